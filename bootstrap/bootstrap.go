@@ -1,0 +1,93 @@
+// Package bootstrap defines how node launch agents are started on hosts: the
+// seams Piper and Bulk, the reach of a bootstrap, and the errors they return
+// (design section 4.3). Implementations are the packages below it; the
+// conformance suite is package bootstraptest.
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"io"
+)
+
+// Reach says from where a bootstrap can start agents.
+type Reach int
+
+// The reaches of design section 4.3.
+const (
+	Anywhere     Reach = iota // any node can start agents on any other
+	LauncherOnly              // only the launcher's own host can
+)
+
+// Host is what a bootstrap needs to know of the machine it starts an agent on.
+type Host struct {
+	Index int    // the job.HostIndex, for messages and look-up
+	Name  string // as the user gave it
+	Addr  string // IP address where the launcher could resolve the name, else empty
+}
+
+// Pipe is a started command's standard input and output. Close ends the
+// command's input and output at once; a command that lives on sees EOF.
+type Pipe interface {
+	io.ReadWriteCloser
+	// Diagnostics returns the last bytes (at most 4 KiB) that the command
+	// wrote to its standard error: what a dying shell or agent had to say.
+	Diagnostics() string
+	// PeerAddr is the address of the host as the starter reaches it, or ""
+	// where there is none (a local process).
+	PeerAddr() string
+}
+
+// Piper starts one command on one host and hands back a byte pipe to it.
+type Piper interface {
+	// Start runs argv on host, word for word: no shell of the host's
+	// interprets it. It returns when the command was accepted, not when it
+	// has begun to write. Cancelling ctx abandons a start under way but not a
+	// pipe already returned. Errors are *Error.
+	Start(ctx context.Context, host Host, argv []string) (Pipe, error)
+	// Reach says from where this Piper works.
+	Reach() Reach
+	// NeedsStaging says that the agent's executable must be brought to the
+	// host first (package stage); false where the host shares this
+	// machine's files.
+	NeedsStaging() bool
+}
+
+// Bulk starts one command on many hosts at once, without byte pipes: what a
+// resource manager offers. The started agents dial their parent.
+type Bulk interface {
+	// Start runs argv on every host and returns a channel that yields one
+	// error for each host that could not be started and is closed when all
+	// commands have ended.
+	Start(ctx context.Context, hosts []Host, argv []string, secret io.Reader) (<-chan *Error, error)
+}
+
+// Phase names the step of a start that failed.
+type Phase string
+
+// The phases of a start, in order.
+const (
+	Resolve      Phase = "resolve"
+	Connect      Phase = "connect"
+	HostKey      Phase = "host key"
+	Authenticate Phase = "authenticate"
+	Command      Phase = "run command"
+	Stage        Phase = "stage agent"
+	Handshake    Phase = "agent hello"
+)
+
+// Error is why a host could not be started. Permanent errors (name, host key,
+// authentication) are not retried; others are, with full jitter.
+type Error struct {
+	Host      string
+	Phase     Phase
+	Err       error
+	Permanent bool
+	Hint      string // what the user can do about it; may be empty
+}
+
+// Error renders "host HOST: PHASE: cause".
+func (e *Error) Error() string { return fmt.Sprintf("host %s: %s: %v", e.Host, e.Phase, e.Err) }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
