@@ -1,0 +1,122 @@
+package tree
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/golaunch/golaunch/job"
+)
+
+// HeaderSize is the length of a frame's header, in bytes.
+const HeaderSize = 12
+
+// MaxMessage bounds a message put together from fragments, in bytes; a peer
+// that sends more is cut off before the memory is taken.
+const MaxMessage = 256 << 20
+
+// Addresses of a frame that are not one host.
+const (
+	Launcher job.HostIndex = -1 // up, to the launcher
+	Everyone job.HostIndex = -2 // down, to every node below the sender
+	Neighbor job.HostIndex = -3 // to the other end of this link only
+)
+
+// Kind tells what a frame's payload is. The tree does not interpret it.
+type Kind uint8
+
+const flagMore = 1 // more fragments of the same message follow on this stream
+
+// Header begins every frame, in big-endian order:
+//
+//	0      1      2         4                 8                12
+//	| kind | flags| zero(2) | destination (4) | source (4)     | payload ...
+type Header struct {
+	Kind Kind
+	More bool          // another fragment of this message follows
+	To   job.HostIndex // a host, Launcher, Everyone or Neighbor
+	From job.HostIndex // the host that made the message; Launcher for the launcher
+}
+
+// AppendHeader appends h's wire form to b.
+func AppendHeader(b []byte, h Header) []byte {
+	var flags byte
+	if h.More {
+		flags = flagMore
+	}
+	b = append(b, byte(h.Kind), flags, 0, 0)
+	b = binary.BigEndian.AppendUint32(b, uint32(int32(h.To)))
+	return binary.BigEndian.AppendUint32(b, uint32(int32(h.From)))
+}
+
+// ParseHeader splits a frame into its header and its payload, which aliases
+// frame.
+func ParseHeader(frame []byte) (Header, []byte, error) {
+	if len(frame) < HeaderSize {
+		return Header{}, nil, fmt.Errorf("frame of %d bytes is shorter than its header", len(frame))
+	}
+	if frame[1]&^flagMore != 0 || frame[2] != 0 || frame[3] != 0 {
+		return Header{}, nil, fmt.Errorf("frame header % x has unknown flags", frame[:4])
+	}
+	h := Header{
+		Kind: Kind(frame[0]),
+		More: frame[1]&flagMore != 0,
+		To:   job.HostIndex(int32(binary.BigEndian.Uint32(frame[4:]))),
+		From: job.HostIndex(int32(binary.BigEndian.Uint32(frame[8:]))),
+	}
+	if h.To < Neighbor || h.From < Launcher {
+		return Header{}, nil, fmt.Errorf("frame header has destination %d, source %d", h.To, h.From)
+	}
+	return h, frame[HeaderSize:], nil
+}
+
+// Fragments calls send with the frames that carry payload under h, none longer
+// than limit bytes, in order, and stops at its first error. buf is reused for
+// the frames; the grown buffer is returned.
+func Fragments(buf []byte, h Header, payload []byte, limit int, send func(frame []byte) error) ([]byte, error) {
+	for {
+		n := min(len(payload), limit-HeaderSize)
+		h.More = n < len(payload)
+		buf = append(AppendHeader(buf[:0], h), payload[:n]...)
+		if err := send(buf); err != nil {
+			return buf, err
+		}
+		if payload = payload[n:]; !h.More {
+			return buf, nil
+		}
+	}
+}
+
+// Assembler puts the fragments of one stream of one link together again. The
+// zero value is ready.
+type Assembler struct {
+	head    Header
+	partial []byte
+	open    bool
+}
+
+// Add takes the next frame. It returns a message once its last fragment came;
+// done is false before that. The message aliases frame if it was the only one.
+func (a *Assembler) Add(frame []byte) (h Header, msg []byte, done bool, err error) {
+	h, payload, err := ParseHeader(frame)
+	if err != nil {
+		return h, nil, false, err
+	}
+	if a.open {
+		if h.Kind != a.head.Kind || h.To != a.head.To || h.From != a.head.From {
+			return h, nil, false, fmt.Errorf("frame of kind %d from %d breaks into a message of kind %d from %d",
+				h.Kind, h.From, a.head.Kind, a.head.From)
+		}
+	} else if !h.More {
+		return h, payload, true, nil
+	}
+	if len(a.partial)+len(payload) > MaxMessage {
+		return h, nil, false, fmt.Errorf("message of kind %d from %d exceeds %d bytes", h.Kind, h.From, MaxMessage)
+	}
+	a.partial = append(a.partial, payload...)
+	a.head, a.open = h, h.More
+	if h.More {
+		return h, nil, false, nil
+	}
+	msg, a.partial = a.partial, nil
+	return h, msg, true, nil
+}

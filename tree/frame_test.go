@@ -1,0 +1,97 @@
+package tree
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/golaunch/golaunch/job"
+)
+
+func TestHeaderRoundTrip(t *testing.T) {
+	for _, h := range []Header{
+		{Kind: 1, To: Launcher, From: 0},
+		{Kind: 255, More: true, To: Everyone, From: Launcher},
+		{Kind: 7, To: 65535, From: 1 << 20},
+		{Kind: 9, To: Neighbor, From: 3},
+	} {
+		got, payload, err := ParseHeader(append(AppendHeader(nil, h), "payload"...))
+		require.NoError(t, err)
+		require.Equal(t, h, got)
+		require.Equal(t, "payload", string(payload))
+	}
+}
+
+func TestParseHeaderRefuses(t *testing.T) {
+	good := AppendHeader(nil, Header{Kind: 1, To: 2, From: 3})
+	for name, frame := range map[string][]byte{
+		"short":           good[:HeaderSize-1],
+		"empty":           nil,
+		"unknown flag":    append([]byte{1, 0x80}, good[2:]...),
+		"reserved bytes":  append([]byte{1, 0, 1, 0}, good[4:]...),
+		"bad destination": AppendHeader(nil, Header{Kind: 1, To: -4, From: 3}),
+		"bad source":      AppendHeader(nil, Header{Kind: 1, To: 2, From: Everyone}),
+	} {
+		_, _, err := ParseHeader(frame)
+		require.Error(t, err, name)
+	}
+}
+
+func TestFragmentsComeTogetherAgain(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit := HeaderSize + rapid.IntRange(1, 50).Draw(t, "room")
+		var a Assembler
+		for range rapid.IntRange(1, 4).Draw(t, "messages") {
+			want := rapid.SliceOfN(rapid.Byte(), 0, 200).Draw(t, "payload")
+			h := Header{Kind: Kind(rapid.Byte().Draw(t, "kind")), To: Everyone, From: 5}
+			var got []byte
+			whole := 0
+			_, err := Fragments(nil, h, want, limit, func(frame []byte) error {
+				require.LessOrEqual(t, len(frame), limit)
+				gotH, msg, done, err := a.Add(bytes.Clone(frame))
+				require.NoError(t, err)
+				if done {
+					require.Equal(t, h, gotH)
+					got = msg
+					whole++
+				}
+				return nil
+			})
+			require.NoError(t, err)
+			require.Equal(t, 1, whole)
+			require.True(t, bytes.Equal(want, got))
+		}
+	})
+}
+
+func TestAssemblerRefusesAMixedMessage(t *testing.T) {
+	var a Assembler
+	_, _, done, err := a.Add(AppendHeader(nil, Header{Kind: 1, More: true, To: 2, From: 3}))
+	require.NoError(t, err)
+	require.False(t, done)
+	_, _, _, err = a.Add(AppendHeader(nil, Header{Kind: 2, To: 2, From: 3}))
+	require.ErrorContains(t, err, "breaks into a message of kind 1")
+}
+
+func FuzzAssembler(f *testing.F) {
+	f.Add(AppendHeader(nil, Header{Kind: 1, To: Everyone, From: Launcher}), []byte{1})
+	f.Add(append(AppendHeader(nil, Header{Kind: 1, More: true, To: 4, From: 5}), 1, 2, 3), AppendHeader(nil, Header{Kind: 1, To: 4, From: 5}))
+	f.Fuzz(func(t *testing.T, one, two []byte) {
+		var a Assembler
+		for _, frame := range [][]byte{one, two} {
+			h, msg, done, err := a.Add(frame)
+			if err != nil {
+				return
+			}
+			if done && h.More {
+				t.Fatal("a message is whole although more follows")
+			}
+			if len(msg) > len(one)+len(two) {
+				t.Fatal("bytes out of nothing")
+			}
+			_ = job.HostIndex(h.To)
+		}
+	})
+}

@@ -1,0 +1,121 @@
+package tree
+
+import (
+	"slices"
+
+	"github.com/golaunch/golaunch/job"
+)
+
+// Slot numbers a node's children in the order in which they joined. Slots are
+// never reused; Up is the parent.
+type Slot int
+
+// Up is the direction of the parent.
+const Up Slot = -1
+
+// Node is one node's view of the tree: who is below it, and through whom.
+// The zero value is a leaf.
+type Node struct {
+	children []child
+}
+
+type child struct {
+	hosts runs // the child itself and everything below it
+	live  bool
+}
+
+// Join adds a child and returns its slot. Its hosts become known with Cover.
+func (n *Node) Join() Slot {
+	n.children = append(n.children, child{live: true})
+	return Slot(len(n.children) - 1)
+}
+
+// Cover says which hosts live in the subtree of slot, in any order.
+func (n *Node) Cover(slot Slot, hosts []job.HostIndex) {
+	n.children[slot].hosts = makeRuns(hosts)
+}
+
+// Leave takes a child out; nothing is routed to it any more. It reports whether
+// the child was still there.
+func (n *Node) Leave(slot Slot) bool {
+	was := n.children[slot].live
+	n.children[slot].live = false
+	return was
+}
+
+// Live reports whether the child at slot has not left.
+func (n *Node) Live(slot Slot) bool { return n.children[slot].live }
+
+// Children calls yield with the slot of each live child: the targets of a
+// Broadcast, in order.
+func (n *Node) Children(yield func(Slot) bool) {
+	for i := range n.children {
+		if n.children[i].live && !yield(Slot(i)) {
+			return
+		}
+	}
+}
+
+// Degree is the number of live children.
+func (n *Node) Degree() int {
+	d := 0
+	for range n.Children {
+		d++
+	}
+	return d
+}
+
+// Route finds the child whose subtree holds host; ok is false where no live
+// child's does.
+func (n *Node) Route(host job.HostIndex) (slot Slot, ok bool) {
+	for s := range n.Children {
+		if n.children[s].hosts.has(host) {
+			return s, true
+		}
+	}
+	return Up, false
+}
+
+// Below returns the hosts known to lie in the subtree of slot.
+func (n *Node) Below(slot Slot) []job.HostIndex { return n.children[slot].hosts.list() }
+
+// runs is a set of hosts as sorted, disjoint half-open intervals: a subtree is
+// one run unless hosts inside it were dead or slow.
+type runs [][2]job.HostIndex
+
+func makeRuns(hosts []job.HostIndex) runs {
+	hosts = slices.Clone(hosts)
+	slices.Sort(hosts)
+	var r runs
+	for _, h := range hosts {
+		if n := len(r); n > 0 && h <= r[n-1][1] {
+			r[n-1][1] = max(r[n-1][1], h+1)
+			continue
+		}
+		r = append(r, [2]job.HostIndex{h, h + 1})
+	}
+	return r
+}
+
+func (r runs) has(h job.HostIndex) bool {
+	i, found := slices.BinarySearchFunc(r, h, func(run [2]job.HostIndex, h job.HostIndex) int {
+		switch {
+		case h < run[0]:
+			return 1
+		case h >= run[1]:
+			return -1
+		}
+		return 0
+	})
+	return found && i < len(r)
+}
+
+func (r runs) list() []job.HostIndex {
+	var hosts []job.HostIndex
+	for _, run := range r {
+		for h := run[0]; h < run[1]; h++ {
+			hosts = append(hosts, h)
+		}
+	}
+	return hosts
+}
