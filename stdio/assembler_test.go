@@ -1,0 +1,260 @@
+package stdio
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/job"
+)
+
+func TestAssemblerLines(t *testing.T) {
+	tests := []struct {
+		name  string
+		cfg   AssemblerConfig
+		steps []step
+		want  string
+	}{
+		{"whole lines pass", AssemblerConfig{}, []step{{data: "a\nb\n"}, {rank: 1, data: "c\n"}}, "a\nb\nc\n"},
+		{"a line waits for its end, other ranks do not", AssemblerConfig{},
+			[]step{{rank: 1, data: "he"}, {rank: 2, data: "x\n"}, {rank: 1, data: "llo\n"}}, "x\nhello\n"},
+		{"labels", AssemblerConfig{Label: true},
+			[]step{{data: "a\nb\nc"}, {rank: 12, data: "x\n"}, {data: "\n"}}, "[0] a\n[0] b\n[12] x\n[0] c\n"},
+		{"labels on both streams alike", AssemblerConfig{Label: true},
+			[]step{{rank: 3, data: "o\n"}, {rank: 3, data: "e\n", err: true}}, "[3] o\n[3] e\n"},
+		{"empty lines", AssemblerConfig{Label: true}, []step{{data: "\n\n"}}, "[0] \n[0] \n"},
+		{"stdout and stderr of a rank do not mix", AssemblerConfig{},
+			[]step{{rank: 1, data: "out"}, {rank: 1, data: "err\n", err: true}, {rank: 1, data: "put\n"}}, "err\noutput\n"},
+
+		{"one rank is passed on at once", AssemblerConfig{Ranks: 1}, []step{{data: "a"}, {data: "b"}}, "ab"},
+		{"one rank ends without a newline", AssemblerConfig{Ranks: 1}, []step{{data: "x"}, {}}, "x"},
+		{"one labelled rank gets whole lines", AssemblerConfig{Ranks: 1, Label: true}, []step{{data: "x"}, {}}, "[0] x\n"},
+		{"the only writer ends without a newline", AssemblerConfig{Ranks: 4}, []step{{rank: 2, data: "x"}, {rank: 2}, {}, {rank: 1}}, "x"},
+		{"an unended last line is ended before other output", AssemblerConfig{},
+			[]step{{rank: 1, data: "x"}, {rank: 1}, {rank: 2, data: "y\n"}, {rank: 3, data: "z"}, {rank: 3}}, "x\ny\nz"},
+		{"a labelled last line gets its newline", AssemblerConfig{Label: true},
+			[]step{{rank: 1, data: "x"}, {rank: 1}, {rank: 2, data: "y"}, {rank: 2}}, "[1] x\n[2] y\n"},
+		{"end of a stream that never wrote, twice", AssemblerConfig{}, []step{{rank: 9}, {rank: 9}}, ""},
+
+		{"rank 0's unfinished line is shown", AssemblerConfig{},
+			[]step{{rank: 1, data: "busy\n"}, {ms: 1, data: "name? "}, {ms: 100, tick: true}, {ms: 101, tick: true}, {ms: 102, data: "ok\n"}},
+			"busy\nname? ok\n"},
+		{"not before it rests", AssemblerConfig{},
+			[]step{{rank: 1, data: "b"}, {data: "a"}, {ms: 99, tick: true}, {ms: 99, rank: 1, data: "\n"}}, "b\n"},
+		{"a new byte starts the wait again", AssemblerConfig{}, []step{{data: "a"}, {ms: 90, data: "b"}, {ms: 150, tick: true}}, ""},
+		{"another rank's is not shown while others write", AssemblerConfig{},
+			[]step{{data: "x\n"}, {rank: 1, data: "a"}, {ms: 500, tick: true}, {ms: 501, rank: 1, data: "b\n"}}, "x\nab\n"},
+		{"the only writer's is shown", AssemblerConfig{}, []step{{rank: 3, data: "a"}, {ms: 100, tick: true}}, "a"},
+		{"the last writer's is shown", AssemblerConfig{},
+			[]step{{data: "x\n"}, {rank: 3, data: "a"}, {}, {ms: 100, tick: true}}, "x\na"},
+		{"other output breaks a shown line", AssemblerConfig{},
+			[]step{{data: "a"}, {ms: 100, tick: true}, {ms: 101, rank: 1, data: "x\n"}, {ms: 102, data: "b\n"}}, "a\nx\nb\n"},
+		{"a broken line's lone newline is dropped", AssemblerConfig{},
+			[]step{{data: "a"}, {ms: 100, tick: true}, {ms: 101, rank: 1, data: "x\n"}, {ms: 102, data: "\nb\n"}}, "a\nx\nb\n"},
+		{"a broken line's empty rest is nothing at the end", AssemblerConfig{Label: true},
+			[]step{{data: "a"}, {ms: 100, tick: true}, {ms: 101, rank: 1, data: "x\n"}, {}}, "[0] a\n[1] x\n"},
+		{"no second label on a shown line", AssemblerConfig{Label: true},
+			[]step{{data: "a"}, {ms: 100, tick: true}, {ms: 101, data: "b"}, {ms: 102, data: "c\nd\n"}}, "[0] abc\n[0] d\n"},
+		{"a label after a break", AssemblerConfig{Label: true},
+			[]step{{data: "a"}, {ms: 100, tick: true}, {ms: 101, rank: 1, data: "x\n"}, {ms: 102, data: "b\n"}}, "[0] a\n[1] x\n[0] b\n"},
+		{"a shown line ends with its stream", AssemblerConfig{Label: true},
+			[]step{{data: "a"}, {ms: 100, tick: true}, {}, {rank: 1, data: "x\n"}}, "[0] a\n[1] x\n"},
+		{"a shown line ends with its stream, unlabelled", AssemblerConfig{},
+			[]step{{data: "a"}, {ms: 100, tick: true}, {}, {rank: 1, data: "x\n"}}, "a\nx\n"},
+		{"one stream of a rank breaks the other", AssemblerConfig{},
+			[]step{{data: "a"}, {data: "b", err: true}, {ms: 100, tick: true}, {ms: 101, data: "c\n"}}, "a\nb\nc\n"},
+		{"nothing is shown if not wanted", AssemblerConfig{ShowAfter: -1}, []step{{data: "a"}, {ms: 1000, tick: true}}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a, rec := newAssembler(t, tt.cfg)
+			play(t, a, tt.steps)
+			assert.Equal(t, tt.want, rec.all.String())
+		})
+	}
+}
+
+func TestAssemblerNext(t *testing.T) {
+	a, _ := newAssembler(t, AssemblerConfig{})
+	_, ok := a.Next()
+	assert.False(t, ok, "nothing to show")
+	play(t, a, []step{{ms: 5, data: "a"}, {ms: 9, data: "e", err: true}})
+	due, ok := a.Next()
+	assert.True(t, ok)
+	assert.Equal(t, at(105), due)
+	require.NoError(t, a.Tick(due))
+	due, ok = a.Next()
+	assert.True(t, ok)
+	assert.Equal(t, at(109), due)
+	require.NoError(t, a.Tick(due))
+	_, ok = a.Next()
+	assert.False(t, ok, "all shown")
+}
+
+func TestAssemblerLongLines(t *testing.T) {
+	long := strings.Repeat("0123456789", 30_000) // several blocks
+	for _, label := range []bool{false, true} {
+		a, rec := newAssembler(t, AssemblerConfig{LineMax: 100, Label: label})
+		play(t, a, []step{{rank: 1, data: "x\n"}})
+		for piece := range slicesOf(long, 777) {
+			require.NoError(t, a.Add(epoch, 2, Stdout, piece))
+			require.NoError(t, a.Add(epoch, 1, Stdout, []byte("tick\n")))
+		}
+		assert.LessOrEqual(t, a.Held(), spillBlock)
+		play(t, a, []step{{rank: 2, data: "end\nnext\n"}})
+		want := long + "end\nnext\n"
+		if label {
+			want = "[2] " + long + "end\n[2] next\n"
+		}
+		assert.True(t, strings.HasSuffix(rec.all.String(), "tick\n"+want), "the line is whole")
+		assert.Empty(t, rec.cuts)
+		assert.Zero(t, a.Held())
+		require.Len(t, rec.spills, 1)
+		assert.True(t, rec.spills[0].closed)
+	}
+}
+
+func slicesOf(s string, n int) func(func([]byte) bool) {
+	return func(yield func([]byte) bool) {
+		for len(s) > 0 {
+			k := min(n, len(s))
+			if !yield([]byte(s[:k])) {
+				return
+			}
+			s = s[k:]
+		}
+	}
+}
+
+func TestAssemblerSpillFails(t *testing.T) {
+	body := strings.Repeat("x", 150)
+	tests := []struct {
+		name  string
+		spill func(int) *memSpill
+		want  string
+		kept  int64
+	}{
+		{"no spill can be made", func(int) *memSpill { return nil }, body, 150},
+		{"spill is full", func(int) *memSpill { return &memSpill{limit: 30} }, body, 150},
+		{"spill cannot be read", func(int) *memSpill { return &memSpill{limit: -1, unreadable: 1} }, "", 0},
+	}
+	for _, tt := range tests {
+		for _, last := range []string{"more\nnext\n", ""} {
+			t.Run(tt.name+" "+last, func(t *testing.T) {
+				a, rec := newAssembler(t, AssemblerConfig{LineMax: 100})
+				rec.spillFail = tt.spill
+				play(t, a, []step{{rank: 1, data: body}, {rank: 2, data: "other\n"}, {rank: 1, data: last}, {rank: 1}})
+				got := strings.Split(strings.TrimSuffix(rec.all.String(), "\n"), "\n")
+				assert.Contains(t, got, tt.want)
+				assert.Contains(t, got, "other")
+				if last != "" {
+					assert.Equal(t, "next", got[len(got)-1], "the line after a cut one is whole")
+				}
+				assert.Len(t, got, 2+strings.Count(last, "\n")/2)
+				require.Len(t, rec.cuts, 1)
+				assert.Equal(t, tt.kept, rec.cuts[0].Kept)
+				assert.Equal(t, job.Rank(1), rec.cuts[0].Rank)
+				assert.Error(t, rec.cuts[0].Err)
+				assert.Zero(t, a.Held())
+			})
+		}
+	}
+}
+
+func TestAssemblerUnreadableSpillWhileShown(t *testing.T) {
+	a, rec := newAssembler(t, AssemblerConfig{LineMax: 10})
+	rec.spillFail = func(int) *memSpill { return &memSpill{limit: -1, unreadable: 1} }
+	play(t, a, []step{{data: strings.Repeat("x", 20)}, {ms: 100, tick: true}, {ms: 101, data: "rest\nnext\n"}})
+	assert.Equal(t, "\nnext\n", rec.all.String())
+	assert.Len(t, rec.cuts, 1)
+}
+
+func TestAssemblerMemoryIsBounded(t *testing.T) {
+	const memMax, chunk = 1 << 16, 1000
+	a, rec := newAssembler(t, AssemblerConfig{MemMax: memMax})
+	piece := bytes.Repeat([]byte("z"), chunk)
+	for i := range 500 {
+		require.NoError(t, a.Add(epoch, job.Rank(i%100+1), Stdout, piece))
+		require.LessOrEqual(t, a.Held(), memMax+chunk)
+	}
+	assert.NotEmpty(t, rec.spills)
+	require.NoError(t, a.EndAll())
+	lines := strings.Split(rec.all.String(), "\n")
+	assert.Len(t, lines, 100)
+	for _, l := range lines {
+		assert.Len(t, l, 5*chunk)
+	}
+}
+
+func TestAssemblerEndAll(t *testing.T) {
+	a, rec := newAssembler(t, AssemblerConfig{Label: true})
+	play(t, a, []step{{rank: 7, data: "c"}, {rank: 3, data: "b", err: true}, {data: "a"}, {ms: 100, tick: true}})
+	require.NoError(t, a.EndAll())
+	assert.Equal(t, "[0] a\n[3] b\n[7] c\n", rec.all.String())
+}
+
+func TestAssemblerErrors(t *testing.T) {
+	_, err := NewAssembler(AssemblerConfig{})
+	require.ErrorContains(t, err, "no output")
+	_, err = NewAssembler(AssemblerConfig{Out: &recorder{}, LineMax: -1})
+	require.ErrorContains(t, err, "negative")
+
+	a, rec := newAssembler(t, AssemblerConfig{})
+	require.ErrorContains(t, a.Add(epoch, -1, Stdout, []byte("x")), "rank -1")
+	require.ErrorContains(t, a.Add(epoch, 1, 7, []byte("x")), "stream 7")
+	rec.fail = errNoSpace
+	require.ErrorIs(t, a.Add(epoch, 1, Stdout, []byte("lost\n")), errNoSpace)
+	rec.fail = nil
+	require.NoError(t, a.Add(epoch, 1, Stdout, []byte("fine\n")))
+	assert.Equal(t, "fine\n", rec.all.String())
+}
+
+func TestAssemblerAllocations(t *testing.T) {
+	chunk := bytes.Repeat([]byte("a line of usual length, as programs print them\n"), 600)
+	half := chunk[:len(chunk)-20]
+	for _, label := range []bool{false, true} {
+		a, rec := newAssembler(t, AssemblerConfig{Label: label})
+		discard := &discarder{}
+		a.cfg.Out = discard
+		n := testing.AllocsPerRun(100, func() {
+			_ = a.Add(epoch, 1, Stdout, chunk)
+			_ = a.Add(epoch, 2, Stdout, half)
+			_ = a.Add(epoch, 2, Stdout, chunk[len(half):])
+		})
+		assert.Zero(t, n, "label %v", label)
+		assert.Zero(t, rec.writes)
+		if !label {
+			assert.LessOrEqual(t, discard.writes, 4*101, "whole lines go in one write")
+		}
+	}
+}
+
+type discarder struct {
+	recorder
+	writes int
+}
+
+func (d *discarder) Write(Stream, []byte) error {
+	d.writes++
+	return nil
+}
+
+func BenchmarkAssembler(b *testing.B) {
+	chunk := bytes.Repeat([]byte("a line of usual length, as programs print them\n"), 600)
+	for _, label := range []bool{false, true} {
+		b.Run(map[bool]string{false: "plain", true: "label"}[label], func(b *testing.B) {
+			a, err := NewAssembler(AssemblerConfig{Out: &discarder{}, Label: label})
+			require.NoError(b, err)
+			b.SetBytes(int64(len(chunk)))
+			b.ReportAllocs()
+			now := time.Unix(0, 0)
+			for i := 0; b.Loop(); i++ {
+				_ = a.Add(now, job.Rank(i%64), Stdout, chunk)
+			}
+		})
+	}
+}

@@ -1,0 +1,90 @@
+package stdio
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/job"
+)
+
+func TestPattern(t *testing.T) {
+	tests := []struct {
+		pattern string
+		want    string // for rank 42 on host n7 in job j1
+		perRank bool
+		perHost bool
+	}{
+		{"out", "out", false, false},
+		{"out.%r", "out.42", true, false},
+		{"%h/%j.%r%%", "n7/j1.42%", true, true},
+		{"%05r", "00042", true, false},
+		{"%01r", "42", true, false},
+		{"%%r", "%r", false, false},
+		{"%h%h", "n7n7", false, true},
+	}
+	for _, tt := range tests {
+		p, err := ParsePattern(tt.pattern)
+		require.NoError(t, err)
+		assert.Equal(t, tt.want, p.Expand(42, "n7", "j1"))
+		assert.Equal(t, tt.perRank, p.PerRank(), tt.pattern)
+		assert.Equal(t, tt.perHost, p.PerHost(), tt.pattern)
+		assert.Equal(t, tt.pattern, p.String())
+		assert.True(t, p.Given())
+	}
+	p, err := ParsePattern("d/%h-%j")
+	require.NoError(t, err)
+	assert.Equal(t, "d/.._etc-a_b", p.Expand(0, "../etc", "a/b"), "names do not choose the directory")
+}
+
+func TestPatternErrors(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"":      "empty",
+		"a%":    `bad escape "%" at position 2`,
+		"ab%x%": `bad escape "%x" at position 3`,
+		"%00r":  `bad escape "%00r" at position 1`,
+		"%5r":   `bad escape "%5r" at position 1`,
+		"%05h":  `bad escape "%05h" at position 1`,
+		"%012r": `bad escape "%012r" at position 1`,
+		"a\x00": "zero byte at position 2",
+	} {
+		_, err := ParsePattern(pattern)
+		require.ErrorContains(t, err, want, "%q", pattern)
+	}
+	_, err := ParsePatterns("ok", "%z")
+	require.ErrorContains(t, err, `--err: output pattern "%z"`)
+}
+
+func TestPatternSet(t *testing.T) {
+	set, err := ParsePatterns("o.%r", "")
+	require.NoError(t, err)
+	assert.True(t, set.PerRank(Stdout))
+	assert.False(t, set.PerRank(Stderr))
+	assert.False(t, set.For(Stderr).Given())
+	assert.False(t, set.For(9).Given())
+	assert.False(t, set.Joined())
+
+	set, err = ParsePatterns("./a.%r", "a.%r")
+	require.NoError(t, err)
+	assert.True(t, set.Joined(), "one file under two spellings")
+
+	set, err = ParsePatterns("", "")
+	require.NoError(t, err)
+	assert.False(t, set.Joined())
+}
+
+func FuzzPattern(f *testing.F) {
+	for _, s := range []string{"out.%r", "%05r%h%j%%", "%", "%0", "a%00r", "\x00"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		p, err := ParsePattern(s)
+		if err != nil {
+			return
+		}
+		a, b := p.Expand(1, "h", "j"), p.Expand(2, "h", "j")
+		assert.Equal(t, p.PerRank(), a != b, "only a pattern with a rank tells ranks apart")
+		assert.Equal(t, p.PerHost(), a != p.Expand(job.Rank(1), "other", "j"))
+	})
+}
