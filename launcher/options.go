@@ -1,0 +1,228 @@
+package launcher
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/stdio"
+)
+
+// Names of the bootstraps that Options.Bootstrap may hold.
+const (
+	BootstrapFork = "fork"
+	BootstrapSSH  = "ssh"
+)
+
+// Names of the rules that Options.DegreeRule may hold.
+const (
+	DegreeAuto  = "auto"
+	DegreeScELA = "scela"
+)
+
+// Limits of a job. They keep a mistyped number from becoming memory.
+const (
+	MaxRanks     = 1 << 24
+	MaxForkNodes = 1 << 12
+	MaxLine      = 1 << 30
+)
+
+// Options is everything a run needs to know. Start from DefaultOptions: the
+// zero value has no program and no time limits, and Validate refuses it.
+type Options struct {
+	// Apps are the programs in command-line order. N == 0 means that the
+	// number of ranks was not given, which only a single app may leave open.
+	Apps []job.App
+	// Env is the environment that ranks inherit, NAME=value, already without
+	// the variables of an outer job.
+	Env []string
+	// Dir is the working directory of apps that name none, and what their
+	// relative ones are relative to.
+	Dir string
+
+	// Hosts are the machines to use, in order; none means this machine.
+	Hosts []job.Host
+	// Bootstrap is BootstrapFork, BootstrapSSH, or "" to choose: ssh when a
+	// host other than this one is named, else fork.
+	Bootstrap string
+	// Nodes is the number of agents that fork makes on this machine; 0 is one.
+	Nodes int
+	// SSHConfig is the one ssh configuration file to read; "" means the
+	// user's and the system's.
+	SSHConfig string
+	// ConnectTimeout bounds one attempt to reach a host.
+	ConnectTimeout time.Duration
+	// AllowDeadNodes places the ranks of hosts that can't be reached on the
+	// others, if their slots suffice.
+	AllowDeadNodes bool
+	// KeepAgent leaves the staged agent on the hosts for the next job.
+	KeepAgent bool
+
+	// PPN is the number of ranks per host; 0 leaves it to the slots.
+	PPN int
+	// Oversubscribe allows more ranks than slots.
+	Oversubscribe bool
+
+	// Degree is the number of children of a node in the tree; 0 leaves it to
+	// DegreeRule, which is DegreeAuto ("" too) or DegreeScELA.
+	Degree     int
+	DegreeRule string
+	// LostAfter is how long a link may be silent before its peer counts as
+	// lost.
+	LostAfter time.Duration
+
+	// Timeout ends the job after that time; 0 never does.
+	Timeout time.Duration
+	// Grace is the time between SIGTERM and SIGKILL; 0 kills at once.
+	Grace time.Duration
+	// KeepGoing lets the other ranks run when one fails.
+	KeepGoing bool
+
+	// Stdin tells which ranks read golaunch's standard input.
+	Stdin StdinTarget
+	// Label puts the rank in front of every line of output.
+	Label bool
+	// OutPattern and ErrPattern name the files that take the output
+	// (stdio.Pattern); "" means golaunch's own.
+	OutPattern, ErrPattern string
+	// LineMax is the longest line, in bytes, that is held in memory to be
+	// printed in one piece.
+	LineMax int
+
+	// DryRun prints the plan and starts nothing.
+	DryRun bool
+	// Verbose is how much golaunch tells of itself, 0 to 3.
+	Verbose int
+	// Quiet keeps golaunch silent but for why the job failed.
+	Quiet bool
+	// Timing prints how long each phase took.
+	Timing bool
+}
+
+// DefaultOptions returns the options of a command line without flags. Apps and
+// Dir are left to fill in.
+func DefaultOptions() Options {
+	return Options{
+		ConnectTimeout: 15 * time.Second,
+		LostAfter:      10 * time.Second,
+		Grace:          2 * time.Second,
+		DegreeRule:     DegreeAuto,
+		LineMax:        1 << 20,
+	}
+}
+
+// Validate checks the options one by one and against each other. The error is
+// one line and names the flag.
+func (o *Options) Validate() error {
+	if err := o.validateApps(); err != nil {
+		return err
+	}
+	if err := o.validateHosts(); err != nil {
+		return err
+	}
+	switch {
+	case o.PPN < 0 || o.PPN > MaxRanks:
+		return fmt.Errorf("--ppn: %d is not 1 to %d", o.PPN, MaxRanks)
+	case o.Degree < 0:
+		return fmt.Errorf("--degree: %d is below 1", o.Degree)
+	case o.DegreeRule != "" && o.DegreeRule != DegreeAuto && o.DegreeRule != DegreeScELA:
+		return fmt.Errorf("--degree-rule: %q is not a rule; %s and %s are", o.DegreeRule, DegreeAuto, DegreeScELA)
+	case o.LostAfter <= 0:
+		return fmt.Errorf("--lost-after: %v is no time; give more than 0", o.LostAfter)
+	case o.Timeout < 0:
+		return fmt.Errorf("--timeout: %v is negative", o.Timeout)
+	case o.Grace < 0:
+		return fmt.Errorf("--grace: %v is negative", o.Grace)
+	case o.LineMax < 1 || o.LineMax > MaxLine:
+		return fmt.Errorf("--line-max: %d is not 1 to %d bytes", o.LineMax, MaxLine)
+	case o.Stdin < StdinNone:
+		return errors.New("--stdin: not a rank, all or none")
+	case o.Quiet && o.Verbose > 0:
+		return errors.New("--quiet and --verbose exclude each other")
+	}
+	_, err := stdio.ParsePatterns(o.OutPattern, o.ErrPattern)
+	return err
+}
+
+func (o *Options) validateApps() error {
+	if len(o.Apps) == 0 {
+		return errors.New("no program given")
+	}
+	total := 0
+	for i, a := range o.Apps {
+		switch {
+		case len(a.Argv) == 0 || a.Argv[0] == "":
+			return fmt.Errorf("app %d: no program given", i)
+		case a.N < 0:
+			return fmt.Errorf("app %d (%s): -n: %d is below 1", i, a.Argv[0], a.N)
+		case a.N == 0 && len(o.Apps) > 1:
+			return fmt.Errorf("app %d (%s): -n is missing; of several apps each needs its own", i, a.Argv[0])
+		case a.N > MaxRanks-total:
+			return fmt.Errorf("-n: more than %d ranks in all", MaxRanks)
+		}
+		total += a.N
+	}
+	if int(o.Stdin) >= total && total > 0 {
+		return fmt.Errorf("--stdin: there is no rank %d among %d", o.Stdin, total)
+	}
+	return nil
+}
+
+func (o *Options) validateHosts() error {
+	switch {
+	case o.Bootstrap != "" && o.Bootstrap != BootstrapFork && o.Bootstrap != BootstrapSSH:
+		return fmt.Errorf("--bootstrap: %q is not known; %s and %s are", o.Bootstrap, BootstrapFork, BootstrapSSH)
+	case o.Bootstrap == BootstrapSSH && len(o.Hosts) == 0:
+		return errors.New("--bootstrap ssh: no hosts are named; give --hosts or --hostfile")
+	case o.Nodes < 0 || o.Nodes > MaxForkNodes:
+		return fmt.Errorf("--nodes: %d is not 1 to %d", o.Nodes, MaxForkNodes)
+	case o.Nodes > 0 && len(o.Hosts) > 0:
+		return errors.New("--nodes makes nodes of this machine and excludes named hosts; leave one out")
+	case o.ConnectTimeout <= 0:
+		return fmt.Errorf("--connect-timeout: %v is no time; give more than 0", o.ConnectTimeout)
+	}
+	for _, h := range o.Hosts {
+		if h.Name == "" || h.Slots < 0 {
+			return fmt.Errorf("%s: host %q with %d slots is not usable", h.Pos, h.Name, h.Slots)
+		}
+	}
+	return nil
+}
+
+// StdinTarget tells which ranks read golaunch's standard input: the rank of
+// that number (the zero value: rank 0), or one of the constants.
+type StdinTarget int
+
+// Targets that are not one rank.
+const (
+	StdinAll  StdinTarget = -1
+	StdinNone StdinTarget = -2
+)
+
+// ParseStdin reads the argument of --stdin: a rank, "all" or "none".
+func ParseStdin(s string) (StdinTarget, error) {
+	switch s {
+	case "all":
+		return StdinAll, nil
+	case "none":
+		return StdinNone, nil
+	}
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a rank, all or none", s)
+	}
+	return StdinTarget(n), nil
+}
+
+// String is what ParseStdin reads.
+func (t StdinTarget) String() string {
+	switch t {
+	case StdinAll:
+		return "all"
+	case StdinNone:
+		return "none"
+	}
+	return strconv.Itoa(int(t))
+}

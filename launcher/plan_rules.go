@@ -1,0 +1,131 @@
+package launcher
+
+import (
+	"fmt"
+
+	"github.com/golaunch/golaunch/job"
+)
+
+// rules are how ranks fill hosts. Without slots and ranks per host, they are
+// spread evenly; else each host is filled in turn.
+type rules struct {
+	ppn           int  // ranks per host; 0 where not given
+	slotted       bool // some host was given slots; the others have one
+	oversubscribe bool
+}
+
+// slots is how many ranks a host was given room for.
+func slots(h job.Host) int { return max(h.Slots, 1) }
+
+// room is how many ranks a host takes in its turn.
+func (r rules) room(h job.Host) int {
+	if r.ppn > 0 {
+		return r.ppn
+	}
+	return slots(h)
+}
+
+// whole is the number of ranks of a job that leaves it open: all slots, or that
+// many per host, or one per host.
+func (r rules) whole(hosts []job.Host) int {
+	n := 0
+	for _, h := range hosts {
+		n += r.room(h)
+	}
+	return n
+}
+
+// place returns how many of n ranks each host gets. Hosts without any are at
+// the end.
+func (r rules) place(n int, hosts []job.Host) ([]int, error) {
+	counts := make([]int, len(hosts))
+	if r.ppn == 0 && !r.slotted {
+		spread(n, counts)
+		return counts, nil
+	}
+	left := n
+	for i, h := range hosts {
+		counts[i] = min(left, r.room(h))
+		left -= counts[i]
+		if r.slotted && !r.oversubscribe && counts[i] > slots(h) {
+			return nil, fmt.Errorf("not enough slots on host %s: %s by --ppn, %s; give it more slots (host:N), lower --ppn, or --oversubscribe",
+				h.Name, plural(counts[i], "rank"), plural(slots(h), "slot"))
+		}
+	}
+	switch {
+	case left == 0:
+	case r.oversubscribe:
+		spread(left, counts)
+	case r.ppn > 0:
+		return nil, fmt.Errorf("not enough slots: %s, %d on %s with --ppn %d, %d missing; add hosts, raise --ppn, or --oversubscribe",
+			plural(n, "rank"), n-left, plural(len(hosts), "host"), r.ppn, left)
+	default:
+		return nil, fmt.Errorf("not enough slots: %s, %s on %s, %d missing; add hosts, give more slots (host:N), or --oversubscribe",
+			plural(n, "rank"), plural(n-left, "slot"), plural(len(hosts), "host"), left)
+	}
+	return counts, nil
+}
+
+// spread adds n ranks to counts as evenly as can be, more to the first.
+func spread(n int, counts []int) {
+	for i := range counts {
+		counts[i] += n / len(counts)
+		if i < n%len(counts) {
+			counts[i]++
+		}
+	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// The bounds of DegreeAuto. Below minDegree a tree is needlessly deep; above
+// maxDegree a node's time to start its children outgrows a further level.
+const (
+	minDegree = 8
+	maxDegree = 64
+)
+
+// The constants of DegreeScELA (design section 4.2).
+const (
+	scelaMaxDepth = 3
+	scelaMaxConn  = 128
+)
+
+// degreeFor is the degree of the tree over so many nodes with up to perNode
+// ranks on each.
+//
+// DegreeAuto is the cube root of nodes, rounded up, within 8 to 64: the tree
+// has at most three levels below its root up to 64³ nodes, and two or more as
+// soon as there are ten nodes.
+//
+// DegreeScELA is the smallest k of at least 2 with ⌈log_k(nodes)⌉ ≤ 3, cut so
+// that ranks, children and parent together are no more than 128 connections.
+func degreeFor(rule string, nodes, perNode int) int {
+	if rule == DegreeScELA {
+		k := rootAtLeast(2, nodes, scelaMaxDepth)
+		if perNode+k+1 > scelaMaxConn {
+			k = max(scelaMaxConn-1-perNode, 2)
+		}
+		return k
+	}
+	return min(rootAtLeast(minDegree, nodes, 3), maxDegree)
+}
+
+// rootAtLeast is the smallest k of at least low whose power of exponent is n or
+// more.
+func rootAtLeast(low, n, exponent int) int {
+	for k := low; ; k++ {
+		power := 1
+		for range exponent {
+			power *= k
+		}
+		if power >= n {
+			return k
+		}
+	}
+}

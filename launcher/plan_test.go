@@ -1,0 +1,435 @@
+package launcher
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/golaunch/golaunch/hostlist"
+	"github.com/golaunch/golaunch/job"
+)
+
+// apps is one app for each number of ranks.
+func apps(n ...int) []job.App {
+	var out []job.App
+	for i, n := range n {
+		out = append(out, job.App{Argv: []string{fmt.Sprintf("./app%d", i)}, N: n})
+	}
+	return out
+}
+
+// options are those of a job of so many ranks per app on a host list.
+func options(t require.TestingT, hosts string, n ...int) *Options {
+	o := DefaultOptions()
+	o.Apps, o.Dir = apps(n...), "/work"
+	if hosts != "" {
+		var err error
+		o.Hosts, err = hostlist.Parse(hosts, "-H")
+		require.NoError(t, err)
+	}
+	return &o
+}
+
+// perHost is the number of ranks on each host of the plan.
+func perHost(p *Plan) []int {
+	counts := make([]int, len(p.Hosts))
+	for _, b := range p.Blocks {
+		counts[b.Host] += b.Count
+	}
+	return counts
+}
+
+func TestPlacement(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		hosts string
+		n     int
+		ppn   int
+		over  bool
+		want  []int
+	}{
+		{"this machine alone, no -n", "", 0, 0, false, []int{1}},
+		{"this machine alone", "", 5, 0, false, []int{5}},
+		{"this machine, ppn as size", "", 0, 4, false, []int{4}},
+		{"even blocks", "a,b,c", 8, 0, false, []int{3, 3, 2}},
+		{"no more hosts than ranks", "a,b,c", 2, 0, false, []int{1, 1}},
+		{"one per host", "a,b,c", 0, 0, false, []int{1, 1, 1}},
+		{"ppn", "a,b,c", 5, 2, false, []int{2, 2, 1}},
+		{"ppn leaves hosts out", "a,b,c", 4, 2, false, []int{2, 2}},
+		{"ppn as size", "a,b,c", 0, 2, false, []int{2, 2, 2}},
+		{"slots fill in order", "a:4,b:2,c:4", 7, 0, false, []int{4, 2, 1}},
+		{"slots as size", "a:4,b:2", 0, 0, false, []int{4, 2}},
+		{"unnumbered host among slots is one", "a:2,b,c:2", 0, 0, false, []int{2, 1, 2}},
+		{"repeated host is slots", "a,a,b", 0, 0, false, []int{2, 1}},
+		{"ppn below the slots", "a:8,b:8", 0, 3, false, []int{3, 3}},
+		{"ppn checks only hosts in use", "a:4,b:1", 4, 4, false, []int{4}},
+		{"oversubscribe spreads the rest", "a:2,b:2", 9, 0, true, []int{5, 4}},
+		{"oversubscribe ppn", "a,b", 5, 2, true, []int{3, 2}},
+		{"oversubscribe ppn above slots", "a:1,b:1", 0, 3, true, []int{3, 3}},
+		{"oversubscribe not needed", "a:2,b:2", 3, 0, true, []int{2, 1}},
+	} {
+		o := options(t, c.hosts, c.n)
+		o.PPN, o.Oversubscribe = c.ppn, c.over
+		p, err := NewPlan(o, "here")
+		require.NoError(t, err, c.name)
+		assert.Equal(t, c.want, perHost(p), c.name)
+	}
+}
+
+func TestPlanErrors(t *testing.T) {
+	for _, c := range []struct {
+		o    *Options
+		edit func(o *Options)
+		want string
+	}{
+		{options(t, "a:2,b:2", 5), nil,
+			"not enough slots: 5 ranks, 4 slots on 2 hosts, 1 missing; add hosts, give more slots (host:N), or --oversubscribe"},
+		{options(t, "a:1", 2), nil,
+			"not enough slots: 2 ranks, 1 slot on 1 host, 1 missing; add hosts, give more slots (host:N), or --oversubscribe"},
+		{options(t, "a,b", 9), func(o *Options) { o.PPN = 4 },
+			"not enough slots: 9 ranks, 8 on 2 hosts with --ppn 4, 1 missing; add hosts, raise --ppn, or --oversubscribe"},
+		{options(t, "a:4,b:2", 8), func(o *Options) { o.PPN = 4 },
+			"not enough slots on host b: 4 ranks by --ppn, 2 slots; give it more slots (host:N), lower --ppn, or --oversubscribe"},
+		{options(t, "a:1048576,b:1048576,c[1-16]:1048576", 0), nil,
+			"-n: the slots hold 18874368 ranks, more than 16777216; give -n"},
+		{options(t, "a,here", 2), func(o *Options) { o.Bootstrap = BootstrapFork },
+			"--bootstrap fork: -H: host a is not this machine; use ssh, or --nodes without hosts"},
+		{options(t, "a", 2), func(o *Options) { o.Nodes = 2 },
+			"--nodes makes nodes of this machine and excludes named hosts; leave one out"},
+		{options(t, "", 2), func(o *Options) { o.Bootstrap = BootstrapSSH },
+			"--bootstrap ssh: no hosts are named; give --hosts or --hostfile"},
+		{options(t, "", 2), func(o *Options) { o.Bootstrap = "rsh" },
+			`--bootstrap: "rsh" is not known; fork and ssh are`},
+		{options(t, "", 0, 2), nil, "app 0 (./app0): -n is missing; of several apps each needs its own"},
+		{options(t, "", 1<<24, 1), nil, "-n: more than 16777216 ranks in all"},
+		{options(t, ""), nil, "no program given"},
+		{options(t, "", 2), func(o *Options) { o.Apps[0].Argv = nil }, "app 0: no program given"},
+		{options(t, "", 2), func(o *Options) { o.Stdin = 2 }, "--stdin: there is no rank 2 among 2"},
+		{options(t, "a,b", 0), func(o *Options) { o.Stdin = 2 }, "--stdin: there is no rank 2 among 2"},
+		{options(t, "", 2), func(o *Options) { o.Nodes = 1 << 20 }, "--nodes: 1048576 is not 1 to 4096"},
+		{options(t, "", 2), func(o *Options) { o.PPN = -1 }, "--ppn: -1 is not 1 to 16777216"},
+		{options(t, "", 2), func(o *Options) { o.Degree = -1 }, "--degree: -1 is below 1"},
+		{options(t, "", 2), func(o *Options) { o.DegreeRule = "best" }, `--degree-rule: "best" is not a rule; auto and scela are`},
+		{options(t, "", 2), func(o *Options) { o.ConnectTimeout = 0 }, "--connect-timeout: 0s is no time; give more than 0"},
+		{options(t, "", 2), func(o *Options) { o.LostAfter = -time.Second }, "--lost-after: -1s is no time; give more than 0"},
+		{options(t, "", 2), func(o *Options) { o.Timeout = -1 }, "--timeout: -1ns is negative"},
+		{options(t, "", 2), func(o *Options) { o.Grace = -1 }, "--grace: -1ns is negative"},
+		{options(t, "", 2), func(o *Options) { o.LineMax = 0 }, "--line-max: 0 is not 1 to 1073741824 bytes"},
+		{options(t, "", 2), func(o *Options) { o.Quiet, o.Verbose = true, 1 }, "--quiet and --verbose exclude each other"},
+	} {
+		if c.edit != nil {
+			c.edit(c.o)
+		}
+		_, err := NewPlan(c.o, "here")
+		assert.EqualError(t, err, c.want)
+	}
+	o := options(t, "", 1)
+	o.ErrPattern = "log.%q"
+	require.ErrorContains(t, o.Validate(), "--err: ")
+	require.Error(t, new(Options).Validate(), "the zero value is no job")
+}
+
+func TestBootstrapChoice(t *testing.T) {
+	for hosts, want := range map[string]string{
+		"":                      "fork here",
+		"here":                  "fork here",
+		"here.example.org":      "fork here.example.org",
+		"localhost:1,127.0.0.1": "fork localhost:1,127.0.0.1",
+		"[::1]":                 "fork [::1]",
+		"here,there":            "ssh here,there",
+		"10.0.0.1":              "ssh 10.0.0.1",
+		"joe@here":              "ssh joe@here",
+		"here2":                 "ssh here2",
+	} {
+		p, err := NewPlan(options(t, hosts, 2), "here")
+		require.NoError(t, err, hosts)
+		assert.Equal(t, want, p.Bootstrap+" "+hostlist.Fold(p.Hosts))
+	}
+	assert.False(t, isLocal(job.Host{Name: "here.a.org"}, "here.b.org"), "the same name in another domain")
+	assert.True(t, isLocal(job.Host{Name: "here"}, "here.b.org"))
+	assert.False(t, isLocal(job.Host{Name: "10.0.0.1"}, "10"), "an address has no short form")
+	assert.False(t, isLocal(job.Host{Name: "here", Port: 2222}, "here"), "another port is another sshd")
+}
+
+func TestForkNodesAreNamedAfterThisMachine(t *testing.T) {
+	o := options(t, "", 5)
+	o.Nodes = 3
+	p, err := NewPlan(o, "here")
+	require.NoError(t, err)
+	assert.Equal(t, "here.[0-2]", hostlist.Fold(p.Hosts))
+	assert.Equal(t, []int{2, 2, 1}, perHost(p))
+	assert.Equal(t, BootstrapFork, p.Bootstrap)
+}
+
+func TestAppsShareHosts(t *testing.T) {
+	o := options(t, "a:3,b:3", 2, 3, 1)
+	o.Apps[1].Dir, o.Apps[2].Dir = "sub/../other", "/abs"
+	p, err := NewPlan(o, "here")
+	require.NoError(t, err)
+	assert.Equal(t, []job.Block{
+		{Host: 0, First: 0, Count: 2, App: 0},
+		{Host: 0, First: 2, Count: 1, App: 1},
+		{Host: 1, First: 3, Count: 2, App: 1},
+		{Host: 1, First: 5, Count: 1, App: 2},
+	}, p.Blocks)
+	assert.Equal(t, "(vector,(0,2,3))", p.ProcessMapping(), "blocks of several apps are one tuple")
+	var dirs []string
+	for _, a := range p.Apps {
+		dirs = append(dirs, a.Dir)
+	}
+	assert.Equal(t, []string{"/work", "/work/other", "/abs"}, dirs)
+	assert.Empty(t, o.Apps[0].Dir, "the options are left alone")
+}
+
+func TestWithout(t *testing.T) {
+	p, err := NewPlan(options(t, "a:2,b:2,c:4,d:4", 9), "here")
+	require.NoError(t, err)
+	require.Equal(t, []int{2, 2, 4, 1}, perHost(p))
+
+	q, err := p.Without([]job.HostIndex{1})
+	require.NoError(t, err)
+	assert.Equal(t, []int{2, 0, 4, 3}, perHost(q))
+	assert.Equal(t, []job.NodeID{0, NoNode, 1, 2}, q.NodeOf())
+	assert.Equal(t, "(vector,(0,1,2),(1,1,4),(2,1,3))", q.ProcessMapping())
+	assert.Equal(t, p.Hosts, q.Hosts)
+	assert.Equal(t, []int{2, 2, 4, 1}, perHost(p), "a plan does not change")
+	assert.Equal(t, []job.NodeID{0, 1, 2, 3}, p.NodeOf())
+
+	_, err = q.Without([]job.HostIndex{0})
+	assert.EqualError(t, err, "without a,b: not enough slots: 9 ranks, 8 slots on 2 hosts, 1 missing; "+
+		"add hosts, give more slots (host:N), or --oversubscribe")
+	_, err = p.Without([]job.HostIndex{0, 1, 2, 3})
+	assert.EqualError(t, err, "no host is left: all 4 are dead")
+	_, err = p.Without([]job.HostIndex{4})
+	assert.EqualError(t, err, "host 4 is not one of the job's 4")
+}
+
+func TestDegree(t *testing.T) {
+	for _, c := range []struct {
+		rule           string
+		nodes, perNode int
+		want           int
+	}{
+		{DegreeAuto, 1, 1, 8},
+		{DegreeAuto, 512, 1, 8},
+		{DegreeAuto, 513, 1, 9},
+		{DegreeAuto, 4096, 128, 16}, // local ranks do not count against links
+		{DegreeAuto, 1 << 20, 1, 64},
+		{"", 64, 1, 8},
+		{DegreeScELA, 1, 1, 2},
+		{DegreeScELA, 8, 1, 2},
+		{DegreeScELA, 9, 1, 3},
+		{DegreeScELA, 27, 1, 3},
+		{DegreeScELA, 28, 1, 4},
+		{DegreeScELA, 4096, 111, 16}, // 111+16+1 is 128: as many as may be
+		{DegreeScELA, 4096, 112, 15},
+		{DegreeScELA, 4096, 125, 2},
+		{DegreeScELA, 4096, 126, 2}, // 1 would be left; never below 2
+		{DegreeScELA, 4096, 1000, 2},
+		{DegreeScELA, 8, 200, 2},
+		{DegreeScELA, 1 << 20, 1, 102},
+		{DegreeScELA, 1 << 20, 64, 63},
+	} {
+		assert.Equal(t, c.want, degreeFor(c.rule, c.nodes, c.perNode), "%+v", c)
+	}
+	o := options(t, "n[1-100]", 100)
+	o.DegreeRule = DegreeScELA
+	p, err := NewPlan(o, "here")
+	require.NoError(t, err)
+	assert.Equal(t, 5, p.Degree)
+	o.Degree = 3
+	p, err = NewPlan(o, "here")
+	require.NoError(t, err)
+	assert.Equal(t, 3, p.Degree, "--degree rules")
+}
+
+func TestStdinTarget(t *testing.T) {
+	for _, s := range []string{"0", "17", "all", "none"} {
+		target, err := ParseStdin(s)
+		require.NoError(t, err)
+		assert.Equal(t, s, target.String())
+	}
+	for _, s := range []string{"", "-1", "x", "1.5", "99999999999"} {
+		_, err := ParseStdin(s)
+		assert.EqualError(t, err, fmt.Sprintf("%q is not a rank, all or none", s))
+	}
+	assert.Equal(t, "0", StdinTarget(0).String(), "the zero value is rank 0")
+}
+
+// unpack reads a process mapping as a client that repeats nothing does, and
+// returns the node of each rank.
+func unpack(t require.TestingT, mapping string) []int {
+	inner, ok := strings.CutPrefix(mapping, "(vector,")
+	require.True(t, ok, mapping)
+	var nodes []int
+	for tuple := range strings.SplitSeq(strings.TrimSuffix(inner, ")"), "),") {
+		var first, count, ranks int
+		_, err := fmt.Sscanf(strings.Trim(tuple, "()"), "%d,%d,%d", &first, &count, &ranks)
+		require.NoError(t, err)
+		for node := first; node < first+count; node++ {
+			nodes = append(nodes, slices.Repeat([]int{node}, ranks)...)
+		}
+	}
+	return nodes
+}
+
+// fill is the naive oracle of placement: it deals out rank after rank.
+func fill(n int, hosts []job.Host, ppn int, over bool) ([]int, error) {
+	slotted := slices.ContainsFunc(hosts, func(h job.Host) bool { return h.Slots > 0 })
+	counts := make([]int, len(hosts))
+	if ppn == 0 && !slotted {
+		for i := range n {
+			counts[i%len(hosts)]++
+		}
+		return counts, nil
+	}
+	placed := 0
+	for i, h := range hosts {
+		room := ppn
+		if ppn == 0 {
+			room = max(h.Slots, 1)
+		}
+		for ; counts[i] < room && placed < n; placed++ {
+			counts[i]++
+		}
+		if slotted && !over && counts[i] > max(h.Slots, 1) {
+			return nil, errors.New("host full")
+		}
+	}
+	if placed < n && !over {
+		return nil, errors.New("all full")
+	}
+	for i := 0; placed < n; i, placed = i+1, placed+1 {
+		counts[i%len(hosts)]++
+	}
+	return counts, nil
+}
+
+func TestPlanAgainstOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var hosts []job.Host
+		for i := range rapid.IntRange(1, 20).Draw(t, "hosts") {
+			slots := rapid.SampledFrom([]int{0, 0, 1, 2, 5}).Draw(t, "slots")
+			hosts = append(hosts, job.Host{Name: fmt.Sprintf("n%d", i), Slots: slots})
+		}
+		o := options(t, "", rapid.SliceOfN(rapid.IntRange(1, 15), 1, 4).Draw(t, "apps")...)
+		o.Hosts = hosts
+		o.PPN = rapid.IntRange(0, 4).Draw(t, "ppn")
+		o.Oversubscribe = rapid.Bool().Draw(t, "oversubscribe")
+		size := 0
+		for _, a := range o.Apps {
+			size += a.N
+		}
+		p, err := NewPlan(o, "here")
+		want, wantErr := fill(size, hosts, o.PPN, o.Oversubscribe)
+		require.Equal(t, wantErr != nil, err != nil, "%v, %v", wantErr, err)
+		if err != nil {
+			return
+		}
+		checkPlan(t, p, slices.DeleteFunc(want, func(n int) bool { return n == 0 }))
+
+		var dead []job.HostIndex
+		var live []job.Host
+		for i, h := range p.Hosts {
+			if rapid.Bool().Draw(t, "dead") {
+				dead = append(dead, job.HostIndex(i))
+			} else {
+				live = append(live, h)
+			}
+		}
+		q, err := p.Without(dead)
+		if len(live) == 0 {
+			require.Error(t, err)
+			return
+		}
+		// Whether slots count was settled when the job was planned.
+		slotted := slices.ContainsFunc(hosts, func(h job.Host) bool { return h.Slots > 0 })
+		if slotted {
+			for i := range live {
+				live[i].Slots = max(live[i].Slots, 1)
+			}
+		}
+		want, wantErr = fill(size, live, o.PPN, o.Oversubscribe)
+		require.Equal(t, wantErr != nil, err != nil, "%v, %v", wantErr, err)
+		if err == nil {
+			checkPlan(t, q, want)
+		}
+	})
+}
+
+// checkPlan checks that the live hosts of p have the wanted numbers of ranks,
+// and that blocks and process mapping agree on where each rank is.
+func checkPlan(t *rapid.T, p *Plan, want []int) {
+	nodes := p.NodeOf()
+	var got, ofRank []int
+	for h, n := range perHost(p) {
+		if nodes[h] == NoNode {
+			require.Zero(t, n, "rank on a dead host")
+			continue
+		}
+		require.EqualValues(t, len(got), nodes[h], "nodes are dense")
+		require.Positive(t, n, "node without ranks")
+		got = append(got, n)
+	}
+	require.Equal(t, want, got)
+	perApp := make([]int, len(p.Apps))
+	for _, b := range p.Blocks {
+		require.EqualValues(t, len(ofRank), b.First, "ranks are consecutive")
+		perApp[b.App] += b.Count
+		ofRank = append(ofRank, slices.Repeat([]int{int(nodes[b.Host])}, b.Count)...)
+	}
+	for i, a := range p.Apps {
+		require.Equal(t, a.N, perApp[i])
+	}
+	require.Len(t, ofRank, p.Size)
+	require.Equal(t, ofRank, unpack(t, p.ProcessMapping()))
+}
+
+// TestPlanGolden holds what --dry-run prints. Each command is a line of flags;
+// dead= leaves hosts out afterwards.
+func TestPlanGolden(t *testing.T) {
+	datadriven.RunTest(t, "testdata/plan", func(t *testing.T, d *datadriven.TestData) string {
+		o := DefaultOptions()
+		o.Dir = "/work"
+		f := pflag.NewFlagSet("plan", pflag.ContinueOnError)
+		f.SetInterspersed(false)
+		sizes := f.IntSliceP("np", "n", []int{0}, "")
+		hosts := f.String("hosts", "", "")
+		dead := f.IntSlice("dead", nil, "")
+		f.IntVar(&o.PPN, "ppn", 0, "")
+		f.IntVar(&o.Nodes, "nodes", 0, "")
+		f.IntVar(&o.Degree, "degree", 0, "")
+		f.BoolVar(&o.Oversubscribe, "oversubscribe", false, "")
+		require.NoError(t, f.Parse(strings.Fields(d.Input)))
+		o.Apps = apps(*sizes...)
+		if f.NArg() > 0 {
+			o.Apps[0] = job.App{Argv: f.Args(), N: o.Apps[0].N, Env: []string{"A=1", "B=two words"}, Dir: "sub", DirGiven: true}
+		}
+		var err error
+		if *hosts != "" {
+			o.Hosts, err = hostlist.Parse(*hosts, "-H")
+			require.NoError(t, err)
+		}
+		p, err := NewPlan(&o, "here")
+		if err == nil && len(*dead) > 0 {
+			var index []job.HostIndex
+			for _, h := range *dead {
+				index = append(index, job.HostIndex(h))
+			}
+			p, err = p.Without(index)
+		}
+		if err != nil {
+			return err.Error() + "\n"
+		}
+		return p.String() + "\nmapping " + p.ProcessMapping() + "\n"
+	})
+}
