@@ -2,6 +2,8 @@ package launcher
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/golaunch/golaunch/job"
 )
@@ -58,10 +60,10 @@ func (r rules) place(n int, hosts []job.Host) ([]int, error) {
 		spread(left, counts)
 	case r.ppn > 0:
 		return nil, fmt.Errorf("not enough slots: %s, %d on %s with --ppn %d, %d missing; add hosts, raise --ppn, or --oversubscribe",
-			plural(n, "rank"), n-left, plural(len(hosts), "host"), r.ppn, left)
+			plural(n, "rank"), n-left, named(hosts), r.ppn, left)
 	default:
 		return nil, fmt.Errorf("not enough slots: %s, %s on %s, %d missing; add hosts, give more slots (host:N), or --oversubscribe",
-			plural(n, "rank"), plural(n-left, "slot"), plural(len(hosts), "host"), left)
+			plural(n, "rank"), plural(n-left, "slot"), named(hosts), left)
 	}
 	return counts, nil
 }
@@ -74,6 +76,18 @@ func spread(n int, counts []int) {
 			counts[i]++
 		}
 	}
+}
+
+// named counts the hosts and tells where the first was named: the user may not
+// know of a resource manager's variable or of a file in the environment.
+func named(hosts []job.Host) string {
+	source := hosts[0].Pos
+	if i := strings.LastIndexByte(source, ':'); i >= 0 {
+		if _, err := strconv.Atoi(source[i+1:]); err == nil {
+			source = source[:i]
+		}
+	}
+	return fmt.Sprintf("%s of %s", plural(len(hosts), "host"), source)
 }
 
 func plural(n int, noun string) string {

@@ -92,11 +92,11 @@ func TestPlanErrors(t *testing.T) {
 		want string
 	}{
 		{options(t, "a:2,b:2", 5), nil,
-			"not enough slots: 5 ranks, 4 slots on 2 hosts, 1 missing; add hosts, give more slots (host:N), or --oversubscribe"},
+			"not enough slots: 5 ranks, 4 slots on 2 hosts of -H, 1 missing; add hosts, give more slots (host:N), or --oversubscribe"},
 		{options(t, "a:1", 2), nil,
-			"not enough slots: 2 ranks, 1 slot on 1 host, 1 missing; add hosts, give more slots (host:N), or --oversubscribe"},
+			"not enough slots: 2 ranks, 1 slot on 1 host of -H, 1 missing; add hosts, give more slots (host:N), or --oversubscribe"},
 		{options(t, "a,b", 9), func(o *Options) { o.PPN = 4 },
-			"not enough slots: 9 ranks, 8 on 2 hosts with --ppn 4, 1 missing; add hosts, raise --ppn, or --oversubscribe"},
+			"not enough slots: 9 ranks, 8 on 2 hosts of -H with --ppn 4, 1 missing; add hosts, raise --ppn, or --oversubscribe"},
 		{options(t, "a:4,b:2", 8), func(o *Options) { o.PPN = 4 },
 			"not enough slots on host b: 4 ranks by --ppn, 2 slots; give it more slots (host:N), lower --ppn, or --oversubscribe"},
 		{options(t, "a:1048576,b:1048576,c[1-16]:1048576", 0), nil,
@@ -132,7 +132,11 @@ func TestPlanErrors(t *testing.T) {
 		_, err := NewPlan(c.o, "here")
 		assert.EqualError(t, err, c.want)
 	}
-	o := options(t, "", 1)
+	o := options(t, "", 3)
+	o.Hosts = []job.Host{{Name: "a", Slots: 1, Pos: "my:hosts:12"}, {Name: "b", Pos: "my:hosts:13"}}
+	_, err := NewPlan(o, "here")
+	require.ErrorContains(t, err, "2 slots on 2 hosts of my:hosts, 1 missing")
+	o = options(t, "", 1)
 	o.ErrPattern = "log.%q"
 	require.ErrorContains(t, o.Validate(), "--err: ")
 	require.Error(t, new(Options).Validate(), "the zero value is no job")
@@ -205,7 +209,7 @@ func TestWithout(t *testing.T) {
 	assert.Equal(t, []job.NodeID{0, 1, 2, 3}, p.NodeOf())
 
 	_, err = q.Without([]job.HostIndex{0})
-	assert.EqualError(t, err, "without a,b: not enough slots: 9 ranks, 8 slots on 2 hosts, 1 missing; "+
+	assert.EqualError(t, err, "without a,b: not enough slots: 9 ranks, 8 slots on 2 hosts of -H, 1 missing; "+
 		"add hosts, give more slots (host:N), or --oversubscribe")
 	_, err = p.Without([]job.HostIndex{0, 1, 2, 3})
 	assert.EqualError(t, err, "no host is left: all 4 are dead")
