@@ -1,0 +1,185 @@
+package pmi
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/golaunch/golaunch/job"
+)
+
+// reservedPrefix begins the keys that only the server may set.
+const reservedPrefix = "PMI_"
+
+// line deals with one complete line of a client, which foreign has let pass.
+func (s *Server) line(c *client, line []byte, out *Effects) {
+	if c.spawn.active {
+		s.spawnLine(c, line, out)
+		return
+	}
+	_, cmd, _ := bytes.Cut(line, []byte{'='})
+	if end := bytes.IndexByte(cmd, ' '); end >= 0 {
+		cmd = cmd[:end]
+	}
+	if line[0] == 'm' {
+		s.multi(c, line, cmd, out)
+		return
+	}
+	switch string(cmd) {
+	case "init":
+		s.init(c, line, out)
+		return
+	case "abort":
+		s.abort(c, line, out)
+		return
+	case "finalize":
+		if c.phase != BeforeInit {
+			// Repeated finalize is acknowledged again rather than left waiting.
+			c.phase = AfterFinalize
+			out.say(c.rank, "cmd=finalize_ack\n")
+			return
+		}
+	}
+	if !c.ready() {
+		s.untimely(c, line, cmd, out)
+		return
+	}
+	switch string(cmd) {
+	case "get":
+		s.get(c, line, out)
+	case "put":
+		s.put(c, line, out)
+	case "barrier_in":
+		s.barrier(c, line, out)
+	case "get_maxes":
+		out.say(c.rank, maxes)
+	case "get_my_kvsname":
+		out.say(c.rank, "cmd=my_kvsname kvsname="+s.world.KVSName+"\n")
+	case "get_universe_size":
+		out.say(c.rank, "cmd=universe_size size="+strconv.Itoa(s.world.UniverseSize)+"\n")
+	case "get_appnum":
+		out.say(c.rank, "cmd=appnum appnum="+strconv.Itoa(s.world.AppNum(c.rank))+"\n")
+	case "publish_name":
+		out.say(c.rank, "cmd=publish_result info=fail rc=1 msg=name_service_not_supported\n")
+	case "unpublish_name":
+		out.say(c.rank, "cmd=unpublish_result info=fail rc=1 msg=name_service_not_supported\n")
+	case "lookup_name":
+		out.say(c.rank, "cmd=lookup_result info=fail rc=1 msg=name_service_not_supported\n")
+	default:
+		s.violate(c, line, fmt.Errorf("unknown command %q", clip(cmd)), out)
+	}
+}
+
+var maxes = fmt.Sprintf("cmd=maxes kvsname_max=%d keylen_max=%d vallen_max=%d\n", MaxKVSName, MaxKey, MaxValue)
+
+// untimely reports a command outside init and finalize.
+func (s *Server) untimely(c *client, line, cmd []byte, out *Effects) {
+	s.violate(c, line, fmt.Errorf("command %q %v, where only init is legal", clip(cmd), c.phase), out)
+}
+
+// ready reports whether the client is between init and finalize.
+func (c *client) ready() bool { return c.phase == InInit || c.phase == Running }
+
+// init answers every request for a version 1.x with 1.1, the one version that
+// all clients of 1.x accept. Others are told so with rc=-1: they fall back or
+// give up, and the user reads why.
+func (s *Server) init(c *client, line []byte, out *Effects) {
+	version, ok := number(line, " pmi_version=")
+	sub, subOK := number(line, " pmi_subversion=")
+	switch {
+	case !ok || !subOK:
+		s.violate(c, line, errors.New("init without a readable pmi_version and pmi_subversion"), out)
+	case version != 1:
+		out.say(c.rank, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1 msg=only_PMI_1.1_is_served\n")
+		out.Notes = append(out.Notes, Note{Rank: c.rank, Text: fmt.Sprintf("asked for PMI %d.%d, but only PMI 1.1 is served", version, sub)})
+	default:
+		if !c.ready() {
+			c.phase = InInit
+		}
+		out.say(c.rank, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n")
+	}
+}
+
+// abort ends the client's part. Its message runs to the end of the line or to
+// the exit code, whichever client wrote it.
+func (s *Server) abort(c *client, line []byte, out *Effects) {
+	a := Abort{Rank: c.rank, Code: 1}
+	for _, name := range []string{" exitcode=", " exit_code="} {
+		if code, ok := number(line, name); ok {
+			a.Code = code
+			break
+		}
+	}
+	for _, name := range []string{" message=", " error_msg=", " msg="} {
+		if _, text, found := bytes.Cut(line, []byte(name)); found {
+			text, _, _ = bytes.Cut(text, []byte(" exitcode="))
+			text, _, _ = bytes.Cut(text, []byte(" exit_code="))
+			a.Text = clip(text)
+			break
+		}
+	}
+	out.Aborts = append(out.Aborts, a)
+	c.silence()
+}
+
+// put passes a pair on to the bulletin board. Its kvsname is ignored, as other
+// servers do: a rank has one space.
+func (s *Server) put(c *client, line []byte, out *Effects) {
+	head, value, found := bytes.Cut(line, []byte(" value="))
+	key, keyFound := token(head, " key=")
+	switch {
+	case !keyFound || len(key) == 0:
+		out.say(c.rank, "cmd=put_result rc=-1 msg=no_key\n")
+	case !found:
+		out.say(c.rank, "cmd=put_result rc=-1 msg=no_value\n")
+	case len(key) >= MaxKey:
+		out.say(c.rank, "cmd=put_result rc=-1 msg=key_longer_than_"+strconv.Itoa(MaxKey-1)+"_bytes\n")
+	case len(value) >= MaxValue:
+		out.say(c.rank, "cmd=put_result rc=-1 msg=value_longer_than_"+strconv.Itoa(MaxValue-1)+"_bytes\n")
+	case bytes.HasPrefix(key, []byte(reservedPrefix)):
+		out.say(c.rank, "cmd=put_result rc=1 msg=keys_that_begin_with_PMI__are_reserved\n")
+	default:
+		c.wait = Put
+		out.Requests = append(out.Requests, Request{Rank: c.rank, Op: Put, Key: key, Value: value})
+	}
+}
+
+// get answers reserved keys here and asks the bulletin board for the others.
+func (s *Server) get(c *client, line []byte, out *Effects) {
+	key, found := token(line, " key=")
+	switch {
+	case !found || len(key) == 0:
+		out.say(c.rank, "cmd=get_result rc=-1 msg=no_key\n")
+	case len(key) >= MaxKey:
+		out.say(c.rank, "cmd=get_result rc=1 msg=key_not_found\n") // no such key can have been put
+	case bytes.HasPrefix(key, []byte(reservedPrefix)):
+		if value, found := s.attrs[string(key)]; found {
+			sayValue(c.rank, value, out)
+		} else {
+			out.say(c.rank, "cmd=get_result rc=1 msg=key_not_found\n")
+		}
+	default:
+		c.wait = Get
+		out.Requests = append(out.Requests, Request{Rank: c.rank, Op: Get, Key: key})
+	}
+}
+
+// sayValue sends a value, which is always the last token of its line.
+func sayValue(r job.Rank, value string, out *Effects) {
+	p := out.reply(r)
+	p.Data = append(p.Data, "cmd=get_result rc=0 value="...)
+	p.Data = append(p.Data, value...)
+	p.Data = append(p.Data, '\n')
+}
+
+// barrier lets the client enter the world's fence. Barriers of a group belong
+// to PMI 1.2, which init never grants.
+func (s *Server) barrier(c *client, line []byte, out *Effects) {
+	if _, group := token(line, " group="); group {
+		out.say(c.rank, "cmd=barrier_out rc=-1 msg=group_barriers_need_PMI_1.2\n")
+		return
+	}
+	c.wait = Fence
+	out.Requests = append(out.Requests, Request{Rank: c.rank, Op: Fence})
+}

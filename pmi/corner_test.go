@@ -1,0 +1,392 @@
+package pmi_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/pmi"
+)
+
+// The numbers are those of the corner cases in docs/pmi1.md. Cases 11 to 16
+// are PMI-2, spawn, name service and port mode.
+
+const putOK = "cmd=put_result rc=0"
+
+func put(key, value string) string {
+	return "cmd=put kvsname=" + kvsname + " key=" + key + " value=" + value
+}
+
+func get(key string) string { return "cmd=get kvsname=" + kvsname + " key=" + key }
+
+func value(v string) string { return "cmd=get_result rc=0 value=" + v }
+
+const notFound = "cmd=get_result rc=1 msg=key_not_found"
+
+// conversation is everything a rank may say, in one string.
+var conversation = strings.Join([]string{
+	initLine, "cmd=get_maxes", "cmd=get_appnum", "cmd=get_my_kvsname", "cmd=get_universe_size",
+	put("a", "1 2=3\\"), get("a"), get("b"), "cmd=barrier_in", get("a"),
+	"cmd=lookup_name service=x",
+	"mcmd=spawn\nnprocs=2\nexecname=x\ntotspawns=2\nspawnssofar=1\nendcmd\nmcmd=spawn\nspawnssofar=2\nendcmd",
+	"cmd=finalize", initLine, "cmd=barrier_in", "cmd=finalize", "cmd=abort exitcode=3 message=bye", "",
+}, "\n")
+
+func TestCorner01SplitAtEveryByte(t *testing.T) {
+	whole := newWorld(t, 1, 1, nil)
+	whole.send(0, conversation)
+	want := whole.take(0)
+	require.Equal(t, 16, strings.Count(want, "cmd="))
+	require.Len(t, whole.aborts, 1)
+	for cut := 1; cut < len(conversation); cut++ {
+		w := newWorld(t, 1, 1, nil)
+		w.send(0, conversation[:cut])
+		w.send(0, conversation[cut:])
+		require.Equal(t, want, w.take(0), "cut after %q", conversation[:cut])
+		require.Equal(t, whole.aborts, w.aborts)
+		require.Empty(t, w.violations)
+	}
+	w := newWorld(t, 1, 1, nil)
+	for i := range conversation {
+		w.send(0, conversation[i:i+1])
+	}
+	require.Equal(t, want, w.take(0))
+}
+
+func TestCorner02RequestsInOneSegment(t *testing.T) {
+	w := newWorld(t, 1, 2, nil).init()
+	w.send(0, put("k", "v")+"\n"+get("k")+"\ncmd=barrier_in\n"+get("of1")+"\ncmd=barr")
+	require.Equal(t, putOK+"\n"+value("v"), w.take(0), "what follows the barrier must wait for it")
+	require.Equal(t, putOK, w.ask(1, put("of1", "w")))
+	w.send(1, "cmd=barrier_in\n")
+	require.Equal(t, "cmd=barrier_out\n"+value("w"), w.take(0))
+	require.Equal(t, "cmd=barrier_out", w.take(1))
+	w.send(0, "ier_in\n")
+	w.send(1, "cmd=barrier_in\n")
+	require.Equal(t, "cmd=barrier_out", w.take(0))
+}
+
+func TestCorner03ValuesVerbatim(t *testing.T) {
+	w := newWorld(t, 2, 1, nil).init()
+	values := []string{"a=b=c", `back\slash\\ and \=`, strings.Repeat("x=\\", 334)[:1000], strings.Repeat("v", 1023), "\xff\x00\r"}
+	for i, v := range values {
+		require.Equal(t, putOK, w.ask(0, put(fmt.Sprint("k", i), v)))
+	}
+	w.fence()
+	for i, v := range values {
+		require.Equal(t, value(v), w.ask(1, get(fmt.Sprint("k", i))))
+	}
+}
+
+// Open MPI pads its values with blanks; they reach to the end of the line.
+func TestCorner04ValuesWithBlanks(t *testing.T) {
+	w := newWorld(t, 2, 1, nil).init()
+	for i, v := range []string{"AA  -", " leading", "trailing ", "key=inner value=again cmd=x", " "} {
+		key := fmt.Sprint("k", i)
+		require.Equal(t, putOK, w.ask(0, put(key, v)))
+		require.Equal(t, value(v), w.ask(0, get(key)))
+		w.fence()
+		require.Equal(t, value(v), w.ask(1, get(key)))
+	}
+}
+
+func TestCorner05MissingKey(t *testing.T) {
+	w := newWorld(t, 1, 1, nil).init()
+	for _, key := range []string{"nosuchkey", "flux.taskmap", "PMI_dead_processes", "PMI_hwloc_xmlfile", strings.Repeat("k", 100)} {
+		require.Equal(t, notFound, w.ask(0, get(key)))
+	}
+	require.Equal(t, "cmd=get_result rc=-1 msg=no_key", w.ask(0, "cmd=get kvsname=x"))
+	require.Equal(t, "cmd=get_result rc=-1 msg=no_key", w.ask(0, get("")))
+}
+
+func TestCorner06ReservedKeys(t *testing.T) {
+	w := newWorld(t, 1, 1, func(w *pmi.World) { w.Attributes = map[string]string{"PMI_hwloc_xmlfile": "/run/topo.xml"} }).init()
+	require.Equal(t, "cmd=put_result rc=1 msg=keys_that_begin_with_PMI__are_reserved", w.ask(0, put("PMI_process_mapping", "x")))
+	require.Equal(t, value("(vector,(0,1,1))"), w.ask(0, get("PMI_process_mapping")))
+	require.Equal(t, value("/run/topo.xml"), w.ask(0, get("PMI_hwloc_xmlfile")))
+	require.Equal(t, putOK, w.ask(0, put("pmi_lower", "x")))
+}
+
+func TestCorner07GetBeforeBarrier(t *testing.T) {
+	w := newWorld(t, 2, 2, nil).init()
+	require.Equal(t, putOK, w.ask(0, put("k", "v")))
+	require.Equal(t, value("v"), w.ask(0, get("k")))
+	require.Equal(t, value("v"), w.ask(1, get("k")), "same node: at once")
+	require.Equal(t, notFound, w.ask(2, get("k")), "other node: answered, but not found")
+	w.fence()
+	require.Equal(t, value("v"), w.ask(3, get("k")))
+}
+
+func TestCorner08FinalizeAndEOF(t *testing.T) {
+	w := newWorld(t, 1, 6, nil)
+	w.eof(5) // never spoke PMI
+	w.ask(0, initLine)
+	w.eof(0)
+	require.Equal(t, []pmi.Hangup{{Rank: 0}}, w.hangups, "EOF without finalize")
+	w.eof(0)
+	w.ask(1, initLine)
+	require.Equal(t, "cmd=finalize_ack", w.ask(1, "cmd=finalize"))
+	require.Equal(t, "cmd=finalize_ack", w.ask(1, "cmd=finalize"), "double finalize")
+	w.eof(1)
+	require.Len(t, w.hangups, 1, "EOF after finalize is normal")
+	require.Empty(t, w.violations)
+
+	w.ask(2, initLine)
+	w.ask(2, "cmd=finalize")
+	require.Equal(t, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0", w.ask(2, initLine), "init after finalize")
+	w.send(2, "cmd=barrier_in\n")
+	w.eof(2)
+	require.Len(t, w.hangups, 2, "EOF inside a barrier")
+
+	lost := newWorld(t, 1, 2, nil).init()
+	lost.send(0, "cmd=barrier_in\n")
+	lost.eof(0)
+	lost.send(1, "cmd=barrier_in\n")
+	require.Equal(t, "cmd=barrier_out", lost.take(1), "it had entered")
+	require.Empty(t, lost.take(0), "nothing is sent to a closed connection")
+
+	w.ask(3, initLine)
+	w.ask(3, "cmd=finalize")
+	w.ask(3, get("k"))
+	require.Len(t, w.violations, 1)
+	require.Equal(t, `rank 3: PMI: command "get" after finalize, where only init is legal: "cmd=get kvsname=kvs_test_0 key=k"`, w.violations[0].Error())
+	w.ask(4, "cmd=finalize")
+	require.ErrorContains(t, w.violations[1], `rank 4: PMI: command "finalize" before MPI_Init`)
+}
+
+func TestCorner09Abort(t *testing.T) {
+	cases := []struct {
+		line string
+		code int
+		text string
+	}{
+		{"cmd=abort exitcode=7", 7, ""},
+		{"cmd=abort", 1, ""},
+		{"cmd=abort exitcode=-1", -1, ""},
+		{"cmd=abort exitcode=256 message=abort", 256, "abort"},
+		{"cmd=abort exit_code=9 error_msg=out of cheese", 9, "out of cheese"},
+		{"cmd=abort message=two words exitcode=4", 4, "two words"},
+		{"cmd=abort exitcode=many", 1, ""},
+		{"cmd=abort exitcode=2 msg=" + strings.Repeat("x", 300), 2, strings.Repeat("x", 200) + "..."},
+	}
+	for _, initialised := range []bool{true, false} {
+		for _, tc := range cases {
+			w := newWorld(t, 1, 1, nil)
+			if initialised {
+				w.init()
+			}
+			require.Empty(t, w.ask(0, tc.line), "abort has no reply")
+			w.send(0, "cmd=get_maxes\nnonsense\n")
+			w.eof(0)
+			require.Empty(t, w.take(0), "nothing after abort counts")
+			require.Equal(t, []pmi.Abort{{Rank: 0, Code: tc.code, Text: tc.text}}, w.aborts)
+			require.Empty(t, w.violations)
+			require.Empty(t, w.hangups)
+		}
+	}
+}
+
+func TestCorner10Versions(t *testing.T) {
+	const yes = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0"
+	const no = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1 msg=only_PMI_1.1_is_served"
+	for version, want := range map[string]string{"1.0": yes, "1.1": yes, "1.2": yes, "2.0": no, "3.0": no} {
+		v, sub, _ := strings.Cut(version, ".")
+		w := newWorld(t, 1, 1, nil)
+		require.Equal(t, want, w.ask(0, "cmd=init pmi_version="+v+" pmi_subversion="+sub), version)
+		require.Equal(t, want == yes, w.nodes[0].server.Initialised(0))
+		if want == no {
+			require.Equal(t, []pmi.Note{{Rank: 0, Text: "asked for PMI " + version + ", but only PMI 1.1 is served"}}, w.notes)
+			require.Equal(t, yes, w.ask(0, initLine), "the client may fall back")
+		}
+		require.Empty(t, w.violations)
+	}
+	for _, line := range []string{"cmd=init", "cmd=init pmi_version=1", "cmd=init pmi_version=one pmi_subversion=1"} {
+		w := newWorld(t, 1, 1, nil)
+		require.Empty(t, w.ask(0, line))
+		require.ErrorContains(t, w.violations[0], "without a readable pmi_version")
+	}
+}
+
+// What the exit rules need to know of a rank that never calls PMI, or does.
+func TestCorner17Phases(t *testing.T) {
+	w := newWorld(t, 1, 2, nil)
+	s := w.nodes[0].server
+	check := func(want string, initialised, finalised bool) {
+		t.Helper()
+		require.Equal(t, want, s.Phase(0).String())
+		require.Equal(t, initialised, s.Initialised(0))
+		require.Equal(t, finalised, s.Finalised(0))
+	}
+	check("before MPI_Init", false, false)
+	w.init()
+	check("in MPI_Init (PMI)", true, false)
+	w.fence()
+	check("running", true, false)
+	w.ask(0, "cmd=finalize")
+	check("after finalize", true, true)
+	w.ask(0, initLine)
+	check("in MPI_Init (PMI)", true, false)
+	w.eof(1)
+	require.Equal(t, pmi.Running, s.Phase(1), "the phase outlives the connection")
+	require.Equal(t, pmi.BeforeInit, s.Phase(99))
+	require.False(t, s.Initialised(99))
+}
+
+// After fork and exec in a rank, parent and child may both hold the
+// connection: to the server they are one client that begins anew.
+func TestCorner18SecondProcessOnTheConnection(t *testing.T) {
+	w := newWorld(t, 1, 1, nil).init()
+	require.Equal(t, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0", w.ask(0, initLine), "init before finalize")
+	w.fence()
+	require.Equal(t, "cmd=finalize_ack", w.ask(0, "cmd=finalize"))
+	w.init()
+	w.fence()
+	require.Empty(t, w.violations)
+}
+
+func TestViolations(t *testing.T) {
+	cases := []struct{ name, data, want string }{
+		{"unknown command", "cmd=frobnicate x=1\n", `rank 0: PMI: unknown command "frobnicate": "cmd=frobnicate x=1"`},
+		{"empty command", "cmd=\n", `unknown command ""`},
+		{"carriage return", "cmd=get_maxes\r\n", `unknown command "get_maxes\r"`},
+		{"unknown multi-line command", "mcmd=dance\n", `unknown command "dance"`},
+		{"empty line", "\n", "not a PMI-1 command"},
+		{"no command first", "key=x cmd=get\n", "not a PMI-1 command"},
+		{"foreign bytes, no line end", "\x08\x00\x00\x00", "not a PMI-1 command"},
+		{"almost a command", "cmd\n", "not a PMI-1 command"},
+		{"PMI-2", "    38cmd=fullinit;pmirank=0;threaded=FALSE;", "PMI-2 message, but only PMI-1 is served"},
+		{"PMI-2, left-aligned", "38    cmd=fullinit;", "PMI-2 message"},
+		{"PMI-2, zeros", "000014", "PMI-2 message"},
+		{"blanks", "      ", "not a PMI-1 command"},
+		{"endless line", "cmd=put key=" + strings.Repeat("x", pmi.MaxLine), "line of more than 65536 bytes"},
+		{"ahead of a reply", "cmd=barrier_in\n" + strings.Repeat("cmd=get_maxes\n", 5000), "more than 65536 bytes were sent ahead while a fence is not answered"},
+		{"spawn cut by a command", "mcmd=spawn\nnprocs=1\ncmd=get_maxes\n", "malformed spawn request"},
+		{"spawn without counts", "mcmd=spawn\nendcmd\n", "malformed spawn request"},
+		{"spawn with a bad count", "mcmd=spawn\ntotspawns=x\n", "malformed spawn request"},
+		{"spawn beyond its count", "mcmd=spawn\ntotspawns=1\nspawnssofar=2\nendcmd\n", "malformed spawn request"},
+		{"spawn in spawn", "mcmd=spawn\nmcmd=spawn\n", "malformed spawn request"},
+		{"spawn lines between blocks", "mcmd=spawn\ntotspawns=2\nspawnssofar=1\nendcmd\nnprocs=1\n", "malformed spawn request"},
+		{"spawn count between blocks", "mcmd=spawn\ntotspawns=2\nspawnssofar=1\nendcmd\ntotspawns=1\n", "malformed spawn request"},
+	}
+	for _, tc := range cases {
+		for _, step := range []int{len(tc.data), 7} {
+			t.Run(fmt.Sprint(tc.name, "/", step), func(t *testing.T) {
+				w := newWorld(t, 1, 2, nil).init()
+				for data := tc.data; data != ""; {
+					n := min(step, len(data))
+					w.send(0, data[:n])
+					data = data[n:]
+				}
+				require.Len(t, w.violations, 1)
+				require.ErrorContains(t, w.violations[0], tc.want)
+				require.Less(t, len(w.violations[0].Error()), 800)
+				require.Empty(t, w.ask(0, "cmd=get_maxes"), "nothing more is read")
+				w.eof(0)
+				require.Empty(t, w.hangups)
+				require.Equal(t, notFound, w.ask(1, get("k")), "the other rank goes on")
+			})
+		}
+	}
+	w := newWorld(t, 1, 1, nil)
+	for _, line := range []string{get("k"), "cmd=get_maxes", "cmd=barrier_in", "mcmd=spawn"} {
+		w := newWorld(t, 1, 1, nil)
+		require.Empty(t, w.ask(0, line))
+		require.ErrorContains(t, w.violations[0], "before MPI_Init, where only init is legal")
+	}
+	s := w.nodes[0].server
+	var out pmi.Effects
+	s.Receive(7, []byte(initLine+"\n"), &out)
+	require.Equal(t, "rank 7: PMI: the rank is not on this node", out.Violations[0].Error())
+	require.EqualError(t, out.Violations[0].Unwrap(), "the rank is not on this node")
+	s.EOF(7, &out)
+	s.GetDone(7, "v", true, &out)
+	s.GetDone(0, "v", true, &out)
+	s.PutDone(0, nil, &out)
+	require.Empty(t, out.Replies, "Done calls that nobody waits for do nothing")
+}
+
+func TestLongestLineIsAccepted(t *testing.T) {
+	w := newWorld(t, 1, 1, nil).init()
+	line := "cmd=get_maxes pad="
+	line += strings.Repeat("x", pmi.MaxLine-len(line))
+	require.Equal(t, "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024", w.ask(0, line))
+}
+
+func TestPutErrors(t *testing.T) {
+	w := newWorld(t, 1, 1, nil).init()
+	for line, want := range map[string]string{
+		put(strings.Repeat("k", 64), "v"):                       "rc=-1 msg=key_longer_than_63_bytes",
+		put("k", strings.Repeat("v", 1024)):                     "rc=-1 msg=value_longer_than_1023_bytes",
+		put("", "v"):                                            "rc=-1 msg=no_key",
+		"cmd=put kvsname=x value=v key=k":                       "rc=-1 msg=no_key",
+		"cmd=put kvsname=x key=k":                               "rc=-1 msg=no_value",
+		put(strings.Repeat("k", 63), strings.Repeat("v", 1023)): "rc=0",
+		put("empty", ""):                                        "rc=0",
+	} {
+		require.Equal(t, "cmd=put_result "+want, w.ask(0, line))
+	}
+	// An error of the board reaches the client as one word.
+	s := w.nodes[0].server
+	var out pmi.Effects
+	s.Receive(0, []byte(put("k", "v")+"\n"), &out)
+	require.Equal(t, "put", out.Requests[0].Op.String())
+	s.PutDone(0, fmt.Errorf("board full: 1 = 2\n\\ %s", strings.Repeat("x", 300)), &out)
+	reply := string(out.Replies[0].Data)
+	require.True(t, strings.HasPrefix(reply, "cmd=put_result rc=-1 msg=board_full:_1___2___xxx"), reply)
+	require.Len(t, strings.Fields(reply), 3)
+}
+
+func TestGroupBarriersAreRefused(t *testing.T) {
+	w := newWorld(t, 1, 1, nil).init()
+	require.Equal(t, "cmd=barrier_out rc=-1 msg=group_barriers_need_PMI_1.2", w.ask(0, "cmd=barrier_in group=NODE:0"))
+}
+
+// Every line sent must be readable by the strictest client: key=value tokens
+// only, one blank between them.
+func TestRepliesAreWellFormed(t *testing.T) {
+	w := newWorld(t, 1, 1, nil)
+	w.send(0, conversation)
+	for _, line := range strings.Split(w.take(0), "\n") {
+		head, _, _ := strings.Cut(line, " value=")
+		for i, token := range strings.Split(head, " ") {
+			key, _, ok := strings.Cut(token, "=")
+			require.True(t, ok && key != "", "token %q of %q", token, line)
+			require.Equal(t, i == 0, key == "cmd", line)
+		}
+	}
+}
+
+func TestNewServerRefusesNonsense(t *testing.T) {
+	good := func() pmi.World {
+		return pmi.World{Size: 2, KVSName: "k", UniverseSize: -1, AppNum: func(job.Rank) int { return 0 }}
+	}
+	cases := []struct {
+		want   string
+		local  []job.Rank
+		change func(*pmi.World)
+	}{
+		{"world of 0 ranks", nil, func(w *pmi.World) { w.Size = 0 }},
+		{"kvsname", nil, func(w *pmi.World) { w.KVSName = "two words" }},
+		{"kvsname", nil, func(w *pmi.World) { w.KVSName = strings.Repeat("k", 256) }},
+		{"universe size 0", nil, func(w *pmi.World) { w.UniverseSize = 0 }},
+		{"no AppNum", nil, func(w *pmi.World) { w.AppNum = nil }},
+		{`attribute "universeSize"`, nil, func(w *pmi.World) { w.Attributes = map[string]string{"universeSize": "4"} }},
+		{"blanks and control", nil, func(w *pmi.World) { w.Attributes = map[string]string{"PMI_x": "a b"} }},
+		{"blanks and control", nil, func(w *pmi.World) { w.ProcessMapping = "(vector, (0,1,2))" }},
+		{"rank 2 in a world of 2", []job.Rank{2}, nil},
+		{"rank 1 is listed twice", []job.Rank{1, 1}, nil},
+	}
+	for _, tc := range cases {
+		w := good()
+		if tc.change != nil {
+			tc.change(&w)
+		}
+		_, err := pmi.NewServer(w, tc.local)
+		require.ErrorContains(t, err, tc.want)
+	}
+	w := newWorld(t, 1, 1, func(w *pmi.World) { w.ProcessMapping = strings.Repeat("x", 1024) }).init()
+	require.Equal(t, notFound, w.ask(0, get("PMI_process_mapping")), "a mapping too long for a value is not offered")
+}

@@ -1,0 +1,105 @@
+package pmi
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// A line is blank-separated key=value tokens, the first of which names the
+// command: "cmd=NAME" or "mcmd=NAME". Tokens may come in any order and unknown
+// ones are ignored, but " value=" takes the rest of its line, blanks and
+// further tokens included.
+
+// errPMI2 is why a PMI-2 client is refused.
+var errPMI2 = errors.New("PMI-2 message, but only PMI-1 is served: build or run the program with PMI-1 " +
+	"(MPICH: MPIR_CVAR_PMI_VERSION=1; Slurm's libpmi2: link the MPI library's own PMI)")
+
+// errForeign is why bytes that begin no PMI command are refused.
+var errForeign = errors.New("not a PMI-1 command, which begins with cmd= or mcmd=")
+
+// foreign says why b, which may be incomplete, cannot begin a PMI-1 line, or
+// returns nil. A PMI-2 message begins with its length in six bytes, digits
+// padded with blanks.
+func foreign(b []byte) error {
+	if begins(b, "cmd=") || begins(b, "mcmd=") {
+		return nil
+	}
+	head := b[:min(len(b), 6)]
+	digits := 0
+	for _, c := range head {
+		if c >= '0' && c <= '9' {
+			digits++
+		} else if c != ' ' {
+			return errForeign
+		}
+	}
+	switch {
+	case len(head) < 6:
+		return nil // too short to tell
+	case digits == 0:
+		return errForeign
+	}
+	return errPMI2
+}
+
+// begins reports whether b begins with prefix, or ends before it could.
+func begins(b []byte, prefix string) bool {
+	n := min(len(b), len(prefix))
+	return string(b[:n]) == prefix[:n]
+}
+
+// token returns the value of the token in line that begins with name, which is
+// given as " name=". It ends at the next blank.
+func token(line []byte, name string) (value []byte, found bool) {
+	i := bytes.Index(line, []byte(name))
+	if i < 0 {
+		return nil, false
+	}
+	value = line[i+len(name):]
+	if end := bytes.IndexByte(value, ' '); end >= 0 {
+		value = value[:end]
+	}
+	return value, true
+}
+
+// number returns the value of a token that must be a decimal number.
+func number(line []byte, name string) (n int, ok bool) {
+	value, found := token(line, name)
+	if !found {
+		return 0, false
+	}
+	n, err := strconv.Atoi(string(value))
+	return n, err == nil
+}
+
+// maxShown is how much of a client's text appears in messages, in bytes.
+const maxShown = 200
+
+// firstLine is b up to its first line feed.
+func firstLine(b []byte) []byte {
+	line, _, _ := bytes.Cut(b, []byte{'\n'})
+	return line
+}
+
+// clip copies a line for a message.
+func clip(line []byte) string {
+	if len(line) > maxShown {
+		return string(line[:maxShown]) + "..."
+	}
+	return string(line)
+}
+
+// word makes text fit for a msg= token: one word, no blank.
+func word(text string) string {
+	if len(text) > maxShown {
+		text = text[:maxShown]
+	}
+	return strings.Map(func(c rune) rune {
+		if c <= ' ' || c >= 0x7f || c == '=' || c == '\\' {
+			return '_'
+		}
+		return c
+	}, text)
+}
