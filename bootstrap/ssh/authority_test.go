@@ -1,0 +1,345 @@
+package sshboot
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/binary"
+	"encoding/pem"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+
+	"github.com/golaunch/golaunch/job"
+)
+
+// authData builds what a client signs (RFC 4252 section 7), field by field.
+type authData struct {
+	session         []byte
+	message         byte
+	user            string
+	service, method string
+	signed          byte
+	algorithm       string
+	key             []byte
+	trailer         string
+}
+
+func request(user, algorithm string, key []byte) authData {
+	return authData{make([]byte, 32), 50, user, "ssh-connection", "publickey", 1, algorithm, key, ""}
+}
+
+func (d authData) bytes() []byte {
+	var out []byte
+	str := func(s []byte) { out = append(binary.BigEndian.AppendUint32(out, uint32(len(s))), s...) }
+	str(d.session)
+	out = append(out, d.message)
+	str([]byte(d.user))
+	str([]byte(d.service))
+	str([]byte(d.method))
+	out = append(out, d.signed)
+	str([]byte(d.algorithm))
+	str(d.key)
+	return append(out, d.trailer...)
+}
+
+func TestParseAuthRequest(t *testing.T) {
+	good := request("ann", "ssh-ed25519", []byte("key"))
+	r, err := parseAuthRequest(good.bytes())
+	require.NoError(t, err)
+	require.Equal(t, authRequest{user: "ann", algorithm: "ssh-ed25519", key: []byte("key")}, r)
+
+	for name, change := range map[string]func(*authData){
+		"session identifier": func(d *authData) { d.session = []byte("short") },
+		"not a user auth":    func(d *authData) { d.message = 51 },
+		"service is":         func(d *authData) { d.service = "ssh-userauth" },
+		"method is":          func(d *authData) { d.method = "hostbased" },
+		"no signature":       func(d *authData) { d.signed = 0 },
+		"bytes follow":       func(d *authData) { d.trailer = "x" },
+		"longer than":        func(d *authData) { d.trailer = strings.Repeat("x", maxSignData) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := good
+			change(&d)
+			_, err := parseAuthRequest(d.bytes())
+			require.ErrorContains(t, err, name)
+		})
+	}
+	whole := good.bytes()
+	for n := range whole {
+		_, err := parseAuthRequest(whole[:n])
+		require.Error(t, err, "cut at %d", n)
+	}
+}
+
+// Whatever is accepted is, byte for byte, a publickey request.
+func FuzzParseAuthRequest(f *testing.F) {
+	f.Add(request("ann", "ssh-ed25519", []byte("key")).bytes())
+	f.Add([]byte{})
+	f.Add([]byte("\xff\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := parseAuthRequest(data)
+		if err != nil {
+			return
+		}
+		session, _, ok := cutString(data)
+		require.True(t, ok)
+		again := request(r.user, r.algorithm, r.key)
+		again.session = session
+		require.Equal(t, data, again.bytes())
+	})
+}
+
+// saveKey writes a private key file and returns its public half.
+func saveKey(t testing.TB, path string, key any, passphrase string) ssh.PublicKey {
+	t.Helper()
+	var block *pem.Block
+	var err error
+	if passphrase == "" {
+		block, err = ssh.MarshalPrivateKey(key, "")
+	} else {
+		block, err = ssh.MarshalPrivateKeyWithPassphrase(key, "", []byte(passphrase))
+	}
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(block), 0o600))
+	s, err := ssh.NewSignerFromKey(key)
+	require.NoError(t, err)
+	return s.PublicKey()
+}
+
+func newEd25519(t testing.TB) ed25519.PrivateKey {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	return key
+}
+
+// startAgent serves an ssh-agent with those keys until the test ends.
+func startAgent(t testing.TB, keys ...agent.AddedKey) (socket string) {
+	t.Helper()
+	ring := agent.NewKeyring()
+	for _, k := range keys {
+		require.NoError(t, ring.Add(k))
+	}
+	socket = filepath.Join(t.TempDir(), "agent")
+	l, err := net.Listen("unix", socket)
+	require.NoError(t, err)
+	done := make(chan struct{})
+	go func() { // ends when the listener is closed
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = agent.ServeAgent(ring, c) // one client at a time is enough
+			c.Close()
+		}
+	}()
+	t.Cleanup(func() { l.Close(); <-done })
+	return socket
+}
+
+func open(t testing.TB, cfg AuthorityConfig) *Authority {
+	t.Helper()
+	a, err := OpenAuthority(t.Context(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(a.Close)
+	return a
+}
+
+func verify(t testing.TB, key ssh.PublicKey, data, signature []byte) {
+	t.Helper()
+	var sig ssh.Signature
+	require.NoError(t, ssh.Unmarshal(signature, &sig))
+	require.NoError(t, key.Verify(data, &sig))
+}
+
+func TestSignOnlyWhatWasPlanned(t *testing.T) {
+	dir := t.TempDir()
+	key := saveKey(t, dir+"/id", newEd25519(t), "")
+	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	rsaPub := saveKey(t, dir+"/rsa", rsaKey, "")
+	identities := []Identity{{dir + "/id", true}, {dir + "/rsa", true}}
+	targets := []Target{
+		{Name: "n0", User: "ann", Identities: identities},
+		{Name: "n1", User: "ann", Identities: identities, Jump: []Target{{Name: "gate", User: "gina", Identities: identities[:1]}}},
+		{Name: "n2", User: "bob", Identities: identities[1:]},
+		{Name: "n3", User: "ann", Identities: []Identity{{dir + "/absent", false}}},
+	}
+	a := open(t, AuthorityConfig{Targets: targets, Retries: 2})
+	require.Len(t, a.Keys(), 2)
+	a.Allow(0, 1, 3)
+	blob := key.Marshal()
+	good := request("ann", "ssh-ed25519", blob)
+
+	for _, tc := range []struct {
+		name       string
+		from, host job.HostIndex
+		data       authData
+		refused    string // "" if it is signed
+	}{
+		{"launcher", job.NoHost, 0, good, ""},
+		{"agent in range", 0, 1, good, ""},
+		{"rsa with sha-2", 0, 2, request("bob", "rsa-sha2-256", rsaPub.Marshal()), ""},
+		{"rsa with sha-1", 0, 2, request("bob", "ssh-rsa", rsaPub.Marshal()), "does not fit the key"},
+		{"algorithm of another type", 0, 1, request("ann", "rsa-sha2-256", blob), "does not fit the key"},
+		{"below the range", 0, 0, good, "may not ask for host n0"},
+		{"above the range", 0, 3, good, "not planned with"},
+		{"agent without a range", 2, 1, good, "may not ask"},
+		{"host that is not planned", 0, 4, good, "not planned"},
+		{"negative host", job.NoHost, -1, good, "not planned"},
+		{"another user", 0, 1, request("root", "ssh-ed25519", blob), "not planned with user"},
+		{"key that is not offered there", 0, 2, request("bob", "ssh-ed25519", blob), "not planned with"},
+		{"key that is not ours", 0, 1, request("ann", "ssh-ed25519", newSigner(t, "ed25519").PublicKey().Marshal()), "not one of ours"},
+		{"jump host for the launcher", job.NoHost, 1, request("gina", "ssh-ed25519", blob), ""},
+		{"jump host for an agent", 0, 1, request("gina", "ssh-ed25519", blob), "not planned with"},
+		{"host without any key", job.NoHost, 3, good, "not planned with"},
+		{"another message", 0, 1, authData{session: make([]byte, 32)}, "not a user authentication request"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			sig, err := a.Sign(t.Context(), SignRequest{From: tc.from, Host: tc.host, Data: tc.data.bytes()})
+			if tc.refused != "" {
+				var refused *RefusedError
+				require.ErrorAs(t, err, &refused)
+				require.ErrorContains(t, err, tc.refused)
+				return
+			}
+			require.NoError(t, err)
+			pub, err := ssh.ParsePublicKey(tc.data.key)
+			require.NoError(t, err)
+			verify(t, pub, tc.data.bytes(), sig)
+		})
+	}
+}
+
+func TestSignaturesAreCountedAndEnd(t *testing.T) {
+	dir := t.TempDir()
+	key := saveKey(t, dir+"/id", newEd25519(t), "")
+	targets := []Target{{Name: "n0", User: "ann"}, {Name: "n1", User: "ann"}}
+	for i := range targets {
+		targets[i].Identities = []Identity{{dir + "/id", true}}
+	}
+	a := open(t, AuthorityConfig{Targets: targets, Retries: 2})
+	data := request("ann", "ssh-ed25519", key.Marshal()).bytes()
+	sign := func(from, host job.HostIndex) error {
+		_, err := a.Sign(context.Background(), SignRequest{From: from, Host: host, Data: data})
+		return err
+	}
+	a.Allow(0, 1, 2)
+	require.NoError(t, sign(0, 1))
+	require.NoError(t, sign(0, 1))
+	require.ErrorContains(t, sign(0, 1), "host 0 has asked 2 times for host n1")
+	a.Allow(1, 0, 2)
+	require.NoError(t, sign(1, 1), "each agent is counted by itself")
+	a.Forget(1)
+	require.ErrorContains(t, sign(1, 1), "may not ask")
+	for range 10 {
+		require.NoError(t, sign(job.NoHost, 0), "the launcher is not counted")
+	}
+	a.Seal()
+	require.ErrorIs(t, sign(job.NoHost, 0), ErrSealed)
+	require.ErrorIs(t, sign(0, 1), ErrSealed)
+}
+
+func TestKeysComeInTheOrderOfOpenSSH(t *testing.T) {
+	dir := t.TempDir()
+	plain := saveKey(t, dir+"/plain", newEd25519(t), "")
+	lockedKey, onlyInAgent, unrelated := newEd25519(t), newEd25519(t), newEd25519(t)
+	locked := saveKey(t, dir+"/locked", lockedKey, "secret")
+	saveKey(t, dir+"/encrypted", newEd25519(t), "secret")
+	other, err := ssh.NewSignerFromKey(onlyInAgent)
+	require.NoError(t, err)
+	writeFile(t, dir, "chosen.pub", keyText(other.PublicKey()))
+	saveKey(t, dir+"/open", newEd25519(t), "")
+	require.NoError(t, os.Chmod(dir+"/open", 0o644))
+	writeFile(t, dir, "garbage", "hello")
+	stranger, err := ssh.NewSignerFromKey(unrelated)
+	require.NoError(t, err)
+
+	socket := startAgent(t, agent.AddedKey{PrivateKey: unrelated, Comment: "stranger"}, agent.AddedKey{PrivateKey: lockedKey}, agent.AddedKey{PrivateKey: onlyInAgent})
+	all := []Identity{{dir + "/plain", true}, {dir + "/locked", true}, {dir + "/chosen.pub", true}, {dir + "/encrypted", true},
+		{dir + "/open", true}, {dir + "/garbage", true}, {dir + "/absent", true}, {dir + "/default", false}}
+	targets := []Target{
+		{Name: "any", User: "ann", Identities: all},
+		{Name: "only", User: "ann", Identities: all, IdentitiesOnly: true},
+		{Name: "none", User: "ann", IdentitiesOnly: true, Identities: []Identity{{dir + "/absent", true}}},
+	}
+	a := open(t, AuthorityConfig{AgentSocket: socket, Targets: targets})
+	names := func(indices []int) (out []string) {
+		for _, i := range indices {
+			require.Less(t, i, len(a.Keys()))
+			out = append(out, string(a.Keys()[i].Blob))
+		}
+		return out
+	}
+	blob := func(k ssh.PublicKey) string { return string(k.Marshal()) }
+	require.Equal(t, []string{blob(locked), blob(other.PublicKey()), blob(stranger.PublicKey()), blob(plain)}, names(targets[0].Keys))
+	require.Equal(t, []string{blob(locked), blob(other.PublicKey()), blob(plain)}, names(targets[1].Keys))
+	require.Equal(t, []int{noKey}, targets[2].Keys)
+
+	notes := strings.Join(a.Notes(), "\n")
+	assert.Contains(t, notes, dir+"/encrypted: encrypted; unlock it with: ssh-add "+dir+"/encrypted")
+	assert.Contains(t, notes, dir+"/open: others may read it (mode 0644)")
+	assert.Contains(t, notes, dir+"/garbage: ")
+	assert.Contains(t, notes, dir+"/absent: no such file")
+	assert.NotContains(t, notes, "default")
+	assert.NotContains(t, notes, "locked")
+
+	data := request("ann", "ssh-ed25519", locked.Marshal()).bytes()
+	sig, err := a.Sign(t.Context(), SignRequest{From: job.NoHost, Host: 0, Data: data})
+	require.NoError(t, err)
+	verify(t, locked, data, sig)
+}
+
+func TestCertificateBesideTheKeyComesFirst(t *testing.T) {
+	dir := t.TempDir()
+	pub := saveKey(t, dir+"/id", newEd25519(t), "")
+	ca := newSigner(t, "ed25519")
+	cert := &ssh.Certificate{Key: pub, CertType: ssh.UserCert, ValidPrincipals: []string{"ann"}, ValidBefore: ssh.CertTimeInfinity}
+	require.NoError(t, cert.SignCert(rand.Reader, ca))
+	writeFile(t, dir, "id-cert.pub", keyText(cert))
+	targets := []Target{{Name: "n0", User: "ann", Identities: []Identity{{dir + "/id", true}}}}
+	a := open(t, AuthorityConfig{Targets: targets})
+	require.Len(t, targets[0].Keys, 2)
+	require.Equal(t, cert.Marshal(), a.Keys()[targets[0].Keys[0]].Blob)
+	data := request("ann", ssh.CertAlgoED25519v01, cert.Marshal()).bytes()
+	sig, err := a.Sign(t.Context(), SignRequest{From: job.NoHost, Host: 0, Data: data})
+	require.NoError(t, err)
+	verify(t, pub, data, sig)
+}
+
+func TestAgentThatDoesNotAnswer(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "agent")
+	a := open(t, AuthorityConfig{AgentSocket: socket})
+	require.Len(t, a.Notes(), 1)
+	require.Contains(t, a.Notes()[0], socket)
+
+	l, err := net.Listen("unix", socket)
+	require.NoError(t, err)
+	defer l.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { // accepts and stays silent; ends with the connection
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		cancel()
+		_, _ = io.Copy(io.Discard, c)
+	}()
+	_, err = OpenAuthority(ctx, AuthorityConfig{AgentSocket: socket})
+	require.ErrorIs(t, err, context.Canceled)
+}

@@ -1,0 +1,243 @@
+package sshboot
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/job"
+)
+
+// load reads text as the one configuration file of a user ann with home dir.
+func load(t testing.TB, dir, text string) *Config {
+	t.Helper()
+	c, err := LoadConfig(Options{File: writeFile(t, dir, "config", text), Home: dir, User: "ann"})
+	require.NoError(t, err)
+	return c
+}
+
+func TestConfigTarget(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("GOLAUNCH_TEST_KEYS", home+"/keys")
+	writeFile(t, home, ".ssh/part/one", "Host inc\n  Port 1234\n")
+	writeFile(t, home, ".ssh/part/two", "Host inc\n  Port 99\n  User late\n")
+	for _, tc := range []struct {
+		name, config string
+		host         job.Host
+		want         func(*testing.T, Target)
+	}{
+		{"defaults", "", job.Host{Name: "n1"}, func(t *testing.T, got Target) {
+			assert.Equal(t, "n1", got.HostName)
+			assert.Equal(t, 22, got.Port)
+			assert.Equal(t, "ann", got.User)
+			assert.Equal(t, Strict, got.Policy)
+			assert.Equal(t, []Identity{{Path: home + "/.ssh/id_ed25519"}, {Path: home + "/.ssh/id_ecdsa"}, {Path: home + "/.ssh/id_rsa"}}, got.Identities)
+			assert.Equal(t, home+"/.ssh/known_hosts", got.KnownHostsFile)
+		}},
+		{"first value wins", "Host n?\n Port 2022\n User first\nHost *\n User second\n Port 1\n ConnectTimeout 7", job.Host{Name: "n1"}, func(t *testing.T, got Target) {
+			assert.Equal(t, 2022, got.Port)
+			assert.Equal(t, "first", got.User)
+			assert.Equal(t, 7*time.Second, got.ConnectTimeout)
+		}},
+		{"host file wins", "Host *\n User cfg\n Port 5", job.Host{Name: "n1", User: "bob", Port: 77}, func(t *testing.T, got Target) {
+			assert.Equal(t, "bob", got.User)
+			assert.Equal(t, 77, got.Port)
+		}},
+		{"negation, tabs, equals, case, no final newline", "HOST\t*.x \t!bad.x\r\n\tport=2222\r\nHost bad.x\n\tPORT = 3333", job.Host{Name: "bad.x"}, func(t *testing.T, got Target) {
+			assert.Equal(t, 3333, got.Port)
+		}},
+		{"match host and all", "Match host a,b\n Port 5\nMatch all\n User m", job.Host{Name: "b"}, func(t *testing.T, got Target) {
+			assert.Equal(t, 5, got.Port)
+			assert.Equal(t, "m", got.User)
+		}},
+		{"match that cannot be tested", "Match final all\n Port 5\nMatch exec true\n Port 6\nHost *\n Port 7", job.Host{Name: "b"}, func(t *testing.T, got Target) {
+			assert.Equal(t, 7, got.Port)
+		}},
+		{"include in order, inside a block", "Host inc\n Include part/* nothing/*\n User early", job.Host{Name: "inc"}, func(t *testing.T, got Target) {
+			assert.Equal(t, 1234, got.Port)
+			assert.Equal(t, "late", got.User)
+		}},
+		{"include in a block of another host", "Host other\n Include ~/.ssh/part/one", job.Host{Name: "inc"}, func(t *testing.T, got Target) {
+			assert.Equal(t, 22, got.Port)
+		}},
+		{"tokens", "Host *\n HostName %h.cluster\n Port 9\n User u%%\n IdentityFile ${GOLAUNCH_TEST_KEYS}/%u_%r_%h_%p_%n\n IdentityFile ~/k\n IdentitiesOnly yes\n UserKnownHostsFile \"%d/with blank\" none", job.Host{Name: "n1", User: "bob"}, func(t *testing.T, got Target) {
+			assert.Equal(t, "n1.cluster", got.HostName)
+			assert.Equal(t, []Identity{{home + "/keys/ann_bob_n1.cluster_9_n1", true}, {home + "/k", true}}, got.Identities)
+			assert.True(t, got.IdentitiesOnly)
+		}},
+		{"address", "Host n1\n HostName ::ffff:10.0.0.1", job.Host{Name: "n1"}, func(t *testing.T, got Target) {
+			assert.Equal(t, "10.0.0.1", got.Addr)
+		}},
+		{"jump chain", "Host *.in\n ProxyJump bob@gate:2200, inner\nHost gate\n HostName gate.example.com\n ProxyJump outer\nHost inner\n User carl\n ProxyJump gate", job.Host{Name: "n.in"}, func(t *testing.T, got Target) {
+			require.Len(t, got.Jump, 3)
+			assert.Equal(t, "outer", got.Jump[0].Name)
+			assert.Equal(t, "gate.example.com", got.Jump[1].HostName)
+			assert.Equal(t, "bob", got.Jump[1].User)
+			assert.Equal(t, 2200, got.Jump[1].Port)
+			assert.Equal(t, "carl", got.Jump[2].User)
+		}},
+		{"a pattern that catches the jump host too", "Host *\n ProxyJump gate", job.Host{Name: "n1"}, func(t *testing.T, got Target) {
+			require.Len(t, got.Jump, 1)
+			assert.Equal(t, "gate", got.Jump[0].Name)
+		}},
+		{"no jump", "Host n1\n ProxyJump none\nHost *\n ProxyJump gate\n ProxyCommand none", job.Host{Name: "n1"}, func(t *testing.T, got Target) {
+			assert.Empty(t, got.Jump)
+		}},
+		{"policies", "Host a\n StrictHostKeyChecking accept-new\nHost *\n StrictHostKeyChecking off", job.Host{Name: "a"}, func(t *testing.T, got Target) {
+			assert.Equal(t, AcceptNew, got.Policy)
+		}},
+		{"kex list", "KexAlgorithms sntrup761x25519-sha512@openssh.com,curve25519-sha256@libssh.org,ecdh-sha2-nistp256", job.Host{Name: "a"}, func(t *testing.T, got Target) {
+			assert.Equal(t, []string{"curve25519-sha256", "ecdh-sha2-nistp256"}, got.Kex)
+		}},
+		{"kex removal", "KexAlgorithms -mlkem*,*sha1", job.Host{Name: "a"}, func(t *testing.T, got Target) {
+			assert.Equal(t, "curve25519-sha256", got.Kex[0])
+			assert.NotContains(t, strings.Join(got.Kex, ","), "sha1,")
+		}},
+		{"kex first", "KexAlgorithms ^diffie-hellman-group16-sha512", job.Host{Name: "a"}, func(t *testing.T, got Target) {
+			assert.Equal(t, "diffie-hellman-group16-sha512", got.Kex[0])
+			assert.Greater(t, len(got.Kex), 3)
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := load(t, home, tc.config).Target(tc.host)
+			require.NoError(t, err)
+			tc.want(t, got)
+		})
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	home := t.TempDir()
+	for _, tc := range []struct{ name, config, want string }{
+		{"port", "Port x", `Port "x"`},
+		{"port range", "Port 70000", "70000"},
+		{"policy", "StrictHostKeyChecking maybe", "StrictHostKeyChecking"},
+		{"timeout", "ConnectTimeout soon", "ConnectTimeout"},
+		{"token", "IdentityFile ~/%Z", "%Z"},
+		{"dangling token", "IdentityFile ~/%", "ends in %"},
+		{"variable", "IdentityFile ${GOLAUNCH_NO_SUCH}/x", "GOLAUNCH_NO_SUCH"},
+		{"other home", "IdentityFile ~bob/x", "home directories"},
+		{"proxy command", "ProxyCommand nc %h %p", "ProxyCommand"},
+		{"circle", "Host n1\n ProxyJump a\nHost a\n ProxyJump b\nHost b\n ProxyJump a", "circles"},
+		{"jump port", "ProxyJump gate:x", `"gate:x"`},
+		{"jump empty", "ProxyJump a,,b", "HOST"},
+		{"kex", "KexAlgorithms nothing", "KexAlgorithms nothing"},
+		{"quote", "UserKnownHostsFile \"a b c", "UserKnownHostsFile"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := load(t, home, tc.config).Target(job.Host{Name: "n1"})
+			require.ErrorContains(t, err, "host n1: ")
+			require.ErrorContains(t, err, tc.want)
+		})
+	}
+	_, err := load(t, home, "").Target(job.Host{Name: "-oProxyCommand=x"})
+	require.ErrorContains(t, err, "no host name")
+}
+
+func TestConfigFileErrors(t *testing.T) {
+	home := t.TempDir()
+	loop := writeFile(t, home, "loop", "Include "+filepath.Join(home, "loop"))
+	for _, tc := range []struct{ name, text, want string }{
+		{"no value", "\nPort", ":2: \"Port\" has no value"},
+		{"no keyword", "= 5", ":1: \"\" is no keyword"},
+		{"odd keyword", "P?rt 5", "is no keyword"},
+		{"control character", "Port \x01", "control character"},
+		{"empty pattern", "Host a !", `host pattern "!"`},
+		{"include loop", "Include " + loop, "nest deeper"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			path := writeFile(t, home, "bad", tc.text)
+			_, err := LoadConfig(Options{File: path, Home: home})
+			require.ErrorContains(t, err, path)
+			require.ErrorContains(t, err, tc.want)
+		})
+	}
+	_, err := LoadConfig(Options{File: filepath.Join(home, "absent"), Home: home})
+	require.EqualError(t, err, filepath.Join(home, "absent")+": no such file or directory")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = LoadConfig(Options{File: home, Home: home})
+	require.ErrorContains(t, err, "is a directory")
+	_, err = LoadConfig(Options{File: "none", Home: home})
+	require.NoError(t, err)
+}
+
+func TestMatchThatCannotBeTestedIsReported(t *testing.T) {
+	c := load(t, t.TempDir(), "# x\nMatch exec \"test -f /x\"\n Port 5\n")
+	require.Len(t, c.Warnings(), 1)
+	require.Contains(t, c.Warnings()[0], "config:2: Match exec")
+}
+
+func FuzzConfig(f *testing.F) {
+	f.Add("Host a\n Port 5\nMatch all\nInclude x\n")
+	f.Add("Host \"a\nKey")
+	f.Add("=\n")
+	f.Add("Host a # b\nUserKnownHostsFile /dev/null\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		home := t.TempDir()
+		c, err := LoadConfig(Options{File: writeFile(t, home, "config", text), Home: home, User: "u"})
+		if err != nil {
+			require.ErrorContains(t, err, "config")
+			return
+		}
+		target, err := c.Target(job.Host{Name: "a"})
+		if err != nil {
+			require.ErrorContains(t, err, "host a: ")
+			return
+		}
+		require.NotEmpty(t, target.HostName)
+		require.NotEmpty(t, target.User)
+		require.NotZero(t, target.Port)
+	})
+}
+
+func TestTargetTravelsWithoutLauncherMatters(t *testing.T) {
+	in := Target{
+		Name: "n1", HostName: "n1.x", Addr: "10.0.0.1", Port: 22, User: "u", KeyName: "n1.x", HostKeys: [][]byte{{1}},
+		Policy: AcceptNew, Keys: []int{2, 0}, ConnectTimeout: time.Second,
+		Jump: []Target{{Name: "gate"}}, Identities: []Identity{{Path: "/home/u/.ssh/id"}}, IdentitiesOnly: true, KnownHostsFile: "/x",
+	}
+	b, err := cbor.Marshal(in)
+	require.NoError(t, err)
+	require.NotContains(t, string(b), "gate")
+	require.NotContains(t, string(b), "/home")
+	var out Target
+	require.NoError(t, cbor.Unmarshal(b, &out))
+	in.Jump, in.Identities, in.IdentitiesOnly, in.KnownHostsFile = nil, nil, false, ""
+	require.Equal(t, in, out)
+}
+
+func TestResolve(t *testing.T) {
+	names := map[string][]netip.Addr{
+		"both": {netip.MustParseAddr("fe80::1"), netip.MustParseAddr("10.0.0.2")},
+		"six":  {netip.MustParseAddr("2001:db8::1")},
+	}
+	lookup := func(_ context.Context, _, host string) ([]netip.Addr, error) {
+		if a, ok := names[host]; ok {
+			return a, nil
+		}
+		return nil, errors.New("no such host")
+	}
+	targets := []Target{
+		{HostName: "both"}, {HostName: "six"}, {HostName: "inside"}, {HostName: "both", Jump: []Target{{}}}, {HostName: "both"},
+		{HostName: "10.9.9.9", Addr: "10.9.9.9"},
+	}
+	require.NoError(t, Resolve(t.Context(), targets, lookup))
+	var got []string
+	for _, target := range targets {
+		got = append(got, target.Addr)
+	}
+	require.Equal(t, []string{"10.0.0.2", "2001:db8::1", "", "", "10.0.0.2", "10.9.9.9"}, got)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, Resolve(ctx, []Target{{HostName: "x"}}, lookup), context.Canceled)
+}

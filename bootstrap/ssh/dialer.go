@@ -1,0 +1,191 @@
+package sshboot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/job"
+)
+
+// The default patience with a host: for its TCP connection, and from there
+// until the command is accepted. A loaded sshd may need long for the latter.
+const (
+	defaultConnectTimeout   = 15 * time.Second
+	defaultHandshakeTimeout = 60 * time.Second
+)
+
+// DialerConfig says whom a Dialer can reach and how it logs in.
+type DialerConfig struct {
+	// Targets finds the Target of a host; false if it is not planned.
+	Targets func(job.HostIndex) (Target, bool)
+	// Keys are Authority.Keys, KeyNotes are Authority.Notes.
+	Keys     []PublicKey
+	KeyNotes []string
+	// Sign has data signed by the private half of a key: Authority.Sign, or a
+	// request to it. It must heed ctx.
+	Sign func(ctx context.Context, r SignRequest) ([]byte, error)
+	// PreferKey is the index of the key to offer first, where it may be
+	// offered: one that worked elsewhere. Negative for none.
+	PreferKey int
+	// ConnectTimeout bounds a TCP connection unless the Target says
+	// otherwise, 0 means 15 seconds; HandshakeTimeout bounds the rest until
+	// the command is accepted, per host on the way, 0 means 60 seconds.
+	ConnectTimeout   time.Duration
+	HandshakeTimeout time.Duration
+	// UseJump says to go through the Targets' jump hosts.
+	UseJump bool
+	// Accepted is told of each host key that was accepted without being
+	// known, as a line for known_hosts; may be nil. It is called from the
+	// goroutine of Start.
+	Accepted func(host bootstrap.Host, line string)
+}
+
+// Dialer starts commands over SSH. It may be used from several goroutines.
+type Dialer struct {
+	cfg    DialerConfig
+	keys   []ssh.PublicKey // parsed cfg.Keys
+	worked atomic.Int64    // the key that logged in last, or PreferKey
+	proven atomic.Bool     // worked has logged in somewhere
+}
+
+var _ bootstrap.Piper = (*Dialer)(nil)
+
+// New checks cfg and returns a Dialer.
+func New(cfg DialerConfig) (*Dialer, error) {
+	if cfg.Targets == nil || cfg.Sign == nil {
+		return nil, errors.New("ssh dialer: Targets and Sign must be given")
+	}
+	if cfg.ConnectTimeout <= 0 {
+		cfg.ConnectTimeout = defaultConnectTimeout
+	}
+	if cfg.HandshakeTimeout <= 0 {
+		cfg.HandshakeTimeout = defaultHandshakeTimeout
+	}
+	d := &Dialer{cfg: cfg}
+	for i, k := range cfg.Keys {
+		key, err := ssh.ParsePublicKey(k.Blob)
+		if err != nil {
+			return nil, fmt.Errorf("ssh dialer: key %d (%s): %w", i, k.Name, err)
+		}
+		if _, ok := signatureAlgorithms[key.Type()]; !ok {
+			return nil, fmt.Errorf("ssh dialer: key %d (%s): type %s is not supported", i, k.Name, key.Type())
+		}
+		d.keys = append(d.keys, key)
+	}
+	d.worked.Store(int64(cfg.PreferKey))
+	return d, nil
+}
+
+// WorkedKey is the index of the key that logged in last, for the PreferKey of
+// agents below; false before the first log-in.
+func (d *Dialer) WorkedKey() (index int, ok bool) {
+	return int(d.worked.Load()), d.proven.Load()
+}
+
+// Reach is Anywhere: agents have their keys' signatures from the launcher.
+func (d *Dialer) Reach() bootstrap.Reach { return bootstrap.Anywhere }
+
+// NeedsStaging is true: hosts share no files with this one, for all we know.
+func (d *Dialer) NeedsStaging() bool { return true }
+
+// Start runs argv in a session of its own connection to host, without a
+// terminal, without forwarding and with the environment that sshd gives. The
+// host's login shell sees one command that means argv to all shells.
+func (d *Dialer) Start(ctx context.Context, host bootstrap.Host, argv []string) (bootstrap.Pipe, error) {
+	fail := func(phase bootstrap.Phase, err error, permanent bool) (bootstrap.Pipe, error) {
+		return nil, &bootstrap.Error{Host: host.Name, Phase: phase, Err: err, Permanent: permanent}
+	}
+	command, err := commandLine(argv)
+	if err != nil {
+		return fail(bootstrap.Command, err, true)
+	}
+	t, ok := d.cfg.Targets(job.HostIndex(host.Index))
+	if !ok {
+		return fail(bootstrap.Resolve, fmt.Errorf("host %d is not planned", host.Index), true)
+	}
+	if t.Addr == "" && t.HostName == host.Name {
+		t.Addr = host.Addr
+	}
+	if err := ctx.Err(); err != nil {
+		return fail(bootstrap.Connect, err, false)
+	}
+	p, e := d.start(ctx, host, &t, command)
+	if e != nil {
+		e.Host = host.Name
+		return nil, e
+	}
+	return p, nil
+}
+
+// start connects, hop by hop, and runs the command at the last.
+func (d *Dialer) start(ctx context.Context, host bootstrap.Host, t *Target, command string) (*pipe, *bootstrap.Error) {
+	route := []*Target{t}
+	if d.cfg.UseJump && len(t.Jump) > 0 {
+		route = nil
+		for i := range t.Jump {
+			route = append(route, &t.Jump[i])
+		}
+		route = append(route, t)
+	}
+	base, e := d.connect(ctx, route[0])
+	if e != nil {
+		return nil, throughJump(e, route, 0)
+	}
+	limit := d.cfg.HandshakeTimeout * time.Duration(len(route))
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	// Closing the connection ends every wait below.
+	stop := context.AfterFunc(ctx, func() { base.Close() })
+	defer stop()
+
+	p := &pipe{base: base, peer: peerAddr(base, route)}
+	fail := func(e *bootstrap.Error, hop int) (*pipe, *bootstrap.Error) {
+		p.abandon()
+		if err := ctx.Err(); err != nil {
+			e = interrupted(err, e.Phase, limit)
+		}
+		return nil, throughJump(e, route, hop)
+	}
+	conn := transport(base)
+	for i, hop := range route {
+		c, e := d.handshake(ctx, host, hop, conn)
+		if e != nil {
+			conn.Close()
+			return fail(e, i)
+		}
+		p.hops = append(p.hops, c)
+		if i+1 < len(route) {
+			if conn, e = c.tunnel(hop, route[i+1]); e != nil {
+				return fail(e, i)
+			}
+		}
+	}
+	if e := p.run(command); e != nil {
+		return fail(e, len(route)-1)
+	}
+	if !stop() {
+		return fail(&bootstrap.Error{Phase: bootstrap.Command, Err: ctx.Err()}, len(route)-1)
+	}
+	return p, nil
+}
+
+// connect makes the TCP connection.
+func (d *Dialer) connect(ctx context.Context, t *Target) (*tcpConn, *bootstrap.Error) {
+	limit := t.ConnectTimeout
+	if limit <= 0 {
+		limit = d.cfg.ConnectTimeout
+	}
+	dialCtx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	c, err := dialTCP(dialCtx, t.address())
+	if err != nil {
+		return nil, connectError(ctx, err, t, limit)
+	}
+	return c, nil
+}

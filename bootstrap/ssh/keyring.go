@@ -1,0 +1,338 @@
+package sshboot
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+)
+
+const (
+	maxKeyFile = 1 << 20 // bytes
+	// agentTimeout bounds what needs no person: connecting to the ssh-agent
+	// and listing its keys.
+	agentTimeout = 5 * time.Second
+	// noKey stands in Target.Keys where no key may be offered.
+	noKey = -1
+)
+
+// agentConn is the connection to the ssh-agent.
+type agentConn struct {
+	conn   net.Conn
+	client agent.ExtendedAgent
+
+	mu     sync.Mutex
+	closed bool
+	calls  sync.WaitGroup
+}
+
+// close fails the calls under way and waits for them.
+func (c *agentConn) close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.conn.Close()
+	c.calls.Wait()
+}
+
+// do runs one call to the ssh-agent, which cannot be cancelled: when ctx ends
+// first, the call goes on until it is answered or the connection closed.
+func (c *agentConn) do(ctx context.Context, call func() error) error {
+	done := make(chan error, 1)
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return net.ErrClosed
+	}
+	c.calls.Go(func() { done <- call() })
+	c.mu.Unlock()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("no answer from the ssh-agent: %w", ctx.Err())
+	}
+}
+
+// keyring collects the Authority's keys while it is opened.
+type keyring struct {
+	authority *Authority
+	inAgent   []int            // keys that the ssh-agent holds
+	files     map[string]int   // private key files seen: index or noKey
+	orders    map[string][]int // Target.Keys by list of identities
+}
+
+// openAgent connects to the ssh-agent and lists its keys.
+func (r *keyring) openAgent(ctx context.Context, socket string) error {
+	ctx, cancel := context.WithTimeout(ctx, agentTimeout)
+	defer cancel()
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", socket)
+	if err != nil {
+		var oe *net.OpError
+		if errors.As(err, &oe) {
+			err = oe.Err
+		}
+		return err
+	}
+	c := &agentConn{conn: conn, client: agent.NewClient(conn)}
+	var keys []*agent.Key
+	err = c.do(ctx, func() (err error) {
+		keys, err = c.client.List()
+		return err
+	})
+	if err != nil {
+		c.close()
+		return err
+	}
+	r.authority.agent = c
+	for _, k := range keys {
+		if _, ok := signatureAlgorithms[keyType(k.Blob)]; !ok {
+			continue // DSA, or a type newer than this program
+		}
+		name := k.Comment
+		if name == "" {
+			name = "in the ssh-agent"
+		}
+		r.inAgent = append(r.inAgent, r.add(userKey{
+			PublicKey: PublicKey{Blob: k.Blob, Name: name, Touch: needsTouch(keyType(k.Blob))},
+			sign:      c.signer(k),
+		}))
+	}
+	return nil
+}
+
+// signer signs with a key of the ssh-agent.
+func (c *agentConn) signer(k *agent.Key) func(context.Context, []byte, string) (*ssh.Signature, error) {
+	return func(ctx context.Context, data []byte, format string) (*ssh.Signature, error) {
+		var flags agent.SignatureFlags
+		switch format {
+		case ssh.KeyAlgoRSASHA256:
+			flags = agent.SignatureFlagRsaSha256
+		case ssh.KeyAlgoRSASHA512:
+			flags = agent.SignatureFlagRsaSha512
+		}
+		var sig *ssh.Signature
+		err := c.do(ctx, func() (err error) {
+			sig, err = c.client.SignWithFlags(k, data, flags)
+			return err
+		})
+		if err != nil {
+			return nil, err // a call that goes on may still write sig
+		}
+		return sig, nil
+	}
+}
+
+// add appends a key unless it is there already, and returns its index.
+func (r *keyring) add(k userKey) int {
+	a := r.authority
+	for i := range a.keys {
+		if bytes.Equal(a.keys[i].Blob, k.Blob) {
+			return i
+		}
+	}
+	a.keys = append(a.keys, k)
+	return len(a.keys) - 1
+}
+
+// assign sets t.Keys to the order in which OpenSSH offers keys: those of the
+// ssh-agent that an identity names, the ssh-agent's others unless
+// IdentitiesOnly, then key files.
+func (r *keyring) assign(t *Target) {
+	var id strings.Builder
+	for _, f := range t.Identities {
+		fmt.Fprintf(&id, "%t %s\n", f.Given, f.Path)
+	}
+	fmt.Fprint(&id, t.IdentitiesOnly)
+	if order, ok := r.orders[id.String()]; ok {
+		t.Keys = order
+		return
+	}
+	var named, files []int
+	for _, f := range t.Identities {
+		for _, i := range r.file(f) {
+			if slices.Contains(r.inAgent, i) {
+				named = append(named, i)
+			} else {
+				files = append(files, i)
+			}
+		}
+	}
+	order := named
+	if !t.IdentitiesOnly {
+		order = append(order, r.inAgent...)
+	}
+	order = append(order, files...)
+	var unique []int
+	for _, i := range order {
+		if !slices.Contains(unique, i) {
+			unique = append(unique, i)
+		}
+	}
+	if len(unique) == 0 {
+		unique = []int{noKey}
+	}
+	if r.orders == nil {
+		r.orders = make(map[string][]int)
+	}
+	r.orders[id.String()] = unique
+	t.Keys = unique
+}
+
+// file returns the keys of a private key file: its certificate, if there is
+// one beside it, and itself.
+func (r *keyring) file(f Identity) []int {
+	i, seen := r.files[f.Path]
+	if !seen {
+		var err error
+		if i, err = r.load(f.Path); err != nil {
+			i = noKey
+			if f.Given || !errors.Is(err, os.ErrNotExist) {
+				r.authority.note("%v", err)
+			}
+		}
+		if r.files == nil {
+			r.files = make(map[string]int)
+		}
+		r.files[f.Path] = i
+	}
+	if i == noKey {
+		return nil
+	}
+	if c, ok := r.certificate(f.Path, i); ok {
+		return []int{c, i}
+	}
+	return []int{i}
+}
+
+// load finds the key of a private key file, in the ssh-agent if that has it.
+func (r *keyring) load(path string) (int, error) {
+	text, err := readKeyFile(path)
+	if err != nil {
+		if i, ok := r.agentHas(path + ".pub"); ok {
+			return i, nil // the private half is in the ssh-agent alone
+		}
+		return 0, err
+	}
+	signer, err := ssh.ParsePrivateKey(text)
+	var locked *ssh.PassphraseMissingError
+	switch {
+	case errors.As(err, &locked):
+		if locked.PublicKey != nil {
+			if i, ok := r.inAgentBlob(locked.PublicKey.Marshal()); ok {
+				return i, nil
+			}
+		}
+		if i, ok := r.agentHas(path + ".pub"); ok {
+			return i, nil
+		}
+		return 0, fmt.Errorf("%s: encrypted; unlock it with: ssh-add %s", path, path)
+	case err != nil:
+		if i, ok := r.agentHas(path); ok {
+			return i, nil // a public key, to choose one of the ssh-agent's
+		}
+		return 0, fmt.Errorf("%s: %s", path, strings.TrimPrefix(err.Error(), "ssh: "))
+	}
+	blob := signer.PublicKey().Marshal()
+	if _, ok := signatureAlgorithms[keyType(blob)]; !ok {
+		return 0, fmt.Errorf("%s: keys of type %s are not supported", path, signer.PublicKey().Type())
+	}
+	return r.add(userKey{PublicKey: PublicKey{Blob: blob, Name: path}, sign: fileSigner(signer)}), nil
+}
+
+// certificate adds the certificate beside a private key file (CERTIFICATES of
+// ssh-keygen(1)).
+func (r *keyring) certificate(path string, key int) (int, bool) {
+	pub, err := readPublicKey(path + "-cert.pub")
+	if err != nil {
+		if !errors.Is(err, os.ErrNotExist) {
+			r.authority.note("%v", err)
+		}
+		return 0, false
+	}
+	k := r.authority.keys[key]
+	cert, ok := pub.(*ssh.Certificate)
+	if !ok || !bytes.Equal(cert.Key.Marshal(), k.Blob) {
+		r.authority.note("%s-cert.pub: not a certificate of %s", path, path)
+		return 0, false
+	}
+	k.Blob, k.Name = cert.Marshal(), path+"-cert.pub"
+	return r.add(k), true
+}
+
+// agentHas looks for the key in a public key file in the ssh-agent.
+func (r *keyring) agentHas(path string) (int, bool) {
+	pub, err := readPublicKey(path)
+	if err != nil {
+		return 0, false
+	}
+	return r.inAgentBlob(pub.Marshal())
+}
+
+func (r *keyring) inAgentBlob(blob []byte) (int, bool) {
+	for _, i := range r.inAgent {
+		if bytes.Equal(r.authority.keys[i].Blob, blob) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// fileSigner signs with a key in memory.
+func fileSigner(s ssh.Signer) func(context.Context, []byte, string) (*ssh.Signature, error) {
+	return func(_ context.Context, data []byte, format string) (*ssh.Signature, error) {
+		as, ok := s.(ssh.AlgorithmSigner)
+		if !ok {
+			return s.Sign(rand.Reader, data)
+		}
+		return as.SignWithAlgorithm(rand.Reader, data, format)
+	}
+}
+
+func readPublicKey(path string) (ssh.PublicKey, error) {
+	text, err := readFile(path, maxKeyFile)
+	if err != nil {
+		return nil, err
+	}
+	pub, _, _, _, err := ssh.ParseAuthorizedKey(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: not a public key file", path)
+	}
+	return pub, nil
+}
+
+// readKeyFile reads a private key file. Like OpenSSH it refuses one of ours
+// that others may read.
+func readKeyFile(path string) ([]byte, error) {
+	f, err := os.Open(filepath.Clean(path))
+	if err != nil {
+		return nil, pathError(path, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, pathError(path, err)
+	}
+	text, err := readAtMost(f, path, maxKeyFile)
+	if err != nil {
+		return nil, err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if ok && int(st.Uid) == os.Getuid() && info.Mode().Perm()&0o077 != 0 && bytes.Contains(text, []byte("PRIVATE KEY")) {
+		return nil, fmt.Errorf("%s: others may read it (mode %04o); chmod 600 %s", path, info.Mode().Perm(), path)
+	}
+	return text, nil
+}
