@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strconv"
 	"strings"
 
@@ -167,6 +168,9 @@ func eachLine(r io.Reader, name string, do func(pos, line string) error) error {
 	case errors.Is(err, bufio.ErrTooLong):
 		return fmt.Errorf("%s:%d: line longer than %d bytes", name, number+1, maxLine)
 	case err != nil:
+		if e, ok := errors.AsType[*fs.PathError](err); ok {
+			err = e.Err // without naming the file twice
+		}
 		return fmt.Errorf("%s: read: %w", name, err)
 	}
 	return nil

@@ -2,6 +2,7 @@ package hostlist
 
 import (
 	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -76,7 +77,7 @@ func TestParseFileErrors(t *testing.T) {
 		_, err := ParseFile(strings.NewReader(text), "hosts")
 		assert.EqualError(t, err, want)
 	}
-	_, err := ParseFile(iotest.ErrReader(errors.New("is a directory")), "hosts")
+	_, err := ParseFile(iotest.ErrReader(&fs.PathError{Op: "read", Path: "hosts", Err: errors.New("is a directory")}), "hosts")
 	assert.EqualError(t, err, "hosts: read: is a directory")
 }
 

@@ -139,6 +139,8 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("--line-max: %d is not 1 to %d bytes", o.LineMax, MaxLine)
 	case o.Stdin < StdinNone:
 		return errors.New("--stdin: not a rank, all or none")
+	case o.Verbose < 0:
+		return fmt.Errorf("--verbose: %d is negative", o.Verbose)
 	case o.Quiet && o.Verbose > 0:
 		return errors.New("--quiet and --verbose exclude each other")
 	}
