@@ -1,0 +1,258 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/golaunch/golaunch/cache"
+	"github.com/golaunch/golaunch/internal/proc"
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/pmi"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// Agent is one node launch agent. Its fields belong to the goroutine of run,
+// except those that are safe for many: inbox, output and the links.
+type Agent struct {
+	hello  overlay.Hello
+	poller *unix.Poller
+	inbox  *overlay.Inbox
+	parent *overlay.Edge
+	output *output
+
+	// From the Range on.
+	self   overlay.HostEntry
+	root   bool // the parent is the launcher
+	common overlay.Common
+	ctx    context.Context // ends when no more hosts are to be started
+	stop   context.CancelFunc
+	family *overlay.Family
+	warden *proc.Warden
+
+	signs    map[uint64]signOrigin
+	lastSign uint64
+
+	started tree.Gather[overlay.Started]
+	done    tree.Gather[overlay.Done]
+	owed    map[tree.Slot]bool // children whose Done is still to come
+
+	// From the Launch on.
+	launch   *overlay.Launch
+	node     job.NodeID
+	ranks    []*rank
+	byRank   map[job.Rank]*rank
+	unborn   int // ranks neither started nor failed to
+	living   int // ranks not yet ended
+	ended    overlay.Done
+	board    cache.Board
+	peers    []tree.Slot // by cache.Peer: the children at launch
+	boardOut cache.Effects
+	pmi      *pmi.Server
+	pmiOut   pmi.Effects
+	input    *input
+
+	lingers *time.Timer
+	idle    bool // every pipe of the local ranks is closed
+
+	// How far the end is.
+	killed     bool // the ranks were told to end
+	finished   bool // the warden was told to end, or has
+	wardenGone bool
+	leaving    bool // END came from the parent
+	familyOver bool // the children have acknowledged END
+	lost       bool // the parent is lost
+	over       bool // run may return
+}
+
+// rank is one local process.
+type rank struct {
+	rank    job.Rank
+	app     int
+	pid     int
+	pmiFD   int    // -1 when closed
+	replies []byte // PMI bytes that the rank's socket had no room for
+	aborted bool
+	exited  bool
+}
+
+// Events of the agent itself, beside those of package overlay.
+type (
+	wardenUp struct {
+		warden *proc.Warden
+		err    error
+	}
+	wardenEvents struct{ events []proc.Event }
+	wardenLost   struct{ err error }
+	outputIdle   struct{} // every pipe of the local ranks is closed
+	lingerOver   struct{} // what outlived the ranks has had its time
+	familyEnded  struct{} // every child has ENDed or is lost
+)
+
+// run is the event loop. It returns when the job is over for this node.
+func (a *Agent) run() error {
+	ready := make([]unix.Ready, 128)
+	buf := make([]byte, 64<<10)
+	var events []overlay.Event
+	for !a.over {
+		n, err := a.poller.Wait(ready, -1)
+		if err != nil {
+			return fmt.Errorf("wait for events: %w", err)
+		}
+		for _, r := range ready[:n] {
+			a.descriptor(r, buf)
+		}
+		events = a.inbox.Take(events)
+		for _, e := range events {
+			a.handle(e)
+		}
+	}
+	return nil
+}
+
+func (a *Agent) handle(e overlay.Event) {
+	switch e := e.(type) {
+	case overlay.Message:
+		if err := a.message(e); err != nil {
+			a.broken(e.From, err)
+		}
+	case overlay.EdgeEnded:
+		a.edgeEnded(e)
+	case overlay.Joined:
+		a.joined(e)
+	case overlay.HostFailed:
+		a.family.HostFailed(e.Dead)
+	case overlay.PartDone:
+		a.readyIf(a.family.PartDone())
+	case signWanted:
+		a.askSignature(e.request, a.self.Index, signOrigin{answer: e.answer})
+	case wardenUp:
+		a.wardenUp(e)
+	case wardenEvents:
+		a.wardenEvents(e.events)
+	case wardenLost:
+		a.wardenLost(e.err)
+	case inputArrived:
+		a.takeInput(e)
+	case noiseHeard:
+		a.note(1, "%s printed at login: %s", e.host, e.line)
+	case outputIdle:
+		a.localIdle()
+	case lingerOver:
+		a.finishLocal()
+	case familyEnded:
+		a.familyOver = true
+		a.leaveIf()
+	default:
+		panic(fmt.Sprintf("event %T has no handler", e)) // a bug of this package
+	}
+}
+
+// up queues a message to the parent.
+func (a *Agent) up(s link.Stream, kind tree.Kind, body []byte) {
+	a.parent.Send(s, tree.Header{Kind: kind, To: tree.Launcher, From: a.self.Index}, body)
+}
+
+// message handles one from the parent or a child. An error means that the
+// sender broke the protocol.
+func (a *Agent) message(m overlay.Message) error {
+	if m.From == tree.Up {
+		return a.fromParent(m)
+	}
+	if !a.family.Live(m.From) {
+		return nil
+	}
+	return a.fromChild(m)
+}
+
+func (a *Agent) fromParent(m overlay.Message) error {
+	if m.Header.Kind != overlay.KindRange && a.family == nil {
+		return fmt.Errorf("message of kind %d before the range", m.Header.Kind)
+	}
+	switch m.Header.Kind {
+	case overlay.KindRange:
+		return decode(m, a.takeRange)
+	case overlay.KindLaunch:
+		a.family.Broadcast(link.Service, overlay.KindLaunch, m.Body)
+		return decode(m, a.takeLaunch)
+	case overlay.KindSigned:
+		return decode(m, func(s overlay.SignAnswer) error { a.signed(s); return nil })
+	case overlay.KindSignal:
+		a.family.Broadcast(link.Control, m.Header.Kind, m.Body)
+		return decode(m, a.signal)
+	case overlay.KindKill:
+		a.family.Broadcast(link.Control, m.Header.Kind, m.Body)
+		return decode(m, func(k overlay.Kill) error { a.kill(k.Grace); return nil })
+	case overlay.KindBoard:
+		return a.boardMessage(m.From, m.Body)
+	}
+	return fmt.Errorf("unexpected message of kind %d from the parent", m.Header.Kind)
+}
+
+func (a *Agent) fromChild(m overlay.Message) error {
+	switch m.Header.Kind {
+	case overlay.KindReady:
+		return decode(m, func(r overlay.Ready) error { a.readyIf(a.family.ChildReady(m.From, r)); return nil })
+	case overlay.KindSign:
+		return decode(m, func(r overlay.SignRequest) error { a.childSignature(m.From, r); return nil })
+	case overlay.KindStarted:
+		return decode(m, func(s overlay.Started) error { a.startedIf(a.started.Add(s)); return nil })
+	case overlay.KindDone:
+		return decode(m, func(d overlay.Done) error { a.childDone(m.From, d); return nil })
+	case overlay.KindFailure, overlay.KindNote:
+		a.parent.Send(m.Stream, m.Header, m.Body)
+		return nil
+	case overlay.KindInputAck:
+		return decode(m, func(k overlay.InputAck) error { a.inputAck(m.From, k); return nil })
+	case overlay.KindBoard:
+		return a.boardMessage(m.From, m.Body)
+	}
+	return fmt.Errorf("unexpected message of kind %d from a child", m.Header.Kind)
+}
+
+func decode[T any](m overlay.Message, then func(T) error) error {
+	v, err := overlay.Decode[T](m.Body)
+	if err != nil {
+		return err
+	}
+	return then(v)
+}
+
+// broken cuts off a neighbor that broke the protocol.
+func (a *Agent) broken(from tree.Slot, err error) {
+	err = fmt.Errorf("%w: protocol error: %w", link.ErrLost, err)
+	a.edgeEnded(overlay.EdgeEnded{From: from, Err: err})
+}
+
+// edgeEnded handles the END or the loss of a link.
+func (a *Agent) edgeEnded(e overlay.EdgeEnded) {
+	switch {
+	case e.From == tree.Up && e.Err == nil:
+		a.endFamily()
+	case e.From == tree.Up:
+		a.parentLost()
+	case e.Err == nil && a.leaving:
+		a.family.Leave(e.From)
+	default:
+		a.childLost(e.From, e.Err)
+	}
+}
+
+// note tells the user something, if they asked for so much.
+func (a *Agent) note(level int, format string, args ...any) {
+	if level > a.common.Verbose {
+		return
+	}
+	a.up(link.Control, overlay.KindNote, overlay.Encode(overlay.Note{Level: level, Host: a.self.Index, Text: fmt.Sprintf(format, args...)}))
+}
+
+// fail reports a failure to the launcher.
+func (a *Agent) fail(f job.Failure) {
+	if f.Provoked = f.Provoked || a.killed; f.Provoked {
+		return // nobody asks why what was told to end has ended
+	}
+	a.up(link.Control, overlay.KindFailure, overlay.Encode(f))
+}

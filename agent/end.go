@@ -1,0 +1,144 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
+)
+
+const (
+	endTimeout   = 5 * time.Second // for a neighbor to acknowledge END
+	sweepTimeout = 5 * time.Second // for what a dead warden left behind to die
+)
+
+// linger gives what the ranks left behind a moment to finish writing; if
+// nothing can write any more, nothing is waited for.
+func (a *Agent) linger() {
+	if a.idle {
+		a.finishLocal()
+		return
+	}
+	a.lingers = time.AfterFunc(lingerTime, func() { a.inbox.Put(lingerOver{}) })
+}
+
+// localIdle notes that nothing on this node can write to a rank's output any
+// more.
+func (a *Agent) localIdle() {
+	a.idle = true
+	a.output.drain()
+	if a.launch != nil && a.unborn == 0 && a.living == 0 {
+		a.finishLocal()
+	}
+}
+
+// finishLocal kills what outlived the ranks and ends the warden.
+func (a *Agent) finishLocal() {
+	if a.finished {
+		return
+	}
+	a.finished = true
+	if a.lingers != nil {
+		a.lingers.Stop()
+	}
+	if a.warden != nil {
+		a.warden.Finish()
+	}
+}
+
+// wardenLost handles the end of the warden: expected once everything local is
+// finished, a failure of the node before that.
+func (a *Agent) wardenLost(err error) {
+	if a.wardenGone {
+		return
+	}
+	a.wardenGone = true
+	if !a.finished {
+		a.finished = true
+		text := fmt.Sprintf("%v; the ranks of the node were killed", err)
+		ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
+		defer cancel()
+		if err := a.warden.Sweep(ctx, isAgent); err != nil {
+			text = fmt.Sprintf("%v; %v", text, err)
+		}
+		a.fail(job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: a.self.Index, Phase: "running", Text: text})
+		a.ended.Ended += a.living
+		a.living, a.unborn = 0, 0
+	}
+	if a.launch != nil {
+		a.output.finish()
+		a.shutAllInput()
+		a.doneIf(a.done.Add(a.ended))
+	}
+	a.leaveIf()
+}
+
+// isAgent recognises the agents that this one started with fork: they end by
+// themselves when their link does.
+func isAgent(pid int) bool {
+	words, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return err == nil && bytes.Contains(words, []byte("\x00"+overlay.AgentWord))
+}
+
+// endFamily begins the orderly end that the parent's END asks for. Whatever
+// still runs is killed: the launcher has decided.
+func (a *Agent) endFamily() {
+	if a.leaving {
+		return
+	}
+	a.leaving = true
+	if a.family == nil {
+		a.over = true
+		return
+	}
+	a.stop()
+	a.kill(0)
+	a.finishLocal()
+	go func() { // ends with endTimeout at the latest
+		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+		defer cancel()
+		a.family.End(ctx)
+		a.inbox.Put(familyEnded{})
+	}()
+}
+
+// leaveIf ends this agent in good order once its children and its warden have
+// ended.
+func (a *Agent) leaveIf() {
+	if !a.leaving || !a.familyOver || a.warden != nil && !a.wardenGone {
+		return
+	}
+	a.over = true
+}
+
+// parentLost kills everything at once: a node without a launcher has no job.
+func (a *Agent) parentLost() { a.over, a.lost = true, true }
+
+// close releases everything. After a lost parent the warden kills what runs
+// here as soon as it is closed; children see their link break and do the same.
+func (a *Agent) close() {
+	a.output.abandon()
+	if a.family != nil {
+		a.stop()
+	}
+	if a.lost {
+		a.parent.Close()
+	} else {
+		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+		defer cancel()
+		a.parent.End(ctx) // if the parent does not answer, there is nobody to tell
+	}
+	if a.warden != nil {
+		a.warden.Close()
+	}
+	if a.family != nil {
+		a.family.Close()
+	}
+	a.parent.Close()
+	a.output.close()
+	a.poller.Close()
+}

@@ -1,0 +1,83 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// signWanted is the event of a handshake here that needs a signature.
+type signWanted struct {
+	request sshboot.SignRequest
+	answer  chan<- overlay.SignAnswer // buffered
+}
+
+// signOrigin is where an answer must go back to: a child, under the number it
+// chose, or a handshake of our own.
+type signOrigin struct {
+	slot   tree.Slot
+	id     uint64
+	answer chan<- overlay.SignAnswer
+}
+
+// sign is the SignFunc of this agent's SSH dialer. No private key is here:
+// the request travels up to the launcher (design section 4.5).
+func (a *Agent) sign(ctx context.Context, r sshboot.SignRequest) ([]byte, error) {
+	answer := make(chan overlay.SignAnswer, 1)
+	a.inbox.Put(signWanted{request: r, answer: answer})
+	select {
+	case s := <-answer:
+		if s.Refusal != "" {
+			return nil, errors.New(s.Refusal)
+		}
+		return s.Signature, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("no signature from the launcher: %w", ctx.Err())
+	}
+}
+
+// askSignature sends a request up, remembering where it came from.
+func (a *Agent) askSignature(r sshboot.SignRequest, by job.HostIndex, from signOrigin) {
+	a.lastSign++
+	a.signs[a.lastSign] = from
+	a.up(link.Service, overlay.KindSign, overlay.Encode(overlay.SignRequest{ID: a.lastSign, Request: r, By: by}))
+}
+
+// childSignature passes a child's request on if both the asker and the host to
+// log in to were given to that child; the launcher checks everything else.
+func (a *Agent) childSignature(slot tree.Slot, r overlay.SignRequest) {
+	for _, h := range []job.HostIndex{r.By, r.Request.Host} {
+		if via, ok := a.family.Route(h); !ok || via != slot {
+			a.answerSignature(signOrigin{slot: slot, id: r.ID}, overlay.SignAnswer{
+				Refusal: fmt.Sprintf("host %d asked for a signature that concerns host %d", a.family.Host(slot).Index, h)})
+			return
+		}
+	}
+	a.askSignature(r.Request, r.By, signOrigin{slot: slot, id: r.ID})
+}
+
+// signed takes an answer from the parent to whoever asked.
+func (a *Agent) signed(s overlay.SignAnswer) {
+	from, ok := a.signs[s.ID]
+	if !ok {
+		return // the asker is gone
+	}
+	delete(a.signs, s.ID)
+	a.answerSignature(from, s)
+}
+
+func (a *Agent) answerSignature(to signOrigin, s overlay.SignAnswer) {
+	if to.answer != nil {
+		to.answer <- s
+		return
+	}
+	if s.ID = to.id; a.family.Live(to.slot) {
+		a.family.Send(to.slot, link.Service, overlay.KindSigned, overlay.Encode(s))
+	}
+}

@@ -1,0 +1,139 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+)
+
+// hostsArg is the first n nodes as a list.
+func hostsArg(n int) string { return fmt.Sprintf("n[001-%03d]", n) }
+
+// over runs golaunch on the head over the first n nodes.
+func over(t *testing.T, c *cluster.Cluster, n int, args ...string) result {
+	t.Helper()
+	return onNode(t, c, cluster.Head, append([]string{"-H", hostsArg(n), "--ssh-config", c.SSHConfig()}, args...)...)
+}
+
+func TestMPIOverTheNetwork(t *testing.T) {
+	needMPI(t)
+	c := theCluster(t)
+	before := packets(t, c, 32)
+	idle := over(t, c, 32, "-n", "32", "--degree", "4", "true")
+	require.Zero(t, idle.code, idle.stderr)
+	between := packets(t, c, 32)
+	r := over(t, c, 32, "-n", "32", "--degree", "4", "-l", bin("mpisum"))
+	require.Zero(t, r.code, r.stderr)
+	after := packets(t, c, 32)
+	require.Len(t, r.lines(), 32)
+	for i := range 32 {
+		require.Contains(t, r.stdout, fmt.Sprintf("[%d] rank %d of 32 on n%03d: sum 528 ok\n", i, i, i+1))
+	}
+	for i := range after {
+		launch, mpi := between[i]-before[i], after[i]-between[i]
+		require.Greater(t, mpi, launch, "n%03d: MPI's own traffic crossed the network", i+1)
+	}
+	nothingLeft(t, c, firstNodes(c, 32)...)
+}
+
+// packets counts what each of the first n nodes has received.
+func packets(t *testing.T, c *cluster.Cluster, n int) []uint64 {
+	t.Helper()
+	counts := make([]uint64, n)
+	for i, name := range firstNodes(c, n) {
+		rx, _, err := c.Packets(name)
+		require.NoError(t, err)
+		counts[i] = rx
+	}
+	return counts
+}
+
+func TestPMIClientsInATree(t *testing.T) {
+	c := theCluster(t)
+	r := over(t, c, 32, "-n", "1024", "-N", "32", "--degree", "4", "-l", bin("pmiclient"))
+	require.Zero(t, r.code, r.stderr)
+	lines := r.lines()
+	require.Len(t, lines, 1024)
+	for _, i := range []int{0, 31, 32, 1023} {
+		require.Contains(t, lines, fmt.Sprintf("[%d] rank %d of 1024 ok", i, i))
+	}
+	nothingLeft(t, c, firstNodes(c, 32)...)
+}
+
+func TestNothingIsInstalledOnNodes(t *testing.T) {
+	c := theCluster(t)
+	r := over(t, c, 8, "-n", "8", "--degree", "2", "sh", "-c", "ls -A ~/.ssh 2>/dev/null | grep -v known_hosts | grep -v authorized_keys; ls -A /tmp /dev/shm | grep -i -e golaunch -e nla; true")
+	require.Zero(t, r.code, r.stderr)
+	require.Empty(t, r.stdout, "no private key on a node, and no agent left while the job runs")
+}
+
+func TestTwoHundredNodes(t *testing.T) {
+	c := theCluster(t)
+	r := over(t, c, 200, "-n", "200", "hostname")
+	require.Zero(t, r.code, r.stderr)
+	names := r.lines()
+	slices.Sort(names)
+	require.Len(t, slices.Compact(names), 200)
+	nothingLeft(t, c, firstNodes(c, 200)...)
+}
+
+// TestNodeCountsAroundTheDegree runs the sizes at which other launchers' trees
+// hang.
+func TestNodeCountsAroundTheDegree(t *testing.T) {
+	c := theCluster(t)
+	for _, k := range []int{2, 3, 8} {
+		for _, n := range []int{k, k + 1, k * k, k*k + 1, k*k + k + 1} {
+			t.Run(fmt.Sprintf("degree %d, %d nodes", k, n), func(t *testing.T) {
+				r := over(t, c, n, "-n", fmt.Sprint(2*n), "-N", "2", "--degree", fmt.Sprint(k), bin("pmiclient"), "-q")
+				require.Zero(t, r.code, r.stderr)
+			})
+		}
+	}
+}
+
+func TestThroughABastion(t *testing.T) {
+	c := theCluster(t)
+	r := onNode(t, c, cluster.Outside, "-H", hostsArg(9), "--ssh-config", c.OutsideSSHConfig(), "-n", "9", "--degree", "2", "hostname")
+	require.Zero(t, r.code, r.stderr)
+	names := r.lines()
+	slices.Sort(names)
+	require.Equal(t, firstNodes(c, 9), names)
+}
+
+func TestOutputOverTheTree(t *testing.T) {
+	c := theCluster(t)
+	r := over(t, c, 16, "-n", "64", "-N", "4", "--degree", "2", bin("rankprobe"), "lines", "500")
+	require.Zero(t, r.code, r.stderr)
+	checkLines(t, r, 64)
+}
+
+func TestHostFileSlots(t *testing.T) {
+	c := theCluster(t)
+	r := onNode(t, c, cluster.Head, "-H", "n001:3,n002:1,n[003-004]:2", "--ssh-config", c.SSHConfig(), "-l", "hostname")
+	require.Zero(t, r.code, r.stderr)
+	require.ElementsMatch(t, []string{
+		"[0] n001", "[1] n001", "[2] n001", "[3] n002", "[4] n003", "[5] n003", "[6] n004", "[7] n004",
+	}, r.lines())
+}
+
+func TestDeadHostsAreListed(t *testing.T) {
+	c := theCluster(t)
+	args := []string{"-H", "n001,n002,nowhere,n003", "--ssh-config", c.SSHConfig(), "-n", "4", "hostname"}
+	r := onNode(t, c, cluster.Head, args...)
+	require.Equal(t, 125, r.code)
+	require.Empty(t, r.stdout)
+	require.Contains(t, r.stderr, "1 of 4 hosts could not be started")
+	require.Contains(t, r.stderr, "host nowhere: resolve: ")
+
+	r = onNode(t, c, cluster.Head, append([]string{"--allow-dead-nodes"}, args...)...)
+	require.Zero(t, r.code, r.stderr)
+	names := strings.Fields(r.stdout)
+	require.Len(t, names, 4)
+	slices.Sort(names)
+	require.Equal(t, firstNodes(c, 3), slices.Compact(names))
+}

@@ -1,0 +1,187 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestLocalPlainProgram(t *testing.T) {
+	r := local(t, "", "-n", "4", "-l", "sh", "-c", "echo $RANK of $WORLD_SIZE, $LOCAL_RANK of $LOCAL_WORLD_SIZE on node $GOLAUNCH_NODEID")
+	require.Zero(t, r.code, r.stderr)
+	require.Empty(t, r.stderr)
+	var want []string
+	for i := range 4 {
+		want = append(want, fmt.Sprintf("[%d] %d of 4, %d of 4 on node 0", i, i, i))
+	}
+	require.ElementsMatch(t, want, r.lines())
+}
+
+func TestLocalTree(t *testing.T) {
+	// Sixteen agents on this machine, three levels deep.
+	r := local(t, "", "-n", "32", "--nodes", "16", "--degree", "2", bin("pmiclient"), "-m", "all", "-n", "3")
+	require.Zero(t, r.code, r.stderr)
+	require.Len(t, r.lines(), 32)
+	require.Contains(t, r.stdout, "rank 31 of 32 ok\n")
+}
+
+func TestManyRanks(t *testing.T) {
+	for _, n := range []string{"4096", "8192"} {
+		r := local(t, "", "-n", n, "/bin/true")
+		require.Zero(t, r.code, r.stderr)
+		require.Empty(t, r.stdout+r.stderr)
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	for _, x := range []struct {
+		name string
+		args []string
+		code int
+		says string
+	}{
+		{"all fine", []string{"-n", "3", "true"}, 0, ""},
+		{"one exits nonzero", []string{"-n", "3", bin("rankprobe"), "-r", "1", "exit", "7"}, 7, "rank 1 on "},
+		{"codes are cut to a byte, never to 0", []string{"-n", "2", bin("pmiclient"), "-x", "abort:256", "-r", "1"}, 1, "called abort with code 256"},
+		{"signal", []string{"-n", "3", bin("rankprobe"), "-r", "2", "signal", "9"}, 137, "rank 2 on "},
+		{"not found", []string{"-n", "2", "no-such-program"}, 127, "program not found"},
+		{"not executable", []string{"-n", "2", "/etc/passwd"}, 126, "/etc/passwd"},
+		{"abort", []string{"-n", "4", bin("pmiclient"), "-x", "abort:7", "-r", "2"}, 7, "rank 2 on "},
+		{"exit 0 after init without finalize", []string{"-n", "4", bin("pmiclient"), "-x", "nofinalize", "-r", "1"}, 1, "without MPI_Finalize"},
+		{"PMI that is none", []string{"-n", "2", bin("pmiclient"), "-x", "garbage", "-r", "1"}, 125, `rank 1 on `},
+		{"timeout", []string{"-n", "2", "--timeout", "300ms", bin("rankprobe"), "sleep"}, 124, "within 300ms"},
+		{"timeout of ranks that ignore SIGTERM", []string{"-n", "2", "--timeout", "300ms", "--grace", "100ms", bin("rankprobe"), "stubborn"}, 124, "within 300ms"},
+		{"working directory that is not there", []string{"-n", "1", "--wdir", "/no/such/place", "true"}, 125, "/no/such/place"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			r := local(t, "", x.args...)
+			require.Equal(t, x.code, r.code, r.stderr)
+			require.Contains(t, r.stderr, x.says)
+			for _, line := range strings.Split(strings.TrimSuffix(r.stderr, "\n"), "\n") {
+				if line != "" && !strings.HasPrefix(line, "pmiclient:") {
+					require.Regexp(t, "^golaunch: ", line)
+				}
+			}
+		})
+	}
+}
+
+func TestKeepGoing(t *testing.T) {
+	r := local(t, "", "-n", "4", "--keep-going", "sh", "-c", "[ $RANK = 1 ] && exit 3; echo $RANK")
+	require.Equal(t, 3, r.code)
+	got := r.lines()
+	slices.Sort(got)
+	require.Equal(t, []string{"0", "2", "3"}, got, "the others ran to their end")
+}
+
+func TestRankThatNeverSpeaksPMI(t *testing.T) { // corner case 17
+	require.Zero(t, local(t, "", "-n", "2", "sh", "-c", "exit 0").code)
+	require.Equal(t, 5, local(t, "", "-n", "2", "sh", "-c", "exit 5").code)
+}
+
+func TestPMIDescriptorOutlivesExec(t *testing.T) { // corner case 18
+	r := local(t, "", "-n", "2", "sh", "-c", "sh -c 'exec "+bin("pmiclient")+"'")
+	require.Zero(t, r.code, r.stderr)
+	require.Contains(t, r.stdout, "rank 1 of 2 ok")
+}
+
+func TestSeveralApps(t *testing.T) {
+	dir := t.TempDir()
+	r := local(t, "", "-n", "2", "sh", "-c", "echo a$RANK", ":", "-n", "1", "-x", "WHO=b", "--wdir", dir, "sh", "-c", "echo $WHO$RANK $PWD")
+	require.Zero(t, r.code, r.stderr)
+	require.ElementsMatch(t, []string{"a0", "a1", "b2 " + dir}, r.lines())
+}
+
+func TestStdin(t *testing.T) {
+	text := strings.Repeat("line of input\n", 100_000) // 1.4 MB: more than any window
+	r := local(t, text, "-n", "3", bin("rankprobe"), "stdin")
+	require.Zero(t, r.code, r.stderr)
+	require.Contains(t, r.stdout, fmt.Sprintf("rank 0 stdin %d bytes", len(text)))
+	require.Contains(t, r.stdout, "rank 1 stdin 0 bytes")
+
+	r = local(t, text, "-n", "5", "--nodes", "3", "--degree", "1", "-i", "all", bin("rankprobe"), "stdin")
+	require.Zero(t, r.code, r.stderr)
+	for i := range 5 {
+		require.Contains(t, r.stdout, fmt.Sprintf("rank %d stdin %d bytes", i, len(text)))
+	}
+
+	r = local(t, text, "-n", "3", "--nodes", "3", "-i", "2", bin("rankprobe"), "stdin")
+	require.Contains(t, r.stdout, fmt.Sprintf("rank 2 stdin %d bytes", len(text)))
+	require.Contains(t, r.stdout, "rank 0 stdin 0 bytes")
+
+	r = local(t, text, "-n", "1", "cat")
+	require.Equal(t, text, r.stdout, "byte for byte")
+
+	r = local(t, text, "-n", "2", "-i", "all", "true")
+	require.Zero(t, r.code, "ranks that don't read hold nobody up")
+}
+
+func TestOutputFiles(t *testing.T) {
+	dir := t.TempDir()
+	r := local(t, "", "-n", "3", "-o", filepath.Join(dir, "out.%r"), "-e", filepath.Join(dir, "err"), "sh", "-c", "echo o$RANK; echo e$RANK >&2")
+	require.Zero(t, r.code, r.stderr)
+	require.Empty(t, r.stdout+r.stderr)
+	for i := range 3 {
+		b, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("out.%d", i)))
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprintf("o%d\n", i), string(b))
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "err"))
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"e0", "e1", "e2"}, strings.Fields(string(b)))
+
+	r = local(t, "", "-n", "1", "-o", filepath.Join(dir, "no/such/dir/x"), "true")
+	require.Equal(t, 125, r.code)
+	require.Contains(t, r.stderr, "no/such/dir/x")
+}
+
+func TestOutputLinesAreWhole(t *testing.T) {
+	r := local(t, "", "-n", "16", "--nodes", "4", "--degree", "2", bin("rankprobe"), "lines", "2000")
+	require.Zero(t, r.code, r.stderr)
+	checkLines(t, r, 16)
+}
+
+func TestContextOfRanks(t *testing.T) {
+	t.Setenv("PMIX_RANK", "9")
+	t.Setenv("OMPI_COMM_WORLD_RANK", "9")
+	t.Setenv("HYDI_CONTROL_FD", "9")
+	t.Setenv("PMI_FD", "99")
+	t.Setenv("KEPT", "as it is")
+	r := local(t, "", "-n", "2", "-x", "ADDED=x y", bin("rankprobe"), "context")
+	require.Zero(t, r.code, r.stderr)
+	wd, err := os.Getwd()
+	require.NoError(t, err)
+	for _, want := range []string{
+		"rank 1 cwd " + wd, "rank 1 descriptors 0 1 2 3", "rank 1 leader yes",
+		"rank 1 env PMI_FD=3", "rank 1 env PMI_RANK=1", "rank 1 env PMI_SIZE=2",
+		"rank 1 env MPI_LOCALRANKID=1", "rank 1 env MPI_LOCALNRANKS=2",
+		"rank 1 env PMI_HOSTNAME=127.0.0.1", "rank 1 env MPIR_CVAR_CH3_INTERFACE_HOSTNAME=127.0.0.1",
+		"rank 1 env KEPT=as it is", "rank 1 env ADDED=x y",
+	} {
+		require.Contains(t, r.stdout, want+"\n")
+	}
+	for _, foreign := range []string{"PMIX_", "OMPI_", "HYDI_", "PMI_FD=99"} {
+		require.NotContains(t, r.stdout, "env "+foreign)
+	}
+}
+
+func TestUmaskAndLimitsAreTheLaunchers(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "umask 027; ulimit -S -n 777; ulimit -c 0; exec "+bin("golaunch")+" -n 1 sh -c 'umask; ulimit -n; ulimit -c'")
+	r := finish(t, cmd, cmd, "")
+	require.Equal(t, "0027\n777\n0\n", r.stdout, r.stderr)
+}
+
+func TestLocalMPI(t *testing.T) {
+	needMPI(t)
+	r := local(t, "", "-n", "4", bin("mpisum"))
+	require.Zero(t, r.code, r.stderr)
+	require.Contains(t, r.stdout, "sum 10 ok")
+	r = local(t, "", "-n", "3", bin("mpiabort"))
+	require.Equal(t, 7, r.code, r.stderr)
+}

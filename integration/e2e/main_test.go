@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+)
+
+// nodes is the size of the cluster that most tests share.
+const nodes = 200
+
+// built holds what the tests run: golaunch and the native programs.
+var built string
+
+func TestMain(m *testing.M) {
+	var err error
+	if built, err = build(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e: build what the tests run:", err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	if shared.cluster != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := shared.cluster.Down(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, "e2e: take the cluster down:", err)
+			code = 1
+		}
+	}
+	os.RemoveAll(built)
+	os.Exit(code)
+}
+
+// build makes golaunch and the native programs in a directory that nodes see
+// too: they have a /tmp of their own, but share the rest.
+func build() (dir string, err error) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return "", err
+	}
+	cache := filepath.Join(root, ".cache")
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return "", err
+	}
+	if dir, err = os.MkdirTemp(cache, "e2e-"); err != nil {
+		return "", err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return "", err
+	}
+	run := func(name string, args ...string) {
+		if err != nil {
+			return
+		}
+		cmd := exec.Command(name, args...)
+		cmd.Dir = root
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		var out []byte
+		if out, err = cmd.CombinedOutput(); err != nil {
+			err = fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
+		}
+	}
+	run("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "golaunch"), "./cmd/golaunch")
+	for _, name := range []string{"pmiclient", "rankprobe"} {
+		run("gcc", "-O2", "-o", filepath.Join(dir, name), "native/"+name+".c")
+	}
+	if _, missing := exec.LookPath("mpicc"); missing == nil {
+		for _, name := range []string{"mpisum", "mpihello", "mpiabort"} {
+			run("mpicc", "-O2", "-o", filepath.Join(dir, name), "native/"+name+".c")
+		}
+	}
+	return dir, err
+}
+
+// needMPI skips where no MPI library is installed.
+func needMPI(t *testing.T) {
+	if _, err := exec.LookPath("mpicc"); err != nil {
+		t.Skip("skipped: no mpicc; apt-get install libmpich-dev mpich")
+	}
+}
+
+var shared struct {
+	once    sync.Once
+	cluster *cluster.Cluster
+	err     error
+}
+
+// needCluster skips where a cluster cannot be made.
+func needCluster(t *testing.T) {
+	if err := cluster.Unavailable(); err != nil {
+		t.Skipf("skipped: no test cluster here: %v", err)
+	}
+}
+
+// theCluster returns the cluster that tests share. They must leave its nodes
+// as they were.
+func theCluster(t *testing.T) *cluster.Cluster {
+	needCluster(t)
+	shared.once.Do(func() {
+		dir, err := os.MkdirTemp(built, "cluster-")
+		if err != nil {
+			shared.err = err
+			return
+		}
+		shared.cluster, shared.err = cluster.Up(context.Background(), cluster.Config{Dir: filepath.Join(dir, "c"), Nodes: nodes})
+	})
+	require.NoError(t, shared.err)
+	return shared.cluster
+}
+
+// ownCluster returns a cluster for one test that breaks nodes.
+func ownCluster(t *testing.T, n int) *cluster.Cluster {
+	needCluster(t)
+	dir, err := os.MkdirTemp(built, "cluster-")
+	require.NoError(t, err)
+	c, err := cluster.Up(context.Background(), cluster.Config{Dir: filepath.Join(dir, "c"), Nodes: n})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Down(context.Background())) })
+	return c
+}
+
+func bin(name string) string { return filepath.Join(built, name) }

@@ -1,0 +1,143 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+)
+
+// limit bounds one run of golaunch: a hang is a failure, not a wait.
+const limit = 2 * time.Minute
+
+// result is what a run of golaunch left.
+type result struct {
+	code   int
+	stdout string
+	stderr string
+	took   time.Duration
+}
+
+// lines are the lines of standard output.
+func (r result) lines() []string {
+	return strings.Split(strings.TrimSuffix(r.stdout, "\n"), "\n")
+}
+
+// runner is what exec.Cmd and cluster.Cmd have in common.
+type runner interface{ Run() error }
+
+func finish(t *testing.T, run runner, cmd *exec.Cmd, stdin string) result {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
+	cmd.WaitDelay = 10 * time.Second
+	begin := time.Now()
+	err := run.Run()
+	r := result{stdout: out.String(), stderr: errs.String(), took: time.Since(begin)}
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		r.code = exit.ExitCode()
+	default:
+		require.NoError(t, err, r.stderr)
+	}
+	return r
+}
+
+// local runs golaunch on this machine.
+func local(t *testing.T, stdin string, args ...string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bin("golaunch"), args...)
+	cmd.Env = os.Environ()
+	return finish(t, cmd, cmd, stdin)
+}
+
+// onHead runs golaunch on the cluster's head, over its hosts.
+func onHead(t *testing.T, c *cluster.Cluster, args ...string) result {
+	t.Helper()
+	return onNode(t, c, cluster.Head, append([]string{"-f", c.HostFile(), "--ssh-config", c.SSHConfig()}, args...)...)
+}
+
+// onNode runs golaunch on a node as it is.
+func onNode(t *testing.T, c *cluster.Cluster, node string, args ...string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	cmd := c.CommandContext(ctx, node, append([]string{bin("golaunch")}, args...)...)
+	return finish(t, cmd, cmd.Cmd, "")
+}
+
+// nothingLeft asserts that no agent, warden or rank of ours runs on any of the
+// nodes, and that no staged file is left there.
+func nothingLeft(t *testing.T, c *cluster.Cluster, names ...string) {
+	t.Helper()
+	// "Two seconds after detection nothing of the job lives" (design section 7).
+	require.Eventually(t, func() bool { return len(leftovers(t, c, names...)) == 0 }, 4*time.Second, 50*time.Millisecond,
+		"still there: %v", leftovers(t, c, names...))
+}
+
+func leftovers(t *testing.T, c *cluster.Cluster, names ...string) []string {
+	t.Helper()
+	var left []string
+	for _, name := range names {
+		procs, err := c.Processes(name)
+		require.NoError(t, err)
+		for _, p := range procs {
+			line := strings.Join(p.Cmdline, " ")
+			if strings.Contains(line, "nla-agent") || strings.Contains(line, "nla-warden") || strings.Contains(line, built) && !strings.Contains(line, "cluster-") {
+				left = append(left, name+": "+line)
+			}
+		}
+	}
+	return left
+}
+
+func firstNodes(c *cluster.Cluster, n int) []string {
+	var names []string
+	for _, node := range c.Nodes()[:n] {
+		names = append(names, node.Name)
+	}
+	return names
+}
+
+// checkLines asserts that rankprobe's "lines" of n ranks came whole and in
+// order, by the checksum that each rank prints last.
+func checkLines(t *testing.T, r result, n int) {
+	t.Helper()
+	sums := make([]uint64, n)
+	bytes := make([]int, n)
+	counts := make([]int, n)
+	checked := 0
+	for i := range sums {
+		sums[i] = 14695981039346656037
+	}
+	for _, line := range r.lines() {
+		var rank, number, size int
+		var sum uint64
+		if k, _ := fmt.Sscanf(line, "rank %d wrote %d lines %d bytes sum %x", &rank, &number, &size, &sum); k == 4 {
+			require.Equal(t, [3]uint64{uint64(number), uint64(size), sum}, [3]uint64{uint64(counts[rank]), uint64(bytes[rank]), sums[rank]}, "rank %d", rank)
+			checked++
+			continue
+		}
+		k, err := fmt.Sscanf(line, "rank %d line %d ", &rank, &number)
+		require.Equal(t, 2, k, "%v in %.80q", err, line)
+		require.Equal(t, counts[rank], number, "order of rank %d", rank)
+		counts[rank]++
+		bytes[rank] += len(line) + 1
+		for _, c := range []byte(line + "\n") { // 64-bit FNV-1a
+			sums[rank] = (sums[rank] ^ uint64(c)) * 1099511628211
+		}
+	}
+	require.Equal(t, n, checked, "every rank said how much it wrote")
+}

@@ -1,0 +1,136 @@
+package launcher
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/bootstrap/fork"
+	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/stage"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// resolveTimeout bounds the look-up of all host names here. A name that takes
+// longer is left to the node that dials it.
+const resolveTimeout = 5 * time.Second
+
+// boot is the launcher's side of starting agents: the hosts as they travel,
+// the starter for the root, and the keys, which never leave.
+type boot struct {
+	common    overlay.Common
+	hosts     []overlay.HostEntry
+	starter   *overlay.Starter
+	authority *sshboot.Authority // nil unless ssh
+	allowed   map[job.HostIndex]bool
+	warnings  []string
+}
+
+func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *overlay.Inbox) (*boot, error) {
+	b := &boot{
+		common: overlay.Common{
+			JobID: jobID, Bootstrap: plan.Bootstrap, Degree: plan.Degree,
+			ConnectTimeout: o.ConnectTimeout, LostAfter: o.LostAfter,
+			KeepAgent: o.KeepAgent, Verbose: o.Verbose,
+		},
+		allowed: map[job.HostIndex]bool{},
+	}
+	for i, h := range plan.Hosts {
+		b.hosts = append(b.hosts, overlay.HostEntry{Index: job.HostIndex(i), Name: h.Name})
+	}
+	source, err := stage.Self()
+	if err != nil {
+		return nil, err
+	}
+	var piper bootstrap.Piper = fork.New()
+	if plan.Bootstrap == BootstrapSSH {
+		if piper, err = b.openSSH(ctx, o, plan); err != nil {
+			return nil, err
+		}
+	}
+	noise := func(host, line string) { inbox.Put(noiseHeard{host, line}) }
+	b.starter = overlay.NewStarter(ctx, piper, source, b.common, inbox, noise)
+	b.starter.Redial = true
+	return b, nil
+}
+
+// openSSH reads the user's ssh configuration, known hosts and keys, and
+// resolves every name once.
+func (b *boot) openSSH(ctx context.Context, o Options, plan *Plan) (bootstrap.Piper, error) {
+	config, err := sshboot.LoadConfig(sshboot.Options{File: o.SSHConfig})
+	if err != nil {
+		return nil, err
+	}
+	targets := make([]sshboot.Target, len(plan.Hosts))
+	for i, h := range plan.Hosts {
+		if targets[i], err = config.Target(h); err != nil {
+			return nil, fmt.Errorf("%s: %w", h.Pos, err)
+		}
+	}
+	b.warnings = config.Warnings()
+	resolving, cancel := context.WithTimeout(ctx, resolveTimeout)
+	defer cancel()
+	sshboot.Resolve(resolving, targets, net.DefaultResolver.LookupNetIP) // what stays unresolved is tried where it is dialled
+	b.authority, err = sshboot.OpenAuthority(ctx, sshboot.AuthorityConfig{
+		AgentSocket: os.Getenv("SSH_AUTH_SOCK"), Targets: targets,
+	})
+	if err != nil {
+		return nil, err
+	}
+	b.common.Keys = b.authority.Keys()
+	for i := range targets {
+		b.hosts[i].Target, b.hosts[i].Addr = &targets[i], targets[i].Addr
+	}
+	return overlay.SSHPiper(b.common, b.hosts, true, func(ctx context.Context, q sshboot.SignRequest) ([]byte, error) {
+		q.From = job.NoHost
+		return b.authority.Sign(ctx, q)
+	})
+}
+
+// seal ends signing for good and lets go of the keys.
+func (b *boot) seal() {
+	if b.authority != nil {
+		b.authority.Seal()
+	}
+}
+
+// close releases the keys.
+func (b *boot) close() {
+	if b.authority != nil {
+		b.authority.Close()
+	}
+}
+
+// sign answers a request that came up the tree. Every link on its way has
+// checked that both the asker and the host to log in to lie in the range of
+// the child it came from.
+func (r *run) sign(slot tree.Slot, q overlay.SignRequest) {
+	answer := overlay.SignAnswer{ID: q.ID}
+	if !r.below(slot, q.By) || !r.below(slot, q.Request.Host) || r.boot.authority == nil {
+		answer.Refusal = fmt.Sprintf("host %d may not ask for host %d", q.By, q.Request.Host)
+		r.inbox.Put(signatureMade{slot, answer})
+		return
+	}
+	if !r.boot.allowed[q.By] {
+		r.boot.allowed[q.By] = true
+		r.boot.authority.Allow(q.By, 0, job.HostIndex(len(r.plan.Hosts)))
+	}
+	q.Request.From = q.By
+	r.signing.Go(func() { // ends with the ssh-agent's answer, or with the job
+		signature, err := r.boot.authority.Sign(r.ctx, q.Request)
+		if answer.Signature = signature; err != nil {
+			answer.Refusal = err.Error()
+		}
+		r.inbox.Put(signatureMade{slot, answer})
+	})
+}
+
+func (r *run) below(slot tree.Slot, h job.HostIndex) bool {
+	via, ok := r.family.Route(h)
+	return ok && via == slot
+}

@@ -1,0 +1,114 @@
+package launcher
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/golaunch/golaunch/stdio"
+)
+
+// filesOpen bounds how many output files are open at a time: the launcher's
+// descriptors do not grow with the job.
+const filesOpen = 128
+
+// files are the destinations of --out and --err, opened when they are written
+// to and closed when others are.
+type files struct {
+	config stdio.AssemblerConfig
+	report *reporter
+	byPath map[string]*file
+	open   []*file // longest unused first
+}
+
+// file is one output file. It is the stdio.Output of its Assembler.
+type file struct {
+	set  *files
+	path string
+	dest *stdio.Assembler
+	f    *os.File // nil while closed
+}
+
+func newFiles(config stdio.AssemblerConfig, report *reporter) *files {
+	config.ShowAfter = -1 // nobody waits for a prompt in a file
+	return &files{config: config, report: report, byPath: map[string]*file{}}
+}
+
+// create makes an empty file at path, once.
+func (s *files) create(path string) error {
+	if s.byPath[path] != nil {
+		return nil
+	}
+	fh, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("output file: %w", err)
+	}
+	if err := fh.Close(); err != nil {
+		return fmt.Errorf("output file: %w", err)
+	}
+	f := &file{set: s, path: path}
+	config := s.config
+	config.Out = f
+	if f.dest, err = stdio.NewAssembler(config); err != nil {
+		return err
+	}
+	s.byPath[path] = f
+	return nil
+}
+
+// dest is the Assembler in front of the file at path.
+func (s *files) dest(path string) (*stdio.Assembler, error) {
+	if err := s.create(path); err != nil {
+		return nil, err
+	}
+	return s.byPath[path].dest, nil
+}
+
+// flush ends every file.
+func (s *files) flush() error {
+	var first error
+	for _, f := range s.byPath {
+		if err := f.dest.EndAll(); first == nil {
+			first = err
+		}
+		if err := f.shut(); first == nil {
+			first = err
+		}
+	}
+	s.open = nil
+	return first
+}
+
+// Write implements stdio.Output: it appends to the file.
+func (f *file) Write(_ stdio.Stream, p []byte) error {
+	if f.f == nil {
+		if len(f.set.open) == filesOpen {
+			if err := f.set.open[0].shut(); err != nil {
+				return err
+			}
+			f.set.open = f.set.open[1:]
+		}
+		fh, err := os.OpenFile(f.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
+		if err != nil {
+			return err
+		}
+		f.f = fh
+		f.set.open = append(f.set.open, f)
+	}
+	_, err := f.f.Write(p)
+	return err
+}
+
+func (f *file) shut() error {
+	if f.f == nil {
+		return nil
+	}
+	err := f.f.Close()
+	f.f = nil
+	return err
+}
+
+// NewSpill implements stdio.Output.
+func (f *file) NewSpill() (stdio.Spill, error) { return newSpill() }
+
+// LineCut implements stdio.Output.
+func (f *file) LineCut(c stdio.LineCut) { f.set.report.lineCut(c) }

@@ -1,0 +1,217 @@
+package launcher
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/stdio"
+)
+
+// printer writes the ranks' output where the user wants it: whole lines on
+// golaunch's own streams, or files named by --out and --err. It is called from
+// the goroutine that reads the root's output and from a timer.
+type printer struct {
+	report   *reporter
+	patterns stdio.PatternSet
+	jobID    string
+	plan     *Plan
+
+	mu    sync.Mutex
+	dests map[stdio.Stream]*stdio.Assembler // golaunch's own streams
+	files *files
+	timer *time.Timer // shows unfinished lines that rest
+	err   error
+}
+
+func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (*printer, error) {
+	patterns, err := stdio.ParsePatterns(o.OutPattern, o.ErrPattern)
+	if err != nil {
+		return nil, err
+	}
+	p := &printer{report: report, patterns: patterns, jobID: jobID, plan: plan, dests: map[stdio.Stream]*stdio.Assembler{}}
+	config := stdio.AssemblerConfig{Ranks: plan.Size, Label: o.Label, LineMax: o.LineMax, Out: terminal{own, report}}
+	out, err := stdio.NewAssembler(config)
+	if err != nil {
+		return nil, err
+	}
+	p.dests[stdio.Stdout], p.dests[stdio.Stderr] = out, out
+	if !samePlace(own.Stdout, own.Stderr) {
+		// Bytes for one file must not depend on what goes to the other.
+		if p.dests[stdio.Stderr], err = stdio.NewAssembler(config); err != nil {
+			return nil, err
+		}
+	}
+	p.files = newFiles(config, report)
+	return p, nil
+}
+
+// prepare creates the output files of every rank, so that a missing directory
+// shows before anything runs and no stale file of an earlier run survives.
+func (p *printer) prepare(plan *Plan) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.plan = plan
+	for _, st := range []stdio.Stream{stdio.Stdout, stdio.Stderr} {
+		if !p.patterns.For(st).Given() {
+			continue
+		}
+		for r := range job.Rank(plan.Size) {
+			if err := p.files.create(p.path(r, st)); err != nil {
+				return err
+			}
+			if !p.patterns.PerRank(st) && !p.patterns.For(st).PerHost() {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+func (p *printer) path(r job.Rank, st stdio.Stream) string {
+	return p.patterns.For(st).Expand(r, p.plan.Hosts[p.plan.hostOf(r)].Name, p.jobID)
+}
+
+// print takes a message of output records.
+func (p *printer) print(body []byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	err := overlay.Records(body, func(r job.Rank, st stdio.Stream, data []byte) {
+		if p.err != nil {
+			return
+		}
+		if int(r) >= p.plan.Size || st != stdio.Stdout && st != stdio.Stderr {
+			p.err = fmt.Errorf("output of rank %d, stream %d does not exist", r, st)
+			return
+		}
+		dest, err := p.dest(r, st)
+		switch {
+		case err != nil:
+			p.err = err
+		case len(data) == 0:
+			p.err = dest.End(r, st)
+		default:
+			p.err = dest.Add(now, r, st, data)
+		}
+	})
+	if p.err == nil {
+		p.err = err
+	}
+	p.schedule(now)
+	return p.err
+}
+
+func (p *printer) dest(r job.Rank, st stdio.Stream) (*stdio.Assembler, error) {
+	if p.patterns.For(st).Given() {
+		return p.files.dest(p.path(r, st))
+	}
+	return p.dests[st], nil
+}
+
+// schedule sets the timer for the next unfinished line to be shown; p.mu is
+// held. Only golaunch's own streams have a reader who waits for a prompt.
+func (p *printer) schedule(now time.Time) {
+	var next time.Time
+	for _, d := range p.dests {
+		if at, ok := d.Next(); ok && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	if next.IsZero() {
+		return
+	}
+	if p.timer == nil {
+		p.timer = time.AfterFunc(next.Sub(now), p.tick)
+		return
+	}
+	p.timer.Reset(next.Sub(now))
+}
+
+func (p *printer) tick() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	for _, d := range p.dests {
+		if p.err == nil {
+			p.err = d.Tick(now)
+		}
+	}
+	p.schedule(now)
+}
+
+// flush prints what is left when every stream has ended.
+func (p *printer) flush() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, d := range p.dests {
+		if p.err == nil {
+			p.err = d.EndAll()
+		}
+	}
+	if err := p.files.flush(); p.err == nil {
+		p.err = err
+	}
+	return p.err
+}
+
+// close stops the timer.
+func (p *printer) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+}
+
+// terminal is the stdio.Output of golaunch's own streams.
+type terminal struct {
+	IO
+	report *reporter
+}
+
+// Write implements stdio.Output.
+func (t terminal) Write(s stdio.Stream, b []byte) error {
+	w := t.Stdout
+	if s == stdio.Stderr {
+		w = t.Stderr
+	}
+	_, err := w.Write(b)
+	return err
+}
+
+// NewSpill implements stdio.Output.
+func (t terminal) NewSpill() (stdio.Spill, error) { return newSpill() }
+
+// LineCut implements stdio.Output.
+func (t terminal) LineCut(c stdio.LineCut) { t.report.lineCut(c) }
+
+// newSpill makes an unlinked temporary file.
+func newSpill() (stdio.Spill, error) {
+	f, err := os.CreateTemp("", "golaunch-line-*")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// samePlace reports whether two writers are the same open terminal, pipe or
+// file.
+func samePlace(a, b io.Writer) bool {
+	x, ok := a.(*os.File)
+	y, ok2 := b.(*os.File)
+	if !ok || !ok2 {
+		return a == b
+	}
+	s, err := x.Stat()
+	t, err2 := y.Stat()
+	return err == nil && err2 == nil && os.SameFile(s, t)
+}

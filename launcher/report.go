@@ -1,0 +1,125 @@
+package launcher
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/stdio"
+)
+
+// maxFurther is how many failures beyond the cause a message lists; maxDead
+// how many dead hosts.
+const (
+	maxFurther = 8
+	maxDead    = 20
+)
+
+// reporter writes golaunch's own words: to standard error, each line beginning
+// with "golaunch: ", so that the ranks' output stays what it is.
+type reporter struct {
+	mu    sync.Mutex
+	w     io.Writer
+	quiet bool // only what explains a nonzero exit status is said
+}
+
+// say writes a message, which may have several lines.
+func (p *reporter) say(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := strings.TrimRight(fmt.Sprintf(format, args...), "\n")
+	io.WriteString(p.w, "golaunch: "+strings.ReplaceAll(text, "\n", "\ngolaunch: ")+"\n")
+}
+
+// note writes what the user may want to know, unless they asked for quiet.
+func (p *reporter) note(format string, args ...any) {
+	if !p.quiet {
+		p.say(format, args...)
+	}
+}
+
+// lineCut tells of a line that could not be printed whole.
+func (p *reporter) lineCut(c stdio.LineCut) {
+	p.say("rank %d: a line of its %v was cut after %d bytes: %v", c.Rank, c.Stream, c.Kept, c.Err)
+}
+
+// dead lists the hosts on which no agent could be started.
+func (p *reporter) dead(plan *Plan, dead []overlay.DeadHost, allowed bool) {
+	say := p.say
+	if allowed {
+		say = p.note
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %d hosts could not be started:", len(dead), len(plan.Hosts))
+	for i, d := range dead {
+		if i == maxDead {
+			fmt.Fprintf(&b, "\n  ... and %d more", len(dead)-i)
+			break
+		}
+		fmt.Fprintf(&b, "\n  host %s: %s: %s", plan.Hosts[d.Index].Name, d.Phase, d.Cause)
+		if d.Hint != "" {
+			fmt.Fprintf(&b, " (%s)", d.Hint)
+		}
+	}
+	if !allowed {
+		b.WriteString("\nnothing was run; --allow-dead-nodes goes on without them if slots suffice")
+	}
+	say("%s", b.String())
+}
+
+// failure says why the job failed.
+func (p *reporter) failure(r *run) {
+	p.say("%s", describe(*r.cause, r.hostName))
+	for _, f := range r.further {
+		p.say("then %s", describe(f, r.hostName))
+	}
+	if r.alike > 0 {
+		p.say("and %d more ranks for the same reason", r.alike)
+	}
+	if more := r.failures - 1 - len(r.further) - r.alike; more > 0 {
+		p.say("and %d more failures", more)
+	}
+	if r.total.Ended > 0 {
+		p.note("%d other ranks were ended", r.total.Ended)
+	}
+}
+
+// describe renders a failure as one line: rank, host, pid, what and when.
+func describe(f job.Failure, hostName func(job.HostIndex) string) string {
+	host := hostName(f.Host)
+	if f.Rank < 0 {
+		return fmt.Sprintf("host %s: %s: %s", host, f.Phase, f.Text)
+	}
+	who := fmt.Sprintf("rank %d on %s", f.Rank, host)
+	if f.PID > 0 {
+		who += fmt.Sprintf(" (pid %d)", f.PID)
+	}
+	extra := ""
+	if f.Text != "" {
+		extra = ": " + f.Text
+	}
+	switch f.Class {
+	case job.CauseAbort:
+		return fmt.Sprintf("%s called abort with code %d, %s%s", who, f.Code, f.Phase, extra)
+	case job.CauseSignal:
+		return fmt.Sprintf("%s was killed by signal %d (%v), %s%s", who, f.Signal, syscall.Signal(f.Signal), f.Phase, extra)
+	case job.CauseExit:
+		return fmt.Sprintf("%s exited with code %d, %s%s", who, f.Code, f.Phase, extra)
+	case job.CauseNoFinalize:
+		return fmt.Sprintf("%s exited with code 0 but without MPI_Finalize, %s%s", who, f.Phase, extra)
+	case job.CauseStart:
+		return fmt.Sprintf("%s was not started%s", who, extra)
+	case job.CauseProtocol:
+		return fmt.Sprintf("%s broke the PMI protocol, %s%s", who, f.Phase, extra)
+	}
+	return fmt.Sprintf("%s failed, %s%s", who, f.Phase, extra)
+}
+
+// timing prints the phase table.
+func (p *reporter) timing(r *run) {
+	p.say("%d ranks on %d nodes, degree %d\n%v", r.plan.Size, len(r.family.ReadyValue().Live), r.plan.Degree, &r.clock)
+}

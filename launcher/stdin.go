@@ -1,0 +1,136 @@
+package launcher
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/stdio"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// stdinPump reads golaunch's standard input for the ranks, never more than
+// they have room for, and not at all before they run: what they don't read
+// stays for whoever reads next.
+type stdinPump struct {
+	file   *os.File
+	inbox  *overlay.Inbox
+	window *stdio.Window // of the event loop
+
+	mu    sync.Mutex
+	limit int64 // bytes in all that may be read; -1 when nothing more is wanted
+	taken int64 // bytes read so far
+	more  sync.Cond
+}
+
+const stdinChunk = 32 << 10
+
+func newStdinPump(file *os.File, inbox *overlay.Inbox) (*stdinPump, error) {
+	window, err := stdio.NewWindow(stdio.WindowSize)
+	p := &stdinPump{file: file, inbox: inbox, window: window}
+	p.more.L = &p.mu
+	return p, err
+}
+
+// start begins to read.
+func (p *stdinPump) start() {
+	p.grant(stdio.WindowSize)
+	go p.read()
+}
+
+// read ends at the end of the input, or when nothing more is wanted and the
+// read under way returns.
+func (p *stdinPump) read() {
+	for {
+		p.mu.Lock()
+		for p.limit >= 0 && p.limit == p.taken {
+			p.more.Wait()
+		}
+		room, closed := p.limit-p.taken, p.limit < 0
+		p.mu.Unlock()
+		if closed {
+			return
+		}
+		buf := make([]byte, min(room, stdinChunk))
+		n, err := p.file.Read(buf)
+		p.mu.Lock()
+		p.taken += int64(n)
+		p.mu.Unlock()
+		p.inbox.Put(stdinRead{buf[:n], err})
+		if err != nil {
+			return
+		}
+	}
+}
+
+// grant sets how many bytes in all may be read.
+func (p *stdinPump) grant(limit int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.limit >= 0 {
+		p.limit = limit
+	}
+	p.more.Signal()
+}
+
+// ack takes the ranks' acknowledgement of total bytes.
+func (p *stdinPump) ack(total int64) error {
+	if err := p.window.Ack(total); err != nil {
+		return err
+	}
+	if p.window.Ended() {
+		p.close()
+		return nil
+	}
+	p.grant(total + stdio.WindowSize)
+	return nil
+}
+
+// close says that nothing more is wanted.
+func (p *stdinPump) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.limit = -1
+	p.more.Signal()
+}
+
+// startInput begins to read standard input once the ranks run.
+func (r *run) startInput() {
+	if r.stdinRank() == overlay.StdinNone || r.killed || r.stdin.window.Ended() {
+		return
+	}
+	if r.stdin.file == nil {
+		r.sendInput(stdinRead{err: io.EOF})
+		return
+	}
+	r.stdin.start()
+}
+
+// sendInput passes on what was read; an empty message is the end.
+func (r *run) sendInput(e stdinRead) {
+	to := tree.Everyone
+	if rank := r.stdinRank(); rank != overlay.StdinAll {
+		to = r.plan.hostOf(rank)
+	}
+	send := func(data []byte) {
+		for slot := range r.family.Children {
+			r.family.Forward(slot, link.Stdio, tree.Header{Kind: overlay.KindInput, To: to, From: tree.Launcher}, data)
+		}
+	}
+	if len(e.data) > 0 && !r.stdin.window.Ended() {
+		if err := r.stdin.window.Sent(len(e.data)); err != nil {
+			r.report.say("standard input: %v", err)
+			return
+		}
+		send(e.data)
+	}
+	if e.err != nil {
+		if !errors.Is(e.err, io.EOF) {
+			r.report.say("standard input: %v; the ranks see its end", e.err)
+		}
+		send(nil)
+	}
+}

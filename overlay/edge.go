@@ -1,0 +1,207 @@
+package overlay
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// Sink takes messages of the stdio stream in the goroutine that reads it. It
+// may block: that is how a reader that stalls holds up the writers of output,
+// and nothing else.
+type Sink func(h tree.Header, body []byte)
+
+// Edge drives one link: a goroutine per stream reads whole messages into the
+// inbox (stdio: into the sink), and one per stream in use sends what was
+// queued. All of them end when the link ends or is closed.
+type Edge struct {
+	slot  tree.Slot
+	link  link.Link
+	inbox *Inbox
+
+	mu      sync.Mutex
+	queues  [link.NumStreams]*sendQueue
+	closing bool
+
+	readers sync.WaitGroup
+	writers sync.WaitGroup
+}
+
+// NewEdge starts reading l, which it owns from now on. slot names the edge in
+// events.
+func NewEdge(l link.Link, slot tree.Slot, inbox *Inbox, stdio Sink) *Edge {
+	e := &Edge{slot: slot, link: l, inbox: inbox}
+	post := func(s link.Stream) Sink {
+		return func(h tree.Header, body []byte) {
+			inbox.Put(Message{From: slot, Stream: s, Header: h, Body: body})
+		}
+	}
+	e.readers.Go(func() { e.read(link.Control, post(link.Control)) })
+	e.readers.Go(func() { e.read(link.KVS, post(link.KVS)) })
+	e.readers.Go(func() { e.read(link.Data, post(link.Data)) })
+	e.readers.Go(func() { e.read(link.Service, post(link.Service)) })
+	e.readers.Go(func() { e.read(link.Stdio, stdio) })
+	// Ends with the readers, which end with the link.
+	go func() {
+		e.readers.Wait()
+		inbox.Put(EdgeEnded{From: slot})
+	}()
+	return e
+}
+
+// read ends at the stream's end or the link's.
+func (e *Edge) read(s link.Stream, sink Sink) {
+	var whole tree.Assembler
+	for {
+		frame, err := e.link.Recv(s)
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			e.inbox.Put(EdgeEnded{From: e.slot, Err: err})
+			return
+		}
+		h, body, done, err := whole.Add(frame)
+		if err != nil {
+			e.inbox.Put(EdgeEnded{From: e.slot, Err: errors.Join(link.ErrLost, err)})
+			e.link.Close()
+			return
+		}
+		if done {
+			sink(h, body)
+		}
+	}
+}
+
+// Send queues a message on stream s and returns at once. The payload must not
+// be changed afterwards; it may be shared between edges. Messages queued after
+// End or Close are dropped, as the peer is gone.
+func (e *Edge) Send(s link.Stream, h tree.Header, payload []byte) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closing {
+		return
+	}
+	q := e.queues[s]
+	if q == nil {
+		q = newSendQueue()
+		e.queues[s] = q
+		e.writers.Go(func() { e.write(s, q) })
+	}
+	q.put(h, payload)
+}
+
+// SendNow sends a message on stream s from the calling goroutine, and so waits
+// for credit. One goroutine may use it, on a stream that Send is not used on.
+func (e *Edge) SendNow(s link.Stream, h tree.Header, payload []byte) error {
+	_, err := tree.Fragments(nil, h, payload, link.MaxFrameOf(s), func(f []byte) error { return e.link.Send(s, f) })
+	return err
+}
+
+// write ends when its queue is closed and empty, or the link fails; what is
+// queued after that is dropped, and the readers report the loss.
+func (e *Edge) write(s link.Stream, q *sendQueue) {
+	var buf []byte
+	for {
+		batch, ok := q.take()
+		if !ok {
+			return
+		}
+		for _, m := range batch {
+			var err error
+			buf, err = tree.Fragments(buf, m.header, m.payload, link.MaxFrameOf(s), func(f []byte) error { return e.link.Send(s, f) })
+			if err != nil {
+				q.close()
+				return
+			}
+		}
+		if cap(buf) > 64<<10 {
+			buf = nil // one large message must not pin its buffer for the job
+		}
+	}
+}
+
+// End sends what is queued, then END, and waits until the peer has it all or
+// ctx is done. SendNow must not be under way.
+func (e *Edge) End(ctx context.Context) error {
+	e.stopSending()
+	flushed := make(chan struct{})
+	go func() { // ends with the writers: at the latest when the link is closed
+		e.writers.Wait()
+		close(flushed)
+	}()
+	select {
+	case <-flushed:
+		return e.link.End(ctx)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Close tears the edge down at once; the peer sees a lost link unless both
+// sides have ended.
+func (e *Edge) Close() {
+	e.stopSending()
+	e.link.Close()
+}
+
+func (e *Edge) stopSending() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closing = true
+	for _, q := range e.queues {
+		if q != nil {
+			q.close()
+		}
+	}
+}
+
+type queued struct {
+	header  tree.Header
+	payload []byte
+}
+
+// sendQueue holds what one stream still has to send.
+type sendQueue struct {
+	mu      sync.Mutex
+	nonzero sync.Cond
+	items   []queued
+	closed  bool
+}
+
+func newSendQueue() *sendQueue {
+	q := &sendQueue{}
+	q.nonzero.L = &q.mu
+	return q
+}
+
+func (q *sendQueue) put(h tree.Header, payload []byte) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.closed {
+		q.items = append(q.items, queued{h, payload})
+		q.nonzero.Signal()
+	}
+}
+
+// take waits for items; ok is false once the queue is closed and empty.
+func (q *sendQueue) take() (batch []queued, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.items) == 0 && !q.closed {
+		q.nonzero.Wait()
+	}
+	batch, q.items = q.items, nil
+	return batch, len(batch) > 0
+}
+
+func (q *sendQueue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.nonzero.Broadcast()
+}

@@ -1,0 +1,178 @@
+package overlay
+
+import (
+	"context"
+
+	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// Family is one node's children from the first try to reach them to the end of
+// the job. It belongs to one event loop, which hands it the events of its
+// Starter and the Ready messages and losses of its children.
+type Family struct {
+	tree.Node
+
+	starter *Starter
+	common  Common
+	inbox   *Inbox
+	sink    func(slot tree.Slot) Sink
+
+	kin   []kin // by slot
+	ready tree.Gather[Ready]
+}
+
+type kin struct {
+	edge  *Edge
+	pipe  bootstrap.Pipe
+	host  HostEntry
+	rest  []HostEntry // what the child was told to start
+	ready bool
+}
+
+// NewFamily returns a family without children. sink makes the stdio sink of a
+// new child's edge.
+func NewFamily(s *Starter, c Common, inbox *Inbox, sink func(tree.Slot) Sink) *Family {
+	f := &Family{starter: s, common: c, inbox: inbox, sink: sink}
+	f.ready.Merge = (*Ready).Merge
+	f.ready.Expect(1) // this node's own part, given by Begin
+	return f
+}
+
+// Begin contributes own (empty at the launcher) and starts agents on hosts, at
+// most degree of them from here. It reports whether the subtree is complete at
+// once.
+func (f *Family) Begin(own Ready, hosts []HostEntry, degree int) (complete bool) {
+	index := make([]job.HostIndex, len(hosts))
+	for i := range hosts {
+		index[i] = job.HostIndex(i) // positions in hosts, which Split cuts
+	}
+	for _, part := range tree.Split(index, degree) {
+		f.start(hosts[part[0] : part[0]+job.HostIndex(len(part))])
+	}
+	return f.ready.Add(own)
+}
+
+func (f *Family) start(part []HostEntry) {
+	f.ready.Expect(1)
+	f.starter.Start(part)
+}
+
+// Join takes in an agent that said hello and tells it its range.
+func (f *Family) Join(j Joined) tree.Slot {
+	f.ready.Expect(1)
+	slot := f.Node.Join()
+	hosts := []job.HostIndex{j.Host.Index}
+	for _, h := range j.Rest {
+		hosts = append(hosts, h.Index)
+	}
+	f.Cover(slot, hosts)
+	edge := NewEdge(j.Link, slot, f.inbox, f.sink(slot))
+	f.kin = append(f.kin, kin{edge: edge, pipe: j.Pipe, host: j.Host, rest: j.Rest})
+	f.Send(slot, link.Service, KindRange, Encode(Range{Self: j.Host, Hosts: j.Rest, Root: f.starter.Redial, Common: f.common}))
+	return slot
+}
+
+// HostFailed notes a host that is dead.
+func (f *Family) HostFailed(d DeadHost) {
+	f.ready.Expect(1) // never completes: PartDone is still to come
+	f.ready.Add(Ready{Dead: []DeadHost{d}})
+}
+
+// PartDone counts a part of the host list that is decided. It reports whether
+// that completed the subtree.
+func (f *Family) PartDone() (complete bool) { return f.ready.Skip() }
+
+// ChildReady takes a child's Ready and reports whether that completed the
+// subtree.
+func (f *Family) ChildReady(slot tree.Slot, r Ready) (complete bool) {
+	k := &f.kin[slot]
+	if k.ready {
+		return false
+	}
+	k.ready = true
+	hosts := make([]job.HostIndex, len(r.Live))
+	for i, n := range r.Live {
+		hosts[i] = n.Index
+	}
+	f.Cover(slot, hosts)
+	return f.ready.Add(r)
+}
+
+// ReadyValue is what is known of the subtree; final once complete.
+func (f *Family) ReadyValue() Ready { return f.ready.Value() }
+
+// Lose takes a child out whose edge broke. Before it was ready, its host
+// counts as dead and what it should have started is started again from here.
+func (f *Family) Lose(slot tree.Slot, cause error) (complete bool) {
+	if !f.Leave(slot) {
+		return false
+	}
+	k := &f.kin[slot]
+	k.edge.Close()
+	if k.ready {
+		return false
+	}
+	k.ready = true
+	cause = withDiagnostics(cause, k.pipe)
+	f.HostFailed(DeadHost{Index: k.host.Index, Phase: string(bootstrap.Handshake), Cause: cause.Error()})
+	if len(k.rest) > 0 {
+		f.start(k.rest)
+	}
+	return f.ready.Skip()
+}
+
+// Host is the host of the child at slot.
+func (f *Family) Host(slot tree.Slot) HostEntry { return f.kin[slot].host }
+
+// Explain adds to a loss what the child's agent printed on its standard error.
+func (f *Family) Explain(slot tree.Slot, cause error) error {
+	return withDiagnostics(cause, f.kin[slot].pipe)
+}
+
+// Send queues a message to one child.
+func (f *Family) Send(slot tree.Slot, s link.Stream, kind tree.Kind, payload []byte) {
+	f.kin[slot].edge.Send(s, tree.Header{Kind: kind, To: tree.Neighbor, From: tree.Launcher}, payload)
+}
+
+// Forward queues a message with its header to one child.
+func (f *Family) Forward(slot tree.Slot, s link.Stream, h tree.Header, payload []byte) {
+	f.kin[slot].edge.Send(s, h, payload)
+}
+
+// Broadcast queues a message to every live child; the payload is shared.
+func (f *Family) Broadcast(s link.Stream, kind tree.Kind, payload []byte) {
+	for slot := range f.Children {
+		f.kin[slot].edge.Send(s, tree.Header{Kind: kind, To: tree.Everyone, From: tree.Launcher}, payload)
+	}
+}
+
+// End ends every live edge in good order, in parallel, and returns when all
+// peers have everything or ctx is done. EdgeEnded events follow as the
+// children end their side.
+func (f *Family) End(ctx context.Context) {
+	ended := make(chan struct{})
+	n := 0
+	for slot := range f.Children {
+		n++
+		go func() { // ends with ctx at the latest
+			f.kin[slot].edge.End(ctx) // a loss shows as EdgeEnded
+			ended <- struct{}{}
+		}()
+	}
+	for range n {
+		<-ended
+	}
+}
+
+// Close tears every edge down and waits for what is being started. The
+// Starter's context must have been cancelled.
+func (f *Family) Close() {
+	for i := range f.kin {
+		f.kin[i].edge.Close()
+		f.kin[i].pipe.Close()
+	}
+	f.starter.Wait()
+}

@@ -1,0 +1,226 @@
+package overlay
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+
+	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// Protocol is the version of the messages below. An agent and its parent must
+// agree on it; they are the same executable unless architectures are mixed.
+const Protocol = 1
+
+// Kinds of messages. Numbers are stable. The stream a kind travels on is fixed
+// and given with it.
+const (
+	KindHello    tree.Kind = 1 + iota // control, up one link: Hello
+	KindRange                         // service, down one link: Range
+	KindReady                         // service, up one link: Ready
+	KindLaunch                        // service, broadcast: Launch
+	KindStarted                       // control, up one link: Started
+	KindFailure                       // control, to the launcher: job.Failure
+	KindDone                          // control, up one link: Done
+	KindSignal                        // control, broadcast: Signal
+	KindKill                          // control, broadcast: Kill
+	KindNote                          // control, to the launcher: Note
+	KindSign                          // service, up one link: SignRequest
+	KindSigned                        // service, down one link: SignAnswer
+	KindBoard                         // kvs, up or down one link: a cache message
+	KindOutput                        // stdio, to the launcher: output records
+	KindDrained                       // stdio, up one link: no more output below
+	KindInput                         // stdio, down: standard input
+	KindInputAck                      // control, up one link: bytes of input taken
+)
+
+// Hello is the first message of an agent to its parent.
+type Hello struct {
+	Protocol int    `cbor:"1,keyasint"`
+	Build    string `cbor:"2,keyasint"` // hash of the agent's executable
+	OSArch   string `cbor:"3,keyasint"`
+	Cores    int    `cbor:"4,keyasint"`
+	HostName string `cbor:"5,keyasint"` // the node's own name
+	Addr     string `cbor:"6,keyasint"` // address at which the node was reached; may be empty
+}
+
+// HostEntry is one host that an agent is to start, with all that it takes to
+// reach it.
+type HostEntry struct {
+	Index  job.HostIndex   `cbor:"1,keyasint"`
+	Name   string          `cbor:"2,keyasint"`
+	Addr   string          `cbor:"3,keyasint"`
+	Target *sshboot.Target `cbor:"4,keyasint,omitempty"` // bootstrap ssh only
+}
+
+// Range tells an agent who it is and which hosts to start below itself.
+type Range struct {
+	Self  HostEntry   `cbor:"1,keyasint"`
+	Hosts []HostEntry `cbor:"2,keyasint"` // in HostIndex order
+	Root  bool        `cbor:"3,keyasint"` // the parent is the launcher
+	Common
+}
+
+// Common is the part of a Range that every agent hands on unchanged.
+type Common struct {
+	JobID          string              `cbor:"10,keyasint"`
+	Bootstrap      string              `cbor:"11,keyasint"` // "fork" or "ssh"
+	Degree         int                 `cbor:"12,keyasint"`
+	Keys           []sshboot.PublicKey `cbor:"13,keyasint"`
+	PreferKey      int                 `cbor:"14,keyasint"` // index of the key that worked before
+	ConnectTimeout time.Duration       `cbor:"15,keyasint"`
+	LostAfter      time.Duration       `cbor:"16,keyasint"`
+	KeepAgent      bool                `cbor:"17,keyasint"`
+	Verbose        int                 `cbor:"18,keyasint"`
+}
+
+// Values of Common.Bootstrap.
+const (
+	BootstrapFork = "fork"
+	BootstrapSSH  = "ssh"
+)
+
+// NodeInfo is what the launcher learns of a live host.
+type NodeInfo struct {
+	Index    job.HostIndex `cbor:"1,keyasint"`
+	HostName string        `cbor:"2,keyasint"`
+	Addr     string        `cbor:"3,keyasint"`
+	Cores    int           `cbor:"4,keyasint"`
+}
+
+// DeadHost is a host on which no agent could be started, and why.
+type DeadHost struct {
+	Index job.HostIndex `cbor:"1,keyasint"`
+	Phase string        `cbor:"2,keyasint"`
+	Cause string        `cbor:"3,keyasint"`
+	Hint  string        `cbor:"4,keyasint"`
+}
+
+// Ready says that the subtree is complete: who lives and who does not.
+type Ready struct {
+	Live []NodeInfo `cbor:"1,keyasint"`
+	Dead []DeadHost `cbor:"2,keyasint"`
+}
+
+// Merge folds another subtree's part in.
+func (r *Ready) Merge(part Ready) {
+	r.Live = append(r.Live, part.Live...)
+	r.Dead = append(r.Dead, part.Dead...)
+}
+
+// Launch is the final plan. It is encoded once by the launcher and forwarded
+// undecoded.
+type Launch struct {
+	KVSName   string          `cbor:"1,keyasint"`
+	Size      int             `cbor:"2,keyasint"`
+	Apps      []job.App       `cbor:"3,keyasint"`
+	Env       []string        `cbor:"4,keyasint"`
+	Umask     int             `cbor:"5,keyasint"`
+	Rlimits   []unix.Rlimit   `cbor:"6,keyasint"`
+	Blocks    []job.Block     `cbor:"7,keyasint"`  // in rank order
+	Nodes     []job.HostIndex `cbor:"8,keyasint"`  // NodeID to host
+	Mapping   string          `cbor:"9,keyasint"`  // PMI_process_mapping
+	StdinRank job.Rank        `cbor:"10,keyasint"` // StdinNone, StdinAll or a rank
+	Grace     time.Duration   `cbor:"11,keyasint"` // between SIGTERM and SIGKILL
+}
+
+// Values of Launch.StdinRank that are not a rank.
+const (
+	StdinNone job.Rank = -1
+	StdinAll  job.Rank = -2
+)
+
+// Started says that every rank of the subtree was started, or could not be.
+type Started struct {
+	Ranks int `cbor:"1,keyasint"`
+}
+
+// Merge folds another subtree's part in.
+func (s *Started) Merge(part Started) { s.Ranks += part.Ranks }
+
+// Done says that every rank of the subtree has ended.
+type Done struct {
+	Ranks  int `cbor:"1,keyasint"` // that exited 0, unprovoked
+	Failed int `cbor:"2,keyasint"` // that failed unprovoked; each was reported
+	Ended  int `cbor:"3,keyasint"` // that ended because they were told to
+}
+
+// Merge folds another subtree's part in.
+func (d *Done) Merge(part Done) {
+	d.Ranks += part.Ranks
+	d.Failed += part.Failed
+	d.Ended += part.Ended
+}
+
+// Signal is passed on to every rank's process group.
+type Signal struct {
+	Number int `cbor:"1,keyasint"`
+}
+
+// Kill ends every rank: SIGTERM, then SIGKILL after Grace.
+type Kill struct {
+	Grace time.Duration `cbor:"1,keyasint"`
+}
+
+// Note is a line for the user, shown when the job's verbosity is at least
+// Level.
+type Note struct {
+	Level int           `cbor:"1,keyasint"`
+	Host  job.HostIndex `cbor:"2,keyasint"`
+	Text  string        `cbor:"3,keyasint"`
+}
+
+// SignRequest asks the launcher for a signature. ID is rewritten on each link
+// and echoed in the answer.
+type SignRequest struct {
+	ID      uint64              `cbor:"1,keyasint"`
+	Request sshboot.SignRequest `cbor:"2,keyasint"`
+	By      job.HostIndex       `cbor:"3,keyasint"` // who dials; each link checks it lies in its child's subtree
+}
+
+// SignAnswer is the launcher's answer: a signature or a refusal.
+type SignAnswer struct {
+	ID        uint64 `cbor:"1,keyasint"`
+	Signature []byte `cbor:"2,keyasint"`
+	Refusal   string `cbor:"3,keyasint"`
+}
+
+// InputAck says how many bytes of standard input every reader in the subtree
+// has taken.
+type InputAck struct {
+	Bytes int64 `cbor:"1,keyasint"` // stdio.Ended once no reader is left
+}
+
+var (
+	encoder = mustMode(cbor.EncOptions{}.EncMode())
+	decoder = mustMode(cbor.DecOptions{MaxArrayElements: 1 << 24, MaxNestedLevels: 16}.DecMode())
+)
+
+func mustMode[T any](mode T, err error) T {
+	if err != nil {
+		panic(err) // a constant of this file is wrong
+	}
+	return mode
+}
+
+// Encode renders a message's payload.
+func Encode(message any) []byte {
+	b, err := encoder.Marshal(message)
+	if err != nil {
+		panic(fmt.Sprintf("message %T cannot be encoded: %v", message, err)) // a type of this file is wrong
+	}
+	return b
+}
+
+// Decode parses a message's payload into a new T.
+func Decode[T any](payload []byte) (T, error) {
+	var m T
+	if err := decoder.Unmarshal(payload, &m); err != nil {
+		return m, fmt.Errorf("message %T: %w", m, err)
+	}
+	return m, nil
+}

@@ -1,0 +1,38 @@
+package overlay
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/stdio"
+)
+
+// AppendRecord appends one output record to b: the rank (uvarint), the stream
+// (one byte), the length (uvarint), the bytes. A record without bytes says that
+// the stream has ended in the middle of a line.
+func AppendRecord(b []byte, rank job.Rank, s stdio.Stream, data []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(rank))
+	b = append(b, byte(s))
+	b = binary.AppendUvarint(b, uint64(len(data)))
+	return append(b, data...)
+}
+
+// Records calls yield with each output record of body; data aliases body.
+func Records(body []byte, yield func(rank job.Rank, s stdio.Stream, data []byte)) error {
+	for len(body) > 0 {
+		rank, n := binary.Uvarint(body)
+		if n <= 0 || rank > 1<<31 || len(body) == n {
+			return errors.New("output record is malformed")
+		}
+		s := stdio.Stream(body[n])
+		body = body[n+1:]
+		size, n := binary.Uvarint(body)
+		if n <= 0 || size > uint64(len(body)-n) {
+			return errors.New("output record is truncated")
+		}
+		yield(job.Rank(rank), s, body[n:n+int(size)])
+		body = body[n+int(size):]
+	}
+	return nil
+}

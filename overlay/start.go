@@ -1,0 +1,286 @@
+package overlay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/link/yamuxlink"
+	"github.com/golaunch/golaunch/stage"
+	"github.com/golaunch/golaunch/tree"
+)
+
+const (
+	hedgeAfter   = 2 * time.Second // a head silent for so long is not waited for alone
+	refusedFor   = time.Second     // how long a refused connection, or a dying agent, is tried again
+	retryFirst   = 50 * time.Millisecond
+	retryLongest = time.Second
+	endTimeout   = 2 * time.Second
+)
+
+// Joined is the event of an agent that said hello. The owner turns Link into an
+// Edge and sends it its Range: itself and the hosts in Rest.
+type Joined struct {
+	Host  HostEntry
+	Rest  []HostEntry
+	Hello Hello
+	Addr  string // the host's address as its parent reaches it, "" for a local process
+	Link  link.Link
+	Pipe  bootstrap.Pipe
+}
+
+// HostFailed is the event of a host on which no agent will run.
+type HostFailed struct{ Dead DeadHost }
+
+// PartDone is the event that closes one Start: every host of the part has
+// joined, failed, or was handed to the one that joined first.
+type PartDone struct{}
+
+// Starter starts agents, one per part of a host list, as design section 4.4
+// says. Its goroutines end when ctx is done or every host is decided; Wait
+// waits for them.
+type Starter struct {
+	ctx    context.Context
+	piper  bootstrap.Piper
+	source stage.Source
+	common Common
+	inbox  *Inbox
+	noise  func(host, line string)
+	window *window
+	tasks  sync.WaitGroup
+
+	// Redial makes a late host the business of the one that joined first,
+	// which dials it anew; otherwise the late one becomes a leaf of ours. The
+	// launcher sets it, to have one root.
+	Redial bool
+}
+
+// NewStarter returns a Starter that starts agents through piper and reports to
+// inbox. noise is told what hosts print before the agent runs.
+func NewStarter(ctx context.Context, piper bootstrap.Piper, source stage.Source, common Common, inbox *Inbox, noise func(host, line string)) *Starter {
+	return &Starter{ctx: ctx, piper: piper, source: source, common: common, inbox: inbox, noise: noise, window: newWindow()}
+}
+
+// Start begins to start an agent on the head of part, which must not be empty.
+func (s *Starter) Start(part []HostEntry) { s.tasks.Go(func() { s.run(part) }) }
+
+// Wait returns when nothing is being started any more.
+func (s *Starter) Wait() { s.tasks.Wait() }
+
+// run tries the hosts of a part until one joins. A head that fails is replaced
+// at once; one that stays silent is hedged by the next 1, 2, 4, ... hosts
+// every two seconds, so that a dead rack costs about two connect timeouts.
+func (s *Starter) run(part []HostEntry) {
+	results := make(chan result, len(part))
+	next, hedge, joined := 0, 1, false
+	pending := map[int]bool{}
+	try := func(n int) {
+		for ; n > 0 && next < len(part); n-- {
+			i := next
+			next++
+			pending[i] = true
+			s.tasks.Go(func() { results <- s.attempt(i, part[i]) })
+		}
+	}
+	try(1)
+	timer := time.NewTimer(hedgeAfter)
+	defer timer.Stop()
+	for len(pending) > 0 {
+		select {
+		case <-timer.C:
+			if !joined {
+				try(hedge)
+				hedge *= 2
+			}
+			timer.Reset(hedgeAfter)
+		case r := <-results:
+			delete(pending, r.i)
+			switch {
+			case r.err != nil:
+				s.inbox.Put(HostFailed{deadHost(part[r.i], r.err)})
+				if !joined {
+					try(1)
+				}
+			case joined && s.Redial:
+				s.dismiss(r.joined)
+			default:
+				if !joined {
+					joined = true
+					r.joined.Rest = part[next:]
+					if s.Redial {
+						r.joined.Rest = slices.Concat(pick(part, pending), part[next:])
+					}
+				}
+				s.inbox.Put(r.joined)
+			}
+		}
+		if joined && s.Redial && len(pending) > 0 {
+			s.tasks.Go(func() { s.dismissLate(results, len(pending)) })
+			break
+		}
+	}
+	s.inbox.Put(PartDone{})
+}
+
+type result struct {
+	i      int
+	joined Joined
+	err    *bootstrap.Error
+}
+
+func pick(part []HostEntry, which map[int]bool) []HostEntry {
+	var hosts []HostEntry
+	for i := range part {
+		if which[i] {
+			hosts = append(hosts, part[i])
+		}
+	}
+	return hosts
+}
+
+// dismissLate waits for n more results and lets go of the agents among them.
+func (s *Starter) dismissLate(results <-chan result, n int) {
+	for range n {
+		if r := <-results; r.err == nil {
+			s.dismiss(r.joined)
+		}
+	}
+}
+
+// dismiss ends an agent that said hello in good order.
+func (s *Starter) dismiss(j Joined) {
+	ctx, cancel := context.WithTimeout(s.ctx, endTimeout)
+	defer cancel()
+	j.Link.End(ctx) // the agent ends either way: Close follows
+	j.Link.Close()
+}
+
+// attempt starts an agent on one host, again and again while the error is
+// transient and its time is not up.
+func (s *Starter) attempt(i int, h HostEntry) result {
+	var begin time.Time // of the first try: waiting for a place does not count
+	pause := retryFirst
+	for {
+		joined, err := s.once(h, &begin)
+		if err == nil {
+			return result{i: i, joined: joined}
+		}
+		var be *bootstrap.Error
+		if !errors.As(err, &be) {
+			be = &bootstrap.Error{Host: h.Name, Phase: bootstrap.Connect, Err: err}
+		}
+		patience := s.common.ConnectTimeout
+		if errors.Is(be, syscall.ECONNREFUSED) || be.Phase == bootstrap.Handshake {
+			patience = refusedFor
+		}
+		wait := time.Duration(rand.Int64N(int64(pause)) + 1)
+		if be.Permanent || s.ctx.Err() != nil || time.Since(begin)+wait > patience {
+			return result{i: i, err: be}
+		}
+		pause = min(2*pause, retryLongest)
+		select {
+		case <-time.After(wait):
+		case <-s.ctx.Done():
+			return result{i: i, err: be}
+		}
+	}
+}
+
+// once makes one try. It holds a place in the window for at most hedgeAfter,
+// so that silent hosts do not keep live ones waiting. The bootstrap bounds the
+// connection and the log-in by the connect timeout each; what comes after them
+// is bounded here.
+func (s *Starter) once(h HostEntry, begin *time.Time) (Joined, error) {
+	fail := func(err error) (Joined, error) {
+		return Joined{}, &bootstrap.Error{Host: h.Name, Phase: bootstrap.Connect, Err: err}
+	}
+	if err := s.window.acquire(s.ctx); err != nil {
+		return fail(err)
+	}
+	place := sync.OnceFunc(s.window.release)
+	defer place()
+	slow := time.AfterFunc(hedgeAfter, place)
+	defer slow.Stop()
+
+	now := time.Now()
+	if begin.IsZero() {
+		*begin = now
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, 4*s.common.ConnectTimeout)
+	defer cancel()
+	joined, err := s.handshake(ctx, h)
+	s.window.learn(time.Since(now), err != nil)
+	return joined, err
+}
+
+// handshake brings the agent to the host and waits for its hello.
+func (s *Starter) handshake(ctx context.Context, h HostEntry) (Joined, error) {
+	host := bootstrap.Host{Index: int(h.Index), Name: h.Name, Addr: h.Addr}
+	words := []string{AgentWord, LostAfterWord, s.common.LostAfter.String()}
+	noise := func(line string) { s.noise(h.Name, line) }
+	pipe, err := stage.Start(ctx, s.piper, host, s.source, words, stage.Options{Keep: s.common.KeepAgent, Noise: noise})
+	if err != nil {
+		return Joined{}, err
+	}
+	fail := func(err error) (Joined, error) {
+		pipe.Close()
+		err = withDiagnostics(err, pipe)
+		return Joined{}, &bootstrap.Error{Host: h.Name, Phase: bootstrap.Handshake, Err: err}
+	}
+	l, err := yamuxlink.New(pipe, yamuxlink.Config{Parent: true, LostAfter: s.common.LostAfter})
+	if err != nil {
+		return fail(err)
+	}
+	// The agent's first message is on a deadline; closing the link ends Recv.
+	ctx, cancel := context.WithTimeout(ctx, s.common.ConnectTimeout)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { l.Close() })
+	hello, err := recvHello(l)
+	if !stop() {
+		err = fmt.Errorf("no hello from the agent within %v", s.common.ConnectTimeout)
+	}
+	if err != nil {
+		l.Close()
+		return fail(err)
+	}
+	return Joined{Host: h, Hello: hello, Addr: pipe.PeerAddr(), Link: l, Pipe: pipe}, nil
+}
+
+// withDiagnostics adds what the far side printed on its standard error.
+func withDiagnostics(err error, pipe bootstrap.Pipe) error {
+	if said := strings.TrimSpace(pipe.Diagnostics()); said != "" {
+		return fmt.Errorf("%w; it said: %s", err, said)
+	}
+	return err
+}
+
+func recvHello(l link.Link) (Hello, error) {
+	frame, err := l.Recv(link.Control)
+	if err != nil {
+		return Hello{}, err
+	}
+	h, body, err := tree.ParseHeader(frame)
+	if err != nil {
+		return Hello{}, err
+	}
+	if h.Kind != KindHello || h.More {
+		return Hello{}, fmt.Errorf("first message has kind %d, not hello", h.Kind)
+	}
+	hello, err := Decode[Hello](body)
+	if err == nil && hello.Protocol != Protocol {
+		err = fmt.Errorf("agent speaks protocol %d, this golaunch %d: remove the stale agent", hello.Protocol, Protocol)
+	}
+	return hello, err
+}
+
+func deadHost(h HostEntry, err *bootstrap.Error) DeadHost {
+	return DeadHost{Index: h.Index, Phase: string(err.Phase), Cause: err.Err.Error(), Hint: err.Hint}
+}
