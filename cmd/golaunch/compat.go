@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/pflag"
+)
+
+// A foreign word is a flag of Hydra, Open MPI, Intel MPI or mpirun_rsh.
+type foreign struct {
+	values int // how many arguments follow
+	// to returns the flags that mean the same, none where golaunch does so
+	// anyway; or else what to do instead, which answers the user.
+	to func(values []string) (flags []string, answer string)
+}
+
+// as is a word that is one of golaunch's flags with the same values.
+func as(flag string, values int) foreign {
+	return foreign{values, func(v []string) ([]string, string) {
+		return append([]string{flag}, v...), ""
+	}}
+}
+
+// meaning is a word without values that stands for these flags, or for none.
+func meaning(flags ...string) foreign {
+	return foreign{0, func([]string) ([]string, string) { return flags, "" }}
+}
+
+// instead is a word that golaunch has no equal of.
+func instead(answer string) foreign {
+	return foreign{0, func([]string) ([]string, string) { return nil, answer }}
+}
+
+// translate rewrites the words of other launchers at the beginning of args, up
+// to the program, into golaunch's flags. Long flags with one dash, which those
+// launchers use, are given two.
+func (c *commandLine) translate(args []string) ([]string, error) {
+	var out []string
+	for len(args) > 0 {
+		arg := args[0]
+		if len(arg) < 2 || arg[0] != '-' || arg == "--" {
+			break
+		}
+		words, used, err := c.translateOne(arg, args[1:])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, words...)
+		args = args[1+used:]
+	}
+	return append(out, args...), nil
+}
+
+// translateOne rewrites one flag and returns how many of the arguments after
+// it are its values.
+func (c *commandLine) translateOne(arg string, next []string) (words []string, used int, err error) {
+	word := strings.TrimPrefix(arg[1:], "-")
+	name, value, attached := strings.Cut(word, "=")
+	long := strings.HasPrefix(arg, "--")
+	own := c.flags.Lookup(name)
+	if f, ok := foreignWords[name]; ok && !(long && own != nil) {
+		values := next
+		if attached {
+			values = append([]string{value}, next...)
+		}
+		if attached && f.values == 0 {
+			return nil, 0, fmt.Errorf("%s: it takes no value", arg)
+		}
+		if len(values) < f.values {
+			return nil, 0, fmt.Errorf("%s: its value is missing", arg)
+		}
+		words, answer := f.to(values[:f.values])
+		if answer != "" {
+			return nil, 0, fmt.Errorf("%s: not a flag of golaunch: %s", arg, answer)
+		}
+		used = f.values
+		if attached {
+			used--
+		}
+		return words, used, nil
+	}
+	switch {
+	case long:
+	case own != nil && len(name) > 1:
+		arg = "-" + arg
+	default:
+		if own, err = c.lastOfCluster(word); err != nil {
+			return nil, 0, err
+		}
+		attached = own == nil
+	}
+	words = []string{arg}
+	if own != nil && !attached && own.NoOptDefVal == "" && len(next) > 0 {
+		return append(words, next[0]), 1, nil
+	}
+	return words, 0, nil
+}
+
+// lastOfCluster returns the flag at the end of a cluster of short ones, if its
+// value is still to come. A cluster that could as well be an unknown word is
+// refused: -errors is not -e with the value rrors.
+func (c *commandLine) lastOfCluster(cluster string) (*pflag.Flag, error) {
+	for i, r := range cluster {
+		var flag *pflag.Flag
+		if r < 0x80 {
+			flag = c.flags.ShorthandLookup(string(r))
+		}
+		if flag == nil || flag.Name == "help" && len(cluster) > 1 {
+			return nil, c.unknownFlag("-"+cluster, cluster)
+		}
+		if flag.NoOptDefVal != "" {
+			continue
+		}
+		value := cluster[i+1:]
+		switch {
+		case value == "":
+			return flag, nil
+		case unicode.IsLetter(rune(value[0])):
+			return nil, fmt.Errorf("%w; the value of -%c goes apart", c.unknownFlag("-"+cluster, cluster), r)
+		}
+		return nil, nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Answers that several words share.
+const (
+	answerBind    = "golaunch does not bind; start the program under taskset or numactl, or leave it to the MPI library"
+	answerDrop    = "there is nothing to set; leave it out"
+	answerPlan    = "--dry-run prints where the ranks go and starts nothing"
+	answerApps    = "write the programs on the command line, separated by a lone ':'"
+	answerOrder   = "ranks follow the order of the hosts; order them in -H or -f"
+	answerInclude = "name the hosts to use, and only them, in -H or -f"
+	answerDebug   = "start the debugger as the program, as in golaunch -n 1 gdb --args ./app"
+	answerBlocks  = "ranks are placed in blocks over the slots; use --ppn N for N on each host"
+	answerInherit = "ranks inherit the environment; use --env-none and -x NAME to pass only some"
+	answerNetwork = "name the hosts by their addresses on that network, as in -H 10.0.0.[1-4]"
+)
+
+// foreignWords are the words of other launchers, without their dashes. Those
+// that are also flags of golaunch's, with the same values, are not listed.
+var foreignWords = map[string]foreign{
+	// Number and place of ranks.
+	"c":                as("--np", 1),
+	"perhost":          as("--ppn", 1),
+	"npernode":         as("--ppn", 1),
+	"pernode":          meaning("--ppn", "1"),
+	"host":             as("--hosts", 1),
+	"machinefile":      as("--hostfile", 1),
+	"machine-file":     as("--hostfile", 1),
+	"map-by":           {1, mapBy},
+	"nooversubscribe":  meaning(),
+	"rank-by":          instead(answerOrder),
+	"rankmap":          instead(answerOrder),
+	"rankfile":         instead(answerOrder),
+	"rf":               instead(answerOrder),
+	"rr":               instead(answerBlocks),
+	"order-nodes":      instead(answerOrder),
+	"bynode":           instead(answerBlocks),
+	"byslot":           meaning(),
+	"nolocal":          instead(answerInclude),
+	"skip-launch-node": instead(answerInclude),
+	"usize":            instead(answerDrop),
+	"soft":             instead("give one number of ranks with -n"),
+
+	// Environment and directory.
+	"genv":       {2, assign("--genv")},
+	"env":        {2, assign("--env")},
+	"genvlist":   {1, genvList},
+	"envlist":    instead(answerInherit),
+	"genvall":    meaning(),
+	"envall":     meaning(),
+	"genvnone":   meaning("--env-none"),
+	"envnone":    instead(answerInherit),
+	"export":     meaning(),
+	"export-all": meaning(),
+	"mca":        {2, parameter},
+	"gmca":       {2, parameter},
+	"omca":       {2, parameter},
+	"pmixmca":    instead("golaunch does not speak PMIx; leave it out"),
+	"prtemca":    instead("golaunch is not PRRTE; leave it out"),
+	"am":         instead("set Open MPI's parameters one by one with -x OMPI_MCA_name=value"),
+	"tune":       instead("set Open MPI's parameters one by one with -x OMPI_MCA_name=value"),
+	"wd":         as("--wdir", 1),
+	"dir":        as("--wdir", 1),
+	"path":       instead("name the program with its directory, or set -x PATH=..."),
+	"prefix":     instead("set -x PATH=... and -x LD_LIBRARY_PATH=..."),
+	"configfile": instead(answerApps),
+	"config":     instead(answerApps),
+	"app":        instead(answerApps),
+
+	// How agents are started.
+	"launcher":                     {1, bootstrap},
+	"rmk":                          instead("the resource manager's hosts are found without; leave it out"),
+	"ssh":                          meaning("--bootstrap", "ssh"),
+	"rsh":                          instead("use --bootstrap ssh"),
+	"fastssh":                      instead("agents start each other in any case; leave it out"),
+	"launcher-exec":                instead("set up the connection in an ssh configuration file (--ssh-config)"),
+	"bootstrap-exec":               instead("set up the connection in an ssh configuration file (--ssh-config)"),
+	"enable-x":                     instead(answerDrop),
+	"disable-x":                    instead(answerDrop),
+	"iface":                        instead(answerNetwork),
+	"localhost":                    instead(answerDrop),
+	"nameserver":                   instead(answerDrop),
+	"pmi-port":                     instead("ranks find PMI at an inherited descriptor; leave it out"),
+	"demux":                        instead(answerDrop),
+	"allow-run-as-root":            meaning(),
+	"disable-hostname-propagation": instead(answerDrop),
+	"preload-binary":               instead("put the program where every host has it"),
+	"preload-files":                instead("put the files where every host has them"),
+
+	// Binding and devices.
+	"bind-to":           {1, bindTo},
+	"membind":           instead(answerBind),
+	"topolib":           instead(answerDrop),
+	"cpu-set":           instead(answerBind),
+	"cpus-per-proc":     instead(answerBind),
+	"report-bindings":   instead(answerBind),
+	"use-hwthread-cpus": instead("say how many ranks a host holds with host:N or --ppn"),
+	"gpus-per-proc":     instead("choose the device in the program or in a script around it, by its local rank"),
+
+	// Output and end.
+	"s":                      as("--stdin", 1),
+	"prepend-rank":           meaning("--label"),
+	"tag-output":             meaning("--label"),
+	"prepend-pattern":        instead("--label puts [rank] in front of every line"),
+	"timestamp-output":       instead("pipe the output through ts"),
+	"outfile-pattern":        as("--out", 1),
+	"errfile-pattern":        as("--err", 1),
+	"output-filename":        instead("use -o DIR/%r.out -e DIR/%r.err"),
+	"merge-stderr-to-stdout": instead("redirect it in the shell: 2>&1"),
+	"xml":                    instead("--label marks each line with its rank"),
+	"print-all-exitcodes":    instead("golaunch names the ranks that failed without; leave it out"),
+	"disable-auto-cleanup":   meaning("--keep-going"),
+	"enable-recovery":        meaning("--keep-going"),
+	"disable-recovery":       meaning(),
+
+	// Looking inside.
+	"V":                  meaning("--version"),
+	"info":               meaning("--version"),
+	"profile":            meaning("--timing"),
+	"show":               instead(answerPlan),
+	"print-rank-map":     instead(answerPlan),
+	"display":            instead(answerPlan),
+	"display-map":        instead(answerPlan),
+	"display-allocation": instead(answerPlan),
+	"do-not-launch":      meaning("--dry-run"),
+	"tv":                 instead(answerDebug),
+	"gdb":                instead(answerDebug),
+	"debug":              instead(answerDebug),
+	"xterm":              instead(answerDebug),
+}
+
+// assign is Hydra's NAME VALUE.
+func assign(flag string) func([]string) ([]string, string) {
+	return func(v []string) ([]string, string) { return []string{flag, v[0] + "=" + v[1]}, "" }
+}
+
+// genvList is Hydra's list of the only variables to pass on.
+func genvList(v []string) ([]string, string) {
+	flags := []string{"--env-none"}
+	for name := range strings.SplitSeq(v[0], ",") {
+		flags = append(flags, "--genv", name)
+	}
+	return flags, ""
+}
+
+// parameter is an Open MPI parameter: what is meant for its launcher can't have
+// an effect here, so the user is to choose.
+func parameter(v []string) ([]string, string) {
+	return nil, fmt.Sprintf("for a parameter of the ranks use -x OMPI_MCA_%s=%s", v[0], v[1])
+}
+
+func bootstrap(v []string) ([]string, string) {
+	if v[0] == "ssh" || v[0] == "fork" {
+		return []string{"--bootstrap", v[0]}, ""
+	}
+	return nil, fmt.Sprintf("instead of %s use --bootstrap ssh or --bootstrap fork", v[0])
+}
+
+func bindTo(v []string) ([]string, string) {
+	if v[0] == "none" {
+		return nil, ""
+	}
+	return nil, answerBind
+}
+
+// mapBy knows what block order can say: slots, and so many ranks per node.
+func mapBy(v []string) ([]string, string) {
+	if v[0] == "slot" {
+		return nil, ""
+	}
+	parts := strings.Split(v[0], ":")
+	if len(parts) == 3 && parts[0] == "ppr" && parts[2] == "node" {
+		return []string{"--ppn", parts[1]}, ""
+	}
+	return nil, answerBlocks
+}

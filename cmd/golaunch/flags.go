@@ -1,0 +1,147 @@
+package main
+
+import (
+	"math"
+
+	"github.com/spf13/pflag"
+
+	"github.com/golaunch/golaunch/launcher"
+)
+
+// commandLine is what a command line says. Its Options lack Dir, Env and
+// Hosts, which options fills in.
+type commandLine struct {
+	launcher.Options
+	appFlags
+	genv     []string
+	envNone  bool
+	hosts    []string
+	hostfile string
+	help     bool
+	version  bool
+
+	flags   *pflag.FlagSet
+	given   map[string]bool // flags on the command line, not of variables
+	environ []string
+}
+
+// appFlags are the flags that each app may have of its own.
+type appFlags struct {
+	np   int
+	env  []string
+	wdir string
+}
+
+// The groups of the help, in order, and the annotations of flags.
+const (
+	groupKey   = "group"  // the flag's group
+	appKey     = "app"    // may be given for each app
+	repeatKey  = "repeat" // may be given more than once
+	noVariable = "no variable"
+	groupJob   = "Job"
+	groupHosts = "Hosts"
+	groupPlace = "Placement"
+	groupTree  = "Tree"
+	groupIO    = "I/O"
+	groupDebug = "Debug"
+)
+
+var groups = []string{groupJob, groupHosts, groupPlace, groupTree, groupIO, groupDebug}
+
+// exclusive are flags of which one on the command line sets aside the
+// environment variables of the others.
+var exclusive = [][]string{{"hosts", "hostfile", "nodes"}, {"quiet", "verbose"}, {"degree", "degree-rule"}}
+
+// newCommandLine returns a command line with the defaults, and its flags.
+func newCommandLine(environ []string) *commandLine {
+	c := &commandLine{Options: launcher.DefaultOptions(), given: map[string]bool{}, environ: environ}
+	f := newFlagSet()
+	c.flags = f
+	c.appFlags.define(f)
+	annotate(f, groupJob, "np", "env", "wdir")
+
+	f.Var(listValue{&c.genv}, "genv", "set `VARIABLE` as --env does, but for every app")
+	f.BoolVar(&c.envNone, "env-none", false, "ranks inherit no environment, only what --env and --genv set")
+	f.Var(timeValue{&c.Timeout}, "timeout", "end the job after `TIME`, with exit status 124")
+	f.Var(timeValue{&c.Grace}, "grace", "`TIME` between SIGTERM and SIGKILL when the job is ended")
+	f.BoolVar(&c.KeepGoing, "keep-going", false, "let the other ranks run when one fails")
+	annotate(f, groupJob, "genv", "env-none", "timeout", "grace", "keep-going")
+
+	f.VarP(listValue{&c.hosts}, "hosts", "H", "hosts to use; `LIST` as in a,b:2,n[001-128]:4, where :4 are slots")
+	f.VarP(textValue{&c.hostfile}, "hostfile", "f", "`FILE` with one host per line: host[:N], host slots=N, user=, port=")
+	f.Var(textValue{&c.Bootstrap}, "bootstrap", "`WAY` to start agents: ssh, fork; else ssh if a host is not this one")
+	f.Var(countValue{&c.Nodes, launcher.MaxForkNodes}, "nodes", "make `N` nodes of this machine (fork)")
+	f.Var(textValue{&c.SSHConfig}, "ssh-config", "ssh configuration `FILE` to use instead of ~/.ssh/config")
+	f.Var(timeValue{&c.ConnectTimeout}, "connect-timeout", "give a host up after `TIME` without answer")
+	f.BoolVar(&c.AllowDeadNodes, "allow-dead-nodes", false, "go on without unreachable hosts if the slots suffice")
+	f.BoolVar(&c.KeepAgent, "keep-agent", false, "leave the agent on the hosts for the next job")
+	annotate(f, groupHosts, "hosts", "hostfile", "bootstrap", "nodes", "ssh-config", "connect-timeout", "allow-dead-nodes", "keep-agent")
+
+	f.VarP(countValue{&c.PPN, launcher.MaxRanks}, "ppn", "N", "`N` ranks per host")
+	f.BoolVar(&c.Oversubscribe, "oversubscribe", false, "allow more ranks than slots")
+	annotate(f, groupPlace, "ppn", "oversubscribe")
+
+	f.Var(countValue{&c.Degree, math.MaxInt32}, "degree", "every node starts up to `K` others; else by --degree-rule")
+	f.Var(textValue{&c.DegreeRule}, "degree-rule", "`RULE` for the degree: auto, or scela as published")
+	f.Var(timeValue{&c.LostAfter}, "lost-after", "count a node as lost after `TIME` of silence")
+	annotate(f, groupTree, "degree", "degree-rule", "lost-after")
+
+	f.VarP(stdinValue{&c.Stdin}, "stdin", "i", "who reads standard input: `RANK`, all or none")
+	f.BoolVarP(&c.Label, "label", "l", false, "put [rank] in front of every line")
+	f.VarP(textValue{&c.OutPattern}, "out", "o", "write output to files `PATTERN`; %r is the rank, %h the host, %j the job")
+	f.VarP(textValue{&c.ErrPattern}, "err", "e", "write standard error to files `PATTERN`")
+	f.Var(sizeValue{&c.LineMax}, "line-max", "keep lines up to `SIZE` in memory (K, M, G)")
+	annotate(f, groupIO, "stdin", "label", "out", "err", "line-max")
+
+	f.BoolVar(&c.DryRun, "dry-run", false, "print the plan and start nothing")
+	f.CountVarP(&c.Verbose, "verbose", "v", "tell more, up to three times")
+	f.BoolVarP(&c.Quiet, "quiet", "q", false, "say nothing but why the job failed")
+	f.BoolVar(&c.Timing, "timing", false, "print how long each phase took")
+	f.BoolVar(&c.version, "version", false, "print the version")
+	f.BoolVarP(&c.help, "help", "h", false, "print this help")
+	annotate(f, groupDebug, "dry-run", "verbose", "quiet", "timing", "version", "help")
+
+	mark(f, repeatKey, "env", "genv", "hosts", "verbose")
+	mark(f, noVariable, "env", "genv", "version", "help")
+	return c
+}
+
+// define adds the flags of one app to f.
+func (a *appFlags) define(f *pflag.FlagSet) {
+	f.VarP(countValue{&a.np, launcher.MaxRanks}, "np", "n", "number `N` of ranks; else all slots, or one per host")
+	f.VarP(listValue{&a.env}, "env", "x", "set `NAME=VALUE`; NAME alone passes on what ranks would not inherit")
+	f.VarP(textValue{&a.wdir}, "wdir", "", "working directory `DIR` of the ranks")
+	mark(f, appKey, "np", "env", "wdir")
+	mark(f, repeatKey, "env")
+}
+
+// newFlagSet returns a flag set that ends at the first word that is no flag:
+// the program, whose own flags are left alone.
+func newFlagSet() *pflag.FlagSet {
+	f := pflag.NewFlagSet("golaunch", pflag.ContinueOnError)
+	f.SortFlags = false
+	f.SetInterspersed(false)
+	f.Usage = func() {} // help is written by writeHelp
+	return f
+}
+
+func annotate(f *pflag.FlagSet, group string, names ...string) {
+	for _, name := range names {
+		setAnnotation(f, name, groupKey, group)
+	}
+}
+
+func mark(f *pflag.FlagSet, key string, names ...string) {
+	for _, name := range names {
+		setAnnotation(f, name, key, "yes")
+	}
+}
+
+func setAnnotation(f *pflag.FlagSet, name, key, value string) {
+	if err := f.SetAnnotation(name, key, []string{value}); err != nil {
+		panic(err) // a name misspelt above
+	}
+}
+
+// has tells whether a flag bears an annotation.
+func has(f *pflag.Flag, key string) bool { return f.Annotations[key] != nil }

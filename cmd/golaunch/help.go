@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/pflag"
+
+	"github.com/golaunch/golaunch/job"
+)
+
+// version is set by release builds (-ldflags "-X main.version=v1.2.3").
+var version string
+
+// versionLine is what --version prints.
+func versionLine() string {
+	v := version
+	if info, ok := debug.ReadBuildInfo(); ok && v == "" {
+		v = info.Main.Version
+	}
+	if v == "" {
+		v = "(devel)"
+	}
+	return fmt.Sprintf("golaunch %s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+const helpHead = `Usage: golaunch [FLAG]... PROGRAM [ARG]... [: [-n N] [-x NAME=VALUE] [--wdir DIR] PROGRAM [ARG]...]...
+
+Starts the ranks of a parallel program on this machine or on many, which need
+nothing but sshd. What follows PROGRAM is its own; a lone ':' begins another
+app with a number of ranks, environment and directory of its own.
+
+  golaunch -n 4 ./app                     four ranks here
+  golaunch -H n[001-128]:16 ./app         sixteen on each of 128 hosts
+  golaunch -f hosts -n 100 -x DEBUG=1 ./app -v
+  golaunch -n 1 ./head : -n 8 ./worker
+
+Without --hosts and --hostfile, the hosts of a Slurm, PBS, LSF or Grid Engine
+allocation are used, else this machine. Flags of mpiexec, mpirun and
+mpirun_rsh (-np, -ppn, -hosts, -genv NAME VALUE, ...) are understood where
+golaunch has the same, and answered where it has not.
+`
+
+const helpTail = `
+TIME is 10 (seconds), 500ms or 2m. A flag that is not given takes its value from
+GOLAUNCH_<FLAG>, as in GOLAUNCH_CONNECT_TIMEOUT=5s (not --env and --genv).
+`
+
+// statuses is the table of exit statuses (design section 7).
+var statuses = []struct {
+	code string
+	text string
+}{
+	{"0", "every rank ended with 0"},
+	{"N", "exit or abort code of the rank that failed first; 1 where its low 8 bits are 0"},
+	{"1", "a rank ended without finalizing PMI"},
+	{"128+N", "signal N ended the rank that failed first"},
+	{fmt.Sprint(job.ExitUsage), "the command line or a host file is wrong"},
+	{fmt.Sprint(job.ExitTimeout), "--timeout was reached"},
+	{fmt.Sprint(job.ExitLauncher), "a host could not be reached, a node was lost, or golaunch failed"},
+	{fmt.Sprint(job.ExitNotExecutable), "the program is not executable"},
+	{fmt.Sprint(job.ExitNotFound), "the program was not found"},
+	{fmt.Sprint(job.ExitHUP), "golaunch got SIGHUP"},
+	{fmt.Sprint(job.ExitINT), "golaunch got SIGINT (Ctrl-C)"},
+	{fmt.Sprint(job.ExitTERM), "golaunch got SIGTERM"},
+}
+
+// writeHelp prints the flags by group, and the exit statuses.
+func writeHelp(w io.Writer, f *pflag.FlagSet) {
+	io.WriteString(w, helpHead)
+	width := 0
+	f.VisitAll(func(f *pflag.Flag) { width = max(width, len(flagColumn(f))) })
+	for _, group := range groups {
+		fmt.Fprintf(w, "\n%s:\n", group)
+		f.VisitAll(func(f *pflag.Flag) {
+			if f.Annotations[groupKey][0] == group {
+				fmt.Fprintf(w, "  %-*s  %s\n", width, flagColumn(f), purpose(f))
+			}
+		})
+	}
+	fmt.Fprintf(w, "%s\nExit status:\n", helpTail)
+	for _, s := range statuses {
+		fmt.Fprintf(w, "  %-5s  %s\n", s.code, s.text)
+	}
+}
+
+// flagColumn is a flag's names and value.
+func flagColumn(f *pflag.Flag) string {
+	name := "    --" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand + ", --" + f.Name
+	}
+	if f.NoOptDefVal == "" {
+		value, _ := pflag.UnquoteUsage(f)
+		name += " " + value
+	}
+	return name
+}
+
+// purpose is what a flag does, and its default.
+func purpose(f *pflag.Flag) string {
+	_, text := pflag.UnquoteUsage(f)
+	if f.NoOptDefVal == "" && f.DefValue != "" {
+		text += " (default " + f.DefValue + ")"
+	}
+	return text
+}

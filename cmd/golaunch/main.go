@@ -1,0 +1,26 @@
+// Command golaunch starts the ranks of a parallel program on this machine or
+// on many. It is also the agent and the warden that it starts on each node.
+//
+// The package holds the command line only: flags and their environment
+// variables, the `:`-separated apps, the words of other launchers, the
+// environment that ranks inherit, and where host names come from. What is done
+// with them is package launcher.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/golaunch/golaunch/agent"
+	"github.com/golaunch/golaunch/launcher"
+	"github.com/golaunch/golaunch/overlay"
+)
+
+func main() {
+	words := os.Args[1:]
+	if overlay.IsAgent(words) {
+		os.Exit(agent.Main(words))
+	}
+	stdio := launcher.IO{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	os.Exit(run(context.Background(), words, stdio, launcher.Run))
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/golaunch/golaunch/launcher"
+)
+
+// The types of flag values. Each Set gives an error that completes a line
+// begun with the flag's name.
+
+// countValue is a whole number from 1 to most.
+type countValue struct {
+	p    *int
+	most int
+}
+
+func (v countValue) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > v.most {
+		return fmt.Errorf("%q is not a number from 1 to %d", s, v.most)
+	}
+	*v.p = n
+	return nil
+}
+
+// String is empty while the value was not given.
+func (v countValue) String() string {
+	if v.p == nil || *v.p == 0 {
+		return ""
+	}
+	return strconv.Itoa(*v.p)
+}
+
+func (countValue) Type() string { return "number" }
+
+// timeValue is a duration; a bare number counts seconds.
+type timeValue struct{ p *time.Duration }
+
+func (v timeValue) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		d, err = time.ParseDuration(s + "s")
+	}
+	if err != nil || d < 0 {
+		return fmt.Errorf("%q is not a time; write 10, 10s, 500ms or 2m", s)
+	}
+	*v.p = d
+	return nil
+}
+
+func (v timeValue) String() string {
+	if v.p == nil || *v.p == 0 {
+		return ""
+	}
+	return v.p.String()
+}
+
+func (timeValue) Type() string { return "time" }
+
+// sizeValue is a number of bytes, with K, M or G for powers of 1024.
+type sizeValue struct{ p *int }
+
+func (v sizeValue) Set(s string) error {
+	number, shift := s, 0
+	if i := strings.IndexAny(s, "KMG"); i >= 0 && i == len(s)-1 {
+		number, shift = s[:i], 10*(1+strings.IndexByte("KMG", s[i]))
+	}
+	n, err := strconv.ParseUint(number, 10, 31)
+	if err != nil || n > math.MaxInt32>>shift {
+		return fmt.Errorf("%q is not a size; write 65536, 64K or 1M, up to 1G", s)
+	}
+	*v.p = int(n) << shift
+	return nil
+}
+
+func (v sizeValue) String() string {
+	if v.p == nil {
+		return ""
+	}
+	n, unit := *v.p, ""
+	for _, u := range []string{"K", "M", "G"} {
+		if n == 0 || n%1024 != 0 {
+			break
+		}
+		n, unit = n/1024, u
+	}
+	return strconv.Itoa(n) + unit
+}
+
+func (sizeValue) Type() string { return "size" }
+
+// stdinValue is a launcher.StdinTarget.
+type stdinValue struct{ p *launcher.StdinTarget }
+
+func (v stdinValue) Set(s string) (err error) {
+	*v.p, err = launcher.ParseStdin(s)
+	return err
+}
+
+func (v stdinValue) String() string {
+	if v.p == nil {
+		return ""
+	}
+	return v.p.String()
+}
+
+func (stdinValue) Type() string { return "target" }
+
+// textValue is any text but the empty one.
+type textValue struct{ p *string }
+
+func (v textValue) Set(s string) error {
+	if s == "" {
+		return errors.New("its value is empty")
+	}
+	*v.p = s
+	return nil
+}
+
+func (v textValue) String() string {
+	if v.p == nil {
+		return ""
+	}
+	return *v.p
+}
+
+func (textValue) Type() string { return "text" }
+
+// listValue collects the values of a flag that may be repeated.
+type listValue struct{ p *[]string }
+
+func (v listValue) Set(s string) error {
+	if s == "" {
+		return errors.New("its value is empty")
+	}
+	*v.p = append(*v.p, s)
+	return nil
+}
+
+func (v listValue) String() string {
+	if v.p == nil {
+		return ""
+	}
+	return strings.Join(*v.p, " ")
+}
+
+func (listValue) Type() string { return "list" }
