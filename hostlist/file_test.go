@@ -71,13 +71,14 @@ func TestParseFileErrors(t *testing.T) {
 		"a port=22\na port=23\n":      `hosts:2: host a: port 23, but 22 at hosts:1`,
 		"\x7fELF\x02\x01\n":           `hosts:1: "\x7fELF\x02\x01": character '\x7f' in host name`,
 		"a\n" + longLine():            `hosts:2: line longer than 1048576 bytes`,
-		"n[1-1048576]\nm\n":           `hosts:2: "m": more than 1048576 hosts`,
 		"a slots=99999999999999999\n": `hosts:1: "slots=99999999999999999": 99999999999999999 slots are more than 1048576`,
 	} {
 		_, err := ParseFile(strings.NewReader(text), "hosts")
 		assert.EqualError(t, err, want)
 	}
-	_, err := ParseFile(iotest.ErrReader(&fs.PathError{Op: "read", Path: "hosts", Err: errors.New("is a directory")}), "hosts")
+	_, err := parseFile(strings.NewReader("n[1-9]\nm[1-2]\n"), "hosts", 10)
+	assert.EqualError(t, err, `hosts:2: "m[1-2]": more than 10 hosts`)
+	_, err = ParseFile(iotest.ErrReader(&fs.PathError{Op: "read", Path: "hosts", Err: errors.New("is a directory")}), "hosts")
 	assert.EqualError(t, err, "hosts: read: is a directory")
 }
 
