@@ -1,3 +1,12 @@
+// Package launcher carries out a job: it plans, starts a tree of agents, has
+// them start the ranks, passes input and output, and says how it ended.
+//
+// Everything that is decided before the first process starts is one pure
+// value, Plan, made from Options; Run is the shell around it that owns the
+// connections, the terminal and the signals.
+//
+// Not here: the command line (cmd/golaunch), how hosts are reached (package
+// bootstrap), what happens on a node (package agent).
 package launcher
 
 import (
