@@ -1,0 +1,81 @@
+package archtest
+
+// layers lists the rooms of the repository from the bottom up. A room is a
+// folder with all folders below it. Code of a room may import rooms of lower
+// layers and itself, and nothing else of this module.
+var layers = [][]string{
+	{"job"},      // nouns that everybody speaks
+	{"hostlist"}, // names of hosts
+	{"tree"},     // shape, frames, routing: keys and transports are not its business
+	{"routing", "commgraph", "topology"},
+	{"cache", "stdio"},
+	{"pmi", "pmgr", "commsplit", "placement", "netsim", "xrcsim"},
+	{"profile", "report"},
+	{"client"},        // linked into users' programs: must drag in no part of the launcher
+	{"internal/unix"}, // the system calls that package syscall lacks
+	{"bootstrap", "stage", "link", "internal/proc"},
+	{"overlay"}, // what the launcher and the agents have in common
+	{"launcher", "agent"},
+	{"integration", "internal/archtest"},
+	{"cmd"}, // nothing imports a command
+}
+
+// pure rooms own no goroutine, socket, clock, environment or randomness, so
+// that every behaviour of theirs can be tested without any.
+var pure = []string{
+	"job", "hostlist", "tree", "routing", "commgraph", "topology", "cache", "stdio",
+	"pmi", "pmgr", "commsplit", "placement", "netsim", "xrcsim",
+}
+
+// impure are standard packages that pure rooms do not import. "x/..." stands
+// for x and all below it.
+var impure = []string{
+	"os/...", "net", "net/http/...", "net/rpc/...", "crypto/rand", "math/rand/...", "syscall", "log/...",
+	"runtime/...", "testing", "sync/...", "context", "expvar", "plugin",
+}
+
+// impureTime are the functions of package time that read a clock or wait.
+var impureTime = []string{
+	"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick",
+}
+
+// testKits hold conformance suites: packages that only tests import.
+var testKits = []string{"link/linktest", "cache/cachetest", "bootstrap/bootstraptest"}
+
+// confined says which folders alone may import a package, and why.
+var confined = []struct {
+	imported string
+	only     []string
+	why      string
+}{
+	{"github.com/hashicorp/yamux", []string{"link/yamuxlink"},
+		"its types appear in no other API, so that the multiplexer can be replaced"},
+	{"golang.org/x/sys/unix/...", []string{"internal/unix", "internal/proc", "integration/cluster"},
+		"system calls are wrapped once, with the errors and the ownership of descriptors spelled out"},
+	{"golang.org/x/crypto/ssh/...", []string{"bootstrap/ssh", "bootstrap/bootstraptest", "integration"},
+		"keys and host keys are handled in one room that can be reviewed"},
+	{"github.com/kevinburke/ssh_config", []string{"bootstrap/ssh"},
+		"one reader of ssh's configuration"},
+	{"github.com/spf13/pflag", []string{"cmd", "integration"},
+		"flags become plain options before they leave the command"},
+	{"github.com/stretchr/testify/...", append([]string{"integration"}, testKits...),
+		"assertions do not belong in shipped code"},
+	{"pgregory.net/rapid", append([]string{"integration"}, testKits...),
+		"property tests do not belong in shipped code"},
+	{"go.uber.org/goleak", append([]string{"integration"}, testKits...),
+		"leak tests do not belong in shipped code"},
+	{"testing/...", append([]string{"integration"}, testKits...),
+		"tests do not belong in shipped code"},
+	{"net/http/...", []string{"profile", "report"},
+		"an agent that is copied to every node carries no web server"},
+	{"math/rand", nil, "use math/rand/v2"},
+	{"unsafe", []string{"internal/unix", "internal/proc", "integration/cluster"},
+		"memory safety is given up only next to system calls"},
+}
+
+// maxLines bounds a source file, so that each has one concern; maxMain bounds
+// a command's main.go.
+const (
+	maxLines = 800
+	maxMain  = 40
+)

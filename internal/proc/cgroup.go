@@ -1,0 +1,191 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// cgroup is a cgroup v2 of the job's own, in which ranks are started. Killing it
+// is atomic: nothing can fork its way out.
+type cgroup struct {
+	dir string
+	fd  int // also holds the lock that tells others that it is in use
+}
+
+// newCgroup makes a child of this process's own cgroup, so that nothing leaves
+// what a resource manager or systemd put the agent in. The error says why there
+// can be none: no cgroup v2 mount, no permission, a kernel before 5.14.
+func newCgroup(name string) (*cgroup, error) {
+	own, err := ownCgroup()
+	if err != nil {
+		return nil, err
+	}
+	removeStale(own)
+	dir := filepath.Join(own, name)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, err
+	}
+	cg := &cgroup{dir: dir, fd: -1}
+	if err := cg.open(); err != nil {
+		cg.close()
+		_ = os.Remove(dir)
+		return nil, err
+	}
+	return cg, nil
+}
+
+func (c *cgroup) open() (err error) {
+	if _, err := os.Stat(filepath.Join(c.dir, "cgroup.kill")); err != nil {
+		return fmt.Errorf("the kernel is too old (before 5.14): %w", err)
+	}
+	if c.fd, err = syscall.Open(c.dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0); err != nil {
+		return fmt.Errorf("open %s: %w", c.dir, err)
+	}
+	if err := syscall.Flock(c.fd, syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("lock %s: %w", c.dir, err)
+	}
+	// Starting something in it may be forbidden all the same. A program that
+	// does not exist tells forking (any error) from executing (ENOENT).
+	pid, err := syscall.ForkExec("/proc/self/none", []string{"none"}, &syscall.ProcAttr{
+		Env: []string{}, Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: c.fd},
+	})
+	switch {
+	case err == nil:
+		return fmt.Errorf("start a process in %s: pid %d unexpectedly runs", c.dir, pid)
+	case !errors.Is(err, syscall.ENOENT):
+		return fmt.Errorf("start a process in %s: %w", c.dir, err)
+	}
+	return nil
+}
+
+// removeStale removes the cgroups of jobs whose warden and agent were both
+// killed: they are empty and no warden holds their lock. One that was made this
+// instant, and not locked yet, can be hit, too; its warden then does without,
+// which its other means are for.
+func removeStale(own string) {
+	stale, err := filepath.Glob(filepath.Join(globEscape(own), allCgroups+"*"))
+	if err != nil {
+		return
+	}
+	for _, dir := range stale {
+		fd, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+		if err != nil {
+			continue
+		}
+		if syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			_ = syscall.Rmdir(dir) // fails, as it should, where processes live in it
+		}
+		_ = syscall.Close(fd)
+	}
+}
+
+// globEscape makes every character of a path stand for itself.
+var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace
+
+func (c *cgroup) close() {
+	if c.fd >= 0 {
+		_ = syscall.Close(c.fd)
+		c.fd = -1
+	}
+}
+
+// killCgroup ends every process in dir and below, at once.
+func killCgroup(dir string) error {
+	return os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0)
+}
+
+// removeCgroup removes dir and cgroups that ranks made below it. Processes must
+// have ended; the kernel may need a moment more to forget them, for which it
+// waits up to a second.
+func removeCgroup(dir string) error {
+	const patience = time.Second
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		err := removeCgroupTree(dir)
+		if err == nil || !errors.Is(err, syscall.EBUSY) || time.Since(begin) > patience {
+			return err
+		}
+	}
+}
+
+func removeCgroupTree(dir string) error {
+	rerr := syscall.Rmdir(dir)
+	if rerr == nil || rerr == syscall.ENOENT {
+		return nil
+	}
+	entries, err := os.ReadDir(dir) // the cgroups below, which are in the way
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			if err := removeCgroupTree(filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+			rerr = syscall.Rmdir(dir)
+		}
+	}
+	if rerr != nil && rerr != syscall.ENOENT {
+		return &os.PathError{Op: "rmdir", Path: dir, Err: rerr}
+	}
+	return nil
+}
+
+// ownCgroup returns the directory of this process's cgroup v2.
+func ownCgroup() (string, error) {
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return "", err
+	}
+	member, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return "", err
+	}
+	return cgroupDir(string(mounts), string(member))
+}
+
+// cgroupDir finds, in the texts of /proc/self/mountinfo and /proc/self/cgroup
+// (proc(5), cgroups(7)), the directory of the cgroup v2.
+func cgroupDir(mountinfo, member string) (string, error) {
+	var self string
+	for line := range strings.Lines(member) {
+		if p, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::"); ok {
+			self = p
+		}
+	}
+	if !path.IsAbs(self) {
+		return "", errors.New("this process is in no cgroup v2")
+	}
+	for line := range strings.Lines(mountinfo) {
+		root, point, fstype, ok := parseMount(line)
+		if !ok || fstype != "cgroup2" {
+			continue
+		}
+		// Text, not path, arithmetic: "/../x" is a cgroup outside of this namespace.
+		rel, ok := strings.CutPrefix(self+"/", strings.TrimSuffix(root, "/")+"/")
+		if !ok || strings.HasPrefix(rel, "../") {
+			continue // our cgroup is outside of what is mounted there
+		}
+		return filepath.Join(point, rel), nil
+	}
+	return "", errors.New("no cgroup v2 file system is mounted that shows this process's cgroup")
+}
+
+// parseMount takes a line of mountinfo apart:
+// "36 35 98:0 /root /mount/point rw,noatime shared:1 - cgroup2 source options".
+func parseMount(line string) (root, point, fstype string, ok bool) {
+	left, right, ok := strings.Cut(line, " - ")
+	l, r := strings.Fields(left), strings.Fields(right)
+	if !ok || len(l) < 6 || len(r) < 1 {
+		return "", "", "", false
+	}
+	return unescapeMount(l[3]), unescapeMount(l[4]), r[0], true
+}
+
+// unescapeMount undoes the octal escapes of blanks and backslashes.
+var unescapeMount = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace

@@ -1,0 +1,49 @@
+package proc
+
+import (
+	"fmt"
+	"path/filepath"
+	"syscall"
+
+	"github.com/golaunch/golaunch/job"
+)
+
+// changeDir makes the app's working directory the warden's own, which ranks
+// inherit, so that it is looked up once and its errors cannot be taken for the
+// program's. It returns the directory's path and a note if it is not the one
+// asked for.
+func (s *spawner) changeDir(a *App, env *environ) (dir, note string, failed *startError) {
+	// Relative directories are relative to the first, whichever app was before.
+	cause := syscall.ENOENT
+	if s.startDir >= 0 {
+		if err := syscall.Fchdir(s.startDir); err == nil {
+			cause = 0
+		}
+	}
+	if a.Dir == "" && cause == 0 {
+		return s.startPWD, "", nil
+	}
+	wanted := a.Dir
+	if wanted == "" {
+		wanted = "."
+	} else if cause == 0 || filepath.IsAbs(wanted) {
+		err := syscall.Chdir(wanted)
+		if err == nil {
+			if !filepath.IsAbs(wanted) {
+				wanted = filepath.Join(s.startPWD, wanted)
+			}
+			return wanted, "", nil
+		}
+		cause, _ = err.(syscall.Errno)
+	}
+	if a.DirGiven {
+		return "", "", &startError{code: job.ExitLauncher, text: fmt.Sprintf("working directory %s: %v; create it on this host or choose another", wanted, cause)}
+	}
+	home, _ := lookup(env.vars, "HOME")
+	for _, dir := range []string{home, "/"} {
+		if filepath.IsAbs(dir) && syscall.Chdir(dir) == nil {
+			return dir, fmt.Sprintf("working directory %s: %v; ranks run in %s instead", wanted, cause, dir), nil
+		}
+	}
+	return "", "", &startError{code: job.ExitLauncher, text: fmt.Sprintf("working directory %s: %v; neither $HOME nor / can be entered", wanted, cause)}
+}

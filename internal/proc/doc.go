@@ -1,0 +1,26 @@
+// Package proc starts, watches and ends the ranks of one node (design section
+// 7, Lifetime of processes).
+//
+// Model: two processes. The warden is a separate process, the same executable
+// run again, that forks and reaps the ranks, is their subreaper, holds their
+// cgroup and does nothing else. The agent, which calls Start, gets the parent's
+// ends of the ranks' pipes and sockets over a SOCK_SEQPACKET socket as
+// descriptors (SCM_RIGHTS), so the warden's descriptor table, which every fork
+// copies, stays small. The agent sends commands (Launch, Signal, Kill, Finish)
+// and reads events (Next).
+//
+// A rank gets stdin (a pipe or /dev/null), stdout and stderr (pipes), and one end
+// of a stream socketpair for PMI at descriptor 3; nothing else is open. It is
+// the leader of its own session and process group, and its environment carries
+// GOLAUNCH_JOB.
+//
+// No orphans: the warden kills the job when it is told to and when the agent's
+// end of the socket closes. All descendants of the ranks are the warden's too,
+// since orphans become children of the subreaper, so it is done when it has no
+// child left. When the warden dies, the agent, a subreaper as well, does the
+// same with Warden.Sweep. When both die, Sweep finds processes by GOLAUNCH_JOB.
+//
+// What is NOT here: what ranks say (packages stdio and pmi), which ranks run
+// where and with which environment (package launcher), and what an exit means
+// for the job (package agent).
+package proc

@@ -1,0 +1,204 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/job"
+)
+
+// killLimit is how long processes may take to die of SIGKILL before the warden
+// says that it cannot end them: ones in uninterruptible sleep, or another user's.
+const killLimit = 10 * time.Second
+
+// phase is how far the end of the job has come.
+type phase uint8
+
+const (
+	running     phase = iota
+	terminating       // SIGTERM sent, the grace period runs
+	killing           // SIGKILL until nothing is left
+	gone              // nothing was left; more may be launched
+)
+
+// ending is the state of killing the job.
+type ending struct {
+	phase     phase
+	deadline  time.Time // of the grace period, or of killing
+	again     time.Time // when killing looks once more
+	rounds    int       // of killing
+	final     bool      // the warden leaves when the job is gone
+	survived  error     // what could not be ended
+	childless bool      // the last wait4 said that no child is left
+}
+
+// reap collects every child that has ended: ranks, which are reported, and
+// orphans of theirs, which became the warden's.
+func (w *warden) reap() {
+	w.childless = false
+	for {
+		pid, status, usage, err := unix.Reap(-1)
+		if err != nil {
+			w.childless = errors.Is(err, syscall.ECHILD)
+			return
+		}
+		if pid == 0 {
+			return
+		}
+		c, ok := w.live[pid]
+		if !ok {
+			continue
+		}
+		delete(w.live, pid)
+		w.out.add(wireEvent{
+			Kind: evExited, World: c.World, Rank: int(c.Rank), PID: pid, Code: int(status),
+			User: time.Duration(usage.Utime.Nano()), System: time.Duration(usage.Stime.Nano()),
+			MaxRSS: usage.Maxrss << 10, // the kernel counts KiB
+		})
+	}
+}
+
+// signal signals the process group of every rank that lives.
+func (w *warden) signal(sig syscall.Signal) {
+	for pid := range w.live {
+		_ = syscall.Kill(-pid, sig) // it has ended but was not reaped, or changed its user
+	}
+}
+
+// kill begins to end the job; ranks that wait for their turn are not started.
+// A second kill can only shorten the grace period.
+func (n *ending) kill(w *warden, grace time.Duration) {
+	w.cancelQueue()
+	w.ownFiles()
+	now := time.Now()
+	switch {
+	case n.phase == killing:
+	case grace > 0 && len(w.live) > 0:
+		if until := now.Add(grace); n.phase != terminating || until.Before(n.deadline) {
+			n.deadline = until
+		}
+		if n.phase != terminating {
+			n.phase = terminating
+			w.signal(syscall.SIGTERM)
+			w.signal(syscall.SIGCONT) // a stopped rank could not obey
+		}
+	default:
+		n.startKilling(now)
+	}
+}
+
+// finish ends what is left at once, and then the warden.
+func (n *ending) finish(w *warden) {
+	n.final = true
+	n.kill(w, 0)
+}
+
+func (n *ending) startKilling(now time.Time) {
+	n.phase, n.deadline, n.again, n.rounds = killing, now.Add(killLimit), now, 0
+}
+
+// cancelQueue reports the ranks that wait as not started.
+func (w *warden) cancelQueue() {
+	for w.spawnable() {
+		c, _, err := w.next()
+		if err != nil {
+			w.current, w.queue = nil, w.queue[1:]
+			continue
+		}
+		w.out.add(wireEvent{
+			Kind: evStartFailed, World: c.World, Rank: int(c.Rank), Code: job.ExitLauncher,
+			Text: "not started: the job was ended first", Provoked: true,
+		})
+		w.taken()
+	}
+}
+
+// stepEnding takes killing further. It relies on reap just having been called:
+// when no child is left, there is no descendant either, because orphans of a
+// subreaper's descendants are its children.
+func (n *ending) stepEnding(w *warden) {
+	now := time.Now()
+	if n.phase == terminating && (len(w.live) == 0 || !now.Before(n.deadline)) {
+		n.startKilling(now)
+	}
+	if n.phase != killing {
+		return
+	}
+	switch {
+	case w.childless:
+		n.gone(w, nil)
+	case !now.Before(n.again):
+		survived := w.killRound()
+		n.rounds++
+		n.again = now.Add(sweepPause)
+		if w.childless || now.After(n.deadline) {
+			n.gone(w, survived)
+		}
+	}
+}
+
+// killRound kills every descendant once. Where there is a cgroup, the first
+// round kills that, and the next ones what may have left it. The error names
+// what was found.
+func (w *warden) killRound() error {
+	if w.cgroup != nil {
+		if err := killCgroup(w.cgroup.dir); err == nil && w.rounds == 0 {
+			return nil
+		}
+	}
+	killChildren(childRounds, nil, func([]int) { w.reap() })
+	if w.childless {
+		return nil
+	}
+	all, err := processes()
+	if err != nil {
+		w.signal(syscall.SIGKILL) // without /proc, what is known
+		return err
+	}
+	found := descendants(all, os.Getpid(), nil)
+	for _, p := range all {
+		if p.dead {
+			delete(found, p.pid)
+		}
+	}
+	killAll(all, found)
+	return fmt.Errorf("still running after SIGKILL: %s (a hanging device or file system, or another user's process)", pidList(found))
+}
+
+// gone reports the end of killing.
+func (n *ending) gone(w *warden, survived error) {
+	n.phase, n.survived = gone, survived
+	if n.final && w.cgroup != nil && survived == nil {
+		w.cgroup.close()
+		if err := removeCgroup(w.cgroup.dir); err != nil {
+			w.out.add(wireEvent{Kind: evNote, Text: fmt.Sprintf("the job's cgroup stays: %v", err)})
+		}
+		w.cgroup, w.cgroupFD = nil, -1
+	}
+	e := wireEvent{Kind: evGone}
+	if survived != nil {
+		e.Text = survived.Error()
+	}
+	w.out.add(e)
+}
+
+// patience is how long the loop may wait for an event.
+func (n *ending) patience() time.Duration {
+	switch n.phase {
+	case terminating:
+		return max(0, time.Until(n.deadline))
+	case killing:
+		return max(0, time.Until(n.again))
+	}
+	return -1
+}
+
+// finished reports that the warden's work is done.
+func (n *ending) finished() bool { return n.final && n.phase == gone }
+
+// left is what the warden exits with.
+func (n *ending) left() error { return n.survived }

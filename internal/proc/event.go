@@ -1,0 +1,69 @@
+package proc
+
+import (
+	"syscall"
+	"time"
+
+	"github.com/golaunch/golaunch/job"
+)
+
+// Event is something the warden reports: Started, StartFailed, Exited, Note or
+// Gone. For each rank of a Launch there is either one StartFailed, or one Started
+// and later one Exited.
+type Event interface{ event() }
+
+// Started says that a rank's program runs. The descriptors belong to the
+// receiver from now on, are nonblocking and close-on-exec; Stdin is -1 where the
+// rank has /dev/null.
+type Started struct {
+	World int
+	Rank  job.Rank
+	PID   int // also its process group and session
+
+	Stdin, Stdout, Stderr, PMI int
+}
+
+// StartFailed says that a rank's program was not started.
+type StartFailed struct {
+	World int
+	Rank  job.Rank
+	// Code is job.ExitNotFound, job.ExitNotExecutable, or job.ExitLauncher where
+	// the fault is not the program's.
+	Code int
+	Text string // which program, what is wrong and what to do
+	// Provoked says that nothing is wrong: Kill or Finish came before the rank's
+	// turn.
+	Provoked bool
+}
+
+// Exited says that a rank has ended and was reaped. Its pipes may still be open
+// in processes that it left behind.
+type Exited struct {
+	World  int
+	Rank   job.Rank
+	PID    int
+	Status syscall.WaitStatus
+	Usage  Usage
+}
+
+// Usage is what a rank and its reaped children consumed.
+type Usage struct {
+	User, System time.Duration
+	MaxRSS       int64 // bytes, of the largest process
+}
+
+// Note is something that the user should know and that is no error.
+type Note struct{ Text string }
+
+// Gone answers Kill and Finish: of everything ever started nothing runs any
+// more, save what Text names.
+type Gone struct {
+	// Text is empty, or says which processes could not be ended and why.
+	Text string
+}
+
+func (Started) event()     {}
+func (StartFailed) event() {}
+func (Exited) event()      {}
+func (Note) event()        {}
+func (Gone) event()        {}

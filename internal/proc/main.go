@@ -1,0 +1,282 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/golaunch/golaunch/internal/unix"
+)
+
+// WardenWord is the first argument that makes an executable a warden: its main
+// then calls WardenMain and exits with the result.
+const WardenWord = "nla-warden"
+
+// agentFD is the warden's end of the socket.
+const agentFD = 3
+
+// noCgroupWord is the warden's argument that forbids a cgroup.
+const noCgroupWord = "no-cgroup"
+
+// warden is the state of the warden process. One goroutine, on one thread, does
+// everything: ranks' parent-death signals, which the kernel ties to the thread
+// that forked, and the ownership of wait4 rest on that.
+type warden struct {
+	sock     int
+	poll     *unix.Poller
+	watching bool // for room to write to the agent, too
+	recv     *unix.Rights
+	packets  assembler
+	out      outbox
+	cgroup   *cgroup // nil where there is none
+	spawner
+	ending
+}
+
+// socketTag is the agent's socket in the poller.
+const socketTag = 1
+
+// WardenMain is the body of the warden process, which Start runs. It returns the
+// process's exit code: 0 when nothing of the job is left, 1 otherwise.
+func WardenMain() int {
+	runtime.LockOSThread() // for the life of the process, see warden
+	if err := runWarden(os.Args); err != nil {
+		fmt.Fprintf(os.Stderr, "warden: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+func runWarden(args []string) error {
+	if len(args) < 3 || args[1] != WardenWord || !unix.IsPacketSocket(agentFD) {
+		return fmt.Errorf("%s is started by golaunch's agent, not by hand", WardenWord)
+	}
+	if err := checkJobID(args[2]); err != nil {
+		return err
+	}
+	unix.CloseOnExec(agentFD)
+	// What the agent's own parent left open is none of the ranks'.
+	if err := unix.CloseInherited(agentFD + 1); err != nil {
+		return err
+	}
+	w, first, err := newWarden(args[2], len(args) > 3 && args[3] == noCgroupWord)
+	if err != nil {
+		return err
+	}
+	if err := w.out.message(msgHello, first); err != nil {
+		return err
+	}
+	return w.loop()
+}
+
+func newWarden(jobID string, noCgroup bool) (*warden, *hello, error) {
+	if err := unix.Subreaper(); err != nil {
+		return nil, nil, err
+	}
+	poll, err := unix.NewPoller()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := poll.Add(agentFD, socketTag); err != nil {
+		return nil, nil, err
+	}
+	w := &warden{sock: agentFD, poll: poll, recv: unix.NewRights(packetRoom)}
+	w.out.sock = agentFD
+	if w.spawner, err = newSpawner(jobID); err != nil {
+		return nil, nil, err
+	}
+	first := &hello{PID: os.Getpid(), NoCgroup: "switched off"}
+	if !noCgroup {
+		cg, err := newCgroup(fmt.Sprint(cgroupPrefix(jobID), os.Getpid()))
+		if err == nil {
+			w.cgroup = cg
+			w.cgroupFD = cg.fd
+			first.Cgroup, first.NoCgroup = cg.dir, ""
+		} else {
+			first.NoCgroup = err.Error()
+		}
+	}
+	return w, first, nil
+}
+
+// loop runs until the job has been ended and the agent told, or is gone itself.
+func (w *warden) loop() error {
+	// Two goroutines turn signals into wake-ups; both live as long as the process.
+	// Being told to end is the same as losing the agent.
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	children := make(chan os.Signal, 1)
+	go func() {
+		for range children {
+			w.poll.Wake()
+		}
+	}()
+	ended := make(chan struct{})
+	go func() {
+		<-told
+		close(ended)
+		w.poll.Wake()
+	}()
+
+	ready := make([]unix.Ready, 1)
+	asleep := false // SIGCHLD is listened to only while there is nothing to spawn
+	for {
+		timeout := w.step()
+		if w.finished() {
+			return w.leave()
+		}
+		if idle := timeout != 0; idle != asleep {
+			asleep = idle
+			if idle {
+				// A child that ended before this is found by one more step.
+				signal.Notify(children, syscall.SIGCHLD)
+				timeout = 0
+			} else {
+				signal.Stop(children)
+			}
+		}
+		n, err := w.poll.Wait(ready, timeout)
+		if err != nil {
+			return err
+		}
+		if n > 0 && ready[0].Readable {
+			w.receive()
+		}
+		select {
+		case <-ended:
+			ended = nil
+			w.agentLost()
+		default:
+		}
+	}
+}
+
+// step does what can be done without waiting, and returns how long to wait for
+// more: 0 if there is more already, negative if only an event brings more.
+func (w *warden) step() time.Duration {
+	w.reap()
+	w.stepEnding(w)
+	if w.spawnable() && w.out.clear() {
+		w.spawnOne(&w.out)
+	}
+	busy := w.spawnable() && w.out.clear()
+	retry, err := w.out.flush(busy)
+	if err != nil {
+		w.agentLost()
+	}
+	if err := w.watch(w.out.blocked() && retry == 0); err != nil {
+		w.agentLost()
+	}
+	switch {
+	case busy && w.out.clear():
+		return 0
+	case retry > 0 && (w.patience() < 0 || retry < w.patience()):
+		return retry
+	}
+	return w.patience()
+}
+
+// watch asks for word of room in the socket, or no longer.
+func (w *warden) watch(room bool) error {
+	if room == w.watching || w.out.closed {
+		return nil
+	}
+	w.watching = room
+	return w.poll.Modify(w.sock, socketTag, true, room)
+}
+
+// receive takes all commands that have arrived.
+func (w *warden) receive() {
+	for !w.out.closed {
+		packet, fds, err := w.recv.Recv(w.sock)
+		for _, fd := range fds {
+			unix.Close(fd) // the agent sends none
+		}
+		if errors.Is(err, unix.EAGAIN) {
+			return
+		}
+		if err == nil {
+			var kind msgKind
+			var body []byte
+			if kind, body, err = w.packets.add(packet); err == nil {
+				err = w.command(kind, body)
+			}
+		}
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				fmt.Fprintf(os.Stderr, "warden: from the agent: %v\n", err)
+			}
+			w.agentLost()
+		}
+	}
+}
+
+func (w *warden) command(kind msgKind, body []byte) error {
+	switch kind {
+	case 0: // the message goes on
+		return nil
+	case msgSpec:
+		spec := new(Spec)
+		if err := decode(kind, body, spec); err != nil {
+			return err
+		}
+		w.spec = spec
+		return nil
+	case msgRanks:
+		return w.enqueue(body)
+	case msgSignal:
+		var sig int
+		if err := decode(kind, body, &sig); err != nil {
+			return err
+		}
+		w.signal(syscall.Signal(sig))
+		return nil
+	case msgKill:
+		var grace time.Duration
+		if err := decode(kind, body, &grace); err != nil {
+			return err
+		}
+		w.kill(w, grace)
+		return nil
+	case msgFinish:
+		w.finish(w)
+		return nil
+	}
+	return fmt.Errorf("unexpected message of kind %d", kind)
+}
+
+// agentLost ends the job, and then the warden, without anybody to tell.
+func (w *warden) agentLost() {
+	if w.out.closed {
+		return
+	}
+	w.out.close()
+	_ = w.poll.Remove(w.sock)
+	unix.Close(w.sock)
+	w.finish(w)
+}
+
+// leave says goodbye; everything of the job has ended.
+func (w *warden) leave() error {
+	defer w.poll.Close()
+	if w.out.closed {
+		return w.left()
+	}
+	// Only the end of the agent can keep the last messages from being taken.
+	deadline := time.Now().Add(killLimit)
+	err := w.out.message(msgBye, nil)
+	ready := make([]unix.Ready, 1)
+	for err == nil && w.out.blocked() && time.Now().Before(deadline) {
+		_ = w.poll.Modify(w.sock, socketTag, false, true)
+		if _, err = w.poll.Wait(ready, time.Millisecond); err == nil {
+			_, err = w.out.flush(false)
+		}
+	}
+	unix.Close(w.sock)
+	return w.left()
+}

@@ -1,0 +1,221 @@
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+)
+
+// jobVariable names the job in every rank's environment.
+const jobVariable = "GOLAUNCH_JOB"
+
+// process is what /proc says of one process.
+type process struct {
+	pid, parent, group, session int
+	dead                        bool // only waits to be reaped
+}
+
+// parseStat reads /proc/PID/stat (proc_pid_stat(5)).
+func parseStat(b []byte) (process, bool) {
+	// The second field, the name in parentheses, may contain anything.
+	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
+	if open < 0 || end < open {
+		return process{}, false
+	}
+	f := bytes.Fields(b[end+1:])
+	const state, parent, group, session, threads = 0, 1, 2, 3, 17
+	if len(f) <= threads || len(f[state]) != 1 {
+		return process{}, false
+	}
+	var p process
+	var n int
+	for _, field := range []struct {
+		text []byte
+		to   *int
+	}{
+		{bytes.TrimSpace(b[:open]), &p.pid},
+		{f[parent], &p.parent},
+		{f[group], &p.group},
+		{f[session], &p.session},
+		{f[threads], &n},
+	} {
+		v, err := strconv.Atoi(string(field.text))
+		if err != nil {
+			return process{}, false
+		}
+		*field.to = v
+	}
+	// The main thread of a process may be a zombie while others run.
+	s := f[state][0]
+	p.dead = s == 'X' || s == 'x' || s == 'Z' && n <= 1
+	return p, p.pid > 0
+}
+
+// processes lists what runs on this host, as far as /proc shows it.
+func processes() ([]process, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	var all []process
+	buf := make([]byte, 4096)
+	for _, name := range names {
+		if name[0] < '0' || name[0] > '9' {
+			continue
+		}
+		n, err := readProc("/proc/"+name+"/stat", buf)
+		if err != nil {
+			continue // it has ended
+		}
+		if p, ok := parseStat(buf[:n]); ok {
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// ownChildren returns this process's children, dead ones included. Unlike the
+// list of all processes it takes microseconds, so that it catches up with a
+// process that goes on forking and exiting: each generation's orphan becomes a
+// child of the subreaper. The error is os.ErrNotExist on kernels without it
+// (CONFIG_PROC_CHILDREN).
+func ownChildren() ([]int, error) {
+	const tasks = "/proc/self/task/"
+	threads, err := os.ReadDir(tasks)
+	if err != nil {
+		return nil, fmt.Errorf("list children: %w", err)
+	}
+	var pids []int
+	for _, t := range threads {
+		b, err := os.ReadFile(tasks + t.Name() + "/children")
+		if errors.Is(err, syscall.ESRCH) {
+			continue // the thread has ended
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list children: %w", err)
+		}
+		for _, f := range bytes.Fields(b) {
+			pid, err := strconv.Atoi(string(f))
+			if err != nil {
+				return nil, fmt.Errorf("list children: %q is no process id", f)
+			}
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}
+
+// killChildren kills this process's children, and those that they leave to it,
+// until it has none or bound rounds have not been enough. reap is called after
+// each round. Children for which keep returns true are left alone.
+func killChildren(bound int, keep func(pid int) bool, reap func(pids []int)) {
+	for range bound {
+		pids, err := ownChildren()
+		if err != nil {
+			return // the list of all processes has to do
+		}
+		if keep != nil {
+			pids = slices.DeleteFunc(pids, keep)
+		}
+		if len(pids) == 0 {
+			return
+		}
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // not permitted: the caller finds it again
+		}
+		reap(pids)
+	}
+}
+
+// readProc reads the first part of a file without the poller's registration
+// that package os makes for each.
+func readProc(path string, buf []byte) (int, error) {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer syscall.Close(fd)
+	return syscall.Read(fd, buf)
+}
+
+// descendants returns which of all are below root, leaving out those for which
+// keep returns true and everything below them.
+func descendants(all []process, root int, keep func(pid int) bool) map[int]bool {
+	children := map[int][]int{}
+	for _, p := range all {
+		children[p.parent] = append(children[p.parent], p.pid)
+	}
+	below := map[int]bool{}
+	for todo := []int{root}; len(todo) > 0; {
+		pid := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, c := range children[pid] {
+			// Pid reuse during the listing could make a cycle.
+			if !below[c] && c != root && (keep == nil || !keep(c)) {
+				below[c] = true
+				todo = append(todo, c)
+			}
+		}
+	}
+	return below
+}
+
+// carries reports whether the environment that a process was started with has
+// the variable NAME=value. A process whose environment cannot be read, because
+// it has ended or is another user's, does not.
+func carries(pid int, variable string) bool {
+	fd, err := syscall.Open("/proc/"+strconv.Itoa(pid)+"/environ", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer syscall.Close(fd)
+	return hasVariable(procReader(fd), variable)
+}
+
+// procReader reads a descriptor with nothing in between.
+type procReader int
+
+func (r procReader) Read(p []byte) (int, error) {
+	n, err := syscall.Read(int(r), p)
+	switch {
+	case errors.Is(err, syscall.EINTR):
+		return 0, nil
+	case err != nil:
+		return 0, err
+	case n == 0:
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// hasVariable looks for one of the zero-terminated strings of r, in pieces: an
+// environment can have megabytes.
+func hasVariable(r io.Reader, variable string) bool {
+	want := append([]byte{0}, variable...) // preceded by the end of another
+	want = append(want, 0)
+	buf := make([]byte, 1, 16<<10) // begins as if another had ended
+	for {
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if bytes.Contains(buf, want) {
+			return true
+		}
+		if err != nil {
+			// The last may lack its zero where a process wrote over it.
+			return bytes.HasSuffix(buf, want[:len(want)-1])
+		}
+		if tail := len(want) - 1; len(buf) > tail { // keep what may be its beginning
+			buf = buf[:copy(buf, buf[len(buf)-tail:])]
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/job"
+)
+
+// defaultPath is searched by ranks without PATH.
+const defaultPath = "/usr/local/bin:/usr/bin:/bin"
+
+// startError is why a rank's program cannot be started.
+type startError struct {
+	code  int // exit code of the job, design section 7
+	text  string
+	cause error // may be nil
+}
+
+func (e *startError) Error() string { return e.text }
+
+// findProgram returns the path to execute for a program named as in a shell
+// command: along path (PATH's value) unless it contains a slash. Relative
+// results are relative to the working directory, which must be the rank's.
+func findProgram(name, path string) (string, *startError) {
+	if strings.Contains(name, "/") {
+		if err := checkProgram(name); err != nil {
+			return "", programError(name, err)
+		}
+		return name, nil
+	}
+	var denied error
+	for _, dir := range filepath.SplitList(path) {
+		if dir == "" {
+			dir = "." // as in shells
+		}
+		// Not Join, which would turn ./x into x.
+		candidate := dir + "/" + name
+		err := checkProgram(candidate)
+		if err == nil {
+			return candidate, nil
+		}
+		if denied == nil && errors.Is(err, syscall.EACCES) {
+			denied = err
+		}
+	}
+	if denied != nil {
+		return "", programError(name, denied)
+	}
+	return "", &startError{code: job.ExitNotFound, text: fmt.Sprintf("program not found: %s is in no directory of PATH (%s); give its path, or install it on this host", name, path)}
+}
+
+func checkProgram(path string) error {
+	var st syscall.Stat_t
+	if err := syscall.Stat(path, &st); err != nil {
+		return err
+	}
+	if st.Mode&syscall.S_IFMT == syscall.S_IFDIR {
+		return syscall.EISDIR
+	}
+	return unix.Executable(path)
+}
+
+// programError tells what is wrong with a program, given the error of looking
+// at it or of executing it.
+func programError(name string, err error) *startError {
+	var errno syscall.Errno
+	if !errors.As(err, &errno) {
+		return &startError{code: job.ExitLauncher, cause: err, text: fmt.Sprintf("start %s: %v", name, err)}
+	}
+	notExec := func(hint string) *startError {
+		return &startError{code: job.ExitNotExecutable, text: fmt.Sprintf("program not executable: %s: %s", name, hint)}
+	}
+	switch errno {
+	case syscall.ENOENT, syscall.ENOTDIR:
+		return &startError{code: job.ExitNotFound, text: fmt.Sprintf("program not found: %s: %v; is its directory there on this host?", name, errno)}
+	case syscall.EACCES, syscall.EPERM:
+		return notExec(errno.Error() + "; check its mode, its directories' and whether its file system is mounted noexec")
+	case syscall.EISDIR:
+		return notExec("is a directory")
+	case syscall.ENOEXEC:
+		return notExec("unknown format; is it for another architecture, or a script without a #! line?")
+	case syscall.ETXTBSY:
+		return notExec("it is being written; wait until the copy is complete")
+	case syscall.E2BIG:
+		return notExec("arguments and environment are too long for the kernel (ARG_MAX)")
+	case syscall.ENAMETOOLONG, syscall.ELOOP, syscall.EIO, syscall.ELIBBAD, syscall.EINVAL:
+		return notExec(errno.Error())
+	case syscall.EAGAIN:
+		return &startError{code: job.ExitLauncher, cause: err, text: fmt.Sprintf("start %s: no more processes are allowed; raise the limit (ulimit -u, cgroup pids.max, kernel.pid_max) or use fewer ranks per host", name)}
+	case syscall.ENOMEM:
+		return &startError{code: job.ExitLauncher, cause: err, text: fmt.Sprintf("start %s: out of memory; use fewer ranks per host", name)}
+	case syscall.EMFILE, syscall.ENFILE:
+		return &startError{code: job.ExitLauncher, cause: err, text: fmt.Sprintf("start %s: %v; raise the limit of open files (ulimit -n)", name, errno)}
+	}
+	return &startError{code: job.ExitLauncher, cause: err, text: fmt.Sprintf("start %s: %v", name, errno)}
+}
+
+// execError is programError for a program that findProgram has found: what the
+// kernel does not find then is what it needs to run it.
+func execError(name string, err error) *startError {
+	if errors.Is(err, syscall.ENOENT) {
+		return &startError{code: job.ExitNotExecutable, text: fmt.Sprintf("program not executable: %s: its interpreter (#! line) or dynamic loader is missing on this host", name)}
+	}
+	return programError(name, err)
+}

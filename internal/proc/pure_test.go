@@ -1,0 +1,275 @@
+package proc
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// The oracle for environments: apply all assignments to a list, one by one.
+func TestEnvironProperty(t *testing.T) {
+	variable := rapid.Custom(func(t *rapid.T) string {
+		return rapid.SampledFrom([]string{"A", "B", "C", "=C", "LONG", ""}).Draw(t, "name") +
+			rapid.SampledFrom([]string{"", "=", "=x", "=A=B"}).Draw(t, "value")
+	})
+	list := rapid.SliceOfN(variable, 0, 12)
+	rapid.Check(t, func(t *rapid.T) {
+		common, app, own := list.Draw(t, "common"), list.Draw(t, "app"), list.Draw(t, "own")
+		var want []string
+		for _, v := range slices.Concat(common, app, own) {
+			i := slices.IndexFunc(want, func(w string) bool { return varName(w) == varName(v) })
+			if i < 0 {
+				want = append(want, v)
+			} else {
+				want[i] = v
+			}
+		}
+		base := newEnviron(common, app)
+		before := slices.Clone(base.vars)
+		got := base.with([]string{"kept=1"}, own)
+		assert.Equal(t, append([]string{"kept=1"}, want...), got)
+		assert.Equal(t, before, base.vars)
+	})
+}
+
+func TestLookup(t *testing.T) {
+	vars := []string{"PATH=a", "PATHS=b", "PATH=c=d", "EMPTY=", "NOVALUE", ""}
+	for name, want := range map[string]string{"PATH": "c=d", "PATHS": "b", "EMPTY": ""} {
+		got, ok := lookup(vars, name)
+		assert.True(t, ok, name)
+		assert.Equal(t, want, got, name)
+	}
+	for _, name := range []string{"PAT", "X", "NOVALUE", ""} {
+		_, ok := lookup(vars, name)
+		assert.False(t, ok, name)
+	}
+}
+
+func TestHasVariableProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		vars := rapid.SliceOf(rapid.StringMatching(`[A-C=]{0,4}`)).Draw(t, "vars")
+		want := rapid.StringMatching(`[A-C]=[A-C]{0,2}`).Draw(t, "want")
+		filler := strings.Repeat("x", rapid.IntRange(0, 40000).Draw(t, "filler"))
+		all := slices.Concat([]string{filler}, vars)
+		text := strings.Join(all, "\x00") + "\x00"
+		var r io.Reader = strings.NewReader(text)
+		if rapid.Bool().Draw(t, "unterminated") {
+			r = strings.NewReader(strings.TrimSuffix(text, "\x00"))
+		}
+		if rapid.Bool().Draw(t, "piecemeal") {
+			r = iotest.HalfReader(r)
+		}
+		assert.Equal(t, slices.Contains(all, want), hasVariable(r, want))
+	})
+}
+
+func TestWireRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var a assembler
+		for range rapid.IntRange(1, 3).Draw(t, "messages") {
+			want := Spec{Umask: 0o22, Env: []string{strings.Repeat("x", rapid.IntRange(0, 100_000).Draw(t, "size"))}}
+			packets, err := encode(msgSpec, &want)
+			require.NoError(t, err)
+			for i, p := range packets {
+				assert.LessOrEqual(t, len(p), packetSize)
+				kind, body, err := a.add(p)
+				require.NoError(t, err)
+				if i < len(packets)-1 {
+					require.Zero(t, kind)
+					continue
+				}
+				require.Equal(t, msgSpec, kind)
+				var got Spec
+				require.NoError(t, decode(kind, body, &got))
+				assert.Equal(t, want, got)
+			}
+		}
+	})
+}
+
+// Any batch of events that the outbox makes fits one packet.
+func TestEventsFitPacket(t *testing.T) {
+	o := outbox{sock: -1}
+	for range batchEvents {
+		o.add(wireEvent{Kind: evStartFailed, World: 1 << 40, Rank: 1 << 40, PID: 1 << 40, Code: 1 << 40,
+			Text: strings.Repeat("x", 2*textMax), User: 1 << 60, System: 1 << 60, MaxRSS: 1 << 60})
+	}
+	require.Len(t, o.queue, 1)
+	assert.LessOrEqual(t, len(o.queue[0].data), packetSize)
+}
+
+func TestMalformedPackets(t *testing.T) {
+	for name, packets := range map[string][]string{
+		"empty":        {""},
+		"short":        {"\x01"},
+		"flag":         {"\x01\x02"},
+		"kind 0":       {"\x00\x00"},
+		"unknown kind": {"\xff\x00"},
+		"interleaved":  {"\x01\x01a", "\x02\x00b"},
+	} {
+		var a assembler
+		var err error
+		for _, p := range packets {
+			require.NoError(t, err, name)
+			_, _, err = a.add([]byte(p))
+		}
+		assert.Error(t, err, name)
+	}
+	var a assembler
+	piece := append([]byte{byte(msgSpec), 1}, make([]byte, 8<<20)...)
+	var err error
+	for range maxMessage/(8<<20) + 1 {
+		_, _, err = a.add(piece)
+	}
+	assert.ErrorContains(t, err, "over the limit")
+	assert.LessOrEqual(t, len(a.partial), maxMessage)
+}
+
+func TestCgroupDir(t *testing.T) {
+	const hybrid = "25 1 0:22 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n" +
+		"26 25 0:23 / /sys/fs/cgroup/cpu rw shared:4 - cgroup cgroup rw,cpu\n" +
+		"27 25 0:24 / /sys/fs/cgroup/unified rw shared:5 master:1 - cgroup2 cgroup2 rw\n"
+	tests := []struct {
+		name, mounts, member, want, err string
+	}{
+		{"unified", "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/user.slice/u.scope\n", "/sys/fs/cgroup/user.slice/u.scope", ""},
+		{"hybrid", hybrid, "4:memory:/m\n1:cpu:/c\n0::/\n", "/sys/fs/cgroup/unified", ""},
+		{"subtree mounted", "30 1 0:26 /pod/a /cg rw - cgroup2 none rw\n", "0::/pod/a/b\n", "/cg/b", ""},
+		{"blank in mount point", `30 1 0:26 / /c\040g rw - cgroup2 none rw` + "\n", "0::/b\n", "/c g/b", ""},
+		{"second mount shows it", "29 1 0:26 /other /x rw - cgroup2 none rw\n30 1 0:26 / /cg rw - cgroup2 none rw\n", "0::/b\n", "/cg/b", ""},
+		{"outside of the mount", "30 1 0:26 /pod/a /cg rw - cgroup2 none rw\n", "0::/pod/ab\n", "", "no cgroup v2 file system"},
+		{"outside of the namespace", "30 1 0:26 / /cg rw - cgroup2 none rw\n", "0::/../up\n", "", "no cgroup v2 file system"},
+		{"the namespace's parent", "30 1 0:26 / /cg rw - cgroup2 none rw\n", "0::/..\n", "", "no cgroup v2 file system"},
+		{"only v1", "26 25 0:23 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n", "1:cpu:/c\n", "", "in no cgroup v2"},
+		{"empty", "", "", "", "in no cgroup v2"},
+	}
+	for _, tt := range tests {
+		got, err := cgroupDir(tt.mounts, tt.member)
+		assert.Equal(t, tt.want, got, tt.name)
+		if tt.err == "" {
+			assert.NoError(t, err, tt.name)
+		} else {
+			assert.ErrorContains(t, err, tt.err, tt.name)
+		}
+	}
+}
+
+func TestParseStat(t *testing.T) {
+	const rest = " 0 -1 0 0 0 0 0 0 0 0 20 0 "
+	tests := []struct {
+		text string
+		want process
+		ok   bool
+	}{
+		{"7 (a) S 1 2 3 4" + rest + "1 0 99", process{pid: 7, parent: 1, group: 2, session: 3}, true},
+		{"7 (a) b) (c) Z 1 2 3 4" + rest + "1 0", process{pid: 7, parent: 1, group: 2, session: 3, dead: true}, true},
+		{"7 (threads live) Z 1 2 3 4" + rest + "2 0", process{pid: 7, parent: 1, group: 2, session: 3}, true},
+		{"7 (a) X 1 2 3 4" + rest + "0 0", process{pid: 7, parent: 1, group: 2, session: 3, dead: true}, true},
+		{"", process{}, false},
+		{"7 (a) S 1 2 3", process{}, false},
+		{"x (a) S 1 2 3 4" + rest + "1 0", process{}, false},
+		{"7 )a( S 1 2 3 4" + rest + "1 0", process{}, false},
+	}
+	for _, tt := range tests {
+		got, ok := parseStat([]byte(tt.text))
+		assert.Equal(t, tt.ok, ok, tt.text)
+		if ok {
+			assert.Equal(t, tt.want, got, tt.text)
+		}
+	}
+	b, err := os.ReadFile("/proc/self/stat")
+	require.NoError(t, err)
+	p, ok := parseStat(b)
+	require.True(t, ok)
+	assert.Equal(t, os.Getpid(), p.pid)
+	assert.Equal(t, os.Getppid(), p.parent)
+	assert.Equal(t, unix.Session(), p.session)
+}
+
+func TestDescendants(t *testing.T) {
+	all := []process{{pid: 1}, {pid: 2, parent: 1}, {pid: 3, parent: 2}, {pid: 4, parent: 3}, {pid: 5, parent: 2}, {pid: 6, parent: 1},
+		{pid: 8, parent: 9}, {pid: 9, parent: 8}} // a cycle, by reuse of a pid
+	assert.Equal(t, map[int]bool{3: true, 4: true, 5: true}, descendants(all, 2, nil))
+	assert.Equal(t, map[int]bool{5: true}, descendants(all, 2, func(pid int) bool { return pid == 3 }))
+	assert.Equal(t, map[int]bool{9: true}, descendants(all, 8, nil))
+	assert.Empty(t, descendants(all, 6, nil))
+}
+
+func TestJobID(t *testing.T) {
+	for _, id := range []string{"a", "0af9", "job-1_x.y", strings.Repeat("x", 64)} {
+		assert.NoError(t, checkJobID(id))
+	}
+	for _, id := range []string{"", "a b", "a/b", "a=b", "a\x00", "ä", strings.Repeat("x", 65)} {
+		assert.Error(t, checkJobID(id), id)
+	}
+}
+
+func FuzzPackets(f *testing.F) {
+	f.Add([]byte("\x01\x00"), []byte("\x01\x00"))
+	f.Add([]byte("\x01\x01ab"), []byte("\x01\x00c"))
+	f.Fuzz(func(t *testing.T, p, q []byte) {
+		var a assembler
+		for _, packet := range [][]byte{p, q} {
+			kind, body, err := a.add(packet)
+			if err != nil {
+				return
+			}
+			switch kind {
+			case msgSpec:
+				_ = decode(kind, body, new(Spec))
+			case msgRanks:
+				_ = decode(kind, body, new([]Child))
+			case msgHello:
+				_ = decode(kind, body, new(hello))
+			}
+		}
+	})
+}
+
+// No list of events gets descriptors that are not there, or leaves some over.
+func FuzzEvents(f *testing.F) {
+	seed, err := cbor.Marshal([]wireEvent{{Kind: evStarted, PID: 3}, {Kind: evExited, Code: 9}, {Kind: evGone, Text: "x"}})
+	require.NoError(f, err)
+	f.Add(seed, 3)
+	f.Add([]byte{0x80}, 0)
+	f.Fuzz(func(t *testing.T, body []byte, n int) {
+		fds := make([]int, min(max(n, 0), 253))
+		events, err := parseEvents(body, fds)
+		if err != nil {
+			return
+		}
+		used := 0
+		for _, e := range events {
+			if s, ok := e.(Started); ok {
+				used += 3
+				if s.Stdin >= 0 {
+					used++
+				}
+			}
+		}
+		assert.Equal(t, len(fds), used)
+	})
+}
+
+func FuzzProcFiles(f *testing.F) {
+	f.Add([]byte("7 (a) S 1 2 3 4 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 99"))
+	f.Add([]byte("30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n0::/x"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if p, ok := parseStat(b); ok {
+			assert.Positive(t, p.pid)
+		}
+		dir, err := cgroupDir(string(b), string(b))
+		assert.Equal(t, err != nil, dir == "")
+		hasVariable(bytes.NewReader(b), "A=B")
+	})
+}

@@ -1,0 +1,267 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/job"
+)
+
+// spawner starts ranks and knows which live.
+type spawner struct {
+	jobID    string
+	cgroupFD int // -1 where there is none
+	devNull  int
+	startDir int // the warden's first working directory
+	startPWD string
+
+	spec    *Spec   // for batches to come
+	queue   []batch // ranks not started yet
+	current []Child // of queue[0], decoded, the rest to start
+	place   *place  // of the last rank started
+	inForce *Spec   // whose umask and limits are in force
+	live    map[int]Child
+	env     []string // reused
+}
+
+// batch is one message's ranks. They are decoded when their turn comes, so that
+// thousands that wait take little memory.
+type batch struct {
+	spec *Spec
+	body []byte
+}
+
+// place is what ranks of one app share: where and what to execute.
+type place struct {
+	spec *Spec
+	app  int
+	base *environ
+	err  *startError // why nothing of this app can be started
+
+	path    string      // program found along base's PATH
+	missing *startError // why none was found
+}
+
+func newSpawner(jobID string) (spawner, error) {
+	s := spawner{jobID: jobID, cgroupFD: -1, live: map[int]Child{}}
+	var err error
+	if s.devNull, err = syscall.Open("/dev/null", syscall.O_RDWR|syscall.O_CLOEXEC, 0); err != nil {
+		return s, fmt.Errorf("open /dev/null: %w", err)
+	}
+	// Without a directory to come back to (it was removed), apps that name none
+	// run in / or $HOME.
+	if s.startDir, err = syscall.Open(".", syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0); err != nil {
+		s.startDir = -1
+	} else if s.startPWD, err = os.Getwd(); err != nil {
+		unix.Close(s.startDir)
+		s.startDir = -1
+	}
+	return s, nil
+}
+
+func (s *spawner) enqueue(body []byte) error {
+	if s.spec == nil {
+		return errors.New("ranks without a specification")
+	}
+	s.queue = append(s.queue, batch{s.spec, append([]byte(nil), body...)})
+	return nil
+}
+
+func (s *spawner) spawnable() bool { return len(s.queue) > 0 }
+
+// next returns the next rank to start, and its spec, without taking it off.
+func (s *spawner) next() (*Child, *Spec, error) {
+	if len(s.current) == 0 {
+		if err := decode(msgRanks, s.queue[0].body, &s.current); err != nil {
+			return nil, nil, err
+		}
+		if len(s.current) == 0 {
+			return nil, nil, errors.New("an empty list of ranks")
+		}
+	}
+	return &s.current[0], s.queue[0].spec, nil
+}
+
+// taken takes that rank off.
+func (s *spawner) taken() {
+	if s.current = s.current[1:]; len(s.current) == 0 {
+		s.current = nil
+		s.queue[0] = batch{}
+		s.queue = s.queue[1:]
+	}
+}
+
+// spawnOne starts the next rank, or reports why not. Where descriptors run out
+// while some wait to be handed over, the rank keeps its turn.
+func (s *spawner) spawnOne(out *outbox) {
+	c, spec, err := s.next()
+	if err != nil { // the agent is the same executable: a bug
+		out.add(wireEvent{Kind: evNote, Text: err.Error()})
+		s.current, s.queue = nil, s.queue[1:]
+		return
+	}
+	e, fds, serr := s.start(c, spec, out)
+	if serr != nil {
+		if errors.Is(serr.cause, syscall.EMFILE) && out.holdsFDs() {
+			out.seal()
+			return
+		}
+		e = wireEvent{Kind: evStartFailed, World: c.World, Rank: int(c.Rank), Code: serr.code, Text: serr.text}
+	} else {
+		s.live[e.PID] = Child{World: c.World, Rank: c.Rank}
+	}
+	out.add(e, fds...)
+	s.taken()
+}
+
+// start forks and executes one rank. The descriptors are the parent's ends.
+func (s *spawner) start(c *Child, spec *Spec, out *outbox) (wireEvent, []int, *startError) {
+	if s.place == nil || s.place.spec != spec || s.place.app != c.App {
+		s.enter(spec, c.App, out)
+	}
+	p := s.place
+	if p.err != nil {
+		return wireEvent{}, nil, p.err
+	}
+	s.env = p.base.with(s.env[:0], c.Env)
+	argv := spec.Apps[c.App].Argv
+	path, missing := p.path, p.missing
+	if own, ok := lookup(c.Env, "PATH"); ok {
+		path, missing = findProgram(argv[0], own)
+	}
+	if missing != nil {
+		return wireEvent{}, nil, missing
+	}
+
+	child, parent, err := s.ends(c.StdinPipe)
+	if err != nil {
+		return wireEvent{}, nil, programError(argv[0], err)
+	}
+	pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{
+		Env:   s.env,
+		Files: child[:],
+		Sys: &syscall.SysProcAttr{
+			Setsid:      true,
+			Pdeathsig:   syscall.SIGKILL, // the warden's thread lives as long as it does
+			UseCgroupFD: s.cgroupFD >= 0,
+			CgroupFD:    s.cgroupFD,
+		},
+	})
+	s.closeChildEnds(child)
+	if err != nil {
+		closeAll(parent)
+		return wireEvent{}, nil, execError(argv[0], err)
+	}
+	return wireEvent{Kind: evStarted, World: c.World, Rank: int(c.Rank), PID: pid, StdinPipe: c.StdinPipe}, parent, nil
+}
+
+// ends makes a rank's pipes and socket: what becomes its descriptors 0 to 3, and
+// the other ends in the order of wireEvent.
+func (s *spawner) ends(stdinPipe bool) (child [4]uintptr, parent []int, err error) {
+	child = [4]uintptr{uintptr(s.devNull)}
+	made := make([]int, 0, 4)
+	defer func() {
+		if err != nil {
+			closeAll(parent)
+			closeAll(made)
+		}
+	}()
+	parent = make([]int, 0, 4)
+	add := func(slot, mine, its int, err error) error {
+		if err != nil {
+			return err
+		}
+		child[slot] = uintptr(its)
+		parent, made = append(parent, mine), append(made, its)
+		return nil
+	}
+	if stdinPipe {
+		r, w, err := unix.Pipe()
+		if err := add(0, w, r, err); err != nil {
+			return child, parent, err
+		}
+	}
+	for slot := 1; slot <= 2; slot++ {
+		r, w, err := unix.Pipe()
+		if err := add(slot, r, w, err); err != nil {
+			return child, parent, err
+		}
+	}
+	a, b, err := unix.StreamPair()
+	return child, parent, add(3, a, b, err)
+}
+
+func (s *spawner) closeChildEnds(child [4]uintptr) {
+	for _, fd := range child {
+		if int(fd) != s.devNull {
+			unix.Close(int(fd))
+		}
+	}
+}
+
+// enter puts the limits of spec in force and goes where the app is to run; the
+// result is s.place.
+func (s *spawner) enter(spec *Spec, app int, out *outbox) {
+	p := &place{spec: spec, app: app}
+	s.place = p
+	if app < 0 || app >= len(spec.Apps) || len(spec.Apps[app].Argv) == 0 {
+		p.err = &startError{code: job.ExitLauncher, text: fmt.Sprintf("app %d has no program", app)}
+		return
+	}
+	if s.inForce != spec {
+		s.inForce = spec
+		unix.SetUmask(spec.Umask)
+		for _, want := range spec.Rlimits {
+			note := limit(want)
+			if note != "" {
+				out.add(wireEvent{Kind: evNote, Text: note})
+			}
+		}
+	}
+	a := &spec.Apps[app]
+	// The job's name comes first, where a scan of environments finds it soonest.
+	p.base = newEnviron([]string{jobVariable + "=" + s.jobID}, spec.Env, a.Env)
+	p.base.set(jobVariable + "=" + s.jobID)
+	dir, note, err := s.changeDir(a, p.base)
+	if err != nil {
+		p.err = err
+		return
+	}
+	if note != "" {
+		out.add(wireEvent{Kind: evNote, Text: note})
+	}
+	p.base.set("PWD=" + dir)
+	path, ok := lookup(p.base.vars, "PATH")
+	if !ok {
+		path = defaultPath
+	}
+	p.path, p.missing = findProgram(a.Argv[0], path)
+}
+
+// ownFiles gives the warden back enough descriptors for its own work, where the
+// ranks' limit is lower. A later launch sets that again.
+func (s *spawner) ownFiles() {
+	const enough = 64
+	if s.inForce != nil {
+		s.inForce, s.place = nil, nil
+		_, _ = unix.RaiseNoFile(enough) // with less it is as well as can be
+	}
+}
+
+// limit sets one of the warden's own limits, which ranks inherit; the launcher,
+// a program of the same kind, lived with it. It returns what the user should
+// know.
+func limit(want Rlimit) (note string) {
+	got, err := unix.SetRlimit(want)
+	name := unix.ResourceName(want.Resource)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("ranks run with this host's limit: %v", err)
+	case got.Cur < want.Cur:
+		return fmt.Sprintf("resource limit %s: ranks get %d of %d, which is this host's hard limit", name, got.Cur, want.Cur)
+	}
+	return "" // a lower hard limit alone changes nothing for most programs
+}

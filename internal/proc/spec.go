@@ -1,0 +1,99 @@
+package proc
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/job"
+)
+
+// Rlimit is a resource limit that ranks get; unix.Rlimits reads the launcher's.
+type Rlimit = unix.Rlimit
+
+// Spec is what the ranks of one Launch have in common.
+type Spec struct {
+	_ struct{} `cbor:",toarray"`
+	// Env is the ranks' environment, NAME=value. Of several with one name the
+	// last counts, and App.Env and Child.Env, in this order, come after it.
+	Env  []string
+	Apps []App // the programs, which Child.App selects
+	// Umask is the ranks' file mode creation mask.
+	Umask int
+	// Rlimits are set in the order given. Limits above this host's hard limits
+	// are cut to them, with a Note. Without one for open files, ranks may see the
+	// agent's raised one.
+	Rlimits []Rlimit
+}
+
+// App is one program.
+type App struct {
+	_    struct{} `cbor:",toarray"`
+	Argv []string // program, sought along the rank's PATH if it has no slash, and arguments
+	Env  []string
+	// Dir is the working directory, which relative programs and PATH entries
+	// are relative to. Empty is the agent's own. If it cannot be entered, that is
+	// an error where DirGiven, and otherwise ranks run in $HOME or / with a Note.
+	Dir      string
+	DirGiven bool
+}
+
+// Child is one rank to start.
+type Child struct {
+	_     struct{} `cbor:",toarray"`
+	World int      // world of the job, 0 but for spawned ones; handed back in events
+	Rank  job.Rank
+	App   int      // index into Spec.Apps
+	Env   []string // this rank's own variables
+	// StdinPipe says that stdin is a pipe, whose other end comes with Started;
+	// otherwise it is /dev/null.
+	StdinPipe bool
+}
+
+// validate checks what the warden relies on.
+func (s *Spec) validate() error {
+	if err := noNUL("environment", s.Env); err != nil {
+		return err
+	}
+	for i := range s.Apps {
+		a := &s.Apps[i]
+		if len(a.Argv) == 0 || a.Argv[0] == "" {
+			return fmt.Errorf("app %d: no program named", i)
+		}
+		if err := noNUL(fmt.Sprintf("app %d: arguments", i), a.Argv); err != nil {
+			return err
+		}
+		if err := noNUL(fmt.Sprintf("app %d: environment", i), a.Env); err != nil {
+			return err
+		}
+		if err := noNUL(fmt.Sprintf("app %d: directory", i), []string{a.Dir}); err != nil {
+			return err
+		}
+	}
+	if s.Umask < 0 || s.Umask > 0o777 {
+		return fmt.Errorf("umask %#o: not a file mode creation mask", s.Umask)
+	}
+	for _, l := range s.Rlimits {
+		if err := l.Valid(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Child) validate(apps int) error {
+	if c.App < 0 || c.App >= apps {
+		return fmt.Errorf("rank %d: app %d of %d does not exist", c.Rank, c.App, apps)
+	}
+	return noNUL(fmt.Sprintf("rank %d: environment", c.Rank), c.Env)
+}
+
+// noNUL refuses strings that the kernel would cut short.
+func noNUL(what string, list []string) error {
+	for _, s := range list {
+		if strings.IndexByte(s, 0) >= 0 {
+			return fmt.Errorf("%s: %q contains a zero byte", what, s)
+		}
+	}
+	return nil
+}

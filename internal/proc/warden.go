@@ -1,0 +1,368 @@
+package proc
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/golaunch/golaunch/internal/unix"
+)
+
+const (
+	// startLimit is how long a warden may take to say hello if the context has no
+	// earlier deadline: an executable on a slow network file system.
+	startLimit = 30 * time.Second
+	// leaveLimit is how long a warden may take to end once it has been told, or
+	// has lost its agent: its own limit for killing, and some more.
+	leaveLimit = killLimit + 5*time.Second
+	// strayLimit is the same for one that has said nothing and has no ranks.
+	strayLimit = time.Second
+)
+
+// ErrLost is what Next and Sweep's callers see when the warden has ended
+// without being told to. Its ranks are then the agent's to end: see
+// Warden.Sweep.
+var ErrLost = errors.New("warden lost")
+
+// Options say how to start a warden.
+type Options struct {
+	// Exe is the executable, whose main must heed WardenWord. Empty is this
+	// process's own.
+	Exe string
+	// JobID is GOLAUNCH_JOB in every rank's environment: 1 to 64 letters, digits,
+	// '-', '_' and '.'.
+	JobID string
+	// NoCgroup has the warden do without a cgroup, as on hosts where none can be
+	// made.
+	NoCgroup bool
+	// Log, if not nil, gets lines for the curious or for bug reports: why there is
+	// no cgroup, what a crashing warden said. It is called from one other
+	// goroutine, and from Start.
+	Log func(line string)
+}
+
+// Warden is the agent's side of a warden process. Next belongs to one goroutine;
+// the other methods may be called from any. Close must be called in the end.
+type Warden struct {
+	opts   Options
+	proc   *os.Process
+	cgroup string
+	sock   *os.File
+	raw    syscall.RawConn
+
+	recv    *unix.Rights // Next's
+	packets assembler    // Next's
+	bye     bool         // Next's: the warden said that it is done
+
+	mu     sync.Mutex
+	more   sync.Cond
+	queue  [][]byte // packets for the warden
+	closed bool
+	failed error // of sending
+
+	tasks sync.WaitGroup // the sender and the log
+	ended chan struct{}  // closed when the process was waited for; state is set
+	state *os.ProcessState
+}
+
+// Start runs a warden and waits until it is ready. It makes the calling process
+// a subreaper, as the warden's successor. The context's end stops Start, not the
+// warden.
+func Start(ctx context.Context, o Options) (*Warden, error) {
+	if err := checkJobID(o.JobID); err != nil {
+		return nil, err
+	}
+	if o.Exe == "" {
+		o.Exe = "/proc/self/exe"
+	}
+	if o.Log == nil {
+		o.Log = func(string) {}
+	}
+	if err := unix.Subreaper(); err != nil {
+		return nil, err
+	}
+	w := &Warden{opts: o, recv: unix.NewRights(packetRoom), ended: make(chan struct{})}
+	w.more.L = &w.mu
+	if err := w.run(); err != nil {
+		return nil, fmt.Errorf("start warden: %w", err)
+	}
+	if err := w.greet(ctx); err != nil {
+		w.close(strayLimit)
+		return nil, fmt.Errorf("start warden: %w", err)
+	}
+	return w, nil
+}
+
+// run starts the process and the goroutines that serve it.
+func (w *Warden) run() error {
+	mine, its, err := unix.PacketPair()
+	if err != nil {
+		return err
+	}
+	theirs := os.NewFile(uintptr(its), "agent")
+	defer theirs.Close()
+	if err := unix.SetNonblock(mine); err != nil {
+		unix.Close(mine)
+		return err
+	}
+	w.sock = os.NewFile(uintptr(mine), "warden")
+	logR, logW, err := os.Pipe()
+	if err != nil {
+		w.sock.Close()
+		return err
+	}
+	defer logW.Close()
+	if w.raw, err = w.sock.SyscallConn(); err == nil {
+		w.proc, err = w.fork(theirs, logW)
+	}
+	if err != nil {
+		w.sock.Close()
+		logR.Close()
+		return err
+	}
+	// Each ends with the process, send also with Close.
+	w.tasks.Go(func() { w.readLog(logR) })
+	w.tasks.Go(w.send)
+	w.tasks.Go(func() {
+		w.state, _ = w.proc.Wait() // an error leaves state nil
+		close(w.ended)
+	})
+	return nil
+}
+
+func (w *Warden) fork(sock, log *os.File) (*os.Process, error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	argv := []string{"golaunch", WardenWord, w.opts.JobID}
+	if w.opts.NoCgroup {
+		argv = append(argv, noCgroupWord)
+	}
+	env := []string{
+		jobVariable + "=" + w.opts.JobID, // a sweep finds the warden, too
+		"GOMAXPROCS=1",                   // it has one thing to do at a time; the cores are the ranks'
+		"GOGC=50",                        // little garbage, less memory
+	}
+	// Options of test builds hold for the warden as well.
+	for _, name := range []string{"GOCOVERDIR", "GORACE"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return os.StartProcess(w.opts.Exe, argv, &os.ProcAttr{
+		Env:   env,
+		Files: []*os.File{null, null, log, sock},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	})
+}
+
+// readLog passes on what the warden writes to its stderr.
+func (w *Warden) readLog(r *os.File) {
+	defer r.Close()
+	lines := bufio.NewReaderSize(r, 4096)
+	for {
+		line, _, err := lines.ReadLine() // cut where too long
+		if err != nil {
+			return
+		}
+		w.opts.Log(string(line))
+	}
+}
+
+// greet receives the warden's hello.
+func (w *Warden) greet(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	// A deadline in the past ends the wait for the message.
+	stop := context.AfterFunc(ctx, func() { _ = w.sock.SetReadDeadline(time.Unix(1, 0)) })
+	kind, body, _, err := w.message()
+	if !stop() || err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("no word from it: %w", ctx.Err())
+		}
+		return err
+	}
+	if kind != msgHello {
+		return fmt.Errorf("message of kind %d instead of its hello", kind)
+	}
+	var h hello
+	if err := decode(kind, body, &h); err != nil {
+		return err
+	}
+	w.cgroup = h.Cgroup
+	if h.Cgroup == "" {
+		w.opts.Log("no cgroup for the job, its processes are tracked by descent: " + h.NoCgroup)
+	}
+	return nil
+}
+
+// PID returns the warden's process id.
+func (w *Warden) PID() int { return w.proc.Pid }
+
+// Launch has ranks started, in the order given, and returns at once; events
+// tell what became of each. An error is about the arguments, or ErrLost.
+func (w *Warden) Launch(s Spec, ranks []Child) error {
+	if err := s.validate(); err != nil {
+		return err
+	}
+	for i := range ranks {
+		if err := ranks[i].validate(len(s.Apps)); err != nil {
+			return err
+		}
+	}
+	packets, err := encode(msgSpec, &s)
+	if err != nil {
+		return err
+	}
+	for len(ranks) > 0 {
+		n := min(len(ranks), ranksPerMsg)
+		more, err := encode(msgRanks, ranks[:n])
+		if err != nil {
+			return err
+		}
+		packets, ranks = append(packets, more...), ranks[n:]
+	}
+	return w.post(packets)
+}
+
+// Signal sends a signal to the process group of every rank that lives.
+func (w *Warden) Signal(sig syscall.Signal) error {
+	if sig <= 0 || sig > 64 {
+		return fmt.Errorf("signal %d: no such signal", int(sig))
+	}
+	return w.command(msgSignal, int(sig))
+}
+
+// Kill ends the job: ranks not started yet are not, the process groups of the
+// others get SIGTERM, and what is left after the grace period SIGKILL, whatever
+// it is a descendant of. Gone follows. A further Kill may shorten the grace
+// period.
+func (w *Warden) Kill(grace time.Duration) error {
+	return w.command(msgKill, max(0, grace))
+}
+
+// Finish ends what is left of the job at once, and then the warden: after Gone,
+// Next returns io.EOF.
+func (w *Warden) Finish() error { return w.command(msgFinish, nil) }
+
+func (w *Warden) command(kind msgKind, body any) error {
+	packets, err := encode(kind, body)
+	if err != nil {
+		return err
+	}
+	return w.post(packets)
+}
+
+func (w *Warden) post(packets [][]byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.failed != nil:
+		return w.failed
+	case w.closed:
+		return fmt.Errorf("warden (pid %d): %w", w.proc.Pid, os.ErrClosed)
+	}
+	w.queue = append(w.queue, packets...)
+	w.more.Signal()
+	return nil
+}
+
+func (w *Warden) isClosed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.closed
+}
+
+// send writes what is posted, until Close, or until the warden is gone.
+func (w *Warden) send() {
+	for {
+		w.mu.Lock()
+		for len(w.queue) == 0 && !w.closed {
+			w.more.Wait()
+		}
+		if w.closed {
+			w.mu.Unlock()
+			return
+		}
+		packets := w.queue
+		w.queue = nil
+		w.mu.Unlock()
+		for _, p := range packets {
+			var serr error
+			err := w.raw.Write(func(fd uintptr) bool {
+				serr = unix.SendRights(int(fd), p, nil)
+				return !errors.Is(serr, unix.EAGAIN)
+			})
+			if err = errors.Join(err, serr); err != nil {
+				w.mu.Lock()
+				w.failed = fmt.Errorf("%w (pid %d): %w", ErrLost, w.proc.Pid, err)
+				w.mu.Unlock()
+				return
+			}
+		}
+	}
+}
+
+// Close ends the warden, which kills what is left of the job first if it was
+// not told to Finish, and waits for it. Next must not be running, or it returns
+// os.ErrClosed.
+func (w *Warden) Close() { w.close(leaveLimit) }
+
+func (w *Warden) close(limit time.Duration) {
+	w.mu.Lock()
+	w.closed = true
+	w.more.Signal()
+	w.mu.Unlock()
+	w.sock.Close() // which the warden notices
+	stop := time.AfterFunc(limit, func() { _ = w.proc.Kill() })
+	defer stop.Stop()
+	w.tasks.Wait()
+}
+
+// Sweep ends the warden, if it lives, and everything of the job that it left
+// behind: members of its cgroup, processes that carry GOLAUNCH_JOB, and all
+// descendants of this process but those for which keep, which may be nil,
+// returns true (the agent's other children) and theirs. See the function Sweep.
+func (w *Warden) Sweep(ctx context.Context, keep func(pid int) bool) error {
+	_ = w.proc.Kill()
+	select {
+	case <-w.ended:
+	case <-ctx.Done():
+		return fmt.Errorf("warden (pid %d): does not end on SIGKILL: %w", w.proc.Pid, ctx.Err())
+	}
+	return Sweep(ctx, SweepOptions{JobID: w.opts.JobID, Cgroup: w.cgroup, Descendants: true, Keep: keep})
+}
+
+// lost describes how the warden ended.
+func (w *Warden) lost(cause error) error {
+	select {
+	case <-w.ended:
+	case <-time.After(time.Second): // it closed its socket but lives
+	}
+	how := "it closed its socket"
+	select {
+	case <-w.ended:
+		if w.state != nil {
+			how = w.state.String()
+		}
+	default:
+	}
+	if cause != nil && !errors.Is(cause, io.EOF) {
+		how += ": " + cause.Error()
+	}
+	err := fmt.Errorf("%w (pid %d): %s", ErrLost, w.proc.Pid, how)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failed == nil {
+		w.failed = err
+	}
+	return err
+}

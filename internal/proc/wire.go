@@ -1,0 +1,144 @@
+package proc
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// The socket between agent and warden keeps message boundaries. A message is
+// cut into packets: one byte that says what it is, one that says whether more
+// of it follows, and a piece of its CBOR body. Descriptors travel with messages
+// of one packet only. Both ends are the same executable, so there is no version.
+const (
+	packetHeader = 2
+	packetSize   = 32 << 10 // largest packet sent; well below the kernel's default send buffer
+	packetRoom   = 64 << 10 // largest packet received
+	maxMessage   = 64 << 20 // largest message; a Spec with argv and environment is far below
+	ranksPerMsg  = 64       // children per message, so that the first start while the last are encoded
+)
+
+// msgKind tells messages apart.
+type msgKind uint8
+
+const (
+	msgSpec   msgKind = iota + 1 // agent to warden: Spec, for the msgRanks after it
+	msgRanks                     // agent to warden: []Child
+	msgSignal                    // agent to warden: int
+	msgKill                      // agent to warden: time.Duration
+	msgFinish                    // agent to warden: nil
+	msgHello                     // warden to agent: hello
+	msgEvents                    // warden to agent: []wireEvent
+	msgBye                       // warden to agent: nil; the end of the socket follows
+)
+
+// hello is the warden's first message.
+type hello struct {
+	_        struct{} `cbor:",toarray"`
+	PID      int
+	Cgroup   string // directory of the job's cgroup; empty if there is none
+	NoCgroup string // why there is none
+}
+
+// eventKind tells wireEvents apart.
+type eventKind uint8
+
+const (
+	evStarted eventKind = iota + 1
+	evStartFailed
+	evExited
+	evNote
+	evGone
+)
+
+// wireEvent is any Event. A started rank's descriptors are, in the order of the
+// events of a message, stdin if StdinPipe, stdout, stderr, PMI.
+type wireEvent struct {
+	_         struct{} `cbor:",toarray"`
+	Kind      eventKind
+	World     int
+	Rank      int
+	PID       int
+	Code      int // exit code of StartFailed, wait status of Exited
+	StdinPipe bool
+	Provoked  bool
+	Text      string
+	User      time.Duration
+	System    time.Duration
+	MaxRSS    int64
+}
+
+// fds is how many descriptors come with the event.
+func (e *wireEvent) fds() int {
+	switch {
+	case e.Kind != evStarted:
+		return 0
+	case e.StdinPipe:
+		return 4
+	}
+	return 3
+}
+
+// encode returns the packets of a message.
+func encode(kind msgKind, body any) ([][]byte, error) {
+	b, err := cbor.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("encode message of kind %d: %w", kind, err)
+	}
+	if len(b) > maxMessage {
+		return nil, fmt.Errorf("message of %d bytes is over the limit of %d: shorten the arguments or the environment", len(b), maxMessage)
+	}
+	var packets [][]byte
+	for {
+		piece := b[:min(len(b), packetSize-packetHeader)]
+		b = b[len(piece):]
+		p := make([]byte, packetHeader, packetHeader+len(piece))
+		p[0] = byte(kind)
+		if len(b) > 0 {
+			p[1] = 1
+		}
+		packets = append(packets, append(p, piece...))
+		if len(b) == 0 {
+			return packets, nil
+		}
+	}
+}
+
+// assembler puts messages together from packets.
+type assembler struct {
+	kind    msgKind
+	partial []byte
+}
+
+// add takes one packet. It returns the message that the packet completes, whose
+// body is valid until the packet's buffer is reused, or kind 0.
+func (a *assembler) add(packet []byte) (msgKind, []byte, error) {
+	if len(packet) < packetHeader || packet[1] > 1 {
+		return 0, nil, fmt.Errorf("malformed packet of %d bytes", len(packet))
+	}
+	kind, more, body := msgKind(packet[0]), packet[1] == 1, packet[packetHeader:]
+	switch {
+	case kind < msgSpec || kind > msgBye:
+		return 0, nil, fmt.Errorf("packet of unknown kind %d", kind)
+	case a.kind != 0 && a.kind != kind:
+		return 0, nil, fmt.Errorf("packet of kind %d inside a message of kind %d", kind, a.kind)
+	case len(a.partial)+len(body) > maxMessage:
+		return 0, nil, fmt.Errorf("message of kind %d is over the limit of %d bytes", kind, maxMessage)
+	case more:
+		a.kind, a.partial = kind, append(a.partial, body...)
+		return 0, nil, nil
+	case a.kind != 0:
+		body = append(a.partial, body...)
+		a.kind, a.partial = 0, nil
+	}
+	return kind, body, nil
+}
+
+// decode reads a message body into v.
+func decode(kind msgKind, body []byte, v any) error {
+	if err := cbor.Unmarshal(body, v); err != nil {
+		return fmt.Errorf("decode message of kind %d: %w", kind, err)
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package unix
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Close closes fd. The descriptor is free afterwards whatever the error, which
+// is why there is none to handle and no repetition.
+func Close(fd int) { _ = unix.Close(fd) }
+
+// CloseOnExec marks fd as not inherited by programs started from here.
+func CloseOnExec(fd int) { unix.CloseOnExec(fd) }
+
+// CloseInherited closes the descriptors from first on that this process was
+// started with, which are those that are not close-on-exec: whoever started it
+// forgot them, and programs started from here would get them too. It is for the
+// beginning of a process.
+func CloseInherited(first int) error {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		// Without /proc they can at least be kept from other programs.
+		if err := unix.CloseRange(uint(first), math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+			return fmt.Errorf("close_range: %w", err)
+		}
+		return nil
+	}
+	for _, e := range entries {
+		fd, err := strconv.Atoi(e.Name())
+		if err != nil || fd < first {
+			continue
+		}
+		// The error of a descriptor that was ReadDir's own.
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			Close(fd)
+		}
+	}
+	return nil
+}
+
+// SetNonblock makes reads and writes on fd's open file, which duplicates share,
+// return EAGAIN rather than wait.
+func SetNonblock(fd int) error {
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return fmt.Errorf("fcntl: descriptor %d: %w", fd, err)
+	}
+	return nil
+}
+
+// Pipe returns a blocking pipe.
+func Pipe() (r, w int, err error) {
+	var p [2]int
+	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
+		return -1, -1, fmt.Errorf("pipe2: %w", err)
+	}
+	return p[0], p[1], nil
+}
+
+// StreamPair returns a pair of connected, blocking stream sockets.
+func StreamPair() (a, b int, err error) { return pair(unix.SOCK_STREAM) }
+
+// PacketPair returns a pair of connected, blocking sockets that keep message
+// boundaries and report the end of the other side (SOCK_SEQPACKET).
+func PacketPair() (a, b int, err error) { return pair(unix.SOCK_SEQPACKET) }
+
+func pair(kind int) (a, b int, err error) {
+	p, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, -1, fmt.Errorf("socketpair: %w", err)
+	}
+	return p[0], p[1], nil
+}
+
+// IsPacketSocket reports whether fd is a local socket as PacketPair makes them.
+func IsPacketSocket(fd int) bool {
+	kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
+	if err != nil || kind != unix.SOCK_SEQPACKET {
+		return false
+	}
+	domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
+	return err == nil && domain == unix.AF_UNIX
+}
+
+// EAGAIN is what Read and Write return where they would have to wait.
+const EAGAIN = syscall.EAGAIN
+
+// Read reads from fd into p, which must not be empty, and returns io.EOF at the
+// end of file. Other errors are bare syscall.Errno values, because EAGAIN, the
+// usual one, should cost nothing.
+func Read(fd int, p []byte) (int, error) {
+	for {
+		n, err := unix.Read(fd, p)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return 0, err
+		case n == 0:
+			return 0, io.EOF
+		}
+		return n, nil
+	}
+}
+
+// Write writes to fd what fits of p, and returns how much that was. Errors are
+// bare syscall.Errno values: EAGAIN where nothing fits now, EPIPE where nobody
+// reads any more.
+func Write(fd int, p []byte) (int, error) {
+	for {
+		n, err := unix.Write(fd, p)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return 0, err
+		}
+		return n, nil
+	}
+}

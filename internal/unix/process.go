@@ -1,0 +1,90 @@
+package unix
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Subreaper makes orphaned descendants of this process its children, instead of
+// init's, for the rest of its life (PR_SET_CHILD_SUBREAPER, Linux 3.4).
+func Subreaper() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("prctl: become a subreaper: %w", err)
+	}
+	return nil
+}
+
+// Umask returns this process's file mode creation mask. There is no call that
+// only reads it, so it is cleared for an instant: call it before other
+// goroutines create files.
+func Umask() int {
+	mask := unix.Umask(0o077)
+	unix.Umask(mask)
+	return mask
+}
+
+// SetUmask replaces the file mode creation mask.
+func SetUmask(mask int) { unix.Umask(mask) }
+
+// Executable reports whether this process may execute the file, relative to
+// the working directory, with its effective ids. A nil error does not promise
+// that it has a format the kernel knows.
+func Executable(path string) error {
+	return unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS)
+}
+
+// QuickAck switches delayed acknowledgements of a TCP connection off until the
+// kernel thinks better of it, which takes a 40 ms stall out of request and
+// answer protocols whose other side uses Nagle's algorithm. It is to be repeated
+// after reads. Other connections are left alone.
+func QuickAck(c net.Conn) error {
+	tcp, ok := c.(*net.TCPConn)
+	if !ok {
+		return nil
+	}
+	rc, err := tcp.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("quick acknowledgements: %w", err)
+	}
+	var serr error
+	if err := rc.Control(func(fd uintptr) {
+		serr = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_QUICKACK, 1)
+	}); err != nil {
+		return fmt.Errorf("quick acknowledgements: %w", err)
+	}
+	if serr != nil {
+		return fmt.Errorf("quick acknowledgements: setsockopt: %w", serr)
+	}
+	return nil
+}
+
+// Reap collects one child that has ended, of any if pid is -1, without waiting.
+// It returns pid 0 where none has ended, and syscall.ECHILD where there is no
+// child at all. Only the owner of all children may pass -1.
+func Reap(pid int) (int, syscall.WaitStatus, syscall.Rusage, error) {
+	var ws syscall.WaitStatus
+	var ru syscall.Rusage
+	for {
+		got, err := syscall.Wait4(pid, &ws, syscall.WNOHANG, &ru)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case err != nil:
+			return 0, 0, syscall.Rusage{}, fmt.Errorf("wait4: %w", err)
+		}
+		return got, ws, ru, nil
+	}
+}
+
+// Session returns the session that this process belongs to.
+func Session() int {
+	sid, err := unix.Getsid(0)
+	if err != nil {
+		return -1 // cannot happen: the calling process exists
+	}
+	return sid
+}
