@@ -1,0 +1,101 @@
+package stage
+
+import "strings"
+
+// The candidates for the agent's directory, by the numbers that script knows
+// them by. Kept agents go where they outlive the login first: XDG_RUNTIME_DIR
+// is emptied when the last session ends.
+const (
+	onceOrder = "1 2 3 4" // XDG_RUNTIME_DIR, /dev/shm, /tmp, HOME/.cache
+	keptOrder = "3 2 4 1"
+)
+
+// script runs on the host (design section 4.6). It talks on standard output,
+// in lines that begin with the magic:
+//
+//	skip DIR: REASON   a candidate will not do
+//	none               no candidate will
+//	need UNAME         ready for the executable; we answer "SIZE HASH push" and
+//	                   the bytes, or "SIZE HASH ask" where a kept file may do
+//	send               (after ask) there is none: we send the bytes
+//	full I REASON      candidate I did not take the bytes
+//	got                all is written; we answer "go"
+//	have UNAME         a kept file is run, at once
+//
+// After "go" or "have" the agent's own output begins. Whatever ends the
+// conversation early (end of input, a signal) removes what was made.
+//
+// Its words are the two halves of the magic, the uname and hash of our own
+// executable, "keep" or nothing, the candidates, then the agent's words.
+//
+// It is one line without single quotes, exclamation marks and backslashes, so
+// that quoting it means the same to Bourne shells, csh and fish. It runs in
+// dash, bash and busybox alike, and forks as little as it can: uname, mkdir,
+// chmod, head, and mv for kept files. In particular
+//   - a file is tried by running it with a shell command inside: a kernel that
+//     forbids execution there says so (EACCES) before it finds no program
+//     format (ENOEXEC), on which the shell just reads the file;
+//   - `got` and `go` are there because head may have read ahead (busybox's
+//     does), so nothing may follow the bytes before it is done, and because a
+//     copy cut short looks complete to it;
+//   - a directory that is reused is entered first and checked from within, by
+//     its true path and owner: nobody can exchange it behind our back.
+var script = strings.Join(strings.Fields(`
+set -f; a=$1$2 w=$3 h=$4 k=$5 o=$6; shift 6; t= g= u= p=$PWD;
+q() { if [ "$t" ] && [ -e "$t" ]; then rm -rf "$t"; fi; };
+trap q 0; trap "exit 1" 1 2 13 15;
+s=$(uname -sm);
+if [ "$k" ]; then
+	while read -r y u z; do if [ "$y" = Uid: ]; then break; fi; done < /proc/$$/status;
+	[ "$u" ] || u=$(id -u);
+fi;
+x() {
+	cd "$p" || cd /;
+	if [ "$k" ]; then exec "$f" --hash "$h" "$@"; fi;
+	exec "$f" --unlink "$f" --hash "$h" "$@";
+};
+kept() { [ -f "$1" ] && [ -O "$1" ] && [ -x "$1" ]; };
+prep() {
+	[ "$c" ] || { echo not set; return 1; };
+	if [ $i = 4 ] && [ "$c" ]; then [ -d "$c" ] || mkdir -p -m 700 "$c" || return 1; fi;
+	cd -P "$c" || return 1;
+	case $i in
+	2|3) [ -k . ] || { echo others may remove files there; return 1; };;
+	*) [ -O . ] || { echo not owned by us; return 1; };;
+	esac;
+	[ "$k" ] || { mkdir -m 700 "golaunch-$a" && cd -P "golaunch-$a" && try nla; return; };
+	b=$PWD; d=golaunch-$u;
+	[ -d "$d" ] || mkdir -m 700 "$d" || [ -d "$d" ] || return 1;
+	cd -P "$d" && [ "$PWD" = "$b/$d" ] && [ -O . ] || { echo "$d" there is not a directory of ours; return 1; };
+	if [ "$s" = "$w" ] && kept "nla-$h"; then return 42; fi;
+	try "part-$a";
+};
+try() { echo exit 0 > "$1" && chmod 700 . "$1" && "./$1"; };
+for i in $o; do
+	case $i in
+	1) c=$XDG_RUNTIME_DIR n=XDG_RUNTIME_DIR;;
+	2) c=/dev/shm;;
+	3) c=/tmp;;
+	4) c=${HOME:+$HOME/.cache} n=HOME/.cache;;
+	esac;
+	n=${c:-$n};
+	if [ "$k" ]; then d=$c/golaunch-$u; f=$d/part-$a t=$d/part-$a; else d=$c/golaunch-$a; f=$d/nla t=$d; fi;
+	r=$(prep 2>&1); e=$?;
+	if [ $e = 0 ]; then g=$i; break; fi;
+	if [ $e = 42 ]; then f=$d/nla-$h t=; echo "$a have $s"; x "$@"; fi;
+	q; t=;
+	echo "$a skip $n:" $r;
+done;
+[ "$g" ] || { echo "$a none"; exit 1; };
+echo "$a need $s";
+read -r n h y || exit 1;
+if [ "$y" = ask ]; then
+	if kept "$d/nla-$h"; then q; f=$d/nla-$h t=; echo "$a have $s"; x "$@"; fi;
+	echo "$a send";
+fi;
+r=$(head -c "$n" 2>&1 > "$f") || { echo "$a full $g $c:" $r; exit 1; };
+echo "$a got";
+read -r y && [ "$y" = go ] || exit 1;
+if [ "$k" ]; then mv -f "$f" "$d/nla-$h" || exit 1; f=$d/nla-$h t=; fi;
+x "$@"
+`), " ")

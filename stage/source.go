@@ -1,0 +1,144 @@
+package stage
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+)
+
+// Image is an executable of the agent for one platform.
+type Image struct {
+	OS, Arch string // as in GOOS and GOARCH
+	Hash     string // SHA-256 of its content, 64 hexadecimal digits
+	Size     int64  // bytes
+	// Open returns its content from the beginning. The caller closes it.
+	Open func() (io.ReadCloser, error)
+}
+
+// Source has the agent's executables. An implementation must be safe for
+// several goroutines.
+type Source interface {
+	// Path is a file on this machine to run as the agent.
+	Path() string
+	// Native is the executable for this machine's platform.
+	Native() (Image, error)
+	// Image is the executable for a platform.
+	Image(os, arch string) (Image, error)
+}
+
+// Self is the Source that consists of the running executable and, for other
+// platforms, of the files libexec/golaunch/nla-OS-ARCH beside its directory.
+// It keeps the executable open, so that it works even after the file is
+// removed, as agents do with theirs. Content is hashed when first asked for.
+func Self() (Source, error) {
+	f, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return nil, fmt.Errorf("own executable: %w", err)
+	}
+	path := ownPath(f)
+	s := &self{path: path, images: make(map[string]Image)}
+	if dir := filepath.Dir(path); !isProc(path) {
+		s.dirs = []string{filepath.Join(dir, "..", "libexec", "golaunch"), filepath.Join(dir, "libexec", "golaunch")}
+	}
+	s.native = sync.OnceValues(func() (Image, error) {
+		info, err := f.Stat()
+		if err != nil {
+			return Image{}, fmt.Errorf("own executable: %w", err)
+		}
+		open := func() (io.ReadCloser, error) {
+			return io.NopCloser(io.NewSectionReader(f, 0, info.Size())), nil
+		}
+		return newImage(runtime.GOOS, runtime.GOARCH, "own executable", open)
+	})
+	return s, nil
+}
+
+type self struct {
+	path   string
+	dirs   []string // where other platforms' executables are looked for
+	native func() (Image, error)
+
+	mu     sync.Mutex
+	images map[string]Image // by path
+}
+
+var _ Source = (*self)(nil)
+
+func (s *self) Path() string { return s.path }
+
+func (s *self) Native() (Image, error) { return s.native() }
+
+func (s *self) Image(goos, arch string) (Image, error) {
+	if goos == runtime.GOOS && arch == runtime.GOARCH {
+		return s.native()
+	}
+	if len(s.dirs) == 0 {
+		return Image{}, fmt.Errorf("no agent for %s/%s: this agent's own file is removed, and it has no others", goos, arch)
+	}
+	name := "nla-" + goos + "-" + arch
+	for _, dir := range s.dirs {
+		img, err := s.file(goos, arch, filepath.Join(dir, name))
+		if err == nil || !errors.Is(err, os.ErrNotExist) {
+			return img, err
+		}
+	}
+	return Image{}, fmt.Errorf("no agent for %s/%s: build it (GOOS=%s GOARCH=%s go build ./cmd/nla) and put it at %s",
+		goos, arch, goos, arch, filepath.Join(s.dirs[0], name))
+}
+
+// file is the image in a file, hashed once.
+func (s *self) file(goos, arch, path string) (Image, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if img, ok := s.images[path]; ok {
+		return img, nil
+	}
+	img, err := newImage(goos, arch, path, func() (io.ReadCloser, error) { return os.Open(path) })
+	if err != nil {
+		return Image{}, err
+	}
+	s.images[path] = img
+	return img, nil
+}
+
+// newImage reads an executable to learn its size and hash. What names it in
+// errors.
+func newImage(goos, arch, what string, open func() (io.ReadCloser, error)) (Image, error) {
+	r, err := open()
+	if err != nil {
+		return Image{}, fmt.Errorf("agent executable: %w", err)
+	}
+	defer r.Close()
+	sum := sha256.New()
+	size, err := io.Copy(sum, r)
+	if err != nil {
+		return Image{}, fmt.Errorf("agent executable: %s: %w", what, err)
+	}
+	return Image{OS: goos, Arch: arch, Hash: hex.EncodeToString(sum.Sum(nil)), Size: size, Open: open}, nil
+}
+
+// ownPath is the file that f, the running executable, can be run from: its own
+// name while that is the same file, else the kernel's.
+func ownPath(f *os.File) string {
+	proc := fmt.Sprintf("/proc/%d/exe", os.Getpid())
+	path, err := os.Executable()
+	if err != nil {
+		return proc
+	}
+	there, err := os.Stat(path)
+	if err != nil {
+		return proc
+	}
+	if here, err := f.Stat(); err != nil || !os.SameFile(there, here) {
+		return proc
+	}
+	return path
+}
+
+func isProc(path string) bool { return filepath.Dir(filepath.Dir(path)) == "/proc" }

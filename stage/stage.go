@@ -1,0 +1,101 @@
+// Package stage brings the agent's executable to a host and starts it there,
+// over any bootstrap.Piper: one command that looks at the host, takes the
+// executable from its standard input, and becomes the agent (design section
+// 4.6).
+//
+// What the agent is told, as its first words: --hash HEX, the SHA-256 that its
+// own executable must have, which it checks itself (/proc/self/exe), and
+// --unlink PATH, its own file. It removes PATH and then the directory that
+// holds it as soon as it runs, so that nothing can leave them behind. With
+// Options.Keep there is no --unlink: the file stays, under the name nla-HASH,
+// for the next job.
+//
+// Not here: retries and hedging (package agent), what the agent says first
+// (package link), the tree's way of handing executables of other platforms to
+// agents (they decorate Source).
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/golaunch/golaunch/bootstrap"
+)
+
+// defaultTimeout is patience enough for a slow line: 16 MiB at 1 Mbit/s.
+const defaultTimeout = 2 * time.Minute
+
+// Options changes how Start works. The zero value is valid.
+type Options struct {
+	// Keep leaves the executable on the host, and uses one left there.
+	Keep bool
+	// Noise is told, line by line, what the host's shell printed of its own
+	// accord; may be nil. It is called from the goroutine of Start.
+	Noise func(line string)
+	// Timeout bounds looking and copying, once the command is started; 0
+	// means two minutes.
+	Timeout time.Duration
+}
+
+// Start starts the agent on h with words as its arguments (after those of this
+// package) and returns its pipe, at the first byte that the agent itself
+// writes. Where p needs no staging it just runs src.Path() with words.
+//
+// Errors are *bootstrap.Error: those of p, or of phase Stage.
+func Start(ctx context.Context, p bootstrap.Piper, h bootstrap.Host, src Source, words []string, o Options) (bootstrap.Pipe, error) {
+	if !p.NeedsStaging() {
+		return p.Start(ctx, h, append([]string{src.Path()}, words...))
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
+	}
+	candidates := strings.Fields(onceOrder)
+	if o.Keep {
+		candidates = strings.Fields(keptOrder)
+	}
+	native, err := src.Native()
+	if err != nil {
+		return nil, stageError(h, err, true, "")
+	}
+	var skipped []string
+	for {
+		c := conversation{
+			host: h, src: src, native: native, words: words, options: o,
+			candidates: candidates, skipped: skipped,
+		}
+		pipe, err := c.run(ctx, p)
+		var full *fullError
+		if !errors.As(err, &full) {
+			return pipe, err
+		}
+		// The bytes are spent: start again with what comes after.
+		skipped = append(c.skipped, full.reason)
+		for i, name := range candidates {
+			if name == full.candidate {
+				candidates = candidates[i+1:]
+				break
+			}
+		}
+		if len(candidates) == 0 {
+			return nil, noPlace(h, skipped)
+		}
+	}
+}
+
+// fullError says that a candidate could not take the executable.
+type fullError struct{ candidate, reason string }
+
+func (e *fullError) Error() string { return e.reason }
+
+func stageError(h bootstrap.Host, err error, permanent bool, hint string) *bootstrap.Error {
+	return &bootstrap.Error{Host: h.Name, Phase: bootstrap.Stage, Err: err, Permanent: permanent, Hint: hint}
+}
+
+// noPlace is the error when all candidates are used up.
+func noPlace(h bootstrap.Host, skipped []string) *bootstrap.Error {
+	return stageError(h, fmt.Errorf("no directory takes the agent: %s", strings.Join(skipped, "; ")), true,
+		"make room in one of them, or mount one without noexec")
+}
