@@ -1,0 +1,96 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// makeCgroups makes a cgroup for each node where the machine has a cgroup v2
+// hierarchy, alone or beside v1. Without one, nodes have none.
+func (p *netnsProvider) makeCgroups() error {
+	b, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return fmt.Errorf("cgroups: %w", err)
+	}
+	root := cgroup2Mount(string(b))
+	if root == "" {
+		return nil
+	}
+	dir := filepath.Join(root, "golaunch-cluster-"+p.state.ID)
+	// Known to Down before it exists.
+	p.state.Cgroup = dir
+	if err := p.state.save(); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return fmt.Errorf("cgroups: %w", err)
+	}
+	for i := range p.state.Nodes {
+		if err := os.Mkdir(p.cgroupOf(&p.state.Nodes[i]), 0o755); err != nil {
+			return fmt.Errorf("cgroups: %w", err)
+		}
+	}
+	return nil
+}
+
+// cgroupOf is the cgroup of a node: the root of what the node sees.
+func (p *netnsProvider) cgroupOf(n *Node) string { return filepath.Join(p.state.Cgroup, n.Name) }
+
+// cgroup2Mount finds where the root of the cgroup v2 hierarchy is mounted, in
+// the format of /proc/PID/mountinfo (proc(5)); "" if it is not.
+func cgroup2Mount(mountinfo string) string {
+	for line := range strings.Lines(mountinfo) {
+		before, after, ok := strings.Cut(line, " - ")
+		f, kind := strings.Fields(before), strings.Fields(after)
+		// Field 3 is the part of the hierarchy that is mounted, field 4 where.
+		if ok && len(f) >= 6 && len(kind) >= 1 && kind[0] == "cgroup2" && f[3] == "/" && strings.HasPrefix(f[5], "rw") {
+			return f[4]
+		}
+	}
+	return ""
+}
+
+// removeCgroups removes the cluster's cgroups with all that programs made
+// below them. A cgroup can be removed when its last process is gone.
+func (p *netnsProvider) removeCgroups(ctx context.Context) error {
+	if p.state.Cgroup == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, endTimeout)
+	defer cancel()
+	return poll(ctx, func() error {
+		err := removeCgroupTree(p.state.Cgroup)
+		if errors.Is(err, unix.EBUSY) || errors.Is(err, unix.ENOTEMPTY) {
+			return retry(err)
+		}
+		return err
+	})
+}
+
+func removeCgroupTree(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("remove cgroup: %w", err)
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			if err := removeCgroupTree(filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	if err := unix.Rmdir(dir); err != nil && !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("remove cgroup %s: %w", dir, err)
+	}
+	return nil
+}

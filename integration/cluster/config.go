@@ -1,0 +1,174 @@
+package cluster
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// MaxNodes is the largest number of nodes of one cluster.
+const MaxNodes = 256
+
+// The providers.
+const (
+	Netns  = "netns"  // namespaces of this machine; needs root
+	Docker = "docker" // containers; needs an engine
+)
+
+// The values of Config.Kex.
+const (
+	KexDefault    = "default"    // OpenSSH's own choice (sntrup761x25519 since 9.0)
+	KexCurve25519 = "curve25519" // the cheaper exchange, for comparisons
+)
+
+// Config says what cluster to make. Only Nodes is required.
+type Config struct {
+	// Dir holds the cluster's files. It is made if it does not exist and may
+	// hold nothing of another cluster. Default: DefaultDir().
+	Dir string
+	// Nodes is the number of nodes, 1 to MaxNodes, head and outside not counted.
+	Nodes int
+	// Provider is Netns (the default) or Docker.
+	Provider string
+	// Switches arranges the nodes, in order, behind leaf switches that a core
+	// switch joins; head is at the core. The zero value is one switch for all.
+	Switches Switches
+	// Uplink bounds each link between a leaf switch and the core, Edge each
+	// link of a node, per direction. Zero is unbounded.
+	Uplink, Edge Rate
+	// Delay is added to every packet a node sends. It needs the kernel's
+	// netem; Up says so where it is missing.
+	Delay time.Duration
+	// Kex is the SSH key exchange of all connections, KexDefault or
+	// KexCurve25519.
+	Kex string
+	// MaxStartups is sshd's option of that name. Default: 1000, so that it
+	// never refuses a connection.
+	MaxStartups string
+	// Share lists files and directories below /tmp, /run, /dev/shm or
+	// /var/log that the nodes share with the host although they have their
+	// own /tmp and so on. Dir needs no mention.
+	Share []string
+}
+
+// Switches is the shape of the network: Count leaf switches with room for
+// Hosts nodes each.
+type Switches struct{ Count, Hosts int }
+
+// ParseSwitches reads COUNTxHOSTS, such as 2x4.
+func ParseSwitches(s string) (Switches, error) {
+	count, hosts, ok := strings.Cut(s, "x")
+	c, err1 := strconv.Atoi(count)
+	h, err2 := strconv.Atoi(hosts)
+	if !ok || err1 != nil || err2 != nil || c < 1 || h < 1 || c > MaxNodes || h > MaxNodes {
+		return Switches{}, fmt.Errorf("switches %q: want COUNTxHOSTS, such as 2x4, with numbers from 1 to %d", s, MaxNodes)
+	}
+	return Switches{c, h}, nil
+}
+
+// String is the form that ParseSwitches reads.
+func (s Switches) String() string { return fmt.Sprintf("%dx%d", s.Count, s.Hosts) }
+
+// Rate is a bandwidth in bits per second; 0 is unbounded.
+type Rate uint64
+
+// maxRate is 1 Tbit/s, beyond which a token bucket means nothing here.
+const maxRate = 1e12
+
+var rateUnits = map[string]Rate{"bit": 1, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
+
+var ratePattern = regexp.MustCompile(`^([0-9]{1,12}(?:\.[0-9]{1,6})?)(bit|kbit|mbit|gbit)$`)
+
+// ParseRate reads a number with one of tc(8)'s units bit, kbit, mbit and gbit,
+// such as 1gbit or 2.5mbit.
+func ParseRate(s string) (Rate, error) {
+	m := ratePattern.FindStringSubmatch(strings.ToLower(s))
+	if m == nil {
+		return 0, fmt.Errorf("rate %q: want a number with a unit, such as 100mbit or 1gbit", s)
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		return 0, fmt.Errorf("rate %q: %w", s, err)
+	}
+	bits := n * float64(rateUnits[m[2]])
+	if bits < 8000 || bits > maxRate {
+		return 0, fmt.Errorf("rate %q: want at least 8kbit and at most 1000gbit", s)
+	}
+	return Rate(bits), nil
+}
+
+// String is tc's form of the rate.
+func (r Rate) String() string { return strconv.FormatUint(uint64(r), 10) + "bit" }
+
+var (
+	maxStartupsPattern = regexp.MustCompile(`^[0-9]{1,6}(:[0-9]{1,3}:[0-9]{1,6})?$`)
+	// Dir is named in ssh_config, sshd_config and passwd, which give the
+	// other characters a meaning.
+	dirPattern = regexp.MustCompile(`^/[A-Za-z0-9._/+@=,-]+$`)
+)
+
+// validate fills the defaults in and refuses what cannot be built.
+func (c *Config) validate() error {
+	if c.Dir == "" {
+		c.Dir = DefaultDir()
+	}
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return fmt.Errorf("directory %s: %w", c.Dir, err)
+	}
+	if !dirPattern.MatchString(dir) {
+		return fmt.Errorf("directory %q: the name may hold only letters, digits and ._/+@=,-", dir)
+	}
+	c.Dir = dir
+	if c.Nodes < 1 || c.Nodes > MaxNodes {
+		return fmt.Errorf("%d nodes: want 1 to %d", c.Nodes, MaxNodes)
+	}
+	if c.Provider == "" {
+		c.Provider = Netns
+	}
+	if c.Provider != Netns && c.Provider != Docker {
+		return fmt.Errorf("provider %q: want %s or %s", c.Provider, Netns, Docker)
+	}
+	if c.Kex == "" {
+		c.Kex = KexDefault
+	}
+	if c.Kex != KexDefault && c.Kex != KexCurve25519 {
+		return fmt.Errorf("key exchange %q: want %s or %s", c.Kex, KexDefault, KexCurve25519)
+	}
+	if c.MaxStartups == "" {
+		c.MaxStartups = "1000"
+	}
+	if !maxStartupsPattern.MatchString(c.MaxStartups) {
+		return fmt.Errorf("max startups %q: want sshd's form, such as 100 or 10:30:100", c.MaxStartups)
+	}
+	if c.Delay < 0 || c.Delay > time.Minute {
+		return fmt.Errorf("delay %v: want 0 to 1m", c.Delay)
+	}
+	for i, p := range c.Share {
+		abs, err := filepath.Abs(p)
+		if err != nil {
+			return fmt.Errorf("shared path %s: %w", p, err)
+		}
+		c.Share[i] = abs
+	}
+	return c.validateNetwork()
+}
+
+func (c *Config) validateNetwork() error {
+	s := c.Switches
+	shaped := c.Uplink != 0 || c.Edge != 0 || c.Delay != 0
+	switch {
+	case c.Provider == Docker && (s != Switches{} || shaped):
+		return fmt.Errorf("provider %s: switches, rates and delay are the %s provider's", Docker, Netns)
+	case s == Switches{} && c.Uplink != 0:
+		return fmt.Errorf("uplink rate %v: there is no uplink without switches", c.Uplink)
+	case s != Switches{} && (s.Count < 1 || s.Hosts < 1):
+		return fmt.Errorf("switches %v: want at least one switch of one host", s)
+	case s != Switches{} && s.Count*s.Hosts < c.Nodes:
+		return fmt.Errorf("switches %v: room for %d nodes, not for %d", s, s.Count*s.Hosts, c.Nodes)
+	}
+	return nil
+}
