@@ -172,7 +172,7 @@ func TestFairDelivers(t *testing.T) {
 		for more := true; more; {
 			_, more = s.pop()
 			for r := range want {
-				s.read(job.Rank(r))
+				s.read(r)
 			}
 			more = more || s.f.Len() > 0
 		}

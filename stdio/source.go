@@ -151,7 +151,7 @@ func (a *Assembler) unspill(s *source) error {
 			a.cfg.Out.LineCut(LineCut{Rank: s.rank, Stream: s.stream, Kept: s.spilled - left, Err: err})
 			a.held -= len(s.buf)
 			s.buf, s.cut = s.buf[:0], true
-			return nil
+			return nil //nolint:nilerr // LineCut has reported it
 		}
 		if werr := a.cfg.Out.Write(s.stream, p); werr != nil {
 			return werr

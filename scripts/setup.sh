@@ -1,0 +1,59 @@
+#!/bin/sh
+# Installs what building, testing and the demo need and this machine lacks:
+# Debian packages and Go modules. Without root, or without apt-get, it says what
+# is missing and goes on; tests that need it then say that they skip.
+set -eu
+cd "$(dirname "$0")/.."
+
+say() { echo "setup: $*" >&2; }
+
+if ! command -v go >/dev/null; then
+	say "no 'go' in PATH: install Go 1.26 or later (https://go.dev/dl) and try again"
+	exit 1
+fi
+
+# Each line: a command, the Debian package that has it, what it is for.
+needed='sshd openssh-server the nodes of the test cluster
+ssh openssh-client reaching them by hand, and the rivals
+ip iproute2 the network of the test cluster
+nsenter util-linux the test cluster
+tc iproute2 links with a rate
+tcpdump tcpdump tests of what goes over the network
+ps procps tests of what is left behind
+mpiexec.hydra mpich measurements beside Hydra
+mpicc libmpich-dev MPI programs
+gcc gcc C programs, and the race detector
+git git the revision in the binaries'
+
+PATH=$PATH:/usr/sbin:/sbin
+packages=
+while read -r command package purpose; do
+	command -v "$command" >/dev/null && continue
+	say "missing: $command (package $package): $purpose"
+	case " $packages " in
+	*" $package "*) ;;
+	*) packages="$packages $package" ;;
+	esac
+done <<EOF
+$needed
+EOF
+
+# A C compiler without the C library's headers compiles nothing.
+if command -v gcc >/dev/null && ! echo '#include <stdio.h>' | gcc -E - >/dev/null 2>&1; then
+	say "missing: stdio.h (package libc6-dev): C programs, and the race detector"
+	packages="$packages libc6-dev"
+fi
+
+if [ -n "$packages" ]; then
+	if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+		say "going on without; as root on Debian: apt-get install$packages"
+	else
+		say "installing$packages"
+		export DEBIAN_FRONTEND=noninteractive
+		apt-get update -qq
+		# shellcheck disable=SC2086 # one word per package
+		apt-get install -y -qq --no-install-recommends $packages >/dev/null
+	fi
+fi
+
+go mod download
