@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 var here = bootstrap.Host{Index: 0, Name: "here"}
 
