@@ -28,7 +28,7 @@ import (
 // patience bounds every wait of the suite; prompt is what "at once" means on a
 // loaded machine.
 const (
-	patience = 30 * time.Second
+	patience = 2 * time.Minute
 	prompt   = 3 * time.Second
 )
 

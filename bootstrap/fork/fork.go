@@ -125,7 +125,7 @@ func (p *pipe) reap() {
 
 func (p *pipe) Read(b []byte) (int, error) {
 	n, err := p.out.Read(b)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		p.ended.Store(true)
 	}
 	return n, err

@@ -100,20 +100,28 @@ func FuzzParseAuthRequest(f *testing.F) {
 }
 
 // saveKey writes a private key file and returns its public half.
-func saveKey(t testing.TB, path string, key any, passphrase string) ssh.PublicKey {
+func saveKey(t testing.TB, path string, key any) ssh.PublicKey {
 	t.Helper()
-	var block *pem.Block
-	var err error
-	if passphrase == "" {
-		block, err = ssh.MarshalPrivateKey(key, "")
-	} else {
-		block, err = ssh.MarshalPrivateKeyWithPassphrase(key, "", []byte(passphrase))
-	}
+	block, err := ssh.MarshalPrivateKey(key, "")
 	require.NoError(t, err)
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(block), 0o600))
+	writeFile(t, filepath.Dir(path), filepath.Base(path), string(pem.EncodeToMemory(block)))
 	s, err := ssh.NewSignerFromKey(key)
 	require.NoError(t, err)
+	return s.PublicKey()
+}
+
+// saveLocked writes what looks like an encrypted key file (openssh-portable,
+// PROTOCOL.key), without the time it takes to make a real one.
+func saveLocked(t testing.TB, path string, key any) ssh.PublicKey {
+	t.Helper()
+	s, err := ssh.NewSignerFromKey(key)
+	require.NoError(t, err)
+	block := pem.Block{Type: "OPENSSH PRIVATE KEY", Bytes: append([]byte("openssh-key-v1\x00"), ssh.Marshal(struct {
+		Cipher, KDF, Options string
+		Count                uint32
+		Public, Private      []byte
+	}{"aes256-ctr", "bcrypt", "\x00\x00\x00\x04salt\x00\x00\x00\x10", 1, s.PublicKey().Marshal(), make([]byte, 160)})...)}
+	writeFile(t, filepath.Dir(path), filepath.Base(path), string(pem.EncodeToMemory(&block)))
 	return s.PublicKey()
 }
 
@@ -167,10 +175,10 @@ func verify(t testing.TB, key ssh.PublicKey, data, signature []byte) {
 
 func TestSignOnlyWhatWasPlanned(t *testing.T) {
 	dir := t.TempDir()
-	key := saveKey(t, dir+"/id", newEd25519(t), "")
+	key := saveKey(t, dir+"/id", newEd25519(t))
 	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
-	rsaPub := saveKey(t, dir+"/rsa", rsaKey, "")
+	rsaPub := saveKey(t, dir+"/rsa", rsaKey)
 	identities := []Identity{{dir + "/id", true}, {dir + "/rsa", true}}
 	targets := []Target{
 		{Name: "n0", User: "ann", Identities: identities},
@@ -226,7 +234,7 @@ func TestSignOnlyWhatWasPlanned(t *testing.T) {
 
 func TestSignaturesAreCountedAndEnd(t *testing.T) {
 	dir := t.TempDir()
-	key := saveKey(t, dir+"/id", newEd25519(t), "")
+	key := saveKey(t, dir+"/id", newEd25519(t))
 	targets := []Target{{Name: "n0", User: "ann"}, {Name: "n1", User: "ann"}}
 	for i := range targets {
 		targets[i].Identities = []Identity{{dir + "/id", true}}
@@ -255,14 +263,14 @@ func TestSignaturesAreCountedAndEnd(t *testing.T) {
 
 func TestKeysComeInTheOrderOfOpenSSH(t *testing.T) {
 	dir := t.TempDir()
-	plain := saveKey(t, dir+"/plain", newEd25519(t), "")
+	plain := saveKey(t, dir+"/plain", newEd25519(t))
 	lockedKey, onlyInAgent, unrelated := newEd25519(t), newEd25519(t), newEd25519(t)
-	locked := saveKey(t, dir+"/locked", lockedKey, "secret")
-	saveKey(t, dir+"/encrypted", newEd25519(t), "secret")
+	locked := saveLocked(t, dir+"/locked", lockedKey)
+	saveLocked(t, dir+"/encrypted", newEd25519(t))
 	other, err := ssh.NewSignerFromKey(onlyInAgent)
 	require.NoError(t, err)
 	writeFile(t, dir, "chosen.pub", keyText(other.PublicKey()))
-	saveKey(t, dir+"/open", newEd25519(t), "")
+	saveKey(t, dir+"/open", newEd25519(t))
 	require.NoError(t, os.Chmod(dir+"/open", 0o644))
 	writeFile(t, dir, "garbage", "hello")
 	stranger, err := ssh.NewSignerFromKey(unrelated)
@@ -305,7 +313,7 @@ func TestKeysComeInTheOrderOfOpenSSH(t *testing.T) {
 
 func TestCertificateBesideTheKeyComesFirst(t *testing.T) {
 	dir := t.TempDir()
-	pub := saveKey(t, dir+"/id", newEd25519(t), "")
+	pub := saveKey(t, dir+"/id", newEd25519(t))
 	ca := newSigner(t, "ed25519")
 	cert := &ssh.Certificate{Key: pub, CertType: ssh.UserCert, ValidPrincipals: []string{"ann"}, ValidBefore: ssh.CertTimeInfinity}
 	require.NoError(t, cert.SignCert(rand.Reader, ca))

@@ -2,7 +2,6 @@ package sshboot
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -210,15 +209,4 @@ func (f *configFile) lookup(name string, into settings) {
 			}
 		}
 	}
-}
-
-// readFile reads a whole file of at most limit bytes. Its errors begin with
-// the path.
-func readFile(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, pathError(path, err)
-	}
-	defer f.Close()
-	return readAtMost(f, path, limit)
 }

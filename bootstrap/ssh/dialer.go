@@ -141,7 +141,7 @@ func (d *Dialer) start(ctx context.Context, host bootstrap.Host, t *Target, comm
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	// Closing the connection ends every wait below.
-	stop := context.AfterFunc(ctx, func() { base.Close() })
+	stop := context.AfterFunc(ctx, func() { _ = base.Close() })
 	defer stop()
 
 	p := &pipe{base: base, peer: peerAddr(base, route)}

@@ -55,10 +55,18 @@ func connectError(ctx context.Context, err error, t *Target, limit time.Duration
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.Err = fmt.Errorf("%s: %w", t.address(), syscall.ECONNREFUSED)
 		e.Hint = fmt.Sprintf("does sshd run there, on port %d?", t.Port)
+	case errors.Is(err, syscall.ECONNRESET):
+		e.Err, e.Hint = lostInHandshake(err)
 	case errors.As(err, &op):
 		e.Err = fmt.Errorf("%s: %w", t.address(), root(op.Err))
 	}
 	return e
+}
+
+// lostInHandshake is for a server that hangs up before it knows who calls.
+func lostInHandshake(err error) (cause error, hint string) {
+	return fmt.Errorf("connection lost during the ssh handshake: %w", root(err)),
+		"sshd drops connections beyond its MaxStartups, and hosts that it penalises (PerSourcePenalties)"
 }
 
 // root is the innermost error: the system's word.
@@ -103,8 +111,7 @@ func (a *attempt) explain(err error) *bootstrap.Error {
 		e.Phase, e.Err = bootstrap.Authenticate, a.signError
 		e.Permanent = errors.As(a.signError, &refused)
 	case !a.keyed && isHangup(err):
-		e.Err = fmt.Errorf("connection lost during the ssh handshake: %w", root(err))
-		e.Hint = "sshd drops connections beyond its MaxStartups, and hosts that it penalises (PerSourcePenalties)"
+		e.Err, e.Hint = lostInHandshake(err)
 	case !a.keyed:
 		e.Err = fmt.Errorf("ssh handshake: %s", text)
 		e.Hint = fmt.Sprintf("is it sshd that listens on port %d?", a.t.Port)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 )
 
 // pathError says "path: reason", which os errors bury behind the call.
@@ -16,6 +17,35 @@ func pathError(path string, err error) error {
 		err = pe.Err
 	}
 	return fmt.Errorf("%s: %w", path, err)
+}
+
+// openFile opens a file to read. It never waits for a FIFO's other end, and
+// takes no device but /dev/null, the usual way to say "no file".
+func openFile(path string) (*os.File, fs.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, pathError(path, err)
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode()&fs.ModeDevice != 0 && path != os.DevNull {
+		err = errors.New("is a device")
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, pathError(path, err)
+	}
+	return f, info, nil
+}
+
+// readFile reads a whole file of at most limit bytes. Its errors begin with
+// the path.
+func readFile(path string, limit int64) ([]byte, error) {
+	f, _, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readAtMost(f, path, limit)
 }
 
 // readAtMost reads all of f, which is the file at path.

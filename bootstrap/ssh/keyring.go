@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -317,15 +316,11 @@ func readPublicKey(path string) (ssh.PublicKey, error) {
 // readKeyFile reads a private key file. Like OpenSSH it refuses one of ours
 // that others may read.
 func readKeyFile(path string) ([]byte, error) {
-	f, err := os.Open(filepath.Clean(path))
+	f, info, err := openFile(path)
 	if err != nil {
-		return nil, pathError(path, err)
+		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, pathError(path, err)
-	}
 	text, err := readAtMost(f, path, maxKeyFile)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,7 @@ package sshboot
 
 import (
 	"bytes"
-	"crypto/sha1" //nolint:gosec // what known_hosts uses to hide names
+	"crypto/sha1"
 	"encoding/base64"
 	"errors"
 	"fmt"

@@ -74,7 +74,7 @@ func (p *pipe) run(command string) *bootstrap.Error {
 
 func (p *pipe) Read(b []byte) (int, error) {
 	n, err := p.ch.Read(b)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		p.ended.Store(true)
 	}
 	return n, err
@@ -84,7 +84,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 // command or the connection has ended.
 func (p *pipe) Write(b []byte) (int, error) {
 	n, err := p.ch.Write(b)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = io.ErrClosedPipe
 	}
 	return n, err
@@ -120,13 +120,13 @@ func (p *pipe) drop() {
 	for i := len(p.hops) - 1; i >= 0; i-- {
 		_ = p.hops[i].conn.Close()
 	}
-	p.base.Close()
+	_ = p.base.Close()
 }
 
 // abandon drops what has been set up and waits for its goroutines, which end
 // at once.
 func (p *pipe) abandon() {
-	p.base.Close()
+	_ = p.base.Close()
 	p.drop()
 	p.exits.Wait()
 	for _, c := range p.hops {

@@ -130,7 +130,7 @@ func (s *server) target(t testing.TB, dir string) Target {
 
 func TestFaultsAreExplained(t *testing.T) {
 	dir := t.TempDir()
-	saveKey(t, dir+"/id", newEd25519(t), "")
+	saveKey(t, dir+"/id", newEd25519(t))
 	good := startServer(t, func(*ssh.ServerConfig) {}, nil)
 	other := newSigner(t, "ed25519").PublicKey()
 	ecdsa := newSigner(t, "ecdsa").PublicKey()
@@ -185,7 +185,7 @@ func TestFaultsAreExplained(t *testing.T) {
 
 func TestServersThatMisbehave(t *testing.T) {
 	dir := t.TempDir()
-	saveKey(t, dir+"/id", newEd25519(t), "")
+	saveKey(t, dir+"/id", newEd25519(t))
 	for _, tc := range []struct {
 		name  string
 		serve func(net.Conn)
@@ -212,7 +212,7 @@ func TestServersThatMisbehave(t *testing.T) {
 
 func TestAuthenticationBeyondKeys(t *testing.T) {
 	dir := t.TempDir()
-	saveKey(t, dir+"/id", newEd25519(t), "")
+	saveKey(t, dir+"/id", newEd25519(t))
 	password := func(ssh.ConnMetadata, []byte) (*ssh.Permissions, error) { return nil, nil }
 	for _, tc := range []struct {
 		name   string
@@ -236,7 +236,7 @@ func TestAuthenticationBeyondKeys(t *testing.T) {
 
 func TestHostCertificates(t *testing.T) {
 	dir := t.TempDir()
-	saveKey(t, dir+"/id", newEd25519(t), "")
+	saveKey(t, dir+"/id", newEd25519(t))
 	ca := newSigner(t, "ed25519")
 	key := newSigner(t, "ed25519")
 	certify := func(principal string, kind uint32, before uint64) ssh.Signer {

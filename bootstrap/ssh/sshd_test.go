@@ -131,7 +131,7 @@ Match all
 func TestRefusedKeyIsExplained(t *testing.T) {
 	s := bootstraptest.StartSSHD(t)
 	bootstraptest.WriteKey(t, s.Dir+"/other")
-	saveKey(t, s.Dir+"/locked", newEd25519(t), "secret")
+	saveLocked(t, s.Dir+"/locked", newEd25519(t))
 	config := writeFile(t, s.Dir, "refused", fmt.Sprintf("IdentityFile %s/other\nIdentityFile %s/locked\nHost *\n", s.Dir, s.Dir)+
 		strings.ReplaceAll(mustRead(t, s.Config), "IdentityFile", "#"))
 	d, _ := reach(t, config, nil, "n0")
