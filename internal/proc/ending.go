@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -172,18 +173,36 @@ func (w *warden) killRound() error {
 // gone reports the end of killing.
 func (n *ending) gone(w *warden, survived error) {
 	n.phase, n.survived = gone, survived
-	if n.final && w.cgroup != nil && survived == nil {
-		w.cgroup.close()
-		if err := removeCgroup(w.cgroup.dir); err != nil {
-			w.out.add(wireEvent{Kind: evNote, Text: fmt.Sprintf("the job's cgroup stays: %v", err)})
-		}
-		w.cgroup, w.cgroupFD = nil, -1
+	switch {
+	case survived != nil:
+		w.cgroupFD = -1 // it stays, for a further kill; new ranks are tracked by descent
+	case w.cgroup != nil && (n.final || n.rounds > 0):
+		w.renewCgroup(n.final)
 	}
 	e := wireEvent{Kind: evGone}
 	if survived != nil {
 		e.Text = survived.Error()
 	}
 	w.out.add(e)
+}
+
+// renewCgroup removes the job's cgroup, which is empty, and makes it anew unless
+// this is the end. A cgroup cannot be used again once it was killed: what is
+// later forked into it from outside is killed too (seen with Linux 6.18).
+func (w *warden) renewCgroup(final bool) {
+	dir := w.cgroup.dir
+	w.cgroup.close()
+	w.cgroup, w.cgroupFD = nil, -1
+	err := removeCgroup(dir)
+	if err == nil && !final {
+		var cg *cgroup
+		if cg, err = newCgroup(filepath.Base(dir)); err == nil {
+			w.cgroup, w.cgroupFD = cg, cg.fd
+		}
+	}
+	if err != nil {
+		w.out.add(wireEvent{Kind: evNote, Text: fmt.Sprintf("the job's cgroup could not be removed or made anew: %v", err)})
+	}
 }
 
 // patience is how long the loop may wait for an event.

@@ -144,6 +144,17 @@ func TestLaunchAfterKill(t *testing.T) {
 	f.shell("exit 4")
 	f.ends(1)
 	assert.Equal(t, exitStatus(4), f.exited[0].Status)
+
+	// Without waiting for the end of what is killed: what comes later is spared.
+	s := Spec{Apps: []App{{Argv: []string{"/bin/sleep", "1000"}}, {Argv: []string{"/bin/sh", "-c", "exit 5"}}}}
+	require.NoError(t, f.Launch(s, []Child{{Rank: 1}}))
+	f.until("start", func() bool { return len(f.started) == 2 })
+	require.NoError(t, f.Kill(0))
+	require.NoError(t, f.Launch(s, []Child{{Rank: 2, App: 1}}))
+	f.ends(3)
+	assert.Equal(t, syscall.SIGKILL, f.exited[1].Status.Signal())
+	assert.Equal(t, exitStatus(5), f.exited[2].Status)
+	assert.Len(t, f.gone, 2)
 	f.finishes()
 }
 

@@ -161,10 +161,10 @@ func (w *warden) loop() error {
 func (w *warden) step() time.Duration {
 	w.reap()
 	w.stepEnding(w)
-	if w.spawnable() && w.out.clear() {
+	if w.mayStart() {
 		w.spawnOne(&w.out)
 	}
-	busy := w.spawnable() && w.out.clear()
+	busy := w.mayStart()
 	retry, err := w.out.flush(busy)
 	if err != nil {
 		w.agentLost()
@@ -173,12 +173,18 @@ func (w *warden) step() time.Duration {
 		w.agentLost()
 	}
 	switch {
-	case busy && w.out.clear():
+	case busy && w.mayStart():
 		return 0
 	case retry > 0 && (w.patience() < 0 || retry < w.patience()):
 		return retry
 	}
 	return w.patience()
+}
+
+// mayStart reports that a rank waits for its start and nothing is in its way:
+// neither an agent that is behind, nor the end of what was launched before.
+func (w *warden) mayStart() bool {
+	return w.spawnable() && w.out.clear() && (w.phase == running || w.phase == gone)
 }
 
 // watch asks for word of room in the socket, or no longer.

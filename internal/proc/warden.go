@@ -208,7 +208,8 @@ func (w *Warden) greet(ctx context.Context) error {
 func (w *Warden) PID() int { return w.proc.Pid }
 
 // Launch has ranks started, in the order given, and returns at once; events
-// tell what became of each. An error is about the arguments, or ErrLost.
+// tell what became of each. After a Kill it waits for Gone. An error is about the
+// arguments, or ErrLost.
 func (w *Warden) Launch(s Spec, ranks []Child) error {
 	if err := s.validate(); err != nil {
 		return err
