@@ -160,5 +160,6 @@ func expectLost(t *testing.T, l link.Link) {
 	t.Helper()
 	for s, d := range drainAll(l) {
 		require.ErrorIs(t, d.err, link.ErrLost, "stream %d", s)
+		require.NotErrorIs(t, d.err, io.EOF, "stream %d: a loss must not look like an end", s)
 	}
 }

@@ -30,7 +30,7 @@ func testAllAtOnce(t *testing.T, p *pair) {
 		var senders sync.WaitGroup
 		for _, s := range streams() {
 			f := &flows[dir][s]
-			senders.Go(func() { f.sent = sendRandom(t, from, s, budget, uint64(dir)) })
+			senders.Go(func() { f.sent = sendRandom(t, from, s, budget, dir) })
 			all.Go(func() { f.received = recvHashed(t, to, s) })
 		}
 		all.Go(func() {
@@ -48,12 +48,11 @@ func testAllAtOnce(t *testing.T, p *pair) {
 
 // sendRandom sends frames of random sizes, mostly small, and returns the hash
 // of their sizes and contents.
-func sendRandom(t *testing.T, l link.Link, s link.Stream, budget int, seed uint64) []byte {
-	r := rand.New(rand.NewPCG(seed, uint64(s)))
+func sendRandom(t *testing.T, l link.Link, s link.Stream, budget int, seed int) []byte {
+	source := rand.NewChaCha8([32]byte{byte(seed), byte(s)})
+	r := rand.New(source)
 	content := make([]byte, link.MaxFrame)
-	for i := range content {
-		content[i] = byte(r.Uint32())
-	}
+	_, _ = source.Read(content) // never fails
 	h := sha256.New()
 	for budget > 0 {
 		n := r.IntN(300)

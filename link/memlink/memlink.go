@@ -96,7 +96,7 @@ func (e *end) Recv(s link.Stream) ([]byte, error) {
 		return nil, fmt.Errorf("stream %d does not exist", s)
 	}
 	frame, err := e.in[s].Get()
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		bit := uint32(1) << s
 		if old := e.atEOF.Or(bit); old != allStreams && old|bit == allStreams {
 			close(e.peer.acked)

@@ -119,8 +119,8 @@ func rawStreams(b *testing.B) (near, far io.ReadWriteCloser) {
 	return near, far
 }
 
-// BenchmarkIdle reports what one side of an idle link costs, with all its
-// streams open and a reader waiting on each as in an agent.
+// BenchmarkIdle reports what one side of an idle link costs, all of whose streams
+// were used. The goroutines that an agent has waiting in Recv are its own.
 func BenchmarkIdle(b *testing.B) {
 	const pairs = 200
 	for b.Loop() {

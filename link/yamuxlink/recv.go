@@ -19,7 +19,7 @@ func (l *Link) Recv(s link.Stream) ([]byte, error) {
 		return nil, fmt.Errorf("stream %d does not exist", s)
 	case s == link.Control:
 		frame, err := l.control.Get()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			l.noteEOF(s)
 		}
 		return frame, err

@@ -2,6 +2,7 @@ package yamuxlink
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -80,6 +81,10 @@ func (w *wire) send(p []byte) (int, error) {
 		case <-t.C:
 		}
 		t.Stop()
+		// Some pipes, SSH's among them, say so of a closed peer.
+		if errors.Is(err, io.EOF) {
+			err = errNoEnd
+		}
 	}
 	w.written.Add(1)
 	return n, err

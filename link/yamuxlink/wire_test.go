@@ -55,6 +55,21 @@ func TestWireJoinsHeaderAndBody(t *testing.T) {
 	require.Equal(t, uint64(5), w.written.Load())
 }
 
+// eofWriter is a pipe that answers a write with the end of its peer.
+type eofWriter struct{ io.ReadCloser }
+
+func (eofWriter) Write([]byte) (int, error) { return 0, io.EOF }
+
+// A write that fails with io.EOF must not be taken for the end of a stream.
+func TestWireNamesTheEndOfAPeer(t *testing.T) {
+	w := newWire(eofWriter{io.NopCloser(bytes.NewReader(nil))})
+	_, err := io.ReadAll(w)
+	require.NoError(t, err)
+	_, err = w.Write([]byte("x"))
+	require.ErrorIs(t, err, errNoEnd)
+	require.NotErrorIs(t, err, io.EOF)
+}
+
 // A failed write waits until what the peer had said is read.
 func TestWireReadsOutBeforeAFailedWriteReturns(t *testing.T) {
 	near, far := net.Pipe()
