@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -147,6 +148,7 @@ func (c *Config) validate() error {
 	if c.Delay < 0 || c.Delay > time.Minute {
 		return fmt.Errorf("delay %v: want 0 to 1m", c.Delay)
 	}
+	c.Share = slices.Clone(c.Share) // the caller keeps its own
 	for i, p := range c.Share {
 		abs, err := filepath.Abs(p)
 		if err != nil {

@@ -193,7 +193,8 @@ func (p *dockerProvider) slow(n *Node, by time.Duration) error {
 // processes implements provider.
 func (p *dockerProvider) processes(n *Node) ([]Proc, error) { return processesOf(n.Init) }
 
-// packets implements provider.
+// packets implements provider. What came before the last Heal is forgotten with
+// the interface.
 func (p *dockerProvider) packets(n *Node) (rx, tx uint64, err error) {
 	if _, err := pidNamespaceOf(n.Init); err != nil {
 		return 0, 0, err
@@ -202,8 +203,12 @@ func (p *dockerProvider) packets(n *Node) (rx, tx uint64, err error) {
 	if err != nil {
 		return 0, 0, fmt.Errorf("packet counters: %w", err)
 	}
-	for i := range dockerLinks(n) {
-		r, t, err := interfacePackets(string(b), "eth"+strconv.Itoa(i))
+	// A healed container has its interface under another name.
+	for _, name := range interfaceNames(string(b)) {
+		if name == "lo" {
+			continue
+		}
+		r, t, err := interfacePackets(string(b), name)
 		if err != nil {
 			return 0, 0, err
 		}

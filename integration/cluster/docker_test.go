@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"errors"
 	"os/exec"
 	"syscall"
 	"testing"
@@ -61,5 +60,5 @@ func TestDocker(t *testing.T) {
 	left, err := docker(testContext(t), "ps", "--all", "--quiet", "--filter", "name="+(&dockerProvider{c.state}).project())
 	require.NoError(t, err)
 	assert.Empty(t, left)
-	assert.False(t, errors.Is(c.Command("n001", "true").Run(), nil))
+	assert.Error(t, c.Command("n001", "true").Run())
 }

@@ -194,7 +194,7 @@ func (p *netnsProvider) configureNetwork(n *Node) error {
 		if err != nil {
 			return fmt.Errorf("configure network: %w", err)
 		}
-		defer unix.Close(fd)
+		defer closeFD(fd)
 		if err := interfaceUp(fd, "lo"); err != nil {
 			return err
 		}
@@ -308,4 +308,15 @@ func interfacePackets(dev, name string) (rx, tx uint64, err error) {
 		return rx, tx, nil
 	}
 	return 0, 0, fmt.Errorf("packet counters: no interface %s", name)
+}
+
+// interfaceNames lists the interfaces in /proc/net/dev.
+func interfaceNames(dev string) []string {
+	var names []string
+	for line := range strings.Lines(dev) {
+		if name, _, ok := strings.Cut(line, ":"); ok {
+			names = append(names, strings.TrimSpace(name))
+		}
+	}
+	return names
 }

@@ -36,7 +36,7 @@ func testContext(t *testing.T) context.Context {
 	return ctx
 }
 
-// newCluster makes a cluster for one test, or skips it where there can be none.
+// newTestCluster makes a cluster for one test, or skips it where there can be none.
 func newTestCluster(t *testing.T, c Config) *Cluster {
 	t.Helper()
 	if err := available(c); err != nil {

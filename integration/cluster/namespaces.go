@@ -158,7 +158,7 @@ func (h held) show() error {
 
 func (h held) close() {
 	for _, s := range h {
-		unix.Close(s.fd)
+		closeFD(s.fd)
 	}
 }
 
@@ -198,7 +198,7 @@ func isolateNodeFiles(dir, name string) error {
 	if err != nil {
 		return fmt.Errorf("open %s: %w", own, err)
 	}
-	defer unix.Close(fd)
+	defer closeFD(fd)
 	if err := mountTmpfs(filepath.Dir(own), "mode=755,size=64k"); err != nil {
 		return err
 	}

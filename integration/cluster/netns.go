@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -166,11 +167,11 @@ func readAll(ctx context.Context, r *os.File, timeout time.Duration) ([]byte, er
 	for len(said) < 1<<16 {
 		n, err := r.Read(b)
 		said = append(said, b[:n]...)
-		if err != nil {
-			if errors.Is(err, os.ErrDeadlineExceeded) {
-				return said, errors.Join(err, ctx.Err())
-			}
-			return said, nil // the end
+		switch {
+		case errors.Is(err, io.EOF):
+			return said, nil
+		case err != nil:
+			return said, errors.Join(err, ctx.Err())
 		}
 	}
 	return said, nil
@@ -248,10 +249,7 @@ func (p *netnsProvider) keepers() ([]procID, error) {
 	return found, nil
 }
 
-// liveWithin counts the processes in any of the PID namespaces that still hold
-// something. One that has given up its namespaces does not: it is a zombie, or
-// a process 1 that waits until somebody outside, such as the caller of Start,
-// has reaped a child.
+// liveWithin counts the processes in any of the PID namespaces.
 func liveWithin(spaces map[uint64]bool) (int, error) {
 	list, err := pids()
 	if err != nil {
@@ -263,7 +261,7 @@ func liveWithin(spaces map[uint64]bool) (int, error) {
 		if unix.Stat(procPath(pid, "ns/pid"), &st) != nil || !spaces[st.Ino] {
 			continue
 		}
-		if unix.Stat(procPath(pid, "ns/mnt"), &st) == nil {
+		if holdsNamespaces(pid) {
 			left++
 		}
 	}

@@ -56,6 +56,7 @@ func TestInterfacePackets(t *testing.T) {
 	rx, tx, err := interfacePackets(dev, "n001")
 	require.NoError(t, err)
 	assert.Equal(t, [2]uint64{11, 22}, [2]uint64{rx, tx})
+	assert.Equal(t, []string{"n001", "n002", "n003"}, interfaceNames(dev))
 	for _, name := range []string{"n002", "n003", "n004", ""} {
 		_, _, err = interfacePackets(dev, name)
 		assert.ErrorContains(t, err, "packet counters", name)

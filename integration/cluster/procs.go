@@ -40,8 +40,8 @@ func (p procID) open() (int, error) {
 	}
 	// The pidfd holds on to one process; if that has the right start time
 	// now, it is ours.
-	if st, err := readStat(p.PID); err != nil || st.start != p.Start || !st.alive() {
-		unix.Close(fd)
+	if st, err := readStat(p.PID); err != nil || st.start != p.Start || !holdsNamespaces(p.PID) {
+		closeFD(fd)
 		return -1, errGone
 	}
 	return fd, nil
@@ -53,7 +53,7 @@ func (p procID) signal(sig syscall.Signal) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd)
+	defer closeFD(fd)
 	switch err := unix.PidfdSendSignal(fd, sig, nil, 0); {
 	case errors.Is(err, unix.ESRCH):
 		return errGone
@@ -201,13 +201,13 @@ func (p pidNamespaces) learn(path string, ino uint64) {
 	for err == nil {
 		var up int
 		up, err = unix.IoctlRetInt(fd, unix.NS_GET_PARENT)
-		unix.Close(fd)
+		closeFD(fd)
 		if err != nil {
 			return // EPERM: there is nothing above
 		}
 		var st unix.Stat_t
 		if err = unix.Fstat(up, &st); err != nil {
-			unix.Close(up)
+			closeFD(up)
 			return
 		}
 		p.parent[ino] = st.Ino
@@ -216,13 +216,21 @@ func (p pidNamespaces) learn(path string, ino uint64) {
 	}
 }
 
+// holdsNamespaces reports whether a process is still in namespaces. One that
+// ends gives them up before it becomes a zombie, and may stay between the two:
+// the first process of a PID namespace waits there for the others' parents.
+func holdsNamespaces(pid int) bool {
+	var st unix.Stat_t
+	return unix.Stat(procPath(pid, "ns/mnt"), &st) == nil
+}
+
 // pidNamespaceOf is the inode of a live process's PID namespace.
 func pidNamespaceOf(id procID) (uint64, error) {
 	var st unix.Stat_t
 	if err := unix.Stat(procPath(id.PID, "ns/pid"), &st); err != nil {
 		return 0, errGone
 	}
-	if now, err := readStat(id.PID); err != nil || now.start != id.Start || !now.alive() {
+	if now, err := readStat(id.PID); err != nil || now.start != id.Start || !holdsNamespaces(id.PID) {
 		return 0, errGone
 	}
 	return st.Ino, nil

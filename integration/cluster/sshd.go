@@ -174,8 +174,11 @@ func (p *netnsProvider) revive(ctx context.Context, n *Node) error {
 // sshdRuns reports whether the sshd of n accepts connections.
 func sshdRuns(s *state, n *Node) (bool, error) {
 	pid, err := listenerPID(nodeFiles(s.Config.Dir, n.Name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
 	if err != nil {
-		return false, nil // no PID file: it does not
+		return false, fmt.Errorf("sshd: %w", err)
 	}
 	procs, err := processesOf(n.Init)
 	return slices.ContainsFunc(procs, func(p Proc) bool { return p.NodePID == pid }), err
