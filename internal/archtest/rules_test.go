@@ -13,7 +13,8 @@ var layers = [][]string{
 	{"profile", "report"},
 	{"client"},        // linked into users' programs: must drag in no part of the launcher
 	{"internal/unix"}, // the system calls that package syscall lacks
-	{"bootstrap", "stage", "link", "internal/proc"},
+	{"bootstrap", "link", "internal/proc"},
+	{"stage"},   // works over any bootstrap
 	{"overlay"}, // what the launcher and the agents have in common
 	{"launcher", "agent"},
 	{"integration", "internal/archtest"},
