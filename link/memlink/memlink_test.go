@@ -27,17 +27,17 @@ func TestSynctest(t *testing.T) {
 		a, b := memlink.Pair()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		results := make(chan error, 3)
-		go func() { results <- a.End(ctx) }()                       // waits for the reader
-		go func() { _, err := a.Recv(link.Data); results <- err }() // waits for a frame
-		go func() { results <- fill(b) }()                          // waits for room
+		ended, received, filled := make(chan error, 1), make(chan error, 1), make(chan error, 1)
+		go func() { ended <- a.End(ctx) }()                          // waits for the reader
+		go func() { _, err := a.Recv(link.Data); received <- err }() // waits for a frame
+		go func() { filled <- fill(b) }()                            // waits for room
 		start := time.Now()
-		require.ErrorIs(t, <-results, context.DeadlineExceeded)
+		require.ErrorIs(t, <-ended, context.DeadlineExceeded)
 		require.Equal(t, time.Hour, time.Since(start))
 		require.NoError(t, a.Close())
+		require.ErrorIs(t, <-received, link.ErrClosed)
+		require.ErrorIs(t, <-filled, link.ErrLost)
 		require.NoError(t, b.Close())
-		require.ErrorIs(t, <-results, link.ErrClosed)
-		require.ErrorIs(t, <-results, link.ErrClosed)
 	})
 }
 
