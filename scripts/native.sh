@@ -1,14 +1,20 @@
 #!/bin/sh
-# Builds native/*.c into bin/native/: with mpicc what includes mpi.h, with the
-# C compiler the rest. What is newer than its source stays.
+# Builds native/*.c into $OUT, bin/native if unset: with mpicc what includes mpi.h, with the
+# C compiler the rest; lib*.c becomes a shared library. What is newer than its
+# source stays.
 set -eu
 cd "$(dirname "$0")/.."
 
 cc=${CC:-gcc}
 mpicc=$(command -v mpicc.mpich || command -v mpicc || true)
-mkdir -p bin/native
+out=${OUT:-bin/native}
+mkdir -p "$out"
 for source in native/*.c; do
-	program=bin/native/$(basename "$source" .c)
+	program=$out/$(basename "$source" .c)
+	flags=
+	case $source in
+	native/lib*) program=$program.so flags="-shared -fPIC" ;;
+	esac
 	[ "$program" -nt "$source" ] && continue
 	compiler=$cc
 	if grep -q '^#include <mpi.h>' "$source"; then
@@ -22,6 +28,7 @@ for source in native/*.c; do
 		echo "native: $source: no $compiler: not built" >&2
 		continue
 	fi
-	echo "$compiler -o $program $source"
-	"$compiler" -std=gnu11 -O2 -Wall -Wextra -o "$program" "$source"
+	echo "$compiler $flags -o $program $source"
+	# shellcheck disable=SC2086 # one word per flag
+	"$compiler" $flags -std=gnu11 -O2 -Wall -Wextra -o "$program" "$source"
 done

@@ -63,21 +63,14 @@ func build() (dir string, err error) {
 		}
 		cmd := exec.Command(name, args...)
 		cmd.Dir = root
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "OUT="+dir)
 		var out []byte
 		if out, err = cmd.CombinedOutput(); err != nil {
 			err = fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
 		}
 	}
 	run("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "golaunch"), "./cmd/golaunch")
-	for _, name := range []string{"pmiclient", "rankprobe"} {
-		run("gcc", "-O2", "-o", filepath.Join(dir, name), "native/"+name+".c")
-	}
-	if _, missing := exec.LookPath("mpicc"); missing == nil {
-		for _, name := range []string{"mpisum", "mpihello", "mpiabort"} {
-			run("mpicc", "-O2", "-o", filepath.Join(dir, name), "native/"+name+".c")
-		}
-	}
+	run("scripts/native.sh")
 	return dir, err
 }
 
