@@ -220,11 +220,11 @@ func (o *output) shut(src source, records []byte) []byte {
 		records = overlay.AppendRecord(records, src.rank, src.stream, nil)
 	}
 	o.poller.Remove(src.fd)
-	unix.Close(src.fd)
 	o.mu.Lock()
-	delete(o.local, uint64(src.fd))
+	delete(o.local, uint64(src.fd)) // before the number can be another pipe's
 	last := o.fed && len(o.local) == 0
 	o.mu.Unlock()
+	unix.Close(src.fd)
 	if last {
 		if len(records) > 0 {
 			o.enqueue(records)

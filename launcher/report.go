@@ -78,14 +78,22 @@ func (p *reporter) failure(r *run) {
 		p.say("then %s", describe(f, r.hostName))
 	}
 	if r.alike > 0 {
-		p.say("and %d more ranks for the same reason", r.alike)
+		p.say("and %s for the same reason", count(r.alike, "more rank", "more ranks"))
 	}
 	if more := r.failures - 1 - len(r.further) - r.alike; more > 0 {
-		p.say("and %d more failures", more)
+		p.say("and %s", count(more, "more failure", "more failures"))
 	}
 	if r.total.Ended > 0 {
-		p.note("%d other ranks were ended", r.total.Ended)
+		p.note("%s ended", count(r.total.Ended, "other rank was", "other ranks were"))
 	}
+}
+
+// count is n with the noun that fits it.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprint(n, " ", many)
 }
 
 // describe renders a failure as one line: rank, host, pid, what and when.

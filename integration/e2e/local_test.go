@@ -185,3 +185,12 @@ func TestLocalMPI(t *testing.T) {
 	r = local(t, "", "-n", "3", bin("mpiabort"))
 	require.Equal(t, 7, r.code, r.stderr)
 }
+
+// Ranks that end while others start free descriptors that the others get.
+func TestNoLineOfShortRanksIsLost(t *testing.T) {
+	for range 20 {
+		r := golaunch(t, "-n", "512", "--nodes", "4", "-N", "128", "echo", "hello")
+		require.Zero(t, r.code, r.stderr)
+		require.Len(t, r.lines(), 512)
+	}
+}
