@@ -33,6 +33,7 @@ type pipe struct {
 	peer string
 
 	ch     ssh.Channel
+	pace   pacer // of Write
 	tail   bootstrap.Tail
 	ended  atomic.Bool // Read has seen the end of output
 	stderr chan struct{}
@@ -56,6 +57,8 @@ func (p *pipe) run(command string) *bootstrap.Error {
 		return fail(fmt.Errorf("connection lost before the session was open: %w", err), false, "")
 	}
 	p.ch = ch
+	// Any request does: sshd refuses those it does not know, in their turn.
+	p.pace = newPacer(func() { _, _ = ch.SendRequest("keepalive@openssh.com", true, nil) })
 	p.stderr = make(chan struct{})
 	p.exits.Go(func() { ssh.DiscardRequests(requests) }) // exit-status and such; ends with the channel
 	p.exits.Go(func() {                                  // ends with the channel
@@ -80,10 +83,26 @@ func (p *pipe) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write writes to the command's standard input; io.ErrClosedPipe once the
-// command or the connection has ended.
-func (p *pipe) Write(b []byte) (int, error) {
+// Write writes to the command's standard input, no faster than sshd passes it
+// on; io.ErrClosedPipe once the command or the connection has ended. It is for
+// one goroutine at a time.
+func (p *pipe) Write(b []byte) (n int, err error) {
+	for len(b) > burstMin && err == nil {
+		var part int
+		part, err = p.write(b[:burstMin])
+		n, b = n+part, b[part:]
+	}
+	if err == nil {
+		var part int
+		part, err = p.write(b)
+		n += part
+	}
+	return n, err
+}
+
+func (p *pipe) write(b []byte) (int, error) {
 	n, err := p.ch.Write(b)
+	p.pace.wrote(n)
 	if errors.Is(err, io.EOF) {
 		err = io.ErrClosedPipe
 	}
