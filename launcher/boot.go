@@ -43,6 +43,9 @@ func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *ov
 	for i, h := range plan.Hosts {
 		b.hosts = append(b.hosts, overlay.HostEntry{Index: job.HostIndex(i), Name: h.Name})
 	}
+	if !o.CopyAgent {
+		b.common.Agent = stage.SelfInstalled()
+	}
 	source, err := stage.Self()
 	if err != nil {
 		return nil, err

@@ -66,6 +66,9 @@ type Options struct {
 	// AllowDeadNodes places the ranks of hosts that can't be reached on the
 	// others, if their slots suffice.
 	AllowDeadNodes bool
+	// CopyAgent brings the agent to every host, also where golaunch is
+	// installed in the same place as here.
+	CopyAgent bool
 	// KeepAgent leaves the staged agent on the hosts for the next job.
 	KeepAgent bool
 

@@ -9,6 +9,7 @@ import (
 	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/stage"
 	"github.com/golaunch/golaunch/tree"
 )
 
@@ -76,6 +77,7 @@ type Common struct {
 	LostAfter      time.Duration       `cbor:"16,keyasint"`
 	KeepAgent      bool                `cbor:"17,keyasint"`
 	Verbose        int                 `cbor:"18,keyasint"`
+	Agent          stage.Installed     `cbor:"19,keyasint"` // none: every host gets a copy
 }
 
 // Values of Common.Bootstrap.

@@ -168,8 +168,9 @@ func (s *Starter) dismiss(j Joined) {
 func (s *Starter) attempt(i int, h HostEntry) result {
 	var begin time.Time // of the first try: waiting for a place does not count
 	pause := retryFirst
+	installed := s.common.Agent
 	for {
-		joined, err := s.once(h, &begin)
+		joined, err := s.once(h, installed, &begin)
 		if err == nil {
 			return result{i: i, joined: joined}
 		}
@@ -186,6 +187,9 @@ func (s *Starter) attempt(i int, h HostEntry) result {
 			return result{i: i, err: be}
 		}
 		pause = min(2*pause, retryLongest)
+		if be.Phase == bootstrap.Stage || be.Phase == bootstrap.Handshake {
+			installed = stage.Installed{} // it may be another build after all
+		}
 		select {
 		case <-time.After(wait):
 		case <-s.ctx.Done():
@@ -198,7 +202,7 @@ func (s *Starter) attempt(i int, h HostEntry) result {
 // so that silent hosts do not keep live ones waiting. The bootstrap bounds the
 // connection and the log-in by the connect timeout each; what comes after them
 // is bounded here.
-func (s *Starter) once(h HostEntry, begin *time.Time) (Joined, error) {
+func (s *Starter) once(h HostEntry, installed stage.Installed, begin *time.Time) (Joined, error) {
 	fail := func(err error) (Joined, error) {
 		return Joined{}, &bootstrap.Error{Host: h.Name, Phase: bootstrap.Connect, Err: err}
 	}
@@ -216,17 +220,17 @@ func (s *Starter) once(h HostEntry, begin *time.Time) (Joined, error) {
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, 4*s.common.ConnectTimeout)
 	defer cancel()
-	joined, err := s.handshake(ctx, h)
+	joined, err := s.handshake(ctx, h, installed)
 	s.window.learn(time.Since(now), err != nil)
 	return joined, err
 }
 
 // handshake brings the agent to the host and waits for its hello.
-func (s *Starter) handshake(ctx context.Context, h HostEntry) (Joined, error) {
+func (s *Starter) handshake(ctx context.Context, h HostEntry, installed stage.Installed) (Joined, error) {
 	host := bootstrap.Host{Index: int(h.Index), Name: h.Name, Addr: h.Addr}
 	words := []string{AgentWord, LostAfterWord, s.common.LostAfter.String()}
 	noise := func(line string) { s.noise(h.Name, line) }
-	pipe, err := stage.Start(ctx, s.piper, host, s.source, words, stage.Options{Keep: s.common.KeepAgent, Noise: noise})
+	pipe, err := stage.Start(ctx, s.piper, host, s.source, words, stage.Options{Keep: s.common.KeepAgent, Installed: installed, Noise: noise})
 	if err != nil {
 		return Joined{}, err
 	}

@@ -43,6 +43,7 @@ func (c *conversation) run(ctx context.Context, p bootstrap.Piper) (bootstrap.Pi
 	argv := append([]string{
 		"/bin/sh", "-c", script, "golaunch", magic[:16], magic[16:],
 		unameOf(c.native.OS, c.native.Arch), c.native.Hash, keep, strings.Join(c.candidates, " "),
+		c.options.Installed.Path, c.options.Installed.stamp(),
 	}, c.words...)
 	pipe, err := p.Start(ctx, c.host, argv)
 	if err != nil {

@@ -20,31 +20,39 @@ const (
 //	send               (after ask) there is none: we send the bytes
 //	full I REASON      candidate I did not take the bytes
 //	got                all is written; we answer "go"
-//	have UNAME         a kept file is run, at once
+//	have UNAME         a kept or installed file is run, at once
 //
 // After "go" or "have" the agent's own output begins. Whatever ends the
 // conversation early (end of input, a signal) removes what was made.
 //
 // Its words are the two halves of the magic, the uname and hash of our own
-// executable, "keep" or nothing, the candidates, then the agent's words.
+// executable, "keep" or nothing, the candidates, an installed agent's path (or
+// nothing) with its "SIZE MTIME", then the agent's words.
 //
 // It is one line without single quotes, exclamation marks and backslashes, so
 // that quoting it means the same to Bourne shells, csh and fish. It runs in
 // dash, bash and busybox alike, and forks as little as it can: uname, mkdir,
-// chmod, head, and mv for kept files. In particular
+// chmod, head, mv for kept files and stat for an installed one. In particular
 //   - a file is tried by running it with a shell command inside: a kernel that
 //     forbids execution there says so (EACCES) before it finds no program
 //     format (ENOEXEC), on which the shell just reads the file;
 //   - `got` and `go` are there because head may have read ahead (busybox's
 //     does), so nothing may follow the bytes before it is done, and because a
 //     copy cut short looks complete to it;
+//   - an installed file is run only if nobody but its owner can write it, and
+//     that is us or root: any other might have been planted;
 //   - a directory that is reused is entered first and checked from within, by
 //     its true path and owner: nobody can exchange it behind our back.
 var script = strings.Join(strings.Fields(`
-set -f; a=$1$2 w=$3 h=$4 k=$5 o=$6; shift 6; t= g= u= p=$PWD;
+set -f; a=$1$2 w=$3 h=$4 k=$5 o=$6 l=$7 m=$8; shift 8; t= g= u= p=$PWD;
 q() { if [ "$t" ] && [ -e "$t" ]; then rm -rf "$t"; fi; };
 trap q 0; trap "exit 1" 1 2 13 15;
 s=$(uname -sm);
+if [ "$l" ] && [ -x "$l" ] && [ "$s" = "$w" ]; then
+	y=$(stat -L -c "%s %Y %A %u" "$l" 2> /dev/null);
+	case $y in "$m -"????-??-?" "*) case $y in *" 0") g=0;; esac; if [ -O "$l" ]; then g=0; fi;; esac;
+	if [ "$g" ]; then echo "$a have $s"; exec "$l" "$@"; fi;
+fi;
 if [ "$k" ]; then
 	while read -r y u z; do if [ "$y" = Uid: ]; then break; fi; done < /proc/$$/status;
 	[ "$u" ] || u=$(id -u);

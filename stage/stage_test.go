@@ -326,3 +326,52 @@ func TestWordsArriveVerbatim(t *testing.T) {
 	}
 	require.Equal(t, want.String(), string(got))
 }
+
+// An installed agent is run in place of a copy only if it is the very file and
+// nobody else could have put it there.
+func TestInstalledAgent(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		change func(path string, i *stage.Installed) error
+		run    bool
+	}{
+		{"the same file", func(string, *stage.Installed) error { return nil }, true},
+		{"of another time", func(_ string, i *stage.Installed) error { i.MTime++; return nil }, false},
+		{"of another size", func(_ string, i *stage.Installed) error { i.Size++; return nil }, false},
+		{"gone", func(path string, _ *stage.Installed) error { return os.Remove(path) }, false},
+		{"not executable", func(path string, _ *stage.Installed) error { return os.Chmod(path, 0o600) }, false},
+		{"that its group may write", func(path string, _ *stage.Installed) error { return os.Chmod(path, 0o770) }, false},
+		{"that all may write", func(path string, _ *stage.Installed) error { return os.Chmod(path, 0o757) }, false},
+		{"of another user", func(path string, _ *stage.Installed) error {
+			if os.Getuid() != 0 {
+				return errors.ErrUnsupported
+			}
+			return os.Chown(path, 12345, -1)
+		}, false},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			h, src := newHost(t), newSource()
+			path := filepath.Join(t.TempDir(), "golaunch it's")
+			content, err := src.native.Open()
+			require.NoError(t, err)
+			file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o700)
+			require.NoError(t, err)
+			_, err = io.Copy(file, content)
+			require.NoError(t, err)
+			require.NoError(t, file.Close())
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			installed := stage.Installed{Path: path, Size: info.Size(), MTime: info.ModTime().Unix()}
+			if err := x.change(path, &installed); err != nil {
+				t.Skipf("skipped: %v (not root?)", err)
+			}
+			pipe, words := start(t, h, src, []string{"two words"}, stage.Options{Installed: installed})
+			if x.run {
+				require.Equal(t, []string{"two words"}, words)
+			} else {
+				require.Equal(t, append([]string{"--hash", src.native.Hash}, "two words"), words[2:])
+			}
+			roundTrip(t, pipe)
+		})
+	}
+}

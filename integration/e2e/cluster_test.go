@@ -35,7 +35,7 @@ func TestMPIOverTheNetwork(t *testing.T) {
 		counted = append(counted, cmd)
 	}
 	// Debian's MPICH 4.0.2 hangs in MPI_Finalize without the library.
-	r := over(t, c, 32, "-n", "32", "--degree", "4", "-l", "-x", "LD_PRELOAD="+bin("libmpichfinalize.so"), bin("mpisum"))
+	r := over(t, c, 32, "-n", "32", "--degree", "4", "--copy-agent", "-l", "-x", "LD_PRELOAD="+bin("libmpichfinalize.so"), bin("mpisum"))
 	require.Zero(t, r.code, r.stderr)
 	require.Len(t, r.lines(), 32)
 	for i := range 32 {
@@ -71,7 +71,7 @@ func (f writerFunc) Write(p []byte) (int, error) {
 
 func TestPMIClientsInATree(t *testing.T) {
 	c := theCluster(t)
-	r := over(t, c, 32, "-n", "1024", "-N", "32", "--degree", "4", "-l", bin("pmiclient"))
+	r := over(t, c, 32, "-n", "1024", "-N", "32", "--degree", "4", "--copy-agent", "-l", bin("pmiclient"))
 	require.Zero(t, r.code, r.stderr)
 	lines := r.lines()
 	require.Len(t, lines, 1024)
@@ -83,7 +83,7 @@ func TestPMIClientsInATree(t *testing.T) {
 
 func TestNothingIsInstalledOnNodes(t *testing.T) {
 	c := theCluster(t)
-	r := over(t, c, 8, "-n", "8", "--degree", "2", "sh", "-c", "ls -A ~/.ssh 2>/dev/null | grep -v known_hosts | grep -v authorized_keys; ls -A /tmp /dev/shm | grep -i -e golaunch -e nla; true")
+	r := over(t, c, 8, "-n", "8", "--degree", "2", "--copy-agent", "sh", "-c", "ls -A ~/.ssh 2>/dev/null | grep -v known_hosts | grep -v authorized_keys; ls -A /tmp /dev/shm | grep -i -e golaunch -e nla; true")
 	require.Zero(t, r.code, r.stderr)
 	require.Empty(t, r.stdout, "no private key on a node, and no agent left while the job runs")
 }
