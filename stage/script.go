@@ -25,8 +25,8 @@ const (
 // After "go" or "have" the agent's own output begins. Whatever ends the
 // conversation early (end of input, a signal) removes what was made.
 //
-// Its words are the two halves of the magic, the uname and hash of our own
-// executable, "keep" or nothing, the candidates, an installed agent's path (or
+// Its words are the two halves of the magic, the uname and (to keep it) hash of
+// our own executable, "keep" or nothing, the candidates, an installed agent's path (or
 // nothing) with its "SIZE MTIME", then the agent's words.
 //
 // It is one line without single quotes, exclamation marks and backslashes, so

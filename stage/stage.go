@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"time"
 
@@ -88,9 +89,13 @@ func Start(ctx context.Context, p bootstrap.Piper, h bootstrap.Host, src Source,
 	if o.Keep {
 		candidates = strings.Fields(keptOrder)
 	}
-	native, err := src.Native()
-	if err != nil {
-		return nil, stageError(h, err, true, "")
+	// Its hash takes time, and only a kept file is asked for by it.
+	native := Image{OS: runtime.GOOS, Arch: runtime.GOARCH}
+	if o.Keep {
+		var err error
+		if native, err = src.Native(); err != nil {
+			return nil, stageError(h, err, true, "")
+		}
 	}
 	var skipped []string
 	for {
