@@ -40,7 +40,7 @@ demo: setup build native
 	@scripts/demo.sh
 
 check:
-	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt: run 'gofmt -w' on:"; echo "$$unformatted"; exit 1; }
+	@unformatted=$$(gofmt -l $$($(GO) list -f '{{.Dir}}' ./...)); test -z "$$unformatted" || { echo "gofmt: run 'gofmt -w' on:"; echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
 
 test: setup build native check test-unit test-integration
