@@ -189,7 +189,7 @@ func TestLocalMPI(t *testing.T) {
 // Ranks that end while others start free descriptors that the others get.
 func TestNoLineOfShortRanksIsLost(t *testing.T) {
 	for range 20 {
-		r := golaunch(t, "-n", "512", "--nodes", "4", "-N", "128", "echo", "hello")
+		r := local(t, "", "-n", "512", "--nodes", "4", "-N", "128", "echo", "hello")
 		require.Zero(t, r.code, r.stderr)
 		require.Len(t, r.lines(), 512)
 	}
