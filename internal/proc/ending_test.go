@@ -304,12 +304,16 @@ func TestSweepAfterBothDied(t *testing.T) {
 		require.NoError(t, unix.Subreaper()) // stands in for init, which reaps
 		agent, warden, list := startAgent(t, strconv.FormatBool(o.NoCgroup))
 		cleared := -1
-		for i, pid := range list {
-			if !carries(pid, jobVariable+"="+agentJob) {
-				cleared = i
+		require.Eventually(t, func() bool { // the others may be about to execute
+			bare := 0
+			for i, pid := range list {
+				if !carries(pid, jobVariable+"="+agentJob) {
+					cleared = i
+					bare++
+				}
 			}
-		}
-		require.GreaterOrEqual(t, cleared, 0)
+			return bare == 1
+		}, patience, time.Millisecond)
 		require.NoError(t, agent.Process.Signal(syscall.SIGSTOP))
 		require.NoError(t, syscall.Kill(warden, syscall.SIGKILL))
 		require.NoError(t, agent.Process.Kill())

@@ -311,7 +311,8 @@ func TestManyQuickRanks(t *testing.T) {
 		}
 		f.finishes()
 		f.close()
-		assert.Equal(t, before, openFiles(t))
+		// What an earlier test left to the collector may be gone by now.
+		assert.LessOrEqual(t, openFiles(t), before)
 	})
 }
 
