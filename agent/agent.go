@@ -139,6 +139,8 @@ func (a *Agent) handle(e overlay.Event) {
 		a.takeInput(e)
 	case noiseHeard:
 		a.note(1, "%s printed at login: %s", e.host, e.line)
+	case keyAccepted:
+		a.note(1, "host key of %s was accepted without being known; it is not recorded", e.host)
 	case outputIdle:
 		a.localIdle()
 	case lingerOver:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/bootstrap/fork"
+	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
@@ -48,12 +49,17 @@ func (a *Agent) takeRange(r overlay.Range) error {
 // noiseHeard is the event of a line that a host printed before its agent ran.
 type noiseHeard struct{ host, line string }
 
+// keyAccepted is the event of a host key that was accepted without being known.
+type keyAccepted struct{ host string }
+
 // piper makes the bootstrap that reaches the hosts of r.
 func (a *Agent) piper(r overlay.Range) (bootstrap.Piper, error) {
 	if r.Bootstrap == overlay.BootstrapFork {
 		return fork.New(), nil
 	}
-	return overlay.SSHPiper(r.Common, r.Hosts, false, a.sign)
+	// What a node saw of another is no proof for the user's known_hosts.
+	accepted := func(t *sshboot.Target, _ string) { a.inbox.Put(keyAccepted{t.Name}) }
+	return overlay.SSHPiper(r.Common, r.Hosts, false, a.sign, accepted)
 }
 
 func (a *Agent) startWarden() {

@@ -2,9 +2,11 @@ package launcher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
@@ -28,15 +30,14 @@ type boot struct {
 	starter   *overlay.Starter
 	authority *sshboot.Authority // nil unless ssh
 	allowed   map[job.HostIndex]bool
-	warnings  []string
 }
 
-func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *overlay.Inbox) (*boot, error) {
+func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *overlay.Inbox, report *reporter) (*boot, error) {
 	b := &boot{
 		common: overlay.Common{
 			JobID: jobID, Bootstrap: plan.Bootstrap, Degree: plan.Degree,
 			ConnectTimeout: o.ConnectTimeout, LostAfter: o.LostAfter,
-			KeepAgent: o.KeepAgent, Verbose: o.Verbose,
+			KeepAgent: o.KeepAgent, Verbose: o.Verbose, PreferKey: -1,
 		},
 		allowed: map[job.HostIndex]bool{},
 	}
@@ -52,7 +53,7 @@ func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *ov
 	}
 	var piper bootstrap.Piper = fork.New()
 	if plan.Bootstrap == BootstrapSSH {
-		if piper, err = b.openSSH(ctx, o, plan); err != nil {
+		if piper, err = b.openSSH(ctx, o, plan, report); err != nil {
 			return nil, err
 		}
 	}
@@ -64,7 +65,7 @@ func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *ov
 
 // openSSH reads the user's ssh configuration, known hosts and keys, and
 // resolves every name once.
-func (b *boot) openSSH(ctx context.Context, o Options, plan *Plan) (bootstrap.Piper, error) {
+func (b *boot) openSSH(ctx context.Context, o Options, plan *Plan, report *reporter) (bootstrap.Piper, error) {
 	config, err := sshboot.LoadConfig(sshboot.Options{File: o.SSHConfig})
 	if err != nil {
 		return nil, err
@@ -75,7 +76,9 @@ func (b *boot) openSSH(ctx context.Context, o Options, plan *Plan) (bootstrap.Pi
 			return nil, fmt.Errorf("%s: %w", h.Pos, err)
 		}
 	}
-	b.warnings = config.Warnings()
+	for _, w := range config.Warnings() {
+		report.note("%s", w)
+	}
 	resolving, cancel := context.WithTimeout(ctx, resolveTimeout)
 	defer cancel()
 	sshboot.Resolve(resolving, targets, net.DefaultResolver.LookupNetIP) // what stays unresolved is tried where it is dialled
@@ -85,14 +88,38 @@ func (b *boot) openSSH(ctx context.Context, o Options, plan *Plan) (bootstrap.Pi
 	if err != nil {
 		return nil, err
 	}
-	b.common.Keys = b.authority.Keys()
+	b.common.Keys, b.common.KeyNotes = b.authority.Keys(), b.authority.Notes()
 	for i := range targets {
 		b.hosts[i].Target, b.hosts[i].Addr = &targets[i], targets[i].Addr
 	}
 	return overlay.SSHPiper(b.common, b.hosts, true, func(ctx context.Context, q sshboot.SignRequest) ([]byte, error) {
 		q.From = job.NoHost
 		return b.authority.Sign(ctx, q)
+	}, func(t *sshboot.Target, line string) {
+		if err := remember(t.KnownHostsFile, line); err != nil {
+			report.note("host key of %s was accepted, but not recorded: %v", t.Name, err)
+			return
+		}
+		if t.KnownHostsFile != "" && t.KnownHostsFile != os.DevNull {
+			report.note("host key of %s was added to %s", t.Name, t.KnownHostsFile)
+		}
 	})
+}
+
+// remember adds a line to the user's known_hosts file, if there is one to be.
+func remember(file, line string) error {
+	if file == "" {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(line + "\n") // in one write: other programs append too
+	return errors.Join(err, f.Close())
 }
 
 // seal ends signing for good and lets go of the keys.

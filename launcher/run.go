@@ -135,7 +135,7 @@ func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio 
 		return nil, err
 	}
 	r.ctx, r.stop = context.WithCancel(ctx)
-	if r.boot, err = newBoot(r.ctx, o, plan, r.jobID, r.inbox); err != nil {
+	if r.boot, err = newBoot(r.ctx, o, plan, r.jobID, r.inbox, report); err != nil {
 		r.stop()
 		return nil, err
 	}

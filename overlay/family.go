@@ -71,7 +71,7 @@ func (f *Family) Join(j Joined) tree.Slot {
 	f.Cover(slot, hosts)
 	edge := NewEdge(j.Link, slot, f.inbox, f.sink(slot))
 	f.kin = append(f.kin, kin{edge: edge, pipe: j.Pipe, host: j.Host, rest: j.Rest})
-	f.Send(slot, link.Service, KindRange, Encode(Range{Self: j.Host, Hosts: j.Rest, Root: f.starter.Redial, Common: f.common}))
+	f.Send(slot, link.Service, KindRange, Encode(Range{Self: j.Host, Hosts: j.Rest, Root: f.starter.Redial, Common: f.starter.handOn(f.common)}))
 	return slot
 }
 

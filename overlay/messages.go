@@ -72,12 +72,13 @@ type Common struct {
 	Bootstrap      string              `cbor:"11,keyasint"` // "fork" or "ssh"
 	Degree         int                 `cbor:"12,keyasint"`
 	Keys           []sshboot.PublicKey `cbor:"13,keyasint"`
-	PreferKey      int                 `cbor:"14,keyasint"` // index of the key that worked before
+	PreferKey      int                 `cbor:"14,keyasint"` // index of the key that worked before, or -1
 	ConnectTimeout time.Duration       `cbor:"15,keyasint"`
 	LostAfter      time.Duration       `cbor:"16,keyasint"`
 	KeepAgent      bool                `cbor:"17,keyasint"`
 	Verbose        int                 `cbor:"18,keyasint"`
 	Agent          stage.Installed     `cbor:"19,keyasint"` // none: every host gets a copy
+	KeyNotes       []string            `cbor:"20,keyasint"` // why other keys cannot be offered
 }
 
 // Values of Common.Bootstrap.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
+	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/link/yamuxlink"
 	"github.com/golaunch/golaunch/stage"
@@ -67,6 +68,16 @@ type Starter struct {
 // inbox. noise is told what hosts print before the agent runs.
 func NewStarter(ctx context.Context, piper bootstrap.Piper, source stage.Source, common Common, inbox *Inbox, noise func(host, line string)) *Starter {
 	return &Starter{ctx: ctx, piper: piper, source: source, common: common, inbox: inbox, noise: noise, window: newWindow()}
+}
+
+// handOn is c as an agent below gets it: with the key that has worked here.
+func (s *Starter) handOn(c Common) Common {
+	if d, ok := s.piper.(*sshboot.Dialer); ok {
+		if key, ok := d.WorkedKey(); ok {
+			c.PreferKey = key
+		}
+	}
+	return c
 }
 
 // Start begins to start an agent on the head of part, which must not be empty.

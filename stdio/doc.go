@@ -6,8 +6,6 @@
 //   - Pattern and PatternSet name output files per rank, host and job.
 //   - Window and Acks bound the bytes of standard input that are under way to
 //     one rank or to all of them.
-//   - Fair, at an agent, queues the ranks' output on its way up, so that a
-//     rank that floods never starves another.
 //
 // All of it is plain state: the caller passes in bytes and the time, owns
 // every pipe, file, timer and goroutine, and calls each value from one

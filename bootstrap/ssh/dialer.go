@@ -41,9 +41,9 @@ type DialerConfig struct {
 	// UseJump says to go through the Targets' jump hosts.
 	UseJump bool
 	// Accepted is told of each host key that was accepted without being
-	// known, as a line for known_hosts; may be nil. It is called from the
-	// goroutine of Start.
-	Accepted func(host bootstrap.Host, line string)
+	// known, host's or a jump host's, as a line for known_hosts; may be nil.
+	// It is called from the goroutine of Start.
+	Accepted func(t *Target, line string)
 }
 
 // Dialer starts commands over SSH. It may be used from several goroutines.

@@ -59,7 +59,7 @@ func (d *Dialer) handshake(ctx context.Context, host bootstrap.Host, t *Target, 
 		d.proven.Store(true)
 	}
 	if a.fresh != nil && d.cfg.Accepted != nil {
-		d.cfg.Accepted(host, t.knownHostsLine(a.fresh))
+		d.cfg.Accepted(t, t.knownHostsLine(a.fresh))
 	}
 	cl := &client{conn: c, done: make(chan struct{})}
 	go cl.refuse(channels, requests)

@@ -206,7 +206,7 @@ func TestAcceptNewTellsTheKey(t *testing.T) {
 	config := writeFile(t, s.Dir, "accept", "StrictHostKeyChecking accept-new\nUserKnownHostsFile none\n"+mustRead(t, s.Config))
 	var line string
 	d, _ := reach(t, config, func(cfg *DialerConfig) {
-		cfg.Accepted = func(h bootstrap.Host, l string) { line = l }
+		cfg.Accepted = func(_ *Target, l string) { line = l }
 	}, "n0")
 	p, err := d.Start(t.Context(), n0, []string{"true"})
 	require.NoError(t, err)
