@@ -133,6 +133,7 @@ func (a *Agent) childLost(slot tree.Slot, cause error) {
 	if a.leaving || a.launch == nil {
 		return
 	}
+	a.family.Sweep(slot)
 	text := fmt.Sprintf("link to its agent lost: %v", a.family.Explain(slot, cause))
 	if below > 0 {
 		text += fmt.Sprintf(" (with %d nodes below it)", below)

@@ -99,6 +99,8 @@ type run struct {
 	decided  bool
 	over     bool
 	tries    int // interrupts so far
+
+	suspended bool // the tree was told that this process is stopped
 }
 
 // Events of the launcher itself, beside those of package overlay.
@@ -144,7 +146,7 @@ func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio 
 
 // loop runs the job from the first connection to the last END.
 func (r *run) loop() int {
-	signal.Notify(r.signals, handled...)
+	r.catch()
 	defer signal.Stop(r.signals)
 	r.clock.mark("resolve")
 	r.family = overlay.NewFamily(r.boot.starter, r.boot.common, r.inbox, func(tree.Slot) overlay.Sink { return r.output })
@@ -209,6 +211,8 @@ func (r *run) handle(e overlay.Event) {
 		if r.family.Live(e.slot) {
 			r.family.Send(e.slot, link.Service, overlay.KindSigned, overlay.Encode(e.answer))
 		}
+	case stopNow:
+		r.stopSelf()
 	case stdinRead:
 		r.sendInput(e)
 	default:
@@ -395,6 +399,7 @@ func (r *run) rootLost(slot tree.Slot, err error) {
 	}
 	err = r.family.Explain(slot, err)
 	r.family.Leave(slot)
+	r.family.Sweep(slot)
 	r.failed(job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: host.Index, Phase: "running", Text: fmt.Sprintf("link to its agent lost: %v", err)})
 	r.over = true
 }

@@ -5,7 +5,10 @@ import (
 	"io"
 	"os"
 	"sync"
+	"syscall"
+	"time"
 
+	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/stdio"
@@ -26,7 +29,12 @@ type stdinPump struct {
 	more  sync.Cond
 }
 
-const stdinChunk = 32 << 10
+const (
+	stdinChunk = 32 << 10
+	// foregroundCheck is how often a job in the background looks whether the
+	// terminal is its own.
+	foregroundCheck = 200 * time.Millisecond
+)
 
 func newStdinPump(file *os.File, inbox *overlay.Inbox) (*stdinPump, error) {
 	window, err := stdio.NewWindow(stdio.WindowSize)
@@ -56,6 +64,12 @@ func (p *stdinPump) read() {
 		}
 		buf := make([]byte, min(room, stdinChunk))
 		n, err := p.file.Read(buf)
+		if n == 0 && errors.Is(err, syscall.EIO) && !unix.Foreground(p.file) {
+			// The terminal belongs to another job: nothing is ours to read
+			// until the user brings this one back.
+			time.Sleep(foregroundCheck)
+			continue
+		}
 		p.mu.Lock()
 		p.taken += int64(n)
 		p.mu.Unlock()

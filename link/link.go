@@ -74,3 +74,8 @@ type Link interface {
 	// be called from any goroutine, repeatedly.
 	Close() error
 }
+
+// Suspender is a Link that can be told that this process is about to be stopped
+// (on), or runs again: in between neither side counts the other as lost because
+// it is silent. It returns once the peer has been told.
+type Suspender interface{ Suspend(on bool) error }

@@ -102,6 +102,21 @@ func (e *Edge) SendNow(s link.Stream, h tree.Header, payload []byte) error {
 	return err
 }
 
+// Suspend tells the peer, after everything queued on Control, that this process
+// is about to be stopped, or runs again.
+func (e *Edge) Suspend(on bool) error {
+	e.mu.Lock()
+	q := e.queues[link.Control]
+	e.mu.Unlock()
+	if q != nil {
+		q.flush()
+	}
+	if s, ok := e.link.(link.Suspender); ok {
+		return s.Suspend(on)
+	}
+	return nil
+}
+
 // write ends when its queue is closed and empty, or the link fails; what is
 // queued after that is dropped, and the readers report the loss.
 func (e *Edge) write(s link.Stream, q *sendQueue) {
@@ -116,9 +131,11 @@ func (e *Edge) write(s link.Stream, q *sendQueue) {
 			buf, err = tree.Fragments(buf, m.header, m.payload, link.MaxFrameOf(s), func(f []byte) error { return e.link.Send(s, f) })
 			if err != nil {
 				q.close()
+				q.sent()
 				return
 			}
 		}
+		q.sent()
 		if cap(buf) > 64<<10 {
 			buf = nil // one large message must not pin its buffer for the job
 		}
@@ -168,14 +185,15 @@ type queued struct {
 // sendQueue holds what one stream still has to send.
 type sendQueue struct {
 	mu      sync.Mutex
-	nonzero sync.Cond
+	changed sync.Cond
 	items   []queued
+	busy    bool // what take returned is being sent
 	closed  bool
 }
 
 func newSendQueue() *sendQueue {
 	q := &sendQueue{}
-	q.nonzero.L = &q.mu
+	q.changed.L = &q.mu
 	return q
 }
 
@@ -184,7 +202,7 @@ func (q *sendQueue) put(h tree.Header, payload []byte) {
 	defer q.mu.Unlock()
 	if !q.closed {
 		q.items = append(q.items, queued{h, payload})
-		q.nonzero.Signal()
+		q.changed.Broadcast()
 	}
 }
 
@@ -193,15 +211,33 @@ func (q *sendQueue) take() (batch []queued, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for len(q.items) == 0 && !q.closed {
-		q.nonzero.Wait()
+		q.changed.Wait()
 	}
 	batch, q.items = q.items, nil
-	return batch, len(batch) > 0
+	q.busy = len(batch) > 0
+	return batch, q.busy
+}
+
+// sent says that what take returned is on its way, or lost.
+func (q *sendQueue) sent() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.busy = false
+	q.changed.Broadcast()
+}
+
+// flush waits until everything queued is on its way, or lost.
+func (q *sendQueue) flush() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for (len(q.items) > 0 && !q.closed) || q.busy {
+		q.changed.Wait()
+	}
 }
 
 func (q *sendQueue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
-	q.nonzero.Broadcast()
+	q.changed.Broadcast()
 }

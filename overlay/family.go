@@ -2,6 +2,8 @@ package overlay
 
 import (
 	"context"
+	"errors"
+	"sync"
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/job"
@@ -20,8 +22,9 @@ type Family struct {
 	inbox   *Inbox
 	sink    func(slot tree.Slot) Sink
 
-	kin   []kin // by slot
-	ready tree.Gather[Ready]
+	kin    []kin // by slot
+	sweeps sync.WaitGroup
+	ready  tree.Gather[Ready]
 }
 
 type kin struct {
@@ -124,6 +127,13 @@ func (f *Family) Lose(slot tree.Slot, cause error) (complete bool) {
 	return f.ready.Skip()
 }
 
+// Sweep ends, in the background, what a child that was lost may have left on
+// its node: where agent and warden have both died nobody else does.
+func (f *Family) Sweep(slot tree.Slot) {
+	pipe := f.kin[slot].pipe
+	f.sweeps.Go(func() { sweep(pipe, f.common.JobID) }) // ends with sweepTimeout at the latest
+}
+
 // Host is the host of the child at slot.
 func (f *Family) Host(slot tree.Slot) HostEntry { return f.kin[slot].host }
 
@@ -149,6 +159,16 @@ func (f *Family) Broadcast(s link.Stream, kind tree.Kind, payload []byte) {
 	}
 }
 
+// Suspend tells every child that this process is about to be stopped, or runs
+// again.
+func (f *Family) Suspend(on bool) error {
+	var errs []error
+	for slot := range f.Children {
+		errs = append(errs, f.kin[slot].edge.Suspend(on))
+	}
+	return errors.Join(errs...)
+}
+
 // End ends every live edge in good order, in parallel, and returns when all
 // peers have everything or ctx is done. EdgeEnded events follow as the
 // children end their side.
@@ -167,9 +187,10 @@ func (f *Family) End(ctx context.Context) {
 	}
 }
 
-// Close tears every edge down and waits for what is being started. The
+// Close tears every edge down and waits for what is being started or swept. The
 // Starter's context must have been cancelled.
 func (f *Family) Close() {
+	f.sweeps.Wait()
 	for i := range f.kin {
 		f.kin[i].edge.Close()
 		f.kin[i].pipe.Close()

@@ -250,7 +250,7 @@ func (s *Starter) handshake(ctx context.Context, h HostEntry, installed stage.In
 		err = withDiagnostics(err, pipe)
 		return Joined{}, &bootstrap.Error{Host: h.Name, Phase: bootstrap.Handshake, Err: err}
 	}
-	l, err := yamuxlink.New(pipe, yamuxlink.Config{Parent: true, LostAfter: s.common.LostAfter})
+	l, err := yamuxlink.New(&leftOpen{Pipe: pipe}, yamuxlink.Config{Parent: true, LostAfter: s.common.LostAfter})
 	if err != nil {
 		return fail(err)
 	}

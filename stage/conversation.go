@@ -238,6 +238,14 @@ type staged struct {
 	r *bufio.Reader
 }
 
+// Also implements bootstrap.Companion where the pipe below does.
+func (s *staged) Also(ctx context.Context, argv []string) error {
+	if c, ok := s.Pipe.(bootstrap.Companion); ok {
+		return c.Also(ctx, argv)
+	}
+	return errors.ErrUnsupported
+}
+
 func (s *staged) Read(p []byte) (int, error) {
 	if s.r.Buffered() > 0 {
 		return s.r.Read(p)

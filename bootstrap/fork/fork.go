@@ -114,13 +114,21 @@ type pipe struct {
 	once      sync.Once
 }
 
-var _ bootstrap.Pipe = (*pipe)(nil)
+var (
+	_ bootstrap.Pipe      = (*pipe)(nil)
+	_ bootstrap.Companion = (*pipe)(nil)
+)
 
 // reap waits for the child, so that it never stays a zombie. It ends with the
 // process, which Close sees to: at the latest KillAfter later.
 func (p *pipe) reap() {
 	_ = p.cmd.Wait() // how it ended shows in its output, not here
 	close(p.exited)
+}
+
+// Also runs another command on this machine.
+func (p *pipe) Also(ctx context.Context, argv []string) error {
+	return exec.CommandContext(ctx, argv[0], argv[1:]...).Run()
 }
 
 func (p *pipe) Read(b []byte) (int, error) {

@@ -1,6 +1,7 @@
 package sshboot
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -41,7 +42,10 @@ type pipe struct {
 	once   sync.Once
 }
 
-var _ bootstrap.Pipe = (*pipe)(nil)
+var (
+	_ bootstrap.Pipe      = (*pipe)(nil)
+	_ bootstrap.Companion = (*pipe)(nil)
+)
 
 // run opens the session and has the command started.
 func (p *pipe) run(command string) *bootstrap.Error {
@@ -107,6 +111,28 @@ func (p *pipe) write(b []byte) (int, error) {
 		err = io.ErrClosedPipe
 	}
 	return n, err
+}
+
+// Also runs another command in a session of its own.
+func (p *pipe) Also(ctx context.Context, argv []string) error {
+	command, err := commandLine(argv)
+	if err != nil {
+		return err
+	}
+	ch, requests, err := p.hops[len(p.hops)-1].conn.OpenChannel("session", nil)
+	if err != nil {
+		return fmt.Errorf("open a second session: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = p.base.Close() }) // ends every wait below
+	defer stop()
+	p.exits.Go(func() { ssh.DiscardRequests(requests) })
+	p.exits.Go(func() { _, _ = io.Copy(io.Discard, ch.Stderr()) })
+	defer ch.Close()
+	if ok, err := ch.SendRequest("exec", true, ssh.Marshal(struct{ Command string }{command})); err != nil || !ok {
+		return fmt.Errorf("run a second command: refused, or connection lost: %w", errors.Join(err, ctx.Err()))
+	}
+	_, err = io.Copy(io.Discard, ch)
+	return errors.Join(err, ctx.Err())
 }
 
 // Close ends session and connections. The server hears of it in order if it

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -27,8 +28,14 @@ type running struct {
 // rank runs.
 func sleepers(t *testing.T, c *cluster.Cluster, n int, args ...string) *running {
 	t.Helper()
+	return probes(t, c, n, "sleep", args...)
+}
+
+// probes does so with ranks that run rankprobe's word.
+func probes(t *testing.T, c *cluster.Cluster, n int, word string, args ...string) *running {
+	t.Helper()
 	argv := slices.Concat([]string{bin("golaunch"), "-H", hostsArg(n), "--ssh-config", c.SSHConfig(), "-n", fmt.Sprint(n), "--degree", "2"},
-		args, []string{bin("rankprobe"), "sleep"})
+		args, []string{bin("rankprobe"), word})
 	r := &running{cmd: c.Command(cluster.Head, argv...), ranks: map[string]bool{}}
 	r.cmd.Stderr = &r.stderr
 	pipe, err := r.cmd.StdoutPipe()
@@ -72,6 +79,23 @@ func kill(t *testing.T, c *cluster.Cluster, node, word string) {
 	require.NoError(t, procs[i].Signal(syscall.SIGKILL))
 }
 
+// killBoth leaves nobody on a node who could end its ranks: the agent is
+// stopped before it can see that the warden is dead.
+func killBoth(t *testing.T, c *cluster.Cluster, node string) {
+	t.Helper()
+	procs, err := c.Processes(node)
+	require.NoError(t, err)
+	find := func(word string) cluster.Proc {
+		i := slices.IndexFunc(procs, func(p cluster.Proc) bool { return slices.Contains(p.Cmdline, word) })
+		require.GreaterOrEqual(t, i, 0, "%s on %s", word, node)
+		return procs[i]
+	}
+	agent, warden := find("nla-agent"), find("nla-warden")
+	require.NoError(t, agent.Signal(syscall.SIGSTOP))
+	require.NoError(t, warden.Signal(syscall.SIGKILL))
+	require.NoError(t, agent.Signal(syscall.SIGKILL))
+}
+
 func TestKill(t *testing.T) {
 	const n = 7
 	c := ownCluster(t, n)
@@ -86,13 +110,20 @@ func TestKill(t *testing.T) {
 		{"the root's agent", func(*running) { kill(t, c, "n001", "nla-agent") }, 125, []string{"host n001", "link to its agent lost"}},
 		{"a middle agent", func(*running) { kill(t, c, "n002", "nla-agent") }, 125, []string{"host n002", "link to its agent lost"}},
 		{"a leaf's agent", func(*running) { kill(t, c, "n007", "nla-agent") }, 125, []string{"host n007", "link to its agent lost"}},
+		{"agent and warden of a leaf", func(*running) { killBoth(t, c, "n006") }, 125, []string{"host n006", "link to its agent lost"}},
+		{"agent and warden of a middle node", func(*running) { killBoth(t, c, "n002") }, 125, []string{"host n002", "link to its agent lost"}},
+		{"agent and warden of the root", func(*running) { killBoth(t, c, "n001") }, 125, []string{"host n001", "link to its agent lost"}},
 		{"a warden", func(*running) { kill(t, c, "n003", "nla-warden") }, 125, []string{"host n003", "warden"}},
 		{"a rank", func(*running) { kill(t, c, "n004", bin("rankprobe")) }, 137, []string{"rank 3 on n004", "killed by signal 9"}},
 		{"SIGTERM to golaunch", func(r *running) { r.cmd.Process.Signal(syscall.SIGTERM) }, 143, []string{"terminate"}},
 		{"SIGINT to golaunch", func(r *running) { r.cmd.Process.Signal(syscall.SIGINT) }, 130, []string{"interrupting"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			r := sleepers(t, c, n)
+			word := "sleep"
+			if x.code != 143 && x.code != 130 { // those wait for the ranks' grace
+				word = "stubborn"
+			}
+			r := probes(t, c, n, word)
 			x.do(r)
 			require.Equal(t, x.code, r.wait(t), r.stderr.String())
 			for _, text := range x.says {
@@ -101,6 +132,42 @@ func TestKill(t *testing.T) {
 			nothingLeft(t, c, names...)
 		})
 	}
+}
+
+// Ctrl-Z for longer than what counts as a loss, then fg.
+func TestSuspension(t *testing.T) {
+	const n = 5
+	c := ownCluster(t, n)
+	r := sleepers(t, c, n, "--lost-after", "2s")
+	states := func() (s string) {
+		for _, name := range firstNodes(c, n) {
+			procs, err := c.Processes(name)
+			require.NoError(t, err)
+			for _, p := range procs {
+				if slices.Contains(p.Cmdline, bin("rankprobe")) {
+					s += state(t, p.PID)
+				}
+			}
+		}
+		return s
+	}
+	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTSTP))
+	require.Eventually(t, func() bool { return state(t, r.cmd.Process.Pid) == "T" && states() == "TTTTT" }, limit, 10*time.Millisecond, "golaunch and its ranks stop")
+	time.Sleep(6 * time.Second) // thrice what would be a loss
+	require.NoError(t, r.cmd.Process.Signal(syscall.SIGCONT))
+	require.Eventually(t, func() bool { return states() == "SSSSS" }, limit, 10*time.Millisecond, "they run again")
+	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, 143, r.wait(t), r.stderr.String())
+	nothingLeft(t, c, firstNodes(c, n)...)
+}
+
+// state is the letter of a process's state in /proc/PID/stat, by the host's
+// PID.
+func state(t *testing.T, pid int) string {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	require.NoError(t, err)
+	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))[0]
 }
 
 func TestKillOfANode(t *testing.T) {

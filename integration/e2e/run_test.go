@@ -83,7 +83,7 @@ func onNode(t *testing.T, c *cluster.Cluster, node string, args ...string) resul
 func nothingLeft(t *testing.T, c *cluster.Cluster, names ...string) {
 	t.Helper()
 	// How fast is measured elsewhere; hundreds of nodes share two cores here.
-	require.Eventually(t, func() bool { return len(leftovers(t, c, names...)) == 0 }, time.Minute, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return len(leftovers(t, c, names...)) == 0 }, 20*time.Second, 100*time.Millisecond)
 }
 
 func leftovers(t *testing.T, c *cluster.Cluster, names ...string) []string {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -87,4 +88,20 @@ func Session() int {
 		return -1 // cannot happen: the calling process exists
 	}
 	return sid
+}
+
+// Foreground reports whether this process may read from f: always, unless f is
+// the terminal that controls its session and another process group has it.
+func Foreground(f *os.File) bool {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return true
+	}
+	group, own := 0, unix.Getpgrp()
+	err = conn.Control(func(fd uintptr) {
+		if group, err = unix.IoctlGetInt(int(fd), unix.TIOCGPGRP); err != nil {
+			group = own // no terminal, or not ours
+		}
+	})
+	return err != nil || group == own
 }

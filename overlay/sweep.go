@@ -1,0 +1,73 @@
+package overlay
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/golaunch/golaunch/bootstrap"
+)
+
+// sweepTimeout bounds the sweep of a node whose agent is lost.
+const sweepTimeout = 5 * time.Second
+
+// sweepScript kills what a job ($1) left on a node whose warden and agent are
+// both dead, so that neither can, nor any executable of ours need be there. It
+// looks for the job's cgroup and for its name in the environment of processes,
+// until two scans in a row find nothing. Like the script of package stage it
+// is one line that every login shell takes for the same words.
+var sweepScript = strings.Join(strings.Fields(`
+n=0;
+while [ $n -lt 2 ]; do
+	n=$((n+1));
+	while read -r dev dir type rest; do
+		if [ "$type" = cgroup2 ]; then
+			find "$dir" -type d -name "golaunch-job-$1-*" 2> /dev/null | while read -r c; do
+				echo 1 > "$c/cgroup.kill"; rmdir "$c";
+			done;
+		fi;
+	done < /proc/mounts;
+	for p in $(grep -l -a -s "GOLAUNCH_JOB=$1" /proc/[0-9]*/environ); do
+		p=${p#/proc/}; p=${p%/environ};
+		kill -9 "$p" && n=0;
+	done;
+done 2> /dev/null
+`), " ")
+
+// sweep has a node cleaned over the connection that its lost agent leaves
+// behind, if there is one.
+func sweep(pipe bootstrap.Pipe, jobID string) {
+	c, ok := pipe.(bootstrap.Companion)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
+	defer cancel()
+	// Where it fails the connection is gone, and with it whoever could help.
+	_ = c.Also(ctx, []string{"/bin/sh", "-c", sweepScript, "golaunch", jobID})
+}
+
+// leftOpen is a pipe as its link has it: when the command has ended by itself,
+// the link's Close leaves the connection to the owner of the pipe, who may have
+// use for it.
+type leftOpen struct {
+	bootstrap.Pipe
+	ended atomic.Bool
+}
+
+func (p *leftOpen) Read(b []byte) (int, error) {
+	n, err := p.Pipe.Read(b)
+	if err != nil {
+		p.ended.Store(true)
+	}
+	return n, err
+}
+
+// Close closes the pipe unless its reader knows that it has ended.
+func (p *leftOpen) Close() error {
+	if p.ended.Load() {
+		return nil
+	}
+	return p.Pipe.Close()
+}
