@@ -24,6 +24,8 @@ type Host struct {
 	Index int    // the job.HostIndex, for messages and look-up
 	Name  string // as the user gave it
 	Addr  string // IP address where the launcher could resolve the name, else empty
+	User  string // login name that the user gave; may be empty
+	Port  int    // port that the user gave; 0 where none
 }
 
 // Pipe is a started command's standard input and output. Close ends the
@@ -36,6 +38,15 @@ type Pipe interface {
 	// PeerAddr is the address of the host as the starter reaches it, or ""
 	// where there is none (a local process).
 	PeerAddr() string
+}
+
+// Explainer is a Pipe that knows more than its caller of why the command ended
+// before it said a word of its own.
+type Explainer interface {
+	// Explain returns the whole error; said is what was heard instead, from
+	// standard error or a shell, and may be empty. It may wait a moment for
+	// the command's status.
+	Explain(said string) *Error
 }
 
 // Piper starts one command on one host and hands back a byte pipe to it.

@@ -219,6 +219,9 @@ func (c *conversation) explain(err, ended error) error {
 	if said == "" {
 		said = c.lines.last
 	}
+	if e, ok := c.pipe.(bootstrap.Explainer); ok && !c.lines.begun {
+		return e.Explain(said)
+	}
 	if said != "" {
 		said = ": " + said
 	}

@@ -101,7 +101,7 @@ func (d *Dialer) Start(ctx context.Context, host bootstrap.Host, argv []string) 
 	fail := func(phase bootstrap.Phase, err error, permanent bool) (bootstrap.Pipe, error) {
 		return nil, &bootstrap.Error{Host: host.Name, Phase: phase, Err: err, Permanent: permanent}
 	}
-	command, err := commandLine(argv)
+	command, err := bootstrap.CommandLine(argv)
 	if err != nil {
 		return fail(bootstrap.Command, err, true)
 	}
@@ -115,7 +115,7 @@ func (d *Dialer) Start(ctx context.Context, host bootstrap.Host, argv []string) 
 	if err := ctx.Err(); err != nil {
 		return fail(bootstrap.Connect, err, false)
 	}
-	p, e := d.start(ctx, host, &t, command)
+	p, e := d.start(ctx, host, &t, "exec "+command)
 	if e != nil {
 		e.Host = host.Name
 		return nil, e

@@ -1,4 +1,4 @@
-package sshboot
+package bootstrap
 
 import (
 	"errors"
@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// maxCommand is the longest command, in bytes: sshd passes it to the login
+// maxCommand is the longest command line, in bytes: sshd passes it to the login
 // shell as one argument, and Linux takes 128 KiB with the final zero
-// (MAX_ARG_STRLEN, execve(2)).
-const maxCommand = 128<<10 - 1
+// (MAX_ARG_STRLEN, execve(2)). A caller may put "exec " in front.
+const maxCommand = 128<<10 - 1 - len("exec ")
 
-// commandLine spells argv so that every login shell in use (Bourne shells,
-// csh, fish) runs just these words, in its own place.
-func commandLine(argv []string) (string, error) {
+// CommandLine spells argv so that every login shell in use (Bourne shells,
+// csh, fish) runs just these words. It is one line.
+func CommandLine(argv []string) (string, error) {
 	if len(argv) == 0 || argv[0] == "" {
 		return "", errors.New("no command given")
 	}
@@ -29,7 +29,7 @@ func commandLine(argv []string) (string, error) {
 		plain = plain && !strings.ContainsAny(w, "\n\r")
 		words[i] = quoteWord(w)
 	}
-	line := "exec " + strings.Join(words, " ")
+	line := strings.Join(words, " ")
 	if !plain {
 		line = encodedLine(argv)
 	}
@@ -74,7 +74,7 @@ func encodedLine(argv []string) string {
 		posix.WriteString(" '" + strings.ReplaceAll(w, "'", `'\''`) + "'")
 	}
 	var b strings.Builder
-	b.WriteString(`exec /bin/sh -c 'eval "$(printf %b "$0")"' `)
+	b.WriteString(`/bin/sh -c 'eval "$(printf %b "$0")"' `)
 	for _, c := range []byte(posix.String()) {
 		if strings.IndexByte(safe, c) >= 0 {
 			b.WriteByte(c)

@@ -1,4 +1,4 @@
-package sshboot
+package bootstrap_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/bootstrap/bootstraptest"
 )
 
@@ -34,7 +35,7 @@ func TestWordsPassThroughLoginShells(t *testing.T) {
 			}
 			// All at once takes the encoded form, one by one mostly not.
 			for _, list := range append([][]string{words}, one(words)...) {
-				command, err := commandLine(append(append([]string(nil), show...), list...))
+				command, err := bootstrap.CommandLine(append(append([]string(nil), show...), list...))
 				require.NoError(t, err)
 				got, err := runIn(command, login...)
 				require.NoError(t, err, "command %s", command)
@@ -54,7 +55,7 @@ func one(words []string) (out [][]string) {
 func TestAnyWordPassesThroughTheShell(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.StringOf(rapid.RuneFrom([]rune("ab '\"\\$`!*?~#;&|<>(){}[]^%=\n\r\té"))), 1, 6).Draw(t, "words")
-		command, err := commandLine(append(append([]string(nil), show...), words...))
+		command, err := bootstrap.CommandLine(append(append([]string(nil), show...), words...))
 		require.NoError(t, err)
 		got, err := runIn(command, "/bin/sh")
 		require.NoError(t, err)
@@ -64,10 +65,10 @@ func TestAnyWordPassesThroughTheShell(t *testing.T) {
 
 // What csh or fish would change must not stand inside single quotes.
 func TestQuotingIsSafeForAllShells(t *testing.T) {
-	command, err := commandLine([]string{"/bin/sh", "-c", "a'b!c\\d e"})
+	command, err := bootstrap.CommandLine([]string{"/bin/sh", "-c", "a'b!c\\d e"})
 	require.NoError(t, err)
-	require.Equal(t, `exec /bin/sh -c 'a'\''b'\!'c'\\'d e'`, command)
-	command, err = commandLine([]string{"/bin/sh", "-c", "a b\nc"})
+	require.Equal(t, `/bin/sh -c 'a'\''b'\!'c'\\'d e'`, command)
+	command, err = bootstrap.CommandLine([]string{"/bin/sh", "-c", "a b\nc"})
 	require.NoError(t, err)
 	require.NotContains(t, command, "\n")
 }
@@ -77,9 +78,9 @@ func TestImpossibleCommands(t *testing.T) {
 		"no command":     {},
 		"with a dash":    {"-x"},
 		"zero byte":      {"a", "b\x00"},
-		"at most 131071": {"a", strings.Repeat("x", 131072)},
+		"at most 131066": {"a", strings.Repeat("x", 131072)},
 	} {
-		_, err := commandLine(argv)
+		_, err := bootstrap.CommandLine(argv)
 		require.ErrorContains(t, err, want)
 	}
 }

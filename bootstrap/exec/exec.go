@@ -1,0 +1,158 @@
+// Package execboot is the bootstrap of any command: a Piper that runs a
+// template such as "docker exec -i {host} {command}" here and hands back the
+// command's standard input and output as the pipe.
+//
+// The command leads a session of its own: a terminal's Ctrl-C does not reach
+// it, and it has no terminal to ask for a password on. Close ends its whole
+// process group.
+//
+// Not here: relays, which open the pipes where only the launcher's host can
+// (packages launcher and overlay).
+package execboot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/golaunch/golaunch/bootstrap"
+)
+
+// defaultKillAfter leaves an agent, which needs two seconds at most (design
+// section 7), time to clean up.
+const defaultKillAfter = 2 * time.Second
+
+// Config is what a Piper needs. Template is required.
+type Config struct {
+	Template *Template
+	// FromNodes says that the template works on any node too.
+	FromNodes bool
+	// Silence is how long a command may take to its first byte of output; 0
+	// is for ever.
+	Silence time.Duration
+	// KillAfter is how long after Close a command may live on before its
+	// process group is killed; 0 means two seconds.
+	KillAfter time.Duration
+}
+
+// Piper starts commands by a template. It may be used from several goroutines.
+type Piper struct {
+	cfg     Config
+	reapers sync.WaitGroup
+}
+
+var _ bootstrap.Piper = (*Piper)(nil)
+
+// New returns a Piper for c.
+func New(c Config) *Piper {
+	if c.KillAfter <= 0 {
+		c.KillAfter = defaultKillAfter
+	}
+	return &Piper{cfg: c}
+}
+
+// Reach is LauncherOnly unless the user gave their word for the nodes.
+func (x *Piper) Reach() bootstrap.Reach {
+	if x.cfg.FromNodes {
+		return bootstrap.Anywhere
+	}
+	return bootstrap.LauncherOnly
+}
+
+// NeedsStaging is true: hosts share no files with this one, for all we know.
+func (*Piper) NeedsStaging() bool { return true }
+
+// Start runs the template for host and argv with this process's environment
+// and working directory.
+func (x *Piper) Start(ctx context.Context, host bootstrap.Host, argv []string) (bootstrap.Pipe, error) {
+	fail := func(phase bootstrap.Phase, err error, permanent bool, hint string) (bootstrap.Pipe, error) {
+		return nil, &bootstrap.Error{Host: host.Name, Phase: phase, Err: err, Permanent: permanent, Hint: hint}
+	}
+	if host.Addr == "" && x.cfg.Template.Uses("addr") {
+		return fail(bootstrap.Resolve, errors.New("its name does not resolve, and {addr} is in --exec-command"), true,
+			"use {host}, or name the hosts by their addresses")
+	}
+	words, err := x.cfg.Template.Expand(host, argv)
+	if err != nil {
+		return fail(bootstrap.Command, err, true, "")
+	}
+	if err := ctx.Err(); err != nil {
+		return fail(bootstrap.Command, err, false, "")
+	}
+	p, err := x.start(words)
+	switch {
+	case err == nil:
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission), errors.Is(err, exec.ErrNotFound):
+		return fail(bootstrap.Command, fmt.Errorf("%s cannot be run: %w", words[0], reason(err)), true,
+			"is the program of --exec-command installed where golaunch runs?")
+	default:
+		return fail(bootstrap.Command, err, false, "raise the limits on open files and processes (ulimit -n, ulimit -u)")
+	}
+	p.host = host
+	p.trial = x.trial(host)
+	return p, nil
+}
+
+// start starts the words and the goroutine that reaps them.
+func (x *Piper) start(words []string) (*pipe, error) {
+	childIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer childIn.Close()
+	out, childOut, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	defer childOut.Close()
+	p := &pipe{name: words[0], in: in, out: out, killAfter: x.cfg.KillAfter, silence: x.cfg.Silence, exited: make(chan struct{})}
+	p.cmd = exec.Command(words[0], words[1:]...)
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = childIn, childOut, &p.tail
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	p.cmd.WaitDelay = stderrWait
+	if err := p.cmd.Start(); err != nil {
+		in.Close()
+		out.Close()
+		return nil, err
+	}
+	if p.silence > 0 {
+		p.quiet = time.AfterFunc(p.silence, p.giveUp)
+	}
+	x.reapers.Go(p.reap)
+	return p, nil
+}
+
+// trial is what a user may type to see whether the template works for a host.
+func (x *Piper) trial(host bootstrap.Host) string {
+	words, err := x.cfg.Template.Expand(host, []string{"true"})
+	if err != nil {
+		return ""
+	}
+	line, err := bootstrap.CommandLine(words)
+	if err != nil {
+		return ""
+	}
+	return "try " + strings.TrimSpace(line)
+}
+
+// Wait returns once every command started so far has ended and was reaped. It
+// is for orderly shutdown: once all pipes are closed it returns soon.
+func (x *Piper) Wait() { x.reapers.Wait() }
+
+// reason is the cause of a failed start without the program's name.
+func reason(err error) error {
+	if e, ok := errors.AsType[*exec.Error](err); ok {
+		return e.Err
+	}
+	if e, ok := errors.AsType[*os.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}

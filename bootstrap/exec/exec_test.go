@@ -1,0 +1,127 @@
+package execboot_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/bootstrap/bootstraptest"
+	execboot "github.com/golaunch/golaunch/bootstrap/exec"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var here = bootstrap.Host{Index: 0, Name: "here"}
+
+// newPiper returns a Piper for a template, and checks at the end of the test
+// that nothing it started is left.
+func newPiper(t *testing.T, template string, c execboot.Config) *execboot.Piper {
+	t.Helper()
+	var err error
+	c.Template, err = execboot.Parse(template)
+	require.NoError(t, err)
+	p := execboot.New(c)
+	t.Cleanup(p.Wait)
+	return p
+}
+
+func TestConformance(t *testing.T) {
+	dir := t.TempDir()
+	// What ssh does with its words.
+	ssh := filepath.Join(dir, "ssh")
+	require.NoError(t, os.WriteFile(ssh, []byte("#!/bin/sh\nshift\nexec /bin/sh -c \"$*\"\n"), 0o755))
+	for _, template := range []string{
+		"env {command}",
+		"sh -c '{command}'",
+		`sh -c "exec {command}" {host}`,
+		ssh + " {host} {command}",
+	} {
+		t.Run(strings.ReplaceAll(template, dir+"/", ""), func(t *testing.T) {
+			p := newPiper(t, template, execboot.Config{KillAfter: time.Second})
+			require.Equal(t, bootstrap.LauncherOnly, p.Reach())
+			require.True(t, p.NeedsStaging())
+			bootstraptest.Run(t, p, here)
+		})
+	}
+	require.Equal(t, bootstrap.Anywhere, newPiper(t, "{command}", execboot.Config{FromNodes: true}).Reach())
+}
+
+// Close leaves nothing of the command's process group.
+func TestCloseKillsTheGroup(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "stubborn")
+	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\ntrap '' HUP TERM PIPE\nsleep 1000 & echo $!\nsleep 1000\n"), 0o755))
+	p, err := newPiper(t, script+" {command}", execboot.Config{KillAfter: 10 * time.Millisecond}).Start(t.Context(), here, []string{"x"})
+	require.NoError(t, err)
+	line := make([]byte, 16)
+	n, err := p.Read(line)
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(line[:n])))
+	require.NoError(t, err)
+	require.NoError(t, p.Close())
+	require.Eventually(t, func() bool { return !alive(pid) }, 10*time.Second, time.Millisecond)
+}
+
+// alive tells whether a process runs; a zombie nobody waits for does not.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && syscall.Kill(pid, 0) == nil && !strings.Contains(string(stat), ") Z ")
+}
+
+func TestFailuresAreExplained(t *testing.T) {
+	for _, c := range []struct {
+		template  string
+		host      bootstrap.Host
+		phase     bootstrap.Phase
+		permanent bool
+		want      string
+		hint      string
+	}{
+		{"/no/such/program {command}", here, bootstrap.Command, true, "/no/such/program cannot be run: no such file or directory", "installed"},
+		{"no-such-program {command}", here, bootstrap.Command, true, "no-such-program cannot be run: executable file not found in $PATH", "installed"},
+		{"/etc/passwd {command}", here, bootstrap.Command, true, "/etc/passwd cannot be run: permission denied", "installed"},
+		{"env {addr} {command}", here, bootstrap.Resolve, true, "its name does not resolve, and {addr} is in --exec-command", "use {host}"},
+		{"env {user} {command}", here, bootstrap.Command, true, "nothing is known for {user}", ""},
+		{"sh -c 'echo no such container >&2; exit 3' {host} {command}", here, bootstrap.Command, false,
+			"sh ended before the agent spoke (exit status 3): no such container", "try sh -c 'echo no such container >&2; exit 3' here true"},
+		{"sh -c 'kill -9 $$' {command}", here, bootstrap.Command, false, "sh ended before the agent spoke (signal: killed)", "try "},
+		{"sh -c 'exec >/dev/null; sleep 1000' {command}", here, bootstrap.Command, false, "sh closed its output before the agent spoke", "try "},
+		{"sh -c 'echo waiting >&2; sleep 1000' {command}", here, bootstrap.Connect, true, "sh said nothing for 300ms: waiting", "try "},
+	} {
+		p, err := newPiper(t, c.template, execboot.Config{Silence: 300 * time.Millisecond, KillAfter: time.Millisecond}).Start(t.Context(), c.host, []string{"agent"})
+		if err == nil {
+			_, err = io.ReadAll(p)
+			if c.phase == bootstrap.Connect {
+				require.Error(t, err, c.template)
+			}
+			err = p.(bootstrap.Explainer).Explain(strings.TrimSpace(p.Diagnostics()))
+			require.NoError(t, p.Close())
+		}
+		var e *bootstrap.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, "here", e.Host)
+		require.Equal(t, c.phase, e.Phase, c.template)
+		require.Equal(t, c.permanent, e.Permanent, c.template)
+		require.EqualError(t, e.Err, c.want)
+		require.Contains(t, e.Hint, c.hint)
+	}
+}
+
+// A command that has spoken is not given up.
+func TestSilenceEndsWithTheFirstByte(t *testing.T) {
+	p, err := newPiper(t, "sh -c 'echo hello; sleep 0.3; echo bye' {command}", execboot.Config{Silence: 100 * time.Millisecond}).Start(t.Context(), here, []string{"agent"})
+	require.NoError(t, err)
+	defer p.Close()
+	text, err := io.ReadAll(p)
+	require.NoError(t, err)
+	require.Equal(t, "hello\nbye\n", string(text))
+}

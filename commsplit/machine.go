@@ -1,0 +1,56 @@
+package commsplit
+
+// Machine is one process's part in a collective algorithm, as a state machine.
+// Its caller owns the transport: it calls Step once with no message, sends what
+// comes out, and calls Step again whenever the awaited messages are complete,
+// in order of their senders, until the outbox is done. Messages with another
+// tag are held back for a later step.
+type Machine interface {
+	// Step consumes the awaited messages and fills the outbox, which the
+	// machine resets first. The messages it sends may alias the machine's
+	// memory until the next step but one.
+	Step(in []Message, out *Outbox)
+	// Stats is what the process sent and held so far.
+	Stats() Stats
+}
+
+// Stats counts what a process did.
+type Stats struct {
+	Messages int // sent to other processes
+	Bytes    int // payload of these, as Message.Size counts it
+	PeakRows int // the most rows held at one time: own buffers and messages just received
+}
+
+// stage is a stretch of an algorithm between two waits. It returns the stage
+// that consumes what it awaits, nil at the end.
+type stage func(in []Message, out *Outbox) stage
+
+// script runs stages one after the other. A stage that awaits no message is
+// followed at once by the next one.
+type script struct {
+	id    int
+	next  stage
+	stats Stats
+}
+
+// Step implements Machine.
+func (s *script) Step(in []Message, out *Outbox) {
+	*out = Outbox{Messages: out.Messages[:0], from: s.id, stats: &s.stats}
+	for {
+		out.count = 0
+		if s.next = s.next(in, out); s.next == nil {
+			out.done = true
+			return
+		}
+		if out.count > 0 {
+			return
+		}
+		in = nil
+	}
+}
+
+// Stats implements Machine.
+func (s *script) Stats() Stats { return s.stats }
+
+// holds notes how many rows the process holds just now.
+func (s *script) holds(rows int) { s.stats.PeakRows = max(s.stats.PeakRows, rows) }

@@ -1,0 +1,134 @@
+package commsplit
+
+// bring sends every sorter the rows of its share (seed 001, section 2.3.1, step
+// 3). Of random rows (p-1)/p move.
+func (p *Parallel) bring(_ []Message, out *Outbox) stage {
+	p.enter(Bring)
+	if p.config.Sorters == 1 { // merged in place: all is here, sorted
+		p.runs = append(p.runs[:0], 0, len(p.table))
+		p.table, p.free = nil, p.table
+		return p.ask
+	}
+	cuts := p.search.cuts()
+	p.peers(out, tagRows, func(b int) Message { return Message{Rows: p.table[cuts[b]:cuts[b+1]]} })
+	kept := p.table[cuts[p.block]:cuts[p.block+1]]
+	return func(in []Message, out *Outbox) stage {
+		share := split{p.total, p.config.Sorters}.size(p.block)
+		runs := p.byBlock(in, Message{Rows: kept})
+		p.free = sized(p.free, share)
+		p.runs = append(p.runs[:0], 0)
+		at := 0
+		for _, m := range runs {
+			at += copy(p.free[at:], m.Rows)
+			p.runs = append(p.runs, at)
+		}
+		p.holds(len(p.own) + len(p.proxied) + cap(p.table) + cap(p.free) + share - len(kept))
+		return p.ask
+	}
+}
+
+// ask sends the process's own rows to those who have them in their shares now,
+// to be told their places. Since everybody asks everybody, whoever has the
+// questions knows that its table is read by nobody any more.
+func (p *Parallel) ask(_ []Message, out *Outbox) stage {
+	asks := make([]Message, p.config.Sorters)
+	for _, r := range p.own {
+		if r.Color != Undefined {
+			k := p.search.shareOf(&r)
+			asks[k].Rows = append(asks[k].Rows, r)
+		}
+	}
+	for k := range asks {
+		asks[k].Words = []uint64{uint64(len(asks[k].Rows))}
+	}
+	for _, r := range p.proxied { // questions on the spare process's behalf follow
+		k := p.search.shareOf(&r)
+		asks[k].Rows = append(asks[k].Rows, r)
+	}
+	p.peers(out, tagAsk, func(b int) Message { return asks[b] })
+	return func(in []Message, _ *Outbox) stage {
+		own := asks[p.block]
+		own.From = p.id
+		p.asks = p.byBlock(in, own)
+		return p.combine
+	}
+}
+
+// combine merges the share's runs (step 4) and tells the group where the first
+// class of the share ends and the last begins.
+func (p *Parallel) combine(_ []Message, out *Outbox) stage {
+	p.enter(Combine)
+	if len(p.runs) > 2 {
+		p.table = sized(p.table, len(p.free))
+	}
+	p.table, p.free = MergeRuns(p.free, p.table, p.runs)
+	p.enter(Settle)
+	own := boundOf(p.table)
+	p.peers(out, tagBounds, func(int) Message { return own.message() })
+	return func(in []Message, _ *Outbox) stage {
+		for _, m := range p.byBlock(in, own.message()) {
+			p.bounds = append(p.bounds, parseBound(m))
+		}
+		return p.answer
+	}
+}
+
+// answer tells ranks their places, and hands out the parts of the table.
+func (p *Parallel) answer(_ []Message, out *Outbox) stage {
+	ranks := make([]uint32, len(p.table))
+	for i := range p.table {
+		ranks[i] = p.table[i].Rank
+	}
+	var own Message
+	for b, ask := range p.asks {
+		mine := int(ask.Words[0])
+		m := p.reply(ask.From, ask.Rows[:mine], ranks)
+		if b == p.block {
+			own = m
+		} else {
+			out.send(m)
+		}
+		if spare, ok := p.spare(b); ok && p.group == 0 {
+			out.send(p.reply(spare, ask.Rows[mine:], ranks))
+		}
+	}
+	own.From = p.id
+	out.await(tagAnswer, p.config.Sorters-1)
+	return func(in []Message, out *Outbox) stage { return p.finish(p.byBlock(in, own), out) }
+}
+
+// reply is what this process tells another one: how many rows there are, the
+// places of the rows it asked for, and what is here of its part of the table.
+func (p *Parallel) reply(to int, rows []Row, ranks []uint32) Message {
+	m := Message{To: to, Tag: tagAnswer, Words: make([]uint64, 1, 1+2*len(rows))}
+	m.Words[0] = uint64(p.total)
+	shares := split{p.total, p.config.Sorters}
+	for i := range rows {
+		m.Words = place(&rows[i], p.table, p.block, shares, p.bounds).append(m.Words)
+	}
+	first := shares.start(p.block)
+	lo, hi := partRange(p.total, p.parts, to)
+	if lo, hi = max(lo-first, 0), min(hi-first, len(ranks)); lo < hi {
+		m.Ranks = ranks[lo:hi]
+	}
+	return m
+}
+
+// finish puts the answers together. A spare process comes here from the start.
+func (p *Parallel) finish(in []Message, _ *Outbox) stage {
+	p.total = int(in[0].Words[0])
+	lo, hi := partRange(p.total, p.parts, p.id)
+	part := make([]uint32, 0, hi-lo)
+	places := make(map[uint32]Place, len(p.own))
+	for _, m := range in {
+		part = append(part, m.Ranks...)
+		for w := m.Words[1:]; len(w) > 0; w = w[placeWords:] {
+			pl := parsePlace(w)
+			places[pl.Rank] = pl
+		}
+	}
+	p.result = Result{Places: inOrder(p.own, places), Table: newTable(p.total, p.parts, p.id, part, p.config.Cache)}
+	p.table, p.free, p.asks, p.proxied = nil, nil, nil, nil
+	p.enter(Finished)
+	return nil
+}

@@ -1,0 +1,85 @@
+package commsplit
+
+// Table resolves ranks of new communicators to ranks of the old one, from what
+// one process holds: its part of the table, 4 bytes per row, and a bounded cache
+// of what others told it (seed 001, section 2.3.2). The whole table has a row
+// for each rank that has a colour, in the order of the sort, so that the ranks
+// of one communicator stand next to each other, from Place.Base on.
+type Table struct {
+	process int
+	total   int
+	parts   split // processes into holders of the same part
+	first   int   // position of ranks[0]
+	ranks   []uint32
+	cache   cache
+}
+
+// partRange is the range of positions that a process holds.
+func partRange(total int, parts split, process int) (lo, hi int) {
+	s, k := split{total, parts.parts}, parts.of(process)
+	return s.start(k), s.start(k + 1)
+}
+
+func newTable(total int, parts split, process int, ranks []uint32, cached int) *Table {
+	t := &Table{process: process, total: total, parts: parts, ranks: ranks, cache: newCache(cached)}
+	t.first, _ = partRange(total, parts, process)
+	return t
+}
+
+// newHome returns the table of a process that holds whole communicators.
+func newHome(process, processes int, ranks []uint32, cached int) *Table {
+	return &Table{process: process, total: len(ranks), parts: split{processes, 1}, ranks: ranks, cache: newCache(cached)}
+}
+
+// Rows is how many rows of the table this process holds.
+func (t *Table) Rows() int { return len(t.ranks) }
+
+// Bytes is the memory for rows and cache.
+func (t *Table) Bytes() int { return RankBytes*len(t.ranks) + entryBytes*len(t.cache.entries) }
+
+// Find returns the old rank of a new rank, 0 <= r < place.Size, if this process
+// knows it: from its part of the table, or because it was told. If not, the
+// process that Holder names knows.
+func (t *Table) Find(place Place, r uint32) (old uint32, ok bool) {
+	if r >= place.Size {
+		return 0, false
+	}
+	position := place.Base + r
+	if place.Home == InRange {
+		return position, true
+	}
+	if place.Home == Spread || int(place.Home) == t.process {
+		if old, ok := t.Answer(position); ok {
+			return old, true
+		}
+	}
+	return t.cache.get(keyOf(place, position))
+}
+
+// Holder names a process that can answer for a new rank, and the position to ask
+// it for. Processes that share a part of the table serve different askers.
+func (t *Table) Holder(place Place, r uint32) (process int, position uint32) {
+	position = place.Base + r
+	if place.Home >= 0 {
+		return int(place.Home), position
+	}
+	part := split{t.total, t.parts.parts}.of(int(position))
+	return t.parts.start(part) + t.process%t.parts.size(part), position
+}
+
+// Answer is what a holder says when it is asked for a position; false if that
+// is not in its part.
+func (t *Table) Answer(position uint32) (old uint32, ok bool) {
+	i := int(position) - t.first
+	if i < 0 || i >= len(t.ranks) {
+		return 0, false
+	}
+	return t.ranks[i], true
+}
+
+// Learn remembers a holder's answer, in place of one that was not used lately.
+func (t *Table) Learn(place Place, r, old uint32) { t.cache.put(keyOf(place, place.Base+r), old) }
+
+func keyOf(place Place, position uint32) uint64 {
+	return uint64(place.Home+2)<<32 | uint64(position)
+}
