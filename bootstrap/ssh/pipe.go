@@ -115,7 +115,7 @@ func (p *pipe) write(b []byte) (int, error) {
 
 // Also runs another command in a session of its own.
 func (p *pipe) Also(ctx context.Context, argv []string) error {
-	command, err := commandLine(argv)
+	command, err := bootstrap.CommandLine(argv)
 	if err != nil {
 		return err
 	}
