@@ -20,7 +20,7 @@ const (
 //	send               (after ask) there is none: we send the bytes
 //	full I REASON      candidate I did not take the bytes
 //	got                all is written; we answer "go"
-//	have UNAME         a kept or installed file is run, at once
+//	have               a kept or installed file is run, at once
 //
 // After "go" or "have" the agent's own output begins. Whatever ends the
 // conversation early (end of input, a signal) removes what was made.
@@ -40,19 +40,20 @@ const (
 //     does), so nothing may follow the bytes before it is done, and because a
 //     copy cut short looks complete to it;
 //   - an installed file is run only if nobody but its owner can write it, and
-//     that is us or root: any other might have been planted;
+//     that is us or root: any other might have been planted. Whether it fits
+//     the platform is left to show, for the sake of the one fork less;
 //   - a directory that is reused is entered first and checked from within, by
 //     its true path and owner: nobody can exchange it behind our back.
 var script = strings.Join(strings.Fields(`
 set -f; a=$1$2 w=$3 h=$4 k=$5 o=$6 l=$7 m=$8; shift 8; t= g= u= p=$PWD;
 q() { if [ "$t" ] && [ -e "$t" ]; then rm -rf "$t"; fi; };
 trap q 0; trap "exit 1" 1 2 13 15;
-s=$(uname -sm);
-if [ "$l" ] && [ -x "$l" ] && [ "$s" = "$w" ]; then
+if [ "$l" ] && [ -x "$l" ]; then
 	y=$(stat -L -c "%s %Y %A %u" "$l" 2> /dev/null);
 	case $y in "$m -"????-??-?" "*) case $y in *" 0") g=0;; esac; if [ -O "$l" ]; then g=0; fi;; esac;
-	if [ "$g" ]; then echo "$a have $s"; exec "$l" "$@"; fi;
+	if [ "$g" ]; then echo "$a have"; exec "$l" "$@"; fi;
 fi;
+s=$(uname -sm);
 if [ "$k" ]; then
 	while read -r y u z; do if [ "$y" = Uid: ]; then break; fi; done < /proc/$$/status;
 	[ "$u" ] || u=$(id -u);
@@ -90,7 +91,7 @@ for i in $o; do
 	if [ "$k" ]; then d=$c/golaunch-$u; f=$d/part-$a t=$d/part-$a; else d=$c/golaunch-$a; f=$d/nla t=$d; fi;
 	r=$(prep 2>&1); e=$?;
 	if [ $e = 0 ]; then g=$i; break; fi;
-	if [ $e = 42 ]; then f=$d/nla-$h t=; echo "$a have $s"; x "$@"; fi;
+	if [ $e = 42 ]; then f=$d/nla-$h t=; echo "$a have"; x "$@"; fi;
 	q; t=;
 	echo "$a skip $n:" $r;
 done;
@@ -98,7 +99,7 @@ done;
 echo "$a need $s";
 read -r n h y || exit 1;
 if [ "$y" = ask ]; then
-	if kept "$d/nla-$h"; then q; f=$d/nla-$h t=; echo "$a have $s"; x "$@"; fi;
+	if kept "$d/nla-$h"; then q; f=$d/nla-$h t=; echo "$a have"; x "$@"; fi;
 	echo "$a send";
 fi;
 r=$(head -c "$n" 2>&1 > "$f") || { echo "$a full $g $c:" $r; exit 1; };
