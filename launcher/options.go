@@ -66,6 +66,9 @@ type Options struct {
 	// AllowDeadNodes places the ranks of hosts that can't be reached on the
 	// others, if their slots suffice.
 	AllowDeadNodes bool
+	// Spares is how many hosts beyond those that the ranks need get agents, to
+	// take the ranks of hosts that die before the launch.
+	Spares int
 	// CopyAgent brings the agent to every host, also where golaunch is
 	// installed in the same place as here.
 	CopyAgent bool

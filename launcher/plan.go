@@ -23,9 +23,11 @@ type Plan struct {
 	// Apps are the programs with their final number of ranks and absolute
 	// directories.
 	Apps []job.App
-	// Hosts are the hosts that get ranks, in order; a job.HostIndex is a
-	// position in it. Dead hosts keep theirs.
+	// Hosts are the hosts that get ranks, and after them the spares, in order; a
+	// job.HostIndex is a position in it. Dead hosts keep theirs.
 	Hosts []job.Host
+	// Spares is how many of Hosts may be dead without anything missing.
+	Spares int
 	// Blocks tell where the ranks are, in rank order.
 	Blocks []job.Block
 
@@ -52,8 +54,12 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 			oversubscribe: o.Oversubscribe,
 		},
 	}
+	if o.Spares >= len(hosts) {
+		return nil, fmt.Errorf("--spares: %s of %s leave no host for ranks; name more hosts", plural(o.Spares, "spare"), plural(len(hosts), "host"))
+	}
+	within := hosts[:len(hosts)-o.Spares]
 	if p.Apps[0].N == 0 { // Validate: it is the only one
-		p.Apps[0].N = p.rules.whole(hosts)
+		p.Apps[0].N = p.rules.whole(within)
 		if p.Apps[0].N > MaxRanks {
 			return nil, fmt.Errorf("-n: the slots hold %d ranks, more than %d; give -n", p.Apps[0].N, MaxRanks)
 		}
@@ -71,7 +77,7 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 	if int(o.Stdin) >= p.Size {
 		return nil, fmt.Errorf("--stdin: there is no rank %d among %d", o.Stdin, p.Size)
 	}
-	counts, err := p.rules.place(p.Size, hosts)
+	counts, err := p.rules.place(p.Size, within)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +85,11 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 	if used < 0 {
 		used = len(counts)
 	}
+	p.Blocks = blocks(p.Apps, counts[:used])
+	p.Spares = o.Spares
+	used += o.Spares
 	p.Hosts = slices.Clone(hosts[:used])
 	p.dead = make([]bool, used)
-	p.Blocks = blocks(p.Apps, counts[:used])
 	p.Degree = o.Degree
 	if p.Degree == 0 {
 		p.Degree = degreeFor(o.DegreeRule, used, slices.Max(counts))
@@ -177,10 +185,17 @@ func (p *Plan) Without(dead []job.HostIndex) (*Plan, error) {
 	if len(live) == 0 {
 		return nil, fmt.Errorf("no host is left: all %d are dead", len(p.Hosts))
 	}
-	placed, err := p.rules.place(p.Size, live)
+	// As many hosts as were wanted in the first place; the rest stay spare.
+	wanted := min(len(live), len(p.Hosts)-p.Spares)
+	placed, err := p.rules.place(p.Size, live[:wanted])
+	if err != nil && wanted < len(live) { // unlike slots
+		wanted = len(live)
+		placed, err = p.rules.place(p.Size, live)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("without %s: %w", hostlist.Fold(bare(gone)), err)
 	}
+	placed = append(placed, make([]int, len(live)-wanted)...)
 	counts := make([]int, len(p.Hosts))
 	for i, next := 0, 0; i < len(counts); i++ {
 		if !q.dead[i] {

@@ -22,6 +22,9 @@ func (p *Plan) String() string {
 		}
 	}
 	fmt.Fprintf(&b, "job    %s on %s\n", plural(p.Size, "rank"), plural(live, "host"))
+	if p.Spares > 0 {
+		fmt.Fprintf(&b, "spare  %s\n", plural(p.Spares, "host"))
+	}
 	fmt.Fprintf(&b, "start  %s, tree of degree %d and depth %d\n", p.Bootstrap, p.Degree, tree.Depth(live, p.Degree))
 	first := 0
 	for i, a := range p.Apps {

@@ -294,8 +294,9 @@ func (r *run) treeReady() {
 		return
 	}
 	if len(ready.Dead) > 0 {
-		r.report.dead(r.plan, ready.Dead, r.AllowDeadNodes)
-		if !r.AllowDeadNodes {
+		allowed := r.AllowDeadNodes || len(ready.Dead) <= r.plan.Spares
+		r.report.dead(r.plan, ready.Dead, allowed)
+		if !allowed {
 			r.giveUp(job.ExitLauncher, 0)
 			return
 		}

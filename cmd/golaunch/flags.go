@@ -74,9 +74,10 @@ func newCommandLine(environ []string) *commandLine {
 	f.Var(textValue{&c.SSHConfig}, "ssh-config", "ssh configuration `FILE` to use instead of ~/.ssh/config")
 	f.Var(timeValue{&c.ConnectTimeout}, "connect-timeout", "give a host up after `TIME` without answer")
 	f.BoolVar(&c.AllowDeadNodes, "allow-dead-nodes", false, "go on without unreachable hosts if the slots suffice")
+	f.Var(countValue{&c.Spares, launcher.MaxRanks}, "spares", "start agents on `N` more hosts, to take the ranks of hosts that are dead")
 	f.BoolVar(&c.CopyAgent, "copy-agent", false, "copy the agent to the hosts even if they have golaunch in the same place")
 	f.BoolVar(&c.KeepAgent, "keep-agent", false, "leave the agent on the hosts for the next job")
-	annotate(f, groupHosts, "hosts", "hostfile", "bootstrap", "nodes", "ssh-config", "connect-timeout", "allow-dead-nodes", "copy-agent", "keep-agent")
+	annotate(f, groupHosts, "hosts", "hostfile", "bootstrap", "nodes", "ssh-config", "connect-timeout", "allow-dead-nodes", "spares", "copy-agent", "keep-agent")
 
 	f.VarP(countValue{&c.PPN, launcher.MaxRanks}, "ppn", "N", "`N` ranks per host")
 	f.BoolVar(&c.Oversubscribe, "oversubscribe", false, "allow more ranks than slots")

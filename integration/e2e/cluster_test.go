@@ -153,3 +153,14 @@ func TestDeadHostsAreListed(t *testing.T) {
 	slices.Sort(names)
 	require.Equal(t, firstNodes(c, 3), slices.Compact(names))
 }
+
+// A spare host takes the ranks of a dead one; without any dead it idles, and
+// the ranks' fences do not wait for it.
+func TestSpareHosts(t *testing.T) {
+	c := theCluster(t)
+	for _, hosts := range []string{"n001,nowhere,n[002-005]", "n[001-006]"} {
+		r := onNode(t, c, cluster.Head, "-H", hosts, "--spares", "1", "--degree", "2", "--ssh-config", c.SSHConfig(), "-n", "10", bin("pmiclient"), "-m", "all")
+		require.Zero(t, r.code, r.stderr)
+		require.Len(t, r.lines(), 10)
+	}
+}
