@@ -53,6 +53,7 @@ type Agent struct {
 	boardOut cache.Effects
 	pmi      *pmi.Server
 	pmiOut   pmi.Effects
+	names    pmi.Names // used at the root
 	input    *input
 
 	lingers *time.Timer
@@ -190,6 +191,8 @@ func (a *Agent) fromParent(m overlay.Message) error {
 		return decode(m, func(k overlay.Kill) error { a.kill(k.Grace); return nil })
 	case overlay.KindBoard:
 		return a.boardMessage(m.From, m.Body)
+	case overlay.KindNamed:
+		return decode(m, a.named)
 	}
 	return fmt.Errorf("unexpected message of kind %d from the parent", m.Header.Kind)
 }
@@ -211,6 +214,8 @@ func (a *Agent) fromChild(m overlay.Message) error {
 		return decode(m, func(k overlay.InputAck) error { a.inputAck(m.From, k); return nil })
 	case overlay.KindBoard:
 		return a.boardMessage(m.From, m.Body)
+	case overlay.KindName:
+		return decode(m, func(q overlay.NameRequest) error { return a.childName(m.From, q) })
 	}
 	return fmt.Errorf("unexpected message of kind %d from a child", m.Header.Kind)
 }

@@ -40,9 +40,12 @@ func (a *Agent) takeRange(r overlay.Range) error {
 	a.done.Merge = (*overlay.Done).Merge
 	a.started.Expect(1)
 	a.done.Expect(1)
-	a.startWarden()
-	own := overlay.NodeInfo{Index: r.Self.Index, HostName: a.hello.HostName, Addr: a.hello.Addr, Cores: a.hello.Cores}
-	a.readyIf(a.family.Begin(overlay.Ready{Live: []overlay.NodeInfo{own}}, r.Hosts, r.Degree))
+	var own overlay.Ready
+	if !r.Self.Relay() { // a relay has no ranks
+		a.startWarden()
+		own.Live = []overlay.NodeInfo{{Index: r.Self.Index, HostName: a.hello.HostName, Addr: a.hello.Addr, Cores: a.hello.Cores}}
+	}
+	a.readyIf(a.family.Begin(own, r.Hosts, r.Degree))
 	return nil
 }
 
@@ -54,8 +57,11 @@ type keyAccepted struct{ host string }
 
 // piper makes the bootstrap that reaches the hosts of r.
 func (a *Agent) piper(r overlay.Range) (bootstrap.Piper, error) {
-	if r.Bootstrap == overlay.BootstrapFork {
+	switch r.Bootstrap {
+	case overlay.BootstrapFork:
 		return fork.New(), nil
+	case overlay.BootstrapExec:
+		return overlay.ExecPiper(r.Common)
 	}
 	// What a node saw of another is no proof for the user's known_hosts.
 	accepted := func(t *sshboot.Target, _ string) { a.inbox.Put(keyAccepted{t.Name}) }
@@ -121,7 +127,10 @@ func (a *Agent) childLost(slot tree.Slot, cause error) {
 		cause = errors.New("its agent ended")
 	}
 	host := a.family.Host(slot)
-	below := len(a.family.Below(slot)) - 1
+	below := len(a.family.Below(slot))
+	if !host.Relay() {
+		below-- // itself
+	}
 	a.readyIf(a.family.Lose(slot, cause))
 	a.output.drain()
 	a.startedIf(a.started.Skip())

@@ -45,8 +45,11 @@ func (a *Agent) finishLocal() {
 	if a.lingers != nil {
 		a.lingers.Stop()
 	}
-	if a.warden != nil {
+	switch {
+	case a.warden != nil:
 		a.warden.Finish()
+	case a.self.Relay(): // which has none
+		a.wardenLost(nil)
 	}
 }
 

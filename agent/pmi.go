@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -119,6 +120,10 @@ func (a *Agent) pmiEffects() {
 			if err := a.board.Enter(&a.boardOut); err != nil {
 				a.worldBroken(err)
 			}
+		case pmi.Publish, pmi.Unpublish, pmi.Lookup:
+			a.askName(q)
+		case pmi.SpawnWorld:
+			a.pmi.SpawnDone(q.Rank, pmi.SpawnResult{Err: errNoSpawn}, out)
 		}
 		a.boardEffects()
 	}
@@ -142,6 +147,9 @@ func (a *Agent) pmiEffects() {
 	}
 	out.Reset()
 }
+
+// errNoSpawn is why a job has one world.
+var errNoSpawn = errors.New("golaunch does not start further worlds yet")
 
 // worldBroken ends the job: its key-value space can no longer be trusted.
 func (a *Agent) worldBroken(err error) {

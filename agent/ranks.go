@@ -2,7 +2,6 @@ package agent
 
 import (
 	"fmt"
-	"net"
 	"slices"
 	"strconv"
 	"syscall"
@@ -72,7 +71,7 @@ func (a *Agent) takeLaunch(l overlay.Launch) error {
 	if err := a.openInput(); err != nil {
 		return err
 	}
-	if a.warden != nil {
+	if a.warden != nil || a.self.Relay() {
 		a.startRanks()
 	}
 	return nil
@@ -144,24 +143,6 @@ func (a *Agent) nodeEnv() []string {
 		"WORLD_SIZE=" + size, "LOCAL_WORLD_SIZE=" + local,
 		"GOLAUNCH_NODEID=" + strconv.Itoa(int(a.node)),
 	}
-}
-
-// address is one at which other nodes reach this one: the one the parent used,
-// or the local end of a route towards another host of the job.
-func (a *Agent) address() string {
-	if a.hello.Addr != "" {
-		return a.hello.Addr
-	}
-	for slot := range a.family.Children {
-		if to := a.family.Host(slot).Addr; to != "" {
-			// Connecting a UDP socket sends nothing; it only picks a route.
-			if c, err := net.Dial("udp", net.JoinHostPort(to, "9")); err == nil {
-				defer c.Close()
-				return c.LocalAddr().(*net.UDPAddr).IP.String()
-			}
-		}
-	}
-	return "127.0.0.1"
 }
 
 func (a *Agent) wardenEvents(events []proc.Event) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
+	execboot "github.com/golaunch/golaunch/bootstrap/exec"
 	"github.com/golaunch/golaunch/bootstrap/fork"
 	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
 	"github.com/golaunch/golaunch/job"
@@ -39,10 +40,8 @@ func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *ov
 			ConnectTimeout: o.ConnectTimeout, LostAfter: o.LostAfter,
 			KeepAgent: o.KeepAgent, Verbose: o.Verbose, PreferKey: -1,
 		},
+		hosts:   plan.entries(),
 		allowed: map[job.HostIndex]bool{},
-	}
-	for i, h := range plan.Hosts {
-		b.hosts = append(b.hosts, overlay.HostEntry{Index: job.HostIndex(i), Name: h.Name})
 	}
 	if !o.CopyAgent {
 		b.common.Agent = stage.SelfInstalled()
@@ -51,11 +50,17 @@ func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *ov
 	if err != nil {
 		return nil, err
 	}
-	var piper bootstrap.Piper = fork.New()
-	if plan.Bootstrap == BootstrapSSH {
-		if piper, err = b.openSSH(ctx, o, plan, report); err != nil {
-			return nil, err
-		}
+	var piper bootstrap.Piper
+	switch plan.Bootstrap {
+	case BootstrapSSH:
+		piper, err = b.openSSH(ctx, o, plan, report)
+	case BootstrapExec:
+		piper, err = b.openExec(ctx, o, plan)
+	default:
+		piper = fork.New()
+	}
+	if err != nil {
+		return nil, err
 	}
 	noise := func(host, line string) { inbox.Put(noiseHeard{host, line}) }
 	b.starter = overlay.NewStarter(ctx, piper, source, b.common, inbox, noise)
@@ -79,9 +84,7 @@ func (b *boot) openSSH(ctx context.Context, o Options, plan *Plan, report *repor
 	for _, w := range config.Warnings() {
 		report.note("%s", w)
 	}
-	resolving, cancel := context.WithTimeout(ctx, resolveTimeout)
-	defer cancel()
-	sshboot.Resolve(resolving, targets, net.DefaultResolver.LookupNetIP) // what stays unresolved is tried where it is dialled
+	resolve(ctx, targets) // what stays unresolved is tried where it is dialled
 	b.authority, err = sshboot.OpenAuthority(ctx, sshboot.AuthorityConfig{
 		AgentSocket: os.Getenv("SSH_AUTH_SOCK"), Targets: targets,
 	})
@@ -104,6 +107,36 @@ func (b *boot) openSSH(ctx context.Context, o Options, plan *Plan, report *repor
 			report.note("host key of %s was added to %s", t.Name, t.KnownHostsFile)
 		}
 	})
+}
+
+// openExec hands the template on, and resolves the names if it asks for
+// addresses.
+func (b *boot) openExec(ctx context.Context, o Options, plan *Plan) (bootstrap.Piper, error) {
+	b.common.Exec, b.common.Relayed = o.ExecCommand, plan.relayed
+	template, err := execboot.Parse(o.ExecCommand)
+	if err != nil {
+		return nil, err
+	}
+	if template.Uses("addr") {
+		targets := make([]sshboot.Target, len(b.hosts))
+		for i, h := range b.hosts {
+			if !h.Relay() {
+				targets[i].HostName = h.Name
+			}
+		}
+		resolve(ctx, targets) // what stays unresolved is an error of its host
+		for i := range targets {
+			b.hosts[i].Addr = targets[i].Addr
+		}
+	}
+	return overlay.ExecPiper(b.common)
+}
+
+// resolve looks up the names of targets, as many as it can in its time.
+func resolve(ctx context.Context, targets []sshboot.Target) {
+	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
+	defer cancel()
+	sshboot.Resolve(ctx, targets, net.DefaultResolver.LookupNetIP) // its error is that the time is up
 }
 
 // remember adds a line to the user's known_hosts file, if there is one to be.

@@ -12,9 +12,11 @@ package launcher
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
+	execboot "github.com/golaunch/golaunch/bootstrap/exec"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/stdio"
 )
@@ -23,6 +25,13 @@ import (
 const (
 	BootstrapFork = "fork"
 	BootstrapSSH  = "ssh"
+	BootstrapExec = "exec"
+)
+
+// Where Options.ExecFrom says that the exec bootstrap's command works.
+const (
+	ExecFromLauncher = "launcher"
+	ExecFromNodes    = "nodes"
 )
 
 // Names of the rules that Options.DegreeRule may hold.
@@ -53,9 +62,12 @@ type Options struct {
 
 	// Hosts are the machines to use, in order; none means this machine.
 	Hosts []job.Host
-	// Bootstrap is BootstrapFork, BootstrapSSH, or "" to choose: ssh when a
-	// host other than this one is named, else fork.
+	// Bootstrap is BootstrapFork, BootstrapSSH, BootstrapExec, or "" to choose:
+	// ssh when a host other than this one is named, else fork.
 	Bootstrap string
+	// ExecCommand is the template (execboot.Parse) of BootstrapExec, and
+	// ExecFrom where it works: ExecFromLauncher ("" too) or ExecFromNodes.
+	ExecCommand, ExecFrom string
 	// Nodes is the number of agents that fork makes on this machine; 0 is one.
 	Nodes int
 	// SSHConfig is the one ssh configuration file to read; "" means the
@@ -189,16 +201,29 @@ func (o *Options) validateApps() error {
 
 func (o *Options) validateHosts() error {
 	switch {
-	case o.Bootstrap != "" && o.Bootstrap != BootstrapFork && o.Bootstrap != BootstrapSSH:
-		return fmt.Errorf("--bootstrap: %q is not known; %s and %s are", o.Bootstrap, BootstrapFork, BootstrapSSH)
-	case o.Bootstrap == BootstrapSSH && len(o.Hosts) == 0:
-		return errors.New("--bootstrap ssh: no hosts are named; give --hosts or --hostfile")
+	case o.Bootstrap != "" && !slices.Contains([]string{BootstrapFork, BootstrapSSH, BootstrapExec}, o.Bootstrap):
+		return fmt.Errorf("--bootstrap: %q is not known; %s, %s and %s are", o.Bootstrap, BootstrapFork, BootstrapSSH, BootstrapExec)
+	case (o.Bootstrap == BootstrapSSH || o.Bootstrap == BootstrapExec) && len(o.Hosts) == 0:
+		return fmt.Errorf("--bootstrap %s: no hosts are named; give --hosts or --hostfile", o.Bootstrap)
+	case o.Bootstrap == BootstrapExec && o.ExecCommand == "":
+		return errors.New("--bootstrap exec: say how with --exec-command, such as 'docker exec -i {host} {command}'")
+	case o.Bootstrap != BootstrapExec && o.ExecCommand != "":
+		return errors.New("--exec-command is for --bootstrap exec; add that, or leave it out")
+	case o.Bootstrap != BootstrapExec && o.ExecFrom != "":
+		return errors.New("--exec-from is for --bootstrap exec; add that, or leave it out")
+	case o.ExecFrom != "" && o.ExecFrom != ExecFromLauncher && o.ExecFrom != ExecFromNodes:
+		return fmt.Errorf("--exec-from: %q is not known; %s and %s are", o.ExecFrom, ExecFromLauncher, ExecFromNodes)
 	case o.Nodes < 0 || o.Nodes > MaxForkNodes:
 		return fmt.Errorf("--nodes: %d is not 1 to %d", o.Nodes, MaxForkNodes)
 	case o.Nodes > 0 && len(o.Hosts) > 0:
 		return errors.New("--nodes makes nodes of this machine and excludes named hosts; leave one out")
 	case o.ConnectTimeout <= 0:
 		return fmt.Errorf("--connect-timeout: %v is no time; give more than 0", o.ConnectTimeout)
+	}
+	if o.Bootstrap == BootstrapExec {
+		if _, err := execboot.Parse(o.ExecCommand); err != nil {
+			return fmt.Errorf("--exec-command: %w", err)
+		}
 	}
 	for _, h := range o.Hosts {
 		if h.Name == "" || h.Slots < 0 {

@@ -17,7 +17,7 @@ const NoNode job.NodeID = -1
 // Plan is everything that is decided before the first process starts. It is a
 // value: the same options give the same plan, and it never changes.
 type Plan struct {
-	Bootstrap string // BootstrapFork or BootstrapSSH
+	Bootstrap string // BootstrapFork, BootstrapSSH or BootstrapExec
 	Degree    int    // children per node of the tree
 	Size      int    // ranks of the world
 	// Apps are the programs with their final number of ranks and absolute
@@ -30,9 +30,14 @@ type Plan struct {
 	Spares int
 	// Blocks tell where the ranks are, in rank order.
 	Blocks []job.Block
+	// Relays are agents on this machine, without ranks, through which it
+	// reaches the hosts where no other can. Their job.HostIndexes follow those
+	// of Hosts.
+	Relays []string
 
-	dead  []bool // by HostIndex
-	rules rules
+	dead    []bool // by HostIndex
+	rules   rules
+	relayed bool // hosts start no others
 }
 
 // NewPlan decides hosts, ranks and tree for o; localHost is this machine's
@@ -93,6 +98,9 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 	p.Degree = o.Degree
 	if p.Degree == 0 {
 		p.Degree = degreeFor(o.DegreeRule, used, slices.Max(counts))
+	}
+	if bootstrap == BootstrapExec {
+		return p, p.planExec(o, localHost)
 	}
 	return p, nil
 }

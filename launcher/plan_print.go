@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/golaunch/golaunch/hostlist"
-	"github.com/golaunch/golaunch/tree"
+	"github.com/golaunch/golaunch/job"
 )
 
 // String is the table that --dry-run prints: the job, its apps, and the hosts
@@ -25,7 +25,10 @@ func (p *Plan) String() string {
 	if p.Spares > 0 {
 		fmt.Fprintf(&b, "spare  %s\n", plural(p.Spares, "host"))
 	}
-	fmt.Fprintf(&b, "start  %s, tree of degree %d and depth %d\n", p.Bootstrap, p.Degree, tree.Depth(live, p.Degree))
+	fmt.Fprintf(&b, "start  %s, tree of degree %d and depth %d\n", p.Bootstrap, p.Degree, p.depth(live))
+	if len(p.Relays) > 0 {
+		fmt.Fprintf(&b, "relays %s on this machine, since only it reaches the hosts\n", hostlist.Fold(unslotted(p.Relays)))
+	}
 	first := 0
 	for i, a := range p.Apps {
 		fmt.Fprintf(&b, "app %d  ranks %s: %s\n", i, span(first, a.N), words(a.Argv))
@@ -68,6 +71,15 @@ func (p *Plan) writeHosts(b *strings.Builder) {
 		i = end
 	}
 	table.Flush() // a strings.Builder takes every write
+}
+
+// unslotted are hosts that have but a name.
+func unslotted(names []string) []job.Host {
+	hosts := make([]job.Host, len(names))
+	for i, name := range names {
+		hosts[i].Name = name
+	}
+	return hosts
 }
 
 // span renders n ranks from first on.

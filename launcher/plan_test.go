@@ -108,7 +108,7 @@ func TestPlanErrors(t *testing.T) {
 		{options(t, "", 2), func(o *Options) { o.Bootstrap = BootstrapSSH },
 			"--bootstrap ssh: no hosts are named; give --hosts or --hostfile"},
 		{options(t, "", 2), func(o *Options) { o.Bootstrap = "rsh" },
-			`--bootstrap: "rsh" is not known; fork and ssh are`},
+			`--bootstrap: "rsh" is not known; fork, ssh and exec are`},
 		{options(t, "", 0, 2), nil, "app 0 (./app0): -n is missing; of several apps each needs its own"},
 		{options(t, "", 1<<24, 1), nil, "-n: more than 16777216 ranks in all"},
 		{options(t, ""), nil, "no program given"},
@@ -413,7 +413,13 @@ func TestPlanGolden(t *testing.T) {
 		f.IntVar(&o.Nodes, "nodes", 0, "")
 		f.IntVar(&o.Degree, "degree", 0, "")
 		f.BoolVar(&o.Oversubscribe, "oversubscribe", false, "")
+		f.StringVar(&o.DegreeRule, "degree-rule", "", "")
+		f.StringVar(&o.Bootstrap, "bootstrap", "", "")
+		f.StringVar(&o.ExecFrom, "exec-from", "", "")
 		require.NoError(t, f.Parse(strings.Fields(d.Input)))
+		if o.Bootstrap == BootstrapExec {
+			o.ExecCommand = "docker exec -i {host} {command}"
+		}
 		o.Apps = apps(*sizes...)
 		if f.NArg() > 0 {
 			o.Apps[0] = job.App{Argv: f.Args(), N: o.Apps[0].N, Env: []string{"A=1", "B=two words"}, Dir: "sub", DirGiven: true}
@@ -434,6 +440,34 @@ func TestPlanGolden(t *testing.T) {
 		if err != nil {
 			return err.Error() + "\n"
 		}
-		return p.String() + "\nmapping " + p.ProcessMapping() + "\n"
+		text := p.String() + "\nmapping " + p.ProcessMapping() + "\n"
+		if len(p.Relays) > 0 && len(p.Hosts) <= 32 {
+			text += "tree" + shown(p) + "\n"
+		}
+		return text
 	})
+}
+
+// shown is the tree of a plan with relays: a relay's name and in brackets what
+// it starts.
+func shown(p *Plan) string {
+	entries := p.entries()
+	var b strings.Builder
+	var show func(at int) int
+	show = func(at int) int {
+		e := entries[at]
+		fmt.Fprintf(&b, " %s", e.Name)
+		if e.Below == 0 {
+			return at + 1
+		}
+		b.WriteString(" [")
+		next := at + 1
+		for next <= at+e.Below {
+			next = show(next)
+		}
+		b.WriteString(" ]")
+		return next
+	}
+	show(0)
+	return b.String()
 }

@@ -47,25 +47,33 @@ func (p *reporter) lineCut(c stdio.LineCut) {
 	p.say("rank %d: a line of its %v was cut after %d bytes: %v", c.Rank, c.Stream, c.Kept, c.Err)
 }
 
-// dead lists the hosts on which no agent could be started.
+// dead lists the hosts on which no agent could be started, and the relays.
 func (p *reporter) dead(plan *Plan, dead []overlay.DeadHost, allowed bool) {
 	say := p.say
 	if allowed {
 		say = p.note
 	}
+	relays := plan.deadRelays(dead)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d hosts could not be started:", len(dead), len(plan.Hosts))
+	if hosts := len(dead) - relays; hosts > 0 {
+		fmt.Fprintf(&b, "%d of %d hosts could not be started:", hosts, len(plan.Hosts))
+	} else {
+		fmt.Fprintf(&b, "%d of %s on this machine failed:", relays, count(len(plan.Relays), "relay", "relays"))
+	}
 	for i, d := range dead {
 		if i == maxDead {
 			fmt.Fprintf(&b, "\n  ... and %d more", len(dead)-i)
 			break
 		}
-		fmt.Fprintf(&b, "\n  host %s: %s: %s", plan.Hosts[d.Index].Name, d.Phase, d.Cause)
+		fmt.Fprintf(&b, "\n  host %s: %s: %s", plan.hostName(d.Index), d.Phase, d.Cause)
 		if d.Hint != "" {
 			fmt.Fprintf(&b, " (%s)", d.Hint)
 		}
 	}
-	if !allowed {
+	switch {
+	case relays > 0:
+		b.WriteString("\nnothing was run: golaunch does not reach the hosts without its relays")
+	case !allowed:
 		b.WriteString("\nnothing was run; --allow-dead-nodes goes on without them if slots suffice")
 	}
 	say("%s", b.String())

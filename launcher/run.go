@@ -294,7 +294,7 @@ func (r *run) treeReady() {
 		return
 	}
 	if len(ready.Dead) > 0 {
-		allowed := r.AllowDeadNodes || len(ready.Dead) <= r.plan.Spares
+		allowed := (r.AllowDeadNodes || len(ready.Dead) <= r.plan.Spares) && r.plan.deadRelays(ready.Dead) == 0
 		r.report.dead(r.plan, ready.Dead, allowed)
 		if !allowed {
 			r.giveUp(job.ExitLauncher, 0)
@@ -463,8 +463,5 @@ func (r *run) verbose(level int, format string, args ...any) {
 
 // hostName is what the user calls a host.
 func (r *run) hostName(h job.HostIndex) string {
-	if h < 0 || int(h) >= len(r.plan.Hosts) {
-		return "this machine"
-	}
-	return r.plan.Hosts[h].Name
+	return r.plan.hostName(h)
 }

@@ -48,14 +48,30 @@ func NewFamily(s *Starter, c Common, inbox *Inbox, sink func(tree.Slot) Sink) *F
 // most degree of them from here. It reports whether the subtree is complete at
 // once.
 func (f *Family) Begin(own Ready, hosts []HostEntry, degree int) (complete bool) {
+	for _, part := range f.parts(hosts, degree) {
+		f.start(part)
+	}
+	return f.ready.Add(own)
+}
+
+// parts cuts hosts into those to start from here, each with what it starts.
+func (f *Family) parts(hosts []HostEntry, degree int) (parts [][]HostEntry) {
+	if f.common.Relayed {
+		for len(hosts) > 0 {
+			n := min(1+max(hosts[0].Below, 0), len(hosts))
+			parts = append(parts, hosts[:n])
+			hosts = hosts[n:]
+		}
+		return parts
+	}
 	index := make([]job.HostIndex, len(hosts))
 	for i := range hosts {
 		index[i] = job.HostIndex(i) // positions in hosts, which Split cuts
 	}
 	for _, part := range tree.Split(index, degree) {
-		f.start(hosts[part[0] : part[0]+job.HostIndex(len(part))])
+		parts = append(parts, hosts[part[0]:part[0]+job.HostIndex(len(part))])
 	}
-	return f.ready.Add(own)
+	return parts
 }
 
 func (f *Family) start(part []HostEntry) {
@@ -108,7 +124,8 @@ func (f *Family) ChildReady(slot tree.Slot, r Ready) (complete bool) {
 func (f *Family) ReadyValue() Ready { return f.ready.Value() }
 
 // Lose takes a child out whose edge broke. Before it was ready, its host
-// counts as dead and what it should have started is started again from here.
+// counts as dead and what it should have started is started again from here,
+// unless it was a relay: that is the end of the job.
 func (f *Family) Lose(slot tree.Slot, cause error) (complete bool) {
 	if !f.Leave(slot) {
 		return false
@@ -121,7 +138,7 @@ func (f *Family) Lose(slot tree.Slot, cause error) (complete bool) {
 	k.ready = true
 	cause = withDiagnostics(cause, k.pipe)
 	f.HostFailed(DeadHost{Index: k.host.Index, Phase: string(bootstrap.Handshake), Cause: cause.Error()})
-	if len(k.rest) > 0 {
+	if len(k.rest) > 0 && !k.host.Relay() {
 		f.start(k.rest)
 	}
 	return f.ready.Skip()
@@ -190,10 +207,14 @@ func (f *Family) End(ctx context.Context) {
 // Close tears every edge down and waits for what is being started or swept. The
 // Starter's context must have been cancelled.
 func (f *Family) Close() {
+	var closing sync.WaitGroup
 	f.sweeps.Wait()
 	for i := range f.kin {
-		f.kin[i].edge.Close()
-		f.kin[i].pipe.Close()
+		closing.Go(func() { // ends when the bootstrap has let go
+			f.kin[i].edge.Close()
+			f.kin[i].pipe.Close()
+		})
 	}
+	closing.Wait()
 	f.starter.Wait()
 }

@@ -56,7 +56,15 @@ type HostEntry struct {
 	Name   string          `cbor:"2,keyasint"`
 	Addr   string          `cbor:"3,keyasint"`
 	Target *sshboot.Target `cbor:"4,keyasint,omitempty"` // bootstrap ssh only
+	User   string          `cbor:"5,keyasint,omitempty"` // bootstrap exec only, as given
+	Port   int             `cbor:"6,keyasint,omitempty"` // bootstrap exec only, as given
+	// Below makes this a relay: an agent on the launcher's host, without ranks,
+	// for so many of the entries that follow. A host has 0.
+	Below int `cbor:"7,keyasint,omitempty"`
 }
+
+// Relay tells whether h is a relay and not a host of the job.
+func (h HostEntry) Relay() bool { return h.Below > 0 }
 
 // Range tells an agent who it is and which hosts to start below itself.
 type Range struct {
@@ -69,7 +77,7 @@ type Range struct {
 // Common is the part of a Range that every agent hands on unchanged.
 type Common struct {
 	JobID          string              `cbor:"10,keyasint"`
-	Bootstrap      string              `cbor:"11,keyasint"` // "fork" or "ssh"
+	Bootstrap      string              `cbor:"11,keyasint"` // "fork", "ssh" or "exec"
 	Degree         int                 `cbor:"12,keyasint"`
 	Keys           []sshboot.PublicKey `cbor:"13,keyasint"`
 	PreferKey      int                 `cbor:"14,keyasint"` // index of the key that worked before, or -1
@@ -79,12 +87,15 @@ type Common struct {
 	Verbose        int                 `cbor:"18,keyasint"`
 	Agent          stage.Installed     `cbor:"19,keyasint"` // none: every host gets a copy
 	KeyNotes       []string            `cbor:"20,keyasint"` // why other keys cannot be offered
+	Exec           string              `cbor:"21,keyasint"` // bootstrap exec: the template
+	Relayed        bool                `cbor:"22,keyasint"` // only relays start others, and only what is Below them
 }
 
 // Values of Common.Bootstrap.
 const (
 	BootstrapFork = "fork"
 	BootstrapSSH  = "ssh"
+	BootstrapExec = "exec"
 )
 
 // NodeInfo is what the launcher learns of a live host.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/bootstrap/fork"
 	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/link/yamuxlink"
@@ -51,6 +52,7 @@ type PartDone struct{}
 type Starter struct {
 	ctx    context.Context
 	piper  bootstrap.Piper
+	relays bootstrap.Piper // for entries that are relays
 	source stage.Source
 	common Common
 	inbox  *Inbox
@@ -67,7 +69,7 @@ type Starter struct {
 // NewStarter returns a Starter that starts agents through piper and reports to
 // inbox. noise is told what hosts print before the agent runs.
 func NewStarter(ctx context.Context, piper bootstrap.Piper, source stage.Source, common Common, inbox *Inbox, noise func(host, line string)) *Starter {
-	return &Starter{ctx: ctx, piper: piper, source: source, common: common, inbox: inbox, noise: noise, window: newWindow()}
+	return &Starter{ctx: ctx, piper: piper, relays: fork.New(), source: source, common: common, inbox: inbox, noise: noise, window: newWindow()}
 }
 
 // handOn is c as an agent below gets it: with the key that has worked here.
@@ -88,13 +90,18 @@ func (s *Starter) Wait() { s.tasks.Wait() }
 
 // run tries the hosts of a part until one joins. A head that fails is replaced
 // at once; one that stays silent is hedged by the next 1, 2, 4, ... hosts
-// every two seconds, so that a dead rack costs about two connect timeouts.
+// every two seconds, so that a dead rack costs about two connect timeouts. A
+// relay has no substitute: what is below it can't start others.
 func (s *Starter) run(part []HostEntry) {
 	results := make(chan result, len(part))
 	next, hedge, joined := 0, 1, false
+	heads := len(part)
+	if part[0].Relay() {
+		heads = 1
+	}
 	pending := map[int]bool{}
 	try := func(n int) {
-		for ; n > 0 && next < len(part); n-- {
+		for ; n > 0 && next < heads; n-- {
 			i := next
 			next++
 			pending[i] = true
@@ -190,8 +197,8 @@ func (s *Starter) attempt(i int, h HostEntry) result {
 			be = &bootstrap.Error{Host: h.Name, Phase: bootstrap.Connect, Err: err}
 		}
 		patience := s.common.ConnectTimeout
-		if errors.Is(be, syscall.ECONNREFUSED) || be.Phase == bootstrap.Handshake {
-			patience = refusedFor
+		if errors.Is(be, syscall.ECONNREFUSED) || be.Phase == bootstrap.Handshake || s.common.Bootstrap == BootstrapExec {
+			patience = refusedFor // of a command that fails nobody knows whether it ever works
 		}
 		wait := time.Duration(rand.Int64N(int64(pause)) + 1)
 		if be.Permanent || s.ctx.Err() != nil || time.Since(begin)+wait > patience {
@@ -238,10 +245,14 @@ func (s *Starter) once(h HostEntry, installed stage.Installed, begin *time.Time)
 
 // handshake brings the agent to the host and waits for its hello.
 func (s *Starter) handshake(ctx context.Context, h HostEntry, installed stage.Installed) (Joined, error) {
-	host := bootstrap.Host{Index: int(h.Index), Name: h.Name, Addr: h.Addr}
+	host := bootstrap.Host{Index: int(h.Index), Name: h.Name, Addr: h.Addr, User: h.User, Port: h.Port}
+	piper := s.piper
+	if h.Relay() {
+		piper = s.relays
+	}
 	words := []string{AgentWord, LostAfterWord, s.common.LostAfter.String()}
 	noise := func(line string) { s.noise(h.Name, line) }
-	pipe, err := stage.Start(ctx, s.piper, host, s.source, words, stage.Options{Keep: s.common.KeepAgent, Installed: installed, Noise: noise})
+	pipe, err := stage.Start(ctx, piper, host, s.source, words, stage.Options{Keep: s.common.KeepAgent, Installed: installed, Noise: noise})
 	if err != nil {
 		return Joined{}, err
 	}

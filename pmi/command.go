@@ -5,16 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/golaunch/golaunch/job"
 )
 
-// reservedPrefix begins the keys that only the server may set.
-const reservedPrefix = "PMI_"
-
-// line deals with one complete line of a client, which foreign has let pass.
+// line deals with one complete PMI-1 line of a client, which classify has let
+// pass.
 func (s *Server) line(c *client, line []byte, out *Effects) {
-	if c.spawn.active {
+	if c.spawn != nil {
 		s.spawnLine(c, line, out)
 		return
 	}
@@ -23,7 +22,7 @@ func (s *Server) line(c *client, line []byte, out *Effects) {
 		cmd = cmd[:end]
 	}
 	if line[0] == 'm' {
-		s.multi(c, line, cmd, out)
+		s.spawnBegin(c, line, cmd, out)
 		return
 	}
 	switch string(cmd) {
@@ -61,11 +60,12 @@ func (s *Server) line(c *client, line []byte, out *Effects) {
 	case "get_appnum":
 		out.say(c.rank, "cmd=appnum appnum="+strconv.Itoa(s.world.AppNum(c.rank))+"\n")
 	case "publish_name":
-		out.say(c.rank, "cmd=publish_result info=fail rc=1 msg=name_service_not_supported\n")
+		head, port, _ := bytes.Cut(line, []byte(" port="))
+		s.name(c, Publish, due{}, rest(head, " service="), port, out)
 	case "unpublish_name":
-		out.say(c.rank, "cmd=unpublish_result info=fail rc=1 msg=name_service_not_supported\n")
+		s.name(c, Unpublish, due{}, rest(line, " service="), nil, out)
 	case "lookup_name":
-		out.say(c.rank, "cmd=lookup_result info=fail rc=1 msg=name_service_not_supported\n")
+		s.name(c, Lookup, due{}, rest(line, " service="), nil, out)
 	default:
 		s.violate(c, line, fmt.Errorf("unknown command %q", clip(cmd)), out)
 	}
@@ -81,24 +81,31 @@ func (s *Server) untimely(c *client, line, cmd []byte, out *Effects) {
 // ready reports whether the client is between init and finalize.
 func (c *client) ready() bool { return c.phase == InInit || c.phase == Running }
 
-// init answers every request for a version 1.x with 1.1, the one version that
-// all clients of 1.x accept. Others are told so with rc=-1: they fall back or
-// give up, and the user reads why.
+// init answers every request for a version 1.x with the one version that the
+// world grants, and every 2.x with 2.0: a PMI-2 client begins with this line
+// too. Others are told so with rc=-1: they fall back or give up, and the user
+// reads why.
 func (s *Server) init(c *client, line []byte, out *Effects) {
 	version, ok := number(line, " pmi_version=")
 	sub, subOK := number(line, " pmi_subversion=")
+	granted := "pmi_version=1 pmi_subversion=1"
 	switch {
 	case !ok || !subOK:
 		s.violate(c, line, errors.New("init without a readable pmi_version and pmi_subversion"), out)
+		return
+	case version == 2:
+		granted = "pmi_version=2 pmi_subversion=0"
 	case version != 1:
-		out.say(c.rank, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1 msg=only_PMI_1.1_is_served\n")
-		out.Notes = append(out.Notes, Note{Rank: c.rank, Text: fmt.Sprintf("asked for PMI %d.%d, but only PMI 1.1 is served", version, sub)})
-	default:
-		if !c.ready() {
-			c.phase = InInit
-		}
-		out.say(c.rank, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n")
+		out.say(c.rank, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1 msg=only_PMI_1.x_and_2.0_are_served\n")
+		out.Notes = append(out.Notes, Note{Rank: c.rank, Text: fmt.Sprintf("asked for PMI %d.%d, but only PMI 1.x and 2.0 are served", version, sub)})
+		return
+	case s.world.Version == "1.2":
+		granted = "pmi_version=1 pmi_subversion=2"
 	}
+	if !c.ready() {
+		c.phase = InInit
+	}
+	out.say(c.rank, "cmd=response_to_init "+granted+" rc=0\n")
 }
 
 // abort ends the client's part. Its message runs to the end of the line or to
@@ -140,8 +147,7 @@ func (s *Server) put(c *client, line []byte, out *Effects) {
 	case bytes.HasPrefix(key, []byte(reservedPrefix)):
 		out.say(c.rank, "cmd=put_result rc=1 msg=keys_that_begin_with_PMI__are_reserved\n")
 	default:
-		c.wait = Put
-		out.Requests = append(out.Requests, Request{Rank: c.rank, Op: Put, Key: key, Value: value})
+		out.ask(c, Put, due{}, key, value)
 	}
 }
 
@@ -160,26 +166,41 @@ func (s *Server) get(c *client, line []byte, out *Effects) {
 			out.say(c.rank, "cmd=get_result rc=1 msg=key_not_found\n")
 		}
 	default:
-		c.wait = Get
-		out.Requests = append(out.Requests, Request{Rank: c.rank, Op: Get, Key: key})
+		out.ask(c, Get, due{}, key, nil)
 	}
 }
 
 // sayValue sends a value, which is always the last token of its line.
 func sayValue(r job.Rank, value string, out *Effects) {
+	if strings.IndexByte(value, '\n') >= 0 { // from a PMI-2 client or a spawner
+		out.say(r, "cmd=get_result rc=-1 msg="+errLineFeed.Error()+"\n")
+		return
+	}
 	p := out.reply(r)
 	p.Data = append(p.Data, "cmd=get_result rc=0 value="...)
 	p.Data = append(p.Data, value...)
 	p.Data = append(p.Data, '\n')
 }
 
-// barrier lets the client enter the world's fence. Barriers of a group belong
-// to PMI 1.2, which init never grants.
+// barrier lets the client enter the world's fence, or the barrier of a group
+// (PMI 1.2).
 func (s *Server) barrier(c *client, line []byte, out *Effects) {
-	if _, group := token(line, " group="); group {
+	spec, grouped := token(line, " group=")
+	switch {
+	case !grouped:
+		s.enter(c, due{}, line, out)
+	case s.world.Version != "1.2":
 		out.say(c.rank, "cmd=barrier_out rc=-1 msg=group_barriers_need_PMI_1.2\n")
-		return
+	default:
+		s.groupBarrier(c, line, string(spec), out)
 	}
-	c.wait = Fence
-	out.Requests = append(out.Requests, Request{Rank: c.rank, Op: Fence})
+}
+
+// sayBarrier releases a rank from a PMI-1 barrier.
+func sayBarrier(r job.Rank, d due, out *Effects) {
+	if d.tagged {
+		out.say(r, "cmd=barrier_out tag="+strconv.Itoa(d.tag)+"\n")
+	} else {
+		out.say(r, "cmd=barrier_out\n")
+	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/golaunch/golaunch/pmi"
 )
 
-// The numbers are those of the corner cases in docs/pmi1.md. Cases 11 to 16
-// are PMI-2, spawn, name service and port mode.
+// The numbers are those of the corner cases in docs/pmi1.md and docs/pmi2.md;
+// 11 to 16 are in corner2_test.go.
 
 const putOK = "cmd=put_result rc=0"
 
@@ -191,14 +191,14 @@ func TestCorner09Abort(t *testing.T) {
 
 func TestCorner10Versions(t *testing.T) {
 	const yes = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0"
-	const no = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1 msg=only_PMI_1.1_is_served"
-	for version, want := range map[string]string{"1.0": yes, "1.1": yes, "1.2": yes, "2.0": no, "3.0": no} {
+	const no = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1 msg=only_PMI_1.x_and_2.0_are_served"
+	for version, want := range map[string]string{"1.0": yes, "1.1": yes, "1.2": yes, "2.0": init2OK, "2.1": init2OK, "3.0": no, "0.9": no} {
 		v, sub, _ := strings.Cut(version, ".")
 		w := newWorld(t, 1, 1, nil)
 		require.Equal(t, want, w.ask(0, "cmd=init pmi_version="+v+" pmi_subversion="+sub), version)
-		require.Equal(t, want == yes, w.nodes[0].server.Initialised(0))
+		require.Equal(t, want != no, w.nodes[0].server.Initialised(0))
 		if want == no {
-			require.Equal(t, []pmi.Note{{Rank: 0, Text: "asked for PMI " + version + ", but only PMI 1.1 is served"}}, w.notes)
+			require.Equal(t, []pmi.Note{{Rank: 0, Text: "asked for PMI " + version + ", but only PMI 1.x and 2.0 are served"}}, w.notes)
 			require.Equal(t, yes, w.ask(0, initLine), "the client may fall back")
 		}
 		require.Empty(t, w.violations)
@@ -253,23 +253,27 @@ func TestViolations(t *testing.T) {
 		{"empty command", "cmd=\n", `unknown command ""`},
 		{"carriage return", "cmd=get_maxes\r\n", `unknown command "get_maxes\r"`},
 		{"unknown multi-line command", "mcmd=dance\n", `unknown command "dance"`},
-		{"empty line", "\n", "not a PMI-1 command"},
-		{"no command first", "key=x cmd=get\n", "not a PMI-1 command"},
-		{"foreign bytes, no line end", "\x08\x00\x00\x00", "not a PMI-1 command"},
-		{"almost a command", "cmd\n", "not a PMI-1 command"},
-		{"PMI-2", "    38cmd=fullinit;pmirank=0;threaded=FALSE;", "PMI-2 message, but only PMI-1 is served"},
-		{"PMI-2, left-aligned", "38    cmd=fullinit;", "PMI-2 message"},
-		{"PMI-2, zeros", "000014", "PMI-2 message"},
-		{"blanks", "      ", "not a PMI-1 command"},
+		{"empty line", "\n", "not a PMI command"},
+		{"no command first", "key=x cmd=get\n", "not a PMI command"},
+		{"foreign bytes, no line end", "\x08\x00\x00\x00", "not a PMI command"},
+		{"almost a command", "cmd\n", "not a PMI command"},
+		{"PMI-2 without pairs", "    38cmd=kvs-get;key=k;no pair here,  at all;;;", "malformed PMI-2 message: no key=value pair, offset 18"},
+		{"PMI-2 without its end", frame("cmd=kvs-get;key=k"), "malformed PMI-2 message: no semicolon at the end, offset 12"},
+		{"PMI-2 ending in a doubled semicolon", frame("cmd=kvs-get;key=k;;"), "no semicolon at the end, offset 12"},
+		{"PMI-2 without a command", frame("key=k;cmd=kvs-get;"), "cmd= must come first and once, offset 0"},
+		{"PMI-2 with two commands", frame("cmd=kvs-get;cmd=kvs-put;"), "cmd= must come first and once, offset 12"},
+		{"PMI-2 with an empty key", frame("cmd=kvs-get;=k;"), "no key=value pair, offset 12"},
+		{"PMI-2, unknown", frame("cmd=frobnicate;"), `rank 0: PMI: unknown command "frobnicate": "cmd=frobnicate;"`},
+		{"PMI-2, long thrid", frame("cmd=kvs-fence;thrid=" + strings.Repeat("1", 65) + ";"), "thrid of more than 64 bytes"},
+		{"PMI-2, empty", "000000", "PMI-2 message of 0 bytes: must have 1 to 65536"},
+		{"PMI-2, too long", " 65537cmd=", "PMI-2 message of 65537 bytes: must have 1 to 65536"},
+		{"PMI-2, blank in the length", "1 2   cmd=", "not a PMI command"},
+		{"PMI-2, ahead of a reply", frame(fence2) + strings.Repeat(frame("cmd=job-getid;"), 4000), "more than 65536 bytes were sent ahead while a fence is not answered"},
+		{"PMI-2, replies without end", strings.Repeat(frame("cmd=kvs-fence;thrid=1;"), 1025), "more than 1024 requests wait for other ranks"},
+		{"blanks", "      ", "not a PMI command"},
 		{"endless line", "cmd=put key=" + strings.Repeat("x", pmi.MaxLine), "line of more than 65536 bytes"},
 		{"ahead of a reply", "cmd=barrier_in\n" + strings.Repeat("cmd=get_maxes\n", 5000), "more than 65536 bytes were sent ahead while a fence is not answered"},
-		{"spawn cut by a command", "mcmd=spawn\nnprocs=1\ncmd=get_maxes\n", "malformed spawn request"},
-		{"spawn without counts", "mcmd=spawn\nendcmd\n", "malformed spawn request"},
-		{"spawn with a bad count", "mcmd=spawn\ntotspawns=x\n", "malformed spawn request"},
-		{"spawn beyond its count", "mcmd=spawn\ntotspawns=1\nspawnssofar=2\nendcmd\n", "malformed spawn request"},
-		{"spawn in spawn", "mcmd=spawn\nmcmd=spawn\n", "malformed spawn request"},
-		{"spawn lines between blocks", "mcmd=spawn\ntotspawns=2\nspawnssofar=1\nendcmd\nnprocs=1\n", "malformed spawn request"},
-		{"spawn count between blocks", "mcmd=spawn\ntotspawns=2\nspawnssofar=1\nendcmd\ntotspawns=1\n", "malformed spawn request"},
+		{"spawn cut by a command", "mcmd=spawn\nnprocs=1\ncmd=get_maxes\n", "malformed spawn request: a command inside another"},
 	}
 	for _, tc := range cases {
 		for _, step := range []int{len(tc.data), 7} {
@@ -305,6 +309,10 @@ func TestViolations(t *testing.T) {
 	s.GetDone(7, "v", true, &out)
 	s.GetDone(0, "v", true, &out)
 	s.PutDone(0, nil, &out)
+	s.NameDone(0, "p", nil, &out)
+	s.SpawnDone(0, pmi.SpawnResult{}, &out)
+	s.GroupDone("WORLD:1", &out)
+	s.FenceDone(&out)
 	require.Empty(t, out.Replies, "Done calls that nobody waits for do nothing")
 }
 
@@ -339,11 +347,6 @@ func TestPutErrors(t *testing.T) {
 	require.Len(t, strings.Fields(reply), 3)
 }
 
-func TestGroupBarriersAreRefused(t *testing.T) {
-	w := newWorld(t, 1, 1, nil).init()
-	require.Equal(t, "cmd=barrier_out rc=-1 msg=group_barriers_need_PMI_1.2", w.ask(0, "cmd=barrier_in group=NODE:0"))
-}
-
 // Every line sent must be readable by the strictest client: key=value tokens
 // only, one blank between them.
 func TestRepliesAreWellFormed(t *testing.T) {
@@ -371,6 +374,8 @@ func TestNewServerRefusesNonsense(t *testing.T) {
 		{"world of 0 ranks", nil, func(w *pmi.World) { w.Size = 0 }},
 		{"kvsname", nil, func(w *pmi.World) { w.KVSName = "two words" }},
 		{"kvsname", nil, func(w *pmi.World) { w.KVSName = strings.Repeat("k", 256) }},
+		{`version "2.0"`, nil, func(w *pmi.World) { w.Version = "2.0" }},
+		{"spawner", nil, func(w *pmi.World) { w.Spawner = "two words" }},
 		{"universe size 0", nil, func(w *pmi.World) { w.UniverseSize = 0 }},
 		{"no AppNum", nil, func(w *pmi.World) { w.AppNum = nil }},
 		{`attribute "universeSize"`, nil, func(w *pmi.World) { w.Attributes = map[string]string{"universeSize": "4"} }},

@@ -1,16 +1,19 @@
-// Package pmi is the server side of PMI-1.1 for the ranks that one node holds
-// of one world: bytes from the ranks go in, replies and requests to the world's
-// bulletin board come out. docs/pmi1.md describes the protocol as served here.
+// Package pmi is the server side of PMI-1 and PMI-2 for the ranks that one node
+// holds of one world: bytes from the ranks go in, replies and requests to the
+// rest of the job come out. docs/pmi1.md and docs/pmi2.md describe the
+// protocols as served here; a connection may switch between them at any
+// request, as PMI-2 clients do after their first.
 //
 // # Model
 //
-// PMI-1 is lock-step: a line from the client, a line back. A [Server] keeps the
-// order even where a client does not wait: what a rank sent ahead is held until
-// the request before it is answered. Three commands need more than the server
-// knows (put, get and barrier_in); for each of them one [Request] comes out, and
-// the rank stands still until the caller reports the outcome with PutDone,
-// GetDone or FenceDone. These may be called at once or much later; they append
-// to the same kind of [Effects] as Receive does.
+// Both protocols are lock-step: a request from the client, a reply back. A
+// [Server] keeps the order even where a client does not wait: what a rank sent
+// ahead is held until the request before it is answered. Some commands need
+// more than the server knows: the world's bulletin board (put, get, fence), the
+// names of the job, a new world. For each of them one [Request] comes out, and
+// the rank stands still until the caller reports the outcome with the Done
+// method that the request's [Op] names. These may be called at once or much
+// later; they append to the same kind of [Effects] as Receive does.
 //
 // A caller that has a bulletin board which answers at once runs a loop:
 //
@@ -24,11 +27,16 @@
 //	}
 //	write out.Replies, act on the rest, out.Reset()
 //
+// Two kinds of request do not hold their connection up while they wait for
+// other ranks, because their clients say that they go on meanwhile: those with
+// thrid (PMI-2, one of several threads) and barriers of groups (PMI 1.2).
+//
 // # What is not here
 //
 // The server owns no descriptor, goroutine or clock. Which connection belongs
 // to which rank, how a rank finds its connection (PMI_FD and its neighbours in
 // the environment), and what becomes of the job after an abort or a violation
-// are the caller's affair. Spawning and the name service are answered as
-// unsupported. PMI-2 is recognised and refused by name.
+// are the caller's affair. [Initack] and [Server.Attach] read who is calling
+// where ranks connect to a port. [Names] is the table of published services
+// for the caller that is the job's root.
 package pmi

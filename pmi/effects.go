@@ -6,35 +6,49 @@ import (
 	"github.com/golaunch/golaunch/job"
 )
 
-// Op is what a Request asks of the bulletin board.
+// Op is what a Request asks for.
 type Op uint8
 
-// The operations of a Request.
+// The operations of a Request: three of the bulletin board, three of the job's
+// names, which live at the root, one for the launcher and one of PMI 1.2.
 const (
-	Put   Op = iota + 1 // publish Value under Key; answer with Server.PutDone
-	Get                 // look Key up; answer with Server.GetDone
-	Fence               // the rank enters the world's fence; answer with Server.FenceDone
+	Put        Op = iota + 1 // publish Value under Key; answer with Server.PutDone
+	Get                      // look Key up; answer with Server.GetDone
+	Fence                    // the rank enters the world's fence; answer with Server.FenceDone
+	Publish                  // publish port Value of service Key; answer with Server.NameDone
+	Unpublish                // withdraw service Key; answer with Server.NameDone
+	Lookup                   // look the port of service Key up; answer with Server.NameDone
+	SpawnWorld               // start what Spawn describes as a new world; answer with Server.SpawnDone
+	Group                    // every local member of group Key is in its barrier; answer with Server.GroupDone
+
+	nodeAttr // what a client may wait for without a Request: an attribute that another rank is to put
 )
+
+var opNames = [...]string{Put: "put", Get: "get", Fence: "fence", Publish: "publish", Unpublish: "unpublish",
+	Lookup: "lookup", Group: "group barrier", SpawnWorld: "spawn", nodeAttr: "node attribute"}
 
 // String names an operation.
 func (o Op) String() string {
-	switch o {
-	case Put:
-		return "put"
-	case Get:
-		return "get"
+	if int(o) < len(opNames) && o > 0 {
+		return opNames[o]
 	}
-	return "fence"
+	return fmt.Sprintf("operation %d", uint8(o))
 }
 
-// Request is one operation that Rank waits for. Key and Value alias the bytes
-// given to Receive, or the server's buffer: they are valid until the next call
-// of Receive, EOF or a Done method for the same rank.
+// Request is one operation that Rank waits for; for Group, that all local
+// members wait for. Key and Value alias the bytes given to Receive, or the
+// server's buffer: they are valid until the next call of Receive, EOF or a Done
+// method for the same rank.
 type Request struct {
 	Rank  job.Rank
 	Op    Op
-	Key   []byte // Put and Get
-	Value []byte // Put only
+	Key   []byte // all but Fence and SpawnWorld
+	Value []byte // Put and Publish
+	Spawn *Spawn // SpawnWorld only; the receiver's
+	// Members of a Group on all nodes, in ascending order; nil means the whole
+	// world. What they put before must be visible to each other afterwards.
+	// There is no Group unless World.Version is "1.2".
+	Members []job.Rank
 }
 
 // Reply is bytes to write to Rank, in order. Data is reused after
@@ -56,7 +70,7 @@ type Abort struct {
 // ignored. The job cannot go on, as the rank waits for a reply it will not get.
 type Violation struct {
 	Rank job.Rank
-	Line string // the offending line, cut to a readable length; may be empty
+	Line string // the offending line or message, cut to a readable length; may be empty
 	Err  error
 }
 
@@ -86,8 +100,10 @@ type Note struct {
 }
 
 // Effects collects what a Server wants done. Methods only append; the caller
-// acts on them and then calls Reset. Requests of one rank never overlap: while
-// one waits for its Done call there is no other.
+// acts on them and then calls Reset. Requests of one rank never overlap, with
+// two exceptions that a client must ask for by name: a fence may be under way
+// beside another request of a rank that uses thrid (PMI-2) or a group barrier
+// (PMI 1.2), and a Group beside any.
 type Effects struct {
 	Requests   []Request
 	Replies    []Reply
@@ -120,8 +136,15 @@ func (e *Effects) reply(r job.Rank) *Reply {
 	return &e.Replies[n]
 }
 
-// say appends one reply line to rank r.
+// say appends one PMI-1 reply line to rank r.
 func (e *Effects) say(r job.Rank, line string) {
 	p := e.reply(r)
 	p.Data = append(p.Data, line...)
+}
+
+// ask appends a request and lets the client wait for its answer, which is due
+// in form d.
+func (e *Effects) ask(c *client, op Op, d due, key, value []byte) {
+	c.wait, c.due = op, d
+	e.Requests = append(e.Requests, Request{Rank: c.rank, Op: op, Key: key, Value: value})
 }

@@ -2,7 +2,6 @@ package pmi
 
 import (
 	"bytes"
-	"errors"
 	"strconv"
 	"strings"
 )
@@ -11,38 +10,6 @@ import (
 // command: "cmd=NAME" or "mcmd=NAME". Tokens may come in any order and unknown
 // ones are ignored, but " value=" takes the rest of its line, blanks and
 // further tokens included.
-
-// errPMI2 is why a PMI-2 client is refused.
-var errPMI2 = errors.New("PMI-2 message, but only PMI-1 is served: build or run the program with PMI-1 " +
-	"(MPICH: MPIR_CVAR_PMI_VERSION=1; Slurm's libpmi2: link the MPI library's own PMI)")
-
-// errForeign is why bytes that begin no PMI command are refused.
-var errForeign = errors.New("not a PMI-1 command, which begins with cmd= or mcmd=")
-
-// foreign says why b, which may be incomplete, cannot begin a PMI-1 line, or
-// returns nil. A PMI-2 message begins with its length in six bytes, digits
-// padded with blanks.
-func foreign(b []byte) error {
-	if begins(b, "cmd=") || begins(b, "mcmd=") {
-		return nil
-	}
-	head := b[:min(len(b), 6)]
-	digits := 0
-	for _, c := range head {
-		if c >= '0' && c <= '9' {
-			digits++
-		} else if c != ' ' {
-			return errForeign
-		}
-	}
-	switch {
-	case len(head) < 6:
-		return nil // too short to tell
-	case digits == 0:
-		return errForeign
-	}
-	return errPMI2
-}
 
 // begins reports whether b begins with prefix, or ends before it could.
 func begins(b []byte, prefix string) bool {
@@ -62,6 +29,13 @@ func token(line []byte, name string) (value []byte, found bool) {
 		value = value[:end]
 	}
 	return value, true
+}
+
+// rest returns what follows name, which is given as " name=", to the end of
+// line.
+func rest(line []byte, name string) []byte {
+	_, value, _ := bytes.Cut(line, []byte(name))
+	return value
 }
 
 // number returns the value of a token that must be a decimal number.

@@ -6,84 +6,64 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/golaunch/golaunch/job"
 )
 
-// Limits of the protocol as get_maxes reports them, in bytes. Each counts a
-// terminating NUL that never travels, so that the longest value has
-// MaxValue−1 bytes.
-const (
-	MaxKVSName = 256
-	MaxKey     = 64
-	MaxValue   = 1024
-)
-
-// MaxLine bounds what a rank may send before a line is complete, and what it
-// may send ahead of a reply, in bytes.
-const MaxLine = 64 << 10
-
-// mappingKey is where clients look for the ranks of each node.
-const mappingKey = "PMI_process_mapping"
-
-// World is what the server tells the ranks about their world.
-type World struct {
-	Size    int    // ranks, at least 1
-	KVSName string // name of the key-value space: one word, shorter than MaxKVSName
-	// UniverseSize is how many ranks the resources could hold; -1 where that
-	// is not known.
-	UniverseSize int
-	// ProcessMapping is the value of PMI_process_mapping, "(vector,...)". A
-	// client is told "not found" where it is empty or too long for a value,
-	// and then gathers host names itself.
-	ProcessMapping string
-	// AppNum gives the index of the app a rank belongs to.
-	AppNum func(job.Rank) int
-	// Attributes are further reserved keys that the ranks may get, such as
-	// PMI_hwloc_xmlfile; each begins with "PMI_".
-	Attributes map[string]string
-}
-
-// Server speaks PMI-1.1 with one node's ranks of one world. Calls must not
-// overlap.
+// Server speaks PMI-1 and PMI-2 with one node's ranks of one world. Calls must
+// not overlap.
 type Server struct {
 	world   World
 	attrs   map[string]string // reserved keys and their values
 	clients map[job.Rank]*client
 	order   []*client // by rank
+	node    nodeAttrs
+	groups  map[string]*group // barriers under way, by key
 }
 
 // client is the state of one rank's connection.
 type client struct {
 	rank  job.Rank
 	phase Phase
-	wait  Op   // the Request under way; 0 for none
-	deaf  bool // aborted, broken or gone: nothing more is read
-	spawn spawn
+	wait  Op  // what the next request waits for; 0 for nothing
+	due   due // the form of that reply
+	// fences holds the replies due for fences that the client has entered,
+	// oldest first. There is more than one only where it need not wait.
+	fences []due
+	// ahead counts replies due beside wait: of fences, node attributes and
+	// groups that do not hold the connection up.
+	ahead    int
+	attached bool // named by Attach
+	reading  bool // inside consume
+	deaf     bool // aborted, broken or gone: nothing more is read
+	spawn    *spawnLines
+	ring     *ring // under way
+	rings    int   // rings completed
 	// held is input that arrived but could not be used yet: an incomplete
-	// line, or what was sent ahead of a reply. held[:used] is done with.
+	// request, or what was sent ahead of a reply. held[:used] is done with.
 	held []byte
 	used int
 }
 
+// due is the form of a reply that is still to come.
+type due struct {
+	cmd    string // PMI-2: the request's name; "" is PMI-1
+	thrid  string // PMI-2: to be echoed, often ""
+	tag    int    // PMI 1.2: the barrier's tag
+	tagged bool   // PMI 1.2: tag is part of the reply
+	aside  bool   // other requests are read meanwhile
+}
+
+// maxAhead bounds the replies that one client may let come in its own time.
+const maxAhead = 1024
+
 // NewServer makes the server for those ranks of w that live on this node.
 func NewServer(w World, local []job.Rank) (*Server, error) {
-	switch {
-	case w.Size < 1:
-		return nil, fmt.Errorf("pmi: a world of %d ranks: at least 1 is needed", w.Size)
-	case w.KVSName == "" || len(w.KVSName) >= MaxKVSName || !isWord(w.KVSName):
-		return nil, fmt.Errorf("pmi: kvsname %q: must be one word of at most %d bytes", w.KVSName, MaxKVSName-1)
-	case w.UniverseSize < -1 || w.UniverseSize == 0:
-		return nil, fmt.Errorf("pmi: universe size %d: must be positive, or -1 if unknown", w.UniverseSize)
-	case w.AppNum == nil:
-		return nil, errors.New("pmi: the world has no AppNum")
+	if err := w.validate(); err != nil {
+		return nil, err
 	}
-	s := &Server{world: w, attrs: map[string]string{}, clients: map[job.Rank]*client{}}
+	s := &Server{world: w, attrs: map[string]string{}, clients: map[job.Rank]*client{}, groups: map[string]*group{}}
 	for key, value := range w.Attributes {
-		if !strings.HasPrefix(key, reservedPrefix) || len(key) >= MaxKey || !isWord(key) {
-			return nil, fmt.Errorf("pmi: attribute %q: must be one word that begins with %s", key, reservedPrefix)
-		}
 		if err := s.reserve(key, value); err != nil {
 			return nil, err
 		}
@@ -105,23 +85,6 @@ func NewServer(w World, local []job.Rank) (*Server, error) {
 	return s, nil
 }
 
-// reserve lets ranks get key, unless value does not fit the protocol.
-func (s *Server) reserve(key, value string) error {
-	if value == "" || len(value) >= MaxValue {
-		return nil // "not found" is what every client copes with
-	}
-	if !isWord(value) { // older clients end a value at a blank
-		return fmt.Errorf("pmi: value %q of %s: blanks and control characters are not allowed", value, key)
-	}
-	s.attrs[key] = value
-	return nil
-}
-
-// isWord reports whether s can be one token of a reply.
-func isWord(s string) bool {
-	return !strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c == 0x7f })
-}
-
 // Receive takes bytes that rank r sent, cut anywhere. data is the caller's
 // again as soon as the requests in out are dealt with.
 func (s *Server) Receive(r job.Rank, data []byte, out *Effects) {
@@ -134,7 +97,7 @@ func (s *Server) Receive(r job.Rank, data []byte, out *Effects) {
 		return
 	}
 	if len(c.held) == 0 && c.wait == 0 {
-		// The usual case: whole lines, nothing held, no copy.
+		// The usual case: whole requests, nothing held, no copy.
 		n := s.consume(c, data, out)
 		if c.deaf {
 			return
@@ -163,35 +126,55 @@ func (s *Server) resume(c *client, out *Effects) {
 	}
 }
 
-// consume deals with the complete lines of b until one needs a Done call, and
-// returns how many bytes it used.
+// consume deals with the complete requests of b until one holds the
+// connection up, and returns how many bytes it used.
 func (s *Server) consume(c *client, b []byte, out *Effects) (used int) {
+	c.reading = true // what it causes at another rank may come back to this one
+	defer func() { c.reading = false }()
 	for used < len(b) && c.wait == 0 && !c.deaf {
 		rest := b[used:]
-		if !c.spawn.active {
-			if err := foreign(rest); err != nil {
+		f, size := oneLine, 0
+		if c.spawn == nil {
+			var err error
+			if f, size, err = classify(rest); err != nil {
 				s.violate(c, firstLine(rest), err, out)
 				break
 			}
 		}
-		end := bytes.IndexByte(rest, '\n')
-		if end < 0 {
-			break
+		switch {
+		case f == framed && len(rest) >= headerSize+size:
+			used += headerSize + size
+			s.message(c, rest[headerSize:headerSize+size], out)
+			continue
+		case f == oneLine:
+			end := bytes.IndexByte(rest, '\n')
+			if end > MaxLine {
+				s.violate(c, rest, errLongLine, out)
+				continue
+			}
+			if end >= 0 {
+				used += end + 1
+				s.line(c, rest[:end], out)
+				continue
+			}
 		}
-		used += end + 1
-		s.line(c, rest[:end], out)
+		break // incomplete
 	}
 	return used
 }
 
-// limit ends a client that sends without end or without waiting.
+var errLongLine = fmt.Errorf("line of more than %d bytes", MaxLine)
+
+// limit ends a client that sends without end or without waiting. What may be
+// held is one PMI-2 message with its header, a little more than a line.
 func (s *Server) limit(c *client, out *Effects) {
+	held := len(c.held) - c.used
 	switch {
-	case c.deaf || len(c.held)-c.used <= MaxLine:
+	case c.deaf || held <= MaxLine:
 	case c.wait != 0:
 		s.violate(c, nil, fmt.Errorf("more than %d bytes were sent ahead while a %v is not answered", MaxLine, c.wait), out)
-	default:
-		s.violate(c, c.held[c.used:], fmt.Errorf("line of more than %d bytes", MaxLine), out)
+	case c.spawn != nil || c.held[c.used] == 'c' || c.held[c.used] == 'm':
+		s.violate(c, c.held[c.used:], errLongLine, out)
 	}
 }
 
@@ -211,6 +194,7 @@ func (s *Server) EOF(r job.Rank, out *Effects) {
 func (c *client) silence() {
 	c.deaf, c.wait = true, 0
 	c.held, c.used = nil, 0
+	c.fences, c.spawn, c.ring = nil, nil, nil
 }
 
 // violate reports a breach of the protocol and stops reading from the client.
@@ -219,68 +203,27 @@ func (s *Server) violate(c *client, line []byte, err error, out *Effects) {
 	c.silence()
 }
 
-// PutDone answers the Put request of rank r; err is why the bulletin board
-// refused it, or nil. Like its siblings it does nothing if the rank does not
-// wait for it any more.
-func (s *Server) PutDone(r job.Rank, err error, out *Effects) {
-	c := s.done(r, Put)
-	if c == nil {
+// later counts a reply that does not hold the connection up, and reports
+// whether the client may have one more of them.
+func (s *Server) later(c *client, line []byte, out *Effects) bool {
+	if c.ahead == maxAhead {
+		s.violate(c, line, fmt.Errorf("more than %d requests wait for other ranks", maxAhead), out)
+		return false
+	}
+	c.ahead++
+	return true
+}
+
+// enter lets a client into the world's fence; its reply has form d. A client
+// that is in already enters the next one once that is complete.
+func (s *Server) enter(c *client, d due, line []byte, out *Effects) {
+	if d.aside && !s.later(c, line, out) {
 		return
 	}
-	if err != nil {
-		out.say(r, "cmd=put_result rc=-1 msg="+word(err.Error())+"\n")
-	} else {
-		out.say(r, "cmd=put_result rc=0\n")
+	if !d.aside {
+		c.wait = Fence
 	}
-	s.goOn(c, out)
-}
-
-// GetDone answers the Get request of rank r. value is sent byte for byte and
-// must not hold a line feed, which no put can bring in.
-func (s *Server) GetDone(r job.Rank, value string, found bool, out *Effects) {
-	c := s.done(r, Get)
-	if c == nil {
-		return
-	}
-	if found {
-		sayValue(r, value, out)
-	} else {
-		out.say(r, "cmd=get_result rc=1 msg=key_not_found\n")
-	}
-	s.goOn(c, out)
-}
-
-// FenceDone releases every rank of this node that waits in the fence.
-func (s *Server) FenceDone(out *Effects) {
-	for _, c := range s.order {
-		if c.wait != Fence {
-			continue
-		}
-		c.wait = 0
-		if c.phase == InInit {
-			c.phase = Running
-		}
-		out.say(c.rank, "cmd=barrier_out\n")
-		// A rank that enters the next fence here is not met again: each
-		// client is visited once.
-		s.goOn(c, out)
-	}
-}
-
-// done ends the wait of rank r for op, or returns nil where there is none.
-func (s *Server) done(r job.Rank, op Op) *client {
-	c := s.clients[r]
-	if c == nil || c.wait != op {
-		return nil
-	}
-	c.wait = 0
-	return c
-}
-
-// goOn uses what the client sent ahead of the reply it has now.
-func (s *Server) goOn(c *client, out *Effects) {
-	if len(c.held) > 0 {
-		s.resume(c, out)
-		s.limit(c, out)
+	if c.fences = append(c.fences, d); len(c.fences) == 1 {
+		out.Requests = append(out.Requests, Request{Rank: c.rank, Op: Fence})
 	}
 }

@@ -2,6 +2,7 @@ package pmi_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,6 +21,10 @@ type world struct {
 	nodes []*node
 	// replies is what each rank was sent and has not read.
 	replies    map[job.Rank]string
+	names      pmi.Names
+	spawns     []pmi.Spawn
+	spawned    pmi.SpawnResult // what every spawn is answered with
+	groups     map[string]int  // nodes that asked for the barrier of a group
 	aborts     []pmi.Abort
 	violations []pmi.Violation
 	hangups    []pmi.Hangup
@@ -37,7 +42,7 @@ type node struct {
 const kvsname = "kvs_test_0"
 
 func newWorld(t testing.TB, nodes, ppn int, change func(*pmi.World)) *world {
-	w := &world{t: t, ppn: ppn, replies: map[job.Rank]string{}}
+	w := &world{t: t, ppn: ppn, replies: map[job.Rank]string{}, groups: map[string]int{}}
 	pw := pmi.World{
 		Size: nodes * ppn, KVSName: kvsname, UniverseSize: -1,
 		ProcessMapping: fmt.Sprintf("(vector,(0,%d,%d))", nodes, ppn),
@@ -110,6 +115,7 @@ func (w *world) settle(n *node) {
 		msg  []byte
 	}
 	var queue []message
+	var grouped []string
 	carry := func(n *node) {
 		for _, s := range n.bout.Sends {
 			to, from := w.nodes[0], n.peer
@@ -135,6 +141,16 @@ func (w *world) settle(n *node) {
 				n.board.Get(uint64(q.Rank), q.Key, &n.bout)
 			case pmi.Fence:
 				require.NoError(w.t, n.board.Enter(&n.bout))
+			case pmi.Publish, pmi.Unpublish, pmi.Lookup:
+				port, err := w.names.Do(q.Op, string(q.Key), string(q.Value))
+				n.server.NameDone(q.Rank, port, err, &n.out)
+			case pmi.SpawnWorld:
+				w.spawns = append(w.spawns, *q.Spawn)
+				n.server.SpawnDone(q.Rank, w.spawned, &n.out)
+			case pmi.Group:
+				w.group(string(q.Key), q.Members, &grouped)
+			default:
+				require.Fail(w.t, "unknown request", "%v", q.Op)
 			}
 			carry(n)
 		}
@@ -147,11 +163,38 @@ func (w *world) settle(n *node) {
 		w.notes = append(w.notes, n.out.Notes...)
 		n.out.Reset()
 	}
-	for act(n); len(queue) > 0; queue = queue[1:] {
+	for act(n); len(queue) > 0 || len(grouped) > 0; {
+		if len(grouped) > 0 {
+			key := grouped[0]
+			grouped = grouped[1:]
+			for _, n := range w.nodes {
+				n.server.GroupDone(key, &n.out)
+				act(n)
+			}
+			continue
+		}
 		m := queue[0]
+		queue = queue[1:]
 		require.NoError(w.t, m.to.board.Receive(m.from, m.msg, &m.to.bout))
 		carry(m.to)
 		act(m.to)
+	}
+}
+
+// group counts a node into the barrier of a group, which is complete once every
+// node with a member is in it.
+func (w *world) group(key string, members []job.Rank, complete *[]string) {
+	nodes := map[int]bool{}
+	for _, r := range members {
+		nodes[int(r)/w.ppn] = true
+	}
+	need := len(nodes)
+	if members == nil {
+		need = len(w.nodes)
+	}
+	if w.groups[key]++; w.groups[key] == need {
+		delete(w.groups, key)
+		*complete = append(*complete, key)
 	}
 }
 
@@ -174,5 +217,75 @@ func (w *world) fence() {
 	}
 	for r := range size {
 		require.Equal(w.t, "cmd=barrier_out", w.take(job.Rank(r)))
+	}
+}
+
+// frame puts the length before a PMI-2 message.
+func frame(text string) string { return fmt.Sprintf("%6d", len(text)) + text }
+
+// ask2 sends one PMI-2 message and returns what came back, without the length.
+func (w *world) ask2(r job.Rank, text string) string {
+	w.send(r, frame(text))
+	return strings.Join(split(w.t, w.take(r)), "\n")
+}
+
+// split takes what the server sent apart: lines without their end, PMI-2
+// messages without their length.
+func split(t testing.TB, sent string) (parts []string) {
+	for sent != "" {
+		if sent[0] == 'c' {
+			line, rest, _ := strings.Cut(sent, "\n")
+			parts, sent = append(parts, line), rest
+			continue
+		}
+		require.GreaterOrEqual(t, len(sent), 6, "%q", sent)
+		n, err := strconv.Atoi(strings.TrimLeft(sent[:6], " "))
+		require.NoError(t, err, "%q", sent)
+		require.GreaterOrEqual(t, len(sent), 6+n, "%q", sent)
+		parts, sent = append(parts, sent[6:6+n]), sent[6+n:]
+	}
+	return parts
+}
+
+const (
+	init2     = "cmd=init pmi_version=2 pmi_subversion=0"
+	init2OK   = "cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0"
+	fullInit  = "cmd=fullinit;pmirank=%d;threaded=FALSE;"
+	fence2    = "cmd=kvs-fence;"
+	fence2OK  = "cmd=kvs-fence-response;rc=0;"
+	put2OK    = "cmd=kvs-put-response;rc=0;"
+	notFound2 = "cmd=kvs-get-response;rc=0;found=FALSE;"
+)
+
+func put2(key, value string) string {
+	return "cmd=kvs-put;key=" + key + ";value=" + strings.ReplaceAll(value, ";", ";;") + ";"
+}
+
+func get2(key string) string { return "cmd=kvs-get;jobid=;srcid=-1;key=" + key + ";" }
+
+func value2(v string) string {
+	return "cmd=kvs-get-response;rc=0;found=TRUE;value=" + strings.ReplaceAll(v, ";", ";;") + ";"
+}
+
+// start2 initialises every rank as a PMI-2 client.
+func (w *world) start2() *world {
+	size := len(w.nodes) * w.ppn
+	for r := range size {
+		require.Equal(w.t, init2OK, w.ask(job.Rank(r), init2))
+		require.Equal(w.t, fmt.Sprintf("cmd=fullinit-response;rc=0;pmi-version=2;pmi-subversion=0;rank=%d;size=%d;appnum=0;debugged=FALSE;pmiverbose=FALSE;", r, size),
+			w.ask2(job.Rank(r), fmt.Sprintf(fullInit, r)))
+	}
+	return w
+}
+
+// fence2 lets every rank pass a PMI-2 fence.
+func (w *world) fence2() {
+	size := len(w.nodes) * w.ppn
+	for r := range size {
+		require.Empty(w.t, w.take(job.Rank(r)))
+		w.send(job.Rank(r), frame(fence2))
+	}
+	for r := range size {
+		require.Equal(w.t, frame(fence2OK), w.take(job.Rank(r)))
 	}
 }

@@ -16,6 +16,7 @@ const (
 	answerDebug   = "start the debugger as the program, as in golaunch -n 1 gdb --args ./app"
 	answerBlocks  = "ranks are placed in blocks over the slots; use --ppn N for N on each host"
 	answerInherit = "ranks inherit the environment; use --env-none and -x NAME to pass only some"
+	answerExec    = "use --bootstrap exec with --exec-command 'PROGRAM {host} {command}'"
 	answerNetwork = "name the hosts by their addresses on that network, as in -H 10.0.0.[1-4]"
 )
 
@@ -77,8 +78,8 @@ var foreignWords = map[string]foreign{
 	"ssh":                          meaning("--bootstrap", "ssh"),
 	"rsh":                          instead("use --bootstrap ssh"),
 	"fastssh":                      instead("agents start each other in any case; leave it out"),
-	"launcher-exec":                instead("set up the connection in an ssh configuration file (--ssh-config)"),
-	"bootstrap-exec":               instead("set up the connection in an ssh configuration file (--ssh-config)"),
+	"launcher-exec":                instead(answerExec),
+	"bootstrap-exec":               instead(answerExec),
 	"enable-x":                     instead(answerDrop),
 	"disable-x":                    instead(answerDrop),
 	"iface":                        instead(answerNetwork),
@@ -157,7 +158,7 @@ func bootstrap(v []string) ([]string, string) {
 	if v[0] == "ssh" || v[0] == "fork" {
 		return []string{"--bootstrap", v[0]}, ""
 	}
-	return nil, fmt.Sprintf("instead of %s use --bootstrap ssh or --bootstrap fork", v[0])
+	return nil, fmt.Sprintf("instead of %s use --bootstrap ssh, fork or exec", v[0])
 }
 
 func bindTo(v []string) ([]string, string) {

@@ -69,7 +69,9 @@ func newCommandLine(environ []string) *commandLine {
 
 	f.VarP(listValue{&c.hosts}, "hosts", "H", "hosts to use; `LIST` as in a,b:2,n[001-128]:4, where :4 are slots")
 	f.VarP(textValue{&c.hostfile}, "hostfile", "f", "`FILE` with one host per line: host[:N], host slots=N, user=, port=")
-	f.Var(textValue{&c.Bootstrap}, "bootstrap", "`WAY` to start agents: ssh, fork; else ssh if a host is not this one")
+	f.Var(textValue{&c.Bootstrap}, "bootstrap", "`WAY` to start agents: ssh, fork, exec; else ssh if a host is not this one")
+	f.Var(textValue{&c.ExecCommand}, "exec-command", "`COMMAND` of exec, as in 'docker exec -i {host} {command}'")
+	f.Var(textValue{&c.ExecFrom}, "exec-from", "run COMMAND at `PLACE`: launcher; or nodes, if it works there too")
 	f.Var(countValue{&c.Nodes, launcher.MaxForkNodes}, "nodes", "make `N` nodes of this machine (fork)")
 	f.Var(textValue{&c.SSHConfig}, "ssh-config", "ssh configuration `FILE` to use instead of ~/.ssh/config")
 	f.Var(timeValue{&c.ConnectTimeout}, "connect-timeout", "give a host up after `TIME` without answer")
@@ -77,7 +79,7 @@ func newCommandLine(environ []string) *commandLine {
 	f.Var(countValue{&c.Spares, launcher.MaxRanks}, "spares", "start agents on `N` more hosts, to take the ranks of hosts that are dead")
 	f.BoolVar(&c.CopyAgent, "copy-agent", false, "copy the agent to the hosts even if they have golaunch in the same place")
 	f.BoolVar(&c.KeepAgent, "keep-agent", false, "leave the agent on the hosts for the next job")
-	annotate(f, groupHosts, "hosts", "hostfile", "bootstrap", "nodes", "ssh-config", "connect-timeout", "allow-dead-nodes", "spares", "copy-agent", "keep-agent")
+	annotate(f, groupHosts, "hosts", "hostfile", "bootstrap", "exec-command", "exec-from", "nodes", "ssh-config", "connect-timeout", "allow-dead-nodes", "spares", "copy-agent", "keep-agent")
 
 	f.VarP(countValue{&c.PPN, launcher.MaxRanks}, "ppn", "N", "`N` ranks per host")
 	f.BoolVar(&c.Oversubscribe, "oversubscribe", false, "allow more ranks than slots")

@@ -52,6 +52,8 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	}
 	show("hosts", hostlist.Fold(o.Hosts), "")
 	show("bootstrap", o.Bootstrap, def.Bootstrap)
+	show("exec-command", o.ExecCommand, def.ExecCommand)
+	show("exec-from", o.ExecFrom, def.ExecFrom)
 	show("nodes", o.Nodes, def.Nodes)
 	show("ssh-config", o.SSHConfig, def.SSHConfig)
 	show("connect-timeout", o.ConnectTimeout, def.ConnectTimeout)

@@ -188,6 +188,9 @@ func (c *commandLine) setAside(name string) bool {
 			return true
 		}
 	}
+	if name == "exec-command" || name == "exec-from" {
+		return c.Bootstrap != launcher.BootstrapExec // meant for when it is
+	}
 	return (name == "hosts" || name == "hostfile") && c.given["bootstrap"] && c.Bootstrap == launcher.BootstrapFork
 }
 

@@ -1,0 +1,109 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+)
+
+// TestStartFailuresAreNamed makes one node of three fail in every way there is;
+// golaunch runs nothing, exits 125, and says which host, in which phase, why,
+// and what to do.
+func TestStartFailuresAreNamed(t *testing.T) {
+	c := ownCluster(t, 3)
+	config, err := os.ReadFile(c.SSHConfig())
+	require.NoError(t, err)
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o755))
+	stranger := filepath.Join(dir, "stranger")
+	keygen(t, stranger)
+	ours, err := os.ReadFile(stranger + ".pub")
+	require.NoError(t, err)
+	wrong := filepath.Join(dir, "known_hosts")
+	require.NoError(t, os.WriteFile(wrong, append([]byte("n002 "), ours...), 0o600))
+
+	for _, x := range []struct {
+		name    string
+		config  string                                 // for n002, before the cluster's own
+		hosts   string                                 // other than n[001-003]
+		damage  func(t *testing.T, c *cluster.Cluster) // n002
+		args    []string
+		phrases []string
+	}{
+		{name: "a name that does not resolve", hosts: "n001,no-such-host,n003",
+			phrases: []string{"host no-such-host: resolve: "}},
+		{name: "a port that nobody listens on", config: "Port 9",
+			phrases: []string{"host n002: connect: ", "refused", "sshd"}},
+		{name: "a host that drops packets", damage: partition, args: []string{"--connect-timeout", "2s"},
+			phrases: []string{"host n002: connect: ", "2s"}},
+		{name: "an unknown host key", config: "UserKnownHostsFile /dev/null",
+			phrases: []string{"host n002: host key: ", "is not known", "ssh-keyscan"}},
+		{name: "another host key", config: "UserKnownHostsFile " + wrong,
+			phrases: []string{"host n002: host key: ", "is not the one in known_hosts", "ssh-keygen -R"}},
+		{name: "a key that is not accepted", config: "IdentityFile " + stranger,
+			phrases: []string{"host n002: authenticate: "}},
+		{name: "an expired account", damage: node("chage", "-E", "0", "root"),
+			phrases: []string{"host n002: authenticate: "}},
+		{name: "a login shell that is not there", damage: node("sed", "-i", "1s|:[^:]*$|:/no/such/shell|", "/etc/passwd"),
+			phrases: []string{"host n002: "}},
+		{name: "a login shell that is none", damage: node("sed", "-i", "1s|:[^:]*$|:/usr/sbin/nologin|", "/etc/passwd"),
+			phrases: []string{"host n002: stage agent: ", "login shell ended", "nologin"}},
+		{name: "no directory that takes the agent", args: []string{"--copy-agent"},
+			damage:  node("sh", "-c", "for d in /dev/shm /tmp; do mount -t tmpfs -o noexec,mode=1777 none $d; done; mkdir -p ~/.cache; mount -t tmpfs -o ro none ~/.cache"),
+			phrases: []string{"host n002: stage agent: no directory takes the agent", "/dev/shm", "/tmp", ".cache"}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			own := c
+			if x.damage != nil {
+				own = ownCluster(t, 3)
+				x.damage(t, own)
+				config, err = os.ReadFile(own.SSHConfig())
+				require.NoError(t, err)
+			}
+			file := filepath.Join(dir, "ssh_config")
+			text := string(config)
+			if x.config != "" {
+				text = "Host n002\n\t" + x.config + "\n" + text
+			}
+			require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+			hosts := x.hosts
+			if hosts == "" {
+				hosts = hostsArg(3)
+			}
+			begin := time.Now()
+			r := onNode(t, own, cluster.Head, append(append([]string{"-H", hosts, "--ssh-config", file, "-n", "3"}, x.args...), "hostname")...)
+			t.Logf("after %v:\n%s", time.Since(begin).Round(time.Millisecond), r.stderr)
+			require.Equal(t, 125, r.code)
+			require.Empty(t, r.stdout)
+			require.Contains(t, r.stderr, "1 of 3 hosts could not be started")
+			for _, phrase := range x.phrases {
+				require.Contains(t, r.stderr, phrase)
+			}
+			nothingLeft(t, own, firstNodes(own, 3)...)
+		})
+	}
+}
+
+func partition(t *testing.T, c *cluster.Cluster) { require.NoError(t, c.Partition("n002")) }
+
+// node returns what runs a command on n002.
+func node(argv ...string) func(*testing.T, *cluster.Cluster) {
+	return func(t *testing.T, c *cluster.Cluster) {
+		t.Helper()
+		out, err := c.CommandContext(context.Background(), "n002", argv...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+}
+
+func keygen(t *testing.T, file string) {
+	t.Helper()
+	out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", file).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}

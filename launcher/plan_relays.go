@@ -1,0 +1,99 @@
+package launcher
+
+import (
+	"fmt"
+
+	execboot "github.com/golaunch/golaunch/bootstrap/exec"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// planExec checks that the template suits every host, and plans relays on this
+// machine unless nodes can run it too.
+func (p *Plan) planExec(o *Options, localHost string) error {
+	template, err := execboot.Parse(o.ExecCommand)
+	if err != nil {
+		return fmt.Errorf("--exec-command: %w", err)
+	}
+	for _, h := range p.Hosts {
+		if err := template.Check(h.User, h.Port); err != nil {
+			return fmt.Errorf("--exec-command: %s: host %s: %w", h.Pos, h.Name, err)
+		}
+	}
+	if o.ExecFrom == ExecFromNodes {
+		return nil
+	}
+	p.Degree = max(p.Degree, 2) // of hosts that are leaves no chain can be made
+	p.relayed = true
+	for _, place := range tree.Relayed(len(p.Hosts), p.Degree) {
+		if place.Below > 0 {
+			p.Relays = append(p.Relays, fmt.Sprintf("%s.relay%d", localHost, place.Host))
+		}
+	}
+	return nil
+}
+
+// depth is the number of links from the root to the farthest of the live hosts.
+func (p *Plan) depth(live int) int {
+	if p.relayed {
+		return tree.RelayDepth(len(p.Hosts), p.Degree)
+	}
+	return tree.Depth(live, p.Degree)
+}
+
+// entries lists the hosts as they travel, among the relays in pre-order.
+func (p *Plan) entries() []overlay.HostEntry {
+	var entries []overlay.HostEntry
+	host := func(i int) {
+		h := p.Hosts[i]
+		e := overlay.HostEntry{Index: job.HostIndex(i), Name: h.Name}
+		if p.Bootstrap == BootstrapExec {
+			e.User, e.Port = h.User, h.Port
+		}
+		entries = append(entries, e)
+	}
+	if !p.relayed {
+		for i := range p.Hosts {
+			host(i)
+		}
+		return entries
+	}
+	for _, place := range tree.Relayed(len(p.Hosts), p.Degree) {
+		if place.Below == 0 {
+			host(place.Host)
+			continue
+		}
+		entries = append(entries, overlay.HostEntry{
+			Index: job.HostIndex(len(p.Hosts) + place.Host), Name: p.Relays[place.Host], Below: place.Below,
+		})
+	}
+	return entries
+}
+
+// isRelay tells whether h is one of the relays.
+func (p *Plan) isRelay(h job.HostIndex) bool {
+	return int(h) >= len(p.Hosts) && int(h) < len(p.Hosts)+len(p.Relays)
+}
+
+// deadRelays counts the relays among those that are dead. The job can't go on
+// without them.
+func (p *Plan) deadRelays(dead []overlay.DeadHost) (n int) {
+	for _, d := range dead {
+		if p.isRelay(d.Index) {
+			n++
+		}
+	}
+	return n
+}
+
+// hostName is what the user calls a host; of a relay, its name.
+func (p *Plan) hostName(h job.HostIndex) string {
+	switch {
+	case p.isRelay(h):
+		return p.Relays[int(h)-len(p.Hosts)]
+	case h < 0 || int(h) >= len(p.Hosts):
+		return "this machine"
+	}
+	return p.Hosts[h].Name
+}

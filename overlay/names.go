@@ -1,0 +1,31 @@
+package overlay
+
+import (
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/pmi"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// Kinds of messages about the names of a job, which live at the root (design
+// section 6). Numbers are stable.
+const (
+	KindName  tree.Kind = 64 + iota // service, up to the root: NameRequest
+	KindNamed                       // service, down to the host that asked: NameAnswer
+)
+
+// NameRequest is what a rank asks about a published service.
+type NameRequest struct {
+	Host    job.HostIndex `cbor:"1,keyasint"` // of the rank; each link checks that it lies in its child's subtree
+	Rank    job.Rank      `cbor:"2,keyasint"`
+	Op      pmi.Op        `cbor:"3,keyasint"` // Publish, Unpublish or Lookup
+	Service []byte        `cbor:"4,keyasint"`
+	Port    []byte        `cbor:"5,keyasint"` // Publish only
+}
+
+// NameAnswer is the root's answer to a NameRequest.
+type NameAnswer struct {
+	Host    job.HostIndex `cbor:"1,keyasint"`
+	Rank    job.Rank      `cbor:"2,keyasint"`
+	Port    []byte        `cbor:"3,keyasint"` // Lookup only
+	Failure string        `cbor:"4,keyasint"` // why not; "" if all is well
+}

@@ -1,0 +1,204 @@
+package pmi
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/golaunch/golaunch/job"
+)
+
+// done ends the wait of rank r for op, or returns nil where there is none.
+func (s *Server) done(r job.Rank, op Op) *client {
+	c := s.clients[r]
+	if c == nil || c.wait != op {
+		return nil
+	}
+	c.wait = 0
+	return c
+}
+
+// goOn uses what the client sent ahead of the reply it has now.
+func (s *Server) goOn(c *client, out *Effects) {
+	if len(c.held) > 0 && c.wait == 0 && !c.deaf && !c.reading {
+		s.resume(c, out)
+		s.limit(c, out)
+	}
+}
+
+// PutDone answers the Put request of rank r; err is why the bulletin board
+// refused it, or nil. Like its siblings it does nothing if the rank does not
+// wait for it any more.
+func (s *Server) PutDone(r job.Rank, err error, out *Effects) {
+	c := s.done(r, Put)
+	switch {
+	case c == nil:
+		return
+	case c.ring != nil:
+		s.ringPut(c, err, out)
+	case c.due.cmd != "" && err != nil:
+		out.refuse(r, c.due, -1, err.Error())
+	case c.due.cmd != "":
+		out.respond(r, c.due, 0).end()
+	case err != nil:
+		out.say(r, "cmd=put_result rc=-1 msg="+word(err.Error())+"\n")
+	default:
+		out.say(r, "cmd=put_result rc=0\n")
+	}
+	s.goOn(c, out)
+}
+
+// GetDone answers the Get request of rank r with value byte for byte.
+func (s *Server) GetDone(r job.Rank, value string, found bool, out *Effects) {
+	c := s.done(r, Get)
+	switch {
+	case c == nil:
+		return
+	case c.ring != nil:
+		s.ringGot(c, value, found, out)
+	case c.due.cmd != "":
+		out.answer(r, c.due, value, found)
+	case !found:
+		out.say(r, "cmd=get_result rc=1 msg=key_not_found\n")
+	default:
+		sayValue(r, value, out)
+	}
+	s.goOn(c, out)
+}
+
+// FenceDone says that a fence is complete: every rank of this node that is in
+// it goes on.
+func (s *Server) FenceDone(out *Effects) {
+	for _, c := range s.order {
+		if len(c.fences) == 0 {
+			continue
+		}
+		d := c.fences[0]
+		c.fences = c.fences[:copy(c.fences, c.fences[1:])]
+		if c.phase == InInit {
+			c.phase = Running
+		}
+		if d.aside {
+			c.ahead--
+		} else {
+			c.wait = 0
+		}
+		switch {
+		case c.ring != nil && !d.aside:
+			s.ringFenced(c, out)
+		case d.cmd != "":
+			out.respond(c.rank, d, 0).end()
+		default:
+			sayBarrier(c.rank, d, out)
+		}
+		if len(c.fences) > 0 {
+			out.Requests = append(out.Requests, Request{Rank: c.rank, Op: Fence})
+		}
+		// A rank that enters the next fence here is not met again: each
+		// client is visited once.
+		s.goOn(c, out)
+	}
+}
+
+// NameDone answers the Publish, Unpublish or Lookup request of rank r. port is
+// the answer to a Lookup; err is why there is none, or nil.
+func (s *Server) NameDone(r job.Rank, port string, err error, out *Effects) {
+	c := s.clients[r]
+	if c == nil || c.wait != Publish && c.wait != Unpublish && c.wait != Lookup {
+		return
+	}
+	op := c.wait
+	c.wait = 0
+	sayName(r, op, c.due, port, err, out)
+	s.goOn(c, out)
+}
+
+// sayName answers a request about a name.
+func sayName(r job.Rank, op Op, d due, port string, err error, out *Effects) {
+	if err == nil && d.cmd == "" && strings.ContainsRune(port, '\n') {
+		err = errLineFeed
+	}
+	switch {
+	case d.cmd != "" && err != nil:
+		out.refuse(r, d, 1, err.Error())
+	case d.cmd != "":
+		f := out.respond(r, d, 0)
+		if op == Lookup { // MPICH reads port, Slurm's and MVAPICH2's clients read value
+			f.text("found", "TRUE")
+			f.text("port", port)
+			f.text("value", port)
+		}
+		f.end()
+	case err != nil:
+		out.say(r, "cmd="+op.String()+"_result info=fail rc=1 msg="+word(err.Error())+"\n")
+	case op == Lookup:
+		out.say(r, "cmd=lookup_result info=ok rc=0 port="+port+"\n")
+	default:
+		out.say(r, "cmd="+op.String()+"_result info=ok rc=0\n")
+	}
+}
+
+// SpawnResult is the outcome of a SpawnWorld request.
+type SpawnResult struct {
+	// Err is why nothing was started; nil if the new world exists.
+	Err error
+	// JobID is the KVSName of the new world (PMI-2 only).
+	JobID string
+	// Codes has one entry for each process asked for, in the order of the
+	// commands: 0 or why it does not run. nil means all 0.
+	Codes []int
+}
+
+// SpawnDone answers the SpawnWorld request of rank r.
+func (s *Server) SpawnDone(r job.Rank, result SpawnResult, out *Effects) {
+	c := s.done(r, SpawnWorld)
+	if c == nil {
+		return
+	}
+	codes := errcodes(result.Codes)
+	switch {
+	case result.Err != nil:
+		sayRefused(r, c.due, result.Err, out)
+	case c.due.cmd != "":
+		f := out.respond(r, c.due, 0)
+		f.text("jobid", result.JobID)
+		if codes != "" {
+			f.text("errcodes", codes)
+		}
+		f.end()
+	case codes != "":
+		out.say(r, "cmd=spawn_result rc=0 errcodes="+codes+"\n")
+	default:
+		out.say(r, "cmd=spawn_result rc=0\n")
+	}
+	s.goOn(c, out)
+}
+
+// errcodes renders codes, or nothing where all are 0, as clients assume then.
+// Codes that no reply can hold are left out.
+func errcodes(codes []int) string {
+	var text []byte
+	failed := false
+	for i, code := range codes {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = strconv.AppendInt(text, int64(code), 10)
+		failed = failed || code != 0
+	}
+	if !failed || len(text) > MaxLine-2*MaxKVSName {
+		return ""
+	}
+	return string(text)
+}
+
+// answer answers a PMI-2 request for a value.
+func (e *Effects) answer(r job.Rank, d due, value string, found bool) {
+	f := e.respond(r, d, 0)
+	if found {
+		f.text("found", "TRUE")
+		f.text("value", value)
+	} else {
+		f.text("found", "FALSE")
+	}
+	f.end()
+}

@@ -1,0 +1,78 @@
+package pmi
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Why a request about a name fails. The texts are those that clients know from
+// other servers.
+var (
+	ErrNoService = errors.New("service_not_found")
+	ErrPublished = errors.New("service_already_published")
+	ErrNamesFull = fmt.Errorf("more_than_%d_bytes_of_names", maxNames)
+	errLineFeed  = errors.New("value_with_a_line_feed")
+	errNoName    = errors.New("no_name")
+	errNoPort    = errors.New("no_port")
+	errLongName  = fmt.Errorf("name_longer_than_%d_bytes", MaxValue-1)
+	errLongPort  = fmt.Errorf("port_longer_than_%d_bytes", MaxValue-1)
+)
+
+// maxNames bounds what the names of a job hold, in bytes.
+const maxNames = 64 << 20
+
+// Names is the job's table of published services (design section 6: names per
+// job, at the root). The zero value is empty and ready.
+type Names struct {
+	ports map[string]string
+	bytes int
+}
+
+// Do carries out the operation op of a Request: Publish, Unpublish or Lookup.
+// Its results are what Server.NameDone takes.
+func (n *Names) Do(op Op, service, port string) (answer string, err error) {
+	old, found := n.ports[service]
+	switch {
+	case op == Publish && found:
+		return "", ErrPublished
+	case op == Publish:
+		if n.bytes+len(service)+len(port) > maxNames {
+			return "", ErrNamesFull
+		}
+		if n.ports == nil {
+			n.ports = map[string]string{}
+		}
+		n.ports[service] = port
+		n.bytes += len(service) + len(port)
+		return "", nil
+	case op != Unpublish && op != Lookup:
+		return "", fmt.Errorf("%v is not about names", op)
+	case !found:
+		return "", ErrNoService
+	case op == Unpublish:
+		delete(n.ports, service)
+		n.bytes -= len(service) + len(old)
+		return "", nil
+	}
+	return old, nil
+}
+
+// name passes a request about a service on to the root. Its reply has form d.
+func (s *Server) name(c *client, op Op, d due, service, port []byte, out *Effects) {
+	var err error
+	switch {
+	case len(service) == 0:
+		err = errNoName
+	case len(service) >= MaxValue:
+		err = errLongName
+	case op == Publish && len(port) == 0:
+		err = errNoPort
+	case len(port) >= MaxValue:
+		err = errLongPort
+	}
+	if err != nil {
+		sayName(c.rank, op, d, "", err, out)
+		return
+	}
+	out.ask(c, op, d, service, port)
+}
