@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/job"
-	"github.com/golaunch/golaunch/pmi"
 )
 
 // requests of one rank, in both versions.
@@ -114,16 +112,4 @@ func TestOrderOfRanksDoesNotMatter(t *testing.T) {
 			}
 		}
 	})
-}
-
-// Names keeps count of what it holds.
-func TestNamesAreForgotten(t *testing.T) {
-	var n pmi.Names
-	for i := range 200 {
-		name := fmt.Sprint("s", i)
-		_, err := n.Do(pmi.Publish, name, string(make([]byte, 1<<20)))
-		require.NoError(t, err)
-		_, err = n.Do(pmi.Unpublish, name, "")
-		require.NoError(t, err)
-	}
 }

@@ -44,6 +44,11 @@ if command -v gcc >/dev/null && ! echo '#include <stdio.h>' | gcc -E - >/dev/nul
 	packages="$packages libc6-dev"
 fi
 
+if command -v gcc >/dev/null && ! echo '#include <slurm/pmi2.h>' | gcc -E - >/dev/null 2>&1; then
+	say "missing: slurm/pmi2.h (package libpmi2-0-dev): a PMI-2 client that others wrote"
+	packages="$packages libpmi2-0-dev"
+fi
+
 if [ -n "$packages" ]; then
 	if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
 		say "going on without; as root on Debian: apt-get install$packages"

@@ -94,7 +94,7 @@ func (x *Piper) Start(ctx context.Context, host bootstrap.Host, argv []string) (
 	default:
 		return fail(bootstrap.Command, err, false, "raise the limits on open files and processes (ulimit -n, ulimit -u)")
 	}
-	p.host = host
+	p.host, p.template = host, x.cfg.Template
 	p.trial = x.trial(host)
 	return p, nil
 }

@@ -1,6 +1,7 @@
 package execboot_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -124,4 +125,21 @@ func TestSilenceEndsWithTheFirstByte(t *testing.T) {
 	text, err := io.ReadAll(p)
 	require.NoError(t, err)
 	require.Equal(t, "hello\nbye\n", string(text))
+}
+
+// A second command runs on the same host, also when the first has ended.
+func TestAlso(t *testing.T) {
+	p, err := newPiper(t, "env NAME={host} {command}", execboot.Config{}).Start(t.Context(), here, []string{"true"})
+	require.NoError(t, err)
+	_, err = io.ReadAll(p)
+	require.NoError(t, err)
+	mark := filepath.Join(t.TempDir(), "mark")
+	require.NoError(t, p.(bootstrap.Companion).Also(t.Context(), []string{"/bin/sh", "-c", `echo $NAME > "$0"`, mark}))
+	text, err := os.ReadFile(mark)
+	require.NoError(t, err)
+	require.Equal(t, "here\n", string(text))
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	require.Error(t, p.(bootstrap.Companion).Also(ctx, []string{"sh", "-c", "sleep 1000; true"}), "it ends with its context")
+	require.NoError(t, p.Close())
 }

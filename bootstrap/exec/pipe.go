@@ -1,6 +1,7 @@
 package execboot
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,7 @@ type pipe struct {
 	host      bootstrap.Host
 	name      string // the program
 	trial     string // hint for errors
+	template  *Template
 	cmd       *exec.Cmd
 	in, out   *os.File
 	tail      bootstrap.Tail
@@ -42,6 +44,7 @@ type pipe struct {
 var (
 	_ bootstrap.Pipe      = (*pipe)(nil)
 	_ bootstrap.Explainer = (*pipe)(nil)
+	_ bootstrap.Companion = (*pipe)(nil)
 )
 
 // reap waits for the command, so that it never stays a zombie, and then ends
@@ -119,6 +122,18 @@ func (p *pipe) awaitExit() bool {
 	case <-time.After(stderrWait):
 		return false
 	}
+}
+
+// Also runs the template once more, for another command on the host.
+func (p *pipe) Also(ctx context.Context, argv []string) error {
+	words, err := p.template.Expand(p.host, argv)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	return cmd.Run()
 }
 
 // PeerAddr is the address that the host's name resolved to, where it was asked.

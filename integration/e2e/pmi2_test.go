@@ -1,0 +1,43 @@
+package e2e
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// needPMI2 skips where Slurm's libpmi2 is not installed, so that the client was
+// not built.
+func needPMI2(t *testing.T) {
+	if _, err := os.Stat(bin("pmi2client")); err != nil {
+		t.Skip("skipped: no libpmi2; apt-get install libpmi2-0-dev")
+	}
+}
+
+// A client library that others wrote goes through all that PMI-2 has.
+func TestPMI2(t *testing.T) {
+	needPMI2(t)
+	for _, nodes := range []string{"1", "7"} {
+		r := local(t, "", "-n", "14", "--nodes", nodes, "--degree", "2", bin("pmi2client"), "-n", "3")
+		require.Zero(t, r.code, r.stderr)
+		require.Empty(t, r.stderr)
+		require.Len(t, r.lines(), 14)
+		require.Contains(t, r.stdout, "rank 13 of 14 ok\n")
+	}
+}
+
+func TestPMI2Failures(t *testing.T) {
+	needPMI2(t)
+	for fault, says := range map[string]string{
+		"abort":      "rank 1 on .* called abort with code 1, running: out of cheese",
+		"nofinalize": "rank 1 on .* without MPI_Finalize",
+	} {
+		r := local(t, "", "-n", "3", bin("pmi2client"), "-x", fault, "-r", "1")
+		require.Equal(t, 1, r.code, r.stderr)
+		require.Regexp(t, says, r.stderr)
+	}
+	r := local(t, "", "-n", "1", bin("pmi2client"), "-x", "spawn")
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, "rank 0 spawn refused\n", r.stdout)
+}

@@ -1,0 +1,192 @@
+/*
+ * pmi2client: a PMI-2 client on top of Slurm's libpmi2, for tests.
+ *
+ * It goes through everything that the library offers and checks what comes
+ * back:
+ *
+ *   pmi2client [-n ROUNDS] [-x FAULT [-r RANK]]
+ *
+ *   -n   rounds of put, fence and get (2)
+ *   -x   misbehave after the first fence; with -r only that rank does, and the
+ *        others wait to be ended:
+ *          abort       PMI abort of the world, with a text
+ *          nofinalize  exit 0 without finalize
+ *          spawn       ask for a new world and say how that went
+ *
+ * Prints "rank R of N ok" and exits 0, or says on stderr what is wrong and
+ * exits 1.
+ */
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <slurm/pmi2.h>
+
+enum { VALUE = 1000 };
+
+static int rank = -1, size = -1;
+static char job[256];
+
+static void die(const char *format, ...)
+{
+	va_list ap;
+
+	fflush(stdout);
+	fprintf(stderr, "pmi2client: rank %d of %d: ", rank, size);
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(1);
+}
+
+static void must(const char *what, int rc)
+{
+	if (rc != PMI2_SUCCESS)
+		die("%s failed with %d", what, rc);
+}
+
+/* value makes what rank r puts in a round: semicolons, blanks and equals signs
+ * are part of it. */
+static void value(char *out, int round, int r)
+{
+	int n = snprintf(out, 64, "%d;;%d; a=b ", round, r);
+
+	memset(out + n, 'x', (size_t)(VALUE - n));
+	out[VALUE] = 0;
+}
+
+static void do_round(int round)
+{
+	char key[PMI2_MAX_KEYLEN], want[VALUE + 1], got[PMI2_MAX_VALLEN];
+	int length;
+
+	snprintf(key, sizeof key, "k%d", rank);
+	value(want, round, rank);
+	must("put", PMI2_KVS_Put(key, want));
+	must("fence", PMI2_KVS_Fence());
+	for (int r = 0; r < size; r++) {
+		snprintf(key, sizeof key, "k%d", r);
+		value(want, round, r);
+		must("get", PMI2_KVS_Get(r % 2 ? job : NULL, r, key, got, sizeof got, &length));
+		if (strcmp(got, want) != 0 || length != VALUE)
+			die("round %d: the value of rank %d is \"%s\" (%d bytes), expected \"%s\"", round, r, got, length, want);
+	}
+	if (PMI2_KVS_Get(job, PMI2_ID_NULL, "-NONEXIST-KEY", got, sizeof got, &length) == PMI2_SUCCESS)
+		die("a key that nobody put was found: \"%s\"", got);
+	must("fence", PMI2_KVS_Fence());
+}
+
+static void attributes(void)
+{
+	char got[PMI2_MAX_ATTRVALUE];
+	const char *local = getenv("MPI_LOCALRANKID");
+	int found;
+
+	must("job attribute", PMI2_Info_GetJobAttr("PMI_process_mapping", got, sizeof got, &found));
+	if (!found || strncmp(got, "(vector,", 8) != 0)
+		die("PMI_process_mapping is \"%s\"", found ? got : "not there");
+	must("job attribute", PMI2_Info_GetJobAttr("no such", got, sizeof got, &found));
+	if (found)
+		die("an attribute that does not exist is \"%s\"", got);
+	/* The first rank of each node puts what the others wait for. */
+	if (local && strcmp(local, "0") == 0)
+		must("put node attribute", PMI2_Info_PutNodeAttr("segment", "/dev/shm/x;y"));
+	must("node attribute", PMI2_Info_GetNodeAttr("segment", got, sizeof got, &found, 1));
+	if (!found || strcmp(got, "/dev/shm/x;y") != 0)
+		die("the node attribute is \"%s\"", found ? got : "not there");
+	must("node attribute", PMI2_Info_GetNodeAttr("no such", got, sizeof got, &found, 0));
+	if (found)
+		die("a node attribute that nobody put is \"%s\"", got);
+}
+
+static void names(void)
+{
+	char name[32], want[64], got[256];
+
+	snprintf(name, sizeof name, "service %d", rank);
+	snprintf(want, sizeof want, "tag#%d$port;1", rank);
+	must("publish", PMI2_Nameserv_publish(name, NULL, want));
+	must("fence", PMI2_KVS_Fence());
+	snprintf(name, sizeof name, "service %d", (rank + 1) % size);
+	snprintf(want, sizeof want, "tag#%d$port;1", (rank + 1) % size);
+	must("lookup", PMI2_Nameserv_lookup(name, NULL, got, sizeof got));
+	if (strcmp(got, want) != 0)
+		die("%s is at \"%s\", expected \"%s\"", name, got, want);
+	must("fence", PMI2_KVS_Fence());
+	snprintf(name, sizeof name, "service %d", rank);
+	must("unpublish", PMI2_Nameserv_unpublish(name, NULL));
+	if (PMI2_Nameserv_lookup(name, NULL, got, sizeof got) == PMI2_SUCCESS)
+		die("%s was withdrawn, but is at \"%s\"", name, got);
+}
+
+static void ring(int round)
+{
+	char mine[64], want[64], left[256], right[256];
+	int place, places;
+
+	snprintf(mine, sizeof mine, "%d.%d;", round, rank);
+	must("ring", PMIX_Ring(mine, &place, &places, left, right, sizeof left));
+	if (place != rank || places != size)
+		die("place %d of %d in the ring", place, places);
+	snprintf(want, sizeof want, "%d.%d;", round, (rank + size - 1) % size);
+	if (strcmp(left, want) != 0)
+		die("the left neighbour is \"%s\", expected \"%s\"", left, want);
+	snprintf(want, sizeof want, "%d.%d;", round, (rank + 1) % size);
+	if (strcmp(right, want) != 0)
+		die("the right neighbour is \"%s\", expected \"%s\"", right, want);
+}
+
+static void misbehave(const char *fault)
+{
+	if (strcmp(fault, "abort") == 0)
+		PMI2_Abort(1, "out of cheese");
+	if (strcmp(fault, "nofinalize") == 0)
+		exit(0);
+	if (strcmp(fault, "spawn") == 0) {
+		const char *commands[] = {"./child"}, *args[] = {"one", "two words", NULL}, **argvs[] = {args};
+		int argcs[] = {2}, procs[] = {2}, infos[] = {0}, errors[2];
+		const struct MPID_Info *none[] = {NULL};
+		char id[256];
+		int rc = PMI2_Job_Spawn(1, commands, argcs, argvs, procs, infos, none, 0, NULL, id, sizeof id, errors);
+
+		printf("rank %d spawn %s\n", rank, rc == PMI2_SUCCESS ? id : "refused");
+		PMI2_Finalize();
+		exit(0);
+	}
+	die("unknown fault \"%s\"", fault);
+}
+
+int main(int argc, char **argv)
+{
+	const char *fault = NULL;
+	int rounds = 2, who = -1, spawned, appnum, c;
+
+	while ((c = getopt(argc, argv, "n:x:r:")) != -1) {
+		switch (c) {
+		case 'n': rounds = atoi(optarg); break;
+		case 'x': fault = optarg; break;
+		case 'r': who = atoi(optarg); break;
+		default: return 2;
+		}
+	}
+	must("init", PMI2_Init(&spawned, &size, &rank, &appnum));
+	if (size == 1 && !getenv("PMI_FD"))
+		die("PMI_FD is not set: start me with a launcher that speaks PMI-2");
+	must("job id", PMI2_Job_GetId(job, sizeof job));
+	must("fence", PMI2_KVS_Fence());
+	if (fault && (who < 0 || who == rank))
+		misbehave(fault);
+	for (int i = 0; i < rounds; i++)
+		do_round(i);
+	attributes();
+	names();
+	for (int i = 0; i < rounds; i++)
+		ring(i);
+	must("finalize", PMI2_Finalize());
+	printf("rank %d of %d ok\n", rank, size);
+	return 0;
+}
