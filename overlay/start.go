@@ -196,18 +196,21 @@ func (s *Starter) attempt(i int, h HostEntry) result {
 		if !errors.As(err, &be) {
 			be = &bootstrap.Error{Host: h.Name, Phase: bootstrap.Connect, Err: err}
 		}
+		agent := be.Phase == bootstrap.Stage || be.Phase == bootstrap.Handshake
 		patience := s.common.ConnectTimeout
-		if errors.Is(be, syscall.ECONNREFUSED) || be.Phase == bootstrap.Handshake || s.common.Bootstrap == BootstrapExec {
+		if errors.Is(be, syscall.ECONNREFUSED) || agent || s.common.Bootstrap == BootstrapExec {
 			patience = refusedFor // of a command that fails nobody knows whether it ever works
 		}
 		wait := time.Duration(rand.Int64N(int64(pause)) + 1)
-		if be.Permanent || s.ctx.Err() != nil || time.Since(begin)+wait > patience {
+		tired := be.Permanent || time.Since(begin)+wait > patience
+		if agent && installed != (stage.Installed{}) {
+			// It may be another build after all: a copy has its chance.
+			installed, tired = stage.Installed{}, be.Permanent
+		}
+		if tired || s.ctx.Err() != nil {
 			return result{i: i, err: be}
 		}
 		pause = min(2*pause, retryLongest)
-		if be.Phase == bootstrap.Stage || be.Phase == bootstrap.Handshake {
-			installed = stage.Installed{} // it may be another build after all
-		}
 		select {
 		case <-time.After(wait):
 		case <-s.ctx.Done():

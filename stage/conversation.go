@@ -227,7 +227,8 @@ func (c *conversation) explain(err, ended error) error {
 	}
 	switch {
 	case !c.lines.begun:
-		return stageError(c.host, fmt.Errorf("the login shell ended before it ran /bin/sh%s", said), false,
+		// What says why it ended will do so again.
+		return stageError(c.host, fmt.Errorf("the login shell ended before it ran /bin/sh%s", said), said != "",
 			"can the account run commands there? its shell may be nologin, or its start-up files call exit")
 	case errors.Is(err, io.EOF):
 		return stageError(c.host, fmt.Errorf("connection lost while copying the agent%s", said), false, "")

@@ -80,8 +80,8 @@ func TestShellThatNeverRunsTheScript(t *testing.T) {
 		permanent     bool
 		want          string
 	}{
-		{"nologin", "echo This account is currently not available.; exit 1", false, "before it ran /bin/sh: This account is currently not available."},
-		{"dies", "echo no such luck >&2; exit 1", false, "before it ran /bin/sh: no such luck"},
+		{"nologin", "echo This account is currently not available.; exit 1", true, "before it ran /bin/sh: This account is currently not available."},
+		{"dies", "echo no such luck >&2; exit 1", true, "before it ran /bin/sh: no such luck"},
 		{"endless lines", "exec yes", true, "more than 1 MiB"},
 		{"endless line", "exec cat /dev/zero", true, "more than 1 MiB"},
 	} {

@@ -18,10 +18,8 @@ import (
 // and what to do.
 func TestStartFailuresAreNamed(t *testing.T) {
 	c := ownCluster(t, 3)
-	config, err := os.ReadFile(c.SSHConfig())
+	dir, err := os.MkdirTemp(built, "startup-") // nodes have a /tmp of their own
 	require.NoError(t, err)
-	dir := t.TempDir()
-	require.NoError(t, os.Chmod(dir, 0o755))
 	stranger := filepath.Join(dir, "stranger")
 	keygen(t, stranger)
 	ours, err := os.ReadFile(stranger + ".pub")
@@ -49,11 +47,11 @@ func TestStartFailuresAreNamed(t *testing.T) {
 			phrases: []string{"host n002: host key: ", "is not the one in known_hosts", "ssh-keygen -R"}},
 		{name: "a key that is not accepted", config: "IdentityFile " + stranger,
 			phrases: []string{"host n002: authenticate: "}},
-		{name: "an expired account", damage: node("chage", "-E", "0", "root"),
+		{name: "an expired account", damage: node("sh", "-c", edit("shadow", "s/^\\(root:[^:]*:[^:]*:[^:]*:[^:]*:[^:]*:[^:]*\\):[^:]*/\\1:1/")),
 			phrases: []string{"host n002: authenticate: "}},
-		{name: "a login shell that is not there", damage: node("sed", "-i", "1s|:[^:]*$|:/no/such/shell|", "/etc/passwd"),
+		{name: "a login shell that is not there", damage: node("sh", "-c", edit("passwd", "s|^\\(root:.*\\):[^:]*$|\\1:/no/such/shell|")),
 			phrases: []string{"host n002: "}},
-		{name: "a login shell that is none", damage: node("sed", "-i", "1s|:[^:]*$|:/usr/sbin/nologin|", "/etc/passwd"),
+		{name: "a login shell that is none", damage: node("sh", "-c", edit("passwd", "s|^\\(root:.*\\):[^:]*$|\\1:/usr/sbin/nologin|")),
 			phrases: []string{"host n002: stage agent: ", "login shell ended", "nologin"}},
 		{name: "no directory that takes the agent", args: []string{"--copy-agent"},
 			damage:  node("sh", "-c", "for d in /dev/shm /tmp; do mount -t tmpfs -o noexec,mode=1777 none $d; done; mkdir -p ~/.cache; mount -t tmpfs -o ro none ~/.cache"),
@@ -64,9 +62,9 @@ func TestStartFailuresAreNamed(t *testing.T) {
 			if x.damage != nil {
 				own = ownCluster(t, 3)
 				x.damage(t, own)
-				config, err = os.ReadFile(own.SSHConfig())
-				require.NoError(t, err)
 			}
+			config, err := os.ReadFile(own.SSHConfig())
+			require.NoError(t, err)
 			file := filepath.Join(dir, "ssh_config")
 			text := string(config)
 			if x.config != "" {
@@ -100,6 +98,12 @@ func node(argv ...string) func(*testing.T, *cluster.Cluster) {
 		out, err := c.CommandContext(context.Background(), "n002", argv...).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
+}
+
+// edit is a shell command that edits an account file in place: it is a mount,
+// and cannot be exchanged.
+func edit(file, sed string) string {
+	return "sed '" + sed + "' /etc/" + file + " > /tmp/edited && cat /tmp/edited > /etc/" + file
 }
 
 func keygen(t *testing.T, file string) {
