@@ -3,10 +3,12 @@ package cache
 import (
 	"fmt"
 	"strings"
+
+	"github.com/golaunch/golaunch/job"
 )
 
 // Policy names a way to spread a world's state over the nodes. They are
-// those of ScELA (sections 3.2.1 to 3.2.3).
+// those of ScELA (sections 3.2.1 to 3.2.4).
 type Policy string
 
 // The policies; doc.go compares them.
@@ -19,10 +21,17 @@ const (
 	// HCMAB aggregates the puts of a subtree at the fence and broadcasts the
 	// merged aggregate from the root: no get ever leaves its node.
 	HCMAB Policy = "hcmab"
+	// HCMABLRU is HCMAB, but a node keeps of the broadcasts only the keys whose
+	// home it is and as many others as fit into its budget.
+	HCMABLRU Policy = "hcmab-lru"
 )
 
 // Policies returns every policy, in the order in which they came to be.
-func Policies() []Policy { return []Policy{HCS, HCMA, HCMAB} }
+func Policies() []Policy { return []Policy{HCS, HCMA, HCMAB, HCMABLRU} }
+
+// UsesHomes reports whether boards of the policy speak to the homes of keys,
+// which needs Config.Nodes and a caller that carries messages to any node.
+func (p Policy) UsesHomes() bool { return p == HCMABLRU }
 
 // Limits that apply where a Config leaves them 0, in bytes.
 const (
@@ -44,8 +53,17 @@ type Config struct {
 	LocalRanks int  // ranks of the world on this node; may be 0
 	Size       int  // ranks of the world, at least 1
 
-	// Budget is the memory, in bytes, for what may be forgotten: what
-	// hcs and hcma know to be absent. Any
+	// World, Nodes and Node are for policies that use homes. World is any name
+	// that tells the job's worlds apart, the same at each node. Nodes that hold
+	// the world are numbered 0..Nodes-1, this one being Node, in pre-order of
+	// the tree; where the order is another, the winner among the puts of one
+	// key on several nodes may be another too, though the same for all.
+	World string
+	Nodes int
+	Node  job.NodeID
+
+	// Budget is the memory, in bytes, for what may be forgotten: the LRU of
+	// hcmab-lru, and what hcs and hcma know to be absent. Any
 	// budget is correct. 0 for none, OneRound for a round.
 	Budget int
 
@@ -71,6 +89,8 @@ func (c *Config) validate() error {
 		return fmt.Errorf("board: %d local ranks in a world of %d", c.LocalRanks, c.Size)
 	case c.Root && c.LocalRanks == 0 && c.Children == 0:
 		return fmt.Errorf("board: a root without ranks and children holds no world")
+	case c.Policy.UsesHomes() && (c.Node < 0 || int(c.Node) >= c.Nodes):
+		return fmt.Errorf("board: node %d of %d", c.Node, c.Nodes)
 	case c.Budget < OneRound:
 		return fmt.Errorf("board: a budget of %d bytes", c.Budget)
 	case c.MaxKey < 0 || c.MaxValue < 0 || c.MaxMessage < 0 || c.MaxDrops < 0:
@@ -104,7 +124,7 @@ func New(c Config) (Board, error) {
 	switch c.Policy {
 	case HCS, HCMA:
 		return newHier(c), nil
-	case HCMAB:
+	case HCMAB, HCMABLRU:
 		return newHCMAB(c), nil
 	}
 	var known []string

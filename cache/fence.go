@@ -108,6 +108,12 @@ func (f *fence) read(msg []byte, due kinds) (h header, body int, err error) {
 // child reports whether p is a child.
 func (f *fence) child(p Peer) bool { return p >= 0 && int(p) < f.cfg.Children }
 
+// other reports whether p is another node of the world.
+func (f *fence) other(p Peer) bool {
+	n, ok := p.Node()
+	return ok && int(n) < f.cfg.Nodes && n != f.cfg.Node
+}
+
 // current checks that a message belongs to the fence under way.
 func (f *fence) current(h header) error {
 	if h.epoch != f.epoch {

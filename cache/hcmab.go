@@ -5,11 +5,15 @@ import "fmt"
 // hcmab is policy HCMAB (ScELA section 3.2.3): each node sends one aggregate of
 // its own and its children's puts up when everything below it has entered the
 // fence; the root broadcasts the merged aggregate, and every node installs it.
+//
+// With homes it is HCMAB-LRU (section 3.2.4): what a node installs of the
+// broadcast is the keys whose home it is and what its LRU has room for.
 type hcmab struct {
 	fence
 	state state
-	own   batch // puts for the fence to come
-	sent  batch // puts that went up and have not come back
+	homes *homes // instead of state; nil for HCMAB
+	own   batch  // puts for the fence to come
+	sent  batch  // puts that went up and have not come back
 
 	subs    [][]byte // by child: the entries of its aggregate
 	subSize int      // bytes in subs
@@ -18,7 +22,11 @@ type hcmab struct {
 var _ Board = (*hcmab)(nil)
 
 func newHCMAB(c Config) *hcmab {
-	return &hcmab{fence: newFence(c), subs: make([][]byte, c.Children)}
+	b := &hcmab{fence: newFence(c), subs: make([][]byte, c.Children)}
+	if c.Policy.UsesHomes() {
+		b.homes = newHomes(&b.fence)
+	}
+	return b
 }
 
 // Start implements Board.
@@ -34,12 +42,16 @@ func (b *hcmab) Put(key, value []byte, _ *Effects) error {
 	return nil
 }
 
-// Get implements Board: the answer is always in out on return.
+// Get implements Board: without homes the answer is always in out on return.
 func (b *hcmab) Get(token uint64, key []byte, out *Effects) {
 	b.stats.Gets++
 	value, found := b.own.get(key)
 	if !found {
 		value, found = b.sent.get(key)
+	}
+	if !found && b.homes != nil {
+		b.homes.get(token, key, out)
+		return
 	}
 	if !found {
 		value, found = b.state.get(key)
@@ -67,6 +79,7 @@ func (b *hcmab) Receive(from Peer, msg []byte, out *Effects) error {
 var (
 	stateOnly     = kindSet(kindState)
 	aggregateOnly = kindSet(kindAggregate)
+	getAndAnswers = kindSet(kindGet, kindFound, kindMissing)
 )
 
 func (b *hcmab) due(from Peer) kinds {
@@ -75,6 +88,8 @@ func (b *hcmab) due(from Peer) kinds {
 		return stateOnly
 	case b.child(from):
 		return aggregateOnly
+	case b.homes != nil && b.other(from):
+		return getAndAnswers
 	}
 	return 0
 }
@@ -84,21 +99,28 @@ func (b *hcmab) receive(from Peer, msg []byte, out *Effects) error {
 	if err != nil {
 		return err
 	}
-	if from == Parent {
+	switch h.kind {
+	case kindState:
 		if err := b.completion(h); err != nil {
 			return err
 		}
 		return b.install(msg, body, out)
+	case kindAggregate:
+		if err := b.current(h); err != nil {
+			return err
+		}
+		if err := b.join(from, h); err != nil {
+			return err
+		}
+		b.subs[from] = msg[body:]
+		b.subSize += len(msg) - body
+		return b.advance(out)
+	case kindGet:
+		if early, err := b.homes.early(from, h, msg); early || err != nil {
+			return err
+		}
 	}
-	if err := b.current(h); err != nil {
-		return err
-	}
-	if err := b.join(from, h); err != nil {
-		return err
-	}
-	b.subs[from] = msg[body:]
-	b.subSize += len(msg) - body
-	return b.advance(out)
+	return b.homes.receive(from, h, msg[body:], out)
 }
 
 // advance ends this subtree's part of the fence once everyone below is in.
@@ -139,12 +161,24 @@ func (b *hcmab) advance(out *Effects) error {
 func (b *hcmab) install(msg []byte, body int, out *Effects) error {
 	b.broadcast(msg, out)
 	b.sent = batch{} // all of them are in the state, or were superseded there
-	b.state.install(string(msg[body:]))
+	if b.homes == nil {
+		b.state.install(string(msg[body:]))
+		b.complete(out)
+		return b.advance(out) // a node below which no rank lives is ready again at once
+	}
+	b.homes.install(msg[body:])
 	b.complete(out)
-	return b.advance(out) // a node below which no rank lives is ready again at once
+	if err := b.homes.deliver(b.receive, out); err != nil {
+		return err
+	}
+	return b.advance(out)
 }
 
 // Stats implements Board.
 func (b *hcmab) Stats() Stats {
-	return b.counts(b.state.size() + b.own.size() + b.sent.size() + b.subSize)
+	held := b.state.size() + b.own.size() + b.sent.size() + b.subSize
+	if b.homes != nil {
+		held += b.homes.size()
+	}
+	return b.counts(held)
 }

@@ -13,9 +13,9 @@ import (
 //	state      kind=2 epoch entry...           parent to child
 //	put        kind=3 epoch entry...           child to parent
 //	release    kind=4 epoch drop key...        parent to child
-//	get        kind=5 epoch key                child to parent
-//	found      kind=6 epoch entry              parent to child
-//	missing    kind=7 epoch key                parent to child
+//	get        kind=5 epoch key                child to parent, node to home
+//	found      kind=6 epoch entry              parent to child, home to node
+//	missing    kind=7 epoch key                parent to child, home to node
 //	key        keyLength key
 //	entry      keyLength key valueLength value
 //

@@ -91,10 +91,11 @@ func NewCluster(t TB, c cache.Config, shape Shape) *Cluster {
 		}
 		cl.nodes = append(cl.nodes, n)
 	}
-	c.Size = shape.Size()
+	c.Size, c.Nodes, c.World = shape.Size(), len(cl.nodes), "world"
 	cl.config = c
 	for i, n := range cl.nodes {
 		c.Root, c.Children, c.LocalRanks = i == 0, len(n.children), shape.Ranks[i]
+		c.Node = job.NodeID(i)
 		board, err := cache.New(c)
 		require.NoError(t, err)
 		n.board = board

@@ -115,6 +115,7 @@ func (cl *Cluster) checkMemory(at int) {
 func (cl *Cluster) bound(at int) int {
 	n, c := cl.nodes[at], cl.config
 	every := func(string) bool { return true }
+	mine := func(key string) bool { return int(cache.Home(c.World, []byte(key), c.Nodes)) == at }
 	// The Board is at a completed fence, or the one under way is installed.
 	state := func(of func(string) bool) int {
 		return max(stateCost(cl.states[n.released], of), stateCost(cl.states[len(cl.states)-1], of))
@@ -134,14 +135,17 @@ func (cl *Cluster) bound(at int) int {
 	for _, other := range cl.nodes {
 		bound += getCost * len(other.asked)
 	}
-	if c.Policy == cache.HCMAB {
+	switch c.Policy {
+	case cache.HCS, cache.HCMA:
+		return bound + state(every) + below + max(c.Budget, 0) + cache.DefaultMaxDrops
+	case cache.HCMAB:
 		return bound + 2*state(every) + below + slackCost
 	}
 	budget := c.Budget
 	if budget == cache.OneRound {
 		budget = c.Size * (c.MaxKey + c.MaxValue + entryCost)
 	}
-	return bound + state(every) + below + budget + cache.DefaultMaxDrops
+	return bound + below + budget + state(mine)
 }
 
 func stateCost(state map[string]string, of func(key string) bool) int {
