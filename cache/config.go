@@ -7,8 +7,9 @@ import (
 	"github.com/golaunch/golaunch/job"
 )
 
-// Policy names a way to spread a world's state over the nodes. They are
-// those of ScELA (sections 3.2.1 to 3.2.4).
+// Policy names a way to spread a world's state over the nodes. The first four
+// are those of ScELA (sections 3.2.1 to 3.2.4), the last is what its section
+// 3.4 leaves for later.
 type Policy string
 
 // The policies; doc.go compares them.
@@ -24,14 +25,16 @@ const (
 	// HCMABLRU is HCMAB, but a node keeps of the broadcasts only the keys whose
 	// home it is and as many others as fit into its budget.
 	HCMABLRU Policy = "hcmab-lru"
+	// Distributed sends each put to the key's home, which is asked for it.
+	Distributed Policy = "distributed"
 )
 
 // Policies returns every policy, in the order in which they came to be.
-func Policies() []Policy { return []Policy{HCS, HCMA, HCMAB, HCMABLRU} }
+func Policies() []Policy { return []Policy{HCS, HCMA, HCMAB, HCMABLRU, Distributed} }
 
 // UsesHomes reports whether boards of the policy speak to the homes of keys,
 // which needs Config.Nodes and a caller that carries messages to any node.
-func (p Policy) UsesHomes() bool { return p == HCMABLRU }
+func (p Policy) UsesHomes() bool { return p == HCMABLRU || p == Distributed }
 
 // Limits that apply where a Config leaves them 0, in bytes.
 const (
@@ -63,7 +66,7 @@ type Config struct {
 	Node  job.NodeID
 
 	// Budget is the memory, in bytes, for what may be forgotten: the LRU of
-	// hcmab-lru, and what hcs and hcma know to be absent. Any
+	// hcmab-lru and distributed, and what hcs and hcma know to be absent. Any
 	// budget is correct. 0 for none, OneRound for a round.
 	Budget int
 
@@ -126,6 +129,8 @@ func New(c Config) (Board, error) {
 		return newHier(c), nil
 	case HCMAB, HCMABLRU:
 		return newHCMAB(c), nil
+	case Distributed:
+		return newDistributed(c), nil
 	}
 	var known []string
 	for _, p := range Policies() {

@@ -11,10 +11,11 @@ import (
 	"github.com/golaunch/golaunch/cache/cachetest"
 )
 
-func TestHCMABConforms(t *testing.T)    { cachetest.Run(t, cache.HCMAB) }
-func TestHCMABLRUConforms(t *testing.T) { cachetest.Run(t, cache.HCMABLRU) }
-func TestHCSConforms(t *testing.T)      { cachetest.Run(t, cache.HCS) }
-func TestHCMAConforms(t *testing.T)     { cachetest.Run(t, cache.HCMA) }
+func TestHCMABConforms(t *testing.T)       { cachetest.Run(t, cache.HCMAB) }
+func TestHCMABLRUConforms(t *testing.T)    { cachetest.Run(t, cache.HCMABLRU) }
+func TestHCSConforms(t *testing.T)         { cachetest.Run(t, cache.HCS) }
+func TestHCMAConforms(t *testing.T)        { cachetest.Run(t, cache.HCMA) }
+func TestDistributedConforms(t *testing.T) { cachetest.Run(t, cache.Distributed) }
 
 func newBoard(t testing.TB, c cache.Config) cache.Board {
 	t.Helper()
@@ -164,7 +165,7 @@ func TestNewRefusesNonsense(t *testing.T) {
 		{cache.Config{Policy: cache.HCMAB, Size: 1, LocalRanks: -1}, "-1 local ranks"},
 		{cache.Config{Policy: cache.HCMAB, Size: 1, Root: true}, "root without ranks and children"},
 		{cache.Config{Policy: cache.HCMAB, Size: 1, LocalRanks: 1, MaxKey: -1}, "negative limit"},
-		{cache.Config{Policy: "mru", Size: 1, LocalRanks: 1}, `unknown policy "mru" (known: hcs, hcma, hcmab, hcmab-lru)`},
+		{cache.Config{Policy: "mru", Size: 1, LocalRanks: 1}, `unknown policy "mru" (known: hcs, hcma, hcmab, hcmab-lru, distributed)`},
 	}
 	for _, tc := range cases {
 		_, err := cache.New(tc.c)

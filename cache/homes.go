@@ -23,7 +23,7 @@ func Home(world string, key []byte, nodes int) job.NodeID {
 	return job.NodeID((h >> 32) % uint64(nodes))
 }
 
-// homes is what a node knows under hcmab-lru: the authoritative copies of
+// homes is what hcmab-lru and distributed share: the authoritative copies of
 // the keys whose home this node is, an LRU of others, and gets that ask a home.
 type homes struct {
 	fence *fence

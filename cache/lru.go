@@ -68,6 +68,8 @@ func (l *lru) drop(key []byte) {
 	}
 }
 
+func (l *lru) clear() { *l = newLRU(l.budget) }
+
 func (l *lru) remove(it *item) {
 	l.unlink(it)
 	delete(l.index, it.key)

@@ -11,11 +11,13 @@ import (
 //
 //	aggregate  kind=1 epoch ranks entry...     child to parent
 //	state      kind=2 epoch entry...           parent to child
-//	put        kind=3 epoch entry...           child to parent
-//	release    kind=4 epoch drop key...        parent to child
-//	get        kind=5 epoch key                child to parent, node to home
-//	found      kind=6 epoch entry              parent to child, home to node
-//	missing    kind=7 epoch key                parent to child, home to node
+//	put        kind=3 epoch entry...           child to parent, node to home
+//	entered    kind=4 epoch ranks drop key...  child to parent
+//	release    kind=5 epoch drop key...        parent to child
+//	accepted   kind=6 epoch drop key...        home to node, for each put
+//	get        kind=7 epoch key                child to parent, node to home
+//	found      kind=8 epoch entry              parent to child, home to node
+//	missing    kind=9 epoch key                parent to child, home to node
 //	key        keyLength key
 //	entry      keyLength key valueLength value
 //
@@ -31,14 +33,16 @@ const (
 	kindAggregate kind = 1 + iota
 	kindState
 	kindPut
+	kindEntered
 	kindRelease
+	kindAccepted
 	kindGet
 	kindFound
 	kindMissing
 	numKinds
 )
 
-var kindNames = [numKinds]string{"", "aggregate", "state", "put", "release", "get", "found", "missing"}
+var kindNames = [numKinds]string{"", "aggregate", "state", "put", "entered", "release", "accepted", "get", "found", "missing"}
 
 func (k kind) known() bool { return k > 0 && k < numKinds }
 
@@ -73,8 +77,8 @@ func (s kinds) String() string {
 }
 
 var (
-	withRanks   = kindSet(kindAggregate)
-	withDrop    = kindSet(kindRelease)
+	withRanks   = kindSet(kindAggregate, kindEntered)
+	withDrop    = kindSet(kindEntered, kindRelease, kindAccepted)
 	withEntries = kindSet(kindAggregate, kindState, kindPut, kindFound)
 	withOne     = kindSet(kindGet, kindFound, kindMissing) // one key or entry, no list
 )

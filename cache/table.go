@@ -69,6 +69,8 @@ func (d *drops) merge(h header, body []byte) {
 	}
 }
 
+func (d *drops) has(key string) bool { return d.all || d.keys[key] }
+
 func (d *drops) reset() { *d = drops{max: d.max} }
 
 // message encodes d below the header h.

@@ -131,6 +131,7 @@ func (cl *Cluster) bound(at int) int {
 	}
 	own := round(func(x int) bool { return x == at }, every)
 	below := round(func(x int) bool { return cl.shape.Below(x, at) }, every)
+	anywhere := func(int) bool { return true }
 	bound := fixedCost + own
 	for _, other := range cl.nodes {
 		bound += getCost * len(other.asked)
@@ -145,7 +146,11 @@ func (cl *Cluster) bound(at int) int {
 	if budget == cache.OneRound {
 		budget = c.Size * (c.MaxKey + c.MaxValue + entryCost)
 	}
-	return bound + below + budget + state(mine)
+	bound += budget + state(mine)
+	if c.Policy == cache.HCMABLRU {
+		return bound + below
+	}
+	return bound + round(anywhere, mine) + cache.DefaultMaxDrops
 }
 
 func stateCost(state map[string]string, of func(key string) bool) int {
