@@ -2,25 +2,31 @@ package cache
 
 import (
 	"fmt"
+
+	"github.com/golaunch/golaunch/job"
 )
 
-// Policy names a way to spread a world's state over the nodes.
-type Policy string
-
-// HCMAB aggregates the puts of a subtree at the fence and broadcasts the merged
-// aggregate from the root: no get ever leaves its node.
-const HCMAB Policy = "hcmab"
-
-// Peer is a neighbour of a node in the tree: Parent, or the slot 0..k-1 of a
-// child. Numbers below Parent are kept for policies that speak to a key's home
-// node directly.
+// Peer is whom a node exchanges messages with: its neighbours in the tree, who
+// are Parent and the slots 0..k-1 of its children, or any node of the world by
+// its number, which Node turns into a Peer.
 type Peer int
 
 // Parent is the neighbour toward the root.
 const Parent Peer = -1
 
-// String renders a peer for messages: "parent" or "child 3".
+// Node is the node with a number, wherever in the tree it is. Only policies
+// that use homes send to it; the caller routes such messages.
+func Node(n job.NodeID) Peer { return Parent - 1 - Peer(n) }
+
+// Node returns the number of a peer that is addressed by it; ok is false for
+// neighbours.
+func (p Peer) Node() (n job.NodeID, ok bool) { return job.NodeID(Parent - 1 - p), p < Parent }
+
+// String renders a peer for messages: "parent", "child 3" or "node 12".
 func (p Peer) String() string {
+	if n, ok := p.Node(); ok {
+		return fmt.Sprintf("node %d", n)
+	}
 	if p == Parent {
 		return "parent"
 	}
@@ -30,55 +36,10 @@ func (p Peer) String() string {
 // Epoch counts a world's completed fences.
 type Epoch uint64
 
-// Limits that apply where a Config leaves them 0, in bytes.
-const (
-	DefaultMaxKey     = 64
-	DefaultMaxValue   = 1024
-	DefaultMaxMessage = 1 << 30
-)
-
-// Config describes one node's part in one world.
-type Config struct {
-	Policy     Policy
-	Root       bool // this node has no parent
-	Children   int  // number of children that hold the same world, slots in NodeID order
-	LocalRanks int  // ranks of the world on this node; may be 0
-	Size       int  // ranks of the world, at least 1
-	MaxKey     int  // longest key, in bytes; 0 for DefaultMaxKey
-	MaxValue   int  // longest value, in bytes; 0 for DefaultMaxValue
-	// MaxMessage is the longest message that is sent or accepted, in bytes;
-	// 0 for DefaultMaxMessage. A world whose epoch outgrows it fails.
-	MaxMessage int
-}
-
-// validate rejects what makes no sense and fills in defaults.
-func (c *Config) validate() error {
-	switch {
-	case c.Size < 1:
-		return fmt.Errorf("board: a world of %d ranks: at least 1 is needed", c.Size)
-	case c.Children < 0:
-		return fmt.Errorf("board: %d children", c.Children)
-	case c.LocalRanks < 0 || c.LocalRanks > c.Size:
-		return fmt.Errorf("board: %d local ranks in a world of %d", c.LocalRanks, c.Size)
-	case c.Root && c.LocalRanks == 0 && c.Children == 0:
-		return fmt.Errorf("board: a root without ranks and children holds no world")
-	case c.MaxKey < 0 || c.MaxValue < 0 || c.MaxMessage < 0:
-		return fmt.Errorf("board: negative limit (key %d, value %d, message %d bytes)", c.MaxKey, c.MaxValue, c.MaxMessage)
-	}
-	if c.MaxKey == 0 {
-		c.MaxKey = DefaultMaxKey
-	}
-	if c.MaxValue == 0 {
-		c.MaxValue = DefaultMaxValue
-	}
-	if c.MaxMessage == 0 {
-		c.MaxMessage = DefaultMaxMessage
-	}
-	return nil
-}
-
-// Send asks for one message to be carried to a neighbour. Msg may be shared
-// with other sends and must not be changed.
+// Send asks for one message to be carried to a peer. Messages to one peer
+// arrive in order; there is no order between peers, not even between a node as
+// a neighbour and the same node by its number. Msg may be shared with other
+// sends and must not be changed.
 type Send struct {
 	To  Peer
 	Msg []byte
@@ -126,13 +87,17 @@ type Board interface {
 	// too long, epoch too large for a message) leaves the Board as it was.
 	Put(key, value []byte, out *Effects) error
 	// Get asks for key's value; the answer, which bears token, may be in out
-	// already or come with a later effect. key is not kept.
+	// already or come with a later effect, once other nodes have been asked,
+	// and never waits for a rank. key is not kept. A rank enters no fence
+	// before its get is answered; where one does, as threads can, the answer
+	// may be from the state after that fence.
 	Get(token uint64, key []byte, out *Effects)
 	// Enter says that one more local rank has entered the current fence.
 	Enter(out *Effects) error
-	// Receive takes a message that a neighbour's Board sent; msg belongs to
-	// the Board from then on. Bytes that are no such message give an error
-	// that names the neighbour and the offset.
+	// Receive takes a message that a peer's Board sent; msg belongs to the
+	// Board from then on. A message that was sent to a node by its number
+	// comes from the sender's number, any other from the neighbour. Bytes that
+	// are no such message give an error that names the peer and the offset.
 	Receive(from Peer, msg []byte, out *Effects) error
 	// Stats reports what the Board has done and holds.
 	Stats() Stats
@@ -144,6 +109,7 @@ type Stats struct {
 	Puts          uint64
 	Gets          uint64
 	Misses        uint64 // gets answered "not found"
+	Remote        uint64 // gets for which another node was asked
 	Sent          uint64 // messages
 	SentBytes     uint64
 	Received      uint64 // messages
@@ -151,16 +117,4 @@ type Stats struct {
 	// Resident estimates the memory held, in bytes: every encoded entry, every
 	// message kept for the fence under way, and the index over them.
 	Resident int
-}
-
-// New makes the Board that c describes.
-func New(c Config) (Board, error) {
-	if err := c.validate(); err != nil {
-		return nil, err
-	}
-	switch c.Policy {
-	case HCMAB:
-		return newHCMAB(c), nil
-	}
-	return nil, fmt.Errorf("board: unknown policy %q (known: %s)", c.Policy, HCMAB)
 }

@@ -2,32 +2,31 @@ package cache
 
 import "fmt"
 
-// hcmab is policy HCMAB: each node sends one aggregate of its own and its
-// children's puts up when everything below it has entered the fence; the root
-// broadcasts the merged aggregate, and every node installs it.
+// hcmab is policy HCMAB (ScELA section 3.2.3): each node sends one aggregate of
+// its own and its children's puts up when everything below it has entered the
+// fence; the root broadcasts the merged aggregate, and every node installs it.
+//
+// With homes it is HCMAB-LRU (section 3.2.4): what a node installs of the
+// broadcast is the keys whose home it is and what its LRU has room for.
 type hcmab struct {
-	cfg   Config
+	fence
 	state state
-	own   batch // puts for the fence to come
-	sent  batch // puts that went up and have not come back
-	epoch Epoch
+	homes *homes // instead of state; nil for HCMAB
+	own   batch  // puts for the fence to come
+	sent  batch  // puts that went up and have not come back
 
-	// The fence under way.
-	entered int      // local ranks inside
-	heard   int      // children whose aggregate is here
-	ranks   int      // ranks below those children
-	subs    [][]byte // by child: its aggregate, nil until it is here
-	bodies  []int    // by child: offset of the first entry in its aggregate
-	subSize int      // bytes of entries in subs
-	waiting bool     // the aggregate went up, the state has not come down
-
-	stats Stats
+	subs    [][]byte // by child: the entries of its aggregate
+	subSize int      // bytes in subs
 }
 
 var _ Board = (*hcmab)(nil)
 
 func newHCMAB(c Config) *hcmab {
-	return &hcmab{cfg: c, subs: make([][]byte, c.Children), bodies: make([]int, c.Children)}
+	b := &hcmab{fence: newFence(c), subs: make([][]byte, c.Children)}
+	if c.Policy.UsesHomes() {
+		b.homes = newHomes(&b.fence)
+	}
+	return b
 }
 
 // Start implements Board.
@@ -35,155 +34,151 @@ func (b *hcmab) Start(out *Effects) error { return b.advance(out) }
 
 // Put implements Board.
 func (b *hcmab) Put(key, value []byte, _ *Effects) error {
-	switch {
-	case len(key) == 0:
-		return fmt.Errorf("put: empty key")
-	case len(key) > b.cfg.MaxKey:
-		return fmt.Errorf("put: key of %d bytes, at most %d are allowed", len(key), b.cfg.MaxKey)
-	case len(value) > b.cfg.MaxValue:
-		return fmt.Errorf("put: value of %d bytes, at most %d are allowed", len(value), b.cfg.MaxValue)
-	case maxHeader+b.own.bytes+b.own.grow(key, value) > b.cfg.MaxMessage:
-		return fmt.Errorf("put: this node's puts since the last fence would exceed %d bytes", b.cfg.MaxMessage)
+	if err := b.checkPut(key, value, &b.own); err != nil {
+		return err
 	}
-	b.own.put(key, value)
+	b.own.put(string(key), string(value))
 	b.stats.Puts++
 	return nil
 }
 
-// Get implements Board: the answer is always in out on return.
+// Get implements Board: without homes the answer is always in out on return.
 func (b *hcmab) Get(token uint64, key []byte, out *Effects) {
+	b.stats.Gets++
 	value, found := b.own.get(key)
 	if !found {
 		value, found = b.sent.get(key)
 	}
+	if !found && b.homes != nil {
+		b.homes.get(token, key, out)
+		return
+	}
 	if !found {
 		value, found = b.state.get(key)
 	}
-	b.stats.Gets++
-	if !found {
-		b.stats.Misses++
-	}
-	out.Answers = append(out.Answers, Answer{Token: token, Value: value, Found: found})
+	b.answer(token, value, found, out)
 }
 
 // Enter implements Board.
 func (b *hcmab) Enter(out *Effects) error {
-	if b.entered == b.cfg.LocalRanks {
-		return fmt.Errorf("fence %d: more than the node's %d ranks entered", b.epoch, b.cfg.LocalRanks)
+	if err := b.enter(); err != nil {
+		return err
 	}
-	b.entered++
 	return b.advance(out)
 }
 
 // Receive implements Board.
 func (b *hcmab) Receive(from Peer, msg []byte, out *Effects) error {
-	b.stats.Received++
-	b.stats.ReceivedBytes += uint64(len(msg))
+	b.count(msg)
 	if err := b.receive(from, msg, out); err != nil {
 		return fmt.Errorf("board message from %v: %w", from, err)
 	}
 	return nil
 }
 
-func (b *hcmab) receive(from Peer, msg []byte, out *Effects) error {
-	want := kindAggregate
+var (
+	stateOnly     = kindSet(kindState)
+	aggregateOnly = kindSet(kindAggregate)
+	getAndAnswers = kindSet(kindGet, kindFound, kindMissing)
+)
+
+func (b *hcmab) due(from Peer) kinds {
 	switch {
 	case from == Parent && !b.cfg.Root:
-		want = kindState
-	case from < 0 || int(from) >= b.cfg.Children:
-		return fmt.Errorf("no such neighbour")
+		return stateOnly
+	case b.child(from):
+		return aggregateOnly
+	case b.homes != nil && b.other(from):
+		return getAndAnswers
 	}
-	if len(msg) > b.cfg.MaxMessage {
-		return fmt.Errorf("%d bytes, at most %d are allowed", len(msg), b.cfg.MaxMessage)
-	}
-	h, body, err := parseHeader(msg, b.cfg.Size)
-	switch {
-	case err != nil:
-		return err
-	case h.kind != want:
-		return fmt.Errorf("offset 0: %v where %v is due", h.kind, want)
-	case h.epoch != b.epoch:
-		return fmt.Errorf("offset 1: fence %d while fence %d is under way", h.epoch, b.epoch)
-	}
-	if err := checkEntries(msg, body, b.cfg.MaxKey, b.cfg.MaxValue); err != nil {
+	return 0
+}
+
+func (b *hcmab) receive(from Peer, msg []byte, out *Effects) error {
+	h, body, err := b.read(msg, b.due(from))
+	if err != nil {
 		return err
 	}
-	if from == Parent {
-		if !b.waiting {
-			return fmt.Errorf("fence %d: state before this subtree has entered", h.epoch)
+	switch h.kind {
+	case kindState:
+		if err := b.completion(h); err != nil {
+			return err
 		}
-		return b.complete(msg, body, out)
+		return b.install(msg, body, out)
+	case kindAggregate:
+		if err := b.current(h); err != nil {
+			return err
+		}
+		if err := b.join(from, h); err != nil {
+			return err
+		}
+		b.subs[from] = msg[body:]
+		b.subSize += len(msg) - body
+		return b.advance(out)
+	case kindGet:
+		if early, err := b.homes.early(from, h, msg); early || err != nil {
+			return err
+		}
 	}
-	if b.subs[from] != nil {
-		return fmt.Errorf("fence %d: second aggregate", h.epoch)
-	}
-	b.subs[from], b.bodies[from] = msg, body
-	b.subSize += len(msg) - body
-	b.heard++
-	b.ranks += h.ranks
-	return b.advance(out)
+	return b.homes.receive(from, h, msg[body:], out)
 }
 
 // advance ends this subtree's part of the fence once everyone below is in.
 func (b *hcmab) advance(out *Effects) error {
-	if b.waiting || b.entered < b.cfg.LocalRanks || b.heard < b.cfg.Children {
+	if !b.ready() {
 		return nil
 	}
 	size := maxHeader + b.own.bytes + b.subSize
 	if size > b.cfg.MaxMessage {
 		return fmt.Errorf("fence %d: %d bytes were put, at most %d fit into a message", b.epoch, size, b.cfg.MaxMessage)
 	}
-	h := header{kind: kindAggregate, epoch: b.epoch, ranks: b.entered + b.ranks}
+	ranks, err := b.end()
+	if err != nil {
+		return err
+	}
+	h := header{kind: kindAggregate, epoch: b.epoch, ranks: ranks}
 	if b.cfg.Root {
-		if h.ranks != b.cfg.Size {
-			return fmt.Errorf("fence %d: the tree holds %d ranks, the world has %d", b.epoch, h.ranks, b.cfg.Size)
-		}
 		h.kind = kindState
 	}
 	msg := h.appendTo(make([]byte, 0, size))
 	body := len(msg)
 	msg = b.own.appendTo(msg)
 	for i, sub := range b.subs { // by slot: pre-order, the last entry of a key wins
-		msg = append(msg, sub[b.bodies[i]:]...)
+		msg = append(msg, sub...)
 		b.subs[i] = nil
 	}
-	b.entered, b.heard, b.ranks, b.subSize = 0, 0, 0, 0
+	b.subSize = 0
 	b.sent, b.own = b.own, batch{}
 	if b.cfg.Root {
-		return b.complete(msg, body, out)
+		return b.install(msg, body, out)
 	}
-	b.waiting = true
 	b.send(Parent, msg, out)
 	return nil
 }
 
-// complete ends the fence at this node: msg is the state message it passes on
-// and installs.
-func (b *hcmab) complete(msg []byte, body int, out *Effects) error {
-	for i := range b.subs {
-		b.send(Peer(i), msg, out)
-	}
-	b.state.install(string(msg[body:]))
+// install completes the fence at this node: msg is the state message it passes
+// on and installs.
+func (b *hcmab) install(msg []byte, body int, out *Effects) error {
+	b.broadcast(msg, out)
 	b.sent = batch{} // all of them are in the state, or were superseded there
-	b.waiting = false
-	b.epoch++
-	out.Released = append(out.Released, Release{Epoch: b.epoch})
-	if b.cfg.Root {
-		return nil
+	if b.homes == nil {
+		b.state.install(string(msg[body:]))
+		b.complete(out)
+		return b.advance(out) // a node below which no rank lives is ready again at once
 	}
-	return b.advance(out) // a node below which no rank lives is ready again at once
-}
-
-func (b *hcmab) send(to Peer, msg []byte, out *Effects) {
-	b.stats.Sent++
-	b.stats.SentBytes += uint64(len(msg))
-	out.Sends = append(out.Sends, Send{To: to, Msg: msg})
+	b.homes.install(msg[body:])
+	b.complete(out)
+	if err := b.homes.deliver(b.receive, out); err != nil {
+		return err
+	}
+	return b.advance(out)
 }
 
 // Stats implements Board.
 func (b *hcmab) Stats() Stats {
-	s := b.stats
-	s.Epoch = b.epoch
-	s.Resident = b.state.size() + b.own.size() + b.sent.size() + b.subSize
-	return s
+	held := b.state.size() + b.own.size() + b.sent.size() + b.subSize
+	if b.homes != nil {
+		held += b.homes.size()
+	}
+	return b.counts(held)
 }

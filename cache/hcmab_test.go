@@ -11,7 +11,11 @@ import (
 	"github.com/golaunch/golaunch/cache/cachetest"
 )
 
-func TestHCMABConforms(t *testing.T) { cachetest.Run(t, cache.HCMAB) }
+func TestHCMABConforms(t *testing.T)       { cachetest.Run(t, cache.HCMAB) }
+func TestHCMABLRUConforms(t *testing.T)    { cachetest.Run(t, cache.HCMABLRU) }
+func TestHCSConforms(t *testing.T)         { cachetest.Run(t, cache.HCS) }
+func TestHCMAConforms(t *testing.T)        { cachetest.Run(t, cache.HCMA) }
+func TestDistributedConforms(t *testing.T) { cachetest.Run(t, cache.Distributed) }
 
 func newBoard(t testing.TB, c cache.Config) cache.Board {
 	t.Helper()
@@ -105,7 +109,7 @@ func TestHCMABRefusesWrongMessages(t *testing.T) {
 	}{
 		{"nobody", 2, "\x01\x00\x01", "child 2: no such neighbour"},
 		{"empty", 0, "", "child 0: offset 0: empty message"},
-		{"unknown kind", 0, "\x09\x00", "offset 0: unknown message of kind 9"},
+		{"unknown kind", 0, "\x63\x00", "offset 0: unknown message of kind 99"},
 		{"state from a child", 0, state, "offset 0: state where aggregate is due"},
 		{"aggregate from the parent", parent, "\x01\x00\x01", "parent: offset 0: aggregate where state is due"},
 		{"no epoch", 0, "\x01", "offset 1: epoch cut short"},
@@ -161,7 +165,7 @@ func TestNewRefusesNonsense(t *testing.T) {
 		{cache.Config{Policy: cache.HCMAB, Size: 1, LocalRanks: -1}, "-1 local ranks"},
 		{cache.Config{Policy: cache.HCMAB, Size: 1, Root: true}, "root without ranks and children"},
 		{cache.Config{Policy: cache.HCMAB, Size: 1, LocalRanks: 1, MaxKey: -1}, "negative limit"},
-		{cache.Config{Policy: "mru", Size: 1, LocalRanks: 1}, `unknown policy "mru" (known: hcmab)`},
+		{cache.Config{Policy: "mru", Size: 1, LocalRanks: 1}, `unknown policy "mru" (known: hcs, hcma, hcmab, hcmab-lru, distributed)`},
 	}
 	for _, tc := range cases {
 		_, err := cache.New(tc.c)

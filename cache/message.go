@@ -3,64 +3,120 @@ package cache
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 )
 
 // Messages between Boards. All numbers are uvarints (encoding/binary) except
-// the kind, which is one byte:
+// the kind and drop, which are one byte each:
 //
-//	aggregate  kind=1 epoch ranks entry...   child to parent
-//	state      kind=2 epoch entry...         parent to child
+//	aggregate  kind=1 epoch ranks entry...     child to parent
+//	state      kind=2 epoch entry...           parent to child
+//	put        kind=3 epoch entry...           child to parent, node to home
+//	entered    kind=4 epoch ranks drop key...  child to parent
+//	release    kind=5 epoch drop key...        parent to child
+//	accepted   kind=6 epoch drop key...        home to node, for each put
+//	get        kind=7 epoch key                child to parent, node to home
+//	found      kind=8 epoch entry              parent to child, home to node
+//	missing    kind=9 epoch key                parent to child, home to node
+//	key        keyLength key
 //	entry      keyLength key valueLength value
 //
 // epoch is the number of fences completed before the one the message belongs
-// to. ranks is how many ranks of the sender's subtree have entered it. Entries
-// run to the end of the message; among entries of one key the last one counts,
-// so that concatenation merges: aggregates are forwarded without being
-// re-encoded.
+// to; found and missing repeat that of the get. ranks is how many ranks of the
+// sender's subtree have entered the fence. Entries and keys run to the end of
+// the message; among entries of one key the last one counts, so that
+// concatenation merges: aggregates can be forwarded without being re-encoded.
+// drop is 1 where caches drop all they hold, else 0 and they drop the keys.
 type kind byte
 
 const (
-	kindAggregate kind = 1
-	kindState     kind = 2
+	kindAggregate kind = 1 + iota
+	kindState
+	kindPut
+	kindEntered
+	kindRelease
+	kindAccepted
+	kindGet
+	kindFound
+	kindMissing
+	numKinds
 )
 
+var kindNames = [numKinds]string{"", "aggregate", "state", "put", "entered", "release", "accepted", "get", "found", "missing"}
+
+func (k kind) known() bool { return k > 0 && k < numKinds }
+
 func (k kind) String() string {
-	switch k {
-	case kindAggregate:
-		return "aggregate"
-	case kindState:
-		return "state"
+	if !k.known() {
+		return fmt.Sprintf("kind %d", byte(k))
 	}
-	return fmt.Sprintf("kind %d", byte(k))
+	return kindNames[k]
 }
 
-// header is what precedes the entries of a message.
+// kinds is a set of kinds.
+type kinds uint16
+
+func kindSet(of ...kind) kinds {
+	var s kinds
+	for _, k := range of {
+		s |= 1 << k
+	}
+	return s
+}
+
+func (s kinds) has(k kind) bool { return s>>k&1 != 0 }
+
+func (s kinds) String() string {
+	var names []string
+	for k := kind(1); k < numKinds; k++ {
+		if s.has(k) {
+			names = append(names, k.String())
+		}
+	}
+	return strings.Join(names, " or ")
+}
+
+var (
+	withRanks   = kindSet(kindAggregate, kindEntered)
+	withDrop    = kindSet(kindEntered, kindRelease, kindAccepted)
+	withEntries = kindSet(kindAggregate, kindState, kindPut, kindFound)
+	withOne     = kindSet(kindGet, kindFound, kindMissing) // one key or entry, no list
+)
+
+// header is what precedes the entries or keys of a message.
 type header struct {
-	kind  kind
-	epoch Epoch
-	ranks int // aggregate only
+	kind    kind
+	epoch   Epoch
+	ranks   int
+	dropAll bool
 }
 
 // maxHeader bounds an encoded header, in bytes.
-const maxHeader = 1 + 2*binary.MaxVarintLen64
+const maxHeader = 2 + 2*binary.MaxVarintLen64
 
 func (h header) appendTo(b []byte) []byte {
 	b = append(b, byte(h.kind))
 	b = binary.AppendUvarint(b, uint64(h.epoch))
-	if h.kind == kindAggregate {
+	if withRanks.has(h.kind) {
 		b = binary.AppendUvarint(b, uint64(h.ranks))
+	}
+	if withDrop.has(h.kind) {
+		drop := byte(0)
+		if h.dropAll {
+			drop = 1
+		}
+		b = append(b, drop)
 	}
 	return b
 }
 
-// parseHeader reads msg's header and returns the offset of its first entry.
-// maxRanks bounds the header's ranks.
+// parseHeader reads msg's header and returns the offset of its body. maxRanks
+// bounds the header's ranks.
 func parseHeader(msg []byte, maxRanks int) (h header, off int, err error) {
 	if len(msg) == 0 {
 		return h, 0, fmt.Errorf("offset 0: empty message")
 	}
-	h.kind = kind(msg[0])
-	if h.kind != kindAggregate && h.kind != kindState {
+	if h.kind = kind(msg[0]); !h.kind.known() {
 		return h, 0, fmt.Errorf("offset 0: unknown message of %v", h.kind)
 	}
 	epoch, off, ok := uvarint(msg, 1)
@@ -68,85 +124,41 @@ func parseHeader(msg []byte, maxRanks int) (h header, off int, err error) {
 		return h, 1, fmt.Errorf("offset 1: epoch cut short or too large")
 	}
 	h.epoch = Epoch(epoch)
-	if h.kind == kindAggregate {
+	if withRanks.has(h.kind) {
 		ranks, next, ok := uvarint(msg, off)
 		if !ok || ranks > uint64(maxRanks) {
 			return h, off, fmt.Errorf("offset %d: rank count cut short or above the world's %d", off, maxRanks)
 		}
 		h.ranks, off = int(ranks), next
 	}
+	if withDrop.has(h.kind) {
+		if off == len(msg) || msg[off] > 1 {
+			return h, off, fmt.Errorf("offset %d: neither 0 nor 1 for what to drop", off)
+		}
+		h.dropAll = msg[off] == 1
+		off++
+	}
 	return h, off, nil
 }
 
-// bytestring is what entries are read from.
-type bytestring interface{ ~string | ~[]byte }
-
-// uvarint reads a number at s[off:] and returns the offset after it.
-func uvarint[T bytestring](s T, off int) (v uint64, next int, ok bool) {
-	for shift := 0; off < len(s) && shift < 64; shift += 7 {
-		c := s[off]
-		off++
-		if shift == 63 && c > 1 {
-			return 0, off, false // more than 64 bits
-		}
-		v |= uint64(c&0x7f) << shift
-		if c < 0x80 {
-			return v, off, true
-		}
+// checkBody reports the first thing wrong with the body msg[off:] of a message
+// of kind k.
+func checkBody(msg []byte, off int, k kind, maxKey, maxValue int) (err error) {
+	if withOne.has(k) && off == len(msg) {
+		return fmt.Errorf("offset %d: no key", off)
 	}
-	return 0, off, false
-}
-
-// field reads a length and as many bytes at s[off:], and returns the bounds of
-// those bytes.
-func field[T bytestring](s T, off int) (from, to int, ok bool) {
-	n, from, ok := uvarint(s, off)
-	if !ok || n > uint64(len(s)-from) {
-		return from, from, false
-	}
-	return from, from + int(n), true
-}
-
-// checkEntries reports the first thing wrong with the entries msg[off:].
-func checkEntries(msg []byte, off, maxKey, maxValue int) error {
-	for off < len(msg) {
-		from, to, ok := field(msg, off)
-		switch {
-		case !ok:
-			return fmt.Errorf("offset %d: key cut short", off)
-		case to == from:
-			return fmt.Errorf("offset %d: empty key", off)
-		case to-from > maxKey:
-			return fmt.Errorf("offset %d: key of %d bytes, at most %d are allowed", off, to-from, maxKey)
+	for first := true; off < len(msg); first = false {
+		if withOne.has(k) && !first {
+			return fmt.Errorf("offset %d: bytes after the end", off)
 		}
-		off = to
-		if from, to, ok = field(msg, off); !ok {
-			return fmt.Errorf("offset %d: value cut short", off)
+		if withEntries.has(k) {
+			off, err = checkEntry(msg, off, maxKey, maxValue)
+		} else {
+			off, err = checkKey(msg, off, maxKey)
 		}
-		if to-from > maxValue {
-			return fmt.Errorf("offset %d: value of %d bytes, at most %d are allowed", off, to-from, maxValue)
+		if err != nil {
+			return err
 		}
-		off = to
 	}
 	return nil
-}
-
-// entrySize is the encoded size of an entry, in bytes.
-func entrySize(key, value int) int {
-	return uvarintSize(key) + key + uvarintSize(value) + value
-}
-
-func uvarintSize(n int) int {
-	size := 1
-	for ; n >= 0x80; n >>= 7 {
-		size++
-	}
-	return size
-}
-
-func appendEntry(b []byte, key, value string) []byte {
-	b = binary.AppendUvarint(b, uint64(len(key)))
-	b = append(b, key...)
-	b = binary.AppendUvarint(b, uint64(len(value)))
-	return append(b, value...)
 }

@@ -21,13 +21,13 @@ type state struct {
 	held  int // bytes of the broadcasts that index points into
 }
 
-// install makes entries, which must be well formed, part of the state.
-func (s *state) install(entries string) {
-	if entries == "" {
+// install makes the entries of body, which must be well formed, part of the state.
+func (s *state) install(body string) {
+	if body == "" {
 		return
 	}
 	s.settle() // at most one broadcast waits
-	s.fresh = entries
+	s.fresh = body
 }
 
 func (s *state) get(key []byte) (value string, found bool) {
@@ -46,12 +46,7 @@ func (s *state) settle() {
 	if s.index == nil {
 		s.index = make(map[string]string)
 	}
-	for off := 0; off < len(s.fresh); {
-		from, to, _ := field(s.fresh, off)
-		key := s.fresh[from:to]
-		from, to, _ = field(s.fresh, to)
-		value := s.fresh[from:to]
-		off = to
+	for key, value := range entries(s.fresh) {
 		if old, again := s.index[key]; again {
 			s.live -= len(key) + len(old)
 		}
@@ -85,47 +80,3 @@ func (s *state) compact() {
 func (s *state) size() int {
 	return s.held + len(s.fresh) + indexCost*len(s.index)
 }
-
-// batch is the puts of one node in one epoch: each key's last value, keys in
-// the order of their first put.
-type batch struct {
-	values map[string]string
-	order  []string
-	bytes  int // encoded size
-}
-
-func (b *batch) get(key []byte) (value string, found bool) {
-	value, found = b.values[string(key)]
-	return value, found
-}
-
-// grow is by how many encoded bytes a put would change b.
-func (b *batch) grow(key, value []byte) int {
-	if old, again := b.values[string(key)]; again {
-		return entrySize(len(key), len(value)) - entrySize(len(key), len(old))
-	}
-	return entrySize(len(key), len(value))
-}
-
-func (b *batch) put(key, value []byte) {
-	b.bytes += b.grow(key, value)
-	k := string(key)
-	if _, again := b.values[k]; !again {
-		if b.values == nil {
-			b.values = make(map[string]string)
-		}
-		b.order = append(b.order, k)
-	}
-	b.values[k] = string(value)
-}
-
-// appendTo appends b's entries to msg.
-func (b *batch) appendTo(msg []byte) []byte {
-	for _, key := range b.order {
-		msg = appendEntry(msg, key, b.values[key])
-	}
-	return msg
-}
-
-// size estimates the memory held, in bytes.
-func (b *batch) size() int { return b.bytes + indexCost*len(b.values) }

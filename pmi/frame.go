@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/golaunch/golaunch/job"
 )
@@ -158,13 +159,11 @@ func (e *Effects) respond(r job.Rank, d due, rc int) response {
 
 func (f response) text(key, value string) {
 	f.p.Data = append(append(f.p.Data, key...), '=')
-	for i := range len(value) {
-		if value[i] == ';' {
-			f.p.Data = append(f.p.Data, ';')
-		}
-		f.p.Data = append(f.p.Data, value[i])
+	for i := strings.IndexByte(value, ';'); i >= 0; i = strings.IndexByte(value, ';') {
+		f.p.Data = append(append(f.p.Data, value[:i+1]...), ';')
+		value = value[i+1:]
 	}
-	f.p.Data = append(f.p.Data, ';')
+	f.p.Data = append(append(f.p.Data, value...), ';')
 }
 
 func (f response) number(key string, n int) {

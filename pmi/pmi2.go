@@ -6,6 +6,18 @@ import (
 	"strconv"
 )
 
+// commands2 holds the commands of PMI-2 by name: a name found here need not be
+// copied out of the message.
+var commands2 = func() map[string]string {
+	known := map[string]string{}
+	for _, name := range []string{"fullinit", "finalize", "abort", "job-getid", "job-connect", "job-disconnect",
+		"kvs-get", "kvs-put", "kvs-fence", "info-getjobattr", "info-putnodeattr", "info-getnodeattr",
+		"name-publish", "name-unpublish", "name-lookup", "spawn", "ring"} {
+		known[name] = name
+	}
+	return known
+}()
+
 // message deals with one complete PMI-2 message (protocols 2.2).
 func (s *Server) message(c *client, m message, out *Effects) {
 	if err := m.check(); err != nil {
@@ -13,7 +25,12 @@ func (s *Server) message(c *client, m message, out *Effects) {
 		return
 	}
 	cmd, _ := m.get("cmd")
-	d := due{cmd: string(cmd)}
+	name, known := commands2[string(cmd)]
+	if !known {
+		s.violate(c, m, fmt.Errorf("unknown command %q", clip(cmd)), out)
+		return
+	}
+	d := due{cmd: name}
 	if thrid, found := m.get("thrid"); found {
 		if len(thrid) > maxThread {
 			s.violate(c, m, fmt.Errorf("thrid of more than %d bytes", maxThread), out)
@@ -72,8 +89,6 @@ func (s *Server) request2(c *client, m message, d due, out *Effects) {
 		s.spawn2(c, m, d, out)
 	case "ring":
 		s.ringBegin(c, m, d, out)
-	default:
-		s.violate(c, m, fmt.Errorf("unknown command %q", clip([]byte(d.cmd))), out)
 	}
 }
 

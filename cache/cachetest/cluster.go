@@ -8,12 +8,10 @@
 package cachetest
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/cache"
+	"github.com/golaunch/golaunch/job"
 )
 
 // TB is what a Cluster reports to: a *testing.T or a *rapid.T.
@@ -22,71 +20,70 @@ type TB interface {
 	Helper()
 }
 
-// Shape is a tree with the world's ranks on it. Nodes are numbered in
-// pre-order.
-type Shape struct {
-	Parent []int // parent of each node, below its number; -1 for node 0
-	Ranks  []int // ranks of the world on each node
-}
-
-// Size is the number of ranks of the world.
-func (s Shape) Size() int {
-	n := 0
-	for _, r := range s.Ranks {
-		n += r
-	}
-	return n
-}
-
-// Chain is n nodes below each other, with ranks ranks each.
-func Chain(n, ranks int) Shape {
-	s := Shape{Parent: make([]int, n), Ranks: make([]int, n)}
-	for i := range n {
-		s.Parent[i], s.Ranks[i] = i-1, ranks
-	}
-	return s
-}
-
-// node is one simulated node: its Board, its links and the model's view of it.
+// node is one simulated node: its Board and its place in the tree.
 type node struct {
 	board    cache.Board
 	parent   int
 	slot     cache.Peer // of this node among its parent's children
 	children []int
-	up, down [][]byte // messages under way to and from the parent
-
-	entered  int // local ranks in the fence
-	released int // fences completed here
-	puts     []put
-	asked    map[uint64]question // gets not answered yet
+	model
 }
 
-type put struct{ key, value string }
-
-// question is a get under way and what the model answers to it.
-type question struct {
-	key, value string
-	found      bool
+// Link carries messages one way, in order: over one edge of the tree, or from
+// any node to any other.
+type Link struct {
+	to    int
+	from  cache.Peer // as the receiver knows the sender
+	edges int        // of the tree that a message crosses
+	queue [][]byte
 }
 
 // Cluster is a tree of Boards under test, with the model beside it. Every
 // answer, release and error is checked as it comes.
 type Cluster struct {
+	// Overlap says that ranks may enter a fence before their gets are answered,
+	// as threads can.
+	Overlap bool
+
 	t      TB
+	config cache.Config
 	shape  Shape
 	nodes  []*node
+	links  []*Link
+	byEnds map[ends]*Link
 	states []map[string]string // the model: the world's state after each fence
 	inside int                 // ranks that entered the fence under way
 	token  uint64
 	out    cache.Effects
+
+	traffic Traffic
+}
+
+// ends is where a link begins and ends, and whether it is one of the tree's.
+type ends struct {
+	from, to int
+	edge     bool
+}
+
+// Traffic counts what a cluster's nodes have sent.
+type Traffic struct {
+	Messages int
+	Bytes    int
+	Edges    int // edges of the tree crossed, each way, by all messages
+	AtRoot   int // messages that node 0 received
+}
+
+// Minus is the traffic since t was before.
+func (t Traffic) Minus(before Traffic) Traffic {
+	return Traffic{t.Messages - before.Messages, t.Bytes - before.Bytes, t.Edges - before.Edges, t.AtRoot - before.AtRoot}
 }
 
 // NewCluster makes and starts a cluster of c's policy and limits over shape.
 func NewCluster(t TB, c cache.Config, shape Shape) *Cluster {
 	t.Helper()
-	cl := &Cluster{t: t, shape: shape, states: []map[string]string{{}}}
+	cl := &Cluster{t: t, shape: shape, byEnds: map[ends]*Link{}, states: []map[string]string{{}}}
 	for i, parent := range shape.Parent {
-		n := &node{parent: parent, asked: map[uint64]question{}}
+		n := &node{parent: parent, model: model{asked: map[uint64]question{}}}
 		if parent >= 0 {
 			p := cl.nodes[parent]
 			n.slot = cache.Peer(len(p.children))
@@ -94,9 +91,11 @@ func NewCluster(t TB, c cache.Config, shape Shape) *Cluster {
 		}
 		cl.nodes = append(cl.nodes, n)
 	}
+	c.Size, c.Nodes, c.World = shape.Size(), len(cl.nodes), "world"
+	cl.config = c
 	for i, n := range cl.nodes {
-		c.Root, c.Children = i == 0, len(n.children)
-		c.LocalRanks, c.Size = shape.Ranks[i], shape.Size()
+		c.Root, c.Children, c.LocalRanks = i == 0, len(n.children), shape.Ranks[i]
+		c.Node = job.NodeID(i)
 		board, err := cache.New(c)
 		require.NoError(t, err)
 		n.board = board
@@ -123,16 +122,11 @@ func (cl *Cluster) Put(at int, key, value string) {
 func (cl *Cluster) Get(at int, key string) {
 	cl.t.Helper()
 	n := cl.nodes[at]
-	q := question{key: key}
-	q.value, q.found = cl.states[n.released][key]
-	for _, p := range n.puts {
-		if p.key == key {
-			q.value, q.found = p.value, true
-		}
-	}
 	cl.token++
-	n.asked[cl.token] = q
-	n.board.Get(cl.token, []byte(key), &cl.out)
+	n.asked[cl.token] = n.question(key)
+	buf := []byte(key)
+	n.board.Get(cl.token, buf, &cl.out)
+	clear(buf)
 	cl.carryOut(at)
 }
 
@@ -149,79 +143,77 @@ func (cl *Cluster) Enter(at int) {
 	cl.carryOut(at)
 }
 
-// fence is the model's fence: puts count node by node in pre-order, at each
-// node in the order they came.
-func (cl *Cluster) fence() {
-	next := map[string]string{}
-	for k, v := range cl.states[len(cl.states)-1] {
-		next[k] = v
+// free is how many ranks of a node are neither in the fence nor, unless they
+// overlap, waiting for an answer.
+func (cl *Cluster) free(at int) int {
+	n := cl.nodes[at]
+	free := cl.shape.Ranks[at] - n.entered
+	if !cl.Overlap {
+		free -= len(n.asked)
 	}
-	for _, n := range cl.nodes {
-		for _, p := range n.puts {
-			next[p.key] = p.value
-		}
-		// Until a node is released these are answered from the put list too:
-		// no rank of it can ask before that.
-		n.puts = nil
-	}
-	cl.states = append(cl.states, next)
-	cl.inside = 0
+	return free
 }
 
-// Links lists the links on which a message waits: i+1 for the one that node i
-// sent to its parent, -(i+1) for the one its parent sent to it.
-func (cl *Cluster) Links() []int {
-	var links []int
-	for i, n := range cl.nodes {
-		if len(n.up) > 0 {
-			links = append(links, i+1)
-		}
-		if len(n.down) > 0 {
-			links = append(links, -(i + 1))
+// Links lists the links on which a message waits.
+func (cl *Cluster) Links() []*Link {
+	var links []*Link
+	for _, l := range cl.links {
+		if len(l.queue) > 0 {
+			links = append(links, l)
 		}
 	}
 	return links
 }
 
 // Deliver hands over the oldest message of a link that Links returned.
-func (cl *Cluster) Deliver(link int) {
+func (cl *Cluster) Deliver(l *Link) {
 	cl.t.Helper()
-	if link > 0 {
-		n := cl.nodes[link-1]
-		msg := n.up[0]
-		n.up = n.up[1:]
-		require.NoError(cl.t, cl.nodes[n.parent].board.Receive(n.slot, msg, &cl.out))
-		cl.carryOut(n.parent)
-		return
+	msg := l.queue[0]
+	l.queue = l.queue[1:]
+	if l.to == 0 {
+		cl.traffic.AtRoot++
 	}
-	at := -link - 1
-	n := cl.nodes[at]
-	msg := n.down[0]
-	n.down = n.down[1:]
-	require.NoError(cl.t, n.board.Receive(cache.Parent, msg, &cl.out))
-	cl.carryOut(at)
+	require.NoError(cl.t, cl.nodes[l.to].board.Receive(l.from, msg, &cl.out))
+	cl.carryOut(l.to)
 }
 
 // Drain delivers until no message is under way.
 func (cl *Cluster) Drain() {
 	cl.t.Helper()
 	for links := cl.Links(); len(links) > 0; links = cl.Links() {
-		cl.Deliver(links[0])
+		for _, l := range links {
+			for len(l.queue) > 0 {
+				cl.Deliver(l)
+			}
+		}
 	}
 }
 
-// Fence lets every rank enter and requires that every node is released and
-// every get answered.
+// Fence lets every rank enter, once its gets are answered, and requires that
+// every node is released and every get answered.
 func (cl *Cluster) Fence() {
 	cl.t.Helper()
+	if !cl.Overlap {
+		cl.Drain()
+	}
 	for i, n := range cl.nodes {
 		for range cl.shape.Ranks[i] - n.entered { // the last one may release them all
 			cl.Enter(i)
 		}
+		cl.checkMemory(i)
 	}
 	cl.Drain()
 	for i, n := range cl.nodes {
 		require.Equal(cl.t, len(cl.states)-1, n.released, "fences completed at node %d", i)
+		cl.checkMemory(i)
+	}
+	cl.answered()
+}
+
+// answered requires that no get is open.
+func (cl *Cluster) answered() {
+	cl.t.Helper()
+	for i, n := range cl.nodes {
 		require.Empty(cl.t, n.asked, "gets not answered at node %d", i)
 	}
 }
@@ -229,45 +221,49 @@ func (cl *Cluster) Fence() {
 // Stats returns the Stats of a node's Board.
 func (cl *Cluster) Stats(at int) cache.Stats { return cl.nodes[at].board.Stats() }
 
+// Traffic returns what was sent so far.
+func (cl *Cluster) Traffic() Traffic { return cl.traffic }
+
+// link finds the link on which node at sends to a peer.
+func (cl *Cluster) link(at int, to cache.Peer) *Link {
+	cl.t.Helper()
+	n := cl.nodes[at]
+	home, routed := to.Node()
+	e, l := ends{from: at, edge: !routed}, &Link{edges: 1}
+	switch {
+	case routed && home >= 0 && int(home) < len(cl.nodes) && int(home) != at:
+		e.to, l.from, l.edges = int(home), cache.Node(job.NodeID(at)), cl.shape.Distance(at, int(home))
+	case to == cache.Parent && at > 0:
+		e.to, l.from = n.parent, n.slot
+	case to >= 0 && int(to) < len(n.children):
+		e.to, l.from = n.children[to], cache.Parent
+	default:
+		require.Fail(cl.t, "message to nobody", "node %d sends to %v", at, to)
+	}
+	if known := cl.byEnds[e]; known != nil {
+		return known
+	}
+	l.to = e.to
+	cl.byEnds[e] = l
+	cl.links = append(cl.links, l)
+	return l
+}
+
 // carryOut checks and carries out what node at wants done.
 func (cl *Cluster) carryOut(at int) {
 	cl.t.Helper()
-	n := cl.nodes[at]
 	for _, s := range cl.out.Sends {
-		switch {
-		case s.To == cache.Parent && at > 0:
-			n.up = append(n.up, []byte(string(s.Msg))) // a copy, as over a link
-		case s.To >= 0 && int(s.To) < len(n.children):
-			child := cl.nodes[n.children[s.To]]
-			child.down = append(child.down, []byte(string(s.Msg)))
-		default:
-			require.Fail(cl.t, "message to nobody", "node %d sends to %v", at, s.To)
-		}
+		l := cl.link(at, s.To)
+		l.queue = append(l.queue, []byte(string(s.Msg))) // a copy, as over a link
+		cl.traffic.Messages++
+		cl.traffic.Bytes += len(s.Msg)
+		cl.traffic.Edges += l.edges
 	}
 	for _, a := range cl.out.Answers {
-		q, asked := n.asked[a.Token]
-		require.True(cl.t, asked, "node %d: answer to token %d, which is not under way", at, a.Token)
-		delete(n.asked, a.Token)
-		require.Equal(cl.t, q.found, a.Found, "node %d: found %q", at, q.key)
-		if q.found {
-			require.Equal(cl.t, q.value, strings.Clone(a.Value), "node %d: value of %q", at, q.key)
-		}
+		cl.checkAnswer(at, a)
 	}
 	for _, r := range cl.out.Released {
-		n.released++
-		require.Equal(cl.t, cache.Epoch(n.released), r.Epoch, "epoch released at node %d", at)
-		require.Less(cl.t, n.released, len(cl.states), "node %d: released before every rank entered", at)
-		require.Equal(cl.t, cl.shape.Ranks[at], n.entered, "ranks in the fence at node %d", at)
-		n.entered = 0
+		cl.checkRelease(at, r)
 	}
 	cl.out.Reset()
-}
-
-// String renders the shape as "0:2 1<0:3 ...", node<parent:ranks.
-func (s Shape) String() string {
-	var b strings.Builder
-	for i, p := range s.Parent {
-		fmt.Fprintf(&b, "%d<%d:%d ", i, p, s.Ranks[i])
-	}
-	return strings.TrimSpace(b.String())
 }

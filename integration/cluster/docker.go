@@ -57,6 +57,11 @@ func (p *dockerProvider) project() string { return "golaunch" + p.state.ID }
 
 func (p *dockerProvider) container(n *Node) string { return p.project() + "-" + n.Name }
 
+// Container is what the engine calls the node of that name, where there is one.
+func (c *Cluster) Container(node string) string {
+	return (&dockerProvider{c.state}).container(&Node{Name: node})
+}
+
 func (p *dockerProvider) composeFile() string {
 	return filepath.Join(p.state.Config.Dir, "docker", "compose.json")
 }

@@ -1,0 +1,179 @@
+package cachetest
+
+import (
+	"strings"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/cache"
+)
+
+// model is what is known of one node without asking its Board.
+type model struct {
+	entered  int                 // local ranks in the fence
+	released int                 // fences completed here
+	puts     []put               // since the last fence
+	last     []put               // of the fence from which this node was not released yet
+	asked    map[uint64]question // gets not answered yet
+}
+
+type put struct{ key, value string }
+
+// question is a get under way: what the node's own puts answered to it, and how
+// many fences the node had completed.
+type question struct {
+	key, value string
+	own        bool
+	epoch      int
+}
+
+// question is what a get of key asks now.
+func (m *model) question(key string) question {
+	q := question{key: key, epoch: m.released}
+	for _, puts := range [][]put{m.last, m.puts} {
+		for _, p := range puts {
+			if p.key == key {
+				q.value, q.own = p.value, true
+			}
+		}
+	}
+	return q
+}
+
+// fence is the model's fence: puts count node by node in pre-order, at each
+// node in the order they came.
+func (cl *Cluster) fence() {
+	next := map[string]string{}
+	for k, v := range cl.states[len(cl.states)-1] {
+		next[k] = v
+	}
+	for _, n := range cl.nodes {
+		for _, p := range n.puts {
+			next[p.key] = p.value
+		}
+		n.last, n.puts = n.puts, nil
+	}
+	cl.states = append(cl.states, next)
+	cl.inside = 0
+}
+
+// checkAnswer requires that an answer is the one of the node's own puts or else
+// of the state at its last fence; a rank that did not wait for it may see the
+// state of the next fence instead, where that is complete.
+func (cl *Cluster) checkAnswer(at int, a cache.Answer) {
+	cl.t.Helper()
+	n := cl.nodes[at]
+	q, asked := n.asked[a.Token]
+	require.True(cl.t, asked, "node %d: answer to token %d, which is not under way", at, a.Token)
+	delete(n.asked, a.Token)
+	got := strings.Clone(a.Value)
+	if q.own {
+		require.Equal(cl.t, q.value, got, "node %d: value of its own put %q", at, q.key)
+		require.True(cl.t, a.Found)
+		return
+	}
+	if cl.Overlap {
+		for _, state := range cl.states[q.epoch+1:] {
+			if value, found := state[q.key]; found == a.Found && value == got {
+				return
+			}
+		}
+	}
+	value, found := cl.states[q.epoch][q.key]
+	require.Equal(cl.t, found, a.Found, "node %d: found %q", at, q.key)
+	require.Equal(cl.t, value, got, "node %d: value of %q", at, q.key)
+}
+
+// checkRelease requires that a node is released when every rank has entered.
+func (cl *Cluster) checkRelease(at int, r cache.Release) {
+	cl.t.Helper()
+	n := cl.nodes[at]
+	n.released++
+	require.Equal(cl.t, cache.Epoch(n.released), r.Epoch, "epoch released at node %d", at)
+	require.Less(cl.t, n.released, len(cl.states), "node %d: released before every rank entered", at)
+	require.Equal(cl.t, cl.shape.Ranks[at], n.entered, "ranks in the fence at node %d", at)
+	n.entered, n.last = 0, nil
+}
+
+// What an entry or a get under way may cost a Board beside its bytes, and what
+// it may hold whatever there is.
+const (
+	entryCost = 160
+	getCost   = 256
+	fixedCost = 4 << 10
+	slackCost = 64 << 10 // superseded broadcasts at hcmab
+)
+
+// checkMemory requires that a node holds no more than its policy's part of the
+// state (design section 6), its own puts and what the fence under way needs.
+func (cl *Cluster) checkMemory(at int) {
+	cl.t.Helper()
+	bound := cl.bound(at)
+	require.LessOrEqual(cl.t, cl.Stats(at).Resident, bound, "memory of node %d under %s", at, cl.config.Policy)
+}
+
+func (cl *Cluster) bound(at int) int {
+	n, c := cl.nodes[at], cl.config
+	every := func(string) bool { return true }
+	mine := func(key string) bool { return int(cache.Home(c.World, []byte(key), c.Nodes)) == at }
+	// The Board is at a completed fence, or the one under way is installed.
+	state := func(of func(string) bool) int {
+		return max(stateCost(cl.states[n.released], of), stateCost(cl.states[len(cl.states)-1], of))
+	}
+	round := func(on func(x int) bool, of func(string) bool) int {
+		cost := 0
+		for x, other := range cl.nodes {
+			if on(x) {
+				cost += putsCost(other.puts, of) + putsCost(other.last, of)
+			}
+		}
+		return cost
+	}
+	own := round(func(x int) bool { return x == at }, every)
+	below := round(func(x int) bool { return cl.shape.Below(x, at) }, every)
+	anywhere := func(int) bool { return true }
+	bound := fixedCost + own
+	for _, other := range cl.nodes {
+		bound += getCost * len(other.asked)
+	}
+	switch c.Policy {
+	case cache.HCS, cache.HCMA:
+		return bound + state(every) + below + max(c.Budget, 0) + cache.DefaultMaxDrops
+	case cache.HCMAB:
+		return bound + 2*state(every) + below + slackCost
+	}
+	budget := c.Budget
+	if budget == cache.OneRound {
+		budget = c.Size * (c.MaxKey + c.MaxValue + entryCost)
+	}
+	bound += budget + state(mine)
+	if c.Policy == cache.HCMABLRU {
+		return bound + below
+	}
+	return bound + round(anywhere, mine) + cache.DefaultMaxDrops
+}
+
+func stateCost(state map[string]string, of func(key string) bool) int {
+	cost := 0
+	for k, v := range state {
+		if of(k) {
+			cost += len(k) + len(v) + entryCost
+		}
+	}
+	return cost
+}
+
+// putsCost counts each key's longest value once.
+func putsCost(puts []put, of func(key string) bool) int {
+	longest := map[string]int{}
+	for _, p := range puts {
+		if of(p.key) {
+			longest[p.key] = max(longest[p.key], len(p.value))
+		}
+	}
+	cost := 0
+	for k, v := range longest {
+		cost += len(k) + v + entryCost
+	}
+	return cost
+}

@@ -1,0 +1,140 @@
+package cache
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/golaunch/golaunch/job"
+)
+
+// Policy names a way to spread a world's state over the nodes. The first four
+// are those of ScELA (sections 3.2.1 to 3.2.4), the last is what its section
+// 3.4 leaves for later.
+type Policy string
+
+// The policies; doc.go compares them.
+const (
+	// HCS sends each put up at once and answers gets from the nearest node on
+	// the way to the root that knows.
+	HCS Policy = "hcs"
+	// HCMA is HCS with one aggregate of a subtree's puts at the fence.
+	HCMA Policy = "hcma"
+	// HCMAB aggregates the puts of a subtree at the fence and broadcasts the
+	// merged aggregate from the root: no get ever leaves its node.
+	HCMAB Policy = "hcmab"
+	// HCMABLRU is HCMAB, but a node keeps of the broadcasts only the keys whose
+	// home it is and as many others as fit into its budget.
+	HCMABLRU Policy = "hcmab-lru"
+	// Distributed sends each put to the key's home, which is asked for it.
+	Distributed Policy = "distributed"
+)
+
+// Policies returns every policy, in the order in which they came to be.
+func Policies() []Policy { return []Policy{HCS, HCMA, HCMAB, HCMABLRU, Distributed} }
+
+// UsesHomes reports whether boards of the policy speak to the homes of keys,
+// which needs Config.Nodes and a caller that carries messages to any node.
+func (p Policy) UsesHomes() bool { return p == HCMABLRU || p == Distributed }
+
+// Limits that apply where a Config leaves them 0, in bytes.
+const (
+	DefaultMaxKey     = 64
+	DefaultMaxValue   = 1024
+	DefaultMaxMessage = 1 << 30
+	DefaultMaxDrops   = 16 << 10
+)
+
+// OneRound as a Config's Budget is room for one put of each rank, however long:
+// the O(p) of ScELA section 3.2.4.
+const OneRound = -1
+
+// Config describes one node's part in one world.
+type Config struct {
+	Policy     Policy
+	Root       bool // this node has no parent
+	Children   int  // number of children that hold the same world, slots in NodeID order
+	LocalRanks int  // ranks of the world on this node; may be 0
+	Size       int  // ranks of the world, at least 1
+
+	// World, Nodes and Node are for policies that use homes. World is any name
+	// that tells the job's worlds apart, the same at each node. Nodes that hold
+	// the world are numbered 0..Nodes-1, this one being Node, in pre-order of
+	// the tree; where the order is another, the winner among the puts of one
+	// key on several nodes may be another too, though the same for all.
+	World string
+	Nodes int
+	Node  job.NodeID
+
+	// Budget is the memory, in bytes, for what may be forgotten: the LRU of
+	// hcmab-lru and distributed, and what hcs and hcma know to be absent. Any
+	// budget is correct. 0 for none, OneRound for a round.
+	Budget int
+
+	MaxKey   int // longest key, in bytes; 0 for DefaultMaxKey
+	MaxValue int // longest value, in bytes; 0 for DefaultMaxValue
+	// MaxMessage is the longest message that is sent or accepted, in bytes;
+	// 0 for DefaultMaxMessage. A world whose epoch outgrows it fails.
+	MaxMessage int
+	// MaxDrops is the most memory, in bytes, for the list of rewritten keys that
+	// a fence's answer carries; where it would take more, caches drop all they
+	// hold. 0 for DefaultMaxDrops.
+	MaxDrops int
+}
+
+// validate rejects what makes no sense and fills in defaults.
+func (c *Config) validate() error {
+	switch {
+	case c.Size < 1:
+		return fmt.Errorf("board: a world of %d ranks: at least 1 is needed", c.Size)
+	case c.Children < 0:
+		return fmt.Errorf("board: %d children", c.Children)
+	case c.LocalRanks < 0 || c.LocalRanks > c.Size:
+		return fmt.Errorf("board: %d local ranks in a world of %d", c.LocalRanks, c.Size)
+	case c.Root && c.LocalRanks == 0 && c.Children == 0:
+		return fmt.Errorf("board: a root without ranks and children holds no world")
+	case c.Policy.UsesHomes() && (c.Node < 0 || int(c.Node) >= c.Nodes):
+		return fmt.Errorf("board: node %d of %d", c.Node, c.Nodes)
+	case c.Budget < OneRound:
+		return fmt.Errorf("board: a budget of %d bytes", c.Budget)
+	case c.MaxKey < 0 || c.MaxValue < 0 || c.MaxMessage < 0 || c.MaxDrops < 0:
+		return fmt.Errorf("board: negative limit (key %d, value %d, message %d, drops %d bytes)",
+			c.MaxKey, c.MaxValue, c.MaxMessage, c.MaxDrops)
+	}
+	if c.MaxKey == 0 {
+		c.MaxKey = DefaultMaxKey
+	}
+	if c.MaxValue == 0 {
+		c.MaxValue = DefaultMaxValue
+	}
+	if c.MaxMessage == 0 {
+		c.MaxMessage = DefaultMaxMessage
+	}
+	if c.MaxDrops == 0 {
+		c.MaxDrops = DefaultMaxDrops
+	}
+	c.MaxDrops = min(c.MaxDrops, max(0, c.MaxMessage-maxHeader))
+	if c.Budget == OneRound {
+		c.Budget = c.Size * (c.MaxKey + c.MaxValue + slotCost)
+	}
+	return nil
+}
+
+// New makes the Board that c describes.
+func New(c Config) (Board, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	switch c.Policy {
+	case HCS, HCMA:
+		return newHier(c), nil
+	case HCMAB, HCMABLRU:
+		return newHCMAB(c), nil
+	case Distributed:
+		return newDistributed(c), nil
+	}
+	var known []string
+	for _, p := range Policies() {
+		known = append(known, string(p))
+	}
+	return nil, fmt.Errorf("board: unknown policy %q (known: %s)", c.Policy, strings.Join(known, ", "))
+}

@@ -1,0 +1,140 @@
+package cache
+
+import (
+	"fmt"
+
+	"github.com/golaunch/golaunch/job"
+)
+
+// Home is the node that holds the authoritative copy of a world's key under the
+// policies that use homes: a hash of world and key (FNV-1a, its bits mixed)
+// modulo nodes, which must be positive.
+func Home(world string, key []byte, nodes int) job.NodeID {
+	h := uint64(14695981039346656037)
+	for i := range len(world) {
+		h = (h ^ uint64(world[i])) * 1099511628211
+	}
+	h *= 1099511628211 // as for a zero byte: worlds and keys do not run together
+	for _, c := range key {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	h ^= h >> 32
+	h *= 0x9e3779b97f4a7c15
+	return job.NodeID((h >> 32) % uint64(nodes))
+}
+
+// homes is what hcmab-lru and distributed share: the authoritative copies of
+// the keys whose home this node is, an LRU of others, and gets that ask a home.
+type homes struct {
+	fence *fence
+	store table
+	lru   lru
+	asked asked
+
+	// later is messages of nodes that have completed a fence of which this one
+	// has not heard yet.
+	later      []mail
+	laterBytes int
+}
+
+type mail struct {
+	from Peer
+	msg  []byte
+}
+
+func newHomes(f *fence) *homes {
+	return &homes{fence: f, lru: newLRU(f.cfg.Budget), asked: asked{fence: f}}
+}
+
+// home returns a key's home, and whether it is this node.
+func (s *homes) home(key []byte) (home Peer, mine bool) {
+	n := Home(s.fence.cfg.World, key, s.fence.cfg.Nodes)
+	return Node(n), n == s.fence.cfg.Node
+}
+
+// get answers a rank of this node, or asks key's home.
+func (s *homes) get(token uint64, key []byte, out *Effects) {
+	home, mine := s.home(key)
+	value, found, known := "", false, true
+	if mine {
+		value, found = s.store.get(key)
+	} else {
+		value, found, known = s.lru.get(key, s.fence.epoch)
+	}
+	if known {
+		s.fence.answer(token, value, found, out)
+		return
+	}
+	s.asked.ask(home, key, waiter{to: here, token: token}, out)
+}
+
+// install takes the entries of a fence that has completed.
+func (s *homes) install(body []byte) {
+	for key, value := range entries(body) {
+		if _, mine := s.home(key); mine {
+			s.store.put(string(key), string(value))
+		} else {
+			s.lru.put(key, value)
+		}
+	}
+}
+
+// receive takes a get, or the answer to one.
+func (s *homes) receive(from Peer, h header, body []byte, out *Effects) error {
+	key, value := keyAndValue(h, body)
+	home, mine := s.home(key)
+	if h.kind == kindGet {
+		if !mine {
+			return fmt.Errorf("get: the home of %q is %v", key, home)
+		}
+		value, found := s.store.get(key)
+		s.fence.reply(from, h.epoch, key, value, found, out)
+		return nil
+	}
+	if home != from {
+		return fmt.Errorf("%v: the home of %q is %v", h.kind, key, home)
+	}
+	if err := s.asked.answered(h, key, value, out); err != nil {
+		return err
+	}
+	switch {
+	case h.epoch != s.fence.epoch: // a fence completed meanwhile, for a rank that did not wait
+	case h.kind == kindFound:
+		s.lru.put(key, value)
+	default:
+		s.lru.miss(key, h.epoch)
+	}
+	return nil
+}
+
+// early reports whether a get or put is of the epoch to come, and keeps it for
+// then.
+func (s *homes) early(from Peer, h header, msg []byte) (bool, error) {
+	switch epoch := s.fence.epoch; {
+	case h.epoch <= epoch:
+		return false, nil
+	case h.epoch > epoch+1:
+		return false, fmt.Errorf("offset 1: %v of epoch %d in epoch %d", h.kind, h.epoch, epoch)
+	}
+	s.later = append(s.later, mail{from, msg})
+	s.laterBytes += len(msg) + mailCost
+	return true, nil
+}
+
+// mailCost is what a kept message costs on top of its bytes.
+const mailCost = 2 * 32
+
+// deliver hands what was kept for the epoch that has begun to receive.
+func (s *homes) deliver(receive func(Peer, []byte, *Effects) error, out *Effects) error {
+	due := s.later
+	s.later, s.laterBytes = nil, 0
+	for _, m := range due {
+		if err := receive(m.from, m.msg, out); err != nil {
+			return fmt.Errorf("kept from %v: %w", m.from, err)
+		}
+	}
+	return nil
+}
+
+// size estimates the memory held, in bytes.
+func (s *homes) size() int { return s.store.size() + s.lru.bytes + s.asked.bytes + s.laterBytes }
