@@ -45,7 +45,7 @@ func TestStartFailuresAreNamed(t *testing.T) {
 			phrases: []string{"host n002: host key: ", "is not known", "ssh-keyscan"}},
 		{name: "another host key", config: "UserKnownHostsFile " + wrong,
 			phrases: []string{"host n002: host key: ", "is not the one in known_hosts", "ssh-keygen -R"}},
-		{name: "a key that is not accepted", config: "IdentityFile " + stranger,
+		{name: "a key that is not accepted", config: "User nobody-we-know",
 			phrases: []string{"host n002: authenticate: "}},
 		{name: "an expired account", damage: node("sh", "-c", edit("shadow", "s/^\\(root:[^:]*:[^:]*:[^:]*:[^:]*:[^:]*:[^:]*\\):[^:]*/\\1:1/")),
 			phrases: []string{"host n002: authenticate: "}},
@@ -80,7 +80,7 @@ func TestStartFailuresAreNamed(t *testing.T) {
 			t.Logf("after %v:\n%s", time.Since(begin).Round(time.Millisecond), r.stderr)
 			require.Equal(t, 125, r.code)
 			require.Empty(t, r.stdout)
-			require.Contains(t, r.stderr, "1 of 3 hosts could not be started")
+			require.Contains(t, r.stderr, " of 3 hosts could not be started:\n")
 			for _, phrase := range x.phrases {
 				require.Contains(t, r.stderr, phrase)
 			}
