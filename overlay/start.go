@@ -58,6 +58,7 @@ type Starter struct {
 	inbox  *Inbox
 	noise  func(host, line string)
 	window *window
+	open   func(bootstrap.Pipe) (link.Link, error) // the parent's side of a link
 	tasks  sync.WaitGroup
 
 	// Redial makes a late host the business of the one that joined first,
@@ -69,7 +70,10 @@ type Starter struct {
 // NewStarter returns a Starter that starts agents through piper and reports to
 // inbox. noise is told what hosts print before the agent runs.
 func NewStarter(ctx context.Context, piper bootstrap.Piper, source stage.Source, common Common, inbox *Inbox, noise func(host, line string)) *Starter {
-	return &Starter{ctx: ctx, piper: piper, relays: fork.New(), source: source, common: common, inbox: inbox, noise: noise, window: newWindow()}
+	open := func(p bootstrap.Pipe) (link.Link, error) {
+		return yamuxlink.New(&leftOpen{Pipe: p}, yamuxlink.Config{Parent: true, LostAfter: common.LostAfter})
+	}
+	return &Starter{ctx: ctx, piper: piper, relays: fork.New(), source: source, common: common, inbox: inbox, noise: noise, window: newWindow(), open: open}
 }
 
 // handOn is c as an agent below gets it: with the key that has worked here.
@@ -264,7 +268,7 @@ func (s *Starter) handshake(ctx context.Context, h HostEntry, installed stage.In
 		err = withDiagnostics(err, pipe)
 		return Joined{}, &bootstrap.Error{Host: h.Name, Phase: bootstrap.Handshake, Err: err}
 	}
-	l, err := yamuxlink.New(&leftOpen{Pipe: pipe}, yamuxlink.Config{Parent: true, LostAfter: s.common.LostAfter})
+	l, err := s.open(pipe)
 	if err != nil {
 		return fail(err)
 	}

@@ -1,0 +1,230 @@
+package overlay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/link/memlink"
+	"github.com/golaunch/golaunch/stage"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// timeout is the connect timeout of these tests.
+const timeout = 15 * time.Second
+
+// hosts is a made-up bootstrap: what each host does when it is dialled. A host
+// that is not in it has an agent that says hello.
+type hosts struct {
+	does  map[string]func(ctx context.Context) error // before the agent says hello
+	mu    sync.Mutex
+	tries map[string]int
+	tasks sync.WaitGroup
+}
+
+func (h *hosts) Reach() bootstrap.Reach { return bootstrap.Anywhere }
+func (h *hosts) NeedsStaging() bool     { return false }
+
+func (h *hosts) Start(ctx context.Context, host bootstrap.Host, _ []string) (bootstrap.Pipe, error) {
+	h.mu.Lock()
+	h.tries[host.Name]++
+	h.mu.Unlock()
+	if do := h.does[host.Name]; do != nil {
+		if err := do(ctx); err != nil {
+			return nil, err
+		}
+	}
+	near, l := memlink.Pair()
+	h.tasks.Go(func() { // ends when the near side does
+		defer l.Close()
+		hello := tree.AppendHeader(nil, tree.Header{Kind: KindHello, To: tree.Neighbor, From: tree.Launcher})
+		_ = l.Send(link.Control, append(hello, Encode(Hello{Protocol: Protocol, HostName: host.Name})...))
+		_, _ = l.Recv(link.Service)
+	})
+	return agentPipe{link: near}, nil
+}
+
+// agentPipe stands for a pipe over which there is a link already: yamux keeps
+// timers that outlive a bubble of fake time.
+type agentPipe struct {
+	bootstrap.Pipe
+	link link.Link
+}
+
+func (p agentPipe) Close() error      { return p.link.Close() }
+func (agentPipe) Diagnostics() string { return "" }
+func (agentPipe) PeerAddr() string    { return "" }
+
+// noAnswer is a host that drops packets.
+func noAnswer(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	<-ctx.Done()
+	return &bootstrap.Error{Phase: bootstrap.Connect, Err: errors.New("no answer")}
+}
+
+// after is a slow host.
+func after(d time.Duration) func(context.Context) error {
+	return func(ctx context.Context) error {
+		select {
+		case <-time.After(d):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func refuses(permanent bool) func(context.Context) error {
+	return func(context.Context) error {
+		return &bootstrap.Error{Phase: bootstrap.Authenticate, Err: errors.New("no"), Permanent: permanent}
+	}
+}
+
+// outcome is what one Start came to.
+type outcome struct {
+	joined []string            // in the order in which they joined
+	rest   map[string][]string // what each was given to start
+	dead   []string
+	took   time.Duration
+	tries  map[string]int
+}
+
+// start runs Starter.Start over n hosts in fake time.
+func start(t *testing.T, n int, redial bool, does map[string]func(context.Context) error) outcome {
+	out := outcome{rest: map[string][]string{}}
+	synctest.Test(t, func(t *testing.T) {
+		h := &hosts{does: does, tries: map[string]int{}}
+		woken := make(chan struct{}, 1)
+		inbox := NewInbox(func() {
+			select {
+			case woken <- struct{}{}:
+			default:
+			}
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		s := NewStarter(ctx, h, self{}, Common{ConnectTimeout: timeout, LostAfter: time.Minute}, inbox, func(string, string) {})
+		s.Redial = redial
+		s.open = func(p bootstrap.Pipe) (link.Link, error) { return p.(agentPipe).link, nil }
+		part := make([]HostEntry, n)
+		for i := range part {
+			part[i] = HostEntry{Index: job.HostIndex(i), Name: fmt.Sprint("n", i)}
+		}
+		begin := time.Now()
+		s.Start(part)
+		var links []link.Link
+		for done := false; !done; {
+			<-woken
+			for _, e := range inbox.Take(nil) {
+				switch e := e.(type) {
+				case Joined:
+					links = append(links, e.Link)
+					out.joined = append(out.joined, e.Host.Name)
+					for _, r := range e.Rest {
+						out.rest[e.Host.Name] = append(out.rest[e.Host.Name], r.Name)
+					}
+				case HostFailed:
+					out.dead = append(out.dead, part[e.Dead.Index].Name)
+				case PartDone:
+					done = true
+				}
+			}
+		}
+		out.took = time.Since(begin)
+		stop()
+		s.Wait()
+		for _, l := range links {
+			l.Close()
+		}
+		h.tasks.Wait()
+		out.tries = h.tries
+	})
+	return out
+}
+
+// self is a stage.Source that is never read: nothing is staged here.
+type self struct{ stage.Source }
+
+func (self) Path() string { return "golaunch" }
+
+func TestTheHeadTakesTheRest(t *testing.T) {
+	o := start(t, 4, false, nil)
+	require.Equal(t, []string{"n0"}, o.joined)
+	require.Equal(t, []string{"n1", "n2", "n3"}, o.rest["n0"])
+	require.Empty(t, o.dead)
+	require.Less(t, o.took, time.Second)
+}
+
+func TestAHeadThatFailsIsReplacedAtOnce(t *testing.T) {
+	o := start(t, 4, false, map[string]func(context.Context) error{"n0": refuses(true), "n1": refuses(true)})
+	require.Equal(t, []string{"n2"}, o.joined)
+	require.Equal(t, []string{"n3"}, o.rest["n2"])
+	require.Equal(t, []string{"n0", "n1"}, o.dead)
+	require.Equal(t, 1, o.tries["n0"], "a permanent error is not tried again")
+	require.Less(t, o.took, time.Second)
+}
+
+func TestATransientErrorIsTriedAgain(t *testing.T) {
+	left := 3
+	o := start(t, 2, false, map[string]func(context.Context) error{"n0": func(context.Context) error {
+		if left--; left >= 0 {
+			return refuses(false)(nil)
+		}
+		return nil
+	}})
+	require.Equal(t, []string{"n0"}, o.joined)
+	require.Equal(t, 4, o.tries["n0"])
+	require.Empty(t, o.dead)
+}
+
+// The late host of a hedged range is kept: by an agent as a leaf of its own, at
+// the launcher as a host of the winner's.
+func TestALateHeadIsNeverLost(t *testing.T) {
+	slow := map[string]func(context.Context) error{"n0": after(5 * time.Second)}
+	o := start(t, 3, false, slow)
+	require.Equal(t, []string{"n1", "n0"}, o.joined)
+	require.Equal(t, []string{"n2"}, o.rest["n1"])
+	require.Empty(t, o.rest["n0"])
+	require.Empty(t, o.dead)
+
+	o = start(t, 3, true, slow)
+	require.Equal(t, []string{"n1"}, o.joined)
+	require.Equal(t, []string{"n0", "n2"}, o.rest["n1"])
+	require.Empty(t, o.dead)
+	require.Less(t, o.took, 3*time.Second)
+}
+
+// A dead rack costs about two connect timeouts, not one per host.
+func TestADeadRackIsNotServedInTurn(t *testing.T) {
+	rack := map[string]func(context.Context) error{}
+	for i := range 16 {
+		rack[fmt.Sprint("n", i)] = noAnswer
+	}
+	o := start(t, 40, false, rack)
+	require.Len(t, o.dead, 16)
+	require.NotEmpty(t, o.joined)
+	require.Less(t, o.took, 2*timeout)
+	all := slices.Clone(o.joined)
+	for _, r := range o.rest {
+		all = append(all, r...)
+	}
+	slices.Sort(all)
+	require.Len(t, slices.Compact(all), 24, "every live host is somebody's")
+}
+
+func TestAllDead(t *testing.T) {
+	o := start(t, 2, true, map[string]func(context.Context) error{"n0": noAnswer, "n1": refuses(true)})
+	require.Empty(t, o.joined)
+	slices.Sort(o.dead)
+	require.Equal(t, []string{"n0", "n1"}, o.dead)
+}
