@@ -118,7 +118,7 @@ func (a *Agent) childDone(slot tree.Slot, d overlay.Done) {
 }
 
 // childLost handles a link that broke: before the launch its hosts are started
-// again from here, afterwards the job has lost a node.
+// again from here, unless it was a relay; afterwards the job has lost a node.
 func (a *Agent) childLost(slot tree.Slot, cause error) {
 	if !a.family.Live(slot) {
 		return
@@ -139,13 +139,18 @@ func (a *Agent) childLost(slot tree.Slot, cause error) {
 		a.doneIf(a.done.Skip())
 	}
 	a.dropInput(slot)
-	if a.leaving || a.launch == nil {
+	phase := "running"
+	switch {
+	case a.leaving, a.launch == nil && !host.Relay():
 		return
+	case a.launch == nil: // nothing replaces a relay, so nothing is waited for
+		phase, below = "starting", 0
+	default:
+		a.family.Sweep(slot)
 	}
-	a.family.Sweep(slot)
 	text := fmt.Sprintf("link to its agent lost: %v", a.family.Explain(slot, cause))
 	if below > 0 {
 		text += fmt.Sprintf(" (with %d nodes below it)", below)
 	}
-	a.fail(job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: host.Index, Phase: "running", Text: text})
+	a.fail(job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: host.Index, Phase: phase, Text: text})
 }

@@ -353,6 +353,10 @@ func (r *run) failed(f job.Failure) {
 	if r.KeepGoing && f.Class != job.CauseNodeLost && f.Class != job.CauseAbort {
 		return
 	}
+	if r.plan.isRelay(f.Host) && !r.ready {
+		r.giveUp(f.ExitCode(), 0) // hosts that are still awaited make no difference
+		return
+	}
 	r.kill(r.Grace)
 }
 

@@ -190,6 +190,7 @@ func TestCorner12NodeAttributes(t *testing.T) {
 	w.ask2(2, "cmd=info-putnodeattr;key=k;value=other;")
 	require.Contains(t, w.ask2(0, wait), "value=other;")
 	require.Equal(t, "cmd=info-getnodeattr-response;rc=-1;errmsg=no_key;", w.ask2(0, "cmd=info-getnodeattr;"))
+	require.Equal(t, "cmd=info-putnodeattr-response;rc=-1;errmsg=no_value;", w.ask2(0, "cmd=info-putnodeattr;key=k;"))
 	require.Equal(t, "cmd=info-getnodeattr-response;rc=0;found=FALSE;", w.ask2(0, "cmd=info-getnodeattr;wait=TRUE;key="+strings.Repeat("k", 64)+";"),
 		"nobody can put it")
 	refused := 0

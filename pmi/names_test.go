@@ -1,6 +1,7 @@
 package pmi_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -92,6 +93,41 @@ func TestRing(t *testing.T) {
 	} {
 		require.Equal(t, "cmd=ring-response;rc=-1;errmsg="+want+";", w.ask2(0, text))
 	}
+}
+
+// What the bulletin board cannot do ends the ring at that rank.
+func TestRingErrors(t *testing.T) {
+	s := newWorld(t, 1, 2, nil).start2().nodes[0].server
+	var out pmi.Effects
+	begin := func() {
+		out.Reset()
+		s.Receive(0, []byte(frame("cmd=ring;ring-count=1;ring-left=a;ring-right=b;")+frame("cmd=job-getid;")), &out)
+		require.Equal(t, pmi.Put, out.Requests[0].Op)
+		require.Empty(t, out.Replies)
+	}
+	ended := func(cause string) {
+		t.Helper()
+		require.Equal(t, []string{"cmd=ring-response;rc=-1;errmsg=" + cause + ";", "cmd=job-getid-response;rc=0;jobid=" + kvsname + ";"},
+			split(t, string(out.Replies[0].Data)))
+	}
+	begin()
+	s.PutDone(0, errors.New("board full"), &out)
+	ended("board_full")
+	begin()
+	s.PutDone(0, nil, &out)
+	s.PutDone(0, nil, &out)
+	require.Equal(t, pmi.Fence, out.Requests[2].Op)
+	s.FenceDone(&out)
+	require.Equal(t, pmi.Get, out.Requests[3].Op)
+	s.GetDone(0, "", false, &out)
+	ended("a_neighbour_is_not_in_the_ring")
+
+	out.Reset()
+	s.Receive(0, []byte(frame(put2("k", "v"))), &out)
+	s.PutDone(0, errors.New("board full"), &out)
+	require.Equal(t, frame("cmd=kvs-put-response;rc=-1;errmsg=board_full;"), string(out.Replies[0].Data))
+	require.Equal(t, "operation 99", pmi.Op(99).String())
+	require.Equal(t, "spawn", pmi.SpawnWorld.String())
 }
 
 // Names keeps count of what it holds.

@@ -2,6 +2,8 @@ package pmi_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -109,6 +111,72 @@ func TestOrderOfRanksDoesNotMatter(t *testing.T) {
 		for r := range size {
 			if got[r] != want[r] {
 				rt.Fatalf("rank %d got %q, want %q", r, got[r], want[r])
+			}
+		}
+	})
+}
+
+// Threads of ranks that ask for things in any order are each answered once, and
+// a fence never before every rank has asked for as many.
+func TestEveryThreadIsAnswered(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		const size, fences = 4, 3
+		nodes := rapid.SampledFrom([]int{1, 2, 4}).Draw(rt, "nodes")
+		ppn := size / nodes
+		w := newWorld(t, nodes, ppn, nil).start2()
+		var said [size][]string
+		for r := range size {
+			for i := range fences {
+				said[r] = append(said[r], fmt.Sprintf("cmd=kvs-fence;thrid=f%d;", i))
+			}
+			for peer := range ppn {
+				said[r] = append(said[r], fmt.Sprintf("cmd=info-getnodeattr;key=k%d;wait=TRUE;thrid=a%d;", peer, peer))
+			}
+			said[r] = append(said[r], fmt.Sprintf("cmd=info-putnodeattr;key=k%d;value=v;thrid=p;", r%ppn), "cmd=job-getid;thrid=j;")
+			said[r] = rapid.Permutation(said[r]).Draw(rt, "order")
+		}
+		var asked, done [size]int // fences
+		var answered [size]map[string]bool
+		for left := size; left > 0; {
+			r := rapid.IntRange(0, size-1).Draw(rt, "rank")
+			for len(said[r]) == 0 {
+				r = (r + 1) % size
+			}
+			n := rapid.IntRange(1, len(said[r])).Draw(rt, "requests")
+			var data string
+			for _, text := range said[r][:n] {
+				data += frame(text)
+				if strings.Contains(text, "fence") {
+					asked[r]++
+				}
+			}
+			if said[r] = said[r][n:]; len(said[r]) == 0 {
+				left--
+			}
+			w.send(job.Rank(r), data)
+			for i := range size {
+				for _, reply := range split(t, w.take(job.Rank(i))) {
+					_, thrid, _ := strings.Cut(reply, "thrid=")
+					thrid, _, _ = strings.Cut(thrid, ";")
+					if answered[i] == nil {
+						answered[i] = map[string]bool{}
+					}
+					if answered[i][thrid] {
+						rt.Fatalf("rank %d: second answer to %s", i, thrid)
+					}
+					answered[i][thrid] = true
+					if thrid[0] == 'f' {
+						done[i]++
+					}
+				}
+				if complete := slices.Min(asked[:]); done[i] != complete {
+					rt.Fatalf("rank %d left %d fences, %d are complete", i, done[i], complete)
+				}
+			}
+		}
+		for r := range size {
+			if want := fences + ppn + 2; len(answered[r]) != want {
+				rt.Fatalf("rank %d: %d answers, want %d", r, len(answered[r]), want)
 			}
 		}
 	})

@@ -181,10 +181,10 @@ func (b *block) value(list []Pair, i int, text string) error {
 // endBlock completes a command.
 func (a *assembly) endBlock() error {
 	b := &a.block
-	if b.open {
-		return errors.New("a key without its value")
+	if err := b.args.check("arguments", len(b.cmd.Args)); err != nil {
+		return err
 	}
-	if err := errors.Join(b.args.check("arguments", len(b.cmd.Args)), b.infos.check("hints", len(b.cmd.Info))); err != nil {
+	if err := b.infos.check("hints", len(b.cmd.Info)); err != nil {
 		return err
 	}
 	var err error

@@ -33,9 +33,11 @@ func TestViolations(t *testing.T) {
 		{"PMI-2, too long", " 65537cmd=", "PMI-2 message of 65537 bytes: must have 1 to 65536"},
 		{"PMI-2, blank in the length", "1 2   cmd=", "not a PMI command"},
 		{"PMI-2, ahead of a reply", frame(fence2) + strings.Repeat(frame("cmd=job-getid;"), 4000), "more than 65536 bytes were sent ahead while a fence is not answered"},
+		{"PMI-2, attributes without end", strings.Repeat(frame("cmd=info-getnodeattr;key=k;wait=TRUE;thrid=1;"), 1025), "more than 1024 requests wait for other ranks"},
 		{"PMI-2, replies without end", strings.Repeat(frame("cmd=kvs-fence;thrid=1;"), 1025), "more than 1024 requests wait for other ranks"},
 		{"blanks", "      ", "not a PMI command"},
 		{"endless line", "cmd=put key=" + strings.Repeat("x", pmi.MaxLine), "line of more than 65536 bytes"},
+		{"long line with its end", "cmd=put key=" + strings.Repeat("x", pmi.MaxLine) + "\n", "line of more than 65536 bytes"},
 		{"ahead of a reply", "cmd=barrier_in\n" + strings.Repeat("cmd=get_maxes\n", 5000), "more than 65536 bytes were sent ahead while a fence is not answered"},
 		{"spawn cut by a command", "mcmd=spawn\nnprocs=1\ncmd=get_maxes\n", "malformed spawn request: a command inside another"},
 	}

@@ -139,6 +139,9 @@ func (t *Template) Expand(h bootstrap.Host, argv []string) ([]string, error) {
 				if text = values[p.ph]; text == "" {
 					return nil, fmt.Errorf("nothing is known for {%s}", p.ph)
 				}
+				if b.Len() == 0 && text[0] == '-' {
+					return nil, fmt.Errorf("{%s} is %q, which would be taken for an option", p.ph, text)
+				}
 			}
 			b.WriteString(text)
 		}

@@ -66,15 +66,23 @@ func TestBadTemplates(t *testing.T) {
 	require.NoError(t, template.Check("joe", 22))
 	require.EqualError(t, template.Check("", 22), "{user} is in it, but the host is given without a user")
 	require.EqualError(t, template.Check("joe", 0), "{port} is in it, but the host is given without a port")
-	for want, argv := range map[string][]string{"no command given": nil, "word 1 of the command has a zero byte": {"a", "b\x00"}} {
-		template, err := execboot.Parse("x {command}")
+	for _, c := range []struct {
+		template string
+		host     bootstrap.Host
+		argv     []string
+		want     string
+	}{
+		{"x {command}", host, nil, "no command given"},
+		{"x {command}", host, []string{""}, "no command given"},
+		{"{command}", host, []string{"a", "b\x00"}, "word 1 of the command has a zero byte"},
+		{"sh -c '{command}'", host, []string{"a", "b\x00"}, "word 1 of the command has a zero byte"},
+		{"x {user} {command}", bootstrap.Host{Name: "a"}, []string{"a"}, "nothing is known for {user}"},
+		{"x {host} {command}", bootstrap.Host{Name: "-a"}, []string{"a"}, `{host} is "-a", which would be taken for an option`},
+	} {
+		template, err := execboot.Parse(c.template)
 		require.NoError(t, err)
-		if want != "no command given" {
-			template, err = execboot.Parse("{command}")
-			require.NoError(t, err)
-		}
-		_, err = template.Expand(host, argv)
-		require.EqualError(t, err, want)
+		_, err = template.Expand(c.host, c.argv)
+		require.EqualError(t, err, c.want)
 	}
 }
 

@@ -1,14 +1,15 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -88,13 +89,20 @@ func TestExecDocker(t *testing.T) {
 	const n = 4
 	dir, err := os.MkdirTemp(built, "cluster-")
 	require.NoError(t, err)
-	c, err := cluster.Up(t.Context(), cluster.Config{Dir: filepath.Join(dir, "c"), Nodes: n, Provider: cluster.Docker})
+	c, err := cluster.Up(t.Context(), cluster.Config{Dir: filepath.Join(dir, "c"), Nodes: n, Provider: cluster.Docker, Share: []string{built}})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, c.Down(t.Context())) })
+	t.Cleanup(func() { require.NoError(t, c.Down(context.Background())) })
 	args := []string{"--bootstrap", "exec", "--exec-command", "docker exec -i " + c.Container("{host}") + " {command}",
-		"-H", hostsArg(n), "-n", fmt.Sprint(2 * n), "--copy-agent", "-l"}
-	checkClients(t, local(t, "", append(args, bin("pmiclient"))...), 2*n)
+		"-H", hostsArg(n), "--copy-agent", "-l"}
+	checkClients(t, local(t, "", append(args, "-n", fmt.Sprint(2*n), bin("pmiclient"))...), 2*n)
 	nothingLeft(t, c, firstNodes(c, n)...)
+
+	needMPI(t)
+	r := local(t, "", append(args, "-n", fmt.Sprint(n), "-x", "LD_PRELOAD="+bin("libmpichfinalize.so"), bin("mpisum"))...)
+	require.Zero(t, r.code, r.stderr)
+	for i := range n {
+		require.Contains(t, r.stdout, fmt.Sprintf("[%d] rank %d of %d on n%03d: sum 10 ok\n", i, i, n, i+1))
+	}
 }
 
 // TestExecFromNodes has every agent run the command, here to the same machine.
@@ -102,6 +110,22 @@ func TestExecFromNodes(t *testing.T) {
 	r := local(t, "", "--bootstrap", "exec", "--exec-command", "env {command}", "--exec-from=nodes",
 		"-H", "x[1-16]", "--degree", "2", "-n", "32", "-l", bin("pmiclient"))
 	checkClients(t, r, 32)
+}
+
+// TestExecInput has standard input and an exit code pass through relays.
+func TestExecInput(t *testing.T) {
+	via := []string{"--bootstrap", "exec", "--exec-command", "env {command}", "-H", "x[1-9]", "--degree", "3", "-n", "9", "-l"}
+	r := local(t, "one\ntwo\n", append(via, "-i", "all", "cat")...)
+	require.Zero(t, r.code, r.stderr)
+	var want []string
+	for i := range 9 {
+		want = append(want, fmt.Sprintf("[%d] one", i), fmt.Sprintf("[%d] two", i))
+	}
+	require.ElementsMatch(t, want, r.lines())
+	r = local(t, "three\n", append(via, "-i", "8", "sh", "-c", "cat; [ $RANK != 8 ] || exit 7")...)
+	require.Equal(t, 7, r.code, r.stderr)
+	require.Equal(t, "[8] three\n", r.stdout)
+	require.Contains(t, r.stderr, "rank 8 on x9")
 }
 
 // TestExecFailures checks that what the command says, and how it ends, reaches
@@ -139,35 +163,90 @@ func TestExecFailures(t *testing.T) {
 	require.Equal(t, firstNodes(c, 2), slices.Compact(names))
 }
 
-// TestRelayIsLost kills relays: the message names them, and nothing is left.
-func TestRelayIsLost(t *testing.T) {
+// TestExecKill kills relays and what they run: the message names them, and
+// nothing is left.
+func TestExecKill(t *testing.T) {
 	const n = 7
 	c := ownCluster(t, n)
 	places := append(firstNodes(c, n), cluster.Head)
 	for _, x := range []struct {
-		relay string
-		pick  func(agents []cluster.Proc) cluster.Proc
+		name string
+		code int
+		says string
+		pick func(procs []cluster.Proc) cluster.Proc
 	}{
-		// The root relay is the parent of others; golaunch is its.
-		{"head.relay0", func(a []cluster.Proc) cluster.Proc {
-			return a[slices.IndexFunc(a, func(p cluster.Proc) bool { return !hasParent(p, a) })]
+		{"root relay", 125, "host head.relay0: running: link to its agent lost", func(procs []cluster.Proc) cluster.Proc {
+			relays := agents(procs)
+			return find(t, relays, func(p cluster.Proc) bool { return !hasParent(p, relays) })
 		}},
-		{`head.relay[1-9]`, func(a []cluster.Proc) cluster.Proc {
-			return a[slices.IndexFunc(a, func(p cluster.Proc) bool { return hasParent(p, a) })]
+		{"relay", 125, "host head.relay[1-5]: running: link to its agent lost", func(procs []cluster.Proc) cluster.Proc {
+			relays := agents(procs)
+			require.Len(t, relays, 6, "at most two children each, for seven hosts")
+			return find(t, relays, func(p cluster.Proc) bool { return hasParent(p, relays) })
+		}},
+		{"ssh", 125, "host n003: running: link to its agent lost", func(procs []cluster.Proc) cluster.Proc {
+			return find(t, procs, func(p cluster.Proc) bool { return p.Cmdline[0] == "ssh" && slices.Contains(p.Cmdline, "n003") })
+		}},
+		{"golaunch", -1, "", func(procs []cluster.Proc) cluster.Proc {
+			return find(t, procs, func(p cluster.Proc) bool { return slices.Contains(p.Cmdline, "--exec-command") })
 		}},
 	} {
-		t.Run(x.relay, func(t *testing.T) {
+		t.Run(x.name, func(t *testing.T) {
 			r := sleepers(t, c, n, viaSSH(c)...)
 			procs, err := c.Processes(cluster.Head)
 			require.NoError(t, err)
-			relays := slices.DeleteFunc(procs, func(p cluster.Proc) bool { return !slices.Contains(p.Cmdline, "nla-agent") })
-			require.Len(t, relays, 6, "two children each, at most, for seven hosts")
-			require.NoError(t, x.pick(relays).Signal(syscall.SIGKILL))
-			require.Equal(t, 125, r.wait(t), r.stderr.String())
-			require.Regexp(t, regexp.MustCompile("host "+x.relay+": running: link to its agent lost"), r.stderr.String())
+			require.NoError(t, x.pick(procs).Signal(syscall.SIGKILL))
+			require.Equal(t, x.code, r.wait(t), r.stderr.String())
+			require.Regexp(t, x.says, r.stderr.String())
 			nothingLeft(t, c, places...)
 		})
 	}
+}
+
+// TestExecKillAtStart kills a relay while it waits for its hosts.
+func TestExecKillAtStart(t *testing.T) {
+	const n = 7
+	c := ownCluster(t, n)
+	for _, x := range []struct{ name, says string }{
+		{"root relay", `1 of 6 relays on this machine failed:\n.*  host head.relay0: agent hello: (?s).*nothing was run: golaunch does not reach the hosts without its relays`},
+		{"relay", `host head.relay[1-5]: starting: link to its agent lost: `},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			r := &running{cmd: c.Command(cluster.Head, bin("golaunch"), "--bootstrap", "exec", "--exec-command", "sh -c 'sleep 1000' {command}",
+				"-H", hostsArg(n), "--degree", "2", "--allow-dead-nodes", "hostname")}
+			r.cmd.Stderr = &r.stderr
+			require.NoError(t, r.cmd.Start())
+			t.Cleanup(func() { r.cmd.Process.Kill() })
+			var relays []cluster.Proc
+			require.Eventually(t, func() bool {
+				procs, err := c.Processes(cluster.Head)
+				require.NoError(t, err)
+				relays = agents(procs)
+				return len(relays) == 6 && len(procs) > 6+n
+			}, limit, 10*time.Millisecond)
+			victim := find(t, relays, func(p cluster.Proc) bool { return hasParent(p, relays) == (x.name == "relay") })
+			require.NoError(t, victim.Signal(syscall.SIGKILL))
+			begin := time.Now()
+			require.Equal(t, 125, r.wait(t), r.stderr.String())
+			require.Less(t, time.Since(begin), 10*time.Second, "the silent hosts are not waited for")
+			require.Regexp(t, x.says, r.stderr.String())
+			nothingLeft(t, c, cluster.Head)
+		})
+	}
+}
+
+// agents are the relays among the processes of the head.
+func agents(procs []cluster.Proc) []cluster.Proc {
+	return slices.DeleteFunc(slices.Clone(procs), func(p cluster.Proc) bool {
+		return !slices.Contains(p.Cmdline, "nla-agent") || filepath.Base(p.Cmdline[0]) != "golaunch"
+	})
+}
+
+func find(t *testing.T, procs []cluster.Proc, is func(cluster.Proc) bool) cluster.Proc {
+	t.Helper()
+	i := slices.IndexFunc(procs, is)
+	require.GreaterOrEqual(t, i, 0, "not among %v", procs)
+	return procs[i]
 }
 
 func hasParent(p cluster.Proc, among []cluster.Proc) bool {
