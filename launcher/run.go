@@ -31,6 +31,10 @@ type IO struct {
 // endTimeout bounds how long the tree may take to come down in good order.
 const endTimeout = 5 * time.Second
 
+// drainTimeout is how long, once a job that was told to end has ended, whoever
+// reads the output may take to read on.
+const drainTimeout = 2 * time.Second
+
 // Run carries out the job that o describes and returns golaunch's exit status
 // (design section 7). It handles SIGINT, SIGTERM, SIGHUP and the signals that
 // are passed on to the ranks while it runs; ending ctx counts as SIGTERM.
@@ -88,6 +92,7 @@ type run struct {
 	started bool // every rank was started
 	done    bool // every rank has ended
 	drained bool // every byte of output was printed
+	stuck   bool // output that nobody reads was given up
 	total   overlay.Done
 
 	cause    *job.Failure // why the job fails; nil while it does not
@@ -106,6 +111,7 @@ type run struct {
 // Events of the launcher itself, beside those of package overlay.
 type (
 	outputDrained struct{}
+	outputStuck   struct{} // drainTimeout is over
 	outputFailed  struct{ err error }
 	noiseHeard    struct{ host, line string }
 	signatureMade struct {
@@ -202,6 +208,11 @@ func (r *run) handle(e overlay.Event) {
 	case outputDrained:
 		r.drained = true
 		r.endIf()
+	case outputStuck:
+		if !r.drained {
+			r.report.say("nobody reads the output: what is left of it is dropped")
+			r.over, r.stuck = true, true
+		}
 	case outputFailed:
 		r.report.say("the output cannot be written: %v", e.err)
 		r.giveUp(job.ExitLauncher, 0)
@@ -381,6 +392,9 @@ func (r *run) kill(grace time.Duration) {
 
 // endIf leaves the loop when there is nothing more to wait for.
 func (r *run) endIf() {
+	if r.done && !r.drained && r.decided {
+		time.AfterFunc(drainTimeout, func() { r.inbox.Put(outputStuck{}) })
+	}
 	launched := r.clock.has("launch sent")
 	if r.done && r.drained || r.decided && !launched {
 		r.over = true
@@ -412,10 +426,12 @@ func (r *run) rootLost(slot tree.Slot, err error) {
 // finish takes the tree down and says how the job went.
 func (r *run) finish() int {
 	r.clock.mark("output drained")
-	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
-	defer cancel()
-	r.family.End(ctx)
-	r.awaitRoot(ctx)
+	if !r.stuck { // else its link cannot come to a good end
+		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+		defer cancel()
+		r.family.End(ctx)
+		r.awaitRoot(ctx)
+	}
 	r.clock.mark("tree down")
 	status := r.status
 	if r.cause != nil {
@@ -456,7 +472,9 @@ func (r *run) close() {
 	r.stdin.close()
 	r.boot.close()
 	r.signing.Wait()
-	r.printer.close()
+	if !r.stuck { // else it waits for its reader still
+		r.printer.close()
+	}
 }
 
 func (r *run) verbose(level int, format string, args ...any) {

@@ -1,0 +1,89 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// stalled starts a local job whose output nobody reads yet.
+func stalled(t *testing.T, args ...string) (cmd *exec.Cmd, output *os.File, stderr *bytes.Buffer) {
+	t.Helper()
+	output, w, err := os.Pipe()
+	require.NoError(t, err)
+	t.Cleanup(func() { output.Close() })
+	cmd, stderr = exec.Command(bin("golaunch"), args...), &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = w, stderr
+	require.NoError(t, cmd.Start())
+	w.Close()
+	t.Cleanup(func() { cmd.Process.Kill() })
+	return cmd, output, stderr
+}
+
+// A reader that stalls stops nothing but output: fences and gets go on, and
+// when it reads on, nothing is lost.
+func TestAStalledReaderHoldsUpOutputOnly(t *testing.T) {
+	const ranks, flood = 16, 2_000_000
+	dir := t.TempDir()
+	script := fmt.Sprintf("%s flood %d & %s -q -n 20; touch %s/$RANK; wait", bin("rankprobe"), flood, bin("pmiclient"), dir)
+	cmd, output, stderr := stalled(t, "-n", fmt.Sprint(ranks), "--nodes", "4", "--degree", "2", "sh", "-c", script)
+	require.Eventually(t, func() bool {
+		done, err := filepath.Glob(dir + "/*")
+		require.NoError(t, err)
+		return len(done) == ranks
+	}, limit, 10*time.Millisecond, "PMI went through")
+	text, err := io.ReadAll(output)
+	require.NoError(t, err)
+	require.NoError(t, cmd.Wait(), stderr.String())
+	require.GreaterOrEqual(t, len(text), ranks*flood)
+	for line := range strings.Lines(string(text)) {
+		require.True(t, strings.HasPrefix(line, "rank ") && strings.HasSuffix(line, "\n"), "%.80q", line)
+	}
+}
+
+func TestAStalledReaderDoesNotKeepAJobAlive(t *testing.T) {
+	cmd, _, stderr := stalled(t, "-n", "16", "--nodes", "4", "--degree", "2", bin("rankprobe"), "flood", "0")
+	require.Eventually(t, func() bool { return blocked(t, cmd.Process.Pid) }, limit, 10*time.Millisecond, "golaunch waits for its reader")
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	err := cmd.Wait()
+	require.Error(t, err)
+	require.Equal(t, 143, cmd.ProcessState.ExitCode(), stderr.String())
+	require.Contains(t, stderr.String(), "nobody reads the output")
+	require.Eventually(t, func() bool { return !runs(t, bin("rankprobe")) && !runs(t, bin("golaunch")) }, limit, 10*time.Millisecond)
+}
+
+// blocked reports whether a thread of the process waits in write on a pipe.
+func blocked(t *testing.T, pid int) bool {
+	t.Helper()
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/syscall", pid))
+	require.NoError(t, err)
+	for _, task := range tasks {
+		// write is system call 1 on amd64 and 64 on arm64.
+		if b, err := os.ReadFile(task); err == nil && (strings.HasPrefix(string(b), "1 0x1 ") || strings.HasPrefix(string(b), "64 0x1 ")) {
+			return true
+		}
+	}
+	return false
+}
+
+// runs reports whether any process of this machine runs the program.
+func runs(t *testing.T, program string) bool {
+	t.Helper()
+	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	require.NoError(t, err)
+	for _, file := range commands {
+		if b, err := os.ReadFile(file); err == nil && bytes.HasPrefix(b, []byte(program+"\x00")) {
+			return true
+		}
+	}
+	return false
+}
