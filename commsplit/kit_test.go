@@ -25,20 +25,14 @@ func parallel(n int, do func(i int)) {
 	wait.Wait()
 }
 
-// splitter is what all algorithms have in common.
-type splitter interface {
-	Machine
-	Result() Result
-}
-
 // maker makes one process's machine of some algorithm.
-type maker func(config Config, process int, rows []Row) (splitter, error)
+type maker func(config Config, process int, rows []Row) (solver, error)
 
-func makeParallel(c Config, process int, rows []Row) (splitter, error) {
+func makeParallel(c Config, process int, rows []Row) (solver, error) {
 	return NewParallel(c, process, rows)
 }
 
-func makeConventional(c Config, process int, rows []Row) (splitter, error) {
+func makeConventional(c Config, process int, rows []Row) (solver, error) {
 	return NewConventional(c, process, rows)
 }
 
@@ -96,10 +90,10 @@ func naive(w world) map[uint32][]uint32 {
 }
 
 // solve runs an algorithm on all processes.
-func solve(t require.TestingT, w world, c Config, make maker) []splitter {
+func solve(t require.TestingT, w world, c Config, make maker) []solver {
 	c.Processes = len(w)
 	var machines []Machine
-	var list []splitter
+	var list []solver
 	for i, rows := range w {
 		m, err := make(c, i, rows)
 		require.NoError(t, err)
@@ -111,7 +105,7 @@ func solve(t require.TestingT, w world, c Config, make maker) []splitter {
 
 // check compares every process's result with the definition. Every stride-th
 // new rank is looked up from every process, the first and the last too.
-func check(t require.TestingT, w world, list []splitter, stride int) {
+func check(t require.TestingT, w world, list []solver, stride int) {
 	classes := naive(w)
 	tables := make([]*Table, len(list))
 	for i, m := range list {

@@ -163,7 +163,7 @@ func TestThousandsOfNodes(t *testing.T) {
 }
 
 // checkSome compares all places and, from a few processes, a few look-ups.
-func checkSome(t *testing.T, w world, list []splitter) {
+func checkSome(t *testing.T, w world, list []solver) {
 	t.Helper()
 	classes := naive(w)
 	tables := make([]*Table, len(list))

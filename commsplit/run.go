@@ -98,16 +98,20 @@ func (x *Memory) Turn() error {
 
 // Receive implements Exchange.
 func (x *Memory) Receive(i int, tag Tag, count int) ([]Message, bool) {
-	var in []Message
-	for _, m := range x.waiting[i] {
-		if m.Tag == tag {
-			in = append(in, m)
-		}
+	if len(x.waiting[i]) < count {
+		return nil, false
+	}
+	other := func(m Message) bool { return m.Tag != tag }
+	in := x.waiting[i]
+	var rest []Message
+	if slices.ContainsFunc(in, other) { // some are ahead
+		rest = slices.DeleteFunc(slices.Clone(in), func(m Message) bool { return !other(m) })
+		in = slices.DeleteFunc(slices.Clone(in), other)
 	}
 	if len(in) < count {
 		return nil, false
 	}
-	x.waiting[i] = slices.DeleteFunc(x.waiting[i], func(m Message) bool { return m.Tag == tag })
+	x.waiting[i] = rest
 	slices.SortFunc(in, func(a, b Message) int { return cmp.Compare(a.From, b.From) })
 	return in, true
 }

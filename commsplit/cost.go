@@ -1,0 +1,137 @@
+package commsplit
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Costs are what the choice between algorithms rests on, in nanoseconds. The
+// model is LogGP's: a process's time is the number of rounds times the latency,
+// plus its messages times the cost of one, plus the bytes it receives times the
+// cost of one, plus its work on rows.
+type Costs struct {
+	Latency float64 // of a round: from a send to the receiver's step
+	Message float64 // processor time to send or receive one
+	Byte    float64 // to receive one; the reciprocal of the bandwidth
+	Row     float64 // to merge one row in one pass
+	Search  float64 // to bisect a table once for a splitter
+	Settle  float64 // to put one row's rank in the finished table
+}
+
+// DefaultCosts are those of a cluster with 2 µs of latency and 10 Gbit/s, and of
+// a processor that merges about 200 million rows a second.
+func DefaultCosts() Costs {
+	return Costs{Latency: 2000, Message: 300, Byte: 0.8, Row: 5, Search: 150, Settle: 1}
+}
+
+// Shape is what is known of a split before it is computed.
+type Shape struct {
+	Processes int
+	Rows      int     // in the whole table, those without a colour left out
+	Largest   float64 // an estimate of the rows of the largest class
+	Single    bool    // rank i is alone at process i
+	Ranged    bool    // every class is a range
+}
+
+// Method names an algorithm.
+type Method uint8
+
+// The methods among which Auto chooses.
+const (
+	ByRanges Method = iota
+	ByHash
+	BySort // Parallel; with one sorter it merges in place
+	ByQuick
+)
+
+var methodNames = [...]string{"ranges", "hash", "sort", "quick"}
+
+// String is the method's name.
+func (m Method) String() string { return methodNames[m] }
+
+// Plan is a method, with the number of sorters if it is BySort.
+type Plan struct {
+	Method  Method
+	Sorters int
+}
+
+// surveyBytes is the size of a survey's message.
+const surveyBytes = (7+registers/8)*WordBytes + sampled*RowBytes
+
+// Survey is the time to learn a split's shape: what Ranges does.
+func (c Costs) Survey(s Shape) float64 {
+	rounds := math.Ceil(log2(s.Processes) / math.Log2(radix))
+	return rounds * (c.Latency + 2*(radix-1)*2*c.Message + 2*(radix-1)*c.Byte*surveyBytes)
+}
+
+// Sort is the time of Parallel with p sorters:
+//
+//	collect    lg(P/p) rounds, N/p rows received, 2N/p merged
+//	splitters  2·lg N rounds, in each 2p messages (48 and 20 bytes) and p searches
+//	exchange   N/p rows received and copied, p messages
+//	merge      N/p rows, lg p times
+//	settle     3 rounds of p messages, N/p ranks
+func (c Costs) Sort(s Shape, p int) float64 {
+	sorters := float64(p)
+	share := float64(s.Rows) / sorters
+	if p == 1 {
+		share = float64(s.Rows)
+		return log2(s.Processes)*(c.Latency+2*c.Message) + share*(RowBytes*c.Byte+2*c.Row+c.Settle)
+	}
+	lgBlock, lgRows := log2((s.Processes+p-1)/p), log2(s.Rows)
+	collect := lgBlock*(c.Latency+2*c.Message) + share*(RowBytes*c.Byte+2*c.Row)
+	splitters := 2*lgRows*(c.Latency+2*sorters*c.Message) + sorters*lgRows*(c.Search+68*c.Byte)
+	exchange := c.Latency + 2*sorters*c.Message + share*(RowBytes*c.Byte+c.Settle)
+	merge := share * log2(p) * c.Row
+	settle := 3*(c.Latency+2*sorters*c.Message) + share*c.Settle
+	return collect + splitters + exchange + merge + settle
+}
+
+// Hash is the time of Hash: 2·lg P rounds of one message, which carry half of
+// the items of a process each; then the home of the largest class sorts it, and
+// its rows pass the last lg P steps of the way in and the first of the way out.
+func (c Costs) Hash(s Shape) float64 {
+	lg := log2(s.Processes)
+	mean := float64(s.Rows) / float64(s.Processes)
+	home := mean + s.Largest
+	return 2*lg*(c.Latency+2*c.Message) + lg*mean*itemWords*WordBytes*c.Byte +
+		2*home*itemWords*WordBytes*c.Byte + home*(4*c.Row*(1+math.Log2(1+home))+100*c.Settle)
+}
+
+// Quick is the time of Quick: lg(n/15) stages, each four sweeps over a tree of
+// the range, and the move; then the sweep of the survey without its sample.
+func (c Costs) Quick(s Shape) float64 {
+	rounds, stages := 0.0, 0.0
+	for n := float64(s.Processes); n > 1; n /= 2 {
+		if n <= pivotSample {
+			rounds += math.Ceil(math.Log2(n)) + 1
+			break
+		}
+		rounds += 4*math.Ceil(math.Log2(n)) + 1
+		stages++
+	}
+	return rounds*(c.Latency+2*c.Message) + stages*log2(s.Processes)*pivotSample*(RowBytes*c.Byte+4*c.Row) + c.Survey(s) + 2*c.Latency
+}
+
+func log2(n int) float64 { return float64(bits.Len(uint(max(n, 1) - 1))) }
+
+// Choose is the plan of the least cost for a split. Sorters are powers of two up
+// to most, the processes that a sort may use.
+func (c Costs) Choose(s Shape, most int) (best Plan, cost float64) {
+	if s.Ranged {
+		return Plan{Method: ByRanges}, 0 // the survey has done it
+	}
+	best, cost = Plan{Method: ByHash}, c.Hash(s)
+	try := func(p Plan, t float64) {
+		if t < cost {
+			best, cost = p, t
+		}
+	}
+	for p := 1; p <= min(most, s.Processes); p *= 2 {
+		try(Plan{BySort, p}, c.Sort(s, p))
+	}
+	if s.Single {
+		try(Plan{Method: ByQuick}, c.Quick(s))
+	}
+	return best, cost
+}

@@ -1,0 +1,80 @@
+package commsplit
+
+import "errors"
+
+const tagSurvey Tag = 0x200 << 16
+
+// ErrNotRanged says that some class is not a range of consecutive ranks with
+// keys in their order, or that the processes do not hold consecutive ranks.
+var ErrNotRanged = errors.New("commsplit: a colour's ranks are no range in order of their keys")
+
+// Ranges computes a split whose classes are ranges of ranks, as in range-based
+// communicators (Axtmann, Wiebigke and Sanders 2018): a place then says all,
+// nobody holds a table, and nothing is sorted. It finds out by itself whether
+// that is so, in ⌈log₈ P⌉ rounds with at most 14 messages of at most 504 bytes
+// each. It recognises classes whose colours rise or fall with the ranks; ranks
+// of no colour may stand between classes but not within one. Processes must
+// hold consecutive ranks, in order.
+type Ranges struct {
+	script
+	scan   scan
+	config Config
+	own    []Row
+	result Result
+}
+
+// NewRanges returns the part of one process; Sorters and Parts of the
+// configuration do not matter.
+func NewRanges(config Config, process int, rows []Row) (*Ranges, error) {
+	config.Sorters, config.Parts = 1, 1
+	if err := config.check(process); err != nil {
+		return nil, err
+	}
+	r := &Ranges{config: config, own: rows}
+	r.id = process
+	r.scan = scan{id: process, processes: config.Processes, tag: tagSurvey, own: summarize(process, rows), then: r.finish}
+	r.next = r.scan.begin
+	return r, nil
+}
+
+// Err is ErrNotRanged if the split is of another kind, at every process alike.
+// There is no result then.
+func (r *Ranges) Err() error {
+	if r.scan.all().ranged() {
+		return nil
+	}
+	return ErrNotRanged
+}
+
+// Result is the outcome, once the machine is done and Err is nil.
+func (r *Ranges) Result() Result { return r.result }
+
+func (r *Ranges) finish(_ []Message, _ *Outbox) stage {
+	r.holds(len(r.own))
+	if r.Err() != nil {
+		return nil
+	}
+	places := make([]Place, len(r.own))
+	for i := 0; i < len(r.own); {
+		color, end := r.own[i].Color, i+1
+		for end < len(r.own) && r.own[end].Color == color {
+			end++
+		}
+		start, stop := r.own[i].Rank, r.own[end-1].Rank+1
+		if b := r.scan.before; i == 0 && b.defined > 0 && b.last.color == color {
+			start = b.last.start
+		}
+		if a := r.scan.after; end == len(r.own) && a.defined > 0 && a.first.color == color {
+			stop = a.first.end
+		}
+		for ; i < end; i++ {
+			rank := r.own[i].Rank
+			places[i] = Place{Rank: rank, Home: Spread}
+			if color != Undefined {
+				places[i] = Place{Rank: rank, New: rank - start, Size: stop - start, Base: start, Home: InRange}
+			}
+		}
+	}
+	r.result = Result{places, newHome(r.id, r.config.Processes, nil, 0)}
+	return nil
+}
