@@ -11,12 +11,6 @@ import (
 	"github.com/golaunch/golaunch/cache/cachetest"
 )
 
-func TestHCMABConforms(t *testing.T)       { cachetest.Run(t, cache.HCMAB) }
-func TestHCMABLRUConforms(t *testing.T)    { cachetest.Run(t, cache.HCMABLRU) }
-func TestHCSConforms(t *testing.T)         { cachetest.Run(t, cache.HCS) }
-func TestHCMAConforms(t *testing.T)        { cachetest.Run(t, cache.HCMA) }
-func TestDistributedConforms(t *testing.T) { cachetest.Run(t, cache.Distributed) }
-
 func newBoard(t testing.TB, c cache.Config) cache.Board {
 	t.Helper()
 	c.Policy = cache.HCMAB
@@ -152,51 +146,6 @@ func TestHCMABFenceErrors(t *testing.T) {
 	require.ErrorContains(t, b.Put([]byte("other"), []byte(strings.Repeat("v", 30)), &out), "would exceed 60 bytes")
 	require.NoError(t, b.Enter(&out))
 	require.ErrorContains(t, b.Receive(0, []byte("\x01\x00\x01\x03sub\x28"+strings.Repeat("v", 40)), &out), "at most 60 fit into a message")
-}
-
-func TestNewRefusesNonsense(t *testing.T) {
-	cases := []struct {
-		c    cache.Config
-		want string
-	}{
-		{cache.Config{Policy: cache.HCMAB, Root: true, LocalRanks: 1}, "world of 0 ranks"},
-		{cache.Config{Policy: cache.HCMAB, Size: 1, Children: -1}, "-1 children"},
-		{cache.Config{Policy: cache.HCMAB, Size: 1, LocalRanks: 2}, "2 local ranks in a world of 1"},
-		{cache.Config{Policy: cache.HCMAB, Size: 1, LocalRanks: -1}, "-1 local ranks"},
-		{cache.Config{Policy: cache.HCMAB, Size: 1, Root: true}, "root without ranks and children"},
-		{cache.Config{Policy: cache.HCMAB, Size: 1, LocalRanks: 1, MaxKey: -1}, "negative limit"},
-		{cache.Config{Policy: "mru", Size: 1, LocalRanks: 1}, `unknown policy "mru" (known: hcs, hcma, hcmab, hcmab-lru, distributed)`},
-	}
-	for _, tc := range cases {
-		_, err := cache.New(tc.c)
-		require.ErrorContains(t, err, tc.want)
-	}
-}
-
-// No bytes from a neighbour may panic, hang or take memory they do not pay for.
-func FuzzReceive(f *testing.F) {
-	f.Add([]byte("\x01\x00\x01\x01k\x01v"), true)
-	f.Add([]byte("\x02\x00\x01k\x01v\x01k\x02vv"), false)
-	f.Add([]byte("\x01\x00\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), true)
-	f.Fuzz(func(t *testing.T, msg []byte, fromChild bool) {
-		b := newBoard(t, cache.Config{Children: 1, LocalRanks: 1, Size: 4, MaxKey: 64, MaxValue: 1024})
-		var out cache.Effects
-		from := cache.Parent
-		if fromChild {
-			from = 0
-		} else {
-			require.NoError(t, b.Receive(0, []byte("\x01\x00\x01"), &out))
-		}
-		require.NoError(t, b.Enter(&out))
-		out.Reset()
-		if err := b.Receive(from, msg, &out); err != nil {
-			require.NotEmpty(t, err.Error())
-			return
-		}
-		require.Len(t, out.Sends, 1, "an accepted message moves the fence on")
-		b.Get(1, []byte("k"), &out)
-		require.Less(t, b.Stats().Resident, 64*(len(msg)+8))
-	})
 }
 
 func BenchmarkGet(b *testing.B) {

@@ -181,11 +181,9 @@ func (b *hier) fromParent(h header, body []byte, out *Effects) error {
 	if err := b.asked.answered(h, key, value, out); err != nil {
 		return err
 	}
-	switch {
-	case h.epoch != b.epoch: // a fence completed meanwhile, for a rank that did not wait
-	case h.kind == kindFound:
+	if h.kind == kindFound { // not older than the last release, which came the same way
 		b.known.put(string(key), string(value))
-	default:
+	} else {
 		b.absent.miss(key, h.epoch)
 	}
 	return nil

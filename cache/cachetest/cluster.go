@@ -8,6 +8,8 @@
 package cachetest
 
 import (
+	"slices"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/cache"
@@ -68,19 +70,25 @@ type ends struct {
 // Traffic counts what a cluster's nodes have sent.
 type Traffic struct {
 	Messages int
-	Bytes    int
-	Edges    int // edges of the tree crossed, each way, by all messages
+	Edges    int // edges of the tree that they crossed
+	Bytes    int // over all edges
 	AtRoot   int // messages that node 0 received
 }
 
 // Minus is the traffic since t was before.
 func (t Traffic) Minus(before Traffic) Traffic {
-	return Traffic{t.Messages - before.Messages, t.Bytes - before.Bytes, t.Edges - before.Edges, t.AtRoot - before.AtRoot}
+	return Traffic{t.Messages - before.Messages, t.Edges - before.Edges, t.Bytes - before.Bytes, t.AtRoot - before.AtRoot}
 }
 
 // NewCluster makes and starts a cluster of c's policy and limits over shape.
 func NewCluster(t TB, c cache.Config, shape Shape) *Cluster {
 	t.Helper()
+	if c.MaxKey == 0 {
+		c.MaxKey = cache.DefaultMaxKey
+	}
+	if c.MaxValue == 0 {
+		c.MaxValue = cache.DefaultMaxValue
+	}
 	cl := &Cluster{t: t, shape: shape, byEnds: map[ends]*Link{}, states: []map[string]string{{}}}
 	for i, parent := range shape.Parent {
 		n := &node{parent: parent, model: model{asked: map[uint64]question{}}}
@@ -105,7 +113,8 @@ func NewCluster(t TB, c cache.Config, shape Shape) *Cluster {
 	return cl
 }
 
-// Put puts key at a node and requires success.
+// Put puts key at a node and requires success. Where all ranks of the node are in
+// the fence it must be a leaf.
 func (cl *Cluster) Put(at int, key, value string) {
 	cl.t.Helper()
 	n := cl.nodes[at]
@@ -114,13 +123,16 @@ func (cl *Cluster) Put(at int, key, value string) {
 	for i := range buf {
 		buf[i] = '#'
 	}
-	n.puts = append(n.puts, put{key, value})
+	if cl.late(at) {
+		n.late = append(n.late, put{key, value})
+	} else {
+		n.puts = append(n.puts, put{key, value})
+	}
 	cl.carryOut(at)
 }
 
 // Get asks for key at a node. The answer is checked when it comes.
 func (cl *Cluster) Get(at int, key string) {
-	cl.t.Helper()
 	n := cl.nodes[at]
 	cl.token++
 	n.asked[cl.token] = n.question(key)
@@ -167,7 +179,6 @@ func (cl *Cluster) Links() []*Link {
 
 // Deliver hands over the oldest message of a link that Links returned.
 func (cl *Cluster) Deliver(l *Link) {
-	cl.t.Helper()
 	msg := l.queue[0]
 	l.queue = l.queue[1:]
 	if l.to == 0 {
@@ -177,13 +188,15 @@ func (cl *Cluster) Deliver(l *Link) {
 	cl.carryOut(l.to)
 }
 
-// Drain delivers until no message is under way.
-func (cl *Cluster) Drain() {
+// Drain delivers until no message is under way, but on the links held back.
+func (cl *Cluster) Drain(held ...*Link) {
 	cl.t.Helper()
-	for links := cl.Links(); len(links) > 0; links = cl.Links() {
-		for _, l := range links {
-			for len(l.queue) > 0 {
+	for delivered := true; delivered; {
+		delivered = false
+		for _, l := range cl.Links() {
+			for len(l.queue) > 0 && !slices.Contains(held, l) {
 				cl.Deliver(l)
+				delivered = true
 			}
 		}
 	}
@@ -196,18 +209,24 @@ func (cl *Cluster) Fence() {
 	if !cl.Overlap {
 		cl.Drain()
 	}
+	cl.enterAll()
+	cl.Drain()
+	for i, n := range cl.nodes {
+		require.Equal(cl.t, len(cl.states)-1, n.released, "fences completed at node %d", i)
+		cl.sampleMemory(i)
+	}
+	cl.answered()
+}
+
+// enterAll lets every rank enter.
+func (cl *Cluster) enterAll() {
+	cl.t.Helper()
 	for i, n := range cl.nodes {
 		for range cl.shape.Ranks[i] - n.entered { // the last one may release them all
 			cl.Enter(i)
 		}
-		cl.checkMemory(i)
+		cl.sampleMemory(i)
 	}
-	cl.Drain()
-	for i, n := range cl.nodes {
-		require.Equal(cl.t, len(cl.states)-1, n.released, "fences completed at node %d", i)
-		cl.checkMemory(i)
-	}
-	cl.answered()
 }
 
 // answered requires that no get is open.
@@ -226,7 +245,6 @@ func (cl *Cluster) Traffic() Traffic { return cl.traffic }
 
 // link finds the link on which node at sends to a peer.
 func (cl *Cluster) link(at int, to cache.Peer) *Link {
-	cl.t.Helper()
 	n := cl.nodes[at]
 	home, routed := to.Node()
 	e, l := ends{from: at, edge: !routed}, &Link{edges: 1}
@@ -251,13 +269,12 @@ func (cl *Cluster) link(at int, to cache.Peer) *Link {
 
 // carryOut checks and carries out what node at wants done.
 func (cl *Cluster) carryOut(at int) {
-	cl.t.Helper()
 	for _, s := range cl.out.Sends {
 		l := cl.link(at, s.To)
 		l.queue = append(l.queue, []byte(string(s.Msg))) // a copy, as over a link
 		cl.traffic.Messages++
-		cl.traffic.Bytes += len(s.Msg)
 		cl.traffic.Edges += l.edges
+		cl.traffic.Bytes += l.edges * len(s.Msg)
 	}
 	for _, a := range cl.out.Answers {
 		cl.checkAnswer(at, a)
