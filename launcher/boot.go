@@ -30,6 +30,7 @@ type boot struct {
 	hosts     []overlay.HostEntry
 	starter   *overlay.Starter
 	authority *sshboot.Authority // nil unless ssh
+	gate      *overlay.Gate      // nil without relays
 	allowed   map[job.HostIndex]bool
 }
 
@@ -129,6 +130,13 @@ func (b *boot) openExec(ctx context.Context, o Options, plan *Plan) (bootstrap.P
 			b.hosts[i].Addr = targets[i].Addr
 		}
 	}
+	if len(plan.Relays) > 0 {
+		gate, err := overlay.NewGate()
+		if err != nil {
+			return nil, err
+		}
+		b.gate, b.common.Gate = gate, gate.Name()
+	}
 	return overlay.ExecPiper(b.common)
 }
 
@@ -162,8 +170,11 @@ func (b *boot) seal() {
 	}
 }
 
-// close releases the keys.
+// close releases the keys, and the relays' gate.
 func (b *boot) close() {
+	if b.gate != nil {
+		b.gate.Close()
+	}
 	if b.authority != nil {
 		b.authority.Close()
 	}

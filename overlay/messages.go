@@ -89,6 +89,7 @@ type Common struct {
 	KeyNotes       []string            `cbor:"20,keyasint"` // why other keys cannot be offered
 	Exec           string              `cbor:"21,keyasint"` // bootstrap exec: the template
 	Relayed        bool                `cbor:"22,keyasint"` // only relays start others, and only what is Below them
+	Gate           string              `cbor:"23,keyasint"` // of the relays; "" for none
 }
 
 // Values of Common.Bootstrap.

@@ -58,6 +58,7 @@ type Starter struct {
 	inbox  *Inbox
 	noise  func(host, line string)
 	window *window
+	gate   func() (*Gate, error)                   // opened once, by a relay
 	open   func(bootstrap.Pipe) (link.Link, error) // the parent's side of a link
 	tasks  sync.WaitGroup
 
@@ -73,7 +74,11 @@ func NewStarter(ctx context.Context, piper bootstrap.Piper, source stage.Source,
 	open := func(p bootstrap.Pipe) (link.Link, error) {
 		return yamuxlink.New(&leftOpen{Pipe: p}, yamuxlink.Config{Parent: true, LostAfter: common.LostAfter})
 	}
-	return &Starter{ctx: ctx, piper: piper, relays: fork.New(), source: source, common: common, inbox: inbox, noise: noise, window: newWindow(), open: open}
+	gate := sync.OnceValues(func() (*Gate, error) { return openGate(ctx, common.Gate) })
+	return &Starter{
+		ctx: ctx, piper: piper, relays: fork.New(), source: source, common: common, inbox: inbox, noise: noise,
+		window: newWindow(), gate: gate, open: open,
+	}
 }
 
 // handOn is c as an agent below gets it: with the key that has worked here.
@@ -231,10 +236,11 @@ func (s *Starter) once(h HostEntry, installed stage.Installed, begin *time.Time)
 	fail := func(err error) (Joined, error) {
 		return Joined{}, &bootstrap.Error{Host: h.Name, Phase: bootstrap.Connect, Err: err}
 	}
-	if err := s.window.acquire(s.ctx); err != nil {
+	release, err := s.enter(h)
+	if err != nil {
 		return fail(err)
 	}
-	place := sync.OnceFunc(s.window.release)
+	place := sync.OnceFunc(release)
 	defer place()
 	slow := time.AfterFunc(hedgeAfter, place)
 	defer slow.Stop()
