@@ -1,6 +1,7 @@
 package cachetest
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -59,11 +60,11 @@ func drawShape(t *rapid.T) Shape {
 
 // random lets ranks put, get and enter, and links deliver, in random order.
 func random(t *rapid.T, c cache.Config, overlap bool) {
-	c.Budget = rapid.SampledFrom([]int{0, 150, 500, 1 << 20, cache.OneRound}).Draw(t, "budget")
+	c.Budget = rapid.IntRange(cache.OneRound, 2000).Draw(t, "budget")
 	c.MaxDrops = rapid.SampledFrom([]int{1, 200, 0}).Draw(t, "drops")
 	cl := NewCluster(t, c, drawShape(t))
 	cl.Overlap = overlap
-	keys := rapid.SampledFrom([]string{"a", "b", "c", "key-1", "key=2", strings.Repeat("k", 64)})
+	keys := rapid.SampledFrom([]string{"a", "b", "c", "key-1", "key=2", "more-7", strings.Repeat("k", 64)})
 	values := rapid.SampledFrom([]string{"", "x", "with blank = and \\", strings.Repeat("v", 200)})
 	pick := func(nodes []int) int { return rapid.SampledFrom(nodes).Draw(t, "node") }
 	for range rapid.IntRange(10, 150).Draw(t, "steps") {
@@ -85,7 +86,11 @@ func random(t *rapid.T, c cache.Config, overlap bool) {
 		case len(free) == 0:
 			require.Fail(t, "every rank waits and no message is under way")
 		case action == 2:
-			cl.Put(pick(putting), keys.Draw(t, "key"), values.Draw(t, "value"))
+			at := pick(putting)
+			for i := range rapid.SampledFrom([]int{0, 0, 0, 40}).Draw(t, "more puts") {
+				cl.Put(at, fmt.Sprintf("more-%d", i), values.Draw(t, "value"))
+			}
+			cl.Put(at, keys.Draw(t, "key"), values.Draw(t, "value"))
 		case action == 3:
 			cl.Enter(pick(free))
 		case overlap:
