@@ -66,6 +66,15 @@ func TestExecNsenter(t *testing.T) {
 		require.Contains(t, r.lines(), fmt.Sprintf("[%d] n%03d", i, i/2+1))
 	}
 	nothingLeft(t, c, firstNodes(c, 32)...)
+
+	// Many relays share one machine: their hosts must not look dead for want
+	// of processor time.
+	r = local(t, "", append(viaNsenter(c.Nodes()), "-n", fmt.Sprint(nodes), "hostname")...)
+	require.Zero(t, r.code, r.stderr)
+	names := r.lines()
+	slices.Sort(names)
+	require.Equal(t, firstNodes(c, nodes), names)
+	nothingLeft(t, c, firstNodes(c, nodes)...)
 }
 
 // TestExecMPI checks that ranks are told addresses at which others reach them,
