@@ -3,7 +3,8 @@ package commsplit
 // Auto computes a split by the algorithm that suits it: it surveys the rows
 // first, as Ranges does, which ends the matter if every class is a range, and
 // goes on with what Costs.Choose says. The survey's samples estimate the size of
-// the largest class. Every process comes to the same choice from the same
+// the largest class. If Config.Ranks is set and so small that the survey would not
+// pay, it merges in place at once. Every process comes to the same choice from the same
 // survey.
 type Auto struct {
 	config  Config
@@ -33,7 +34,13 @@ func NewAuto(config Config, costs Costs, process int, rows []Row) (*Auto, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Auto{config: config, costs: costs, process: process, rows: rows, survey: survey, inner: survey}, nil
+	survey.scan.traits = characterize(process, rows)
+	a := &Auto{config: config, costs: costs, process: process, rows: rows, survey: survey, inner: survey}
+	if config.Ranks > 0 && costs.Skips(Shape{Processes: config.Processes, Rows: config.Ranks}) {
+		a.plan = Plan{BySort, 1}
+		a.inner = a.chosen()
+	}
+	return a, nil
 }
 
 // Step implements Machine.
@@ -42,12 +49,12 @@ func (a *Auto) Step(in []Message, out *Outbox) {
 	if !out.done || a.inner != solver(a.survey) {
 		return
 	}
-	all := a.survey.scan.all()
+	all, traits := a.survey.scan.all(), a.survey.scan.traits
 	a.plan, _ = a.costs.Choose(Shape{
 		Processes: a.config.Processes,
 		Rows:      int(all.defined),
-		Largest:   all.largest(),
-		Single:    int(all.ranks) == a.config.Processes && !all.plural,
+		Largest:   traits.largest(all.defined),
+		Single:    int(all.ranks) == a.config.Processes && !traits.plural,
 		Ranged:    all.ranged(),
 	}, a.config.Sorters)
 	if a.plan.Method == ByRanges {

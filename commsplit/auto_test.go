@@ -2,6 +2,7 @@ package commsplit
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,6 +26,9 @@ func TestAutoIsTheDefinition(t *testing.T) {
 			Search:  rapid.Float64Range(0, 100).Draw(t, "search"),
 		}
 		c := Config{Sorters: rapid.IntRange(1, len(w)).Draw(t, "sorters")}
+		if rapid.Bool().Draw(t, "known") {
+			c.Ranks = len(slices.Concat(w...))
+		}
 		list := solve(t, w, c, func(c Config, process int, rows []Row) (solver, error) {
 			return NewAuto(c, costs, process, rows)
 		})

@@ -58,10 +58,9 @@ type Plan struct {
 // surveyBytes is the size of a survey's message.
 const surveyBytes = (7+registers/8)*WordBytes + sampled*RowBytes
 
-// Survey is the time to learn a split's shape: what Ranges does.
+// Survey is the time to learn a split's shape: lg P rounds of two messages.
 func (c Costs) Survey(s Shape) float64 {
-	rounds := math.Ceil(log2(s.Processes) / math.Log2(radix))
-	return rounds * (c.Latency + 2*(radix-1)*2*c.Message + 2*(radix-1)*c.Byte*surveyBytes)
+	return log2(s.Processes) * (c.Latency + 4*c.Message + 2*surveyBytes*c.Byte)
 }
 
 // Sort is the time of Parallel with p sorters:
@@ -114,6 +113,10 @@ func (c Costs) Quick(s Shape) float64 {
 }
 
 func log2(n int) float64 { return float64(bits.Len(uint(max(n, 1) - 1))) }
+
+// Skips reports whether a survey is not worth its time, because merging in place
+// takes about as long.
+func (c Costs) Skips(s Shape) bool { return c.Sort(s, 1) <= 1.2*c.Survey(s) }
 
 // Choose is the plan of the least cost for a split. Sorters are powers of two up
 // to most, the processes that a sort may use.

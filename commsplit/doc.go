@@ -35,7 +35,7 @@
 //	Conventional    O(n lg n)                       O(n)           lg P
 //	Parallel p = 1  O(n)                            O(n)           lg P
 //	Parallel p      O(p lg n + lg² n + n/p lg p)    O(n/p)         lg P/p + 2 lg n + 4
-//	Ranges          O(n/P)                          O(n/P)         log₈ P
+//	Ranges          O(n/P)                          O(n/P)         lg P
 //	Hash            O(n/P lg P + c lg c)            O(n/P + c)     2 lg P
 //	Quick (n = P)   O(lg² n)                        O(lg n)        O(lg² n)
 //

@@ -24,6 +24,9 @@ type Config struct {
 	// Processes take part, numbered from 0. Each brings the rows of some ranks,
 	// any number of them.
 	Processes int
+	// Ranks is the number of ranks of all processes, or 0 if they do not know it.
+	// Only Auto asks.
+	Ranks int
 	// Sorters is p, the number of processes that sort one copy of the table
 	// together, 1 to Processes (seed 001, section 2.3.1). Processes are cut
 	// into p blocks; within a block all gather the same 1/p of the table, and

@@ -187,8 +187,7 @@ func (q *Quick) move(_ []Message, out *Outbox) stage {
 // positions, in which every class is a range.
 func (q *Quick) sorted(_ []Message, _ *Outbox) stage {
 	id := q.script.id
-	own := summarize(id, []Row{NewRow(q.row.Color, 0, uint32(id))})
-	own.sample, own.colors = nil, nil
+	own := summarize([]Row{NewRow(q.row.Color, 0, uint32(id))})
 	q.scan = scan{id: id, processes: q.config.Processes, tag: tagPlaces, own: own, then: q.tell}
 	return q.scan.begin
 }

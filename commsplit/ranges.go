@@ -11,8 +11,7 @@ var ErrNotRanged = errors.New("commsplit: a colour's ranks are no range in order
 // Ranges computes a split whose classes are ranges of ranks, as in range-based
 // communicators (Axtmann, Wiebigke and Sanders 2018): a place then says all,
 // nobody holds a table, and nothing is sorted. It finds out by itself whether
-// that is so, in ⌈log₈ P⌉ rounds with at most 14 messages of at most 504 bytes
-// each. It recognises classes whose colours rise or fall with the ranks; ranks
+// that is so, in ⌈lg P⌉ rounds with at most two messages of 56 bytes each. It recognises classes whose colours rise or fall with the ranks; ranks
 // of no colour may stand between classes but not within one. Processes must
 // hold consecutive ranks, in order.
 type Ranges struct {
@@ -32,7 +31,7 @@ func NewRanges(config Config, process int, rows []Row) (*Ranges, error) {
 	}
 	r := &Ranges{config: config, own: rows}
 	r.id = process
-	r.scan = scan{id: process, processes: config.Processes, tag: tagSurvey, own: summarize(process, rows), then: r.finish}
+	r.scan = scan{id: process, processes: config.Processes, tag: tagSurvey, own: summarize(rows), then: r.finish}
 	r.next = r.scan.begin
 	return r, nil
 }

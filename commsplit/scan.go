@@ -1,6 +1,9 @@
 package commsplit
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // sampled is how many rows a survey carries.
 const sampled = 32
@@ -22,28 +25,47 @@ type summary struct {
 	defined     uint32 // ranks that have a colour
 	longest     uint32 // the longest run
 	first, last run    // among ranks that have a colour
-	plural      bool   // some process has another rank than its number, or more than one
-	sample      []Row  // defined rows whose ranks have the smallest hashes
-	colors      sketch
+}
+
+// traits describe a set of ranks in constant space, whatever their order.
+type traits struct {
+	plural bool  // some process has another rank than its number, or more than one
+	sample []Row // defined rows whose ranks have the smallest hashes
+	colors sketch
 }
 
 // summarize describes one process's rows.
-func summarize(process int, rows []Row) summary {
+func summarize(rows []Row) summary {
 	var s summary
 	for _, r := range rows {
 		one := summary{ranks: 1, from: r.Rank, to: r.Rank + 1}
 		if r.Color != Undefined {
 			one.defined, one.longest = 1, 1
 			one.first = run{r.Color, r.Rank, r.Rank + 1, r.Key()}
-			one.last, one.sample = one.first, []Row{r}
+			one.last = one.first
 		}
 		s = s.then(one)
 	}
-	s.plural = len(rows) > 1 || len(rows) == 1 && int(rows[0].Rank) != process
-	for i := 0; len(s.sample) > 0 && i < len(rows); i++ {
-		s.colors.add(rows[i].Color)
-	}
 	return s
+}
+
+// characterize finds the traits of one process's rows.
+func characterize(process int, rows []Row) traits {
+	t := traits{plural: len(rows) > 1 || len(rows) == 1 && int(rows[0].Rank) != process}
+	for _, r := range rows {
+		if r.Color != Undefined {
+			t.sample = append(t.sample, r)
+			t.colors.add(r.Color)
+		}
+	}
+	slices.SortFunc(t.sample, func(a, b Row) int { return cmp.Compare(mix(uint64(a.Rank)), mix(uint64(b.Rank))) })
+	t.sample = t.sample[:min(len(t.sample), sampled)]
+	return t
+}
+
+// union is the traits of both sets, which may overlap.
+func (t traits) union(u traits) traits {
+	return traits{t.plural || u.plural, mergeSamples(t.sample, u.sample), t.colors.union(u.colors)}
 }
 
 // then is the summary of s's ranks followed by t's.
@@ -61,9 +83,6 @@ func (s summary) then(t summary) summary {
 	u.rose, u.fell = s.rose || t.rose, s.fell || t.fell
 	u.defined += t.defined
 	u.longest = max(s.longest, t.longest)
-	u.plural = s.plural || t.plural
-	u.sample = mergeSamples(s.sample, t.sample)
-	u.colors = s.colors.union(t.colors)
 	switch {
 	case t.defined == 0:
 		return u
@@ -92,34 +111,41 @@ func (s summary) then(t summary) summary {
 // class again.
 func (s summary) ranged() bool { return !s.irregular && !(s.rose && s.fell) }
 
-// largest estimates how many ranks the largest class has: exactly if the sample
-// is everything; by the sample if a colour stands out in it; else by the number
-// of colours, taking classes to be of about one size.
-func (s summary) largest() float64 {
+// largest estimates how many of the defined ranks the largest class has: exactly
+// if the sample is everything; by the sample if a colour stands out in it; else
+// by the number of colours, taking classes to be of about one size.
+func (t traits) largest(defined uint32) float64 {
 	count := map[uint32]int{}
 	most := 0
-	for _, r := range s.sample {
+	for _, r := range t.sample {
 		count[r.Color]++
 		most = max(most, count[r.Color])
 	}
-	if len(s.sample) < sampled {
+	if len(t.sample) < sampled {
 		return float64(most)
 	}
-	share := float64(s.defined) * float64(most) / sampled
+	share := float64(defined) * float64(most) / sampled
 	if most <= 2 {
-		share = min(share, float64(s.defined)/s.colors.count())
+		share = min(share, float64(defined)/t.colors.count())
 	}
 	return max(share, 1)
 }
 
 // mergeSamples keeps the rows of two samples whose ranks have the smallest
-// hashes; samples are in the order of these.
+// hashes; samples are in the order of these, and may have rows in common.
 func mergeSamples(a, b []Row) []Row {
-	var out []Row
+	out := make([]Row, 0, min(len(a)+len(b), sampled))
 	for len(out) < sampled && len(a)+len(b) > 0 {
-		if len(b) == 0 || len(a) > 0 && mix(uint64(a[0].Rank)) < mix(uint64(b[0].Rank)) {
+		switch {
+		case len(a) == 0:
+			out, b = append(out, b[0]), b[1:]
+		case len(b) == 0:
 			out, a = append(out, a[0]), a[1:]
-		} else {
+		case a[0] == b[0]:
+			b = b[1:]
+		case mix(uint64(a[0].Rank)) < mix(uint64(b[0].Rank)):
+			out, a = append(out, a[0]), a[1:]
+		default:
 			out, b = append(out, b[0]), b[1:]
 		}
 	}
@@ -130,9 +156,9 @@ func pair(high, low uint32) uint64 { return uint64(high)<<32 | uint64(low) }
 
 func unpair(w uint64) (high, low uint32) { return uint32(w >> 32), uint32(w) }
 
-func (s summary) message() Message {
+func (s summary) message(t traits) Message {
 	flags := uint32(0)
-	for i, f := range []bool{s.irregular, s.rose, s.fell, s.plural} {
+	for i, f := range []bool{s.irregular, s.rose, s.fell, t.plural} {
 		if f {
 			flags |= 1 << i
 		}
@@ -142,10 +168,10 @@ func (s summary) message() Message {
 		pair(s.first.color, s.first.start), pair(s.first.end, uint32(s.first.key)),
 		pair(s.last.color, s.last.start), pair(s.last.end, uint32(s.last.key)),
 	}
-	return Message{Rows: s.sample, Words: append(words, s.colors...)}
+	return Message{Rows: t.sample, Words: append(words, t.colors...)}
 }
 
-func parseSummary(m Message) (s summary) {
+func parseSummary(m Message) (s summary, t traits) {
 	var flags, key uint32
 	w := m.Words
 	s.from, s.to = unpair(w[0])
@@ -158,64 +184,52 @@ func parseSummary(m Message) (s summary) {
 	s.last.end, key = unpair(w[6])
 	s.last.key = int32(key)
 	s.irregular, s.rose, s.fell = flags&1 != 0, flags&2 != 0, flags&4 != 0
-	s.plural = flags&8 != 0
-	s.sample, s.colors = m.Rows, w[7:]
-	return s
+	return s, traits{flags&8 != 0, m.Rows, w[7:]}
 }
 
 // scan tells every process the summary of all ranks before its own and that of
-// all after them, in ⌈log_r P⌉ rounds of at most 2(r-1) messages.
+// all after them, and the traits of all, in ⌈lg P⌉ rounds of at most two
+// messages (Hillis and Steele, in both directions).
 type scan struct {
 	id, processes int
 	tag           Tag
 	own           summary
 	before, after summary // of the nearest processes on either side
+	traits        traits  // of these and this one
 	reach         int     // how many processes own and before cover
 	then          stage
 }
 
-// radix trades rounds for messages.
-const radix = 8
-
 func (s *scan) begin(_ []Message, out *Outbox) stage {
-	if s.reach == 0 {
-		s.reach = 1
-	}
+	s.reach = max(s.reach, 1)
 	if s.reach >= s.processes {
 		return s.then
 	}
-	left, right := s.before.then(s.own).message(), s.own.then(s.after).message()
 	awaited := 0
-	for j := s.reach; j < radix*s.reach && j < s.processes; j += s.reach {
-		if to := s.id + j; to < s.processes {
-			m := left
-			m.To, m.Tag = to, s.tag
-			out.send(m)
-			awaited++
-		}
-		if to := s.id - j; to >= 0 {
-			m := right
+	tell := func(to int, m Message) {
+		if to >= 0 && to < s.processes {
 			m.To, m.Tag = to, s.tag
 			out.send(m)
 			awaited++
 		}
 	}
+	tell(s.id-s.reach, s.own.then(s.after).message(s.traits))
+	tell(s.id+s.reach, s.before.then(s.own).message(s.traits))
 	out.await(s.tag, awaited)
 	return s.extend
 }
 
 func (s *scan) extend(in []Message, _ *Outbox) stage {
-	for _, m := range slices.Backward(in) {
-		if m.From < s.id {
-			s.before = parseSummary(m).then(s.before)
-		}
-	}
 	for _, m := range in {
-		if m.From > s.id {
-			s.after = s.after.then(parseSummary(m))
+		sum, t := parseSummary(m)
+		s.traits = s.traits.union(t)
+		if m.From < s.id {
+			s.before = sum.then(s.before)
+		} else {
+			s.after = s.after.then(sum)
 		}
 	}
-	s.reach *= radix
+	s.reach *= 2
 	s.tag++
 	return s.begin
 }

@@ -24,11 +24,7 @@ func (s *sketch) add(color uint32) {
 	}
 	hash := mix(uint64(color))
 	i := int(hash % registers)
-	s.raise(i, uint64(bits.LeadingZeros64(hash))+1)
-}
-
-func (s *sketch) raise(i int, value uint64) {
-	if old := s.register(i); value > old {
+	if old, value := s.register(i), uint64(bits.LeadingZeros64(hash))+1; value > old {
 		(*s)[i/8] += (value - old) << (i % 8 * 8)
 	}
 }
@@ -42,8 +38,12 @@ func (s sketch) union(t sketch) sketch {
 		return s
 	}
 	u := append(sketch(nil), s...)
-	for i := range registers {
-		u.raise(i, t.register(i))
+	for w := range u {
+		for shift := 0; u[w] != t[w] && shift < 64; shift += 8 {
+			if a, b := u[w]>>shift&0xff, t[w]>>shift&0xff; b > a {
+				u[w] += (b - a) << shift
+			}
+		}
 	}
 	return u
 }

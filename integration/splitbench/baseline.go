@@ -1,0 +1,54 @@
+package main
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/golaunch/golaunch/commsplit"
+)
+
+func collectGarbage() { runtime.GC() }
+
+// conventional is the processor time of one process that has gathered all n
+// rows and now scans them for its colour and sorts these: by comparison, and by
+// digits. Gathering costs it nothing here, as if the network wrote the table.
+type conventional struct{ filter, compare, radix time.Duration }
+
+// faster is the time with the faster of the two sorts.
+func (c conventional) faster() time.Duration { return c.filter + min(c.compare, c.radix) }
+
+func measureConventional(m *arena, n, colors, runs int) conventional {
+	var filter, compare, radix []time.Duration
+	for range runs {
+		table := m.fill(n, colors)
+		mine := []uint32{table[0].Color}
+		var found []commsplit.Row
+		collectGarbage()
+		filter = append(filter, timed(func() { found = commsplit.Filter(m.a[:0], table, mine) }))
+		radix = append(radix, timed(func() { commsplit.RadixSort(found, m.b[:len(found)]) }))
+		found = commsplit.Filter(m.a[:0], table, mine)
+		compare = append(compare, timed(func() { commsplit.SortRows(found) }))
+	}
+	return conventional{median(filter), median(compare), median(radix)}
+}
+
+// measureFull is the time of putting a full table together from p shares of
+// ranks, which each process does if the table is not distributed.
+func measureFull(n, p, runs int) time.Duration {
+	shares := make([]uint32, n)
+	full := make([]uint32, 0, n)
+	for i := range shares {
+		shares[i] = uint32(i)
+	}
+	copy(full[:n], shares) // touches the memory
+	var times []time.Duration
+	for range runs {
+		times = append(times, timed(func() {
+			full = full[:0]
+			for i := range p {
+				full = append(full, shares[i*(n/p):(i+1)*(n/p)]...)
+			}
+		}))
+	}
+	return median(times)
+}

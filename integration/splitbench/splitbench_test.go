@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/commsplit"
+)
+
+// The sorters that are carried out end with the same table as a sort of all
+// rows, so what is timed is the whole work.
+func TestSortingSortsEverything(t *testing.T) {
+	const n, p = 1 << 12, 8
+	for _, colors := range []int{1, 5} {
+		m := newArena(n)
+		s, err := newSorting(m, n, p, colors)
+		require.NoError(t, err)
+		require.NoError(t, commsplit.Run(commsplit.Serial, s, s.machines))
+		want := newArena(n).fill(n, colors)
+		commsplit.SortRows(want)
+		for i, machine := range s.machines {
+			table := machine.(stopwatch).Machine.(*commsplit.Parallel).Result().Table
+			require.Equal(t, n/p, table.Rows())
+			for k := range n / p {
+				position := uint32(i*n/p + k)
+				rank, ok := table.Answer(position)
+				require.True(t, ok)
+				require.Equal(t, want[position].Rank, rank)
+			}
+			require.Positive(t, s.times[i][commsplit.Collect])
+			require.Positive(t, s.times[i][commsplit.Combine])
+		}
+	}
+}
+
+func TestPage(t *testing.T) {
+	s, err := parse([]string{"-n", "4K,8K", "-small", "4K", "-grid", "256", "-runs", "1", "-shared"})
+	require.NoError(t, err)
+	var page strings.Builder
+	require.NoError(t, write(&page, s))
+	for _, part := range []string{"Provisional", "| 4K | collect |", "| 8K |", "-n 4K,8K", "auto/best"} {
+		require.Contains(t, page.String(), part)
+	}
+	require.NotContains(t, page.String(), "NaN")
+	for line := range bytes.Lines([]byte(page.String())) {
+		require.Equal(t, bytes.TrimRight(line, " \n"), bytes.TrimSuffix(line, []byte("\n")), "no blanks at the end")
+	}
+}
+
+func TestBadFlags(t *testing.T) {
+	for _, args := range [][]string{{"-n", "3M"}, {"-n", ""}, {"-p", "x"}, {"-runs", "0"}, {"more"}, {"-small", "-2"}} {
+		_, err := parse(args)
+		require.Error(t, err, "%q", args)
+	}
+	_, err := newSorting(nil, 12, 4, 1)
+	require.ErrorContains(t, err, "powers of two")
+}
