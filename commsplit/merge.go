@@ -3,23 +3,37 @@ package commsplit
 import "math/bits"
 
 // Merge writes the rows of the sorted tables a and b to out, sorted. out has
-// len(a)+len(b) rows and overlaps neither. Linear time; the inner loop has no
+// len(a)+len(b) rows and overlaps neither. Linear time. It merges from both ends
+// at once: two chains of comparisons that do not wait for each other, without a
 // branch that depends on the data, since random keys would mispredict every
 // second one.
 func Merge(out, a, b []Row) {
-	i, j := 0, 0
-	for k := 0; i < len(a) && j < len(b) && k < len(out); k++ {
+	i, j, lo := 0, 0, 0                             // the front: next to be taken, and where to
+	p, q, hi := len(a)-1, len(b)-1, len(a)+len(b)-1 // the back
+	// While both have rows, the least and the greatest of these are two.
+	for i <= p && j <= q {
 		x, y := &a[i], &b[j]
-		t := before(y, x)
+		t := int(before(y, x))
 		if t != 0 {
 			x = y
 		}
-		out[k] = *x
-		i += int(1 - t)
-		j += int(t)
+		out[lo] = *x
+		lo++
+		i += 1 - t
+		j += t
+
+		x, y = &a[p], &b[q]
+		t = int(before(y, x))
+		if t != 0 {
+			y = x
+		}
+		out[hi] = *y
+		hi--
+		p -= t
+		q -= 1 - t
 	}
-	rest := out[i+j:]
-	copy(rest[copy(rest, a[i:]):], b[j:])
+	rest := out[lo : hi+1]
+	copy(rest[copy(rest, a[i:p+1]):], b[j:q+1])
 }
 
 // MergeRuns sorts a table that consists of sorted runs, run i being

@@ -37,6 +37,19 @@ func TestMergeRuns(t *testing.T) {
 	})
 }
 
+func TestMerge(t *testing.T) {
+	property(t, 5, func(t *rapid.T) {
+		a, b := drawRows(t, "a", 20), drawRows(t, "b", 20)
+		SortRows(a)
+		SortRows(b)
+		want := append(append([]Row{}, a...), b...) // some rows are in both
+		SortRows(want)
+		got := make([]Row, len(want))
+		Merge(got, a, b)
+		require.Equal(t, want, got)
+	})
+}
+
 func TestRadixSort(t *testing.T) {
 	for _, n := range []int{0, 1, 100, smallTable, 5*smallTable + 3} {
 		for _, colors := range []uint64{1, 7, Undefined} {

@@ -17,7 +17,7 @@ func TestConventionalIsTheDefinition(t *testing.T) {
 }
 
 func TestParallelIsTheDefinition(t *testing.T) {
-	property(t, 20, func(t *rapid.T) {
+	property(t, 15, func(t *rapid.T) {
 		w := drawWorld(t, 40, 200)
 		c := Config{
 			Sorters: rapid.IntRange(1, len(w)).Draw(t, "sorters"),
@@ -149,7 +149,7 @@ func TestThousandsOfNodes(t *testing.T) {
 	const ranks = 16
 	nodes := 4096
 	if raced {
-		nodes /= 4
+		nodes /= 8
 	}
 	w := make(world, nodes)
 	for i := range w {
