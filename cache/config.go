@@ -42,6 +42,7 @@ const (
 	DefaultMaxValue   = 1024
 	DefaultMaxMessage = 1 << 30
 	DefaultMaxDrops   = 16 << 10
+	DefaultMaxPart    = 256 << 10
 )
 
 // OneRound as a Config's Budget is room for one put of each rank, however long:
@@ -79,6 +80,10 @@ type Config struct {
 	// a fence's answer carries; where it would take more, caches drop all they
 	// hold. 0 for DefaultMaxDrops.
 	MaxDrops int
+	// MaxPart is the length, in bytes, beyond which hcmab-lru cuts a broadcast
+	// into messages, so that it streams through the tree; each has one entry at
+	// least. 0 for DefaultMaxPart.
+	MaxPart int
 }
 
 // validate rejects what makes no sense and fills in defaults.
@@ -96,9 +101,9 @@ func (c *Config) validate() error {
 		return fmt.Errorf("board: node %d of %d", c.Node, c.Nodes)
 	case c.Budget < OneRound:
 		return fmt.Errorf("board: a budget of %d bytes", c.Budget)
-	case c.MaxKey < 0 || c.MaxValue < 0 || c.MaxMessage < 0 || c.MaxDrops < 0:
-		return fmt.Errorf("board: negative limit (key %d, value %d, message %d, drops %d bytes)",
-			c.MaxKey, c.MaxValue, c.MaxMessage, c.MaxDrops)
+	case c.MaxKey < 0 || c.MaxValue < 0 || c.MaxMessage < 0 || c.MaxDrops < 0 || c.MaxPart < 0:
+		return fmt.Errorf("board: negative limit (key %d, value %d, message %d, drops %d, part %d bytes)",
+			c.MaxKey, c.MaxValue, c.MaxMessage, c.MaxDrops, c.MaxPart)
 	}
 	if c.MaxKey == 0 {
 		c.MaxKey = DefaultMaxKey
@@ -112,6 +117,10 @@ func (c *Config) validate() error {
 	if c.MaxDrops == 0 {
 		c.MaxDrops = DefaultMaxDrops
 	}
+	if c.MaxPart == 0 {
+		c.MaxPart = DefaultMaxPart
+	}
+	c.MaxPart = min(c.MaxPart, c.MaxMessage)
 	c.MaxDrops = min(c.MaxDrops, max(0, c.MaxMessage-maxHeader))
 	if c.Budget == OneRound {
 		c.Budget = c.Size * (c.MaxKey + c.MaxValue + slotCost)

@@ -37,7 +37,7 @@
 //	hcs          depth per put, and 2·(nodes−1)            2 per node up to one that knows
 //	hcma         2·(nodes−1)                               as hcs
 //	hcmab        2·(nodes−1)                               none: nothing is missed
-//	hcmab-lru    2·(nodes−1)                               2, with the home
+//	hcmab-lru    2·(nodes−1), more for a long round        2, with the home
 //	distributed  2 per node and home it puts to,           2, with the home
 //	             and 2·(nodes−1)
 //

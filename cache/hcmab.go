@@ -7,7 +7,9 @@ import "fmt"
 // fence; the root broadcasts the merged aggregate, and every node installs it.
 //
 // With homes it is HCMAB-LRU (section 3.2.4): what a node installs of the
-// broadcast is the keys whose home it is and what its LRU has room for.
+// broadcast is the keys whose home it is and what its LRU has room for. The
+// broadcast comes in parts, which a node passes on as they come, so that only
+// the nodes that merge a long one ever hold it.
 type hcmab struct {
 	fence
 	state state
@@ -79,11 +81,14 @@ func (b *hcmab) Receive(from Peer, msg []byte, out *Effects) error {
 var (
 	stateOnly     = kindSet(kindState)
 	aggregateOnly = kindSet(kindAggregate)
+	stateInParts  = kindSet(kindPart, kindState)
 	getAndAnswers = kindSet(kindGet, kindFound, kindMissing)
 )
 
 func (b *hcmab) due(from Peer) kinds {
 	switch {
+	case from == Parent && !b.cfg.Root && b.homes != nil:
+		return stateInParts
 	case from == Parent && !b.cfg.Root:
 		return stateOnly
 	case b.child(from):
@@ -100,9 +105,13 @@ func (b *hcmab) receive(from Peer, msg []byte, out *Effects) error {
 		return err
 	}
 	switch h.kind {
-	case kindState:
+	case kindPart, kindState:
 		if err := b.completion(h); err != nil {
 			return err
+		}
+		if h.kind == kindPart {
+			b.pass(msg, body, out)
+			return nil
 		}
 		return b.install(msg, body, out)
 	case kindAggregate:
@@ -129,12 +138,18 @@ func (b *hcmab) advance(out *Effects) error {
 		return nil
 	}
 	size := maxHeader + b.own.bytes + b.subSize
-	if size > b.cfg.MaxMessage {
+	stream := b.cfg.Root && b.homes != nil
+	if size > b.cfg.MaxMessage && !stream {
 		return fmt.Errorf("fence %d: %d bytes were put, at most %d fit into a message", b.epoch, size, b.cfg.MaxMessage)
 	}
 	ranks, err := b.end()
 	if err != nil {
 		return err
+	}
+	b.sent, b.own = b.own, batch{}
+	if stream {
+		msg, body := b.parts(out)
+		return b.install(msg, body, out)
 	}
 	h := header{kind: kindAggregate, epoch: b.epoch, ranks: ranks}
 	if b.cfg.Root {
@@ -142,13 +157,10 @@ func (b *hcmab) advance(out *Effects) error {
 	}
 	msg := h.appendTo(make([]byte, 0, size))
 	body := len(msg)
-	msg = b.own.appendTo(msg)
-	for i, sub := range b.subs { // by slot: pre-order, the last entry of a key wins
+	msg = b.sent.appendTo(msg)
+	for _, sub := range b.takeSubs() {
 		msg = append(msg, sub...)
-		b.subs[i] = nil
 	}
-	b.subSize = 0
-	b.sent, b.own = b.own, batch{}
 	if b.cfg.Root {
 		return b.install(msg, body, out)
 	}
@@ -156,17 +168,58 @@ func (b *hcmab) advance(out *Effects) error {
 	return nil
 }
 
+// takeSubs returns the children's entries by slot, which is pre-order: of the
+// entries of a key the last one wins.
+func (b *hcmab) takeSubs() [][]byte {
+	subs := b.subs
+	b.subs, b.subSize = make([][]byte, len(subs)), 0
+	return subs
+}
+
+// parts passes all parts of the root's broadcast on but the last, the state
+// message, which it returns. Puts that lose are left out: whoever looks between
+// two parts must not see them.
+func (b *hcmab) parts(out *Effects) (state []byte, body int) {
+	var round rivals
+	for _, key := range b.sent.order {
+		round.offer(ownPuts, key, b.sent.values[key])
+	}
+	for i, sub := range b.takeSubs() {
+		for key, value := range entries(sub) {
+			round.offer(i, string(key), string(value))
+		}
+	}
+	h := header{kind: kindPart, epoch: b.epoch}
+	msg := h.appendTo(nil)
+	body = len(msg)
+	for key, value := range round.each {
+		if len(msg) > body && len(msg)+entrySize(len(key), len(value)) > b.cfg.MaxPart {
+			b.pass(msg, body, out)
+			msg = h.appendTo(make([]byte, 0, len(msg)))
+		}
+		msg = appendEntry(msg, key, value)
+	}
+	msg[0] = byte(kindState) // which has the same header
+	return msg, body
+}
+
+// pass passes a part of the broadcast on and installs it.
+func (b *hcmab) pass(msg []byte, body int, out *Effects) {
+	b.broadcast(msg, out)
+	b.homes.install(msg[body:])
+}
+
 // install completes the fence at this node: msg is the state message it passes
 // on and installs.
 func (b *hcmab) install(msg []byte, body int, out *Effects) error {
-	b.broadcast(msg, out)
 	b.sent = batch{} // all of them are in the state, or were superseded there
 	if b.homes == nil {
+		b.broadcast(msg, out)
 		b.state.install(string(msg[body:]))
 		b.complete(out)
 		return b.advance(out) // a node below which no rank lives is ready again at once
 	}
-	b.homes.install(msg[body:])
+	b.pass(msg, body, out)
 	b.complete(out)
 	if err := b.homes.deliver(b.receive, out); err != nil {
 		return err

@@ -98,7 +98,7 @@ func (s *homes) receive(from Peer, h header, body []byte, out *Effects) error {
 		return err
 	}
 	switch {
-	case h.epoch != s.fence.epoch: // a fence completed meanwhile, for a rank that did not wait
+	case h.epoch != s.fence.epoch || s.fence.waiting: // for a rank that did not wait: a fence may have made it old
 	case h.kind == kindFound:
 		s.lru.put(key, value)
 	default:

@@ -18,6 +18,7 @@ import (
 //	get        kind=7 epoch key                child to parent, node to home
 //	found      kind=8 epoch entry              parent to child, home to node
 //	missing    kind=9 epoch key                parent to child, home to node
+//	part       kind=10 epoch entry...          parent to child, before a state
 //	key        keyLength key
 //	entry      keyLength key valueLength value
 //
@@ -39,10 +40,11 @@ const (
 	kindGet
 	kindFound
 	kindMissing
+	kindPart
 	numKinds
 )
 
-var kindNames = [numKinds]string{"", "aggregate", "state", "put", "entered", "release", "accepted", "get", "found", "missing"}
+var kindNames = [numKinds]string{"", "aggregate", "state", "put", "entered", "release", "accepted", "get", "found", "missing", "part"}
 
 func (k kind) known() bool { return k > 0 && k < numKinds }
 
@@ -79,7 +81,7 @@ func (s kinds) String() string {
 var (
 	withRanks   = kindSet(kindAggregate, kindEntered)
 	withDrop    = kindSet(kindEntered, kindRelease, kindAccepted)
-	withEntries = kindSet(kindAggregate, kindState, kindPut, kindFound)
+	withEntries = kindSet(kindAggregate, kindState, kindPut, kindFound, kindPart)
 	withOne     = kindSet(kindGet, kindFound, kindMissing) // one key or entry, no list
 )
 

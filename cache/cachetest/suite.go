@@ -20,14 +20,14 @@ func Run(t *testing.T, policy cache.Policy) {
 	t.Run("random", func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { random(t, c, false) }) })
 	t.Run("overlap", func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { random(t, c, true) }) })
 	for _, v := range []struct {
-		name          string
-		budget, drops int
+		name                string
+		budget, drops, part int
 	}{
-		{"one round", cache.OneRound, 0},
-		{"small budget", 700, 0},
-		{"no budget", 0, 1},
+		{"one round", cache.OneRound, 0, 0},
+		{"small budget", 700, 0, 1000},
+		{"no budget", 0, 1, 1},
 	} {
-		c.Budget, c.MaxDrops = v.budget, v.drops
+		c.Budget, c.MaxDrops, c.MaxPart = v.budget, v.drops, v.part
 		t.Run(v.name, func(t *testing.T) {
 			for _, tc := range corners {
 				t.Run(tc.name, func(t *testing.T) { tc.run(NewCluster(t, c, tc.shape)) })
@@ -61,6 +61,7 @@ func drawShape(t *rapid.T) Shape {
 // random lets ranks put, get and enter, and links deliver, in random order.
 func random(t *rapid.T, c cache.Config, overlap bool) {
 	c.Budget = rapid.IntRange(cache.OneRound, 2000).Draw(t, "budget")
+	c.MaxPart = rapid.SampledFrom([]int{1, 300, 0}).Draw(t, "part")
 	c.MaxDrops = rapid.SampledFrom([]int{1, 200, 0}).Draw(t, "drops")
 	cl := NewCluster(t, c, drawShape(t))
 	cl.Overlap = overlap
