@@ -16,7 +16,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -139,7 +139,10 @@ func (x *Piper) trial(host bootstrap.Host) string {
 	if err != nil {
 		return ""
 	}
-	return "try " + strings.TrimSpace(line)
+	if slices.ContainsFunc(x.cfg.Template.words, word.becomesWords) {
+		return "try " + line + "; if a shell reads the command on its way, write '{command}' in quotes"
+	}
+	return "try " + line
 }
 
 // Wait returns once every command started so far has ended and was reaped. It

@@ -96,6 +96,9 @@ func TestFailuresAreExplained(t *testing.T) {
 			"sh ended before the agent spoke (exit status 3): no such container", "try sh -c 'echo no such container >&2; exit 3' here true"},
 		{"sh -c 'kill -9 $$' {command}", here, bootstrap.Command, false, "sh ended before the agent spoke (signal: killed)", "try "},
 		{"sh -c 'exec >/dev/null; sleep 1000' {command}", here, bootstrap.Command, false, "sh closed its output before the agent spoke", "try "},
+		{"sh -c 'exec sleep 1000 # {command}'", here, bootstrap.Connect, true, "sh said nothing for 300ms", `try sh -c 'exec sleep 1000 # true'`},
+		{"false {command}", here, bootstrap.Command, false, "false ended before the agent spoke (exit status 1)",
+			"try false true; if a shell reads the command on its way, write '{command}' in quotes"},
 		{"sh -c 'echo waiting >&2; sleep 1000' {command}", here, bootstrap.Connect, true, "sh said nothing for 300ms: waiting", "try "},
 	} {
 		p, err := newPiper(t, c.template, execboot.Config{Silence: 300 * time.Millisecond, KillAfter: time.Millisecond}).Start(t.Context(), c.host, []string{"agent"})

@@ -34,6 +34,11 @@ type word struct {
 	quoted bool // some of it stood in quotes
 }
 
+// becomesWords tells whether w is {command} on its own.
+func (w word) becomesWords() bool {
+	return len(w.pieces) == 1 && w.pieces[0].ph == phCommand && !w.quoted
+}
+
 // piece is text, or what a placeholder stands for.
 type piece struct {
 	text string
@@ -120,7 +125,7 @@ func (t *Template) Expand(h bootstrap.Host, argv []string) ([]string, error) {
 	}
 	var out []string
 	for _, w := range t.words {
-		if len(w.pieces) == 1 && w.pieces[0].ph == phCommand && !w.quoted {
+		if w.becomesWords() {
 			out = append(out, argv...)
 			continue
 		}
