@@ -55,12 +55,12 @@ type Plan struct {
 	Sorters int
 }
 
-// surveyBytes is the size of a survey's message.
-const surveyBytes = (7+registers/8)*WordBytes + sampled*RowBytes
+// surveyBytes is the size of a survey's two messages.
+const surveyBytes = (2*summaryWords+registers/8)*WordBytes + sampled*RowBytes
 
 // Survey is the time to learn a split's shape: lg P rounds of two messages.
 func (c Costs) Survey(s Shape) float64 {
-	return log2(s.Processes) * (c.Latency + 4*c.Message + 2*surveyBytes*c.Byte)
+	return log2(s.Processes) * (c.Latency + 4*c.Message + surveyBytes*c.Byte)
 }
 
 // Sort is the time of Parallel with p sorters:

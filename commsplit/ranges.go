@@ -11,9 +11,10 @@ var ErrNotRanged = errors.New("commsplit: a colour's ranks are no range in order
 // Ranges computes a split whose classes are ranges of ranks, as in range-based
 // communicators (Axtmann, Wiebigke and Sanders 2018): a place then says all,
 // nobody holds a table, and nothing is sorted. It finds out by itself whether
-// that is so, in ⌈lg P⌉ rounds with at most two messages of 56 bytes each. It recognises classes whose colours rise or fall with the ranks; ranks
-// of no colour may stand between classes but not within one. Processes must
-// hold consecutive ranks, in order.
+// that is so, in ⌈lg P⌉ rounds with at most two messages of 56 bytes each. It
+// recognises classes whose colours rise or fall with the ranks; ranks of no
+// colour may stand between classes but not within one. Processes must hold
+// consecutive ranks, in order.
 type Ranges struct {
 	script
 	scan   scan

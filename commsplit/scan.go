@@ -1,13 +1,5 @@
 package commsplit
 
-import (
-	"cmp"
-	"slices"
-)
-
-// sampled is how many rows a survey carries.
-const sampled = 32
-
 // run is a stretch of consecutive ranks of one colour.
 type run struct {
 	color      uint32
@@ -27,13 +19,6 @@ type summary struct {
 	first, last run    // among ranks that have a colour
 }
 
-// traits describe a set of ranks in constant space, whatever their order.
-type traits struct {
-	plural bool  // some process has another rank than its number, or more than one
-	sample []Row // defined rows whose ranks have the smallest hashes
-	colors sketch
-}
-
 // summarize describes one process's rows.
 func summarize(rows []Row) summary {
 	var s summary
@@ -47,25 +32,6 @@ func summarize(rows []Row) summary {
 		s = s.then(one)
 	}
 	return s
-}
-
-// characterize finds the traits of one process's rows.
-func characterize(process int, rows []Row) traits {
-	t := traits{plural: len(rows) > 1 || len(rows) == 1 && int(rows[0].Rank) != process}
-	for _, r := range rows {
-		if r.Color != Undefined {
-			t.sample = append(t.sample, r)
-			t.colors.add(r.Color)
-		}
-	}
-	slices.SortFunc(t.sample, func(a, b Row) int { return cmp.Compare(mix(uint64(a.Rank)), mix(uint64(b.Rank))) })
-	t.sample = t.sample[:min(len(t.sample), sampled)]
-	return t
-}
-
-// union is the traits of both sets, which may overlap.
-func (t traits) union(u traits) traits {
-	return traits{t.plural || u.plural, mergeSamples(t.sample, u.sample), t.colors.union(u.colors)}
 }
 
 // then is the summary of s's ranks followed by t's.
@@ -111,67 +77,36 @@ func (s summary) then(t summary) summary {
 // class again.
 func (s summary) ranged() bool { return !s.irregular && !(s.rose && s.fell) }
 
-// largest estimates how many of the defined ranks the largest class has: exactly
-// if the sample is everything; by the sample if a colour stands out in it; else
-// by the number of colours, taking classes to be of about one size.
-func (t traits) largest(defined uint32) float64 {
-	count := map[uint32]int{}
-	most := 0
-	for _, r := range t.sample {
-		count[r.Color]++
-		most = max(most, count[r.Color])
-	}
-	if len(t.sample) < sampled {
-		return float64(most)
-	}
-	share := float64(defined) * float64(most) / sampled
-	if most <= 2 {
-		share = min(share, float64(defined)/t.colors.count())
-	}
-	return max(share, 1)
-}
-
-// mergeSamples keeps the rows of two samples whose ranks have the smallest
-// hashes; samples are in the order of these, and may have rows in common.
-func mergeSamples(a, b []Row) []Row {
-	out := make([]Row, 0, min(len(a)+len(b), sampled))
-	for len(out) < sampled && len(a)+len(b) > 0 {
-		switch {
-		case len(a) == 0:
-			out, b = append(out, b[0]), b[1:]
-		case len(b) == 0:
-			out, a = append(out, a[0]), a[1:]
-		case a[0] == b[0]:
-			b = b[1:]
-		case mix(uint64(a[0].Rank)) < mix(uint64(b[0].Rank)):
-			out, a = append(out, a[0]), a[1:]
-		default:
-			out, b = append(out, b[0]), b[1:]
-		}
-	}
-	return out
-}
-
 func pair(high, low uint32) uint64 { return uint64(high)<<32 | uint64(low) }
 
 func unpair(w uint64) (high, low uint32) { return uint32(w >> 32), uint32(w) }
 
-func (s summary) message(t traits) Message {
+// Flags in a summary's message.
+const (
+	isIrregular = 1 << iota
+	hasRisen
+	hasFallen
+	hasTraits
+	isPlural
+)
+
+const summaryWords = 7
+
+func (s summary) message() Message {
 	flags := uint32(0)
-	for i, f := range []bool{s.irregular, s.rose, s.fell, t.plural} {
+	for i, f := range []bool{s.irregular, s.rose, s.fell} {
 		if f {
 			flags |= 1 << i
 		}
 	}
-	words := []uint64{
+	return Message{Words: []uint64{
 		pair(s.from, s.to), pair(flags, s.defined), pair(s.longest, s.ranks),
 		pair(s.first.color, s.first.start), pair(s.first.end, uint32(s.first.key)),
 		pair(s.last.color, s.last.start), pair(s.last.end, uint32(s.last.key)),
-	}
-	return Message{Rows: t.sample, Words: append(words, t.colors...)}
+	}}
 }
 
-func parseSummary(m Message) (s summary, t traits) {
+func parseSummary(m Message) (s summary) {
 	var flags, key uint32
 	w := m.Words
 	s.from, s.to = unpair(w[0])
@@ -183,19 +118,20 @@ func parseSummary(m Message) (s summary, t traits) {
 	s.last.color, s.last.start = unpair(w[5])
 	s.last.end, key = unpair(w[6])
 	s.last.key = int32(key)
-	s.irregular, s.rose, s.fell = flags&1 != 0, flags&2 != 0, flags&4 != 0
-	return s, traits{flags&8 != 0, m.Rows, w[7:]}
+	s.irregular, s.rose, s.fell = flags&isIrregular != 0, flags&hasRisen != 0, flags&hasFallen != 0
+	return s
 }
 
 // scan tells every process the summary of all ranks before its own and that of
-// all after them, and the traits of all, in ⌈lg P⌉ rounds of at most two
-// messages (Hillis and Steele, in both directions).
+// all after them, in ⌈lg P⌉ rounds of at most two messages (Hillis and Steele,
+// in both directions). Traits go one way only, and round the end: they are the
+// same for all, and may be counted twice.
 type scan struct {
 	id, processes int
 	tag           Tag
 	own           summary
 	before, after summary // of the nearest processes on either side
-	traits        traits  // of these and this one
+	traits        traits  // of this one and those before it, in a ring
 	reach         int     // how many processes own and before cover
 	then          stage
 }
@@ -205,29 +141,34 @@ func (s *scan) begin(_ []Message, out *Outbox) stage {
 	if s.reach >= s.processes {
 		return s.then
 	}
-	awaited := 0
 	tell := func(to int, m Message) {
-		if to >= 0 && to < s.processes {
-			m.To, m.Tag = to, s.tag
-			out.send(m)
-			awaited++
-		}
+		m.To, m.Tag = to, s.tag
+		out.send(m)
 	}
-	tell(s.id-s.reach, s.own.then(s.after).message(s.traits))
-	tell(s.id+s.reach, s.before.then(s.own).message(s.traits))
+	awaited := 1
+	if s.id+s.reach < s.processes {
+		awaited++
+	}
+	if s.id-s.reach >= 0 {
+		tell(s.id-s.reach, s.own.then(s.after).message())
+	}
+	tell((s.id+s.reach)%s.processes, s.traits.message(s.before.then(s.own)))
 	out.await(s.tag, awaited)
 	return s.extend
 }
 
 func (s *scan) extend(in []Message, _ *Outbox) stage {
 	for _, m := range in {
-		sum, t := parseSummary(m)
-		s.traits = s.traits.union(t)
-		if m.From < s.id {
-			s.before = sum.then(s.before)
-		} else {
+		sum := parseSummary(m)
+		t, ok := parseTraits(m)
+		switch {
+		case !ok:
 			s.after = s.after.then(sum)
+			continue
+		case m.From < s.id:
+			s.before = sum.then(s.before)
 		}
+		s.traits = s.traits.union(t)
 	}
 	s.reach *= 2
 	s.tag++
