@@ -59,7 +59,7 @@ func (b *hier) Put(key, value []byte, out *Effects) error {
 // pass takes a put on its way up.
 func (b *hier) pass(source int, key, value string, out *Effects) {
 	won, contested := b.passed.offer(source, key, value)
-	if contested && b.cfg.Children > 0 {
+	if contested {
 		b.drops.add(key)
 	}
 	if won && b.eager && !b.cfg.Root {

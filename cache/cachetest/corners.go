@@ -96,13 +96,13 @@ var corners = []struct {
 			cl.everywhere("k0", "k1", "k2")
 		}
 	}},
-	{"thousands put again and asked for", fork, func(cl *Cluster) {
+	{"hundreds put again and asked for", fork, func(cl *Cluster) {
 		for e := range 3 {
-			for i := range 1000 {
+			for i := range 400 {
 				cl.Put(i%5, fmt.Sprintf("key-%d", i), fmt.Sprintf("epoch %d", e))
 			}
 			cl.Fence()
-			for i := range 1000 {
+			for i := range 400 {
 				cl.Get((i+1)%5, fmt.Sprintf("key-%d", i))
 				cl.Get((i+1)%5, fmt.Sprintf("none-%d", i))
 			}

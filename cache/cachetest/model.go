@@ -135,7 +135,11 @@ func (cl *Cluster) bound(at int) int {
 	mine := func(key string) bool { return int(cache.Home(c.World, []byte(key), c.Nodes)) == at }
 	// The Board is at a completed fence, or the one under way is installed.
 	state := func(of func(string) bool) int {
-		return max(stateCost(cl.states[n.released], of), stateCost(cl.states[len(cl.states)-1], of))
+		cost := 0
+		for _, state := range cl.states[n.released:] {
+			cost = max(cost, stateCost(state, of))
+		}
+		return cost
 	}
 	round := func(on func(x int) bool, of func(string) bool) int {
 		cost := 0
