@@ -211,7 +211,7 @@ func (a *Agent) fromChild(m overlay.Message) error {
 		a.parent.Send(m.Stream, m.Header, m.Body)
 		return nil
 	case overlay.KindInputAck:
-		return decode(m, func(k overlay.InputAck) error { a.inputAck(m.From, k); return nil })
+		return decode(m, func(k overlay.InputAck) error { return a.inputAck(m.From, k) })
 	case overlay.KindBoard:
 		return a.boardMessage(m.From, m.Body)
 	case overlay.KindName:

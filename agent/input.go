@@ -1,6 +1,9 @@
 package agent
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
@@ -111,7 +114,7 @@ func (a *Agent) feed(r *rank) {
 		case err == unix.EAGAIN || err == nil && n < len(in.queue[0]):
 			in.queue[0] = in.queue[0][max(n, 0):]
 			a.poller.Modify(in.fd, a.tag(r, tagStdin), false, true)
-			a.acked(in.number, in.taken)
+			a.read(in.number, in.taken)
 			return
 		case err != nil: // it closed its standard input, or is gone
 			a.shutInput(r)
@@ -125,7 +128,7 @@ func (a *Agent) feed(r *rank) {
 	}
 	if waiting {
 		a.poller.Modify(in.fd, a.tag(r, tagStdin), false, false)
-		a.acked(in.number, in.taken)
+		a.read(in.number, in.taken)
 	}
 }
 
@@ -141,7 +144,7 @@ func (a *Agent) shutInput(r *rank) {
 		in.fd = -1
 	}
 	in.queue = nil
-	a.acked(in.number, stdio.Ended)
+	a.read(in.number, stdio.Ended)
 	in.number = -1
 }
 
@@ -154,6 +157,9 @@ func (a *Agent) shutAllInput() {
 
 // inputAck takes a subtree's acknowledgement.
 func (a *Agent) inputAck(slot tree.Slot, k overlay.InputAck) error {
+	if a.input == nil {
+		return errors.New("input acknowledged before the launch")
+	}
 	if n, ok := a.input.byChild[slot]; ok {
 		return a.acked(n, k.Bytes)
 	}
@@ -165,8 +171,15 @@ func (a *Agent) dropInput(slot tree.Slot) {
 	if a.input != nil {
 		if n, ok := a.input.byChild[slot]; ok {
 			delete(a.input.byChild, slot)
-			a.acked(n, stdio.Ended)
+			a.read(n, stdio.Ended)
 		}
+	}
+}
+
+// read is acked for what this agent has counted itself.
+func (a *Agent) read(n int, total int64) {
+	if err := a.acked(n, total); err != nil {
+		panic(fmt.Sprintf("standard input: %v", err)) // a bug of this package
 	}
 }
 

@@ -67,7 +67,7 @@ func (p *stdinPump) read() {
 		if n == 0 && errors.Is(err, syscall.EIO) && !unix.Foreground(p.file) {
 			// The terminal belongs to another job: nothing is ours to read
 			// until the user brings this one back.
-			time.Sleep(foregroundCheck)
+			time.Sleep(foregroundCheck) //nolint:forbidigo // the kernel tells nobody who gets the terminal
 			continue
 		}
 		p.mu.Lock()

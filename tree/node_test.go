@@ -51,7 +51,6 @@ func TestRouteFindsTheSubtree(t *testing.T) {
 type network struct {
 	nodes  []*simNode
 	queues [][]simMessage // two per node: up to its parent, down from it
-	log    []job.HostIndex
 }
 
 type simNode struct {

@@ -73,7 +73,7 @@ func (c *Config) endpoint(t *Target, set settings) error {
 		if s := set.first("port"); s != "" {
 			port, err := strconv.Atoi(s)
 			if err != nil {
-				return fmt.Errorf("Port %q in the ssh configuration is no number", s)
+				return fmt.Errorf("ssh configuration: Port %q is no number", s)
 			}
 			t.Port = port
 		}

@@ -63,12 +63,6 @@ func local(t *testing.T, stdin string, args ...string) result {
 	return finish(t, cmd, cmd, stdin)
 }
 
-// onHead runs golaunch on the cluster's head, over its hosts.
-func onHead(t *testing.T, c *cluster.Cluster, args ...string) result {
-	t.Helper()
-	return onNode(t, c, cluster.Head, append([]string{"-f", c.HostFile(), "--ssh-config", c.SSHConfig()}, args...)...)
-}
-
 // onNode runs golaunch on a node as it is.
 func onNode(t *testing.T, c *cluster.Cluster, node string, args ...string) result {
 	t.Helper()

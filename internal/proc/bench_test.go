@@ -6,9 +6,10 @@ import (
 	"io"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
-	"github.com/stretchr/testify/require"
 )
 
 // BenchmarkLaunch starts n ranks that do nothing, with an agent that closes what

@@ -105,7 +105,7 @@ func killCgroup(dir string) error {
 // waits up to a second.
 func removeCgroup(dir string) error {
 	const patience = time.Second
-	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) { //nolint:forbidigo // the kernel tells nobody when a cgroup is free
 		err := removeCgroupTree(dir)
 		if err == nil || !errors.Is(err, syscall.EBUSY) || time.Since(begin) > patience {
 			return err

@@ -13,9 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/internal/unix"
 )
 
 // stubborn is a script that leaves processes behind which are hard to get rid

@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/golaunch/golaunch/job"
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/job"
 )
 
 // patience bounds every wait of the tests; nothing takes nearly as long.

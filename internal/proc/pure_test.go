@@ -10,10 +10,11 @@ import (
 	"testing/iotest"
 
 	"github.com/fxamacker/cbor/v2"
-	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/golaunch/golaunch/internal/unix"
 )
 
 // The oracle for environments: apply all assignments to a list, one by one.

@@ -8,10 +8,11 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/job"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/job"
 )
 
 func TestRankEnds(t *testing.T) {
@@ -170,7 +171,7 @@ func TestDirectory(t *testing.T) {
 func TestUmaskAndLimits(t *testing.T) {
 	f := begin(t, Options{})
 	app := []App{{Argv: []string{"/bin/sh", "-c", "umask; ulimit -Sn; ulimit -Hn; ulimit -Sc; ulimit -Hc"}}}
-	limit := func(resource int, cur, max uint64) Rlimit { return Rlimit{Resource: resource, Cur: cur, Max: max} }
+	limit := func(resource int, cur, most uint64) Rlimit { return Rlimit{Resource: resource, Cur: cur, Max: most} }
 	f.launchSpec(Spec{Umask: 0o027, Apps: app, Rlimits: []Rlimit{
 		limit(syscall.RLIMIT_NOFILE, 321, 4321), limit(syscall.RLIMIT_CORE, 0, 0),
 	}}, 2)
