@@ -51,6 +51,7 @@ type Agent struct {
 	board    cache.Board
 	peers    []tree.Slot // by cache.Peer: the children at launch
 	boardOut cache.Effects
+	early    []overlay.Message // for homes here, from nodes that had the launch sooner
 	pmi      *pmi.Server
 	pmiOut   pmi.Effects
 	names    pmi.Names // used at the root
@@ -168,6 +169,9 @@ func (a *Agent) message(m overlay.Message) error {
 	if !a.family.Live(m.From) {
 		return nil
 	}
+	if m.Header.Kind == overlay.KindHome {
+		return a.homeMessage(m)
+	}
 	return a.fromChild(m)
 }
 
@@ -176,6 +180,8 @@ func (a *Agent) fromParent(m overlay.Message) error {
 		return fmt.Errorf("message of kind %d before the range", m.Header.Kind)
 	}
 	switch m.Header.Kind {
+	case overlay.KindHome:
+		return a.homeMessage(m)
 	case overlay.KindRange:
 		return decode(m, a.takeRange)
 	case overlay.KindLaunch:

@@ -181,7 +181,9 @@ func (a *Agent) boardMessage(from tree.Slot, msg []byte) error {
 func (a *Agent) boardEffects() {
 	out := &a.boardOut
 	for _, s := range out.Sends {
-		if s.To == cache.Parent {
+		if n, ok := s.To.Node(); ok {
+			a.sendHome(n, s.Msg)
+		} else if s.To == cache.Parent {
 			a.up(link.KVS, overlay.KindBoard, s.Msg)
 		} else if slot := a.peers[s.To]; a.family.Live(slot) {
 			a.family.Send(slot, link.KVS, overlay.KindBoard, s.Msg)

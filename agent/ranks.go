@@ -46,7 +46,8 @@ func (a *Agent) takeLaunch(l overlay.Launch) error {
 		return int(a.family.Host(x).Index - a.family.Host(y).Index)
 	})
 	board, err := cache.New(cache.Config{
-		Policy: cache.HCMAB, Root: a.root, Children: len(a.peers), LocalRanks: len(a.ranks), Size: l.Size,
+		Policy: l.Cache, Root: a.root, Children: len(a.peers), LocalRanks: len(a.ranks), Size: l.Size,
+		World: l.KVSName, Nodes: len(l.Nodes), Node: a.node, Budget: l.CacheBytes,
 		MaxMessage: tree.MaxMessage,
 	})
 	if err != nil {
@@ -69,6 +70,9 @@ func (a *Agent) takeLaunch(l overlay.Launch) error {
 	}
 	a.boardEffects()
 	if err := a.openInput(); err != nil {
+		return err
+	}
+	if err := a.takeEarly(); err != nil {
 		return err
 	}
 	if a.warden != nil || a.self.Relay() {

@@ -31,6 +31,9 @@ func (r *run) launchMessage(ready overlay.Ready) (*overlay.Launch, error) {
 		Mapping:   r.plan.ProcessMapping(),
 		StdinRank: r.stdinRank(),
 		Grace:     r.Grace,
+
+		Cache:      r.Cache,
+		CacheBytes: r.CacheBytes,
 	}, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	execboot "github.com/golaunch/golaunch/bootstrap/exec"
+	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/stdio"
 )
@@ -96,6 +97,10 @@ type Options struct {
 	// DegreeRule, which is DegreeAuto ("" too) or DegreeScELA.
 	Degree     int
 	DegreeRule string
+	// Cache is the policy by which nodes hold what PMI clients put, and
+	// CacheBytes the memory for what a node may forget (cache.Config.Budget).
+	Cache      cache.Policy
+	CacheBytes int
 	// LostAfter is how long a link may be silent before its peer counts as
 	// lost.
 	LostAfter time.Duration
@@ -134,6 +139,8 @@ func DefaultOptions() Options {
 	return Options{
 		ConnectTimeout: 15 * time.Second,
 		LostAfter:      10 * time.Second,
+		Cache:          cache.HCMAB,
+		CacheBytes:     cache.OneRound,
 		Grace:          2 * time.Second,
 		DegreeRule:     DegreeAuto,
 		LineMax:        1 << 20,
@@ -156,6 +163,10 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("--degree: %d is below 1", o.Degree)
 	case o.DegreeRule != "" && o.DegreeRule != DegreeAuto && o.DegreeRule != DegreeScELA:
 		return fmt.Errorf("--degree-rule: %q is not a rule; %s and %s are", o.DegreeRule, DegreeAuto, DegreeScELA)
+	case !slices.Contains(cache.Policies(), o.Cache):
+		return fmt.Errorf("--cache: %q is not a policy; %v are", o.Cache, cache.Policies())
+	case o.CacheBytes < cache.OneRound:
+		return fmt.Errorf("--cache-bytes: %d is negative", o.CacheBytes)
 	case o.LostAfter <= 0:
 		return fmt.Errorf("--lost-after: %v is no time; give more than 0", o.LostAfter)
 	case o.Timeout < 0:

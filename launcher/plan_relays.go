@@ -24,6 +24,9 @@ func (p *Plan) planExec(o *Options, localHost string) error {
 	if o.ExecFrom == ExecFromNodes {
 		return nil
 	}
+	if o.Cache.UsesHomes() {
+		return fmt.Errorf("--cache %s: relays hold no keys; use another policy, or --exec-from=nodes", o.Cache)
+	}
 	p.Degree = max(p.Degree, 2) // of hosts that are leaves no chain can be made
 	p.relayed = true
 	for _, place := range tree.Relayed(len(p.Hosts), p.Degree) {

@@ -7,6 +7,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
+	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/stage"
@@ -37,6 +38,7 @@ const (
 	KindDrained                       // stdio, up one link: no more output below
 	KindInput                         // stdio, down: standard input
 	KindInputAck                      // control, up one link: bytes of input taken
+	KindHome                          // kvs, to any node: a cache message
 )
 
 // Hello is the first message of an agent to its parent.
@@ -141,6 +143,9 @@ type Launch struct {
 	Mapping   string          `cbor:"9,keyasint"`  // PMI_process_mapping
 	StdinRank job.Rank        `cbor:"10,keyasint"` // StdinNone, StdinAll or a rank
 	Grace     time.Duration   `cbor:"11,keyasint"` // between SIGTERM and SIGKILL
+
+	Cache      cache.Policy `cbor:"12,keyasint"`
+	CacheBytes int          `cbor:"13,keyasint"` // cache.Config.Budget
 }
 
 // Values of Launch.StdinRank that are not a rank.

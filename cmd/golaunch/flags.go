@@ -88,7 +88,9 @@ func newCommandLine(environ []string) *commandLine {
 	f.Var(countValue{&c.Degree, math.MaxInt32}, "degree", "every node starts up to `K` others; else by --degree-rule")
 	f.Var(textValue{&c.DegreeRule}, "degree-rule", "`RULE` for the degree: auto, or scela as published")
 	f.Var(timeValue{&c.LostAfter}, "lost-after", "count a node as lost after `TIME` of silence")
-	annotate(f, groupTree, "degree", "degree-rule", "lost-after")
+	f.Var(textValue{(*string)(&c.Cache)}, "cache", "PMI `POLICY`: hcs, hcma, hcmab, hcmab-lru or distributed")
+	f.Var(sizeValue{&c.CacheBytes}, "cache-bytes", "what a node may forget takes up to `SIZE` (K, M, G)")
+	annotate(f, groupTree, "degree", "degree-rule", "lost-after", "cache", "cache-bytes")
 
 	f.VarP(stdinValue{&c.Stdin}, "stdin", "i", "who reads standard input: `RANK`, all or none")
 	f.BoolVarP(&c.Label, "label", "l", false, "put [rank] in front of every line")

@@ -80,7 +80,7 @@ func (v sizeValue) Set(s string) error {
 }
 
 func (v sizeValue) String() string {
-	if v.p == nil {
+	if v.p == nil || *v.p < 0 { // a default that is none
 		return ""
 	}
 	n, unit := *v.p, ""

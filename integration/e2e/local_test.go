@@ -194,3 +194,21 @@ func TestNoLineOfShortRanksIsLost(t *testing.T) {
 		require.Len(t, r.lines(), 512)
 	}
 }
+
+// Every policy gives every rank the same answers, with plenty of memory to
+// forget from and with none.
+func TestCachePolicies(t *testing.T) {
+	for _, policy := range []string{"hcs", "hcma", "hcmab", "hcmab-lru", "distributed"} {
+		for _, bytes := range [][]string{nil, {"--cache-bytes", "0"}} {
+			t.Run(policy+strings.Join(bytes, ""), func(t *testing.T) {
+				args := append([]string{"-n", "36", "--nodes", "9", "--degree", "2", "--cache", policy}, bytes...)
+				r := local(t, "", append(args, bin("pmiclient"), "-m", "all", "-n", "3", "-p", "2")...)
+				require.Zero(t, r.code, r.stderr)
+				require.Len(t, r.lines(), 36)
+			})
+		}
+	}
+	r := local(t, "", "-n", "2", "--cache", "none", "true")
+	require.Equal(t, 2, r.code)
+	require.Contains(t, r.stderr, `--cache: "none" is not a policy; [hcs hcma hcmab hcmab-lru distributed] are`)
+}
