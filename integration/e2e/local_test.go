@@ -212,3 +212,10 @@ func TestCachePolicies(t *testing.T) {
 	require.Equal(t, 2, r.code)
 	require.Contains(t, r.stderr, `--cache: "none" is not a policy; [hcs hcma hcmab hcmab-lru distributed] are`)
 }
+
+// Neither golaunch nor its agents open a listening socket, while ranks talk PMI.
+func TestNothingListens(t *testing.T) {
+	r := local(t, "", "-n", "4", "--nodes", "3", "--degree", "2", "sh", "-c", "for p in $(pgrep -f "+bin("golaunch")+"); do ls -l /proc/$p/fd; done | grep -o 'socket:.[0-9]*' | tr -dc '0-9\n' > /tmp/s.$$; cat /proc/net/tcp /proc/net/tcp6 | awk '$4 == \"0A\" { print $10 }' | grep -xF -f /tmp/s.$$; grep ' 00010000 ' /proc/net/unix | awk '{ print $7 }' | grep -xF -f /tmp/s.$$; rm /tmp/s.$$; true")
+	require.Zero(t, r.code, r.stderr)
+	require.Empty(t, r.stdout)
+}
