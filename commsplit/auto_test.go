@@ -87,7 +87,11 @@ func TestSketch(t *testing.T) {
 			a.add(uint32(i))
 			b.add(uint32(i / 2))
 		}
-		got := a.union(b).count()
+		u := a.union(b)
+		for i := range registers {
+			require.Equal(t, max(a.register(i), b.register(i)), u.register(i))
+		}
+		got := u.count()
 		require.Less(t, math.Abs(got-float64(colors)), 0.4*float64(colors)+0.5, "%d colours, estimate %v", colors, got)
 	}
 }

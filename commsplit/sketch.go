@@ -37,13 +37,12 @@ func (s sketch) union(t sketch) sketch {
 	if len(t) == 0 {
 		return s
 	}
-	u := append(sketch(nil), s...)
-	for w := range u {
-		for shift := 0; u[w] != t[w] && shift < 64; shift += 8 {
-			if a, b := u[w]>>shift&0xff, t[w]>>shift&0xff; b > a {
-				u[w] += (b - a) << shift
-			}
-		}
+	u := make(sketch, len(s))
+	for w, a := range s {
+		const high = 0x8080808080808080 // registers are below 128
+		b := t[w]
+		larger := ((a | high) - b) & high >> 7 * 0xff // all ones in the bytes where a is
+		u[w] = a&larger | b&^larger
 	}
 	return u
 }

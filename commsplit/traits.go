@@ -58,21 +58,32 @@ func (t traits) largest(defined uint32) float64 {
 // hashes; samples are in the order of these, and may have rows in common.
 func mergeSamples(a, b []Row) []Row {
 	out := make([]Row, 0, min(len(a)+len(b), sampled))
-	for len(out) < sampled && len(a)+len(b) > 0 {
-		switch {
-		case len(a) == 0:
-			out, b = append(out, b[0]), b[1:]
-		case len(b) == 0:
+	hash := func(rows []Row) uint64 { return mix(uint64(rows[0].Rank)) }
+	var x, y uint64
+	if len(a) > 0 && len(b) > 0 {
+		x, y = hash(a), hash(b)
+	}
+	for len(out) < sampled && len(a) > 0 && len(b) > 0 {
+		if x == y { // mix is one to one: the same row
+			if b = b[1:]; len(b) > 0 {
+				y = hash(b)
+			}
+			continue
+		}
+		if x < y {
 			out, a = append(out, a[0]), a[1:]
-		case a[0] == b[0]:
-			b = b[1:]
-		case mix(uint64(a[0].Rank)) < mix(uint64(b[0].Rank)):
-			out, a = append(out, a[0]), a[1:]
-		default:
-			out, b = append(out, b[0]), b[1:]
+			if len(a) > 0 {
+				x = hash(a)
+			}
+			continue
+		}
+		out, b = append(out, b[0]), b[1:]
+		if len(b) > 0 {
+			y = hash(b)
 		}
 	}
-	return out
+	out = append(out, a[:min(len(a), sampled-len(out))]...)
+	return append(out, b[:min(len(b), sampled-len(out))]...)
 }
 
 // message is that of the summary, with the traits behind.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"runtime"
 	"slices"
 	"strings"
@@ -126,8 +127,14 @@ func breakdown(page *strings.Builder, rows []size, s settings) {
 			name = ""
 		}
 		line("", "**total**", func(i int) string { return "**" + sec(r.sorts[i].phases.paper()) + "**" })
-		if seed := seedTotals[r.n]; seed != nil && len(s.sorters) == len(seed) {
-			line("", "seed's total", func(i int) string { return fmt.Sprintf("%.2f", seed[i]) })
+		if seed := seedTotals[r.n]; seed != nil {
+			line("", "seed's total", func(i int) string {
+				k := bits.Len(uint(s.sorters[i])) - 2 // 2 is the first column
+				if k < 0 || k >= len(seed) {
+					return ""
+				}
+				return fmt.Sprintf("%.2f", seed[k])
+			})
 		}
 		line("", commsplit.Settle.String(), func(i int) string { return sec(r.sorts[i].phases[commsplit.Settle]) })
 		line("", "MB sent", func(i int) string { return fmt.Sprintf("%.2f", float64(r.sorts[i].bytes)/1e6) })
