@@ -15,7 +15,6 @@ type summary struct {
 	irregular   bool   // some class is not a run with its keys in order of rank
 	rose, fell  bool   // between runs the colour rose somewhere, fell somewhere
 	defined     uint32 // ranks that have a colour
-	longest     uint32 // the longest run
 	first, last run    // among ranks that have a colour
 }
 
@@ -25,7 +24,7 @@ func summarize(rows []Row) summary {
 	for _, r := range rows {
 		one := summary{ranks: 1, from: r.Rank, to: r.Rank + 1}
 		if r.Color != Undefined {
-			one.defined, one.longest = 1, 1
+			one.defined = 1
 			one.first = run{r.Color, r.Rank, r.Rank + 1, r.Key()}
 			one.last = one.first
 		}
@@ -48,7 +47,6 @@ func (s summary) then(t summary) summary {
 	u.irregular = s.irregular || t.irregular || s.to != t.from
 	u.rose, u.fell = s.rose || t.rose, s.fell || t.fell
 	u.defined += t.defined
-	u.longest = max(s.longest, t.longest)
 	switch {
 	case t.defined == 0:
 		return u
@@ -62,7 +60,6 @@ func (s summary) then(t summary) summary {
 		return u
 	}
 	u.irregular = u.irregular || s.last.end != t.first.start || s.last.key > t.first.key
-	u.longest = max(u.longest, t.first.end-s.last.start)
 	if s.first.start == s.last.start { // s is a single run
 		u.first.end = t.first.end
 	}
@@ -100,7 +97,7 @@ func (s summary) message() Message {
 		}
 	}
 	return Message{Words: []uint64{
-		pair(s.from, s.to), pair(flags, s.defined), pair(s.longest, s.ranks),
+		pair(s.from, s.to), pair(flags, s.defined), uint64(s.ranks),
 		pair(s.first.color, s.first.start), pair(s.first.end, uint32(s.first.key)),
 		pair(s.last.color, s.last.start), pair(s.last.end, uint32(s.last.key)),
 	}}
@@ -111,7 +108,7 @@ func parseSummary(m Message) (s summary) {
 	w := m.Words
 	s.from, s.to = unpair(w[0])
 	flags, s.defined = unpair(w[1])
-	s.longest, s.ranks = unpair(w[2])
+	s.ranks = uint32(w[2])
 	s.first.color, s.first.start = unpair(w[3])
 	s.first.end, key = unpair(w[4])
 	s.first.key = int32(key)
