@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
 )
@@ -140,6 +141,11 @@ func (a *Agent) close() {
 	}
 	if a.family != nil {
 		a.family.Close()
+	}
+	if a.self.Relay() {
+		// What relays that died below have left to this one, a subreaper: the
+		// commands that reached their hosts.
+		unix.EndChildren()
 	}
 	a.parent.Close()
 	a.output.close()

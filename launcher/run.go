@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
@@ -141,6 +142,12 @@ func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio 
 	}
 	if r.stdin, err = newStdinPump(stdio.Stdin, r.inbox); err != nil {
 		return nil, err
+	}
+	if plan.Bootstrap == BootstrapExec {
+		// What a root relay that dies leaves behind becomes ours to end.
+		if err := unix.Subreaper(); err != nil {
+			return nil, err
+		}
 	}
 	r.ctx, r.stop = context.WithCancel(ctx)
 	if r.boot, err = newBoot(r.ctx, o, plan, r.jobID, r.inbox, report); err != nil {
@@ -468,6 +475,9 @@ func (r *run) close() {
 	r.stop()
 	if r.family != nil {
 		r.family.Close()
+	}
+	if r.plan.Bootstrap == BootstrapExec {
+		unix.EndChildren()
 	}
 	r.stdin.close()
 	r.boot.close()

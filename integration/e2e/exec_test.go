@@ -221,7 +221,7 @@ func TestExecKillAtStart(t *testing.T) {
 		{"relay", `host head.relay[1-5]: starting: link to its agent lost: `},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			r := &running{cmd: c.Command(cluster.Head, bin("golaunch"), "--bootstrap", "exec", "--exec-command", "sh -c 'sleep 1000' {command}",
+			r := &running{cmd: c.Command(cluster.Head, bin("golaunch"), "--bootstrap", "exec", "--exec-command", "sh -c 'sleep 1000; true' {command}",
 				"-H", hostsArg(n), "--degree", "2", "--allow-dead-nodes", "hostname")}
 			r.cmd.Stderr = &r.stderr
 			require.NoError(t, r.cmd.Start())

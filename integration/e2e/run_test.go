@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/integration/cluster"
@@ -77,7 +78,9 @@ func onNode(t *testing.T, c *cluster.Cluster, node string, args ...string) resul
 func nothingLeft(t *testing.T, c *cluster.Cluster, names ...string) {
 	t.Helper()
 	// How fast is measured elsewhere; hundreds of nodes share two cores here.
-	require.Eventually(t, func() bool { return len(leftovers(t, c, names...)) == 0 }, 20*time.Second, 100*time.Millisecond)
+	if !assert.Eventually(t, func() bool { return len(leftovers(t, c, names...)) == 0 }, 20*time.Second, 100*time.Millisecond) {
+		t.Fatalf("left: %q", leftovers(t, c, names...))
+	}
 }
 
 func leftovers(t *testing.T, c *cluster.Cluster, names ...string) []string {

@@ -151,7 +151,7 @@ func (w *warden) killRound() error {
 			return nil
 		}
 	}
-	killChildren(childRounds, nil, func([]int) { w.reap() })
+	unix.KillChildren(childRounds, nil, func([]int) { w.reap() })
 	if w.childless {
 		return nil
 	}

@@ -215,7 +215,7 @@ func TestWardenDies(t *testing.T) {
 		if f.cgroup != "" {
 			assert.NoDirExists(t, f.cgroup)
 		}
-		kids, err := ownChildren()
+		kids, err := unix.OwnChildren()
 		require.NoError(t, err)
 		assert.Equal(t, []int{own.Process.Pid}, kids, "nothing is left to be reaped")
 		assert.ErrorIs(t, f.Launch(Spec{}, []Child{}), ErrLost)
@@ -331,7 +331,7 @@ func TestSweepAfterBothDied(t *testing.T) {
 			}
 			assert.False(t, alive(pid), "pid %d", pid)
 		}
-		killChildren(1000, nil, reapEach)
+		unix.KillChildren(1000, nil, unix.ReapEach)
 	})
 }
 

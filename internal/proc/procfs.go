@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"syscall"
 )
@@ -82,59 +81,6 @@ func processes() ([]process, error) {
 		}
 	}
 	return all, nil
-}
-
-// ownChildren returns this process's children, dead ones included. Unlike the
-// list of all processes it takes microseconds, so that it catches up with a
-// process that goes on forking and exiting: each generation's orphan becomes a
-// child of the subreaper. The error is os.ErrNotExist on kernels without it
-// (CONFIG_PROC_CHILDREN).
-func ownChildren() ([]int, error) {
-	const tasks = "/proc/self/task/"
-	threads, err := os.ReadDir(tasks)
-	if err != nil {
-		return nil, fmt.Errorf("list children: %w", err)
-	}
-	var pids []int
-	for _, t := range threads {
-		b, err := os.ReadFile(tasks + t.Name() + "/children")
-		if errors.Is(err, syscall.ESRCH) {
-			continue // the thread has ended
-		}
-		if err != nil {
-			return nil, fmt.Errorf("list children: %w", err)
-		}
-		for _, f := range bytes.Fields(b) {
-			pid, err := strconv.Atoi(string(f))
-			if err != nil {
-				return nil, fmt.Errorf("list children: %q is no process id", f)
-			}
-			pids = append(pids, pid)
-		}
-	}
-	return pids, nil
-}
-
-// killChildren kills this process's children, and those that they leave to it,
-// until it has none or bound rounds have not been enough. reap is called after
-// each round. Children for which keep returns true are left alone.
-func killChildren(bound int, keep func(pid int) bool, reap func(pids []int)) {
-	for range bound {
-		pids, err := ownChildren()
-		if err != nil {
-			return // the list of all processes has to do
-		}
-		if keep != nil {
-			pids = slices.DeleteFunc(pids, keep)
-		}
-		if len(pids) == 0 {
-			return
-		}
-		for _, pid := range pids {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // not permitted: the caller finds it again
-		}
-		reap(pids)
-	}
 }
 
 // readProc reads the first part of a file without the poller's registration

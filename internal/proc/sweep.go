@@ -68,7 +68,7 @@ func Sweep(ctx context.Context, o SweepOptions) error {
 			return fmt.Errorf("job %s: still running: %s: %w", o.JobID, pidList(found), ctx.Err())
 		}
 		if o.Descendants {
-			killChildren(childRounds, o.Keep, reapEach)
+			unix.KillChildren(childRounds, o.Keep, unix.ReapEach)
 		}
 		all, err := processes()
 		if err != nil {
@@ -113,13 +113,6 @@ func (o *SweepOptions) scan(all []process) map[int]bool {
 		}
 	}
 	return found
-}
-
-// reapEach collects those of pids that are dead children of this process.
-func reapEach(pids []int) {
-	for _, pid := range pids {
-		_, _, _, _ = unix.Reap(pid) // it lives still, or somebody else was first
-	}
 }
 
 // killAll kills the found ones, and their process groups as a whole: a signal to
