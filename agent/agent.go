@@ -89,6 +89,7 @@ type (
 	}
 	wardenEvents struct{ events []proc.Event }
 	wardenLost   struct{ err error }
+	wardenStuck  struct{} // it has had its time
 	outputIdle   struct{} // every pipe of the local ranks is closed
 	lingerOver   struct{} // what outlived the ranks has had its time
 	familyEnded  struct{} // every child has ENDed or is lost
@@ -137,6 +138,8 @@ func (a *Agent) handle(e overlay.Event) {
 		a.wardenEvents(e.events)
 	case wardenLost:
 		a.wardenLost(e.err)
+	case wardenStuck:
+		a.wardenStuck()
 	case inputArrived:
 		a.takeInput(e)
 	case noiseHeard:

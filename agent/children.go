@@ -69,7 +69,8 @@ func (a *Agent) piper(r overlay.Range) (bootstrap.Piper, error) {
 }
 
 func (a *Agent) startWarden() {
-	ctx, id := a.ctx, a.common.JobID
+	// Agents of one machine must not end each other's ranks.
+	ctx, id := a.ctx, overlay.NodeJob(a.self.Index, a.common.JobID)
 	go func() { // ends when the warden is up, or its start failed
 		w, err := proc.Start(ctx, proc.Options{JobID: id})
 		a.inbox.Put(wardenUp{w, err})

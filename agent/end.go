@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	endTimeout   = 5 * time.Second // for a neighbor to acknowledge END
-	sweepTimeout = 5 * time.Second // for what a dead warden left behind to die
+	endTimeout    = 5 * time.Second  // for a neighbor to acknowledge END
+	wardenTimeout = 10 * time.Second // for the warden to end what it was told to end
+	sweepTimeout  = 5 * time.Second  // for what a dead warden left behind to die
 )
 
 // linger gives what the ranks left behind a moment to finish writing; if
@@ -49,8 +50,23 @@ func (a *Agent) finishLocal() {
 	switch {
 	case a.warden != nil:
 		a.warden.Finish()
+		a.watchWarden(0)
 	case a.self.Relay(): // which has none
 		a.wardenLost(nil)
+	}
+}
+
+// watchWarden gives the warden its time, and grace, to end the ranks.
+func (a *Agent) watchWarden(grace time.Duration) {
+	time.AfterFunc(grace+wardenTimeout, func() { a.inbox.Put(wardenStuck{}) })
+}
+
+// wardenStuck kills a warden that was told to end the ranks and has not: it is
+// stopped, or worse. What it leaves is swept when its loss shows.
+func (a *Agent) wardenStuck() {
+	if !a.wardenGone && (a.finished || a.living > 0) {
+		a.finished = false
+		a.warden.Destroy()
 	}
 }
 

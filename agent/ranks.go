@@ -293,5 +293,6 @@ func (a *Agent) kill(grace time.Duration) {
 		if err := a.warden.Kill(grace); err != nil {
 			a.wardenLost(err)
 		}
+		a.watchWarden(grace)
 	}
 }

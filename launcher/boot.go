@@ -69,17 +69,22 @@ func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *ov
 	return b, nil
 }
 
+// usageError is a fault of what the user gave, found after the plan was made.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
 // openSSH reads the user's ssh configuration, known hosts and keys, and
 // resolves every name once.
 func (b *boot) openSSH(ctx context.Context, o Options, plan *Plan, report *reporter) (bootstrap.Piper, error) {
 	config, err := sshboot.LoadConfig(sshboot.Options{File: o.SSHConfig})
 	if err != nil {
-		return nil, err
+		return nil, usageError{err}
 	}
 	targets := make([]sshboot.Target, len(plan.Hosts))
 	for i, h := range plan.Hosts {
 		if targets[i], err = config.Target(h); err != nil {
-			return nil, fmt.Errorf("%s: %w", h.Pos, err)
+			return nil, usageError{fmt.Errorf("%s: %w", h.Pos, err)}
 		}
 	}
 	for _, w := range config.Warnings() {

@@ -63,6 +63,9 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 	r, err := newRun(ctx, o, plan, report, stdio)
 	if err != nil {
 		report.say("%v", err)
+		if errors.As(err, new(usageError)) {
+			return job.ExitUsage
+		}
 		return job.ExitLauncher
 	}
 	r.clock.begin = begin
@@ -221,7 +224,9 @@ func (r *run) handle(e overlay.Event) {
 			r.over, r.stuck = true, true
 		}
 	case outputFailed:
-		r.report.say("the output cannot be written: %v", e.err)
+		if !r.decided || r.status != job.ExitLauncher { // else it was told
+			r.report.say("the output cannot be written: %v", e.err)
+		}
 		r.giveUp(job.ExitLauncher, 0)
 	case noiseHeard:
 		r.verbose(1, "host %s printed at login: %s", e.host, e.line)

@@ -147,8 +147,8 @@ func (f *Family) Lose(slot tree.Slot, cause error) (complete bool) {
 // Sweep ends, in the background, what a child that was lost may have left on
 // its node: where agent and warden have both died nobody else does.
 func (f *Family) Sweep(slot tree.Slot) {
-	pipe := f.kin[slot].pipe
-	f.sweeps.Go(func() { sweep(pipe, f.common.JobID) }) // ends with sweepTimeout at the latest
+	pipe, name := f.kin[slot].pipe, NodeJob(f.kin[slot].host.Index, f.common.JobID)
+	f.sweeps.Go(func() { sweep(pipe, name) }) // ends with sweepTimeout at the latest
 }
 
 // Host is the host of the child at slot.

@@ -2,11 +2,13 @@ package overlay
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/job"
 )
 
 // sweepTimeout bounds the sweep of a node whose agent is lost.
@@ -34,6 +36,10 @@ while [ $n -lt 2 ]; do
 	done;
 done 2> /dev/null
 `), " ")
+
+// NodeJob is what a job is called on one node: the GOLAUNCH_JOB of its ranks
+// there. Nodes may share a machine.
+func NodeJob(host job.HostIndex, jobID string) string { return fmt.Sprintf("%d.%s", host, jobID) }
 
 // sweep has a node cleaned over the connection that its lost agent leaves
 // behind, if there is one.

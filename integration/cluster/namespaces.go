@@ -57,7 +57,12 @@ func arrangeMounts(c *Config, n *Node) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
-	hidden, err := hideShared(append([]string{c.Dir}, c.Share...))
+	// Commands run in the caller's working directory.
+	here, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("working directory: %w", err)
+	}
+	hidden, err := hideShared(append([]string{here, c.Dir}, c.Share...))
 	if err != nil {
 		return err
 	}

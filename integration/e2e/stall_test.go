@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -86,4 +87,37 @@ func runs(t *testing.T, program string) bool {
 		}
 	}
 	return false
+}
+
+// A stopped warden does nothing it is told: the agent ends it, and its ranks.
+func TestAStoppedWardenEndsWithTheJob(t *testing.T) {
+	cmd := exec.Command(bin("golaunch"), "-n", "4", "--nodes", "2", "--grace", "100ms", bin("rankprobe"), "stubborn")
+	stderr := &bytes.Buffer{}
+	cmd.Stderr = stderr
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { cmd.Process.Kill() })
+	lines := bufio.NewReader(out)
+	for range 4 {
+		_, err := lines.ReadString('\n')
+		require.NoError(t, err)
+	}
+	rank, err := exec.Command("pgrep", "-x", "-f", bin("rankprobe")+" stubborn").Output()
+	require.NoError(t, err)
+	warden := 0
+	for _, pid := range strings.Fields(string(rank)) {
+		b, err := os.ReadFile("/proc/" + pid + "/stat")
+		require.NoError(t, err)
+		_, err = fmt.Sscan(strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))[1], &warden)
+		require.NoError(t, err)
+		if words, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", warden)); bytes.Contains(words, []byte("nla-warden")) {
+			break
+		}
+	}
+	require.NoError(t, syscall.Kill(warden, syscall.SIGSTOP))
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	require.Error(t, cmd.Wait())
+	require.Equal(t, 143, cmd.ProcessState.ExitCode(), stderr.String())
+	require.Eventually(t, func() bool { return !runs(t, bin("rankprobe")) && !runs(t, bin("golaunch")) }, limit, 10*time.Millisecond)
 }

@@ -317,6 +317,10 @@ func (w *Warden) send() {
 // os.ErrClosed.
 func (w *Warden) Close() { w.close(leaveLimit) }
 
+// Destroy kills the warden at once, for one that does not do what it is told:
+// Next returns ErrLost, and Sweep has the rest to do.
+func (w *Warden) Destroy() { _ = w.proc.Kill() } // it has ended already
+
 func (w *Warden) close(limit time.Duration) {
 	w.mu.Lock()
 	w.closed = true
