@@ -54,7 +54,7 @@ func TestStartFailuresAreNamed(t *testing.T) {
 		{name: "a login shell that is none", damage: node("sh", "-c", edit("passwd", "s|^\\(root:.*\\):[^:]*$|\\1:/usr/sbin/nologin|")),
 			phrases: []string{"host n002: stage agent: ", "login shell ended", "nologin"}},
 		{name: "no directory that takes the agent", args: []string{"--copy-agent"},
-			damage:  node("sh", "-c", "for d in /dev/shm /tmp; do mount -t tmpfs -o noexec,mode=1777 none $d; done; mkdir -p ~/.cache; mount -t tmpfs -o ro none ~/.cache"),
+			damage:  node("sh", "-c", "for d in /dev/shm /tmp; do mount -o remount,noexec $d; done; mkdir -p ~/.cache; mount -t tmpfs -o ro none ~/.cache"),
 			phrases: []string{"host n002: stage agent: no directory takes the agent", "/dev/shm", "/tmp", ".cache"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
