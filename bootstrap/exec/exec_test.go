@@ -103,10 +103,7 @@ func TestFailuresAreExplained(t *testing.T) {
 	} {
 		p, err := newPiper(t, c.template, execboot.Config{Silence: 300 * time.Millisecond, KillAfter: time.Millisecond}).Start(t.Context(), c.host, []string{"agent"})
 		if err == nil {
-			_, err = io.ReadAll(p)
-			if c.phase == bootstrap.Connect {
-				require.Error(t, err, c.template)
-			}
+			_, _ = io.ReadAll(p) // ends as the command does, or as its pipe is closed
 			err = p.(bootstrap.Explainer).Explain(strings.TrimSpace(p.Diagnostics()))
 			require.NoError(t, p.Close())
 		}
