@@ -27,38 +27,54 @@ func newCgroup(name string) (*cgroup, error) {
 		return nil, err
 	}
 	removeStale(own)
-	dir := filepath.Join(own, name)
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return nil, err
-	}
-	cg := &cgroup{dir: dir, fd: -1}
-	if err := cg.open(); err != nil {
+	for {
+		cg := &cgroup{dir: filepath.Join(own, name), fd: -1}
+		if err := os.Mkdir(cg.dir, 0o755); err != nil {
+			return nil, err
+		}
+		err := cg.open()
+		if err == nil {
+			return cg, nil
+		}
 		cg.close()
-		_ = os.Remove(dir)
+		if errors.Is(err, errTakenForStale) {
+			continue
+		}
+		_ = os.Remove(cg.dir)
 		return nil, err
 	}
-	return cg, nil
 }
 
+// errTakenForStale says that another warden removed the cgroup before it was
+// locked.
+var errTakenForStale = errors.New("the cgroup was removed before it was locked")
+
 func (c *cgroup) open() (err error) {
-	if _, err := os.Stat(filepath.Join(c.dir, "cgroup.kill")); err != nil {
-		return fmt.Errorf("the kernel is too old (before 5.14): %w", err)
-	}
-	if c.fd, err = syscall.Open(c.dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0); err != nil {
+	switch c.fd, err = syscall.Open(c.dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0); {
+	case errors.Is(err, syscall.ENOENT):
+		return errTakenForStale
+	case err != nil:
 		return fmt.Errorf("open %s: %w", c.dir, err)
 	}
 	if err := syscall.Flock(c.fd, syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("lock %s: %w", c.dir, err)
 	}
-	// Starting something in it may be forbidden all the same. A program that
-	// does not exist tells forking (any error) from executing (ENOENT).
-	pid, err := syscall.ForkExec("/proc/self/none", []string{"none"}, &syscall.ProcAttr{
+	if _, err := os.Stat(c.dir); errors.Is(err, os.ErrNotExist) {
+		return errTakenForStale
+	}
+	if _, err := os.Stat(filepath.Join(c.dir, "cgroup.kill")); err != nil {
+		return fmt.Errorf("the kernel is too old (before 5.14): %w", err)
+	}
+	// Starting something in it may be forbidden all the same. A name that is
+	// too long tells executing (ENAMETOOLONG) from forking (any other error:
+	// ENOENT, too, is what forking into a removed cgroup gives).
+	pid, err := syscall.ForkExec(strings.Repeat("/", 2*syscall.PathMax), []string{"none"}, &syscall.ProcAttr{
 		Env: []string{}, Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: c.fd},
 	})
 	switch {
 	case err == nil:
 		return fmt.Errorf("start a process in %s: pid %d unexpectedly runs", c.dir, pid)
-	case !errors.Is(err, syscall.ENOENT):
+	case !errors.Is(err, syscall.ENAMETOOLONG):
 		return fmt.Errorf("start a process in %s: %w", c.dir, err)
 	}
 	return nil
@@ -66,8 +82,7 @@ func (c *cgroup) open() (err error) {
 
 // removeStale removes the cgroups of jobs whose warden and agent were both
 // killed: they are empty and no warden holds their lock. One that was made this
-// instant, and not locked yet, can be hit, too; its warden then does without,
-// which its other means are for.
+// instant, and not locked yet, can be hit, too: see errTakenForStale.
 func removeStale(own string) {
 	stale, err := filepath.Glob(filepath.Join(globEscape(own), allCgroups+"*"))
 	if err != nil {

@@ -250,12 +250,7 @@ func requireDead(t *testing.T, list ...int) {
 // bothWays runs a test with a cgroup, where one can be made, and without.
 func bothWays(t *testing.T, test func(t *testing.T, o Options)) {
 	t.Run("cgroup", func(t *testing.T) {
-		if cg, err := newCgroup(cgroupPrefix("probe") + strconv.Itoa(os.Getpid())); err != nil {
-			t.Skip("no cgroup can be made here: ", err)
-		} else {
-			cg.close()
-			require.NoError(t, removeCgroup(cg.dir))
-		}
+		needCgroup(t)
 		test(t, Options{})
 	})
 	t.Run("descent", func(t *testing.T) { test(t, Options{NoCgroup: true}) })

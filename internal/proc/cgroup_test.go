@@ -1,0 +1,62 @@
+package proc
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// needCgroup skips where none can be made.
+func needCgroup(t *testing.T) {
+	t.Helper()
+	cg, err := newCgroup(cgroupPrefix("probe") + fmt.Sprint(os.Getpid()))
+	if err != nil {
+		t.Skip("no cgroup can be made here: ", err)
+	}
+	cg.close()
+	require.NoError(t, removeCgroup(cg.dir))
+}
+
+// Wardens that start at once on one host remove each other's cgroups as stale
+// in the moment before they are locked; none may keep one that is gone, in
+// which nothing can be started.
+func TestCgroupsOfManyWardensAtOnce(t *testing.T) {
+	needCgroup(t)
+	const wardens, times = 8, 40
+	var all sync.WaitGroup
+	for w := range wardens {
+		all.Go(func() {
+			for i := range times {
+				cg, err := newCgroup(fmt.Sprintf("%s%d-%d-%d", cgroupPrefix("many"), os.Getpid(), w, i))
+				if !assert.NoError(t, err) {
+					return
+				}
+				_, err = os.Stat(cg.dir)
+				assert.NoError(t, err)
+				cg.close()
+				_ = syscall.Rmdir(cg.dir) // another may have been first
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestACgroupThatIsGoneIsNotTaken(t *testing.T) {
+	needCgroup(t)
+	own, err := ownCgroup()
+	require.NoError(t, err)
+	cg := &cgroup{dir: own + "/" + cgroupPrefix("gone") + fmt.Sprint(os.Getpid()), fd: -1}
+	require.NoError(t, os.Mkdir(cg.dir, 0o755))
+	fd, err := syscall.Open(cg.dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	require.NoError(t, err)
+	defer syscall.Close(fd)
+	require.NoError(t, syscall.Rmdir(cg.dir))
+	require.ErrorIs(t, cg.open(), errTakenForStale)
+	_, err = syscall.ForkExec("/bin/true", []string{"true"}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: fd}})
+	require.ErrorIs(t, err, syscall.ENOENT, "what the kernel says, and a missing program, too")
+}
