@@ -25,6 +25,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -131,6 +132,7 @@ func appendEntry(hosts []job.Host, entry, pos string, limit int) ([]job.Host, er
 	if p.count > limit-len(hosts) {
 		return nil, errTooMany(limit)
 	}
+	hosts = slices.Grow(hosts, p.count)
 	p.each(func(n string) {
 		h.Name = n
 		hosts = append(hosts, h)

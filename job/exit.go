@@ -9,8 +9,15 @@ const (
 	CauseNoFinalize                   // exit code 0 after PMI init without finalize
 	CauseStart                        // the program could not be started
 	CauseNodeLost                     // the node or its agent was lost
-	CauseProtocol                     // the rank broke the PMI protocol
+	CauseProtocol                     // the rank broke the protocol of PMI, of PMGR or of the tree
 )
+
+// PhasePMGR is the Phase of a failure in the protocol PMGR.
+const PhasePMGR = "PMGR"
+
+// PhaseTree is the Phase of a failure in the protocol between a rank and its
+// agent (docs/client.md).
+const PhaseTree = "the tree's service"
 
 // CauseClass tells why a rank or a node failed. Its numbers travel in the tree
 // and are stable.
@@ -40,6 +47,7 @@ type Failure struct {
 	Text   string     `cbor:"8,keyasint"` // abort message or error text
 	// Provoked says that golaunch had already told the rank to end.
 	Provoked bool `cbor:"9,keyasint"`
+	World    int  `cbor:"10,keyasint,omitempty"` // of Rank
 }
 
 // ExitCode is the job's exit code when f is its cause (design section 7):

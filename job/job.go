@@ -6,8 +6,36 @@
 // package bootstrap), nor where ranks are placed (package launcher).
 package job
 
+import (
+	"cmp"
+	"strconv"
+)
+
 // Rank is one process of a world, 0..size-1 (design section 2).
 type Rank int
+
+// RankID names a rank among all of a job's worlds.
+type RankID struct {
+	World int // 0 for the first, else the number of the spawn that made it
+	Rank  Rank
+}
+
+// String is "3" in the first world, and "1.3" in world 1: what the user sees
+// of a rank in labels, file names and messages.
+func (id RankID) String() string { return string(id.AppendTo(nil)) }
+
+// AppendTo appends what String returns.
+func (id RankID) AppendTo(b []byte) []byte {
+	if id.World != 0 {
+		b = append(strconv.AppendInt(b, int64(id.World), 10), '.')
+	}
+	return strconv.AppendInt(b, int64(id.Rank), 10)
+}
+
+// Compare orders by world, then by rank.
+func (id RankID) Compare(o RankID) int {
+	return cmp.Or(cmp.Compare(id.World, o.World), cmp.Compare(id.Rank, o.Rank))
+}
 
 // HostIndex is the stable position of a host in the planned host list. The
 // tree is made of contiguous ranges of it.
@@ -31,6 +59,9 @@ type App struct {
 	// it, so that a node without it is an error and not a fallback.
 	Dir      string `cbor:"4,keyasint"`
 	DirGiven bool   `cbor:"5,keyasint"`
+	// Path is where the program is sought before PATH: directories between
+	// colons.
+	Path string `cbor:"6,keyasint,omitempty"`
 }
 
 // Host is one machine of the job as the user or a resource manager named it.

@@ -22,10 +22,10 @@ const (
 type AssemblerConfig struct {
 	// Out receives the lines; required.
 	Out Output
-	// Ranks is the size of the world, 0 for unknown. The output of a single
-	// unlabelled rank is passed on byte for byte, at once.
+	// Ranks is how many ranks write, 0 for unknown; SetRanks changes it. The
+	// output of a single unlabelled rank is passed on byte for byte, at once.
 	Ranks int
-	// Label puts "[RANK] " before every line.
+	// Label puts "[RANK] " before every line; RANK is as in job.RankID.
 	Label bool
 	// LineMax is the longest line, in bytes without its newline, that is held
 	// in memory until it is whole; a longer one spills. 0: DefaultLineMax.
@@ -64,7 +64,7 @@ type Spill interface {
 
 // LineCut describes a line that lost its tail.
 type LineCut struct {
-	Rank   job.Rank
+	Rank   job.RankID
 	Stream Stream
 	Kept   int64 // bytes of the line that were printed
 	Err    error // why the rest was not
@@ -72,7 +72,7 @@ type LineCut struct {
 
 // key identifies one rank's stream.
 type key struct {
-	rank   job.Rank
+	rank   job.RankID
 	stream Stream
 }
 
@@ -109,7 +109,7 @@ type Assembler struct {
 	held    int // bytes in the pending sources' buffers
 	// writers holds, by rank, a bit for each stream that has written here and
 	// not ended.
-	writers map[job.Rank]uint8
+	writers map[job.RankID]uint8
 
 	open       openState
 	owner      key    // of an owned line
@@ -137,20 +137,27 @@ func NewAssembler(c AssemblerConfig) (*Assembler, error) {
 	if c.ShowAfter == 0 {
 		c.ShowAfter = DefaultShowAfter
 	}
-	return &Assembler{cfg: c, pending: map[key]*source{}, writers: map[job.Rank]uint8{}}, nil
+	return &Assembler{cfg: c, pending: map[key]*source{}, writers: map[job.RankID]uint8{}}, nil
 }
+
+// SetRanks says that n ranks write from now on, 0 for unknown.
+func (a *Assembler) SetRanks(n int) { a.cfg.Ranks = n }
 
 // Add takes the next bytes of a rank's stream, which arrived at now. data may
 // be reused once it returns. An error is Output.Write's, or says that r or st
 // is none; the bytes it concerned are gone, and the Assembler stays usable.
-func (a *Assembler) Add(now time.Time, r job.Rank, st Stream, data []byte) error {
-	if r < 0 || st != Stdout && st != Stderr {
-		return fmt.Errorf("stdio: no such output: rank %d, %v", r, st)
+func (a *Assembler) Add(now time.Time, r job.RankID, st Stream, data []byte) error {
+	if r.World < 0 || r.Rank < 0 || st != Stdout && st != Stderr {
+		return fmt.Errorf("stdio: no such output: rank %v, %v", r, st)
 	}
 	if len(data) == 0 {
 		return nil
 	}
 	if a.cfg.Ranks == 1 && !a.cfg.Label {
+		a.open = closed
+		if data[len(data)-1] != '\n' {
+			a.open, a.openStream = orphan, st // should others write one day
+		}
 		return a.cfg.Out.Write(st, data)
 	}
 	a.writers[r] |= 1 << st

@@ -8,8 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"github.com/golaunch/golaunch/job"
 )
 
 // script is what the ranks of a random run write: rank r's bytes are newlines
@@ -17,7 +15,7 @@ import (
 type script struct {
 	cfg   AssemblerConfig
 	input [][]byte // by rank
-	order []job.Rank
+	order []int
 	sizes []int // of the pieces, by position in order
 }
 
@@ -51,7 +49,7 @@ func drawScript(t *rapid.T) script {
 			r = (r + 1) % ranks
 		}
 		n := min(rest[r], rapid.IntRange(1, 70).Draw(t, "size"))
-		s.order, s.sizes = append(s.order, job.Rank(r)), append(s.sizes, n)
+		s.order, s.sizes = append(s.order, r), append(s.sizes, n)
 		rest[r] -= n
 		left -= n
 	}
@@ -68,10 +66,10 @@ func (s script) run(t *rapid.T, between func(a *Assembler, now int)) string {
 	for i, r := range s.order {
 		piece := s.input[r][done[r] : done[r]+s.sizes[i]]
 		done[r] += s.sizes[i]
-		require.NoError(t, a.Add(at(i), r, Stdout, bytes.Clone(piece)))
+		require.NoError(t, a.Add(at(i), rankID(r), Stdout, bytes.Clone(piece)))
 		require.LessOrEqual(t, a.Held(), s.cfg.MemMax+70)
 		if done[r] == len(s.input[r]) {
-			require.NoError(t, a.End(r, Stdout))
+			require.NoError(t, a.End(rankID(r), Stdout))
 		}
 		between(a, i)
 	}
@@ -169,7 +167,7 @@ func TestAssemblerLoneWriterIsExact(t *testing.T) {
 		now := 0
 		for _, piece := range rapid.SliceOf(rapid.SliceOf(rapid.Byte())).Draw(t, "pieces") {
 			want = append(want, piece...)
-			require.NoError(t, a.Add(at(now), 0, Stdout, piece))
+			require.NoError(t, a.Add(at(now), rankID(0), Stdout, piece))
 			now += rapid.IntRange(0, 200).Draw(t, "pause")
 			require.NoError(t, a.Tick(at(now)))
 		}

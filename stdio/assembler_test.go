@@ -8,8 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/golaunch/golaunch/job"
 )
 
 func TestAssemblerLines(t *testing.T) {
@@ -67,6 +65,8 @@ func TestAssemblerLines(t *testing.T) {
 			[]step{{data: "a"}, {ms: 100, tick: true}, {}, {rank: 1, data: "x\n"}}, "a\nx\n"},
 		{"one stream of a rank breaks the other", AssemblerConfig{},
 			[]step{{data: "a"}, {data: "b", err: true}, {ms: 100, tick: true}, {ms: 101, data: "c\n"}}, "a\nb\nc\n"},
+		{"worlds have labels of their own", AssemblerConfig{Label: true},
+			[]step{{data: "a\n"}, {in: 2, data: "b"}, {in: 12, rank: 3, data: "c\n"}, {in: 2, data: "\n"}, {in: 2, data: "d"}, {in: 2}}, "[0] a\n[12.3] c\n[2.0] b\n[2.0] d\n"},
 		{"nothing is shown if not wanted", AssemblerConfig{ShowAfter: -1}, []step{{data: "a"}, {ms: 1000, tick: true}}, ""},
 	}
 	for _, tt := range tests {
@@ -76,6 +76,16 @@ func TestAssemblerLines(t *testing.T) {
 			assert.Equal(t, tt.want, rec.all.String())
 		})
 	}
+}
+
+// A lone rank's output goes through at once, until others are spawned.
+func TestAssemblerThatGetsMoreRanks(t *testing.T) {
+	a, rec := newAssembler(t, AssemblerConfig{Ranks: 1})
+	play(t, a, []step{{data: "x\nwait"}})
+	a.SetRanks(0)
+	play(t, a, []step{{in: 1, data: "y\n"}, {data: "ed\n"}, {in: 1}, {}})
+	require.NoError(t, a.EndAll())
+	assert.Equal(t, "x\nwait\ny\ned\n", rec.all.String())
 }
 
 func TestAssemblerNext(t *testing.T) {
@@ -101,8 +111,8 @@ func TestAssemblerLongLines(t *testing.T) {
 		a, rec := newAssembler(t, AssemblerConfig{LineMax: 100, Label: label})
 		play(t, a, []step{{rank: 1, data: "x\n"}})
 		for piece := range slicesOf(long, 777) {
-			require.NoError(t, a.Add(epoch, 2, Stdout, piece))
-			require.NoError(t, a.Add(epoch, 1, Stdout, []byte("tick\n")))
+			require.NoError(t, a.Add(epoch, rankID(2), Stdout, piece))
+			require.NoError(t, a.Add(epoch, rankID(1), Stdout, []byte("tick\n")))
 		}
 		assert.LessOrEqual(t, a.Held(), spillBlock)
 		play(t, a, []step{{rank: 2, data: "end\nnext\n"}})
@@ -157,7 +167,7 @@ func TestAssemblerSpillFails(t *testing.T) {
 				assert.Len(t, got, 2+strings.Count(last, "\n")/2)
 				require.Len(t, rec.cuts, 1)
 				assert.Equal(t, tt.kept, rec.cuts[0].Kept)
-				assert.Equal(t, job.Rank(1), rec.cuts[0].Rank)
+				assert.Equal(t, rankID(1), rec.cuts[0].Rank)
 				assert.Error(t, rec.cuts[0].Err)
 				assert.Zero(t, a.Held())
 			})
@@ -178,7 +188,7 @@ func TestAssemblerMemoryIsBounded(t *testing.T) {
 	a, rec := newAssembler(t, AssemblerConfig{MemMax: memMax})
 	piece := bytes.Repeat([]byte("z"), chunk)
 	for i := range 500 {
-		require.NoError(t, a.Add(epoch, job.Rank(i%100+1), Stdout, piece))
+		require.NoError(t, a.Add(epoch, rankID(i%100+1), Stdout, piece))
 		require.LessOrEqual(t, a.Held(), memMax+chunk)
 	}
 	assert.NotEmpty(t, rec.spills)
@@ -204,12 +214,12 @@ func TestAssemblerErrors(t *testing.T) {
 	require.ErrorContains(t, err, "negative")
 
 	a, rec := newAssembler(t, AssemblerConfig{})
-	require.ErrorContains(t, a.Add(epoch, -1, Stdout, []byte("x")), "rank -1")
-	require.ErrorContains(t, a.Add(epoch, 1, 7, []byte("x")), "stream 7")
+	require.ErrorContains(t, a.Add(epoch, rankID(-1), Stdout, []byte("x")), "rank -1")
+	require.ErrorContains(t, a.Add(epoch, rankID(1), 7, []byte("x")), "stream 7")
 	rec.fail = errNoSpace
-	require.ErrorIs(t, a.Add(epoch, 1, Stdout, []byte("lost\n")), errNoSpace)
+	require.ErrorIs(t, a.Add(epoch, rankID(1), Stdout, []byte("lost\n")), errNoSpace)
 	rec.fail = nil
-	require.NoError(t, a.Add(epoch, 1, Stdout, []byte("fine\n")))
+	require.NoError(t, a.Add(epoch, rankID(1), Stdout, []byte("fine\n")))
 	assert.Equal(t, "fine\n", rec.all.String())
 }
 
@@ -221,9 +231,9 @@ func TestAssemblerAllocations(t *testing.T) {
 		discard := &discarder{}
 		a.cfg.Out = discard
 		n := testing.AllocsPerRun(100, func() {
-			_ = a.Add(epoch, 1, Stdout, chunk)
-			_ = a.Add(epoch, 2, Stdout, half)
-			_ = a.Add(epoch, 2, Stdout, chunk[len(half):])
+			_ = a.Add(epoch, rankID(1), Stdout, chunk)
+			_ = a.Add(epoch, rankID(2), Stdout, half)
+			_ = a.Add(epoch, rankID(2), Stdout, chunk[len(half):])
 		})
 		assert.Zero(t, n, "label %v", label)
 		assert.Zero(t, rec.writes)
@@ -253,7 +263,7 @@ func BenchmarkAssembler(b *testing.B) {
 			b.ReportAllocs()
 			now := time.Unix(0, 0)
 			for i := 0; b.Loop(); i++ {
-				_ = a.Add(now, job.Rank(i%64), Stdout, chunk)
+				_ = a.Add(now, rankID(i%64), Stdout, chunk)
 			}
 		})
 	}

@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/golaunch/golaunch/job"
 )
 
 // FuzzAssembler reads its input as a list of writes: a byte that chooses rank,
@@ -24,7 +22,7 @@ func FuzzAssembler(f *testing.F) {
 			data := in[:n]
 			in = in[n:]
 			content += n - bytes.Count(data, newline)
-			r, st := job.Rank(op>>4&3), Stdout+Stream(op>>6&1)
+			r, st := rankID(op>>4&3), Stdout+Stream(op>>6&1)
 			require.NoError(t, a.Add(at(i*60), r, st, bytes.Clone(data)))
 			if op&128 != 0 {
 				require.NoError(t, a.Tick(at(i*60+59)))

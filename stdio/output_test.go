@@ -102,10 +102,14 @@ var epoch = time.Unix(1000, 0)
 // at is a time in milliseconds after the epoch of the tests.
 func at(ms int) time.Time { return epoch.Add(time.Duration(ms) * time.Millisecond) }
 
+// rankID is a rank of the first world.
+func rankID[N ~int | ~uint8](n N) job.RankID { return job.RankID{Rank: job.Rank(n)} }
+
 // step is one event of a table test.
 type step struct {
 	ms   int // when; of the event itself and of a Tick before it
-	rank job.Rank
+	rank int
+	in   int    // world
 	data string // "" ends the stream, unless tick
 	err  bool   // stderr
 	tick bool
@@ -122,9 +126,9 @@ func play(t *testing.T, a *Assembler, steps []step) {
 		case s.tick:
 			require.NoError(t, a.Tick(at(s.ms)))
 		case s.data == "":
-			require.NoError(t, a.End(s.rank, st))
+			require.NoError(t, a.End(job.RankID{World: s.in, Rank: job.Rank(s.rank)}, st))
 		default:
-			require.NoError(t, a.Add(at(s.ms), s.rank, st, []byte(s.data)))
+			require.NoError(t, a.Add(at(s.ms), job.RankID{World: s.in, Rank: job.Rank(s.rank)}, st, []byte(s.data)))
 		}
 	}
 }

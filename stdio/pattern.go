@@ -27,7 +27,7 @@ type part struct {
 
 // Pattern is a file name with escapes, as given to --out and --err:
 //
-//	%r   the rank; %0Nr (N from 1 to 9) the rank with at least N digits
+//	%r   the rank, as in job.RankID; %0Nr (N from 1 to 9) with at least N digits
 //	%h   the name of the rank's host
 //	%j   the job's identifier
 //	%%   a percent sign
@@ -131,16 +131,29 @@ func (p Pattern) has(k partKind) bool {
 	return false
 }
 
+// Dir returns the directory of the files as far as it is the same for all:
+// up to the last separator before the first escape, "" if there is none.
+func (p Pattern) Dir() string {
+	if len(p.parts) == 0 || p.parts[0].kind != literal {
+		return ""
+	}
+	dir, _ := filepath.Split(p.parts[0].text)
+	return dir
+}
+
 // Expand returns the file name for a rank on a host. A path separator in host
 // or jobID becomes an underscore, so that neither chooses the directory.
-func (p Pattern) Expand(r job.Rank, host, jobID string) string {
+func (p Pattern) Expand(r job.RankID, host, jobID string) string {
 	var b strings.Builder
 	for _, x := range p.parts {
 		switch x.kind {
 		case literal:
 			b.WriteString(x.text)
 		case rankPart:
-			digits := strconv.Itoa(int(r))
+			if r.World > 0 {
+				b.WriteString(strconv.Itoa(r.World) + ".")
+			}
+			digits := strconv.Itoa(int(r.Rank))
 			for i := len(digits); i < x.width; i++ {
 				b.WriteByte('0')
 			}

@@ -27,15 +27,20 @@ func TestPattern(t *testing.T) {
 	for _, tt := range tests {
 		p, err := ParsePattern(tt.pattern)
 		require.NoError(t, err)
-		assert.Equal(t, tt.want, p.Expand(42, "n7", "j1"))
+		assert.Equal(t, tt.want, p.Expand(rankID(42), "n7", "j1"))
 		assert.Equal(t, tt.perRank, p.PerRank(), tt.pattern)
 		assert.Equal(t, tt.perHost, p.PerHost(), tt.pattern)
 		assert.Equal(t, tt.pattern, p.String())
 		assert.True(t, p.Given())
 	}
+	for pattern, want := range map[string]string{"out.%r": "out.3.42", "%05r": "3.00042"} { // of world 3
+		p, err := ParsePattern(pattern)
+		require.NoError(t, err)
+		assert.Equal(t, want, p.Expand(job.RankID{World: 3, Rank: 42}, "n7", "j1"))
+	}
 	p, err := ParsePattern("d/%h-%j")
 	require.NoError(t, err)
-	assert.Equal(t, "d/.._etc-a_b", p.Expand(0, "../etc", "a/b"), "names do not choose the directory")
+	assert.Equal(t, "d/.._etc-a_b", p.Expand(rankID(0), "../etc", "a/b"), "names do not choose the directory")
 }
 
 func TestPatternErrors(t *testing.T) {
@@ -83,8 +88,8 @@ func FuzzPattern(f *testing.F) {
 		if err != nil {
 			return
 		}
-		a, b := p.Expand(1, "h", "j"), p.Expand(2, "h", "j")
+		a, b := p.Expand(rankID(1), "h", "j"), p.Expand(rankID(2), "h", "j")
 		assert.Equal(t, p.PerRank(), a != b, "only a pattern with a rank tells ranks apart")
-		assert.Equal(t, p.PerHost(), a != p.Expand(job.Rank(1), "other", "j"))
+		assert.Equal(t, p.PerHost(), a != p.Expand(rankID(1), "other", "j"))
 	})
 }

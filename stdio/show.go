@@ -37,19 +37,20 @@ func (a *Assembler) resting(do func(*source)) {
 	if a.cfg.ShowAfter < 0 || len(a.pending) == 0 {
 		return
 	}
-	visit := func(r job.Rank) {
+	visit := func(r job.RankID) {
 		for _, st := range [...]Stream{Stdout, Stderr} {
 			if s := a.pending[key{r, st}]; s != nil && s.size() > 0 && !s.cut {
 				do(s)
 			}
 		}
 	}
-	visit(0)
+	first := job.RankID{}
+	visit(first)
 	if len(a.writers) > 1 {
 		return
 	}
 	for r := range a.writers {
-		if r != 0 {
+		if r != first {
 			visit(r)
 		}
 	}
@@ -72,7 +73,7 @@ func (a *Assembler) show(s *source) error {
 // End says that a rank's stream has ended: its last line is printed even
 // without a newline. Ending a stream that never wrote, or twice, is harmless.
 // An error is Output.Write's.
-func (a *Assembler) End(r job.Rank, st Stream) error {
+func (a *Assembler) End(r job.RankID, st Stream) error {
 	if a.writers[r] &^= 1 << st; a.writers[r] == 0 {
 		delete(a.writers, r)
 	}

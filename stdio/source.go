@@ -1,8 +1,8 @@
 package stdio
 
 import (
+	"cmp"
 	"io"
-	"strconv"
 	"time"
 
 	"github.com/golaunch/golaunch/job"
@@ -94,7 +94,7 @@ func (a *Assembler) longest() *source {
 
 // before orders keys, to make choices independent of map order.
 func (k key) before(o key) bool {
-	return k.rank < o.rank || k.rank == o.rank && k.stream < o.stream
+	return cmp.Or(k.rank.Compare(o.rank), cmp.Compare(k.stream, o.stream)) < 0
 }
 
 // spillOut moves s's buffer to its spill, or cuts the line if that fails.
@@ -162,8 +162,8 @@ func (a *Assembler) unspill(s *source) error {
 }
 
 // appendLabel appends "[RANK] ".
-func appendLabel(b []byte, r job.Rank) []byte {
+func appendLabel(b []byte, r job.RankID) []byte {
 	b = append(b, '[')
-	b = strconv.AppendInt(b, int64(r), 10)
+	b = r.AppendTo(b)
 	return append(b, "] "...)
 }

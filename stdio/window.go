@@ -5,9 +5,13 @@ import (
 	"math"
 )
 
-// WindowSize is how many bytes of standard input may be under way to a rank
-// that has not read them.
-const WindowSize = 256 << 10
+// Bytes of standard input that may be under way to a rank that has not read
+// them: WindowSize in the end, and WindowFirst before a single reader has shown
+// that it reads at all.
+const (
+	WindowFirst = 4 << 10
+	WindowSize  = 256 << 10
+)
 
 // Ended is the acknowledgement of a reader that will never read more: it holds
 // nobody up.
@@ -15,29 +19,34 @@ const Ended = math.MaxInt64
 
 // Window is the launcher's account of standard input under way to one rank, or
 // to all of them (then acknowledgements are the minimum that Acks forms along
-// the tree): never more than size bytes beyond the last acknowledged one.
+// the tree): never more than its size beyond the last acknowledged byte. The
+// size doubles with each acknowledgement, so that who stops reading early has
+// little under way.
 type Window struct {
-	size        int64
+	size, most  int64
 	sent, acked int64
 }
 
-// NewWindow returns a window of size bytes, which must be positive;
-// WindowSize is the usual one.
-func NewWindow(size int) (*Window, error) {
-	if size <= 0 {
-		return nil, fmt.Errorf("stdin window: size %d is not positive", size)
+// NewWindow returns a window of first bytes, which must be positive, that grows
+// to most bytes.
+func NewWindow(first, most int) (*Window, error) {
+	if first <= 0 || most < first {
+		return nil, fmt.Errorf("stdin window: sizes %d to %d are not positive and in order", first, most)
 	}
-	return &Window{size: int64(size)}, nil
+	return &Window{size: int64(first), most: int64(most)}, nil
+}
+
+// Limit returns how many bytes may be sent in all, by what is known now.
+func (w *Window) Limit() int64 {
+	if w.acked == Ended {
+		return w.sent
+	}
+	return w.acked + w.size
 }
 
 // Room returns how many bytes may be sent now: 0 while the window is full and
 // once every reader has ended.
-func (w *Window) Room() int {
-	if w.acked == Ended {
-		return 0
-	}
-	return int(w.acked + w.size - w.sent)
-}
+func (w *Window) Room() int { return int(w.Limit() - w.sent) }
 
 // Sent counts n bytes that were sent. More than Room is refused, and not
 // counted.
@@ -58,6 +67,9 @@ func (w *Window) Ack(total int64) error {
 	}
 	if total > w.sent && total != Ended {
 		return fmt.Errorf("stdin window: %d bytes acknowledged, %d sent", total, w.sent)
+	}
+	if total > w.acked {
+		w.size = min(w.most, 2*w.size)
 	}
 	w.acked = total
 	return nil
@@ -83,8 +95,8 @@ func checkAck(old, total int64) error {
 
 // Acks is an agent's combination of acknowledgements: of its own ranks that
 // read standard input and of the subtrees below. What goes up is the least of
-// them, and only when it has moved by a quarter of the window, so that a byte
-// read costs no message of its own.
+// them, and only when it has moved by a quarter of the window, or is all that
+// there is, so that a byte read costs no message of its own.
 type Acks struct {
 	step  int64
 	acked []int64
@@ -142,10 +154,11 @@ func (a *Acks) settle() {
 	}
 }
 
-// Take returns the acknowledgement to send up, and false while there is none
-// worth sending. Taking it counts as sending it.
-func (a *Acks) Take() (int64, bool) {
-	if a.least == a.told || a.least != Ended && a.least-a.told < a.step {
+// Take returns the acknowledgement to send up when received bytes have come in
+// all, and false while there is none worth sending. Taking it counts as sending
+// it.
+func (a *Acks) Take(received int64) (int64, bool) {
+	if a.least == a.told || a.least < received && a.least-a.told < a.step {
 		return 0, false
 	}
 	a.told = a.least

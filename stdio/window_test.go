@@ -10,7 +10,7 @@ import (
 )
 
 func TestWindow(t *testing.T) {
-	w, err := NewWindow(100)
+	w, err := NewWindow(100, 100)
 	require.NoError(t, err)
 	assert.Equal(t, 100, w.Room())
 	require.NoError(t, w.Sent(60))
@@ -29,8 +29,23 @@ func TestWindow(t *testing.T) {
 	require.Error(t, w.Sent(1), "nobody is left to read")
 	require.ErrorContains(t, w.Ack(100), "went back")
 
-	_, err = NewWindow(0)
+	_, err = NewWindow(0, 1)
 	require.Error(t, err)
+	_, err = NewWindow(2, 1)
+	require.Error(t, err)
+}
+
+func TestWindowGrowsWithWhatIsRead(t *testing.T) {
+	w, err := NewWindow(10, 35)
+	require.NoError(t, err)
+	for _, room := range []int{10, 20, 35, 35} {
+		require.Equal(t, room, w.Room())
+		require.NoError(t, w.Ack(w.acked)) // says nothing new
+		require.Equal(t, room, w.Room())
+		require.NoError(t, w.Sent(room))
+		require.Zero(t, w.Room())
+		require.NoError(t, w.Ack(w.sent))
+	}
 }
 
 func TestAcks(t *testing.T) {
@@ -38,7 +53,7 @@ func TestAcks(t *testing.T) {
 	require.NoError(t, err)
 	take := func(want int64, ok bool) {
 		t.Helper()
-		got, has := a.Take()
+		got, has := a.Take(600)
 		assert.Equal(t, ok, has)
 		assert.Equal(t, want, got)
 	}
@@ -52,6 +67,9 @@ func TestAcks(t *testing.T) {
 	take(0, false)
 	require.NoError(t, a.Ack(1, Ended))
 	take(0, false) // 200 is 50 further
+	got, ok := a.Take(200)
+	assert.True(t, ok, "all that has come is read")
+	assert.EqualValues(t, 200, got)
 	require.NoError(t, a.Ack(2, Ended))
 	take(500, true)
 	require.NoError(t, a.Ack(0, Ended))
@@ -63,7 +81,7 @@ func TestAcks(t *testing.T) {
 
 	none, err := NewAcks(0, 400)
 	require.NoError(t, err)
-	got, ok := none.Take()
+	got, ok = none.Take(0)
 	assert.True(t, ok)
 	assert.EqualValues(t, Ended, got, "nobody reads")
 	_, err = NewAcks(-1, 400)
@@ -75,10 +93,11 @@ func TestAcks(t *testing.T) {
 func TestWindowOverTree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 50).Draw(t, "window")
+		first := rapid.IntRange(1, size).Draw(t, "first")
 		total := rapid.IntRange(0, 400).Draw(t, "total")
 		// Root with two ranks of its own and a child with n.
 		n := rapid.IntRange(1, 4).Draw(t, "below")
-		w, err := NewWindow(size)
+		w, err := NewWindow(first, size)
 		require.NoError(t, err)
 		child, err := NewAcks(n, size)
 		require.NoError(t, err)
@@ -114,10 +133,10 @@ func TestWindowOverTree(t *testing.T) {
 					require.NoError(t, root.Ack(i-n, v))
 				}
 			}
-			if v, ok := child.Take(); ok {
+			if v, ok := child.Take(int64(sent)); ok {
 				require.NoError(t, root.Ack(2, v))
 			}
-			if v, ok := root.Take(); ok {
+			if v, ok := root.Take(int64(sent)); ok {
 				require.NoError(t, w.Ack(v))
 			}
 			require.True(t, progress || w.Ended())
@@ -143,8 +162,9 @@ func TestAcksMinimum(t *testing.T) {
 			}
 			require.NoError(t, a.Ack(i, naive[i]))
 			least := slices.Min(naive)
-			got, ok := a.Take()
-			want := least != told && (least == Ended || least-told >= 2)
+			received := rapid.Int64Range(0, 400).Draw(t, "received")
+			got, ok := a.Take(received)
+			want := least != told && (least >= received || least-told >= 2)
 			require.Equal(t, want, ok)
 			if ok {
 				require.Equal(t, least, got)

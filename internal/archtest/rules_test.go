@@ -4,12 +4,13 @@ package archtest
 // folder with all folders below it. Code of a room may import rooms of lower
 // layers and itself, and nothing else of this module.
 var layers = [][]string{
-	{"job"},      // nouns that everybody speaks
-	{"hostlist"}, // names of hosts
-	{"tree"},     // shape, frames, routing: keys and transports are not its business
+	{"job"},       // nouns that everybody speaks
+	{"hostlist"},  // names of hosts
+	{"commsplit"}, // algorithms alone, which agents run over the tree
+	{"tree"},      // shape, frames, routing: keys and transports are not its business
 	{"routing", "commgraph", "topology"},
 	{"cache", "stdio"},
-	{"pmi", "pmgr", "commsplit", "placement", "netsim", "xrcsim"},
+	{"pmi", "pmgr", "placement", "netsim", "xrcsim"},
 	{"profile", "report"},
 	{"client"},        // linked into users' programs: must drag in no part of the launcher
 	{"internal/unix"}, // the system calls that package syscall lacks

@@ -59,14 +59,17 @@ func (w *warden) reap() {
 			Kind: evExited, World: c.World, Rank: int(c.Rank), PID: pid, Code: int(status),
 			User: time.Duration(usage.Utime.Nano()), System: time.Duration(usage.Stime.Nano()),
 			MaxRSS: usage.Maxrss << 10, // the kernel counts KiB
+			At:     time.Now().UnixNano(),
 		})
 	}
 }
 
-// signal signals the process group of every rank that lives.
-func (w *warden) signal(sig syscall.Signal) {
-	for pid := range w.live {
-		_ = syscall.Kill(-pid, sig) // it has ended but was not reaped, or changed its user
+// signal signals the process group of every rank of a world that lives.
+func (w *warden) signal(world int, sig syscall.Signal) {
+	for pid, c := range w.live {
+		if world == everyWorld || c.World == world {
+			_ = syscall.Kill(-pid, sig) // it has ended but was not reaped, or changed its user
+		}
 	}
 }
 
@@ -84,8 +87,8 @@ func (n *ending) kill(w *warden, grace time.Duration) {
 		}
 		if n.phase != terminating {
 			n.phase = terminating
-			w.signal(syscall.SIGTERM)
-			w.signal(syscall.SIGCONT) // a stopped rank could not obey
+			w.signal(everyWorld, syscall.SIGTERM)
+			w.signal(everyWorld, syscall.SIGCONT) // a stopped rank could not obey
 		}
 	default:
 		n.startKilling(now)
@@ -157,7 +160,7 @@ func (w *warden) killRound() error {
 	}
 	all, err := processes()
 	if err != nil {
-		w.signal(syscall.SIGKILL) // without /proc, what is known
+		w.signal(everyWorld, syscall.SIGKILL) // without /proc, what is known
 		return err
 	}
 	found := descendants(all, os.Getpid(), nil)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/job"
 )
 
 // stubborn is a script that leaves processes behind which are hard to get rid
@@ -168,6 +169,22 @@ func TestSignalReachesGroup(t *testing.T) {
 	f.says(0, func(s string) bool { return strings.Contains(s, "child") && strings.Contains(s, "parent") })
 	f.ends(1)
 	assert.Equal(t, exitStatus(6), f.exited[0].Status)
+	f.finishes()
+}
+
+func TestSignalOfOneWorld(t *testing.T) {
+	f := begin(t, Options{})
+	spec := Spec{Umask: 0o22, Env: []string{"PATH=/usr/bin:/bin"}, Apps: []App{{Argv: []string{"sh", "-c", "echo ready; exec sleep 1000"}}}}
+	require.NoError(t, f.Launch(spec, []Child{{World: 1, Rank: 0}, {World: 2, Rank: 1}, {World: 1, Rank: 2}}))
+	for r := range job.Rank(3) {
+		f.says(r, lines(1))
+	}
+	require.NoError(t, f.SignalWorld(1, syscall.SIGKILL))
+	f.ends(2)
+	assert.NotContains(t, f.exited, job.Rank(1))
+	assert.Equal(t, 1, f.exited[2].World)
+	require.NoError(t, f.Kill(0))
+	f.until("gone", func() bool { return len(f.gone) == 1 })
 	f.finishes()
 }
 

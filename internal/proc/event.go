@@ -7,8 +7,8 @@ import (
 	"github.com/golaunch/golaunch/job"
 )
 
-// Event is something the warden reports: Started, StartFailed, Exited, Note or
-// Gone. For each rank of a Launch there is either one StartFailed, or one Started
+// Event is something the warden reports: Started, StartFailed, Exited, Note, Gone
+// or Beat. For each rank of a Launch there is either one StartFailed, or one Started
 // and later one Exited.
 type Event interface{ event() }
 
@@ -19,6 +19,7 @@ type Started struct {
 	World int
 	Rank  job.Rank
 	PID   int // also its process group and session
+	At    time.Time
 
 	Stdin, Stdout, Stderr, PMI int
 }
@@ -44,6 +45,7 @@ type Exited struct {
 	PID    int
 	Status syscall.WaitStatus
 	Usage  Usage
+	At     time.Time // when it was reaped
 }
 
 // Usage is what a rank and its reaped children consumed.
@@ -54,6 +56,9 @@ type Usage struct {
 
 // Note is something that the user should know and that is no error.
 type Note struct{ Text string }
+
+// Beat answers Warden.Beat.
+type Beat struct{}
 
 // Gone answers Kill and Finish: of everything ever started nothing runs any
 // more, save what Text names.
@@ -66,4 +71,5 @@ func (Started) event()     {}
 func (StartFailed) event() {}
 func (Exited) event()      {}
 func (Note) event()        {}
+func (Beat) event()        {}
 func (Gone) event()        {}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -19,6 +20,13 @@ const WardenWord = "nla-warden"
 
 // agentFD is the warden's end of the socket.
 const agentFD = 3
+
+// SharedFD is the descriptor that all ranks share, where Options.Shared asks for
+// it: the warden has it under the same number.
+const SharedFD = 4
+
+// sharedWord is the warden's argument that says that it has SharedFD.
+const sharedWord = "shared"
 
 // noCgroupWord is the warden's argument that forbids a cgroup.
 const noCgroupWord = "no-cgroup"
@@ -33,7 +41,10 @@ type warden struct {
 	recv     *unix.Rights
 	packets  assembler
 	out      outbox
-	cgroup   *cgroup // nil where there is none
+	agent    int // its pid
+	heart    heartbeat
+	cgroup   *cgroup  // nil where there is none
+	scratch  []string // directories to remove in the end
 	spawner
 	ending
 }
@@ -53,7 +64,7 @@ func WardenMain() int {
 }
 
 func runWarden(args []string) error {
-	if len(args) < 3 || args[1] != WardenWord || !unix.IsPacketSocket(agentFD) {
+	if len(args) < 4 || args[1] != WardenWord || !unix.IsPacketSocket(agentFD) {
 		return fmt.Errorf("%s is started by golaunch's agent, not by hand", WardenWord)
 	}
 	if err := checkJobID(args[2]); err != nil {
@@ -61,14 +72,25 @@ func runWarden(args []string) error {
 	}
 	unix.CloseOnExec(agentFD)
 	// What the agent's own parent left open is none of the ranks'.
-	if err := unix.CloseInherited(agentFD + 1); err != nil {
+	first, shared := agentFD+1, -1
+	if slices.Contains(args[4:], sharedWord) {
+		first, shared = SharedFD+1, SharedFD
+		unix.CloseOnExec(SharedFD)
+	}
+	if err := unix.CloseInherited(first); err != nil {
 		return err
 	}
-	w, first, err := newWarden(args[2], len(args) > 3 && args[3] == noCgroupWord)
+	lostAfter, err := time.ParseDuration(args[3])
 	if err != nil {
 		return err
 	}
-	if err := w.out.message(msgHello, first); err != nil {
+	w, hello, err := newWarden(args[2], slices.Contains(args[4:], noCgroupWord))
+	if err != nil {
+		return err
+	}
+	w.shared = shared
+	w.heart.every = lostAfter / BeatsPerLoss
+	if err := w.out.message(msgHello, hello); err != nil {
 		return err
 	}
 	return w.loop()
@@ -85,7 +107,7 @@ func newWarden(jobID string, noCgroup bool) (*warden, *hello, error) {
 	if err := poll.Add(agentFD, socketTag); err != nil {
 		return nil, nil, err
 	}
-	w := &warden{sock: agentFD, poll: poll, recv: unix.NewRights(packetRoom)}
+	w := &warden{sock: agentFD, poll: poll, recv: unix.NewRights(packetRoom), agent: os.Getppid()}
 	w.out.sock = agentFD
 	if w.spawner, err = newSpawner(jobID); err != nil {
 		return nil, nil, err
@@ -159,6 +181,9 @@ func (w *warden) loop() error {
 // step does what can be done without waiting, and returns how long to wait for
 // more: 0 if there is more already, negative if only an event brings more.
 func (w *warden) step() time.Duration {
+	if !w.out.closed && !w.final && w.heart.lost(time.Now()) {
+		w.killAgent()
+	}
 	w.reap()
 	w.stepEnding(w)
 	if w.mayStart() {
@@ -172,13 +197,25 @@ func (w *warden) step() time.Duration {
 	if err := w.watch(w.out.blocked() && retry == 0); err != nil {
 		w.agentLost()
 	}
-	switch {
-	case busy && w.mayStart():
+	if busy && w.mayStart() {
 		return 0
-	case retry > 0 && (w.patience() < 0 || retry < w.patience()):
-		return retry
 	}
-	return w.patience()
+	timeout := w.patience()
+	if retry > 0 {
+		timeout = sooner(timeout, retry)
+	}
+	if !w.out.closed && !w.final {
+		timeout = sooner(timeout, w.heart.wait(time.Now()))
+	}
+	return timeout
+}
+
+// sooner is the shorter of two waits, of which a negative one has no end.
+func sooner(a, b time.Duration) time.Duration {
+	if a < 0 || b >= 0 && b < a {
+		return b
+	}
+	return a
 }
 
 // mayStart reports that a rank waits for its start and nothing is in its way:
@@ -236,11 +273,11 @@ func (w *warden) command(kind msgKind, body []byte) error {
 	case msgRanks:
 		return w.enqueue(body)
 	case msgSignal:
-		var sig int
-		if err := decode(kind, body, &sig); err != nil {
+		var s wireSignal
+		if err := decode(kind, body, &s); err != nil {
 			return err
 		}
-		w.signal(syscall.Signal(sig))
+		w.signal(s.World, syscall.Signal(s.Signal))
 		return nil
 	case msgKill:
 		var grace time.Duration
@@ -252,8 +289,24 @@ func (w *warden) command(kind msgKind, body []byte) error {
 	case msgFinish:
 		w.finish(w)
 		return nil
+	case msgScratch:
+		return decode(kind, body, &w.scratch)
+	case msgBeat:
+		w.heart.beat(time.Now())
+		w.out.add(wireEvent{Kind: evBeat})
+		return nil
 	}
 	return fmt.Errorf("unexpected message of kind %d", kind)
+}
+
+// killAgent ends an agent that is stopped or hangs, and with it its links, so
+// that its neighbors see the loss, and then the job.
+func (w *warden) killAgent() {
+	fmt.Fprintln(os.Stderr, "warden: the agent is silent: it and the job are killed")
+	if os.Getppid() == w.agent { // else it has ended, and its number may be another's
+		_ = syscall.Kill(w.agent, syscall.SIGKILL)
+	}
+	w.agentLost()
 }
 
 // agentLost ends the job, and then the warden, without anybody to tell.
@@ -270,6 +323,11 @@ func (w *warden) agentLost() {
 // leave says goodbye; everything of the job has ended.
 func (w *warden) leave() error {
 	defer w.poll.Close()
+	for _, dir := range w.scratch {
+		if err := os.RemoveAll(dir); err != nil && !errors.Is(err, os.ErrPermission) { // where it is not ours it was not made
+			w.out.add(wireEvent{Kind: evNote, Text: fmt.Sprintf("the job's files could not be removed: %v", err)})
+		}
+	}
 	if w.out.closed {
 		return w.left()
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
@@ -118,7 +119,7 @@ func (e *wireEvent) event(fds []int) (Event, error) {
 	rank := job.Rank(e.Rank)
 	switch e.Kind {
 	case evStarted:
-		s := Started{World: e.World, Rank: rank, PID: e.PID, Stdin: -1}
+		s := Started{World: e.World, Rank: rank, PID: e.PID, Stdin: -1, At: time.Unix(0, e.At)}
 		if e.StdinPipe {
 			s.Stdin, fds = fds[0], fds[1:]
 		}
@@ -130,9 +131,12 @@ func (e *wireEvent) event(fds []int) (Event, error) {
 		return Exited{
 			World: e.World, Rank: rank, PID: e.PID, Status: syscall.WaitStatus(e.Code),
 			Usage: Usage{User: e.User, System: e.System, MaxRSS: e.MaxRSS},
+			At:    time.Unix(0, e.At),
 		}, nil
 	case evNote:
 		return Note{e.Text}, nil
+	case evBeat:
+		return Beat{}, nil
 	case evGone:
 		return Gone{e.Text}, nil
 	}

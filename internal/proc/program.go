@@ -51,6 +51,9 @@ func findProgram(name, path string) (string, *startError) {
 	if denied != nil {
 		return "", programError(name, denied)
 	}
+	if strings.Contains(name, "=") { // as other launchers want variables
+		return "", &startError{code: job.ExitNotFound, text: fmt.Sprintf("program not found: %s; to set a variable write -x %[1]s", name)}
+	}
 	return "", &startError{code: job.ExitNotFound, text: fmt.Sprintf("program not found: %s is in no directory of PATH (%s); give its path, or install it on this host", name, path)}
 }
 
@@ -77,7 +80,7 @@ func programError(name string, err error) *startError {
 	}
 	switch errno {
 	case syscall.ENOENT, syscall.ENOTDIR:
-		return &startError{code: job.ExitNotFound, text: fmt.Sprintf("program not found: %s: %v; is its directory there on this host?", name, errno)}
+		return &startError{code: job.ExitNotFound, text: fmt.Sprintf("program not found: %s: %v; is its directory there on this host? --stage brings it along", name, errno)}
 	case syscall.EACCES, syscall.EPERM:
 		return notExec(errno.Error() + "; check its mode, its directories' and whether its file system is mounted noexec")
 	case syscall.EISDIR:

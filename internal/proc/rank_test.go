@@ -140,6 +140,7 @@ func TestDirectory(t *testing.T) {
 		{"given", App{Argv: []string{"bin/prog"}, Dir: dir, DirGiven: true}, dir + " " + dir, ""},
 		{"PATH is relative to it", App{Argv: []string{"prog"}, Dir: dir, Env: []string{"PATH=bin:/bin"}}, dir + " " + dir, ""},
 		{"empty PATH entry", App{Argv: []string{"prog"}, Dir: dir + "/bin", Env: []string{"PATH=/bin:"}}, dir + "/bin " + dir + "/bin", ""},
+		{"Path comes first", App{Argv: []string{"prog"}, Dir: "/", Path: "/nowhere:" + dir + "/bin", Env: []string{"PATH=/bin"}}, "/ /", ""},
 		{"relative", App{Argv: []string{"pwd"}, Dir: "testdata"}, here + "/testdata", ""},
 		{"missing", App{Argv: []string{"pwd"}, Dir: "/no/dir", Env: []string{"HOME=" + dir}}, dir, "working directory /no/dir: no such file or directory; ranks run in " + dir},
 		{"home missing", App{Argv: []string{"pwd"}, Dir: "/no/dir", Env: []string{"HOME=/no/home"}}, "/", "ranks run in / instead"},
@@ -280,9 +281,9 @@ func TestEnvironment(t *testing.T) {
 	f.finishes()
 }
 
-// Corner case: a wrapper that forks and executes the real program, which speaks
+// Corner case 18 of PMI: a wrapper that forks and executes the real program, which speaks
 // PMI over the inherited descriptor.
-func TestPMIOfGrandchild(t *testing.T) {
+func TestCorner18PMIOfGrandchild(t *testing.T) {
 	f := begin(t, Options{})
 	f.shell(`sh -c 'read line <&3; echo "got $line" >&3'; exit 0`)
 	f.until("start", func() bool { return len(f.started) == 1 })

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
@@ -15,6 +16,7 @@ type spawner struct {
 	jobID    string
 	cgroupFD int // -1 where there is none
 	devNull  int
+	shared   int // what ranks get as SharedFD; -1: nothing
 	startDir int // the warden's first working directory
 	startPWD string
 
@@ -46,7 +48,7 @@ type place struct {
 }
 
 func newSpawner(jobID string) (spawner, error) {
-	s := spawner{jobID: jobID, cgroupFD: -1, live: map[int]Child{}}
+	s := spawner{jobID: jobID, cgroupFD: -1, shared: -1, live: map[int]Child{}}
 	var err error
 	if s.devNull, err = syscall.Open("/dev/null", syscall.O_RDWR|syscall.O_CLOEXEC, 0); err != nil {
 		return s, fmt.Errorf("open /dev/null: %w", err)
@@ -130,7 +132,7 @@ func (s *spawner) start(c *Child, spec *Spec, out *outbox) (wireEvent, []int, *s
 	argv := spec.Apps[c.App].Argv
 	path, missing := p.path, p.missing
 	if own, ok := lookup(c.Env, "PATH"); ok {
-		path, missing = findProgram(argv[0], own)
+		path, missing = findProgram(argv[0], along(spec.Apps[c.App].Path, own))
 	}
 	if missing != nil {
 		return wireEvent{}, nil, missing
@@ -140,9 +142,13 @@ func (s *spawner) start(c *Child, spec *Spec, out *outbox) (wireEvent, []int, *s
 	if err != nil {
 		return wireEvent{}, nil, programError(argv[0], err)
 	}
+	files := child[:]
+	if s.shared >= 0 {
+		files = append(files, uintptr(s.shared))
+	}
 	pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{
 		Env:   s.env,
-		Files: child[:],
+		Files: files,
 		Sys: &syscall.SysProcAttr{
 			Setsid:      true,
 			Pdeathsig:   syscall.SIGKILL, // the warden's thread lives as long as it does
@@ -155,7 +161,7 @@ func (s *spawner) start(c *Child, spec *Spec, out *outbox) (wireEvent, []int, *s
 		closeAll(parent)
 		return wireEvent{}, nil, execError(argv[0], err)
 	}
-	return wireEvent{Kind: evStarted, World: c.World, Rank: int(c.Rank), PID: pid, StdinPipe: c.StdinPipe}, parent, nil
+	return wireEvent{Kind: evStarted, World: c.World, Rank: int(c.Rank), PID: pid, StdinPipe: c.StdinPipe, At: time.Now().UnixNano()}, parent, nil
 }
 
 // ends makes a rank's pipes and socket: what becomes its descriptors 0 to 3, and
@@ -238,7 +244,15 @@ func (s *spawner) enter(spec *Spec, app int, out *outbox) {
 	if !ok {
 		path = defaultPath
 	}
-	p.path, p.missing = findProgram(a.Argv[0], path)
+	p.path, p.missing = findProgram(a.Argv[0], along(a.Path, path))
+}
+
+// along puts directories in front of a PATH.
+func along(first, path string) string {
+	if first == "" {
+		return path
+	}
+	return first + ":" + path
 }
 
 // ownFiles gives the warden back enough descriptors for its own work, where the

@@ -36,6 +36,9 @@ type App struct {
 	// an error where DirGiven, and otherwise ranks run in $HOME or / with a Note.
 	Dir      string
 	DirGiven bool
+	// Path is where a program without a slash is sought before PATH: directories
+	// between colons.
+	Path string
 }
 
 // Child is one rank to start.

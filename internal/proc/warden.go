@@ -41,6 +41,13 @@ type Options struct {
 	// NoCgroup has the warden do without a cgroup, as on hosts where none can be
 	// made.
 	NoCgroup bool
+	// LostAfter is after how much silence of this process, which Beat ends, the
+	// warden kills it and the job. It is not watched before its first Beat, nor
+	// if LostAfter is 0.
+	LostAfter time.Duration
+	// Shared, if not nil, is a descriptor that every rank inherits as SharedFD. It
+	// stays the caller's, who may close it after Start.
+	Shared *os.File
 	// Log, if not nil, gets lines for the curious or for bug reports: why there is
 	// no cgroup, what a crashing warden said. It is called from one other
 	// goroutine, and from Start.
@@ -142,7 +149,7 @@ func (w *Warden) fork(sock, log *os.File) (*os.Process, error) {
 		return nil, err
 	}
 	defer null.Close()
-	argv := []string{"golaunch", WardenWord, w.opts.JobID}
+	argv := []string{"golaunch", WardenWord, w.opts.JobID, w.opts.LostAfter.String()}
 	if w.opts.NoCgroup {
 		argv = append(argv, noCgroupWord)
 	}
@@ -157,9 +164,14 @@ func (w *Warden) fork(sock, log *os.File) (*os.Process, error) {
 			env = append(env, name+"="+value)
 		}
 	}
+	files := []*os.File{null, null, log, sock}
+	if w.opts.Shared != nil {
+		argv = append(argv, sharedWord)
+		files = append(files, w.opts.Shared)
+	}
 	return os.StartProcess(w.opts.Exe, argv, &os.ProcAttr{
 		Env:   env,
-		Files: []*os.File{null, null, log, sock},
+		Files: files,
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
 }
@@ -235,11 +247,15 @@ func (w *Warden) Launch(s Spec, ranks []Child) error {
 }
 
 // Signal sends a signal to the process group of every rank that lives.
-func (w *Warden) Signal(sig syscall.Signal) error {
+func (w *Warden) Signal(sig syscall.Signal) error { return w.SignalWorld(everyWorld, sig) }
+
+// SignalWorld sends a signal to the process group of every rank of one world
+// that lives; ranks that wait for their start get none.
+func (w *Warden) SignalWorld(world int, sig syscall.Signal) error {
 	if sig <= 0 || sig > 64 {
 		return fmt.Errorf("signal %d: no such signal", int(sig))
 	}
-	return w.command(msgSignal, int(sig))
+	return w.command(msgSignal, wireSignal{World: world, Signal: int(sig)})
 }
 
 // Kill ends the job: ranks not started yet are not, the process groups of the
@@ -250,9 +266,21 @@ func (w *Warden) Kill(grace time.Duration) error {
 	return w.command(msgKill, max(0, grace))
 }
 
+// Beat tells the warden that its agent is alive, and asks whether it is itself:
+// a Beat event answers. It is to be called as often as BeatEvery says, by whoever
+// does the agent's work.
+func (w *Warden) Beat() error { return w.command(msgBeat, nil) }
+
+// BeatEvery is how often to call Beat; 0 is never.
+func (w *Warden) BeatEvery() time.Duration { return w.opts.LostAfter / BeatsPerLoss }
+
 // Finish ends what is left of the job at once, and then the warden: after Gone,
 // Next returns io.EOF.
 func (w *Warden) Finish() error { return w.command(msgFinish, nil) }
+
+// Scratch names directories that the warden removes, with all that is in them,
+// when nothing of the job is left, whoever told it to end. They may be missing.
+func (w *Warden) Scratch(dirs []string) error { return w.command(msgScratch, dirs) }
 
 func (w *Warden) command(kind msgKind, body any) error {
 	packets, err := encode(kind, body)

@@ -23,15 +23,26 @@ const (
 type msgKind uint8
 
 const (
-	msgSpec   msgKind = iota + 1 // agent to warden: Spec, for the msgRanks after it
-	msgRanks                     // agent to warden: []Child
-	msgSignal                    // agent to warden: int
-	msgKill                      // agent to warden: time.Duration
-	msgFinish                    // agent to warden: nil
-	msgHello                     // warden to agent: hello
-	msgEvents                    // warden to agent: []wireEvent
-	msgBye                       // warden to agent: nil; the end of the socket follows
+	msgSpec    msgKind = iota + 1 // agent to warden: Spec, for the msgRanks after it
+	msgRanks                      // agent to warden: []Child
+	msgSignal                     // agent to warden: wireSignal
+	msgKill                       // agent to warden: time.Duration
+	msgFinish                     // agent to warden: nil
+	msgScratch                    // agent to warden: []string
+	msgBeat                       // agent to warden: nil, see heartbeat
+	msgHello                      // warden to agent: hello
+	msgEvents                     // warden to agent: []wireEvent
+	msgBye                        // warden to agent: nil; the end of the socket follows
 )
+
+// wireSignal is a signal for the ranks of one world, or of everyWorld.
+type wireSignal struct {
+	_      struct{} `cbor:",toarray"`
+	World  int
+	Signal int
+}
+
+const everyWorld = -1
 
 // hello is the warden's first message.
 type hello struct {
@@ -50,6 +61,7 @@ const (
 	evExited
 	evNote
 	evGone
+	evBeat
 )
 
 // wireEvent is any Event. A started rank's descriptors are, in the order of the
@@ -67,6 +79,7 @@ type wireEvent struct {
 	User      time.Duration
 	System    time.Duration
 	MaxRSS    int64
+	At        int64 // of Started and Exited: nanoseconds of Unix time
 }
 
 // fds is how many descriptors come with the event.
@@ -135,9 +148,18 @@ func (a *assembler) add(packet []byte) (msgKind, []byte, error) {
 	return kind, body, nil
 }
 
+// decoder takes arguments and environments in whatever encoding they are.
+var decoder = func() cbor.DecMode {
+	mode, err := cbor.DecOptions{UTF8: cbor.UTF8DecodeInvalid}.DecMode()
+	if err != nil {
+		panic(err) // a constant is wrong
+	}
+	return mode
+}()
+
 // decode reads a message body into v.
 func decode(kind msgKind, body []byte, v any) error {
-	if err := cbor.Unmarshal(body, v); err != nil {
+	if err := decoder.Unmarshal(body, v); err != nil {
 		return fmt.Errorf("decode message of kind %d: %w", kind, err)
 	}
 	return nil

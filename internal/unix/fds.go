@@ -62,6 +62,18 @@ func Pipe() (r, w int, err error) {
 	return p[0], p[1], nil
 }
 
+// SetPipeSize has a pipe hold size bytes, or a page if that is more. A pipe of
+// one page takes more only when all in it was read.
+func SetPipeSize(fd, size int) error {
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, size); err != nil {
+		return fmt.Errorf("fcntl: size of pipe %d: %w", fd, err)
+	}
+	return nil
+}
+
+// Unread returns how many bytes are in a pipe, of which fd is either end.
+func Unread(fd int) (int, error) { return unix.IoctlGetInt(fd, unix.TIOCINQ) }
+
 // StreamPair returns a pair of connected, blocking stream sockets.
 func StreamPair() (a, b int, err error) { return pair(unix.SOCK_STREAM) }
 

@@ -34,6 +34,7 @@ type Poller struct {
 	epfd   int
 	wakefd int
 	raw    []unix.EpollEvent // Wait's
+	park   parking
 }
 
 // NewPoller returns an empty poller, which holds two descriptors until Close.
@@ -130,7 +131,7 @@ func (p *Poller) Wait(buf []Ready, timeout time.Duration) (int, error) {
 	if p.closed.Load() {
 		return 0, fmt.Errorf("epoll_wait: %w", os.ErrClosed)
 	}
-	got, err := unix.EpollWait(p.epfd, p.raw[:len(buf)+1], millis(timeout))
+	got, err := epollWait(p.epfd, p.raw[:len(buf)+1], timeout)
 	switch {
 	case p.closed.Load():
 		return 0, fmt.Errorf("epoll_wait: %w", os.ErrClosed)
@@ -160,6 +161,14 @@ func (p *Poller) Wait(buf []Ready, timeout time.Duration) (int, error) {
 	return n, nil
 }
 
+// epollWait waits, if it is to wait.
+func epollWait(epfd int, events []unix.EpollEvent, timeout time.Duration) (int, error) {
+	if timeout == 0 {
+		return tryEpollWait(epfd, events)
+	}
+	return unix.EpollWait(epfd, events, millis(timeout))
+}
+
 // millis converts to what epoll_wait takes, rounding up so that a short timeout
 // does not become a busy loop.
 func millis(d time.Duration) int {
@@ -179,7 +188,7 @@ func millis(d time.Duration) int {
 func (p *Poller) Wake() {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if !p.closed.Load() {
+	if !p.closed.Load() && !p.wakeParked() {
 		p.wake()
 	}
 }
@@ -212,6 +221,6 @@ func (p *Poller) Close() {
 	p.wake()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	Close(p.epfd)
+	p.closeEpoll()
 	Close(p.wakefd)
 }

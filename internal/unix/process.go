@@ -105,3 +105,56 @@ func Foreground(f *os.File) bool {
 	})
 	return err != nil || group == own
 }
+
+// IsTerminal reports whether f is a terminal.
+func IsTerminal(f *os.File) bool {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	yes := false
+	err = conn.Control(func(fd uintptr) {
+		_, err := unix.IoctlGetTermios(int(fd), unix.TCGETS)
+		yes = err == nil
+	})
+	return err == nil && yes
+}
+
+// Columns is the width of the terminal f, in characters; 0 where it is unknown.
+func Columns(f *os.File) int {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	columns := 0
+	_ = conn.Control(func(fd uintptr) {
+		if size, err := unix.IoctlGetWinsize(int(fd), unix.TIOCGWINSZ); err == nil {
+			columns = int(size.Col)
+		}
+	})
+	return columns
+}
+
+// Writable reports whether f takes bytes now: a terminal that the user has
+// stopped does not.
+func Writable(f *os.File) bool {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	ready := 0
+	_ = conn.Control(func(fd uintptr) {
+		ready, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, 0)
+	})
+	return ready > 0
+}
+
+// PeerPID is the process that made the other end of a local socket, or its pair;
+// 0 if that is not known.
+func PeerPID(fd int) int {
+	c, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err != nil {
+		return 0
+	}
+	return int(c.Pid)
+}

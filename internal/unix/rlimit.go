@@ -168,11 +168,26 @@ func RaiseNoFile(want uint64) (uint64, error) {
 	return soft, nil
 }
 
+// NeedFiles makes sure that this process may have want files open; what says in
+// the error who needs them.
+func NeedFiles(want uint64, what string) error {
+	got, err := RaiseNoFile(want)
+	if err == nil && got < want {
+		err = fmt.Errorf("%s needs %d open files, the limit is %d; raise it (ulimit -n)", what, want, got)
+	}
+	return err
+}
+
 // nrOpen is the kernel's ceiling for any limit of open files; where it cannot
 // be read, its default.
-func nrOpen() uint64 {
-	const fallback = 1 << 20
-	b, err := os.ReadFile("/proc/sys/fs/nr_open")
+func nrOpen() uint64 { return kernelNumber("fs/nr_open", 1<<20) }
+
+// MaxProcesses is how many processes and threads this machine can have at once.
+func MaxProcesses() uint64 { return kernelNumber("kernel/pid_max", 1<<22) }
+
+// kernelNumber reads a number below /proc/sys; where it cannot be read, fallback.
+func kernelNumber(name string, fallback uint64) uint64 {
+	b, err := os.ReadFile("/proc/sys/" + name)
 	if err != nil {
 		return fallback
 	}

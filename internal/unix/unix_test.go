@@ -6,7 +6,9 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -50,6 +52,11 @@ func pipe(t *testing.T) (r, w int) {
 }
 
 func TestReadWrite(t *testing.T) {
+	t.Run("told", func(t *testing.T) { testReadWrite(t, Read, Write) })
+	t.Run("try", func(t *testing.T) { testReadWrite(t, TryRead, TryWrite) })
+}
+
+func testReadWrite(t *testing.T, Read, Write func(int, []byte) (int, error)) {
 	r, w := pipe(t)
 	buf := make([]byte, 8)
 	_, err := Read(r, buf)
@@ -79,6 +86,13 @@ func TestReadWrite(t *testing.T) {
 }
 
 func TestPoller(t *testing.T) {
+	t.Run("wait", func(t *testing.T) {
+		testPoller(t, func(p *Poller, buf []Ready) (int, error) { return p.Wait(buf, 10*time.Second) })
+	})
+	t.Run("park", func(t *testing.T) { testPoller(t, (*Poller).Park) })
+}
+
+func testPoller(t *testing.T, waitFor func(*Poller, []Ready) (int, error)) {
 	p, err := NewPoller()
 	require.NoError(t, err)
 	defer p.Close()
@@ -90,7 +104,7 @@ func TestPoller(t *testing.T) {
 	buf := make([]Ready, 4)
 	wait := func() []Ready {
 		t.Helper()
-		n, err := p.Wait(buf, 10*time.Second)
+		n, err := waitFor(p, buf)
 		require.NoError(t, err)
 		return buf[:n]
 	}
@@ -150,12 +164,19 @@ func TestPollerWriterHangUp(t *testing.T) {
 
 // Close ends a Wait in another goroutine, and later calls say so.
 func TestPollerClose(t *testing.T) {
+	t.Run("wait", func(t *testing.T) {
+		testPollerClose(t, func(p *Poller, buf []Ready) (int, error) { return p.Wait(buf, -1) })
+	})
+	t.Run("park", func(t *testing.T) { testPollerClose(t, (*Poller).Park) })
+}
+
+func testPollerClose(t *testing.T, waitFor func(*Poller, []Ready) (int, error)) {
 	p, err := NewPoller()
 	require.NoError(t, err)
 	done := make(chan error)
 	go func() { // ends with the Close below
 		for {
-			if _, err := p.Wait(make([]Ready, 1), -1); err != nil {
+			if _, err := waitFor(p, make([]Ready, 1)); err != nil {
 				done <- err
 				return
 			}
@@ -166,8 +187,53 @@ func TestPollerClose(t *testing.T) {
 	p.Close()
 	p.Wake()
 	assert.ErrorIs(t, p.Add(0, 1), os.ErrClosed)
-	_, err = p.Wait(make([]Ready, 1), -1)
+	_, err = waitFor(p, make([]Ready, 1))
 	assert.ErrorIs(t, err, os.ErrClosed)
+}
+
+// No byte and no wake-up of several writers is slept through.
+func TestPollerParkMissesNothing(t *testing.T) {
+	p, err := NewPoller()
+	require.NoError(t, err)
+	defer p.Close()
+	const writers, bytes = 4, 5000
+	ends := map[uint64]int{}
+	var writing sync.WaitGroup
+	for i := range writers {
+		r, w := pipe(t)
+		ends[uint64(i)] = r
+		require.NoError(t, p.Add(r, uint64(i)))
+		writing.Go(func() {
+			for range bytes {
+				for { // the pipe is full at times
+					if _, err := Write(w, []byte{1}); err == nil {
+						break
+					}
+					p.Wake()
+					runtime.Gosched()
+				}
+			}
+			Close(w)
+		})
+	}
+	got, buf, one := 0, make([]Ready, 2), make([]byte, 1)
+	for len(ends) > 0 {
+		n, err := p.Park(buf)
+		require.NoError(t, err)
+		for _, ready := range buf[:n] {
+			// Not all that is there: what is left must be reported again.
+			switch n, err := TryRead(ends[ready.Tag], one); {
+			case err == io.EOF:
+				require.NoError(t, p.Remove(ends[ready.Tag]))
+				Close(ends[ready.Tag])
+				delete(ends, ready.Tag)
+			case err == nil:
+				got += n
+			}
+		}
+	}
+	writing.Wait()
+	require.Equal(t, writers*bytes, got)
 }
 
 func TestMillis(t *testing.T) {
@@ -348,4 +414,21 @@ func TestQuickAck(t *testing.T) {
 	assert.NoError(t, QuickAck(a), "not TCP: nothing to do")
 	a.Close()
 	b.Close()
+}
+
+// A file without a name is there for other processes, which may execute but not
+// change it, until it is closed.
+func TestMemFile(t *testing.T) {
+	program, err := os.ReadFile("/bin/echo")
+	require.NoError(t, err)
+	f, err := MemFile("tool", program)
+	require.NoError(t, err)
+	path := DescriptorPath(f)
+	out, err := exec.Command(path, "hello").Output()
+	require.NoError(t, err)
+	assert.Equal(t, "hello\n", string(out))
+	assert.Error(t, os.WriteFile(path, []byte("x"), 0o700))
+	require.NoError(t, f.Close())
+	_, err = os.Stat(path)
+	assert.ErrorIs(t, err, os.ErrNotExist)
 }

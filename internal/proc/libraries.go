@@ -1,0 +1,106 @@
+package proc
+
+import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Needs is what a program's file says it needs to run.
+type Needs struct {
+	Libraries []string // shared libraries that it names itself, as in libc.so.6
+	Platform  string   // processor and word size: what can be in one process has the same
+}
+
+// ProgramNeeds looks at the file that an app runs on this host, given its
+// ranks' environment. It does not see through scripts, nor what the libraries
+// need in their turn.
+func ProgramNeeds(a App, env []string) (Needs, error) {
+	path, ok := lookup(env, "PATH")
+	if !ok {
+		path = defaultPath
+	}
+	dirs := filepath.SplitList(along(a.Path, path))
+	for i, dir := range dirs {
+		dirs[i] = below(a.Dir, dir)
+	}
+	name := a.Argv[0]
+	if strings.Contains(name, "/") {
+		name = below(a.Dir, name)
+	}
+	file, missing := findProgram(name, strings.Join(dirs, string(filepath.ListSeparator)))
+	if missing != nil {
+		return Needs{}, missing
+	}
+	f, err := elf.Open(file)
+	if err != nil {
+		return Needs{}, fmt.Errorf("%s: %w", file, err)
+	}
+	defer f.Close()
+	libraries, err := f.ImportedLibraries()
+	if err != nil {
+		return Needs{}, fmt.Errorf("%s: %w", file, err)
+	}
+	return Needs{Libraries: libraries, Platform: platform(f)}, nil
+}
+
+// LibraryPlatform is the Needs.Platform of the programs that can load a shared
+// library, given its contents.
+func LibraryPlatform(contents []byte) (string, error) {
+	f, err := elf.NewFile(bytes.NewReader(contents))
+	if err != nil {
+		return "", err
+	}
+	return platform(f), nil
+}
+
+func platform(f *elf.File) string { return fmt.Sprint(f.Machine, " ", f.Class, " ", f.Data) }
+
+// below is path as seen from dir, where that is not empty.
+func below(dir, path string) string {
+	if dir == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return dir + "/" + path // not Join, which would turn ./x into x
+}
+
+// mostLooked bounds how many processes LoadedLibrary looks at.
+const mostLooked = 64
+
+// LoadedLibrary is the name of the first shared library, as in libc.so.6, that a
+// process or one of its descendants has loaded and that match takes; "" if there
+// is none, or they cannot be looked at.
+func LoadedLibrary(pid int, match func(name string) bool) string {
+	pids := []int{pid}
+	for i := 0; i < len(pids) && i < mostLooked; i++ {
+		dir := fmt.Sprintf("/proc/%d", pids[i])
+		maps, err := os.ReadFile(dir + "/maps")
+		if err != nil {
+			continue // it has ended, or is not ours to look at
+		}
+		for line := range strings.Lines(string(maps)) {
+			// Address, mode, offset, device, inode, and then the file.
+			at := strings.IndexByte(line, '/')
+			if at < 0 {
+				continue
+			}
+			if name := filepath.Base(strings.TrimSuffix(line[at:], "\n")); match(name) {
+				return name
+			}
+		}
+		threads, _ := filepath.Glob(dir + "/task/*/children")
+		for _, file := range threads {
+			list, _ := os.ReadFile(file) // it may have ended
+			for _, word := range strings.Fields(string(list)) {
+				if child, err := strconv.Atoi(word); err == nil {
+					pids = append(pids, child)
+				}
+			}
+		}
+	}
+	return ""
+}

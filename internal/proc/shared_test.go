@@ -1,0 +1,37 @@
+package proc
+
+import (
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/internal/unix"
+)
+
+// TestSharedDescriptor has ranks write to the one descriptor that all of them
+// inherit, and find none where there is none.
+func TestSharedDescriptor(t *testing.T) {
+	mine, its, err := unix.PacketPair()
+	require.NoError(t, err)
+	defer unix.Close(mine)
+	f := begin(t, Options{Shared: os.NewFile(uintptr(its), "shared")})
+	unix.Close(its)
+	s := Spec{Apps: []App{{Argv: []string{"/bin/sh", "-c", "echo hello >&4"}}}}
+	require.NoError(t, f.Launch(s, []Child{{Rank: 0}, {Rank: 1}}))
+	f.ends(2)
+	f.finishes()
+	buf := make([]byte, 64)
+	for range 2 {
+		n, err := unix.Read(mine, buf)
+		require.NoError(t, err)
+		require.Equal(t, "hello\n", string(buf[:n]))
+	}
+
+	f = begin(t, Options{})
+	require.NoError(t, f.Launch(s, []Child{{Rank: 0}}))
+	f.ends(1)
+	f.finishes()
+	require.NotEqual(t, syscall.WaitStatus(0), f.exited[0].Status, "a rank without it has no descriptor 4")
+}

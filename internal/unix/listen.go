@@ -1,0 +1,64 @@
+package unix
+
+import (
+	"fmt"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+)
+
+// ListenLoopback listens on a free port of 127.0.0.1. The descriptor is
+// nonblocking and close-on-exec.
+func ListenLoopback() (fd int, at netip.AddrPort, err error) {
+	fd, err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, at, fmt.Errorf("socket: %w", err)
+	}
+	loopback := [4]byte{127, 0, 0, 1}
+	err = unix.Bind(fd, &unix.SockaddrInet4{Addr: loopback})
+	if err == nil {
+		err = unix.Listen(fd, 1<<16-1) // the kernel has a limit of its own
+	}
+	var own unix.Sockaddr
+	if err == nil {
+		own, err = unix.Getsockname(fd)
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return -1, at, fmt.Errorf("listen on the loopback interface: %w", err)
+	}
+	return fd, addrPort(own), nil
+}
+
+// TryAccept takes a connection that waits at a nonblocking listener of TCP over
+// IPv4, and who is at its other end; EAGAIN if none does.
+func TryAccept(listener int) (fd int, peer netip.AddrPort, err error) {
+	for {
+		fd, from, err := unix.Accept4(listener, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
+		switch err {
+		case nil:
+			return fd, addrPort(from), nil
+		case unix.EINTR, unix.ECONNABORTED:
+		default:
+			return -1, peer, err
+		}
+	}
+}
+
+// IsExhausted says of an error that descriptors or memory have run out, which may
+// pass.
+func IsExhausted(err error) bool {
+	return err == unix.EMFILE || err == unix.ENFILE || err == unix.ENOBUFS || err == unix.ENOMEM
+}
+
+func addrPort(a unix.Sockaddr) netip.AddrPort {
+	v4, _ := a.(*unix.SockaddrInet4)
+	if v4 == nil {
+		return netip.AddrPort{}
+	}
+	return netip.AddrPortFrom(netip.AddrFrom4(v4.Addr), uint16(v4.Port))
+}
+
+// QuickAckFD is QuickAck for a descriptor. It only ever makes things faster, so
+// that it fails is of no interest.
+func QuickAckFD(fd int) { _ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_QUICKACK, 1) }
