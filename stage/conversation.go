@@ -50,6 +50,7 @@ func (c *conversation) run(ctx context.Context, p bootstrap.Piper) (bootstrap.Pi
 		return nil, err
 	}
 	c.pipe = pipe
+	defer bootstrap.BeginStep(ctx, bootstrap.Stage)()
 	c.lines = &lineReader{r: bufio.NewReader(pipe), magic: magic, noise: c.options.Noise}
 
 	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)

@@ -34,26 +34,20 @@ type Source interface {
 
 // Self is the Source that consists of the running executable and, for other
 // platforms, of the files libexec/golaunch/nla-OS-ARCH beside its directory.
-// It keeps the executable open, so that it works even after the file is
-// removed, as agents do with theirs. Content is hashed when first asked for.
+// It works even after the file is removed, as agents do with theirs: the kernel
+// keeps what it runs. Content is hashed when first asked for.
 func Self() (Source, error) {
-	f, err := os.Open("/proc/self/exe")
+	info, err := os.Stat(running)
 	if err != nil {
 		return nil, fmt.Errorf("own executable: %w", err)
 	}
-	path := ownPath(f)
+	path := ownPath(info)
 	s := &self{path: path, images: make(map[string]Image)}
 	if dir := filepath.Dir(path); !isProc(path) {
 		s.dirs = []string{filepath.Join(dir, "..", "libexec", "golaunch"), filepath.Join(dir, "libexec", "golaunch")}
 	}
 	s.native = sync.OnceValues(func() (Image, error) {
-		info, err := f.Stat()
-		if err != nil {
-			return Image{}, fmt.Errorf("own executable: %w", err)
-		}
-		open := func() (io.ReadCloser, error) {
-			return io.NopCloser(io.NewSectionReader(f, 0, info.Size())), nil
-		}
+		open := func() (io.ReadCloser, error) { return os.Open(running) }
 		return newImage(runtime.GOOS, runtime.GOARCH, "own executable", open)
 	})
 	return s, nil
@@ -123,9 +117,12 @@ func newImage(goos, arch, what string, open func() (io.ReadCloser, error)) (Imag
 	return Image{OS: goos, Arch: arch, Hash: hex.EncodeToString(sum.Sum(nil)), Size: size, Open: open}, nil
 }
 
-// ownPath is the file that f, the running executable, can be run from: its own
-// name while that is the same file, else the kernel's.
-func ownPath(f *os.File) string {
+// running is the kernel's name for the running executable.
+const running = "/proc/self/exe"
+
+// ownPath is the file that the running executable, here, can be run from: its
+// own name while that is the same file, else the kernel's.
+func ownPath(here os.FileInfo) string {
 	proc := fmt.Sprintf("/proc/%d/exe", os.Getpid())
 	path, err := os.Executable()
 	if err != nil {
@@ -135,7 +132,7 @@ func ownPath(f *os.File) string {
 	if err != nil {
 		return proc
 	}
-	if here, err := f.Stat(); err != nil || !os.SameFile(there, here) {
+	if !os.SameFile(there, here) {
 		return proc
 	}
 	return path

@@ -80,6 +80,7 @@ func (i Installed) stamp() string { return fmt.Sprint(i.Size, " ", i.MTime) }
 // Errors are *bootstrap.Error: those of p, or of phase Stage.
 func Start(ctx context.Context, p bootstrap.Piper, h bootstrap.Host, src Source, words []string, o Options) (bootstrap.Pipe, error) {
 	if !p.NeedsStaging() {
+		defer bootstrap.BeginStep(ctx, bootstrap.Command)()
 		return p.Start(ctx, h, append([]string{src.Path()}, words...))
 	}
 	if o.Timeout <= 0 {

@@ -18,10 +18,10 @@ import (
 	"os/exec"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/bootstrap/internal/child"
 )
 
 // defaultKillAfter leaves an agent, which needs two seconds at most (design
@@ -85,10 +85,12 @@ func (x *Piper) Start(ctx context.Context, host bootstrap.Host, argv []string) (
 	if err := ctx.Err(); err != nil {
 		return fail(bootstrap.Command, err, false, "")
 	}
+	done := bootstrap.BeginStep(ctx, bootstrap.Command)
 	p, err := x.start(words)
+	done()
 	switch {
 	case err == nil:
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission), errors.Is(err, exec.ErrNotFound):
+	case child.NeverWorks(err):
 		return fail(bootstrap.Command, fmt.Errorf("%s cannot be run: %w", words[0], reason(err)), true,
 			"is the program of --exec-command installed where golaunch runs?")
 	default:
@@ -101,31 +103,14 @@ func (x *Piper) Start(ctx context.Context, host bootstrap.Host, argv []string) (
 
 // start starts the words and the goroutine that reaps them.
 func (x *Piper) start(words []string) (*pipe, error) {
-	childIn, in, err := os.Pipe()
+	c, err := child.Start(words, &x.reapers, killGroup) // what is left of its group, at its end
 	if err != nil {
 		return nil, err
 	}
-	defer childIn.Close()
-	out, childOut, err := os.Pipe()
-	if err != nil {
-		in.Close()
-		return nil, err
-	}
-	defer childOut.Close()
-	p := &pipe{name: words[0], in: in, out: out, killAfter: x.cfg.KillAfter, silence: x.cfg.Silence, exited: make(chan struct{})}
-	p.cmd = exec.Command(words[0], words[1:]...)
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = childIn, childOut, &p.tail
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	p.cmd.WaitDelay = stderrWait
-	if err := p.cmd.Start(); err != nil {
-		in.Close()
-		out.Close()
-		return nil, err
-	}
+	p := &pipe{Child: c, name: words[0], killAfter: x.cfg.KillAfter, silence: x.cfg.Silence}
 	if p.silence > 0 {
 		p.quiet = time.AfterFunc(p.silence, p.giveUp)
 	}
-	x.reapers.Go(p.reap)
 	return p, nil
 }
 

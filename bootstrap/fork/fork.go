@@ -10,29 +10,24 @@
 package fork
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"io"
-	"os"
 	"os/exec"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/bootstrap/internal/child"
 )
 
 const (
-	// closeWait bounds how long Close waits for the command to end by itself.
+	// closeWait is how long Close waits for a command that it has killed.
 	closeWait = time.Second
 	// defaultKillAfter leaves agents, which need two seconds at most (design
 	// section 7), ample time to clean up.
 	defaultKillAfter = 5 * time.Second
-	// stderrWait is how long, once the command has exited or closed its
-	// output, the rest of its standard error is waited for; a descendant may
-	// hold it open for ever.
-	stderrWait = 200 * time.Millisecond
 )
 
 // Piper starts commands as child processes of this one. The zero value is
@@ -67,34 +62,14 @@ func (f *Piper) Start(ctx context.Context, host bootstrap.Host, argv []string) (
 	if err := ctx.Err(); err != nil {
 		return fail(err, false, "")
 	}
-	childIn, in, err := os.Pipe()
-	if err != nil {
+	c, err := child.Start(argv, &f.reapers, nil)
+	switch {
+	case err == nil:
+		return &pipe{Child: c, killAfter: cmp.Or(f.KillAfter, defaultKillAfter)}, nil
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return fail(err, false, "raise the limit on open files (ulimit -n)")
 	}
-	defer childIn.Close()
-	out, childOut, err := os.Pipe()
-	if err != nil {
-		in.Close()
-		return fail(err, false, "raise the limit on open files (ulimit -n)")
-	}
-	defer childOut.Close()
-
-	p := &pipe{in: in, out: out, killAfter: f.KillAfter, exited: make(chan struct{})}
-	if p.killAfter <= 0 {
-		p.killAfter = defaultKillAfter
-	}
-	p.cmd = exec.Command(argv[0], argv[1:]...)
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = childIn, childOut, &p.tail
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	p.cmd.WaitDelay = stderrWait
-	if err := p.cmd.Start(); err != nil {
-		in.Close()
-		out.Close()
-		notThere := errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) || errors.Is(err, exec.ErrNotFound)
-		return fail(err, notThere, "")
-	}
-	f.reapers.Go(p.reap)
-	return p, nil
+	return fail(err, child.NeverWorks(err), "")
 }
 
 // Wait returns once every command started so far has ended and was reaped. It
@@ -102,15 +77,10 @@ func (f *Piper) Start(ctx context.Context, host bootstrap.Host, argv []string) (
 // most.
 func (f *Piper) Wait() { f.reapers.Wait() }
 
-// pipe is a running child. reap alone waits for the process; Close alone ends
-// the pipe's files.
+// pipe is a running child.
 type pipe struct {
-	cmd       *exec.Cmd
-	in, out   *os.File
-	tail      bootstrap.Tail
+	*child.Child
 	killAfter time.Duration
-	ended     atomic.Bool   // Read has seen the end of output
-	exited    chan struct{} // closed once the process is reaped
 	once      sync.Once
 }
 
@@ -119,55 +89,23 @@ var (
 	_ bootstrap.Companion = (*pipe)(nil)
 )
 
-// reap waits for the child, so that it never stays a zombie. It ends with the
-// process, which Close sees to: at the latest KillAfter later.
-func (p *pipe) reap() {
-	_ = p.cmd.Wait() // how it ended shows in its output, not here
-	close(p.exited)
-}
-
 // Also runs another command on this machine.
 func (p *pipe) Also(ctx context.Context, argv []string) error {
 	return exec.CommandContext(ctx, argv[0], argv[1:]...).Run()
 }
 
-func (p *pipe) Read(b []byte) (int, error) {
-	n, err := p.out.Read(b)
-	if errors.Is(err, io.EOF) {
-		p.ended.Store(true)
-	}
-	return n, err
-}
-
-func (p *pipe) Write(b []byte) (int, error) { return p.in.Write(b) }
-
-// Close ends the command's input and output and waits a second for it to go.
+// Close ends the command's input and output and waits for it to go, after
+// KillAfter by force: nobody is left to do that later.
 func (p *pipe) Close() error {
 	p.once.Do(func() {
-		p.in.Close()
-		p.out.Close()
-		kill := time.AfterFunc(p.killAfter, func() { _ = p.cmd.Process.Kill() })
-		wait := time.NewTimer(closeWait)
-		defer wait.Stop()
-		select {
-		case <-p.exited:
-			kill.Stop()
-		case <-wait.C:
+		p.CloseFiles()
+		p.Continue()
+		if !p.Await(p.killAfter) {
+			_ = p.Cmd.Process.Kill()
+			p.Await(closeWait)
 		}
 	})
 	return nil
-}
-
-func (p *pipe) Diagnostics() string {
-	if p.ended.Load() {
-		wait := time.NewTimer(stderrWait)
-		defer wait.Stop()
-		select {
-		case <-p.exited:
-		case <-wait.C:
-		}
-	}
-	return p.tail.String()
 }
 
 // PeerAddr is empty: the child is on this machine.

@@ -152,7 +152,7 @@ func TestConfigFileErrors(t *testing.T) {
 		{"odd keyword", "P?rt 5", "is no keyword"},
 		{"control character", "Port \x01", "control character"},
 		{"empty pattern", "Host a !", `host pattern "!"`},
-		{"include loop", "Include " + loop, "nest deeper"},
+		{"include loop", "Include " + loop, "includes itself"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			path := writeFile(t, home, "bad", tc.text)

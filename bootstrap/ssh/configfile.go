@@ -3,6 +3,7 @@ package sshboot
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,7 +32,8 @@ type configFile struct {
 // configParser reads files and their Includes.
 type configParser struct {
 	home, base string
-	files      int // read so far
+	files      int      // read so far
+	open       []string // being read, each included by the one before
 	warnings   []string
 }
 
@@ -39,6 +41,11 @@ func (p *configParser) parse(path string, depth int) (*configFile, error) {
 	if p.files++; p.files > maxConfigFiles {
 		return nil, fmt.Errorf("%s: more than %d files included", path, maxConfigFiles)
 	}
+	if slices.Contains(p.open, path) {
+		return nil, fmt.Errorf("%s includes itself; remove one Include", path)
+	}
+	p.open = append(p.open, path)
+	defer func() { p.open = p.open[:len(p.open)-1] }()
 	text, err := readFile(path, maxConfigSize)
 	if err != nil {
 		return nil, err

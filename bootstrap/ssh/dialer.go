@@ -166,7 +166,10 @@ func (d *Dialer) start(ctx context.Context, host bootstrap.Host, t *Target, comm
 			}
 		}
 	}
-	if e := p.run(command); e != nil {
+	done := bootstrap.BeginStep(ctx, bootstrap.Command)
+	e = p.run(command)
+	done()
+	if e != nil {
 		return fail(e, len(route)-1)
 	}
 	if !stop() {
@@ -181,6 +184,7 @@ func (d *Dialer) connect(ctx context.Context, t *Target) (*tcpConn, *bootstrap.E
 	if limit <= 0 {
 		limit = d.cfg.ConnectTimeout
 	}
+	defer bootstrap.BeginStep(ctx, bootstrap.Connect)()
 	dialCtx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	c, err := dialTCP(dialCtx, t.address())

@@ -154,7 +154,7 @@ func (a *attempt) explainRefusal(e *bootstrap.Error, text string) {
 		e.Hint = "use an ed25519 key"
 	default:
 		e.Err = fmt.Errorf("user %s: the host accepts none of the keys %s%s", user, strings.Join(names, ", "), notes)
-		e.Hint = fmt.Sprintf("try: ssh -v %s true; is the public key in ~/.ssh/authorized_keys there, and the account neither locked nor expired?", a.t.Name)
+		e.Hint = fmt.Sprintf("try: ssh -v %s@%s true; is the public key in ~/.ssh/authorized_keys there, and the account neither locked nor expired?", user, a.t.Name)
 	}
 }
 

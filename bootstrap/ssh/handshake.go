@@ -22,6 +22,7 @@ type attempt struct {
 	ctx  context.Context // of the Start that this is part of
 
 	mu        sync.Mutex
+	stepDone  func()        // ends the step under way; nil once logged in
 	keyed     bool          // the host key was accepted
 	fresh     ssh.PublicKey // the host key, if it was not known before
 	methods   []string      // what the server lets clients try
@@ -41,6 +42,13 @@ type client struct {
 // handshake logs in to t over conn. The caller closes conn to end it early.
 func (d *Dialer) handshake(ctx context.Context, host bootstrap.Host, t *Target, conn transport) (*client, *bootstrap.Error) {
 	a := &attempt{d: d, t: t, host: job.HostIndex(host.Index), ctx: ctx, signedBy: noKey}
+	a.stepDone = bootstrap.BeginStep(ctx, bootstrap.HostKey)
+	defer func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.stepDone()
+		a.stepDone = nil
+	}()
 	config := &ssh.ClientConfig{
 		User:              t.User,
 		HostKeyAlgorithms: t.hostKeyAlgorithms(),
@@ -97,6 +105,10 @@ func (a *attempt) hostKey(_ string, _ addr, key ssh.PublicKey) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.keyed = true
+	if a.stepDone != nil { // else keys are exchanged anew, later
+		a.stepDone()
+		a.stepDone = bootstrap.BeginStep(a.ctx, bootstrap.Authenticate)
+	}
 	if fresh {
 		a.fresh = key
 	}

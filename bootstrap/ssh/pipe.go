@@ -119,7 +119,7 @@ func (p *pipe) Also(ctx context.Context, argv []string) error {
 	if err != nil {
 		return err
 	}
-	ch, requests, err := p.hops[len(p.hops)-1].conn.OpenChannel("session", nil)
+	ch, requests, err := p.openSecond(ctx)
 	if err != nil {
 		return fmt.Errorf("open a second session: %w", err)
 	}
@@ -133,6 +133,31 @@ func (p *pipe) Also(ctx context.Context, argv []string) error {
 	}
 	_, err = io.Copy(io.Discard, ch)
 	return errors.Join(err, ctx.Err())
+}
+
+// openSecond opens a session on a connection that may just have died: a channel
+// that is opened in that moment is never answered, nor told of the end.
+func (p *pipe) openSecond(ctx context.Context) (ssh.Channel, <-chan *ssh.Request, error) {
+	type session struct {
+		ch       ssh.Channel
+		requests <-chan *ssh.Request
+		err      error
+	}
+	last := p.hops[len(p.hops)-1]
+	opened := make(chan session, 1)
+	go func() { // ends with the answer, else with the process
+		ch, requests, err := last.conn.OpenChannel("session", nil)
+		opened <- session{ch, requests, err}
+	}()
+	select {
+	case s := <-opened:
+		return s.ch, s.requests, s.err
+	case <-last.done:
+		return nil, nil, net.ErrClosed
+	case <-ctx.Done():
+		_ = p.base.Close() // who answers late is not heard
+		return nil, nil, ctx.Err()
+	}
 }
 
 // Close ends session and connections. The server hears of it in order if it
