@@ -51,6 +51,8 @@ func (s *Server) line(c *client, line []byte, out *Effects) {
 		s.put(c, line, out)
 	case "barrier_in":
 		s.barrier(c, line, out)
+	case "golaunch_map":
+		out.ask(c, Map, due{}, nil, nil)
 	case "get_maxes":
 		out.say(c.rank, maxes)
 	case "get_my_kvsname":
@@ -136,6 +138,9 @@ func (s *Server) put(c *client, line []byte, out *Effects) {
 	head, value, found := bytes.Cut(line, []byte(" value="))
 	key, keyFound := token(head, " key=")
 	switch {
+	case keyFound && found && len(key)+len(value) == 0:
+		// A singleton of MPICH's puts what it has kept so far: nothing.
+		out.say(c.rank, "cmd=put_result rc=0\n")
 	case !keyFound || len(key) == 0:
 		out.say(c.rank, "cmd=put_result rc=-1 msg=no_key\n")
 	case !found:
@@ -166,7 +171,7 @@ func (s *Server) get(c *client, line []byte, out *Effects) {
 			out.say(c.rank, "cmd=get_result rc=1 msg=key_not_found\n")
 		}
 	default:
-		out.ask(c, Get, due{}, key, nil)
+		s.ask(c, due{}, key, out)
 	}
 }
 

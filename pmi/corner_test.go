@@ -263,6 +263,7 @@ func TestPutErrors(t *testing.T) {
 		"cmd=put kvsname=x key=k":                               "rc=-1 msg=no_value",
 		put(strings.Repeat("k", 63), strings.Repeat("v", 1023)): "rc=0",
 		put("empty", ""):                                        "rc=0",
+		put("", ""):                                             "rc=0",
 	} {
 		require.Equal(t, "cmd=put_result "+want, w.ask(0, line))
 	}

@@ -50,6 +50,12 @@ func (s *Server) PutDone(r job.Rank, err error, out *Effects) {
 // GetDone answers the Get request of rank r with value byte for byte.
 func (s *Server) GetDone(r job.Rank, value string, found bool, out *Effects) {
 	c := s.done(r, Get)
+	if c != nil {
+		if !found {
+			value, found = c.preput, c.hasPreput
+		}
+		c.preput, c.hasPreput = "", false
+	}
 	switch {
 	case c == nil:
 		return
@@ -139,7 +145,7 @@ func sayName(r job.Rank, op Op, d due, port string, err error, out *Effects) {
 
 // SpawnResult is the outcome of a SpawnWorld request.
 type SpawnResult struct {
-	// Err is why nothing was started; nil if the new world exists.
+	// Err is why there is no new world; nil if there is.
 	Err error
 	// JobID is the KVSName of the new world (PMI-2 only).
 	JobID string
@@ -157,7 +163,7 @@ func (s *Server) SpawnDone(r job.Rank, result SpawnResult, out *Effects) {
 	codes := errcodes(result.Codes)
 	switch {
 	case result.Err != nil:
-		sayRefused(r, c.due, result.Err, out)
+		sayRefused(r, c.due, result.Err, codes, out)
 	case c.due.cmd != "":
 		f := out.respond(r, c.due, 0)
 		f.text("jobid", result.JobID)

@@ -10,7 +10,8 @@ import (
 type Op uint8
 
 // The operations of a Request: three of the bulletin board, three of the job's
-// names, which live at the root, one for the launcher and one of PMI 1.2.
+// names, which live at the root, one for the launcher, one of PMI 1.2 and one of
+// golaunch's own.
 const (
 	Put        Op = iota + 1 // publish Value under Key; answer with Server.PutDone
 	Get                      // look Key up; answer with Server.GetDone
@@ -20,12 +21,13 @@ const (
 	Lookup                   // look the port of service Key up; answer with Server.NameDone
 	SpawnWorld               // start what Spawn describes as a new world; answer with Server.SpawnDone
 	Group                    // every local member of group Key is in its barrier; answer with Server.GroupDone
+	Map                      // make a file of the bulletin board's state; answer with Server.MapDone
 
 	nodeAttr // what a client may wait for without a Request: an attribute that another rank is to put
 )
 
 var opNames = [...]string{Put: "put", Get: "get", Fence: "fence", Publish: "publish", Unpublish: "unpublish",
-	Lookup: "lookup", Group: "group barrier", SpawnWorld: "spawn", nodeAttr: "node attribute"}
+	Lookup: "lookup", Group: "group barrier", SpawnWorld: "spawn", Map: "map", nodeAttr: "node attribute"}
 
 // String names an operation.
 func (o Op) String() string {
@@ -42,7 +44,7 @@ func (o Op) String() string {
 type Request struct {
 	Rank  job.Rank
 	Op    Op
-	Key   []byte // all but Fence and SpawnWorld
+	Key   []byte // all but Fence, SpawnWorld and Map
 	Value []byte // Put and Publish
 	Spawn *Spawn // SpawnWorld only; the receiver's
 	// Members of a Group on all nodes, in ascending order; nil means the whole

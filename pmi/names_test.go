@@ -48,30 +48,90 @@ func TestCorner15Names(t *testing.T) {
 	require.ErrorIs(t, full, pmi.ErrNamesFull)
 }
 
+// callers are the ways to begin a connection to PMI_PORT, with the answer that
+// comes before the rank is known, what the rank is greeted with, and what it
+// sends.
+var callers = map[string]struct{ said, answer, greeting, asks, reply string }{
+	"PMI-1": {"cmd=initack pmiid=1\n", "", "cmd=initack rc=0\ncmd=set size=2\ncmd=set rank=1\ncmd=set debug=0\n",
+		initLine + "\n", "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0"},
+	"PMI-2": {init2 + "\n" + frame("cmd=fullinit;pmirank=1;threaded=FALSE;"), init2OK + "\n", "",
+		frame("cmd=job-getid;"), fullInit1OK + frame("cmd=job-getid-response;rc=0;jobid="+kvsname+";")},
+	"Slurm's libpmi2": {init2 + "\n" + frame("cmd=fullinit;srcid=1;threaded=FALSE;"), init2OK + "\n", "", "", fullInit1OK},
+}
+
+var fullInit1OK = frame("cmd=fullinit-response;rc=0;pmi-version=2;pmi-subversion=0;rank=1;size=2;appnum=0;debugged=FALSE;pmiverbose=FALSE;")
+
 func TestCorner16Initack(t *testing.T) {
-	w := newWorld(t, 1, 2, nil)
-	s := w.nodes[0].server
-	const text = "cmd=initack pmiid=1\n" + initLine + "\n"
-	for cut := range len("cmd=initack pmiid=1\n") {
-		_, used, err := pmi.Initack([]byte(text[:cut]))
-		require.NoError(t, err)
-		require.Zero(t, used)
+	for name, x := range callers {
+		t.Run(name, func(t *testing.T) {
+			for cut := range len(x.said) {
+				w := newWorld(t, 1, 2, nil)
+				c := new(pmi.Caller)
+				first, known, err := c.Receive([]byte(x.said[:cut]))
+				require.NoError(t, err)
+				require.False(t, known)
+				second, known, err := c.Receive([]byte(x.said[cut:] + x.asks))
+				require.NoError(t, err)
+				require.True(t, known)
+				require.Equal(t, x.answer, first+second)
+				require.Equal(t, job.Rank(1), c.Rank)
+				n := w.nodes[0]
+				require.NoError(t, n.server.Attach(c, &n.out))
+				w.settle(n)
+				require.Equal(t, x.greeting+x.reply, w.take(1))
+				require.EqualError(t, n.server.Attach(c, &n.out), "pmiid 1 has one already")
+				c.Rank = 2
+				require.EqualError(t, n.server.Attach(c, &n.out), "pmiid 2 is not on this node")
+			}
+		})
 	}
-	r, used, err := pmi.Initack([]byte(text))
-	require.NoError(t, err)
-	require.Equal(t, job.Rank(1), r)
-	var out pmi.Effects
-	require.NoError(t, s.Attach(r, &out))
-	s.Receive(r, []byte(text[used:]), &out)
-	require.Equal(t, "cmd=initack rc=0\ncmd=set size=2\ncmd=set rank=1\ncmd=set debug=0\n"+
-		"cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n", string(out.Replies[0].Data))
-	require.EqualError(t, s.Attach(1, &out), "a second connection for pmiid 1")
-	require.EqualError(t, s.Attach(2, &out), "a connection for pmiid 2, which is not on this node")
-	for _, bad := range []string{"\n", "GET / HTTP/1.0\r\n", "cmd=init pmi_version=1\n", "cmd=initacks pmiid=1\n", "cmd=initack\n",
-		"cmd=initack pmiid=x\n", "cmd=initack pmiid=-1\n", "cmd=initack " + strings.Repeat("x", 2000)} {
-		_, _, err := pmi.Initack([]byte(bad))
-		require.Error(t, err, bad)
+	for bad, says := range map[string]string{
+		"\n":                                             "not a PMI command",
+		"GET / HTTP/1.0\r\n":                             "not a PMI command",
+		"cmd=init pmi_version=1\n":                       "not with initack",
+		"cmd=initacks pmiid=1\n":                         "not with initack",
+		"cmd=initack\n":                                  "not with initack",
+		"cmd=initack pmiid=x\n":                          "no readable pmiid",
+		"cmd=initack pmiid=-1\n":                         "no readable pmiid",
+		"cmd=initack pmiid=99999999999999999999\n":       "no readable pmiid",
+		"cmd=initack " + strings.Repeat("x", 5000):       "more than 4096 bytes",
+		"  5000" + strings.Repeat("x", 5000):             "malformed",
+		" 60000" + strings.Repeat("x", 5000):             "more than 4096 bytes",
+		init2 + "\n" + init2 + "\n":                      "not with initack",
+		init2 + "\ncmd=initack pmiid=0\n":                "not with initack",
+		init2 + "\n" + frame("cmd=job-getid;"):           "not with init and fullinit",
+		init2 + "\n" + frame("cmd=fullinit;"):            "not with init and fullinit",
+		init2 + "\n" + frame("cmd=fullinit;pmirank=-1;"): "not with init and fullinit",
+		init2 + "\n" + frame("fullinit"):                 "malformed",
+		frame("cmd=fullinit;pmirank=1;"):                 "not with init and fullinit",
+	} {
+		_, known, err := new(pmi.Caller).Receive([]byte(bad))
+		require.ErrorContains(t, err, says, bad)
+		require.False(t, known && err == nil)
 	}
+}
+
+// Whose a connection is does not depend on how its bytes were cut.
+func FuzzCaller(f *testing.F) {
+	for _, x := range callers {
+		f.Add(x.said+x.asks, 3)
+	}
+	f.Fuzz(func(t *testing.T, data string, cut int) {
+		whole, pieces := new(pmi.Caller), new(pmi.Caller)
+		answer, known, err := whole.Receive([]byte(data))
+		cut = min(max(cut, 0), len(data))
+		first, knownFirst, errFirst := pieces.Receive([]byte(data[:cut]))
+		if knownFirst || errFirst != nil {
+			return // the rest is not the caller's to read
+		}
+		second, knownThen, errThen := pieces.Receive([]byte(data[cut:]))
+		require.Equal(t, err == nil, errThen == nil)
+		if err == nil {
+			require.Equal(t, known, knownThen)
+			require.Equal(t, answer, first+second)
+			require.Equal(t, whole.Rank, pieces.Rank)
+		}
+	})
 }
 
 func TestRing(t *testing.T) {

@@ -176,7 +176,7 @@ func (s *Server) get2(c *client, m message, d due, out *Effects) {
 		value, found := s.attrs[string(key)]
 		out.answer(c.rank, d, value, found)
 	default:
-		out.ask(c, Get, d, key, nil)
+		s.ask(c, d, key, out)
 	}
 }
 

@@ -1,6 +1,7 @@
 package pmi_test
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 // bottom. Commands:
 //
 //	world nodes=N ppn=N    begin anew; version=1.2 grants that version
+//	unmappable             from now on the bulletin board cannot be mapped
 //	send rank=N            the rank sends the lines below; "\" at the end of
 //	                       one keeps its line feed back
 //	send2 rank=N           the rank sends each line below as a PMI-2 message
@@ -38,6 +40,8 @@ func TestScenarios(t *testing.T) {
 					}
 				})
 				w.spawned.JobID = "kvs_spawned"
+			case "unmappable":
+				w.unmapped = errors.New("no such luck")
 			case "send":
 				d.ScanArgs(t, "rank", &rank)
 				text := strings.ReplaceAll(d.Input+"\n", "\\\n", "")

@@ -27,6 +27,9 @@ type client struct {
 	phase Phase
 	wait  Op  // what the next request waits for; 0 for nothing
 	due   due // the form of that reply
+	// preput is what a get that waits finds where nobody has put its key.
+	preput    string
+	hasPreput bool
 	// fences holds the replies due for fences that the client has entered,
 	// oldest first. There is more than one only where it need not wait.
 	fences []due
@@ -188,6 +191,12 @@ func (s *Server) EOF(r job.Rank, out *Effects) {
 		out.Hangups = append(out.Hangups, Hangup{Rank: r})
 	}
 	c.silence()
+}
+
+// ask asks the bulletin board for a key's value; its reply has form d.
+func (s *Server) ask(c *client, d due, key []byte, out *Effects) {
+	c.preput, c.hasPreput = s.world.Preput[string(key)]
+	out.ask(c, Get, d, key, nil)
 }
 
 // silence lets nothing more in from a client nor out to it.

@@ -44,6 +44,34 @@ type Hints struct {
 // Triplet stands for First, First+Step, … up to Last, all inclusive.
 type Triplet struct{ First, Last, Step int }
 
+// Most is the largest number up to limit that the soft hint allows; ok is false
+// where there is none, as without a hint.
+func (h Hints) Most(limit int) (n int, ok bool) {
+	for _, t := range h.Soft {
+		if m, in := t.most(limit); in && m >= 0 && (!ok || m > n) {
+			n, ok = m, true
+		}
+	}
+	return n, ok
+}
+
+// most is the largest number of t that is at most limit.
+func (t Triplet) most(limit int) (int, bool) {
+	if t.Step < 0 { // from First down
+		down := 0
+		if t.First > limit {
+			down = (t.First - limit - t.Step - 1) / -t.Step
+		}
+		n := t.First + down*t.Step
+		return n, n >= t.Last
+	}
+	end := min(t.Last, limit)
+	if end < t.First {
+		return 0, false
+	}
+	return t.First + (end-t.First)/t.Step*t.Step, true
+}
+
 const (
 	maxSpawn = 1 << 20 // text of a spawn request, in bytes
 	maxProcs = 1 << 24 // processes of a spawn request
@@ -88,6 +116,9 @@ func soft(text string) (list []Triplet, err error) {
 				return nil, fmt.Errorf("bad soft hint %q", clip([]byte(text)))
 			}
 			n = append(n, i)
+		}
+		for i := range n { // what is beyond allows nothing more
+			n[i] = max(-maxProcs-1, min(n[i], maxProcs+1))
 		}
 		t := Triplet{First: n[0], Last: n[0], Step: 1}
 		if len(n) > 1 {
@@ -222,21 +253,48 @@ func (a *assembly) endPreput() error {
 
 // finish asks for the spawn, or answers why it cannot be.
 func (s *Server) finish(c *client, a *assembly, d due, out *Effects) {
+	if a.refusal == nil {
+		a.refusal = checkPreput(a.spawn.Preput)
+	}
 	if a.refusal != nil {
-		sayRefused(c.rank, d, a.refusal, out)
+		sayRefused(c.rank, d, a.refusal, "", out)
 		return
 	}
 	c.wait, c.due = SpawnWorld, d
 	out.Requests = append(out.Requests, Request{Rank: c.rank, Op: SpawnWorld, Spawn: &a.spawn})
 }
 
-// sayRefused answers a spawn of which nothing was started.
-func sayRefused(r job.Rank, d due, err error, out *Effects) {
-	if d.cmd != "" {
-		out.refuse(r, d, 1, err.Error())
-	} else {
-		out.say(r, "cmd=spawn_result rc=1 msg="+word(err.Error())+"\n")
+// checkPreput refuses what no get could return.
+func checkPreput(pairs []Pair) error {
+	for _, p := range pairs {
+		switch {
+		case p.Key == "" || len(p.Key) >= MaxKey:
+			return fmt.Errorf("preput: a key of %d bytes, not 1 to %d", len(p.Key), MaxKey-1)
+		case len(p.Value) >= MaxValue:
+			return fmt.Errorf("preput: value longer than %d bytes", MaxValue-1)
+		case strings.HasPrefix(p.Key, reservedPrefix):
+			return fmt.Errorf("preput: keys that begin with %s are reserved", reservedPrefix)
+		}
 	}
+	return nil
+}
+
+// sayRefused answers a spawn that came to nothing; codes may be "".
+func sayRefused(r job.Rank, d due, err error, codes string, out *Effects) {
+	if d.cmd != "" {
+		f := out.respond(r, d, 1)
+		f.text("errmsg", word(err.Error()))
+		if codes != "" {
+			f.text("errcodes", codes)
+		}
+		f.end()
+		return
+	}
+	line := "cmd=spawn_result rc=1 msg=" + word(err.Error())
+	if codes != "" {
+		line += " errcodes=" + codes
+	}
+	out.say(r, line+"\n")
 }
 
 // index cuts prefix off key and reads the number that is left.

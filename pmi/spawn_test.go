@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
+	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/pmi"
 )
 
@@ -108,6 +110,8 @@ func TestSpawnResults(t *testing.T) {
 		{pmi.SpawnResult{JobID: "j", Codes: []int{0, 0, 0}}, "rc=0", "rc=0;jobid=j;"},
 		{pmi.SpawnResult{JobID: "j", Codes: []int{0, 2, -1}}, "rc=0 errcodes=0,2,-1", "rc=0;jobid=j;errcodes=0,2,-1;"},
 		{pmi.SpawnResult{Err: errors.New("no slots left")}, "rc=1 msg=no_slots_left", "rc=1;errmsg=no_slots_left;"},
+		{pmi.SpawnResult{Err: errors.New("not started"), Codes: []int{0, 127, 127}},
+			"rc=1 msg=not_started errcodes=0,127,127", "rc=1;errmsg=not_started;errcodes=0,127,127;"},
 		{pmi.SpawnResult{JobID: "j", Codes: append(make([]int, 40000), 1)}, "rc=0", "rc=0;jobid=j;"},
 	}
 	for _, tc := range cases {
@@ -139,6 +143,35 @@ func TestSpawnRefusals(t *testing.T) {
 	require.Empty(t, w.spawns)
 	require.Equal(t, "cmd=spawn-response;rc=0;jobid=;", w.ask2(0, "cmd=spawn;subcmd=x;"+hint("hostfile", "/h")+"infokey1=path;infoval1=/bin;infokey2=arch;infoval2=a;infokey3=file;infoval3=f;"))
 	require.Equal(t, pmi.Hints{HostFile: "/h", Path: "/bin", Arch: "a", File: "f"}, w.spawns[0].Commands[0].Hints)
+}
+
+func TestPreputsThatNoGetReturns(t *testing.T) {
+	w := newWorld(t, 1, 1, nil).init()
+	for pair, want := range map[string]string{
+		"ppkey0=;ppval0=x;":      "preput:_a_key_of_0_bytes,_not_1_to_63",
+		"ppkey0=PMI_x;ppval0=x;": "preput:_keys_that_begin_with_PMI__are_reserved",
+		"ppkey0=" + strings.Repeat("k", pmi.MaxKey) + ";ppval0=x;":   "preput:_a_key_of_64_bytes,_not_1_to_63",
+		"ppkey0=k;ppval0=" + strings.Repeat("v", pmi.MaxValue) + ";": "preput:_value_longer_than_1023_bytes",
+	} {
+		require.Equal(t, "cmd=spawn-response;rc=1;errmsg="+want+";", w.ask2(0, "cmd=spawn;ncmds=1;"+pair+"subcmd=x;maxprocs=1;"))
+	}
+	require.Empty(t, w.spawns)
+}
+
+// What the spawner put is there before the first fence, on every node and in
+// both protocols, until a rank puts the key itself.
+func TestPreput(t *testing.T) {
+	w := newWorld(t, 2, 1, func(pw *pmi.World) {
+		pw.Spawner, pw.Preput = "kvs_parent", map[string]string{"PARENT_ROOT_PORT_NAME": "tag=0 port=1"}
+	}).init()
+	for r := range job.Rank(2) {
+		require.Equal(t, "cmd=get_result rc=0 value=tag=0 port=1", w.ask(r, "cmd=get kvsname=x key=PARENT_ROOT_PORT_NAME"))
+		require.Equal(t, "cmd=kvs-get-response;rc=0;found=TRUE;value=tag=0 port=1;", w.ask2(r, "cmd=kvs-get;jobid=;srcid=-1;key=PARENT_ROOT_PORT_NAME;"))
+		require.Equal(t, "cmd=get_result rc=1 msg=key_not_found", w.ask(r, "cmd=get kvsname=x key=other"))
+	}
+	w.ask(0, "cmd=put kvsname=x key=PARENT_ROOT_PORT_NAME value=mine")
+	require.Equal(t, "cmd=get_result rc=0 value=mine", w.ask(0, "cmd=get kvsname=x key=PARENT_ROOT_PORT_NAME"))
+	require.Equal(t, "cmd=get_result rc=0 value=tag=0 port=1", w.ask(1, "cmd=get kvsname=x key=PARENT_ROOT_PORT_NAME"))
 }
 
 func TestMalformedSpawns(t *testing.T) {
@@ -180,4 +213,28 @@ func TestMalformedSpawns(t *testing.T) {
 		require.ErrorContains(t, w.violations[0], "rank 0: PMI: malformed spawn request: "+want, data)
 		require.Empty(t, w.spawns)
 	}
+}
+
+// The oracle counts the numbers of every triplet out.
+func TestMostThatSoftAllows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var h pmi.Hints
+		limit := rapid.IntRange(0, 20).Draw(t, "limit")
+		want := -1
+		for range rapid.IntRange(0, 3).Draw(t, "triplets") {
+			x := pmi.Triplet{First: rapid.IntRange(-5, 25).Draw(t, "first"), Last: rapid.IntRange(-5, 25).Draw(t, "last")}
+			x.Step = rapid.IntRange(1, 7).Draw(t, "step") * rapid.SampledFrom([]int{1, -1}).Draw(t, "way")
+			h.Soft = append(h.Soft, x)
+			for n := x.First; x.Step > 0 && n <= x.Last || x.Step < 0 && n >= x.Last; n += x.Step {
+				if n >= 0 && n <= limit {
+					want = max(want, n)
+				}
+			}
+		}
+		got, ok := h.Most(limit)
+		require.Equal(t, want >= 0, ok)
+		if ok {
+			require.Equal(t, want, got)
+		}
+	})
 }

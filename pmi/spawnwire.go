@@ -83,42 +83,11 @@ func (sp *spawnLines) line(key []byte, value string) error {
 		}
 		sp.between = sp.sofar < sp.total
 		return sp.endBlock()
-	}
-	return sp.field(key, value)
-}
-
-// field takes a line that is part of a command. Unknown ones are ignored.
-func (sp *spawnLines) field(key []byte, value string) error {
-	b := &sp.block
-	switch string(key) {
-	case "nprocs":
-		return b.setProcs(value)
-	case "execname":
-		b.cmd.Exec = value
+	case k == "execname":
+		sp.block.cmd.Exec = value
 		return nil
-	case "argcnt":
-		return b.args.set(value)
-	case "info_num":
-		return b.infos.set(value)
-	case "preput_num":
-		return b.preputs.set(value)
 	}
-	if i, ok := index(key, "arg"); ok {
-		return b.arg(i, 1, value)
-	}
-	if i, ok := index(key, "info_key_"); ok {
-		return b.key(&b.cmd.Info, i, value)
-	}
-	if i, ok := index(key, "info_val_"); ok {
-		return b.value(b.cmd.Info, i, value)
-	}
-	if i, ok := index(key, "preput_key_"); ok {
-		return b.key(&b.preput, i, value)
-	}
-	if i, ok := index(key, "preput_val_"); ok {
-		return b.value(b.preput, i, value)
-	}
-	return nil
+	return sp.block.field(&spawnNames1, key, value)
 }
 
 // spawn2 reads a PMI-2 spawn request, whose pairs come in the order in which
@@ -156,7 +125,7 @@ func (a *assembly) message(m message) error {
 			begun = true
 			a.block.cmd.Exec = value
 		default:
-			err = a.block.pair(key, value)
+			err = a.block.field(&spawnNames2, key, value)
 		}
 		if err != nil {
 			return err
@@ -171,32 +140,54 @@ func (a *assembly) message(m message) error {
 	return commands.check("commands", len(a.spawn.Commands))
 }
 
-// pair takes a pair that is part of a command or of the preputs. Unknown ones
-// are ignored.
-func (b *block) pair(key []byte, value string) error {
+// spawnNames is what one protocol calls the parts of a command and of the
+// preputs.
+type spawnNames struct {
+	procs, args, infos, preputs string // numbers
+
+	// Beginnings of names that end with a number.
+	arg, infoKey, infoValue, preputKey, preputValue string
+
+	firstArg int // what arguments are counted from
+}
+
+var (
+	spawnNames1 = spawnNames{
+		procs: "nprocs", args: "argcnt", infos: "info_num", preputs: "preput_num",
+		arg: "arg", infoKey: "info_key_", infoValue: "info_val_", preputKey: "preput_key_", preputValue: "preput_val_",
+		firstArg: 1,
+	}
+	spawnNames2 = spawnNames{
+		procs: "maxprocs", args: "argc", infos: "infokeycount", preputs: "preputcount",
+		arg: "argv", infoKey: "infokey", infoValue: "infoval", preputKey: "ppkey", preputValue: "ppval",
+	}
+)
+
+// field takes a part of a command or a preput. Unknown ones are ignored.
+func (b *block) field(n *spawnNames, key []byte, value string) error {
 	switch string(key) {
-	case "maxprocs":
+	case n.procs:
 		return b.setProcs(value)
-	case "argc":
+	case n.args:
 		return b.args.set(value)
-	case "infokeycount":
+	case n.infos:
 		return b.infos.set(value)
-	case "preputcount":
+	case n.preputs:
 		return b.preputs.set(value)
 	}
-	if i, ok := index(key, "argv"); ok {
-		return b.arg(i, 0, value)
+	if i, ok := index(key, n.arg); ok {
+		return b.arg(i, n.firstArg, value)
 	}
-	if i, ok := index(key, "infokey"); ok {
+	if i, ok := index(key, n.infoKey); ok {
 		return b.key(&b.cmd.Info, i, value)
 	}
-	if i, ok := index(key, "infoval"); ok {
+	if i, ok := index(key, n.infoValue); ok {
 		return b.value(b.cmd.Info, i, value)
 	}
-	if i, ok := index(key, "ppkey"); ok {
+	if i, ok := index(key, n.preputKey); ok {
 		return b.key(&b.preput, i, value)
 	}
-	if i, ok := index(key, "ppval"); ok {
+	if i, ok := index(key, n.preputValue); ok {
 		return b.value(b.preput, i, value)
 	}
 	return nil

@@ -45,6 +45,9 @@ type World struct {
 	// Spawner is the KVSName of the world whose rank spawned this one; "" for
 	// a job's first world.
 	Spawner string
+	// Preput is what the spawner put before the world began: what a get finds
+	// until a rank puts the key itself.
+	Preput map[string]string
 	// AppNum gives the index of the app a rank belongs to.
 	AppNum func(job.Rank) int
 	// Attributes are further reserved keys that the ranks may get, such as

@@ -1,0 +1,30 @@
+package pmi
+
+import (
+	"strconv"
+
+	"github.com/golaunch/golaunch/job"
+)
+
+// Mapping is a file that has the state of the world's bulletin board as of a
+// fence (docs/pmi-map.md).
+type Mapping struct {
+	Path  string // without blanks
+	Size  int    // bytes
+	Epoch uint64 // fences completed
+}
+
+// MapDone answers the Map request of rank r; err is why there is no file, or nil.
+func (s *Server) MapDone(r job.Rank, m Mapping, err error, out *Effects) {
+	c := s.done(r, Map)
+	if c == nil {
+		return
+	}
+	if err != nil {
+		out.say(r, "cmd=golaunch_map_result rc=-1 msg="+word(err.Error())+"\n")
+	} else {
+		out.say(r, "cmd=golaunch_map_result rc=0 epoch="+strconv.FormatUint(m.Epoch, 10)+
+			" size="+strconv.Itoa(m.Size)+" path="+m.Path+"\n")
+	}
+	s.goOn(c, out)
+}
