@@ -109,7 +109,8 @@ type Stats struct {
 	Puts          uint64
 	Gets          uint64
 	Misses        uint64 // gets answered "not found"
-	Remote        uint64 // gets for which another node was asked
+	Remote        uint64 // gets for which another node was asked; all others are hits
+	Evictions     uint64 // entries that an LRU gave up to make room
 	Sent          uint64 // messages
 	SentBytes     uint64
 	Received      uint64 // messages

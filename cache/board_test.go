@@ -46,6 +46,7 @@ func TestNewRefusesNonsense(t *testing.T) {
 		{cache.Config{Policy: cache.HCMAB, Size: 1, LocalRanks: 1, Budget: -2}, "budget of -2 bytes"},
 		{cache.Config{Policy: cache.HCMABLRU, Size: 1, LocalRanks: 1}, "node 0 of 0"},
 		{cache.Config{Policy: cache.Distributed, Size: 1, LocalRanks: 1, Nodes: 3, Node: 3}, "node 3 of 3"},
+		{cache.Config{Policy: cache.Distributed, Size: 1, LocalRanks: 1, Nodes: 3, Node: cache.NoNode}, "node -1 of 3"},
 		{cache.Config{Policy: "mru", Size: 1, LocalRanks: 1}, `unknown policy "mru" (known: hcs, hcma, hcmab, hcmab-lru, distributed)`},
 	}
 	for _, tc := range cases {

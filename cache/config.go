@@ -45,6 +45,9 @@ const (
 	DefaultMaxPart    = 256 << 10
 )
 
+// NoNode is the Node of one that is home to no key.
+const NoNode = -1
+
 // OneRound as a Config's Budget is room for one put of each rank, however long:
 // the O(p) of ScELA section 3.2.4.
 const OneRound = -1
@@ -61,7 +64,8 @@ type Config struct {
 	// that tells the job's worlds apart, the same at each node. Nodes that hold
 	// the world are numbered 0..Nodes-1, this one being Node, in pre-order of
 	// the tree; where the order is another, the winner among the puts of one
-	// key on several nodes may be another too, though the same for all.
+	// key on several nodes may be another too, though the same for all. A node
+	// without ranks of the world, which only passes messages on, may be NoNode.
 	World string
 	Nodes int
 	Node  job.NodeID
@@ -70,6 +74,11 @@ type Config struct {
 	// hcmab-lru and distributed, and what hcs and hcma know to be absent. Any
 	// budget is correct. 0 for none, OneRound for a round.
 	Budget int
+
+	// Share turns the entries of hcmab's broadcast, which are the same at every
+	// node, into a string; nil copies them. Boards of one process can so hold one
+	// copy together. Resident counts it at each.
+	Share func(entries []byte) string
 
 	MaxKey   int // longest key, in bytes; 0 for DefaultMaxKey
 	MaxValue int // longest value, in bytes; 0 for DefaultMaxValue
@@ -97,13 +106,16 @@ func (c *Config) validate() error {
 		return fmt.Errorf("board: %d local ranks in a world of %d", c.LocalRanks, c.Size)
 	case c.Root && c.LocalRanks == 0 && c.Children == 0:
 		return fmt.Errorf("board: a root without ranks and children holds no world")
-	case c.Policy.UsesHomes() && (c.Node < 0 || int(c.Node) >= c.Nodes):
+	case c.Policy.UsesHomes() && (c.Node < 0 || int(c.Node) >= c.Nodes) && (c.Node != NoNode || c.LocalRanks > 0):
 		return fmt.Errorf("board: node %d of %d", c.Node, c.Nodes)
 	case c.Budget < OneRound:
 		return fmt.Errorf("board: a budget of %d bytes", c.Budget)
 	case c.MaxKey < 0 || c.MaxValue < 0 || c.MaxMessage < 0 || c.MaxDrops < 0 || c.MaxPart < 0:
 		return fmt.Errorf("board: negative limit (key %d, value %d, message %d, drops %d, part %d bytes)",
 			c.MaxKey, c.MaxValue, c.MaxMessage, c.MaxDrops, c.MaxPart)
+	}
+	if c.Share == nil {
+		c.Share = func(entries []byte) string { return string(entries) }
 	}
 	if c.MaxKey == 0 {
 		c.MaxKey = DefaultMaxKey

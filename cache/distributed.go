@@ -231,7 +231,7 @@ func (b *distributed) install(out *Effects) error {
 	}
 	for _, key := range b.sent.order {
 		if _, mine := b.homes.home([]byte(key)); !mine && !b.drops.has(key) {
-			b.homes.lru.put([]byte(key), []byte(b.sent.values[key]))
+			b.homes.lru.put([]byte(key), []byte(b.sent.values[key]), b.epoch+1, true)
 		}
 	}
 	for key, value := range b.taken.each {
@@ -248,8 +248,8 @@ func (b *distributed) install(out *Effects) error {
 
 // Stats implements Board.
 func (b *distributed) Stats() Stats {
-	return b.counts(b.own.size() + b.sent.size() + b.taken.size() + b.drops.size() +
-		len(b.owing)*ownedCost + b.homes.size())
+	return b.counts(b.own.size()+b.sent.size()+b.taken.size()+b.drops.size()+
+		len(b.owing)*ownedCost+b.homes.size(), b.homes.lru.evicted)
 }
 
 // ownedCost is what a home that owes its answer costs, in bytes.

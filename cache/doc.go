@@ -47,6 +47,8 @@
 // round over every edge; under distributed no message carries more than one
 // node has put, but most messages cross several edges.
 //
+// docs/cache.md derives the exact counts.
+//
 // Copies: where caches hold values that the fence does not bring itself (hcs,
 // hcma, distributed), its answer lists the keys of which they may be wrong, or
 // says to drop all, and each node obeys before it releases its ranks. That a
@@ -54,6 +56,9 @@
 // nobody needs to be told; a home that is asked about an epoch of which it has
 // not heard keeps the question until the fence's answer, already under way,
 // has reached it.
+//
+// Replacement: what fits into B is what was used last, but a scan over a stage
+// that does not fit finds the part of it that does (lru.go).
 //
 // # What is not here
 //

@@ -153,9 +153,10 @@ func (f *fence) answer(token uint64, value string, found bool, out *Effects) {
 	out.Answers = append(out.Answers, Answer{Token: token, Value: value, Found: found})
 }
 
-// counts returns the Stats of a node that holds resident bytes.
-func (f *fence) counts(resident int) Stats {
+// counts returns the Stats of a node that holds resident bytes and has given
+// evicted entries up.
+func (f *fence) counts(resident int, evicted uint64) Stats {
 	s := f.stats
-	s.Epoch, s.Resident = f.epoch, resident
+	s.Epoch, s.Resident, s.Evictions = f.epoch, resident, evicted
 	return s
 }

@@ -206,20 +206,21 @@ func (b *hcmab) parts(out *Effects) (state []byte, body int) {
 // pass passes a part of the broadcast on and installs it.
 func (b *hcmab) pass(msg []byte, body int, out *Effects) {
 	b.broadcast(msg, out)
-	b.homes.install(msg[body:])
+	b.homes.install(msg[body:], &b.sent)
 }
 
 // install completes the fence at this node: msg is the state message it passes
 // on and installs.
 func (b *hcmab) install(msg []byte, body int, out *Effects) error {
-	b.sent = batch{} // all of them are in the state, or were superseded there
 	if b.homes == nil {
+		b.sent = batch{} // all of them are in the state, or were superseded there
 		b.broadcast(msg, out)
-		b.state.install(string(msg[body:]))
+		b.state.install(b.cfg.Share(msg[body:]))
 		b.complete(out)
 		return b.advance(out) // a node below which no rank lives is ready again at once
 	}
 	b.pass(msg, body, out)
+	b.sent = batch{} // all of them are at their homes, or were superseded there
 	b.complete(out)
 	if err := b.homes.deliver(b.receive, out); err != nil {
 		return err
@@ -230,8 +231,8 @@ func (b *hcmab) install(msg []byte, body int, out *Effects) error {
 // Stats implements Board.
 func (b *hcmab) Stats() Stats {
 	held := b.state.size() + b.own.size() + b.sent.size() + b.subSize
-	if b.homes != nil {
-		held += b.homes.size()
+	if b.homes == nil {
+		return b.counts(held, 0)
 	}
-	return b.counts(held)
+	return b.counts(held+b.homes.size(), b.homes.lru.evicted)
 }

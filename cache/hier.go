@@ -247,6 +247,6 @@ func (b *hier) install(out *Effects) error {
 
 // Stats implements Board.
 func (b *hier) Stats() Stats {
-	return b.counts(b.known.size() + b.absent.bytes + b.own.size() + b.sent.size() +
-		b.passed.size() + b.drops.size() + b.asked.bytes)
+	return b.counts(b.known.size()+b.absent.bytes+b.own.size()+b.sent.size()+
+		b.passed.size()+b.drops.size()+b.asked.bytes, b.absent.evicted)
 }

@@ -68,13 +68,15 @@ func (s *homes) get(token uint64, key []byte, out *Effects) {
 	s.asked.ask(home, key, waiter{to: here, token: token}, out)
 }
 
-// install takes the entries of a fence that has completed.
-func (s *homes) install(body []byte) {
+// install takes the entries of a fence that completes, of which own are this
+// node's.
+func (s *homes) install(body []byte, own *batch) {
 	for key, value := range entries(body) {
 		if _, mine := s.home(key); mine {
 			s.store.put(string(key), string(value))
 		} else {
-			s.lru.put(key, value)
+			_, mine := own.values[string(key)]
+			s.lru.put(key, value, s.fence.epoch+1, mine)
 		}
 	}
 }
@@ -100,7 +102,7 @@ func (s *homes) receive(from Peer, h header, body []byte, out *Effects) error {
 	switch {
 	case h.epoch != s.fence.epoch || s.fence.waiting: // for a rank that did not wait: a fence may have made it old
 	case h.kind == kindFound:
-		s.lru.put(key, value)
+		s.lru.learn(key, value)
 	default:
 		s.lru.miss(key, h.epoch)
 	}

@@ -28,6 +28,7 @@ type node struct {
 	parent   int
 	slot     cache.Peer // of this node among its parent's children
 	children []int
+	number   job.NodeID // among those that hold ranks; NoNode for the others
 	model
 }
 
@@ -51,6 +52,7 @@ type Cluster struct {
 	config cache.Config
 	shape  Shape
 	nodes  []*node
+	homes  []int // positions of the nodes that hold ranks
 	links  []*Link
 	byEnds map[ends]*Link
 	states []map[string]string // the model: the world's state after each fence
@@ -97,13 +99,17 @@ func NewCluster(t TB, c cache.Config, shape Shape) *Cluster {
 			n.slot = cache.Peer(len(p.children))
 			p.children = append(p.children, i)
 		}
+		if n.number = cache.NoNode; shape.Ranks[i] > 0 {
+			n.number = job.NodeID(len(cl.homes))
+			cl.homes = append(cl.homes, i)
+		}
 		cl.nodes = append(cl.nodes, n)
 	}
-	c.Size, c.Nodes, c.World = shape.Size(), len(cl.nodes), "world"
+	c.Size, c.Nodes, c.World = shape.Size(), len(cl.homes), "world"
 	cl.config = c
 	for i, n := range cl.nodes {
 		c.Root, c.Children, c.LocalRanks = i == 0, len(n.children), shape.Ranks[i]
-		c.Node = job.NodeID(i)
+		c.Node = n.number
 		board, err := cache.New(c)
 		require.NoError(t, err)
 		n.board = board
@@ -131,9 +137,13 @@ func (cl *Cluster) Put(at int, key, value string) {
 	cl.carryOut(at)
 }
 
-// Get asks for key at a node. The answer is checked when it comes.
+// Get asks for key at a node. The answer is checked when it comes. Where nobody
+// lives nobody asks: a node without a number could not be answered by a home.
 func (cl *Cluster) Get(at int, key string) {
 	n := cl.nodes[at]
+	if n.number == cache.NoNode && cl.config.Policy.UsesHomes() {
+		return
+	}
 	cl.token++
 	n.asked[cl.token] = n.question(key)
 	buf := []byte(key)
@@ -249,8 +259,9 @@ func (cl *Cluster) link(at int, to cache.Peer) *Link {
 	home, routed := to.Node()
 	e, l := ends{from: at, edge: !routed}, &Link{edges: 1}
 	switch {
-	case routed && home >= 0 && int(home) < len(cl.nodes) && int(home) != at:
-		e.to, l.from, l.edges = int(home), cache.Node(job.NodeID(at)), cl.shape.Distance(at, int(home))
+	case routed && home >= 0 && int(home) < len(cl.homes) && home != n.number && n.number != cache.NoNode:
+		e.to = cl.homes[home]
+		l.from, l.edges = cache.Node(n.number), cl.shape.Distance(at, e.to)
 	case to == cache.Parent && at > 0:
 		e.to, l.from = n.parent, n.slot
 	case to >= 0 && int(to) < len(n.children):

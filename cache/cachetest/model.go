@@ -132,7 +132,7 @@ func (cl *Cluster) sampleMemory(at int) {
 func (cl *Cluster) bound(at int) int {
 	n, c := cl.nodes[at], cl.config
 	every := func(string) bool { return true }
-	mine := func(key string) bool { return int(cache.Home(c.World, []byte(key), c.Nodes)) == at }
+	mine := func(key string) bool { return cache.Home(c.World, []byte(key), c.Nodes) == n.number }
 	// The Board is at a completed fence, or the one under way is installed.
 	state := func(of func(string) bool) int {
 		cost := 0
