@@ -29,12 +29,13 @@ const flagMore = 1 // more fragments of the same message follow on this stream
 // Header begins every frame, in big-endian order:
 //
 //	0      1      2         4                 8                12
-//	| kind | flags| zero(2) | destination (4) | source (4)     | payload ...
+//	| kind | flags| world(2)| destination (4) | source (4)     | payload ...
 type Header struct {
-	Kind Kind
-	More bool          // another fragment of this message follows
-	To   job.HostIndex // a host, Launcher, Everyone or Neighbor
-	From job.HostIndex // the host that made the message; Launcher for the launcher
+	Kind  Kind
+	More  bool          // another fragment of this message follows
+	World uint16        // which of the job's worlds the message is about; 0 for the first, and for none
+	To    job.HostIndex // a host, Launcher, Everyone or Neighbor
+	From  job.HostIndex // the host that made the message; Launcher for the launcher
 }
 
 // AppendHeader appends h's wire form to b.
@@ -43,7 +44,8 @@ func AppendHeader(b []byte, h Header) []byte {
 	if h.More {
 		flags = flagMore
 	}
-	b = append(b, byte(h.Kind), flags, 0, 0)
+	b = append(b, byte(h.Kind), flags)
+	b = binary.BigEndian.AppendUint16(b, h.World)
 	b = binary.BigEndian.AppendUint32(b, uint32(int32(h.To)))
 	return binary.BigEndian.AppendUint32(b, uint32(int32(h.From)))
 }
@@ -54,14 +56,15 @@ func ParseHeader(frame []byte) (Header, []byte, error) {
 	if len(frame) < HeaderSize {
 		return Header{}, nil, fmt.Errorf("frame of %d bytes is shorter than its header", len(frame))
 	}
-	if frame[1]&^flagMore != 0 || frame[2] != 0 || frame[3] != 0 {
+	if frame[1]&^flagMore != 0 {
 		return Header{}, nil, fmt.Errorf("frame header % x has unknown flags", frame[:4])
 	}
 	h := Header{
-		Kind: Kind(frame[0]),
-		More: frame[1]&flagMore != 0,
-		To:   job.HostIndex(int32(binary.BigEndian.Uint32(frame[4:]))),
-		From: job.HostIndex(int32(binary.BigEndian.Uint32(frame[8:]))),
+		Kind:  Kind(frame[0]),
+		More:  frame[1]&flagMore != 0,
+		World: binary.BigEndian.Uint16(frame[2:]),
+		To:    job.HostIndex(int32(binary.BigEndian.Uint32(frame[4:]))),
+		From:  job.HostIndex(int32(binary.BigEndian.Uint32(frame[8:]))),
 	}
 	if h.To < Neighbor || h.From < Launcher {
 		return Header{}, nil, fmt.Errorf("frame header has destination %d, source %d", h.To, h.From)
@@ -102,7 +105,7 @@ func (a *Assembler) Add(frame []byte) (h Header, msg []byte, done bool, err erro
 		return h, nil, false, err
 	}
 	if a.open {
-		if h.Kind != a.head.Kind || h.To != a.head.To || h.From != a.head.From {
+		if h.Kind != a.head.Kind || h.World != a.head.World || h.To != a.head.To || h.From != a.head.From {
 			return h, nil, false, fmt.Errorf("frame of kind %d from %d breaks into a message of kind %d from %d",
 				h.Kind, h.From, a.head.Kind, a.head.From)
 		}
@@ -120,3 +123,7 @@ func (a *Assembler) Add(frame []byte) (h Header, msg []byte, done bool, err erro
 	msg, a.partial = a.partial, nil
 	return h, msg, true, nil
 }
+
+// MoreFollow reports whether a well-formed frame is not the last of its
+// message.
+func MoreFollow(frame []byte) bool { return len(frame) > 1 && frame[1]&flagMore != 0 }

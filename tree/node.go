@@ -76,8 +76,26 @@ func (n *Node) Route(host job.HostIndex) (slot Slot, ok bool) {
 	return Up, false
 }
 
+// Gone reports whether host went with a child that has left, and is in no other
+// child's subtree.
+func (n *Node) Gone(host job.HostIndex) bool {
+	_, ok := n.Route(host)
+	return !ok && slices.ContainsFunc(n.children, func(c child) bool { return !c.live && c.hosts.has(host) })
+}
+
 // Below returns the hosts known to lie in the subtree of slot.
 func (n *Node) Below(slot Slot) []job.HostIndex { return n.children[slot].hosts.list() }
+
+// Count is how many of hosts, which ascend, lie in the subtree of slot.
+func (n *Node) Count(slot Slot, hosts []job.HostIndex) int {
+	count := 0
+	for _, run := range n.children[slot].hosts {
+		first, _ := slices.BinarySearch(hosts, run[0])
+		end, _ := slices.BinarySearch(hosts, run[1])
+		count += end - first
+	}
+	return count
+}
 
 // runs is a set of hosts as sorted, disjoint half-open intervals: a subtree is
 // one run unless hosts inside it were dead or slow.

@@ -34,6 +34,7 @@ func TestRouteFindsTheSubtree(t *testing.T) {
 		require.False(t, node.Leave(gone), "leaves once")
 		for h := job.HostIndex(-1); h <= job.HostIndex(n); h++ {
 			want, ok := owner[h]
+			require.Equal(t, ok && want == gone, node.Gone(h), "host %d", h)
 			ok = ok && want != gone
 			slot, found := node.Route(h)
 			require.Equal(t, ok, found, "host %d", h)
@@ -43,6 +44,18 @@ func TestRouteFindsTheSubtree(t *testing.T) {
 		}
 		require.Equal(t, int(k)-1, node.Degree())
 		require.NotContains(t, slices.Collect(node.Children), gone)
+		some := slices.Sorted(slices.Values(rapid.SliceOfDistinct(rapid.IntRange(0, n), rapid.ID[int]).Draw(t, "some")))
+		hosts := make([]job.HostIndex, len(some))
+		naive := make([]int, k)
+		for i, h := range some {
+			hosts[i] = job.HostIndex(h)
+			if s, ok := owner[hosts[i]]; ok {
+				naive[s]++
+			}
+		}
+		for s, want := range naive {
+			require.Equal(t, want, node.Count(Slot(s), hosts))
+		}
 	})
 }
 

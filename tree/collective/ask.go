@@ -1,0 +1,76 @@
+package collective
+
+import (
+	"fmt"
+
+	"github.com/golaunch/golaunch/commsplit"
+	"github.com/golaunch/golaunch/tree/record"
+)
+
+// asked is a look-up that a local endpoint waits for.
+type asked struct {
+	comm   uint64
+	member int
+}
+
+// MaxCached is how many answers to look-ups a node remembers of a communicator
+// that a Split made, 16 bytes each.
+const MaxCached = 1 << 10
+
+// askRequest takes an endpoint's question where a member is. The rows of the
+// communicator's table are each at the node of their member, so that is who is
+// asked if this node does not know.
+func (n *Node) askRequest(in *input, s *seat, r *record.Record, raw []byte) (ok bool, err error) {
+	ep, c := s.ep, s.comm
+	_, twice := ep.asks[r.Seq]
+	switch {
+	case r.Count != 1 || r.Dst >= c.size:
+		return false, fmt.Errorf("a question for member %d of %d", r.Dst, c.size)
+	case twice || len(ep.asks) >= record.MaxRequests:
+		return false, fmt.Errorf("more than %d questions at a time, or number %d twice", record.MaxRequests, r.Seq)
+	}
+	if why := n.hopeless(c, r.Dst, 0); why != "" {
+		n.failed(ep, record.FailAsk, c.id, r.Seq, why)
+		return true, nil
+	}
+	if at, ok := n.whereIs(c, r.Dst); ok {
+		n.tellWhere(s, r.Seq, r.Dst, at)
+		return true, nil
+	}
+	ep.asks[r.Seq] = asked{c.id, r.Dst}
+	if ok, err = n.route(in, r, raw); !ok {
+		delete(ep.asks, r.Seq)
+	}
+	return ok, err
+}
+
+// whereIs is a member's endpoint, if this node knows it.
+func (n *Node) whereIs(c *comm, member int) (endpoint int, ok bool) {
+	if c.ways == nil {
+		return c.endpoint(member), true
+	}
+	if s := c.seats[member]; s != nil {
+		return s.ep.id, true
+	}
+	at, ok := c.cache.Get(uint64(member))
+	return int(at), ok
+}
+
+// answered takes the answer to a question.
+func (n *Node) answered(s *seat, r *record.Record) {
+	c := s.comm
+	if x, ok := s.ep.asks[r.Seq]; !ok || x != (asked{c.id, r.Src}) || r.Off < 0 || r.Off >= int64(len(n.hops)) {
+		return
+	}
+	delete(s.ep.asks, r.Seq)
+	if c.cache.Empty() {
+		c.cache = commsplit.NewCache(min(MaxCached, c.size))
+	}
+	c.cache.Put(uint64(r.Src), uint32(r.Off))
+	n.tellWhere(s, r.Seq, r.Src, int(r.Off))
+}
+
+func (n *Node) tellWhere(s *seat, seq uint64, member, endpoint int) {
+	n.tell(s.ep, &record.Record{Kind: record.Answer, Comm: s.comm.id, Seq: seq, Src: member, Dst: s.rank, Count: 1,
+		Off: int64(endpoint), Size: int64(n.nodeOf(endpoint))})
+}

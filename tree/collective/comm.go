@@ -1,0 +1,404 @@
+package collective
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/golaunch/golaunch/commsplit"
+	"github.com/golaunch/golaunch/tree/record"
+)
+
+// comm is a communicator as one node knows it.
+type comm struct {
+	id      uint64
+	first   int   // of the endpoints, where members is nil
+	members []int // endpoints
+	ways    *ways // where it was made by a Split, instead of these
+	nodes   spans // of all members, where it was made by a Split or split itself
+	size    int
+
+	seats   map[int]*seat // local members
+	order   []*seat
+	hops    []Hop // links that lead to others
+	tally   []int // to how many members, each
+	below   int   // how many of hops are children
+	above   bool  // some members are beyond the parent
+	inside  int   // how many are not
+	through int64 // pairs of members whose way uses a link here, counted once for each link
+	ops     map[uint64]*op
+	broken  string // why no operation from number from on can succeed; "" if all can
+	from    uint64
+	hard    bool // what is built of messages cannot succeed either
+
+	left    map[int]string // members that are known to have left, and why
+	watched map[int]bool   // members, or record.Any, whose agents will tell if they leave
+
+	void  bool // only to drop what comes of it
+	freed bool
+	cache commsplit.Cache // of what was asked about members
+}
+
+// seat is a local endpoint as a member of a communicator.
+type seat struct {
+	comm *comm
+	ep   *endpoint
+	rank int
+	at   int    // position in comm.order
+	next uint64 // number of the next operation that it enters
+	last uint64 // number of the last barrier that it has passed, plus one
+
+	watchers []int // members to be told when it leaves
+}
+
+// endpoint is a local rank, or the agent itself.
+type endpoint struct {
+	id      int
+	in      input
+	out     []byte // for it
+	backlog int    // bytes for it that it has not taken
+	gone    bool
+	left    string           // why it takes part in nothing any more
+	seats   map[uint64]*seat // by communicator
+	active  []*member        // operations that it has entered and not finished
+
+	// Point to point.
+	posted     []want
+	unexpected []message
+	stored     int // what unexpected's messages count for
+	sends      map[uint64]sent
+	flows      map[source]*flow
+	asks       map[uint64]asked // look-ups under way, by request
+
+	// Communicators.
+	created  int      // how many it was first member of
+	creating []create // its own part, in order
+	made     []made   // others' part that came before, in order
+}
+
+// endpoint of a member. Where a Split made the communicator, only a member's own
+// node knows.
+func (c *comm) endpoint(member int) int {
+	if c.members == nil {
+		return c.first + member
+	}
+	return c.members[member]
+}
+
+// hop is where a member is.
+func (n *Node) hop(c *comm, member int) Hop {
+	if c.ways != nil {
+		return c.ways.of(member)
+	}
+	return n.hops[c.endpoint(member)]
+}
+
+// slot is the position of a link in c.hops, or the one after the last.
+func (c *comm) slot(hop Hop) int {
+	if i := slices.Index(c.hops, hop); i >= 0 {
+		return i
+	}
+	return len(c.hops)
+}
+
+// at is how many members a link leads to.
+func (c *comm) at(hop Hop) int {
+	if i := c.slot(hop); i < len(c.tally) {
+		return c.tally[i]
+	}
+	return 0
+}
+
+// MaxCommunicators is how many communicators may exist at a time; of those that
+// are made by a Split, how many where another one is formed.
+const MaxCommunicators = 1 << 12
+
+// define makes c known here.
+func (n *Node) define(c *comm) {
+	c.seats, c.ops = map[int]*seat{}, map[uint64]*op{}
+	counts := make([]int, len(n.links))
+	for i := range c.size {
+		ep := c.endpoint(i)
+		if n.hops[ep] != Up {
+			c.inside++
+		}
+		switch hop := n.hops[ep]; hop {
+		case Local:
+			s := &seat{comm: c, ep: n.ends[ep], rank: i, at: len(c.order)}
+			c.seats[i] = s
+			c.order = append(c.order, s)
+			s.ep.seats[c.id] = s
+		case Nowhere:
+			c.broken, c.hard = n.lost[ep], true
+		default:
+			counts[hop+1]++
+			if !n.mark[hop+1] {
+				n.mark[hop+1] = true
+				c.hops = append(c.hops, hop)
+			}
+		}
+	}
+	for _, hop := range c.hops {
+		n.mark[hop+1] = false
+	}
+	c.lead(counts)
+	n.know(c)
+	n.leftBefore(c)
+}
+
+// know adds a communicator to those that exist.
+func (n *Node) know(c *comm) {
+	n.comms[c.id] = c
+	n.newest[creator(c.id)] = max(n.newest[creator(c.id)], c.id)
+}
+
+// existed tells whether a communicator was freed. More may come of it.
+func (n *Node) existed(id uint64) bool {
+	return n.comms[id] == nil && id <= n.newest[creator(id)]
+}
+
+// lead takes how many members are in the direction of each link, by hop+1.
+func (c *comm) lead(counts []int) {
+	for _, hop := range c.hops {
+		if hop == Up {
+			c.above = true
+		} else {
+			c.below++
+		}
+		count := counts[hop+1]
+		c.tally = append(c.tally, count)
+		c.through += int64(count) * int64(c.size-count)
+	}
+}
+
+// dead tells whether an operation cannot succeed.
+func (c *comm) dead(seq uint64) bool { return c.broken != "" && seq >= c.from }
+
+// create is a local endpoint's wish for a communicator.
+type create struct {
+	request uint64
+	members []int
+}
+
+// made is a communicator that an endpoint is a member of and did not ask for
+// yet, or so many in a row that its first member was refused.
+type made struct {
+	creator int
+	comm    *comm
+	refused int
+}
+
+// defineRefused is Fn of a Define that says so.
+const defineRefused = 1
+
+// creator is the first member, who has the say.
+func creator(id uint64) int { return int(id>>32) - 1 }
+
+// create takes a Create of an endpoint.
+func (n *Node) create(ep *endpoint, r *record.Record) error {
+	members, err := record.ParseRuns(r.Body, len(n.hops))
+	if err != nil {
+		return err
+	}
+	refuse := func(format string, args ...any) error {
+		n.failed(ep, record.FailCreate, 0, r.Seq, fmt.Sprintf(format, args...))
+		return nil
+	}
+	seen := make(map[int]bool, len(members))
+	for _, m := range members {
+		if seen[m] {
+			return refuse("a communicator with endpoint %d twice", m)
+		}
+		seen[m] = true
+	}
+	switch {
+	case !seen[ep.id]:
+		return refuse("a communicator of others")
+	case len(ep.creating) >= record.MaxRequests:
+		return fmt.Errorf("more than %d communicators are being made at a time", record.MaxRequests)
+	}
+	ep.creating = append(ep.creating, create{r.Seq, members})
+	if members[0] == ep.id {
+		ep.created++
+		id := uint64(ep.id+1)<<32 | uint64(ep.created)
+		def := record.Record{Kind: record.Define, Comm: id, Body: r.Body}
+		if len(n.comms) >= MaxCommunicators { // this node's word is everyone's
+			def.Fn = defineRefused
+		}
+		n.send2all(&def)
+		n.defined(&def, members)
+	}
+	n.matchCreates(ep)
+	n.forgetCreates()
+	return nil
+}
+
+// send2all floods a record that this node makes.
+func (n *Node) send2all(r *record.Record) {
+	raw := record.Append(nil, r)
+	for _, l := range n.links {
+		if l != nil {
+			n.enqueue(l.hop, raw)
+		}
+	}
+}
+
+// flood passes a record for everyone on, and does what it says.
+func (n *Node) flood(in *input, r *record.Record, raw []byte) (ok bool, err error) {
+	for _, l := range n.links {
+		if l != nil && l.hop != in.hop && n.full(l.hop) {
+			return false, nil
+		}
+	}
+	var only []Hop
+	then := func() {}
+	switch r.Kind {
+	case record.Define:
+		members, err := record.ParseRuns(r.Body, len(n.hops))
+		if err != nil {
+			return false, err
+		}
+		if n.comms[r.Comm] != nil || len(members) == 0 || creator(r.Comm) != members[0] {
+			return false, fmt.Errorf("communicator %d of %d members cannot be defined", r.Comm, len(members))
+		}
+		then = func() { n.defined(r, members) } // others have to know it before they hear more of it
+	case record.Free:
+		if c := n.comms[r.Comm]; c != nil && c.ways != nil {
+			only = c.hops // others do not know it
+		}
+		n.free(r.Comm)
+	case record.Lost:
+		if news, err := n.takeLost(r); !news {
+			return err == nil, err
+		}
+		if c := n.comms[r.Comm]; r.Each && c.ways != nil {
+			only = c.hops
+		}
+	case record.InUse:
+		if n.used {
+			return true, nil
+		}
+		then = n.use
+	}
+	for _, l := range n.links {
+		if l != nil && l.hop != in.hop && (only == nil || slices.Contains(only, l.hop)) {
+			n.enqueue(l.hop, raw)
+		}
+	}
+	then()
+	return true, nil
+}
+
+// defined makes a communicator known and tells its local members, or those of
+// one that was refused.
+func (n *Node) defined(r *record.Record, members []int) {
+	c := &comm{id: r.Comm, members: members, size: len(members)}
+	if r.Fn != defineRefused {
+		n.define(c)
+		for _, s := range c.order {
+			s.ep.made = append(s.ep.made, made{creator: members[0], comm: c})
+			n.matchCreates(s.ep)
+		}
+		return
+	}
+	for _, m := range members {
+		if ep := n.ends[m]; ep != nil {
+			ep.refuseMade(members[0])
+			n.matchCreates(ep)
+		}
+	}
+}
+
+// refuseMade notes that an endpoint was refused another communicator.
+func (ep *endpoint) refuseMade(creator int) {
+	for i := len(ep.made) - 1; i >= 0; i-- {
+		if m := &ep.made[i]; m.creator == creator {
+			if m.refused > 0 {
+				m.refused++
+				return
+			}
+			break
+		}
+	}
+	ep.made = append(ep.made, made{creator: creator, refused: 1})
+}
+
+// matchCreates brings what an endpoint asked for together with what was
+// defined: by who defined it, in the order of each.
+func (n *Node) matchCreates(ep *endpoint) {
+	for i := 0; i < len(ep.creating); i++ {
+		want := ep.creating[i]
+		j := slices.IndexFunc(ep.made, func(m made) bool { return m.creator == want.members[0] })
+		if j < 0 {
+			continue
+		}
+		c := ep.made[j].comm
+		if ep.made[j].refused--; ep.made[j].refused <= 0 {
+			ep.made = slices.Delete(ep.made, j, j+1)
+		}
+		ep.creating = slices.Delete(ep.creating, i, i+1)
+		i--
+		if c == nil {
+			n.failed(ep, record.FailCreate, 0, want.request, fmt.Sprintf("%d communicators exist already; free some", MaxCommunicators))
+			continue
+		}
+		if !slices.Equal(c.members, want.members) {
+			n.failed(ep, record.FailCreate, 0, want.request,
+				fmt.Sprintf("endpoint %d, the first member, named other members", want.members[0]))
+			continue
+		}
+		n.tell(ep, &record.Record{Kind: record.Made, Comm: c.id, Seq: want.request, Dst: ep.seats[c.id].rank, Size: int64(c.size)})
+	}
+}
+
+// freeRequest takes a Free of an endpoint, the first member. The last that it
+// did there was to pass a barrier, so all have entered that, and know the
+// communicator.
+func (n *Node) freeRequest(ep *endpoint, r *record.Record) error {
+	s := ep.seats[r.Comm]
+	if s == nil || s.rank != 0 || r.Comm <= Agents {
+		return fmt.Errorf("communicator %d is not endpoint %d's to free", r.Comm, ep.id)
+	}
+	if s.last == 0 || s.last != s.next {
+		return fmt.Errorf("communicator %d is freed without a barrier before", r.Comm)
+	}
+	free := record.Record{Kind: record.Free, Comm: r.Comm}
+	if s.comm.ways == nil {
+		n.send2all(&free)
+	} else {
+		for _, hop := range s.comm.hops {
+			n.enqueue(hop, record.Append(nil, &free))
+		}
+	}
+	n.free(r.Comm)
+	return nil
+}
+
+const wasFreed = "the communicator was freed"
+
+// free forgets a communicator. What local members have under way there fails:
+// they should have waited for it before they entered the last barrier.
+func (n *Node) free(id uint64) {
+	c := n.comms[id]
+	if c == nil || id <= Agents {
+		return
+	}
+	c.freed = true
+	n.broken(c, wasFreed, 0, true)
+	delete(n.comms, id)
+	for _, s := range c.order {
+		n.forgetMessages(s)
+		delete(s.ep.seats, id)
+		s.ep.made = slices.DeleteFunc(s.ep.made, func(m made) bool { return m.comm == c })
+		s.ep.unexpected = slices.DeleteFunc(s.ep.unexpected, func(m message) bool {
+			if m.comm == id {
+				s.ep.stored -= m.kept()
+			}
+			return m.comm == id
+		})
+	}
+}
+
+// failed tells an endpoint that something it asked for cannot be.
+func (n *Node) failed(ep *endpoint, what uint8, comm, seq uint64, text string) {
+	n.tell(ep, &record.Record{Kind: record.Fail, Fn: what, Comm: comm, Seq: seq, Body: []byte(text)})
+}

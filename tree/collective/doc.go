@@ -1,0 +1,16 @@
+// Package collective is one agent's part of the operations that ranks and
+// agents do over the tree: Send and Recv between any two endpoints, Broadcast,
+// Gather, AllGather, Scatter, AllToAll, Barrier, Reduce, AllReduce and Split over
+// all ranks, all agents, or the members of a communicator (seed 002, section
+// 2.2.3; docs/commsplit.md). docs/collectives.md has the design, with its bounds on memory and why
+// nothing can wait for itself.
+//
+// A Node is pure: it is told what came over a link ([Node.Receive]) or from an
+// endpoint of its own ([Node.Request]), what an endpoint has taken
+// ([Node.Wrote]) and what was lost ([Node.Lost]); [Node.Flush] then says what
+// to send where. Endpoints are numbered: the ranks first, then the agents.
+//
+// Records (package tree/record) are routed through the lowest common ancestor
+// of their source and destination. Everything long is asked for by whoever
+// receives it, so nothing that arrives ever finds no room; links have credits.
+package collective

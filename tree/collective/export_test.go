@@ -1,0 +1,65 @@
+package collective
+
+// Held is how many bytes of others' data the node holds.
+func (n *Node) Held() int {
+	total := 0
+	for _, l := range n.links {
+		if l != nil {
+			total += l.in.held + l.queued
+		}
+	}
+	for _, ep := range n.local {
+		total += ep.in.held + ep.backlog + ep.stored
+	}
+	for _, c := range n.comms {
+		for _, o := range c.ops {
+			total += o.waiting
+			if o.fan != nil {
+				for _, s := range o.fan.slots {
+					total += len(s.acc)
+				}
+			}
+		}
+	}
+	return total
+}
+
+// Forgotten tells whether nothing of any operation or message is left.
+func (n *Node) Forgotten() bool {
+	for _, c := range n.comms {
+		if len(c.ops) > 0 {
+			return false
+		}
+	}
+	for _, ep := range n.local {
+		if len(ep.active)+len(ep.posted)+len(ep.unexpected)+len(ep.sends)+len(ep.flows)+len(ep.asks) > 0 {
+			return false
+		}
+	}
+	return n.Held() == 0
+}
+
+// Settled tells whether no local endpoint waits for anything.
+func (n *Node) Settled() bool {
+	for _, ep := range n.local {
+		if len(ep.active)+len(ep.posted)+len(ep.sends)+len(ep.flows)+len(ep.asks) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Communicators is how many the node knows.
+func (n *Node) Communicators() int { return len(n.comms) }
+
+// Directions is how many runs of members the node holds of communicators that
+// splits made.
+func (n *Node) Directions() int {
+	runs := 0
+	for _, c := range n.comms {
+		if c.ways != nil {
+			runs += len(c.ways.starts)
+		}
+	}
+	return runs
+}

@@ -1,0 +1,205 @@
+package collective
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/golaunch/golaunch/tree/record"
+)
+
+// An endpoint whose program has left takes part in nothing any more. What others
+// begin with it after that fails; what it has given all it had to give to goes
+// on. The first of a communicator's members to leave has everyone told from
+// which operation on none can succeed, which is true of the others' leaving too,
+// mostly: they need no word of their own. Who waits for messages of a member
+// asks that member's agent from then on. A job whose ranks do not use the
+// service sends nothing of the kind.
+
+// Detach forgets an endpoint whose program is gone; what is for it is dropped.
+func (n *Node) Detach(endpoint int) {
+	if ep := n.ends[endpoint]; ep != nil {
+		ep.gone = true
+		ep.out, ep.backlog = nil, 0
+		ep.in.pending, ep.in.held = nil, 0
+	}
+}
+
+// Leave is Detach for one that takes part in nothing any more for a reason that
+// others are told. There should be Room: requests that wait are dropped.
+func (n *Node) Leave(endpoint int, why string) {
+	ep := n.ends[endpoint]
+	if ep == nil || ep.left != "" {
+		return
+	}
+	n.Detach(endpoint)
+	ep.left = why
+	if n.used {
+		n.leaveAll(ep)
+	}
+}
+
+// use learns that ranks make requests somewhere, of which those that have left
+// without any are told now.
+func (n *Node) use() {
+	n.used = true
+	for _, ep := range n.local {
+		if ep.left != "" {
+			n.leaveAll(ep)
+		}
+	}
+}
+
+func (n *Node) leaveAll(ep *endpoint) {
+	for _, id := range slices.Sorted(maps.Keys(ep.seats)) {
+		n.leaveComm(ep.seats[id])
+	}
+	for _, m := range slices.Clone(ep.active) {
+		n.goOn(m) // what it gets is dropped, and there is always room for that
+	}
+}
+
+// leaveComm has a member leave that takes part in no more operations.
+func (n *Node) leaveComm(s *seat) {
+	c, ep := s.comm, s.ep
+	from := s.next
+	for _, m := range ep.active {
+		if o := m.op; m.seat == s && (m.owes > 0 || combines(o.call.op) && o.fan != nil && m.gave < o.fan.pieces) {
+			from = min(from, o.seq)
+		}
+	}
+	n.memberLeft(c, s.rank, ep.left)
+	if n.broken(c, ep.left, from, false) {
+		n.tellComm(c, &record.Record{Kind: record.Lost, Comm: c.id, Each: true, Seq: from, Src: s.rank, Count: 1, Body: []byte(ep.left)})
+	}
+	tell := map[int]bool{}
+	for _, member := range s.watchers {
+		tell[member] = true
+	}
+	for _, x := range ep.sends {
+		if x.comm == c.id {
+			tell[x.dst] = true
+		}
+	}
+	for _, f := range ep.flows {
+		if f.comm == c.id {
+			tell[f.src] = true
+		}
+	}
+	for i := range ep.unexpected {
+		if m := &ep.unexpected[i]; m.comm == c.id && !m.have {
+			tell[m.src] = true
+		}
+	}
+	n.dropMessages(s)
+	for _, member := range slices.Sorted(maps.Keys(tell)) {
+		n.tellLeft(s, member)
+	}
+}
+
+// leftBefore has those leave a new communicator that had left before.
+func (n *Node) leftBefore(c *comm) {
+	for _, s := range c.order {
+		if s.ep.left != "" {
+			n.leaveComm(s)
+		}
+	}
+}
+
+// tellComm floods a record of this node's to all who know a communicator.
+func (n *Node) tellComm(c *comm, r *record.Record) {
+	if c.ways == nil {
+		n.send2all(r)
+		return
+	}
+	for _, hop := range c.hops {
+		n.enqueue(hop, record.Append(nil, r))
+	}
+}
+
+// dropMessages forgets what a member sends and receives.
+func (n *Node) dropMessages(s *seat) {
+	ep, id := s.ep, s.comm.id
+	ep.posted = slices.DeleteFunc(ep.posted, func(w want) bool { return w.comm == id })
+	ep.unexpected = slices.DeleteFunc(ep.unexpected, func(m message) bool {
+		if m.comm == id {
+			ep.stored -= m.kept()
+		}
+		return m.comm == id
+	})
+	maps.DeleteFunc(ep.sends, func(_ uint64, x sent) bool { return x.comm == id })
+	maps.DeleteFunc(ep.asks, func(_ uint64, x asked) bool { return x.comm == id })
+	maps.DeleteFunc(ep.flows, func(_ source, f *flow) bool { return f.comm == id })
+}
+
+// tellLeft tells a member's agent that another has left.
+func (n *Node) tellLeft(s *seat, member int) {
+	if member != s.rank {
+		n.send(&record.Record{Kind: record.Left, Comm: s.comm.id, Src: s.rank, Dst: member, Count: 1, Body: []byte(s.ep.left)})
+	}
+}
+
+// memberLeft learns that a member has left.
+func (n *Node) memberLeft(c *comm, member int, why string) {
+	if c.left[member] != "" {
+		return
+	}
+	if c.left == nil {
+		c.left = map[int]string{}
+	}
+	c.left[member] = why
+	for _, s := range c.order {
+		n.forgetMessages(s)
+	}
+	if c.id == World {
+		n.forgetCreates()
+	}
+}
+
+// watch asks to be told when a member leaves that a local one waits for. As long
+// as nobody has left, there is no need.
+func (n *Node) watch(s *seat, member int) {
+	c := s.comm
+	if c.broken == "" || c.watched[member] || c.watched[record.Any] || c.left[member] != "" {
+		return
+	}
+	if c.watched == nil {
+		c.watched = map[int]bool{}
+	}
+	c.watched[member] = true
+	r := record.Record{Kind: record.Watch, Comm: c.id, Src: s.rank, Dst: member, Count: 1}
+	if member == record.Any {
+		r.Dst, r.Count = 0, c.size
+	}
+	n.send(&r)
+}
+
+// watchedBy tells a member of a local one's leaving, now or when it does.
+func (n *Node) watchedBy(s *seat, member int) {
+	if s.ep.left != "" {
+		n.tellLeft(s, member)
+	} else if !slices.Contains(s.watchers, member) {
+		s.watchers = append(s.watchers, member)
+	}
+}
+
+// forgetCreates ends the making of communicators whose first member, who has the
+// say, is lost or has left.
+func (n *Node) forgetCreates() {
+	world := n.comms[World]
+	for _, ep := range n.local {
+		ep.creating = slices.DeleteFunc(ep.creating, func(x create) bool {
+			first := x.members[0]
+			why := n.lost[first]
+			if why == "" && first < world.size {
+				if why = world.left[first]; why == "" && ep.seats[World] != nil {
+					n.watch(ep.seats[World], first)
+					why = world.left[first]
+				}
+			}
+			if why != "" {
+				n.failed(ep, record.FailCreate, 0, x.request, why)
+			}
+			return why != ""
+		})
+	}
+}

@@ -1,0 +1,223 @@
+package collective
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/golaunch/golaunch/tree/record"
+)
+
+// Lost says that a neighbor is lost, and with it whoever was to be reached
+// through it; why names it. Everyone learns of it.
+func (n *Node) Lost(hop Hop, why string) {
+	l := n.link(hop)
+	if l == nil || !l.live {
+		return
+	}
+	l.live = false
+	l.queue, l.queued = nil, 0
+	l.in.pending, l.in.held = nil, 0
+	var list []int
+	for ep, at := range n.hops {
+		if at == hop {
+			list = append(list, ep)
+		}
+	}
+	const some = 8 << 10 // endpoints of one record: each takes at most a few bytes
+	for part := range slices.Chunk(list, some) {
+		body := binary.AppendUvarint(nil, uint64(len(why)))
+		body = record.AppendRuns(append(body, why...), part)
+		n.send2all(&record.Record{Kind: record.Lost, Body: body})
+	}
+	n.forget(list, why)
+}
+
+var errLost = errors.New("a malformed record of lost endpoints")
+
+// takeLost takes such news from a neighbor, or that a communicator is broken: by
+// a member that has left where Count is 1. It reports whether they were news:
+// everyone beyond this node has heard them otherwise.
+func (n *Node) takeLost(r *record.Record) (news bool, err error) {
+	if r.Each {
+		c := n.comms[r.Comm]
+		if c == nil {
+			return false, nil // it was freed meanwhile
+		}
+		if r.Count == 1 {
+			if r.Src < 0 || r.Src >= c.size {
+				return false, errLost
+			}
+			n.memberLeft(c, r.Src, string(r.Body))
+		}
+		return n.broken(c, string(r.Body), r.Seq, r.Count == 0), nil
+	}
+	length, used := binary.Uvarint(r.Body)
+	if used <= 0 || length > uint64(len(r.Body)-used) {
+		return false, errLost
+	}
+	why := string(r.Body[used : used+int(length)])
+	list, err := record.ParseRuns(r.Body[used+int(length):], len(n.hops))
+	if err != nil {
+		return false, err
+	}
+	for _, ep := range list {
+		if n.hops[ep] == Local {
+			return false, errLost
+		}
+	}
+	n.forget(list, why)
+	return true, nil
+}
+
+// forget ends what lost endpoints had a part in.
+func (n *Node) forget(list []int, why string) {
+	for _, ep := range list {
+		n.hops[ep] = Nowhere
+		n.lost[ep] = why
+	}
+	for _, id := range slices.Sorted(maps.Keys(n.comms)) {
+		c := n.comms[id]
+		if c.ways != nil {
+			if slices.ContainsFunc(list, func(ep int) bool {
+				_, ok := c.nodes.index(uint32(ep - n.ranks))
+				return ok && ep >= n.ranks
+			}) {
+				n.broken(c, why, 0, true)
+			}
+			continue
+		}
+		if n.someLost(c) == "" {
+			continue
+		}
+		n.broken(c, why, 0, true)
+		for _, s := range c.order {
+			n.forgetMessages(s)
+		}
+	}
+	n.forgetCreates()
+}
+
+// broken ends the operations of c from a number on, and reports whether that is
+// news.
+func (n *Node) broken(c *comm, why string, from uint64, hard bool) (news bool) {
+	if c.broken != "" && from >= c.from && (c.hard || !hard) {
+		return false
+	}
+	c.broken, c.from, c.hard = why, from, c.hard || hard
+	for _, seq := range slices.Sorted(maps.Keys(c.ops)) {
+		if seq < from {
+			continue
+		}
+		for _, m := range c.ops[seq].members {
+			if m == nil {
+				continue
+			}
+			ep := m.seat.ep
+			ep.active = slices.DeleteFunc(ep.active, func(x *member) bool { return x == m })
+			n.failed(ep, record.FailOp, c.id, seq, why)
+		}
+		delete(c.ops, seq)
+	}
+	for _, s := range c.order {
+		n.forgetMessages(s)
+		for _, w := range s.ep.posted {
+			if w.comm == c.id {
+				n.watch(s, w.src)
+			}
+		}
+	}
+	if c.id == World {
+		n.forgetCreates()
+	}
+	return true
+}
+
+// forgetMessages ends a member's messages to and from lost ones.
+func (n *Node) forgetMessages(s *seat) {
+	ep, c := s.ep, s.comm
+	ep.posted = slices.DeleteFunc(ep.posted, func(w want) bool {
+		if w.comm != c.id {
+			return false
+		}
+		why := n.hopeless(c, w.src, w.tag)
+		if why != "" {
+			n.failed(ep, record.FailRecv, w.comm, w.seq, why)
+		}
+		return why != ""
+	})
+	ep.unexpected = slices.DeleteFunc(ep.unexpected, func(m message) bool {
+		return m.comm == c.id && !m.have && n.hopeless(c, m.src, m.tag) != ""
+	})
+	for _, seq := range slices.Sorted(maps.Keys(ep.sends)) {
+		x := ep.sends[seq]
+		if why := n.hopeless(c, x.dst, x.tag); x.comm == c.id && why != "" {
+			delete(ep.sends, seq)
+			n.failed(ep, record.FailSend, c.id, seq, why)
+		}
+	}
+	for _, seq := range slices.Sorted(maps.Keys(ep.asks)) {
+		x := ep.asks[seq]
+		if why := n.hopeless(c, x.member, 0); x.comm == c.id && why != "" {
+			delete(ep.asks, seq)
+			n.failed(ep, record.FailAsk, c.id, seq, why)
+		}
+	}
+	for key, f := range ep.flows {
+		if why := n.hopeless(c, f.src, f.tag); f.comm == c.id && why != "" {
+			delete(ep.flows, key)
+			n.failed(ep, record.FailRecv, c.id, f.to, why)
+		}
+	}
+}
+
+// gone is why a member is lost or has left; where it is Any, some member is lost
+// or all others have left; "" if all is well.
+func (n *Node) gone(c *comm, member int) string {
+	if (c.ways != nil || c.void) && c.hard {
+		return c.broken // who is where only the node of each knows
+	}
+	if member != record.Any && c.ways != nil {
+		return c.left[member]
+	}
+	if member != record.Any {
+		return cmp.Or(n.lost[c.endpoint(member)], c.left[member])
+	}
+	if c.size > 1 && len(c.left) == c.size-1 {
+		return c.left[slices.Min(slices.Collect(maps.Keys(c.left)))]
+	}
+	return n.someLost(c)
+}
+
+// someLost is why some member is lost; "" if none is, or a Split made c.
+func (n *Node) someLost(c *comm) string {
+	if c.ways != nil {
+		return ""
+	}
+	if len(n.lost) == 0 {
+		return ""
+	}
+	for i := range c.size {
+		if why := n.lost[c.endpoint(i)]; why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// hopeless is why there will be no message to or from a member; "" if there may
+// be. What libraries build of messages fails like an operation.
+func (n *Node) hopeless(c *comm, member int, tag int64) string {
+	if c.freed {
+		return wasFreed
+	}
+	if tag > record.MaxTag && c.hard {
+		return c.broken
+	}
+	if member >= c.size {
+		return ""
+	}
+	return n.gone(c, member)
+}

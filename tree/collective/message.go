@@ -1,0 +1,175 @@
+package collective
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/golaunch/golaunch/tree/record"
+)
+
+// source names a message: who sent it, under which number.
+type source struct {
+	comm uint64
+	src  int
+	seq  uint64
+}
+
+// message is one that nobody has asked for yet.
+type message struct {
+	source
+	tag, size int64
+	body      []byte
+	have      bool // body is all of it, and was acknowledged
+}
+
+// messageCost is what a message that is kept counts for, beside its body.
+const messageCost = 128
+
+// kept is what a message counts for in endpoint.stored.
+func (m *message) kept() int {
+	if !m.have {
+		return 0 // there are at most record.MaxRequests of each sender
+	}
+	return len(m.body) + messageCost
+}
+
+// want is a Recv that waits for its message.
+type want struct {
+	comm, seq uint64
+	src       int
+	tag, max  int64
+}
+
+// sent is a message of a local endpoint that was not taken yet.
+type sent struct {
+	comm uint64
+	dst  int
+	tag  int64
+
+	asked, given int64 // bytes of a long one
+}
+
+// flow is a message on its way, piece by piece, to a local endpoint.
+type flow struct {
+	source
+	to                     uint64 // the Recv
+	rank                   int    // the receiver's
+	tag                    int64
+	size, asked, left, due int64
+}
+
+func (w *want) takes(m *message) bool {
+	return w.comm == m.comm && (w.src == record.Any || w.src == m.src) && (w.tag == m.tag || w.tag == record.Any && m.tag <= record.MaxTag)
+}
+
+// message takes one that came for a local member.
+func (n *Node) message(s *seat, r *record.Record) {
+	ep := s.ep
+	m := message{source: source{r.Comm, r.Src, r.Seq}, tag: r.Off, size: r.Size}
+	if int64(len(r.Body)) == r.Size {
+		m.body, m.have = r.Body, true
+	}
+	if i := slices.IndexFunc(ep.posted, func(w want) bool { return w.takes(&m) }); i >= 0 {
+		w := ep.posted[i]
+		ep.posted = slices.Delete(ep.posted, i, i+1)
+		if m.have {
+			n.taken(s, &m)
+		}
+		n.match(s, w, &m)
+		return
+	}
+	if m.have && ep.stored+m.kept() <= Window {
+		m.body = bytes.Clone(r.Body)
+		ep.stored += m.kept()
+		n.taken(s, &m)
+	} else {
+		m.body, m.have = nil, false // asked for when it is wanted
+	}
+	ep.unexpected = append(ep.unexpected, m)
+}
+
+// taken tells the sender that its message needs nothing more of it.
+func (n *Node) taken(s *seat, m *message) {
+	n.send(&record.Record{Kind: record.Taken, Comm: m.comm, Seq: m.seq, Src: s.rank, Dst: m.src, Count: 1})
+}
+
+// match brings a Recv and a message together.
+func (n *Node) match(s *seat, w want, m *message) {
+	if m.size > w.max {
+		n.failed(s.ep, record.FailRecv, w.comm, w.seq, fmt.Sprintf("a message of %d bytes from member %d; there is room for %d", m.size, m.src, w.max))
+		if !m.have {
+			n.taken(s, m)
+		}
+		return
+	}
+	n.tell(s.ep, &record.Record{Kind: record.Match, Comm: w.comm, Seq: w.seq, Src: m.src, Dst: s.rank, Count: 1, Off: m.tag, Size: m.size, Body: m.body})
+	if m.have {
+		return
+	}
+	if m.size == 0 { // nothing of it is still to come
+		n.taken(s, m)
+		return
+	}
+	f := &flow{source: m.source, to: w.seq, rank: s.rank, tag: m.tag, size: m.size, left: m.size}
+	s.ep.flows[m.source] = f
+	n.askMessage(s.ep, f)
+}
+
+// askMessage asks for what a message's receiver has room for.
+func (n *Node) askMessage(ep *endpoint, f *flow) {
+	for f.asked < f.size && f.due+int64(ep.backlog) < Window {
+		size := min(record.Chunk, f.size-f.asked)
+		n.send(&record.Record{Kind: record.SendPull, Comm: f.comm, Seq: f.seq, Src: f.rank, Dst: f.src, Count: 1, Off: f.asked, Size: size})
+		f.asked += size
+		f.due += size
+	}
+}
+
+// messageData takes a piece.
+func (n *Node) messageData(s *seat, r *record.Record) {
+	key := source{r.Comm, r.Src, r.Seq}
+	f := s.ep.flows[key]
+	size := int64(len(r.Body))
+	if f == nil || size > f.due {
+		return // of a message that failed
+	}
+	f.due -= size
+	f.left -= size
+	out := *r
+	out.Seq, out.Dst = f.to, s.rank
+	n.tell(s.ep, &out)
+	if f.left == 0 {
+		delete(s.ep.flows, key)
+		n.taken(s, &message{source: key})
+		return
+	}
+	n.askMessage(s.ep, f)
+}
+
+// receive takes a Recv of an endpoint.
+func (n *Node) receive(ep *endpoint, r *record.Record) error {
+	s := ep.seats[r.Comm]
+	switch {
+	case len(ep.posted)+len(ep.flows) >= record.MaxRequests:
+		return fmt.Errorf("more than %d receives at a time", record.MaxRequests)
+	case r.Src >= s.comm.size:
+		return fmt.Errorf("a receive from member %d of %d", r.Src, s.comm.size)
+	}
+	w := want{comm: r.Comm, seq: r.Seq, src: r.Src, tag: r.Off, max: r.Size}
+	why := n.hopeless(s.comm, r.Src, r.Off)
+	if i := slices.IndexFunc(ep.unexpected, func(m message) bool { return w.takes(&m) && (m.have || why == "") }); i >= 0 {
+		m := ep.unexpected[i]
+		ep.unexpected = slices.Delete(ep.unexpected, i, i+1)
+		ep.stored -= m.kept()
+		n.match(s, w, &m)
+		return nil
+	}
+	if why != "" {
+		n.failed(ep, record.FailRecv, r.Comm, r.Seq, why)
+		return nil
+	}
+	ep.posted = append(ep.posted, w)
+	n.watch(s, w.src)
+	return nil
+}

@@ -1,0 +1,131 @@
+package collective
+
+import (
+	"fmt"
+
+	"github.com/golaunch/golaunch/tree/record"
+)
+
+// request handles a record of a local endpoint.
+func (n *Node) request(in *input, r *record.Record, raw []byte) (ok bool, err error) {
+	ep := in.ep
+	switch r.Kind {
+	case record.Create:
+		return true, n.create(ep, r)
+	case record.Free:
+		return true, n.freeRequest(ep, r)
+	case record.Enter, record.Up, record.Recv, record.Data, record.Send, record.SendData, record.Ask:
+	default:
+		return false, fmt.Errorf("an unexpected record of kind %d", r.Kind)
+	}
+	s := ep.seats[r.Comm]
+	switch {
+	case s == nil && n.existed(r.Comm):
+		n.tooLate(ep, r)
+		return true, nil
+	case s == nil:
+		return false, fmt.Errorf("endpoint %d is no member of communicator %d", ep.id, r.Comm)
+	}
+	switch r.Kind {
+	case record.Enter:
+		return true, n.enter(ep, r)
+	case record.Up:
+		return true, n.endpointUp(ep, r)
+	case record.Recv:
+		return true, n.receive(ep, r)
+	}
+	switch {
+	case r.Src != s.rank:
+		return false, fmt.Errorf("endpoint %d is not member %d of communicator %d", ep.id, r.Src, r.Comm)
+	case len(r.Body) > record.Chunk:
+		return false, fmt.Errorf("%d bytes at once; %d are allowed", len(r.Body), record.Chunk)
+	case r.Kind == record.Data:
+		return n.dataRequest(in, s, r, raw)
+	case r.Kind == record.Send:
+		return n.sendRequest(in, s, r, raw)
+	case r.Kind == record.SendData:
+		return n.sendDataRequest(in, s, r, raw)
+	}
+	return n.askRequest(in, s, r, raw)
+}
+
+// tooLate answers what an endpoint says of a communicator that was freed. Data
+// that it had promised to give are dropped: what they were for has failed.
+func (n *Node) tooLate(ep *endpoint, r *record.Record) {
+	switch r.Kind {
+	case record.Enter:
+		n.failed(ep, record.FailOp, r.Comm, r.Seq, wasFreed)
+	case record.Send:
+		n.failed(ep, record.FailSend, r.Comm, r.Seq, wasFreed)
+	case record.Recv:
+		n.failed(ep, record.FailRecv, r.Comm, r.Seq, wasFreed)
+	case record.Ask:
+		n.failed(ep, record.FailAsk, r.Comm, r.Seq, wasFreed)
+	}
+}
+
+// dataRequest takes data of an endpoint for others.
+func (n *Node) dataRequest(in *input, s *seat, r *record.Record, raw []byte) (ok bool, err error) {
+	if s.comm.dead(r.Seq) {
+		return true, nil
+	}
+	o := s.comm.ops[r.Seq]
+	if o == nil || o.members[s.at] == nil || len(o.members[s.at].due) == 0 || r.Op != o.call.op || r.Size != o.call.size {
+		return false, fmt.Errorf("%d bytes for operation %d, which needs none", len(r.Body), r.Seq)
+	}
+	m, size := o.members[s.at], int64(len(r.Body))
+	if got, want := (part{r.Each, r.Dst, r.Count, r.Off, size}), m.due[0]; got != want {
+		return false, fmt.Errorf("%d bytes at %d to %d+%d for operation %d, a %v; %d bytes at %d to %d+%d are due",
+			size, r.Off, r.Dst, r.Count, r.Seq, r.Op, want.size, want.off, want.dst, want.count)
+	}
+	if ok, err = n.pass(in, r, raw); ok {
+		m.due = m.due[1:]
+		m.owes -= size
+		n.settle(m)
+		n.settleOp(o)
+	}
+	return ok, err
+}
+
+// sendRequest takes a Send of an endpoint.
+func (n *Node) sendRequest(in *input, s *seat, r *record.Record, raw []byte) (ok bool, err error) {
+	ep := s.ep
+	_, twice := ep.sends[r.Seq]
+	switch {
+	case r.Count != 1 || r.Dst >= s.comm.size || r.Off < 0:
+		return false, fmt.Errorf("a message with tag %d to member %d of %d", r.Off, r.Dst, s.comm.size)
+	case twice || len(ep.sends) >= record.MaxRequests:
+		return false, fmt.Errorf("more than %d messages at a time, or number %d twice", record.MaxRequests, r.Seq)
+	case (r.Size > record.Chunk && len(r.Body) > 0) || (r.Size <= record.Chunk && int64(len(r.Body)) != r.Size):
+		return false, fmt.Errorf("a message of %d bytes with %d of them", r.Size, len(r.Body))
+	}
+	if why := n.hopeless(s.comm, r.Dst, r.Off); why != "" {
+		n.failed(ep, record.FailSend, r.Comm, r.Seq, why)
+		return true, nil
+	}
+	ep.sends[r.Seq] = sent{comm: r.Comm, dst: r.Dst, tag: r.Off} // before route, which may deliver it
+	if ok, err = n.route(in, r, raw); !ok {
+		delete(ep.sends, r.Seq)
+	}
+	return ok, err
+}
+
+// sendDataRequest takes a piece of a long message: the next of what was asked for.
+func (n *Node) sendDataRequest(in *input, s *seat, r *record.Record, raw []byte) (ok bool, err error) {
+	ep, size := s.ep, int64(len(r.Body))
+	x, under := ep.sends[r.Seq]
+	switch {
+	case !under || x.comm != r.Comm:
+		return true, nil // it has failed
+	case r.Count != 1 || r.Dst != x.dst || r.Off != x.given || size == 0 || size > x.asked-x.given:
+		return false, fmt.Errorf("%d bytes at %d to %d+%d of message %d; %d bytes at %d to %d are due",
+			size, r.Off, r.Dst, r.Count, r.Seq, x.asked-x.given, x.given, x.dst)
+	}
+	if ok, err = n.route(in, r, raw); ok {
+		if x, under = ep.sends[r.Seq]; under {
+			x.given += size
+			ep.sends[r.Seq] = x
+		}
+	}
+	return ok, err
+}

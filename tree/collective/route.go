@@ -1,0 +1,189 @@
+package collective
+
+import (
+	"fmt"
+
+	"github.com/golaunch/golaunch/tree/record"
+)
+
+// send routes a record that this node makes. It never waits: how many of these
+// there are is bounded by the operations.
+func (n *Node) send(r *record.Record) {
+	if ok, err := n.route(&n.ownInput, r, record.Append(nil, r)); !ok {
+		panic(fmt.Sprintf("a record of kind %d of our own: %v", r.Kind, err)) // a bug of this package
+	}
+}
+
+// route takes a record one step toward its destinations: local ones get it, and
+// each link that leads to others, save the one it came from.
+func (n *Node) route(in *input, r *record.Record, raw []byte) (ok bool, err error) {
+	c := n.comms[r.Comm]
+	switch {
+	case c == nil && n.existed(r.Comm), c != nil && c.void:
+		return true, nil // the communicator was freed, or nobody may use it
+	case c == nil:
+		return false, fmt.Errorf("a record of kind %d for communicator %d, which does not exist", r.Kind, r.Comm)
+	case r.Count < 1 || r.Dst+r.Count > c.size || r.Src < 0 || r.Src > c.size || r.Src == c.size && !ofNobody(r.Kind):
+		return false, fmt.Errorf("a record of kind %d from member %d to %d+%d of %d", r.Kind, r.Src, r.Dst, r.Count, c.size)
+	case in.ep == nil && in.hop != own && r.Src < c.size && n.hop(c, r.Src) != in.hop:
+		if n.hop(c, r.Src) == Nowhere {
+			return true, nil // sent before it was lost
+		}
+		return false, fmt.Errorf("a record from member %d of communicator %d, which is elsewhere", r.Src, r.Comm)
+	case r.Each && len(r.Body)%r.Count != 0:
+		return false, fmt.Errorf("%d bytes for %d members", len(r.Body), r.Count)
+	}
+	if r.Count == 1 {
+		hop := n.hop(c, r.Dst)
+		switch {
+		case hop == Nowhere:
+			return true, nil
+		case hop == Local:
+			n.deliver(c, r.Dst, r)
+			return true, nil
+		case hop == in.hop:
+			return false, fmt.Errorf("a record for member %d of communicator %d, which is not here", r.Dst, r.Comm)
+		case in.hop != own && n.full(hop):
+			return false, nil
+		}
+		n.enqueue(hop, raw)
+		return true, nil
+	}
+	targets, here := n.leads(c, r.Dst, r.Count, in.hop)
+	if in.hop != own {
+		for _, hop := range targets {
+			if n.full(hop) {
+				return false, nil
+			}
+		}
+	}
+	if r.Each {
+		n.split(c, r, in.hop)
+		return true, nil
+	}
+	for _, hop := range targets {
+		n.enqueue(hop, raw)
+	}
+	if here {
+		for _, s := range c.order {
+			if s.rank >= r.Dst && s.rank < r.Dst+r.Count && s.rank != r.Src {
+				n.deliver(c, s.rank, r)
+			}
+		}
+	}
+	return true, nil
+}
+
+// ofNobody tells whether records of a kind may come from the tree itself, which
+// has the number after the last member's. It does not send messages.
+func ofNobody(k record.Kind) bool { return k == record.Data || k == record.Pull }
+
+// leads returns the links that lead to members, save the one named, and whether
+// some are here.
+func (n *Node) leads(c *comm, first, count int, except Hop) (targets []Hop, here bool) {
+	targets = n.targets[:0]
+	if count == c.size {
+		for _, hop := range c.hops {
+			if hop != except {
+				targets = append(targets, hop)
+			}
+		}
+		n.targets = targets
+		return targets, len(c.order) > 0
+	}
+	last := own
+	for i := first; i < first+count; i++ {
+		hop := n.hop(c, i)
+		if hop == last {
+			continue
+		}
+		last = hop
+		switch {
+		case hop == Local:
+			here = true
+		case hop != Nowhere && hop != except && !n.mark[hop+1]:
+			n.mark[hop+1] = true
+			targets = append(targets, hop)
+		}
+	}
+	for _, hop := range targets {
+		n.mark[hop+1] = false
+	}
+	n.targets = targets
+	return targets, here
+}
+
+// split cuts a record with a part for each member into one for each run of
+// members that lie in one direction.
+func (n *Node) split(c *comm, r *record.Record, except Hop) {
+	size := len(r.Body) / r.Count
+	for i := 0; i < r.Count; {
+		hop := n.hop(c, r.Dst+i)
+		j := i + 1
+		for hop != Local && j < r.Count && n.hop(c, r.Dst+j) == hop {
+			j++
+		}
+		part := *r
+		part.Dst, part.Count, part.Body = r.Dst+i, j-i, r.Body[i*size:j*size]
+		i = j
+		switch {
+		case hop == Local:
+			if part.Dst != r.Src {
+				part.Each = false
+				n.deliver(c, part.Dst, &part)
+			}
+		case hop != Nowhere && hop != except:
+			n.enqueue(hop, record.Append(nil, &part))
+		}
+	}
+}
+
+// deliver hands a record to a local member.
+func (n *Node) deliver(c *comm, member int, r *record.Record) {
+	s := c.seats[member]
+	switch r.Kind {
+	case record.Data:
+		n.data(s, r)
+	case record.Pull:
+		n.pull(s, r)
+	case record.Send:
+		if s.ep.left != "" {
+			n.tellLeft(s, r.Src)
+			return
+		}
+		n.message(s, r)
+	case record.SendPull:
+		if x, ok := s.ep.sends[r.Seq]; ok {
+			x.asked += r.Size
+			s.ep.sends[r.Seq] = x
+			n.tell(s.ep, r)
+		} else if s.ep.left != "" {
+			n.tellLeft(s, r.Src)
+		}
+	case record.SendData:
+		n.messageData(s, r)
+	case record.Left:
+		n.memberLeft(c, r.Src, string(r.Body))
+	case record.Watch:
+		n.watchedBy(s, r.Src)
+	case record.Ask:
+		n.send(&record.Record{Kind: record.Answer, Comm: c.id, Seq: r.Seq, Src: member, Dst: r.Src, Count: 1, Off: int64(s.ep.id), Size: int64(n.self)})
+	case record.Answer:
+		n.answered(s, r)
+	case record.Taken:
+		if _, ok := s.ep.sends[r.Seq]; ok {
+			delete(s.ep.sends, r.Seq)
+			n.tell(s.ep, r)
+		}
+	}
+}
+
+// tell queues a record for an endpoint.
+func (n *Node) tell(ep *endpoint, r *record.Record) {
+	if ep.gone {
+		return
+	}
+	before := len(ep.out)
+	ep.out = record.AppendFrame(ep.out, r)
+	ep.backlog += len(ep.out) - before
+}

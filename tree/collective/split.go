@@ -1,0 +1,247 @@
+package collective
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/golaunch/golaunch/commsplit"
+	"github.com/golaunch/golaunch/tree/record"
+)
+
+// splitting is one Split at one node. The nodes that have members sort their
+// rows together, by package commsplit; then each node tells its parent which
+// members of which new communicators are below it, up to the lowest node that
+// has all members of one, which forms it and tells those below (form.go).
+type splitting struct {
+	rows    []commsplit.Row // of the local members, by seat
+	entered int
+	machine *commsplit.Auto // nil until all local members have entered
+	box     commsplit.Outbox
+	inbox   []commsplit.Message // whole, and not taken yet
+	parts   map[origin][]byte   // of messages that are not whole
+	sorted  bool                // the local members know their places
+	heard   int                 // children that have said what is below them
+	told    bool                // the parent was
+	classes map[uint32]*class   // by colour: the communicators that are not formed yet
+}
+
+// origin names a message between agents that comes in pieces.
+type origin struct {
+	what uint8
+	hop  Hop // a neighbor's
+	src  int // or an agent's
+	tag  int64
+}
+
+// What a Piece is a piece of, in Fn.
+const (
+	pieceSort   uint8 = iota // a message of the sort with tag Off, from agent Src to agent Dst
+	pieceBelow               // to the parent: which members are below
+	pieceFormed              // to a child: a communicator that was formed
+)
+
+// splitting finds or makes the state of a Split.
+func (n *Node) splitting(o *op) *splitting {
+	if o.split == nil {
+		o.split = &splitting{rows: make([]commsplit.Row, len(o.comm.order)), parts: map[origin][]byte{}, classes: map[uint32]*class{}}
+	}
+	return o.split
+}
+
+// choose takes what a local member says in a Split. The last one's word starts
+// the node's part of the sort.
+func (n *Node) choose(m *member, color uint32, key int32) {
+	o, c := m.op, m.op.comm
+	s := n.splitting(o)
+	s.rows[m.seat.at] = commsplit.NewRow(color, key, uint32(m.seat.rank))
+	if s.entered++; s.entered < len(c.order) {
+		return
+	}
+	nodes := n.nodesOf(c)
+	me, ok := nodes.index(uint32(n.self))
+	if !ok {
+		panic(fmt.Sprintf("node %d is none of communicator %d", n.self, c.id)) // a bug of this package
+	}
+	processes := nodes.size()
+	config := commsplit.Config{Processes: processes, Ranks: c.size, Sorters: processes, Parts: processes}
+	machine, err := commsplit.NewAuto(config, n.costs(processes), me, s.rows)
+	if err != nil {
+		panic(err) // a bug of this package
+	}
+	s.machine = machine
+	n.drive(o)
+}
+
+// drive lets the sort go on as far as it can.
+func (n *Node) drive(o *op) {
+	s := o.split
+	for !s.sorted {
+		in, ok := s.awaited()
+		if !ok {
+			return
+		}
+		s.machine.Step(in, &s.box)
+		for i := range s.box.Messages {
+			n.post(o, &s.box.Messages[i])
+		}
+		if s.box.Done() {
+			s.sorted = true
+			n.placed(o, s.machine.Result().Places)
+		}
+	}
+}
+
+// awaited takes the messages that the sort waits for, if they are all there.
+func (s *splitting) awaited() (in []commsplit.Message, ok bool) {
+	tag, count := s.box.Awaits()
+	if count == 0 {
+		return nil, true // it has just begun
+	}
+	for _, m := range s.inbox {
+		if m.Tag == tag {
+			in = append(in, m)
+		}
+	}
+	if len(in) < count {
+		return nil, false
+	}
+	s.inbox = slices.DeleteFunc(s.inbox, func(m commsplit.Message) bool { return m.Tag == tag })
+	slices.SortFunc(in, func(a, b commsplit.Message) int { return cmp.Compare(a.From, b.From) })
+	return in, true
+}
+
+// post sends a message of the sort.
+func (n *Node) post(o *op, m *commsplit.Message) {
+	to := int(n.nodesOf(o.comm).at(m.To))
+	pieces(o, pieceSort, int64(m.Tag), m.AppendPayload(nil), func(r *record.Record) {
+		r.Src, r.Dst, r.Count = n.self, to, 1
+		n.enqueue(n.hops[n.ranks+to], record.Append(nil, r))
+	})
+}
+
+// pieces cuts a message between agents. Between neighbors, Off is where in the
+// message a piece begins.
+func pieces(o *op, what uint8, tag int64, message []byte, send func(*record.Record)) {
+	for at := 0; ; {
+		r := record.Record{Kind: record.Piece, Op: record.Split, Fn: what, Comm: o.comm.id, Seq: o.seq, Off: tag, Size: int64(len(message))}
+		if what != pieceSort {
+			r.Off = int64(at)
+		}
+		r.Body = message[at:min(len(message), at+record.Chunk)]
+		send(&r)
+		if at += len(r.Body); at == len(message) {
+			return
+		}
+	}
+}
+
+// piece takes one that came over a link, or passes it on.
+func (n *Node) piece(in *input, r *record.Record, raw []byte) (ok bool, err error) {
+	from := origin{what: r.Fn, hop: in.hop}
+	switch {
+	case r.Op != record.Split || r.Fn > pieceFormed || r.Fn == pieceBelow && in.hop < 0 || r.Fn == pieceFormed && in.hop != Up:
+		return false, fmt.Errorf("a piece of operation %v, function %d, from %d", r.Op, r.Fn, in.hop)
+	case r.Fn == pieceSort:
+		agents := len(n.hops) - n.ranks
+		if r.Src < 0 || r.Src >= agents || r.Dst >= agents {
+			return false, fmt.Errorf("a piece from agent %d to agent %d of %d", r.Src, r.Dst, agents)
+		}
+		hop := n.hops[n.ranks+r.Dst]
+		switch src := n.hops[n.ranks+r.Src]; {
+		case src == Nowhere || hop == Nowhere:
+			return true, nil
+		case src != in.hop || hop == in.hop:
+			return false, fmt.Errorf("a piece from agent %d to agent %d, which are elsewhere", r.Src, r.Dst)
+		case hop != Local && n.full(hop):
+			return false, nil
+		case hop != Local:
+			n.enqueue(hop, raw)
+			return true, nil
+		}
+		from = origin{what: r.Fn, src: r.Src, tag: r.Off}
+	}
+	c := n.comms[r.Comm]
+	switch {
+	case c == nil && n.existed(r.Comm):
+		if r.Fn == pieceFormed {
+			return true, n.unborn(wasFreed, r)
+		}
+		return true, nil
+	case c == nil:
+		return false, fmt.Errorf("a piece of a split of communicator %d, which does not exist", r.Comm)
+	case c.dead(r.Seq):
+		if r.Fn == pieceFormed {
+			return true, n.unborn(c.broken, r)
+		}
+		return true, nil
+	case c.ops[r.Seq] == nil && len(c.order) > 0 && r.Seq < c.order[0].next:
+		return true, nil // all is over here
+	}
+	return true, n.splitPiece(c, from, r)
+}
+
+// splitPiece takes a piece of a Split of c.
+func (n *Node) splitPiece(c *comm, from origin, r *record.Record) error {
+	o := n.op(c, r.Seq)
+	if o.call.op == 0 {
+		o.call.op = record.Split
+	}
+	if !o.agrees(call{op: record.Split}) {
+		n.breakComm(c, fmt.Sprintf("operation %d of the communicator: some members call %v, others %v", o.seq, record.Split, cmp.Or(o.short.op, o.call.op)))
+		return nil
+	}
+	s := n.splitting(o)
+	message := append(s.parts[from], r.Body...)
+	if int64(len(message)) < r.Size {
+		s.parts[from] = message
+		return nil
+	}
+	delete(s.parts, from)
+	if int64(len(message)) > r.Size {
+		return fmt.Errorf("%d bytes of a message of %d", len(message), r.Size)
+	}
+	switch from.what {
+	case pieceBelow:
+		return n.below(o, from.hop, message)
+	case pieceFormed:
+		return n.formed(o, message)
+	}
+	process, ok := n.nodesOf(c).index(uint32(from.src))
+	if !ok {
+		return fmt.Errorf("a message of agent %d, which has no member of communicator %d", from.src, c.id)
+	}
+	m := commsplit.Message{From: process, Tag: commsplit.Tag(from.tag)}
+	if err := m.ParsePayload(message); err != nil {
+		return err
+	}
+	s.inbox = append(s.inbox, m)
+	if s.machine != nil {
+		n.drive(o)
+	}
+	return nil
+}
+
+// nodesOf are the agents whose nodes have members of c.
+func (n *Node) nodesOf(c *comm) spans {
+	if c.nodes == nil {
+		list := make([]span, 0, c.size)
+		for i := range c.size {
+			node := uint32(n.nodeOf(c.endpoint(i)))
+			if last := len(list) - 1; last < 0 || list[last].first != node {
+				list = append(list, span{node, 1})
+			}
+		}
+		slices.SortFunc(list, func(a, b span) int { return cmp.Compare(a.first, b.first) })
+		c.nodes, _ = unite(slices.Compact(list)) // none is there twice
+	}
+	return c.nodes
+}
+
+// nodeOf is the agent of an endpoint's node.
+func (n *Node) nodeOf(endpoint int) int {
+	if endpoint >= n.ranks {
+		return endpoint - n.ranks
+	}
+	return n.node(endpoint)
+}

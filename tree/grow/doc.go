@@ -1,0 +1,8 @@
+// Package grow holds the rules by which an agent starts those below it (design
+// section 4.4): how many handshakes it has in flight, and which host of a part
+// is tried when. Package overlay carries them out over real connections,
+// integration/scalebench in an event model.
+//
+// Not here: how hosts are cut into parts (tree.Split), and how often one host
+// is tried.
+package grow

@@ -1,0 +1,352 @@
+// Package member is an endpoint's side of the collective operations: what a
+// rank's library says to its agent, and what it makes of the answers
+// (docs/client.md). A [Session] is pure: bytes for the agent come out, bytes of
+// the agent go in, and requests complete on the way. Package client puts a
+// socket to it; libgolaunch is the same in C.
+package member
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/golaunch/golaunch/tree/record"
+)
+
+// Session is one endpoint's connection to its agent. It is not safe for
+// concurrent use.
+type Session struct {
+	rank, size  int
+	node, nodes int
+
+	out     []byte
+	in      []byte // not whole yet
+	err     error  // why nothing works any more
+	welcome *Request
+	comms   map[uint64]*Comm
+	number  uint64 // of the last request that is no operation
+	sends   window
+	recvs   window
+	asks    window
+	creates window
+	others  map[uint64]*Request // gets, fences, by number
+}
+
+// Request is something under way.
+type Request struct {
+	// OnDone, if set before the session is used again, is called once, when
+	// the request is complete.
+	OnDone func()
+
+	comm *Comm
+	seq  uint64
+	op   record.Op
+	fn   uint8
+	root int
+	size int64  // the operation's
+	send []byte // belongs to the request until it is done
+	recv []byte
+
+	left   int64 // bytes to get
+	toSend int64 // bytes to be asked for
+
+	src    int
+	tag    int64
+	got    int64
+	value  []byte
+	found  bool
+	made   *Comm
+	opened bool // counted in comm.open
+	done   bool
+	err    error
+}
+
+// Done tells whether the request is complete, and if so its outcome.
+func (r *Request) Done() (done bool, err error) { return r.done, r.err }
+
+// Message describes what a Recv got.
+func (r *Request) Message() (src int, tag int64, size int64) { return r.src, r.tag, r.got }
+
+// Value is what a Get found.
+func (r *Request) Value() (value []byte, found bool) { return r.value, r.found }
+
+// Made is the communicator that a Sub or a Split made; nil for one that this endpoint is
+// no member of.
+func (r *Request) Made() *Comm { return r.made }
+
+func (r *Request) finish(err error) {
+	if r.done {
+		return
+	}
+	r.done, r.err = true, err
+	if r.opened {
+		r.comm.open--
+	}
+	if r.OnDone != nil {
+		r.OnDone() // may begin what r was a part of
+	}
+	if r.opened {
+		r.comm.freeIf()
+	}
+}
+
+// opens counts a request that its communicator's end must wait for.
+func (r *Request) opens() {
+	r.opened = true
+	r.comm.open++
+}
+
+// New returns the session of an endpoint that knows its place: an agent's, or a
+// test's.
+func New(rank, size, node, nodes int) *Session {
+	s := &Session{rank: rank, size: size, node: node, nodes: nodes, comms: map[uint64]*Comm{}, others: map[uint64]*Request{}}
+	s.sends.issue, s.recvs.issue, s.asks.issue, s.creates.issue = s.issueSend, s.issueRecv, s.issueAsk, s.issueCreate
+	return s
+}
+
+// Open returns the session of a rank that has just connected, and the request
+// that is done once the agent has welcomed it.
+func Open(rank int) (*Session, *Request) {
+	s := New(rank, 0, 0, 0)
+	s.welcome = &Request{}
+	s.put(&record.Record{Kind: record.Hello, Seq: record.Version, Src: rank})
+	return s, s.welcome
+}
+
+// Rank, Size, Node and Nodes tell where this endpoint is.
+func (s *Session) Rank() int { return s.rank }
+
+// Size is the number of ranks.
+func (s *Session) Size() int { return s.size }
+
+// Node is the number of this endpoint's node.
+func (s *Session) Node() int { return s.node }
+
+// Nodes is the number of nodes.
+func (s *Session) Nodes() int { return s.nodes }
+
+// lastFixed is the highest number of a communicator that always exists.
+const lastFixed = 1
+
+// World is the communicator of all ranks. An agent is no member.
+func (s *Session) World() *Comm { return s.comm(0, s.rank, s.size) }
+
+// Agents is the communicator of all agents. A rank is no member.
+func (s *Session) Agents() *Comm { return s.comm(1, s.node, s.nodes) }
+
+func (s *Session) comm(id uint64, rank, size int) *Comm {
+	c := s.comms[id]
+	if c == nil {
+		c = &Comm{session: s, id: id, rank: rank, size: size, ops: map[uint64]*Request{}}
+		s.comms[id] = c
+	}
+	return c
+}
+
+// Take returns what is to be sent to the agent, which is the caller's.
+func (s *Session) Take() []byte {
+	out := s.out
+	s.out = nil
+	return out
+}
+
+func (s *Session) put(r *record.Record) { s.out = record.AppendFrame(s.out, r) }
+
+// Receive takes bytes of the agent. After an error the session is over.
+func (s *Session) Receive(b []byte) error {
+	if s.err != nil {
+		return s.err
+	}
+	if len(s.in) > 0 {
+		b = append(s.in, b...)
+	}
+	for {
+		raw, rest, err := record.Frame(b)
+		if err == nil && raw == nil {
+			s.in = append([]byte(nil), rest...)
+			return nil
+		}
+		var r record.Record
+		if err == nil {
+			if _, err = record.Parse(raw, &r); err == nil {
+				err = s.take(&r)
+			}
+		}
+		if err != nil {
+			s.Close(fmt.Errorf("agent: %w", err))
+			return s.err
+		}
+		b = rest
+	}
+}
+
+// Close ends every request with err.
+func (s *Session) Close(err error) {
+	if s.err != nil {
+		return
+	}
+	s.err = err
+	if s.welcome != nil {
+		s.welcome.finish(err)
+	}
+	for _, c := range s.comms {
+		for _, r := range c.ops {
+			r.finish(err)
+		}
+		for _, r := range c.queue {
+			r.finish(err)
+		}
+	}
+	s.sends.fail(err)
+	s.recvs.fail(err)
+	s.asks.fail(err)
+	s.creates.fail(err)
+	for _, r := range s.others {
+		r.finish(err)
+	}
+}
+
+// Bye says goodbye.
+func (s *Session) Bye() { s.put(&record.Record{Kind: record.Bye}) }
+
+var errUnexpected = errors.New("a record that nothing asked for")
+
+func (s *Session) take(r *record.Record) error {
+	switch r.Kind {
+	case record.Welcome:
+		return s.takeWelcome(r)
+	case record.Data, record.Pull:
+		return s.takeOp(r)
+	case record.Match, record.SendData, record.SendPull, record.Taken:
+		return s.takeMessage(r)
+	case record.Answer:
+		return s.takeAnswer(r)
+	case record.Fail:
+		return s.takeFail(r)
+	case record.Made:
+		q := s.creates.live[r.Seq]
+		if q == nil {
+			return errUnexpected
+		}
+		q.made = s.comm(r.Comm, r.Dst, int(r.Size))
+		s.creates.end(r.Seq, nil)
+		return nil
+	}
+	q := s.others[r.Seq]
+	if q == nil {
+		return errUnexpected
+	}
+	switch r.Kind {
+	case record.Got:
+		q.value, q.found = append([]byte(nil), r.Body...), r.Count == 1
+	case record.Mapped:
+		q.value, q.got, q.tag = append([]byte(nil), r.Body...), r.Size, r.Off
+	case record.Fence:
+	default:
+		return errUnexpected // q ends with the session
+	}
+	delete(s.others, r.Seq)
+	q.finish(nil)
+	return nil
+}
+
+func (s *Session) takeWelcome(r *record.Record) error {
+	if s.welcome == nil {
+		return errUnexpected
+	}
+	s.rank, s.size, s.node, s.nodes = r.Src, int(r.Size), r.Dst, r.Count
+	s.welcome.finish(nil)
+	s.welcome = nil
+	return nil
+}
+
+func (s *Session) takeFail(r *record.Record) error {
+	err := errors.New(string(r.Body))
+	if s.welcome != nil {
+		return err
+	}
+	switch r.Fn {
+	case record.FailOp:
+		if c := s.comms[r.Comm]; c != nil {
+			if q := c.ops[r.Seq]; q != nil {
+				delete(c.ops, r.Seq)
+				q.finish(err)
+				c.goOn()
+			}
+		}
+	case record.FailSend:
+		s.sends.end(r.Seq, err)
+	case record.FailRecv:
+		s.recvs.end(r.Seq, err)
+	case record.FailCreate:
+		s.creates.end(r.Seq, err)
+	case record.FailAsk:
+		s.asks.end(r.Seq, err)
+	default:
+		if q := s.others[r.Seq]; q != nil {
+			delete(s.others, r.Seq)
+			q.finish(err)
+		}
+	}
+	return nil
+}
+
+func (s *Session) issueCreate(q *Request) {
+	s.put(&record.Record{Kind: record.Create, Seq: q.seq, Body: q.send})
+}
+
+func (s *Session) issueAsk(q *Request) {
+	s.put(&record.Record{Kind: record.Ask, Comm: q.comm.id, Seq: q.seq, Src: q.comm.rank, Dst: q.root, Count: 1})
+}
+
+func (s *Session) takeAnswer(r *record.Record) error {
+	q := s.asks.live[r.Seq]
+	if q == nil || r.Off < 0 || r.Src != q.root {
+		return errUnexpected
+	}
+	q.got, q.src = r.Off, int(r.Size)
+	s.asks.end(r.Seq, nil)
+	return nil
+}
+
+// other registers a request that is no operation.
+func (s *Session) other(r *record.Record) *Request {
+	q := &Request{}
+	if s.err != nil {
+		q.finish(s.err)
+		return q
+	}
+	s.number++
+	r.Seq = s.number
+	s.others[r.Seq] = q
+	s.put(r)
+	return q
+}
+
+// Put puts a key and its value on the world's bulletin board. Others see it
+// after the next fence.
+func (s *Session) Put(key string, value []byte) *Request {
+	if len(key)+len(value) > record.MaxBody {
+		q := &Request{}
+		q.finish(fmt.Errorf("key %.40q and its value take %d bytes; there is room for %d", key, len(key)+len(value), record.MaxBody))
+		return q
+	}
+	return s.other(&record.Record{Kind: record.Put, Size: int64(len(key)), Body: append([]byte(key), value...)})
+}
+
+// Get looks a key up: as of the last fence, and what was put here since.
+func (s *Session) Get(key string) *Request {
+	if len(key) > record.MaxBody {
+		return refused("a key of %d bytes; there is room for %d", len(key), record.MaxBody)
+	}
+	return s.other(&record.Record{Kind: record.Get, Body: []byte(key)})
+}
+
+// Map asks for the bulletin board as a file (docs/pmi-map.md).
+func (s *Session) Map() *Request { return s.other(&record.Record{Kind: record.Map}) }
+
+// Mapped is the file that a Map got: its path, its size and how many fences it
+// has seen.
+func (r *Request) Mapped() (path string, size, epoch int64) { return string(r.value), r.got, r.tag }
+
+// Fence waits until every rank has entered it, here or by a barrier of PMI.
+func (s *Session) Fence() *Request { return s.other(&record.Record{Kind: record.Fence}) }

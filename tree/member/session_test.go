@@ -1,0 +1,164 @@
+package member
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/tree/record"
+)
+
+// busy is a session with one of everything under way.
+func busy() (*Session, []*Request) {
+	s := New(1, 3, 0, 1)
+	c := s.World()
+	return s, []*Request{
+		c.Bcast(0, make([]byte, 100_000)), c.Gather(1, make([]byte, 8), make([]byte, 24)), c.AllGather(make([]byte, 50_000), make([]byte, 150_000)),
+		c.Scatter(1, make([]byte, 150_000), make([]byte, 50_000)), c.AllToAll(make([]byte, 24), make([]byte, 24)),
+		c.AllReduce(record.Int64|record.Sum, make([]byte, 8), make([]byte, 8)), c.Barrier(),
+		c.Send(2, 1, make([]byte, 10)), c.Recv(record.Any, 1, make([]byte, 10)), s.Get("key"), s.Fence(), s.Sub([]int{0, 1}),
+		c.Split(1, 2), c.Locate(2),
+	}
+}
+
+func TestWhatTheAgentMayNotSay(t *testing.T) {
+	for name, r := range map[string]record.Record{
+		"an operation not begun":   {Kind: record.Data, Op: record.Bcast, Seq: 99},
+		"another operation":        {Kind: record.Data, Op: record.Gather, Seq: 0},
+		"beyond the buffer":        {Kind: record.Data, Op: record.Bcast, Off: 99_999, Size: 100_000, Body: []byte("ab")},
+		"before the buffer":        {Kind: record.Data, Op: record.Bcast, Off: -1, Size: 100_000, Body: []byte("ab")},
+		"more than is there":       {Kind: record.Pull, Op: record.Scatter, Seq: 3, Src: 2, Off: 49_999, Size: 2},
+		"for nobody":               {Kind: record.Pull, Op: record.Scatter, Seq: 3, Src: 3, Size: 1},
+		"from one who gives none":  {Kind: record.Pull, Op: record.Bcast, Seq: 0, Size: 1},
+		"an unknown message":       {Kind: record.Taken, Seq: 99},
+		"a message for no room":    {Kind: record.Match, Seq: 2, Size: 11},
+		"part of no message":       {Kind: record.SendData, Seq: 2, Body: []byte("a")},
+		"an answer to no question": {Kind: record.Got, Seq: 99},
+		"a second welcome":         {Kind: record.Welcome},
+		"a split without a number": {Kind: record.Data, Op: record.Split, Seq: 7},
+		"another member's place":   {Kind: record.Answer, Seq: 6, Src: 1},
+		"a place nobody asked for": {Kind: record.Answer, Seq: 99, Src: 2},
+		"agents' business":         {Kind: record.Credit, Size: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, requests := busy()
+			require.Error(t, s.Receive(record.AppendFrame(nil, &r)))
+			for _, q := range requests {
+				done, err := q.Done()
+				require.True(t, done, "every request ends with the session")
+				require.ErrorContains(t, err, "agent: ")
+			}
+			done, err := s.World().Barrier().Done()
+			require.True(t, done)
+			require.Error(t, err)
+		})
+	}
+}
+
+func TestWelcome(t *testing.T) {
+	s, welcome := Open(3)
+	require.NotEmpty(t, s.Take())
+	done, _ := welcome.Done()
+	require.False(t, done)
+	b := record.AppendFrame(nil, &record.Record{Kind: record.Welcome, Src: 3, Size: 8, Dst: 1, Count: 2})
+	require.NoError(t, s.Receive(b[:5]))
+	require.NoError(t, s.Receive(b[5:]))
+	done, err := welcome.Done()
+	require.True(t, done)
+	require.NoError(t, err)
+	require.Equal(t, []int{3, 8, 1, 2}, []int{s.Rank(), s.Size(), s.Node(), s.Nodes()})
+
+	s, welcome = Open(3)
+	require.Error(t, s.Receive(record.AppendFrame(nil, &record.Record{Kind: record.Fail, Body: []byte("not here")})))
+	_, err = welcome.Done()
+	require.ErrorContains(t, err, "not here")
+}
+
+// TestLookUp has a look-up answered, and the communicator freed only then.
+func TestLookUp(t *testing.T) {
+	s := New(1, 3, 0, 1)
+	c := s.comm(1<<32|1, 1, 3)
+	ask := c.Locate(2)
+	require.NotEmpty(t, s.Take())
+	free := c.Free()
+	require.Empty(t, s.Take(), "a look-up is under way")
+	require.NoError(t, s.Receive(record.AppendFrame(nil, &record.Record{Kind: record.Answer, Seq: ask.seq, Src: 2, Off: 7, Size: 5})))
+	done, err := ask.Done()
+	require.True(t, done)
+	require.NoError(t, err)
+	rank, node := ask.Place()
+	require.Equal(t, []int{7, 5}, []int{rank, node})
+	require.NotEmpty(t, s.Take(), "the barrier before it is freed")
+	done, _ = free.Done()
+	require.False(t, done, "it waits for the others")
+}
+
+// TestBarriersAreInserted shows which numbers the program's operations get.
+func TestBarriersAreInserted(t *testing.T) {
+	s := New(0, 2, 0, 1)
+	c := s.World()
+	for range 40 {
+		c.Bcast(0, []byte("x")) // short: complete at once for the root
+	}
+	var entered []record.Record
+	look := func() {
+		for b := s.Take(); len(b) > 0; {
+			raw, rest, err := record.Frame(b)
+			require.NoError(t, err)
+			var r record.Record
+			_, err = record.Parse(raw, &r)
+			require.NoError(t, err)
+			if r.Kind == record.Enter {
+				entered = append(entered, r)
+			}
+			b = rest
+		}
+	}
+	for _, total := range []int{16, 32, 42} {
+		look()
+		require.Len(t, entered, total, "nothing is entered before the barrier is complete")
+		for i, r := range entered {
+			require.Equal(t, uint64(i), r.Seq)
+			require.Equal(t, i%record.SyncEvery == record.SyncEvery-1, r.Op == record.Barrier, "operation %d", i)
+		}
+		if total < 42 {
+			require.NoError(t, s.Receive(record.AppendFrame(nil, &record.Record{Kind: record.Data, Op: record.Barrier, Seq: uint64(total - 1), Count: 1, Body: []byte{0}})))
+		}
+	}
+}
+
+func FuzzSession(f *testing.F) {
+	f.Add(record.AppendFrame(nil, &record.Record{Kind: record.Data, Op: record.Bcast, Count: 1, Size: 100_000, Body: []byte("abc")}))
+	f.Add(record.AppendFrame(nil, &record.Record{Kind: record.Pull, Op: record.AllGather, Seq: 2, Off: 50_000, Size: 9}))
+	f.Add(record.AppendFrame(nil, &record.Record{Kind: record.Match, Seq: 2, Size: 3, Body: []byte("abc")}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, requests := busy()
+		_ = s.Receive(b)
+		s.Close(errors.New("over"))
+		for _, q := range requests {
+			if done, _ := q.Done(); !done {
+				t.Fatal("a request outlives its session")
+			}
+		}
+	})
+}
+
+// TestBadArgumentsStayHere has requests fail that no agent could make sense of.
+func TestBadArgumentsStayHere(t *testing.T) {
+	s := New(0, 2, 0, 1)
+	c := s.World()
+	for name, q := range map[string]*Request{
+		"a negative endpoint":  s.Sub([]int{0, -1}),
+		"an endpoint too many": s.Sub([]int{0, 3}),
+		"a source below any":   c.Recv(-2, 0, nil),
+		"a tag below any":      c.Recv(1, -2, nil),
+		"a huge tag":           c.Send(1, 1<<62, nil),
+		"a huge key":           s.Get(string(make([]byte, record.MaxBody+1))),
+	} {
+		done, err := q.Done()
+		require.True(t, done, name)
+		require.Error(t, err, name)
+	}
+	require.Empty(t, s.Take(), "nothing of it reaches the agent")
+}
