@@ -8,30 +8,36 @@ const (
 	entryBytes = 16
 )
 
-// cache remembers answers in sets of four, the least recently used of a set
-// giving way. Its memory is what it was made with, whatever is asked.
-type cache struct{ entries []entry }
+// Cache remembers answers to look-ups in sets of four, the least recently used
+// of a set giving way. Its memory is what it was made with, whatever is asked.
+// The zero Cache remembers nothing.
+type Cache struct{ entries []entry }
 
 type entry struct {
 	key  uint64 // plus 1; 0 is an empty entry
 	rank uint32
 }
 
-// newCache returns a cache of at most n entries: the largest power of two.
-func newCache(n int) cache {
+// NewCache returns a cache of at most n entries, 16 bytes each: the largest
+// power of two.
+func NewCache(n int) Cache {
 	if n < ways {
-		return cache{}
+		return Cache{}
 	}
-	return cache{make([]entry, 1<<(bits.Len(uint(n))-1))}
+	return Cache{make([]entry, 1<<(bits.Len(uint(n))-1))}
 }
 
+// Empty reports whether the cache has no room for anything.
+func (c *Cache) Empty() bool { return len(c.entries) == 0 }
+
 // set holds the entries for a key, most recently used first.
-func (c *cache) set(key uint64) []entry {
+func (c *Cache) set(key uint64) []entry {
 	hash := mix(key) & uint64(len(c.entries)/ways-1)
 	return c.entries[hash*ways : hash*ways+ways]
 }
 
-func (c *cache) get(key uint64) (rank uint32, ok bool) {
+// Get looks a key up.
+func (c *Cache) Get(key uint64) (rank uint32, ok bool) {
 	if len(c.entries) == 0 {
 		return 0, false
 	}
@@ -46,8 +52,9 @@ func (c *cache) get(key uint64) (rank uint32, ok bool) {
 	return 0, false
 }
 
-func (c *cache) put(key uint64, rank uint32) {
-	if _, known := c.get(key); known || len(c.entries) == 0 {
+// Put remembers an answer; one that is known already stays as it is.
+func (c *Cache) Put(key uint64, rank uint32) {
+	if _, known := c.Get(key); known || len(c.entries) == 0 {
 		return
 	}
 	set := c.set(key)

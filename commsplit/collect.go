@@ -62,9 +62,9 @@ func (p *Parallel) absorb(m Message) {
 }
 
 func (p *Parallel) unfold(in []Message, _ *Outbox) stage {
-	p.table = sized(p.free, len(in[0].Rows))
+	p.table, p.free = sized(p.free, len(in[0].Rows)), p.table
 	copy(p.table, in[0].Rows)
-	p.holds(len(p.own) + cap(p.table) + len(in[0].Rows))
+	p.holds(len(p.own) + cap(p.table) + cap(p.free) + len(in[0].Rows))
 	return p.count
 }
 

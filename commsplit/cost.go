@@ -13,6 +13,7 @@ type Costs struct {
 	Latency float64 // of a round: from a send to the receiver's step
 	Message float64 // processor time to send or receive one
 	Byte    float64 // to receive one; the reciprocal of the bandwidth
+	Trunk   float64 // where all share a way, for it to carry one to every process
 	Row     float64 // to merge one row in one pass
 	Search  float64 // to bisect a table once for a splitter
 	Settle  float64 // to put one row's rank in the finished table
@@ -24,6 +25,17 @@ func DefaultCosts() Costs {
 	return Costs{Latency: 2000, Message: 300, Byte: 0.8, Row: 5, Search: 150, Settle: 1}
 }
 
+// TreeCosts are those of processes that are the agents of a tree: 200 µs from
+// agent to agent by way of several others. In most rounds the larger part of all
+// messages passes the agents at the top, which take 1 µs for each and 1 ns for a
+// byte, so that a round takes as long as these do.
+func TreeCosts(processes int) Costs {
+	c := DefaultCosts()
+	all := float64(processes)
+	c.Latency, c.Message, c.Byte, c.Trunk = 200_000, 500*all, 1, all
+	return c
+}
+
 // Shape is what is known of a split before it is computed.
 type Shape struct {
 	Processes int
@@ -31,6 +43,7 @@ type Shape struct {
 	Largest   float64 // an estimate of the rows of the largest class
 	Single    bool    // rank i is alone at process i
 	Ranged    bool    // every class is a range
+	AtHome    bool    // the survey has brought all rows to the homes of Hash
 }
 
 // Method names an algorithm.
@@ -60,7 +73,7 @@ const surveyBytes = (2*summaryWords+registers/8)*WordBytes + sampled*RowBytes
 
 // Survey is the time to learn a split's shape: lg P rounds of two messages.
 func (c Costs) Survey(s Shape) float64 {
-	return log2(s.Processes) * (c.Latency + 4*c.Message + surveyBytes*c.Byte)
+	return log2(s.Processes) * (c.Latency + 4*c.Message + surveyBytes*c.all())
 }
 
 // Sort is the time of Parallel with p sorters:
@@ -75,12 +88,12 @@ func (c Costs) Sort(s Shape, p int) float64 {
 	share := float64(s.Rows) / sorters
 	if p == 1 {
 		share = float64(s.Rows)
-		return log2(s.Processes)*(c.Latency+2*c.Message) + share*(RowBytes*c.Byte+2*c.Row+c.Settle)
+		return log2(s.Processes)*(c.Latency+2*c.Message) + share*(RowBytes*c.all()+2*c.Row+c.Settle)
 	}
 	lgBlock, lgRows := log2((s.Processes+p-1)/p), log2(s.Rows)
-	collect := lgBlock*(c.Latency+2*c.Message) + share*(RowBytes*c.Byte+2*c.Row)
-	splitters := 2*lgRows*(c.Latency+2*sorters*c.Message) + sorters*lgRows*(c.Search+68*c.Byte)
-	exchange := c.Latency + 2*sorters*c.Message + share*(RowBytes*c.Byte+c.Settle)
+	collect := lgBlock*(c.Latency+2*c.Message) + share*(RowBytes*c.all()+2*c.Row)
+	splitters := 2*lgRows*(c.Latency+2*sorters*c.Message) + sorters*lgRows*(c.Search+68*c.all())
+	exchange := c.Latency + 2*sorters*c.Message + share*(RowBytes*c.all()+c.Settle)
 	merge := share * log2(p) * c.Row
 	settle := 3*(c.Latency+2*sorters*c.Message) + share*c.Settle
 	return collect + splitters + exchange + merge + settle
@@ -93,7 +106,7 @@ func (c Costs) Hash(s Shape) float64 {
 	lg := log2(s.Processes)
 	mean := float64(s.Rows) / float64(s.Processes)
 	home := mean + s.Largest
-	return 2*lg*(c.Latency+2*c.Message) + lg*mean*itemWords*WordBytes*c.Byte +
+	return 2*lg*(c.Latency+2*c.Message) + lg*mean*itemWords*WordBytes*c.all() +
 		2*home*itemWords*WordBytes*c.Byte + home*(4*c.Row*(1+math.Log2(1+home))+100*c.Settle)
 }
 
@@ -109,8 +122,11 @@ func (c Costs) Quick(s Shape) float64 {
 		rounds += 4*math.Ceil(math.Log2(n)) + 1
 		stages++
 	}
-	return rounds*(c.Latency+2*c.Message) + stages*log2(s.Processes)*pivotSample*(RowBytes*c.Byte+4*c.Row) + c.Survey(s) + 2*c.Latency
+	return rounds*(c.Latency+2*c.Message) + stages*log2(s.Processes)*pivotSample*(RowBytes*c.all()+4*c.Row) + c.Survey(s) + 2*c.Latency
 }
+
+// all is the cost of a byte that every process receives one like.
+func (c Costs) all() float64 { return c.Byte + c.Trunk }
 
 func log2(n int) float64 { return float64(bits.Len(uint(max(n, 1) - 1))) }
 
@@ -118,13 +134,22 @@ func log2(n int) float64 { return float64(bits.Len(uint(max(n, 1) - 1))) }
 // takes about as long.
 func (c Costs) Skips(s Shape) bool { return c.Sort(s, 1) <= 1.2*c.Survey(s) }
 
-// Choose is the plan of the least cost for a split. Sorters are powers of two up
+// homeward is the part of Hash that the survey has done: the way to the homes.
+func (c Costs) homeward(s Shape) float64 {
+	lg, mean := log2(s.Processes), float64(s.Rows)/float64(s.Processes)
+	return lg*(c.Latency+2*c.Message) + lg*mean/2*itemWords*WordBytes*c.all()
+}
+
+// Choose is the plan of the least cost for a split that was surveyed. Sorters are powers of two up
 // to most, the processes that a sort may use.
 func (c Costs) Choose(s Shape, most int) (best Plan, cost float64) {
 	if s.Ranged {
 		return Plan{Method: ByRanges}, 0 // the survey has done it
 	}
 	best, cost = Plan{Method: ByHash}, c.Hash(s)
+	if s.AtHome {
+		cost -= c.homeward(s)
+	}
 	try := func(p Plan, t float64) {
 		if t < cost {
 			best, cost = p, t

@@ -51,6 +51,7 @@
 //
 // The package owns no goroutine, link or clock. Which process holds which rank,
 // what an address is and what becomes of a split whose processes die is the
-// caller's to know: messages from processes of the same job are trusted to be
+// caller's to know (package tree/collective is one: agents sort what their ranks
+// say): messages from processes of the same job are trusted to be
 // those of the algorithm.
 package commsplit

@@ -29,20 +29,64 @@ type Hash struct {
 // NewHash returns the part of one process; Sorters and Parts of the
 // configuration do not matter.
 func NewHash(config Config, process int, rows []Row) (*Hash, error) {
+	h, err := newHash(config, process, rows)
+	if err != nil {
+		return nil, err
+	}
+	h.items = itemsOf(config.Processes, process, rows)
+	h.next = h.route(tagToHome, 0, h.sort)
+	return h, nil
+}
+
+// newHashAtHome returns a part that goes on where a survey has brought the items
+// to their homes.
+func newHashAtHome(config Config, process int, rows []Row, items []uint64) (*Hash, error) {
+	h, err := newHash(config, process, rows)
+	if err != nil {
+		return nil, err
+	}
+	h.items = items
+	h.next = h.sort
+	return h, nil
+}
+
+func newHash(config Config, process int, rows []Row) (*Hash, error) {
 	config.Sorters, config.Parts = 1, 1
 	if err := config.check(process); err != nil {
 		return nil, err
 	}
 	h := &Hash{config: config, own: rows}
 	h.id = process
+	return h, nil
+}
+
+// itemsOf are the items that tell homes of a process's rows.
+func itemsOf(processes, process int, rows []Row) []uint64 {
+	items := make([]uint64, 0, itemWords*len(rows))
 	for _, r := range rows {
 		if r.Color != Undefined {
-			home := uint32(mix(uint64(r.Color)) % uint64(config.Processes))
-			h.items = append(h.items, pair(home, uint32(process)), pair(r.Color, r.key), uint64(r.Rank))
+			home := uint32(mix(uint64(r.Color)) % uint64(processes))
+			items = append(items, pair(home, uint32(process)), pair(r.Color, r.key), uint64(r.Rank))
 		}
 	}
-	h.next = h.route(tagToHome, 0, h.sort)
-	return h, nil
+	return items
+}
+
+// part divides items into those that stay in a round of Bruck's pattern and
+// those that leave, for the process that is distance further on.
+func part(items []uint64, process, processes, distance int) (stay, leave []uint64) {
+	if len(items) == 0 {
+		return nil, nil
+	}
+	for item := range slices.Chunk(items, itemWords) {
+		to, _ := unpair(item[0])
+		if far := (int(to) + processes - process) % processes; far&distance != 0 {
+			leave = append(leave, item...)
+		} else {
+			stay = append(stay, item...)
+		}
+	}
+	return stay, leave
 }
 
 // Result is the outcome, once the machine is done.
@@ -56,15 +100,7 @@ func (h *Hash) route(tag Tag, round int, then stage) stage {
 		if 1<<round >= n {
 			return then
 		}
-		var stay, leave []uint64
-		for item := range slices.Chunk(h.items, itemWords) {
-			to, _ := unpair(item[0])
-			if distance := (int(to) + n - h.id) % n; distance>>round&1 != 0 {
-				leave = append(leave, item...)
-			} else {
-				stay = append(stay, item...)
-			}
-		}
+		stay, leave := part(h.items, h.id, n, 1<<round)
 		out.send(Message{To: (h.id + 1<<round) % n, Tag: tag + Tag(round), Words: leave})
 		out.await(tag+Tag(round), 1)
 		return func(in []Message, _ *Outbox) stage {

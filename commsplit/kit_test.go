@@ -41,7 +41,7 @@ type world [][]Row
 
 // drawWorld draws rows of some processes: few or many colours and keys, equal,
 // skewed and signed, some undefined, ranks dealt out in any way.
-func drawWorld(t *rapid.T, maxProcesses, maxRows int) world {
+func drawWorld(t *rapid.T, maxProcesses, minRows, maxRows int) world {
 	processes := rapid.IntRange(1, maxProcesses).Draw(t, "processes")
 	w := make(world, processes)
 	colors := rapid.SampledFrom([]uint32{1, 2, 5, 1 << 20, Undefined - 1}).Draw(t, "colours")
@@ -49,7 +49,7 @@ func drawWorld(t *rapid.T, maxProcesses, maxRows int) world {
 	undefined := rapid.SampledFrom([]int{0, 0, 2, 10, 100}).Draw(t, "undefined %")
 	skew := rapid.Bool().Draw(t, "skew")
 	order := rapid.SampledFrom([]string{"block", "cyclic", "any"}).Draw(t, "order")
-	n := rapid.IntRange(0, maxRows).Draw(t, "rows")
+	n := rapid.IntRange(minRows, maxRows).Draw(t, "rows")
 	seed := rapid.Uint64().Draw(t, "seed")
 	random := func() uint64 { seed++; return mix(seed) }
 	for rank := range n {

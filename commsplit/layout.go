@@ -25,7 +25,7 @@ type Config struct {
 	// any number of them.
 	Processes int
 	// Ranks is the number of ranks of all processes, or 0 if they do not know it.
-	// Only Auto asks.
+	// Auto asks, and buffers are made for as many.
 	Ranks int
 	// Sorters is p, the number of processes that sort one copy of the table
 	// together, 1 to Processes (seed 001, section 2.3.1). Processes are cut

@@ -21,6 +21,11 @@ type Stats struct {
 	PeakRows int // the most rows held at one time: own buffers and messages just received
 }
 
+// then is what a process did that did s and then t.
+func (s Stats) then(t Stats) Stats {
+	return Stats{s.Messages + t.Messages, s.Bytes + t.Bytes, max(s.PeakRows, t.PeakRows)}
+}
+
 // stage is a stretch of an algorithm between two waits. It returns the stage
 // that consumes what it awaits, nil at the end.
 type stage func(in []Message, out *Outbox) stage

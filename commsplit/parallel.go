@@ -51,6 +51,9 @@ func NewParallel(config Config, process int, rows []Row) (*Parallel, error) {
 	p.block = p.blocks.of(process)
 	p.group = process - p.blocks.start(p.block)
 	p.table, p.free = config.Buffers[0], config.Buffers[1]
+	if share := (config.Ranks + config.Sorters - 1) / config.Sorters; p.table == nil && share > len(rows) {
+		p.table, p.free = make([]Row, 0, share), make([]Row, 0, share)
+	}
 	p.next = p.begin
 	return p, nil
 }

@@ -3,6 +3,7 @@ package commsplit
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,18 +12,21 @@ import (
 
 func TestConventionalIsTheDefinition(t *testing.T) {
 	property(t, 2, func(t *rapid.T) {
-		w := drawWorld(t, 12, 60)
+		w := drawWorld(t, 12, 0, 60)
 		check(t, w, solve(t, w, Config{}, makeConventional), 1)
 	})
 }
 
 func TestParallelIsTheDefinition(t *testing.T) {
 	property(t, 15, func(t *rapid.T) {
-		w := drawWorld(t, 40, 200)
+		w := drawWorld(t, 40, 0, 200)
 		c := Config{
 			Sorters: rapid.IntRange(1, len(w)).Draw(t, "sorters"),
 			Parts:   rapid.IntRange(0, len(w)).Draw(t, "parts"),
 			Cache:   rapid.SampledFrom([]int{0, 4, 64}).Draw(t, "cache"),
+		}
+		if rapid.Bool().Draw(t, "known") { // buffers are made beforehand
+			c.Ranks = len(slices.Concat(w...))
 		}
 		check(t, w, solve(t, w, c, makeParallel), 7)
 	})

@@ -85,22 +85,28 @@ const (
 	hasFallen
 	hasTraits
 	isPlural
+	isSilent
+	isKept
+	hasColors
 )
 
 const summaryWords = 7
 
-func (s summary) message() Message {
+func (s summary) message() Message { return s.messageWith(0) }
+
+// messageWith leaves room for more words.
+func (s summary) messageWith(more int) Message {
 	flags := uint32(0)
 	for i, f := range []bool{s.irregular, s.rose, s.fell} {
 		if f {
 			flags |= 1 << i
 		}
 	}
-	return Message{Words: []uint64{
+	return Message{Words: append(make([]uint64, 0, summaryWords+more),
 		pair(s.from, s.to), pair(flags, s.defined), uint64(s.ranks),
 		pair(s.first.color, s.first.start), pair(s.first.end, uint32(s.first.key)),
 		pair(s.last.color, s.last.start), pair(s.last.end, uint32(s.last.key)),
-	}}
+	)}
 }
 
 func parseSummary(m Message) (s summary) {
@@ -122,14 +128,16 @@ func parseSummary(m Message) (s summary) {
 // scan tells every process the summary of all ranks before its own and that of
 // all after them, in ⌈lg P⌉ rounds of at most two messages (Hillis and Steele,
 // in both directions). Traits go one way only, and round the end: they are the
-// same for all, and may be counted twice.
+// same for all, and may be counted twice. With them go items of the hash
+// algorithm, along Bruck's pattern, which is the same.
 type scan struct {
 	id, processes int
 	tag           Tag
 	own           summary
 	before, after summary // of the nearest processes on either side
 	traits        traits  // of this one and those before it, in a ring
-	reach         int     // how many processes own and before cover
+	items         []uint64
+	reach         int // how many processes own and before cover
 	then          stage
 }
 
@@ -149,7 +157,9 @@ func (s *scan) begin(_ []Message, out *Outbox) stage {
 	if s.id-s.reach >= 0 {
 		tell(s.id-s.reach, s.own.then(s.after).message())
 	}
-	tell((s.id+s.reach)%s.processes, s.traits.message(s.before.then(s.own)))
+	var leave []uint64
+	s.items, leave = part(s.items, s.id, s.processes, s.reach)
+	tell((s.id+s.reach)%s.processes, s.traits.message(s.before.then(s.own), leave))
 	out.await(s.tag, awaited)
 	return s.extend
 }
@@ -157,7 +167,7 @@ func (s *scan) begin(_ []Message, out *Outbox) stage {
 func (s *scan) extend(in []Message, _ *Outbox) stage {
 	for _, m := range in {
 		sum := parseSummary(m)
-		t, ok := parseTraits(m)
+		t, items, ok := parseTraits(m)
 		switch {
 		case !ok:
 			s.after = s.after.then(sum)
@@ -166,6 +176,7 @@ func (s *scan) extend(in []Message, _ *Outbox) stage {
 			s.before = sum.then(s.before)
 		}
 		s.traits = s.traits.union(t)
+		s.items = append(s.items, items...)
 	}
 	s.reach *= 2
 	s.tag++

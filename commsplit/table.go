@@ -11,7 +11,7 @@ type Table struct {
 	parts   split // processes into holders of the same part
 	first   int   // position of ranks[0]
 	ranks   []uint32
-	cache   cache
+	cache   Cache
 }
 
 // partRange is the range of positions that a process holds.
@@ -21,14 +21,14 @@ func partRange(total int, parts split, process int) (lo, hi int) {
 }
 
 func newTable(total int, parts split, process int, ranks []uint32, cached int) *Table {
-	t := &Table{process: process, total: total, parts: parts, ranks: ranks, cache: newCache(cached)}
+	t := &Table{process: process, total: total, parts: parts, ranks: ranks, cache: NewCache(cached)}
 	t.first, _ = partRange(total, parts, process)
 	return t
 }
 
 // newHome returns the table of a process that holds whole communicators.
 func newHome(process, processes int, ranks []uint32, cached int) *Table {
-	return &Table{process: process, total: len(ranks), parts: split{processes, 1}, ranks: ranks, cache: newCache(cached)}
+	return &Table{process: process, total: len(ranks), parts: split{processes, 1}, ranks: ranks, cache: NewCache(cached)}
 }
 
 // Rows is how many rows of the table this process holds.
@@ -53,7 +53,7 @@ func (t *Table) Find(place Place, r uint32) (old uint32, ok bool) {
 			return old, true
 		}
 	}
-	return t.cache.get(keyOf(place, position))
+	return t.cache.Get(keyOf(place, position))
 }
 
 // Holder names a process that can answer for a new rank, and the position to ask
@@ -78,7 +78,7 @@ func (t *Table) Answer(position uint32) (old uint32, ok bool) {
 }
 
 // Learn remembers a holder's answer, in place of one that was not used lately.
-func (t *Table) Learn(place Place, r, old uint32) { t.cache.put(keyOf(place, place.Base+r), old) }
+func (t *Table) Learn(place Place, r, old uint32) { t.cache.Put(keyOf(place, place.Base+r), old) }
 
 func keyOf(place Place, position uint32) uint64 {
 	return uint64(place.Home+2)<<32 | uint64(position)

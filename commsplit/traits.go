@@ -1,48 +1,86 @@
 package commsplit
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // sampled is how many rows a survey carries.
-const sampled = 32
+const sampled = 16
 
 // traits describe a set of ranks in constant space, whatever their order.
 type traits struct {
 	plural bool  // some process has another rank than its number, or more than one
+	silent bool  // some process said nothing but this
+	keeps  bool  // some process did not send its rows to their homes
 	sample []Row // defined rows whose ranks have the smallest hashes
 	colors sketch
 }
 
 // characterize finds the traits of one process's rows.
 func characterize(process int, rows []Row) traits {
-	t := traits{plural: len(rows) > 1 || len(rows) == 1 && int(rows[0].Rank) != process}
+	t := traits{plural: isPluralAt(process, rows)}
+	t.sample = make([]Row, 0, min(len(rows), sampled)+1)
+	var hashes [sampled + 1]uint64 // of these, in order
+	for _, r := range rows {
+		if r.Color == Undefined {
+			continue
+		}
+		t.colors.add(r.Color)
+		hash, at := mix(uint64(r.Rank)), len(t.sample)
+		if at == sampled && hash > hashes[at-1] {
+			continue
+		}
+		for t.sample = append(t.sample, r); at > 0 && hashes[at-1] > hash; at-- {
+			hashes[at], t.sample[at] = hashes[at-1], t.sample[at-1]
+		}
+		hashes[at], t.sample[at] = hash, r
+		t.sample = t.sample[:min(len(t.sample), sampled)]
+	}
+	return t
+}
+
+// crowded tells whether one colour stands out among a process's rows, so that a
+// home would be sent too much.
+func crowded(rows []Row) bool {
+	most := max(4, len(rows)/16)
+	if len(rows) <= most {
+		return false
+	}
+	colors := make([]uint32, 0, len(rows))
 	for _, r := range rows {
 		if r.Color != Undefined {
-			t.sample = append(t.sample, r)
-			t.colors.add(r.Color)
+			colors = append(colors, r.Color)
 		}
 	}
-	slices.SortFunc(t.sample, func(a, b Row) int { return cmp.Compare(mix(uint64(a.Rank)), mix(uint64(b.Rank))) })
-	t.sample = t.sample[:min(len(t.sample), sampled)]
-	return t
+	slices.Sort(colors)
+	for i := most; i < len(colors); i++ {
+		if colors[i] == colors[i-most] {
+			return true
+		}
+	}
+	return false
+}
+
+func isPluralAt(process int, rows []Row) bool {
+	return len(rows) > 1 || len(rows) == 1 && int(rows[0].Rank) != process
 }
 
 // union is the traits of both sets, which may overlap.
 func (t traits) union(u traits) traits {
-	return traits{t.plural || u.plural, mergeSamples(t.sample, u.sample), t.colors.union(u.colors)}
+	return traits{t.plural || u.plural, t.silent || u.silent, t.keeps || u.keeps, mergeSamples(t.sample, u.sample), t.colors.union(u.colors)}
 }
 
 // largest estimates how many of the defined ranks the largest class has: exactly
 // if the sample is everything; by the sample if a colour stands out in it; else
 // by the number of colours, taking classes to be of about one size.
 func (t traits) largest(defined uint32) float64 {
-	count := map[uint32]int{}
 	most := 0
-	for _, r := range t.sample {
-		count[r.Color]++
-		most = max(most, count[r.Color])
+	for i, r := range t.sample {
+		same := 1
+		for _, x := range t.sample[:i] {
+			if x.Color == r.Color {
+				same++
+			}
+		}
+		most = max(most, same)
 	}
 	if len(t.sample) < sampled {
 		return float64(most)
@@ -86,18 +124,34 @@ func mergeSamples(a, b []Row) []Row {
 	return append(out, b[:min(len(b), sampled-len(out))]...)
 }
 
-// message is that of the summary, with the traits behind.
-func (t traits) message(s summary) Message {
-	m := s.message()
-	m.Words[1] |= hasTraits << 32
+// message is that of the summary, with the traits and items behind.
+func (t traits) message(s summary, items []uint64) Message {
+	m := s.messageWith(len(t.colors) + len(items))
+	flags := uint64(hasTraits)
 	if t.plural {
-		m.Words[1] |= isPlural << 32
+		flags |= isPlural
 	}
-	m.Rows, m.Words = t.sample, append(m.Words, t.colors...)
+	if t.silent {
+		flags |= isSilent
+	}
+	if t.keeps {
+		flags |= isKept
+	}
+	if len(t.colors) > 0 {
+		flags |= hasColors
+	}
+	m.Words[1] |= flags << 32
+	m.Rows = t.sample
+	m.Words = append(append(m.Words, t.colors...), items...)
 	return m
 }
 
-func parseTraits(m Message) (t traits, ok bool) {
+func parseTraits(m Message) (t traits, items []uint64, ok bool) {
 	flags, _ := unpair(m.Words[1])
-	return traits{flags&isPlural != 0, m.Rows, m.Words[summaryWords:]}, flags&hasTraits != 0
+	t.plural, t.silent, t.keeps, t.sample = flags&isPlural != 0, flags&isSilent != 0, flags&isKept != 0, m.Rows
+	items = m.Words[summaryWords:]
+	if flags&hasColors != 0 {
+		t.colors, items = sketch(items[:registers/8]), items[registers/8:]
+	}
+	return t, items, flags&hasTraits != 0
 }
