@@ -1,0 +1,82 @@
+package pmgr
+
+import (
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/tree/record"
+)
+
+// Conn is the caller's number of a connection.
+type Conn int
+
+// Request is an operation among the nodes that hold ranks, numbered as in
+// World.Nodes, in the terms of package tree/record. Send and Recv are the
+// request's until Done; for a Bcast they are the same.
+type Request struct {
+	Op         record.Op
+	Fn         uint8
+	Root       int
+	Send, Recv []byte
+}
+
+// Reply is bytes to write to a connection. They may be shared with other
+// replies and must not be changed.
+type Reply struct {
+	Conn Conn
+	Data []byte
+}
+
+// CheckIn says which rank a connection is of.
+type CheckIn struct {
+	Conn Conn
+	Rank job.Rank
+}
+
+// Abort says that Rank asked for the end of the job. One that is not Sure came
+// from a connection of nobody knows whom; it may explain why a rank ends.
+type Abort struct {
+	Rank job.Rank
+	Code int
+	Text string
+	Sure bool
+}
+
+// Violation says that Rank broke the protocol: the job cannot go on.
+type Violation struct {
+	Rank job.Rank
+	Err  error
+}
+
+// Hangup says that Rank closed its connection before CLOSE. Usually it is dying
+// and its exit status tells why; else Server.Vanished is to be called.
+type Hangup struct {
+	Rank job.Rank
+}
+
+// Refusal says that a connection was not what it should be. It is closed; the
+// job goes on.
+type Refusal struct {
+	Conn Conn
+	Err  error
+}
+
+// Effects collects what a Server wants done. Methods only append; the caller
+// acts and then calls Reset.
+type Effects struct {
+	Requests   []Request
+	Replies    []Reply
+	CheckIns   []CheckIn
+	Closes     []Conn // to be closed once what was replied is written
+	Aborts     []Abort
+	Violations []Violation
+	Hangups    []Hangup
+	Refusals   []Refusal
+	Resumed    bool // connections that were not to be read may be now
+}
+
+// Reset empties e and keeps its memory.
+func (e *Effects) Reset() {
+	clear(e.Requests)
+	clear(e.Replies)
+	*e = Effects{Requests: e.Requests[:0], Replies: e.Replies[:0], CheckIns: e.CheckIns[:0], Closes: e.Closes[:0],
+		Aborts: e.Aborts[:0], Violations: e.Violations[:0], Hangups: e.Hangups[:0], Refusals: e.Refusals[:0]}
+}
