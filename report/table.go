@@ -1,0 +1,129 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Table is what --stats prints: the bulletin board's counts, and then those of
+// each stream that was used, by level of the tree. A number is the sum over the
+// level's agents; in brackets, where there are several, is the largest of one.
+func (c *Collected) Table() string {
+	rows := c.rows()
+	board := grid{left: 1}
+	board.add("agents", "number", "puts", "gets", "hits", "misses", "not found", "evicted", "bytes held", "CPU s", "memory")
+	for _, r := range rows {
+		line := []string{r.name, fmt.Sprint(r.Agents)}
+		for _, n := range []Counter{Puts, Gets, Hits, Misses, NotFound, Evictions} {
+			line = append(line, fmt.Sprint(r.Sum[n]))
+		}
+		board.add(append(line, r.bytes(Resident), seconds(r.Sum[CPU])+r.most(seconds(r.Max[CPU])), r.bytes(Memory))...)
+	}
+	streams := grid{left: 2}
+	streams.add("stream", "of", "sent: messages", "bytes", "received: messages", "bytes")
+	all := c.All()
+	for s, name := range StreamNames {
+		if all.Sum.Sent(s).Messages+all.Sum.Received(s).Messages == 0 {
+			continue
+		}
+		at := streamsBegin + Counter(s)*perStream
+		for _, r := range rows {
+			streams.add(name, r.name, r.number(at+sentMessages), r.bytes(at+sentBytes),
+				r.number(at+receivedMessages), r.bytes(at+receivedBytes))
+			name = ""
+		}
+	}
+	return board.String() + "\n" + streams.String()
+}
+
+// grid is cells in columns, the first few of which begin at the left.
+type grid struct {
+	left   int
+	lines  [][]string
+	widths []int
+}
+
+func (g *grid) add(cells ...string) {
+	g.lines = append(g.lines, cells)
+	for i, cell := range cells {
+		if i == len(g.widths) {
+			g.widths = append(g.widths, 0)
+		}
+		g.widths[i] = max(g.widths[i], len(cell))
+	}
+}
+
+// String renders g without blanks at the ends of lines.
+func (g *grid) String() string {
+	var b strings.Builder
+	for _, cells := range g.lines {
+		for i, cell := range cells {
+			width := g.widths[i]
+			switch {
+			case i < g.left:
+				fmt.Fprintf(&b, "%-*s  ", width, cell)
+			case i == len(cells)-1:
+				fmt.Fprintf(&b, "%*s\n", width, cell)
+			default:
+				fmt.Fprintf(&b, "%*s  ", width, cell)
+			}
+		}
+	}
+	return b.String()
+}
+
+func seconds(micros uint64) string { return fmt.Sprintf("%.2f", float64(micros)/1e6) }
+
+type row struct {
+	name string
+	Level
+}
+
+// rows are the levels, and all of them if there are several.
+func (c *Collected) rows() []row {
+	var rows []row
+	for i, l := range c.Levels {
+		name := fmt.Sprint("level ", i)
+		if i == 0 {
+			name = "root"
+		}
+		rows = append(rows, row{name, l})
+	}
+	if len(rows) > 1 {
+		rows = append(rows, row{"all", c.All()})
+	}
+	return rows
+}
+
+func (r row) number(n Counter) string {
+	return fmt.Sprint(r.Sum[n]) + r.most(fmt.Sprint(r.Max[n]))
+}
+
+func (r row) bytes(n Counter) string { return size(r.Sum[n]) + r.most(size(r.Max[n])) }
+
+// most renders the largest number of one agent.
+func (r row) most(value string) string {
+	if r.Agents < 2 {
+		return ""
+	}
+	return " (" + value + ")"
+}
+
+// size renders a number of bytes to three digits.
+func size(n uint64) string {
+	if n < 1000 {
+		return fmt.Sprint(n, " B")
+	}
+	v := float64(n)
+	for _, unit := range []string{"kB", "MB", "GB", "TB", "PB", "EB"} {
+		switch v /= 1000; {
+		case v < 9.995:
+			return fmt.Sprintf("%.2f %s", v, unit)
+		case v < 99.95:
+			return fmt.Sprintf("%.1f %s", v, unit)
+		case v < 999.5 || unit == "EB":
+			return fmt.Sprintf("%.0f %s", v, unit)
+		}
+	}
+	return ""
+}
