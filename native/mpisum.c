@@ -1,8 +1,9 @@
 /*
  * mpisum: the smallest MPI program that proves its ranks are connected. Every
  * rank adds up rank+1 over all ranks and checks the sum. The first rank of each
- * node prints "rank R of N on HOST: sum S ok"; with -a every rank does. Exits 1
- * if the sum is wrong.
+ * node prints "rank R of N on HOST: sum S ok"; with -a every rank does, with -w
+ * they wait for the end of standard input before MPI_Finalize. Exits 1 if the sum
+ * is wrong.
  *
  * Which rank is a node's first is taken from MPI_LOCALRANKID, where the
  * launcher sets it, so that nothing but the sum goes over the network.
@@ -34,6 +35,8 @@ int main(int argc, char **argv)
 	else if (all || !local || strcmp(local, "0") == 0)
 		printf("rank %d of %d on %s: sum %lld ok\n", rank, size, host, sum);
 	fflush(stdout);
+	while (argc > 1 && strcmp(argv[1], "-w") == 0 && getchar() != EOF)
+		;
 	MPI_Finalize();
 	return ok ? 0 : 1;
 }

@@ -4,14 +4,15 @@
  * It goes through everything that the library offers and checks what comes
  * back:
  *
- *   pmi2client [-n ROUNDS] [-x FAULT [-r RANK]]
+ *   pmi2client [-n ROUNDS] [-s PROCS] [-x FAULT [-r RANK]]
  *
  *   -n   rounds of put, fence and get (2)
+ *   -s   rank 0 spawns a world of PROCS and then 1 of this program, by two
+ *        commands, and one whose program does not exist; -c is for those
  *   -x   misbehave after the first fence; with -r only that rank does, and the
  *        others wait to be ended:
  *          abort       PMI abort of the world, with a text
  *          nofinalize  exit 0 without finalize
- *          spawn       ask for a new world and say how that went
  *
  * Prints "rank R of N ok" and exits 0, or says on stderr what is wrong and
  * exits 1.
@@ -25,7 +26,7 @@
 
 #include <slurm/pmi2.h>
 
-enum { VALUE = 1000 };
+enum { VALUE = PMI2_MAX_VALLEN - 1 };
 
 static int rank = -1, size = -1;
 static char job[256];
@@ -103,21 +104,22 @@ static void attributes(void)
 		die("a node attribute that nobody put is \"%s\"", got);
 }
 
+/* names belong to all worlds of the job, so each has its own. */
 static void names(void)
 {
-	char name[32], want[64], got[256];
+	char name[300], want[64], got[256];
 
-	snprintf(name, sizeof name, "service %d", rank);
+	snprintf(name, sizeof name, "service %d of %s", rank, job);
 	snprintf(want, sizeof want, "tag#%d$port;1", rank);
 	must("publish", PMI2_Nameserv_publish(name, NULL, want));
 	must("fence", PMI2_KVS_Fence());
-	snprintf(name, sizeof name, "service %d", (rank + 1) % size);
+	snprintf(name, sizeof name, "service %d of %s", (rank + 1) % size, job);
 	snprintf(want, sizeof want, "tag#%d$port;1", (rank + 1) % size);
 	must("lookup", PMI2_Nameserv_lookup(name, NULL, got, sizeof got));
 	if (strcmp(got, want) != 0)
 		die("%s is at \"%s\", expected \"%s\"", name, got, want);
 	must("fence", PMI2_KVS_Fence());
-	snprintf(name, sizeof name, "service %d", rank);
+	snprintf(name, sizeof name, "service %d of %s", rank, job);
 	must("unpublish", PMI2_Nameserv_unpublish(name, NULL));
 	if (PMI2_Nameserv_lookup(name, NULL, got, sizeof got) == PMI2_SUCCESS)
 		die("%s was withdrawn, but is at \"%s\"", name, got);
@@ -140,34 +142,65 @@ static void ring(int round)
 		die("the right neighbour is \"%s\", expected \"%s\"", right, want);
 }
 
+static const struct MPID_Info preput = {.key = "PARENT_ROOT_PORT_NAME", .value = "tag#0;port 1"};
+static const struct MPID_Info hint = {.key = "wdir", .value = "/tmp"};
+
+/* spawn starts this program anew, and then what is none. */
+static void spawn(const char *self, int procs)
+{
+	const char *commands[] = {self, self}, *args[] = {"-c", NULL}, **argvs[] = {args, args};
+	int argcs[] = {1, 1}, counts[] = {procs, 1}, infos[] = {1, 0}, *errors = calloc((size_t)procs + 1, sizeof *errors);
+	const struct MPID_Info *hints[] = {&hint, NULL}, *preputs[] = {&preput};
+	char id[256] = "";
+
+	if (!errors)
+		die("out of memory");
+	must("spawn", PMI2_Job_Spawn(2, commands, argcs, argvs, counts, infos, hints, 1, preputs, id, sizeof id, errors));
+	if (!*id || strcmp(id, job) == 0)
+		die("the new world is called \"%s\", this one \"%s\"", id, job);
+	for (int i = 0; i <= procs; i++)
+		if (errors[i] != 0)
+			die("process %d has error code %d", i, errors[i]);
+	commands[0] = "/no/such/program";
+	if (PMI2_Job_Spawn(1, commands, argcs, argvs, counts, infos, hints, 0, NULL, id, sizeof id, errors) == PMI2_SUCCESS)
+		die("a program that does not exist was spawned");
+	free(errors);
+}
+
+/* child checks what a spawned process finds. */
+static void child(int spawned)
+{
+	char got[PMI2_MAX_VALLEN], dir[256];
+	int length;
+
+	if (!spawned)
+		die("was not spawned");
+	must("get", PMI2_KVS_Get(job, PMI2_ID_NULL, preput.key, got, sizeof got, &length));
+	if (strcmp(got, preput.value) != 0)
+		die("%s is \"%s\"", preput.key, got);
+	if (rank == 0 && strcmp(getcwd(dir, sizeof dir), hint.value) != 0)
+		die("runs in %s", dir);
+}
+
 static void misbehave(const char *fault)
 {
 	if (strcmp(fault, "abort") == 0)
 		PMI2_Abort(1, "out of cheese");
 	if (strcmp(fault, "nofinalize") == 0)
 		exit(0);
-	if (strcmp(fault, "spawn") == 0) {
-		const char *commands[] = {"./child"}, *args[] = {"one", "two words", NULL}, **argvs[] = {args};
-		int argcs[] = {2}, procs[] = {2}, infos[] = {0}, errors[2];
-		const struct MPID_Info *none[] = {NULL};
-		char id[256];
-		int rc = PMI2_Job_Spawn(1, commands, argcs, argvs, procs, infos, none, 0, NULL, id, sizeof id, errors);
-
-		printf("rank %d spawn %s\n", rank, rc == PMI2_SUCCESS ? id : "refused");
-		PMI2_Finalize();
-		exit(0);
-	}
 	die("unknown fault \"%s\"", fault);
 }
 
 int main(int argc, char **argv)
 {
 	const char *fault = NULL;
-	int rounds = 2, who = -1, spawned, appnum, c;
+	int rounds = 2, who = -1, procs = 0, spawnee = 0, spawned, appnum, c;
 
-	while ((c = getopt(argc, argv, "n:x:r:")) != -1) {
+	while ((c = getopt(argc, argv, "n:s:cx:r:")) != -1) {
 		switch (c) {
 		case 'n': rounds = atoi(optarg); break;
+		case 's': procs = atoi(optarg); break;
+		case 'c': spawnee = 1; break;
 		case 'x': fault = optarg; break;
 		case 'r': who = atoi(optarg); break;
 		default: return 2;
@@ -177,7 +210,11 @@ int main(int argc, char **argv)
 	if (size == 1 && !getenv("PMI_FD"))
 		die("PMI_FD is not set: start me with a launcher that speaks PMI-2");
 	must("job id", PMI2_Job_GetId(job, sizeof job));
+	if (spawnee)
+		child(spawned);
 	must("fence", PMI2_KVS_Fence());
+	if (procs && rank == 0)
+		spawn(argv[0], procs);
 	if (fault && (who < 0 || who == rank))
 		misbehave(fault);
 	for (int i = 0; i < rounds; i++)
@@ -187,6 +224,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < rounds; i++)
 		ring(i);
 	must("finalize", PMI2_Finalize());
+	if (spawnee)
+		printf("app %d ", appnum);
 	printf("rank %d of %d ok\n", rank, size);
 	return 0;
 }

@@ -1,12 +1,13 @@
 /*
  * pmiclient: a PMI-1 client without a library, for tests and measurements.
  *
- * It speaks the wire protocol over the descriptor named by PMI_FD, one request
- * and one reply at a time, as MPI libraries do. In each round every rank puts
- * one or more values, enters the barrier, and reads back and checks others':
+ * It speaks the wire protocol over the descriptor named by PMI_FD or, without
+ * that, over a connection to PMI_PORT, one request and one reply at a time, as MPI
+ * libraries do. In each round every rank puts one or more values, enters the
+ * barrier, and reads back and checks others':
  *
  *   pmiclient [-m neighbour|all|none] [-n ROUNDS] [-p PUTS] [-l LENGTH] [-i] [-q]
- *             [-x FAULT [-r RANK]]
+ *             [-e] [-t] [-u] [-x FAULT [-r RANK]]
  *
  *   -m   whose values are read: both neighbours' (the default), every rank's,
  *        or nobody's
@@ -15,6 +16,12 @@
  *   -l   length of a value in bytes, at least 32 (32)
  *   -i   print what the server says of the job
  *   -q   print nothing when all is well
+ *   -e   print "rank R enters round K" before each round's barrier
+ *   -t   print when the steps of each round were over, instead of "ok"; a barrier
+ *        comes before each round. "rank R times A B C D": nanoseconds of the
+ *        machine's monotonic clock at the round's begin, after the puts, after
+ *        the barrier and after the gets
+ *   -u   do not look at the values
  *   -x   misbehave after the first barrier; with -r only that rank does, and
  *        the others go on:
  *          abort[:CODE]  PMI abort (code 1), then wait to be ended
@@ -31,156 +38,15 @@
  * Prints "rank R of N ok" and exits 0, or says on stderr what is wrong and
  * exits 1.
  */
-#define _GNU_SOURCE
-#include <errno.h>
+#include "pmi1.h"
+
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include <time.h>
 
-enum { LINE = 8192, MIN_LENGTH = 32 };
+enum { MIN_LENGTH = 32 };
 
-static int rank = -1, size = -1, fd = -1;
-static char kvs[512];
-
-static void die(const char *format, ...)
-{
-	va_list ap;
-
-	fflush(stdout);
-	fprintf(stderr, "pmiclient: rank %d of %d: ", rank, size);
-	va_start(ap, format);
-	vfprintf(stderr, format, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	exit(1);
-}
-
-static int number(const char *what, const char *s)
-{
-	char *end;
-	long v;
-
-	if (!s)
-		die("%s is not set: start me with a launcher that speaks PMI-1", what);
-	errno = 0;
-	v = strtol(s, &end, 10);
-	if (errno || end == s || *end || v < 0 || v > 1 << 30)
-		die("%s: bad number \"%s\"", what, s);
-	return (int)v;
-}
-
-static void send_all(const char *p, size_t n)
-{
-	while (n > 0) {
-		ssize_t k = write(fd, p, n);
-
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k < 0)
-			die("write to PMI_FD: %s", strerror(errno));
-		p += k;
-		n -= (size_t)k;
-	}
-}
-
-/* reply reads one line, without its newline, into a buffer that the next call
- * reuses. */
-static char *reply(void)
-{
-	static char buf[LINE];
-	static size_t have, used;
-	char *nl;
-
-	memmove(buf, buf + used, have - used);
-	have -= used;
-	used = 0;
-	while (!(nl = memchr(buf, '\n', have))) {
-		ssize_t k;
-
-		if (have == sizeof buf)
-			die("reply longer than %d bytes", LINE);
-		k = read(fd, buf + have, sizeof buf - have);
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k < 0)
-			die("read from PMI_FD: %s", strerror(errno));
-		if (k == 0)
-			die("the server closed the connection");
-		have += (size_t)k;
-	}
-	*nl = 0;
-	used = (size_t)(nl - buf) + 1;
-	return buf;
-}
-
-/* field returns the value of a key in a reply: up to the next blank, or to the
- * end for "value", which comes last. NULL if there is none. */
-static const char *field(const char *line, const char *key)
-{
-	static char out[LINE];
-	size_t n = strlen(key);
-
-	for (const char *p = line; p; p = strchr(p, ' ')) {
-		p += *p == ' ';
-		if (strncmp(p, key, n) != 0 || p[n] != '=')
-			continue;
-		strcpy(out, p + n + 1);
-		if (strcmp(key, "value") != 0)
-			out[strcspn(out, " ")] = 0;
-		return out;
-	}
-	return NULL;
-}
-
-/* ask sends a request and returns its reply, which must be the named one. */
-static char *ask(const char *want, const char *format, ...)
-{
-	char line[LINE];
-	const char *cmd;
-	char *r;
-	va_list ap;
-	int n;
-
-	va_start(ap, format);
-	n = vsnprintf(line, sizeof line, format, ap);
-	va_end(ap);
-	if (n < 0 || n >= (int)sizeof line)
-		die("request too long");
-	send_all(line, (size_t)n);
-	r = reply();
-	cmd = field(r, "cmd");
-	if (!cmd || strcmp(cmd, want) != 0)
-		die("asked \"%.*s\", expected %s, got \"%s\"", n - 1, line, want, r);
-	return r;
-}
-
-static void check_rc(const char *what, const char *r)
-{
-	const char *rc = field(r, "rc");
-
-	if (rc && strcmp(rc, "0") != 0)
-		die("%s refused: \"%s\"", what, r);
-}
-
-static void init(void)
-{
-	const char *name;
-	char *r;
-
-	rank = number("PMI_RANK", getenv("PMI_RANK"));
-	size = number("PMI_SIZE", getenv("PMI_SIZE"));
-	fd = number("PMI_FD", getenv("PMI_FD"));
-	r = ask("response_to_init", "cmd=init pmi_version=1 pmi_subversion=1\n");
-	check_rc("init", r);
-	ask("maxes", "cmd=get_maxes\n");
-	r = ask("my_kvsname", "cmd=get_my_kvsname\n");
-	if (!(name = field(r, "kvsname")) || strlen(name) >= sizeof kvs)
-		die("bad name of the key-value space: \"%s\"", r);
-	strcpy(kvs, name);
-}
+static int tell, unchecked;
+static long long times[4]; /* of this round */
 
 static void print_info(void)
 {
@@ -213,26 +79,38 @@ static void check_value(int length, int round, int r, int i)
 
 	line = ask("get_result", "cmd=get kvsname=%s key=k%d-%d-%d\n", kvs, round, r, i);
 	check_rc("get", line);
+	if (unchecked)
+		return;
 	value(want, length, round, r, i);
 	got = field(line, "value");
 	if (!got || strcmp(got, want) != 0)
 		die("round %d: value %d of rank %d is \"%s\", expected \"%s\"", round, i, r, got ? got : "", want);
 }
 
-static void barrier(void)
+static void stamp(int step)
 {
-	check_rc("barrier", ask("barrier_out", "cmd=barrier_in\n"));
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	times[step] = t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
 static void do_round(const char *mode, int round, int puts, int length)
 {
 	char v[LINE];
 
+	stamp(0);
 	for (int i = 0; i < puts; i++) {
 		value(v, length, round, rank, i);
 		check_rc("put", ask("put_result", "cmd=put kvsname=%s key=k%d-%d-%d value=%s\n", kvs, round, rank, i, v));
 	}
+	stamp(1);
+	if (tell) {
+		printf("rank %d enters round %d\n", rank, round);
+		fflush(stdout);
+	}
 	barrier();
+	stamp(2);
 	for (int i = 0; i < puts; i++) {
 		if (strcmp(mode, "all") == 0) {
 			for (int r = 0; r < size; r++)
@@ -242,6 +120,7 @@ static void do_round(const char *mode, int round, int puts, int length)
 			check_value(length, round, (rank + size - 1) % size, i);
 		}
 	}
+	stamp(3);
 }
 
 static void wait_for_the_end(void)
@@ -300,9 +179,9 @@ static void misbehave(const char *fault)
 int main(int argc, char **argv)
 {
 	const char *mode = "neighbour", *fault = NULL;
-	int rounds = 1, puts = 1, length = MIN_LENGTH, info = 0, quiet = 0, who = -1, c;
+	int rounds = 1, puts = 1, length = MIN_LENGTH, info = 0, quiet = 0, timed = 0, who = -1, c;
 
-	while ((c = getopt(argc, argv, "m:n:p:l:iqx:r:")) != -1) {
+	while ((c = getopt(argc, argv, "m:n:p:l:iqetux:r:")) != -1) {
 		switch (c) {
 		case 'm': mode = optarg; break;
 		case 'n': rounds = number("-n", optarg); break;
@@ -310,6 +189,9 @@ int main(int argc, char **argv)
 		case 'l': length = number("-l", optarg); break;
 		case 'i': info = 1; break;
 		case 'q': quiet = 1; break;
+		case 'e': tell = 1; break;
+		case 't': timed = 1; break;
+		case 'u': unchecked = 1; break;
 		case 'x': fault = optarg; break;
 		case 'r': who = number("-r", optarg); break;
 		default: return 2;
@@ -333,11 +215,16 @@ int main(int argc, char **argv)
 	} else if (fault) {
 		barrier();
 	}
-	for (int i = 0; i < rounds; i++)
+	for (int i = 0; i < rounds; i++) {
+		if (timed)
+			barrier();
 		do_round(mode, i, puts, length);
+		if (timed)
+			printf("rank %d times %lld %lld %lld %lld\n", rank, times[0], times[1], times[2], times[3]);
+	}
 	barrier();
 	ask("finalize_ack", "cmd=finalize\n");
-	if (!quiet)
+	if (!quiet && !timed)
 		printf("rank %d of %d ok\n", rank, size);
 	return 0;
 }

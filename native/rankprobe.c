@@ -4,8 +4,10 @@
  *
  *   rankprobe context            print working directory, umask, limits, open
  *                                descriptors, session, ignored signals, environment
- *   rankprobe lines N [SEED]     print N lines of random length, written in random
- *                                pieces, then their number, bytes and checksum
+ *   rankprobe lines N [SEED [LONGEST]]
+ *                                print N lines of random length, up to LONGEST (5000),
+ *                                written in random pieces, then their number, bytes
+ *                                and checksum
  *   rankprobe long BYTES         print one line of that length
  *   rankprobe partial TEXT MS    print TEXT, after MS milliseconds its newline
  *   rankprobe flood BYTES        print at least that many bytes of lines; 0: for ever
@@ -137,16 +139,19 @@ static void context(void)
 		printf("rank %ld env %s\n", rank, *v);
 }
 
-static void lines(long n, uint64_t seed)
+static void lines(long n, uint64_t seed, size_t longest)
 {
-	enum { LONGEST = 5000 };
-	static char buf[LONGEST + 64];
+	char *buf = malloc(longest + 64);
 	uint64_t state = (seed + 1) * 2654435761u + (uint64_t)rank + 1, sum = FNV_BASIS;
 	long long bytes = 0;
 
+	if (!buf)
+		die("lines", strerror(errno));
+	if (longest == 0)
+		die("longest", "must be positive");
 	for (long i = 0; i < n; i++) {
 		/* Mostly short, now and then longer than a pipe's atomic write. */
-		size_t text = next(&state) % (next(&state) % 16 ? 80 : LONGEST);
+		size_t text = next(&state) % (next(&state) % 16 ? 80 : longest);
 		size_t len = (size_t)sprintf(buf, "rank %ld line %ld ", rank, i);
 
 		for (size_t k = 0; k < text; k++)
@@ -155,7 +160,7 @@ static void lines(long n, uint64_t seed)
 		sum = fnv(sum, buf, len);
 		bytes += (long long)len;
 		for (size_t at = 0; at < len;) {
-			size_t piece = 1 + next(&state) % 200;
+			size_t piece = 1 + next(&state) % (next(&state) % 8 ? 200 : longest);
 
 			if (piece > len - at)
 				piece = len - at;
@@ -164,6 +169,7 @@ static void lines(long n, uint64_t seed)
 		}
 	}
 	printf("rank %ld wrote %ld lines %lld bytes sum %016llx\n", rank, n, bytes, (unsigned long long)sum);
+	free(buf);
 }
 
 static void long_line(long bytes)
@@ -288,7 +294,9 @@ int main(int argc, char **argv)
 	if (IS("context")) {
 		context();
 	} else if (IS("lines")) {
-		lines(number("lines", arg), more ? (uint64_t)number("seed", more) : 0);
+		const char *most = more && at + 3 < argc ? argv[at + 3] : NULL;
+
+		lines(number("lines", arg), more ? (uint64_t)number("seed", more) : 0, most ? (size_t)number("longest", most) : 5000);
 	} else if (IS("long")) {
 		long_line(number("long", arg));
 	} else if (IS("partial")) {

@@ -1,0 +1,223 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"github.com/golaunch/golaunch/tree/member"
+)
+
+// ErrNotLaunched is returned by Open in a process that golaunch did not start,
+// or that is too old for it.
+var ErrNotLaunched = errors.New("not a rank of a golaunch job ($GOLAUNCH_FD and $PMI_RANK are not set)")
+
+// Client is a rank's connection to the tree.
+type Client struct {
+	conn *os.File
+
+	mu      sync.Mutex
+	session *member.Session
+	changed sync.Cond // there is something to send, or the end has come
+	pending []byte    // taken from session, not sent yet
+	closing bool
+
+	tasks sync.WaitGroup
+}
+
+// Open connects this rank to the agent of its node. A rank does so once.
+func Open() (*Client, error) {
+	fd, ok1 := os.LookupEnv("GOLAUNCH_FD")
+	rank, ok2 := os.LookupEnv("PMI_RANK")
+	if !ok1 || !ok2 {
+		return nil, ErrNotLaunched
+	}
+	shared, err1 := strconv.Atoi(fd)
+	me, err2 := strconv.Atoi(rank)
+	if err := errors.Join(err1, err2); err != nil || me < 0 || shared < 0 {
+		return nil, fmt.Errorf("golaunch: $GOLAUNCH_FD is %q, $PMI_RANK %q: %w", fd, rank, errors.Join(err, ErrNotLaunched))
+	}
+	session, welcome := member.Open(me)
+	conn, err := call(shared, session.Take())
+	if err != nil {
+		return nil, fmt.Errorf("golaunch: call the agent: %w", err)
+	}
+	c := &Client{conn: conn, session: session}
+	c.changed.L = &c.mu
+	done := make(chan struct{})
+	welcome.OnDone = func() { close(done) }
+	c.tasks.Go(c.read)  // ends when the connection does
+	c.tasks.Go(c.write) // ends with Close
+	<-done
+	if _, err := welcome.Done(); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("golaunch: %w", err)
+	}
+	return c, nil
+}
+
+func (c *Client) read() {
+	buf := make([]byte, 256<<10)
+	for {
+		n, err := c.conn.Read(buf)
+		c.mu.Lock()
+		if err == nil {
+			err = c.session.Receive(buf[:n])
+		} else if err == io.EOF || errors.Is(err, syscall.ECONNRESET) {
+			err = errors.New("the agent has closed the connection")
+		}
+		if err != nil {
+			c.session.Close(err)
+		}
+		c.changed.Broadcast()
+		c.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (c *Client) write() {
+	for {
+		c.mu.Lock()
+		for {
+			c.pending = c.session.Take()
+			if len(c.pending) > 0 || c.closing {
+				break
+			}
+			c.changed.Wait()
+		}
+		out := c.pending
+		c.mu.Unlock()
+		if len(out) == 0 {
+			c.conn.Close()
+			return
+		}
+		if _, err := c.conn.Write(out); err != nil && !errors.Is(err, syscall.EPIPE) { // reading says why it is closed
+			c.mu.Lock()
+			c.session.Close(err)
+			c.mu.Unlock()
+		}
+	}
+}
+
+// Close says goodbye. What is under way is given up; ranks that wait for this
+// one get an error that names it.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	if !c.closing {
+		c.closing = true
+		c.session.Bye()
+		c.session.Close(errors.New("the connection was closed"))
+		c.changed.Broadcast()
+	}
+	c.mu.Unlock()
+	c.tasks.Wait()
+	return nil
+}
+
+// Rank is this process's number in the world.
+func (c *Client) Rank() int { return c.session.Rank() }
+
+// Size is the number of ranks of the world.
+func (c *Client) Size() int { return c.session.Size() }
+
+// Node is the number of the node that this rank runs on, and Nodes how many
+// there are.
+func (c *Client) Node() int { return c.session.Node() }
+
+// Nodes is the number of nodes with ranks of the job.
+func (c *Client) Nodes() int { return c.session.Nodes() }
+
+// World is the communicator of all ranks.
+func (c *Client) World() *Comm {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return &Comm{client: c, comm: c.session.World()}
+}
+
+// Request is an operation under way.
+type Request struct {
+	client *Client
+	req    *member.Request
+	done   chan struct{}
+}
+
+// Wait returns when the operation is complete, with its outcome.
+func (r *Request) Wait() error {
+	<-r.done
+	_, err := r.req.Done()
+	return err
+}
+
+// Message waits as Wait does, and says of a Recv what it got.
+func (r *Request) Message() (Message, error) {
+	err := r.Wait()
+	src, tag, size := r.req.Message()
+	return Message{Source: src, Tag: int(tag), Size: int(size)}, err
+}
+
+// Message describes a message that was received.
+type Message struct {
+	Source, Tag int
+	Size        int // in bytes
+}
+
+// start begins something.
+func (c *Client) start(begin func() *member.Request) *Request {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := &Request{client: c, req: begin(), done: make(chan struct{})}
+	if done, _ := r.req.Done(); done {
+		close(r.done)
+	} else {
+		r.req.OnDone = func() { close(r.done) }
+	}
+	c.changed.Broadcast()
+	return r
+}
+
+// Put puts a key with its value on the world's bulletin board, which PMI's
+// clients share. Other ranks find it there after the next fence.
+func (c *Client) Put(key string, value []byte) error {
+	return c.start(func() *member.Request { return c.session.Put(key, value) }).Wait()
+}
+
+// Get looks a key up: as of the last fence, and what ranks of this node have
+// put since.
+func (c *Client) Get(key string) (value []byte, found bool, err error) {
+	r := c.start(func() *member.Request { return c.session.Get(key) })
+	err = r.Wait()
+	value, found = r.req.Value()
+	return value, found, err
+}
+
+// Fence returns when every rank of the world has entered it. A barrier of PMI is
+// a fence, too: each rank enters each fence once, one way or the other.
+func (c *Client) Fence() error {
+	return c.start(c.session.Fence).Wait()
+}
+
+// Sub makes a communicator of some ranks of the world, in the order given. These
+// ranks, and no others, call it with the same list.
+func (c *Client) Sub(ranks []int) (*Comm, error) {
+	for _, rank := range ranks {
+		if rank < 0 || rank >= c.Size() {
+			return nil, fmt.Errorf("a communicator with rank %d of %d", rank, c.Size())
+		}
+	}
+	for _, rank := range ranks {
+		if rank < 0 || rank >= c.Size() {
+			return nil, fmt.Errorf("a communicator with rank %d of a world of %d", rank, c.Size())
+		}
+	}
+	r := c.start(func() *member.Request { return c.session.Sub(ranks) })
+	if err := r.Wait(); err != nil {
+		return nil, err
+	}
+	return &Comm{client: c, comm: r.req.Made()}, nil
+}

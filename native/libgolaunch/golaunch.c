@@ -1,0 +1,495 @@
+/* The connection, requests, and what is no operation and no message. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+static __thread char last_error[512] = "no error";
+
+const char *golaunch_error(void) { return last_error; }
+
+int golaunch__fail(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(last_error, sizeof last_error, format, ap);
+	va_end(ap);
+	return -1;
+}
+
+/* Lists of requests. */
+
+void golaunch__append(struct list *l, golaunch_request *q)
+{
+	if (!l->first)
+		l->last = &l->first;
+	q->next = NULL;
+	*l->last = q;
+	l->last = &q->next;
+	l->count++;
+}
+
+golaunch_request *golaunch__find(struct list *l, uint64_t seq)
+{
+	for (golaunch_request *q = l->first; q; q = q->next)
+		if (q->seq == seq)
+			return q;
+	return NULL;
+}
+
+void golaunch__remove(struct list *l, golaunch_request *q)
+{
+	for (golaunch_request **p = &l->first; *p; p = &(*p)->next)
+		if (*p == q) {
+			*p = q->next;
+			if (l->last == &q->next)
+				l->last = p;
+			l->count--;
+			return;
+		}
+}
+
+golaunch_request *golaunch__new(golaunch_job *job, enum class class)
+{
+	golaunch_request *q;
+
+	if (job->error) {
+		golaunch__fail("%s", job->error);
+		return NULL;
+	}
+	q = calloc(1, sizeof *q);
+	if (!q) {
+		golaunch__fail("out of memory");
+		return NULL;
+	}
+	q->job = job;
+	q->class = class;
+	return q;
+}
+
+/* finish completes a request that is in no list any more. */
+void golaunch__finish(golaunch_request *q, const char *error)
+{
+	q->done = 1;
+	q->error = error ? strdup(error) : NULL;
+	if (q->hidden) {
+		free(q->error);
+		free(q);
+	}
+}
+
+static void end_list(struct list *l, const char *error)
+{
+	while (l->first) {
+		golaunch_request *q = l->first;
+
+		golaunch__remove(l, q);
+		golaunch__finish(q, error);
+	}
+}
+
+/* broken ends everything, because of last_error. */
+static int broken(golaunch_job *job)
+{
+	if (!job->error) {
+		job->error = strdup(last_error);
+		for (golaunch_comm *c = job->comms; c; c = c->next) {
+			end_list(&c->live, job->error);
+			end_list(&c->queue, job->error);
+		}
+		end_list(&job->sends, job->error);
+		end_list(&job->recvs, job->error);
+		end_list(&job->send_queue, job->error);
+		end_list(&job->recv_queue, job->error);
+		end_list(&job->others, job->error);
+	}
+	return -1;
+}
+
+golaunch_comm *golaunch__comm(golaunch_job *job, uint64_t id, int rank, int size)
+{
+	golaunch_comm *c;
+
+	for (c = job->comms; c; c = c->next)
+		if (c->id == id)
+			return c;
+	c = calloc(1, sizeof *c);
+	if (!c) {
+		golaunch__fail("out of memory");
+		return NULL;
+	}
+	c->job = job;
+	c->id = id;
+	c->rank = rank;
+	c->size = size;
+	c->next = job->comms;
+	job->comms = c;
+	return c;
+}
+
+/* failed takes a record of kind FAIL. */
+static int failed(golaunch_job *job, const struct record *r)
+{
+	golaunch_request *q = NULL;
+	struct list *l = &job->others;
+	golaunch_comm *c = NULL;
+	char text[512];
+
+	snprintf(text, sizeof text, "%.*s", (int)r->length, (const char *)r->body);
+	if (!job->welcomed)
+		return golaunch__fail("%s", text);
+	if (r->fn == 0) {
+		for (c = job->comms; c && c->id != r->comm; c = c->next)
+			;
+		if (!c)
+			return 0;
+		l = &c->live;
+	} else if (r->fn == 1) {
+		l = &job->sends;
+	} else if (r->fn == 2) {
+		l = &job->recvs;
+	}
+	q = golaunch__find(l, r->seq);
+	if (!q)
+		return 0;
+	golaunch__remove(l, q);
+	if (c && q->seq % SYNC_EVERY == SYNC_EVERY - 1)
+		c->syncing = 0;
+	golaunch__finish(q, text);
+	if (c)
+		golaunch__go_on(c);
+	golaunch__next_messages(job);
+	return 0;
+}
+
+static int take(golaunch_job *job, const struct record *r)
+{
+	golaunch_request *q;
+
+	switch (r->kind) {
+	case DATA:
+	case PULL:
+		return golaunch__operation(job, r);
+	case MATCH:
+	case SEND_PULL:
+	case SEND_DATA:
+	case TAKEN:
+		return golaunch__message(job, r);
+	case FAIL:
+		return failed(job, r);
+	case WELCOME:
+		job->rank = (int)r->src;
+		job->size = (int)r->size;
+		job->node = (int)r->dst;
+		job->nodes = (int)r->count;
+		job->welcomed = 1;
+		return 0;
+	case MADE:
+	case MAPPED:
+	case ANSWER:
+	case GOT:
+	case FENCE:
+		break;
+	default:
+		return golaunch__fail("the agent sent a record of kind %d", r->kind);
+	}
+	q = golaunch__find(&job->others, r->seq);
+	if (!q)
+		return golaunch__fail("the agent answered what nobody asked");
+	golaunch__remove(&job->others, q);
+	if (r->kind == MADE) {
+		q->made_id = r->comm;
+		q->made_rank = (int)r->dst;
+		q->made_size = (int)r->size;
+	} else if (r->kind == ANSWER) {
+		q->got = r->off;
+		q->src = r->size;
+	} else if (r->kind == MAPPED || (r->kind == GOT && r->count == 1)) {
+		q->value = malloc(r->length + 1);
+		if (!q->value)
+			abort();
+		memcpy(q->value, r->body, r->length);
+		q->value[r->length] = 0;
+		q->got = (int64_t)r->length;
+		q->size = r->size;
+		q->tag = r->off;
+	}
+	golaunch__finish(q, NULL);
+	return 0;
+}
+
+static int take_all(golaunch_job *job)
+{
+	struct buffer *in = &job->in;
+
+	while (in->end - in->begin >= 4) {
+		const unsigned char *p = in->bytes + in->begin;
+		size_t n = (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];
+		struct record r;
+
+		if (n > MAX_SIZE)
+			return golaunch__fail("the agent sent a record of %zu bytes", n);
+		if (in->end - in->begin < n + 4)
+			break;
+		in->begin += n + 4;
+		if (golaunch__parse(p + 4, n, &r) || take(job, &r))
+			return -1;
+	}
+	return 0;
+}
+
+/* flush sends what the socket takes. */
+int golaunch__flush(golaunch_job *job)
+{
+	struct buffer *out = &job->out;
+	ssize_t n;
+
+	if (job->error)
+		return golaunch__fail("%s", job->error);
+	while (out->begin < out->end) {
+		n = send(job->fd, out->bytes + out->begin, out->end - out->begin, MSG_NOSIGNAL);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			break;
+		if (n < 0) {
+			golaunch__fail("send to the agent: %s", strerror(errno));
+			return broken(job);
+		}
+		out->begin += (size_t)n;
+	}
+	return 0;
+}
+
+/* progress sends what is possible, waits until more is, or something came, and
+ * takes that. */
+int golaunch__progress(golaunch_job *job)
+{
+	struct pollfd p = {.fd = job->fd, .events = POLLIN};
+	struct buffer *in = &job->in;
+	ssize_t n;
+
+	if (golaunch__flush(job))
+		return -1;
+	if (job->out.begin < job->out.end)
+		p.events |= POLLOUT;
+	if (poll(&p, 1, -1) < 0 && errno != EINTR) {
+		golaunch__fail("poll: %s", strerror(errno));
+		return broken(job);
+	}
+	if (!(p.revents & (POLLIN | POLLHUP | POLLERR)))
+		return 0;
+	n = recv(job->fd, golaunch__reserve(in, 256 << 10), 256 << 10, 0);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0) {
+		golaunch__fail(n ? "receive from the agent: %s" : "the agent has closed the connection%.0s", strerror(errno));
+		return broken(job);
+	}
+	in->end += (size_t)n;
+	return take_all(job) ? broken(job) : 0;
+}
+
+int golaunch_wait_message(golaunch_request *q, struct golaunch_message *m)
+{
+	int rc = 0;
+
+	if (!q)
+		return -1;
+	while (!q->done)
+		golaunch__progress(q->job); /* a failure ends q, too */
+	if (q->error)
+		rc = golaunch__fail("%s", q->error);
+	else if (m)
+		*m = (struct golaunch_message){(int)q->src, (int)q->tag, (size_t)q->got};
+	free(q->error);
+	free(q);
+	return rc;
+}
+
+int golaunch_wait(golaunch_request *q) { return golaunch_wait_message(q, NULL); }
+
+/* call hands one end of a new socket to the agent, and with it the hello. */
+static int call(int shared, struct buffer *hello)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = {.iov_base = hello->bytes + hello->begin, .iov_len = hello->end - hello->begin};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair))
+		return golaunch__fail("socketpair: %s", strerror(errno));
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &pair[1], sizeof(int));
+	while (sendmsg(shared, &m, MSG_NOSIGNAL) < 0) {
+		if (errno == EAGAIN || errno == ETOOMANYREFS) { /* others call, too */
+			nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+		} else if (errno != EINTR) {
+			golaunch__fail("call the agent: %s", strerror(errno));
+			close(pair[0]);
+			close(pair[1]);
+			return -1;
+		}
+	}
+	close(pair[1]);
+	hello->begin = hello->end;
+	return pair[0];
+}
+
+golaunch_job *golaunch_open(void)
+{
+	const char *fd = getenv("GOLAUNCH_FD"), *rank = getenv("PMI_RANK");
+	golaunch_job *job;
+
+	if (!fd || !rank) {
+		golaunch__fail("not a rank of a golaunch job ($GOLAUNCH_FD and $PMI_RANK are not set)");
+		return NULL;
+	}
+	job = calloc(1, sizeof *job);
+	if (!job) {
+		golaunch__fail("out of memory");
+		return NULL;
+	}
+	golaunch__put(&job->out, &(struct record){.kind = HELLO, .seq = VERSION, .src = atoi(rank)});
+	job->fd = call(atoi(fd), &job->out);
+	while (job->fd >= 0 && !job->welcomed && !golaunch__progress(job))
+		;
+	if (job->welcomed && golaunch__comm(job, 0, job->rank, job->size))
+		return job;
+	golaunch_close(job);
+	return NULL;
+}
+
+void golaunch_close(golaunch_job *job)
+{
+	char kept[sizeof last_error];
+
+	memcpy(kept, last_error, sizeof kept);
+	if (job->welcomed && !job->error) {
+		golaunch__put(&job->out, &(struct record){.kind = BYE});
+		while (job->out.begin < job->out.end && !golaunch__progress(job))
+			;
+	}
+	golaunch__fail("the job was closed");
+	broken(job);
+	while (job->comms) {
+		golaunch_comm *c = job->comms;
+
+		job->comms = c->next;
+		free(c);
+	}
+	if (job->fd >= 0)
+		close(job->fd);
+	free(job->in.bytes);
+	free(job->out.bytes);
+	free(job->error);
+	free(job);
+	memcpy(last_error, kept, sizeof kept);
+}
+
+golaunch_comm *golaunch_world(golaunch_job *job) { return golaunch__comm(job, 0, job->rank, job->size); }
+int golaunch_node(const golaunch_job *job) { return job->node; }
+int golaunch_nodes(const golaunch_job *job) { return job->nodes; }
+int golaunch_rank(const golaunch_comm *c) { return c->rank; }
+int golaunch_size(const golaunch_comm *c) { return c->size; }
+
+/* other asks the agent for something. */
+golaunch_request *golaunch__other(golaunch_job *job, struct record *r)
+{
+	golaunch_request *q = golaunch__new(job, OTHER);
+
+	if (!q)
+		return NULL;
+	q->seq = r->seq = ++job->number;
+	golaunch__append(&job->others, q);
+	golaunch__put(&job->out, r);
+	return q;
+}
+
+golaunch_comm *golaunch_sub(golaunch_job *job, const int *ranks, int count)
+{
+	struct buffer b = {0};
+	golaunch_request *q;
+	golaunch_comm made = {0};
+
+	for (int i = 0; i < count; i++)
+		if (ranks[i] < 0 || ranks[i] >= job->size) {
+			golaunch__fail("a communicator with rank %d of a world of %d", ranks[i], job->size);
+			return NULL;
+		}
+	for (int i = 0; i < count; i++)
+		if (ranks[i] < 0 || ranks[i] >= job->size) {
+			golaunch__fail("a communicator with rank %d of %d", ranks[i], job->size);
+			return NULL;
+		}
+	for (int i = 0, n; i < count; i += n) {
+		for (n = 1; i + n < count && ranks[i + n] == ranks[i] + n; n++)
+			;
+		golaunch__reserve(&b, 20);
+		b.end += golaunch__varint(b.bytes + b.end, (uint64_t)ranks[i]);
+		b.end += golaunch__varint(b.bytes + b.end, (uint64_t)n);
+	}
+	if (count < 1 || b.end > MAX_BODY) {
+		free(b.bytes);
+		golaunch__fail("a communicator of %d ranks", count);
+		return NULL;
+	}
+	q = golaunch__other(job, &(struct record){.kind = CREATE, .body = b.bytes, .length = b.end});
+	free(b.bytes);
+	if (!q)
+		return NULL;
+	while (!q->done)
+		golaunch__progress(job);
+	made.id = q->made_id;
+	made.rank = q->made_rank;
+	made.size = q->made_size;
+	return golaunch_wait(q) ? NULL : golaunch__comm(job, made.id, made.rank, made.size);
+}
+
+/* over tells whether a request of a list is one over comm. */
+static int over(const struct list *l, const golaunch_comm *comm)
+{
+	for (const golaunch_request *q = l->first; q; q = q->next)
+		if (q->comm == comm)
+			return 1;
+	return 0;
+}
+
+int golaunch_free(golaunch_comm *comm)
+{
+	golaunch_job *job = comm->job;
+
+	if (comm->id == 0)
+		return golaunch__fail("the world cannot be freed");
+	while (comm->live.first || comm->queue.first || over(&job->sends, comm) || over(&job->send_queue, comm) || over(&job->recvs, comm) ||
+	       over(&job->recv_queue, comm))
+		if (golaunch__progress(job))
+			return -1;
+	if (golaunch_barrier(comm))
+		return -1;
+	if (comm->rank == 0)
+		golaunch__put(&job->out, &(struct record){.kind = FREE, .comm = comm->id});
+	for (golaunch_comm **p = &job->comms; *p; p = &(*p)->next)
+		if (*p == comm) {
+			*p = comm->next;
+			break;
+		}
+	free(comm);
+	return golaunch__flush(job);
+}

@@ -1,0 +1,152 @@
+/*
+ * golaunch.h: the tree of a golaunch job as a service to its programs.
+ *
+ * Collective operations and messages between ranks, communicators, and the
+ * world's bulletin board, whatever programming model the program follows. It
+ * needs no MPI and does not disturb one in the same process. Link with
+ * -lgolaunch. docs/client.md describes the protocol, package client is the same
+ * for Go.
+ *
+ * Operations of a communicator are collective: every member begins the same
+ * ones, in the same order. Those whose name begins with golaunch_i return at
+ * once, and any number of them may be under way; their buffers are the library's
+ * until golaunch_wait. Nothing moves but inside of calls. One thread at a time
+ * may use a job.
+ *
+ * Functions that return int return 0, or -1; those that return a pointer return
+ * NULL where something is wrong. golaunch_error then says what.
+ */
+#ifndef GOLAUNCH_H
+#define GOLAUNCH_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct golaunch_job golaunch_job;
+typedef struct golaunch_comm golaunch_comm;
+typedef struct golaunch_request golaunch_request;
+
+/* Types of the elements that a reduction combines, and functions. Bitwise ones
+ * are not for floats. A reduction takes a type | a function. */
+enum {
+	GOLAUNCH_INT32 = 0x10,
+	GOLAUNCH_INT64 = 0x20,
+	GOLAUNCH_UINT64 = 0x30,
+	GOLAUNCH_FLOAT = 0x40,
+	GOLAUNCH_DOUBLE = 0x50,
+	GOLAUNCH_UINT8 = 0x60,
+
+	GOLAUNCH_SUM = 1,
+	GOLAUNCH_PROD,
+	GOLAUNCH_MIN,
+	GOLAUNCH_MAX,
+	GOLAUNCH_AND,
+	GOLAUNCH_OR,
+	GOLAUNCH_XOR
+};
+
+/* Any source, or any tag, of a message. */
+#define GOLAUNCH_ANY (-1)
+
+/* What the last failure of any call was. */
+const char *golaunch_error(void);
+
+/* Connects this rank to the agent of its node, once. */
+golaunch_job *golaunch_open(void);
+
+/* Says goodbye and frees the job, its communicators and requests. Ranks that wait
+ * for this one get an error that names it. */
+void golaunch_close(golaunch_job *job);
+
+/* The world: all ranks. */
+golaunch_comm *golaunch_world(golaunch_job *job);
+
+int golaunch_node(const golaunch_job *job);  /* number of this rank's node */
+int golaunch_nodes(const golaunch_job *job); /* nodes with ranks of the job */
+
+int golaunch_rank(const golaunch_comm *comm);
+int golaunch_size(const golaunch_comm *comm);
+
+/* Returns when the operation is complete, and frees the request. NULL, as from a
+ * call that failed, is an error. */
+int golaunch_wait(golaunch_request *request);
+
+/* What a receive got, for golaunch_wait_message. */
+struct golaunch_message {
+	int source;
+	int tag;
+	size_t size;
+};
+
+/* golaunch_wait for a receive. */
+int golaunch_wait_message(golaunch_request *request, struct golaunch_message *message);
+
+/* size is in bytes: what one member gives to, or gets from, one other. */
+golaunch_request *golaunch_ibarrier(golaunch_comm *comm);
+golaunch_request *golaunch_ibcast(golaunch_comm *comm, int root, void *buf, size_t size);
+golaunch_request *golaunch_igather(golaunch_comm *comm, int root, const void *send, void *recv, size_t size);
+golaunch_request *golaunch_iallgather(golaunch_comm *comm, const void *send, void *recv, size_t size);
+golaunch_request *golaunch_iscatter(golaunch_comm *comm, int root, const void *send, void *recv, size_t size);
+golaunch_request *golaunch_ialltoall(golaunch_comm *comm, const void *send, void *recv, size_t size);
+golaunch_request *golaunch_ireduce(golaunch_comm *comm, int root, int fn, const void *send, void *recv, size_t size);
+golaunch_request *golaunch_iallreduce(golaunch_comm *comm, int fn, const void *send, void *recv, size_t size);
+
+/* Tags are 0 to 2^31-1. A message that is longer than its receive is lost. */
+golaunch_request *golaunch_isend(golaunch_comm *comm, int dst, int tag, const void *data, size_t size);
+golaunch_request *golaunch_irecv(golaunch_comm *comm, int src, int tag, void *buf, size_t room);
+
+int golaunch_barrier(golaunch_comm *comm);
+int golaunch_bcast(golaunch_comm *comm, int root, void *buf, size_t size);
+int golaunch_gather(golaunch_comm *comm, int root, const void *send, void *recv, size_t size);
+int golaunch_allgather(golaunch_comm *comm, const void *send, void *recv, size_t size);
+int golaunch_scatter(golaunch_comm *comm, int root, const void *send, void *recv, size_t size);
+int golaunch_alltoall(golaunch_comm *comm, const void *send, void *recv, size_t size);
+int golaunch_reduce(golaunch_comm *comm, int root, int fn, const void *send, void *recv, size_t size);
+int golaunch_allreduce(golaunch_comm *comm, int fn, const void *send, void *recv, size_t size);
+int golaunch_scan(golaunch_comm *comm, int fn, const void *send, void *recv, size_t size);
+int golaunch_send(golaunch_comm *comm, int dst, int tag, const void *data, size_t size);
+int golaunch_recv(golaunch_comm *comm, int src, int tag, void *buf, size_t room, struct golaunch_message *message);
+
+/* A communicator of some ranks of the world, in the order given; these ranks,
+ * and no others, call it with the same list. */
+golaunch_comm *golaunch_sub(golaunch_job *job, const int *ranks, int count);
+
+/* A communicator for each color, ordered by key, then by rank in comm. *made is
+ * NULL for a member with a negative color. The agents sort; no process holds a
+ * list of the members. */
+int golaunch_split(golaunch_comm *comm, int color, int key, golaunch_comm **made);
+
+/* Where a member of comm is: its rank in the world and its node. Either may be
+ * NULL. */
+int golaunch_locate(golaunch_comm *comm, int rank, int *world_rank, int *node);
+
+/* All members give up a communicator that was made. It returns when all that this
+ * rank has begun over it is complete and every member has called it; requests are
+ * still to be given to golaunch_wait. A receive for which no message comes keeps it
+ * from returning. */
+int golaunch_free(golaunch_comm *comm);
+
+/* The world's bulletin board, which PMI's clients share. A fence returns when
+ * every rank has entered it; a barrier of PMI is one, too. golaunch_get gives
+ * *value, for free(), of *size bytes and a zero, or NULL if there is none. */
+int golaunch_put(golaunch_job *job, const char *key, const void *value, size_t size);
+int golaunch_fence(golaunch_job *job);
+int golaunch_get(golaunch_job *job, const char *key, char **value, size_t *size);
+
+/* The bulletin board as of the last fence that this rank has passed, all of it,
+ * mapped: looking a key up asks nobody, and the ranks of a node share its memory.
+ * There is none, NULL, where the job's cache policy leaves keys on other nodes.
+ * golaunch_board_get's result is not terminated, valid until
+ * golaunch_board_close, and NULL where there is no such key. */
+typedef struct golaunch_board golaunch_board;
+golaunch_board *golaunch_board_open(golaunch_job *job);
+const char *golaunch_board_get(const golaunch_board *board, const char *key, size_t *size);
+void golaunch_board_close(golaunch_board *board);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

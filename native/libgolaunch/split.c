@@ -1,0 +1,74 @@
+/* Splits of communicators, and where their members are. */
+#include <stdlib.h>
+
+#include "internal.h"
+
+/* made takes what has become of a member in a split. */
+int golaunch__made(golaunch_request *q, const struct record *r)
+{
+	int shift = 0;
+
+	for (size_t i = 0; i < r->length && shift < 64; i++, shift += 7) {
+		q->made_id |= (uint64_t)(r->body[i] & 0x7f) << shift;
+		if (r->body[i] < 0x80) {
+			q->made_rank = (int)r->dst;
+			q->made_size = (int)r->size;
+			return 0;
+		}
+	}
+	return golaunch__fail("the agent made a communicator without a number");
+}
+
+static void little(unsigned char *b, uint32_t v)
+{
+	for (int i = 0; i < 4; i++)
+		b[i] = (unsigned char)(v >> 8 * i);
+}
+
+int golaunch_split(golaunch_comm *c, int color, int key, golaunch_comm **made)
+{
+	unsigned char choice[CHOICE];
+	golaunch_request *q;
+	uint64_t id;
+	int rank, size;
+
+	*made = NULL;
+	little(choice, color < 0 ? UINT32_MAX : (uint32_t)color);
+	little(choice + 4, (uint32_t)key);
+	q = golaunch__begin(c, SPLIT, 0, 0, choice, NULL, 0);
+	if (!q)
+		return -1;
+	while (!q->done)
+		golaunch__progress(c->job);
+	id = q->made_id;
+	rank = q->made_rank;
+	size = q->made_size;
+	if (golaunch_wait(q))
+		return -1;
+	if (id)
+		*made = golaunch__comm(c->job, id, rank, size);
+	return id && !*made ? -1 : 0;
+}
+
+int golaunch_locate(golaunch_comm *c, int rank, int *world_rank, int *node)
+{
+	golaunch_request *q;
+	int64_t at, on;
+
+	if (rank < 0 || rank >= c->size)
+		return golaunch__fail("member %d of a communicator of %d", rank, c->size);
+	q = golaunch__other(c->job, &(struct record){.kind = ASK, .comm = c->id, .src = c->rank, .dst = rank, .count = 1});
+	if (!q)
+		return -1;
+	while (!q->done)
+		golaunch__progress(c->job);
+	at = q->got;
+	on = q->src;
+	if (golaunch_wait(q))
+		return -1;
+	if (world_rank)
+		*world_rank = (int)at;
+	if (node)
+		*node = (int)on;
+	return 0;
+}
