@@ -10,14 +10,14 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// Sink takes messages of the stdio stream in the goroutine that reads it. It
-// may block: that is how a reader that stalls holds up the writers of output,
-// and nothing else.
+// Sink takes messages of one stream in the goroutine that reads it. It may
+// block: that is how a reader that stalls holds up the writers of output, or of
+// files, and nothing else.
 type Sink func(h tree.Header, body []byte)
 
 // Edge drives one link: a goroutine per stream reads whole messages into the
-// inbox (stdio: into the sink), and one per stream in use sends what was
-// queued. All of them end when the link ends or is closed.
+// inbox (stdio and data: into their sinks), and one per stream in use sends what
+// was queued. All of them end when the link ends or is closed.
 type Edge struct {
 	slot  tree.Slot
 	link  link.Link
@@ -27,22 +27,29 @@ type Edge struct {
 	queues  [link.NumStreams]*sendQueue
 	closing bool
 
+	traffic traffic
+
+	sending [link.NumStreams]sync.Mutex // held for a whole message
+
 	readers sync.WaitGroup
 	writers sync.WaitGroup
 }
 
 // NewEdge starts reading l, which it owns from now on. slot names the edge in
-// events.
-func NewEdge(l link.Link, slot tree.Slot, inbox *Inbox, stdio Sink) *Edge {
+// events. A nil data puts messages of that stream into the inbox, too.
+func NewEdge(l link.Link, slot tree.Slot, inbox *Inbox, stdio, data Sink) *Edge {
 	e := &Edge{slot: slot, link: l, inbox: inbox}
 	post := func(s link.Stream) Sink {
 		return func(h tree.Header, body []byte) {
 			inbox.Put(Message{From: slot, Stream: s, Header: h, Body: body})
 		}
 	}
+	if data == nil {
+		data = post(link.Data)
+	}
 	e.readers.Go(func() { e.read(link.Control, post(link.Control)) })
 	e.readers.Go(func() { e.read(link.KVS, post(link.KVS)) })
-	e.readers.Go(func() { e.read(link.Data, post(link.Data)) })
+	e.readers.Go(func() { e.read(link.Data, data) })
 	e.readers.Go(func() { e.read(link.Service, post(link.Service)) })
 	e.readers.Go(func() { e.read(link.Stdio, stdio) })
 	// Ends with the readers, which end with the link.
@@ -65,6 +72,7 @@ func (e *Edge) read(s link.Stream, sink Sink) {
 			e.inbox.Put(EdgeEnded{From: e.slot, Err: err})
 			return
 		}
+		e.traffic.received(s, frame)
 		h, body, done, err := whole.Add(frame)
 		if err != nil {
 			e.inbox.Put(EdgeEnded{From: e.slot, Err: errors.Join(link.ErrLost, err)})
@@ -95,10 +103,24 @@ func (e *Edge) Send(s link.Stream, h tree.Header, payload []byte) {
 	q.put(h, payload)
 }
 
+// SendWait queues a message as Send does and waits until it is on its way, so
+// that what follows waits for credit. The payload may be changed afterwards. The
+// error means that the peer is gone.
+func (e *Edge) SendWait(s link.Stream, h tree.Header, payload []byte) error {
+	e.Send(s, h, payload)
+	e.mu.Lock()
+	q := e.queues[s]
+	e.mu.Unlock()
+	if q == nil || !q.flush() {
+		return link.ErrClosed
+	}
+	return nil
+}
+
 // SendNow sends a message on stream s from the calling goroutine, and so waits
-// for credit. One goroutine may use it, on a stream that Send is not used on.
+// for credit. Messages of several goroutines do not mix.
 func (e *Edge) SendNow(s link.Stream, h tree.Header, payload []byte) error {
-	_, err := tree.Fragments(nil, h, payload, link.MaxFrameOf(s), func(f []byte) error { return e.link.Send(s, f) })
+	_, err := e.fragments(nil, s, h, payload)
 	return err
 }
 
@@ -128,7 +150,7 @@ func (e *Edge) write(s link.Stream, q *sendQueue) {
 		}
 		for _, m := range batch {
 			var err error
-			buf, err = tree.Fragments(buf, m.header, m.payload, link.MaxFrameOf(s), func(f []byte) error { return e.link.Send(s, f) })
+			buf, err = e.fragments(buf, s, m.header, m.payload)
 			if err != nil {
 				q.close()
 				q.sent()
@@ -140,6 +162,16 @@ func (e *Edge) write(s link.Stream, q *sendQueue) {
 			buf = nil // one large message must not pin its buffer for the job
 		}
 	}
+}
+
+// fragments sends a message in as many frames as it takes; buf is reused.
+func (e *Edge) fragments(buf []byte, s link.Stream, h tree.Header, payload []byte) ([]byte, error) {
+	e.sending[s].Lock()
+	defer e.sending[s].Unlock()
+	return tree.Fragments(buf, h, payload, link.MaxFrameOf(s), func(f []byte) error {
+		e.traffic.sent(s, f)
+		return e.link.Send(s, f)
+	})
 }
 
 // End sends what is queued, then END, and waits until the peer has it all or
@@ -226,13 +258,15 @@ func (q *sendQueue) sent() {
 	q.changed.Broadcast()
 }
 
-// flush waits until everything queued is on its way, or lost.
-func (q *sendQueue) flush() {
+// flush waits until everything queued is on its way, or lost. It reports whether
+// more can be sent.
+func (q *sendQueue) flush() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for (len(q.items) > 0 && !q.closed) || q.busy {
 		q.changed.Wait()
 	}
+	return !q.closed
 }
 
 func (q *sendQueue) close() {

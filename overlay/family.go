@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/job"
@@ -22,9 +23,13 @@ type Family struct {
 	inbox   *Inbox
 	sink    func(slot tree.Slot) Sink
 
+	// Now reads this node's clock.
+	Now func() time.Time
+
 	kin    []kin // by slot
 	sweeps sync.WaitGroup
 	ready  tree.Gather[Ready]
+	former []*Starter // before Grow
 }
 
 type kin struct {
@@ -33,12 +38,15 @@ type kin struct {
 	host  HostEntry
 	rest  []HostEntry // what the child was told to start
 	ready bool
+	old   bool // was there before Grow
+
+	offset offset // of the child's clock
 }
 
 // NewFamily returns a family without children. sink makes the stdio sink of a
 // new child's edge.
 func NewFamily(s *Starter, c Common, inbox *Inbox, sink func(tree.Slot) Sink) *Family {
-	f := &Family{starter: s, common: c, inbox: inbox, sink: sink}
+	f := &Family{starter: s, common: c, inbox: inbox, sink: sink, Now: time.Now}
 	f.ready.Merge = (*Ready).Merge
 	f.ready.Expect(1) // this node's own part, given by Begin
 	return f
@@ -53,6 +61,26 @@ func (f *Family) Begin(own Ready, hosts []HostEntry, degree int) (complete bool)
 	}
 	return f.ready.Add(own)
 }
+
+// Grow starts agents on further hosts, by a Starter of their own, once the
+// subtree was complete. It is complete again when all of them are decided;
+// ReadyValue is then about them alone.
+func (f *Family) Grow(s *Starter, c Common, hosts []HostEntry, degree int) {
+	f.former = append(f.former, f.starter)
+	f.starter, f.common = s, c
+	for i := range f.kin {
+		f.kin[i].old = true
+	}
+	f.ready = tree.Gather[Ready]{Merge: (*Ready).Merge}
+	f.ready.Expect(1)
+	for _, part := range f.parts(hosts, degree) {
+		f.start(part)
+	}
+	f.ready.Skip() // this node's own part
+}
+
+// Awaited tells whether a child belongs to hosts that are not all decided yet.
+func (f *Family) Awaited(slot tree.Slot) bool { return !f.kin[slot].old && !f.ready.Done() }
 
 // parts cuts hosts into those to start from here, each with what it starts.
 func (f *Family) parts(hosts []HostEntry, degree int) (parts [][]HostEntry) {
@@ -88,7 +116,7 @@ func (f *Family) Join(j Joined) tree.Slot {
 		hosts = append(hosts, h.Index)
 	}
 	f.Cover(slot, hosts)
-	edge := NewEdge(j.Link, slot, f.inbox, f.sink(slot))
+	edge := NewEdge(j.Link, slot, f.inbox, f.sink(slot), nil)
 	f.kin = append(f.kin, kin{edge: edge, pipe: j.Pipe, host: j.Host, rest: j.Rest})
 	f.Send(slot, link.Service, KindRange, Encode(Range{Self: j.Host, Hosts: j.Rest, Root: f.starter.Redial, Common: f.starter.handOn(f.common)}))
 	return slot
@@ -123,25 +151,41 @@ func (f *Family) ChildReady(slot tree.Slot, r Ready) (complete bool) {
 // ReadyValue is what is known of the subtree; final once complete.
 func (f *Family) ReadyValue() Ready { return f.ready.Value() }
 
-// Lose takes a child out whose edge broke. Before it was ready, its host
-// counts as dead and what it should have started is started again from here,
-// unless it was a relay: that is the end of the job.
-func (f *Family) Lose(slot tree.Slot, cause error) (complete bool) {
+// Lose takes a child out whose edge broke. Before the launch its host counts as
+// dead and what it should have started is started again from here, unless it was
+// a relay: that is the end of the job. Where this node has told its parent
+// already who lives, it is too late for that, and all who went with the child
+// are returned for KindDied.
+func (f *Family) Lose(slot tree.Slot, cause error) (complete bool, died []DeadHost) {
 	if !f.Leave(slot) {
-		return false
+		return false, nil
 	}
 	k := &f.kin[slot]
 	k.edge.Close()
-	if k.ready {
-		return false
+	dead := DeadHost{Index: k.host.Index, Phase: string(bootstrap.Handshake), Cause: withDiagnostics(cause, k.pipe).Error()}
+	if f.ready.Done() || k.old {
+		return false, f.lost(slot, dead)
 	}
-	k.ready = true
-	cause = withDiagnostics(cause, k.pipe)
-	f.HostFailed(DeadHost{Index: k.host.Index, Phase: string(bootstrap.Handshake), Cause: cause.Error()})
+	f.HostFailed(dead) // which wins over the child's own Ready, see Ready.Settle
 	if len(k.rest) > 0 && !k.host.Relay() {
 		f.start(k.rest)
 	}
-	return f.ready.Skip()
+	if k.ready {
+		return false, nil
+	}
+	k.ready = true
+	return f.ready.Skip(), nil
+}
+
+// lost lists the host of a child, which is dead, and those below it.
+func (f *Family) lost(slot tree.Slot, dead DeadHost) []DeadHost {
+	died := []DeadHost{dead}
+	for _, h := range f.Below(slot) {
+		if h != dead.Index {
+			died = append(died, DeadHost{Index: h, Phase: dead.Phase, Cause: "its parent in the tree, " + f.kin[slot].host.Name + ", died before the launch"})
+		}
+	}
+	return died
 }
 
 // Sweep ends, in the background, what a child that was lost may have left on
@@ -176,6 +220,25 @@ func (f *Family) Broadcast(s link.Stream, kind tree.Kind, payload []byte) {
 	}
 }
 
+// Edges are those of the live children, for a goroutine that is to send on them.
+func (f *Family) Edges() []*Edge {
+	var edges []*Edge
+	for slot := range f.Children {
+		edges = append(edges, f.kin[slot].edge)
+	}
+	return edges
+}
+
+// BroadcastNew queues a message to every live child that came with the last
+// Grow.
+func (f *Family) BroadcastNew(s link.Stream, kind tree.Kind, payload []byte) {
+	for slot := range f.Children {
+		if !f.kin[slot].old {
+			f.kin[slot].edge.Send(s, tree.Header{Kind: kind, To: tree.Everyone, From: tree.Launcher}, payload)
+		}
+	}
+}
+
 // Suspend tells every child that this process is about to be stopped, or runs
 // again.
 func (f *Family) Suspend(on bool) error {
@@ -186,22 +249,18 @@ func (f *Family) Suspend(on bool) error {
 	return errors.Join(errs...)
 }
 
-// End ends every live edge in good order, in parallel, and returns when all
-// peers have everything or ctx is done. EdgeEnded events follow as the
-// children end their side.
-func (f *Family) End(ctx context.Context) {
-	ended := make(chan struct{})
-	n := 0
-	for slot := range f.Children {
-		n++
-		go func() { // ends with ctx at the latest
-			f.kin[slot].edge.End(ctx) // a loss shows as EdgeEnded
-			ended <- struct{}{}
-		}()
+// End ends every live edge in good order, see EndEdges.
+func (f *Family) End(ctx context.Context) { EndEdges(ctx, f.Edges()) }
+
+// EndEdges ends edges in good order, in parallel, and returns when all peers
+// have everything or ctx is done. EdgeEnded events follow as the children end
+// their side. Any goroutine may call it: a Family belongs to its event loop.
+func EndEdges(ctx context.Context, edges []*Edge) {
+	var ending sync.WaitGroup
+	for _, e := range edges {
+		ending.Go(func() { e.End(ctx) }) // ends with ctx at the latest; a loss shows as EdgeEnded
 	}
-	for range n {
-		<-ended
-	}
+	ending.Wait()
 }
 
 // Close tears every edge down and waits for what is being started or swept. The
@@ -216,5 +275,7 @@ func (f *Family) Close() {
 		})
 	}
 	closing.Wait()
-	f.starter.Wait()
+	for _, s := range append(f.former, f.starter) {
+		s.Wait()
+	}
 }

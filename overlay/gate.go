@@ -7,11 +7,13 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"github.com/golaunch/golaunch/tree/grow"
 )
 
 // gatePlaces is how many hosts all relays together connect to at a time. What
 // connects runs on their one machine, so its processors set the bound.
-func gatePlaces() int { return max(windowBegin, 4*runtime.NumCPU()) }
+func gatePlaces() int { return max(grow.WindowBegin, 4*runtime.NumCPU()) }
 
 // Gate is the window of all relays of a job: a pipe with one byte in it for
 // each free place. The launcher makes it, and relays, which are processes of

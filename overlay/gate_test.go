@@ -2,13 +2,31 @@ package overlay
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
+
+// free takes a place that is there without waiting, and reports whether there
+// was one.
+func (g *Gate) free(t *testing.T) bool {
+	t.Helper()
+	raw, err := g.f.SyscallConn()
+	require.NoError(t, err)
+	var got int
+	require.NoError(t, raw.Read(func(fd uintptr) bool {
+		got, err = syscall.Read(int(fd), make([]byte, 1))
+		return true
+	}))
+	if got != 1 {
+		require.ErrorIs(t, err, syscall.EAGAIN)
+	}
+	return got == 1
+}
 
 // However many have a gate open, no more are inside than it has places.
 func TestGateBoundsAll(t *testing.T) {
@@ -16,39 +34,46 @@ func TestGateBoundsAll(t *testing.T) {
 	require.NoError(t, err)
 	defer g.Close()
 	ctx, cancel := context.WithCancel(t.Context())
+	open := func() *Gate {
+		mine, err := openGate(ctx, g.Name())
+		require.NoError(t, err)
+		t.Cleanup(mine.Close)
+		return mine
+	}
 	var inside, most atomic.Int64
 	var all sync.WaitGroup
 	for range 3 * gatePlaces() {
+		mine := open()
 		all.Go(func() { // ends when it has been inside
-			mine, err := openGate(ctx, g.Name())
-			require.NoError(t, err)
-			defer mine.Close()
-			require.NoError(t, mine.acquire())
+			if mine.acquire() != nil {
+				return // most tells
+			}
 			n := inside.Add(1)
 			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
 			}
-			if n == int64(gatePlaces()) {
-				time.Sleep(5 * time.Millisecond) // let one too many in
-			}
+			runtime.Gosched()
 			inside.Add(-1)
 			mine.release()
 		})
 	}
 	all.Wait()
+	require.Positive(t, most.Load())
 	require.LessOrEqual(t, most.Load(), int64(gatePlaces()))
 
-	// Who waits in vain is told when it is over.
+	// All places are back, and no more.
+	var taken *Gate
 	for range gatePlaces() {
-		taken, err := openGate(ctx, g.Name())
-		require.NoError(t, err)
-		defer taken.Close()
-		require.NoError(t, taken.acquire())
+		taken = open()
+		require.True(t, taken.free(t))
 	}
-	late, err := openGate(ctx, g.Name())
-	require.NoError(t, err)
-	defer late.Close()
-	time.AfterFunc(10*time.Millisecond, cancel)
-	require.Error(t, late.acquire())
+	late := open()
+	require.False(t, late.free(t), "one too many")
+	taken.release()
+	require.True(t, late.free(t))
+
+	// Who waits in vain is told when it is over.
+	go cancel()
+	require.Error(t, open().acquire())
 	_, err = openGate(ctx, "/proc/self/fd/no")
 	require.ErrorContains(t, err, "the relays' common window: ")
 }

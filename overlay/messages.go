@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
@@ -16,7 +17,7 @@ import (
 
 // Protocol is the version of the messages below. An agent and its parent must
 // agree on it; they are the same executable unless architectures are mixed.
-const Protocol = 1
+const Protocol = 2
 
 // Kinds of messages. Numbers are stable. The stream a kind travels on is fixed
 // and given with it.
@@ -24,7 +25,7 @@ const (
 	KindHello    tree.Kind = 1 + iota // control, up one link: Hello
 	KindRange                         // service, down one link: Range
 	KindReady                         // service, up one link: Ready
-	KindLaunch                        // service, broadcast: Launch
+	KindLaunch                        // kvs, broadcast: Launch
 	KindStarted                       // control, up one link: Started
 	KindFailure                       // control, to the launcher: job.Failure
 	KindDone                          // control, up one link: Done
@@ -35,10 +36,13 @@ const (
 	KindSigned                        // service, down one link: SignAnswer
 	KindBoard                         // kvs, up or down one link: a cache message
 	KindOutput                        // stdio, to the launcher: output records
-	KindDrained                       // stdio, up one link: no more output below
+	KindDrained                       // stdio, up one link: no more output of the world below
 	KindInput                         // stdio, down: standard input
 	KindInputAck                      // control, up one link: bytes of input taken
 	KindHome                          // kvs, to any node: a cache message
+	KindFile                          // data, broadcast: bytes of the file of Launch.Files that arrives
+	KindFileEnd                       // data, broadcast: the SHA-256 of that file, which ends here
+	KindDied                          // service, to the launcher: Died
 )
 
 // Hello is the first message of an agent to its parent.
@@ -92,6 +96,9 @@ type Common struct {
 	Exec           string              `cbor:"21,keyasint"` // bootstrap exec: the template
 	Relayed        bool                `cbor:"22,keyasint"` // only relays start others, and only what is Below them
 	Gate           string              `cbor:"23,keyasint"` // of the relays; "" for none
+	Trace          bool                `cbor:"24,keyasint"` // keep what --trace wants to know
+	Records        bool                `cbor:"26,keyasint"` // keep the records of nodes and ranks for the report
+	Progress       bool                `cbor:"25,keyasint"` // tell how far a long start-up is
 }
 
 // Values of Common.Bootstrap.
@@ -123,29 +130,60 @@ type Ready struct {
 	Dead []DeadHost `cbor:"2,keyasint"`
 }
 
+// Settle leaves of r each host once: one that is said to be dead lived for a
+// while, and one that is said twice to live was started again.
+func (r *Ready) Settle() {
+	dead := make(map[job.HostIndex]bool, len(r.Dead))
+	r.Dead = slices.DeleteFunc(r.Dead, func(d DeadHost) bool {
+		again := dead[d.Index]
+		dead[d.Index] = true
+		return again
+	})
+	at := make(map[job.HostIndex]int, len(r.Live))
+	for i, n := range r.Live {
+		at[n.Index] = i
+	}
+	last := -1
+	r.Live = slices.DeleteFunc(r.Live, func(n NodeInfo) bool {
+		last++
+		return dead[n.Index] || at[n.Index] != last
+	})
+}
+
+// Died says which hosts were lost between their Ready and the launch.
+type Died struct {
+	Dead []DeadHost `cbor:"1,keyasint"`
+}
+
 // Merge folds another subtree's part in.
 func (r *Ready) Merge(part Ready) {
 	r.Live = append(r.Live, part.Live...)
 	r.Dead = append(r.Dead, part.Dead...)
 }
 
-// Launch is the final plan. It is encoded once by the launcher and forwarded
-// undecoded.
+// Launch is the final plan: what all worlds have in common, and the first of
+// them. It is encoded once by the launcher and forwarded undecoded.
 type Launch struct {
-	KVSName   string          `cbor:"1,keyasint"`
-	Size      int             `cbor:"2,keyasint"`
-	Apps      []job.App       `cbor:"3,keyasint"`
+	World     World           `cbor:"1,keyasint"`
 	Env       []string        `cbor:"4,keyasint"`
 	Umask     int             `cbor:"5,keyasint"`
 	Rlimits   []unix.Rlimit   `cbor:"6,keyasint"`
-	Blocks    []job.Block     `cbor:"7,keyasint"`  // in rank order
 	Nodes     []job.HostIndex `cbor:"8,keyasint"`  // NodeID to host
-	Mapping   string          `cbor:"9,keyasint"`  // PMI_process_mapping
-	StdinRank job.Rank        `cbor:"10,keyasint"` // StdinNone, StdinAll or a rank
-	Grace     time.Duration   `cbor:"11,keyasint"` // between SIGTERM and SIGKILL
+	StdinRank job.Rank        `cbor:"10,keyasint"` // StdinNone, StdinAll or a rank of the first world
 
 	Cache      cache.Policy `cbor:"12,keyasint"`
 	CacheBytes int          `cbor:"13,keyasint"` // cache.Config.Budget
+
+	PMILibrary []byte `cbor:"14,keyasint"` // libpmi.so for Open MPI; empty where there is none
+	OpenMPI    bool   `cbor:"15,keyasint"` // every program counts as one of Open MPI
+
+	Files []stage.File `cbor:"16,keyasint"` // that come on the data stream, before the ranks start
+
+	PMIPort    bool   `cbor:"18,keyasint"` // ranks connect to a port instead of inheriting a descriptor
+	PMGR       bool   `cbor:"21,keyasint"` // ranks of the first world are told of PMGR, too
+	PMIVersion string `cbor:"19,keyasint"` // pmi.World.Version
+
+	Late bool `cbor:"20,keyasint"` // the nodes that get it were started for a spawn: the first world has nothing on them
 }
 
 // Values of Launch.StdinRank that are not a rank.
@@ -154,15 +192,7 @@ const (
 	StdinAll  job.Rank = -2
 )
 
-// Started says that every rank of the subtree was started, or could not be.
-type Started struct {
-	Ranks int `cbor:"1,keyasint"`
-}
-
-// Merge folds another subtree's part in.
-func (s *Started) Merge(part Started) { s.Ranks += part.Ranks }
-
-// Done says that every rank of the subtree has ended.
+// Done says that every rank of the world in the subtree has ended.
 type Done struct {
 	Ranks  int `cbor:"1,keyasint"` // that exited 0, unprovoked
 	Failed int `cbor:"2,keyasint"` // that failed unprovoked; each was reported
@@ -213,11 +243,14 @@ type SignAnswer struct {
 // has taken.
 type InputAck struct {
 	Bytes int64 `cbor:"1,keyasint"` // stdio.Ended once no reader is left
+	Read  int64 `cbor:"2,keyasint"` // the most that a reader which has ended took
 }
 
+// Text is what users and programs say, in whatever encoding: the decoder takes
+// it as it is.
 var (
-	encoder = mustMode(cbor.EncOptions{}.EncMode())
-	decoder = mustMode(cbor.DecOptions{MaxArrayElements: 1 << 24, MaxNestedLevels: 16}.DecMode())
+	encoder = mustMode(cbor.EncOptions{Time: cbor.TimeUnixMicro}.EncMode())
+	decoder = mustMode(cbor.DecOptions{MaxArrayElements: 1 << 24, MaxNestedLevels: 16, UTF8: cbor.UTF8DecodeInvalid}.DecMode())
 )
 
 func mustMode[T any](mode T, err error) T {

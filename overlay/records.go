@@ -8,19 +8,25 @@ import (
 	"github.com/golaunch/golaunch/stdio"
 )
 
-// AppendRecord appends one output record to b: the rank (uvarint), the stream
-// (one byte), the length (uvarint), the bytes. A record without bytes says that
-// the stream has ended in the middle of a line.
-func AppendRecord(b []byte, rank job.Rank, s stdio.Stream, data []byte) []byte {
-	b = binary.AppendUvarint(b, uint64(rank))
+// AppendRecord appends one output record to b: world and rank (uvarints), the
+// stream (one byte), the length (uvarint), the bytes. A record without bytes
+// says that the stream has ended in the middle of a line.
+func AppendRecord(b []byte, rank job.RankID, s stdio.Stream, data []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(rank.World))
+	b = binary.AppendUvarint(b, uint64(rank.Rank))
 	b = append(b, byte(s))
 	b = binary.AppendUvarint(b, uint64(len(data)))
 	return append(b, data...)
 }
 
 // Records calls yield with each output record of body; data aliases body.
-func Records(body []byte, yield func(rank job.Rank, s stdio.Stream, data []byte)) error {
+func Records(body []byte, yield func(rank job.RankID, s stdio.Stream, data []byte)) error {
 	for len(body) > 0 {
+		world, skip := binary.Uvarint(body)
+		if skip <= 0 || world >= MaxWorlds {
+			return errors.New("output record is malformed")
+		}
+		body = body[skip:]
 		rank, n := binary.Uvarint(body)
 		if n <= 0 || rank > 1<<31 || len(body) == n {
 			return errors.New("output record is malformed")
@@ -31,7 +37,7 @@ func Records(body []byte, yield func(rank job.Rank, s stdio.Stream, data []byte)
 		if n <= 0 || size > uint64(len(body)-n) {
 			return errors.New("output record is truncated")
 		}
-		yield(job.Rank(rank), s, body[n:n+int(size)])
+		yield(job.RankID{World: int(world), Rank: job.Rank(rank)}, s, body[n:n+int(size)])
 		body = body[n+int(size):]
 	}
 	return nil

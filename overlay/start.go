@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -18,14 +19,16 @@ import (
 	"github.com/golaunch/golaunch/link/yamuxlink"
 	"github.com/golaunch/golaunch/stage"
 	"github.com/golaunch/golaunch/tree"
+	"github.com/golaunch/golaunch/tree/grow"
 )
 
 const (
-	hedgeAfter   = 2 * time.Second // a head silent for so long is not waited for alone
-	refusedFor   = time.Second     // how long a refused connection, or a dying agent, is tried again
+	refusedFor   = time.Second // how long a refused connection, or a dying agent, is tried again
 	retryFirst   = 50 * time.Millisecond
 	retryLongest = time.Second
 	endTimeout   = 2 * time.Second
+	maxNoise     = 200 // bytes of a line of noise that are passed on
+	never        = math.MaxInt64
 )
 
 // Joined is the event of an agent that said hello. The owner turns Link into an
@@ -46,6 +49,9 @@ type HostFailed struct{ Dead DeadHost }
 // joined, failed, or was handed to the one that joined first.
 type PartDone struct{}
 
+// Linked is a Pipe that is a link already, as between agents of one process.
+type Linked interface{ Link() link.Link }
+
 // Starter starts agents, one per part of a host list, as design section 4.4
 // says. Its goroutines end when ctx is done or every host is decided; Wait
 // waits for them.
@@ -61,6 +67,7 @@ type Starter struct {
 	gate   func() (*Gate, error)                   // opened once, by a relay
 	open   func(bootstrap.Pipe) (link.Link, error) // the parent's side of a link
 	tasks  sync.WaitGroup
+	starts *starts
 
 	// Redial makes a late host the business of the one that joined first,
 	// which dials it anew; otherwise the late one becomes a leaf of ours. The
@@ -72,12 +79,15 @@ type Starter struct {
 // inbox. noise is told what hosts print before the agent runs.
 func NewStarter(ctx context.Context, piper bootstrap.Piper, source stage.Source, common Common, inbox *Inbox, noise func(host, line string)) *Starter {
 	open := func(p bootstrap.Pipe) (link.Link, error) {
+		if l, ok := p.(Linked); ok {
+			return l.Link(), nil
+		}
 		return yamuxlink.New(&leftOpen{Pipe: p}, yamuxlink.Config{Parent: true, LostAfter: common.LostAfter})
 	}
 	gate := sync.OnceValues(func() (*Gate, error) { return openGate(ctx, common.Gate) })
 	return &Starter{
 		ctx: ctx, piper: piper, relays: fork.New(), source: source, common: common, inbox: inbox, noise: noise,
-		window: newWindow(), gate: gate, open: open,
+		window: newWindow(), gate: gate, open: open, starts: newStarts(common),
 	}
 }
 
@@ -97,61 +107,48 @@ func (s *Starter) Start(part []HostEntry) { s.tasks.Go(func() { s.run(part) }) }
 // Wait returns when nothing is being started any more.
 func (s *Starter) Wait() { s.tasks.Wait() }
 
-// run tries the hosts of a part until one joins. A head that fails is replaced
-// at once; one that stays silent is hedged by the next 1, 2, 4, ... hosts
-// every two seconds, so that a dead rack costs about two connect timeouts. A
-// relay has no substitute: what is below it can't start others.
+// run tries the hosts of a part, as grow.Part says, until one joins. A relay
+// has no substitute: what is below it can't start others.
 func (s *Starter) run(part []HostEntry) {
-	results := make(chan result, len(part))
-	next, hedge, joined := 0, 1, false
+	results := make(chan result) // all are received, here or by dismissLate
+	begun := make(chan struct{}, len(part))
 	heads := len(part)
 	if part[0].Relay() {
 		heads = 1
 	}
-	pending := map[int]bool{}
+	p := grow.NewPart(heads)
 	try := func(n int) {
-		for ; n > 0 && next < heads; n-- {
-			i := next
-			next++
-			pending[i] = true
-			s.tasks.Go(func() { results <- s.attempt(i, part[i]) })
+		for i := p.Next() - n; i < p.Next(); i++ {
+			s.tasks.Go(func() { results <- s.attempt(i, part[i], func() { begun <- struct{}{} }) })
 		}
 	}
-	try(1)
-	timer := time.NewTimer(hedgeAfter)
+	try(p.Begin())
+	timer := time.NewTimer(never)
 	defer timer.Stop()
-	for len(pending) > 0 {
+	for !p.Done() {
 		select {
+		case <-begun:
+			timer.Reset(grow.HedgeAfter)
 		case <-timer.C:
-			if !joined {
-				try(hedge)
-				hedge *= 2
-			}
-			timer.Reset(hedgeAfter)
+			try(p.Silent())
 		case r := <-results:
-			delete(pending, r.i)
-			switch {
-			case r.err != nil:
+			if r.err != nil {
 				s.inbox.Put(HostFailed{deadHost(part[r.i], r.err)})
-				if !joined {
-					try(1)
-				}
-			case joined && s.Redial:
-				s.dismiss(r.joined)
-			default:
-				if !joined {
-					joined = true
-					r.joined.Rest = part[next:]
-					if s.Redial {
-						r.joined.Rest = slices.Concat(pick(part, pending), part[next:])
-					}
-				}
-				s.inbox.Put(r.joined)
+				try(p.Failed(r.i))
+				continue
 			}
-		}
-		if joined && s.Redial && len(pending) > 0 {
-			s.tasks.Go(func() { s.dismissLate(results, len(pending)) })
-			break
+			if p.Join(r.i) {
+				r.joined.Rest = part[p.Next():]
+				if s.Redial {
+					r.joined.Rest = slices.Concat(pick(part, p.Pending()), part[p.Next():])
+				}
+			}
+			s.inbox.Put(r.joined)
+			if pending := len(p.Pending()); s.Redial && pending > 0 {
+				s.tasks.Go(func() { s.dismissLate(results, pending) })
+				s.inbox.Put(PartDone{})
+				return
+			}
 		}
 	}
 	s.inbox.Put(PartDone{})
@@ -163,12 +160,10 @@ type result struct {
 	err    *bootstrap.Error
 }
 
-func pick(part []HostEntry, which map[int]bool) []HostEntry {
+func pick(part []HostEntry, which []int) []HostEntry {
 	var hosts []HostEntry
-	for i := range part {
-		if which[i] {
-			hosts = append(hosts, part[i])
-		}
+	for _, i := range which {
+		hosts = append(hosts, part[i])
 	}
 	return hosts
 }
@@ -191,13 +186,16 @@ func (s *Starter) dismiss(j Joined) {
 }
 
 // attempt starts an agent on one host, again and again while the error is
-// transient and its time is not up.
-func (s *Starter) attempt(i int, h HostEntry) result {
+// transient and its time is not up. It calls begun when it has its first place
+// in the window.
+func (s *Starter) attempt(i int, h HostEntry, begun func()) result {
+	defer s.starts.host(h.Index)()
+	begun = sync.OnceFunc(begun)
 	var begin time.Time // of the first try: waiting for a place does not count
 	pause := retryFirst
 	installed := s.common.Agent
 	for {
-		joined, err := s.once(h, installed, &begin)
+		joined, err := s.once(h, installed, &begin, begun)
 		if err == nil {
 			return result{i: i, joined: joined}
 		}
@@ -217,6 +215,9 @@ func (s *Starter) attempt(i int, h HostEntry) result {
 			installed, tired = stage.Installed{}, be.Permanent
 		}
 		if tired || s.ctx.Err() != nil {
+			if be.Err == context.DeadlineExceeded {
+				be.Err = fmt.Errorf("not done within %v; give more with --connect-timeout", s.common.ConnectTimeout)
+			}
 			return result{i: i, err: be}
 		}
 		pause = min(2*pause, retryLongest)
@@ -228,28 +229,39 @@ func (s *Starter) attempt(i int, h HostEntry) result {
 	}
 }
 
-// once makes one try. It holds a place in the window for at most hedgeAfter,
+// once makes one try. It holds a place in the window for at most grow.HedgeAfter,
 // so that silent hosts do not keep live ones waiting. The bootstrap bounds the
 // connection and the log-in by the connect timeout each; what comes after them
 // is bounded here.
-func (s *Starter) once(h HostEntry, installed stage.Installed, begin *time.Time) (Joined, error) {
+func (s *Starter) once(h HostEntry, installed stage.Installed, begin *time.Time, begun func()) (Joined, error) {
+	traced, done := s.starts.try(s.ctx, h.Index)
+	joined, err := s.place(traced, h, installed, begin, begun)
+	done(err)
+	return joined, err
+}
+
+// place waits for the place, and makes the try.
+func (s *Starter) place(traced context.Context, h HostEntry, installed stage.Installed, begin *time.Time, begun func()) (Joined, error) {
 	fail := func(err error) (Joined, error) {
 		return Joined{}, &bootstrap.Error{Host: h.Name, Phase: bootstrap.Connect, Err: err}
 	}
+	entered := bootstrap.BeginStep(traced, waitStep)
 	release, err := s.enter(h)
+	entered()
 	if err != nil {
 		return fail(err)
 	}
+	begun()
 	place := sync.OnceFunc(release)
 	defer place()
-	slow := time.AfterFunc(hedgeAfter, place)
+	slow := time.AfterFunc(grow.HedgeAfter, place)
 	defer slow.Stop()
 
 	now := time.Now()
 	if begin.IsZero() {
 		*begin = now
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, 4*s.common.ConnectTimeout)
+	ctx, cancel := context.WithTimeout(traced, 4*s.common.ConnectTimeout)
 	defer cancel()
 	joined, err := s.handshake(ctx, h, installed)
 	s.window.learn(time.Since(now), err != nil)
@@ -264,7 +276,7 @@ func (s *Starter) handshake(ctx context.Context, h HostEntry, installed stage.In
 		piper = s.relays
 	}
 	words := []string{AgentWord, LostAfterWord, s.common.LostAfter.String()}
-	noise := func(line string) { s.noise(h.Name, line) }
+	noise := func(line string) { s.noise(h.Name, line[:min(len(line), maxNoise)]) }
 	pipe, err := stage.Start(ctx, piper, host, s.source, words, stage.Options{Keep: s.common.KeepAgent, Installed: installed, Noise: noise})
 	if err != nil {
 		return Joined{}, err
@@ -278,6 +290,7 @@ func (s *Starter) handshake(ctx context.Context, h HostEntry, installed stage.In
 	if err != nil {
 		return fail(err)
 	}
+	defer bootstrap.BeginStep(ctx, bootstrap.Handshake)()
 	// The agent's first message is on a deadline; closing the link ends Recv.
 	ctx, cancel := context.WithTimeout(ctx, s.common.ConnectTimeout)
 	defer cancel()

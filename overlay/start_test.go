@@ -18,6 +18,7 @@ import (
 	"github.com/golaunch/golaunch/link/memlink"
 	"github.com/golaunch/golaunch/stage"
 	"github.com/golaunch/golaunch/tree"
+	"github.com/golaunch/golaunch/tree/grow"
 )
 
 // timeout is the connect timeout of these tests.
@@ -102,6 +103,11 @@ type outcome struct {
 
 // start runs Starter.Start over n hosts in fake time.
 func start(t *testing.T, n int, redial bool, does map[string]func(context.Context) error) outcome {
+	return startParts(t, n, n, redial, does)
+}
+
+// startParts runs Starter.Start over n hosts in parts of so many, in fake time.
+func startParts(t *testing.T, n, size int, redial bool, does map[string]func(context.Context) error) outcome {
 	out := outcome{rest: map[string][]string{}}
 	synctest.Test(t, func(t *testing.T) {
 		h := &hosts{does: does, tries: map[string]int{}}
@@ -121,9 +127,13 @@ func start(t *testing.T, n int, redial bool, does map[string]func(context.Contex
 			part[i] = HostEntry{Index: job.HostIndex(i), Name: fmt.Sprint("n", i)}
 		}
 		begin := time.Now()
-		s.Start(part)
+		parts := 0
+		for one := range slices.Chunk(part, size) {
+			s.Start(one)
+			parts++
+		}
 		var links []link.Link
-		for done := false; !done; {
+		for parts > 0 {
 			<-woken
 			for _, e := range inbox.Take(nil) {
 				switch e := e.(type) {
@@ -136,7 +146,7 @@ func start(t *testing.T, n int, redial bool, does map[string]func(context.Contex
 				case HostFailed:
 					out.dead = append(out.dead, part[e.Dead.Index].Name)
 				case PartDone:
-					done = true
+					parts--
 				}
 			}
 		}
@@ -227,4 +237,16 @@ func TestAllDead(t *testing.T) {
 	require.Empty(t, o.joined)
 	slices.Sort(o.dead)
 	require.Equal(t, []string{"n0", "n1"}, o.dead)
+}
+
+// A head that waits for its turn in the window is not silent: nobody is tried
+// in its place.
+func TestAHeadInTheQueueIsNotHedged(t *testing.T) {
+	does := map[string]func(context.Context) error{"n16": after(time.Second)}
+	for i := range grow.WindowBegin {
+		does[fmt.Sprint("n", 2*i)] = after(1500 * time.Millisecond)
+	}
+	o := startParts(t, 18, 2, false, does) // all heads but n16 go first
+	require.Zero(t, o.tries["n17"])
+	require.Equal(t, []string{"n17"}, o.rest["n16"])
 }

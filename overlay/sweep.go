@@ -9,6 +9,7 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/stage"
 )
 
 // sweepTimeout bounds the sweep of a node whose agent is lost.
@@ -17,7 +18,7 @@ const sweepTimeout = 5 * time.Second
 // sweepScript kills what a job ($1) left on a node whose warden and agent are
 // both dead, so that neither can, nor any executable of ours need be there. It
 // looks for the job's cgroup and for its name in the environment of processes,
-// until two scans in a row find nothing. Like the script of package stage it
+// until two scans in a row find nothing, and then removes the job's files. Like the script of package stage it
 // is one line that every login shell takes for the same words.
 var sweepScript = strings.Join(strings.Fields(`
 n=0;
@@ -34,7 +35,8 @@ while [ $n -lt 2 ]; do
 		p=${p#/proc/}; p=${p%/environ};
 		kill -9 "$p" && n=0;
 	done;
-done 2> /dev/null
+done 2> /dev/null;
+for d in "${XDG_RUNTIME_DIR:-/tmp}" /dev/shm /tmp "${HOME:-/tmp}/.cache"; do rm -rf "$d/`+stage.ScratchPrefix+`$1"; done
 `), " ")
 
 // NodeJob is what a job is called on one node: the GOLAUNCH_JOB of its ranks

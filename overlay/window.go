@@ -4,33 +4,23 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/golaunch/golaunch/tree/grow"
 )
 
-// Bounds of the window of handshakes in flight. It begins at 8, as unbounded
-// fan-out is slower than any window (measured), grows while handshakes stay
-// fast and halves when a host drops one.
-const (
-	windowBegin = 8
-	windowMin   = 2
-	windowMax   = 64
-)
-
-// window bounds how many handshakes one agent has in flight.
+// window is a grow.Window in which handshakes wait for their turn.
 type window struct {
-	mu       sync.Mutex
-	limit    int
-	inFlight int
-	best     time.Duration
-	waiting  []chan struct{}
+	mu      sync.Mutex
+	rule    grow.Window
+	waiting []chan struct{}
 }
 
-func newWindow() *window { return &window{limit: windowBegin} }
+func newWindow() *window { return &window{rule: grow.NewWindow(grow.WindowBegin)} }
 
 // acquire waits for a place.
 func (w *window) acquire(ctx context.Context) error {
 	w.mu.Lock()
-	if w.inFlight < w.limit {
-		w.inFlight++
+	if w.rule.Enter() {
 		w.mu.Unlock()
 		return nil
 	}
@@ -50,7 +40,7 @@ func (w *window) acquire(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	w.inFlight-- // the place was granted just now: give it back
+	w.rule.Leave() // the place was granted just now: give it back
 	w.admit()
 	return ctx.Err()
 }
@@ -59,32 +49,22 @@ func (w *window) acquire(ctx context.Context) error {
 func (w *window) release() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.inFlight--
+	w.rule.Leave()
 	w.admit()
 }
 
-// learn adapts the limit to how a handshake went.
+// learn adapts the window to how a handshake went.
 func (w *window) learn(took time.Duration, dropped bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if dropped {
-		w.limit = max(windowMin, w.limit/2)
-		return
-	}
-	if w.best == 0 || took < w.best {
-		w.best = took
-	}
-	if took <= 2*w.best {
-		w.limit = min(windowMax, w.limit+1)
-	}
+	w.rule.Learn(took, dropped)
 	w.admit()
 }
 
 // admit lets waiting handshakes in; w.mu is held.
 func (w *window) admit() {
-	for w.inFlight < w.limit && len(w.waiting) > 0 {
+	for len(w.waiting) > 0 && w.rule.Enter() {
 		close(w.waiting[0])
 		w.waiting = w.waiting[1:]
-		w.inFlight++
 	}
 }

@@ -1,0 +1,77 @@
+package overlay
+
+import (
+	"errors"
+
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// pings is how many round trips an offset is measured with.
+const pings = 8
+
+// Ping asks a child for the time of its clock; the child's Pong echoes it.
+type Ping struct {
+	Sent int64 `cbor:"1,keyasint"` // parent's clock, nanoseconds since 1970
+}
+
+// Pong is the answer to a Ping.
+type Pong struct {
+	Sent     int64 `cbor:"1,keyasint"`
+	Received int64 `cbor:"2,keyasint"` // child's clock
+	Answered int64 `cbor:"3,keyasint"` // child's clock
+}
+
+// offset is what is known of a child's clock.
+type offset struct {
+	left   int // round trips still to make, one after the other
+	bounds report.Bounds
+	known  []report.Offset
+}
+
+// Ping begins to measure a child's clock, for --trace; Pong says when it is
+// done.
+func (f *Family) Ping(slot tree.Slot) {
+	o := &f.kin[slot].offset
+	o.left += pings
+	if o.left == pings {
+		o.bounds = report.Bounds{}
+		f.ping(slot)
+	}
+}
+
+func (f *Family) ping(slot tree.Slot) {
+	f.Send(slot, link.Control, KindPing, Encode(Ping{Sent: f.Now().UnixNano()}))
+}
+
+// Pong takes a child's answer and reports whether its clock is measured.
+func (f *Family) Pong(slot tree.Slot, p Pong) (done bool, err error) {
+	o := &f.kin[slot].offset
+	if o.left == 0 {
+		return false, errors.New("a time that nobody asked for")
+	}
+	o.bounds.Add(report.Trip{Sent: p.Sent, Received: p.Received, Answered: p.Answered, Back: f.Now().UnixNano()})
+	if o.left--; o.left > 0 {
+		f.ping(slot)
+		return false, nil
+	}
+	if known, ok := o.bounds.Offset(); ok {
+		o.known = append(o.known, known)
+	}
+	return true, nil
+}
+
+// TellClocks adds what is known of the children's clocks to the records of
+// their nodes: those of a level, 1 at an agent and 0 at the launcher.
+func (f *Family) TellClocks(nodes []report.Node, level int) {
+	for i := range nodes {
+		if n := &nodes[i]; n.Level == level && n.Trace != nil {
+			for slot := range f.kin {
+				if f.kin[slot].host.Index == n.Host {
+					n.Trace.Clock = append(n.Trace.Clock, f.kin[slot].offset.known...)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package overlay
+
+import (
+	"sync/atomic"
+
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// Kinds of messages about what the agents have counted, after the ranks have
+// ended. Numbers are stable.
+const (
+	KindCollect   tree.Kind = 80 + iota // service, broadcast: nothing; asks every agent for its counters
+	KindCollected                       // service, up one link: report.Collected
+	KindPing                            // control, down one link: Ping
+	KindPong                            // control, up one link: Pong
+	KindProgress                        // control, up one link: Progress
+)
+
+var _ [report.NumStreams]struct{} = [link.NumStreams]struct{}{}
+
+// traffic counts an edge's messages and bytes, headers of frames included.
+type traffic struct {
+	messages [2][link.NumStreams]atomic.Uint64 // sent, received
+	bytes    [2][link.NumStreams]atomic.Uint64
+}
+
+func (t *traffic) sent(s link.Stream, frame []byte)     { t.count(0, s, frame) }
+func (t *traffic) received(s link.Stream, frame []byte) { t.count(1, s, frame) }
+
+// count counts a message with its last frame.
+func (t *traffic) count(way int, s link.Stream, frame []byte) {
+	t.bytes[way][s].Add(uint64(len(frame)))
+	if !tree.MoreFollow(frame) {
+		t.messages[way][s].Add(1)
+	}
+}
+
+// Traffic is what was sent and received on stream s so far, in messages and in
+// bytes of frames.
+func (e *Edge) Traffic(s link.Stream) (sent, received report.Count) {
+	of := func(way int) report.Count {
+		return report.Count{Messages: e.traffic.messages[way][s].Load(), Bytes: e.traffic.bytes[way][s].Load()}
+	}
+	return of(0), of(1)
+}
+
+// Traffic is what was sent to and received from every child that ever was.
+func (f *Family) Traffic(s link.Stream) (sent, received report.Count) {
+	for i := range f.kin {
+		down, up := f.kin[i].edge.Traffic(s)
+		sent.Add(down)
+		received.Add(up)
+	}
+	return sent, received
+}

@@ -1,0 +1,93 @@
+package overlay
+
+import (
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/pmi"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// Kinds of messages about worlds after the first. Numbers are stable. The
+// header's World says which world is meant.
+const (
+	KindWorld      tree.Kind = 72 + iota // kvs, down to the nodes of the world: World
+	KindSpawn                            // service, to the launcher: SpawnRequest
+	KindSpawned                          // service, down to the host that asked: SpawnAnswer
+	KindEndWorld                         // control, down to the nodes of the world: empty
+	KindForget                           // kvs, down to the nodes of the world: empty
+	KindGrow                             // service, to the root: Range, of hosts to start below it
+	KindGrown                            // service, from the root: Ready, of those hosts
+	KindLateLaunch                       // kvs, to the root: Launch, for those hosts
+)
+
+// MaxWorlds is how many worlds a job may have, one after the other or at a
+// time: what the header's World can tell apart.
+const MaxWorlds = 1 << 16
+
+// World is what the nodes that hold a world need to know of it. It is encoded
+// once by the launcher and forwarded undecoded.
+type World struct {
+	KVSName string            `cbor:"1,keyasint"`
+	Size    int               `cbor:"2,keyasint"`
+	Apps    []job.App         `cbor:"3,keyasint"`
+	Blocks  []job.Block       `cbor:"4,keyasint"`           // in rank order
+	Mapping string            `cbor:"5,keyasint"`           // PMI_process_mapping
+	Spawner string            `cbor:"6,keyasint,omitempty"` // KVSName of the world that asked; "" for the first
+	Preput  map[string]string `cbor:"7,keyasint,omitempty"`
+	// Programs are, by app, the names of those of the job's files that are the
+	// programs, or ""; none where the job has no files.
+	Programs []string `cbor:"8,keyasint,omitempty"`
+}
+
+// SpawnRequest is what a rank wants started.
+type SpawnRequest struct {
+	Host  job.HostIndex `cbor:"1,keyasint"` // of the rank; each link checks that it lies in its child's subtree
+	Rank  job.Rank      `cbor:"2,keyasint"`
+	World int           `cbor:"3,keyasint"` // of the rank
+	Spawn pmi.Spawn     `cbor:"4,keyasint"`
+}
+
+// SpawnAnswer tells that rank what became of it.
+type SpawnAnswer struct {
+	Host    job.HostIndex `cbor:"1,keyasint"`
+	Rank    job.Rank      `cbor:"2,keyasint"`
+	World   int           `cbor:"3,keyasint"`
+	KVSName string        `cbor:"4,keyasint"` // of the new world
+	Failure string        `cbor:"5,keyasint"` // why there is none; "" if all is well
+	Codes   []int         `cbor:"6,keyasint"` // as in pmi.SpawnResult
+}
+
+// Started says that every rank of the world in the subtree was started, or
+// could not be.
+type Started struct {
+	Ranks int `cbor:"1,keyasint"` // that were started
+	// Failures of a spawned world, which end no job; those of the first world
+	// are reported as job.Failure.
+	Failures []StartFailure `cbor:"2,keyasint,omitempty"`
+}
+
+// StartFailure says why ranks First to First+Count-1 do not run on a host.
+type StartFailure struct {
+	Host  job.HostIndex `cbor:"1,keyasint"`
+	First job.Rank      `cbor:"2,keyasint"`
+	Count int           `cbor:"3,keyasint"`
+	Code  int           `cbor:"4,keyasint"` // exit code that golaunch has for it
+	Text  string        `cbor:"5,keyasint"`
+}
+
+// Merge folds another subtree's part in.
+func (s *Started) Merge(part Started) {
+	s.Ranks += part.Ranks
+	s.Failures = append(s.Failures, part.Failures...)
+}
+
+// Fail adds one rank that was not started.
+func (s *Started) Fail(f StartFailure) {
+	if n := len(s.Failures); n > 0 {
+		last := &s.Failures[n-1]
+		if last.Host == f.Host && last.First+job.Rank(last.Count) == f.First && last.Code == f.Code && last.Text == f.Text {
+			last.Count += f.Count
+			return
+		}
+	}
+	s.Failures = append(s.Failures, f)
+}
