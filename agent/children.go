@@ -22,24 +22,15 @@ func (a *Agent) takeRange(r overlay.Range) error {
 		return errors.New("a second range")
 	}
 	a.self, a.root, a.common = r.Self, r.Root, r.Common
+	a.stamp(nil, phaseRange)
 	a.ctx, a.stop = context.WithCancel(context.Background())
-	source, err := stage.Self()
+	starter, err := a.starter(r)
 	if err != nil {
 		return err
 	}
-	noise := func(host, line string) {
-		a.inbox.Put(noiseHeard{host, line})
-	}
-	piper, err := a.piper(r)
-	if err != nil {
-		return err
-	}
-	starter := overlay.NewStarter(a.ctx, piper, source, r.Common, a.inbox, noise)
-	a.family = overlay.NewFamily(starter, r.Common, a.inbox, func(tree.Slot) overlay.Sink { return a.output.child })
-	a.started.Merge = (*overlay.Started).Merge
-	a.done.Merge = (*overlay.Done).Merge
-	a.started.Expect(1)
-	a.done.Expect(1)
+	a.family = overlay.NewFamily(starter, r.Common, a.inbox, a.output.child)
+	a.family.Now = a.now
+	a.watchProgress()
 	var own overlay.Ready
 	if !r.Self.Relay() { // a relay has no ranks
 		a.startWarden()
@@ -47,6 +38,32 @@ func (a *Agent) takeRange(r overlay.Range) error {
 	}
 	a.readyIf(a.family.Begin(own, r.Hosts, r.Degree))
 	return nil
+}
+
+// starter makes what starts the agents of r.
+func (a *Agent) starter(r overlay.Range) (*overlay.Starter, error) {
+	source, err := stage.Self()
+	if err != nil {
+		return nil, err
+	}
+	piper, err := a.piper(r)
+	if err != nil {
+		return nil, err
+	}
+	noise := func(host, line string) { a.inbox.Put(noiseHeard{host, line}) }
+	return overlay.NewStarter(a.ctx, piper, source, r.Common, a.inbox, noise), nil
+}
+
+// grow starts agents on hosts that a spawn needs, as new ranges below the root.
+func (a *Agent) grow(r overlay.Range) error {
+	if !a.root || a.launch == nil || len(r.Hosts) == 0 {
+		return errors.New("hosts to start that are not for this node, or too soon")
+	}
+	starter, err := a.starter(r)
+	if err == nil {
+		a.family.Grow(starter, r.Common, r.Hosts, r.Degree)
+	}
+	return err
 }
 
 // noiseHeard is the event of a line that a host printed before its agent ran.
@@ -57,6 +74,9 @@ type keyAccepted struct{ host string }
 
 // piper makes the bootstrap that reaches the hosts of r.
 func (a *Agent) piper(r overlay.Range) (bootstrap.Piper, error) {
+	if a.house.Piper != nil {
+		return a.house.Piper(), nil
+	}
 	switch r.Bootstrap {
 	case overlay.BootstrapFork:
 		return fork.New(), nil
@@ -71,8 +91,14 @@ func (a *Agent) piper(r overlay.Range) (bootstrap.Piper, error) {
 func (a *Agent) startWarden() {
 	// Agents of one machine must not end each other's ranks.
 	ctx, id := a.ctx, overlay.NodeJob(a.self.Index, a.common.JobID)
+	shared, err := a.newService()
+	a.tracing.warden.Begin = a.now()
 	go func() { // ends when the warden is up, or its start failed
-		w, err := proc.Start(ctx, proc.Options{JobID: id})
+		var w Warden
+		if err == nil {
+			defer shared.Close()
+			w, err = a.house.startWarden(ctx, proc.Options{JobID: id, LostAfter: a.common.LostAfter, Shared: shared})
+		}
 		a.inbox.Put(wardenUp{w, err})
 	}()
 }
@@ -85,36 +111,20 @@ func (a *Agent) joined(j overlay.Joined) {
 		return
 	}
 	slot := a.family.Join(j)
-	a.started.Expect(1)
-	a.done.Expect(1)
-	a.owed[slot] = true
-	a.output.expect()
+	if a.common.Trace {
+		a.family.Ping(slot)
+	}
 	a.note(2, "agent on %s is up (%s, %d cores)", j.Host.Name, j.Hello.OSArch, j.Hello.Cores)
 }
 
 // readyIf reports the subtree to the parent once it is complete.
 func (a *Agent) readyIf(complete bool) {
-	if complete {
+	switch {
+	case complete && a.launch != nil:
+		a.up(link.Service, overlay.KindGrown, overlay.Encode(a.family.ReadyValue()))
+	case complete:
+		a.stamp(nil, phaseReady)
 		a.up(link.Service, overlay.KindReady, overlay.Encode(a.family.ReadyValue()))
-	}
-}
-
-func (a *Agent) startedIf(complete bool) {
-	if complete {
-		a.up(link.Control, overlay.KindStarted, overlay.Encode(a.started.Value()))
-	}
-}
-
-func (a *Agent) doneIf(complete bool) {
-	if complete {
-		a.up(link.Control, overlay.KindDone, overlay.Encode(a.done.Value()))
-	}
-}
-
-func (a *Agent) childDone(slot tree.Slot, d overlay.Done) {
-	if a.owed[slot] {
-		delete(a.owed, slot)
-		a.doneIf(a.done.Add(d))
 	}
 }
 
@@ -132,14 +142,18 @@ func (a *Agent) childLost(slot tree.Slot, cause error) {
 	if !host.Relay() {
 		below-- // itself
 	}
-	a.readyIf(a.family.Lose(slot, cause))
-	a.output.drain()
-	a.startedIf(a.started.Skip())
-	if a.owed[slot] {
-		delete(a.owed, slot)
-		a.doneIf(a.done.Skip())
+	awaited := a.launch != nil && a.family.Awaited(slot)
+	complete, died := a.family.Lose(slot, cause)
+	a.readyIf(complete)
+	if awaited { // nothing was started there yet
+		return
 	}
-	a.dropInput(slot)
+	if len(died) > 0 && a.launch == nil {
+		a.up(link.Service, overlay.KindDied, overlay.Encode(overlay.Died{Dead: died}))
+	}
+	// After the failure: the launcher must not hear that all ranks have ended
+	// before it hears why.
+	defer a.doWithout(slot)
 	phase := "running"
 	switch {
 	case a.leaving, a.launch == nil && !host.Relay():
@@ -153,5 +167,16 @@ func (a *Agent) childLost(slot tree.Slot, cause error) {
 	if below > 0 {
 		text += fmt.Sprintf(" (with %d nodes below it)", below)
 	}
+	a.lostService(slot, fmt.Sprintf("node %s: %s", host.Name, text))
 	a.fail(job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: host.Index, Phase: phase, Text: text})
+}
+
+// doWithout stops waiting for a child that is lost.
+func (a *Agent) doWithout(slot tree.Slot) {
+	delete(a.progress.below, slot)
+	for _, w := range a.worlds {
+		a.worldWithout(w, slot)
+	}
+	a.skipCollected(slot)
+	a.dropInput(slot)
 }

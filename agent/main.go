@@ -46,9 +46,16 @@ func Main(words []string) int {
 	return 0
 }
 
+// ownFiles is how many files an agent may have open before it has ranks.
+const ownFiles = 32
+
 func runAgent(words []string) error {
+	begun := time.Now()
 	lostAfter, err := own(words)
 	if err != nil {
+		return err
+	}
+	if err := unix.NeedFiles(ownFiles, "an agent"); err != nil {
 		return err
 	}
 	// A parent that goes away shows on the link; nothing else ends an agent.
@@ -68,7 +75,11 @@ func runAgent(words []string) error {
 	if err != nil {
 		return err
 	}
+	a.begun = begun
 	err = a.run()
+	if a.unfit != nil {
+		fmt.Fprintln(os.Stderr, "golaunch agent:", a.unfit) // before the link breaks
+	}
 	a.close()
 	return err
 }
@@ -171,18 +182,29 @@ func newAgent(l link.Link) (*Agent, error) {
 			Protocol: overlay.Protocol, OSArch: runtime.GOOS + "/" + runtime.GOARCH,
 			Cores: runtime.NumCPU(), HostName: name, Addr: reachedAt(os.Getenv("SSH_CONNECTION")),
 		},
-		poller: poller,
-		signs:  map[uint64]signOrigin{},
-		owed:   map[tree.Slot]bool{},
+		poller:  poller,
+		now:     time.Now,
+		signs:   map[uint64]signOrigin{},
+		worlds:  map[int]*world{},
+		watched: map[int]watched{},
+		service: service{shared: -1, callers: map[job.Rank]*caller{}, left: map[job.Rank]bool{}, gets: map[uint64]fence{}},
 	}
 	a.inbox = overlay.NewInbox(poller.Wake)
+	a.files = newFiles(func(dir string, err error) { a.inbox.Put(filesHere{dir, err}) })
 	a.parent = overlay.NewEdge(l, tree.Up, a.inbox, func(h tree.Header, body []byte) {
 		a.inbox.Put(inputArrived{h, body})
+	}, func(h tree.Header, body []byte) {
+		if h.Kind == overlay.KindRecords {
+			a.inbox.Put(overlay.Message{From: tree.Up, Stream: link.Data, Header: h, Body: body})
+		} else {
+			a.files.take(h, body)
+		}
 	})
 	a.output, err = newOutput(a.parent, func() { a.inbox.Put(outputIdle{}) })
 	if err != nil {
 		return nil, err
 	}
+	a.stamp(nil, phaseHello)
 	a.parent.Send(link.Control, tree.Header{Kind: overlay.KindHello, To: tree.Neighbor, From: tree.Launcher}, overlay.Encode(a.hello))
 	return a, nil
 }

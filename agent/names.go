@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/pmi"
@@ -13,24 +14,33 @@ import (
 
 // askName passes on what a local rank asks about a published service. The
 // answer of a root agent to its own ranks is there on return.
-func (a *Agent) askName(q *pmi.Request) {
-	a.nameRequest(overlay.NameRequest{Host: a.self.Index, Rank: q.Rank, Op: q.Op,
-		Service: slices.Clone(q.Key), Port: slices.Clone(q.Value)})
+func (a *Agent) askName(w *world, q *pmi.Request) {
+	n := overlay.NameRequest{Host: a.self.Index, World: w.id, Rank: q.Rank, Op: q.Op,
+		Service: slices.Clone(q.Key), Port: slices.Clone(q.Value)}
+	if a.root {
+		a.nameDone(w, a.lookUp(n))
+	} else {
+		a.up(link.Service, overlay.KindName, overlay.Encode(n))
+	}
 }
 
-// nameRequest sends a request toward the root, or answers it there.
-func (a *Agent) nameRequest(q overlay.NameRequest) {
-	if !a.root {
-		a.up(link.Service, overlay.KindName, overlay.Encode(q))
-		return
-	}
-	answer := overlay.NameAnswer{Host: q.Host, Rank: q.Rank}
+// lookUp answers a request at the root.
+func (a *Agent) lookUp(q overlay.NameRequest) overlay.NameAnswer {
+	answer := overlay.NameAnswer{Host: q.Host, World: q.World, Rank: q.Rank}
 	port, err := a.names.Do(q.Op, string(q.Service), string(q.Port))
 	if err != nil {
 		answer.Failure = err.Error()
 	}
 	answer.Port = []byte(port)
-	a.nameAnswer(answer)
+	return answer
+}
+
+func (a *Agent) nameDone(w *world, n overlay.NameAnswer) {
+	var err error
+	if n.Failure != "" {
+		err = errors.New(n.Failure)
+	}
+	w.pmi.NameDone(n.Rank, string(n.Port), err, &w.pmiOut)
 }
 
 // childName takes a request from below.
@@ -38,31 +48,32 @@ func (a *Agent) childName(slot tree.Slot, q overlay.NameRequest) error {
 	if via, ok := a.family.Route(q.Host); !ok || via != slot {
 		return fmt.Errorf("a request about a name for host %d, which is not below", q.Host)
 	}
-	a.nameRequest(q)
+	if a.root {
+		return a.nameAnswer(a.lookUp(q))
+	}
+	a.up(link.Service, overlay.KindName, overlay.Encode(q))
 	return nil
 }
 
 // nameAnswer takes an answer one step toward the rank that waits for it.
-func (a *Agent) nameAnswer(n overlay.NameAnswer) {
+func (a *Agent) nameAnswer(n overlay.NameAnswer) error {
 	if n.Host != a.self.Index {
-		if slot, ok := a.family.Route(n.Host); ok && a.family.Live(slot) {
-			a.family.Send(slot, link.Service, overlay.KindNamed, overlay.Encode(n))
-		}
-		return
+		a.route(n.Host, link.Service, overlay.KindNamed, overlay.Encode(n))
+		return nil
 	}
-	var err error
-	if n.Failure != "" {
-		err = errors.New(n.Failure)
+	w, err := a.world(n.World, overlay.KindNamed)
+	if w == nil || w.pmi == nil {
+		return err // the world is over, its ranks are not waiting
 	}
-	a.pmi.NameDone(n.Rank, string(n.Port), err, &a.pmiOut)
+	a.nameDone(w, n)
+	a.pmiEffects(w)
+	return nil
 }
 
-// named takes an answer from the parent.
-func (a *Agent) named(n overlay.NameAnswer) error {
-	if a.pmi == nil {
-		return errors.New("an answer about a name before the launch")
+// route sends a message one step toward a host below, if the way is still
+// there.
+func (a *Agent) route(h job.HostIndex, s link.Stream, kind tree.Kind, body []byte) {
+	if slot, ok := a.family.Route(h); ok && a.family.Live(slot) {
+		a.family.Send(slot, s, kind, body)
 	}
-	a.nameAnswer(n)
-	a.pmiEffects()
-	return nil
 }

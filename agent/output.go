@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"maps"
 	"slices"
 	"sync"
 
@@ -26,27 +25,56 @@ const (
 type output struct {
 	parent *overlay.Edge
 	poller *unix.Poller
-	idle   func() // told, from the reading goroutine, when the last local pipe closed
+	idle   func() // told, from the reading goroutine, whenever the last local pipe closed
 
 	mu      sync.Mutex
 	changed sync.Cond
-	queue   [][]byte
+	queue   []piece
 	bytes   int
-	drained tree.Gather[struct{}]
-	over    bool // nothing will be sent any more
-	forced  bool // pipes that are still open are read out and closed
-	closing bool // the reading goroutine is to end
+	worlds  map[int]*outflow
+	newest  int          // world that was opened; -1 before the first
+	early   []earlyDrain // of children that were faster than open
+	over    bool         // nothing will be sent any more
+	cut     []uint64     // pipes that are to be read out and closed
+	closing bool         // the reading goroutine is to end
 	local   map[uint64]source
-	fed     bool // every local pipe was added
+	lastTag uint64
+	unfed   int  // worlds of which local pipes may still come
+	ripe    bool // some world may have no local pipe any more
 
 	tasks sync.WaitGroup
 }
 
+// piece is what goes up next: output records, or the word that a world has no
+// more.
+type piece struct {
+	records []byte
+	drained bool
+	world   int
+}
+
+// outflow is the output of one world: of this node, and of the children that
+// take part in it.
+type outflow struct {
+	owed  map[tree.Slot]bool // children that may have more
+	local int                // pipes open
+	fed   bool               // every local pipe was added
+	own   bool               // this node has no more
+}
+
+// earlyDrain is a child's word that it has no more output of a world that was
+// not opened here yet.
+type earlyDrain struct {
+	world int
+	slot  tree.Slot
+}
+
 // source is one pipe of a rank.
 type source struct {
-	rank    job.Rank
+	rank    job.RankID
 	stream  stdio.Stream
 	fd      int
+	tag     uint64
 	midline bool // the last byte was not a newline
 }
 
@@ -55,61 +83,115 @@ func newOutput(parent *overlay.Edge, idle func()) (*output, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &output{parent: parent, poller: poller, idle: idle, local: map[uint64]source{}}
+	o := &output{parent: parent, poller: poller, idle: idle, local: map[uint64]source{}, worlds: map[int]*outflow{}, newest: -1}
 	o.changed.L = &o.mu
-	o.drained.Merge = func(*struct{}, struct{}) {}
-	o.drained.Expect(1) // this node's own
 	o.tasks.Go(o.read)
 	o.tasks.Go(o.send)
 	return o, nil
 }
 
-// expect says that one more child will send output and then KindDrained.
-func (o *output) expect() {
+// open begins a world, in which some children and this node take part.
+func (o *output) open(world int, children []tree.Slot) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.drained.Expect(1)
+	w := &outflow{owed: map[tree.Slot]bool{}}
+	for _, slot := range children {
+		if !slices.Contains(o.early, earlyDrain{world, slot}) {
+			w.owed[slot] = true
+		}
+	}
+	o.early = slices.DeleteFunc(o.early, func(d earlyDrain) bool { return d.world <= world })
+	o.worlds[world], o.newest = w, world
+	o.unfed++
 }
 
-// child is the sink of a child's edge.
-func (o *output) child(h tree.Header, body []byte) {
-	switch h.Kind {
-	case overlay.KindOutput:
-		o.enqueue(body)
-	case overlay.KindDrained:
-		o.drain()
+// child makes the sink of a child's edge.
+func (o *output) child(slot tree.Slot) overlay.Sink {
+	return func(h tree.Header, body []byte) {
+		switch h.Kind {
+		case overlay.KindOutput:
+			o.enqueue(body)
+		case overlay.KindDrained:
+			o.drain(int(h.World), slot)
+		}
 	}
 }
 
-// drain counts a subtree, or this node, as having no more output. The word goes
-// up after everything queued.
-func (o *output) drain() {
+// drain notes that a child has no more output of a world, or is lost.
+func (o *output) drain(world int, slot tree.Slot) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.drained.Skip() {
+	if d := (earlyDrain{world, slot}); world > o.newest {
+		if !slices.Contains(o.early, d) { // a child at fault says it again and again
+			o.early = append(o.early, d)
+		}
+	} else if w := o.worlds[world]; w != nil {
+		delete(w.owed, slot)
+		o.drainedIf(world, w)
+	}
+}
+
+// drainedIf sends the word that a world has no more output, after everything
+// queued, if neither this node nor a child has any. o.mu is held.
+func (o *output) drainedIf(world int, w *outflow) {
+	if w.own && len(w.owed) == 0 {
+		delete(o.worlds, world)
+		o.queue = append(o.queue, piece{drained: true, world: world})
 		o.changed.Broadcast()
 	}
 }
 
 // add hands a rank's pipe over; the descriptor belongs to output from now on.
-func (o *output) add(rank job.Rank, stream stdio.Stream, fd int) error {
+func (o *output) add(rank job.RankID, stream stdio.Stream, fd int) error {
 	o.mu.Lock()
-	tag := uint64(fd)
-	o.local[tag] = source{rank: rank, stream: stream, fd: fd}
+	o.lastTag++ // a number of a descriptor may come again before its last event
+	tag := o.lastTag
+	o.local[tag] = source{rank: rank, stream: stream, fd: fd, tag: tag}
+	if w := o.worlds[rank.World]; w != nil { // else complete was said: the warden is lost
+		w.local++
+	}
 	o.mu.Unlock()
 	return o.poller.Add(fd, tag)
 }
 
-// complete says that no more pipes will be added. When the last of them
-// closes, idle is called.
-func (o *output) complete() {
+// complete says that no more pipes of a world will be added.
+func (o *output) complete(world int) {
 	o.mu.Lock()
-	o.fed = true
-	none := len(o.local) == 0
+	w := o.worlds[world]
+	if w == nil || w.fed {
+		o.mu.Unlock()
+		return
+	}
+	w.fed, o.ripe = true, true
+	o.unfed--
 	o.mu.Unlock()
-	if none {
+	o.poller.Wake()
+}
+
+// settle counts this node out of worlds whose local pipes are all closed. What
+// they brought is queued.
+func (o *output) settle() {
+	o.mu.Lock()
+	ripe := o.ripe
+	if o.ripe = false; ripe {
+		for id, w := range o.worlds {
+			if w.fed && w.local == 0 && !w.own {
+				w.own = true
+				o.drainedIf(id, w)
+			}
+		}
+	}
+	o.mu.Unlock()
+	if ripe && o.quiet() {
 		o.idle()
 	}
+}
+
+// quiet reports whether nothing on this node can write to a rank's output.
+func (o *output) quiet() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.unfed == 0 && len(o.local) == 0
 }
 
 // enqueue waits until there is room, then queues output records.
@@ -122,7 +204,7 @@ func (o *output) enqueue(records []byte) {
 	if o.over {
 		return
 	}
-	o.queue = append(o.queue, records)
+	o.queue = append(o.queue, piece{records: records})
 	o.bytes += len(records)
 	o.changed.Broadcast()
 }
@@ -133,17 +215,15 @@ func (o *output) read() {
 	buf := make([]byte, outputRead)
 	var records []byte
 	for {
-		n, err := o.poller.Wait(ready, -1)
+		n, err := o.poller.Park(ready)
 		o.mu.Lock()
-		closing, forced := o.closing, o.forced
+		closing, cut := o.closing, o.cut
+		o.cut = nil
 		o.mu.Unlock()
 		if err != nil || closing {
 			return
 		}
-		if forced {
-			o.cutOff(buf)
-			continue
-		}
+		o.cutOff(cut, buf)
 		for _, r := range ready[:n] {
 			records = o.take(r.Tag, buf, records)
 			if len(records) >= outputFrame-outputRead {
@@ -155,23 +235,25 @@ func (o *output) read() {
 			o.enqueue(records)
 			records = nil
 		}
+		o.settle()
 	}
 }
 
-// finish says that whoever could write to the local pipes is dead: what a
-// process outside the job still holds open is not waited for.
-func (o *output) finish() {
+// finish says that whoever could write to the local pipes of some worlds is
+// dead: what a process outside the job still holds open is not waited for.
+func (o *output) finish(dead func(world int) bool) {
 	o.mu.Lock()
-	o.forced = true
+	for tag, src := range o.local {
+		if dead(src.rank.World) {
+			o.cut = append(o.cut, tag)
+		}
+	}
 	o.mu.Unlock()
 	o.poller.Wake()
 }
 
-// cutOff reads out and closes every local pipe.
-func (o *output) cutOff(buf []byte) {
-	o.mu.Lock()
-	tags := slices.Collect(maps.Keys(o.local))
-	o.mu.Unlock()
+// cutOff reads out and closes pipes.
+func (o *output) cutOff(tags []uint64, buf []byte) {
 	for _, tag := range tags {
 		for {
 			records := o.take(tag, buf, nil)
@@ -220,29 +302,25 @@ func (o *output) shut(src source, records []byte) []byte {
 		records = overlay.AppendRecord(records, src.rank, src.stream, nil)
 	}
 	o.poller.Remove(src.fd)
-	o.mu.Lock()
-	delete(o.local, uint64(src.fd)) // before the number can be another pipe's
-	last := o.fed && len(o.local) == 0
-	o.mu.Unlock()
 	unix.Close(src.fd)
-	if last {
-		if len(records) > 0 {
-			o.enqueue(records)
-			records = nil
-		}
-		o.idle()
+	o.mu.Lock()
+	delete(o.local, src.tag)
+	if w := o.worlds[src.rank.World]; w != nil {
+		w.local--
 	}
+	o.ripe = true
+	o.mu.Unlock()
 	return records
 }
 
-// send ends once everything below is drained and sent, or the parent is gone.
+// send ends when abandon says so, or the parent is gone.
 func (o *output) send() {
-	up := func(kind tree.Kind, body []byte) error {
-		return o.parent.SendNow(link.Stdio, tree.Header{Kind: kind, To: tree.Launcher, From: tree.Launcher}, body)
+	up := func(kind tree.Kind, world int, body []byte) error {
+		return o.parent.SendNow(link.Stdio, tree.Header{Kind: kind, World: uint16(world), To: tree.Launcher, From: tree.Launcher}, body)
 	}
 	for {
 		o.mu.Lock()
-		for len(o.queue) == 0 && !o.over && !o.drained.Done() {
+		for len(o.queue) == 0 && !o.over {
 			o.changed.Wait()
 		}
 		batch, over := o.queue, o.over
@@ -252,18 +330,18 @@ func (o *output) send() {
 		if over {
 			return
 		}
-		if len(batch) == 0 {
-			up(overlay.KindDrained, nil) // a lost parent ends the agent anyhow
-			return
-		}
 		for len(batch) > 0 {
-			body := batch[0]
+			first, kind := batch[0], overlay.KindOutput
+			if first.drained {
+				kind = overlay.KindDrained
+			}
+			body := first.records
 			batch = batch[1:]
-			for len(batch) > 0 && len(body)+len(batch[0]) <= outputFrame {
-				body = append(body, batch[0]...)
+			for !first.drained && len(batch) > 0 && !batch[0].drained && len(body)+len(batch[0].records) <= outputFrame {
+				body = append(body, batch[0].records...)
 				batch = batch[1:]
 			}
-			if up(overlay.KindOutput, body) != nil {
+			if up(kind, first.world, body) != nil {
 				o.abandon()
 				return
 			}

@@ -14,22 +14,38 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// Descriptors in the agent's poller are tagged with the rank's position and
-// what the descriptor is.
-const (
-	tagPMI   = 0
-	tagStdin = 1
-)
+// holdFD notes what a descriptor is, whose number is its tag in the agent's
+// poller.
+func (a *Agent) holdFD(fd int, r *rank, stdin bool) { a.watched[fd] = watched{r, stdin} }
 
-func (a *Agent) tag(r *rank, what uint64) uint64 {
-	return uint64(int(r.rank)-int(a.ranks[0].rank))<<1 | what
+// closeFD closes a descriptor that is held.
+func (a *Agent) closeFD(fd int) {
+	delete(a.watched, fd)
+	a.poller.Remove(fd)
+	unix.Close(fd)
 }
 
 // descriptor serves a descriptor that is ready.
 func (a *Agent) descriptor(ready unix.Ready, buf []byte) {
-	r := a.byRank[a.ranks[0].rank+job.Rank(ready.Tag>>1)]
-	if ready.Tag&1 == tagStdin {
-		a.feed(r)
+	if ready.Tag&tagService != 0 {
+		a.serviceDescriptor(ready, buf)
+		return
+	}
+	if ready.Tag&tagPMGR != 0 {
+		a.pmgrDescriptor(ready, buf)
+		return
+	}
+	d, ok := a.watched[int(ready.Tag)]
+	if !ok {
+		return // closed meanwhile
+	}
+	r := d.rank
+	if d.stdin {
+		if ready.HangUp { // the rank closed it, or is gone
+			a.shutInput(r)
+		} else {
+			a.feed(r)
+		}
 		return
 	}
 	if ready.Writable {
@@ -42,7 +58,8 @@ func (a *Agent) descriptor(ready unix.Ready, buf []byte) {
 
 func (a *Agent) addPMI(r *rank, fd int) error {
 	r.pmiFD = fd
-	return a.poller.Add(fd, a.tag(r, tagPMI))
+	a.holdFD(fd, r, false)
+	return a.poller.Add(fd, uint64(fd))
 }
 
 // readPMI takes what a rank sent over PMI and carries out what follows from
@@ -51,17 +68,18 @@ func (a *Agent) readPMI(r *rank, buf []byte) (more bool) {
 	if r.pmiFD < 0 {
 		return false
 	}
-	n, err := unix.Read(r.pmiFD, buf)
+	w := r.world
+	n, err := unix.TryRead(r.pmiFD, buf)
 	switch {
 	case err == unix.EAGAIN:
 		return false
 	case err != nil || n == 0:
-		a.pmi.EOF(r.rank, &a.pmiOut)
+		w.pmi.EOF(r.rank, &w.pmiOut)
 		a.closePMI(r)
 	default:
-		a.pmi.Receive(r.rank, buf[:n], &a.pmiOut)
+		w.pmi.Receive(r.rank, buf[:n], &w.pmiOut)
 	}
-	a.pmiEffects()
+	a.pmiEffects(w)
 	return n == len(buf)
 }
 
@@ -74,8 +92,7 @@ func (a *Agent) drainPMI(r *rank) {
 
 func (a *Agent) closePMI(r *rank) {
 	if r.pmiFD >= 0 {
-		a.poller.Remove(r.pmiFD)
-		unix.Close(r.pmiFD)
+		a.closeFD(r.pmiFD)
 		r.pmiFD = -1
 	}
 }
@@ -85,12 +102,12 @@ func (a *Agent) reply(r *rank, data []byte) {
 	if r.pmiFD < 0 {
 		return
 	}
-	waiting := len(r.replies) > 0
+	waiting, held := len(r.replies) > 0, len(r.replies) >= callerBound
 	if waiting {
 		r.replies = append(r.replies, data...)
 		data = r.replies
 	}
-	n, err := unix.Write(r.pmiFD, data)
+	n, err := unix.TryWrite(r.pmiFD, data)
 	switch {
 	case err != nil && err != unix.EAGAIN:
 		a.closePMI(r) // the rank has gone; its exit is reported by the warden
@@ -100,56 +117,78 @@ func (a *Agent) reply(r *rank, data []byte) {
 	default:
 		r.replies = nil
 	}
-	if now := len(r.replies) > 0; now != waiting {
-		a.poller.Modify(r.pmiFD, a.tag(r, tagPMI), true, now)
+	// A rank that takes no replies is not read: it could make more and more.
+	if write, hold := len(r.replies) > 0, len(r.replies) >= callerBound; write != waiting || hold != held {
+		a.poller.Modify(r.pmiFD, uint64(r.pmiFD), !hold, write)
 	}
 }
 
 // pmiEffects carries out what the PMI server wants done. What the bulletin
 // board answers at once goes straight back, so requests may beget requests.
-func (a *Agent) pmiEffects() {
-	out := &a.pmiOut
+func (a *Agent) pmiEffects(w *world) {
+	out := &w.pmiOut
 	for i := 0; i < len(out.Requests); i++ {
 		q := &out.Requests[i]
 		switch q.Op {
 		case pmi.Put:
-			a.pmi.PutDone(q.Rank, a.board.Put(q.Key, q.Value, &a.boardOut), out)
+			w.put(q)
 		case pmi.Get:
-			a.board.Get(uint64(q.Rank), q.Key, &a.boardOut)
+			w.get(q)
 		case pmi.Fence:
-			if err := a.board.Enter(&a.boardOut); err != nil {
-				a.worldBroken(err)
+			if r := w.byRank[q.Rank]; !a.enterFence(r) {
+				r.aborted = true
+				a.fail(job.Failure{Class: job.CauseProtocol, World: w.id, Rank: r.rank, Host: a.self.Index, PID: r.pid,
+					Phase: a.phase(r), Text: errFencing.Error()})
 			}
 		case pmi.Publish, pmi.Unpublish, pmi.Lookup:
-			a.askName(q)
+			a.askName(w, q)
+		case pmi.Group:
+			if err := a.enterGroup(w, q); err != nil {
+				a.worldBroken(err)
+			}
 		case pmi.SpawnWorld:
-			a.pmi.SpawnDone(q.Rank, pmi.SpawnResult{Err: errNoSpawn}, out)
+			a.askSpawn(w, q)
+		case pmi.Map:
+			w.mapBoard(q)
 		}
-		a.boardEffects()
+		a.boardEffects(w)
 	}
 	for i := range out.Replies {
-		a.reply(a.byRank[out.Replies[i].Rank], out.Replies[i].Data)
+		a.reply(w.byRank[out.Replies[i].Rank], out.Replies[i].Data)
 	}
 	for _, x := range out.Aborts {
-		r := a.byRank[x.Rank]
+		r := w.byRank[x.Rank]
 		r.aborted = true
-		a.fail(job.Failure{Class: job.CauseAbort, Rank: x.Rank, Host: a.self.Index, PID: r.pid,
+		a.fail(job.Failure{Class: job.CauseAbort, World: w.id, Rank: x.Rank, Host: a.self.Index, PID: r.pid,
 			Code: x.Code, Phase: a.phase(r), Text: x.Text})
 	}
 	for _, v := range out.Violations {
-		r := a.byRank[v.Rank]
+		r := w.byRank[v.Rank]
 		r.aborted = true
-		a.fail(job.Failure{Class: job.CauseProtocol, Rank: v.Rank, Host: a.self.Index, PID: r.pid,
+		a.fail(job.Failure{Class: job.CauseProtocol, World: w.id, Rank: v.Rank, Host: a.self.Index, PID: r.pid,
 			Phase: a.phase(r), Text: fmt.Sprintf("%v: %q", v.Err, v.Line)})
 	}
 	for _, n := range out.Notes {
-		a.note(0, "rank %d: %s", n.Rank, n.Text)
+		a.note(0, "rank %v: %s", w.byRank[n.Rank].id(), n.Text)
 	}
 	out.Reset()
 }
 
-// errNoSpawn is why a job has one world.
-var errNoSpawn = errors.New("golaunch does not start further worlds yet")
+var errFencing = errors.New("it enters a fence while another that it has entered, by PMI or over the tree, is not complete")
+
+// enterFence has a rank enter its world's fence, and reports whether it may: once
+// in each, by PMI or over the tree.
+func (a *Agent) enterFence(r *rank) (ok bool) {
+	if r.fencing {
+		return false
+	}
+	r.fencing = true
+	a.fenceEntered(r.world)
+	if err := r.world.board.Enter(&r.world.boardOut); err != nil {
+		a.worldBroken(err)
+	}
+	return true
+}
 
 // worldBroken ends the job: its key-value space can no longer be trusted.
 func (a *Agent) worldBroken(err error) {
@@ -157,44 +196,63 @@ func (a *Agent) worldBroken(err error) {
 }
 
 // boardMessage hands a neighbor's message to the bulletin board.
-func (a *Agent) boardMessage(from tree.Slot, msg []byte) error {
-	if a.board == nil {
-		return fmt.Errorf("a bulletin board message before the launch")
-	}
+func (a *Agent) boardMessage(w *world, from tree.Slot, msg []byte) error {
 	peer := cache.Parent
 	if from != tree.Up {
-		i := slices.Index(a.peers, from)
-		if i < 0 {
-			return fmt.Errorf("a bulletin board message from a child that is no part of the world")
-		}
-		peer = cache.Peer(i)
+		peer = cache.Peer(slices.Index(w.peers, from))
 	}
-	if err := a.board.Receive(peer, msg, &a.boardOut); err != nil {
+	if w.refused > 0 {
+		return nil // what is below has begun, and is about to be ended
+	}
+	if w.board == nil || from != tree.Up && peer < 0 {
+		return fmt.Errorf("a bulletin board message from where nothing of world %d is", w.id)
+	}
+	return a.boardReceives(w, peer, msg)
+}
+
+func (a *Agent) boardReceives(w *world, peer cache.Peer, msg []byte) error {
+	if err := w.board.Receive(peer, msg, &w.boardOut); err != nil {
 		return err
 	}
-	a.boardEffects()
-	a.pmiEffects()
+	a.boardEffects(w)
+	if w.pmi != nil {
+		a.pmiEffects(w)
+	}
 	return nil
 }
 
 // boardEffects carries out what the bulletin board wants done.
-func (a *Agent) boardEffects() {
-	out := &a.boardOut
+func (a *Agent) boardEffects(w *world) {
+	out := &w.boardOut
 	for _, s := range out.Sends {
 		if n, ok := s.To.Node(); ok {
-			a.sendHome(n, s.Msg)
+			a.sendHome(w, n, s.Msg)
 		} else if s.To == cache.Parent {
-			a.up(link.KVS, overlay.KindBoard, s.Msg)
-		} else if slot := a.peers[s.To]; a.family.Live(slot) {
-			a.family.Send(slot, link.KVS, overlay.KindBoard, s.Msg)
+			a.upWorld(w, link.KVS, overlay.KindBoard, s.Msg)
+		} else if slot := w.peers[s.To]; a.family.Live(slot) {
+			a.family.Forward(slot, link.KVS, tree.Header{Kind: overlay.KindBoard, World: uint16(w.id), To: tree.Neighbor, From: tree.Launcher}, s.Msg)
 		}
 	}
-	for _, w := range out.Answers {
-		a.pmi.GetDone(job.Rank(w.Token), w.Value, w.Found, &a.pmiOut)
+	for _, x := range out.Answers {
+		if x.Token&boardRequest != 0 {
+			a.got(x.Token, x.Value, x.Found)
+			continue
+		}
+		w.pmi.GetDone(job.Rank(x.Token), x.Value, x.Found, &w.pmiOut)
 	}
 	released := len(out.Released) > 0
 	out.Reset()
-	if released {
-		a.pmi.FenceDone(&a.pmiOut)
+	if released && w.pmi != nil {
+		a.fenceReleased(w)
+		for _, r := range w.ranks {
+			r.fencing = false
+		}
+		if w.groups != nil {
+			w.groups.Fenced()
+		}
+		w.pmi.FenceDone(&w.pmiOut)
+		if w == a.first {
+			a.fenced()
+		}
 	}
 }

@@ -1,0 +1,58 @@
+package agent
+
+import (
+	"context"
+	"syscall"
+	"time"
+
+	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/internal/proc"
+	"github.com/golaunch/golaunch/link"
+)
+
+// Warden starts and ends the ranks of a node: a *proc.Warden, whose methods tell
+// what is expected, or what stands in for one.
+type Warden interface {
+	Next() ([]proc.Event, error)
+	Launch(proc.Spec, []proc.Child) error
+	Signal(syscall.Signal) error
+	SignalWorld(world int, sig syscall.Signal) error
+	Kill(grace time.Duration) error
+	Beat() error
+	BeatEvery() time.Duration
+	Finish() error
+	Scratch(dirs []string) error
+	Sweep(ctx context.Context, keep func(pid int) bool) error
+	Destroy()
+	Close()
+}
+
+var _ Warden = (*proc.Warden)(nil)
+
+// House is what surrounds an agent that shares its process with others, so that
+// thousands can be measured on one machine. The zero value is a node.
+type House struct {
+	// Piper makes the bootstrap of the agents below; nil for the job's.
+	Piper func() bootstrap.Piper
+	// Warden starts the warden; nil for a process.
+	Warden func() Warden
+}
+
+func (h *House) startWarden(ctx context.Context, o proc.Options) (Warden, error) {
+	if h.Warden != nil {
+		return h.Warden(), nil
+	}
+	return proc.Start(ctx, o)
+}
+
+// Serve runs one agent on a link to its parent, until the job is over for it.
+func Serve(l link.Link, h House) error {
+	a, err := newAgent(l)
+	if err != nil {
+		return err
+	}
+	a.house, a.begun = h, a.now()
+	err = a.run()
+	a.close()
+	return err
+}

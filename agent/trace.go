@@ -1,0 +1,100 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// tracing is what only --trace wants to know, beside what is kept anyway.
+type tracing struct {
+	warden, files report.Step
+	fences        []report.Fence
+	fencesLeft    int
+}
+
+// pong tells the parent this node's time.
+func (a *Agent) pong(p overlay.Ping) error {
+	received := a.now().UnixNano()
+	a.up(link.Control, overlay.KindPong, overlay.Encode(overlay.Pong{Sent: p.Sent, Received: received, Answered: a.now().UnixNano()}))
+	return nil
+}
+
+// childClock takes a child's answer to a ping.
+func (a *Agent) childClock(slot tree.Slot, p overlay.Pong) error {
+	done, err := a.family.Pong(slot, p)
+	if done {
+		a.timed(slot)
+	}
+	return err
+}
+
+// fenceEntered notes that a local rank has entered a fence.
+func (a *Agent) fenceEntered(w *world) {
+	if !a.common.Trace {
+		return
+	}
+	w.fence.Last = a.now()
+	if w.fence.First.IsZero() {
+		w.fence.First = w.fence.Last
+	}
+}
+
+// fenceReleased notes that a fence is complete.
+func (a *Agent) fenceReleased(w *world) {
+	if !a.common.Trace {
+		return
+	}
+	w.fence.Number++
+	f := w.fence
+	w.fence.First = time.Time{}
+	if len(a.tracing.fences) == report.MaxFences {
+		a.tracing.fencesLeft++
+		return
+	}
+	f.World, f.Released = w.id, a.now()
+	a.tracing.fences = append(a.tracing.fences, f)
+}
+
+// traced is what --trace gets of this node.
+func (a *Agent) traced(ranks []report.Rank) *report.NodeTrace {
+	t := &report.NodeTrace{
+		Begin: a.begun, Starts: a.family.Starts(),
+		Fences: a.tracing.fences, FencesLeft: a.tracing.fencesLeft,
+	}
+	step := func(s report.Step, track, name string) {
+		if !s.Begin.IsZero() && !s.End.IsZero() {
+			s.Track, s.Name = track, name
+			t.Steps = append(t.Steps, s)
+		}
+	}
+	step(a.tracing.warden, report.TrackWarden, "start warden")
+	step(a.tracing.files, report.TrackFiles, "receive files")
+	var spawned, ended report.Step
+	for _, r := range ranks {
+		if r.World > 0 { // whenever that was
+			continue
+		}
+		include(&spawned, r.Start)
+		include(&ended, r.End)
+	}
+	step(spawned, report.TrackSpawn, "spawn ranks")
+	step(ended, report.TrackExit, "exits")
+	return t
+}
+
+// include widens a step to a moment, if that has come.
+func include(s *report.Step, at time.Time) {
+	if at.IsZero() {
+		return
+	}
+	if s.Count++; s.Begin.IsZero() || at.Before(s.Begin) {
+		s.Begin = at
+	}
+	if at.After(s.End) {
+		s.End = at
+	}
+}

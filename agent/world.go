@@ -1,0 +1,331 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/golaunch/golaunch/cache"
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/pmi"
+	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// world is what this node knows of one world of the job. A node takes part in
+// the worlds that have ranks here or below: it starts its own, and gathers what
+// the nodes below have to say. A world's bulletin board spans less: from the
+// lowest node that has all of the world here or below.
+type world struct {
+	overlay.World
+	id    int
+	nodes []job.HostIndex // that hold ranks, ascending; the board's numbers of nodes
+	peers []tree.Slot     // children with ranks below, by cache.Peer
+	above bool            // one child has all of it: no board here
+
+	ranks    []*rank // local ones
+	byRank   map[job.Rank]*rank
+	launched bool // the ranks were handed to the warden, or never will be
+	refused  int  // ranks that this node was to hold and cannot; then it has none
+	unborn   int  // ranks neither started nor failed to
+	living   int  // ranks not yet ended
+	killed   bool // the ranks were told to end, though the job goes on
+	settled  bool // this node's part of done is given
+
+	port      *pmiPort            // where ranks connect; nil where they are handed a descriptor
+	libraries map[int]*appLibrary // by app, of those with local ranks
+
+	own     overlay.Started // this node's part of started
+	ended   overlay.Done    // this node's part of done
+	started tree.Gather[overlay.Started]
+	done    tree.Gather[overlay.Done]
+	unheard map[tree.Slot]bool // peers whose Started is still to come
+	owed    map[tree.Slot]bool // peers whose Done is still to come
+
+	fence    report.Fence // under way, and its number; for --trace only
+	board    cache.Board
+	boardOut cache.Effects
+	groups   *cache.Groups // nil where barriers of groups are not granted
+	images   images
+	pmi      *pmi.Server
+	pmiOut   pmi.Effects
+}
+
+// takeLaunch learns what all worlds have in common, and the first of them.
+func (a *Agent) takeLaunch(l overlay.Launch) error {
+	if a.launch != nil {
+		return fmt.Errorf("a second launch message")
+	}
+	a.launch = &l
+	a.progress.launch = time.Now()
+	a.node = job.NodeID(slices.Index(l.Nodes, a.self.Index))
+	w, err := a.newWorld(0, l.World)
+	if err != nil {
+		return err
+	}
+	a.first = w
+	if w.here() {
+		if err := a.openInput(w); err != nil {
+			return err
+		}
+	}
+	if err := a.begin(w); err != nil {
+		return err
+	}
+	if !l.Late { // the service is the first world's
+		if err := a.openService(); err != nil {
+			return err
+		}
+	}
+	a.startIf() // there are files to pass on also where no ranks are
+	return nil
+}
+
+// takeWorld learns of a spawned world and passes it on to the nodes that hold
+// it.
+func (a *Agent) takeWorld(m overlay.Message) error {
+	id := int(m.Header.World)
+	if a.launch == nil || id <= a.newest {
+		return fmt.Errorf("world %d is out of turn", id)
+	}
+	return decode(m, func(spec overlay.World) error {
+		w, err := a.newWorld(id, spec)
+		if err != nil {
+			return err
+		}
+		a.down(w, link.KVS, overlay.KindWorld, m.Body)
+		return a.begin(w)
+	})
+}
+
+// newWorld finds out who is concerned by a world.
+func (a *Agent) newWorld(id int, spec overlay.World) (*world, error) {
+	w := &world{World: spec, id: id, byRank: map[job.Rank]*rank{}, unheard: map[tree.Slot]bool{}, owed: map[tree.Slot]bool{}, libraries: map[int]*appLibrary{}}
+	if err := w.checkPrograms(a.launch.Files); err != nil {
+		return nil, err
+	}
+	w.started.Merge = (*overlay.Started).Merge
+	w.done.Merge = (*overlay.Done).Merge
+	most := unix.MaxProcesses()
+	for _, b := range w.Blocks {
+		if b.App < 0 || b.App >= len(w.Apps) || b.Count < 1 || b.First < 0 || int(b.First) > w.Size-b.Count {
+			return nil, fmt.Errorf("world %d: ranks %d+%d of app %d do not exist", id, b.First, b.Count, b.App)
+		}
+		w.nodes = append(w.nodes, b.Host)
+		if b.Host != a.self.Index {
+			continue
+		}
+		if w.refused += b.Count; uint64(w.refused) > most {
+			w.ranks, w.byRank = nil, nil
+			continue
+		}
+		for i := range b.Count {
+			r := &rank{world: w, rank: b.First + job.Rank(i), app: b.App, pmiFD: -1}
+			r.record = report.Rank{World: id, Rank: r.rank, Host: b.Host, Outcome: report.NotStarted}
+			w.ranks = append(w.ranks, r)
+			w.byRank[r.rank] = r
+		}
+	}
+	if uint64(w.refused) <= most {
+		w.refused = 0
+	}
+	slices.Sort(w.nodes)
+	w.nodes = slices.Compact(w.nodes)
+	for slot := range a.family.Children {
+		if a.family.Count(slot, w.nodes) > 0 {
+			w.peers = append(w.peers, slot)
+			w.unheard[slot], w.owed[slot] = true, true
+		}
+	}
+	slices.SortFunc(w.peers, func(x, y tree.Slot) int {
+		return int(a.family.Host(x).Index - a.family.Host(y).Index)
+	})
+	w.unborn, w.living = len(w.ranks), len(w.ranks)
+	a.newest = id
+	return w, nil
+}
+
+// here reports whether the world has ranks on this node or below.
+func (w *world) here() bool { return len(w.ranks) > 0 || len(w.peers) > 0 || w.refused > 0 }
+
+// refuse says that the ranks of a world are too many for this node.
+func (a *Agent) refuse(w *world) {
+	text := fmt.Sprintf("%d ranks are more than the %d processes that this host can have (kernel.pid_max); use fewer per host", w.refused, unix.MaxProcesses())
+	w.ended.Ended += w.refused
+	first := slices.IndexFunc(w.Blocks, func(b job.Block) bool { return b.Host == a.self.Index })
+	rank := w.Blocks[first].First
+	if w.id > 0 {
+		w.own.Fail(overlay.StartFailure{Host: a.self.Index, First: rank, Count: w.refused, Code: job.ExitLauncher, Text: text})
+	} else {
+		a.fail(job.Failure{Class: job.CauseStart, Rank: rank, Host: a.self.Index, Code: job.ExitLauncher, Phase: "start", Text: text})
+	}
+}
+
+// begin takes part in a world.
+func (a *Agent) begin(w *world) error {
+	if !w.here() {
+		return nil
+	}
+	if w.refused == 0 {
+		if err := a.openBoard(w); err != nil {
+			return err
+		}
+	}
+	a.worlds[w.id] = w
+	w.started.Expect(1 + len(w.peers))
+	w.done.Expect(1 + len(w.peers))
+	a.output.open(w.id, w.peers)
+	if w.board != nil {
+		if err := w.board.Start(&w.boardOut); err != nil {
+			return err
+		}
+		a.boardEffects(w)
+	}
+	if w.refused > 0 {
+		a.refuse(w)
+	}
+	if len(w.ranks) == 0 {
+		a.neverStart(w)
+		return nil
+	}
+	a.living += w.living
+	a.stopLinger()
+	a.startIf()
+	return nil
+}
+
+// openBoard makes the world's bulletin board and PMI server.
+func (a *Agent) openBoard(w *world) error {
+	node, inside := slices.BinarySearch(w.nodes, a.self.Index)
+	covered := 0
+	if inside {
+		covered++
+	} else {
+		node = cache.NoNode
+	}
+	for _, slot := range w.peers {
+		covered += a.family.Count(slot, w.nodes)
+	}
+	all := covered == len(w.nodes)
+	if w.above = all && !inside && len(w.peers) == 1; w.above {
+		return nil
+	}
+	var err error
+	w.board, err = cache.New(cache.Config{
+		Policy: a.launch.Cache, Root: all || a.root, Children: len(w.peers), LocalRanks: len(w.ranks), Size: w.Size,
+		World: w.KVSName, Nodes: len(w.nodes), Node: job.NodeID(node), Budget: a.launch.CacheBytes,
+		MaxMessage: tree.MaxMessage,
+	})
+	if err != nil || len(w.ranks) == 0 {
+		return err
+	}
+	w.groups = newGroups(a.launch.PMIVersion, job.NodeID(node))
+	local := make([]job.Rank, len(w.ranks))
+	for i, r := range w.ranks {
+		local[i] = r.rank
+	}
+	w.pmi, err = pmi.NewServer(pmi.World{
+		Size: w.Size, KVSName: w.KVSName, UniverseSize: -1, ProcessMapping: w.Mapping, Version: a.launch.PMIVersion,
+		Spawner: w.Spawner, Preput: w.Preput,
+		AppNum: func(r job.Rank) int { return w.byRank[r].app },
+	}, local)
+	return err
+}
+
+// world finds the one that a message of some kind is about; nil if it is over.
+func (a *Agent) world(id int, kind tree.Kind) (*world, error) {
+	w := a.worlds[id]
+	if w == nil && (a.launch == nil || id > a.newest) {
+		return nil, fmt.Errorf("message of kind %d about world %d, which does not exist", kind, id)
+	}
+	return w, nil
+}
+
+// down sends a message to the children that take part in a world.
+func (a *Agent) down(w *world, s link.Stream, kind tree.Kind, body []byte) {
+	for _, slot := range w.peers {
+		if a.family.Live(slot) {
+			a.family.Forward(slot, s, tree.Header{Kind: kind, World: uint16(w.id), To: tree.Neighbor, From: tree.Launcher}, body)
+		}
+	}
+}
+
+// upWorld queues a message about a world to the parent.
+func (a *Agent) upWorld(w *world, s link.Stream, kind tree.Kind, body []byte) {
+	a.parent.Send(s, tree.Header{Kind: kind, World: uint16(w.id), To: tree.Launcher, From: a.self.Index}, body)
+}
+
+// aboutWorld handles what the parent says of a spawned world, or a child of any
+// world. What concerns one that is over is dropped.
+func (a *Agent) aboutWorld(m overlay.Message, handle func(*world) error) error {
+	w, err := a.world(int(m.Header.World), m.Header.Kind)
+	if w == nil {
+		return err
+	}
+	return handle(w)
+}
+
+func (a *Agent) startedIf(w *world, complete bool) {
+	if complete {
+		a.upWorld(w, link.Control, overlay.KindStarted, overlay.Encode(w.started.Value()))
+	}
+}
+
+func (a *Agent) doneIf(w *world, complete bool) {
+	if complete {
+		a.upWorld(w, link.Control, overlay.KindDone, overlay.Encode(w.done.Value()))
+	}
+}
+
+func (a *Agent) childStarted(w *world, slot tree.Slot, s overlay.Started) {
+	if w.unheard[slot] {
+		delete(w.unheard, slot)
+		a.progress.started(w, slot, s)
+		a.startedIf(w, w.started.Add(s))
+	}
+}
+
+func (a *Agent) childDone(w *world, slot tree.Slot, d overlay.Done) {
+	if w.owed[slot] {
+		delete(w.owed, slot)
+		a.doneIf(w, w.done.Add(d))
+	}
+}
+
+// worldWithout stops waiting for a child that is lost.
+func (a *Agent) worldWithout(w *world, slot tree.Slot) {
+	if !slices.Contains(w.peers, slot) {
+		return
+	}
+	a.output.drain(w.id, slot)
+	if w.unheard[slot] {
+		delete(w.unheard, slot)
+		a.startedIf(w, w.started.Skip())
+	}
+	if w.owed[slot] {
+		delete(w.owed, slot)
+		a.doneIf(w, w.done.Skip())
+	}
+}
+
+// endWorld kills the ranks of one world: it could not be started as a whole.
+func (a *Agent) endWorld(w *world) error {
+	a.down(w, link.Control, overlay.KindEndWorld, nil)
+	w.killed = true
+	if a.warden != nil && w.living > 0 {
+		return a.warden.SignalWorld(w.id, killSignal)
+	}
+	return nil
+}
+
+// forget lets go of a world that is over on every node.
+func (a *Agent) forget(w *world) error {
+	a.down(w, link.KVS, overlay.KindForget, nil)
+	a.past.add(w, a.common.Records)
+	w.images.close()
+	delete(a.worlds, w.id)
+	return nil
+}
