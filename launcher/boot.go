@@ -40,6 +40,7 @@ func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *ov
 			JobID: jobID, Bootstrap: plan.Bootstrap, Degree: plan.Degree,
 			ConnectTimeout: o.ConnectTimeout, LostAfter: o.LostAfter,
 			KeepAgent: o.KeepAgent, Verbose: o.Verbose, PreferKey: -1,
+			Trace: o.TraceFile != "", Records: o.ReportFile != "", Progress: report.status != nil,
 		},
 		hosts:   plan.entries(),
 		allowed: map[job.HostIndex]bool{},
@@ -149,7 +150,7 @@ func (b *boot) openExec(ctx context.Context, o Options, plan *Plan) (bootstrap.P
 func resolve(ctx context.Context, targets []sshboot.Target) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
 	defer cancel()
-	sshboot.Resolve(ctx, targets, net.DefaultResolver.LookupNetIP) // its error is that the time is up
+	_ = sshboot.Resolve(ctx, targets, net.DefaultResolver.LookupNetIP) // its error is that the time is up
 }
 
 // remember adds a line to the user's known_hosts file, if there is one to be.
@@ -190,18 +191,22 @@ func (b *boot) close() {
 // the child it came from.
 func (r *run) sign(slot tree.Slot, q overlay.SignRequest) {
 	answer := overlay.SignAnswer{ID: q.ID}
-	if !r.below(slot, q.By) || !r.below(slot, q.Request.Host) || r.boot.authority == nil {
+	boot, first := r.boot, job.HostIndex(0)
+	if r.growing != nil && r.growing.boot != nil {
+		boot, first = r.growing.boot, r.growing.first
+	}
+	if !r.below(slot, q.By) || !r.below(slot, q.Request.Host) || boot.authority == nil {
 		answer.Refusal = fmt.Sprintf("host %d may not ask for host %d", q.By, q.Request.Host)
 		r.inbox.Put(signatureMade{slot, answer})
 		return
 	}
-	if !r.boot.allowed[q.By] {
-		r.boot.allowed[q.By] = true
-		r.boot.authority.Allow(q.By, 0, job.HostIndex(len(r.plan.Hosts)))
+	if !boot.allowed[q.By] {
+		boot.allowed[q.By] = true
+		boot.authority.Allow(q.By, first, job.HostIndex(len(r.plan.Hosts)))
 	}
 	q.Request.From = q.By
-	r.signing.Go(func() { // ends with the ssh-agent's answer, or with the job
-		signature, err := r.boot.authority.Sign(r.ctx, q.Request)
+	r.tasks.Go(func() { // ends with the ssh-agent's answer, or with the job
+		signature, err := boot.authority.Sign(r.ctx, q.Request)
 		if answer.Signature = signature; err != nil {
 			answer.Refusal = err.Error()
 		}

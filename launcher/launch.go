@@ -1,6 +1,7 @@
 package launcher
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/golaunch/golaunch/internal/unix"
@@ -20,25 +21,49 @@ func (r *run) launchMessage(ready overlay.Ready) (*overlay.Launch, error) {
 	}
 	slices.Sort(nodes)
 	return &overlay.Launch{
-		KVSName:   "kvs_" + r.jobID[:16] + "_0",
-		Size:      r.plan.Size,
-		Apps:      r.plan.Apps,
+		World:     r.worldMessage(0, r.plan),
 		Env:       r.Env,
 		Umask:     unix.Umask(),
 		Rlimits:   limits,
-		Blocks:    r.plan.Blocks,
 		Nodes:     nodes,
-		Mapping:   r.plan.ProcessMapping(),
 		StdinRank: r.stdinRank(),
-		Grace:     r.Grace,
 
 		Cache:      r.Cache,
 		CacheBytes: r.CacheBytes,
+
+		PMILibrary: pmiLibrary(),
+		OpenMPI:    r.OpenMPI,
+		PMIPort:    r.PMIPort,
+		PMGR:       r.PMGR,
+		PMIVersion: r.PMIVersion,
+		Files:      r.staging.files.List(),
 	}, nil
 }
 
+// worldMessage is what the nodes of a world need to know of it.
+func (r *run) worldMessage(id int, p *Plan) overlay.World {
+	return overlay.World{
+		KVSName: r.kvsName(id), Size: p.Size, Apps: p.Apps, Blocks: p.Blocks, Mapping: p.ProcessMapping(),
+		Programs: r.staging.programs(p.Apps),
+	}
+}
+
+// kvsName is the name of a world's key-value space.
+func (r *run) kvsName(world int) string { return fmt.Sprintf("kvs_%s_%d", r.jobID[:16], world) }
+
 // hostOf is the host of a rank of the plan.
 func (p *Plan) hostOf(r job.Rank) job.HostIndex {
+	if b := p.blockOf(r); b != nil {
+		return b.Host
+	}
+	return job.NoHost
+}
+
+// appOf is the index of a rank's app.
+func (p *Plan) appOf(r job.Rank) int { return p.blockOf(r).App }
+
+// blockOf is the block that a rank of the plan is in, or nil.
+func (p *Plan) blockOf(r job.Rank) *job.Block {
 	i, found := slices.BinarySearchFunc(p.Blocks, r, func(b job.Block, r job.Rank) int {
 		switch {
 		case r < b.First:
@@ -49,9 +74,9 @@ func (p *Plan) hostOf(r job.Rank) job.HostIndex {
 		return 0
 	})
 	if !found {
-		return job.NoHost
+		return nil
 	}
-	return p.Blocks[i].Host
+	return &p.Blocks[i]
 }
 
 // stdinRank says in the launch message's terms who reads standard input.

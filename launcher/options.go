@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	execboot "github.com/golaunch/golaunch/bootstrap/exec"
@@ -82,11 +83,17 @@ type Options struct {
 	// Spares is how many hosts beyond those that the ranks need get agents, to
 	// take the ranks of hosts that die before the launch.
 	Spares int
+	// Prelaunch starts agents on all hosts, also those without ranks, for worlds
+	// that are spawned later.
+	Prelaunch bool
 	// CopyAgent brings the agent to every host, also where golaunch is
 	// installed in the same place as here.
 	CopyAgent bool
 	// KeepAgent leaves the staged agent on the hosts for the next job.
 	KeepAgent bool
+	// Stage names files of this machine that every node gets for the time of
+	// the job. Programs of Apps that are among them run from there.
+	Stage []string
 
 	// PPN is the number of ranks per host; 0 leaves it to the slots.
 	PPN int
@@ -97,6 +104,18 @@ type Options struct {
 	// DegreeRule, which is DegreeAuto ("" too) or DegreeScELA.
 	Degree     int
 	DegreeRule string
+	// OpenMPI has every program count as one of Open MPI, also where its file
+	// does not show that it is.
+	OpenMPI bool
+	// PMIPort has ranks connect to a port of the loopback interface (PMI_PORT)
+	// instead of inheriting a descriptor (PMI_FD).
+	PMIPort bool
+	// PMGR has every agent serve PMGR_COLLECTIVE, beside PMI, at a port of the
+	// loopback interface.
+	PMGR bool
+	// PMIVersion is the highest version of PMI-1 that ranks are granted: "1.1"
+	// ("" too), or "1.2", which has barriers of groups.
+	PMIVersion string
 	// Cache is the policy by which nodes hold what PMI clients put, and
 	// CacheBytes the memory for what a node may forget (cache.Config.Budget).
 	Cache      cache.Policy
@@ -131,6 +150,18 @@ type Options struct {
 	Quiet bool
 	// Timing prints how long each phase took.
 	Timing bool
+	// Stats prints the agents' counters by level of the tree.
+	Stats bool
+	// Singleton says that the one rank stands for a program that was started
+	// without a launcher (package launcher/singleton).
+	Singleton bool
+
+	// ReportFile is where to write a report (package report), as JSON; "" for
+	// none.
+	ReportFile string
+	// TraceFile is where to write when each step took place on each node
+	// (report.Trace), as JSON for a trace viewer; "" for none.
+	TraceFile string
 }
 
 // DefaultOptions returns the options of a command line without flags. Apps and
@@ -140,6 +171,7 @@ func DefaultOptions() Options {
 		ConnectTimeout: 15 * time.Second,
 		LostAfter:      10 * time.Second,
 		Cache:          cache.HCMAB,
+		PMIVersion:     "1.1",
 		CacheBytes:     cache.OneRound,
 		Grace:          2 * time.Second,
 		DegreeRule:     DegreeAuto,
@@ -164,9 +196,11 @@ func (o *Options) Validate() error {
 	case o.DegreeRule != "" && o.DegreeRule != DegreeAuto && o.DegreeRule != DegreeScELA:
 		return fmt.Errorf("--degree-rule: %q is not a rule; %s and %s are", o.DegreeRule, DegreeAuto, DegreeScELA)
 	case !slices.Contains(cache.Policies(), o.Cache):
-		return fmt.Errorf("--cache: %q is not a policy; %v are", o.Cache, cache.Policies())
+		return fmt.Errorf("--cache: %q is not a policy; %s are", o.Cache, policies())
 	case o.CacheBytes < cache.OneRound:
 		return fmt.Errorf("--cache-bytes: %d is negative", o.CacheBytes)
+	case !slices.Contains([]string{"", "1.1", "1.2"}, o.PMIVersion):
+		return fmt.Errorf("--pmi: %q is not a version; 1.1 and 1.2 are", o.PMIVersion)
 	case o.LostAfter <= 0:
 		return fmt.Errorf("--lost-after: %v is no time; give more than 0", o.LostAfter)
 	case o.Timeout < 0:
@@ -179,11 +213,23 @@ func (o *Options) Validate() error {
 		return errors.New("--stdin: not a rank, all or none")
 	case o.Verbose < 0:
 		return fmt.Errorf("--verbose: %d is negative", o.Verbose)
+	case o.TraceFile != "" && o.TraceFile == o.ReportFile:
+		return errors.New("--trace and --report name the same file; name two")
 	case o.Quiet && o.Verbose > 0:
 		return errors.New("--quiet and --verbose exclude each other")
 	}
 	_, err := stdio.ParsePatterns(o.OutPattern, o.ErrPattern)
 	return err
+}
+
+// policies are the names that --cache takes, as in a sentence.
+func policies() string {
+	var names []string
+	for _, p := range cache.Policies() {
+		names = append(names, string(p))
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 func (o *Options) validateApps() error {

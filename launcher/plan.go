@@ -23,9 +23,12 @@ type Plan struct {
 	// Apps are the programs with their final number of ranks and absolute
 	// directories.
 	Apps []job.App
-	// Hosts are the hosts that get ranks, and after them the spares, in order; a
+	// Hosts are the hosts that get ranks, and after them the spares, or all
+	// (Options.Prelaunch), in order; a
 	// job.HostIndex is a position in it. Dead hosts keep theirs.
 	Hosts []job.Host
+	// Unused are the hosts after those: they have no agent.
+	Unused []job.Host
 	// Spares is how many of Hosts may be dead without anything missing.
 	Spares int
 	// Blocks tell where the ranks are, in rank order.
@@ -93,11 +96,15 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 	p.Blocks = blocks(p.Apps, counts[:used])
 	p.Spares = o.Spares
 	used += o.Spares
-	p.Hosts = slices.Clone(hosts[:used])
+	if o.Prelaunch {
+		used = len(hosts)
+	}
+	p.Hosts, p.Unused = slices.Clone(hosts[:used]), hosts[used:]
 	p.dead = make([]bool, used)
 	p.Degree = o.Degree
 	if p.Degree == 0 {
-		p.Degree = degreeFor(o.DegreeRule, used, slices.Max(counts))
+		relayed := bootstrap == BootstrapExec && o.ExecFrom != ExecFromNodes
+		p.Degree = degreeFor(o.DegreeRule, used, slices.Max(counts), relayed)
 	}
 	if bootstrap == BootstrapExec {
 		return p, p.planExec(o, localHost)
@@ -151,7 +158,7 @@ func isLocal(h job.Host, localHost string) bool {
 // blocks cuts the ranks, of which counts[i] go to host i, into runs of one app
 // on one host.
 func blocks(apps []job.App, counts []int) []job.Block {
-	var out []job.Block
+	out := make([]job.Block, 0, len(counts)+len(apps))
 	first, app, left := 0, 0, apps[0].N
 	for h, count := range counts {
 		for count > 0 {
@@ -241,14 +248,16 @@ func (p *Plan) NodeOf() []job.NodeID {
 }
 
 // ProcessMapping is the world's PMI_process_mapping: tuples of first node,
-// number of nodes and ranks on each, in rank order. It covers every rank, since
+// number of nodes and ranks on each, in rank order. Nodes are those that hold
+// ranks of the world, numbered in the order of hosts. It covers every rank, since
 // some clients do not repeat a pattern that falls short.
 func (p *Plan) ProcessMapping() string {
-	nodes := p.NodeOf()
+	nodes := p.nodes()
 	type tuple struct{ node, nodes, ranks int }
 	var tuples []tuple
 	for i := 0; i < len(p.Blocks); {
-		t := tuple{node: int(nodes[p.Blocks[i].Host]), nodes: 1}
+		node, _ := slices.BinarySearch(nodes, p.Blocks[i].Host)
+		t := tuple{node: node, nodes: 1}
 		for host := p.Blocks[i].Host; i < len(p.Blocks) && p.Blocks[i].Host == host; i++ {
 			t.ranks += p.Blocks[i].Count
 		}
@@ -268,4 +277,14 @@ func (p *Plan) ProcessMapping() string {
 	}
 	b.WriteString(")")
 	return b.String()
+}
+
+// nodes are the hosts that hold ranks, in order.
+func (p *Plan) nodes() []job.HostIndex {
+	hosts := make([]job.HostIndex, len(p.Blocks))
+	for i, b := range p.Blocks {
+		hosts[i] = b.Host
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
 }

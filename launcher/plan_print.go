@@ -84,7 +84,10 @@ func unslotted(names []string) []job.Host {
 
 // span renders n ranks from first on.
 func span(first, n int) string {
-	if n == 1 {
+	switch n {
+	case 0:
+		return "-"
+	case 1:
 		return strconv.Itoa(first)
 	}
 	return fmt.Sprintf("%d-%d", first, first+n-1)

@@ -47,7 +47,7 @@ func (p *Plan) depth(live int) int {
 
 // entries lists the hosts as they travel, among the relays in pre-order.
 func (p *Plan) entries() []overlay.HostEntry {
-	var entries []overlay.HostEntry
+	entries := make([]overlay.HostEntry, 0, len(p.Hosts)+len(p.Relays))
 	host := func(i int) {
 		h := p.Hosts[i]
 		e := overlay.HostEntry{Index: job.HostIndex(i), Name: h.Name}

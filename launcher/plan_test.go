@@ -224,10 +224,8 @@ func TestDegree(t *testing.T) {
 		want           int
 	}{
 		{DegreeAuto, 1, 1, 8},
-		{DegreeAuto, 512, 1, 8},
-		{DegreeAuto, 513, 1, 9},
-		{DegreeAuto, 4096, 128, 16}, // local ranks do not count against links
-		{DegreeAuto, 1 << 20, 1, 64},
+		{DegreeAuto, 4096, 128, 8}, // local ranks do not count against links
+		{DegreeAuto, 1 << 20, 1, 8},
 		{"", 64, 1, 8},
 		{DegreeScELA, 1, 1, 2},
 		{DegreeScELA, 8, 1, 2},
@@ -243,7 +241,10 @@ func TestDegree(t *testing.T) {
 		{DegreeScELA, 1 << 20, 1, 102},
 		{DegreeScELA, 1 << 20, 64, 63},
 	} {
-		assert.Equal(t, c.want, degreeFor(c.rule, c.nodes, c.perNode), "%+v", c)
+		assert.Equal(t, c.want, degreeFor(c.rule, c.nodes, c.perNode, false), "%+v", c)
+	}
+	for nodes, want := range map[int]int{1: 8, 512: 8, 513: 9, 4096: 16, 1 << 20: 64} {
+		assert.Equal(t, want, degreeFor(DegreeAuto, nodes, 128, true), "%d hosts behind relays", nodes)
 	}
 	o := options(t, "n[1-100]", 100)
 	o.DegreeRule = DegreeScELA

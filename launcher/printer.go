@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/stdio"
@@ -19,13 +20,13 @@ type printer struct {
 	report   *reporter
 	patterns stdio.PatternSet
 	jobID    string
-	plan     *Plan
 
 	mu    sync.Mutex
 	dests map[stdio.Stream]*stdio.Assembler // golaunch's own streams
 	files *files
 	timer *time.Timer // shows unfinished lines that rest
 	err   error
+	plans map[int]*Plan // by world, until its output ends
 }
 
 func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (*printer, error) {
@@ -33,8 +34,18 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 	if err != nil {
 		return nil, err
 	}
-	p := &printer{report: report, patterns: patterns, jobID: jobID, plan: plan, dests: map[stdio.Stream]*stdio.Assembler{}}
+	for _, pattern := range []stdio.Pattern{patterns.Out, patterns.Err} {
+		if dir := pattern.Dir(); dir != "" {
+			if _, err := os.Stat(dir); err != nil {
+				return nil, usageError{fmt.Errorf("output to %v: %w; make the directory first", pattern, err)}
+			}
+		}
+	}
+	p := &printer{report: report, patterns: patterns, jobID: jobID, dests: map[stdio.Stream]*stdio.Assembler{}}
 	config := stdio.AssemblerConfig{Ranks: plan.Size, Label: o.Label, LineMax: o.LineMax, Out: terminal{own, report}}
+	if !own.atTerminal() {
+		config.ShowAfter = -1 // a program reads it, for whom lines are to be whole
+	}
 	out, err := stdio.NewAssembler(config)
 	if err != nil {
 		return nil, err
@@ -47,21 +58,42 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 		}
 	}
 	p.files = newFiles(config, report)
+	p.plans = map[int]*Plan{}
 	return p, nil
 }
 
-// prepare creates the output files of every rank, so that a missing directory
-// shows before anything runs and no stale file of an earlier run survives.
-func (p *printer) prepare(plan *Plan) error {
+// atTerminal reports whether somebody sits before any of the streams, who may
+// wait for a prompt.
+func (s IO) atTerminal() bool {
+	if s.Stdin != nil && unix.IsTerminal(s.Stdin) {
+		return true
+	}
+	for _, w := range []io.Writer{s.Stdout, s.Stderr} {
+		if f, ok := w.(*os.File); ok && unix.IsTerminal(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// prepare takes a world in and creates the output files of its ranks, so that a
+// missing directory shows before anything runs and no stale file of an earlier
+// run survives.
+func (p *printer) prepare(world int, plan *Plan) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.plan = plan
+	p.plans[world] = plan
+	if world > 0 {
+		for _, d := range p.dests {
+			d.SetRanks(0)
+		}
+	}
 	for _, st := range []stdio.Stream{stdio.Stdout, stdio.Stderr} {
 		if !p.patterns.For(st).Given() {
 			continue
 		}
 		for r := range job.Rank(plan.Size) {
-			if err := p.files.create(p.path(r, st)); err != nil {
+			if err := p.files.create(p.path(job.RankID{World: world, Rank: r}, st)); err != nil {
 				return err
 			}
 			if !p.patterns.PerRank(st) && !p.patterns.For(st).PerHost() {
@@ -72,8 +104,21 @@ func (p *printer) prepare(plan *Plan) error {
 	return nil
 }
 
-func (p *printer) path(r job.Rank, st stdio.Stream) string {
-	return p.patterns.For(st).Expand(r, p.plan.Hosts[p.plan.hostOf(r)].Name, p.jobID)
+// end says that a world's output has come to its end. When that is so of every
+// world, what is left is printed.
+func (p *printer) end(world int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.plans, world)
+	if len(p.plans) > 0 {
+		return p.err
+	}
+	return p.flush()
+}
+
+func (p *printer) path(r job.RankID, st stdio.Stream) string {
+	plan := p.plans[r.World]
+	return p.patterns.For(st).Expand(r, plan.Hosts[plan.hostOf(r.Rank)].Name, p.jobID)
 }
 
 // print takes a message of output records.
@@ -81,12 +126,12 @@ func (p *printer) print(body []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	err := overlay.Records(body, func(r job.Rank, st stdio.Stream, data []byte) {
+	err := overlay.Records(body, func(r job.RankID, st stdio.Stream, data []byte) {
 		if p.err != nil {
 			return
 		}
-		if int(r) >= p.plan.Size || st != stdio.Stdout && st != stdio.Stderr {
-			p.err = fmt.Errorf("output of rank %d, stream %d does not exist", r, st)
+		if plan := p.plans[r.World]; plan == nil || int(r.Rank) >= plan.Size || st != stdio.Stdout && st != stdio.Stderr {
+			p.err = fmt.Errorf("output of rank %v, stream %d does not exist", r, st)
 			return
 		}
 		dest, err := p.dest(r, st)
@@ -106,7 +151,7 @@ func (p *printer) print(body []byte) error {
 	return p.err
 }
 
-func (p *printer) dest(r job.Rank, st stdio.Stream) (*stdio.Assembler, error) {
+func (p *printer) dest(r job.RankID, st stdio.Stream) (*stdio.Assembler, error) {
 	if p.patterns.For(st).Given() {
 		return p.files.dest(p.path(r, st))
 	}
@@ -144,10 +189,8 @@ func (p *printer) tick() {
 	p.schedule(now)
 }
 
-// flush prints what is left when every stream has ended.
+// flush prints what is left when every stream has ended; p.mu is held.
 func (p *printer) flush() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	for _, d := range p.dests {
 		if p.err == nil {
 			p.err = d.EndAll()
@@ -176,6 +219,7 @@ type terminal struct {
 
 // Write implements stdio.Output.
 func (t terminal) Write(s stdio.Stream, b []byte) error {
+	t.report.status.end()
 	w := t.Stdout
 	if s == stdio.Stderr {
 		w = t.Stderr

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"unicode"
 
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
@@ -25,14 +26,38 @@ type reporter struct {
 	mu    sync.Mutex
 	w     io.Writer
 	quiet bool // only what explains a nonzero exit status is said
+
+	status *statusLine // nil where none is to be shown
+}
+
+// newReporter returns a reporter, which shows progress where somebody sits and
+// has not asked for quiet.
+func newReporter(w io.Writer, quiet bool) *reporter {
+	p := &reporter{w: w, quiet: quiet}
+	if !quiet {
+		p.status = newStatusLine(w)
+	}
+	return p
 }
 
 // say writes a message, which may have several lines.
 func (p *reporter) say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	text := strings.TrimRight(fmt.Sprintf(format, args...), "\n")
+	text := strings.TrimRight(printable(fmt.Sprintf(format, args...)), "\n")
+	p.status.erase()
 	io.WriteString(p.w, "golaunch: "+strings.ReplaceAll(text, "\n", "\ngolaunch: ")+"\n")
+}
+
+// printable replaces what would not print, or would steer the terminal: much of
+// the text comes from hosts and programs.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, s)
 }
 
 // note writes what the user may want to know, unless they asked for quiet.
@@ -44,7 +69,7 @@ func (p *reporter) note(format string, args ...any) {
 
 // lineCut tells of a line that could not be printed whole.
 func (p *reporter) lineCut(c stdio.LineCut) {
-	p.say("rank %d: a line of its %v was cut after %d bytes: %v", c.Rank, c.Stream, c.Kept, c.Err)
+	p.say("rank %v: a line of its %v was cut after %d bytes: %v", c.Rank, c.Stream, c.Kept, c.Err)
 }
 
 // dead lists the hosts on which no agent could be started, and the relays.
@@ -81,6 +106,10 @@ func (p *reporter) dead(plan *Plan, dead []overlay.DeadHost, allowed bool) {
 
 // failure says why the job failed.
 func (p *reporter) failure(r *run) {
+	if r.Singleton && r.cause.Class == job.CauseNoFinalize { // of the bridge, of which the user knows nothing
+		p.say("the program ended without MPI_Finalize")
+		return
+	}
 	p.say("%s", describe(*r.cause, r.hostName))
 	for _, f := range r.further {
 		p.say("then %s", describe(f, r.hostName))
@@ -110,7 +139,7 @@ func describe(f job.Failure, hostName func(job.HostIndex) string) string {
 	if f.Rank < 0 {
 		return fmt.Sprintf("host %s: %s: %s", host, f.Phase, f.Text)
 	}
-	who := fmt.Sprintf("rank %d on %s", f.Rank, host)
+	who := fmt.Sprintf("rank %v on %s", job.RankID{World: f.World, Rank: f.Rank}, host)
 	if f.PID > 0 {
 		who += fmt.Sprintf(" (pid %d)", f.PID)
 	}
@@ -130,6 +159,12 @@ func describe(f job.Failure, hostName func(job.HostIndex) string) string {
 	case job.CauseStart:
 		return fmt.Sprintf("%s was not started%s", who, extra)
 	case job.CauseProtocol:
+		if f.Phase == job.PhasePMGR {
+			return fmt.Sprintf("%s broke the PMGR protocol%s", who, extra)
+		}
+		if f.Phase == job.PhaseTree {
+			return fmt.Sprintf("%s broke the protocol of %s%s", who, f.Phase, extra)
+		}
 		return fmt.Sprintf("%s broke the PMI protocol, %s%s", who, f.Phase, extra)
 	}
 	return fmt.Sprintf("%s failed, %s%s", who, f.Phase, extra)
@@ -137,5 +172,10 @@ func describe(f job.Failure, hostName func(job.HostIndex) string) string {
 
 // timing prints the phase table.
 func (p *reporter) timing(r *run) {
-	p.say("%d ranks on %d nodes, degree %d\n%v", r.plan.Size, len(r.family.ReadyValue().Live), r.plan.Degree, &r.clock)
+	p.say("%s\n%v", r.shape(), &r.clock)
+}
+
+// shape is the size of the job and of its tree.
+func (r *run) shape() string {
+	return fmt.Sprintf("%s on %s, degree %d", plural(r.plan.Size, "rank"), plural(len(r.family.ReadyValue().Live), "node"), r.plan.Degree)
 }

@@ -1,6 +1,7 @@
 package launcher
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -32,6 +33,10 @@ type IO struct {
 // endTimeout bounds how long the tree may take to come down in good order.
 const endTimeout = 5 * time.Second
 
+// ownFiles is how many files golaunch may have open, but for its output files:
+// it has one link, and for a moment a few more connections.
+const ownFiles = 32
+
 // drainTimeout is how long, once a job that was told to end has ended, whoever
 // reads the output may take to read on.
 const drainTimeout = 2 * time.Second
@@ -41,7 +46,7 @@ const drainTimeout = 2 * time.Second
 // are passed on to the ranks while it runs; ending ctx counts as SIGTERM.
 func Run(ctx context.Context, o Options, stdio IO) int {
 	begin := time.Now()
-	report := &reporter{w: stdio.Stderr, quiet: o.Quiet}
+	report := newReporter(stdio.Stderr, o.Quiet)
 	if err := o.Validate(); err != nil {
 		report.say("%v", err)
 		return job.ExitUsage
@@ -57,8 +62,15 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 		return job.ExitUsage
 	}
 	if o.DryRun {
-		fmt.Fprint(stdio.Stdout, plan)
+		if _, err := io.WriteString(stdio.Stdout, plan.String()); err != nil {
+			report.say("the output cannot be written: %v", err)
+			return job.ExitLauncher
+		}
 		return 0
+	}
+	if err := cmp.Or(prepareFile("--report", o.ReportFile, 0o644), prepareTrace(o.TraceFile)); err != nil {
+		report.say("%v", err)
+		return job.ExitUsage
 	}
 	r, err := newRun(ctx, o, plan, report, stdio)
 	if err != nil {
@@ -89,14 +101,19 @@ type run struct {
 	ctx     context.Context
 	stop    context.CancelFunc
 	boot    *boot
-	signing sync.WaitGroup
+	staging *staging
+	tasks   sync.WaitGroup // what signs, and what sends files
 	family  *overlay.Family
 	clock   clock
 	ready   bool
-	started bool // every rank was started
-	done    bool // every rank has ended
-	drained bool // every byte of output was printed
-	stuck   bool // output that nobody reads was given up
+	live    overlay.Ready      // who is there, once ready
+	died    []overlay.DeadHost // since they were ready, before the launch
+	worlds  map[int]*world
+	growing *growth                  // nil while no hosts are started for spawns
+	newest  int                      // highest number of a world so far
+	names   map[string]job.HostIndex // what hosts call themselves
+	early   []syscall.Signal         // for ranks, before all of them ran
+	left    bool                     // without the tree's good end: nobody reads the output, or waits
 	total   overlay.Done
 
 	cause    *job.Failure // why the job fails; nil while it does not
@@ -107,14 +124,17 @@ type run struct {
 	status   int // exit status when cause is nil
 	decided  bool
 	over     bool
-	tries    int // interrupts so far
+	ends     int // demands to end the job so far
+
+	counted  counted
+	progress progress
 
 	suspended bool // the tree was told that this process is stopped
 }
 
 // Events of the launcher itself, beside those of package overlay.
 type (
-	outputDrained struct{}
+	outputDrained struct{ world int }
 	outputStuck   struct{} // drainTimeout is over
 	outputFailed  struct{ err error }
 	noiseHeard    struct{ host, line string }
@@ -139,11 +159,17 @@ func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio 
 		default:
 		}
 	})
-	var err error
+	err := unix.NeedFiles(ownFiles, "golaunch")
+	if err != nil {
+		return nil, err
+	}
+	if r.staging, err = newStaging(&o); err != nil {
+		return nil, err
+	}
 	if r.printer, err = newPrinter(o, plan, r.jobID, stdio, report); err != nil {
 		return nil, err
 	}
-	if r.stdin, err = newStdinPump(stdio.Stdin, r.inbox); err != nil {
+	if r.stdin, err = newStdinPump(stdio.Stdin, o.Stdin == StdinAll, r.inbox); err != nil {
 		return nil, err
 	}
 	if plan.Bootstrap == BootstrapExec {
@@ -167,6 +193,7 @@ func (r *run) loop() int {
 	r.clock.mark("resolve")
 	r.family = overlay.NewFamily(r.boot.starter, r.boot.common, r.inbox, func(tree.Slot) overlay.Sink { return r.output })
 	r.family.Begin(overlay.Ready{}, r.boot.hosts, 1)
+	r.watchProgress()
 
 	var timeout <-chan time.Time
 	if r.Timeout > 0 {
@@ -200,7 +227,9 @@ func (r *run) handle(e overlay.Event) {
 	var err error
 	switch e := e.(type) {
 	case overlay.Joined:
-		r.family.Join(e)
+		if slot := r.family.Join(e); r.TraceFile != "" {
+			r.family.Ping(slot)
+		}
 		r.clock.mark("connect")
 		r.verbose(1, "agent on %s is up; it starts %d more", e.Host.Name, len(e.Rest))
 	case overlay.HostFailed:
@@ -215,13 +244,14 @@ func (r *run) handle(e overlay.Event) {
 		}
 	case overlay.EdgeEnded:
 		r.rootLost(e.From, e.Err)
+	case growthReady:
+		r.growthReady(e)
 	case outputDrained:
-		r.drained = true
-		r.endIf()
+		r.worldDrained(e.world)
 	case outputStuck:
-		if !r.drained {
+		if !r.drained() {
 			r.report.say("nobody reads the output: what is left of it is dropped")
-			r.over, r.stuck = true, true
+			r.over, r.left = true, true
 		}
 	case outputFailed:
 		if !r.decided || r.status != job.ExitLauncher { // else it was told
@@ -234,132 +264,26 @@ func (r *run) handle(e overlay.Event) {
 		if r.family.Live(e.slot) {
 			r.family.Send(e.slot, link.Service, overlay.KindSigned, overlay.Encode(e.answer))
 		}
+	case progressDue:
+		r.showProgress()
+	case countersLate:
+		r.over = true
 	case stopNow:
 		r.stopSelf()
 	case stdinRead:
 		r.sendInput(e)
+	case filesSent:
+		r.filesSent(e)
 	default:
 		panic(fmt.Sprintf("event %T has no handler", e)) // a bug of this package
 	}
-}
-
-func (r *run) message(m overlay.Message) error {
-	switch m.Header.Kind {
-	case overlay.KindReady:
-		ready, err := overlay.Decode[overlay.Ready](m.Body)
-		if err == nil && r.family.ChildReady(m.From, ready) {
-			r.treeReady()
-		}
-		return err
-	case overlay.KindSign:
-		q, err := overlay.Decode[overlay.SignRequest](m.Body)
-		if err == nil {
-			r.sign(m.From, q)
-		}
-		return err
-	case overlay.KindStarted:
-		_, err := overlay.Decode[overlay.Started](m.Body)
-		r.ranksStarted()
-		return err
-	case overlay.KindFailure:
-		f, err := overlay.Decode[job.Failure](m.Body)
-		if err == nil {
-			r.failed(f)
-		}
-		return err
-	case overlay.KindDone:
-		d, err := overlay.Decode[overlay.Done](m.Body)
-		r.total, r.done = d, true
-		r.clock.mark("ranks ended")
-		r.endIf()
-		return err
-	case overlay.KindNote:
-		n, err := overlay.Decode[overlay.Note](m.Body)
-		if err == nil {
-			r.verbose(n.Level, "host %s: %s", r.hostName(n.Host), n.Text)
-		}
-		return err
-	case overlay.KindInputAck:
-		k, err := overlay.Decode[overlay.InputAck](m.Body)
-		if err == nil {
-			err = r.stdin.ack(k.Bytes)
-		}
-		return err
-	}
-	return fmt.Errorf("unexpected message of kind %d", m.Header.Kind)
-}
-
-// output is the sink of the root's stdio stream: it prints, in the reading
-// goroutine, so that a terminal that stops holds up output and nothing else.
-func (r *run) output(h tree.Header, body []byte) {
-	switch h.Kind {
-	case overlay.KindOutput:
-		if err := r.printer.print(body); err != nil {
-			r.inbox.Put(outputFailed{err})
-		}
-	case overlay.KindDrained:
-		if err := r.printer.flush(); err != nil {
-			r.inbox.Put(outputFailed{err})
-		}
-		r.inbox.Put(outputDrained{})
-	}
-}
-
-// treeReady has the list of who lives: it fixes the plan and launches, or gives
-// the reasons why not.
-func (r *run) treeReady() {
-	r.ready = true
-	r.clock.mark("agents up")
-	ready := r.family.ReadyValue()
-	r.boot.seal()
-	if r.decided {
-		r.endIf()
-		return
-	}
-	if len(ready.Dead) > 0 {
-		allowed := (r.AllowDeadNodes || len(ready.Dead) <= r.plan.Spares) && r.plan.deadRelays(ready.Dead) == 0
-		r.report.dead(r.plan, ready.Dead, allowed)
-		if !allowed {
-			r.giveUp(job.ExitLauncher, 0)
-			return
-		}
-		dead := make([]job.HostIndex, len(ready.Dead))
-		for i, d := range ready.Dead {
-			dead[i] = d.Index
-		}
-		plan, err := r.plan.Without(dead)
-		if err != nil {
-			r.report.say("%v", err)
-			r.giveUp(job.ExitLauncher, 0)
-			return
-		}
-		r.plan = plan
-	}
-	if err := r.printer.prepare(r.plan); err != nil {
-		r.report.say("%v", err)
-		r.giveUp(job.ExitLauncher, 0)
-		return
-	}
-	launch, err := r.launchMessage(ready)
-	if err != nil {
-		r.report.say("%v", err)
-		r.giveUp(job.ExitLauncher, 0)
-		return
-	}
-	r.family.Broadcast(link.Service, overlay.KindLaunch, overlay.Encode(launch))
-	r.clock.mark("launch sent")
-}
-
-func (r *run) ranksStarted() {
-	r.started = true
-	r.clock.mark("ranks started")
-	r.startInput()
 }
 
 // failed takes a failure that golaunch did not provoke. The first is the
 // cause, and ends the job unless it is to keep going.
 func (r *run) failed(f job.Failure) {
 	r.failures++
+	r.counted.failure(r, f)
 	if r.cause != nil {
 		switch {
 		case f.Class == job.CauseStart && f.Text == r.cause.Text:
@@ -399,17 +323,27 @@ func (r *run) kill(grace time.Duration) {
 	}
 	r.killed = true
 	r.stdin.close()
+	r.staging.stop()
 	r.family.Broadcast(link.Control, overlay.KindKill, overlay.Encode(overlay.Kill{Grace: grace}))
 }
 
 // endIf leaves the loop when there is nothing more to wait for.
 func (r *run) endIf() {
-	if r.done && !r.drained && r.decided {
-		time.AfterFunc(drainTimeout, func() { r.inbox.Put(outputStuck{}) })
+	if r.worlds == nil { // nothing was launched
+		if r.decided && r.ready && r.TraceFile != "" {
+			r.count() // what took its time, or failed, is of interest all the more
+			return
+		}
+		r.over = r.over || r.decided
+		return
 	}
-	launched := r.clock.has("launch sent")
-	if r.done && r.drained || r.decided && !launched {
-		r.over = true
+	switch drained := r.drained(); {
+	case r.active():
+	case drained:
+		r.clock.mark("output drained")
+		r.count()
+	case r.decided:
+		time.AfterFunc(drainTimeout, func() { r.inbox.Put(outputStuck{}) })
 	}
 }
 
@@ -423,7 +357,7 @@ func (r *run) rootLost(slot tree.Slot, err error) {
 	}
 	host := r.family.Host(slot)
 	if !r.ready {
-		if r.family.Lose(slot, err) {
+		if complete, _ := r.family.Lose(slot, err); complete {
 			r.treeReady()
 		}
 		return
@@ -433,63 +367,6 @@ func (r *run) rootLost(slot tree.Slot, err error) {
 	r.family.Sweep(slot)
 	r.failed(job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: host.Index, Phase: "running", Text: fmt.Sprintf("link to its agent lost: %v", err)})
 	r.over = true
-}
-
-// finish takes the tree down and says how the job went.
-func (r *run) finish() int {
-	r.clock.mark("output drained")
-	if !r.stuck { // else its link cannot come to a good end
-		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
-		defer cancel()
-		r.family.End(ctx)
-		r.awaitRoot(ctx)
-	}
-	r.clock.mark("tree down")
-	status := r.status
-	if r.cause != nil {
-		r.report.failure(r)
-		if !r.decided {
-			status = r.cause.ExitCode()
-		}
-	}
-	if r.Timing {
-		r.report.timing(r)
-	}
-	return status
-}
-
-// awaitRoot waits until the root has ended its side, so that the agents are
-// gone when golaunch is.
-func (r *run) awaitRoot(ctx context.Context) {
-	for r.family.Degree() > 0 {
-		select {
-		case <-r.woken:
-			for _, e := range r.inbox.Take(nil) {
-				if e, ok := e.(overlay.EdgeEnded); ok && r.family.Live(e.From) {
-					r.family.Leave(e.From)
-				}
-			}
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// close releases everything.
-func (r *run) close() {
-	r.stop()
-	if r.family != nil {
-		r.family.Close()
-	}
-	if r.plan.Bootstrap == BootstrapExec {
-		unix.EndChildren()
-	}
-	r.stdin.close()
-	r.boot.close()
-	r.signing.Wait()
-	if !r.stuck { // else it waits for its reader still
-		r.printer.close()
-	}
 }
 
 func (r *run) verbose(level int, format string, args ...any) {

@@ -3,6 +3,7 @@ package launcher
 import (
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -33,26 +34,62 @@ func (r *run) catch() {
 	signal.Notify(r.signals, handled...)
 }
 
-// signal acts on a signal to golaunch: the first SIGINT interrupts the ranks,
-// the second kills them; SIGTERM and SIGHUP end the job; SIGTSTP stops the ranks
-// and golaunch; others are passed on.
+// signal acts on a signal to golaunch: the first SIGINT interrupts the ranks;
+// SIGTERM and SIGHUP end the job, with time for the ranks to do so; a second of
+// these three, whichever it is, kills the ranks, and a third leaves at once;
+// SIGTSTP stops the ranks and golaunch; others are passed on to the ranks.
 func (r *run) signal(s syscall.Signal) {
 	switch s {
 	case syscall.SIGINT:
-		r.interrupt()
+		r.end(func() {
+			switch {
+			case r.killed:
+			case r.launched():
+				r.report.say("interrupting the ranks; interrupt again to kill them")
+				r.decided, r.status = true, job.ExitINT
+				r.toRanks(syscall.SIGINT)
+				return
+			default:
+				r.report.say("interrupted before the ranks ran: the job is ended")
+			}
+			r.giveUp(job.ExitINT, 0)
+		})
 	case syscall.SIGTERM:
-		r.report.say("told to terminate: the job is ended")
-		r.giveUp(job.ExitTERM, r.Grace)
+		r.end(func() {
+			r.report.say("told to terminate: the job is ended; once more kills its ranks at once")
+			r.giveUp(job.ExitTERM, r.Grace)
+		})
 	case syscall.SIGHUP:
-		r.report.say("the terminal is gone: the job is ended")
-		r.giveUp(job.ExitHUP, r.Grace)
+		r.end(func() {
+			r.report.say("the terminal is gone: the job is ended")
+			r.giveUp(job.ExitHUP, r.Grace)
+		})
 	case syscall.SIGTSTP:
 		r.passOn(s)
 		time.AfterFunc(stopAfter, func() { r.inbox.Put(stopNow{}) })
 	case syscall.SIGCONT:
 		r.resume()
 	default:
+		if !r.launched() {
+			r.report.say("%v: no rank runs yet that could get it", s)
+			return
+		}
+		r.toRanks(s)
+	}
+}
+
+// launched reports whether the ranks run, or will within moments: what they
+// need is on its way.
+func (r *run) launched() bool { return r.worlds[0] != nil && !r.staging.sending }
+
+// toRanks passes a signal on to the ranks of a job that was launched, each of
+// which gets it: what comes before all of them run is kept until they do.
+func (r *run) toRanks(s syscall.Signal) {
+	switch {
+	case r.running():
 		r.passOn(s)
+	case !slices.Contains(r.early, s):
+		r.early = append(r.early, s)
 	}
 }
 
@@ -64,27 +101,32 @@ func (r *run) stopSelf() {
 		return // the loss of the link ends the job
 	}
 	r.suspended = true
-	syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	r.report.status.erase()
+	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 }
 
 // resume has the ranks run again.
 func (r *run) resume() {
 	if r.suspended {
 		r.suspended = false
-		r.family.Suspend(false) // a lost link shows as EdgeEnded
+		_ = r.family.Suspend(false) // a lost link shows as EdgeEnded
 	}
 	r.passOn(syscall.SIGCONT)
 }
 
-func (r *run) interrupt() {
-	r.tries++
-	if r.tries > 1 || !r.clock.has("launch sent") {
-		r.giveUp(job.ExitINT, 0)
-		return
+// end takes the first, or a further, demand to end the job. What a third leaves
+// behind ends by itself: every agent loses its parent.
+func (r *run) end(first func()) {
+	switch r.ends++; r.ends {
+	case 1:
+		first()
+	case 2:
+		r.report.say("told again: the ranks are killed")
+		r.giveUp(job.ExitLauncher, 0) // the status is that of the first demand
+	default:
+		r.report.say("told a third time: leaving, whatever still runs")
+		r.over, r.left = true, true
 	}
-	r.report.say("interrupting the ranks; interrupt again to kill them")
-	r.decided, r.status = true, job.ExitINT
-	r.passOn(syscall.SIGINT)
 }
 
 func (r *run) passOn(s syscall.Signal) {

@@ -15,18 +15,23 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// stdinPump reads golaunch's standard input for the ranks, never more than
-// they have room for, and not at all before they run: what they don't read
-// stays for whoever reads next.
+// stdinPump reads golaunch's standard input for the ranks, and not at all
+// before they run: what they don't read is for whoever reads next, such as the
+// shell. Of a file the unread part is given back. Of anything else what was
+// read is gone, so little is read of it before a rank has shown that it reads,
+// and of a terminal only a line at a time.
 type stdinPump struct {
 	file   *os.File
 	inbox  *overlay.Inbox
 	window *stdio.Window // of the event loop
+	byLine bool          // of a terminal: nothing is read before all is read that was sent
+	read   int64         // bytes that a rank has read, as far as is known
 
 	mu    sync.Mutex
 	limit int64 // bytes in all that may be read; -1 when nothing more is wanted
 	taken int64 // bytes read so far
 	more  sync.Cond
+	ended chan struct{} // closed when the reading goroutine ends; nil before it starts
 }
 
 const (
@@ -36,22 +41,31 @@ const (
 	foregroundCheck = 200 * time.Millisecond
 )
 
-func newStdinPump(file *os.File, inbox *overlay.Inbox) (*stdinPump, error) {
-	window, err := stdio.NewWindow(stdio.WindowSize)
+// newStdinPump returns a pump for one reader, or for all ranks: then some may
+// read while others never do, and get a whole window all the same.
+func newStdinPump(file *os.File, all bool, inbox *overlay.Inbox) (*stdinPump, error) {
+	first := stdio.WindowFirst
+	if all {
+		first = stdio.WindowSize
+	}
+	window, err := stdio.NewWindow(first, stdio.WindowSize)
 	p := &stdinPump{file: file, inbox: inbox, window: window}
+	p.byLine = file != nil && !all && unix.IsTerminal(file)
 	p.more.L = &p.mu
 	return p, err
 }
 
 // start begins to read.
 func (p *stdinPump) start() {
-	p.grant(stdio.WindowSize)
-	go p.read()
+	p.grant(p.window.Limit())
+	p.ended = make(chan struct{})
+	go p.pump()
 }
 
-// read ends at the end of the input, or when nothing more is wanted and the
+// pump ends at the end of the input, or when nothing more is wanted and the
 // read under way returns.
-func (p *stdinPump) read() {
+func (p *stdinPump) pump() {
+	defer close(p.ended)
 	for {
 		p.mu.Lock()
 		for p.limit >= 0 && p.limit == p.taken {
@@ -72,6 +86,9 @@ func (p *stdinPump) read() {
 		}
 		p.mu.Lock()
 		p.taken += int64(n)
+		if p.byLine && p.limit > p.taken {
+			p.limit = p.taken
+		}
 		p.mu.Unlock()
 		p.inbox.Put(stdinRead{buf[:n], err})
 		if err != nil {
@@ -90,17 +107,34 @@ func (p *stdinPump) grant(limit int64) {
 	p.more.Signal()
 }
 
-// ack takes the ranks' acknowledgement of total bytes.
-func (p *stdinPump) ack(total int64) error {
-	if err := p.window.Ack(total); err != nil {
+// ack takes the ranks' acknowledgement.
+func (p *stdinPump) ack(k overlay.InputAck) error {
+	if err := p.window.Ack(k.Bytes); err != nil {
 		return err
 	}
-	if p.window.Ended() {
+	p.read = max(p.read, k.Read)
+	switch {
+	case p.window.Ended():
 		p.close()
-		return nil
+	case !p.byLine || p.window.Unread() == 0:
+		p.grant(p.window.Limit())
 	}
-	p.grant(total + stdio.WindowSize)
 	return nil
+}
+
+// giveBack has whoever reads next begin where the ranks ended, if standard
+// input is a file. Every rank must have ended.
+func (p *stdinPump) giveBack() {
+	if p.ended == nil {
+		return // nothing was read
+	}
+	info, err := p.file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	p.close()
+	<-p.ended                                                  // soon: reading a file does not wait for anybody
+	_, _ = p.file.Seek(min(0, p.read-p.taken), io.SeekCurrent) // it was read just now, so it can
 }
 
 // close says that nothing more is wanted.

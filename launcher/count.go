@@ -1,0 +1,171 @@
+package launcher
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// countTimeout bounds how long the agents' counters are waited for.
+const countTimeout = 5 * time.Second
+
+// countersLate is the event of its end.
+type countersLate struct{}
+
+// counted is what --stats, --report and --trace want to know at the end.
+type counted struct {
+	asked    bool
+	timing   bool              // the root's clock is being measured
+	of       *report.Collected // nil until the agents have answered
+	failures []job.Failure     // all; for --report only
+}
+
+// failure keeps what the report tells.
+func (c *counted) failure(r *run, f job.Failure) {
+	if r.ReportFile != "" {
+		c.failures = append(c.failures, f)
+	}
+}
+
+// count asks the agents for their counters if somebody wants to know, and else
+// ends the job. Nothing else is under way in the tree any more.
+func (r *run) count() {
+	switch {
+	case r.counted.asked:
+	case !r.Stats && r.ReportFile == "" && r.TraceFile == "", r.family.Degree() == 0:
+		r.over = true
+	default:
+		r.counted.asked = true
+		r.family.Broadcast(link.Service, overlay.KindCollect, nil)
+		if r.TraceFile != "" {
+			for slot := range r.family.Children { // the root
+				r.counted.timing = true
+				r.family.Ping(slot)
+			}
+		}
+		time.AfterFunc(countTimeout, func() { r.inbox.Put(countersLate{}) })
+	}
+}
+
+// collected takes what the agents have answered.
+func (r *run) collected(c report.Collected) error {
+	if !r.counted.asked || r.counted.of != nil {
+		return errors.New("counters that nobody asked for")
+	}
+	r.counted.of = &c
+	r.countedIf()
+	return nil
+}
+
+// rootClock takes the root's answer to a ping.
+func (r *run) rootClock(slot tree.Slot, p overlay.Pong) error {
+	done, err := r.family.Pong(slot, p)
+	if done && r.counted.timing {
+		r.counted.timing = false
+		r.countedIf()
+	}
+	return err
+}
+
+// countedIf ends the job once all is told.
+func (r *run) countedIf() { r.over = r.over || r.counted.of != nil && !r.counted.timing }
+
+// prepareFile makes sure that the file of a flag can be written, before anything
+// runs.
+func prepareFile(flag, path string, mode os.FileMode) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode)
+	if err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
+	}
+	return f.Close()
+}
+
+// tell prints and writes the counters, and returns golaunch's exit status.
+func (r *run) tell(status int) int {
+	if r.Stats {
+		if r.counted.of != nil {
+			r.report.say("%s, cache %s\n%s", r.shape(), r.Cache, r.counted.of.Table())
+		} else {
+			r.report.say("no counters: the root agent has not answered")
+		}
+	}
+	write := func(flag string, err error) {
+		if err == nil {
+			return
+		}
+		r.report.say("%s: %v", flag, err)
+		if status == 0 {
+			status = job.ExitLauncher
+		}
+	}
+	if r.TraceFile != "" {
+		write("--trace", r.writeTrace())
+	}
+	if r.ReportFile != "" {
+		text, err := r.fullReport(status).Encode()
+		if err == nil {
+			err = os.WriteFile(r.ReportFile, text, 0o644)
+		}
+		write("--report", err)
+	}
+	return status
+}
+
+// fullReport is the report of this job.
+func (r *run) fullReport(status int) *report.Report {
+	ready := r.live
+	if !r.ready {
+		ready = r.family.ReadyValue()
+	}
+	doc := &report.Report{
+		Job: report.Job{
+			ID: r.jobID, Ranks: r.plan.Size, Nodes: len(ready.Live), Degree: r.plan.Degree,
+			Bootstrap: r.plan.Bootstrap, Cache: string(r.Cache),
+		},
+		Begin: r.clock.begin, End: time.Now(), Status: status,
+		Failures: []report.Failure{}, Dead: []report.DeadHost{},
+	}
+	for _, a := range r.plan.Apps {
+		doc.Job.Apps = append(doc.Job.Apps, report.App{Argv: a.Argv, Ranks: a.N})
+	}
+	if r.cause != nil {
+		f := r.reported(*r.cause)
+		doc.Cause = &f
+	}
+	for _, f := range r.counted.failures {
+		doc.Failures = append(doc.Failures, r.reported(f))
+	}
+	for _, d := range ready.Dead {
+		doc.Dead = append(doc.Dead, report.DeadHost{Host: r.hostName(d.Index), Phase: d.Phase, Cause: d.Cause})
+	}
+	doc.Phases = r.clock.phases()
+	var c report.Collected
+	if r.counted.of != nil {
+		c = *r.counted.of
+	}
+	doc.Fill(c, r.hostName)
+	return doc
+}
+
+// classNames are what the report calls the classes of failures.
+var classNames = map[job.CauseClass]string{
+	job.CauseAbort: "abort", job.CauseSignal: "signal", job.CauseExit: "exit", job.CauseNoFinalize: "no finalize",
+	job.CauseStart: "start", job.CauseNodeLost: "node lost", job.CauseProtocol: "protocol",
+}
+
+func (r *run) reported(f job.Failure) report.Failure {
+	return report.Failure{
+		Class: classNames[f.Class], World: f.World, Rank: int(f.Rank), Host: r.hostName(f.Host), PID: f.PID,
+		Code: f.Code, Signal: f.Signal, Phase: f.Phase, Text: f.Text,
+	}
+}

@@ -1,0 +1,137 @@
+package launcher
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/overlay"
+)
+
+// growth is hosts without agents that are being started because spawns need
+// them, as new ranges below the root.
+type growth struct {
+	first   job.HostIndex // of those hosts, which are the last of the plan
+	opening *boot         // a task's until growthReady
+	boot    *boot         // the same from then on: their keys and addresses are known
+	waiting []overlay.SpawnRequest
+	died    []overlay.DeadHost // since they were ready
+}
+
+// growthReady is the event of knowing how the hosts are reached, or why not.
+type growthReady struct{ err error }
+
+// mayGrow reports whether agents can be started on unused hosts: not where
+// relays stand between, nor where files would have to be brought there first.
+func (r *run) mayGrow() bool { return !r.plan.relayed && len(r.Stage) == 0 }
+
+// withUnused is the plan with every unused host, as if it had an agent.
+func (p *Plan) withUnused() *Plan { return p.with(p.Unused) }
+
+// with is the plan with more hosts.
+func (p *Plan) with(hosts []job.Host) *Plan {
+	taken := make(map[job.Host]bool, len(hosts))
+	for _, h := range hosts {
+		taken[h] = true
+	}
+	q := *p
+	q.Hosts = slices.Concat(p.Hosts, hosts)
+	q.dead = append(slices.Clone(p.dead), make([]bool, len(hosts))...)
+	q.Unused = slices.DeleteFunc(slices.Clone(p.Unused), func(h job.Host) bool { return taken[h] })
+	return &q
+}
+
+// missing are the unused hosts that a plan made withUnused puts ranks on.
+func (r *run) missing(p *Plan) []job.Host {
+	var hosts []job.Host
+	for _, h := range p.nodes() {
+		if int(h) >= len(r.plan.Hosts) {
+			hosts = append(hosts, p.Hosts[h])
+		}
+	}
+	return hosts
+}
+
+// grow begins to start agents on hosts. Until they are up they count as dead.
+func (r *run) grow(hosts []job.Host, q overlay.SpawnRequest) {
+	g := &growth{first: job.HostIndex(len(r.plan.Hosts)), waiting: []overlay.SpawnRequest{q}}
+	r.growing = g
+	r.plan = r.plan.with(hosts)
+	for i := int(g.first); i < len(r.plan.Hosts); i++ {
+		r.plan.dead[i] = true
+	}
+	r.verbose(1, "starting agents on %s for a spawn", plural(len(hosts), "more host"))
+	plan := r.plan
+	g.opening = &boot{common: r.boot.common, hosts: plan.entries(), allowed: map[job.HostIndex]bool{}}
+	r.tasks.Go(func() { // ends when the keys are open, or with the job
+		r.inbox.Put(growthReady{g.opening.again(r.ctx, r.Options, plan, r.report)})
+	})
+}
+
+// again opens what it takes to reach the hosts of a plan anew: the keys were let
+// go of when the job was launched.
+func (b *boot) again(ctx context.Context, o Options, plan *Plan, report *reporter) (err error) {
+	switch plan.Bootstrap {
+	case BootstrapSSH:
+		_, err = b.openSSH(ctx, o, plan, report)
+	case BootstrapExec:
+		_, err = b.openExec(ctx, o, plan)
+	}
+	return err
+}
+
+// growthReady has the root start the hosts.
+func (r *run) growthReady(e growthReady) {
+	g := r.growing
+	g.boot = g.opening
+	switch {
+	case r.killed:
+	case e.err != nil:
+		r.grown(overlay.Ready{}, e.err)
+	default:
+		for slot := range r.family.Children {
+			below := r.family.Below(slot)
+			for _, h := range g.boot.hosts[g.first:] {
+				below = append(below, h.Index)
+			}
+			r.family.Cover(slot, below)
+		}
+		r.toRoot(0, link.KVS, overlay.KindGrow, overlay.Encode(overlay.Range{Hosts: g.boot.hosts[g.first:], Common: g.boot.common}))
+	}
+}
+
+// grown takes the hosts that are up into the plan, and goes on with the spawns
+// that wait for them.
+func (r *run) grown(ready overlay.Ready, err error) {
+	g := r.growing
+	r.growing = nil
+	g.boot.close()
+	ready.Dead = append(ready.Dead, g.died...)
+	ready.Settle()
+	plan := *r.plan
+	plan.dead = slices.Clone(plan.dead)
+	for _, n := range ready.Live {
+		plan.dead[n.Index] = false
+	}
+	r.plan = &plan
+	for _, d := range ready.Dead {
+		r.report.note("host %s: %s: %s", r.hostName(d.Index), d.Phase, d.Cause)
+	}
+	r.live.Live = append(r.live.Live, ready.Live...)
+	r.knowNames(r.live)
+	if launch, lerr := r.launchMessage(r.live); lerr != nil {
+		err = errors.Join(err, lerr)
+	} else if len(ready.Live) > 0 {
+		launch.Late = true
+		r.toRoot(0, link.KVS, overlay.KindLateLaunch, overlay.Encode(launch))
+	}
+	for _, q := range g.waiting {
+		if err != nil {
+			r.refuse(q, err, nil)
+		} else {
+			r.start(q)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package launcher
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/stdio"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// from is a message of the root agent.
+func from(kind tree.Kind, body any) overlay.Message {
+	return overlay.Message{Stream: link.Service, Header: tree.Header{Kind: kind}, Body: overlay.Encode(body)}
+}
+
+// A host that dies while agents are being started for a spawn, and has told that
+// it was ready, is one more that could not be started: the job goes on.
+func TestHostsDieWhileTheJobGrows(t *testing.T) {
+	p, err := NewPlan(options(t, "a,b,c", 1), "here")
+	require.NoError(t, err)
+	r := &run{plan: p.withUnused(), ready: true, growing: &growth{first: 1}}
+	dead := []overlay.DeadHost{{Index: 2, Cause: "power"}}
+	require.NoError(t, r.message(from(overlay.KindDied, overlay.Died{Dead: dead})))
+	require.Nil(t, r.cause)
+	require.Equal(t, dead, r.growing.died)
+}
+
+func TestHostsThatAreNotTheJobs(t *testing.T) {
+	p, err := NewPlan(options(t, "a,b", 2), "here")
+	require.NoError(t, err)
+	for _, h := range []job.HostIndex{-1, 2} {
+		for _, kind := range []tree.Kind{overlay.KindReady, overlay.KindGrown} {
+			r := &run{plan: p, growing: &growth{}}
+			err := r.message(from(kind, overlay.Ready{Live: []overlay.NodeInfo{{Index: h}}}))
+			require.ErrorContains(t, err, "is said to be up, of 2")
+		}
+	}
+}
+
+// Counters are the last that the launcher hears: it must not take some for the
+// end of a job that runs.
+func TestCountersThatNobodyAskedFor(t *testing.T) {
+	r := &run{}
+	require.ErrorContains(t, r.message(from(overlay.KindCollected, report.Collected{})), "nobody asked for")
+	require.False(t, r.over)
+	r.counted.asked = true
+	require.NoError(t, r.message(from(overlay.KindCollected, report.Collected{})))
+	require.True(t, r.over)
+}
+
+func TestStartFailuresOfRanksThatDoNotExist(t *testing.T) {
+	p, err := NewPlan(options(t, "a,b", 2), "here")
+	require.NoError(t, err)
+	w := &world{plan: p, by: overlay.SpawnRequest{Spawn: *spawnOf(2)}}
+	r := &run{plan: p}
+	codes, err := r.startFailures(w, []overlay.StartFailure{{First: 1, Count: 1, Code: 127, Text: "not found"}})
+	require.ErrorContains(t, err, "1 process was not started: on a: not found")
+	require.Equal(t, []int{0, 127}, codes)
+	for _, f := range []overlay.StartFailure{{First: -1, Count: 1}, {First: 1, Count: 2}, {Count: 1 << 62}, {First: 1, Count: -1}, {}} {
+		_, err := r.startFailures(w, []overlay.StartFailure{f})
+		require.ErrorContains(t, err, "which do not exist")
+	}
+}
+
+// Of a rank that was lost with its node no end of output comes: what it wrote of
+// its last line is printed when there is no more of anything.
+func TestTheLastLineOfALostRank(t *testing.T) {
+	o := options(t, "a,b", 2)
+	p, err := NewPlan(o, "here")
+	require.NoError(t, err)
+	r := &run{plan: p, inbox: overlay.NewInbox(func() {})}
+	var stdout strings.Builder
+	r.printer, err = newPrinter(*o, p, "job", IO{Stdout: &stdout, Stderr: &strings.Builder{}}, &reporter{w: io.Discard})
+	require.NoError(t, err)
+	require.NoError(t, r.printer.prepare(0, p))
+	r.output(tree.Header{Kind: overlay.KindOutput}, overlay.AppendRecord(nil, job.RankID{Rank: 1}, stdio.Stdout, []byte("so far")))
+	require.Empty(t, stdout.String())
+	r.output(tree.Header{Kind: overlay.KindDrained}, nil)
+	require.Equal(t, "so far", strings.TrimSuffix(stdout.String(), "\n"))
+}

@@ -1,0 +1,127 @@
+package launcher
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
+)
+
+const (
+	progressAfter = time.Second            // what starts sooner shows nothing
+	progressEvery = 250 * time.Millisecond // at most so often is it drawn anew
+)
+
+// progress is what is shown of a start-up that takes long.
+type progress struct {
+	below overlay.Progress // what the root has told
+	timer *time.Timer
+}
+
+// progressDue is the event of the time to show it.
+type progressDue struct{}
+
+// watchProgress begins to show how far the start-up is, if somebody sits there.
+func (r *run) watchProgress() {
+	r.progress.below.Host = job.NoHost
+	if r.boot.common.Progress {
+		r.progress.timer = time.AfterFunc(max(0, progressAfter-time.Since(r.clock.begin)), func() { r.inbox.Put(progressDue{}) })
+	}
+}
+
+// showProgress draws the line, until all ranks run.
+func (r *run) showProgress() {
+	if r.running() || r.killed || r.over {
+		return
+	}
+	p := r.progress.below
+	p.Wait(r.family.Slowest())
+	nodes, plan := len(r.plan.Hosts), r.plan
+	if r.ready {
+		nodes = len(r.live.Live)
+		p.Nodes = nodes
+	}
+	r.report.status.draw(progressLine(p, nodes, plan.Size, r.hostName))
+	r.progress.timer.Reset(progressEvery)
+}
+
+// progressLine says how far a start-up is.
+func progressLine(p overlay.Progress, nodes, ranks int, name func(job.HostIndex) string) string {
+	text := fmt.Sprintf("%d of %s up, %d of %s", p.Nodes, plural(nodes, "node"), p.Ranks, plural(ranks, "rank"))
+	if p.Host != job.NoHost {
+		text += fmt.Sprintf("; waiting for %s (%d s)", name(p.Host), p.Age/time.Second)
+	}
+	return text
+}
+
+// statusLine is one line of a terminal that is overwritten, and erased before
+// anything else is written there. It may be used from several goroutines; a nil
+// one is never drawn.
+type statusLine struct {
+	to    *os.File
+	mu    sync.Mutex
+	shown bool
+	ended bool
+}
+
+// newStatusLine returns the line of w, or nil where w is no terminal that can
+// erase.
+func newStatusLine(w io.Writer) *statusLine {
+	f, ok := w.(*os.File)
+	if term := os.Getenv("TERM"); !ok || term == "" || term == "dumb" || !unix.IsTerminal(f) {
+		return nil
+	}
+	return &statusLine{to: f}
+}
+
+const (
+	eraseLine = "\r\x1b[K"
+	wideLine  = 79 // where the terminal does not say how wide it is
+)
+
+// draw shows text, cut to the width of the terminal, unless the terminal is
+// stopped or belongs to another job.
+func (s *statusLine) draw(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended || !unix.Foreground(s.to) || !unix.Writable(s.to) {
+		return
+	}
+	line := []rune(printable("golaunch: " + strings.ReplaceAll(text, "\n", " ")))
+	width := unix.Columns(s.to) - 1 // the last column may begin a new line
+	if width <= 0 {
+		width = wideLine
+	}
+	_, _ = io.WriteString(s.to, eraseLine+string(line[:min(len(line), width)])) // who does not see it misses nothing
+	s.shown = true
+}
+
+// erase makes room for other output.
+func (s *statusLine) erase() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shown {
+		s.shown = false
+		_, _ = io.WriteString(s.to, eraseLine)
+	}
+}
+
+// end erases the line for good.
+func (s *statusLine) end() {
+	if s == nil {
+		return
+	}
+	s.erase()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+}

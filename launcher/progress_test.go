@@ -1,0 +1,93 @@
+package launcher
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/stdio"
+)
+
+// openTerminal returns a terminal of so many columns, and who sees it.
+func openTerminal(t *testing.T, columns uint16) (user, tty *os.File) {
+	t.Helper()
+	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("skipped: no terminals here: %v", err)
+	}
+	t.Cleanup(func() { user.Close() })
+	fd := int(user.Fd())
+	require.NoError(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	require.NoError(t, err)
+	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { tty.Close() })
+	require.NoError(t, unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}))
+	return user, tty
+}
+
+func TestStatusLine(t *testing.T) {
+	user, tty := openTerminal(t, 30)
+	t.Setenv("TERM", "xterm")
+	sees := func(want string) {
+		t.Helper()
+		got := make([]byte, len(want))
+		_, err := io.ReadFull(user, got)
+		require.NoError(t, err)
+		require.Equal(t, want, string(got))
+	}
+	p := newReporter(tty, false)
+	ranks := terminal{IO{Stdout: tty}, p}
+	p.status.erase() // nothing is there
+	p.status.draw("3 of 4 nodes up, and more than fits")
+	sees("\r\x1b[Kgolaunch: 3 of 4 nodes up, an")
+	p.status.draw("4\nof 4\x1b[2J")
+	sees("\r\x1b[Kgolaunch: 4 of 4?[2J")
+	p.say("something")
+	sees("\r\x1b[Kgolaunch: something\r\n")
+	p.say("again")
+	sees("golaunch: again\r\n")
+	p.status.draw("x")
+	sees("\r\x1b[Kgolaunch: x")
+	require.NoError(t, ranks.Write(stdio.Stdout, []byte("of a rank\n")))
+	sees("\r\x1b[Kof a rank\r\n")
+	p.status.draw("never again")
+	p.say("end")
+	sees("golaunch: end\r\n")
+}
+
+func TestStatusLineOnlyForPeople(t *testing.T) {
+	_, tty := openTerminal(t, 80)
+	t.Setenv("TERM", "xterm")
+	require.NotNil(t, newReporter(tty, false).status)
+	require.Nil(t, newReporter(tty, true).status, "with --quiet")
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	defer w.Close()
+	require.Nil(t, newReporter(w, false).status)
+	require.Nil(t, newReporter(io.Discard, false).status)
+	for _, term := range []string{"", "dumb"} {
+		t.Setenv("TERM", term)
+		require.Nil(t, newReporter(tty, false).status, "TERM=%s", term)
+	}
+}
+
+func TestProgressLine(t *testing.T) {
+	name := func(h job.HostIndex) string { return fmt.Sprint("n", h) }
+	p := overlay.Progress{Host: job.NoHost}
+	require.Equal(t, "0 of 1 node up, 0 of 1 rank", progressLine(p, 1, 1, name))
+	p.Wait(job.NoHost, time.Hour)
+	p.Wait(3, 4500*time.Millisecond)
+	p.Merge(overlay.Progress{Nodes: 2, Ranks: 5, Host: 2, Age: time.Second})
+	p.Merge(overlay.Progress{Nodes: 1, Host: job.NoHost, Age: time.Hour})
+	require.Equal(t, "3 of 8 nodes up, 5 of 16 ranks; waiting for n3 (4 s)", progressLine(p, 8, 16, name))
+}

@@ -1,0 +1,110 @@
+package launcher
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"strings"
+	"sync/atomic"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/stage"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// staging sends the files of --stage down the tree: once over each of its
+// links, as fast as the slowest node takes them.
+type staging struct {
+	files   *stage.Outgoing
+	dir     string // golaunch's own
+	stopped atomic.Bool
+	sending bool // the launch waits for files that are on their way
+}
+
+// filesSent is the event of every file being on its way, or of what is in the
+// way.
+type filesSent struct{ err error }
+
+// newStaging opens the files.
+func newStaging(o *Options) (*staging, error) {
+	files, err := stage.OpenFiles(o.Stage)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--stage: %w", err)}
+	}
+	return &staging{files: files, dir: o.Dir}, nil
+}
+
+// programs tells of each app which of the files is its program: it runs that. It
+// is nil where there are no files.
+func (s *staging) programs(apps []job.App) []string {
+	if len(s.files.List()) == 0 {
+		return nil
+	}
+	programs := make([]string, len(apps))
+	for i, app := range apps {
+		programs[i] = s.files.Named(programPlace(app, s.dir))
+	}
+	return programs
+}
+
+// programPlace is where an app's program is on this machine: as its ranks would
+// look for it, or, where there is none, as seen from here.
+func programPlace(app job.App, here string) string {
+	name := app.Argv[0]
+	if !strings.Contains(name, "/") {
+		found, _ := exec.LookPath(name)
+		return found
+	}
+	if path.IsAbs(name) {
+		return name
+	}
+	there := path.Join(app.Dir, name)
+	if _, err := os.Stat(there); err != nil {
+		return path.Join(here, name)
+	}
+	return there
+}
+
+// send sends the files to the agents on edges and then reports to inbox.
+func (s *staging) send(edges []*overlay.Edge, inbox *overlay.Inbox) {
+	to := func(kind tree.Kind) func([]byte) error {
+		return func(b []byte) error {
+			for _, e := range edges {
+				if s.stopped.Load() || e.SendWait(link.Data, tree.Header{Kind: kind, To: tree.Everyone, From: tree.Launcher}, b) != nil {
+					return stage.ErrStopped // a link that is lost is reported where it is read
+				}
+			}
+			return nil
+		}
+	}
+	if err := s.files.Send(to(overlay.KindFile), to(overlay.KindFileEnd)); !errors.Is(err, stage.ErrStopped) {
+		inbox.Put(filesSent{err})
+	}
+}
+
+// stop ends sending before its time.
+func (s *staging) stop() { s.stopped.Store(true) }
+
+// sendFiles sends the files of --stage, if there are any.
+func (r *run) sendFiles() {
+	if len(r.staging.files.List()) > 0 {
+		r.staging.sending = true
+		edges := r.family.Edges()
+		r.tasks.Go(func() { r.staging.send(edges, r.inbox) }) // ends with the links
+	}
+}
+
+// filesSent notes that the files are on their way.
+func (r *run) filesSent(e filesSent) {
+	r.staging.sending = false
+	if e.err != nil {
+		r.report.say("--stage: %v", e.err)
+		r.giveUp(job.ExitLauncher, 0)
+		return
+	}
+	r.clock.mark("files sent")
+}

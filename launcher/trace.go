@@ -1,0 +1,49 @@
+package launcher
+
+import (
+	"cmp"
+	"os"
+	"slices"
+
+	"github.com/golaunch/golaunch/report"
+)
+
+// traceMode keeps a trace to its owner: it names hosts, and how they are reached.
+const traceMode = 0o600
+
+// prepareTrace makes sure that the trace can be written, by nobody else read.
+func prepareTrace(path string) error {
+	err := prepareFile("--trace", path, traceMode)
+	if err != nil || path == "" {
+		return err
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		return os.Chmod(path, traceMode) // one that was there before
+	}
+	return nil
+}
+
+// writeTrace writes what is known of when each step took place.
+func (r *run) writeTrace() error {
+	f, err := os.OpenFile(r.TraceFile, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, traceMode)
+	if err != nil {
+		return err
+	}
+	t := report.Trace{Job: r.jobID, Begin: r.clock.begin, Phases: r.clock.phases(), Starts: r.family.Starts(), Name: r.hostName}
+	if c := r.counted.of; c != nil {
+		r.family.TellClocks(c.Nodes, 0)
+		t.Nodes, t.Ranks = c.Nodes, c.Ranks
+	}
+	err = t.Encode(f)
+	return cmp.Or(err, f.Close())
+}
+
+// phases are the marks in order of time.
+func (c *clock) phases() []report.Phase {
+	var phases []report.Phase
+	for _, m := range c.marks {
+		phases = append(phases, report.Phase{Name: m.phase, End: m.at})
+	}
+	slices.SortStableFunc(phases, func(x, y report.Phase) int { return x.End.Compare(y.End) })
+	return phases
+}
