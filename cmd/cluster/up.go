@@ -19,6 +19,7 @@ func setupUp(fs *pflag.FlagSet) func(env, []string) (int, error) {
 	fs.DurationVar(&c.Delay, "delay", 0, "delay of each packet a node sends, where the kernel has netem")
 	fs.StringVar(&c.Kex, "kex", cluster.KexDefault, "SSH key exchange: default or curve25519")
 	fs.StringVar(&c.MaxStartups, "max-startups", "1000", "sshd's MaxStartups; 10:30:100 is its own default")
+	fs.StringVar(&c.User, "user", cluster.Root, "`NAME` of the account that logs in and runs commands; any but root is an ordinary user")
 	fs.StringArrayVar(&c.Share, "share", nil, "a `PATH` below /tmp, /run or /dev/shm that the nodes see too (repeatable)")
 	return func(e env, args []string) (int, error) {
 		if len(args) != 1 {

@@ -14,23 +14,25 @@ type foreign struct {
 	// to returns the flags that mean the same, none where golaunch does so
 	// anyway; or else what to do instead, which answers the user.
 	to func(values []string) (flags []string, answer string)
+	// more, if there is one, says of the last value whether another follows.
+	more func(value string) bool
 }
 
 // as is a word that is one of golaunch's flags with the same values.
 func as(flag string, values int) foreign {
-	return foreign{values, func(v []string) ([]string, string) {
+	return foreign{values: values, to: func(v []string) ([]string, string) {
 		return append([]string{flag}, v...), ""
 	}}
 }
 
 // meaning is a word without values that stands for these flags, or for none.
 func meaning(flags ...string) foreign {
-	return foreign{0, func([]string) ([]string, string) { return flags, "" }}
+	return foreign{to: func([]string) ([]string, string) { return flags, "" }}
 }
 
 // instead is a word that golaunch has no equal of.
 func instead(answer string) foreign {
-	return foreign{0, func([]string) ([]string, string) { return nil, answer }}
+	return foreign{to: func([]string) ([]string, string) { return nil, answer }}
 }
 
 // translate rewrites the words of other launchers at the beginning of args, up
@@ -60,7 +62,8 @@ func (c *commandLine) translateOne(arg string, next []string) (words []string, u
 	name, value, attached := strings.Cut(word, "=")
 	long := strings.HasPrefix(arg, "--")
 	own := c.flags.Lookup(name)
-	if f, ok := foreignWords[name]; ok && !(long && own != nil) {
+	ours := long && own != nil || !long && len(name) == 1 && c.flags.ShorthandLookup(name) != nil
+	if f, ok := foreignWords[name]; ok && !ours {
 		values := next
 		if attached {
 			values = append([]string{value}, next...)
@@ -68,14 +71,18 @@ func (c *commandLine) translateOne(arg string, next []string) (words []string, u
 		if attached && f.values == 0 {
 			return nil, 0, fmt.Errorf("%s: it takes no value", arg)
 		}
-		if len(values) < f.values {
+		want := f.values
+		if f.more != nil && len(values) >= want && f.more(values[want-1]) {
+			want++
+		}
+		if len(values) < want {
 			return nil, 0, fmt.Errorf("%s: its value is missing", arg)
 		}
-		words, answer := f.to(values[:f.values])
+		words, answer := f.to(values[:want])
 		if answer != "" {
 			return nil, 0, fmt.Errorf("%s: not a flag of golaunch: %s", arg, answer)
 		}
-		used = f.values
+		used = want
 		if attached {
 			used--
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 )
 
@@ -25,13 +26,19 @@ const (
 var foreignWords = map[string]foreign{
 	// Number and place of ranks.
 	"c":                as("--np", 1),
+	"n":                as("--np", 1), // with two dashes
+	"ntasks":           as("--np", 1),
+	"ntasks-per-node":  as("--ppn", 1),
+	"tasks-per-node":   as("--ppn", 1),
+	"w":                as("--hosts", 1),
+	"nodelist":         as("--hosts", 1),
 	"perhost":          as("--ppn", 1),
 	"npernode":         as("--ppn", 1),
 	"pernode":          meaning("--ppn", "1"),
 	"host":             as("--hosts", 1),
 	"machinefile":      as("--hostfile", 1),
 	"machine-file":     as("--hostfile", 1),
-	"map-by":           {1, mapBy},
+	"map-by":           {values: 1, to: mapBy},
 	"nooversubscribe":  meaning(),
 	"rank-by":          instead(answerOrder),
 	"rankmap":          instead(answerOrder),
@@ -47,9 +54,9 @@ var foreignWords = map[string]foreign{
 	"soft":             instead("give one number of ranks with -n"),
 
 	// Environment and directory.
-	"genv":       {2, assign("--genv")},
-	"env":        {2, assign("--env")},
-	"genvlist":   {1, genvList},
+	"genv":       {1, assign("--genv"), wantsValue},
+	"env":        {1, assign("--env"), wantsValue},
+	"genvlist":   {values: 1, to: genvList},
 	"envlist":    instead(answerInherit),
 	"genvall":    meaning(),
 	"envall":     meaning(),
@@ -57,15 +64,17 @@ var foreignWords = map[string]foreign{
 	"envnone":    instead(answerInherit),
 	"export":     meaning(),
 	"export-all": meaning(),
-	"mca":        {2, parameter},
-	"gmca":       {2, parameter},
-	"omca":       {2, parameter},
+	"mca":        {values: 2, to: parameter},
+	"gmca":       {values: 2, to: parameter},
+	"omca":       {values: 2, to: parameter},
+	"mpi":        instead("PMI-1 and PMI-2 are both served, whichever a program speaks; leave it out"),
 	"pmixmca":    instead("golaunch does not speak PMIx; leave it out"),
 	"prtemca":    instead("golaunch is not PRRTE; leave it out"),
 	"am":         instead("set Open MPI's parameters one by one with -x OMPI_MCA_name=value"),
 	"tune":       instead("set Open MPI's parameters one by one with -x OMPI_MCA_name=value"),
 	"wd":         as("--wdir", 1),
 	"dir":        as("--wdir", 1),
+	"chdir":      as("--wdir", 1),
 	"path":       instead("name the program with its directory, or set -x PATH=..."),
 	"prefix":     instead("set -x PATH=... and -x LD_LIBRARY_PATH=..."),
 	"configfile": instead(answerApps),
@@ -73,7 +82,7 @@ var foreignWords = map[string]foreign{
 	"app":        instead(answerApps),
 
 	// How agents are started.
-	"launcher":                     {1, bootstrap},
+	"launcher":                     {values: 1, to: bootstrap},
 	"rmk":                          instead("the resource manager's hosts are found without; leave it out"),
 	"ssh":                          meaning("--bootstrap", "ssh"),
 	"rsh":                          instead("use --bootstrap ssh"),
@@ -85,19 +94,19 @@ var foreignWords = map[string]foreign{
 	"iface":                        instead(answerNetwork),
 	"localhost":                    instead(answerDrop),
 	"nameserver":                   instead(answerDrop),
-	"pmi-port":                     instead("ranks find PMI at an inherited descriptor; leave it out"),
 	"demux":                        instead(answerDrop),
 	"allow-run-as-root":            meaning(),
 	"disable-hostname-propagation": instead(answerDrop),
-	"preload-binary":               instead("put the program where every host has it"),
-	"preload-files":                instead("put the files where every host has them"),
+	"preload-binary":               instead("use --stage PROGRAM, which runs the copy"),
+	"preload-files":                instead("use --stage FILE for each; ranks find them in $GOLAUNCH_STAGE_DIR"),
 
 	// Binding and devices.
-	"bind-to":           {1, bindTo},
+	"bind-to":           {values: 1, to: bindTo},
 	"membind":           instead(answerBind),
 	"topolib":           instead(answerDrop),
 	"cpu-set":           instead(answerBind),
 	"cpus-per-proc":     instead(answerBind),
+	"cpus-per-task":     instead(answerBind),
 	"report-bindings":   instead(answerBind),
 	"use-hwthread-cpus": instead("say how many ranks a host holds with host:N or --ppn"),
 	"gpus-per-proc":     instead("choose the device in the program or in a script around it, by its local rank"),
@@ -109,8 +118,11 @@ var foreignWords = map[string]foreign{
 	"prepend-pattern":        instead("--label puts [rank] in front of every line"),
 	"timestamp-output":       instead("pipe the output through ts"),
 	"outfile-pattern":        as("--out", 1),
+	"output":                 as("--out", 1),
+	"error":                  as("--err", 1),
+	"ordered-output":         instead("lines of ranks are never mixed; --label says whose each is"),
 	"errfile-pattern":        as("--err", 1),
-	"output-filename":        instead("use -o DIR/%r.out -e DIR/%r.err"),
+	"output-filename":        instead("make DIR and use -o DIR/%r.out -e DIR/%r.err"),
 	"merge-stderr-to-stdout": instead("redirect it in the shell: 2>&1"),
 	"xml":                    instead("--label marks each line with its rank"),
 	"print-all-exitcodes":    instead("golaunch names the ranks that failed without; leave it out"),
@@ -134,16 +146,21 @@ var foreignWords = map[string]foreign{
 	"xterm":              instead(answerDebug),
 }
 
-// assign is Hydra's NAME VALUE.
+// assign is Hydra's NAME VALUE, or NAME=VALUE.
 func assign(flag string) func([]string) ([]string, string) {
-	return func(v []string) ([]string, string) { return []string{flag, v[0] + "=" + v[1]}, "" }
+	return func(v []string) ([]string, string) { return []string{flag, strings.Join(v, "=")}, "" }
 }
+
+// wantsValue says that a value follows NAME apart.
+func wantsValue(name string) bool { return !strings.Contains(name, "=") }
 
 // genvList is Hydra's list of the only variables to pass on.
 func genvList(v []string) ([]string, string) {
 	flags := []string{"--env-none"}
 	for name := range strings.SplitSeq(v[0], ",") {
-		flags = append(flags, "--genv", name)
+		if _, set := os.LookupEnv(name); set { // as Hydra, which leaves others out
+			flags = append(flags, "--genv", name)
+		}
 	}
 	return flags, ""
 }

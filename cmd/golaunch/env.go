@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // An outer job's variables would tell a rank that it is a rank of that job:
@@ -38,6 +39,7 @@ var (
 var reserved = []string{
 	"PMI_FD", "PMI_PORT", "PMI_RANK", "PMI_SIZE", "PMI_ID", "PMI_SPAWNED", "PMI_JOBID",
 	"MPI_LOCALRANKID", "MPI_LOCALNRANKS",
+	"MPIRUN_RANK", "MPIRUN_NPROCS", "MPIRUN_ID", "MPIRUN_HOST", "MPIRUN_PORT",
 }
 
 // isOuter tells whether a variable belongs to the job that golaunch itself is
@@ -90,6 +92,8 @@ func resolveVariable(arg string, environ []string) (string, error) {
 	switch {
 	case name == "" || strings.ContainsRune(arg, 0):
 		return "", fmt.Errorf("%q is not NAME or NAME=VALUE", arg)
+	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
+		return "", fmt.Errorf("%q is no name of a variable: it has a blank in it", name)
 	case slices.Contains(reserved, name) || strings.HasPrefix(name, "GOLAUNCH_"):
 		return "", fmt.Errorf("%s is golaunch's to set", name)
 	case hasValue:

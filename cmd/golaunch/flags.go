@@ -62,10 +62,14 @@ func newCommandLine(environ []string) *commandLine {
 
 	f.Var(listValue{&c.genv}, "genv", "set `VARIABLE` as --env does, but for every app")
 	f.BoolVar(&c.envNone, "env-none", false, "ranks inherit no environment, only what --env and --genv set")
-	f.Var(timeValue{&c.Timeout}, "timeout", "end the job after `TIME`, with exit status 124")
+	f.Var(timeValue{&c.Timeout}, "timeout", "end the job after `TIME`, with exit status 124; 0 is never")
 	f.Var(timeValue{&c.Grace}, "grace", "`TIME` between SIGTERM and SIGKILL when the job is ended")
 	f.BoolVar(&c.KeepGoing, "keep-going", false, "let the other ranks run when one fails")
-	annotate(f, groupJob, "genv", "env-none", "timeout", "grace", "keep-going")
+	f.BoolVar(&c.OpenMPI, "open-mpi", false, "the programs use Open MPI 3 or 4, though their files do not show it")
+	f.Var(textValue{&c.PMIVersion}, "pmi", "grant PMI `VERSION` 1.1, or 1.2, with barriers of groups")
+	f.BoolVar(&c.PMIPort, "pmi-port", false, "ranks connect to PMI_PORT, of their own host only, instead of PMI_FD")
+	f.BoolVar(&c.PMGR, "pmgr", false, "serve PMGR_COLLECTIVE (MVAPICH 1), too, at a port of each host's own")
+	annotate(f, groupJob, "genv", "env-none", "timeout", "grace", "keep-going", "open-mpi", "pmi", "pmi-port", "pmgr")
 
 	f.VarP(listValue{&c.hosts}, "hosts", "H", "hosts to use; `LIST` as in a,b:2,n[001-128]:4, where :4 are slots")
 	f.VarP(textValue{&c.hostfile}, "hostfile", "f", "`FILE` with one host per line: host[:N], host slots=N, user=, port=")
@@ -77,9 +81,11 @@ func newCommandLine(environ []string) *commandLine {
 	f.Var(timeValue{&c.ConnectTimeout}, "connect-timeout", "give a host up after `TIME` without answer")
 	f.BoolVar(&c.AllowDeadNodes, "allow-dead-nodes", false, "go on without unreachable hosts if the slots suffice")
 	f.Var(countValue{&c.Spares, launcher.MaxRanks}, "spares", "start agents on `N` more hosts, to take the ranks of hosts that are dead")
+	f.BoolVar(&c.Prelaunch, "prelaunch", false, "start agents on hosts without ranks too, for worlds spawned later")
 	f.BoolVar(&c.CopyAgent, "copy-agent", false, "copy the agent to the hosts even if they have golaunch in the same place")
 	f.BoolVar(&c.KeepAgent, "keep-agent", false, "leave the agent on the hosts for the next job")
-	annotate(f, groupHosts, "hosts", "hostfile", "bootstrap", "exec-command", "exec-from", "nodes", "ssh-config", "connect-timeout", "allow-dead-nodes", "spares", "copy-agent", "keep-agent")
+	f.Var(listValue{&c.Stage}, "stage", "bring `FILE` to the hosts, to $GOLAUNCH_STAGE_DIR; PROGRAM too, if it is one")
+	annotate(f, groupHosts, "hosts", "hostfile", "bootstrap", "exec-command", "exec-from", "nodes", "ssh-config", "connect-timeout", "allow-dead-nodes", "spares", "prelaunch", "copy-agent", "keep-agent", "stage")
 
 	f.VarP(countValue{&c.PPN, launcher.MaxRanks}, "ppn", "N", "`N` ranks per host")
 	f.BoolVar(&c.Oversubscribe, "oversubscribe", false, "allow more ranks than slots")
@@ -103,12 +109,15 @@ func newCommandLine(environ []string) *commandLine {
 	f.CountVarP(&c.Verbose, "verbose", "v", "tell more, up to three times")
 	f.BoolVarP(&c.Quiet, "quiet", "q", false, "say nothing but why the job failed")
 	f.BoolVar(&c.Timing, "timing", false, "print how long each phase took")
+	f.BoolVar(&c.Stats, "stats", false, "print what the agents sent, cached and looked up, by level of the tree")
+	f.Var(textValue{&c.ReportFile}, "report", "write all that is known of the job to `FILE`, as JSON")
+	f.Var(textValue{&c.TraceFile}, "trace", "write when each step took place on each node to `FILE`, for Perfetto")
 	f.BoolVar(&c.version, "version", false, "print the version")
 	f.BoolVarP(&c.help, "help", "h", false, "print this help")
-	annotate(f, groupDebug, "dry-run", "verbose", "quiet", "timing", "version", "help")
+	annotate(f, groupDebug, "dry-run", "verbose", "quiet", "timing", "stats", "report", "trace", "version", "help")
 
-	mark(f, repeatKey, "env", "genv", "hosts", "verbose")
-	mark(f, noVariable, "env", "genv", "version", "help")
+	mark(f, repeatKey, "env", "genv", "hosts", "stage", "verbose")
+	mark(f, noVariable, "env", "genv", "stage", "version", "help")
 	return c
 }
 

@@ -45,7 +45,8 @@ golaunch has the same, and answered where it has not.
 
 const helpTail = `
 TIME is 10 (seconds), 500ms or 2m. A flag that is not given takes its value from
-GOLAUNCH_<FLAG>, as in GOLAUNCH_CONNECT_TIMEOUT=5s (not --env and --genv).
+GOLAUNCH_<FLAG>, as in GOLAUNCH_CONNECT_TIMEOUT=5s (not --env, --genv and
+--stage, which have several).
 `
 
 // statuses is the table of exit statuses (design section 7).

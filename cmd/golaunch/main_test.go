@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -59,6 +60,7 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	show("connect-timeout", o.ConnectTimeout, def.ConnectTimeout)
 	show("allow-dead-nodes", o.AllowDeadNodes, def.AllowDeadNodes)
 	show("keep-agent", o.KeepAgent, def.KeepAgent)
+	show("stage", strings.Join(o.Stage, " "), "")
 	show("ppn", o.PPN, def.PPN)
 	show("oversubscribe", o.Oversubscribe, def.Oversubscribe)
 	show("degree", o.Degree, def.Degree)

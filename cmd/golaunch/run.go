@@ -12,6 +12,7 @@ import (
 	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/launcher"
+	"github.com/golaunch/golaunch/launcher/singleton"
 )
 
 // launchFunc carries out a job: launcher.Run.
@@ -19,16 +20,21 @@ type launchFunc func(context.Context, launcher.Options, launcher.IO) int
 
 // run is golaunch from its arguments to its exit status.
 func run(ctx context.Context, args []string, stdio launcher.IO, launch launchFunc) int {
-	c, err := parse(args, os.Environ())
+	c, err := parseOrSingleton(args)
 	if err != nil {
 		return usageError(stdio.Stderr, fmt.Errorf("%w; try 'golaunch --help'", err))
 	}
-	switch {
-	case c.help:
-		writeHelp(stdio.Stdout, c.flags)
-		return 0
-	case c.version:
-		fmt.Fprintln(stdio.Stdout, versionLine())
+	if c.help || c.version {
+		var text strings.Builder
+		if c.help {
+			writeHelp(&text, c.flags)
+		} else {
+			fmt.Fprintln(&text, versionLine())
+		}
+		if _, err := io.WriteString(stdio.Stdout, text.String()); err != nil {
+			fmt.Fprintf(stdio.Stderr, "golaunch: the output cannot be written: %v\n", reason(err))
+			return job.ExitLauncher
+		}
 		return 0
 	}
 	o, err := c.options()
@@ -36,6 +42,24 @@ func run(ctx context.Context, args []string, stdio launcher.IO, launch launchFun
 		return usageError(stdio.Stderr, err)
 	}
 	return launch(ctx, o, stdio)
+}
+
+// parseOrSingleton reads a command line, which may be that of an MPI program that
+// wants its process manager.
+func parseOrSingleton(args []string) (*commandLine, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("own executable: %w", err)
+	}
+	words, err := singleton.Args(args, self)
+	if err != nil {
+		return nil, err
+	}
+	c, err := parse(words, os.Environ())
+	if err == nil {
+		c.Singleton = len(words) > len(args)
+	}
+	return c, err
 }
 
 // usageError prints err as one line, whatever the arguments held.

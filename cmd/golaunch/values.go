@@ -47,6 +47,9 @@ func (v timeValue) Set(s string) error {
 	if err != nil {
 		d, err = time.ParseDuration(s + "s")
 	}
+	if n, nerr := strconv.ParseFloat(strings.TrimRight(s, "hmsun\u00b5"), 64); err != nil && nerr == nil && n > 2562047 {
+		return fmt.Errorf("%q is too long; the longest time is 2562047h, which is 292 years", s)
+	}
 	if err != nil || d < 0 {
 		return fmt.Errorf("%q is not a time; write 10, 10s, 500ms or 2m", s)
 	}
