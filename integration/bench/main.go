@@ -1,10 +1,11 @@
-// Command bench measures golaunch beside its rivals on test clusters of this
-// machine, in the same run, and writes the tables of docs/results/ (design
-// section 8).
+// Command bench measures how fast golaunch starts jobs, beside its rivals and
+// beside the floor, on test clusters of this machine, and writes
+// docs/results/startup.md with its pictures (design section 8).
 //
-// Runs of golaunch and of the rival alternate; a table quotes the median of
-// each, and the median of the ratios pair by pair. CPU is that of the whole
-// machine: nothing else should run on it.
+// Contenders run in turn; a table quotes the median of each, and ratios are
+// medians over the pairs of runs. A contender that cannot run, or fails, is
+// left out with its reason, and the page is written again after every contest.
+// Nothing else should run on the machine.
 package main
 
 import (
@@ -13,38 +14,54 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
-	"runtime"
-	"strconv"
+	"slices"
 	"strings"
-	"syscall"
 	"time"
 
-	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
+
+// The parts of the benchmark, in the order in which they are run.
+const (
+	partLocal   = "local"   // one machine
+	partNodes   = "nodes"   // numbers of nodes
+	partRanks   = "ranks"   // ranks per node
+	partPMI     = "pmi"     // PMI clients
+	partPhases  = "phases"  // golaunch's phases and messages
+	partMemory  = "memory"  // golaunch's memory and descriptors
+	partTable   = "table"   // table 2.1 of the thesis
+	partFigures = "figures" // figures 2.4 and 2.5 of the thesis
+	partHard    = "hard"    // slow, dead and refusing hosts
+)
+
+var parts = []string{partLocal, partNodes, partRanks, partPMI, partPhases, partMemory, partTable, partFigures, partHard}
 
 // settings say what is measured.
 type settings struct {
-	runs  int
-	out   string
-	nodes []int
-	ranks []int // per node
-	local []int // ranks on this machine alone
-	bin   string
-	rest  []string // the command line, to be quoted in the results
+	runs     int
+	budget   time.Duration // of one contest, after which no round begins
+	limit    time.Duration // of one run
+	out      string
+	parts    []string
+	nodes    []int
+	ranks    []int // per node
+	local    []int // ranks on this machine alone
+	hardRuns int
+	shared   bool // other programs ran at the same time
+	bin      string
+	self     string   // this program, which the cluster's nodes must see
+	rest     []string // the command line, to be quoted in the results
+	begun    time.Time
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
-		if !errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintln(os.Stderr, "bench:", err)
+	results.Main("bench", func(ctx context.Context, args []string) error {
+		if len(args) > 0 && args[0] == floorWord {
+			return floor(args[1:])
 		}
-		os.Exit(1)
-	}
+		return run(ctx, args)
+	})
 }
 
 func run(ctx context.Context, args []string) error {
@@ -55,38 +72,35 @@ func run(ctx context.Context, args []string) error {
 	if os.Getuid() != 0 {
 		return errors.New("not root: the clusters of namespaces need it")
 	}
-	if _, err := exec.LookPath("mpiexec.hydra"); err != nil {
-		return errors.New("no mpiexec.hydra to compare with: apt-get install mpich")
-	}
-	var page strings.Builder
-	preamble(&page, s)
-	if err := localTable(ctx, &page, s); err != nil {
-		return err
-	}
-	for _, kex := range []string{cluster.KexDefault, cluster.KexCurve25519} {
-		if err := clusterTable(ctx, &page, s, kex); err != nil {
-			return err
+	for _, needed := range []string{"golaunch", "native/floor"} {
+		if _, err := os.Stat(filepath.Join(s.bin, needed)); err != nil {
+			return fmt.Errorf("bin/%s is missing: run make build native", needed)
 		}
 	}
-	if s.out == "" {
-		_, err := fmt.Print(page.String())
+	b := &bench{settings: s, book: newBook(s)}
+	if err := b.all(ctx); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(s.out), 0o755); err != nil {
+	if err := results.Write(s.out, b.book.page()); err != nil {
 		return err
 	}
-	return os.WriteFile(s.out, []byte(page.String()), 0o644)
+	return b.book.failed()
 }
 
 func parse(args []string) (settings, error) {
-	s := settings{rest: args}
+	s := settings{rest: args, begun: time.Now()}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.IntVar(&s.runs, "runs", 3, "how often each is run")
-	f.StringVar(&s.out, "o", "", "write to `FILE`; else to standard output")
-	nodes := f.String("nodes", "8,32,64", "numbers of nodes")
-	ranks := f.String("ranks", "1,16", "ranks per node")
-	local := f.String("local", "1024,4096", "ranks on this machine alone")
-	quick := f.Bool("quick", false, "8 nodes, 1024 local ranks, one run")
+	f.DurationVar(&s.budget, "budget", time.Minute, "begin no further round of a contest after this time")
+	f.DurationVar(&s.limit, "limit", time.Minute, "a run that takes longer counts as failed")
+	f.StringVar(&s.out, "o", "", "write to `FILE`, and pictures to plots/ beside it; else to standard output, without")
+	f.IntVar(&s.hardRuns, "hardruns", 100, "starts over sshds that refuse connections")
+	f.BoolVar(&s.shared, "shared", false, "say that other programs ran at the same time")
+	chosen := f.String("parts", strings.Join(parts, ","), "`LIST` of what to measure")
+	nodes := f.String("nodes", "1,8,32,64,128,256", "`LIST` of numbers of nodes")
+	ranks := f.String("ranks", "4,16,64", "`LIST` of ranks per node, on 64 nodes")
+	local := f.String("local", "512,1024,2048,4096,8192", "`LIST` of ranks on this machine alone")
+	quick := f.Bool("quick", false, "everything in small: 8 nodes, 1024 local ranks, one run")
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}
@@ -94,62 +108,46 @@ func parse(args []string) (settings, error) {
 		return s, fmt.Errorf("stray argument %q", f.Arg(0))
 	}
 	if *quick {
-		*nodes, *local, s.runs = "8", "1024", 1
+		*nodes, *ranks, *local, s.runs, s.hardRuns = "1,4,8", "4,16", "512,1024", 1, 3
 	}
-	if s.runs < 1 {
-		return s, fmt.Errorf("-runs %d: must be positive", s.runs)
+	if s.runs < 1 || s.hardRuns < 1 {
+		return s, errors.New("-runs and -hardruns must be positive")
 	}
+	var err error
 	for _, list := range []struct {
 		flag, value string
 		to          *[]int
 	}{{"nodes", *nodes, &s.nodes}, {"ranks", *ranks, &s.ranks}, {"local", *local, &s.local}} {
-		for _, word := range strings.Split(list.value, ",") {
-			n, err := strconv.Atoi(word)
-			if err != nil || n < 1 {
-				return s, fmt.Errorf("-%s %q: not a list of positive numbers", list.flag, list.value)
-			}
-			*list.to = append(*list.to, n)
+		if *list.to, err = results.Numbers(list.flag, list.value, 1); err != nil {
+			return s, err
+		}
+		slices.Sort(*list.to)
+	}
+	s.parts = strings.Split(*chosen, ",")
+	for _, p := range s.parts {
+		if !slices.Contains(parts, p) {
+			return s, fmt.Errorf("-parts %q: %q is none of %v", *chosen, p, parts)
 		}
 	}
-	var err error
-	s.bin, err = filepath.Abs("bin")
+	if s.bin, err = filepath.Abs("bin"); err != nil {
+		return s, err
+	}
+	s.self, err = os.Executable()
 	return s, err
 }
 
-// preamble says what was measured, on what, and how to do it again.
-func preamble(page *strings.Builder, s settings) {
-	fmt.Fprintf(page, `# The main job, measured
-
-	go run ./integration/bench %s
-
-%s. %d cores, Linux %s, %s, %s, %s. Milliseconds of wall time
-from the start of the command to its end, medians of %d alternating runs; "ratio" is the
-median over the pairs. CPU is that of the whole machine, in seconds. Nodes are
-namespaces with an sshd each, on this machine, so that everything here is bound
-by its CPU.
-`, strings.Join(s.rest, " "), time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), kernel(),
-		version("mpiexec.hydra", "--version", "Version:"), version("sshd", "-V", "OpenSSH"), version("gcc", "--version", "gcc"), s.runs)
-}
-
-func kernel() string {
-	b, err := os.ReadFile("/proc/sys/kernel/osrelease")
-	if err != nil {
-		return "of unknown version"
-	}
-	return strings.TrimSpace(string(b))
-}
-
-// version is the first line that a program prints with mark in it.
-func version(program, flag, mark string) string {
-	path, err := exec.LookPath(program)
-	if err != nil {
-		path = "/usr/sbin/" + program
-	}
-	out, _ := exec.Command(path, flag).CombinedOutput() // old sshds call it an error
-	for line := range strings.Lines(string(out)) {
-		if strings.Contains(line, mark) {
-			return program + " (" + strings.Join(strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), mark)), " ") + ")"
+// most is the largest number of nodes up to a limit that is measured.
+func (s settings) most(limit int) int {
+	largest := s.nodes[0]
+	for _, n := range s.nodes {
+		if n <= limit {
+			largest = n
 		}
 	}
-	return program
+	return largest
+}
+
+// wants tells whether one of the parts is to be measured.
+func (s settings) wants(any ...string) bool {
+	return slices.ContainsFunc(any, func(p string) bool { return slices.Contains(s.parts, p) })
 }

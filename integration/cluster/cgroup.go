@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -72,6 +74,30 @@ func (p *netnsProvider) removeCgroups(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// CPUTime is how much processor time all programs on the cluster's machines have
+// taken since Up, those that have ended included. It needs a cgroup v2 hierarchy.
+func (c *Cluster) CPUTime() (time.Duration, error) {
+	if c.state.Cgroup == "" {
+		return 0, errors.New("processor time: the cluster has no cgroup")
+	}
+	b, err := os.ReadFile(filepath.Join(c.state.Cgroup, "cpu.stat"))
+	if err != nil {
+		return 0, fmt.Errorf("processor time: %w", err)
+	}
+	return cpuUsage(string(b))
+}
+
+// cpuUsage reads a cgroup's cpu.stat.
+func cpuUsage(stat string) (time.Duration, error) {
+	for line := range strings.Lines(stat) {
+		if value, ok := strings.CutPrefix(line, "usage_usec "); ok {
+			micros, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+			return time.Duration(micros) * time.Microsecond, err
+		}
+	}
+	return 0, fmt.Errorf("processor time: no usage_usec in %.60q", stat)
 }
 
 func removeCgroupTree(dir string) error {

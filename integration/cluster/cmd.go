@@ -32,7 +32,7 @@ func (c *Cluster) Command(node string, argv ...string) *Cmd {
 }
 
 // CommandContext prepares a command for a node, Head or Outside; it is killed
-// when ctx ends. It runs as root in the caller's working directory if the node
+// when ctx ends. It runs as Config.User in the caller's working directory if the node
 // has that, else in the node's home, and with a clean environment, to which
 // the caller may append: PATH (the caller's), HOME, USER, LOGNAME, SHELL, and
 // TERM and LANG where set. An unknown node or an empty argv is reported by
@@ -53,12 +53,12 @@ func (c *Cluster) CommandContext(ctx context.Context, node string, argv ...strin
 		return cmd
 	}
 	cmd.node = n
-	e.Env = cleanEnv(nodeFiles(c.Dir(), n.Name).home())
+	e.Env = cleanEnv(c.state.Config.User, nodeFiles(c.Dir(), n.Name).home())
 	return cmd
 }
 
-func cleanEnv(home string) []string {
-	env := []string{"HOME=" + home, "USER=root", "LOGNAME=root", "SHELL=/bin/sh"}
+func cleanEnv(user, home string) []string {
+	env := []string{"HOME=" + home, "USER=" + user, "LOGNAME=" + user, "SHELL=/bin/sh"}
 	for _, name := range []string{"PATH", "TERM", "LANG"} {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)

@@ -19,6 +19,9 @@ const (
 	Docker = "docker" // containers; needs an engine
 )
 
+// Root is the account of Config.User that may do everything.
+const Root = "root"
+
 // The values of Config.Kex.
 const (
 	KexDefault    = "default"    // OpenSSH's own choice (sntrup761x25519 since 9.0)
@@ -49,6 +52,9 @@ type Config struct {
 	// MaxStartups is sshd's option of that name. Default: 1000, so that it
 	// never refuses a connection.
 	MaxStartups string
+	// User is the account that logs in and runs commands: Root (the default),
+	// or any other name for an ordinary user, who may write to no cgroup.
+	User string
 	// Share lists files and directories below /tmp, /run, /dev/shm or
 	// /var/log that the nodes share with the host although they have their
 	// own /tmp and so on. Dir needs no mention.
@@ -106,6 +112,7 @@ func (r Rate) String() string { return strconv.FormatUint(uint64(r), 10) + "bit"
 
 var (
 	maxStartupsPattern = regexp.MustCompile(`^[0-9]{1,6}(:[0-9]{1,3}:[0-9]{1,6})?$`)
+	userPattern        = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
 	// Dir is named in ssh_config, sshd_config and passwd, which give the
 	// other characters a meaning.
 	dirPattern = regexp.MustCompile(`^/[A-Za-z0-9._/+@=,-]+$`)
@@ -138,6 +145,15 @@ func (c *Config) validate() error {
 	}
 	if c.Kex != KexDefault && c.Kex != KexCurve25519 {
 		return fmt.Errorf("key exchange %q: want %s or %s", c.Kex, KexDefault, KexCurve25519)
+	}
+	if c.User == "" {
+		c.User = Root
+	}
+	if !userPattern.MatchString(c.User) {
+		return fmt.Errorf("user %q: want a name of at most 32 small letters and digits", c.User)
+	}
+	if c.User != Root && c.Provider == Docker {
+		return fmt.Errorf("user %q: provider %s has only root", c.User, Docker)
 	}
 	if c.MaxStartups == "" {
 		c.MaxStartups = "1000"

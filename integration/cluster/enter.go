@@ -101,6 +101,12 @@ func (p *netnsProvider) start(n *Node, cmd *Cmd) error {
 	if cmd.Dir == "" {
 		cmd.Dir = p.workingDir(n)
 	}
+	if p.state.Config.User != Root {
+		if cmd.SysProcAttr == nil {
+			cmd.SysProcAttr = &syscall.SysProcAttr{}
+		}
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: userID, Gid: userID}
+	}
 	if err := p.startIn(n, cmd.Cmd); err != nil {
 		return fmt.Errorf("node %s: %w", n.Name, err)
 	}

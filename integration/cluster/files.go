@@ -40,8 +40,17 @@ func etcFiles(dir, name string) map[string]string {
 
 const nsswitch = "passwd: files\ngroup: files\nshadow: files\nhosts: files\n"
 
-// shadow lets root in by key only; a locked account ("!") would keep it out.
-const shadow = "root:*:19000:0:99999:7:::\n"
+// shadow lets accounts in by key only; a locked one ("!") would be kept out.
+func shadow(user string) string {
+	line := func(name string) string { return name + ":*:19000:0:99999:7:::\n" }
+	if user == Root {
+		return line(Root)
+	}
+	return line(Root) + line(user)
+}
+
+// userID is the user and group of a Config.User that is not root.
+const userID = 21000
 
 // writeFiles writes all files of a cluster, with fresh keys.
 func writeFiles(s *state) error {
@@ -65,7 +74,7 @@ func writeFiles(s *state) error {
 		f := nodeFiles(dir, n.Name)
 		w.write(f.in("home/.ssh/authorized_keys"), authorized, 0o600)
 		w.write(f.in("hostname"), n.Name+"\n", 0o644)
-		w.write(f.in("passwd"), passwd(accounts, f.home()), 0o644)
+		w.write(f.in("passwd"), passwd(accounts, s.Config.User, f.home()), 0o644)
 		w.write(f.sshdConfig(), sshdConfig(s, n), 0o644)
 		host := w.key(f.in("host_key"), n.Name)
 		if w.err != nil {
@@ -80,7 +89,7 @@ func writeFiles(s *state) error {
 	}
 	w.write(filepath.Join(dir, "etc", "hosts"), etcHosts(s.Nodes), 0o644)
 	w.write(filepath.Join(dir, "etc", "nsswitch.conf"), nsswitch, 0o644)
-	w.write(filepath.Join(dir, "etc", "shadow"), shadow, 0o600)
+	w.write(filepath.Join(dir, "etc", "shadow"), shadow(s.Config.User), 0o600)
 	w.write(nodeFiles(dir, Outside).in("hosts"), outsideHosts(s.Nodes), 0o644)
 	w.write(knownHosts(dir), known.String(), 0o644)
 	w.write(hostFile(dir), hostList(s.Config.Nodes), 0o644)
@@ -90,7 +99,26 @@ func writeFiles(s *state) error {
 		// Programs that run plain ssh, such as mpiexec, find it here.
 		w.write(nodeFiles(dir, name).in("home/.ssh/config"), config, 0o600)
 	}
+	if w.err == nil && s.Config.User != Root {
+		w.err = giveHomes(s)
+	}
 	return w.err
+}
+
+// giveHomes makes every node's home the ordinary user's.
+func giveHomes(s *state) error {
+	for i := range s.Nodes {
+		err := filepath.WalkDir(nodeFiles(s.Config.Dir, s.Nodes[i].Name).home(), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			return os.Lchown(path, userID, userID)
+		})
+		if err != nil {
+			return fmt.Errorf("give a home to %s: %w", s.Config.User, err)
+		}
+	}
+	return nil
 }
 
 // removeFiles removes what writeFiles and the nodes wrote, state.json last.
@@ -161,13 +189,16 @@ func otherAccounts(provider string) (string, error) {
 	return string(b), nil
 }
 
-// passwd is an account file with a root whose home and shell are clean: a slow
-// start-up file would add its time to every connection.
-func passwd(host, home string) string {
+// passwd is an account file with a root, and a user, whose home and shell are
+// clean: a slow start-up file would add its time to every connection.
+func passwd(host, user, home string) string {
 	var b strings.Builder
 	b.WriteString("root:*:0:0:root:" + home + ":/bin/sh\n")
+	if user != Root {
+		fmt.Fprintf(&b, "%s:*:%d:%d:%s:%s:/bin/sh\n", user, userID, userID, user, home)
+	}
 	for line := range strings.Lines(host) {
-		if !strings.HasPrefix(line, "root:") {
+		if !strings.HasPrefix(line, "root:") && !strings.HasPrefix(line, user+":") {
 			b.WriteString(line)
 		}
 	}

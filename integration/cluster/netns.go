@@ -129,7 +129,7 @@ func (p *netnsProvider) startKeeper(ctx context.Context, cmd *exec.Cmd, prepare 
 		return procID{}, fmt.Errorf("pipe: %w", err)
 	}
 	defer r.Close()
-	cmd.Env = append(cleanEnv("/"), marker+"="+p.state.ID)
+	cmd.Env = append(cleanEnv(Root, "/"), marker+"="+p.state.ID)
 	cmd.Stdout, cmd.Stderr = w, w
 	err = onThread(func() error {
 		if err := prepare(); err != nil {

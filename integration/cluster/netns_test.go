@@ -41,6 +41,16 @@ func TestNetns(t *testing.T) {
 	}
 }
 
+// TestOrdinaryUser is a cluster whose commands and logins are not root's.
+func TestOrdinaryUser(t *testing.T) {
+	c := newTestCluster(t, Config{Nodes: 1, User: "guest"})
+	assert.Equal(t, "guest", output(t, c, Head, "id", "-un"))
+	assert.Equal(t, "guest", output(t, c, Head, "ssh", "n001", "id", "-un"))
+	assert.Equal(t, c.Home("n001"), output(t, c, Head, "ssh", "n001", "pwd; touch file"))
+	out, err := c.Command("n001", "mkdir", "/sys/fs/cgroup/mine").CombinedOutput()
+	assert.Error(t, err, "it may write to no cgroup: %s", out)
+}
+
 func testSSH(t *testing.T, c *Cluster) {
 	hosts, err := os.ReadFile(c.HostFile())
 	require.NoError(t, err)

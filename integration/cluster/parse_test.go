@@ -213,3 +213,13 @@ func TestComposeProject(t *testing.T) {
 	assert.Contains(t, n1.Volumes, "/tmp/x:/tmp/x")
 	assert.NotContains(t, n1.Volumes, "/c:/c", "the key is there")
 }
+
+func TestCPUUsage(t *testing.T) {
+	got, err := cpuUsage("usage_usec 1500\nuser_usec 1000\nsystem_usec 500\n")
+	require.NoError(t, err)
+	require.Equal(t, 1500*time.Microsecond, got)
+	for _, bad := range []string{"", "user_usec 1\n", "usage_usec x\n"} {
+		_, err := cpuUsage(bad)
+		require.Error(t, err, "%q", bad)
+	}
+}

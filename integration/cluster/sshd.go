@@ -57,7 +57,7 @@ func sshClientConfig(c *Config, from string) string {
 	}
 	b.WriteString("Host *\n")
 	lines := []string{
-		"User root",
+		"User " + c.User,
 		"IdentityFile " + nodeFiles(c.Dir, from).key(),
 		"IdentitiesOnly yes",
 		"UserKnownHostsFile " + knownHosts(c.Dir),

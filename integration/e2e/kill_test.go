@@ -96,40 +96,24 @@ func killBoth(t *testing.T, c *cluster.Cluster, node string) {
 	require.NoError(t, agent.Signal(syscall.SIGKILL))
 }
 
-func TestKill(t *testing.T) {
+// What kills parts of a job is tried in integration/killtable.
+func TestSignalsEndTheJob(t *testing.T) {
 	const n = 7
-	c := ownCluster(t, n)
-	names := firstNodes(c, n)
+	c := theCluster(t)
 	for _, x := range []struct {
-		name string
-		do   func(*running)
-		code int
-		says []string
+		signal syscall.Signal
+		code   int
+		says   string
 	}{
-		{"golaunch", func(r *running) { r.cmd.Process.Kill() }, -1, nil},
-		{"the root's agent", func(*running) { kill(t, c, "n001", "nla-agent") }, 125, []string{"host n001", "link to its agent lost"}},
-		{"a middle agent", func(*running) { kill(t, c, "n002", "nla-agent") }, 125, []string{"host n002", "link to its agent lost"}},
-		{"a leaf's agent", func(*running) { kill(t, c, "n007", "nla-agent") }, 125, []string{"host n007", "link to its agent lost"}},
-		{"agent and warden of a leaf", func(*running) { killBoth(t, c, "n006") }, 125, []string{"host n006", "link to its agent lost"}},
-		{"agent and warden of a middle node", func(*running) { killBoth(t, c, "n002") }, 125, []string{"host n002", "link to its agent lost"}},
-		{"agent and warden of the root", func(*running) { killBoth(t, c, "n001") }, 125, []string{"host n001", "link to its agent lost"}},
-		{"a warden", func(*running) { kill(t, c, "n003", "nla-warden") }, 125, []string{"host n003", "warden"}},
-		{"a rank", func(*running) { kill(t, c, "n004", bin("rankprobe")) }, 137, []string{"rank 3 on n004", "killed by signal 9"}},
-		{"SIGTERM to golaunch", func(r *running) { r.cmd.Process.Signal(syscall.SIGTERM) }, 143, []string{"terminate"}},
-		{"SIGINT to golaunch", func(r *running) { r.cmd.Process.Signal(syscall.SIGINT) }, 130, []string{"interrupting"}},
+		{syscall.SIGTERM, 143, "terminate"},
+		{syscall.SIGINT, 130, "interrupting"},
 	} {
-		t.Run(x.name, func(t *testing.T) {
-			word := "sleep"
-			if x.code != 143 && x.code != 130 { // those wait for the ranks' grace
-				word = "stubborn"
-			}
-			r := probes(t, c, n, word)
-			x.do(r)
+		t.Run(x.signal.String(), func(t *testing.T) {
+			r := sleepers(t, c, n)
+			require.NoError(t, r.cmd.Signal(x.signal))
 			require.Equal(t, x.code, r.wait(t), r.stderr.String())
-			for _, text := range x.says {
-				require.Contains(t, r.stderr.String(), text)
-			}
-			nothingLeft(t, c, names...)
+			require.Contains(t, r.stderr.String(), x.says)
+			nothingLeft(t, c, firstNodes(c, n)...)
 		})
 	}
 }
@@ -168,22 +152,4 @@ func state(t *testing.T, pid int) string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	require.NoError(t, err)
 	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))[0]
-}
-
-func TestKillOfANode(t *testing.T) {
-	c := ownCluster(t, 7)
-	r := sleepers(t, c, 7)
-	require.NoError(t, c.Kill("n005")) // sshd and all else
-	require.Equal(t, 125, r.wait(t), r.stderr.String())
-	require.Contains(t, r.stderr.String(), "host n005")
-	nothingLeft(t, c, firstNodes(c, 7)...)
-}
-
-func TestPartition(t *testing.T) {
-	c := ownCluster(t, 7)
-	r := sleepers(t, c, 7, "--lost-after", "2s")
-	require.NoError(t, c.Partition("n002"))
-	require.Equal(t, 125, r.wait(t), r.stderr.String())
-	require.Contains(t, r.stderr.String(), "host n002")
-	nothingLeft(t, c, firstNodes(c, 7)...) // the node itself noticed, too
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/integration/programs"
 )
 
 // nodes is the size of the cluster that most tests share.
@@ -22,8 +22,12 @@ const nodes = 200
 var built string
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == rawWord {
+		rawMain(os.Args[2])
+		return
+	}
 	var err error
-	if built, err = build(); err != nil {
+	if built, err = programs.Make(); err != nil {
 		fmt.Fprintln(os.Stderr, "e2e: build what the tests run:", err)
 		os.Exit(1)
 	}
@@ -40,45 +44,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build makes golaunch and the native programs in a directory that nodes see
-// too: they have a /tmp of their own, but share the rest.
-func build() (dir string, err error) {
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		return "", err
-	}
-	cache := filepath.Join(root, ".cache")
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return "", err
-	}
-	if dir, err = os.MkdirTemp(cache, "e2e-"); err != nil {
-		return "", err
-	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return "", err
-	}
-	run := func(name string, args ...string) {
-		if err != nil {
-			return
-		}
-		cmd := exec.Command(name, args...)
-		cmd.Dir = root
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "OUT="+dir)
-		var out []byte
-		if out, err = cmd.CombinedOutput(); err != nil {
-			err = fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
-		}
-	}
-	run("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "golaunch"), "./cmd/golaunch")
-	run("scripts/native.sh")
-	return dir, err
-}
-
 // needMPI skips where no MPI library is installed.
 func needMPI(t *testing.T) {
-	if _, err := exec.LookPath("mpicc"); err != nil {
-		t.Skip("skipped: no mpicc; apt-get install libmpich-dev mpich")
-	}
+	needBuilt(t, "mpisum", "libmpich-dev mpich")
 }
 
 var shared struct {

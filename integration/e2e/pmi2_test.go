@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,7 +39,17 @@ func TestPMI2Failures(t *testing.T) {
 		require.Equal(t, 1, r.code, r.stderr)
 		require.Regexp(t, says, r.stderr)
 	}
-	r := local(t, "", "-n", "1", bin("pmi2client"), "-x", "spawn")
+}
+
+func TestPMI2Spawn(t *testing.T) {
+	needPMI2(t)
+	r := local(t, "", "-n", "3", "--nodes", "4", "--prelaunch", "--degree", "2", "-l", bin("pmi2client"), "-s", "6")
 	require.Zero(t, r.code, r.stderr)
-	require.Equal(t, "rank 0 spawn refused\n", r.stdout)
+	require.Equal(t, 1, strings.Count(r.stderr, "\n"), r.stderr)
+	require.Contains(t, r.stderr, "golaunch: spawn by rank 0 on ")
+	require.Contains(t, r.stderr, "program not found: /no/such/program")
+	require.Len(t, r.lines(), 10)
+	for rank := range 7 {
+		require.Contains(t, r.stdout, fmt.Sprintf("[1.%d] app %d rank %d of 7 ok\n", rank, rank/6, rank))
+	}
 }

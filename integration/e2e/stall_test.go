@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -89,35 +88,66 @@ func runs(t *testing.T, program string) bool {
 	return false
 }
 
-// A stopped warden does nothing it is told: the agent ends it, and its ranks.
+// A stopped warden does nothing, told to or not: its agent ends it, and its ranks.
 func TestAStoppedWardenEndsWithTheJob(t *testing.T) {
-	cmd := exec.Command(bin("golaunch"), "-n", "4", "--nodes", "2", "--grace", "100ms", bin("rankprobe"), "stubborn")
-	stderr := &bytes.Buffer{}
-	cmd.Stderr = stderr
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { cmd.Process.Kill() })
-	lines := bufio.NewReader(out)
-	for range 4 {
-		_, err := lines.ReadString('\n')
-		require.NoError(t, err)
+	for _, x := range []struct {
+		name   string
+		args   []string
+		signal bool
+		code   int
+		says   string
+	}{
+		{"told to end", []string{"--grace", "100ms"}, true, 143, ""},
+		{"running", []string{"--lost-after", "2s"}, false, 125, "the warden was silent for "},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			j := startLocal(t, 4, append(x.args, "--nodes", "2", bin("rankprobe"), "stubborn")...)
+			require.NoError(t, syscall.Kill(wardenOf(t, bin("rankprobe")+" stubborn"), syscall.SIGSTOP))
+			if x.signal {
+				require.NoError(t, j.Process.Signal(syscall.SIGTERM))
+			}
+			j.ends(t, x.code)
+			require.Contains(t, j.said(t), x.says)
+		})
 	}
-	rank, err := exec.Command("pgrep", "-x", "-f", bin("rankprobe")+" stubborn").Output()
+}
+
+// wardenOf finds a warden whose rank has this command line.
+func wardenOf(t *testing.T, command string) (pid int) {
+	t.Helper()
+	ranks, err := exec.Command("pgrep", "-x", "-f", command).Output()
 	require.NoError(t, err)
-	warden := 0
-	for _, pid := range strings.Fields(string(rank)) {
-		b, err := os.ReadFile("/proc/" + pid + "/stat")
+	for _, rank := range strings.Fields(string(ranks)) {
+		b, err := os.ReadFile("/proc/" + rank + "/stat")
 		require.NoError(t, err)
-		_, err = fmt.Sscan(strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))[1], &warden)
+		_, err = fmt.Sscan(strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))[1], &pid)
 		require.NoError(t, err)
-		if words, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", warden)); bytes.Contains(words, []byte("nla-warden")) {
-			break
+		if words, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); bytes.Contains(words, []byte("nla-warden")) {
+			return pid
 		}
 	}
-	require.NoError(t, syscall.Kill(warden, syscall.SIGSTOP))
-	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-	require.Error(t, cmd.Wait())
-	require.Equal(t, 143, cmd.ProcessState.ExitCode(), stderr.String())
-	require.Eventually(t, func() bool { return !runs(t, bin("rankprobe")) && !runs(t, bin("golaunch")) }, limit, 10*time.Millisecond)
+	t.Fatal("no warden")
+	return 0
+}
+
+// Whoever sits at a terminal sees a prompt; a program that reads the output gets
+// whole lines, however slowly they are written.
+func TestPrompts(t *testing.T) {
+	command := fmt.Sprintf("%s -n 2 --nodes 2 %s -r 0 partial 'name? ' 1000000", bin("golaunch"), bin("rankprobe"))
+	terminal := exec.Command("script", "-q", "-e", "-c", command, "/dev/null") // gives it a terminal
+	out, err := terminal.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, terminal.Start())
+	t.Cleanup(func() { terminal.Process.Kill() })
+	seen := make([]byte, len("name? "))
+	_, err = io.ReadFull(out, seen)
+	require.NoError(t, err)
+	require.Equal(t, "name? ", string(seen))
+	require.NoError(t, terminal.Process.Signal(syscall.SIGTERM))
+	_, err = io.Copy(io.Discard, out) // to its end
+	require.NoError(t, err)
+	require.NoError(t, terminal.Wait())
+
+	r := local(t, "", "-n", "2", "--nodes", "2", "sh", "-c", "printf 'rank %s ' $RANK; sleep 0.3; echo waited")
+	require.ElementsMatch(t, []string{"rank 0 waited", "rank 1 waited"}, r.lines())
 }

@@ -1,7 +1,9 @@
 // Command splitbench reproduces the experiment of seed 001, section 2.4: the
 // processor time of one process in MPI_Comm_split, for the conventional
 // algorithm, for merging in place and for the parallel sort with 2 to 64
-// sorting processes, phase by phase, the process that takes longest.
+// sorting processes, phase by phase, the process that takes longest. With -what,
+// it measures what auto chooses beside the algorithms alone, or splits and
+// look-ups on the tree of a test cluster.
 //
 // It writes a page for docs/results/. Time is the thread's processor time, one
 // process at a time, so other programs disturb it little; but they share caches
@@ -9,15 +11,16 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // settings say what is measured.
@@ -27,40 +30,34 @@ type settings struct {
 	small   int // ranks of the table with small communicators
 	grid    int // most ranks in the table of choices
 	runs    int
+	what    string // "sort", "auto" or "tree"
+	nodes   []int  // of the test cluster
 	shared  bool
 	out     string
 	args    []string
 }
 
-func main() {
-	if err := run(os.Args[1:]); err != nil {
-		if !errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintln(os.Stderr, "splitbench:", err)
-		}
-		os.Exit(1)
-	}
-}
+func main() { results.Main("splitbench", run) }
 
-func run(args []string) error {
+func run(ctx context.Context, args []string) error {
 	s, err := parse(args)
 	if err != nil {
 		return err
 	}
 	// Processor time is a thread's, and no collector's work may be charged to it.
 	runtime.LockOSThread()
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	var page strings.Builder
+	if s.what == "tree" {
+		if err := onTree(ctx, &page, s); err != nil {
+			return err
+		}
+		return results.Write(s.out, page.String())
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	if err := write(&page, s); err != nil {
 		return err
 	}
-	if s.out == "" {
-		_, err := fmt.Print(page.String())
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(s.out), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(s.out, []byte(page.String()), 0o644)
+	return results.Write(s.out, page.String())
 }
 
 func parse(args []string) (settings, error) {
@@ -71,19 +68,24 @@ func parse(args []string) (settings, error) {
 	small := f.String("small", "8M", "`ranks` of the table with small communicators")
 	grid := f.String("grid", "32K", "most `ranks` in the table of choices")
 	f.IntVar(&s.runs, "runs", 5, "how often each is measured; the median counts")
+	nodes := f.String("nodes", "4,16,32", "`list` of sizes of the test cluster, for -what tree")
+	f.StringVar(&s.what, "what", "sort", "what is measured: sort, the experiment; auto, its choices; tree, splits and look-ups on a test cluster")
 	f.BoolVar(&s.shared, "shared", false, "say that other programs ran at the same time")
 	f.StringVar(&s.out, "o", "", "`file` to write instead of standard output")
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}
-	if f.NArg() > 0 || s.runs < 1 {
-		return s, fmt.Errorf("usage: splitbench [flags]; runs at least 1")
+	if f.NArg() > 0 || s.runs < 1 || !slices.Contains([]string{"sort", "auto", "tree"}, s.what) {
+		return s, fmt.Errorf("usage: splitbench [flags]; runs at least 1; -what sort, auto or tree")
 	}
 	var err error
 	if s.sizes, err = counts(*sizes); err != nil {
 		return s, err
 	}
 	if s.sorters, err = counts(*sorters); err != nil {
+		return s, err
+	}
+	if s.nodes, err = results.Numbers("nodes", *nodes, 2); err != nil {
 		return s, err
 	}
 	for text, n := range map[string]*int{*small: &s.small, *grid: &s.grid} {

@@ -23,11 +23,13 @@ var seedTotals = map[int][]float64{
 }
 
 func write(page *strings.Builder, s settings) error {
-	fmt.Fprintf(page, "# MPI_Comm_split by parallel sort\n\n    go run ./integration/splitbench %s\n\n", strings.Join(s.args, " "))
-	fmt.Fprintf(page, "%s, %s, %d processors; processor time of one process, the slowest of p, median of %d runs.\n",
-		time.Now().Format("2006-01-02"), runtime.Version(), runtime.NumCPU(), s.runs)
-	if s.shared {
-		fmt.Fprint(page, "\n**Provisional**: other programs ran on this machine at the same time and shared its caches and memory.\n")
+	title, how := "MPI_Comm_split by parallel sort", fmt.Sprintf("processor time of one process, the slowest of p, median of %d runs", s.runs)
+	if s.what != "sort" {
+		title, how = "What auto chooses", "the least processor time of each process in many runs"
+	}
+	head(page, s, title, how)
+	if s.what != "sort" {
+		return gridTable(page, s)
 	}
 	most := max(slices.Max(s.sizes), s.small)
 	m := newArena(most)
@@ -42,11 +44,16 @@ func write(page *strings.Builder, s settings) error {
 	headline(page, rows)
 	breakdown(page, rows, s)
 	laws(page, rows, s)
-	if err := smallTable(page, m, s); err != nil {
-		return err
+	return smallTable(page, m, s)
+}
+
+// head begins a page.
+func head(page *strings.Builder, s settings, title, how string) {
+	fmt.Fprintf(page, "# %s\n\n    go run ./integration/splitbench %s\n\n", title, strings.Join(s.args, " "))
+	fmt.Fprintf(page, "%s, %s, %d processors; %s.\n", time.Now().Format("2006-01-02"), runtime.Version(), runtime.NumCPU(), how)
+	if s.shared {
+		fmt.Fprint(page, "\n**Provisional**: other programs ran on this machine at the same time and shared its caches and memory.\n")
 	}
-	fmt.Fprintf(page, "\n## What auto chooses\n\n%d processes, all carried out; processor time as measured, rounds, messages and\nbytes at the prices of `DefaultCosts` (2 µs, 300 ns, 0.8 ns). Auto includes its survey.\n\n", gridProcesses)
-	return gridTable(page, s)
 }
 
 // size is everything about one number of ranks.

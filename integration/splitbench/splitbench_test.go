@@ -30,18 +30,20 @@ func TestSortingSortsEverything(t *testing.T) {
 				require.True(t, ok)
 				require.Equal(t, want[position].Rank, rank)
 			}
-			require.Positive(t, s.times[i][commsplit.Collect])
-			require.Positive(t, s.times[i][commsplit.Combine])
+			require.NotZero(t, s.times[i][commsplit.Collect], "phases are timed")
+			require.NotZero(t, s.times[i][commsplit.Combine], "phases are timed")
 		}
 	}
 }
 
 func TestPage(t *testing.T) {
-	s, err := parse([]string{"-n", "4K,8K", "-small", "4K", "-grid", "256", "-runs", "1", "-shared"})
-	require.NoError(t, err)
 	var page strings.Builder
-	require.NoError(t, write(&page, s))
-	for _, part := range []string{"Provisional", "| 4K | collect |", "| 8K |", "-n 4K,8K", "auto/best"} {
+	for _, args := range [][]string{{"-n", "4K,8K", "-small", "4K"}, {"-what", "auto", "-grid", "256"}} {
+		s, err := parse(append(args, "-runs", "1", "-shared"))
+		require.NoError(t, err)
+		require.NoError(t, write(&page, s))
+	}
+	for _, part := range []string{"Provisional", "| 4K | collect |", "| 8K |", "-n 4K,8K", "auto/best", "# What auto chooses"} {
 		require.Contains(t, page.String(), part)
 	}
 	require.NotContains(t, page.String(), "NaN")
@@ -51,10 +53,39 @@ func TestPage(t *testing.T) {
 }
 
 func TestBadFlags(t *testing.T) {
-	for _, args := range [][]string{{"-n", "3M"}, {"-n", ""}, {"-p", "x"}, {"-runs", "0"}, {"more"}, {"-small", "-2"}} {
+	for _, args := range [][]string{{"-n", "3M"}, {"-n", ""}, {"-p", "x"}, {"-runs", "0"}, {"more"}, {"-small", "-2"}, {"-what", "all"}, {"-nodes", "1"}} {
 		_, err := parse(args)
 		require.Error(t, err, "%q", args)
 	}
 	_, err := newSorting(nil, 12, 4, 1)
 	require.ErrorContains(t, err, "powers of two")
+}
+
+// The tree of agents whose work is measured does what it should.
+func TestAgentsSplitAndLookUp(t *testing.T) {
+	a, err := newAgents(9, 4, 3)
+	require.NoError(t, err)
+	comms, err := a.split(7)
+	require.NoError(t, err)
+	total, most, frames, size := a.reset()
+	require.NotZero(t, most)
+	require.Greater(t, total, most)
+	require.Greater(t, frames, 16, "every link was used both ways")
+	require.Greater(t, size, 36*commsplit.RowBytes)
+	seen := map[int]bool{}
+	for _, c := range comms {
+		require.Equal(t, 36, c.Size())
+		seen[c.Rank()] = true
+	}
+	require.Len(t, seen, 36)
+	for i, c := range comms {
+		q := comms[35].Locate(c.Rank())
+		a.say(35)
+		a.settle()
+		done, err := q.Done()
+		require.True(t, done)
+		require.NoError(t, err)
+		rank, node := q.Place()
+		require.Equal(t, []int{i, i / 4}, []int{rank, node})
+	}
 }

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+)
+
+// about says what was measured on what: a sentence each.
+func about(bin string) []string {
+	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // without it the page says less
+	lines := []string{fmt.Sprintf("%d cores, Linux %s", runtime.NumCPU(), strings.TrimSpace(string(kernel)))}
+	for _, p := range []struct{ program, flag, mark string }{
+		{bin + "/golaunch", "--version", "golaunch"}, {"sshd", "-V", "OpenSSH"}, {"mpiexec.hydra", "--version", "Version:"}, {"mpirun.openmpi", "--version", "OpenRTE"},
+		{"pdsh", "-V", "pdsh"}, {"clush", "--version", "clush"}, {"taktuk", "--version", "TakTuk"}, {"slurmctld", "-V", "slurm"},
+	} {
+		if v := version(p.program, p.flag, p.mark); v != "" {
+			lines = append(lines, v)
+		}
+	}
+	return lines
+}
+
+// version is the first line that a program prints with mark in it, or "".
+func version(program, flag, mark string) string {
+	path, err := exec.LookPath(program)
+	if err != nil {
+		path = "/usr/sbin/" + program
+	}
+	out, _ := exec.Command(path, flag).CombinedOutput() // old sshds call it an error
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, mark) {
+			line = strings.Join(strings.Fields(line), " ")
+			if strings.HasPrefix(line, mark) && mark != "Version:" {
+				return line
+			}
+			return program + " " + line
+		}
+	}
+	return ""
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// reading is one run.
+type reading struct {
+	wall time.Duration
+	cpu  time.Duration // of everything on the cluster's machines
+	self time.Duration // of the launcher alone, and of children it waited for
+	// Of jobs of pmistart: until the last rank began, and from there until the
+	// last was through.
+	spawn, init time.Duration
+}
+
+func wall(r reading) float64  { return r.wall.Seconds() * 1000 } // ms
+func spawn(r reading) float64 { return r.spawn.Seconds() * 1000 }
+func inits(r reading) float64 { return r.init.Seconds() * 1000 }
+func cpu(r reading) float64   { return r.cpu.Seconds() }
+func self(r reading) float64  { return r.self.Seconds() }
+
+// place is what a contest is about.
+type place struct {
+	part    string
+	kex     string
+	nodes   int // 0: this machine alone
+	ppn     int // ranks per node
+	program string
+}
+
+// contest is one job, run by several contenders in turn.
+type contest struct {
+	place
+	entries []*entry
+}
+
+// entry is one contender's part.
+type entry struct {
+	name     string
+	readings []reading // of each round
+	failed   string    // why it was not run, or not again
+}
+
+func (c *contest) entry(name string) *entry {
+	for _, e := range c.entries {
+		if e.name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// readings are those of a contender that did not fail.
+func (c *contest) readings(name string) []reading {
+	if c == nil {
+		return nil
+	}
+	if e := c.entry(name); e != nil && e.failed == "" {
+		return e.readings
+	}
+	return nil
+}
+
+// median is that of a contender's readings; NaN without any.
+func (c *contest) median(name string, of func(reading) float64) float64 {
+	var values []float64
+	for _, r := range c.readings(name) {
+		values = append(values, of(r))
+	}
+	return middle(values)
+}
+
+// ratio is the median over the rounds of a's number by b's; NaN without any.
+func (c *contest) ratio(a, b string, of func(reading) float64) float64 {
+	x, y := c.readings(a), c.readings(b)
+	var values []float64
+	for i := range min(len(x), len(y)) {
+		values = append(values, of(x[i])/of(y[i]))
+	}
+	return middle(values)
+}
+
+// rounds is how often the contest was held.
+func (c *contest) rounds() int {
+	most := 0
+	for _, e := range c.entries {
+		most = max(most, len(e.readings))
+	}
+	return most
+}
+
+// middle is the median of values, which it sorts; the mean of the middle two
+// where their number is even; NaN of none.
+func middle(values []float64) float64 {
+	n := len(values)
+	if n == 0 {
+		return math.NaN()
+	}
+	slices.Sort(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
+}
+
+// book is everything that was measured. The page is made of it alone.
+type book struct {
+	settings settings
+	head     []string // what was measured on what, a sentence each
+	took     time.Duration
+	contests []*contest
+	phases   []phaseRow
+	memory   []memoryRow
+	refusals *refusals
+	stopped  []string // parts that came to an early end, and why
+}
+
+func newBook(s settings) *book { return &book{settings: s} }
+
+// of are the contests of a part, in order.
+func (b *book) of(part, kex string) (all []*contest) {
+	for _, c := range b.contests {
+		if c.part == part && c.kex == kex {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// at is the contest of a place, or nil.
+func (b *book) at(p place) *contest {
+	for _, c := range b.contests {
+		if c.place == p {
+			return c
+		}
+	}
+	return nil
+}
+
+// failed says where golaunch itself failed, or a part came to an early end: that
+// must not be overlooked.
+func (b *book) failed() error {
+	var where []string
+	for _, c := range b.contests {
+		for _, e := range c.entries {
+			if (e.name == golaunchName || e.name == copiedName) && e.failed != "" {
+				where = append(where, fmt.Sprintf("%s, %s, %d × %d, %s: %s: %s", c.part, c.kex, c.nodes, c.ppn, c.program, e.name, e.failed))
+			}
+		}
+	}
+	if b.refusals != nil && b.refusals.failed > 0 {
+		where = append(where, fmt.Sprintf("%d of %d starts over sshds that refuse connections", b.refusals.failed, len(b.refusals.times)))
+	}
+	where = append(where, b.stopped...)
+	if len(where) == 0 {
+		return nil
+	}
+	return fmt.Errorf("what must not fail did:\n  %s", strings.Join(where, "\n  "))
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// bench is what is under way.
+type bench struct {
+	settings
+	book *book
+}
+
+// runner is one entry of a contest.
+type runner struct {
+	name string
+	argv []string
+	env  []string
+	why  string // not to be run because
+	// look reads, and checks, what a run printed; it may be nil.
+	look func(out string, begun time.Time, r *reading) error
+	// tolerant: it may say that it failed, if what it printed is right.
+	tolerant bool
+	once     bool // one round is enough
+}
+
+// runners makes entries of contenders.
+func (f *field) runners(list []contender, t task) []runner {
+	var all []runner
+	for _, c := range list {
+		r := runner{name: c.name, why: f.unfit(c, t)}
+		if r.why == "" {
+			r.argv = c.argv(f, t)
+		}
+		if c.env != nil {
+			r.env = c.env(f)
+		}
+		if c.name == taktukName {
+			r.look = func(out string, _ time.Time, _ *reading) error { return taktukEnded(out, t.nodes) }
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// hold runs all entries in turn, as often as the settings say, and enters the
+// contest in the book. It fails only where nothing more can be run.
+func (b *bench) hold(ctx context.Context, f *field, p place, list []runner) error {
+	c := &contest{place: p}
+	for _, r := range list {
+		why := r.why
+		if why == "" {
+			why = b.slow(p, r.name)
+		}
+		c.entries = append(c.entries, &entry{name: r.name, failed: why})
+	}
+	begun := time.Now()
+	for round := range b.runs {
+		if round > 0 && time.Since(begun) > b.budget {
+			break
+		}
+		for i, r := range list {
+			e := c.entries[i]
+			if e.failed != "" || r.once && round > 0 {
+				continue
+			}
+			reading, err := f.try(ctx, r)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				b.tell("%s, %d × %d, %s: %s: %v", p.part, p.nodes, p.ppn, p.program, r.name, err)
+				e.failed = err.Error()
+				if err := f.sweep(); err != nil {
+					return err
+				}
+				continue
+			}
+			e.readings = append(e.readings, reading)
+		}
+	}
+	b.tell("%s, %d × %d, %s: %d rounds, golaunch %.0f ms", p.part, p.nodes, p.ppn, p.program, c.rounds(), c.median(golaunchName, wall))
+	b.book.contests = append(b.book.contests, c)
+	return b.save()
+}
+
+func (f *field) try(ctx context.Context, r runner) (reading, error) {
+	reading, out, begun, err := f.once(ctx, r.argv, r.env)
+	if err != nil && (!r.tolerant || errors.Is(err, errNoEnd)) {
+		return reading, err
+	}
+	if r.look == nil {
+		return reading, err
+	}
+	if wrong := r.look(out, begun, &reading); wrong != nil {
+		return reading, errors.Join(wrong, err)
+	}
+	return reading, nil
+}
+
+// slow is why a rival is not tried with more ranks than in an earlier contest of
+// this kind: it did not end in time there; or on one machine, where what one
+// process does for all ranks can grow as their square, it would take more than
+// half the limit.
+func (b *bench) slow(p place, name string) string {
+	if name == floorName || name == golaunchName {
+		return ""
+	}
+	for _, c := range b.book.of(p.part, p.kex) {
+		if c.program != p.program || c.nodes > p.nodes || c.ppn > p.ppn {
+			continue
+		}
+		had := max(c.nodes, 1) * c.ppn
+		if e := c.entry(name); e != nil && strings.HasPrefix(e.failed, errNoEnd.Error()) {
+			return fmt.Sprintf("not tried: %d ranks did not end in time", had)
+		}
+		growth := float64(p.ppn) / float64(c.ppn)
+		if took := c.median(name, wall) / 1000; p.part == partLocal && took*growth*growth > b.limit.Seconds()/2 {
+			return fmt.Sprintf("not tried: %d ranks took %.0f s", had, took)
+		}
+	}
+	return ""
+}
+
+// tell says something on standard error, with the time since the beginning.
+func (s settings) tell(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "bench: %4.0f s: %s\n", time.Since(s.begun).Seconds(), fmt.Sprintf(format, args...))
+}

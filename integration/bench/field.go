@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+)
+
+// field is a cluster with what contenders need on it.
+type field struct {
+	*cluster.Cluster
+	settings
+	kex     string
+	dir     string            // which all machines see
+	noSlurm string            // why srun does not run here; "" if it does
+	broken  map[string]string // contenders that failed the check, and why
+	before  map[procKey]bool
+}
+
+type procKey struct {
+	pid   int
+	start uint64
+}
+
+// onField brings a cluster up for work. The nodes get head's key, which the
+// trees of rivals need; golaunch's do not, but it is there.
+func (s settings) onField(ctx context.Context, config cluster.Config, work func(*field) error) error {
+	parent := filepath.Join(filepath.Dir(s.bin), ".cache")
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return err
+	}
+	return cluster.With(ctx, parent, config, func(c *cluster.Cluster, dir string) error {
+		f := &field{Cluster: c, settings: s, kex: config.Kex, dir: dir, broken: map[string]string{}, noSlurm: "it makes no connections over ssh: see the default key exchange"}
+		if err := f.giveKeys(); err != nil {
+			return err
+		}
+		return work(f)
+	})
+}
+
+// giveKeys lets every node reach every other.
+func (f *field) giveKeys() error {
+	head := filepath.Join(f.Home(cluster.Head), ".ssh")
+	key, err := os.ReadFile(filepath.Join(head, "id_ed25519"))
+	if err != nil {
+		return err
+	}
+	config, err := os.ReadFile(filepath.Join(head, "config"))
+	if err != nil {
+		return err
+	}
+	for _, n := range f.Nodes() {
+		own := filepath.Join(f.Home(n.Name), ".ssh")
+		if err := os.WriteFile(filepath.Join(own, "id_ed25519"), key, 0o600); err != nil {
+			return err
+		}
+		text := strings.ReplaceAll(string(config), head, own)
+		if err := os.WriteFile(filepath.Join(own, "config"), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// once runs a command on head and returns what it wrote to standard output.
+func (f *field) once(ctx context.Context, argv, env []string) (r reading, out string, begun time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, f.limit)
+	defer cancel()
+	cmd := f.CommandContext(ctx, cluster.Head, argv...)
+	cmd.Env = append(cmd.Env, env...)
+	cmd.WaitDelay = time.Second // what it left behind may hold its output open
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	before, err := f.cpuTime()
+	if err != nil {
+		return r, "", begun, err
+	}
+	begun = time.Now()
+	text, err := cmd.Output()
+	r.wall = time.Since(begun)
+	if err != nil {
+		return r, string(text), begun, failure(ctx, err, f.limit, stderr.String()+string(text))
+	}
+	r.self = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	after, err := f.settled()
+	r.cpu = after - before
+	return r, string(text), begun, err
+}
+
+// failure is why a run failed, in a line.
+func failure(ctx context.Context, err error, limit time.Duration, said string) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("%w within %v", errNoEnd, limit)
+	}
+	const most = 200
+	said = strings.Join(strings.Fields(said), " ")
+	if len(said) > most {
+		said = said[:most] + " ..."
+	}
+	if said == "" {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, said)
+}
+
+var errNoEnd = errors.New("no end")
+
+// remember notes what runs on the machines while no job does.
+func (f *field) remember() error {
+	f.before = map[procKey]bool{}
+	return f.each(func(p cluster.Proc) { f.before[procKey{p.PID, p.Start}] = true })
+}
+
+// sweep ends what a failed run left behind.
+func (f *field) sweep() error {
+	return f.each(func(p cluster.Proc) {
+		if !f.before[procKey{p.PID, p.Start}] {
+			_ = p.Signal(syscall.SIGKILL) // gone meanwhile, which is what we want
+		}
+	})
+}
+
+func (f *field) each(do func(cluster.Proc)) error {
+	machines := []string{cluster.Head}
+	for _, n := range f.Nodes() {
+		machines = append(machines, n.Name)
+	}
+	for _, name := range machines {
+		procs, err := f.Processes(name)
+		if err != nil {
+			return err
+		}
+		for _, p := range procs {
+			do(p)
+		}
+	}
+	return nil
+}

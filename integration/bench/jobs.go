@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+)
+
+// full is how many nodes have several ranks.
+const full = 64
+
+var trueProgram = []string{"/bin/true"}
+
+// localJobs starts /bin/true on this machine alone: on head, so that the
+// processor time is counted.
+func (b *bench) localJobs(ctx context.Context, f *field) error {
+	for _, n := range b.local {
+		ranks := strconv.Itoa(n)
+		list := []runner{
+			{name: floorName, argv: []string{filepath.Join(b.bin, "native", "floor"), ranks, "/bin/true"}},
+			{name: golaunchName, argv: []string{filepath.Join(b.bin, "golaunch"), "-n", ranks, "/bin/true"}},
+			{name: hydraName, argv: []string{"mpiexec.hydra", "-n", ranks, "/bin/true"}},
+			{name: openMPIName, argv: []string{"mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", ranks, "/bin/true"}},
+		}
+		for i, c := range named(hydraName, openMPIName) {
+			list[2+i].why = f.unfit(c, task{})
+		}
+		if err := b.hold(ctx, f, place{part: partLocal, ppn: n, program: "true"}, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nodeJobs starts one rank on each of more and more nodes.
+func (b *bench) nodeJobs(ctx context.Context, f *field) error {
+	if err := f.check(ctx, launchers, task{nodes: b.most(full), ppn: 2}); err != nil {
+		return err
+	}
+	for _, n := range b.nodes {
+		if err := b.job(ctx, f, partNodes, launchers, task{n, 1, trueProgram}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rankJobs starts more and more ranks on each of 64 nodes.
+func (b *bench) rankJobs(ctx context.Context, f *field) error {
+	all := b.ranks
+	if f.kex != cluster.KexDefault { // what the default part tells is not told again
+		all = []int{b.pmiRanks()}
+	}
+	for _, ppn := range all {
+		list := named(floorName, golaunchName, hydraName, openMPIName, pdshName, clushName, srunName)
+		if err := b.job(ctx, f, partRanks, list, task{b.most(full), ppn, trueProgram}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) job(ctx context.Context, f *field, part string, list []contender, t task) error {
+	return b.hold(ctx, f, place{part, f.kex, t.nodes, t.ppn, filepath.Base(t.program[0])}, f.runners(list, t))
+}
+
+// The programs of the PMI part: what each rank gets after the fence.
+const (
+	twoGets = "two gets"
+	allGets = "p gets"
+)
+
+// pmiJobs starts PMI clients that put one value and get two, or everyone's. The
+// floor there is a server that answers from a constant, without a network.
+func (b *bench) pmiJobs(ctx context.Context, f *field) error {
+	t := task{nodes: b.most(full), ppn: b.pmiRanks()}
+	for _, p := range []struct{ name, mode string }{{twoGets, "neighbour"}, {allGets, "all"}} {
+		t.program = []string{filepath.Join(b.bin, "native", "pmiclient"), "-q", "-m", p.mode}
+		list := append([]runner{{
+			name: floorName,
+			argv: append(append([]string{filepath.Join(b.bin, "native", "pmifloor"), strconv.Itoa(t.nodes), strconv.Itoa(t.ppn)}, t.program...), "-u"),
+		}}, f.runners(named(golaunchName, hydraName, srunName), t)...)
+		if err := b.hold(ctx, f, place{partPMI, f.kex, t.nodes, t.ppn, p.name}, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pmiRanks is 16, as the issue has it, or less where that is not measured.
+func (s settings) pmiRanks() int {
+	ranks := s.ranks[0]
+	for _, n := range s.ranks {
+		if n <= 16 {
+			ranks = n
+		}
+	}
+	return ranks
+}
+
+// The entries of table 2.1 and figure 2.4 that are no launchers: a connection of
+// its own for each rank, and connections that are made one after another.
+const (
+	perRankName = "per rank, x/crypto"
+	opensshName = "per rank, OpenSSH"
+	chainName   = "one by one"
+)
+
+// tableJobs is table 2.1: an agent per node against a connection per rank.
+func (b *bench) tableJobs(ctx context.Context, f *field) error {
+	nodes := b.most(16)
+	for _, c := range []int{1, 2, 4, 8, 16} {
+		t := task{nodes, c, trueProgram}
+		list := append(f.runners(named(golaunchName), t),
+			runner{name: perRankName, argv: f.floorCommand(nodes, c, 1)},
+			runner{name: opensshName, argv: []string{"xargs", "-a", f.repeated(nodes, c), "-P", strconv.Itoa(floorWindow), "-I{}", "ssh", "-n", "{}", "/bin/true"}})
+		if err := b.hold(ctx, f, place{partTable, f.kex, nodes, c, "true"}, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repeated is a file that names each node several times.
+func (f *field) repeated(nodes, times int) string {
+	var text strings.Builder
+	for range times {
+		for _, n := range f.Nodes()[:nodes] {
+			text.WriteString(n.Name + "\n")
+		}
+	}
+	return f.write(fmt.Sprintf("repeated-%d-%d", nodes, times), text.String())
+}
+
+// figureRanks are the ranks per node of figure 2.5.
+var figureRanks = []int{1, 2, 4, 8}
+
+// figureJobs are figures 2.4 and 2.5: the phases of a program that starts up
+// over PMI, and connections that are made one after another, as a ring is.
+func (b *bench) figureJobs(ctx context.Context, f *field) error {
+	program := []string{filepath.Join(b.bin, "native", "pmistart")}
+	for nodes := 2; nodes <= b.most(full); nodes *= 2 {
+		for _, ppn := range figureRanks {
+			list := f.runners(named(golaunchName, hydraName, srunName), task{nodes, ppn, program})
+			for i := range list {
+				list[i].look = readStart
+			}
+			if ppn == 1 {
+				list = append(list, runner{name: chainName, argv: f.windowed(1, nodes, 1, 1)})
+			}
+			if err := b.hold(ctx, f, place{partFigures, f.kex, nodes, ppn, "pmistart"}, list); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readStart takes what pmistart prints: when the last rank began, and when the
+// last was through, in seconds since 1970.
+func readStart(out string, begun time.Time, r *reading) error {
+	var last, end float64
+	if _, err := fmt.Sscan(out, &last, &end); err != nil {
+		return fmt.Errorf("pmistart printed %.60q: %w", out, err)
+	}
+	since := float64(begun.UnixNano()) / 1e9
+	r.spawn = time.Duration((last - since) * float64(time.Second))
+	r.init = time.Duration((end - last) * float64(time.Second))
+	if r.spawn <= 0 || r.init < 0 {
+		return fmt.Errorf("pmistart's times %q do not follow each other", strings.TrimSpace(out))
+	}
+	return nil
+}
+
+// all runs every part that is wanted, each on a cluster that suits it.
+func (b *bench) all(ctx context.Context) error {
+	b.book.head = about(b.bin)
+	largest := b.nodes[len(b.nodes)-1]
+	type step struct {
+		part string
+		do   func(context.Context, *field) error
+	}
+	on := func(config cluster.Config, slurm bool, steps ...step) error {
+		var mine []step
+		for _, s := range steps {
+			if b.wants(s.part) {
+				mine = append(mine, s)
+			}
+		}
+		if len(mine) == 0 {
+			return nil
+		}
+		return b.onField(ctx, config, func(f *field) error {
+			if slurm {
+				f.startSlurm(ctx)
+			}
+			if err := f.remember(); err != nil {
+				return err
+			}
+			for _, s := range mine {
+				b.tell("%s, key exchange %s", s.part, f.kex)
+				err := s.do(ctx, f)
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				if err != nil { // the other parts may go well
+					b.tell("%s: %v", s.part, err)
+					b.book.stopped = append(b.book.stopped, fmt.Sprintf("the rest of part %s: %v", s.part, err))
+				}
+			}
+			return b.save()
+		})
+	}
+	usual, quick := cluster.Config{Nodes: largest, Kex: cluster.KexDefault}, cluster.Config{Nodes: largest, Kex: cluster.KexCurve25519}
+	refusing := cluster.Config{Nodes: b.most(128), Kex: cluster.KexDefault, MaxStartups: maxStartups}
+	if err := on(usual, false, step{partLocal, b.localJobs}, step{partPhases, b.phaseJobs}, step{partMemory, b.memoryJobs}, step{partTable, b.tableJobs}); err != nil {
+		return err
+	}
+	if err := on(usual, true, step{partNodes, b.nodeJobs}, step{partRanks, b.rankJobs}, step{partPMI, b.pmiJobs}, step{partFigures, b.figureJobs}); err != nil {
+		return err
+	}
+	if err := on(quick, false, step{partNodes, b.nodeJobs}, step{partRanks, b.rankJobs}); err != nil {
+		return err
+	}
+	return on(refusing, false, step{partHard, b.hardJobs})
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/integration/internal/results"
+)
+
+// save writes the page of what is known so far, and its pictures, to their files.
+func (b *bench) save() error {
+	b.book.took = time.Since(b.begun)
+	if b.out == "" {
+		return nil
+	}
+	if err := b.book.plots(); err != nil {
+		return err
+	}
+	return results.Write(b.out, b.book.page())
+}
+
+// page is docs/results/startup.md.
+func (b *book) page() string {
+	p := &page{book: b, notes: map[string]int{}}
+	fmt.Fprintf(p, `# Start-up, measured
+
+	make build native bin/bench && bin/bench %s
+
+%s, %s: %s. It took %.0f minutes.
+
+Contenders run in turn, up to %d times (no round begins after %v); figures are
+medians, and ratios are medians over the pairs of runs. Wall time is from the start of the
+command to its end. CPU is the processor time of everything on the cluster's
+machines, launcher, sshds and ranks, by their cgroup (the whole machine's where there is no
+cgroup v2), until all is quiet again.
+Nodes are network namespaces with an sshd each, on this machine: all of it shares its
+%d cores, so wall time is little more than CPU by that number, and what a tree does in
+parallel on a cluster shows only as processor time here.
+
+The floor is as many bare connections of the SSH library that golaunch uses, eight at a
+time, on each of which a shell starts /bin/true as often as there are ranks. "Copied"
+is golaunch that brings its agent to every host (--copy-agent); else the hosts have it
+in the same place, as Hydra's and Open MPI's must. pdsh, clush and TakTuk start one command
+per host; where that has several ranks, it is a shell's loop. srun's daemons run before
+it starts and it makes no connection over ssh: that is another thing. Every launcher has named each
+host as often as it has ranks before it is measured, in a run that does not count.
+
+With -parts and the names in brackets below, a table is made alone.
+`, strings.Join(b.settings.rest, " "), time.Now().UTC().Format("2006-01-02"), b.head[0], strings.Join(b.head[1:], "; "), b.took.Minutes(),
+		b.settings.runs, b.settings.budget, runtime.NumCPU())
+	if b.settings.shared {
+		p.WriteString("\n**Other programs ran at the same time: only the order of magnitude counts.**\n")
+	}
+	p.claims()
+	p.overSSH(cluster.KexDefault, "Nodes over SSH, OpenSSH's default key exchange",
+		"sntrup761 between two OpenSSHs; golaunch's client and the floor have curve25519 at every sshd")
+	p.overSSH(cluster.KexCurve25519, "Nodes over SSH, curve25519", "KexAlgorithms curve25519-sha256 at every sshd and every client")
+	p.pmi()
+	p.local()
+	p.phases()
+	p.memory()
+	p.hard()
+	p.table()
+	p.figures()
+	p.footnotes()
+	return p.String()
+}
+
+// page is a page in the making.
+type page struct {
+	strings.Builder
+	*book
+	notes map[string]int // their numbers
+}
+
+// cell renders a number, or a dash with a note that says why there is none.
+func (p *page) cell(v float64, digits int, e *entry) string {
+	if !math.IsNaN(v) {
+		return fmt.Sprintf("%.*f", digits, v)
+	}
+	if e == nil || e.failed == "" {
+		return "–"
+	}
+	n, known := p.notes[e.name+": "+e.failed]
+	if !known {
+		n = len(p.notes) + 1
+		p.notes[e.name+": "+e.failed] = n
+	}
+	return fmt.Sprintf("– [%d]", n)
+}
+
+// footnotes are the reasons, in the order of their numbers.
+func (p *page) footnotes() {
+	if len(p.notes)+len(p.stopped) == 0 {
+		return
+	}
+	texts := make([]string, len(p.notes))
+	for text, n := range p.notes {
+		texts[n-1] = text
+	}
+	fmt.Fprint(p, "\n## Not measured\n\n")
+	for i, text := range texts {
+		fmt.Fprintf(p, "%d. %s\n", i+1, strings.ReplaceAll(text, "\n", " "))
+	}
+	for _, text := range p.stopped {
+		fmt.Fprintf(p, "\n**Failed**: %s\n", strings.ReplaceAll(text, "\n", " "))
+	}
+}
+
+// matrix writes a table of contests by contenders; value makes a cell's number.
+func (p *page) matrix(title string, contests []*contest, label func(*contest) string, first string, names []string, digits int, value func(*contest, string) float64) {
+	fmt.Fprintf(p, "\n%s:\n\n| %s |", title, first)
+	for _, name := range names {
+		fmt.Fprintf(p, " %s |", name)
+	}
+	fmt.Fprintf(p, "\n|%s\n", strings.Repeat("---|", len(names)+1))
+	for _, c := range contests {
+		fmt.Fprintf(p, "| %s |", label(c))
+		for _, name := range names {
+			fmt.Fprintf(p, " %s |", p.cell(value(c, name), digits, c.entry(name)))
+		}
+		fmt.Fprintln(p)
+	}
+}
+
+// contenders are the names in contests, in order.
+func contenders(contests []*contest) (names []string) {
+	for _, c := range contests {
+		for _, e := range c.entries {
+			if !slices.Contains(names, e.name) {
+				names = append(names, e.name)
+			}
+		}
+	}
+	return names
+}
+
+func without(names []string, some ...string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(some, n) })
+}
+
+func shape(c *contest) string { return fmt.Sprintf("%d × %d", c.nodes, c.ppn) }
+
+// threeTables are wall time, ratios and processor time of contests.
+func (p *page) threeTables(contests []*contest, label func(*contest) string, first string) {
+	names := contenders(contests)
+	p.matrix("Wall time, ms", contests, label, first, names, 0, func(c *contest, n string) float64 { return c.median(n, wall) })
+	p.matrix("Wall time by golaunch's (how many times golaunch is faster)", contests, label, first, without(names, golaunchName), 2,
+		func(c *contest, n string) float64 { return c.ratio(n, golaunchName, wall) })
+	p.matrix("CPU, s", contests, label, first, names, 2, func(c *contest, n string) float64 { return c.median(n, cpu) })
+	p.matrix("CPU by golaunch's", contests, label, first, without(names, golaunchName), 2,
+		func(c *contest, n string) float64 { return c.ratio(n, golaunchName, cpu) })
+	var rounds []string
+	for _, c := range contests {
+		rounds = append(rounds, fmt.Sprint(c.rounds()))
+	}
+	fmt.Fprintf(p, "\nRounds, row by row: %s.\n", strings.Join(rounds, ", "))
+}
+
+func (p *page) overSSH(kex, title, what string) {
+	nodes, ranks := p.of(partNodes, kex), p.of(partRanks, kex)
+	if len(nodes)+len(ranks) == 0 {
+		return
+	}
+	fmt.Fprintf(p, "\n## %s (nodes)\n\n`/bin/true`; %s.\n", title, what)
+	if len(nodes) > 0 {
+		p.threeTables(nodes, shape, "nodes × ranks")
+		fmt.Fprintf(p, "\n![wall time by nodes](%s)\n\n![CPU by nodes](%s)\n", plotName("nodes-"+kex), plotName("cpu-"+kex))
+	}
+	if len(ranks) > 0 {
+		fmt.Fprintln(p, "\n### More ranks on each node (ranks)")
+		p.threeTables(ranks, shape, "nodes × ranks")
+		if len(ranks) > 1 {
+			fmt.Fprintf(p, "\n![wall time by ranks per node](%s)\n", plotName("ranks-"+kex))
+		}
+	}
+}
+
+func (p *page) pmi() {
+	contests := p.of(partPMI, cluster.KexDefault)
+	if len(contests) == 0 {
+		return
+	}
+	fmt.Fprintf(p, `
+## PMI clients, start to finish (pmi)
+
+native/pmiclient.c puts one value, enters the fence and gets two values or everyone's, over
+plain PMI-1; %s, default key exchange. The floor here is native/pmifloor.c, a server that
+answers every get from a constant, on this machine without any network. [pmi.md](pmi.md) has the
+exchanges alone.
+`, shape(contests[0]))
+	p.threeTables(contests, func(c *contest) string { return c.program }, "after the fence")
+}
+
+func (p *page) local() {
+	contests := p.of(partLocal, "")
+	if len(contests) == 0 {
+		return
+	}
+	fmt.Fprint(p, `
+## One machine (local)
+
+`+"`golaunch -n N /bin/true`"+` and the same with others. The floor is native/floor.c, which
+makes the same processes and pipes as fast as it can.
+`)
+	label := func(c *contest) string { return fmt.Sprint(c.ppn) }
+	p.threeTables(contests, label, "ranks")
+	p.matrix("Microseconds for each rank", contests, label, "ranks", contenders(contests), 0,
+		func(c *contest, n string) float64 { return c.median(n, wall) / float64(c.ppn) * 1000 })
+	fmt.Fprintf(p, "\n![wall time by ranks](%s)\n", plotName("local"))
+}

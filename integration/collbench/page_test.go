@@ -1,0 +1,29 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestReadingsBecomeAPage(t *testing.T) {
+	many, err := parseReadings("tree barrier 0 3 120.0\ntree bcast 1024 5 50\nroot barrier 0 2 240\n")
+	require.NoError(t, err)
+	mpi, err := parseReadings("mpi bcast 1024 7 25.0\n")
+	require.NoError(t, err)
+	got := page(settings{nodes: 4, ppn: 2, degree: 2}, tables{many: many, few: many, mpi: mpi})
+	require.Contains(t, got, "\n## 8 ranks, 2 per node\n")
+	require.Contains(t, got, "\n| barrier | 0 | 120 | – | 240 | 2.0 |\n| bcast | 1024 | 50 | 20.5 | – | – |\n")
+	require.Contains(t, got, "\n| bcast | 1024 | 50 | 20.5 | – | 25 | – | 0.5 |\n")
+}
+
+func TestNonsenseIsRefused(t *testing.T) {
+	for _, text := range []string{"", "tree bcast\n", "tree bcast x 1 1\n"} {
+		_, err := parseReadings(text)
+		require.Error(t, err, "%q", text)
+	}
+	for _, args := range [][]string{{"-nodes", "1"}, {"stray"}, {"-ppn", "0"}} {
+		_, err := parse(args)
+		require.Error(t, err, "%q", args)
+	}
+}

@@ -1,0 +1,115 @@
+package e2e
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+)
+
+// listening returns the sockets of a process at which others can reach it, as
+// lines of the tables of its own network: TCP and Unix sockets that listen, and
+// UDP sockets.
+func listening(t *testing.T, pid int) (found []string) {
+	t.Helper()
+	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	require.NoError(t, err)
+	require.NotEmpty(t, fds, "process %d runs", pid)
+	own := map[string]bool{}
+	for _, fd := range fds {
+		to, err := os.Readlink(fd) // it may be closed meanwhile
+		if inode, ok := strings.CutPrefix(to, "socket:["); err == nil && ok {
+			own[strings.TrimSuffix(inode, "]")] = true
+		}
+	}
+	for _, table := range []struct {
+		name         string
+		state, inode int // columns
+		listens      string
+	}{
+		{"tcp", 3, 9, "0A"}, {"tcp6", 3, 9, "0A"},
+		{"udp", 3, 9, "07"}, {"udp6", 3, 9, "07"},
+		{"unix", 3, 6, "00010000"}, // accepts connections
+	} {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, table.name))
+		require.NoError(t, err)
+		for line := range strings.Lines(string(b)) {
+			f := strings.Fields(line)
+			if len(f) > table.inode && f[table.state] == table.listens && own[f[table.inode]] {
+				found = append(found, table.name+": "+strings.Join(f, " "))
+			}
+		}
+	}
+	return found
+}
+
+// The test below can see what it looks for.
+func TestListeningSocketsAreSeen(t *testing.T) {
+	before := len(listening(t, os.Getpid()))
+	for i, x := range []struct{ network, address string }{
+		{"tcp", "127.0.0.1:0"}, {"tcp", "[::1]:0"}, {"unix", filepath.Join(t.TempDir(), "s")}, {"unix", "@golaunch-e2e-" + fmt.Sprint(os.Getpid())},
+	} {
+		l, err := net.Listen(x.network, x.address)
+		require.NoError(t, err)
+		defer l.Close()
+		require.Len(t, listening(t, os.Getpid()), before+i+1, "%v", x)
+	}
+	u, err := net.ListenPacket("udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer u.Close()
+	require.Len(t, listening(t, os.Getpid()), before+5)
+}
+
+// Neither golaunch nor an agent or a warden of it has a socket at which others
+// could reach it, here and on nodes.
+func TestNothingListens(t *testing.T) {
+	words := []string{"nla-agent", "nla-warden"}
+	j := startLocal(t, 2, "--nodes", "2", bin("rankprobe"), "sleep")
+	require.Empty(t, listening(t, j.Process.Pid))
+	require.Empty(t, listening(t, j.agent))
+	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
+	j.ends(t, 143)
+
+	j = startLocal(t, 2, "--pmi-port", bin("rankprobe"), "sleep")
+	require.Len(t, listening(t, j.agent), 1, "only for ranks that are to connect")
+	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
+	j.ends(t, 143)
+
+	j = startLocal(t, 2, "--pmgr", bin("rankprobe"), "sleep")
+	require.Len(t, listening(t, j.agent), 1, "only for ranks, as long as they live")
+	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
+	j.ends(t, 143)
+
+	const n = 3
+	c := theCluster(t)
+	r := sleepers(t, c, n)
+	require.Empty(t, listening(t, r.cmd.Process.Pid))
+	checked := 0
+	for _, node := range firstNodes(c, n) {
+		procs, err := c.Processes(node)
+		require.NoError(t, err)
+		ours := slices.DeleteFunc(slices.Clone(procs), func(p cluster.Proc) bool {
+			return !slices.ContainsFunc(p.Cmdline, func(w string) bool { return slices.Contains(words, w) }) || strings.HasPrefix(p.Cmdline[0], "sshd")
+		})
+		for _, p := range ours {
+			require.Empty(t, listening(t, p.PID), "%s: %q", node, p.Cmdline)
+			checked++
+		}
+		sshd := find(t, procs, func(p cluster.Proc) bool {
+			return strings.Contains(strings.Join(p.Cmdline, " "), "sshd") && len(listening(t, p.PID)) > 0
+		})
+		require.Contains(t, listening(t, sshd.PID)[0], ":0016 ", "port 22 is seen on the node")
+	}
+	require.GreaterOrEqual(t, checked, 2*n, "an agent and a warden on each node")
+	require.NoError(t, r.cmd.Process.Kill())
+	r.wait(t)
+	nothingLeft(t, c, firstNodes(c, n)...)
+}

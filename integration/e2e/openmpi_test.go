@@ -1,0 +1,136 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// needBuilt skips where a native program was not built for want of a library.
+func needBuilt(t *testing.T, program, packages string) {
+	t.Helper()
+	if _, err := os.Stat(bin(program)); err != nil {
+		t.Skipf("skipped: %s was not built; apt-get install %s", program, packages)
+	}
+}
+
+func needOpenMPI(t *testing.T) {
+	t.Helper()
+	needBuilt(t, "mpisum.openmpi", "openmpi-bin libopenmpi-dev")
+}
+
+// An unmodified Open MPI 4 program, on nodes that have nothing of golaunch.
+func TestOpenMPIOverTheNetwork(t *testing.T) {
+	needOpenMPI(t)
+	c := theCluster(t)
+	r := over(t, c, 8, "-n", "32", "-N", "4", "--degree", "2", "--copy-agent", "-l", bin("mpisum.openmpi"), "-a")
+	require.Zero(t, r.code, r.stderr)
+	require.Empty(t, r.stderr)
+	require.Len(t, r.lines(), 32)
+	for i := range 32 {
+		require.Contains(t, r.stdout, fmt.Sprintf("[%d] rank %d of 32 on n%03d: sum 528 ok\n", i, i, i/4+1))
+	}
+	// The program itself may be brought, too.
+	r = over(t, c, 2, "-n", "2", "-N", "1", "--stage", bin("mpisum.openmpi"), bin("mpisum.openmpi"))
+	require.Zero(t, r.code, r.stderr)
+	require.ElementsMatch(t, []string{"rank 0 of 2 on n001: sum 3 ok", "rank 1 of 2 on n002: sum 3 ok"}, r.lines())
+	nothingLeft(t, c, firstNodes(c, 8)...)
+}
+
+func TestOpenMPIHere(t *testing.T) {
+	needOpenMPI(t)
+	for name, args := range map[string][]string{
+		"by its path":              {bin("mpisum.openmpi"), "-a"},
+		"along the ranks' PATH":    {"-x", "PATH=" + built + ":/usr/bin:/bin", "mpisum.openmpi", "-a"},
+		"from its directory":       {"--wdir", built, "./mpisum.openmpi", "-a"},
+		"over a port":              {"--pmi-port", bin("mpisum.openmpi"), "-a"},
+		"on nodes of this machine": {"--nodes", "2", bin("mpisum.openmpi"), "-a"},
+		"inside a script":          {"--open-mpi", "sh", "-c", "exec " + bin("mpisum.openmpi") + " -a; true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := local(t, "", append([]string{"-n", "2"}, args...)...)
+			require.Zero(t, r.code, r.stderr)
+			require.Empty(t, r.stderr)
+			require.Len(t, r.lines(), 2)
+			require.Contains(t, r.stdout, "rank 0 of 2 on ")
+			require.Contains(t, r.stdout, "rank 1 of 2 on ")
+		})
+	}
+}
+
+func TestOpenMPIAbort(t *testing.T) {
+	needOpenMPI(t)
+	r := local(t, "", "-n", "4", "--nodes", "2", bin("mpiabort.openmpi"), "2", "9")
+	require.Equal(t, 9, r.code, r.stderr)
+	require.Regexp(t, `golaunch: rank 2 on \S+ \(pid \d+\) called abort with code 9, running`, r.stderr)
+}
+
+// The classic failure: every rank a world of its own, and no word about it.
+func TestMPIThatIsAloneIsExplained(t *testing.T) {
+	needOpenMPI(t)
+	// A golaunch without its lib directory.
+	lonely := filepath.Join(t.TempDir(), "golaunch")
+	require.NoError(t, os.Link(bin("golaunch"), lonely))
+	cmd := exec.Command(lonely, "-n", "2", "--nodes", "2", bin("mpisum.openmpi"))
+	r := finish(t, cmd, cmd, "")
+	require.Zero(t, r.code, r.stderr)
+	require.Contains(t, r.stdout, "rank 0 of 1")
+	require.Regexp(t, `^golaunch: host \S+: \S+/mpisum.openmpi: Open MPI's ranks will not find each other: libpmi.so was not found beside golaunch, in lib/golaunch; build it with make native\n$`, r.stderr)
+
+	r = local(t, "", "-n", "2", "-x", "FLUX_PMI_LIBRARY_PATH=/nowhere.so", bin("mpisum.openmpi"))
+	require.Contains(t, r.stdout, "rank 0 of 1")
+	require.Regexp(t, `^golaunch: host \S+: mpisum.openmpi never asked golaunch who it is; if its ranks each say that they are 0 of 1, the FLUX_PMI_LIBRARY_PATH that you set may not fit; without it golaunch sets its own\n$`, r.stderr)
+}
+
+// A script does not show what it starts, but the processes do.
+func TestMPIInAScriptIsExplained(t *testing.T) {
+	needOpenMPI(t)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bin("golaunch"), "-v", "-n", "2", "--stdin", "all", "sh", "-c", bin("mpisum.openmpi")+" -w; true")
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	var said []string
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		said = append(said, lines.Text())
+		if strings.Contains(lines.Text(), "sh uses libmpi") || strings.Contains(lines.Text(), "sh uses libopen") {
+			require.NoError(t, stdin.Close()) // the ranks end
+		}
+	}
+	require.NoError(t, cmd.Wait(), "%q", said)
+	require.Regexp(t, `^golaunch: host \S+: sh never asked golaunch who it is; if its ranks each say that they are 0 of 1, start it with --open-mpi: it uses Open MPI \(lib\S+\), which its file does not show$`, said[len(said)-1])
+}
+
+// Libraries of both kinds, and golaunch's own, put and read back values as long
+// as they allow.
+func TestValueSizes(t *testing.T) {
+	for _, x := range []struct {
+		client   []string
+		packages string
+		says     string
+	}{
+		{[]string{"pmivalues", "-b"}, "gcc", "rank 2 of 3: up to 1023 bytes ok\n"},
+		// It cuts what the server offers by what else its line may hold.
+		{[]string{"pmivalues.mpich"}, "libmpich-dev", "rank 2 of 3: up to 673 bytes ok\n"},
+		{[]string{"pmi2client", "-n", "1"}, "libpmi2-0-dev", "rank 2 of 3 ok\n"}, // of 1023 bytes
+	} {
+		t.Run(x.client[0], func(t *testing.T) {
+			needBuilt(t, x.client[0], x.packages)
+			r := local(t, "", append([]string{"-n", "3", "--nodes", "3", bin(x.client[0])}, x.client[1:]...)...)
+			require.Zero(t, r.code, r.stderr)
+			require.Empty(t, r.stderr)
+			require.Contains(t, r.stdout, x.says)
+			require.Len(t, r.lines(), 3)
+		})
+	}
+}

@@ -1,0 +1,164 @@
+package e2e
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+)
+
+// TestTreeAsAService has ranks do every operation of package client, and of
+// libgolaunch, over all of
+// them and over halves, with short and long data.
+func TestTreeAsAService(t *testing.T) {
+	c := theCluster(t)
+	for _, x := range []struct {
+		program                   string
+		nodes, each, degree, size int
+	}{
+		{"tour", 13, 2, 3, 100}, {"tour", 7, 2, 2, 70_000}, {"tour", 33, 4, 8, 3000},
+		{"treetour", 13, 2, 3, 8}, {"treetour", 7, 2, 2, 70_000},
+	} {
+		t.Run(fmt.Sprintf("%s, %d nodes, %d ranks each, %d bytes", x.program, x.nodes, x.each, x.size), func(t *testing.T) {
+			r := over(t, c, x.nodes, "-n", fmt.Sprint(x.nodes*x.each), "-N", fmt.Sprint(x.each), "--degree", fmt.Sprint(x.degree),
+				bin(x.program), fmt.Sprint(x.size))
+			require.Zero(t, r.code, r.stderr)
+			require.Equal(t, fmt.Sprintf("tour of %d ranks on %d nodes: ok\n", x.nodes*x.each, x.nodes), r.stdout)
+		})
+	}
+	nothingLeft(t, c, firstNodes(c, 33)...)
+}
+
+// TestMPIAndTheTree runs a program that uses both.
+func TestMPIAndTheTree(t *testing.T) {
+	needBuilt(t, "mpitree", "libmpich-dev mpich")
+	c := theCluster(t)
+	// Debian's MPICH 4.0.2 hangs in MPI_Finalize without the library.
+	r := over(t, c, 5, "-n", "10", "-N", "2", "--degree", "2", "-x", "LD_PRELOAD="+bin("libmpichfinalize.so"), bin("mpitree"))
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, "MPI and the tree agree on 10 ranks\n", r.stdout)
+}
+
+// TestServiceRefuses shows what a program learns that is no rank, or one that
+// breaks the protocol.
+func TestServiceRefuses(t *testing.T) {
+	r := local(t, "", "-n", "1", "sh", "-c", "unset GOLAUNCH_FD; "+bin("tour"))
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.stderr, "not a rank of a golaunch job")
+	r = local(t, "", "-n", "1", "sh", "-c", "PMI_RANK=7 "+bin("treetour"))
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.stderr, "rank 7 is not on this node")
+	r = local(t, "", "-n", "2", bin("treebreak"), "fences")
+	require.Equal(t, 125, r.code)
+	require.Regexp(t, `rank 0 on .* \(pid \d+\) broke the protocol of the tree's service: it enters a fence while another`, r.stderr)
+	r = local(t, "", "-n", "2", bin("treebreak"), "barrier and fence")
+	require.Equal(t, 125, r.code)
+	require.Regexp(t, `rank 0 on .* \(pid \d+\) broke the .*: it enters a fence while another`, r.stderr)
+	r = local(t, "", "-n", "2", bin("treebreak"), "calls")
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, 1, strings.Count(r.stderr, "was refused"), r.stderr)
+	r = local(t, "", "-n", "2", bin("treebreak"), "arguments")
+	require.Zero(t, r.code, "a bad argument is no reason to end the job: %s", r.stderr)
+	require.Equal(t, 14, strings.Count(r.stdout, "\n"), r.stdout)
+}
+
+// TestSecondCall has a second program of a rank call the agent: it is told that
+// this does not go.
+func TestSecondCall(t *testing.T) {
+	tour := bin("treetour")
+	r := local(t, "", "-n", "1", "sh", "-c", tour+" && exec "+tour)
+	require.Equal(t, 1, r.code)
+	require.Equal(t, "tour of 1 ranks on 1 nodes: ok\n", r.stdout)
+	require.Contains(t, r.stderr, "rank 0 has called already")
+}
+
+// TestServiceUnderLoad has ranks send more than sockets and links hold.
+func TestServiceUnderLoad(t *testing.T) {
+	c := theCluster(t)
+	r := over(t, c, 8, "-n", "32", "-N", "4", "--degree", "2", bin("treebench"), "0.001")
+	require.Zero(t, r.code, r.stderr)
+	require.Contains(t, r.stdout, "\ntree pingpong 1048576 ")
+	require.Contains(t, r.stdout, "\nroot ring 1048576 ")
+}
+
+// TestSplit has ranks of the C library split by colour and key, look every member
+// of what came of it up, broadcast, split again and free.
+func TestSplit(t *testing.T) {
+	c := theCluster(t)
+	for _, x := range []struct{ nodes, each, degree, colors int }{{32, 16, 4, 7}, {13, 2, 3, 1}, {5, 3, 2, 100}} {
+		t.Run(fmt.Sprintf("%d ranks, %d nodes, %d colours", x.nodes*x.each, x.nodes, x.colors), func(t *testing.T) {
+			r := over(t, c, x.nodes, "-n", fmt.Sprint(x.nodes*x.each), "-N", fmt.Sprint(x.each), "--degree", fmt.Sprint(x.degree),
+				bin("treesplit"), fmt.Sprint(x.colors))
+			require.Zero(t, r.code, r.stderr)
+			require.Equal(t, fmt.Sprintf("%d ranks on %d nodes, %d colors: ok\n", x.nodes*x.each, x.nodes, x.colors), r.stdout)
+		})
+	}
+	nothingLeft(t, c, firstNodes(c, 32)...)
+}
+
+// TestLostNodeIsNamed kills an agent while ranks use the tree: those elsewhere
+// learn which node was lost before the job is ended.
+func TestLostNodeIsNamed(t *testing.T) {
+	lostIsNamed(t, `treebench: rank [0-3]: node n005: link to its agent lost`, bin("treebench")+" 0.5")
+}
+
+// TestLookUpOnALostNode is the same for look-ups in a communicator that a split
+// made.
+func TestLookUpOnALostNode(t *testing.T) {
+	lostIsNamed(t, `treesplit: rank [0-3]: locate: node n005: link to its agent lost`, bin("treesplit")+" -l")
+}
+
+func lostIsNamed(t *testing.T, said, program string) {
+	const n = 5
+	c := theCluster(t)
+	cmd := c.Command(cluster.Head, bin("golaunch"), "-H", hostsArg(n), "--ssh-config", c.SSHConfig(), "-n", fmt.Sprint(n), "--degree", "2",
+		"sh", "-c", "trap '' TERM; exec "+program) // it ends by itself, or is killed
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	pipe, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { cmd.Process.Kill() })
+	out := bufio.NewReader(pipe)
+	_, err = out.ReadString('\n') // operations are under way
+	require.NoError(t, err)
+	kill(t, c, "n005", "nla-agent")
+	_, err = io.Copy(io.Discard, out)
+	require.NoError(t, err)
+	require.Error(t, cmd.Wait())
+	require.Equal(t, 125, cmd.ProcessState.ExitCode(), stderr.String())
+	require.Regexp(t, said, stderr.String())
+	nothingLeft(t, c, firstNodes(c, n)...)
+}
+
+// TestLeaverIsNamed has a rank leave while others wait for it, in a collective
+// operation or for its message: they learn which one it was, and go on without it.
+func TestLeaverIsNamed(t *testing.T) {
+	const n = 3
+	c := theCluster(t)
+	for _, what := range []string{"barrier", "recv"} {
+		for _, way := range []string{"close", "exit", "never"} {
+			t.Run(what+", "+way, func(t *testing.T) {
+				r := over(t, c, n, "-n", "6", "-N", "2", "--degree", "1", bin("treeleave"), what, way)
+				require.Zero(t, r.code, r.stderr)
+				var want []string
+				for rank := range 5 {
+					want = append(want, fmt.Sprintf("rank %d: rank 5 on n003 has left", rank))
+				}
+				require.ElementsMatch(t, want, strings.Split(strings.TrimSpace(r.stdout), "\n"))
+			})
+		}
+	}
+}
+
+// TestSilentLeaverIsNamed has a rank close its descriptors and live on.
+func TestSilentLeaverIsNamed(t *testing.T) {
+	r := local(t, "", "-n", "2", bin("treeleave"), "barrier", "silent")
+	require.Contains(t, r.stdout, "rank 0: rank 1 on ")
+	require.Contains(t, r.stdout, " has left\n")
+}

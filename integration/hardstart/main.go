@@ -1,0 +1,188 @@
+// Command hardstart starts jobs on clusters that do not make it easy: a rack of
+// hosts that drop every packet, and sshds that are slow or refuse connections at
+// random while several jobs start on them at once. It writes what came of it as
+// docs/results/hard-start.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/integration/internal/results"
+)
+
+// sizes say how large and how often.
+type sizes struct {
+	nodes, dead int
+	runs, jobs  int // of jobs at once
+	slow        time.Duration
+}
+
+// maxStartups is sshd's own default: from 10 unauthenticated connections on it
+// refuses 30 % of new ones at random, from 100 on all.
+const maxStartups = "10:30:100"
+
+func main() { results.Main("hardstart", run) }
+
+func run(ctx context.Context, args []string) error {
+	var s sizes
+	f := flag.NewFlagSet("hardstart", flag.ContinueOnError)
+	f.IntVar(&s.nodes, "nodes", 64, "nodes")
+	f.IntVar(&s.dead, "dead", 16, "contiguous nodes that drop packets")
+	f.IntVar(&s.runs, "runs", 100, "rounds over slow sshds that refuse connections")
+	f.IntVar(&s.jobs, "jobs", 3, "jobs at once in a round: each is another parent of every host")
+	f.DurationVar(&s.slow, "slow", 2*time.Second, "how late one sshd in twenty answers")
+	out := f.String("o", "", "write to `FILE`; else to standard output")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if f.NArg() > 0 || s.dead < 1 || s.dead >= s.nodes-1 || s.runs < 1 || s.jobs < 1 {
+		return errors.New("want no arguments, positive numbers, and fewer dead nodes than nodes")
+	}
+	bin, err := filepath.Abs("bin")
+	if err != nil {
+		return err
+	}
+	page := &strings.Builder{}
+	fmt.Fprintf(page, `# Starts that are made hard
+
+	make build native bin/hardstart && bin/hardstart %s
+
+%s. %d nodes (namespaces with an sshd each, MaxStartups %s, on one machine of two
+cores), one rank each.
+
+| what | runs | failed | median | longest |
+|---|---|---|---|---|
+`, strings.Join(args, " "), time.Now().UTC().Format("2006-01-02"), s.nodes, maxStartups)
+	failed, err := hardStart(ctx, s, filepath.Join(bin, "golaunch"), bin, func(what string, failures int, times []time.Duration) {
+		slices.Sort(times)
+		fmt.Fprintf(page, "| %s | %d | %d | %.1f s | %.1f s |\n", what, len(times), failures, times[len(times)/2].Seconds(), times[len(times)-1].Seconds())
+	})
+	if err != nil {
+		return err
+	}
+	if err := results.Write(*out, page.String()); err != nil {
+		return err
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d jobs failed", failed)
+	}
+	return nil
+}
+
+// hardStart makes a cluster below dir and runs everything on it.
+func hardStart(ctx context.Context, s sizes, golaunch, dir string, tell func(what string, failed int, times []time.Duration)) (failed int, err error) {
+	config := cluster.Config{Nodes: s.nodes, MaxStartups: maxStartups, Share: []string{filepath.Dir(golaunch)}}
+	err = cluster.With(ctx, dir, config, func(c *cluster.Cluster, _ string) error {
+		failed, err = hard{c, golaunch, s}.all(ctx, tell)
+		return err
+	})
+	return failed, err
+}
+
+func (h hard) all(ctx context.Context, tell func(what string, failed int, times []time.Duration)) (failed int, err error) {
+
+	took, err := h.rack(ctx)
+	if err != nil {
+		return 0, err
+	}
+	tell(fmt.Sprintf("%d contiguous nodes drop packets, --spares %[1]d --allow-dead-nodes", h.dead), 0, []time.Duration{took})
+
+	times, failed, err := h.slowAndRefusing(ctx)
+	if err != nil {
+		return failed, err
+	}
+	tell(fmt.Sprintf("one sshd in twenty answers after %v, %d jobs at once", h.slow, h.jobs), failed, times)
+	return failed, nil
+}
+
+type hard struct {
+	c        *cluster.Cluster
+	golaunch string
+	sizes
+}
+
+// rack cuts neighbouring nodes off and starts a job over all, with ranks for
+// the rest; it must list every one of them.
+func (h hard) rack(ctx context.Context) (time.Duration, error) {
+	dead := h.c.Nodes()[h.nodes/4 : h.nodes/4+h.dead]
+	for _, n := range dead {
+		if err := h.c.Partition(n.Name); err != nil {
+			return 0, err
+		}
+	}
+	begin := time.Now()
+	out, err := h.job(ctx, h.nodes-h.dead, "--spares", strconv.Itoa(h.dead), "--allow-dead-nodes").CombinedOutput()
+	took := time.Since(begin)
+	if err != nil {
+		return took, fmt.Errorf("a dead rack: %w: %s", err, out)
+	}
+	for _, n := range dead {
+		if !strings.Contains(string(out), "host "+n.Name+":") {
+			return took, fmt.Errorf("a dead rack: %s is not listed: %s", n.Name, out)
+		}
+		if err := h.c.Heal(n.Name); err != nil {
+			return took, err
+		}
+	}
+	if alive := strings.Count("\n"+string(out), "\nn"); alive != h.nodes-h.dead {
+		return took, fmt.Errorf("a dead rack: %d hosts answered, not %d: %s", alive, h.nodes-h.dead, out)
+	}
+	return took, nil
+}
+
+func (h hard) job(ctx context.Context, ranks int, more ...string) *cluster.Cmd {
+	argv := []string{h.golaunch, "-f", h.c.HostFile(), "--ssh-config", h.c.SSHConfig(), "-n", strconv.Itoa(ranks), "-N", "1"}
+	return h.c.CommandContext(ctx, cluster.Head, append(append(argv, more...), "hostname")...)
+}
+
+// slowAndRefusing starts rounds of several jobs at once.
+func (h hard) slowAndRefusing(ctx context.Context) (times []time.Duration, failed int, err error) {
+	for i, n := range h.c.Nodes() {
+		if i%20 == 10 {
+			if err := h.c.Slow(n.Name, h.slow); err != nil {
+				return nil, 0, err
+			}
+		}
+	}
+	for range h.runs {
+		took, errs := make([]time.Duration, h.jobs), make([]error, h.jobs)
+		var round errgroup.Group
+		for i := range h.jobs {
+			round.Go(func() error {
+				begin := time.Now()
+				out, err := h.job(ctx, h.nodes).CombinedOutput()
+				took[i] = time.Since(begin)
+				if n := strings.Count(string(out), "\n"); err == nil && n != h.nodes {
+					err = fmt.Errorf("%d lines, not %d", n, h.nodes)
+				}
+				if err != nil {
+					errs[i] = fmt.Errorf("%w: %s", err, out)
+				}
+				return ctx.Err()
+			})
+		}
+		if err := round.Wait(); err != nil {
+			return times, failed, err
+		}
+		times = append(times, took...)
+		for _, err := range errs {
+			if err != nil {
+				failed++
+				fmt.Fprintln(os.Stderr, "hardstart:", err)
+			}
+		}
+	}
+	return times, failed, nil
+}

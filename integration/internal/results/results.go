@@ -1,0 +1,57 @@
+// Package results is the frame of the commands that measure and write a page of
+// docs/results: how they end, what their lists look like, where pages go.
+package results
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Main runs a command with the arguments of the process and exits with status 1
+// where it fails, having said why. The context ends with SIGINT and SIGTERM, so
+// that a cluster is taken down.
+func Main(name string, run func(ctx context.Context, args []string) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		if !errors.Is(err, flag.ErrHelp) { // which has been shown
+			fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		}
+		os.Exit(1)
+	}
+}
+
+// Write writes a page to a file, in folders made for it, or to standard output
+// where the file's name is empty.
+func Write(file, page string) error {
+	if file == "" {
+		_, err := fmt.Print(page)
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(page), 0o644)
+}
+
+// Numbers reads the value of a flag, a list like "8,32,64", each at least least.
+func Numbers(flag, list string, least int) ([]int, error) {
+	var numbers []int
+	for word := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < least {
+			return nil, fmt.Errorf("-%s %q: not a list of numbers from %d on", flag, list, least)
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers, nil
+}

@@ -1,0 +1,27 @@
+package results
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestNumbers(t *testing.T) {
+	got, err := Numbers("nodes", "8,32,64", 1)
+	require.NoError(t, err)
+	require.Equal(t, []int{8, 32, 64}, got)
+	for _, wrong := range []string{"", "8,", "8, 9", "1", "x", "99999999999999999999"} {
+		_, err := Numbers("nodes", wrong, 2)
+		require.EqualError(t, err, `-nodes "`+wrong+`": not a list of numbers from 2 on`)
+	}
+}
+
+func TestWriteMakesFolders(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "docs", "results", "x.md")
+	require.NoError(t, Write(file, "# X\n"))
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "# X\n", string(b))
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+)
+
+// phase is what a job is doing when the blow falls.
+type phase int
+
+const (
+	startUp  phase = iota // agents run, one host's sshd has not answered yet
+	barrier               // all ranks but one wait in a PMI barrier
+	steady                // ranks sleep
+	flood                 // all ranks print as fast as they can
+	stubborn              // a rank has a grandchild that is hard to find and to end
+)
+
+// phases are the columns of the table; stubborn is shown as steady.
+var phases = []phase{startUp, barrier, steady, flood}
+
+func (p phase) String() string {
+	return [...]string{"start-up", "barrier", "running", "output floods", "running"}[p]
+}
+
+// During start-up the sshd of a leaf, n004, answers late.
+const (
+	lateHost = "n004"
+	lateBy   = 3 * time.Second
+)
+
+// floodBytes is how much output has come when the flood counts as one.
+const floodBytes = 1 << 20
+
+// allowance is the time between detection and the last process's end that the
+// design promises (section 7).
+const allowance = 2 * time.Second
+
+// errTooLate says that a busy machine let start-up pass before the blow.
+var errTooLate = errors.New("start-up was over before the blow")
+
+// exitTerminated is golaunch's exit status after SIGTERM.
+const exitTerminated = 143
+
+// cell is one run of one blow in one phase.
+type cell struct {
+	ctx       context.Context
+	cluster   *cluster.Cluster
+	golaunch  string
+	allowance time.Duration // from detection to the last process's end
+	native    string        // directory of the programs of native/
+	blow      blow
+	phase     phase
+
+	program  []string
+	job      *job
+	survived bool
+}
+
+// run strikes and looks at what comes of it. It returns how long after the
+// blow's detection the last process was gone.
+func (c *cell) run(patience time.Duration) (took time.Duration, err error) {
+	for range 5 {
+		if took, err = c.once(patience); !errors.Is(err, errTooLate) {
+			break
+		}
+	}
+	return took, err
+}
+
+func (c *cell) once(patience time.Duration) (took time.Duration, err error) {
+	c.survived = false
+	if c.phase == startUp {
+		if err := c.cluster.Slow(lateHost, lateBy); err != nil {
+			return 0, err
+		}
+		defer func() {
+			if slow := c.cluster.Slow(lateHost, 0); err == nil {
+				err = slow
+			}
+		}()
+	}
+	if c.job, err = start(c.cluster, c.golaunch, c.command(), c.enough()); err != nil {
+		return 0, err
+	}
+	c.job.ignore = c.foreign
+	if took, err = c.strike(patience); err != nil {
+		err = fmt.Errorf("%w\ngolaunch's standard error: %s", err, strings.TrimSpace(c.job.stderr.String()))
+		err = errors.Join(err, c.job.clear())
+	}
+	if c.blow.mend != nil {
+		if mend := c.blow.mend(c); err == nil {
+			err = mend
+		}
+	}
+	return took, err
+}
+
+// strike waits for the phase, strikes, and looks at what comes of it. During
+// start-up golaunch may also replace what was killed: then the job has to come
+// to run, and is ended by SIGTERM.
+func (c *cell) strike(patience time.Duration) (time.Duration, error) {
+	ready := c.job.await
+	if c.phase == startUp {
+		ready = c.agentsUp
+	}
+	if err := ready(); err != nil {
+		_, end := c.job.end()
+		return 0, fmt.Errorf("%w (%v)", err, end)
+	}
+	if c.phase == startUp && c.job.isReady() {
+		_ = c.job.cmd.Signal(syscall.SIGKILL) // it may have ended
+		_, _ = c.job.end()
+		return 0, errTooLate
+	}
+	struck := time.Now()
+	if err := c.blow.strike(c); err != nil {
+		return 0, err
+	}
+	detected := struck
+	if c.blow.silent {
+		detected = struck.Add(lostAfter)
+	}
+	type end struct {
+		code int
+		err  error
+	}
+	ended := make(chan end, 1)
+	go func() { // ends with golaunch; received below
+		code, err := c.job.end()
+		ended <- end{code, err}
+	}()
+	wanted, says := c.blow.code, c.blow.says
+	if c.phase == startUp {
+		// golaunch waits for the other hosts' fate before it gives up.
+		select {
+		case <-c.job.ready:
+			if c.job.err == nil {
+				c.survived = true
+				wanted, says = exitTerminated, nil
+				if err := c.job.cmd.Signal(syscall.SIGTERM); err != nil {
+					return 0, err
+				}
+			}
+		case <-time.After(startLimit):
+		}
+		detected = time.Now()
+	}
+	took, last, left := c.job.awaitNothing(detected, patience)
+	e := <-ended
+	switch {
+	case e.err != nil:
+		return took, e.err
+	case left != nil:
+		return took, left
+	case took > c.allowance:
+		return took, fmt.Errorf("gone only after %v: %s", took.Round(time.Millisecond), last)
+	case e.code != wanted:
+		return took, fmt.Errorf("exit status %d, not %d", e.code, wanted)
+	}
+	for _, text := range says {
+		if !strings.Contains(c.job.stderr.String(), text) {
+			return took, fmt.Errorf("golaunch did not say %q", text)
+		}
+	}
+	return took, nil
+}
+
+// foreign tells what golaunch cannot end: what makes the late host's sshd late,
+// and sshd's own process for a connection that a partition has cut, which waits
+// for TCP, or ClientAliveInterval, to give up.
+func (c *cell) foreign(node string, p cluster.Proc) bool {
+	line := strings.Join(p.Cmdline, " ")
+	late := c.phase == startUp && node == lateHost && !strings.Contains(line, "nla-")
+	return late || c.blow.cuts && strings.HasPrefix(line, "sshd:")
+}
+
+// agentsUp waits for the agents that start-up needs before it comes to the late
+// host.
+func (c *cell) agentsUp() error {
+	for _, n := range c.cluster.Nodes() {
+		if n.Name == lateHost {
+			continue
+		}
+		for _, word := range []string{"nla-agent", "nla-warden"} {
+			if _, err := c.job.find(n.Name, word); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// command is golaunch's command line, and sets the program in it.
+func (c *cell) command() []string {
+	probe, client := filepath.Join(c.native, "rankprobe"), filepath.Join(c.native, "pmiclient")
+	c.program = map[phase][]string{
+		startUp:  {probe, "sleep"},
+		barrier:  {client, "-e", "-x", "hang", "-r", strconv.Itoa(rankCount - 1)},
+		steady:   {probe, "sleep"},
+		flood:    {probe, "flood", "0"},
+		stubborn: {probe, "-r", strconv.Itoa(struckRank), "stubborn"},
+	}[c.phase]
+	flags := []string{"-f", c.cluster.HostFile(), "--ssh-config", c.cluster.SSHConfig(), "-n", strconv.Itoa(rankCount),
+		"-N", strconv.Itoa(perNode), "--degree", "2", "--lost-after", lostAfter.String()}
+	return append(flags, c.program...)
+}
+
+// enough tells from the lines of output when the phase is reached.
+func (c *cell) enough() func(line string) bool {
+	lines, bytes := 0, 0
+	return func(line string) bool {
+		lines++
+		bytes += len(line)
+		switch c.phase {
+		case barrier:
+			return lines == rankCount-1
+		case startUp, steady:
+			return lines == rankCount
+		case stubborn:
+			return lines == 1
+		case flood:
+			return bytes >= floodBytes
+		}
+		return false
+	}
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/integration/programs"
+)
+
+// TestKillTable runs the cells once; the command runs them often. Of start-up,
+// whose cells take long, it runs those that differ in what golaunch does.
+func TestKillTable(t *testing.T) {
+	bin, err := programs.Make()
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(bin) })
+	starting := []string{"kill -9 of golaunch", "kill -9 of a middle NLA's agent", "kill -9 of a middle NLA's warden", "kill -9 of a leaf NLA's agent", "SIGSTOP of an agent"}
+	for _, place := range []struct {
+		as     string
+		phases []phase
+	}{{"root", phases}, {"user", []phase{steady}}} {
+		t.Run(place.as, func(t *testing.T) {
+			config := places[place.as].config
+			if err := unavailable(config); err != nil {
+				t.Skipf("skipped: no test cluster here: %v", err)
+			}
+			config.Nodes, config.Share = nodeCount, []string{bin}
+			require.NoError(t, cluster.With(t.Context(), bin, config, func(c *cluster.Cluster, _ string) error {
+				everyCell(t, c, bin, place.phases, starting)
+				return nil
+			}))
+		})
+	}
+}
+
+func everyCell(t *testing.T, c *cluster.Cluster, bin string, columns []phase, starting []string) {
+	for _, b := range blows() {
+		for _, column := range columns {
+			p, there := b.in(column)
+			if !there || p == startUp && !slices.Contains(starting, b.name) {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s, %v", b.name, p), func(t *testing.T) {
+				// How soon is for the command to say: this machine may be busy.
+				cell := &cell{ctx: t.Context(), cluster: c, golaunch: filepath.Join(bin, "golaunch"), native: bin, allowance: patience, blow: b, phase: p}
+				_, err := cell.run(patience)
+				require.NoError(t, err)
+			})
+		}
+	}
+}

@@ -1,0 +1,233 @@
+// Command killtable kills golaunch's parts, one at a time and in every phase of
+// a job, on a test cluster of this machine, and writes what was left and how
+// long it lived as docs/results/kill-table.md.
+//
+// After every blow it wants golaunch's right exit status and message, the
+// node's own process 1 alive, and of the job nothing on any machine: every
+// process that was not there before counts, whatever it did to its environment,
+// session or parent.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/integration/internal/results"
+)
+
+// settings are the command line.
+type settings struct {
+	runs    int
+	as      []string
+	only    *regexp.Regexp
+	phases  []phase
+	out     string
+	verbose bool
+	bin     string
+}
+
+// The places: what golaunch has on the nodes.
+var places = map[string]struct {
+	title  string
+	config cluster.Config
+}{
+	"root":   {"Root, with cgroup v2", cluster.Config{}},
+	"user":   {"An ordinary user, no cgroup to write to", cluster.Config{User: "guest"}},
+	"docker": {"Containers, root without cgroup v2 to write to", cluster.Config{Provider: cluster.Docker}},
+}
+
+func main() { results.Main("killtable", run) }
+
+func run(ctx context.Context, args []string) error {
+	s, err := parse(args)
+	if err != nil {
+		return err
+	}
+	var page strings.Builder
+	fmt.Fprintf(&page, preamble, strings.Join(args, " "), time.Now().UTC().Format("2006-01-02"), s.runs, lostAfter, allowance)
+	failures := 0
+	for _, as := range s.as {
+		failed, err := table(ctx, &page, s, as)
+		if err != nil {
+			return fmt.Errorf("%s: %w", as, err)
+		}
+		failures += failed
+	}
+	if err := results.Write(s.out, page.String()); err != nil {
+		return err
+	}
+	if failures > 0 {
+		return fmt.Errorf("%d runs failed", failures)
+	}
+	return nil
+}
+
+const preamble = `# The kill table
+
+	make build native bin/killtable && bin/killtable %s
+
+%s. Seven nodes of namespaces (or containers) with an sshd each in a binary
+tree, two ranks per node, on one machine; %d runs per cell, --lost-after %v.
+A cell says in how many runs golaunch ended with the right exit status and
+message and nothing of the job was left on any node, and how long after the
+blow's detection (at once where a connection ends, --lost-after where it falls
+silent) the last process was gone: the median, and the longest, of the runs in which all of
+that was so within the %v that are promised. (Standard error tells of the others.)
+Left is every process that was not on the node before the job, but for sshd's own
+process of a connection that a partition has cut: sshd waits for TCP to give up, or
+for its ClientAliveInterval. During start-up
+golaunch may replace what was killed, and the job goes on: it then has to come to
+run, and is ended by SIGTERM.
+`
+
+// table makes one place's cluster and table; it returns how many runs failed.
+func table(ctx context.Context, page *strings.Builder, s settings, as string) (failures int, err error) {
+	place := places[as]
+	fmt.Fprintf(page, "\n## %s\n\n", place.title)
+	if reason := unavailable(place.config); reason != nil {
+		fmt.Fprintf(page, "Not run: %v.\n", reason)
+		return 0, nil
+	}
+	config := place.config
+	config.Nodes, config.Share = nodeCount, []string{s.bin}
+	err = cluster.With(ctx, s.bin, config, func(c *cluster.Cluster, _ string) error {
+		failures, err = s.rows(ctx, c, page)
+		return err
+	})
+	return failures, err
+}
+
+// rows runs one table; it returns how many runs failed.
+func (s settings) rows(ctx context.Context, c *cluster.Cluster, page *strings.Builder) (failures int, err error) {
+	fmt.Fprint(page, "| blow |")
+	for _, p := range s.phases {
+		fmt.Fprintf(page, " %v |", p)
+	}
+	fmt.Fprintf(page, "\n|---|%s\n", strings.Repeat("---|", len(s.phases)))
+	for _, b := range blows() {
+		if !s.only.MatchString(b.name) {
+			continue
+		}
+		fmt.Fprintf(page, "| %s |", b.name)
+		for _, p := range s.phases {
+			text, failed, err := s.repeat(ctx, c, b, p)
+			if err != nil {
+				return failures, err
+			}
+			failures += failed
+			fmt.Fprintf(page, " %s |", text)
+		}
+		fmt.Fprintln(page)
+	}
+	return failures, nil
+}
+
+// repeat runs one cell as often as asked and returns its text.
+func (s settings) repeat(ctx context.Context, c *cluster.Cluster, b blow, column phase) (text string, failed int, err error) {
+	p, there := b.in(column)
+	if !there {
+		return "", 0, nil
+	}
+	var times []time.Duration
+	survived := 0
+	for range s.runs {
+		if err := ctx.Err(); err != nil {
+			return "", 0, err
+		}
+		cell := &cell{ctx: ctx, cluster: c, golaunch: filepath.Join(s.bin, "golaunch"), native: filepath.Join(s.bin, "native"), allowance: allowance, blow: b, phase: p}
+		took, err := cell.run(patience)
+		if err != nil {
+			failed++
+			fmt.Fprintf(os.Stderr, "killtable: %s, %v: %v\n", b.name, p, err)
+			continue
+		}
+		times = append(times, took)
+		if cell.survived {
+			survived++
+		}
+	}
+	text = fmt.Sprintf("%d/%d", len(times), s.runs)
+	if len(times) > 0 {
+		slices.Sort(times)
+		text += fmt.Sprintf(", %.2f s, %.2f s", times[len(times)/2].Seconds(), times[len(times)-1].Seconds())
+	}
+	if survived > 0 {
+		text += fmt.Sprintf(", %d went on", survived)
+	}
+	if s.verbose {
+		fmt.Fprintf(os.Stderr, "%s, %v: %s\n", b.name, p, text)
+	}
+	return text, failed, nil
+}
+
+// patience is how long a run waits for what is left before it gives up.
+const patience = 20 * time.Second
+
+// in returns the phase in which a blow is shown in a column, if it is.
+func (b blow) in(column phase) (phase, bool) {
+	if b.phases == nil {
+		return column, true
+	}
+	for _, p := range b.phases {
+		if p.String() == column.String() {
+			return p, true
+		}
+	}
+	return 0, false
+}
+
+func unavailable(config cluster.Config) error {
+	if config.Provider == cluster.Docker {
+		return cluster.DockerUnavailable()
+	}
+	return cluster.Unavailable()
+}
+
+func parse(args []string) (settings, error) {
+	var s settings
+	f := flag.NewFlagSet("killtable", flag.ContinueOnError)
+	f.IntVar(&s.runs, "runs", 20, "runs of each cell")
+	as := f.String("as", "root,user,docker", "what golaunch is on the nodes: any of root, user, docker")
+	only := f.String("only", "", "only blows that match `REGEXP`")
+	during := f.String("phases", "", "only phases that match `REGEXP`")
+	f.StringVar(&s.out, "o", "", "write to `FILE`; else to standard output")
+	f.BoolVar(&s.verbose, "v", false, "tell each cell on standard error")
+	if err := f.Parse(args); err != nil {
+		return s, err
+	}
+	if f.NArg() > 0 {
+		return s, fmt.Errorf("stray argument %q", f.Arg(0))
+	}
+	if s.runs < 1 {
+		return s, fmt.Errorf("-runs %d: must be positive", s.runs)
+	}
+	s.as = strings.Split(*as, ",")
+	for _, word := range s.as {
+		if _, ok := places[word]; !ok {
+			return s, fmt.Errorf("-as %q: want root, user or docker", word)
+		}
+	}
+	var err error
+	if s.only, err = regexp.Compile(*only); err != nil {
+		return s, fmt.Errorf("-only: %w", err)
+	}
+	columns, err := regexp.Compile(*during)
+	if err != nil {
+		return s, fmt.Errorf("-phases: %w", err)
+	}
+	for _, p := range phases {
+		if columns.MatchString(p.String()) {
+			s.phases = append(s.phases, p)
+		}
+	}
+	s.bin, err = filepath.Abs("bin")
+	return s, err
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/overlay"
+)
+
+func TestMain(m *testing.M) {
+	words := os.Args[1:]
+	switch {
+	case len(words) > 0 && words[0] == rootWord:
+		ended(serveRoot(words))
+	case overlay.IsAgent(words):
+		ended(serveBranch(words))
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// golaunch keeps few descriptors and little memory, however many nodes and ranks
+// there are.
+func TestWhatTheLauncherTakes(t *testing.T) {
+	golaunch := t.TempDir() + "/golaunch"
+	out, err := exec.Command("go", "build", "-o", golaunch, "../../cmd/golaunch").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, nodes := range []int{8, 512} {
+		l, err := measure(t.Context(), golaunch, nodes, 4, 16)
+		require.NoError(t, err)
+		require.Positive(t, l.memory)
+		require.LessOrEqual(t, l.memory, l.bound(), "%d nodes", nodes)
+		require.Positive(t, l.descriptors)
+		const own = 32 // that golaunch counts on, launcher/run.go
+		require.LessOrEqual(t, l.descriptors, own, "%d nodes", nodes)
+		require.Positive(t, l.agents)
+	}
+}
+
+func TestProcessesAreRead(t *testing.T) {
+	state, _, err := processorTime(os.Getpid())
+	require.NoError(t, err)
+	require.Contains(t, []string{"R", "S"}, state)
+	require.Positive(t, threadTime(os.Getpid()))
+	require.EqualValues(t, 4096, peak("Name:\tx\nVmHWM:\t       4 kB\nVmRSS:\t 3 kB\n"))
+	_, _, err = processorTime(-1)
+	require.Error(t, err)
+}
+
+func TestPage(t *testing.T) {
+	loads := []load{
+		median([]load{{nodes: 10, ppn: 2, memory: 3e6, cpu: time.Millisecond, agents: 10, agentMemory: 20e3}, {memory: 1e6, agents: 5}, {memory: 2e6, agents: 1}}),
+		{nodes: 110, ppn: 2, descriptors: 9, memory: 2_500_000, cpu: 11 * time.Millisecond, wall: time.Second, agents: 2, agentMemory: 5e3, agentCPU: 3 * time.Millisecond},
+	}
+	text := page(settings{degree: 16, runs: 3, shared: true}, loads)
+	require.Contains(t, text, "medians of 3 runs. Other programs ran at the same time.")
+	require.Contains(t, text, "\n| 10 | 20 | 0 | 2.0 | 20.0 | – | 0.0 | 0.0 | 0.00 | 0 | 0.00 |\n")
+	require.Contains(t, text, "\n\nWith 2 per node it would take more memory than it may from about 3811 nodes on.\n")
+	loads[1].memory = 2_020_000
+	require.Contains(t, page(settings{}, loads), "\n\nWith 2 per node memory grows no faster than it may.\n")
+	require.Contains(t, text, "\n| 110 | 220 | 9 | 2.5 | 20.0 | 5000 | 11.0 | 100.0 | 1.00 | 2 | 1.50 |\n", fmt.Sprint(loads))
+}

@@ -1,0 +1,100 @@
+// Command leak runs many jobs in one process and prints, after the first few and
+// after the last, how many descriptors and goroutines it has: golaunch is also a
+// package, and whoever calls it again and again must get everything back.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/golaunch/golaunch/agent"
+	"github.com/golaunch/golaunch/hostlist"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/launcher"
+	"github.com/golaunch/golaunch/overlay"
+)
+
+func main() {
+	if words := os.Args[1:]; overlay.IsAgent(words) {
+		os.Exit(agent.Main(words))
+	}
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "leak:", err)
+		os.Exit(1)
+	}
+}
+
+// kinds of jobs, in turn: what ends them well and badly.
+var kinds = []struct {
+	argv   []string
+	status int
+}{
+	{[]string{"sh", "-c", "echo $RANK; cat"}, 0},
+	{[]string{"sh", "-c", "exit $((RANK > 0))"}, 1},
+	{[]string{"/no/such/program"}, job.ExitNotFound},
+	{[]string{"sh", "-c", "kill -9 $$"}, 128 + 9},
+}
+
+func run(args []string) error {
+	f := flag.NewFlagSet("leak", flag.ContinueOnError)
+	jobs := f.Int("jobs", 200, "jobs")
+	first := f.Int("first", 8, "jobs before the first count")
+	hosts := f.String("hosts", "", "host list; this machine, three times, by default")
+	config := f.String("ssh-config", "", "ssh configuration `FILE`")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	o := launcher.DefaultOptions()
+	o.Nodes, o.Degree, o.SSHConfig = 3, 2, *config
+	if *hosts != "" {
+		var err error
+		if o.Hosts, err = hostlist.Parse(*hosts, "-hosts"); err != nil {
+			return err
+		}
+		o.Nodes = 0
+	}
+	var err error
+	if o.Dir, err = os.Getwd(); err != nil {
+		return err
+	}
+	o.Env = os.Environ()
+	for i := range *jobs {
+		if i == *first {
+			if err := count("first"); err != nil {
+				return err
+			}
+		}
+		kind := kinds[i%len(kinds)]
+		o.Apps = []job.App{{Argv: kind.argv, N: 6}}
+		var said strings.Builder
+		if status := launcher.Run(context.Background(), o, launcher.IO{Stdout: io.Discard, Stderr: &said}); status != kind.status {
+			return fmt.Errorf("job %d, %q: status %d, not %d: %s", i, kind.argv, status, kind.status, &said)
+		}
+	}
+	return count("last")
+}
+
+// settle is how long the counts are looked at: connections say goodbye in the
+// background.
+const settle = 2 * time.Second
+
+// count prints the lowest numbers of descriptors and goroutines that it sees
+// while things settle.
+func count(when string) error {
+	files, goroutines := 1<<30, 1<<30
+	for end := time.Now().Add(settle); time.Now().Before(end); time.Sleep(settle / 100) {
+		list, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			return err
+		}
+		files, goroutines = min(files, len(list)-1), min(goroutines, runtime.NumGoroutine())
+	}
+	_, err := fmt.Printf("%s: %d descriptors, %d goroutines\n", when, files, goroutines)
+	return err
+}

@@ -1,0 +1,76 @@
+// Package programs makes what tests on clusters run: golaunch and the programs of
+// native/, fresh, where the nodes see them.
+package programs
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+)
+
+// Make builds into a new directory, which the caller removes, of the project's
+// .cache: nodes have a /tmp of their own, but share the rest. The error holds
+// what the compilers said.
+func Make() (dir string, err error) {
+	root, err := root()
+	if err != nil {
+		return "", err
+	}
+	cache := filepath.Join(root, ".cache")
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return "", err
+	}
+	if dir, err = os.MkdirTemp(cache, "built-"); err != nil {
+		return "", err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil { // for nodes of an ordinary user
+		return "", err
+	}
+	run := func(name string, args ...string) {
+		if err != nil {
+			return
+		}
+		cmd := exec.Command(name, args...)
+		cmd.Dir = root
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "OUT="+dir, "LIB="+filepath.Join(dir, "lib", "golaunch"))
+		var out []byte
+		if out, err = cmd.CombinedOutput(); err != nil {
+			err = fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
+		}
+	}
+	run("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "golaunch"), "./cmd/golaunch")
+	run("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "tour"), "./client/examples/tour")
+	run("scripts/native.sh")
+	return dir, err
+}
+
+// OnCluster makes them, brings up a cluster of so many nodes that see them, does
+// work, and removes all of it again.
+func OnCluster(ctx context.Context, nodes int, work func(c *cluster.Cluster, built string) error) error {
+	built, err := Make()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(built)
+	return cluster.With(ctx, built, cluster.Config{Nodes: nodes, Share: []string{built}}, func(c *cluster.Cluster, _ string) error {
+		return work(c, built)
+	})
+}
+
+// root is the directory of the module that the working directory is in.
+func root() (string, error) {
+	out, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("go env GOMOD: %w", err)
+	}
+	file := strings.TrimSpace(string(out))
+	if filepath.Base(file) != "go.mod" {
+		return "", fmt.Errorf("the working directory is in no module")
+	}
+	return filepath.Dir(file), nil
+}

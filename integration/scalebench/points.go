@@ -1,0 +1,71 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
+)
+
+// measured is what was measured on the test cluster, and the costs that were
+// fitted to it: the content of docs/results/scale.json.
+type measured struct {
+	Date    string  `json:"date"`
+	Machine string  `json:"machine"`
+	Cores   int     `json:"cores"`
+	Runs    int     `json:"runs"` // of each point
+	Points  []point `json:"points"`
+	Costs   costs   `json:"costs_ns"`
+}
+
+// point is one size, medians over its runs. Times are milliseconds since
+// golaunch began.
+type point struct {
+	Nodes   int     `json:"nodes"`
+	Ranks   int     `json:"ranks"` // per node
+	Fit     bool    `json:"fit"`   // the costs were fitted to it
+	Connect float64 `json:"connect"`
+	Up      float64 `json:"agents_up"`
+	Started float64 `json:"ranks_started"`
+	Wall    float64 `json:"wall"` // until the tree is down
+	CPU     float64 `json:"cpu"`  // of the cluster, all processes
+	Client  float64 `json:"client_cpu"`
+	Leaf    float64 `json:"leaf_cpu"`
+	Others  float64 `json:"others"` // part of the machine that the rest of it used
+}
+
+// values are what the model is held against, in the order of valueNames.
+func (p point) values() []float64 {
+	return []float64{p.Connect, p.Up, p.Started, p.Wall, p.CPU}
+}
+
+var valueNames = []string{"connect", "agents up", "ranks started", "whole", "CPU"}
+
+// modelled is the same from the model.
+func modelled(o outcome) []float64 {
+	return []float64{ms(o.connect), ms(o.up), ms(o.started), ms(o.down), ms(o.cpu)}
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func readMeasured(file string) (*measured, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%w; make it with -measure", err)
+	}
+	m := new(measured)
+	if err := json.Unmarshal(text, m); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return m, nil
+}
+
+func (m *measured) write(file string) error {
+	text, err := json.MarshalIndent(m, "", "\t")
+	if err != nil {
+		return err
+	}
+	return results.Write(file, string(text)+"\n")
+}
