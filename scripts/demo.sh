@@ -6,14 +6,15 @@ set -eu
 cd "$(dirname "$0")/.."
 here=$PWD
 
-show() { printf '\n$ %s\n' "$*"; }
+show() { printf '\n$ %s\n' "$*" >&2; } # beside the output, which may go to a file
+
+mkdir -p .cache
 
 if [ "$(id -u)" != 0 ]; then
 	echo "demo: not root, so no test cluster: 16 agents of this machine instead of 16 nodes"
 	golaunch() { show "golaunch --nodes 16 $*"; bin/golaunch --nodes 16 "$@"; }
 else
 	dir=$here/.cache/demo
-	mkdir -p .cache
 	show "cluster up 16"
 	bin/cluster up --dir "$dir" 16
 	trap 'bin/cluster down --dir "$dir"' EXIT

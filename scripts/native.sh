@@ -1,41 +1,89 @@
 #!/bin/sh
-# Builds native/*.c into $OUT, bin/native if unset: with mpicc what includes mpi.h, with the
-# C compiler the rest; lib*.c becomes a shared library. What is newer than its
-# source stays; what needs a library that is not here is skipped with a message.
+# Builds the C programs of native/, or only the sources named as arguments, into
+# $OUT, bin/native if unset: with MPICH's mpicc what includes mpi.h, with the C
+# compiler the rest; lib*.c becomes a shared library. libpmi.so goes to $LIB,
+# bin/lib/golaunch if unset: golaunch looks for it beside itself. libgolaunch.so,
+# for programs that use the tree, is made of native/libgolaunch. What is newer
+# than its source stays; what needs a library that is not here is skipped with a
+# message.
 set -eu
 cd "$(dirname "$0")/.."
 
 cc=${CC:-gcc}
 mpicc=$(command -v mpicc.mpich || command -v mpicc || true)
+openmpicc=$(command -v mpicc.openmpi || true)
 out=${OUT:-bin/native}
-mkdir -p "$out"
-for source in native/*.c; do
-	program=$out/$(basename "$source" .c)
-	flags= libs=
-	case $source in
-	native/lib*) program=$program.so flags="-shared -fPIC" ;;
-	esac
-	[ "$program" -nt "$source" ] && continue
-	compiler=$cc
-	if grep -q '^#include <mpi.h>' "$source"; then
-		if [ -z "$mpicc" ]; then
-			echo "native: $source: no mpicc: not built" >&2
-			continue
-		fi
-		compiler=$mpicc
-	fi
+lib=${LIB:-bin/lib/golaunch}
+mkdir -p "$out" "$lib"
+[ $# -gt 0 ] || set -- native/libgolaunch native/*.c
+
+skip() { echo "native: $1: $2: not built" >&2; }
+
+# newest FILE...
+newest() { ls -t "$@" | head -n 1; }
+
+# tree is what programs need that use libgolaunch, beside which they lie.
+tree="-Inative/libgolaunch -L$out -lgolaunch -Wl,-rpath,\$ORIGIN"
+
+# compile PROGRAM SOURCE COMPILER [FLAG...]
+compile() {
+	program=$1 source=$2 compiler=$3
+	shift 3
+	[ "$program" -nt "$source" ] && [ "$program" -nt native/pmi1.h ] && return
 	if ! command -v "$compiler" >/dev/null; then
-		echo "native: $source: no $compiler: not built" >&2
-		continue
+		skip "$source" "no ${compiler:-mpicc}"
+		return
 	fi
-	if grep -q '^#include <slurm/pmi2.h>' "$source"; then
-		if ! echo '#include <slurm/pmi2.h>' | "$compiler" -E - >/dev/null 2>&1; then
-			echo "native: $source: no libpmi2 (Debian: libpmi2-0-dev): not built" >&2
-			continue
+	echo "$compiler -o $program $source $*"
+	"$compiler" -std=gnu11 -O2 -Wall -Wextra -Werror -o "$program" "$source" "$@"
+}
+
+# has HEADER: whether the C compiler finds it
+has() { echo "#include <$1>" | "$cc" -E - >/dev/null 2>&1; }
+
+for source in "$@"; do
+	name=$(basename "$source" .c)
+	case $name in
+	libgolaunch)
+		[ "$out/$name.so" -nt "$(newest native/$name/*)" ] || rm -f "$out/$name.so"
+		compile "$out/$name.so" native/$name/golaunch.c "$cc" native/$name/wire.c native/$name/ops.c native/$name/message.c native/$name/split.c native/$name/board.c -shared -fPIC -s
+		;;
+	treetour | treebench | treesplit | treeleave | treebreak) compile "$out/$name" "$source" "$cc" $tree ;;
+	mpitree) compile "$out/$name" "$source" "$mpicc" $tree ;;
+	libpmi) compile "$lib/$name.so" "$source" "$cc" -shared -fPIC -Os -s -Wl,-z,noseparate-code -Wl,--build-id=none ;; # small: it travels
+	lib*) compile "$out/$name.so" "$source" "$cc" -shared -fPIC ;;
+	mpisum | mpiabort)
+		compile "$out/$name" "$source" "$mpicc"
+		if [ -n "$openmpicc" ]; then
+			compile "$out/$name.openmpi" "$source" "$openmpicc"
+		else
+			skip "$source" "no mpicc.openmpi (Debian: libopenmpi-dev)"
 		fi
-		libs=-lpmi2
-	fi
-	echo "$compiler $flags -o $program $source $libs"
-	# shellcheck disable=SC2086 # one word per flag
-	"$compiler" $flags -std=gnu11 -O2 -Wall -Wextra -o "$program" "$source" $libs
+		;;
+	pmivalues)
+		compile "$out/$name" "$source" "$cc" native/libpmi.c
+		# MPICH's PMI is inside its library: only the static one lends it.
+		archive=$(${mpicc:-false} -print-file-name=libmpich.a 2>/dev/null || true)
+		if [ -f "$archive" ]; then
+			compile "$out/$name.mpich" "$source" "$mpicc" "$archive"
+		else
+			skip "$source" "no libmpich.a (Debian: libmpich-dev)"
+		fi
+		;;
+	pmiinfo) # under sanitizers: it is fed what no server would say
+		san=-fsanitize=address,undefined
+		echo 'int main(void) { return 0; }' | "$cc" $san -x c -o "$out/$name.try" - 2>/dev/null || san=
+		rm -f "$out/$name.try"
+		compile "$out/$name" "$source" "$cc" native/libpmi.c -g $san ${san:+-fno-sanitize-recover=all}
+		;;
+	pmi2client)
+		if has slurm/pmi2.h; then
+			compile "$out/$name" "$source" "$cc" -lpmi2
+		else
+			skip "$source" "no libpmi2 (Debian: libpmi2-0-dev)"
+		fi
+		;;
+	mpi*) compile "$out/$name" "$source" "$mpicc" ;;
+	*) compile "$out/$name" "$source" "$cc" ;;
+	esac
 done

@@ -2,6 +2,8 @@
 # Installs what building, testing and the demo need and this machine lacks:
 # Debian packages and Go modules. Without root, or without apt-get, it says what
 # is missing and goes on; tests that need it then say that they skip.
+#
+# "setup.sh bench" installs the rivals too that only measurements need.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -21,10 +23,25 @@ tc iproute2 links with a rate
 tcpdump tcpdump tests of what goes over the network
 ps procps tests of what is left behind
 mpiexec.hydra mpich measurements beside Hydra
-mpicc libmpich-dev MPI programs
+mpicc.mpich libmpich-dev MPI programs
+mpirun.openmpi openmpi-bin programs of another MPI
+mpicc.openmpi libopenmpi-dev programs of another MPI
 gcc gcc C programs, and the race detector
+csh tcsh tests of login shells
+fish fish tests of login shells
 git git the revision in the binaries'
+if [ "${1:-}" = bench ]; then
+	needed="$needed
+pdsh pdsh measurements beside it
+clush clustershell measurements beside it
+taktuk taktuk measurements beside it
+srun slurm-client measurements beside it
+slurmctld slurmctld srun
+slurmd slurmd srun"
+fi
 
+# Debian has the names mpicc and mpiexec mean Open MPI once it is installed, and
+# MPICH without it: what is built and run here uses the names with the suffix.
 PATH=$PATH:/usr/sbin:/sbin
 packages=
 while read -r command package purpose; do
@@ -54,7 +71,8 @@ if [ -n "$packages" ]; then
 		say "going on without; as root on Debian: apt-get install$packages"
 	else
 		say "installing$packages"
-		export DEBIAN_FRONTEND=noninteractive
+		# At run level 1 no daemon is started by its package.
+		export DEBIAN_FRONTEND=noninteractive RUNLEVEL=1
 		apt-get update -qq
 		# shellcheck disable=SC2086 # one word per package
 		apt-get install -y -qq --no-install-recommends $packages >/dev/null
