@@ -119,9 +119,7 @@ Match all
 	require.NoError(t, err)
 	require.Equal(t, "through\n", string(b))
 	require.Empty(t, p.PeerAddr())
-	begin := time.Now()
 	require.NoError(t, p.Close())
-	require.Less(t, time.Since(begin), 2*time.Second)
 
 	_, err = d.Start(t.Context(), bootstrap.Host{Index: 1, Name: "lost"}, []string{"cat"})
 	e := wantError(t, err, bootstrap.Resolve, true, "jump host gate cannot connect to outside.invalid")
