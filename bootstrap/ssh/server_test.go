@@ -189,20 +189,21 @@ func TestServersThatMisbehave(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		serve func(net.Conn)
+		limit time.Duration // of the handshake; 0: the usual
 		want  string
 		hint  string
 	}{
-		{"reset before the version", func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }, "connection lost during the ssh handshake", "MaxStartups"},
-		{"hangs up after the version", func(c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0-x\r\n"); _, _ = c.Read(make([]byte, 1)) }, "connection lost", "MaxStartups"},
+		{"reset before the version", func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }, 0, "connection lost during the ssh handshake", "MaxStartups"},
+		{"hangs up after the version", func(c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0-x\r\n"); _, _ = c.Read(make([]byte, 1)) }, 0, "connection lost", "MaxStartups"},
 		{"another protocol", func(c net.Conn) {
 			_, _ = io.WriteString(c, "SSH-2.0-x\r\nHTTP/1.1 400 Bad Request\r\n\r\nmore than a packet length of text, certainly")
 			_, _ = io.Copy(io.Discard, c)
-		}, "ssh handshake: ", "port"},
-		{"silent", func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, "no answer within 300ms", "overloaded"},
+		}, 0, "ssh handshake: ", "port"},
+		{"silent", func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, 300 * time.Millisecond, "no answer within 300ms", "overloaded"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := &server{port: listen(t, tc.serve), hostKey: newSigner(t, "ed25519")}
-			d := dialer(t, []Target{s.target(t, dir)}, func(cfg *DialerConfig) { cfg.HandshakeTimeout = 300 * time.Millisecond })
+			d := dialer(t, []Target{s.target(t, dir)}, func(cfg *DialerConfig) { cfg.HandshakeTimeout = tc.limit })
 			_, err := d.Start(t.Context(), n0, []string{"true"})
 			e := wantError(t, err, bootstrap.Connect, false, tc.want)
 			require.Contains(t, e.Hint, tc.hint)
