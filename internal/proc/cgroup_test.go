@@ -50,7 +50,8 @@ func TestACgroupThatIsGoneIsNotTaken(t *testing.T) {
 	needCgroup(t)
 	own, err := ownCgroup()
 	require.NoError(t, err)
-	cg := &cgroup{dir: own + "/" + cgroupPrefix("gone") + fmt.Sprint(os.Getpid()), fd: -1}
+	// Of a name that no other warden of this machine takes for a stale one's.
+	cg := &cgroup{dir: own + "/gone-" + fmt.Sprint(os.Getpid()), fd: -1}
 	require.NoError(t, os.Mkdir(cg.dir, 0o755))
 	fd, err := syscall.Open(cg.dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 	require.NoError(t, err)

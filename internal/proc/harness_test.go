@@ -18,7 +18,7 @@ import (
 )
 
 // patience bounds every wait of the tests; nothing takes nearly as long.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // fixture is a warden and what it has reported.
 type fixture struct {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -62,6 +63,21 @@ func socketOwner(table io.Reader, local, remote netip.AddrPort) (uid int, err er
 	return uid, nil
 }
 
+// accept takes the next connection, which the kernel may hand to the listener
+// only after the dialler has it.
+func accept(t *testing.T, l int) (fd int, peer netip.AddrPort) {
+	t.Helper()
+	p, err := NewPoller()
+	require.NoError(t, err)
+	defer p.Close()
+	require.NoError(t, p.Add(l, 1))
+	_, err = p.Wait(make([]Ready, 1), time.Minute)
+	require.NoError(t, err)
+	fd, peer, err = TryAccept(l)
+	require.NoError(t, err)
+	return fd, peer
+}
+
 // Connections are taken one after another, and looked up together: who has
 // closed meanwhile is left out.
 func TestAcceptAndLookUp(t *testing.T) {
@@ -75,8 +91,7 @@ func TestAcceptAndLookUp(t *testing.T) {
 	for i := range 3 {
 		c, err := net.Dial("tcp", at.String())
 		require.NoError(t, err)
-		fd, peer, err := TryAccept(l)
-		require.NoError(t, err)
+		fd, peer := accept(t, l)
 		defer Close(fd)
 		require.Equal(t, c.LocalAddr().String(), peer.String())
 		peers = append(peers, peer)

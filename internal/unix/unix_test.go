@@ -87,7 +87,7 @@ func testReadWrite(t *testing.T, Read, Write func(int, []byte) (int, error)) {
 
 func TestPoller(t *testing.T) {
 	t.Run("wait", func(t *testing.T) {
-		testPoller(t, func(p *Poller, buf []Ready) (int, error) { return p.Wait(buf, 10*time.Second) })
+		testPoller(t, func(p *Poller, buf []Ready) (int, error) { return p.Wait(buf, time.Minute) })
 	})
 	t.Run("park", func(t *testing.T) { testPoller(t, (*Poller).Park) })
 }
@@ -156,7 +156,7 @@ func TestPollerWriterHangUp(t *testing.T) {
 	require.NoError(t, p.Modify(w, 1, false, false))
 	Close(r)
 	buf := make([]Ready, 1)
-	n, err := p.Wait(buf, 10*time.Second)
+	n, err := p.Wait(buf, time.Minute)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	assert.True(t, buf[0].HangUp)
@@ -390,7 +390,7 @@ func TestReap(t *testing.T) {
 		assert.Equal(t, 7, ws.ExitStatus())
 		assert.Positive(t, ru.Maxrss)
 		return true
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 func TestExecutable(t *testing.T) {
