@@ -137,7 +137,7 @@ func TestPMGRUnderAFlood(t *testing.T) {
 	asAnother(t)
 	const descriptors, connections = 150, 400
 	script := "echo port $MPIRUN_PORT; read go; exec " + bin("pmgrclient")
-	cmd := exec.Command("sh", "-c", fmt.Sprintf("ulimit -n %d; exec %s -n 2 --pmgr --stdin all sh -c '%s'", descriptors, bin("golaunch"), script))
+	cmd := exec.Command("sh", "-c", fmt.Sprintf("ulimit -n %d; exec %s -n 2 --pmgr --lost-after 1h --stdin all sh -c '%s'", descriptors, bin("golaunch"), script))
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -134,10 +135,14 @@ func TestSingletonByHand(t *testing.T) {
 
 // Nobody listens, or the caller has misread who calls.
 func TestSingletonRefused(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	// A port that is taken, so that nobody else gets it, but not listened at.
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
-	port := fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
-	require.NoError(t, l.Close())
+	defer syscall.Close(fd)
+	require.NoError(t, syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	own, err := syscall.Getsockname(fd)
+	require.NoError(t, err)
+	port := fmt.Sprint(own.(*syscall.SockaddrInet4).Port)
 	r := local(t, "", "-pmi_args", port, "default_interface", "default_key", "1")
 	require.Equal(t, 1, r.code, r.stderr)
 	require.Contains(t, r.stderr, "connection refused")

@@ -154,7 +154,8 @@ func TestStageKill(t *testing.T) {
 	t.Run("while the files travel", func(t *testing.T) {
 		shell(t, c, cluster.Head, "truncate -s 400M "+dir+"/large")
 		for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGKILL} {
-			r := &running{cmd: c.Command(cluster.Head, bin("golaunch"), "-H", hostsArg(2), "--ssh-config", c.SSHConfig(), "-n", "2", "--stage", dir+"/large", "hostname")}
+			r := &running{cmd: c.Command(cluster.Head, bin("golaunch"), "-H", hostsArg(2), "--ssh-config", c.SSHConfig(), "-n", "2", "--stage", dir+"/large",
+				bin("rankprobe"), "sleep")} // should they come to run
 			r.cmd.Stderr = &r.stderr
 			require.NoError(t, r.cmd.Start())
 			require.Eventually(t, func() bool {

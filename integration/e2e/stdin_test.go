@@ -61,11 +61,15 @@ func TestStdinFileIsGivenBack(t *testing.T) {
 	}
 }
 
+// untilInput is a command of bash that waits until there is standard input, and
+// reads nothing of it.
+const untilInput = "until read -t 0; do sleep 0.01; done"
+
 // What was read of a pipe cannot be put back: a rank that never reads costs at
 // most a page of it.
 func TestStdinPipeKeepsAllButAPage(t *testing.T) {
 	const size = 1 << 20
-	out := shellWith(t, bytes.NewReader(make([]byte, size)), "$golaunch -n 2 sh -c 'sleep 0.2'; wc -c")
+	out := shellWith(t, bytes.NewReader(make([]byte, size)), "$golaunch -n 2 bash -c '[ $RANK = 1 ] || { "+untilInput+"; }'; wc -c")
 	left, err := strconv.Atoi(strings.TrimSpace(out))
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, left, size-4096)
@@ -93,7 +97,7 @@ func TestStdinTerminalIsReadByLine(t *testing.T) {
 		require.NoError(t, err)
 		return strings.ReplaceAll(string(out), "\r", "")
 	}
-	require.Contains(t, run("$golaunch -n 1 sleep 0.5; read x; echo next is $x"), "next is two")
+	require.Contains(t, run("$golaunch -n 1 bash -c '"+untilInput+"'; read x; echo next is $x"), "next is two")
 	require.Contains(t, run("$golaunch -n 1 sh -c 'read a; read b; read c; echo got $a $b $c'"), "got one two three")
 }
 
