@@ -280,11 +280,16 @@ func (r *run) handle(e overlay.Event) {
 }
 
 // failed takes a failure that golaunch did not provoke. The first is the
-// cause, and ends the job unless it is to keep going.
+// cause, and ends the job unless it is to keep going. Ranks that fail for want
+// of a node may be heard of before its loss, which came the other way: of a loss
+// in the wake of a failure nobody is told once the job ends.
 func (r *run) failed(f job.Failure) {
 	r.failures++
 	r.counted.failure(r, f)
 	if r.cause != nil {
+		if f.Class == job.CauseNodeLost && (r.cause.Class == job.CauseExit || r.cause.Class == job.CauseSignal) && !r.KeepGoing {
+			*r.cause, f = f, *r.cause
+		}
 		switch {
 		case f.Class == job.CauseStart && f.Text == r.cause.Text:
 			r.alike++
