@@ -20,6 +20,7 @@ import (
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/link/yamuxlink"
 	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/stage"
 	"github.com/golaunch/golaunch/tree"
 )
 
@@ -27,10 +28,10 @@ import (
 // after the program's name, beginning with overlay.AgentWord or
 // overlay.WardenWord. It returns the exit status.
 //
-// An agent talks to its parent over its standard input and output. It takes two
-// options from package stage, to remove the staged executable, and its
-// directory, at once and to refuse to run a damaged one, and one from its
-// parent: overlay.LostAfterWord.
+// An agent talks to its parent over its standard input and output. It takes
+// three options from package stage, to remove the staged executable, and its
+// directory, at once, to refuse to run a damaged one and to tell of an installed
+// one, and one from its parent: overlay.LostAfterWord.
 func Main(words []string) int {
 	if !overlay.IsAgent(words) {
 		fmt.Fprintf(os.Stderr, "golaunch: %q runs only as part of a job; start jobs with golaunch\n", filepath.Base(os.Args[0]))
@@ -99,6 +100,10 @@ func own(words []string) (lostAfter time.Duration, err error) {
 		case "--hash":
 			if got, err := selfHash(); err != nil || got != value {
 				return 0, fmt.Errorf("the staged executable is damaged (hash %.12s, want %.12s): %w", got, value, errors.Join(err, errDamaged))
+			}
+		case stage.InstalledWord:
+			if err := stage.Accept(os.Stdout, value); err != nil {
+				return 0, err
 			}
 		case overlay.LostAfterWord:
 			if lostAfter, err = time.ParseDuration(value); err != nil {

@@ -64,6 +64,13 @@ type Piper interface {
 	NeedsStaging() bool
 }
 
+// LoginSheller is a Piper whose commands go through a login shell of the host.
+type LoginSheller interface {
+	Piper
+	// StartLine is Start for a line that the shell interprets.
+	StartLine(ctx context.Context, host Host, line string) (Pipe, error)
+}
+
 // Bulk starts one command on many hosts at once, without byte pipes: what a
 // resource manager offers. The started agents dial their parent.
 type Bulk interface {

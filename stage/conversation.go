@@ -22,6 +22,7 @@ type conversation struct {
 	options    Options
 	candidates []string // numbers, as script knows them
 	skipped    []string // candidates that will not do, "DIR: REASON"
+	direct     bool     // the login shell may run an installed agent
 
 	pipe  bootstrap.Pipe
 	lines *lineReader
@@ -45,7 +46,7 @@ func (c *conversation) run(ctx context.Context, p bootstrap.Piper) (bootstrap.Pi
 		unameOf(c.native.OS, c.native.Arch), c.native.Hash, keep, strings.Join(c.candidates, " "),
 		c.options.Installed.Path, c.options.Installed.stamp(),
 	}, c.words...)
-	pipe, err := p.Start(ctx, c.host, argv)
+	pipe, err := c.start(ctx, p, magic, argv)
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +76,24 @@ func (c *conversation) run(ctx context.Context, p bootstrap.Piper) (bootstrap.Pi
 	return nil, c.explain(err, ended)
 }
 
+// start runs the script, argv, or has the host's login shell run an installed
+// agent without it.
+func (c *conversation) start(ctx context.Context, p bootstrap.Piper, magic string, argv []string) (bootstrap.Pipe, error) {
+	shell, ok := p.(bootstrap.LoginSheller)
+	if !ok || !c.options.Installed.Owned {
+		return p.Start(ctx, c.host, argv)
+	}
+	c.direct = true
+	line, err := bootstrap.CommandLine(argv)
+	if err == nil {
+		line, err = c.options.Installed.line(magic, c.words, line)
+	}
+	if err != nil {
+		return nil, stageError(c.host, err, true, "")
+	}
+	return shell.StartLine(ctx, c.host, line)
+}
+
 // lead answers the script line by line. It returns nil when the agent's own
 // output begins.
 func (c *conversation) lead() error {
@@ -92,6 +111,8 @@ func (c *conversation) lead() error {
 			return noPlace(c.host, c.skipped)
 		case "have":
 			return nil
+		case "other":
+			return stageError(c.host, fmt.Errorf("%s there is another build", c.options.Installed.Path), false, "")
 		case "need":
 			if img, err = c.need(rest); err != nil {
 				return err
@@ -215,6 +236,9 @@ func (c *conversation) explain(err, ended error) error {
 		return stageError(c.host, err, true, "is it being replaced? start again")
 	case errors.Is(err, errNoise):
 		return stageError(c.host, err, true, "the login shell's start-up files must be silent when there is no terminal")
+	}
+	if c.direct && !c.lines.begun {
+		return stageError(c.host, fmt.Errorf("%s there ended before it said a word", c.options.Installed.Path), false, "")
 	}
 	said := strings.TrimSpace(c.pipe.Diagnostics())
 	if said == "" {

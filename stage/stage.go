@@ -8,7 +8,8 @@
 // --unlink PATH, its own file. It removes PATH and then the directory that
 // holds it as soon as it runs, so that nothing can leave them behind. With
 // Options.Keep there is no --unlink: the file stays, under the name nla-HASH,
-// for the next job. An agent that runs from Options.Installed is told neither.
+// for the next job. An agent that runs from Options.Installed is told neither, or
+// --installed and what Accept wants to know.
 //
 // Not here: retries and hedging (package agent), what the agent says first
 // (package link), the tree's way of handing executables of other platforms to
@@ -19,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"strings"
 	"time"
@@ -43,35 +43,6 @@ type Options struct {
 	// means two minutes.
 	Timeout time.Duration
 }
-
-// Installed is the executable of an agent that hosts may have, on a file system
-// that they share or in a place where it was installed. The zero value is none.
-type Installed struct {
-	Path  string `cbor:"1,keyasint"`
-	Size  int64  `cbor:"2,keyasint"` // bytes
-	MTime int64  `cbor:"3,keyasint"` // seconds since 1970
-}
-
-// SelfInstalled describes the running executable by its own name, if it still
-// has one.
-func SelfInstalled() Installed {
-	path, err := os.Executable()
-	if err != nil {
-		return Installed{}
-	}
-	named, err := os.Stat(path)
-	if err != nil {
-		return Installed{}
-	}
-	running, err := os.Stat("/proc/self/exe")
-	if err != nil || !os.SameFile(named, running) {
-		return Installed{}
-	}
-	return Installed{Path: path, Size: named.Size(), MTime: named.ModTime().Unix()}
-}
-
-// stamp is what the script compares.
-func (i Installed) stamp() string { return fmt.Sprint(i.Size, " ", i.MTime) }
 
 // Start starts the agent on h with words as its arguments (after those of this
 // package) and returns its pipe, at the first byte that the agent itself

@@ -54,7 +54,7 @@ type Dialer struct {
 	proven atomic.Bool     // worked has logged in somewhere
 }
 
-var _ bootstrap.Piper = (*Dialer)(nil)
+var _ bootstrap.LoginSheller = (*Dialer)(nil)
 
 // New checks cfg and returns a Dialer.
 func New(cfg DialerConfig) (*Dialer, error) {
@@ -98,12 +98,17 @@ func (d *Dialer) NeedsStaging() bool { return true }
 // terminal, without forwarding and with the environment that sshd gives. The
 // host's login shell sees one command that means argv to all shells.
 func (d *Dialer) Start(ctx context.Context, host bootstrap.Host, argv []string) (bootstrap.Pipe, error) {
-	fail := func(phase bootstrap.Phase, err error, permanent bool) (bootstrap.Pipe, error) {
-		return nil, &bootstrap.Error{Host: host.Name, Phase: phase, Err: err, Permanent: permanent}
-	}
 	command, err := bootstrap.CommandLine(argv)
 	if err != nil {
-		return fail(bootstrap.Command, err, true)
+		return nil, &bootstrap.Error{Host: host.Name, Phase: bootstrap.Command, Err: err, Permanent: true}
+	}
+	return d.StartLine(ctx, host, "exec "+command)
+}
+
+// StartLine is Start for a line that the host's login shell interprets.
+func (d *Dialer) StartLine(ctx context.Context, host bootstrap.Host, line string) (bootstrap.Pipe, error) {
+	fail := func(phase bootstrap.Phase, err error, permanent bool) (bootstrap.Pipe, error) {
+		return nil, &bootstrap.Error{Host: host.Name, Phase: phase, Err: err, Permanent: permanent}
 	}
 	t, ok := d.cfg.Targets(job.HostIndex(host.Index))
 	if !ok {
@@ -115,7 +120,7 @@ func (d *Dialer) Start(ctx context.Context, host bootstrap.Host, argv []string) 
 	if err := ctx.Err(); err != nil {
 		return fail(bootstrap.Connect, err, false)
 	}
-	p, e := d.start(ctx, host, &t, "exec "+command)
+	p, e := d.start(ctx, host, &t, line)
 	if e != nil {
 		e.Host = host.Name
 		return nil, e

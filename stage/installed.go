@@ -1,0 +1,119 @@
+package stage
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/golaunch/golaunch/bootstrap"
+)
+
+// Installed is the executable of an agent that hosts may have, on a file system
+// that they share or in a place where it was installed. The zero value is none.
+type Installed struct {
+	Path  string `cbor:"1,keyasint"`
+	Size  int64  `cbor:"2,keyasint"` // bytes
+	MTime int64  `cbor:"3,keyasint"` // seconds since 1970
+	// Owned says that here the file is its user's own, and that nobody else
+	// can write it or change what its path means. Then a host on which it is
+	// the account's own, too, runs it without a look at the rest of it.
+	Owned bool `cbor:"4,keyasint,omitempty"`
+}
+
+// SelfInstalled describes the running executable by its own name, if it still
+// has one.
+func SelfInstalled() Installed {
+	path, err := os.Executable()
+	if err != nil {
+		return Installed{}
+	}
+	named, err := os.Stat(path)
+	if err != nil {
+		return Installed{}
+	}
+	running, err := os.Stat(running)
+	if err != nil || !os.SameFile(named, running) {
+		return Installed{}
+	}
+	return Installed{Path: path, Size: named.Size(), MTime: named.ModTime().Unix(), Owned: owned(path)}
+}
+
+// owned says whether path is an ordinary file of this user that nobody else
+// can write, below directories that nobody else, but root, can change.
+func owned(path string) bool {
+	if !safe(path, os.Geteuid()) {
+		return false
+	}
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if !safe(dir, os.Geteuid(), 0) {
+			return false
+		}
+		if dir == filepath.Dir(dir) {
+			return true
+		}
+	}
+}
+
+// safe says whether path, itself and not what a link means, belongs to one of
+// owners and cannot be written by its group or others.
+func safe(path string, owners ...int) bool {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&(os.ModeSymlink|0o022) != 0 {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	for _, uid := range owners {
+		if ok && int(stat.Uid) == uid {
+			return true
+		}
+	}
+	return false
+}
+
+// stamp is what is compared: "SIZE MTIME".
+func (i Installed) stamp() string { return fmt.Sprint(i.Size, " ", i.MTime) }
+
+// InstalledWord is the first word of an agent that a login shell ran because
+// the file is its account's own. The next word is for Accept.
+const InstalledWord = "--installed"
+
+// line is what a login shell of any kind makes of that: the installed file with
+// words as its arguments, else otherwise. It costs no process beyond the shell.
+func (i Installed) line(magic string, words []string, otherwise string) (string, error) {
+	path, err := bootstrap.CommandLine([]string{i.Path})
+	if err != nil {
+		return "", err
+	}
+	// As in script, the magic goes in halves.
+	about := strings.Join([]string{magic[:16], magic[16:], i.stamp()}, " ")
+	run, err := bootstrap.CommandLine(append([]string{i.Path, InstalledWord, about}, words...))
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("test -O %s && test -x %s && exec %s || exec %s", path, path, run, otherwise), nil
+}
+
+// Accept tells the starter, on w, whether the running executable is the one it
+// means, as the word after InstalledWord describes it: then the agent's own
+// output follows. An error means that it does not, and what was said.
+func Accept(w io.Writer, about string) error {
+	f := strings.Fields(about)
+	if len(f) != 4 {
+		return fmt.Errorf("%s %q: two halves of the magic, a size and a time are needed", InstalledWord, about)
+	}
+	info, err := os.Stat(running)
+	if err != nil {
+		return fmt.Errorf("own executable: %w", err)
+	}
+	verb, own := "have", Installed{Size: info.Size(), MTime: info.ModTime().Unix()}
+	if own.stamp() != f[2]+" "+f[3] {
+		verb, err = "other", fmt.Errorf("own executable is another (size and time %s, want %s %s)", own.stamp(), f[2], f[3])
+	}
+	if _, err := fmt.Fprintf(w, "%s%s %s\n", f[0], f[1], verb); err != nil {
+		return err
+	}
+	return err
+}
