@@ -35,6 +35,7 @@ type Agent struct {
 	family *overlay.Family
 	warden Warden
 	house  House
+	spread bool // over more than one processor
 
 	signs    map[uint64]signOrigin
 	lastSign uint64

@@ -24,6 +24,9 @@ func (a *Agent) takeRange(r overlay.Range) error {
 	a.self, a.root, a.common = r.Self, r.Root, r.Common
 	a.stamp(nil, phaseRange)
 	a.ctx, a.stop = context.WithCancel(context.Background())
+	if len(r.Hosts) > 0 {
+		a.moreProcessors()
+	}
 	starter, err := a.starter(r)
 	if err != nil {
 		return err
@@ -59,6 +62,7 @@ func (a *Agent) grow(r overlay.Range) error {
 	if !a.root || a.launch == nil || len(r.Hosts) == 0 {
 		return errors.New("hosts to start that are not for this node, or too soon")
 	}
+	a.moreProcessors()
 	starter, err := a.starter(r)
 	if err == nil {
 		a.family.Grow(starter, r.Common, r.Hosts, r.Degree)

@@ -52,6 +52,7 @@ const ownFiles = 32
 
 func runAgent(words []string) error {
 	begun := time.Now()
+	oneProcessor()
 	lostAfter, err := own(words)
 	if err != nil {
 		return err

@@ -191,7 +191,9 @@ func (a *Agent) begin(w *world) error {
 		a.neverStart(w)
 		return nil
 	}
-	a.living += w.living
+	if a.living += w.living; a.living > manyRanks {
+		a.moreProcessors()
+	}
 	a.stopLinger()
 	a.startIf()
 	return nil
