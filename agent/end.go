@@ -197,6 +197,9 @@ func (a *Agent) wardenLost(err error) {
 		defer cancel()
 		if err := a.warden.Sweep(ctx, isAgent); err != nil {
 			text = fmt.Sprintf("%v; %v", text, err)
+			if a.killed { // of a failure in a job that ends nobody is told
+				a.note(0, "%v", err)
+			}
 		}
 		a.awaiting = false
 		a.files.abandon()

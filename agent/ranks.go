@@ -193,6 +193,9 @@ func (a *Agent) wardenEvents(events []proc.Event) {
 		case proc.StartFailed:
 			a.startFailed(e)
 		case proc.Gone:
+			if e.Text != "" {
+				a.note(0, "%s", e.Text)
+			}
 			a.cleaned()
 		case proc.Exited:
 			a.rankExited(e)
@@ -361,8 +364,13 @@ func (a *Agent) rankEnded(r *rank, d overlay.Done) {
 }
 
 func (a *Agent) signal(s overlay.Signal) error {
+	if s.Number < 1 || s.Number > 64 {
+		return fmt.Errorf("signal %d does not exist", s.Number)
+	}
 	if a.warden != nil && a.living > 0 {
-		return a.warden.Signal(syscall.Signal(s.Number))
+		if err := a.warden.Signal(syscall.Signal(s.Number)); err != nil {
+			a.wardenLost(err)
+		}
 	}
 	return nil
 }

@@ -318,7 +318,9 @@ func (a *Agent) endWorld(w *world) error {
 	a.down(w, link.Control, overlay.KindEndWorld, nil)
 	w.killed = true
 	if a.warden != nil && w.living > 0 {
-		return a.warden.SignalWorld(w.id, killSignal)
+		if err := a.warden.SignalWorld(w.id, killSignal); err != nil {
+			a.wardenLost(err)
+		}
 	}
 	return nil
 }

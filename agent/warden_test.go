@@ -1,0 +1,101 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/internal/proc"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link/memlink"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// lostWarden is a warden that has died and left something behind that cannot be
+// ended.
+type lostWarden struct{ Warden }
+
+var (
+	errGone = fmt.Errorf("%w (pid 7): signal: killed", proc.ErrLost)
+	errLeft = errors.New("still running: pid 8")
+)
+
+func (lostWarden) Signal(syscall.Signal) error                     { return errGone }
+func (lostWarden) SignalWorld(int, syscall.Signal) error           { return errGone }
+func (lostWarden) Kill(time.Duration) error                        { return errGone }
+func (lostWarden) Sweep(context.Context, func(pid int) bool) error { return errLeft }
+
+// agentOf returns an agent with one rank of a warden, and what it tells its
+// parent over the control stream.
+func agentOf(t *testing.T, w Warden) (*Agent, *world, <-chan overlay.Message) {
+	t.Helper()
+	near, remote := memlink.Pair()
+	said := make(chan overlay.Message, 100)
+	var far *overlay.Inbox
+	far = overlay.NewInbox(func() {
+		for _, e := range far.Take(nil) {
+			if m, ok := e.(overlay.Message); ok {
+				said <- m
+			}
+		}
+	})
+	above := overlay.NewEdge(remote, 0, far, func(tree.Header, []byte) {}, nil)
+	parent := overlay.NewEdge(near, tree.Up, overlay.NewInbox(func() {}), nil, nil)
+	t.Cleanup(func() { parent.Close(); above.Close() })
+	a := &Agent{parent: parent, family: &overlay.Family{}, launch: &overlay.Launch{}, warden: w, living: 1, inbox: overlay.NewInbox(func() {})}
+	a.files = newFiles(func(string, error) {})
+	a.output, _, _ = newTestOutput(t)
+	first := &world{ranks: []*rank{{}}, living: 1, launched: true}
+	first.done.Merge = (*overlay.Done).Merge
+	first.done.Expect(1)
+	a.worlds = map[int]*world{0: first}
+	return a, first, said
+}
+
+// A command that finds the warden dead is not the fault of the parent that gave
+// it: the node reports what it has lost and stays in the tree.
+func TestACommandFindsTheWardenDead(t *testing.T) {
+	for name, command := range map[string]func(a *Agent, w *world) error{
+		"signal":    func(a *Agent, _ *world) error { return a.signal(overlay.Signal{Number: int(syscall.SIGUSR1)}) },
+		"end world": func(a *Agent, w *world) error { return a.endWorld(w) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, w, said := agentOf(t, lostWarden{})
+			require.NoError(t, command(a, w))
+			require.True(t, a.wardenGone)
+			require.False(t, a.over)
+			m := <-said
+			require.Equal(t, overlay.KindFailure, m.Header.Kind)
+			f, err := overlay.Decode[job.Failure](m.Body)
+			require.NoError(t, err)
+			require.Contains(t, f.Text, errGone.Error())
+			require.Contains(t, f.Text, errLeft.Error())
+			require.Equal(t, overlay.KindDone, (<-said).Header.Kind)
+		})
+	}
+}
+
+// What cannot be ended is named, also where the job ends anyhow.
+func TestWhatCannotBeEndedIsNamed(t *testing.T) {
+	for name, end := range map[string]func(a *Agent){
+		"by the warden": func(a *Agent) { a.wardenEvents([]proc.Event{proc.Gone{Text: errLeft.Error()}}) },
+		"by the sweep":  func(a *Agent) { a.wardenLost(errGone) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, _, said := agentOf(t, lostWarden{})
+			a.killed = true
+			end(a)
+			m := <-said
+			require.Equal(t, overlay.KindNote, m.Header.Kind)
+			n, err := overlay.Decode[overlay.Note](m.Body)
+			require.NoError(t, err)
+			require.Equal(t, overlay.Note{Text: errLeft.Error()}, n)
+		})
+	}
+}
