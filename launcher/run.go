@@ -124,7 +124,8 @@ type run struct {
 	status   int // exit status when cause is nil
 	decided  bool
 	over     bool
-	ends     int // demands to end the job so far
+	ends     int  // demands to end the job so far
+	unheard  bool // the output cannot be written
 
 	counted  counted
 	progress progress
@@ -254,10 +255,7 @@ func (r *run) handle(e overlay.Event) {
 			r.over, r.left = true, true
 		}
 	case outputFailed:
-		if !r.decided || r.status != job.ExitLauncher { // else it was told
-			r.report.say("the output cannot be written: %v", e.err)
-		}
-		r.giveUp(job.ExitLauncher, 0)
+		r.outputFailed(e.err)
 	case noiseHeard:
 		r.verbose(1, "host %s printed at login: %s", e.host, e.line)
 	case signatureMade:
@@ -319,6 +317,17 @@ func (r *run) giveUp(status int, grace time.Duration) {
 	}
 	r.kill(grace)
 	r.endIf()
+}
+
+// outputFailed ends the job. All output that still comes fails as well: only the
+// first of it is told, and ends anything.
+func (r *run) outputFailed(err error) {
+	if r.unheard {
+		return
+	}
+	r.unheard = true
+	r.report.say("the output cannot be written: %v", err)
+	r.giveUp(job.ExitLauncher, 0)
 }
 
 // kill has every rank ended: SIGTERM, and SIGKILL after grace.

@@ -3,11 +3,13 @@ package launcher
 import (
 	"context"
 	"io"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/link/memlink"
 	"github.com/golaunch/golaunch/overlay"
@@ -68,4 +70,27 @@ func TestSignalsBeforeEveryRankRuns(t *testing.T) {
 		got = append(got, syscall.Signal(s.Number))
 	}
 	require.Equal(t, []syscall.Signal{syscall.SIGUSR1, syscall.SIGINT, syscall.SIGUSR2}, got)
+}
+
+// Output that comes after the first that could not be written neither repeats the
+// message nor has the whole tree told once more to kill.
+func TestOutputThatCannotBeWrittenIsToldOnce(t *testing.T) {
+	r, agent := launchedRun(t)
+	var said strings.Builder
+	r.report.w = &said
+	r.killed, r.decided, r.status = true, true, job.ExitINT // interrupted twice, say
+	r.stdin = &stdinPump{}
+	for range 3 {
+		r.handle(outputFailed{syscall.EPIPE})
+	}
+	r.passOn(syscall.SIGUSR1) // what comes next
+	for _, kind := range []tree.Kind{overlay.KindKill, overlay.KindSignal} {
+		frame, err := agent.Recv(link.Control)
+		require.NoError(t, err)
+		h, _, err := tree.ParseHeader(frame)
+		require.NoError(t, err)
+		require.Equal(t, kind, h.Kind)
+	}
+	require.Equal(t, "golaunch: the output cannot be written: broken pipe\n", said.String())
+	require.Equal(t, job.ExitINT, r.status)
 }
