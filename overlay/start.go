@@ -183,6 +183,7 @@ func (s *Starter) dismiss(j Joined) {
 	defer cancel()
 	j.Link.End(ctx) // the agent ends either way: Close follows
 	j.Link.Close()
+	j.Pipe.Close() // which the link leaves open where the agent has ended
 }
 
 // attempt starts an agent on one host, again and again while the error is

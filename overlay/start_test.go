@@ -250,3 +250,25 @@ func TestAHeadInTheQueueIsNotHedged(t *testing.T) {
 	require.Zero(t, o.tries["n17"])
 	require.Equal(t, []string{"n17"}, o.rest["n16"])
 }
+
+// An agent that is dismissed leaves nothing open: its link does not close the
+// connection of a command that has ended by itself.
+func TestADismissedAgentsPipeIsClosed(t *testing.T) {
+	near, agent := memlink.Pair()
+	agent.Close()
+	s := NewStarter(t.Context(), nil, self{}, Common{}, NewInbox(func() {}), nil)
+	pipe := &countedPipe{}
+	s.dismiss(Joined{Link: near, Pipe: pipe})
+	require.Equal(t, 1, pipe.closed)
+}
+
+// countedPipe counts how often it is closed.
+type countedPipe struct {
+	bootstrap.Pipe
+	closed int
+}
+
+func (p *countedPipe) Close() error {
+	p.closed++
+	return nil
+}
