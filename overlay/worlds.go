@@ -14,7 +14,7 @@ const (
 	KindSpawned                          // service, down to the host that asked: SpawnAnswer
 	KindEndWorld                         // control, down to the nodes of the world: empty
 	KindForget                           // kvs, down to the nodes of the world: empty
-	KindGrow                             // service, to the root: Range, of hosts to start below it
+	KindGrow                             // kvs, to the root: Range, of hosts to start below it
 	KindGrown                            // service, from the root: Ready, of those hosts
 	KindLateLaunch                       // kvs, to the root: Launch, for those hosts
 )
