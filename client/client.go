@@ -207,11 +207,6 @@ func (c *Client) Fence() error {
 func (c *Client) Sub(ranks []int) (*Comm, error) {
 	for _, rank := range ranks {
 		if rank < 0 || rank >= c.Size() {
-			return nil, fmt.Errorf("a communicator with rank %d of %d", rank, c.Size())
-		}
-	}
-	for _, rank := range ranks {
-		if rank < 0 || rank >= c.Size() {
 			return nil, fmt.Errorf("a communicator with rank %d of a world of %d", rank, c.Size())
 		}
 	}
