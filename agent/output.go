@@ -252,18 +252,27 @@ func (o *output) finish(dead func(world int) bool) {
 	o.poller.Wake()
 }
 
-// cutOff reads out and closes pipes.
+// cutOff reads out and closes pipes: what is in them by now, however much a
+// process outside the job goes on to write.
 func (o *output) cutOff(tags []uint64, buf []byte) {
 	for _, tag := range tags {
-		for {
-			records := o.take(tag, buf, nil)
-			if len(records) == 0 {
-				break // closed, or nothing to read
-			}
-			o.enqueue(records)
-		}
 		o.mu.Lock()
 		src, open := o.local[tag]
+		o.mu.Unlock()
+		if !open {
+			continue
+		}
+		left, err := unix.Unread(src.fd)
+		for err == nil && left > 0 {
+			records := o.take(tag, buf[:min(left, len(buf))], nil)
+			if len(records) == 0 {
+				break
+			}
+			o.enqueue(records)
+			left -= len(buf)
+		}
+		o.mu.Lock()
+		src, open = o.local[tag] // take knows how its last line stands
 		o.mu.Unlock()
 		if open {
 			o.enqueue(o.shut(src, nil))

@@ -1,10 +1,13 @@
 package agent
 
 import (
+	"bytes"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link/memlink"
 	"github.com/golaunch/golaunch/overlay"
@@ -83,4 +86,34 @@ func TestALostChildHasStartedOnce(t *testing.T) {
 	started, err := overlay.Decode[overlay.Started]((<-said).(overlay.Message).Body)
 	require.NoError(t, err)
 	require.Equal(t, 2, started.Ranks)
+}
+
+// TestAPipeIsCutOffWhileItIsWritten has a process outside the job hold a rank's
+// pipe and write without end.
+func TestAPipeIsCutOffWhileItIsWritten(t *testing.T) {
+	o, sent, idle := newTestOutput(t)
+	o.open(0, nil)
+	r, w, err := unix.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, unix.SetNonblock(r))
+	stranger := os.NewFile(uintptr(w), "stranger")
+	ended := make(chan bool)
+	go func() { // ends with the pipe
+		for line := bytes.Repeat([]byte("more "), 2000); err == nil; {
+			_, err = stranger.Write(line)
+		}
+		close(ended)
+	}()
+	require.NoError(t, o.add(job.RankID{}, stdio.Stdout, r))
+	o.complete(0)
+	require.Equal(t, overlay.KindOutput, <-sent)
+	o.finish(func(int) bool { return true })
+	for kind := range sent {
+		if kind == overlay.KindDrained {
+			break
+		}
+	}
+	<-idle
+	<-ended
+	stranger.Close()
 }
