@@ -1,26 +1,28 @@
 package commsplit
 
+import "slices"
+
 const tagSurveyAgain Tag = 0x201 << 16
 
-// Auto computes a split by the algorithm that suits it: it surveys the rows
-// first, as Ranges does, which ends the matter if every class is a range, and
-// goes on with what Costs.Choose says. Processes that see in their own rows that
-// it will not end there say in the survey what the choice rests on, a sample
-// that tells the size of the largest class, and, if none of their own classes
-// is large, send their rows to the homes of the hash algorithm with the same
-// messages. If some have seen nothing, and
-// the classes are no ranges, the survey is repeated with everybody's word. If
-// Config.Ranks is set and so small that a survey would not pay, rows are merged
-// in place at once. Every process comes to the same choice from the same survey.
+// Auto computes a split by the algorithm that suits it. It surveys the rows, as
+// Ranges does, which ends the matter if every class is a range, and goes on with
+// what Costs.Choose says. So that the survey's rounds are none too many, rows go
+// along, and are merged in place, as long as they are few or that looks best,
+// which ends the matter too if everybody's came along; and they go to the homes of
+// the hash algorithm as long as that may be chosen. What the choice rests on
+// besides, a sample and the number of colours, is only said where rows stay behind,
+// and not where they look like ranges: if some do, but all are none, the survey is
+// repeated with everybody's word. Every process comes to the same choice from the
+// same survey.
 type Auto struct {
-	config  Config
-	costs   Costs
-	process int
-	rows    []Row
-	survey  *Ranges // nil if there is none, or it was not all
-	inner   solver
-	past    Stats // of machines before inner
-	plan    Plan
+	script
+	config Config
+	costs  Costs
+	rows   []Row
+	scan   scan
+	inner  solver // nil as long as the survey goes on, and if it was all
+	plan   Plan
+	result Result
 }
 
 // solver is a machine that computes a split.
@@ -37,101 +39,106 @@ func NewAuto(config Config, costs Costs, process int, rows []Row) (*Auto, error)
 	if err := checked.check(process); err != nil {
 		return nil, err
 	}
-	a := &Auto{config: config, costs: costs, process: process, rows: rows}
-	if config.Ranks > 0 && costs.Skips(Shape{Processes: config.Processes, Rows: config.Ranks}) {
-		a.plan = Plan{BySort, 1}
-		a.inner = a.chosen(nil, false)
-		return a, nil
-	}
-	a.look(tagSurvey, config.Ranks > 0 && config.Ranks < 4*config.Processes)
+	a := &Auto{config: config, costs: costs, rows: rows}
+	a.id, a.limits = process, config.limits()
+	a.look(tagSurvey, false)
+	a.next = a.scan.begin
 	return a, nil
 }
 
-// look starts a survey. This process says all if it is asked to, or sees that
-// its own classes are no ranges.
-func (a *Auto) look(tag Tag, all bool) {
-	s, err := NewRanges(a.config, a.process, a.rows)
-	if err != nil {
-		panic(err) // the configuration was checked
-	}
-	s.scan.tag = tag
-	if all || !s.scan.own.ranged() {
-		s.scan.traits = characterize(a.process, a.rows)
-		if s.scan.traits.keeps = crowded(a.rows); !s.scan.traits.keeps {
-			s.scan.items = itemsOf(a.config.Processes, a.process, a.rows)
-		}
-	} else {
-		s.scan.traits = traits{plural: isPluralAt(a.process, a.rows), silent: s.scan.own.defined > 0}
-	}
-	a.survey, a.inner = s, s
+// look makes the next scan a survey.
+func (a *Auto) look(tag Tag, again bool) {
+	own := summarize(a.rows)
+	survey := newSurvey(a.config, a.costs, a.id, a.rows, own, again)
+	a.scan = scan{id: a.id, cube: newCube(a.config.Processes), tag: tag, own: own, survey: survey, then: a.surveyed}
 }
 
 // Step implements Machine.
 func (a *Auto) Step(in []Message, out *Outbox) {
-	a.inner.Step(in, out)
-	for out.done && a.survey != nil && !a.surveyed() {
+	if a.inner == nil {
+		a.script.Step(in, out)
+		if a.inner == nil {
+			return
+		}
+		told := slices.Clone(out.Messages) // a guest, perhaps
 		a.inner.Step(nil, out)
+		out.Messages = append(out.Messages, told...)
+		return
 	}
+	a.inner.Step(in, out)
 }
 
-// surveyed makes the next machine when a survey is over, or reports that it was
-// all.
-func (a *Auto) surveyed() (over bool) {
-	scan := &a.survey.scan
-	all, t := scan.all(), scan.traits
-	if !all.ranged() && t.silent {
-		a.past = a.survey.Stats()
+// surveyed ends the split, or makes the machine that goes on.
+func (a *Auto) surveyed(_ []Message, _ *Outbox) stage {
+	all, s := a.scan.all(), a.scan.survey
+	a.holds(len(a.rows) + cap(s.table) + cap(s.free) + len(s.items)/itemWords)
+	if a.plan = (Plan{Method: ByRanges}); all.ranged() {
+		a.result = a.scan.ranges(a.rows)
+		a.err = a.limits.checkPlaces(a.rows, a.result.Places, -1)
+		a.scan.survey = nil
+		return nil
+	}
+	if a.plan = (Plan{BySort, 1}); s.whole {
+		a.inner, a.err = a.chosen(s)
+		return nil
+	}
+	if s.traits.silent {
 		a.look(tagSurveyAgain, true)
-		return false
+		return a.scan.begin
 	}
 	a.plan, _ = a.costs.Choose(Shape{
 		Processes: a.config.Processes,
 		Rows:      int(all.defined),
-		Largest:   t.largest(all.defined),
-		Single:    int(all.ranks) == a.config.Processes && !t.plural,
+		Largest:   s.traits.largest(all.defined),
+		Single:    int(all.ranks) == a.config.Processes && !s.traits.plural,
 		Ranged:    all.ranged(),
-		AtHome:    !t.keeps,
+		AtHome:    !s.traits.keeps,
 	}, a.config.Sorters)
-	if a.plan.Method == ByRanges {
-		return true
-	}
-	a.past = a.past.then(a.survey.Stats())
-	a.survey = nil
-	a.inner = a.chosen(scan.items, !t.keeps)
-	return false
+	a.inner, a.err = a.chosen(s)
+	a.scan.survey = nil
+	return nil
 }
 
-// chosen makes the machine of the plan. It cannot fail: the configuration was
-// checked, and the survey has seen that a quicksort has the rows it wants. items
-// are those that are at this process, their home, if all are.
-func (a *Auto) chosen(items []uint64, atHome bool) solver {
+// chosen makes the machine of the plan. It fails only if others did not tell the
+// truth: the configuration was checked, and the survey has seen that a quicksort
+// has the rows it wants.
+func (a *Auto) chosen(s *survey) (m solver, err error) {
 	config := a.config
-	var m solver
-	var err error
-	switch a.plan.Method {
-	case ByHash:
-		if atHome {
-			m, err = newHashAtHome(config, a.process, a.rows, items)
-		} else {
-			m, err = NewHash(config, a.process, a.rows)
-		}
-	case ByQuick:
-		m, err = NewQuick(config, a.process, a.rows)
+	switch {
+	case a.plan.Method == ByHash && !s.traits.keeps:
+		m, err = newHashAtHome(config, a.id, a.rows, s.items)
+	case a.plan.Method == ByHash:
+		m, err = NewHash(config, a.id, a.rows)
+	case a.plan.Method == ByQuick:
+		m, err = NewQuick(config, a.id, a.rows)
+	case s.whole:
+		config.Sorters = 1
+		m, err = newMerged(config, a.id, a.rows, s.table)
 	default:
 		config.Sorters = a.plan.Sorters
-		m, err = NewParallel(config, a.process, a.rows)
+		m, err = NewParallel(config, a.id, a.rows)
 	}
 	if err != nil {
-		panic(err)
+		return nil, err
 	}
-	return m
+	return m, nil
 }
 
 // Plan is what was chosen, once the survey is over.
 func (a *Auto) Plan() Plan { return a.plan }
 
 // Result is the outcome, once the machine is done.
-func (a *Auto) Result() Result { return a.inner.Result() }
+func (a *Auto) Result() Result {
+	if a.inner == nil {
+		return a.result
+	}
+	return a.inner.Result()
+}
 
-// Stats implements Machine; surveys are included.
-func (a *Auto) Stats() Stats { return a.past.then(a.inner.Stats()) }
+// Stats implements Machine; the survey is included.
+func (a *Auto) Stats() Stats {
+	if a.inner == nil {
+		return a.stats
+	}
+	return a.stats.then(a.inner.Stats())
+}

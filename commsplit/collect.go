@@ -80,6 +80,9 @@ func (p *Parallel) counted(in []Message, _ *Outbox) stage {
 	for _, m := range in {
 		p.total += int(m.Words[0])
 	}
+	if p.total > p.limits.ranks {
+		return p.fail("%d rows of %d ranks", p.total, p.limits.ranks)
+	}
 	p.search.begin(p.table, split{p.total, p.config.Sorters})
 	return p.probe(0)
 }

@@ -25,7 +25,7 @@ func NewConventional(config Config, process int, rows []Row) (*Conventional, err
 		return nil, err
 	}
 	c := &Conventional{config: config, own: rows, blocks: [][]Row{rows}}
-	c.id = process
+	c.id, c.limits = process, config.limits()
 	c.next = c.gather(0)
 	return c, nil
 }
@@ -50,6 +50,9 @@ func (c *Conventional) gather(round int) stage {
 		out.await(m.Tag, 1)
 		return func(in []Message, _ *Outbox) stage {
 			rows := in[0].Rows
+			if len(in[0].Words) != len(m.Words) {
+				return c.fail("rows of %d processes for %d", len(in[0].Words), len(m.Words))
+			}
 			for _, size := range in[0].Words {
 				c.blocks = append(c.blocks, rows[:size:size])
 				rows = rows[size:]

@@ -68,12 +68,12 @@ type Plan struct {
 	Sorters int
 }
 
-// surveyBytes is the size of a survey's two messages.
-const surveyBytes = (2*summaryWords+registers/8)*WordBytes + sampled*RowBytes
+// surveyBytes is the size of a survey's message that carries no rows.
+const surveyBytes = (summaryWords+registers/8)*WordBytes + sampled*RowBytes
 
-// Survey is the time to learn a split's shape: lg P rounds of two messages.
+// Survey is the time to learn a split's shape: lg P rounds of one message.
 func (c Costs) Survey(s Shape) float64 {
-	return log2(s.Processes) * (c.Latency + 4*c.Message + surveyBytes*c.all())
+	return c.rounds(s) + log2(s.Processes)*surveyBytes*c.all()
 }
 
 // Sort is the time of Parallel with p sorters:
@@ -111,7 +111,7 @@ func (c Costs) Hash(s Shape) float64 {
 }
 
 // Quick is the time of Quick: lg(n/15) stages, each four sweeps over a tree of
-// the range, and the move; then the sweep of the survey without its sample.
+// the range, and the move; then a scan.
 func (c Costs) Quick(s Shape) float64 {
 	rounds, stages := 0.0, 0.0
 	for n := float64(s.Processes); n > 1; n /= 2 {
@@ -130,9 +130,22 @@ func (c Costs) all() float64 { return c.Byte + c.Trunk }
 
 func log2(n int) float64 { return float64(bits.Len(uint(max(n, 1) - 1))) }
 
-// Skips reports whether a survey is not worth its time, because merging in place
-// takes about as long.
-func (c Costs) Skips(s Shape) bool { return c.Sort(s, 1) <= 1.2*c.Survey(s) }
+// rounds is the time of a survey's rounds with nothing in them.
+func (c Costs) rounds(s Shape) float64 { return log2(s.Processes) * (c.Latency + 2*c.Message) }
+
+// carry is the time that a survey takes longer if all rows go along, merged: what
+// Sort with one sorter does beside its rounds.
+func (c Costs) carry(s Shape) float64 { return c.Sort(s, 1) - c.rounds(s) }
+
+// few is how many rows go along with a survey unasked: those that add at most half
+// to the time of a round.
+func (c Costs) few() int {
+	row := RowBytes*c.all() + 2*c.Row
+	if row <= 0 {
+		return sampled
+	}
+	return int(min((c.Latency+2*c.Message)/2/row, 1<<16))
+}
 
 // homeward is the part of Hash that the survey has done: the way to the homes.
 func (c Costs) homeward(s Shape) float64 {
@@ -140,8 +153,8 @@ func (c Costs) homeward(s Shape) float64 {
 	return lg*(c.Latency+2*c.Message) + lg*mean/2*itemWords*WordBytes*c.all()
 }
 
-// Choose is the plan of the least cost for a split that was surveyed. Sorters are powers of two up
-// to most, the processes that a sort may use.
+// Choose is the plan of the least cost for a split that was surveyed. Sorters are
+// powers of two up to most, the processes that a sort may use.
 func (c Costs) Choose(s Shape, most int) (best Plan, cost float64) {
 	if s.Ranged {
 		return Plan{Method: ByRanges}, 0 // the survey has done it

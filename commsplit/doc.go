@@ -52,6 +52,9 @@
 // The package owns no goroutine, link or clock. Which process holds which rank,
 // what an address is and what becomes of a split whose processes die is the
 // caller's to know (package tree/collective is one: agents sort what their ranks
-// say): messages from processes of the same job are trusted to be
-// those of the algorithm.
+// say). Messages are checked by the form of their step and by Config.Ranks, which
+// bounds the memory that they can have taken (unknown, it bounds nothing): those that
+// cannot be of the algorithm end the machine with [Outbox.Err]. Those that can are
+// believed: a process that lies about its rows, or says nothing, makes the split
+// wrong or keeps it from ending.
 package commsplit

@@ -56,7 +56,7 @@ func newHash(config Config, process int, rows []Row) (*Hash, error) {
 		return nil, err
 	}
 	h := &Hash{config: config, own: rows}
-	h.id = process
+	h.id, h.limits = process, config.limits()
 	return h, nil
 }
 
@@ -105,6 +105,9 @@ func (h *Hash) route(tag Tag, round int, then stage) stage {
 		out.await(tag+Tag(round), 1)
 		return func(in []Message, _ *Outbox) stage {
 			h.items = append(stay, in[0].Words...)
+			if !h.limits.items(h.items) {
+				return h.fail("%d rows on their way, of %d ranks", len(h.items)/itemWords, h.limits.ranks)
+			}
 			h.holds(len(h.own) + (len(h.items)+len(in[0].Words))/itemWords)
 			return h.route(tag, round+1, then)
 		}
@@ -152,6 +155,10 @@ func (h *Hash) finish(_ []Message, _ *Outbox) stage {
 		places[pl.Rank] = pl
 	}
 	h.items = nil
-	h.result = Result{inOrder(h.own, places), newHome(h.id, h.config.Processes, h.ranks, h.config.Cache)}
+	list := inOrder(h.own, places)
+	if h.err = h.limits.checkPlaces(h.own, list, -1); h.err != nil {
+		return nil
+	}
+	h.result = Result{list, newHome(h.id, h.config.Processes, h.ranks, h.config.Cache)}
 	return nil
 }

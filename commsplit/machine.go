@@ -1,5 +1,7 @@
 package commsplit
 
+import "fmt"
+
 // Machine is one process's part in a collective algorithm, as a state machine.
 // Its caller owns the transport: it calls Step once with no message, sends what
 // comes out, and calls Step again whenever the awaited messages are complete,
@@ -7,7 +9,8 @@ package commsplit
 // tag are held back for a later step.
 type Machine interface {
 	// Step consumes the awaited messages and fills the outbox, which the
-	// machine resets first. The messages it sends may alias the machine's
+	// machine resets first. A message that cannot be one of the algorithm ends
+	// the machine with Outbox.Err. The messages it sends may alias the machine's
 	// memory until the next step but one.
 	Step(in []Message, out *Outbox)
 	// Stats is what the process sent and held so far.
@@ -33,25 +36,38 @@ type stage func(in []Message, out *Outbox) stage
 // script runs stages one after the other. A stage that awaits no message is
 // followed at once by the next one.
 type script struct {
-	id    int
-	next  stage
-	stats Stats
+	id     int
+	limits limits
+	next   stage
+	count  int // messages awaited
+	err    error
+	stats  Stats
 }
 
 // Step implements Machine.
 func (s *script) Step(in []Message, out *Outbox) {
 	*out = Outbox{Messages: out.Messages[:0], from: s.id, stats: &s.stats}
+	if s.err = s.limits.vet(s.id, in, s.count); s.err != nil {
+		out.done, out.err = true, s.err
+		return
+	}
 	for {
 		out.count = 0
 		if s.next = s.next(in, out); s.next == nil {
-			out.done = true
+			out.done, out.err = true, s.err
 			return
 		}
-		if out.count > 0 {
+		if s.count = out.count; s.count > 0 {
 			return
 		}
 		in = nil
 	}
+}
+
+// fail ends the machine: what others sent does not fit together.
+func (s *script) fail(format string, args ...any) stage {
+	s.err = fmt.Errorf("commsplit: process %d: "+format, append([]any{s.id}, args...)...)
+	return nil
 }
 
 // Stats implements Machine.

@@ -6,8 +6,12 @@ import "math/bits"
 // len(a)+len(b) rows and overlaps neither. Linear time. It merges from both ends
 // at once: two chains of comparisons that do not wait for each other, without a
 // branch that depends on the data, since random keys would mispredict every
-// second one.
+// second one. Where all of a comes before b, they are copied.
 func Merge(out, a, b []Row) {
+	if len(a) == 0 || len(b) == 0 || before(&b[0], &a[len(a)-1]) == 0 { // already in order
+		copy(out[copy(out, a):], b)
+		return
+	}
 	i, j, lo := 0, 0, 0                             // the front: next to be taken, and where to
 	p, q, hi := len(a)-1, len(b)-1, len(a)+len(b)-1 // the back
 	// While both have rows, the least and the greatest of these are two.

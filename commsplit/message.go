@@ -86,6 +86,7 @@ type Outbox struct {
 	tag   Tag
 	count int
 	done  bool
+	err   error
 	stats *Stats
 }
 
@@ -94,6 +95,10 @@ func (o *Outbox) Awaits() (tag Tag, count int) { return o.tag, o.count }
 
 // Done reports that the process has its result and takes no further step.
 func (o *Outbox) Done() bool { return o.done }
+
+// Err is why the process ended without a result, if it is done and has none: others
+// do not keep to the algorithm.
+func (o *Outbox) Err() error { return o.err }
 
 func (o *Outbox) send(m Message) {
 	m.From = o.from

@@ -47,7 +47,7 @@ func NewParallel(config Config, process int, rows []Row) (*Parallel, error) {
 		return nil, err
 	}
 	p := &Parallel{config: config, layout: newLayout(&config), own: rows}
-	p.id = process
+	p.id, p.limits = process, config.limits()
 	p.block = p.blocks.of(process)
 	p.group = process - p.blocks.start(p.block)
 	p.table, p.free = config.Buffers[0], config.Buffers[1]
@@ -55,6 +55,19 @@ func NewParallel(config Config, process int, rows []Row) (*Parallel, error) {
 		p.table, p.free = make([]Row, 0, share), make([]Row, 0, share)
 	}
 	p.next = p.begin
+	return p, nil
+}
+
+// newMerged returns the part of one process where all processes have the whole
+// table already.
+func newMerged(config Config, process int, rows, table []Row) (*Parallel, error) {
+	config.Sorters = 1
+	if err := config.check(process); err != nil {
+		return nil, err
+	}
+	p := &Parallel{config: config, layout: newLayout(&config), own: rows, table: table}
+	p.id, p.limits = process, config.limits()
+	p.next = p.alone
 	return p, nil
 }
 

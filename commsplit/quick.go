@@ -53,7 +53,7 @@ type Quick struct {
 // NewQuick returns the part of one process. rows must be that of the rank with
 // the process's number.
 func NewQuick(config Config, process int, rows []Row) (*Quick, error) {
-	config.Sorters, config.Parts = 1, config.Processes
+	config.Sorters, config.Parts, config.Ranks = 1, config.Processes, config.Processes
 	if err := config.check(process); err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func NewQuick(config Config, process int, rows []Row) (*Quick, error) {
 		return nil, fmt.Errorf("commsplit: quicksort wants process %d to have rank %d and no other", process, process)
 	}
 	q := &Quick{config: config, own: rows[0], row: rows[0], sweep: sweep{process, 0, config.Processes}}
-	q.script.id = process
+	q.script.id, q.limits = process, config.limits()
 	q.next = q.gatherSample
 	return q, nil
 }
@@ -109,6 +109,9 @@ func (q *Quick) choose(_ []Message, out *Outbox) stage {
 			q.row = in[0].Rows[0]
 			return q.sorted
 		}
+	}
+	if len(q.sample) != q.hi-q.lo {
+		return q.fail("%d rows of %d processes", len(q.sample), q.hi-q.lo)
 	}
 	SortRows(q.sample)
 	q.row = q.sample[0]
@@ -165,6 +168,9 @@ func (q *Quick) move(_ []Message, out *Outbox) stage {
 		to = q.lo + q.smaller + (q.sweep.id - q.lo - q.before)
 	}
 	tag := q.tag(stepMove)
+	if to < q.lo || to >= q.hi || q.smaller < 1 || q.smaller >= q.hi-q.lo || q.stage >= maxRounds {
+		return q.fail("a pivot that does not part %d rows", q.hi-q.lo)
+	}
 	if to != q.sweep.id {
 		out.send(Message{To: to, Tag: tag, Rows: []Row{q.row}})
 		out.await(tag, 1)
@@ -188,7 +194,7 @@ func (q *Quick) move(_ []Message, out *Outbox) stage {
 func (q *Quick) sorted(_ []Message, _ *Outbox) stage {
 	id := q.script.id
 	own := summarize([]Row{NewRow(q.row.Color, 0, uint32(id))})
-	q.scan = scan{id: id, processes: q.config.Processes, tag: tagPlaces, own: own, then: q.tell}
+	q.scan = scan{id: id, cube: newCube(q.config.Processes), tag: tagPlaces, own: own, then: q.tell}
 	return q.scan.begin
 }
 
@@ -211,6 +217,9 @@ func (q *Quick) tell(_ []Message, out *Outbox) stage {
 	if int(pl.Rank) == id {
 		return func(_ []Message, _ *Outbox) stage { return q.finish([]Message{own}) }
 	}
+	if int(pl.Rank) >= q.config.Processes {
+		return q.fail("a row of rank %d", pl.Rank)
+	}
 	own.To, own.Tag = int(pl.Rank), tagTell
 	out.send(own)
 	out.await(tagTell, 1)
@@ -219,12 +228,18 @@ func (q *Quick) tell(_ []Message, out *Outbox) stage {
 
 func (q *Quick) finish(in []Message) stage {
 	total := int(in[0].Words[0])
+	if total > q.config.Processes {
+		return q.fail("%d rows", total)
+	}
 	parts := split{q.config.Processes, q.config.Processes}
 	var part []uint32
 	if lo, hi := partRange(total, parts, q.script.id); lo < hi {
 		part = []uint32{q.row.Rank}
 	}
 	pl := parsePlace(in[0].Words[1:])
+	if q.err = q.limits.checkPlaces([]Row{q.own}, []Place{pl}, total); q.err != nil {
+		return nil
+	}
 	q.result = Result{[]Place{pl}, newTable(total, parts, q.script.id, part, q.config.Cache)}
 	return nil
 }

@@ -11,7 +11,7 @@ var ErrNotRanged = errors.New("commsplit: a colour's ranks are no range in order
 // Ranges computes a split whose classes are ranges of ranks, as in range-based
 // communicators (Axtmann, Wiebigke and Sanders 2018): a place then says all,
 // nobody holds a table, and nothing is sorted. It finds out by itself whether
-// that is so, in ⌈lg P⌉ rounds with at most two messages of 56 bytes each. It
+// that is so, in ⌊lg P⌋ rounds of one message of 56 bytes, two more where P is no power of two. It
 // recognises classes whose colours rise or fall with the ranks; ranks of no
 // colour may stand between classes but not within one. Processes must hold
 // consecutive ranks, in order.
@@ -31,8 +31,8 @@ func NewRanges(config Config, process int, rows []Row) (*Ranges, error) {
 		return nil, err
 	}
 	r := &Ranges{config: config, own: rows}
-	r.id = process
-	r.scan = scan{id: process, processes: config.Processes, tag: tagSurvey, own: summarize(rows), then: r.finish}
+	r.id, r.limits = process, config.limits()
+	r.scan = scan{id: process, cube: newCube(config.Processes), tag: tagSurvey, own: summarize(rows), then: r.finish}
 	r.next = r.scan.begin
 	return r, nil
 }
@@ -54,27 +54,33 @@ func (r *Ranges) finish(_ []Message, _ *Outbox) stage {
 	if r.Err() != nil {
 		return nil
 	}
-	places := make([]Place, len(r.own))
-	for i := 0; i < len(r.own); {
-		color, end := r.own[i].Color, i+1
-		for end < len(r.own) && r.own[end].Color == color {
+	r.result = r.scan.ranges(r.own)
+	r.err = r.limits.checkPlaces(r.own, r.result.Places, -1)
+	return nil
+}
+
+// ranges is the result for a process's rows if every class is a range.
+func (s *scan) ranges(own []Row) Result {
+	places := make([]Place, len(own))
+	for i := 0; i < len(own); {
+		color, end := own[i].Color, i+1
+		for end < len(own) && own[end].Color == color {
 			end++
 		}
-		start, stop := r.own[i].Rank, r.own[end-1].Rank+1
-		if b := r.scan.before; i == 0 && b.defined > 0 && b.last.color == color {
+		start, stop := own[i].Rank, own[end-1].Rank+1
+		if b := s.before; i == 0 && b.defined > 0 && b.last.color == color {
 			start = b.last.start
 		}
-		if a := r.scan.after; end == len(r.own) && a.defined > 0 && a.first.color == color {
+		if a := s.after; end == len(own) && a.defined > 0 && a.first.color == color {
 			stop = a.first.end
 		}
 		for ; i < end; i++ {
-			rank := r.own[i].Rank
+			rank := own[i].Rank
 			places[i] = Place{Rank: rank, Home: Spread}
 			if color != Undefined {
 				places[i] = Place{Rank: rank, New: rank - start, Size: stop - start, Base: start, Home: InRange}
 			}
 		}
 	}
-	r.result = Result{places, newHome(r.id, r.config.Processes, nil, 0)}
-	return nil
+	return Result{places, newHome(s.id, s.cube.processes, nil, 0)}
 }

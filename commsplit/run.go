@@ -56,6 +56,9 @@ func Run(loop Loop, x Exchange, machines []Machine) error {
 		if err := x.Turn(); err != nil {
 			return err
 		}
+		if i := slices.IndexFunc(boxes, func(b Outbox) bool { return b.err != nil }); i >= 0 {
+			return boxes[i].err
+		}
 		waiting := slices.IndexFunc(boxes, func(b Outbox) bool { return !b.done })
 		if waiting < 0 {
 			return nil

@@ -83,35 +83,33 @@ const (
 	isIrregular = 1 << iota
 	hasRisen
 	hasFallen
-	hasTraits
 	isPlural
 	isSilent
 	isKept
+	isWhole
+	isSettled
 	hasColors
 )
 
 const summaryWords = 7
 
-func (s summary) message() Message { return s.messageWith(0) }
-
-// messageWith leaves room for more words.
-func (s summary) messageWith(more int) Message {
+// words appends the summary.
+func (s summary) words(w []uint64) []uint64 {
 	flags := uint32(0)
 	for i, f := range []bool{s.irregular, s.rose, s.fell} {
 		if f {
 			flags |= 1 << i
 		}
 	}
-	return Message{Words: append(make([]uint64, 0, summaryWords+more),
+	return append(w,
 		pair(s.from, s.to), pair(flags, s.defined), uint64(s.ranks),
 		pair(s.first.color, s.first.start), pair(s.first.end, uint32(s.first.key)),
 		pair(s.last.color, s.last.start), pair(s.last.end, uint32(s.last.key)),
-	)}
+	)
 }
 
-func parseSummary(m Message) (s summary) {
+func parseSummary(w []uint64) (s summary) {
 	var flags, key uint32
-	w := m.Words
 	s.from, s.to = unpair(w[0])
 	flags, s.defined = unpair(w[1])
 	s.ranks = uint32(w[2])
@@ -124,64 +122,3 @@ func parseSummary(m Message) (s summary) {
 	s.irregular, s.rose, s.fell = flags&isIrregular != 0, flags&hasRisen != 0, flags&hasFallen != 0
 	return s
 }
-
-// scan tells every process the summary of all ranks before its own and that of
-// all after them, in ⌈lg P⌉ rounds of at most two messages (Hillis and Steele,
-// in both directions). Traits go one way only, and round the end: they are the
-// same for all, and may be counted twice. With them go items of the hash
-// algorithm, along Bruck's pattern, which is the same.
-type scan struct {
-	id, processes int
-	tag           Tag
-	own           summary
-	before, after summary // of the nearest processes on either side
-	traits        traits  // of this one and those before it, in a ring
-	items         []uint64
-	reach         int // how many processes own and before cover
-	then          stage
-}
-
-func (s *scan) begin(_ []Message, out *Outbox) stage {
-	s.reach = max(s.reach, 1)
-	if s.reach >= s.processes {
-		return s.then
-	}
-	tell := func(to int, m Message) {
-		m.To, m.Tag = to, s.tag
-		out.send(m)
-	}
-	awaited := 1
-	if s.id+s.reach < s.processes {
-		awaited++
-	}
-	if s.id-s.reach >= 0 {
-		tell(s.id-s.reach, s.own.then(s.after).message())
-	}
-	var leave []uint64
-	s.items, leave = part(s.items, s.id, s.processes, s.reach)
-	tell((s.id+s.reach)%s.processes, s.traits.message(s.before.then(s.own), leave))
-	out.await(s.tag, awaited)
-	return s.extend
-}
-
-func (s *scan) extend(in []Message, _ *Outbox) stage {
-	for _, m := range in {
-		sum := parseSummary(m)
-		t, items, ok := parseTraits(m)
-		switch {
-		case !ok:
-			s.after = s.after.then(sum)
-			continue
-		case m.From < s.id:
-			s.before = sum.then(s.before)
-		}
-		s.traits = s.traits.union(t)
-		s.items = append(s.items, items...)
-	}
-	s.reach *= 2
-	s.tag++
-	return s.begin
-}
-
-// all is the summary of everything, the same at every process.
-func (s *scan) all() summary { return s.before.then(s.own).then(s.after) }

@@ -1,15 +1,18 @@
 package commsplit
 
+import "slices"
+
 // bring sends every sorter the rows of its share (seed 001, section 2.3.1, step
 // 3). Of random rows (p-1)/p move.
 func (p *Parallel) bring(_ []Message, out *Outbox) stage {
 	p.enter(Bring)
-	if p.config.Sorters == 1 { // merged in place: all is here, sorted
-		p.runs = append(p.runs[:0], 0, len(p.table))
-		p.table, p.free = nil, p.table
-		return p.ask
+	if p.config.Sorters == 1 { // merged in place
+		return p.alone
 	}
 	cuts := p.search.cuts()
+	if !slices.IsSorted(cuts) {
+		return p.fail("splitters in disorder")
+	}
 	p.peers(out, tagRows, func(b int) Message { return Message{Rows: p.table[cuts[b]:cuts[b+1]]} })
 	kept := p.table[cuts[p.block]:cuts[p.block+1]]
 	return func(in []Message, out *Outbox) stage {
@@ -19,12 +22,45 @@ func (p *Parallel) bring(_ []Message, out *Outbox) stage {
 		p.runs = append(p.runs[:0], 0)
 		at := 0
 		for _, m := range runs {
+			if len(m.Rows) > share-at {
+				return p.fail("more rows than its share of %d", share)
+			}
 			at += copy(p.free[at:], m.Rows)
 			p.runs = append(p.runs, at)
+		}
+		if at < share {
+			return p.fail("%d rows for a share of %d", at, share)
 		}
 		p.holds(len(p.own) + len(p.proxied) + cap(p.table) + cap(p.free) + share - len(kept))
 		return p.ask
 	}
+}
+
+// alone finds the places of the process's own rows where all of the table is here,
+// sorted.
+func (p *Parallel) alone(_ []Message, _ *Outbox) stage {
+	p.enter(Combine) // done already
+	p.enter(Settle)
+	p.total = len(p.table)
+	lo, hi := partRange(p.total, p.parts, p.id)
+	part := make([]uint32, hi-lo)
+	for i := range part {
+		part[i] = p.table[lo+i].Rank
+	}
+	places := make([]Place, len(p.own))
+	for i := range p.own {
+		r := &p.own[i]
+		if places[i] = (Place{Rank: r.Rank, Home: Spread}); r.Color != Undefined {
+			places[i] = place(r, p.table, 0, split{p.total, 1}, nil)
+		}
+	}
+	if p.err = p.limits.checkPlaces(p.own, places, p.total); p.err != nil {
+		return nil
+	}
+	p.result = Result{Places: places, Table: newTable(p.total, p.parts, p.id, part, p.config.Cache)}
+	p.table, p.free, p.proxied = nil, nil, nil
+	p.enter(Finished)
+	return nil
 }
 
 // ask sends the process's own rows to those who have them in their shares now,
@@ -118,7 +154,14 @@ func (p *Parallel) reply(to int, rows []Row, ranks []uint32) Message {
 func (p *Parallel) finish(in []Message, _ *Outbox) stage {
 	p.total = int(in[0].Words[0])
 	lo, hi := partRange(p.total, p.parts, p.id)
-	part := make([]uint32, 0, hi-lo)
+	have := 0
+	for _, m := range in {
+		have += len(m.Ranks)
+	}
+	if have != hi-lo {
+		return p.fail("%d rows for a part of %d", have, hi-lo)
+	}
+	part := make([]uint32, 0, have)
 	places := make(map[uint32]Place, len(p.own))
 	for _, m := range in {
 		part = append(part, m.Ranks...)
@@ -127,7 +170,11 @@ func (p *Parallel) finish(in []Message, _ *Outbox) stage {
 			places[pl.Rank] = pl
 		}
 	}
-	p.result = Result{Places: inOrder(p.own, places), Table: newTable(p.total, p.parts, p.id, part, p.config.Cache)}
+	list := inOrder(p.own, places)
+	if p.err = p.limits.checkPlaces(p.own, list, p.total); p.err != nil {
+		return nil
+	}
+	p.result = Result{Places: list, Table: newTable(p.total, p.parts, p.id, part, p.config.Cache)}
 	p.table, p.free, p.asks, p.proxied = nil, nil, nil, nil
 	p.enter(Finished)
 	return nil

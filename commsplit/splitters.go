@@ -26,6 +26,10 @@ type candidate struct {
 	found  bool
 }
 
+// maxRounds is more than any search takes: each round leaves out a quarter of the
+// rows.
+const maxRounds = 128
+
 // Verdicts on a pivot.
 const (
 	tooHigh = iota
@@ -167,6 +171,9 @@ func (p *Parallel) probe(round int) stage {
 		s := &p.search
 		if s.open() == 0 {
 			return p.bring
+		}
+		if round == maxRounds {
+			return p.fail("%d splitters are not found in %d rounds", s.open(), round)
 		}
 		tag := tagProbe + Tag(round)
 		var own Message

@@ -1,6 +1,9 @@
 package commsplit
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // sampled is how many rows a survey carries.
 const sampled = 16
@@ -8,22 +11,24 @@ const sampled = 16
 // traits describe a set of ranks in constant space, whatever their order.
 type traits struct {
 	plural bool  // some process has another rank than its number, or more than one
-	silent bool  // some process said nothing but this
+	silent bool  // some process said nothing of its rows: they look like ranges
 	keeps  bool  // some process did not send its rows to their homes
 	sample []Row // defined rows whose ranks have the smallest hashes
 	colors sketch
 }
 
-// characterize finds the traits of one process's rows.
-func characterize(process int, rows []Row) traits {
-	t := traits{plural: isPluralAt(process, rows)}
+// characterize finds sample and colours of rows.
+func characterize(rows []Row) traits {
+	var t traits
 	t.sample = make([]Row, 0, min(len(rows), sampled)+1)
 	var hashes [sampled + 1]uint64 // of these, in order
-	for _, r := range rows {
+	for i, r := range rows {
 		if r.Color == Undefined {
 			continue
 		}
-		t.colors.add(r.Color)
+		if i == 0 || r.Color != rows[i-1].Color {
+			t.colors.add(r.Color)
+		}
 		hash, at := mix(uint64(r.Rank)), len(t.sample)
 		if at == sampled && hash > hashes[at-1] {
 			continue
@@ -92,6 +97,39 @@ func (t traits) largest(defined uint32) float64 {
 	return max(share, 1)
 }
 
+// looked is at how many rows largestShare looks.
+const looked = 128
+
+// largestShare estimates the share that the largest class has among all rows from
+// some of them, in any order: by the largest class here less what may be chance,
+// or by how often two are of one colour, which tells classes of about one size.
+func largestShare(rows []Row) float64 {
+	colors := make([]uint32, 0, looked)
+	if len(rows) <= looked {
+		for i := range rows {
+			colors = append(colors, rows[i].Color)
+		}
+	} else {
+		for i := range uint64(looked) {
+			colors = append(colors, rows[mix(i)%uint64(len(rows))].Color)
+		}
+	}
+	slices.Sort(colors)
+	n, pairs, most := len(colors), 0, 0
+	for i := 0; i < n; {
+		start := i
+		for i < n && colors[i] == colors[start] {
+			i++
+		}
+		pairs += (i - start) * (i - start - 1)
+		most = max(most, i-start)
+	}
+	if n < 2 {
+		return 1
+	}
+	return max(float64(pairs)/float64(n*(n-1)), (float64(most)-2*math.Sqrt(float64(most)))/float64(n))
+}
+
 // mergeSamples keeps the rows of two samples whose ranks have the smallest
 // hashes; samples are in the order of these, and may have rows in common.
 func mergeSamples(a, b []Row) []Row {
@@ -122,36 +160,4 @@ func mergeSamples(a, b []Row) []Row {
 	}
 	out = append(out, a[:min(len(a), sampled-len(out))]...)
 	return append(out, b[:min(len(b), sampled-len(out))]...)
-}
-
-// message is that of the summary, with the traits and items behind.
-func (t traits) message(s summary, items []uint64) Message {
-	m := s.messageWith(len(t.colors) + len(items))
-	flags := uint64(hasTraits)
-	if t.plural {
-		flags |= isPlural
-	}
-	if t.silent {
-		flags |= isSilent
-	}
-	if t.keeps {
-		flags |= isKept
-	}
-	if len(t.colors) > 0 {
-		flags |= hasColors
-	}
-	m.Words[1] |= flags << 32
-	m.Rows = t.sample
-	m.Words = append(append(m.Words, t.colors...), items...)
-	return m
-}
-
-func parseTraits(m Message) (t traits, items []uint64, ok bool) {
-	flags, _ := unpair(m.Words[1])
-	t.plural, t.silent, t.keeps, t.sample = flags&isPlural != 0, flags&isSilent != 0, flags&isKept != 0, m.Rows
-	items = m.Words[summaryWords:]
-	if flags&hasColors != 0 {
-		t.colors, items = sketch(items[:registers/8]), items[registers/8:]
-	}
-	return t, items, flags&hasTraits != 0
 }
