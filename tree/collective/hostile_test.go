@@ -333,6 +333,38 @@ func TestNeighborSaysTwice(t *testing.T) {
 	require.Equal(t, "which nobody here waits for", failure(n))
 }
 
+// TestForgedSort has an agent send messages that are none of a sort: the
+// communicator is broken, and who passed them on keeps its link.
+func TestForgedSort(t *testing.T) {
+	piece := func(tag int64, size int, body []byte) []byte {
+		return record.Append(nil, &record.Record{Kind: record.Piece, Op: record.Split, Src: 1, Dst: 0, Count: 1, Off: tag, Size: int64(size), Body: body})
+	}
+	const survey = 0x200<<16 + 1
+	for name, messages := range map[string][][]byte{
+		"short":       {piece(survey, 3, []byte("abc"))},
+		"beyond":      {piece(survey, 2, []byte("abc"))},
+		"never whole": {piece(survey, 1<<40, nil)},
+		"many rows":   {piece(survey, 8, []byte{255, 255, 255, 255, 0, 0, 0, 0})},
+		"no such tag": {piece(1<<40, 8, make([]byte, 8))},
+		"twice":       {piece(5, 8, make([]byte, 8)), piece(5, 8, make([]byte, 8))},
+		"too much":    slices.Repeat([][]byte{piece(survey, 1<<40, make([]byte, record.Chunk))}, 2<<20/record.Chunk),
+		"no survey":   {piece(survey, 8, make([]byte, 8))},
+	} {
+		n, err := collective.New(collective.Config{Ranks: 2, Node: func(rank int) int { return rank }, Children: 1, Root: true,
+			Hops: []collective.Hop{collective.Local, 0, collective.Local, 0}})
+		require.NoError(t, err)
+		begin := enter(record.Split, 0, 0, 0, 0)
+		begin.Body = record.AppendChoice(nil, 1, 1)
+		n.Request(0, record.Append(nil, &begin))
+		for _, m := range messages {
+			n.Receive(0, m)
+		}
+		why := failure(n)
+		require.Contains(t, why, "operation 0 of the communicator", name)
+		t.Log(name, ":", why)
+	}
+}
+
 // failure is the end of why a node says that something failed.
 func failure(n *collective.Node) string {
 	var out collective.Effects

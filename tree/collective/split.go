@@ -20,6 +20,7 @@ type splitting struct {
 	box     commsplit.Outbox
 	inbox   []commsplit.Message // whole, and not taken yet
 	parts   map[origin][]byte   // of messages that are not whole
+	held    int                 // bytes of inbox and parts
 	sorted  bool                // the local members know their places
 	heard   int                 // children that have said what is below them
 	told    bool                // the parent was
@@ -82,6 +83,10 @@ func (n *Node) drive(o *op) {
 			return
 		}
 		s.machine.Step(in, &s.box)
+		if err := s.box.Err(); err != nil { // agents that do not keep to the protocol
+			n.breakComm(o.comm, fmt.Sprintf("operation %d of the communicator: %v", o.seq, err))
+			return
+		}
 		for i := range s.box.Messages {
 			n.post(o, &s.box.Messages[i])
 		}
@@ -107,6 +112,9 @@ func (s *splitting) awaited() (in []commsplit.Message, ok bool) {
 		return nil, false
 	}
 	s.inbox = slices.DeleteFunc(s.inbox, func(m commsplit.Message) bool { return m.Tag == tag })
+	for i := range in {
+		s.held -= in[i].Size()
+	}
 	slices.SortFunc(in, func(a, b commsplit.Message) int { return cmp.Compare(a.From, b.From) })
 	return in, true
 }
@@ -192,14 +200,18 @@ func (n *Node) splitPiece(c *comm, from origin, r *record.Record) error {
 		return nil
 	}
 	s := n.splitting(o)
+	if s.held += len(r.Body); s.held > n.heldMost(c) {
+		return n.forged(o, from, fmt.Errorf("messages of more than %d bytes are on their way", n.heldMost(c)))
+	}
 	message := append(s.parts[from], r.Body...)
-	if int64(len(message)) < r.Size {
+	if int64(len(message)) < r.Size && len(r.Body) > 0 {
 		s.parts[from] = message
 		return nil
 	}
 	delete(s.parts, from)
-	if int64(len(message)) > r.Size {
-		return fmt.Errorf("%d bytes of a message of %d", len(message), r.Size)
+	s.held -= len(message)
+	if int64(len(message)) != r.Size {
+		return n.forged(o, from, fmt.Errorf("%d bytes of a message of %d", len(message), r.Size))
 	}
 	switch from.what {
 	case pieceBelow:
@@ -213,12 +225,33 @@ func (n *Node) splitPiece(c *comm, from origin, r *record.Record) error {
 	}
 	m := commsplit.Message{From: process, Tag: commsplit.Tag(from.tag)}
 	if err := m.ParsePayload(message); err != nil {
-		return err
+		return n.forged(o, from, err)
+	}
+	again := func(x commsplit.Message) bool { return x.From == m.From && x.Tag == m.Tag }
+	if int64(m.Tag) != from.tag || slices.ContainsFunc(s.inbox, again) {
+		return n.forged(o, from, fmt.Errorf("message %#x, which nobody sends, or comes twice", from.tag))
 	}
 	s.inbox = append(s.inbox, m)
+	s.held += m.Size()
 	if s.machine != nil {
 		n.drive(o)
 	}
+	return nil
+}
+
+// heldMost is how many bytes of a Split's messages may wait at a node: an agent is
+// at most a step ahead of another, and no step brings one more than the table.
+func (n *Node) heldMost(c *comm) int {
+	return 1<<20 + 256*c.size + 1024*(len(n.hops)-n.ranks)
+}
+
+// forged ends a Split in which an agent does not keep to the protocol. A message of
+// the sort may have come from any agent, so it is not the neighbor's fault.
+func (n *Node) forged(o *op, from origin, err error) error {
+	if from.what != pieceSort {
+		return err
+	}
+	n.breakComm(o.comm, fmt.Sprintf("operation %d of the communicator: agent %d: %v", o.seq, from.src, err))
 	return nil
 }
 
