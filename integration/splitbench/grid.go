@@ -139,17 +139,24 @@ var errCannot = errors.New("not for this split")
 // trial is an algorithm as it computes a split again and again.
 type trial struct {
 	algorithm
-	spent []time.Duration // the least, by process
+	spent []time.Duration // the least, by process, with what it takes to begin
 	net   []float64       // rounds, messages and bytes at the model's prices
 	chose string
+	runs  int
 }
 
 // run computes the split once more.
 func (t *trial) run(world [][]commsplit.Row, costs commsplit.Costs) error {
 	machines := make([]commsplit.Machine, len(world))
 	now := make([]time.Duration, len(world))
-	for i, rows := range world {
-		m, err := t.make(i, rows)
+	// Whoever is first finds allocator and caches cold: each time another.
+	t.runs++
+	first := t.runs * 101
+	for k := range world {
+		var m commsplit.Machine
+		var err error
+		i := (k + first) % len(world)
+		now[i] = timed(func() { m, err = t.make(i, world[i]) })
 		if err != nil {
 			return errCannot
 		}
@@ -157,7 +164,12 @@ func (t *trial) run(world [][]commsplit.Row, costs commsplit.Costs) error {
 	}
 	x := &rounds{commsplit.NewMemory(gridProcesses), 0, make([]int, gridProcesses)}
 	collectGarbage()
-	if err := commsplit.Run(commsplit.Serial, x, machines); err != nil {
+	from := func(n int, do func(i int)) {
+		for i := range n {
+			do((i + first) % n)
+		}
+	}
+	if err := commsplit.Run(from, x, machines); err != nil {
 		return err
 	}
 	t.chose = t.name
@@ -191,32 +203,42 @@ func (t *trial) cost() time.Duration {
 	return time.Duration(worst)
 }
 
-// compare runs all algorithms in turn, so that what disturbs the machine disturbs
-// them alike, and each several times, so that none suffers from what the one
-// before it left behind. The first is auto.
+// compare runs auto and the algorithms alone in turn, so that what disturbs the
+// machine disturbs them alike, each several times, so that none suffers from what
+// the one before it left behind. Those that are far from the best after a first
+// look drop out.
 func compare(k kind, costs commsplit.Costs, runs int) (auto, best *trial, err error) {
 	world := k.rows()
 	var trials []*trial
 	for _, a := range algorithms(k.ranks, costs) {
 		trials = append(trials, &trial{algorithm: a})
 	}
-	for range runs * min(4, max(1, gridLarge/k.ranks)) { // short ones are disturbed more easily
-		for i := 0; i < len(trials); i++ {
-			var err error
-			for range 3 {
-				err = errors.Join(err, trials[i].run(world, costs))
-			}
-			switch {
-			case errors.Is(err, errCannot):
-				trials = slices.Delete(trials, i, i+1)
-				i--
-			case err != nil:
-				return nil, nil, err
+	measure := func(times int) error {
+		for range times {
+			for i := 0; i < len(trials); i++ {
+				switch err := trials[i].run(world, costs); {
+				case errors.Is(err, errCannot):
+					trials = slices.Delete(trials, i, i+1)
+					i--
+				case err != nil:
+					return err
+				}
 			}
 		}
+		return nil
 	}
-	best = slices.MinFunc(trials[1:], func(a, b *trial) int { return cmp.Compare(a.cost(), b.cost()) })
-	return trials[0], best, nil
+	least := func() *trial {
+		return slices.MinFunc(trials[1:], func(a, b *trial) int { return cmp.Compare(a.cost(), b.cost()) })
+	}
+	if err := measure(3); err != nil {
+		return nil, nil, err
+	}
+	auto, best = trials[0], least()
+	trials = slices.DeleteFunc(trials, func(t *trial) bool { return t != auto && t.cost() > 2*best.cost() })
+	if err := measure(runs * min(20, max(4, 16*gridLarge/k.ranks))); err != nil { // short ones are disturbed more easily
+		return nil, nil, err
+	}
+	return auto, least(), nil
 }
 
 // gridTable compares auto with each algorithm alone.
