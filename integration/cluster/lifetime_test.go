@@ -127,7 +127,7 @@ func TestUpKilled(t *testing.T) {
 			}
 			list, err := (&netnsProvider{state: s}).keepers()
 			return err == nil && len(list) >= keepers
-		}, 30*time.Second, time.Millisecond)
+		}, 2*time.Minute, time.Millisecond)
 		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait() // killed, or it was faster
 		c, err := open(dir)

@@ -167,8 +167,15 @@ func testProcesses(t *testing.T, c *Cluster) {
 	require.NoError(t, cmd.Start())
 	_, err = r.Read(make([]byte, 16))
 	require.NoError(t, err)
-	// unshare and, in a PID namespace below the node's, sleep.
-	require.Eventually(t, func() bool { return len(listed(t, c, "n002", "1717")) >= 2 }, 10*time.Second, time.Millisecond)
+	// unshare and, in a PID namespace below the node's, sleep, once it was executed.
+	asleep := func(p Proc) bool {
+		exe, err := p.Exe()
+		return err == nil && filepath.Base(exe) == "sleep" && p.NodePID > 1
+	}
+	require.Eventually(t, func() bool {
+		procs := listed(t, c, "n002", "1717")
+		return len(procs) >= 2 && slices.ContainsFunc(procs, asleep)
+	}, time.Minute, time.Millisecond)
 	assert.Empty(t, listed(t, c, "n001", "1717"))
 	procs := listed(t, c, "n002", "1717")
 	for _, p := range procs {
@@ -177,10 +184,7 @@ func testProcesses(t *testing.T, c *Cluster) {
 		require.NoError(t, err)
 		assert.Contains(t, env, "MARK=here")
 	}
-	assert.True(t, slices.ContainsFunc(procs, func(p Proc) bool {
-		exe, err := p.Exe()
-		return err == nil && filepath.Base(exe) == "sleep" && p.NodePID > 1
-	}))
+	assert.True(t, slices.ContainsFunc(procs, asleep))
 	require.NoError(t, c.Kill("n002"))
 	assert.Error(t, cmd.Wait())
 	for _, p := range procs {
@@ -191,8 +195,11 @@ func testProcesses(t *testing.T, c *Cluster) {
 }
 
 func testReaping(t *testing.T, c *Cluster) {
-	out := output(t, c, "n001", "sh", "-c", "for i in 1 2 3; do (sleep 0.05 &) ; done; sleep 0.2; grep -l '^State:.Z' /proc/[0-9]*/status; true")
-	assert.Empty(t, out)
+	output(t, c, "n001", "sh", "-c", "for i in 1 2 3; do (sh -c 'echo $$ >>/tmp/orphans; sleep 0.05; exit 0' &) ; done")
+	// They end, and do not stay as zombies.
+	require.Eventually(t, func() bool {
+		return output(t, c, "n001", "sh", "-c", "wc -l </tmp/orphans; cd /proc; ls -d $(cat /tmp/orphans) 2>/dev/null; true") == "3"
+	}, time.Minute, 10*time.Millisecond)
 }
 
 func testCgroups(t *testing.T, c *Cluster) {

@@ -31,7 +31,8 @@ func (p phase) String() string {
 	return [...]string{"start-up", "barrier", "running", "output floods", "running"}[p]
 }
 
-// During start-up the sshd of a leaf, n004, answers late.
+// During start-up the sshd of a leaf, n004, answers late; four times that is
+// still within the connect timeout.
 const (
 	lateHost = "n004"
 	lateBy   = 3 * time.Second
@@ -66,20 +67,21 @@ type cell struct {
 }
 
 // run strikes and looks at what comes of it. It returns how long after the
-// blow's detection the last process was gone.
+// blow's detection the last process was gone. Where a busy machine lets start-up
+// pass too soon, it is made to take longer.
 func (c *cell) run(patience time.Duration) (took time.Duration, err error) {
-	for range 5 {
-		if took, err = c.once(patience); !errors.Is(err, errTooLate) {
+	for try := range 4 {
+		if took, err = c.once(patience, time.Duration(try+1)*lateBy); !errors.Is(err, errTooLate) {
 			break
 		}
 	}
 	return took, err
 }
 
-func (c *cell) once(patience time.Duration) (took time.Duration, err error) {
+func (c *cell) once(patience, late time.Duration) (took time.Duration, err error) {
 	c.survived = false
 	if c.phase == startUp {
-		if err := c.cluster.Slow(lateHost, lateBy); err != nil {
+		if err := c.cluster.Slow(lateHost, late); err != nil {
 			return 0, err
 		}
 		defer func() {

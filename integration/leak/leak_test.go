@@ -29,7 +29,7 @@ func TestNothingLeaks(t *testing.T) {
 	t.Run("fork", func(t *testing.T) {
 		out, err := exec.Command(program).CombinedOutput()
 		require.NoError(t, err, "%s", out)
-		same(t, string(out))
+		noMore(t, string(out))
 	})
 	t.Run("ssh", func(t *testing.T) {
 		if err := cluster.Unavailable(); err != nil {
@@ -40,12 +40,13 @@ func TestNothingLeaks(t *testing.T) {
 		defer func() { require.NoError(t, c.Down(t.Context())) }()
 		out, err := c.Command(cluster.Head, program, "-hosts", "n[001-003]:2", "-ssh-config", c.SSHConfig()).CombinedOutput()
 		require.NoError(t, err, "%s", out)
-		same(t, string(out))
+		noMore(t, string(out))
 	})
 }
 
-// same asserts that the first and the last count agree.
-func same(t *testing.T, out string) {
+// noMore asserts that the last count is not above the first, when something of the
+// first jobs may have been on its way out still.
+func noMore(t *testing.T, out string) {
 	t.Helper()
 	t.Log(out)
 	var files, goroutines [2]int
@@ -55,6 +56,6 @@ func same(t *testing.T, out string) {
 		_, err := fmt.Sscanf(lines[i], when+": %d descriptors, %d goroutines", &files[i], &goroutines[i])
 		require.NoError(t, err, out)
 	}
-	require.Equal(t, files[0], files[1], "descriptors")
-	require.Equal(t, goroutines[0], goroutines[1], "goroutines")
+	require.LessOrEqual(t, files[1], files[0], "descriptors")
+	require.LessOrEqual(t, goroutines[1], goroutines[0], "goroutines")
 }

@@ -64,9 +64,10 @@ func run(args []string) error {
 		return err
 	}
 	o.Env = os.Environ()
+	var before counts
 	for i := range *jobs {
 		if i == *first {
-			if err := count("first"); err != nil {
+			if before, err = count("first", counts{}); err != nil {
 				return err
 			}
 		}
@@ -77,24 +78,37 @@ func run(args []string) error {
 			return fmt.Errorf("job %d, %q: status %d, not %d: %s", i, kind.argv, status, kind.status, &said)
 		}
 	}
-	return count("last")
+	_, err = count("last", before)
+	return err
 }
 
-// settle is how long the counts are looked at: connections say goodbye in the
-// background.
-const settle = 2 * time.Second
+// counts are numbers of what a process may leak.
+type counts struct{ files, goroutines int }
+
+// settle is for how long the counts are looked at: connections say goodbye in the
+// background. settleLast is the most that this may take, on a busy machine, until
+// there are no more than there were at first.
+const (
+	settle     = 2 * time.Second
+	settleLast = time.Minute
+)
 
 // count prints the lowest numbers of descriptors and goroutines that it sees
-// while things settle.
-func count(when string) error {
-	files, goroutines := 1<<30, 1<<30
-	for end := time.Now().Add(settle); time.Now().Before(end); time.Sleep(settle / 100) {
+// while things settle, and waits until they are no higher than before's.
+func count(when string, before counts) (lowest counts, err error) {
+	lowest = counts{1 << 30, 1 << 30}
+	for begin := time.Now(); time.Since(begin) < settle || lowest.above(before) && time.Since(begin) < settleLast; time.Sleep(settle / 100) {
 		list, err := os.ReadDir("/proc/self/fd")
 		if err != nil {
-			return err
+			return lowest, err
 		}
-		files, goroutines = min(files, len(list)-1), min(goroutines, runtime.NumGoroutine())
+		lowest = counts{min(lowest.files, len(list)-1), min(lowest.goroutines, runtime.NumGoroutine())}
 	}
-	_, err := fmt.Printf("%s: %d descriptors, %d goroutines\n", when, files, goroutines)
-	return err
+	_, err = fmt.Printf("%s: %d descriptors, %d goroutines\n", when, lowest.files, lowest.goroutines)
+	return lowest, err
+}
+
+// above reports whether something is more than it was; of nothing, it is not.
+func (c counts) above(before counts) bool {
+	return before != counts{} && (c.files > before.files || c.goroutines > before.goroutines)
 }

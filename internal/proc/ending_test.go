@@ -124,7 +124,7 @@ func TestKillCatchesRunaway(t *testing.T) {
 // Kill while ranks are being started: each is accounted for once.
 func TestKillDuringLaunch(t *testing.T) {
 	f := begin(t, Options{})
-	const n = 1000
+	const n = 5000 // more than there is time for
 	f.launch(n, "/bin/sleep", "1000")
 	f.until("some starts", func() bool { return len(f.started) > 20 })
 	require.NoError(t, f.Kill(0))
