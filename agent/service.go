@@ -77,6 +77,9 @@ func (a *Agent) openService() error {
 	s := &a.service
 	children := 0
 	where := map[job.HostIndex]collective.Hop{a.self.Index: collective.Local}
+	if a.first.refused > 0 { // far more than this agent has room, or time, for
+		where[a.self.Index] = collective.Nowhere
+	}
 	for slot := range a.family.Children {
 		children = int(slot) + 1
 		for _, h := range a.family.Below(slot) {
@@ -91,12 +94,14 @@ func (a *Agent) openService() error {
 	}
 	hops := make([]collective.Hop, a.first.Size, a.first.Size+len(a.launch.Nodes))
 	for _, b := range a.first.Blocks {
+		to := hop(b.Host)
 		for i := range b.Count {
 			if at := int(b.First) + i; at < len(hops) {
-				hops[at] = hop(b.Host)
+				hops[at] = to
 			}
 		}
 	}
+	where[a.self.Index] = collective.Local // the agent itself is there
 	for _, h := range a.launch.Nodes {
 		hops = append(hops, hop(h))
 	}

@@ -128,7 +128,9 @@ func (n *Node) define(c *comm) {
 			c.order = append(c.order, s)
 			s.ep.seats[c.id] = s
 		case Nowhere:
-			c.broken, c.hard = n.lost[ep], true
+			if why := n.lost[ep]; why != "" {
+				c.broken, c.hard = why, true
+			}
 		default:
 			counts[hop+1]++
 			if !n.mark[hop+1] {

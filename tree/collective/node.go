@@ -16,7 +16,7 @@ type Hop int32
 const (
 	Up      Hop = -1 // beyond the parent
 	Local   Hop = -2 // on this node
-	Nowhere Hop = -3 // lost
+	Nowhere Hop = -3 // lost, or never there
 
 	own Hop = -4 // the source of what this node makes itself
 )
@@ -46,7 +46,7 @@ const (
 // Config describes a node's place in the tree.
 type Config struct {
 	Ranks    int                // the endpoints that are ranks
-	Hops     []Hop              // of all endpoints, ranks first; belongs to the Node
+	Hops     []Hop              // of all endpoints, ranks first; Nowhere for local ones that never are; belongs to the Node
 	Node     func(rank int) int // the agent of a rank's node
 	Children int
 	Root     bool // there is no parent
@@ -162,6 +162,7 @@ func New(c Config) (*Node, error) {
 			if id >= c.Ranks {
 				n.self = id - c.Ranks
 			}
+		case hop == Nowhere:
 		case hop < Up || int(hop) >= c.Children || hop == Up && c.Root:
 			return nil, fmt.Errorf("endpoint %d is at child %d of %d", id, hop, c.Children)
 		}
