@@ -73,7 +73,7 @@ func (j *localJob) ends(t *testing.T, code int) {
 	require.Equal(t, code, j.ProcessState.ExitCode(), j.said(t))
 	_, err := os.Stat(fmt.Sprintf("/proc/%d", j.agent))
 	require.ErrorIs(t, err, os.ErrNotExist, "the agent is gone when golaunch is")
-	require.Eventually(t, func() bool { return !runs(t, bin("rankprobe")) && !runs(t, bin("golaunch")) }, limit, 10*time.Millisecond)
+	nothingRuns(t)
 }
 
 // tell sends golaunch a signal and waits until it answers: signals of one kind

@@ -70,8 +70,10 @@ func TestExitCodes(t *testing.T) {
 					require.Regexp(t, "^golaunch: ", line)
 				}
 			}
+			require.NotContains(t, r.stderr, "lost")
 		})
 	}
+	nothingRuns(t)
 }
 
 func TestKeepGoing(t *testing.T) {

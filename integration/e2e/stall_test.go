@@ -58,7 +58,7 @@ func TestAStalledReaderDoesNotKeepAJobAlive(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, 143, cmd.ProcessState.ExitCode(), stderr.String())
 	require.Contains(t, stderr.String(), "nobody reads the output")
-	require.Eventually(t, func() bool { return !runs(t, bin("rankprobe")) && !runs(t, bin("golaunch")) }, limit, 10*time.Millisecond)
+	nothingRuns(t)
 }
 
 // blocked reports whether a thread of the process waits in write on a pipe.
@@ -75,17 +75,37 @@ func blocked(t *testing.T, pid int) bool {
 	return false
 }
 
-// runs reports whether any process of this machine runs the program.
-func runs(t *testing.T, program string) bool {
+// nothingRuns waits until no process of this machine runs golaunch or rankprobe,
+// as a job here has left nothing.
+func nothingRuns(t *testing.T) {
+	t.Helper()
+	var left []string
+	for deadline := time.Now().Add(limit); ; time.Sleep(10 * time.Millisecond) {
+		if left = runs(t, bin("golaunch"), bin("rankprobe")); len(left) == 0 {
+			return
+		}
+		require.True(t, time.Now().Before(deadline), "left: %s", strings.Join(left, "\n"))
+	}
+}
+
+// runs describes the processes of this machine that run one of the programs.
+func runs(t *testing.T, programs ...string) (found []string) {
 	t.Helper()
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	require.NoError(t, err)
 	for _, file := range commands {
-		if b, err := os.ReadFile(file); err == nil && bytes.HasPrefix(b, []byte(program+"\x00")) {
-			return true
+		b, err := os.ReadFile(file)
+		if err != nil { // it has ended
+			continue
+		}
+		for _, program := range programs {
+			if bytes.HasPrefix(b, []byte(program+"\x00")) {
+				status, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "status"))
+				found = append(found, fmt.Sprintf("%q\n%s", b, status))
+			}
 		}
 	}
-	return false
+	return found
 }
 
 // A stopped warden does nothing, told to or not: its agent ends it, and its ranks.
