@@ -18,12 +18,13 @@ const sweepTimeout = 5 * time.Second
 // sweepScript kills what a job ($1) left on a node whose warden and agent are
 // both dead, so that neither can, nor any executable of ours need be there. It
 // looks for the job's cgroup and for its name in the environment of processes,
-// until two scans in a row find nothing, and then removes the job's files. Like the script of package stage it
-// is one line that every login shell takes for the same words.
+// until two scans in a row find nothing, and then removes the job's files. It gives up
+// what is there after 200 scans: nobody may be left to end the script. Like that of
+// package stage it is one line that every login shell takes for the same words.
 var sweepScript = strings.Join(strings.Fields(`
-n=0;
-while [ $n -lt 2 ]; do
-	n=$((n+1));
+n=0; scans=0;
+while [ $n -lt 2 ] && [ $scans -lt 200 ]; do
+	n=$((n+1)); scans=$((scans+1));
 	while read -r dev dir type rest; do
 		if [ "$type" = cgroup2 ]; then
 			find "$dir" -type d -name "golaunch-job-$1-*" 2> /dev/null | while read -r c; do
