@@ -11,9 +11,7 @@
 // for the next job. An agent that runs from Options.Installed is told neither, or
 // --installed and what Accept wants to know.
 //
-// Not here: retries and hedging (package agent), what the agent says first
-// (package link), the tree's way of handing executables of other platforms to
-// agents (they decorate Source).
+// Not here: retries, hedging and what the agent says first (package overlay).
 package stage
 
 import (
