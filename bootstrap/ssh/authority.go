@@ -140,13 +140,6 @@ func (a *Authority) Allow(from, first, end job.HostIndex) {
 	g.ranges = append(g.ranges, hostRange{first, end})
 }
 
-// Forget takes back all that Allow gave to an agent, such as one that is lost.
-func (a *Authority) Forget(from job.HostIndex) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.grants, from)
-}
-
 // Seal ends signing for good, when the launch message goes out, and forgets
 // the keys. Signatures under way may still complete.
 func (a *Authority) Seal() {
