@@ -433,11 +433,6 @@ golaunch_comm *golaunch_sub(golaunch_job *job, const int *ranks, int count)
 			golaunch__fail("a communicator with rank %d of a world of %d", ranks[i], job->size);
 			return NULL;
 		}
-	for (int i = 0; i < count; i++)
-		if (ranks[i] < 0 || ranks[i] >= job->size) {
-			golaunch__fail("a communicator with rank %d of %d", ranks[i], job->size);
-			return NULL;
-		}
 	for (int i = 0, n; i < count; i += n) {
 		for (n = 1; i + n < count && ranks[i + n] == ranks[i] + n; n++)
 			;
