@@ -3,7 +3,6 @@ package unix
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"syscall"
 
@@ -36,31 +35,6 @@ func SetUmask(mask int) { unix.Umask(mask) }
 // that it has a format the kernel knows.
 func Executable(path string) error {
 	return unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS)
-}
-
-// QuickAck switches delayed acknowledgements of a TCP connection off until the
-// kernel thinks better of it, which takes a 40 ms stall out of request and
-// answer protocols whose other side uses Nagle's algorithm. It is to be repeated
-// after reads. Other connections are left alone.
-func QuickAck(c net.Conn) error {
-	tcp, ok := c.(*net.TCPConn)
-	if !ok {
-		return nil
-	}
-	rc, err := tcp.SyscallConn()
-	if err != nil {
-		return fmt.Errorf("quick acknowledgements: %w", err)
-	}
-	var serr error
-	if err := rc.Control(func(fd uintptr) {
-		serr = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_QUICKACK, 1)
-	}); err != nil {
-		return fmt.Errorf("quick acknowledgements: %w", err)
-	}
-	if serr != nil {
-		return fmt.Errorf("quick acknowledgements: setsockopt: %w", serr)
-	}
-	return nil
 }
 
 // Reap collects one child that has ended, of any if pid is -1, without waiting.
