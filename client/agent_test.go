@@ -29,10 +29,10 @@ const (
 type core struct {
 	t      *testing.T
 	shared [nodes]int // the ranks' end of each node's descriptor
-	refuse string     // what every call is told
 	tasks  sync.WaitGroup
 
 	mu      sync.Mutex
+	refuse  string // what every call is told
 	closers []interface{ Close() error }
 	nodes   [nodes]*collective.Node
 	callers map[int]*caller
@@ -132,10 +132,10 @@ func (c *core) takeCalls(shared *net.UnixConn) {
 		x := &caller{conn: c.conn(fds[0])}
 		x.more.L = &c.mu
 		answer := record.Record{Kind: record.Welcome, Src: hello.Src, Size: ranks, Dst: hello.Src / perNode, Count: nodes}
+		c.mu.Lock()
 		if c.refuse != "" {
 			answer = record.Record{Kind: record.Fail, Body: []byte(c.refuse)}
 		}
-		c.mu.Lock()
 		c.callers[hello.Src] = x
 		x.out = record.AppendFrame(nil, &answer)
 		c.mu.Unlock()

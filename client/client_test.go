@@ -284,7 +284,9 @@ func TestAgentGoes(t *testing.T) {
 
 func TestOpenRefused(t *testing.T) {
 	agent := newCore(t)
+	agent.mu.Lock()
 	agent.refuse = "rank 1 is not on this node"
+	agent.mu.Unlock()
 	_, err := agent.open(1)
 	require.EqualError(t, err, "golaunch: agent: rank 1 is not on this node")
 	for _, env := range [][2]string{{"", "0"}, {"x", "0"}, {"3", "-1"}, {"3", "y"}} {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -26,9 +27,11 @@ func TestMPIOverTheNetwork(t *testing.T) {
 	c := theCluster(t)
 	// All that golaunch sends goes to port 22: the rest is MPI's.
 	const enough = 20
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel() // who waits for packets that never come is told, too
 	var counted []*cluster.Cmd
 	for _, name := range []string{"n001", "n016", "n032"} {
-		cmd := c.Command(name, "tcpdump", "-i", "eth0", "-c", fmt.Sprint(enough), "--immediate-mode", "-w", "/dev/null", "tcp and not port 22")
+		cmd := c.CommandContext(ctx, name, "tcpdump", "-i", "eth0", "-c", fmt.Sprint(enough), "--immediate-mode", "-w", "/dev/null", "tcp and not port 22")
 		listening := watch(t, &cmd.Stderr, "listening on")
 		require.NoError(t, cmd.Start())
 		<-listening
