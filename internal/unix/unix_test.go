@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 )
 
 // helperWord makes the test binary print what Rlimits and Umask return.
