@@ -38,6 +38,9 @@ func (p *Plan) Spawn(s *pmi.Spawn, app job.App, at Place) (world *Plan, codes []
 		if err := checkCommand(c); err != nil {
 			return nil, nil, err
 		}
+		if c.Procs > MaxRanks-len(codes) {
+			return nil, nil, fmt.Errorf("more than %d processes", MaxRanks)
+		}
 		hosts, err := p.candidates(c.Hints, at)
 		if err != nil {
 			return nil, nil, err
@@ -76,10 +79,14 @@ func (p *Plan) Spawn(s *pmi.Spawn, app job.App, at Place) (world *Plan, codes []
 	return &q, codes, nil
 }
 
-// checkCommand refuses what no kernel starts.
+// checkCommand refuses what no kernel starts, and what no agent that keeps to the
+// protocol asks for.
 func checkCommand(c *pmi.Command) error {
-	if c.Exec == "" {
+	switch {
+	case c.Exec == "":
 		return errors.New("a command without a program")
+	case c.Procs < 1:
+		return fmt.Errorf("%d processes", c.Procs)
 	}
 	for _, s := range append([]string{c.Exec, c.Hints.Dir, c.Hints.Path}, c.Args...) {
 		if strings.IndexByte(s, 0) >= 0 {

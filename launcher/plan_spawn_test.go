@@ -201,3 +201,15 @@ func TestSpawnOnUnusedHosts(t *testing.T) {
 	_, _, err = grown.withUnused().Spawn(s, p.Apps[0], Place{Used: []int{1, 0, 0, 0}})
 	require.ErrorContains(t, err, "host d could not be started")
 }
+
+// The numbers of a request come from a node: none of them takes the launcher down.
+func TestSpawnOfImpossibleNumbers(t *testing.T) {
+	p, err := NewPlan(options(t, "a", 1), "here")
+	require.NoError(t, err)
+	for text, procs := range map[string][]int{
+		"-1 processes": {-1}, "0 processes": {1, 0}, "more than 16777216 processes": {1, MaxRanks},
+	} {
+		_, _, err := p.Spawn(spawnOf(procs...), job.App{}, place(p))
+		require.ErrorContains(t, err, text)
+	}
+}
