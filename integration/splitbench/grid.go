@@ -93,7 +93,7 @@ func algorithms(ranks int, costs commsplit.Costs) []algorithm {
 			return commsplit.NewConventional(c, i, rows)
 		}},
 	}
-	for _, p := range []int{1, 4, 16, 64} {
+	for _, p := range []int{1, 2, 4, 8, 16, 32, 64} {
 		c := c
 		c.Sorters = p
 		list = append(list, algorithm{fmt.Sprintf("sort p=%d", p), func(i int, rows []commsplit.Row) (commsplit.Machine, error) {
@@ -235,7 +235,7 @@ func compare(k kind, costs commsplit.Costs, runs int) (auto, best *trial, err er
 	}
 	auto, best = trials[0], least()
 	trials = slices.DeleteFunc(trials, func(t *trial) bool { return t != auto && t.cost() > 2*best.cost() })
-	if err := measure(runs * min(20, max(4, 16*gridLarge/k.ranks))); err != nil { // short ones are disturbed more easily
+	if err := measure(runs * min(20, max(4, 4*gridLarge/k.ranks))); err != nil { // short ones are disturbed more easily
 		return nil, nil, err
 	}
 	return auto, least(), nil
