@@ -20,7 +20,7 @@ type Costs struct {
 }
 
 // DefaultCosts are those of a cluster with 2 µs of latency and 10 Gbit/s, and of
-// a processor that merges about 200 million rows a second.
+// a processor that merges about 200 million rows a second: set, not measured.
 func DefaultCosts() Costs {
 	return Costs{Latency: 2000, Message: 300, Byte: 0.8, Row: 5, Search: 150, Settle: 1}
 }
@@ -28,7 +28,7 @@ func DefaultCosts() Costs {
 // TreeCosts are those of processes that are the agents of a tree: 200 µs from
 // agent to agent by way of several others. In most rounds the larger part of all
 // messages passes the agents at the top, which take 1 µs for each and 1 ns for a
-// byte, so that a round takes as long as these do.
+// byte, so that a round takes as long as these do. These are estimates, too.
 func TreeCosts(processes int) Costs {
 	c := DefaultCosts()
 	all := float64(processes)

@@ -40,7 +40,8 @@
 //	Quick (n = P)   O(lg² n)                        O(lg n)        O(lg² n)
 //
 // where c is the size of the largest class. Ranges works if classes are ranges
-// of ranks. [Auto] surveys the rows and chooses by [Costs].
+// of ranks. [Auto] surveys the rows and chooses by [Costs]; its survey
+// is the first part of what it is likely to choose.
 //
 // # Limits
 //
