@@ -84,6 +84,7 @@ results: setup build native bin/hardstart bin/killtable bin/torture
 	$(GO) run ./integration/cachebench
 	$(GO) run ./integration/scalebench -o docs/results/scale.md
 	$(GO) run ./integration/launcherload -o docs/results/launcher.md
+	$(GO) test -count=1 -v -run AtScale ./tree/collective -large
 
 fuzz:
 	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" scripts/fuzz.sh
