@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
@@ -24,9 +23,9 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// Main is the whole of an agent or warden process; words are the command line
-// after the program's name, beginning with overlay.AgentWord or
-// overlay.WardenWord. It returns the exit status.
+// Main is the whole of an agent process; words are the command line after the
+// program's name, beginning with overlay.AgentWord or with an option. It returns
+// the exit status. A warden never gets to main: see package proc.
 //
 // An agent talks to its parent over its standard input and output. It takes
 // three options from package stage, to remove the staged executable, and its
@@ -36,9 +35,6 @@ func Main(words []string) int {
 	if !overlay.IsAgent(words) {
 		fmt.Fprintf(os.Stderr, "golaunch: %q runs only as part of a job; start jobs with golaunch\n", filepath.Base(os.Args[0]))
 		return job.ExitUsage
-	}
-	if words[0] == overlay.WardenWord {
-		return proc.WardenMain()
 	}
 	if err := runAgent(words); err != nil {
 		fmt.Fprintln(os.Stderr, "golaunch agent:", err)

@@ -2,7 +2,7 @@ package agent
 
 import (
 	"fmt"
-	"hash/crc32"
+	"hash/fnv"
 	"path"
 	"slices"
 	"strings"
@@ -70,7 +70,9 @@ func (a *Agent) openMPIEnv(w *world, app int) (env []string) {
 // memory after it. Its lowest 16 bits must stay below 0x8000, as Open MPI clears
 // that bit in some places and not in others.
 func fluxID(world string) string {
-	return fmt.Sprint(crc32.ChecksumIEEE([]byte(world))&0x7fff7fff | 1)
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(world)) // cannot fail
+	return fmt.Sprint(h.Sum32()&0x7fff7fff | 1)
 }
 
 // firstOf is the lowest rank of an app.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,7 +22,8 @@ const sweepTimeout = 5 * time.Second
 // until two scans in a row find nothing, and then removes the job's files. It gives up
 // what is there after 200 scans: nobody may be left to end the script. Like that of
 // package stage it is one line that every login shell takes for the same words.
-var sweepScript = strings.Join(strings.Fields(`
+var sweepScript = sync.OnceValue(func() string {
+	return strings.Join(strings.Fields(`
 n=0; scans=0;
 while [ $n -lt 2 ] && [ $scans -lt 200 ]; do
 	n=$((n+1)); scans=$((scans+1));
@@ -39,6 +41,7 @@ while [ $n -lt 2 ] && [ $scans -lt 200 ]; do
 done 2> /dev/null;
 for d in "${XDG_RUNTIME_DIR:-/tmp}" /dev/shm /tmp "${HOME:-/tmp}/.cache"; do rm -rf "$d/`+stage.ScratchPrefix+`$1"; done
 `), " ")
+})
 
 // NodeJob is what a job is called on one node: the GOLAUNCH_JOB of its ranks
 // there. Nodes may share a machine.
@@ -54,7 +57,7 @@ func sweep(pipe bootstrap.Pipe, jobID string) {
 	ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
 	defer cancel()
 	// Where it fails the connection is gone, and with it whoever could help.
-	_ = c.Also(ctx, []string{"/bin/sh", "-c", sweepScript, "golaunch", jobID})
+	_ = c.Also(ctx, []string{"/bin/sh", "-c", sweepScript(), "golaunch", jobID})
 }
 
 // leftOpen is a pipe as its link has it: when the command has ended by itself,

@@ -20,7 +20,7 @@ func runSweep(t *testing.T, job string, env ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", sweepScript, "golaunch", job)
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", sweepScript(), "golaunch", job)
 	cmd.Env = append(os.Environ(), env...)
 	require.NoError(t, cmd.Run())
 }

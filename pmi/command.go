@@ -54,7 +54,7 @@ func (s *Server) line(c *client, line []byte, out *Effects) {
 	case "golaunch_map":
 		out.ask(c, Map, due{}, nil, nil)
 	case "get_maxes":
-		out.say(c.rank, maxes)
+		out.say(c.rank, fmt.Sprintf("cmd=maxes kvsname_max=%d keylen_max=%d vallen_max=%d\n", MaxKVSName, MaxKey, MaxValue))
 	case "get_my_kvsname":
 		out.say(c.rank, "cmd=my_kvsname kvsname="+s.world.KVSName+"\n")
 	case "get_universe_size":
@@ -72,8 +72,6 @@ func (s *Server) line(c *client, line []byte, out *Effects) {
 		s.violate(c, line, fmt.Errorf("unknown command %q", clip(cmd)), out)
 	}
 }
-
-var maxes = fmt.Sprintf("cmd=maxes kvsname_max=%d keylen_max=%d vallen_max=%d\n", MaxKVSName, MaxKey, MaxValue)
 
 // untimely reports a command outside init and finalize.
 func (s *Server) untimely(c *client, line, cmd []byte, out *Effects) {

@@ -6,17 +6,21 @@ import (
 	"strconv"
 )
 
-// commands2 holds the commands of PMI-2 by name: a name found here need not be
-// copied out of the message.
-var commands2 = func() map[string]string {
-	known := map[string]string{}
-	for _, name := range []string{"fullinit", "finalize", "abort", "job-getid", "job-connect", "job-disconnect",
-		"kvs-get", "kvs-put", "kvs-fence", "info-getjobattr", "info-putnodeattr", "info-getnodeattr",
-		"name-publish", "name-unpublish", "name-lookup", "spawn", "ring"} {
-		known[name] = name
+// commands2 are the commands of PMI-2.
+var commands2 = [...]string{"fullinit", "finalize", "abort", "job-getid", "job-connect", "job-disconnect",
+	"kvs-get", "kvs-put", "kvs-fence", "info-getjobattr", "info-putnodeattr", "info-getnodeattr",
+	"name-publish", "name-unpublish", "name-lookup", "spawn", "ring"}
+
+// command2 is the command of that name, which need not be copied out of the
+// message; "" if there is none.
+func command2(name []byte) string {
+	for _, known := range commands2 {
+		if string(name) == known {
+			return known
+		}
 	}
-	return known
-}()
+	return ""
+}
 
 // message deals with one complete PMI-2 message (protocols 2.2).
 func (s *Server) message(c *client, m message, out *Effects) {
@@ -25,8 +29,8 @@ func (s *Server) message(c *client, m message, out *Effects) {
 		return
 	}
 	cmd, _ := m.get("cmd")
-	name, known := commands2[string(cmd)]
-	if !known {
+	name := command2(cmd)
+	if name == "" {
 		s.violate(c, m, fmt.Errorf("unknown command %q", clip(cmd)), out)
 		return
 	}

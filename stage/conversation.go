@@ -42,7 +42,7 @@ func (c *conversation) run(ctx context.Context, p bootstrap.Piper) (bootstrap.Pi
 	// The magic goes in halves: a shell that prints its commands must not
 	// print it.
 	argv := append([]string{
-		"/bin/sh", "-c", script, "golaunch", magic[:16], magic[16:],
+		"/bin/sh", "-c", script(), "golaunch", magic[:16], magic[16:],
 		unameOf(c.native.OS, c.native.Arch), c.native.Hash, keep, strings.Join(c.candidates, " "),
 		c.options.Installed.Path, c.options.Installed.stamp(),
 	}, c.words...)

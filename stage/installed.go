@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/internal/unix"
 )
 
 // Installed is the executable of an agent that hosts may have, on a file system
@@ -80,6 +81,10 @@ func (i Installed) stamp() string { return fmt.Sprint(i.Size, " ", i.MTime) }
 // the file is its account's own. The next word is for Accept.
 const InstalledWord = "--installed"
 
+// coarse has the shell set its own timer slack, which the agent inherits that it
+// becomes: see unix.CoarseTimers.
+var coarse = fmt.Sprintf("test -w %[1]s && echo %[2]d >> %[1]s", "/proc/self/timerslack_ns", unix.CoarseTimers.Nanoseconds())
+
 // line is what a login shell of any kind makes of that: the installed file with
 // words as its arguments, else otherwise. It costs no process beyond the shell.
 func (i Installed) line(magic string, words []string, otherwise string) (string, error) {
@@ -93,7 +98,7 @@ func (i Installed) line(magic string, words []string, otherwise string) (string,
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("test -O %s && test -x %s && exec %s || exec %s", path, path, run, otherwise), nil
+	return fmt.Sprintf("%s; test -O %s && test -x %s && exec %s || exec %s", coarse, path, path, run, otherwise), nil
 }
 
 // Accept tells the starter, on w, whether the running executable is the one it

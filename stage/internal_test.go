@@ -14,11 +14,11 @@ import (
 
 // What the doc comment of script promises to every login shell.
 func TestScriptQuotesTheSameEverywhere(t *testing.T) {
-	require.NotContains(t, script, "'")
-	require.NotContains(t, script, "!")
-	require.NotContains(t, script, `\`)
-	require.NotContains(t, script, "\n")
-	require.Less(t, len(script), 4096)
+	require.NotContains(t, script(), "'")
+	require.NotContains(t, script(), "!")
+	require.NotContains(t, script(), `\`)
+	require.NotContains(t, script(), "\n")
+	require.Less(t, len(script()), 4096)
 }
 
 func TestPlatform(t *testing.T) {

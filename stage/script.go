@@ -1,6 +1,9 @@
 package stage
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // The candidates for the agent's directory, by the numbers that script knows
 // them by. Kept agents go where they outlive the login first: XDG_RUNTIME_DIR
@@ -44,7 +47,8 @@ const (
 //     the platform is left to show, for the sake of the one fork less;
 //   - a directory that is reused is entered first and checked from within, by
 //     its true path and owner: nobody can exchange it behind our back.
-var script = strings.Join(strings.Fields(`
+var script = sync.OnceValue(func() string {
+	return strings.Join(strings.Fields(`
 set -f; a=$1$2 w=$3 h=$4 k=$5 o=$6 l=$7 m=$8; shift 8; t= g= u= p=$PWD;
 q() { if [ "$t" ] && [ -e "$t" ]; then rm -rf "$t"; fi; };
 trap q 0; trap "exit 1" 1 2 13 15;
@@ -108,3 +112,4 @@ read -r y && [ "$y" = go ] || exit 1;
 if [ "$k" ]; then mv -f "$f" "$d/nla-$h" || exit 1; f=$d/nla-$h t=; fi;
 x "$@"
 `), " ")
+})

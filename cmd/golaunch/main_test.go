@@ -58,6 +58,7 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	show("nodes", o.Nodes, def.Nodes)
 	show("ssh-config", o.SSHConfig, def.SSHConfig)
 	show("connect-timeout", o.ConnectTimeout, def.ConnectTimeout)
+	show("miss-after", o.MissAfter, def.MissAfter)
 	show("allow-dead-nodes", o.AllowDeadNodes, def.AllowDeadNodes)
 	show("keep-agent", o.KeepAgent, def.KeepAgent)
 	show("stage", strings.Join(o.Stage, " "), "")

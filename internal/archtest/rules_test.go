@@ -56,8 +56,6 @@ var confined = []struct {
 		"system calls are wrapped once, with the errors and the ownership of descriptors spelled out"},
 	{"golang.org/x/crypto/ssh/...", []string{"bootstrap/ssh", "bootstrap/bootstraptest", "integration"},
 		"keys and host keys are handled in one room that can be reviewed"},
-	{"github.com/kevinburke/ssh_config", []string{"bootstrap/ssh"},
-		"one reader of ssh's configuration"},
 	{"github.com/spf13/pflag", []string{"cmd", "integration"},
 		"flags become plain options before they leave the command"},
 	{"github.com/stretchr/testify/...", append([]string{"integration"}, testKits...),

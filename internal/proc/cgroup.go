@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/golaunch/golaunch/internal/unix"
 )
 
 // cgroup is a cgroup v2 of the job's own, in which ranks are started. Killing it
@@ -65,17 +67,22 @@ func (c *cgroup) open() (err error) {
 	if _, err := os.Stat(filepath.Join(c.dir, "cgroup.kill")); err != nil {
 		return fmt.Errorf("the kernel is too old (before 5.14): %w", err)
 	}
-	// Starting something in it may be forbidden all the same. A name that is
-	// too long tells executing (ENAMETOOLONG) from forking (any other error:
-	// ENOENT, too, is what forking into a removed cgroup gives).
+	return nil
+}
+
+// forbidsStart says why no process can be started in the cgroup that fd is, if
+// that is so. It costs a fork, so ask where a start has failed.
+func forbidsStart(fd int) error {
+	// A name that is too long tells executing (ENAMETOOLONG) from forking (any
+	// other error: ENOENT, too, is what forking into a removed cgroup gives).
 	pid, err := syscall.ForkExec(strings.Repeat("/", 2*syscall.PathMax), []string{"none"}, &syscall.ProcAttr{
-		Env: []string{}, Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: c.fd},
+		Env: []string{}, Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: fd},
 	})
 	switch {
 	case err == nil:
-		return fmt.Errorf("start a process in %s: pid %d unexpectedly runs", c.dir, pid)
+		return fmt.Errorf("pid %d unexpectedly runs", pid)
 	case !errors.Is(err, syscall.ENAMETOOLONG):
-		return fmt.Errorf("start a process in %s: %w", c.dir, err)
+		return err
 	}
 	return nil
 }
@@ -84,11 +91,15 @@ func (c *cgroup) open() (err error) {
 // killed: they are empty and no warden holds their lock. One that was made this
 // instant, and not locked yet, can be hit, too: see errTakenForStale.
 func removeStale(own string) {
-	stale, err := filepath.Glob(filepath.Join(globEscape(own), allCgroups+"*"))
+	entries, err := os.ReadDir(own)
 	if err != nil {
 		return
 	}
-	for _, dir := range stale {
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), allCgroups) {
+			continue
+		}
+		dir := filepath.Join(own, e.Name())
 		fd, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 		if err != nil {
 			continue
@@ -99,9 +110,6 @@ func removeStale(own string) {
 		_ = syscall.Close(fd)
 	}
 }
-
-// globEscape makes every character of a path stand for itself.
-var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace
 
 func (c *cgroup) close() {
 	if c.fd >= 0 {
@@ -153,11 +161,11 @@ func removeCgroupTree(dir string) error {
 
 // ownCgroup returns the directory of this process's cgroup v2.
 func ownCgroup() (string, error) {
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	mounts, err := unix.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return "", err
 	}
-	member, err := os.ReadFile("/proc/self/cgroup")
+	member, err := unix.ReadFile("/proc/self/cgroup")
 	if err != nil {
 		return "", err
 	}

@@ -61,3 +61,29 @@ func TestACgroupThatIsGoneIsNotTaken(t *testing.T) {
 	_, err = syscall.ForkExec("/bin/true", []string{"true"}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: fd}})
 	require.ErrorIs(t, err, syscall.ENOENT, "what the kernel says, and a missing program, too")
 }
+
+// A descriptor that is no cgroup's stands for a cgroup in which the kernel lets
+// nothing be started: ranks run all the same, but a program that cannot is no
+// reason to do without.
+func TestRanksStartWithoutAUselessCgroup(t *testing.T) {
+	s, err := newSpawner("useless")
+	require.NoError(t, err)
+	defer syscall.Close(s.startDir)
+	s.cgroupFD = s.devNull
+	defer syscall.Close(s.devNull)
+	pid, err := s.fork("/bin/true", []string{"true"}, nil)
+	require.NoError(t, err)
+	require.Negative(t, s.cgroupFD)
+	_, err = syscall.Wait4(pid, nil, 0, nil)
+	require.NoError(t, err)
+
+	needCgroup(t)
+	cg, err := newCgroup(fmt.Sprint(cgroupPrefix("useful"), os.Getpid()))
+	require.NoError(t, err)
+	s.cgroupFD = cg.fd
+	_, err = s.fork("/no/such", []string{"such"}, nil)
+	require.ErrorIs(t, err, syscall.ENOENT)
+	require.Equal(t, cg.fd, s.cgroupFD)
+	cg.close()
+	require.NoError(t, removeCgroup(cg.dir))
+}

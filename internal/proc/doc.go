@@ -2,7 +2,7 @@
 // 7, Lifetime of processes).
 //
 // Model: two processes. The warden is a separate process, the same executable
-// run again, that forks and reaps the ranks, is their subreaper, holds their
+// run again, which never gets to main, that forks and reaps the ranks, is their subreaper, holds their
 // cgroup and does nothing else. The agent, which calls Start, gets the parent's
 // ends of the ranks' pipes and sockets over a SOCK_SEQPACKET socket as
 // descriptors (SCM_RIGHTS), so the warden's descriptor table, which every fork

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"slices"
 	"syscall"
 	"time"
@@ -14,8 +13,8 @@ import (
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
-// WardenWord is the first argument that makes an executable a warden: its main
-// then calls WardenMain and exits with the result.
+// WardenWord is the first argument that makes an executable with this package in
+// it a warden.
 const WardenWord = "nla-warden"
 
 // agentFD is the warden's end of the socket.
@@ -52,19 +51,25 @@ type warden struct {
 // socketTag is the agent's socket in the poller.
 const socketTag = 1
 
-// WardenMain is the body of the warden process, which Start runs. It returns the
-// process's exit code: 0 when nothing of the job is left, 1 otherwise.
-func WardenMain() int {
-	runtime.LockOSThread() // for the life of the process, see warden
+// A process that Start runs becomes a warden here, before main and, as the order
+// of init functions goes, before those of packages that a warden has no use for:
+// those of ssh and the network take as long as a rank's start, on every node. All
+// run on the process's first thread, which belongs to them alone until main: the
+// thread that the warden needs, see there. The process exits with 0 when nothing
+// of the job is left, and with 1 otherwise.
+func init() {
+	if len(os.Args) < 2 || os.Args[1] != WardenWord {
+		return
+	}
 	if err := runWarden(os.Args); err != nil {
 		fmt.Fprintf(os.Stderr, "warden: %v\n", err)
-		return 1
+		os.Exit(1)
 	}
-	return 0
+	os.Exit(0)
 }
 
 func runWarden(args []string) error {
-	if len(args) < 4 || args[1] != WardenWord || !unix.IsPacketSocket(agentFD) {
+	if len(args) < 5 || args[1] != WardenWord || !unix.IsPacketSocket(agentFD) {
 		return fmt.Errorf("%s is started by golaunch's agent, not by hand", WardenWord)
 	}
 	if err := checkJobID(args[2]); err != nil {
@@ -73,18 +78,25 @@ func runWarden(args []string) error {
 	unix.CloseOnExec(agentFD)
 	// What the agent's own parent left open is none of the ranks'.
 	first, shared := agentFD+1, -1
-	if slices.Contains(args[4:], sharedWord) {
+	if slices.Contains(args[5:], sharedWord) {
 		first, shared = SharedFD+1, SharedFD
 		unix.CloseOnExec(SharedFD)
 	}
-	if err := unix.CloseInherited(first); err != nil {
+	if err := unix.CloseOnExecFrom(first); err != nil {
 		return err
 	}
 	lostAfter, err := time.ParseDuration(args[3])
 	if err != nil {
 		return err
 	}
-	w, hello, err := newWarden(args[2], slices.Contains(args[4:], noCgroupWord))
+	slack, err := time.ParseDuration(args[4])
+	if err != nil {
+		return err
+	}
+	if err := unix.SetTimerSlack(slack); err != nil { // of this thread, from which ranks inherit it
+		return err
+	}
+	w, hello, err := newWarden(args[2], slices.Contains(args[5:], noCgroupWord))
 	if err != nil {
 		return err
 	}

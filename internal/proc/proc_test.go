@@ -9,13 +9,8 @@ import (
 
 // The test binary is also the warden, and the programs that tests start.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case WardenWord:
-			os.Exit(WardenMain())
-		case helperWord:
-			os.Exit(helperMain(os.Args[2:]))
-		}
+	if len(os.Args) > 1 && os.Args[1] == helperWord {
+		os.Exit(helperMain(os.Args[2:]))
 	}
 	// Under the race detector every exit would wait a second for others' reports.
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {

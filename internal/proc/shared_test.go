@@ -16,8 +16,9 @@ func TestSharedDescriptor(t *testing.T) {
 	mine, its, err := unix.PacketPair()
 	require.NoError(t, err)
 	defer unix.Close(mine)
-	f := begin(t, Options{Shared: os.NewFile(uintptr(its), "shared")})
-	unix.Close(its)
+	shared := os.NewFile(uintptr(its), "shared")
+	f := begin(t, Options{Shared: shared})
+	require.NoError(t, shared.Close()) // by its file: else that closes the number again, whosever it is by then
 	s := Spec{Apps: []App{{Argv: []string{"/bin/sh", "-c", "echo hello >&4"}}}}
 	require.NoError(t, f.Launch(s, []Child{{Rank: 0}, {Rank: 1}}))
 	f.ends(2)

@@ -146,7 +146,19 @@ func (s *spawner) start(c *Child, spec *Spec, out *outbox) (wireEvent, []int, *s
 	if s.shared >= 0 {
 		files = append(files, uintptr(s.shared))
 	}
-	pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{
+	pid, err := s.fork(path, argv, files)
+	s.closeChildEnds(child)
+	if err != nil {
+		closeAll(parent)
+		return wireEvent{}, nil, execError(argv[0], err)
+	}
+	return wireEvent{Kind: evStarted, World: c.World, Rank: int(c.Rank), PID: pid, StdinPipe: c.StdinPipe, At: time.Now().UnixNano()}, parent, nil
+}
+
+// fork starts a process in the job's cgroup, or without it where that cannot be
+// used after all.
+func (s *spawner) fork(path string, argv []string, files []uintptr) (pid int, err error) {
+	pid, err = syscall.ForkExec(path, argv, &syscall.ProcAttr{
 		Env:   s.env,
 		Files: files,
 		Sys: &syscall.SysProcAttr{
@@ -156,12 +168,16 @@ func (s *spawner) start(c *Child, spec *Spec, out *outbox) (wireEvent, []int, *s
 			CgroupFD:    s.cgroupFD,
 		},
 	})
-	s.closeChildEnds(child)
-	if err != nil {
-		closeAll(parent)
-		return wireEvent{}, nil, execError(argv[0], err)
+	if err == nil || s.cgroupFD < 0 {
+		return pid, err
 	}
-	return wireEvent{Kind: evStarted, World: c.World, Rank: int(c.Rank), PID: pid, StdinPipe: c.StdinPipe, At: time.Now().UnixNano()}, parent, nil
+	why := forbidsStart(s.cgroupFD)
+	if why == nil {
+		return 0, err
+	}
+	fmt.Fprintf(os.Stderr, "warden: nothing can be started in the job's cgroup (%v): its processes are tracked by descent\n", why)
+	s.cgroupFD = -1
+	return s.fork(path, argv, files)
 }
 
 // ends makes a rank's pipes and socket: what becomes its descriptors 0 to 3, and

@@ -32,7 +32,7 @@ var ErrLost = errors.New("warden lost")
 
 // Options say how to start a warden.
 type Options struct {
-	// Exe is the executable, whose main must heed WardenWord. Empty is this
+	// Exe is the executable, which must have this package in it. Empty is this
 	// process's own.
 	Exe string
 	// JobID is GOLAUNCH_JOB in every rank's environment: 1 to 64 letters, digits,
@@ -143,13 +143,17 @@ func (w *Warden) run() error {
 	return nil
 }
 
+// rankSlack is the timer slack that ranks get. A shell may have made this
+// process's coarser, see unix.CoarseTimers; so it is for the warden.
+var rankSlack = unix.DefaultTimerSlack()
+
 func (w *Warden) fork(sock, log *os.File) (*os.Process, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer null.Close()
-	argv := []string{"golaunch", WardenWord, w.opts.JobID, w.opts.LostAfter.String()}
+	argv := []string{"golaunch", WardenWord, w.opts.JobID, w.opts.LostAfter.String(), rankSlack.String()}
 	if w.opts.NoCgroup {
 		argv = append(argv, noCgroupWord)
 	}
@@ -158,11 +162,8 @@ func (w *Warden) fork(sock, log *os.File) (*os.Process, error) {
 		"GOMAXPROCS=1",                   // it has one thing to do at a time; the cores are the ranks'
 		"GOGC=50",                        // little garbage, less memory
 	}
-	// Options of test builds hold for the warden as well.
-	for _, name := range []string{"GOCOVERDIR", "GORACE"} {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
+	if value, ok := os.LookupEnv("GORACE"); ok { // options of test builds hold for the warden as well
+		env = append(env, "GORACE="+value)
 	}
 	files := []*os.File{null, null, log, sock}
 	if w.opts.Shared != nil {

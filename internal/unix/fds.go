@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -18,30 +19,46 @@ func Close(fd int) { _ = unix.Close(fd) }
 // CloseOnExec marks fd as not inherited by programs started from here.
 func CloseOnExec(fd int) { unix.CloseOnExec(fd) }
 
-// CloseInherited closes the descriptors from first on that this process was
-// started with, which are those that are not close-on-exec: whoever started it
-// forgot them, and programs started from here would get them too. It is for the
-// beginning of a process.
-func CloseInherited(first int) error {
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		// Without /proc they can at least be kept from other programs.
-		if err := unix.CloseRange(uint(first), math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-			return fmt.Errorf("close_range: %w", err)
-		}
+// CloseOnExecFrom keeps descriptors from first on from programs started from
+// here: those that this process was itself started with, as whoever started it
+// forgot them, are meant.
+func CloseOnExecFrom(first int) error {
+	if unix.CloseRange(uint(first), math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return nil
 	}
+	entries, err := os.ReadDir("/proc/self/fd") // before Linux 5.11
+	if err != nil {
+		return err
+	}
 	for _, e := range entries {
-		fd, err := strconv.Atoi(e.Name())
-		if err != nil || fd < first {
-			continue
-		}
-		// The error of a descriptor that was ReadDir's own.
-		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
-			Close(fd)
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd >= first {
+			CloseOnExec(fd)
 		}
 	}
 	return nil
+}
+
+// ReadFile is os.ReadFile for the kernel's small files, as in /proc. It does not
+// set the runtime's poller up, which a process that waits by other means would
+// have for nothing.
+func ReadFile(name string) ([]byte, error) {
+	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	defer Close(fd)
+	var text []byte
+	for {
+		text = slices.Grow(text, 4096)
+		n, err := Read(fd, text[len(text):cap(text)])
+		text = text[:len(text)+n]
+		switch {
+		case err == io.EOF:
+			return text, nil
+		case err != nil:
+			return nil, &os.PathError{Op: "read", Path: name, Err: err}
+		}
+	}
 }
 
 // SetNonblock makes reads and writes on fd's open file, which duplicates share,

@@ -65,3 +65,14 @@ func addrPort(a unix.Sockaddr) netip.AddrPort {
 // after reads. It only ever makes things faster, so that it fails is of no
 // interest.
 func QuickAckFD(fd int) { _ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_QUICKACK, 1) }
+
+// Resent is how often the first packet of a TCP connection was sent again, for
+// want of an answer; false if it is not, or no longer, an answer to that packet
+// that the connection waits for.
+func Resent(fd int) (times int, waits bool) {
+	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+	if err != nil || info.State != unix.BPF_TCP_SYN_SENT {
+		return 0, false
+	}
+	return int(info.Retransmits), true
+}

@@ -187,7 +187,7 @@ func MaxProcesses() uint64 { return kernelNumber("kernel/pid_max", 1<<22) }
 
 // kernelNumber reads a number below /proc/sys; where it cannot be read, fallback.
 func kernelNumber(name string, fallback uint64) uint64 {
-	b, err := os.ReadFile("/proc/sys/" + name)
+	b, err := ReadFile("/proc/sys/" + name)
 	if err != nil {
 		return fallback
 	}

@@ -1,6 +1,7 @@
 package unix
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -362,18 +363,38 @@ func TestRaiseNoFile(t *testing.T) {
 	assert.Equal(t, after.Cur, soft)
 }
 
-func TestCloseInherited(t *testing.T) {
-	// Only descriptors that would be inherited go: the runtime's own stay.
+func TestCloseOnExecFrom(t *testing.T) {
 	r, w, err := Pipe()
 	require.NoError(t, err)
+	defer Close(r)
 	defer Close(w)
-	_, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(r), syscall.F_SETFD, 0)
-	require.Zero(t, errno)
-	require.NoError(t, CloseInherited(r))
-	_, err = Read(r, make([]byte, 1))
-	assert.Equal(t, syscall.EBADF, err)
-	_, err = Write(w, []byte("x"))
-	assert.Equal(t, syscall.EPIPE, err)
+	flags := func(fd int) uintptr {
+		got, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFD, 0)
+		require.Zero(t, errno)
+		return got
+	}
+	for _, fd := range []int{r, w} {
+		_, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_SETFD, 0)
+		require.Zero(t, errno)
+	}
+	require.NoError(t, CloseOnExecFrom(max(r, w)))
+	assert.Zero(t, flags(min(r, w)))
+	assert.EqualValues(t, syscall.FD_CLOEXEC, flags(max(r, w)))
+}
+
+func TestReadFile(t *testing.T) {
+	name := t.TempDir() + "/file"
+	for _, size := range []int{0, 1, 4095, 4096, 100_000} {
+		want := bytes.Repeat([]byte("x"), size)
+		require.NoError(t, os.WriteFile(name, want, 0o600))
+		got, err := ReadFile(name)
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(got))
+	}
+	_, err := ReadFile(name + " no more")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = ReadFile("/")
+	require.ErrorIs(t, err, syscall.EISDIR)
 }
 
 func TestReap(t *testing.T) {

@@ -46,7 +46,7 @@ const (
 	Credit   Kind = 1 + iota // link: Size bytes have left the receiver's buffers
 	Enter                    // rank to agent: begins operation Seq: Op, Fn, Dst the root, Size
 	Data                     // bytes of an operation, from Src to Count members from Dst on
-	Pull                     // Src asks Count members from Dst on for Size bytes at Off
+	Pull                     // Src asks Count members from Dst on for Size bytes at Off; Body as package collective wants it
 	Up                       // a contribution to a combining operation, toward the root of the tree
 	Grant                    // link, downward: pieces before number Off may be contributed
 	Send                     // message Seq of Src to Dst with tag Off, Size bytes; short ones are in Body
@@ -70,12 +70,14 @@ const (
 	Bye                      // rank to agent, last
 	Map                      // rank to agent: request Seq for the bulletin board as a file
 	Mapped                   // agent to rank: answer to Map Seq: the path in Body, Size bytes, as of fence Off
-	Piece                    // agents: Body is a piece of a message of Split Seq, Size bytes in all; Fn says of which
+	Piece                    // agents: Body is a piece of a message of Split Seq, Size bytes in all; Fn says of which. Of the sort: Src is an agent, its process Count, to process Dst
 	Ask                      // Src asks where member Dst is, request Seq
 	Answer                   // member Src is endpoint Off, on node Size: answer to Ask Seq of Dst
-	Left                     // link: member Src has left Comm, for the reason in Body
+	Left                     // link: the member of rank Off, Src, has left Comm, for the reason in Body
 	Watch                    // link: Src is to learn when the Count members from Dst on leave
 	InUse                    // everyone: ranks use the service
+	Where                    // agents: process Src asks process Dst where Count members from rank Off on are
+	There                    // agents: the answer, in Body
 	numKinds
 )
 
