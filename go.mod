@@ -6,7 +6,6 @@ require (
 	github.com/cockroachdb/datadriven v1.0.3 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.6 // indirect
 	github.com/hashicorp/yamux v0.1.2 // indirect
-	github.com/kevinburke/ssh_config v1.6.0 // indirect
 	github.com/pmezard/go-difflib v1.0.0 // indirect
 	github.com/rogpeppe/go-internal v1.16.0 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 )
 
 // Reach says from where a bootstrap can start agents.
@@ -102,6 +103,11 @@ type Error struct {
 	Err       error
 	Permanent bool
 	Hint      string // what the user can do about it; may be empty
+	// Unreached says that there was no connection to the host at all.
+	Unreached bool
+	// Patience is for how long the host is worth trying, since the first try;
+	// 0 leaves that to who tries.
+	Patience time.Duration
 }
 
 // Error renders "host HOST: PHASE: cause".

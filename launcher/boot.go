@@ -45,6 +45,9 @@ func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *ov
 		hosts:   plan.entries(),
 		allowed: map[job.HostIndex]bool{},
 	}
+	if o.AllowDeadNodes && plan.redundant() {
+		b.common.MissAfter = o.MissAfter
+	}
 	if !o.CopyAgent {
 		b.common.Agent = stage.SelfInstalled()
 	}

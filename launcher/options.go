@@ -77,6 +77,10 @@ type Options struct {
 	SSHConfig string
 	// ConnectTimeout bounds one attempt to reach a host.
 	ConnectTimeout time.Duration
+	// MissAfter bounds it for a host that does not even answer the first packet
+	// of a connection, if the job can do without it: AllowDeadNodes, and slots
+	// to spare. 0 is ConnectTimeout. For ssh.
+	MissAfter time.Duration
 	// AllowDeadNodes places the ranks of hosts that can't be reached on the
 	// others, if their slots suffice.
 	AllowDeadNodes bool
@@ -169,6 +173,7 @@ type Options struct {
 func DefaultOptions() Options {
 	return Options{
 		ConnectTimeout: 15 * time.Second,
+		MissAfter:      3 * time.Second,
 		LostAfter:      10 * time.Second,
 		Cache:          cache.HCMAB,
 		PMIVersion:     "1.1",

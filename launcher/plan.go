@@ -222,6 +222,18 @@ func (p *Plan) Without(dead []job.HostIndex) (*Plan, error) {
 	return &q, nil
 }
 
+// redundant tells whether p can do without any one of its hosts.
+func (p *Plan) redundant() bool {
+	fullest := 0
+	for i, h := range p.Hosts {
+		if p.rules.room(h) > p.rules.room(p.Hosts[fullest]) {
+			fullest = i
+		}
+	}
+	_, err := p.Without([]job.HostIndex{job.HostIndex(fullest)})
+	return err == nil
+}
+
 // bare returns the hosts without their slots.
 func bare(hosts []job.Host) []job.Host {
 	hosts = slices.Clone(hosts)

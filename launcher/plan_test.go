@@ -472,3 +472,29 @@ func shown(p *Plan) string {
 	show(0)
 	return b.String()
 }
+
+// A job can do without a host if the others have room for its ranks.
+func TestRedundant(t *testing.T) {
+	for _, x := range []struct {
+		hosts  string
+		n      int
+		change func(*Options)
+		want   bool
+	}{
+		{"n[1-4]", 4, nil, true}, // without slots the others take more
+		{"n1", 1, nil, false},
+		{"n[1-4]:2", 8, nil, false},
+		{"n[1-5]:2", 8, func(o *Options) { o.Spares = 1 }, true},
+		{"n[1-4]:2", 8, func(o *Options) { o.Oversubscribe = true }, true},
+		{"n1:8,n[2-4]:2", 8, func(o *Options) { o.Prelaunch = true }, false}, // six are left without the first
+		{"n1:6,n[2-4]:2", 6, func(o *Options) { o.Prelaunch = true }, true},
+	} {
+		o := options(t, x.hosts, x.n)
+		if x.change != nil {
+			x.change(o)
+		}
+		p, err := NewPlan(o, "here")
+		require.NoError(t, err)
+		require.Equal(t, x.want, p.redundant(), "%s -n %d", x.hosts, x.n)
+	}
+}

@@ -99,6 +99,7 @@ type Common struct {
 	Trace          bool                `cbor:"24,keyasint"` // keep what --trace wants to know
 	Records        bool                `cbor:"26,keyasint"` // keep the records of nodes and ranks for the report
 	Progress       bool                `cbor:"25,keyasint"` // tell how far a long start-up is
+	MissAfter      time.Duration       `cbor:"27,keyasint"` // sshboot.DialerConfig; 0 if no host may be missing
 }
 
 // Values of Common.Bootstrap.

@@ -30,7 +30,7 @@ func SSHPiper(c Common, hosts []HostEntry, jump bool, sign SignFunc, accepted fu
 		Accepted:       accepted,
 		PreferKey:      c.PreferKey,
 		Sign:           sign,
-		ConnectTimeout: c.ConnectTimeout, HandshakeTimeout: c.ConnectTimeout,
+		ConnectTimeout: c.ConnectTimeout, HandshakeTimeout: c.ConnectTimeout, MissAfter: c.MissAfter,
 		UseJump: jump,
 	})
 }

@@ -117,12 +117,13 @@ func (s *Starter) run(part []HostEntry) {
 		heads = 1
 	}
 	p := grow.NewPart(heads)
-	try := func(n int) {
+	try := func(n int, tell func()) {
 		for i := p.Next() - n; i < p.Next(); i++ {
-			s.tasks.Go(func() { results <- s.attempt(i, part[i], func() { begun <- struct{}{} }) })
+			s.tasks.Go(func() { results <- s.attempt(i, part[i], tell) })
 		}
 	}
-	try(p.Begin())
+	begins := func() { begun <- struct{}{} }
+	try(p.Begin(), begins)
 	timer := time.NewTimer(never)
 	defer timer.Stop()
 	for !p.Done() {
@@ -130,11 +131,15 @@ func (s *Starter) run(part []HostEntry) {
 		case <-begun:
 			timer.Reset(grow.HedgeAfter)
 		case <-timer.C:
-			try(p.Silent())
+			try(p.Silent(), begins)
 		case r := <-results:
 			if r.err != nil {
 				s.inbox.Put(HostFailed{deadHost(part[r.i], r.err)})
-				try(p.Failed(r.i))
+				tell := begins
+				if p.Hedging() {
+					tell = func() {} // the next hedge comes when it would have
+				}
+				try(p.Failed(r.i), tell)
 				continue
 			}
 			if p.Join(r.i) {
@@ -206,6 +211,9 @@ func (s *Starter) attempt(i int, h HostEntry, begun func()) result {
 		}
 		agent := be.Phase == bootstrap.Stage || be.Phase == bootstrap.Handshake
 		patience := s.common.ConnectTimeout
+		if be.Patience > 0 {
+			patience = be.Patience
+		}
 		if errors.Is(be, syscall.ECONNREFUSED) || agent || s.common.Bootstrap == BootstrapExec {
 			patience = refusedFor // of a command that fails nobody knows whether it ever works
 		}
@@ -265,7 +273,11 @@ func (s *Starter) place(traced context.Context, h HostEntry, installed stage.Ins
 	ctx, cancel := context.WithTimeout(traced, 4*s.common.ConnectTimeout)
 	defer cancel()
 	joined, err := s.handshake(ctx, h, installed)
-	s.window.learn(time.Since(now), err != nil)
+	// A host that is not there tells nothing about how many handshakes the
+	// others can take.
+	if be := (*bootstrap.Error)(nil); !errors.As(err, &be) || !be.Unreached {
+		s.window.learn(time.Since(now), err != nil)
+	}
 	return joined, err
 }
 

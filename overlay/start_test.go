@@ -197,6 +197,41 @@ func TestATransientErrorIsTriedAgain(t *testing.T) {
 	require.Empty(t, o.dead)
 }
 
+// A host that may be missing is given up before the connect timeout is over:
+// when it has been silent, and when it has been tried for that long.
+func TestAHostThatMayBeMissingIsGivenUpEarly(t *testing.T) {
+	missing := func(wait time.Duration) func(context.Context) error {
+		return func(context.Context) error {
+			time.Sleep(wait) // in fake time
+			return &bootstrap.Error{Phase: bootstrap.Connect, Err: errors.New("nobody there"), Patience: timeout / 5}
+		}
+	}
+	o := start(t, 2, false, map[string]func(context.Context) error{"n0": missing(timeout / 5), "n1": missing(time.Millisecond)})
+	require.Equal(t, []string{"n0", "n1"}, o.dead)
+	require.Equal(t, 1, o.tries["n0"])
+	require.Greater(t, o.tries["n1"], 1)
+	require.Less(t, o.took, timeout/2)
+}
+
+// Hosts that are not there leave the window as it is: what they hold up is not
+// what many handshakes at a time hold up.
+func TestMissingHostsDoNotCloseTheWindow(t *testing.T) {
+	took := func(unreached bool) time.Duration {
+		does := map[string]func(context.Context) error{}
+		for i := range grow.WindowBegin {
+			does[fmt.Sprint("n", 2*i)] = func(context.Context) error {
+				return &bootstrap.Error{Phase: bootstrap.Connect, Err: errors.New("no"), Permanent: true, Unreached: unreached}
+			}
+			does[fmt.Sprint("n", 2*i+1)] = after(time.Second)
+		}
+		o := startParts(t, 2*grow.WindowBegin, 2, false, does)
+		require.Len(t, o.joined, grow.WindowBegin)
+		return o.took
+	}
+	require.Equal(t, time.Second, took(true)) // of fake time: all at once
+	require.Greater(t, took(false), time.Second)
+}
+
 // The late host of a hedged range is kept: by an agent as a leaf of its own, at
 // the launcher as a host of the winner's.
 func TestALateHeadIsNeverLost(t *testing.T) {
@@ -230,6 +265,23 @@ func TestADeadRackIsNotServedInTurn(t *testing.T) {
 	}
 	slices.Sort(all)
 	require.Len(t, slices.Compact(all), 24, "every live host is somebody's")
+}
+
+// Hosts in place of missing ones do not put hedges off: a part of which the
+// first eight are given up early is decided when the third hedge is.
+func TestAMissingRackIsNotServedInTurn(t *testing.T) {
+	const missAfter = 3 * time.Second
+	rack := map[string]func(context.Context) error{}
+	for i := range 8 {
+		rack[fmt.Sprint("n", i)] = func(context.Context) error {
+			time.Sleep(missAfter) // in fake time
+			return &bootstrap.Error{Phase: bootstrap.Connect, Err: errors.New("no answer"), Unreached: true, Patience: missAfter}
+		}
+	}
+	o := start(t, 12, false, rack)
+	require.Contains(t, o.joined, "n8")
+	require.Len(t, o.dead, 8)
+	require.LessOrEqual(t, o.took, grow.HedgeAfter*3+missAfter)
 }
 
 func TestAllDead(t *testing.T) {

@@ -246,3 +246,19 @@ func TestResolve(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, Resolve(ctx, []Target{{HostName: "x"}}, lookup), context.Canceled)
 }
+
+// Comments end a line where OpenSSH ends it; quotes are not part of a value.
+func TestConfigLines(t *testing.T) {
+	for line, want := range map[string]string{
+		"User u # comment":  "u",
+		"User=u":            "u",
+		"user = u#1":        "u#1",
+		`User "a b"`:        "a b",
+		`User "a # b" # no`: "a # b",
+	} {
+		c := load(t, t.TempDir(), line+"\n")
+		target, err := c.Target(job.Host{Name: "h"})
+		require.NoError(t, err, line)
+		require.Equal(t, want, target.User, line)
+	}
+}

@@ -4,10 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/kevinburke/ssh_config"
 )
 
 // Limits on configuration files: what one may measure in bytes, how many there
@@ -18,15 +15,20 @@ const (
 	maxIncludeDepth = 16
 )
 
-// includeKey stands in for Include in the text given to the library, with the
-// index of the files as its value: it includes relative to other directories
-// than we must, and gives up on files with Match criteria that it cannot test.
-const includeKey = "golaunchinclude"
-
 // configFile is one parsed file.
-type configFile struct {
-	blocks   []*ssh_config.Host
-	includes [][]*configFile
+type configFile struct{ blocks []*block }
+
+// block is what stands below one Host or Match line.
+type block struct {
+	patterns []string
+	lines    []configLine
+}
+
+// configLine is one keyword, in lower case, with its value; or, without a
+// keyword, the files of an Include.
+type configLine struct {
+	key, value string
+	included   []*configFile
 }
 
 // configParser reads files and their Includes.
@@ -50,92 +52,109 @@ func (p *configParser) parse(path string, depth int) (*configFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &configFile{}
-	lines := strings.Split(string(text), "\n")
-	for i, line := range lines {
-		lines[i], err = p.line(f, line, path, i+1, depth)
-		if err != nil {
+	f := &configFile{blocks: []*block{{patterns: []string{"*"}}}}
+	for i, line := range strings.Split(string(text), "\n") {
+		if err := p.line(f, line, path, i+1, depth); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", path, i+1, err)
 		}
 	}
-	cfg, err := decodeConfig(strings.Join(lines, "\n") + "\n")
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	f.blocks = cfg.Hosts
 	return f, nil
 }
 
-// line brings one line into the form that the library takes without surprise:
-// keyword, one blank, value.
-func (p *configParser) line(f *configFile, line, path string, number, depth int) (string, error) {
+// line adds one line of a file to f.
+func (p *configParser) line(f *configFile, line, path string, number, depth int) error {
 	line = strings.TrimSpace(line)
 	if line == "" || line[0] == '#' {
-		return "", nil
+		return nil
 	}
 	if i := strings.IndexFunc(line, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }); i >= 0 {
-		return "", fmt.Errorf("control character %q", line[i])
+		return fmt.Errorf("control character %q", line[i])
 	}
 	end := strings.IndexAny(line, " \t=")
 	if end < 0 {
-		return "", fmt.Errorf("%q has no value", line)
+		return fmt.Errorf("%q has no value", line)
 	}
-	key := line[:end]
-	if strings.Trim(strings.ToLower(key), "abcdefghijklmnopqrstuvwxyz0123456789") != "" || key == "" {
-		return "", fmt.Errorf("%q is no keyword", key)
+	key := strings.ToLower(line[:end])
+	if strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789") != "" || key == "" {
+		return fmt.Errorf("%q is no keyword", line[:end])
 	}
 	value := strings.Trim(line[end:], " \t")
 	value = strings.Trim(strings.TrimPrefix(value, "="), " \t")
-	if value == "" || value[0] == '#' {
-		return "", fmt.Errorf("%s has no value", key)
+	if value = cutComment(value); value == "" {
+		return fmt.Errorf("%s has no value", line[:end])
 	}
-	switch strings.ToLower(key) {
+	last := f.blocks[len(f.blocks)-1]
+	switch key {
 	case "host":
-		return hostLine(value)
+		patterns, err := hostPatterns(value)
+		if err != nil {
+			return err
+		}
+		f.blocks = append(f.blocks, &block{patterns: patterns})
 	case "match":
-		text, ok := matchLine(value)
+		patterns, ok := matchHosts(value)
 		if !ok {
 			p.warnings = append(p.warnings, fmt.Sprintf("%s:%d: Match %s is taken as false", path, number, value))
 		}
-		return text, nil
+		f.blocks = append(f.blocks, &block{patterns: patterns})
 	case "include":
 		files, err := p.include(value, depth+1)
 		if err != nil {
-			return "", err
+			return err
 		}
-		f.includes = append(f.includes, files)
-		return includeKey + " " + strconv.Itoa(len(f.includes)-1), nil
+		last.lines = append(last.lines, configLine{included: files})
+	default:
+		if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' {
+			value = value[1 : n-1]
+		}
+		last.lines = append(last.lines, configLine{key: key, value: value})
 	}
-	return key + " " + value, nil
+	return nil
 }
 
-// hostLine rewrites the patterns of a Host line, which may be quoted.
-func hostLine(value string) (string, error) {
+// cutComment cuts off what follows a # at the beginning of a word outside of
+// quotes.
+func cutComment(value string) string {
+	quoted, before := false, byte(' ')
+	for i := range len(value) {
+		switch c := value[i]; {
+		case c == '"':
+			quoted = !quoted
+		case c == '#' && !quoted && (before == ' ' || before == '\t'):
+			return strings.TrimRight(value[:i], " \t")
+		}
+		before = value[i]
+	}
+	return value
+}
+
+// hostPatterns are the patterns of a Host line, which may be quoted.
+func hostPatterns(value string) ([]string, error) {
 	patterns, err := splitWords(value)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	for _, w := range patterns {
 		if strings.TrimPrefix(w, "!") == "" || strings.ContainsAny(w, " \t") {
-			return "", fmt.Errorf("host pattern %q", w)
+			return nil, fmt.Errorf("host pattern %q", w)
 		}
 	}
-	return "Host " + strings.Join(patterns, " "), nil
+	return patterns, nil
 }
 
-// matchLine rewrites a Match line as the Host line that means the same; a
-// criterion that cannot be tested here makes it match nothing.
-func matchLine(value string) (text string, ok bool) {
+// matchHosts are the patterns of the Host line that means the same as a Match
+// line; none, which match nothing, for a criterion that cannot be tested here.
+func matchHosts(value string) (patterns []string, ok bool) {
 	words := strings.Fields(value)
 	switch {
 	case len(words) == 1 && strings.EqualFold(words[0], "all"):
-		return "Host *", true
+		return []string{"*"}, true
 	case len(words) == 2 && (strings.EqualFold(words[0], "host") || strings.EqualFold(words[0], "originalhost")):
-		if text, err := hostLine(strings.ReplaceAll(words[1], ",", " ")); err == nil {
-			return text, true
+		if patterns, err := hostPatterns(strings.ReplaceAll(words[1], ",", " ")); err == nil {
+			return patterns, true
 		}
 	}
-	return "Host !*", false
+	return nil, false
 }
 
 // include parses the files that an Include names, which may be none.
@@ -170,16 +189,6 @@ func (p *configParser) include(value string, depth int) ([]*configFile, error) {
 	return files, nil
 }
 
-// decodeConfig calls the library, which panics on some input.
-func decodeConfig(text string) (cfg *ssh_config.Config, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			cfg, err = nil, fmt.Errorf("cannot be parsed: %v", r)
-		}
-	}()
-	return ssh_config.DecodeBytes([]byte(text))
-}
-
 // settings are the values that apply to one host, in order, by keyword in
 // lower case.
 type settings map[string][]string
@@ -194,24 +203,14 @@ func (s settings) first(key string) string {
 // lookup collects what applies to name.
 func (f *configFile) lookup(name string, into settings) {
 	for _, b := range f.blocks {
-		if !b.Matches(name) {
+		if !matchPatterns(b.patterns, name) {
 			continue
 		}
-		for _, n := range b.Nodes {
-			kv, ok := n.(*ssh_config.KV)
-			if !ok {
-				continue
+		for _, l := range b.lines {
+			if l.key != "" {
+				into[l.key] = append(into[l.key], l.value)
 			}
-			key := strings.ToLower(kv.Key)
-			if key != includeKey {
-				into[key] = append(into[key], kv.Value)
-				continue
-			}
-			i, err := strconv.Atoi(kv.Value)
-			if err != nil || i < 0 || i >= len(f.includes) {
-				continue // a user's own line with our made-up keyword
-			}
-			for _, inc := range f.includes[i] {
+			for _, inc := range l.included {
 				inc.lookup(name, into)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -38,6 +39,11 @@ type DialerConfig struct {
 	// the command is accepted, per host on the way, 0 means 60 seconds.
 	ConnectTimeout   time.Duration
 	HandshakeTimeout time.Duration
+	// MissAfter is how long hosts have that may be missing: to answer the
+	// first packet of a TCP connection, and to become reachable. 0 is the
+	// ConnectTimeout, which jump hosts, and Targets with one of their own,
+	// have in any case.
+	MissAfter time.Duration
 	// UseJump says to go through the Targets' jump hosts.
 	UseJump bool
 	// Accepted is told of each host key that was accepted without being
@@ -138,7 +144,7 @@ func (d *Dialer) start(ctx context.Context, host bootstrap.Host, t *Target, comm
 		}
 		route = append(route, t)
 	}
-	base, e := d.connect(ctx, route[0])
+	base, e := d.connect(ctx, route[0], len(route) == 1)
 	if e != nil {
 		return nil, throughJump(e, route, 0)
 	}
@@ -183,18 +189,30 @@ func (d *Dialer) start(ctx context.Context, host bootstrap.Host, t *Target, comm
 	return p, nil
 }
 
-// connect makes the TCP connection.
-func (d *Dialer) connect(ctx context.Context, t *Target) (*tcpConn, *bootstrap.Error) {
-	limit := t.ConnectTimeout
+// connect makes the TCP connection, to a host or to its first jump host.
+func (d *Dialer) connect(ctx context.Context, t *Target, direct bool) (*tcpConn, *bootstrap.Error) {
+	limit, missAfter := t.ConnectTimeout, time.Duration(0)
 	if limit <= 0 {
 		limit = d.cfg.ConnectTimeout
+		if direct && d.cfg.MissAfter < limit {
+			missAfter = d.cfg.MissAfter
+		}
 	}
 	defer bootstrap.BeginStep(ctx, bootstrap.Connect)()
 	dialCtx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	c, err := dialTCP(dialCtx, t.address())
-	if err != nil {
-		return nil, connectError(ctx, err, t, limit)
+	c, err := dialTCP(dialCtx, t.address(), missAfter)
+	if err == nil {
+		return c, nil
 	}
-	return c, nil
+	e := connectError(ctx, err, t, limit)
+	e.Unreached = true
+	switch {
+	case errors.Is(err, errUnanswered):
+		e.Err, e.Patience = &timeoutError{missAfter}, missAfter
+		e.Hint = fmt.Sprintf("is the host up, and port %d open in its firewall? --connect-timeout waits longer", t.Port)
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		e.Patience = missAfter
+	}
+	return nil, e
 }

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"context"
 	"net"
+	"sync"
 	"syscall"
+	"time"
 )
 
 // readBuffer is enough for the version line, which x/crypto reads byte by
@@ -22,11 +24,25 @@ type tcpConn struct {
 }
 
 // dialTCP connects to address, with neither delay (TCP_NODELAY is Go's
-// default) nor TCP keepalive: links have their own.
-func dialTCP(ctx context.Context, address string) (*tcpConn, error) {
+// default) nor TCP keepalive: links have their own. The error is errUnanswered if
+// nobody has answered within missAfter; 0 waits until ctx is done.
+func dialTCP(ctx context.Context, address string, missAfter time.Duration) (*tcpConn, error) {
 	d := net.Dialer{KeepAlive: -1}
+	if missAfter > 0 {
+		var s sockets
+		d.Control = s.add
+		dialing, stop := context.WithCancelCause(ctx)
+		var watching sync.WaitGroup
+		watching.Go(func() { watch(dialing, missAfter, time.Now, s.unanswered, func() { stop(errUnanswered) }) })
+		defer watching.Wait()
+		defer stop(nil) // which ends the watch
+		ctx = dialing
+	}
 	conn, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
+		if context.Cause(ctx) == errUnanswered {
+			err = errUnanswered
+		}
 		return nil, err
 	}
 	c := &tcpConn{TCPConn: conn.(*net.TCPConn)}

@@ -26,6 +26,9 @@ func parse(args, environ []string) (*commandLine, error) {
 	if err := c.parseVariables(); err != nil {
 		return nil, err
 	}
+	if c.flags.Changed("connect-timeout") {
+		c.MissAfter = 0 // a time that the user chose holds for every host
+	}
 	if c.Bootstrap == "auto" {
 		c.Bootstrap = ""
 	}

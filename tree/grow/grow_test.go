@@ -45,9 +45,11 @@ func TestWindow(t *testing.T) {
 func TestSilence(t *testing.T) {
 	p := NewPart(20)
 	require.Equal(t, 1, p.Begin())
+	require.False(t, p.Hedging())
 	for _, want := range []int{1, 2, 4, 8, 4, 0} {
 		require.Equal(t, want, p.Silent())
 	}
+	require.True(t, p.Hedging())
 	for range 100 {
 		require.Zero(t, p.Silent(), "nobody is left, however long it takes")
 	}

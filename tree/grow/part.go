@@ -13,7 +13,8 @@ const HedgeAfter = 2 * time.Second
 // joined, which then starts the rest. A head that fails is replaced at once by
 // the next; one that stays silent is hedged by the next 1, 2, 4, ... hosts, each
 // time HedgeAfter after the last of them was begun with, so that a dead rack
-// costs about two connect timeouts.
+// costs about two connect timeouts. Those in place of others that failed do not
+// put the next hedge off: silence may well be how they failed.
 //
 // Methods return how many further hosts are to be tried now: those from Next
 // on, before the call.
@@ -41,6 +42,9 @@ func (p *Part) Silent() int {
 	p.hedge = min(2*p.hedge, p.heads)
 	return n
 }
+
+// Hedging reports whether the part has been silent once.
+func (p *Part) Hedging() bool { return p.hedge > 1 }
 
 // Failed takes note that host i will not join.
 func (p *Part) Failed(i int) int {
