@@ -92,18 +92,13 @@ func (a *Agent) openService() error {
 		}
 		return collective.Up
 	}
-	hops := make([]collective.Hop, a.first.Size, a.first.Size+len(a.launch.Nodes))
-	for _, b := range a.first.Blocks {
-		to := hop(b.Host)
-		for i := range b.Count {
-			if at := int(b.First) + i; at < len(hops) {
-				hops[at] = to
-			}
-		}
+	var hops []collective.Run
+	for _, b := range a.first.Blocks { // in rank order
+		hops = append(hops, collective.Run{Count: b.Count, Hop: hop(b.Host)})
 	}
 	where[a.self.Index] = collective.Local // the agent itself is there
 	for _, h := range a.launch.Nodes {
-		hops = append(hops, hop(h))
+		hops = append(hops, collective.Run{Count: 1, Hop: hop(h)})
 	}
 	var err error
 	s.node, err = collective.New(collective.Config{Ranks: a.first.Size, Hops: hops, Node: a.nodeOf, Children: children, Root: a.root})

@@ -64,12 +64,9 @@ func newCore(t *testing.T) *core {
 		if i == 1 {
 			there = []collective.Hop{collective.Up, collective.Local}
 		}
-		var hops []collective.Hop
-		for rank := range ranks {
-			hops = append(hops, there[rank/perNode])
-		}
+		hops := []collective.Run{{Count: perNode, Hop: there[0]}, {Count: perNode, Hop: there[1]}, {Count: 1, Hop: there[0]}, {Count: 1, Hop: there[1]}}
 		var err error
-		c.nodes[i], err = collective.New(collective.Config{Ranks: ranks, Hops: append(hops, there...), Children: 1 - i, Root: i == 0,
+		c.nodes[i], err = collective.New(collective.Config{Ranks: ranks, Hops: hops, Children: 1 - i, Root: i == 0,
 			Node: func(rank int) int { return rank / perNode }})
 		require.NoError(t, err)
 		pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)

@@ -3,7 +3,6 @@ package collective
 import (
 	"fmt"
 
-	"github.com/golaunch/golaunch/commsplit"
 	"github.com/golaunch/golaunch/tree/record"
 )
 
@@ -17,9 +16,9 @@ type asked struct {
 // that a Split made, 16 bytes each.
 const MaxCached = 1 << 10
 
-// askRequest takes an endpoint's question where a member is. The rows of the
-// communicator's table are each at the node of their member, so that is who is
-// asked if this node does not know.
+// askRequest takes an endpoint's question where a member is. If this node does not
+// know, the home of the member's rank is asked, or, where there is no table, as ranks
+// tell the way, the member's own node.
 func (n *Node) askRequest(in *input, s *seat, r *record.Record, raw []byte) (ok bool, err error) {
 	ep, c := s.ep, s.comm
 	_, twice := ep.asks[r.Seq]
@@ -33,40 +32,35 @@ func (n *Node) askRequest(in *input, s *seat, r *record.Record, raw []byte) (ok 
 		n.failed(ep, record.FailAsk, c.id, r.Seq, why)
 		return true, nil
 	}
-	if at, ok := n.whereIs(c, r.Dst); ok {
-		n.tellWhere(s, r.Seq, r.Dst, at)
+	if p, ok := n.whereIs(c, r.Dst); ok {
+		n.tellWhere(s, r.Seq, r.Dst, p.endpoint)
 		return true, nil
 	}
 	ep.asks[r.Seq] = asked{c.id, r.Dst}
-	if ok, err = n.route(in, r, raw); !ok {
-		delete(ep.asks, r.Seq)
+	if c.dir == nil {
+		if ok, err = n.route(in, r, raw); !ok {
+			delete(ep.asks, r.Seq)
+		}
+		return ok, err
 	}
-	return ok, err
+	member, seq := r.Dst, r.Seq
+	n.whenKnown(c, member, func(p place) {
+		if x, ok := ep.asks[seq]; ok && x == (asked{c.id, member}) {
+			delete(ep.asks, seq)
+			n.tellWhere(s, seq, member, p.endpoint)
+		}
+	})
+	return true, nil
 }
 
-// whereIs is a member's endpoint, if this node knows it.
-func (n *Node) whereIs(c *comm, member int) (endpoint int, ok bool) {
-	if c.ways == nil {
-		return c.endpoint(member), true
-	}
-	if s := c.seats[member]; s != nil {
-		return s.ep.id, true
-	}
-	at, ok := c.cache.Get(uint64(member))
-	return int(at), ok
-}
-
-// answered takes the answer to a question.
+// answered takes the answer of a member's node to a question.
 func (n *Node) answered(s *seat, r *record.Record) {
 	c := s.comm
-	if x, ok := s.ep.asks[r.Seq]; !ok || x != (asked{c.id, r.Src}) || r.Off < 0 || r.Off >= int64(len(n.hops)) {
+	if x, ok := s.ep.asks[r.Seq]; !ok || x != (asked{c.id, r.Src}) || r.Off < 0 || r.Off >= int64(n.endpoints) {
 		return
 	}
 	delete(s.ep.asks, r.Seq)
-	if c.cache.Empty() {
-		c.cache = commsplit.NewCache(min(MaxCached, c.size))
-	}
-	c.cache.Put(uint64(r.Src), uint32(r.Off))
+	c.learned(r.Src, place{r.Src, int(r.Off)})
 	n.tellWhere(s, r.Seq, r.Src, int(r.Off))
 }
 

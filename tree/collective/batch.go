@@ -20,8 +20,8 @@ const CollectBound = 2 * Window
 // block is what consecutive members give to consecutive members: for each of
 // the latter, in order, the parts of the former.
 type block struct {
-	src, sources int
-	dst, count   int
+	src, sources int    // ranks
+	dst, count   int    // numbers
 	each         bool   // body has something for each of count, not the same for all
 	body         []byte // the block's
 }
@@ -65,7 +65,7 @@ func (n *Node) blockOf(in *input, c *comm, r *record.Record) (b block, err error
 		return b, fmt.Errorf("%d bytes from member %d to %d+%d of %d are no part of a %v of %d bytes",
 			len(r.Body), r.Src, r.Dst, r.Count, c.size, r.Op, r.Size)
 	}
-	for i := range b.sources {
+	for i := 0; c.dir == nil && i < b.sources; i++ {
 		if hop := n.hop(c, r.Src+i); hop != in.hop && hop != Nowhere {
 			return b, fmt.Errorf("a record from member %d of communicator %d, which is elsewhere", r.Src+i, r.Comm)
 		}
@@ -174,17 +174,14 @@ func (n *Node) spread(o *op, b block) {
 	c := o.comm
 	column := len(b.body) / b.count
 	for i := 0; i < b.count; {
-		hop := n.hop(c, b.dst+i)
-		j := i + 1
-		for hop != Local && j < b.count && n.hop(c, b.dst+j) == hop {
-			j++
-		}
+		hop, end := n.oneWay(c, b.dst+i, b.dst+b.count)
+		j := end - b.dst
 		part := block{b.src, b.sources, b.dst + i, j - i, true, b.body[i*column : j*column]}
 		i = j
 		switch {
 		case hop != Local:
 			n.gather(o, hop, part)
-		case part.dst < b.src || part.dst >= b.src+b.sources:
+		case c.seats[part.dst].rank < b.src || c.seats[part.dst].rank >= b.src+b.sources:
 			n.deliver(c, part.dst, o.record(part))
 		}
 	}

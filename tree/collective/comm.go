@@ -13,18 +13,25 @@ type comm struct {
 	id      uint64
 	first   int   // of the endpoints, where members is nil
 	members []int // endpoints
-	ways    *ways // where it was made by a Split, instead of these
-	nodes   spans // of all members, where it was made by a Split or split itself
+	nodes   spans // of all members, once it was split itself
 	size    int
 
-	seats   map[int]*seat // local members
-	order   []*seat
-	hops    []Hop // links that lead to others
-	tally   []int // to how many members, each
-	below   int   // how many of hops are children
-	above   bool  // some members are beyond the parent
-	inside  int   // how many are not
-	through int64 // pairs of members whose way uses a link here, counted once for each link
+	// Where it was made by a Split, instead of these (directory.go):
+	ways      *ways           // where members are, by number
+	homes     *ways           // where processes are
+	process   int             // this node's; -1 if it has no members
+	processes int             // of all
+	dir       *directory      // the table of numbers; nil if they are the ranks
+	cache     commsplit.Cache // of what was asked about members
+
+	seats   map[int]*seat // local members, by number
+	order   []*seat       // in the order of ranks
+	hops    []Hop         // links that lead to others
+	tally   []int         // to how many members, each
+	below   int           // how many of hops are children
+	above   bool          // some members are beyond the parent
+	inside  int           // how many are not
+	through int64         // pairs of members whose way uses a link here, counted once for each link
 	ops     map[uint64]*op
 	broken  string // why no operation from number from on can succeed; "" if all can
 	from    uint64
@@ -35,17 +42,18 @@ type comm struct {
 
 	void  bool // only to drop what comes of it
 	freed bool
-	cache commsplit.Cache // of what was asked about members
 }
 
 // seat is a local endpoint as a member of a communicator.
 type seat struct {
 	comm *comm
 	ep   *endpoint
-	rank int
-	at   int    // position in comm.order
-	next uint64 // number of the next operation that it enters
-	last uint64 // number of the last barrier that it has passed, plus one
+	rank int // as the endpoint knows it
+	at   int // position in comm.order
+
+	number int    // as agents know it; the rank, but where comm.dir is not nil
+	next   uint64 // number of the next operation that it enters
+	last   uint64 // number of the last barrier that it has passed, plus one
 
 	watchers []int // members to be told when it leaves
 }
@@ -75,8 +83,7 @@ type endpoint struct {
 	made     []made   // others' part that came before, in order
 }
 
-// endpoint of a member. Where a Split made the communicator, only a member's own
-// node knows.
+// endpoint of a member, of a communicator that no Split made.
 func (c *comm) endpoint(member int) int {
 	if c.members == nil {
 		return c.first + member
@@ -84,12 +91,24 @@ func (c *comm) endpoint(member int) int {
 	return c.members[member]
 }
 
-// hop is where a member is.
+// hop is where the member of a number is.
 func (n *Node) hop(c *comm, member int) Hop {
 	if c.ways != nil {
 		return c.ways.of(member)
 	}
-	return n.hops[c.endpoint(member)]
+	return n.where(c.endpoint(member))
+}
+
+// wayTo is where the member of a number is, and the first after it that may be elsewhere.
+func (n *Node) wayTo(c *comm, number int) (hop Hop, end int) {
+	switch {
+	case c.ways != nil:
+		return c.ways.run(number, c.size)
+	case c.members != nil || len(n.lost) > 0:
+		return n.hop(c, number), number + 1
+	}
+	hop, end = n.hops.run(c.first+number, c.first+c.size)
+	return hop, min(end-c.first, c.size)
 }
 
 // slot is the position of a link in c.hops, or the one after the last.
@@ -116,23 +135,27 @@ const MaxCommunicators = 1 << 12
 func (n *Node) define(c *comm) {
 	c.seats, c.ops = map[int]*seat{}, map[uint64]*op{}
 	counts := make([]int, len(n.links))
-	for i := range c.size {
-		ep := c.endpoint(i)
-		if n.hops[ep] != Up {
-			c.inside++
+	for i := 0; i < c.size; {
+		hop, end := n.wayTo(c, i)
+		if hop != Up {
+			c.inside += end - i
 		}
-		switch hop := n.hops[ep]; hop {
+		first := i
+		i = end
+		switch hop {
 		case Local:
-			s := &seat{comm: c, ep: n.ends[ep], rank: i, at: len(c.order)}
-			c.seats[i] = s
-			c.order = append(c.order, s)
-			s.ep.seats[c.id] = s
+			for at := first; at < end; at++ {
+				s := &seat{comm: c, ep: n.ends[c.endpoint(at)], rank: at, number: at, at: len(c.order)}
+				c.seats[at] = s
+				c.order = append(c.order, s)
+				s.ep.seats[c.id] = s
+			}
 		case Nowhere:
-			if why := n.lost[ep]; why != "" {
+			if why := n.lost[c.endpoint(first)]; why != "" {
 				c.broken, c.hard = why, true
 			}
 		default:
-			counts[hop+1]++
+			counts[hop+1] += end - first
 			if !n.mark[hop+1] {
 				n.mark[hop+1] = true
 				c.hops = append(c.hops, hop)
@@ -197,7 +220,7 @@ func creator(id uint64) int { return int(id>>32) - 1 }
 
 // create takes a Create of an endpoint.
 func (n *Node) create(ep *endpoint, r *record.Record) error {
-	members, err := record.ParseRuns(r.Body, len(n.hops))
+	members, err := record.ParseRuns(r.Body, n.endpoints)
 	if err != nil {
 		return err
 	}
@@ -255,7 +278,7 @@ func (n *Node) flood(in *input, r *record.Record, raw []byte) (ok bool, err erro
 	then := func() {}
 	switch r.Kind {
 	case record.Define:
-		members, err := record.ParseRuns(r.Body, len(n.hops))
+		members, err := record.ParseRuns(r.Body, n.endpoints)
 		if err != nil {
 			return false, err
 		}

@@ -11,6 +11,7 @@
 // to send where. Endpoints are numbered: the ranks first, then the agents.
 //
 // Records (package tree/record) are routed through the lowest common ancestor
-// of their source and destination. Everything long is asked for by whoever
+// of their source and destination. Members of a communicator that a Split made
+// have a number for that, beside their rank (directory.go). Everything long is asked for by whoever
 // receives it, so nothing that arrives ever finds no room; links have credits.
 package collective

@@ -39,6 +39,15 @@ func (n *Node) Forgotten() bool {
 	return n.Held() == 0
 }
 
+// Runs is directions in runs of one.
+func Runs(hops ...Hop) []Run {
+	list := make([]Run, len(hops))
+	for i, hop := range hops {
+		list[i] = Run{1, hop}
+	}
+	return list
+}
+
 // Settled tells whether no local endpoint waits for anything.
 func (n *Node) Settled() bool {
 	for _, ep := range n.local {
@@ -52,14 +61,27 @@ func (n *Node) Settled() bool {
 // Communicators is how many the node knows.
 func (n *Node) Communicators() int { return len(n.comms) }
 
-// Directions is how many runs of members the node holds of communicators that
-// splits made.
-func (n *Node) Directions() int {
-	runs := 0
-	for _, c := range n.comms {
-		if c.ways != nil {
-			runs += len(c.ways.starts)
+// TableOf is a communicator whose table the node has a part of.
+func (n *Node) TableOf() (comm uint64) {
+	for id, c := range n.comms {
+		if c.dir != nil {
+			comm = id
 		}
 	}
-	return runs
+	return comm
+}
+
+// SplitBytes is what the node holds of communicators that splits made, beside its
+// own members: directions, and its part of the tables.
+func (n *Node) SplitBytes() (directions, table int) {
+	for _, c := range n.comms {
+		if c.ways == nil {
+			continue
+		}
+		directions += 8 * (len(c.ways.starts) + len(c.homes.starts) + len(c.hops) + len(c.tally))
+		if c.dir != nil {
+			table += 16*cap(c.dir.rows) + 4*cap(c.dir.numbers)
+		}
+	}
+	return directions, table
 }

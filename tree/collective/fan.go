@@ -2,6 +2,7 @@ package collective
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -177,7 +178,7 @@ func (n *Node) offer(m *member) {
 			}
 			begin, end := n.span(o, j)
 			m.promise += end - begin
-			if mine := n.overlap(o, m.seat.rank, begin, end); mine > 0 {
+			if mine := n.overlap(o, m.seat, begin, end); mine > 0 {
 				m.arrived += mine
 			}
 		}
@@ -211,13 +212,13 @@ func (n *Node) span(o *op, j int64) (begin, end int64) {
 }
 
 // overlap is how much of a part of the result a member has itself.
-func (n *Node) overlap(o *op, rank int, begin, end int64) int64 {
+func (n *Node) overlap(o *op, s *seat, begin, end int64) int64 {
 	switch o.call.op {
 	case record.AllGather:
-		first := int64(rank) * o.call.size
+		first := int64(s.rank) * o.call.size
 		return min(end, first+o.call.size) - max(begin, first)
 	case record.Bcast:
-		if rank == o.call.root {
+		if s.number == o.call.root {
 			return end - begin
 		}
 	}
@@ -281,6 +282,9 @@ func (n *Node) goUp(o *op, j int64, acc []byte) {
 	case record.AllGather:
 		first, last := begin/k.size, (end-1)/k.size
 		r.Kind, r.Dst, r.Count, r.Size, r.Body = record.Pull, int(first), int(last-first+1), end-begin, nil
+		if c.dir != nil { // it passes nodes that forgot
+			r.Body = binary.AppendUvarint(nil, uint64(k.size))
+		}
 	}
 	n.send(&r)
 }

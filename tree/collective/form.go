@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -14,12 +15,26 @@ import (
 // it is formed: the members below, or here.
 type class struct {
 	color uint32
-	size  int    // of all of it
-	id    uint64 // the communicator's number; 0 until the node of its first member is heard
-	count int    // members known
-	ways  []way
-	nodes []span
+	size  int     // of all of it
+	id    uint64  // the communicator's number; 0 until the node of its first member is heard
+	parts []part  // in the order of the tree, once all are heard
 	seats []*seat // without a communicator
+}
+
+// part is what lies in one direction of a class: a child's subtree, or here.
+type part struct {
+	hop            Hop
+	members, nodes int
+	rows           []row // in the order of the tree, without numbers; nil once the parent has them
+}
+
+// members is how many are below, or here, and on how many nodes.
+func (cl *class) members() (members, nodes int) {
+	for _, p := range cl.parts {
+		members += p.members
+		nodes += p.nodes
+	}
+	return members, nodes
 }
 
 // class finds one, or makes it.
@@ -43,16 +58,22 @@ func (n *Node) placed(o *op, places []commsplit.Place) {
 			continue
 		}
 		cl := s.class(color, int(pl.Size))
-		if len(cl.seats) == 0 {
-			cl.nodes = append(cl.nodes, span{uint32(n.self), 1})
-		}
-		cl.count++
-		cl.ways = append(cl.ways, way{span{pl.New, 1}, Local})
 		cl.seats = append(cl.seats, &seat{ep: old.ep, rank: int(pl.New)})
 		if pl.New == 0 {
 			old.ep.created++
 			cl.id = uint64(old.ep.id+1)<<32 | uint64(old.ep.created)
 		}
+	}
+	for _, cl := range s.classes {
+		if len(cl.seats) == 0 {
+			continue
+		}
+		slices.SortFunc(cl.seats, func(a, b *seat) int { return a.rank - b.rank })
+		own := part{hop: Local, members: len(cl.seats), nodes: 1}
+		for _, x := range cl.seats {
+			own.rows = append(own.rows, row{rank: uint32(x.rank), endpoint: uint32(x.ep.id), count: 1})
+		}
+		cl.parts = append(cl.parts, own)
 	}
 	n.joined(o)
 }
@@ -61,36 +82,36 @@ func (n *Node) placed(o *op, places []commsplit.Place) {
 func (n *Node) below(o *op, hop Hop, b []byte) error {
 	s := o.split
 	for len(b) > 0 {
-		var head [3]uint64
+		var head [4]uint64
 		var err error
 		for i := range head {
 			if head[i], b, err = uvarint(b); err != nil {
 				return err
 			}
 		}
-		color, size, id := head[0], head[1], head[2]
+		color, size, id, nodes := head[0], head[1], head[2], head[3]
 		if color >= record.Undefined || size == 0 || size > uint64(o.comm.size) {
 			return fmt.Errorf("a class of colour %d, of %d members", color, size)
 		}
 		cl := s.class(uint32(color), int(size))
-		members, b2, err := parseSpans(b, cl.size)
+		rows, all, rest, err := parseRows(b, int(size), n.endpoints, rankOf)
 		if err != nil {
 			return err
 		}
-		nodes, b3, err := parseSpans(b2, len(n.hops)-n.ranks)
-		if err != nil {
-			return err
+		b = rest
+		twice := slices.ContainsFunc(cl.parts, func(p part) bool { return p.hop == hop })
+		if before, _ := cl.members(); twice || uint64(cl.size) != size || id != 0 && cl.id != 0 || before+all > cl.size || nodes < 1 || nodes > uint64(all) {
+			return fmt.Errorf("a class of colour %d, of %d members, %d of them on %d nodes, and %d", color, size, all, nodes, cl.size)
 		}
-		b = b3
-		if uint64(cl.size) != size || id != 0 && cl.id != 0 || cl.count+members.size() > cl.size {
-			return fmt.Errorf("a class of colour %d, of %d members and %d", color, size, cl.size)
+		for _, x := range rows {
+			for i := range x.count {
+				if at := n.where(int(x.endpoint + i)); at != hop && at != Nowhere {
+					return fmt.Errorf("a class of colour %d with endpoint %d, which is elsewhere", color, x.endpoint+i)
+				}
+			}
 		}
 		cl.id |= id
-		cl.count += members.size()
-		for _, m := range members {
-			cl.ways = append(cl.ways, way{m, hop})
-		}
-		cl.nodes = append(cl.nodes, nodes...)
+		cl.parts = append(cl.parts, part{hop, all, int(nodes), rows})
 	}
 	if s.heard++; s.heard > o.comm.below {
 		return fmt.Errorf("operation %d: a child speaks twice", o.seq)
@@ -110,29 +131,29 @@ func (n *Node) joined(o *op) {
 	var up []byte
 	for _, color := range slices.Sorted(maps.Keys(s.classes)) {
 		cl := s.classes[color]
-		members := make([]span, len(cl.ways))
-		for i, w := range cl.ways {
-			members[i] = w.span
+		slices.SortFunc(cl.parts, func(a, b part) int { return cmp.Compare(a.hop, b.hop) })
+		var rows []row
+		for i := range cl.parts {
+			rows = append(rows, cl.parts[i].rows...)
+			cl.parts[i].rows = nil
 		}
-		list, err := unite(members)
-		if err == nil {
-			cl.nodes, err = unite(cl.nodes)
-		}
-		if err == nil && cl.count < cl.size && !c.above || cl.count == cl.size && cl.id == 0 {
-			err = fmt.Errorf("%d of %d members", cl.count, cl.size)
+		var err error
+		switch members, nodes := cl.members(); {
+		case members < cl.size && !c.above || members == cl.size && cl.id == 0:
+			err = fmt.Errorf("%d of %d members", members, cl.size)
+		case members == cl.size:
+			err = n.form(o, cl, rows, nodes)
+		default:
+			up = binary.AppendUvarint(up, uint64(cl.color))
+			up = binary.AppendUvarint(up, uint64(cl.size))
+			up = binary.AppendUvarint(up, cl.id)
+			up = binary.AppendUvarint(up, uint64(nodes))
+			up = appendRows(up, joinRanks(rows), rankOf)
 		}
 		if err != nil { // agents that do not keep to the protocol
 			n.breakComm(c, fmt.Sprintf("operation %d of the communicator: colour %d: %v", o.seq, color, err))
 			return
 		}
-		if cl.count == cl.size {
-			n.form(o, cl)
-			continue
-		}
-		up = binary.AppendUvarint(up, uint64(cl.color))
-		up = binary.AppendUvarint(up, uint64(cl.size))
-		up = binary.AppendUvarint(up, cl.id)
-		up = spans(cl.nodes).append(list.append(up))
 	}
 	if c.above {
 		pieces(o, pieceBelow, 0, up, func(r *record.Record) { n.enqueue(Up, record.Append(nil, r)) })
@@ -140,63 +161,161 @@ func (n *Node) joined(o *op) {
 	n.splitOver(o)
 }
 
-// form makes a communicator known to the nodes of its members and those
-// between.
-func (n *Node) form(o *op, cl *class) {
-	b := binary.AppendUvarint(nil, uint64(cl.color))
-	if len(n.comms) < MaxCommunicators {
-		b = spans(cl.nodes).append(binary.AppendUvarint(b, cl.id))
-	} else {
-		b = append(binary.AppendUvarint(b, 0), fmt.Sprintf("%d communicators exist already; free some", len(n.comms))...)
-	}
-	if err := n.formed(o, b); err != nil { // agents that do not keep to the protocol
-		n.breakComm(o.comm, fmt.Sprintf("operation %d of the communicator: %v", o.seq, err))
+// joinRanks joins rows without numbers.
+func joinRanks(rows []row) []row {
+	number(rows)
+	return joinRows(rows)
+}
+
+// number gives the members that rows tell of, in the order of the tree, their numbers.
+func number(rows []row) {
+	next := uint32(0)
+	for i := range rows {
+		rows[i].number = next
+		next += rows[i].count
 	}
 }
 
-// formed takes the news that a communicator was formed, or that it cannot be.
-func (n *Node) formed(o *op, b []byte) error {
-	s := o.split
-	color, id, rest, err := parseFormed(b)
-	if err != nil {
-		return err
+// formed is the word that a communicator was formed, as it is for one node and
+// those below.
+type formed struct {
+	color     uint32
+	id        uint64 // 0: it cannot be
+	why       []byte // not
+	processes int    // of all
+	number    int    // of the first member at the node or below it
+	process   int    // the first there
+	straight  bool   // numbers are ranks
+	table     []row  // of the ranks whose homes are there
+}
+
+// form makes a communicator known to the nodes of its members and those
+// between.
+func (n *Node) form(o *op, cl *class, rows []row, nodes int) error {
+	f := formed{color: cl.color, id: cl.id, processes: nodes, straight: true}
+	if len(n.comms) >= MaxCommunicators {
+		f.id, f.why = 0, fmt.Appendf(nil, "%d communicators exist already; free some", len(n.comms))
+		return n.formed(o, &f)
 	}
-	cl := s.classes[uint32(color)]
-	if cl == nil || !s.told || id != 0 && (n.comms[id] != nil || n.existed(id)) {
-		return fmt.Errorf("a communicator for colour %d, which nobody here waits for", color)
-	}
-	for i, w := range cl.ways {
-		if w.hop != Local && !slices.ContainsFunc(cl.ways[:i], func(x way) bool { return x.hop == w.hop }) {
-			pieces(o, pieceFormed, 0, b, func(r *record.Record) { n.enqueue(w.hop, record.Append(nil, r)) })
+	number(rows)
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.rank, b.rank) })
+	next := uint32(0)
+	for i := range rows {
+		if rows[i].rank != next {
+			return fmt.Errorf("member %d twice, or %d not at all", rows[i].rank, next)
 		}
+		next = rows[i].end()
+		f.straight = f.straight && rows[i].rank == rows[i].number
 	}
-	delete(s.classes, uint32(color))
-	if id == 0 {
+	if !f.straight {
+		f.table = joinRows(rows)
+	}
+	return n.formed(o, &f)
+}
+
+func (f *formed) append(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(f.color))
+	b = binary.AppendUvarint(b, f.id)
+	if f.id == 0 {
+		return append(b, f.why...)
+	}
+	for _, v := range []int{f.processes, f.number, f.process} {
+		b = binary.AppendUvarint(b, uint64(v))
+	}
+	if !f.straight {
+		b = appendRows(b, f.table, numberOf)
+	}
+	return b
+}
+
+// parseFormedHead reads the part that tells which communicator it is.
+func parseFormedHead(b []byte) (f formed, rest []byte, err error) {
+	color, b, err := uvarint(b)
+	if err == nil {
+		f.id, b, err = uvarint(b)
+	}
+	f.color = uint32(color)
+	return f, b, err
+}
+
+// parseFormed reads the word for this node, where the class has so many nodes.
+func (n *Node) parseFormed(o *op, b []byte) (*formed, error) {
+	f, b, err := parseFormedHead(b)
+	cl := o.split.classes[f.color]
+	switch {
+	case err != nil:
+		return nil, err
+	case cl == nil || !o.split.told:
+		return nil, fmt.Errorf("a communicator for colour %d, which nobody here waits for", f.color)
+	case f.id == 0:
+		f.why, f.straight = b, true
+		return &f, nil
+	}
+	for _, v := range []*int{&f.processes, &f.number, &f.process} {
+		var x uint64
+		if x, b, err = uvarint(b); err != nil || x > uint64(cl.size) {
+			return nil, errNumbers
+		}
+		*v = int(x)
+	}
+	members, nodes := cl.members()
+	if f.number+members > cl.size || f.process+nodes > f.processes {
+		return nil, fmt.Errorf("members from %d on, processes from %d on of %d, of a communicator of %d", f.number, f.process, f.processes, cl.size)
+	}
+	if f.straight = len(b) == 0; f.straight {
+		return &f, nil
+	}
+	all := 0
+	if f.table, all, b, err = parseRows(b, cl.size, n.endpoints, numberOf); err != nil {
+		return nil, err
+	}
+	c := comm{size: cl.size, processes: f.processes}
+	lo, hi := c.homeStart(f.process), c.homeStart(f.process+nodes)
+	if all != hi-lo || len(b) > 0 {
+		return nil, fmt.Errorf("%d rows of a table for %d ranks", all, hi-lo)
+	}
+	for i := range f.table {
+		f.table[i].rank = uint32(lo)
+		lo += int(f.table[i].count)
+	}
+	return &f, nil
+}
+
+// formed does what the word says, and passes it on.
+func (n *Node) formed(o *op, f *formed) error {
+	if f.id != 0 && n.comms[f.id] != nil { // a lower number may be new: that of a split that began before another
+		return fmt.Errorf("communicator %d, which is there already", f.id)
+	}
+	s := o.split
+	cl := s.classes[f.color]
+	c := &comm{id: f.id, size: cl.size, processes: f.processes, process: -1}
+	here := *f
+	for _, p := range cl.parts {
+		if p.hop != Local {
+			word := here
+			if len(f.table) > 0 {
+				word.table = within(f.table, c.homeStart(here.process), c.homeStart(here.process+p.nodes))
+			}
+			pieces(o, pieceFormed, 0, word.append(nil), func(r *record.Record) { n.enqueue(p.hop, record.Append(nil, r)) })
+		}
+		here.number += p.members
+		here.process += p.nodes
+	}
+	delete(s.classes, f.color)
+	if f.id == 0 {
 		for _, x := range cl.seats {
-			n.failed(x.ep, record.FailOp, o.comm.id, o.seq, string(rest))
+			n.failed(x.ep, record.FailOp, o.comm.id, o.seq, string(f.why))
 			n.leave(o, x.ep)
 		}
 		n.splitOver(o)
 		return nil
 	}
-	nodes, _, err := parseSpans(rest, len(n.hops)-n.ranks)
-	if err != nil {
-		return err
-	}
-	made := &comm{id: id, size: cl.size, nodes: nodes}
-	n.defineSplit(made, cl)
+	n.defineSplit(c, cl, f)
 	for _, x := range cl.seats {
-		n.tellSplit(o, x.ep.seats[o.comm.id], id, x.rank, cl.size)
+		n.tellSplit(o, x.ep.seats[o.comm.id], f.id, x.rank, cl.size)
 	}
 	n.splitOver(o)
 	return nil
-}
-
-func parseFormed(b []byte) (color, id uint64, rest []byte, err error) {
-	if color, b, err = uvarint(b); err == nil {
-		id, b, err = uvarint(b)
-	}
-	return color, id, b, err
 }
 
 // tellSplit tells a member what has become of it; id 0 is no communicator.
@@ -222,25 +341,37 @@ func (n *Node) splitOver(o *op) {
 	}
 }
 
-// defineSplit makes a communicator of a Split known here.
-func (n *Node) defineSplit(c *comm, cl *class) {
-	slices.SortFunc(cl.ways, func(a, b way) int { return int(int64(a.first) - int64(b.first)) })
-	slices.SortFunc(cl.seats, func(a, b *seat) int { return a.rank - b.rank })
-	c.ways = newWays(cl.ways)
+// defineSplit makes a communicator of a Split known here. Its links are live: where a
+// member is lost, so is the operation that would have made it.
+func (n *Node) defineSplit(c *comm, cl *class, f *formed) {
 	c.seats, c.ops = map[int]*seat{}, map[uint64]*op{}
 	counts := make([]int, len(n.links))
-	for _, w := range cl.ways {
-		c.inside += int(w.count)
-		if w.hop != Local {
-			counts[w.hop+1] += int(w.count)
+	var members, processes []way
+	number, process := f.number, f.process
+	for _, p := range cl.parts {
+		members = append(members, way{span{uint32(number), uint32(p.members)}, p.hop})
+		processes = append(processes, way{span{uint32(process), uint32(p.nodes)}, p.hop})
+		if p.hop == Local {
+			c.process = process
+		} else {
+			counts[p.hop+1] = p.members
 		}
+		number, process = number+p.members, process+p.nodes
 	}
+	c.ways, c.homes = newWays(members), newWays(processes)
+	c.inside = number - f.number
 	counts[0] = c.size - c.inside
-	for _, s := range cl.seats {
-		s.comm, s.at = c, len(c.order)
-		c.seats[s.rank] = s
+	for i, s := range cl.seats {
+		s.comm, s.at, s.number = c, i, f.number+i
+		c.seats[s.number] = s
 		c.order = append(c.order, s)
 		s.ep.seats[c.id] = s
+	}
+	if !f.straight {
+		c.dir = &directory{}
+		if c.process >= 0 {
+			c.dir.rows = within(f.table, c.homeStart(c.process), c.homeStart(c.process+1))
+		}
 	}
 	for i, count := range counts {
 		if count > 0 {
@@ -248,11 +379,6 @@ func (n *Node) defineSplit(c *comm, cl *class) {
 		}
 	}
 	c.lead(counts)
-	for ep, why := range n.lost {
-		if _, ok := c.nodes.index(uint32(ep - n.ranks)); ok && ep >= n.ranks {
-			c.broken, c.hard = why, true
-		}
-	}
 	n.know(c)
 	n.leftBefore(c)
 }
@@ -264,11 +390,11 @@ func (n *Node) unborn(why string, r *record.Record) error {
 	if r.Off > 0 {
 		return nil // not its first piece, which tells all
 	}
-	_, id, _, err := parseFormed(r.Body)
-	if err != nil || id == 0 || n.comms[id] != nil {
+	f, _, err := parseFormedHead(r.Body)
+	if err != nil || f.id == 0 || n.comms[f.id] != nil {
 		return err
 	}
-	n.know(&comm{id: id, size: 1, void: true})
-	n.breakComm(n.comms[id], why)
+	n.know(&comm{id: f.id, size: 1, void: true})
+	n.breakComm(n.comms[f.id], why)
 	return nil
 }

@@ -276,7 +276,7 @@ func (g *gossip) word() record.Record {
 // accused then, but no agent breaks down.
 func TestNoFrameBreaksAnAgent(t *testing.T) {
 	accused := 0
-	for seed := range uint64(100) {
+	for seed := range uint64(200) {
 		s := newSim(seeded(seed), 4, 2, blocks(4, 2))
 		for _, n := range s.nodes[1:] {
 			for _, q := range []*queue{n.up, n.down} {
@@ -295,12 +295,19 @@ func TestNoFrameBreaksAnAgent(t *testing.T) {
 		for _, e := range s.ends[:s.ranks] {
 			s.do(e, func() {
 				for n, st := range program {
-					if st.op == "split" {
-						e.World().Split(e.id%2, -e.id)
-						e.Sub([]int{0, 1, 2, 3, 4, 5, 6, 7})
+					if st.op != "split" {
+						begin(e.World(), n, st, func(error) {})
 						continue
 					}
-					begin(e.World(), n, st, func(error) {})
+					q := e.World().Split(e.id%2, -e.id)
+					q.OnDone = func() {
+						for n, st := range program {
+							if c := q.Made(); c != nil && st.op != "split" {
+								s.do(e, func() { begin(c, n, st, func(error) {}) })
+							}
+						}
+					}
+					e.Sub([]int{0, 1, 2, 3, 4, 5, 6, 7})
 				}
 			})
 		}
@@ -316,7 +323,7 @@ func TestNeighborSaysTwice(t *testing.T) {
 	const long = 1 << 20
 	piece := record.Append(nil, &record.Record{Kind: record.Up, Op: record.Bcast, Src: 2, Size: long})
 	n, err := collective.New(collective.Config{Ranks: 2, Node: func(rank int) int { return rank }, Children: 1, Root: true,
-		Hops: []collective.Hop{collective.Local, 0, collective.Local, 0}})
+		Hops: collective.Runs(collective.Local, 0, collective.Local, 0)})
 	require.NoError(t, err)
 	n.Receive(0, slices.Clone(piece))
 	n.Receive(0, slices.Clone(piece))
@@ -326,11 +333,11 @@ func TestNeighborSaysTwice(t *testing.T) {
 
 	// A communicator with the number of another, which nobody here is a member of.
 	n, err = collective.New(collective.Config{Ranks: 1, Node: func(int) int { return 1 }, Children: 1, Root: true,
-		Hops: []collective.Hop{0, collective.Local, 0}})
+		Hops: collective.Runs(0, collective.Local, 0)})
 	require.NoError(t, err)
-	n.Receive(0, record.Append(nil, &record.Record{Kind: record.Piece, Op: record.Split, Fn: 1, Size: 9,
-		Body: []byte{0, 1, byte(collective.Agents), 1, 0, 1, 1, 1, 1}}))
-	require.Equal(t, "which nobody here waits for", failure(n))
+	n.Receive(0, record.Append(nil, &record.Record{Kind: record.Piece, Op: record.Split, Fn: 1, Size: 8,
+		Body: []byte{0, 1, byte(collective.Agents), 1, 1, 0, 0, 1}}))
+	require.Equal(t, "which is there already", failure(n))
 }
 
 // TestForgedSort has an agent send messages that are none of a sort: the
@@ -351,7 +358,7 @@ func TestForgedSort(t *testing.T) {
 		"no survey":   {piece(survey, 8, make([]byte, 8))},
 	} {
 		n, err := collective.New(collective.Config{Ranks: 2, Node: func(rank int) int { return rank }, Children: 1, Root: true,
-			Hops: []collective.Hop{collective.Local, 0, collective.Local, 0}})
+			Hops: collective.Runs(collective.Local, 0, collective.Local, 0)})
 		require.NoError(t, err)
 		begin := enter(record.Split, 0, 0, 0, 0)
 		begin.Body = record.AppendChoice(nil, 1, 1)
@@ -362,6 +369,47 @@ func TestForgedSort(t *testing.T) {
 		why := failure(n)
 		require.Contains(t, why, "operation 0 of the communicator", name)
 		t.Log(name, ":", why)
+	}
+}
+
+// TestForgedPlaces has an agent ask for what another home has, answer what nobody can
+// answer, and send what passes as data of a communicator with a table: it is accused, or
+// the communicator is broken.
+func TestForgedPlaces(t *testing.T) {
+	for name, x := range map[string]struct {
+		r    record.Record
+		want string
+	}{
+		"asks as another":         {record.Record{Kind: record.Where, Src: 0, Dst: 0, Count: 1}, "process 0 to 0"},
+		"asks nobody":             {record.Record{Kind: record.Where, Src: 1, Dst: 2, Count: 1}, "process 1 to 2"},
+		"asks itself":             {record.Record{Kind: record.Where, Src: 1, Dst: 1, Count: 1, Off: 2}, "which is not here"},
+		"asks another home":       {record.Record{Kind: record.Where, Src: 1, Count: 1, Off: 3}, "for 1 ranks from 3 on"},
+		"asks for too many":       {record.Record{Kind: record.Where, Src: 1, Count: 5}, "for 5 ranks"},
+		"asks for nothing":        {record.Record{Kind: record.Where, Src: 1}, "for 0 ranks"},
+		"answers for another":     {record.Record{Kind: record.There, Src: 1, Count: 1, Off: 1, Body: []byte{1, 0, 0, 1}}, "for 1 ranks from 1 on"},
+		"answers nothing":         {record.Record{Kind: record.There, Src: 1, Count: 1, Off: 2}, "process 1 tells 0 places for 1 ranks"},
+		"answers too much":        {record.Record{Kind: record.There, Src: 1, Count: 1, Off: 2, Body: []byte{1, 0, 0, 2}}, "process 1 tells 2 places for 1 ranks"},
+		"answers with no member":  {record.Record{Kind: record.There, Src: 1, Count: 1, Off: 2, Body: []byte{1, 20, 0, 1}}, "process 1 tells 0 places for 1 ranks"},
+		"a message of no rank":    {record.Record{Kind: record.Send, Src: 3, Dst: 0, Count: 1, Size: 1, Body: []byte{1}}, "from nobody"},
+		"a message of rank 9":     {record.Record{Kind: record.Send, Src: 3, Dst: 0, Count: 1, Body: []byte{9, 0, 0, 0}}, "from nobody"},
+		"a wish for no piece":     {record.Record{Kind: record.Pull, Op: record.AllGather, Src: 4, Count: 4}, "a wish for piece 0"},
+		"a wish for a far piece":  {record.Record{Kind: record.Pull, Op: record.AllGather, Src: 4, Count: 4, Off: 1 << 40, Body: []byte{8}}, "a wish for piece"},
+		"a piece of a split, far": {record.Record{Kind: record.Piece, Op: record.Split, Src: 1, Count: 2, Dst: 0}, "process 2 to process 0"},
+		"a piece as another":      {record.Record{Kind: record.Piece, Op: record.Split, Src: 1, Count: 0, Dst: 0}, "which are elsewhere"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSim(seeded(1), 2, 1, blocks(2, 2))
+			g, c := group(s.ends[:4]), comms{}
+			for _, e := range g {
+				c[e] = e.World()
+			}
+			s.split(t, g, c, []choice{{0, 2}, {0, 0}, {0, 3}, {0, 1}})
+			n := s.nodes[0]
+			x.r.Comm = n.TableOf()
+			require.NotZero(t, x.r.Comm)
+			n.Receive(0, record.Append(nil, &x.r))
+			require.Contains(t, failure(n.Node), x.want)
+		})
 	}
 }
 
@@ -377,7 +425,7 @@ func failure(n *collective.Node) string {
 				return err.Error()
 			}
 			if b = b[used:]; r.Kind == record.Lost {
-				for _, end := range []string{"came too early or twice", "which nobody here waits for"} {
+				for _, end := range []string{"came too early or twice", "which is there already"} {
 					if strings.HasSuffix(string(r.Body), end) {
 						return end
 					}

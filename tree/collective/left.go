@@ -131,14 +131,14 @@ func (n *Node) dropMessages(s *seat) {
 	maps.DeleteFunc(ep.flows, func(_ source, f *flow) bool { return f.comm == id })
 }
 
-// tellLeft tells a member's agent that another has left.
+// tellLeft tells the agent of a member, by its number, that another has left.
 func (n *Node) tellLeft(s *seat, member int) {
-	if member != s.rank {
-		n.send(&record.Record{Kind: record.Left, Comm: s.comm.id, Src: s.rank, Dst: member, Count: 1, Body: []byte(s.ep.left)})
+	if member != s.number {
+		n.send(&record.Record{Kind: record.Left, Comm: s.comm.id, Src: s.number, Dst: member, Count: 1, Off: int64(s.rank), Body: []byte(s.ep.left)})
 	}
 }
 
-// memberLeft learns that a member has left.
+// memberLeft learns that a member has left, by its rank.
 func (n *Node) memberLeft(c *comm, member int, why string) {
 	if c.left[member] != "" {
 		return
@@ -166,14 +166,18 @@ func (n *Node) watch(s *seat, member int) {
 		c.watched = map[int]bool{}
 	}
 	c.watched[member] = true
-	r := record.Record{Kind: record.Watch, Comm: c.id, Src: s.rank, Dst: member, Count: 1}
+	r := record.Record{Kind: record.Watch, Comm: c.id, Src: s.number, Count: c.size}
 	if member == record.Any {
-		r.Dst, r.Count = 0, c.size
+		n.send(&r)
+		return
 	}
-	n.send(&r)
+	n.whenKnown(c, member, func(p place) {
+		r.Dst, r.Count = p.number, 1
+		n.send(&r)
+	})
 }
 
-// watchedBy tells a member of a local one's leaving, now or when it does.
+// watchedBy tells a member, by its number, of a local one's leaving, now or when it does.
 func (n *Node) watchedBy(s *seat, member int) {
 	if s.ep.left != "" {
 		n.tellLeft(s, member)

@@ -29,14 +29,18 @@ func TestLeaverEndsWhatNeedsIt(t *testing.T) {
 				size: rapid.SampledFrom([]int{0, 8, 3000, 100_000}).Draw(t, "size"),
 			})
 		}
-		results := play(s, s.ends[:s.ranks], world, program, rapid.IntRange(1, 4).Draw(t, "in flight"))
+		members, comm := s.ends[:s.ranks], world
+		if rapid.Bool().Draw(t, "shuffled") {
+			members, comm = s.shuffled(t)
+		}
+		results := play(s, members, comm, program, rapid.IntRange(1, 4).Draw(t, "in flight"))
 		var leavers []int
 		for range rapid.IntRange(1, min(3, s.ranks)).Draw(t, "leavers") {
 			for range rapid.IntRange(0, 40*nodes).Draw(t, "when") {
 				s.step()
 			}
-			if v := rapid.IntRange(0, s.ranks-1).Draw(t, "leaver"); !s.ends[v].quit {
-				s.leave(s.ends[v], left(v))
+			if v := rapid.IntRange(0, s.ranks-1).Draw(t, "leaver"); !members[v].quit {
+				s.leave(members[v], left(v))
 				leavers = append(leavers, v)
 			}
 		}
@@ -53,7 +57,7 @@ func TestLeaverEndsWhatNeedsIt(t *testing.T) {
 			}
 		}
 		for i, r := range results {
-			if s.ends[i].quit {
+			if members[i].quit {
 				continue
 			}
 			for n, x := range r {
@@ -109,22 +113,32 @@ func TestWhoNeverCameHasLeft(t *testing.T) {
 // TestMessagesOfAndToALeaver covers each state that a message may be in when one
 // of its ends leaves.
 func TestMessagesOfAndToALeaver(t *testing.T) {
+	t.Run("world", func(t *testing.T) { messagesOfAndToALeaver(t, false) })
+	t.Run("shuffled", func(t *testing.T) { messagesOfAndToALeaver(t, true) })
+}
+
+func messagesOfAndToALeaver(t *testing.T, shuffled bool) {
 	const long = 1 << 20
-	begin := func() (s *sim, me, leaver *simEnd) {
+	begin := func() (s *sim, list []*simEnd, comm func(*simEnd) *member.Comm) {
 		s = newSim(seeded(9), 7, 2, blocks(7, 1))
-		return s, s.ends[6], s.ends[2]
+		if shuffled {
+			list, comm = s.shuffled(t)
+			return s, list, comm
+		}
+		return s, s.ends[:7], world
 	}
 	t.Run("a receive that waits", func(t *testing.T) {
-		s, me, leaver := begin()
+		s, list, comm := begin()
+		me, leaver := list[6], list[2]
 		var named, any *member.Request
-		s.do(me, func() { named = me.World().Recv(2, 1, make([]byte, 8)) })
-		s.do(me, func() { any = me.World().Recv(record.Any, 1, make([]byte, 8)) })
+		s.do(me, func() { named = comm(me).Recv(2, 1, make([]byte, 8)) })
+		s.do(me, func() { any = comm(me).Recv(record.Any, 1, make([]byte, 8)) })
 		s.run()
-		s.leave(leaver, left(2))
-		require.EqualError(t, s.outcomes(t, named)[0], left(2))
+		s.leave(leaver, left(leaver.id))
+		require.EqualError(t, s.outcomes(t, named)[0], left(leaver.id))
 		done, _ := any.Done()
 		require.False(t, done, "others may still send")
-		for _, e := range s.ends[:6] {
+		for _, e := range list[:6] {
 			if e != leaver {
 				s.leave(e, left(e.id))
 			}
@@ -132,54 +146,57 @@ func TestMessagesOfAndToALeaver(t *testing.T) {
 		require.Error(t, s.outcomes(t, any)[0])
 	})
 	t.Run("a receive that comes later", func(t *testing.T) {
-		s, me, leaver := begin()
+		s, list, comm := begin()
+		me, leaver := list[6], list[2]
 		var first, second, third *member.Request
-		s.do(leaver, func() { leaver.World().Send(6, 1, []byte("x")) })
+		s.do(leaver, func() { comm(leaver).Send(6, 1, []byte("x")) })
 		s.run()
-		s.leave(leaver, left(2))
-		s.leave(s.ends[3], left(3)) // which need not be told
+		s.leave(leaver, left(leaver.id))
+		s.leave(list[3], left(list[3].id)) // which need not be told
 		s.do(me, func() {
-			first, second, third = me.World().Recv(2, 1, make([]byte, 8)), me.World().Recv(2, 1, make([]byte, 8)), me.World().Recv(3, 1, make([]byte, 8))
+			first, second, third = comm(me).Recv(2, 1, make([]byte, 8)), comm(me).Recv(2, 1, make([]byte, 8)), comm(me).Recv(3, 1, make([]byte, 8))
 		})
 		s.run()
 		errs := s.outcomes(t, first, second, third)
 		require.NoError(t, errs[0], "what was sent is there")
-		require.EqualError(t, errs[1], left(2))
-		require.EqualError(t, errs[2], left(3))
+		require.EqualError(t, errs[1], left(leaver.id))
+		require.EqualError(t, errs[2], left(list[3].id))
 	})
 	t.Run("a long message of the leaver", func(t *testing.T) {
 		for _, wanted := range []bool{true, false} {
-			s, me, leaver := begin()
+			s, list, comm := begin()
+			me, leaver := list[6], list[2]
 			var q *member.Request
-			want := func() { q = me.World().Recv(2, 1, make([]byte, long)) }
-			s.do(leaver, func() { leaver.World().Send(6, 1, make([]byte, long)) })
+			want := func() { q = comm(me).Recv(2, 1, make([]byte, long)) }
+			s.do(leaver, func() { comm(leaver).Send(6, 1, make([]byte, long)) })
 			if wanted {
 				s.do(me, want)
 			}
 			for range 30 {
 				s.step()
 			}
-			s.leave(leaver, left(2))
+			s.leave(leaver, left(leaver.id))
 			if !wanted {
 				s.run()
 				s.do(me, want)
 			}
 			s.run()
-			require.EqualError(t, s.outcomes(t, q)[0], left(2))
+			require.EqualError(t, s.outcomes(t, q)[0], left(leaver.id))
 		}
 	})
 	t.Run("messages to the leaver", func(t *testing.T) {
-		s, me, leaver := begin()
+		s, list, comm := begin()
+		me, leaver := list[6], list[2]
 		var sends []*member.Request
-		send := func() { sends = append(sends, me.World().Send(2, 1, make([]byte, long))) }
+		send := func() { sends = append(sends, comm(me).Send(2, 1, make([]byte, long))) }
 		s.do(me, send) // nobody asks for it
 		s.run()
-		s.leave(leaver, left(2))
+		s.leave(leaver, left(leaver.id))
 		s.run()
 		s.do(me, send)
 		s.run()
 		for _, err := range s.outcomes(t, sends...) {
-			require.EqualError(t, err, left(2))
+			require.EqualError(t, err, left(leaver.id))
 		}
 	})
 }

@@ -21,10 +21,14 @@ func (n *Node) Lost(hop Hop, why string) {
 	l.queue, l.queued = nil, 0
 	l.in.pending, l.in.held = nil, 0
 	var list []int
-	for ep, at := range n.hops {
-		if at == hop {
-			list = append(list, ep)
+	for first := 0; first < n.endpoints; {
+		at, end := n.hops.run(first, n.endpoints)
+		for ep := first; ep < end && at == hop; ep++ {
+			if n.lost[ep] == "" {
+				list = append(list, ep)
+			}
 		}
+		first = end
 	}
 	const some = 8 << 10 // endpoints of one record: each takes at most a few bytes
 	for part := range slices.Chunk(list, some) {
@@ -33,6 +37,11 @@ func (n *Node) Lost(hop Hop, why string) {
 		n.send2all(&record.Record{Kind: record.Lost, Body: body})
 	}
 	n.forget(list, why)
+	for _, id := range slices.Sorted(maps.Keys(n.comms)) {
+		if c := n.comms[id]; c.ways != nil && slices.Contains(c.hops, hop) {
+			n.breakComm(c, why) // others do not know who its members are
+		}
+	}
 }
 
 var errLost = errors.New("a malformed record of lost endpoints")
@@ -43,8 +52,8 @@ var errLost = errors.New("a malformed record of lost endpoints")
 func (n *Node) takeLost(r *record.Record) (news bool, err error) {
 	if r.Each {
 		c := n.comms[r.Comm]
-		if c == nil {
-			return false, nil // it was freed meanwhile
+		if c == nil || c.void {
+			return false, nil // it was freed meanwhile, or everyone knows already
 		}
 		if r.Count == 1 {
 			if r.Src < 0 || r.Src >= c.size {
@@ -59,12 +68,12 @@ func (n *Node) takeLost(r *record.Record) (news bool, err error) {
 		return false, errLost
 	}
 	why := string(r.Body[used : used+int(length)])
-	list, err := record.ParseRuns(r.Body[used+int(length):], len(n.hops))
+	list, err := record.ParseRuns(r.Body[used+int(length):], n.endpoints)
 	if err != nil {
 		return false, err
 	}
 	for _, ep := range list {
-		if n.hops[ep] == Local {
+		if n.where(ep) == Local {
 			return false, errLost
 		}
 	}
@@ -75,20 +84,10 @@ func (n *Node) takeLost(r *record.Record) (news bool, err error) {
 // forget ends what lost endpoints had a part in.
 func (n *Node) forget(list []int, why string) {
 	for _, ep := range list {
-		n.hops[ep] = Nowhere
 		n.lost[ep] = why
 	}
 	for _, id := range slices.Sorted(maps.Keys(n.comms)) {
 		c := n.comms[id]
-		if c.ways != nil {
-			if slices.ContainsFunc(list, func(ep int) bool {
-				_, ok := c.nodes.index(uint32(ep - n.ranks))
-				return ok && ep >= n.ranks
-			}) {
-				n.broken(c, why, 0, true)
-			}
-			continue
-		}
 		if n.someLost(c) == "" {
 			continue
 		}
@@ -121,6 +120,7 @@ func (n *Node) broken(c *comm, why string, from uint64, hard bool) (news bool) {
 		}
 		delete(c.ops, seq)
 	}
+	c.forgetNumbers()
 	for _, s := range c.order {
 		n.forgetMessages(s)
 		for _, w := range s.ep.posted {
@@ -149,11 +149,11 @@ func (n *Node) forgetMessages(s *seat) {
 		return why != ""
 	})
 	ep.unexpected = slices.DeleteFunc(ep.unexpected, func(m message) bool {
-		return m.comm == c.id && !m.have && n.hopeless(c, m.src, m.tag) != ""
+		return m.comm == c.id && !m.have && n.hopeless(c, m.rank, m.tag) != ""
 	})
 	for _, seq := range slices.Sorted(maps.Keys(ep.sends)) {
 		x := ep.sends[seq]
-		if why := n.hopeless(c, x.dst, x.tag); x.comm == c.id && why != "" {
+		if why := n.hopeless(c, x.rank, x.tag); x.comm == c.id && why != "" {
 			delete(ep.sends, seq)
 			n.failed(ep, record.FailSend, c.id, seq, why)
 		}
@@ -166,7 +166,7 @@ func (n *Node) forgetMessages(s *seat) {
 		}
 	}
 	for key, f := range ep.flows {
-		if why := n.hopeless(c, f.src, f.tag); f.comm == c.id && why != "" {
+		if why := n.hopeless(c, f.from, f.tag); f.comm == c.id && why != "" {
 			delete(ep.flows, key)
 			n.failed(ep, record.FailRecv, c.id, f.to, why)
 		}

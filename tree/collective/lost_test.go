@@ -37,7 +37,11 @@ func TestLostNodeEndsEverything(t *testing.T) {
 			}
 		}
 		flight := rapid.IntRange(1, 4).Draw(t, "in flight")
-		results := play(s, s.ends[:s.ranks], world, program, flight)
+		members, comm := s.ends[:s.ranks], world
+		if rapid.Bool().Draw(t, "shuffled") {
+			members, comm = s.shuffled(t)
+		}
+		results := play(s, members, comm, program, flight)
 		for range rapid.IntRange(0, 60*nodes).Draw(t, "when") {
 			s.step()
 		}
@@ -46,7 +50,7 @@ func TestLostNodeEndsEverything(t *testing.T) {
 		require.Empty(t, s.faults)
 		why := fmt.Sprintf("node %d is lost", victim)
 		for i, r := range results {
-			if s.nodes[s.ends[i].node].dead {
+			if s.nodes[members[i].node].dead {
 				continue
 			}
 			for n, x := range r {
@@ -79,6 +83,25 @@ func TestOthersGoOn(t *testing.T) {
 	results := play(s, s.ends[:3], func(e *simEnd) *member.Comm { return made[e.id].Made() }, program, 2)
 	s.run()
 	s.check(t, results, program)
+}
+
+// TestRootsAreNamedByRank has members disagree on the root, where agents number them
+// otherwise: who reads of it knows ranks.
+func TestRootsAreNamedByRank(t *testing.T) {
+	s := newSim(seeded(1), 2, 1, blocks(2, 1))
+	g, c := group(s.ends[:2]), comms{}
+	for _, e := range g {
+		c[e] = e.World()
+	}
+	_, made := s.split(t, g, c, []choice{{0, 1}, {0, 0}})
+	requests := make([]*member.Request, 2)
+	for i, e := range g {
+		s.do(e, func() { requests[i] = made[e].Reduce(made[e].Rank(), sumOfInts, make([]byte, 8), make([]byte, 8)) })
+	}
+	s.run()
+	_, err := requests[0].Done()
+	require.ErrorContains(t, err, "root 1,", "the member here is rank 1, number 0")
+	require.ErrorContains(t, err, "root elsewhere,")
 }
 
 // TestMembersDisagree shows that members that call different things learn it.
@@ -163,7 +186,7 @@ func TestCommunicatorsAreFreed(t *testing.T) {
 func TestNonsenseIsRefused(t *testing.T) {
 	rec := func(r record.Record) []byte { return record.Append(nil, &r) }
 	fresh := func() *collective.Node {
-		n, err := collective.New(collective.Config{Ranks: 3, Node: func(rank int) int { return rank }, Hops: []collective.Hop{collective.Local, 0, collective.Up, collective.Local, 0, collective.Up}, Children: 1})
+		n, err := collective.New(collective.Config{Ranks: 3, Node: func(rank int) int { return rank }, Hops: collective.Runs(collective.Local, 0, collective.Up, collective.Local, 0, collective.Up), Children: 1})
 		require.NoError(t, err)
 		return n
 	}
@@ -190,6 +213,7 @@ func TestNonsenseIsRefused(t *testing.T) {
 		"half a class":          rec(record.Record{Kind: record.Piece, Op: record.Split, Fn: 1, Size: 1, Body: []byte{1}}),
 		"a class of nobody":     rec(record.Record{Kind: record.Piece, Op: record.Split, Fn: 1, Size: 5, Body: []byte{1, 0, 0, 0, 0}}),
 		"a class of too many":   rec(record.Record{Kind: record.Piece, Op: record.Split, Fn: 1, Size: 5, Body: []byte{1, 9, 0, 0, 0}}),
+		"a class twice":         rec(record.Record{Kind: record.Piece, Op: record.Split, Fn: 1, Size: 16, Body: []byte{1, 3, 0, 1, 1, 0, 2, 1, 1, 3, 0, 1, 1, 2, 2, 1}}),
 		"beyond its credit":     make([]byte, collective.Window+1),
 	} {
 		n := fresh()
@@ -234,7 +258,7 @@ func TestNonsenseIsRefused(t *testing.T) {
 // TestNonsenseInABatch has a rank send, last of all, what turns out to be nonsense
 // only when everybody's data go on together.
 func TestNonsenseInABatch(t *testing.T) {
-	n, err := collective.New(collective.Config{Ranks: 2, Node: func(int) int { return 0 }, Hops: []collective.Hop{collective.Local, collective.Local, collective.Local}, Root: true})
+	n, err := collective.New(collective.Config{Ranks: 2, Node: func(int) int { return 0 }, Hops: collective.Runs(collective.Local, collective.Local, collective.Local), Root: true})
 	require.NoError(t, err)
 	for rank, count := range []int{2, 99} {
 		data := record.Record{Kind: record.Data, Op: record.AllGather, Src: rank, Count: count, Off: 4 * int64(rank), Size: 4, Body: []byte("abcd")}
@@ -257,7 +281,7 @@ func FuzzNode(f *testing.F) {
 	f.Add(record.Append(nil, &record.Record{Kind: record.Piece, Op: record.Split, Fn: 1, Size: 10, Body: []byte{7, 2, 0, 1, 0, 1, 1, 1, 1, 1}}), true)
 	f.Add(record.Append(nil, &record.Record{Kind: record.Piece, Op: record.Split, Src: 1, Size: 8, Body: make([]byte, 8)}), true)
 	f.Fuzz(func(t *testing.T, b []byte, link bool) {
-		n, err := collective.New(collective.Config{Ranks: 3, Node: func(rank int) int { return rank }, Hops: []collective.Hop{collective.Local, 0, collective.Up, collective.Local, 0, collective.Up}, Children: 1})
+		n, err := collective.New(collective.Config{Ranks: 3, Node: func(rank int) int { return rank }, Hops: collective.Runs(collective.Local, 0, collective.Up, collective.Local, 0, collective.Up), Children: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,10 +1,12 @@
 package collective_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/tree/collective"
 	"github.com/golaunch/golaunch/tree/member"
 )
 
@@ -16,22 +18,28 @@ func TestMemoryIsBounded(t *testing.T) {
 		{"bcast", 3, 4 << 20}, {"gather", 3, 2 << 20}, {"allgather", 3, 512 << 10}, {"scatter", 3, 1 << 20},
 		{"alltoall", 3, 512 << 10}, {"reduce", 3, 4 << 20}, {"allreduce", 3, 4 << 20}, {"ring", 3, 4 << 20}, {"pairs", 3, 1 << 20},
 	} {
-		t.Run(st.op, func(t *testing.T) {
-			s := newSim(seeded(2), nodes, degree, blocks(nodes, each))
-			awake := false
-			for i, e := range s.ends[:s.ranks] {
-				if deliver := e.in.deliver; i%3 == 0 {
-					e.in.deliver = func(b []byte) bool { return awake && deliver(b) }
+		for _, shuffled := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, shuffled %v", st.op, shuffled), func(t *testing.T) {
+				s := newSim(seeded(2), nodes, degree, blocks(nodes, each))
+				members, comm := s.ends[:s.ranks], world
+				if shuffled {
+					members, comm = s.shuffled(t)
 				}
-			}
-			results := play(s, s.ends[:s.ranks], world, []step{st}, 1)
-			s.run()
-			awake = true
-			s.run()
-			s.check(t, results, []step{st})
-			require.LessOrEqual(t, s.most, s.bound(1))
-			t.Logf("a node held %d KiB at most; the bound is %d KiB", s.most>>10, s.bound(1)>>10)
-		})
+				awake := false
+				for i, e := range members {
+					if deliver := e.in.deliver; i%3 == 0 {
+						e.in.deliver = func(b []byte) bool { return awake && deliver(b) }
+					}
+				}
+				results := play(s, members, comm, []step{st}, 1)
+				s.run()
+				awake = true
+				s.run()
+				s.check(t, results, []step{st})
+				require.LessOrEqual(t, s.most, s.bound(1))
+				t.Logf("a node held %d KiB at most; the bound is %d KiB", s.most>>10, s.bound(1)>>10)
+			})
+		}
 	}
 }
 
@@ -64,5 +72,53 @@ func TestUnreadMessagesAreBounded(t *testing.T) {
 			}
 		}
 		require.True(t, s.nodes[0].Forgotten())
+	}
+}
+
+// TestNumbersAreForgotten has a member of a large communicator give everyone something,
+// for which its agent needs all numbers: once it has, or once nobody can get it any more
+// since another has left, a node holds its share of the table alone.
+func TestNumbersAreForgotten(t *testing.T) {
+	const nodes, each = 5, collective.KeptNumbers/5 + 1
+	for _, leaves := range []string{"nobody", "one, early", "one, late"} {
+		s := newSim(seeded(1), nodes, 2, blocks(nodes, each))
+		members, comm := s.shuffled(t)
+		root, asks := members[0], -1
+		leaver := s.ends[root.node*each]
+		if leaver == root {
+			leaver = s.ends[root.id+1]
+		}
+		for _, e := range members {
+			if e != leaver || leaves == "nobody" {
+				s.do(e, func() {
+					var send []byte
+					if e == root {
+						send = make([]byte, 2*nodes*each)
+					}
+					comm(e).Scatter(0, send, make([]byte, 2))
+				})
+			}
+		}
+		for asks < 0 {
+			require.True(t, s.step())
+			for _, n := range s.nodes {
+				if _, table := n.SplitBytes(); table > 4*nodes*each {
+					asks = n.index
+				}
+			}
+		}
+		require.Equal(t, root.node, asks)
+		if leaves == "one, late" {
+			s.run()
+		}
+		if leaves != "nobody" {
+			s.leave(leaver, left(leaver.id))
+		}
+		s.run()
+		require.Empty(t, s.faults)
+		for _, n := range s.nodes {
+			_, table := n.SplitBytes()
+			require.LessOrEqual(t, table, 2*16*each, "node %d, %s has left", n.index, leaves)
+		}
 	}
 }

@@ -11,13 +11,14 @@ import (
 // source names a message: who sent it, under which number.
 type source struct {
 	comm uint64
-	src  int
+	src  int // its number
 	seq  uint64
 }
 
 // message is one that nobody has asked for yet.
 type message struct {
 	source
+	rank      int // of who sent it
 	tag, size int64
 	body      []byte
 	have      bool // body is all of it, and was acknowledged
@@ -44,7 +45,8 @@ type want struct {
 // sent is a message of a local endpoint that was not taken yet.
 type sent struct {
 	comm uint64
-	dst  int
+	dst  int // its number
+	rank int
 	tag  int64
 
 	asked, given int64 // bytes of a long one
@@ -54,21 +56,31 @@ type sent struct {
 type flow struct {
 	source
 	to                     uint64 // the Recv
-	rank                   int    // the receiver's
+	from                   int    // the sender's rank
+	number                 int    // the receiver's
 	tag                    int64
 	size, asked, left, due int64
 }
 
 func (w *want) takes(m *message) bool {
-	return w.comm == m.comm && (w.src == record.Any || w.src == m.src) && (w.tag == m.tag || w.tag == record.Any && m.tag <= record.MaxTag)
+	return w.comm == m.comm && (w.src == record.Any || w.src == m.rank) && (w.tag == m.tag || w.tag == record.Any && m.tag <= record.MaxTag)
 }
 
 // message takes one that came for a local member.
 func (n *Node) message(s *seat, r *record.Record) {
 	ep := s.ep
-	m := message{source: source{r.Comm, r.Src, r.Seq}, tag: r.Off, size: r.Size}
-	if int64(len(r.Body)) == r.Size {
-		m.body, m.have = r.Body, true
+	m := message{source: source{r.Comm, r.Src, r.Seq}, rank: r.Src, tag: r.Off, size: r.Size}
+	body := r.Body
+	if s.comm.dir != nil {
+		var ok bool
+		if m.rank, ok = s.comm.parseRank(body); !ok { // agents that do not keep to the protocol
+			n.breakComm(s.comm, fmt.Sprintf("message %d of the communicator: from nobody", r.Seq))
+			return
+		}
+		body = body[:len(body)-rankBytes]
+	}
+	if int64(len(body)) == r.Size {
+		m.body, m.have = body, true
 	}
 	if i := slices.IndexFunc(ep.posted, func(w want) bool { return w.takes(&m) }); i >= 0 {
 		w := ep.posted[i]
@@ -80,7 +92,7 @@ func (n *Node) message(s *seat, r *record.Record) {
 		return
 	}
 	if m.have && ep.stored+m.kept() <= Window {
-		m.body = bytes.Clone(r.Body)
+		m.body = bytes.Clone(body)
 		ep.stored += m.kept()
 		n.taken(s, &m)
 	} else {
@@ -91,19 +103,19 @@ func (n *Node) message(s *seat, r *record.Record) {
 
 // taken tells the sender that its message needs nothing more of it.
 func (n *Node) taken(s *seat, m *message) {
-	n.send(&record.Record{Kind: record.Taken, Comm: m.comm, Seq: m.seq, Src: s.rank, Dst: m.src, Count: 1})
+	n.send(&record.Record{Kind: record.Taken, Comm: m.comm, Seq: m.seq, Src: s.number, Dst: m.src, Count: 1})
 }
 
 // match brings a Recv and a message together.
 func (n *Node) match(s *seat, w want, m *message) {
 	if m.size > w.max {
-		n.failed(s.ep, record.FailRecv, w.comm, w.seq, fmt.Sprintf("a message of %d bytes from member %d; there is room for %d", m.size, m.src, w.max))
+		n.failed(s.ep, record.FailRecv, w.comm, w.seq, fmt.Sprintf("a message of %d bytes from member %d; there is room for %d", m.size, m.rank, w.max))
 		if !m.have {
 			n.taken(s, m)
 		}
 		return
 	}
-	n.tell(s.ep, &record.Record{Kind: record.Match, Comm: w.comm, Seq: w.seq, Src: m.src, Dst: s.rank, Count: 1, Off: m.tag, Size: m.size, Body: m.body})
+	n.tell(s.ep, &record.Record{Kind: record.Match, Comm: w.comm, Seq: w.seq, Src: m.rank, Dst: s.rank, Count: 1, Off: m.tag, Size: m.size, Body: m.body})
 	if m.have {
 		return
 	}
@@ -111,7 +123,7 @@ func (n *Node) match(s *seat, w want, m *message) {
 		n.taken(s, m)
 		return
 	}
-	f := &flow{source: m.source, to: w.seq, rank: s.rank, tag: m.tag, size: m.size, left: m.size}
+	f := &flow{source: m.source, to: w.seq, from: m.rank, number: s.number, tag: m.tag, size: m.size, left: m.size}
 	s.ep.flows[m.source] = f
 	n.askMessage(s.ep, f)
 }
@@ -120,7 +132,7 @@ func (n *Node) match(s *seat, w want, m *message) {
 func (n *Node) askMessage(ep *endpoint, f *flow) {
 	for f.asked < f.size && f.due+int64(ep.backlog) < Window {
 		size := min(record.Chunk, f.size-f.asked)
-		n.send(&record.Record{Kind: record.SendPull, Comm: f.comm, Seq: f.seq, Src: f.rank, Dst: f.src, Count: 1, Off: f.asked, Size: size})
+		n.send(&record.Record{Kind: record.SendPull, Comm: f.comm, Seq: f.seq, Src: f.number, Dst: f.src, Count: 1, Off: f.asked, Size: size})
 		f.asked += size
 		f.due += size
 	}
@@ -137,7 +149,7 @@ func (n *Node) messageData(s *seat, r *record.Record) {
 	f.due -= size
 	f.left -= size
 	out := *r
-	out.Seq, out.Dst = f.to, s.rank
+	out.Seq, out.Src, out.Dst = f.to, f.from, s.rank
 	n.tell(s.ep, &out)
 	if f.left == 0 {
 		delete(s.ep.flows, key)

@@ -46,13 +46,19 @@ const (
 // Config describes a node's place in the tree.
 type Config struct {
 	Ranks    int                // the endpoints that are ranks
-	Hops     []Hop              // of all endpoints, ranks first; Nowhere for local ones that never are; belongs to the Node
+	Hops     []Run              // of all endpoints, ranks first; Nowhere for local ones that never are
 	Node     func(rank int) int // the agent of a rank's node
 	Children int
 	Root     bool // there is no parent
 	// Costs are those by which a Split is planned, for the number of nodes that
 	// take part; nil: commsplit.TreeCosts. All nodes have the same.
 	Costs func(nodes int) commsplit.Costs
+}
+
+// Run is a number of endpoints in a row that are in one direction.
+type Run struct {
+	Count int
+	Hop   Hop
 }
 
 // Frame is what to send on a link. It may be shared with other frames, and
@@ -93,18 +99,19 @@ func (e *Effects) Reset() {
 
 // Node is one agent's state.
 type Node struct {
-	ranks  int
-	self   int // this agent's number; -1 if it has none
-	hops   []Hop
-	node   func(rank int) int
-	costs  func(nodes int) commsplit.Costs
-	links  []*link // by hop+1; nil at the root's first
-	ends   map[int]*endpoint
-	local  []*endpoint // the same, in order
-	comms  map[uint64]*comm
-	newest map[int]uint64 // the highest number of a communicator, by creator
-	lost   map[int]string // endpoints, and why
-	used   bool           // ranks make requests
+	ranks     int
+	endpoints int
+	self      int // this agent's number; -1 if it has none
+	hops      ways
+	node      func(rank int) int
+	costs     func(nodes int) commsplit.Costs
+	links     []*link // by hop+1; nil at the root's first
+	ends      map[int]*endpoint
+	local     []*endpoint // the same, in order
+	comms     map[uint64]*comm
+	newest    map[int]uint64 // the highest number of a communicator, by creator
+	lost      map[int]string // endpoints, and why
+	used      bool           // ranks make requests
 
 	ownInput input
 	next     int // the input that is resumed first
@@ -131,16 +138,14 @@ type input struct {
 	hop     Hop
 	ep      *endpoint
 	pending [][]byte // held up
+	await   *await   // what holds an endpoint's up, if a member's place does
 	held    int      // bytes of pending
 	owed    int      // bytes taken for which no credit was given back
 }
 
 // New returns the node at c's place.
 func New(c Config) (*Node, error) {
-	if c.Ranks < 0 || c.Ranks > len(c.Hops) {
-		return nil, fmt.Errorf("%d ranks among %d endpoints", c.Ranks, len(c.Hops))
-	}
-	n := &Node{ranks: c.Ranks, self: -1, hops: c.Hops, node: c.Node, costs: c.Costs, ends: map[int]*endpoint{}, comms: map[uint64]*comm{}, newest: map[int]uint64{},
+	n := &Node{ranks: c.Ranks, self: -1, node: c.Node, costs: c.Costs, ends: map[int]*endpoint{}, comms: map[uint64]*comm{}, newest: map[int]uint64{},
 		lost: map[int]string{}, mark: make([]bool, c.Children+1)}
 	if n.costs == nil {
 		n.costs = commsplit.TreeCosts
@@ -152,24 +157,45 @@ func New(c Config) (*Node, error) {
 			n.links[i] = &link{hop: hop, live: true, in: input{hop: hop}}
 		}
 	}
-	for id, hop := range c.Hops {
+	for _, run := range c.Hops {
+		first := n.endpoints
+		n.endpoints += run.Count
+		n.hops.add(uint32(first), run.Hop)
 		switch {
-		case hop == Local:
-			ep := &endpoint{id: id, seats: map[uint64]*seat{}, sends: map[uint64]sent{}, flows: map[source]*flow{}, asks: map[uint64]asked{}}
-			ep.in = input{hop: Local, ep: ep}
-			n.ends[id] = ep
-			n.local = append(n.local, ep)
-			if id >= c.Ranks {
-				n.self = id - c.Ranks
+		case run.Hop == Local:
+			for id := first; id < n.endpoints; id++ {
+				n.open(id)
 			}
-		case hop == Nowhere:
-		case hop < Up || int(hop) >= c.Children || hop == Up && c.Root:
-			return nil, fmt.Errorf("endpoint %d is at child %d of %d", id, hop, c.Children)
+		case run.Hop == Nowhere:
+		case run.Hop < Up || int(run.Hop) >= c.Children || run.Hop == Up && c.Root:
+			return nil, fmt.Errorf("endpoint %d is at child %d of %d", first, run.Hop, c.Children)
 		}
 	}
+	if c.Ranks < 0 || c.Ranks > n.endpoints {
+		return nil, fmt.Errorf("%d ranks among %d endpoints", c.Ranks, n.endpoints)
+	}
 	n.define(&comm{id: World, size: c.Ranks})
-	n.define(&comm{id: Agents, first: c.Ranks, size: len(c.Hops) - c.Ranks})
+	n.define(&comm{id: Agents, first: c.Ranks, size: n.endpoints - c.Ranks})
 	return n, nil
+}
+
+// open adds a local endpoint.
+func (n *Node) open(id int) {
+	ep := &endpoint{id: id, seats: map[uint64]*seat{}, sends: map[uint64]sent{}, flows: map[source]*flow{}, asks: map[uint64]asked{}}
+	ep.in = input{hop: Local, ep: ep}
+	n.ends[id] = ep
+	n.local = append(n.local, ep)
+	if id >= n.ranks {
+		n.self = id - n.ranks
+	}
+}
+
+// where is the direction of an endpoint.
+func (n *Node) where(endpoint int) Hop {
+	if len(n.lost) > 0 && n.lost[endpoint] != "" {
+		return Nowhere
+	}
+	return n.hops.of(endpoint)
 }
 
 func (n *Node) link(hop Hop) *link {
@@ -292,6 +318,8 @@ func (n *Node) take(in *input, r *record.Record, raw []byte) (ok bool, err error
 		return true, n.childUp(in, r)
 	case record.Grant:
 		return true, n.grant(in, r)
+	case record.Where, record.There:
+		return n.between(in, r, raw)
 	case record.Define, record.Free, record.Lost, record.InUse:
 		return n.flood(in, r, raw)
 	}

@@ -32,12 +32,19 @@ type op struct {
 type call struct {
 	op   record.Op
 	fn   uint8
-	root int
+	root int // its number
 	size int64
 }
 
-func (c call) String() string {
-	return fmt.Sprintf("%v of %d bytes, root %d, function %#x", c.op, c.size, c.root, c.fn)
+// text is a call as members know it: the root by its rank, if this node knows it.
+func (n *Node) text(c *comm, k call) string {
+	root := fmt.Sprint(k.root)
+	if c.dir != nil && rooted(k.op) {
+		if root = "elsewhere"; c.seats[k.root] != nil {
+			root = fmt.Sprint(c.seats[k.root].rank)
+		}
+	}
+	return fmt.Sprintf("%v of %d bytes, root %s, function %#x", k.op, k.size, root, k.fn)
 }
 
 // bare is what every record of short data tells of a call.
@@ -58,9 +65,10 @@ func (o *op) agrees(k call) bool {
 type member struct {
 	op   *op
 	seat *seat
-	left int64  // bytes still to come
-	owes int64  // bytes it has yet to send; contributions are counted apart
-	due  []part // of these, what it may send now, in this order
+	root int   // as it named it, by rank
+	left int64 // bytes still to come
+	owes int64 // bytes it has yet to send; contributions are counted apart
+	due  []due // of these, what it may send now, in this order
 
 	// Asking for data itself: Gather, Scatter, AllToAll.
 	asked       int   // sources asked in full
@@ -76,40 +84,55 @@ type member struct {
 	arrived int64
 }
 
-// part is what one record of a member's data must be.
-type part struct {
+// due is what one record of a member's data must be, and the number of the
+// first member that it is for.
+type due struct {
+	share
+	to int
+}
+
+// share is that as the member says it, by rank.
+type share struct {
 	each       bool
 	dst, count int
 	off, size  int64
 }
 
 // atOnce is what a member of a short operation gives.
-func atOnce(c call, rank, members int) part {
+func atOnce(c call, root int, s *seat) due {
+	members := s.comm.size
 	switch c.op {
 	case record.Gather:
-		return part{false, c.root, 1, 0, c.size}
+		return due{share{false, root, 1, 0, c.size}, c.root}
 	case record.AllGather:
-		return part{false, 0, members, int64(rank) * c.size, c.size}
+		return due{share{false, 0, members, int64(s.rank) * c.size, c.size}, 0}
 	case record.Bcast:
-		return part{false, 0, members, 0, c.size}
+		return due{share{false, 0, members, 0, c.size}, 0}
 	}
-	return part{true, 0, members, 0, int64(members) * c.size}
+	return due{share{true, 0, members, 0, int64(members) * c.size}, 0}
 }
 
 // askFor has a member give what a Pull says.
 func (n *Node) askFor(m *member, r *record.Record) {
 	c, k := m.op.comm, m.op.call
-	p := part{false, r.Src, 1, r.Off, r.Size}
+	wish := *r
+	wish.Dst, wish.Body = m.seat.rank, nil
+	if c.dir != nil && r.Src < c.size {
+		var ok bool
+		if wish.Src, ok = c.parseRank(r.Body); !ok { // agents that do not keep to the protocol
+			n.breakComm(c, fmt.Sprintf("operation %d of the communicator: a wish of nobody", r.Seq))
+			return
+		}
+	}
+	d := due{share{false, wish.Src, 1, r.Off, r.Size}, r.Src}
 	switch k.op {
 	case record.Bcast:
-		p.dst, p.count = 0, c.size
+		d = due{share{false, 0, c.size, r.Off, r.Size}, 0}
 	case record.AllGather:
-		p.dst, p.count = 0, c.size
-		p.size = n.overlap(m.op, m.seat.rank, r.Off, r.Off+r.Size)
-		p.off = max(r.Off, int64(m.seat.rank)*k.size)
+		d = due{share{false, 0, c.size, max(r.Off, int64(m.seat.rank)*k.size), n.overlap(m.op, m.seat, r.Off, r.Off+r.Size)}, 0}
 	}
-	m.due = append(m.due, p)
-	n.tell(m.seat.ep, r)
+	m.due = append(m.due, d)
+	n.tell(m.seat.ep, &wish)
 }
 
 // op finds an operation or makes it.
@@ -125,49 +148,58 @@ func (n *Node) op(c *comm, seq uint64) *op {
 // maxBytes bounds what all members of an operation have together.
 const maxBytes = 1 << 50
 
-// enter takes an Enter of an endpoint.
-func (n *Node) enter(ep *endpoint, r *record.Record) error {
-	s := ep.seats[r.Comm]
-	c := s.comm
+// rooted tells whether members name a root.
+func rooted(o record.Op) bool {
+	return o == record.Bcast || o == record.Gather || o == record.Scatter || o == record.Reduce
+}
+
+// enter takes an Enter of an endpoint. It waits where the root's number is not known.
+func (n *Node) enter(in *input, s *seat, r *record.Record) (ok bool, err error) {
+	ep, c := s.ep, s.comm
 	switch fn := record.ElementSize(r.Fn); {
 	case r.Seq != s.next:
-		return fmt.Errorf("operation %d of communicator %d instead of %d", r.Seq, r.Comm, s.next)
+		return false, fmt.Errorf("operation %d of communicator %d instead of %d", r.Seq, r.Comm, s.next)
 	case r.Seq%record.SyncEvery == record.SyncEvery-1 && r.Op != record.Barrier:
-		return fmt.Errorf("operation %d of communicator %d is no barrier", r.Seq, r.Comm)
+		return false, fmt.Errorf("operation %d of communicator %d is no barrier", r.Seq, r.Comm)
 	case r.Op == record.Split && r.Size != 0:
-		return fmt.Errorf("a split of %d bytes", r.Size)
+		return false, fmt.Errorf("a split of %d bytes", r.Size)
 	case !r.Op.Valid() || r.Dst < 0 || r.Dst >= c.size || r.Size > maxBytes/int64(c.size):
-		return fmt.Errorf("a %v of %d bytes from %d among %d", r.Op, r.Size, r.Dst, c.size)
+		return false, fmt.Errorf("a %v of %d bytes from %d among %d", r.Op, r.Size, r.Dst, c.size)
 	case (r.Op == record.Reduce || r.Op == record.AllReduce) && (fn == 0 || r.Size%int64(fn) != 0):
-		return fmt.Errorf("a %v of %d bytes by function %#x", r.Op, r.Size, r.Fn)
+		return false, fmt.Errorf("a %v of %d bytes by function %#x", r.Op, r.Size, r.Fn)
 	}
 	var color uint32
 	var key int32
 	if r.Op == record.Split {
-		var err error
 		if color, key, err = record.ParseChoice(r.Body); err != nil {
-			return err
+			return false, err
+		}
+	}
+	if c.dead(r.Seq) {
+		s.next++
+		n.failed(ep, record.FailOp, c.id, r.Seq, c.broken)
+		return true, nil
+	}
+	want := call{r.Op, r.Fn, r.Dst, r.Size}
+	if rooted(r.Op) {
+		if want.root, ok = n.numberFor(in, c, r.Dst); !ok {
+			return false, nil
 		}
 	}
 	s.next++
-	if c.dead(r.Seq) {
-		n.failed(ep, record.FailOp, c.id, r.Seq, c.broken)
-		return nil
-	}
-	want := call{r.Op, r.Fn, r.Dst, r.Size}
 	o := n.op(c, r.Seq)
 	if o.call.op == 0 {
 		o.call = want
 	}
-	m := &member{op: o, seat: s, left: expects(want, s.rank, c.size), owes: owes(want, s.rank, c.size)}
+	m := &member{op: o, seat: s, root: r.Dst, left: expects(want, s.number, c.size), owes: owes(want, s.number, c.size)}
 	if m.owes > 0 && record.Eager(r.Op, c.size, r.Size) {
-		m.due = []part{atOnce(want, s.rank, c.size)}
+		m.due = []due{atOnce(want, r.Dst, s)}
 	}
 	o.members[s.at] = m
 	ep.active = append(ep.active, m)
 	if o.call != want || !o.agrees(want.bare()) {
 		n.mismatch(o, s.rank, want)
-		return nil
+		return true, nil
 	}
 	n.startTransit(o, want.bare())
 	n.startFan(o)
@@ -182,7 +214,7 @@ func (n *Node) enter(ep *endpoint, r *record.Record) error {
 	default:
 		n.goOn(m)
 	}
-	return nil
+	return true, nil
 }
 
 // hold keeps a record for a member that has not entered.
@@ -220,10 +252,10 @@ func (n *Node) replay(m *member) {
 	}
 }
 
-// expects is how many bytes a member gets.
-func expects(c call, rank, members int) int64 {
+// expects is how many bytes the member of a number gets.
+func expects(c call, number, members int) int64 {
 	others := int64(members-1) * c.size
-	atRoot := rank == c.root
+	atRoot := number == c.root
 	switch c.op {
 	case record.Barrier, record.Split:
 		return 1 // of whatever size
@@ -247,10 +279,10 @@ func expects(c call, rank, members int) int64 {
 	return 0
 }
 
-// owes is how many bytes a member sends, contributions apart.
-func owes(c call, rank, members int) int64 {
+// owes is how many bytes the member of a number sends, contributions apart.
+func owes(c call, number, members int) int64 {
 	eager := record.Eager(c.op, members, c.size)
-	atRoot := rank == c.root
+	atRoot := number == c.root
 	switch {
 	case members == 1:
 	case c.op == record.AllGather, c.op == record.Bcast && atRoot, c.op == record.Gather && !atRoot:
@@ -270,13 +302,17 @@ func (n *Node) mismatch(o *op, rank int, got call) {
 	if others.op == 0 || others == got {
 		others = o.short
 	}
-	n.breakComm(o.comm, fmt.Sprintf("operation %d of the communicator: member %d calls %v, others %v", o.seq, rank, got, others))
+	who := fmt.Sprintf("member %d calls", rank)
+	if rank == o.comm.size { // what a child has combined
+		who = "some members call"
+	}
+	n.breakComm(o.comm, fmt.Sprintf("operation %d of the communicator: %s %s, others %s", o.seq, who, n.text(o.comm, got), n.text(o.comm, others)))
 }
 
 // breakComm says everywhere that no operation of c can succeed any more.
 func (n *Node) breakComm(c *comm, why string) {
 	if n.broken(c, why, 0, true) {
-		n.send2all(&record.Record{Kind: record.Lost, Comm: c.id, Each: true, Body: []byte(why)})
+		n.tellComm(c, &record.Record{Kind: record.Lost, Comm: c.id, Each: true, Body: []byte(why)})
 	}
 }
 
@@ -427,8 +463,9 @@ func (n *Node) settle(m *member) {
 }
 
 func (n *Node) settleOp(o *op) {
-	if o.finished == len(o.members) && o.fan == nil && o.split == nil && o.waiting == 0 && o.transit == 0 && (o.fanned || !n.needsFan(o)) {
+	if o.finished == len(o.members) && o.fan == nil && o.split == nil && o.waiting == 0 && o.transit == 0 && len(o.portions) == 0 && (o.fanned || !n.needsFan(o)) {
 		delete(o.comm.ops, o.seq)
+		o.comm.forgetNumbers()
 	}
 }
 
@@ -441,17 +478,17 @@ func (n *Node) ask(m *member) {
 	}
 	sources := 0
 	switch {
-	case k.op == record.AllToAll, k.op == record.Gather && m.seat.rank == k.root:
+	case k.op == record.AllToAll, k.op == record.Gather && m.seat.number == k.root:
 		sources = c.size - 1
-	case k.op == record.Scatter && m.seat.rank != k.root:
+	case k.op == record.Scatter && m.seat.number != k.root:
 		sources = 1
 	}
 	for m.asked < sources && m.outstanding+int64(m.seat.ep.backlog) < Window {
 		src := k.root
 		if k.op != record.Scatter {
-			src = (m.seat.rank + 1 + m.asked) % c.size
+			src = (m.seat.number + 1 + m.asked) % c.size
 		}
-		r := record.Record{Kind: record.Pull, Op: k.op, Comm: c.id, Seq: o.seq, Src: m.seat.rank, Dst: src, Count: 1}
+		r := record.Record{Kind: record.Pull, Op: k.op, Comm: c.id, Seq: o.seq, Src: m.seat.number, Dst: src, Count: 1, Body: m.seat.appendRank(nil)}
 		if k.size > record.Chunk/2 {
 			r.Off, r.Size = m.off, min(record.Chunk, k.size-m.off)
 			if m.off += r.Size; m.off == k.size {

@@ -79,7 +79,9 @@ func TestEveryOperationAgainstTheOracle(t *testing.T) {
 		s := newSim(rng, nodes, degree, place)
 		flight := rapid.SampledFrom([]int{1, 2, 5, 12}).Draw(t, "in flight")
 		members, comm, size := s.ends[:ranks], world, ranks
-		switch rapid.IntRange(0, 2).Draw(t, "communicator") {
+		switch rapid.IntRange(0, 3).Draw(t, "communicator") {
+		case 3:
+			members, comm = s.shuffled(t)
 		case 1:
 			members, comm, size = s.ends[ranks:], agents, nodes
 		case 2:
@@ -108,6 +110,18 @@ func TestEveryOperationAgainstTheOracle(t *testing.T) {
 func (s *sim) subset(t require.TestingT) ([]*simEnd, func(*simEnd) *member.Comm) {
 	perm := s.rng.Perm(len(s.ends))
 	return s.members(t, perm[:1+s.rng.IntN(len(perm))])
+}
+
+// shuffled makes a communicator of all ranks, in any order, by a split.
+func (s *sim) shuffled(t require.TestingT) ([]*simEnd, func(*simEnd) *member.Comm) {
+	g, c := group(s.ends[:s.ranks]), comms{}
+	choices := make([]choice, len(g))
+	for i, e := range g {
+		c[e] = e.World()
+		choices[i].key = s.rng.IntN(2 * len(g))
+	}
+	classes, made := s.split(t, g, c, choices)
+	return classes[0], made.of
 }
 
 // members makes a communicator.
@@ -208,4 +222,22 @@ func TestAllToAllSparesTheRoot(t *testing.T) {
 	detour := traffic(step{"gather", 0, all}, step{"scatter", 0, all})
 	t.Logf("through the root: alltoall %d bytes, gather and scatter %d", direct, detour)
 	require.Less(t, direct, detour*9/10)
+}
+
+// TestLongAllGathers has parts, small and large, of members in any order and in the order
+// of the tree, so that nodes have members in some pieces and none in others.
+func TestLongAllGathers(t *testing.T) {
+	for seed, x := range []struct{ nodes, each, degree int }{{40, 1, 2}, {40, 1, 39}, {9, 1, 1}, {7, 6, 2}, {2, 20, 1}} {
+		for _, shuffled := range []bool{false, true} {
+			s := newSim(seeded(uint64(seed)), x.nodes, x.degree, blocks(x.nodes, x.each))
+			members, comm := s.ends[:s.ranks], world
+			if shuffled {
+				members, comm = s.shuffled(t)
+			}
+			program := []step{{"allgather", 0, record.Chunk/s.ranks + 1}, {"allgather", 0, 3000}, {"allgather", 0, record.Chunk / 4}, {"allgather", 0, record.Chunk/4 + 1}}
+			results := play(s, members, comm, program, 3)
+			s.run()
+			s.check(t, results, program)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package collective
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/golaunch/golaunch/tree/record"
 )
@@ -28,7 +29,7 @@ func (n *Node) request(in *input, r *record.Record, raw []byte) (ok bool, err er
 	}
 	switch r.Kind {
 	case record.Enter:
-		return true, n.enter(ep, r)
+		return n.enter(in, s, r)
 	case record.Up:
 		return true, n.endpointUp(ep, r)
 	case record.Recv:
@@ -74,9 +75,16 @@ func (n *Node) dataRequest(in *input, s *seat, r *record.Record, raw []byte) (ok
 		return false, fmt.Errorf("%d bytes for operation %d, which needs none", len(r.Body), r.Seq)
 	}
 	m, size := o.members[s.at], int64(len(r.Body))
-	if got, want := (part{r.Each, r.Dst, r.Count, r.Off, size}), m.due[0]; got != want {
+	got, want := share{r.Each, r.Dst, r.Count, r.Off, size}, m.due[0]
+	if got != want.share {
 		return false, fmt.Errorf("%d bytes at %d to %d+%d for operation %d, a %v; %d bytes at %d to %d+%d are due",
 			size, r.Off, r.Dst, r.Count, r.Seq, r.Op, want.size, want.off, want.dst, want.count)
+	}
+	if s.comm.dir != nil {
+		if r, ok = n.byNumber(s.comm, r, want.to); !ok {
+			return false, nil
+		}
+		raw = record.Append(nil, r)
 	}
 	if ok, err = n.pass(in, r, raw); ok {
 		m.due = m.due[1:]
@@ -85,6 +93,25 @@ func (n *Node) dataRequest(in *input, s *seat, r *record.Record, raw []byte) (ok
 		n.settleOp(o)
 	}
 	return ok, err
+}
+
+// byNumber puts data of an endpoint in terms of numbers, those for each member in
+// their order. It waits until these are known.
+func (n *Node) byNumber(c *comm, r *record.Record, to int) (out *record.Record, ok bool) {
+	x := *r
+	x.Dst = to
+	if r.Each {
+		numbers, ok := n.allNumbers(c)
+		if !ok {
+			return nil, false
+		}
+		x.Body = make([]byte, len(r.Body))
+		size := len(r.Body) / c.size
+		for rank, number := range numbers {
+			copy(x.Body[int(number)*size:], r.Body[rank*size:(rank+1)*size])
+		}
+	}
+	return &x, true
 }
 
 // sendRequest takes a Send of an endpoint.
@@ -103,7 +130,16 @@ func (n *Node) sendRequest(in *input, s *seat, r *record.Record, raw []byte) (ok
 		n.failed(ep, record.FailSend, r.Comm, r.Seq, why)
 		return true, nil
 	}
-	ep.sends[r.Seq] = sent{comm: r.Comm, dst: r.Dst, tag: r.Off} // before route, which may deliver it
+	number, ok := n.numberFor(in, s.comm, r.Dst)
+	if !ok {
+		return false, nil
+	}
+	ep.sends[r.Seq] = sent{comm: r.Comm, dst: number, rank: r.Dst, tag: r.Off} // before route, which may deliver it
+	if s.comm.dir != nil {
+		x := *r
+		x.Src, x.Dst, x.Body = s.number, number, s.appendRank(slices.Clip(r.Body))
+		r, raw = &x, record.Append(nil, &x)
+	}
 	if ok, err = n.route(in, r, raw); !ok {
 		delete(ep.sends, r.Seq)
 	}
@@ -117,9 +153,14 @@ func (n *Node) sendDataRequest(in *input, s *seat, r *record.Record, raw []byte)
 	switch {
 	case !under || x.comm != r.Comm:
 		return true, nil // it has failed
-	case r.Count != 1 || r.Dst != x.dst || r.Off != x.given || size == 0 || size > x.asked-x.given:
+	case r.Count != 1 || r.Dst != x.rank || r.Off != x.given || size == 0 || size > x.asked-x.given:
 		return false, fmt.Errorf("%d bytes at %d to %d+%d of message %d; %d bytes at %d to %d are due",
-			size, r.Off, r.Dst, r.Count, r.Seq, x.asked-x.given, x.given, x.dst)
+			size, r.Off, r.Dst, r.Count, r.Seq, x.asked-x.given, x.given, x.rank)
+	}
+	if s.comm.dir != nil {
+		y := *r
+		y.Src, y.Dst = s.number, x.dst
+		r, raw = &y, record.Append(nil, &y)
 	}
 	if ok, err = n.route(in, r, raw); ok {
 		if x, under = ep.sends[r.Seq]; under {

@@ -25,7 +25,7 @@ func (n *Node) route(in *input, r *record.Record, raw []byte) (ok bool, err erro
 		return false, fmt.Errorf("a record of kind %d for communicator %d, which does not exist", r.Kind, r.Comm)
 	case r.Count < 1 || r.Dst+r.Count > c.size || r.Src < 0 || r.Src > c.size || r.Src == c.size && !ofNobody(r.Kind):
 		return false, fmt.Errorf("a record of kind %d from member %d to %d+%d of %d", r.Kind, r.Src, r.Dst, r.Count, c.size)
-	case in.ep == nil && in.hop != own && r.Src < c.size && n.hop(c, r.Src) != in.hop:
+	case in.ep == nil && in.hop != own && r.Src < c.size && (c.dir == nil || r.Kind != record.Data) && n.hop(c, r.Src) != in.hop:
 		if n.hop(c, r.Src) == Nowhere {
 			return true, nil // sent before it was lost
 		}
@@ -33,7 +33,8 @@ func (n *Node) route(in *input, r *record.Record, raw []byte) (ok bool, err erro
 	case r.Each && len(r.Body)%r.Count != 0:
 		return false, fmt.Errorf("%d bytes for %d members", len(r.Body), r.Count)
 	}
-	if r.Count == 1 {
+	byRank := c.dir != nil && r.Kind == record.Pull && r.Op == record.AllGather // for members who knows where
+	if r.Count == 1 && !byRank {
 		hop := n.hop(c, r.Dst)
 		switch {
 		case hop == Nowhere:
@@ -49,7 +50,11 @@ func (n *Node) route(in *input, r *record.Record, raw []byte) (ok bool, err erro
 		n.enqueue(hop, raw)
 		return true, nil
 	}
-	targets, here := n.leads(c, r.Dst, r.Count, in.hop)
+	first, count := r.Dst, r.Count
+	if byRank {
+		first, count = 0, c.size
+	}
+	targets, here := n.leads(c, first, count, in.hop)
 	if in.hop != own {
 		for _, hop := range targets {
 			if n.full(hop) {
@@ -66,10 +71,17 @@ func (n *Node) route(in *input, r *record.Record, raw []byte) (ok bool, err erro
 	}
 	if here {
 		for _, s := range c.order {
-			if s.rank >= r.Dst && s.rank < r.Dst+r.Count && s.rank != r.Src {
-				n.deliver(c, s.rank, r)
+			at := s.number
+			if byRank {
+				at = s.rank
+			}
+			if at >= r.Dst && at < r.Dst+r.Count && !s.sent(r) {
+				n.deliver(c, s.number, r)
 			}
 		}
+	}
+	if byRank {
+		return true, n.expectPiece(c, r)
 	}
 	return true, nil
 }
@@ -92,8 +104,9 @@ func (n *Node) leads(c *comm, first, count int, except Hop) (targets []Hop, here
 		return targets, len(c.order) > 0
 	}
 	last := own
-	for i := first; i < first+count; i++ {
-		hop := n.hop(c, i)
+	for i := first; i < first+count; {
+		var hop Hop
+		hop, i = n.wayTo(c, i)
 		if hop == last {
 			continue
 		}
@@ -118,17 +131,14 @@ func (n *Node) leads(c *comm, first, count int, except Hop) (targets []Hop, here
 func (n *Node) split(c *comm, r *record.Record, except Hop) {
 	size := len(r.Body) / r.Count
 	for i := 0; i < r.Count; {
-		hop := n.hop(c, r.Dst+i)
-		j := i + 1
-		for hop != Local && j < r.Count && n.hop(c, r.Dst+j) == hop {
-			j++
-		}
+		hop, end := n.oneWay(c, r.Dst+i, r.Dst+r.Count)
+		j := end - r.Dst
 		part := *r
 		part.Dst, part.Count, part.Body = r.Dst+i, j-i, r.Body[i*size:j*size]
 		i = j
 		switch {
 		case hop == Local:
-			if part.Dst != r.Src {
+			if !c.seats[part.Dst].sent(r) {
 				part.Each = false
 				n.deliver(c, part.Dst, &part)
 			}
@@ -138,9 +148,26 @@ func (n *Node) split(c *comm, r *record.Record, except Hop) {
 	}
 }
 
-// deliver hands a record to a local member.
-func (n *Node) deliver(c *comm, member int, r *record.Record) {
-	s := c.seats[member]
+// oneWay is where the member of a number is, and the first after it, up to a limit,
+// that is elsewhere; members here are taken one by one.
+func (n *Node) oneWay(c *comm, number, limit int) (hop Hop, end int) {
+	hop, end = n.wayTo(c, number)
+	if hop == Local {
+		return hop, number + 1
+	}
+	for end < limit {
+		next, after := n.wayTo(c, end)
+		if next != hop {
+			break
+		}
+		end = after
+	}
+	return hop, min(end, limit)
+}
+
+// deliver hands a record to the local member of a number.
+func (n *Node) deliver(c *comm, number int, r *record.Record) {
+	s := c.seats[number]
 	switch r.Kind {
 	case record.Data:
 		n.data(s, r)
@@ -156,24 +183,30 @@ func (n *Node) deliver(c *comm, member int, r *record.Record) {
 		if x, ok := s.ep.sends[r.Seq]; ok {
 			x.asked += r.Size
 			s.ep.sends[r.Seq] = x
-			n.tell(s.ep, r)
+			wish := *r
+			wish.Src, wish.Dst = x.rank, s.rank
+			n.tell(s.ep, &wish)
 		} else if s.ep.left != "" {
 			n.tellLeft(s, r.Src)
 		}
 	case record.SendData:
 		n.messageData(s, r)
 	case record.Left:
-		n.memberLeft(c, r.Src, string(r.Body))
+		if r.Off >= 0 && r.Off < int64(c.size) {
+			n.memberLeft(c, int(r.Off), string(r.Body))
+		}
 	case record.Watch:
 		n.watchedBy(s, r.Src)
 	case record.Ask:
-		n.send(&record.Record{Kind: record.Answer, Comm: c.id, Seq: r.Seq, Src: member, Dst: r.Src, Count: 1, Off: int64(s.ep.id), Size: int64(n.self)})
+		n.send(&record.Record{Kind: record.Answer, Comm: c.id, Seq: r.Seq, Src: number, Dst: r.Src, Count: 1, Off: int64(s.ep.id), Size: int64(n.self)})
 	case record.Answer:
 		n.answered(s, r)
 	case record.Taken:
-		if _, ok := s.ep.sends[r.Seq]; ok {
+		if x, ok := s.ep.sends[r.Seq]; ok {
 			delete(s.ep.sends, r.Seq)
-			n.tell(s.ep, r)
+			word := *r
+			word.Src, word.Dst = x.rank, s.rank
+			n.tell(s.ep, &word)
 		}
 	}
 }

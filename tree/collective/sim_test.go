@@ -96,7 +96,7 @@ func newSimCosts(rng *rand.Rand, nodes, degree int, place []int, costs func(int)
 			hops = append(hops, where[at])
 		}
 		var err error
-		n.Node, err = collective.New(collective.Config{Ranks: len(place), Hops: append(hops, where...), Node: func(rank int) int { return place[rank] }, Costs: costs, Children: len(n.children), Root: n.parent < 0})
+		n.Node, err = collective.New(collective.Config{Ranks: len(place), Hops: collective.Runs(append(hops, where...)...), Node: func(rank int) int { return place[rank] }, Costs: costs, Children: len(n.children), Root: n.parent < 0})
 		if err != nil {
 			panic(err)
 		}

@@ -3,8 +3,6 @@ package collective
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"slices"
 	"sort"
 )
 
@@ -16,21 +14,16 @@ func (s span) end() uint32 { return s.first + s.count }
 // spans is a set of numbers: runs in order, none touching the next.
 type spans []span
 
-// unite sorts runs and joins those that touch. Runs that overlap are an error.
-func unite(list spans) (spans, error) {
-	slices.SortFunc(list, func(a, b span) int { return int(int64(a.first) - int64(b.first)) })
-	out := list[:0]
-	for _, s := range list {
-		switch last := len(out) - 1; {
-		case last >= 0 && s.first < out[last].end():
-			return nil, fmt.Errorf("number %d twice", s.first)
-		case last >= 0 && s.first == out[last].end():
-			out[last].count += s.count
-		default:
-			out = append(out, s)
+// newSpans is the set of numbers in order, none of which is there twice.
+func newSpans(numbers []uint32) (set spans) {
+	for _, x := range numbers {
+		if last := len(set) - 1; last >= 0 && set[last].end() == x {
+			set[last].count++
+		} else {
+			set = append(set, span{x, 1})
 		}
 	}
-	return out, nil
+	return set
 }
 
 // index is the position of a number in the set, in order; false if it is not
@@ -68,89 +61,67 @@ func (s spans) size() int {
 	return n
 }
 
-// append appends the set's wire form: the number of runs, then for each the
-// distance from the end of the one before and its length, all unsigned varints.
-func (s spans) append(b []byte) []byte {
-	b = binary.AppendUvarint(b, uint64(len(s)))
-	end := uint32(0)
-	for _, x := range s {
-		b = binary.AppendUvarint(b, uint64(x.first-end))
-		b = binary.AppendUvarint(b, uint64(x.count))
-		end = x.end()
-	}
-	return b
-}
-
-var errSpans = errors.New("a malformed set of numbers")
-
-// parseSpans reads a set of numbers below limit.
-func parseSpans(b []byte, limit int) (list spans, rest []byte, err error) {
-	var n uint64
-	if n, b, err = uvarint(b); err != nil || n > uint64(len(b)) {
-		return nil, nil, errSpans
-	}
-	end := uint64(0)
-	for range n {
-		var gap, count uint64
-		gap, b, err = uvarint(b)
-		if err == nil {
-			count, b, err = uvarint(b)
-		}
-		if err != nil || gap > uint64(limit) || count == 0 || count > uint64(limit) || end+gap+count > uint64(limit) {
-			return nil, nil, errSpans
-		}
-		list = append(list, span{uint32(end + gap), uint32(count)})
-		end += gap + count
-	}
-	return list, b, nil
-}
+var errNumbers = errors.New("a malformed list of numbers")
 
 // uvarint cuts a number off b.
 func uvarint(b []byte) (v uint64, rest []byte, err error) {
 	v, used := binary.Uvarint(b)
 	if used <= 0 {
-		return 0, nil, errSpans
+		return 0, nil, errNumbers
 	}
 	return v, b[used:], nil
 }
 
-// ways tells in which direction the members of a communicator are that a Split
-// made: for those below a node, or on it, which way; all others are beyond the
-// parent. So each node holds what is below it, a leaf its own members.
+// ways tells in which direction numbers are, in runs: which child has them
+// below it, or this node; others are beyond the parent. Endpoints are placed, and members of a
+// communicator that a Split made are numbered, in the order of the tree, or nearly,
+// so there are few runs.
 type ways struct {
-	starts []uint32 // run i is of the members starts[i] to starts[i+1]-1
+	starts []uint32 // run i is of the numbers starts[i] to starts[i+1]-1
 	hops   []Hop
 }
 
-// newWays makes the ways from runs of members, in order.
+// add appends a run.
+func (w *ways) add(start uint32, hop Hop) {
+	switch last := len(w.hops) - 1; {
+	case last >= 0 && w.hops[last] == hop:
+	case last > 0 && w.starts[last] == start && w.hops[last-1] == hop:
+		w.starts, w.hops = w.starts[:last], w.hops[:last]
+	case last >= 0 && w.starts[last] == start:
+		w.hops[last] = hop
+	default:
+		w.starts, w.hops = append(w.starts, start), append(w.hops, hop)
+	}
+}
+
+// newWays makes the ways from runs of numbers, in order; those between are up.
 func newWays(list []way) *ways {
 	w := &ways{starts: make([]uint32, 0, len(list)+1), hops: make([]Hop, 0, len(list)+1)}
-	add := func(start uint32, hop Hop) {
-		switch last := len(w.hops) - 1; {
-		case last >= 0 && w.hops[last] == hop:
-		case last > 0 && w.starts[last] == start && w.hops[last-1] == hop:
-			w.starts, w.hops = w.starts[:last], w.hops[:last]
-		case last >= 0 && w.starts[last] == start:
-			w.hops[last] = hop
-		default:
-			w.starts, w.hops = append(w.starts, start), append(w.hops, hop)
-		}
-	}
-	add(0, Up)
+	w.add(0, Up)
 	for _, x := range list {
-		add(x.first, x.hop)
-		add(x.end(), Up)
+		w.add(x.first, x.hop)
+		w.add(x.end(), Up)
 	}
 	return w
 }
 
-// way is a run of members in one direction.
+// way is a run of numbers in one direction.
 type way struct {
 	span
 	hop Hop
 }
 
-func (w *ways) of(member int) Hop {
-	i := sort.Search(len(w.starts), func(i int) bool { return int(w.starts[i]) > member })
-	return w.hops[i-1]
+func (w *ways) of(number int) Hop {
+	hop, _ := w.run(number, 0)
+	return hop
+}
+
+// run is where a number is, and the first number after it that may be elsewhere;
+// size is how many there are.
+func (w *ways) run(number, size int) (hop Hop, end int) {
+	i := sort.Search(len(w.starts), func(i int) bool { return int(w.starts[i]) > number })
+	if i < len(w.starts) {
+		size = int(w.starts[i])
+	}
+	return w.hops[i-1], size
 }

@@ -31,8 +31,9 @@ type splitting struct {
 type origin struct {
 	what uint8
 	hop  Hop // a neighbor's
-	src  int // or an agent's
-	tag  int64
+
+	src, process int // or an agent's
+	tag          int64
 }
 
 // What a Piece is a piece of, in Fn.
@@ -59,12 +60,7 @@ func (n *Node) choose(m *member, color uint32, key int32) {
 	if s.entered++; s.entered < len(c.order) {
 		return
 	}
-	nodes := n.nodesOf(c)
-	me, ok := nodes.index(uint32(n.self))
-	if !ok {
-		panic(fmt.Sprintf("node %d is none of communicator %d", n.self, c.id)) // a bug of this package
-	}
-	processes := nodes.size()
+	me, processes := n.processOf(c)
 	config := commsplit.Config{Processes: processes, Ranks: c.size, Sorters: processes, Parts: processes}
 	machine, err := commsplit.NewAuto(config, n.costs(processes), me, s.rows)
 	if err != nil {
@@ -121,10 +117,10 @@ func (s *splitting) awaited() (in []commsplit.Message, ok bool) {
 
 // post sends a message of the sort.
 func (n *Node) post(o *op, m *commsplit.Message) {
-	to := int(n.nodesOf(o.comm).at(m.To))
+	me, _ := n.processOf(o.comm)
 	pieces(o, pieceSort, int64(m.Tag), m.AppendPayload(nil), func(r *record.Record) {
-		r.Src, r.Dst, r.Count = n.self, to, 1
-		n.enqueue(n.hops[n.ranks+to], record.Append(nil, r))
+		r.Src, r.Dst, r.Count = n.self, m.To, me
+		n.enqueue(n.toProcess(o.comm, m.To), record.Append(nil, r))
 	})
 }
 
@@ -147,29 +143,29 @@ func pieces(o *op, what uint8, tag int64, message []byte, send func(*record.Reco
 // piece takes one that came over a link, or passes it on.
 func (n *Node) piece(in *input, r *record.Record, raw []byte) (ok bool, err error) {
 	from := origin{what: r.Fn, hop: in.hop}
-	switch {
-	case r.Op != record.Split || r.Fn > pieceFormed || r.Fn == pieceBelow && in.hop < 0 || r.Fn == pieceFormed && in.hop != Up:
+	if r.Op != record.Split || r.Fn > pieceFormed || r.Fn == pieceBelow && in.hop < 0 || r.Fn == pieceFormed && in.hop != Up {
 		return false, fmt.Errorf("a piece of operation %v, function %d, from %d", r.Op, r.Fn, in.hop)
-	case r.Fn == pieceSort:
-		agents := len(n.hops) - n.ranks
-		if r.Src < 0 || r.Src >= agents || r.Dst >= agents {
-			return false, fmt.Errorf("a piece from agent %d to agent %d of %d", r.Src, r.Dst, agents)
+	}
+	c := n.comms[r.Comm]
+	if r.Fn == pieceSort && c != nil && !c.void {
+		agents := n.endpoints - n.ranks
+		if _, processes := n.processOf(c); r.Src < 0 || r.Src >= agents || r.Count >= processes || r.Dst >= processes {
+			return false, fmt.Errorf("a piece from agent %d of %d, process %d to process %d of %d", r.Src, agents, r.Count, r.Dst, processes)
 		}
-		hop := n.hops[n.ranks+r.Dst]
-		switch src := n.hops[n.ranks+r.Src]; {
+		hop := n.toProcess(c, r.Dst)
+		switch src := n.where(n.ranks + r.Src); {
 		case src == Nowhere || hop == Nowhere:
 			return true, nil
-		case src != in.hop || hop == in.hop:
-			return false, fmt.Errorf("a piece from agent %d to agent %d, which are elsewhere", r.Src, r.Dst)
+		case src != in.hop || hop == in.hop || n.toProcess(c, r.Count) != in.hop:
+			return false, fmt.Errorf("a piece from agent %d, process %d to process %d, which are elsewhere", r.Src, r.Count, r.Dst)
 		case hop != Local && n.full(hop):
 			return false, nil
 		case hop != Local:
 			n.enqueue(hop, raw)
 			return true, nil
 		}
-		from = origin{what: r.Fn, src: r.Src, tag: r.Off}
+		from = origin{what: r.Fn, src: r.Src, process: r.Count, tag: r.Off}
 	}
-	c := n.comms[r.Comm]
 	switch {
 	case c == nil && n.existed(r.Comm):
 		if r.Fn == pieceFormed {
@@ -217,13 +213,13 @@ func (n *Node) splitPiece(c *comm, from origin, r *record.Record) error {
 	case pieceBelow:
 		return n.below(o, from.hop, message)
 	case pieceFormed:
-		return n.formed(o, message)
+		f, err := n.parseFormed(o, message)
+		if err != nil {
+			return err
+		}
+		return n.formed(o, f)
 	}
-	process, ok := n.nodesOf(c).index(uint32(from.src))
-	if !ok {
-		return fmt.Errorf("a message of agent %d, which has no member of communicator %d", from.src, c.id)
-	}
-	m := commsplit.Message{From: process, Tag: commsplit.Tag(from.tag)}
+	m := commsplit.Message{From: from.process, Tag: commsplit.Tag(from.tag)}
 	if err := m.ParsePayload(message); err != nil {
 		return n.forged(o, from, err)
 	}
@@ -242,7 +238,7 @@ func (n *Node) splitPiece(c *comm, from origin, r *record.Record) error {
 // heldMost is how many bytes of a Split's messages may wait at a node: an agent is
 // at most a step ahead of another, and no step brings one more than the table.
 func (n *Node) heldMost(c *comm) int {
-	return 1<<20 + 256*c.size + 1024*(len(n.hops)-n.ranks)
+	return 1<<20 + 256*c.size + 1024*(n.endpoints-n.ranks)
 }
 
 // forged ends a Split in which an agent does not keep to the protocol. A message of
@@ -255,18 +251,36 @@ func (n *Node) forged(o *op, from origin, err error) error {
 	return nil
 }
 
-// nodesOf are the agents whose nodes have members of c.
+// processOf is this node's place among those that have members of c, and how many
+// there are; -1 if it has none.
+func (n *Node) processOf(c *comm) (process, processes int) {
+	if c.ways != nil {
+		return c.process, c.processes
+	}
+	nodes := n.nodesOf(c)
+	if me, ok := nodes.index(uint32(n.self)); ok && n.self >= 0 {
+		return me, nodes.size()
+	}
+	return -1, nodes.size()
+}
+
+// toProcess is where a process of c is.
+func (n *Node) toProcess(c *comm, process int) Hop {
+	if c.ways != nil {
+		return c.homes.of(process)
+	}
+	return n.where(n.ranks + int(n.nodesOf(c).at(process)))
+}
+
+// nodesOf are the agents whose nodes have members of c, which no Split made.
 func (n *Node) nodesOf(c *comm) spans {
 	if c.nodes == nil {
-		list := make([]span, 0, c.size)
-		for i := range c.size {
-			node := uint32(n.nodeOf(c.endpoint(i)))
-			if last := len(list) - 1; last < 0 || list[last].first != node {
-				list = append(list, span{node, 1})
-			}
+		list := make([]uint32, c.size)
+		for i := range list {
+			list[i] = uint32(n.nodeOf(c.endpoint(i)))
 		}
-		slices.SortFunc(list, func(a, b span) int { return cmp.Compare(a.first, b.first) })
-		c.nodes, _ = unite(slices.Compact(list)) // none is there twice
+		slices.Sort(list)
+		c.nodes = newSpans(slices.Compact(list))
 	}
 	return c.nodes
 }

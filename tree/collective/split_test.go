@@ -249,16 +249,14 @@ func TestSplitAtScale(t *testing.T) {
 				choices[i] = choice{s.rng.IntN(x.colors), s.rng.IntN(1<<31) - 1<<30}
 			}
 			classes, made := s.split(t, g, c, choices)
-			most, leaves, leaf := 0, 0, 0
+			way, rows := 0, 0
 			for _, n := range s.nodes {
-				most = max(most, n.Directions())
-				if len(n.children) == 0 {
-					leaves, leaf = leaves+1, max(leaf, n.Directions())
-				}
+				directions, table := n.SplitBytes()
+				way, rows = max(way, directions), max(rows, table)
 			}
-			t.Logf("through the root %d bytes; runs of members: %d at the root, at most %d at a leaf", s.toRoot+s.offRoot, s.nodes[0].Directions(), leaf)
-			require.LessOrEqual(t, most, 2*s.ranks+x.colors)
-			require.LessOrEqual(t, leaf, 2*x.each+x.colors, "a leaf holds its own members")
+			t.Logf("through the root %d bytes; a node holds %d bytes of directions and %d of tables at most", s.toRoot+s.offRoot, way, rows)
+			require.LessOrEqual(t, way, x.colors*40*(x.degree+3), "directions grow with the degree alone")
+			require.LessOrEqual(t, rows, 2*16*(x.each+x.colors), "a node holds its share of the tables, 16 bytes a row")
 			first := classes[0]
 			s.locate(t, first, made, 200)
 			program := []step{{"bcast", len(first) / 2, 100_000}, {"reduce", 1, 800}, {"barrier", 0, 0}}
@@ -285,52 +283,80 @@ func TestSplitAndLoss(t *testing.T) {
 		victim := rapid.IntRange(1, nodes-1).Draw(t, "victim")
 		colors := rapid.SampledFrom([]int{1, 2, 7}).Draw(t, "colours")
 		s := newSim(seeded(rapid.Uint64().Draw(t, "seed")), nodes, degree, blocks(nodes, each))
-		type outcome struct {
-			what string
-			q    *member.Request
-		}
-		outcomes := make([][]outcome, s.ranks)
-		for i, e := range s.ends[:s.ranks] {
-			s.do(e, func() {
-				q := e.World().Split(i%colors, -i)
-				outcomes[i] = append(outcomes[i], outcome{"split", q})
-				q.OnDone = func() {
-					s.do(e, func() {
-						c := q.Made()
-						if c == nil {
-							return
-						}
-						for r := range c.Size() {
-							outcomes[i] = append(outcomes[i], outcome{"look-up", c.Locate(r)})
-						}
-						outcomes[i] = append(outcomes[i], outcome{"barrier", c.Barrier()}, outcome{"bcast", c.Bcast(0, make([]byte, 100))})
-					})
-				}
-			})
-		}
-		for range rapid.IntRange(0, 200*nodes).Draw(t, "when") {
-			s.step()
-		}
-		s.kill(victim)
-		s.run()
-		require.Empty(t, s.faults)
-		why := fmt.Sprintf("node %d is lost", victim)
-		for i, list := range outcomes {
-			if s.nodes[s.ends[i].node].dead {
-				continue
-			}
-			for _, x := range list {
-				done, err := x.q.Done()
-				require.True(t, done, "rank %d: %s hangs", i, x.what)
-				if err != nil {
-					require.EqualError(t, err, why, "rank %d: %s", i, x.what)
-				}
-			}
-		}
-		for _, n := range s.nodes {
-			require.True(t, n.dead || n.Settled(), "node %d still works on something", n.index)
-		}
+		leaver := rapid.IntRange(-1, s.ranks-1).Draw(t, "leaver")
+		splitAndLoss(t, s, colors, victim, leaver, rapid.IntRange(0, 200*nodes).Draw(t, "when"))
 	})
+}
+
+// TestSplitAndLossAtAnyStep is that for each step of one split in turn.
+func TestSplitAndLossAtAnyStep(t *testing.T) {
+	for seed := range uint64(9) {
+		for when, over := 0, false; !over; when++ {
+			s := newSim(seeded(seed), 7, 2, blocks(7, 1))
+			over = splitAndLoss(t, s, 2, 2, []int{-1, 4, 6}[seed%3], when)
+		}
+	}
+}
+
+// splitAndLoss splits, and once more what came of it, kills a node after some steps, and reports whether nothing was under way
+// any more.
+func splitAndLoss(t require.TestingT, s *sim, colors, victim, leaver, when int) (over bool) {
+	type outcome struct {
+		what string
+		q    *member.Request
+	}
+	outcomes := make([][]outcome, s.ranks)
+	for i, e := range s.ends[:s.ranks] {
+		var split func(old *member.Comm, key, levels int)
+		split = func(old *member.Comm, key, levels int) {
+			q := old.Split(i%colors, key)
+			outcomes[i] = append(outcomes[i], outcome{"split", q})
+			q.OnDone = func() {
+				s.do(e, func() {
+					c := q.Made()
+					if c == nil {
+						return
+					}
+					if i == leaver {
+						s.leave(e, left(i))
+						return
+					}
+					for r := range c.Size() {
+						outcomes[i] = append(outcomes[i], outcome{"look-up", c.Locate(r)})
+					}
+					outcomes[i] = append(outcomes[i], outcome{"barrier", c.Barrier()}, outcome{"bcast", c.Bcast(0, make([]byte, 100))},
+						outcome{"scatter", c.Scatter(0, make([]byte, 8*c.Size()), make([]byte, 8))})
+					if levels > 1 {
+						split(c, i, levels-1)
+					}
+				})
+			}
+		}
+		s.do(e, func() { split(e.World(), -i, 2) })
+	}
+	for range when {
+		over = !s.step()
+	}
+	s.kill(victim)
+	s.run()
+	require.Empty(t, s.faults)
+	whys := []string{fmt.Sprintf("node %d is lost", victim), left(leaver)}
+	for i, list := range outcomes {
+		if s.nodes[s.ends[i].node].dead || i == leaver {
+			continue
+		}
+		for _, x := range list {
+			done, err := x.q.Done()
+			require.True(t, done, "rank %d: %s hangs", i, x.what)
+			if err != nil {
+				require.Contains(t, whys, err.Error(), "rank %d: %s", i, x.what)
+			}
+		}
+	}
+	for _, n := range s.nodes {
+		require.True(t, n.dead || n.Settled(), "node %d still works on something", n.index)
+	}
+	return over
 }
 
 // TestSplitRefuses shows what members learn that cannot have what they ask for.
