@@ -10,10 +10,10 @@ const tagSurveyAgain Tag = 0x201 << 16
 // along, and are merged in place, as long as they are few or that looks best,
 // which ends the matter too if everybody's came along; and they go to the homes of
 // the hash algorithm as long as that may be chosen. What the choice rests on
-// besides, a sample and the number of colours, is only said where rows stay behind,
-// and not where they look like ranges: if some do, but all are none, the survey is
-// repeated with everybody's word. Every process comes to the same choice from the
-// same survey.
+// besides, a sample and the number of colours, is only said where rows stay behind.
+// While all looks like ranges, little goes along, and soon nothing: if some do, but
+// all are none, the survey is resumed where it fell silent, unless what it has done
+// says enough. Every process comes to the same choice from the same survey.
 type Auto struct {
 	script
 	config Config
@@ -21,6 +21,7 @@ type Auto struct {
 	rows   []Row
 	scan   scan
 	inner  solver // nil as long as the survey goes on, and if it was all
+	all    summary
 	plan   Plan
 	result Result
 }
@@ -41,16 +42,11 @@ func NewAuto(config Config, costs Costs, process int, rows []Row) (*Auto, error)
 	}
 	a := &Auto{config: config, costs: costs, rows: rows}
 	a.id, a.limits = process, config.limits()
-	a.look(tagSurvey, false)
+	own := summarize(rows)
+	survey := newSurvey(config, costs, process, rows, own)
+	a.scan = scan{id: process, cube: newCube(config.Processes), tag: tagSurvey, own: own, survey: survey, then: a.surveyed}
 	a.next = a.scan.begin
 	return a, nil
-}
-
-// look makes the next scan a survey.
-func (a *Auto) look(tag Tag, again bool) {
-	own := summarize(a.rows)
-	survey := newSurvey(a.config, a.costs, a.id, a.rows, own, again)
-	a.scan = scan{id: a.id, cube: newCube(a.config.Processes), tag: tag, own: own, survey: survey, then: a.surveyed}
 }
 
 // Step implements Machine.
@@ -70,30 +66,39 @@ func (a *Auto) Step(in []Message, out *Outbox) {
 
 // surveyed ends the split, or makes the machine that goes on.
 func (a *Auto) surveyed(_ []Message, _ *Outbox) stage {
-	all, s := a.scan.all(), a.scan.survey
+	s := a.scan.survey
 	a.holds(len(a.rows) + cap(s.table) + cap(s.free) + len(s.items)/itemWords)
-	if a.plan = (Plan{Method: ByRanges}); all.ranged() {
-		a.result = a.scan.ranges(a.rows)
-		a.err = a.limits.checkPlaces(a.rows, a.result.Places, -1)
-		a.scan.survey = nil
-		return nil
+	if !s.again {
+		if a.all = a.scan.all(); a.all.ranged() {
+			a.plan = Plan{Method: ByRanges}
+			a.result = a.scan.ranges(a.rows)
+			a.err = a.limits.checkPlaces(a.rows, a.result.Places, -1)
+			a.scan.survey = nil
+			return nil
+		}
 	}
-	if a.plan = (Plan{BySort, 1}); s.whole {
-		a.inner, a.err = a.chosen(s)
-		return nil
+	shape := Shape{
+		Processes: a.config.Processes,
+		Rows:      int(a.all.defined),
+		Single:    int(a.all.ranks) == a.config.Processes && !s.traits.plural,
+		AtHome:    !s.traits.keeps,
 	}
 	if s.traits.silent {
-		a.look(tagSurveyAgain, true)
-		return a.scan.begin
+		// Long ranges mostly, or small ones of which all rows are at their homes.
+		if shape.Largest = 2 * float64(shape.Rows) / float64(shape.Processes); s.traits.long {
+			shape.Largest = float64(shape.Rows)
+		}
+		a.plan, _ = a.costs.Choose(shape, a.config.Sorters)
+		sorts := s.traits.long && a.plan.Method == BySort && a.plan.Sorters > 1
+		if hashes := !s.traits.keeps && !s.traits.late && a.plan.Method == ByHash; !sorts && !hashes {
+			return a.scan.again(tagSurveyAgain)
+		}
+		s.whole = false
+	} else if shape.Largest = s.traits.largest(a.all.defined); s.whole {
+		a.plan = Plan{BySort, 1}
+	} else {
+		a.plan, _ = a.costs.Choose(shape, a.config.Sorters)
 	}
-	a.plan, _ = a.costs.Choose(Shape{
-		Processes: a.config.Processes,
-		Rows:      int(all.defined),
-		Largest:   s.traits.largest(all.defined),
-		Single:    int(all.ranks) == a.config.Processes && !s.traits.plural,
-		Ranged:    all.ranged(),
-		AtHome:    !s.traits.keeps,
-	}, a.config.Sorters)
 	a.inner, a.err = a.chosen(s)
 	a.scan.survey = nil
 	return nil

@@ -22,18 +22,41 @@ func TestAutoIsTheDefinition(t *testing.T) {
 			Row:     rapid.Float64Range(0, 100).Draw(t, "row"),
 			Search:  rapid.Float64Range(0, 100).Draw(t, "search"),
 		}
-		c := Config{Sorters: rapid.IntRange(1, len(w)).Draw(t, "sorters")}
-		if rapid.Bool().Draw(t, "known") {
-			c.Ranks = len(slices.Concat(w...))
-		}
-		list := solve(t, w, c, func(c Config, process int, rows []Row) (solver, error) {
-			return NewAuto(c, costs, process, rows)
-		})
-		for _, m := range list {
-			require.Equal(t, list[0].(*Auto).Plan(), m.(*Auto).Plan(), "all choose alike")
+		list := choose(t, w, costs)
+		check(t, w, list, 7)
+	})
+}
+
+// choose has all processes split by a choice, which must be one.
+func choose(t *rapid.T, w world, costs Costs) []solver {
+	c := Config{Sorters: rapid.IntRange(1, len(w)).Draw(t, "sorters")}
+	if rapid.Bool().Draw(t, "known") {
+		c.Ranks = len(slices.Concat(w...))
+	}
+	list := solve(t, w, c, func(c Config, process int, rows []Row) (solver, error) {
+		return NewAuto(c, costs, process, rows)
+	})
+	for _, m := range list {
+		require.Equal(t, list[0].(*Auto).Plan(), m.(*Auto).Plan(), "all choose alike")
+	}
+	return list
+}
+
+// What is taken for ranges at first, and is none, ends as it should.
+func TestAutoResumesItsSurvey(t *testing.T) {
+	resumed := 0
+	property(t, 10, func(t *rapid.T) {
+		w := drawNearlyRanged(t, 20, 12)
+		costs := DefaultCosts()
+		costs.Byte = rapid.SampledFrom([]float64{0.8, 5, 30, 100}).Draw(t, "byte")
+		costs.Row = rapid.SampledFrom([]float64{5, 100}).Draw(t, "row")
+		list := choose(t, w, costs)
+		if list[0].(*Auto).scan.tag == tagSurveyAgain {
+			resumed++
 		}
 		check(t, w, list, 7)
 	})
+	require.Greater(t, resumed, 50)
 }
 
 // Each kind of split gets the method that was made for it.

@@ -14,8 +14,8 @@ const (
 type Cache struct{ entries []entry }
 
 type entry struct {
-	key  uint64 // plus 1; 0 is an empty entry
-	rank uint32
+	key   uint64 // plus 1; 0 is an empty entry
+	value uint64
 }
 
 // NewCache returns a cache of at most n entries, 16 bytes each: the largest
@@ -37,7 +37,7 @@ func (c *Cache) set(key uint64) []entry {
 }
 
 // Get looks a key up.
-func (c *Cache) Get(key uint64) (rank uint32, ok bool) {
+func (c *Cache) Get(key uint64) (value uint64, ok bool) {
 	if len(c.entries) == 0 {
 		return 0, false
 	}
@@ -46,20 +46,20 @@ func (c *Cache) Get(key uint64) (rank uint32, ok bool) {
 		if e.key == key+1 {
 			copy(set[1:], set[:i])
 			set[0] = e
-			return e.rank, true
+			return e.value, true
 		}
 	}
 	return 0, false
 }
 
 // Put remembers an answer; one that is known already stays as it is.
-func (c *Cache) Put(key uint64, rank uint32) {
+func (c *Cache) Put(key, value uint64) {
 	if _, known := c.Get(key); known || len(c.entries) == 0 {
 		return
 	}
 	set := c.set(key)
 	copy(set[1:], set)
-	set[0] = entry{key + 1, rank}
+	set[0] = entry{key + 1, value}
 }
 
 // mix is a hash of 64 bits to 64 (the finaliser of splitmix64).

@@ -68,12 +68,32 @@ func (s *scan) begin(_ []Message, out *Outbox) stage {
 			s.guest = parseSummary(in[0].Words)
 			s.near = s.own.then(s.guest)
 			if s.survey != nil {
-				s.survey.hear(in[0])
+				s.survey.hearGuest(in[0])
 			}
 			return s.across(0)
 		}
 	}
 	return s.across(0)
+}
+
+// again goes on where the survey fell silent, now that it is known what is before
+// this process and after it.
+func (s *scan) again(tag Tag) stage {
+	s.tag = tag
+	v := s.survey
+	asked := v.asks
+	v.resume()
+	switch {
+	case s.cube.isGuest(s.id) && !asked:
+		return func(_ []Message, out *Outbox) stage {
+			out.await(s.tag+tagBack, 1)
+			return s.told
+		}
+	case s.cube.isGuest(s.id), s.cube.hasGuest(s.id) && asked:
+		return s.begin
+	}
+	s.near = v.near
+	return s.across(v.level)
 }
 
 // tell sends what is known of the corners heard of so far; with a survey, items
@@ -95,21 +115,21 @@ func (s *scan) across(dimension int) stage {
 			return s.tellGuest
 		}
 		if s.survey != nil {
-			s.survey.weigh(s.near, s.cube.dimensions-dimension)
+			s.survey.weigh(s.near, dimension, s.cube.dimensions-dimension)
 		}
 		here, bit := s.cube.corner(s.id), 1<<dimension
 		tag := s.tag + 1 + Tag(dimension)
 		s.tell(out, s.cube.host(here^bit), tag, func(to int) bool { return (s.cube.corner(to)^here)&bit != 0 })
 		out.await(tag, 1)
 		return func(in []Message, _ *Outbox) stage {
+			if s.survey != nil {
+				s.survey.hear(in[0], dimension, s.near)
+			}
 			sum := parseSummary(in[0].Words)
 			if here&bit != 0 {
 				s.before, s.near = sum.then(s.before), sum.then(s.near)
 			} else {
 				s.after, s.near = s.after.then(sum), s.near.then(sum)
-			}
-			if s.survey != nil {
-				s.survey.hear(in[0])
 			}
 			return s.across(dimension + 1)
 		}

@@ -73,6 +73,35 @@ func drawWorld(t *rapid.T, maxProcesses, minRows, maxRows int) world {
 	return w
 }
 
+// drawNearlyRanged draws rows that look like ranges at most processes, at all, or
+// as long as one does not look at more than a few of them.
+func drawNearlyRanged(t *rapid.T, maxProcesses, maxEach int) world {
+	processes := rapid.IntRange(1, maxProcesses).Draw(t, "processes")
+	each := rapid.IntRange(1, maxEach).Draw(t, "rows each")
+	size := rapid.IntRange(1, processes*each).Draw(t, "class size")
+	w := make(world, processes)
+	n := processes * each
+	colors := make([]int, n)
+	for rank := range colors {
+		colors[rank] = rank / size
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "astray") {
+		a, b := rapid.IntRange(0, n-1).Draw(t, "a"), rapid.IntRange(0, n-1).Draw(t, "b")
+		colors[a], colors[b] = colors[b], colors[a]
+	}
+	period := rapid.SampledFrom([]int{n, n, n/2 + 1, n/8 + 1, 1}).Draw(t, "period")
+	turn := rapid.SampledFrom([]int{0, 0, 1}).Draw(t, "turn")
+	large := rapid.IntRange(0, processes).Draw(t, "large")
+	for rank, color := range colors {
+		p := (rank/each + turn) % processes
+		if p%max(large, 1) == 1 { // its neighbour has its rows, too
+			p--
+		}
+		w[p] = append(w[p], NewRow(uint32(color%period), 0, uint32(rank)))
+	}
+	return w
+}
+
 // naive is the definition of MPI_Comm_split: for each colour the old ranks in
 // the order of key and old rank.
 func naive(w world) map[uint32][]uint32 {

@@ -89,6 +89,9 @@ const (
 	isWhole
 	isSettled
 	hasColors
+	isAsked
+	isLate
+	isLong
 )
 
 const summaryWords = 7

@@ -9,50 +9,64 @@ import (
 // is chosen in the end: rows, merged as the sort with one sorter does it, as long
 // as they are few or that sort looks best; rows on their way to the homes of the
 // hash algorithm; and where rows stay behind, the traits of the processes that
-// were heard of.
+// were heard of. Where all looks like ranges, little goes along, and then nothing:
+// the survey is silent. If it was wrong, resume says what is left to do.
 type survey struct {
 	config  Config
 	costs   Costs
 	process int
+	rows    []Row // of the process
+	own     summary
 	free    []Row // the other buffer
+	again   bool  // what looked like ranges is none
+	// Where the survey fell silent.
+	level  int     // dimensions passed before
+	near   summary // of the corners heard of until then
+	unsaid bool    // the process's own rows did not begin
+	asks   bool    // nor those of its guest, which is told so
 	// State that a process and those it has heard of share.
 	table   []Row // theirs, in order, if whole
 	whole   bool
 	settled bool // whether rows go along was decided
-	again   bool // this is the second one: what looked like ranges is none
 	traits  traits
 	items   []uint64 // whose way led here
 }
 
 // newSurvey begins one; own is the summary of rows.
-func newSurvey(config Config, costs Costs, process int, rows []Row, own summary, again bool) *survey {
-	s := &survey{config: config, costs: costs, process: process, again: again}
+func newSurvey(config Config, costs Costs, process int, rows []Row, own summary) *survey {
+	s := &survey{config: config, costs: costs, process: process, rows: rows, own: own}
 	s.traits.plural = isPluralAt(process, rows)
-	ranged := own.ranged() && !again
-	few := costs.few()
-	shape := Shape{Processes: config.Processes, Rows: config.Ranks}
-	s.settled = config.Ranks > 0 && costs.carry(shape) <= 0.3*costs.rounds(shape)
-	s.whole = s.settled || int(own.defined) <= few
+	s.prepare()
+	return s
+}
+
+// prepare begins with the process's own rows.
+func (s *survey) prepare() {
+	few, defined := s.costs.few(), int(s.own.defined)
+	shape := Shape{Processes: s.config.Processes, Rows: s.config.Ranks}
+	s.settled = s.config.Ranks > 0 && s.costs.carry(shape) <= 0.3*s.costs.rounds(shape)
+	if s.own.ranged() && !s.again && defined > s.affordable() {
+		s.unsaid, s.traits.late = true, true
+		s.fallSilent(0, s.own)
+		return
+	}
+	s.whole = s.settled || defined <= few
 	// A home must not be sent too much, and nothing if it is never asked.
-	s.traits.keeps = s.settled || ranged && own.defined > 4 || crowded(rows)
+	s.traits.keeps = s.traits.keeps || s.settled || crowded(s.rows)
 	if !s.whole {
 		s.settled = true
-		switch {
-		case ranged:
-			s.traits.silent = true
-		case s.carries(own, rows, log2(config.Processes)):
-			s.whole = true
-		default:
-			s.traits = s.traits.union(characterize(rows))
+		if s.whole = s.carries(s.own, s.rows, log2(s.config.Processes)); !s.whole {
+			s.traits = s.traits.union(characterize(s.rows))
 		}
 	}
 	if s.whole {
-		room := max(len(rows), min(few, config.Ranks))
-		if int(own.defined) > few { // they go along to the end
-			room = max(room, config.Ranks)
+		room := max(len(s.rows), min(few, s.config.Ranks))
+		if s.settled && defined > few { // they go along to the end
+			room = max(room, s.config.Ranks)
 		}
-		s.table, s.free = make([]Row, 0, room), make([]Row, 0, room)
-		for _, r := range rows {
+		both := make([]Row, 2*room)
+		s.table, s.free = both[:0:room], both[room:]
+		for _, r := range s.rows {
 			if r.Color != Undefined {
 				s.table = append(s.table, r)
 			}
@@ -61,29 +75,82 @@ func newSurvey(config Config, costs Costs, process int, rows []Row, own summary,
 			SortRows(s.table)
 		}
 	}
-	if !s.traits.keeps {
-		s.items = slices.Grow(itemsOf(config.Processes, process, rows), itemWords*len(rows))
+	if s.traits.keeps {
+		s.items = nil
+	} else {
+		own := itemsOf(s.config.Processes, s.process, s.rows)
+		s.items = append(slices.Grow(own, len(own)/2+len(s.items)), s.items...)
 	}
-	return s
+}
+
+// stretch is how many ranks of one colour next to each other are few for any home.
+const stretch = 16
+
+// vain is the part of a survey's time that may be lost if all are ranges.
+const vain = 0.06
+
+// affordable is how many rows that look like ranges may go along with a round: all
+// that did so far were as many. They are in order, so that merging is copying.
+func (s *survey) affordable() int {
+	budget := vain * s.costs.rounds(Shape{Processes: s.config.Processes})
+	return min(int(budget/(2*RowBytes*s.costs.all()+1e-9)), s.costs.few())
+}
+
+// affordableItems is how many of a process's items may go to their homes along with
+// a survey that may want none of them.
+func (s *survey) affordableItems() int {
+	return int(min(2*vain*(s.costs.Latency+2*s.costs.Message)/(itemWords*WordBytes*s.costs.all()/2+1e-9), 1<<16))
+}
+
+// fallSilent leaves everything as it is in front of a dimension, but for items that
+// are on their way.
+func (s *survey) fallSilent(level int, near summary) {
+	if !s.traits.silent {
+		s.traits.silent, s.level, s.near = true, level, near
+	}
+}
+
+// resume goes on where the survey fell silent.
+func (s *survey) resume() {
+	s.again, s.traits.silent, s.traits.late = true, false, false
+	if s.unsaid {
+		s.prepare()
+	}
 }
 
 // weigh decides, once they are many, whether the rows of the processes heard of
-// go on with the scan, of which so many rounds are left.
-func (s *survey) weigh(near summary, left int) {
-	if !s.whole || len(s.table) <= s.costs.few() {
+// go on with the scan, of which so many dimensions are passed and left.
+func (s *survey) weigh(near summary, passed, left int) {
+	mean := int(near.defined) >> passed
+	if longest := max(near.first.end-near.first.start, near.last.end-near.last.start); int(longest) > max(stretch, 2*mean) {
+		s.traits.long, s.traits.keeps, s.items = true, true, nil
+	}
+	if s.traits.silent {
 		return
 	}
 	switch {
+	case !s.whole:
+		return
 	case near.ranged() && !s.again:
-		s.traits.silent, s.traits.keeps = true, true
-		s.drop()
-	case s.settled:
+		// Where classes are small, items will do.
+		if rows := int(near.defined); rows > s.affordable() || rows > 2*mean && mean > 4 && !s.traits.keeps {
+			s.fallSilent(passed, near)
+			if s.traits.keeps = s.traits.keeps || mean > s.affordableItems(); s.traits.keeps {
+				s.items = nil
+			}
+		}
+		return
+	case s.settled || len(s.table) <= s.costs.few():
+		return
+	}
+	s.settled = true
+	switch {
 	case !s.carries(near, s.table, float64(left)):
 		s.drop()
 	case cap(s.free) < s.config.Ranks:
-		s.free = make([]Row, 0, s.config.Ranks)
+		both := make([]Row, 2*s.config.Ranks)
+		s.table, s.free = append(both[:0:s.config.Ranks], s.table...), both[s.config.Ranks:]
 	}
-	s.settled = true
 	if s.traits.keeps {
 		s.items = nil
 	}
@@ -96,7 +163,9 @@ func (s *survey) carries(near summary, rows []Row, left float64) bool {
 	if s.config.Ranks > 0 {
 		shape.Rows = int(float64(s.config.Ranks) * float64(near.defined) / float64(max(near.ranks, 1)))
 	}
-	shape.Largest = max(1, largestShare(rows)*float64(shape.Rows))
+	if shape.Largest = float64(longestCluster(rows)); shape.Largest == 0 {
+		shape.Largest = max(1, largestShare(rows)*float64(shape.Rows))
+	}
 	plan, cost := s.costs.Choose(shape, s.config.Sorters)
 	carry := s.costs.carry(shape) <= cost
 	s.traits.keeps = s.traits.keeps || carry || plan.Method != ByHash
@@ -105,29 +174,41 @@ func (s *survey) carries(near summary, rows []Row, left float64) bool {
 
 // drop leaves the rows behind.
 func (s *survey) drop() {
-	if !s.traits.silent {
-		s.traits = s.traits.union(characterize(s.table))
-	}
+	s.traits = s.traits.union(characterize(s.table))
 	s.whole, s.table, s.free = false, nil, nil
 }
 
 // message makes m say what is known, near being the summary of it. Items that go
 // its way leave.
 func (s *survey) message(m Message, near summary, way func(to int) bool) Message {
+	silent := s.traits.silent
+	whole := s.whole && !silent
+	colors := !silent && !whole && len(s.traits.colors) > 0
 	flags := uint64(0)
-	for i, f := range []bool{s.traits.plural, s.traits.silent, s.traits.keeps, s.whole, s.settled, len(s.traits.colors) > 0 && !s.whole} {
+	for i, f := range []bool{s.traits.plural, silent, s.traits.keeps, whole, s.settled, colors, s.asks, s.traits.late, s.traits.long} {
 		if f {
 			flags |= isPlural << i
 		}
 	}
-	m.Words = near.words(make([]uint64, 0, summaryWords+len(s.traits.colors)+len(s.items)))
+	leave := 0
+	for i := 0; i < len(s.items); i += itemWords {
+		if to, _ := unpair(s.items[i]); way(int(to)) {
+			leave += itemWords
+		}
+	}
+	m.Words = near.words(make([]uint64, 0, summaryWords+len(s.traits.colors)+leave))
 	m.Words[1] |= flags << 32
-	if m.Rows = s.traits.sample; s.whole {
+	switch {
+	case silent:
+	case whole:
 		m.Rows = s.table
-	} else {
+	default:
+		m.Rows = s.traits.sample
+	}
+	if colors {
 		m.Words = append(m.Words, s.traits.colors...)
 	}
-	if len(s.items) == 0 {
+	if leave == 0 {
 		return m
 	}
 	stay := s.items[:0]
@@ -147,6 +228,7 @@ func (s *survey) message(m Message, near summary, way func(to int) bool) Message
 func heard(m Message) (t traits, flags uint32, items []uint64) {
 	flags, _ = unpair(m.Words[1])
 	t.plural, t.silent, t.keeps = flags&isPlural != 0, flags&isSilent != 0, flags&isKept != 0
+	t.late, t.long = flags&isLate != 0, flags&isLong != 0
 	items = m.Words[summaryWords:]
 	if flags&isWhole == 0 {
 		t.sample = m.Rows
@@ -157,25 +239,32 @@ func heard(m Message) (t traits, flags uint32, items []uint64) {
 	return t, flags, items
 }
 
-// hear takes what is said of other processes.
-func (s *survey) hear(m Message) {
+// hear takes what is said of other processes, in a dimension, near being known
+// before.
+func (s *survey) hear(m Message, level int, near summary) {
 	t, flags, items := heard(m)
 	whole := flags&isWhole != 0
-	s.settled = s.settled || flags&isSettled != 0
+	s.traits.plural, s.traits.keeps = s.traits.plural || t.plural, s.traits.keeps || t.keeps
+	s.traits.late, s.traits.long = s.traits.late || t.late, s.traits.long || t.long
+	if t.silent {
+		s.fallSilent(level, near)
+	}
 	switch {
+	case s.traits.silent: // both have their rows yet, but items have left
 	case s.whole && whole:
 		merged := sized(s.free, len(s.table)+len(m.Rows))
 		Merge(merged, s.table, m.Rows)
 		s.table, s.free = merged, s.table
-		s.traits.plural, s.traits.keeps = s.traits.plural || t.plural, s.traits.keeps || t.keeps
-	case s.whole:
-		s.traits.silent = s.traits.silent || t.silent
-		s.drop()
-	case whole && !s.traits.silent:
-		t = t.union(characterize(m.Rows))
-	}
-	if !s.whole {
+	case whole:
+		s.traits = s.traits.union(characterize(m.Rows))
+	default:
+		if s.whole {
+			s.drop()
+		}
 		s.traits = s.traits.union(t)
+	}
+	if !s.traits.silent {
+		s.settled = s.settled || flags&isSettled != 0
 	}
 	if s.traits.keeps {
 		s.items = nil
@@ -184,14 +273,25 @@ func (s *survey) hear(m Message) {
 	}
 }
 
+// hearGuest takes what the process's guest says, if there is something.
+func (s *survey) hearGuest(m Message) {
+	s.hear(m, 0, s.own)
+	s.asks = s.traits.silent
+}
+
 // told takes the outcome, at a guest.
 func (s *survey) told(m Message) {
 	t, flags, items := heard(m)
+	s.items = append(s.items, items...)
+	if s.asks = flags&isAsked != 0; t.silent {
+		s.traits.plural, s.traits.silent, s.traits.keeps = t.plural, true, t.keeps
+		s.traits.late, s.traits.long = t.late, t.long
+		return
+	}
 	s.traits, s.table, s.free = t, nil, nil
 	if s.whole = flags&isWhole != 0; s.whole {
 		s.table = slices.Clone(m.Rows)
 	} else {
 		s.traits.sample, s.traits.colors = slices.Clone(s.traits.sample), slices.Clone(s.traits.colors)
 	}
-	s.items = slices.Clone(items)
 }

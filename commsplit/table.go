@@ -53,7 +53,8 @@ func (t *Table) Find(place Place, r uint32) (old uint32, ok bool) {
 			return old, true
 		}
 	}
-	return t.cache.Get(keyOf(place, position))
+	known, ok := t.cache.Get(keyOf(place, position))
+	return uint32(known), ok
 }
 
 // Holder names a process that can answer for a new rank, and the position to ask
@@ -78,7 +79,9 @@ func (t *Table) Answer(position uint32) (old uint32, ok bool) {
 }
 
 // Learn remembers a holder's answer, in place of one that was not used lately.
-func (t *Table) Learn(place Place, r, old uint32) { t.cache.Put(keyOf(place, place.Base+r), old) }
+func (t *Table) Learn(place Place, r, old uint32) {
+	t.cache.Put(keyOf(place, place.Base+r), uint64(old))
+}
 
 func keyOf(place Place, position uint32) uint64 {
 	return uint64(place.Home+2)<<32 | uint64(position)

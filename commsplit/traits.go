@@ -12,7 +12,9 @@ const sampled = 16
 type traits struct {
 	plural bool  // some process has another rank than its number, or more than one
 	silent bool  // some process said nothing of its rows: they look like ranges
-	keeps  bool  // some process did not send its rows to their homes
+	keeps  bool  // some process did not send its rows to their homes, or should not have
+	late   bool  // some process will only do so when the survey is resumed
+	long   bool  // some range is longer than a home should hold
 	sample []Row // defined rows whose ranks have the smallest hashes
 	colors sketch
 }
@@ -43,19 +45,14 @@ func characterize(rows []Row) traits {
 }
 
 // crowded tells whether one colour stands out among a process's rows, so that a
-// home would be sent too much.
+// home would be sent too much. Rows next to each other count once: they may be all
+// of their class.
 func crowded(rows []Row) bool {
 	most := max(4, len(rows)/16)
 	if len(rows) <= most {
 		return false
 	}
-	colors := make([]uint32, 0, len(rows))
-	for _, r := range rows {
-		if r.Color != Undefined {
-			colors = append(colors, r.Color)
-		}
-	}
-	slices.Sort(colors)
+	colors := stretches(rows)
 	for i := most; i < len(colors); i++ {
 		if colors[i] == colors[i-most] {
 			return true
@@ -64,13 +61,48 @@ func crowded(rows []Row) bool {
 	return false
 }
 
+// stretches are, in order, the colours of the stretches of rows next to each other
+// of one colour.
+func stretches(rows []Row) []uint32 {
+	colors := make([]uint32, 0, len(rows))
+	for i, r := range rows {
+		if r.Color != Undefined && (i == 0 || r.Color != rows[i-1].Color || r.Rank != rows[i-1].Rank+1) {
+			colors = append(colors, r.Color)
+		}
+	}
+	slices.Sort(colors)
+	return colors
+}
+
+// longestCluster is the size of the largest class among some rows, if it seems that
+// members of a class have neighbouring ranks, so that these are all; 0 if not.
+func longestCluster(rows []Row) int {
+	longest := 0
+	for i, start := 0, 0; i < len(rows); i++ {
+		if rows[i].Color != rows[start].Color {
+			start = i
+		}
+		longest = max(longest, i-start+1)
+	}
+	if 2*longest > len(rows) {
+		return 0
+	}
+	some := rows[:min(len(rows), looked)]
+	colors := stretches(some)
+	if all := len(colors); all-len(slices.Compact(colors)) > len(some)/16 {
+		return 0
+	}
+	return longest
+}
+
 func isPluralAt(process int, rows []Row) bool {
 	return len(rows) > 1 || len(rows) == 1 && int(rows[0].Rank) != process
 }
 
 // union is the traits of both sets, which may overlap.
 func (t traits) union(u traits) traits {
-	return traits{t.plural || u.plural, t.silent || u.silent, t.keeps || u.keeps, mergeSamples(t.sample, u.sample), t.colors.union(u.colors)}
+	return traits{t.plural || u.plural, t.silent || u.silent, t.keeps || u.keeps, t.late || u.late, t.long || u.long,
+		mergeSamples(t.sample, u.sample), t.colors.union(u.colors)}
 }
 
 // largest estimates how many of the defined ranks the largest class has: exactly
@@ -97,8 +129,8 @@ func (t traits) largest(defined uint32) float64 {
 	return max(share, 1)
 }
 
-// looked is at how many rows largestShare looks.
-const looked = 128
+// looked is at how many rows a process looks to estimate the size of classes.
+const looked = 64
 
 // largestShare estimates the share that the largest class has among all rows from
 // some of them, in any order: by the largest class here less what may be chance,
