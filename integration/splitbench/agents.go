@@ -58,12 +58,15 @@ func newAgents(nodes, each, degree int) (*agents, error) {
 				at[h] = collective.Hop(slot)
 			}
 		}
-		hops := make([]collective.Hop, 0, nodes*(each+1))
-		for rank := range nodes * each {
-			hops = append(hops, at[rank/each])
+		var hops []collective.Run
+		for _, hop := range at {
+			hops = append(hops, collective.Run{Count: each, Hop: hop})
+		}
+		for _, hop := range at {
+			hops = append(hops, collective.Run{Count: 1, Hop: hop})
 		}
 		var err error
-		n.Node, err = collective.New(collective.Config{Ranks: nodes * each, Hops: append(hops, at...), Node: func(rank int) int { return rank / each },
+		n.Node, err = collective.New(collective.Config{Ranks: nodes * each, Hops: hops, Node: func(rank int) int { return rank / each },
 			Children: len(n.children), Root: n.up < 0})
 		if err != nil {
 			return nil, err
@@ -165,7 +168,7 @@ func agentTable(page *strings.Builder, runs int) error {
 
 Trees of agents in one process, %d ranks each, degree 8, no links: processor time of the agents'
 part (medians), and what crosses links. A look-up is of a member on another node, in a
-communicator of all ranks, asked of its node; then again, from the agent's memory.
+communicator of all ranks, asked of its home; then again, from the agent's memory.
 
 | nodes | ranks | split: busiest agent | all agents | frames | MB | look-up asked, all agents | frames | bytes | remembered |
 |---|---|---|---|---|---|---|---|---|---|

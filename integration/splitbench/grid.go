@@ -1,8 +1,6 @@
 package main
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,48 +9,73 @@ import (
 	"github.com/golaunch/golaunch/commsplit"
 )
 
-// gridProcesses compute the splits of the grid, all of them carried out; from
-// gridLarge ranks on, each is carried out the fewest times.
+// gridProcesses compute the splits of the grid, all of them carried out; with
+// gridMost ranks, each is carried out the fewest times.
 const (
 	gridProcesses = 256
-	gridLarge     = 64 << 10
+	gridMost      = 64 << 10
+)
+
+// order is how colours are dealt out to ranks.
+type order string
+
+const (
+	scattered order = "scattered"       // at random, with keys at random; everywhere else these are 0
+	ranges    order = "ranges"          // rising with the ranks
+	astray    order = "one astray"      // ranges, but two ranks have each other's place
+	some      order = "1 % astray"      // ranges, but for one rank in a hundred, anywhere
+	permuted  order = "blocks permuted" // ranges, but processes hold the ranks of others
+	cyclic    order = "cyclic"          // the columns of a grid of processes
 )
 
 // kind is a split of the grid.
 type kind struct {
 	ranks, colors int
 	skewed        bool // half of the ranks are of one colour
-	ranged        bool // colours rise with the ranks
+	order         order
 }
 
 func (k kind) String() string {
-	order, sizes := "scattered", "even"
-	if k.ranged {
-		order = "ranges"
-	}
+	sizes := "even"
 	if k.skewed {
 		sizes = "half in one"
 	}
-	return fmt.Sprintf("%d | %d | %s | %s", k.ranks, k.colors, sizes, order)
+	return fmt.Sprintf("%d | %d | %s | %s", k.ranks, k.colors, sizes, k.order)
+}
+
+// row is what a rank says.
+func (k kind) row(rank int) commsplit.Row {
+	x, key, at := random(uint64(rank)), int32(0), rank
+	if two := [2]int{k.ranks / 5, k.ranks * 4 / 5}; k.order == astray && slices.Contains(two[:], rank) {
+		at = two[0] + two[1] - rank
+		key = int32(at - rank) // which tells in one colour, too
+	}
+	if k.order == some && x%100 == 0 {
+		at, key = int(x>>32)%k.ranks, int32(x)
+	}
+	color := at * k.colors / k.ranks
+	switch {
+	case k.order == scattered:
+		color, key = int(x>>40)%k.colors, int32(x)
+		if k.skewed && x&1 == 0 {
+			color = 0
+		}
+	case k.order == cyclic:
+		color = rank % k.colors
+	case k.skewed && at < k.ranks/2:
+		color = 0
+	}
+	return commsplit.NewRow(uint32(color), key, uint32(rank))
 }
 
 func (k kind) rows() [][]commsplit.Row {
 	world := make([][]commsplit.Row, gridProcesses)
 	for i := range k.ranks {
-		x := random(uint64(i))
-		color := int(x>>40) % k.colors
-		if k.ranged {
-			color = i * k.colors / k.ranks
-		}
-		if k.skewed && (k.ranged && i < k.ranks/2 || !k.ranged && x&1 == 0) {
-			color = 0
-		}
-		key := int32(x)
-		if k.ranged {
-			key = 0
-		}
 		p := i * gridProcesses / k.ranks
-		world[p] = append(world[p], commsplit.NewRow(uint32(color), key, uint32(i)))
+		if k.order == permuted {
+			p = (p*101 + 7) % gridProcesses // 101 has no divisor in common with it
+		}
+		world[p] = append(world[p], k.row(i))
 	}
 	return world
 }
@@ -61,10 +84,13 @@ func grid() []kind {
 	var list []kind
 	for _, ranks := range []int{gridProcesses, 16 * gridProcesses, 128 * gridProcesses} {
 		for _, colors := range []int{1, 16, ranks / 16, ranks / 2} {
-			for _, ranged := range []bool{false, true} {
+			for _, order := range []order{scattered, ranges, astray, some, permuted, cyclic} {
 				for _, skewed := range []bool{false, true} {
-					k := kind{ranks, colors, skewed, ranged}
-					if (colors > 1 || !skewed) && !slices.Contains(list, k) {
+					k := kind{ranks, colors, skewed, order}
+					switch {
+					case slices.Contains(list, k), colors == 1 && (skewed || order == cyclic),
+						skewed && order != scattered && order != ranges:
+					default:
 						list = append(list, k)
 					}
 				}
@@ -74,184 +100,21 @@ func grid() []kind {
 	return list
 }
 
-// algorithm is a way to compute one process's part.
-type algorithm struct {
-	name string
-	make func(process int, rows []commsplit.Row) (commsplit.Machine, error)
-}
-
-func algorithms(ranks int, costs commsplit.Costs) []algorithm {
-	c := commsplit.Config{Processes: gridProcesses, Ranks: ranks, Sorters: 64}
-	list := []algorithm{
-		{"auto", func(i int, rows []commsplit.Row) (commsplit.Machine, error) {
-			return commsplit.NewAuto(c, costs, i, rows)
-		}},
-		{"ranges", func(i int, rows []commsplit.Row) (commsplit.Machine, error) { return commsplit.NewRanges(c, i, rows) }},
-		{"hash", func(i int, rows []commsplit.Row) (commsplit.Machine, error) { return commsplit.NewHash(c, i, rows) }},
-		{"quick", func(i int, rows []commsplit.Row) (commsplit.Machine, error) { return commsplit.NewQuick(c, i, rows) }},
-		{"conventional", func(i int, rows []commsplit.Row) (commsplit.Machine, error) {
-			return commsplit.NewConventional(c, i, rows)
-		}},
-	}
-	for _, p := range []int{1, 2, 4, 8, 16, 32, 64} {
-		c := c
-		c.Sorters = p
-		list = append(list, algorithm{fmt.Sprintf("sort p=%d", p), func(i int, rows []commsplit.Row) (commsplit.Machine, error) {
-			return commsplit.NewParallel(c, i, rows)
-		}})
-	}
-	return list
-}
-
-// rounds counts the rounds of an exchange, and the bytes that each receives.
-type rounds struct {
-	*commsplit.Memory
-	turns    int
-	received []int
-}
-
-func (r *rounds) Turn() error {
-	r.turns++
-	return r.Memory.Turn()
-}
-
-func (r *rounds) Receive(i int, tag commsplit.Tag, count int) ([]commsplit.Message, bool) {
-	in, ok := r.Memory.Receive(i, tag, count)
-	for k := range in {
-		r.received[i] += in[k].Size()
-	}
-	return in, ok
-}
-
-// timer measures a machine's steps.
-type timer struct {
-	commsplit.Machine
-	spent *time.Duration
-}
-
-func (t timer) Step(in []commsplit.Message, out *commsplit.Outbox) {
-	*t.spent += timed(func() { t.Machine.Step(in, out) })
-}
-
-// errCannot says that an algorithm is not made for a split.
-var errCannot = errors.New("not for this split")
-
-// trial is an algorithm as it computes a split again and again.
-type trial struct {
-	algorithm
-	spent []time.Duration // the least, by process, with what it takes to begin
-	net   []float64       // rounds, messages and bytes at the model's prices
-	chose string
-	runs  int
-}
-
-// run computes the split once more.
-func (t *trial) run(world [][]commsplit.Row, costs commsplit.Costs) error {
-	machines := make([]commsplit.Machine, len(world))
-	now := make([]time.Duration, len(world))
-	// Whoever is first finds allocator and caches cold: each time another.
-	t.runs++
-	first := t.runs * 101
-	for k := range world {
-		var m commsplit.Machine
-		var err error
-		i := (k + first) % len(world)
-		now[i] = timed(func() { m, err = t.make(i, world[i]) })
-		if err != nil {
-			return errCannot
-		}
-		machines[i] = timer{m, &now[i]}
-	}
-	x := &rounds{commsplit.NewMemory(gridProcesses), 0, make([]int, gridProcesses)}
-	collectGarbage()
-	from := func(n int, do func(i int)) {
-		for i := range n {
-			do((i + first) % n)
-		}
-	}
-	if err := commsplit.Run(from, x, machines); err != nil {
-		return err
-	}
-	t.chose = t.name
-	switch m := machines[0].(timer).Machine.(type) {
-	case *commsplit.Ranges:
-		if m.Err() != nil {
-			return errCannot
-		}
-	case *commsplit.Auto:
-		t.chose = m.Plan().Method.String()
-		if m.Plan().Method == commsplit.BySort {
-			t.chose += fmt.Sprintf(" p=%d", m.Plan().Sorters)
-		}
-	}
-	if t.spent == nil {
-		t.spent, t.net = now, make([]float64, len(world))
-	}
-	for i := range now {
-		t.spent[i] = min(t.spent[i], now[i])
-		t.net[i] = float64(x.turns-1)*costs.Latency + 2*float64(machines[i].Stats().Messages)*costs.Message + float64(x.received[i])*costs.Byte
-	}
-	return nil
-}
-
-// cost is that of the process that takes longest.
-func (t *trial) cost() time.Duration {
-	worst := 0.0
-	for i, spent := range t.spent {
-		worst = max(worst, float64(spent)+t.net[i])
-	}
-	return time.Duration(worst)
-}
-
-// compare runs auto and the algorithms alone in turn, so that what disturbs the
-// machine disturbs them alike, each several times, so that none suffers from what
-// the one before it left behind. Those that are far from the best after a first
-// look drop out.
-func compare(k kind, costs commsplit.Costs, runs int) (auto, best *trial, err error) {
-	world := k.rows()
-	var trials []*trial
-	for _, a := range algorithms(k.ranks, costs) {
-		trials = append(trials, &trial{algorithm: a})
-	}
-	measure := func(times int) error {
-		for range times {
-			for i := 0; i < len(trials); i++ {
-				switch err := trials[i].run(world, costs); {
-				case errors.Is(err, errCannot):
-					trials = slices.Delete(trials, i, i+1)
-					i--
-				case err != nil:
-					return err
-				}
-			}
-		}
-		return nil
-	}
-	least := func() *trial {
-		return slices.MinFunc(trials[1:], func(a, b *trial) int { return cmp.Compare(a.cost(), b.cost()) })
-	}
-	if err := measure(3); err != nil {
-		return nil, nil, err
-	}
-	auto, best = trials[0], least()
-	trials = slices.DeleteFunc(trials, func(t *trial) bool { return t != auto && t.cost() > 2*best.cost() })
-	if err := measure(runs * min(20, max(4, 4*gridLarge/k.ranks))); err != nil { // short ones are disturbed more easily
-		return nil, nil, err
-	}
-	return auto, least(), nil
-}
-
-// gridTable compares auto with each algorithm alone.
-func gridTable(page *strings.Builder, s settings) error {
+// gridTable compares auto with each algorithm alone, in splits of the grid.
+func gridTable(page *strings.Builder, s settings, kinds []kind) error {
 	costs := commsplit.DefaultCosts()
 	fmt.Fprintf(page, `
 %d processes, all carried out; rounds, messages and bytes at the prices of
-DefaultCosts (2 µs, 300 ns, 0.8 ns). Auto includes its survey.
+DefaultCosts (2 µs, 300 ns, 0.8 ns). Auto includes its survey. Orders: scattered has
+keys at random, all others 0. Ranges: colours rise with the ranks; of these, one astray
+has two ranks in each other's place, 1 %% astray one rank in a hundred somewhere else, and
+in blocks permuted processes hold the ranks of others. Cyclic: rank modulo colours, the
+columns of a grid (its rows are ranges).
 
 `, gridProcesses)
 	fmt.Fprintf(page, "| ranks | colours | sizes | order | auto | chose | best alone | which | auto/best |\n|---|---|---|---|---|---|---|---|---|\n")
 	var ratios []float64
-	for _, k := range grid() {
+	for _, k := range kinds {
 		if k.ranks > s.grid {
 			continue
 		}

@@ -29,7 +29,7 @@ func write(page *strings.Builder, s settings) error {
 	}
 	head(page, s, title, how)
 	if s.what != "sort" {
-		return gridTable(page, s)
+		return gridTable(page, s, grid())
 	}
 	most := max(slices.Max(s.sizes), s.small)
 	m := newArena(most)

@@ -38,17 +38,46 @@ func TestSortingSortsEverything(t *testing.T) {
 
 func TestPage(t *testing.T) {
 	var page strings.Builder
-	for _, args := range [][]string{{"-n", "4K,8K", "-small", "4K"}, {"-what", "auto", "-grid", "256"}} {
-		s, err := parse(append(args, "-runs", "1", "-shared"))
-		require.NoError(t, err)
-		require.NoError(t, write(&page, s))
-	}
-	for _, part := range []string{"Provisional", "| 4K | collect |", "| 8K |", "-n 4K,8K", "auto/best", "# What auto chooses"} {
+	s, err := parse([]string{"-n", "4K,8K", "-small", "4K", "-runs", "1", "-shared"})
+	require.NoError(t, err)
+	require.NoError(t, write(&page, s))
+	one := []kind{{ranks: gridProcesses, colors: 16, order: cyclic}, {ranks: 1 << 30}}
+	s.grid = gridProcesses
+	require.NoError(t, gridTable(&page, s, one))
+	for _, part := range []string{"Provisional", "| 4K | collect |", "| 8K |", "-n 4K,8K", "auto/best", "| 256 | 16 | even | cyclic |"} {
 		require.Contains(t, page.String(), part)
 	}
 	require.NotContains(t, page.String(), "NaN")
 	for line := range bytes.Lines([]byte(page.String())) {
 		require.Equal(t, bytes.TrimRight(line, " \n"), bytes.TrimSuffix(line, []byte("\n")), "no blanks at the end")
+	}
+}
+
+// Every order of the grid deals out all ranks, and is what it is called.
+func TestGrid(t *testing.T) {
+	for _, k := range grid() {
+		if k.ranks != 16*gridProcesses {
+			continue
+		}
+		world, seen := k.rows(), map[uint32]bool{}
+		rising, neighbours := true, 0
+		last := commsplit.Row{}
+		for p, rows := range world {
+			require.Len(t, rows, 16)
+			for i, r := range rows {
+				seen[r.Rank] = true
+				rising = rising && (p == 0 && i == 0 || commsplit.Compare(last, r) < 0)
+				if last.Rank+1 == r.Rank && last.Color <= r.Color {
+					neighbours++
+				}
+				last = r
+			}
+		}
+		require.Len(t, seen, k.ranks)
+		require.Equal(t, k.order == ranges, rising, "%v", k)
+		if k.order == astray || k.order == some {
+			require.Greater(t, neighbours, k.ranks*9/10, "%v", k)
+		}
 	}
 }
 
