@@ -5,7 +5,7 @@ import "time"
 // costs are the inputs of the model. Those without a comment that says
 // otherwise are processor time.
 type costs struct {
-	// Measured on the test cluster (fit.go).
+	// Counted or fitted on the test cluster (count.go, fit.go).
 	Begin     time.Duration // golaunch, from its start to the first connection
 	Server    time.Duration // sshd and the account's shell, for one connection
 	Agent     time.Duration // a started agent, up to its hello
@@ -40,9 +40,9 @@ type costs struct {
 // versions with KEXINIT, key exchange, service, "none", the key; the signature,
 // the session, the command.
 var usual = costs{
-	Begin: 10 * time.Millisecond, Server: 12 * time.Millisecond, Agent: 8 * time.Millisecond, Warden: 6 * time.Millisecond,
-	Client: 1400 * time.Microsecond, Wait: 5 * time.Millisecond, Spawn: 300 * time.Microsecond, Run: 300 * time.Microsecond,
-	End: 3 * time.Millisecond, EndWait: 5 * time.Millisecond,
+	Begin: 10 * time.Millisecond, Server: 20 * time.Millisecond, Agent: 9 * time.Millisecond, Warden: 6 * time.Millisecond,
+	Client: 5 * time.Millisecond, Wait: time.Millisecond, Spawn: 400 * time.Microsecond, Run: 600 * time.Microsecond,
+	End: 2 * time.Millisecond, EndWait: time.Millisecond,
 	Sign: 60 * time.Microsecond, Encode: 5 * time.Microsecond, Decode: 20 * time.Microsecond, Crypt: time.Microsecond,
 	Send: 6 * time.Microsecond, Receive: 12 * time.Microsecond, Relay: 20 * time.Microsecond, Request: 12 * time.Microsecond,
 	OpenSSH: 56 * time.Millisecond, Rounds: 6, RoundsEnd: 3,

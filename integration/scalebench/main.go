@@ -5,7 +5,8 @@
 //
 // With -measure it first runs golaunch on a test cluster in several sizes, fits
 // the costs to some of them and writes docs/results/scale.json. Without, it
-// takes the costs from there, and its page is the same on every machine.
+// takes the costs from there, and its page is the same on every machine; with -fit
+// it fits them again to what is there.
 package main
 
 import (
@@ -52,8 +53,11 @@ func bench(ctx context.Context, args []string) error {
 	f.StringVar(&s.out, "o", "docs/results/scale.md", "`file` to write; pictures go to plots/ beside it")
 	f.StringVar(&s.data, "data", "docs/results/scale.json", "`file` of what was measured")
 	again := f.Bool("measure", false, "measure on a test cluster first; needs root and bin/golaunch")
-	runs := f.Int("runs", 5, "how often each size is measured")
-	most := f.Int("most", 128, "nodes of the largest size that is measured")
+	refit := f.Bool("fit", false, "fit the costs again to what was measured")
+	var e effort
+	f.IntVar(&e.runs, "runs", 3, "how often each size is measured at least")
+	f.DurationVar(&e.time, "time", 10*time.Minute, "for how long sizes are measured")
+	f.IntVar(&e.most, "most", 128, "nodes of the largest size that is measured")
 	quick := f.Bool("quick", false, "small sizes, for a look")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -66,11 +70,17 @@ func bench(ctx context.Context, args []string) error {
 	}
 	var err error
 	if *again {
-		if s.measured, err = measureAll(ctx, *runs, *most); err == nil {
-			err = s.write(s.data)
-		}
+		s.measured, err = measureAll(ctx, e)
 	} else {
 		s.measured, err = readMeasured(s.data)
+	}
+	if err == nil && *again { // kept, whatever comes of the fit
+		err = s.write(s.data)
+	}
+	if err == nil && (*again || *refit) {
+		if s.Costs, err = fit(s.measured); err == nil {
+			err = s.write(s.data)
+		}
 	}
 	if err != nil {
 		return err
@@ -89,19 +99,12 @@ func bench(ctx context.Context, args []string) error {
 	return results.Write(s.out, page.String())
 }
 
-// measureAll measures, and fits the costs to it.
-func measureAll(ctx context.Context, runs, most int) (*measured, error) {
-	m, err := measure(ctx, runs, most)
-	if err != nil {
-		return nil, err
+// measureAll measures what there is to measure: on a cluster, and in this process.
+func measureAll(ctx context.Context, e effort) (*measured, error) {
+	m, err := measure(ctx, e)
+	if err == nil {
+		err = micro(ctx, &m.Costs)
 	}
-	if err := micro(ctx, &m.Costs); err != nil {
-		return nil, err
-	}
-	last := m.Points[len(m.Points)-1]
-	m.Costs.Client = time.Duration(last.Client * float64(time.Millisecond))
-	m.Costs.Agent = time.Duration(last.Leaf * float64(time.Millisecond))
-	m.Costs, err = fit(m)
 	return m, err
 }
 

@@ -2,23 +2,23 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/golaunch/golaunch/integration/cluster"
-	"github.com/golaunch/golaunch/report"
 )
 
 // toMeasure are the sizes that are measured, and whether the costs are fitted
-// to them.
+// to them: fewer than half, and none of the largest.
 var toMeasure = []point{
 	{Nodes: 1, Ranks: 1, Fit: true}, {Nodes: 1, Ranks: 16, Fit: true},
 	{Nodes: 8, Ranks: 1}, {Nodes: 8, Ranks: 16},
@@ -28,15 +28,22 @@ var toMeasure = []point{
 }
 
 // disturbed is the part of the machine from which on, used by others, a run does
-// not count; triesPerRun bounds how often it is tried again.
+// not count, as long as there are enough that do.
 const (
-	disturbed   = 0.04
-	triesPerRun = 4
+	disturbed = 0.05
+	enough    = 3
 )
+
+// effort is how much is measured: rounds of all sizes until the time is over, but
+// so many at least, and nodes up to most.
+type effort struct {
+	runs, most int
+	time       time.Duration
+}
 
 // measure runs golaunch on a test cluster, in all sizes in turn, so that what
 // changes with time hits all of them.
-func measure(ctx context.Context, runs, most int) (*measured, error) {
+func measure(ctx context.Context, e effort) (*measured, error) {
 	if os.Getuid() != 0 {
 		return nil, errors.New("not root: the clusters of namespaces need it")
 	}
@@ -44,91 +51,105 @@ func measure(ctx context.Context, runs, most int) (*measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &measured{Date: time.Now().UTC().Format("2006-01-02"), Machine: machine(), Cores: runtime.NumCPU(), Runs: runs, Costs: usual}
+	m := &measured{Date: time.Now().UTC().Format("2006-01-02"), Machine: machine(), Cores: runtime.NumCPU(), Costs: usual}
 	for _, p := range toMeasure {
-		if p.Nodes <= most {
+		if p.Nodes <= e.most {
 			m.Points = append(m.Points, p)
 		}
 	}
-	readings := make([][]point, len(m.Points))
-	err = cluster.With(ctx, "", cluster.Config{Nodes: most}, func(c *cluster.Cluster, dir string) error {
-		for i, p := range m.Points { // which also brings all into memory
-			if m.Points[i].Client, m.Points[i].Leaf, err = agents(ctx, c, bin, dir, p); err != nil {
+	readings := make([][]reading, len(m.Points))
+	err = cluster.With(ctx, "", cluster.Config{Nodes: e.most}, func(c *cluster.Cluster, dir string) error {
+		for _, p := range m.Points { // which brings all into memory
+			if _, err := once(ctx, c, bin, p); err != nil {
 				return err
 			}
 		}
-		for range runs {
+		if m.Counted, err = countAll(ctx, c, bin, dir, min(countNodes, e.most)); err != nil {
+			return err
+		}
+		begin := time.Now()
+		for round := 1; round <= e.runs || time.Since(begin) < e.time; round++ {
 			for i, p := range m.Points {
-				r, err := undisturbed(ctx, c, bin, p)
+				r, err := once(ctx, c, bin, p)
 				if err != nil {
 					return err
 				}
 				readings[i] = append(readings[i], r)
-				fmt.Fprintf(os.Stderr, "%d × %d: %.0f ms, %.0f ms of processors, others %.0f %%\n", p.Nodes, p.Ranks, r.Wall, r.CPU, 100*r.Others)
+				fmt.Fprintf(os.Stderr, "%d: %d × %d: up %.0f ms, whole %.0f ms, processors %.0f ms, others %.0f %%\n", round, p.Nodes, p.Ranks, r.Up, r.Wall, r.CPU, 100*r.Others)
 			}
 		}
 		return nil
 	})
 	for i := range m.Points {
-		m.Points[i].medians(readings[i])
+		m.Points[i].take(readings[i])
 	}
 	return m, err
 }
 
-// medians fills a point with those of its readings.
-func (p *point) medians(readings []point) {
-	of := func(value func(*point) *float64) {
-		var values []float64
-		for i := range readings {
-			values = append(values, *value(&readings[i]))
+// take fills a point with the medians of its readings: of those that nothing
+// disturbed, or of the least disturbed where these are too few.
+func (p *point) take(all []reading) {
+	all = slices.SortedStableFunc(slices.Values(all), func(x, y reading) int { return cmp.Compare(x.Others, y.Others) })
+	count := len(all)
+	for count > enough && all[count-1].Others > disturbed {
+		count--
+	}
+	all = all[:count]
+	column := func(of func(reading) float64) (values []float64) {
+		for _, r := range all {
+			values = append(values, of(r))
 		}
-		*value(p) = middle(values)
+		return values
 	}
-	for _, value := range []func(*point) *float64{
-		func(p *point) *float64 { return &p.Connect }, func(p *point) *float64 { return &p.Up },
-		func(p *point) *float64 { return &p.Started }, func(p *point) *float64 { return &p.Wall },
-		func(p *point) *float64 { return &p.CPU }, func(p *point) *float64 { return &p.Others },
-	} {
-		of(value)
+	p.reading = reading{
+		Connect: middle(column(func(r reading) float64 { return r.Connect })),
+		Up:      middle(column(func(r reading) float64 { return r.Up })),
+		Started: middle(column(func(r reading) float64 { return r.Started })),
+		Wall:    middle(column(func(r reading) float64 { return r.Wall })),
+		CPU:     middle(column(func(r reading) float64 { return r.CPU })),
+		Others:  middle(column(func(r reading) float64 { return r.Others })),
 	}
+	p.Readings = count
+	p.Spread = spread(column(func(r reading) float64 { return r.Wall }))
 }
 
-// undisturbed runs a size until nothing else used the machine meanwhile, or the
-// least disturbed of some runs.
-func undisturbed(ctx context.Context, c *cluster.Cluster, bin string, p point) (best point, err error) {
-	for try := range triesPerRun {
-		r, err := once(ctx, c, bin, p)
-		if err != nil {
-			return r, err
-		}
-		if try == 0 || r.Others < best.Others {
-			best = r
-		}
-		if best.Others < disturbed {
-			break
-		}
+// spread is how far the middle half of values lies around their median, as a part
+// of that.
+func spread(values []float64) float64 {
+	values = slices.Sorted(slices.Values(values))
+	n := len(values)
+	if n == 0 {
+		return 0
 	}
-	return best, nil
+	return (values[(3*n-1)/4] - values[n/4]) / 2 / middle(values)
 }
 
 // golaunchOn is golaunch on a cluster, at the size of p.
 func golaunchOn(ctx context.Context, c *cluster.Cluster, bin string, p point, more ...string) *cluster.Cmd {
 	argv := []string{bin, "-f", c.HostFile(), "--ssh-config", c.SSHConfig(), "-n", strconv.Itoa(p.Nodes * p.Ranks), "-N", strconv.Itoa(p.Ranks)}
-	return c.CommandContext(ctx, cluster.Head, append(append(argv, more...), "/bin/true")...)
+	return c.CommandContext(ctx, cluster.Head, append(argv, more...)...)
 }
 
-// once is one run of golaunch, by its own clock.
-func once(ctx context.Context, c *cluster.Cluster, bin string, p point) (r point, err error) {
-	own, all := clusterCPU(c), machineCPU()
-	begin := time.Now()
-	out, err := golaunchOn(ctx, c, bin, p, "--timing").CombinedOutput()
-	wall := time.Since(begin)
+// once is one run of golaunch, by its own clock, on a machine where nothing else
+// goes on if that can be had.
+func once(ctx context.Context, c *cluster.Cluster, bin string, p point) (r reading, err error) {
+	if err := awaitIdle(ctx); err != nil {
+		return r, err
+	}
+	before, err := sampleOf(c)
+	if err != nil {
+		return r, err
+	}
+	out, err := golaunchOn(ctx, c, bin, p, "--timing", "/bin/true").CombinedOutput()
 	if err != nil {
 		return r, fmt.Errorf("%d × %d: %w: %s", p.Nodes, p.Ranks, err, bytes.TrimSpace(out))
 	}
-	own, all = clusterCPU(c)-own, machineCPU()-all
-	r.CPU = ms(own)
-	r.Others = max(0, float64(all-own)) / float64(wall) / float64(runtime.NumCPU())
+	after, err := settled(ctx, c) // its remains would be those of the next run
+	if err != nil {
+		return r, err
+	}
+	r.CPU = ms(after.cluster - before.cluster)
+	r.Others = before.others(after)
 	for name, value := range map[string]*float64{"connect": &r.Connect, "agents up": &r.Up, "ranks started": &r.Started, "tree down": &r.Wall} {
 		if *value, err = since(string(out), name); err != nil {
 			return r, err
@@ -147,88 +168,4 @@ func since(table, phase string) (float64, error) {
 		}
 	}
 	return 0, fmt.Errorf("--timing says nothing of %q:\n%s", phase, table)
-}
-
-// agents runs golaunch once more for what its agents count themselves.
-func agents(ctx context.Context, c *cluster.Cluster, bin, dir string, p point) (client, leaf float64, err error) {
-	file := filepath.Join(dir, "report.json")
-	if out, err := golaunchOn(ctx, c, bin, p, "--report", file).CombinedOutput(); err != nil {
-		return 0, 0, fmt.Errorf("%d × %d: %w: %s", p.Nodes, p.Ranks, err, bytes.TrimSpace(out))
-	}
-	var doc report.Report
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return 0, 0, err
-	}
-	if err := json.Unmarshal(text, &doc); err != nil {
-		return 0, 0, err
-	}
-	client, leaf = agentsOwn(&doc)
-	return client, leaf, nil
-}
-
-// agentsOwn is what an agent without children takes of the processor, and what
-// one more child adds.
-func agentsOwn(doc *report.Report) (client, leaf float64) {
-	children := map[string]int{}
-	for _, n := range doc.Nodes {
-		children[n.Parent]++
-	}
-	var leaves, inner []float64
-	for _, n := range doc.Nodes {
-		if children[n.Host] == 0 {
-			leaves = append(leaves, 1000*n.Agent.CPU)
-		}
-	}
-	leaf = middle(leaves)
-	for _, n := range doc.Nodes {
-		if k := children[n.Host]; k > 0 {
-			inner = append(inner, (1000*n.Agent.CPU-leaf)/float64(k))
-		}
-	}
-	return middle(inner), leaf
-}
-
-// clusterCPU is what all processes of a cluster have used so far.
-func clusterCPU(c *cluster.Cluster) time.Duration {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", c.Nodes()[0].Init.PID))
-	for line := range strings.Lines(string(text)) {
-		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok {
-			for _, mount := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} {
-				stat, err := os.ReadFile(filepath.Join(mount, filepath.Dir(path), "cpu.stat"))
-				if err == nil && strings.HasPrefix(string(stat), "usage_usec ") {
-					micros, _ := strconv.ParseInt(strings.Fields(string(stat))[1], 10, 64)
-					return time.Duration(micros) * time.Microsecond
-				}
-			}
-		}
-	}
-	return 0
-}
-
-// machineCPU is what the whole machine has used so far.
-func machineCPU() time.Duration {
-	text, _ := os.ReadFile("/proc/stat")
-	line, _, _ := strings.Cut(string(text), "\n")
-	var ticks int64
-	for i, word := range strings.Fields(line)[1:] {
-		if n, err := strconv.ParseInt(word, 10, 64); err == nil && i < 8 && i != 3 && i != 4 { // idle, iowait
-			ticks += n
-		}
-	}
-	return time.Duration(ticks) * 10 * time.Millisecond
-}
-
-// machine names the processor and the kernel.
-func machine() string {
-	model := "unknown processor"
-	text, _ := os.ReadFile("/proc/cpuinfo")
-	for line := range strings.Lines(string(text)) {
-		if name, ok := strings.CutPrefix(line, "model name"); ok {
-			model = strings.TrimSpace(strings.TrimLeft(name, "\t :"))
-			break
-		}
-	}
-	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
-	return fmt.Sprintf("%d cores, %s, Linux %s", runtime.NumCPU(), model, strings.TrimSpace(string(release)))
 }

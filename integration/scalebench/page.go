@@ -20,7 +20,7 @@ discrete-event run of the rules that golaunch itself runs (package tree: how a r
 is cut, gathers; package tree/grow: the window of %d handshakes, hedging), with the
 costs below. Messages are as long as package overlay encodes them for such a job,
 to the byte. The page is the same on every machine; what was measured is in
-scale.json, made with -measure on %s, %s: medians of %d runs or more.
+scale.json, made with -measure on %s, %s.
 
 Every node has %d processors of its own in the figures. An agent's event loop does
 one thing at a time; handshakes, encryption and the warden run beside it. Sizes and
@@ -28,16 +28,17 @@ counts are exact; times are as good as the section "Against the test cluster" sh
 
 | input | | from |
 |---|---|---|
-`, strings.Join(append([]string{""}, s.args...), " "), s.ranks, grow.WindowBegin, s.Date, s.Machine, s.Runs, coresOfNode)
+`, strings.Join(append([]string{""}, s.args...), " "), s.ranks, grow.WindowBegin, s.Date, s.Machine, coresOfNode)
 	row := func(name string, value any, from string) { fmt.Fprintf(page, "| %s | %v | %s |\n", name, value, from) }
-	const fitted, counted = "fitted", "the agents' own counters"
+	const fitted = "fitted"
+	counted := fmt.Sprintf("counted, on %d nodes", s.Counted.Nodes)
 	row("golaunch up to its first connection", round(c.Begin), fitted)
-	row("a connection: sshd, shell", round(c.Server), fitted)
+	row("a connection: sshd, shell", round(c.Server), fmt.Sprintf("%s; %s: %v", fitted, counted, round(duration(s.Counted.server()))))
 	row("a connection: whoever makes it", round(c.Client), counted)
-	row("a connection: the agent, up to its hello", round(c.Agent), counted)
+	row("a connection: the agent, as if all it does were before its hello", round(c.Agent), counted)
 	row("a connection: beyond processor time and hops", round(c.Wait), fitted)
 	row("a connection: round trips before the signature, and after", fmt.Sprintf("%d, %d", c.Rounds, c.RoundsEnd), "the protocol")
-	row("a warden's start, beside all that", round(c.Warden), "assumed")
+	row("a warden's start, beside all that", round(c.Warden), counted)
 	row("a rank: the warden; the rank itself", fmt.Sprintf("%v; %v", round(c.Spawn), round(c.Run)), fitted)
 	row("a node's end; all ends: beyond processor time", fmt.Sprintf("%v; %v", round(c.End), round(c.EndWait)), fitted)
 	row("a signature by the launcher, with its messages' code", round(c.Sign), "measured, in one process")
@@ -85,31 +86,44 @@ func validation(page *strings.Builder, s settings) error {
 	fmt.Fprintf(page, `
 ## Against the test cluster
 
-There, all nodes share the %d processors of one machine. The model runs with that
-many: a task has one for %v, then it is the next one's turn. Milliseconds since
-golaunch began, measured / in the model, and by how much the model is off; CPU is
-that of all processes. /bin/true; "others" is the part of the machine that other
-programs used meanwhile: the model has the machine to itself, so that what was measured
-beside others says little of its times, and fits that had to use it make them too
-long; processor time suffers less. The costs were fitted to the points marked with a
-star.
+There, all nodes share the %d processors of one machine. The model shares them as Linux
+does (EEVDF): the process that has had the least is next, for %v at most; one that begins
+has had as much as the least of those who wait, one that slept is owed up to as
+much as that. Nothing else is added for many nodes on one machine.
 
-| nodes × ranks |`, s.Cores, sharedSlice)
+Milliseconds since golaunch began, measured / in the model, and by how much the model
+is off; CPU is that of all processes, until the last has ended. /bin/true. Each run
+waits until the machine is idle. The costs called fitted were fitted to the points with a
+star, all together; "counted" is what processes of a job of %d × 1 have used by the
+kernel's account while its ranks slept. The other points took no part in that.
+Values are medians; ± is half of what the middle half of the runs differs in the
+whole time. "Others" is the part of the machine that other programs used meanwhile, but
+for the kernel's threads; runs with more than %.0f %% do not count, and a point that has no %d
+others is marked with †.
+
+| nodes × ranks | runs |`, s.Cores, sharedSlice, s.Counted.Nodes, 100*disturbed, enough)
 	for _, name := range valueNames {
 		fmt.Fprintf(page, " %s |", name)
 	}
-	fmt.Fprintf(page, " others |\n|%s\n", strings.Repeat("---|", len(valueNames)+2))
+	fmt.Fprintf(page, " ± | others |\n|%s\n", strings.Repeat("---|", len(valueNames)+4))
 	worst, near, all := make([]float64, len(valueNames)), 0, 0
 	for _, p := range s.Points {
-		o, err := again(s.measured, p, s.Costs)
+		one, err := again(s.measured, p)
 		if err != nil {
 			return err
 		}
-		star := ""
-		if p.Fit {
-			star = " *"
+		o, err := simulate(one, s.Costs)
+		if err != nil {
+			return err
 		}
-		fmt.Fprintf(page, "| %d × %d%s |", p.Nodes, p.Ranks, star)
+		mark := ""
+		if p.Fit {
+			mark = " *"
+		}
+		if p.Others > disturbed {
+			mark += " †"
+		}
+		fmt.Fprintf(page, "| %d × %d%s | %d |", p.Nodes, p.Ranks, mark, p.Readings)
 		model := modelled(o)
 		for i, v := range p.values() {
 			off := model[i]/v - 1
@@ -119,12 +133,12 @@ star.
 			}
 			fmt.Fprintf(page, " %.0f / %.0f (%+.0f %%) |", v, model[i], 100*off)
 		}
-		fmt.Fprintf(page, " %.0f %% |\n", 100*p.Others)
+		fmt.Fprintf(page, " %.0f %% | %.0f %% |\n", 100*p.Spread, 100*p.Others)
 	}
-	fmt.Fprint(page, "| largest error |")
+	fmt.Fprint(page, "| largest error | |")
 	for _, w := range worst {
 		fmt.Fprintf(page, " %.0f %% |", 100*w)
 	}
-	fmt.Fprintf(page, " |\n\nOf %d values the model has %d within the %.0f %% that were asked for.\n", all, near, 100*wanted)
+	fmt.Fprintf(page, " | |\n\nOf %d values the model has %d within the %.0f %% that were asked for.\n", all, near, 100*wanted)
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 func TestPage(t *testing.T) {
 	dir := t.TempDir()
 	out, data := filepath.Join(dir, "scale.md"), filepath.Join(dir, "scale.json")
-	m := &measured{Cores: 2, Costs: usual, Points: []point{{Nodes: 8, Ranks: 1, Connect: 50, Up: 150, Started: 160, Wall: 170, CPU: 250}}}
+	m := &measured{Cores: 2, Costs: usual, Points: []point{{Nodes: 8, Ranks: 1, reading: reading{Connect: 50, Up: 150, Started: 160, Wall: 170, CPU: 250}}}}
 	require.NoError(t, m.write(data))
 	require.NoError(t, bench(t.Context(), []string{"-quick", "-data", data, "-o", out}))
 	text, err := os.ReadFile(out)

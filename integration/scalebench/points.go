@@ -15,29 +15,33 @@ type measured struct {
 	Date    string  `json:"date"`
 	Machine string  `json:"machine"`
 	Cores   int     `json:"cores"`
-	Runs    int     `json:"runs"` // of each point
 	Points  []point `json:"points"`
+	Counted counted `json:"counted_ms"`
 	Costs   costs   `json:"costs_ns"`
 }
 
-// point is one size, medians over its runs. Times are milliseconds since
-// golaunch began.
+// point is one size, medians over its readings.
 type point struct {
-	Nodes   int     `json:"nodes"`
-	Ranks   int     `json:"ranks"` // per node
-	Fit     bool    `json:"fit"`   // the costs were fitted to it
+	Nodes int  `json:"nodes"`
+	Ranks int  `json:"ranks"` // per node
+	Fit   bool `json:"fit"`   // the costs were fitted to it
+	reading
+	Readings int     `json:"readings"`
+	Spread   float64 `json:"spread"` // of the whole time: half of its middle half, as a part
+}
+
+// reading is one run. Times are milliseconds since golaunch began.
+type reading struct {
 	Connect float64 `json:"connect"`
 	Up      float64 `json:"agents_up"`
 	Started float64 `json:"ranks_started"`
-	Wall    float64 `json:"wall"` // until the tree is down
-	CPU     float64 `json:"cpu"`  // of the cluster, all processes
-	Client  float64 `json:"client_cpu"`
-	Leaf    float64 `json:"leaf_cpu"`
-	Others  float64 `json:"others"` // part of the machine that the rest of it used
+	Wall    float64 `json:"wall"`   // until the tree is down
+	CPU     float64 `json:"cpu"`    // of the cluster, all processes
+	Others  float64 `json:"others"` // part of the machine that other programs used
 }
 
 // values are what the model is held against, in the order of valueNames.
-func (p point) values() []float64 {
+func (p *point) values() []float64 {
 	return []float64{p.Connect, p.Up, p.Started, p.Wall, p.CPU}
 }
 
@@ -47,6 +51,9 @@ var valueNames = []string{"connect", "agents up", "ranks started", "whole", "CPU
 func modelled(o outcome) []float64 {
 	return []float64{ms(o.connect), ms(o.up), ms(o.started), ms(o.down), ms(o.cpu)}
 }
+
+// server is what is left of a node for its sshd and the account's shell.
+func (c *counted) server() float64 { return c.Node - c.Agent - c.Warden }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 

@@ -28,19 +28,20 @@ func (s *sim) startRanks(n *node) {
 	}
 	n.spawned = true
 	warden := &thread{on: n.cores}
-	batch, left := s.ranks, s.ranks // ranks that count as one task
+	batch := s.ranks // ranks that count as one task
 	if s.machine != nil {
 		batch = 1 // the ranks of all nodes come in turn
 	}
+	unborn, living := s.ranks, s.ranks
 	for at := 0; at < s.ranks; at += batch {
 		s.out.cpu += time.Duration(batch) * s.Spawn
 		warden.run(time.Duration(batch)*s.Spawn, func() {
-			if left -= batch; left == 0 {
+			if unborn -= batch; unborn == 0 {
 				s.runningIf(n, n.running.Skip())
 			}
 			s.out.cpu += time.Duration(batch-1) * s.Run // on other processors
 			s.aside(n, s.Run, func() {
-				if left == 0 {
+				if living -= batch; living == 0 {
 					s.exchanged(n)
 				}
 			})

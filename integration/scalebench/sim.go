@@ -72,6 +72,7 @@ type node struct {
 	depth    int
 	cores    *cores
 	loop     thread
+	sshd     thread        // between it and its parent
 	send     time.Duration // until when its way out is busy
 	receive  time.Duration // and its way in
 	parent   *node
@@ -160,7 +161,7 @@ func (s *sim) init(n *node, host int) {
 	if n.cores == nil {
 		n.cores = &cores{queue: &s.queue, free: s.cpus}
 	}
-	n.loop.on = n.cores
+	n.loop.on, n.sshd.on = n.cores, n.cores
 	n.places = grow.NewWindow(s.window)
 	n.ready.Merge = mergeReady
 	for _, g := range []*tree.Gather[struct{}]{&n.running, &n.fence, &n.done, &n.gone} {
@@ -175,10 +176,17 @@ func (s *sim) work(n *node, d time.Duration, then func()) {
 	n.loop.run(d, then)
 }
 
-// aside has something done on a node beside its event loop.
+// aside has a new process of a node do something.
 func (s *sim) aside(n *node, d time.Duration, then func()) {
 	s.out.cpu += d
 	n.cores.run(d, then)
+}
+
+// beside has something done on a node, by what slept until then, beside its event
+// loop.
+func (s *sim) beside(n *node, d time.Duration, then func()) {
+	s.out.cpu += d
+	n.cores.wake(0, d, func(time.Duration) { then() })
 }
 
 // bulk is the length from which on a message's bytes are worth counting: they
@@ -192,7 +200,7 @@ func (s *sim) message(from, to *node, bytes int, made, read time.Duration, then 
 	if bytes >= bulk {
 		crypt = func(n *node, then func()) {
 			n.load.cpu += per(s.Crypt, bytes)
-			s.aside(n, per(s.Crypt, bytes), then)
+			s.beside(n, per(s.Crypt, bytes), then)
 		}
 	}
 	child := from
@@ -219,7 +227,10 @@ func (s *sim) message(from, to *node, bytes int, made, read time.Duration, then 
 				s.queue.After(way+relay, arrived)
 				return
 			}
-			s.queue.After(way, func() { s.aside(child, relay, arrived) })
+			s.queue.After(way, func() {
+				s.out.cpu += relay
+				child.sshd.run(relay, arrived)
+			})
 		})
 	})
 }

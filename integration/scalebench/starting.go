@@ -42,7 +42,7 @@ func (s *sim) takeRange(n *node, below []job.HostIndex) {
 func (s *sim) startPart(n *node, part []job.HostIndex) {
 	p := grow.NewPart(len(part))
 	over, begun := false, 0
-	var try func(count int)
+	var try func(count int, hedge bool)
 	end := func() {
 		if !over {
 			over = true
@@ -56,7 +56,7 @@ func (s *sim) startPart(n *node, part []job.HostIndex) {
 		case !up:
 			n.ready.Expect(1)
 			n.ready.Add(readyPart{dead: 1})
-			try(p.Failed(i))
+			try(p.Failed(i), !p.Hedging())
 		default:
 			var rest []job.HostIndex
 			if p.Join(i) {
@@ -78,20 +78,23 @@ func (s *sim) startPart(n *node, part []job.HostIndex) {
 			end()
 		}
 	}
-	try = func(count int) {
+	try = func(count int, hedge bool) {
 		for i := p.Next() - count; i < p.Next(); i++ {
 			s.attempt(n, int(part[i]), func() {
+				if !hedge {
+					return
+				}
 				begun++
 				last := begun
 				s.queue.After(grow.HedgeAfter, func() {
 					if !over && last == begun {
-						try(p.Silent())
+						try(p.Silent(), true)
 					}
 				})
 			}, func(up bool) { settle(i, up) })
 		}
 	}
-	try(p.Begin())
+	try(p.Begin(), true)
 }
 
 // joined takes in an agent that has said hello, and tells it its range.
@@ -129,8 +132,10 @@ func (s *sim) attempt(n *node, host int, begun func(), then func(up bool)) {
 		s.queue.After(grow.HedgeAfter, leave)
 		over := func(up bool) {
 			leave()
-			n.places.Learn(s.queue.Now()-began, !up)
-			s.admit(n)
+			if up { // a host that is not there tells nothing of the others
+				n.places.Learn(s.queue.Now()-began, false)
+				s.admit(n)
+			}
 			then(up)
 		}
 		if s.isDead(host) {
@@ -214,7 +219,7 @@ func (s *sim) sign(n *node, then func()) {
 	}
 	if n == &s.head {
 		s.head.load.cpu += s.Sign
-		s.aside(&s.head, s.Sign, then)
+		s.beside(&s.head, s.Sign, then)
 		return
 	}
 	s.message(n, n.parent, signBytes, 0, 0, func() {
