@@ -219,17 +219,39 @@ func TestClaimsAreComputed(t *testing.T) {
 	require.Contains(t, empty.page(), "not measured")
 }
 
+func TestRounds(t *testing.T) {
+	s := settings{runs: 3, budget: time.Minute}
+	for _, x := range []struct {
+		r     runner
+		spent time.Duration
+		want  int
+	}{
+		{runner{}, 0, 3},
+		{runner{}, 2 * time.Minute, 1},
+		{runner{once: true}, 0, 1},
+		{runner{least: 5}, 2 * time.Minute, 5},
+		{runner{least: 2}, 0, 3},
+	} {
+		rounds := 0
+		for s.again(x.r, rounds, x.spent) {
+			rounds++
+		}
+		require.Equal(t, x.want, rounds, "%+v", x)
+	}
+}
+
 func TestSlowContendersAreNotTriedOnMore(t *testing.T) {
 	b := &bench{settings: settings{limit: time.Minute}, book: newBook(settings{})}
 	b.book.contests = []*contest{{place{part: partLocal, ppn: 4096, program: "true"},
 		[]*entry{{name: hydraName, readings: readings(18000)}, {name: openMPIName, readings: readings(7000)}, {name: golaunchName, readings: readings(18000)}}}}
 	next := place{part: partLocal, ppn: 8192, program: "true"}
-	require.Equal(t, "not tried: 4096 ranks took 18 s", b.slow(next, hydraName))
-	require.Empty(t, b.slow(next, openMPIName), "28 s")
-	require.Empty(t, b.slow(next, golaunchName))
+	require.Equal(t, "not tried: 4096 ranks took 18 s", b.slow(next, runner{name: hydraName}))
+	require.Empty(t, b.slow(next, runner{name: openMPIName}), "28 s")
+	require.Empty(t, b.slow(next, runner{name: golaunchName}))
+	require.Empty(t, b.slow(next, runner{name: hydraName, limit: time.Minute}))
 	b.book.contests[0].entries[1].failed = "no end within 1m0s"
-	require.Equal(t, "not tried: 4096 ranks did not end in time", b.slow(next, openMPIName))
+	require.Equal(t, "not tried: 4096 ranks did not end in time", b.slow(next, runner{name: openMPIName}))
 	b.book.contests = append(b.book.contests, &contest{place{part: partNodes, nodes: 64, ppn: 1}, []*entry{{name: taktukName, readings: readings(16000)}}})
-	require.Empty(t, b.slow(place{part: partNodes, nodes: 256, ppn: 1}, taktukName), "over nodes time grows as their number at most")
-	require.Empty(t, b.slow(place{part: partLocal, ppn: 512, program: "true"}, hydraName), "fewer ranks")
+	require.Empty(t, b.slow(place{part: partNodes, nodes: 256, ppn: 1}, runner{name: taktukName}), "over nodes time grows as their number at most")
+	require.Empty(t, b.slow(place{part: partLocal, ppn: 512, program: "true"}, runner{name: hydraName}), "fewer ranks")
 }

@@ -25,7 +25,9 @@ type runner struct {
 	look func(out string, begun time.Time, r *reading) error
 	// tolerant: it may say that it failed, if what it printed is right.
 	tolerant bool
-	once     bool // one round is enough
+	once     bool          // one round is enough
+	least    int           // rounds that it has at least, however long they take
+	limit    time.Duration // of one run of its own; 0: the settings'
 }
 
 // runners makes entries of contenders.
@@ -54,20 +56,21 @@ func (b *bench) hold(ctx context.Context, f *field, p place, list []runner) erro
 	for _, r := range list {
 		why := r.why
 		if why == "" {
-			why = b.slow(p, r.name)
+			why = b.slow(p, r)
 		}
 		c.entries = append(c.entries, &entry{name: r.name, failed: why})
 	}
-	begun := time.Now()
-	for round := range b.runs {
-		if round > 0 && time.Since(begun) > b.budget {
-			break
-		}
+	var spent time.Duration // on runs that came to something
+	for round, ran := 0, true; ran; round++ {
+		ran = false
+		before := spent
 		for i, r := range list {
 			e := c.entries[i]
-			if e.failed != "" || r.once && round > 0 {
+			if e.failed != "" || !b.again(r, round, before) {
 				continue
 			}
+			ran = true
+			begun := time.Now()
 			reading, err := f.try(ctx, r)
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -78,8 +81,12 @@ func (b *bench) hold(ctx context.Context, f *field, p place, list []runner) erro
 				if err := f.sweep(); err != nil {
 					return err
 				}
+				if _, err := f.settled(); err != nil {
+					return err
+				}
 				continue
 			}
+			spent += time.Since(begun)
 			e.readings = append(e.readings, reading)
 		}
 	}
@@ -88,8 +95,25 @@ func (b *bench) hold(ctx context.Context, f *field, p place, list []runner) erro
 	return b.save()
 }
 
+// again tells whether a runner has a further round after so many, and so much
+// time that was spent on all.
+func (s settings) again(r runner, rounds int, spent time.Duration) bool {
+	switch {
+	case rounds < max(r.least, 1):
+		return true
+	case r.once:
+		return false
+	}
+	return rounds < s.runs && spent <= s.budget
+}
+
+// try makes one run, in its time.
 func (f *field) try(ctx context.Context, r runner) (reading, error) {
-	reading, out, begun, err := f.once(ctx, r.argv, r.env)
+	limit := f.limit
+	if r.limit > 0 {
+		limit = r.limit
+	}
+	reading, out, begun, err := f.once(ctx, limit, r.argv, r.env)
 	if err != nil && (!r.tolerant || errors.Is(err, errNoEnd)) {
 		return reading, err
 	}
@@ -105,9 +129,10 @@ func (f *field) try(ctx context.Context, r runner) (reading, error) {
 // slow is why a rival is not tried with more ranks than in an earlier contest of
 // this kind: it did not end in time there; or on one machine, where what one
 // process does for all ranks can grow as their square, it would take more than
-// half the limit.
-func (b *bench) slow(p place, name string) string {
-	if name == floorName || name == golaunchName {
+// half the limit. One with a limit of its own is tried in any case.
+func (b *bench) slow(p place, r runner) string {
+	name := r.name
+	if name == floorName || name == golaunchName || r.limit > 0 {
 		return ""
 	}
 	for _, c := range b.book.of(p.part, p.kex) {

@@ -71,8 +71,8 @@ func (f *field) giveKeys() error {
 }
 
 // once runs a command on head and returns what it wrote to standard output.
-func (f *field) once(ctx context.Context, argv, env []string) (r reading, out string, begun time.Time, err error) {
-	ctx, cancel := context.WithTimeout(ctx, f.limit)
+func (f *field) once(ctx context.Context, limit time.Duration, argv, env []string) (r reading, out string, begun time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := f.CommandContext(ctx, cluster.Head, argv...)
 	cmd.Env = append(cmd.Env, env...)
@@ -87,7 +87,7 @@ func (f *field) once(ctx context.Context, argv, env []string) (r reading, out st
 	text, err := cmd.Output()
 	r.wall = time.Since(begun)
 	if err != nil {
-		return r, string(text), begun, failure(ctx, err, f.limit, stderr.String()+string(text))
+		return r, string(text), begun, failure(ctx, err, limit, stderr.String()+string(text))
 	}
 	r.self = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	after, err := f.settled()

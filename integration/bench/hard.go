@@ -18,10 +18,6 @@ const (
 // slowBy is how late a slow sshd says its first word.
 const slowBy = 2 * time.Second
 
-// patientName is golaunch told how long to wait for a host that says nothing:
-// longer than those take that are slow.
-const patientName = "golaunch, --connect-timeout 3s"
-
 // hardLimit is how long a run may take over hosts that are not well: rivals that
 // hang shall not take all evening.
 const hardLimit = 30 * time.Second
@@ -36,7 +32,7 @@ func (b *bench) hardJobs(ctx context.Context, f *field) error {
 	sick := f.Nodes()[:nodes]
 	slow, dead := pick(nodes, 20, min(10, nodes/2)), pick(nodes, 100, min(27, nodes-1))
 	hold := func(what string, dead []int) error {
-		return b.hold(ctx, f, place{partHard, f.kex, nodes, 1, what}, f.hardRunners(nodes, dead, what == silentHost))
+		return b.hold(ctx, f, place{partHard, f.kex, nodes, 1, what}, f.hardRunners(nodes, dead))
 	}
 	each := func(list []int, do func(string) error) error {
 		for _, i := range list {
@@ -78,29 +74,20 @@ func pick(nodes, one, from int) (some []int) {
 
 // hardRunners start hostname; golaunch goes on without the dead, and so shall
 // the others: what counts is that every living host is named.
-func (f *field) hardRunners(nodes int, dead []int, silent bool) []runner {
+func (f *field) hardRunners(nodes int, dead []int) []runner {
 	t := task{nodes, 1, []string{"hostname"}}
 	list := f.runners(named(golaunchName, hydraName, openMPIName, pdshName, clushName, taktukName), t)
-	argv := func(more ...string) []string {
+	if len(dead) > 0 {
 		live := task{nodes - len(dead), 1, t.program}
-		a := f.golaunch(live, append([]string{"--allow-dead-nodes", "--spares", strconv.Itoa(len(dead))}, more...)...)
-		for i := range a {
-			if a[i] == f.hosts(live.nodes) {
-				a[i] = f.hosts(nodes)
+		list[0].argv = f.golaunch(live, "--allow-dead-nodes", "--spares", strconv.Itoa(len(dead)))
+		for i, arg := range list[0].argv {
+			if arg == f.hosts(live.nodes) {
+				list[0].argv[i] = f.hosts(nodes)
 			}
 		}
-		return a
-	}
-	if len(dead) > 0 {
-		list[0].argv = argv()
 	}
 	for i := range list {
-		list[i].once = i > 0 || silent // it takes a while, and golaunch's timeout is what it is
-	}
-	if silent {
-		list = append(list, runner{name: patientName, argv: argv("--connect-timeout", "3s")})
-	}
-	for i := range list {
+		list[i].once = i > 0 // it takes a while
 		list[i].tolerant = len(dead) > 0
 		list[i].look = func(out string, _ time.Time, _ *reading) error { return f.living(out, nodes, dead) }
 	}

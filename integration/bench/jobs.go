@@ -16,19 +16,34 @@ const full = 64
 
 var trueProgram = []string{"/bin/true"}
 
+// localRounds is how often golaunch and the floor are run on one machine at least.
+// What one rank takes there is compared from size to size, and a single run is
+// off by as much as the sizes may be.
+const localRounds = 5
+
+// patience is how long Hydra may take on one machine for claimedRanks, whose
+// time is one of the claims.
+const (
+	patience     = 150 * time.Second
+	claimedRanks = 4096
+)
+
 // localJobs starts /bin/true on this machine alone: on head, so that the
 // processor time is counted.
 func (b *bench) localJobs(ctx context.Context, f *field) error {
 	for _, n := range b.local {
 		ranks := strconv.Itoa(n)
 		list := []runner{
-			{name: floorName, argv: []string{filepath.Join(b.bin, "native", "floor"), ranks, "/bin/true"}},
-			{name: golaunchName, argv: []string{filepath.Join(b.bin, "golaunch"), "-n", ranks, "/bin/true"}},
+			{name: floorName, argv: []string{filepath.Join(b.bin, "native", "floor"), ranks, "/bin/true"}, least: localRounds},
+			{name: golaunchName, argv: []string{filepath.Join(b.bin, "golaunch"), "-n", ranks, "/bin/true"}, least: localRounds},
 			{name: hydraName, argv: []string{"mpiexec.hydra", "-n", ranks, "/bin/true"}},
 			{name: openMPIName, argv: []string{"mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", ranks, "/bin/true"}},
 		}
 		for i, c := range named(hydraName, openMPIName) {
 			list[2+i].why = f.unfit(c, task{})
+		}
+		if n == claimedRanks {
+			list[2].limit, list[2].once = max(f.limit, patience), true
 		}
 		if err := b.hold(ctx, f, place{part: partLocal, ppn: n, program: "true"}, list); err != nil {
 			return err

@@ -202,12 +202,13 @@ func (p *page) local() {
 	if len(contests) == 0 {
 		return
 	}
-	fmt.Fprint(p, `
+	fmt.Fprintf(p, `
 ## One machine (local)
 
 `+"`golaunch -n N /bin/true`"+` and the same with others. The floor is native/floor.c, which
-makes the same processes and pipes as fast as it can.
-`)
+makes the same processes and pipes as fast as it can. It and golaunch are run %d times at
+least. Hydra runs once with %d ranks, and may take %v for that.
+`, localRounds, claimedRanks, max(p.settings.limit, patience))
 	label := func(c *contest) string { return fmt.Sprint(c.ppn) }
 	p.threeTables(contests, label, "ranks")
 	p.matrix("Microseconds for each rank", contests, label, "ranks", contenders(contests), 0,

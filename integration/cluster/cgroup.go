@@ -78,11 +78,16 @@ func (p *netnsProvider) removeCgroups(ctx context.Context) error {
 
 // CPUTime is how much processor time all programs on the cluster's machines have
 // taken since Up, those that have ended included. It needs a cgroup v2 hierarchy.
-func (c *Cluster) CPUTime() (time.Duration, error) {
+func (c *Cluster) CPUTime() (time.Duration, error) { return c.cpuTime("") }
+
+// NodeCPUTime is the same of one node.
+func (c *Cluster) NodeCPUTime(name string) (time.Duration, error) { return c.cpuTime(name) }
+
+func (c *Cluster) cpuTime(of string) (time.Duration, error) {
 	if c.state.Cgroup == "" {
 		return 0, errors.New("processor time: the cluster has no cgroup")
 	}
-	b, err := os.ReadFile(filepath.Join(c.state.Cgroup, "cpu.stat"))
+	b, err := os.ReadFile(filepath.Join(c.state.Cgroup, of, "cpu.stat"))
 	if err != nil {
 		return 0, fmt.Errorf("processor time: %w", err)
 	}

@@ -92,6 +92,28 @@ func TestStartFailuresAreNamed(t *testing.T) {
 	}
 }
 
+// A host that drops packets and may be missing is not waited for as long as one
+// that must be there.
+func TestAMissingHostIsGivenUpEarly(t *testing.T) {
+	c := ownCluster(t, 3)
+	partition(t, c)
+	args := []string{"-H", hostsArg(3), "--ssh-config", c.SSHConfig(), "--allow-dead-nodes", "-n", "3"}
+	r := onNode(t, c, cluster.Head, append(args, "hostname")...)
+	require.Zero(t, r.code, r.stderr)
+	require.ElementsMatch(t, []string{"n001", "n001", "n003"}, r.lines())
+	require.Contains(t, r.stderr, "1 of 3 hosts could not be started:\n")
+	require.Contains(t, r.stderr, "host n002: connect: no answer within 3s (")
+
+	r = onNode(t, c, cluster.Head, append(args, "--connect-timeout", "5s", "hostname")...)
+	require.Zero(t, r.code, r.stderr)
+	require.Contains(t, r.stderr, "host n002: connect: no answer within 5s (")
+
+	require.NoError(t, c.Heal("n002"))
+	r = onNode(t, c, cluster.Head, append(args, "hostname")...)
+	require.Zero(t, r.code, r.stderr)
+	require.Empty(t, r.stderr)
+}
+
 func partition(t *testing.T, c *cluster.Cluster) { require.NoError(t, c.Partition("n002")) }
 
 // node returns what runs a command on n002.
