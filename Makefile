@@ -22,7 +22,7 @@ UNIT      = $(filter-out $(CLUSTERED) $(PLAIN),$(shell $(GO) list ./...))
 PARALLEL ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-bench build native demo check test test-unit test-integration bench bench-pmi bench-scale results fuzz lint man clean FORCE
+.PHONY: help setup setup-bench build native demo check test test-unit test-integration bench bench-pmi bench-scale bench-split results fuzz lint man clean FORCE
 
 help:
 	@sed 's/^	//' scripts/help.txt
@@ -73,6 +73,11 @@ bench-pmi: setup build native
 # Measures what the model of start-up is held against, and its costs.
 bench-scale: setup build
 	$(GO) run ./integration/scalebench -measure -runs $(RUNS) -o docs/results/scale.md $(BENCH)
+
+bench-split: setup build
+	$(GO) run ./integration/splitbench -p 2,4,8,16,32,64,128,256 -runs 1 -o docs/results/commsplit.md
+	$(GO) run ./integration/splitbench -what auto -runs 1 -grid 32K -o docs/results/commsplit-auto.md
+	$(GO) run ./integration/splitbench -what tree -runs 3 -o docs/results/commsplit-tree.md
 
 # Everything else in docs/results.
 results: setup build native bin/hardstart bin/killtable bin/torture
