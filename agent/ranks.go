@@ -200,7 +200,7 @@ func (a *Agent) wardenEvents(events []proc.Event) {
 		case proc.Exited:
 			a.rankExited(e)
 		case proc.Note:
-			a.note(0, "%s", e.Text)
+			a.note(e.Level, "%s", e.Text)
 		}
 	}
 }

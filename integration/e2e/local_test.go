@@ -76,6 +76,15 @@ func TestExitCodes(t *testing.T) {
 	nothingRuns(t)
 }
 
+func TestPathIsToldOnDemand(t *testing.T) {
+	t.Setenv("PATH", "/usr/bin:/bin:/first/place:/second/place")
+	r := local(t, "", "-n", "2", "no-such-program")
+	require.Contains(t, r.stderr, "program not found: no-such-program is in none of the 4 directories of PATH (-v names them)")
+	require.NotContains(t, r.stderr, "/second/place")
+	r = local(t, "", "-v", "-n", "2", "no-such-program")
+	require.Equal(t, 1, strings.Count(r.stderr, "no-such-program was sought in /usr/bin:/bin:/first/place:/second/place\n"), r.stderr)
+}
+
 func TestKeepGoing(t *testing.T) {
 	r := local(t, "", "-n", "4", "--keep-going", "sh", "-c", "[ $RANK = 1 ] && exit 3; echo $RANK")
 	require.Equal(t, 3, r.code)

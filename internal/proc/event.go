@@ -55,7 +55,10 @@ type Usage struct {
 }
 
 // Note is something that the user should know and that is no error.
-type Note struct{ Text string }
+type Note struct {
+	Level int // how many -v the user gives to be told of it
+	Text  string
+}
 
 // Beat answers Warden.Beat.
 type Beat struct{}

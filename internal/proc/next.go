@@ -134,7 +134,7 @@ func (e *wireEvent) event(fds []int) (Event, error) {
 			At:    time.Unix(0, e.At),
 		}, nil
 	case evNote:
-		return Note{e.Text}, nil
+		return Note{Level: e.Code, Text: e.Text}, nil
 	case evBeat:
 		return Beat{}, nil
 	case evGone:

@@ -16,9 +16,10 @@ const defaultPath = "/usr/local/bin:/usr/bin:/bin"
 
 // startError is why a rank's program cannot be started.
 type startError struct {
-	code  int // exit code of the job, design section 7
-	text  string
-	cause error // may be nil
+	code   int // exit code of the job, design section 7
+	text   string
+	cause  error  // may be nil
+	sought string // PATH of a program that is in none of its directories
 }
 
 func (e *startError) Error() string { return e.text }
@@ -34,7 +35,8 @@ func findProgram(name, path string) (string, *startError) {
 		return name, nil
 	}
 	var denied error
-	for _, dir := range filepath.SplitList(path) {
+	dirs := filepath.SplitList(path)
+	for _, dir := range dirs {
 		if dir == "" {
 			dir = "." // as in shells
 		}
@@ -54,7 +56,14 @@ func findProgram(name, path string) (string, *startError) {
 	if strings.Contains(name, "=") { // as other launchers want variables
 		return "", &startError{code: job.ExitNotFound, text: fmt.Sprintf("program not found: %s; to set a variable write -x %[1]s", name)}
 	}
-	return "", &startError{code: job.ExitNotFound, text: fmt.Sprintf("program not found: %s is in no directory of PATH (%s); give its path, or install it on this host", name, path)}
+	where := fmt.Sprintf("none of the %d directories of PATH (-v names them)", len(dirs))
+	if len(dirs) < 2 {
+		where = fmt.Sprintf("no directory of PATH (%q)", path)
+	}
+	return "", &startError{
+		code: job.ExitNotFound, sought: path,
+		text: fmt.Sprintf("program not found: %s is in %s; give its path, or install it on this host", name, where),
+	}
 }
 
 func checkProgram(path string) error {

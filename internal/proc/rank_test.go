@@ -60,7 +60,7 @@ func TestStartFails(t *testing.T) {
 		code int
 		text string
 	}{
-		{"not in PATH", App{Argv: []string{"no-such-program"}}, 127, "program not found: no-such-program is in no directory of PATH"},
+		{"not in PATH", App{Argv: []string{"no-such-program"}}, 127, "program not found: no-such-program is in none of the 3 directories of PATH (-v names them); give"},
 		{"no such file", App{Argv: []string{"/no/such"}}, 127, "program not found: /no/such"},
 		{"below a file", App{Argv: []string{dir + "/ok/x"}}, 127, "program not found"},
 		{"mode", App{Argv: []string{dir + "/plain"}}, 126, "program not executable: " + dir + "/plain: permission denied"},

@@ -261,6 +261,9 @@ func (s *spawner) enter(spec *Spec, app int, out *outbox) {
 		path = defaultPath
 	}
 	p.path, p.missing = findProgram(a.Argv[0], along(a.Path, path))
+	if p.missing != nil && p.missing.sought != "" {
+		out.add(wireEvent{Kind: evNote, Code: 1, Text: fmt.Sprintf("%s was sought in %s", a.Argv[0], p.missing.sought)})
+	}
 }
 
 // along puts directories in front of a PATH.

@@ -72,7 +72,7 @@ type wireEvent struct {
 	World     int
 	Rank      int
 	PID       int
-	Code      int // exit code of StartFailed, wait status of Exited
+	Code      int // exit code of StartFailed, wait status of Exited, level of Note
 	StdinPipe bool
 	Provoked  bool
 	Text      string
