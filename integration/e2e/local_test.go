@@ -59,7 +59,7 @@ func TestExitCodes(t *testing.T) {
 		{"timeout of ranks that ignore SIGTERM", []string{"-n", "2", "--timeout", "300ms", "--grace", "100ms", bin("rankprobe"), "stubborn"}, 124, "within 300ms"},
 		{"a file to bring that is not there", []string{"-n", "1", "--stage", "/no/such/file", "true"}, 2, "--stage: /no/such/file: no such file or directory"},
 		{"more ranks than a host has processes", []string{"-n", "16000000", "--nodes", "2", "true"}, 125, "8000000 ranks are more than the "},
-		{"working directory that is not there", []string{"-n", "1", "--wdir", "/no/such/place", "true"}, 125, "/no/such/place"},
+		{"working directory that is not there", []string{"-n", "1", "--wdir", "/no/such/place", "true"}, 127, "/no/such/place"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			r := local(t, "", x.args...)

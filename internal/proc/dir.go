@@ -37,7 +37,7 @@ func (s *spawner) changeDir(a *App, env *environ) (dir, note string, failed *sta
 		cause, _ = err.(syscall.Errno)
 	}
 	if a.DirGiven {
-		return "", "", &startError{code: job.ExitLauncher, text: fmt.Sprintf("working directory %s: %v; create it on this host or choose another", wanted, cause)}
+		return "", "", &startError{code: dirCode(cause), text: fmt.Sprintf("working directory %s: %v; create it on this host or choose another", wanted, cause)}
 	}
 	home, _ := lookup(env.vars, "HOME")
 	for _, dir := range []string{home, "/"} {
@@ -46,4 +46,17 @@ func (s *spawner) changeDir(a *App, env *environ) (dir, note string, failed *sta
 		}
 	}
 	return "", "", &startError{code: job.ExitLauncher, text: fmt.Sprintf("working directory %s: %v; neither $HOME nor / can be entered", wanted, cause)}
+}
+
+// dirCode is the job's exit code where the directory that the user named cannot
+// be entered: that of a program of this name, as with docker's -w. A script may
+// try again what ended with job.ExitLauncher, here in vain.
+func dirCode(cause syscall.Errno) int {
+	switch cause {
+	case syscall.ENOENT, syscall.ENOTDIR:
+		return job.ExitNotFound
+	case syscall.EACCES, syscall.EPERM, syscall.ELOOP, syscall.ENAMETOOLONG:
+		return job.ExitNotExecutable
+	}
+	return job.ExitLauncher // a file system that is down, say
 }

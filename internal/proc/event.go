@@ -28,8 +28,9 @@ type Started struct {
 type StartFailed struct {
 	World int
 	Rank  job.Rank
-	// Code is job.ExitNotFound, job.ExitNotExecutable, or job.ExitLauncher where
-	// the fault is not the program's.
+	// Code is job.ExitNotFound or job.ExitNotExecutable, of the program or of the
+	// working directory that the user named, or job.ExitLauncher where the fault
+	// is neither's.
 	Code int
 	Text string // which program, what is wrong and what to do
 	// Provoked says that nothing is wrong: Kill or Finish came before the rank's

@@ -53,6 +53,7 @@ func TestStartFails(t *testing.T) {
 	write("garbage", "\x01\x02\x03", 0o755)
 	write("lost", "#!/no/such/interpreter\n", 0o755)
 	write("ok", "#!/bin/sh\nexit 0\n", 0o755)
+	require.NoError(t, os.Symlink("circle", filepath.Join(dir, "circle")))
 	path := "PATH=" + dir + ":/usr/bin:/bin"
 	tests := []struct {
 		name string
@@ -69,8 +70,9 @@ func TestStartFails(t *testing.T) {
 		{"format", App{Argv: []string{"garbage"}}, 126, "another architecture"},
 		{"interpreter", App{Argv: []string{"lost"}}, 126, "interpreter"},
 		{"arguments", App{Argv: []string{"ok", strings.Repeat("x", 1<<20)}}, 126, "too long"},
-		{"directory given", App{Argv: []string{"ok"}, Dir: "/no/dir", DirGiven: true}, 125, "working directory /no/dir: no such file or directory"},
-		{"directory is a file", App{Argv: []string{"ok"}, Dir: dir + "/ok", DirGiven: true}, 125, "not a directory"},
+		{"directory given", App{Argv: []string{"ok"}, Dir: "/no/dir", DirGiven: true}, 127, "working directory /no/dir: no such file or directory"},
+		{"directory is a file", App{Argv: []string{"ok"}, Dir: dir + "/ok", DirGiven: true}, 127, "not a directory"},
+		{"directory in a circle", App{Argv: []string{"ok"}, Dir: dir + "/circle", DirGiven: true}, 126, "too many levels of symbolic links"},
 	}
 	f := begin(t, Options{})
 	s := Spec{Env: []string{path}}
