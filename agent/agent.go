@@ -61,6 +61,7 @@ type Agent struct {
 	files      *files
 	filesBegun bool
 	awaiting   bool     // the ranks wait for the job's files
+	stopped    bool     // by Ctrl-Z: no rank is to run
 	scratch    string   // where those are; "" while there are none
 	memLibrary *os.File // libpmi.so; nil if no app needs it
 	tooFew     error    // not all descriptors that the ranks need can be had
@@ -229,10 +230,12 @@ func (a *Agent) message(m overlay.Message) error {
 }
 
 func (a *Agent) fromParent(m overlay.Message) error {
-	if m.Header.Kind == overlay.KindPing { // it may overtake the range, on its own stream
+	switch { // of what may overtake the range, on its own stream
+	case m.Header.Kind == overlay.KindPing:
 		return decode(m, a.pong)
-	}
-	if m.Header.Kind != overlay.KindRange && a.family == nil {
+	case m.Header.Kind == overlay.KindSignal && a.family == nil:
+		return decode(m, a.signal)
+	case m.Header.Kind != overlay.KindRange && a.family == nil:
 		return fmt.Errorf("message of kind %d before the range", m.Header.Kind)
 	}
 	switch m.Header.Kind {

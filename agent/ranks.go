@@ -44,6 +44,12 @@ func (a *Agent) wardenUp(w wardenUp) {
 		a.warden.Finish()
 		return
 	}
+	if a.stopped {
+		if err := a.warden.Signal(syscall.SIGSTOP); err != nil {
+			a.wardenLost(err)
+			return
+		}
+	}
 	a.startIf()
 }
 
@@ -363,12 +369,19 @@ func (a *Agent) rankEnded(r *rank, d overlay.Done) {
 	}
 }
 
+// signal passes a signal on to the local ranks. A stop holds for ranks that are
+// still to come, too: the launch, which has a stream of its own, may be overtaken.
 func (a *Agent) signal(s overlay.Signal) error {
 	if s.Number < 1 || s.Number > 64 {
 		return fmt.Errorf("signal %d does not exist", s.Number)
 	}
-	if a.warden != nil && a.living > 0 {
-		if err := a.warden.Signal(syscall.Signal(s.Number)); err != nil {
+	sig := syscall.Signal(s.Number)
+	holds := sig == syscall.SIGSTOP || sig == syscall.SIGCONT
+	if holds {
+		a.stopped = sig == syscall.SIGSTOP
+	}
+	if a.warden != nil && !a.wardenGone && (a.living > 0 || holds) {
+		if err := a.warden.Signal(sig); err != nil {
 			a.wardenLost(err)
 		}
 	}

@@ -99,3 +99,49 @@ func TestWhatCannotBeEndedIsNamed(t *testing.T) {
 		})
 	}
 }
+
+// askedWarden notes what signals it is asked for.
+type askedWarden struct {
+	lostWarden
+	asked []syscall.Signal
+}
+
+func (w *askedWarden) Signal(s syscall.Signal) error {
+	w.asked = append(w.asked, s)
+	return nil
+}
+
+func (*askedWarden) Next() ([]proc.Event, error) { return nil, errGone }
+func (*askedWarden) BeatEvery() time.Duration    { return 0 }
+
+// A stop that overtakes the range, the warden or the launch is for the ranks
+// that come then; other signals are for those that run.
+func TestAStopComesBeforeTheRanks(t *testing.T) {
+	const stop, cont, other = syscall.SIGSTOP, syscall.SIGCONT, syscall.SIGUSR1
+	for name, x := range map[string]struct{ before, after, want []syscall.Signal }{
+		"before the range":   {[]syscall.Signal{stop, other}, nil, []syscall.Signal{stop}},
+		"before the launch":  {nil, []syscall.Signal{stop, other}, []syscall.Signal{stop}},
+		"in between":         {[]syscall.Signal{stop}, []syscall.Signal{cont}, []syscall.Signal{stop, cont}},
+		"and was taken back": {[]syscall.Signal{stop, cont}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, _, _ := agentOf(t, nil)
+			a.now = time.Now
+			a.launch, a.family, a.living = nil, nil, 0
+			send := func(signals []syscall.Signal) {
+				for _, s := range signals {
+					require.NoError(t, a.fromParent(overlay.Message{
+						Header: tree.Header{Kind: overlay.KindSignal},
+						Body:   overlay.Encode(overlay.Signal{Number: int(s)}),
+					}))
+				}
+			}
+			send(x.before)
+			a.family = &overlay.Family{}
+			w := &askedWarden{}
+			a.wardenUp(wardenUp{warden: w})
+			send(x.after)
+			require.Equal(t, x.want, w.asked)
+		})
+	}
+}

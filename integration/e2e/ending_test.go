@@ -109,6 +109,34 @@ func TestASecondSignalKills(t *testing.T) {
 	}
 }
 
+// Ctrl-Z while ranks are being started stops those that come later, too.
+func TestSuspensionWhileRanksStart(t *testing.T) {
+	const n = 2000
+	program := filepath.Join(t.TempDir(), "sleeper") // seen in the list of processes
+	require.NoError(t, os.Symlink("/bin/sleep", program))
+	count := func(state string) (n int) {
+		for _, status := range runs(t, program) {
+			if state == "" || strings.Contains(status, "State:\t"+state) {
+				n++
+			}
+		}
+		return n
+	}
+	cmd := exec.Command(bin("golaunch"), "-n", strconv.Itoa(n), "--nodes", "4", "--lost-after", "1h", program, "1h")
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { cmd.Process.Kill() })
+	require.Eventually(t, func() bool { return count("") > 0 }, limit, time.Millisecond)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTSTP))
+	require.Eventually(t, func() bool { return state(t, cmd.Process.Pid) == "T" }, limit, time.Millisecond)
+	require.Eventually(t, func() bool { return count("T") == count("") }, limit, 10*time.Millisecond, "all that run are stopped")
+	t.Logf("%d of %d ranks were started", count(""), n)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGCONT))
+	require.Eventually(t, func() bool { return count("S") == n }, limit, 10*time.Millisecond, "all run")
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	require.Error(t, cmd.Wait())
+	require.Equal(t, 143, cmd.ProcessState.ExitCode())
+}
+
 // An agent of this machine that is stopped ends with golaunch all the same:
 // when its link counts as lost, or at once when the user wants no more.
 func TestAStoppedAgentEndsWithTheJob(t *testing.T) {

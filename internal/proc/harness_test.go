@@ -29,6 +29,7 @@ type fixture struct {
 	exited  map[job.Rank]Exited
 	notes   []string
 	gone    []Gone
+	beats   int // answers to Beat
 	stdout  map[job.Rank]*output
 	stderr  map[job.Rank]*output
 	stdin   map[job.Rank]*os.File
@@ -155,6 +156,8 @@ func (f *fixture) step() error {
 			f.notes = append(f.notes, e.Text)
 		case Gone:
 			f.gone = append(f.gone, e)
+		case Beat:
+			f.beats++
 		}
 	}
 	return err

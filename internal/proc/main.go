@@ -42,6 +42,7 @@ type warden struct {
 	out      outbox
 	agent    int // its pid
 	heart    heartbeat
+	held     bool     // every rank was stopped: none is started
 	cgroup   *cgroup  // nil where there is none
 	scratch  []string // directories to remove in the end
 	spawner
@@ -231,9 +232,24 @@ func sooner(a, b time.Duration) time.Duration {
 }
 
 // mayStart reports that a rank waits for its start and nothing is in its way:
-// neither an agent that is behind, nor the end of what was launched before.
+// neither an agent that is behind, nor the end of what was launched before, nor
+// a stop of all ranks.
 func (w *warden) mayStart() bool {
-	return w.spawnable() && w.out.clear() && (w.phase == running || w.phase == gone)
+	return w.spawnable() && w.out.clear() && !w.held && (w.phase == running || w.phase == gone)
+}
+
+// hold has the ranks that wait for their start wait on while all ranks are
+// stopped: started later, they would run.
+func (w *warden) hold(s wireSignal) {
+	if s.World != everyWorld {
+		return
+	}
+	switch syscall.Signal(s.Signal) {
+	case syscall.SIGSTOP:
+		w.held = true
+	case syscall.SIGCONT:
+		w.held = false
+	}
 }
 
 // watch asks for word of room in the socket, or no longer.
@@ -289,6 +305,7 @@ func (w *warden) command(kind msgKind, body []byte) error {
 		if err := decode(kind, body, &s); err != nil {
 			return err
 		}
+		w.hold(s)
 		w.signal(s.World, syscall.Signal(s.Signal))
 		return nil
 	case msgKill:

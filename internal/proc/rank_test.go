@@ -336,3 +336,30 @@ func TestSlowAgent(t *testing.T) {
 	assert.Empty(t, f.failed)
 	f.finishes()
 }
+
+// Ranks that were still to start while the others are stopped start with SIGCONT.
+func TestStoppedJobStartsNoRank(t *testing.T) {
+	f := begin(t, Options{})
+	answered := func() {
+		t.Helper()
+		before := f.beats
+		require.NoError(t, f.Beat())
+		f.until("an answer", func() bool { return f.beats > before })
+	}
+	require.NoError(t, f.Signal(syscall.SIGSTOP))
+	require.NoError(t, f.SignalWorld(1, syscall.SIGCONT)) // which is about another world alone
+	f.launch(3, "/bin/true")
+	answered()
+	answered() // the launch was taken before the first one: a rank would have been started by now
+	require.Empty(t, f.started)
+	require.NoError(t, f.Signal(syscall.SIGCONT))
+	f.ends(3)
+	require.Empty(t, f.failed)
+
+	require.NoError(t, f.Signal(syscall.SIGSTOP))
+	require.NoError(t, f.Launch(Spec{Apps: []App{{Argv: []string{"/bin/true"}}}}, []Child{{Rank: 3}}))
+	require.NoError(t, f.Kill(0))
+	f.ends(4) // the stop is not in the way of the end
+	require.True(t, f.failed[3].Provoked)
+	f.finishes()
+}

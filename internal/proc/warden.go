@@ -247,7 +247,8 @@ func (w *Warden) Launch(s Spec, ranks []Child) error {
 	return w.post(packets)
 }
 
-// Signal sends a signal to the process group of every rank that lives.
+// Signal sends a signal to the process group of every rank that lives. SIGSTOP
+// keeps ranks from being started, too, until SIGCONT.
 func (w *Warden) Signal(sig syscall.Signal) error { return w.SignalWorld(everyWorld, sig) }
 
 // SignalWorld sends a signal to the process group of every rank of one world
