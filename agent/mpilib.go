@@ -111,9 +111,10 @@ func isMPI(library string) bool {
 
 // isOpenMPI recognises those of Open MPI 2 and later. libmpi.so.12 is what
 // MPICH and all its descendants have agreed on. A file's name has more numbers.
+// Those that its mpirun is made of (libopen-rte, libopen-pal) do not count.
 func isOpenMPI(library string) bool {
 	return hasAnyPrefix(library+".", "libmpi.so.20.", "libmpi.so.40.",
-		"libmpi_mpifh.", "libmpi_usempi", "libmpi_cxx.", "libopen-rte.", "libopen-pal.", "liboshmem.")
+		"libmpi_mpifh.", "libmpi_usempi", "libmpi_cxx.", "liboshmem.")
 }
 
 func hasAnyPrefix(s string, prefixes ...string) bool {

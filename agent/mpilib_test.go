@@ -23,7 +23,8 @@ func TestMPILibrariesByName(t *testing.T) {
 		"libc.so.6":                    {},
 		"libmpv.so.2":                  {},
 		"libmpiwrap-amd64-linux.so":    {},
-		"libopen-ran.so.1":             {},
+		"libopen-rte.so.40":            {}, // of mpirun, too
+		"libopen-pal.so.40":            {},
 		"/usr/lib/x86_64/libmpi.so.40": {}, // names have no directories
 	} {
 		require.Equal(t, want.openMPI, isOpenMPI(name), name)

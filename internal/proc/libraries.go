@@ -71,9 +71,17 @@ func below(dir, path string) string {
 // mostLooked bounds how many processes LoadedLibrary looks at.
 const mostLooked = 64
 
+// identity is what a launcher of whatever kind tells its ranks, and another tells
+// its own otherwise.
+var identity = []string{
+	jobVariable, "PMI_FD", "PMI_PORT", "PMI_RANK", "PMI_SIZE",
+	"PMIX_RANK", "PMIX_NAMESPACE", "OMPI_COMM_WORLD_SIZE",
+}
+
 // LoadedLibrary is the name of the first shared library, as in libc.so.6, that a
 // process or one of its descendants has loaded and that match takes; "" if there
-// is none, or they cannot be looked at.
+// is none, or they cannot be looked at. Descendants that another launcher has
+// started, which the process then is or runs, do not count.
 func LoadedLibrary(pid int, match func(name string) bool) string {
 	pids := []int{pid}
 	for i := 0; i < len(pids) && i < mostLooked; i++ {
@@ -89,6 +97,9 @@ func LoadedLibrary(pid int, match func(name string) bool) string {
 				continue
 			}
 			if name := filepath.Base(strings.TrimSuffix(line[at:], "\n")); match(name) {
+				if !sameLauncher(pid, pids[i]) {
+					break
+				}
 				return name
 			}
 		}
@@ -103,4 +114,21 @@ func LoadedLibrary(pid int, match func(name string) bool) string {
 		}
 	}
 	return ""
+}
+
+// sameLauncher reports whether two processes are told the same identity.
+func sameLauncher(a, b int) bool {
+	read := func(pid int) []string {
+		env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // it may have ended
+		return strings.Split(string(env), "\x00")
+	}
+	x, y := read(a), read(b)
+	for _, name := range identity {
+		v, ok := lookup(x, name)
+		w, also := lookup(y, name)
+		if v != w || ok != also {
+			return false
+		}
+	}
+	return true
 }

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,4 +70,40 @@ func TestLoadedLibrary(t *testing.T) {
 	require.NoError(t, stdin.Close())
 	require.NoError(t, cmd.Wait())
 	assert.Empty(t, LoadedLibrary(cmd.Process.Pid, libc))
+}
+
+// Ranks of a launcher that a rank runs are not the rank's own program.
+func TestLoadedLibraryOfAnotherLauncher(t *testing.T) {
+	text, err := os.ReadFile("/bin/cat")
+	require.NoError(t, err)
+	library := filepath.Join(t.TempDir(), "libmpi.so.12") // a program is mapped like a library
+	require.NoError(t, os.WriteFile(library, text, 0o755))
+	match := func(name string) bool { return name == filepath.Base(library) }
+	for name, x := range map[string]struct {
+		script, want string
+	}{
+		"the rank's own":   {"$0; exit 0", "libmpi.so.12"},
+		"with a variable":  {"OMP_NUM_THREADS=2 $0; exit 0", "libmpi.so.12"},
+		"of a job":         {"GOLAUNCH_JOB=other $0; exit 0", ""},
+		"of Hydra":         {"PMI_FD=9 $0; exit 0", ""},
+		"of Open MPI":      {"OMPI_COMM_WORLD_SIZE=2 $0; exit 0", ""},
+		"below its script": {"PMI_RANK=1 sh -c '$0; exit 0' $0; exit 0", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command("/bin/sh", "-c", x.script, library)
+			cmd.Env = append(os.Environ(), "GOLAUNCH_JOB=this", "PMI_FD=3", "PMI_RANK=0", "PMI_SIZE=2")
+			stdin, err := cmd.StdinPipe()
+			require.NoError(t, err)
+			stdout, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			_, err = stdin.Write([]byte("here"))
+			require.NoError(t, err)
+			_, err = io.ReadFull(stdout, make([]byte, 4)) // it runs
+			require.NoError(t, err)
+			assert.Equal(t, x.want, LoadedLibrary(cmd.Process.Pid, match))
+			require.NoError(t, stdin.Close())
+			require.NoError(t, cmd.Wait())
+		})
+	}
 }
