@@ -14,9 +14,12 @@ import (
 )
 
 const (
-	endTimeout    = 5 * time.Second  // for a neighbor to acknowledge END
-	wardenTimeout = 10 * time.Second // for the warden to end what it was told to end
-	sweepTimeout  = 5 * time.Second  // for what a dead warden left behind to die
+	endTimeout = 5 * time.Second // for a neighbor to acknowledge END
+	// For the warden to end what it was told to end: longer than it tries to by
+	// itself, so that what it could not end is named by its own word. It is killed
+	// only if that word does not come.
+	wardenTimeout = proc.KillLimit + 5*time.Second
+	sweepTimeout  = 5 * time.Second // for what a dead warden left behind to die
 )
 
 // linger gives what the ranks left behind a moment to finish writing; if

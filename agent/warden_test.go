@@ -145,3 +145,8 @@ func TestAStopComesBeforeTheRanks(t *testing.T) {
 		})
 	}
 }
+
+// A warden that names what it cannot end is heard before it counts as stuck.
+func TestTheWardenSpeaksFirst(t *testing.T) {
+	require.GreaterOrEqual(t, wardenTimeout, proc.KillLimit+time.Second)
+}

@@ -12,9 +12,9 @@ import (
 	"github.com/golaunch/golaunch/job"
 )
 
-// killLimit is how long processes may take to die of SIGKILL before the warden
+// KillLimit is how long processes may take to die of SIGKILL before the warden
 // says that it cannot end them: ones in uninterruptible sleep, or another user's.
-const killLimit = 10 * time.Second
+const KillLimit = 10 * time.Second
 
 // phase is how far the end of the job has come.
 type phase uint8
@@ -102,7 +102,7 @@ func (n *ending) finish(w *warden) {
 }
 
 func (n *ending) startKilling(now time.Time) {
-	n.phase, n.deadline, n.again, n.rounds = killing, now.Add(killLimit), now, 0
+	n.phase, n.deadline, n.again, n.rounds = killing, now.Add(KillLimit), now, 0
 }
 
 // cancelQueue reports the ranks that wait as not started.

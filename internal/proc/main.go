@@ -361,7 +361,7 @@ func (w *warden) leave() error {
 		return w.left()
 	}
 	// Only the end of the agent can keep the last messages from being taken.
-	deadline := time.Now().Add(killLimit)
+	deadline := time.Now().Add(KillLimit)
 	err := w.out.message(msgBye, nil)
 	ready := make([]unix.Ready, 1)
 	for err == nil && w.out.blocked() && time.Now().Before(deadline) {

@@ -20,7 +20,7 @@ const (
 	startLimit = 30 * time.Second
 	// leaveLimit is how long a warden may take to end once it has been told, or
 	// has lost its agent: its own limit for killing, and some more.
-	leaveLimit = killLimit + 5*time.Second
+	leaveLimit = KillLimit + 5*time.Second
 	// strayLimit is the same for one that has said nothing and has no ranks.
 	strayLimit = time.Second
 )
