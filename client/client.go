@@ -67,7 +67,7 @@ func (c *Client) read() {
 		c.mu.Lock()
 		if err == nil {
 			err = c.session.Receive(buf[:n])
-		} else if err == io.EOF || errors.Is(err, syscall.ECONNRESET) {
+		} else if err == io.EOF || hungUp(err) {
 			err = errors.New("the agent has closed the connection")
 		}
 		if err != nil {
@@ -97,12 +97,18 @@ func (c *Client) write() {
 			c.conn.Close()
 			return
 		}
-		if _, err := c.conn.Write(out); err != nil && !errors.Is(err, syscall.EPIPE) { // reading says why it is closed
+		if _, err := c.conn.Write(out); err != nil && !hungUp(err) { // reading says why it is closed
 			c.mu.Lock()
 			c.session.Close(err)
 			c.mu.Unlock()
 		}
 	}
+}
+
+// hungUp tells of an error that the agent has closed the connection: ECONNRESET,
+// where it had not read all, of whichever of reading and writing comes first.
+func hungUp(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 
 // Close says goodbye. What is under way is given up; ranks that wait for this
