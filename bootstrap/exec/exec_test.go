@@ -95,26 +95,47 @@ func TestFailuresAreExplained(t *testing.T) {
 		{"env {user} {command}", 0, here, bootstrap.Command, true, "nothing is known for {user}", ""},
 		{"sh -c 'echo no such container >&2; exit 3' {host} {command}", 0, here, bootstrap.Command, false,
 			"sh ended before the agent spoke (exit status 3): no such container", "try sh -c 'echo no such container >&2; exit 3' here true"},
+		{"sh -c 'sleep 3 >/dev/null & exit 3' {command}", 0, here, bootstrap.Command, false, "sh ended before the agent spoke (exit status 3)", "try "}, // stderr stays open
 		{"sh -c 'kill -9 $$' {command}", 0, here, bootstrap.Command, false, "sh ended before the agent spoke (signal: killed)", "try "},
 		{"sh -c 'exec >/dev/null; sleep 1000' {command}", 0, here, bootstrap.Command, false, "sh closed its output before the agent spoke", "try "},
 		{"sh -c 'exec sleep 1000 # {command}'", 300 * time.Millisecond, here, bootstrap.Connect, true, "sh said nothing for 300ms", `try sh -c 'exec sleep 1000 # true'`},
 		{"false {command}", 0, here, bootstrap.Command, false, "false ended before the agent spoke (exit status 1)",
 			"try false true; if a shell reads the command on its way, write '{command}' in quotes"},
-		{"sh -c 'echo waiting >&2; sleep 1000' {command}", 300 * time.Millisecond, here, bootstrap.Connect, true, "sh said nothing for 300ms: waiting", "try "},
 	} {
-		p, err := newPiper(t, c.template, execboot.Config{Silence: c.silence, KillAfter: time.Millisecond}).Start(t.Context(), c.host, []string{"agent"})
-		if err == nil {
-			_, _ = io.ReadAll(p) // ends as the command does, or as its pipe is closed
-			err = p.(bootstrap.Explainer).Explain(strings.TrimSpace(p.Diagnostics()))
-			require.NoError(t, p.Close())
-		}
-		var e *bootstrap.Error
-		require.ErrorAs(t, err, &e)
+		e := failure(t, c.template, c.silence, c.host)
 		require.Equal(t, "here", e.Host)
 		require.Equal(t, c.phase, e.Phase, c.template)
 		require.Equal(t, c.permanent, e.Permanent, c.template)
 		require.EqualError(t, e.Err, c.want)
 		require.Contains(t, e.Hint, c.hint)
+	}
+}
+
+// failure is why no agent came of a command.
+func failure(t *testing.T, template string, silence time.Duration, host bootstrap.Host) *bootstrap.Error {
+	t.Helper()
+	p, err := newPiper(t, template, execboot.Config{Silence: silence, KillAfter: time.Millisecond}).Start(t.Context(), host, []string{"agent"})
+	if err == nil {
+		_, _ = io.ReadAll(p) // ends as the command does, or as its pipe is closed
+		err = p.(bootstrap.Explainer).Explain(strings.TrimSpace(p.Diagnostics()))
+		require.NoError(t, p.Close())
+	}
+	var e *bootstrap.Error
+	require.ErrorAs(t, err, &e)
+	return e
+}
+
+// A command that is given up for its silence may have told the user why.
+func TestSilenceOfACommandThatWaits(t *testing.T) {
+	for silence := 100 * time.Millisecond; ; silence *= 2 { // until the shell is fast enough
+		require.Less(t, silence, time.Minute)
+		e := failure(t, "sh -c 'echo waiting >&2; sleep 1000' {command}", silence, here)
+		require.Equal(t, bootstrap.Connect, e.Phase)
+		require.True(t, e.Permanent)
+		if nothing := fmt.Sprintf("sh said nothing for %v", silence); e.Err.Error() != nothing {
+			require.EqualError(t, e.Err, nothing+": waiting")
+			return
+		}
 	}
 }
 

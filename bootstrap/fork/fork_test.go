@@ -1,6 +1,7 @@
 package fork_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -48,9 +49,10 @@ func TestNoZombies(t *testing.T) {
 	require.NoError(t, err)
 	out, err := io.ReadAll(p)
 	require.NoError(t, err)
-	_ = p.Diagnostics() // waits for the exit
-	_, err = os.Stat(fmt.Sprintf("/proc/%s", strings.TrimSpace(string(out))))
-	require.ErrorIs(t, err, os.ErrNotExist)
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(fmt.Sprintf("/proc/%s", strings.TrimSpace(string(out))))
+		return errors.Is(err, os.ErrNotExist)
+	}, time.Minute, time.Millisecond)
 	require.NoError(t, p.Close())
 }
 

@@ -16,10 +16,15 @@ import (
 	"github.com/golaunch/golaunch/bootstrap"
 )
 
-// stderrWait is how long, once the command has exited or closed its output,
-// the rest of its standard error and its status are waited for; a descendant
-// may hold standard error open for ever.
-const stderrWait = 200 * time.Millisecond
+const (
+	// stderrWait is how long, once the command has exited, the rest of its
+	// standard error is waited for; a descendant may hold it open for ever.
+	stderrWait = 200 * time.Millisecond
+	// statusWait is how long, once its output has ended, the command's status
+	// is waited for: stderrWait may be part of it, and a busy machine takes time
+	// to end a process.
+	statusWait = time.Second
+)
 
 // Child is a running command. One goroutine at a time reads, one writes.
 type Child struct {
@@ -112,7 +117,7 @@ func (c *Child) Await(d time.Duration) bool {
 
 // AwaitStatus waits a moment for the command's status and the end of its
 // standard error, and reports whether they are there.
-func (c *Child) AwaitStatus() bool { return c.Await(stderrWait) }
+func (c *Child) AwaitStatus() bool { return c.Await(statusWait) }
 
 // Diagnostics implements bootstrap.Pipe.
 func (c *Child) Diagnostics() string {
