@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -34,6 +35,11 @@ func TestSweepScript(t *testing.T) {
 		cmd.Env = append(os.Environ(), "GOLAUNCH_JOB="+name)
 		require.NoError(t, cmd.Start())
 		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		// The kernel shows an environment a moment after a program was executed.
+		require.Eventually(t, func() bool {
+			env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", cmd.Process.Pid))
+			return err == nil && bytes.Contains(env, []byte("GOLAUNCH_JOB="+name+"\x00"))
+		}, time.Minute, time.Millisecond)
 		return cmd
 	}
 	ours, others := sleep(job), sleep("1"+job)
