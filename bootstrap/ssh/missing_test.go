@@ -88,14 +88,15 @@ func TestHostsThatMayBeMissing(t *testing.T) {
 	saveKey(t, dir+"/id", newEd25519(t))
 	for _, x := range []struct {
 		name     string
+		timeout  time.Duration // for connections; long where another rule ends the wait
 		change   func(*Target)
 		want     string
 		patience time.Duration
 	}{
-		{"nobody answers", func(*Target) {}, "no answer within 100ms", missAfter},
-		{"a timeout of its own", func(x *Target) { x.ConnectTimeout = 300 * time.Millisecond }, "no answer within 300ms", 0},
-		{"a jump host that does not answer", func(x *Target) { x.Jump = []Target{*x} }, "jump host n0: no answer within 2s", 0},
-		{"no route", func(x *Target) { x.Addr = "255.255.255.255" }, "unreachable", missAfter},
+		{"nobody answers", time.Minute, func(*Target) {}, "no answer within 100ms", missAfter},
+		{"a timeout of its own", time.Minute, func(x *Target) { x.ConnectTimeout = 300 * time.Millisecond }, "no answer within 300ms", 0},
+		{"a jump host that does not answer", 2 * time.Second, func(x *Target) { x.Jump = []Target{*x} }, "jump host n0: no answer within 2s", 0},
+		{"no route", time.Minute, func(x *Target) { x.Addr = "255.255.255.255" }, "unreachable", missAfter},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
@@ -103,7 +104,7 @@ func TestHostsThatMayBeMissing(t *testing.T) {
 			s := &server{port: port, hostKey: newSigner(t, "ed25519")}
 			target := s.target(t, dir)
 			x.change(&target)
-			d := dialer(t, []Target{target}, func(cfg *DialerConfig) { cfg.MissAfter, cfg.ConnectTimeout = missAfter, 2*time.Second })
+			d := dialer(t, []Target{target}, func(cfg *DialerConfig) { cfg.MissAfter, cfg.ConnectTimeout = missAfter, x.timeout })
 			_, err := d.Start(t.Context(), n0, []string{"true"})
 			e := wantError(t, err, bootstrap.Connect, false, x.want)
 			require.Equal(t, x.patience, e.Patience)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -134,10 +135,13 @@ func TestFaultsAreExplained(t *testing.T) {
 	good := startServer(t, func(*ssh.ServerConfig) {}, nil)
 	other := newSigner(t, "ed25519").PublicKey()
 	ecdsa := newSigner(t, "ecdsa").PublicKey()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	// A port that is taken, so that nobody else gets it, but not listened at.
+	taken, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
-	closedPort := closed.Addr().(*net.TCPAddr).Port
-	closed.Close()
+	defer syscall.Close(taken)
+	require.NoError(t, syscall.Bind(taken, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	own, err := syscall.Getsockname(taken)
+	require.NoError(t, err)
 
 	for _, tc := range []struct {
 		name      string
@@ -163,7 +167,7 @@ func TestFaultsAreExplained(t *testing.T) {
 		{"no key", func(x *Target) { x.Identities = []Identity{{dir + "/absent", true}} }, bootstrap.Authenticate, true,
 			"no private key to offer; not offered: " + dir + "/absent", "ssh-keygen"},
 		{"no common key exchange", func(x *Target) { x.Kex = []string{"diffie-hellman-group16-sha512"} }, bootstrap.Connect, true, "no common algorithm", ""},
-		{"refused", func(x *Target) { x.Port = closedPort }, bootstrap.Connect, false, "connection refused", "does sshd run"},
+		{"refused", func(x *Target) { x.Port = own.(*syscall.SockaddrInet4).Port }, bootstrap.Connect, false, "connection refused", "does sshd run"},
 		{"unresolvable", func(x *Target) { x.Addr, x.HostName = "", "no-such-host.invalid" }, bootstrap.Resolve, true, "name no-such-host.invalid", "spelling"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
