@@ -40,7 +40,6 @@ type comm struct {
 	left    map[int]string // members that are known to have left, and why
 	watched map[int]bool   // members, or record.Any, whose agents will tell if they leave
 
-	void  bool // only to drop what comes of it
 	freed bool
 }
 
@@ -173,10 +172,15 @@ func (n *Node) define(c *comm) {
 // know adds a communicator to those that exist.
 func (n *Node) know(c *comm) {
 	n.comms[c.id] = c
-	n.newest[creator(c.id)] = max(n.newest[creator(c.id)], c.id)
+	n.heardOf(c.id)
 }
 
-// existed tells whether a communicator was freed. More may come of it.
+// heardOf notes that a communicator was made somewhere.
+func (n *Node) heardOf(id uint64) {
+	n.newest[creator(id)] = max(n.newest[creator(id)], id)
+}
+
+// existed tells whether a communicator was freed, or nobody may use it. More may come of it.
 func (n *Node) existed(id uint64) bool {
 	return n.comms[id] == nil && id <= n.newest[creator(id)]
 }
@@ -287,7 +291,11 @@ func (n *Node) flood(in *input, r *record.Record, raw []byte) (ok bool, err erro
 		}
 		then = func() { n.defined(r, members) } // others have to know it before they hear more of it
 	case record.Free:
-		if c := n.comms[r.Comm]; c != nil && c.ways != nil {
+		c := n.comms[r.Comm]
+		if c == nil {
+			return true, nil // as it is for those beyond this node
+		}
+		if c.ways != nil {
 			only = c.hops // others do not know it
 		}
 		n.free(r.Comm)

@@ -278,7 +278,7 @@ func (c *comm) forgetNumbers() {
 // between takes a question or an answer one step on its way between processes.
 func (n *Node) between(in *input, r *record.Record, raw []byte) (ok bool, err error) {
 	c := n.comms[r.Comm]
-	if c == nil && n.existed(r.Comm) || c != nil && c.void {
+	if c == nil && n.existed(r.Comm) {
 		return true, nil
 	}
 	home := r.Dst

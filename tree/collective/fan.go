@@ -58,7 +58,7 @@ func (n *Node) startFan(o *op) {
 // childUp takes a child's contribution.
 func (n *Node) childUp(in *input, r *record.Record) error {
 	c := n.comms[r.Comm]
-	if c != nil && c.void || n.existed(r.Comm) {
+	if c == nil && n.existed(r.Comm) {
 		return nil
 	}
 	if c == nil || in.hop < 0 || !r.Op.Valid() || r.Dst >= c.size || r.Size > maxBytes/int64(c.size) {

@@ -93,6 +93,9 @@ func (n *Node) below(o *op, hop Hop, b []byte) error {
 		if color >= record.Undefined || size == 0 || size > uint64(o.comm.size) {
 			return fmt.Errorf("a class of colour %d, of %d members", color, size)
 		}
+		if id != 0 && !n.belongs(creator(id), hop) {
+			return fmt.Errorf("a class of colour %d whose first member is endpoint %d, which is elsewhere", color, creator(id))
+		}
 		cl := s.class(uint32(color), int(size))
 		rows, all, rest, err := parseRows(b, int(size), n.endpoints, rankOf)
 		if err != nil {
@@ -105,7 +108,7 @@ func (n *Node) below(o *op, hop Hop, b []byte) error {
 		}
 		for _, x := range rows {
 			for i := range x.count {
-				if at := n.where(int(x.endpoint + i)); at != hop && at != Nowhere {
+				if !n.belongs(int(x.endpoint+i), hop) {
 					return fmt.Errorf("a class of colour %d with endpoint %d, which is elsewhere", color, x.endpoint+i)
 				}
 			}
@@ -118,6 +121,15 @@ func (n *Node) below(o *op, hop Hop, b []byte) error {
 	}
 	n.joined(o)
 	return nil
+}
+
+// belongs tells whether an endpoint is in a direction, or was until it was lost.
+func (n *Node) belongs(endpoint int, hop Hop) bool {
+	if endpoint < 0 || endpoint >= n.endpoints {
+		return false
+	}
+	at := n.where(endpoint)
+	return at == hop || at == Nowhere
 }
 
 // joined forms what has all its members below this node, and tells the parent of
@@ -139,7 +151,7 @@ func (n *Node) joined(o *op) {
 		}
 		var err error
 		switch members, nodes := cl.members(); {
-		case members < cl.size && !c.above || members == cl.size && cl.id == 0:
+		case members < cl.size && !c.above || members == cl.size && cl.id == 0 || members > cl.size:
 			err = fmt.Errorf("%d of %d members", members, cl.size)
 		case members == cl.size:
 			err = n.form(o, cl, rows, nodes)
@@ -229,10 +241,13 @@ func (f *formed) append(b []byte) []byte {
 }
 
 // parseFormedHead reads the part that tells which communicator it is.
-func parseFormedHead(b []byte) (f formed, rest []byte, err error) {
+func (n *Node) parseFormedHead(b []byte) (f formed, rest []byte, err error) {
 	color, b, err := uvarint(b)
 	if err == nil {
 		f.id, b, err = uvarint(b)
+	}
+	if first := creator(f.id); err == nil && f.id != 0 && (first < 0 || first >= n.endpoints) {
+		err = fmt.Errorf("communicator %d, of nobody's", f.id)
 	}
 	f.color = uint32(color)
 	return f, b, err
@@ -240,7 +255,7 @@ func parseFormedHead(b []byte) (f formed, rest []byte, err error) {
 
 // parseFormed reads the word for this node, where the class has so many nodes.
 func (n *Node) parseFormed(o *op, b []byte) (*formed, error) {
-	f, b, err := parseFormedHead(b)
+	f, b, err := n.parseFormedHead(b)
 	cl := o.split.classes[f.color]
 	switch {
 	case err != nil:
@@ -250,6 +265,8 @@ func (n *Node) parseFormed(o *op, b []byte) (*formed, error) {
 	case f.id == 0:
 		f.why, f.straight = b, true
 		return &f, nil
+	case cl.id != 0 && cl.id != f.id:
+		return nil, fmt.Errorf("communicator %d for colour %d, whose first member's is %d", f.id, f.color, cl.id)
 	}
 	for _, v := range []*int{&f.processes, &f.number, &f.process} {
 		var x uint64
@@ -383,18 +400,23 @@ func (n *Node) defineSplit(c *comm, cl *class, f *formed) {
 	n.leftBefore(c)
 }
 
-// unborn takes the news that a communicator was formed of one that is broken here
-// or was freed: members here know of no communicator, so the others must not use
-// it. What comes of it is dropped.
-func (n *Node) unborn(why string, r *record.Record) error {
-	if r.Off > 0 {
-		return nil // not its first piece, which tells all
+// forgetSplit ends a Split that fails here. Of a communicator that was formed the parent may
+// have told a part, the rest of which says nothing more.
+func (n *Node) forgetSplit(s *splitting, why string) {
+	if word := s.parts[origin{what: pieceFormed, hop: Up}]; len(word) > 0 {
+		_ = n.unborn(why, word) // where it is malformed, there is no communicator
 	}
-	f, _, err := parseFormedHead(r.Body)
+}
+
+// unborn takes the beginning of the parent's word that a communicator was formed of one
+// that is broken here or was freed: members here know of no communicator, so the others
+// must not use it. What comes of it is dropped, as if it had been freed.
+func (n *Node) unborn(why string, word []byte) error {
+	f, _, err := n.parseFormedHead(word)
 	if err != nil || f.id == 0 || n.comms[f.id] != nil {
 		return err
 	}
-	n.know(&comm{id: f.id, size: 1, void: true})
-	n.breakComm(n.comms[f.id], why)
+	n.heardOf(f.id)
+	n.enqueue(Up, record.Append(nil, &record.Record{Kind: record.Lost, Comm: f.id, Each: true, Body: []byte(why)})) // below, nobody knows it
 	return nil
 }

@@ -1,6 +1,7 @@
 package collective_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/tree/collective"
+	"github.com/golaunch/golaunch/tree/member"
 	"github.com/golaunch/golaunch/tree/record"
 )
 
@@ -335,9 +337,39 @@ func TestNeighborSaysTwice(t *testing.T) {
 	n, err = collective.New(collective.Config{Ranks: 1, Node: func(int) int { return 1 }, Children: 1, Root: true,
 		Hops: collective.Runs(0, collective.Local, 0)})
 	require.NoError(t, err)
-	n.Receive(0, record.Append(nil, &record.Record{Kind: record.Piece, Op: record.Split, Fn: 1, Size: 8,
-		Body: []byte{0, 1, byte(collective.Agents), 1, 1, 0, 0, 1}}))
+	for seq := range uint64(2) {
+		n.Receive(0, record.Append(nil, &record.Record{Kind: record.Piece, Op: record.Split, Fn: 1, Seq: seq, Size: 12, Body: class(0, 1, 1<<32|1, 1, 1, 0, 0, 1)}))
+	}
 	require.Equal(t, "which is there already", failure(n))
+}
+
+// class is what an agent says of one of a split.
+func class(numbers ...uint64) (b []byte) {
+	for _, x := range numbers {
+		b = binary.AppendUvarint(b, x)
+	}
+	return b
+}
+
+// TestForgedClass has a child say, before anyone has sorted, that a class is smaller than it is:
+// the split fails, and nobody waits for ever.
+func TestForgedClass(t *testing.T) {
+	s := newSim(seeded(1), 2, 1, []int{0, 0, 1})
+	s.nodes[0].Receive(0, splitPiece(1, 0, class(7, 1, 0, 1, 1, 0, 4, 1)))
+	pass := s.nodes[1].up.deliver
+	s.nodes[1].up.deliver = func(b []byte) bool {
+		var r record.Record
+		_, err := record.Parse(b, &r)
+		require.NoError(t, err)
+		return r.Kind == record.Piece && r.Fn == 1 || pass(b) // it has said that
+	}
+	var splits []*member.Request
+	for _, e := range s.ends[:3] {
+		s.do(e, func() { splits = append(splits, e.World().Split(7, 0)) })
+	}
+	for _, err := range s.outcomes(t, splits...) {
+		require.ErrorContains(t, err, "colour 7: 3 of 1 members")
+	}
 }
 
 // TestForgedSort has an agent send messages that are none of a sort: the

@@ -52,7 +52,7 @@ var errLost = errors.New("a malformed record of lost endpoints")
 func (n *Node) takeLost(r *record.Record) (news bool, err error) {
 	if r.Each {
 		c := n.comms[r.Comm]
-		if c == nil || c.void {
+		if c == nil {
 			return false, nil // it was freed meanwhile, or everyone knows already
 		}
 		if r.Count == 1 {
@@ -109,6 +109,9 @@ func (n *Node) broken(c *comm, why string, from uint64, hard bool) (news bool) {
 	for _, seq := range slices.Sorted(maps.Keys(c.ops)) {
 		if seq < from {
 			continue
+		}
+		if s := c.ops[seq].split; s != nil {
+			n.forgetSplit(s, why)
 		}
 		for _, m := range c.ops[seq].members {
 			if m == nil {
@@ -176,7 +179,7 @@ func (n *Node) forgetMessages(s *seat) {
 // gone is why a member is lost or has left; where it is Any, some member is lost
 // or all others have left; "" if all is well.
 func (n *Node) gone(c *comm, member int) string {
-	if (c.ways != nil || c.void) && c.hard {
+	if c.ways != nil && c.hard {
 		return c.broken // who is where only the node of each knows
 	}
 	if member != record.Any && c.ways != nil {

@@ -210,6 +210,8 @@ func TestNonsenseIsRefused(t *testing.T) {
 		"a piece of nobody":     rec(record.Record{Kind: record.Piece, Op: record.Split, Src: 2}),
 		"a piece from above":    rec(record.Record{Kind: record.Piece, Op: record.Split, Fn: 2}),
 		"a piece of no comm":    rec(record.Record{Kind: record.Piece, Op: record.Split, Comm: 9, Src: 1}),
+		"a class of another's":  rec(record.Record{Kind: record.Piece, Op: record.Split, Fn: 1, Size: 12, Body: class(1, 3, 1<<32|1, 1, 1, 0, 2, 1)}),
+		"a class of no one's":   rec(record.Record{Kind: record.Piece, Op: record.Split, Fn: 1, Size: 8, Body: class(1, 3, collective.Agents, 1, 1, 0, 2, 1)}),
 		"half a class":          rec(record.Record{Kind: record.Piece, Op: record.Split, Fn: 1, Size: 1, Body: []byte{1}}),
 		"a class of nobody":     rec(record.Record{Kind: record.Piece, Op: record.Split, Fn: 1, Size: 5, Body: []byte{1, 0, 0, 0, 0}}),
 		"a class of too many":   rec(record.Record{Kind: record.Piece, Op: record.Split, Fn: 1, Size: 5, Body: []byte{1, 9, 0, 0, 0}}),

@@ -19,7 +19,7 @@ func (n *Node) send(r *record.Record) {
 func (n *Node) route(in *input, r *record.Record, raw []byte) (ok bool, err error) {
 	c := n.comms[r.Comm]
 	switch {
-	case c == nil && n.existed(r.Comm), c != nil && c.void:
+	case c == nil && n.existed(r.Comm):
 		return true, nil // the communicator was freed, or nobody may use it
 	case c == nil:
 		return false, fmt.Errorf("a record of kind %d for communicator %d, which does not exist", r.Kind, r.Comm)

@@ -147,7 +147,7 @@ func (n *Node) piece(in *input, r *record.Record, raw []byte) (ok bool, err erro
 		return false, fmt.Errorf("a piece of operation %v, function %d, from %d", r.Op, r.Fn, in.hop)
 	}
 	c := n.comms[r.Comm]
-	if r.Fn == pieceSort && c != nil && !c.void {
+	if r.Fn == pieceSort && c != nil {
 		agents := n.endpoints - n.ranks
 		if _, processes := n.processOf(c); r.Src < 0 || r.Src >= agents || r.Count >= processes || r.Dst >= processes {
 			return false, fmt.Errorf("a piece from agent %d of %d, process %d to process %d of %d", r.Src, agents, r.Count, r.Dst, processes)
@@ -168,15 +168,15 @@ func (n *Node) piece(in *input, r *record.Record, raw []byte) (ok bool, err erro
 	}
 	switch {
 	case c == nil && n.existed(r.Comm):
-		if r.Fn == pieceFormed {
-			return true, n.unborn(wasFreed, r)
+		if r.Fn == pieceFormed && r.Off == 0 {
+			return true, n.unborn(wasFreed, r.Body)
 		}
 		return true, nil
 	case c == nil:
 		return false, fmt.Errorf("a piece of a split of communicator %d, which does not exist", r.Comm)
 	case c.dead(r.Seq):
-		if r.Fn == pieceFormed {
-			return true, n.unborn(c.broken, r)
+		if r.Fn == pieceFormed && r.Off == 0 { // the rest says nothing more
+			return true, n.unborn(c.broken, r.Body)
 		}
 		return true, nil
 	case c.ops[r.Seq] == nil && len(c.order) > 0 && r.Seq < c.order[0].next:
