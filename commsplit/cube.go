@@ -37,6 +37,24 @@ func (c cube) isGuest(process int) bool { return process%2 == 1 && process < 2*c
 
 func (c cube) hasGuest(process int) bool { return process%2 == 0 && process < 2*c.guests }
 
+// Steps of an item's way besides the bits in which corners differ.
+const (
+	toHost  = 1 << 30
+	toGuest = 1 << 31
+)
+
+// way is the steps from one process to another.
+func (c cube) way(from, to int) uint32 {
+	steps := uint32(c.corner(from) ^ c.corner(to))
+	if c.isGuest(from) {
+		steps |= toHost
+	}
+	if c.isGuest(to) {
+		steps |= toGuest
+	}
+	return steps
+}
+
 // tagBack is added to a scan's tag for what a guest is told.
 const tagBack Tag = 0xff
 
@@ -59,7 +77,7 @@ func (s *scan) begin(_ []Message, out *Outbox) stage {
 	s.near = s.own
 	switch {
 	case s.cube.isGuest(s.id):
-		s.tell(out, s.id-1, s.tag, func(to int) bool { return true })
+		s.tell(out, s.id-1, s.tag, toHost)
 		out.await(s.tag+tagBack, 1)
 		return s.told
 	case s.cube.hasGuest(s.id):
@@ -97,11 +115,11 @@ func (s *scan) again(tag Tag) stage {
 }
 
 // tell sends what is known of the corners heard of so far; with a survey, items
-// for the processes that are that way.
-func (s *scan) tell(out *Outbox, to int, tag Tag, way func(to int) bool) {
+// that go that step.
+func (s *scan) tell(out *Outbox, to int, tag Tag, step uint32) {
 	m := Message{To: to, Tag: tag}
 	if s.survey != nil {
-		m = s.survey.message(m, s.near, way)
+		m = s.survey.message(m, s.near, step)
 	} else {
 		m.Words = s.near.words(make([]uint64, 0, summaryWords))
 	}
@@ -119,7 +137,7 @@ func (s *scan) across(dimension int) stage {
 		}
 		here, bit := s.cube.corner(s.id), 1<<dimension
 		tag := s.tag + 1 + Tag(dimension)
-		s.tell(out, s.cube.host(here^bit), tag, func(to int) bool { return (s.cube.corner(to)^here)&bit != 0 })
+		s.tell(out, s.cube.host(here^bit), tag, uint32(bit))
 		out.await(tag, 1)
 		return func(in []Message, _ *Outbox) stage {
 			if s.survey != nil {
@@ -141,7 +159,7 @@ func (s *scan) tellGuest(_ []Message, out *Outbox) stage {
 	if s.cube.hasGuest(s.id) {
 		m := Message{To: s.id + 1, Tag: s.tag + tagBack}
 		if s.survey != nil {
-			m = s.survey.message(m, s.before.then(s.own), func(to int) bool { return to == s.id+1 })
+			m = s.survey.message(m, s.before.then(s.own), toGuest)
 		} else {
 			m.Words = s.before.then(s.own).words(nil)
 		}

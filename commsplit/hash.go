@@ -7,10 +7,6 @@ const (
 	tagToRank
 )
 
-// itemWords is the size of what the hash algorithm routes: who it is for and
-// who sent it, then two words of content.
-const itemWords = 3
-
 // Hash computes a split by sending each row to the home of its colour, a process
 // that a hash of the colour names. The home sorts its classes and keeps their
 // tables; ranks are told their places. Where all classes are small that takes
@@ -21,7 +17,7 @@ type Hash struct {
 	script
 	config Config
 	own    []Row
-	items  []uint64
+	items  items
 	ranks  []uint32
 	result Result
 }
@@ -33,19 +29,19 @@ func NewHash(config Config, process int, rows []Row) (*Hash, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.items = itemsOf(config.Processes, process, rows)
+	h.items = itemsOf(config.Processes, process, rows, h.way)
 	h.next = h.route(tagToHome, 0, h.sort)
 	return h, nil
 }
 
 // newHashAtHome returns a part that goes on where a survey has brought the items
 // to their homes.
-func newHashAtHome(config Config, process int, rows []Row, items []uint64) (*Hash, error) {
+func newHashAtHome(config Config, process int, rows []Row, list items) (*Hash, error) {
 	h, err := newHash(config, process, rows)
 	if err != nil {
 		return nil, err
 	}
-	h.items = items
+	h.items = list
 	h.next = h.sort
 	return h, nil
 }
@@ -60,37 +56,14 @@ func newHash(config Config, process int, rows []Row) (*Hash, error) {
 	return h, nil
 }
 
-// itemsOf are the items that tell homes of a process's rows.
-func itemsOf(processes, process int, rows []Row) []uint64 {
-	items := make([]uint64, 0, itemWords*len(rows))
-	for _, r := range rows {
-		if r.Color != Undefined {
-			home := uint32(mix(uint64(r.Color)) % uint64(processes))
-			items = append(items, pair(home, uint32(process)), pair(r.Color, r.key), uint64(r.Rank))
-		}
-	}
-	return items
-}
-
-// part divides items into those that stay in a round of Bruck's pattern and
-// those that leave, for the process that is distance further on.
-func part(items []uint64, process, processes, distance int) (stay, leave []uint64) {
-	if len(items) == 0 {
-		return nil, nil
-	}
-	for item := range slices.Chunk(items, itemWords) {
-		to, _ := unpair(item[0])
-		if far := (int(to) + processes - process) % processes; far&distance != 0 {
-			leave = append(leave, item...)
-		} else {
-			stay = append(stay, item...)
-		}
-	}
-	return stay, leave
-}
-
 // Result is the outcome, once the machine is done.
 func (h *Hash) Result() Result { return h.result }
+
+// way is the distance to a process: step k of Bruck's pattern takes its bit k.
+func (h *Hash) way(to int) uint32 {
+	n := h.config.Processes
+	return uint32((to%n + n - h.id) % n)
+}
 
 // route carries items to the processes that they are for: round k moves those
 // whose distance has bit k by 2^k.
@@ -100,7 +73,7 @@ func (h *Hash) route(tag Tag, round int, then stage) stage {
 		if 1<<round >= n {
 			return then
 		}
-		stay, leave := part(h.items, h.id, n, 1<<round)
+		stay, leave := h.items.part(1<<round, nil)
 		out.send(Message{To: (h.id + 1<<round) % n, Tag: tag + Tag(round), Words: leave})
 		out.await(tag+Tag(round), 1)
 		return func(in []Message, _ *Outbox) stage {
@@ -140,7 +113,7 @@ func (h *Hash) sort(_ []Message, _ *Outbox) stage {
 		}
 		for j := start; j <= i; j++ {
 			pl := Place{Rank: table[j].Rank, New: uint32(j - start), Size: uint32(i + 1 - start), Base: uint32(start)}
-			h.items = pl.append(append(h.items, pair(origin[pl.Rank], uint32(h.id))))
+			h.items = pl.append(append(h.items, pair(h.way(int(origin[pl.Rank])), uint32(h.id))))
 		}
 	}
 	return h.route(tagToRank, 0, h.finish)

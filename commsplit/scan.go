@@ -22,6 +22,15 @@ type summary struct {
 func summarize(rows []Row) summary {
 	var s summary
 	for _, r := range rows {
+		if l := &s.last; s.defined > 0 && r.Color == l.color && r.Rank == l.end && r.Rank == s.to && r.Key() >= l.key {
+			if s.first.start == l.start {
+				s.first.end++
+			}
+			l.end++
+			l.key = r.Key()
+			s.ranks, s.to, s.defined = s.ranks+1, s.to+1, s.defined+1
+			continue
+		}
 		one := summary{ranks: 1, from: r.Rank, to: r.Rank + 1}
 		if r.Color != Undefined {
 			one.defined = 1

@@ -29,7 +29,8 @@ type survey struct {
 	whole   bool
 	settled bool // whether rows go along was decided
 	traits  traits
-	items   []uint64 // whose way led here
+	items   items       // whose way led here
+	words   [3][]uint64 // of messages, used in turn
 }
 
 // newSurvey begins one; own is the summary of rows.
@@ -78,8 +79,9 @@ func (s *survey) prepare() {
 	if s.traits.keeps {
 		s.items = nil
 	} else {
-		own := itemsOf(s.config.Processes, s.process, s.rows)
-		s.items = append(slices.Grow(own, len(own)/2+len(s.items)), s.items...)
+		c := newCube(s.config.Processes)
+		own := itemsOf(s.config.Processes, s.process, s.rows, func(to int) uint32 { return c.way(s.process, to) })
+		s.items = append(own, s.items...)
 	}
 }
 
@@ -179,8 +181,9 @@ func (s *survey) drop() {
 }
 
 // message makes m say what is known, near being the summary of it. Items that go
-// its way leave.
-func (s *survey) message(m Message, near summary, way func(to int) bool) Message {
+// a step leave. The words are written again in the third message from here: two go
+// out at most, the guest's and the next, before whoever was sent them has read them.
+func (s *survey) message(m Message, near summary, step uint32) Message {
 	silent := s.traits.silent
 	whole := s.whole && !silent
 	colors := !silent && !whole && len(s.traits.colors) > 0
@@ -190,13 +193,10 @@ func (s *survey) message(m Message, near summary, way func(to int) bool) Message
 			flags |= isPlural << i
 		}
 	}
-	leave := 0
-	for i := 0; i < len(s.items); i += itemWords {
-		if to, _ := unpair(s.items[i]); way(int(to)) {
-			leave += itemWords
-		}
+	if s.words[0] == nil {
+		s.words[0] = make([]uint64, 0, summaryWords+registers/8+len(s.items))
 	}
-	m.Words = near.words(make([]uint64, 0, summaryWords+len(s.traits.colors)+leave))
+	m.Words = near.words(s.words[0][:0])
 	m.Words[1] |= flags << 32
 	switch {
 	case silent:
@@ -208,19 +208,8 @@ func (s *survey) message(m Message, near summary, way func(to int) bool) Message
 	if colors {
 		m.Words = append(m.Words, s.traits.colors...)
 	}
-	if leave == 0 {
-		return m
-	}
-	stay := s.items[:0]
-	for i := 0; i < len(s.items); i += itemWords {
-		item := s.items[i : i+itemWords]
-		if to, _ := unpair(item[0]); way(int(to)) {
-			m.Words = append(m.Words, item...)
-		} else {
-			stay = append(stay, item...)
-		}
-	}
-	s.items = stay
+	s.items, m.Words = s.items.part(step, m.Words)
+	s.words[0], s.words[1], s.words[2] = s.words[1], s.words[2], m.Words
 	return m
 }
 
