@@ -231,6 +231,7 @@ const rowsAtOnce = 4 << 10
 // operation that needs them has something for each, or gets it.
 func (n *Node) allNumbers(c *comm) (numbers []uint32, ok bool) {
 	d := c.dir
+	n.unkeep(c)
 	if d.numbers == nil {
 		d.numbers, d.missing = make([]uint32, c.size), map[int]int{}
 		for p := range c.processes {
@@ -256,15 +257,15 @@ func (d *directory) fill(rows []row) {
 	}
 }
 
-// KeptNumbers is how many members a communicator may have whose ranks' numbers a
-// node keeps, 4 bytes each, once an operation needed all of them. Those of larger
-// ones are forgotten after the operation.
-const KeptNumbers = 4 << 10
+// KeptNumbers is of how many ranks a node keeps the numbers, 4 bytes each, that no
+// operation needs any more: those of the communicators used last.
+const KeptNumbers = 64 << 10
 
-// forgetNumbers lets go of what no operation needs.
-func (c *comm) forgetNumbers() {
+// keepNumbers keeps the numbers of a communicator's ranks as long as there is room, once
+// no operation needs them.
+func (n *Node) keepNumbers(c *comm) {
 	d := c.dir
-	if d == nil || d.numbers == nil || len(d.missing) > 0 || c.size <= KeptNumbers {
+	if d == nil || d.numbers == nil || len(d.missing) > 0 {
 		return
 	}
 	for _, o := range c.ops {
@@ -272,7 +273,33 @@ func (c *comm) forgetNumbers() {
 			return
 		}
 	}
-	d.numbers = nil
+	n.unkeep(c)
+	n.kept = append(n.kept, c)
+	ranks := 0
+	for _, x := range n.kept {
+		ranks += x.size
+	}
+	for ranks > n.keep {
+		oldest := n.kept[0]
+		n.kept = n.kept[1:]
+		ranks -= oldest.size
+		oldest.dir.numbers = nil
+	}
+}
+
+// unkeep takes a communicator from those whose numbers no operation needs.
+func (n *Node) unkeep(c *comm) {
+	n.kept = slices.DeleteFunc(n.kept, func(x *comm) bool { return x == c })
+}
+
+// forgetPlaces lets go of what a communicator knows and asks about members, once nothing of it
+// can succeed. The rows stay: others may ask that have not heard of that.
+func (n *Node) forgetPlaces(c *comm) {
+	n.unkeep(c)
+	c.cache = commsplit.Cache{}
+	if c.dir != nil {
+		c.dir = &directory{rows: c.dir.rows}
+	}
 }
 
 // between takes a question or an answer one step on its way between processes.
@@ -330,7 +357,7 @@ func (n *Node) takePlaces(c *comm, r *record.Record) {
 		if d.missing[int(r.Off)] == r.Count {
 			delete(d.missing, int(r.Off))
 			d.fill(rows)
-			c.forgetNumbers() // what needed them may have failed meanwhile
+			n.keepNumbers(c) // what needed them may have failed meanwhile
 		}
 		return
 	}

@@ -61,6 +61,20 @@ func (n *Node) Settled() bool {
 // Communicators is how many the node knows.
 func (n *Node) Communicators() int { return len(n.comms) }
 
+// Keep sets of how many ranks the node keeps numbers, instead of KeptNumbers.
+func (n *Node) Keep(ranks int) { n.keep = ranks }
+
+// Numbers is of how many ranks the node holds numbers beside its part of the tables, or
+// waits for them; kept is of how many communicators it keeps them that no operation needs.
+func (n *Node) Numbers() (ranks, kept int) {
+	for _, c := range n.comms {
+		if c.dir != nil {
+			ranks += len(c.dir.numbers)
+		}
+	}
+	return ranks, len(n.kept)
+}
+
 // TableOf is a communicator whose table the node has a part of.
 func (n *Node) TableOf() (comm uint64) {
 	for id, c := range n.comms {

@@ -123,7 +123,10 @@ func (n *Node) broken(c *comm, why string, from uint64, hard bool) (news bool) {
 		}
 		delete(c.ops, seq)
 	}
-	c.forgetNumbers()
+	if c.ways != nil && c.hard {
+		n.forgetPlaces(c)
+	}
+	n.keepNumbers(c)
 	for _, s := range c.order {
 		n.forgetMessages(s)
 		for _, w := range s.ep.posted {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/golaunch/golaunch/tree/collective"
 	"github.com/golaunch/golaunch/tree/member"
+	"github.com/golaunch/golaunch/tree/record"
 )
 
 // TestMemoryIsBounded moves far more than a node may hold, to members that read
@@ -79,9 +80,12 @@ func TestUnreadMessagesAreBounded(t *testing.T) {
 // for which its agent needs all numbers: once it has, or once nobody can get it any more
 // since another has left, a node holds its share of the table alone.
 func TestNumbersAreForgotten(t *testing.T) {
-	const nodes, each = 5, collective.KeptNumbers/5 + 1
+	const nodes, each = 5, 40
 	for _, leaves := range []string{"nobody", "one, early", "one, late"} {
 		s := newSim(seeded(1), nodes, 2, blocks(nodes, each))
+		for _, n := range s.nodes {
+			n.Keep(nodes*each - 1)
+		}
 		members, comm := s.shuffled(t)
 		root, asks := members[0], -1
 		leaver := s.ends[root.node*each]
@@ -102,7 +106,7 @@ func TestNumbersAreForgotten(t *testing.T) {
 		for asks < 0 {
 			require.True(t, s.step())
 			for _, n := range s.nodes {
-				if _, table := n.SplitBytes(); table > 4*nodes*each {
+				if numbers, _ := n.Numbers(); numbers > 0 {
 					asks = n.index
 				}
 			}
@@ -117,8 +121,74 @@ func TestNumbersAreForgotten(t *testing.T) {
 		s.run()
 		require.Empty(t, s.faults)
 		for _, n := range s.nodes {
-			_, table := n.SplitBytes()
-			require.LessOrEqual(t, table, 2*16*each, "node %d, %s has left", n.index, leaves)
+			numbers, _ := n.Numbers()
+			require.Zero(t, numbers, "node %d, %s has left", n.index, leaves)
+		}
+	}
+}
+
+// TestNumbersAreKept has members of two communicators scatter, and counts what their agents ask
+// the homes: all numbers the first time, none later, as long as there is room for those of both.
+func TestNumbersAreKept(t *testing.T) {
+	const nodes, each = 5, 4
+	for keep, want := range map[int][]int{2 * nodes * each: {4, 4, 0, 0}, 2*nodes*each - 1: {4, 4, 4, 4}} {
+		s := newSim(seeded(1), nodes, nodes, blocks(nodes, each))
+		asked := 0
+		for _, n := range s.nodes {
+			n.Keep(keep)
+			if n.parent < 0 {
+				continue
+			}
+			pass := n.up.deliver
+			n.up.deliver = func(b []byte) bool {
+				asked += len(said(&collective.Effects{Frames: []collective.Frame{{Bytes: b}}}, 0, record.There))
+				return pass(b)
+			}
+		}
+		var all [2]group
+		var comm [2]func(*simEnd) *member.Comm
+		for i := range 2 {
+			for all[i] = nil; len(all[i]) == 0 || all[i][0].node != 0; { // their homes answer to the top
+				all[i], comm[i] = s.shuffled(t)
+			}
+		}
+		for round, want := range want {
+			asked = 0
+			program := []step{{"scatter", 0, 8}}
+			results := play(s, all[round%2], comm[round%2], program, 1)
+			s.run()
+			s.check(t, results, program)
+			require.Equal(t, want, asked, "questions of scatter %d, with room for %d numbers", round, keep)
+		}
+	}
+}
+
+// TestNumbersThatDoNotCome has a home be lost while it is asked for numbers, and a communicator be
+// freed that has all: nothing of them is left.
+func TestNumbersThatDoNotCome(t *testing.T) {
+	for _, freed := range []bool{false, true} {
+		const nodes, each = 4, 40
+		s := newSim(seeded(1), nodes, nodes, blocks(nodes, each))
+		members, comm := s.shuffled(t)
+		for _, e := range members {
+			s.do(e, func() {
+				comm(e).AllToAll(make([]byte, nodes*each), make([]byte, nodes*each))
+				if freed {
+					comm(e).Free()
+				}
+			})
+		}
+		for asks := 0; asks == 0 && !freed; asks, _ = s.nodes[1].Numbers() {
+			require.True(t, s.step())
+		}
+		if !freed {
+			s.kill(2)
+		}
+		s.run()
+		require.Empty(t, s.faults)
+		for _, n := range s.nodes {
+			numbers, kept := n.Numbers()
+			require.True(t, n.dead || numbers == 0 && kept == 0, "node %d holds %d numbers, of %d communicators", n.index, numbers, kept)
 		}
 	}
 }

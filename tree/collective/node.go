@@ -110,6 +110,8 @@ type Node struct {
 	local     []*endpoint // the same, in order
 	comms     map[uint64]*comm
 	newest    map[int]uint64 // the highest number of a communicator, by creator
+	kept      []*comm        // that have numbers which no operation needs, the one used last at the end
+	keep      int            // KeptNumbers
 	lost      map[int]string // endpoints, and why
 	used      bool           // ranks make requests
 
@@ -145,7 +147,7 @@ type input struct {
 
 // New returns the node at c's place.
 func New(c Config) (*Node, error) {
-	n := &Node{ranks: c.Ranks, self: -1, node: c.Node, costs: c.Costs, ends: map[int]*endpoint{}, comms: map[uint64]*comm{}, newest: map[int]uint64{},
+	n := &Node{ranks: c.Ranks, self: -1, keep: KeptNumbers, node: c.Node, costs: c.Costs, ends: map[int]*endpoint{}, comms: map[uint64]*comm{}, newest: map[int]uint64{},
 		lost: map[int]string{}, mark: make([]bool, c.Children+1)}
 	if n.costs == nil {
 		n.costs = commsplit.TreeCosts

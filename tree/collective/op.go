@@ -465,7 +465,7 @@ func (n *Node) settle(m *member) {
 func (n *Node) settleOp(o *op) {
 	if o.finished == len(o.members) && o.fan == nil && o.split == nil && o.waiting == 0 && o.transit == 0 && len(o.portions) == 0 && (o.fanned || !n.needsFan(o)) {
 		delete(o.comm.ops, o.seq)
-		o.comm.forgetNumbers()
+		n.keepNumbers(o.comm)
 	}
 }
 

@@ -47,6 +47,7 @@ type simEnd struct {
 	quit    bool
 	raw     bool            // the program has no library, but a record for each of
 	heard   []record.Record // what it is told
+	asked   []int           // the members that it has asked for, by request
 }
 
 // queue is one direction of a link or a socket.

@@ -1,0 +1,57 @@
+package collective_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/tree/collective"
+	"github.com/golaunch/golaunch/tree/record"
+)
+
+// TestQuestionsWaitForRoom has a child ask another one more than there is room for on the way: what
+// does not fit is held up, and goes on, in order, as the other takes what it was sent.
+func TestQuestionsWaitForRoom(t *testing.T) {
+	const chunks, frame = 44, 16 << 10
+	s := newSim(seeded(1), 3, 2, blocks(3, 2))
+	s.shuffled(t)
+	n := s.nodes[0].Node
+	asked, passed, granted := 0, []int64{}, int64(0)
+	sent := 0 // bytes that the other has not taken
+	take := func() {
+		out := flushed(n)
+		require.Empty(t, out.Faults)
+		for _, r := range said(out, 1, record.Where) {
+			passed = append(passed, r.Off)
+		}
+		for _, r := range said(out, 0, record.Credit) {
+			granted += r.Size
+		}
+		for _, f := range out.Frames {
+			if f.To == 1 {
+				sent += len(f.Bytes)
+			}
+		}
+	}
+	for range chunks {
+		var b []byte
+		for len(b) < frame {
+			b = record.Append(b, &record.Record{Kind: record.Where, Comm: n.TableOf(), Src: 1, Dst: 2, Count: 1, Off: int64(4 + asked%2)})
+			asked++
+		}
+		n.Receive(0, b)
+		take()
+	}
+	require.LessOrEqual(t, granted, int64(collective.Window+collective.QueueBound+1<<10), "what was taken of the one that asks")
+	require.Less(t, len(passed), asked)
+	for sent > 0 {
+		credit := record.Append(nil, &record.Record{Kind: record.Credit, Size: int64(sent)})
+		sent = 0
+		n.Receive(1, credit)
+		take()
+	}
+	require.Len(t, passed, asked)
+	for i, off := range passed {
+		require.Equal(t, int64(4+i%2), off)
+	}
+}
