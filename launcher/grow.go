@@ -16,7 +16,7 @@ type growth struct {
 	first   job.HostIndex // of those hosts, which are the last of the plan
 	opening *boot         // a task's until growthReady
 	boot    *boot         // the same from then on: their keys and addresses are known
-	waiting []overlay.SpawnRequest
+	waiting []asked
 	died    []overlay.DeadHost // since they were ready
 }
 
@@ -55,8 +55,8 @@ func (r *run) missing(p *Plan) []job.Host {
 }
 
 // grow begins to start agents on hosts. Until they are up they count as dead.
-func (r *run) grow(hosts []job.Host, q overlay.SpawnRequest) {
-	g := &growth{first: job.HostIndex(len(r.plan.Hosts)), waiting: []overlay.SpawnRequest{q}}
+func (r *run) grow(hosts []job.Host, q asked) {
+	g := &growth{first: job.HostIndex(len(r.plan.Hosts)), waiting: []asked{q}}
 	r.growing = g
 	r.plan = r.plan.with(hosts)
 	for i := int(g.first); i < len(r.plan.Hosts); i++ {
@@ -129,7 +129,7 @@ func (r *run) grown(ready overlay.Ready, err error) {
 	}
 	for _, q := range g.waiting {
 		if err != nil {
-			r.refuse(q, err, nil)
+			r.refuse(q.SpawnRequest, err, nil)
 		} else {
 			r.start(q)
 		}

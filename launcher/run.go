@@ -245,6 +245,8 @@ func (r *run) handle(e overlay.Event) {
 		}
 	case overlay.EdgeEnded:
 		r.rootLost(e.From, e.Err)
+	case hostFilesRead:
+		r.start(e.asked)
 	case growthReady:
 		r.growthReady(e)
 	case outputDrained:

@@ -3,13 +3,8 @@ package launcher
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
-	"strings"
 
-	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
@@ -67,13 +62,17 @@ func (r *run) spawn(slot tree.Slot, q overlay.SpawnRequest) error {
 	case by.plan.hostOf(q.Rank) != q.Host:
 		return fmt.Errorf("a spawn request for rank %d, which is not on host %d", q.Rank, q.Host)
 	}
-	r.start(q)
+	if names := hostFiles(&q.Spawn); len(names) > 0 {
+		r.readHostFiles(q, names)
+		return nil
+	}
+	r.start(asked{SpawnRequest: q})
 	return nil
 }
 
 // start begins a new world, or answers why not. It may have to wait for hosts
 // to get agents.
-func (r *run) start(q overlay.SpawnRequest) {
+func (r *run) start(q asked) {
 	by := r.worlds[q.World]
 	if by == nil || r.killed {
 		return // meanwhile
@@ -84,7 +83,7 @@ func (r *run) start(q overlay.SpawnRequest) {
 		on = on.withUnused()
 	}
 	used := append(r.used(), make([]int, len(on.Hosts)-len(r.plan.Hosts))...)
-	plan, codes, err := on.Spawn(&q.Spawn, app, Place{Used: used, Names: r.names, HostFile: r.readHostFile})
+	plan, codes, err := on.Spawn(&q.Spawn, app, Place{Used: used, Names: r.names, HostFile: q.hostFile})
 	switch {
 	case err != nil && r.growing != nil:
 		r.growing.waiting = append(r.growing.waiting, q)
@@ -93,10 +92,10 @@ func (r *run) start(q overlay.SpawnRequest) {
 		r.grow(r.missing(plan), q)
 		return
 	case err == nil:
-		err = r.begin(plan, codes, q)
+		err = r.begin(plan, codes, q.SpawnRequest)
 	}
 	if err != nil {
-		r.refuse(q, err, nil)
+		r.refuse(q.SpawnRequest, err, nil)
 	}
 }
 
@@ -264,27 +263,4 @@ func (r *run) knowNames(ready overlay.Ready) {
 		r.names[n.HostName] = n.Index
 	}
 	maps.DeleteFunc(r.names, func(_ string, h job.HostIndex) bool { return h == job.NoHost })
-}
-
-// maxHostFile bounds the host file of a spawn, in bytes.
-const maxHostFile = 16 << 20
-
-// readHostFile reads the host file that a rank names, on this machine.
-func (r *run) readHostFile(name string) ([]job.Host, error) {
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(r.Dir, name)
-	}
-	// The event loop must not wait for a file that is none.
-	switch info, err := os.Stat(name); {
-	case err != nil:
-		return nil, fmt.Errorf("hostfile: %w", err)
-	case !info.Mode().IsRegular() || info.Size() > maxHostFile:
-		return nil, fmt.Errorf("hostfile: %w: not a file of at most %d bytes", &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}, maxHostFile)
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("hostfile: %w", err)
-	}
-	file, err := hostlist.ParseFile(strings.NewReader(string(data)), name)
-	return file.Hosts, err
 }
