@@ -93,7 +93,10 @@ func (a *Agent) openService() error {
 		return collective.Up
 	}
 	var hops []collective.Run
-	for _, b := range a.first.Blocks { // in rank order
+	for _, b := range a.first.Blocks { // in rank order, of all ranks
+		if _, found := slices.BinarySearch(a.launch.Nodes, b.Host); !found {
+			return fmt.Errorf("ranks %d+%d are at host %d, which is no node of the job", b.First, b.Count, b.Host)
+		}
 		hops = append(hops, collective.Run{Count: b.Count, Hop: hop(b.Host)})
 	}
 	where[a.self.Index] = collective.Local // the agent itself is there

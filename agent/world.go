@@ -101,6 +101,24 @@ func (a *Agent) takeWorld(m overlay.Message) error {
 	})
 }
 
+// checkBlocks checks that they tell of each rank once, in order.
+func (w *world) checkBlocks() error {
+	next := 0
+	for _, b := range w.Blocks {
+		switch {
+		case b.App < 0 || b.App >= len(w.Apps) || b.Count < 1 || b.Count > w.Size-next:
+			return fmt.Errorf("world %d: ranks %d+%d of app %d do not exist", w.id, b.First, b.Count, b.App)
+		case int(b.First) != next:
+			return fmt.Errorf("world %d: ranks %d+%d where rank %d should follow", w.id, b.First, b.Count, next)
+		}
+		next += b.Count
+	}
+	if next != w.Size {
+		return fmt.Errorf("world %d: it is said where %d of %d ranks are", w.id, next, w.Size)
+	}
+	return nil
+}
+
 // newWorld finds out who is concerned by a world.
 func (a *Agent) newWorld(id int, spec overlay.World) (*world, error) {
 	w := &world{World: spec, id: id, byRank: map[job.Rank]*rank{}, unheard: map[tree.Slot]bool{}, owed: map[tree.Slot]bool{}, libraries: map[int]*appLibrary{}}
@@ -109,11 +127,11 @@ func (a *Agent) newWorld(id int, spec overlay.World) (*world, error) {
 	}
 	w.started.Merge = (*overlay.Started).Merge
 	w.done.Merge = (*overlay.Done).Merge
+	if err := w.checkBlocks(); err != nil {
+		return nil, err
+	}
 	most := unix.MaxProcesses()
 	for _, b := range w.Blocks {
-		if b.App < 0 || b.App >= len(w.Apps) || b.Count < 1 || b.First < 0 || int(b.First) > w.Size-b.Count {
-			return nil, fmt.Errorf("world %d: ranks %d+%d of app %d do not exist", id, b.First, b.Count, b.App)
-		}
 		w.nodes = append(w.nodes, b.Host)
 		if b.Host != a.self.Index {
 			continue
