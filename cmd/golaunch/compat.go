@@ -8,14 +8,15 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A foreign word is a flag of Hydra, Open MPI, Intel MPI or mpirun_rsh.
+// A foreign word is a flag of Hydra, Open MPI, Intel MPI, mpirun_rsh or srun.
 type foreign struct {
 	values int // how many arguments follow
 	// to returns the flags that mean the same, none where golaunch does so
 	// anyway; or else what to do instead, which answers the user.
 	to func(values []string) (flags []string, answer string)
-	// more, if there is one, says of the last value whether another follows.
-	more func(value string) bool
+	// more, if there is one, says of the values and what is after them whether
+	// one more is a value.
+	more func(next []string) bool
 }
 
 // as is a word that is one of golaunch's flags with the same values.
@@ -63,7 +64,11 @@ func (c *commandLine) translateOne(arg string, next []string) (words []string, u
 	long := strings.HasPrefix(arg, "--")
 	own := c.flags.Lookup(name)
 	ours := long && own != nil || !long && len(name) == 1 && c.flags.ShorthandLookup(name) != nil
-	if f, ok := foreignWords[name]; ok && !ours {
+	f, ok := foreignWords[name]
+	if g, both := foreignWords[name+"="]; both && attached {
+		f = g
+	}
+	if ok && !ours {
 		values := next
 		if attached {
 			values = append([]string{value}, next...)
@@ -72,7 +77,7 @@ func (c *commandLine) translateOne(arg string, next []string) (words []string, u
 			return nil, 0, fmt.Errorf("%s: it takes no value", arg)
 		}
 		want := f.values
-		if f.more != nil && len(values) >= want && f.more(values[want-1]) {
+		if f.more != nil && len(values) >= want && f.more(values) {
 			want++
 		}
 		if len(values) < want {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -17,12 +18,14 @@ const (
 	answerDebug   = "start the debugger as the program, as in golaunch -n 1 gdb --args ./app"
 	answerBlocks  = "ranks are placed in blocks over the slots; use --ppn N for N on each host"
 	answerInherit = "ranks inherit the environment; use --env-none and -x NAME to pass only some"
+	answerSet     = "give the whole value, as in -x PATH=/opt/bin:$PATH"
 	answerExec    = "use --bootstrap exec with --exec-command 'PROGRAM {host} {command}'"
 	answerNetwork = "name the hosts by their addresses on that network, as in -H 10.0.0.[1-4]"
 )
 
 // foreignWords are the words of other launchers, without their dashes. Those
-// that are also flags of golaunch's, with the same values, are not listed.
+// that are also flags of golaunch's, with the same values, are not listed. One that
+// ends with = is a word whose value is attached, where that means another thing.
 var foreignWords = map[string]foreign{
 	// Number and place of ranks.
 	"c":                as("--np", 1),
@@ -54,32 +57,37 @@ var foreignWords = map[string]foreign{
 	"soft":             instead("give one number of ranks with -n"),
 
 	// Environment and directory.
-	"genv":       {1, assign("--genv"), wantsValue},
-	"env":        {1, assign("--env"), wantsValue},
-	"genvlist":   {values: 1, to: genvList},
-	"envlist":    instead(answerInherit),
-	"genvall":    meaning(),
-	"envall":     meaning(),
-	"genvnone":   meaning("--env-none"),
-	"envnone":    instead(answerInherit),
-	"export":     meaning(),
-	"export-all": meaning(),
-	"mca":        {values: 2, to: parameter},
-	"gmca":       {values: 2, to: parameter},
-	"omca":       {values: 2, to: parameter},
-	"mpi":        instead("PMI-1 and PMI-2 are both served, whichever a program speaks; leave it out"),
-	"pmixmca":    instead("golaunch does not speak PMIx; leave it out"),
-	"prtemca":    instead("golaunch is not PRRTE; leave it out"),
-	"am":         instead("set Open MPI's parameters one by one with -x OMPI_MCA_name=value"),
-	"tune":       instead("set Open MPI's parameters one by one with -x OMPI_MCA_name=value"),
-	"wd":         as("--wdir", 1),
-	"dir":        as("--wdir", 1),
-	"chdir":      as("--wdir", 1),
-	"path":       instead("name the program with its directory, or set -x PATH=..."),
-	"prefix":     instead("set -x PATH=... and -x LD_LIBRARY_PATH=..."),
-	"configfile": instead(answerApps),
-	"config":     instead(answerApps),
-	"app":        instead(answerApps),
+	"genv":        {1, assign("--genv"), wantsValue},
+	"env":         {1, assign("--env"), wantsValue},
+	"genvlist":    {values: 1, to: genvList},
+	"envlist":     instead(answerInherit),
+	"genvall":     meaning(),
+	"envall":      meaning(),
+	"genvnone":    meaning("--env-none"),
+	"envnone":     instead(answerInherit),
+	"export":      {0, exportList, wantsExport}, // without a value mpirun_rsh's
+	"export=":     {values: 1, to: exportList},  // srun's
+	"export-all":  meaning(),
+	"set-env":     as("--env", 1),
+	"unset-env":   instead("take it from golaunch, as in env -u NAME golaunch"),
+	"prepend-env": instead(answerSet),
+	"append-env":  instead(answerSet),
+	"mca":         {values: 2, to: parameter},
+	"gmca":        {values: 2, to: parameter},
+	"omca":        {values: 2, to: parameter},
+	"mpi":         instead("PMI-1 and PMI-2 are both served, whichever a program speaks; leave it out"),
+	"pmixmca":     instead("golaunch does not speak PMIx; leave it out"),
+	"prtemca":     instead("golaunch is not PRRTE; leave it out"),
+	"am":          instead("set Open MPI's parameters one by one with -x OMPI_MCA_name=value"),
+	"tune":        instead("set Open MPI's parameters one by one with -x OMPI_MCA_name=value"),
+	"wd":          as("--wdir", 1),
+	"dir":         as("--wdir", 1),
+	"chdir":       as("--wdir", 1),
+	"path":        instead("name the program with its directory, or set -x PATH=..."),
+	"prefix":      instead("set -x PATH=... and -x LD_LIBRARY_PATH=..."),
+	"configfile":  instead(answerApps),
+	"config":      instead(answerApps),
+	"app":         instead(answerApps),
 
 	// How agents are started.
 	"launcher":                     {values: 1, to: bootstrap},
@@ -152,7 +160,34 @@ func assign(flag string) func([]string) ([]string, string) {
 }
 
 // wantsValue says that a value follows NAME apart.
-func wantsValue(name string) bool { return !strings.Contains(name, "=") }
+func wantsValue(next []string) bool { return !strings.Contains(next[0], "=") }
+
+// wantsExport says that srun's value follows.
+func wantsExport(next []string) bool {
+	return len(next) > 0 && slices.ContainsFunc(strings.Split(next[0], ","), func(s string) bool {
+		return s == "ALL" || s == "NONE" || s == "NIL"
+	})
+}
+
+// exportList is srun's: ALL is the environment, NONE nothing of it, and else only
+// what is listed, NAME or NAME=VALUE.
+func exportList(v []string) (flags []string, answer string) {
+	if len(v) == 0 {
+		return nil, ""
+	}
+	list := strings.Split(v[0], ",")
+	all := slices.Contains(list, "ALL")
+	if !all {
+		flags = append(flags, "--env-none")
+	}
+	for _, name := range list {
+		_, set := os.LookupEnv(name)
+		if strings.Contains(name, "=") || set && !all {
+			flags = append(flags, "--genv", name)
+		}
+	}
+	return flags, ""
+}
 
 // genvList is Hydra's list of the only variables to pass on.
 func genvList(v []string) ([]string, string) {

@@ -38,9 +38,9 @@ app with a number of ranks, environment and directory of its own.
   golaunch -n 1 ./head : -n 8 ./worker
 
 Without --hosts and --hostfile, the hosts of a Slurm, PBS, LSF or Grid Engine
-allocation are used, else this machine. Flags of mpiexec, mpirun and
-mpirun_rsh (-np, -ppn, -hosts, -genv NAME VALUE, ...) are understood where
-golaunch has the same, and answered where it has not.
+allocation are used, else this machine. Flags of mpiexec, mpirun,
+mpirun_rsh and srun (-np, -ppn, -hosts, -genv NAME VALUE, ...) are understood
+where golaunch has the same, and answered where it has not.
 `
 
 const helpTail = `

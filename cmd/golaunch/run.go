@@ -88,7 +88,9 @@ func (c *commandLine) options() (launcher.Options, error) {
 	for _, kv := range c.genv {
 		o.Env = setVariable(o.Env, kv)
 	}
-	o.Hosts, err = c.findHosts()
+	if o.Hosts, err = c.findHosts(); err == nil && len(o.Hosts) == 0 {
+		err = c.wordsAreHosts()
+	}
 	return o, err
 }
 
