@@ -103,7 +103,7 @@ func runWarden(args []string) error {
 	}
 	w.shared = shared
 	w.heart.every = lostAfter / BeatsPerLoss
-	if err := w.out.message(msgHello, hello); err != nil {
+	if err := w.out.message(msgHello, hello.fields); err != nil {
 		return err
 	}
 	return w.loop()
@@ -293,7 +293,7 @@ func (w *warden) command(kind msgKind, body []byte) error {
 		return nil
 	case msgSpec:
 		spec := new(Spec)
-		if err := decode(kind, body, spec); err != nil {
+		if err := decode(kind, body, spec.fields); err != nil {
 			return err
 		}
 		w.spec = spec
@@ -302,7 +302,7 @@ func (w *warden) command(kind msgKind, body []byte) error {
 		return w.enqueue(body)
 	case msgSignal:
 		var s wireSignal
-		if err := decode(kind, body, &s); err != nil {
+		if err := decode(kind, body, s.fields); err != nil {
 			return err
 		}
 		w.hold(s)
@@ -310,7 +310,7 @@ func (w *warden) command(kind msgKind, body []byte) error {
 		return nil
 	case msgKill:
 		var grace time.Duration
-		if err := decode(kind, body, &grace); err != nil {
+		if err := decode(kind, body, duration(&grace)); err != nil {
 			return err
 		}
 		w.kill(w, grace)
@@ -319,7 +319,7 @@ func (w *warden) command(kind msgKind, body []byte) error {
 		w.finish(w)
 		return nil
 	case msgScratch:
-		return decode(kind, body, &w.scratch)
+		return decode(kind, body, func(b *coder) { b.strings(&w.scratch) })
 	case msgBeat:
 		w.heart.beat(time.Now())
 		w.out.add(wireEvent{Kind: evBeat})

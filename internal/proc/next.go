@@ -92,7 +92,7 @@ func takeEvents(body []byte, fds []int) ([]Event, error) {
 
 func parseEvents(body []byte, fds []int) ([]Event, error) {
 	var wire []wireEvent
-	if err := decode(msgEvents, body, &wire); err != nil {
+	if err := decode(msgEvents, body, wireEvents(&wire)); err != nil {
 		return nil, err
 	}
 	events := make([]Event, 0, len(wire))

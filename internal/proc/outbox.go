@@ -59,7 +59,7 @@ func (o *outbox) seal() {
 	if len(o.events) == 0 {
 		return
 	}
-	packets, err := encode(msgEvents, o.events)
+	packets, err := encode(msgEvents, wireEvents(&o.events))
 	if err != nil || len(packets) != 1 {
 		panic("proc: events do not fit a packet") // a bug: their number and texts are bounded
 	}
@@ -68,8 +68,8 @@ func (o *outbox) seal() {
 }
 
 // message queues a message that is no event.
-func (o *outbox) message(kind msgKind, body any) error {
-	packets, err := encode(kind, body)
+func (o *outbox) message(kind msgKind, fields func(*coder)) error {
+	packets, err := encode(kind, fields)
 	if err != nil {
 		return err
 	}

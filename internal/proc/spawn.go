@@ -77,7 +77,7 @@ func (s *spawner) spawnable() bool { return len(s.queue) > 0 }
 // next returns the next rank to start, and its spec, without taking it off.
 func (s *spawner) next() (*Child, *Spec, error) {
 	if len(s.current) == 0 {
-		if err := decode(msgRanks, s.queue[0].body, &s.current); err != nil {
+		if err := decode(msgRanks, s.queue[0].body, children(&s.current)); err != nil {
 			return nil, nil, err
 		}
 		if len(s.current) == 0 {

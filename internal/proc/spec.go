@@ -13,7 +13,6 @@ type Rlimit = unix.Rlimit
 
 // Spec is what the ranks of one Launch have in common.
 type Spec struct {
-	_ struct{} `cbor:",toarray"`
 	// Env is the ranks' environment, NAME=value. Of several with one name the
 	// last counts, and App.Env and Child.Env, in this order, come after it.
 	Env  []string
@@ -28,7 +27,6 @@ type Spec struct {
 
 // App is one program.
 type App struct {
-	_    struct{} `cbor:",toarray"`
 	Argv []string // program, sought along the rank's PATH if it has no slash, and arguments
 	Env  []string
 	// Dir is the working directory, which relative programs and PATH entries
@@ -43,8 +41,7 @@ type App struct {
 
 // Child is one rank to start.
 type Child struct {
-	_     struct{} `cbor:",toarray"`
-	World int      // world of the job, 0 but for spawned ones; handed back in events
+	World int // world of the job, 0 but for spawned ones; handed back in events
 	Rank  job.Rank
 	App   int      // index into Spec.Apps
 	Env   []string // this rank's own variables

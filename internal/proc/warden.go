@@ -207,7 +207,7 @@ func (w *Warden) greet(ctx context.Context) error {
 		return fmt.Errorf("message of kind %d instead of its hello", kind)
 	}
 	var h hello
-	if err := decode(kind, body, &h); err != nil {
+	if err := decode(kind, body, h.fields); err != nil {
 		return err
 	}
 	w.cgroup = h.Cgroup
@@ -232,13 +232,14 @@ func (w *Warden) Launch(s Spec, ranks []Child) error {
 			return err
 		}
 	}
-	packets, err := encode(msgSpec, &s)
+	packets, err := encode(msgSpec, s.fields)
 	if err != nil {
 		return err
 	}
 	for len(ranks) > 0 {
 		n := min(len(ranks), ranksPerMsg)
-		more, err := encode(msgRanks, ranks[:n])
+		some := ranks[:n]
+		more, err := encode(msgRanks, children(&some))
 		if err != nil {
 			return err
 		}
@@ -257,7 +258,8 @@ func (w *Warden) SignalWorld(world int, sig syscall.Signal) error {
 	if sig <= 0 || sig > 64 {
 		return fmt.Errorf("signal %d: no such signal", int(sig))
 	}
-	return w.command(msgSignal, wireSignal{World: world, Signal: int(sig)})
+	s := wireSignal{World: world, Signal: int(sig)}
+	return w.command(msgSignal, s.fields)
 }
 
 // Kill ends the job: ranks not started yet are not, the process groups of the
@@ -265,7 +267,8 @@ func (w *Warden) SignalWorld(world int, sig syscall.Signal) error {
 // it is a descendant of. Gone follows. A further Kill may shorten the grace
 // period.
 func (w *Warden) Kill(grace time.Duration) error {
-	return w.command(msgKill, max(0, grace))
+	grace = max(0, grace)
+	return w.command(msgKill, duration(&grace))
 }
 
 // Beat tells the warden that its agent is alive, and asks whether it is itself:
@@ -282,10 +285,12 @@ func (w *Warden) Finish() error { return w.command(msgFinish, nil) }
 
 // Scratch names directories that the warden removes, with all that is in them,
 // when nothing of the job is left, whoever told it to end. They may be missing.
-func (w *Warden) Scratch(dirs []string) error { return w.command(msgScratch, dirs) }
+func (w *Warden) Scratch(dirs []string) error {
+	return w.command(msgScratch, func(b *coder) { b.strings(&dirs) })
+}
 
-func (w *Warden) command(kind msgKind, body any) error {
-	packets, err := encode(kind, body)
+func (w *Warden) command(kind msgKind, fields func(*coder)) error {
+	packets, err := encode(kind, fields)
 	if err != nil {
 		return err
 	}

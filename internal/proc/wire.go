@@ -3,13 +3,11 @@ package proc
 import (
 	"fmt"
 	"time"
-
-	"github.com/fxamacker/cbor/v2"
 )
 
 // The socket between agent and warden keeps message boundaries. A message is
 // cut into packets: one byte that says what it is, one that says whether more
-// of it follows, and a piece of its CBOR body. Descriptors travel with messages
+// of it follows, and a piece of its body. Descriptors travel with messages
 // of one packet only. Both ends are the same executable, so there is no version.
 const (
 	packetHeader = 2
@@ -37,7 +35,6 @@ const (
 
 // wireSignal is a signal for the ranks of one world, or of everyWorld.
 type wireSignal struct {
-	_      struct{} `cbor:",toarray"`
 	World  int
 	Signal int
 }
@@ -46,7 +43,6 @@ const everyWorld = -1
 
 // hello is the warden's first message.
 type hello struct {
-	_        struct{} `cbor:",toarray"`
 	PID      int
 	Cgroup   string // directory of the job's cgroup; empty if there is none
 	NoCgroup string // why there is none
@@ -67,7 +63,6 @@ const (
 // wireEvent is any Event. A started rank's descriptors are, in the order of the
 // events of a message, stdin if StdinPipe, stdout, stderr, PMI.
 type wireEvent struct {
-	_         struct{} `cbor:",toarray"`
 	Kind      eventKind
 	World     int
 	Rank      int
@@ -93,12 +88,10 @@ func (e *wireEvent) fds() int {
 	return 3
 }
 
-// encode returns the packets of a message.
-func encode(kind msgKind, body any) ([][]byte, error) {
-	b, err := cbor.Marshal(body)
-	if err != nil {
-		return nil, fmt.Errorf("encode message of kind %d: %w", kind, err)
-	}
+// encode returns the packets of a message whose fields are described; nil has
+// none.
+func encode(kind msgKind, fields func(*coder)) ([][]byte, error) {
+	b := encodeBody(fields)
 	if len(b) > maxMessage {
 		return nil, fmt.Errorf("message of %d bytes is over the limit of %d: shorten the arguments or the environment", len(b), maxMessage)
 	}
@@ -146,21 +139,4 @@ func (a *assembler) add(packet []byte) (msgKind, []byte, error) {
 		a.kind, a.partial = 0, nil
 	}
 	return kind, body, nil
-}
-
-// decoder takes arguments and environments in whatever encoding they are.
-var decoder = func() cbor.DecMode {
-	mode, err := cbor.DecOptions{UTF8: cbor.UTF8DecodeInvalid}.DecMode()
-	if err != nil {
-		panic(err) // a constant is wrong
-	}
-	return mode
-}()
-
-// decode reads a message body into v.
-func decode(kind msgKind, body []byte, v any) error {
-	if err := decoder.Unmarshal(body, v); err != nil {
-		return fmt.Errorf("decode message of kind %d: %w", kind, err)
-	}
-	return nil
 }
