@@ -34,7 +34,7 @@ type ending struct {
 	rounds    int       // of killing
 	final     bool      // the warden leaves when the job is gone
 	survived  error     // what could not be ended
-	childless bool      // the last wait4 said that no child is left
+	childless bool      // the last wait4 said that no child is left, and none was started since
 }
 
 // reap collects every child that has ended: ranks, which are reported, and

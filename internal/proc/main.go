@@ -142,9 +142,11 @@ func newWarden(jobID string, noCgroup bool) (*warden, *hello, error) {
 // loop runs until the job has been ended and the agent told, or is gone itself.
 func (w *warden) loop() error {
 	// Two goroutines turn signals into wake-ups; both live as long as the process.
-	// Being told to end is the same as losing the agent.
+	// Being told to end is the same as losing the agent. For each signal that it is
+	// to catch, Go goes from this thread to others and back a few times: so it is
+	// only the one that tells, and that of children not before the first child.
 	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	signal.Notify(told, syscall.SIGTERM)
 	children := make(chan os.Signal, 1)
 	go func() {
 		for range children {
@@ -159,21 +161,21 @@ func (w *warden) loop() error {
 	}()
 
 	ready := make([]unix.Ready, 1)
-	asleep := false // SIGCHLD is listened to only while there is nothing to spawn
+	listening := false // to SIGCHLD
 	for {
 		timeout := w.step()
 		if w.finished() {
 			return w.leave()
 		}
-		if idle := timeout != 0; idle != asleep {
-			asleep = idle
-			if idle {
-				// A child that ended before this is found by one more step.
-				signal.Notify(children, syscall.SIGCHLD)
-				timeout = 0
-			} else {
-				signal.Stop(children)
-			}
+		switch busy := timeout == 0; {
+		case busy && listening: // each step reaps
+			listening = false
+			signal.Stop(children)
+		case !busy && !listening && !w.childless:
+			listening = true
+			// A child that ended before this is found by one more step.
+			signal.Notify(children, syscall.SIGCHLD)
+			timeout = 0
 		}
 		n, err := w.poll.Wait(ready, timeout)
 		if err != nil {
@@ -201,6 +203,7 @@ func (w *warden) step() time.Duration {
 	w.stepEnding(w)
 	if w.mayStart() {
 		w.spawnOne(&w.out)
+		w.childless = false
 	}
 	busy := w.mayStart()
 	retry, err := w.out.flush(busy)
