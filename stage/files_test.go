@@ -168,7 +168,9 @@ func TestPlacesForFiles(t *testing.T) {
 		require.NoError(t, os.Mkdir(dir, 0o700))
 		if options != "" {
 			out, err := exec.Command("mount", "-t", "tmpfs", "-o", options, "none", dir).CombinedOutput()
-			require.NoError(t, err, "%s", out)
+			if err != nil {
+				t.Skipf("skipped: no mounts here: %v: %s", err, out)
+			}
 			t.Cleanup(func() { exec.Command("umount", dir).Run() })
 		}
 		return filepath.Join(dir, "job")

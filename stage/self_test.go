@@ -116,7 +116,7 @@ func TestSelfElsewhere(t *testing.T) {
 // All of it over a real login: sshd, login shell, quoting, staging.
 func TestOverOpenSSH(t *testing.T) {
 	s := bootstraptest.StartSSHD(t)
-	c, err := sshboot.LoadConfig(sshboot.Options{File: s.Config})
+	c, err := sshboot.LoadConfig(sshboot.Options{File: s.Config, Home: t.TempDir()})
 	require.NoError(t, err)
 	target, err := c.Target(job.Host{Name: "n0"})
 	require.NoError(t, err)
