@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -40,6 +41,9 @@ func listening(t *testing.T, pid int) (found []string) {
 		{"unix", 3, 6, "00010000"}, // accepts connections
 	} {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, table.name))
+		if strings.HasSuffix(table.name, "6") && os.IsNotExist(err) {
+			continue // a kernel without IPv6
+		}
 		require.NoError(t, err)
 		for line := range strings.Lines(string(b)) {
 			f := strings.Fields(line)
@@ -53,19 +57,23 @@ func listening(t *testing.T, pid int) (found []string) {
 
 // The test below can see what it looks for.
 func TestListeningSocketsAreSeen(t *testing.T) {
-	before := len(listening(t, os.Getpid()))
-	for i, x := range []struct{ network, address string }{
+	seen := len(listening(t, os.Getpid()))
+	for _, x := range []struct{ network, address string }{
 		{"tcp", "127.0.0.1:0"}, {"tcp", "[::1]:0"}, {"unix", filepath.Join(t.TempDir(), "s")}, {"unix", "@golaunch-e2e-" + fmt.Sprint(os.Getpid())},
 	} {
 		l, err := net.Listen(x.network, x.address)
+		if errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT) {
+			continue // no IPv6 here
+		}
 		require.NoError(t, err)
 		defer l.Close()
-		require.Len(t, listening(t, os.Getpid()), before+i+1, "%v", x)
+		seen++
+		require.Len(t, listening(t, os.Getpid()), seen, "%v", x)
 	}
 	u, err := net.ListenPacket("udp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer u.Close()
-	require.Len(t, listening(t, os.Getpid()), before+5)
+	require.Len(t, listening(t, os.Getpid()), seen+1)
 }
 
 // Neither golaunch nor an agent or a warden of it has a socket at which others
