@@ -57,7 +57,7 @@ func NewRights(size int) *Rights {
 // next Recv. It never waits: the error is syscall.EAGAIN where there is no
 // message, io.EOF where the sender is gone, and ErrTruncated where the message
 // was longer than the buffer or this process has no room for the descriptors;
-// whatever did arrive is closed then.
+// whatever did arrive is closed then. Other programs may send empty messages.
 func (r *Rights) Recv(sock int) (msg []byte, fds []int, err error) {
 	var n, oobn, flags int
 	for {
@@ -78,7 +78,7 @@ func (r *Rights) Recv(sock int) (msg []byte, fds []int, err error) {
 		err = fmt.Errorf("recvmsg: more than %d bytes: %w", len(r.msg), ErrTruncated)
 	case flags&unix.MSG_CTRUNC != 0:
 		err = fmt.Errorf("recvmsg: no room for the descriptors sent (raise the limit of open files): %w", ErrTruncated)
-	case n == 0:
+	case n == 0 && len(fds) == 0 && ended(sock):
 		err = io.EOF
 	}
 	if err != nil {
@@ -88,6 +88,17 @@ func (r *Rights) Recv(sock int) (msg []byte, fds []int, err error) {
 		return nil, nil, err
 	}
 	return r.msg[:n], fds, nil
+}
+
+// ended reports whether nothing more comes than what waits to be received. Of the
+// end and of an empty message recvmsg says the same.
+func ended(sock int) bool {
+	p := []unix.PollFd{{Fd: int32(sock), Events: unix.POLLRDHUP}}
+	for {
+		if _, err := unix.Poll(p, 0); err != unix.EINTR {
+			return err != nil || p[0].Revents&(unix.POLLRDHUP|unix.POLLHUP) != 0
+		}
+	}
 }
 
 // parseRights returns the descriptors of all control messages; those found

@@ -247,6 +247,28 @@ func TestMillis(t *testing.T) {
 	}
 }
 
+// An empty message is not the end of its sender.
+func TestEmptyMessages(t *testing.T) {
+	a, b, err := PacketPair()
+	require.NoError(t, err)
+	defer Close(b)
+	rc := NewRights(16)
+	_, err = Write(a, nil)
+	require.NoError(t, err)
+	require.NoError(t, SendRights(a, []byte("one"), nil))
+	for _, want := range []string{"", "one"} {
+		msg, fds, err := rc.Recv(b)
+		require.NoError(t, err)
+		require.Equal(t, want, string(msg))
+		require.Empty(t, fds)
+	}
+	_, _, err = rc.Recv(b)
+	require.ErrorIs(t, err, EAGAIN)
+	Close(a)
+	_, _, err = rc.Recv(b)
+	require.ErrorIs(t, err, io.EOF)
+}
+
 func TestRights(t *testing.T) {
 	a, b, err := PacketPair()
 	require.NoError(t, err)
