@@ -37,6 +37,7 @@ type comm struct {
 	from    uint64
 	hard    bool // what is built of messages cannot succeed either
 
+	lost    string         // why some member is lost; "" if none is, or a Split made it
 	left    map[int]string // members that are known to have left, and why
 	watched map[int]bool   // members, or record.Any, whose agents will tell if they leave
 
@@ -151,7 +152,7 @@ func (n *Node) define(c *comm) {
 			}
 		case Nowhere:
 			if why := n.lost[c.endpoint(first)]; why != "" {
-				c.broken, c.hard = why, true
+				c.broken, c.hard, c.lost = why, true, why
 			}
 		default:
 			counts[hop+1] += end - first

@@ -88,7 +88,10 @@ func (n *Node) forget(list []int, why string) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(n.comms)) {
 		c := n.comms[id]
-		if n.someLost(c) == "" {
+		if c.lost == "" {
+			c.lost = n.someLost(c)
+		}
+		if c.lost == "" {
 			continue
 		}
 		n.broken(c, why, 0, true)
@@ -194,15 +197,12 @@ func (n *Node) gone(c *comm, member int) string {
 	if c.size > 1 && len(c.left) == c.size-1 {
 		return c.left[slices.Min(slices.Collect(maps.Keys(c.left)))]
 	}
-	return n.someLost(c)
+	return c.lost
 }
 
-// someLost is why some member is lost; "" if none is, or a Split made c.
+// someLost looks for a lost member, and is why; "" if none is, or a Split made c.
 func (n *Node) someLost(c *comm) string {
 	if c.ways != nil {
-		return ""
-	}
-	if len(n.lost) == 0 {
 		return ""
 	}
 	for i := range c.size {

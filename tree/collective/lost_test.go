@@ -85,6 +85,35 @@ func TestOthersGoOn(t *testing.T) {
 	s.check(t, results, program)
 }
 
+// TestCommunicatorsOfTheLost makes a communicator of ranks that are lost, and others: what waits for
+// anyone there ends.
+func TestCommunicatorsOfTheLost(t *testing.T) {
+	s := newSim(seeded(3), 7, 2, blocks(7, 1))
+	s.kill(4)
+	var requests []*member.Request
+	for _, r := range []int{0, 1} {
+		s.do(s.ends[r], func() {
+			q := s.ends[r].Sub([]int{0, 1, 5})
+			requests = append(requests, q)
+			q.OnDone = func() {
+				s.do(s.ends[r], func() {
+					c := q.Made()
+					requests = append(requests, c.Recv(record.Any, 1, make([]byte, 8)), c.Recv(2, 1, make([]byte, 8)), c.Barrier())
+				})
+			}
+		})
+	}
+	s.run()
+	require.Len(t, requests, 8)
+	for i, err := range s.outcomes(t, requests...) {
+		if i < 2 {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, "node 4 is lost")
+		}
+	}
+}
+
 // TestRootsAreNamedByRank has members disagree on the root, where agents number them
 // otherwise: who reads of it knows ranks.
 func TestRootsAreNamedByRank(t *testing.T) {

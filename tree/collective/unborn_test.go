@@ -94,23 +94,37 @@ func TestUnborn(t *testing.T) {
 
 // TestForgedWord has a parent tell of communicators that cannot be: it is accused.
 func TestForgedWord(t *testing.T) {
+	const id = 2<<32 | 1
 	for name, x := range map[string]struct {
-		head []uint64 // colour, communicator
+		word []uint64 // colour, communicator, processes, number and process of the first here, and rows
 		dead bool     // where nothing is formed any more
 		want string
 	}{
-		"nobody's":              {[]uint64{7, 99<<32 | 1}, false, "of nobody's"},
-		"nobody's, later":       {[]uint64{7, 99<<32 | 1}, true, "of nobody's"},
-		"that of all agents":    {[]uint64{7, collective.Agents}, true, "of nobody's"},
-		"another's":             {[]uint64{7, 3<<32 | 1}, false, "whose first member's is"},
-		"a colour nobody named": {[]uint64{8, 2<<32 | 1}, false, "nobody here waits for"},
+		"nobody's":              {[]uint64{7, 99<<32 | 1, 2, 0, 0}, false, "of nobody's"},
+		"nobody's, later":       {[]uint64{7, 99<<32 | 1, 2, 0, 0}, true, "of nobody's"},
+		"that of all agents":    {[]uint64{7, collective.Agents, 2, 0, 0}, true, "of nobody's"},
+		"another's":             {[]uint64{7, 3<<32 | 1, 2, 0, 0}, false, "whose first member's is"},
+		"a colour nobody named": {[]uint64{8, id, 2, 0, 0}, false, "nobody here waits for"},
+		"half a word":           {[]uint64{7, id, 2}, false, "malformed"},
+		"too many processes":    {[]uint64{7, id, 3, 0, 0}, false, "malformed"},
+		"no processes":          {[]uint64{7, id, 0, 0, 0}, false, "processes from 0 on of 0"},
+		"numbers there are not": {[]uint64{7, id, 2, 2, 0}, false, "members from 2 on"},
+		"a process too far":     {[]uint64{7, id, 2, 0, 2}, false, "processes from 2 on of 2"},
+		"others' rows":          {[]uint64{7, id, 2, 0, 0, 1, 0, 0, 2}, false, "2 rows of a table for 1 ranks"},
+		"more than rows":        {[]uint64{7, id, 2, 0, 0, 1, 0, 0, 1, 5}, false, "1 rows of a table for 1 ranks"},
+		"as it should be":       {[]uint64{7, id, 2, 0, 0, 1, 2, 0, 1}, false, ""},
 	} {
 		n, _ := between(t)
 		if x.dead {
 			n.Receive(collective.Up, record.Append(nil, &record.Record{Kind: record.Lost, Each: true, Body: []byte("node 9 is lost")}))
 		}
-		n.Receive(collective.Up, splitPiece(2, 0, class(append(x.head, 2, 0, 0)...)))
+		n.Receive(collective.Up, splitPiece(2, 0, class(x.word...)))
 		faults := flushed(n).Faults
+		if x.want == "" {
+			require.Empty(t, faults, name)
+			require.Equal(t, 3, n.Communicators(), name)
+			continue
+		}
 		require.Len(t, faults, 1, name)
 		require.Equal(t, collective.Up, faults[0].From, name)
 		require.ErrorContains(t, faults[0].Err, x.want, name)

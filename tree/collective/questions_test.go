@@ -1,0 +1,113 @@
+package collective_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/tree/collective"
+	"github.com/golaunch/golaunch/tree/member"
+	"github.com/golaunch/golaunch/tree/record"
+)
+
+// TestQuestionsWaitForRoom has a child ask another one more than there is room for on the way: what
+// does not fit is held up, and goes on, in order, as the other takes what it was sent.
+func TestQuestionsWaitForRoom(t *testing.T) {
+	const chunks, frame = 44, 16 << 10
+	s := newSim(seeded(1), 3, 2, blocks(3, 2))
+	s.shuffled(t)
+	n := s.nodes[0].Node
+	asked, passed, granted := 0, []int64{}, int64(0)
+	sent := 0 // bytes that the other has not taken
+	take := func() {
+		out := flushed(n)
+		require.Empty(t, out.Faults)
+		for _, r := range said(out, 1, record.Where) {
+			passed = append(passed, r.Off)
+		}
+		for _, r := range said(out, 0, record.Credit) {
+			granted += r.Size
+		}
+		for _, f := range out.Frames {
+			if f.To == 1 {
+				sent += len(f.Bytes)
+			}
+		}
+	}
+	for range chunks {
+		var b []byte
+		for len(b) < frame {
+			b = record.Append(b, &record.Record{Kind: record.Where, Comm: n.TableOf(), Src: 1, Dst: 2, Count: 1, Off: int64(4 + asked%2)})
+			asked++
+		}
+		n.Receive(0, b)
+		take()
+	}
+	require.LessOrEqual(t, granted, int64(collective.Window+collective.QueueBound+1<<10), "what was taken of the one that asks")
+	require.Less(t, len(passed), asked)
+	for sent > 0 {
+		credit := record.Append(nil, &record.Record{Kind: record.Credit, Size: int64(sent)})
+		sent = 0
+		n.Receive(1, credit)
+		take()
+	}
+	require.Len(t, passed, asked)
+	for i, off := range passed {
+		require.Equal(t, int64(4+i%2), off)
+	}
+}
+
+// TestNobodyAsksTwice has a member look all up, several times at once and again later: its agent asks
+// about each of them once at most.
+func TestNobodyAsksTwice(t *testing.T) {
+	s := newSim(seeded(1), 5, 4, blocks(5, 4))
+	members, comm := s.shuffled(t)
+	asked := 0
+	for _, n := range s.nodes[1:] {
+		pass := n.down.deliver
+		n.down.deliver = func(b []byte) bool {
+			asked += len(said(&collective.Effects{Frames: []collective.Frame{{Bytes: b}}}, 0, record.Where))
+			return pass(b)
+		}
+	}
+	me := s.ends[0]
+	locate := func() {
+		var looks []*member.Request
+		s.do(me, func() {
+			for i := range 3 * len(members) {
+				looks = append(looks, comm(me).Locate(i/3))
+			}
+		})
+		s.run()
+		for i, err := range s.outcomes(t, looks...) {
+			require.NoError(t, err)
+			rank, _ := looks[i].Place()
+			require.Equal(t, members[i/3].id, rank)
+		}
+	}
+	locate()
+	once := asked
+	require.Positive(t, once)
+	require.Less(t, once, len(members))
+	locate()
+	require.Equal(t, once, asked, "what was asked is remembered")
+}
+
+// TestAnswersNobodyAskedFor has a home tell places that nobody has asked for, one or all that it has:
+// the node keeps nothing of them.
+func TestAnswersNobodyAskedFor(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		s := newSim(seeded(1), 2, 1, blocks(2, 3))
+		members, comm := s.shuffled(t)
+		n := s.nodes[0]
+		n.Receive(0, record.Append(nil, &record.Record{Kind: record.There, Each: all, Comm: n.TableOf(), Src: 1, Count: 3, Off: 3, Body: []byte{1, 0, 0, 3}}))
+		require.Empty(t, flushed(n.Node).Faults)
+		numbers, _ := n.Numbers()
+		require.Zero(t, numbers)
+		made := comms{}
+		for _, e := range members {
+			made[e] = comm(e)
+		}
+		s.locate(t, members, made, 50) // the answers that are right
+	}
+}
