@@ -16,6 +16,9 @@ import (
 // or that is too old for it.
 var ErrNotLaunched = errors.New("not a rank of a golaunch job ($GOLAUNCH_FD and $PMI_RANK are not set)")
 
+// ErrSpawned is returned by Open in a rank of a spawned world.
+var ErrSpawned = errors.New("a rank of a spawned world: only ranks of the job's first world can use the tree; ranks of this one have PMI, and MPI over it")
+
 // Client is a rank's connection to the tree.
 type Client struct {
 	conn *os.File
@@ -33,7 +36,12 @@ type Client struct {
 func Open() (*Client, error) {
 	fd, ok1 := os.LookupEnv("GOLAUNCH_FD")
 	rank, ok2 := os.LookupEnv("PMI_RANK")
-	if !ok1 || !ok2 {
+	_, spawned := os.LookupEnv("PMI_SPAWNED")
+	_, ours := os.LookupEnv("GOLAUNCH_NODEID")
+	switch {
+	case !ok1 && spawned && ours:
+		return nil, ErrSpawned
+	case !ok1 || !ok2:
 		return nil, ErrNotLaunched
 	}
 	shared, err1 := strconv.Atoi(fd)

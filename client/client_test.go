@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -295,4 +296,16 @@ func TestOpenRefused(t *testing.T) {
 		_, err := client.Open()
 		require.ErrorIs(t, err, client.ErrNotLaunched, "%q", env)
 	}
+}
+
+func TestOpenInASpawnedWorld(t *testing.T) {
+	for name, value := range map[string]string{"GOLAUNCH_FD": "", "PMI_RANK": "0", "PMI_SPAWNED": "1", "GOLAUNCH_NODEID": "0"} {
+		t.Setenv(name, value)
+	}
+	require.NoError(t, os.Unsetenv("GOLAUNCH_FD"))
+	_, err := client.Open()
+	require.ErrorIs(t, err, client.ErrSpawned)
+	require.NoError(t, os.Unsetenv("GOLAUNCH_NODEID")) // another launcher's spawn
+	_, err = client.Open()
+	require.ErrorIs(t, err, client.ErrNotLaunched)
 }

@@ -86,6 +86,19 @@ func TestSpawn(t *testing.T) {
 	}
 }
 
+// The tree's service is for the first world's ranks: others are told so at once.
+func TestSpawnedRanksHaveNoService(t *testing.T) {
+	for _, program := range []string{"tour", "treetour"} {
+		r := local(t, "", four("--keep-going", "--pmgr", "-n", "1", bin("spawnclient"), "2", "--", bin(program))...)
+		require.Equal(t, 1, r.code, r.stderr)
+		require.Equal(t, []string{"rank 0 of 1 app 0 spawned 0 mapping (vector,(0,1,1))", "rc=0"}, r.of("0"))
+		require.Equal(t, 2, strings.Count(r.stderr, "a rank of a spawned world: only ranks of the job's first world can use the tree"), r.stderr)
+	}
+	r := local(t, "", four("--pmgr", "-n", "1", bin("spawnclient"), "2", "--", "sh", "-c", "env | grep -c -e ^MPIRUN_ -e ^PMGR_ -e ^GOLAUNCH_FD=; :")...)
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, []string{"0"}, r.of("1.0"), "nor what leads PMGR's clients astray")
+}
+
 // A spawn that cannot be is answered and explained, and the job goes on.
 func TestSpawnThatIsRefused(t *testing.T) {
 	client := bin("spawnclient")

@@ -357,6 +357,11 @@ golaunch_job *golaunch_open(void)
 	const char *fd = getenv("GOLAUNCH_FD"), *rank = getenv("PMI_RANK");
 	golaunch_job *job;
 
+	if (!fd && getenv("PMI_SPAWNED") && getenv("GOLAUNCH_NODEID")) {
+		golaunch__fail("a rank of a spawned world: only ranks of the job's first world can use the tree; "
+			       "ranks of this one have PMI, and MPI over it");
+		return NULL;
+	}
 	if (!fd || !rank) {
 		golaunch__fail("not a rank of a golaunch job ($GOLAUNCH_FD and $PMI_RANK are not set)");
 		return NULL;
