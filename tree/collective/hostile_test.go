@@ -379,15 +379,22 @@ func TestForgedSort(t *testing.T) {
 		return record.Append(nil, &record.Record{Kind: record.Piece, Op: record.Split, Src: 1, Dst: 0, Count: 1, Off: tag, Size: int64(size), Body: body})
 	}
 	const survey = 0x200<<16 + 1
+	var empty, begun [][]byte
+	for tag := range int64(10_000) {
+		empty = append(empty, piece(tag, 8, make([]byte, 8)))
+		begun = append(begun, piece(tag, 8, make([]byte, 1)))
+	}
 	for name, messages := range map[string][][]byte{
-		"short":       {piece(survey, 3, []byte("abc"))},
-		"beyond":      {piece(survey, 2, []byte("abc"))},
-		"never whole": {piece(survey, 1<<40, nil)},
-		"many rows":   {piece(survey, 8, []byte{255, 255, 255, 255, 0, 0, 0, 0})},
-		"no such tag": {piece(1<<40, 8, make([]byte, 8))},
-		"twice":       {piece(5, 8, make([]byte, 8)), piece(5, 8, make([]byte, 8))},
-		"too much":    slices.Repeat([][]byte{piece(survey, 1<<40, make([]byte, record.Chunk))}, 2<<20/record.Chunk),
-		"no survey":   {piece(survey, 8, make([]byte, 8))},
+		"short":        {piece(survey, 3, []byte("abc"))},
+		"beyond":       {piece(survey, 2, []byte("abc"))},
+		"never whole":  {piece(survey, 1<<40, nil)},
+		"many rows":    {piece(survey, 8, []byte{255, 255, 255, 255, 0, 0, 0, 0})},
+		"no such tag":  {piece(1<<40, 8, make([]byte, 8))},
+		"twice":        {piece(5, 8, make([]byte, 8)), piece(5, 8, make([]byte, 8))},
+		"too much":     slices.Repeat([][]byte{piece(survey, 1<<40, make([]byte, record.Chunk))}, 2<<20/record.Chunk),
+		"many of none": empty,
+		"many begun":   begun,
+		"no survey":    {piece(survey, 8, make([]byte, 8))},
 	} {
 		n, err := collective.New(collective.Config{Ranks: 2, Node: func(rank int) int { return rank }, Children: 1, Root: true,
 			Hops: collective.Runs(collective.Local, 0, collective.Local, 0)})

@@ -10,19 +10,34 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// TestQuestionsWaitForRoom has a child ask another one more than there is room for on the way: what
+// TestRecordsWaitForRoom has a child send another one more than there is room for on the way: what
 // does not fit is held up, and goes on, in order, as the other takes what it was sent.
-func TestQuestionsWaitForRoom(t *testing.T) {
-	const chunks, frame = 44, 16 << 10
+func TestRecordsWaitForRoom(t *testing.T) {
+	for name, what := range map[string]record.Record{ // of what is at the first child, to what is at the second
+		"questions":         {Kind: record.Where, Src: 1, Dst: 2, Count: 1},
+		"pieces of a split": {Kind: record.Piece, Op: record.Split, Src: 1, Count: 1, Dst: 2, Size: 1 << 20},
+		"messages":          {Kind: record.Send, Src: 2, Dst: 4, Count: 1},
+		"data for two":      {Kind: record.Data, Op: record.Bcast, Src: 2, Dst: 4, Count: 2, Size: 1 << 20},
+		"parts for two":     {Kind: record.Data, Each: true, Op: record.Scatter, Src: 2, Dst: 4, Count: 2, Size: 1 << 20, Body: make([]byte, 2)},
+	} {
+		t.Run(name, func(t *testing.T) { recordsWaitForRoom(t, what) })
+	}
+}
+
+func recordsWaitForRoom(t *testing.T, what record.Record) {
+	const frames, frame = 44, 16 << 10
 	s := newSim(seeded(1), 3, 2, blocks(3, 2))
 	s.shuffled(t)
 	n := s.nodes[0].Node
-	asked, passed, granted := 0, []int64{}, int64(0)
+	if what.Kind == record.Where {
+		what.Comm = n.TableOf()
+	}
+	gave, passed, granted := 0, []int64{}, int64(0)
 	sent := 0 // bytes that the other has not taken
 	take := func() {
 		out := flushed(n)
 		require.Empty(t, out.Faults)
-		for _, r := range said(out, 1, record.Where) {
+		for _, r := range said(out, 1, what.Kind) {
 			passed = append(passed, r.Off)
 		}
 		for _, r := range said(out, 0, record.Credit) {
@@ -34,24 +49,27 @@ func TestQuestionsWaitForRoom(t *testing.T) {
 			}
 		}
 	}
-	for range chunks {
+	for range frames {
 		var b []byte
 		for len(b) < frame {
-			b = record.Append(b, &record.Record{Kind: record.Where, Comm: n.TableOf(), Src: 1, Dst: 2, Count: 1, Off: int64(4 + asked%2)})
-			asked++
+			r := what
+			r.Seq = 1 // World's split was operation 0
+			r.Off = int64(4 + gave%2)
+			b = record.Append(b, &r)
+			gave++
 		}
 		n.Receive(0, b)
 		take()
 	}
-	require.LessOrEqual(t, granted, int64(collective.Window+collective.QueueBound+1<<10), "what was taken of the one that asks")
-	require.Less(t, len(passed), asked)
+	require.LessOrEqual(t, granted, int64(collective.Window+collective.QueueBound+1<<10), "what was taken of the one that sends")
+	require.Less(t, len(passed), gave)
 	for sent > 0 {
 		credit := record.Append(nil, &record.Record{Kind: record.Credit, Size: int64(sent)})
 		sent = 0
 		n.Receive(1, credit)
 		take()
 	}
-	require.Len(t, passed, asked)
+	require.Len(t, passed, gave)
 	for i, off := range passed {
 		require.Equal(t, int64(4+i%2), off)
 	}

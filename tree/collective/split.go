@@ -20,7 +20,7 @@ type splitting struct {
 	box     commsplit.Outbox
 	inbox   []commsplit.Message // whole, and not taken yet
 	parts   map[origin][]byte   // of messages that are not whole
-	held    int                 // bytes of inbox and parts
+	held    int                 // bytes of inbox and parts, each message counting for messageCost more
 	sorted  bool                // the local members know their places
 	heard   int                 // children that have said what is below them
 	told    bool                // the parent was
@@ -109,7 +109,7 @@ func (s *splitting) awaited() (in []commsplit.Message, ok bool) {
 	}
 	s.inbox = slices.DeleteFunc(s.inbox, func(m commsplit.Message) bool { return m.Tag == tag })
 	for i := range in {
-		s.held -= in[i].Size()
+		s.held -= in[i].Size() + messageCost
 	}
 	slices.SortFunc(in, func(a, b commsplit.Message) int { return cmp.Compare(a.From, b.From) })
 	return in, true
@@ -199,13 +199,17 @@ func (n *Node) splitPiece(c *comm, from origin, r *record.Record) error {
 	if s.held += len(r.Body); s.held > n.heldMost(c) {
 		return n.forged(o, from, fmt.Errorf("messages of more than %d bytes are on their way", n.heldMost(c)))
 	}
-	message := append(s.parts[from], r.Body...)
+	message, begun := s.parts[from]
+	if !begun {
+		s.held += messageCost
+	}
+	message = append(message, r.Body...)
 	if int64(len(message)) < r.Size && len(r.Body) > 0 {
 		s.parts[from] = message
 		return nil
 	}
 	delete(s.parts, from)
-	s.held -= len(message)
+	s.held -= len(message) + messageCost
 	if int64(len(message)) != r.Size {
 		return n.forged(o, from, fmt.Errorf("%d bytes of a message of %d", len(message), r.Size))
 	}
@@ -228,7 +232,7 @@ func (n *Node) splitPiece(c *comm, from origin, r *record.Record) error {
 		return n.forged(o, from, fmt.Errorf("message %#x, which nobody sends, or comes twice", from.tag))
 	}
 	s.inbox = append(s.inbox, m)
-	s.held += m.Size()
+	s.held += m.Size() + messageCost
 	if s.machine != nil {
 		n.drive(o)
 	}

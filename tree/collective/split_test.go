@@ -12,6 +12,7 @@ import (
 	"github.com/golaunch/golaunch/commsplit"
 	"github.com/golaunch/golaunch/tree/collective"
 	"github.com/golaunch/golaunch/tree/member"
+	"github.com/golaunch/golaunch/tree/record"
 )
 
 // choice is what a member says in a split.
@@ -386,6 +387,29 @@ func TestSplitRefuses(t *testing.T) {
 	for i, err := range errs {
 		require.ErrorContains(t, err, "operation 0 of the communicator", "rank %d", i)
 	}
+}
+
+// TestSplitBesideAnotherOperation has a member split what another does something else with, so that
+// neither hears of the other but by messages of the sort.
+func TestSplitBesideAnotherOperation(t *testing.T) {
+	s := newSim(seeded(1), 2, 1, blocks(2, 1))
+	var one, other *member.Request
+	s.do(s.ends[0], func() { one = s.ends[0].World().Barrier() })
+	s.do(s.ends[1], func() { other = s.ends[1].World().Split(0, 0) })
+	s.run()
+	for _, err := range s.outcomes(t, one, other) {
+		require.ErrorContains(t, err, "operation 0 of the communicator: some members call split, others barrier")
+	}
+}
+
+// TestPieceOfASplitThatIsOver has an agent send one: nothing is kept of it.
+func TestPieceOfASplitThatIsOver(t *testing.T) {
+	s := newSim(seeded(1), 2, 1, blocks(2, 2))
+	s.shuffled(t)
+	n := s.nodes[0]
+	n.Receive(0, record.Append(nil, &record.Record{Kind: record.Piece, Op: record.Split, Src: 1, Count: 1, Off: 5, Size: 100, Body: make([]byte, 10)}))
+	require.Empty(t, flushed(n.Node).Faults)
+	require.True(t, n.Forgotten())
 }
 
 // TestSplitsAreLimited makes communicators until there are too many.
