@@ -93,7 +93,10 @@ type source struct {
 
 const agent = `#!/bin/sh
 printf "agent"; printf " <%s>" "$@"; echo
-if [ "$1" = --unlink ]; then rm -f "$2"; rmdir "${2%/*}"; fi
+if [ "$1" = --unlink ]; then
+	[ "$(cat /proc/self/timerslack_ns)" = 1000000 ] && [ "$GOMAXPROCS" = 1 ] || exit 1
+	rm -f "$2"; rmdir "${2%/*}"
+fi
 exec cat
 `
 

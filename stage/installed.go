@@ -81,9 +81,12 @@ func (i Installed) stamp() string { return fmt.Sprint(i.Size, " ", i.MTime) }
 // the file is its account's own. The next word is for Accept.
 const InstalledWord = "--installed"
 
-// coarse has the shell set its own timer slack, which the agent inherits that it
-// becomes: see unix.CoarseTimers.
-var coarse = fmt.Sprintf("test -w %[1]s && echo %[2]d >> %[1]s", "/proc/self/timerslack_ns", unix.CoarseTimers.Nanoseconds())
+// frugal has a shell of any kind prepare what the agent that it becomes would
+// come to too late by itself. The agent has the shell's timer slack: see
+// unix.CoarseTimers. And it begins on one processor, as it goes on: to go back
+// to one stops all that it does, and gives up memory that it has just set up. Of
+// that csh gets but a word on standard error.
+var frugal = fmt.Sprintf("export GOMAXPROCS=1; test -w %[1]s && echo %[2]d >> %[1]s; ", "/proc/self/timerslack_ns", unix.CoarseTimers.Nanoseconds())
 
 // line is what a login shell of any kind makes of that: the installed file with
 // words as its arguments, else otherwise. It costs no process beyond the shell.
@@ -98,7 +101,7 @@ func (i Installed) line(magic string, words []string, otherwise string) (string,
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s; test -O %s && test -x %s && exec %s || exec %s", coarse, path, path, run, otherwise), nil
+	return fmt.Sprintf("%stest -O %s && test -x %s && exec %s || exec %s", frugal, path, path, run, otherwise), nil
 }
 
 // Accept tells the starter, on w, whether the running executable is the one it

@@ -31,6 +31,7 @@ func (l *loginHost) StartLine(ctx context.Context, h bootstrap.Host, line string
 // What an agent of this build, or of another, does for its starter.
 const (
 	thisBuild = `[ "$1" = --installed ] && [ "$(cat /proc/self/timerslack_ns)" = 1000000 ] || exit 1
+case $LOGIN in *csh) ;; *) [ "$GOMAXPROCS" = 1 ] || exit 1;; esac
 set -- $2 "$@"; echo "$1$2 have"; shift 6
 printf "agent"; printf " <%s>" "$@"; echo
 exec cat
@@ -59,6 +60,7 @@ func TestLoginShellRunsItsOwnAgent(t *testing.T) {
 			}
 			src, order := newSource(), []string{"two words", "it's", "$HOME", "*"}
 			h := &loginHost{newHost(t), login}
+			h.env = append(h.env, "LOGIN="+login[0])
 			own := installedAgent(t, thisBuild)
 			pipe, words := start(t, h, src, order, stage.Options{Installed: own})
 			require.Equal(t, order, words)

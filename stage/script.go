@@ -48,7 +48,7 @@ const (
 //   - a directory that is reused is entered first and checked from within, by
 //     its true path and owner: nobody can exchange it behind our back.
 var script = sync.OnceValue(func() string {
-	return strings.Join(strings.Fields(`
+	return frugal + strings.Join(strings.Fields(`
 set -f; a=$1$2 w=$3 h=$4 k=$5 o=$6 l=$7 m=$8; shift 8; t= g= u= p=$PWD;
 q() { if [ "$t" ] && [ -e "$t" ]; then rm -rf "$t"; fi; };
 trap q 0; trap "exit 1" 1 2 13 15;
