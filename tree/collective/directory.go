@@ -196,7 +196,7 @@ func (n *Node) inquire(c *comm, home, first, count int, some bool) {
 	n.enqueue(c.homes.of(home), record.Append(nil, &r))
 }
 
-// await is a request that waits for a member's place.
+// await is a request that waits for a member's place, or did last.
 type await struct {
 	comm  uint64
 	rank  int
@@ -211,9 +211,6 @@ func (n *Node) numberFor(in *input, c *comm, rank int) (number int, ok bool) {
 		return rank, true
 	}
 	if w := in.await; w != nil && w.comm == c.id && w.rank == rank {
-		if w.known {
-			in.await = nil
-		}
 		return w.place.number, w.known
 	}
 	w := &await{comm: c.id, rank: rank}

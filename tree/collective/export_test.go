@@ -85,6 +85,29 @@ func (n *Node) TableOf() (comm uint64) {
 	return comm
 }
 
+// Remembers is of how many communicators the node remembers answers to look-ups.
+func (n *Node) Remembers() (count int) {
+	for _, c := range n.comms {
+		if !c.cache.Empty() {
+			count++
+		}
+	}
+	return count
+}
+
+// SplitOf is a communicator that a Split made.
+func (n *Node) SplitOf() (comm uint64) {
+	for id, c := range n.comms {
+		if c.ways != nil {
+			comm = id
+		}
+	}
+	return comm
+}
+
+// Questions is how many a local endpoint waits for.
+func (n *Node) Questions(endpoint int) int { return len(n.ends[endpoint].asks) }
+
 // SplitBytes is what the node holds of communicators that splits made, beside its
 // own members: directions, and its part of the tables.
 func (n *Node) SplitBytes() (directions, table int) {

@@ -199,6 +199,28 @@ func messagesOfAndToALeaver(t *testing.T, shuffled bool) {
 			require.EqualError(t, err, left(leaver.id))
 		}
 	})
+	t.Run("messages to one that leaves after another", func(t *testing.T) {
+		s, list, comm := begin()
+		me, leaver := list[6], list[2]
+		var sends []*member.Request
+		s.do(me, func() {
+			for tag := range int64(2) {
+				sends = append(sends, comm(me).Send(2, tag, make([]byte, long)))
+			}
+		})
+		s.leave(list[3], left(list[3].id))
+		s.run()
+		deliver := leaver.in.deliver
+		leaver.in.deliver = func([]byte) bool { return false } // it reads nothing of what it asks for
+		s.do(leaver, func() { comm(leaver).Recv(6, 1, make([]byte, long)) })
+		s.run()
+		leaver.in.deliver = deliver
+		s.leave(leaver, left(leaver.id))
+		s.run()
+		for _, err := range s.outcomes(t, sends...) {
+			require.EqualError(t, err, left(leaver.id))
+		}
+	})
 }
 
 // TestCommunicatorsOfALeaver makes communicators with one who has left, as the

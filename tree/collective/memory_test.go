@@ -171,6 +171,11 @@ func TestNumbersThatDoNotCome(t *testing.T) {
 		s := newSim(seeded(1), nodes, nodes, blocks(nodes, each))
 		members, comm := s.shuffled(t)
 		for _, e := range members {
+			s.do(e, func() { comm(e).Locate(s.rng.IntN(len(members))) })
+		}
+		s.run()
+		require.Equal(t, 1, s.nodes[1].Remembers())
+		for _, e := range members {
 			s.do(e, func() {
 				comm(e).AllToAll(make([]byte, nodes*each), make([]byte, nodes*each))
 				if freed {
@@ -189,6 +194,47 @@ func TestNumbersThatDoNotCome(t *testing.T) {
 		for _, n := range s.nodes {
 			numbers, kept := n.Numbers()
 			require.True(t, n.dead || numbers == 0 && kept == 0, "node %d holds %d numbers, of %d communicators", n.index, numbers, kept)
+			require.True(t, n.dead || n.Remembers() == 0, "node %d remembers answers", n.index)
 		}
 	}
+}
+
+// TestNumbersInUseAreNotForgotten has an operation need all numbers for longer than one of another
+// communicator, where there is room for those of one: both have theirs until they are over.
+func TestNumbersInUseAreNotForgotten(t *testing.T) {
+	s := newSim(seeded(1), 3, 2, blocks(3, 4))
+	top := s.nodes[0]
+	top.Keep(s.ranks)
+	me := s.ends[0]
+	one, commOne := s.shuffled(t)
+	two, commTwo := s.shuffled(t)
+	scatter := func(list group, comm func(*simEnd) *member.Comm) {
+		program := []step{{"scatter", comm(me).Rank(), 8}}
+		results := play(s, list, comm, program, 1)
+		s.run()
+		for _, r := range results {
+			require.Equal(t, outcome{done: true}, r[0])
+		}
+	}
+	scatter(one, commOne)
+	var all []*member.Request
+	begin := func(e *simEnd) {
+		s.do(e, func() { all = append(all, commOne(e).AllToAll(make([]byte, s.ranks), make([]byte, s.ranks))) })
+	}
+	begin(me)
+	s.run()
+	scatter(two, commTwo)
+	numbers, kept := top.Numbers()
+	require.Equal(t, []int{2 * s.ranks, 1}, []int{numbers, kept})
+	for _, e := range one {
+		if e != me {
+			begin(e)
+		}
+	}
+	s.run()
+	for _, err := range s.outcomes(t, all...) {
+		require.NoError(t, err)
+	}
+	numbers, kept = top.Numbers()
+	require.Equal(t, []int{s.ranks, 1}, []int{numbers, kept}, "those of the one used last")
 }

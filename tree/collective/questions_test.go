@@ -1,6 +1,7 @@
 package collective_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -128,4 +129,62 @@ func TestAnswersNobodyAskedFor(t *testing.T) {
 		}
 		s.locate(t, members, made, 50) // the answers that are right
 	}
+}
+
+// TestTooMuchAtOnce has an agent ask for more rows than an answer may have: it is accused.
+func TestTooMuchAtOnce(t *testing.T) {
+	const each = 10_000
+	n, err := collective.New(collective.Config{Ranks: 2 * each, Node: func(rank int) int { return 1 + rank/each }, Children: 2, Root: true,
+		Hops: []collective.Run{{Count: each, Hop: 0}, {Count: each, Hop: 1}, {Count: 1, Hop: collective.Local}, {Count: 1, Hop: 0}, {Count: 1, Hop: 1}}})
+	require.NoError(t, err)
+	n.Receive(0, splitPiece(1, 0, class(7, 2*each, 0, 1, 1, 2*each, 0, each)))
+	n.Receive(1, splitPiece(1, 0, class(7, 2*each, (each+1)<<32|1, 1, 1, 0, 2*each, each)))
+	require.Empty(t, flushed(n).Faults)
+	for count, faults := range map[int]int{4096: 0, 4097: 1} {
+		n.Receive(0, record.Append(nil, &record.Record{Kind: record.Where, Each: true, Comm: n.TableOf(), Src: 0, Dst: 1, Count: count, Off: each}))
+		require.Len(t, flushed(n).Faults, faults, "%d rows", count)
+	}
+}
+
+// TestAnswersOfOthers has an agent answer a question about a member of another one's, before that
+// does: it is not taken for the answer.
+func TestAnswersOfOthers(t *testing.T) {
+	s := newSim(seeded(1), 3, 2, blocks(3, 1))
+	g, c := group(s.ends[:3]), comms{}
+	for _, e := range g {
+		c[e] = e.World()
+	}
+	_, made := s.split(t, g, c, make([]choice, 3))
+	look := made[s.ends[0]].Locate(2)
+	s.drain(s.ends[0])
+	for _, f := range []record.Record{{Src: 1, Seq: 1, Off: 1}, {Src: 1, Seq: 2, Off: 1}} { // node 1 hears of requests, too
+		f.Kind, f.Count, f.Comm = record.Answer, 1, s.nodes[0].SplitOf()
+		s.put(s.nodes[1].up, record.Append(nil, &f))
+	}
+	s.run()
+	require.Empty(t, s.faults)
+	done, err := look.Done()
+	require.True(t, done)
+	require.NoError(t, err)
+	rank, _ := look.Place()
+	require.Equal(t, 2, rank)
+}
+
+// TestQuestionsAtATime has a rank ask more at a time than it may.
+func TestQuestionsAtATime(t *testing.T) {
+	s := newSim(seeded(1), 4, 3, blocks(4, 3))
+	members, _ := s.shuffled(t)
+	n := s.nodes[0]
+	me := slices.Index(members, s.ends[0])
+	asks := 0
+	for member := 0; asks <= record.MaxRequests; member = (member + 1) % len(members) {
+		before := n.Questions(0)
+		n.Request(0, record.Append(nil, &record.Record{Kind: record.Ask, Comm: n.TableOf(), Seq: uint64(100 + asks), Src: me, Dst: member, Count: 1}))
+		if asks++; n.Questions(0) == before && asks <= record.MaxRequests {
+			asks-- // it was answered at once
+		}
+	}
+	faults := flushed(n.Node).Faults
+	require.Len(t, faults, 1)
+	require.ErrorContains(t, faults[0].Err, "more than 16 questions at a time")
 }

@@ -389,6 +389,57 @@ func TestSplitRefuses(t *testing.T) {
 	}
 }
 
+// TestRanksThatAreNumbers splits by equal keys, and by others: only where ranks do not follow the
+// order of the tree is there a table.
+func TestRanksThatAreNumbers(t *testing.T) {
+	for key, tables := range map[int]int{0: 0, -1: 5} {
+		s := newSim(seeded(1), 5, 2, blocks(5, 3))
+		g, c := group(s.ends[:s.ranks]), comms{}
+		choices := make([]choice, len(g))
+		for i, e := range g {
+			c[e], choices[i].key = e.World(), i*key
+		}
+		classes, made := s.split(t, g, c, choices)
+		s.locate(t, classes[0], made, 50)
+		for _, n := range s.nodes {
+			if n.TableOf() != 0 {
+				tables--
+			}
+		}
+		require.Zero(t, tables, "nodes with a part of a table")
+	}
+}
+
+// TestOthersHearNothing splits by the subtrees of two children, breaks or frees the communicator
+// of one: nothing of that leaves the subtree.
+func TestOthersHearNothing(t *testing.T) {
+	for _, freed := range []bool{true, false} {
+		s := newSim(seeded(1), 7, 2, blocks(7, 1)) // the root, 1 with 2 and 3, and 4 with 5 and 6
+		g, c := group(s.ends[:7]), comms{}
+		choices := make([]choice, len(g))
+		for i, e := range g {
+			c[e], choices[i] = e.World(), choice{(i + 2) / 3, -i}
+		}
+		classes, made := s.split(t, g, c, choices)
+		for _, n := range s.nodes[1:] {
+			n.up.puts, n.down.puts = 0, 0
+		}
+		if freed {
+			s.free(t, classes[1], made)
+		} else {
+			s.do(s.ends[1], func() { made[s.ends[1]].Barrier() })
+			s.do(s.ends[2], func() { made[s.ends[2]].Bcast(0, make([]byte, 8)) })
+			s.do(s.ends[3], func() { made[s.ends[3]].AllGather(make([]byte, 8), make([]byte, 24)) })
+			s.run()
+			require.Empty(t, s.faults)
+		}
+		for _, n := range s.nodes[1:] {
+			inside := n.index == 2 || n.index == 3
+			require.Equal(t, inside, n.up.puts+n.down.puts > 0, "node %d: its link to the parent is used", n.index)
+		}
+	}
+}
+
 // TestSplitBesideAnotherOperation has a member split what another does something else with, so that
 // neither hears of the other but by messages of the sort.
 func TestSplitBesideAnotherOperation(t *testing.T) {
