@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/golaunch/golaunch/tree/collective"
 	"github.com/golaunch/golaunch/tree/member"
 	"github.com/golaunch/golaunch/tree/record"
 )
@@ -199,28 +200,26 @@ func messagesOfAndToALeaver(t *testing.T, shuffled bool) {
 			require.EqualError(t, err, left(leaver.id))
 		}
 	})
-	t.Run("messages to one that leaves after another", func(t *testing.T) {
-		s, list, comm := begin()
-		me, leaver := list[6], list[2]
-		var sends []*member.Request
-		s.do(me, func() {
-			for tag := range int64(2) {
-				sends = append(sends, comm(me).Send(2, tag, make([]byte, long)))
+	for _, wanted := range []bool{false, true} {
+		t.Run(fmt.Sprintf("a message to one that leaves after another, wanted %v", wanted), func(t *testing.T) {
+			s, list, comm := begin()
+			me, leaver := list[6], list[2]
+			var q *member.Request
+			s.do(me, func() { q = comm(me).Send(2, 1, make([]byte, long)) })
+			s.leave(list[3], left(list[3].id))
+			s.run()
+			leaver.in.deliver = func([]byte) bool { return false } // it does not read what it asks for
+			if wanted {
+				s.do(leaver, func() { comm(leaver).Recv(6, 1, make([]byte, long)) })
 			}
+			s.run()
+			n := s.nodes[leaver.node]
+			n.Leave(leaver.id, left(leaver.id))
+			var out collective.Effects
+			s.flush(n, &out)
+			require.EqualError(t, s.outcomes(t, q)[0], left(leaver.id))
 		})
-		s.leave(list[3], left(list[3].id))
-		s.run()
-		deliver := leaver.in.deliver
-		leaver.in.deliver = func([]byte) bool { return false } // it reads nothing of what it asks for
-		s.do(leaver, func() { comm(leaver).Recv(6, 1, make([]byte, long)) })
-		s.run()
-		leaver.in.deliver = deliver
-		s.leave(leaver, left(leaver.id))
-		s.run()
-		for _, err := range s.outcomes(t, sends...) {
-			require.EqualError(t, err, left(leaver.id))
-		}
-	})
+	}
 }
 
 // TestCommunicatorsOfALeaver makes communicators with one who has left, as the

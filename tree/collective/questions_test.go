@@ -155,12 +155,18 @@ func TestAnswersOfOthers(t *testing.T) {
 		c[e] = e.World()
 	}
 	_, made := s.split(t, g, c, make([]choice, 3))
-	look := made[s.ends[0]].Locate(2)
-	s.drain(s.ends[0])
-	for _, f := range []record.Record{{Src: 1, Seq: 1, Off: 1}, {Src: 1, Seq: 2, Off: 1}} { // node 1 hears of requests, too
-		f.Kind, f.Count, f.Comm = record.Answer, 1, s.nodes[0].SplitOf()
-		s.put(s.nodes[1].up, record.Append(nil, &f))
+	var look *member.Request
+	s.do(s.ends[0], func() { look = made[s.ends[0]].Locate(2) })
+	n := s.nodes[0]
+	for n.Questions(0) == 0 {
+		require.True(t, s.step())
 	}
+	var out collective.Effects
+	for seq := range uint64(5) {
+		n.Receive(0, record.Append(nil, &record.Record{Kind: record.Answer, Comm: n.SplitOf(), Seq: seq, Src: 1, Count: 1, Off: 1}))
+		s.flush(n, &out)
+	}
+	require.Equal(t, 1, n.Questions(0))
 	s.run()
 	require.Empty(t, s.faults)
 	done, err := look.Done()

@@ -427,11 +427,11 @@ func TestOthersHearNothing(t *testing.T) {
 		if freed {
 			s.free(t, classes[1], made)
 		} else {
-			s.do(s.ends[1], func() { made[s.ends[1]].Barrier() })
-			s.do(s.ends[2], func() { made[s.ends[2]].Bcast(0, make([]byte, 8)) })
-			s.do(s.ends[3], func() { made[s.ends[3]].AllGather(make([]byte, 8), make([]byte, 24)) })
+			var q *member.Request
+			s.do(s.ends[3], func() { made[s.ends[3]].Bcast(0, make([]byte, 8)) })
+			s.do(s.ends[2], func() { q = made[s.ends[2]].Barrier() }) // node 2 finds out, and tells its parent
 			s.run()
-			require.Empty(t, s.faults)
+			require.ErrorContains(t, s.outcomes(t, q)[0], "others")
 		}
 		for _, n := range s.nodes[1:] {
 			inside := n.index == 2 || n.index == 3

@@ -92,6 +92,22 @@ func TestUnborn(t *testing.T) {
 	}
 }
 
+// TestUnbornOfTheFreed is that for a communicator that is freed while it is split.
+func TestUnbornOfTheFreed(t *testing.T) {
+	n, _ := between(t)
+	const old, made = 1<<32 | 1, 2<<32 | 2
+	for _, r := range []record.Record{{Kind: record.Define, Comm: old, Body: record.AppendRuns(nil, []int{0, 1})}, {Kind: record.Free, Comm: old},
+		{Kind: record.Piece, Op: record.Split, Fn: 2, Comm: old, Size: 100, Body: class(7, made)}} {
+		n.Receive(collective.Up, record.Append(nil, &r))
+	}
+	out := flushed(n)
+	require.Empty(t, out.Faults)
+	told := said(out, collective.Up, record.Lost)
+	require.Len(t, told, 1)
+	require.Equal(t, uint64(made), told[0].Comm)
+	require.Equal(t, "the communicator was freed", string(told[0].Body))
+}
+
 // TestForgedWord has a parent tell of communicators that cannot be: it is accused.
 func TestForgedWord(t *testing.T) {
 	const id = 2<<32 | 1
