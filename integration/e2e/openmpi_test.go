@@ -76,7 +76,9 @@ func TestOpenMPIAbort(t *testing.T) {
 func TestMPIThatIsAloneIsExplained(t *testing.T) {
 	needOpenMPI(t)
 	// A golaunch without its lib directory.
-	lonely := filepath.Join(t.TempDir(), "golaunch")
+	dir, err := os.MkdirTemp(built, "lonely-") // of the same file system
+	require.NoError(t, err)
+	lonely := filepath.Join(dir, "golaunch")
 	require.NoError(t, os.Link(bin("golaunch"), lonely))
 	cmd := exec.Command(lonely, "-n", "2", "--nodes", "2", bin("mpisum.openmpi"))
 	r := finish(t, cmd, cmd, "")
