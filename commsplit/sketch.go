@@ -3,6 +3,7 @@ package commsplit
 import (
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // sketch estimates the number of different colours in constant space: a
@@ -29,10 +30,11 @@ func (s *sketch) add(color uint32) {
 	}
 }
 
-// union is the sketch of the colours of both. It may share memory with either.
+// union is the sketch of the colours of both. It may share memory with s, but not
+// with t, which may be words of a message that its sender will write again.
 func (s sketch) union(t sketch) sketch {
 	if len(s) == 0 {
-		return t
+		return slices.Clone(t)
 	}
 	if len(t) == 0 {
 		return s
