@@ -2,7 +2,10 @@ package commsplit
 
 import "slices"
 
-const tagSurveyAgain Tag = 0x201 << 16
+const (
+	tagSurveyAgain Tag = (0x201 + iota) << 16
+	tagHomeward
+)
 
 // Auto computes a split by the algorithm that suits it. It surveys the rows, as
 // Ranges does, which ends the matter if every class is a range, and goes on with
@@ -12,8 +15,9 @@ const tagSurveyAgain Tag = 0x201 << 16
 // the hash algorithm as long as that may be chosen. What the choice rests on
 // besides, a sample and the number of colours, is only said where rows stay behind.
 // While all looks like ranges, little goes along, and soon nothing: if some do, but
-// all are none, the survey is resumed where it fell silent, unless what it has done
-// says enough. Every process comes to the same choice from the same survey.
+// all are none, what is on its way to homes goes on from where it was held, if
+// hashing is best whatever the classes are, and else the survey is resumed where it
+// fell silent. Every process comes to the same choice from the same survey.
 type Auto struct {
 	script
 	config Config
@@ -80,18 +84,23 @@ func (a *Auto) surveyed(_ []Message, _ *Outbox) stage {
 	shape := Shape{
 		Processes: a.config.Processes,
 		Rows:      int(a.all.defined),
+		Items:     int(a.all.items),
 		Single:    int(a.all.ranks) == a.config.Processes && !s.traits.plural,
 		AtHome:    !s.traits.keeps,
 	}
+	if s.homing {
+		return a.goOn()
+	}
 	if s.traits.silent {
-		// Long ranges mostly, or small ones of which all rows are at their homes.
-		if shape.Largest = 2 * float64(shape.Rows) / float64(shape.Processes); s.traits.long {
-			shape.Largest = float64(shape.Rows)
-		}
+		// A process whose rows look like ranges has at most one item of a class, but
+		// perhaps all have one.
+		shape.Largest = shape.widest()
 		a.plan, _ = a.costs.Choose(shape, a.config.Sorters)
-		sorts := s.traits.long && a.plan.Method == BySort && a.plan.Sorters > 1
-		if hashes := !s.traits.keeps && !s.traits.late && a.plan.Method == ByHash; !sorts && !hashes {
-			return a.scan.again(tagSurveyAgain)
+		if shape.Largest = float64(shape.Rows) / shape.items(); a.plan.Method != ByHash || !shape.AtHome {
+			narrow, _ := a.costs.Choose(shape, a.config.Sorters)
+			if narrow != a.plan || a.plan.Method != BySort || a.plan.Sorters == 1 {
+				return a.scan.again(tagSurveyAgain)
+			}
 		}
 		s.whole = false
 	} else if shape.Largest = s.traits.largest(a.all.defined); s.whole {
@@ -99,7 +108,15 @@ func (a *Auto) surveyed(_ []Message, _ *Outbox) stage {
 	} else {
 		a.plan, _ = a.costs.Choose(shape, a.config.Sorters)
 	}
-	a.inner, a.err = a.chosen(s)
+	if s.homing = a.plan.Method == ByHash && !s.traits.keeps; s.homing && s.traits.held < a.scan.cube.dimensions {
+		return a.scan.homeward(tagHomeward)
+	}
+	return a.goOn()
+}
+
+// goOn leaves the rest to a machine of the plan.
+func (a *Auto) goOn() stage {
+	a.inner, a.err = a.chosen(a.scan.survey)
 	a.scan.survey = nil
 	return nil
 }

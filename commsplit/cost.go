@@ -40,6 +40,7 @@ func TreeCosts(processes int) Costs {
 type Shape struct {
 	Processes int
 	Rows      int     // in the whole table, those without a colour left out
+	Items     int     // in which the rows travel to the homes of Hash; 0: as many as rows
 	Largest   float64 // an estimate of the rows of the largest class
 	Single    bool    // rank i is alone at process i
 	Ranged    bool    // every class is a range
@@ -79,7 +80,7 @@ func (c Costs) Survey(s Shape) float64 {
 // Sort is the time of Parallel with p sorters:
 //
 //	collect    lg(P/p) rounds, N/p rows received, 2N/p merged
-//	splitters  2·lg N rounds, in each 2p messages (48 and 20 bytes) and p searches
+//	splitters  3·lg N rounds, in each 2p messages (48 and 20 bytes) and p searches
 //	exchange   N/p rows received and copied, p messages
 //	merge      N/p rows, lg p times
 //	settle     3 rounds of p messages, N/p ranks
@@ -92,7 +93,7 @@ func (c Costs) Sort(s Shape, p int) float64 {
 	}
 	lgBlock, lgRows := log2((s.Processes+p-1)/p), log2(s.Rows)
 	collect := lgBlock*(c.Latency+2*c.Message) + share*(RowBytes*c.all()+2*c.Row)
-	splitters := 2*lgRows*(c.Latency+2*sorters*c.Message) + sorters*lgRows*(c.Search+68*c.all())
+	splitters := 3*lgRows*(c.Latency+2*sorters*c.Message) + sorters*lgRows*(c.Search+68*c.all())
 	exchange := c.Latency + 2*sorters*c.Message + share*(RowBytes*c.all()+c.Settle)
 	merge := share * log2(p) * c.Row
 	settle := 3*(c.Latency+2*sorters*c.Message) + share*c.Settle
@@ -100,14 +101,29 @@ func (c Costs) Sort(s Shape, p int) float64 {
 }
 
 // Hash is the time of Hash: 2·lg P rounds of one message, which carry half of
-// the items of a process each; then the home of the largest class sorts it, and
-// its rows pass the last lg P steps of the way in and the first of the way out.
+// the items of a process each; the home of the largest class sorts its items, which
+// pass the last lg P steps of the way in and the first of the way out, and writes
+// its table. A class is taken to have as many items as its share of the rows.
 func (c Costs) Hash(s Shape) float64 {
 	lg := log2(s.Processes)
-	mean := float64(s.Rows) / float64(s.Processes)
-	home := mean + s.Largest
+	mean := s.items() / float64(s.Processes)
+	rows := float64(s.Rows)/float64(s.Processes) + s.Largest
+	home := rows * s.items() / float64(max(s.Rows, 1))
 	return 2*lg*(c.Latency+2*c.Message) + lg*mean*itemWords*WordBytes*c.all() +
-		2*home*itemWords*WordBytes*c.Byte + home*(4*c.Row*(1+math.Log2(1+home))+100*c.Settle)
+		2*home*itemWords*WordBytes*c.Byte + home*(2*c.Row*(1+math.Log2(1+home))+50*c.Settle) + rows*c.Settle
+}
+
+// widest is how many rows the largest class may have if every process's rows look
+// like ranges: they are one item of it.
+func (s Shape) widest() float64 {
+	return float64(s.Rows) * min(1, float64(s.Processes)/s.items())
+}
+
+func (s Shape) items() float64 {
+	if s.Items > 0 {
+		return float64(s.Items)
+	}
+	return float64(s.Rows)
 }
 
 // Quick is the time of Quick: lg(n/15) stages, each four sweeps over a tree of
@@ -149,7 +165,7 @@ func (c Costs) few() int {
 
 // homeward is the part of Hash that the survey has done: the way to the homes.
 func (c Costs) homeward(s Shape) float64 {
-	lg, mean := log2(s.Processes), float64(s.Rows)/float64(s.Processes)
+	lg, mean := log2(s.Processes), s.items()/float64(s.Processes)
 	return lg*(c.Latency+2*c.Message) + lg*mean/2*itemWords*WordBytes*c.all()
 }
 

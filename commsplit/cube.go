@@ -114,6 +114,25 @@ func (s *scan) again(tag Tag) stage {
 	return s.across(v.level)
 }
 
+// homeward lets the items go on that were held, whatever else is known.
+func (s *scan) homeward(tag Tag) stage {
+	s.tag = tag
+	v := s.survey
+	v.again, v.traits.silent, v.whole, v.holds = true, true, false, false
+	if !v.sent {
+		v.sendItems()
+	}
+	if s.cube.isGuest(s.id) {
+		return func(_ []Message, out *Outbox) stage {
+			out.await(s.tag+tagBack, 1)
+			return s.told
+		}
+	}
+	from := v.traits.held
+	v.traits.held = s.cube.dimensions
+	return s.across(from)
+}
+
 // tell sends what is known of the corners heard of so far; with a survey, items
 // that go that step.
 func (s *scan) tell(out *Outbox, to int, tag Tag, step uint32) {

@@ -1,6 +1,9 @@
 package commsplit
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 const (
 	tagToHome Tag = (0x210 + iota) << 16
@@ -9,7 +12,8 @@ const (
 
 // Hash computes a split by sending each row to the home of its colour, a process
 // that a hash of the colour names. The home sorts its classes and keeps their
-// tables; ranks are told their places. Where all classes are small that takes
+// tables; ranks are told their places. Consecutive ranks of one process, colour and
+// key travel as one. Where all classes are small that takes
 // O(n/P) expected time and memory. A class is held by one process whatever its
 // size, so it is the wrong choice for large ones. Rows and answers travel along
 // Bruck's pattern, 2⌈lg P⌉ rounds of one message each.
@@ -29,7 +33,7 @@ func NewHash(config Config, process int, rows []Row) (*Hash, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.items = itemsOf(config.Processes, process, rows, h.way)
+	h.items = itemsOf(config.Processes, process, len(rows), rows, h.way)
 	h.next = h.route(tagToHome, 0, h.sort)
 	return h, nil
 }
@@ -89,46 +93,73 @@ func (h *Hash) route(tag Tag, round int, then stage) stage {
 
 // sort is the home's work.
 func (h *Hash) sort(_ []Message, _ *Outbox) stage {
-	table := make([]Row, 0, len(h.items)/itemWords)
-	origin := make(map[uint32]uint32, cap(table))
+	type stretch struct {
+		major      uint64 // colour and key
+		rank, rows uint32
+		from       uint32
+	}
+	list := make([]stretch, 0, len(h.items)/itemWords)
 	for item := range slices.Chunk(h.items, itemWords) {
 		_, from := unpair(item[0])
-		color, key := unpair(item[1])
-		r := Row{Rank: uint32(item[2]), key: key, Color: color}
-		table = append(table, r)
-		origin[r.Rank] = from
+		rows, rank := unpair(item[2])
+		list = append(list, stretch{item[1], rank, rows, from})
 	}
-	h.holds(len(h.own) + len(h.items)/itemWords + len(table))
-	SortRows(table)
+	total := h.items.rows()
+	if total > h.limits.ranks {
+		return h.fail("%d rows of %d ranks", total, h.limits.ranks)
+	}
+	h.holds(len(h.own) + len(h.items)/itemWords + total)
+	slices.SortFunc(list, func(a, b stretch) int {
+		return cmp.Or(cmp.Compare(a.major, b.major), cmp.Compare(a.rank, b.rank))
+	})
 	h.items = h.items[:0]
-	h.ranks = make([]uint32, len(table))
-	start := 0
-	for i, r := range table {
-		h.ranks[i] = r.Rank
-		if r.Color != table[start].Color {
-			start = i
+	h.ranks = make([]uint32, 0, total)
+	for len(list) > 0 {
+		color := list[0].major >> 32
+		end := slices.IndexFunc(list, func(s stretch) bool { return s.major>>32 != color })
+		if end < 0 {
+			end = len(list)
 		}
-		if i+1 < len(table) && table[i+1].Color == r.Color {
-			continue
+		base, size := len(h.ranks), 0
+		for _, s := range list[:end] {
+			size += int(s.rows)
 		}
-		for j := start; j <= i; j++ {
-			pl := Place{Rank: table[j].Rank, New: uint32(j - start), Size: uint32(i + 1 - start), Base: uint32(start)}
-			h.items = pl.append(append(h.items, pair(h.way(int(origin[pl.Rank])), uint32(h.id))))
+		for _, s := range list[:end] {
+			pl := Place{Rank: s.rank, New: uint32(len(h.ranks) - base), Size: uint32(size), Base: uint32(base)}
+			h.items = pl.append(append(h.items, pair(h.way(int(s.from)), uint32(h.id))))
+			for k := range s.rows {
+				h.ranks = append(h.ranks, s.rank+k)
+			}
 		}
+		list = list[end:]
 	}
 	return h.route(tagToRank, 0, h.finish)
 }
 
 func (h *Hash) finish(_ []Message, _ *Outbox) stage {
-	places := make(map[uint32]Place, len(h.own))
+	firsts := make(map[uint32]Place, len(h.items)/itemWords)
 	for item := range slices.Chunk(h.items, itemWords) {
 		_, home := unpair(item[0])
 		pl := parsePlace(item[1:])
 		pl.Home = int32(home)
-		places[pl.Rank] = pl
+		firsts[pl.Rank] = pl
 	}
 	h.items = nil
-	list := inOrder(h.own, places)
+	list := make([]Place, 0, len(h.own))
+	for len(list) < len(h.own) {
+		r, end := h.own[len(list)], stretch(h.own, len(list))
+		pl := Place{Rank: r.Rank, Home: Spread}
+		if r.Color != Undefined {
+			pl = firsts[r.Rank]
+		}
+		for len(list) < end {
+			list = append(list, pl)
+			pl.Rank++
+			if r.Color != Undefined {
+				pl.New++
+			}
+		}
+	}
 	if h.err = h.limits.checkPlaces(h.own, list, -1); h.err != nil {
 		return nil
 	}

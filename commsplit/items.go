@@ -1,32 +1,55 @@
 package commsplit
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // items are what travels to certain processes: rows to the homes of their colours,
 // and what these answer. Each has itemWords words. The first says which steps of the
 // way it has yet to take, a bit each, and who sent it; the others are its content.
+// An item is of a stretch of rows: of one colour and key, of consecutive ranks, so
+// that they are next to each other in the table, too.
 type items []uint64
 
 const itemWords = 3
 
 // home is the process that has all rows of a colour.
-func home(color uint32, processes int) int { return int(mix(uint64(color)) % uint64(processes)) }
+func home(color uint32, processes int) int {
+	high, _ := bits.Mul64(mix(uint64(color)), uint64(processes))
+	return int(high)
+}
+
+// stretch is the end of the stretch that begins with row i.
+func stretch(rows []Row, i int) int {
+	first := rows[i]
+	for i++; i < len(rows) && rows[i].Color == first.Color && rows[i].key == first.key && rows[i].Rank == rows[i-1].Rank+1; i++ {
+	}
+	return i
+}
 
 // itemsOf are those that tell homes of a process's rows, with room for some more;
 // way gives the steps from here to a process.
-func itemsOf(processes, process int, rows []Row, way func(to int) uint32) items {
-	list := make(items, 0, itemWords*(len(rows)+len(rows)/2))
-	color, steps := uint32(Undefined), uint32(0)
-	for _, r := range rows {
-		if r.Color == Undefined {
-			continue
+func itemsOf(processes, process, some int, rows []Row, way func(to int) uint32) items {
+	list := make(items, 0, itemWords*(some+some/2))
+	for i := 0; i < len(rows); {
+		r, end := rows[i], stretch(rows, i)
+		if r.Color != Undefined {
+			steps := way(home(r.Color, processes))
+			list = append(list, pair(steps, uint32(process)), pair(r.Color, r.key), pair(uint32(end-i), r.Rank))
 		}
-		if r.Color != color {
-			color, steps = r.Color, way(home(r.Color, processes))
-		}
-		list = append(list, pair(steps, uint32(process)), pair(r.Color, r.key), uint64(r.Rank))
+		i = end
 	}
 	return list
+}
+
+// rows is of how many rows items are that go to a home.
+func (list items) rows() int {
+	n := 0
+	for i := 0; i < len(list); i += itemWords {
+		n += int(list[i+2] >> 32)
+	}
+	return n
 }
 
 // part takes out those that go a step, a power of two, and appends them to words.

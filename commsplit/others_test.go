@@ -26,6 +26,26 @@ func TestHashIsTheDefinition(t *testing.T) {
 	})
 }
 
+// Ranks of one process that follow each other, of one colour and key, travel as one,
+// so that it does not matter how many they are.
+func TestHashSendsStretches(t *testing.T) {
+	sent := func(each uint32) (bytes int) {
+		w := make(world, 9)
+		for rank := range 27 * each {
+			p := rank / each * 5 % 9
+			w[p] = append(w[p], NewRow(rank/each%4, int32(p%2), rank))
+		}
+		list := solve(t, w, Config{}, makeHash)
+		check(t, w, list, 1)
+		for _, m := range list {
+			bytes += m.Stats().Bytes
+		}
+		return bytes
+	}
+	require.Equal(t, sent(1), sent(20))
+	require.Positive(t, sent(1))
+}
+
 // one deals a world's rows out so that process i has rank i.
 func (w world) one() world {
 	n := 0

@@ -15,29 +15,46 @@ type summary struct {
 	irregular   bool   // some class is not a run with its keys in order of rank
 	rose, fell  bool   // between runs the colour rose somewhere, fell somewhere
 	defined     uint32 // ranks that have a colour
+	items       uint32 // in which their rows travel
 	first, last run    // among ranks that have a colour
 }
 
 // summarize describes one process's rows.
 func summarize(rows []Row) summary {
 	var s summary
-	for _, r := range rows {
-		if l := &s.last; s.defined > 0 && r.Color == l.color && r.Rank == l.end && r.Rank == s.to && r.Key() >= l.key {
-			if s.first.start == l.start {
-				s.first.end++
-			}
-			l.end++
-			l.key = r.Key()
-			s.ranks, s.to, s.defined = s.ranks+1, s.to+1, s.defined+1
+	for i := range rows {
+		r := &rows[i]
+		if s.ranks == 0 {
+			s.from = r.Rank
+		} else if s.to != r.Rank {
+			s.irregular = true
+		}
+		s.ranks++
+		s.to = r.Rank + 1
+		if r.Color == Undefined {
 			continue
 		}
-		one := summary{ranks: 1, from: r.Rank, to: r.Rank + 1}
-		if r.Color != Undefined {
-			one.defined = 1
-			one.first = run{r.Color, r.Rank, r.Rank + 1, r.Key()}
-			one.last = one.first
+		s.defined++
+		l, key := &s.last, r.Key()
+		switch {
+		case s.defined > 1 && r.Color == l.color:
+			if l.end != r.Rank || l.key != key {
+				s.items++
+				s.irregular = s.irregular || l.end != r.Rank || l.key > key
+			}
+			if s.first.start == l.start {
+				s.first.end = r.Rank + 1
+			}
+			l.end, l.key = r.Rank+1, key
+			continue
+		case s.defined > 1:
+			s.rose, s.fell = s.rose || l.color < r.Color, s.fell || l.color > r.Color
 		}
-		s = s.then(one)
+		s.items++
+		*l = run{r.Color, r.Rank, r.Rank + 1, key}
+		if s.defined == 1 {
+			s.first = *l
+		}
 	}
 	return s
 }
@@ -56,6 +73,7 @@ func (s summary) then(t summary) summary {
 	u.irregular = s.irregular || t.irregular || s.to != t.from
 	u.rose, u.fell = s.rose || t.rose, s.fell || t.fell
 	u.defined += t.defined
+	u.items += t.items
 	switch {
 	case t.defined == 0:
 		return u
@@ -99,9 +117,10 @@ const (
 	isSettled
 	hasColors
 	isAsked
-	isLate
-	isLong
 )
+
+// heldShift is where traits.held is among the flags.
+const heldShift = 24
 
 const summaryWords = 7
 
@@ -114,7 +133,7 @@ func (s summary) words(w []uint64) []uint64 {
 		}
 	}
 	return append(w,
-		pair(s.from, s.to), pair(flags, s.defined), uint64(s.ranks),
+		pair(s.from, s.to), pair(flags, s.defined), pair(s.items, s.ranks),
 		pair(s.first.color, s.first.start), pair(s.first.end, uint32(s.first.key)),
 		pair(s.last.color, s.last.start), pair(s.last.end, uint32(s.last.key)),
 	)
@@ -124,7 +143,7 @@ func parseSummary(w []uint64) (s summary) {
 	var flags, key uint32
 	s.from, s.to = unpair(w[0])
 	flags, s.defined = unpair(w[1])
-	s.ranks = uint32(w[2])
+	s.items, s.ranks = unpair(w[2])
 	s.first.color, s.first.start = unpair(w[3])
 	s.first.end, key = unpair(w[4])
 	s.first.key = int32(key)

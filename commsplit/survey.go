@@ -7,21 +7,29 @@ import (
 
 // survey is what goes along with a scan so that no round of it is lost, whatever
 // is chosen in the end: rows, merged as the sort with one sorter does it, as long
-// as they are few or that sort looks best; rows on their way to the homes of the
+// as they are few or that sort looks best; items on their way to the homes of the
 // hash algorithm; and where rows stay behind, the traits of the processes that
-// were heard of. Where all looks like ranges, little goes along, and then nothing:
-// the survey is silent. If it was wrong, resume says what is left to do.
+// were heard of. Where all looks like ranges, rows stay behind once they are many,
+// and nothing is said of them: the survey is silent. Items go on while they are few;
+// then they are held, and scan.homeward brings them home if they are wanted. If it
+// cannot be told what is best, resume says what is left to do.
 type survey struct {
 	config  Config
 	costs   Costs
+	cube    cube
 	process int
 	rows    []Row // of the process
 	own     summary
-	free    []Row // the other buffer
-	again   bool  // what looked like ranges is none
+	free    []Row       // the other buffer
+	words   [3][]uint64 // of messages, used in turn
+	sent    bool        // the process's own items have gone
+	holds   bool        // items do not go on in this dimension
+	again   bool        // what looked like ranges is none
+	homing  bool        // it was decided to hash
 	// Where the survey fell silent.
 	level  int     // dimensions passed before
 	near   summary // of the corners heard of until then
+	held   int     // traits.held then
 	unsaid bool    // the process's own rows did not begin
 	asks   bool    // nor those of its guest, which is told so
 	// State that a process and those it has heard of share.
@@ -29,14 +37,13 @@ type survey struct {
 	whole   bool
 	settled bool // whether rows go along was decided
 	traits  traits
-	items   items       // whose way led here
-	words   [3][]uint64 // of messages, used in turn
+	items   items // whose way led here
 }
 
 // newSurvey begins one; own is the summary of rows.
 func newSurvey(config Config, costs Costs, process int, rows []Row, own summary) *survey {
-	s := &survey{config: config, costs: costs, process: process, rows: rows, own: own}
-	s.traits.plural = isPluralAt(process, rows)
+	s := &survey{config: config, costs: costs, cube: newCube(config.Processes), process: process, rows: rows, own: own}
+	s.traits.plural, s.traits.held = isPluralAt(process, rows), s.cube.dimensions
 	s.prepare()
 	return s
 }
@@ -46,14 +53,19 @@ func (s *survey) prepare() {
 	few, defined := s.costs.few(), int(s.own.defined)
 	shape := Shape{Processes: s.config.Processes, Rows: s.config.Ranks}
 	s.settled = s.config.Ranks > 0 && s.costs.carry(shape) <= 0.3*s.costs.rounds(shape)
-	if s.own.ranged() && !s.again && defined > s.affordable() {
-		s.unsaid, s.traits.late = true, true
+	if s.own.ranged() && !s.again && (defined > s.affordable() || !s.merges(shape)) {
+		s.unsaid = true
 		s.fallSilent(0, s.own)
+		if int(s.own.items) <= 2*s.affordableItems() || s.cube.isGuest(s.process) {
+			s.sendItems()
+		} else {
+			s.traits.held = 0
+		}
 		return
 	}
 	s.whole = s.settled || defined <= few
 	// A home must not be sent too much, and nothing if it is never asked.
-	s.traits.keeps = s.traits.keeps || s.settled || crowded(s.rows)
+	s.traits.keeps = s.traits.keeps || s.settled || 4*int(s.own.items) > len(s.rows) && crowded(s.rows)
 	if !s.whole {
 		s.settled = true
 		if s.whole = s.carries(s.own, s.rows, log2(s.config.Processes)); !s.whole {
@@ -79,14 +91,31 @@ func (s *survey) prepare() {
 	if s.traits.keeps {
 		s.items = nil
 	} else {
-		c := newCube(s.config.Processes)
-		own := itemsOf(s.config.Processes, s.process, s.rows, func(to int) uint32 { return c.way(s.process, to) })
-		s.items = append(own, s.items...)
+		s.sendItems()
 	}
 }
 
-// stretch is how many ranks of one colour next to each other are few for any home.
-const stretch = 16
+// sendItems lets the process's own items go, unless they have gone.
+func (s *survey) sendItems() {
+	if s.sent {
+		return
+	}
+	s.sent = true
+	own := itemsOf(s.config.Processes, s.process, int(s.own.items), s.rows, func(to int) uint32 { return s.cube.way(s.process, to) })
+	s.items = append(own, s.items...)
+}
+
+// merges tells whether merging in place may be best if all processes are like this
+// one, whose rows look like ranges, but classes are none.
+func (s *survey) merges(shape Shape) bool {
+	if shape.Rows == 0 {
+		shape.Rows = int(s.own.defined) * shape.Processes
+	}
+	shape.Items = int(float64(shape.Rows) * float64(s.own.items) / float64(max(s.own.defined, 1)))
+	shape.Largest, shape.AtHome = shape.widest(), true
+	plan, _ := s.costs.Choose(shape, s.config.Sorters)
+	return plan == Plan{BySort, 1}
+}
 
 // vain is the part of a survey's time that may be lost if all are ranges.
 const vain = 0.06
@@ -98,35 +127,48 @@ func (s *survey) affordable() int {
 	return min(int(budget/(2*RowBytes*s.costs.all()+1e-9)), s.costs.few())
 }
 
-// affordableItems is how many of a process's items may go to their homes along with
-// a survey that may want none of them.
+// affordableItems is how many items a process may send along with a survey that may
+// want none of them, in all.
 func (s *survey) affordableItems() int {
-	return int(min(2*vain*(s.costs.Latency+2*s.costs.Message)/(itemWords*WordBytes*s.costs.all()/2+1e-9), 1<<16))
+	budget := 2 * vain * s.costs.rounds(Shape{Processes: s.config.Processes})
+	return int(min(budget/(itemWords*WordBytes*s.costs.all()+1e-9), 1<<16))
 }
 
 // fallSilent leaves everything as it is in front of a dimension, but for items that
 // are on their way.
 func (s *survey) fallSilent(level int, near summary) {
 	if !s.traits.silent {
-		s.traits.silent, s.level, s.near = true, level, near
+		s.traits.silent, s.level, s.near, s.held = true, level, near, s.traits.held
 	}
 }
 
 // resume goes on where the survey fell silent.
 func (s *survey) resume() {
-	s.again, s.traits.silent, s.traits.late = true, false, false
+	s.again, s.traits.silent = true, false
+	if s.traits.held = s.held; s.held >= s.level {
+		s.traits.held = s.cube.dimensions // they go on now
+	}
 	if s.unsaid {
 		s.prepare()
+	}
+}
+
+// hold decides whether items go on: not where all looks like ranges and they are
+// many, or many for one home, of a range that spans so many processes.
+func (s *survey) hold(near summary, passed int) {
+	mean := int(near.items) >> passed
+	longest := max(near.first.end-near.first.start, near.last.end-near.last.start)
+	span := int(longest) << passed / int(max(near.defined, 1))
+	s.holds = !s.again && near.ranged() && ((passed+1)*mean/2 > s.affordableItems() || span > max(32, 4*mean))
+	if s.holds && !s.traits.keeps {
+		s.traits.held = min(s.traits.held, passed)
 	}
 }
 
 // weigh decides, once they are many, whether the rows of the processes heard of
 // go on with the scan, of which so many dimensions are passed and left.
 func (s *survey) weigh(near summary, passed, left int) {
-	mean := int(near.defined) >> passed
-	if longest := max(near.first.end-near.first.start, near.last.end-near.last.start); int(longest) > max(stretch, 2*mean) {
-		s.traits.long, s.traits.keeps, s.items = true, true, nil
-	}
+	s.hold(near, passed)
 	if s.traits.silent {
 		return
 	}
@@ -134,12 +176,8 @@ func (s *survey) weigh(near summary, passed, left int) {
 	case !s.whole:
 		return
 	case near.ranged() && !s.again:
-		// Where classes are small, items will do.
-		if rows := int(near.defined); rows > s.affordable() || rows > 2*mean && mean > 4 && !s.traits.keeps {
+		if int(near.defined) > s.affordable() {
 			s.fallSilent(passed, near)
-			if s.traits.keeps = s.traits.keeps || mean > s.affordableItems(); s.traits.keeps {
-				s.items = nil
-			}
 		}
 		return
 	case s.settled || len(s.table) <= s.costs.few():
@@ -159,18 +197,20 @@ func (s *survey) weigh(near summary, passed, left int) {
 }
 
 // carries tells whether rows should go on to the end, judging by those of a
-// 2^-left-th part of all, and whether homes will be of use.
+// 2^-left-th part of all. Nothing goes to homes if hashing takes clearly longer than
+// what looks best.
 func (s *survey) carries(near summary, rows []Row, left float64) bool {
 	shape := Shape{Processes: s.config.Processes, Rows: int(float64(near.defined) * math.Exp2(left)), AtHome: !s.traits.keeps}
 	if s.config.Ranks > 0 {
 		shape.Rows = int(float64(s.config.Ranks) * float64(near.defined) / float64(max(near.ranks, 1)))
 	}
+	shape.Items = int(float64(shape.Rows) * float64(near.items) / float64(max(near.defined, 1)))
 	if shape.Largest = float64(longestCluster(rows)); shape.Largest == 0 {
 		shape.Largest = max(1, largestShare(rows)*float64(shape.Rows))
 	}
-	plan, cost := s.costs.Choose(shape, s.config.Sorters)
+	_, cost := s.costs.Choose(shape, s.config.Sorters)
 	carry := s.costs.carry(shape) <= cost
-	s.traits.keeps = s.traits.keeps || carry || plan.Method != ByHash
+	s.traits.keeps = s.traits.keeps || s.costs.Hash(shape)-s.costs.homeward(shape) > 1.25*cost
 	return carry
 }
 
@@ -188,16 +228,16 @@ func (s *survey) message(m Message, near summary, step uint32) Message {
 	whole := s.whole && !silent
 	colors := !silent && !whole && len(s.traits.colors) > 0
 	flags := uint64(0)
-	for i, f := range []bool{s.traits.plural, silent, s.traits.keeps, whole, s.settled, colors, s.asks, s.traits.late, s.traits.long} {
+	for i, f := range []bool{s.traits.plural, silent, s.traits.keeps, whole, s.settled, colors, s.asks} {
 		if f {
 			flags |= isPlural << i
 		}
 	}
 	if s.words[0] == nil {
-		s.words[0] = make([]uint64, 0, summaryWords+registers/8+len(s.items))
+		s.words[0] = make([]uint64, 0, summaryWords+registers/8+len(s.items)*5/8+itemWords)
 	}
 	m.Words = near.words(s.words[0][:0])
-	m.Words[1] |= flags << 32
+	m.Words[1] |= (flags | uint64(s.traits.held)<<heldShift) << 32
 	switch {
 	case silent:
 	case whole:
@@ -208,7 +248,10 @@ func (s *survey) message(m Message, near summary, step uint32) Message {
 	if colors {
 		m.Words = append(m.Words, s.traits.colors...)
 	}
-	s.items, m.Words = s.items.part(step, m.Words)
+	// Before it goes to a guest, an item must have been everywhere else.
+	if step == toHost || step == toGuest && s.traits.held == s.cube.dimensions || step < toHost && !s.holds {
+		s.items, m.Words = s.items.part(step, m.Words)
+	}
 	s.words[0], s.words[1], s.words[2] = s.words[1], s.words[2], m.Words
 	return m
 }
@@ -217,13 +260,13 @@ func (s *survey) message(m Message, near summary, step uint32) Message {
 func heard(m Message) (t traits, flags uint32, items []uint64) {
 	flags, _ = unpair(m.Words[1])
 	t.plural, t.silent, t.keeps = flags&isPlural != 0, flags&isSilent != 0, flags&isKept != 0
-	t.late, t.long = flags&isLate != 0, flags&isLong != 0
+	t.held = int(flags >> heldShift)
 	items = m.Words[summaryWords:]
 	if flags&isWhole == 0 {
 		t.sample = m.Rows
 	}
 	if flags&hasColors != 0 {
-		t.colors, items = sketch(items[:registers/8]), items[registers/8:]
+		t.colors, items = slices.Clone(sketch(items[:registers/8])), items[registers/8:] // kept
 	}
 	return t, flags, items
 }
@@ -234,7 +277,7 @@ func (s *survey) hear(m Message, level int, near summary) {
 	t, flags, items := heard(m)
 	whole := flags&isWhole != 0
 	s.traits.plural, s.traits.keeps = s.traits.plural || t.plural, s.traits.keeps || t.keeps
-	s.traits.late, s.traits.long = s.traits.late || t.late, s.traits.long || t.long
+	s.traits.held = min(s.traits.held, t.held)
 	if t.silent {
 		s.fallSilent(level, near)
 	}
@@ -274,13 +317,13 @@ func (s *survey) told(m Message) {
 	s.items = append(s.items, items...)
 	if s.asks = flags&isAsked != 0; t.silent {
 		s.traits.plural, s.traits.silent, s.traits.keeps = t.plural, true, t.keeps
-		s.traits.late, s.traits.long = t.late, t.long
+		s.traits.held = t.held
 		return
 	}
 	s.traits, s.table, s.free = t, nil, nil
 	if s.whole = flags&isWhole != 0; s.whole {
 		s.table = slices.Clone(m.Rows)
 	} else {
-		s.traits.sample, s.traits.colors = slices.Clone(s.traits.sample), slices.Clone(s.traits.colors)
+		s.traits.sample = slices.Clone(s.traits.sample)
 	}
 }

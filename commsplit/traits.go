@@ -13,15 +13,14 @@ type traits struct {
 	plural bool  // some process has another rank than its number, or more than one
 	silent bool  // some process said nothing of its rows: they look like ranges
 	keeps  bool  // some process did not send its rows to their homes, or should not have
-	late   bool  // some process will only do so when the survey is resumed
-	long   bool  // some range is longer than a home should hold
+	held   int   // some process held its items in this dimension, none before
 	sample []Row // defined rows whose ranks have the smallest hashes
 	colors sketch
 }
 
 // characterize finds sample and colours of rows.
 func characterize(rows []Row) traits {
-	var t traits
+	t := traits{held: math.MaxInt}
 	t.sample = make([]Row, 0, min(len(rows), sampled)+1)
 	var hashes [sampled + 1]uint64 // of these, in order
 	for i, r := range rows {
@@ -44,17 +43,20 @@ func characterize(rows []Row) traits {
 	return t
 }
 
-// crowded tells whether one colour stands out among a process's rows, so that a
-// home would be sent too much. Rows next to each other count once: they may be all
-// of their class.
+// crowded tells whether one colour stands out among a process's items, so that a
+// home would be sent too much. Colours are counted by their hashes.
 func crowded(rows []Row) bool {
-	most := max(4, len(rows)/16)
+	most := max(8, len(rows)/16)
 	if len(rows) <= most {
 		return false
 	}
-	colors := stretches(rows)
-	for i := most; i < len(colors); i++ {
-		if colors[i] == colors[i-most] {
+	var count [256]int
+	for i := 0; i < len(rows); i = stretch(rows, i) {
+		if rows[i].Color == Undefined {
+			continue
+		}
+		n := &count[mix(uint64(rows[i].Color))%uint64(len(count))]
+		if *n++; *n > most {
 			return true
 		}
 	}
@@ -101,7 +103,7 @@ func isPluralAt(process int, rows []Row) bool {
 
 // union is the traits of both sets, which may overlap.
 func (t traits) union(u traits) traits {
-	return traits{t.plural || u.plural, t.silent || u.silent, t.keeps || u.keeps, t.late || u.late, t.long || u.long,
+	return traits{t.plural || u.plural, t.silent || u.silent, t.keeps || u.keeps, min(t.held, u.held),
 		mergeSamples(t.sample, u.sample), t.colors.union(u.colors)}
 }
 

@@ -73,9 +73,11 @@ func (l limits) form(m *Message) error {
 			sum += min(w, uint64(l.ranks)+1)
 		}
 		good = words <= l.processes && sum == uint64(rows)
-	case tagSurvey, tagSurveyAgain:
+	case tagSurvey, tagSurveyAgain, tagHomeward:
 		good = l.surveys(m)
-	case tagToHome, tagToRank:
+	case tagToHome:
+		good = rows == 0 && l.items(m.Words) && items(m.Words).rows() <= l.ranks
+	case tagToRank:
 		good = rows == 0 && l.items(m.Words)
 	case tagPlaces:
 		good = rows == 0 && words == summaryWords*m.summaries()
