@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -92,6 +93,8 @@ func TestBadFlags(t *testing.T) {
 
 // The tree of agents whose work is measured does what it should.
 func TestAgentsSplitAndLookUp(t *testing.T) {
+	runtime.LockOSThread() // processor time is a thread's
+	defer runtime.UnlockOSThread()
 	a, err := newAgents(9, 4, 3)
 	require.NoError(t, err)
 	comms, err := a.split(7)
