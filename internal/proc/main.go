@@ -76,6 +76,9 @@ func runWarden(args []string) error {
 	if err := checkJobID(args[2]); err != nil {
 		return err
 	}
+	if err := unix.HeedSignals(); err != nil { // the agent ignores some; ranks must not
+		return err
+	}
 	unix.CloseOnExec(agentFD)
 	// What the agent's own parent left open is none of the ranks'.
 	first, shared := agentFD+1, -1

@@ -3,6 +3,7 @@ package proc
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -334,6 +335,18 @@ func TestSlowAgent(t *testing.T) {
 	}, patience, 1e6)
 	f.ends(n)
 	assert.Empty(t, f.failed)
+	f.finishes()
+}
+
+// Whatever the agent ignores, and whoever started that: Ctrl-C is for the ranks.
+func TestRanksIgnoreNoSignals(t *testing.T) {
+	ignored := []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU}
+	signal.Ignore(ignored...)
+	defer signal.Reset(ignored...)
+	f := begin(t, Options{})
+	f.launch(1, "/bin/grep", "-E", "Sig(Ign|Blk)", "/proc/self/status")
+	f.ends(1)
+	require.Equal(t, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n", f.output(0))
 	f.finishes()
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,6 +15,21 @@ import (
 func Subreaper() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("prctl: become a subreaper: %w", err)
+	}
+	return nil
+}
+
+// HeedSignals undoes that whoever started this process ignores SIGHUP, SIGINT and
+// the signals of job control. The runtime leaves those as they are unless it is to
+// catch them, and programs started from here would ignore them, too: all others
+// are as at first there. It is for processes that catch none of the five.
+func HeedSignals() error {
+	for _, sig := range []syscall.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU} {
+		var action [4]uint64 // the kernel's struct sigaction, all of it 0: SIG_DFL
+		const maskSize = 8
+		if _, _, errno := syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&action)), 0, maskSize, 0, 0); errno != 0 {
+			return fmt.Errorf("sigaction: %v: %w", sig, errno)
+		}
 	}
 	return nil
 }
