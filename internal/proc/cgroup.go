@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -71,7 +72,8 @@ func (c *cgroup) open() (err error) {
 }
 
 // forbidsStart says why no process can be started in the cgroup that fd is, if
-// that is so. It costs a fork, so ask where a start has failed.
+// that is so. It costs a fork, so ask where a start has failed. That something is
+// short, here or in general, is no fault of the cgroup's.
 func forbidsStart(fd int) error {
 	// A name that is too long tells executing (ENAMETOOLONG) from forking (any
 	// other error: ENOENT, too, is what forking into a removed cgroup gives).
@@ -81,10 +83,10 @@ func forbidsStart(fd int) error {
 	switch {
 	case err == nil:
 		return fmt.Errorf("pid %d unexpectedly runs", pid)
-	case !errors.Is(err, syscall.ENAMETOOLONG):
-		return err
+	case slices.Contains([]error{syscall.ENAMETOOLONG, syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE}, err):
+		return nil
 	}
-	return nil
+	return err
 }
 
 // removeStale removes the cgroups of jobs whose warden and agent were both

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -71,9 +72,12 @@ func TestRanksStartWithoutAUselessCgroup(t *testing.T) {
 	defer syscall.Close(s.startDir)
 	s.cgroupFD = s.devNull
 	defer syscall.Close(s.devNull)
-	pid, err := s.fork("/bin/true", []string{"true"}, nil)
+	var out outbox
+	pid, err := s.fork("/bin/true", []string{"true"}, nil, &out)
 	require.NoError(t, err)
 	require.Negative(t, s.cgroupFD)
+	require.Len(t, out.events, 1)
+	require.Contains(t, out.events[0].Text, "no rank can be started in the job's cgroup")
 	_, err = syscall.Wait4(pid, nil, 0, nil)
 	require.NoError(t, err)
 
@@ -81,9 +85,26 @@ func TestRanksStartWithoutAUselessCgroup(t *testing.T) {
 	cg, err := newCgroup(fmt.Sprint(cgroupPrefix("useful"), os.Getpid()))
 	require.NoError(t, err)
 	s.cgroupFD = cg.fd
-	_, err = s.fork("/no/such", []string{"such"}, nil)
+	_, err = s.fork("/no/such", []string{"such"}, nil, &out)
 	require.ErrorIs(t, err, syscall.ENOENT)
+	withoutDescriptors(t, func() { _, err = s.fork("/bin/true", []string{"true"}, nil, &out) })
+	require.ErrorIs(t, err, syscall.EMFILE, "which is no reason, either")
 	require.Equal(t, cg.fd, s.cgroupFD)
+	require.Len(t, out.events, 1)
 	cg.close()
 	require.NoError(t, removeCgroup(cg.dir))
+}
+
+// withoutDescriptors calls do while this process can have no further ones. The
+// kernel is asked, as syscall.Setrlimit changes what programs started later get.
+func withoutDescriptors(t *testing.T, do func()) {
+	set := func(limit *syscall.Rlimit, was *syscall.Rlimit) {
+		_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, 0, syscall.RLIMIT_NOFILE, uintptr(unsafe.Pointer(limit)), uintptr(unsafe.Pointer(was)), 0, 0)
+		require.Zero(t, errno)
+	}
+	var was syscall.Rlimit
+	set(nil, &was)
+	set(&syscall.Rlimit{Cur: 0, Max: was.Max}, nil)
+	defer set(&was, nil)
+	do()
 }

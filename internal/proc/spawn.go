@@ -146,7 +146,7 @@ func (s *spawner) start(c *Child, spec *Spec, out *outbox) (wireEvent, []int, *s
 	if s.shared >= 0 {
 		files = append(files, uintptr(s.shared))
 	}
-	pid, err := s.fork(path, argv, files)
+	pid, err := s.fork(path, argv, files, out)
 	s.closeChildEnds(child)
 	if err != nil {
 		closeAll(parent)
@@ -157,7 +157,7 @@ func (s *spawner) start(c *Child, spec *Spec, out *outbox) (wireEvent, []int, *s
 
 // fork starts a process in the job's cgroup, or without it where that cannot be
 // used after all.
-func (s *spawner) fork(path string, argv []string, files []uintptr) (pid int, err error) {
+func (s *spawner) fork(path string, argv []string, files []uintptr, out *outbox) (pid int, err error) {
 	pid, err = syscall.ForkExec(path, argv, &syscall.ProcAttr{
 		Env:   s.env,
 		Files: files,
@@ -175,9 +175,9 @@ func (s *spawner) fork(path string, argv []string, files []uintptr) (pid int, er
 	if why == nil {
 		return 0, err
 	}
-	fmt.Fprintf(os.Stderr, "warden: nothing can be started in the job's cgroup (%v): its processes are tracked by descent\n", why)
+	out.add(wireEvent{Kind: evNote, Code: 1, Text: fmt.Sprintf("no rank can be started in the job's cgroup (%v): its processes are tracked by descent", why)})
 	s.cgroupFD = -1
-	return s.fork(path, argv, files)
+	return s.fork(path, argv, files, out)
 }
 
 // ends makes a rank's pipes and socket: what becomes its descriptors 0 to 3, and
