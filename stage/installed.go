@@ -81,12 +81,12 @@ func (i Installed) stamp() string { return fmt.Sprint(i.Size, " ", i.MTime) }
 // the file is its account's own. The next word is for Accept.
 const InstalledWord = "--installed"
 
-// frugal has a shell of any kind prepare what the agent that it becomes would
-// come to too late by itself. The agent has the shell's timer slack: see
-// unix.CoarseTimers. And it begins on one processor, as it goes on: to go back
-// to one stops all that it does, and gives up memory that it has just set up. Of
-// that csh gets but a word on standard error.
-var frugal = fmt.Sprintf("export GOMAXPROCS=1; test -w %[1]s && echo %[2]d >> %[1]s; ", "/proc/self/timerslack_ns", unix.CoarseTimers.Nanoseconds())
+// frugal has a shell of any kind prepare what is too late once it has become the
+// agent, which keeps its timer slack (see unix.CoarseTimers) and its environment:
+// an agent that begins on all processors stops all that it does to go back to one,
+// and gives up memory that it has just set up. $shell is what csh, which has no
+// export, is known by.
+var frugal = fmt.Sprintf(`test "$shell" || export GOMAXPROCS=1; test -w %[1]s && echo %[2]d >> %[1]s; `, "/proc/self/timerslack_ns", unix.CoarseTimers.Nanoseconds())
 
 // line is what a login shell of any kind makes of that: the installed file with
 // words as its arguments, else otherwise. It costs no process beyond the shell.

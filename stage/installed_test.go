@@ -65,6 +65,7 @@ func TestLoginShellRunsItsOwnAgent(t *testing.T) {
 			pipe, words := start(t, h, src, order, stage.Options{Installed: own})
 			require.Equal(t, order, words)
 			roundTrip(t, pipe)
+			require.Empty(t, pipe.Diagnostics(), "no shell has anything to say")
 
 			gone := own
 			gone.Path += " no more"
