@@ -78,7 +78,8 @@ func TestMPIThatIsAloneIsExplained(t *testing.T) {
 	// A golaunch without its lib directory.
 	dir, err := os.MkdirTemp(built, "lonely-") // of the same file system
 	require.NoError(t, err)
-	lonely := filepath.Join(dir, "golaunch")
+	lonely := filepath.Join(dir, "bin", "golaunch") // beside which lib is sought
+	require.NoError(t, os.Mkdir(filepath.Dir(lonely), 0o755))
 	require.NoError(t, os.Link(bin("golaunch"), lonely))
 	cmd := exec.Command(lonely, "-n", "2", "--nodes", "2", bin("mpisum.openmpi"))
 	r := finish(t, cmd, cmd, "")
