@@ -1,18 +1,19 @@
 // Package proc starts, watches and ends the ranks of one node (design section
 // 7, Lifetime of processes).
 //
-// Model: two processes. The warden is a separate process, the same executable
-// run again, which never gets to main, that forks and reaps the ranks, is their subreaper, holds their
-// cgroup and does nothing else. The agent, which calls Start, gets the parent's
-// ends of the ranks' pipes and sockets over a SOCK_SEQPACKET socket as
-// descriptors (SCM_RIGHTS), so the warden's descriptor table, which every fork
-// copies, stays small. The agent sends commands (Launch, Signal, Kill, Finish)
-// and reads events (Next).
+// Model: two processes. The warden is the same executable run again, as a
+// process that never gets to main: it forks and reaps the ranks, is their
+// subreaper, holds their cgroup and does nothing else. The agent, which calls
+// Start, gets the parent's ends of the ranks' pipes and sockets over a
+// SOCK_SEQPACKET socket as descriptors (SCM_RIGHTS), so the warden's descriptor
+// table, which every fork copies, stays small. The agent sends commands (Launch,
+// Signal, Kill, Finish) and reads events (Next).
 //
 // A rank gets stdin (a pipe or /dev/null), stdout and stderr (pipes), and one end
-// of a stream socketpair for PMI at descriptor 3; nothing else is open. It is
-// the leader of its own session and process group, and its environment carries
-// GOLAUNCH_JOB.
+// of a stream socketpair for PMI at descriptor 3, and Options.Shared, if there is
+// one, at 4; nothing else is open. It is the leader of its own session and
+// process group, ignores and blocks no signal, whatever the agent does, and its
+// environment carries GOLAUNCH_JOB.
 //
 // No orphans: the warden kills the job when it is told to and when the agent's
 // end of the socket closes. All descendants of the ranks are the warden's too,
