@@ -103,7 +103,8 @@ type Error struct {
 	Err       error
 	Permanent bool
 	Hint      string // what the user can do about it; may be empty
-	// Unreached says that there was no connection to the host at all.
+	// Unreached says that there was no connection to the host at all, which tells
+	// nothing of other hosts: a jump host is not meant.
 	Unreached bool
 	// Patience is for how long the host is worth trying, since the first try;
 	// 0 leaves that to who tries.

@@ -206,7 +206,7 @@ func (d *Dialer) connect(ctx context.Context, t *Target, direct bool) (*tcpConn,
 		return c, nil
 	}
 	e := connectError(ctx, err, t, limit)
-	e.Unreached = true
+	e.Unreached = direct
 	switch {
 	case errors.Is(err, errUnanswered):
 		e.Err, e.Patience = &timeoutError{missAfter}, missAfter
