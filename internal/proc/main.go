@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
@@ -356,11 +358,27 @@ func (w *warden) agentLost() {
 	w.finish(w)
 }
 
+// removeScratch removes dir, with what ranks have left in it: they may have made
+// directories there that their user, unless it is root, may not write to.
+func removeScratch(dir string) error {
+	err := os.RemoveAll(dir)
+	if !errors.Is(err, os.ErrPermission) {
+		return err
+	}
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error { // before it reads path
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
 // leave says goodbye; everything of the job has ended.
 func (w *warden) leave() error {
 	defer w.poll.Close()
 	for _, dir := range w.scratch {
-		if err := os.RemoveAll(dir); err != nil && !errors.Is(err, os.ErrPermission) { // where it is not ours it was not made
+		if err := removeScratch(dir); err != nil && !errors.Is(err, os.ErrPermission) { // where it is not ours it was not made
 			w.out.add(wireEvent{Kind: evNote, Text: fmt.Sprintf("the job's files could not be removed: %v", err)})
 		}
 	}
