@@ -346,7 +346,13 @@ func TestRanksIgnoreNoSignals(t *testing.T) {
 	f := begin(t, Options{})
 	f.launch(1, "/bin/grep", "-E", "Sig(Ign|Blk)", "/proc/self/status")
 	f.ends(1)
-	require.Equal(t, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n", f.output(0))
+	var blocks, ignores uint64
+	_, err := fmt.Sscanf(f.output(0), "SigBlk:\t%x\nSigIgn:\t%x\n", &blocks, &ignores)
+	require.NoError(t, err)
+	// Signal 32 is the C library's own: make and others have what they start ignore it.
+	ignores &^= 1 << 31
+	require.Zero(t, blocks)
+	require.Zero(t, ignores, "%x", ignores)
 	f.finishes()
 }
 
