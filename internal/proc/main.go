@@ -147,12 +147,11 @@ func newWarden(jobID string, noCgroup bool) (*warden, *hello, error) {
 // loop runs until the job has been ended and the agent told, or is gone itself.
 func (w *warden) loop() error {
 	// Two goroutines turn signals into wake-ups; both live as long as the process.
-	// Being told to end is the same as losing the agent, which ignores INT and HUP:
-	// ranks would, too, if they were not caught here. For each signal that it is to
-	// catch, Go goes from this thread to others and back a few times: so that of
-	// children is not before the first child.
+	// Being told to end is the same as losing the agent. For each signal that it is
+	// to catch, Go goes from this thread to others and back a few times: so it is
+	// only the one that tells, and that of children not before the first child.
 	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	signal.Notify(told, syscall.SIGTERM)
 	children := make(chan os.Signal, 1)
 	go func() {
 		for range children {
