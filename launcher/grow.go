@@ -63,8 +63,9 @@ func (r *run) grow(hosts []job.Host, q asked) {
 		r.plan.dead[i] = true
 	}
 	r.verbose(1, "starting agents on %s for a spawn", plural(len(hosts), "more host"))
-	plan := r.plan
-	g.opening = &boot{common: r.boot.common, hosts: plan.entries(), allowed: map[job.HostIndex]bool{}}
+	plan, common := r.plan, r.boot.common
+	common.MissAfter = 0 // the spawn is placed on them already: none may be missing
+	g.opening = &boot{common: common, hosts: plan.entries(), allowed: map[job.HostIndex]bool{}}
 	r.tasks.Go(func() { // ends when the keys are open, or with the job
 		r.inbox.Put(growthReady{g.opening.again(r.ctx, r.Options, plan, r.report)})
 	})

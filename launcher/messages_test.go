@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -30,6 +31,18 @@ func TestHostsDieWhileTheJobGrows(t *testing.T) {
 	require.NoError(t, r.message(from(overlay.KindDied, overlay.Died{Dead: dead})))
 	require.Nil(t, r.cause)
 	require.Equal(t, dead, r.growing.died)
+}
+
+// What a job may do without when it begins, a spawn that was placed may not.
+func TestHostsForASpawnHaveTheirTime(t *testing.T) {
+	p, err := NewPlan(options(t, "a,b", 1), "here")
+	require.NoError(t, err)
+	r := &run{plan: p, inbox: overlay.NewInbox(func() {}), report: &reporter{w: io.Discard}}
+	r.boot = &boot{common: overlay.Common{ConnectTimeout: time.Minute, MissAfter: time.Second}}
+	p.Bootstrap = BootstrapFork // which has nothing to open
+	r.grow(p.Unused, asked{})
+	r.tasks.Wait()
+	require.Equal(t, overlay.Common{ConnectTimeout: time.Minute}, r.growing.opening.common)
 }
 
 func TestHostsThatAreNotTheJobs(t *testing.T) {

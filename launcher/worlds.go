@@ -74,7 +74,7 @@ func (r *run) spawn(slot tree.Slot, q overlay.SpawnRequest) error {
 // to get agents.
 func (r *run) start(q asked) {
 	by := r.worlds[q.World]
-	if by == nil || r.killed {
+	if by == nil || r.killed || r.over {
 		return // meanwhile
 	}
 	app := by.plan.Apps[by.plan.appOf(q.Rank)]
