@@ -262,3 +262,18 @@ func TestConfigLines(t *testing.T) {
 		require.Equal(t, want, target.User, line)
 	}
 }
+
+// Names of known_hosts files are quoted one by one.
+func TestKnownHostsFilesInQuotes(t *testing.T) {
+	for line, want := range map[string]string{
+		`UserKnownHostsFile "/a b"`:       "/a b",
+		`UserKnownHostsFile "/a b" "/c"`:  "/a b",
+		`UserKnownHostsFile /a "/b c"`:    "/a",
+		`UserKnownHostsFile "/a" # "/b"`:  "/a",
+		`UserKnownHostsFile none "/a b" `: "/a b",
+	} {
+		target, err := load(t, t.TempDir(), line+"\n").Target(job.Host{Name: "h"})
+		require.NoError(t, err, line)
+		require.Equal(t, want, target.KnownHostsFile, line)
+	}
+}

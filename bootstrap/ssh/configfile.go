@@ -104,7 +104,8 @@ func (p *configParser) line(f *configFile, line, path string, number, depth int)
 		}
 		last.lines = append(last.lines, configLine{included: files})
 	default:
-		if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' {
+		lists := key == "userknownhostsfile" || key == "globalknownhostsfile" // whose words have quotes of their own
+		if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' && !lists {
 			value = value[1 : n-1]
 		}
 		last.lines = append(last.lines, configLine{key: key, value: value})
