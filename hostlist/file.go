@@ -23,8 +23,20 @@ type File struct {
 	Capped string
 }
 
+// LineError is an error in a line of a host file.
+type LineError struct {
+	Line int // counted from 1
+	err  error
+}
+
+// Error says where and what is wrong.
+func (e *LineError) Error() string { return e.err.Error() }
+
+// Unwrap returns what is wrong with the line.
+func (e *LineError) Unwrap() error { return e.err }
+
 // ParseFile reads a host file; name is its name in errors, which begin with
-// "name:line:". Each line names hosts as Parse does, followed by settings:
+// "name:line:" and are a LineError where a line is at fault. Each line names hosts as Parse does, followed by settings:
 //
 //	host[:n]                      Hydra
 //	host slots=n max_slots=n      Open MPI
@@ -161,12 +173,12 @@ func eachLine(r io.Reader, name string, do func(pos, line string) error) error {
 			continue
 		}
 		if err := do(fmt.Sprintf("%s:%d", name, number), line); err != nil {
-			return err
+			return &LineError{number, err}
 		}
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return fmt.Errorf("%s:%d: line longer than %d bytes", name, number+1, maxLine)
+		return &LineError{number + 1, fmt.Errorf("%s:%d: line longer than %d bytes", name, number+1, maxLine)}
 	case err != nil:
 		if e, ok := errors.AsType[*fs.PathError](err); ok {
 			err = e.Err // without naming the file twice

@@ -18,7 +18,7 @@
 // without a number counts as one slot, as in Hydra and Open MPI.
 //
 // The package is pure: it opens no file, reads no environment and resolves no
-// name. Where ranks go is decided by package launcher.
+// name. Where ranks go is decided by package placement.
 package hostlist
 
 import (
