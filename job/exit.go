@@ -1,7 +1,8 @@
 package job
 
-// Cause classes of a failure, in the order in which one node reports several
-// (design section 7): a lower class wins.
+import "time"
+
+// Cause classes of a failure.
 const (
 	CauseAbort      CauseClass = iota // the rank called PMI abort
 	CauseSignal                       // a signal ended the rank
@@ -23,7 +24,7 @@ const PhaseTree = "the tree's service"
 // and are stable.
 type CauseClass uint8
 
-// Exit codes that golaunch itself returns (design section 7).
+// Exit codes that golaunch itself returns (docs/design.md).
 const (
 	ExitUsage         = 2
 	ExitTimeout       = 124
@@ -45,26 +46,76 @@ type Failure struct {
 	Signal int        `cbor:"6,keyasint"` // signal number, where the class has one
 	Phase  string     `cbor:"7,keyasint"` // what was going on: "running", "MPI_Init", ...
 	Text   string     `cbor:"8,keyasint"` // abort message or error text
-	// Provoked says that golaunch had already told the rank to end.
-	Provoked bool `cbor:"9,keyasint"`
-	World    int  `cbor:"10,keyasint,omitempty"` // of Rank
+	// Age is how long ago it happened: the time that it was on its way, but for
+	// the links themselves. No clocks of two hosts are compared.
+	Age time.Duration `cbor:"9,keyasint"`
+	// Clock is when it happened, on its node's own monotonic clock: what orders
+	// the failures of one node. 0 where a node failed.
+	Clock time.Duration `cbor:"12,keyasint,omitempty"`
+	// Finalized says that the rank exited with a nonzero code after MPI_Finalize:
+	// other ranks have no part in that, and go on.
+	Finalized bool `cbor:"11,keyasint,omitempty"`
+	World     int  `cbor:"10,keyasint,omitempty"` // of Rank
 }
 
-// ExitCode is the job's exit code when f is its cause (design section 7):
-// codes are cut to 8 bits and a nonzero code that would become 0 becomes 1.
+// ExitCode is the job's exit code when f is its cause (docs/design.md):
+// codes are cut to 8 bits and a nonzero code that would become 0 becomes 1. It is
+// never 0: what no rank can have done counts as golaunch's own failure.
 func (f Failure) ExitCode() int {
 	switch f.Class {
 	case CauseSignal:
-		return 128 + f.Signal
+		if f.Signal >= 1 && f.Signal <= MaxSignal {
+			return 128 + f.Signal
+		}
 	case CauseNoFinalize:
 		return 1
-	case CauseNodeLost, CauseProtocol:
-		return ExitLauncher
 	case CauseStart:
-		return f.Code
+		if f.Code >= 1 && f.Code <= MaxCode {
+			return f.Code
+		}
+	case CauseAbort, CauseExit:
+		return max(1, f.Code&MaxCode)
 	}
-	if c := f.Code & 0xff; c != 0 {
-		return c
+	return ExitLauncher
+}
+
+// The largest signal and the largest exit code that a process can end with.
+const (
+	MaxSignal = 64
+	MaxCode   = 255
+)
+
+// Tie is within what time failures count as one event: one of them brought the
+// others about, and Weight says which. A rank that dies ends its peers over the
+// network sooner than its own node hears of it, by as much as busy ranks keep its
+// processors from that. It need not be short: what golaunch has ended itself is
+// no failure, and it ends all ranks at the first one.
+const Tie = 200 * time.Millisecond
+
+// The weights of failures of one moment: the cause weighs least.
+const (
+	WeightSeen  = iota // the rank broke a protocol, as its agent saw
+	WeightOwn          // the rank, or the node, ended by itself
+	WeightAbort        // what ranks do whose peers have ended
+	WeightPipe         // SIGPIPE: what they get who write to a rank that has ended
+	WeightAfter        // an exit after MPI_Finalize: it ends nothing, and is the cause only where nothing else is
+	Weights
+)
+
+// sigPipe is SIGPIPE on Linux.
+const sigPipe = 13
+
+// Weight is what f weighs beside other failures.
+func (f Failure) Weight() int {
+	switch {
+	case f.Finalized:
+		return WeightAfter
+	case f.Class == CauseSignal && f.Signal == sigPipe:
+		return WeightPipe
+	case f.Class == CauseAbort:
+		return WeightAbort
+	case f.Class == CauseProtocol:
+		return WeightSeen
 	}
-	return 1
+	return WeightOwn
 }

@@ -3,7 +3,7 @@
 // no state and does no I/O; every other package speaks in these types.
 //
 // Package job does not know how hosts are named or reached (package hostlist,
-// package bootstrap), nor where ranks are placed (package launcher).
+// package bootstrap), nor where ranks are placed (package placement).
 package job
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strconv"
 )
 
-// Rank is one process of a world, 0..size-1 (design section 2).
+// Rank is one process of a world, 0..size-1 (docs/design.md).
 type Rank int
 
 // RankID names a rank among all of a job's worlds.
