@@ -158,7 +158,7 @@ func (l *Link) Close() error {
 	}
 	l.closed.Store(true)
 	l.control.Fail(link.ErrClosed, link.ErrClosed)
-	l.stop(link.ErrClosed)
+	_ = l.stop(link.ErrClosed)
 	l.wg.Wait()
 	return nil
 }
