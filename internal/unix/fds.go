@@ -1,10 +1,12 @@
 package unix
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"syscall"
@@ -61,6 +63,35 @@ func ReadFile(name string) ([]byte, error) {
 	}
 }
 
+// ErrNotRegular is OpenRegular's for a directory, a device, a pipe or a socket.
+var ErrNotRegular = errors.New("not a regular file")
+
+// OpenRegular opens a regular file for reading, relative to dir, which may be a
+// symbolic link. It opens no device, and waits for no pipe's other end.
+func OpenRegular(dir, name string) (*os.File, error) {
+	if !filepath.IsAbs(name) {
+		name = dir + "/" + name // not Join, which takes dir's name for where it is
+	}
+	refuse := func(err error) (*os.File, error) { return nil, &os.PathError{Op: "open", Path: name, Err: err} }
+	found, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0) // which has no effect on what it is
+	if err != nil {
+		return refuse(err)
+	}
+	defer Close(found)
+	var st unix.Stat_t
+	switch err := unix.Fstat(found, &st); {
+	case err != nil:
+		return refuse(err)
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		return refuse(ErrNotRegular)
+	}
+	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(found), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return refuse(err)
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
 // SetNonblock makes reads and writes on fd's open file, which duplicates share,
 // return EAGAIN rather than wait.
 func SetNonblock(fd int) error {
@@ -107,9 +138,14 @@ func pair(kind int) (a, b int, err error) {
 }
 
 // IsPacketSocket reports whether fd is a local socket as PacketPair makes them.
-func IsPacketSocket(fd int) bool {
+func IsPacketSocket(fd int) bool { return isLocal(fd, unix.SOCK_SEQPACKET) }
+
+// IsStreamSocket reports whether fd is a local socket as StreamPair makes them.
+func IsStreamSocket(fd int) bool { return isLocal(fd, unix.SOCK_STREAM) }
+
+func isLocal(fd, want int) bool {
 	kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
-	if err != nil || kind != unix.SOCK_SEQPACKET {
+	if err != nil || kind != want {
 		return false
 	}
 	domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)

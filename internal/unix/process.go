@@ -96,6 +96,17 @@ func Foreground(f *os.File) bool {
 	return err != nil || group == own
 }
 
+// OwnsTerminal reports whether this process belongs to the foreground of the terminal
+// that controls its session: what is typed there is for it.
+func OwnsTerminal() bool {
+	f, err := os.OpenFile("/dev/tty", os.O_RDONLY|unix.O_NOCTTY, 0)
+	if err != nil {
+		return false // there is none
+	}
+	defer f.Close()
+	return Foreground(f)
+}
+
 // IsTerminal reports whether f is a terminal.
 func IsTerminal(f *os.File) bool {
 	conn, err := f.SyscallConn()

@@ -8,12 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TryRead is Read for a descriptor that is known to be nonblocking. The runtime
-// is not told of the system call, which is over at once: where many processes
-// share a processor, its bookkeeping costs more than the call.
-func TryRead(fd int, p []byte) (int, error) {
+// TryRecv reads from a socket and never waits: EAGAIN where nothing is there. It
+// does not rely on the descriptor being nonblocking, which is an attribute of the
+// open file: who handed the socket over may have kept a duplicate, and change it
+// at any time. The runtime is not told of the system call, which is over at once:
+// where many processes share a processor, its bookkeeping costs more than the
+// call. Otherwise it is as Read.
+func TryRecv(sock int, p []byte) (int, error) {
 	for {
-		n, _, errno := syscall.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+		n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(sock), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), unix.MSG_DONTWAIT, 0, 0)
 		switch {
 		case errno == unix.EINTR:
 			continue
@@ -26,11 +29,10 @@ func TryRead(fd int, p []byte) (int, error) {
 	}
 }
 
-// TryWrite is Write for a descriptor that is known to be nonblocking; see
-// TryRead.
-func TryWrite(fd int, p []byte) (int, error) {
+// TrySend is Write for a socket, and never waits; see TryRecv.
+func TrySend(sock int, p []byte) (int, error) {
 	for {
-		n, _, errno := syscall.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+		n, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(sock), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
 		switch {
 		case errno == unix.EINTR:
 			continue
@@ -41,7 +43,7 @@ func TryWrite(fd int, p []byte) (int, error) {
 	}
 }
 
-// tryEpollWait is epoll_wait without waiting; see TryRead.
+// tryEpollWait is epoll_wait without waiting; see TryRecv.
 func tryEpollWait(epfd int, events []unix.EpollEvent) (int, error) {
 	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epfd), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
 	if errno != 0 {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,7 +21,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// helperWord makes the test binary print what Rlimits and Umask return.
+// helperWord makes the test binary do what the next word says, or print what
+// Rlimits and Umask return.
 const helperWord = "unix-test-helper"
 
 func TestMain(m *testing.M) {
@@ -31,6 +33,14 @@ func TestMain(m *testing.M) {
 }
 
 func helperMain() int {
+	if len(os.Args) == 5 {
+		do := map[string]func(a, b string) error{"remove": removeHelper, "swap": swapHelper}[os.Args[2]]
+		if err := do(os.Args[3], os.Args[4]); err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		return 0
+	}
 	limits, err := Rlimits()
 	if err != nil {
 		fmt.Println(err)
@@ -54,12 +64,20 @@ func pipe(t *testing.T) (r, w int) {
 }
 
 func TestReadWrite(t *testing.T) {
-	t.Run("told", func(t *testing.T) { testReadWrite(t, Read, Write) })
-	t.Run("try", func(t *testing.T) { testReadWrite(t, TryRead, TryWrite) })
+	t.Run("a pipe", func(t *testing.T) {
+		r, w := pipe(t)
+		testReadWrite(t, r, w, Read, Write)
+	})
+	// It is said of no descriptor that it does not wait: who has a duplicate of one
+	// could take that back.
+	t.Run("a socket", func(t *testing.T) {
+		r, w, err := StreamPair()
+		require.NoError(t, err)
+		testReadWrite(t, r, w, TryRecv, TrySend)
+	})
 }
 
-func testReadWrite(t *testing.T, Read, Write func(int, []byte) (int, error)) {
-	r, w := pipe(t)
+func testReadWrite(t *testing.T, r, w int, Read, Write func(int, []byte) (int, error)) {
 	buf := make([]byte, 8)
 	_, err := Read(r, buf)
 	assert.Equal(t, EAGAIN, err)
@@ -75,16 +93,28 @@ func testReadWrite(t *testing.T, Read, Write func(int, []byte) (int, error)) {
 	assert.Less(t, n, len(big), "what fits")
 	_, err = Write(w, big)
 	assert.Equal(t, EAGAIN, err)
-	Close(r)
-	_, err = Write(w, big)
-	assert.Equal(t, syscall.EPIPE, err)
-	Close(w)
-
-	r, w = pipe(t)
+	for err = nil; err == nil; {
+		_, err = Read(r, big)
+	}
+	assert.Equal(t, EAGAIN, err)
 	Close(w)
 	_, err = Read(r, buf)
 	assert.Equal(t, io.EOF, err)
 	Close(r)
+}
+
+func TestWriteToNobody(t *testing.T) {
+	r, w := pipe(t)
+	Close(r)
+	_, err := Write(w, []byte("x"))
+	assert.Equal(t, syscall.EPIPE, err)
+	Close(w)
+	r, w, err = StreamPair()
+	require.NoError(t, err)
+	Close(r)
+	_, err = TrySend(w, []byte("x"))
+	assert.Equal(t, syscall.EPIPE, err)
+	Close(w)
 }
 
 func TestPoller(t *testing.T) {
@@ -224,12 +254,12 @@ func TestPollerParkMissesNothing(t *testing.T) {
 		require.NoError(t, err)
 		for _, ready := range buf[:n] {
 			// Not all that is there: what is left must be reported again.
-			switch n, err := TryRead(ends[ready.Tag], one); {
-			case err == io.EOF:
+			switch n, err := Read(ends[ready.Tag], one); err {
+			case io.EOF:
 				require.NoError(t, p.Remove(ends[ready.Tag]))
 				Close(ends[ready.Tag])
 				delete(ends, ready.Tag)
-			case err == nil:
+			case nil:
 				got += n
 			}
 		}
@@ -304,10 +334,7 @@ func TestRights(t *testing.T) {
 	assert.ErrorIs(t, err, ErrTruncated)
 	assert.Equal(t, before, countFDs(t), "descriptors of a message refused are closed")
 
-	many := make([]int, MaxRights)
-	for i := range many {
-		many[i] = r
-	}
+	many := slices.Repeat([]int{r}, MaxRights)
 	require.NoError(t, SendRights(a, []byte("x"), many))
 	_, fds, err = rc.Recv(b)
 	require.NoError(t, err)
@@ -326,9 +353,15 @@ func TestRights(t *testing.T) {
 	Close(b)
 	Close(r)
 	assert.False(t, IsPacketSocket(b))
+	assert.False(t, IsStreamSocket(b))
 	s, u, err := StreamPair()
 	require.NoError(t, err)
 	assert.False(t, IsPacketSocket(s))
+	assert.True(t, IsStreamSocket(s))
+	p, q := pipe(t)
+	assert.False(t, IsStreamSocket(p))
+	Close(p)
+	Close(q)
 	Close(s)
 	Close(u)
 }

@@ -15,3 +15,13 @@ func SelfUsage() (cpu time.Duration, memory int64) {
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), u.Maxrss << 10 // the kernel counts KiB
 }
+
+// Monotonic is the time on the node's monotonic clock, which all its processes
+// share and which nobody sets. Only differences mean anything.
+func Monotonic() time.Duration {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) != nil {
+		return 0 // cannot be, for this clock
+	}
+	return time.Duration(t.Nano())
+}
