@@ -177,6 +177,7 @@ func (e *wireEvent) fields(b *coder) {
 	number(b, &e.System)
 	number(b, &e.MaxRSS)
 	number(b, &e.At)
+	number(b, &e.Clock)
 }
 
 func (h *hello) fields(b *coder) {

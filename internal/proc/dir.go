@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"syscall"
@@ -34,7 +35,7 @@ func (s *spawner) changeDir(a *App, env *environ) (dir, note string, failed *sta
 			}
 			return wanted, "", nil
 		}
-		cause, _ = err.(syscall.Errno)
+		errors.As(err, &cause)
 	}
 	if a.DirGiven {
 		return "", "", &startError{code: dirCode(cause), text: fmt.Sprintf("working directory %s: %v; create it on this host or choose another", wanted, cause)}

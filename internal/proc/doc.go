@@ -1,5 +1,4 @@
-// Package proc starts, watches and ends the ranks of one node (design section
-// 7, Lifetime of processes).
+// Package proc starts, watches and ends the ranks of one node (docs/design.md, Lifetime of processes).
 //
 // Model: two processes. The warden is the same executable run again, as a
 // process that never gets to main: it forks and reaps the ranks, is their

@@ -29,12 +29,13 @@ const (
 // ending is the state of killing the job.
 type ending struct {
 	phase     phase
-	deadline  time.Time // of the grace period, or of killing
-	again     time.Time // when killing looks once more
-	rounds    int       // of killing
-	final     bool      // the warden leaves when the job is gone
-	survived  error     // what could not be ended
-	childless bool      // the last wait4 said that no child is left, and none was started since
+	deadline  time.Time             // of the grace period, or of killing
+	again     time.Time             // when killing looks once more
+	rounds    int                   // of killing
+	final     bool                  // the warden leaves when the job is gone
+	survived  error                 // what could not be ended
+	own       map[int]time.Duration // ranks that began to end before they were told to, and when that was seen
+	childless bool                  // the last wait4 said that no child is left, and none was started since
 }
 
 // reap collects every child that has ended: ranks, which are reported, and
@@ -55,13 +56,29 @@ func (w *warden) reap() {
 			continue
 		}
 		delete(w.live, pid)
+		at, own := w.takeEnding(pid)
 		w.out.add(wireEvent{
-			Kind: evExited, World: c.World, Rank: int(c.Rank), PID: pid, Code: int(status),
+			Kind: evExited, World: c.World, Rank: int(c.Rank), PID: pid, Code: int(status), Text: w.killer(status),
 			User: time.Duration(usage.Utime.Nano()), System: time.Duration(usage.Stime.Nano()),
 			MaxRSS: usage.Maxrss << 10, // the kernel counts KiB
-			At:     time.Now().UnixNano(),
+			At:     time.Now().UnixNano(), Clock: at, Provoked: !own,
 		})
 	}
+}
+
+// killer says why the kernel has killed a rank, or a process of a shell that is
+// one, if it has. Whom the warden kills it does not ask about.
+func (w *warden) killer(status syscall.WaitStatus) string {
+	const byShell = 128 + int(syscall.SIGKILL) // what shells exit with
+	killed := status.Signaled() && status.Signal() == syscall.SIGKILL || status.ExitStatus() == byShell
+	switch {
+	case w.phase == terminating || w.phase == killing:
+		return ""
+	case killed:
+		return w.memory.explain(time.Now())
+	}
+	w.memory.look(time.Now()) // a kill that nothing ends of soon explains no later end
+	return ""
 }
 
 // signal signals the process group of every rank of a world that lives.
@@ -73,9 +90,40 @@ func (w *warden) signal(world int, sig syscall.Signal) {
 	}
 }
 
+// noteEnding notes which ranks are about to end by themselves. Ends go by
+// degrees: a peer on another node may have seen a rank's connections close, and
+// the job's end have come back from there, before the rank can be reaped.
+func (w *warden) noteEnding() {
+	w.reap()
+	w.own = map[int]time.Duration{}
+	buf := make([]byte, 1024)
+	for pid := range w.live {
+		n, err := readProc(fmt.Sprintf("/proc/%d/stat", pid), buf)
+		if err != nil {
+			continue
+		}
+		if p, ok := parseStat(buf[:n]); ok && p.ending {
+			w.own[pid] = unix.Monotonic()
+		}
+	}
+}
+
+// takeEnding tells of a rank that was reaped when it ended, and whether it did
+// so by itself.
+func (w *warden) takeEnding(pid int) (at time.Duration, own bool) {
+	if at, own = w.own[pid]; own {
+		delete(w.own, pid)
+		return at, true
+	}
+	return unix.Monotonic(), w.phase == running || w.phase == gone
+}
+
 // kill begins to end the job; ranks that wait for their turn are not started.
 // A second kill can only shorten the grace period.
 func (n *ending) kill(w *warden, grace time.Duration) {
+	if n.phase == running || n.phase == gone {
+		w.noteEnding()
+	}
 	w.cancelQueue()
 	w.ownFiles()
 	now := time.Now()

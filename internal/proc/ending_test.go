@@ -63,7 +63,32 @@ func TestKillGivesGrace(t *testing.T) {
 	require.NoError(t, f.Kill(time.Hour))
 	f.until("gone", func() bool { return len(f.gone) == 1 })
 	assert.Equal(t, exitStatus(5), f.exited[0].Status)
+	assert.True(t, f.exited[0].Provoked)
 	assert.Equal(t, "ready\nbye\n", f.output(0))
+	f.finishes()
+}
+
+// An end that began before the kill is not the kill's doing, however late it is
+// seen.
+func TestAnEndBeforeTheKillIsItsOwn(t *testing.T) {
+	f := begin(t, Options{})
+	before := unix.Monotonic()
+	f.launch(40, "sh", "-c", "exit 3")
+	f.until("all run", func() bool { return len(f.started) == 40 })
+	// The warden hears of the kill while it has yet to reap some of them, or not.
+	for _, s := range f.started {
+		for alive(s.PID) {
+			require.NoError(t, f.step())
+		}
+	}
+	require.NoError(t, f.Kill(time.Hour))
+	f.ends(40)
+	for _, e := range f.exited {
+		assert.Equal(t, exitStatus(3), e.Status)
+		assert.False(t, e.Provoked, "rank %d", e.Rank)
+		assert.Greater(t, e.Clock, before)
+		assert.LessOrEqual(t, e.Clock, unix.Monotonic())
+	}
 	f.finishes()
 }
 
@@ -315,8 +340,7 @@ func TestAgentDies(t *testing.T) {
 }
 
 // Warden and agent both die, so that nobody is left but whoever sweeps. The
-// process that cleared its environment is beyond it without a cgroup (design
-// section 7).
+// process that cleared its environment is beyond it without a cgroup (docs/design.md).
 func TestSweepAfterBothDied(t *testing.T) {
 	bothWays(t, func(t *testing.T, o Options) {
 		require.NoError(t, unix.Subreaper()) // stands in for init, which reaps
@@ -342,7 +366,7 @@ func TestSweepAfterBothDied(t *testing.T) {
 		require.NoError(t, Sweep(ctx, SweepOptions{JobID: agentJob}))
 		for i, pid := range list {
 			if i == cleared && o.NoCgroup {
-				assert.True(t, alive(pid), "if it is found after all, design section 7 promises too little")
+				assert.True(t, alive(pid), "if it is found after all, docs/design.md promises too little")
 				require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 				continue
 			}

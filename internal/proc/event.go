@@ -45,8 +45,14 @@ type Exited struct {
 	Rank   job.Rank
 	PID    int
 	Status syscall.WaitStatus
+	Killer string // why the kernel killed it, or a process of a shell's; "" where it did not, or does not tell
 	Usage  Usage
 	At     time.Time // when it was reaped
+	// Clock is when it ended, or was seen to, on the node's monotonic clock
+	// (unix.Monotonic).
+	Clock time.Duration
+	// Provoked says that Kill or Finish came before it began to end.
+	Provoked bool
 }
 
 // Usage is what a rank and its reaped children consumed.

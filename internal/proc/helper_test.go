@@ -72,7 +72,7 @@ func userHelper() error {
 	}
 	w.Close()
 	if _, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); err != syscall.ECHILD {
-		return fmt.Errorf("a child is left: %v", err)
+		return fmt.Errorf("a child is left: %v", err) //nolint:errorlint // err may be nil
 	}
 	fmt.Println("all dead")
 	return nil

@@ -14,6 +14,7 @@ import (
 type Needs struct {
 	Libraries []string // shared libraries that it names itself, as in libc.so.6
 	Platform  string   // processor and word size: what can be in one process has the same
+	File      string   // where it is
 }
 
 // ProgramNeeds looks at the file that an app runs on this host, given its
@@ -45,7 +46,7 @@ func ProgramNeeds(a App, env []string) (Needs, error) {
 	if err != nil {
 		return Needs{}, fmt.Errorf("%s: %w", file, err)
 	}
-	return Needs{Libraries: libraries, Platform: platform(f)}, nil
+	return Needs{Libraries: libraries, Platform: platform(f), File: file}, nil
 }
 
 // LibraryPlatform is the Needs.Platform of the programs that can load a shared
@@ -68,7 +69,7 @@ func below(dir, path string) string {
 	return dir + "/" + path // not Join, which would turn ./x into x
 }
 
-// mostLooked bounds how many processes LoadedLibrary looks at.
+// mostLooked bounds how many processes LoadedFile looks at.
 const mostLooked = 64
 
 // identity is what a launcher of whatever kind tells its ranks, and another tells
@@ -78,11 +79,20 @@ var identity = []string{
 	"PMIX_RANK", "PMIX_NAMESPACE", "OMPI_COMM_WORLD_SIZE",
 }
 
-// LoadedLibrary is the name of the first shared library, as in libc.so.6, that a
-// process or one of its descendants has loaded and that match takes; "" if there
-// is none, or they cannot be looked at. Descendants that another launcher has
-// started, which the process then is or runs, do not count.
+// LoadedLibrary is the name, as in libc.so.6, of what LoadedFile finds.
 func LoadedLibrary(pid int, match func(name string) bool) string {
+	file := LoadedFile(pid, match)
+	if file == "" {
+		return ""
+	}
+	return filepath.Base(file)
+}
+
+// LoadedFile is the first shared library that a process or one of its descendants
+// has loaded and whose name match takes; "" if there is none, or they cannot be
+// looked at. Descendants that another launcher has started, which the process then
+// is or runs, do not count.
+func LoadedFile(pid int, match func(name string) bool) string {
 	pids := []int{pid}
 	for i := 0; i < len(pids) && i < mostLooked; i++ {
 		dir := fmt.Sprintf("/proc/%d", pids[i])
@@ -96,11 +106,11 @@ func LoadedLibrary(pid int, match func(name string) bool) string {
 			if at < 0 {
 				continue
 			}
-			if name := filepath.Base(strings.TrimSuffix(line[at:], "\n")); match(name) {
+			if file := strings.TrimSuffix(line[at:], "\n"); match(filepath.Base(file)) {
 				if !sameLauncher(pid, pids[i]) {
 					break
 				}
-				return name
+				return file
 			}
 		}
 		threads, _ := filepath.Glob(dir + "/task/*/children")

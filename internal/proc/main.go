@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
@@ -32,6 +30,9 @@ const sharedWord = "shared"
 // noCgroupWord is the warden's argument that forbids a cgroup.
 const noCgroupWord = "no-cgroup"
 
+// leftSome is a warden's exit code when it could not do all, or not begin.
+const leftSome = 1
+
 // warden is the state of the warden process. One goroutine, on one thread, does
 // everything: ranks' parent-death signals, which the kernel ties to the thread
 // that forked, and the ownership of wait4 rest on that.
@@ -44,8 +45,9 @@ type warden struct {
 	out      outbox
 	agent    int // its pid
 	heart    heartbeat
-	held     bool     // every rank was stopped: none is started
-	cgroup   *cgroup  // nil where there is none
+	held     bool    // every rank was stopped: none is started
+	cgroup   *cgroup // nil where there is none
+	memory   *memory
 	scratch  []string // directories to remove in the end
 	spawner
 	ending
@@ -59,14 +61,14 @@ const socketTag = 1
 // those of ssh and the network take as long as a rank's start, on every node. All
 // run on the process's first thread, which belongs to them alone until main: the
 // thread that the warden needs, see there. The process exits with 0 when nothing
-// of the job is left, and with 1 otherwise.
+// of the job is left, and with leftSome otherwise.
 func init() {
 	if len(os.Args) < 2 || os.Args[1] != WardenWord {
 		return
 	}
 	if err := runWarden(os.Args); err != nil {
 		fmt.Fprintf(os.Stderr, "warden: %v\n", err)
-		os.Exit(1)
+		os.Exit(leftSome)
 	}
 	os.Exit(0)
 }
@@ -106,12 +108,27 @@ func runWarden(args []string) error {
 	if err != nil {
 		return err
 	}
-	w.shared = shared
-	w.heart.every = lostAfter / BeatsPerLoss
+	w.shared, w.heart.every = shared, lostAfter/BeatsPerLoss
+	defer w.dropCgroup()
 	if err := w.out.message(msgHello, hello.fields); err != nil {
 		return err
 	}
+	w.memory = watchMemory(hello.Cgroup) // before the first rank, while the agent goes on
 	return w.loop()
+}
+
+// dropCgroup removes the cgroup of a warden that ends before its time, such as
+// one whose agent is gone before it can say hello.
+func (w *warden) dropCgroup() {
+	if w.cgroup == nil || w.survived != nil {
+		return
+	}
+	dir := w.cgroup.dir
+	w.cgroup.close()
+	_ = killCgroup(dir) // a warden that cannot go on has no other word for its ranks
+	if err := removeCgroup(dir); err != nil {
+		fmt.Fprintf(os.Stderr, "warden: the job's cgroup could not be removed: %v\n", err)
+	}
 }
 
 func newWarden(jobID string, noCgroup bool) (*warden, *hello, error) {
@@ -132,7 +149,7 @@ func newWarden(jobID string, noCgroup bool) (*warden, *hello, error) {
 	}
 	first := &hello{PID: os.Getpid(), NoCgroup: "switched off"}
 	if !noCgroup {
-		cg, err := newCgroup(fmt.Sprint(cgroupPrefix(jobID), os.Getpid()))
+		cg, err := newCgroup(cgroupName(jobID, os.Getpid()))
 		if err == nil {
 			w.cgroup = cg
 			w.cgroupFD = cg.fd
@@ -357,27 +374,11 @@ func (w *warden) agentLost() {
 	w.finish(w)
 }
 
-// removeScratch removes dir, with what ranks have left in it: they may have made
-// directories there that their user, unless it is root, may not write to.
-func removeScratch(dir string) error {
-	err := os.RemoveAll(dir)
-	if !errors.Is(err, os.ErrPermission) {
-		return err
-	}
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error { // before it reads path
-		if d != nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
-}
-
 // leave says goodbye; everything of the job has ended.
 func (w *warden) leave() error {
 	defer w.poll.Close()
 	for _, dir := range w.scratch {
-		if err := removeScratch(dir); err != nil && !errors.Is(err, os.ErrPermission) { // where it is not ours it was not made
+		if err := unix.RemoveTree(dir); err != nil && !errors.Is(err, os.ErrPermission) { // where it is not ours it was not made
 			w.out.add(wireEvent{Kind: evNote, Text: fmt.Sprintf("the job's files could not be removed: %v", err)})
 		}
 	}

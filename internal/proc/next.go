@@ -129,9 +129,9 @@ func (e *wireEvent) event(fds []int) (Event, error) {
 		return StartFailed{World: e.World, Rank: rank, Code: e.Code, Text: e.Text, Provoked: e.Provoked}, nil
 	case evExited:
 		return Exited{
-			World: e.World, Rank: rank, PID: e.PID, Status: syscall.WaitStatus(e.Code),
+			World: e.World, Rank: rank, PID: e.PID, Status: syscall.WaitStatus(e.Code), Killer: e.Text,
 			Usage: Usage{User: e.User, System: e.System, MaxRSS: e.MaxRSS},
-			At:    time.Unix(0, e.At),
+			At:    time.Unix(0, e.At), Clock: e.Clock, Provoked: e.Provoked,
 		}, nil
 	case evNote:
 		return Note{Level: e.Code, Text: e.Text}, nil

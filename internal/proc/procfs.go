@@ -13,10 +13,14 @@ import (
 // jobVariable names the job in every rank's environment.
 const jobVariable = "GOLAUNCH_JOB"
 
+// JobEnv is the variable by which a sweep finds a process of a job.
+func JobEnv(jobID string) string { return jobVariable + "=" + jobID }
+
 // process is what /proc says of one process.
 type process struct {
 	pid, parent, group, session int
 	dead                        bool // only waits to be reaped
+	ending                      bool // does nothing any more but end
 }
 
 // parseStat reads /proc/PID/stat (proc_pid_stat(5)).
@@ -27,12 +31,13 @@ func parseStat(b []byte) (process, bool) {
 		return process{}, false
 	}
 	f := bytes.Fields(b[end+1:])
-	const state, parent, group, session, threads = 0, 1, 2, 3, 17
+	const state, parent, group, session, flags, threads = 0, 1, 2, 3, 6, 17
+	const exiting = 0x4 // the kernel's PF_EXITING
 	if len(f) <= threads || len(f[state]) != 1 {
 		return process{}, false
 	}
 	var p process
-	var n int
+	var n, bits int
 	for _, field := range []struct {
 		text []byte
 		to   *int
@@ -41,6 +46,7 @@ func parseStat(b []byte) (process, bool) {
 		{f[parent], &p.parent},
 		{f[group], &p.group},
 		{f[session], &p.session},
+		{f[flags], &bits},
 		{f[threads], &n},
 	} {
 		v, err := strconv.Atoi(string(field.text))
@@ -52,6 +58,7 @@ func parseStat(b []byte) (process, bool) {
 	// The main thread of a process may be a zombie while others run.
 	s := f[state][0]
 	p.dead = s == 'X' || s == 'x' || s == 'Z' && n <= 1
+	p.ending = bits&exiting != 0
 	return p, p.pid > 0
 }
 

@@ -16,7 +16,7 @@ const defaultPath = "/usr/local/bin:/usr/bin:/bin"
 
 // startError is why a rank's program cannot be started.
 type startError struct {
-	code   int // exit code of the job, design section 7
+	code   int // exit code of the job, docs/design.md
 	text   string
 	cause  error  // may be nil
 	sought string // PATH of a program that is in none of its directories
@@ -30,6 +30,9 @@ func (e *startError) Error() string { return e.text }
 func findProgram(name, path string) (string, *startError) {
 	if strings.Contains(name, "/") {
 		if err := checkProgram(name); err != nil {
+			if e := meantOtherwise(name); e != nil && errors.Is(err, syscall.ENOENT) {
+				return "", e
+			}
 			return "", programError(name, err)
 		}
 		return name, nil
@@ -53,6 +56,9 @@ func findProgram(name, path string) (string, *startError) {
 	if denied != nil {
 		return "", programError(name, denied)
 	}
+	if e := meantOtherwise(name); e != nil {
+		return "", e
+	}
 	if strings.Contains(name, "=") { // as other launchers want variables
 		return "", &startError{code: job.ExitNotFound, text: fmt.Sprintf("program not found: %s; to set a variable write -x %[1]s", name)}
 	}
@@ -64,6 +70,25 @@ func findProgram(name, path string) (string, *startError) {
 		code: job.ExitNotFound, sought: path,
 		text: fmt.Sprintf("program not found: %s is in %s; give its path, or install it on this host", name, where),
 	}
+}
+
+// meantOtherwise tells what a name that no program has rather is: a line of the
+// shell, or a program of the working directory, which is the rank's.
+func meantOtherwise(name string) *startError {
+	var hint string
+	switch err := checkProgram("./" + name); {
+	case strings.ContainsAny(name, " \t\n"):
+		hint = "for a line of the shell use sh -c '" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	case strings.Contains(name, "/"):
+		return nil
+	case err == nil:
+		hint = "did you mean ./" + name + "?"
+	case errors.Is(err, syscall.EACCES):
+		hint = "did you mean ./" + name + "? It is not executable: chmod +x " + name
+	default:
+		return nil
+	}
+	return &startError{code: job.ExitNotFound, text: fmt.Sprintf("program not found: %s; %s", name, hint)}
 }
 
 func checkProgram(path string) error {

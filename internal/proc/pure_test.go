@@ -105,7 +105,7 @@ func TestEventsFitPacket(t *testing.T) {
 	o := outbox{sock: -1}
 	for range batchEvents {
 		o.add(wireEvent{Kind: evStartFailed, World: 1 << 40, Rank: 1 << 40, PID: 1 << 40, Code: 1 << 40,
-			Text: strings.Repeat("x", 2*textMax), User: 1 << 60, System: 1 << 60, MaxRSS: 1 << 60})
+			Text: strings.Repeat("x", 2*textMax), User: 1 << 60, System: 1 << 60, MaxRSS: 1 << 60, At: 1 << 62, Clock: 1 << 62})
 	}
 	require.Len(t, o.queue, 1)
 	assert.LessOrEqual(t, len(o.queue[0].data), packetSize)
@@ -156,8 +156,13 @@ func TestCgroupDir(t *testing.T) {
 		{"only v1", "26 25 0:23 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n", "1:cpu:/c\n", "", "in no cgroup v2"},
 		{"empty", "", "", "", "in no cgroup v2"},
 	}
+	_, v1, err := cgroupDir(hybrid, "4:memory:/m\n1:cpu:/c\n0::/\n", "cpu")
+	assert.NoError(t, err)
+	assert.Equal(t, "/sys/fs/cgroup/cpu/c", v1)
+	_, _, err = cgroupDir(hybrid, "4:memory:/m\n1:cpu:/c\n0::/\n", "memory")
+	assert.ErrorContains(t, err, "no cgroup v1 with memory file system")
 	for _, tt := range tests {
-		got, err := cgroupDir(tt.mounts, tt.member)
+		_, got, err := cgroupDir(tt.mounts, tt.member, "")
 		assert.Equal(t, tt.want, got, tt.name)
 		if tt.err == "" {
 			assert.NoError(t, err, tt.name)
@@ -168,7 +173,7 @@ func TestCgroupDir(t *testing.T) {
 }
 
 func TestParseStat(t *testing.T) {
-	const rest = " 0 -1 0 0 0 0 0 0 0 0 20 0 "
+	const rest = " -1 0 0 0 0 0 0 0 0 0 20 0 "
 	tests := []struct {
 		text string
 		want process
@@ -178,6 +183,7 @@ func TestParseStat(t *testing.T) {
 		{"7 (a) b) (c) Z 1 2 3 4" + rest + "1 0", process{pid: 7, parent: 1, group: 2, session: 3, dead: true}, true},
 		{"7 (threads live) Z 1 2 3 4" + rest + "2 0", process{pid: 7, parent: 1, group: 2, session: 3}, true},
 		{"7 (a) X 1 2 3 4" + rest + "0 0", process{pid: 7, parent: 1, group: 2, session: 3, dead: true}, true},
+		{"7 (a) R 1 2 3 4 -1 4194308 0 0 0 0 0 0 0 0 20 0 1 0", process{pid: 7, parent: 1, group: 2, session: 3, ending: true}, true},
 		{"", process{}, false},
 		{"7 (a) S 1 2 3", process{}, false},
 		{"x (a) S 1 2 3 4" + rest + "1 0", process{}, false},
@@ -276,7 +282,7 @@ func TestMessagesRoundTrip(t *testing.T) {
 
 		events := []wireEvent{{}, {
 			Kind: evGone, World: number.Draw(t, "world"), Rank: number.Draw(t, "rank"), PID: number.Draw(t, "pid"), Code: number.Draw(t, "code"),
-			StdinPipe: true, Provoked: true, Text: text.Draw(t, "text"), User: 1, System: -2, MaxRSS: 1 << 62, At: 4,
+			StdinPipe: true, Provoked: true, Text: text.Draw(t, "text"), User: 1, System: -2, MaxRSS: 1 << 62, At: 4, Clock: 5,
 		}}
 		var gotEvents []wireEvent
 		require.NoError(t, decode(msgEvents, encodeBody(wireEvents(&events)), wireEvents(&gotEvents)))
@@ -343,8 +349,10 @@ func FuzzProcFiles(f *testing.F) {
 		if p, ok := parseStat(b); ok {
 			assert.Positive(t, p.pid)
 		}
-		dir, err := cgroupDir(string(b), string(b))
-		assert.Equal(t, err != nil, dir == "")
+		for _, controller := range []string{"", "memory"} {
+			_, dir, err := cgroupDir(string(b), string(b), controller)
+			assert.Equal(t, err != nil, dir == "")
+		}
 		hasVariable(bytes.NewReader(b), "A=B")
 	})
 }

@@ -62,6 +62,10 @@ func TestStartFails(t *testing.T) {
 		code int
 		text string
 	}{
+		{"of the working directory", App{Argv: []string{"ok"}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir}, 127, "program not found: ok; did you mean ./ok?"},
+		{"of the working directory, not executable", App{Argv: []string{"plain"}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir}, 127, "program not found: plain; did you mean ./plain? It is not executable: chmod +x plain"},
+		{"a line of the shell", App{Argv: []string{"echo '$X'"}}, 127, `program not found: echo '$X'; for a line of the shell use sh -c 'echo '\''$X'\'''`},
+		{"a path and arguments", App{Argv: []string{"./ok -v"}, Dir: dir}, 127, "program not found: ./ok -v; for a line of the shell use sh -c './ok -v'"},
 		{"not in PATH", App{Argv: []string{"no-such-program"}}, 127, "program not found: no-such-program is in none of the 3 directories of PATH (-v names them); give"},
 		{"no such file", App{Argv: []string{"/no/such"}}, 127, "program not found: /no/such"},
 		{"below a file", App{Argv: []string{dir + "/ok/x"}}, 127, "program not found"},

@@ -245,8 +245,8 @@ func (s *spawner) enter(spec *Spec, app int, out *outbox) {
 	}
 	a := &spec.Apps[app]
 	// The job's name comes first, where a scan of environments finds it soonest.
-	p.base = newEnviron([]string{jobVariable + "=" + s.jobID}, spec.Env, a.Env)
-	p.base.set(jobVariable + "=" + s.jobID)
+	p.base = newEnviron([]string{JobEnv(s.jobID)}, spec.Env, a.Env)
+	p.base.set(JobEnv(s.jobID))
 	dir, note, err := s.changeDir(a, p.base)
 	if err != nil {
 		p.err = err

@@ -144,7 +144,7 @@ func jobCgroup(pid int, jobID string) string {
 	if err != nil {
 		return ""
 	}
-	dir, err := cgroupDir(string(mounts), string(member))
+	_, dir, err := cgroupDir(string(mounts), string(member), "")
 	if err != nil {
 		return ""
 	}
@@ -161,6 +161,9 @@ const allCgroups = "golaunch-job-"
 
 // cgroupPrefix begins the names of one job's cgroups; the warden's pid follows.
 func cgroupPrefix(jobID string) string { return allCgroups + jobID + "-" }
+
+// cgroupName is the name of the cgroup that the warden of a job makes.
+func cgroupName(jobID string, warden int) string { return cgroupPrefix(jobID) + strconv.Itoa(warden) }
 
 // pidList names some processes for a message.
 func pidList(found map[int]bool) string {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"sync"
 	"syscall"
@@ -23,6 +22,8 @@ const (
 	leaveLimit = KillLimit + 5*time.Second
 	// strayLimit is the same for one that has said nothing and has no ranks.
 	strayLimit = time.Second
+	// inheritLimit is how long Close tries to end what a dead warden left.
+	inheritLimit = 5 * time.Second
 )
 
 // ErrLost is what Next and Sweep's callers see when the warden has ended
@@ -57,11 +58,12 @@ type Options struct {
 // Warden is the agent's side of a warden process. Next belongs to one goroutine;
 // the other methods may be called from any. Close must be called in the end.
 type Warden struct {
-	opts   Options
-	proc   *os.Process
-	cgroup string
-	sock   *os.File
-	raw    syscall.RawConn
+	opts    Options
+	proc    *os.Process
+	greeted bool // it said hello
+	cgroup  string
+	sock    *os.File
+	raw     syscall.RawConn
 
 	recv    *unix.Rights // Next's
 	packets assembler    // Next's
@@ -76,6 +78,8 @@ type Warden struct {
 	tasks sync.WaitGroup // the sender and the log
 	ended chan struct{}  // closed when the process was waited for; state is set
 	state *os.ProcessState
+
+	succeed sync.Once // to a dead warden
 }
 
 // Start runs a warden and waits until it is ready. It makes the calling process
@@ -201,7 +205,7 @@ func (w *Warden) greet(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("no word from it: %w", ctx.Err())
 		}
-		return err
+		return fmt.Errorf("%s: %w", w.how(), err)
 	}
 	if kind != msgHello {
 		return fmt.Errorf("message of kind %d instead of its hello", kind)
@@ -210,7 +214,7 @@ func (w *Warden) greet(ctx context.Context) error {
 	if err := decode(kind, body, h.fields); err != nil {
 		return err
 	}
-	w.cgroup = h.Cgroup
+	w.cgroup, w.greeted = h.Cgroup, true
 	if h.Cgroup == "" {
 		w.opts.Log("no cgroup for the job, its processes are tracked by descent: " + h.NoCgroup)
 	}
@@ -268,6 +272,7 @@ func (w *Warden) SignalWorld(world int, sig syscall.Signal) error {
 // period.
 func (w *Warden) Kill(grace time.Duration) error {
 	grace = max(0, grace)
+	w.wake()
 	return w.command(msgKill, duration(&grace))
 }
 
@@ -281,7 +286,13 @@ func (w *Warden) BeatEvery() time.Duration { return w.opts.LostAfter / BeatsPerL
 
 // Finish ends what is left of the job at once, and then the warden: after Gone,
 // Next returns io.EOF.
-func (w *Warden) Finish() error { return w.command(msgFinish, nil) }
+func (w *Warden) Finish() error {
+	w.wake()
+	return w.command(msgFinish, nil)
+}
+
+// wake has a warden that was stopped go on: it could not obey.
+func (w *Warden) wake() { _ = w.proc.Signal(syscall.SIGCONT) } // it has ended already
 
 // Scratch names directories that the warden removes, with all that is in them,
 // when nothing of the job is left, whoever told it to end. They may be missing.
@@ -345,64 +356,4 @@ func (w *Warden) send() {
 			}
 		}
 	}
-}
-
-// Close ends the warden, which kills what is left of the job first if it was
-// not told to Finish, and waits for it. Next must not be running, or it returns
-// os.ErrClosed.
-func (w *Warden) Close() { w.close(leaveLimit) }
-
-// Destroy kills the warden at once, for one that does not do what it is told:
-// Next returns ErrLost, and Sweep has the rest to do.
-func (w *Warden) Destroy() { _ = w.proc.Kill() } // it has ended already
-
-func (w *Warden) close(limit time.Duration) {
-	w.mu.Lock()
-	w.closed = true
-	w.more.Signal()
-	w.mu.Unlock()
-	w.sock.Close() // which the warden notices
-	stop := time.AfterFunc(limit, func() { _ = w.proc.Kill() })
-	defer stop.Stop()
-	w.tasks.Wait()
-}
-
-// Sweep ends the warden, if it lives, and everything of the job that it left
-// behind: members of its cgroup, processes that carry GOLAUNCH_JOB, and all
-// descendants of this process but those for which keep, which may be nil,
-// returns true (the agent's other children) and theirs. See the function Sweep.
-func (w *Warden) Sweep(ctx context.Context, keep func(pid int) bool) error {
-	_ = w.proc.Kill()
-	select {
-	case <-w.ended:
-	case <-ctx.Done():
-		return fmt.Errorf("warden (pid %d): does not end on SIGKILL: %w", w.proc.Pid, ctx.Err())
-	}
-	return Sweep(ctx, SweepOptions{JobID: w.opts.JobID, Cgroup: w.cgroup, Descendants: true, Keep: keep})
-}
-
-// lost describes how the warden ended.
-func (w *Warden) lost(cause error) error {
-	select {
-	case <-w.ended:
-	case <-time.After(time.Second): // it closed its socket but lives
-	}
-	how := "it closed its socket"
-	select {
-	case <-w.ended:
-		if w.state != nil {
-			how = w.state.String()
-		}
-	default:
-	}
-	if cause != nil && !errors.Is(cause, io.EOF) {
-		how += ": " + cause.Error()
-	}
-	err := fmt.Errorf("%w (pid %d): %s", ErrLost, w.proc.Pid, how)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.failed == nil {
-		w.failed = err
-	}
-	return err
 }

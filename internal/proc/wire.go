@@ -70,11 +70,12 @@ type wireEvent struct {
 	Code      int // exit code of StartFailed, wait status of Exited, level of Note
 	StdinPipe bool
 	Provoked  bool
-	Text      string
+	Text      string // of StartFailed, Note and Gone; Killer of Exited
 	User      time.Duration
 	System    time.Duration
 	MaxRSS    int64
-	At        int64 // of Started and Exited: nanoseconds of Unix time
+	At        int64         // of Started and Exited: nanoseconds of Unix time
+	Clock     time.Duration // of Exited
 }
 
 // fds is how many descriptors come with the event.
