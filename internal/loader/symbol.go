@@ -1,0 +1,60 @@
+package loader
+
+import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+)
+
+// longestText bounds what Texts reads of one symbol, in bytes.
+const longestText = 4096
+
+// Texts returns the texts that variables of a shared library hold, declared as in
+// const char NAME[] = "...", in the order of the names. It is an error if one of them
+// is not there.
+func Texts(file string, names ...string) ([]string, error) {
+	f, err := elf.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	at := make(map[string]elf.Symbol, len(names))
+	for _, name := range names {
+		at[name] = elf.Symbol{}
+	}
+	for _, s := range symbols {
+		if _, wanted := at[s.Name]; wanted && s.Section != elf.SHN_UNDEF {
+			at[s.Name] = s
+		}
+	}
+	texts := make([]string, len(names))
+	for i, name := range names {
+		if texts[i], err = text(f, at[name]); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", file, name, err)
+		}
+	}
+	return texts, nil
+}
+
+// text reads what a symbol holds, up to its first zero byte.
+func text(f *elf.File, s elf.Symbol) (string, error) {
+	if s.Section == elf.SHN_UNDEF || int(s.Section) >= len(f.Sections) {
+		return "", fmt.Errorf("no such symbol")
+	}
+	in := f.Sections[s.Section]
+	if in.Type == elf.SHT_NOBITS || s.Value < in.Addr || s.Size > longestText {
+		return "", fmt.Errorf("the symbol holds no text")
+	}
+	b := make([]byte, s.Size)
+	if _, err := in.ReadAt(b, int64(s.Value-in.Addr)); err != nil {
+		return "", err
+	}
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		b = b[:i]
+	}
+	return string(b), nil
+}
