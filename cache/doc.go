@@ -1,6 +1,5 @@
 // Package cache is the bulletin board of a world: the key-value space that PMI
-// puts, gets and fences work on, as seen by one node of the tree (design
-// section 6).
+// puts, gets and fences work on, as seen by one node of the tree (docs/design.md).
 //
 // # Model
 //

@@ -55,7 +55,9 @@ func (s *homes) home(key []byte) (home Peer, mine bool) {
 // get answers a rank of this node, or asks key's home.
 func (s *homes) get(token uint64, key []byte, out *Effects) {
 	home, mine := s.home(key)
-	value, found, known := "", false, true
+	var value string
+	var found bool
+	known := true
 	if mine {
 		value, found = s.store.get(key)
 	} else {
