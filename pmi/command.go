@@ -154,6 +154,11 @@ func (s *Server) put(c *client, line []byte, out *Effects) {
 	}
 }
 
+// keyNotFound answers a get of a key that nobody has put. 4 is PMI_ERR_INVALID_KEY,
+// which Flux's libpmi2 takes for "not yet" where it waits for a node's attribute; to
+// other clients every number but 0 is the same.
+const keyNotFound = "cmd=get_result rc=4 msg=key_not_found\n"
+
 // get answers reserved keys here and asks the bulletin board for the others.
 func (s *Server) get(c *client, line []byte, out *Effects) {
 	key, found := token(line, " key=")
@@ -161,12 +166,12 @@ func (s *Server) get(c *client, line []byte, out *Effects) {
 	case !found || len(key) == 0:
 		out.say(c.rank, "cmd=get_result rc=-1 msg=no_key\n")
 	case len(key) >= MaxKey:
-		out.say(c.rank, "cmd=get_result rc=1 msg=key_not_found\n") // no such key can have been put
+		out.say(c.rank, keyNotFound) // no such key can have been put
 	case bytes.HasPrefix(key, []byte(reservedPrefix)):
 		if value, found := s.attrs[string(key)]; found {
 			sayValue(c.rank, value, out)
 		} else {
-			out.say(c.rank, "cmd=get_result rc=1 msg=key_not_found\n")
+			out.say(c.rank, keyNotFound)
 		}
 	default:
 		s.ask(c, due{}, key, out)

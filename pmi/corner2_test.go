@@ -28,7 +28,8 @@ var conversation2 = func() string {
 	return said
 }()
 
-func TestCorner01SplitAtEveryByteOfPMI2(t *testing.T) {
+func TestCorner01SplitAtEveryByteOfPMI2(tt *testing.T) {
+	t := asCorner(tt)
 	whole := newWorld(t, 1, 1, nil)
 	whole.send(0, conversation2)
 	want := whole.take(0)
@@ -44,7 +45,8 @@ func TestCorner01SplitAtEveryByteOfPMI2(t *testing.T) {
 	}
 }
 
-func TestCorner02MessagesInOneSegment(t *testing.T) {
+func TestCorner02MessagesInOneSegment(tt *testing.T) {
+	t := asCorner(tt)
 	w := newWorld(t, 1, 2, nil).start2()
 	w.send(0, frame(put2("k", "v"))+frame(get2("k"))+frame(fence2)+frame(get2("of1"))+"    1")
 	require.Equal(t, frame(put2OK)+frame(value2("v")), w.take(0), "what follows the fence must wait for it")
@@ -55,7 +57,8 @@ func TestCorner02MessagesInOneSegment(t *testing.T) {
 	require.Equal(t, frame("cmd=job-getid-response;rc=0;jobid="+kvsname+";")+"cmd=appnum appnum=0", w.take(0), "both versions on one connection")
 }
 
-func TestCorner03And04ValuesOfPMI2(t *testing.T) {
+func TestCorner03And04ValuesOfPMI2(tt *testing.T) {
+	t := asCorner(tt)
 	w := newWorld(t, 2, 1, nil).start2()
 	values := []string{"", "a=b", `back\slash`, "semi;colon;;s;", ";", " blanks ", strings.Repeat("v", 1023), "\xff\x00\n"}
 	for i, v := range values {
@@ -74,7 +77,8 @@ func TestCorner03And04ValuesOfPMI2(t *testing.T) {
 	require.Equal(t, value2("x;y"), w.ask2(1, get2("from1")))
 }
 
-func TestCorner05To07KeysOfPMI2(t *testing.T) {
+func TestCorner05To07KeysOfPMI2(tt *testing.T) {
+	t := asCorner(tt)
 	w := newWorld(t, 2, 2, func(w *pmi.World) {
 		w.UniverseSize = 8
 		w.Attributes = map[string]string{"PMI_hwloc_xmlfile": "/run/topo.xml"}
@@ -107,7 +111,8 @@ func TestCorner05To07KeysOfPMI2(t *testing.T) {
 	require.Equal(t, value2("other"), w.ask2(3, get2("k")))
 }
 
-func TestCorner08EndOfPMI2(t *testing.T) {
+func TestCorner08EndOfPMI2(tt *testing.T) {
+	t := asCorner(tt)
 	w := newWorld(t, 1, 4, nil).start2()
 	for range 2 {
 		require.Equal(t, "cmd=finalize-response;rc=0;", w.ask2(0, "cmd=finalize;"))
@@ -136,7 +141,8 @@ func TestCorner08EndOfPMI2(t *testing.T) {
 	require.Contains(t, spawned.ask2(0, "cmd=fullinit;"), ";spawner-jobid=kvs_parent;")
 }
 
-func TestCorner09AbortOfPMI2(t *testing.T) {
+func TestCorner09AbortOfPMI2(tt *testing.T) {
+	t := asCorner(tt)
 	for text, want := range map[string]pmi.Abort{
 		"cmd=abort;isworld=TRUE;msg=two words;": {Code: 1, Text: "two words"},
 		"cmd=abort;exitcode=-7;message=bye;;;":  {Code: -7, Text: "bye;"},
@@ -157,7 +163,8 @@ func TestCorner09AbortOfPMI2(t *testing.T) {
 
 // A request with thrid comes from one of several threads, and does not hold up
 // the others while it waits for other ranks.
-func TestCorner11Threads(t *testing.T) {
+func TestCorner11Threads(tt *testing.T) {
+	t := asCorner(tt)
 	w := newWorld(t, 1, 2, nil).start2()
 	require.Equal(t, "cmd=job-getid-response;thrid=0x7f3c;rc=0;jobid="+kvsname+";", w.ask2(0, "cmd=job-getid;thrid=0x7f3c;"))
 	require.Empty(t, w.ask2(0, "cmd=kvs-fence;thrid=a;"))
@@ -173,7 +180,8 @@ func TestCorner11Threads(t *testing.T) {
 	require.Equal(t, "cmd=kvs-put-response;thrid=z;rc=-1;errmsg=no_key;", w.ask2(0, "cmd=kvs-put;thrid=z;"))
 }
 
-func TestCorner12NodeAttributes(t *testing.T) {
+func TestCorner12NodeAttributes(tt *testing.T) {
+	t := asCorner(tt)
 	w := newWorld(t, 2, 3, nil).start2()
 	wait := "cmd=info-getnodeattr;key=k;wait=TRUE;"
 	require.Equal(t, "cmd=info-getnodeattr-response;rc=0;found=FALSE;", w.ask2(0, "cmd=info-getnodeattr;key=k;wait=FALSE;"))
@@ -205,7 +213,8 @@ func TestCorner12NodeAttributes(t *testing.T) {
 }
 
 // A wake may let a third rank put what the first one waits for in turn.
-func TestCorner12WakesInARow(t *testing.T) {
+func TestCorner12WakesInARow(tt *testing.T) {
+	t := asCorner(tt)
 	w := newWorld(t, 1, 3, nil).start2()
 	wait := func(k string) string { return frame("cmd=info-getnodeattr;key=" + k + ";wait=TRUE;") }
 	put := func(k string) string { return frame("cmd=info-putnodeattr;key=" + k + ";value=v;") }
@@ -217,7 +226,8 @@ func TestCorner12WakesInARow(t *testing.T) {
 	require.Len(t, split(t, w.take(2)), 2)
 }
 
-func TestCorner13Fences(t *testing.T) {
+func TestCorner13Fences(tt *testing.T) {
+	t := asCorner(tt)
 	w := newWorld(t, 3, 2, nil).start2()
 	w.fence2()
 	for i := range 5 {

@@ -23,7 +23,7 @@ func get(key string) string { return "cmd=get kvsname=" + kvsname + " key=" + ke
 
 func value(v string) string { return "cmd=get_result rc=0 value=" + v }
 
-const notFound = "cmd=get_result rc=1 msg=key_not_found"
+const notFound = "cmd=get_result rc=4 msg=key_not_found"
 
 // conversation is everything a rank may say, in one string.
 var conversation = strings.Join([]string{
@@ -34,7 +34,8 @@ var conversation = strings.Join([]string{
 	"cmd=finalize", initLine, "cmd=barrier_in", "cmd=finalize", "cmd=abort exitcode=3 message=bye", "",
 }, "\n")
 
-func TestCorner01SplitAtEveryByte(t *testing.T) {
+func TestCorner01SplitAtEveryByte(tt *testing.T) {
+	t := asCorner(tt)
 	whole := newWorld(t, 1, 1, nil)
 	whole.send(0, conversation)
 	want := whole.take(0)
@@ -55,7 +56,8 @@ func TestCorner01SplitAtEveryByte(t *testing.T) {
 	require.Equal(t, want, w.take(0))
 }
 
-func TestCorner02RequestsInOneSegment(t *testing.T) {
+func TestCorner02RequestsInOneSegment(tt *testing.T) {
+	t := asCorner(tt)
 	w := newWorld(t, 1, 2, nil).init()
 	w.send(0, put("k", "v")+"\n"+get("k")+"\ncmd=barrier_in\n"+get("of1")+"\ncmd=barr")
 	require.Equal(t, putOK+"\n"+value("v"), w.take(0), "what follows the barrier must wait for it")
@@ -68,7 +70,8 @@ func TestCorner02RequestsInOneSegment(t *testing.T) {
 	require.Equal(t, "cmd=barrier_out", w.take(0))
 }
 
-func TestCorner03ValuesVerbatim(t *testing.T) {
+func TestCorner03ValuesVerbatim(tt *testing.T) {
+	t := asCorner(tt)
 	w := newWorld(t, 2, 1, nil).init()
 	values := []string{"a=b=c", `back\slash\\ and \=`, strings.Repeat("x=\\", 334)[:1000], strings.Repeat("v", 1023), "\xff\x00\r"}
 	for i, v := range values {
@@ -81,7 +84,8 @@ func TestCorner03ValuesVerbatim(t *testing.T) {
 }
 
 // Open MPI pads its values with blanks; they reach to the end of the line.
-func TestCorner04ValuesWithBlanks(t *testing.T) {
+func TestCorner04ValuesWithBlanks(tt *testing.T) {
+	t := asCorner(tt)
 	w := newWorld(t, 2, 1, nil).init()
 	for i, v := range []string{"AA  -", " leading", "trailing ", "key=inner value=again cmd=x", " "} {
 		key := fmt.Sprint("k", i)
@@ -92,7 +96,29 @@ func TestCorner04ValuesWithBlanks(t *testing.T) {
 	}
 }
 
-func TestCorner05MissingKey(t *testing.T) {
+// nodeAttribute is what Flux's PMI2_Info_GetNodeAttr does with the replies to its
+// gets: 4 has it ask again if it waits, other numbers are its result.
+func nodeAttribute(reply string) (value string, again bool) {
+	if reply == "cmd=get_result rc=4 msg=key_not_found" {
+		return "", true
+	}
+	value, _ = strings.CutPrefix(reply, "cmd=get_result rc=0 value=")
+	return value, false
+}
+
+func TestCorner05FluxWaitsForAnAttribute(tt *testing.T) {
+	t := asCorner(tt)
+	w := newWorld(t, 1, 2, nil).init()
+	_, again := nodeAttribute(w.ask(0, get("local::segment")))
+	require.True(t, again)
+	require.Equal(t, putOK, w.ask(1, put("local::segment", "/dev/shm/x")))
+	value, again := nodeAttribute(w.ask(0, get("local::segment")))
+	require.False(t, again)
+	require.Equal(t, "/dev/shm/x", value)
+}
+
+func TestCorner05MissingKey(tt *testing.T) {
+	t := asCorner(tt)
 	w := newWorld(t, 1, 1, nil).init()
 	for _, key := range []string{"nosuchkey", "flux.taskmap", "PMI_dead_processes", "PMI_hwloc_xmlfile", strings.Repeat("k", 100)} {
 		require.Equal(t, notFound, w.ask(0, get(key)))
@@ -101,7 +127,8 @@ func TestCorner05MissingKey(t *testing.T) {
 	require.Equal(t, "cmd=get_result rc=-1 msg=no_key", w.ask(0, get("")))
 }
 
-func TestCorner06ReservedKeys(t *testing.T) {
+func TestCorner06ReservedKeys(tt *testing.T) {
+	t := asCorner(tt)
 	w := newWorld(t, 1, 1, func(w *pmi.World) { w.Attributes = map[string]string{"PMI_hwloc_xmlfile": "/run/topo.xml"} }).init()
 	require.Equal(t, "cmd=put_result rc=1 msg=keys_that_begin_with_PMI__are_reserved", w.ask(0, put("PMI_process_mapping", "x")))
 	require.Equal(t, value("(vector,(0,1,1))"), w.ask(0, get("PMI_process_mapping")))
@@ -109,7 +136,8 @@ func TestCorner06ReservedKeys(t *testing.T) {
 	require.Equal(t, putOK, w.ask(0, put("pmi_lower", "x")))
 }
 
-func TestCorner07GetBeforeBarrier(t *testing.T) {
+func TestCorner07GetBeforeBarrier(tt *testing.T) {
+	t := asCorner(tt)
 	w := newWorld(t, 2, 2, nil).init()
 	require.Equal(t, putOK, w.ask(0, put("k", "v")))
 	require.Equal(t, value("v"), w.ask(0, get("k")))
@@ -119,7 +147,8 @@ func TestCorner07GetBeforeBarrier(t *testing.T) {
 	require.Equal(t, value("v"), w.ask(3, get("k")))
 }
 
-func TestCorner08FinalizeAndEOF(t *testing.T) {
+func TestCorner08FinalizeAndEOF(tt *testing.T) {
+	t := asCorner(tt)
 	w := newWorld(t, 1, 6, nil)
 	w.eof(5) // never spoke PMI
 	w.ask(0, initLine)
@@ -156,7 +185,8 @@ func TestCorner08FinalizeAndEOF(t *testing.T) {
 	require.ErrorContains(t, w.violations[1], `rank 4: PMI: command "finalize" before MPI_Init`)
 }
 
-func TestCorner09Abort(t *testing.T) {
+func TestCorner09Abort(tt *testing.T) {
+	t := asCorner(tt)
 	cases := []struct {
 		line string
 		code int
@@ -188,7 +218,8 @@ func TestCorner09Abort(t *testing.T) {
 	}
 }
 
-func TestCorner10Versions(t *testing.T) {
+func TestCorner10Versions(tt *testing.T) {
+	t := asCorner(tt)
 	const yes = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0"
 	const no = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1 msg=only_PMI_1.x_and_2.0_are_served"
 	for version, want := range map[string]string{"1.0": yes, "1.1": yes, "1.2": yes, "2.0": init2OK, "2.1": init2OK, "3.0": no, "0.9": no} {
@@ -210,7 +241,8 @@ func TestCorner10Versions(t *testing.T) {
 }
 
 // What the exit rules need to know of a rank that never calls PMI, or does.
-func TestCorner17Phases(t *testing.T) {
+func TestCorner17Phases(tt *testing.T) {
+	t := asCorner(tt)
 	w := newWorld(t, 1, 2, nil)
 	s := w.nodes[0].server
 	check := func(want string, initialised, finalised bool) {
@@ -236,7 +268,8 @@ func TestCorner17Phases(t *testing.T) {
 
 // After fork and exec in a rank, parent and child may both hold the
 // connection: to the server they are one client that begins anew.
-func TestCorner18SecondProcessOnTheConnection(t *testing.T) {
+func TestCorner18SecondProcessOnTheConnection(tt *testing.T) {
+	t := asCorner(tt)
 	w := newWorld(t, 1, 1, nil).init()
 	require.Equal(t, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0", w.ask(0, initLine), "init before finalize")
 	w.fence()

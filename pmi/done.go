@@ -1,9 +1,6 @@
 package pmi
 
 import (
-	"strconv"
-	"strings"
-
 	"github.com/golaunch/golaunch/job"
 )
 
@@ -64,7 +61,7 @@ func (s *Server) GetDone(r job.Rank, value string, found bool, out *Effects) {
 	case c.due.cmd != "":
 		out.answer(r, c.due, value, found)
 	case !found:
-		out.say(r, "cmd=get_result rc=1 msg=key_not_found\n")
+		out.say(r, keyNotFound)
 	default:
 		sayValue(r, value, out)
 	}
@@ -120,8 +117,8 @@ func (s *Server) NameDone(r job.Rank, port string, err error, out *Effects) {
 
 // sayName answers a request about a name.
 func sayName(r job.Rank, op Op, d due, port string, err error, out *Effects) {
-	if err == nil && d.cmd == "" && strings.ContainsRune(port, '\n') {
-		err = errLineFeed
+	if err == nil && d.cmd == "" {
+		err = readable(port)
 	}
 	switch {
 	case d.cmd != "" && err != nil:
@@ -141,60 +138,6 @@ func sayName(r job.Rank, op Op, d due, port string, err error, out *Effects) {
 	default:
 		out.say(r, "cmd="+op.String()+"_result info=ok rc=0\n")
 	}
-}
-
-// SpawnResult is the outcome of a SpawnWorld request.
-type SpawnResult struct {
-	// Err is why there is no new world; nil if there is.
-	Err error
-	// JobID is the KVSName of the new world (PMI-2 only).
-	JobID string
-	// Codes has one entry for each process asked for, in the order of the
-	// commands: 0 or why it does not run. nil means all 0.
-	Codes []int
-}
-
-// SpawnDone answers the SpawnWorld request of rank r.
-func (s *Server) SpawnDone(r job.Rank, result SpawnResult, out *Effects) {
-	c := s.done(r, SpawnWorld)
-	if c == nil {
-		return
-	}
-	codes := errcodes(result.Codes)
-	switch {
-	case result.Err != nil:
-		sayRefused(r, c.due, result.Err, codes, out)
-	case c.due.cmd != "":
-		f := out.respond(r, c.due, 0)
-		f.text("jobid", result.JobID)
-		if codes != "" {
-			f.text("errcodes", codes)
-		}
-		f.end()
-	case codes != "":
-		out.say(r, "cmd=spawn_result rc=0 errcodes="+codes+"\n")
-	default:
-		out.say(r, "cmd=spawn_result rc=0\n")
-	}
-	s.goOn(c, out)
-}
-
-// errcodes renders codes, or nothing where all are 0, as clients assume then.
-// Codes that no reply can hold are left out.
-func errcodes(codes []int) string {
-	var text []byte
-	failed := false
-	for i, code := range codes {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = strconv.AppendInt(text, int64(code), 10)
-		failed = failed || code != 0
-	}
-	if !failed || len(text) > MaxLine-2*MaxKVSName {
-		return ""
-	}
-	return string(text)
 }
 
 // answer answers a PMI-2 request for a value.

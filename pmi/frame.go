@@ -145,11 +145,15 @@ type response struct {
 // respond begins the response to a request whose reply has form d. Nothing else
 // may be appended to e until its end is called.
 func (e *Effects) respond(r job.Rank, d due, rc int) response {
+	return e.begin(r, d, "-response", rc)
+}
+
+// begin is respond for a reply that is named otherwise than by -response.
+func (e *Effects) begin(r job.Rank, d due, suffix string, rc int) response {
 	p := e.reply(r)
 	f := response{p: p, start: len(p.Data)}
 	p.Data = append(p.Data, "      cmd="...)
-	p.Data = append(p.Data, d.cmd...)
-	p.Data = append(p.Data, "-response;"...)
+	p.Data = append(append(append(p.Data, d.cmd...), suffix...), ';')
 	if d.thrid != "" {
 		f.text("thrid", d.thrid)
 	}

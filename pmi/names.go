@@ -3,6 +3,7 @@ package pmi
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Why a request about a name fails. The texts are those that clients know from
@@ -12,6 +13,7 @@ var (
 	ErrPublished = errors.New("service_already_published")
 	ErrNamesFull = fmt.Errorf("more_than_%d_bytes_of_names", maxNames)
 	errLineFeed  = errors.New("value_with_a_line_feed")
+	errBlank     = errors.New("port_with_a_blank")
 	errNoName    = errors.New("no_name")
 	errNoPort    = errors.New("no_port")
 	errLongName  = fmt.Errorf("name_longer_than_%d_bytes", MaxValue-1)
@@ -21,7 +23,7 @@ var (
 // maxNames bounds what the names of a job hold, in bytes.
 const maxNames = 64 << 20
 
-// Names is the job's table of published services (design section 6: names per
+// Names is the job's table of published services (docs/design.md: names per
 // job, at the root). The zero value is empty and ready.
 type Names struct {
 	ports map[string]string
@@ -57,6 +59,18 @@ func (n *Names) Do(op Op, service, port string) (answer string, err error) {
 	return old, nil
 }
 
+// readable says why a port cannot be told to a PMI-1 client, which reads the word
+// after port= and takes that for all of it.
+func readable(port string) error {
+	switch {
+	case strings.Contains(port, "\n"):
+		return errLineFeed
+	case strings.Contains(port, " "):
+		return errBlank
+	}
+	return nil
+}
+
 // name passes a request about a service on to the root. Its reply has form d.
 func (s *Server) name(c *client, op Op, d due, service, port []byte, out *Effects) {
 	var err error
@@ -69,6 +83,8 @@ func (s *Server) name(c *client, op Op, d due, service, port []byte, out *Effect
 		err = errNoPort
 	case len(port) >= MaxValue:
 		err = errLongPort
+	case d.cmd == "":
+		err = readable(string(port))
 	}
 	if err != nil {
 		sayName(c.rank, op, d, "", err, out)

@@ -12,14 +12,15 @@ import (
 	"github.com/golaunch/golaunch/pmi"
 )
 
-func TestCorner15Names(t *testing.T) {
+func TestCorner15Names(tt *testing.T) {
+	t := asCorner(tt)
 	w := newWorld(t, 2, 1, nil)
 	w.ask(0, initLine)
 	w.ask(1, init2)
-	require.Equal(t, "cmd=publish_result info=ok rc=0", w.ask(0, "cmd=publish_name service=my svc port=tag#0 d=x"))
+	require.Equal(t, "cmd=publish_result info=ok rc=0", w.ask(0, "cmd=publish_name service=my svc port=tag#0"))
 	require.Equal(t, "cmd=publish_result info=fail rc=1 msg=service_already_published", w.ask(0, "cmd=publish_name service=my svc port=p"))
-	require.Equal(t, "cmd=lookup_result info=ok rc=0 port=tag#0 d=x", w.ask(0, "cmd=lookup_name service=my svc"))
-	require.Equal(t, "cmd=name-lookup-response;rc=0;found=TRUE;port=tag#0 d=x;value=tag#0 d=x;", w.ask2(1, "cmd=name-lookup;name=my svc;infokeycount=0;"))
+	require.Equal(t, "cmd=lookup_result info=ok rc=0 port=tag#0", w.ask(0, "cmd=lookup_name service=my svc"))
+	require.Equal(t, "cmd=name-lookup-response;rc=0;found=TRUE;port=tag#0;value=tag#0;", w.ask2(1, "cmd=name-lookup;name=my svc;infokeycount=0;"))
 	require.Equal(t, "cmd=name-publish-response;rc=1;errmsg=service_already_published;", w.ask2(1, "cmd=name-publish;name=my svc;port=q;"))
 	require.Equal(t, "cmd=name-unpublish-response;rc=0;", w.ask2(1, "cmd=name-unpublish;name=my svc;"))
 	require.Equal(t, "cmd=name-unpublish-response;rc=1;errmsg=service_not_found;", w.ask2(1, "cmd=name-unpublish;name=my svc;"))
@@ -28,6 +29,11 @@ func TestCorner15Names(t *testing.T) {
 	require.Equal(t, "cmd=lookup_result info=fail rc=1 msg=service_not_found", w.ask(0, "cmd=lookup_name service=other"))
 	require.Equal(t, "cmd=name-publish-response;rc=0;", w.ask2(1, "cmd=name-publish;name=lf;port=a\nb;"))
 	require.Equal(t, "cmd=lookup_result info=fail rc=1 msg=value_with_a_line_feed", w.ask(0, "cmd=lookup_name service=lf"))
+	require.Equal(t, "cmd=name-publish-response;rc=0;", w.ask2(1, "cmd=name-publish;name=blank;port=a b;"))
+	require.Equal(t, "cmd=name-lookup-response;rc=0;found=TRUE;port=a b;value=a b;", w.ask2(1, "cmd=name-lookup;name=blank;"))
+	require.Equal(t, "cmd=lookup_result info=fail rc=1 msg=port_with_a_blank", w.ask(0, "cmd=lookup_name service=blank"))
+	require.Equal(t, "cmd=publish_result info=fail rc=1 msg=port_with_a_blank", w.ask(0, "cmd=publish_name service=mine port=a b"))
+	require.Equal(t, "cmd=lookup_result info=fail rc=1 msg=service_not_found", w.ask(0, "cmd=lookup_name service=mine"))
 	long := strings.Repeat("n", 1024)
 	for line, want := range map[string]string{
 		"cmd=publish_name":                        "publish_result info=fail rc=1 msg=no_name",
@@ -63,7 +69,8 @@ var fullInit1OK = frame("cmd=fullinit-response;rc=0;pmi-version=2;pmi-subversion
 
 func TestCorner16Initack(t *testing.T) {
 	for name, x := range callers {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, func(tt *testing.T) {
+			t := asCorner(tt)
 			for cut := range len(x.said) {
 				w := newWorld(t, 1, 2, nil)
 				c := new(pmi.Caller)

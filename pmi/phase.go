@@ -41,5 +41,5 @@ func (s *Server) Initialised(r job.Rank) bool { return s.Phase(r) != BeforeInit 
 
 // Finalised reports whether the rank has completed PMI finalize and not begun
 // anew. A rank that is Initialised and exits without being Finalised has
-// failed, whatever its exit code (design section 7).
+// failed, whatever its exit code (docs/design.md).
 func (s *Server) Finalised(r job.Rank) bool { return s.Phase(r) == AfterFinalize }

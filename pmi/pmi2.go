@@ -148,7 +148,8 @@ func (s *Server) abort2(c *client, m message, out *Effects) {
 func (s *Server) pair(c *client, m message, d due, out *Effects) (key, value []byte, ok bool) {
 	key, _ = m.get("key")
 	value, found := m.get("value")
-	rc, cause := -1, ""
+	rc := -1
+	var cause string
 	switch {
 	case len(key) == 0:
 		cause = "no_key"

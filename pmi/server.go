@@ -55,6 +55,8 @@ type due struct {
 	tag    int    // PMI 1.2: the barrier's tag
 	tagged bool   // PMI 1.2: tag is part of the reply
 	aside  bool   // other requests are read meanwhile
+	procs  int    // spawn: the processes asked for
+	coded  bool   // spawn: a refusal is told by error codes
 }
 
 // maxAhead bounds the replies that one client may let come in its own time.

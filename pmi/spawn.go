@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/golaunch/golaunch/job"
 )
 
 // Spawn describes a world that a rank wants started. PMI-1 and PMI-2 requests
@@ -36,8 +34,6 @@ type Hints struct {
 	HostFile string    // hostfile
 	Dir      string    // wdir
 	Path     string    // path: where to look for Exec
-	Arch     string    // arch
-	File     string    // file
 	Soft     []Triplet // soft: numbers of processes that would do as well
 }
 
@@ -93,10 +89,6 @@ func hints(info []Pair) (h Hints, err error) {
 			h.Dir = p.Value
 		case "path":
 			h.Path = p.Value
-		case "arch":
-			h.Arch = p.Value
-		case "file":
-			h.File = p.Value
 		case "soft":
 			if h.Soft, err = soft(p.Value); err != nil {
 				return h, err
@@ -253,11 +245,12 @@ func (a *assembly) endPreput() error {
 
 // finish asks for the spawn, or answers why it cannot be.
 func (s *Server) finish(c *client, a *assembly, d due, out *Effects) {
+	d.procs, d.coded = a.procs, a.spawn.CodesTell(s.world.Size)
 	if a.refusal == nil {
 		a.refusal = checkPreput(a.spawn.Preput)
 	}
 	if a.refusal != nil {
-		sayRefused(c.rank, d, a.refusal, "", out)
+		sayRefused(c.rank, d, a.refusal, nil, out)
 		return
 	}
 	c.wait, c.due = SpawnWorld, d
@@ -277,24 +270,6 @@ func checkPreput(pairs []Pair) error {
 		}
 	}
 	return nil
-}
-
-// sayRefused answers a spawn that came to nothing; codes may be "".
-func sayRefused(r job.Rank, d due, err error, codes string, out *Effects) {
-	if d.cmd != "" {
-		f := out.respond(r, d, 1)
-		f.text("errmsg", word(err.Error()))
-		if codes != "" {
-			f.text("errcodes", codes)
-		}
-		f.end()
-		return
-	}
-	line := "cmd=spawn_result rc=1 msg=" + word(err.Error())
-	if codes != "" {
-		line += " errcodes=" + codes
-	}
-	out.say(r, line+"\n")
 }
 
 // index cuts prefix off key and reads the number that is left.

@@ -3,6 +3,7 @@ package pmi_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,7 +72,8 @@ func wantSpawn() pmi.Spawn {
 	}
 }
 
-func TestCorner14Spawn(t *testing.T) {
+func TestCorner14Spawn(tt *testing.T) {
+	t := asCorner(tt)
 	w := newWorld(t, 1, 2, nil).init()
 	w.spawned.JobID = "kvs_1"
 	require.Equal(t, "cmd=spawn_result rc=0", w.ask(0, strings.TrimSuffix(spawn1, "\n")))
@@ -106,20 +108,72 @@ func TestSpawnResults(t *testing.T) {
 		result     pmi.SpawnResult
 		one, other string
 	}{
-		{pmi.SpawnResult{JobID: "j"}, "rc=0", "rc=0;jobid=j;"},
-		{pmi.SpawnResult{JobID: "j", Codes: []int{0, 0, 0}}, "rc=0", "rc=0;jobid=j;"},
-		{pmi.SpawnResult{JobID: "j", Codes: []int{0, 2, -1}}, "rc=0 errcodes=0,2,-1", "rc=0;jobid=j;errcodes=0,2,-1;"},
-		{pmi.SpawnResult{Err: errors.New("no slots left")}, "rc=1 msg=no_slots_left", "rc=1;errmsg=no_slots_left;"},
+		{pmi.SpawnResult{JobID: "j"}, "rc=0", "response;thrid=7;rc=0;jobid=j;"},
+		{pmi.SpawnResult{JobID: "j", Codes: []int{0, 0, 0}}, "rc=0", "response;thrid=7;rc=0;jobid=j;"},
+		{pmi.SpawnResult{JobID: "j", Codes: []int{0, 2, -1}}, "rc=0 errcodes=0,2,-1", "response;thrid=7;rc=0;jobid=j;errcodes=0,2,-1;"},
+		{pmi.SpawnResult{Err: errors.New("no slots left")}, "rc=1 msg=no_slots_left", "refused;thrid=7;rc=1;errmsg=no_slots_left;"},
 		{pmi.SpawnResult{Err: errors.New("not started"), Codes: []int{0, 127, 127}},
-			"rc=1 msg=not_started errcodes=0,127,127", "rc=1;errmsg=not_started;errcodes=0,127,127;"},
-		{pmi.SpawnResult{JobID: "j", Codes: append(make([]int, 40000), 1)}, "rc=0", "rc=0;jobid=j;"},
+			"rc=1 msg=not_started errcodes=0,127,127", "refused;thrid=7;rc=1;errmsg=not_started;errcodes=0,127,127;"},
+		// What clients read as one line has up to 1023 bytes.
+		{pmi.SpawnResult{JobID: "j", Codes: append(make([]int, 496), 1)}, "rc=0", "response;thrid=7;rc=0;jobid=j;"},
+		{pmi.SpawnResult{JobID: "j", Codes: append(make([]int, 40000), 1)}, "rc=0", "response;thrid=7;rc=0;jobid=j;"},
+		{pmi.SpawnResult{Err: errors.New(strings.Repeat("x", 5000)), Codes: slices.Repeat([]int{1}, 400)},
+			"rc=1 msg=" + strings.Repeat("x", 200), "refused;thrid=7;rc=1;errmsg=" + strings.Repeat("x", 200) + ";"},
 	}
 	for _, tc := range cases {
 		w := newWorld(t, 1, 1, nil).init()
 		w.spawned = tc.result
 		require.Equal(t, "cmd=spawn_result "+tc.one, w.ask(0, strings.TrimSuffix(spawn1, "\n")))
-		require.Equal(t, "cmd=spawn-response;thrid=7;"+tc.other, w.ask2(0, spawn2))
+		require.Equal(t, "cmd=spawn-"+tc.other, w.ask2(0, spawn2))
 	}
+}
+
+// What parents of a world are called back at, in MPICH's two devices.
+const (
+	portCH3 = "tag#0$description#n1$port#56943$ifname#10.0.0.1$"
+	portCH4 = "tag#0$connentry#AF00$"
+)
+
+// ask1 is a PMI-1 request for a world of procs processes.
+func ask1(procs int, port string) string {
+	return fmt.Sprintf("mcmd=spawn\nnprocs=%d\nexecname=x\ntotspawns=1\nspawnssofar=1\n"+
+		"preput_num=1\npreput_key_0=PARENT_ROOT_PORT_NAME\npreput_val_0=%s\nendcmd", procs, port)
+}
+
+// In MPICH's ch3 the parents beside the one that asked learn of a refusal by
+// error codes, none of them 0, or not at all.
+func TestSpawnRefusedToAllParents(t *testing.T) {
+	cases := []struct {
+		port  string
+		ranks int
+		procs int
+		codes []int
+		reply string
+	}{
+		{portCH3, 2, 3, nil, "rc=0 errcodes=1,1,1"},
+		{portCH3, 2, 3, []int{0, 127, 126}, "rc=0 errcodes=1,127,126"},
+		{portCH3, 2, 2, []int{7}, "rc=0 errcodes=1,1"}, // no answer to that request
+		{portCH3, 2, 496, nil, "rc=0 errcodes=" + strings.Repeat("1,", 495) + "1"},
+		{portCH3, 2, 300, slices.Repeat([]int{127}, 300), "rc=0 errcodes=" + strings.Repeat("1,", 299) + "1"},
+		{portCH3, 2, 497, nil, "rc=1 msg=why"},
+		{portCH3, 1, 2, nil, "rc=1 msg=why"},
+		{portCH4, 2, 2, nil, "rc=1 msg=why"},
+		{"", 2, 2, []int{127, 127}, "rc=1 msg=why errcodes=127,127"},
+	}
+	for _, tc := range cases {
+		w := newWorld(t, 1, tc.ranks, nil).init()
+		w.spawned = pmi.SpawnResult{Err: errors.New("why"), Codes: tc.codes}
+		got := w.ask(0, ask1(tc.procs, tc.port))
+		require.Equal(t, "cmd=spawn_result "+tc.reply, got)
+		require.Less(t, len(got), 1023)
+		require.Empty(t, w.violations)
+	}
+	w := newWorld(t, 1, 2, nil).init()
+	request := ask1(2, portCH3)
+	require.Equal(t, "cmd=spawn_result rc=0 errcodes=1,1", w.ask(0, strings.Replace(request, "_num=1\n", "_num=2\n", 1)[:len(request)-len("endcmd")]+
+		"preput_key_1=k\npreput_val_1="+strings.Repeat("v", 1024)+"\nendcmd"), "and so it is of what is refused at once")
+	require.Empty(t, w.spawns)
+	require.Equal(t, "cmd=spawn_result rc=1 msg=0_processes", w.ask(0, ask1(0, portCH3)))
 }
 
 // Well-formed requests that cannot be served are refused; the job goes on.
@@ -137,12 +191,12 @@ func TestSpawnRefusals(t *testing.T) {
 		hint("soft", "x") + "subcmd=y;maxprocs=0;": "bad_soft_hint__x_",
 	} {
 		got := w.ask2(0, "cmd=spawn;subcmd=x;"+fields)
-		require.Equal(t, "cmd=spawn-response;rc=1;errmsg="+strings.ReplaceAll(want, "\"", "_")+";", strings.ReplaceAll(got, "\"", "_"))
+		require.Equal(t, "cmd=spawn-refused;rc=1;errmsg="+strings.ReplaceAll(want, "\"", "_")+";", strings.ReplaceAll(got, "\"", "_"))
 	}
 	require.Equal(t, "cmd=spawn_result rc=1 msg=0_processes", w.ask(0, "mcmd=spawn\ntotspawns=1\nspawnssofar=1\nendcmd"))
 	require.Empty(t, w.spawns)
 	require.Equal(t, "cmd=spawn-response;rc=0;jobid=;", w.ask2(0, "cmd=spawn;subcmd=x;"+hint("hostfile", "/h")+"infokey1=path;infoval1=/bin;infokey2=arch;infoval2=a;infokey3=file;infoval3=f;"))
-	require.Equal(t, pmi.Hints{HostFile: "/h", Path: "/bin", Arch: "a", File: "f"}, w.spawns[0].Commands[0].Hints)
+	require.Equal(t, pmi.Hints{HostFile: "/h", Path: "/bin"}, w.spawns[0].Commands[0].Hints, "arch and file are ignored")
 }
 
 func TestPreputsThatNoGetReturns(t *testing.T) {
@@ -153,7 +207,7 @@ func TestPreputsThatNoGetReturns(t *testing.T) {
 		"ppkey0=" + strings.Repeat("k", pmi.MaxKey) + ";ppval0=x;":   "preput:_a_key_of_64_bytes,_not_1_to_63",
 		"ppkey0=k;ppval0=" + strings.Repeat("v", pmi.MaxValue) + ";": "preput:_value_longer_than_1023_bytes",
 	} {
-		require.Equal(t, "cmd=spawn-response;rc=1;errmsg="+want+";", w.ask2(0, "cmd=spawn;ncmds=1;"+pair+"subcmd=x;maxprocs=1;"))
+		require.Equal(t, "cmd=spawn-refused;rc=1;errmsg="+want+";", w.ask2(0, "cmd=spawn;ncmds=1;"+pair+"subcmd=x;maxprocs=1;"))
 	}
 	require.Empty(t, w.spawns)
 }
@@ -167,7 +221,7 @@ func TestPreput(t *testing.T) {
 	for r := range job.Rank(2) {
 		require.Equal(t, "cmd=get_result rc=0 value=tag=0 port=1", w.ask(r, "cmd=get kvsname=x key=PARENT_ROOT_PORT_NAME"))
 		require.Equal(t, "cmd=kvs-get-response;rc=0;found=TRUE;value=tag=0 port=1;", w.ask2(r, "cmd=kvs-get;jobid=;srcid=-1;key=PARENT_ROOT_PORT_NAME;"))
-		require.Equal(t, "cmd=get_result rc=1 msg=key_not_found", w.ask(r, "cmd=get kvsname=x key=other"))
+		require.Equal(t, "cmd=get_result rc=4 msg=key_not_found", w.ask(r, "cmd=get kvsname=x key=other"))
 	}
 	w.ask(0, "cmd=put kvsname=x key=PARENT_ROOT_PORT_NAME value=mine")
 	require.Equal(t, "cmd=get_result rc=0 value=mine", w.ask(0, "cmd=get kvsname=x key=PARENT_ROOT_PORT_NAME"))

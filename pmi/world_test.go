@@ -43,6 +43,7 @@ type node struct {
 const kvsname = "kvs_test_0"
 
 func newWorld(t testing.TB, nodes, ppn int, change func(*pmi.World)) *world {
+	t = outside(t)
 	w := &world{t: t, ppn: ppn, replies: map[job.Rank]string{}, groups: map[string]int{}}
 	pw := pmi.World{
 		Size: nodes * ppn, KVSName: kvsname, UniverseSize: -1,
@@ -235,6 +236,7 @@ func (w *world) ask2(r job.Rank, text string) string {
 // split takes what the server sent apart: lines without their end, PMI-2
 // messages without their length.
 func split(t testing.TB, sent string) (parts []string) {
+	t = outside(t)
 	for sent != "" {
 		if sent[0] == 'c' {
 			line, rest, _ := strings.Cut(sent, "\n")
