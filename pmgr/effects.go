@@ -46,8 +46,9 @@ type Violation struct {
 	Err  error
 }
 
-// Hangup says that Rank closed its connection before CLOSE. Usually it is dying
-// and its exit status tells why; else Server.Vanished is to be called.
+// Hangup says that Rank closed its connection before CLOSE, or called CLOSE while
+// others call something else. Usually it is dying or aborts, and its exit status or
+// another connection tells why; else Server.Vanished is to be called.
 type Hangup struct {
 	Rank job.Rank
 }

@@ -87,7 +87,7 @@ func (s *Server) packet(rank job.Rank, b []byte) (p packet, err error) {
 		return p, nil
 	}
 	p.op = op(number(b, 0))
-	ints := 0
+	var ints int
 	switch p.op {
 	case opClose, opBarrier:
 		ints = 1

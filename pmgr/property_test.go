@@ -142,6 +142,9 @@ func TestDifferencesAreFound(t *testing.T) {
 			}
 			w.do(w.nodeOf(job.Rank(r)), func(s *pmgr.Server, out *pmgr.Effects) { s.Receive(w.conns[job.Rank(r)], one[k], out) })
 		}
+		for _, r := range w.hangups { // they say no more
+			w.vanish(r)
+		}
 		require.NotEmpty(t, w.broken)
 		for _, says := range w.broken {
 			require.Contains(t, says, "it calls ")

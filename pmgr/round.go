@@ -21,7 +21,7 @@ const (
 
 // begin starts an operation if all local ranks have called it.
 func (s *Server) begin(out *Effects) {
-	if s.step == idle && !s.over && s.called == len(s.local) {
+	if s.step == idle && !s.over && s.doubt == nil && s.called == len(s.local) {
 		s.start(s.local[0].packet.call, out)
 	}
 }
@@ -95,18 +95,24 @@ func (s *Server) disagree(most, least uint64, out *Effects) {
 	s.calls = [2]call{unpack(most), unpack(least)}
 }
 
-// blame reports what two ranks call, on the node of the first.
+// blame reports what two ranks call, on the node of the first, or of the one that
+// leaves.
 func (s *Server) blame(a, b uint64, out *Effects) {
-	s.over = true
-	for _, r := range s.local {
-		if uint64(r.rank) != a {
-			continue
-		}
-		err := fmt.Errorf("it calls %v, but rank %d %v", s.calls[0], b, s.calls[1])
-		if s.calls[0].op == opNone {
-			err = fmt.Errorf("it ended without a check-in, but rank %d calls %v", b, s.calls[1])
-		}
-		out.Violations = append(out.Violations, Violation{r.rank, err})
+	mine, other := s.calls[0], s.calls[1]
+	leaves := other.op == opClose && mine.op != opNone
+	if leaves {
+		a, b, mine, other = b, a, other, mine
+	}
+	r := s.ranks[job.Rank(a)]
+	switch {
+	case r == nil:
+		s.over = true
+	case leaves:
+		s.suspect(r, fmt.Errorf("it calls %v, but rank %d %v", mine, b, other), out)
+	case mine.op == opNone:
+		s.violate(r, fmt.Errorf("it ended without a check-in, but rank %d calls %v", b, other), out)
+	default:
+		s.violate(r, fmt.Errorf("it calls %v, but rank %d %v", mine, b, other), out)
 	}
 }
 

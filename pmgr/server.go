@@ -31,6 +31,7 @@ type Server struct {
 
 	called int // local ranks whose packet is here
 	gone   *rank
+	doubt  *doubt
 	step   step
 	call   call    // of the operation under way
 	calls  [2]call // while blaming: the largest and the smallest
@@ -44,10 +45,22 @@ type rank struct {
 	in     bool // checked in
 	held   []byte
 	packet packet
-	called bool // packet is here, with its data
-	closed bool // after CLOSE
-	hungUp bool // its connection is closed
-	ended  bool // its process has
+	called bool   // packet is here, with its data
+	closed bool   // after CLOSE
+	hungUp bool   // its connection is closed
+	ended  bool   // its process has
+	words  *Abort // that it aborts, told by itself or by nobody knows whom
+}
+
+// leaves says that a rank has called CLOSE, and others not all.
+func (r *rank) leaves() bool { return r.called && r.packet.op == opClose }
+
+// doubt is a rank that calls CLOSE while others call something else. Clients do
+// that before they abort over another connection, which explains more than that
+// the calls differ.
+type doubt struct {
+	rank *rank
+	err  error
 }
 
 // conn is one connection.
@@ -145,7 +158,7 @@ func (s *Server) identify(x *conn, out *Effects) {
 		s.begin(out)
 	case first == Version && !r.in:
 		s.refuse(x, fmt.Errorf("it checks rank %d in, but has no owner", r.rank), out)
-	case first == Version && x.sure && !r.closed:
+	case first == Version && x.sure && !r.closed && !r.leaves():
 		s.violate(r, fmt.Errorf("a second check-in, or an abort with code %d", first), out)
 	case first > 0 && first < Version && !r.in && x.sure:
 		s.violate(r, fmt.Errorf("version %d of the protocol, or an abort with code %d before the check-in; version %d is served", first, first, Version), out)
@@ -171,7 +184,12 @@ func (s *Server) abort(x *conn, eof bool, out *Effects) {
 	} else if !eof {
 		return
 	}
-	out.Aborts = append(out.Aborts, a)
+	x.abort.words = &a
+	if s.doubt != nil && x.abort.leaves() {
+		s.violate(x.abort, s.doubt.err, out)
+	} else {
+		out.Aborts = append(out.Aborts, a)
+	}
 	s.drop(x, out)
 }
 
@@ -213,17 +231,40 @@ func (s *Server) refuse(x *conn, err error, out *Effects) {
 	s.drop(x, out)
 }
 
-// violate ends everything.
+// violate ends everything. That somebody said of the rank that it aborts is the
+// better explanation, whoever it was: the rank has broken the protocol.
 func (s *Server) violate(r *rank, err error, out *Effects) {
-	if !s.over {
-		s.over = true
+	switch {
+	case s.over:
+	case r.words != nil:
+		a := *r.words
+		a.Sure = true
+		out.Aborts = append(out.Aborts, a)
+	default:
 		out.Violations = append(out.Violations, Violation{r.rank, err})
+	}
+	s.over = true
+}
+
+// suspect gives a rank that leaves before others do time to say why, or to end.
+func (s *Server) suspect(r *rank, err error, out *Effects) {
+	switch {
+	case s.over || s.doubt != nil:
+	case r.words != nil || r.ended:
+		s.violate(r, err, out)
+	default:
+		s.doubt = &doubt{r, err}
+		out.Hangups = append(out.Hangups, Hangup{r.rank})
 	}
 }
 
 // Vanished says that a rank that hung up lives on.
 func (s *Server) Vanished(r job.Rank, out *Effects) {
-	if x := s.ranks[r]; x.hungUp && !x.called && !x.closed {
+	x := s.ranks[r]
+	switch {
+	case s.doubt != nil && s.doubt.rank == x:
+		s.violate(x, s.doubt.err, out)
+	case x.hungUp && !x.called && !x.closed:
 		s.violate(x, errors.New("it closed its connection without CLOSE"), out)
 	}
 }
@@ -233,6 +274,10 @@ func (s *Server) Vanished(r job.Rank, out *Effects) {
 func (s *Server) Ended(r job.Rank, out *Effects) {
 	x := s.ranks[r]
 	x.ended = true
+	if s.doubt != nil && s.doubt.rank == x {
+		s.violate(x, s.doubt.err, out)
+		return
+	}
 	if x.in {
 		s.miss(x, out)
 		return
@@ -275,12 +320,25 @@ func (s *Server) read(r *rank, out *Effects) {
 			s.called++
 			for _, other := range s.local {
 				if other.called && other.packet.call != p.call {
-					s.violate(r, fmt.Errorf("it calls %v, but rank %d %v", p.call, other.rank, other.packet.call), out)
+					s.differ(r, other, out)
 					return
 				}
 			}
 		}
 	}
+}
+
+// differ deals with two local ranks that call different things.
+func (s *Server) differ(r, other *rank, out *Effects) {
+	if other.leaves() {
+		r, other = other, r
+	}
+	err := fmt.Errorf("it calls %v, but rank %d %v", r.packet.call, other.rank, other.packet.call)
+	if r.leaves() {
+		s.suspect(r, err, out)
+		return
+	}
+	s.violate(r, err, out)
 }
 
 // data is what a rank sent with its call.

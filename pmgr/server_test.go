@@ -174,6 +174,10 @@ func (w *world) say(r job.Rank, words ...any) {
 	w.do(w.nodeOf(r), func(s *pmgr.Server, out *pmgr.Effects) { s.Receive(w.conns[r], ints(words...), out) })
 }
 
+func (w *world) vanish(r job.Rank) {
+	w.do(w.nodeOf(r), func(s *pmgr.Server, out *pmgr.Effects) { s.Vanished(r, out) })
+}
+
 // take is what a rank got since the last time.
 func (w *world) take(r job.Rank) []byte {
 	b := w.got[r]
@@ -281,6 +285,46 @@ func TestAborts(t *testing.T) {
 	assert.Equal(t, []pmgr.Abort{{Rank: 0, Code: 5, Sure: true}}, w.aborts, "over its own connection")
 }
 
+// Clients call CLOSE and hang up before they abort over another connection, which
+// they close at once: whose it was can mostly not be seen. Others are in an
+// operation, on the same node or elsewhere, before that or later.
+func TestAbortAfterCLOSE(t *testing.T) {
+	for _, nodes := range [][][]job.Rank{{{0, 1}}, {{0}, {1}}} {
+		for _, sure := range []bool{false, true} {
+			for _, late := range []bool{false, true} {
+				for _, code := range []int{42, pmgr.Version} {
+					w := newWorld(t, nodes...)
+					w.checkIn(0)
+					w.checkIn(1)
+					if !late {
+						w.say(0, 3)
+					}
+					w.say(1, 1)
+					w.do(w.nodeOf(1), func(s *pmgr.Server, out *pmgr.Effects) { s.EOF(w.conns[1], out) })
+					w.open(w.nodeOf(1), sure, ints(code, 1, 5, "help\x00"))
+					if late {
+						w.do(w.nodeOf(1), func(s *pmgr.Server, out *pmgr.Effects) { s.Ended(1, out) })
+						w.say(0, 3)
+					}
+					w.vanish(1)
+					assert.Contains(t, w.aborts, pmgr.Abort{Rank: 1, Code: code, Text: "help", Sure: true}, "%v, sure %v, late %v", nodes, sure, late)
+					assert.Empty(t, w.broken, "%v, sure %v, late %v", nodes, sure, late)
+				}
+			}
+		}
+	}
+	// What nobody knows whom says of a rank that keeps to the protocol is no proof.
+	w := newWorld(t, []job.Rank{0, 1})
+	w.checkIn(0)
+	w.checkIn(1)
+	w.open(0, false, ints(42, 1, 5, "help\x00"))
+	w.say(0, 1)
+	w.say(1, 1)
+	assert.Equal(t, []pmgr.Abort{{Rank: 1, Code: 42, Text: "help"}}, w.aborts)
+	assert.Len(t, w.closed, 2)
+	assert.Empty(t, w.broken)
+}
+
 func TestRefusals(t *testing.T) {
 	w := newWorld(t, []job.Rank{0, 1}, []job.Rank{2})
 	w.open(0, true, ints(8, 2))
@@ -330,7 +374,29 @@ func TestViolations(t *testing.T) {
 			w.say(3, 5, 0, 1, "a")
 		}, 0,
 			"it calls a gather of 2 bytes to rank 0, but rank 2 a gather of 1 bytes to rank 0"},
-		"CLOSE of some":         {func(w w) { w.say(0, 1); w.say(1, 1); w.say(2, 3); w.say(3, 3) }, 2, "it calls a barrier, but rank 0 CLOSE"},
+		"CLOSE of some": {func(w w) {
+			w.say(0, 1)
+			w.say(1, 1)
+			w.say(2, 3)
+			w.say(3, 3)
+			require.Equal(t, []job.Rank{0}, w.hangups)
+			require.Empty(t, w.broken, "it may say why")
+			w.vanish(0)
+		}, 0, "it calls CLOSE, but rank 2 a barrier"},
+		"CLOSE of one on a node": {func(w w) {
+			w.say(2, 1)
+			w.say(3, 3)
+			require.Equal(t, []job.Rank{2}, w.hangups)
+			w.vanish(2)
+		}, 2, "it calls CLOSE, but rank 3 a barrier"},
+		"CLOSE of one, later": {func(w w) { w.say(3, 3); w.say(2, 1); ended(w, 2) }, 2, "it calls CLOSE, but rank 3 a barrier"},
+		"CLOSE of one that ends": {func(w w) {
+			w.say(2, 1)
+			hangUp(w, 2)
+			ended(w, 2)
+			require.Empty(t, w.broken)
+			w.say(3, 3)
+		}, 2, "it calls CLOSE, but rank 3 a barrier"},
 		"no operation":          {func(w w) { w.say(0, 99) }, 0, "operation 99 does not exist"},
 		"no root":               {func(w w) { w.say(0, 5, 4, 1) }, 0, "a gather of 1 bytes to rank 4, among 4 ranks"},
 		"negative size":         {func(w w) { w.say(0, 7, -1) }, 0, ""},
@@ -347,14 +413,14 @@ func TestViolations(t *testing.T) {
 			w.say(0, 3)
 			w.say(1, 3)
 		}, 2, "it ended without CLOSE"},
-		"hangs up, and lives on": {func(w w) { hangUp(w, 3); w.do(1, func(s *pmgr.Server, out *pmgr.Effects) { s.Vanished(3, out) }) }, 3, "it closed its connection without CLOSE"},
+		"hangs up, and lives on": {func(w w) { hangUp(w, 3); w.vanish(3) }, 3, "it closed its connection without CLOSE"},
 		"calls, hangs up, stays": {func(w w) {
 			w.say(3, 3)
 			hangUp(w, 3)
 			w.say(2, 3)
 			w.say(0, 3)
 			w.say(1, 3)
-			w.do(1, func(s *pmgr.Server, out *pmgr.Effects) { s.Vanished(3, out) })
+			w.vanish(3)
 		}, 3, "it closed its connection without CLOSE"},
 	} {
 		t.Run(name, func(t *testing.T) {
