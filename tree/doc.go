@@ -2,7 +2,7 @@
 // state: its shape (contiguous ranges of hosts split into k parts, design
 // section 4.4), the frames that travel on its links, the routing of a frame
 // towards one host, and the primitives built on both: Broadcast, Gather and
-// Barrier (seed 002, section 2.2.3).
+// Barrier [Sridhar 2.2.3].
 //
 // A Node never touches a link. It is told what happened (a child joined, a
 // message came, this node contributed) and answers what to send where; the

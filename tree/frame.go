@@ -3,6 +3,7 @@ package tree
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/golaunch/golaunch/job"
 )
@@ -89,16 +90,30 @@ func Fragments(buf []byte, h Header, payload []byte, limit int, send func(frame 
 	}
 }
 
+// frameCost is what a fragment that is kept takes beside its bytes.
+const frameCost = 64
+
 // Assembler puts the fragments of one stream of one link together again. The
-// zero value is ready.
+// zero value takes every message of at most MaxMessage bytes.
 type Assembler struct {
-	head    Header
-	partial []byte
-	open    bool
+	// Admit is asked of every message when it begins: how many bytes it may
+	// have, or why it may not be. It may be nil.
+	Admit func(Header) (most int, err error)
+	// Charge is told how many bytes more are kept of unfinished messages, or
+	// fewer, and reports whether that may be. It may be nil.
+	Charge func(bytes int) bool
+
+	head   Header
+	open   bool
+	most   int
+	size   int
+	cost   int
+	frames [][]byte // payloads
 }
 
-// Add takes the next frame. It returns a message once its last fragment came;
-// done is false before that. The message aliases frame if it was the only one.
+// Add takes the next frame, which is the assembler's from then on. It returns a
+// message once its last fragment came; done is false before that. The message
+// aliases frame if it was the only one.
 func (a *Assembler) Add(frame []byte) (h Header, msg []byte, done bool, err error) {
 	h, payload, err := ParseHeader(frame)
 	if err != nil {
@@ -109,19 +124,37 @@ func (a *Assembler) Add(frame []byte) (h Header, msg []byte, done bool, err erro
 			return h, nil, false, fmt.Errorf("frame of kind %d from %d breaks into a message of kind %d from %d",
 				h.Kind, h.From, a.head.Kind, a.head.From)
 		}
-	} else if !h.More {
+	} else if a.most = MaxMessage; a.Admit != nil {
+		if a.most, err = a.Admit(h); err != nil {
+			return h, nil, false, err
+		}
+	}
+	if a.size+len(payload) > a.most {
+		return h, nil, false, fmt.Errorf("message of kind %d from %d exceeds %d bytes", h.Kind, h.From, a.most)
+	}
+	if !a.open && !h.More {
 		return h, payload, true, nil
 	}
-	if len(a.partial)+len(payload) > MaxMessage {
-		return h, nil, false, fmt.Errorf("message of kind %d from %d exceeds %d bytes", h.Kind, h.From, MaxMessage)
+	if a.Charge != nil && !a.Charge(len(frame)+frameCost) {
+		return h, nil, false, fmt.Errorf("message of kind %d from %d: too much is under way on this link", h.Kind, h.From)
 	}
-	a.partial = append(a.partial, payload...)
+	a.size, a.cost = a.size+len(payload), a.cost+len(frame)+frameCost
+	a.frames = append(a.frames, payload)
 	a.head, a.open = h, h.More
 	if h.More {
 		return h, nil, false, nil
 	}
-	msg, a.partial = a.partial, nil
+	msg = slices.Concat(a.frames...)
+	a.drop()
 	return h, msg, true, nil
+}
+
+// drop lets go of the fragments.
+func (a *Assembler) drop() {
+	if a.Charge != nil {
+		a.Charge(-a.cost)
+	}
+	a.frames, a.size, a.cost = nil, 0, 0
 }
 
 // MoreFollow reports whether a well-formed frame is not the last of its

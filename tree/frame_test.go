@@ -2,12 +2,11 @@ package tree
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"github.com/golaunch/golaunch/job"
 )
 
 func TestHeaderRoundTrip(t *testing.T) {
@@ -92,7 +91,44 @@ func FuzzAssembler(f *testing.F) {
 			if len(msg) > len(one)+len(two) {
 				t.Fatal("bytes out of nothing")
 			}
-			_ = job.HostIndex(h.To)
 		}
 	})
+}
+
+// A message is refused before its bytes are kept: when it begins, when it gets too
+// long, and when others leave it no room.
+func TestAssemblerRefusesBeforeItKeeps(t *testing.T) {
+	frame := func(more bool, n int) []byte {
+		return append(AppendHeader(nil, Header{Kind: 1, More: more, To: Launcher}), make([]byte, n)...)
+	}
+	left := 10_000
+	a := Assembler{
+		Admit: func(h Header) (int, error) {
+			if h.World != 0 {
+				return 0, errors.New("no such world")
+			}
+			return 100, nil
+		},
+		Charge: func(n int) bool { left -= n; return left >= 0 },
+	}
+	_, _, _, err := a.Add(AppendHeader(nil, Header{Kind: 1, World: 7, To: Launcher}))
+	require.ErrorContains(t, err, "no such world")
+	_, _, _, err = a.Add(frame(false, 101))
+	require.ErrorContains(t, err, "exceeds 100 bytes")
+	for range 100 {
+		_, _, done, err := a.Add(frame(true, 1))
+		require.NoError(t, err)
+		require.False(t, done)
+	}
+	require.LessOrEqual(t, left, 10_000-100*(HeaderSize+1+frameCost), "small fragments take more than their bytes")
+	_, _, _, err = a.Add(frame(true, 1))
+	require.ErrorContains(t, err, "exceeds 100 bytes")
+	_, msg, done, err := a.Add(frame(false, 0))
+	require.NoError(t, err)
+	require.True(t, done)
+	require.Len(t, msg, 100)
+	require.Equal(t, 10_000, left)
+	left = 100
+	_, _, _, err = a.Add(frame(true, 50))
+	require.ErrorContains(t, err, "too much is under way")
 }

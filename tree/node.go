@@ -20,7 +20,7 @@ type Node struct {
 }
 
 type child struct {
-	hosts runs // the child itself and everything below it
+	hosts Hosts // the child itself and everything below it
 	live  bool
 }
 
@@ -32,7 +32,7 @@ func (n *Node) Join() Slot {
 
 // Cover says which hosts live in the subtree of slot, in any order.
 func (n *Node) Cover(slot Slot, hosts []job.HostIndex) {
-	n.children[slot].hosts = makeRuns(hosts)
+	n.children[slot].hosts = MakeHosts(hosts)
 }
 
 // Leave takes a child out; nothing is routed to it any more. It reports whether
@@ -69,7 +69,7 @@ func (n *Node) Degree() int {
 // child's does.
 func (n *Node) Route(host job.HostIndex) (slot Slot, ok bool) {
 	for s := range n.Children {
-		if n.children[s].hosts.has(host) {
+		if n.children[s].hosts.Has(host) {
 			return s, true
 		}
 	}
@@ -80,11 +80,11 @@ func (n *Node) Route(host job.HostIndex) (slot Slot, ok bool) {
 // child's subtree.
 func (n *Node) Gone(host job.HostIndex) bool {
 	_, ok := n.Route(host)
-	return !ok && slices.ContainsFunc(n.children, func(c child) bool { return !c.live && c.hosts.has(host) })
+	return !ok && slices.ContainsFunc(n.children, func(c child) bool { return !c.live && c.hosts.Has(host) })
 }
 
 // Below returns the hosts known to lie in the subtree of slot.
-func (n *Node) Below(slot Slot) []job.HostIndex { return n.children[slot].hosts.list() }
+func (n *Node) Below(slot Slot) []job.HostIndex { return n.children[slot].hosts.List() }
 
 // Count is how many of hosts, which ascend, lie in the subtree of slot.
 func (n *Node) Count(slot Slot, hosts []job.HostIndex) int {
@@ -97,14 +97,15 @@ func (n *Node) Count(slot Slot, hosts []job.HostIndex) int {
 	return count
 }
 
-// runs is a set of hosts as sorted, disjoint half-open intervals: a subtree is
-// one run unless hosts inside it were dead or slow.
-type runs [][2]job.HostIndex
+// Hosts is a set of hosts as sorted, disjoint half-open intervals: a subtree is
+// one run unless hosts inside it were dead or slow. It never changes.
+type Hosts [][2]job.HostIndex
 
-func makeRuns(hosts []job.HostIndex) runs {
+// MakeHosts returns the set of hosts, which may come in any order.
+func MakeHosts(hosts []job.HostIndex) Hosts {
 	hosts = slices.Clone(hosts)
 	slices.Sort(hosts)
-	var r runs
+	var r Hosts
 	for _, h := range hosts {
 		if n := len(r); n > 0 && h <= r[n-1][1] {
 			r[n-1][1] = max(r[n-1][1], h+1)
@@ -115,8 +116,9 @@ func makeRuns(hosts []job.HostIndex) runs {
 	return r
 }
 
-func (r runs) has(h job.HostIndex) bool {
-	i, found := slices.BinarySearchFunc(r, h, func(run [2]job.HostIndex, h job.HostIndex) int {
+// Has reports whether h is in the set.
+func (r Hosts) Has(h job.HostIndex) bool {
+	_, found := slices.BinarySearchFunc(r, h, func(run [2]job.HostIndex, h job.HostIndex) int {
 		switch {
 		case h < run[0]:
 			return 1
@@ -125,10 +127,20 @@ func (r runs) has(h job.HostIndex) bool {
 		}
 		return 0
 	})
-	return found && i < len(r)
+	return found
 }
 
-func (r runs) list() []job.HostIndex {
+// Len is how many hosts are in the set.
+func (r Hosts) Len() int {
+	n := 0
+	for _, run := range r {
+		n += int(run[1] - run[0])
+	}
+	return n
+}
+
+// List returns the hosts in order.
+func (r Hosts) List() []job.HostIndex {
 	var hosts []job.HostIndex
 	for _, run := range r {
 		for h := run[0]; h < run[1]; h++ {

@@ -1,5 +1,4 @@
-// Package grow holds the rules by which an agent starts those below it (design
-// section 4.4): how many handshakes it has in flight, and which host of a part
+// Package grow holds the rules by which an agent starts those below it (docs/design.md): how many handshakes it has in flight, and which host of a part
 // is tried when. Package overlay carries them out over real connections,
 // integration/scalebench in an event model.
 //

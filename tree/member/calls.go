@@ -27,7 +27,7 @@ func (c *Comm) Bcast(root int, buf []byte) *Request {
 // recv is not used.
 func (c *Comm) Gather(root int, send, recv []byte) *Request {
 	if c.rank == root && len(recv) != c.size*len(send) {
-		return refused("a gather of %d bytes from %d members into %d", len(send), c.size, len(recv))
+		return refused("gather: %d bytes from each of %d members into %d", len(send), c.size, len(recv))
 	}
 	return c.begin(&Request{op: record.Gather, root: root, size: int64(len(send)), send: send, recv: recv})
 }
@@ -35,7 +35,7 @@ func (c *Comm) Gather(root int, send, recv []byte) *Request {
 // AllGather brings everyone's send to everyone's recv, in the order of members.
 func (c *Comm) AllGather(send, recv []byte) *Request {
 	if len(recv) != c.size*len(send) {
-		return refused("an allgather of %d bytes from %d members into %d", len(send), c.size, len(recv))
+		return refused("allgather: %d bytes from each of %d members into %d", len(send), c.size, len(recv))
 	}
 	return c.begin(&Request{op: record.AllGather, size: int64(len(send)), send: send, recv: recv})
 }
@@ -43,7 +43,7 @@ func (c *Comm) AllGather(send, recv []byte) *Request {
 // Scatter brings each member its part of root's send. Others' send is not used.
 func (c *Comm) Scatter(root int, send, recv []byte) *Request {
 	if c.rank == root && len(send) != c.size*len(recv) {
-		return refused("a scatter of %d bytes to %d members with %d each", len(send), c.size, len(recv))
+		return refused("scatter: %d bytes to %d members with %d each", len(send), c.size, len(recv))
 	}
 	return c.begin(&Request{op: record.Scatter, root: root, size: int64(len(recv)), send: send, recv: recv})
 }
@@ -52,7 +52,7 @@ func (c *Comm) Scatter(root int, send, recv []byte) *Request {
 // members.
 func (c *Comm) AllToAll(send, recv []byte) *Request {
 	if len(send) != len(recv) || len(send)%c.size != 0 {
-		return refused("an alltoall of %d and %d bytes among %d members", len(send), len(recv), c.size)
+		return refused("alltoall: %d and %d bytes among %d members", len(send), len(recv), c.size)
 	}
 	return c.begin(&Request{op: record.AllToAll, size: int64(len(send) / c.size), send: send, recv: recv})
 }
@@ -62,7 +62,7 @@ func (c *Comm) AllToAll(send, recv []byte) *Request {
 // applied is not defined. Others' recv is not used.
 func (c *Comm) Reduce(root int, fn uint8, send, recv []byte) *Request {
 	if c.rank == root && len(send) != len(recv) {
-		return refused("a reduce of %d into %d bytes", len(send), len(recv))
+		return refused("reduce: %d bytes into %d", len(send), len(recv))
 	}
 	return c.combine(&Request{op: record.Reduce, root: root, fn: fn, size: int64(len(send)), send: send, recv: recv})
 }
@@ -70,14 +70,14 @@ func (c *Comm) Reduce(root int, fn uint8, send, recv []byte) *Request {
 // AllReduce is Reduce with the result everywhere.
 func (c *Comm) AllReduce(fn uint8, send, recv []byte) *Request {
 	if len(send) != len(recv) {
-		return refused("an allreduce of %d into %d bytes", len(send), len(recv))
+		return refused("allreduce: %d bytes into %d", len(send), len(recv))
 	}
 	return c.combine(&Request{op: record.AllReduce, fn: fn, size: int64(len(send)), send: send, recv: recv})
 }
 
 func (c *Comm) combine(q *Request) *Request {
-	if e := record.ElementSize(q.fn); e == 0 || q.size%int64(e) != 0 {
-		return refused("a %v of %d bytes by function %#x", q.op, q.size, q.fn)
+	if err := record.CheckFunction(q.fn, q.size); err != nil {
+		return refused("%v: %w", q.op, err)
 	}
 	return c.begin(q)
 }
@@ -86,8 +86,11 @@ func (c *Comm) combine(q *Request) *Request {
 // other by one AllGather where that is short, else in a logarithmic number of
 // exchanges.
 func (c *Comm) Scan(fn uint8, send, recv []byte) *Request {
-	if e := record.ElementSize(fn); e == 0 || len(send)%e != 0 || len(recv) != len(send) {
-		return refused("a scan of %d into %d bytes by function %#x", len(send), len(recv), fn)
+	if len(recv) != len(send) {
+		return refused("scan: %d bytes into %d", len(send), len(recv))
+	}
+	if err := record.CheckFunction(fn, int64(len(send))); err != nil {
+		return refused("scan: %w", err)
 	}
 	q := &Request{}
 	copy(recv, send)
@@ -151,12 +154,12 @@ func (c *Comm) scanFrom(q *Request, fn uint8, acc []byte, step int, tag int64, f
 	if c.rank >= step {
 		part = make([]byte, len(acc))
 		open++
-		get = c.Recv(c.rank-step, tag, part)
+		get = c.recv(c.rank-step, tag, part)
 		c.then(get, end)
 	}
 	if c.rank+step < c.size {
 		open++
-		c.then(c.Send(c.rank+step, tag, data), end)
+		c.then(c.send(c.rank+step, tag, data), end)
 	}
 	end(nil)
 }
@@ -167,12 +170,12 @@ func (c *Comm) scanFrom(q *Request, fn uint8, acc []byte, step int, tag int64, f
 func (s *Session) Sub(endpoints []int) *Request {
 	for _, e := range endpoints {
 		if e < 0 || e >= s.size+s.nodes {
-			return refused("a communicator with endpoint %d of %d ranks and %d agents", e, s.size, s.nodes)
+			return refused("a communicator with rank %d of %d and %d agents", e, s.size, s.nodes)
 		}
 	}
 	body := record.AppendRuns(nil, endpoints)
 	if len(endpoints) == 0 || len(body) > record.MaxBody {
-		return refused("a communicator of %d endpoints", len(endpoints))
+		return refused("a communicator of %d ranks", len(endpoints))
 	}
 	q := &Request{send: body}
 	if s.err != nil {
@@ -221,7 +224,7 @@ func (r *Request) Place() (rank, node int) { return int(r.got), r.src }
 // have begun over it is complete.
 func (c *Comm) Free() *Request {
 	if c.id <= lastFixed {
-		return refused("the communicator of all cannot be freed")
+		return refused("the world cannot be freed")
 	}
 	if c.freed || c.freeing != nil {
 		return refused("%v", errFreed)

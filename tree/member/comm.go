@@ -190,7 +190,7 @@ func (s *Session) takeOp(r *record.Record) error {
 		at += int64(r.Src) * q.size
 	}
 	if size > q.left || at < 0 || at > int64(len(q.recv))-size {
-		return fmt.Errorf("%d bytes at %d of a %v of %d bytes", size, at, q.op, q.size)
+		return fmt.Errorf("%d bytes at %d of %v of %d bytes", size, at, q.op, q.size)
 	}
 	copy(q.recv[at:], r.Body)
 	q.left -= size
@@ -216,7 +216,7 @@ func (s *Session) answer(c *Comm, q *Request, r *record.Record) error {
 		d = record.Record{Kind: record.Up, Op: q.op, Fn: q.fn, Comm: c.id, Seq: q.seq, Src: c.rank, Dst: q.root, Off: r.Off / record.Chunk, Size: q.size}
 	}
 	if size <= 0 || size > min(record.Chunk, q.toSend) || at < 0 || at > int64(len(q.send))-size {
-		return fmt.Errorf("a wish for %d bytes at %d of a %v of %d bytes", size, at, q.op, q.size)
+		return fmt.Errorf("a wish for %d bytes at %d of %v of %d bytes", size, at, q.op, q.size)
 	}
 	d.Body = q.send[at : at+size]
 	s.put(&d)

@@ -7,9 +7,10 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// window holds the Sends or the Recvs of a session: as many under way as the
-// agent takes, the others behind them.
+// window holds requests of one kind of a session: as many under way as the agent
+// takes, the others behind them.
 type window struct {
+	most  int
 	live  map[uint64]*Request
 	queue []*Request
 	issue func(*Request)
@@ -21,7 +22,7 @@ func (w *window) add(q *Request) {
 }
 
 func (w *window) goOn() {
-	for len(w.queue) > 0 && len(w.live) < record.MaxRequests {
+	for len(w.queue) > 0 && len(w.live) < w.most {
 		q := w.queue[0]
 		w.queue = w.queue[1:]
 		if w.live == nil {
@@ -50,11 +51,19 @@ func (w *window) fail(err error) {
 	w.live, w.queue = nil, nil
 }
 
-// Send sends data to member dst. It is done when the other side has it, or has
-// room for it.
+// Send sends data to member dst, with a tag of 0 to record.MaxTag. It is done when
+// the other side has it, or has room for it.
 func (c *Comm) Send(dst int, tag int64, data []byte) *Request {
+	if err := tagError(tag); err != nil {
+		return refused("%w", err)
+	}
+	return c.send(dst, tag, data)
+}
+
+// send is Send with any tag.
+func (c *Comm) send(dst int, tag int64, data []byte) *Request {
 	q := &Request{comm: c, root: dst, tag: tag, send: data, size: int64(len(data))}
-	if err := errors.Join(c.check(dst), tagError(tag), c.session.err); err != nil {
+	if err := errors.Join(c.check(dst), c.session.err); err != nil {
 		q.finish(err)
 		return q
 	}
@@ -68,14 +77,19 @@ func (c *Comm) Send(dst int, tag int64, data []byte) *Request {
 // Recv gets a message of member src, or record.Any, with a tag, or record.Any,
 // into buf.
 func (c *Comm) Recv(src int, tag int64, buf []byte) *Request {
+	if err := tagError(tag); err != nil && tag != record.Any {
+		return refused("%w", err)
+	}
+	return c.recv(src, tag, buf)
+}
+
+// recv is Recv with any tag.
+func (c *Comm) recv(src int, tag int64, buf []byte) *Request {
 	q := &Request{comm: c, src: src, tag: tag, recv: buf}
 	if src == record.Any {
 		src = 0
 	}
-	if tag == record.Any {
-		tag = 0
-	}
-	if err := errors.Join(c.check(src), tagError(tag), c.session.err); err != nil {
+	if err := errors.Join(c.check(src), c.session.err); err != nil {
 		q.finish(err)
 		return q
 	}
@@ -86,12 +100,10 @@ func (c *Comm) Recv(src int, tag int64, buf []byte) *Request {
 	return q
 }
 
+// tagError is why a program may not use a tag. Larger ones are the library's own.
 func tagError(tag int64) error {
-	if tag < 0 {
-		return fmt.Errorf("tag %d is negative", tag)
-	}
-	if tag > 1<<61 {
-		return fmt.Errorf("tag %d is too large", tag)
+	if tag < 0 || tag > record.MaxTag {
+		return fmt.Errorf("tag %d, which is not in 0 to %d", tag, record.MaxTag)
 	}
 	return nil
 }

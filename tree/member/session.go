@@ -28,7 +28,9 @@ type Session struct {
 	recvs   window
 	asks    window
 	creates window
-	others  map[uint64]*Request // gets, fences, by number
+	fences  window
+	others  map[uint64]*Request // puts, gets, by number
+	said    uint64              // bytes for the agent so far
 }
 
 // Request is something under way.
@@ -99,20 +101,24 @@ func (r *Request) opens() {
 // test's.
 func New(rank, size, node, nodes int) *Session {
 	s := &Session{rank: rank, size: size, node: node, nodes: nodes, comms: map[uint64]*Comm{}, others: map[uint64]*Request{}}
-	s.sends.issue, s.recvs.issue, s.asks.issue, s.creates.issue = s.issueSend, s.issueRecv, s.issueAsk, s.issueCreate
+	s.sends = window{most: record.MaxRequests, issue: s.issueSend}
+	s.recvs = window{most: record.MaxRequests, issue: s.issueRecv}
+	s.asks = window{most: record.MaxRequests, issue: s.issueAsk}
+	s.creates = window{most: record.MaxRequests, issue: s.issueCreate}
+	s.fences = window{most: 1, issue: s.issueFence} // a rank is in one at a time
 	return s
 }
 
-// Open returns the session of a rank that has just connected, and the request
-// that is done once the agent has welcomed it.
-func Open(rank int) (*Session, *Request) {
+// Open returns the session of a rank of a world that has just connected, and the
+// request that is done once the agent has welcomed it.
+func Open(world, rank int) (*Session, *Request) {
 	s := New(rank, 0, 0, 0)
 	s.welcome = &Request{}
-	s.put(&record.Record{Kind: record.Hello, Seq: record.Version, Src: rank})
+	s.put(&record.Record{Kind: record.Hello, Seq: record.Version, Src: rank, Comm: uint64(world)})
 	return s, s.welcome
 }
 
-// Rank, Size, Node and Nodes tell where this endpoint is.
+// Rank is the number of this endpoint's rank.
 func (s *Session) Rank() int { return s.rank }
 
 // Size is the number of ranks.
@@ -149,7 +155,15 @@ func (s *Session) Take() []byte {
 	return out
 }
 
-func (s *Session) put(r *record.Record) { s.out = record.AppendFrame(s.out, r) }
+// Said is how many bytes there were to be sent to the agent so far. What a request
+// that is done has said is among them.
+func (s *Session) Said() uint64 { return s.said }
+
+func (s *Session) put(r *record.Record) {
+	before := len(s.out)
+	s.out = record.AppendFrame(s.out, r)
+	s.said += uint64(len(s.out) - before)
+}
 
 // Receive takes bytes of the agent. After an error the session is over.
 func (s *Session) Receive(b []byte) error {
@@ -200,6 +214,7 @@ func (s *Session) Close(err error) {
 	s.recvs.fail(err)
 	s.asks.fail(err)
 	s.creates.fail(err)
+	s.fences.fail(err)
 	for _, r := range s.others {
 		r.finish(err)
 	}
@@ -230,6 +245,12 @@ func (s *Session) take(r *record.Record) error {
 		q.made = s.comm(r.Comm, r.Dst, int(r.Size))
 		s.creates.end(r.Seq, nil)
 		return nil
+	case record.Fence:
+		if s.fences.live[r.Seq] == nil {
+			return errUnexpected
+		}
+		s.fences.end(r.Seq, nil)
+		return nil
 	}
 	q := s.others[r.Seq]
 	if q == nil {
@@ -240,7 +261,6 @@ func (s *Session) take(r *record.Record) error {
 		q.value, q.found = append([]byte(nil), r.Body...), r.Count == 1
 	case record.Mapped:
 		q.value, q.got, q.tag = append([]byte(nil), r.Body...), r.Size, r.Off
-	case record.Fence:
 	default:
 		return errUnexpected // q ends with the session
 	}
@@ -286,6 +306,7 @@ func (s *Session) takeFail(r *record.Record) error {
 			delete(s.others, r.Seq)
 			q.finish(err)
 		}
+		s.fences.end(r.Seq, err)
 	}
 	return nil
 }
@@ -325,18 +346,19 @@ func (s *Session) other(r *record.Record) *Request {
 // Put puts a key and its value on the world's bulletin board. Others see it
 // after the next fence.
 func (s *Session) Put(key string, value []byte) *Request {
-	if len(key)+len(value) > record.MaxBody {
-		q := &Request{}
-		q.finish(fmt.Errorf("key %.40q and its value take %d bytes; there is room for %d", key, len(key)+len(value), record.MaxBody))
-		return q
+	switch {
+	case len(key) > record.MaxKey:
+		return refused("put: key of %d bytes, at most %d are allowed", len(key), record.MaxKey)
+	case len(value) > record.MaxValue:
+		return refused("put: value of %d bytes, at most %d are allowed", len(value), record.MaxValue)
 	}
 	return s.other(&record.Record{Kind: record.Put, Size: int64(len(key)), Body: append([]byte(key), value...)})
 }
 
 // Get looks a key up: as of the last fence, and what was put here since.
 func (s *Session) Get(key string) *Request {
-	if len(key) > record.MaxBody {
-		return refused("a key of %d bytes; there is room for %d", len(key), record.MaxBody)
+	if len(key) > record.MaxKey {
+		return refused("get: key of %d bytes, at most %d are allowed", len(key), record.MaxKey)
 	}
 	return s.other(&record.Record{Kind: record.Get, Body: []byte(key)})
 }
@@ -348,5 +370,18 @@ func (s *Session) Map() *Request { return s.other(&record.Record{Kind: record.Ma
 // has seen.
 func (r *Request) Mapped() (path string, size, epoch int64) { return string(r.value), r.got, r.tag }
 
-// Fence waits until every rank has entered it, here or by a barrier of PMI.
-func (s *Session) Fence() *Request { return s.other(&record.Record{Kind: record.Fence}) }
+// Fence waits until every rank has entered it, here or by a barrier of PMI. One that
+// is begun before another is complete comes after it.
+func (s *Session) Fence() *Request {
+	q := &Request{}
+	if s.err != nil {
+		q.finish(s.err)
+		return q
+	}
+	s.number++
+	q.seq = s.number
+	s.fences.add(q)
+	return q
+}
+
+func (s *Session) issueFence(q *Request) { s.put(&record.Record{Kind: record.Fence, Seq: q.seq}) }

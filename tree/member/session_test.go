@@ -57,7 +57,7 @@ func TestWhatTheAgentMayNotSay(t *testing.T) {
 }
 
 func TestWelcome(t *testing.T) {
-	s, welcome := Open(3)
+	s, welcome := Open(0, 3)
 	require.NotEmpty(t, s.Take())
 	done, _ := welcome.Done()
 	require.False(t, done)
@@ -69,7 +69,7 @@ func TestWelcome(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int{3, 8, 1, 2}, []int{s.Rank(), s.Size(), s.Node(), s.Nodes()})
 
-	s, welcome = Open(3)
+	s, welcome = Open(0, 3)
 	require.Error(t, s.Receive(record.AppendFrame(nil, &record.Record{Kind: record.Fail, Body: []byte("not here")})))
 	_, err = welcome.Done()
 	require.ErrorContains(t, err, "not here")
@@ -92,6 +92,29 @@ func TestLookUp(t *testing.T) {
 	require.NotEmpty(t, s.Take(), "the barrier before it is freed")
 	done, _ = free.Done()
 	require.False(t, done, "it waits for the others")
+}
+
+// TestFencesAreInOrder has fences begun at a time entered one after the other,
+// whatever becomes of each.
+func TestFencesAreInOrder(t *testing.T) {
+	s := New(0, 2, 0, 1)
+	all := []*Request{s.Fence(), s.Fence(), s.Fence()}
+	for i, answer := range []record.Record{{Kind: record.Fence}, {Kind: record.Fail, Fn: record.FailBoard, Body: []byte("no")}, {Kind: record.Fence}} {
+		raw, rest, err := record.Frame(s.Take())
+		require.NoError(t, err)
+		require.Empty(t, rest, "one fence at a time")
+		var r record.Record
+		_, err = record.Parse(raw, &r)
+		require.NoError(t, err)
+		require.Equal(t, record.Fence, r.Kind)
+		answer.Seq = r.Seq
+		require.NoError(t, s.Receive(record.AppendFrame(nil, &answer)))
+		for j, q := range all {
+			done, _ := q.Done()
+			require.Equal(t, j <= i, done, "fence %d", j)
+		}
+	}
+	require.Empty(t, s.Take())
 }
 
 // TestBarriersAreInserted shows which numbers the program's operations get.
@@ -154,7 +177,11 @@ func TestBadArgumentsStayHere(t *testing.T) {
 		"a source below any":   c.Recv(-2, 0, nil),
 		"a tag below any":      c.Recv(1, -2, nil),
 		"a huge tag":           c.Send(1, 1<<62, nil),
-		"a huge key":           s.Get(string(make([]byte, record.MaxBody+1))),
+		"a library's tag":      c.Send(1, record.MaxTag+1, nil),
+		"a Recv of such":       c.Recv(1, record.MaxTag+64, nil),
+		"a key too long":       s.Get(string(make([]byte, record.MaxKey+1))),
+		"a put of such":        s.Put(string(make([]byte, record.MaxKey+1)), nil),
+		"a value too long":     s.Put("key", make([]byte, record.MaxValue+1)),
 	} {
 		done, err := q.Done()
 		require.True(t, done, name)

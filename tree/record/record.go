@@ -12,7 +12,7 @@ import (
 
 // Version is that of the protocol between a rank and its agent. An agent
 // refuses a rank of another version.
-const Version = 2
+const Version = 3
 
 // Sizes of the protocol, in bytes.
 const (
@@ -30,6 +30,12 @@ const SyncEvery = 16
 // MaxRequests is how many Sends, and how many Recvs, an endpoint may have under
 // way at a time.
 const MaxRequests = 16
+
+// Limits of the bulletin board, in bytes.
+const (
+	MaxKey   = 64
+	MaxValue = 1024
+)
 
 // Any as Src of a Recv means any member, and as Off any tag.
 const Any = -1
@@ -78,6 +84,7 @@ const (
 	InUse                    // everyone: ranks use the service
 	Where                    // agents: process Src asks process Dst where Count members from rank Off on are
 	There                    // agents: the answer, in Body
+	NoFence                  // everyone: no fence of the world from number Seq on will be complete, for the reason in Body
 	numKinds
 )
 
