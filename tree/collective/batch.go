@@ -62,7 +62,7 @@ func (n *Node) blockOf(in *input, c *comm, r *record.Record) (b block, err error
 		ok = b.sources == 1 && (r.Op == record.Gather || r.Count == c.size)
 	}
 	if !ok {
-		return b, fmt.Errorf("%d bytes from member %d to %d+%d of %d are no part of a %v of %d bytes",
+		return b, fmt.Errorf("%d bytes from member %d to %d+%d of %d are no part of %v of %d bytes",
 			len(r.Body), r.Src, r.Dst, r.Count, c.size, r.Op, r.Size)
 	}
 	for i := 0; c.dir == nil && i < b.sources; i++ {
@@ -153,10 +153,13 @@ func (n *Node) collect(in *input, c *comm, r *record.Record, raw []byte) (ok boo
 	}
 	o := n.op(c, r.Seq)
 	if !o.agrees(k) {
-		n.mismatch(o, r.Src, k)
+		n.differs(o, in, k, b)
 		return true, nil
 	}
 	n.startTransit(o, k)
+	if in.ep == nil && r.Op != record.AllToAll { // of that, records may tell of a member several times
+		o.told += b.sources
+	}
 	switch r.Op {
 	case record.AllToAll:
 		n.spread(o, b)
@@ -167,6 +170,18 @@ func (n *Node) collect(in *input, c *comm, r *record.Record, raw []byte) (ok boo
 	}
 	n.settleOp(o)
 	return true, nil
+}
+
+// differs is mismatch for what a block says.
+func (n *Node) differs(o *op, in *input, k call, b block) {
+	var ranks []int
+	for i := 0; i < b.sources && (o.comm.dir == nil || in.ep != nil); i++ {
+		ranks = append(ranks, b.src+i)
+	}
+	if o.call.bare() == k {
+		k = o.call
+	}
+	n.mismatch(o, k, ranks, b.sources)
 }
 
 // spread takes the parts of a block each in its direction.
@@ -244,7 +259,7 @@ func (n *Node) forward(o *op, to Hop, b block) {
 	switch {
 	case o.short.op == record.AllGather && !c.above:
 		if b.sources < c.size {
-			n.breakComm(c, fmt.Sprintf("operation %d of the communicator: parts of members %d+%d came twice", o.seq, b.src, b.sources))
+			n.breakOp(o, "parts of members %d+%d came twice", b.src, b.sources)
 			return
 		}
 		n.send(&record.Record{Kind: record.Data, Op: record.AllGather, Comm: c.id, Seq: o.seq, Src: c.size, Count: c.size, Size: o.short.size, Body: b.body})

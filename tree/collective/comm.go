@@ -236,7 +236,7 @@ func (n *Node) create(ep *endpoint, r *record.Record) error {
 	seen := make(map[int]bool, len(members))
 	for _, m := range members {
 		if seen[m] {
-			return refuse("a communicator with endpoint %d twice", m)
+			return refuse("a communicator with %s twice", n.endpointName(m))
 		}
 		seen[m] = true
 	}
@@ -312,6 +312,10 @@ func (n *Node) flood(in *input, r *record.Record, raw []byte) (ok bool, err erro
 			return true, nil
 		}
 		then = n.use
+	case record.NoFence:
+		if !n.endFences(r.Seq, string(r.Body)) {
+			return true, nil
+		}
 	}
 	for _, l := range n.links {
 		if l != nil && l.hop != in.hop && (only == nil || slices.Contains(only, l.hop)) {
@@ -377,7 +381,7 @@ func (n *Node) matchCreates(ep *endpoint) {
 		}
 		if !slices.Equal(c.members, want.members) {
 			n.failed(ep, record.FailCreate, 0, want.request,
-				fmt.Sprintf("endpoint %d, the first member, named other members", want.members[0]))
+				fmt.Sprintf("%s, the first member, named other members", n.endpointName(want.members[0])))
 			continue
 		}
 		n.tell(ep, &record.Record{Kind: record.Made, Comm: c.id, Seq: want.request, Dst: ep.seats[c.id].rank, Size: int64(c.size)})
@@ -390,7 +394,7 @@ func (n *Node) matchCreates(ep *endpoint) {
 func (n *Node) freeRequest(ep *endpoint, r *record.Record) error {
 	s := ep.seats[r.Comm]
 	if s == nil || s.rank != 0 || r.Comm <= Agents {
-		return fmt.Errorf("communicator %d is not endpoint %d's to free", r.Comm, ep.id)
+		return fmt.Errorf("communicator %d is not %s's to free", r.Comm, n.endpointName(ep.id))
 	}
 	if s.last == 0 || s.last != s.next {
 		return fmt.Errorf("communicator %d is freed without a barrier before", r.Comm)

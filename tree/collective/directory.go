@@ -19,7 +19,7 @@ import (
 //
 // Ranks in the order of the tree are numbers already. Where they are not, a
 // table tells the number of each rank: row r is at the home of rank r, a process
-// that has the rows of n/P ranks (seed 001, section 2.3.2; docs/commsplit.md).
+// that has the rows of n/P ranks ([Sack 2.3.2]; docs/commsplit.md).
 // An agent asks there before it sends to a member that it has not heard of
 // lately, and nothing that is under way ever waits for that: only its own
 // endpoints' requests do.
@@ -341,7 +341,7 @@ func (n *Node) tellPlaces(c *comm, r *record.Record) {
 func (n *Node) takePlaces(c *comm, r *record.Record) {
 	rows, all, rest, err := parseRows(r.Body, c.size, n.endpoints, numberOf)
 	if err != nil || all != r.Count || len(rest) > 0 { // an agent that does not keep to the protocol, maybe far
-		n.breakComm(c, fmt.Sprintf("a look-up in the communicator: process %d tells %d places for %d ranks", r.Src, all, r.Count))
+		n.breakComm(c, fmt.Sprintf("a look-up in %s: process %d tells %d places for %d ranks", n.name(c), r.Src, all, r.Count))
 		return
 	}
 	rank := uint32(r.Off)

@@ -73,8 +73,11 @@ func (n *Node) childUp(in *input, r *record.Record) error {
 		o.call = got
 	}
 	if o.call != got || !o.agrees(got.bare()) {
-		n.mismatch(o, r.Src, got)
+		n.mismatch(o, got, nil, c.at(in.hop))
 		return nil
+	}
+	if r.Off == 0 { // the first piece of what all of them give
+		o.told += c.at(in.hop)
 	}
 	n.startFan(o)
 	if err := n.contribute(o, r.Off, r.Body); err != nil {
@@ -102,7 +105,7 @@ func (n *Node) contribute(o *op, j int64, part []byte) error {
 			return err
 		}
 	} else if len(part) > 0 {
-		return fmt.Errorf("a contribution of %d bytes to a %v", len(part), o.call.op)
+		return fmt.Errorf("a contribution of %d bytes to %v", len(part), o.call.op)
 	}
 	slot.parts++
 	return nil
@@ -147,10 +150,7 @@ func (n *Node) grant(in *input, r *record.Record) error {
 
 // run does all that can be done for a combining operation.
 func (n *Node) run(o *op) {
-	for {
-		if o.fan == nil || o.comm.dead(o.seq) {
-			break
-		}
+	for o.fan != nil && !o.comm.dead(o.seq) {
 		for _, m := range o.members {
 			if m != nil {
 				n.offer(m)
@@ -193,7 +193,7 @@ func (n *Node) offer(m *member) {
 		}
 		m.gave++
 		if err := n.contribute(o, j, nil); err != nil { // agents that do not keep to the protocol
-			n.breakComm(o.comm, fmt.Sprintf("operation %d of the communicator: %v", o.seq, err))
+			n.breakOp(o, "%v", err)
 			return
 		}
 	}

@@ -94,7 +94,7 @@ func (n *Node) below(o *op, hop Hop, b []byte) error {
 			return fmt.Errorf("a class of colour %d, of %d members", color, size)
 		}
 		if id != 0 && !n.belongs(creator(id), hop) {
-			return fmt.Errorf("a class of colour %d whose first member is endpoint %d, which is elsewhere", color, creator(id))
+			return fmt.Errorf("a class of colour %d whose first member is %s, which is elsewhere", color, n.endpointName(creator(id)))
 		}
 		cl := s.class(uint32(color), int(size))
 		rows, all, rest, err := parseRows(b, int(size), n.endpoints, rankOf)
@@ -109,7 +109,7 @@ func (n *Node) below(o *op, hop Hop, b []byte) error {
 		for _, x := range rows {
 			for i := range x.count {
 				if !n.belongs(int(x.endpoint+i), hop) {
-					return fmt.Errorf("a class of colour %d with endpoint %d, which is elsewhere", color, x.endpoint+i)
+					return fmt.Errorf("a class of colour %d with %s, which is elsewhere", color, n.endpointName(int(x.endpoint+i)))
 				}
 			}
 		}
@@ -163,7 +163,7 @@ func (n *Node) joined(o *op) {
 			up = appendRows(up, joinRanks(rows), rankOf)
 		}
 		if err != nil { // agents that do not keep to the protocol
-			n.breakComm(c, fmt.Sprintf("operation %d of the communicator: colour %d: %v", o.seq, color, err))
+			n.breakOp(o, "colour %d: %v", color, err)
 			return
 		}
 	}
@@ -282,7 +282,7 @@ func (n *Node) parseFormed(o *op, b []byte) (*formed, error) {
 	if f.straight = len(b) == 0; f.straight {
 		return &f, nil
 	}
-	all := 0
+	var all int
 	if f.table, all, b, err = parseRows(b, cl.size, n.endpoints, numberOf); err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func TestForgedClasses(t *testing.T) {
 		"members on no node":          {[]uint64{7, 3, first, 0, 1, 0, 0, 1}, nil, "[{0 0 a class of colour 7, of 3 members, 1 of them on 0 nodes"},
 		"one member on two nodes":     {[]uint64{7, 3, first, 2, 1, 0, 0, 1}, nil, "[{0 0 a class of colour 7, of 3 members, 1 of them on 2 nodes"},
 		"another size":                {[]uint64{7, 3, first, 1, 1, 0, 0, 1}, []uint64{7, 2, 0, 1, 1, 0, 2, 2}, "[{1 0 a class of colour 7, of 2 members"},
-		"others' members":             {[]uint64{7, 3, first, 1, 1, 0, 2, 1}, nil, "[{0 0 a class of colour 7 with endpoint 1, which is elsewhere"},
+		"others' members":             {[]uint64{7, 3, first, 1, 1, 0, 2, 1}, nil, "[{0 0 a class of colour 7 with rank 1, which is elsewhere"},
 	} {
 		n, err := collective.New(collective.Config{Ranks: 3, Node: func(rank int) int { return (rank + 3) / 2 }, Children: 2, Root: true,
 			Hops: collective.Runs(0, 1, 1, collective.Local, 0, 1)})

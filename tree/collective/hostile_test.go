@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/commsplit"
 	"github.com/golaunch/golaunch/tree/collective"
 	"github.com/golaunch/golaunch/tree/member"
 	"github.com/golaunch/golaunch/tree/record"
@@ -372,31 +373,38 @@ func TestForgedClass(t *testing.T) {
 	}
 }
 
-// TestForgedSort has an agent send messages that are none of a sort: the
-// communicator is broken, and who passed them on keeps its link.
+// TestForgedSort has an agent send messages that are none of a sort, to one that
+// awaits its table, and to one that awaits its survey: the communicator is broken, and
+// who passed them on keeps its link.
 func TestForgedSort(t *testing.T) {
 	piece := func(tag int64, size int, body []byte) []byte {
 		return record.Append(nil, &record.Record{Kind: record.Piece, Op: record.Split, Src: 1, Dst: 0, Count: 1, Off: tag, Size: int64(size), Body: body})
 	}
-	const survey = 0x200<<16 + 1
+	dear := func(int) commsplit.Costs { return commsplit.Costs{Row: 1e6} } // so that a survey is cheap
+	for tag, costs := range map[int64]func(int) commsplit.Costs{3 << 16: nil, 0x201<<16 + 1: dear} {
+		forgedSort(t, tag, costs, piece)
+	}
+}
+
+func forgedSort(t *testing.T, first int64, costs func(int) commsplit.Costs, piece func(tag int64, size int, body []byte) []byte) {
 	var empty, begun [][]byte
 	for tag := range int64(10_000) {
 		empty = append(empty, piece(tag, 8, make([]byte, 8)))
 		begun = append(begun, piece(tag, 8, make([]byte, 1)))
 	}
 	for name, messages := range map[string][][]byte{
-		"short":        {piece(survey, 3, []byte("abc"))},
-		"beyond":       {piece(survey, 2, []byte("abc"))},
-		"never whole":  {piece(survey, 1<<40, nil)},
-		"many rows":    {piece(survey, 8, []byte{255, 255, 255, 255, 0, 0, 0, 0})},
+		"short":        {piece(first, 3, []byte("abc"))},
+		"beyond":       {piece(first, 2, []byte("abc"))},
+		"never whole":  {piece(first, 1<<40, nil)},
+		"many rows":    {piece(first, 8, []byte{255, 255, 255, 255, 0, 0, 0, 0})},
 		"no such tag":  {piece(1<<40, 8, make([]byte, 8))},
 		"twice":        {piece(5, 8, make([]byte, 8)), piece(5, 8, make([]byte, 8))},
-		"too much":     slices.Repeat([][]byte{piece(survey, 1<<40, make([]byte, record.Chunk))}, 2<<20/record.Chunk),
+		"too much":     slices.Repeat([][]byte{piece(first, 1<<40, make([]byte, record.Chunk))}, 2<<20/record.Chunk),
 		"many of none": empty,
 		"many begun":   begun,
-		"no survey":    {piece(survey, 8, make([]byte, 8))},
+		"of one word":  {piece(first, 16, binary.LittleEndian.AppendUint64([]byte{0, 0, 0, 0, 1, 0, 0, 0}, 1))},
 	} {
-		n, err := collective.New(collective.Config{Ranks: 2, Node: func(rank int) int { return rank }, Children: 1, Root: true,
+		n, err := collective.New(collective.Config{Ranks: 2, Node: func(rank int) int { return rank }, Children: 1, Root: true, Costs: costs,
 			Hops: collective.Runs(collective.Local, 0, collective.Local, 0)})
 		require.NoError(t, err)
 		begin := enter(record.Split, 0, 0, 0, 0)
@@ -406,7 +414,7 @@ func TestForgedSort(t *testing.T) {
 			n.Receive(0, m)
 		}
 		why := failure(n)
-		require.Contains(t, why, "operation 0 of the communicator", name)
+		require.Contains(t, why, "operation 0 of the world", name)
 		t.Log(name, ":", why)
 	}
 }

@@ -38,10 +38,21 @@ func (n *Node) Leave(endpoint int, why string) {
 	}
 }
 
+// Use says that ranks use the service.
+func (n *Node) Use() {
+	if !n.used {
+		n.send2all(&record.Record{Kind: record.InUse})
+		n.use()
+	}
+}
+
 // use learns that ranks make requests somewhere, of which those that have left
 // without any are told now.
 func (n *Node) use() {
 	n.used = true
+	if n.fences.why != "" {
+		n.tellFences()
+	}
 	for _, ep := range n.local {
 		if ep.left != "" {
 			n.leaveAll(ep)

@@ -131,20 +131,20 @@ func messagesOfAndToALeaver(t *testing.T, shuffled bool) {
 	t.Run("a receive that waits", func(t *testing.T) {
 		s, list, comm := begin()
 		me, leaver := list[6], list[2]
-		var named, any *member.Request
+		var named, anyone *member.Request
 		s.do(me, func() { named = comm(me).Recv(2, 1, make([]byte, 8)) })
-		s.do(me, func() { any = comm(me).Recv(record.Any, 1, make([]byte, 8)) })
+		s.do(me, func() { anyone = comm(me).Recv(record.Any, 1, make([]byte, 8)) })
 		s.run()
 		s.leave(leaver, left(leaver.id))
 		require.EqualError(t, s.outcomes(t, named)[0], left(leaver.id))
-		done, _ := any.Done()
+		done, _ := anyone.Done()
 		require.False(t, done, "others may still send")
 		for _, e := range list[:6] {
 			if e != leaver {
 				s.leave(e, left(e.id))
 			}
 		}
-		require.Error(t, s.outcomes(t, any)[0])
+		require.Error(t, s.outcomes(t, anyone)[0])
 	})
 	t.Run("a receive that comes later", func(t *testing.T) {
 		s, list, comm := begin()

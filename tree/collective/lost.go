@@ -85,6 +85,9 @@ func (n *Node) takeLost(r *record.Record) (news bool, err error) {
 func (n *Node) forget(list []int, why string) {
 	for _, ep := range list {
 		n.lost[ep] = why
+		if ep < n.ranks {
+			n.endFences(0, why)
+		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(n.comms)) {
 		c := n.comms[id]

@@ -74,7 +74,7 @@ func (n *Node) message(s *seat, r *record.Record) {
 	if s.comm.dir != nil {
 		var ok bool
 		if m.rank, ok = s.comm.parseRank(body); !ok { // agents that do not keep to the protocol
-			n.breakComm(s.comm, fmt.Sprintf("message %d of the communicator: from nobody", r.Seq))
+			n.breakComm(s.comm, fmt.Sprintf("message %d over %s: from nobody", r.Seq, n.name(s.comm)))
 			return
 		}
 		body = body[:len(body)-rankBytes]

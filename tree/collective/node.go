@@ -114,6 +114,7 @@ type Node struct {
 	keep      int            // KeptNumbers
 	lost      map[int]string // endpoints, and why
 	used      bool           // ranks make requests
+	fences    fences
 
 	ownInput input
 	next     int // the input that is resumed first
@@ -247,9 +248,8 @@ func (n *Node) Request(endpoint int, raw []byte) {
 	if ep == nil || ep.gone {
 		return
 	}
-	if endpoint < n.ranks && !n.used {
-		n.send2all(&record.Record{Kind: record.InUse})
-		n.use()
+	if endpoint < n.ranks {
+		n.Use()
 	}
 	ep.in.pending = append(ep.in.pending, raw)
 	ep.in.held += len(raw)
@@ -322,7 +322,7 @@ func (n *Node) take(in *input, r *record.Record, raw []byte) (ok bool, err error
 		return true, n.grant(in, r)
 	case record.Where, record.There:
 		return n.between(in, r, raw)
-	case record.Define, record.Free, record.Lost, record.InUse:
+	case record.Define, record.Free, record.Lost, record.InUse, record.NoFence:
 		return n.flood(in, r, raw)
 	}
 	return false, fmt.Errorf("an unexpected record of kind %d between agents", r.Kind)

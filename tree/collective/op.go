@@ -14,6 +14,7 @@ type op struct {
 	comm *comm
 	seq  uint64
 	call call // zero until the node knows
+	told int  // members elsewhere that are known to make it
 
 	members  []*member // by seat; nil: not entered, or finished
 	finished int
@@ -34,17 +35,6 @@ type call struct {
 	fn   uint8
 	root int // its number
 	size int64
-}
-
-// text is a call as members know it: the root by its rank, if this node knows it.
-func (n *Node) text(c *comm, k call) string {
-	root := fmt.Sprint(k.root)
-	if c.dir != nil && rooted(k.op) {
-		if root = "elsewhere"; c.seats[k.root] != nil {
-			root = fmt.Sprint(c.seats[k.root].rank)
-		}
-	}
-	return fmt.Sprintf("%v of %d bytes, root %s, function %#x", k.op, k.size, root, k.fn)
 }
 
 // bare is what every record of short data tells of a call.
@@ -120,7 +110,7 @@ func (n *Node) askFor(m *member, r *record.Record) {
 	if c.dir != nil && r.Src < c.size {
 		var ok bool
 		if wish.Src, ok = c.parseRank(r.Body); !ok { // agents that do not keep to the protocol
-			n.breakComm(c, fmt.Sprintf("operation %d of the communicator: a wish of nobody", r.Seq))
+			n.breakOp(m.op, "a wish of nobody")
 			return
 		}
 	}
@@ -156,17 +146,19 @@ func rooted(o record.Op) bool {
 // enter takes an Enter of an endpoint. It waits where the root's number is not known.
 func (n *Node) enter(in *input, s *seat, r *record.Record) (ok bool, err error) {
 	ep, c := s.ep, s.comm
-	switch fn := record.ElementSize(r.Fn); {
+	switch {
 	case r.Seq != s.next:
-		return false, fmt.Errorf("operation %d of communicator %d instead of %d", r.Seq, r.Comm, s.next)
+		return false, fmt.Errorf("operation %d of %s instead of %d", r.Seq, n.name(c), s.next)
 	case r.Seq%record.SyncEvery == record.SyncEvery-1 && r.Op != record.Barrier:
-		return false, fmt.Errorf("operation %d of communicator %d is no barrier", r.Seq, r.Comm)
+		return false, fmt.Errorf("operation %d of %s is no barrier", r.Seq, n.name(c))
 	case r.Op == record.Split && r.Size != 0:
 		return false, fmt.Errorf("a split of %d bytes", r.Size)
 	case !r.Op.Valid() || r.Dst < 0 || r.Dst >= c.size || r.Size > maxBytes/int64(c.size):
-		return false, fmt.Errorf("a %v of %d bytes from %d among %d", r.Op, r.Size, r.Dst, c.size)
-	case (r.Op == record.Reduce || r.Op == record.AllReduce) && (fn == 0 || r.Size%int64(fn) != 0):
-		return false, fmt.Errorf("a %v of %d bytes by function %#x", r.Op, r.Size, r.Fn)
+		return false, fmt.Errorf("%v of %d bytes from %d among %d", r.Op, r.Size, r.Dst, c.size)
+	case combines(r.Op):
+		if err := record.CheckFunction(r.Fn, r.Size); err != nil {
+			return false, fmt.Errorf("%v: %w", r.Op, err)
+		}
 	}
 	var color uint32
 	var key int32
@@ -198,7 +190,7 @@ func (n *Node) enter(in *input, s *seat, r *record.Record) (ok bool, err error) 
 	o.members[s.at] = m
 	ep.active = append(ep.active, m)
 	if o.call != want || !o.agrees(want.bare()) {
-		n.mismatch(o, s.rank, want)
+		n.mismatch(o, want, []int{s.rank}, 1)
 		return true, nil
 	}
 	n.startTransit(o, want.bare())
@@ -296,26 +288,6 @@ func owes(c call, number, members int) int64 {
 	return 0
 }
 
-// mismatch ends a communicator whose members do different things.
-func (n *Node) mismatch(o *op, rank int, got call) {
-	others := o.call
-	if others.op == 0 || others == got {
-		others = o.short
-	}
-	who := fmt.Sprintf("member %d calls", rank)
-	if rank == o.comm.size { // what a child has combined
-		who = "some members call"
-	}
-	n.breakComm(o.comm, fmt.Sprintf("operation %d of the communicator: %s %s, others %s", o.seq, who, n.text(o.comm, got), n.text(o.comm, others)))
-}
-
-// breakComm says everywhere that no operation of c can succeed any more.
-func (n *Node) breakComm(c *comm, why string) {
-	if n.broken(c, why, 0, true) {
-		n.tellComm(c, &record.Record{Kind: record.Lost, Comm: c.id, Each: true, Body: []byte(why)})
-	}
-}
-
 // data takes bytes for a local member.
 func (n *Node) data(s *seat, r *record.Record) {
 	c := s.comm
@@ -342,7 +314,7 @@ func (n *Node) arrive(m *member, r *record.Record) {
 	case o.comm.dead(o.seq):
 		return
 	case r.Op != o.call.op || r.Size != o.call.size || size > m.left && !collected && !wide:
-		n.mismatch(o, r.Src, call{op: r.Op, size: r.Size, root: o.call.root, fn: o.call.fn})
+		n.disagrees(o, r, call{op: r.Op, size: r.Size, root: o.call.root, fn: o.call.fn})
 		return
 	}
 	if collected && n.compose(m, r) {
@@ -387,7 +359,7 @@ func (n *Node) compose(m *member, r *record.Record) bool {
 	}
 	switch {
 	case at+size > whole, size > m.left && r.Op != record.AllGather, r.Op == record.AllGather && size < whole:
-		n.mismatch(o, r.Src, call{op: r.Op, size: size, root: r.Dst})
+		n.disagrees(o, r, call{op: r.Op, size: size, root: r.Dst})
 	case r.Op == record.AllGather:
 		m.left = 0
 		n.tellResult(m, r.Body)

@@ -25,7 +25,7 @@ func (n *Node) request(in *input, r *record.Record, raw []byte) (ok bool, err er
 		n.tooLate(ep, r)
 		return true, nil
 	case s == nil:
-		return false, fmt.Errorf("endpoint %d is no member of communicator %d", ep.id, r.Comm)
+		return false, fmt.Errorf("%s is no member of communicator %d", n.endpointName(ep.id), r.Comm)
 	}
 	switch r.Kind {
 	case record.Enter:
@@ -37,7 +37,7 @@ func (n *Node) request(in *input, r *record.Record, raw []byte) (ok bool, err er
 	}
 	switch {
 	case r.Src != s.rank:
-		return false, fmt.Errorf("endpoint %d is not member %d of communicator %d", ep.id, r.Src, r.Comm)
+		return false, fmt.Errorf("%s is not member %d of communicator %d", n.endpointName(ep.id), r.Src, r.Comm)
 	case len(r.Body) > record.Chunk:
 		return false, fmt.Errorf("%d bytes at once; %d are allowed", len(r.Body), record.Chunk)
 	case r.Kind == record.Data:
@@ -77,7 +77,7 @@ func (n *Node) dataRequest(in *input, s *seat, r *record.Record, raw []byte) (ok
 	m, size := o.members[s.at], int64(len(r.Body))
 	got, want := share{r.Each, r.Dst, r.Count, r.Off, size}, m.due[0]
 	if got != want.share {
-		return false, fmt.Errorf("%d bytes at %d to %d+%d for operation %d, a %v; %d bytes at %d to %d+%d are due",
+		return false, fmt.Errorf("%d bytes at %d to %d+%d for operation %d, %v; %d bytes at %d to %d+%d are due",
 			size, r.Off, r.Dst, r.Count, r.Seq, r.Op, want.size, want.off, want.dst, want.count)
 	}
 	if s.comm.dir != nil {

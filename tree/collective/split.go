@@ -80,7 +80,7 @@ func (n *Node) drive(o *op) {
 		}
 		s.machine.Step(in, &s.box)
 		if err := s.box.Err(); err != nil { // agents that do not keep to the protocol
-			n.breakComm(o.comm, fmt.Sprintf("operation %d of the communicator: %v", o.seq, err))
+			n.breakOp(o, "%v", err)
 			return
 		}
 		for i := range s.box.Messages {
@@ -192,7 +192,7 @@ func (n *Node) splitPiece(c *comm, from origin, r *record.Record) error {
 		o.call.op = record.Split
 	}
 	if !o.agrees(call{op: record.Split}) {
-		n.breakComm(c, fmt.Sprintf("operation %d of the communicator: some members call %v, others %v", o.seq, record.Split, cmp.Or(o.short.op, o.call.op)))
+		n.mismatch(o, call{op: record.Split}, nil, 0)
 		return nil
 	}
 	s := n.splitting(o)
@@ -251,7 +251,7 @@ func (n *Node) forged(o *op, from origin, err error) error {
 	if from.what != pieceSort {
 		return err
 	}
-	n.breakComm(o.comm, fmt.Sprintf("operation %d of the communicator: agent %d: %v", o.seq, from.src, err))
+	n.breakOp(o, "agent %d: %v", from.src, err)
 	return nil
 }
 

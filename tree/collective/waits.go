@@ -1,0 +1,89 @@
+package collective
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/golaunch/golaunch/tree/record"
+)
+
+// Wait is an operation that a local rank has entered and that is not over for it.
+type Wait struct {
+	Comm, Seq uint64
+	Text      string
+}
+
+// Waits are the operations that local ranks wait in: of each communicator the first,
+// of at most so many.
+func (n *Node) Waits(most int) (list []Wait) {
+	for _, id := range slices.Sorted(maps.Keys(n.comms)) {
+		c := n.comms[id]
+		for _, seq := range slices.Sorted(maps.Keys(c.ops)) {
+			o := c.ops[seq]
+			inside := func(m *member) bool { return m != nil && m.seat.ep.id < n.ranks }
+			if !slices.ContainsFunc(o.members, inside) {
+				continue
+			}
+			list = append(list, Wait{id, seq, fmt.Sprintf("%s, operation %d of %s", n.text(c, o.call), seq, n.name(c))})
+			break
+		}
+		if len(list) >= most {
+			break
+		}
+	}
+	return list
+}
+
+// Missing are the local ranks that are members of a communicator and have not entered
+// an operation of it.
+func (n *Node) Missing(comm, seq uint64) (ranks []int) {
+	if c := n.comms[comm]; c != nil {
+		for _, s := range c.order {
+			if s.next <= seq && s.ep.id < n.ranks {
+				ranks = append(ranks, s.ep.id)
+			}
+		}
+	}
+	return ranks
+}
+
+// MessageWait is a local rank that waits for a message, or for one to be taken, its
+// first such request.
+type MessageWait struct {
+	Rank int
+	Seq  uint64
+}
+
+// MessageWaits are the local ranks that wait so.
+func (n *Node) MessageWaits() (list []MessageWait) {
+	for _, ep := range n.local {
+		switch {
+		case ep.id >= n.ranks:
+		case len(ep.posted) > 0:
+			list = append(list, MessageWait{ep.id, ep.posted[0].seq})
+		case len(ep.sends) > 0:
+			list = append(list, MessageWait{ep.id, slices.Min(slices.Collect(maps.Keys(ep.sends)))})
+		}
+	}
+	return list
+}
+
+// MessageText says what a local rank waits for that MessageWaits names.
+func (n *Node) MessageText(rank int) string {
+	ep := n.ends[rank]
+	if ep != nil && len(ep.posted) > 0 {
+		w := ep.posted[0]
+		from, tag := fmt.Sprintf("member %d", w.src), fmt.Sprintf("tag %d", w.tag)
+		if w.src == record.Any {
+			from = "anyone"
+		} else if w.comm == World {
+			from = fmt.Sprintf("rank %d", w.src)
+		}
+		if w.tag == record.Any {
+			tag = "any tag"
+		}
+		return fmt.Sprintf("rank %d for a message of %s with %s over %s", rank, from, tag, n.name(n.comms[w.comm]))
+	}
+	return fmt.Sprintf("rank %d for a message of its to be taken", rank)
+}
