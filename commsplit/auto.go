@@ -2,22 +2,14 @@ package commsplit
 
 import "slices"
 
-const (
-	tagSurveyAgain Tag = (0x201 + iota) << 16
-	tagHomeward
-)
-
-// Auto computes a split by the algorithm that suits it. It surveys the rows, as
-// Ranges does, which ends the matter if every class is a range, and goes on with
-// what Costs.Choose says. So that the survey's rounds are none too many, rows go
-// along, and are merged in place, as long as they are few or that looks best,
-// which ends the matter too if everybody's came along; and they go to the homes of
-// the hash algorithm as long as that may be chosen. What the choice rests on
-// besides, a sample and the number of colours, is only said where rows stay behind.
-// While all looks like ranges, little goes along, and soon nothing: if some do, but
-// all are none, what is on its way to homes goes on from where it was held, if
-// hashing is best whatever the classes are, and else the survey is resumed where it
-// fell silent. Every process comes to the same choice from the same survey.
+// Auto computes a split by the algorithm that suits it. Few ranks are merged in
+// place at once, since that takes hardly longer than to look at them. Else a scan,
+// as that of Ranges, tells every process what Costs.Choose wants to know: how many
+// rows there are, of how many colours, how large the largest class is, whether
+// classes are ranges, which ends the matter, and whether each process has one rank.
+// The algorithm that is chosen then begins from the start, so Auto takes a scan
+// longer than the best, if it chooses that. Every process comes to the same choice
+// from the same survey.
 type Auto struct {
 	script
 	config Config
@@ -25,7 +17,6 @@ type Auto struct {
 	rows   []Row
 	scan   scan
 	inner  solver // nil as long as the survey goes on, and if it was all
-	all    summary
 	plan   Plan
 	result Result
 }
@@ -46,9 +37,14 @@ func NewAuto(config Config, costs Costs, process int, rows []Row) (*Auto, error)
 	}
 	a := &Auto{config: config, costs: costs, rows: rows}
 	a.id, a.limits = process, config.limits()
+	if config.Ranks > 0 && costs.few(config.Processes, config.Ranks) {
+		a.plan = Plan{BySort, 1}
+		a.inner, a.err = a.chosen()
+		return a, a.err
+	}
 	own := summarize(rows)
-	survey := newSurvey(config, costs, process, rows, own)
-	a.scan = scan{id: process, cube: newCube(config.Processes), tag: tagSurvey, own: own, survey: survey, then: a.surveyed}
+	own.plural = len(rows) > 1 || len(rows) == 1 && int(rows[0].Rank) != process
+	a.scan = scan{id: process, cube: newCube(config.Processes), tag: tagSurvey, own: own, survey: newSurvey(rows), then: a.surveyed}
 	a.next = a.scan.begin
 	return a, nil
 }
@@ -70,72 +66,36 @@ func (a *Auto) Step(in []Message, out *Outbox) {
 
 // surveyed ends the split, or makes the machine that goes on.
 func (a *Auto) surveyed(_ []Message, _ *Outbox) stage {
-	s := a.scan.survey
-	a.holds(len(a.rows) + cap(s.table) + cap(s.free) + len(s.items)/itemWords)
-	if !s.again {
-		if a.all = a.scan.all(); a.all.ranged() {
-			a.plan = Plan{Method: ByRanges}
-			a.result = a.scan.ranges(a.rows)
-			a.err = a.limits.checkPlaces(a.rows, a.result.Places, -1)
-			a.scan.survey = nil
-			return nil
-		}
-	}
-	shape := Shape{
+	a.holds(len(a.rows))
+	all := a.scan.all()
+	a.plan = a.costs.Choose(Shape{
 		Processes: a.config.Processes,
-		Rows:      int(a.all.defined),
-		Items:     int(a.all.items),
-		Single:    int(a.all.ranks) == a.config.Processes && !s.traits.plural,
-		AtHome:    !s.traits.keeps,
+		Rows:      int(all.defined),
+		Items:     int(all.items),
+		Classes:   a.scan.survey.count(),
+		Largest:   a.scan.survey.largest(all.items),
+		Single:    int(all.ranks) == a.config.Processes && !all.plural,
+		Ranged:    all.ranged(),
+	}, a.config.Sorters)
+	if a.plan.Method == ByRanges {
+		a.result = a.scan.ranges(a.rows)
+		a.err = a.limits.checkPlaces(a.rows, a.result.Places, -1)
+		return nil
 	}
-	if s.homing {
-		return a.goOn()
-	}
-	if s.traits.silent {
-		// A process whose rows look like ranges has at most one item of a class, but
-		// perhaps all have one.
-		shape.Largest = shape.widest()
-		a.plan, _ = a.costs.Choose(shape, a.config.Sorters)
-		if shape.Largest = float64(shape.Rows) / shape.items(); a.plan.Method != ByHash || !shape.AtHome {
-			narrow, _ := a.costs.Choose(shape, a.config.Sorters)
-			if narrow != a.plan || a.plan.Method != BySort || a.plan.Sorters == 1 {
-				return a.scan.again(tagSurveyAgain)
-			}
-		}
-		s.whole = false
-	} else if shape.Largest = s.traits.largest(a.all.defined); s.whole {
-		a.plan = Plan{BySort, 1}
-	} else {
-		a.plan, _ = a.costs.Choose(shape, a.config.Sorters)
-	}
-	if s.homing = a.plan.Method == ByHash && !s.traits.keeps; s.homing && s.traits.held < a.scan.cube.dimensions {
-		return a.scan.homeward(tagHomeward)
-	}
-	return a.goOn()
-}
-
-// goOn leaves the rest to a machine of the plan.
-func (a *Auto) goOn() stage {
-	a.inner, a.err = a.chosen(a.scan.survey)
-	a.scan.survey = nil
+	a.inner, a.err = a.chosen()
 	return nil
 }
 
-// chosen makes the machine of the plan. It fails only if others did not tell the
-// truth: the configuration was checked, and the survey has seen that a quicksort
-// has the rows it wants.
-func (a *Auto) chosen(s *survey) (m solver, err error) {
+// chosen makes the machine of the plan. After a survey it fails only if others did
+// not tell the truth: the configuration was checked, and the survey has seen that a
+// quicksort has the rows it wants.
+func (a *Auto) chosen() (m solver, err error) {
 	config := a.config
-	switch {
-	case a.plan.Method == ByHash && !s.traits.keeps:
-		m, err = newHashAtHome(config, a.id, a.rows, s.items)
-	case a.plan.Method == ByHash:
+	switch a.plan.Method {
+	case ByHash:
 		m, err = NewHash(config, a.id, a.rows)
-	case a.plan.Method == ByQuick:
+	case ByQuick:
 		m, err = NewQuick(config, a.id, a.rows)
-	case s.whole:
-		config.Sorters = 1
-		m, err = newMerged(config, a.id, a.rows, s.table)
 	default:
 		config.Sorters = a.plan.Sorters
 		m, err = NewParallel(config, a.id, a.rows)

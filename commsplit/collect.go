@@ -3,8 +3,7 @@ package commsplit
 import "math/bits"
 
 // collect gathers the block's rows at each of its sorters, by recursive doubling
-// with a merge after each stage, so that nothing is left to sort (seed 001,
-// section 2.3.1). Where the block's size is no power of two, the processes
+// with a merge after each stage, so that nothing is left to sort [Sack 2.3.1]. Where the block's size is no power of two, the processes
 // beyond the largest one in it hand their rows in first and are given the whole
 // last.
 func (p *Parallel) collect(in []Message, out *Outbox) stage {

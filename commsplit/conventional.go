@@ -4,8 +4,7 @@ import "slices"
 
 const tagGather Tag = 0x100 << 16
 
-// Conventional computes a split as MPICH and Open MPI do (seed 001, section
-// 2.2): an allgather of all rows by Bruck's algorithm, a scan for the rows of
+// Conventional computes a split as MPICH and Open MPI do [Sack 2.2]: an allgather of all rows by Bruck's algorithm, a scan for the rows of
 // the process's own colours, a sort of these. Every process holds all N rows
 // and sends N - N/P of them in ⌈lg P⌉ messages. It is the baseline, and the
 // oracle for everything else.

@@ -40,11 +40,11 @@ func TreeCosts(processes int) Costs {
 type Shape struct {
 	Processes int
 	Rows      int     // in the whole table, those without a colour left out
-	Items     int     // in which the rows travel to the homes of Hash; 0: as many as rows
-	Largest   float64 // an estimate of the rows of the largest class
+	Items     int     // in which the rows travel to the homes of Hash
+	Classes   float64 // an estimate of how many there are
+	Largest   float64 // an estimate of the items of the largest class
 	Single    bool    // rank i is alone at process i
 	Ranged    bool    // every class is a range
-	AtHome    bool    // the survey has brought all rows to the homes of Hash
 }
 
 // Method names an algorithm.
@@ -69,12 +69,16 @@ type Plan struct {
 	Sorters int
 }
 
-// surveyBytes is the size of a survey's message that carries no rows.
-const surveyBytes = (summaryWords+registers/8)*WordBytes + sampled*RowBytes
+// scan is the time of a scan, lg P rounds of one message.
+func (c Costs) scan(processes int) float64 {
+	return log2(processes) * (c.Latency + 2*c.Message + (summaryWords+surveyWords)*WordBytes*c.all())
+}
 
-// Survey is the time to learn a split's shape: lg P rounds of one message.
-func (c Costs) Survey(s Shape) float64 {
-	return c.rounds(s) + log2(s.Processes)*surveyBytes*c.all()
+// few reports whether so many ranks are merged in place without a survey: where that
+// takes at most half of a scan's time longer than the scan. No algorithm takes less
+// than a scan's rounds.
+func (c Costs) few(processes, ranks int) bool {
+	return c.Sort(Shape{Processes: processes, Rows: ranks}, 1) <= 1.5*c.scan(processes)
 }
 
 // Sort is the time of Parallel with p sorters:
@@ -103,27 +107,16 @@ func (c Costs) Sort(s Shape, p int) float64 {
 // Hash is the time of Hash: 2·lg P rounds of one message, which carry half of
 // the items of a process each; the home of the largest class sorts its items, which
 // pass the last lg P steps of the way in and the first of the way out, and writes
-// its table. A class is taken to have as many items as its share of the rows.
+// its table. An item of it is taken to be of as many rows as any. The fullest home may
+// have another class as large: of c classes, two meet at one of P homes in c²/2P cases,
+// if that is less than 1.
 func (c Costs) Hash(s Shape) float64 {
-	lg := log2(s.Processes)
-	mean := s.items() / float64(s.Processes)
-	rows := float64(s.Rows)/float64(s.Processes) + s.Largest
-	home := rows * s.items() / float64(max(s.Rows, 1))
+	lg, items := log2(s.Processes), float64(s.Items)
+	mean := items / float64(s.Processes)
+	home := mean + s.Largest*(1+min(1, s.Classes*s.Classes/float64(2*s.Processes)))
+	rows := home * float64(s.Rows) / max(items, 1)
 	return 2*lg*(c.Latency+2*c.Message) + lg*mean*itemWords*WordBytes*c.all() +
 		2*home*itemWords*WordBytes*c.Byte + home*(2*c.Row*(1+math.Log2(1+home))+50*c.Settle) + rows*c.Settle
-}
-
-// widest is how many rows the largest class may have if every process's rows look
-// like ranges: they are one item of it.
-func (s Shape) widest() float64 {
-	return float64(s.Rows) * min(1, float64(s.Processes)/s.items())
-}
-
-func (s Shape) items() float64 {
-	if s.Items > 0 {
-		return float64(s.Items)
-	}
-	return float64(s.Rows)
 }
 
 // Quick is the time of Quick: lg(n/15) stages, each four sweeps over a tree of
@@ -138,7 +131,7 @@ func (c Costs) Quick(s Shape) float64 {
 		rounds += 4*math.Ceil(math.Log2(n)) + 1
 		stages++
 	}
-	return rounds*(c.Latency+2*c.Message) + stages*log2(s.Processes)*pivotSample*(RowBytes*c.all()+4*c.Row) + c.Survey(s) + 2*c.Latency
+	return rounds*(c.Latency+2*c.Message) + stages*log2(s.Processes)*pivotSample*(RowBytes*c.all()+4*c.Row) + c.scan(s.Processes) + 2*c.Latency
 }
 
 // all is the cost of a byte that every process receives one like.
@@ -146,39 +139,13 @@ func (c Costs) all() float64 { return c.Byte + c.Trunk }
 
 func log2(n int) float64 { return float64(bits.Len(uint(max(n, 1) - 1))) }
 
-// rounds is the time of a survey's rounds with nothing in them.
-func (c Costs) rounds(s Shape) float64 { return log2(s.Processes) * (c.Latency + 2*c.Message) }
-
-// carry is the time that a survey takes longer if all rows go along, merged: what
-// Sort with one sorter does beside its rounds.
-func (c Costs) carry(s Shape) float64 { return c.Sort(s, 1) - c.rounds(s) }
-
-// few is how many rows go along with a survey unasked: those that add at most half
-// to the time of a round.
-func (c Costs) few() int {
-	row := RowBytes*c.all() + 2*c.Row
-	if row <= 0 {
-		return sampled
-	}
-	return int(min((c.Latency+2*c.Message)/2/row, 1<<16))
-}
-
-// homeward is the part of Hash that the survey has done: the way to the homes.
-func (c Costs) homeward(s Shape) float64 {
-	lg, mean := log2(s.Processes), s.items()/float64(s.Processes)
-	return lg*(c.Latency+2*c.Message) + lg*mean/2*itemWords*WordBytes*c.all()
-}
-
 // Choose is the plan of the least cost for a split that was surveyed. Sorters are
 // powers of two up to most, the processes that a sort may use.
-func (c Costs) Choose(s Shape, most int) (best Plan, cost float64) {
+func (c Costs) Choose(s Shape, most int) Plan {
 	if s.Ranged {
-		return Plan{Method: ByRanges}, 0 // the survey has done it
+		return Plan{Method: ByRanges} // the survey has done it
 	}
-	best, cost = Plan{Method: ByHash}, c.Hash(s)
-	if s.AtHome {
-		cost -= c.homeward(s)
-	}
+	best, cost := Plan{Method: ByHash}, c.Hash(s)
 	try := func(p Plan, t float64) {
 		if t < cost {
 			best, cost = p, t
@@ -190,5 +157,5 @@ func (c Costs) Choose(s Shape, most int) (best Plan, cost float64) {
 	if s.Single {
 		try(Plan{Method: ByQuick}, c.Quick(s))
 	}
-	return best, cost
+	return best
 }

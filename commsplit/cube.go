@@ -37,30 +37,12 @@ func (c cube) isGuest(process int) bool { return process%2 == 1 && process < 2*c
 
 func (c cube) hasGuest(process int) bool { return process%2 == 0 && process < 2*c.guests }
 
-// Steps of an item's way besides the bits in which corners differ.
-const (
-	toHost  = 1 << 30
-	toGuest = 1 << 31
-)
-
-// way is the steps from one process to another.
-func (c cube) way(from, to int) uint32 {
-	steps := uint32(c.corner(from) ^ c.corner(to))
-	if c.isGuest(from) {
-		steps |= toHost
-	}
-	if c.isGuest(to) {
-		steps |= toGuest
-	}
-	return steps
-}
-
 // tagBack is added to a scan's tag for what a guest is told.
 const tagBack Tag = 0xff
 
 // scan tells every process the summary of all ranks before its own and that of
 // all after them, in ⌊lg P⌋ rounds of one message each, two more for guests and
-// their hosts. A survey may go along.
+// their hosts. A survey may go along, of which everybody learns the whole.
 type scan struct {
 	id            int
 	cube          cube
@@ -69,7 +51,7 @@ type scan struct {
 	before, after summary
 	near          summary // of the corners heard of so far
 	guest         summary
-	survey        *survey // nil if there is none
+	survey        *survey // of these corners; nil if nobody wants to know
 	then          stage
 }
 
@@ -77,72 +59,38 @@ func (s *scan) begin(_ []Message, out *Outbox) stage {
 	s.near = s.own
 	switch {
 	case s.cube.isGuest(s.id):
-		s.tell(out, s.id-1, s.tag, toHost)
+		s.tell(out, s.id-1, s.tag, s.own)
 		out.await(s.tag+tagBack, 1)
 		return s.told
 	case s.cube.hasGuest(s.id):
 		out.await(s.tag, 1)
 		return func(in []Message, _ *Outbox) stage {
-			s.guest = parseSummary(in[0].Words)
+			s.guest = s.hear(in[0])
 			s.near = s.own.then(s.guest)
-			if s.survey != nil {
-				s.survey.hearGuest(in[0])
-			}
 			return s.across(0)
 		}
 	}
 	return s.across(0)
 }
 
-// again goes on where the survey fell silent, now that it is known what is before
-// this process and after it.
-func (s *scan) again(tag Tag) stage {
-	s.tag = tag
-	v := s.survey
-	asked := v.asks
-	v.resume()
-	switch {
-	case s.cube.isGuest(s.id) && !asked:
-		return func(_ []Message, out *Outbox) stage {
-			out.await(s.tag+tagBack, 1)
-			return s.told
-		}
-	case s.cube.isGuest(s.id), s.cube.hasGuest(s.id) && asked:
-		return s.begin
+// tell sends summaries, and the survey.
+func (s *scan) tell(out *Outbox, to int, tag Tag, list ...summary) {
+	words := make([]uint64, 0, summaryWords*len(list)+surveyWords)
+	for i := range list {
+		words = list[i].words(words)
 	}
-	s.near = v.near
-	return s.across(v.level)
-}
-
-// homeward lets the items go on that were held, whatever else is known.
-func (s *scan) homeward(tag Tag) stage {
-	s.tag = tag
-	v := s.survey
-	v.again, v.traits.silent, v.whole, v.holds = true, true, false, false
-	if !v.sent {
-		v.sendItems()
-	}
-	if s.cube.isGuest(s.id) {
-		return func(_ []Message, out *Outbox) stage {
-			out.await(s.tag+tagBack, 1)
-			return s.told
-		}
-	}
-	from := v.traits.held
-	v.traits.held = s.cube.dimensions
-	return s.across(from)
-}
-
-// tell sends what is known of the corners heard of so far; with a survey, items
-// that go that step.
-func (s *scan) tell(out *Outbox, to int, tag Tag, step uint32) {
-	m := Message{To: to, Tag: tag}
 	if s.survey != nil {
-		m = s.survey.message(m, s.near, step)
-	} else {
-		m.Words = s.near.words(make([]uint64, 0, summaryWords))
+		words = s.survey.words(words)
 	}
-	out.send(m)
+	out.send(Message{To: to, Tag: tag, Words: words})
+}
+
+// hear takes what other corners say.
+func (s *scan) hear(m Message) summary {
+	if s.survey != nil {
+		s.survey.join(parseSurvey(m.Words[summaryWords:]))
+	}
+	return parseSummary(m.Words)
 }
 
 // across exchanges summaries with the corner that differs in one bit.
@@ -151,18 +99,12 @@ func (s *scan) across(dimension int) stage {
 		if dimension == s.cube.dimensions {
 			return s.tellGuest
 		}
-		if s.survey != nil {
-			s.survey.weigh(s.near, dimension, s.cube.dimensions-dimension)
-		}
 		here, bit := s.cube.corner(s.id), 1<<dimension
 		tag := s.tag + 1 + Tag(dimension)
-		s.tell(out, s.cube.host(here^bit), tag, uint32(bit))
+		s.tell(out, s.cube.host(here^bit), tag, s.near)
 		out.await(tag, 1)
 		return func(in []Message, _ *Outbox) stage {
-			if s.survey != nil {
-				s.survey.hear(in[0], dimension, s.near)
-			}
-			sum := parseSummary(in[0].Words)
+			sum := s.hear(in[0])
 			if here&bit != 0 {
 				s.before, s.near = sum.then(s.before), sum.then(s.near)
 			} else {
@@ -173,29 +115,20 @@ func (s *scan) across(dimension int) stage {
 	}
 }
 
-// tellGuest hands on what is before the guest; behind it, what is after it.
+// tellGuest hands on what is before the guest and what is after it.
 func (s *scan) tellGuest(_ []Message, out *Outbox) stage {
 	if s.cube.hasGuest(s.id) {
-		m := Message{To: s.id + 1, Tag: s.tag + tagBack}
-		if s.survey != nil {
-			m = s.survey.message(m, s.before.then(s.own), toGuest)
-		} else {
-			m.Words = s.before.then(s.own).words(nil)
-		}
-		m.Words = s.after.words(m.Words)
-		out.send(m)
+		s.tell(out, s.id+1, s.tag+tagBack, s.before.then(s.own), s.after)
 		s.after = s.guest.then(s.after)
 	}
 	return s.then
 }
 
 func (s *scan) told(in []Message, _ *Outbox) stage {
-	m := in[0]
-	last := len(m.Words) - summaryWords
-	s.before, s.after = parseSummary(m.Words), parseSummary(m.Words[last:])
+	w := in[0].Words
+	s.before, s.after = parseSummary(w), parseSummary(w[summaryWords:])
 	if s.survey != nil {
-		m.Words = m.Words[:last]
-		s.survey.told(m)
+		*s.survey = parseSurvey(w[2*summaryWords:])
 	}
 	return s.then
 }

@@ -2,7 +2,7 @@
 // colour and a key, the ranks of one colour become a new communicator, in it
 // they are numbered by key, and by old rank where keys are equal. Every rank
 // learns its new rank and the new size, and gets a table that resolves any new
-// rank to an old one. The source is seed 001, chapter 2.
+// rank to an old one. The source is [Sack 2].
 //
 // # Model
 //
@@ -40,8 +40,8 @@
 //	Quick (n = P)   O(lg² n)                        O(lg n)        O(lg² n)
 //
 // where c is the size of the largest class. Ranges works if classes are ranges
-// of ranks. [Auto] surveys the rows and chooses by [Costs]; its survey
-// is the first part of what it is likely to choose.
+// of ranks. [Auto] merges few ranks in place; else it surveys the rows in one scan,
+// lg P rounds, and chooses by [Costs].
 //
 // # Limits
 //

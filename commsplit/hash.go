@@ -29,34 +29,14 @@ type Hash struct {
 // NewHash returns the part of one process; Sorters and Parts of the
 // configuration do not matter.
 func NewHash(config Config, process int, rows []Row) (*Hash, error) {
-	h, err := newHash(config, process, rows)
-	if err != nil {
-		return nil, err
-	}
-	h.items = itemsOf(config.Processes, process, len(rows), rows, h.way)
-	h.next = h.route(tagToHome, 0, h.sort)
-	return h, nil
-}
-
-// newHashAtHome returns a part that goes on where a survey has brought the items
-// to their homes.
-func newHashAtHome(config Config, process int, rows []Row, list items) (*Hash, error) {
-	h, err := newHash(config, process, rows)
-	if err != nil {
-		return nil, err
-	}
-	h.items = list
-	h.next = h.sort
-	return h, nil
-}
-
-func newHash(config Config, process int, rows []Row) (*Hash, error) {
 	config.Sorters, config.Parts = 1, 1
 	if err := config.check(process); err != nil {
 		return nil, err
 	}
 	h := &Hash{config: config, own: rows}
 	h.id, h.limits = process, config.limits()
+	h.items = h.itemsOf(rows)
+	h.next = h.route(tagToHome, 0, h.sort)
 	return h, nil
 }
 
@@ -77,7 +57,7 @@ func (h *Hash) route(tag Tag, round int, then stage) stage {
 		if 1<<round >= n {
 			return then
 		}
-		stay, leave := h.items.part(1<<round, nil)
+		stay, leave := h.items.part(1 << round)
 		out.send(Message{To: (h.id + 1<<round) % n, Tag: tag + Tag(round), Words: leave})
 		out.await(tag+Tag(round), 1)
 		return func(in []Message, _ *Outbox) stage {

@@ -1,9 +1,6 @@
 package commsplit
 
-import (
-	"math/bits"
-	"slices"
-)
+import "math/bits"
 
 // items are what travels to certain processes: rows to the homes of their colours,
 // and what these answer. Each has itemWords words. The first says which steps of the
@@ -28,15 +25,14 @@ func stretch(rows []Row, i int) int {
 	return i
 }
 
-// itemsOf are those that tell homes of a process's rows, with room for some more;
-// way gives the steps from here to a process.
-func itemsOf(processes, process, some int, rows []Row, way func(to int) uint32) items {
-	list := make(items, 0, itemWords*(some+some/2))
+// itemsOf are those that tell homes of a process's rows, with room for some more.
+func (h *Hash) itemsOf(rows []Row) items {
+	list := make(items, 0, itemWords*(len(rows)+len(rows)/2))
 	for i := 0; i < len(rows); {
 		r, end := rows[i], stretch(rows, i)
 		if r.Color != Undefined {
-			steps := way(home(r.Color, processes))
-			list = append(list, pair(steps, uint32(process)), pair(r.Color, r.key), pair(uint32(end-i), r.Rank))
+			steps := h.way(home(r.Color, h.config.Processes))
+			list = append(list, pair(steps, uint32(h.id)), pair(r.Color, r.key), pair(uint32(end-i), r.Rank))
 		}
 		i = end
 	}
@@ -52,24 +48,23 @@ func (list items) rows() int {
 	return n
 }
 
-// part takes out those that go a step, a power of two, and appends them to words.
+// part takes out those that go a step, a power of two.
 // There is no branch that depends on where they go: half of them would be guessed
 // wrong.
-func (list items) part(step uint32, words []uint64) (stay items, left []uint64) {
+func (list items) part(step uint32) (stay, left items) {
 	bit := pair(step, 0)
 	n := 0
 	for i := 0; i < len(list); i += itemWords {
 		n += int(min(list[i]&bit, 1))
 	}
 	if n == 0 {
-		return list, words
+		return list, nil
 	}
-	left = slices.Grow(words, itemWords*(n+1)) // the last written may stay
-	out := left[len(words):cap(left)]
+	left = make(items, itemWords*(n+1)) // the last written may stay
 	kept, gone := 0, 0
 	for i := 0; i < len(list); i += itemWords {
 		a, b, c := list[i], list[i+1], list[i+2]
-		o, s := out[gone:gone+itemWords], list[kept:kept+itemWords]
+		o, s := left[gone:gone+itemWords], list[kept:kept+itemWords]
 		leaves := int(min(a&bit, 1))
 		a &^= bit
 		o[0], o[1], o[2] = a, b, c
@@ -77,5 +72,5 @@ func (list items) part(step uint32, words []uint64) (stay items, left []uint64) 
 		gone += itemWords * leaves
 		kept += itemWords * (1 - leaves)
 	}
-	return list[:kept], left[:len(words)+gone]
+	return list[:kept], left[:gone]
 }

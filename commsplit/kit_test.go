@@ -119,12 +119,12 @@ func naive(w world) map[uint32][]uint32 {
 }
 
 // solve runs an algorithm on all processes.
-func solve(t require.TestingT, w world, c Config, make maker) []solver {
+func solve(t require.TestingT, w world, c Config, create maker) []solver {
 	c.Processes = len(w)
 	var machines []Machine
 	var list []solver
 	for i, rows := range w {
-		m, err := make(c, i, rows)
+		m, err := create(c, i, rows)
 		require.NoError(t, err)
 		machines, list = append(machines, m), append(list, m)
 	}

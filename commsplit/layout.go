@@ -28,7 +28,7 @@ type Config struct {
 	// Auto asks, and buffers are made for as many.
 	Ranks int
 	// Sorters is p, the number of processes that sort one copy of the table
-	// together, 1 to Processes (seed 001, section 2.3.1). Processes are cut
+	// together, 1 to Processes [Sack 2.3.1]. Processes are cut
 	// into p blocks; within a block all gather the same 1/p of the table, and
 	// one process of each block makes a group that sorts. So everybody sorts,
 	// Processes/p groups side by side, and nothing need be sent out afterwards.
@@ -87,7 +87,7 @@ func (l layout) spare(block int) (process int, ok bool) {
 	return l.member(block, l.groups()), l.blocks.size(block) > l.groups()
 }
 
-// Phase is a part of the parallel sort (seed 001, table 2.1).
+// Phase is a part of the parallel sort [Sack, table 2.1].
 type Phase uint8
 
 // The phases, in order.

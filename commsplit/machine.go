@@ -48,13 +48,13 @@ type script struct {
 func (s *script) Step(in []Message, out *Outbox) {
 	*out = Outbox{Messages: out.Messages[:0], from: s.id, stats: &s.stats}
 	if s.err = s.limits.vet(s.id, in, s.count); s.err != nil {
-		out.done, out.err = true, s.err
+		s.end(out)
 		return
 	}
 	for {
 		out.count = 0
 		if s.next = s.next(in, out); s.next == nil {
-			out.done, out.err = true, s.err
+			s.end(out)
 			return
 		}
 		if s.count = out.count; s.count > 0 {
@@ -63,6 +63,9 @@ func (s *script) Step(in []Message, out *Outbox) {
 		in = nil
 	}
 }
+
+// end makes the outbox say so. It keeps nothing of the machine alive then.
+func (s *script) end(out *Outbox) { out.done, out.err, out.stats = true, s.err, nil }
 
 // fail ends the machine: what others sent does not fit together.
 func (s *script) fail(format string, args ...any) stage {

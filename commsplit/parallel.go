@@ -18,7 +18,7 @@ const (
 )
 
 // Parallel computes a split by a parallel sort with exact splitters and leaves
-// the result in a distributed table (seed 001, sections 2.3.1 and 2.3.2, after
+// the result in a distributed table ([Sack 2.3.1, 2.3.2], after
 // Cheng, Shah, Gilbert and Edelman). With N rows, P processes and p sorters a
 // process holds at most 3·⌈N/p⌉ rows at any time (N/P rows per process being
 // even), and sends lg(P/p) + O(p lg N) messages.
@@ -55,19 +55,6 @@ func NewParallel(config Config, process int, rows []Row) (*Parallel, error) {
 		p.table, p.free = make([]Row, 0, share), make([]Row, 0, share)
 	}
 	p.next = p.begin
-	return p, nil
-}
-
-// newMerged returns the part of one process where all processes have the whole
-// table already.
-func newMerged(config Config, process int, rows, table []Row) (*Parallel, error) {
-	config.Sorters = 1
-	if err := config.check(process); err != nil {
-		return nil, err
-	}
-	p := &Parallel{config: config, layout: newLayout(&config), own: rows, table: table}
-	p.id, p.limits = process, config.limits()
-	p.next = p.alone
 	return p, nil
 }
 

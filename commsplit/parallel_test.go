@@ -3,8 +3,10 @@ package commsplit
 import (
 	"fmt"
 	"math/bits"
+	"runtime"
 	"slices"
 	"testing"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -207,6 +209,19 @@ func TestRunNoticesSilence(t *testing.T) {
 	require.NoError(t, err)
 	err = Run(Serial, NewMemory(2), []Machine{m})
 	require.ErrorContains(t, err, "nobody sent")
+}
+
+// Whoever keeps the outbox of a machine that is done does not keep its table.
+func TestDoneOutboxLetsTheMachineGo(t *testing.T) {
+	m, err := NewParallel(Config{Processes: 1, Sorters: 1}, 0, []Row{NewRow(0, 0, 0)})
+	require.NoError(t, err)
+	var box Outbox
+	m.Step(nil, &box)
+	require.True(t, box.Done())
+	gone := weak.Make(m)
+	runtime.GC()
+	require.Nil(t, gone.Value())
+	runtime.KeepAlive(&box)
 }
 
 func TestPhasesInOrder(t *testing.T) {

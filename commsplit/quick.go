@@ -28,7 +28,7 @@ const pivotSample = 15
 
 // Quick computes a split for one rank per process, rank i at process i, by a
 // parallel quicksort in which each process holds one row at all times (after
-// Siebert and Wolf 2010; seed 001, section 2.3.3). A range of processes agrees
+// Siebert and Wolf 2010; [Sack 2.3.3]). A range of processes agrees
 // on a pivot, the median of 15 random rows, counts which rows come before it,
 // and moves these to its front; both parts go on as ranges of their own. It
 // takes O(lg² n) rounds with high probability; a process sends O(lg n) messages

@@ -2,7 +2,10 @@ package commsplit
 
 import "errors"
 
-const tagSurvey Tag = 0x200 << 16
+const (
+	tagRanges Tag = (0x200 + iota) << 16
+	tagSurvey     // the same, with a survey
+)
 
 // ErrNotRanged says that some class is not a range of consecutive ranks with
 // keys in their order, or that the processes do not hold consecutive ranks.
@@ -32,7 +35,7 @@ func NewRanges(config Config, process int, rows []Row) (*Ranges, error) {
 	}
 	r := &Ranges{config: config, own: rows}
 	r.id, r.limits = process, config.limits()
-	r.scan = scan{id: process, cube: newCube(config.Processes), tag: tagSurvey, own: summarize(rows), then: r.finish}
+	r.scan = scan{id: process, cube: newCube(config.Processes), tag: tagRanges, own: summarize(rows), then: r.finish}
 	r.next = r.scan.begin
 	return r, nil
 }

@@ -12,7 +12,7 @@ import (
 const Undefined = 1<<32 - 1
 
 // RowBytes is the size of a Row in memory and on a link, in bytes: three 32-bit
-// fields (seed 001, section 2.2).
+// fields [Sack 2.2].
 const RowBytes = 12
 
 // Row is one rank's entry in the table that MPI_Comm_split sorts. Rows are

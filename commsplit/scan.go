@@ -16,6 +16,7 @@ type summary struct {
 	rose, fell  bool   // between runs the colour rose somewhere, fell somewhere
 	defined     uint32 // ranks that have a colour
 	items       uint32 // in which their rows travel
+	plural      bool   // some process has another rank than its number, or more than one; Auto asks
 	first, last run    // among ranks that have a colour
 }
 
@@ -74,6 +75,7 @@ func (s summary) then(t summary) summary {
 	u.rose, u.fell = s.rose || t.rose, s.fell || t.fell
 	u.defined += t.defined
 	u.items += t.items
+	u.plural = s.plural || t.plural
 	switch {
 	case t.defined == 0:
 		return u
@@ -111,23 +113,14 @@ const (
 	hasRisen
 	hasFallen
 	isPlural
-	isSilent
-	isKept
-	isWhole
-	isSettled
-	hasColors
-	isAsked
 )
-
-// heldShift is where traits.held is among the flags.
-const heldShift = 24
 
 const summaryWords = 7
 
 // words appends the summary.
 func (s summary) words(w []uint64) []uint64 {
 	flags := uint32(0)
-	for i, f := range []bool{s.irregular, s.rose, s.fell} {
+	for i, f := range []bool{s.irregular, s.rose, s.fell, s.plural} {
 		if f {
 			flags |= 1 << i
 		}
@@ -151,5 +144,6 @@ func parseSummary(w []uint64) (s summary) {
 	s.last.end, key = unpair(w[6])
 	s.last.key = int32(key)
 	s.irregular, s.rose, s.fell = flags&isIrregular != 0, flags&hasRisen != 0, flags&hasFallen != 0
+	s.plural = flags&isPlural != 0
 	return s
 }

@@ -2,7 +2,7 @@ package commsplit
 
 import "slices"
 
-// bring sends every sorter the rows of its share (seed 001, section 2.3.1, step
+// bring sends every sorter the rows of its share ([Sack 2.3.1], step
 // 3). Of random rows (p-1)/p move.
 func (p *Parallel) bring(_ []Message, out *Outbox) stage {
 	p.enter(Bring)

@@ -3,7 +3,7 @@ package commsplit
 import "slices"
 
 // search is one process's view of the hunt for the exact splitters, all of a
-// group's at once (seed 001, section 2.3.1, step 2; Saukas and Song 1998).
+// group's at once ([Sack 2.3.1, step 2]; Saukas and Song 1998).
 // Splitter k is the row that is the first of sorter k's share: as many rows as
 // the shares before it hold come before it. A process keeps, per splitter, the
 // range of its own table where it can still lie.

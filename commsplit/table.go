@@ -2,7 +2,7 @@ package commsplit
 
 // Table resolves ranks of new communicators to ranks of the old one, from what
 // one process holds: its part of the table, 4 bytes per row, and a bounded cache
-// of what others told it (seed 001, section 2.3.2). The whole table has a row
+// of what others told it [Sack 2.3.2]. The whole table has a row
 // for each rank that has a colour, in the order of the sort, so that the ranks
 // of one communicator stand next to each other, from Place.Base on.
 type Table struct {

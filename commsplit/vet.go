@@ -73,13 +73,13 @@ func (l limits) form(m *Message) error {
 			sum += min(w, uint64(l.ranks)+1)
 		}
 		good = words <= l.processes && sum == uint64(rows)
-	case tagSurvey, tagSurveyAgain, tagHomeward:
-		good = l.surveys(m)
+	case tagSurvey:
+		good = rows == 0 && l.surveys(m)
 	case tagToHome:
 		good = rows == 0 && l.items(m.Words) && items(m.Words).rows() <= l.ranks
 	case tagToRank:
 		good = rows == 0 && l.items(m.Words)
-	case tagPlaces:
+	case tagRanges, tagPlaces:
 		good = rows == 0 && words == summaryWords*m.summaries()
 	case tagTell:
 		good = rows == 0 && words == 1+placeWords && l.counts(m.Words[0])
@@ -100,22 +100,18 @@ func (m *Message) summaries() int {
 	return 1
 }
 
+// surveys checks the survey behind the summaries.
 func (l limits) surveys(m *Message) bool {
-	fixed := summaryWords * m.summaries()
-	if len(m.Words) < fixed {
+	w := m.Words[min(len(m.Words), summaryWords*m.summaries()):]
+	if len(w) != surveyWords {
 		return false
 	}
-	flags, _ := unpair(m.Words[1])
-	if flags&hasColors != 0 {
-		fixed += registers / 8
+	for _, t := range parseSurvey(w).frequent {
+		if int64(t.items) > int64(l.ranks) {
+			return false
+		}
 	}
-	if len(m.Words) < fixed || !l.items(m.Words[fixed:]) {
-		return false
-	}
-	if flags&isWhole != 0 {
-		return isTable(m.Rows)
-	}
-	return len(m.Rows) <= sampled
+	return true
 }
 
 func (l limits) stages(m *Message) bool {
