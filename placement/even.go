@@ -1,0 +1,14 @@
+package placement
+
+// Even is the name of rule even.
+const Even = "even"
+
+// even spreads the ranks evenly in blocks, and puts one on each host where their
+// number is open. Slots are none of its business.
+type even struct{}
+
+func (even) Place(in *Input) ([]Run, error) {
+	counts := make([]int, len(in.Hosts))
+	spread(in.ranks(len(counts)), counts)
+	return inOrder(counts), nil
+}
