@@ -8,32 +8,41 @@
  * (https://github.com/pmodels/mpich/pull/6596).
  *
  * Preloaded, this library serves a rank's peers from a thread of its own, from
- * the first endpoint that is closed until the worker is destroyed:
+ * the first endpoint that is closed until the worker is destroyed. Before that
+ * it does nothing. It wraps the few calls of UCX that MPICH makes at its end; a
+ * lock keeps the thread and MPICH out of UCX at the same time. UCX calls MPICH back
+ * under it, and MPICH calls UCX from there.
  *
- *     golaunch -x LD_PRELOAD=$PWD/bin/native/libmpichfinalize.so -n 32 ./app
- *
- * Before that it does nothing. It wraps the few calls of UCX that MPICH makes at
- * its end; a lock keeps the thread and MPICH out of UCX at the same time.
+ * golaunch puts it at the end of LD_PRELOAD. There it stays in scripts, which
+ * hand it on, and leaves in the process that has MPICH: what a rank starts is
+ * not to have it.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { MAX_WORKERS = 64, PAUSE_MICROSECONDS = 200 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static void *workers[MAX_WORKERS]; /* the live ones; guarded by lock */
 static int num_workers;
-static volatile int closing; /* the thread runs, or did */
+static volatile int closing; /* the thread runs; set and cleared under lock */
 
 /* real returns UCX's own function of that name. */
 static void *real(const char *name)
 {
 	void *f = dlsym(RTLD_NEXT, name);
 
+	if (!f) { /* an interpreter has loaded MPICH, and with it UCX, for itself alone */
+		void *ucp = dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD);
+
+		f = ucp ? dlsym(ucp, name) : NULL;
+	}
 	if (!f) {
 		fprintf(stderr, "libmpichfinalize: %s is not in this program's UCX; run it without this library\n", name);
 		abort();
@@ -45,6 +54,45 @@ static void *real(const char *name)
 	static result (*next)(__VA_ARGS__); \
 	if (!next) \
 		next = (result (*)(__VA_ARGS__))real(name)
+
+/* is_separator tells what stands between the names in LD_PRELOAD. */
+static int is_separator(char c) { return c == ':' || c == ' ' || c == '\0'; }
+
+/* leave_preload takes this library out of LD_PRELOAD, where it stands, so that
+ * main's third argument shows it gone, too. */
+static void leave_preload(void)
+{
+	char *value = getenv("LD_PRELOAD"), *at = value;
+	Dl_info self;
+	size_t length;
+
+	if (!value || !dladdr(&lock, &self) || !self.dli_fname || !*self.dli_fname)
+		return;
+	length = strlen(self.dli_fname);
+	while ((at = strstr(at, self.dli_fname)) != NULL) {
+		char *end = at + length;
+
+		if ((at > value && !is_separator(at[-1])) || !is_separator(*end)) {
+			at = end;
+			continue;
+		}
+		if (at > value)
+			at--;
+		else if (*end)
+			end++;
+		memmove(at, end, strlen(end) + 1);
+		break;
+	}
+	if (!*value)
+		unsetenv("LD_PRELOAD");
+}
+
+/* loaded runs before main. A script has no MPICH and hands LD_PRELOAD on. */
+__attribute__((constructor)) static void loaded(void)
+{
+	if (dlsym(RTLD_DEFAULT, "MPII_Version_string"))
+		leave_preload();
+}
 
 /* enter takes the lock if there may be a thread to keep out, and says so. */
 static int enter(void)
@@ -75,6 +123,8 @@ static void *serve(void *unused)
 			while (next(workers[i]))
 				;
 		left = num_workers;
+		if (left == 0)
+			closing = 0; /* MPI may begin anew */
 		pthread_mutex_unlock(&lock);
 		usleep(PAUSE_MICROSECONDS);
 	} while (left > 0);
@@ -87,6 +137,7 @@ int ucp_worker_create(void *context, const void *params, void **worker)
 	int status = next(context, params, worker);
 
 	pthread_mutex_lock(&lock);
+	leave_preload(); /* an interpreter has loaded MPICH after its start */
 	if (status == 0 && num_workers < MAX_WORKERS)
 		workers[num_workers++] = *worker;
 	pthread_mutex_unlock(&lock);
@@ -105,18 +156,30 @@ void ucp_worker_destroy(void *worker)
 	pthread_mutex_unlock(&lock);
 }
 
+/* start_serving starts the thread, which takes none of the program's signals.
+ * The caller holds the lock. */
+static void start_serving(void)
+{
+	sigset_t all, before;
+	pthread_t thread;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (pthread_create(&thread, NULL, serve, NULL) == 0) {
+		closing = 1;
+		pthread_detach(thread);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 void *ucp_disconnect_nb(void *endpoint)
 {
 	REAL(void *, "ucp_disconnect_nb", void *);
 	void *request;
-	pthread_t thread;
 
-	if (!closing) {
-		closing = 1;
-		if (pthread_create(&thread, NULL, serve, NULL) == 0)
-			pthread_detach(thread);
-	}
 	pthread_mutex_lock(&lock);
+	if (!closing)
+		start_serving();
 	request = next(endpoint);
 	pthread_mutex_unlock(&lock);
 	return request;

@@ -200,10 +200,17 @@ static int connect_port(const char *port, int id)
 static int open_connection(void)
 {
 	const char *port = getenv("PMI_PORT");
+	int type;
 
 	used = end = 0;
 	fd = env("PMI_FD", -1);
 	if (fd >= 0) {
+		if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &(socklen_t){sizeof type}) != 0) {
+			/* Closed, and maybe opened again as something else. */
+			fprintf(stderr, "libpmi: PMI_FD=%d is closed here: who started this program does not pass it on, "
+				"as Python's subprocess; golaunch --pmi-port does without it\n", fd);
+			return PMI_FAIL;
+		}
 		rank = env("PMI_RANK", 0);
 		size = env("PMI_SIZE", 1);
 		return rank >= 0 && size > rank ? PMI_SUCCESS : PMI_FAIL;

@@ -1,7 +1,8 @@
 /*
  * mpisingleton: an MPI program to be started without a launcher. It asks for
  * what only a process manager has, so that its library starts one ("mpiexec"
- * along PATH): the size of the universe, and a name to publish and look up.
+ * along PATH): the size of the universe, which it prints if it has an argument,
+ * and a name to publish and look up.
  *
  * Prints "rank 0 of 1 found PORT" and exits 0, or says on stderr what failed and
  * exits 1.
@@ -35,6 +36,8 @@ int main(int argc, char **argv)
 	if (MPI_Lookup_name("service", MPI_INFO_NULL, port) == MPI_SUCCESS)
 		must("withdrawing", MPI_ERR_OTHER);
 	printf("rank %d of %d found %s\n", rank, size, port);
+	if (argc > 1)
+		printf("the universe has %d\n", flag ? *universe : -1);
 	MPI_Finalize();
 	return 0;
 }

@@ -6,7 +6,8 @@
  *
  * usage: pmgrclient [-n ROUNDS] [-s SIZE] [-x FAULT [-r RANK]] [-t] [-c HOST:PORT]
  *   FAULT  what rank RANK does wrong: op root size version twice vanish hangup
- *          absent abort:CODE late-abort:CODE
+ *          absent abort:CODE[,STATUS] late-abort:CODE[,STATUS]
+ *          leave-abort:CODE[,STATUS]
  *   -t     start up as MVAPICH does, and print when: last start, last end
  *   -c     use a server there instead of golaunch's
  */
@@ -170,8 +171,13 @@ static void leave(void)
 	close(fd);
 }
 
-static void abort_job(int code, const char *text)
+/* abort_job is not the end of the program that calls it, as in LLNL's library:
+ * what is said as "code,status" tells how that ends. */
+static void abort_job(const char *say, const char *text)
 {
+	const char *comma = strchr(say, ',');
+	int code = atoi(say);
+
 	int s = call_server();
 
 	put_int(s, code);
@@ -179,7 +185,7 @@ static void abort_job(int code, const char *text)
 	put_int(s, (int)strlen(text) + 1);
 	put(s, text, strlen(text) + 1);
 	close(s);
-	exit(code);
+	exit(comma ? atoi(comma + 1) : code);
 }
 
 /* What rank from has for rank to in round i. */
@@ -392,7 +398,11 @@ static void misbehave(const char *fault)
 	if (!strcmp(fault, "hangup"))
 		close(fd);
 	if (!strncmp(fault, "abort:", 6))
-		abort_job(atoi(fault + 6), "I give up");
+		abort_job(fault + 6, "I give up");
+	if (!strncmp(fault, "leave-abort:", 12)) {
+		leave();
+		abort_job(fault + 12, "I leave");
+	}
 	pause();
 }
 
@@ -451,7 +461,7 @@ int main(int argc, char **argv)
 		leave();
 	}
 	if (rank == culprit && !strncmp(fault, "late-abort:", 11))
-		abort_job(atoi(fault + 11), "too late");
+		abort_job(fault + 11, "too late");
 	printf("rank %d of %d ok\n", rank, size);
 	return 0;
 }

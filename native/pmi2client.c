@@ -4,11 +4,12 @@
  * It goes through everything that the library offers and checks what comes
  * back:
  *
- *   pmi2client [-n ROUNDS] [-s PROCS] [-x FAULT [-r RANK]]
+ *   pmi2client [-n ROUNDS] [-s PROCS] [-u SIZE] [-x FAULT [-r RANK]]
  *
  *   -n   rounds of put, fence and get (2)
  *   -s   rank 0 spawns a world of PROCS and then 1 of this program, by two
  *        commands, and one whose program does not exist; -c is for those
+ *   -u   what the universe's size should be: a number, or unknown
  *   -x   misbehave after the first fence; with -r only that rank does, and the
  *        others wait to be ended:
  *          abort       PMI abort of the world, with a text
@@ -81,6 +82,8 @@ static void do_round(int round)
 	must("fence", PMI2_KVS_Fence());
 }
 
+static const char *universe; /* what it should be */
+
 static void attributes(void)
 {
 	char got[PMI2_MAX_ATTRVALUE];
@@ -93,6 +96,12 @@ static void attributes(void)
 	must("job attribute", PMI2_Info_GetJobAttr("no such", got, sizeof got, &found));
 	if (found)
 		die("an attribute that does not exist is \"%s\"", got);
+	must("job attribute", PMI2_Info_GetJobAttr("universeSize", got, sizeof got, &found));
+	if (universe && strcmp(found ? got : "unknown", universe) != 0)
+		die("the universe is %s, not %s", found ? got : "unknown", universe);
+	must("node attribute", PMI2_Info_GetNodeAttr("nobody puts it", got, sizeof got, &found, 0));
+	if (found)
+		die("a node attribute that nobody put is \"%s\"", got);
 	/* The first rank of each node puts what the others wait for. */
 	if (local && strcmp(local, "0") == 0)
 		must("put node attribute", PMI2_Info_PutNodeAttr("segment", "/dev/shm/x;y"));
@@ -164,6 +173,9 @@ static void spawn(const char *self, int procs)
 	commands[0] = "/no/such/program";
 	if (PMI2_Job_Spawn(1, commands, argcs, argvs, counts, infos, hints, 0, NULL, id, sizeof id, errors) == PMI2_SUCCESS)
 		die("a program that does not exist was spawned");
+	/* MPICH wants no name of the world: only the call's result is left then. */
+	if (PMI2_Job_Spawn(1, commands, argcs, argvs, counts, infos, hints, 0, NULL, NULL, 0, errors) == PMI2_SUCCESS)
+		die("a program that does not exist was spawned, without a name");
 	free(errors);
 }
 
@@ -196,13 +208,14 @@ int main(int argc, char **argv)
 	const char *fault = NULL;
 	int rounds = 2, who = -1, procs = 0, spawnee = 0, spawned, appnum, c;
 
-	while ((c = getopt(argc, argv, "n:s:cx:r:")) != -1) {
+	while ((c = getopt(argc, argv, "n:s:cx:r:u:")) != -1) {
 		switch (c) {
 		case 'n': rounds = atoi(optarg); break;
 		case 's': procs = atoi(optarg); break;
 		case 'c': spawnee = 1; break;
 		case 'x': fault = optarg; break;
 		case 'r': who = atoi(optarg); break;
+		case 'u': universe = optarg; break;
 		default: return 2;
 		}
 	}

@@ -3,7 +3,7 @@
  * they run, for tests.
  *
  *   spawnclient [-r RANK] [-t TIMES] [-w] [-k KEY=VALUE]... [-g KEY]... [-G KEY]...
- *               [-P NAME] [-L NAME] [-x CODE] [COMMAND [+ COMMAND]...]
+ *               [-P NAME] [-L NAME] [-x CODE] [-s] [COMMAND [+ COMMAND]...]
  *
  *   COMMAND is PROCS [KEY=VALUE]... -- PROGRAM [ARG]...; KEY=VALUE are hints.
  *   A + that belongs to a PROGRAM of a COMMAND is written ++.
@@ -17,6 +17,8 @@
  *   -P   publish NAME; its port is "at:" and the name
  *   -L   print the port of NAME
  *   -x   PMI abort with CODE if a spawn is refused
+ *   -s   say nothing more once a spawn is answered, as a rank that waits for its
+ *        new world
  *
  * Prints "rank R of S app A spawned X mapping M", with "hello ARG..." where its
  * arguments ask for no spawn, and a line for each spawn: its reply but for cmd.
@@ -155,9 +157,9 @@ static void hello(char **args)
 int main(int argc, char **argv)
 {
 	const char *get[MAX_PAIRS], *over[MAX_PAIRS], *published = NULL, *wanted = NULL, *v;
-	int gets = 0, overs = 0, who = 0, times = 1, again = 0, code = -1, c;
+	int gets = 0, overs = 0, who = 0, times = 1, again = 0, code = -1, silent = 0, c;
 
-	while ((c = getopt(argc, argv, "+r:t:wk:g:G:P:L:x:")) != -1) {
+	while ((c = getopt(argc, argv, "+r:t:wk:g:G:P:L:x:s")) != -1) {
 		if (gets == MAX_PAIRS || overs == MAX_PAIRS || preputs == MAX_PAIRS)
 			die("more than %d keys", MAX_PAIRS);
 		switch (c) {
@@ -170,6 +172,7 @@ int main(int argc, char **argv)
 		case 'P': published = optarg; break;
 		case 'L': wanted = optarg; break;
 		case 'x': code = number("-x", optarg); break;
+		case 's': silent = 1; break;
 		default: return 2;
 		}
 	}
@@ -198,6 +201,8 @@ int main(int argc, char **argv)
 				line("cmd=abort exitcode=%d", code);
 				pause();
 			}
+			if (silent)
+				pause();
 		}
 	}
 	barrier();

@@ -14,20 +14,22 @@ int golaunch_put(golaunch_job *job, const char *key, const void *value, size_t s
 	unsigned char *body;
 	int rc;
 
-	if (n + size > MAX_BODY)
-		return golaunch__fail("key %.40s and its value take %zu bytes; there is room for %d", key, n + size, MAX_BODY);
+	if (n > MAX_KEY)
+		return golaunch__fail("put: key of %zu bytes, at most %d are allowed", n, MAX_KEY);
+	if (size > MAX_VALUE)
+		return golaunch__fail("put: value of %zu bytes, at most %d are allowed", size, MAX_VALUE);
 	body = malloc(n + size + 1);
 	if (!body)
 		return golaunch__fail("out of memory");
 	memcpy(body, key, n);
 	if (size > 0)
 		memcpy(body + n, value, size);
-	rc = golaunch_wait(golaunch__other(job, &(struct record){.kind = PUT, .size = (int64_t)n, .body = body, .length = n + size}));
+	rc = golaunch__end(golaunch__other(job, &(struct record){.kind = PUT, .size = (int64_t)n, .body = body, .length = n + size}), NULL);
 	free(body);
 	return rc;
 }
 
-int golaunch_fence(golaunch_job *job) { return golaunch_wait(golaunch__other(job, &(struct record){.kind = FENCE})); }
+int golaunch_fence(golaunch_job *job) { return golaunch__end(golaunch__other(job, &(struct record){.kind = FENCE}), NULL); }
 
 int golaunch_get(golaunch_job *job, const char *key, char **value, size_t *size)
 {
@@ -36,8 +38,8 @@ int golaunch_get(golaunch_job *job, const char *key, char **value, size_t *size)
 
 	*value = NULL;
 	*size = 0;
-	if (n > MAX_BODY)
-		return golaunch__fail("a key of %zu bytes; there is room for %d", n, MAX_BODY);
+	if (n > MAX_KEY)
+		return golaunch__fail("get: key of %zu bytes, at most %d are allowed", n, MAX_KEY);
 	q = golaunch__other(job, &(struct record){.kind = GET, .body = (const unsigned char *)key, .length = n});
 	if (!q)
 		return -1;
@@ -45,7 +47,7 @@ int golaunch_get(golaunch_job *job, const char *key, char **value, size_t *size)
 		golaunch__progress(job);
 	*value = q->value;
 	*size = (size_t)q->got;
-	return golaunch_wait(q);
+	return golaunch__end(q, NULL);
 }
 
 struct golaunch_board {
@@ -86,7 +88,7 @@ golaunch_board *golaunch_board_open(golaunch_job *job)
 	path = q->value;
 	epoch = (uint64_t)q->tag;
 	b->size = (size_t)q->size;
-	if (golaunch_wait(q)) {
+	if (golaunch__end(q, NULL)) {
 		free(b);
 		return NULL;
 	}

@@ -1,9 +1,8 @@
-/* The connection, requests, and what is no operation and no message. */
+/* The connection, and what is no operation and no message. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,81 +11,6 @@
 #include <unistd.h>
 
 #include "internal.h"
-
-static __thread char last_error[512] = "no error";
-
-const char *golaunch_error(void) { return last_error; }
-
-int golaunch__fail(const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(last_error, sizeof last_error, format, ap);
-	va_end(ap);
-	return -1;
-}
-
-/* Lists of requests. */
-
-void golaunch__append(struct list *l, golaunch_request *q)
-{
-	if (!l->first)
-		l->last = &l->first;
-	q->next = NULL;
-	*l->last = q;
-	l->last = &q->next;
-	l->count++;
-}
-
-golaunch_request *golaunch__find(struct list *l, uint64_t seq)
-{
-	for (golaunch_request *q = l->first; q; q = q->next)
-		if (q->seq == seq)
-			return q;
-	return NULL;
-}
-
-void golaunch__remove(struct list *l, golaunch_request *q)
-{
-	for (golaunch_request **p = &l->first; *p; p = &(*p)->next)
-		if (*p == q) {
-			*p = q->next;
-			if (l->last == &q->next)
-				l->last = p;
-			l->count--;
-			return;
-		}
-}
-
-golaunch_request *golaunch__new(golaunch_job *job, enum class class)
-{
-	golaunch_request *q;
-
-	if (job->error) {
-		golaunch__fail("%s", job->error);
-		return NULL;
-	}
-	q = calloc(1, sizeof *q);
-	if (!q) {
-		golaunch__fail("out of memory");
-		return NULL;
-	}
-	q->job = job;
-	q->class = class;
-	return q;
-}
-
-/* finish completes a request that is in no list any more. */
-void golaunch__finish(golaunch_request *q, const char *error)
-{
-	q->done = 1;
-	q->error = error ? strdup(error) : NULL;
-	if (q->hidden) {
-		free(q->error);
-		free(q);
-	}
-}
 
 static void end_list(struct list *l, const char *error)
 {
@@ -98,11 +22,11 @@ static void end_list(struct list *l, const char *error)
 	}
 }
 
-/* broken ends everything, because of last_error. */
+/* broken ends everything, because of the last error. */
 static int broken(golaunch_job *job)
 {
 	if (!job->error) {
-		job->error = strdup(last_error);
+		job->error = strdup(golaunch_error());
 		for (golaunch_comm *c = job->comms; c; c = c->next) {
 			end_list(&c->live, job->error);
 			end_list(&c->queue, job->error);
@@ -271,16 +195,14 @@ int golaunch__flush(golaunch_job *job)
 	return 0;
 }
 
-/* progress sends what is possible, waits until more is, or something came, and
- * takes that. */
-int golaunch__progress(golaunch_job *job)
+/* take_more waits until something came, or there is room for what is left to send,
+ * and takes what came. */
+static int take_more(golaunch_job *job)
 {
 	struct pollfd p = {.fd = job->fd, .events = POLLIN};
 	struct buffer *in = &job->in;
 	ssize_t n;
 
-	if (golaunch__flush(job))
-		return -1;
 	if (job->out.begin < job->out.end)
 		p.events |= POLLOUT;
 	if (poll(&p, 1, -1) < 0 && errno != EINTR) {
@@ -300,24 +222,21 @@ int golaunch__progress(golaunch_job *job)
 	return take_all(job) ? broken(job) : 0;
 }
 
-int golaunch_wait_message(golaunch_request *q, struct golaunch_message *m)
+/* say sends everything. It waits only while something is left: nothing more may come. */
+int golaunch__say(golaunch_job *job)
 {
-	int rc = 0;
-
-	if (!q)
-		return -1;
-	while (!q->done)
-		golaunch__progress(q->job); /* a failure ends q, too */
-	if (q->error)
-		rc = golaunch__fail("%s", q->error);
-	else if (m)
-		*m = (struct golaunch_message){(int)q->src, (int)q->tag, (size_t)q->got};
-	free(q->error);
-	free(q);
-	return rc;
+	while (job->out.begin < job->out.end)
+		if (golaunch__flush(job) || (job->out.begin < job->out.end && take_more(job)))
+			return -1;
+	return 0;
 }
 
-int golaunch_wait(golaunch_request *q) { return golaunch_wait_message(q, NULL); }
+/* progress sends what is possible, waits until more is, or something came, and
+ * takes that. */
+int golaunch__progress(golaunch_job *job)
+{
+	return golaunch__flush(job) ? -1 : take_more(job);
+}
 
 /* call hands one end of a new socket to the agent, and with it the hello. */
 static int call(int shared, struct buffer *hello)
@@ -352,27 +271,37 @@ static int call(int shared, struct buffer *hello)
 	return pair[0];
 }
 
+/* number reads an environment variable which golaunch sets. */
+static int number(const char *name, const char *what, int *value)
+{
+	const char *text = getenv(name);
+	char *end;
+	long n;
+
+	if (!text)
+		return golaunch__fail("$%s is not set: not a rank of a golaunch job", name);
+	n = strtol(text, &end, 10);
+	if (end == text || *end || n < 0 || n > INT32_MAX)
+		return golaunch__fail("$%s is \"%s\", no %s: not a rank of a golaunch job", name, text, what);
+	*value = (int)n;
+	return 0;
+}
+
 golaunch_job *golaunch_open(void)
 {
-	const char *fd = getenv("GOLAUNCH_FD"), *rank = getenv("PMI_RANK");
+	int shared, rank, world = 0; /* the first, whose ranks are not told */
 	golaunch_job *job;
 
-	if (!fd && getenv("PMI_SPAWNED") && getenv("GOLAUNCH_NODEID")) {
-		golaunch__fail("a rank of a spawned world: only ranks of the job's first world can use the tree; "
-			       "ranks of this one have PMI, and MPI over it");
+	if (number("GOLAUNCH_FD", "descriptor", &shared) || number("PMI_RANK", "rank", &rank) ||
+	    (getenv("GOLAUNCH_WORLD") && number("GOLAUNCH_WORLD", "world", &world)))
 		return NULL;
-	}
-	if (!fd || !rank) {
-		golaunch__fail("not a rank of a golaunch job ($GOLAUNCH_FD and $PMI_RANK are not set)");
-		return NULL;
-	}
 	job = calloc(1, sizeof *job);
 	if (!job) {
 		golaunch__fail("out of memory");
 		return NULL;
 	}
-	golaunch__put(&job->out, &(struct record){.kind = HELLO, .seq = VERSION, .src = atoi(rank)});
-	job->fd = call(atoi(fd), &job->out);
+	golaunch__put(&job->out, &(struct record){.kind = HELLO, .seq = VERSION, .src = rank, .comm = (uint64_t)world});
+	job->fd = call(shared, &job->out);
 	while (job->fd >= 0 && !job->welcomed && !golaunch__progress(job))
 		;
 	if (job->welcomed && golaunch__comm(job, 0, job->rank, job->size))
@@ -383,9 +312,13 @@ golaunch_job *golaunch_open(void)
 
 void golaunch_close(golaunch_job *job)
 {
-	char kept[sizeof last_error];
+	char kept[512];
 
-	memcpy(kept, last_error, sizeof kept);
+	if (!job) {
+		golaunch__fail("golaunch_close: NULL is no job");
+		return;
+	}
+	snprintf(kept, sizeof kept, "%s", golaunch_error());
 	if (job->welcomed && !job->error) {
 		golaunch__put(&job->out, &(struct record){.kind = BYE});
 		while (job->out.begin < job->out.end && !golaunch__progress(job))
@@ -393,6 +326,7 @@ void golaunch_close(golaunch_job *job)
 	}
 	golaunch__fail("the job was closed");
 	broken(job);
+	golaunch__forget(job);
 	while (job->comms) {
 		golaunch_comm *c = job->comms;
 
@@ -405,7 +339,7 @@ void golaunch_close(golaunch_job *job)
 	free(job->out.bytes);
 	free(job->error);
 	free(job);
-	memcpy(last_error, kept, sizeof kept);
+	golaunch__fail("%s", kept);
 }
 
 golaunch_comm *golaunch_world(golaunch_job *job) { return golaunch__comm(job, 0, job->rank, job->size); }
@@ -459,7 +393,7 @@ golaunch_comm *golaunch_sub(golaunch_job *job, const int *ranks, int count)
 	made.id = q->made_id;
 	made.rank = q->made_rank;
 	made.size = q->made_size;
-	return golaunch_wait(q) ? NULL : golaunch__comm(job, made.id, made.rank, made.size);
+	return golaunch__end(q, NULL) ? NULL : golaunch__comm(job, made.id, made.rank, made.size);
 }
 
 /* over tells whether a request of a list is one over comm. */
@@ -491,5 +425,5 @@ int golaunch_free(golaunch_comm *comm)
 			break;
 		}
 	free(comm);
-	return golaunch__flush(job);
+	return golaunch__say(job);
 }

@@ -10,8 +10,12 @@
  * Operations of a communicator are collective: every member begins the same
  * ones, in the same order. Those whose name begins with golaunch_i return at
  * once, and any number of them may be under way; their buffers are the library's
- * until golaunch_wait. Nothing moves but inside of calls. One thread at a time
- * may use a job.
+ * until golaunch_wait. Nothing moves but inside of calls.
+ *
+ * Threads: any of them may call, but one at a time, of all functions that take a
+ * job, a communicator or a request; the program holds a lock. A call that waits
+ * keeps the others out until it returns. golaunch_error is of the thread's own
+ * calls, and golaunch_board_get may be called by many at a time.
  *
  * Functions that return int return 0, or -1; those that return a pointer return
  * NULL where something is wrong. golaunch_error then says what.
@@ -58,20 +62,21 @@ const char *golaunch_error(void);
 golaunch_job *golaunch_open(void);
 
 /* Says goodbye and frees the job, its communicators and requests. Ranks that wait
- * for this one get an error that names it. */
+ * for this one get an error that names it. NULL does nothing but set the error. */
 void golaunch_close(golaunch_job *job);
 
 /* The world: all ranks. */
 golaunch_comm *golaunch_world(golaunch_job *job);
 
 int golaunch_node(const golaunch_job *job);  /* number of this rank's node */
-int golaunch_nodes(const golaunch_job *job); /* nodes with ranks of the job */
+int golaunch_nodes(const golaunch_job *job); /* nodes with ranks of the world */
 
 int golaunch_rank(const golaunch_comm *comm);
 int golaunch_size(const golaunch_comm *comm);
 
-/* Returns when the operation is complete, and frees the request. NULL, as from a
- * call that failed, is an error. */
+/* Returns when the operation is complete, and frees the request. After 0 the agent
+ * has all that others need of this rank for it: the program may end. NULL is an
+ * error: that of the call which gave it. So is a request that was waited for. */
 int golaunch_wait(golaunch_request *request);
 
 /* What a receive got, for golaunch_wait_message. */
@@ -130,7 +135,8 @@ int golaunch_locate(golaunch_comm *comm, int rank, int *world_rank, int *node);
 int golaunch_free(golaunch_comm *comm);
 
 /* The world's bulletin board, which PMI's clients share. A fence returns when
- * every rank has entered it; a barrier of PMI is one, too. golaunch_get gives
+ * every rank has entered it; a barrier of PMI is one, too. It fails where a rank
+ * has left that has not entered it. golaunch_get gives
  * *value, for free(), of *size bytes and a zero, or NULL if there is none. */
 int golaunch_put(golaunch_job *job, const char *key, const void *value, size_t size);
 int golaunch_fence(golaunch_job *job);

@@ -7,13 +7,15 @@
 #include "golaunch.h"
 
 enum {
-	VERSION = 2,
+	VERSION = 3,
 	CHUNK = 64 << 10,
 	MAX_BODY = 192 << 10,
 	MAX_SIZE = MAX_BODY + 96,
 	SYNC_EVERY = 16,
 	MAX_REQUESTS = 16,
-	CHOICE = 8 /* bytes of a color and a key */
+	CHOICE = 8, /* bytes of a color and a key */
+	MAX_KEY = 64,
+	MAX_VALUE = 1024
 };
 
 #define MAX_TAG INT64_C(0x7fffffff)
@@ -66,6 +68,7 @@ enum class { OPERATION, SENDING, RECEIVING, OTHER };
 
 struct golaunch_request {
 	golaunch_job *job;
+	size_t slot;
 	golaunch_comm *comm;
 	golaunch_request *next; /* of the list that it is in */
 	enum class class;
@@ -114,13 +117,20 @@ int golaunch__parse(const unsigned char *b, size_t n, struct record *r);
 void *golaunch__reserve(struct buffer *b, size_t n);
 size_t golaunch__varint(unsigned char *b, uint64_t v);
 
-/* golaunch.c */
+/* request.c */
 int golaunch__fail(const char *format, ...);
+golaunch_request *golaunch__refused(void);                       /* NULL, for the last error */
+golaunch_request *golaunch__handle(const golaunch_request *q); /* what the program gets of it */
+int golaunch__end(golaunch_request *q, struct golaunch_message *m);
+void golaunch__forget(golaunch_job *job);
 void golaunch__finish(golaunch_request *q, const char *error);
 golaunch_request *golaunch__new(golaunch_job *job, enum class class);
 void golaunch__append(struct list *l, golaunch_request *q);
 golaunch_request *golaunch__find(struct list *l, uint64_t seq);
 void golaunch__remove(struct list *l, golaunch_request *q);
+
+/* golaunch.c */
+int golaunch__say(golaunch_job *job);
 int golaunch__flush(golaunch_job *job);
 int golaunch__progress(golaunch_job *job);
 golaunch_comm *golaunch__comm(golaunch_job *job, uint64_t id, int rank, int size);

@@ -74,12 +74,12 @@ golaunch_request *golaunch__irecv(golaunch_comm *c, int src, int64_t tag, void *
 
 golaunch_request *golaunch_isend(golaunch_comm *c, int dst, int tag, const void *data, size_t size)
 {
-	return golaunch__isend(c, dst, tag, data, size);
+	return golaunch__handle(golaunch__isend(c, dst, tag, data, size));
 }
 
 golaunch_request *golaunch_irecv(golaunch_comm *c, int src, int tag, void *buf, size_t room)
 {
-	return golaunch__irecv(c, src, tag, buf, room);
+	return golaunch__handle(golaunch__irecv(c, src, tag, buf, room));
 }
 
 int golaunch__message(golaunch_job *job, const struct record *r)

@@ -238,31 +238,36 @@ int golaunch__operation(golaunch_job *job, const struct record *r)
 	return 0;
 }
 
-golaunch_request *golaunch_ibarrier(golaunch_comm *c) { return golaunch__begin(c, BARRIER, 0, 0, NULL, NULL, 0); }
+static golaunch_request *begin(golaunch_comm *c, int op, int fn, int root, const void *send, void *recv, size_t size)
+{
+	return golaunch__handle(golaunch__begin(c, op, fn, root, send, recv, size));
+}
+
+golaunch_request *golaunch_ibarrier(golaunch_comm *c) { return begin(c, BARRIER, 0, 0, NULL, NULL, 0); }
 
 golaunch_request *golaunch_ibcast(golaunch_comm *c, int root, void *buf, size_t size)
 {
-	return golaunch__begin(c, BCAST, 0, root, buf, buf, size);
+	return begin(c, BCAST, 0, root, buf, buf, size);
 }
 
 golaunch_request *golaunch_igather(golaunch_comm *c, int root, const void *send, void *recv, size_t size)
 {
-	return golaunch__begin(c, GATHER, 0, root, send, recv, size);
+	return begin(c, GATHER, 0, root, send, recv, size);
 }
 
 golaunch_request *golaunch_iallgather(golaunch_comm *c, const void *send, void *recv, size_t size)
 {
-	return golaunch__begin(c, ALLGATHER, 0, 0, send, recv, size);
+	return begin(c, ALLGATHER, 0, 0, send, recv, size);
 }
 
 golaunch_request *golaunch_iscatter(golaunch_comm *c, int root, const void *send, void *recv, size_t size)
 {
-	return golaunch__begin(c, SCATTER, 0, root, send, recv, size);
+	return begin(c, SCATTER, 0, root, send, recv, size);
 }
 
 golaunch_request *golaunch_ialltoall(golaunch_comm *c, const void *send, void *recv, size_t size)
 {
-	return golaunch__begin(c, ALLTOALL, 0, 0, send, recv, size);
+	return begin(c, ALLTOALL, 0, 0, send, recv, size);
 }
 
 /* element is the size of fn's elements, or 0. */
@@ -283,21 +288,29 @@ static size_t element(int fn)
 	return 0;
 }
 
-static int combinable(int fn, size_t size)
+static int combinable(const char *op, int fn, size_t size)
 {
-	if (element(fn) == 0 || size % element(fn) != 0)
-		return golaunch__fail("%zu bytes cannot be combined by function %#x", size, fn);
+	static const char *const types[] = {"", "int32", "int64", "uint64", "float", "double", "uint8"},
+				 *const functions[] = {"", "sum", "product", "minimum", "maximum", "and", "or", "exclusive or"};
+	int type = fn >> 4, function = fn & 0xf;
+
+	if (type < 1 || type > 6 || function < GOLAUNCH_SUM || function > GOLAUNCH_XOR)
+		return golaunch__fail("%s: %#x is no type | function", op, fn);
+	if (element(fn) == 0)
+		return golaunch__fail("%s: %s of %s: bitwise functions are for integers", op, functions[function], types[type]);
+	if (size % element(fn) != 0)
+		return golaunch__fail("%s: %zu bytes are no whole number of %s, of %zu bytes each", op, size, types[type], element(fn));
 	return 0;
 }
 
 golaunch_request *golaunch_ireduce(golaunch_comm *c, int root, int fn, const void *send, void *recv, size_t size)
 {
-	return combinable(fn, size) ? NULL : golaunch__begin(c, REDUCE, fn, root, send, recv, size);
+	return combinable("reduce", fn, size) ? golaunch__refused() : begin(c, REDUCE, fn, root, send, recv, size);
 }
 
 golaunch_request *golaunch_iallreduce(golaunch_comm *c, int fn, const void *send, void *recv, size_t size)
 {
-	return combinable(fn, size) ? NULL : golaunch__begin(c, ALLREDUCE, fn, 0, send, recv, size);
+	return combinable("allreduce", fn, size) ? golaunch__refused() : begin(c, ALLREDUCE, fn, 0, send, recv, size);
 }
 
 #define NUMBERS(type) \
@@ -358,7 +371,7 @@ int golaunch_scan(golaunch_comm *c, int fn, const void *send, void *recv, size_t
 	char failed[512] = "";
 	int rc = 0;
 
-	if (combinable(fn, size))
+	if (combinable("scan", fn, size))
 		return -1;
 	part = malloc(parts * size + 1);
 	if (!part)
@@ -383,11 +396,11 @@ int golaunch_scan(golaunch_comm *c, int fn, const void *send, void *recv, size_t
 			get = golaunch__irecv(c, c->rank - step, tag, part, size);
 		if (c->rank + step < c->size)
 			give = golaunch__isend(c, c->rank + step, tag, rc ? failed : recv, rc ? why : size);
-		if (c->rank + step < c->size && golaunch_wait(give))
+		if (c->rank + step < c->size && golaunch__end(give, NULL))
 			rc = note(rc, failed, sizeof failed, golaunch_error());
 		if (c->rank < step)
 			continue;
-		if (golaunch_wait_message(get, &got)) {
+		if (golaunch__end(get, &got)) {
 			rc = note(rc, failed, sizeof failed, golaunch_error());
 		} else if (got.size != size) {
 			part[got.size] = 0;

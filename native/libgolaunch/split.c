@@ -43,7 +43,7 @@ int golaunch_split(golaunch_comm *c, int color, int key, golaunch_comm **made)
 	id = q->made_id;
 	rank = q->made_rank;
 	size = q->made_size;
-	if (golaunch_wait(q))
+	if (golaunch__end(q, NULL))
 		return -1;
 	if (id)
 		*made = golaunch__comm(c->job, id, rank, size);
@@ -64,7 +64,7 @@ int golaunch_locate(golaunch_comm *c, int rank, int *world_rank, int *node)
 		golaunch__progress(c->job);
 	at = q->got;
 	on = q->src;
-	if (golaunch_wait(q))
+	if (golaunch__end(q, NULL))
 		return -1;
 	if (world_rank)
 		*world_rank = (int)at;

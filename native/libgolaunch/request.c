@@ -1,0 +1,195 @@
+/* Errors and requests. What programs have of a request is its number in a table, in a
+ * pointer's place: one that was waited for is known to be no request any more. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+static __thread char last_error[512] = "no error";
+static __thread int refused; /* last_error is why there is no request, and was not told */
+
+const char *golaunch_error(void) { return last_error; }
+
+int golaunch__fail(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(last_error, sizeof last_error, format, ap);
+	va_end(ap);
+	refused = 0;
+	return -1;
+}
+
+golaunch_request *golaunch__refused(void)
+{
+	refused = 1;
+	return NULL;
+}
+
+/* Lists of requests. */
+
+void golaunch__append(struct list *l, golaunch_request *q)
+{
+	if (!l->first)
+		l->last = &l->first;
+	q->next = NULL;
+	*l->last = q;
+	l->last = &q->next;
+	l->count++;
+}
+
+golaunch_request *golaunch__find(struct list *l, uint64_t seq)
+{
+	for (golaunch_request *q = l->first; q; q = q->next)
+		if (q->seq == seq)
+			return q;
+	return NULL;
+}
+
+void golaunch__remove(struct list *l, golaunch_request *q)
+{
+	for (golaunch_request **p = &l->first; *p; p = &(*p)->next)
+		if (*p == q) {
+			*p = q->next;
+			if (l->last == &q->next)
+				l->last = p;
+			l->count--;
+			return;
+		}
+}
+
+/* Requests, each in a slot of a table. A slot's turn grows with each that leaves it. */
+
+static struct slot {
+	golaunch_request *request; /* NULL: free */
+	uintptr_t turn;
+	size_t next; /* free slot, plus one */
+} *slots;
+static size_t room, vacant; /* slots; a free one, plus one */
+
+enum { HALF = sizeof(uintptr_t) * 4 };
+
+static int seat(golaunch_request *q)
+{
+	struct slot *s;
+
+	if (!vacant) {
+		size_t more = room ? 2 * room : 64;
+
+		s = more >> (HALF - 1) ? NULL : realloc(slots, more * sizeof *slots);
+		if (!s)
+			return -1;
+		slots = s;
+		for (; room < more; room++) {
+			slots[room] = (struct slot){.next = vacant};
+			vacant = room + 1;
+		}
+	}
+	q->slot = vacant - 1;
+	s = &slots[q->slot];
+	vacant = s->next;
+	s->request = q;
+	return 0;
+}
+
+static void release(golaunch_request *q)
+{
+	struct slot *s = &slots[q->slot];
+
+	s->request = NULL;
+	s->turn++;
+	s->next = vacant;
+	vacant = q->slot + 1;
+	free(q->error);
+	free(q);
+}
+
+golaunch_request *golaunch__handle(const golaunch_request *q)
+{
+	return q ? (golaunch_request *)(slots[q->slot].turn << HALF | (q->slot + 1)) : golaunch__refused();
+}
+
+/* of finds the request of a handle. */
+static golaunch_request *of(const golaunch_request *handle)
+{
+	uintptr_t h = (uintptr_t)handle, at = h & (((uintptr_t)1 << HALF) - 1);
+
+	if (at == 0 || at > room || slots[at - 1].turn << HALF != h - at)
+		return NULL;
+	return slots[at - 1].request;
+}
+
+/* forget frees the requests of a job. */
+void golaunch__forget(golaunch_job *job)
+{
+	for (size_t i = 0; i < room; i++)
+		if (slots[i].request && slots[i].request->job == job)
+			release(slots[i].request);
+}
+
+golaunch_request *golaunch__new(golaunch_job *job, enum class class)
+{
+	golaunch_request *q;
+
+	if (job->error) {
+		golaunch__fail("%s", job->error);
+		return NULL;
+	}
+	q = calloc(1, sizeof *q);
+	if (!q || seat(q)) {
+		free(q);
+		golaunch__fail("out of memory");
+		return NULL;
+	}
+	q->job = job;
+	q->class = class;
+	return q;
+}
+
+/* finish completes a request that is in no list any more. */
+void golaunch__finish(golaunch_request *q, const char *error)
+{
+	q->done = 1;
+	q->error = error ? strdup(error) : NULL;
+	if (q->hidden)
+		release(q);
+}
+
+/* end waits for a request and frees it. Where it went well, the agent has all that
+ * others need of this rank for it. */
+int golaunch__end(golaunch_request *q, struct golaunch_message *m)
+{
+	int rc = 0;
+
+	if (!q)
+		return -1;
+	while (!q->done)
+		golaunch__progress(q->job); /* a failure ends q, too */
+	if (q->error)
+		rc = golaunch__fail("%s", q->error);
+	else if (golaunch__say(q->job))
+		rc = -1;
+	else if (m)
+		*m = (struct golaunch_message){(int)q->src, (int)q->tag, (size_t)q->got};
+	release(q);
+	return rc;
+}
+
+int golaunch_wait_message(golaunch_request *handle, struct golaunch_message *m)
+{
+	golaunch_request *q = of(handle);
+
+	if (q)
+		return golaunch__end(q, m);
+	if (handle)
+		return golaunch__fail("golaunch_wait: no request, or one that was waited for already");
+	if (!refused)
+		return golaunch__fail("golaunch_wait: NULL is no request");
+	refused = 0;
+	return -1;
+}
+
+int golaunch_wait(golaunch_request *handle) { return golaunch_wait_message(handle, NULL); }

@@ -1,0 +1,43 @@
+// mpidie RANK HOW: every rank passes messages around a ring; after a while rank
+// RANK ends by itself: HOW is "exit" (with code 3, without MPI_Finalize),
+// "kill" or "segv" (by that signal). "late" is an exit with code 3 after
+// MPI_Finalize, of a program whose other ranks end well.
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void end(const char *how)
+{
+	if (!strcmp(how, "exit"))
+		_exit(3);
+	raise(!strcmp(how, "kill") ? SIGKILL : SIGSEGV);
+}
+
+int main(int argc, char **argv)
+{
+	int rank, size;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	if (argc != 3) {
+		fprintf(stderr, "usage: mpidie RANK exit|kill|segv|late\n");
+		MPI_Abort(MPI_COMM_WORLD, 2);
+	}
+	int mine = rank == atoi(argv[1]), late = !strcmp(argv[2], "late");
+	for (int round = 0; !late || round < 100; round++) {
+		if (mine && !late && round == 100)
+			end(argv[2]);
+		int got;
+		MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 0, &got, 1, MPI_INT, (rank + size - 1) % size, 0,
+			MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	}
+	MPI_Finalize();
+	if (mine)
+		return 3;
+	sleep(1); // the others go on
+	printf("rank %d is through\n", rank);
+	return 0;
+}
