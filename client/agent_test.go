@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -33,6 +34,7 @@ type core struct {
 
 	mu      sync.Mutex
 	refuse  string // what every call is told
+	world   int    // of the last call
 	closers []interface{ Close() error }
 	nodes   [nodes]*collective.Node
 	callers map[int]*caller
@@ -134,6 +136,7 @@ func (c *core) takeCalls(shared *net.UnixConn) {
 			answer = record.Record{Kind: record.Fail, Body: []byte(c.refuse)}
 		}
 		c.callers[hello.Src] = x
+		c.world = int(hello.Comm)
 		x.out = record.AppendFrame(nil, &answer)
 		c.mu.Unlock()
 		c.tasks.Go(func() { c.write(hello.Src, x) })
@@ -218,6 +221,9 @@ func (c *core) take(rank int, x *caller, raw []byte) {
 		c.gets = append(c.gets, me)
 		c.board.Get(uint64(len(c.gets)-1), r.Body, &c.out)
 	case record.Fence:
+		if slices.ContainsFunc(c.fences, func(x asked) bool { return x.rank == rank }) {
+			c.t.Errorf("rank %d fences while it is in a fence", rank)
+		}
 		c.fences = append(c.fences, me)
 		if err := c.board.Enter(&c.out); err != nil {
 			c.t.Error(err)

@@ -63,7 +63,8 @@ func (c *Client) Board() (*Board, error) {
 // Epoch is how many fences of the world were complete.
 func (b *Board) Epoch() int64 { return b.epoch }
 
-// Get looks a key up. The value is valid until Close and must not be changed.
+// Get looks a key up. The value is valid until Close and must not be changed. After
+// Close nothing is found.
 func (b *Board) Get(key string) (value []byte, found bool) {
 	h := uint64(14695981039346656037) // FNV-1a
 	for i := range len(key) {
@@ -72,6 +73,9 @@ func (b *Board) Get(key string) (value []byte, found bool) {
 	hash := uint32(h ^ h>>32)
 	le := binary.LittleEndian
 	slots := uint32(len(b.table) / 8)
+	if slots == 0 { // it is closed
+		return nil, false
+	}
 	for i, seen := hash%slots, uint32(0); seen < slots; i, seen = (i+1)%slots, seen+1 {
 		place := le.Uint32(b.table[8*i+4:])
 		if place == 0 {

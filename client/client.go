@@ -14,10 +14,7 @@ import (
 
 // ErrNotLaunched is returned by Open in a process that golaunch did not start,
 // or that is too old for it.
-var ErrNotLaunched = errors.New("not a rank of a golaunch job ($GOLAUNCH_FD and $PMI_RANK are not set)")
-
-// ErrSpawned is returned by Open in a rank of a spawned world.
-var ErrSpawned = errors.New("a rank of a spawned world: only ranks of the job's first world can use the tree; ranks of this one have PMI, and MPI over it")
+var ErrNotLaunched = errors.New("not a rank of a golaunch job")
 
 // Client is a rank's connection to the tree.
 type Client struct {
@@ -26,35 +23,37 @@ type Client struct {
 	mu      sync.Mutex
 	session *member.Session
 	changed sync.Cond // there is something to send, or the end has come
-	pending []byte    // taken from session, not sent yet
 	closing bool
+	written uint64     // bytes that the agent has
+	unsaid  []*Request // done, but for their bytes among what is not written, in order
+	lost    error      // why nothing can be written any more
 
 	tasks sync.WaitGroup
 }
 
 // Open connects this rank to the agent of its node. A rank does so once.
 func Open() (*Client, error) {
-	fd, ok1 := os.LookupEnv("GOLAUNCH_FD")
-	rank, ok2 := os.LookupEnv("PMI_RANK")
-	_, spawned := os.LookupEnv("PMI_SPAWNED")
-	_, ours := os.LookupEnv("GOLAUNCH_NODEID")
-	switch {
-	case !ok1 && spawned && ours:
-		return nil, ErrSpawned
-	case !ok1 || !ok2:
-		return nil, ErrNotLaunched
+	shared, err := number("GOLAUNCH_FD", "descriptor")
+	if err != nil {
+		return nil, err
 	}
-	shared, err1 := strconv.Atoi(fd)
-	me, err2 := strconv.Atoi(rank)
-	if err := errors.Join(err1, err2); err != nil || me < 0 || shared < 0 {
-		return nil, fmt.Errorf("golaunch: $GOLAUNCH_FD is %q, $PMI_RANK %q: %w", fd, rank, errors.Join(err, ErrNotLaunched))
+	me, err := number("PMI_RANK", "rank")
+	if err != nil {
+		return nil, err
 	}
-	session, welcome := member.Open(me)
-	conn, err := call(shared, session.Take())
+	world := 0 // the first, whose ranks are not told
+	if _, spawned := os.LookupEnv("GOLAUNCH_WORLD"); spawned {
+		if world, err = number("GOLAUNCH_WORLD", "world"); err != nil {
+			return nil, err
+		}
+	}
+	session, welcome := member.Open(world, me)
+	hello := session.Take()
+	conn, err := call(shared, hello)
 	if err != nil {
 		return nil, fmt.Errorf("golaunch: call the agent: %w", err)
 	}
-	c := &Client{conn: conn, session: session}
+	c := &Client{conn: conn, session: session, written: uint64(len(hello))}
 	c.changed.L = &c.mu
 	done := make(chan struct{})
 	welcome.OnDone = func() { close(done) }
@@ -68,6 +67,21 @@ func Open() (*Client, error) {
 	return c, nil
 }
 
+// number is that of an environment variable which golaunch sets.
+func number(name, what string) (int, error) {
+	text, set := os.LookupEnv(name)
+	if !set {
+		return 0, fmt.Errorf("golaunch: $%s is not set: %w", name, ErrNotLaunched)
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("golaunch: $%s is %q, no %s: %w", name, text, what, ErrNotLaunched)
+	}
+	return n, nil
+}
+
+var errAgentGone = errors.New("the agent has closed the connection")
+
 func (c *Client) read() {
 	buf := make([]byte, 256<<10)
 	for {
@@ -76,7 +90,7 @@ func (c *Client) read() {
 		if err == nil {
 			err = c.session.Receive(buf[:n])
 		} else if err == io.EOF || hungUp(err) {
-			err = errors.New("the agent has closed the connection")
+			err = errAgentGone
 		}
 		if err != nil {
 			c.session.Close(err)
@@ -92,24 +106,40 @@ func (c *Client) read() {
 func (c *Client) write() {
 	for {
 		c.mu.Lock()
+		var out []byte
 		for {
-			c.pending = c.session.Take()
-			if len(c.pending) > 0 || c.closing {
+			out = c.session.Take()
+			if len(out) > 0 || c.closing {
 				break
 			}
 			c.changed.Wait()
 		}
-		out := c.pending
 		c.mu.Unlock()
 		if len(out) == 0 {
 			c.conn.Close()
 			return
 		}
-		if _, err := c.conn.Write(out); err != nil && !hungUp(err) { // reading says why it is closed
-			c.mu.Lock()
-			c.session.Close(err)
-			c.mu.Unlock()
+		_, err := c.conn.Write(out)
+		c.mu.Lock()
+		if c.written += uint64(len(out)); err != nil && c.lost == nil {
+			if c.lost = err; hungUp(err) {
+				c.lost = errAgentGone // reading may say more
+			} else {
+				c.session.Close(err)
+			}
 		}
+		c.said()
+		c.mu.Unlock()
+	}
+}
+
+// said ends the requests whose bytes are all written, or never will be.
+func (c *Client) said() {
+	for len(c.unsaid) > 0 && c.unsaid[0].until <= c.written {
+		r := c.unsaid[0]
+		c.unsaid = c.unsaid[1:]
+		r.lost = c.lost
+		close(r.done)
 	}
 }
 
@@ -140,11 +170,11 @@ func (c *Client) Rank() int { return c.session.Rank() }
 // Size is the number of ranks of the world.
 func (c *Client) Size() int { return c.session.Size() }
 
-// Node is the number of the node that this rank runs on, and Nodes how many
-// there are.
+// Node is the number of the node that this rank runs on, among those with ranks of
+// its world, and Nodes how many there are.
 func (c *Client) Node() int { return c.session.Node() }
 
-// Nodes is the number of nodes with ranks of the job.
+// Nodes is the number of nodes with ranks of the world.
 func (c *Client) Nodes() int { return c.session.Nodes() }
 
 // World is the communicator of all ranks.
@@ -159,13 +189,18 @@ type Request struct {
 	client *Client
 	req    *member.Request
 	done   chan struct{}
+	until  uint64 // the bytes that must be written before it is done
+	lost   error  // why they were not
 }
 
-// Wait returns when the operation is complete, with its outcome.
+// Wait returns when the operation is complete, with its outcome. After nil the agent
+// has all that others need of this rank for it: the program may end.
 func (r *Request) Wait() error {
 	<-r.done
-	_, err := r.req.Done()
-	return err
+	if _, err := r.req.Done(); err != nil {
+		return err
+	}
+	return r.lost
 }
 
 // Message waits as Wait does, and says of a Recv what it got.
@@ -186,10 +221,15 @@ func (c *Client) start(begin func() *member.Request) *Request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := &Request{client: c, req: begin(), done: make(chan struct{})}
+	complete := func() {
+		r.until = c.session.Said()
+		c.unsaid = append(c.unsaid, r)
+		c.said()
+	}
 	if done, _ := r.req.Done(); done {
-		close(r.done)
+		complete()
 	} else {
-		r.req.OnDone = func() { close(r.done) }
+		r.req.OnDone = complete
 	}
 	c.changed.Broadcast()
 	return r
@@ -211,7 +251,8 @@ func (c *Client) Get(key string) (value []byte, found bool, err error) {
 }
 
 // Fence returns when every rank of the world has entered it. A barrier of PMI is
-// a fence, too: each rank enters each fence once, one way or the other.
+// a fence, too: each rank enters each fence once, one way or the other. Two calls of
+// several goroutines are two fences, one after the other.
 func (c *Client) Fence() error {
 	return c.start(c.session.Fence).Wait()
 }

@@ -3,9 +3,11 @@ package client_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -186,6 +188,8 @@ func TestBoard(t *testing.T) {
 	require.False(t, found)
 	require.NoError(t, board.Close())
 	require.NoError(t, board.Close(), "closing again does nothing")
+	_, found = board.Get("key0")
+	require.False(t, found, "a closed board holds nothing")
 
 	agent.mu.Lock()
 	agent.image = filepath.Join(t.TempDir(), "missing", "board")
@@ -239,6 +243,8 @@ func TestWrongCalls(t *testing.T) {
 		"bits of a float":  w.AllReduce(client.Float64, client.Xor, make([]byte, 8), make([]byte, 8)),
 		"too little room":  w.AllGather(make([]byte, 8), make([]byte, 8)),
 		"a negative tag":   w.Send(1, -1, nil),
+		"a tag too large":  w.Send(1, (1<<31-1)+1, nil),
+		"Scan's tag":       w.StartRecv(1, (1<<31-1)+64, nil).Wait(),
 		"no such member":   w.Send(-1, 0, nil),
 		"a huge value":     all[0].Put("key", make([]byte, 1<<20)),
 		"freeing all":      w.Free(),
@@ -283,6 +289,28 @@ func TestAgentGoes(t *testing.T) {
 	require.Error(t, all[2].Put("key", nil))
 }
 
+// TestFencesOfSeveralGoroutines has two goroutines of each rank fence: these are two
+// fences, one after the other.
+func TestFencesOfSeveralGoroutines(t *testing.T) {
+	const threads = 2
+	agent := newCore(t)
+	agent.image = filepath.Join(t.TempDir(), "board")
+	all := agent.job()
+	each(t, all, func(c *client.Client) error {
+		errs := make([]error, threads)
+		var tasks sync.WaitGroup
+		for thread := range threads {
+			tasks.Go(func() { errs[thread] = c.Fence() })
+		}
+		tasks.Wait()
+		return errors.Join(errs...)
+	})
+	board, err := all[0].Board()
+	require.NoError(t, err)
+	defer board.Close()
+	require.EqualValues(t, threads, board.Epoch())
+}
+
 func TestOpenRefused(t *testing.T) {
 	agent := newCore(t)
 	agent.mu.Lock()
@@ -290,22 +318,40 @@ func TestOpenRefused(t *testing.T) {
 	agent.mu.Unlock()
 	_, err := agent.open(1)
 	require.EqualError(t, err, "golaunch: agent: rank 1 is not on this node")
-	for _, env := range [][2]string{{"", "0"}, {"x", "0"}, {"3", "-1"}, {"3", "y"}} {
-		t.Setenv("GOLAUNCH_FD", env[0])
-		t.Setenv("PMI_RANK", env[1])
+	for _, x := range []struct{ fd, rank, says string }{
+		{"", "0", `golaunch: $GOLAUNCH_FD is "", no descriptor: not a rank of a golaunch job`},
+		{"x", "0", `golaunch: $GOLAUNCH_FD is "x", no descriptor: not a rank of a golaunch job`},
+		{"3", "-1", `golaunch: $PMI_RANK is "-1", no rank: not a rank of a golaunch job`},
+		{"3", "y", `golaunch: $PMI_RANK is "y", no rank: not a rank of a golaunch job`},
+	} {
+		t.Setenv("GOLAUNCH_FD", x.fd)
+		t.Setenv("PMI_RANK", x.rank)
 		_, err := client.Open()
-		require.ErrorIs(t, err, client.ErrNotLaunched, "%q", env)
-	}
-}
-
-func TestOpenInASpawnedWorld(t *testing.T) {
-	for name, value := range map[string]string{"GOLAUNCH_FD": "", "PMI_RANK": "0", "PMI_SPAWNED": "1", "GOLAUNCH_NODEID": "0"} {
-		t.Setenv(name, value)
+		require.ErrorIs(t, err, client.ErrNotLaunched)
+		require.EqualError(t, err, x.says)
 	}
 	require.NoError(t, os.Unsetenv("GOLAUNCH_FD"))
-	_, err := client.Open()
-	require.ErrorIs(t, err, client.ErrSpawned)
-	require.NoError(t, os.Unsetenv("GOLAUNCH_NODEID")) // another launcher's spawn
 	_, err = client.Open()
 	require.ErrorIs(t, err, client.ErrNotLaunched)
+	require.EqualError(t, err, "golaunch: $GOLAUNCH_FD is not set: not a rank of a golaunch job")
+}
+
+// A rank says which world it is of; one of the first is not told.
+func TestOpenSaysTheWorld(t *testing.T) {
+	for world, value := range map[int]string{0: "", 7: "7"} {
+		c := newCore(t)
+		t.Setenv("GOLAUNCH_FD", strconv.Itoa(c.shared[0]))
+		t.Setenv("PMI_RANK", "1")
+		t.Setenv("GOLAUNCH_WORLD", value)
+		if value == "" {
+			require.NoError(t, os.Unsetenv("GOLAUNCH_WORLD"))
+		}
+		job, err := client.Open()
+		require.NoError(t, err)
+		require.Equal(t, world, c.world)
+		require.NoError(t, job.Close())
+	}
+	t.Setenv("GOLAUNCH_WORLD", "one")
+	_, err := client.Open()
+	require.EqualError(t, err, `golaunch: $GOLAUNCH_WORLD is "one", no world: not a rank of a golaunch job`)
 }

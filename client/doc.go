@@ -14,7 +14,9 @@
 // ones, in the same order. Those that begin with Start return at once, and any
 // number of them may be under way; their buffers are the library's until Wait
 // returns. A process other than rank 0, 1, ... of the job, such as a child of
-// one, has no part in it. All methods may be called from several goroutines.
+// one, has no part in it. All methods may be called from several goroutines. When a
+// call that waits has returned nil, the rank may end without Close: the agent has what
+// others need of it.
 //
 // docs/client.md describes the protocol, libgolaunch the same for C.
 package client

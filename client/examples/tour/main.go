@@ -6,6 +6,7 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -70,8 +71,11 @@ func tour() error {
 			return fmt.Errorf("member %d is rank %d, not %d", i, at.Rank, want)
 		}
 	}
-	if none, err := half.Split(-1, 0); err != nil || none != nil {
-		return fmt.Errorf("a split without a color: %v, %v", none, err)
+	switch none, err := half.Split(-1, 0); {
+	case err != nil:
+		return fmt.Errorf("a split without a color: %w", err)
+	case none != nil:
+		return errors.New("a split without a color has a communicator")
 	}
 	if err := half.Free(); err != nil {
 		return err
@@ -157,12 +161,18 @@ func board(job *client.Client) error {
 	}
 	for _, r := range []int{job.Rank() + 1, job.Rank() + job.Size() - 1} {
 		value, found, err := job.Get(key(r))
-		if err != nil || !found || !bytes.Equal(value, numbers(r%job.Size(), 16)) {
-			return fmt.Errorf("%s is %x (%v), %v", key(r), value, found, err)
+		if err != nil {
+			return fmt.Errorf("%s: %w", key(r), err)
+		}
+		if !found || !bytes.Equal(value, numbers(r%job.Size(), 16)) {
+			return fmt.Errorf("%s is %x (%v)", key(r), value, found)
 		}
 	}
-	if _, found, err := job.Get("tour-none"); err != nil || found {
-		return fmt.Errorf("what nobody put was found: %v", err)
+	switch _, found, err := job.Get("tour-none"); {
+	case err != nil:
+		return fmt.Errorf("what nobody put: %w", err)
+	case found:
+		return errors.New("what nobody put was found")
 	}
 	// All of it, without asking.
 	b, err := job.Board()
