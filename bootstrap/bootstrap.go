@@ -1,6 +1,6 @@
 // Package bootstrap defines how node launch agents are started on hosts: the
 // seams Piper and Bulk, the reach of a bootstrap, and the errors they return
-// (design section 4.3). Implementations are the packages below it; the
+// (docs/design.md). Implementations are the packages below it; the
 // conformance suite is package bootstraptest.
 package bootstrap
 
@@ -14,7 +14,7 @@ import (
 // Reach says from where a bootstrap can start agents.
 type Reach int
 
-// The reaches of design section 4.3.
+// The reaches of docs/design.md.
 const (
 	Anywhere     Reach = iota // any node can start agents on any other
 	LauncherOnly              // only the launcher's own host can
@@ -73,11 +73,16 @@ type LoginSheller interface {
 }
 
 // Bulk starts one command on many hosts at once, without byte pipes: what a
-// resource manager offers. The started agents dial their parent.
+// resource manager offers. The started agents dial the launcher, which names each
+// one's parent, and dial that.
 type Bulk interface {
-	// Start runs argv on every host and returns a channel that yields one
-	// error for each host that could not be started and is closed when all
-	// commands have ended.
+	// Start runs argv on every host, with what secret yields on its standard
+	// input, and returns a channel that yields an error, with the host's name, for
+	// each host where the command could not be started, or failed; it is closed
+	// when all commands have ended, which the end of ctx brings about. The channel
+	// never waits for a reader. Where standard input can't be had, the secret may be
+	// put into a file of mode 0600 that all hosts see, and "--secret-file", FILE behind
+	// argv. It must never be in a command line or an environment.
 	Start(ctx context.Context, hosts []Host, argv []string, secret io.Reader) (<-chan *Error, error)
 }
 

@@ -20,6 +20,10 @@ import (
 // maxSecret bounds the secret that a Bulk hands to its commands, in bytes.
 const maxSecret = 4 << 10
 
+// HostVariable is the environment variable in which Bulk tells each command the
+// name of its host.
+const HostVariable = "GOLAUNCH_TEST_HOST_NAME"
+
 // IndexVariable is the environment variable in which Bulk tells each command
 // the index of its host.
 const IndexVariable = "GOLAUNCH_TEST_HOST_INDEX"
@@ -34,6 +38,17 @@ type Bulk struct {
 }
 
 var _ bootstrap.Bulk = (*Bulk)(nil)
+
+// Kind is what a registry has of b, by the name "bulk".
+func (b *Bulk) Kind() bootstrap.Kind {
+	return bootstrap.Kind{
+		Name: "bulk",
+		Bulk: true,
+		Open: func(context.Context, bootstrap.Job) (*bootstrap.Opened, error) {
+			return &bootstrap.Opened{Bulk: b, HostVariable: HostVariable, Listen: "127.0.0.1"}, nil
+		},
+	}
+}
 
 // Start runs argv once per host. A command that cannot be started, or that
 // ends with another status than 0, yields an error with the end of its
@@ -79,7 +94,7 @@ func (b *Bulk) run(ctx context.Context, h bootstrap.Host, argv []string, secret 
 	cmd.Stdout = out
 	var tail bootstrap.Tail
 	cmd.Stderr = &tail
-	cmd.Env = append(os.Environ(), IndexVariable+"="+strconv.Itoa(h.Index))
+	cmd.Env = append(os.Environ(), IndexVariable+"="+strconv.Itoa(h.Index), HostVariable+"="+h.Name)
 	if b.Env != nil {
 		cmd.Env = append(cmd.Env, b.Env(h)...)
 	}

@@ -14,6 +14,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,6 +35,45 @@ type SSHD struct {
 	// server.
 	Config  string
 	HostKey ssh.PublicKey
+
+	mu    sync.Mutex
+	log   []string
+	lines chan struct{} // holds a token when there are new ones
+}
+
+// WaitLog returns the first line of the server's log that has one of texts,
+// and waits for it.
+func (s *SSHD) WaitLog(t testing.TB, texts ...string) string {
+	t.Helper()
+	timeout := time.After(patience)
+	for {
+		s.mu.Lock()
+		log := s.log
+		s.mu.Unlock()
+		for _, line := range log {
+			for _, text := range texts {
+				if strings.Contains(line, text) {
+					return line
+				}
+			}
+		}
+		select {
+		case <-s.lines:
+		case <-timeout:
+			require.FailNow(t, "sshd's log has not the line", "%q in:\n%s", texts, strings.Join(log, "\n"))
+		}
+	}
+}
+
+// logged keeps a line of the log.
+func (s *SSHD) logged(line string) {
+	s.mu.Lock()
+	s.log = append(s.log, line)
+	s.mu.Unlock()
+	select {
+	case s.lines <- struct{}{}:
+	default:
+	}
 }
 
 // StartSSHD starts an OpenSSH server for the rest of the test, on a free port,
@@ -51,7 +91,7 @@ func StartSSHD(t testing.TB, extra ...string) *SSHD {
 	}
 	me, err := user.Current()
 	require.NoError(t, err)
-	s := &SSHD{Dir: t.TempDir(), Addr: "127.0.0.1", User: me.Username}
+	s := &SSHD{Dir: t.TempDir(), Addr: "127.0.0.1", User: me.Username, lines: make(chan struct{}, 1)}
 	s.Identity = filepath.Join(s.Dir, "id_ed25519")
 	s.KnownHosts = filepath.Join(s.Dir, "known_hosts")
 	s.Config = filepath.Join(s.Dir, "ssh_config")
@@ -90,18 +130,15 @@ func (s *SSHD) run(t testing.TB, path string) error {
 	done := make(chan struct{})
 	go func() { // ends when sshd closes its log: killed below, or unable to start
 		defer close(done)
-		var log []string
 		lines := bufio.NewScanner(stderr)
 		for lines.Scan() {
 			if strings.HasPrefix(lines.Text(), "Server listening on") {
 				listening <- nil
 			}
-			if len(log) < 20 {
-				log = append(log, lines.Text())
-			}
+			s.logged(lines.Text())
 		}
 		select {
-		case listening <- errors.New(strings.Join(log, "; ")):
+		case listening <- errors.New(strings.Join(s.log, "; ")): // nobody else writes
 		default: // it did listen; its end is the end of the test
 		}
 	}()

@@ -125,7 +125,7 @@ func (s suite) diagnostics(t *testing.T) {
 func (s suite) missing(t *testing.T) {
 	p, err := s.piper.Start(t.Context(), s.host, []string{"/no/such/command"})
 	if err != nil {
-		requireError(t, err, s.host)
+		_ = requireError(t, err, s.host)
 		return
 	}
 	defer p.Close()

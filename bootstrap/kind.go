@@ -1,0 +1,135 @@
+package bootstrap
+
+import (
+	"context"
+	"time"
+
+	"github.com/golaunch/golaunch/job"
+)
+
+// Kind is one way to start agents: all that others know of a bootstrap. Package
+// registry lists every Kind. Functions that are nil have nothing to say.
+type Kind struct {
+	// Name is what --bootstrap calls it.
+	Name string
+	// Options are the flags that are its alone.
+	Options []Option
+	// Variables are environment variables; one that is set selects this bootstrap
+	// for hosts other than this machine.
+	Variables []string
+	// FromEnvironment reads Values of an environment that selects this bootstrap for
+	// hosts other than this machine, as Variables do; nil where it does not.
+	FromEnvironment func(getenv func(string) string) Values
+
+	// Here says that it starts agents on the launcher's own machine alone.
+	Here bool
+	// Orphans says that a start runs a command of the user's on the launcher's
+	// machine: what such commands leave behind the launcher ends.
+	Orphans bool
+	// Patience is for how long the agents of a bulk start have to call; 0 is the
+	// connect timeout.
+	Patience time.Duration
+
+	// Check checks the values of Options where the user names the bootstrap; the
+	// error names the flag.
+	Check func(v Values) error
+	// CheckHosts checks that the hosts can be reached with these values, however
+	// the bootstrap was chosen.
+	CheckHosts func(v Values, hosts []job.Host) error
+	// Reach says from where the bootstrap works; nil is Anywhere. Widen is the
+	// flag by which the user says that it works from anywhere.
+	Reach func(v Values) Reach
+	Widen string
+
+	// Bulk says that all agents are started at once, by Opened.Bulk, and call the
+	// launcher. Join is not used then.
+	Bulk bool
+
+	// Open opens the launcher's side.
+	Open func(ctx context.Context, j Job) (*Opened, error)
+	// Join opens the side of an agent that starts others.
+	Join func(n Node) (Piper, error)
+}
+
+// Option is a flag of one bootstrap.
+type Option struct {
+	Name    string
+	Help    string   // the name of its value in back quotes
+	Choices []string // all values that it may have; nil for any
+	File    bool     // the value is a file
+	// Own says that the flag is a mistake with any other bootstrap.
+	Own bool
+}
+
+// Values are what the user gave for Options, by name.
+type Values map[string]string
+
+// Limits bound each attempt to reach a host.
+type Limits struct {
+	ConnectTimeout time.Duration
+	// MissAfter is how long a host that may be missing has to answer at all; 0
+	// if none may.
+	MissAfter time.Duration
+}
+
+// Job is what the launcher's side is opened for.
+type Job struct {
+	Hosts  []job.Host // by job.HostIndex
+	Values Values
+	Limits
+	// Note tells the user something.
+	Note func(format string, args ...any)
+}
+
+// Opened is the launcher's side of a bootstrap.
+type Opened struct {
+	// Piper starts an agent on one host. Bulk starts those of all hosts. Kind.Bulk
+	// says which of the two is set.
+	Piper Piper
+	Bulk  Bulk
+	// HostVariable is the environment variable from which each agent that Bulk
+	// starts learns the name of its host, as it was given to Bulk.
+	HostVariable string
+	// Listen is the IP address at which the hosts reach the launcher; "" for that
+	// of the route to the first of Hosts whose name resolves.
+	Listen string
+	// Setup is handed to every agent, for Join.
+	Setup []byte
+	// Routes tell how to reach each host, by job.HostIndex; nil where its name
+	// is enough.
+	Routes []Route
+	// Authority makes signatures for agents; nil where they need none.
+	Authority Authority
+}
+
+// Route is how to reach a host, for whom is to start an agent there.
+type Route struct {
+	Addr string // its IP address, where the launcher could resolve the name
+	Data []byte // what else the bootstrap has to know
+}
+
+// Node is what an agent's side is opened for.
+type Node struct {
+	Setup []byte                   // Opened.Setup
+	Data  map[job.HostIndex][]byte // of the hosts that the agent may start
+	Limits
+	// Sign has the launcher make a signature.
+	Sign func(ctx context.Context, r SignRequest) ([]byte, error)
+	// Accepted is told of each host whose key was accepted without being known.
+	Accepted func(name string)
+}
+
+// Learner is a Piper that learns, while it starts agents, what helps those below.
+type Learner interface {
+	// Learned is the Setup for agents that are told their part now.
+	Learned() []byte
+}
+
+// UsageError is a fault of what the user gave.
+type UsageError struct{ Err error }
+
+// Error is that of the cause.
+func (e UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e UsageError) Unwrap() error { return e.Err }

@@ -1,0 +1,28 @@
+package bootstrap
+
+import (
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// Names are in whatever encoding: the decoder takes them as they are.
+var unpacker = func() cbor.DecMode {
+	mode, err := cbor.DecOptions{UTF8: cbor.UTF8DecodeInvalid}.DecMode()
+	if err != nil {
+		panic(err) // the options above are wrong
+	}
+	return mode
+}()
+
+// Pack encodes what a bootstrap has to tell its agents' side.
+func Pack(v any) ([]byte, error) { return cbor.Marshal(v) }
+
+// Unpack decodes what Pack made.
+func Unpack[T any](packed []byte) (T, error) {
+	var v T
+	if err := unpacker.Unmarshal(packed, &v); err != nil {
+		return v, fmt.Errorf("what the launcher says of the bootstrap: %w", err)
+	}
+	return v, nil
+}

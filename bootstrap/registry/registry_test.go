@@ -1,0 +1,64 @@
+package registry
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/bootstrap"
+)
+
+// Every bootstrap can be opened and joined, has a name of its own, and flags of
+// its own whose choices can be listed.
+func TestTable(t *testing.T) {
+	names, flags := map[string]bool{"auto": true}, map[string]bool{}
+	for _, k := range All() {
+		require.Regexp(t, `^[a-z]+$`, k.Name)
+		require.False(t, names[k.Name], k.Name)
+		names[k.Name] = true
+		require.NotNil(t, k.Open, k.Name)
+		require.Equal(t, k.Bulk, k.Join == nil, k.Name)
+		found, ok := Find(k.Name)
+		require.True(t, ok)
+		require.Equal(t, k.Name, found.Name)
+		for _, o := range k.Options {
+			require.Regexp(t, `^[a-z]+-[a-z-]+$`, o.Name)
+			require.False(t, flags[o.Name], o.Name)
+			flags[o.Name] = true
+			require.Regexp(t, "`[A-Z]+`", o.Help, o.Name)
+			require.NotEqual(t, 1, len(o.Choices), o.Name)
+			owner, option, ok := Owner(o.Name)
+			require.True(t, ok)
+			require.Equal(t, []string{k.Name, o.Name}, []string{owner.Name, option.Name})
+		}
+	}
+	for _, name := range []string{"", "none", "auto"} {
+		_, ok := Find(name)
+		require.False(t, ok, name)
+	}
+	_, _, ok := Owner("hosts")
+	require.False(t, ok)
+	require.True(t, Local().Here)
+	require.Equal(t, bootstrap.Anywhere, Relays().Reach())
+}
+
+// The environment selects the bootstrap of other machines, where one has a
+// variable that is set; else it is the first that needs none.
+func TestTheEnvironmentSelects(t *testing.T) {
+	kinds := []bootstrap.Kind{
+		{Name: "here", Here: true}, {Name: "slow", Variables: []string{"SLOW_JOB", "SLOW_TASK"}},
+		{Name: "usual"}, {Name: "other", Variables: []string{"OTHER"}},
+	}
+	for want, environ := range map[string][]string{
+		"usual": {"SLOW_JOB=", "SLOW_JOB_NAME=x", "SLOW", "A=SLOW_JOB=1"},
+		"slow":  {"OTHER=1", "SLOW_TASK=1"},
+		"other": {"A=b", "OTHER=1"},
+	} {
+		require.Equal(t, want, remote(kinds, environ).Name, environ)
+		for _, k := range kinds {
+			require.Equal(t, k.Name == want, chosen(kinds, k, "", environ), k.Name)
+			require.Equal(t, k.Name == "here", chosen(kinds, k, "here", environ), k.Name)
+		}
+	}
+	require.Equal(t, "usual", remote(kinds, nil).Name)
+}
