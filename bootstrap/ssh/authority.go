@@ -4,63 +4,70 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/job"
 )
 
-// SignRequest asks the launcher for one signature.
-type SignRequest struct {
-	// From is the agent that asks, job.NoHost for the launcher itself. The
-	// launcher fills it in from the link the request came over; it does not
-	// travel, because an agent's word for it is worth nothing.
-	From job.HostIndex `cbor:"-"`
-	Host job.HostIndex `cbor:"1,keyasint"` // the host to log in to
-	Data []byte        `cbor:"2,keyasint"` // what to sign: RFC 4252 section 7
-}
-
-// RefusedError is why the Authority did not sign. Asking again is no use.
-type RefusedError struct{ Reason string }
-
-// Error renders "signature refused: reason".
-func (e *RefusedError) Error() string { return "signature refused: " + e.Reason }
+type (
+	// SignRequest is the seam's own; its Data is as in RFC 4252 section 7.
+	SignRequest = bootstrap.SignRequest
+	// Proof is the seam's own, of which this package makes the contents: HostKey is
+	// a blob, or a certificate; Signature is the one on the exchange hash (RFC 4253
+	// section 8), which as the first is the session identifier.
+	Proof = bootstrap.Proof
+	// RefusedError is the seam's own.
+	RefusedError = bootstrap.RefusedError
+)
 
 // ErrSealed is what Sign returns after Seal.
-var ErrSealed error = &RefusedError{"the job is launched"}
+var ErrSealed error = &RefusedError{Reason: "the job is launched"}
 
-// defaultRetries is how many signatures an agent may ask for per host: a start
-// and its retries, and the host's jump through a retaken range.
-const defaultRetries = 5
+// defaultLogIns is how many log-ins to a host are signed for: a start and its
+// retries, by the agent that is to start it and by those that take its range
+// over.
+const defaultLogIns = 16
 
 // AuthorityConfig says which keys an Authority holds and what it signs.
 type AuthorityConfig struct {
-	// AgentSocket is the ssh-agent's socket ($SSH_AUTH_SOCK); empty for none.
+	// AgentSocket is the ssh-agent's socket ($SSH_AUTH_SOCK) for targets that
+	// name no other; empty for none.
 	AgentSocket string
 	// Targets are the planned hosts by HostIndex. OpenAuthority sets their
 	// Keys and those of their jump hosts; they must not change afterwards.
 	Targets []Target
-	// Retries is how many signatures an agent may ask for per host of its
-	// range; 0 means five.
-	Retries int
+	// LogIns is how many signatures for each host all agents together may ask
+	// for; 0 means 16.
+	LogIns int
+	// Elsewhere says where known_hosts has a key, given as a blob, "" if it
+	// has not; may be nil. It is asked about keys that a host has shown and
+	// that are not known for that host.
+	Elsewhere func(key []byte) string
 }
 
 // Authority holds the user's private keys, in the launcher only, and signs
-// what logging in to planned hosts needs and nothing else (design section
-// 4.5). It may be used from several goroutines.
+// what logging in to planned hosts needs and nothing else (docs/design.md). It may be used from several goroutines.
 type Authority struct {
-	targets []Target
-	retries int
-	keys    []userKey
-	notes   []string
-	agent   *agentConn // nil for none
+	targets   []Target
+	maxLogIns int
+	keys      []userKey
+	notes     []string
+	agents    []*agentConn
 
 	touch chan struct{} // holds a token while a security key signs: one at a time
 
-	mu     sync.Mutex
-	sealed bool
-	grants map[job.HostIndex]*grant
+	mu        sync.Mutex
+	sealed    bool
+	elsewhere func(key []byte) string  // AuthorityConfig.Elsewhere
+	root      job.HostIndex            // which may ask for every place
+	places    map[job.HostIndex]place  // in the range of the root
+	logIns    map[job.HostIndex]int    // signed for
+	signed    map[signedSession]bool   // by agents' requests
+	shown     map[job.HostIndex][]byte // the host key that agents met last, as a blob
 }
 
 // userKey is a key and how to use it.
@@ -69,31 +76,37 @@ type userKey struct {
 	sign func(ctx context.Context, data []byte, algorithm string) (*ssh.Signature, error)
 }
 
-// grant is what one agent may ask for.
-type grant struct {
-	ranges []hostRange
-	used   map[job.HostIndex]int
-}
+// place is where a host is in the range of the root: in which part, and after
+// how many others of that part.
+type place struct{ part, after int }
 
-// hostRange is a half-open range of hosts.
-type hostRange struct{ first, end job.HostIndex }
+// signedSession is a session and the index of the key that logs in there.
+type signedSession struct {
+	session string
+	key     int
+}
 
 // OpenAuthority loads the keys that the targets name. Keys that cannot be used
 // are no error but a note, because others may do. Close it.
 func OpenAuthority(ctx context.Context, cfg AuthorityConfig) (*Authority, error) {
 	a := &Authority{
-		targets: cfg.Targets,
-		retries: cfg.Retries,
-		touch:   make(chan struct{}, 1),
-		grants:  make(map[job.HostIndex]*grant),
+		targets:   cfg.Targets,
+		maxLogIns: cfg.LogIns,
+		elsewhere: cfg.Elsewhere,
+		touch:     make(chan struct{}, 1),
+		root:      job.NoHost,
+		logIns:    make(map[job.HostIndex]int),
+		signed:    make(map[signedSession]bool),
+		shown:     make(map[job.HostIndex][]byte),
 	}
-	if a.retries <= 0 {
-		a.retries = defaultRetries
+	if a.maxLogIns <= 0 {
+		a.maxLogIns = defaultLogIns
 	}
-	r := &keyring{authority: a}
-	if cfg.AgentSocket != "" {
-		if err := r.openAgent(ctx, cfg.AgentSocket); err != nil {
-			a.note("ssh-agent %s: %v", cfg.AgentSocket, err)
+	r := &keyring{authority: a, usual: cfg.AgentSocket}
+	for i := range cfg.Targets {
+		r.openAgents(ctx, &cfg.Targets[i])
+		for j := range cfg.Targets[i].Jump {
+			r.openAgents(ctx, &cfg.Targets[i].Jump[j])
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -110,7 +123,9 @@ func OpenAuthority(ctx context.Context, cfg AuthorityConfig) (*Authority, error)
 }
 
 func (a *Authority) note(format string, args ...any) {
-	a.notes = append(a.notes, fmt.Sprintf(format, args...))
+	if n := fmt.Sprintf(format, args...); !slices.Contains(a.notes, n) {
+		a.notes = append(a.notes, n)
+	}
 }
 
 // Keys are the keys that may be offered to hosts; Target.Keys are indices into
@@ -127,21 +142,43 @@ func (a *Authority) Keys() []PublicKey {
 // start: an encrypted key file, an ssh-agent that does not answer.
 func (a *Authority) Notes() []string { return append([]string(nil), a.notes...) }
 
-// Allow lets the agent on host from ask for signatures for hosts first..end-1,
-// in addition to what it was allowed before.
-func (a *Authority) Allow(from, first, end job.HostIndex) {
+// Allow lets agents ask for signatures, in place of what was allowed before:
+// the agent on root for all hosts of parts, which it is to start, and the agent
+// on one of those for the hosts behind it in its part. It starts no others: the
+// first of a part that answers has what follows it there for its range.
+func (a *Authority) Allow(root job.HostIndex, parts [][]job.HostIndex) {
+	places := make(map[job.HostIndex]place)
+	for i, part := range parts {
+		for j, h := range part {
+			places[h] = place{i, j}
+		}
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	g := a.grants[from]
-	if g == nil {
-		g = &grant{used: make(map[job.HostIndex]int)}
-		a.grants[from] = g
+	a.root, a.places = root, places
+}
+
+// mayAsk returns nil if host is in the range of the agent on from.
+func (a *Authority) mayAsk(from, host job.HostIndex) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.sealed {
+		return ErrSealed
 	}
-	g.ranges = append(g.ranges, hostRange{first, end})
+	to, ok := a.places[host]
+	if ok && from != a.root {
+		var by place
+		by, ok = a.places[from]
+		ok = ok && by.part == to.part && by.after < to.after
+	}
+	if !ok {
+		return &RefusedError{Reason: fmt.Sprintf("host %d may not ask for host %s", from, a.targets[host].Name)}
+	}
+	return nil
 }
 
 // Seal ends signing for good, when the launch message goes out, and forgets
-// the keys. Signatures under way may still complete.
+// the keys, and who asked for what. Signatures under way may still complete.
 func (a *Authority) Seal() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -149,25 +186,26 @@ func (a *Authority) Seal() {
 	for i := range a.keys {
 		a.keys[i].sign = nil
 	}
+	a.elsewhere, a.places, a.logIns, a.signed = nil, nil, nil, nil
 }
 
 // Close seals the Authority and waits for signatures under way, which lose
 // their connection to the ssh-agent.
 func (a *Authority) Close() {
 	a.Seal()
-	if a.agent != nil {
-		a.agent.close()
+	for _, c := range a.agents {
+		c.close()
 	}
 }
 
-// Sign signs r.Data if it is a request of a planned user to log in to a host
-// that r.From may ask for, by a key offered to that host. The result is a
-// signature as in RFC 4253 section 6.6. Errors are *RefusedError, or say why
-// the key could not sign.
+// Sign signs r.Data if it is a request of a planned user to log in, by a key
+// offered to that host, to a host in the range of r.From that has proved itself.
+// The launcher's own log-ins need no proof. The result is a signature as in RFC
+// 4253 section 6.6. Errors are *RefusedError, or say why the key could not sign.
 func (a *Authority) Sign(ctx context.Context, r SignRequest) ([]byte, error) {
 	req, err := parseAuthRequest(r.Data)
 	if err != nil {
-		return nil, &RefusedError{"request: " + err.Error()}
+		return nil, &RefusedError{Reason: "request: " + err.Error()}
 	}
 	key, format, err := a.admit(r, req)
 	if err != nil {
@@ -191,27 +229,55 @@ func (a *Authority) Sign(ctx context.Context, r SignRequest) ([]byte, error) {
 	return ssh.Marshal(sig), nil
 }
 
-// admit checks a request against plan and grants, counts it, and returns the
-// key and the signature format it is for.
+// admit checks a request against plan, range and proof, counts it, and returns
+// the key and the signature format it is for.
 func (a *Authority) admit(r SignRequest, req authRequest) (userKey, string, error) {
-	refuse := func(format string, args ...any) (userKey, string, error) {
-		return userKey{}, "", &RefusedError{fmt.Sprintf(format, args...)}
+	index, format, err := a.plannedKey(r, req)
+	if err != nil {
+		return userKey{}, "", err
+	}
+	var shown proven
+	if r.From != job.NoHost {
+		if err := a.mayAsk(r.From, r.Host); err != nil {
+			return userKey{}, "", err
+		}
+		if shown, err = a.prove(&a.targets[r.Host], req.session, r.Proof); err != nil {
+			return userKey{}, "", err
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.sealed {
+		return userKey{}, "", ErrSealed
+	}
+	if r.From != job.NoHost {
+		if err := a.count(r.Host, req.session, index, shown); err != nil {
+			return userKey{}, "", err
+		}
+	}
+	return a.keys[index], format, nil
+}
+
+// plannedKey is the index of the key that a request is for, and the signature
+// format, if the plan has that log-in.
+func (a *Authority) plannedKey(r SignRequest, req authRequest) (index int, format string, err error) {
+	refuse := func(format string, args ...any) (int, string, error) {
+		return 0, "", &RefusedError{Reason: fmt.Sprintf(format, args...)}
 	}
 	if r.Host < 0 || int(r.Host) >= len(a.targets) {
 		return refuse("host %d is not planned", r.Host)
 	}
 	t := &a.targets[r.Host]
-	index := -1
+	index = -1
 	for i := range a.keys {
 		if bytes.Equal(a.keys[i].Blob, req.key) {
 			index = i
 		}
 	}
-	launcher := r.From == job.NoHost
 	allowed := planned(t, req.user, index)
 	for i := range t.Jump {
 		// Jump hosts are the launcher's business only.
-		allowed = allowed || launcher && planned(&t.Jump[i], req.user, index)
+		allowed = allowed || r.From == job.NoHost && planned(&t.Jump[i], req.user, index)
 	}
 	switch {
 	case index < 0:
@@ -223,33 +289,7 @@ func (a *Authority) admit(r SignRequest, req authRequest) (userKey, string, erro
 	if !ok {
 		return refuse("algorithm %.40q does not fit the key", req.algorithm)
 	}
-
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.sealed {
-		return userKey{}, "", ErrSealed
-	}
-	if launcher {
-		return a.keys[index], format, nil
-	}
-	g := a.grants[r.From]
-	if g == nil || !g.covers(r.Host) {
-		return refuse("host %d may not ask for host %s", r.From, t.Name)
-	}
-	if g.used[r.Host] >= a.retries {
-		return refuse("host %d has asked %d times for host %s", r.From, a.retries, t.Name)
-	}
-	g.used[r.Host]++
-	return a.keys[index], format, nil
-}
-
-func (g *grant) covers(h job.HostIndex) bool {
-	for _, r := range g.ranges {
-		if r.first <= h && h < r.end {
-			return true
-		}
-	}
-	return false
+	return index, format, nil
 }
 
 // planned says that t is to be logged in to as user with that key.

@@ -1,6 +1,7 @@
 package sshboot
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -56,7 +57,7 @@ func TestParseAuthRequest(t *testing.T) {
 	good := request("ann", "ssh-ed25519", []byte("key"))
 	r, err := parseAuthRequest(good.bytes())
 	require.NoError(t, err)
-	require.Equal(t, authRequest{user: "ann", algorithm: "ssh-ed25519", key: []byte("key")}, r)
+	require.Equal(t, authRequest{session: make([]byte, 32), user: "ann", algorithm: "ssh-ed25519", key: []byte("key")}, r)
 
 	for name, change := range map[string]func(*authData){
 		"session identifier": func(d *authData) { d.session = []byte("short") },
@@ -186,13 +187,17 @@ func TestSignOnlyWhatWasPlanned(t *testing.T) {
 		{Name: "n2", User: "bob", Identities: identities[1:]},
 		{Name: "n3", User: "ann", Identities: []Identity{{dir + "/absent", false}}},
 	}
-	a := open(t, AuthorityConfig{Targets: targets, Retries: 2})
+	hostKey := newSigner(t, "ed25519")
+	for i := range targets {
+		targets[i].HostKeys = [][]byte{hostKey.PublicKey().Marshal()}
+	}
+	a := open(t, AuthorityConfig{Targets: targets})
 	require.Len(t, a.Keys(), 2)
-	a.Allow(0, 1, 3)
+	a.Allow(0, [][]job.HostIndex{{1, 2}})
 	blob := key.Marshal()
 	good := request("ann", "ssh-ed25519", blob)
 
-	for _, tc := range []struct {
+	for i, tc := range []struct {
 		name       string
 		from, host job.HostIndex
 		data       authData
@@ -217,7 +222,12 @@ func TestSignOnlyWhatWasPlanned(t *testing.T) {
 		{"another message", 0, 1, authData{session: make([]byte, 32)}, "not a user authentication request"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			sig, err := a.Sign(t.Context(), SignRequest{From: tc.from, Host: tc.host, Data: tc.data.bytes()})
+			tc.data.session = bytes.Repeat([]byte{byte(i)}, 32)
+			r := SignRequest{From: tc.from, Host: tc.host, Data: tc.data.bytes()}
+			if tc.from != job.NoHost {
+				r.Proof = proofOf(t, hostKey, ssh.KeyAlgoED25519, tc.data.session)
+			}
+			sig, err := a.Sign(t.Context(), r)
 			if tc.refused != "" {
 				var refused *RefusedError
 				require.ErrorAs(t, err, &refused)
@@ -234,30 +244,39 @@ func TestSignOnlyWhatWasPlanned(t *testing.T) {
 
 func TestSignaturesAreCountedAndEnd(t *testing.T) {
 	dir := t.TempDir()
-	key := saveKey(t, dir+"/id", newEd25519(t))
-	targets := []Target{{Name: "n0", User: "ann"}, {Name: "n1", User: "ann"}}
+	key, hostKey := saveKey(t, dir+"/id", newEd25519(t)), newSigner(t, "ed25519")
+	targets := []Target{{Name: "n0"}, {Name: "n1"}, {Name: "n2"}, {Name: "n3"}}
 	for i := range targets {
-		targets[i].Identities = []Identity{{dir + "/id", true}}
+		targets[i].User, targets[i].Identities = "ann", []Identity{{dir + "/id", true}}
+		targets[i].HostKeys = [][]byte{hostKey.PublicKey().Marshal()}
 	}
-	a := open(t, AuthorityConfig{Targets: targets, Retries: 2})
-	data := request("ann", "ssh-ed25519", key.Marshal()).bytes()
-	sign := func(from, host job.HostIndex) error {
-		_, err := a.Sign(context.Background(), SignRequest{From: from, Host: host, Data: data})
+	a := open(t, AuthorityConfig{Targets: targets, LogIns: 2})
+	data := request("ann", "ssh-ed25519", key.Marshal())
+	ask := func(from, host job.HostIndex) error {
+		r := SignRequest{From: from, Host: host, Data: data.bytes(), Proof: proofOf(t, hostKey, ssh.KeyAlgoED25519, data.session)}
+		_, err := a.Sign(context.Background(), r)
 		return err
 	}
-	a.Allow(0, 1, 2)
-	require.NoError(t, sign(0, 1))
-	require.NoError(t, sign(0, 1))
-	require.ErrorContains(t, sign(0, 1), "host 0 has asked 2 times for host n1")
-	a.Allow(1, 0, 2)
-	require.NoError(t, sign(1, 1), "each agent is counted by itself")
-	require.ErrorContains(t, sign(2, 1), "may not ask")
+	sign := func(from, host job.HostIndex) error { // in a new session
+		data.session = make([]byte, 32)
+		rand.Read(data.session)
+		return ask(from, host)
+	}
+	a.Allow(0, [][]job.HostIndex{{1, 2, 3}})
+	require.NoError(t, sign(0, 2))
+	require.ErrorContains(t, ask(0, 2), "that session was signed for before")
+	require.ErrorContains(t, ask(0, 3), "that session was signed for before", "for another host with the same key")
+	a.Allow(1, [][]job.HostIndex{{2, 3}}) // host 0 was lost
+	require.NoError(t, sign(1, 2))
+	require.ErrorContains(t, sign(1, 2), "host n2: 2 log-ins have been signed for", "by whomever")
+	require.NoError(t, sign(2, 3), "each host is counted by itself")
+	require.ErrorContains(t, sign(0, 3), "may not ask", "its range is another's")
 	for range 10 {
-		require.NoError(t, sign(job.NoHost, 0), "the launcher is not counted")
+		require.NoError(t, ask(job.NoHost, 0), "the launcher is not counted")
 	}
 	a.Seal()
 	require.ErrorIs(t, sign(job.NoHost, 0), ErrSealed)
-	require.ErrorIs(t, sign(0, 1), ErrSealed)
+	require.ErrorIs(t, sign(2, 3), ErrSealed)
 }
 
 func TestKeysComeInTheOrderOfOpenSSH(t *testing.T) {
@@ -329,7 +348,7 @@ func TestCertificateBesideTheKeyComesFirst(t *testing.T) {
 
 func TestAgentThatDoesNotAnswer(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "agent")
-	a := open(t, AuthorityConfig{AgentSocket: socket})
+	a := open(t, AuthorityConfig{AgentSocket: socket, Targets: []Target{{Name: "n0"}}})
 	require.Len(t, a.Notes(), 1)
 	require.Contains(t, a.Notes()[0], socket)
 
@@ -347,6 +366,6 @@ func TestAgentThatDoesNotAnswer(t *testing.T) {
 		cancel()
 		_, _ = io.Copy(io.Discard, c)
 	}()
-	_, err = OpenAuthority(ctx, AuthorityConfig{AgentSocket: socket})
+	_, err = OpenAuthority(ctx, AuthorityConfig{AgentSocket: socket, Targets: []Target{{Name: "n0"}}})
 	require.ErrorIs(t, err, context.Canceled)
 }

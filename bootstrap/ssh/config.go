@@ -26,23 +26,31 @@ type Options struct {
 // known_hosts files (sshd(8)). It may be used from several goroutines.
 type Config struct {
 	home, user string
+	file       string        // Options.File
 	files      []*configFile // in order of precedence
+	final      bool          // some Match line asks for a second pass
 
 	mu       sync.Mutex
-	known    map[string]*knownHosts // by path; nil where there is no such file
+	ran      map[string]bool          // what commands of Match exec said
+	known    map[string]*knownHosts   // by path; nil where there is no such file
+	revoked  map[string][][]byte      // keys of RevokedHostKeys, by path
+	lists    map[string]algorithmList // by keyword and value
 	warnings []string
 }
 
 // LoadConfig reads the configuration files. An absent default file is no
 // error, an absent Options.File is. Errors begin with the file's name.
 func LoadConfig(o Options) (*Config, error) {
-	c := &Config{home: o.Home, user: o.User, known: make(map[string]*knownHosts)}
+	c := &Config{
+		home: o.Home, user: o.User, file: o.File,
+		ran: make(map[string]bool), known: make(map[string]*knownHosts), revoked: make(map[string][][]byte),
+		lists: make(map[string]algorithmList),
+	}
 	if c.home == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
+		var err error
+		if c.home, err = homeDir(); err != nil {
 			return nil, fmt.Errorf("ssh configuration: home directory: %w", err)
 		}
-		c.home = home
 	}
 	if c.user == "" {
 		c.user = loginName()
@@ -52,36 +60,39 @@ func LoadConfig(o Options) (*Config, error) {
 	case "none":
 		return c, nil
 	case "":
-		for _, f := range []struct{ path, base string }{
-			{filepath.Join(dotSSH, "config"), dotSSH},
-			{"/etc/ssh/ssh_config", "/etc/ssh"},
+		for _, f := range []struct {
+			path, base string
+			private    bool
+		}{
+			{filepath.Join(dotSSH, "config"), dotSSH, true},
+			{"/etc/ssh/ssh_config", "/etc/ssh", false},
 		} {
-			if err := c.load(f.path, f.base); err != nil && !errors.Is(err, os.ErrNotExist) {
+			if err := c.load(f.path, f.base, f.private); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return nil, err
 			}
 		}
 		return c, nil
 	}
-	if err := c.load(o.File, dotSSH); err != nil {
+	if err := c.load(o.File, dotSSH, false); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// load adds the file at path; base is what relative Includes start from.
-func (c *Config) load(path, base string) error {
-	p := configParser{home: c.home, base: base}
+// load adds the file at path; base is what relative Includes start from. As in
+// ssh, others may neither write a private file nor any that is included.
+func (c *Config) load(path, base string, private bool) error {
+	p := configParser{home: c.home, base: base, private: private}
 	f, err := p.parse(path, 0)
 	if err != nil {
 		return err
 	}
 	c.files = append(c.files, f)
-	c.warnings = append(c.warnings, p.warnings...)
+	c.final = c.final || p.final
 	return nil
 }
 
-// Warnings are the lines of configuration and known_hosts files that were
-// passed over, as "file:line: reason", so far.
+// Warnings are the lines of known_hosts files that were passed over, as "file:line: reason", so far.
 func (c *Config) Warnings() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,6 +108,18 @@ func (c *Config) Target(h job.Host) (Target, error) {
 		return Target{}, fmt.Errorf("host %s: %w", h.Name, err)
 	}
 	return t, nil
+}
+
+// homeDir is $HOME or, where services run without, what the user database says.
+func homeDir() (string, error) {
+	home, err := os.UserHomeDir()
+	if err == nil {
+		return home, nil
+	}
+	if u, uerr := user.Current(); uerr == nil && u.HomeDir != "" {
+		return u.HomeDir, nil
+	}
+	return "", fmt.Errorf("%w, and the user database has none: set it", err)
 }
 
 // loginName is the name of the user of this process. Without cgo the user

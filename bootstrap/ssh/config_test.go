@@ -5,7 +5,10 @@ import (
 	"errors"
 	"net/netip"
 	"os"
+	"os/user"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -59,8 +62,15 @@ func TestConfigTarget(t *testing.T) {
 			assert.Equal(t, 5, got.Port)
 			assert.Equal(t, "m", got.User)
 		}},
-		{"match that cannot be tested", "Match final all\n Port 5\nMatch exec true\n Port 6\nHost *\n Port 7", job.Host{Name: "b"}, func(t *testing.T, got Target) {
+		{"match exec, and final too late", "Match final all\n Port 5\n User late\nMatch exec \"test %n = a\"\n Port 6\nMatch exec \"test %n = b\"\n Port 7", job.Host{Name: "b"}, func(t *testing.T, got Target) {
 			assert.Equal(t, 7, got.Port)
+			assert.Equal(t, "late", got.User)
+		}},
+		{"match user", "Match host n002 user root\n StrictHostKeyChecking yes\nHost *\n StrictHostKeyChecking no", job.Host{Name: "n002", User: "root"}, func(t *testing.T, got Target) {
+			assert.Equal(t, Strict, got.Policy)
+		}},
+		{"match with an unknown criterion that need not be tested", "Match host other tagged x\n Port 5", job.Host{Name: "b"}, func(t *testing.T, got Target) {
+			assert.Equal(t, 22, got.Port)
 		}},
 		{"include in order, inside a block", "Host inc\n Include part/* nothing/*\n User early", job.Host{Name: "inc"}, func(t *testing.T, got Target) {
 			assert.Equal(t, 1234, got.Port)
@@ -96,14 +106,14 @@ func TestConfigTarget(t *testing.T) {
 			assert.Equal(t, AcceptNew, got.Policy)
 		}},
 		{"kex list", "KexAlgorithms sntrup761x25519-sha512@openssh.com,curve25519-sha256@libssh.org,ecdh-sha2-nistp256", job.Host{Name: "a"}, func(t *testing.T, got Target) {
-			assert.Equal(t, []string{"curve25519-sha256", "ecdh-sha2-nistp256"}, got.Kex)
+			assert.Equal(t, []string{"curve25519-sha256@libssh.org", "ecdh-sha2-nistp256"}, got.Kex.or(nil))
 		}},
 		{"kex removal", "KexAlgorithms -mlkem*,*sha1", job.Host{Name: "a"}, func(t *testing.T, got Target) {
-			assert.Equal(t, "curve25519-sha256", got.Kex[0])
-			assert.NotContains(t, strings.Join(got.Kex, ","), "sha1,")
+			assert.Equal(t, "curve25519-sha256", got.Kex.or(nil)[0])
+			assert.NotContains(t, strings.Join(got.Kex.or(nil), ","), "sha1,")
 		}},
 		{"kex first", "KexAlgorithms ^diffie-hellman-group16-sha512", job.Host{Name: "a"}, func(t *testing.T, got Target) {
-			assert.Equal(t, "diffie-hellman-group16-sha512", got.Kex[0])
+			assert.Equal(t, "diffie-hellman-group16-sha512", got.Kex.or(nil)[0])
 			assert.Greater(t, len(got.Kex), 3)
 		}},
 	} {
@@ -118,7 +128,7 @@ func TestConfigTarget(t *testing.T) {
 func TestConfigErrors(t *testing.T) {
 	home := t.TempDir()
 	for _, tc := range []struct{ name, config, want string }{
-		{"port", "Port x", `Port "x"`},
+		{"port", "Port x", "config:1: Port x: "},
 		{"port range", "Port 70000", "70000"},
 		{"policy", "StrictHostKeyChecking maybe", "StrictHostKeyChecking"},
 		{"timeout", "ConnectTimeout soon", "ConnectTimeout"},
@@ -131,7 +141,15 @@ func TestConfigErrors(t *testing.T) {
 		{"jump port", "ProxyJump gate:x", `"gate:x"`},
 		{"jump empty", "ProxyJump a,,b", "HOST"},
 		{"kex", "KexAlgorithms nothing", "KexAlgorithms nothing"},
-		{"quote", "UserKnownHostsFile \"a b c", "UserKnownHostsFile"},
+		{"match", "\nMatch host n1 localnetwork 10.0.0.0/8", "config:2: Match localnetwork is not known"},
+		{"two words", "IdentityFile ~/my key", "config:1: IdentityFile ~/my key: it has more than one word"},
+		{"unknown keyword", "UseKeychain yes", "config:1: keyword usekeychain is not known to golaunch; IgnoreUnknown usekeychain"},
+		{"public keys off", "Host *\n PubkeyAuthentication no", "config:2: PubkeyAuthentication no: not supported"},
+		{"other methods", "PreferredAuthentications password,gssapi-with-mic", "add publickey"},
+		{"no key exchange left", "KexAlgorithms -*", "config:1: KexAlgorithms -*: nothing is left of"},
+		{"revoked keys that cannot be read", "RevokedHostKeys /no/such", "config:1: RevokedHostKeys /no/such: /no/such: no such file"},
+		{"rekey amount", "RekeyLimit 1", "config:1: RekeyLimit 1: it is no amount"},
+		{"time too long", "ConnectTimeout 99999999w", "config:1: ConnectTimeout 99999999w: it is more"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := load(t, home, tc.config).Target(job.Host{Name: "n1"})
@@ -152,6 +170,8 @@ func TestConfigFileErrors(t *testing.T) {
 		{"odd keyword", "P?rt 5", "is no keyword"},
 		{"control character", "Port \x01", "control character"},
 		{"empty pattern", "Host a !", `host pattern "!"`},
+		{"quote", "UserKnownHostsFile \"a b c", ":1: quote is not closed"},
+		{"match all and more", "Match all host x", ":1: match all goes with no other"},
 		{"include loop", "Include " + loop, "includes itself"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -172,10 +192,20 @@ func TestConfigFileErrors(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestMatchThatCannotBeTestedIsReported(t *testing.T) {
-	c := load(t, t.TempDir(), "# x\nMatch exec \"test -f /x\"\n Port 5\n")
-	require.Len(t, c.Warnings(), 1)
-	require.Contains(t, c.Warnings()[0], "config:2: Match exec")
+// Like ssh, golaunch takes no word from a file that others may write: the
+// user's own, and what is included.
+func TestFilesThatOthersMayWrite(t *testing.T) {
+	home := t.TempDir()
+	own := writeFile(t, home, ".ssh/config", "User u\n")
+	_, err := LoadConfig(Options{Home: home})
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(own, 0o620))
+	_, err = LoadConfig(Options{Home: home})
+	require.ErrorContains(t, err, own+": others may write it")
+	_, err = LoadConfig(Options{Home: home, File: own})
+	require.NoError(t, err, "ssh -F takes it")
+	_, err = LoadConfig(Options{Home: home, File: writeFile(t, home, "with", "Include "+own)})
+	require.ErrorContains(t, err, own+": others may write it")
 }
 
 func FuzzConfig(f *testing.F) {
@@ -183,7 +213,11 @@ func FuzzConfig(f *testing.F) {
 	f.Add("Host \"a\nKey")
 	f.Add("=\n")
 	f.Add("Host a # b\nUserKnownHostsFile /dev/null\n")
+	f.Add("Match host a user u\nKexAlgorithms ^ecdh*\nRekeyLimit 1G\nMatch final\nConnectTimeout 1m")
 	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(strings.ToLower(text), "exec") {
+			return // would run commands on this machine
+		}
 		if strings.ContainsAny(text, "/*?[") && strings.Contains(strings.ToLower(text), "include") {
 			return // would read files of this machine
 		}
@@ -208,6 +242,9 @@ func TestTargetTravelsWithoutLauncherMatters(t *testing.T) {
 	in := Target{
 		Name: "n1", HostName: "n1.x", Addr: "10.0.0.1", Port: 22, User: "u", KeyName: "n1.x", HostKeys: [][]byte{{1}},
 		Policy: AcceptNew, Keys: []int{2, 0}, ConnectTimeout: time.Second,
+		Kex: algorithmList{1}, Ciphers: algorithmList{2}, MACs: algorithmList{3}, HostKeyAlgorithms: algorithmList{4}, CASignatures: algorithmList{5},
+		KeyAlgorithms: algorithmList{6, 7}, MinRSA: 2048, RekeyBytes: 1 << 30, Network: "tcp4",
+		Certificates: []string{"/home/u/.ssh/cert"}, Agent: "/home/u/agent", HashKnownHosts: true,
 		Jump: []Target{{Name: "gate"}}, Identities: []Identity{{Path: "/home/u/.ssh/id"}}, IdentitiesOnly: true, KnownHostsFile: "/x",
 	}
 	b, err := cbor.Marshal(in)
@@ -217,6 +254,7 @@ func TestTargetTravelsWithoutLauncherMatters(t *testing.T) {
 	var out Target
 	require.NoError(t, cbor.Unmarshal(b, &out))
 	in.Jump, in.Identities, in.IdentitiesOnly, in.KnownHostsFile = nil, nil, false, ""
+	in.Certificates, in.Agent, in.HashKnownHosts = nil, "", false
 	require.Equal(t, in, out)
 }
 
@@ -225,22 +263,24 @@ func TestResolve(t *testing.T) {
 		"both": {netip.MustParseAddr("fe80::1"), netip.MustParseAddr("10.0.0.2")},
 		"six":  {netip.MustParseAddr("2001:db8::1")},
 	}
-	lookup := func(_ context.Context, _, host string) ([]netip.Addr, error) {
+	lookup := func(_ context.Context, network, host string) ([]netip.Addr, error) {
 		if a, ok := names[host]; ok {
-			return a, nil
+			return slices.DeleteFunc(slices.Clone(a), func(a netip.Addr) bool {
+				return network == "ip4" && !a.Is4() || network == "ip6" && a.Is4()
+			}), nil
 		}
 		return nil, errors.New("no such host")
 	}
 	targets := []Target{
 		{HostName: "both"}, {HostName: "six"}, {HostName: "inside"}, {HostName: "both", Jump: []Target{{}}}, {HostName: "both"},
-		{HostName: "10.9.9.9", Addr: "10.9.9.9"},
+		{HostName: "10.9.9.9", Addr: "10.9.9.9"}, {HostName: "both", Network: "tcp6"}, {HostName: "six", Network: "tcp4"},
 	}
 	require.NoError(t, Resolve(t.Context(), targets, lookup))
 	var got []string
 	for _, target := range targets {
 		got = append(got, target.Addr)
 	}
-	require.Equal(t, []string{"10.0.0.2", "2001:db8::1", "", "", "10.0.0.2", "10.9.9.9"}, got)
+	require.Equal(t, []string{"10.0.0.2", "2001:db8::1", "", "", "10.0.0.2", "10.9.9.9", "fe80::1", ""}, got)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -255,6 +295,8 @@ func TestConfigLines(t *testing.T) {
 		"user = u#1":        "u#1",
 		`User "a b"`:        "a b",
 		`User "a # b" # no`: "a # b",
+		`User 'a b'`:        "a b",
+		`User a\ b`:         "a b",
 	} {
 		c := load(t, t.TempDir(), line+"\n")
 		target, err := c.Target(job.Host{Name: "h"})
@@ -275,5 +317,41 @@ func TestKnownHostsFilesInQuotes(t *testing.T) {
 		target, err := load(t, t.TempDir(), line+"\n").Target(job.Host{Name: "h"})
 		require.NoError(t, err, line)
 		require.Equal(t, want, target.KnownHostsFile, line)
+	}
+}
+
+// Services run without $HOME.
+func TestHomeWithoutTheVariable(t *testing.T) {
+	u, err := user.LookupId(strconv.Itoa(os.Getuid()))
+	require.NoError(t, err)
+	t.Setenv("HOME", "/from the variable")
+	c, err := LoadConfig(Options{File: "none"})
+	require.NoError(t, err)
+	require.Equal(t, "/from the variable", c.home)
+	t.Setenv("HOME", "")
+	c, err = LoadConfig(Options{File: "none"})
+	require.NoError(t, err)
+	require.Equal(t, u.HomeDir, c.home)
+}
+
+// The cost of a site's configuration for each of thousands of hosts.
+func BenchmarkTargetOfASite(b *testing.B) {
+	c := load(b, b.TempDir(), `Match final all
+ Ciphers aes256-gcm@openssh.com,chacha20-poly1305@openssh.com,aes256-ctr,aes128-gcm@openssh.com,aes128-ctr
+ MACs hmac-sha2-256-etm@openssh.com,hmac-sha1-etm@openssh.com,umac-128-etm@openssh.com,hmac-sha2-512-etm@openssh.com,hmac-sha2-256,hmac-sha1,umac-128@openssh.com,hmac-sha2-512
+ KexAlgorithms curve25519-sha256,curve25519-sha256@libssh.org,ecdh-sha2-nistp256,ecdh-sha2-nistp384,ecdh-sha2-nistp521,diffie-hellman-group-exchange-sha256,diffie-hellman-group14-sha256
+ PubkeyAcceptedAlgorithms ecdsa-sha2-nistp256,ecdsa-sha2-nistp256-cert-v01@openssh.com,ssh-ed25519,ssh-ed25519-cert-v01@openssh.com,rsa-sha2-256,rsa-sha2-512
+ CASignatureAlgorithms ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,ssh-ed25519,rsa-sha2-256,rsa-sha2-512
+ HostKeyAlgorithms -ecdsa*
+ RequiredRSASize 2048
+`)
+	for b.Loop() {
+		target, err := c.Target(job.Host{Name: "n1"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if size, err := cbor.Marshal(target); err != nil || len(size) > 300 {
+			b.Fatal(err, len(size))
+		}
 	}
 }

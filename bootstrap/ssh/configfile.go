@@ -2,9 +2,12 @@ package sshboot
 
 import (
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Limits on configuration files: what one may measure in bytes, how many there
@@ -18,25 +21,48 @@ const (
 // configFile is one parsed file.
 type configFile struct{ blocks []*block }
 
-// block is what stands below one Host or Match line.
+// block is what stands below one Host or Match line: it applies where all
+// criteria hold.
 type block struct {
-	patterns []string
+	criteria []criterion
+	pos      string
 	lines    []configLine
 }
 
-// configLine is one keyword, in lower case, with its value; or, without a
-// keyword, the files of an Include.
+// configLine is one keyword with its value; or, without a keyword, the files
+// of an Include.
 type configLine struct {
-	key, value string
-	included   []*configFile
+	key      string   // in lower case, never an alias
+	args     []string // the words of its value
+	text     string   // its value as it stands there
+	pos      string   // "file:line"
+	included []*configFile
+}
+
+// arg is the first word; empty where there is no such line.
+func (l configLine) arg() string {
+	if len(l.args) > 0 {
+		return l.args[0]
+	}
+	return ""
+}
+
+// errorf begins with where the line is and what it says.
+func (l configLine) errorf(format string, a ...any) error {
+	name := l.key
+	if k := byName[l.key]; k != nil {
+		name = k.name
+	}
+	return fmt.Errorf("%s: %s %s: %s", l.pos, name, l.text, fmt.Sprintf(format, a...))
 }
 
 // configParser reads files and their Includes.
 type configParser struct {
 	home, base string
+	private    bool     // the file is ours alone to write, as ssh wants the user's
 	files      int      // read so far
 	open       []string // being read, each included by the one before
-	warnings   []string
+	final      bool     // a Match line asks for a second pass
 }
 
 func (p *configParser) parse(path string, depth int) (*configFile, error) {
@@ -48,21 +74,36 @@ func (p *configParser) parse(path string, depth int) (*configFile, error) {
 	}
 	p.open = append(p.open, path)
 	defer func() { p.open = p.open[:len(p.open)-1] }()
-	text, err := readFile(path, maxConfigSize)
+	file, info, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
-	f := &configFile{blocks: []*block{{patterns: []string{"*"}}}}
+	defer file.Close()
+	if (p.private || depth > 0) && !ours(info) {
+		return nil, fmt.Errorf("%s: others may write it, or own it; chown it to yourself, or root, and chmod go-w", path)
+	}
+	text, err := readAtMost(file, path, maxConfigSize)
+	if err != nil {
+		return nil, err
+	}
+	f := &configFile{blocks: []*block{{}}}
 	for i, line := range strings.Split(string(text), "\n") {
-		if err := p.line(f, line, path, i+1, depth); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", path, i+1, err)
+		pos := fmt.Sprintf("%s:%d", path, i+1)
+		if err := p.line(f, line, pos, depth); err != nil {
+			return nil, fmt.Errorf("%s: %w", pos, err)
 		}
 	}
 	return f, nil
 }
 
+// ours tells whether nobody but this user and root can write a file.
+func ours(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && (st.Uid == 0 || int(st.Uid) == os.Getuid()) && info.Mode().Perm()&0o022 == 0
+}
+
 // line adds one line of a file to f.
-func (p *configParser) line(f *configFile, line, path string, number, depth int) error {
+func (p *configParser) line(f *configFile, line, pos string, depth int) error {
 	line = strings.TrimSpace(line)
 	if line == "" || line[0] == '#' {
 		return nil
@@ -80,35 +121,38 @@ func (p *configParser) line(f *configFile, line, path string, number, depth int)
 	}
 	value := strings.Trim(line[end:], " \t")
 	value = strings.Trim(strings.TrimPrefix(value, "="), " \t")
-	if value = cutComment(value); value == "" {
+	words, err := splitWords(value)
+	if err != nil {
+		return err
+	}
+	if len(words) == 0 || words[0] == "" {
 		return fmt.Errorf("%s has no value", line[:end])
 	}
 	last := f.blocks[len(f.blocks)-1]
 	switch key {
 	case "host":
-		patterns, err := hostPatterns(value)
+		if err := checkPatterns(words); err != nil {
+			return err
+		}
+		f.blocks = append(f.blocks, &block{pos: pos, criteria: []criterion{{what: "Host", patterns: words}}})
+	case "match":
+		criteria, err := parseMatch(value)
 		if err != nil {
 			return err
 		}
-		f.blocks = append(f.blocks, &block{patterns: patterns})
-	case "match":
-		patterns, ok := matchHosts(value)
-		if !ok {
-			p.warnings = append(p.warnings, fmt.Sprintf("%s:%d: Match %s is taken as false", path, number, value))
-		}
-		f.blocks = append(f.blocks, &block{patterns: patterns})
+		p.final = p.final || slices.ContainsFunc(criteria, func(c criterion) bool { return c.what == "final" })
+		f.blocks = append(f.blocks, &block{pos: pos, criteria: criteria})
 	case "include":
-		files, err := p.include(value, depth+1)
+		files, err := p.include(words, depth+1)
 		if err != nil {
 			return err
 		}
 		last.lines = append(last.lines, configLine{included: files})
 	default:
-		lists := key == "userknownhostsfile" || key == "globalknownhostsfile" // whose words have quotes of their own
-		if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' && !lists {
-			value = value[1 : n-1]
+		if k := byName[key]; k != nil {
+			key = strings.ToLower(k.name)
 		}
-		last.lines = append(last.lines, configLine{key: key, value: value})
+		last.lines = append(last.lines, configLine{key: key, args: words, text: cutComment(value), pos: pos})
 	}
 	return nil
 }
@@ -129,43 +173,20 @@ func cutComment(value string) string {
 	return value
 }
 
-// hostPatterns are the patterns of a Host line, which may be quoted.
-func hostPatterns(value string) ([]string, error) {
-	patterns, err := splitWords(value)
-	if err != nil {
-		return nil, err
-	}
+// checkPatterns refuses patterns of a Host line that can match no name.
+func checkPatterns(patterns []string) error {
 	for _, w := range patterns {
 		if strings.TrimPrefix(w, "!") == "" || strings.ContainsAny(w, " \t") {
-			return nil, fmt.Errorf("host pattern %q", w)
+			return fmt.Errorf("host pattern %q", w)
 		}
 	}
-	return patterns, nil
-}
-
-// matchHosts are the patterns of the Host line that means the same as a Match
-// line; none, which match nothing, for a criterion that cannot be tested here.
-func matchHosts(value string) (patterns []string, ok bool) {
-	words := strings.Fields(value)
-	switch {
-	case len(words) == 1 && strings.EqualFold(words[0], "all"):
-		return []string{"*"}, true
-	case len(words) == 2 && (strings.EqualFold(words[0], "host") || strings.EqualFold(words[0], "originalhost")):
-		if patterns, err := hostPatterns(strings.ReplaceAll(words[1], ",", " ")); err == nil {
-			return patterns, true
-		}
-	}
-	return nil, false
+	return nil
 }
 
 // include parses the files that an Include names, which may be none.
-func (p *configParser) include(value string, depth int) ([]*configFile, error) {
+func (p *configParser) include(words []string, depth int) ([]*configFile, error) {
 	if depth > maxIncludeDepth {
 		return nil, fmt.Errorf("includes nest deeper than %d", maxIncludeDepth)
-	}
-	words, err := splitWords(value)
-	if err != nil {
-		return nil, err
 	}
 	var files []*configFile
 	for _, w := range words {
@@ -188,32 +209,4 @@ func (p *configParser) include(value string, depth int) ([]*configFile, error) {
 		}
 	}
 	return files, nil
-}
-
-// settings are the values that apply to one host, in order, by keyword in
-// lower case.
-type settings map[string][]string
-
-func (s settings) first(key string) string {
-	if v := s[key]; len(v) > 0 {
-		return v[0]
-	}
-	return ""
-}
-
-// lookup collects what applies to name.
-func (f *configFile) lookup(name string, into settings) {
-	for _, b := range f.blocks {
-		if !matchPatterns(b.patterns, name) {
-			continue
-		}
-		for _, l := range b.lines {
-			if l.key != "" {
-				into[l.key] = append(into[l.key], l.value)
-			}
-			for _, inc := range l.included {
-				inc.lookup(name, into)
-			}
-		}
-	}
 }

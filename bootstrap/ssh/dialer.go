@@ -1,9 +1,11 @@
 package sshboot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -58,6 +60,7 @@ type Dialer struct {
 	keys   []ssh.PublicKey // parsed cfg.Keys
 	worked atomic.Int64    // the key that logged in last, or PreferKey
 	proven atomic.Bool     // worked has logged in somewhere
+	mute   sync.Map        // names of hosts that hung up on a right key without a word
 }
 
 var _ bootstrap.LoginSheller = (*Dialer)(nil)
@@ -201,7 +204,7 @@ func (d *Dialer) connect(ctx context.Context, t *Target, direct bool) (*tcpConn,
 	defer bootstrap.BeginStep(ctx, bootstrap.Connect)()
 	dialCtx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	c, err := dialTCP(dialCtx, t.address(), missAfter)
+	c, err := dialTCP(dialCtx, cmp.Or(t.Network, "tcp"), t.address(), missAfter)
 	if err == nil {
 		return c, nil
 	}

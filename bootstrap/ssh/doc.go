@@ -9,15 +9,15 @@
 // The dial half runs in the launcher and in every node launch agent: Dialer is
 // a bootstrap.Piper over a function that finds Targets and a function that
 // signs. In the launcher that is Authority.Sign, in an agent a request up the
-// tree which ends in the same Authority (design section 4.5).
+// tree which ends in the same Authority (docs/security.md). With each request
+// goes what the server showed of itself in the key exchange (Proof): what is
+// signed does not say whom it is for.
 //
-// Honoured from ssh_config: Host, Match all/host/originalhost, Include,
-// HostName, Port, User, IdentityFile, IdentitiesOnly, ProxyJump,
-// UserKnownHostsFile, GlobalKnownHostsFile, StrictHostKeyChecking,
-// HostKeyAlias, ConnectTimeout and KexAlgorithms. ProxyCommand is refused; the
-// rest is ignored. `ask` means `yes`: nobody can be asked.
+// What becomes of each keyword of ssh_config is said in one table, keywords:
+// it is honoured, or stops the start, or does no harm. `ask` means `yes`:
+// nobody can be asked.
 //
 // Not here: the system's ssh as a bootstrap (package bootstrap/exec), which
-// alone knows GSSAPI, ProxyCommand and Match exec; bringing the agent to the
+// alone knows GSSAPI, ProxyCommand and passwords; bringing the agent to the
 // host (package stage); retries and windows (package agent).
 package sshboot

@@ -53,10 +53,10 @@ func connectError(ctx context.Context, err error, t *Target, limit time.Duration
 		e.Err = &timeoutError{limit}
 		e.Hint = fmt.Sprintf("is the host up, and port %d open in its firewall?", t.Port)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		e.Err = fmt.Errorf("%s: %w", t.address(), syscall.ECONNREFUSED)
+		e.Err = fmt.Errorf("%s: %w", t.address(), syscall.ECONNREFUSED) // wrapped: overlay.Starter tries it again
 		e.Hint = fmt.Sprintf("does sshd run there, on port %d?", t.Port)
 	case errors.Is(err, syscall.ECONNRESET):
-		e.Err, e.Hint = lostInHandshake(err)
+		e.Hint, e.Err = lostInHandshake(err)
 	case errors.As(err, &op):
 		e.Err = fmt.Errorf("%s: %w", t.address(), root(op.Err))
 	}
@@ -64,9 +64,9 @@ func connectError(ctx context.Context, err error, t *Target, limit time.Duration
 }
 
 // lostInHandshake is for a server that hangs up before it knows who calls.
-func lostInHandshake(err error) (cause error, hint string) {
-	return fmt.Errorf("connection lost during the ssh handshake: %w", root(err)),
-		"sshd drops connections beyond its MaxStartups, and hosts that it penalises (PerSourcePenalties)"
+func lostInHandshake(err error) (hint string, cause error) {
+	return "sshd drops connections beyond its MaxStartups, and hosts that it penalises (PerSourcePenalties)",
+		fmt.Errorf("connection lost during the ssh handshake: %w", root(err))
 }
 
 // root is the innermost error: the system's word.
@@ -111,16 +111,40 @@ func (a *attempt) explain(err error) *bootstrap.Error {
 		e.Phase, e.Err = bootstrap.Authenticate, a.signError
 		e.Permanent = errors.As(a.signError, &refused)
 	case !a.keyed && isHangup(err):
-		e.Err, e.Hint = lostInHandshake(err)
+		e.Hint, e.Err = lostInHandshake(err)
 	case !a.keyed:
 		e.Err = fmt.Errorf("ssh handshake: %s", text)
 		e.Hint = fmt.Sprintf("is it sshd that listens on port %d?", a.t.Port)
+	case isHangup(err) && a.signedBy != noKey:
+		a.explainBarred(e, err)
 	case isHangup(err):
 		e.Phase, e.Err = bootstrap.Authenticate, fmt.Errorf("connection lost while logging in as %s: %w", a.t.User, root(err))
 	default:
 		a.explainRefusal(e, text)
 	}
 	return e
+}
+
+// maxSaid bounds what is repeated of a server's words, in bytes.
+const maxSaid = 1000
+
+// explainBarred is for a server that hung up on a right key, as sshd does where
+// PAM bars the account. If it gave no reason, it may have died: it is tried once
+// more. The caller holds a.mu.
+func (a *attempt) explainBarred(e *bootstrap.Error, err error) {
+	key := fmt.Sprintf("%s (%s)", a.d.cfg.Keys[a.signedBy].Name, a.d.keys[a.signedBy].Type())
+	e.Phase = bootstrap.Authenticate
+	e.Hint = "PAM may bar the account there (pam_slurm_adopt, pam_access, pam_nologin), or root; sshd's log on the host tells"
+	said := strings.Join(strings.Fields(strings.Join(a.said, " ")), " ")
+	if said != "" {
+		e.Permanent = true
+		e.Err = fmt.Errorf("user %s: the key %s is right, but the host hung up: %s", a.t.User, key, said[:min(len(said), maxSaid)])
+		return
+	}
+	e.Err = fmt.Errorf("user %s: the key %s is right, but the host hung up without a word: %w", a.t.User, key, root(err))
+	if a.ctx.Err() == nil {
+		_, e.Permanent = a.d.mute.LoadOrStore(a.t.Name, true)
+	}
 }
 
 // explainRefusal is for a server that answered no. The caller holds a.mu.
@@ -138,13 +162,13 @@ func (a *attempt) explainRefusal(e *bootstrap.Error, text string) {
 	switch {
 	case a.partial:
 		e.Err = fmt.Errorf("user %s: the host wants more than a key (%s)", user, strings.Join(a.methods, ", "))
-		e.Hint = "only public keys are supported; the exec bootstrap can use the system's ssh"
+		e.Hint = "only public keys are supported; use the system's ssh: " + systemSSH(a.t.ConfigFile)
 	case len(names) == 0:
 		e.Err = fmt.Errorf("user %s: there is no private key to offer%s", user, notes)
 		e.Hint = "make one with ssh-keygen, or unlock one with ssh-add"
 	case len(a.methods) > 0 && !slices.Contains(a.methods, "publickey"):
 		e.Err = fmt.Errorf("user %s: the host accepts only %s, no public keys", user, strings.Join(a.methods, ", "))
-		e.Hint = "the exec bootstrap can use the system's ssh"
+		e.Hint = "use the system's ssh: " + systemSSH(a.t.ConfigFile)
 	case strings.Contains(text, "disconnect"):
 		e.Permanent = strings.Contains(text, "Too many authentication failures")
 		e.Err = fmt.Errorf("user %s: the host hung up: %s; offered %s%s", user, text, strings.Join(names, ", "), notes)
@@ -154,7 +178,7 @@ func (a *attempt) explainRefusal(e *bootstrap.Error, text string) {
 		e.Hint = "use an ed25519 key"
 	default:
 		e.Err = fmt.Errorf("user %s: the host accepts none of the keys %s%s", user, strings.Join(names, ", "), notes)
-		e.Hint = fmt.Sprintf("try: ssh -v %s@%s true; is the public key in ~/.ssh/authorized_keys there, and the account neither locked nor expired?", user, a.t.Name)
+		e.Hint = fmt.Sprintf("try: %s; is the public key in ~/.ssh/authorized_keys there, and the account neither locked nor expired?", a.t.trySSH())
 	}
 }
 

@@ -60,26 +60,47 @@ func readAtMost(f *os.File, path string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// splitWords cuts a configuration value at blanks; double quotes hold words
-// together.
+// splitWords cuts a configuration value at blanks, up to a comment. Quotes hold
+// words together and a backslash stands before what would end one, as in ssh.
 func splitWords(value string) ([]string, error) {
 	var words []string
-	for value = strings.Trim(value, " \t"); value != ""; value = strings.TrimLeft(value, " \t") {
-		if value[0] != '"' {
-			end := strings.IndexAny(value, " \t")
-			if end < 0 {
-				end = len(value)
-			}
-			words = append(words, value[:end])
-			value = value[end:]
+	for i := 0; i < len(value); {
+		switch value[i] {
+		case ' ', '\t':
+			i++
 			continue
+		case '#':
+			return words, nil
 		}
-		word, rest, ok := strings.Cut(value[1:], `"`)
-		if !ok {
+		var word strings.Builder
+		quote := byte(0)
+		for ; i < len(value); i++ {
+			c := value[i]
+			next := byte(0)
+			if i+1 < len(value) {
+				next = value[i+1]
+			}
+			switch {
+			case c == '\\' && (next == '"' || next == '\'' || next == '\\' || next == ' ' && quote == 0):
+				i++
+				word.WriteByte(next)
+				continue
+			case quote == 0 && (c == '"' || c == '\''):
+				quote = c
+				continue
+			case quote != 0 && c == quote:
+				quote = 0
+				continue
+			}
+			if quote == 0 && (c == ' ' || c == '\t') {
+				break
+			}
+			word.WriteByte(c)
+		}
+		if quote != 0 {
 			return nil, fmt.Errorf("quote is not closed: %s", value)
 		}
-		words = append(words, word)
-		value = rest
+		words = append(words, word.String())
 	}
 	return words, nil
 }

@@ -20,6 +20,7 @@ type attempt struct {
 	t    *Target
 	host job.HostIndex
 	ctx  context.Context // of the Start that this is part of
+	wire *witness
 
 	mu        sync.Mutex
 	stepDone  func()        // ends the step under way; nil once logged in
@@ -30,6 +31,7 @@ type attempt struct {
 	offered   []int         // keys, in order
 	signedBy  int           // the key whose signature was sent last, -1 for none
 	signError error         // why a signature could not be had
+	said      []string      // what the server said once it had a signature
 }
 
 // client is one authenticated connection and the goroutine that answers what
@@ -41,7 +43,7 @@ type client struct {
 
 // handshake logs in to t over conn. The caller closes conn to end it early.
 func (d *Dialer) handshake(ctx context.Context, host bootstrap.Host, t *Target, conn transport) (*client, *bootstrap.Error) {
-	a := &attempt{d: d, t: t, host: job.HostIndex(host.Index), ctx: ctx, signedBy: noKey}
+	a := &attempt{d: d, t: t, host: job.HostIndex(host.Index), ctx: ctx, wire: &witness{transport: conn}, signedBy: noKey}
 	a.stepDone = bootstrap.BeginStep(ctx, bootstrap.HostKey)
 	defer func() {
 		a.mu.Lock()
@@ -50,15 +52,16 @@ func (d *Dialer) handshake(ctx context.Context, host bootstrap.Host, t *Target, 
 		a.stepDone = nil
 	}()
 	config := &ssh.ClientConfig{
+		Config:            t.cryptography(),
 		User:              t.User,
 		HostKeyAlgorithms: t.hostKeyAlgorithms(),
 		HostKeyCallback:   a.hostKey,
 		Auth:              []ssh.AuthMethod{ssh.PublicKeys(a.signers()...)},
 		AuthCallback:      a.nextMethod,
+		BannerCallback:    a.banner,
 		ClientVersion:     "SSH-2.0-golaunch",
 	}
-	config.KeyExchanges = t.Kex
-	c, channels, requests, err := ssh.NewClientConn(conn, t.namedAddress(), config)
+	c, channels, requests, err := ssh.NewClientConn(a.wire, t.namedAddress(), config)
 	if err != nil {
 		return nil, a.explain(err)
 	}
@@ -125,6 +128,18 @@ func (a *attempt) nextMethod(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
 	return nil, nil
 }
 
+// banner is the ssh.BannerCallback. What a server says before it knows the user
+// is for people at a terminal; what it says to a right key is why it goes no
+// further.
+func (a *attempt) banner(message string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.signedBy != noKey {
+		a.said = append(a.said, message)
+	}
+	return nil
+}
+
 // signers are the keys to offer, the preferred one first.
 func (a *attempt) signers() []ssh.Signer {
 	order := a.t.Keys
@@ -160,8 +175,10 @@ func (s *remoteSigner) PublicKey() ssh.PublicKey { return s.a.d.keys[s.index] }
 // Algorithms are the signature formats of the key, the stronger hash first.
 func (s *remoteSigner) Algorithms() []string {
 	var out []string
-	for _, format := range signatureAlgorithms[s.PublicKey().Type()] {
-		out = append(out, format)
+	for algorithm, format := range signatureAlgorithms[s.PublicKey().Type()] {
+		if s.a.t.mayUse(algorithm) {
+			out = append(out, format)
+		}
 	}
 	slices.Sort(out)
 	slices.Reverse(out)
@@ -176,7 +193,11 @@ func (s *remoteSigner) Sign(rand io.Reader, data []byte) (*ssh.Signature, error)
 // Authority reads it.
 func (s *remoteSigner) SignWithAlgorithm(_ io.Reader, data []byte, _ string) (*ssh.Signature, error) {
 	a := s.a
-	blob, err := a.d.cfg.Sign(a.ctx, SignRequest{From: job.NoHost, Host: a.host, Data: data})
+	r := SignRequest{From: job.NoHost, Host: a.host, Data: data}
+	if proof := a.wire.proof.Load(); proof != nil { // else an agent's request is refused
+		r.Proof = *proof
+	}
+	blob, err := a.d.cfg.Sign(a.ctx, r)
 	sig := new(ssh.Signature)
 	if err == nil && ssh.Unmarshal(blob, sig) != nil {
 		err = errors.New("signature is malformed")

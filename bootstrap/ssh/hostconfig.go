@@ -3,12 +3,17 @@ package sshboot
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
+
+const defaultPort = 22
 
 // maxJumps bounds a chain of jump hosts, and so ends one that runs in circles.
 const maxJumps = 8
@@ -20,32 +25,31 @@ func (c *Config) target(name, user string, port int, seen []string) (Target, err
 	if name == "" || strings.ContainsAny(name, " \t\n/") || name[0] == '-' {
 		return Target{}, fmt.Errorf("%q is no host name", name)
 	}
-	set := make(settings)
-	for _, f := range c.files {
-		f.lookup(name, set)
+	set, err := c.collect(name, user, port)
+	if err != nil {
+		return Target{}, err
 	}
-	if pc := set.first("proxycommand"); pc != "" && !strings.EqualFold(pc, "none") && set.first("proxyjump") == "" {
-		return Target{}, errors.New("ssh configuration has ProxyCommand, which is not supported; use ProxyJump, or the exec bootstrap with the system's ssh")
+	if err := c.refuse(set); err != nil {
+		return Target{}, err
 	}
-	t := Target{Name: name, User: user, Port: port, IdentitiesOnly: isYes(set.first("identitiesonly"))}
+	t := Target{Name: name, User: user, Port: port, ConfigFile: c.file, IdentitiesOnly: isYes(set.first("identitiesonly").arg())}
 	if err := c.endpoint(&t, set); err != nil {
 		return Target{}, err
 	}
-	var err error
-	if t.Policy, err = parsePolicy(set.first("stricthostkeychecking")); err != nil {
+	if err := t.limits(set); err != nil {
 		return Target{}, err
 	}
-	if t.ConnectTimeout, err = parseTimeout(set.first("connecttimeout")); err != nil {
+	if err := c.algorithms(&t, set); err != nil {
 		return Target{}, err
 	}
-	if t.Kex, err = parseKex(set.first("kexalgorithms")); err != nil {
-		return Target{}, err
-	}
-	x := c.expander(&t, set.first("hostkeyalias"))
-	if err := c.identities(&t, set["identityfile"], x); err != nil {
+	x := c.expander(&t, set.first("hostkeyalias").arg())
+	if err := c.identities(&t, set, x); err != nil {
 		return Target{}, err
 	}
 	if err := c.hostKeys(&t, set, x); err != nil {
+		return Target{}, err
+	}
+	if err := c.revokedKeys(&t, set.first("revokedhostkeys"), x); err != nil {
 		return Target{}, err
 	}
 	if seen == nil {
@@ -57,10 +61,29 @@ func (c *Config) target(name, user string, port int, seen []string) (Target, err
 	return t, nil
 }
 
+// refuse stops at what golaunch would have to do otherwise than ssh.
+func (c *Config) refuse(set settings) error {
+	for _, key := range slices.Sorted(maps.Keys(set)) {
+		line, k := set.first(key), byName[key]
+		if k != nil && k.rule == refused && !slices.Contains(k.fine, strings.ToLower(line.text)) &&
+			(len(line.args) != 1 || !slices.Contains(k.fine, strings.ToLower(line.arg()))) {
+			why := k.why
+			if key == "proxycommand" {
+				why += ": " + systemSSH(c.file)
+			}
+			return line.errorf("not supported: %s", why)
+		}
+	}
+	if line := set.first("preferredauthentications"); line.arg() != "" && !slices.Contains(strings.Split(line.arg(), ","), "publickey") {
+		return line.errorf("not supported: %s; add publickey", onlyKeys)
+	}
+	return nil
+}
+
 // endpoint fills in where to connect to and as whom.
 func (c *Config) endpoint(t *Target, set settings) error {
 	if t.User == "" {
-		t.User = set.first("user")
+		t.User = set.first("user").arg()
 	}
 	if t.User == "" {
 		t.User = c.user
@@ -68,27 +91,23 @@ func (c *Config) endpoint(t *Target, set settings) error {
 	if t.User == "" {
 		return errors.New("no user name is known; give one as USER@HOST or set User in the ssh configuration")
 	}
-	if t.Port == 0 {
-		t.Port = 22
-		if s := set.first("port"); s != "" {
-			port, err := strconv.Atoi(s)
-			if err != nil {
-				return fmt.Errorf("ssh configuration: Port %q is no number", s)
-			}
-			t.Port = port
+	if line := set.first("port"); t.Port == 0 && line.arg() != "" {
+		port, err := strconv.Atoi(line.arg())
+		if err != nil || port < 1 || port > 65535 {
+			return line.errorf("it is no number in 1-65535")
 		}
+		t.Port = port
+	}
+	if t.Port == 0 {
+		t.Port = defaultPort
 	}
 	if t.Port < 1 || t.Port > 65535 {
 		return fmt.Errorf("port %d is not in 1-65535", t.Port)
 	}
-	t.HostName = t.Name
-	if s := set.first("hostname"); s != "" {
-		// At this point only the name as given is known (ssh_config(5)).
-		full, err := expander{tokens: map[byte]string{'h': t.Name, 'n': t.Name}}.expand("HostName", s)
-		if err != nil {
-			return err
-		}
-		t.HostName = full
+	l := lookup{name: t.Name, host: t.Name, set: set}
+	var err error
+	if t.HostName, err = l.hostName(); err != nil {
+		return err
 	}
 	if a, err := netip.ParseAddr(strings.Trim(t.HostName, "[]")); err == nil {
 		t.HostName = a.String()
@@ -97,29 +116,113 @@ func (c *Config) endpoint(t *Target, set settings) error {
 	return nil
 }
 
-// identities fills in the private key files.
-func (c *Config) identities(t *Target, files []string, x expander) error {
+// limits fills in what bounds the connection, and the policy.
+func (t *Target) limits(set settings) error {
+	line := set.first("stricthostkeychecking")
+	switch strings.ToLower(line.arg()) {
+	case "", "yes", "true", "ask":
+		t.Policy = Strict
+	case "accept-new":
+		t.Policy = AcceptNew
+	case "no", "false", "off":
+		t.Policy = AcceptAny
+	default:
+		return line.errorf("it is none of yes, ask, accept-new, no")
+	}
+	line = set.first("addressfamily")
+	switch strings.ToLower(line.arg()) {
+	case "", "any":
+	case "inet":
+		t.Network = "tcp4"
+	case "inet6":
+		t.Network = "tcp6"
+	default:
+		return line.errorf("it is none of any, inet, inet6")
+	}
+	var err error
+	for _, line := range set["connecttimeout"] {
+		if line.arg() == "none" {
+			continue // to ssh the same as no line at all
+		}
+		if t.ConnectTimeout, err = parseTime(line.arg()); err != nil {
+			return line.errorf("%v", err)
+		}
+		break
+	}
+	if line = set.first("requiredrsasize"); line.arg() != "" {
+		if t.MinRSA, err = strconv.Atoi(line.arg()); err != nil || t.MinRSA < 0 {
+			return line.errorf("it is no number of bits")
+		}
+	}
+	if line = set.first("rekeylimit"); line.arg() != "" {
+		if t.RekeyBytes, err = parseAmount(line.arg()); err != nil {
+			return line.errorf("%v", err)
+		}
+	}
+	t.HashKnownHosts = isYes(set.first("hashknownhosts").arg())
+	return nil
+}
+
+// identities fills in the private key files, certificates and the ssh-agent.
+func (c *Config) identities(t *Target, set settings, x expander) error {
+	files := set["identityfile"]
 	for _, f := range files {
-		if strings.EqualFold(f, "none") {
-			return nil
+		if strings.EqualFold(f.arg(), "none") {
+			t.Identities = nil
+			break
 		}
-		path, err := x.path("IdentityFile", f)
+		path, err := x.path("IdentityFile", f.arg())
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", f.pos, err)
 		}
-		t.Identities = append(t.Identities, Identity{Path: path, Given: true})
+		if id := (Identity{Path: path, Given: true}); !slices.Contains(t.Identities, id) {
+			t.Identities = append(t.Identities, id)
+		}
 	}
 	if len(files) == 0 {
 		for _, base := range []string{"id_ed25519", "id_ecdsa", "id_rsa"} {
 			t.Identities = append(t.Identities, Identity{Path: filepath.Join(c.home, ".ssh", base)})
 		}
 	}
+	for _, f := range set["certificatefile"] {
+		path, err := x.path("CertificateFile", f.arg())
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.pos, err)
+		}
+		if !slices.Contains(t.Certificates, path) && !strings.EqualFold(f.arg(), "none") {
+			t.Certificates = append(t.Certificates, path)
+		}
+	}
+	return t.agentSocket(set.first("identityagent"), x)
+}
+
+// agentSocket fills in which ssh-agent to ask.
+func (t *Target) agentSocket(line configLine, x expander) error {
+	value := line.arg()
+	switch {
+	case value == "" || value == "SSH_AUTH_SOCK":
+		return nil
+	case value == "none":
+		t.Agent = value
+		return nil
+	case value[0] == '$' && !strings.HasPrefix(value, "${"):
+		if t.Agent = os.Getenv(value[1:]); t.Agent == "" {
+			t.Agent = "none"
+		}
+		return nil
+	}
+	path, err := x.path("IdentityAgent", value)
+	if err != nil {
+		return fmt.Errorf("%s: %w", line.pos, err)
+	}
+	t.Agent = path
 	return nil
 }
 
 // jumps makes the chain of jump hosts of a ProxyJump value, nearest first. The
 // first one's own ProxyJump comes before it, as when ssh is called for it.
-func (c *Config) jumps(value string, x expander, seen []string) ([]Target, error) {
+func (c *Config) jumps(line configLine, x expander, seen []string) ([]Target, error) {
+	value := line.text
 	if value == "" || strings.EqualFold(value, "none") {
 		return nil, nil
 	}
@@ -131,7 +234,7 @@ func (c *Config) jumps(value string, x expander, seen []string) ([]Target, error
 		}
 		user, host, port, err := parseDestination(hop)
 		if err != nil {
-			return nil, fmt.Errorf("ProxyJump %s: %w", value, err)
+			return nil, line.errorf("%v", err)
 		}
 		follow := seen
 		if i > 0 {
@@ -141,7 +244,7 @@ func (c *Config) jumps(value string, x expander, seen []string) ([]Target, error
 			return nil, nil
 		}
 		if len(seen) > maxJumps || len(chain) > maxJumps {
-			return nil, fmt.Errorf("ProxyJump %s: more than %d jump hosts; do they run in circles?", value, maxJumps)
+			return nil, line.errorf("more than %d jump hosts; do they run in circles?", maxJumps)
 		}
 		t, err := c.target(host, user, port, follow)
 		if err != nil {
@@ -188,28 +291,40 @@ func parseDestination(s string) (user, host string, port int, err error) {
 
 func isYes(s string) bool { return strings.EqualFold(s, "yes") || strings.EqualFold(s, "true") }
 
-func parsePolicy(s string) (Policy, error) {
-	switch strings.ToLower(s) {
-	case "", "yes", "true", "ask":
-		return Strict, nil
-	case "accept-new":
-		return AcceptNew, nil
-	case "no", "false", "off":
-		return AcceptAny, nil
+// parseTime reads a number of seconds, or numbers with units (sshd_config(5),
+// TIME FORMATS).
+func parseTime(s string) (time.Duration, error) {
+	units := map[byte]int{'s': 1, 'm': 60, 'h': 3600, 'd': 24 * 3600, 'w': 7 * 24 * 3600}
+	seconds, n, digits := 0, 0, 0
+	for i := range len(s) {
+		if s[i] >= '0' && s[i] <= '9' && digits < 8 {
+			n, digits = 10*n+int(s[i]-'0'), digits+1
+			continue
+		}
+		unit, ok := units[s[i]|0x20]
+		if !ok || digits == 0 {
+			return 0, errors.New("it is no time such as 90 or 1m30s")
+		}
+		seconds, n, digits = seconds+n*unit, 0, 0
 	}
-	return 0, fmt.Errorf("StrictHostKeyChecking %q in the ssh configuration is none of yes, ask, accept-new, no", s)
+	if seconds += n; seconds > 1<<20 {
+		return 0, errors.New("it is more than twelve days")
+	}
+	return time.Duration(seconds) * time.Second, nil
 }
 
-func parseTimeout(s string) (time.Duration, error) {
-	if s == "" || strings.EqualFold(s, "none") || s == "0" {
+// parseAmount reads a number of bytes, perhaps of K, M or G; 0 for "default".
+func parseAmount(s string) (uint64, error) {
+	if s == "default" {
 		return 0, nil
 	}
-	if n, err := strconv.Atoi(s); err == nil && n > 0 && n < 1<<20 {
-		return time.Duration(n) * time.Second, nil
+	shift := 0
+	if i := strings.IndexByte("KMG", s[len(s)-1]&^0x20); i >= 0 {
+		s, shift = s[:len(s)-1], 10*(i+1)
 	}
-	// The time formats of sshd_config(5), such as 1m30s, are also Go's.
-	if d, err := time.ParseDuration(strings.ToLower(s)); err == nil && d > 0 {
-		return d, nil
+	n, err := strconv.ParseUint(s, 10, 32)
+	if err != nil || n<<shift != 0 && n<<shift < 16 {
+		return 0, errors.New("it is no amount such as 1G")
 	}
-	return 0, fmt.Errorf("ConnectTimeout %q in the ssh configuration is no number of seconds", s)
+	return n << shift, nil
 }

@@ -2,6 +2,7 @@ package sshboot
 
 import (
 	"bytes"
+	"crypto/rsa"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,34 +32,54 @@ var (
 )
 
 // hostKeyAlgorithms are those under which the host would show a key that we
-// know; where none is known, or any will do, all follow.
+// know; where none is known, or any will do, all follow that the configuration
+// allows.
 func (t *Target) hostKeyAlgorithms() []string {
-	var algorithms []string
-	if len(t.CAs) > 0 {
-		algorithms = append(algorithms, certHostKeys...)
-	}
 	known := make(map[string]bool)
 	for _, blob := range t.HostKeys {
 		known[keyType(blob)] = true
 	}
-	for _, a := range plainHostKeys {
-		if known[a] || known[ssh.KeyAlgoRSA] && (a == ssh.KeyAlgoRSASHA256 || a == ssh.KeyAlgoRSASHA512) {
-			algorithms = append(algorithms, a)
+	allowed := t.HostKeyAlgorithms.or(defaultHostKeys)
+	var ours, others []string
+	for _, a := range allowed {
+		switch {
+		case slices.Contains(certHostKeys, a):
+			if len(t.CAs) > 0 {
+				ours = append(ours, a)
+			}
+		case known[a] || known[ssh.KeyAlgoRSA] && (a == ssh.KeyAlgoRSASHA256 || a == ssh.KeyAlgoRSASHA512):
+			ours = append(ours, a)
+		default:
+			others = append(others, a)
 		}
 	}
-	if len(algorithms) > 0 && t.Policy != AcceptAny {
-		return algorithms
+	switch {
+	case len(ours)+len(others) == 0:
+		return allowed // certificates alone, though no authority is known
+	case len(ours) > 0 && t.Policy != AcceptAny:
+		return ours
 	}
-	for _, a := range plainHostKeys {
-		if !slices.Contains(algorithms, a) {
-			algorithms = append(algorithms, a)
-		}
+	return append(ours, others...)
+}
+
+// minRSA is what ssh refuses to go below.
+const minRSA = 1024
+
+// checkSize refuses RSA keys that are too small.
+func (t *Target) checkSize(key ssh.PublicKey) error {
+	k, ok := key.(ssh.CryptoPublicKey)
+	if !ok {
+		return nil
 	}
-	return algorithms
+	least := max(t.MinRSA, minRSA)
+	if r, ok := k.CryptoPublicKey().(*rsa.PublicKey); ok && r.N.BitLen() < least {
+		return fmt.Errorf("RSA key has %d bits, less than %d", r.N.BitLen(), least)
+	}
+	return nil
 }
 
 // checkHostKey decides whether to accept the key that the host showed. Fresh
-// says that it was accepted without being known.
+// says that it was accepted where none was known, and so is to be recorded.
 func (t *Target) checkHostKey(key ssh.PublicKey) (fresh bool, err error) {
 	plain := key
 	cert, isCert := key.(*ssh.Certificate)
@@ -69,6 +90,12 @@ func (t *Target) checkHostKey(key ssh.PublicKey) (fresh bool, err error) {
 		return false, &hostKeyError{
 			"host key " + fingerprint(plain) + " is revoked",
 			"known_hosts marks it @revoked: do not trust this host before its administrator has replaced the key",
+		}
+	}
+	if err := t.checkSize(plain); err != nil {
+		return false, &hostKeyError{
+			"host key " + fingerprint(plain) + ": " + err.Error(),
+			"the host needs a new key; RequiredRSASize in the ssh configuration says what is enough",
 		}
 	}
 	if isCert && contains(t.CAs, cert.SignatureKey) {
@@ -86,11 +113,11 @@ func (t *Target) checkHostKey(key ssh.PublicKey) (fresh bool, err error) {
 	known := len(t.HostKeys)+len(t.CAs) > 0
 	switch {
 	case t.Policy == AcceptAny, t.Policy == AcceptNew && !known:
-		return true, nil
+		return !known, nil
 	case known:
 		return false, &hostKeyError{
 			fmt.Sprintf("host key %s is not the one in known_hosts (%s)", fingerprint(plain), t.knownFingerprints()),
-			fmt.Sprintf("either the host was reinstalled or someone is in between; once sure, remove the old key: ssh-keygen -R %s", t.knownHostsName()),
+			fmt.Sprintf("either the host was reinstalled or someone is in between; once sure, remove the old key: %s", t.removeKey()),
 		}
 	}
 	return false, &hostKeyError{
@@ -105,6 +132,9 @@ func (t *Target) checkCert(cert *ssh.Certificate) error {
 	if cert.CertType != ssh.HostCert {
 		return errors.New("it is not for hosts")
 	}
+	if allowed := t.CASignatures.or(defaultCASignatures); !slices.Contains(allowed, cert.Signature.Format) {
+		return fmt.Errorf("it is signed with %.40s, which is none of %s", cert.Signature.Format, strings.Join(allowed, ", "))
+	}
 	principal := t.KeyName
 	for _, p := range cert.ValidPrincipals {
 		if matchPattern(strings.ToLower(p), strings.ToLower(t.KeyName)) {
@@ -113,27 +143,6 @@ func (t *Target) checkCert(cert *ssh.Certificate) error {
 		}
 	}
 	return new(ssh.CertChecker).CheckCert(principal, cert)
-}
-
-// addKeyHint says how to make the host's key known.
-func (t *Target) addKeyHint() string {
-	file := t.KnownHostsFile
-	if file == "" {
-		file = "~/.ssh/known_hosts"
-	}
-	port := ""
-	if t.Port != 22 {
-		port = fmt.Sprintf("-p %d ", t.Port)
-	}
-	return fmt.Sprintf("compare the fingerprint, then: ssh-keyscan %s%s >> %s; or set StrictHostKeyChecking accept-new", port, t.HostName, file)
-}
-
-// knownHostsName is how known_hosts spells the host.
-func (t *Target) knownHostsName() string {
-	if t.Port == 22 || t.KeyName != t.HostName {
-		return t.KeyName
-	}
-	return fmt.Sprintf("'[%s]:%d'", t.KeyName, t.Port)
 }
 
 func (t *Target) knownFingerprints() string {
@@ -163,7 +172,10 @@ func (t *Target) knownHostsLine(key ssh.PublicKey) string {
 	if t.Port != 22 && t.KeyName == t.HostName {
 		name = "[" + name + "]:" + fmt.Sprint(t.Port)
 	}
-	return strings.ToLower(name) + " " + strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key)))
+	if name = strings.ToLower(name); t.HashKnownHosts {
+		name = hashName(name)
+	}
+	return name + " " + strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key)))
 }
 
 // noCommonHostKey explains a host that has no key of a type that we know.

@@ -68,13 +68,43 @@ func (c *agentConn) do(ctx context.Context, call func() error) error {
 // keyring collects the Authority's keys while it is opened.
 type keyring struct {
 	authority *Authority
-	inAgent   []int            // keys that the ssh-agent holds
-	files     map[string]int   // private key files seen: index or noKey
-	orders    map[string][]int // Target.Keys by list of identities
+	usual     string           // AuthorityConfig.AgentSocket
+	agents    map[string][]int // keys that each ssh-agent holds, by socket
+	inAgent   []int            // keys that the ssh-agent of the target at hand holds
+	files     map[string]int   // private key files seen, by ssh-agent and path: index or noKey
+	orders    map[string][]int // Target.Keys by all that they depend on
 }
 
-// openAgent connects to the ssh-agent and lists its keys.
-func (r *keyring) openAgent(ctx context.Context, socket string) error {
+// socket is the ssh-agent to ask for t's keys; empty for none.
+func (r *keyring) socket(t *Target) string {
+	switch t.Agent {
+	case "":
+		return r.usual
+	case "none":
+		return ""
+	}
+	return t.Agent
+}
+
+// openAgents connects to t's ssh-agent, once. One that does not answer is worth
+// a note.
+func (r *keyring) openAgents(ctx context.Context, t *Target) {
+	socket := r.socket(t)
+	if _, ok := r.agents[socket]; ok || socket == "" {
+		return
+	}
+	keys, err := r.openAgent(ctx, socket)
+	if err != nil {
+		r.authority.note("ssh-agent %s: %v", socket, err)
+	}
+	if r.agents == nil {
+		r.agents = make(map[string][]int)
+	}
+	r.agents[socket] = keys
+}
+
+// openAgent connects to an ssh-agent and lists its keys.
+func (r *keyring) openAgent(ctx context.Context, socket string) ([]int, error) {
 	ctx, cancel := context.WithTimeout(ctx, agentTimeout)
 	defer cancel()
 	var d net.Dialer
@@ -84,7 +114,7 @@ func (r *keyring) openAgent(ctx context.Context, socket string) error {
 		if errors.As(err, &oe) {
 			err = oe.Err
 		}
-		return err
+		return nil, err
 	}
 	c := &agentConn{conn: conn, client: agent.NewClient(conn)}
 	var keys []*agent.Key
@@ -94,9 +124,10 @@ func (r *keyring) openAgent(ctx context.Context, socket string) error {
 	})
 	if err != nil {
 		c.close()
-		return err
+		return nil, err
 	}
-	r.authority.agent = c
+	r.authority.agents = append(r.authority.agents, c)
+	var held []int
 	for _, k := range keys {
 		if _, ok := signatureAlgorithms[keyType(k.Blob)]; !ok {
 			continue // DSA, or a type newer than this program
@@ -105,12 +136,12 @@ func (r *keyring) openAgent(ctx context.Context, socket string) error {
 		if name == "" {
 			name = "in the ssh-agent"
 		}
-		r.inAgent = append(r.inAgent, r.add(userKey{
+		held = append(held, r.add(userKey{
 			PublicKey: PublicKey{Blob: k.Blob, Name: name, Touch: needsTouch(keyType(k.Blob))},
 			sign:      c.signer(k),
 		}))
 	}
-	return nil
+	return held, nil
 }
 
 // signer signs with a key of the ssh-agent.
@@ -151,7 +182,9 @@ func (r *keyring) add(k userKey) int {
 // ssh-agent that an identity names, the ssh-agent's others unless
 // IdentitiesOnly, then key files.
 func (r *keyring) assign(t *Target) {
+	r.inAgent = r.agents[r.socket(t)]
 	var id strings.Builder
+	fmt.Fprintln(&id, r.socket(t), t.Certificates, t.KeyAlgorithms, t.MinRSA) //nolint:staticcheck // QF1010: these bytes are no text
 	for _, f := range t.Identities {
 		fmt.Fprintf(&id, "%t %s\n", f.Given, f.Path)
 	}
@@ -162,7 +195,7 @@ func (r *keyring) assign(t *Target) {
 	}
 	var named, files []int
 	for _, f := range t.Identities {
-		for _, i := range r.file(f) {
+		for _, i := range r.file(f, t) {
 			if slices.Contains(r.inAgent, i) {
 				named = append(named, i)
 			} else {
@@ -177,7 +210,7 @@ func (r *keyring) assign(t *Target) {
 	order = append(order, files...)
 	var unique []int
 	for _, i := range order {
-		if !slices.Contains(unique, i) {
+		if !slices.Contains(unique, i) && r.usable(i, t) {
 			unique = append(unique, i)
 		}
 	}
@@ -191,10 +224,34 @@ func (r *keyring) assign(t *Target) {
 	t.Keys = unique
 }
 
-// file returns the keys of a private key file: its certificate, if there is
-// one beside it, and itself.
-func (r *keyring) file(f Identity) []int {
-	i, seen := r.files[f.Path]
+// usable tells whether t's RequiredRSASize and PubkeyAcceptedAlgorithms leave a
+// key; one that they do not is worth a note.
+func (r *keyring) usable(i int, t *Target) bool {
+	k := r.authority.keys[i]
+	for a := range signatureAlgorithms[keyType(k.Blob)] {
+		if t.mayUse(a) {
+			pub, err := ssh.ParsePublicKey(k.Blob)
+			if cert, ok := pub.(*ssh.Certificate); ok {
+				pub = cert.Key
+			}
+			if err == nil {
+				err = t.checkSize(pub)
+			}
+			if err != nil {
+				r.authority.note("%s: %v", k.Name, err)
+			}
+			return err == nil
+		}
+	}
+	r.authority.note("%s: PubkeyAcceptedAlgorithms leaves out keys of type %s", k.Name, keyType(k.Blob))
+	return false
+}
+
+// file returns the keys of a private key file: its certificates, the one beside
+// it and t's, and itself.
+func (r *keyring) file(f Identity, t *Target) []int {
+	id := r.socket(t) + "\n" + f.Path
+	i, seen := r.files[id]
 	if !seen {
 		var err error
 		if i, err = r.load(f.Path); err != nil {
@@ -206,15 +263,21 @@ func (r *keyring) file(f Identity) []int {
 		if r.files == nil {
 			r.files = make(map[string]int)
 		}
-		r.files[f.Path] = i
+		r.files[id] = i
 	}
 	if i == noKey {
 		return nil
 	}
-	if c, ok := r.certificate(f.Path, i); ok {
-		return []int{c, i}
+	var out []int
+	for _, path := range t.Certificates {
+		if c, ok := r.certificate(path, i, true); ok {
+			out = append(out, c)
+		}
 	}
-	return []int{i}
+	if c, ok := r.certificate(f.Path+"-cert.pub", i, false); ok {
+		out = append(out, c)
+	}
+	return append(out, i)
 }
 
 // load finds the key of a private key file, in the ssh-agent if that has it.
@@ -252,24 +315,27 @@ func (r *keyring) load(path string) (int, error) {
 	return r.add(userKey{PublicKey: PublicKey{Blob: blob, Name: path}, sign: fileSigner(signer)}), nil
 }
 
-// certificate adds the certificate beside a private key file (CERTIFICATES of
-// ssh-keygen(1)).
-func (r *keyring) certificate(path string, key int) (int, bool) {
-	pub, err := readPublicKey(path + "-cert.pub")
+// certificate adds a certificate of a key. A file that CertificateFile names
+// may be about another key; the one beside a private key (CERTIFICATES of
+// ssh-keygen(1)) may be absent.
+func (r *keyring) certificate(path string, key int, named bool) (int, bool) {
+	pub, err := readPublicKey(path)
 	if err != nil {
-		if !errors.Is(err, os.ErrNotExist) {
+		if named || !errors.Is(err, os.ErrNotExist) {
 			r.authority.note("%v", err)
 		}
 		return 0, false
 	}
 	k := r.authority.keys[key]
 	cert, ok := pub.(*ssh.Certificate)
-	if !ok || !bytes.Equal(cert.Key.Marshal(), k.Blob) {
-		r.authority.note("%s-cert.pub: not a certificate of %s", path, path)
-		return 0, false
+	if ok && bytes.Equal(cert.Key.Marshal(), k.Blob) {
+		k.Blob, k.Name = cert.Marshal(), path
+		return r.add(k), true
 	}
-	k.Blob, k.Name = cert.Marshal(), path+"-cert.pub"
-	return r.add(k), true
+	if !named {
+		r.authority.note("%s: not a certificate of %s", path, strings.TrimSuffix(path, "-cert.pub"))
+	}
+	return 0, false
 }
 
 // agentHas looks for the key in a public key file in the ssh-agent.

@@ -2,11 +2,14 @@ package sshboot
 
 import (
 	"bytes"
+	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha1"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +27,8 @@ type knownHosts struct {
 	plain    map[string][]*knownLine
 	patterns []*knownLine
 	hashed   []hashedLine
-	bad      []string // lines passed over, "file:line: reason"
+	bad      []string       // lines passed over, "file:line: reason"
+	byKey    map[string]int // first lines of the keys; made when it is asked for
 }
 
 // knownLine is one line but for names that are in the index.
@@ -182,6 +186,15 @@ func (h *hashedLine) matches(name string) bool {
 	return sha1.Sum(append(append(room[:0], h.outer[:]...), sum[:]...)) == h.sum
 }
 
+// hashName is how a name is hidden: |1|SALT|HASH.
+func hashName(name string) string {
+	salt := make([]byte, sha1.Size)
+	_, _ = rand.Read(salt) // never fails
+	mac := hmac.New(sha1.New, salt)
+	mac.Write([]byte(name))
+	return "|1|" + base64.StdEncoding.EncodeToString(salt) + "|" + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
 // cutWord cuts the first word off a line.
 func cutWord(s string) (word, rest string) {
 	if i := strings.IndexAny(s, " \t"); i >= 0 {
@@ -236,13 +249,10 @@ func (c *Config) hostKeys(t *Target, set settings, x expander) error {
 		{"userknownhostsfile", "UserKnownHostsFile", "~/.ssh/known_hosts ~/.ssh/known_hosts2"},
 		{"globalknownhostsfile", "GlobalKnownHostsFile", "/etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2"},
 	} {
-		value := o.usual
-		if v := set.first(o.key); v != "" {
-			value = v
-		}
-		words, err := splitWords(value)
-		if err != nil {
-			return fmt.Errorf("%s in the ssh configuration: %w", o.option, err)
+		line := set.first(o.key)
+		words := line.args
+		if len(words) == 0 {
+			words = strings.Fields(o.usual)
 		}
 		for _, w := range words {
 			if strings.EqualFold(w, "none") {
@@ -250,7 +260,7 @@ func (c *Config) hostKeys(t *Target, set settings, x expander) error {
 			}
 			path, err := x.path(o.option, w)
 			if err != nil {
-				return err
+				return line.errorf("%v", err)
 			}
 			paths = append(paths, path)
 		}
@@ -258,9 +268,10 @@ func (c *Config) hostKeys(t *Target, set settings, x expander) error {
 	if len(paths) > 0 {
 		t.KnownHostsFile = paths[0]
 	}
+	keyFile := t.KnownHostsFile
 	plain := strings.ToLower(t.KeyName)
 	names := []string{plain}
-	if set.first("hostkeyalias") == "" && t.Port != 22 {
+	if set.first("hostkeyalias").arg() == "" && t.Port != 22 {
 		// A key for another port counts if there is none for this one.
 		names = []string{"[" + plain + "]:" + strconv.Itoa(t.Port), plain}
 	}
@@ -276,8 +287,11 @@ func (c *Config) hostKeys(t *Target, set settings, x expander) error {
 			if k == nil {
 				continue
 			}
-			bad := len(k.bad)
+			bad, had := len(k.bad), len(found.keys)
 			k.find(name, &found)
+			if had == 0 && len(found.keys) > 0 {
+				keyFile = path
+			}
 			c.warnings = append(c.warnings, k.bad[bad:]...)
 		}
 		t.Revoked = append(t.Revoked, found.revoked...)
@@ -285,6 +299,9 @@ func (c *Config) hostKeys(t *Target, set settings, x expander) error {
 			t.HostKeys, t.CAs = found.keys, found.cas
 			break
 		}
+	}
+	if keyFile != filepath.Join(c.home, ".ssh", "known_hosts") {
+		t.KeyFile = keyFile
 	}
 	return nil
 }

@@ -24,6 +24,9 @@ const (
 	// stderrWait is how long the rest of standard error is waited for once
 	// standard output has ended.
 	stderrWait = 200 * time.Millisecond
+	// aliveWait is how long sshd, which does that by itself, may take to open a
+	// second session: a host that is not there any more is not waited for.
+	aliveWait = 2 * time.Second
 )
 
 // pipe is a command in a session: the TCP connection, the SSH connections over
@@ -119,7 +122,9 @@ func (p *pipe) Also(ctx context.Context, argv []string) error {
 	if err != nil {
 		return err
 	}
-	ch, requests, err := p.openSecond(ctx)
+	alive, cancel := context.WithTimeout(ctx, aliveWait)
+	defer cancel()
+	ch, requests, err := p.openSecond(alive)
 	if err != nil {
 		return fmt.Errorf("open a second session: %w", err)
 	}

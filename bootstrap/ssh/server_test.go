@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh"
 
@@ -166,7 +167,7 @@ func TestFaultsAreExplained(t *testing.T) {
 		{"any host key accepted", func(x *Target) { x.HostKeys = [][]byte{ecdsa.Marshal()}; x.Policy = AcceptAny }, bootstrap.Command, true, "refused to run", ""},
 		{"no key", func(x *Target) { x.Identities = []Identity{{dir + "/absent", true}} }, bootstrap.Authenticate, true,
 			"no private key to offer; not offered: " + dir + "/absent", "ssh-keygen"},
-		{"no common key exchange", func(x *Target) { x.Kex = []string{"diffie-hellman-group16-sha512"} }, bootstrap.Connect, true, "no common algorithm", ""},
+		{"no common key exchange", func(x *Target) { x.Kex = listOf("diffie-hellman-group16-sha512") }, bootstrap.Connect, true, "no common algorithm", ""},
 		{"refused", func(x *Target) { x.Port = own.(*syscall.SockaddrInet4).Port }, bootstrap.Connect, false, "connection refused", "does sshd run"},
 		{"unresolvable", func(x *Target) { x.Addr, x.HostName = "", "no-such-host.invalid" }, bootstrap.Resolve, true, "name no-such-host.invalid", "spelling"},
 	} {
@@ -176,7 +177,9 @@ func TestFaultsAreExplained(t *testing.T) {
 			_, err := dialer(t, []Target{target}, nil).Start(t.Context(), n0, []string{"true"})
 			if tc.name == "unresolvable" && err != nil {
 				// Without a name server at hand this is transient.
-				e := wantError(t, err, tc.phase, err.(*bootstrap.Error).Permanent, tc.want)
+				var e *bootstrap.Error
+				require.ErrorAs(t, err, &e)
+				e = wantError(t, err, tc.phase, e.Permanent, tc.want)
 				require.Contains(t, e.Hint, tc.hint)
 				return
 			}
@@ -235,6 +238,49 @@ func TestAuthenticationBeyondKeys(t *testing.T) {
 			s := startServer(t, tc.change, nil)
 			_, err := dialer(t, []Target{s.target(t, dir)}, nil).Start(t.Context(), n0, []string{"true"})
 			wantError(t, err, bootstrap.Authenticate, true, tc.want)
+		})
+	}
+}
+
+// A server that hangs up on a right key is not asked again if it says why, and
+// once more if it does not.
+func TestHungUpOnARightKey(t *testing.T) {
+	dir := t.TempDir()
+	saveKey(t, dir+"/id", newEd25519(t))
+	for _, tc := range []struct {
+		name, says string
+		want       []bool // whether the error of each try is permanent
+		text       string
+	}{
+		{"with a reason", "Access denied by pam_slurm_adopt:\r\nno active jobs\n", []bool{true},
+			"user ann: the key " + dir + "/id (ssh-ed25519) is right, but the host hung up: Access denied by pam_slurm_adopt: no active jobs"},
+		{"without a word", "", []bool{false, true}, "hung up without a word: EOF"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			key := newSigner(t, "ed25519")
+			port := listen(t, func(c net.Conn) {
+				var pre ssh.ServerPreAuthConn
+				conf := &ssh.ServerConfig{
+					BannerCallback:      func(ssh.ConnMetadata) string { return "Authorised users only\n" },
+					PreAuthConnCallback: func(conn ssh.ServerPreAuthConn) { pre = conn },
+					PublicKeyCallback:   func(ssh.ConnMetadata, ssh.PublicKey) (*ssh.Permissions, error) { return nil, nil },
+					VerifiedPublicKeyCallback: func(ssh.ConnMetadata, ssh.PublicKey, *ssh.Permissions, string) (*ssh.Permissions, error) {
+						if tc.says != "" {
+							assert.NoError(t, pre.SendAuthBanner(tc.says))
+						}
+						return nil, c.Close()
+					},
+				}
+				conf.AddHostKey(key)
+				_, _, _, _ = ssh.NewServerConn(c, conf)
+			})
+			s := &server{port: port, hostKey: key}
+			d := dialer(t, []Target{s.target(t, dir)}, nil)
+			for _, permanent := range tc.want {
+				_, err := d.Start(t.Context(), n0, []string{"true"})
+				e := wantError(t, err, bootstrap.Authenticate, permanent, tc.text)
+				require.Contains(t, e.Hint, "pam_slurm_adopt")
+			}
 		})
 	}
 }

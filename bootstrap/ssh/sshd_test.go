@@ -238,7 +238,7 @@ func BenchmarkStart(b *testing.B) {
 		b.Run("kex="+kex, func(b *testing.B) {
 			d, targets := reach(b, s.Config, nil, "n0")
 			if kex != "" {
-				targets[0].Kex = []string{kex}
+				targets[0].Kex = listOf(kex)
 			}
 			before := cpuTime(b)
 			for b.Loop() {

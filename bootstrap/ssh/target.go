@@ -40,10 +40,28 @@ type Target struct {
 	// Keys are the indices of the user keys to offer, in this order; empty
 	// means all. An index that no key has stands for no key at all.
 	Keys []int `cbor:"11,keyasint,omitempty"`
-	// Kex are the key exchange methods to propose; empty means the default.
-	Kex []string `cbor:"12,keyasint,omitempty"`
+	// Kex are the key exchange methods to propose; empty means the default, as
+	// for all lists of algorithms.
+	Kex algorithmList `cbor:"12,keyasint,omitempty"`
 	// ConnectTimeout bounds the TCP connection; 0 means the Dialer's own.
 	ConnectTimeout time.Duration `cbor:"13,keyasint,omitempty"`
+
+	// Ciphers and MACs are those to propose.
+	Ciphers algorithmList `cbor:"20,keyasint,omitempty"`
+	MACs    algorithmList `cbor:"21,keyasint,omitempty"`
+	// HostKeyAlgorithms are those that the host may prove itself with,
+	// CASignatures those that its certificate may be signed with, and
+	// KeyAlgorithms those of the user's keys.
+	HostKeyAlgorithms algorithmList `cbor:"22,keyasint,omitempty"`
+	CASignatures      algorithmList `cbor:"23,keyasint,omitempty"`
+	KeyAlgorithms     algorithmList `cbor:"24,keyasint,omitempty"`
+	// MinRSA is the least size of an RSA key, in bits; 0 means 1024.
+	MinRSA int `cbor:"25,keyasint,omitempty"`
+	// RekeyBytes is how much is sent under one key; 0 means the default.
+	RekeyBytes uint64 `cbor:"26,keyasint,omitempty"`
+	// Network is "tcp4" or "tcp6" where addresses of one family are to be
+	// used.
+	Network string `cbor:"27,keyasint,omitempty"`
 
 	// Jump are the hosts to go through, nearest first (ProxyJump). Only the
 	// launcher dials this way; agents sit behind the jump hosts.
@@ -52,8 +70,20 @@ type Target struct {
 	// other keys of the ssh-agent from being offered.
 	Identities     []Identity `cbor:"-"`
 	IdentitiesOnly bool       `cbor:"-"`
-	// KnownHostsFile is where the user would add this host's key.
+	// Certificates are further certificates of the user's keys, and Agent is
+	// the ssh-agent's socket: "none", or empty for AuthorityConfig's.
+	Certificates []string `cbor:"-"`
+	Agent        string   `cbor:"-"`
+	// KnownHostsFile is where the user would add this host's key, and
+	// HashKnownHosts says that its name is hashed there.
 	KnownHostsFile string `cbor:"-"`
+	HashKnownHosts bool   `cbor:"-"`
+
+	// ConfigFile and KeyFile are for advice only: the configuration that was given
+	// instead of the usual ones, and the known_hosts file that has the host's keys,
+	// else KnownHostsFile, if it is not the usual one.
+	ConfigFile string `cbor:"30,keyasint,omitempty"`
+	KeyFile    string `cbor:"31,keyasint,omitempty"`
 }
 
 // Identity is a private key file.

@@ -26,7 +26,7 @@ type tcpConn struct {
 // dialTCP connects to address, with neither delay (TCP_NODELAY is Go's
 // default) nor TCP keepalive: links have their own. The error is errUnanswered if
 // nobody has answered within missAfter; 0 waits until ctx is done.
-func dialTCP(ctx context.Context, address string, missAfter time.Duration) (*tcpConn, error) {
+func dialTCP(ctx context.Context, network, address string, missAfter time.Duration) (*tcpConn, error) {
 	d := net.Dialer{KeepAlive: -1}
 	if missAfter > 0 {
 		var s sockets
@@ -38,7 +38,7 @@ func dialTCP(ctx context.Context, address string, missAfter time.Duration) (*tcp
 		defer stop(nil) // which ends the watch
 		ctx = dialing
 	}
-	conn, err := d.DialContext(ctx, "tcp", address)
+	conn, err := d.DialContext(ctx, network, address)
 	if err != nil {
 		if context.Cause(ctx) == errUnanswered {
 			err = errUnanswered

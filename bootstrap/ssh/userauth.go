@@ -13,6 +13,7 @@ const maxSignData = 64 << 10
 // authRequest is what a client signs to log in with a public key
 // (RFC 4252 section 7).
 type authRequest struct {
+	session   []byte
 	user      string
 	algorithm string
 	key       []byte
@@ -61,7 +62,7 @@ func parseAuthRequest(data []byte) (authRequest, error) {
 	if len(rest) != 0 {
 		return r, errors.New("bytes follow the public key")
 	}
-	return authRequest{user: string(fields[0]), algorithm: string(algorithm), key: key}, nil
+	return authRequest{session: session, user: string(fields[0]), algorithm: string(algorithm), key: key}, nil
 }
 
 // signatureAlgorithms lists, by key type, the algorithms that may be asked for
