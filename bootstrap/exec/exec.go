@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"slices"
 	"sync"
 	"time"
@@ -24,8 +25,7 @@ import (
 	"github.com/golaunch/golaunch/bootstrap/internal/child"
 )
 
-// defaultKillAfter leaves an agent, which needs two seconds at most (design
-// section 7), time to clean up.
+// defaultKillAfter leaves an agent, which needs two seconds at most (docs/design.md), time to clean up.
 const defaultKillAfter = 2 * time.Second
 
 // Config is what a Piper needs. Template is required.
@@ -92,7 +92,7 @@ func (x *Piper) Start(ctx context.Context, host bootstrap.Host, argv []string) (
 	case err == nil:
 	case child.NeverWorks(err):
 		return fail(bootstrap.Command, fmt.Errorf("%s cannot be run: %w", words[0], reason(err)), true,
-			"is the program of --exec-command installed where golaunch runs?")
+			"is it installed where golaunch runs?")
 	default:
 		return fail(bootstrap.Command, err, false, "raise the limits on open files and processes (ulimit -n, ulimit -u)")
 	}
@@ -124,7 +124,8 @@ func (x *Piper) trial(host bootstrap.Host) string {
 	if err != nil {
 		return ""
 	}
-	if slices.ContainsFunc(x.cfg.Template.words, word.becomesWords) {
+	own := slices.Contains(engines, path.Base(words[0])) // which starts what it is given, without a shell
+	if !own && slices.ContainsFunc(x.cfg.Template.words, word.becomesWords) {
 		return "try " + line + "; if a shell reads the command on its way, write '{command}' in quotes"
 	}
 	return "try " + line

@@ -151,7 +151,7 @@ func TestSilenceEndsWithTheFirstByte(t *testing.T) {
 
 // A second command runs on the same host, also when the first has ended.
 func TestAlso(t *testing.T) {
-	p, err := newPiper(t, "env NAME={host} {command}", execboot.Config{}).Start(t.Context(), here, []string{"true"})
+	p, err := newPiper(t, "env NAME={host} {command}", execboot.Config{}).Start(t.Context(), here, []string{"echo", "up"})
 	require.NoError(t, err)
 	_, err = io.ReadAll(p)
 	require.NoError(t, err)
@@ -164,4 +164,17 @@ func TestAlso(t *testing.T) {
 	defer cancel()
 	require.Error(t, p.(bootstrap.Companion).Also(ctx, []string{"sh", "-c", "sleep 1000; true"}), "it ends with its context")
 	require.NoError(t, p.Close())
+}
+
+// Nothing more is run for a host of which nothing was heard: the command may never
+// have reached it.
+func TestAlsoNeedsAHostThatWasHeard(t *testing.T) {
+	p, err := newPiper(t, "env {command}", execboot.Config{}).Start(t.Context(), here, []string{"true"})
+	require.NoError(t, err)
+	defer p.Close()
+	_, err = io.ReadAll(p)
+	require.NoError(t, err)
+	mark := filepath.Join(t.TempDir(), "mark")
+	require.ErrorContains(t, p.(bootstrap.Companion).Also(t.Context(), []string{"touch", mark}), "nothing was heard of env")
+	require.NoFileExists(t, mark)
 }

@@ -57,7 +57,7 @@ func (p *pipe) giveUp() {
 
 func (p *pipe) Read(b []byte) (int, error) {
 	n, err := p.Child.Read(b)
-	if p.quiet != nil && p.heard.CompareAndSwap(false, true) {
+	if n > 0 && p.heard.CompareAndSwap(false, true) && p.quiet != nil {
 		p.quiet.Stop()
 	}
 	return n, err
@@ -80,8 +80,12 @@ func (p *pipe) Close() error {
 	return nil
 }
 
-// Also runs the template once more, for another command on the host.
+// Also runs the template once more, for another command on the host. It refuses to
+// where nothing was heard of the first: it may never have reached the host.
 func (p *pipe) Also(ctx context.Context, argv []string) error {
+	if !p.heard.Load() {
+		return fmt.Errorf("nothing was heard of %s, which may not have reached the host", path.Base(p.name))
+	}
 	words, err := p.template.Expand(p.host, argv)
 	if err != nil {
 		return err

@@ -87,6 +87,9 @@ func Parse(text string) (*Template, error) {
 	case len(words[0].pieces) == 0:
 		return nil, errors.New("its first word, the program, is empty")
 	}
+	if err := t.attached(); err != nil {
+		return nil, err
+	}
 	if first := words[0].pieces; len(first) == 1 && slices.Contains(joiners, path.Base(first[0].text)) {
 		for i := range words {
 			words[i].quoted = true

@@ -20,7 +20,9 @@ func TestExpand(t *testing.T) {
 		want     []string
 	}{
 		{"docker exec -i {host} {command}", []string{"docker", "exec", "-i", "n 1", "a", "b c"}},
-		{"  docker\texec \n{command} ", []string{"docker", "exec", "a", "b c"}},
+		{"  engine\texec \n{command} ", []string{"engine", "exec", "a", "b c"}},
+		{"docker -H x exec -di {host} {command}", []string{"docker", "-H", "x", "exec", "-di", "n 1", "a", "b c"}},
+		{"kubectl exec {host} --stdin -c main -- {command}", []string{"kubectl", "exec", "n 1", "--stdin", "-c", "main", "--", "a", "b c"}},
 		{"x --on={host}.local -l {user} -p{port} [{addr}] {command}", []string{"x", "--on=n 1.local", "-l", "joe", "-p2222", "[10.0.0.1]", "a", "b c"}},
 		{"{command}", []string{"a", "b c"}},
 		{"sh -c '{command}'", []string{"sh", "-c", "a 'b c'"}},
@@ -45,18 +47,22 @@ func TestExpand(t *testing.T) {
 
 func TestBadTemplates(t *testing.T) {
 	for template, want := range map[string]string{
-		"":                          "it is empty; give a command such as 'docker exec -i {host} {command}'",
-		" \t":                       "it is empty; give a command such as 'docker exec -i {host} {command}'",
-		"docker exec -i {host}":     "there is no {command} in it, which stands for what to run on the host",
-		"x {command} {command}":     "{command} can be in it once only",
-		"'' {command}":              "its first word, the program, is empty",
-		"x 'a {command}":            "the quote that begins at 'a {command} is not closed",
-		`x "a long word goes on \"`: `the quote that begins at "a long word goes on... is not closed`,
-		`x {command} \`:             "it ends with a backslash, which stands for nothing",
-		"x {hosts} {command}":       "{hosts} is no placeholder; {host}, {command}, {user}, {port} and {addr} are",
-		"x '{name}' {command}":      "{name} is no placeholder; {host}, {command}, {user}, {port} and {addr} are",
-		"x {command} | tee log":     `no shell reads it, so '|' has no meaning; put it in quotes, or all of it into a script or sh -c '...'`,
-		"$HOME/x {command}":         `no shell reads it, so '$' has no meaning; put it in quotes, or all of it into a script or sh -c '...'`,
+		"":                                      "it is empty; give a command such as 'docker exec -i {host} {command}'",
+		" \t":                                   "it is empty; give a command such as 'docker exec -i {host} {command}'",
+		"docker exec -i {host}":                 "there is no {command} in it, which stands for what to run on the host",
+		"x {command} {command}":                 "{command} can be in it once only",
+		"'' {command}":                          "its first word, the program, is empty",
+		"x 'a {command}":                        "the quote that begins at 'a {command} is not closed",
+		`x "a long word goes on \"`:             `the quote that begins at "a long word goes on... is not closed`,
+		`x {command} \`:                         "it ends with a backslash, which stands for nothing",
+		"docker exec {host} {command}":          "docker exec without -i gives the agent no input; write docker exec -i",
+		"docker exec -it {host} {command}":      "-it would make a terminal of what is the link to the agent; leave it out, and keep -i",
+		"kubectl exec -i {host} {command}":      "write -- before {command}, or kubectl takes the command's flags for its own",
+		"/bin/kubectl exec {host} -- {command}": "kubectl exec without -i gives the agent no input; write kubectl exec -i",
+		"x {hosts} {command}":                   "{hosts} is no placeholder; {host}, {command}, {user}, {port} and {addr} are",
+		"x '{name}' {command}":                  "{name} is no placeholder; {host}, {command}, {user}, {port} and {addr} are",
+		"x {command} | tee log":                 `no shell reads it, so '|' has no meaning; put it in quotes, or all of it into a script or sh -c '...'`,
+		"$HOME/x {command}":                     `no shell reads it, so '$' has no meaning; put it in quotes, or all of it into a script or sh -c '...'`,
 	} {
 		_, err := execboot.Parse(template)
 		require.EqualError(t, err, want, template)

@@ -1,0 +1,59 @@
+package execboot
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// engines are programs whose exec runs a command in a container, and hands it this
+// side's input only where it is asked to.
+var engines = []string{"docker", "podman", "nerdctl", "kubectl", "oc", "crictl"}
+
+// attached refuses an engine's exec through which no link can go: without input, or
+// with a terminal, which changes bytes. Options stand between exec and {command}.
+func (t *Template) attached() error {
+	words := make([]string, len(t.words))
+	for i, w := range t.words {
+		if w.becomesWords() {
+			words = words[:i]
+			break
+		}
+		for _, p := range w.pieces {
+			words[i] += p.text
+		}
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	engine := path.Base(words[0])
+	at := slices.Index(words, "exec")
+	if at < 0 || !slices.Contains(engines, engine) {
+		return nil
+	}
+	input, end := false, false
+	for _, w := range words[at+1:] {
+		switch {
+		case w == "--":
+			end = true
+		case w == "--tty", shortFlag(w, 't'):
+			return fmt.Errorf("%s would make a terminal of what is the link to the agent; leave it out, and keep -i", w)
+		case w == "--interactive", w == "--stdin", w == "--stdin=true", w == "--interactive=true", shortFlag(w, 'i'):
+			input = true
+		}
+	}
+	switch {
+	case !input:
+		return fmt.Errorf("%s exec without -i gives the agent no input; write %s exec -i", engine, engine)
+	case !end && (engine == "kubectl" || engine == "oc"):
+		return errors.New("write -- before {command}, or " + engine + " takes the command's flags for its own")
+	}
+	return nil
+}
+
+// shortFlag tells whether a word is or has a flag of one letter without a value.
+func shortFlag(word string, letter byte) bool {
+	return len(word) > 1 && word[0] == '-' && word[1] != '-' && strings.Trim(word[1:], "itdq") == "" && strings.IndexByte(word, letter) > 0
+}

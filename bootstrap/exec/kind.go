@@ -1,0 +1,157 @@
+package execboot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/job"
+)
+
+// The flags, and where the second says that the command works.
+const (
+	commandOption = "exec-command"
+	fromOption    = "exec-from"
+	fromLauncher  = "launcher" // as where nothing is said
+	fromNodes     = "nodes"
+)
+
+// Kind is what the registry has of this bootstrap.
+func Kind() bootstrap.Kind {
+	k := kind("exec", func(v bootstrap.Values) string { return v[commandOption] })
+	k.Options = []bootstrap.Option{
+		{Name: commandOption, Help: "`COMMAND` of exec, as in 'docker exec -i {host} {command}'", Own: true},
+		{Name: fromOption, Help: "run COMMAND at `PLACE`: launcher; or nodes, if it works there too",
+			Choices: []string{fromLauncher, fromNodes}, Own: true},
+	}
+	k.Check = check
+	k.Widen = "--" + fromOption + "=" + fromNodes
+	k.FromEnvironment = fromOperator
+	return k
+}
+
+// The presets: exec with a command that is known.
+
+// Docker starts agents in containers of Docker's.
+func Docker() bootstrap.Kind { return preset("docker", "docker exec -i {host} {command}") }
+
+// Podman starts agents in containers of Podman's.
+func Podman() bootstrap.Kind { return preset("podman", "podman exec -i {host} {command}") }
+
+// Kubectl starts agents in pods of Kubernetes.
+func Kubectl() bootstrap.Kind { return preset("kubectl", "kubectl exec -i {host} -- {command}") }
+
+func preset(name, command string) bootstrap.Kind {
+	return kind(name, func(bootstrap.Values) string { return command })
+}
+
+// kind is a bootstrap by a command, which the flags may have.
+func kind(name string, command func(bootstrap.Values) string) bootstrap.Kind {
+	return bootstrap.Kind{
+		Name:    name,
+		Orphans: true,
+		CheckHosts: func(v bootstrap.Values, hosts []job.Host) error {
+			return checkHosts(command(v), hosts)
+		},
+		Reach: reach,
+		Open: func(ctx context.Context, j bootstrap.Job) (*bootstrap.Opened, error) {
+			return open(ctx, command(j.Values), j)
+		},
+		Join: join,
+	}
+}
+
+func check(v bootstrap.Values) error {
+	if v[commandOption] == "" {
+		return errors.New("--bootstrap exec: say how with --exec-command, such as 'docker exec -i {host} {command}'")
+	}
+	_, err := template(v[commandOption])
+	return err
+}
+
+func template(command string) (*Template, error) {
+	t, err := Parse(command)
+	if err != nil {
+		return nil, fmt.Errorf("--exec-command: %w", err)
+	}
+	return t, nil
+}
+
+// checkHosts checks that the template has what it takes of every host.
+func checkHosts(command string, hosts []job.Host) error {
+	t, err := template(command)
+	if err != nil {
+		return err
+	}
+	for _, h := range hosts {
+		if err := t.Check(h.User, h.Port); err != nil {
+			return fmt.Errorf("--exec-command: %s: host %s: %w", h.Pos, h.Name, err)
+		}
+	}
+	return nil
+}
+
+// reach is LauncherOnly unless the user gave their word for the nodes.
+func reach(v bootstrap.Values) bootstrap.Reach {
+	if v[fromOption] == fromNodes {
+		return bootstrap.Anywhere
+	}
+	return bootstrap.LauncherOnly
+}
+
+// setup is what agents are told.
+type setup struct {
+	Command   string `cbor:"1,keyasint"` // the template
+	FromNodes bool   `cbor:"2,keyasint"`
+}
+
+// open reads the template, and resolves the names if it asks for addresses.
+func open(ctx context.Context, command string, j bootstrap.Job) (*bootstrap.Opened, error) {
+	s := setup{Command: command, FromNodes: reach(j.Values) == bootstrap.Anywhere}
+	t, err := template(s.Command)
+	if err != nil {
+		return nil, err
+	}
+	o := &bootstrap.Opened{Piper: s.piper(t, j.Limits)}
+	if t.Uses("addr") {
+		o.Routes = routes(ctx, j.Hosts)
+	}
+	o.Setup, err = bootstrap.Pack(s)
+	return o, err
+}
+
+// routes has the addresses of the hosts whose names resolve here. That one does not
+// is an error of its host.
+func routes(ctx context.Context, hosts []job.Host) []bootstrap.Route {
+	questions := make([]bootstrap.Question, len(hosts))
+	for i, h := range hosts {
+		questions[i] = bootstrap.Question{Network: "ip", Name: h.Name}
+	}
+	ctx, cancel := context.WithTimeout(ctx, bootstrap.LookUpTimeout)
+	defer cancel()
+	answers, _ := bootstrap.LookUp(ctx, questions, net.DefaultResolver.LookupNetIP) // its error is that the time is up
+	found := make([]bootstrap.Route, len(hosts))
+	for i, addr := range answers {
+		found[i].Addr = addr
+	}
+	return found
+}
+
+// join is the side of an agent.
+func join(n bootstrap.Node) (bootstrap.Piper, error) {
+	s, err := bootstrap.Unpack[setup](n.Setup)
+	if err != nil {
+		return nil, err
+	}
+	t, err := Parse(s.Command)
+	if err != nil {
+		return nil, err
+	}
+	return s.piper(t, n.Limits), nil
+}
+
+func (s setup) piper(t *Template, l bootstrap.Limits) *Piper {
+	return New(Config{Template: t, FromNodes: s.FromNodes, Silence: l.ConnectTimeout})
+}
