@@ -2,6 +2,7 @@ package stage
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/golaunch/golaunch/bootstrap"
 )
@@ -23,6 +25,7 @@ type conversation struct {
 	candidates []string // numbers, as script knows them
 	skipped    []string // candidates that will not do, "DIR: REASON"
 	direct     bool     // the login shell may run an installed agent
+	copies     bool     // the script may have made something on the host
 
 	pipe  bootstrap.Pipe
 	lines *lineReader
@@ -56,16 +59,25 @@ func (c *conversation) run(ctx context.Context, p bootstrap.Piper) (bootstrap.Pi
 
 	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() { pipe.Close() }) // ends every wait below
+	over := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() { // ends every wait below
+		defer close(over)
+		sweep(pipe, magic) // who runs there may be stopped, and would stay
+		pipe.Close()
+	})
 	err = c.lead()
-	if err == nil && !stop() {
-		err = ctx.Err()
+	var ended error
+	if !stop() {
+		<-over
+		ended = ctx.Err()
+		err = cmp.Or(err, ended)
 	}
-	stop()
 	if err == nil {
-		return &staged{Pipe: pipe, r: c.lines.r}, nil
+		return &staged{Pipe: pipe, r: c.lines.r, magic: magic}, nil
 	}
-	ended := ctx.Err()
+	if known := (*bootstrap.Error)(nil); c.copies && ended == nil && !errors.As(err, &known) {
+		sweep(pipe, magic) // else the script lives, and cleans up when its input ends
+	}
 	pipe.Close()
 	if c.sent != nil {
 		var image *imageError
@@ -105,6 +117,8 @@ func (c *conversation) lead() error {
 		}
 		verb, rest, _ := strings.Cut(line, " ")
 		switch verb {
+		case "here":
+			c.copies = true
 		case "skip":
 			c.skipped = append(c.skipped, rest)
 		case "none":
@@ -119,6 +133,9 @@ func (c *conversation) lead() error {
 			}
 		case "send":
 			c.send(img)
+		case "deaf":
+			return stageError(c.host, errors.New("the shell there has no input, by which the agent would be brought"), true,
+				"a command that enters a container has to be asked for it: docker exec -i, kubectl exec -i")
 		case "full":
 			candidate, reason, _ := strings.Cut(rest, " ")
 			return &fullError{candidate, reason}
@@ -156,9 +173,8 @@ func (c *conversation) need(uname string) (Image, error) {
 	if ask {
 		how = "ask"
 	}
-	if _, err := fmt.Fprintf(c.pipe, "%d %s %s\n", img.Size, img.Hash, how); err != nil {
-		return Image{}, err
-	}
+	// If that fails the script has ended, and its last words count.
+	_, _ = fmt.Fprintf(c.pipe, "%d %s %s\n", img.Size, img.Hash, how)
 	if !ask {
 		c.send(img)
 	}
@@ -234,6 +250,8 @@ func (c *conversation) explain(err, ended error) error {
 		return stageError(c.host, ended, false, "")
 	case errors.As(err, &image):
 		return stageError(c.host, err, true, "is it being replaced? start again")
+	case errors.Is(err, errWordy):
+		return stageError(c.host, err, true, "")
 	case errors.Is(err, errNoise):
 		return stageError(c.host, err, true, "the login shell's start-up files must be silent when there is no terminal")
 	}
@@ -264,7 +282,9 @@ func (c *conversation) explain(err, ended error) error {
 // staged is the agent's pipe: first what was read ahead, then the rest.
 type staged struct {
 	bootstrap.Pipe
-	r *bufio.Reader
+	r     *bufio.Reader
+	magic string
+	swept sync.Once
 }
 
 // Also implements bootstrap.Companion where the pipe below does.

@@ -126,7 +126,8 @@ func (s *source) Image(goos, arch string) (stage.Image, error) {
 	return stage.Image{}, errors.New("no agent for " + goos + "/" + arch)
 }
 
-// start starts the agent and returns its pipe and the words it got.
+// start starts the agent and returns its pipe and the words it got, without those
+// that it is found by.
 func start(t testing.TB, p bootstrap.Piper, src stage.Source, words []string, o stage.Options) (bootstrap.Pipe, []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -136,7 +137,12 @@ func start(t testing.TB, p bootstrap.Piper, src stage.Source, words []string, o 
 	t.Cleanup(func() { pipe.Close() })
 	line := readLine(t, pipe)
 	require.True(t, strings.HasPrefix(line, "agent <"), "the pipe begins with %q", line)
-	return pipe, strings.Split(strings.TrimSuffix(strings.TrimPrefix(line, "agent <"), ">"), "> <")
+	got := strings.Split(strings.TrimSuffix(strings.TrimPrefix(line, "agent <"), ">"), "> <")
+	if got[0] == stage.StartWord {
+		require.Len(t, got[1], 32)
+		got = got[2:]
+	}
+	return pipe, got
 }
 
 // roundTrip checks that the pipe is the agent's both ways.

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -15,12 +16,14 @@ import (
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
-// ScratchPrefix begins the names of the directories of ScratchDirs.
+// ScratchPrefix begins the names of the directories of ScratchDirs. The job's name
+// there and a dash follow.
 const ScratchPrefix = "golaunch-files-"
 
 // ScratchDirs returns the directories, in the order in which they are tried,
 // one of which holds a job's files on this host: in the places where agents
-// are staged, with a name that nobody else knows.
+// are staged, each with a name of its own that nobody can know before it is made.
+// Whoever cleans up for a dead agent finds it by its beginning, and owner.
 func ScratchDirs(job string) []string {
 	var dirs []string
 	home := os.Getenv("HOME")
@@ -29,7 +32,7 @@ func ScratchDirs(job string) []string {
 	}
 	for _, place := range []string{os.Getenv("XDG_RUNTIME_DIR"), "/dev/shm", "/tmp", home} {
 		if filepath.IsAbs(place) {
-			dirs = append(dirs, filepath.Join(place, ScratchPrefix+job))
+			dirs = append(dirs, filepath.Join(place, ScratchPrefix+job+"-"+rand.Text()))
 		}
 	}
 	return dirs
@@ -130,7 +133,7 @@ func occupy(dir string, files []File) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			os.RemoveAll(dir)
+			_ = unix.RemoveTree(dir)
 		}
 	}()
 	if err := os.Chmod(dir, 0o700); err != nil { // whatever the umask

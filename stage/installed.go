@@ -81,6 +81,10 @@ func (i Installed) stamp() string { return fmt.Sprint(i.Size, " ", i.MTime) }
 // the file is its account's own. The next word is for Accept.
 const InstalledWord = "--installed"
 
+// StartWord is an option of an agent, whose next word is the magic of its start: it
+// is for who looks at command lines.
+const StartWord = "--start"
+
 // frugal has a shell of any kind prepare what is too late once it has become the
 // agent, which keeps its timer slack (see unix.CoarseTimers) and its environment:
 // an agent that begins on all processors stops all that it does to go back to one,
@@ -91,7 +95,7 @@ var frugal = fmt.Sprintf(`test "$shell" || export GOMAXPROCS=1; test -w %[1]s &&
 // line is what a login shell of any kind makes of that: the installed file with
 // words as its arguments, else otherwise. It costs no process beyond the shell.
 func (i Installed) line(magic string, words []string, otherwise string) (string, error) {
-	path, err := bootstrap.CommandLine([]string{i.Path})
+	condition, err := i.condition()
 	if err != nil {
 		return "", err
 	}
@@ -101,7 +105,35 @@ func (i Installed) line(magic string, words []string, otherwise string) (string,
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%stest -O %s && test -x %s && exec %s || exec %s", frugal, path, path, run, otherwise), nil
+	return fmt.Sprintf("%stest %s && exec %s || exec %s", frugal, condition, run, otherwise), nil
+}
+
+// condition is what test, which every login shell has or finds, is to say of the
+// installed file: that it and its directory are the account's own, that nothing on
+// its path is a link, and that in no directory above others can exchange what is
+// ours: where the account may write though it is not the owner, others might, too,
+// unless the directory is sticky. So only the account can have put there what is
+// there. Csh leaves an exclamation mark alone that has a blank behind it.
+func (i Installed) condition() (string, error) {
+	path, err := bootstrap.CommandLine([]string{i.Path})
+	if err != nil {
+		return "", err
+	}
+	all := []string{fmt.Sprintf("-f %s -a -x %s -a -O %s -a ! -L %s", path, path, path, path)}
+	for dir := filepath.Dir(i.Path); ; dir = filepath.Dir(dir) {
+		word, err := bootstrap.CommandLine([]string{dir})
+		if err != nil {
+			return "", err
+		}
+		owner := "-O " + word
+		if dir != filepath.Dir(i.Path) {
+			owner = fmt.Sprintf(`"(" -O %s -o -k %s -o ! -w %s ")"`, word, word, word)
+		}
+		all = append(all, owner+" -a ! -L "+word)
+		if dir == filepath.Dir(dir) {
+			return strings.Join(all, " -a "), nil
+		}
+	}
 }
 
 // Accept tells the starter, on w, whether the running executable is the one it

@@ -3,6 +3,7 @@ package stage_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -48,11 +49,13 @@ func installedAgent(t *testing.T, program string) stage.Installed {
 	return stage.Installed{Path: path, Size: int64(len(program)), MTime: 1, Owned: true}
 }
 
+var loginShells = []string{"/bin/sh", "dash", "bash", "busybox sh", "ksh", "mksh", "zsh", "csh", "tcsh", "fish"}
+
 // A login shell of any kind runs an installed agent that is the account's own
 // without the script, and the script where there is none, or one of somebody
 // else.
 func TestLoginShellRunsItsOwnAgent(t *testing.T) {
-	for _, shell := range []string{"/bin/sh", "dash", "bash", "busybox sh", "ksh", "mksh", "zsh", "csh", "tcsh", "fish"} {
+	for _, shell := range loginShells {
 		t.Run(shell, func(t *testing.T) {
 			login := strings.Fields(shell)
 			if _, err := exec.LookPath(login[0]); err != nil {
@@ -80,6 +83,52 @@ func TestLoginShellRunsItsOwnAgent(t *testing.T) {
 			pipe, words = start(t, h, src, order, stage.Options{Installed: own})
 			require.Equal(t, append([]string{"--hash", src.native.Hash}, order...), words[2:])
 			roundTrip(t, pipe)
+		})
+	}
+}
+
+// What another user can put in the place of an installed agent, another program of
+// the account's, is not run, neither by the login shell nor by the script.
+func TestPlantedAgents(t *testing.T) {
+	for _, shell := range loginShells {
+		t.Run(shell, func(t *testing.T) {
+			login := strings.Fields(shell)
+			if _, err := exec.LookPath(login[0]); err != nil {
+				t.Skipf("skipped: shell not installed: %v", err)
+			}
+			for name, plant := range map[string]func(top, other string) error{
+				"the file is a link": func(top, other string) error { return os.Symlink(other+"/golaunch", top+"/up/bin/golaunch") },
+				"its directory is a link": func(top, other string) error {
+					return errors.Join(os.Remove(top+"/up/bin"), os.Symlink(other, top+"/up/bin"))
+				},
+				"a directory above is a link": func(top, other string) error {
+					return errors.Join(os.Rename(top+"/up/bin", top+"/bin"), os.Remove(top+"/up"), os.Symlink(top, top+"/up"), os.Link(other+"/golaunch", top+"/bin/golaunch"))
+				},
+				"its directory is another user's": func(top, other string) error {
+					return errors.Join(os.Link(other+"/golaunch", top+"/up/bin/golaunch"), os.Chown(top+"/up/bin", 12345, -1))
+				},
+			} {
+				if strings.Contains(name, "another user") && os.Getuid() != 0 {
+					continue // only root can give a directory away
+				}
+				h, src, top := newHost(t), newSource(), t.TempDir()
+				require.NoError(t, os.MkdirAll(top+"/up/bin", 0o700))
+				ours := installedAgent(t, "touch '"+top+"/run'\n"+anotherBuild)
+				other := filepath.Join(filepath.Dir(ours.Path), "golaunch")
+				require.NoError(t, os.Rename(ours.Path, other))
+				info, err := os.Stat(other)
+				require.NoError(t, err)
+				require.NoError(t, plant(top, filepath.Dir(other)), name)
+				ours.Path = top + "/up/bin/golaunch"
+				if !strings.Contains(name, "above") { // the script takes the way to what else is the very file
+					ours.MTime = info.ModTime().Unix()
+				}
+
+				pipe, words := start(t, &loginHost{h, login}, src, nil, stage.Options{Installed: ours})
+				require.Equal(t, []string{"--hash", src.native.Hash}, words[2:], name)
+				roundTrip(t, pipe)
+				require.NoFileExists(t, top+"/run", name)
+			}
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -14,8 +15,18 @@ const (
 	maxNoise = 1 << 20
 )
 
+// Limits on what the script itself has to say: a few lines for each candidate, with
+// what a command there printed about it.
+const (
+	maxSaid   = 16       // lines
+	maxReason = 16 << 10 // bytes of one
+)
+
 // errNoise ends a conversation with a shell that prints without end.
 var errNoise = errors.New("the login shell prints more than 1 MiB of its own")
+
+// errWordy ends a conversation with what is not the script.
+var errWordy = fmt.Errorf("the script says more than it has to: at most %d lines of %d bytes", maxSaid, maxReason)
 
 // lineReader finds the lines that begin with the magic; a prompt or the like
 // may stand before it. The rest is noise.
@@ -25,6 +36,7 @@ type lineReader struct {
 	noise func(string)
 
 	begun bool   // a line with the magic was seen
+	said  int    // lines with the magic
 	total int    // bytes of noise
 	last  string // the last noise that was not blank
 }
@@ -52,6 +64,9 @@ func (l *lineReader) next() (string, error) {
 				l.pass(before)
 			}
 			l.begun = true
+			if l.said++; l.said > maxSaid || len(after) > maxReason {
+				return "", errWordy
+			}
 			return strings.TrimSpace(string(after)), nil
 		}
 		if len(line) > 0 {

@@ -2,7 +2,9 @@ package stage
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,5 +45,53 @@ func TestOwned(t *testing.T) {
 	require.False(t, owned(filepath.Join(bin, "gone")))
 	if me == 0 {
 		require.True(t, owned("/usr/bin/env"))
+	}
+}
+
+// To an ordinary account what other users may exchange is not its own.
+func TestConditionForAnOrdinaryUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("skipped: only root can be two other users")
+	}
+	const victim, attacker = 65534, 65533
+	top, err := os.MkdirTemp("/tmp", "condition-")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(top) })
+	path := filepath.Join(top, "victim's", "golaunch")
+	dir := filepath.Dir(path)
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	require.NoError(t, os.WriteFile(path, nil, 0o700))
+	condition, err := Installed{Path: path}.condition()
+	require.NoError(t, err)
+	for _, x := range []struct {
+		name     string
+		top      os.FileMode
+		topOwner int
+		dirOwner int
+		want     bool
+	}{
+		{"a directory of root's above", 0o755, 0, victim, true},
+		{"one like /tmp", 0o777 | os.ModeSticky, 0, victim, true},
+		{"its own", 0o755, victim, victim, true},
+		{"one that all may write", 0o777, 0, victim, false},
+		{"another user's that both may write", 0o770, attacker, victim, false},
+		{"the file is in another user's directory", 0o755, 0, attacker, false},
+	} {
+		require.NoError(t, os.Chown(path, victim, victim))
+		require.NoError(t, os.Chown(dir, x.dirOwner, victim))
+		require.NoError(t, os.Chmod(dir, 0o750))
+		require.NoError(t, os.Chown(top, x.topOwner, victim))
+		require.NoError(t, os.Chmod(top, x.top))
+		for _, shell := range []string{"/bin/sh", "bash", "csh", "fish"} {
+			if _, err := exec.LookPath(shell); err != nil {
+				continue // the tests of the whole line say that it is missing
+			}
+			cmd := exec.Command(shell, "-c", "test "+condition+" && echo ours || echo not ours")
+			cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/bin:/bin", "HOME=/nonexistent"}
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: victim, Gid: victim}}
+			out, err := cmd.Output()
+			require.NoError(t, err)
+			require.Equal(t, map[bool]string{true: "ours\n", false: "not ours\n"}[x.want], string(out), "%s, %s", x.name, shell)
+		}
 	}
 }

@@ -13,20 +13,25 @@ const (
 	keptOrder = "3 2 4 1"
 )
 
-// script runs on the host (design section 4.6). It talks on standard output,
+// script runs on the host (docs/design.md). It talks on standard output,
 // in lines that begin with the magic:
 //
+//	here               from now on it makes files
 //	skip DIR: REASON   a candidate will not do
 //	none               no candidate will
 //	need UNAME         ready for the executable; we answer "SIZE HASH push" and
 //	                   the bytes, or "SIZE HASH ask" where a kept file may do
 //	send               (after ask) there is none: we send the bytes
+//	deaf               there was no answer, and never will be
 //	full I REASON      candidate I did not take the bytes
 //	got                all is written; we answer "go"
 //	have               a kept or installed file is run, at once
 //
 // After "go" or "have" the agent's own output begins. Whatever ends the
-// conversation early (end of input, a signal) removes what was made.
+// conversation early (end of input, a signal) removes what was made; where the
+// script is killed sweepScript does, which knows the names by the magic. They end
+// in what the host's kernel drew, so that nobody who sees the command line can be
+// there first.
 //
 // Its words are the two halves of the magic, the uname and (to keep it) hash of
 // our own executable, "keep" or nothing, the candidates, an installed agent's path (or
@@ -42,20 +47,28 @@ const (
 //   - `got` and `go` are there because head may have read ahead (busybox's
 //     does), so nothing may follow the bytes before it is done, and because a
 //     copy cut short looks complete to it;
-//   - an installed file is run only if nobody but its owner can write it, and
-//     that is us or root: any other might have been planted. Whether it fits
+//   - descriptor 3 of what makes files is standard output: should the script be
+//     killed, that ends with the last of them, and sweepScript does not come
+//     too early;
+//   - whatever it becomes has the magic in its command line, by which sweepScript
+//     finds it: a copied agent in the name of its file, others behind StartWord;
+//   - an installed file is run only if it is no link and nobody but its owner
+//     can write it or, in its directory, put another in its place, and both
+//     owners are us or root: any other might have been planted. Whether it fits
 //     the platform is left to show, for the sake of the one fork less;
 //   - a directory that is reused is entered first and checked from within, by
 //     its true path and owner: nobody can exchange it behind our back.
 var script = sync.OnceValue(func() string {
 	return frugal + strings.Join(strings.Fields(`
-set -f; a=$1$2 w=$3 h=$4 k=$5 o=$6 l=$7 m=$8; shift 8; t= g= u= p=$PWD;
-q() { if [ "$t" ] && [ -e "$t" ]; then rm -rf "$t"; fi; };
+set -f; a=$1$2 w=$3 h=$4 k=$5 o=$6 l=$7 m=$8; shift 8; t= d= g= u= v= p=$PWD;
+q() { if [ "$t" ] && [ -e "$t" ] && [ -O "$d" ]; then [ -L "$d" ] || rm -rf "$t"; fi; };
 trap q 0; trap "exit 1" 1 2 13 15;
 if [ "$l" ] && [ -x "$l" ]; then
-	y=$(stat -L -c "%s %Y %A %u" "$l" 2> /dev/null);
-	case $y in "$m -"????-??-?" "*) case $y in *" 0") g=0;; esac; if [ -O "$l" ]; then g=0; fi;; esac;
-	if [ "$g" ]; then echo "$a have"; exec "$l" "$@"; fi;
+	j=${l%/*}; [ "$j" ] || j=/;
+	y=$(stat -c "%s %Y %A %u /" "$l" "$j" 2> /dev/null); z=${y#*/}; y=${y%%/*};
+	case $y in "$m -"????-??-?" 0 ") g=0;; "$m -"????-??-?" "*) if [ -O "$l" ]; then g=0; fi;; esac;
+	case $z in *" d"????-??-?" 0 /") ;; *" d"????-??-?" "*) [ -O "$j" ] || g=;; *) g=;; esac;
+	if [ "$g" ]; then echo "$a have"; exec "$l" `+StartWord+` "$a" "$@"; fi;
 fi;
 s=$(uname -sm);
 if [ "$k" ]; then
@@ -64,7 +77,7 @@ if [ "$k" ]; then
 fi;
 x() {
 	cd "$p" || cd /;
-	if [ "$k" ]; then exec "$f" --hash "$h" "$@"; fi;
+	if [ "$k" ]; then exec "$f" `+StartWord+` "$a" --hash "$h" "$@"; fi;
 	exec "$f" --unlink "$f" --hash "$h" "$@";
 };
 kept() { [ -f "$1" ] && [ -O "$1" ] && [ -x "$1" ]; };
@@ -76,7 +89,7 @@ prep() {
 	2|3) [ -k . ] || { echo others may remove files there; return 1; };;
 	*) [ -O . ] || { echo not owned by us; return 1; };;
 	esac;
-	[ "$k" ] || { mkdir -m 700 "golaunch-$a" && cd -P "golaunch-$a" && try nla; return; };
+	[ "$k" ] || { mkdir -m 700 "golaunch-$a-$v" && cd -P "golaunch-$a-$v" && try nla; return; };
 	b=$PWD; d=golaunch-$u;
 	[ -d "$d" ] || mkdir -m 700 "$d" || [ -d "$d" ] || return 1;
 	cd -P "$d" && [ "$PWD" = "$b/$d" ] && [ -O . ] || { echo "$d" there is not a directory of ours; return 1; };
@@ -84,6 +97,8 @@ prep() {
 	try "part-$a";
 };
 try() { echo exit 0 > "$1" && chmod 700 . "$1" && "./$1"; };
+{ read -r v < /proc/sys/kernel/random/uuid; } 2> /dev/null;
+echo "$a here";
 for i in $o; do
 	case $i in
 	1) c=$XDG_RUNTIME_DIR n=XDG_RUNTIME_DIR;;
@@ -92,8 +107,8 @@ for i in $o; do
 	4) c=${HOME:+$HOME/.cache} n=HOME/.cache;;
 	esac;
 	n=${c:-$n};
-	if [ "$k" ]; then d=$c/golaunch-$u; f=$d/part-$a t=$d/part-$a; else d=$c/golaunch-$a; f=$d/nla t=$d; fi;
-	r=$(prep 2>&1); e=$?;
+	if [ "$k" ]; then d=$c/golaunch-$u; f=$d/part-$a t=$d/part-$a; else d=$c/golaunch-$a-$v; f=$d/nla t=$d; fi;
+	{ r=$(prep 2>&1); } 3>&1; e=$?;
 	if [ $e = 0 ]; then g=$i; break; fi;
 	if [ $e = 42 ]; then f=$d/nla-$h t=; echo "$a have"; x "$@"; fi;
 	q; t=;
@@ -101,12 +116,12 @@ for i in $o; do
 done;
 [ "$g" ] || { echo "$a none"; exit 1; };
 echo "$a need $s";
-read -r n h y || exit 1;
+read -r n h y || { echo "$a deaf"; exit 1; };
 if [ "$y" = ask ]; then
 	if kept "$d/nla-$h"; then q; f=$d/nla-$h t=; echo "$a have"; x "$@"; fi;
 	echo "$a send";
 fi;
-r=$(head -c "$n" 2>&1 > "$f") || { echo "$a full $g $c:" $r; exit 1; };
+{ r=$(head -c "$n" 2>&1 > "$f"); } 3>&1 || { echo "$a full $g $c:" $r; exit 1; };
 echo "$a got";
 read -r y && [ "$y" = go ] || exit 1;
 if [ "$k" ]; then mv -f "$f" "$d/nla-$h" || exit 1; f=$d/nla-$h t=; fi;

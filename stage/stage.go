@@ -1,15 +1,15 @@
 // Package stage brings the agent's executable to a host and starts it there,
 // over any bootstrap.Piper: one command that looks at the host, takes the
-// executable from its standard input, and becomes the agent (design section
-// 4.6).
+// executable from its standard input, and becomes the agent (docs/design.md).
 //
 // What the agent is told, as its first words: --hash HEX, the SHA-256 that its
 // own executable must have, which it checks itself (/proc/self/exe), and
 // --unlink PATH, its own file. It removes PATH and then the directory that
 // holds it as soon as it runs, so that nothing can leave them behind. With
 // Options.Keep there is no --unlink: the file stays, under the name nla-HASH,
-// for the next job. An agent that runs from Options.Installed is told neither, or
-// --installed and what Accept wants to know.
+// for the next job. An agent that runs from Options.Installed is told neither, but
+// may be --installed and what Accept wants to know. One whose file does not name the
+// start is told --start and the magic of it, by which Abandon finds it.
 //
 // Not here: retries, hedging and what the agent says first (package overlay).
 package stage
@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,13 +81,11 @@ func Start(ctx context.Context, p bootstrap.Piper, h bootstrap.Host, src Source,
 		}
 		// The bytes are spent: start again with what comes after.
 		skipped = append(c.skipped, full.reason)
-		for i, name := range candidates {
-			if name == full.candidate {
-				candidates = candidates[i+1:]
-				break
-			}
+		at := slices.Index(candidates, full.candidate)
+		if at < 0 {
+			return nil, stageError(h, fmt.Errorf("script says that candidate %.60q is full", full.candidate), true, "")
 		}
-		if len(candidates) == 0 {
+		if candidates = candidates[at+1:]; len(candidates) == 0 {
 			return nil, noPlace(h, skipped)
 		}
 	}
@@ -104,5 +103,5 @@ func stageError(h bootstrap.Host, err error, permanent bool, hint string) *boots
 // noPlace is the error when all candidates are used up.
 func noPlace(h bootstrap.Host, skipped []string) *bootstrap.Error {
 	return stageError(h, fmt.Errorf("no directory takes the agent: %s", strings.Join(skipped, "; ")), true,
-		"make room in one of them, or mount one without noexec")
+		"make room in one of them, or mount one without noexec, a container with --tmpfs /tmp:exec; or install golaunch there, in the same place as here")
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -90,6 +91,37 @@ func TestShellThatNeverRunsTheScript(t *testing.T) {
 			h.prelude = tc.prelude
 			_, err := stage.Start(t.Context(), h, here, newSource(), nil, stage.Options{})
 			wantError(t, err, tc.permanent, tc.want)
+		})
+	}
+}
+
+// A command that hands no input on is told apart from a connection that is lost.
+func TestShellWithoutInput(t *testing.T) {
+	h := newHost(t)
+	h.prelude = "exec </dev/null"
+	_, err := stage.Start(t.Context(), h, here, newSource(), nil, stage.Options{})
+	wantError(t, err, true, "the shell there has no input, by which the agent would be brought")
+}
+
+// A host that speaks as the script does, and without end, is heard for so long only:
+// what it says is kept.
+func TestHostThatSaysTooMuch(t *testing.T) {
+	const script = `a=$5$6; `
+	for name, x := range map[string]struct{ prelude, want string }{
+		"skipped places":      {`yes "$a skip /tmp: there is no room" | head -c 240000000; exit 1`, "more than it has to"},
+		"one endless line":    {`printf "%s" "$a skip "; head -c 240000000 /dev/zero; exit 1`, "1 MiB"},
+		"one long line":       {`printf "%s" "$a skip "; head -c 100000 /dev/zero; echo; exit 1`, "more than it has to"},
+		"a place that is not": {`echo "$a need Linux x86_64"; read -r y; echo "$a full 9 x"; exec cat > /dev/null`, `candidate "9" is full`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t)
+			h.prelude = script + x.prelude
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := stage.Start(t.Context(), h, here, newSource(), nil, stage.Options{})
+			runtime.ReadMemStats(&after)
+			wantError(t, err, true, x.want)
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(32<<20))
 		})
 	}
 }

@@ -1,0 +1,84 @@
+package stage
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/golaunch/golaunch/bootstrap"
+)
+
+// RemoveScript returns what a host's /bin/sh does to remove directories that dead
+// processes of ours have left where agents and files are staged. Their names match
+// glob, in which the script's own words may stand; the end of such a name is what
+// only its maker knew.
+//
+// What matches is removed only if it is a directory, belongs to us and lets nobody
+// else write: then others can neither have made it nor have moved it there, and
+// nothing below it can be exchanged. Links are not followed.
+func RemoveScript(glob string) string {
+	return strings.Join(strings.Fields(`
+u=$(id -u);
+for c in "$XDG_RUNTIME_DIR" /dev/shm /tmp "${HOME:+$HOME/.cache}"; do
+	if [ "$c" ]; then
+		find "$c/" -maxdepth 1 -type d -user "$u" ! -perm -020 ! -perm -002 -name "`+glob+`"
+			"(" -exec chmod -R u+rwx {} ";" -o -name "*" ")" -exec rm -rf {} ";";
+	fi;
+done 2> /dev/null
+`), " ")
+}
+
+// sweepScript ends what a start has left, by its magic: first its processes (the
+// login shell, script, what that runs, or the agent), even stopped ones, then the
+// directory of an agent, or the part of one that was to be kept.
+//
+// Its words are the halves of the magic in the wrong order, so that it does not
+// find itself. A process that becomes another one has no command line for a moment:
+// only two scans in a row that find nothing are believed, and 50 are enough, for
+// nobody may be left to end the script. Where read meets the zero bytes between
+// words, it leaves them out, in dash, bash and busybox alike; it costs no process.
+var sweepScript = sync.OnceValue(func() string {
+	return strings.Join(strings.Fields(`
+n=0; scans=0;
+while [ $n -lt 2 ] && [ $scans -lt 50 ]; do
+	n=$((n+1)); scans=$((scans+1));
+	for p in /proc/[0-9]*; do
+		l=;
+		if [ -O "$p" ]; then read -r l < "$p/cmdline"; fi;
+		case $l in *"$2"*"$1"*) kill -9 "${p#/proc/}" && n=0;; esac;
+	done;
+done 2> /dev/null;
+`), " ") + " " + RemoveScript("golaunch-$2$1-*") + "; " + strings.Join(strings.Fields(`
+for c in "$XDG_RUNTIME_DIR" /dev/shm /tmp "${HOME:+$HOME/.cache}"; do
+	if [ "$c" ]; then find "$c/golaunch-$u" -maxdepth 1 -type f -user "$u" -name "part-$2$1" -exec rm -f {} ";"; fi;
+done 2> /dev/null
+`), " ")
+})
+
+// sweepTimeout bounds sweep.
+const sweepTimeout = 5 * time.Second
+
+// sweep ends and removes what a start that is given up may have left, over its
+// connection, which must be open still.
+func sweep(pipe bootstrap.Pipe, magic string) {
+	c, ok := pipe.(bootstrap.Companion)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
+	defer cancel()
+	// Where it fails the connection is gone: who is not stopped has seen that, and cleaned up.
+	_ = c.Also(ctx, []string{"/bin/sh", "-c", sweepScript(), "golaunch", magic[16:], magic[:16]})
+}
+
+// Abandon closes the pipe of an agent that Start returned and that is given up. First
+// the agent is ended, which may be stopped and would not see that, and what it may
+// have left is removed: it removes its own file first of all. That takes five
+// seconds at most, and is done once.
+func Abandon(pipe bootstrap.Pipe) {
+	if s, ok := pipe.(*staged); ok {
+		s.swept.Do(func() { sweep(s.Pipe, s.magic) })
+	}
+	pipe.Close()
+}
