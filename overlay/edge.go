@@ -3,8 +3,10 @@ package overlay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/tree"
@@ -19,9 +21,12 @@ type Sink func(h tree.Header, body []byte)
 // inbox (stdio and data: into their sinks), and one per stream in use sends what
 // was queued. All of them end when the link ends or is closed.
 type Edge struct {
-	slot  tree.Slot
-	link  link.Link
-	inbox *Inbox
+	slot   tree.Slot
+	link   link.Link
+	origin *Origin
+	inbox  *Inbox
+	room   *room
+	held   *leftOpen // the pipe below link; nil if it is none of ours to end
 
 	mu      sync.Mutex
 	queues  [link.NumStreams]*sendQueue
@@ -31,56 +36,68 @@ type Edge struct {
 
 	sending [link.NumStreams]sync.Mutex // held for a whole message
 
+	over    sync.Once
 	readers sync.WaitGroup
 	writers sync.WaitGroup
 }
 
 // NewEdge starts reading l, which it owns from now on. slot names the edge in
-// events. A nil data puts messages of that stream into the inbox, too.
-func NewEdge(l link.Link, slot tree.Slot, inbox *Inbox, stdio, data Sink) *Edge {
-	e := &Edge{slot: slot, link: l, inbox: inbox}
-	post := func(s link.Stream) Sink {
-		return func(h tree.Header, body []byte) {
-			inbox.Put(Message{From: slot, Stream: s, Header: h, Body: body})
-		}
-	}
-	if data == nil {
-		data = post(link.Data)
-	}
-	e.readers.Go(func() { e.read(link.Control, post(link.Control)) })
-	e.readers.Go(func() { e.read(link.KVS, post(link.KVS)) })
+// events, origin is what the other end may say. A nil data puts messages of that
+// stream into the inbox, too.
+func NewEdge(l link.Link, slot tree.Slot, origin *Origin, inbox *Inbox, stdio, data Sink) *Edge {
+	e := &Edge{slot: slot, link: l, origin: origin, inbox: inbox, room: newRoom()}
+	e.readers.Go(func() { e.read(link.Control, nil) })
+	e.readers.Go(func() { e.read(link.KVS, nil) })
 	e.readers.Go(func() { e.read(link.Data, data) })
-	e.readers.Go(func() { e.read(link.Service, post(link.Service)) })
+	e.readers.Go(func() { e.read(link.Service, nil) })
 	e.readers.Go(func() { e.read(link.Stdio, stdio) })
 	// Ends with the readers, which end with the link.
 	go func() {
 		e.readers.Wait()
-		inbox.Put(EdgeEnded{From: slot})
+		e.ended(nil)
 	}()
 	return e
 }
 
-// read ends at the stream's end or the link's.
+// ended reports the end of the edge: a loss is not followed by a good end.
+func (e *Edge) ended(err error) {
+	e.over.Do(func() { e.inbox.Put(EdgeEnded{From: e.slot, Err: err}) })
+}
+
+// read ends at the stream's end or the link's, and ends the link of a peer that
+// says what it may not. A nil sink stands for the inbox.
 func (e *Edge) read(s link.Stream, sink Sink) {
-	var whole tree.Assembler
+	whole := tree.Assembler{
+		Admit:  func(h tree.Header) (int, error) { return e.origin.admit(s, h) },
+		Charge: e.origin.charge,
+	}
 	for {
 		frame, err := e.link.Recv(s)
 		if errors.Is(err, io.EOF) {
 			return
 		}
 		if err != nil {
-			e.inbox.Put(EdgeEnded{From: e.slot, Err: err})
+			e.ended(err)
 			return
 		}
 		e.traffic.received(s, frame)
 		h, body, done, err := whole.Add(frame)
-		if err != nil {
-			e.inbox.Put(EdgeEnded{From: e.slot, Err: errors.Join(link.ErrLost, err)})
+		var value any
+		if err == nil && done {
+			value, err = e.origin.read(h, body)
+		}
+		switch {
+		case err != nil:
+			e.ended(fmt.Errorf("%w: protocol error: %w", link.ErrLost, err))
 			e.link.Close()
 			return
-		}
-		if done {
+		case !done:
+		case sink != nil:
 			sink(h, body)
+		default:
+			m := Message{From: e.slot, Stream: s, Header: h, Body: body, At: time.Now(), Value: value, room: e.room}
+			e.room.enter(len(body) + messageCost)
+			e.inbox.Put(m)
 		}
 	}
 }
@@ -185,7 +202,11 @@ func (e *Edge) End(ctx context.Context) error {
 	}()
 	select {
 	case <-flushed:
-		return e.link.End(ctx)
+		err := e.link.End(ctx)
+		if err == nil {
+			e.held.watch() // it runs, and will see the link's end
+		}
+		return err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -195,6 +216,7 @@ func (e *Edge) End(ctx context.Context) error {
 // sides have ended.
 func (e *Edge) Close() {
 	e.stopSending()
+	e.room.close()
 	e.link.Close()
 }
 

@@ -17,6 +17,7 @@ import (
 // Starter and the Ready messages and losses of its children.
 type Family struct {
 	tree.Node
+	Worlds Worlds
 
 	starter *Starter
 	common  Common
@@ -79,6 +80,17 @@ func (f *Family) Grow(s *Starter, c Common, hosts []HostEntry, degree int) {
 	f.ready.Skip() // this node's own part
 }
 
+// Extend gives a child that is the root further hosts, to be started in place of
+// dead ones or for a spawn: it is about to hear of them.
+func (f *Family) Extend(slot tree.Slot, hosts []HostEntry) {
+	below := f.Below(slot)
+	for _, h := range hosts {
+		below = append(below, h.Index)
+	}
+	f.Cover(slot, below)
+	f.kin[slot].edge.origin.extend(hosts)
+}
+
 // Awaited tells whether a child belongs to hosts that are not all decided yet.
 func (f *Family) Awaited(slot tree.Slot) bool { return !f.kin[slot].old && !f.ready.Done() }
 
@@ -116,7 +128,9 @@ func (f *Family) Join(j Joined) tree.Slot {
 		hosts = append(hosts, h.Index)
 	}
 	f.Cover(slot, hosts)
-	edge := NewEdge(j.Link, slot, f.inbox, f.sink(slot), nil)
+	origin := f.Worlds.Child(f.starter.Redial, append([]HostEntry{j.Host}, j.Rest...))
+	edge := NewEdge(j.Link, slot, origin, f.inbox, f.sink(slot), nil)
+	edge.held = j.held
 	f.kin = append(f.kin, kin{edge: edge, pipe: j.Pipe, host: j.Host, rest: j.Rest})
 	f.Send(slot, link.Service, KindRange, Encode(Range{Self: j.Host, Hosts: j.Rest, Root: f.starter.Redial, Common: f.starter.handOn(f.common)}))
 	return slot
@@ -148,10 +162,14 @@ func (f *Family) ChildReady(slot tree.Slot, r Ready) (complete bool) {
 	return f.ready.Add(r)
 }
 
+// Watched notes that the wardens of a child's subtree watch their agents: its ranks
+// have started. That its agents are ready says nothing of wardens.
+func (f *Family) Watched(slot tree.Slot) { f.kin[slot].edge.held.watch() }
+
 // ReadyValue is what is known of the subtree; final once complete.
 func (f *Family) ReadyValue() Ready { return f.ready.Value() }
 
-// Lose takes a child out whose edge broke. Before the launch its host counts as
+// Lose takes a child out whose edge broke, and sweeps its node. Before the launch its host counts as
 // dead and what it should have started is started again from here, unless it was
 // a relay: that is the end of the job. Where this node has told its parent
 // already who lives, it is too late for that, and all who went with the child
@@ -161,8 +179,10 @@ func (f *Family) Lose(slot tree.Slot, cause error) (complete bool, died []DeadHo
 		return false, nil
 	}
 	k := &f.kin[slot]
+	k.edge.held.watch() // who said something wrong runs, and who was silent is ended by now
 	k.edge.Close()
-	dead := DeadHost{Index: k.host.Index, Phase: string(bootstrap.Handshake), Cause: withDiagnostics(cause, k.pipe).Error()}
+	f.Sweep(slot)
+	dead := DeadHost{Index: k.host.Index, Phase: string(bootstrap.Handshake), Cause: cut(withDiagnostics(cause, k.pipe).Error(), maxCause)}
 	if f.ready.Done() || k.old {
 		return false, f.lost(slot, dead)
 	}

@@ -1,13 +1,6 @@
 package overlay
 
-import (
-	"github.com/golaunch/golaunch/cache"
-	"github.com/golaunch/golaunch/tree"
-)
-
-// KindGroup is a message about the barrier of a group (PMI 1.2): kvs, to any
-// node: Group. Its number is stable.
-const KindGroup tree.Kind = 88
+import "github.com/golaunch/golaunch/cache"
 
 // Group says that a node is in the barrier of a group, to the first of its
 // nodes; or, from that one, that all are.

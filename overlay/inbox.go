@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"sync"
+	"time"
 
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/tree"
@@ -11,17 +12,69 @@ import (
 // this package whose comment says "event", or one of the owner's own.
 type Event any
 
-// Message is the event of a whole message received on an edge.
+// Message is the event of a whole message received on an edge, to which its Origin
+// has the right.
 type Message struct {
 	From   tree.Slot
 	Stream link.Stream
 	Header tree.Header
-	Body   []byte // owned by the receiver
+	Body   []byte    // owned by the receiver
+	At     time.Time // of its arrival
+	Value  any       // what the body says, where that was judged: see As
+
+	room *room // that it takes until the event loop has it
 }
 
+// room bounds the messages of one edge that wait for the event loop: a neighbor
+// that sends faster than they are handled waits, in its own stream.
+type room struct {
+	mu      sync.Mutex
+	changed sync.Cond
+	bytes   int
+	closed  bool
+}
+
+const (
+	roomBytes   = 64 << 20
+	messageCost = 256 // of a message beside its body
+)
+
+func newRoom() *room {
+	r := &room{}
+	r.changed.L = &r.mu
+	return r
+}
+
+// enter waits for room; a message larger than all has it when no other waits.
+func (r *room) enter(bytes int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.bytes > 0 && r.bytes+bytes > roomBytes && !r.closed {
+		r.changed.Wait()
+	}
+	r.bytes += bytes
+}
+
+func (r *room) leave(bytes int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bytes -= bytes
+	r.changed.Broadcast()
+}
+
+// close lets everything in, as nobody takes messages any more.
+func (r *room) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	r.changed.Broadcast()
+}
+
+// Residence is how long the message has been here.
+func (m *Message) Residence() time.Duration { return time.Since(m.At) }
+
 // EdgeEnded is the event of an edge on which nothing more will come: Err is nil
-// after an orderly END, and wraps link.ErrLost otherwise. A lost edge may be
-// reported more than once.
+// after an orderly END, and wraps link.ErrLost otherwise. There is one for each edge.
 type EdgeEnded struct {
 	From tree.Slot
 	Err  error
@@ -29,7 +82,7 @@ type EdgeEnded struct {
 
 // Inbox is an unbounded queue of events from many goroutines to one event loop.
 // What feeds it is bounded by the protocol (credits, one aggregate per child
-// and fence); output of ranks never passes through it.
+// and fence), and for each edge by its room; output of ranks never passes through it.
 type Inbox struct {
 	wake func()
 
@@ -58,6 +111,11 @@ func (b *Inbox) Take(buf []Event) []Event {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	buf = append(buf[:0], b.queue...)
+	for _, e := range buf {
+		if m, ok := e.(Message); ok && m.room != nil {
+			m.room.leave(len(m.Body) + messageCost)
+		}
+	}
 	clear(b.queue)
 	b.queue = b.queue[:0]
 	return buf

@@ -7,43 +7,16 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
-	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
+	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/stage"
-	"github.com/golaunch/golaunch/tree"
 )
 
 // Protocol is the version of the messages below. An agent and its parent must
 // agree on it; they are the same executable unless architectures are mixed.
-const Protocol = 2
-
-// Kinds of messages. Numbers are stable. The stream a kind travels on is fixed
-// and given with it.
-const (
-	KindHello    tree.Kind = 1 + iota // control, up one link: Hello
-	KindRange                         // service, down one link: Range
-	KindReady                         // service, up one link: Ready
-	KindLaunch                        // kvs, broadcast: Launch
-	KindStarted                       // control, up one link: Started
-	KindFailure                       // control, to the launcher: job.Failure
-	KindDone                          // control, up one link: Done
-	KindSignal                        // control, broadcast: Signal
-	KindKill                          // control, broadcast: Kill
-	KindNote                          // control, to the launcher: Note
-	KindSign                          // service, up one link: SignRequest
-	KindSigned                        // service, down one link: SignAnswer
-	KindBoard                         // kvs, up or down one link: a cache message
-	KindOutput                        // stdio, to the launcher: output records
-	KindDrained                       // stdio, up one link: no more output of the world below
-	KindInput                         // stdio, down: standard input
-	KindInputAck                      // control, up one link: bytes of input taken
-	KindHome                          // kvs, to any node: a cache message
-	KindFile                          // data, broadcast: bytes of the file of Launch.Files that arrives
-	KindFileEnd                       // data, broadcast: the SHA-256 of that file, which ends here
-	KindDied                          // service, to the launcher: Died
-)
+const Protocol = 5
 
 // Hello is the first message of an agent to its parent.
 type Hello struct {
@@ -58,15 +31,49 @@ type Hello struct {
 // HostEntry is one host that an agent is to start, with all that it takes to
 // reach it.
 type HostEntry struct {
-	Index  job.HostIndex   `cbor:"1,keyasint"`
-	Name   string          `cbor:"2,keyasint"`
-	Addr   string          `cbor:"3,keyasint"`
-	Target *sshboot.Target `cbor:"4,keyasint,omitempty"` // bootstrap ssh only
-	User   string          `cbor:"5,keyasint,omitempty"` // bootstrap exec only, as given
-	Port   int             `cbor:"6,keyasint,omitempty"` // bootstrap exec only, as given
+	Index  job.HostIndex `cbor:"1,keyasint"`
+	Name   string        `cbor:"2,keyasint"`
+	Addr   string        `cbor:"3,keyasint"`
+	Access *Access       `cbor:"4,keyasint,omitempty"` // nil where name and address are enough
 	// Below makes this a relay: an agent on the launcher's host, without ranks,
 	// for so many of the entries that follow. A host has 0.
 	Below int `cbor:"7,keyasint,omitempty"`
+}
+
+// Access is what else a bootstrap takes to reach a host.
+type Access struct {
+	User string `cbor:"1,keyasint,omitempty"` // as given
+	Port int    `cbor:"2,keyasint,omitempty"` // as given
+	Data []byte `cbor:"3,keyasint,omitempty"` // bootstrap.Route.Data
+}
+
+// access is that of a host, or nothing.
+func (h HostEntry) access() Access {
+	if h.Access == nil {
+		return Access{}
+	}
+	return *h.Access
+}
+
+// Reach notes how the bootstrap reaches h.
+func (h *HostEntry) Reach(r bootstrap.Route) {
+	h.Addr = r.Addr
+	if r.Data != nil {
+		access := h.access()
+		access.Data = r.Data
+		h.Access = &access
+	}
+}
+
+// Data is bootstrap.Node.Data for hosts.
+func Data(hosts []HostEntry) map[job.HostIndex][]byte {
+	data := make(map[job.HostIndex][]byte, len(hosts))
+	for _, h := range hosts {
+		if d := h.access().Data; d != nil {
+			data[h.Index] = d
+		}
+	}
+	return data
 }
 
 // Relay tells whether h is a relay and not a host of the job.
@@ -82,32 +89,29 @@ type Range struct {
 
 // Common is the part of a Range that every agent hands on unchanged.
 type Common struct {
-	JobID          string              `cbor:"10,keyasint"`
-	Bootstrap      string              `cbor:"11,keyasint"` // "fork", "ssh" or "exec"
-	Degree         int                 `cbor:"12,keyasint"`
-	Keys           []sshboot.PublicKey `cbor:"13,keyasint"`
-	PreferKey      int                 `cbor:"14,keyasint"` // index of the key that worked before, or -1
-	ConnectTimeout time.Duration       `cbor:"15,keyasint"`
-	LostAfter      time.Duration       `cbor:"16,keyasint"`
-	KeepAgent      bool                `cbor:"17,keyasint"`
-	Verbose        int                 `cbor:"18,keyasint"`
-	Agent          stage.Installed     `cbor:"19,keyasint"` // none: every host gets a copy
-	KeyNotes       []string            `cbor:"20,keyasint"` // why other keys cannot be offered
-	Exec           string              `cbor:"21,keyasint"` // bootstrap exec: the template
-	Relayed        bool                `cbor:"22,keyasint"` // only relays start others, and only what is Below them
-	Gate           string              `cbor:"23,keyasint"` // of the relays; "" for none
-	Trace          bool                `cbor:"24,keyasint"` // keep what --trace wants to know
-	Records        bool                `cbor:"26,keyasint"` // keep the records of nodes and ranks for the report
-	Progress       bool                `cbor:"25,keyasint"` // tell how far a long start-up is
-	MissAfter      time.Duration       `cbor:"27,keyasint"` // sshboot.DialerConfig; 0 if no host may be missing
+	JobID          string          `cbor:"10,keyasint"`
+	Bootstrap      string          `cbor:"11,keyasint"` // bootstrap.Kind.Name
+	Setup          []byte          `cbor:"29,keyasint"` // bootstrap.Node.Setup
+	Degree         int             `cbor:"12,keyasint"`
+	ConnectTimeout time.Duration   `cbor:"15,keyasint"`
+	LostAfter      time.Duration   `cbor:"16,keyasint"`
+	KeepAgent      bool            `cbor:"17,keyasint"`
+	Verbose        int             `cbor:"18,keyasint"`
+	Agent          stage.Installed `cbor:"19,keyasint"` // none: every host gets a copy
+	Relayed        bool            `cbor:"22,keyasint"` // only relays start others, and only what is Below them
+	Gate           string          `cbor:"23,keyasint"` // of the relays; "" for none
+	Trace          bool            `cbor:"24,keyasint"` // keep what --trace wants to know
+	Records        bool            `cbor:"26,keyasint"` // keep the records of nodes and ranks for the report
+	Progress       bool            `cbor:"25,keyasint"` // tell how far a long start-up is
+	MissAfter      time.Duration   `cbor:"27,keyasint"` // bootstrap.Limits
+	StallAfter     time.Duration   `cbor:"28,keyasint"` // tell of ranks that wait so long over the tree; 0 never does
+	Bulk           bool            `cbor:"30,keyasint"` // all agents were started at once, and call (package rendezvous)
 }
 
-// Values of Common.Bootstrap.
-const (
-	BootstrapFork = "fork"
-	BootstrapSSH  = "ssh"
-	BootstrapExec = "exec"
-)
+// Limits bound the tries to reach a host.
+func (c Common) Limits() bootstrap.Limits {
+	return bootstrap.Limits{ConnectTimeout: c.ConnectTimeout, MissAfter: c.MissAfter}
+}
 
 // NodeInfo is what the launcher learns of a live host.
 type NodeInfo struct {
@@ -156,6 +160,24 @@ type Died struct {
 	Dead []DeadHost `cbor:"1,keyasint"`
 }
 
+// LongWait is for how long ranks wait that are told of in Waiting. Those for which
+// they wait may still compute.
+const LongWait = 10 * time.Second
+
+// Waiting says that ranks of a node have waited for other ranks of their world for
+// LongWait, where their MPI library may hang.
+type Waiting struct {
+	Ranks   []RankRange `cbor:"1,keyasint"`
+	Library string      `cbor:"2,keyasint"`
+	Fixed   bool        `cbor:"3,keyasint,omitempty"` // what ends that library's hang is loaded
+}
+
+// RankRange is Count ranks from First on.
+type RankRange struct {
+	First job.Rank `cbor:"1,keyasint"`
+	Count int      `cbor:"2,keyasint"`
+}
+
 // Merge folds another subtree's part in.
 func (r *Ready) Merge(part Ready) {
 	r.Live = append(r.Live, part.Live...)
@@ -175,17 +197,39 @@ type Launch struct {
 	Cache      cache.Policy `cbor:"12,keyasint"`
 	CacheBytes int          `cbor:"13,keyasint"` // cache.Config.Budget
 
-	PMILibrary []byte `cbor:"14,keyasint"` // libpmi.so for Open MPI; empty where there is none
-	OpenMPI    bool   `cbor:"15,keyasint"` // every program counts as one of Open MPI
+	Libraries []Library `cbor:"14,keyasint"` // for ranks of some MPI libraries; those that the launcher has
+	OpenMPI   bool      `cbor:"15,keyasint"` // every program counts as one of Open MPI
+	MPICHFix  Fix       `cbor:"22,keyasint"` // which ranks get LibMPICHFinalize
 
 	Files []stage.File `cbor:"16,keyasint"` // that come on the data stream, before the ranks start
 
 	PMIPort    bool   `cbor:"18,keyasint"` // ranks connect to a port instead of inheriting a descriptor
-	PMGR       bool   `cbor:"21,keyasint"` // ranks of the first world are told of PMGR, too
+	PMGR       bool   `cbor:"21,keyasint"` // ranks are told of PMGR, too
 	PMIVersion string `cbor:"19,keyasint"` // pmi.World.Version
-
-	Late bool `cbor:"20,keyasint"` // the nodes that get it were started for a spawn: the first world has nothing on them
+	Universe   int    `cbor:"23,keyasint"` // pmi.World.UniverseSize
 }
+
+// Library is a shared library that travels to the nodes.
+type Library struct {
+	Name     string `cbor:"1,keyasint"`
+	Contents []byte `cbor:"2,keyasint"`
+}
+
+// Names of libraries.
+const (
+	LibPMI           = "libpmi.so"           // PMI for Open MPI 3 and 4
+	LibMPICHFinalize = "libmpichfinalize.so" // ends the hang of some MPICHs in MPI_Finalize
+)
+
+// Fix says whose ranks get a cure for a fault of their library.
+type Fix uint8
+
+// Values of Fix. Their numbers travel.
+const (
+	FixAffected Fix = iota // those of programs that have the fault
+	FixAll                 // those of every program
+	FixNone
+)
 
 // Values of Launch.StdinRank that are not a rank.
 const (
@@ -218,19 +262,31 @@ type Kill struct {
 }
 
 // Note is a line for the user, shown when the job's verbosity is at least
-// Level.
+// Level, which may be NoteAlways.
 type Note struct {
 	Level int           `cbor:"1,keyasint"`
 	Host  job.HostIndex `cbor:"2,keyasint"`
 	Text  string        `cbor:"3,keyasint"`
 }
 
+// NoteAlways is the Level of a note that even those see who asked for quiet.
+const NoteAlways = -1
+
 // SignRequest asks the launcher for a signature. ID is rewritten on each link
 // and echoed in the answer.
 type SignRequest struct {
-	ID      uint64              `cbor:"1,keyasint"`
-	Request sshboot.SignRequest `cbor:"2,keyasint"`
-	By      job.HostIndex       `cbor:"3,keyasint"` // who dials; each link checks it lies in its child's subtree
+	ID      uint64                `cbor:"1,keyasint"`
+	Request bootstrap.SignRequest `cbor:"2,keyasint"`
+	By      job.HostIndex         `cbor:"3,keyasint"` // who dials; each link checks it lies in its child's subtree
+}
+
+// Summon asks the launcher to have the agent of a host, which called it, call By
+// at Addr. It is answered as a SignRequest is, without a signature.
+type Summon struct {
+	ID   uint64        `cbor:"1,keyasint"` // as SignRequest's
+	Host job.HostIndex `cbor:"2,keyasint"`
+	Addr string        `cbor:"3,keyasint"` // IP address and port
+	By   job.HostIndex `cbor:"4,keyasint"` // who wants it for its child
 }
 
 // SignAnswer is the launcher's answer: a signature or a refusal.
@@ -238,6 +294,7 @@ type SignAnswer struct {
 	ID        uint64 `cbor:"1,keyasint"`
 	Signature []byte `cbor:"2,keyasint"`
 	Refusal   string `cbor:"3,keyasint"`
+	Final     bool   `cbor:"4,keyasint,omitempty"` // asking again is no use
 }
 
 // InputAck says how many bytes of standard input every reader in the subtree
@@ -251,7 +308,7 @@ type InputAck struct {
 // it as it is.
 var (
 	encoder = mustMode(cbor.EncOptions{Time: cbor.TimeUnixMicro}.EncMode())
-	decoder = mustMode(cbor.DecOptions{MaxArrayElements: 1 << 24, MaxNestedLevels: 16, UTF8: cbor.UTF8DecodeInvalid}.DecMode())
+	decoder = mustMode(cbor.DecOptions{MaxArrayElements: 1 << 24, MaxNestedLevels: maxNested, UTF8: cbor.UTF8DecodeInvalid}.DecMode())
 )
 
 func mustMode[T any](mode T, err error) T {

@@ -32,6 +32,7 @@ func FuzzMessages(f *testing.F) {
 		_, _ = Decode[SpawnAnswer](b)
 		_, _ = Decode[Done](b)
 		_, _ = Decode[SignRequest](b)
+		_, _ = Decode[Summon](b)
 		_, _ = Decode[SignAnswer](b)
 		_, _ = Decode[job.Failure](b)
 		_, _ = Decode[InputAck](b)

@@ -3,14 +3,6 @@ package overlay
 import (
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/pmi"
-	"github.com/golaunch/golaunch/tree"
-)
-
-// Kinds of messages about the names of a job, which live at the root (design
-// section 6). Numbers are stable.
-const (
-	KindName  tree.Kind = 64 + iota // service, up to the root: NameRequest
-	KindNamed                       // service, down to the host that asked: NameAnswer
 )
 
 // NameRequest is what a rank asks about a published service.

@@ -3,6 +3,7 @@ package overlay
 import (
 	"time"
 
+	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/job"
 )
 
@@ -16,18 +17,20 @@ type Progress struct {
 	Ranks int           `cbor:"2,keyasint"` // that were started
 	Host  job.HostIndex `cbor:"3,keyasint"` // that has been waited for longest, or job.NoHost
 	Age   time.Duration `cbor:"4,keyasint"` // how long
+	// Step is what it is at: that of its start which began last.
+	Step bootstrap.Phase `cbor:"5,keyasint,omitempty"`
 }
 
 // Merge folds another subtree's part in.
 func (p *Progress) Merge(part Progress) {
 	p.Nodes += part.Nodes
 	p.Ranks += part.Ranks
-	p.Wait(part.Host, part.Age)
+	p.Wait(part.Host, part.Age, part.Step)
 }
 
-// Wait names a host that is waited for.
-func (p *Progress) Wait(h job.HostIndex, age time.Duration) {
+// Wait names a host that is waited for, and what it is at.
+func (p *Progress) Wait(h job.HostIndex, age time.Duration, step bootstrap.Phase) {
 	if h != job.NoHost && (p.Host == job.NoHost || age > p.Age) {
-		p.Host, p.Age = h, age
+		p.Host, p.Age, p.Step = h, age, step
 	}
 }

@@ -13,8 +13,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
-	"github.com/golaunch/golaunch/bootstrap/fork"
-	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
+	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/link/yamuxlink"
 	"github.com/golaunch/golaunch/stage"
@@ -23,12 +22,13 @@ import (
 )
 
 const (
-	refusedFor   = time.Second // how long a refused connection, or a dying agent, is tried again
-	retryFirst   = 50 * time.Millisecond
-	retryLongest = time.Second
-	endTimeout   = 2 * time.Second
-	maxNoise     = 200 // bytes of a line of noise that are passed on
-	never        = math.MaxInt64
+	refusedFor       = time.Second // how long a refused connection, or a dying agent, is tried again
+	retryFirst       = 50 * time.Millisecond
+	retryLongest     = time.Second
+	endTimeout       = 2 * time.Second
+	startsPerConnect = 4   // how many times the connect timeout one start may take in all
+	maxNoise         = 200 // bytes of a line of noise that are passed on
+	never            = math.MaxInt64
 )
 
 // Joined is the event of an agent that said hello. The owner turns Link into an
@@ -40,6 +40,15 @@ type Joined struct {
 	Addr  string // the host's address as its parent reaches it, "" for a local process
 	Link  link.Link
 	Pipe  bootstrap.Pipe
+
+	held *leftOpen // the pipe as the link has it; nil where the link has it from elsewhere
+}
+
+// Refuse lets go of an agent that has just said hello: it sees that, and ends.
+func (j Joined) Refuse() {
+	j.held.watch()
+	j.Link.Close()
+	j.Pipe.Close()
 }
 
 // HostFailed is the event of a host on which no agent will run.
@@ -52,22 +61,23 @@ type PartDone struct{}
 // Linked is a Pipe that is a link already, as between agents of one process.
 type Linked interface{ Link() link.Link }
 
-// Starter starts agents, one per part of a host list, as design section 4.4
+// Starter starts agents, one per part of a host list, as docs/design.md
 // says. Its goroutines end when ctx is done or every host is decided; Wait
 // waits for them.
 type Starter struct {
-	ctx    context.Context
-	piper  bootstrap.Piper
-	relays bootstrap.Piper // for entries that are relays
-	source stage.Source
-	common Common
-	inbox  *Inbox
-	noise  func(host, line string)
-	window *window
-	gate   func() (*Gate, error)                   // opened once, by a relay
-	open   func(bootstrap.Pipe) (link.Link, error) // the parent's side of a link
-	tasks  sync.WaitGroup
-	starts *starts
+	ctx      context.Context
+	piper    bootstrap.Piper
+	relays   bootstrap.Piper // for entries that are relays
+	source   stage.Source
+	common   Common
+	patience time.Duration // of a bulk start, bootstrap.Kind.Patience
+	inbox    *Inbox
+	noise    func(host, line string)
+	window   *window
+	gate     func() (*Gate, error)              // opened once, by a relay
+	open     func(*leftOpen) (link.Link, error) // the parent's side of a link
+	tasks    sync.WaitGroup
+	starts   *starts
 
 	// Redial makes a late host the business of the one that joined first,
 	// which dials it anew; otherwise the late one becomes a leaf of ours. The
@@ -78,25 +88,24 @@ type Starter struct {
 // NewStarter returns a Starter that starts agents through piper and reports to
 // inbox. noise is told what hosts print before the agent runs.
 func NewStarter(ctx context.Context, piper bootstrap.Piper, source stage.Source, common Common, inbox *Inbox, noise func(host, line string)) *Starter {
-	open := func(p bootstrap.Pipe) (link.Link, error) {
-		if l, ok := p.(Linked); ok {
+	open := func(p *leftOpen) (link.Link, error) {
+		if l, ok := p.Pipe.(Linked); ok {
 			return l.Link(), nil
 		}
-		return yamuxlink.New(&leftOpen{Pipe: p}, yamuxlink.Config{Parent: true, LostAfter: common.LostAfter})
+		return yamuxlink.New(p, yamuxlink.Config{Parent: true, LostAfter: common.LostAfter})
 	}
 	gate := sync.OnceValues(func() (*Gate, error) { return openGate(ctx, common.Gate) })
+	kind, _ := registry.Find(common.Bootstrap) // whoever made piper knows it
 	return &Starter{
-		ctx: ctx, piper: piper, relays: fork.New(), source: source, common: common, inbox: inbox, noise: noise,
+		ctx: ctx, patience: kind.Patience, piper: piper, relays: registry.Relays(), source: source, common: common, inbox: inbox, noise: noise,
 		window: newWindow(), gate: gate, open: open, starts: newStarts(common),
 	}
 }
 
-// handOn is c as an agent below gets it: with the key that has worked here.
+// handOn is c as an agent below gets it: with what the bootstrap has learnt here.
 func (s *Starter) handOn(c Common) Common {
-	if d, ok := s.piper.(*sshboot.Dialer); ok {
-		if key, ok := d.WorkedKey(); ok {
-			c.PreferKey = key
-		}
+	if l, ok := s.piper.(bootstrap.Learner); ok {
+		c.Setup = l.Learned()
 	}
 	return c
 }
@@ -123,6 +132,11 @@ func (s *Starter) run(part []HostEntry) {
 		}
 	}
 	begins := func() { begun <- struct{}{} }
+	if s.common.Bulk && s.Redial {
+		// The others were started with it, and one that comes too late to be the root
+		// can't be dialled anew.
+		begins = func() {}
+	}
 	try(p.Begin(), begins)
 	timer := time.NewTimer(never)
 	defer timer.Stop()
@@ -186,7 +200,9 @@ func (s *Starter) dismissLate(results <-chan result, n int) {
 func (s *Starter) dismiss(j Joined) {
 	ctx, cancel := context.WithTimeout(s.ctx, endTimeout)
 	defer cancel()
-	j.Link.End(ctx) // the agent ends either way: Close follows
+	if j.Link.End(ctx) == nil { // the agent ends either way: Close follows
+		j.held.watch()
+	}
 	j.Link.Close()
 	j.Pipe.Close() // which the link leaves open where the agent has ended
 }
@@ -214,8 +230,8 @@ func (s *Starter) attempt(i int, h HostEntry, begun func()) result {
 		if be.Patience > 0 {
 			patience = be.Patience
 		}
-		if errors.Is(be, syscall.ECONNREFUSED) || agent || s.common.Bootstrap == BootstrapExec {
-			patience = refusedFor // of a command that fails nobody knows whether it ever works
+		if errors.Is(be, syscall.ECONNREFUSED) || agent {
+			patience = refusedFor
 		}
 		wait := time.Duration(rand.Int64N(int64(pause)) + 1)
 		tired := be.Permanent || time.Since(begin)+wait > patience
@@ -224,9 +240,6 @@ func (s *Starter) attempt(i int, h HostEntry, begun func()) result {
 			installed, tired = stage.Installed{}, be.Permanent
 		}
 		if tired || s.ctx.Err() != nil {
-			if be.Err == context.DeadlineExceeded {
-				be.Err = fmt.Errorf("not done within %v; give more with --connect-timeout", s.common.ConnectTimeout)
-			}
 			return result{i: i, err: be}
 		}
 		pause = min(2*pause, retryLongest)
@@ -270,9 +283,16 @@ func (s *Starter) place(traced context.Context, h HostEntry, installed stage.Ins
 	if begin.IsZero() {
 		*begin = now
 	}
-	ctx, cancel := context.WithTimeout(traced, 4*s.common.ConnectTimeout)
+	limit := startsPerConnect * s.common.ConnectTimeout
+	if s.common.Bulk {
+		limit += s.patience
+	}
+	ctx, cancel := context.WithTimeout(traced, limit)
 	defer cancel()
 	joined, err := s.handshake(ctx, h, installed)
+	if err != nil && ctx.Err() == context.DeadlineExceeded {
+		err = stalled(h, err, limit)
+	}
 	// A host that is not there tells nothing about how many handshakes the
 	// others can take.
 	if be := (*bootstrap.Error)(nil); !errors.As(err, &be) || !be.Unreached {
@@ -281,9 +301,20 @@ func (s *Starter) place(traced context.Context, h HostEntry, installed stage.Ins
 	return joined, err
 }
 
+// stalled is why a start is given up that has taken its whole time, with the
+// phase that it has come to. Another try would take as long.
+func stalled(h HostEntry, err error, limit time.Duration) error {
+	be := &bootstrap.Error{Host: h.Name, Phase: bootstrap.Connect}
+	errors.As(err, &be)
+	be.Err = fmt.Errorf("not done within %v, %d times --connect-timeout: the host has stopped answering, or is slow", limit, startsPerConnect)
+	be.Permanent = true
+	return be
+}
+
 // handshake brings the agent to the host and waits for its hello.
 func (s *Starter) handshake(ctx context.Context, h HostEntry, installed stage.Installed) (Joined, error) {
-	host := bootstrap.Host{Index: int(h.Index), Name: h.Name, Addr: h.Addr, User: h.User, Port: h.Port}
+	access := h.access()
+	host := bootstrap.Host{Index: int(h.Index), Name: h.Name, Addr: h.Addr, User: access.User, Port: access.Port}
 	piper := s.piper
 	if h.Relay() {
 		piper = s.relays
@@ -295,11 +326,12 @@ func (s *Starter) handshake(ctx context.Context, h HostEntry, installed stage.In
 		return Joined{}, err
 	}
 	fail := func(err error) (Joined, error) {
-		pipe.Close()
+		stage.Abandon(pipe)
 		err = withDiagnostics(err, pipe)
 		return Joined{}, &bootstrap.Error{Host: h.Name, Phase: bootstrap.Handshake, Err: err}
 	}
-	l, err := s.open(pipe)
+	held := &leftOpen{Pipe: pipe}
+	l, err := s.open(held)
 	if err != nil {
 		return fail(err)
 	}
@@ -316,13 +348,13 @@ func (s *Starter) handshake(ctx context.Context, h HostEntry, installed stage.In
 		l.Close()
 		return fail(err)
 	}
-	return Joined{Host: h, Hello: hello, Addr: pipe.PeerAddr(), Link: l, Pipe: pipe}, nil
+	return Joined{Host: h, Hello: hello, Addr: pipe.PeerAddr(), Link: l, Pipe: pipe, held: held}, nil
 }
 
 // withDiagnostics adds what the far side printed on its standard error.
 func withDiagnostics(err error, pipe bootstrap.Pipe) error {
 	if said := strings.TrimSpace(pipe.Diagnostics()); said != "" {
-		return fmt.Errorf("%w; it said: %s", err, said)
+		return fmt.Errorf("%w"+saidMark+"%s", err, said)
 	}
 	return err
 }
@@ -339,7 +371,7 @@ func recvHello(l link.Link) (Hello, error) {
 	if h.Kind != KindHello || h.More {
 		return Hello{}, fmt.Errorf("first message has kind %d, not hello", h.Kind)
 	}
-	hello, err := Decode[Hello](body)
+	hello, err := As[Hello](Message{Header: h, Body: body})
 	if err == nil && hello.Protocol != Protocol {
 		err = fmt.Errorf("agent speaks protocol %d, this golaunch %d: remove the stale agent", hello.Protocol, Protocol)
 	}
@@ -347,5 +379,5 @@ func recvHello(l link.Link) (Hello, error) {
 }
 
 func deadHost(h HostEntry, err *bootstrap.Error) DeadHost {
-	return DeadHost{Index: h.Index, Phase: string(err.Phase), Cause: err.Err.Error(), Hint: err.Hint}
+	return DeadHost{Index: h.Index, Phase: string(err.Phase), Cause: cut(err.Err.Error(), maxCause), Hint: cut(err.Hint, maxCause/2)}
 }

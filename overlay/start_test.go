@@ -97,6 +97,7 @@ type outcome struct {
 	joined []string            // in the order in which they joined
 	rest   map[string][]string // what each was given to start
 	dead   []string
+	causes []string // of the dead
 	took   time.Duration
 	tries  map[string]int
 }
@@ -108,6 +109,11 @@ func start(t *testing.T, n int, redial bool, does map[string]func(context.Contex
 
 // startParts runs Starter.Start over n hosts in parts of so many, in fake time.
 func startParts(t *testing.T, n, size int, redial bool, does map[string]func(context.Context) error) outcome {
+	return startIn(t, Common{ConnectTimeout: timeout, LostAfter: time.Minute}, n, size, redial, does)
+}
+
+// startIn does so in a job of which common is known.
+func startIn(t *testing.T, common Common, n, size int, redial bool, does map[string]func(context.Context) error) outcome {
 	out := outcome{rest: map[string][]string{}}
 	synctest.Test(t, func(t *testing.T) {
 		h := &hosts{does: does, tries: map[string]int{}}
@@ -119,9 +125,9 @@ func startParts(t *testing.T, n, size int, redial bool, does map[string]func(con
 			}
 		})
 		ctx, stop := context.WithCancel(t.Context())
-		s := NewStarter(ctx, h, self{}, Common{ConnectTimeout: timeout, LostAfter: time.Minute}, inbox, func(string, string) {})
+		s := NewStarter(ctx, h, self{}, common, inbox, func(string, string) {})
 		s.Redial = redial
-		s.open = func(p bootstrap.Pipe) (link.Link, error) { return p.(agentPipe).link, nil }
+		s.open = func(p *leftOpen) (link.Link, error) { return p.Pipe.(agentPipe).link, nil }
 		part := make([]HostEntry, n)
 		for i := range part {
 			part[i] = HostEntry{Index: job.HostIndex(i), Name: fmt.Sprint("n", i)}
@@ -144,6 +150,7 @@ func startParts(t *testing.T, n, size int, redial bool, does map[string]func(con
 						out.rest[e.Host.Name] = append(out.rest[e.Host.Name], r.Name)
 					}
 				case HostFailed:
+					out.causes = append(out.causes, e.Dead.Phase+": "+e.Dead.Cause)
 					out.dead = append(out.dead, part[e.Dead.Index].Name)
 				case PartDone:
 					parts--
@@ -184,6 +191,17 @@ func TestAHeadThatFailsIsReplacedAtOnce(t *testing.T) {
 	require.Less(t, o.took, time.Second)
 }
 
+// Of agents that call none takes the place of a root that is slow: it could not be
+// dialled anew. Others are hedged as ever.
+func TestASlowRootThatCallsIsWaitedFor(t *testing.T) {
+	common := Common{ConnectTimeout: timeout, LostAfter: time.Minute, Bulk: true}
+	slow := map[string]func(context.Context) error{"n0": after(3 * grow.HedgeAfter)}
+	o := startIn(t, common, 3, 3, true, slow)
+	require.Equal(t, []string{"n0"}, o.joined)
+	require.Equal(t, []string{"n1", "n2"}, o.rest["n0"])
+	require.Equal(t, []string{"n1", "n0"}, startIn(t, common, 3, 3, false, slow).joined)
+}
+
 func TestATransientErrorIsTriedAgain(t *testing.T) {
 	left := 3
 	o := start(t, 2, false, map[string]func(context.Context) error{"n0": func(context.Context) error {
@@ -195,6 +213,18 @@ func TestATransientErrorIsTriedAgain(t *testing.T) {
 	require.Equal(t, []string{"n0"}, o.joined)
 	require.Equal(t, 4, o.tries["n0"])
 	require.Empty(t, o.dead)
+}
+
+// A host that spoke and then stalls is given up after one limit, which is told,
+// with what it was at.
+func TestAHostThatStallsHasOneLimit(t *testing.T) {
+	o := start(t, 1, false, map[string]func(context.Context) error{"n0": func(ctx context.Context) error {
+		<-ctx.Done()
+		return &bootstrap.Error{Phase: bootstrap.Stage, Err: errors.New("not done within 2m0s")}
+	}})
+	require.Equal(t, []string{"stage agent: not done within 1m0s, 4 times --connect-timeout: the host has stopped answering, or is slow"}, o.causes)
+	require.Equal(t, 1, o.tries["n0"])
+	require.InDelta(t, 4*timeout, o.took, float64(time.Second))
 }
 
 // A host that may be missing is given up before the connect timeout is over:

@@ -21,11 +21,18 @@ type starts struct {
 
 	mu    sync.Mutex
 	tries []report.Start
-	since map[job.HostIndex]time.Time // hosts that are not decided
+	kept  map[job.HostIndex]int        // tries
+	open  map[job.HostIndex]*openStart // hosts that are not decided
+}
+
+// openStart is a host that is being started.
+type openStart struct {
+	since time.Time
+	step  bootstrap.Phase // that began last
 }
 
 func newStarts(c Common) *starts {
-	return &starts{trace: c.Trace, watch: c.Progress, since: map[job.HostIndex]time.Time{}}
+	return &starts{trace: c.Trace, watch: c.Progress, open: map[job.HostIndex]*openStart{}, kept: map[job.HostIndex]int{}}
 }
 
 // host notes that a host is being started; what it returns ends that.
@@ -35,37 +42,63 @@ func (s *starts) host(h job.HostIndex) (decided func()) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.since[h] = time.Now()
+	s.open[h] = &openStart{since: time.Now()}
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(s.since, h)
+		delete(s.open, h)
 	}
 }
 
 // try notes one try to start a host, whose steps are told to the context that
 // it returns. done ends it.
 func (s *starts) try(ctx context.Context, h job.HostIndex) (_ context.Context, done func(error)) {
-	if !s.trace {
+	if !s.trace && !s.watch {
 		return ctx, func(error) {}
 	}
 	t := report.Start{Host: h, Begin: time.Now()}
 	over := false
-	ctx = bootstrap.WithSteps(ctx, func(p bootstrap.Phase, begin, end time.Time) {
+	ctx = bootstrap.WithSteps(ctx, func(p bootstrap.Phase) func() {
+		begin := time.Now()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if !over {
-			t.Steps = append(t.Steps, report.Step{Name: string(p), Begin: begin, End: end})
+		if o := s.open[h]; o != nil {
+			o.step = p
+		}
+		return func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if !over && len(t.Steps) < maxSpans {
+				t.Steps = append(t.Steps, report.Step{Name: string(p), Begin: begin, End: time.Now()})
+			}
 		}
 	})
 	return ctx, func(err error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if over = true; err != nil {
-			t.Error = err.Error()
+		if over = true; !s.trace {
+			return
+		}
+		if err != nil {
+			t.Error = cut(err.Error(), maxError)
 		}
 		t.End = time.Now()
+		s.keep(t)
+	}
+}
+
+// keep keeps a try. Of many for one host it keeps the first and the last.
+func (s *starts) keep(t report.Start) {
+	if s.kept[t.Host] < maxTries {
+		s.kept[t.Host]++
 		s.tries = append(s.tries, t)
+		return
+	}
+	for i := len(s.tries) - 1; i >= 0; i-- {
+		if s.tries[i].Host == t.Host {
+			s.tries[i] = t
+			return
+		}
 	}
 }
 
@@ -81,17 +114,15 @@ func (f *Family) Starts() []report.Start {
 	return all
 }
 
-// Slowest is the host that has been waited for longest from here, and how long;
-// job.NoHost where none is.
-func (f *Family) Slowest() (slowest job.HostIndex, age time.Duration) {
+// Slowest is the host that has been waited for longest from here, how long, and
+// at what; job.NoHost where none is.
+func (f *Family) Slowest() Progress {
 	s := f.starter.starts
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	slowest = job.NoHost
-	for h, since := range s.since {
-		if waits := time.Since(since); slowest == job.NoHost || waits > age {
-			slowest, age = h, waits
-		}
+	p := Progress{Host: job.NoHost}
+	for h, o := range s.open {
+		p.Wait(h, time.Since(o.since), o.step)
 	}
-	return slowest, age
+	return p
 }

@@ -8,16 +8,6 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// Kinds of messages about what the agents have counted, after the ranks have
-// ended. Numbers are stable.
-const (
-	KindCollect   tree.Kind = 80 + iota // service, broadcast: nothing; asks every agent for its counters
-	KindCollected                       // service, up one link: report.Collected
-	KindPing                            // control, down one link: Ping
-	KindPong                            // control, up one link: Pong
-	KindProgress                        // control, up one link: Progress
-)
-
 var _ [report.NumStreams]struct{} = [link.NumStreams]struct{}{}
 
 // traffic counts an edge's messages and bytes, headers of frames included.

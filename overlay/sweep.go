@@ -30,7 +30,7 @@ while [ $n -lt 2 ] && [ $scans -lt 200 ]; do
 	while read -r dev dir type rest; do
 		if [ "$type" = cgroup2 ]; then
 			find "$dir" -type d -name "golaunch-job-$1-*" 2> /dev/null | while read -r c; do
-				echo 1 > "$c/cgroup.kill"; rmdir "$c";
+				echo 1 > "$c/cgroup.kill"; find "$c" -depth -type d -exec rmdir {} ";";
 			done;
 		fi;
 	done < /proc/mounts;
@@ -39,8 +39,7 @@ while [ $n -lt 2 ] && [ $scans -lt 200 ]; do
 		kill -9 "$p" && n=0;
 	done;
 done 2> /dev/null;
-for d in "${XDG_RUNTIME_DIR:-/tmp}" /dev/shm /tmp "${HOME:-/tmp}/.cache"; do rm -rf "$d/`+stage.ScratchPrefix+`$1"; done
-`), " ")
+`), " ") + " " + stage.RemoveScript(stage.ScratchPrefix+"$1-*")
 })
 
 // NodeJob is what a job is called on one node: the GOLAUNCH_JOB of its ranks
@@ -62,10 +61,20 @@ func sweep(pipe bootstrap.Pipe, jobID string) {
 
 // leftOpen is a pipe as its link has it: when the command has ended by itself,
 // the link's Close leaves the connection to the owner of the pipe, who may have
-// use for it.
+// use for it. When it has not, and nobody there watches the agent yet, Close ends
+// it: it may be stopped, and would not see that its link does.
 type leftOpen struct {
 	bootstrap.Pipe
-	ended atomic.Bool
+	ended   atomic.Bool
+	watched atomic.Bool // by a warden; or else it is known to run
+}
+
+// watch notes that the agent need not be ended. There may be no p: others' links
+// have none.
+func (p *leftOpen) watch() {
+	if p != nil {
+		p.watched.Store(true)
+	}
 }
 
 func (p *leftOpen) Read(b []byte) (int, error) {
@@ -78,7 +87,11 @@ func (p *leftOpen) Read(b []byte) (int, error) {
 
 // Close closes the pipe unless its reader knows that it has ended.
 func (p *leftOpen) Close() error {
-	if p.ended.Load() {
+	switch {
+	case p.ended.Load():
+		return nil
+	case !p.watched.Load():
+		stage.Abandon(p.Pipe)
 		return nil
 	}
 	return p.Pipe.Close()

@@ -44,7 +44,7 @@ func TestSweepScript(t *testing.T) {
 	}
 	ours, others := sleep(job), sleep("1"+job)
 	place := t.TempDir()
-	files := filepath.Join(place, stage.ScratchPrefix+job)
+	files := filepath.Join(place, stage.ScratchPrefix+job+"-RANDOM")
 	require.NoError(t, os.Mkdir(files, 0o700))
 
 	runSweep(t, job, "XDG_RUNTIME_DIR="+place)

@@ -13,8 +13,17 @@ const AgentWord = "nla-agent"
 // IsAgent says whether a command line, without the program's name, is that of an
 // agent. What package stage starts has its options first.
 func IsAgent(words []string) bool {
-	return len(words) > 0 && slices.Contains([]string{AgentWord, "--unlink", "--hash", stage.InstalledWord}, words[0])
+	return len(words) > 0 && slices.Contains([]string{AgentWord, "--unlink", "--hash", stage.InstalledWord, stage.StartWord}, words[0])
 }
+
+// Options of an agent that is to call the launcher. It reads the job's secret from
+// its standard input, or from a file.
+const (
+	DialWord         = "--dial"            // the launcher's address
+	SecretWord       = "--secret-file"     // the secret, in a file that nobody else can read
+	HostVariableWord = "--host-variable"   // the environment variable that names its host
+	WithinWord       = "--connect-timeout" // how long it tries to reach whom it calls
+)
 
 // LostAfterWord is the agent's option that names its link's LostAfter, which
 // both sides must share.

@@ -3,20 +3,6 @@ package overlay
 import (
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/pmi"
-	"github.com/golaunch/golaunch/tree"
-)
-
-// Kinds of messages about worlds after the first. Numbers are stable. The
-// header's World says which world is meant.
-const (
-	KindWorld      tree.Kind = 72 + iota // kvs, down to the nodes of the world: World
-	KindSpawn                            // service, to the launcher: SpawnRequest
-	KindSpawned                          // service, down to the host that asked: SpawnAnswer
-	KindEndWorld                         // control, down to the nodes of the world: empty
-	KindForget                           // kvs, down to the nodes of the world: empty
-	KindGrow                             // kvs, to the root: Range, of hosts to start below it
-	KindGrown                            // service, from the root: Ready, of those hosts
-	KindLateLaunch                       // kvs, to the root: Launch, for those hosts
 )
 
 // MaxWorlds is how many worlds a job may have, one after the other or at a
@@ -44,6 +30,16 @@ type SpawnRequest struct {
 	Rank  job.Rank      `cbor:"2,keyasint"`
 	World int           `cbor:"3,keyasint"` // of the rank
 	Spawn pmi.Spawn     `cbor:"4,keyasint"`
+	// Files are the host files that the hints name, up to the first that could not
+	// be read.
+	Files []HostFile `cbor:"5,keyasint,omitempty"`
+}
+
+// HostFile is what a host file says that a rank named, as its agent read it.
+type HostFile struct {
+	Name    string `cbor:"1,keyasint"`
+	Hosts   string `cbor:"2,keyasint,omitempty"` // their names, as hostlist.Fold has them
+	Failure string `cbor:"3,keyasint,omitempty"` // why they are not known; "" if they are
 }
 
 // SpawnAnswer tells that rank what became of it.
@@ -82,6 +78,7 @@ func (s *Started) Merge(part Started) {
 
 // Fail adds one rank that was not started.
 func (s *Started) Fail(f StartFailure) {
+	f.Text = cut(f.Text, maxCause)
 	if n := len(s.Failures); n > 0 {
 		last := &s.Failures[n-1]
 		if last.Host == f.Host && last.First+job.Rank(last.Count) == f.First && last.Code == f.Code && last.Text == f.Text {

@@ -1,0 +1,133 @@
+package overlay
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/bootstrap"
+	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/pmi"
+	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// Of 1,024 nodes, each with every fence that is kept and with hosts that answered at
+// the third try, the records are within their bounds where all come together.
+func TestHonestRecordsOfManyNodes(t *testing.T) {
+	const nodes, tries, steps = 1024, 3, 9
+	hosts := make([]HostEntry, nodes)
+	c := report.Collected{Levels: []report.Level{report.One(report.Counters{})}}
+	c.Levels[0].Agents = nodes
+	for i := range hosts {
+		h := job.HostIndex(i)
+		hosts[i].Index = h
+		n := report.Node{Host: h, Parent: h / 2, Phases: make([]report.Phase, 6), Trace: &report.NodeTrace{
+			Fences: make([]report.Fence, report.MaxFences), Steps: make([]report.Step, 4),
+		}}
+		if i > 0 {
+			n.Trace.Clock = make([]report.Offset, 2)
+		}
+		for kid := max(1, 2*h); kid < 2*h+2 && kid < nodes; kid++ {
+			for range tries {
+				n.Trace.Starts = append(n.Trace.Starts, report.Start{Host: kid, Steps: make([]report.Step, steps), Error: "no answer"})
+			}
+		}
+		c.Nodes = append(c.Nodes, n)
+	}
+	require.NoError(t, say(new(Worlds).Child(true, hosts), KindCollected, 0, c))
+}
+
+// What a child may say of its node at most is within the bounds of all that is above
+// it, with what these add.
+func TestTheLargestRecordsAreWithinTheBoundsAbove(t *testing.T) {
+	const children = 64
+	hosts := make([]HostEntry, children+1)
+	for i := range hosts {
+		hosts[i].Index = job.HostIndex(i)
+	}
+	full := func(h job.HostIndex) report.Collected {
+		return report.Collected{Levels: []report.Level{report.One(report.Counters{})}, Nodes: []report.Node{{
+			Host: h, Parent: job.NoHost, Phases: make([]report.Phase, maxPhases), Trace: &report.NodeTrace{
+				Fences: make([]report.Fence, report.MaxFences), Steps: make([]report.Step, maxSpans)}}}}
+	}
+	all := full(0)
+	for _, h := range hosts[1:] {
+		part := full(h.Index)
+		require.NoError(t, say(new(Worlds).Child(false, []HostEntry{h}), KindCollected, 0, part))
+		part.Nodes[0].Trace.Clock = make([]report.Offset, 2)
+		part.Below(0)
+		all.Merge(part)
+		for range maxTries {
+			all.Nodes[0].Trace.Starts = append(all.Nodes[0].Trace.Starts, report.Start{Host: h.Index, Steps: make([]report.Step, maxSpans)})
+		}
+	}
+	require.NoError(t, say(new(Worlds).Child(false, hosts), KindCollected, 0, all))
+}
+
+// What makes more of itself than its parent may pass on is refused at once.
+func TestWhatGrowsOnItsWay(t *testing.T) {
+	many := func(change func(*report.Node)) report.Collected {
+		n := report.Node{Host: 2, Parent: job.NoHost, Trace: &report.NodeTrace{}}
+		change(&n)
+		return report.Collected{Levels: []report.Level{{Agents: 1}}, Nodes: []report.Node{n}}
+	}
+	long := strings.Repeat("x", 17<<10)
+	data := make([]byte, small.base)
+	for len(Encode(SignRequest{Request: sshboot.SignRequest{Host: 2, Data: data}, By: 2})) > small.base {
+		data = data[1:]
+	}
+	for name, x := range map[string]struct {
+		kind    tree.Kind
+		world   int
+		message any
+		want    string
+	}{
+		"an age that wraps": {KindFailure, 0, job.Failure{Class: job.CauseExit, Rank: 4, Host: 2, Code: 1, Age: math.MaxInt64}, "a failure of"},
+		"a long phase":      {KindFailure, 0, job.Failure{Class: job.CauseExit, Rank: 4, Host: 2, Code: 1, Phase: long}, "a text of 17408 bytes"},
+		"a long library":    {KindWaiting, 0, Waiting{Library: long}, "a text of 17408 bytes"},
+		"a long step":       {KindProgress, 0, Progress{Step: bootstrap.Phase(long), Host: job.NoHost}, "a text of 17408 bytes"},
+		"a long wait":       {KindWaits, 0, Waits{Waits: []Wait{{Text: long}}}, "a text of 17408 bytes"},
+		"one wait as two":   {KindWaits, 0, Waits{Waits: []Wait{{}, {}}}, "told of twice"},
+		"a long reason":     {KindStarted, 1, Started{Failures: []StartFailure{{Host: 3, Count: 1, Code: 1, Text: long}}}, "a text of 17408 bytes"},
+		"a long cause":      {KindDied, 0, Died{Dead: []DeadHost{{Index: 2, Cause: long}}}, "a text of 17408 bytes"},
+		"a large request":   {KindSign, 0, SignRequest{Request: sshboot.SignRequest{Host: 2, Data: data}, By: 2}, "a request of"},
+		"a long name":       {KindName, 0, NameRequest{Host: 2, Rank: 4, Op: pmi.Publish, Port: data[:len(data):len(data)], Service: make([]byte, pmi.MaxLine+1)}, "a text of"},
+		"starts of one field each": {KindCollected, 0, many(func(n *report.Node) {
+			n.Trace.Starts = make([]report.Start, maxTries+1)
+			for i := range n.Trace.Starts {
+				n.Trace.Starts[i].Host = 3
+			}
+		}), "try 9 to start host 3"},
+		"too many fences": {KindCollected, 0, many(func(n *report.Node) { n.Trace.Fences = make([]report.Fence, report.MaxFences+1) }), "257 fences"},
+		"its own clock":   {KindCollected, 0, many(func(n *report.Node) { n.Trace.Clock = make([]report.Offset, 1) }), "1 offsets"},
+		"too many steps":  {KindCollected, 0, many(func(n *report.Node) { n.Trace.Steps = make([]report.Step, maxSpans+1) }), "17 steps"},
+		"too many phases": {KindCollected, 0, many(func(n *report.Node) { n.Phases = make([]report.Phase, maxPhases+1) }), "17 phases"},
+	} {
+		require.ErrorContains(t, say(middleChild(false), x.kind, x.world, x.message), x.want, name)
+	}
+}
+
+// A child tells each cause of a rank once, also of a world that is over, of whose
+// ranks nobody knows the numbers.
+func TestFailuresAreToldOnce(t *testing.T) {
+	o := middleChild(false)
+	f := job.Failure{Class: job.CauseExit, Rank: 4, Host: 2, Code: 1}
+	require.NoError(t, say(o, KindFailure, 0, f))
+	f.Code = 2
+	require.ErrorContains(t, say(o, KindFailure, 0, f), "said twice")
+	f.Class = job.CauseAbort
+	require.NoError(t, say(o, KindFailure, 0, f))
+	o = middleChild(false)
+	heard := 0
+	for f.World = 3; heard < 1000; heard++ {
+		f.Rank = job.Rank(heard)
+		if say(o, KindFailure, 0, f) != nil {
+			break
+		}
+	}
+	require.Equal(t, causesOfRank*o.ranks, heard)
+}

@@ -1,0 +1,314 @@
+package overlay
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/pmi"
+	"github.com/golaunch/golaunch/stdio"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// What a child may speak of, kind by kind: the checks that the table of kinds
+// names. All of them are called with o.mu held.
+
+// ready: every host of the child's range lives or is dead.
+func (o *Origin) ready(_ tree.Header, r Ready) error {
+	if err := once(&o.isReady); err != nil {
+		return err
+	}
+	return r.tells(o.nodes, o.given)
+}
+
+// grown: so does every host that was to be started for a spawn.
+func (o *Origin) grown(_ tree.Header, r Ready) error {
+	if o.awaited.Len() == 0 {
+		return errors.New("hosts that were not to be started")
+	}
+	hosts := o.awaited
+	o.awaited = nil
+	return r.tells(hosts, hosts)
+}
+
+// tells checks that r is about each node once, and about nothing that was not
+// given. A relay that is dead takes all below it along.
+func (r *Ready) tells(nodes, given tree.Hosts) error {
+	told, relays := make([]job.HostIndex, 0, len(r.Live)+len(r.Dead)), 0
+	for _, n := range r.Live {
+		if err := long(maxWord, n.HostName, n.Addr); err != nil {
+			return err
+		}
+		switch {
+		case !nodes.Has(n.Index):
+			return fmt.Errorf("host %d, which is not below it, is up", n.Index)
+		case n.Cores < 0:
+			return fmt.Errorf("host %d has %d cores", n.Index, n.Cores)
+		}
+		told = append(told, n.Index)
+	}
+	for _, d := range r.Dead {
+		if err := d.long(); err != nil {
+			return err
+		}
+		switch {
+		case !given.Has(d.Index):
+			return fmt.Errorf("host %d, which is not below it, is dead", d.Index)
+		case !nodes.Has(d.Index):
+			relays++
+		}
+		told = append(told, d.Index)
+	}
+	if h, again := twice(told); again {
+		return fmt.Errorf("host %d is told of twice", h)
+	}
+	if relays == 0 && len(told) != nodes.Len() {
+		return fmt.Errorf("%d of %d hosts are told of", len(told), nodes.Len())
+	}
+	return nil
+}
+
+// twice finds a host that is in a list more than once. It sorts the list.
+func twice(list []job.HostIndex) (h job.HostIndex, again bool) {
+	slices.Sort(list)
+	for i := 1; i < len(list); i++ {
+		if list[i] == list[i-1] {
+			return list[i], true
+		}
+	}
+	return 0, false
+}
+
+func (o *Origin) died(_ tree.Header, d Died) error {
+	told := make([]job.HostIndex, len(d.Dead))
+	for i, x := range d.Dead {
+		if err := o.host(x.Index); err != nil {
+			return err
+		}
+		if err := x.long(); err != nil {
+			return err
+		}
+		told[i] = x.Index
+	}
+	if h, again := twice(told); again {
+		return fmt.Errorf("host %d has died twice", h)
+	}
+	return nil
+}
+
+func (o *Origin) started(h tree.Header, s Started) error {
+	w, err := o.share(int(h.World))
+	if err == nil {
+		err = once(&w.started)
+	}
+	if err != nil {
+		return err
+	}
+	left := w.ranks - s.Ranks
+	if s.Ranks < 0 || left < 0 {
+		return fmt.Errorf("%d ranks of %d run", s.Ranks, w.ranks)
+	}
+	if h.World == 0 && len(s.Failures) > 0 {
+		return errors.New("failures of the first world are told as such")
+	}
+	blocks, _, err := o.ranksOf.of(int(h.World))
+	if err != nil {
+		return err
+	}
+	for _, f := range s.Failures {
+		if err := o.host(f.Host); err != nil {
+			return err
+		}
+		if err := long(maxCause, f.Text); err != nil {
+			return err
+		}
+		if f.Code < 1 || f.Code > job.MaxCode {
+			return fmt.Errorf("exit code %d does not exist", f.Code)
+		}
+		if f.Count < 1 || f.Count > left || !allOn(blocks, f.First, f.Count, func(h job.HostIndex) bool { return h == f.Host }) {
+			return fmt.Errorf("ranks %d+%d are not on host %d", f.First, f.Count, f.Host)
+		}
+		left -= f.Count
+	}
+	return nil
+}
+
+// allOn reports whether count ranks from first on exist, and are on hosts that are
+// wanted. No sum of numbers that a child says is made before it is known to be a
+// rank.
+func allOn(blocks []job.Block, first job.Rank, count int, wanted func(job.HostIndex) bool) bool {
+	for count > 0 {
+		b := job.BlockOf(blocks, first)
+		if b == nil || !wanted(b.Host) {
+			return false
+		}
+		here := b.Count - int(first-b.First)
+		first += job.Rank(here)
+		count -= here
+	}
+	return true
+}
+
+func (o *Origin) done(h tree.Header, d Done) error {
+	w, err := o.share(int(h.World))
+	if err == nil {
+		err = once(&w.done)
+	}
+	if err != nil {
+		return err
+	}
+	left := w.ranks
+	for _, n := range []int{d.Ranks, d.Failed, d.Ended} {
+		if n < 0 || n > left {
+			return fmt.Errorf("%d, %d and %d ranks of %d have ended", d.Ranks, d.Failed, d.Ended, w.ranks)
+		}
+		left -= n
+	}
+	return nil
+}
+
+func (o *Origin) note(_ tree.Header, n Note) error {
+	if n.Level < NoteAlways {
+		return fmt.Errorf("level %d", n.Level)
+	}
+	if err := long(maxText, n.Text); err != nil {
+		return err
+	}
+	return o.host(n.Host)
+}
+
+// sign: both who asks and whom it is for were given to the child. The launcher
+// judges the rest.
+func (o *Origin) sign(_ tree.Header, s SignRequest) error {
+	if err := o.host(s.By); err != nil {
+		return err
+	}
+	if err := o.host(s.Request.Host); err != nil {
+		return err
+	}
+	s.ID = math.MaxUint64 // each link has its own
+	if body := Encode(s); len(body) > small.base {
+		return fmt.Errorf("a request of %d bytes", len(body))
+	}
+	return nil
+}
+
+// summon: whoever asks, and whom it asks for, were given to the child.
+func (o *Origin) summon(_ tree.Header, s Summon) error {
+	if err := cmp.Or(o.host(s.By), o.host(s.Host)); err != nil {
+		return err
+	}
+	if _, err := netip.ParseAddrPort(s.Addr); err != nil {
+		return fmt.Errorf("no address to call: %w", err)
+	}
+	return nil
+}
+
+func (o *Origin) inputAck(_ tree.Header, k InputAck) error {
+	if k.Bytes < 0 || k.Read < 0 {
+		return fmt.Errorf("%d bytes were taken, %d were read", k.Bytes, k.Read)
+	}
+	return nil
+}
+
+func (o *Origin) name(_ tree.Header, q NameRequest) error {
+	if q.Op != pmi.Publish && q.Op != pmi.Unpublish && q.Op != pmi.Lookup {
+		return fmt.Errorf("%v is nothing to do with a name", q.Op)
+	}
+	if err := long(pmi.MaxLine, string(q.Service), string(q.Port)); err != nil {
+		return err
+	}
+	return o.rank(q.World, q.Rank, q.Host)
+}
+
+func (o *Origin) spawn(_ tree.Header, q SpawnRequest) error { return o.rank(q.World, q.Rank, q.Host) }
+
+func (o *Origin) progress(_ tree.Header, p Progress) error {
+	ranks := 0
+	if w := o.worlds[0]; w != nil {
+		ranks = w.ranks
+	}
+	if err := long(maxWord, string(p.Step)); err != nil {
+		return err
+	}
+	switch {
+	case p.Nodes < 0 || p.Nodes > o.nodes.Len():
+		return fmt.Errorf("%d of %d nodes are up", p.Nodes, o.nodes.Len())
+	case p.Ranks < 0 || p.Ranks > ranks:
+		return fmt.Errorf("%d of %d ranks run", p.Ranks, ranks)
+	case p.Age < 0:
+		return fmt.Errorf("a host is waited for since %v", p.Age)
+	case p.Host == job.NoHost:
+		return nil
+	}
+	return o.host(p.Host)
+}
+
+// aboutWorld: the bulletin board and the tree's service are a world's, of which the
+// child has ranks. What concerns one that is over is dropped by the receiver.
+func (o *Origin) aboutWorld(h tree.Header, _ []byte) error {
+	if o.parent {
+		return nil
+	}
+	if _, over, err := o.ranksOf.of(int(h.World)); err != nil || over {
+		return err
+	}
+	_, err := o.share(int(h.World))
+	return err
+}
+
+func (o *Origin) group(h tree.Header, _ Group) error { return o.aboutWorld(h, nil) }
+
+// output: records of ranks below it, of worlds whose output has not ended.
+func (o *Origin) output(_ tree.Header, records []byte) error {
+	var fault error
+	err := Records(records, func(r job.RankID, s stdio.Stream, _ []byte) {
+		if fault == nil {
+			fault = o.outputOf(r, s)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return fault
+}
+
+func (o *Origin) outputOf(r job.RankID, s stdio.Stream) error {
+	w, err := o.share(r.World)
+	switch {
+	case err != nil:
+		return err
+	case w.drained:
+		return fmt.Errorf("output of world %d, which has ended", r.World)
+	case s != stdio.Stdout && s != stdio.Stderr:
+		return fmt.Errorf("output of rank %v on stream %d", r, s)
+	}
+	if err := o.below(r); err != nil {
+		return fmt.Errorf("output of %w", err)
+	}
+	return nil
+}
+
+// below checks that a rank is on one of the child's hosts.
+func (o *Origin) below(r job.RankID) error {
+	blocks, _, err := o.ranksOf.of(r.World)
+	if err != nil {
+		return err
+	}
+	if b := job.BlockOf(blocks, r.Rank); b == nil || !o.given.Has(b.Host) {
+		return fmt.Errorf("rank %v, which is not below it", r)
+	}
+	return nil
+}
+
+func (o *Origin) drained(h tree.Header, _ []byte) error {
+	w, err := o.share(int(h.World))
+	if err != nil {
+		return err
+	}
+	return once(&w.drained)
+}

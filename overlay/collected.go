@@ -1,0 +1,123 @@
+package overlay
+
+import (
+	"fmt"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// Bounds on the records of one node and its ranks: what is within them is within
+// the bounds of the message, also after further nodes have added theirs.
+const (
+	maxPhases  = 16  // of a node
+	maxSpans   = 16  // steps of a node, or of one try to start a host
+	maxTries   = 8   // to start one host
+	maxOffsets = 4   // of a node's clock
+	maxError   = 512 // bytes of why a try failed
+)
+
+// collected: records of nodes and ranks below it, and no more of either than
+// there are.
+func (o *Origin) collected(_ tree.Header, c report.Collected) error {
+	hosts, agents := o.given.Len(), 0
+	for _, l := range c.Levels {
+		if agents += l.Agents; l.Agents < 1 || l.Agents > hosts || agents > hosts {
+			return fmt.Errorf("counters of more than %d agents", hosts)
+		}
+	}
+	told, tries := make([]job.HostIndex, len(c.Nodes)), map[job.HostIndex]int{}
+	for i := range c.Nodes {
+		n := &c.Nodes[i]
+		if n.Level < 0 || n.Level >= len(c.Levels) {
+			return fmt.Errorf("host %d is %d levels down of %d", n.Host, n.Level, len(c.Levels))
+		}
+		told[i] = n.Host
+		if err := o.node(n, tries); err != nil {
+			return err
+		}
+	}
+	if h, again := twice(told); again {
+		return fmt.Errorf("host %d has two records", h)
+	}
+	if len(c.Ranks) > o.ranks {
+		return fmt.Errorf("records of %d ranks of %d", len(c.Ranks), o.ranks)
+	}
+	for i := range c.Ranks {
+		r := &c.Ranks[i]
+		if err := o.rank(r.World, r.Rank, r.Host); err != nil {
+			return err
+		}
+		if err := long(maxStep, r.Outcome); err != nil {
+			return err
+		}
+		if r.ExitCode < 0 || r.ExitCode > job.MaxCode || r.Signal < 0 || r.Signal > job.MaxSignal {
+			return fmt.Errorf("a record of rank %v with exit code %d, signal %d", job.RankID{World: r.World, Rank: r.Rank}, r.ExitCode, r.Signal)
+		}
+	}
+	return nil
+}
+
+// node judges a node's record, and counts the tries to start each host.
+func (o *Origin) node(n *report.Node, tries map[job.HostIndex]int) error {
+	if err := o.host(n.Host); err != nil {
+		return err
+	}
+	if n.Parent != job.NoHost {
+		if err := o.host(n.Parent); err != nil {
+			return err
+		}
+	}
+	if len(n.Phases) > maxPhases {
+		return fmt.Errorf("host %d has %d phases", n.Host, len(n.Phases))
+	}
+	for _, p := range n.Phases {
+		if err := long(maxStep, p.Name); err != nil {
+			return err
+		}
+	}
+	t := n.Trace
+	if t == nil {
+		return nil
+	}
+	offsets := maxOffsets
+	if n.Host == o.own { // its parent adds them
+		offsets = 0
+	}
+	if len(t.Fences) > report.MaxFences || len(t.Clock) > offsets {
+		return fmt.Errorf("host %d has %d fences, %d offsets", n.Host, len(t.Fences), len(t.Clock))
+	}
+	for _, f := range t.Fences {
+		if f.World < 0 || f.World >= MaxWorlds {
+			return fmt.Errorf("a fence of world %d", f.World)
+		}
+	}
+	for _, s := range t.Starts {
+		if err := o.host(s.Host); err != nil {
+			return err
+		}
+		if tries[s.Host]++; tries[s.Host] > maxTries || s.Host == o.own {
+			return fmt.Errorf("try %d to start host %d", tries[s.Host], s.Host)
+		}
+		if err := long(maxError, s.Error); err != nil {
+			return err
+		}
+		if err := spans(s.Steps); err != nil {
+			return err
+		}
+	}
+	return spans(t.Steps)
+}
+
+func spans(steps []report.Step) error {
+	if len(steps) > maxSpans {
+		return fmt.Errorf("%d steps", len(steps))
+	}
+	for _, s := range steps {
+		if err := long(maxStep, s.Track, s.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

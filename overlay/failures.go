@@ -1,0 +1,92 @@
+package overlay
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// MaxAge is the greatest Age that a failure is told with: what is older counts as
+// that old.
+const MaxAge = 365 * 24 * time.Hour
+
+// Failures is what has failed and how, for each is told once on each link. The zero
+// value is empty.
+type Failures map[failureID]struct{}
+
+// failureID is what makes two failures one.
+type failureID struct {
+	rank  job.RankID
+	host  job.HostIndex
+	class job.CauseClass
+}
+
+// First notes a failure, and reports whether it is the first of its rank, or its
+// node, and its class.
+func (s *Failures) First(f job.Failure) bool {
+	id := failureID{job.RankID{World: f.World, Rank: f.Rank}, f.Host, f.Class}
+	if f.Rank == -1 {
+		id.rank.World = 0
+	}
+	if _, known := (*s)[id]; known {
+		return false
+	}
+	if *s == nil {
+		*s = Failures{}
+	}
+	(*s)[id] = struct{}{}
+	return true
+}
+
+// failure: of a rank, or a host, that is the child's, with each cause once.
+func (o *Origin) failure(_ tree.Header, f job.Failure) error {
+	if err := o.host(f.Host); err != nil {
+		return err
+	}
+	if err := possible(f); err != nil {
+		return err
+	}
+	if f.Rank != -1 {
+		if err := o.rank(f.World, f.Rank, f.Host); err != nil {
+			return err
+		}
+		if o.failed++; o.failed > causesOfRank*o.ranks { // ranks of worlds that are over have any number
+			return fmt.Errorf("more failures than %d ranks can have", o.ranks)
+		}
+	}
+	if !o.failures.First(f) {
+		return errors.New("it is said twice")
+	}
+	return nil
+}
+
+// causesOfRank is how many causes there are.
+const causesOfRank = int(job.CauseProtocol) + 1
+
+// possible judges all of a failure but whose it is.
+func possible(f job.Failure) error {
+	node := f.Rank == -1 && (f.Class == job.CauseNodeLost || f.Class == job.CauseStart)
+	switch {
+	case f.Class > job.CauseProtocol:
+		return fmt.Errorf("a failure of class %d", f.Class)
+	case f.Rank == -1 && !node, f.Rank != -1 && f.Class == job.CauseNodeLost:
+		return fmt.Errorf("a failure of class %d and rank %d", f.Class, f.Rank)
+	case f.Class == job.CauseSignal && (f.Signal < 1 || f.Signal > job.MaxSignal):
+		return fmt.Errorf("signal %d does not exist", f.Signal)
+	case (f.Class == job.CauseExit || f.Class == job.CauseStart) && (f.Code < 1 || f.Code > job.MaxCode):
+		return fmt.Errorf("exit code %d does not exist", f.Code)
+	case f.Finalized && f.Class != job.CauseExit:
+		return fmt.Errorf("a failure of class %d after MPI_Finalize", f.Class)
+	case f.Age < 0 || f.Age > MaxAge || f.Clock < 0:
+		return fmt.Errorf("a failure of %v ago, at %v", f.Age, f.Clock)
+	case f.PID < 0:
+		return fmt.Errorf("process %d does not exist", f.PID)
+	}
+	if err := long(maxWord, f.Phase); err != nil {
+		return err
+	}
+	return long(maxText, f.Text)
+}

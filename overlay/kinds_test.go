@@ -1,0 +1,77 @@
+package overlay
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// The protocol's page has the table of kinds, all of it and nothing else.
+func TestProtocolPageHasTheTable(t *testing.T) {
+	page, err := os.ReadFile("../docs/protocol-tree.md")
+	require.NoError(t, err)
+	streams := map[link.Stream]string{link.Control: "control", link.KVS: "kvs", link.Data: "data", link.Stdio: "stdio", link.Service: "service"}
+	var want, got []string
+	for number, k := range kinds {
+		if k.name != "" {
+			want = append(want, fmt.Sprintf("| %d | %s | %s | %s | %s | %s |", number, k.name, streams[k.stream], k.way, k.by, k.of))
+		}
+	}
+	row := regexp.MustCompile(`^\| \d+ (\|[^|]+){5}\|`)
+	for line := range strings.Lines(string(page)) {
+		if found := row.FindString(line); found != "" {
+			got = append(got, found)
+		}
+	}
+	require.Equal(t, want, got)
+}
+
+// Messages between servers of a world name it, whichever of its nodes they come from.
+func TestMessagesBetweenServers(t *testing.T) {
+	var found []tree.Kind
+	for number, k := range kinds {
+		kind := tree.Kind(number)
+		require.False(t, FromAnyNode(kind) && !BetweenServers(kind), k.name)
+		if BetweenServers(kind) {
+			found = append(found, kind)
+			require.True(t, k.world, k.name)
+			require.Equal(t, ofWorld, k.of, k.name)
+		}
+	}
+	require.Equal(t, []tree.Kind{KindBoard, KindHome, KindGroup, KindRecords}, found)
+	require.True(t, FromAnyNode(KindHome) && FromAnyNode(KindGroup))
+	require.False(t, FromAnyNode(KindBoard) || FromAnyNode(KindRecords))
+	require.False(t, BetweenServers(math.MaxUint8) || FromAnyNode(math.MaxUint8))
+}
+
+// A kind is as the rest of the code has it: what is raw has no values, what comes
+// from a child is judged, and control messages are small.
+func TestTableOfKinds(t *testing.T) {
+	names := map[string]bool{}
+	for number, k := range kinds {
+		if k.name == "" {
+			require.Nil(t, k.body)
+			_, err := middleChild(false).admit(link.Control, tree.Header{Kind: tree.Kind(number)})
+			require.ErrorContains(t, err, fmt.Sprintf("unexpected message of kind %d", number))
+			continue
+		}
+		require.False(t, names[k.name], "%q is there twice", k.name)
+		names[k.name] = true
+		require.NotNil(t, k.body, k.name)
+		require.NotEmpty(t, k.way, k.name)
+		require.Contains(t, map[way][]by{
+			up: {byChild, byRoot, byNewcomer}, down: {byParent, byLauncher}, both: {byNeighbor, byNode},
+		}[k.way], k.by, k.name)
+		if k.stream == link.Control && k.bytes.rank == 0 {
+			require.LessOrEqual(t, k.bytes.base, 1<<20, "%s: control is always read", k.name)
+		}
+	}
+}

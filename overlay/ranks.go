@@ -1,0 +1,110 @@
+package overlay
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/golaunch/golaunch/job"
+)
+
+// Worlds is where the ranks of all worlds are that a node knows of, for the
+// Origins of its children. The zero value knows none. It is safe for many
+// goroutines.
+type Worlds struct {
+	learning sync.RWMutex // held for writing while a launch is read
+	mu       sync.Mutex
+	blocks   map[int][]job.Block // in rank order; nil once over
+	children []*Origin
+}
+
+// Child is the Origin of a child that was given hosts, the first of which is its
+// own; root says that it is the launcher's.
+func (w *Worlds) Child(root bool, hosts []HostEntry) *Origin {
+	o := &Origin{root: root, ranksOf: w, worlds: map[int]*share{}, own: hosts[0].Index}
+	o.extend(hosts)
+	o.awaited = nil
+	o.spare.Store(maxUnderway)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.children = append(w.children, o)
+	return o
+}
+
+// Know says where the ranks of a world are, in rank order, before any child hears
+// of it: children speak of those below them only.
+func (w *Worlds) Know(world int, blocks []job.Block) {
+	w.mu.Lock()
+	if w.blocks == nil {
+		w.blocks = map[int][]job.Block{}
+	}
+	w.blocks[world] = blocks
+	children := w.children
+	w.mu.Unlock() // an Origin asks where ranks are while it is locked
+	for _, o := range children {
+		o.begin(world, blocks)
+	}
+}
+
+// Learn has children wait to be heard, who may know of a world already which is
+// not known here, until what it returns is called.
+func (w *Worlds) Learn() (learned func()) {
+	w.learning.Lock()
+	return w.learning.Unlock
+}
+
+// await waits until nothing is being learned.
+func (w *Worlds) await() {
+	w.learning.RLock()
+	defer w.learning.RUnlock()
+}
+
+// Forget lets go of a world that is over.
+func (w *Worlds) Forget(world int) {
+	w.mu.Lock()
+	if w.blocks[world] != nil {
+		w.blocks[world] = nil
+	}
+	children := w.children
+	w.mu.Unlock()
+	for _, o := range children {
+		o.forget(world)
+	}
+}
+
+// of finds the ranks of a world.
+func (w *Worlds) of(world int) (blocks []job.Block, over bool, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	blocks, known := w.blocks[world]
+	if !known {
+		return nil, false, fmt.Errorf("world %d does not exist there", world)
+	}
+	return blocks, blocks == nil, nil
+}
+
+// share is what a child has of one world.
+type share struct {
+	ranks                  int
+	started, done, drained bool // has come
+}
+
+// begin makes a world known.
+func (o *Origin) begin(world int, blocks []job.Block) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s := &share{}
+	for _, b := range blocks {
+		if o.nodes.Has(b.Host) {
+			s.ranks += b.Count
+		}
+	}
+	o.worlds[world] = s
+	o.ranks += s.ranks
+}
+
+// forget lets go of a world that is over.
+func (o *Origin) forget(world int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.worlds, world)
+}

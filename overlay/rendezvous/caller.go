@@ -1,0 +1,134 @@
+package rendezvous
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/golaunch/golaunch/link/tlslink"
+)
+
+// Caller is an agent that calls.
+type Caller struct {
+	Secret   tlslink.Secret
+	Launcher string // address to call first, and whenever there is no parent
+	Host     string // on which it runs, as the launcher names it
+	// Within is how long it tries to reach whom it calls.
+	Within time.Duration
+	// Note is told why a parent could not be reached; then the launcher is called
+	// again.
+	Note func(line string)
+}
+
+const (
+	pauseFirst   = 50 * time.Millisecond
+	pauseLongest = time.Second
+)
+
+// refusedError is why nobody wants an agent.
+type refusedError struct{ by, reason string }
+
+func (e *refusedError) Error() string { return fmt.Sprintf("refused by %s: %s", e.by, e.reason) }
+
+// Link calls the launcher, and then whom it names, until one of them takes this
+// agent for its child. It waits for as long as the launcher keeps the call. The
+// error is that the launcher can't be reached, has hung up, or refuses.
+func (c *Caller) Link(ctx context.Context) (net.Conn, error) {
+	for {
+		conn, parent, err := c.launcher(ctx)
+		if err != nil || conn != nil {
+			return conn, err
+		}
+		if conn, err = c.parent(ctx, parent); err == nil {
+			return conn, nil
+		}
+		c.Note(fmt.Sprintf("the parent at %s is not to be had: %v", parent, err))
+	}
+}
+
+// launcher calls the launcher, again and again while it can't be reached and the
+// time is not up. It returns a link or the address of a parent.
+func (c *Caller) launcher(ctx context.Context) (conn net.Conn, parent string, err error) {
+	begin, pause := time.Now(), pauseFirst
+	for {
+		conn, err := c.dial(ctx, c.Launcher)
+		if err == nil {
+			return c.ask(ctx, conn, true)
+		}
+		wait := time.Duration(rand.Int64N(int64(pause)) + 1)
+		if errors.Is(err, syscall.ECONNREFUSED) { // it listened before this agent was started
+			return nil, "", fmt.Errorf("the launcher takes no calls any more: %w", err)
+		}
+		if errors.Is(err, tlslink.ErrSecret) || time.Since(begin)+wait > c.Within {
+			return nil, "", err
+		}
+		pause = min(2*pause, pauseLongest)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, "", ctx.Err()
+		}
+	}
+}
+
+// parent calls a parent, which has to be there: it wanted this agent.
+func (c *Caller) parent(ctx context.Context, addr string) (net.Conn, error) {
+	conn, err := c.dial(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.Within)
+	defer cancel()
+	link, elsewhere, err := c.ask(ctx, conn, false)
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("it has not answered within %v", c.Within)
+	case err == nil && link == nil:
+		err = fmt.Errorf("it names %s instead", elsewhere)
+	}
+	return link, err
+}
+
+func (c *Caller) dial(ctx context.Context, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.Within)
+	defer cancel()
+	return tlslink.Dial(ctx, addr, c.Secret)
+}
+
+// ask says who calls and waits for the order. Where patient, the other end may keep
+// the call for as long as it likes. The connection is closed unless it is the link.
+func (c *Caller) ask(ctx context.Context, conn net.Conn, patient bool) (link net.Conn, parent string, err error) {
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer func() {
+		if !stop() && err == nil {
+			link, err = nil, ctx.Err()
+		}
+		if link == nil {
+			_ = conn.Close()
+		}
+	}()
+	by := conn.RemoteAddr().String()
+	keepAlive(conn, patient)
+	if _, err := conn.Write(call(c.Host)); err != nil {
+		return nil, "", fmt.Errorf("call to %s: %w", by, err)
+	}
+	o, err := readOrder(conn)
+	if err != nil {
+		return nil, "", fmt.Errorf("call to %s: no order came: %w", by, err)
+	}
+	switch o.verb {
+	case doDial:
+		return nil, o.text, nil
+	case doEnd:
+		return nil, "", &refusedError{by, o.text}
+	}
+	if _, err := conn.Write([]byte{present}); err != nil {
+		return nil, "", fmt.Errorf("call to %s: %w", by, err)
+	}
+	keepAlive(conn, false)
+	return conn, "", nil
+}

@@ -1,0 +1,248 @@
+package rendezvous
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/link/tlslink"
+)
+
+// callTime is how long an agent may take to say where it is, or to answer an
+// order. Its connection is proved by then.
+const callTime = 5 * time.Second
+
+// Config is what a Rendezvous is made for.
+type Config struct {
+	Secret tlslink.Secret
+	Addr   string   // as tlslink.Listen has it
+	Hosts  []string // whose agents may call
+	// Log is told of who was refused, and why, a line each, possibly from several
+	// goroutines at once.
+	Log func(line string)
+	// HandshakeTimeout is tlslink.Options'; 0 is its default.
+	HandshakeTimeout time.Duration
+}
+
+// Rendezvous takes the calls of agents and keeps them until they are wanted. It is
+// safe for many goroutines.
+type Rendezvous struct {
+	listener *tlslink.Listener
+	log      func(line string)
+	ctx      context.Context // done when it is closed
+	cancel   context.CancelFunc
+	tasks    sync.WaitGroup
+
+	mu    sync.Mutex
+	seats map[string]*seat // by host
+}
+
+// seat is what is known of a host. Where there is a waiter there is no caller.
+type seat struct {
+	called bool // at least once
+	failed *bootstrap.Error
+	caller chan *waiter // of the call that is kept: takes whom it is for; buffered
+	waiter *waiter
+}
+
+// waiter is who wants a host, and what for. It gets one answer.
+type waiter struct {
+	order  order
+	answer chan answer // buffered
+	over   bool        // it has one, or waits no longer
+}
+
+type answer struct {
+	conn net.Conn // of doLink
+	err  error
+}
+
+// Listen takes calls until Close, or until ctx is done.
+func Listen(ctx context.Context, c Config) (*Rendezvous, error) {
+	l, err := tlslink.Listen(ctx, c.Addr, c.Secret, tlslink.Options{Log: c.Log, HandshakeTimeout: c.HandshakeTimeout})
+	if err != nil {
+		return nil, err
+	}
+	r := &Rendezvous{listener: l, log: c.Log, seats: make(map[string]*seat, len(c.Hosts))}
+	for _, h := range c.Hosts {
+		r.seats[h] = &seat{}
+	}
+	r.ctx, r.cancel = context.WithCancel(ctx)
+	r.tasks.Go(r.run) // ends when the listener is closed
+	return r, nil
+}
+
+// Addr is the address to call.
+func (r *Rendezvous) Addr() string { return r.listener.Addr().String() }
+
+// Close refuses all calls from now on, and hangs up on those that are kept: their
+// agents end. Connections that were taken for links live on.
+func (r *Rendezvous) Close() {
+	r.cancel()
+	_ = r.listener.Close() // of a listener that accepts no more
+	r.tasks.Wait()
+}
+
+// Link waits until the agent of a host calls, and takes its connection for the link.
+func (r *Rendezvous) Link(ctx context.Context, host string) (net.Conn, error) {
+	return r.want(ctx, host, order{verb: doLink})
+}
+
+// Send waits until the agent of a host calls, and has it call addr instead.
+func (r *Rendezvous) Send(ctx context.Context, host, addr string) error {
+	_, err := r.want(ctx, host, order{verb: doDial, text: addr})
+	return err
+}
+
+// Fail says why no agent of a host will call any more.
+func (r *Rendezvous) Fail(host string, err *bootstrap.Error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.seats[host]; s != nil && s.failed == nil {
+		s.fail(err)
+	}
+}
+
+// FailMissing says the same of all hosts whose agents have not called yet.
+func (r *Rendezvous) FailMissing(why func(host string) *bootstrap.Error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for host, s := range r.seats {
+		if !s.called && s.failed == nil {
+			s.fail(why(host))
+		}
+	}
+}
+
+// Failed is what Fail was told of a host, or nil.
+func (r *Rendezvous) Failed(host string) *bootstrap.Error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.seats[host]; s != nil {
+		return s.failed
+	}
+	return nil
+}
+
+// fail is called with the lock held, as are the others of seat and waiter.
+func (s *seat) fail(err *bootstrap.Error) {
+	s.failed = err
+	if s.waiter != nil {
+		s.waiter.tell(answer{err: err})
+		s.waiter = nil
+	}
+}
+
+// tell gives a waiter its answer.
+func (w *waiter) tell(a answer) {
+	if !w.over {
+		w.over = true
+		w.answer <- a
+		return
+	}
+	if a.conn != nil {
+		_ = a.conn.Close() // nobody has it
+	}
+}
+
+var errSuperseded = errors.New("it was wanted by another parent")
+
+// want waits for the call of a host and gives it an order. Of two who want the same
+// host the later one gets it: the other has been given up.
+func (r *Rendezvous) want(ctx context.Context, host string, o order) (net.Conn, error) {
+	w := &waiter{order: o, answer: make(chan answer, 1)}
+	r.mu.Lock()
+	s := r.seats[host]
+	if s == nil {
+		r.mu.Unlock()
+		return nil, fmt.Errorf("host %s is not expected to call", host)
+	}
+	if s.waiter != nil {
+		s.waiter.tell(answer{err: errSuperseded})
+	}
+	s.waiter = w
+	s.match()
+	r.mu.Unlock()
+
+	select {
+	case a := <-w.answer:
+		return a.conn, a.err
+	case <-ctx.Done():
+	case <-r.ctx.Done():
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s.waiter == w {
+		s.waiter = nil
+	}
+	err := ctx.Err()
+	if r.ctx.Err() != nil {
+		err = net.ErrClosed
+	}
+	w.tell(answer{err: err})
+	a := <-w.answer // perhaps another that came first
+	return a.conn, a.err
+}
+
+// match brings who waits and who called together.
+func (s *seat) match() {
+	switch {
+	case s.waiter == nil:
+	case s.caller != nil:
+		s.caller <- s.waiter
+		s.caller, s.waiter = nil, nil
+	case s.failed != nil:
+		s.fail(s.failed)
+	}
+}
+
+// park keeps a call. The error is why it is refused.
+func (r *Rendezvous) park(host string) (*seat, chan *waiter, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.seats[host]
+	switch {
+	case s == nil:
+		return nil, nil, errors.New("that host is not expected to call")
+	case s.failed != nil:
+		return nil, nil, fmt.Errorf("that host was given up: %w", s.failed.Err)
+	case s.caller != nil:
+		return nil, nil, errors.New("an agent of that host waits already")
+	}
+	caller := make(chan *waiter, 1)
+	s.called, s.caller = true, caller
+	s.match()
+	return s, caller, nil
+}
+
+// leave forgets a call that was kept. If it was given to a waiter just now, that
+// one waits on.
+func (r *Rendezvous) leave(s *seat, caller chan *waiter) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s.caller == caller {
+		s.caller = nil
+		return
+	}
+	select {
+	case w := <-caller:
+		s.again(w)
+	default: // it was told before
+	}
+}
+
+// again puts a waiter back whose caller was gone.
+func (s *seat) again(w *waiter) {
+	switch {
+	case w.over:
+	case s.waiter != nil:
+		w.tell(answer{err: errSuperseded})
+	default:
+		s.waiter = w
+		s.match()
+	}
+}

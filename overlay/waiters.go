@@ -1,0 +1,83 @@
+package overlay
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// waiting: ranks of the world that are below the child. What concerns a world that
+// is over is dropped by the launcher.
+func (o *Origin) waiting(h tree.Header, m Waiting) error {
+	if err := long(maxCause, m.Library); err != nil {
+		return err
+	}
+	if _, over, err := o.ranksOf.of(int(h.World)); err != nil || over {
+		return err
+	}
+	w, err := o.share(int(h.World))
+	if err != nil {
+		return err
+	}
+	left := w.ranks
+	for _, r := range m.Ranks {
+		if err := o.take(&left, int(h.World), r.First, r.Count); err != nil {
+			return fmt.Errorf("a wait of %w", err)
+		}
+	}
+	return nil
+}
+
+// waits: no more than a question allows, of ranks that are below the child.
+func (o *Origin) waits(_ tree.Header, m Waits) error {
+	if len(m.Waits) > MostWaits || len(m.Examples) > MostExamples {
+		return fmt.Errorf("%d waits with %d examples", len(m.Waits), len(m.Examples))
+	}
+	if err := long(maxCause, m.Examples...); err != nil {
+		return err
+	}
+	if m.Living < 0 || m.Messages < 0 || m.Messages > m.Living {
+		return fmt.Errorf("%d of %d ranks wait for messages", m.Messages, m.Living)
+	}
+	if m.Living > o.ranks {
+		return fmt.Errorf("%d ranks of %d live", m.Living, o.ranks)
+	}
+	told := map[WaitID]bool{}
+	for _, x := range m.Waits {
+		if told[x.ID] {
+			return fmt.Errorf("wait %d of %d of world %d is told of twice", x.ID.Seq, x.ID.Comm, x.ID.World)
+		}
+		told[x.ID] = true
+		if err := long(maxCause, x.Text); err != nil {
+			return err
+		}
+		left := 0
+		if _, over, _ := o.ranksOf.of(x.ID.World); over {
+			left = o.ranks
+		} else if w := o.worlds[x.ID.World]; w != nil {
+			left = w.ranks
+		}
+		for _, r := range slices.Concat(x.Missing, x.Begun, x.Ended) {
+			if err := o.take(&left, x.ID.World, job.Rank(r.First), r.Count); err != nil {
+				return fmt.Errorf("a wait for %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// take takes count ranks of the child, from first on, off those that are left. Of
+// worlds that are over nobody knows where ranks were.
+func (o *Origin) take(left *int, world int, first job.Rank, count int) error {
+	blocks, over, err := o.ranksOf.of(world)
+	if err != nil {
+		return err
+	}
+	if count < 1 || count > *left || !over && !allOn(blocks, first, count, o.given.Has) {
+		return fmt.Errorf("ranks %d+%d of world %d, which are not below it", first, count, world)
+	}
+	*left -= count
+	return nil
+}

@@ -1,0 +1,91 @@
+package overlay
+
+import (
+	"cmp"
+	"slices"
+)
+
+// WaitID names what ranks of a world wait in: an operation of a communicator, a fence
+// of the world, or MPI_Init.
+type WaitID struct {
+	Fence bool   `cbor:"1,keyasint,omitempty"`
+	Comm  uint64 `cbor:"2,keyasint"`
+	Seq   uint64 `cbor:"3,keyasint"`
+	World int    `cbor:"4,keyasint,omitempty"`
+	Init  bool   `cbor:"5,keyasint,omitempty"`
+}
+
+// InitOf names MPI_Init of a world.
+func InitOf(world int) WaitID { return WaitID{Init: true, World: world} }
+
+// WaitQuestion asks what ranks wait in, or, where Of names some of that, who has not
+// entered it. Now also wants what has not lasted long.
+type WaitQuestion struct {
+	Number int      `cbor:"1,keyasint"`
+	Now    bool     `cbor:"2,keyasint,omitempty"`
+	Of     []WaitID `cbor:"3,keyasint,omitempty"`
+}
+
+// Wait is one of what ranks wait in.
+type Wait struct {
+	ID      WaitID    `cbor:"1,keyasint"`
+	Text    string    `cbor:"2,keyasint,omitempty"`
+	Missing []WaitRun `cbor:"3,keyasint,omitempty"` // who has not entered it
+	Begun   []WaitRun `cbor:"4,keyasint,omitempty"` // of MPI_Init: who has, but has not come as far as others
+	Ended   []WaitRun `cbor:"5,keyasint,omitempty"` // of MPI_Init: whose process has ended without it
+}
+
+// WaitRun is Count ranks from First on.
+type WaitRun struct {
+	_     struct{} `cbor:",toarray"`
+	First int
+	Count int
+}
+
+// Waits is a subtree's answer to the WaitQuestion of that number.
+type Waits struct {
+	Number   int      `cbor:"1,keyasint"`
+	Waits    []Wait   `cbor:"2,keyasint,omitempty"`
+	Living   int      `cbor:"3,keyasint,omitempty"` // ranks, of all worlds
+	Messages int      `cbor:"4,keyasint,omitempty"` // of these, those that wait for messages
+	Examples []string `cbor:"5,keyasint,omitempty"` // of what these wait for
+}
+
+// MostWaits bounds what an answer tells of, and MostExamples its examples.
+const (
+	MostWaits    = 8
+	MostExamples = 3
+)
+
+// Merge adds the answer of another part of the tree to w.
+func (w *Waits) Merge(part Waits) {
+	w.Living += part.Living
+	w.Messages += part.Messages
+	w.Examples = append(w.Examples, part.Examples...)
+	w.Examples = w.Examples[:min(len(w.Examples), MostExamples)]
+	for _, x := range part.Waits {
+		i := slices.IndexFunc(w.Waits, func(y Wait) bool { return y.ID == x.ID })
+		switch {
+		case i >= 0:
+			w.Waits[i].Text = cmp.Or(w.Waits[i].Text, x.Text)
+			w.Waits[i].Missing = append(w.Waits[i].Missing, x.Missing...)
+			w.Waits[i].Begun = append(w.Waits[i].Begun, x.Begun...)
+			w.Waits[i].Ended = append(w.Waits[i].Ended, x.Ended...)
+		case len(w.Waits) < MostWaits:
+			w.Waits = append(w.Waits, x)
+		}
+	}
+}
+
+// AppendWaitRuns adds ranks, in ascending order, to a list.
+func AppendWaitRuns(list []WaitRun, ranks []int) []WaitRun {
+	for len(ranks) > 0 {
+		n := 1
+		for n < len(ranks) && ranks[n] == ranks[0]+n {
+			n++
+		}
+		list = append(list, WaitRun{First: ranks[0], Count: n})
+		ranks = ranks[n:]
+	}
+	return list
+}
