@@ -3,12 +3,12 @@ package agent
 import (
 	"net"
 
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/bootstrap/registry"
 )
 
 // address is one at which other nodes reach this one: the one the parent used,
-// or the local end of a route towards another host of the job. Of a node that
-// a command of the user's leads to, only the node itself knows one.
+// or the local end of a route towards another host of the job. Where neither is
+// known only the node itself knows one.
 func (a *Agent) address() string {
 	if a.hello.Addr != "" {
 		return a.hello.Addr
@@ -22,12 +22,18 @@ func (a *Agent) address() string {
 			}
 		}
 	}
-	if a.common.Bootstrap == overlay.BootstrapExec {
+	if !a.onOneMachine() {
 		if ip := ownAddress(a.self.Addr); ip != "" {
 			return ip
 		}
 	}
 	return "127.0.0.1"
+}
+
+// onOneMachine tells whether all agents of the job run on this machine.
+func (a *Agent) onOneMachine() bool {
+	kind, _ := registry.Find(a.common.Bootstrap) // else no range was taken
+	return kind.Here
 }
 
 // ownAddress is preferred if an interface of this node has it, else the first

@@ -6,12 +6,17 @@ import (
 	"os"
 	"time"
 
+	"github.com/golaunch/golaunch/agent/ending"
+	"github.com/golaunch/golaunch/agent/files"
+	"github.com/golaunch/golaunch/agent/input"
+	"github.com/golaunch/golaunch/agent/output"
+	"github.com/golaunch/golaunch/agent/serve"
+	"github.com/golaunch/golaunch/agent/serve/servetree"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/pmgr"
 	"github.com/golaunch/golaunch/pmi"
 	"github.com/golaunch/golaunch/report"
 	"github.com/golaunch/golaunch/tree"
@@ -20,11 +25,15 @@ import (
 // Agent is one node launch agent. Its fields belong to the goroutine of run,
 // except those that are safe for many: inbox, output and the links.
 type Agent struct {
-	hello  overlay.Hello
-	poller *unix.Poller
-	inbox  *overlay.Inbox
-	parent *overlay.Edge
-	output *output
+	hello       overlay.Hello
+	poller      *unix.Poller
+	descriptors descriptors
+	inbox       *overlay.Inbox
+	hostFiles   hostFileReader
+	parent      *overlay.Edge
+	calls       *calls          // nil unless it called its parent
+	above       *overlay.Origin // the parent's
+	output      *output.Output
 
 	// From the Range on.
 	self   overlay.HostEntry
@@ -41,75 +50,50 @@ type Agent struct {
 	lastSign uint64
 
 	// From the Launch on.
-	launch  *overlay.Launch
-	node    job.NodeID
-	first   *world         // the job's, from the launch on
-	worlds  map[int]*world // that take part here and are not over
-	newest  int            // highest number of a world so far
-	living  int            // ranks of this node, of all worlds, not yet ended
-	watched map[int]watched
-	names   pmi.Names // used at the root
-	input   *input    // of the first world; nil if no rank of it is here or below
+	ready  bool // the parent was told of the subtree
+	launch *overlay.Launch
+	node   job.NodeID
+	first  *world         // the job's, from the launch on
+	worlds map[int]*world // that take part here and are not over
+	newest int            // highest number of a world so far
+	names  pmi.Names      // used at the root
+	input  *input.Input   // of the first world; nil if no rank of it is here or below
 
-	now        func() time.Time // the node's clock
-	begun      time.Time        // of this process
-	phases     []report.Phase
-	tracing    tracing
-	progress   progress
-	collection *collection // from the launcher's question on
-	past       past        // what is to be reported of worlds that are over
-	files      *files
-	filesBegun bool
-	awaiting   bool     // the ranks wait for the job's files
-	stopped    bool     // by Ctrl-Z: no rank is to run
-	scratch    string   // where those are; "" while there are none
-	memLibrary *os.File // libpmi.so; nil if no app needs it
-	tooFew     error    // not all descriptors that the ranks need can be had
-	service    service
-	pmgr       *pmgrPort // of the first world; nil without --pmgr
+	now          func() time.Time // the node's clock
+	begun        time.Time        // of this process
+	phases       []report.Phase
+	tracing      tracing
+	progress     progress
+	collection   *collection      // from the launcher's question on
+	past         past             // what is to be reported of worlds that are over
+	failures     overlay.Failures // that were told
+	files        *files.Files
+	filesBegun   bool
+	awaiting     bool                 // the ranks wait for the job's files
+	stopped      bool                 // by Ctrl-Z: no rank is to run
+	scratch      string               // where those are; "" while there are none
+	memLibraries map[string]*os.File  // by name, of Launch.Libraries: those that some app needs
+	fixes        map[string]*mpichFix // by program
+	tooFew       error                // not all descriptors that the ranks need can be had
+	door         servetree.Door
+	early        early
+	stalls       stalls
 
-	lingers    *time.Timer
-	beats      *time.Timer // until the next beatDue
-	unanswered int         // beats since the warden was last heard of
-	deaf       error       // why the warden was killed; nil unless it answered no beats
-	stuck      *time.Timer // until wardenStuck; nil before the end
-	cleaning   bool        // the warden was told to end what the ranks left behind
-	patience   int         // numbers what the warden is given time for
-
-	// How far the end is.
-	killed     bool // the ranks were told to end
-	finished   bool // the warden was told to end, or has
-	wardenGone bool
-	leaving    bool  // END came from the parent
-	familyOver bool  // the children have acknowledged END
-	lost       bool  // the parent is lost
-	unfit      error // why this node can have no ranks: the agent ends before the launch
-	over       bool  // run may return
+	end    ending.Machine // how far the end is
+	timers endTimers
+	unfit  error // why this node can have no ranks: the agent ends before the launch
 }
 
 // rank is one local process.
 type rank struct {
+	serve.Rank
 	world   *world
-	rank    job.Rank
-	app     int
-	pid     int
-	pmiFD   int    // -1 when closed
-	replies []byte // PMI bytes that the rank's socket had no room for
-	aborted bool
-	fencing bool        // it has entered its world's fence, which is not complete
-	words   *pmgr.Abort // that it aborts, told by nobody knows whom
-	exited  bool
+	asked   *pmi.Spawn // its last spawn
+	refusal *refusal   // of its last spawn, where it may wait for ever since
 	record  report.Rank
 }
 
-func (r *rank) id() job.RankID { return job.RankID{World: r.world.id, Rank: r.rank} }
-
-// watched is what a descriptor in the agent's poller is: a rank's PMI socket,
-// or its standard input.
-type watched struct {
-	rank  *rank
-	stdin bool
-}
+func (r *rank) id() job.RankID { return job.RankID{World: r.world.id, Rank: r.Number} }
 
 // Events of the agent itself, beside those of package overlay.
 type (
@@ -119,12 +103,11 @@ type (
 	}
 	wardenEvents struct{ events []proc.Event }
 	wardenLost   struct{ err error }
-	wardenStuck  struct{ patience int } // it has had its time
-	beatDue      struct{}               // the warden is to hear of us
-	pmgrResumed  struct{}               // connections may be taken again
-	outputIdle   struct{}               // every pipe of the local ranks is closed
-	lingerOver   struct{}               // what outlived the ranks has had its time
-	familyEnded  struct{}               // every child has ENDed or is lost
+	wardenStuck  struct{ number int } // it has had its time
+	beatDue      struct{}             // the warden is to hear of us
+	outputIdle   struct{}             // every pipe of the local ranks is closed
+	lingerOver   struct{}             // what outlived the ranks has had its time
+	familyEnded  struct{}             // every child has ENDed or is lost
 )
 
 // run is the event loop. It returns when the job is over for this node.
@@ -132,19 +115,19 @@ func (a *Agent) run() error {
 	ready := make([]unix.Ready, 128)
 	buf := make([]byte, 64<<10)
 	var events []overlay.Event
-	for !a.over {
+	for !a.end.Over() {
 		n, err := a.poller.Park(ready)
 		if err != nil {
 			return fmt.Errorf("wait for events: %w", err)
 		}
 		for _, r := range ready[:n] {
-			a.descriptor(r, buf)
+			a.descriptors.ready(r, buf)
 		}
 		events = a.inbox.Take(events)
 		for _, e := range events {
 			a.handle(e)
 		}
-		a.serve()
+		a.serveWorlds()
 	}
 	return nil
 }
@@ -165,6 +148,11 @@ func (a *Agent) handle(e overlay.Event) {
 		a.readyIf(a.family.PartDone())
 	case signWanted:
 		a.askSignature(e.request, a.self.Index, signOrigin{answer: e.answer})
+	case summonWanted:
+		e.summon.By = a.self.Index
+		a.askSummon(e.summon, signOrigin{answer: e.answer})
+	case callRefused:
+		a.note(overlay.NoteAlways, "%s", e.line)
 	case wardenUp:
 		a.wardenUp(e)
 	case wardenEvents:
@@ -172,11 +160,9 @@ func (a *Agent) handle(e overlay.Event) {
 	case wardenLost:
 		a.wardenLost(e.err)
 	case wardenStuck:
-		a.wardenStuck(e.patience)
+		a.do(a.end.WardenStuck(e.number))
 	case beatDue:
 		a.beat()
-	case pmgrResumed:
-		a.pausePMGR(false)
 	case progressDue:
 		a.tellProgress()
 	case inputArrived:
@@ -187,23 +173,28 @@ func (a *Agent) handle(e overlay.Event) {
 		a.note(1, "%s printed at login: %s", e.host, e.line)
 	case keyAccepted:
 		a.note(1, "host key of %s was accepted without being known; it is not recorded", e.host)
-	case rankCalled:
-		a.rankCalled(e)
-	case pmgrHungUp:
-		a.pmgrVanished(e)
-	case callerGone:
-		a.callerLives(e)
-	case strangerCalled:
-		a.strangerCalled(e)
+	case posted:
+		e()
+	case stallDue:
+		a.look()
+	case hostFilesRead:
+		a.sendSpawn(e.request)
+	case spawnSilent:
+		a.spawnSilent(e)
+	case fixKnown:
+		a.fixKnown(e)
+	case fenceLong:
+		a.fenceLong(e)
+	case waitingSeen:
+		a.waitingSeen(e)
 	case lookDue:
 		a.lookForMPI(e)
 	case outputIdle:
-		a.localIdle()
+		a.do(a.end.OutputIdle())
 	case lingerOver:
-		a.clean()
+		a.do(a.end.LingerOver())
 	case familyEnded:
-		a.familyOver = true
-		a.leaveIf()
+		a.end.FamilyEnded()
 	default:
 		panic(fmt.Sprintf("event %T has no handler", e)) // a bug of this package
 	}
@@ -223,9 +214,6 @@ func (a *Agent) message(m overlay.Message) error {
 	if !a.family.Live(m.From) {
 		return nil
 	}
-	if m.Header.Kind == overlay.KindHome || m.Header.Kind == overlay.KindGroup {
-		return a.homeMessage(m)
-	}
 	return a.fromChild(m)
 }
 
@@ -239,12 +227,12 @@ func (a *Agent) fromParent(m overlay.Message) error {
 		return fmt.Errorf("message of kind %d before the range", m.Header.Kind)
 	}
 	switch m.Header.Kind {
-	case overlay.KindHome, overlay.KindGroup:
-		return a.homeMessage(m)
 	case overlay.KindRange:
 		return decode(m, a.takeRange)
 	case overlay.KindLaunch:
 		a.stamp(nil, phaseLaunch) // before anybody below can have it
+		a.noMoreCalls()
+		defer a.family.Worlds.Learn()()
 		a.family.Broadcast(link.KVS, overlay.KindLaunch, m.Body)
 		return decode(m, a.takeLaunch)
 	case overlay.KindSigned:
@@ -255,13 +243,12 @@ func (a *Agent) fromParent(m overlay.Message) error {
 	case overlay.KindKill:
 		a.family.Broadcast(link.Control, m.Header.Kind, m.Body)
 		return decode(m, func(k overlay.Kill) error { a.kill(k.Grace); return nil })
+	case overlay.KindAskWaits:
+		a.family.Broadcast(link.Control, m.Header.Kind, m.Body)
+		return decode(m, func(q overlay.WaitQuestion) error { a.askWaits(q); return nil })
 	case overlay.KindCollect:
 		a.family.Broadcast(link.Service, m.Header.Kind, m.Body)
 		return a.collect()
-	case overlay.KindBoard:
-		return a.aboutWorld(m, func(w *world) error { return a.boardMessage(w, m.From, m.Body) })
-	case overlay.KindRecords:
-		return a.records(m)
 	case overlay.KindNamed:
 		return decode(m, a.nameAnswer)
 	case overlay.KindGrow:
@@ -276,7 +263,11 @@ func (a *Agent) fromParent(m overlay.Message) error {
 	case overlay.KindEndWorld:
 		return a.aboutWorld(m, a.endWorld)
 	case overlay.KindForget:
+		a.family.Worlds.Forget(int(m.Header.World))
 		return a.aboutWorld(m, a.forget)
+	}
+	if overlay.BetweenServers(m.Header.Kind) {
+		return a.fromServer(m)
 	}
 	return fmt.Errorf("unexpected message of kind %d from the parent", m.Header.Kind)
 }
@@ -291,39 +282,56 @@ func (a *Agent) fromChild(m overlay.Message) error {
 		})
 	case overlay.KindSign:
 		return decode(m, func(r overlay.SignRequest) error { a.childSignature(m.From, r); return nil })
+	case overlay.KindSummon:
+		return decode(m, func(s overlay.Summon) error { a.childSummon(m.From, s); return nil })
 	case overlay.KindStarted:
 		return a.aboutWorld(m, func(w *world) error {
-			return decode(m, func(s overlay.Started) error { a.childStarted(w, m.From, s); return nil })
+			return decode(m, func(s overlay.Started) error {
+				a.family.Watched(m.From)
+				a.childStarted(w, m.From, s)
+				return nil
+			})
 		})
 	case overlay.KindDone:
 		return a.aboutWorld(m, func(w *world) error {
 			return decode(m, func(d overlay.Done) error { a.childDone(w, m.From, d); return nil })
 		})
-	case overlay.KindFailure, overlay.KindNote, overlay.KindDied:
+	case overlay.KindFailure:
+		return decode(m, func(f job.Failure) error {
+			f.Age += m.Residence()
+			a.tellFailure(f)
+			return nil
+		})
+	case overlay.KindNote, overlay.KindDied, overlay.KindWaiting:
 		a.parent.Send(m.Stream, m.Header, m.Body)
 		return nil
 	case overlay.KindInputAck:
 		return decode(m, func(k overlay.InputAck) error { return a.inputAck(m.From, k) })
-	case overlay.KindBoard:
-		return a.aboutWorld(m, func(w *world) error { return a.boardMessage(w, m.From, m.Body) })
-	case overlay.KindRecords:
-		return a.records(m)
 	case overlay.KindCollected:
 		return decode(m, func(c report.Collected) error { return a.collected(m.From, c) })
 	case overlay.KindPong:
 		return decode(m, func(p overlay.Pong) error { return a.childClock(m.From, p) })
 	case overlay.KindProgress:
 		return decode(m, func(p overlay.Progress) error { a.progress.of(m.From, p); return nil })
+	case overlay.KindStalled:
+		a.stalled()
+		return nil
+	case overlay.KindWaits:
+		return decode(m, func(w overlay.Waits) error { return a.childWaits(m.From, w) })
 	case overlay.KindSpawn:
-		return decode(m, func(q overlay.SpawnRequest) error { return a.childSpawn(m, q) })
+		a.up(m.Stream, overlay.KindSpawn, m.Body)
+		return nil
 	case overlay.KindName:
-		return decode(m, func(q overlay.NameRequest) error { return a.childName(m.From, q) })
+		return a.childName(m)
+	}
+	if overlay.BetweenServers(m.Header.Kind) {
+		return a.fromServer(m)
 	}
 	return fmt.Errorf("unexpected message of kind %d from a child", m.Header.Kind)
 }
 
 func decode[T any](m overlay.Message, then func(T) error) error {
-	v, err := overlay.Decode[T](m.Body)
+	v, err := overlay.As[T](m)
 	if err != nil {
 		return err
 	}
@@ -340,28 +348,12 @@ func (a *Agent) broken(from tree.Slot, err error) {
 func (a *Agent) edgeEnded(e overlay.EdgeEnded) {
 	switch {
 	case e.From == tree.Up && e.Err == nil:
-		a.endFamily()
+		a.parentEnded()
 	case e.From == tree.Up:
-		a.parentLost()
-	case e.Err == nil && a.leaving:
+		a.end.ParentLost()
+	case e.Err == nil && a.end.Leaving():
 		a.family.Leave(e.From)
 	default:
 		a.childLost(e.From, e.Err)
 	}
-}
-
-// note tells the user something, if they asked for so much.
-func (a *Agent) note(level int, format string, args ...any) {
-	if level > a.common.Verbose {
-		return
-	}
-	a.up(link.Control, overlay.KindNote, overlay.Encode(overlay.Note{Level: level, Host: a.self.Index, Text: fmt.Sprintf(format, args...)}))
-}
-
-// fail reports a failure to the launcher.
-func (a *Agent) fail(f job.Failure) {
-	if f.Provoked = f.Provoked || a.killed; f.Provoked {
-		return // nobody asks why what was told to end has ended
-	}
-	a.up(link.Control, overlay.KindFailure, overlay.Encode(f))
 }

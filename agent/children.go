@@ -6,8 +6,7 @@ import (
 	"fmt"
 
 	"github.com/golaunch/golaunch/bootstrap"
-	"github.com/golaunch/golaunch/bootstrap/fork"
-	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
+	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
@@ -22,6 +21,7 @@ func (a *Agent) takeRange(r overlay.Range) error {
 		return errors.New("a second range")
 	}
 	a.self, a.root, a.common = r.Self, r.Root, r.Common
+	a.above.Launcher(r.Root)
 	a.stamp(nil, phaseRange)
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	if len(r.Hosts) > 0 {
@@ -31,8 +31,9 @@ func (a *Agent) takeRange(r overlay.Range) error {
 	if err != nil {
 		return err
 	}
-	a.family = overlay.NewFamily(starter, r.Common, a.inbox, a.output.child)
+	a.family = overlay.NewFamily(starter, r.Common, a.inbox, a.output.Child)
 	a.family.Now = a.now
+	a.end.Ranged()
 	a.watchProgress()
 	var own overlay.Ready
 	if !r.Self.Relay() { // a relay has no ranks
@@ -57,10 +58,11 @@ func (a *Agent) starter(r overlay.Range) (*overlay.Starter, error) {
 	return overlay.NewStarter(a.ctx, piper, source, r.Common, a.inbox, noise), nil
 }
 
-// grow starts agents on hosts that a spawn needs, as new ranges below the root.
+// grow starts agents on further hosts, as new ranges below the root: in place of
+// dead ones before the launch, or since a spawn needs them.
 func (a *Agent) grow(r overlay.Range) error {
-	if !a.root || a.launch == nil || len(r.Hosts) == 0 {
-		return errors.New("hosts to start that are not for this node, or too soon")
+	if !a.ready || len(r.Hosts) == 0 {
+		return errors.New("hosts to start too soon, or none")
 	}
 	a.moreProcessors()
 	starter, err := a.starter(r)
@@ -81,21 +83,23 @@ func (a *Agent) piper(r overlay.Range) (bootstrap.Piper, error) {
 	if a.house.Piper != nil {
 		return a.house.Piper(), nil
 	}
-	switch r.Bootstrap {
-	case overlay.BootstrapFork:
-		return fork.New(), nil
-	case overlay.BootstrapExec:
-		return overlay.ExecPiper(r.Common)
+	if r.Bulk {
+		return a.callers(r)
 	}
-	// What a node saw of another is no proof for the user's known_hosts.
-	accepted := func(t *sshboot.Target, _ string) { a.inbox.Put(keyAccepted{t.Name}) }
-	return overlay.SSHPiper(r.Common, r.Hosts, false, a.sign, accepted)
+	kind, ok := registry.Find(r.Bootstrap)
+	if !ok {
+		return nil, fmt.Errorf("bootstrap %q is not known", r.Bootstrap)
+	}
+	return kind.Join(bootstrap.Node{
+		Setup: r.Setup, Data: overlay.Data(r.Hosts), Limits: r.Limits(), Sign: a.sign,
+		Accepted: func(name string) { a.inbox.Put(keyAccepted{name}) },
+	})
 }
 
 func (a *Agent) startWarden() {
 	// Agents of one machine must not end each other's ranks.
 	ctx, id := a.ctx, overlay.NodeJob(a.self.Index, a.common.JobID)
-	shared, err := a.newService()
+	shared, err := a.door.Open(atDoor{a})
 	a.tracing.warden.Begin = a.now()
 	go func() { // ends when the warden is up, or its start failed
 		var w Warden
@@ -109,9 +113,8 @@ func (a *Agent) startWarden() {
 
 // joined takes in a child that said hello.
 func (a *Agent) joined(j overlay.Joined) {
-	if a.leaving {
-		j.Link.Close()
-		j.Pipe.Close()
+	if a.end.Leaving() {
+		j.Refuse()
 		return
 	}
 	slot := a.family.Join(j)
@@ -124,12 +127,20 @@ func (a *Agent) joined(j overlay.Joined) {
 // readyIf reports the subtree to the parent once it is complete.
 func (a *Agent) readyIf(complete bool) {
 	switch {
-	case complete && a.launch != nil:
-		a.up(link.Service, overlay.KindGrown, overlay.Encode(a.family.ReadyValue()))
+	case complete && a.ready:
+		a.tellReady(overlay.KindGrown)
 	case complete:
+		a.ready = true
 		a.stamp(nil, phaseReady)
-		a.up(link.Service, overlay.KindReady, overlay.Encode(a.family.ReadyValue()))
+		a.tellReady(overlay.KindReady)
 	}
+}
+
+// tellReady tells of each host once: some may have been started again.
+func (a *Agent) tellReady(kind tree.Kind) {
+	ready := a.family.ReadyValue()
+	ready.Settle()
+	a.up(link.Service, kind, overlay.Encode(ready))
 }
 
 // childLost handles a link that broke: before the launch its hosts are started
@@ -146,10 +157,11 @@ func (a *Agent) childLost(slot tree.Slot, cause error) {
 	if !host.Relay() {
 		below-- // itself
 	}
-	awaited := a.launch != nil && a.family.Awaited(slot)
+	awaited := a.ready && a.family.Awaited(slot)
 	complete, died := a.family.Lose(slot, cause)
 	a.readyIf(complete)
 	if awaited { // nothing was started there yet
+		delete(a.progress.below, slot)
 		return
 	}
 	if len(died) > 0 && a.launch == nil {
@@ -160,18 +172,16 @@ func (a *Agent) childLost(slot tree.Slot, cause error) {
 	defer a.doWithout(slot)
 	phase := "running"
 	switch {
-	case a.leaving, a.launch == nil && !host.Relay():
+	case a.end.Leaving(), a.launch == nil && !host.Relay():
 		return
 	case a.launch == nil: // nothing replaces a relay, so nothing is waited for
 		phase, below = "starting", 0
-	default:
-		a.family.Sweep(slot)
 	}
-	text := fmt.Sprintf("link to its agent lost: %v", a.family.Explain(slot, cause))
+	text := overlay.LostText(a.family.Explain(slot, cause))
 	if below > 0 {
 		text += fmt.Sprintf(" (with %d nodes below it)", below)
 	}
-	a.lostService(slot, fmt.Sprintf("node %s: %s", host.Name, text))
+	a.tellServers(slot, fmt.Sprintf("node %s: %s", host.Name, text))
 	a.fail(job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: host.Index, Phase: phase, Text: text})
 }
 
@@ -182,5 +192,6 @@ func (a *Agent) doWithout(slot tree.Slot) {
 		a.worldWithout(w, slot)
 	}
 	a.skipCollected(slot)
+	a.skipWaits(slot)
 	a.dropInput(slot)
 }

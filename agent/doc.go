@@ -1,8 +1,8 @@
 // Package agent is the node launch agent (NLA): the process that golaunch
 // starts on every node of a job. It is one event loop over its parent's link,
 // its children's links, its warden and its ranks' PMI connections; what is
-// decided is decided by the pure cores it owns (tree, cache, pmi), and this
-// package carries it out (design sections 3 to 7).
+// decided is decided by the pure cores it owns (tree, cache, pmi, ending, input), and
+// this package carries it out.
 //
 // An agent's life: hello to the parent; a Range from it; children started and
 // gathered into Ready; the Launch message forwarded and its own ranks started

@@ -1,84 +1,127 @@
 package agent
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"time"
 
-	"github.com/golaunch/golaunch/internal/proc"
+	"github.com/golaunch/golaunch/agent/ending"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/overlay"
 )
 
 const (
+	// How long processes that a rank left behind may go on writing to its output
+	// once every local rank has ended.
+	lingerTime = 500 * time.Millisecond
 	endTimeout = 5 * time.Second // for a neighbor to acknowledge END
-	// For the warden to end what it was told to end: longer than it tries to by
-	// itself, so that what it could not end is named by its own word. It is killed
-	// only if that word does not come.
-	wardenTimeout = proc.KillLimit + 5*time.Second
-	sweepTimeout  = 5 * time.Second // for what a dead warden left behind to die
 )
 
-// linger gives what the ranks left behind a moment to finish writing; if
-// nothing can write any more, nothing is waited for.
-func (a *Agent) linger() {
-	if a.output.quiet() {
-		a.clean()
-		return
-	}
-	a.lingers = time.AfterFunc(lingerTime, func() { a.inbox.Put(lingerOver{}) })
+// endTimers are those of the end; nil while they do not run.
+type endTimers struct {
+	linger *time.Timer // until lingerOver
+	beat   *time.Timer // until the next beatDue
+	stuck  *time.Timer // until wardenStuck
 }
 
-// stopLinger waits no longer: another world has ranks here. What earlier ones
-// left behind ends with it at the latest.
-func (a *Agent) stopLinger() {
-	if a.lingers != nil {
-		a.lingers.Stop()
-		a.lingers = nil
-		a.settleAll()
+// do carries out what the end's machine asks for.
+func (a *Agent) do(actions []ending.Action) {
+	for _, x := range actions {
+		switch x.Do {
+		case ending.StartNone:
+			a.startNone()
+		case ending.Settle:
+			a.settleAll()
+		case ending.Linger:
+			a.put(&a.timers.linger, lingerTime, lingerOver{})
+		case ending.StopLinger:
+			a.timers.linger.Stop()
+		case ending.Kill:
+			if err := a.warden.Kill(x.Grace); err != nil {
+				a.wardenLost(err)
+			}
+		case ending.Watch:
+			a.put(&a.timers.stuck, x.Grace+wardenTimeout, wardenStuck{x.Number})
+		case ending.Finish:
+			_ = a.warden.Finish() // a warden that is lost shows otherwise
+		case ending.Destroy:
+			a.warden.Destroy()
+		case ending.Beat:
+			_ = a.warden.Beat() // the same
+		case ending.BeatLater:
+			a.put(&a.timers.beat, a.warden.BeatEvery(), beatDue{})
+		case ending.Cut:
+			a.output.CutOff(func(world int) bool { w := a.worlds[world]; return w == nil || w.living == 0 })
+		case ending.CutAll:
+			a.output.CutOff(func(int) bool { return true })
+		case ending.Shut:
+			a.shutPorts()
+		case ending.Sweep:
+			a.sweep(x.Err)
+		case ending.Forsake:
+			for _, w := range a.worlds {
+				a.allEnded(w)
+			}
+		case ending.CallOff:
+			a.stop()
+		case ending.EndChildren:
+			a.endChildren()
+		case ending.Unfit:
+			a.unfitFor(x.Err)
+		default:
+			panic(fmt.Sprintf("nothing carries out %v", x.Do)) // a bug of this package
+		}
 	}
 }
 
-// localIdle notes that nothing on this node can write to a rank's output any
-// more.
-func (a *Agent) localIdle() {
-	if a.lingers != nil {
-		a.clean()
+// put has an event come after a while, in place of the one that the timer was set
+// for before.
+func (a *Agent) put(timer **time.Timer, after time.Duration, event overlay.Event) {
+	if *timer != nil {
+		(*timer).Stop()
+	}
+	*timer = time.AfterFunc(after, func() { a.inbox.Put(event) })
+}
+
+func (t *endTimers) stop() {
+	for _, timer := range []*time.Timer{t.linger, t.beat, t.stuck} {
+		if timer != nil {
+			timer.Stop()
+		}
 	}
 }
 
-// clean has the warden kill what outlived the ranks, which have ended: nobody
-// waits for that but the end of their output, and of the job.
-func (a *Agent) clean() {
-	if a.living > 0 || a.cleaning || a.finished {
-		return
-	}
-	if a.lingers != nil {
-		a.lingers.Stop()
-		a.lingers = nil
-	}
-	a.settleAll()
-	if a.warden == nil || a.wardenGone {
-		return
-	}
-	a.cleaning = true
-	if err := a.warden.Kill(0); err != nil {
-		a.wardenLost(err)
-		return
-	}
-	a.watchWarden(0)
+// kill ends the local ranks. What they said over PMI before is heard first: an
+// abort among it is their own.
+func (a *Agent) kill(grace time.Duration) {
+	a.hearLast()
+	a.do(a.end.KillOrdered(grace))
 }
 
-// cleaned notes that nothing is left of what the ranks that have ended left
-// behind. Those of a new world may run by now.
-func (a *Agent) cleaned() {
-	if a.cleaning {
-		a.cleaning = false
-		a.output.finish(func(world int) bool { w := a.worlds[world]; return w == nil || w.living == 0 })
+// parentEnded begins the orderly end.
+func (a *Agent) parentEnded() {
+	a.hearLast()
+	a.do(a.end.ParentEnded())
+}
+
+// hearLast takes what the ranks said before they were told to end: an abort among
+// it is their own.
+func (a *Agent) hearLast() {
+	for _, w := range a.worlds {
+		if w.view != nil && len(w.view.Ranks) > 0 {
+			w.hear(w.view.Ranks...)
+		}
 	}
+}
+
+// startNone counts the ranks that wait as ended, those that wait for the job's
+// files, too.
+func (a *Agent) startNone() {
+	if a.awaiting {
+		a.awaiting = false
+		a.files.Abandon()
+	}
+	a.startIf()
 }
 
 // settleAll settles every world whose local ranks have ended.
@@ -94,137 +137,16 @@ func (a *Agent) settleAll() {
 func (a *Agent) settle(w *world) {
 	if !w.settled {
 		w.settled = true
-		w.closePort()
-		if w == a.first {
-			a.closePMGR()
-		}
+		w.shut()
 		a.doneIf(w, w.done.Add(w.ended))
 	}
 }
 
-// finishLocal kills what runs here and ends the warden.
-func (a *Agent) finishLocal() {
-	if a.finished {
-		return
-	}
-	a.finished = true
-	if a.lingers != nil {
-		a.lingers.Stop()
-	}
+// shutPorts closes where ranks could still connect.
+func (a *Agent) shutPorts() {
 	for _, w := range a.worlds {
-		w.closePort()
+		w.shut()
 	}
-	a.closePMGR()
-	if a.warden != nil {
-		a.warden.Finish()
-		a.watchWarden(0)
-	}
-}
-
-// bearTime is how long a warden may be silent while it starts ranks: it waits for
-// each program to be read, from a slow network file system maybe.
-const bearTime = time.Minute
-
-// beat tells the warden, again and again, that this event loop turns, and kills
-// it when it has not answered for too long: it is stopped, or worse. Its loss
-// then ends what it leaves. Beats are counted, not time, which goes on while
-// this process is stopped.
-func (a *Agent) beat() {
-	every := a.warden.BeatEvery()
-	if a.wardenGone || every == 0 {
-		return
-	}
-	patience := every * proc.BeatsPerLoss
-	if a.bearing() {
-		patience = max(patience, bearTime)
-	}
-	if silent := time.Duration(a.unanswered) * every; silent > patience && !a.finished {
-		a.deaf = fmt.Errorf("the warden was silent for %v and was killed", silent)
-		a.warden.Destroy()
-		return
-	}
-	a.unanswered++
-	_ = a.warden.Beat() // a warden that is lost shows otherwise
-	a.beats = time.AfterFunc(every, func() { a.inbox.Put(beatDue{}) })
-}
-
-// bearing reports whether the warden has ranks to start.
-func (a *Agent) bearing() bool {
-	for _, w := range a.worlds {
-		if w.unborn > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// watchWarden gives the warden its time, and grace, to end the ranks.
-func (a *Agent) watchWarden(grace time.Duration) {
-	if a.stuck != nil {
-		a.stuck.Stop()
-	}
-	a.patience++
-	event := wardenStuck{a.patience}
-	a.stuck = time.AfterFunc(grace+wardenTimeout, func() { a.inbox.Put(event) })
-}
-
-// wardenStuck kills a warden that was told to end the ranks and has not: it is
-// stopped, or worse. What it leaves is swept when its loss shows.
-func (a *Agent) wardenStuck(patience int) {
-	if patience == a.patience && !a.wardenGone && (a.finished || a.cleaning || a.killed && a.living > 0) {
-		a.finished = false
-		a.warden.Destroy()
-	}
-}
-
-// wardenLost handles the end of the warden: expected once everything local is
-// finished, a failure of the node before that.
-func (a *Agent) wardenLost(err error) {
-	if a.wardenGone {
-		return
-	}
-	a.wardenGone = true
-	if a.deaf != nil {
-		err = a.deaf
-	}
-	if a.launch == nil && !a.finished {
-		a.unfitFor(err)
-		return
-	}
-	if !a.finished {
-		text := fmt.Sprintf("%v; the ranks of the node were killed", err)
-		if a.tooFew != nil {
-			text = fmt.Sprintf("%v, or use fewer ranks per host; %s", a.tooFew, text)
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
-		defer cancel()
-		if err := a.warden.Sweep(ctx, isAgent); err != nil {
-			text = fmt.Sprintf("%v; %v", text, err)
-			if a.killed { // of a failure in a job that ends nobody is told
-				a.note(0, "%v", err)
-			}
-		}
-		a.awaiting = false
-		a.files.abandon()
-		a.nodeFailed("running", errors.New(text))
-	}
-	a.finished, a.cleaning, a.living = true, false, 0
-	a.output.finish(func(int) bool { return true })
-	for _, w := range a.worlds {
-		a.allEnded(w)
-	}
-	a.leaveIf()
-}
-
-// unfitFor ends an agent that has no warden. Before the launch its parent then
-// finds the host dead, with the reason on the agent's standard error; afterwards
-// the job has lost a node.
-func (a *Agent) unfitFor(err error) {
-	a.unfit = err
-	if a.launch != nil {
-		a.nodeFailed("start warden", err)
-	}
-	a.parentLost()
 }
 
 // allEnded counts the local ranks of a world as ended with the warden.
@@ -234,31 +156,21 @@ func (a *Agent) allEnded(w *world) {
 	for _, r := range w.ranks {
 		a.shutInput(r)
 	}
-	a.output.complete(w.id)
+	a.output.Complete(w.id)
 	a.settle(w)
 }
 
-// isAgent recognises the agents that this one started with fork: they end by
-// themselves when their link does.
-func isAgent(pid int) bool {
-	words, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	return err == nil && bytes.Contains(words, []byte("\x00"+overlay.AgentWord))
+// unfitFor says why this node has no warden. Before the launch the reason is on
+// the agent's standard error.
+func (a *Agent) unfitFor(why error) {
+	a.unfit = why
+	if a.launch != nil {
+		a.nodeFailed("start warden", why)
+	}
 }
 
-// endFamily begins the orderly end that the parent's END asks for. Whatever
-// still runs is killed: the launcher has decided.
-func (a *Agent) endFamily() {
-	if a.leaving {
-		return
-	}
-	a.leaving = true
-	if a.family == nil {
-		a.over = true
-		return
-	}
-	a.stop()
-	a.kill(0)
-	a.finishLocal()
+// endChildren tells them that the job is over.
+func (a *Agent) endChildren() {
 	children := a.family.Edges()
 	go func() { // ends with endTimeout at the latest
 		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
@@ -268,32 +180,19 @@ func (a *Agent) endFamily() {
 	}()
 }
 
-// leaveIf ends this agent in good order once its children and its warden have
-// ended.
-func (a *Agent) leaveIf() {
-	if !a.leaving || !a.familyOver || a.warden != nil && !a.wardenGone {
-		return
-	}
-	a.over = true
-}
-
-// parentLost kills everything at once: a node without a launcher has no job.
-func (a *Agent) parentLost() { a.over, a.lost = true, true }
-
 // close releases everything. After a lost parent the warden kills what runs
 // here as soon as it is closed; children see their link break and do the same.
 func (a *Agent) close() {
-	for _, t := range []*time.Timer{a.lingers, a.beats, a.stuck} {
-		if t != nil {
-			t.Stop()
-		}
+	a.timers.stop()
+	for _, w := range a.worlds {
+		w.stopWaiting()
 	}
-	a.output.abandon()
-	a.files.abandon()
+	a.output.Abandon()
+	a.files.Abandon()
 	if a.family != nil {
 		a.stop()
 	}
-	if a.lost {
+	if a.end.Lost() {
 		a.parent.Close()
 	} else {
 		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
@@ -306,17 +205,20 @@ func (a *Agent) close() {
 	if a.family != nil {
 		a.family.Close()
 	}
-	a.files.close()
-	if a.self.Relay() {
+	a.files.Close()
+	if a.self.Relay() && !a.house.shared() {
 		// What relays that died below have left to this one, a subreaper: the
 		// commands that reached their hosts.
 		unix.EndChildren()
 	}
 	a.parent.Close()
-	if a.memLibrary != nil {
-		a.memLibrary.Close()
+	for _, f := range a.memLibraries {
+		f.Close()
 	}
-	a.closeService()
-	a.output.close()
+	for _, w := range a.worlds {
+		w.closeServers()
+	}
+	a.door.Close()
+	a.output.Close()
 	a.poller.Close()
 }

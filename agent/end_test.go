@@ -1,10 +1,13 @@
 package agent
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/agent/ending"
 	"github.com/golaunch/golaunch/link/memlink"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/tree"
@@ -20,10 +23,11 @@ func TestChildrenLeaveWhileTheFamilyEnds(t *testing.T) {
 	a := &Agent{inbox: inbox, stop: func() {}}
 	a.family = overlay.NewFamily(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
 	near, remote := memlink.Pair()
-	far := overlay.NewEdge(remote, tree.Up, overlay.NewInbox(func() {}), sink, nil)
+	far := overlay.NewEdge(remote, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), sink, nil)
 	slot := a.family.Join(overlay.Joined{Link: near, Host: overlay.HostEntry{Index: 1}})
 
-	a.endFamily()
+	a.end.Ranged()
+	a.parentEnded()
 	require.True(t, a.family.Leave(slot))
 	far.Close()
 	for ended := false; !ended; {
@@ -32,5 +36,116 @@ func TestChildrenLeaveWhileTheFamilyEnds(t *testing.T) {
 			_, is := e.(familyEnded)
 			ended = ended || is
 		}
+	}
+}
+
+// killedWarden can be told, and answers nothing.
+type killedWarden struct {
+	lostWarden
+	kills *int
+}
+
+func (w killedWarden) Kill(time.Duration) error { *w.kills++; return nil }
+
+// TestWhatRanksLeftIsKilledThoughAWorldNeverStarts has a world come, and be killed
+// before it starts, while what the ranks of another left behind still writes: that
+// has its moment as it would have without.
+func TestWhatRanksLeftIsKilledThoughAWorldNeverStarts(t *testing.T) {
+	kills := 0
+	a, first, _ := agentOf(t, killedWarden{kills: &kills})
+	a.now = time.Now
+	a.output.Open(0, nil) // and not complete: something may write
+	r := first.ranks[0]
+	r.world = first
+	a.rankEnded(r, overlay.Done{Ranks: 1})
+	require.Zero(t, kills)
+	next := &world{id: 1, ranks: []*rank{{}}, unborn: 1, living: 1, killed: true}
+	next.ranks[0].world = next
+	next.started.Merge, next.done.Merge = (*overlay.Started).Merge, (*overlay.Done).Merge
+	next.started.Expect(1)
+	next.done.Expect(1)
+	a.worlds[1] = next
+	a.do(a.end.RanksCome(1))
+	require.True(t, first.settled)
+	before := a.timers.linger
+	a.startIf()
+	require.True(t, next.settled)
+	require.NotSame(t, before, a.timers.linger)
+	require.Zero(t, kills)
+	a.handle(lingerOver{})
+	require.Equal(t, 1, kills)
+}
+
+// TestAnEndIsHeardAfterItsWardenWasLost has a rank end of which its warden told
+// before it died: it was counted out with the warden, once.
+func TestAnEndIsHeardAfterItsWardenWasLost(t *testing.T) {
+	a, w, _ := agentOf(t, lostWarden{})
+	r := w.ranks[0]
+	r.world = w
+	a.wardenLost(errGone)
+	require.Equal(t, overlay.Done{Ended: 1}, w.ended)
+	a.rankEnded(r, overlay.Done{Failed: 1})
+	require.Equal(t, overlay.Done{Ended: 1}, w.ended)
+	require.Zero(t, w.living)
+	require.Zero(t, a.end.Living())
+}
+
+// toldWarden notes what it is told, and does nothing.
+type toldWarden struct {
+	Warden
+	told *[]string
+}
+
+func (w toldWarden) note(what string) error { *w.told = append(*w.told, what); return nil }
+
+func (w toldWarden) Kill(time.Duration) error                        { return w.note("kill") }
+func (w toldWarden) Finish() error                                   { return w.note("finish") }
+func (w toldWarden) Beat() error                                     { return w.note("beat") }
+func (w toldWarden) Destroy()                                        { _ = w.note("destroy") }
+func (w toldWarden) Sweep(context.Context, func(pid int) bool) error { return w.note("sweep") }
+func (toldWarden) BeatEvery() time.Duration                          { return time.Hour }
+
+// TestTheEndIsCarriedOut has an agent do everything that the machine can ask for.
+func TestTheEndIsCarriedOut(t *testing.T) {
+	verbs := map[ending.Verb]struct {
+		warden []string
+		ok     func(a *Agent, w *world, stopped bool) bool
+	}{
+		ending.StartNone:   {ok: func(a *Agent, _ *world, _ bool) bool { return !a.awaiting }},
+		ending.Settle:      {ok: func(_ *Agent, w *world, _ bool) bool { return !w.settled }}, // a rank lives
+		ending.Linger:      {ok: func(a *Agent, _ *world, _ bool) bool { return a.timers.linger != nil }},
+		ending.StopLinger:  {ok: func(a *Agent, _ *world, _ bool) bool { return !a.timers.linger.Stop() }},
+		ending.Kill:        {warden: []string{"kill"}},
+		ending.Watch:       {ok: func(a *Agent, _ *world, _ bool) bool { return a.timers.stuck.Stop() }},
+		ending.Finish:      {warden: []string{"finish"}},
+		ending.Destroy:     {warden: []string{"destroy"}},
+		ending.Beat:        {warden: []string{"beat"}},
+		ending.BeatLater:   {ok: func(a *Agent, _ *world, _ bool) bool { return a.timers.beat.Stop() }},
+		ending.Cut:         {},
+		ending.CutAll:      {},
+		ending.Shut:        {},
+		ending.Sweep:       {warden: []string{"sweep"}, ok: func(a *Agent, _ *world, _ bool) bool { return !a.awaiting }},
+		ending.Forsake:     {ok: func(_ *Agent, w *world, _ bool) bool { return w.settled && w.living == 0 }},
+		ending.CallOff:     {ok: func(_ *Agent, _ *world, stopped bool) bool { return stopped }},
+		ending.EndChildren: {},
+		ending.Unfit:       {ok: func(a *Agent, _ *world, _ bool) bool { return a.unfit == errGone }},
+	}
+	require.Len(t, verbs, int(ending.Unfit))
+	for v, want := range verbs {
+		t.Run(v.String(), func(t *testing.T) {
+			var told []string
+			a, w, _ := agentOf(t, toldWarden{told: &told})
+			stopped := false
+			a.stop = func() { stopped = true }
+			a.awaiting = true
+			w.ranks[0].world = w
+			if v == ending.StopLinger {
+				a.timers.linger = time.NewTimer(time.Hour)
+			}
+			a.do([]ending.Action{{Do: v, Err: errGone}})
+			require.Equal(t, want.warden, told)
+			require.True(t, want.ok == nil || want.ok(a, w, stopped))
+			a.timers.stop()
+		})
 	}
 }

@@ -4,132 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 
+	"github.com/golaunch/golaunch/agent/files"
 	"github.com/golaunch/golaunch/job"
-	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/stage"
-	"github.com/golaunch/golaunch/tree"
 )
-
-// files passes the job's files on to the children and writes them here, chunk
-// by chunk, in the goroutine that reads the data stream. A child, or a disk,
-// that is slow holds up that stream and nothing else, so at most a chunk and
-// what the links hold is in memory.
-type files struct {
-	done func(dir string, err error) // told once, from that goroutine
-
-	mu       sync.Mutex
-	changed  sync.Cond
-	begun    bool
-	over     bool // what is still to come is dropped
-	children []*overlay.Edge
-	list     []stage.File
-	dirs     []string // none: nothing is written here
-
-	disk   sync.Mutex // held while something is written
-	in     *stage.Incoming
-	failed bool
-}
-
-func newFiles(done func(dir string, err error)) *files {
-	f := &files{done: done}
-	f.changed.L = &f.mu
-	return f
-}
-
-// begin has the files of list passed on to children, and written into one of
-// dirs, which may be none. What has come before waits for it.
-func (f *files) begin(children []*overlay.Edge, list []stage.File, dirs []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.begun, f.children, f.list, f.dirs = true, children, list, dirs
-	f.changed.Broadcast()
-}
-
-// abandon drops what is still to come.
-func (f *files) abandon() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.over = true
-	f.changed.Broadcast()
-}
-
-// wanted waits for begin and reports whether the files are wanted still.
-func (f *files) wanted() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for !f.begun && !f.over {
-		f.changed.Wait()
-	}
-	return !f.over
-}
-
-// take is the sink of the data stream.
-func (f *files) take(h tree.Header, body []byte) {
-	if !f.wanted() {
-		return
-	}
-	var sends sync.WaitGroup
-	for i, child := range f.children {
-		if child == nil {
-			continue
-		}
-		sends.Go(func() { // ends when the child takes it, or is lost
-			if child.SendWait(link.Data, h, body) != nil {
-				f.children[i] = nil // its loss is reported where its streams are read
-			}
-		})
-	}
-	f.disk.Lock()
-	f.write(h.Kind, body)
-	f.disk.Unlock()
-	sends.Wait()
-}
-
-// write takes a message for this node.
-func (f *files) write(kind tree.Kind, body []byte) {
-	if len(f.dirs) == 0 || f.failed || !f.wanted() {
-		return
-	}
-	var err error
-	if f.in == nil {
-		f.in, err = stage.NewIncoming(f.dirs, f.list)
-	}
-	last := false
-	switch {
-	case err != nil:
-	case kind == overlay.KindFile:
-		_, err = f.in.Write(body)
-	case kind == overlay.KindFileEnd:
-		last, err = f.in.End(body)
-	default:
-		err = fmt.Errorf("unexpected message of kind %d among files", kind)
-	}
-	if err != nil {
-		f.failed = true
-		f.done("", err)
-	} else if last {
-		f.done(f.in.Dir(), nil)
-	}
-}
-
-// close removes what the warden has not.
-func (f *files) close() {
-	f.abandon()
-	f.disk.Lock()
-	defer f.disk.Unlock()
-	if f.in != nil {
-		f.in.Close()
-	}
-	for _, dir := range f.dirs {
-		os.RemoveAll(dir)
-	}
-}
 
 // filesHere is the event of the job's files being complete in dir, or of what
 // is in the way.
@@ -163,7 +45,7 @@ func (a *Agent) beginFiles() error {
 	}
 	a.filesBegun = true
 	var dirs []string
-	if !a.self.Relay() && !a.killed {
+	if !a.self.Relay() && !a.end.Killed() {
 		a.awaiting = true
 		a.tracing.files.Begin = a.now()
 		dirs = stage.ScratchDirs(overlay.NodeJob(a.self.Index, a.common.JobID))
@@ -171,7 +53,11 @@ func (a *Agent) beginFiles() error {
 			return err
 		}
 	}
-	a.files.begin(a.family.Edges(), a.launch.Files, dirs)
+	var children []files.Child
+	for _, e := range a.family.Edges() {
+		children = append(children, e)
+	}
+	a.files.Begin(children, a.launch.Files, dirs)
 	return nil
 }
 

@@ -38,6 +38,9 @@ type House struct {
 	Warden func() Warden
 }
 
+// shared tells that the process is not this agent's alone, nor its children.
+func (h *House) shared() bool { return h.Warden != nil }
+
 func (h *House) startWarden(ctx context.Context, o proc.Options) (Warden, error) {
 	if h.Warden != nil {
 		return h.Warden(), nil

@@ -39,7 +39,7 @@ func (a *Agent) lookLater(w *world, after time.Duration) {
 func (w *world) silent(app int) *rank {
 	lib := w.libraries[app]
 	r := w.byRank[lib.first]
-	if r == nil || r.exited || lib.name != "" || lib.openMPI || w.pmi.Initialised(r.rank) {
+	if r == nil || r.Exited || lib.name != "" || lib.openMPI || w.pmi.Initialised(&r.Rank) {
 		return nil
 	}
 	return r
@@ -49,10 +49,10 @@ func (a *Agent) lookForMPI(e lookDue) {
 	w := e.world
 	for app, lib := range w.libraries {
 		r := w.silent(app)
-		if r == nil || r.pid == 0 {
+		if r == nil || r.PID == 0 {
 			continue
 		}
-		if lib.name = proc.LoadedLibrary(r.pid, isMPI); lib.name != "" {
+		if lib.name = proc.LoadedLibrary(r.PID, isMPI); lib.name != "" {
 			lib.loaded = true
 			a.note(1, "%s uses %s", path.Base(w.Apps[app].Argv[0]), lib.name)
 		}

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/agent/files"
+	"github.com/golaunch/golaunch/agent/output"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
@@ -27,10 +29,11 @@ import (
 // program's name, beginning with overlay.AgentWord or with an option. It returns
 // the exit status. A warden never gets to main: see package proc.
 //
-// An agent talks to its parent over its standard input and output. It takes
-// three options from package stage, to remove the staged executable, and its
-// directory, at once, to refuse to run a damaged one and to tell of an installed
-// one, and one from its parent: overlay.LostAfterWord.
+// An agent talks to its parent over its standard input and output, or, with
+// overlay.DialWord, over a connection that it makes (parent.go). It takes
+// four options from package stage, to remove the staged executable, and its
+// directory, at once, to refuse to run a damaged one, to tell of an installed
+// one and to be found by, and from its parent those of overlay.
 func Main(words []string) int {
 	if !overlay.IsAgent(words) {
 		fmt.Fprintf(os.Stderr, "golaunch: %q runs only as part of a job; start jobs with golaunch\n", filepath.Base(os.Args[0]))
@@ -49,7 +52,7 @@ const ownFiles = 32
 func runAgent(words []string) error {
 	begun := time.Now()
 	oneProcessor()
-	lostAfter, err := own(words)
+	o, err := own(words)
 	if err != nil {
 		return err
 	}
@@ -61,60 +64,92 @@ func runAgent(words []string) error {
 	if err := unix.Subreaper(); err != nil {
 		return err
 	}
+	if o.dial != "" {
+		return runCalling(o, begun)
+	}
 	pipe, err := parentPipe()
 	if err != nil {
 		return err
 	}
-	l, err := yamuxlink.New(pipe, yamuxlink.Config{LostAfter: lostAfter})
+	_, err = runOn(pipe, o, begun, nil)
+	return err
+}
+
+// runOn runs an agent on the byte pipe to its parent until the job is over for it.
+// calls is how it came by that, if it called.
+func runOn(pipe io.ReadWriteCloser, o words, begun time.Time, calls *calls) (*Agent, error) {
+	l, err := yamuxlink.New(pipe, yamuxlink.Config{LostAfter: o.lostAfter})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	a, err := newAgent(l)
+	a, err := newAgentAt(l, calls.reachedAt())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	a.begun = begun
+	a.begun, a.calls = begun, calls
 	err = a.run()
 	if a.unfit != nil {
 		fmt.Fprintln(os.Stderr, "golaunch agent:", a.unfit) // before the link breaks
 	}
 	a.close()
-	return err
+	return a, err
+}
+
+// words are what the command line tells an agent.
+type words struct {
+	lostAfter    time.Duration // the parent counts as lost after such a silence
+	dial         string        // the launcher's address; "" where the parent has standard input and output
+	secretFile   string        // "" for standard input
+	hostVariable string
+	within       time.Duration
 }
 
 // own takes care of the staged executable as the command line says, and returns
-// after what silence the parent counts as lost.
-func own(words []string) (lostAfter time.Duration, err error) {
-	for len(words) >= 2 {
-		if words[0] == overlay.AgentWord {
-			words = words[1:]
+// what else that says.
+func own(line []string) (o words, err error) {
+	for len(line) >= 2 {
+		if line[0] == overlay.AgentWord {
+			line = line[1:]
 			continue
 		}
-		switch value := words[1]; words[0] {
+		switch value := line[1]; line[0] {
 		case "--unlink":
+			dir := filepath.Dir(value)
 			os.Remove(value) // what can't be removed is left, and harms nobody
-			os.Remove(filepath.Dir(value))
+			os.Remove(dir)
+			go stage.RemoveStale(filepath.Dir(dir)) // ends with the list of what is there
 		case "--hash":
 			if got, err := selfHash(); err != nil || got != value {
-				return 0, fmt.Errorf("the staged executable is damaged (hash %.12s, want %.12s): %w", got, value, errors.Join(err, errDamaged))
+				return o, fmt.Errorf("the staged executable is damaged (hash %.12s, want %.12s): %w", got, value, errors.Join(err, errDamaged))
 			}
 		case stage.InstalledWord:
 			if err := stage.Accept(os.Stdout, value); err != nil {
-				return 0, err
+				return o, err
 			}
+		case stage.StartWord: // for those who look at command lines
 		case overlay.LostAfterWord:
-			if lostAfter, err = time.ParseDuration(value); err != nil {
-				return 0, err
+			if o.lostAfter, err = time.ParseDuration(value); err != nil {
+				return o, err
 			}
+		case overlay.WithinWord:
+			if o.within, err = time.ParseDuration(value); err != nil {
+				return o, err
+			}
+		case overlay.DialWord:
+			o.dial = value
+		case overlay.SecretWord:
+			o.secretFile = value
+		case overlay.HostVariableWord:
+			o.hostVariable = value
 		default:
-			return 0, fmt.Errorf("unknown option %q", words[0])
+			return o, fmt.Errorf("unknown option %q", line[0])
 		}
-		words = words[2:]
+		line = line[2:]
 	}
-	if len(words) != 0 && words[0] != overlay.AgentWord {
-		return 0, fmt.Errorf("stray word %q", words[0])
+	if len(line) != 0 && line[0] != overlay.AgentWord {
+		return o, fmt.Errorf("stray word %q", line[0])
 	}
-	return lostAfter, nil
+	return o, nil
 }
 
 var errDamaged = errors.New("remove it and try again")
@@ -132,45 +167,13 @@ func selfHash() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// stdioPipe is the byte pipe to the parent.
-type stdioPipe struct{ in, out *os.File }
-
-func (p stdioPipe) Read(b []byte) (int, error)  { return p.in.Read(b) }
-func (p stdioPipe) Write(b []byte) (int, error) { return p.out.Write(b) }
-
-// Close ends both directions.
-func (p stdioPipe) Close() error { return errors.Join(p.in.Close(), p.out.Close()) }
-
-// parentPipe moves standard input and output out of the way, so that nothing
-// else can write into the link.
-func parentPipe() (io.ReadWriteCloser, error) {
-	var files [2]*os.File
-	for fd := range files {
-		moved, err := syscall.Dup(fd)
-		if err != nil {
-			return nil, fmt.Errorf("standard input and output must be the parent's link: %w", err)
-		}
-		syscall.CloseOnExec(moved)
-		if err := syscall.SetNonblock(moved, true); err != nil {
-			return nil, err
-		}
-		files[fd] = os.NewFile(uintptr(moved), "link to the parent")
-	}
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer null.Close()
-	for fd := range files {
-		if err := syscall.Dup3(int(null.Fd()), fd, 0); err != nil {
-			return nil, err
-		}
-	}
-	return stdioPipe{files[0], files[1]}, nil
-}
-
 // newAgent says hello to the parent on l.
 func newAgent(l link.Link) (*Agent, error) {
+	return newAgentAt(l, reachedAt(os.Getenv("SSH_CONNECTION")))
+}
+
+// newAgentAt does so where the node was reached at an address; "" if none is known.
+func newAgentAt(l link.Link, addr string) (*Agent, error) {
 	poller, err := unix.NewPoller()
 	if err != nil {
 		return nil, err
@@ -182,27 +185,34 @@ func newAgent(l link.Link) (*Agent, error) {
 	a := &Agent{
 		hello: overlay.Hello{
 			Protocol: overlay.Protocol, OSArch: runtime.GOOS + "/" + runtime.GOARCH,
-			Cores: runtime.NumCPU(), HostName: name, Addr: reachedAt(os.Getenv("SSH_CONNECTION")),
+			Cores: runtime.NumCPU(), HostName: name, Addr: addr,
 		},
-		poller:  poller,
-		now:     time.Now,
-		signs:   map[uint64]signOrigin{},
-		worlds:  map[int]*world{},
-		watched: map[int]watched{},
-		service: service{shared: -1, callers: map[job.Rank]*caller{}, left: map[job.Rank]bool{}, gets: map[uint64]fence{}},
+		poller:       poller,
+		self:         overlay.HostEntry{Index: job.NoHost}, // until the range
+		now:          time.Now,
+		signs:        map[uint64]signOrigin{},
+		worlds:       map[int]*world{},
+		memLibraries: map[string]*os.File{},
+		fixes:        map[string]*mpichFix{},
+		descriptors:  newDescriptors(poller),
 	}
 	a.inbox = overlay.NewInbox(poller.Wake)
-	a.files = newFiles(func(dir string, err error) { a.inbox.Put(filesHere{dir, err}) })
-	a.parent = overlay.NewEdge(l, tree.Up, a.inbox, func(h tree.Header, body []byte) {
+	a.door.Note, a.door.Find = a.note, a.treeOf
+	a.hostFiles = newHostFileReader()
+	a.files = files.New(func(dir string, err error) { a.inbox.Put(filesHere{dir, err}) })
+	a.above = overlay.OfParent()
+	a.parent = overlay.NewEdge(l, tree.Up, a.above, a.inbox, func(h tree.Header, body []byte) {
 		a.inbox.Put(inputArrived{h, body})
 	}, func(h tree.Header, body []byte) {
-		if h.Kind == overlay.KindRecords {
+		if overlay.BetweenServers(h.Kind) {
 			a.inbox.Put(overlay.Message{From: tree.Up, Stream: link.Data, Header: h, Body: body})
 		} else {
-			a.files.take(h, body)
+			a.files.Take(h, body)
 		}
 	})
-	a.output, err = newOutput(a.parent, func() { a.inbox.Put(outputIdle{}) })
+	a.output, err = output.New(func(h tree.Header, body []byte) error {
+		return a.parent.SendNow(link.Stdio, h, body)
+	}, func() { a.inbox.Put(outputIdle{}) })
 	if err != nil {
 		return nil, err
 	}

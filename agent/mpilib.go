@@ -23,23 +23,46 @@ const (
 // appLibrary is what is known of the MPI library of an app with local ranks.
 type appLibrary struct {
 	first   job.Rank // the app's lowest rank, whose node speaks for all
-	name    string   // an MPI library that the program's file names, or that it loads; "" for none
-	loaded  bool     // the latter
-	openMPI bool     // it is, or is said to be, Open MPI
-	given   bool     // the user has named another libpmi.so
-	why     string   // why Open MPI's ranks will not find each other; "" if they should
+	needs   proc.Needs
+	readErr error     // why those are not known: the program is a script, say
+	name    string    // an MPI library that the program's file names, or that it loads; "" for none
+	loaded  bool      // the latter
+	openMPI bool      // it is, or is said to be, Open MPI
+	given   bool      // the user has named another libpmi.so
+	why     string    // why Open MPI's ranks will not find each other; "" if they should
+	fix     *mpichFix // of its MPICH; nil if it links none
 }
 
-// openMPIEnv returns the variables that the ranks of an app need beside those
-// of nodeEnv because of their MPI library, and notes what that is.
-func (a *Agent) openMPIEnv(w *world, app int) (env []string) {
+// knowLibraries finds out about the MPI libraries of a world's local ranks, and
+// reports whether all is known. If not, startIf is called again.
+func (a *Agent) knowLibraries(w *world) bool {
+	known := true
+	for app := range w.Apps {
+		lib := w.libraries[app]
+		if lib == nil && slices.ContainsFunc(w.ranks, func(r *rank) bool { return r.App == app }) {
+			lib = a.lookAt(w, app)
+			w.libraries[app] = lib
+			lib.fix = a.fixFor(w, app, lib)
+		}
+		known = known && (lib == nil || lib.fix == nil || lib.fix.known)
+	}
+	return known
+}
+
+// envOf is the environment of an app's ranks before it is theirs: the launch
+// message's.
+func (a *Agent) envOf(w *world, app int) []string {
+	return slices.Concat(a.launch.Env, w.Apps[app].Env)
+}
+
+// lookAt notes what the file of an app's program shows of its MPI library.
+func (a *Agent) lookAt(w *world, app int) *appLibrary {
 	l := a.launch
 	spec := proc.App{Argv: a.program(w, app), Dir: w.Apps[app].Dir, Path: w.Apps[app].Path}
-	all := slices.Concat(l.Env, w.Apps[app].Env)
-	needs, err := proc.ProgramNeeds(spec, all) // what cannot be read is no MPI program, or no program: the warden will say
+	all := a.envOf(w, app)
 	lib := &appLibrary{first: w.firstOf(app)}
-	w.libraries[app] = lib
-	for _, name := range needs.Libraries {
+	lib.needs, lib.readErr = proc.ProgramNeeds(spec, all) // what cannot be read is no MPI program, or no program: the warden will say
+	for _, name := range lib.needs.Libraries {
 		switch {
 		case isOpenMPI(name):
 			lib.name, lib.openMPI = name, true
@@ -49,10 +72,27 @@ func (a *Agent) openMPIEnv(w *world, app int) (env []string) {
 	}
 	lib.openMPI = lib.openMPI || l.OpenMPI
 	lib.given = slices.ContainsFunc(all, func(v string) bool { return strings.HasPrefix(v, fluxLibrary+"=") })
+	return lib
+}
+
+// libraryEnv is an app's environment with what its ranks need beside that of nodeEnv
+// because of their MPI library.
+func (a *Agent) libraryEnv(w *world, app int) []string {
+	env := w.Apps[app].Env
+	lib := w.libraries[app]
+	if lib == nil { // it has no ranks here
+		return env
+	}
+	return slices.Concat(a.openMPIEnv(w, app), env, a.fixEnv(w, app)) // what the user sets counts more than Open MPI's
+}
+
+// openMPIEnv is what the ranks of an app need because they use Open MPI.
+func (a *Agent) openMPIEnv(w *world, app int) (env []string) {
+	lib := w.libraries[app]
 	if !lib.openMPI || lib.given {
 		return nil
 	}
-	file, why := a.pmiLibrary(needs.Platform, err == nil)
+	file, why := a.library(overlay.LibPMI, lib)
 	if lib.why = why; why != "" {
 		if w.byRank[lib.first] != nil {
 			a.note(0, "%s: Open MPI's ranks will not find each other: %s", w.Apps[app].Argv[0], why)
@@ -60,7 +100,7 @@ func (a *Agent) openMPIEnv(w *world, app int) (env []string) {
 		return nil
 	}
 	env = []string{fluxJob + "=" + fluxID(w.KVSName), fluxLibrary + "=" + file}
-	if a.common.Bootstrap == overlay.BootstrapFork && len(w.nodes) > 1 {
+	if a.onOneMachine() && len(w.nodes) > 1 {
 		env = append(env, "GOLAUNCH_ONE_MACHINE=1")
 	}
 	return env
@@ -85,28 +125,31 @@ func (w *world) firstOf(app int) job.Rank {
 	return -1
 }
 
-// pmiLibrary is a file on this node with the libpmi.so that the launch message
-// brought, or why there is none for programs of the given platform.
-func (a *Agent) pmiLibrary(platform string, known bool) (file, why string) {
-	if len(a.launch.PMILibrary) == 0 {
-		return "", "libpmi.so was not found beside golaunch, in lib/golaunch; build it with make native"
+// library is a file on this node with a library that the launch message brought, or
+// why there is none for a program.
+func (a *Agent) library(name string, program *appLibrary) (file, why string) {
+	brought := slices.IndexFunc(a.launch.Libraries, func(l overlay.Library) bool { return l.Name == name })
+	if brought < 0 {
+		return "", name + " was not found beside golaunch, in lib/golaunch; build it with make build"
 	}
-	own, err := proc.LibraryPlatform(a.launch.PMILibrary)
-	if err == nil && known && own != platform {
-		err = fmt.Errorf("golaunch's libpmi.so is for %s, the program for %s", own, platform)
+	contents := a.launch.Libraries[brought].Contents
+	own, err := proc.LibraryPlatform(contents)
+	if err == nil && program.readErr == nil && own != program.needs.Platform {
+		err = fmt.Errorf("golaunch's %s is for %s, the program for %s", name, own, program.needs.Platform)
 	}
-	if err == nil && a.memLibrary == nil {
-		a.memLibrary, err = unix.MemFile("libpmi.so", a.launch.PMILibrary)
+	if err == nil && a.memLibraries[name] == nil {
+		a.memLibraries[name], err = unix.MemFile(name, contents)
 	}
 	if err != nil {
+		delete(a.memLibraries, name)
 		return "", err.Error()
 	}
-	return unix.DescriptorPath(a.memLibrary), ""
+	return unix.DescriptorPath(a.memLibraries[name]), ""
 }
 
 // isMPI recognises MPI libraries by name.
 func isMPI(library string) bool {
-	return isOpenMPI(library) || hasAnyPrefix(library, "libmpi.so", "libmpi_", "libmpich", "libmpifort", "libmpicxx")
+	return isOpenMPI(library) || !strings.HasPrefix(library, fixName) && hasAnyPrefix(library, "libmpi.so", "libmpi_", "libmpich", "libmpifort", "libmpicxx")
 }
 
 // isOpenMPI recognises those of Open MPI 2 and later. libmpi.so.12 is what
@@ -125,12 +168,12 @@ func hasAnyPrefix(s string, prefixes ...string) bool {
 // rank of it has ended and never spoke PMI.
 func (a *Agent) explainSilence(r *rank) {
 	w := r.world
-	lib := w.libraries[r.app]
-	if lib == nil || lib.first != r.rank || lib.name == "" && !lib.openMPI || lib.why != "" ||
-		w.Size == 1 || a.killed || w.killed || w.pmi.Initialised(r.rank) {
+	lib := w.libraries[r.App]
+	if lib == nil || lib.first != r.Number || lib.name == "" && !lib.openMPI || lib.why != "" ||
+		w.Size == 1 || a.end.Killed() || w.killed || w.pmi.Initialised(&r.Rank) {
 		return
 	}
-	program := path.Base(w.Apps[r.app].Argv[0])
+	program := path.Base(w.Apps[r.App].Argv[0])
 	text := fmt.Sprintf("%s never asked golaunch who it is; if its ranks each say that they are 0 of 1, ", program)
 	switch {
 	case lib.loaded && isOpenMPI(lib.name) && !lib.openMPI:

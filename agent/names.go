@@ -2,21 +2,16 @@ package agent
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/pmi"
 	"github.com/golaunch/golaunch/tree"
 )
 
 // askName passes on what a local rank asks about a published service. The
 // answer of a root agent to its own ranks is there on return.
-func (a *Agent) askName(w *world, q *pmi.Request) {
-	n := overlay.NameRequest{Host: a.self.Index, World: w.id, Rank: q.Rank, Op: q.Op,
-		Service: slices.Clone(q.Key), Port: slices.Clone(q.Value)}
+func (a *Agent) askName(w *world, n overlay.NameRequest) {
 	if a.root {
 		a.nameDone(w, a.lookUp(n))
 	} else {
@@ -40,18 +35,15 @@ func (a *Agent) nameDone(w *world, n overlay.NameAnswer) {
 	if n.Failure != "" {
 		err = errors.New(n.Failure)
 	}
-	w.pmi.NameDone(n.Rank, string(n.Port), err, &w.pmiOut)
+	w.pmi.NameDone(n.Rank, string(n.Port), err)
 }
 
 // childName takes a request from below.
-func (a *Agent) childName(slot tree.Slot, q overlay.NameRequest) error {
-	if via, ok := a.family.Route(q.Host); !ok || via != slot {
-		return fmt.Errorf("a request about a name for host %d, which is not below", q.Host)
-	}
+func (a *Agent) childName(m overlay.Message) error {
 	if a.root {
-		return a.nameAnswer(a.lookUp(q))
+		return decode(m, func(q overlay.NameRequest) error { return a.nameAnswer(a.lookUp(q)) })
 	}
-	a.up(link.Service, overlay.KindName, overlay.Encode(q))
+	a.up(m.Stream, overlay.KindName, m.Body)
 	return nil
 }
 
@@ -66,7 +58,6 @@ func (a *Agent) nameAnswer(n overlay.NameAnswer) error {
 		return err // the world is over, its ranks are not waiting
 	}
 	a.nameDone(w, n)
-	a.pmiEffects(w)
 	return nil
 }
 

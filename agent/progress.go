@@ -3,6 +3,7 @@ package agent
 import (
 	"time"
 
+	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
@@ -15,6 +16,9 @@ type progress struct {
 	below  map[tree.Slot]overlay.Progress // nil unless it is shown
 	launch time.Time                      // when it was received
 }
+
+// startRanksStep is what a node is at that has not started all its ranks.
+const startRanksStep bootstrap.Phase = "start ranks"
 
 // progressDue is the event of the time to tell.
 type progressDue struct{}
@@ -33,18 +37,18 @@ func (a *Agent) progressLater() {
 
 // tellProgress tells the parent how far the subtree is, until all its ranks run.
 func (a *Agent) tellProgress() {
-	if a.killed || a.leaving || a.first != nil && (!a.first.here() || a.first.started.Done()) {
+	if a.end.Killed() || a.end.Leaving() || a.first != nil && (!a.first.here() || a.first.started.Done()) {
 		return
 	}
 	p := overlay.Progress{Host: job.NoHost}
 	if !a.self.Relay() {
 		p.Nodes = 1
 	}
-	p.Wait(a.family.Slowest())
+	p.Merge(a.family.Slowest())
 	if w := a.first; w != nil {
 		p.Ranks = w.own.Ranks
 		if w.unborn > 0 {
-			p.Wait(a.self.Index, time.Since(a.progress.launch))
+			p.Wait(a.self.Index, time.Since(a.progress.launch), startRanksStep)
 		}
 	}
 	for _, part := range a.progress.below {

@@ -1,12 +1,12 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
-	"syscall"
-	"time"
 
+	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
@@ -14,95 +14,40 @@ import (
 	"github.com/golaunch/golaunch/stdio"
 )
 
-// killSignal ends a rank at once.
-const killSignal = syscall.SIGKILL
-
-// lingerTime is how long processes that a rank left behind may go on writing
-// to its output once every local rank has ended.
-const lingerTime = 500 * time.Millisecond
-
-// wardenUp takes the warden in; the launch may have come before it.
-func (a *Agent) wardenUp(w wardenUp) {
-	if w.err != nil {
-		a.unfitFor(w.err)
-		return
-	}
-	a.warden = w.warden
-	a.tracing.warden.End = a.now()
-	a.beat()
-	go func() { // ends with the warden
-		for {
-			events, err := w.warden.Next()
-			if err != nil {
-				a.inbox.Put(wardenLost{err})
-				return
-			}
-			a.inbox.Put(wardenEvents{events})
-		}
-	}()
-	if a.finished {
-		a.warden.Finish()
-		return
-	}
-	if a.stopped {
-		if err := a.warden.Signal(syscall.SIGSTOP); err != nil {
-			a.wardenLost(err)
-			return
-		}
-	}
-	a.startIf()
-}
-
 // startRanks hands the ranks of a world to the warden, unless the job was killed
 // meanwhile.
 func (a *Agent) startRanks(w *world) {
 	switch {
 	case w.launched:
 		return
-	case a.killed || a.wardenGone:
+	case a.end.Killed() || a.end.WardenGone() || w.killed:
 		a.neverStart(w)
+		return
+	case !a.knowLibraries(w):
+		return
+	}
+	// With fewer it may go well still: ranks that end make room for others.
+	a.tooFew = unix.NeedFiles(a.openFiles(), fmt.Sprintf("the agent of %d ranks", a.end.Living()))
+	if !a.openServers(w) {
 		return
 	}
 	w.launched = true
-	// With fewer it may go well still: ranks that end make room for others.
-	a.tooFew = unix.NeedFiles(a.openFiles(), fmt.Sprintf("the agent of %d ranks", a.living))
+	a.end.RanksHanded(w.unborn)
 	l := a.launch
-	if l.PMIPort {
-		var err error
-		if w.port, err = openPMIPort(len(w.ranks), a.inbox); err != nil {
-			a.nodeFailed("start", err)
-			a.parentLost()
-			return
-		}
-	}
-	if l.PMGR && w == a.first {
-		if err := a.openPMGR(w); err != nil {
-			a.nodeFailed("start", err)
-			a.parentLost()
-			return
-		}
-	}
 	spec := proc.Spec{Env: append(slices.Clone(l.Env), a.nodeEnv(w)...), Umask: l.Umask, Rlimits: l.Rlimits}
 	for i, app := range w.Apps {
-		env := app.Env
-		if slices.ContainsFunc(w.ranks, func(r *rank) bool { return r.app == i }) {
-			env = append(a.openMPIEnv(w, i), env...)
-		}
-		spec.Apps = append(spec.Apps, proc.App{Argv: a.program(w, i), Env: env, Dir: app.Dir, DirGiven: app.DirGiven, Path: app.Path})
+		spec.Apps = append(spec.Apps, proc.App{Argv: a.program(w, i), Env: a.libraryEnv(w, i), Dir: app.Dir, DirGiven: app.DirGiven, Path: app.Path})
 	}
 	children := make([]proc.Child, len(w.ranks))
 	for i, r := range w.ranks {
-		n, local := strconv.Itoa(int(r.rank)), strconv.Itoa(i)
+		n, local := strconv.Itoa(int(r.Number)), strconv.Itoa(i)
 		children[i] = proc.Child{
-			World: w.id, Rank: r.rank, App: r.app,
-			StdinPipe: w.id == 0 && (l.StdinRank == overlay.StdinAll || l.StdinRank == r.rank),
+			World: w.id, Rank: r.Number, App: r.App,
+			StdinPipe: w.id == 0 && (l.StdinRank == overlay.StdinAll || l.StdinRank == r.Number),
 			Env:       []string{"PMI_RANK=" + n, "RANK=" + n, "MPI_LOCALRANKID=" + local, "LOCAL_RANK=" + local},
 		}
-		if w.port != nil {
-			children[i].Env = append(children[i].Env, "PMI_ID="+n)
-		}
-		if a.pmgr != nil && w == a.first {
-			children[i].Env = append(children[i].Env, "MPIRUN_RANK="+n)
+		for _, s := range w.all {
+			children[i].Env = append(children[i].Env, s.Env(&r.Rank)...)
 		}
 	}
 	if err := a.warden.Launch(spec, children); err != nil {
@@ -116,15 +61,16 @@ func (a *Agent) startRanks(w *world) {
 func (a *Agent) neverStart(w *world) {
 	w.launched = true
 	w.ended.Ended += w.unborn
-	a.living -= w.unborn
+	waited := w.unborn
 	w.unborn, w.living = 0, 0
 	for _, r := range w.ranks {
-		r.exited = true
+		r.Exited = true
 		a.shutInput(r)
 	}
-	a.output.complete(w.id)
+	a.output.Complete(w.id)
 	a.startedIf(w, w.started.Add(w.own))
 	a.settle(w)
+	a.do(a.end.RanksNever(waited, a.output.Quiet()))
 }
 
 // openFiles is how many files an agent has open once its ranks run: two pipes
@@ -132,12 +78,12 @@ func (a *Agent) neverStart(w *world) {
 // and some of its own.
 func (a *Agent) openFiles() uint64 {
 	const perLink, perRank = 4, 3
-	n := ownFiles + perLink*a.family.Degree() + perRank*a.living
+	n := ownFiles + perLink*a.family.Degree() + perRank*a.end.Living()
 	if a.input != nil {
-		n += len(a.input.local)
+		n += a.input.Readers()
 	}
 	if a.launch.PMGR {
-		n += 2*len(a.first.ranks) + moreCallers + 1
+		n += 2*a.end.Living() + serve.MoreCallers + 1
 	}
 	return uint64(n)
 }
@@ -151,9 +97,10 @@ func (a *Agent) noRank(f job.Failure) {
 			continue
 		}
 		w.launched = true
+		a.end.RanksHanded(w.unborn)
 		for _, r := range w.ranks {
 			a.rankBorn(w)
-			a.rankEnded(r, a.outcome(r, true))
+			a.rankEnded(r, a.outcome(r, true, a.end.Killed()))
 		}
 	}
 }
@@ -162,21 +109,14 @@ func (a *Agent) noRank(f job.Failure) {
 func (a *Agent) nodeEnv(w *world) []string {
 	size, local := strconv.Itoa(w.Size), strconv.Itoa(len(w.ranks))
 	addr := a.address()
-	connection := "PMI_FD=3"
-	if w.port != nil {
-		connection = "PMI_PORT=" + w.port.address()
-	}
 	env := []string{
-		connection, "PMI_SIZE=" + size, "MPI_LOCALNRANKS=" + local,
+		"PMI_SIZE=" + size, "MPI_LOCALNRANKS=" + local,
 		"PMI_HOSTNAME=" + addr, "MPIR_CVAR_CH3_INTERFACE_HOSTNAME=" + addr,
 		"WORLD_SIZE=" + size, "LOCAL_WORLD_SIZE=" + local,
 		"GOLAUNCH_NODEID=" + strconv.Itoa(int(a.node)),
 	}
-	if w == a.first && a.service.shared >= 0 {
-		env = append(env, "GOLAUNCH_FD="+strconv.Itoa(proc.SharedFD))
-	}
-	if a.pmgr != nil && w == a.first {
-		env = append(env, a.pmgr.env(w)...)
+	for _, s := range w.all {
+		env = append(env, s.Env(nil)...)
 	}
 	if a.scratch != "" {
 		env = append(env, "GOLAUNCH_STAGE_DIR="+a.scratch)
@@ -185,47 +125,6 @@ func (a *Agent) nodeEnv(w *world) []string {
 		env = append(env, "PMI_SPAWNED=1")
 	}
 	return env
-}
-
-func (a *Agent) wardenEvents(events []proc.Event) {
-	// Of several ends that one batch brings, the one that explains most is
-	// reported first (design section 7).
-	slices.SortStableFunc(events, func(x, y proc.Event) int { return eventOrder(x) - eventOrder(y) })
-	a.unanswered = 0
-	for _, e := range events {
-		switch e := e.(type) {
-		case proc.Started:
-			a.rankStarted(e)
-		case proc.StartFailed:
-			a.startFailed(e)
-		case proc.Gone:
-			if e.Text != "" {
-				a.note(0, "%s", e.Text)
-			}
-			a.cleaned()
-		case proc.Exited:
-			a.rankExited(e)
-		case proc.Note:
-			a.note(e.Level, "%s", e.Text)
-		}
-	}
-}
-
-// eventOrder sorts starts before ends, signals before exits, and Gone last.
-func eventOrder(e proc.Event) int {
-	switch x := e.(type) {
-	case proc.Gone:
-		return 4
-	case proc.Exited:
-		switch {
-		case x.Status.Signaled():
-			return 1
-		case x.Status.ExitStatus() != 0:
-			return 2
-		}
-		return 3
-	}
-	return 0
 }
 
 // rankOf finds the local rank that an event of the warden is about. Its world
@@ -247,24 +146,20 @@ func (a *Agent) startFailed(e proc.StartFailed) {
 	if e.World > 0 {
 		a.rankEnded(r, overlay.Done{Ended: 1})
 	} else {
-		a.rankEnded(r, a.outcome(r, true))
+		a.rankEnded(r, a.outcome(r, true, a.end.Killed()))
 	}
 }
 
 func (a *Agent) rankStarted(e proc.Started) {
 	r := a.rankOf(e.World, e.Rank)
-	r.pid = e.PID
+	r.PID = e.PID
 	a.recordStart(r, e)
 	r.world.own.Ranks++
 	errs := []error{
-		a.output.add(r.id(), stdio.Stdout, e.Stdout),
-		a.output.add(r.id(), stdio.Stderr, e.Stderr),
+		a.output.Add(r.id(), stdio.Stdout, e.Stdout),
+		a.output.Add(r.id(), stdio.Stderr, e.Stderr),
 	}
-	if r.world.port != nil {
-		unix.Close(e.PMI) // the rank will call
-	} else {
-		errs = append(errs, a.addPMI(r, e.PMI))
-	}
+	errs = append(errs, r.world.socket(r, e.PMI))
 	for _, err := range errs {
 		if err != nil {
 			a.nodeFailed("start", err)
@@ -284,7 +179,7 @@ func (a *Agent) nodeFailed(phase string, err error) {
 func (a *Agent) rankBorn(w *world) {
 	if w.unborn--; w.unborn == 0 {
 		a.stamp(w, phaseStarted)
-		a.output.complete(w.id)
+		a.output.Complete(w.id)
 		a.startedIf(w, w.started.Add(w.own))
 	}
 }
@@ -293,54 +188,55 @@ func (a *Agent) rankBorn(w *world) {
 // over PMI.
 func (a *Agent) rankExited(e proc.Exited) {
 	r := a.rankOf(e.World, e.Rank)
-	if r.exited {
+	if r.Exited {
 		return
 	}
 	a.recordEnd(r, e)
-	a.drainPMI(r)
-	a.drainPMGR(r)
+	r.world.hear(&r.Rank)
 	a.explainSilence(r)
-	f := job.Failure{World: r.world.id, Rank: r.rank, Host: a.self.Index, PID: e.PID, Phase: a.phase(r)}
-	failed := true
+	f := job.Failure{Phase: r.world.phase(&r.Rank)}
+	ok := !e.Status.Signaled() && e.Status.ExitStatus() == 0
+	provoked := e.Provoked || r.world.killed
+	var judged *job.Failure
+	if !r.Aborted && !provoked {
+		judged = r.world.judge(r, ok)
+	}
 	switch {
-	case r.aborted: // reported when it said so
+	case r.Aborted: // reported when it said so
 		a.rankEnded(r, overlay.Done{Failed: 1})
 		return
-	case r.world.killed:
-	case r.words != nil && (e.Status.Signaled() || e.Status.ExitStatus() != 0):
-		a.pmgrAborts(r, r.words)
+	case provoked, ok && judged == nil: // nobody asks why what was told to end has ended
+		a.rankEnded(r, a.outcome(r, false, e.Provoked))
+		return
+	case judged != nil:
+		judged.Phase = cmp.Or(judged.Phase, f.Phase)
+		f = *judged
 	case e.Status.Signaled():
 		f.Class, f.Signal = job.CauseSignal, int(e.Status.Signal())
-		if e.Status.CoreDump() {
+		f.Text = e.Killer
+		switch {
+		case !e.Status.CoreDump():
+		case f.Text == "":
 			f.Text = "core dumped"
+		default:
+			f.Text += ", core dumped"
 		}
-		a.fail(f)
-	case e.Status.ExitStatus() != 0:
-		f.Class, f.Code = job.CauseExit, e.Status.ExitStatus()
-		a.fail(f)
-	case r.world.pmi.Initialised(r.rank) && !r.world.pmi.Finalised(r.rank):
-		f.Class = job.CauseNoFinalize
-		a.fail(f)
 	default:
-		a.endedPMGR(r)
-		failed = r.aborted
+		f.Class, f.Code = job.CauseExit, e.Status.ExitStatus()
+		f.Finalized = r.world.pmi.Finalised(&r.Rank)
+		if e.Killer != "" {
+			f.Text = "a process that it started was killed: " + e.Killer
+		}
 	}
-	a.rankEnded(r, a.outcome(r, failed))
-}
-
-// phase says how far a rank had come. A program that never spoke PMI may not
-// be one of MPI at all.
-func (a *Agent) phase(r *rank) string {
-	if !r.world.pmi.Initialised(r.rank) {
-		return "running"
-	}
-	return r.world.pmi.Phase(r.rank).String()
+	f.World, f.Rank, f.Host, f.PID, f.Clock = r.world.id, r.Number, a.self.Index, e.PID, e.Clock
+	a.report(f)
+	a.rankEnded(r, a.outcome(r, true, e.Provoked))
 }
 
 // outcome counts one rank's end.
-func (a *Agent) outcome(r *rank, failed bool) overlay.Done {
+func (a *Agent) outcome(r *rank, failed, provoked bool) overlay.Done {
 	switch {
-	case a.killed || r.world.killed:
+	case provoked || r.world.killed:
 		return overlay.Done{Ended: 1}
 	case failed:
 		return overlay.Done{Failed: 1}
@@ -352,58 +248,18 @@ func (a *Agent) outcome(r *rank, failed bool) overlay.Done {
 // left behind has a moment to finish writing.
 func (a *Agent) rankEnded(r *rank, d overlay.Done) {
 	w := r.world
-	r.exited = true
+	r.Exited = true
 	r.recordOutcome(d)
-	w.ended.Merge(d)
 	a.shutInput(r)
-	a.endedService(r)
-	a.living--
+	for _, s := range w.all {
+		s.Ended(&r.Rank)
+	}
+	if a.end.WardenGone() {
+		return // it was counted out with its warden
+	}
+	w.ended.Merge(d)
 	if w.living--; w.living == 0 {
 		a.stamp(w, phaseEnded)
 	}
-	switch {
-	case a.living == 0:
-		a.linger()
-	case w.living == 0:
-		a.settle(w)
-	}
-}
-
-// signal passes a signal on to the local ranks. A stop holds for ranks that are
-// still to come, too: the launch, which has a stream of its own, may be overtaken.
-func (a *Agent) signal(s overlay.Signal) error {
-	if s.Number < 1 || s.Number > 64 {
-		return fmt.Errorf("signal %d does not exist", s.Number)
-	}
-	sig := syscall.Signal(s.Number)
-	holds := sig == syscall.SIGSTOP || sig == syscall.SIGCONT
-	if holds {
-		a.stopped = sig == syscall.SIGSTOP
-	}
-	if a.warden != nil && !a.wardenGone && (a.living > 0 || holds) {
-		if err := a.warden.Signal(sig); err != nil {
-			a.wardenLost(err)
-		}
-	}
-	return nil
-}
-
-// kill ends the local ranks. Ranks not started yet never will be.
-func (a *Agent) kill(grace time.Duration) {
-	if a.killed && grace > 0 {
-		return
-	}
-	a.killed = true
-	if a.awaiting { // no rank was started
-		a.awaiting = false
-		a.files.abandon()
-		a.startIf()
-		return
-	}
-	if a.warden != nil && a.living > 0 {
-		if err := a.warden.Kill(grace); err != nil {
-			a.wardenLost(err)
-		}
-		a.watchWarden(grace)
-	}
+	a.do(a.end.RankEnded(w.living == 0, a.output.Quiet()))
 }

@@ -2,10 +2,9 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
+	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
@@ -14,7 +13,7 @@ import (
 
 // signWanted is the event of a handshake here that needs a signature.
 type signWanted struct {
-	request sshboot.SignRequest
+	request bootstrap.SignRequest
 	answer  chan<- overlay.SignAnswer // buffered
 }
 
@@ -26,36 +25,37 @@ type signOrigin struct {
 	answer chan<- overlay.SignAnswer
 }
 
-// sign is the SignFunc of this agent's SSH dialer. No private key is here:
-// the request travels up to the launcher (design section 4.5).
-func (a *Agent) sign(ctx context.Context, r sshboot.SignRequest) ([]byte, error) {
+// sign has a signature made for a handshake here. No private key is here:
+// the request travels up to the launcher (docs/design.md).
+func (a *Agent) sign(ctx context.Context, r bootstrap.SignRequest) ([]byte, error) {
 	answer := make(chan overlay.SignAnswer, 1)
 	a.inbox.Put(signWanted{request: r, answer: answer})
 	select {
 	case s := <-answer:
-		if s.Refusal != "" {
-			return nil, errors.New(s.Refusal)
-		}
-		return s.Signature, nil
+		return s.Result()
 	case <-ctx.Done():
 		return nil, fmt.Errorf("no signature from the launcher: %w", ctx.Err())
 	}
 }
 
 // askSignature sends a request up, remembering where it came from.
-func (a *Agent) askSignature(r sshboot.SignRequest, by job.HostIndex, from signOrigin) {
+func (a *Agent) askSignature(r bootstrap.SignRequest, by job.HostIndex, from signOrigin) {
 	a.lastSign++
 	a.signs[a.lastSign] = from
 	a.up(link.Service, overlay.KindSign, overlay.Encode(overlay.SignRequest{ID: a.lastSign, Request: r, By: by}))
 }
 
 // childSignature passes a child's request on if both the asker and the host to
-// log in to were given to that child; the launcher checks everything else.
+// log in to were given to that child; the launcher checks everything else. No
+// child may ask for its own host: its root could prove that any session is one
+// with it.
 func (a *Agent) childSignature(slot tree.Slot, r overlay.SignRequest) {
+	own := a.family.Host(slot).Index
 	for _, h := range []job.HostIndex{r.By, r.Request.Host} {
-		if via, ok := a.family.Route(h); !ok || via != slot {
-			a.answerSignature(signOrigin{slot: slot, id: r.ID}, overlay.SignAnswer{
-				Refusal: fmt.Sprintf("host %d asked for a signature that concerns host %d", a.family.Host(slot).Index, h)})
+		if via, ok := a.family.Route(h); !ok || via != slot || r.Request.Host == own {
+			var answer overlay.SignAnswer
+			answer.Refuse(&bootstrap.RefusedError{Reason: fmt.Sprintf("host %d asked for a signature that concerns host %d", own, h)})
+			a.answerSignature(signOrigin{slot: slot, id: r.ID}, answer)
 			return
 		}
 	}

@@ -2,9 +2,8 @@ package agent
 
 import (
 	"errors"
-	"fmt"
+	"time"
 
-	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/pmi"
@@ -12,18 +11,14 @@ import (
 
 // askSpawn passes on what a local rank wants started: the launcher alone knows
 // which slots are free.
-func (a *Agent) askSpawn(w *world, q *pmi.Request) {
-	a.up(link.Service, overlay.KindSpawn, overlay.Encode(overlay.SpawnRequest{
-		Host: a.self.Index, Rank: q.Rank, World: w.id, Spawn: *q.Spawn}))
-}
-
-// childSpawn passes a request from below on as it is.
-func (a *Agent) childSpawn(m overlay.Message, q overlay.SpawnRequest) error {
-	if via, ok := a.family.Route(q.Host); !ok || via != m.From {
-		return fmt.Errorf("a spawn request for host %d, which is not below", q.Host)
+func (a *Agent) askSpawn(r *rank, s *pmi.Spawn) {
+	r.asked = s
+	request := overlay.SpawnRequest{Host: a.self.Index, Rank: r.Number, World: r.world.id, Spawn: *s}
+	if names := hostFiles(s); len(names) > 0 {
+		a.askWithFiles(r, request, names)
+		return
 	}
-	a.up(link.Service, overlay.KindSpawn, m.Body)
-	return nil
+	a.sendSpawn(request)
 }
 
 // spawned takes an answer one step toward the rank that waits for it.
@@ -39,8 +34,39 @@ func (a *Agent) spawned(s overlay.SpawnAnswer) error {
 	result := pmi.SpawnResult{JobID: s.KVSName, Codes: s.Codes}
 	if s.Failure != "" {
 		result.Err = errors.New(s.Failure)
+		a.watchRefused(w.byRank[s.Rank], s.Failure)
 	}
-	w.pmi.SpawnDone(job.Rank(s.Rank), result, &w.pmiOut)
-	a.pmiEffects(w)
+	w.pmi.SpawnDone(s.Rank, result)
 	return nil
+}
+
+// refusal is a spawn of a rank's that came to nothing.
+type refusal struct {
+	rank    *rank
+	program string // the first of those that it asked for
+	why     string
+	heard   int // how often it had said something
+}
+
+// spawnSilent is the event that it was refused overlay.Common.StallAfter ago.
+type spawnSilent struct{ *refusal }
+
+// watchRefused looks after a while whether a rank whose spawn is refused goes on. Where
+// error codes alone tell, and it ignores them, it waits for the new world.
+func (a *Agent) watchRefused(r *rank, why string) {
+	if r == nil || r.asked == nil || !r.asked.CodesTell(r.world.Size) || a.common.StallAfter <= 0 {
+		return
+	}
+	r.refusal = &refusal{r, r.asked.Commands[0].Exec, why, r.Heard}
+	e := spawnSilent{r.refusal}
+	time.AfterFunc(a.common.StallAfter, func() { a.inbox.Put(e) })
+}
+
+// spawnSilent tells of a rank that has said nothing over PMI since.
+func (a *Agent) spawnSilent(e spawnSilent) {
+	if r := e.rank; r.refusal == e.refusal && r.Heard == e.heard && !r.Exited && !r.world.killed && !a.end.Killed() {
+		a.note(overlay.NoteAlways, "rank %v has said nothing for %v, since its spawn of %s was refused (%s): if it ignores error codes (MPI_ERRCODES_IGNORE), "+
+			"it waits in MPI_Comm_spawn for ever, as MPICH's ch3 has it, and all ranks that spawn with it; pass an array of error codes, or end the job",
+			r.id(), a.common.StallAfter, e.program, e.why)
+	}
 }

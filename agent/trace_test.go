@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/bootstrap/fork"
+	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/link/memlink"
@@ -35,6 +36,7 @@ func shifted(t *testing.T, index job.HostIndex, ahead time.Duration) (overlay.Jo
 	require.NoError(t, err)
 	a.now = func() time.Time { return time.Now().Add(ahead) }
 	a.begun = a.now()
+	a.house.Warden = func() Warden { return lostWarden{} } // the process is other tests', too
 	ended := make(chan error, 1)
 	go func() { // ends with its link
 		ended <- a.run()
@@ -56,7 +58,7 @@ func TestClocksOfTwoNodesAreFound(t *testing.T) {
 	shift := []time.Duration{3 * time.Hour, -5 * time.Hour}
 	woken := make(chan struct{}, 1)
 	inbox := overlay.NewInbox(func() { woken <- struct{}{} })
-	common := overlay.Common{Bootstrap: overlay.BootstrapFork, Degree: 2, Trace: true, LostAfter: time.Minute}
+	common := overlay.Common{Bootstrap: registry.Local().Name, Degree: 2, Trace: true, LostAfter: time.Minute}
 	source, err := stage.Self()
 	require.NoError(t, err)
 	starter := overlay.NewStarter(context.Background(), fork.New(), source, common, inbox, nil)
@@ -76,6 +78,7 @@ func TestClocksOfTwoNodesAreFound(t *testing.T) {
 			case overlay.KindReady: // of the root alone, or again with the child
 				if !joined {
 					joined = true
+					family.Extend(slot, []overlay.HostEntry{{Index: 1}})
 					family.Ping(slot)
 					toRoot.Put(child)
 				}
@@ -96,7 +99,7 @@ func TestClocksOfTwoNodesAreFound(t *testing.T) {
 				require.NoError(t, err)
 				got = &c
 			default:
-				require.Fail(t, "unexpected", "message of kind %d", m.Header.Kind)
+				require.Fail(t, "unexpected", "message of kind %d: %v", m.Header.Kind, m.Value)
 			}
 		}
 	}

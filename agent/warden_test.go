@@ -10,6 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/agent/ending"
+	"github.com/golaunch/golaunch/agent/files"
+	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link/memlink"
@@ -31,6 +34,17 @@ func (lostWarden) SignalWorld(int, syscall.Signal) error           { return errG
 func (lostWarden) Kill(time.Duration) error                        { return errGone }
 func (lostWarden) Sweep(context.Context, func(pid int) bool) error { return errLeft }
 
+// endOf is the end of a launched job's agent with a warden, and ranks that wait
+// and run.
+func endOf(waiting, running int) (end ending.Machine) {
+	end.Ranged()
+	end.WardenUp()
+	end.Launched()
+	end.RanksCome(waiting + running)
+	end.RanksHanded(running)
+	return end
+}
+
 // agentOf returns an agent with one rank of a warden, and what it tells its
 // parent over the control stream.
 func agentOf(t *testing.T, w Warden) (*Agent, *world, <-chan overlay.Message) {
@@ -45,17 +59,29 @@ func agentOf(t *testing.T, w Warden) (*Agent, *world, <-chan overlay.Message) {
 			}
 		}
 	})
-	above := overlay.NewEdge(remote, 0, far, func(tree.Header, []byte) {}, nil)
-	parent := overlay.NewEdge(near, tree.Up, overlay.NewInbox(func() {}), nil, nil)
+	above := overlay.NewEdge(remote, 0, childWith(threeRanks...), far, func(tree.Header, []byte) {}, nil)
+	parent := overlay.NewEdge(near, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), nil, nil)
 	t.Cleanup(func() { parent.Close(); above.Close() })
-	a := &Agent{parent: parent, family: &overlay.Family{}, launch: &overlay.Launch{}, warden: w, living: 1, inbox: overlay.NewInbox(func() {})}
-	a.files = newFiles(func(string, error) {})
-	a.output, _, _ = newTestOutput(t)
+	a := &Agent{parent: parent, family: &overlay.Family{}, launch: &overlay.Launch{}, warden: w, end: endOf(0, 1), inbox: overlay.NewInbox(func() {}), now: time.Now}
+	a.files = files.New(func(string, error) {})
+	a.output = newTestOutput(t)
 	first := &world{ranks: []*rank{{}}, living: 1, launched: true}
 	first.done.Merge = (*overlay.Done).Merge
 	first.done.Expect(1)
 	a.worlds = map[int]*world{0: first}
 	return a, first, said
+}
+
+// served makes the servers of a world, all of whose ranks are on one node.
+func served(t *testing.T, a *Agent, w *world) {
+	t.Helper()
+	w.Size, w.KVSName, w.nodes, w.Blocks = len(w.ranks), "k", []job.HostIndex{0}, []job.Block{{Count: len(w.ranks)}}
+	w.byRank = map[job.Rank]*rank{}
+	for _, r := range w.ranks {
+		r.world, w.byRank[r.Number] = w, r
+	}
+	a.root, a.launch.Cache, a.launch.Universe = true, cache.HCMAB, -1
+	require.NoError(t, a.makeServers(w))
 }
 
 // A command that finds the warden dead is not the fault of the parent that gave
@@ -68,8 +94,8 @@ func TestACommandFindsTheWardenDead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, w, said := agentOf(t, lostWarden{})
 			require.NoError(t, command(a, w))
-			require.True(t, a.wardenGone)
-			require.False(t, a.over)
+			require.True(t, a.end.WardenGone())
+			require.False(t, a.end.Over())
 			m := <-said
 			require.Equal(t, overlay.KindFailure, m.Header.Kind)
 			f, err := overlay.Decode[job.Failure](m.Body)
@@ -89,13 +115,13 @@ func TestWhatCannotBeEndedIsNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, _, said := agentOf(t, lostWarden{})
-			a.killed = true
+			a.end.KillOrdered(0)
 			end(a)
 			m := <-said
 			require.Equal(t, overlay.KindNote, m.Header.Kind)
 			n, err := overlay.Decode[overlay.Note](m.Body)
 			require.NoError(t, err)
-			require.Equal(t, overlay.Note{Text: errLeft.Error()}, n)
+			require.Equal(t, overlay.Note{Level: overlay.NoteAlways, Text: errLeft.Error()}, n)
 		})
 	}
 }
@@ -127,12 +153,12 @@ func TestAStopComesBeforeTheRanks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, _, _ := agentOf(t, nil)
 			a.now = time.Now
-			a.launch, a.family, a.living = nil, nil, 0
+			a.launch, a.family, a.end = nil, nil, ending.Machine{}
 			send := func(signals []syscall.Signal) {
 				for _, s := range signals {
 					require.NoError(t, a.fromParent(overlay.Message{
 						Header: tree.Header{Kind: overlay.KindSignal},
-						Body:   overlay.Encode(overlay.Signal{Number: int(s)}),
+						Value:  overlay.Signal{Number: int(s)},
 					}))
 				}
 			}

@@ -5,12 +5,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/golaunch/golaunch/cache"
+	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/pmi"
 	"github.com/golaunch/golaunch/report"
 	"github.com/golaunch/golaunch/tree"
 )
@@ -23,8 +22,7 @@ type world struct {
 	overlay.World
 	id    int
 	nodes []job.HostIndex // that hold ranks, ascending; the board's numbers of nodes
-	peers []tree.Slot     // children with ranks below, by cache.Peer
-	above bool            // one child has all of it: no board here
+	peers []tree.Slot     // children with ranks below, by serve.Peer
 
 	ranks    []*rank // local ones
 	byRank   map[job.Rank]*rank
@@ -35,7 +33,6 @@ type world struct {
 	killed   bool // the ranks were told to end, though the job goes on
 	settled  bool // this node's part of done is given
 
-	port      *pmiPort            // where ranks connect; nil where they are handed a descriptor
 	libraries map[int]*appLibrary // by app, of those with local ranks
 
 	own     overlay.Started // this node's part of started
@@ -45,13 +42,10 @@ type world struct {
 	unheard map[tree.Slot]bool // peers whose Started is still to come
 	owed    map[tree.Slot]bool // peers whose Done is still to come
 
-	fence    report.Fence // under way, and its number; for --trace only
-	board    cache.Board
-	boardOut cache.Effects
-	groups   *cache.Groups // nil where barriers of groups are not granted
-	images   images
-	pmi      *pmi.Server
-	pmiOut   pmi.Effects
+	fences  int          // that are complete
+	waiting *time.Timer  // until a fence under way takes long; nil if that is not watched
+	fence   report.Fence // under way, and its number; for --trace only
+	servers
 }
 
 // takeLaunch learns what all worlds have in common, and the first of them.
@@ -60,6 +54,7 @@ func (a *Agent) takeLaunch(l overlay.Launch) error {
 		return fmt.Errorf("a second launch message")
 	}
 	a.launch = &l
+	a.end.Launched()
 	a.progress.launch = time.Now()
 	a.node = job.NodeID(slices.Index(l.Nodes, a.self.Index))
 	w, err := a.newWorld(0, l.World)
@@ -74,11 +69,6 @@ func (a *Agent) takeLaunch(l overlay.Launch) error {
 	}
 	if err := a.begin(w); err != nil {
 		return err
-	}
-	if !l.Late { // the service is the first world's
-		if err := a.openService(); err != nil {
-			return err
-		}
 	}
 	a.startIf() // there are files to pass on also where no ranks are
 	return nil
@@ -132,6 +122,9 @@ func (a *Agent) newWorld(id int, spec overlay.World) (*world, error) {
 	}
 	most := unix.MaxProcesses()
 	for _, b := range w.Blocks {
+		if _, found := slices.BinarySearch(a.launch.Nodes, b.Host); !found && id == 0 {
+			return nil, fmt.Errorf("ranks %d+%d are at host %d, which is no node of the job", b.First, b.Count, b.Host)
+		}
 		w.nodes = append(w.nodes, b.Host)
 		if b.Host != a.self.Index {
 			continue
@@ -141,10 +134,10 @@ func (a *Agent) newWorld(id int, spec overlay.World) (*world, error) {
 			continue
 		}
 		for i := range b.Count {
-			r := &rank{world: w, rank: b.First + job.Rank(i), app: b.App, pmiFD: -1}
-			r.record = report.Rank{World: id, Rank: r.rank, Host: b.Host, Outcome: report.NotStarted}
+			r := &rank{world: w, Rank: serve.Rank{Number: b.First + job.Rank(i), App: b.App}}
+			r.record = report.Rank{World: id, Rank: r.Number, Host: b.Host, Outcome: report.NotStarted}
 			w.ranks = append(w.ranks, r)
-			w.byRank[r.rank] = r
+			w.byRank[r.Number] = r
 		}
 	}
 	if uint64(w.refused) <= most {
@@ -158,6 +151,7 @@ func (a *Agent) newWorld(id int, spec overlay.World) (*world, error) {
 			w.unheard[slot], w.owed[slot] = true, true
 		}
 	}
+	a.family.Worlds.Know(id, w.Blocks)
 	slices.SortFunc(w.peers, func(x, y tree.Slot) int {
 		return int(a.family.Host(x).Index - a.family.Host(y).Index)
 	})
@@ -173,12 +167,15 @@ func (w *world) here() bool { return len(w.ranks) > 0 || len(w.peers) > 0 || w.r
 func (a *Agent) refuse(w *world) {
 	text := fmt.Sprintf("%d ranks are more than the %d processes that this host can have (kernel.pid_max); use fewer per host", w.refused, unix.MaxProcesses())
 	w.ended.Ended += w.refused
-	first := slices.IndexFunc(w.Blocks, func(b job.Block) bool { return b.Host == a.self.Index })
-	rank := w.Blocks[first].First
-	if w.id > 0 {
-		w.own.Fail(overlay.StartFailure{Host: a.self.Index, First: rank, Count: w.refused, Code: job.ExitLauncher, Text: text})
-	} else {
-		a.fail(job.Failure{Class: job.CauseStart, Rank: rank, Host: a.self.Index, Code: job.ExitLauncher, Phase: "start", Text: text})
+	for _, b := range w.Blocks {
+		switch {
+		case b.Host != a.self.Index:
+		case w.id > 0:
+			w.own.Fail(overlay.StartFailure{Host: b.Host, First: b.First, Count: b.Count, Code: job.ExitLauncher, Text: text})
+		default: // the first says enough
+			a.fail(job.Failure{Class: job.CauseStart, Rank: b.First, Host: b.Host, Code: job.ExitLauncher, Phase: "start", Text: text})
+			return
+		}
 	}
 }
 
@@ -187,20 +184,20 @@ func (a *Agent) begin(w *world) error {
 	if !w.here() {
 		return nil
 	}
-	if w.refused == 0 {
-		if err := a.openBoard(w); err != nil {
-			return err
-		}
+	if err := a.makeServers(w); err != nil {
+		return err
 	}
 	a.worlds[w.id] = w
 	w.started.Expect(1 + len(w.peers))
 	w.done.Expect(1 + len(w.peers))
-	a.output.open(w.id, w.peers)
-	if w.board != nil {
-		if err := w.board.Start(&w.boardOut); err != nil {
+	a.output.Open(w.id, w.peers)
+	for _, s := range w.all {
+		if err := s.Start(); err != nil {
 			return err
 		}
-		a.boardEffects(w)
+	}
+	if err := a.hearEarly(w); err != nil {
+		return err
 	}
 	if w.refused > 0 {
 		a.refuse(w)
@@ -209,50 +206,12 @@ func (a *Agent) begin(w *world) error {
 		a.neverStart(w)
 		return nil
 	}
-	if a.living += w.living; a.living > manyRanks {
+	a.do(a.end.RanksCome(w.living))
+	if a.end.Living() > manyRanks {
 		a.moreProcessors()
 	}
-	a.stopLinger()
 	a.startIf()
 	return nil
-}
-
-// openBoard makes the world's bulletin board and PMI server.
-func (a *Agent) openBoard(w *world) error {
-	node, inside := slices.BinarySearch(w.nodes, a.self.Index)
-	covered := 0
-	if inside {
-		covered++
-	} else {
-		node = cache.NoNode
-	}
-	for _, slot := range w.peers {
-		covered += a.family.Count(slot, w.nodes)
-	}
-	all := covered == len(w.nodes)
-	if w.above = all && !inside && len(w.peers) == 1; w.above {
-		return nil
-	}
-	var err error
-	w.board, err = cache.New(cache.Config{
-		Policy: a.launch.Cache, Root: all || a.root, Children: len(w.peers), LocalRanks: len(w.ranks), Size: w.Size,
-		World: w.KVSName, Nodes: len(w.nodes), Node: job.NodeID(node), Budget: a.launch.CacheBytes,
-		MaxMessage: tree.MaxMessage,
-	})
-	if err != nil || len(w.ranks) == 0 {
-		return err
-	}
-	w.groups = newGroups(a.launch.PMIVersion, job.NodeID(node))
-	local := make([]job.Rank, len(w.ranks))
-	for i, r := range w.ranks {
-		local[i] = r.rank
-	}
-	w.pmi, err = pmi.NewServer(pmi.World{
-		Size: w.Size, KVSName: w.KVSName, UniverseSize: -1, ProcessMapping: w.Mapping, Version: a.launch.PMIVersion,
-		Spawner: w.Spawner, Preput: w.Preput,
-		AppNum: func(r job.Rank) int { return w.byRank[r].app },
-	}, local)
-	return err
 }
 
 // world finds the one that a message of some kind is about; nil if it is over.
@@ -320,7 +279,7 @@ func (a *Agent) worldWithout(w *world, slot tree.Slot) {
 	if !slices.Contains(w.peers, slot) {
 		return
 	}
-	a.output.drain(w.id, slot)
+	a.output.Drain(w.id, slot)
 	if w.unheard[slot] {
 		delete(w.unheard, slot)
 		a.startedIf(w, w.started.Skip())
@@ -335,6 +294,7 @@ func (a *Agent) worldWithout(w *world, slot tree.Slot) {
 func (a *Agent) endWorld(w *world) error {
 	a.down(w, link.Control, overlay.KindEndWorld, nil)
 	w.killed = true
+	a.startIf() // if it waits to start, it never will
 	if a.warden != nil && w.living > 0 {
 		if err := a.warden.SignalWorld(w.id, killSignal); err != nil {
 			a.wardenLost(err)
@@ -347,7 +307,8 @@ func (a *Agent) endWorld(w *world) error {
 func (a *Agent) forget(w *world) error {
 	a.down(w, link.KVS, overlay.KindForget, nil)
 	a.past.add(w, a.common.Records)
-	w.images.close()
+	w.stopWaiting()
+	w.closeServers()
 	delete(a.worlds, w.id)
 	return nil
 }

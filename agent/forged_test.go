@@ -1,0 +1,87 @@
+package agent
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/link/memlink"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// threeRanks are those of a world with one on each of three hosts.
+var threeRanks = []job.Block{{Host: 0, Count: 1}, {Host: 1, First: 1, Count: 1}, {Host: 2, First: 2, Count: 1}}
+
+// An agent passes on what its child says of its own ranks. What it says of others it
+// does not pass on: it tells the launcher who has said it, and its other child goes on.
+func TestForgeriesAreNotPassedOn(t *testing.T) {
+	a, _, said := agentOf(t, lostWarden{})
+	a.end = endOf(0, 0)
+	woken := make(chan struct{}, 1)
+	a.inbox = overlay.NewInbox(func() {
+		select {
+		case woken <- struct{}{}:
+		default:
+		}
+	})
+	starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, a.inbox, nil)
+	a.family = overlay.NewFamily(starter, overlay.Common{}, a.inbox, a.output.Child)
+	a.family.Begin(overlay.Ready{}, nil, 1)
+	var children []link.Link
+	for h := job.HostIndex(1); h <= 2; h++ {
+		near, far := memlink.Pair()
+		a.family.Join(overlay.Joined{Link: near, Pipe: noPipe{}, Host: overlay.HostEntry{Index: h}})
+		children = append(children, far)
+	}
+	t.Cleanup(func() { a.family.Close() })
+	a.family.Worlds.Know(0, threeRanks)
+	tell := func(child int, f job.Failure) {
+		frame := tree.AppendHeader(nil, tree.Header{Kind: overlay.KindFailure, To: tree.Launcher, From: job.HostIndex(child + 1)})
+		require.NoError(t, children[child].Send(link.Control, append(frame, overlay.Encode(f)...)))
+	}
+	heard := func() job.Failure {
+		for {
+			select {
+			case m := <-said:
+				f, err := overlay.As[job.Failure](m)
+				require.NoError(t, err)
+				f.Age = 0 // it was here for a moment
+				return f
+			case <-woken: // also for each stream of a child that is cut off
+				for _, e := range a.inbox.Take(nil) {
+					a.handle(e)
+				}
+			}
+		}
+	}
+	own := job.Failure{Class: job.CauseExit, Rank: 1, Host: 1, Code: 3}
+	tell(0, own)
+	require.Equal(t, own, heard())
+	tell(0, job.Failure{Class: job.CauseExit, Rank: 2, Host: 2, Code: 3})
+	f := heard()
+	require.Equal(t, job.CauseNodeLost, f.Class)
+	require.Equal(t, job.HostIndex(1), f.Host)
+	require.Contains(t, f.Text, `message "failure": host 2 is not below it`)
+	others := job.Failure{Class: job.CauseExit, Rank: 2, Host: 2, Code: 3}
+	tell(1, others)
+	require.Equal(t, others, heard())
+	last := job.Failure{Class: job.CauseAbort, Rank: 2, Host: 2, Code: 3, Age: overlay.MaxAge}
+	a.report(others) // the same, told again
+	tell(1, last)
+	for heard := false; !heard; {
+		select {
+		case <-woken:
+			for _, e := range a.inbox.Take(nil) {
+				a.handle(e)
+			}
+		case m := <-said:
+			f, err := overlay.As[job.Failure](m)
+			require.NoError(t, err)
+			require.Equal(t, last, f, "no older than can be said; the same was told once")
+			heard = true
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/golaunch/golaunch/hostlist"
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/pmi"
+)
+
+// The host files that a spawn names are the rank's: its agent reads them, where
+// the rank runs and with the rights that the rank has. Nothing of what is in them
+// goes anywhere but the names of hosts, which the launcher compares with its own.
+
+const (
+	// maxHostFiles bounds the host files of a spawn, in bytes, and the text that
+	// their hosts make.
+	maxHostFiles = 16 << 20
+	maxHostNames = 1 << 20
+	// hostFilePatience is how long a spawn waits for its host files: a file
+	// system whose server is away gives no answer.
+	hostFilePatience = 30 * time.Second
+	// hostFileReaders is how many spawns' files are read at a time. One that
+	// hangs takes a thread.
+	hostFileReaders = 8
+)
+
+// hostFilesRead is the event of a spawn's host files being read.
+type hostFilesRead struct{ request overlay.SpawnRequest }
+
+// hostFiles are the names of the host files that a spawn needs.
+func hostFiles(s *pmi.Spawn) (names []string) {
+	for i := range s.Commands {
+		h := &s.Commands[i].Hints
+		if name := h.HostFile; name != "" && len(h.Hosts) == 0 && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// hostFileReader reads host files outside of the event loop.
+type hostFileReader struct {
+	turns    chan struct{} // one for each that reads
+	patience time.Duration
+}
+
+func newHostFileReader() hostFileReader {
+	return hostFileReader{make(chan struct{}, hostFileReaders), hostFilePatience}
+}
+
+// start reads files relative to dir and calls done, once, from another goroutine.
+func (h hostFileReader) start(dir string, names []string, done func([]overlay.HostFile)) {
+	go func() { // ends when patience does, at the latest
+		late := time.NewTimer(h.patience)
+		defer late.Stop()
+		files := []overlay.HostFile{{Name: names[0], Failure: fmt.Sprintf("not read within %v", h.patience)}}
+		select {
+		case h.turns <- struct{}{}:
+		case <-late.C:
+			done(files)
+			return
+		}
+		read := make(chan []overlay.HostFile, 1)
+		go func() { // ends with the reading, or with the process: nothing waits for it
+			read <- readHostFiles(dir, names)
+			<-h.turns
+		}()
+		select {
+		case files = <-read:
+		case <-late.C:
+		}
+		done(files)
+	}()
+}
+
+// readHostFiles reads files until one cannot be read.
+func readHostFiles(dir string, names []string) (files []overlay.HostFile) {
+	bytes, text := int64(maxHostFiles), maxHostNames
+	for _, name := range names {
+		hosts, err := readHostFile(dir, name, &bytes)
+		if text -= len(hosts); err == nil && text < 0 {
+			err = fmt.Errorf("more than %d bytes of hosts", maxHostNames)
+		}
+		if err != nil {
+			return append(files, overlay.HostFile{Name: name, Failure: err.Error()})
+		}
+		files = append(files, overlay.HostFile{Name: name, Hosts: hosts})
+	}
+	return files
+}
+
+// readHostFile returns the names of hosts in a file as a list. It takes the
+// file's size off the bytes that may be read. Its errors repeat nothing of the
+// file.
+func readHostFile(dir, name string, bytes *int64) (hosts string, err error) {
+	f, err := unix.OpenRegular(dir, name)
+	if path, ok := errors.AsType[*os.PathError](err); ok {
+		return "", path.Err // without naming the file twice
+	}
+	defer f.Close()
+	r := &io.LimitedReader{R: f, N: *bytes + 1}
+	file, err := hostlist.ParseFile(r, "hosts")
+	if *bytes = r.N - 1; *bytes < 0 {
+		return "", fmt.Errorf("more than %d bytes", maxHostFiles)
+	}
+	if line, ok := errors.AsType[*hostlist.LineError](err); ok {
+		return "", fmt.Errorf("line %d is none of a host file", line.Line)
+	}
+	if err != nil {
+		return "", errors.New("it names no host, or contradicts itself")
+	}
+	names := make([]job.Host, len(file.Hosts))
+	for i, h := range file.Hosts {
+		names[i].Name = h.Name
+	}
+	return hostlist.Fold(names), nil
+}
+
+// askWithFiles asks for a spawn when its host files are read, relative to where
+// the rank is.
+func (a *Agent) askWithFiles(r *rank, q overlay.SpawnRequest, names []string) {
+	dir := r.world.Apps[r.App].Dir
+	if r.PID > 0 { // else the warden's word that the rank was started is on its way
+		dir = fmt.Sprintf("/proc/%d/cwd", r.PID)
+	}
+	a.hostFiles.start(dir, names, func(files []overlay.HostFile) {
+		q.Files = files
+		a.inbox.Put(hostFilesRead{q}) // an inbox takes what nobody reads any more
+	})
+}
+
+// sendSpawn passes on what a local rank wants started.
+func (a *Agent) sendSpawn(q overlay.SpawnRequest) {
+	a.up(link.Service, overlay.KindSpawn, overlay.Encode(q))
+}

@@ -1,0 +1,66 @@
+package agent
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/pmi"
+)
+
+// The first fence of a world over PMI is in its ranks' MPI_Init. A rank that never
+// comes there, because its program is none of MPI or has ended before, leaves the
+// others in it for ever, in silence. The launcher is told, as of ranks that wait over
+// the tree.
+
+// initWaits are the MPI_Inits that local ranks wait in, by world.
+func (a *Agent) initWaits() (list []waiting) {
+	for _, id := range slices.Sorted(maps.Keys(a.worlds)) {
+		w := a.worlds[id]
+		if w.inInit() {
+			list = append(list, waiting{id: overlay.InitOf(id), missing: w.absent()})
+		}
+	}
+	return list
+}
+
+// inInit reports whether a local rank waits in MPI_Init.
+func (w *world) inInit() bool {
+	return w.fences == 0 && !w.killed && slices.ContainsFunc(w.ranks, func(r *rank) bool {
+		return r.Fencing && !r.Exited && w.pmi.Phase(&r.Rank) == pmi.InInit.String()
+	})
+}
+
+// absent is how many local ranks have not come to the first fence.
+func (w *world) absent() (n int) {
+	for _, r := range w.ranks {
+		if !r.Fencing {
+			n++
+		}
+	}
+	return n
+}
+
+// outOfInit tells which local ranks have not come to a world's first fence, if that
+// is not complete.
+func (a *Agent) outOfInit(id overlay.WaitID) overlay.Wait {
+	x := overlay.Wait{ID: id}
+	w := a.worlds[id.World]
+	if w == nil || w.fences > 0 {
+		return x
+	}
+	var missing, begun, ended []int
+	for _, r := range w.ranks {
+		switch {
+		case r.Fencing:
+		case r.Exited:
+			ended = append(ended, int(r.Number))
+		case w.pmi.Initialised(&r.Rank):
+			begun = append(begun, int(r.Number))
+		default:
+			missing = append(missing, int(r.Number))
+		}
+	}
+	x.Missing, x.Begun, x.Ended = overlay.AppendWaitRuns(nil, missing), overlay.AppendWaitRuns(nil, begun), overlay.AppendWaitRuns(nil, ended)
+	return x
+}

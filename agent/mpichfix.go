@@ -1,0 +1,219 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/golaunch/golaunch/internal/loader"
+	"github.com/golaunch/golaunch/internal/proc"
+	"github.com/golaunch/golaunch/overlay"
+)
+
+// MPICH 3.4 to 4.1 with UCX hangs in MPI_Finalize once its ranks have talked over a
+// network (native/libmpichfinalize.c). The ranks of programs that link it preload a
+// library which ends that.
+
+// fixLimit bounds how long the programs' start may wait for what their loader says.
+const fixLimit = 5 * time.Second
+
+// fixName is in the name of that library, also where the user preloads it.
+var fixName = strings.TrimSuffix(overlay.LibMPICHFinalize, ".so")
+
+// mpichFix is what is known of a program that may link an MPICH that hangs.
+type mpichFix struct {
+	known bool   // the rest is
+	mpich string // its MPICH, if that is known to hang: version, device and file
+	file  string // what its ranks preload; "" for nothing
+	why   string // why that cannot be what it should
+}
+
+// fixKnown is the event that a program's mpichFix is known.
+type fixKnown struct {
+	program string
+	result  mpichFix
+}
+
+// fixFor is what is known of the MPICH of an app's program: nil if its file shows
+// that it links none, or nothing is to be done. Each program's loader is asked once.
+func (a *Agent) fixFor(w *world, app int, lib *appLibrary) *mpichFix {
+	env := a.envOf(w, app)
+	switch {
+	case a.launch.MPICHFix == overlay.FixNone || lib.openMPI || strings.Contains(preloaded(env), fixName):
+		return nil
+	case a.launch.MPICHFix == overlay.FixAll:
+		file, why := a.library(overlay.LibMPICHFinalize, lib)
+		return &mpichFix{known: true, file: file, why: why}
+	case lib.readErr != nil || loader.Plain(lib.needs.Libraries):
+		return nil
+	}
+	program, err := filepath.Abs(lib.needs.File)
+	if err != nil { // this agent has no directory
+		return nil
+	}
+	p := loader.Program{File: program, Dir: w.Apps[app].Dir, Env: append(env, proc.JobEnv(a.common.JobID))}
+	key := programKey(p)
+	if f := a.fixes[key]; f != nil {
+		return f
+	}
+	f := &mpichFix{}
+	a.fixes[key] = f
+	file, why := a.library(overlay.LibMPICHFinalize, lib)
+	go func() { // ends with fixLimit
+		ctx, cancel := context.WithTimeout(context.Background(), fixLimit)
+		defer cancel()
+		found := make(chan mpichFix, 1)
+		go func() { found <- findFix(ctx, p, file, why) }() // a file system may hang
+		e := fixKnown{program: key}
+		select {
+		case e.result = <-found:
+		case <-ctx.Done():
+			e.result.why = fmt.Sprintf("its loader has not said within %v which MPI library it takes", fixLimit)
+		}
+		a.inbox.Put(e)
+	}()
+	return f
+}
+
+// programKey tells programs apart whose loader may take other libraries.
+func programKey(p loader.Program) string {
+	key := []string{p.File, p.Dir}
+	for _, v := range p.Env {
+		if strings.HasPrefix(v, "LD_") {
+			key = append(key, v)
+		}
+	}
+	return strings.Join(key, "\x00")
+}
+
+// fixKnown lets the worlds start that waited for it.
+func (a *Agent) fixKnown(e fixKnown) {
+	f := a.fixes[e.program]
+	*f = e.result
+	f.known = true
+	a.startIf()
+}
+
+// findFix finds out whether a program links an MPICH that hangs, and whether its
+// loader takes the file that ends that. Why says why there is none.
+func findFix(ctx context.Context, p loader.Program, file, why string) (f mpichFix) {
+	if _, err := os.Stat(p.Dir); err != nil { // then ranks run elsewhere
+		p.Dir = ""
+	}
+	if f.mpich = findMPICH(ctx, p); f.mpich == "" {
+		return mpichFix{}
+	}
+	if f.why = why; why != "" {
+		return f
+	}
+	p.Env = append(slices.Clip(p.Env), preload(p.Env, file))
+	libraries, err := loader.List(ctx, p)
+	switch {
+	case err != nil:
+		f.why = err.Error()
+	case !slices.ContainsFunc(libraries, func(l loader.Library) bool { return l.File == file }):
+		f.why = "its loader does not take " + overlay.LibMPICHFinalize
+	default:
+		f.file = file
+	}
+	return f
+}
+
+// findMPICH describes the MPICH that a program's own loader would take, if that
+// hangs.
+func findMPICH(ctx context.Context, p loader.Program) string {
+	if !loader.MayLoad(p, isMPICH) {
+		return ""
+	}
+	libraries, err := loader.List(ctx, p)
+	if err != nil { // nor will it start: the rank's own loader says why
+		return ""
+	}
+	for _, l := range libraries {
+		if isMPICH(l.Name) {
+			if mpich := hangingMPICH(l.File); mpich != "" {
+				return mpich
+			}
+		}
+	}
+	return ""
+}
+
+// isMPICH recognises libraries that may be MPICH's, by name. Those of its Fortran and
+// C++ bindings need it and tell nothing.
+func isMPICH(name string) bool {
+	return isMPI(name) && !isOpenMPI(name) && !hasAnyPrefix(name, "libmpichfort", "libmpichcxx", "libmpifort", "libmpicxx")
+}
+
+// hangingMPICH describes the MPICH that a library is, if it hangs.
+func hangingMPICH(file string) string {
+	texts, err := loader.Texts(file, "MPII_Version_string", "MPII_Version_device")
+	if err != nil || !hangs(texts[0], texts[1]) { // no MPICH, or none that tells
+		return ""
+	}
+	return fmt.Sprintf("MPICH %s (%s, %s)", texts[0], texts[1], file)
+}
+
+// hangs tells which MPICHs hang, by their version, as in 4.1rc1, and device, as in
+// ch4:ofi.
+func hangs(version, device string) bool {
+	var major, minor int
+	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n < 2 {
+		return false
+	}
+	since, until := major > 3 || major == 3 && minor >= 4, major > 4 || major == 4 && minor >= 2
+	return since && !until && (device == "ch4:ucx" || strings.HasPrefix(device, "ch4:ucx:"))
+}
+
+// fixEnv is what the ranks of an app need because of their MPICH. One node speaks
+// for all.
+func (a *Agent) fixEnv(w *world, app int) []string {
+	lib := w.libraries[app]
+	fix := lib.fix
+	if fix == nil || fix.file == "" && fix.why == "" {
+		return nil
+	}
+	program, speaks := path.Base(w.Apps[app].Argv[0]), w.byRank[lib.first] != nil
+	if fix.mpich != "" {
+		program += " uses " + fix.mpich + " and"
+	}
+	if fix.why != "" {
+		level := 0
+		if len(w.nodes) == 1 { // there it hangs seldom
+			level = 1
+		}
+		if speaks {
+			a.note(level, "%s may hang in MPI_Finalize: %s", program, fix.why)
+		}
+		return nil
+	}
+	if speaks {
+		a.note(1, "%s gets %s, which ends the hang of MPICH 3.4 to 4.1 in MPI_Finalize (--no-mpich-fix)", program, overlay.LibMPICHFinalize)
+	}
+	return []string{preload(a.envOf(w, app), fix.file)}
+}
+
+const preloadVariable = "LD_PRELOAD="
+
+// preloaded is the user's LD_PRELOAD.
+func preloaded(env []string) (own string) {
+	for _, v := range env {
+		if value, ok := strings.CutPrefix(v, preloadVariable); ok {
+			own = value
+		}
+	}
+	return own
+}
+
+// preload is LD_PRELOAD with a file behind the user's own.
+func preload(env []string, file string) string {
+	if own := preloaded(env); strings.Trim(own, ": ") != "" {
+		return preloadVariable + own + ":" + file
+	}
+	return preloadVariable + file
+}

@@ -1,0 +1,89 @@
+package agent
+
+import (
+	"context"
+	"io"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/internal/proc"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
+)
+
+// willingWarden does as it is told and reports nothing.
+type willingWarden struct {
+	lostWarden
+	launched *[]proc.Spec
+}
+
+func (w willingWarden) Launch(s proc.Spec, _ []proc.Child) error {
+	*w.launched = append(*w.launched, s)
+	return nil
+}
+func (willingWarden) Signal(syscall.Signal) error                     { return nil }
+func (willingWarden) SignalWorld(int, syscall.Signal) error           { return nil }
+func (willingWarden) Kill(time.Duration) error                        { return nil }
+func (willingWarden) Next() ([]proc.Event, error)                     { return nil, io.EOF }
+func (willingWarden) Sweep(context.Context, func(pid int) bool) error { return nil }
+
+// waitingWorld is a world of which one program's loader has not answered.
+func waitingWorld(t *testing.T) (*Agent, *world, <-chan overlay.Message, *[]proc.Spec) {
+	var launched []proc.Spec
+	a, w, said := agentOf(t, willingWarden{launched: &launched})
+	w.Apps, w.Size = []job.App{{Argv: []string{"app"}, Env: []string{"LD_PRELOAD=own.so"}}}, 1
+	w.ranks = []*rank{{world: w}}
+	w.byRank = map[job.Rank]*rank{0: w.ranks[0]}
+	w.launched, w.unborn = false, 1
+	a.end = endOf(1, 0)
+	w.started.Merge = (*overlay.Started).Merge
+	w.started.Expect(1)
+	fix := &mpichFix{}
+	w.libraries = map[int]*appLibrary{0: {fix: fix, name: "libmpi.so.12"}}
+	a.fixes, a.first = map[string]*mpichFix{"app": fix}, w
+	a.startIf()
+	require.Empty(t, launched)
+	require.False(t, w.launched)
+	return a, w, said, &launched
+}
+
+// Ranks start when it is known what they need.
+func TestRanksStartWhenTheLoaderHasAnswered(t *testing.T) {
+	a, w, _, launched := waitingWorld(t)
+	a.fixKnown(fixKnown{"app", mpichFix{mpich: "MPICH", file: "/fix.so"}})
+	require.True(t, w.launched)
+	require.Len(t, *launched, 1)
+	require.Equal(t, []string{"LD_PRELOAD=own.so", "LD_PRELOAD=own.so:/fix.so"}, (*launched)[0].Apps[0].Env)
+}
+
+// A job that ends while a loader is asked does not wait for it.
+func TestTheEndDoesNotWaitForALoader(t *testing.T) {
+	for name, end := range map[string]func(*Agent, *world) error{
+		"of the job":   func(a *Agent, _ *world) error { a.kill(0); return nil },
+		"of the world": func(a *Agent, w *world) error { return a.endWorld(w) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, w, said, launched := waitingWorld(t)
+			require.NoError(t, end(a, w))
+			require.Zero(t, a.end.Living())
+			kinds := map[string]bool{}
+			for range 2 {
+				switch m := <-said; m.Header.Kind {
+				case overlay.KindStarted:
+					kinds["started"] = true
+				case overlay.KindDone:
+					d, err := overlay.Decode[overlay.Done](m.Body)
+					require.NoError(t, err)
+					require.Equal(t, overlay.Done{Ended: 1}, d)
+					kinds["done"] = true
+				}
+			}
+			require.Len(t, kinds, 2)
+			a.fixKnown(fixKnown{"app", mpichFix{}}) // late
+			require.Empty(t, *launched)
+		})
+	}
+}

@@ -1,0 +1,350 @@
+// Package servepmgr is the PMGR server of an agent: package pmgr, with the
+// connections of the ranks, and the tree to the other nodes.
+package servepmgr
+
+import (
+	"fmt"
+	"hash/fnv"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/golaunch/golaunch/agent/serve"
+	"github.com/golaunch/golaunch/agent/serve/servetree"
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/pmgr"
+)
+
+// Server is PMGR for the ranks of one world on a node (--pmgr): a port of the
+// loopback interface, for this user only. It stays open while they live, as whoever
+// aborts makes a connection for that.
+type Server struct {
+	serve.Idle
+	treeEnd
+	w        *serve.World
+	server   *pmgr.Server // nil where no rank is
+	out      pmgr.Effects
+	listener int // -1 when closed
+	at       netip.AddrPort
+	conns    map[int]*conn // by descriptor
+	byRank   map[job.Rank]*conn
+	words    map[job.Rank]*pmgr.Abort // of ranks that are said to abort, by nobody knows whom
+	trees    bool                     // clients build trees of their own
+	most     int                      // connections that may not yet have said whose they are
+	told     bool                     // the user knows of one that was refused
+}
+
+// conn is one connection; its number is the descriptor.
+type conn struct {
+	server  *Server
+	fd      int
+	known   bool // whose it is
+	closing bool // as soon as out is written
+	out     []byte
+	reading bool // what the poller watches for
+	writing bool
+}
+
+// New makes the server of w at this node, which uses the tree's service.
+func New(w *serve.World, t *servetree.Server) *Server {
+	s := &Server{w: w, listener: -1, conns: map[int]*conn{}, byRank: map[job.Rank]*conn{}, words: map[job.Rank]*pmgr.Abort{}, most: len(w.Ranks) + serve.MoreCallers}
+	s.trees = s.clientTrees()
+	s.join(t)
+	return s
+}
+
+// Open listens for the local ranks.
+func (s *Server) Open(ready func(error)) { ready(s.open()) }
+
+func (s *Server) open() (err error) {
+	nodes := make([][]job.Rank, len(s.w.Hosts))
+	for _, b := range s.w.Blocks {
+		n, _ := slices.BinarySearch(s.w.Hosts, b.Host)
+		for i := range b.Count {
+			nodes[n] = append(nodes[n], b.First+job.Rank(i))
+		}
+	}
+	if s.server, err = pmgr.New(pmgr.World{Nodes: nodes, Node: int(s.w.Self), Trees: s.trees}); err != nil {
+		return err
+	}
+	if s.listener, s.at, err = unix.ListenLoopback(); err != nil {
+		s.listener = -1
+		return err
+	}
+	return s.w.Watch(s.listener, door{s})
+}
+
+// Env is what ranks are told: of each its number, and env.
+func (s *Server) Env(r *serve.Rank) []string {
+	if r != nil {
+		return []string{"MPIRUN_RANK=" + strconv.Itoa(int(r.Number))}
+	}
+	return s.env()
+}
+
+// env is what ranks are told, and how they are to use it: golaunch's tree is
+// there, they need none of their own, nor shared memory that another launcher
+// would have prepared.
+func (s *Server) env() []string {
+	id := fnv.New32a()
+	id.Write([]byte(s.w.KVSName))
+	return []string{
+		"MPIRUN_HOST=" + s.at.Addr().String(), "MPIRUN_PORT=" + strconv.Itoa(int(s.at.Port())),
+		"MPIRUN_NPROCS=" + strconv.Itoa(s.w.Size), "MPIRUN_ID=" + strconv.Itoa(int(id.Sum32()>>1|1)),
+		"MPIRUN_MPD=0", "MPIRUN_USE_TREES=0", "MPIRUN_SHM_ENABLE=0",
+	}
+}
+
+// clientTrees tells whether the user wants the clients to build a tree of their
+// own.
+func (s *Server) clientTrees() bool {
+	wanted := func(kv string) bool {
+		value, ok := strings.CutPrefix(kv, "MPIRUN_USE_TREES=")
+		return ok && value != "0"
+	}
+	return slices.ContainsFunc(s.w.Launch.Env, wanted) ||
+		slices.ContainsFunc(s.w.Apps, func(app job.App) bool { return slices.ContainsFunc(app.Env, wanted) })
+}
+
+// door is the listener.
+type door struct{ *Server }
+
+// Ready takes connections.
+func (d door) Ready(unix.Ready, []byte) {
+	if d.listener >= 0 {
+		d.accept(acceptBatch)
+	}
+}
+
+// Ready serves a connection.
+func (c *conn) Ready(on unix.Ready, buf []byte) {
+	s := c.server
+	if s.conns[c.fd] != c {
+		return
+	}
+	if on.Writable {
+		s.write(c, nil)
+	}
+	if (on.Readable && c.reading || on.HangUp) && s.conns[c.fd] == c {
+		s.read(c, buf)
+	}
+}
+
+const (
+	// acceptBatch is how many connections are taken in one turn of the event loop:
+	// anybody on the node can make more of them than there are descriptors.
+	acceptBatch = 16
+	// acceptPause is for how long none is taken when descriptors have run out.
+	acceptPause = 100 * time.Millisecond
+)
+
+// accept takes up to most of the connections that wait, and returns how many
+// there were.
+func (s *Server) accept(most int) int {
+	var fds []int
+	var peers []netip.AddrPort
+	for len(fds) < most {
+		fd, peer, err := unix.TryAccept(s.listener)
+		if err == unix.EAGAIN {
+			break
+		}
+		if unix.IsExhausted(err) {
+			s.pause(true)
+			break
+		}
+		if err != nil {
+			s.w.FailNode(job.PhasePMGR, fmt.Errorf("take a connection: %w", err))
+			s.Shut()
+			break
+		}
+		fds, peers = append(fds, fd), append(peers, peer)
+	}
+	if len(fds) == 0 {
+		return 0
+	}
+	owners, err := unix.PeerUIDs(s.at, peers)
+	unknown := 0
+	for _, c := range s.conns {
+		if !c.known {
+			unknown++
+		}
+	}
+	for i, fd := range fds {
+		uid, sure := owners[peers[i]]
+		refusal := err
+		c := &conn{server: s, fd: fd, reading: true}
+		switch {
+		case err != nil:
+		case sure && uid != os.Getuid():
+			refusal = fmt.Errorf("it is of user %d", uid)
+		case unknown >= s.most:
+			refusal = fmt.Errorf("%d others have not yet said whose they are", unknown)
+		default:
+			refusal = s.w.Watch(fd, c)
+		}
+		if refusal != nil {
+			unix.Close(fd)
+			s.refuse(refusal)
+			continue
+		}
+		unknown++
+		s.conns[fd] = c
+		s.server.Open(pmgr.Conn(fd), sure)
+	}
+	return len(fds)
+}
+
+// pause has the listener left alone for a while, or watched again.
+func (s *Server) pause(on bool) {
+	if s.listener < 0 {
+		return // closed meanwhile
+	}
+	if err := s.w.Change(s.listener, !on, false); err != nil {
+		s.w.FailNode(job.PhasePMGR, err)
+	} else if on {
+		time.AfterFunc(acceptPause, func() { s.w.Post(func() { s.pause(false) }) })
+	}
+}
+
+// refuse tells the user once why a connection was refused: anybody on the
+// node can have it happen.
+func (s *Server) refuse(err error) {
+	level := 0
+	if s.told {
+		level = 2
+	}
+	s.told = true
+	s.w.Note(level, "a connection to PMGR was refused: %v", err)
+}
+
+// read takes what came over a connection, and reports whether there may be
+// more.
+func (s *Server) read(c *conn, buf []byte) (more bool) {
+	n, err := unix.TryRecv(c.fd, buf)
+	switch {
+	case err == unix.EAGAIN:
+		return false
+	case err != nil:
+		s.server.EOF(pmgr.Conn(c.fd), &s.out)
+		if s.conns[c.fd] == c && !c.closing {
+			s.out.Closes = append(s.out.Closes, pmgr.Conn(c.fd))
+		}
+	default:
+		s.server.Receive(pmgr.Conn(c.fd), buf[:n], &s.out)
+		if s.server.Wants(pmgr.Conn(c.fd)) { // the packet is not whole: clients write head and data
+			unix.QuickAckFD(c.fd)
+		}
+	}
+	s.carry()
+	s.watch(c)
+	return s.conns[c.fd] == c
+}
+
+// watch has the poller watch for what a connection is good for now.
+func (s *Server) watch(c *conn) {
+	if s.conns[c.fd] != c {
+		return
+	}
+	reading := s.server.Wants(pmgr.Conn(c.fd))
+	if writing := len(c.out) > 0; reading != c.reading || writing != c.writing {
+		c.reading, c.writing = reading, writing
+		_ = s.w.Change(c.fd, reading, writing)
+	}
+}
+
+// write writes to a connection and keeps what finds no room.
+func (s *Server) write(c *conn, data []byte) {
+	if len(c.out) > 0 {
+		c.out = append(c.out, data...)
+		data = c.out
+	}
+	n, err := unix.TrySend(c.fd, data)
+	switch {
+	case err != nil && err != unix.EAGAIN:
+		c.out = nil // the rank has gone; reading shows it
+	case n == len(data):
+		c.out = nil
+	default:
+		c.out = append(c.out[:0], data[n:]...)
+	}
+	s.watch(c)
+	if c.closing && len(c.out) == 0 {
+		s.drop(c)
+	}
+}
+
+func (s *Server) drop(c *conn) {
+	delete(s.conns, c.fd)
+	s.w.CloseFD(c.fd)
+}
+
+// carry carries out what the PMGR server wants done.
+func (s *Server) carry() {
+	out := &s.out
+	for i := range out.Requests {
+		s.begin(out.Requests[i])
+	}
+	for _, x := range out.CheckIns {
+		c := s.conns[int(x.Conn)]
+		c.known, s.byRank[x.Rank] = true, c
+	}
+	for _, x := range out.Replies {
+		if c := s.conns[int(x.Conn)]; c != nil {
+			s.write(c, x.Data)
+		}
+	}
+	for _, x := range out.Refusals {
+		s.refuse(x.Err)
+	}
+	for _, x := range out.Closes {
+		if c := s.conns[int(x)]; c != nil {
+			if c.closing = true; len(c.out) == 0 {
+				s.drop(c)
+			}
+		}
+	}
+	for i := range out.Aborts {
+		x := out.Aborts[i]
+		if x.Sure {
+			s.aborts(s.w.Local(x.Rank), &x)
+		} else {
+			s.words[x.Rank] = &x
+		}
+	}
+	for _, v := range out.Violations {
+		r := s.w.Local(v.Rank)
+		r.Aborted = true
+		s.w.Fail(r, job.Failure{Class: job.CauseProtocol, Phase: job.PhasePMGR, Text: v.Err.Error()})
+	}
+	for _, h := range out.Hangups {
+		r := s.w.Local(h.Rank)
+		time.AfterFunc(patience, func() { s.w.Post(func() { s.livesOn(r) }) })
+	}
+	if out.Resumed {
+		for _, c := range s.conns {
+			s.watch(c)
+		}
+	}
+	out.Reset()
+}
+
+// Shut ends listening and hangs up. Nothing is served any more.
+func (s *Server) Shut() {
+	if s.listener < 0 {
+		return
+	}
+	s.w.CloseFD(s.listener)
+	s.listener = -1
+	for _, c := range s.conns {
+		s.server.EOF(pmgr.Conn(c.fd), &s.out)
+		s.drop(c)
+	}
+	s.out.Reset()
+}
+
+// Close ends everything.
+func (s *Server) Close() { s.Shut() }

@@ -1,0 +1,242 @@
+package servetree_test
+
+import (
+	"encoding/binary"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/agent/serve"
+	"github.com/golaunch/golaunch/agent/serve/board"
+	"github.com/golaunch/golaunch/agent/serve/servetest"
+	"github.com/golaunch/golaunch/agent/serve/servetree"
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/tree/member"
+	"github.com/golaunch/golaunch/tree/record"
+)
+
+// watcher counts fences.
+type watcher struct{ entered, released int }
+
+func (w *watcher) Entered()  { w.entered++ }
+func (w *watcher) Released() { w.released++ }
+
+// atDoor has a door watched by a node.
+type atDoor struct{ *servetest.Node }
+
+type opener func()
+
+func (o opener) Ready(unix.Ready, []byte) { o() }
+
+func (d atDoor) Watch(fd int, ready func()) error { return d.Node.Watch(fd, opener(ready)) }
+
+// world is one over some nodes, each with a board, the tree's service and a door.
+type world struct {
+	*servetest.Net
+	t     *testing.T
+	id    int
+	trees []*servetree.Server
+	doors []*os.File
+	ranks map[int]*rank
+}
+
+// rank is a process that uses the service.
+type rank struct {
+	fd      int
+	session *member.Session
+	welcome *member.Request
+}
+
+func newWorld(t *testing.T, id int, perNode ...int) *world {
+	w := &world{Net: servetest.New(t, id, nil, perNode...), t: t, id: id, ranks: map[int]*rank{}}
+	for _, x := range w.Nodes {
+		b, err := board.New(x.World, &watcher{})
+		require.NoError(t, err)
+		door := &servetree.Door{Note: x.Note}
+		ranks, err := door.Open(atDoor{x})
+		require.NoError(t, err)
+		t.Cleanup(func() { door.Close(); ranks.Close() })
+		s, err := servetree.New(x.World, b, door)
+		require.NoError(t, err)
+		door.Find = func(id int) *servetree.Server {
+			if id != w.id {
+				return nil
+			}
+			return s
+		}
+		x.Servers = []serve.Server{b, s}
+		w.trees, w.doors = append(w.trees, s), append(w.doors, ranks)
+	}
+	w.Start()
+	return w
+}
+
+// call has a rank call at the door of a node.
+func (w *world) call(node, world, number int) *rank {
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
+	require.NoError(w.t, err)
+	w.t.Cleanup(func() { syscall.Close(pair[0]) })
+	r := &rank{fd: pair[0]}
+	r.session, r.welcome = member.Open(world, number)
+	require.NoError(w.t, unix.SendRights(int(w.doors[node].Fd()), r.session.Take(), pair[1:]))
+	require.NoError(w.t, syscall.Close(pair[1]))
+	w.ranks[len(w.ranks)] = r
+	return r
+}
+
+// all has every rank of the world call.
+func (w *world) all() (ranks []*rank) {
+	for node, x := range w.Nodes {
+		for _, r := range x.Ranks {
+			ranks = append(ranks, w.call(node, w.id, int(r.Number)))
+		}
+	}
+	var welcomes []*member.Request
+	for _, r := range ranks {
+		welcomes = append(welcomes, r.welcome)
+	}
+	for i, err := range w.wait(welcomes...) {
+		require.NoError(w.t, err)
+		require.Equal(w.t, i, ranks[i].session.Rank())
+	}
+	return ranks
+}
+
+// wait runs until all requests are done.
+func (w *world) wait(requests ...*member.Request) (outcome []error) {
+	w.t.Helper()
+	w.Run(func() bool {
+		for _, r := range w.ranks {
+			w.pump(r)
+		}
+		for _, q := range requests {
+			if done, _ := q.Done(); !done {
+				return false
+			}
+		}
+		return true
+	})
+	for _, q := range requests {
+		_, err := q.Done()
+		outcome = append(outcome, err)
+	}
+	return outcome
+}
+
+func (w *world) pump(r *rank) {
+	if out := r.session.Take(); len(out) > 0 {
+		_, _ = syscall.Write(r.fd, out) // short ones, that fit
+	}
+	buf := make([]byte, 64<<10)
+	if n, err := syscall.Read(r.fd, buf); err == nil && n > 0 {
+		_ = r.session.Receive(buf[:n]) // requests end with an error
+	}
+}
+
+func each(ranks []*rank, f func(i int, s *member.Session) *member.Request) (requests []*member.Request) {
+	for i, r := range ranks {
+		requests = append(requests, f(i, r.session))
+	}
+	return requests
+}
+
+// Ranks of a world, whatever its number, on some of the nodes that its messages
+// pass, do what ranks do: operations, the board, splits.
+func TestAWorldUsesTheTree(t *testing.T) {
+	w := newWorld(t, 7, 2, 0, 3, 1)
+	ranks := w.all()
+	for _, r := range ranks {
+		require.Equal(t, []int{6, 3}, []int{r.session.Size(), r.session.Nodes()}, "nodes are those with ranks of the world")
+	}
+	sums := make([][]byte, len(ranks))
+	for _, err := range w.wait(each(ranks, func(i int, s *member.Session) *member.Request {
+		sums[i] = make([]byte, 8)
+		mine := binary.LittleEndian.AppendUint64(nil, uint64(1<<i))
+		return s.World().AllReduce(record.Int64|record.Sum, mine, sums[i])
+	})...) {
+		require.NoError(t, err)
+	}
+	for _, sum := range sums {
+		require.Equal(t, uint64(63), binary.LittleEndian.Uint64(sum))
+	}
+	for _, err := range w.wait(each(ranks, func(i int, s *member.Session) *member.Request {
+		return s.Put("key"+string(rune('0'+i)), []byte{byte(i)})
+	})...) {
+		require.NoError(t, err)
+	}
+	w.wait(each(ranks, func(_ int, s *member.Session) *member.Request { return s.Fence() })...)
+	gets := each(ranks, func(i int, s *member.Session) *member.Request {
+		return s.Get("key" + string(rune('0'+(i+1)%len(ranks))))
+	})
+	w.wait(gets...)
+	for i, q := range gets {
+		value, found := q.Value()
+		require.True(t, found)
+		require.Equal(t, []byte{byte((i + 1) % len(ranks))}, value)
+	}
+	splits := each(ranks, func(i int, s *member.Session) *member.Request { return s.World().Split(i%2, -i) })
+	for i, err := range w.wait(splits...) {
+		require.NoError(t, err)
+		require.Equal(t, []int{3, 2 - i/2}, []int{splits[i].Made().Size(), splits[i].Made().Rank()})
+	}
+	for _, x := range w.Nodes {
+		require.Empty(t, x.Failures)
+		require.Empty(t, x.Broke)
+		require.Empty(t, x.Notes)
+	}
+}
+
+// A call is for a world that is here, and a rank of it that is, once.
+func TestCallsAreForAWorld(t *testing.T) {
+	w := newWorld(t, 2, 1, 1)
+	first := w.call(0, 2, 0)
+	w.wait(first.welcome)
+	for says, r := range map[string]*rank{
+		"rank 0 is not on this node": w.call(0, 0, 0),
+		"rank 1 is not on this node": w.call(0, 2, 1),
+		"rank 0 has called already":  w.call(0, 2, 0),
+	} {
+		require.ErrorContains(t, w.wait(r.welcome)[0], says)
+	}
+	require.Len(t, w.Nodes[0].Notes, 3)
+	require.Empty(t, w.Nodes[0].Failures)
+}
+
+// Who waits for a rank that has ended learns it, and a fence that it will not enter
+// ends; a rank that PMI still knows may enter.
+func TestARankEnds(t *testing.T) {
+	w := newWorld(t, 1, 1, 1)
+	ranks := w.all()
+	barrier := ranks[0].session.World().Barrier()
+	fence := ranks[0].session.Fence()
+	w.Nodes[1].Ranks[0].Exited = true
+	for _, s := range w.Nodes[1].Servers {
+		s.Ended(w.Nodes[1].Ranks[0])
+	}
+	outcome := w.wait(barrier, fence)
+	require.ErrorContains(t, outcome[0], "rank 1 on n1 has left")
+	require.ErrorContains(t, outcome[1], "rank 1 on n1 has left")
+}
+
+// A rank that breaks the protocol is named; a node whose ranks were told to end has
+// nobody leave.
+func TestARankBreaksTheProtocol(t *testing.T) {
+	w := newWorld(t, 1, 2)
+	ranks := w.all()
+	_, err := syscall.Write(ranks[1].fd, record.AppendFrame(nil, &record.Record{Kind: record.Welcome}))
+	require.NoError(t, err)
+	w.Run(func() bool { return len(w.Nodes[0].Failures) > 0 })
+	f := w.Nodes[0].Failures[0]
+	require.Equal(t, job.Failure{Class: job.CauseProtocol, Rank: 1, PID: 1001, Phase: job.PhaseTree, Text: f.Text}, f)
+	require.True(t, w.Nodes[0].Ranks[1].Aborted)
+	w.Nodes[0].Killed = true
+	for _, s := range w.Nodes[0].Servers {
+		s.Ended(w.Nodes[0].Ranks[0])
+	}
+	_, some := w.trees[0].FenceWaits()
+	require.False(t, some)
+	require.True(t, w.trees[0].InUse())
+}

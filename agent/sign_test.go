@@ -1,0 +1,88 @@
+package agent
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/link/memlink"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// received is the next service message on a link.
+func received[T any](t *testing.T, l link.Link, kind tree.Kind) T {
+	t.Helper()
+	for {
+		frame, err := l.Recv(link.Service)
+		require.NoError(t, err)
+		h, body, err := tree.ParseHeader(frame)
+		require.NoError(t, err)
+		if h.Kind == overlay.KindRange {
+			continue // what a child is told first
+		}
+		require.Equal(t, kind, h.Kind)
+		m, err := overlay.Decode[T](body)
+		require.NoError(t, err)
+		return m
+	}
+}
+
+// A link takes a child's requests for what the child is to start, and for
+// nothing else: least of all for the child's own host, whose root can sign
+// whatever would prove it.
+func TestSignaturesThatAChildMayAskFor(t *testing.T) {
+	sink := func(tree.Header, []byte) {}
+	inbox := overlay.NewInbox(func() {})
+	starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, inbox, nil)
+	a := &Agent{inbox: inbox, signs: map[uint64]signOrigin{}}
+	up, above := memlink.Pair()
+	a.parent = overlay.NewEdge(up, tree.Up, overlay.OfParent(), inbox, sink, nil)
+	a.family = overlay.NewFamily(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
+	down, below := memlink.Pair()
+	slot := a.family.Join(overlay.Joined{Link: down, Host: overlay.HostEntry{Index: 1}, Rest: []overlay.HostEntry{{Index: 2}, {Index: 3}}})
+	other, _ := memlink.Pair()
+	a.family.Join(overlay.Joined{Link: other, Host: overlay.HostEntry{Index: 4}, Rest: []overlay.HostEntry{{Index: 5}}})
+	t.Cleanup(func() { above.Close(); below.Close(); other.Close(); a.parent.Close() })
+
+	for _, tc := range []struct {
+		name     string
+		by, host job.HostIndex
+		allowed  bool
+	}{
+		{"what it starts", 1, 2, true},
+		{"what a host below it starts", 2, 3, true},
+		{"its own host", 1, 1, false},
+		{"its own host, as if for another", 2, 1, false},
+		{"another child", 1, 4, false},
+		{"a host below another child", 1, 5, false},
+		{"in the name of another child", 4, 2, false},
+		{"this host", 1, 0, false},
+		{"in the name of the launcher", job.NoHost, 2, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			proof := sshboot.Proof{HostKey: []byte("key"), Signature: []byte("signature")}
+			request := sshboot.SignRequest{From: job.NoHost, Host: tc.host, Data: []byte("data"), Proof: proof}
+			a.childSignature(slot, overlay.SignRequest{ID: 7, By: tc.by, Request: request})
+			if tc.allowed {
+				passed := received[overlay.SignRequest](t, above, overlay.KindSign)
+				require.Equal(t, tc.by, passed.By)
+				request.From = 0 // which does not travel
+				require.Equal(t, request, passed.Request)
+				a.signed(overlay.SignAnswer{ID: passed.ID, Signature: []byte("made")})
+				answer := received[overlay.SignAnswer](t, below, overlay.KindSigned)
+				require.Equal(t, overlay.SignAnswer{ID: 7, Signature: []byte("made")}, answer)
+				return
+			}
+			answer := received[overlay.SignAnswer](t, below, overlay.KindSigned)
+			require.Equal(t, uint64(7), answer.ID)
+			_, err := answer.Result()
+			var refusal *sshboot.RefusedError
+			require.ErrorAs(t, err, &refusal)
+			require.ErrorContains(t, err, "signature refused: host 1 asked for a signature that concerns host")
+		})
+	}
+}

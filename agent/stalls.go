@@ -1,0 +1,217 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// stalls is what this agent knows of ranks that wait over the tree for long. Until
+// some do it looks at its own, now and then, and sends nothing.
+type stalls struct {
+	looking bool
+	ages    map[waiting]int // looks that have found it
+	all     bool            // all local ranks have waited for messages for long
+	poked   bool            // the launcher was told, and has not asked yet
+
+	number int // of the launcher's question
+	gather tree.Gather[overlay.Waits]
+	owed   map[tree.Slot]bool // children that have not answered
+}
+
+// waiting names what ranks wait in, or for which message which rank waits.
+type waiting struct {
+	id      overlay.WaitID
+	missing int // local ranks that have not entered it: where more do, it is no stall
+	message bool
+	rank    int
+	text    string
+}
+
+// looksToStall is how many looks there are in the time that makes a stall.
+const looksToStall = 4
+
+// stallDue is the event of the time for a look.
+type stallDue struct{}
+
+// lookForStalls looks from now on, as long as ranks use the service or are in MPI_Init.
+func (a *Agent) lookForStalls() {
+	if s := &a.stalls; !s.looking && a.common.StallAfter > 0 {
+		s.looking = true
+		time.AfterFunc(max(a.common.StallAfter/looksToStall, time.Millisecond), func() { a.inbox.Put(stallDue{}) })
+	}
+}
+
+// look counts for how long ranks have waited in what they wait in now.
+func (a *Agent) look() {
+	s := &a.stalls
+	s.looking = false
+	if a.end.Killed() || a.end.Leaving() || !a.treeInUse() && len(a.initWaits()) == 0 {
+		s.ages = nil
+		return
+	}
+	a.lookForStalls()
+	if a.stopped { // that is no stall
+		return
+	}
+	ages, messages, due, dueMessages := map[waiting]int{}, 0, false, false
+	for _, w := range a.waits() {
+		ages[w] = s.ages[w] + 1
+		reached := ages[w] == looksToStall+1
+		switch {
+		case !w.message:
+			due = due || reached
+		case ages[w] > looksToStall:
+			messages++
+			dueMessages = dueMessages || reached
+		}
+	}
+	s.ages = ages
+	all := messages > 0 && messages == a.end.Living()
+	if due || all && (dueMessages || !s.all) {
+		a.stalled()
+	}
+	s.all = all
+}
+
+// treeInUse tells whether local ranks of some world use the tree's service.
+func (a *Agent) treeInUse() bool {
+	for _, w := range a.worlds {
+		if w.tree != nil && w.tree.InUse() {
+			return true
+		}
+	}
+	return false
+}
+
+// waits is what local ranks wait in and for.
+func (a *Agent) waits() (list []waiting) {
+	list = a.initWaits()
+	for _, id := range slices.Sorted(maps.Keys(a.worlds)) {
+		if w := a.worlds[id]; w.tree != nil {
+			list = append(list, w.waits()...)
+		}
+	}
+	return list
+}
+
+// waits is what local ranks of one world wait in and for.
+func (w *world) waits() (list []waiting) {
+	for _, x := range w.tree.Waits(overlay.MostWaits) {
+		id := overlay.WaitID{World: w.id, Comm: x.Comm, Seq: x.Seq}
+		list = append(list, waiting{id: id, missing: len(w.missing(id)), text: w.named(x.Text)})
+	}
+	if number, some := w.tree.FenceWaits(); some {
+		id := overlay.WaitID{World: w.id, Fence: true, Seq: number}
+		list = append(list, waiting{id: id, missing: len(w.missing(id)), text: w.named(fmt.Sprintf("fence, number %d of the world", number))})
+	}
+	for _, x := range w.tree.MessageWaits() {
+		list = append(list, waiting{id: overlay.WaitID{World: w.id, Seq: x.Seq}, message: true, rank: x.Rank})
+	}
+	return list
+}
+
+// named says which world a text is about, if it is not the first.
+func (w *world) named(text string) string {
+	if w.id == 0 {
+		return text
+	}
+	return fmt.Sprintf("world %d: %s", w.id, text)
+}
+
+// stalled tells the launcher that ranks here or below have waited for long. It is
+// told once, until it asks.
+func (a *Agent) stalled() {
+	if !a.stalls.poked {
+		a.stalls.poked = true
+		a.up(link.Control, overlay.KindStalled, nil)
+	}
+}
+
+// askWaits answers what the launcher asks, with what is below.
+func (a *Agent) askWaits(q overlay.WaitQuestion) {
+	s := &a.stalls
+	s.poked = false
+	s.number, s.gather, s.owed = q.Number, tree.Gather[overlay.Waits]{Merge: (*overlay.Waits).Merge}, map[tree.Slot]bool{}
+	s.gather.Expect(1)
+	for slot := range a.family.Children {
+		s.gather.Expect(1)
+		s.owed[slot] = true
+	}
+	a.waitsIf(s.gather.Add(a.ownWaits(q)))
+}
+
+func (a *Agent) ownWaits(q overlay.WaitQuestion) overlay.Waits {
+	var own overlay.Waits
+	for _, id := range q.Of {
+		if id.Init {
+			own.Waits = append(own.Waits, a.outOfInit(id))
+			continue
+		}
+		x := overlay.Wait{ID: id}
+		if w := a.worlds[id.World]; w != nil && w.tree != nil {
+			x.Missing = overlay.AppendWaitRuns(nil, w.missing(id))
+		}
+		own.Waits = append(own.Waits, x)
+	}
+	if len(q.Of) > 0 {
+		return own
+	}
+	own.Living = a.end.Living()
+	for _, x := range a.waits() {
+		switch {
+		case !q.Now && a.stalls.ages[x] <= looksToStall:
+		case !x.message && len(own.Waits) == overlay.MostWaits:
+		case !x.message:
+			own.Waits = append(own.Waits, overlay.Wait{ID: x.id, Text: overlay.CutCause(x.text)})
+		default:
+			if own.Messages++; len(own.Examples) < overlay.MostExamples {
+				w := a.worlds[x.id.World]
+				own.Examples = append(own.Examples, overlay.CutCause(w.named(w.tree.MessageText(x.rank))))
+			}
+		}
+	}
+	return own
+}
+
+// missing are the local ranks that have not entered what others wait in.
+func (w *world) missing(id overlay.WaitID) []int {
+	if id.Fence {
+		return w.tree.MissingInFence(id.Seq)
+	}
+	return w.tree.Missing(id.Comm, id.Seq)
+}
+
+// childWaits takes a child's answer. One to an older question is of no interest.
+func (a *Agent) childWaits(slot tree.Slot, w overlay.Waits) error {
+	switch s := &a.stalls; {
+	case w.Number > s.number:
+		return errors.New("an answer to what nobody asked")
+	case w.Number == s.number && s.owed[slot]:
+		delete(s.owed, slot)
+		a.waitsIf(s.gather.Add(w))
+	}
+	return nil
+}
+
+// skipWaits does without the answer of a child that was lost.
+func (a *Agent) skipWaits(slot tree.Slot) {
+	if s := &a.stalls; s.owed[slot] {
+		delete(s.owed, slot)
+		a.waitsIf(s.gather.Skip())
+	}
+}
+
+func (a *Agent) waitsIf(complete bool) {
+	if complete {
+		all := a.stalls.gather.Value()
+		all.Number = a.stalls.number
+		a.up(link.Control, overlay.KindWaits, overlay.Encode(all))
+	}
+}

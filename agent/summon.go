@@ -1,0 +1,52 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// summonWanted is the event of an agent that is to call here.
+type summonWanted struct {
+	summon overlay.Summon
+	answer chan<- overlay.SignAnswer // buffered
+}
+
+// summon has the launcher, which the agent of a host called, tell it to call addr.
+func (a *Agent) summon(ctx context.Context, h bootstrap.Host, addr string) error {
+	answer := make(chan overlay.SignAnswer, 1)
+	a.inbox.Put(summonWanted{summon: overlay.Summon{Host: job.HostIndex(h.Index), Addr: addr}, answer: answer})
+	select {
+	case s := <-answer:
+		_, err := s.Result()
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("no word from the launcher: %w", ctx.Err())
+	}
+}
+
+// askSummon sends a summon up. Its answer comes as that to a signature does.
+func (a *Agent) askSummon(s overlay.Summon, from signOrigin) {
+	a.lastSign++
+	a.signs[a.lastSign] = from
+	s.ID = a.lastSign
+	a.up(link.Service, overlay.KindSummon, overlay.Encode(s))
+}
+
+// childSummon passes a child's summon on if both who asks and who is to call were
+// given to that child, and nobody is to call itself.
+func (a *Agent) childSummon(slot tree.Slot, s overlay.Summon) {
+	for _, h := range []job.HostIndex{s.By, s.Host} {
+		if via, ok := a.family.Route(h); !ok || via != slot || s.By == s.Host {
+			answer := overlay.SignAnswer{Refusal: fmt.Sprintf("host %d may not call host %d", s.Host, s.By)}
+			a.answerSignature(signOrigin{slot: slot, id: s.ID}, answer)
+			return
+		}
+	}
+	a.askSummon(s, signOrigin{slot: slot, id: s.ID})
+}

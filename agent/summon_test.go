@@ -1,0 +1,82 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link/memlink"
+	"github.com/golaunch/golaunch/link/tlslink"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// A child may have agents of its own range called together, and no others.
+func TestSummonsOfAChild(t *testing.T) {
+	sink := func(tree.Header, []byte) {}
+	inbox := overlay.NewInbox(func() {})
+	starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, inbox, nil)
+	a := &Agent{inbox: inbox, signs: map[uint64]signOrigin{}}
+	up, above := memlink.Pair()
+	a.parent = overlay.NewEdge(up, tree.Up, overlay.OfParent(), inbox, sink, nil)
+	a.family = overlay.NewFamily(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
+	down, below := memlink.Pair()
+	slot := a.family.Join(overlay.Joined{Link: down, Host: overlay.HostEntry{Index: 1}, Rest: []overlay.HostEntry{{Index: 2}, {Index: 3}}})
+	other, _ := memlink.Pair()
+	a.family.Join(overlay.Joined{Link: other, Host: overlay.HostEntry{Index: 4}})
+	t.Cleanup(func() { above.Close(); below.Close(); other.Close(); a.parent.Close() })
+	for _, tc := range []struct {
+		by, host job.HostIndex
+		allowed  bool
+	}{
+		{1, 2, true}, {2, 3, true}, {1, 1, false}, {1, 4, false}, {4, 2, false}, {1, 0, false},
+	} {
+		a.childSummon(slot, overlay.Summon{ID: 7, By: tc.by, Host: tc.host, Addr: "10.0.0.1:9"})
+		if tc.allowed {
+			passed := received[overlay.Summon](t, above, overlay.KindSummon)
+			require.Equal(t, overlay.Summon{ID: passed.ID, By: tc.by, Host: tc.host, Addr: "10.0.0.1:9"}, passed)
+			a.signed(overlay.SignAnswer{ID: passed.ID})
+		}
+		answer := received[overlay.SignAnswer](t, below, overlay.KindSigned)
+		require.Equal(t, uint64(7), answer.ID)
+		if tc.allowed {
+			require.Empty(t, answer.Refusal)
+		} else {
+			require.Contains(t, answer.Refusal, "may not call host")
+		}
+	}
+}
+
+// An agent that is to call reads who it is, and the secret.
+func TestWordsOfAnAgentThatCalls(t *testing.T) {
+	o, err := own([]string{
+		overlay.AgentWord, overlay.DialWord, "10.0.0.1:99", overlay.HostVariableWord, "NODE",
+		overlay.WithinWord, "3s", overlay.LostAfterWord, "9s", overlay.SecretWord, "file",
+	})
+	require.NoError(t, err)
+	require.Equal(t, words{dial: "10.0.0.1:99", hostVariable: "NODE", within: 3e9, lostAfter: 9e9, secretFile: "file"}, o)
+	_, err = own([]string{overlay.AgentWord, overlay.WithinWord, "soon"})
+	require.ErrorContains(t, err, "soon")
+
+	t.Setenv("NODE", "n1")
+	host, err := callingHost("NODE")
+	require.NoError(t, err)
+	require.Equal(t, "n1", host)
+	t.Setenv("NODE", "")
+	_, err = callingHost("NODE")
+	require.EqualError(t, err, "the environment has no NODE, which is to name this host")
+
+	file := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(file, []byte("x"), 0o644))
+	_, err = readSecret(file)
+	require.ErrorContains(t, err, "has mode 0644, not 0600")
+
+	_, err = (&Agent{}).callers(overlay.Range{Common: overlay.Common{Bulk: true}})
+	require.ErrorContains(t, err, "this one did not")
+	p, err := (&Agent{calls: &calls{secret: tlslink.NewSecret()}}).callers(overlay.Range{})
+	require.NoError(t, err, "nobody is to call a leaf: it does not listen")
+	require.False(t, p.NeedsStaging())
+}
