@@ -2,26 +2,12 @@ package launcher
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net"
-	"os"
-	"path/filepath"
-	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
-	execboot "github.com/golaunch/golaunch/bootstrap/exec"
-	"github.com/golaunch/golaunch/bootstrap/fork"
-	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
-	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/overlay/rendezvous"
 	"github.com/golaunch/golaunch/stage"
-	"github.com/golaunch/golaunch/tree"
 )
-
-// resolveTimeout bounds the look-up of all host names here. A name that takes
-// longer is left to the node that dials it.
-const resolveTimeout = 5 * time.Second
 
 // boot is the launcher's side of starting agents: the hosts as they travel,
 // the starter for the root, and the keys, which never leave.
@@ -29,21 +15,21 @@ type boot struct {
 	common    overlay.Common
 	hosts     []overlay.HostEntry
 	starter   *overlay.Starter
-	authority *sshboot.Authority // nil unless ssh
-	gate      *overlay.Gate      // nil without relays
-	allowed   map[job.HostIndex]bool
+	authority bootstrap.Authority // nil where nothing is to be signed
+	gate      *overlay.Gate       // nil without relays
+	bulk      *bulk               // nil unless agents call
 }
 
 func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *overlay.Inbox, report *reporter) (*boot, error) {
 	b := &boot{
 		common: overlay.Common{
-			JobID: jobID, Bootstrap: plan.Bootstrap, Degree: plan.Degree,
+			JobID: jobID, Bootstrap: plan.Bootstrap, Degree: plan.Degree, Relayed: plan.relayed,
 			ConnectTimeout: o.ConnectTimeout, LostAfter: o.LostAfter,
-			KeepAgent: o.KeepAgent, Verbose: o.Verbose, PreferKey: -1,
+			StallAfter: o.StallAfter,
+			KeepAgent:  o.KeepAgent, Verbose: o.Verbose,
 			Trace: o.TraceFile != "", Records: o.ReportFile != "", Progress: report.status != nil,
 		},
-		hosts:   plan.entries(),
-		allowed: map[job.HostIndex]bool{},
+		hosts: plan.entries(),
 	}
 	if o.AllowDeadNodes && plan.redundant() {
 		b.common.MissAfter = o.MissAfter
@@ -55,17 +41,16 @@ func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *ov
 	if err != nil {
 		return nil, err
 	}
-	var piper bootstrap.Piper
-	switch plan.Bootstrap {
-	case BootstrapSSH:
-		piper, err = b.openSSH(ctx, o, plan, report)
-	case BootstrapExec:
-		piper, err = b.openExec(ctx, o, plan)
-	default:
-		piper = fork.New()
-	}
+	piper, err := b.open(ctx, o, plan, source, report)
 	if err != nil {
 		return nil, err
+	}
+	if len(plan.Relays) > 0 {
+		if b.gate, err = overlay.NewGate(); err != nil {
+			b.close()
+			return nil, err
+		}
+		b.common.Gate = b.gate.Name()
 	}
 	noise := func(host, line string) { inbox.Put(noiseHeard{host, line}) }
 	b.starter = overlay.NewStarter(ctx, piper, source, b.common, inbox, noise)
@@ -73,151 +58,53 @@ func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *ov
 	return b, nil
 }
 
-// usageError is a fault of what the user gave, found after the plan was made.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-// openSSH reads the user's ssh configuration, known hosts and keys, and
-// resolves every name once.
-func (b *boot) openSSH(ctx context.Context, o Options, plan *Plan, report *reporter) (bootstrap.Piper, error) {
-	config, err := sshboot.LoadConfig(sshboot.Options{File: o.SSHConfig})
-	if err != nil {
-		return nil, usageError{err}
-	}
-	targets := make([]sshboot.Target, len(plan.Hosts))
-	for i, h := range plan.Hosts {
-		if targets[i], err = config.Target(h); err != nil {
-			return nil, usageError{fmt.Errorf("%s: %w", h.Pos, err)}
-		}
-	}
-	for _, w := range config.Warnings() {
-		report.note("%s", w)
-	}
-	resolve(ctx, targets) // what stays unresolved is tried where it is dialled
-	b.authority, err = sshboot.OpenAuthority(ctx, sshboot.AuthorityConfig{
-		AgentSocket: os.Getenv("SSH_AUTH_SOCK"), Targets: targets,
+// open opens the bootstrap: what it takes to reach the hosts of a plan.
+func (b *boot) open(ctx context.Context, o Options, plan *Plan, source stage.Source, report *reporter) (bootstrap.Piper, error) {
+	opened, err := plan.kind.Open(ctx, bootstrap.Job{
+		Hosts: plan.Hosts, Values: o.BootstrapValues, Limits: b.common.Limits(), Note: report.note,
 	})
 	if err != nil {
 		return nil, err
 	}
-	b.common.Keys, b.common.KeyNotes = b.authority.Keys(), b.authority.Notes()
-	for i := range targets {
-		b.hosts[i].Target, b.hosts[i].Addr = &targets[i], targets[i].Addr
+	b.authority, b.common.Setup = opened.Authority, opened.Setup
+	for i := range b.hosts {
+		if h := &b.hosts[i]; !h.Relay() && opened.Routes != nil {
+			h.Reach(opened.Routes[h.Index])
+		}
 	}
-	return overlay.SSHPiper(b.common, b.hosts, true, func(ctx context.Context, q sshboot.SignRequest) ([]byte, error) {
-		q.From = job.NoHost
-		return b.authority.Sign(ctx, q)
-	}, func(t *sshboot.Target, line string) {
-		if err := remember(t.KnownHostsFile, line); err != nil {
-			report.note("host key of %s was accepted, but not recorded: %v", t.Name, err)
-			return
-		}
-		if t.KnownHostsFile != "" && t.KnownHostsFile != os.DevNull {
-			report.note("host key of %s was added to %s", t.Name, t.KnownHostsFile)
-		}
-	})
-}
-
-// openExec hands the template on, and resolves the names if it asks for
-// addresses.
-func (b *boot) openExec(ctx context.Context, o Options, plan *Plan) (bootstrap.Piper, error) {
-	b.common.Exec, b.common.Relayed = o.ExecCommand, plan.relayed
-	template, err := execboot.Parse(o.ExecCommand)
-	if err != nil {
+	if !plan.kind.Bulk {
+		return opened.Piper, nil
+	}
+	b.common.Bulk = true
+	if b.bulk, err = startBulk(ctx, opened, plan.kind.Patience, plan.Hosts, source, b.common, report.note); err != nil {
 		return nil, err
 	}
-	if template.Uses("addr") {
-		targets := make([]sshboot.Target, len(b.hosts))
-		for i, h := range b.hosts {
-			if !h.Relay() {
-				targets[i].HostName = h.Name
-			}
-		}
-		resolve(ctx, targets) // what stays unresolved is an error of its host
-		for i := range targets {
-			b.hosts[i].Addr = targets[i].Addr
-		}
-	}
-	if len(plan.Relays) > 0 {
-		gate, err := overlay.NewGate()
-		if err != nil {
-			return nil, err
-		}
-		b.gate, b.common.Gate = gate, gate.Name()
-	}
-	return overlay.ExecPiper(b.common)
+	return &rendezvous.Piper{Here: b.bulk.calls, Within: b.bulk.within}, nil
 }
 
-// resolve looks up the names of targets, as many as it can in its time.
-func resolve(ctx context.Context, targets []sshboot.Target) {
-	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
-	defer cancel()
-	_ = sshboot.Resolve(ctx, targets, net.DefaultResolver.LookupNetIP) // its error is that the time is up
-}
-
-// remember adds a line to the user's known_hosts file, if there is one to be.
-func remember(file, line string) error {
-	if file == "" {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(line + "\n") // in one write: other programs append too
-	return errors.Join(err, f.Close())
-}
-
-// seal ends signing for good and lets go of the keys.
+// seal ends signing for good and lets go of the keys. No agent may call any more.
 func (b *boot) seal() {
+	if b.bulk != nil {
+		b.bulk.calls.Close()
+	}
 	if b.authority != nil {
 		b.authority.Seal()
 	}
 }
 
-// close releases the keys, and the relays' gate.
+// close releases the keys, and the relays' gate, and waits for the end of agents
+// that were started in bulk. b may be nil.
 func (b *boot) close() {
+	if b == nil {
+		return
+	}
+	if b.bulk != nil {
+		b.bulk.close()
+	}
 	if b.gate != nil {
 		b.gate.Close()
 	}
 	if b.authority != nil {
 		b.authority.Close()
 	}
-}
-
-// sign answers a request that came up the tree. Every link on its way has
-// checked that both the asker and the host to log in to lie in the range of
-// the child it came from.
-func (r *run) sign(slot tree.Slot, q overlay.SignRequest) {
-	answer := overlay.SignAnswer{ID: q.ID}
-	boot, first := r.boot, job.HostIndex(0)
-	if r.growing != nil && r.growing.boot != nil {
-		boot, first = r.growing.boot, r.growing.first
-	}
-	if !r.below(slot, q.By) || !r.below(slot, q.Request.Host) || boot.authority == nil {
-		answer.Refusal = fmt.Sprintf("host %d may not ask for host %d", q.By, q.Request.Host)
-		r.inbox.Put(signatureMade{slot, answer})
-		return
-	}
-	if !boot.allowed[q.By] {
-		boot.allowed[q.By] = true
-		boot.authority.Allow(q.By, first, job.HostIndex(len(r.plan.Hosts)))
-	}
-	q.Request.From = q.By
-	r.tasks.Go(func() { // ends with the ssh-agent's answer, or with the job
-		signature, err := boot.authority.Sign(r.ctx, q.Request)
-		if answer.Signature = signature; err != nil {
-			answer.Refusal = err.Error()
-		}
-		r.inbox.Put(signatureMade{slot, answer})
-	})
-}
-
-func (r *run) below(slot tree.Slot, h job.HostIndex) bool {
-	via, ok := r.family.Route(h)
-	return ok && via == slot
 }

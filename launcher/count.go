@@ -3,7 +3,9 @@ package launcher
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/golaunch/golaunch/job"
@@ -78,9 +80,16 @@ func (r *run) rootClock(slot tree.Slot, p overlay.Pong) error {
 func (r *run) countedIf() { r.over = r.over || r.counted.of != nil && !r.counted.timing }
 
 // prepareFile makes sure that the file of a flag can be written, before anything
-// runs.
+// runs. A named pipe is left alone: its reader would take it for the end.
 func prepareFile(flag, path string, mode os.FileMode) error {
-	if path == "" {
+	switch {
+	case path == "":
+		return nil
+	case isPipe(path):
+		const write = 2 // W_OK
+		if err := syscall.Access(path, write); err != nil {
+			return fmt.Errorf("%s: %s: %w", flag, path, err)
+		}
 		return nil
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode)
@@ -114,7 +123,10 @@ func (r *run) tell(status int) int {
 	if r.ReportFile != "" {
 		text, err := r.fullReport(status).Encode()
 		if err == nil {
-			err = os.WriteFile(r.ReportFile, text, 0o644)
+			err = r.writeFile("--report", r.ReportFile, 0o644, func(w io.Writer) error {
+				_, err := w.Write(text)
+				return err
+			})
 		}
 		write("--report", err)
 	}
@@ -138,8 +150,8 @@ func (r *run) fullReport(status int) *report.Report {
 	for _, a := range r.plan.Apps {
 		doc.Job.Apps = append(doc.Job.Apps, report.App{Argv: a.Argv, Ranks: a.N})
 	}
-	if r.cause != nil {
-		f := r.reported(*r.cause)
+	if cause := r.verdict.cause(); cause != nil {
+		f := r.reported(*cause)
 		doc.Cause = &f
 	}
 	for _, f := range r.counted.failures {

@@ -1,8 +1,11 @@
 package launcher
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"syscall"
 
 	"github.com/golaunch/golaunch/stdio"
 )
@@ -26,6 +29,7 @@ type file struct {
 	path string
 	dest *stdio.Assembler
 	f    *os.File // nil while closed
+	pipe bool     // a named one: its reader takes a close for the end
 }
 
 func newFiles(config stdio.AssemblerConfig, report *reporter) *files {
@@ -33,21 +37,28 @@ func newFiles(config stdio.AssemblerConfig, report *reporter) *files {
 	return &files{config: config, report: report, byPath: map[string]*file{}}
 }
 
-// create makes an empty file at path, once.
+// create makes an empty file at path, once. To open a named pipe would wait for its
+// reader: that is left to the first write.
 func (s *files) create(path string) error {
 	if s.byPath[path] != nil {
 		return nil
 	}
-	fh, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("output file: %w", err)
+	f := &file{set: s, path: path, pipe: isPipe(path)}
+	if !f.pipe {
+		fh, err := os.Create(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w; make the directory first", err)
+		}
+		if err != nil {
+			return fmt.Errorf("output file: %w", err)
+		}
+		if err := fh.Close(); err != nil {
+			return fmt.Errorf("output file: %w", err)
+		}
 	}
-	if err := fh.Close(); err != nil {
-		return fmt.Errorf("output file: %w", err)
-	}
-	f := &file{set: s, path: path}
 	config := s.config
 	config.Out = f
+	var err error
 	if f.dest, err = stdio.NewAssembler(config); err != nil {
 		return err
 	}
@@ -70,6 +81,9 @@ func (s *files) flush() error {
 		if err := f.dest.EndAll(); first == nil {
 			first = err
 		}
+		if f.pipe && f.f == nil { // nothing was written: who reads is told all the same
+			f.f, _ = os.OpenFile(f.path, os.O_WRONLY|syscall.O_NONBLOCK, 0) // fails if nobody does
+		}
 		if err := f.shut(); first == nil {
 			first = err
 		}
@@ -81,20 +95,29 @@ func (s *files) flush() error {
 // Write implements stdio.Output: it appends to the file.
 func (f *file) Write(_ stdio.Stream, p []byte) error {
 	if f.f == nil {
-		if len(f.set.open) == filesOpen {
-			if err := f.set.open[0].shut(); err != nil {
-				return err
-			}
-			f.set.open = f.set.open[1:]
-		}
-		fh, err := os.OpenFile(f.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
-		if err != nil {
+		if err := f.open(); err != nil {
 			return err
 		}
-		f.f = fh
-		f.set.open = append(f.set.open, f)
 	}
 	_, err := f.f.Write(p)
+	return err
+}
+
+// open opens the file to append to it, and closes another if too many are open.
+func (f *file) open() (err error) {
+	if f.pipe {
+		f.f, err = openPipe("output file", f.path, f.set.report)
+		return err
+	}
+	if len(f.set.open) == filesOpen {
+		if err := f.set.open[0].shut(); err != nil {
+			return err
+		}
+		f.set.open = f.set.open[1:]
+	}
+	if f.f, err = os.OpenFile(f.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666); err == nil {
+		f.set.open = append(f.set.open, f)
+	}
 	return err
 }
 

@@ -2,6 +2,7 @@ package launcher
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
@@ -11,6 +12,7 @@ import (
 // finish takes the tree down and says how the job went.
 func (r *run) finish() int {
 	r.report.status.end()
+	r.tellNotes()
 	r.clock.mark("output drained")
 	if !r.left { // else its link cannot come to a good end
 		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
@@ -19,20 +21,33 @@ func (r *run) finish() int {
 		r.awaitRoot(ctx)
 	}
 	r.clock.mark("tree down")
-	if r.worlds != nil && !r.active() && (r.cause == nil || r.cause.Class != job.CauseNodeLost) { // else nobody knows what was read
+	cause := r.verdict.cause()
+	if r.worlds != nil && !r.active() && (cause == nil || cause.Class != job.CauseNodeLost) { // else nobody knows what was read
 		r.stdin.giveBack()
 	}
 	status := r.status
-	if r.cause != nil {
-		r.report.failure(r)
+	if cause != nil {
+		r.report.failure(r, *cause)
 		if !r.decided {
-			status = r.cause.ExitCode()
+			status = cause.ExitCode()
 		}
+	} else if err := r.unexplained(); err != nil && !r.decided {
+		r.report.say("%v", err)
+		status = job.ExitLauncher
 	}
 	if r.Timing {
 		r.report.timing(r)
 	}
 	return r.tell(status)
+}
+
+// unexplained is an error if ranks have not ended well, though no failure was told
+// of: some agent tells of its ranks what cannot be.
+func (r *run) unexplained() error {
+	if r.worlds == nil || r.active() || r.total.Ranks == r.expected {
+		return nil
+	}
+	return fmt.Errorf("%d of %s ended well, and no agent says why the others did not: the job cannot be trusted", r.total.Ranks, plural(r.expected, "rank"))
 }
 
 // awaitRoot waits until the root has ended its side, so that the agents are
@@ -61,7 +76,7 @@ func (r *run) close() {
 	if r.family != nil {
 		r.family.Close()
 	}
-	if r.plan.Bootstrap == BootstrapExec {
+	if r.plan.kind.Orphans {
 		unix.EndChildren()
 	}
 	r.stdin.close()

@@ -1,7 +1,6 @@
 package launcher
 
 import (
-	"context"
 	"errors"
 	"slices"
 
@@ -11,12 +10,13 @@ import (
 )
 
 // growth is hosts without agents that are being started because spawns need
-// them, as new ranges below the root.
+// them, or in place of dead ones before the launch, as new ranges below the root.
 type growth struct {
 	first   job.HostIndex // of those hosts, which are the last of the plan
+	early   bool          // before the launch
 	opening *boot         // a task's until growthReady
 	boot    *boot         // the same from then on: their keys and addresses are known
-	waiting []asked
+	waiting []overlay.SpawnRequest
 	died    []overlay.DeadHost // since they were ready
 }
 
@@ -24,8 +24,11 @@ type growth struct {
 type growthReady struct{ err error }
 
 // mayGrow reports whether agents can be started on unused hosts: not where
-// relays stand between, nor where files would have to be brought there first.
-func (r *run) mayGrow() bool { return !r.plan.relayed && len(r.Stage) == 0 }
+// relays stand between, nor where all agents are started at once, nor where files
+// would have to be brought there first.
+func (r *run) mayGrow() bool {
+	return !r.plan.relayed && !r.plan.kind.Bulk && len(r.Stage) == 0
+}
 
 // withUnused is the plan with every unused host, as if it had an agent.
 func (p *Plan) withUnused() *Plan { return p.with(p.Unused) }
@@ -54,9 +57,9 @@ func (r *run) missing(p *Plan) []job.Host {
 	return hosts
 }
 
-// grow begins to start agents on hosts. Until they are up they count as dead.
-func (r *run) grow(hosts []job.Host, q asked) {
-	g := &growth{first: job.HostIndex(len(r.plan.Hosts)), waiting: []asked{q}}
+// grow begins to start agents on hosts for a spawn. Until they are up they count as dead.
+func (r *run) grow(hosts []job.Host, q overlay.SpawnRequest) {
+	g := &growth{first: job.HostIndex(len(r.plan.Hosts)), waiting: []overlay.SpawnRequest{q}}
 	r.growing = g
 	r.plan = r.plan.with(hosts)
 	for i := int(g.first); i < len(r.plan.Hosts); i++ {
@@ -65,22 +68,11 @@ func (r *run) grow(hosts []job.Host, q asked) {
 	r.verbose(1, "starting agents on %s for a spawn", plural(len(hosts), "more host"))
 	plan, common := r.plan, r.boot.common
 	common.MissAfter = 0 // the spawn is placed on them already: none may be missing
-	g.opening = &boot{common: common, hosts: plan.entries(), allowed: map[job.HostIndex]bool{}}
-	r.tasks.Go(func() { // ends when the keys are open, or with the job
-		r.inbox.Put(growthReady{g.opening.again(r.ctx, r.Options, plan, r.report)})
+	g.opening = &boot{common: common, hosts: plan.entries()}
+	r.tasks.Go(func() { // ends when the keys are open, which were let go of at the launch, or with the job
+		_, err := g.opening.open(r.ctx, r.Options, plan, nil, r.report) // the root's piper starts them
+		r.inbox.Put(growthReady{err})
 	})
-}
-
-// again opens what it takes to reach the hosts of a plan anew: the keys were let
-// go of when the job was launched.
-func (b *boot) again(ctx context.Context, o Options, plan *Plan, report *reporter) (err error) {
-	switch plan.Bootstrap {
-	case BootstrapSSH:
-		_, err = b.openSSH(ctx, o, plan, report)
-	case BootstrapExec:
-		_, err = b.openExec(ctx, o, plan)
-	}
-	return err
 }
 
 // growthReady has the root start the hosts.
@@ -89,24 +81,52 @@ func (r *run) growthReady(e growthReady) {
 	g.boot = g.opening
 	switch {
 	case r.killed:
+	case e.err != nil && g.early:
+		r.report.say("%v", e.err)
+		r.giveUp(job.ExitLauncher, 0)
 	case e.err != nil:
 		r.grown(overlay.Ready{}, e.err)
+	case r.family.Degree() == 0: // nobody lived: a new root is among these
+		r.family.Grow(g.boot.starter, g.boot.common, g.boot.hosts[g.first:], 1)
 	default:
 		for slot := range r.family.Children {
-			below := r.family.Below(slot)
-			for _, h := range g.boot.hosts[g.first:] {
-				below = append(below, h.Index)
-			}
-			r.family.Cover(slot, below)
+			r.family.Extend(slot, g.boot.hosts[g.first:])
+			g.boot.allow(r.family.Host(slot).Index, g.boot.hosts[g.first:])
 		}
 		r.toRoot(0, link.KVS, overlay.KindGrow, overlay.Encode(overlay.Range{Hosts: g.boot.hosts[g.first:], Common: g.boot.common}))
 	}
+}
+
+// replace begins to start agents on unused hosts in place of dead ones.
+func (r *run) replace(hosts []job.Host) {
+	g := &growth{first: job.HostIndex(len(r.plan.Hosts)), early: true}
+	r.growing = g
+	r.plan = r.plan.withMore(hosts)
+	r.verbose(1, "starting agents on %s of the list in place of those", plural(len(hosts), "more host"))
+	plan := r.plan
+	r.tasks.Go(func() { // ends when the keys are open, or with the job
+		var err error
+		g.opening, err = newBoot(r.ctx, r.Options, plan, r.jobID, r.inbox, r.report)
+		r.inbox.Put(growthReady{err})
+	})
+}
+
+// starting is what the hosts that are being started are reached by.
+func (r *run) starting() *boot {
+	if r.growing != nil && r.growing.boot != nil {
+		return r.growing.boot
+	}
+	return r.boot
 }
 
 // grown takes the hosts that are up into the plan, and goes on with the spawns
 // that wait for them.
 func (r *run) grown(ready overlay.Ready, err error) {
 	g := r.growing
+	if g.early {
+		r.settle(ready)
+		return
+	}
 	r.growing = nil
 	g.boot.close()
 	ready.Dead = append(ready.Dead, g.died...)
@@ -125,12 +145,11 @@ func (r *run) grown(ready overlay.Ready, err error) {
 	if launch, lerr := r.launchMessage(r.live); lerr != nil {
 		err = errors.Join(err, lerr)
 	} else if len(ready.Live) > 0 {
-		launch.Late = true
 		r.toRoot(0, link.KVS, overlay.KindLateLaunch, overlay.Encode(launch))
 	}
 	for _, q := range g.waiting {
 		if err != nil {
-			r.refuse(q.SpawnRequest, err, nil)
+			r.refuse(q, err, nil)
 		} else {
 			r.start(q)
 		}

@@ -31,11 +31,13 @@ func (r *run) launchMessage(ready overlay.Ready) (*overlay.Launch, error) {
 		Cache:      r.Cache,
 		CacheBytes: r.CacheBytes,
 
-		PMILibrary: pmiLibrary(),
+		Libraries:  libraries(r.mpichFix()),
 		OpenMPI:    r.OpenMPI,
+		MPICHFix:   r.mpichFix(),
 		PMIPort:    r.PMIPort,
 		PMGR:       r.PMGR,
 		PMIVersion: r.PMIVersion,
+		Universe:   r.plan.universe(r.mayGrow()),
 		Files:      r.staging.files.List(),
 	}, nil
 }
@@ -53,30 +55,10 @@ func (r *run) kvsName(world int) string { return fmt.Sprintf("kvs_%s_%d", r.jobI
 
 // hostOf is the host of a rank of the plan.
 func (p *Plan) hostOf(r job.Rank) job.HostIndex {
-	if b := p.blockOf(r); b != nil {
+	if b := job.BlockOf(p.Blocks, r); b != nil {
 		return b.Host
 	}
 	return job.NoHost
-}
-
-// appOf is the index of a rank's app.
-func (p *Plan) appOf(r job.Rank) int { return p.blockOf(r).App }
-
-// blockOf is the block that a rank of the plan is in, or nil.
-func (p *Plan) blockOf(r job.Rank) *job.Block {
-	i, found := slices.BinarySearchFunc(p.Blocks, r, func(b job.Block, r job.Rank) int {
-		switch {
-		case r < b.First:
-			return 1
-		case r >= b.First+job.Rank(b.Count):
-			return -1
-		}
-		return 0
-	})
-	if !found {
-		return nil
-	}
-	return &p.Blocks[i]
 }
 
 // stdinRank says in the launch message's terms who reads standard input.

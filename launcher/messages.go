@@ -14,37 +14,38 @@ import (
 func (r *run) message(m overlay.Message) error {
 	switch m.Header.Kind {
 	case overlay.KindReady:
-		ready, err := overlay.Decode[overlay.Ready](m.Body)
-		if err == nil {
-			err = r.checkReady(ready)
-		}
+		ready, err := overlay.As[overlay.Ready](m)
 		if err == nil && r.family.ChildReady(m.From, ready) {
 			r.treeReady()
 		}
 		return err
 	case overlay.KindSign:
-		q, err := overlay.Decode[overlay.SignRequest](m.Body)
+		q, err := overlay.As[overlay.SignRequest](m)
 		if err == nil {
 			r.sign(m.From, q)
 		}
 		return err
-	case overlay.KindStarted:
-		s, err := overlay.Decode[overlay.Started](m.Body)
+	case overlay.KindSummon:
+		q, err := overlay.As[overlay.Summon](m)
 		if err == nil {
+			r.summon(m.From, q)
+		}
+		return err
+	case overlay.KindStarted:
+		s, err := overlay.As[overlay.Started](m)
+		if err == nil {
+			r.family.Watched(m.From)
 			err = r.worldStarted(int(m.Header.World), s)
 		}
 		return err
 	case overlay.KindSpawn:
-		q, err := overlay.Decode[overlay.SpawnRequest](m.Body)
+		q, err := overlay.As[overlay.SpawnRequest](m)
 		if err == nil {
-			err = r.spawn(m.From, q)
+			r.spawn(q)
 		}
 		return err
 	case overlay.KindGrown:
-		ready, err := overlay.Decode[overlay.Ready](m.Body)
-		if err == nil {
-			err = r.checkReady(ready)
-		}
+		ready, err := overlay.As[overlay.Ready](m)
 		switch {
 		case err != nil:
 		case r.growing == nil:
@@ -54,49 +55,64 @@ func (r *run) message(m overlay.Message) error {
 		}
 		return err
 	case overlay.KindFailure:
-		f, err := overlay.Decode[job.Failure](m.Body)
+		f, err := overlay.As[job.Failure](m)
 		if err == nil {
-			r.failed(f)
+			r.failed(f, m.At.Add(-f.Age))
 		}
 		return err
 	case overlay.KindDied:
-		d, err := overlay.Decode[overlay.Died](m.Body)
+		d, err := overlay.As[overlay.Died](m)
 		if err == nil {
 			r.hostsDied(d.Dead)
 		}
 		return err
 	case overlay.KindDone:
-		d, err := overlay.Decode[overlay.Done](m.Body)
+		d, err := overlay.As[overlay.Done](m)
 		if err == nil {
 			err = r.worldDone(int(m.Header.World), d)
 		}
 		return err
 	case overlay.KindCollected:
-		c, err := overlay.Decode[report.Collected](m.Body)
+		c, err := overlay.As[report.Collected](m)
 		if err == nil {
 			err = r.collected(c)
 		}
 		return err
 	case overlay.KindPong:
-		p, err := overlay.Decode[overlay.Pong](m.Body)
+		p, err := overlay.As[overlay.Pong](m)
 		if err == nil {
 			err = r.rootClock(m.From, p)
 		}
 		return err
 	case overlay.KindProgress:
-		p, err := overlay.Decode[overlay.Progress](m.Body)
+		p, err := overlay.As[overlay.Progress](m)
 		if err == nil {
 			r.progress.below = p
 		}
 		return err
-	case overlay.KindNote:
-		n, err := overlay.Decode[overlay.Note](m.Body)
+	case overlay.KindStalled:
+		r.stalled()
+		return nil
+	case overlay.KindWaits:
+		w, err := overlay.As[overlay.Waits](m)
 		if err == nil {
-			r.verbose(n.Level, "host %s: %s", r.hostName(n.Host), n.Text)
+			err = r.waits(w)
+		}
+		return err
+	case overlay.KindNote:
+		n, err := overlay.As[overlay.Note](m)
+		if err == nil {
+			r.noted(n)
+		}
+		return err
+	case overlay.KindWaiting:
+		w, err := overlay.As[overlay.Waiting](m)
+		if err == nil {
+			err = r.ranksWait(int(m.Header.World), w)
 		}
 		return err
 	case overlay.KindInputAck:
-		k, err := overlay.Decode[overlay.InputAck](m.Body)
+		k, err := overlay.As[overlay.InputAck](m)
 		if err == nil {
 			err = r.stdin.ack(k)
 		}

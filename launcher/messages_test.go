@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
@@ -18,7 +19,7 @@ import (
 
 // from is a message of the root agent.
 func from(kind tree.Kind, body any) overlay.Message {
-	return overlay.Message{Stream: link.Service, Header: tree.Header{Kind: kind}, Body: overlay.Encode(body)}
+	return overlay.Message{Stream: link.Service, Header: tree.Header{Kind: kind}, Value: body}
 }
 
 // A host that dies while agents are being started for a spawn, and has told that
@@ -29,7 +30,7 @@ func TestHostsDieWhileTheJobGrows(t *testing.T) {
 	r := &run{plan: p.withUnused(), ready: true, growing: &growth{first: 1}}
 	dead := []overlay.DeadHost{{Index: 2, Cause: "power"}}
 	require.NoError(t, r.message(from(overlay.KindDied, overlay.Died{Dead: dead})))
-	require.Nil(t, r.cause)
+	require.Nil(t, r.verdict.cause())
 	require.Equal(t, dead, r.growing.died)
 }
 
@@ -39,22 +40,10 @@ func TestHostsForASpawnHaveTheirTime(t *testing.T) {
 	require.NoError(t, err)
 	r := &run{plan: p, inbox: overlay.NewInbox(func() {}), report: &reporter{w: io.Discard}}
 	r.boot = &boot{common: overlay.Common{ConnectTimeout: time.Minute, MissAfter: time.Second}}
-	p.Bootstrap = BootstrapFork // which has nothing to open
-	r.grow(p.Unused, asked{})
+	p.kind = registry.Local() // which has nothing to open
+	r.grow(p.Unused, overlay.SpawnRequest{})
 	r.tasks.Wait()
 	require.Equal(t, overlay.Common{ConnectTimeout: time.Minute}, r.growing.opening.common)
-}
-
-func TestHostsThatAreNotTheJobs(t *testing.T) {
-	p, err := NewPlan(options(t, "a,b", 2), "here")
-	require.NoError(t, err)
-	for _, h := range []job.HostIndex{-1, 2} {
-		for _, kind := range []tree.Kind{overlay.KindReady, overlay.KindGrown} {
-			r := &run{plan: p, growing: &growth{}}
-			err := r.message(from(kind, overlay.Ready{Live: []overlay.NodeInfo{{Index: h}}}))
-			require.ErrorContains(t, err, "is said to be up, of 2")
-		}
-	}
 }
 
 // Counters are the last that the launcher hears: it must not take some for the

@@ -14,26 +14,13 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	execboot "github.com/golaunch/golaunch/bootstrap/exec"
+	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/placement"
 	"github.com/golaunch/golaunch/stdio"
-)
-
-// Names of the bootstraps that Options.Bootstrap may hold.
-const (
-	BootstrapFork = "fork"
-	BootstrapSSH  = "ssh"
-	BootstrapExec = "exec"
-)
-
-// Where Options.ExecFrom says that the exec bootstrap's command works.
-const (
-	ExecFromLauncher = "launcher"
-	ExecFromNodes    = "nodes"
 )
 
 // Names of the rules that Options.DegreeRule may hold.
@@ -64,25 +51,24 @@ type Options struct {
 
 	// Hosts are the machines to use, in order; none means this machine.
 	Hosts []job.Host
-	// Bootstrap is BootstrapFork, BootstrapSSH, BootstrapExec, or "" to choose:
-	// ssh when a host other than this one is named, else fork.
+	// Bootstrap is the name of one (package registry), or "" to choose: the one of
+	// this machine, or, when another host is named, the one that Environ selects.
 	Bootstrap string
-	// ExecCommand is the template (execboot.Parse) of BootstrapExec, and
-	// ExecFrom where it works: ExecFromLauncher ("" too) or ExecFromNodes.
-	ExecCommand, ExecFrom string
+	// BootstrapValues are the values of the flags that bootstraps have of their own.
+	BootstrapValues bootstrap.Values
+	// Environ is the environment of golaunch itself, which may select a bootstrap.
+	Environ []string
 	// Nodes is the number of agents that fork makes on this machine; 0 is one.
 	Nodes int
-	// SSHConfig is the one ssh configuration file to read; "" means the
-	// user's and the system's.
-	SSHConfig string
 	// ConnectTimeout bounds one attempt to reach a host.
 	ConnectTimeout time.Duration
 	// MissAfter bounds it for a host that does not even answer the first packet
 	// of a connection, if the job can do without it: AllowDeadNodes, and slots
 	// to spare. 0 is ConnectTimeout. For ssh.
 	MissAfter time.Duration
-	// AllowDeadNodes places the ranks of hosts that can't be reached on the
-	// others, if their slots suffice.
+	// AllowDeadNodes goes on without hosts that can't be reached. Their ranks go
+	// to hosts that no rank needed, or to the others, if their slots suffice; where neither the number of ranks
+	// nor slots are given, they go with their host.
 	AllowDeadNodes bool
 	// Spares is how many hosts beyond those that the ranks need get agents, to
 	// take the ranks of hosts that die before the launch.
@@ -103,6 +89,8 @@ type Options struct {
 	PPN int
 	// Oversubscribe allows more ranks than slots.
 	Oversubscribe bool
+	// Rule decides which host each rank runs on; nil is placement.Default.
+	Rule placement.Rule
 
 	// Degree is the number of children of a node in the tree; 0 leaves it to
 	// DegreeRule, which is DegreeAuto ("" too) or DegreeScELA.
@@ -111,6 +99,10 @@ type Options struct {
 	// OpenMPI has every program count as one of Open MPI, also where its file
 	// does not show that it is.
 	OpenMPI bool
+	// MPICHFix hands every program's ranks the library that ends the hang of some
+	// MPICHs in MPI_Finalize, NoMPICHFix none's. Else programs have it whose MPICH
+	// is one of those.
+	MPICHFix, NoMPICHFix bool
 	// PMIPort has ranks connect to a port of the loopback interface (PMI_PORT)
 	// instead of inheriting a descriptor (PMI_FD).
 	PMIPort bool
@@ -130,6 +122,9 @@ type Options struct {
 
 	// Timeout ends the job after that time; 0 never does.
 	Timeout time.Duration
+	// StallAfter is how long ranks may wait for others over the tree's service
+	// before the user is told for whom; 0 never tells.
+	StallAfter time.Duration
 	// Grace is the time between SIGTERM and SIGKILL; 0 kills at once.
 	Grace time.Duration
 	// KeepGoing lets the other ranks run when one fails.
@@ -175,6 +170,7 @@ func DefaultOptions() Options {
 		ConnectTimeout: 15 * time.Second,
 		MissAfter:      3 * time.Second,
 		LostAfter:      10 * time.Second,
+		StallAfter:     10 * time.Second,
 		Cache:          cache.HCMAB,
 		PMIVersion:     "1.1",
 		CacheBytes:     cache.OneRound,
@@ -210,6 +206,8 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("--lost-after: %v is no time; give more than 0", o.LostAfter)
 	case o.Timeout < 0:
 		return fmt.Errorf("--timeout: %v is negative", o.Timeout)
+	case o.StallAfter < 0:
+		return fmt.Errorf("--stall-after: %v is negative", o.StallAfter)
 	case o.Grace < 0:
 		return fmt.Errorf("--grace: %v is negative", o.Grace)
 	case o.LineMax < 1 || o.LineMax > MaxLine:
@@ -220,6 +218,8 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("--verbose: %d is negative", o.Verbose)
 	case o.TraceFile != "" && o.TraceFile == o.ReportFile:
 		return errors.New("--trace and --report name the same file; name two")
+	case o.MPICHFix && o.NoMPICHFix:
+		return errors.New("--mpich-fix and --no-mpich-fix exclude each other")
 	case o.Quiet && o.Verbose > 0:
 		return errors.New("--quiet and --verbose exclude each other")
 	}
@@ -233,8 +233,7 @@ func policies() string {
 	for _, p := range cache.Policies() {
 		names = append(names, string(p))
 	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last]
+	return sentence(names)
 }
 
 func (o *Options) validateApps() error {
@@ -262,30 +261,16 @@ func (o *Options) validateApps() error {
 }
 
 func (o *Options) validateHosts() error {
+	if err := o.validateBootstrap(); err != nil {
+		return err
+	}
 	switch {
-	case o.Bootstrap != "" && !slices.Contains([]string{BootstrapFork, BootstrapSSH, BootstrapExec}, o.Bootstrap):
-		return fmt.Errorf("--bootstrap: %q is not known; %s, %s and %s are", o.Bootstrap, BootstrapFork, BootstrapSSH, BootstrapExec)
-	case (o.Bootstrap == BootstrapSSH || o.Bootstrap == BootstrapExec) && len(o.Hosts) == 0:
-		return fmt.Errorf("--bootstrap %s: no hosts are named; give --hosts or --hostfile", o.Bootstrap)
-	case o.Bootstrap == BootstrapExec && o.ExecCommand == "":
-		return errors.New("--bootstrap exec: say how with --exec-command, such as 'docker exec -i {host} {command}'")
-	case o.Bootstrap != BootstrapExec && o.ExecCommand != "":
-		return errors.New("--exec-command is for --bootstrap exec; add that, or leave it out")
-	case o.Bootstrap != BootstrapExec && o.ExecFrom != "":
-		return errors.New("--exec-from is for --bootstrap exec; add that, or leave it out")
-	case o.ExecFrom != "" && o.ExecFrom != ExecFromLauncher && o.ExecFrom != ExecFromNodes:
-		return fmt.Errorf("--exec-from: %q is not known; %s and %s are", o.ExecFrom, ExecFromLauncher, ExecFromNodes)
 	case o.Nodes < 0 || o.Nodes > MaxForkNodes:
 		return fmt.Errorf("--nodes: %d is not 1 to %d", o.Nodes, MaxForkNodes)
 	case o.Nodes > 0 && len(o.Hosts) > 0:
 		return errors.New("--nodes makes nodes of this machine and excludes named hosts; leave one out")
 	case o.ConnectTimeout <= 0:
 		return fmt.Errorf("--connect-timeout: %v is no time; give more than 0", o.ConnectTimeout)
-	}
-	if o.Bootstrap == BootstrapExec {
-		if _, err := execboot.Parse(o.ExecCommand); err != nil {
-			return fmt.Errorf("--exec-command: %w", err)
-		}
 	}
 	for _, h := range o.Hosts {
 		if h.Name == "" || h.Slots < 0 {

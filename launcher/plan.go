@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/job"
 )
@@ -17,7 +19,7 @@ const NoNode job.NodeID = -1
 // Plan is everything that is decided before the first process starts. It is a
 // value: the same options give the same plan, and it never changes.
 type Plan struct {
-	Bootstrap string // BootstrapFork, BootstrapSSH or BootstrapExec
+	Bootstrap string // bootstrap.Kind.Name
 	Degree    int    // children per node of the tree
 	Size      int    // ranks of the world
 	// Apps are the programs with their final number of ranks and absolute
@@ -29,8 +31,12 @@ type Plan struct {
 	Hosts []job.Host
 	// Unused are the hosts after those: they have no agent.
 	Unused []job.Host
-	// Spares is how many of Hosts may be dead without anything missing.
+	// Spares is how many of Hosts may be dead without anything missing: the last
+	// ones.
 	Spares int
+	// Crowded says how much fuller hosts are than without spares, "" if they are
+	// not.
+	Crowded string
 	// Blocks tell where the ranks are, in rank order.
 	Blocks []job.Block
 	// Relays are agents on this machine, without ranks, through which it
@@ -38,7 +44,8 @@ type Plan struct {
 	// of Hosts.
 	Relays []string
 
-	dead    []bool // by HostIndex
+	kind    bootstrap.Kind // of Bootstrap
+	dead    []bool         // by HostIndex
 	rules   rules
 	relayed bool // hosts start no others
 }
@@ -49,51 +56,51 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	bootstrap, hosts, err := chooseHosts(o, localHost)
+	kind, hosts, err := chooseHosts(o, localHost)
 	if err != nil {
 		return nil, err
 	}
 	p := &Plan{
-		Bootstrap: bootstrap,
+		Bootstrap: kind.Name,
+		kind:      kind,
 		Apps:      slices.Clone(o.Apps),
 		rules: rules{
+			rule:          o.Rule,
+			open:          o.Apps[0].N == 0, // Validate: it is the only one
 			ppn:           o.PPN,
 			slotted:       slices.ContainsFunc(hosts, func(h job.Host) bool { return h.Slots > 0 }),
 			oversubscribe: o.Oversubscribe,
+			stdin:         o.Stdin,
 		},
 	}
 	if o.Spares >= len(hosts) {
 		return nil, fmt.Errorf("--spares: %s of %s leave no host for ranks; name more hosts", plural(o.Spares, "spare"), plural(len(hosts), "host"))
 	}
-	within := hosts[:len(hosts)-o.Spares]
-	if p.Apps[0].N == 0 { // Validate: it is the only one
-		p.Apps[0].N = p.rules.whole(within)
-		if p.Apps[0].N > MaxRanks {
-			return nil, fmt.Errorf("-n: the slots hold %d ranks, more than %d; give -n", p.Apps[0].N, MaxRanks)
-		}
-	}
 	for i := range p.Apps {
-		a := &p.Apps[i]
-		p.Size += a.N
-		switch {
+		switch a := &p.Apps[i]; {
 		case a.Dir == "":
 			a.Dir = o.Dir
 		case !path.IsAbs(a.Dir):
 			a.Dir = path.Join(o.Dir, a.Dir)
 		}
 	}
-	if int(o.Stdin) >= p.Size {
-		return nil, fmt.Errorf("--stdin: there is no rank %d among %d", o.Stdin, p.Size)
+	within := make([]job.HostIndex, len(hosts)-o.Spares)
+	for i := range within {
+		within[i] = job.HostIndex(i)
 	}
-	counts, err := p.rules.place(p.Size, within)
-	if err != nil {
+	if p.Blocks, err = p.rules.place(p.Apps, p.rules.open, hosts, within); err != nil {
+		if o.Spares > 0 {
+			err = fmt.Errorf("--spares %d keeps %s free: %w; or lower --spares", o.Spares, hostlist.Fold(bare(hosts[len(within):])), err)
+		}
 		return nil, err
 	}
-	used := slices.Index(counts, 0) // ranks never skip a host
-	if used < 0 {
-		used = len(counts)
+	if o.Spares > 0 {
+		p.Crowded = p.crowded(hosts, len(within))
 	}
-	p.Blocks = blocks(p.Apps, counts[:used])
+	if err := p.count(); err != nil {
+		return nil, err
+	}
+	hosts, used, most := p.usedFirst(hosts)
 	p.Spares = o.Spares
 	used += o.Spares
 	if o.Prelaunch {
@@ -103,37 +110,42 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 	p.dead = make([]bool, used)
 	p.Degree = o.Degree
 	if p.Degree == 0 {
-		relayed := bootstrap == BootstrapExec && o.ExecFrom != ExecFromNodes
-		p.Degree = degreeFor(o.DegreeRule, used, slices.Max(counts), relayed)
+		p.Degree = degreeFor(o.DegreeRule, used, most, launcherOnly(kind, o))
 	}
-	if bootstrap == BootstrapExec {
-		return p, p.planExec(o, localHost)
+	if err := p.checkHosts(o); err != nil {
+		return nil, err
+	}
+	if launcherOnly(kind, o) {
+		return p, p.planRelays(o, localHost)
 	}
 	return p, nil
 }
 
 // chooseHosts settles the bootstrap and the hosts it starts agents on.
-func chooseHosts(o *Options, localHost string) (bootstrap string, hosts []job.Host, err error) {
+func chooseHosts(o *Options, localHost string) (kind bootstrap.Kind, hosts []job.Host, err error) {
+	local := registry.Local()
 	if len(o.Hosts) == 0 {
 		if o.Nodes < 2 {
-			return BootstrapFork, []job.Host{{Name: localHost, Pos: "this machine"}}, nil
+			return local, []job.Host{{Name: localHost, Pos: "this machine"}}, nil
 		}
 		for i := range o.Nodes {
 			hosts = append(hosts, job.Host{Name: fmt.Sprintf("%s.%d", localHost, i), Pos: "--nodes"})
 		}
-		return BootstrapFork, hosts, nil
+		return local, hosts, nil
 	}
 	other := slices.IndexFunc(o.Hosts, func(h job.Host) bool { return !isLocal(h, localHost) })
+	kind, given := registry.Find(o.Bootstrap) // Validate: "" or known
 	switch {
-	case o.Bootstrap == BootstrapFork && other >= 0:
+	case kind.Here && other >= 0:
 		h := o.Hosts[other]
-		return "", nil, fmt.Errorf("--bootstrap fork: %s: host %s is not this machine; use ssh, or --nodes without hosts", h.Pos, h.Name)
-	case o.Bootstrap != "":
-		return o.Bootstrap, o.Hosts, nil
+		return kind, nil, fmt.Errorf("--bootstrap %s: %s: host %s is not this machine; use %s, or --nodes without hosts",
+			kind.Name, h.Pos, h.Name, registry.Remote(o.Environ).Name)
+	case given:
+		return kind, o.Hosts, nil
 	case other >= 0:
-		return BootstrapSSH, o.Hosts, nil
+		return registry.Remote(o.Environ), o.Hosts, nil
 	}
-	return BootstrapFork, o.Hosts, nil
+	return local, o.Hosts, nil
 }
 
 // isLocal tells whether a host is this machine, without asking a resolver: by
@@ -155,31 +167,54 @@ func isLocal(h job.Host, localHost string) bool {
 	return short == localShort && qualified != localQualified
 }
 
-// blocks cuts the ranks, of which counts[i] go to host i, into runs of one app
-// on one host.
-func blocks(apps []job.App, counts []int) []job.Block {
-	out := make([]job.Block, 0, len(counts)+len(apps))
-	first, app, left := 0, 0, apps[0].N
-	for h, count := range counts {
-		for count > 0 {
-			for left == 0 {
-				app++
-				left = apps[app].N
-			}
-			n := min(count, left)
-			out = append(out, job.Block{Host: job.HostIndex(h), First: job.Rank(first), Count: n, App: app})
-			first += n
-			left -= n
-			count -= n
+// count makes Size, and the number of ranks of an app that leaves it open, what
+// was placed.
+func (p *Plan) count() error {
+	p.Size = 0
+	for _, b := range p.Blocks {
+		p.Size += b.Count
+	}
+	if p.rules.open {
+		p.Apps[0].N = p.Size
+		if p.Size > MaxRanks {
+			return fmt.Errorf("-n: the slots hold %d ranks, more than %d; give -n", p.Size, MaxRanks)
 		}
 	}
-	return out
+	if int(p.rules.stdin) >= p.Size {
+		return fmt.Errorf("--stdin: there is no rank %d among %d", p.rules.stdin, p.Size)
+	}
+	return nil
+}
+
+// usedFirst puts the hosts that hold ranks before the others and renumbers the
+// blocks, which no other plan has yet. used is how many hold ranks, most how
+// many ranks the fullest holds.
+func (p *Plan) usedFirst(hosts []job.Host) (sorted []job.Host, used, most int) {
+	counts := make([]int, len(hosts))
+	for _, b := range p.Blocks {
+		counts[b.Host] += b.Count
+	}
+	index := make([]job.HostIndex, len(hosts))
+	var idle []job.Host
+	for i, h := range hosts {
+		if counts[i] == 0 {
+			idle = append(idle, h)
+			continue
+		}
+		index[i] = job.HostIndex(len(sorted))
+		sorted = append(sorted, h)
+	}
+	for i := range p.Blocks {
+		p.Blocks[i].Host = index[p.Blocks[i].Host]
+	}
+	return append(sorted, idle...), len(sorted), slices.Max(counts)
 }
 
 // Without returns the plan with the dead hosts left out, in addition to those
 // that p already is without: hosts keep their HostIndex, and the ranks are
 // placed anew on the live ones by the same rules. It is an error if their slots
-// do not suffice.
+// do not suffice. Where neither their number nor slots were given, the ranks of
+// dead hosts are none, but for those that a spare takes.
 func (p *Plan) Without(dead []job.HostIndex) (*Plan, error) {
 	q := *p
 	q.dead = slices.Clone(p.dead)
@@ -189,41 +224,36 @@ func (p *Plan) Without(dead []job.HostIndex) (*Plan, error) {
 		}
 		q.dead[h] = true
 	}
-	var live, gone []job.Host
+	var gone []job.Host
 	for i, h := range p.Hosts {
 		if q.dead[i] {
 			gone = append(gone, h)
-		} else {
-			live = append(live, h)
 		}
 	}
-	if len(live) == 0 {
+	if len(gone) == len(p.Hosts) {
 		return nil, fmt.Errorf("no host is left: all %d are dead", len(p.Hosts))
 	}
-	// As many hosts as were wanted in the first place; the rest stay spare.
-	wanted := min(len(live), len(p.Hosts)-p.Spares)
-	placed, err := p.rules.place(p.Size, live[:wanted])
-	if err != nil && wanted < len(live) { // unlike slots
-		wanted = len(live)
-		placed, err = p.rules.place(p.Size, live)
+	wanted, rest := q.standIns()
+	var err error
+	q.Blocks, err = p.rules.place(p.Apps, p.rules.follows(), p.Hosts, wanted)
+	if err != nil && len(rest) > 0 { // unlike slots
+		q.Blocks, err = p.rules.place(p.Apps, p.rules.follows(), p.Hosts, append(wanted, rest...))
+	}
+	q.Apps = slices.Clone(p.Apps)
+	if err == nil {
+		err = q.count()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("without %s: %w", hostlist.Fold(bare(gone)), err)
 	}
-	placed = append(placed, make([]int, len(live)-wanted)...)
-	counts := make([]int, len(p.Hosts))
-	for i, next := 0, 0; i < len(counts); i++ {
-		if !q.dead[i] {
-			counts[i] = placed[next]
-			next++
-		}
-	}
-	q.Blocks = blocks(p.Apps, counts)
 	return &q, nil
 }
 
 // redundant tells whether p can do without any one of its hosts.
 func (p *Plan) redundant() bool {
+	if p.mayReplace() {
+		p = p.withMore(p.Unused)
+	}
 	fullest := 0
 	for i, h := range p.Hosts {
 		if p.rules.room(h) > p.rules.room(p.Hosts[fullest]) {

@@ -24,6 +24,9 @@ func (p *Plan) String() string {
 	fmt.Fprintf(&b, "job    %s on %s\n", plural(p.Size, "rank"), plural(live, "host"))
 	if p.Spares > 0 {
 		fmt.Fprintf(&b, "spare  %s\n", plural(p.Spares, "host"))
+		if p.Crowded != "" {
+			fmt.Fprintf(&b, "       %s\n", p.Crowded)
+		}
 	}
 	fmt.Fprintf(&b, "start  %s, tree of degree %d and depth %d\n", p.Bootstrap, p.Degree, p.depth(live))
 	if len(p.Relays) > 0 {
@@ -45,28 +48,69 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
+// spans is ranks in ascending order, as runs without gaps.
+type spans []job.Block // First and Count alone
+
+// add appends the ranks of a block that follows.
+func (s *spans) add(b job.Block) {
+	if last := len(*s) - 1; last >= 0 && (*s)[last].First+job.Rank((*s)[last].Count) == b.First {
+		(*s)[last].Count += b.Count
+		return
+	}
+	*s = append(*s, job.Block{First: b.First, Count: b.Count})
+}
+
+// count is how many ranks there are.
+func (s spans) count() (n int) {
+	for _, x := range s {
+		n += x.Count
+	}
+	return n
+}
+
+// String is "0-3,8", or "-" for none; the first of very many.
+func (s spans) String() string {
+	const most = 16
+	if len(s) == 0 {
+		return "-"
+	}
+	var parts []string
+	for i, x := range s {
+		if i == most {
+			parts = append(parts, "...")
+			break
+		}
+		parts = append(parts, span(int(x.First), x.Count))
+	}
+	return strings.Join(parts, ",")
+}
+
 // writeHosts writes one row for each run of neighbouring hosts with the same
-// slots and number of ranks.
+// slots and number of ranks, if they hold the ranks in turn.
 func (p *Plan) writeHosts(b *strings.Builder) {
-	counts := make([]int, len(p.Hosts))
+	ranks := make([]spans, len(p.Hosts))
 	for _, block := range p.Blocks {
-		counts[block.Host] += block.Count
+		ranks[block.Host].add(block)
 	}
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "hosts\tranks per host\tranks")
-	first := 0
 	for i := 0; i < len(p.Hosts); {
+		row, each := slices.Clone(ranks[i]), ranks[i].count()
 		end := i + 1
-		for end < len(p.Hosts) && p.dead[end] == p.dead[i] && counts[end] == counts[i] && p.Hosts[end].Slots == p.Hosts[i].Slots {
-			end++
+		for ; end < len(p.Hosts) && p.dead[end] == p.dead[i] && p.Hosts[end].Slots == p.Hosts[i].Slots && ranks[end].count() == each; end++ {
+			if each == 0 {
+				continue
+			}
+			if len(row) > 1 || len(ranks[end]) > 1 || ranks[end][0].First != row[0].First+job.Rank(row[0].Count) {
+				break
+			}
+			row.add(ranks[end][0])
 		}
 		hosts := hostlist.Fold(p.Hosts[i:end])
 		if p.dead[i] {
 			fmt.Fprintf(table, "%s\tdead\t-\n", hosts)
 		} else {
-			ranks := counts[i] * (end - i)
-			fmt.Fprintf(table, "%s\t%d\t%s\n", hosts, counts[i], span(first, ranks))
-			first += ranks
+			fmt.Fprintf(table, "%s\t%d\t%v\n", hosts, each, row)
 		}
 		i = end
 	}

@@ -3,29 +3,33 @@ package launcher
 import (
 	"fmt"
 
-	execboot "github.com/golaunch/golaunch/bootstrap/exec"
+	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/tree"
 )
 
-// planExec checks that the template suits every host, and plans relays on this
-// machine unless nodes can run it too.
-func (p *Plan) planExec(o *Options, localHost string) error {
-	template, err := execboot.Parse(o.ExecCommand)
-	if err != nil {
-		return fmt.Errorf("--exec-command: %w", err)
-	}
-	for _, h := range p.Hosts {
-		if err := template.Check(h.User, h.Port); err != nil {
-			return fmt.Errorf("--exec-command: %s: host %s: %w", h.Pos, h.Name, err)
-		}
-	}
-	if o.ExecFrom == ExecFromNodes {
+// checkHosts has the bootstrap check that it can reach the hosts.
+func (p *Plan) checkHosts(o *Options) error {
+	if p.kind.CheckHosts == nil {
 		return nil
 	}
+	return p.kind.CheckHosts(o.BootstrapValues, p.Hosts)
+}
+
+// launcherOnly tells whether no host can start agents on others.
+func launcherOnly(k bootstrap.Kind, o *Options) bool {
+	return k.Reach != nil && k.Reach(o.BootstrapValues) == bootstrap.LauncherOnly
+}
+
+// planRelays plans relays on this machine, since only it reaches the hosts.
+func (p *Plan) planRelays(o *Options, localHost string) error {
 	if o.Cache.UsesHomes() {
-		return fmt.Errorf("--cache %s: relays hold no keys; use another policy, or --exec-from=nodes", o.Cache)
+		way := "use another policy"
+		if p.kind.Widen != "" {
+			way += ", or " + p.kind.Widen
+		}
+		return fmt.Errorf("--cache %s: relays hold no keys; %s", o.Cache, way)
 	}
 	p.Degree = max(p.Degree, 2) // of hosts that are leaves no chain can be made
 	p.relayed = true
@@ -51,8 +55,8 @@ func (p *Plan) entries() []overlay.HostEntry {
 	host := func(i int) {
 		h := p.Hosts[i]
 		e := overlay.HostEntry{Index: job.HostIndex(i), Name: h.Name}
-		if p.Bootstrap == BootstrapExec {
-			e.User, e.Port = h.User, h.Port
+		if h.User != "" || h.Port != 0 {
+			e.Access = &overlay.Access{User: h.User, Port: h.Port}
 		}
 		entries = append(entries, e)
 	}

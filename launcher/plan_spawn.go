@@ -9,6 +9,7 @@ import (
 
 	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/pmi"
 )
 
@@ -17,7 +18,7 @@ type Place struct {
 	Used []int // ranks that each host holds now, by job.HostIndex
 	// Names are further names of hosts, such as their own.
 	Names map[string]job.HostIndex
-	// HostFile reads the host file of a hint.
+	// HostFile is what the host file of a hint says.
 	HostFile func(name string) ([]job.Host, error)
 }
 
@@ -45,17 +46,16 @@ func (p *Plan) Spawn(s *pmi.Spawn, app job.App, at Place) (world *Plan, codes []
 		if err != nil {
 			return nil, nil, err
 		}
-		n, err := p.allowed(c, hosts, used)
+		n, blocks, err := p.rules.spawn(c, p.Hosts, hosts, used)
 		if err != nil {
 			return nil, nil, err
 		}
-		for h, count := range p.spread(n, hosts, used) {
-			if count > 0 {
-				q.Blocks = append(q.Blocks, job.Block{Host: hosts[h], First: job.Rank(q.Size), Count: count, App: i})
-				q.Size += count
-				used[hosts[h]] += count
-			}
+		for _, b := range blocks {
+			used[b.Host] += b.Count
+			b.First, b.App = b.First+job.Rank(q.Size), i
+			q.Blocks = append(q.Blocks, b)
 		}
+		q.Size += n
 		q.Apps = append(q.Apps, spawnedApp(c, n, app))
 		reduced = reduced || n < c.Procs
 		codes = append(codes, make([]int, c.Procs)...)
@@ -77,6 +77,28 @@ func (p *Plan) Spawn(s *pmi.Spawn, app job.App, at Place) (world *Plan, codes []
 		codes = nil
 	}
 	return &q, codes, nil
+}
+
+// universe is how many ranks the job's hosts were given slots for, those of the
+// first world included: what MPI_UNIVERSE_SIZE is. Hosts without an agent count if
+// they can get one. It is -1 where no host was given slots, as each then takes any
+// number.
+func (p *Plan) universe(mayGrow bool) int {
+	if !p.rules.slotted {
+		return -1
+	}
+	n := 0
+	for i, h := range p.Hosts {
+		if !p.dead[i] {
+			n += slots(h)
+		}
+	}
+	if mayGrow {
+		for _, h := range p.Unused {
+			n += slots(h)
+		}
+	}
+	return max(n, p.Size)
 }
 
 // checkCommand refuses what no kernel starts, and what no agent that keeps to the
@@ -111,6 +133,7 @@ func spawnedApp(c *pmi.Command, n int, app job.App) job.App {
 // candidates are the hosts that may hold a command's processes, in order.
 func (p *Plan) candidates(h pmi.Hints, at Place) ([]job.HostIndex, error) {
 	var named []job.Host
+	file := "" // that names them: what it says is not repeated
 	switch {
 	case len(h.Hosts) > 0:
 		list, err := hostlist.Parse(strings.Join(h.Hosts, ","), "host")
@@ -123,7 +146,7 @@ func (p *Plan) candidates(h pmi.Hints, at Place) ([]job.HostIndex, error) {
 		if err != nil {
 			return nil, err
 		}
-		named = list
+		named, file = list, h.HostFile
 	default:
 		var all []job.HostIndex
 		for i := range p.Hosts {
@@ -134,11 +157,14 @@ func (p *Plan) candidates(h pmi.Hints, at Place) ([]job.HostIndex, error) {
 		return all, nil
 	}
 	var found []job.HostIndex
-	for _, n := range named {
+	for number, n := range named {
 		i := job.HostIndex(slices.IndexFunc(p.Hosts, func(h job.Host) bool { return h.Name == n.Name }))
 		if i < 0 {
 			own, ok := at.Names[n.Name]
-			if !ok {
+			switch {
+			case !ok && file != "":
+				return nil, fmt.Errorf("host %d of host file %s is not one of the job's, or has no agent; name it in --hosts or --hostfile", number+1, file)
+			case !ok:
 				return nil, p.unknown(n.Name)
 			}
 			i = own
@@ -153,78 +179,26 @@ func (p *Plan) candidates(h pmi.Hints, at Place) ([]job.HostIndex, error) {
 	return found, nil
 }
 
+// hostFile is Place.HostFile for the files that a rank's agent has read.
+func hostFile(files []overlay.HostFile) func(name string) ([]job.Host, error) {
+	return func(name string) ([]job.Host, error) {
+		var last overlay.HostFile
+		for _, last = range files {
+			switch {
+			case last.Failure != "":
+				return nil, fmt.Errorf("host file %s on the rank's host: %s", last.Name, last.Failure)
+			case last.Name == name:
+				return hostlist.Parse(last.Hosts, "host file")
+			}
+		}
+		return nil, fmt.Errorf("host file %s was not read", name)
+	}
+}
+
 // unknown says why a host takes no processes.
 func (p *Plan) unknown(name string) error {
 	if slices.ContainsFunc(p.Unused, func(h job.Host) bool { return h.Name == name }) {
 		return fmt.Errorf("host %s holds no rank and cannot get an agent now; start golaunch with --prelaunch", name)
 	}
 	return fmt.Errorf("host %s is not one of the job's; name it in --hosts or --hostfile", name)
-}
-
-// allowed is how many of a command's processes are started.
-func (p *Plan) allowed(c *pmi.Command, hosts []job.HostIndex, used []int) (int, error) {
-	if p.rules.oversubscribe || !p.rules.slotted {
-		return c.Procs, nil
-	}
-	free := 0
-	for _, h := range hosts {
-		free += max(0, slots(p.Hosts[h])-used[h])
-	}
-	switch n, ok := c.Hints.Most(min(c.Procs, free)); {
-	case free >= c.Procs:
-		return c.Procs, nil
-	case ok:
-		return n, nil
-	}
-	return 0, fmt.Errorf("not enough free slots: %s of %s, %s on %s; give more slots (host:N) or hosts, or --oversubscribe",
-		count(c.Procs, "process", "processes"), c.Exec, count(free, "free slot", "free slots"), plural(len(hosts), "host"))
-}
-
-// spread puts n processes on hosts: into free slots first, where there are
-// slots, then evenly, counting the ranks that are there.
-func (p *Plan) spread(n int, hosts []job.HostIndex, used []int) []int {
-	counts, load := make([]int, len(hosts)), make([]int, len(hosts))
-	for i, h := range hosts {
-		if p.rules.slotted {
-			counts[i] = min(n, max(0, slots(p.Hosts[h])-used[h]))
-			n -= counts[i]
-		}
-		load[i] = used[h] + counts[i]
-	}
-	for i, more := range fewest(n, load) {
-		counts[i] += more
-	}
-	return counts
-}
-
-// fewest shares n out so that the greatest load becomes the least possible; the
-// first hosts get what is uneven.
-func fewest(n int, load []int) []int {
-	counts := make([]int, len(load))
-	if n == 0 {
-		return counts
-	}
-	below := func(level int) (sum int) {
-		for _, l := range load {
-			sum += max(0, level-l)
-		}
-		return sum
-	}
-	low := slices.Min(load) // the highest level that n suffices for
-	for high := low + n + 1; high-low > 1; {
-		if mid := (low + high) / 2; below(mid) <= n {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	left := n - below(low)
-	for i, l := range load {
-		counts[i] = max(0, low-l)
-		if left > 0 && l <= low {
-			counts[i]++
-			left--
-		}
-	}
-	return counts
 }

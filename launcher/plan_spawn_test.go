@@ -3,16 +3,15 @@ package launcher
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/pmi"
 )
 
@@ -122,6 +121,62 @@ func TestSpawnErrors(t *testing.T) {
 	}
 }
 
+func TestUniverse(t *testing.T) {
+	for _, c := range []struct {
+		hosts       string
+		n           int
+		grown, lone int // whether hosts can get agents later
+	}{
+		{"a,b,c", 2, -1, -1},
+		{"a:2,b:3,c:4", 1, 9, 2},
+		{"a:2,b,c:4", 3, 7, 3},
+		{"a:2,b:3", 5, 5, 5},
+	} {
+		p, err := NewPlan(options(t, c.hosts, c.n), "here")
+		require.NoError(t, err)
+		require.Equal(t, c.grown, p.universe(true), c.hosts)
+		require.Equal(t, c.lone, p.universe(false), c.hosts)
+	}
+	o := options(t, "a:1,b:1", 5)
+	o.Oversubscribe = true
+	p, err := NewPlan(o, "here")
+	require.NoError(t, err)
+	require.Equal(t, 5, p.universe(true), "no smaller than the world")
+	p, err = NewPlan(options(t, "a:2,b:3,c:4", 4), "here")
+	require.NoError(t, err)
+	p.dead[1] = true
+	require.Equal(t, 6, p.universe(true))
+}
+
+// What the agent of a rank read of host files is compared with the job's hosts, and
+// not repeated.
+func TestHostFileOfASpawn(t *testing.T) {
+	p, err := NewPlan(options(t, "a:2,b:3", 5), "here")
+	require.NoError(t, err)
+	at := place(p)
+	at.Used = []int{0, 0}
+	s := spawnOf(1)
+	s.Commands[0].Hints.HostFile = "f"
+	for _, c := range []struct {
+		files []overlay.HostFile
+		want  string // the error
+	}{
+		{[]overlay.HostFile{{Name: "e", Hosts: "a"}, {Name: "f", Hosts: "b,a"}}, ""},
+		{[]overlay.HostFile{{Name: "f", Hosts: "b,secret"}}, "host 2 of host file f is not one of the job's, or has no agent; name it in --hosts or --hostfile"},
+		{[]overlay.HostFile{{Name: "e", Failure: "not a regular file"}}, "host file e on the rank's host: not a regular file"},
+		{nil, "host file f was not read"},
+	} {
+		at.HostFile = hostFile(c.files)
+		q, _, err := p.Spawn(s, p.Apps[0], at)
+		if c.want == "" {
+			require.NoError(t, err)
+			require.Equal(t, "b:0/0", where(q))
+			continue
+		}
+		require.EqualError(t, err, c.want)
+	}
+}
+
 // A spawned program runs as the one that spawned it, but for its hints; soft
 // shows in the codes.
 func TestSpawnedApps(t *testing.T) {
@@ -159,21 +214,6 @@ func TestSpawnWithoutDeadHosts(t *testing.T) {
 	s.Commands[0].Hints.Hosts = []string{"n2"}
 	_, _, err = p.Spawn(s, p.Apps[0], place(p))
 	require.ErrorContains(t, err, "host n2 could not be started")
-}
-
-// The oracle puts one process after the other on the least loaded host.
-func TestFewest(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		load := rapid.SliceOfN(rapid.IntRange(0, 9), 1, 8).Draw(t, "load")
-		n := rapid.IntRange(0, 60).Draw(t, "n")
-		want, now := make([]int, len(load)), slices.Clone(load)
-		for range n {
-			i := slices.Index(now, slices.Min(now))
-			want[i]++
-			now[i]++
-		}
-		require.Equal(t, want, fewest(n, load))
-	})
 }
 
 // A spawn is planned as if every host had an agent; those it needs get one.

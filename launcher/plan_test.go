@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/job"
 )
@@ -101,14 +102,14 @@ func TestPlanErrors(t *testing.T) {
 			"not enough slots on host b: 4 ranks by --ppn, 2 slots; give it more slots (host:N), lower --ppn, or --oversubscribe"},
 		{options(t, "a:1048576,b:1048576,c[1-16]:1048576", 0), nil,
 			"-n: the slots hold 18874368 ranks, more than 16777216; give -n"},
-		{options(t, "a,here", 2), func(o *Options) { o.Bootstrap = BootstrapFork },
+		{options(t, "a,here", 2), func(o *Options) { o.Bootstrap = "fork" },
 			"--bootstrap fork: -H: host a is not this machine; use ssh, or --nodes without hosts"},
 		{options(t, "a", 2), func(o *Options) { o.Nodes = 2 },
 			"--nodes makes nodes of this machine and excludes named hosts; leave one out"},
-		{options(t, "", 2), func(o *Options) { o.Bootstrap = BootstrapSSH },
+		{options(t, "", 2), func(o *Options) { o.Bootstrap = "ssh" },
 			"--bootstrap ssh: no hosts are named; give --hosts or --hostfile"},
 		{options(t, "", 2), func(o *Options) { o.Bootstrap = "rsh" },
-			`--bootstrap: "rsh" is not known; fork, ssh and exec are`},
+			`--bootstrap: "rsh" is not known; ssh, fork, exec, docker, podman and kubectl are`},
 		{options(t, "", 0, 2), nil, "app 0 (./app0): -n is missing; of several apps each needs its own"},
 		{options(t, "", 1<<24, 1), nil, "-n: more than 16777216 ranks in all"},
 		{options(t, ""), nil, "no program given"},
@@ -120,6 +121,7 @@ func TestPlanErrors(t *testing.T) {
 		{options(t, "", 2), func(o *Options) { o.Degree = -1 }, "--degree: -1 is below 1"},
 		{options(t, "", 2), func(o *Options) { o.DegreeRule = "best" }, `--degree-rule: "best" is not a rule; auto and scela are`},
 		{options(t, "", 2), func(o *Options) { o.ConnectTimeout = 0 }, "--connect-timeout: 0s is no time; give more than 0"},
+		{options(t, "", 2), func(o *Options) { o.StallAfter = -time.Second }, "--stall-after: -1s is negative"},
 		{options(t, "", 2), func(o *Options) { o.LostAfter = -time.Second }, "--lost-after: -1s is no time; give more than 0"},
 		{options(t, "", 2), func(o *Options) { o.Timeout = -1 }, "--timeout: -1ns is negative"},
 		{options(t, "", 2), func(o *Options) { o.Grace = -1 }, "--grace: -1ns is negative"},
@@ -171,7 +173,7 @@ func TestForkNodesAreNamedAfterThisMachine(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "here.[0-2]", hostlist.Fold(p.Hosts))
 	assert.Equal(t, []int{2, 2, 1}, perHost(p))
-	assert.Equal(t, BootstrapFork, p.Bootstrap)
+	assert.Equal(t, "fork", p.Bootstrap)
 }
 
 func TestAppsShareHosts(t *testing.T) {
@@ -416,10 +418,11 @@ func TestPlanGolden(t *testing.T) {
 		f.BoolVar(&o.Oversubscribe, "oversubscribe", false, "")
 		f.StringVar(&o.DegreeRule, "degree-rule", "", "")
 		f.StringVar(&o.Bootstrap, "bootstrap", "", "")
-		f.StringVar(&o.ExecFrom, "exec-from", "", "")
+		from := f.String("exec-from", "", "")
 		require.NoError(t, f.Parse(strings.Fields(d.Input)))
-		if o.Bootstrap == BootstrapExec {
-			o.ExecCommand = "docker exec -i {host} {command}"
+		o.BootstrapValues = bootstrap.Values{"exec-from": *from}
+		if o.Bootstrap == "exec" {
+			o.BootstrapValues["exec-command"] = "docker exec -i {host} {command}"
 		}
 		o.Apps = apps(*sizes...)
 		if f.NArg() > 0 {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
@@ -37,7 +38,7 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 	for _, pattern := range []stdio.Pattern{patterns.Out, patterns.Err} {
 		if dir := pattern.Dir(); dir != "" {
 			if _, err := os.Stat(dir); err != nil {
-				return nil, usageError{fmt.Errorf("output to %v: %w; make the directory first", pattern, err)}
+				return nil, bootstrap.UsageError{Err: fmt.Errorf("output to %v: %w; make the directory first", pattern, err)}
 			}
 		}
 	}

@@ -16,6 +16,7 @@ import (
 const (
 	progressAfter = time.Second            // what starts sooner shows nothing
 	progressEvery = 250 * time.Millisecond // at most so often is it drawn anew
+	stallsAfter   = 3 * time.Second        // a host that takes longer may not be well: what it is at is told
 )
 
 // progress is what is shown of a start-up that takes long.
@@ -41,7 +42,7 @@ func (r *run) showProgress() {
 		return
 	}
 	p := r.progress.below
-	p.Wait(r.family.Slowest())
+	p.Merge(r.family.Slowest())
 	nodes, plan := len(r.plan.Hosts), r.plan
 	if r.ready {
 		nodes = len(r.live.Live)
@@ -55,7 +56,11 @@ func (r *run) showProgress() {
 func progressLine(p overlay.Progress, nodes, ranks int, name func(job.HostIndex) string) string {
 	text := fmt.Sprintf("%d of %s up, %d of %s", p.Nodes, plural(nodes, "node"), p.Ranks, plural(ranks, "rank"))
 	if p.Host != job.NoHost {
-		text += fmt.Sprintf("; waiting for %s (%d s)", name(p.Host), p.Age/time.Second)
+		text += fmt.Sprintf("; waiting for %s (%d s", name(p.Host), p.Age/time.Second)
+		if p.Age >= stallsAfter && p.Step != "" {
+			text += ": " + string(p.Step)
+		}
+		text += ")"
 	}
 	return text
 }

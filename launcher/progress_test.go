@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/stdio"
@@ -85,9 +86,13 @@ func TestProgressLine(t *testing.T) {
 	name := func(h job.HostIndex) string { return fmt.Sprint("n", h) }
 	p := overlay.Progress{Host: job.NoHost}
 	require.Equal(t, "0 of 1 node up, 0 of 1 rank", progressLine(p, 1, 1, name))
-	p.Wait(job.NoHost, time.Hour)
-	p.Wait(3, 4500*time.Millisecond)
+	p.Wait(job.NoHost, time.Hour, bootstrap.Stage)
+	p.Wait(3, 4500*time.Millisecond, "")
 	p.Merge(overlay.Progress{Nodes: 2, Ranks: 5, Host: 2, Age: time.Second})
 	p.Merge(overlay.Progress{Nodes: 1, Host: job.NoHost, Age: time.Hour})
 	require.Equal(t, "3 of 8 nodes up, 5 of 16 ranks; waiting for n3 (4 s)", progressLine(p, 8, 16, name))
+	p.Merge(overlay.Progress{Host: 5, Age: 5 * time.Second, Step: bootstrap.Authenticate})
+	require.Equal(t, "3 of 8 nodes up, 5 of 16 ranks; waiting for n5 (5 s: authenticate)", progressLine(p, 8, 16, name))
+	p = overlay.Progress{Host: 5, Age: 2 * time.Second, Step: bootstrap.Authenticate}
+	require.Equal(t, "0 of 8 nodes up, 0 of 16 ranks; waiting for n5 (2 s)", progressLine(p, 8, 16, name))
 }

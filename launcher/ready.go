@@ -1,69 +1,98 @@
 package launcher
 
 import (
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 )
 
-// checkReady refuses a Ready that tells of hosts which are none of the job's.
-func (r *run) checkReady(ready overlay.Ready) error {
-	for _, n := range ready.Live {
-		if n.Index < 0 || int(n.Index) >= len(r.plan.Hosts) {
-			return fmt.Errorf("host %d is said to be up, of %d", n.Index, len(r.plan.Hosts))
-		}
-	}
-	return nil
+// treeReady has the list of who lives of the hosts that were started from here.
+func (r *run) treeReady() {
+	r.starting().seal()
+	r.tellShared()
+	r.settle(r.family.ReadyValue())
 }
 
-// treeReady has the list of who lives: it fixes the plan and launches, or gives
-// the reasons why not.
-func (r *run) treeReady() {
-	r.ready = true
-	r.clock.mark("agents up")
-	ready := r.family.ReadyValue()
-	ready.Dead = append(ready.Dead, r.died...)
-	ready.Settle()
-	r.live = ready
-	r.boot.seal()
-	if r.decided {
-		r.endIf()
-		return
+// settle takes in who lives of the hosts that were started. It fixes the plan and
+// launches, gives the reasons why not, or has other hosts started in place of those
+// that are dead.
+func (r *run) settle(ready overlay.Ready) {
+	tried := len(r.plan.Hosts)
+	if g := r.growing; g != nil {
+		tried -= int(g.first)
+		for _, d := range r.died {
+			if d.Index < g.first { // it was up, until now
+				tried++
+			}
+		}
+		g.boot.close()
+		r.growing = nil
 	}
-	if len(ready.Dead) > 0 {
-		allowed := (r.AllowDeadNodes || len(ready.Dead) <= r.plan.Spares) && r.plan.deadRelays(ready.Dead) == 0
-		r.report.dead(r.plan, ready.Dead, allowed)
-		if !allowed {
-			r.giveUp(job.ExitLauncher, 0)
+	ready.Dead = append(ready.Dead, r.died...)
+	r.died = nil
+	ready.Settle()
+	r.boot.explain(ready.Dead)
+	r.live.Live = append(r.live.Live, ready.Live...)
+	r.live.Dead = append(r.live.Dead, ready.Dead...)
+	r.live.Settle()
+	var dead []job.HostIndex
+	for _, d := range r.live.Dead {
+		dead = append(dead, d.Index)
+	}
+	allowed := (r.AllowDeadNodes || len(dead) <= r.plan.Spares) && r.plan.deadRelays(ready.Dead) == 0
+	if len(dead) > 0 && !r.decided {
+		if len(ready.Dead) > 0 {
+			r.report.dead(r.plan, ready.Dead, tried, allowed)
+		}
+		if others := r.plan.replacements(dead); allowed && r.AllowDeadNodes && len(others) > 0 {
+			r.replace(others)
 			return
 		}
-		dead := make([]job.HostIndex, len(ready.Dead))
-		for i, d := range ready.Dead {
-			dead[i] = d.Index
-		}
+	}
+	r.ready = true
+	r.clock.mark("agents up")
+	switch {
+	case r.decided:
+		r.endIf()
+		return
+	case !allowed:
+		r.giveUp(job.ExitLauncher, 0)
+		return
+	case len(dead) > 0:
 		plan, err := r.plan.Without(dead)
 		if err != nil {
 			r.report.say("%v", err)
 			r.giveUp(job.ExitLauncher, 0)
 			return
 		}
+		if text := r.plan.replaced(plan); text != "" {
+			r.report.note("%s", text)
+		}
 		r.plan = plan
 	}
+	r.launch()
+}
+
+// launch sends the ranks on their way.
+func (r *run) launch() {
 	if err := r.printer.prepare(0, r.plan); err != nil {
 		r.report.say("%v", err)
 		r.giveUp(job.ExitLauncher, 0)
 		return
 	}
-	launch, err := r.launchMessage(ready)
+	launch, err := r.launchMessage(r.live)
 	if err != nil {
 		r.report.say("%v", err)
 		r.giveUp(job.ExitLauncher, 0)
 		return
 	}
-	r.knowNames(ready)
+	r.knowNames(r.live)
 	r.worlds = map[int]*world{0: {plan: r.plan}}
+	r.family.Worlds.Know(0, r.plan.Blocks)
 	r.family.Broadcast(link.KVS, overlay.KindLaunch, overlay.Encode(launch))
 	r.clock.mark("launch sent")
 	r.sendFiles()
@@ -82,9 +111,9 @@ func (r *run) hostsDied(dead []overlay.DeadHost) {
 		r.growing.died = append(r.growing.died, dead...)
 		return
 	}
-	text := "link to its agent lost: " + dead[0].Cause
+	text := overlay.LostText(errors.New(dead[0].Cause))
 	if below := len(dead) - 1; below > 0 {
 		text += fmt.Sprintf(" (with %d nodes below it)", below)
 	}
-	r.failed(job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: dead[0].Index, Phase: "launch", Text: text})
+	r.failed(job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: dead[0].Index, Phase: "launch", Text: text}, time.Now())
 }

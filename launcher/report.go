@@ -14,7 +14,7 @@ import (
 )
 
 // maxFurther is how many failures beyond the cause a message lists; maxDead
-// how many dead hosts.
+// how many lines of dead hosts.
 const (
 	maxFurther = 8
 	maxDead    = 20
@@ -72,27 +72,30 @@ func (p *reporter) lineCut(c stdio.LineCut) {
 	p.say("rank %v: a line of its %v was cut after %d bytes: %v", c.Rank, c.Stream, c.Kept, c.Err)
 }
 
-// dead lists the hosts on which no agent could be started, and the relays.
-func (p *reporter) dead(plan *Plan, dead []overlay.DeadHost, allowed bool) {
+// dead lists those of so many hosts on which no agent could be started, and the
+// relays.
+func (p *reporter) dead(plan *Plan, dead []overlay.DeadHost, of int, allowed bool) {
 	say := p.say
 	if allowed {
 		say = p.note
 	}
 	relays := plan.deadRelays(dead)
+	told := 0
 	var b strings.Builder
 	if hosts := len(dead) - relays; hosts > 0 {
-		fmt.Fprintf(&b, "%d of %d hosts could not be started:", hosts, len(plan.Hosts))
+		fmt.Fprintf(&b, "%d of %s could not be started:", hosts, plural(of, "host"))
 	} else {
 		fmt.Fprintf(&b, "%d of %s on this machine failed:", relays, count(len(plan.Relays), "relay", "relays"))
 	}
-	for i, d := range dead {
+	for i, g := range foldDead(dead, plan.hostName) {
 		if i == maxDead {
-			fmt.Fprintf(&b, "\n  ... and %d more", len(dead)-i)
+			fmt.Fprintf(&b, "\n  ... and %d more", len(dead)-told)
 			break
 		}
-		fmt.Fprintf(&b, "\n  host %s: %s: %s", plan.hostName(d.Index), d.Phase, d.Cause)
-		if d.Hint != "" {
-			fmt.Fprintf(&b, " (%s)", d.Hint)
+		told += len(g.hosts)
+		fmt.Fprintf(&b, "\n  %s: %s: %s", hostsText(g.hosts, plan.hostName), g.Phase, g.Cause)
+		if g.Hint != "" {
+			fmt.Fprintf(&b, " (%s)", g.Hint)
 		}
 	}
 	switch {
@@ -105,19 +108,20 @@ func (p *reporter) dead(plan *Plan, dead []overlay.DeadHost, allowed bool) {
 }
 
 // failure says why the job failed.
-func (p *reporter) failure(r *run) {
-	if r.Singleton && r.cause.Class == job.CauseNoFinalize { // of the bridge, of which the user knows nothing
+func (p *reporter) failure(r *run, cause job.Failure) {
+	if r.Singleton && cause.Class == job.CauseNoFinalize { // of the bridge, of which the user knows nothing
 		p.say("the program ended without MPI_Finalize")
 		return
 	}
-	p.say("%s", describe(*r.cause, r.hostName))
-	for _, f := range r.further {
-		p.say("then %s", describe(f, r.hostName))
+	p.say("%s", describe(cause, r.hostName, r.heldBy))
+	further, more := r.verdict.further()
+	for _, f := range further {
+		p.say("then %s", describe(f, r.hostName, r.heldBy))
 	}
-	if r.alike > 0 {
-		p.say("and %s for the same reason", count(r.alike, "more rank", "more ranks"))
+	if alike := r.verdict.alike; alike > 0 {
+		p.say("and %s not started for the same reason", count(alike, "more rank was", "more ranks were"))
 	}
-	if more := r.failures - 1 - len(r.further) - r.alike; more > 0 {
+	if more > 0 {
 		p.say("and %s", count(more, "more failure", "more failures"))
 	}
 	if r.total.Ended > 0 {
@@ -133,29 +137,43 @@ func count(n int, one, many string) string {
 	return fmt.Sprint(n, " ", many)
 }
 
-// describe renders a failure as one line: rank, host, pid, what and when.
-func describe(f job.Failure, hostName func(job.HostIndex) string) string {
+// describe renders a failure as one line: rank, host, pid, what and, where that tells
+// something, when; of a host that failed also the ranks that it held.
+func describe(f job.Failure, hostName func(job.HostIndex) string, heldBy map[job.HostIndex]string) string {
 	host := hostName(f.Host)
+	when := ""
+	if f.Phase != phaseRunning && f.Phase != "" {
+		when = ", " + f.Phase
+	}
 	if f.Rank < 0 {
-		return fmt.Sprintf("host %s: %s: %s", host, f.Phase, f.Text)
+		if ranks := heldBy[f.Host]; ranks != "" {
+			host += " (" + ranks + ")"
+		}
+		if when != "" {
+			host += ": " + f.Phase
+		}
+		return fmt.Sprintf("host %s: %s", host, f.Text)
 	}
 	who := fmt.Sprintf("rank %v on %s", job.RankID{World: f.World, Rank: f.Rank}, host)
 	if f.PID > 0 {
 		who += fmt.Sprintf(" (pid %d)", f.PID)
 	}
 	extra := ""
-	if f.Text != "" {
+	if f.Text != "" && f.Text != noMessage {
 		extra = ": " + f.Text
 	}
 	switch f.Class {
 	case job.CauseAbort:
-		return fmt.Sprintf("%s called abort with code %d, %s%s", who, f.Code, f.Phase, extra)
+		return fmt.Sprintf("%s called abort with code %d%s%s", who, f.Code, when, extra)
 	case job.CauseSignal:
-		return fmt.Sprintf("%s was killed by signal %d (%v), %s%s", who, f.Signal, syscall.Signal(f.Signal), f.Phase, extra)
+		if f.Text != "" && syscall.Signal(f.Signal) == syscall.SIGKILL { // by whom
+			return fmt.Sprintf("%s was killed by signal %d: %s%s", who, f.Signal, f.Text, when)
+		}
+		return fmt.Sprintf("%s was killed by signal %d (%v)%s%s", who, f.Signal, syscall.Signal(f.Signal), when, extra)
 	case job.CauseExit:
-		return fmt.Sprintf("%s exited with code %d, %s%s", who, f.Code, f.Phase, extra)
+		return fmt.Sprintf("%s exited with code %d%s%s", who, f.Code, when, extra)
 	case job.CauseNoFinalize:
-		return fmt.Sprintf("%s exited with code 0 but without MPI_Finalize, %s%s", who, f.Phase, extra)
+		return fmt.Sprintf("%s exited with code 0 but without MPI_Finalize%s%s", who, when, extra)
 	case job.CauseStart:
 		return fmt.Sprintf("%s was not started%s", who, extra)
 	case job.CauseProtocol:
@@ -165,10 +183,15 @@ func describe(f job.Failure, hostName func(job.HostIndex) string) string {
 		if f.Phase == job.PhaseTree {
 			return fmt.Sprintf("%s broke the protocol of %s%s", who, f.Phase, extra)
 		}
-		return fmt.Sprintf("%s broke the PMI protocol, %s%s", who, f.Phase, extra)
+		return fmt.Sprintf("%s broke the PMI protocol%s%s", who, when, extra)
 	}
-	return fmt.Sprintf("%s failed, %s%s", who, f.Phase, extra)
+	return fmt.Sprintf("%s failed%s%s", who, when, extra)
 }
+
+const (
+	phaseRunning = "running" // of a failure about which no phase tells more
+	noMessage    = "N/A"     // Open MPI's, with every abort
+)
 
 // timing prints the phase table.
 func (p *reporter) timing(r *run) {
@@ -177,5 +200,5 @@ func (p *reporter) timing(r *run) {
 
 // shape is the size of the job and of its tree.
 func (r *run) shape() string {
-	return fmt.Sprintf("%s on %s, degree %d", plural(r.plan.Size, "rank"), plural(len(r.family.ReadyValue().Live), "node"), r.plan.Degree)
+	return fmt.Sprintf("%s on %s, degree %d", plural(r.plan.Size, "rank"), plural(len(r.live.Live), "node"), r.plan.Degree)
 }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
@@ -33,6 +34,10 @@ type IO struct {
 // endTimeout bounds how long the tree may take to come down in good order.
 const endTimeout = 5 * time.Second
 
+// lossKnown is how long the loss of a node may take, beyond --lost-after, until the
+// launcher hears of it. Ranks that miss the node may end until then.
+const lossKnown = time.Second
+
 // ownFiles is how many files golaunch may have open, but for its output files:
 // it has one link, and for a moment a few more connections.
 const ownFiles = 32
@@ -42,7 +47,7 @@ const ownFiles = 32
 const drainTimeout = 2 * time.Second
 
 // Run carries out the job that o describes and returns golaunch's exit status
-// (design section 7). It handles SIGINT, SIGTERM, SIGHUP and the signals that
+// (docs/design.md). It handles SIGINT, SIGTERM, SIGHUP and the signals that
 // are passed on to the ranks while it runs; ending ctx counts as SIGTERM.
 func Run(ctx context.Context, o Options, stdio IO) int {
 	begin := time.Now()
@@ -68,6 +73,9 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 		}
 		return 0
 	}
+	if plan.Crowded != "" {
+		report.note("%s", plan.Crowded)
+	}
 	if err := cmp.Or(prepareFile("--report", o.ReportFile, 0o644), prepareTrace(o.TraceFile)); err != nil {
 		report.say("%v", err)
 		return job.ExitUsage
@@ -75,7 +83,7 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 	r, err := newRun(ctx, o, plan, report, stdio)
 	if err != nil {
 		report.say("%v", err)
-		if errors.As(err, new(usageError)) {
+		if errors.As(err, new(bootstrap.UsageError)) {
 			return job.ExitUsage
 		}
 		return job.ExitLauncher
@@ -98,37 +106,38 @@ type run struct {
 	woken   chan struct{}
 	signals chan os.Signal
 
-	ctx     context.Context
-	stop    context.CancelFunc
-	boot    *boot
-	staging *staging
-	tasks   sync.WaitGroup // what signs, and what sends files
-	family  *overlay.Family
-	clock   clock
-	ready   bool
-	live    overlay.Ready      // who is there, once ready
-	died    []overlay.DeadHost // since they were ready, before the launch
-	worlds  map[int]*world
-	growing *growth                  // nil while no hosts are started for spawns
-	newest  int                      // highest number of a world so far
-	names   map[string]job.HostIndex // what hosts call themselves
-	early   []syscall.Signal         // for ranks, before all of them ran
-	left    bool                     // without the tree's good end: nobody reads the output, or waits
-	total   overlay.Done
+	ctx      context.Context
+	stop     context.CancelFunc
+	boot     *boot
+	staging  *staging
+	tasks    sync.WaitGroup // what signs, and what sends files
+	family   *overlay.Family
+	clock    clock
+	ready    bool
+	live     overlay.Ready      // who is there, once ready
+	died     []overlay.DeadHost // since they were ready, before the launch
+	worlds   map[int]*world
+	growing  *growth                  // nil while no further hosts are started
+	newest   int                      // highest number of a world so far
+	names    map[string]job.HostIndex // what hosts call themselves
+	early    []syscall.Signal         // for ranks, before all of them ran
+	left     bool                     // without the tree's good end: nobody reads the output, or waits
+	total    overlay.Done
+	expected int // ranks of the worlds in total
 
-	cause    *job.Failure // why the job fails; nil while it does not
-	further  []job.Failure
-	failures int
-	alike    int // failures to start for the cause's reason
-	killed   bool
-	status   int // exit status when cause is nil
-	decided  bool
-	over     bool
-	ends     int  // demands to end the job so far
-	unheard  bool // the output cannot be written
+	verdict verdict                  // why the job fails
+	heldBy  map[job.HostIndex]string // which ranks hosts held when they failed
+	killed  bool
+	status  int // exit status while nothing has failed
+	decided bool
+	over    bool
+	demands demands
+	unheard bool // the output cannot be written
 
 	counted  counted
 	progress progress
+	notes    notes
+	stalls   stalls
 
 	suspended bool // the tree was told that this process is stopped
 }
@@ -173,8 +182,8 @@ func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio 
 	if r.stdin, err = newStdinPump(stdio.Stdin, o.Stdin == StdinAll, r.inbox); err != nil {
 		return nil, err
 	}
-	if plan.Bootstrap == BootstrapExec {
-		// What a root relay that dies leaves behind becomes ours to end.
+	if plan.kind.Orphans {
+		// What a root that dies leaves behind here becomes ours to end.
 		if err := unix.Subreaper(); err != nil {
 			return nil, err
 		}
@@ -215,10 +224,9 @@ func (r *run) loop() int {
 			r.signal(s.(syscall.Signal))
 		case <-ended:
 			ended = nil
-			r.signal(syscall.SIGTERM)
+			r.signal(contextEnded)
 		case <-timeout:
-			r.report.say("the job has not ended within %v: it is killed", r.Timeout)
-			r.giveUp(job.ExitTimeout, r.Grace)
+			r.timedOut()
 		}
 	}
 	return r.finish()
@@ -228,6 +236,7 @@ func (r *run) handle(e overlay.Event) {
 	var err error
 	switch e := e.(type) {
 	case overlay.Joined:
+		r.starting().allow(e.Host.Index, e.Rest) // before it is told of them
 		if slot := r.family.Join(e); r.TraceFile != "" {
 			r.family.Ping(slot)
 		}
@@ -245,8 +254,6 @@ func (r *run) handle(e overlay.Event) {
 		}
 	case overlay.EdgeEnded:
 		r.rootLost(e.From, e.Err)
-	case hostFilesRead:
-		r.start(e.asked)
 	case growthReady:
 		r.growthReady(e)
 	case outputDrained:
@@ -266,8 +273,16 @@ func (r *run) handle(e overlay.Event) {
 		}
 	case progressDue:
 		r.showProgress()
+	case notesDue:
+		r.tellNotes()
+	case waitersHeard:
+		r.waitersHeard(e)
+	case waitsLate:
+		r.timeUp()
 	case countersLate:
 		r.over = true
+	case interruptOld:
+		r.interruptOld(e)
 	case stopNow:
 		r.stopSelf()
 	case stdinRead:
@@ -279,37 +294,34 @@ func (r *run) handle(e overlay.Event) {
 	}
 }
 
-// failed takes a failure that golaunch did not provoke. The first is the
-// cause, and ends the job unless it is to keep going. Ranks that fail for want
-// of a node may be heard of before its loss, which came the other way: of a loss
-// in the wake of a failure nobody is told once the job ends.
-func (r *run) failed(f job.Failure) {
-	r.failures++
+// failed takes a failure that golaunch did not provoke and that happened at a
+// time. The first that is heard of ends the job, unless it is to keep going; what
+// the cause is shows in the end.
+func (r *run) failed(f job.Failure, at time.Time) {
 	r.counted.failure(r, f)
-	if r.cause != nil {
-		if f.Class == job.CauseNodeLost && (r.cause.Class == job.CauseExit || r.cause.Class == job.CauseSignal) && !r.KeepGoing {
-			*r.cause, f = f, *r.cause
+	if _, known := r.heldBy[f.Host]; f.Rank < 0 && !known {
+		if r.heldBy == nil {
+			r.heldBy = map[job.HostIndex]string{}
 		}
-		switch {
-		case f.Class == job.CauseStart && f.Text == r.cause.Text:
-			r.alike++
-		case len(r.further) < maxFurther:
-			r.further = append(r.further, f)
-		}
-		return
+		r.heldBy[f.Host] = r.ranksOn(f.Host)
 	}
-	if r.decided && f.Class == job.CauseNodeLost {
+	first := r.verdict.failures == 0
+	if first && r.decided && f.Class == job.CauseNodeLost {
 		return // it came down because the job does
 	}
-	r.cause = &f
-	if r.KeepGoing && f.Class != job.CauseNodeLost && f.Class != job.CauseAbort {
-		return
+	lost := f.Class == job.CauseNodeLost
+	var explains time.Duration
+	if lost && !r.KeepGoing {
+		explains = r.LostAfter + lossKnown
 	}
-	if r.plan.isRelay(f.Host) && !r.ready {
+	r.verdict.add(f, at, explains)
+	switch {
+	case f.Finalized, r.KeepGoing && !lost && f.Class != job.CauseAbort:
+	case r.plan.isRelay(f.Host) && !r.ready:
 		r.giveUp(f.ExitCode(), 0) // hosts that are still awaited make no difference
-		return
+	case !r.killed:
+		r.kill(r.Grace)
 	}
-	r.kill(r.Grace)
 }
 
 // giveUp ends the job with an exit status of golaunch's own.
@@ -372,7 +384,7 @@ func (r *run) rootLost(slot tree.Slot, err error) {
 		err = errors.New("its agent ended")
 	}
 	host := r.family.Host(slot)
-	if !r.ready {
+	if !r.ready && (r.growing == nil || r.family.Awaited(slot)) {
 		if complete, _ := r.family.Lose(slot, err); complete {
 			r.treeReady()
 		}
@@ -381,7 +393,11 @@ func (r *run) rootLost(slot tree.Slot, err error) {
 	err = r.family.Explain(slot, err)
 	r.family.Leave(slot)
 	r.family.Sweep(slot)
-	r.failed(job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: host.Index, Phase: "running", Text: fmt.Sprintf("link to its agent lost: %v", err)})
+	phase := phaseRunning
+	if r.worlds == nil {
+		phase = "launch"
+	}
+	r.failed(job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: host.Index, Phase: phase, Text: overlay.LostText(err)}, time.Now())
 	r.over = true
 }
 

@@ -1,12 +1,14 @@
 package launcher
 
 import (
+	"fmt"
 	"os"
 	"os/signal"
 	"slices"
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
@@ -26,41 +28,94 @@ const stopAfter = 100 * time.Millisecond
 // stopNow is the event of that time's end.
 type stopNow struct{}
 
-// catch begins to take the job's signals. Those of the terminal's job control
-// never stop golaunch: reading in the background waits (see stdinPump), writing
-// goes through.
-func (r *run) catch() {
-	signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU)
-	signal.Notify(r.signals, handled...)
+const (
+	// sameDemand is how long further signals of one kind that end the job are the
+	// same demand: timeout(1) signals golaunch, and then its whole group.
+	sameDemand = time.Second
+	// sameKey is that of SIGINT where golaunch is what a terminal's Ctrl-C is for: who
+	// presses it twice means it. What timeout(1) runs is in the background.
+	sameKey = 200 * time.Millisecond
+	// livedThrough is how long ranks go on after an interrupt that was theirs to
+	// handle, as a debugger's, before it is forgotten.
+	livedThrough = 5 * time.Second
+)
+
+// contextEnded stands among the signals for the end of Run's context, which comes
+// once and so counts always.
+const contextEnded syscall.Signal = 0
+
+// demands are those to end the job so far.
+type demands struct {
+	count int
+	last  map[syscall.Signal]time.Time // when one of its kind was counted last
+	// interrupt is when the only one came, if it was passed on to ranks, which may
+	// live on.
+	interrupt time.Time
 }
 
-// signal acts on a signal to golaunch: the first SIGINT interrupts the ranks;
-// SIGTERM and SIGHUP end the job, with time for the ranks to do so; a second of
-// these three, whichever it is, kills the ranks, and a third leaves at once;
-// SIGTSTP stops the ranks and golaunch; others are passed on to the ranks.
+// sameFor is how long further signals are the same demand.
+func sameFor(s syscall.Signal) time.Duration {
+	if s == syscall.SIGINT && unix.OwnsTerminal() {
+		return sameKey
+	}
+	return sameDemand
+}
+
+// next takes a demand and returns how many there are with it, 0 if it belongs to
+// the last of its kind, which further ones do for so long.
+func (d *demands) next(s syscall.Signal, now time.Time, same time.Duration) int {
+	if last, ok := d.last[s]; ok && now.Sub(last) < same {
+		return 0
+	}
+	if d.last == nil {
+		d.last = make(map[syscall.Signal]time.Time)
+	}
+	d.count++
+	d.last[s], d.interrupt = now, time.Time{}
+	return d.count
+}
+
+// interruptOld is the event that ranks may have lived through an interrupt, the
+// one that came then.
+type interruptOld struct{ came time.Time }
+
+// catch begins to take the job's signals. Those of the terminal's job control
+// never stop golaunch: reading in the background waits (see stdinPump), writing
+// goes through. What golaunch was started to ignore, as nohup has it do with SIGHUP,
+// stays ignored; of SIGTERM Go's runtime does not tell.
+func (r *run) catch() {
+	signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU)
+	signal.Notify(r.signals, slices.DeleteFunc(slices.Clone(handled), signal.Ignored)...)
+}
+
+// signal acts on a signal to golaunch: the first SIGINT interrupts the ranks, which
+// may live through it; SIGTERM and SIGHUP end the job, with time for the ranks to do
+// so; a second of these three, whichever it is, kills the ranks, and a third leaves
+// at once; SIGTSTP stops the ranks and golaunch; others are passed on to the ranks.
+// The end of Run's context counts as SIGTERM.
 func (r *run) signal(s syscall.Signal) {
 	switch s {
 	case syscall.SIGINT:
-		r.end(func() {
+		r.end(s, func() {
 			switch {
 			case r.killed:
+			case r.launched() && !r.active():
+				r.report.say("interrupted after the ranks have ended")
 			case r.launched():
-				r.report.say("interrupting the ranks; interrupt again to kill them")
-				r.decided, r.status = true, job.ExitINT
-				r.toRanks(syscall.SIGINT)
+				r.interrupt()
 				return
 			default:
 				r.report.say("interrupted before the ranks ran: the job is ended")
 			}
 			r.giveUp(job.ExitINT, 0)
 		})
-	case syscall.SIGTERM:
-		r.end(func() {
+	case syscall.SIGTERM, contextEnded:
+		r.end(s, func() {
 			r.report.say("told to terminate: the job is ended; once more kills its ranks at once")
 			r.giveUp(job.ExitTERM, r.Grace)
 		})
 	case syscall.SIGHUP:
-		r.end(func() {
+		r.end(s, func() {
 			r.report.say("the terminal is gone: the job is ended")
 			r.giveUp(job.ExitHUP, r.Grace)
 		})
@@ -75,6 +130,31 @@ func (r *run) signal(s syscall.Signal) {
 			return
 		}
 		r.toRanks(s)
+	}
+}
+
+// interrupt passes an interrupt on to the ranks.
+func (r *run) interrupt() {
+	again := fmt.Sprintf("within %v", livedThrough)
+	if same := sameFor(syscall.SIGINT); same != sameKey {
+		again = fmt.Sprintf("between %v and %v from now", same, livedThrough)
+	}
+	r.report.say("interrupting the ranks; to kill them, interrupt again %s", again)
+	if !r.decided {
+		r.decided, r.status = true, job.ExitINT
+		r.demands.interrupt = r.demands.last[syscall.SIGINT]
+		old := interruptOld{r.demands.interrupt}
+		time.AfterFunc(livedThrough, func() { r.inbox.Put(old) })
+	}
+	r.toRanks(syscall.SIGINT)
+}
+
+// interruptOld has the job go on as if it had not been interrupted, if its ranks
+// live and nothing else came.
+func (r *run) interruptOld(e interruptOld) {
+	if !e.came.IsZero() && e.came.Equal(r.demands.interrupt) && r.running() && r.active() && !r.killed && r.verdict.cause() == nil {
+		r.demands = demands{}
+		r.decided, r.status = false, 0
 	}
 }
 
@@ -116,8 +196,9 @@ func (r *run) resume() {
 
 // end takes the first, or a further, demand to end the job. What a third leaves
 // behind ends by itself: every agent loses its parent.
-func (r *run) end(first func()) {
-	switch r.ends++; r.ends {
+func (r *run) end(s syscall.Signal, first func()) {
+	switch r.demands.next(s, time.Now(), sameFor(s)) {
+	case 0:
 	case 1:
 		first()
 	case 2:

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -35,14 +36,22 @@ func launchedRun(t *testing.T) (*run, link.Link) {
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	near, agent := memlink.Pair()
-	inbox := overlay.NewInbox(func() {})
+	woken := make(chan struct{}, 1)
+	inbox := overlay.NewInbox(func() {
+		select {
+		case woken <- struct{}{}:
+		default:
+		}
+	})
 	source, err := stage.Self()
 	require.NoError(t, err)
 	starter := overlay.NewStarter(context.Background(), nil, source, overlay.Common{}, inbox, nil)
 	family := overlay.NewFamily(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return func(tree.Header, []byte) {} })
 	family.Join(overlay.Joined{Link: near, Pipe: onlyLink{}})
+	family.Worlds.Know(0, p.Blocks)
 	t.Cleanup(func() { agent.Close(); family.Close() })
 	return &run{
+		inbox: inbox, woken: woken, stdin: &stdinPump{},
 		Options: *o, plan: p, worlds: map[int]*world{0: {plan: p}},
 		family: family, staging: &staging{}, report: &reporter{w: io.Discard},
 	}, agent
@@ -93,4 +102,92 @@ func TestOutputThatCannotBeWrittenIsToldOnce(t *testing.T) {
 	}
 	require.Equal(t, "golaunch: the output cannot be written: broken pipe\n", said.String())
 	require.Equal(t, job.ExitINT, r.status)
+}
+
+// timeout(1) signals golaunch and then its whole group: two signals of one kind
+// within a second are one demand. Of two kinds they are two, and a context that ends
+// counts always.
+func TestDemandsWithinASecondAreOne(t *testing.T) {
+	var d demands
+	begin := time.Unix(1, 0)
+	for _, x := range []struct {
+		s     syscall.Signal
+		after time.Duration
+		count int
+	}{
+		{syscall.SIGTERM, 0, 1}, {syscall.SIGTERM, 0, 0}, {syscall.SIGTERM, 999 * time.Millisecond, 0},
+		{syscall.SIGTERM, time.Second, 2}, {syscall.SIGTERM, 1500 * time.Millisecond, 0}, {syscall.SIGTERM, time.Hour, 3},
+		{syscall.SIGINT, time.Hour, 4}, {syscall.SIGTERM, time.Hour, 0}, {syscall.SIGINT, time.Hour, 0},
+		{contextEnded, time.Hour, 5}, {syscall.SIGHUP, time.Hour, 6},
+	} {
+		require.Equal(t, x.count, d.next(x.s, begin.Add(x.after), sameDemand), "%v after %v", x.s, x.after)
+	}
+}
+
+// Who presses Ctrl-C twice means it, but one that comes twice is one.
+func TestKeysPressedTwice(t *testing.T) {
+	var d demands
+	begin := time.Unix(1, 0)
+	for _, x := range []struct {
+		after time.Duration
+		count int
+	}{{0, 1}, {time.Millisecond, 0}, {199 * time.Millisecond, 0}, {250 * time.Millisecond, 2}, {300 * time.Millisecond, 0}, {450 * time.Millisecond, 3}} {
+		require.Equal(t, x.count, d.next(syscall.SIGINT, begin.Add(x.after), sameKey), "%v", x.after)
+	}
+	require.Equal(t, sameDemand, sameFor(syscall.SIGTERM))
+}
+
+// Whatever else demands the job's end right after an interrupt that ranks were told
+// of kills them, and stays.
+func TestADemandRightAfterAnInterrupt(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, contextEnded} {
+		t.Run(s.String(), func(t *testing.T) {
+			r, agent := launchedRun(t)
+			var said strings.Builder
+			r.report.w = &said
+			require.NoError(t, r.worldStarted(0, overlay.Started{Ranks: 2}))
+			r.signal(syscall.SIGINT)
+			r.signal(s)
+			require.True(t, r.killed)
+			for _, kind := range []tree.Kind{overlay.KindSignal, overlay.KindKill} {
+				frame, err := agent.Recv(link.Control)
+				require.NoError(t, err)
+				h, _, err := tree.ParseHeader(frame)
+				require.NoError(t, err)
+				require.Equal(t, kind, h.Kind)
+			}
+			require.Regexp(t, `to kill them, interrupt again (between 1s and 5s from now|within 5s)\n`, said.String())
+			require.Contains(t, said.String(), "told again: the ranks are killed\n")
+			r.handle(interruptOld{r.demands.last[syscall.SIGINT]})
+			require.True(t, r.decided)
+			require.Equal(t, job.ExitINT, r.status)
+		})
+	}
+}
+
+// An interpreter or a debugger lives through any number of interrupts.
+func TestInterruptThatRanksLiveThroughIsForgotten(t *testing.T) {
+	r, _ := launchedRun(t)
+	r.stdin = &stdinPump{}
+	require.NoError(t, r.worldStarted(0, overlay.Started{Ranks: 2}))
+	for range 3 {
+		r.signal(syscall.SIGINT)
+		require.Equal(t, job.ExitINT, r.status)
+		require.False(t, r.killed)
+		r.handle(interruptOld{r.demands.interrupt.Add(-1)}) // another's
+		require.True(t, r.decided)
+		r.handle(interruptOld{r.demands.interrupt})
+		require.False(t, r.decided, "the exit status is the ranks' again")
+		require.Zero(t, r.status)
+	}
+	// A second one before that kills, and is not forgotten.
+	r.signal(syscall.SIGINT)
+	came := r.demands.interrupt
+	r.demands.last[syscall.SIGINT] = came.Add(-sameDemand)
+	r.signal(syscall.SIGINT)
+	require.True(t, r.killed)
+	r.handle(interruptOld{came})
+	r.handle(interruptOld{r.demands.last[syscall.SIGINT]})
+	require.Equal(t, job.ExitINT, r.status)
+	require.True(t, r.decided)
 }

@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/job"
 )
 
@@ -22,7 +24,7 @@ func TestSpares(t *testing.T) {
 		{"one dies", "n[1-6]", 8, 2, []job.HostIndex{1}, []int{2, 0, 2, 2, 2, 0}},
 		{"two die", "n[1-6]", 8, 2, []job.HostIndex{0, 3}, []int{0, 2, 2, 0, 2, 2}},
 		{"a spare dies", "n[1-6]", 8, 2, []job.HostIndex{5}, []int{2, 2, 2, 2, 0, 0}},
-		{"more die than are spare", "n[1-6]", 8, 2, []job.HostIndex{0, 1, 2}, []int{0, 0, 0, 3, 3, 2}},
+		{"more die than are spare", "n[1-6]", 8, 2, []job.HostIndex{0, 1, 2}, []int{0, 0, 0, 2, 3, 3}},
 		{"no more hosts than needed", "n[1-9]", 2, 1, nil, []int{1, 1, 0}},
 		{"smaller slots need both spares", "a:4,b:2,c:2", 4, 2, []job.HostIndex{0}, []int{0, 2, 2}},
 	} {
@@ -36,8 +38,82 @@ func TestSpares(t *testing.T) {
 		}
 		assert.Equal(t, c.want, perHost(p), c.name)
 	}
+	for _, c := range []struct {
+		name  string
+		hosts string
+		n     int
+		want  string
+		err   string
+	}{
+		{"no -n", "a,b,c", 0, "", ""},
+		{"more hosts than ranks", "a,b,c", 2, "", ""},
+		{"as full as without", "n[1-6]", 8, "", ""},
+		{"a host each", "n[1-3]", 3, "--spares 1 keeps n3 free: a host holds up to 2 ranks, 1 without spares; name more hosts, or lower --spares", ""},
+		{"slots", "n[1-3]:2", 5, "", "--spares 1 keeps n3 free: not enough slots: 5 ranks, 4 slots on 2 hosts of -H, 1 missing; add hosts, give more slots (host:N), or --oversubscribe; or lower --spares"},
+	} {
+		o := options(t, c.hosts, c.n)
+		o.Spares = 1
+		p, err := NewPlan(o, "here")
+		if c.err != "" {
+			require.EqualError(t, err, c.err, c.name)
+			continue
+		}
+		require.NoError(t, err, c.name)
+		require.Equal(t, c.want, p.Crowded, c.name)
+	}
 	o := options(t, "a,b", 2)
 	o.Spares = 2
 	_, err := NewPlan(o, "here")
 	require.EqualError(t, err, "--spares: 2 spares of 2 hosts leave no host for ranks; name more hosts")
+}
+
+// Hosts of the list without ranks stand in for dead ones, in their position.
+func TestReplacements(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		hosts  string
+		n      int
+		edit   func(*Options)
+		dead   []job.HostIndex
+		start  string // the hosts that are started next
+		then   []job.HostIndex
+		next   string
+		blocks string
+		says   string
+	}{
+		{"one", "n[1-6]", 3, nil, []job.HostIndex{1}, "n4", nil, "", "n1:0/0 n4:1/0 n3:2/0", "host n4 takes the place of n2"},
+		{"two", "n[1-6]", 3, nil, []job.HostIndex{0, 2}, "n[4-5]", nil, "", "n4:0/0 n2:1/0 n5:2/0", "hosts n[4-5] take the place of n[1,3]"},
+		{"more than there are", "n[1-4]", 3, nil, []job.HostIndex{0, 1, 2}, "n4", nil, "", "n4:0-2/0", "host n4 takes the place of n[1-3]"},
+		{"none", "n[1-3]", 3, nil, []job.HostIndex{0}, "", nil, "", "n2:0-1/0 n3:2/0", ""},
+		{"a dead one of theirs", "n[1-6]", 2, nil, []job.HostIndex{0}, "n3", []job.HostIndex{0, 2}, "n[4-5]", "n4:0/0 n2:1/0", "host n4 takes the place of n1"},
+		{"a spare is enough", "n[1-6]", 2, func(o *Options) { o.Spares = 1 }, []job.HostIndex{0}, "", nil, "", "n3:0/0 n2:1/0", "host n3 takes the place of n1"},
+		{"smaller slots", "a:4,b:1,c:1,d:1,e:1,f", 4, nil, []job.HostIndex{0}, "b", []job.HostIndex{0}, "c", "", ""},
+		{"relays", "n[1-6]", 3, func(o *Options) {
+			o.Bootstrap, o.BootstrapValues = "exec", bootstrap.Values{"exec-command": "x {host} {command}"}
+		},
+			[]job.HostIndex{0}, "", nil, "", "n2:0-1/0 n3:2/0", ""},
+	} {
+		o := options(t, c.hosts, c.n)
+		if c.edit != nil {
+			c.edit(o)
+		}
+		p, err := NewPlan(o, "here")
+		require.NoError(t, err, c.name)
+		require.Equal(t, c.start != "" || p.Spares > 0 || c.name == "none" || c.name == "relays", p.redundant(), c.name)
+		more := p.replacements(c.dead)
+		require.Equal(t, c.start, hostlist.Fold(bare(more)), c.name)
+		p = p.withMore(more)
+		if c.next != "" {
+			more = p.replacements(c.then)
+			require.Equal(t, c.next, hostlist.Fold(bare(more)), c.name)
+			p, c.dead = p.withMore(more), c.then
+		}
+		if c.blocks == "" {
+			continue
+		}
+		q, err := p.Without(c.dead)
+		require.NoError(t, err, c.name)
+		require.Equal(t, c.blocks, where(q), c.name)
+		require.Equal(t, c.says, p.replaced(q), c.name)
+	}
 }

@@ -6,9 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"slices"
 	"strings"
 	"sync/atomic"
 
+	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
@@ -33,20 +35,26 @@ type filesSent struct{ err error }
 func newStaging(o *Options) (*staging, error) {
 	files, err := stage.OpenFiles(o.Stage)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--stage: %w", err)}
+		return nil, bootstrap.UsageError{Err: fmt.Errorf("--stage: %w", err)}
 	}
 	return &staging{files: files, dir: o.Dir}, nil
 }
 
-// programs tells of each app which of the files is its program: it runs that. It
-// is nil where there are no files.
+// programs tells of each app which of the files is its program: it runs that. One
+// that is named without a directory, and is not in PATH, is the file of that name.
+// It is nil where there are no files.
 func (s *staging) programs(apps []job.App) []string {
 	if len(s.files.List()) == 0 {
 		return nil
 	}
 	programs := make([]string, len(apps))
 	for i, app := range apps {
-		programs[i] = s.files.Named(programPlace(app, s.dir))
+		place := programPlace(app, s.dir)
+		if name := app.Argv[0]; place == "" && app.Path == "" && slices.ContainsFunc(s.files.List(), func(f stage.File) bool { return f.Name == name }) {
+			programs[i] = name
+			continue
+		}
+		programs[i] = s.files.Named(place)
 	}
 	return programs
 }

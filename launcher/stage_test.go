@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/job"
 )
 
@@ -18,6 +19,8 @@ func TestStagedPrograms(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(other, "app"), []byte("#!/bin/sh\n"), 0o755))
 	require.NoError(t, os.Symlink(app, filepath.Join(here, "link")))
 	t.Setenv("PATH", here)
+	only := filepath.Join(other, "only")
+	require.NoError(t, os.WriteFile(only, []byte("#!/bin/sh\n"), 0o755))
 	for _, x := range []struct{ program, dir, want string }{
 		{app, "/", "app"},
 		{"./app", here, "app"},
@@ -28,8 +31,10 @@ func TestStagedPrograms(t *testing.T) {
 		{"./app", other, ""}, // the ranks find another
 		{"./none", here, ""},
 		{"sh", here, ""},
+		{"only", other, "only"}, // in no directory of PATH
+		{"none", here, ""},
 	} {
-		s, err := newStaging(&Options{Dir: here, Stage: []string{app}})
+		s, err := newStaging(&Options{Dir: here, Stage: []string{app, only}})
 		require.NoError(t, err)
 		require.Equal(t, []string{x.want}, s.programs([]job.App{{Argv: []string{x.program}, Dir: x.dir}}), "%s in %s", x.program, x.dir)
 		s.files.Close()
@@ -39,6 +44,6 @@ func TestStagedPrograms(t *testing.T) {
 	require.Empty(t, s.programs([]job.App{{Argv: []string{app}, Dir: here}}), "nothing is brought")
 
 	_, err = newStaging(&Options{Stage: []string{"/no/such/file"}})
-	require.ErrorAs(t, err, new(usageError), "it is the command line that is wrong")
+	require.ErrorAs(t, err, new(bootstrap.UsageError), "it is the command line that is wrong")
 	require.EqualError(t, err, "--stage: /no/such/file: no such file or directory")
 }

@@ -176,7 +176,8 @@ func (r *run) sendInput(e stdinRead) {
 		send(e.data)
 	}
 	if e.err != nil {
-		if !errors.Is(e.err, io.EOF) {
+		// nohup opens standard input for writing only: there is none.
+		if !errors.Is(e.err, io.EOF) && !errors.Is(e.err, syscall.EBADF) {
 			r.report.say("standard input: %v; the ranks see its end", e.err)
 		}
 		send(nil)

@@ -1,7 +1,6 @@
 package launcher
 
 import (
-	"cmp"
 	"os"
 	"slices"
 
@@ -25,17 +24,12 @@ func prepareTrace(path string) error {
 
 // writeTrace writes what is known of when each step took place.
 func (r *run) writeTrace() error {
-	f, err := os.OpenFile(r.TraceFile, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, traceMode)
-	if err != nil {
-		return err
-	}
 	t := report.Trace{Job: r.jobID, Begin: r.clock.begin, Phases: r.clock.phases(), Starts: r.family.Starts(), Name: r.hostName}
 	if c := r.counted.of; c != nil {
 		r.family.TellClocks(c.Nodes, 0)
 		t.Nodes, t.Ranks = c.Nodes, c.Ranks
 	}
-	err = t.Encode(f)
-	return cmp.Or(err, f.Close())
+	return r.writeFile("--trace", r.TraceFile, traceMode, t.Encode)
 }
 
 // phases are the marks in order of time.

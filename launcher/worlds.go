@@ -18,6 +18,7 @@ type world struct {
 	done    bool // every rank has ended
 	drained bool // every byte of output was printed
 	failed  bool // it could not be started as a whole
+	hang    hang // of its ranks in MPI_Finalize
 
 	// Of a spawned one.
 	by    overlay.SpawnRequest
@@ -52,38 +53,32 @@ func (r *run) used() []int {
 }
 
 // spawn starts what a rank asks for as a new world, or answers why not.
-func (r *run) spawn(slot tree.Slot, q overlay.SpawnRequest) error {
-	by := r.worlds[q.World]
-	switch {
-	case !r.below(slot, q.Host):
-		return fmt.Errorf("a spawn request for host %d, which is not below", q.Host)
-	case by == nil || r.killed || r.over:
-		return nil // whoever asked is gone, or about to be
-	case by.plan.hostOf(q.Rank) != q.Host:
-		return fmt.Errorf("a spawn request for rank %d, which is not on host %d", q.Rank, q.Host)
+func (r *run) spawn(q overlay.SpawnRequest) {
+	if r.worlds[q.World] == nil || r.killed || r.over {
+		return // whoever asked is gone, or about to be
 	}
-	if names := hostFiles(&q.Spawn); len(names) > 0 {
-		r.readHostFiles(q, names)
-		return nil
-	}
-	r.start(asked{SpawnRequest: q})
-	return nil
+	r.start(q)
 }
 
 // start begins a new world, or answers why not. It may have to wait for hosts
 // to get agents.
-func (r *run) start(q asked) {
+func (r *run) start(q overlay.SpawnRequest) {
 	by := r.worlds[q.World]
 	if by == nil || r.killed || r.over {
 		return // meanwhile
 	}
-	app := by.plan.Apps[by.plan.appOf(q.Rank)]
+	block := job.BlockOf(by.plan.Blocks, q.Rank)
+	if block == nil {
+		r.refuse(q, fmt.Errorf("rank %v does not exist", asker(q)), nil)
+		return
+	}
+	app := by.plan.Apps[block.App]
 	on := r.plan
 	if r.mayGrow() && r.growing == nil {
 		on = on.withUnused()
 	}
 	used := append(r.used(), make([]int, len(on.Hosts)-len(r.plan.Hosts))...)
-	plan, codes, err := on.Spawn(&q.Spawn, app, Place{Used: used, Names: r.names, HostFile: q.hostFile})
+	plan, codes, err := on.Spawn(&q.Spawn, app, Place{Used: used, Names: r.names, HostFile: hostFile(q.Files)})
 	switch {
 	case err != nil && r.growing != nil:
 		r.growing.waiting = append(r.growing.waiting, q)
@@ -92,10 +87,10 @@ func (r *run) start(q asked) {
 		r.grow(r.missing(plan), q)
 		return
 	case err == nil:
-		err = r.begin(plan, codes, q.SpawnRequest)
+		err = r.begin(plan, codes, q)
 	}
 	if err != nil {
-		r.refuse(q.SpawnRequest, err, nil)
+		r.refuse(q, err, nil)
 	}
 }
 
@@ -116,6 +111,7 @@ func (r *run) begin(plan *Plan, codes []int, q overlay.SpawnRequest) error {
 	}
 	r.newest = id
 	r.worlds[id] = &world{plan: plan, by: q, codes: codes}
+	r.family.Worlds.Know(id, plan.Blocks)
 	r.toRoot(id, link.KVS, overlay.KindWorld, overlay.Encode(message))
 	r.verbose(1, "world %d: %s spawned by rank %v on %s", id, plural(plan.Size, "rank"), asker(q), r.hostName(q.Host))
 	return nil
@@ -126,7 +122,11 @@ func asker(q overlay.SpawnRequest) job.RankID { return job.RankID{World: q.World
 
 // refuse answers that there is no new world, and tells the user why.
 func (r *run) refuse(q overlay.SpawnRequest, err error, codes []int) {
-	r.report.note("spawn by rank %v on %s: %v", asker(q), r.hostName(q.Host), err)
+	waits := ""
+	if by := r.worlds[q.World]; by != nil && q.Spawn.CodesTell(by.plan.Size) {
+		waits = "; where they ignore error codes (MPI_ERRCODES_IGNORE) its ranks now wait for ever, as MPICH's ch3 has it"
+	}
+	r.report.note("spawn by rank %v on %s: %v%s", asker(q), r.hostName(q.Host), err, waits)
 	r.answer(q, overlay.SpawnAnswer{Failure: err.Error(), Codes: codes})
 }
 
@@ -217,6 +217,7 @@ func (r *run) worldDone(id int, d overlay.Done) error {
 	}
 	if w.done = true; !w.failed {
 		r.total.Merge(d)
+		r.expected += w.plan.Size
 	}
 	if !r.active() {
 		r.clock.mark("ranks ended")
@@ -237,6 +238,7 @@ func (r *run) worldDrained(id int) {
 func (r *run) worldOver(id int, w *world) {
 	if id > 0 && w.done && w.drained && w.started {
 		delete(r.worlds, id)
+		r.family.Worlds.Forget(id)
 		r.toRoot(id, link.KVS, overlay.KindForget, nil)
 	}
 	r.endIf()

@@ -23,6 +23,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/golaunch/golaunch/bootstrap/registry"
 )
 
 // Word is the first argument that makes golaunch's own executable the bridge.
@@ -53,7 +55,7 @@ func Args(args []string, self string) ([]string, error) {
 		return nil, fmt.Errorf("%s: %q is not a port", args[i], words[0])
 	}
 	// The bridge must be on this machine, and leave the program's input to it.
-	job := append([]string{"--np", "1", "--bootstrap", "fork", "--stdin", "none", "--pmi-port=false"}, args[:i]...)
+	job := append([]string{"--np", "1", "--bootstrap", registry.Local().Name, "--stdin", "none", "--pmi-port=false"}, args[:i]...)
 	return append(job, self, Word, words[0]), nil
 }
 

@@ -1,0 +1,205 @@
+package launcher
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link/tlslink"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/overlay/rendezvous"
+	"github.com/golaunch/golaunch/stage"
+)
+
+// bulk is the launcher's side of agents that were started all at once: it listens
+// for their calls until the launch.
+type bulk struct {
+	calls  *rendezvous.Rendezvous
+	within time.Duration // that agents have to call, and again if they lose their parent
+	late   *time.Timer   // until nobody is waited for who has not called
+	stop   context.CancelFunc
+	ended  chan struct{} // closed when all commands have ended
+}
+
+// bulkEnd is how long the commands of a bulk start may take to end when the job is
+// over, before they are ended.
+const bulkEnd = 2 * time.Second
+
+// startBulk starts the agents of all hosts, which have patience to call; 0 is the
+// connect timeout.
+func startBulk(ctx context.Context, opened *bootstrap.Opened, patience time.Duration, hosts []job.Host, source stage.Source, c overlay.Common, note func(string, ...any)) (*bulk, error) {
+	names, err := namesOf(hosts)
+	if err != nil {
+		return nil, err
+	}
+	// Every agent may keep its call for a while.
+	if err := unix.NeedFiles(uint64(ownFiles+len(hosts)), "golaunch"); err != nil {
+		return nil, err
+	}
+	addr, err := listenAt(ctx, opened.Listen, names)
+	if err != nil {
+		return nil, err
+	}
+	secret := tlslink.NewSecret()
+	b := &bulk{within: cmp.Or(patience, c.ConnectTimeout), ended: make(chan struct{})}
+	if b.calls, err = rendezvous.Listen(ctx, rendezvous.Config{
+		Secret: secret, Addr: net.JoinHostPort(addr, "0"), Hosts: names, Log: few(note),
+	}); err != nil {
+		return nil, err
+	}
+	all := make([]bootstrap.Host, len(hosts))
+	for i, h := range hosts {
+		all[i] = bootstrap.Host{Index: i, Name: h.Name, User: h.User, Port: h.Port}
+	}
+	argv := []string{
+		source.Path(), overlay.AgentWord, overlay.LostAfterWord, c.LostAfter.String(),
+		overlay.DialWord, b.calls.Addr(), overlay.WithinWord, c.ConnectTimeout.String(),
+	}
+	if opened.HostVariable != "" {
+		argv = append(argv, overlay.HostVariableWord, opened.HostVariable)
+	}
+	// The commands end by themselves when the job does, and are ended later.
+	started, stop := context.WithCancel(context.WithoutCancel(ctx))
+	failures, err := opened.Bulk.Start(started, all, argv, secret.Reader())
+	if err != nil {
+		stop()
+		b.calls.Close()
+		return nil, err
+	}
+	b.stop = stop
+	b.late = time.AfterFunc(b.within, func() { b.missing(fmt.Errorf("its agent has not called within %v", b.within)) })
+	go func() { // ends with the last command
+		for e := range failures {
+			b.calls.Fail(e.Host, e)
+		}
+		b.missing(errors.New("its agent has ended without a call"))
+		close(b.ended)
+	}()
+	return b, nil
+}
+
+func (b *bulk) missing(why error) {
+	b.calls.FailMissing(func(host string) *bootstrap.Error {
+		return &bootstrap.Error{
+			Host: host, Phase: bootstrap.Connect, Err: why, Permanent: true,
+			Hint: "see whether the agent runs there, and can connect to " + b.calls.Addr() + "; --connect-timeout gives it more time",
+		}
+	})
+}
+
+// close ends what is left of a bulk start.
+func (b *bulk) close() {
+	b.late.Stop()
+	b.calls.Close()
+	select {
+	case <-b.ended:
+	case <-time.After(bulkEnd):
+	}
+	b.stop()
+	<-b.ended
+}
+
+// maxRefusals is how many calls that were refused are told of: anybody may call.
+const maxRefusals = 8
+
+// few tells of the first of many lines.
+func few(note func(string, ...any)) func(line string) {
+	var told atomic.Int64
+	return func(line string) {
+		switch n := told.Add(1); {
+		case n <= maxRefusals:
+			note("%s", line)
+		case n == maxRefusals+1:
+			note("of further calls that are refused nothing is said")
+		}
+	}
+}
+
+// namesOf are the names of hosts, by which their agents say where they are.
+func namesOf(hosts []job.Host) ([]string, error) {
+	names := make([]string, len(hosts))
+	first := make(map[string]job.Host, len(hosts))
+	for i, h := range hosts {
+		if f, twice := first[h.Name]; twice {
+			return nil, bootstrap.UsageError{Err: fmt.Errorf("%s: host %s is named already at %s: agents that are started in bulk are told apart by their hosts' names", h.Pos, h.Name, f.Pos)}
+		}
+		first[h.Name], names[i] = h, h.Name
+	}
+	return names, nil
+}
+
+// routesTried is how many names are tried to find out how the hosts reach this
+// machine.
+const routesTried = 8
+
+// listenAt is the address of this machine that hosts reach: the one that is given,
+// or the near end of the route to the first of them whose name resolves.
+func listenAt(ctx context.Context, given string, names []string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	var questions []bootstrap.Question
+	for _, name := range names[:min(len(names), routesTried)] {
+		questions = append(questions, bootstrap.Question{Network: "ip", Name: name})
+	}
+	ctx, cancel := context.WithTimeout(ctx, bootstrap.LookUpTimeout)
+	defer cancel()
+	answers, _ := bootstrap.LookUp(ctx, questions, net.DefaultResolver.LookupNetIP) // its error is that the time is up
+	for _, to := range answers {
+		if to == "" {
+			continue
+		}
+		// Connecting a UDP socket sends nothing; it only picks a route.
+		c, err := net.Dial("udp", net.JoinHostPort(to, "9"))
+		if err != nil {
+			continue
+		}
+		defer c.Close()
+		return c.LocalAddr().(*net.UDPAddr).IP.String(), nil
+	}
+	return "", fmt.Errorf("no address of this machine is known at which agents can call it: host %s has none either", names[0])
+}
+
+// summon has the agent of a host, which has called here or will, call another.
+func (b *boot) summon(ctx context.Context, host string, q overlay.Summon) error {
+	if b.bulk == nil {
+		return errors.New("no agents call in this job")
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.bulk.within)
+	defer cancel()
+	err := b.bulk.calls.Send(ctx, host, q.Addr)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("its agent has called, but not again within %v", b.bulk.within)
+	}
+	if be := (*bootstrap.Error)(nil); errors.As(err, &be) {
+		return be.Err // whoever asked knows the rest
+	}
+	return err
+}
+
+// explain adds to dead hosts what is known here alone of their agents.
+func (b *boot) explain(dead []overlay.DeadHost) {
+	if b.bulk == nil {
+		return
+	}
+	for i := range dead {
+		d := &dead[i]
+		switch e := b.bulk.calls.Failed(b.hosts[d.Index].Name); {
+		case e == nil:
+		case strings.Contains(d.Cause, e.Err.Error()): // it is told already
+			d.Hint = cmp.Or(d.Hint, e.Hint)
+		case d.Phase == string(bootstrap.Connect): // it never called
+			d.Phase, d.Cause, d.Hint = string(e.Phase), e.Err.Error(), e.Hint
+		default:
+			d.Cause += "; " + e.Err.Error()
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package launcher
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/bootstrap/bootstraptest"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link/tlslink"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/overlay/rendezvous"
+	"github.com/golaunch/golaunch/stage"
+)
+
+// noBulk is a manager that starts nothing.
+type noBulk struct{ err error }
+
+func (n noBulk) Start(context.Context, []bootstrap.Host, []string, io.Reader) (<-chan *bootstrap.Error, error) {
+	return nil, n.err
+}
+
+func TestBulkThatCannotStart(t *testing.T) {
+	source, err := stage.Self()
+	require.NoError(t, err)
+	try := func(opened bootstrap.Opened, hosts ...job.Host) error {
+		_, err := startBulk(t.Context(), &opened, 0, hosts, source, overlay.Common{ConnectTimeout: time.Minute}, t.Logf)
+		return err
+	}
+	refused := bootstrap.Opened{Bulk: noBulk{errors.New("no allocation")}, Listen: "127.0.0.1"}
+	require.ErrorContains(t, try(refused, job.Host{Name: "a"}), "no allocation")
+	err = try(refused, job.Host{Name: "a", Pos: "file:1"}, job.Host{Name: "a", Port: 22, Pos: "file:2"})
+	require.ErrorContains(t, err, "file:2: host a is named already at file:1")
+	require.ErrorAs(t, err, new(bootstrap.UsageError))
+	require.ErrorContains(t, try(bootstrap.Opened{Bulk: noBulk{}, Listen: "not.an.address.invalid"}, job.Host{Name: "a"}), "listen")
+	addr, err := listenAt(t.Context(), "", []string{"127.0.0.1"})
+	require.NoError(t, err)
+	require.Equal(t, "127.0.0.1", addr)
+	_, err = listenAt(t.Context(), "", []string{""})
+	require.ErrorContains(t, err, "no address of this machine is known")
+}
+
+// What the manager says of an agent is told of its host.
+func TestWhatTheManagerSays(t *testing.T) {
+	source, err := stage.Self()
+	require.NoError(t, err)
+	hosts := []job.Host{{Name: "a"}, {Name: "b"}}
+	opened := &bootstrap.Opened{Bulk: &bootstraptest.Bulk{Env: func(bootstrap.Host) []string { return nil }}, Listen: "127.0.0.1"}
+	failing := sourceOf{source, "/bin/false"}
+	bulk, err := startBulk(t.Context(), opened, 0, hosts, failing, overlay.Common{ConnectTimeout: time.Minute}, t.Logf)
+	require.NoError(t, err)
+	<-bulk.ended
+	defer bulk.close()
+	b := &boot{bulk: bulk, hosts: []overlay.HostEntry{{Name: "a"}, {Index: 1, Name: "b"}}, common: overlay.Common{ConnectTimeout: time.Minute}}
+	dead := []overlay.DeadHost{{Phase: string(bootstrap.Connect), Cause: "?"}, {Index: 1, Phase: "agent hello", Cause: "link lost"}}
+	b.explain(dead)
+	require.Equal(t, overlay.DeadHost{Phase: "run command", Cause: "exit status 1"}, dead[0])
+	require.Equal(t, "link lost; exit status 1", dead[1].Cause)
+	b.explain(dead)
+	require.Equal(t, "link lost; exit status 1", dead[1].Cause, "once")
+	require.EqualError(t, b.summon(t.Context(), "a", overlay.Summon{}), "exit status 1")
+	require.EqualError(t, (&boot{}).summon(t.Context(), "a", overlay.Summon{}), "no agents call in this job")
+	(&boot{}).explain(dead)
+}
+
+// sourceOf is a source with another executable.
+type sourceOf struct {
+	stage.Source
+	path string
+}
+
+func (s sourceOf) Path() string { return s.path }
+
+// An agent may be sent to those above it alone.
+func TestSummon(t *testing.T) {
+	hostKey, _ := signer(t)
+	r, _ := signing(t, hostKey) // a job of four, whose root is host 0
+	calls, err := rendezvous.Listen(t.Context(), rendezvous.Config{Secret: tlslink.NewSecret(), Addr: "127.0.0.1:0", Hosts: []string{"a", "b"}, Log: func(string) {}})
+	require.NoError(t, err)
+	defer calls.Close()
+	calls.Fail("b", &bootstrap.Error{Host: "b", Err: errors.New("no room")})
+	r.boot.bulk = &bulk{calls: calls, within: time.Minute, late: time.NewTimer(time.Minute), stop: func() {}, ended: make(chan struct{})}
+	close(r.boot.bulk.ended)
+	for _, x := range []struct {
+		by, host job.HostIndex
+		want     string
+	}{{0, 1, "no room"}, {0, 9, "host 9 may not call host 0"}, {9, 1, "host 1 may not call host 9"}} {
+		r.summon(0, overlay.Summon{ID: 5, By: x.by, Host: x.host, Addr: "127.0.0.1:1"})
+		r.tasks.Wait()
+		events := r.inbox.Take(nil)
+		require.Equal(t, signatureMade{0, overlay.SignAnswer{ID: 5, Refusal: x.want}}, events[len(events)-1])
+	}
+}

@@ -1,0 +1,40 @@
+package launcher
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/job"
+)
+
+// A phase is told where it tells something.
+func TestFailuresAreDescribed(t *testing.T) {
+	p, err := NewPlan(options(t, "n[001-003]:4", 12), "here")
+	require.NoError(t, err)
+	two, err := NewPlan(options(t, "n[001-003]:1", 2), "here")
+	require.NoError(t, err)
+	r := &run{plan: p, worlds: map[int]*world{0: {plan: p, done: true}, 1: {plan: two}, 2: {plan: two, done: true}}}
+	rank := job.Failure{Class: job.CauseExit, Rank: 5, Host: 1, PID: 9, Code: 7}
+	with := func(change func(*job.Failure)) job.Failure { f := rank; change(&f); return f }
+	lost := job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: 2, Phase: "running", Text: "lost: x"}
+	for _, x := range []struct {
+		of   job.Failure
+		want string
+	}{
+		{rank, "rank 5 on n002 (pid 9) exited with code 7"},
+		{with(func(f *job.Failure) { f.Phase = "running" }), "rank 5 on n002 (pid 9) exited with code 7"},
+		{with(func(f *job.Failure) { f.Phase = "in MPI_Init (PMI)" }), "rank 5 on n002 (pid 9) exited with code 7, in MPI_Init (PMI)"},
+		{with(func(f *job.Failure) { f.Class, f.Phase, f.Text = job.CauseAbort, "running", "N/A" }), "rank 5 on n002 (pid 9) called abort with code 7"},
+		{with(func(f *job.Failure) { f.Class, f.Phase, f.Text = job.CauseAbort, "running", "no cheese" }), "rank 5 on n002 (pid 9) called abort with code 7: no cheese"},
+		{with(func(f *job.Failure) { f.Class, f.Signal, f.Phase = job.CauseSignal, 11, "running" }), "rank 5 on n002 (pid 9) was killed by signal 11 (segmentation fault)"},
+		{with(func(f *job.Failure) {
+			f.Class, f.Signal, f.Phase, f.Text = job.CauseSignal, 9, "running", "out of memory"
+		}), "rank 5 on n002 (pid 9) was killed by signal 9: out of memory"},
+		{lost, "host n003 (ranks 8-11): lost: x"},
+		{job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: 1, Phase: "start", Text: "x"}, "host n002 (ranks 4-7, rank 1.1): start: x"},
+		{job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: 7, Phase: "start", Text: "x"}, "host this machine: start: x"},
+	} {
+		require.Equal(t, x.want, describe(x.of, r.hostName, map[job.HostIndex]string{x.of.Host: r.ranksOn(x.of.Host)}))
+	}
+}

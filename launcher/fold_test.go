@@ -1,0 +1,75 @@
+package launcher
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
+)
+
+// A thousand hosts of which the same is to be said are one line.
+func TestDeadHostsAreFolded(t *testing.T) {
+	name := func(h job.HostIndex) string { return fmt.Sprintf("x%04d", h+1) }
+	var dead []overlay.DeadHost
+	for i := range 1000 {
+		h := job.HostIndex(i)
+		dead = append(dead, overlay.DeadHost{Index: h, Phase: "resolve", Cause: "name " + name(h) + ": no such host", Hint: "try: ssh -v root@" + name(h) + " true"})
+	}
+	dead[7].Cause = "name x00080: no such host" // another name
+	dead[8].Cause = "10.88.1.9:22: connection refused"
+	dead[9].Cause = "10.88.1.10:22: connection refused"
+	dead[10].Cause, dead[11].Cause = "[fe80::1%eth0]:22: connection refused", "[fe80::2]:22: connection refused"
+	var lines []string
+	for _, g := range foldDead(dead, name) {
+		lines = append(lines, fmt.Sprintf("%s: %s (%s)", hostsText(g.hosts, name), g.Cause, g.Hint))
+	}
+	require.Equal(t, []string{
+		"hosts x[0001-0007,0013-1000]: name {host}: no such host (try: ssh -v root@{host} true)",
+		"host x0008: name x00080: no such host (try: ssh -v root@x0008 true)",
+		"hosts x[0009-0012]: {address}:22: connection refused (try: ssh -v root@{host} true)",
+	}, lines)
+}
+
+func TestManyNamesThatDoNotFold(t *testing.T) {
+	text := hostsText(make([]job.HostIndex, 3), func(job.HostIndex) string { return "n1" })
+	require.Equal(t, "host n1", text)
+	all := make([]job.HostIndex, 10000)
+	for i := range all {
+		all[i] = job.HostIndex(i)
+	}
+	text = hostsText(all, func(h job.HostIndex) string { return strings.Repeat("a", int(h%7)+1) + fmt.Sprint(h) })
+	require.LessOrEqual(t, len(text), maxHostsText+len("hosts ..."))
+	require.True(t, strings.HasSuffix(text, ",..."), text)
+}
+
+// What several hosts note in the same words is told once, and not at all to who
+// asked for quiet, but for what must be seen.
+func TestNotesAreToldOnce(t *testing.T) {
+	for _, quiet := range []bool{false, true} {
+		var said strings.Builder
+		r, _ := launchedRun(t)
+		plan, err := NewPlan(options(t, "n[1-2]", 2), "here")
+		require.NoError(t, err)
+		r.plan, r.inbox = plan, overlay.NewInbox(func() {})
+		r.report = &reporter{w: &said, quiet: quiet}
+		for i := range 4 {
+			h := job.HostIndex(i % 2)
+			r.noted(overlay.Note{Host: h, Text: "working directory /w: no such file or directory; ranks run in / instead"})
+			r.noted(overlay.Note{Level: overlay.NoteAlways, Host: h, Text: "still running: pid 8"})
+		}
+		require.Empty(t, said.String())
+		r.tellNotes()
+		want := "golaunch: hosts n[1-2]: working directory /w: no such file or directory; ranks run in / instead\n"
+		if quiet {
+			want = ""
+		}
+		require.Equal(t, want+"golaunch: hosts n[1-2]: still running: pid 8\n", said.String())
+		said.Reset()
+		r.tellNotes()
+		require.Empty(t, said.String())
+	}
+}

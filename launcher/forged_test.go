@@ -1,0 +1,91 @@
+package launcher
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// hear has the launcher hear one message of its root.
+func hear(t *testing.T, r *run, agent link.Link, s link.Stream, kind tree.Kind, body any) {
+	t.Helper()
+	frame := tree.AppendHeader(nil, tree.Header{Kind: kind, To: tree.Launcher, From: 0})
+	require.NoError(t, agent.Send(s, append(frame, overlay.Encode(body)...)))
+	<-r.woken
+	for _, e := range r.inbox.Take(nil) {
+		r.handle(e)
+	}
+}
+
+// A failure that cannot be ends the job, never with exit code 0, and is the fault
+// of the agent that tells of it.
+func TestForgedFailures(t *testing.T) {
+	for name, f := range map[string]job.Failure{
+		"a signal that makes 0": {Class: job.CauseSignal, Signal: -128},
+		"a start with code 0":   {Class: job.CauseStart},
+		"a start with code 256": {Class: job.CauseStart, Code: 256},
+		"an unknown class":      {Class: 200, Code: 256},
+		"a host that is not":    {Class: job.CauseExit, Code: 1, Host: 1},
+		"a rank that is not":    {Class: job.CauseExit, Code: 1, Rank: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, agent := launchedRun(t)
+			r.ready = true
+			hear(t, r, agent, link.Control, overlay.KindFailure, f)
+			cause := r.verdict.cause()
+			require.NotNil(t, cause)
+			require.Equal(t, job.ExitLauncher, cause.ExitCode())
+			require.Equal(t, job.CauseNodeLost, cause.Class)
+			require.Equal(t, job.HostIndex(0), cause.Host)
+			require.Contains(t, cause.Text, `protocol error: message "failure"`)
+			require.NotZero(t, f.ExitCode(), "wherever it came from")
+		})
+	}
+}
+
+// A spawn by a rank that does not exist is none of the world's, and ends the job
+// as every breach does. Where one is taken all the same, it is refused.
+func TestForgedSpawns(t *testing.T) {
+	for _, rank := range []job.Rank{-1, 2, math.MinInt, math.MaxInt} {
+		r, agent := launchedRun(t)
+		r.ready = true
+		q := overlay.SpawnRequest{Rank: rank}
+		r.start(q)
+		require.Len(t, r.worlds, 1)
+		hear(t, r, agent, link.Service, overlay.KindSpawn, q)
+		cause := r.verdict.cause()
+		require.NotNil(t, cause)
+		require.Contains(t, cause.Text, `protocol error: message "spawn"`)
+	}
+}
+
+// A root that says that other hosts are dead is dead itself, and nobody else.
+func TestForgedDeaths(t *testing.T) {
+	r, agent := launchedRun(t)
+	hear(t, r, agent, link.Service, overlay.KindReady, overlay.Ready{
+		Live: []overlay.NodeInfo{{}}, Dead: []overlay.DeadHost{{Index: 1, Cause: "so it is said"}}})
+	dead := r.family.ReadyValue().Dead
+	require.Len(t, dead, 1)
+	require.Equal(t, job.HostIndex(0), dead[0].Index)
+	require.Contains(t, dead[0].Cause, "host 1, which is not below it, is dead")
+}
+
+// Ranks that have not ended well, without a failure, make no job that has.
+func TestRanksThatNobodyAccountsFor(t *testing.T) {
+	for done, ok := range map[overlay.Done]bool{{Ranks: 2}: true, {Ranks: 1, Failed: 1}: false, {Ranks: 1, Ended: 1}: false, {}: false} {
+		r, _ := launchedRun(t)
+		require.NoError(t, r.unexplained())
+		require.NoError(t, r.worldDone(0, done))
+		if ok {
+			require.NoError(t, r.unexplained())
+		} else {
+			require.ErrorContains(t, r.unexplained(), "of 2 ranks ended well")
+		}
+	}
+}

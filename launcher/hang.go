@@ -1,0 +1,98 @@
+package launcher
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/golaunch/golaunch/overlay"
+)
+
+// gatherWaiters is how long the nodes have to tell of ranks that wait, after the
+// last that has: their clocks began as their own ranks did.
+const gatherWaiters = time.Second
+
+// hang is what is known of ranks that wait in MPI_Finalize.
+type hang struct {
+	waits   []bool // by rank; nil before the first is told
+	library string
+	fixed   bool // what ends its hang is loaded wherever ranks wait
+	reports int  // of nodes
+	told    bool
+}
+
+// waitersHeard is the event that no node has told of a world's for a while, since
+// that many did.
+type waitersHeard struct{ world, reports int }
+
+// ranksWait notes ranks of a node that wait for others in MPI_Finalize. An error
+// means that there can be none such.
+func (r *run) ranksWait(id int, m overlay.Waiting) error {
+	w := r.worlds[id]
+	if w == nil {
+		return nil // it is over meanwhile
+	}
+	for _, of := range m.Ranks {
+		if of.First < 0 || of.Count < 1 || of.Count > w.plan.Size-int(of.First) {
+			return fmt.Errorf("ranks %d+%d of world %d wait, which do not exist", of.First, of.Count, id)
+		}
+	}
+	h := &w.hang
+	if h.told {
+		return nil
+	}
+	if h.waits == nil {
+		h.waits, h.library, h.fixed = make([]bool, w.plan.Size), m.Library, true
+	}
+	if h.fixed && !m.Fixed {
+		h.library, h.fixed = m.Library, false
+	}
+	for _, of := range m.Ranks {
+		for i := range of.Count {
+			h.waits[int(of.First)+i] = true
+		}
+	}
+	h.reports++
+	e := waitersHeard{id, h.reports}
+	time.AfterFunc(gatherWaiters, func() { r.inbox.Put(e) })
+	return nil
+}
+
+// waitersHeard names, once, the ranks of a world that have not waited long, as all
+// others have. Some may wait since a short time ago.
+func (r *run) waitersHeard(e waitersHeard) {
+	w := r.worlds[e.world]
+	if w == nil || w.done || w.hang.told || w.hang.reports > e.reports || r.killed || r.over {
+		return
+	}
+	w.hang.told = true
+	var missing []int
+	for rank, waits := range w.hang.waits {
+		if !waits {
+			missing = append(missing, rank)
+		}
+	}
+	if len(missing) == 0 { // the fence is about to be complete
+		return
+	}
+	r.report.note("%s", r.hangText(e.world, missing))
+}
+
+// hangText names ranks for which all others wait, with the likely cause.
+func (r *run) hangText(id int, missing []int) string {
+	w := r.worlds[id]
+	they, is, hang := "it ", "does", "hangs"
+	if len(missing) > 1 {
+		they, is, hang = "they ", "do", "hang"
+	}
+	text := fmt.Sprintf("all ranks have waited in MPI_Finalize for %v, except %s; if %s%s not compute any more, ",
+		overlay.LongWait, w.plan.ranksText(id, missing), they, is)
+	switch library := w.hang.library; {
+	case w.hang.fixed:
+		return text + fmt.Sprintf("%s%s although %s is loaded, which should end the hang of %s: please report where gdb shows it",
+			they, hang, overlay.LibMPICHFinalize, library)
+	case r.NoMPICHFix:
+		return text + fmt.Sprintf("that is the hang of %s: golaunch ends it without --no-mpich-fix", library)
+	default:
+		return text + fmt.Sprintf("that is the hang of %s: --mpich-fix ends it", library)
+	}
+}

@@ -1,0 +1,50 @@
+package launcher
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/golaunch/golaunch/overlay"
+)
+
+// sayInit tells which ranks of a world wait in MPI_Init, and for whom.
+func (r *run) sayInit(x overlay.Wait) {
+	world := x.ID.World
+	w := r.worlds[world]
+	if w == nil || w.done {
+		return
+	}
+	out := r.ranksOf(world, slices.Concat(x.Missing, x.Begun, x.Ended))
+	if len(out) == 0 || len(out) == w.plan.Size {
+		return
+	}
+	var waiting []int
+	for rank := range w.plan.Size {
+		if _, is := slices.BinarySearch(out, rank); !is {
+			waiting = append(waiting, rank)
+		}
+	}
+	var whom []string
+	of := func(runs []overlay.WaitRun, one, more string) {
+		ranks := r.ranksOf(world, runs)
+		if len(ranks) == 0 {
+			return
+		}
+		if len(ranks) > 1 {
+			one = more
+		}
+		whom = append(whom, w.plan.ranksText(world, ranks)+one)
+	}
+	of(x.Ended, ", which has ended without calling it", ", which have ended without calling it")
+	of(x.Missing, ", which has not called it", ", which have not called it")
+	of(x.Begun, ", which has begun it, but not come as far", ", which have begun it, but not come as far")
+	text := numbersText(world, waiting)
+	if text += " wait"; len(waiting) == 1 {
+		text += "s"
+	}
+	text += " in MPI_Init for " + strings.Join(whom, "; and for ")
+	if len(x.Ended) > 0 {
+		text += ": that never ends, as every rank of an MPI job has to call MPI_Init; if some are no MPI programs, start them by a golaunch of their own"
+	}
+	r.sayStall("%s", text)
+}

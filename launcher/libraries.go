@@ -1,0 +1,58 @@
+package launcher
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/golaunch/golaunch/overlay"
+)
+
+// maxLibrary bounds a library, in bytes: it travels to every node.
+const maxLibrary = 1 << 20
+
+// mpichFix says in the launch message's terms whose ranks get LibMPICHFinalize.
+func (o *Options) mpichFix() overlay.Fix {
+	switch {
+	case o.NoMPICHFix:
+		return overlay.FixNone
+	case o.MPICHFix:
+		return overlay.FixAll
+	}
+	return overlay.FixAffected
+}
+
+// libraries are those that ranks of some MPI libraries are handed, as far as they
+// were built.
+func libraries(mpich overlay.Fix) []overlay.Library {
+	names := []string{overlay.LibPMI}
+	if mpich != overlay.FixNone {
+		names = append(names, overlay.LibMPICHFinalize)
+	}
+	var list []overlay.Library
+	for _, name := range names {
+		if contents := library(name); contents != nil {
+			list = append(list, overlay.Library{Name: name, Contents: contents})
+		}
+	}
+	return list
+}
+
+// library is the contents of a library from lib/golaunch beside golaunch's directory
+// or in it; nil where it was not built.
+func library(name string) []byte {
+	path, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	dir := filepath.Dir(path)
+	for _, dir := range []string{filepath.Dir(dir), dir} {
+		file := filepath.Join(dir, "lib", "golaunch", name)
+		if info, err := os.Stat(file); err != nil || info.Size() > maxLibrary {
+			continue
+		}
+		if contents, err := os.ReadFile(file); err == nil {
+			return contents
+		}
+	}
+	return nil
+}

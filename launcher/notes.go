@@ -1,0 +1,56 @@
+package launcher
+
+import (
+	"time"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
+)
+
+const (
+	noteDelay = 200 * time.Millisecond // for other hosts to say the same
+	maxNotes  = 100                    // texts that are kept so long
+)
+
+// notes holds what hosts have to say until others may have said the same.
+type notes struct {
+	order []overlay.Note // the first of each, without its host
+	hosts map[overlay.Note][]job.HostIndex
+}
+
+// notesDue is the event of the time to tell them.
+type notesDue struct{}
+
+// noted takes a note from a host.
+func (r *run) noted(n overlay.Note) {
+	if n.Level > 0 { // of one host, for who wants to see it happen
+		r.verbose(n.Level, "host %s: %s", r.hostName(n.Host), n.Text)
+		return
+	}
+	host := n.Host
+	n.Host = job.NoHost
+	held := &r.notes
+	if held.hosts == nil {
+		held.hosts = map[overlay.Note][]job.HostIndex{}
+		time.AfterFunc(noteDelay, func() { r.inbox.Put(notesDue{}) })
+	}
+	if held.hosts[n] == nil {
+		held.order = append(held.order, n)
+	}
+	held.hosts[n] = append(held.hosts[n], host)
+	if len(held.order) == maxNotes {
+		r.tellNotes()
+	}
+}
+
+// tellNotes tells each note once, with the hosts that it is of.
+func (r *run) tellNotes() {
+	for _, n := range r.notes.order {
+		say := r.report.note
+		if n.Level == overlay.NoteAlways {
+			say = r.report.say
+		}
+		say("%s: %s", hostsText(r.notes.hosts[n], r.hostName), n.Text)
+	}
+	r.notes = notes{}
+}

@@ -1,0 +1,51 @@
+package launcher
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/bootstrap/registry"
+)
+
+// validateBootstrap checks the bootstrap and the flags that bootstraps have of
+// their own.
+func (o *Options) validateBootstrap() error {
+	chosen, known := registry.Find(o.Bootstrap)
+	if o.Bootstrap != "" && !known {
+		return fmt.Errorf("--bootstrap: %q is not known; %s are", o.Bootstrap, sentence(registry.Names()))
+	}
+	if known && !chosen.Here && len(o.Hosts) == 0 {
+		return fmt.Errorf("--bootstrap %s: no hosts are named; give --hosts or --hostfile", chosen.Name)
+	}
+	for _, k := range registry.All() {
+		for _, option := range k.Options {
+			if err := validateOption(k, option, o.BootstrapValues[option.Name], registry.Chosen(k, o.Bootstrap, o.Environ)); err != nil {
+				return err
+			}
+		}
+	}
+	if chosen.Check == nil {
+		return nil
+	}
+	return chosen.Check(o.BootstrapValues)
+}
+
+// validateOption checks the value of one flag of k.
+func validateOption(k bootstrap.Kind, option bootstrap.Option, value string, chosen bool) error {
+	switch {
+	case value == "":
+	case option.Own && !chosen:
+		return fmt.Errorf("--%s is for --bootstrap %s; add that, or leave it out", option.Name, k.Name)
+	case option.Choices != nil && !slices.Contains(option.Choices, value):
+		return fmt.Errorf("--%s: %q is not known; %s are", option.Name, value, sentence(option.Choices))
+	}
+	return nil
+}
+
+// sentence lists two words or more as in a sentence.
+func sentence(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}

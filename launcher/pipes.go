@@ -1,0 +1,60 @@
+package launcher
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+)
+
+// pipeAfter is how long the reader of a named pipe may take to come until the user
+// is told that it is waited for.
+const pipeAfter = 3 * time.Second
+
+// isPipe reports whether path is a named pipe: whoever opens it for writing waits for
+// its reader, and who reads takes a close for the end.
+func isPipe(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&os.ModeNamedPipe != 0
+}
+
+// openPipe opens a named pipe for writing. A wait that is long is told.
+func openPipe(flag, path string, report *reporter) (*os.File, error) {
+	told := time.AfterFunc(pipeAfter, func() {
+		report.say("%s: %s is a named pipe that nobody reads: waiting for its reader", flag, path)
+	})
+	defer told.Stop()
+	return os.OpenFile(path, os.O_WRONLY, 0)
+}
+
+// writeFile writes what is told at the end to the file of a flag. Where that is a
+// named pipe, a signal that ends the job ends the wait for its reader.
+func (r *run) writeFile(flag, path string, mode os.FileMode, write func(io.Writer) error) error {
+	whole := func(f *os.File, err error) error {
+		if err != nil {
+			return err
+		}
+		err = write(f)
+		return errors.Join(err, f.Close())
+	}
+	if !isPipe(path) {
+		return whole(os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode))
+	}
+	done := make(chan error, 1)
+	go func() { done <- whole(openPipe(flag, path, r.report)) }() // ends with its reader, or with golaunch
+	ended := r.ctx.Done()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case s := <-r.signals:
+			if s == syscall.SIGINT || s == syscall.SIGTERM || s == syscall.SIGHUP {
+				return fmt.Errorf("%s: %v while its reader was waited for", path, s)
+			}
+		case <-ended:
+			return fmt.Errorf("%s: ended while its reader was waited for", path)
+		}
+	}
+}

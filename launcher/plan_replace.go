@@ -1,0 +1,136 @@
+package launcher
+
+import (
+	"fmt"
+
+	"github.com/golaunch/golaunch/hostlist"
+	"github.com/golaunch/golaunch/job"
+)
+
+// standIns are the live hosts that are to hold the ranks, as many as were wanted in
+// the first place if there are so many: a spare has the position of the dead host
+// that it stands in for. rest are the live ones that stay spare.
+func (p *Plan) standIns() (wanted, rest []job.HostIndex) {
+	first := len(p.Hosts) - p.Spares
+	for i := first; i < len(p.Hosts); i++ {
+		if !p.dead[i] {
+			rest = append(rest, job.HostIndex(i))
+		}
+	}
+	for i := range first {
+		switch {
+		case !p.dead[i]:
+			wanted = append(wanted, job.HostIndex(i))
+		case len(rest) > 0:
+			wanted, rest = append(wanted, rest[0]), rest[1:]
+		}
+	}
+	return wanted, rest
+}
+
+// mayReplace reports whether unused hosts can take the place of dead ones: not
+// where relays stand between, which were planned for the others.
+func (p *Plan) mayReplace() bool { return len(p.Unused) > 0 && !p.relayed && !p.kind.Bulk }
+
+// withMore is the plan with further spares.
+func (p *Plan) withMore(hosts []job.Host) *Plan {
+	q := p.with(hosts)
+	q.Spares += len(hosts)
+	return q
+}
+
+// replacements are the unused hosts to start where some of the plan's are dead: one
+// for each that is missing, and one for each spare that is dead too, so that a rack
+// of dead hosts takes few rounds.
+func (p *Plan) replacements(dead []job.HostIndex) []job.Host {
+	if !p.mayReplace() {
+		return nil
+	}
+	wanted, spare := len(p.Hosts)-p.Spares, 0
+	for _, h := range dead {
+		if int(h) >= wanted {
+			spare++
+		}
+	}
+	n := len(dead) - p.Spares
+	if _, err := p.Without(dead); n <= 0 && err != nil { // unlike slots
+		n = max(1, p.Spares) // twice as many each time
+	}
+	if n <= 0 {
+		return nil
+	}
+	return p.Unused[:min(n+spare, len(p.Unused))]
+}
+
+// replaced says which hosts hold ranks of q in place of hosts of p, of which it was
+// made, "" if there are none.
+func (p *Plan) replaced(q *Plan) string {
+	before, after := p.holders(), q.holders()
+	var gone, by []job.HostIndex
+	for i := range q.Hosts {
+		switch h := job.HostIndex(i); {
+		case before[h] && q.dead[i]:
+			gone = append(gone, h)
+		case after[h] && !before[h]:
+			by = append(by, h)
+		}
+	}
+	if len(by) == 0 {
+		return ""
+	}
+	verb := "take"
+	if len(by) == 1 {
+		verb = "takes"
+	}
+	return fmt.Sprintf("%s %s the place of %s", hostsText(by, p.hostName), verb, hostlist.Fold(p.bareHosts(gone)))
+}
+
+// holders are the hosts that hold ranks.
+func (p *Plan) holders() map[job.HostIndex]bool {
+	holders := map[job.HostIndex]bool{}
+	for _, b := range p.Blocks {
+		holders[b.Host] = true
+	}
+	return holders
+}
+
+// bareHosts are some of the hosts, without their slots.
+func (p *Plan) bareHosts(some []job.HostIndex) []job.Host {
+	hosts := make([]job.Host, len(some))
+	for i, h := range some {
+		hosts[i].Name = p.hostName(h)
+	}
+	return hosts
+}
+
+// crowded says how much fuller hosts are because ranks are placed on the first n of
+// them alone, the others being spare; "" if they are not.
+func (p *Plan) crowded(hosts []job.Host, n int) string {
+	if p.rules.open {
+		return "" // it is the hosts that say how many ranks there are
+	}
+	all := make([]job.HostIndex, len(hosts))
+	for i := range all {
+		all[i] = job.HostIndex(i)
+	}
+	blocks, err := p.rules.place(p.Apps, false, hosts, all)
+	if err != nil {
+		return ""
+	}
+	most, without := fullest(p.Blocks), fullest(blocks)
+	if most <= without {
+		return ""
+	}
+	return fmt.Sprintf("--spares %d keeps %s free: a host holds up to %s, %d without spares; name more hosts, or lower --spares",
+		len(hosts)-n, hostlist.Fold(bare(hosts[n:])), plural(most, "rank"), without)
+}
+
+// fullest is how many ranks the fullest host holds.
+func fullest(blocks []job.Block) (most int) {
+	ranks := map[job.HostIndex]int{}
+	for _, b := range blocks {
+		ranks[b.Host] += b.Count
+		most = max(most, ranks[b.Host])
+	}
+	return most
+}

@@ -1,0 +1,81 @@
+package launcher
+
+import (
+	"fmt"
+
+	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/hostlist"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// allow lets the agents on root and below it ask for the log-ins to hosts, which
+// root is to start.
+func (b *boot) allow(root job.HostIndex, hosts []overlay.HostEntry) {
+	if b.authority == nil {
+		return
+	}
+	index := make([]job.HostIndex, len(hosts))
+	for i, h := range hosts {
+		index[i] = h.Index
+	}
+	b.authority.Allow(root, tree.Split(index, b.common.Degree))
+}
+
+// sign answers a request that came up the tree. Every link on its way has
+// checked that both the asker and the host to log in to lie in the range of
+// the child it came from.
+func (r *run) sign(slot tree.Slot, q overlay.SignRequest) {
+	answer := overlay.SignAnswer{ID: q.ID}
+	boot := r.starting()
+	if !r.below(slot, q.By) || !r.below(slot, q.Request.Host) || boot.authority == nil {
+		answer.Refuse(&bootstrap.RefusedError{Reason: fmt.Sprintf("host %d may not ask for host %d", q.By, q.Request.Host)})
+		r.inbox.Put(signatureMade{slot, answer})
+		return
+	}
+	q.Request.From = q.By
+	r.tasks.Go(func() { // ends with the ssh-agent's answer, or with the job
+		signature, err := boot.authority.Sign(r.ctx, q.Request)
+		if answer.Signature = signature; err != nil {
+			answer.Refuse(err)
+		}
+		r.inbox.Put(signatureMade{slot, answer})
+	})
+}
+
+// summon has an agent call another, for whom it is. That the caller lies below
+// whom it is to call was checked on the way, as in sign.
+func (r *run) summon(slot tree.Slot, q overlay.Summon) {
+	answer := overlay.SignAnswer{ID: q.ID}
+	if !r.below(slot, q.By) || !r.below(slot, q.Host) {
+		answer.Refusal = fmt.Sprintf("host %d may not call host %d", q.Host, q.By)
+		r.inbox.Put(signatureMade{slot, answer})
+		return
+	}
+	r.tasks.Go(func() { // ends with the connect timeout, or with the job
+		if err := r.boot.summon(r.ctx, r.boot.hosts[q.Host].Name, q); err != nil {
+			answer.Refusal = err.Error()
+		}
+		r.inbox.Put(signatureMade{slot, answer})
+	})
+}
+
+func (r *run) below(slot tree.Slot, h job.HostIndex) bool {
+	via, ok := r.family.Route(h)
+	return ok && via == slot
+}
+
+// tellShared names the hosts that the proofs of their keys cannot tell apart.
+func (r *run) tellShared() {
+	if r.boot.authority == nil || r.Verbose < 1 {
+		return
+	}
+	for _, group := range r.boot.authority.Shared() {
+		hosts := make([]job.Host, len(group))
+		for i, h := range group {
+			hosts[i] = job.Host{Name: r.hostName(h)}
+		}
+		r.report.say("hosts %s share a host key: each of them can pass for the others", hostlist.Fold(hosts))
+	}
+}

@@ -1,0 +1,139 @@
+package launcher
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/pem"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
+
+	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link/memlink"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// signer makes a key.
+func signer(t *testing.T) (ssh.Signer, ed25519.PrivateKey) {
+	t.Helper()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	s, err := ssh.NewSignerFromKey(private)
+	require.NoError(t, err)
+	return s, private
+}
+
+// signing is a job of the hosts a, b, c and d, whose agents know hostKey for
+// the key of each; the agent on a has joined, to start the others.
+func signing(t *testing.T, hostKey ssh.Signer) (r *run, key []byte) {
+	t.Helper()
+	user, private := signer(t)
+	block, err := ssh.MarshalPrivateKey(private, "")
+	require.NoError(t, err)
+	file := t.TempDir() + "/id"
+	require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
+	p, err := NewPlan(options(t, "a,b,c,d", 4), "here")
+	require.NoError(t, err)
+	var targets []sshboot.Target
+	for _, h := range p.Hosts {
+		targets = append(targets, sshboot.Target{Name: h.Name, User: "ann", HostKeys: [][]byte{hostKey.PublicKey().Marshal()},
+			Identities: []sshboot.Identity{{Path: file, Given: true}}})
+	}
+	b := &boot{common: overlay.Common{Degree: 2}, hosts: p.entries()}
+	b.authority, err = sshboot.OpenAuthority(t.Context(), sshboot.AuthorityConfig{Targets: targets})
+	require.NoError(t, err)
+	t.Cleanup(b.close)
+
+	r = &run{plan: p, boot: b, ctx: t.Context(), inbox: overlay.NewInbox(func() {}), report: &reporter{w: new(strings.Builder)}}
+	sink := func(tree.Header, []byte) {}
+	starter := overlay.NewStarter(t.Context(), nil, nil, b.common, r.inbox, nil)
+	r.family = overlay.NewFamily(starter, b.common, r.inbox, func(tree.Slot) overlay.Sink { return sink })
+	near, far := memlink.Pair()
+	t.Cleanup(func() { near.Close(); far.Close() })
+	r.handle(overlay.Joined{Link: near, Host: b.hosts[0], Rest: b.hosts[1:]})
+	return r, user.PublicKey().Marshal()
+}
+
+// ask has the root ask in the name of by, with the proof of a new session.
+func ask(t *testing.T, r *run, key []byte, hostKey ssh.Signer, by, host job.HostIndex) error {
+	t.Helper()
+	session := make([]byte, 32)
+	rand.Read(session)
+	signature, err := hostKey.Sign(rand.Reader, session)
+	require.NoError(t, err)
+	data := ssh.Marshal(struct {
+		Session               []byte
+		Kind                  byte
+		User, Service, Method string
+		Signed                bool
+		Algorithm             string
+		Key                   []byte
+	}{session, 50, "ann", "ssh-connection", "publickey", true, ssh.KeyAlgoED25519, key})
+	proof := sshboot.Proof{HostKey: hostKey.PublicKey().Marshal(), Signature: ssh.Marshal(signature)}
+	r.sign(0, overlay.SignRequest{ID: 7, By: by, Request: sshboot.SignRequest{Host: host, Data: data, Proof: proof}})
+	r.tasks.Wait()
+	for _, e := range r.inbox.Take(nil) {
+		if made, ok := e.(signatureMade); ok {
+			require.Equal(t, uint64(7), made.answer.ID)
+			_, err := made.answer.Result()
+			return err
+		}
+	}
+	require.FailNow(t, "no answer")
+	return nil
+}
+
+// The launcher knows what lies in whose range: of four hosts at degree 2, a
+// starts b and d, and b starts c.
+func TestSignaturesByRange(t *testing.T) {
+	hostKey, _ := signer(t)
+	r, key := signing(t, hostKey)
+	allowed := map[job.HostIndex][]job.HostIndex{0: {1, 2, 3}, 1: {2}}
+	for by := job.HostIndex(-1); by < 5; by++ {
+		for host := job.HostIndex(-1); host < 5; host++ {
+			err := ask(t, r, key, hostKey, by, host)
+			if slices.Contains(allowed[by], host) {
+				require.NoError(t, err, "%d asks for %d", by, host)
+				continue
+			}
+			var refusal *sshboot.RefusedError
+			require.ErrorAs(t, err, &refusal, "%d asks for %d", by, host)
+		}
+	}
+	other, _ := signer(t)
+	require.ErrorContains(t, ask(t, r, key, other, 0, 1), "host b has not proved itself")
+	r.boot.seal()
+	require.ErrorContains(t, ask(t, r, key, hostKey, 0, 1), "the job is launched")
+}
+
+// Hosts for a spawn are the root's and their own business, and no others are.
+func TestSignaturesWhileTheJobGrows(t *testing.T) {
+	hostKey, _ := signer(t)
+	r, key := signing(t, hostKey)
+	r.growing = &growth{first: 2, opening: r.boot}
+	r.growthReady(growthReady{})
+	for by := job.HostIndex(0); by < 4; by++ {
+		for host := job.HostIndex(0); host < 4; host++ {
+			err := ask(t, r, key, hostKey, by, host)
+			require.Equal(t, by == 0 && host >= 2, err == nil, "%d asks for %d: %v", by, host, err)
+		}
+	}
+}
+
+// Hosts that share a key are named, once the tree is up and to who wants to know.
+func TestHostsThatShareAKeyAreNamed(t *testing.T) {
+	hostKey, _ := signer(t)
+	for verbose, want := range map[int]string{0: "", 1: "golaunch: hosts a,b,c,d share a host key: each of them can pass for the others\n"} {
+		r, _ := signing(t, hostKey)
+		var said strings.Builder
+		r.Verbose, r.report = verbose, &reporter{w: &said}
+		r.tellShared()
+		require.Equal(t, want, said.String())
+	}
+}

@@ -1,0 +1,172 @@
+package launcher
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/tree/record"
+)
+
+// waitsTimeout bounds how long a job whose time is up waits to hear what its ranks
+// wait for.
+const waitsTimeout = 2 * time.Second
+
+// waitsLate is the event of its end.
+type waitsLate struct{}
+
+// stalls is what is known of ranks that wait for long. The agents are asked twice:
+// what ranks wait in, and who has not entered that.
+type stalls struct {
+	question overlay.WaitQuestion
+	asking   bool
+	again    bool           // more ranks have stalled meanwhile
+	of       []overlay.Wait // what they wait in
+	told     map[string]bool
+	timedOut bool // the job ends after that
+}
+
+// stalled learns that ranks have waited for long.
+func (r *run) stalled() {
+	if s := &r.stalls; s.asking {
+		s.again = true
+	} else if !r.killed {
+		r.askWaits(nil)
+	}
+}
+
+// askWaits asks all agents, as a new question.
+func (r *run) askWaits(of []overlay.WaitID) {
+	s := &r.stalls
+	s.asking = true
+	s.question = overlay.WaitQuestion{Number: s.question.Number + 1, Now: s.timedOut, Of: of}
+	r.family.Broadcast(link.Control, overlay.KindAskWaits, overlay.Encode(s.question))
+}
+
+// waits takes the answer.
+func (r *run) waits(w overlay.Waits) error {
+	s := &r.stalls
+	switch {
+	case w.Number > s.question.Number:
+		return errors.New("an answer to what nobody asked")
+	case w.Number < s.question.Number || !s.asking:
+		return nil
+	case r.killed && !s.timedOut: // what ranks waited for is over
+		s.asking = false
+		return nil
+	case len(s.question.Of) == 0 && len(w.Waits) > 0:
+		s.of = w.Waits
+		var of []overlay.WaitID
+		for _, x := range w.Waits {
+			of = append(of, x.ID)
+		}
+		r.askWaits(of)
+		return nil
+	}
+	s.asking = false
+	if len(s.question.Of) > 0 {
+		r.sayWaits(w.Waits)
+	} else if w.Living > 0 && w.Messages == w.Living {
+		r.sayStall("every rank waits for a message that does not come: %s", strings.Join(w.Examples, "; "))
+	}
+	switch {
+	case s.timedOut:
+		r.timeUp()
+	case s.again:
+		s.again = false
+		r.askWaits(nil)
+	}
+	return nil
+}
+
+// sayWaits tells of each communicator what ranks wait in first that others have not
+// entered.
+func (r *run) sayWaits(missing []overlay.Wait) {
+	first := map[overlay.WaitID]overlay.Wait{} // with Seq 0
+	for _, x := range missing {
+		if x.ID.Init {
+			r.sayInit(x)
+			continue
+		}
+		key := overlay.WaitID{Fence: x.ID.Fence, Comm: x.ID.Comm, World: x.ID.World}
+		if y, ok := first[key]; len(x.Missing) > 0 && (!ok || x.ID.Seq < y.ID.Seq) {
+			first[key] = x
+		}
+	}
+	for _, x := range r.stalls.of {
+		y, ok := first[overlay.WaitID{Fence: x.ID.Fence, Comm: x.ID.Comm, World: x.ID.World}]
+		if !ok || y.ID != x.ID { // MPI_Init is told of
+			continue
+		}
+		ranks := r.ranksOf(y.ID.World, y.Missing)
+		if len(ranks) == 0 { // the world is over
+			continue
+		}
+		who := "rank " + record.FoldNumbers(ranks) + ", which has"
+		if len(ranks) > 1 {
+			who = "ranks " + record.FoldNumbers(ranks) + ", which have"
+		}
+		r.sayStall("%s, waits for %s not entered it", x.Text, who)
+	}
+}
+
+// ranksOf are the ranks of runs of a world, in order.
+func (r *run) ranksOf(world int, runs []overlay.WaitRun) (ranks []int) {
+	w := r.worlds[world]
+	if w == nil {
+		return nil
+	}
+	for _, x := range runs {
+		for rank := max(0, x.First); rank-x.First < x.Count && rank < w.plan.Size; rank++ {
+			ranks = append(ranks, rank)
+		}
+	}
+	slices.Sort(ranks)
+	return slices.Compact(ranks)
+}
+
+// sayStall says it once, and again at the end of a job whose time is up.
+func (r *run) sayStall(format string, args ...any) {
+	s := &r.stalls
+	text := fmt.Sprintf(format, args...)
+	if s.told[text] && !s.timedOut {
+		return
+	}
+	if s.told == nil {
+		s.told = map[string]bool{}
+	}
+	s.told[text] = true
+	if s.timedOut {
+		r.report.say("at that time: %s", text)
+	} else {
+		r.report.say("after %v: %s", r.StallAfter, text)
+	}
+}
+
+// timedOut ends a job whose time is up, once it is told what its ranks wait for.
+func (r *run) timedOut() {
+	r.report.say("the job has not ended within %v: it is killed", r.Timeout)
+	if r.worlds == nil || r.killed || r.family.Degree() == 0 {
+		r.giveUp(job.ExitTimeout, r.Grace)
+		return
+	}
+	if !r.decided {
+		r.decided, r.status = true, job.ExitTimeout
+	}
+	r.stalls.timedOut = true
+	r.askWaits(nil)
+	time.AfterFunc(waitsTimeout, func() { r.inbox.Put(waitsLate{}) })
+}
+
+// timeUp kills it.
+func (r *run) timeUp() {
+	if s := &r.stalls; s.timedOut {
+		s.timedOut, s.asking = false, false
+		r.giveUp(job.ExitTimeout, r.Grace)
+	}
+}
