@@ -1,0 +1,109 @@
+package cluster
+
+// Tree is what Join makes. Its clusters are numbered 0..Clusters()-1 in the order
+// in which they were joined: a cluster's parent has a higher number than it. A
+// depth counts from the top, where the widest cluster has depth 1, to Depth, which
+// is that of leaf switches ([Subramoni 5.2.4]: "level 1 is the top level").
+type Tree struct {
+	hosts    int
+	parent   []int32   // cluster of each host, then of each cluster; -1 for none
+	children [][]int32 // of each cluster: hosts, and hosts + number of a cluster
+	hops     []uint8   // of each cluster
+	level    []int32   // depth of each cluster
+	depth    int
+}
+
+func newTree(hosts int) *Tree {
+	t := &Tree{hosts: hosts, parent: make([]int32, hosts)}
+	for i := range t.parent {
+		t.parent[i] = -1
+	}
+	return t
+}
+
+// add makes a cluster of hosts and of others; it returns hosts + its number.
+func (t *Tree) add(children []int32, hops uint8) int32 {
+	c := int32(len(t.children))
+	for _, child := range children {
+		t.parent[child] = c
+	}
+	t.parent = append(t.parent, -1)
+	t.children, t.hops = append(t.children, children), append(t.hops, hops)
+	return int32(t.hosts) + c
+}
+
+func (t *Tree) finish() {
+	t.level = make([]int32, len(t.children))
+	for c := len(t.children) - 1; c >= 0; c-- {
+		t.level[c] = 1
+		if p := t.parent[t.hosts+c]; p >= 0 {
+			t.level[c] = t.level[p] + 1
+		}
+		t.depth = max(t.depth, int(t.level[c]))
+	}
+}
+
+// Hosts is how many hosts there are.
+func (t *Tree) Hosts() int { return t.hosts }
+
+// Clusters is how many clusters there are, at all depths.
+func (t *Tree) Clusters() int { return len(t.children) }
+
+// Depth is how many clusters are around the host that is in most: the levels of
+// switches. It is 0 where no two hosts are connected.
+func (t *Tree) Depth() int { return t.depth }
+
+// Level is the depth of a cluster, from 1.
+func (t *Tree) Level(c int) int { return int(t.level[c]) }
+
+// Hops is the greatest distance between two hosts of a cluster, in switches.
+func (t *Tree) Hops(c int) int { return int(t.hops[c]) }
+
+// Parent is the cluster around a cluster, negative at the top.
+func (t *Tree) Parent(c int) int { return int(t.parent[t.hosts+c]) }
+
+// Children has what was joined to a cluster, by lowest host: hosts, and other
+// clusters. The slices are the caller's.
+func (t *Tree) Children(c int) (hosts, clusters []int) {
+	for _, child := range t.children[c] {
+		if int(child) < t.hosts {
+			hosts = append(hosts, int(child))
+		} else {
+			clusters = append(clusters, int(child)-t.hosts)
+		}
+	}
+	return hosts, clusters
+}
+
+// Of is the identity of what a host belongs to at a depth from 1: the number of
+// a cluster, or Clusters() + host if it is alone there. Below the deepest cluster
+// of a host it stays in that if that is a leaf switch, and is alone if it is not:
+// hosts that are the only ones of their switches have only switches above in
+// common.
+func (t *Tree) Of(host, depth int) int {
+	c := t.parent[host]
+	if c < 0 || int(t.level[c]) < depth && t.hops[c] > 1 {
+		return len(t.children) + host
+	}
+	for int(t.level[c]) > depth {
+		c = t.parent[t.hosts+int(c)]
+	}
+	return int(c)
+}
+
+// Groups has the hosts that are together at a depth, each group by host, groups by
+// their lowest host.
+func (t *Tree) Groups(depth int) [][]int {
+	var groups [][]int
+	number := map[int]int{}
+	for host := range t.hosts {
+		id := t.Of(host, depth)
+		g, ok := number[id]
+		if !ok {
+			g = len(groups)
+			number[id], groups = g, append(groups, nil)
+		}
+		groups[g] = append(groups[g], host)
+	}
+	return groups
+}

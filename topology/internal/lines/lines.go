@@ -1,0 +1,87 @@
+// Package lines reads text files line by line for the parsers of package
+// topology: lines have numbers, and errors say where, what was found and what
+// was expected.
+package lines
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// MaxLine bounds a line, in bytes.
+const MaxLine = 1 << 20
+
+// maxShown bounds what an error repeats of a line, in bytes.
+const maxShown = 80
+
+// Reader reads lines of a file.
+type Reader struct {
+	name    string
+	scanner *bufio.Scanner
+	line    int
+	text    string
+}
+
+// New reads from r; name is what errors call the file.
+func New(r io.Reader, name string) *Reader {
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, MaxLine)
+	return &Reader{name: name, scanner: s}
+}
+
+// Next goes to the next line; false at the end and on errors, which Err tells.
+func (r *Reader) Next() bool {
+	if !r.scanner.Scan() {
+		return false
+	}
+	r.line++
+	r.text = strings.TrimSuffix(r.scanner.Text(), "\r")
+	return true
+}
+
+// Text is the line without its end.
+func (r *Reader) Text() string { return r.text }
+
+// Line is its number, from 1.
+func (r *Reader) Line() int { return r.line }
+
+// Err is why Next stopped, nil at the end of the file.
+func (r *Reader) Err() error {
+	err := r.scanner.Err()
+	if errors.Is(err, bufio.ErrTooLong) {
+		return fmt.Errorf("%s:%d: line of more than %d bytes", r.name, r.line+1, MaxLine)
+	}
+	if err != nil {
+		return fmt.Errorf("%s:%d: %w", r.name, r.line+1, err)
+	}
+	return nil
+}
+
+// Errorf is an error about the line.
+func (r *Reader) Errorf(format string, args ...any) error { return r.At(r.line, format, args...) }
+
+// At is an error about another line; 0 is the file as a whole.
+func (r *Reader) At(line int, format string, args ...any) error {
+	where := r.name
+	if line > 0 {
+		where += ":" + strconv.Itoa(line)
+	}
+	return fmt.Errorf("%s: %w", where, fmt.Errorf(format, args...))
+}
+
+// Expected is an error that shows text and what should have been there.
+func (r *Reader) Expected(text, what string) error {
+	return r.Errorf("%s: expected %s", Show(text), what)
+}
+
+// Show quotes text, cut if it is long.
+func Show(text string) string {
+	if len(text) > maxShown {
+		text = text[:maxShown] + "..."
+	}
+	return strconv.Quote(text)
+}

@@ -1,0 +1,223 @@
+// Package match finds a job's hosts among the hosts of a graph: what a fabric
+// calls an adapter ("n001 HCA-1", "n001.example.org mlx5_0", a GUID) and what a
+// host file calls a machine (n001) are different names.
+package match
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/golaunch/golaunch/hostlist"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/topology"
+)
+
+// Result tells for each of a job's hosts which hosts of the graph it is.
+type Result struct {
+	// Adapters has, for each name in the order given, its hosts in the graph:
+	// none where the graph lacks it, several where it has several adapters, the
+	// first adapter first.
+	Adapters [][]topology.Node
+	names    []string
+}
+
+// Hosts finds each name among the hosts of g. A name is that of a host if the
+// user's map says so; else if it is the host's name or the first word of its
+// description, in any case; else if that is so once the name, or the host's, is
+// cut at its first dot. It fails where a short name could be two machines, and
+// where two names are one machine.
+func Hosts(g *topology.Graph, names []string, m Map) (*Result, error) {
+	f := newFinder(g)
+	r := &Result{Adapters: make([][]topology.Node, len(names)), names: names}
+	taken := map[topology.Node]int{}
+	for i, name := range names {
+		hosts, err := f.mapped(m, name)
+		if err != nil {
+			return nil, err
+		}
+		if hosts == nil {
+			if hosts, err = f.find(name); err != nil {
+				return nil, err
+			}
+		}
+		for _, n := range hosts {
+			if other, ok := taken[n]; ok {
+				return nil, fmt.Errorf("hosts %s and %s are both %s of the network; a map file can tell them apart", names[other], name, g.Name(n))
+			}
+			taken[n] = i
+		}
+		r.Adapters[i] = hosts
+	}
+	return r, nil
+}
+
+// InOrder takes the graph's hosts in order for the names: what a spec describes
+// has no names of its own. It fails if the graph has fewer hosts.
+func InOrder(g *topology.Graph, names []string) (*Result, error) {
+	if len(names) > g.Hosts() {
+		return nil, fmt.Errorf("%d hosts: the network has %d", len(names), g.Hosts())
+	}
+	r := &Result{Adapters: make([][]topology.Node, len(names)), names: names}
+	for i := range names {
+		r.Adapters[i] = []topology.Node{topology.Node(i)}
+	}
+	return r, nil
+}
+
+// Missing has the names that the graph lacks, in their order.
+func (r *Result) Missing() []string {
+	var list []string
+	for i, hosts := range r.Adapters {
+		if len(hosts) == 0 {
+			list = append(list, r.names[i])
+		}
+	}
+	return list
+}
+
+// Warning names the hosts that the graph lacks and says what to do; it is empty
+// if there are none.
+func (r *Result) Warning() string {
+	missing := r.Missing()
+	if len(missing) == 0 {
+		return ""
+	}
+	hosts := make([]job.Host, len(missing))
+	for i, name := range missing {
+		hosts[i].Name = name
+	}
+	return fmt.Sprintf("%d of %d hosts are not in the network and keep their order: %s; a map file can say which they are",
+		len(missing), len(r.names), hostlist.Fold(hosts))
+}
+
+// Select is the graph of the first adapters of the hosts that it has, with the
+// job's names and in the job's order. Of has, for each of its hosts, the index of
+// the name.
+func (r *Result) Select(g *topology.Graph) (selected *topology.Graph, of []int, err error) {
+	var hosts []topology.Node
+	var names []string
+	for i, adapters := range r.Adapters {
+		if len(adapters) > 0 {
+			hosts, names, of = append(hosts, adapters[0]), append(names, r.names[i]), append(of, i)
+		}
+	}
+	if selected, err = g.Select(hosts); err != nil {
+		return nil, nil, err
+	}
+	selected, err = selected.Named(names)
+	return selected, of, err
+}
+
+// A finder has the hosts of a graph by what they may be called.
+type finder struct {
+	g     *topology.Graph
+	exact map[string][]topology.Node // by lower-case names
+	short map[string][]string        // the keys of exact, by what stands before the first dot
+	ids   map[entry][]topology.Node  // by GUID, LID, name or description, as in a map file
+}
+
+func newFinder(g *topology.Graph) *finder {
+	f := &finder{g: g, exact: map[string][]topology.Node{}, short: map[string][]string{}, ids: map[entry][]topology.Node{}}
+	for n := range g.AllHosts() {
+		info := g.Info(n)
+		f.ids[entry{guid: info.GUID}] = append(f.ids[entry{guid: info.GUID}], n)
+		f.ids[entry{lid: info.LID}] = append(f.ids[entry{lid: info.LID}], n)
+		texts := []string{info.Description, g.Name(n)}
+		for _, text := range slices.Compact(texts) {
+			f.ids[entry{text: text}] = append(f.ids[entry{text: text}], n)
+		}
+		words := []string{strings.ToLower(g.Name(n)), machine(info.Description), machine(info.Name)}
+		slices.Sort(words)
+		for _, word := range slices.Compact(words) {
+			if word == "" {
+				continue
+			}
+			if f.exact[word] == nil {
+				f.short[shorten(word)] = append(f.short[shorten(word)], word)
+			}
+			f.exact[word] = append(f.exact[word], n)
+		}
+	}
+	return f
+}
+
+// machine is the first word of a description: "n001" of "n001 HCA-1".
+func machine(description string) string {
+	fields := strings.FieldsFunc(description, func(r rune) bool { return r == ' ' || r == '\t' || r == '/' || r == ':' || r == '\'' })
+	if len(fields) == 0 {
+		return ""
+	}
+	return strings.ToLower(fields[0])
+}
+
+// shorten cuts a name at its first dot; addresses stay whole.
+func shorten(name string) string {
+	if _, err := netip.ParseAddr(name); err == nil {
+		return name
+	}
+	short, _, _ := strings.Cut(name, ".")
+	return short
+}
+
+func (f *finder) find(name string) ([]topology.Node, error) {
+	key := strings.ToLower(strings.TrimSuffix(name, "."))
+	if hosts := f.exact[key]; hosts != nil {
+		return f.sorted(hosts), nil
+	}
+	var found []string
+	for _, other := range f.short[shorten(key)] {
+		// n001.a is not n001.b; one of the two has to be the short one.
+		if shorten(key) == key || shorten(other) == other {
+			found = append(found, other)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, nil
+	case 1:
+		return f.sorted(f.exact[found[0]]), nil
+	}
+	slices.Sort(found)
+	return nil, fmt.Errorf("host %s could be %s or %s of the network; give its full name, or a map file", name, found[0], found[1])
+}
+
+// sorted puts adapters in the order of their names, in which numbers count:
+// mlx5_2 is before mlx5_10.
+func (f *finder) sorted(hosts []topology.Node) []topology.Node {
+	hosts = slices.Clone(hosts)
+	slices.SortStableFunc(hosts, func(a, b topology.Node) int {
+		return cmp.Or(natural(f.g.Info(a).Description, f.g.Info(b).Description), cmp.Compare(a, b))
+	})
+	return hosts
+}
+
+// natural compares with runs of digits as numbers.
+func natural(a, b string) int {
+	for a != "" && b != "" {
+		x, y := digits(a), digits(b)
+		if x > 0 && y > 0 {
+			m, n := strings.TrimLeft(a[:x], "0"), strings.TrimLeft(b[:y], "0")
+			if c := cmp.Or(cmp.Compare(len(m), len(n)), cmp.Compare(m, n)); c != 0 {
+				return c
+			}
+			a, b = a[x:], b[y:]
+			continue
+		}
+		if a[0] != b[0] {
+			return cmp.Compare(a[0], b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}

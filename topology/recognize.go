@@ -1,0 +1,38 @@
+package topology
+
+// Recognize finds which regular network g is, or is left of, from its cables
+// alone: names and port numbers say nothing about it (ports only decide which of
+// several equal places a node gets). It returns the family, or nil and why g is
+// none of each kind: then g is irregular.
+//
+// Where g is the whole network that a generator makes, the family gives each node
+// the generator's index. Nodes without cables are left aside.
+func Recognize(g *Graph) (Family, error) {
+	tree, noTree := recognizeFatTree(g)
+	if noTree == nil {
+		return tree, nil
+	}
+	torus, noTorus := recognizeTorus(g)
+	if noTorus == nil {
+		return torus, nil
+	}
+	fly, noFly := recognizeDragonfly(g)
+	if noFly == nil {
+		return fly, nil
+	}
+	if cray, err := recognizeCray(g); err == nil {
+		return cray, nil
+	}
+	return nil, &IrregularError{FatTree: noTree, Torus: noTorus, Dragonfly: noFly}
+}
+
+// IrregularError says why a graph is of no known family.
+type IrregularError struct {
+	FatTree, Torus, Dragonfly error
+}
+
+// Error tells all reasons.
+func (e *IrregularError) Error() string {
+	return "irregular: no fat tree (" + e.FatTree.Error() + "), no torus or mesh (" + e.Torus.Error() +
+		"), no dragonfly (" + e.Dragonfly.Error() + ")"
+}
