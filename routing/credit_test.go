@@ -1,0 +1,150 @@
+package routing
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/golaunch/golaunch/topology"
+)
+
+func router(t testing.TB, text string) ByDestination {
+	t.Helper()
+	r, err := New(graph(t, text), Serial)
+	require.NoError(t, err)
+	return r
+}
+
+func TestNoCreditLoops(t *testing.T) {
+	for text, rule := range map[string]string{
+		tree144: "d-mod-k", tree324: "d-mod-k", "fattree:4,4,4/1,2,2/1,2,1": "d-mod-k",
+		"torus:4x4x4": "dimension order", "torus:5x3m,hosts=2": "dimension order", "mesh:5x6": "dimension order", "torus:6": "dimension order",
+		"dragonfly:p=2,a=4,h=2,g=9": "minimal", "dragonfly:p=1,a=4,h=2,g=5": "minimal", "cray:3,4,2,2,12,groups=3": "minimal", "cray:3,4,2,2,12,groups=4,h=3": "minimal",
+	} {
+		r := router(t, text)
+		assert.Equal(t, rule, r.String())
+		if c := CreditLoop(r, parallel); c != nil {
+			assert.Fail(t, "credit loop", "%s by %v: %v", text, r, c)
+		}
+		u, err := NewUpDown(r.Graph(), parallel)
+		require.NoError(t, err)
+		if c := CreditLoop(u, parallel); c != nil {
+			assert.Fail(t, "credit loop", "%s by %v: %v", text, u, c)
+		}
+		if rule == "minimal" {
+			v, err := NewValiant(r.Graph(), 1)
+			require.NoError(t, err)
+			if c := CreditLoop(v, parallel); c != nil {
+				assert.Fail(t, "credit loop", "%s by %v: %v", text, v, c)
+			}
+		}
+	}
+}
+
+// Each step of a loop leaves the switch that the step before goes to.
+func checkCycle(t *testing.T, r Router, name string, c *Cycle) {
+	t.Helper()
+	require.NotNil(t, c, name)
+	g := r.Graph()
+	for i, s := range c.Steps {
+		next := c.Steps[(i+1)%len(c.Steps)]
+		assert.Equal(t, g.To(s.Link).Node, g.From(next.Link).Node)
+		assert.False(t, g.IsHost(g.To(s.Link).Node))
+		assert.Zero(t, s.Lane)
+	}
+	assert.Contains(t, c.String(), " -> ")
+	assert.True(t, strings.HasSuffix(c.String(), " (lane 0)"), c.String())
+}
+
+// What the lanes are for: without them a torus and a dragonfly can deadlock.
+func TestCreditLoopsOnOneLane(t *testing.T) {
+	for _, text := range []string{"torus:4x4", "torus:5x5x5", "dragonfly:p=2,a=4,h=2,g=9", "cray:3,4,1,2,12,groups=4"} {
+		r := OneLane(router(t, text))
+		checkCycle(t, r, text, CreditLoop(r, parallel))
+	}
+	v, err := NewValiant(graph(t, "dragonfly:p=1,a=2,h=2,g=5"), 1)
+	require.NoError(t, err)
+	checkCycle(t, OneLane(v), "valiant", CreditLoop(OneLane(v), parallel))
+	mesh := OneLane(router(t, "mesh:4x4"))
+	assert.Nil(t, CreditLoop(mesh, Serial))
+}
+
+func TestCycleIsPrinted(t *testing.T) {
+	r := router(t, "torus:5")
+	c := CreditLoop(OneLane(r), Serial)
+	require.NotNil(t, c)
+	assert.Equal(t, "s0 -> s1 -> s2 -> s3 -> s4 -> s0 (lane 0)", c.String())
+	c.Steps[2].Lane = 1
+	assert.Equal(t, "s0 -> [lane 0] s1 -> [lane 0] s2 -> [lane 1] s3 -> [lane 0] s4 -> [lane 0] s0", c.String())
+}
+
+// Whatever is left of a network, up/down finds a way between all hosts that
+// cables connect, without a circle and without a credit loop; and New finds a
+// router for it.
+func TestDegradedFabrics(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var g *topology.Graph
+		var err error
+		switch rapid.SampledFrom([]string{"tree", "torus", "dragonfly"}).Draw(t, "kind") {
+		case "tree":
+			g, err = topology.NewPGFT(pgfts().Draw(t, "tree"), 0)
+		case "torus":
+			s := topology.Shape{Dims: rapid.SliceOfN(upTo(5), 1, 3).Draw(t, "sizes"), Hosts: rapid.IntRange(1, 2).Draw(t, "hosts")}
+			s.Wrap = rapid.SliceOfN(rapid.Bool(), len(s.Dims), len(s.Dims)).Draw(t, "wrap")
+			g, err = topology.NewTorusGraph(s, 0)
+		case "dragonfly":
+			a, h := upTo(4).Draw(t, "a"), upTo(3).Draw(t, "h")
+			g, err = topology.NewDragonflyGraph(topology.Layout{P: 1, A: a, H: h, G: upTo(a*h+1).Draw(t, "g"), Chassis: 1}, topology.Rates{})
+		}
+		require.NoError(t, err)
+		family := g.Family()
+		g = degraded(t, g)
+		if rapid.Bool().Draw(t, "family known") {
+			of, err := family.On(g)
+			require.NoError(t, err)
+			g = g.WithFamily(of)
+		}
+		r, err := New(g, Serial)
+		require.NoError(t, err)
+		u, err := NewUpDown(g, Serial)
+		require.NoError(t, err)
+		parts := components(g)
+		for _, r := range []Router{r, u} {
+			for src := range g.AllHosts() {
+				for dst := range g.AllHosts() {
+					route, err := r.Append(nil, src, dst)
+					linked := src == dst
+					for _, a := range g.Ports(src) {
+						for _, b := range g.Ports(dst) {
+							linked = linked || parts[g.SwitchIndex(a.Peer)] == parts[g.SwitchIndex(b.Peer)]
+						}
+					}
+					if !linked {
+						require.Error(t, err)
+						continue
+					}
+					require.NoError(t, err, "%v", r)
+					checkRoute(t, g, route, src, dst)
+				}
+			}
+			if c := CreditLoop(r, Serial); c != nil {
+				t.Fatalf("%v: credit loop %v", r, c)
+			}
+		}
+	})
+}
+
+// checkRoute requires that a route leads from src to dst and to no node twice.
+func checkRoute(t require.TestingT, g *topology.Graph, route []Step, src, dst topology.Node) {
+	at, seen := src, map[topology.Node]bool{src: true}
+	for _, s := range route {
+		require.Equal(t, at, g.From(s.Link).Node)
+		at = g.To(s.Link).Node
+		require.False(t, seen[at], "%s twice", g.Name(at))
+		seen[at] = true
+	}
+	require.Equal(t, dst, at)
+}
