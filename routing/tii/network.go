@@ -1,0 +1,141 @@
+package tii
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+
+	"github.com/golaunch/golaunch/routing"
+	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/topology/cluster"
+)
+
+// Network is what is known of a network: its routes, and the clusters of its
+// hosts. It is immutable; methods may be called from anywhere at once.
+type Network struct {
+	graph       *topology.Graph
+	router      routing.ByDestination
+	leaf        []int32 // of a host with one cable, to a switch: that; else -1
+	tree        *cluster.Tree
+	fingerprint uint64
+	queries     int
+	problems    []error
+}
+
+// maxProblems bounds what Problems has.
+const maxProblems = 8
+
+// Discover asks for the routes of all hosts, with one bulk query for each host,
+// which loop carries out, and clusters the hosts.
+func Discover(r routing.ByDestination, loop cluster.Loop) (*Network, error) {
+	g := r.Graph()
+	n := &Network{graph: g, router: r, leaf: make([]int32, g.Hosts()), queries: g.Hosts()}
+	hosts := make([]topology.Node, g.Hosts())
+	for i := range hosts {
+		hosts[i], n.leaf[i] = topology.Node(i), -1
+		if ports := g.Ports(hosts[i]); len(ports) == 1 && !g.IsHost(ports[0].Peer) {
+			n.leaf[i] = int32(g.SwitchIndex(ports[0].Peer))
+		}
+	}
+	errs, hashes := make([]error, len(hosts)), make([]uint64, len(hosts))
+	d, err := cluster.Measure(len(hosts), func(i int, hops []uint8) {
+		b, err := n.ask(hosts[i], hosts)
+		errs[i], hashes[i] = err, n.hash(b, hosts)
+		for k, host := range hosts {
+			hops[k] = b.of(n, host)
+		}
+	}, loop)
+	if err != nil {
+		return nil, err
+	}
+	for _, err := range errs {
+		if err != nil && len(n.problems) < maxProblems {
+			n.problems = append(n.problems, err)
+		}
+	}
+	sum := fnv.New64a()
+	for _, h := range hashes {
+		_ = binary.Write(sum, binary.LittleEndian, h) // never fails
+	}
+	for node := range topology.Node(g.Nodes()) {
+		fmt.Fprintf(sum, "%q %x ", g.Name(node), g.Info(node).GUID)
+	}
+	n.fingerprint = sum.Sum64()
+	n.tree = cluster.Join(d)
+	return n, nil
+}
+
+// hash is a hash of the routes of hosts to one.
+func (n *Network) hash(b *bulk, hosts []topology.Node) uint64 {
+	sum := uint64(14695981039346656037)
+	add := func(at int, l topology.Link) {
+		to := n.graph.To(l)
+		sum = mix(sum, uint64(at)<<32|uint64(uint32(to.Node)))
+		sum = mix(sum, uint64(uint32(to.Port)))
+	}
+	for s, hops := range b.hops {
+		if hops > 0 && hops != cluster.Unreachable {
+			add(s, b.next[s])
+		}
+	}
+	for _, host := range hosts {
+		if s := n.leaf[host]; s >= 0 {
+			sum = mix(sum, uint64(host)<<32|uint64(s))
+		} else if step, ok := n.router.Next(host, b.to); ok {
+			add(int(host), step.Link)
+		}
+	}
+	return sum
+}
+
+// mix puts a word into a hash (FNV-1a by words).
+func mix(sum, word uint64) uint64 {
+	sum = (sum ^ word) * 1099511628211
+	return sum ^ sum>>29
+}
+
+// Router is what gives the routes.
+func (n *Network) Router() routing.ByDestination { return n.router }
+
+// Graph is the network itself.
+func (n *Network) Graph() *topology.Graph { return n.graph }
+
+// Tree has the clusters of all hosts.
+func (n *Network) Tree() *cluster.Tree { return n.tree }
+
+// Depth is the depth of the tree, the levels of switches that the network has
+// (tii_get_network_depth).
+func (n *Network) Depth() int { return n.tree.Depth() }
+
+// Fingerprint changes if names or the route of any pair do.
+func (n *Network) Fingerprint() uint64 { return n.fingerprint }
+
+// Queries is how many bulk queries it took: one for each host.
+func (n *Network) Queries() int { return n.queries }
+
+// Problems are what is wrong with the routes, the first few: hosts that a switch
+// does not forward to, and circles. Hosts without a cable are no problem.
+func (n *Network) Problems() []error { return n.problems }
+
+// Route is the links of a route in order, nil if there is none or if both hosts
+// are one.
+func (n *Network) Route(from, to topology.Node) ([]topology.Link, error) {
+	if from == to {
+		return nil, nil
+	}
+	var links []topology.Link
+	for at := from; at != to; {
+		step, ok := n.router.Next(at, to)
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("%s is not reached from %s: %s has no way on", n.graph.Name(to), n.graph.Name(from), n.graph.Name(at))
+		case len(links) > n.graph.Switches():
+			return nil, fmt.Errorf("%s is not reached from %s: the route is a circle by %s", n.graph.Name(to), n.graph.Name(from), n.graph.Name(at))
+		}
+		links = append(links, step.Link)
+		if at = n.graph.To(step.Link).Node; at != to && n.graph.IsHost(at) {
+			return nil, fmt.Errorf("%s is not reached from %s: the route ends at host %s", n.graph.Name(to), n.graph.Name(from), n.graph.Name(at))
+		}
+	}
+	return links, nil
+}
