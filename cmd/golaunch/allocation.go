@@ -49,5 +49,31 @@ func readAllocation(getenv func(string) string) (hosts []job.Host, err error) {
 	if names := getenv("LSB_HOSTS"); names != "" {
 		return hostlist.LSFHosts(names)
 	}
+	return operatorHosts(getenv)
+}
+
+// operatorFiles are host files that an operator names in the environment of an MPI
+// library's launcher, as the mpi-operator of Kubeflow does.
+var operatorFiles = []string{
+	"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE",
+}
+
+// operatorHosts are the hosts of an operator's file.
+func operatorHosts(getenv func(string) string) ([]job.Host, error) {
+	for _, variable := range operatorFiles {
+		name := getenv(variable)
+		if name == "" {
+			continue
+		}
+		var file hostlist.File
+		err := withFile(name, func(r io.Reader) (err error) {
+			file, err = hostlist.ParseFile(r, name)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", variable, err)
+		}
+		return file.Hosts, nil
+	}
 	return nil, nil
 }

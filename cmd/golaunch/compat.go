@@ -90,8 +90,10 @@ func (c *commandLine) translateOne(arg string, next []string) (words []string, u
 		used = want
 		if attached {
 			used--
+		} else if want > 0 && len(words) > 0 {
+			err = dashed(c.flags.Lookup(strings.TrimPrefix(words[0], "--")), arg, values[0])
 		}
-		return words, used, nil
+		return words, used, err
 	}
 	switch {
 	case long:
@@ -105,9 +107,23 @@ func (c *commandLine) translateOne(arg string, next []string) (words []string, u
 	}
 	words = []string{arg}
 	if own != nil && !attached && own.NoOptDefVal == "" && len(next) > 0 {
-		return append(words, next[0]), 1, nil
+		return append(words, next[0]), 1, dashed(own, flagName(own), next[0])
 	}
 	return words, 0, nil
+}
+
+// dashed refuses a value apart from its flag, written as word, that begins with a
+// dash: rather is it the next flag. A lone dash is a value; flags of numbers and times
+// refuse whatever is none; what --env and --genv set may be anything.
+func dashed(flag *pflag.Flag, word, value string) error {
+	if flag == nil || len(value) < 2 || value[0] != '-' || flag.Name == "env" || flag.Name == "genv" {
+		return nil
+	}
+	switch flag.Value.Type() {
+	case textValue{}.Type(), listValue{}.Type():
+		return fmt.Errorf("%s: its value is missing; one that begins with a dash is written --%s=%s", word, flag.Name, value)
+	}
+	return nil
 }
 
 // lastOfCluster returns the flag at the end of a cluster of short ones, if its

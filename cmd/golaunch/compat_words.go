@@ -5,6 +5,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/bootstrap/registry"
 )
 
 // Answers that several words share.
@@ -90,7 +93,7 @@ var foreignWords = map[string]foreign{
 	"app":         instead(answerApps),
 
 	// How agents are started.
-	"launcher":                     {values: 1, to: bootstrap},
+	"launcher":                     {values: 1, to: bootstrapWord},
 	"rmk":                          instead("the resource manager's hosts are found without; leave it out"),
 	"ssh":                          meaning("--bootstrap", "ssh"),
 	"rsh":                          instead("use --bootstrap ssh"),
@@ -203,14 +206,20 @@ func genvList(v []string) ([]string, string) {
 // parameter is an Open MPI parameter: what is meant for its launcher can't have
 // an effect here, so the user is to choose.
 func parameter(v []string) ([]string, string) {
+	if v[0] == "plm_rsh_agent" || v[0] == "plm_ssh_agent" {
+		return nil, fmt.Sprintf("for that use --bootstrap exec --exec-command '%s {host} {command}'", v[1])
+	}
 	return nil, fmt.Sprintf("for a parameter of the ranks use -x OMPI_MCA_%s=%s", v[0], v[1])
 }
 
-func bootstrap(v []string) ([]string, string) {
-	if v[0] == "ssh" || v[0] == "fork" {
-		return []string{"--bootstrap", v[0]}, ""
+func bootstrapWord(v []string) ([]string, string) {
+	kind, ok := registry.Find(v[0])
+	if ok && !slices.ContainsFunc(kind.Options, func(o bootstrap.Option) bool { return o.Own }) { // else it needs these
+		return []string{"--bootstrap", kind.Name}, ""
 	}
-	return nil, fmt.Sprintf("instead of %s use --bootstrap ssh, fork or exec", v[0])
+	names := registry.Names()
+	last := len(names) - 1
+	return nil, fmt.Sprintf("instead of %s use --bootstrap %s or %s", v[0], strings.Join(names[:last], ", "), names[last])
 }
 
 func bindTo(v []string) ([]string, string) {

@@ -39,8 +39,10 @@ var (
 var reserved = []string{
 	"PMI_FD", "PMI_PORT", "PMI_RANK", "PMI_SIZE", "PMI_ID", "PMI_SPAWNED", "PMI_JOBID",
 	"MPI_LOCALRANKID", "MPI_LOCALNRANKS",
-	"MPIRUN_RANK", "MPIRUN_NPROCS", "MPIRUN_ID", "MPIRUN_HOST", "MPIRUN_PORT",
 }
+
+// reservedPMGR are those that it sets with --pmgr.
+var reservedPMGR = []string{"MPIRUN_RANK", "MPIRUN_NPROCS", "MPIRUN_ID", "MPIRUN_HOST", "MPIRUN_PORT"}
 
 // isOuter tells whether a variable belongs to the job that golaunch itself is
 // run in.
@@ -87,19 +89,19 @@ func lookup(environ []string, name string) (value string, ok bool) {
 
 // resolveVariable turns the argument of --env, NAME or NAME=value, into
 // NAME=value.
-func resolveVariable(arg string, environ []string) (string, error) {
+func (c *commandLine) resolveVariable(arg string) (string, error) {
 	name, _, hasValue := strings.Cut(arg, "=")
 	switch {
 	case name == "" || strings.ContainsRune(arg, 0):
 		return "", fmt.Errorf("%q is not NAME or NAME=VALUE", arg)
 	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
 		return "", fmt.Errorf("%q is no name of a variable: it has a blank in it", name)
-	case slices.Contains(reserved, name) || strings.HasPrefix(name, "GOLAUNCH_"):
+	case slices.Contains(reserved, name), strings.HasPrefix(name, "GOLAUNCH_"), c.PMGR && slices.Contains(reservedPMGR, name):
 		return "", fmt.Errorf("%s is golaunch's to set", name)
 	case hasValue:
 		return arg, nil
 	}
-	value, ok := lookup(environ, name)
+	value, ok := lookup(c.environ, name)
 	if !ok {
 		return "", fmt.Errorf("%s is not set here; write %s=VALUE", name, name)
 	}

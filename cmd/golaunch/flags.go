@@ -2,9 +2,13 @@ package main
 
 import (
 	"math"
+	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/bootstrap/registry"
+	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/launcher"
 )
 
@@ -34,9 +38,12 @@ type appFlags struct {
 
 // The groups of the help, in order, and the annotations of flags.
 const (
-	groupKey   = "group"  // the flag's group
-	appKey     = "app"    // may be given for each app
-	repeatKey  = "repeat" // may be given more than once
+	groupKey   = "group"   // the flag's group
+	appKey     = "app"     // may be given for each app
+	repeatKey  = "repeat"  // may be given more than once
+	choicesKey = "choices" // the values that it may have, or those that are words
+	filesKey   = "files"   // its value is a file
+	dirsKey    = "dirs"    // its value is a directory
 	noVariable = "no variable"
 	groupJob   = "Job"
 	groupHosts = "Hosts"
@@ -44,6 +51,7 @@ const (
 	groupTree  = "Tree"
 	groupIO    = "I/O"
 	groupDebug = "Debug"
+	groupNone  = "Flags" // of commands with few
 )
 
 var groups = []string{groupJob, groupHosts, groupPlace, groupTree, groupIO, groupDebug}
@@ -55,7 +63,7 @@ var exclusive = [][]string{{"hosts", "hostfile", "nodes"}, {"quiet", "verbose"},
 // newCommandLine returns a command line with the defaults, and its flags.
 func newCommandLine(environ []string) *commandLine {
 	c := &commandLine{Options: launcher.DefaultOptions(), given: map[string]bool{}, environ: environ}
-	f := newFlagSet()
+	f := newFlagSet("run")
 	c.flags = f
 	c.appFlags.define(f)
 	annotate(f, groupJob, "np", "env", "wdir")
@@ -63,29 +71,30 @@ func newCommandLine(environ []string) *commandLine {
 	f.Var(listValue{&c.genv}, "genv", "set `VARIABLE` as --env does, but for every app")
 	f.BoolVar(&c.envNone, "env-none", false, "ranks inherit no environment, only what --env and --genv set")
 	f.Var(timeValue{&c.Timeout}, "timeout", "end the job after `TIME`, with exit status 124; 0 is never")
+	f.Var(timeValue{&c.StallAfter}, "stall-after", "name who keeps others waiting after `TIME`; 0 is never")
 	f.Var(timeValue{&c.Grace}, "grace", "`TIME` between SIGTERM and SIGKILL when the job is ended")
 	f.BoolVar(&c.KeepGoing, "keep-going", false, "let the other ranks run when one fails")
 	f.BoolVar(&c.OpenMPI, "open-mpi", false, "the programs use Open MPI 3 or 4, though their files do not show it")
+	f.BoolVar(&c.MPICHFix, "mpich-fix", false, "keep MPICH 3.4 to 4.1 from hanging in MPI_Finalize in scripts, too")
+	f.BoolVar(&c.NoMPICHFix, "no-mpich-fix", false, "leave programs of MPICH 3.4 to 4.1 as they are, hanging or not")
 	f.Var(textValue{&c.PMIVersion}, "pmi", "grant PMI `VERSION` 1.1, or 1.2, with barriers of groups")
 	f.BoolVar(&c.PMIPort, "pmi-port", false, "ranks connect to PMI_PORT, of their own host only, instead of PMI_FD")
 	f.BoolVar(&c.PMGR, "pmgr", false, "serve PMGR_COLLECTIVE (MVAPICH 1), too, at a port of each host's own")
-	annotate(f, groupJob, "genv", "env-none", "timeout", "grace", "keep-going", "open-mpi", "pmi", "pmi-port", "pmgr")
+	annotate(f, groupJob, "genv", "env-none", "timeout", "stall-after", "grace", "keep-going", "open-mpi", "mpich-fix", "no-mpich-fix", "pmi", "pmi-port", "pmgr")
 
 	f.VarP(listValue{&c.hosts}, "hosts", "H", "hosts to use; `LIST` as in a,b:2,n[001-128]:4, where :4 are slots")
 	f.VarP(textValue{&c.hostfile}, "hostfile", "f", "`FILE` with one host per line: host[:N], host slots=N, user=, port=")
-	f.Var(textValue{&c.Bootstrap}, "bootstrap", "`WAY` to start agents: ssh, fork, exec; else ssh if a host is not this one")
-	f.Var(textValue{&c.ExecCommand}, "exec-command", "`COMMAND` of exec, as in 'docker exec -i {host} {command}'")
-	f.Var(textValue{&c.ExecFrom}, "exec-from", "run COMMAND at `PLACE`: launcher; or nodes, if it works there too")
-	f.Var(countValue{&c.Nodes, launcher.MaxForkNodes}, "nodes", "make `N` nodes of this machine (fork)")
-	f.Var(textValue{&c.SSHConfig}, "ssh-config", "ssh configuration `FILE` to use instead of ~/.ssh/config")
+	f.Var(textValue{&c.Bootstrap}, "bootstrap", "by `WAY`: "+strings.Join(registry.Names(), ", ")+"; else "+registry.Remote(nil).Name)
+	c.defineBootstraps(f)
+	f.Var(countValue{&c.Nodes, launcher.MaxForkNodes}, "nodes", "make `N` nodes of this machine ("+registry.Local().Name+")")
 	f.Var(timeValue{&c.ConnectTimeout}, "connect-timeout", "give a host up after `TIME` without answer")
-	f.BoolVar(&c.AllowDeadNodes, "allow-dead-nodes", false, "go on without unreachable hosts if the slots suffice")
+	f.BoolVar(&c.AllowDeadNodes, "allow-dead-nodes", false, "go on without unreachable hosts: unused ones, or free slots, replace them")
 	f.Var(countValue{&c.Spares, launcher.MaxRanks}, "spares", "start agents on `N` more hosts, to take the ranks of hosts that are dead")
 	f.BoolVar(&c.Prelaunch, "prelaunch", false, "start agents on hosts without ranks too, for worlds spawned later")
 	f.BoolVar(&c.CopyAgent, "copy-agent", false, "copy the agent to the hosts even if they have golaunch in the same place")
 	f.BoolVar(&c.KeepAgent, "keep-agent", false, "leave the agent on the hosts for the next job")
 	f.Var(listValue{&c.Stage}, "stage", "bring `FILE` to the hosts, to $GOLAUNCH_STAGE_DIR; PROGRAM too, if it is one")
-	annotate(f, groupHosts, "hosts", "hostfile", "bootstrap", "exec-command", "exec-from", "nodes", "ssh-config", "connect-timeout", "allow-dead-nodes", "spares", "prelaunch", "copy-agent", "keep-agent", "stage")
+	annotate(f, groupHosts, "hosts", "hostfile", "bootstrap", "nodes", "connect-timeout", "allow-dead-nodes", "spares", "prelaunch", "copy-agent", "keep-agent", "stage")
 
 	f.VarP(countValue{&c.PPN, launcher.MaxRanks}, "ppn", "N", "`N` ranks per host")
 	f.BoolVar(&c.Oversubscribe, "oversubscribe", false, "allow more ranks than slots")
@@ -118,6 +127,12 @@ func newCommandLine(environ []string) *commandLine {
 
 	mark(f, repeatKey, "env", "genv", "hosts", "stage", "verbose")
 	mark(f, noVariable, "env", "genv", "stage", "version", "help")
+	mark(f, filesKey, "hostfile", "stage", "out", "err", "report", "trace")
+	choices(f, "bootstrap", registry.Names()...)
+	choices(f, "degree-rule", launcher.DegreeAuto, launcher.DegreeScELA)
+	choices(f, "cache", cache.Policies()...)
+	choices(f, "pmi", "1.1", "1.2")
+	choices(f, "stdin", "all", "none")
 	return c
 }
 
@@ -128,15 +143,33 @@ func (a *appFlags) define(f *pflag.FlagSet) {
 	f.VarP(textValue{&a.wdir}, "wdir", "", "working directory `DIR` of the ranks")
 	mark(f, appKey, "np", "env", "wdir")
 	mark(f, repeatKey, "env")
+	mark(f, dirsKey, "wdir")
 }
 
-// newFlagSet returns a flag set that ends at the first word that is no flag:
-// the program, whose own flags are left alone.
-func newFlagSet() *pflag.FlagSet {
-	f := pflag.NewFlagSet("golaunch", pflag.ContinueOnError)
+// defineBootstraps adds the flags that bootstraps have of their own.
+func (c *commandLine) defineBootstraps(f *pflag.FlagSet) {
+	c.BootstrapValues = bootstrap.Values{}
+	for _, kind := range registry.All() {
+		for _, o := range kind.Options {
+			f.Var(namedValue{c.BootstrapValues, o.Name}, o.Name, o.Help)
+			annotate(f, groupHosts, o.Name)
+			if o.File {
+				mark(f, filesKey, o.Name)
+			}
+			if o.Choices != nil {
+				choices(f, o.Name, o.Choices...)
+			}
+		}
+	}
+}
+
+// newFlagSet returns the flag set of a command. It ends at the first word that is
+// no flag: the program, whose own flags are left alone.
+func newFlagSet(name string) *pflag.FlagSet {
+	f := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	f.SortFlags = false
 	f.SetInterspersed(false)
-	f.Usage = func() {} // help is written by writeHelp
+	f.Usage = func() {} // help is command.text
 	return f
 }
 
@@ -152,8 +185,17 @@ func mark(f *pflag.FlagSet, key string, names ...string) {
 	}
 }
 
-func setAnnotation(f *pflag.FlagSet, name, key, value string) {
-	if err := f.SetAnnotation(name, key, []string{value}); err != nil {
+// choices says which values a flag has.
+func choices[T ~string](f *pflag.FlagSet, name string, values ...T) {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = string(v)
+	}
+	setAnnotation(f, name, choicesKey, words...)
+}
+
+func setAnnotation(f *pflag.FlagSet, name, key string, values ...string) {
+	if err := f.SetAnnotation(name, key, values); err != nil {
 		panic(err) // a name misspelt above
 	}
 }

@@ -8,21 +8,24 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/internal/proc"
+	"github.com/golaunch/golaunch/launcher/singleton"
+	"github.com/golaunch/golaunch/overlay"
 )
 
 // Every flag has its place in the help and says what it does.
 func TestEveryFlagIsInTheHelp(t *testing.T) {
 	f := newCommandLine(nil).flags
-	var help strings.Builder
-	writeHelp(&help, f)
+	help := findCommand(defaultCommand).text(f)
 	f.VisitAll(func(f *pflag.Flag) {
 		group := f.Annotations[groupKey]
 		require.Len(t, group, 1, f.Name)
 		assert.Contains(t, groups, group[0], f.Name)
 		assert.NotEmpty(t, f.Usage, f.Name)
-		assert.Contains(t, help.String(), "--"+f.Name)
+		assert.Contains(t, help, "--"+f.Name)
 	})
-	for line := range strings.SplitSeq(help.String(), "\n") {
+	for line := range strings.SplitSeq(help, "\n") {
 		assert.LessOrEqual(t, len(line), 104, line)
 		assert.Equal(t, strings.TrimRight(line, " \t"), line)
 	}
@@ -68,8 +71,8 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line string) {
 		args := strings.Split(line, " ")
-		c, err := parse(args, []string{"A=1", "GOLAUNCH_DEGREE=3"})
-		if err != nil || c.help || c.version {
+		c := newCommandLine([]string{"A=1", "GOLAUNCH_DEGREE=3"})
+		if err := c.parse(args); err != nil || c.help || c.version {
 			return
 		}
 		require.NotEmpty(t, c.Apps)
@@ -84,4 +87,70 @@ func FuzzParse(f *testing.F) {
 		require.NotEmpty(t, last)
 		require.Equal(t, args[len(args)-len(last):], last, "the program's arguments are left alone")
 	})
+}
+
+// The words that completion offers for a flag's value are named in its help;
+// golaunch accepts them, and no other word.
+func TestChoices(t *testing.T) {
+	exec := []string{"--exec-command", "x {command}", "-H", "localhost"}
+	with := map[string][]string{ // flags that a value needs
+		"docker":   {"-H", "localhost"},
+		"podman":   {"-H", "localhost"},
+		"kubectl":  {"-H", "localhost"},
+		"ssh":      {"-H", "localhost"},
+		"exec":     exec,
+		"launcher": append(exec, "--bootstrap", "exec"),
+		"nodes":    append(exec, "--bootstrap", "exec"),
+	}
+	check := func(flag, value string, with []string) error {
+		c := newCommandLine(nil)
+		if err := c.parse(append(slices.Clone(with), "-n", "1", "--"+flag, value, "./app")); err != nil {
+			return err
+		}
+		o, err := c.options()
+		require.NoError(t, err)
+		return o.Validate()
+	}
+	found := 0
+	newCommandLine(nil).flags.VisitAll(func(f *pflag.Flag) {
+		for _, word := range f.Annotations[choicesKey] {
+			found++
+			assert.Contains(t, f.Usage, word, f.Name)
+			assert.NoError(t, check(f.Name, word, with[word]), f.Name)
+			assert.ErrorContains(t, check(f.Name, word+"x", with[word]), word+"x", f.Name)
+		}
+	})
+	assert.NotZero(t, found)
+}
+
+// Each command is a word that can't be taken for a flag, and is explained in one line.
+func TestCommands(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range commands() {
+		assert.Regexp(t, `^[a-z]+$`, c.name)
+		assert.False(t, seen[c.name], c.name)
+		seen[c.name] = true
+		assert.False(t, overlay.IsAgent([]string{c.name}), c.name)
+		assert.NotContains(t, []string{proc.WardenWord, singleton.Word}, c.name)
+		assert.NotContains(t, c.help, "\n", c.name)
+		f, act := c.setup()
+		assert.NotNil(t, act, c.name)
+		assert.NotNil(t, f.Lookup("help"), c.name)
+		help := c.text(f)
+		assert.True(t, strings.HasPrefix(help, "Usage: golaunch "), c.name)
+		assert.Contains(t, findCommand(defaultCommand).text(newCommandLine(nil).flags), "  "+c.name+" ")
+		for line := range strings.SplitSeq(help, "\n") {
+			assert.LessOrEqual(t, len(line), 104, line)
+		}
+		f.VisitAll(func(f *pflag.Flag) {
+			for shell, scriptHas := range map[string]bool{
+				"bash": strings.Contains(bashCompletion(), " --"+f.Name),
+				"zsh":  strings.Contains(zshCompletion(), "--"+f.Name+"[") || strings.Contains(zshCompletion(), "--"+f.Name+"=["),
+				"fish": strings.Contains(fishCompletion(), "'__golaunch_at "+c.name+"' -l "+f.Name+" "),
+			} {
+				assert.True(t, scriptHas, "%s: --%s of %s", shell, f.Name, c.name)
+			}
+		})
+	}
+	assert.True(t, seen[defaultCommand])
 }

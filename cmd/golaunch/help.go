@@ -2,9 +2,9 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -26,30 +26,39 @@ func versionLine() string {
 	return fmt.Sprintf("golaunch %s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-const helpHead = `Usage: golaunch [FLAG]... PROGRAM [ARG]... [: [-n N] [-x NAME=VALUE] [--wdir DIR] PROGRAM [ARG]...]...
+const runUsage = "[FLAG]... PROGRAM [ARG]... [: [-n N] [-x NAME=VALUE] [--wdir DIR] PROGRAM [ARG]...]..."
 
-Starts the ranks of a parallel program on this machine or on many, which need
+const runAbout = `Starts the ranks of a parallel program on this machine or on many, which need
 nothing but sshd. What follows PROGRAM is its own; a lone ':' begins another
 app with a number of ranks, environment and directory of its own.
 
-  golaunch -n 4 ./app                     four ranks here
-  golaunch -H n[001-128]:16 ./app         sixteen on each of 128 hosts
-  golaunch -f hosts -n 100 -x DEBUG=1 ./app -v
-  golaunch -n 1 ./head : -n 8 ./worker
-
+` + examples + `
 Without --hosts and --hostfile, the hosts of a Slurm, PBS, LSF or Grid Engine
 allocation are used, else this machine. Flags of mpiexec, mpirun,
 mpirun_rsh and srun (-np, -ppn, -hosts, -genv NAME VALUE, ...) are understood
 where golaunch has the same, and answered where it has not.
+
+Commands:
 `
 
-const helpTail = `
-TIME is 10 (seconds), 500ms or 2m. A flag that is not given takes its value from
+const examples = `  golaunch -n 4 ./app                     four ranks here
+  golaunch -H n[001-128]:16 ./app         sixteen on each of 128 hosts
+  golaunch -f hosts -n 100 -x DEBUG=1 ./app -v
+  golaunch -n 1 ./head : -n 8 ./worker
+`
+
+const commandRule = `
+A command is the first word, before any flag. A program of such a name is started
+with golaunch -- NAME, golaunch ./NAME or after a flag.
+`
+
+const valueRules = `TIME is 10 (seconds), 500ms or 2m. A value that begins with a dash goes with =, as
+in --out=-x (but after -x, -env and -genv). A flag that is not given takes its value from
 GOLAUNCH_<FLAG>, as in GOLAUNCH_CONNECT_TIMEOUT=5s (not --env, --genv and
---stage, which have several).
+--stage, which have several); --timeout after that from MPIEXEC_TIMEOUT, seconds.
 `
 
-// statuses is the table of exit statuses (design section 7).
+// statuses is the table of exit statuses.
 var statuses = []struct {
 	code string
 	text string
@@ -68,23 +77,60 @@ var statuses = []struct {
 	{fmt.Sprint(job.ExitTERM), "golaunch got SIGTERM"},
 }
 
-// writeHelp prints the flags by group, and the exit statuses.
-func writeHelp(w io.Writer, f *pflag.FlagSet) {
-	io.WriteString(w, helpHead)
+// runHead is what the help of run says before the flags.
+func runHead() string {
+	var b strings.Builder
+	b.WriteString(runAbout)
+	for _, c := range commands() {
+		fmt.Fprintf(&b, "  %-10s  %s\n", c.name, c.help)
+	}
+	b.WriteString(commandRule)
+	return b.String()
+}
+
+// runTail is what it says after them.
+func runTail() string { return "\n" + valueRules + "\nExit status:\n" + statusText() }
+
+func statusText() string {
+	var b strings.Builder
+	for _, s := range statuses {
+		fmt.Fprintf(&b, "  %-5s  %s\n", s.code, s.text)
+	}
+	return b.String()
+}
+
+// text is the help of a command with these flags.
+func (c command) text(f *pflag.FlagSet) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Usage: golaunch %s\n\n%s", c.usage, c.head())
+	for _, group := range append([]string{groupNone}, groups...) {
+		if text := groupText(f, group); text != "" {
+			fmt.Fprintf(&b, "\n%s:\n%s", group, text)
+		}
+	}
+	b.WriteString(c.tail())
+	return b.String()
+}
+
+// groupText lists the flags of a group, "" if it has none.
+func groupText(f *pflag.FlagSet, group string) string {
 	width := 0
 	f.VisitAll(func(f *pflag.Flag) { width = max(width, len(flagColumn(f))) })
-	for _, group := range groups {
-		fmt.Fprintf(w, "\n%s:\n", group)
-		f.VisitAll(func(f *pflag.Flag) {
-			if f.Annotations[groupKey][0] == group {
-				fmt.Fprintf(w, "  %-*s  %s\n", width, flagColumn(f), purpose(f))
-			}
-		})
+	var b strings.Builder
+	f.VisitAll(func(f *pflag.Flag) {
+		if groupOf(f) == group {
+			fmt.Fprintf(&b, "  %-*s  %s\n", width, flagColumn(f), purpose(f))
+		}
+	})
+	return b.String()
+}
+
+// groupOf is the group of a flag in the help.
+func groupOf(f *pflag.Flag) string {
+	if g := f.Annotations[groupKey]; g != nil {
+		return g[0]
 	}
-	fmt.Fprintf(w, "%s\nExit status:\n", helpTail)
-	for _, s := range statuses {
-		fmt.Fprintf(w, "  %-5s  %s\n", s.code, s.text)
-	}
+	return groupNone
 }
 
 // flagColumn is a flag's names and value.

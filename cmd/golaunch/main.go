@@ -1,10 +1,10 @@
 // Command golaunch starts the ranks of a parallel program on this machine or
 // on many. It is also the agent and the warden that it starts on each node.
 //
-// The package holds the command line only: flags and their environment
-// variables, the `:`-separated apps, the words of other launchers, the
-// environment that ranks inherit, and where host names come from. What is done
-// with them is package launcher.
+// The package holds the command line only: the table of commands, their flags and
+// environment variables, help and completion, the `:`-separated apps, the words of
+// other launchers, the environment that ranks inherit, and where host names come
+// from. What is done with them is package launcher.
 package main
 
 import (

@@ -53,10 +53,10 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	}
 	show("hosts", hostlist.Fold(o.Hosts), "")
 	show("bootstrap", o.Bootstrap, def.Bootstrap)
-	show("exec-command", o.ExecCommand, def.ExecCommand)
-	show("exec-from", o.ExecFrom, def.ExecFrom)
+	show("exec-command", o.BootstrapValues["exec-command"], "")
+	show("exec-from", o.BootstrapValues["exec-from"], "")
 	show("nodes", o.Nodes, def.Nodes)
-	show("ssh-config", o.SSHConfig, def.SSHConfig)
+	show("ssh-config", o.BootstrapValues["ssh-config"], "")
 	show("connect-timeout", o.ConnectTimeout, def.ConnectTimeout)
 	show("miss-after", o.MissAfter, def.MissAfter)
 	show("allow-dead-nodes", o.AllowDeadNodes, def.AllowDeadNodes)
@@ -68,6 +68,7 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	show("degree-rule", o.DegreeRule, def.DegreeRule)
 	show("lost-after", o.LostAfter, def.LostAfter)
 	show("timeout", o.Timeout, def.Timeout)
+	show("stall-after", o.StallAfter, def.StallAfter)
 	show("grace", o.Grace, def.Grace)
 	show("keep-going", o.KeepGoing, def.KeepGoing)
 	show("stdin", o.Stdin, def.Stdin)
@@ -93,9 +94,15 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"refuse": refuse,
+			"keys":   keys,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("COLON", ":")
+			fabrics, err := filepath.Abs("../../topology/ibnet/testdata")
+			if err != nil {
+				return err
+			}
+			e.Setenv("FABRICS", fabrics)
 			// The race detector sleeps a second at every exit otherwise.
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			return nil
@@ -119,4 +126,13 @@ func refuse(ts *testscript.TestScript, neg bool, args []string) {
 	if got := ts.ReadFile("stdout"); got != "" {
 		ts.Fatalf("wrote to standard output:\n%s", got)
 	}
+}
+
+// keys FILE puts the keys in the place of their names in a file.
+func keys(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: keys FILE")
+	}
+	names := strings.NewReplacer("<TAB>", "\t", "<ALL>", "\x1b*")
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(names.Replace(ts.ReadFile(args[0]))), 0o600))
 }

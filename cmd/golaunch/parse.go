@@ -8,23 +8,22 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/job"
-	"github.com/golaunch/golaunch/launcher"
 )
 
-// parse reads a command line and the GOLAUNCH_ variables of environ, which
-// count where the command line is silent.
-func parse(args, environ []string) (*commandLine, error) {
-	c := newCommandLine(environ)
+// parse reads a command line and the GOLAUNCH_ variables, which count where the
+// command line is silent.
+func (c *commandLine) parse(args []string) error {
 	parts := splitApps(args)
 	if err := c.parsePart(c.flags, parts[0]); err != nil {
-		return nil, err
+		return err
 	}
 	if c.help || c.version {
-		return c, nil
+		return nil
 	}
 	if err := c.parseVariables(); err != nil {
-		return nil, err
+		return err
 	}
 	if c.flags.Changed("connect-timeout") {
 		c.MissAfter = 0 // a time that the user chose holds for every host
@@ -34,16 +33,16 @@ func parse(args, environ []string) (*commandLine, error) {
 	}
 	for i, name := range c.genv {
 		var err error
-		if c.genv[i], err = resolveVariable(name, environ); err != nil {
-			return nil, fmt.Errorf("--genv: %w", err)
+		if c.genv[i], err = c.resolveVariable(name); err != nil {
+			return fmt.Errorf("--genv: %w", err)
 		}
 	}
 	if err := c.addApp(c.flags, c.appFlags); err != nil {
-		return nil, appError(parts, 0, err)
+		return appError(parts, 0, err)
 	}
 	for i, part := range parts[1:] {
 		var a appFlags
-		f := newFlagSet()
+		f := newFlagSet("run")
 		a.define(f)
 		err := c.parsePart(f, part)
 		if err == nil {
@@ -51,10 +50,10 @@ func parse(args, environ []string) (*commandLine, error) {
 			err = c.addApp(f, a)
 		}
 		if err != nil {
-			return nil, appError(parts, i+1, err)
+			return appError(parts, i+1, err)
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // inherit gives an app what GOLAUNCH_ variables say for every app.
@@ -149,7 +148,7 @@ func (c *commandLine) flagError(err error) error {
 
 // unknownFlag is the error for a flag, written as word, that does not exist.
 func (c *commandLine) unknownFlag(word, name string) error {
-	if near := nearest(c.flags, name); near != "" {
+	if near := nearest(flagNames(c.flags), name); near != "" {
 		return fmt.Errorf("unknown flag %s; is --%s meant?", word, near)
 	}
 	return fmt.Errorf("unknown flag %s", word)
@@ -167,17 +166,22 @@ func flagName(f *pflag.Flag) string {
 	return "--" + f.Name
 }
 
+// mpiVariables are those of MPICH's mpiexec that mean the same as a flag.
+var mpiVariables = map[string]string{"timeout": "MPIEXEC_TIMEOUT"}
+
 // parseVariables sets flags that the command line left alone from GOLAUNCH_
-// variables; an empty variable counts as unset.
+// variables, or else mpiVariables; an empty variable counts as unset.
 func (c *commandLine) parseVariables() error {
 	var err error
 	c.flags.VisitAll(func(f *pflag.Flag) {
 		if err != nil || f.Changed || has(f, noVariable) || c.setAside(f.Name) {
 			return
 		}
-		name := variableName(f)
-		if value := variable(c.environ, name); value != "" {
-			err = set(c.flags, f, value, name)
+		for _, name := range variablesOf(f) {
+			if value := variable(c.environ, name); value != "" {
+				err = set(c.flags, f, value, name)
+				return
+			}
 		}
 	})
 	return err
@@ -191,15 +195,25 @@ func (c *commandLine) setAside(name string) bool {
 			return true
 		}
 	}
-	if name == "exec-command" || name == "exec-from" {
-		return c.Bootstrap != launcher.BootstrapExec // meant for when it is
+	if kind, option, ok := registry.Owner(name); ok && option.Own {
+		return !registry.Chosen(kind, c.Bootstrap, c.environ) // meant for when it is
 	}
-	return (name == "hosts" || name == "hostfile") && c.given["bootstrap"] && c.Bootstrap == launcher.BootstrapFork
+	return (name == "hosts" || name == "hostfile") && c.given["bootstrap"] && c.here()
 }
 
-// variableName is the environment variable of a flag.
-func variableName(f *pflag.Flag) string {
-	return "GOLAUNCH_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+// here tells whether the bootstrap that is asked for is this machine's own.
+func (c *commandLine) here() bool {
+	kind, _ := registry.Find(c.Bootstrap) // "" and unknown ones are not
+	return kind.Here
+}
+
+// variablesOf are the environment variables of a flag; the first that is set counts.
+func variablesOf(f *pflag.Flag) []string {
+	names := []string{"GOLAUNCH_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))}
+	if name, ok := mpiVariables[f.Name]; ok {
+		names = append(names, name)
+	}
+	return names
 }
 
 // addApp appends the app whose program and arguments f has left over.
@@ -212,7 +226,7 @@ func (c *commandLine) addApp(f *pflag.FlagSet, a appFlags) error {
 	}
 	app := job.App{Argv: f.Args(), N: a.np, Dir: a.wdir, DirGiven: a.wdir != ""}
 	for _, arg := range a.env {
-		kv, err := resolveVariable(arg, c.environ)
+		kv, err := c.resolveVariable(arg)
 		if err != nil {
 			return fmt.Errorf("-x/--env: %w", err)
 		}
@@ -222,14 +236,21 @@ func (c *commandLine) addApp(f *pflag.FlagSet, a appFlags) error {
 	return nil
 }
 
-// nearest is the flag that a misspelt name may stand for, "" if none is near.
-func nearest(f *pflag.FlagSet, name string) string {
+// flagNames are the long names of flags.
+func flagNames(f *pflag.FlagSet) []string {
+	var names []string
+	f.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
+}
+
+// nearest is the one of names that a misspelt name may stand for, "" if none is near.
+func nearest(names []string, name string) string {
 	best, most := "", min(2, len(name)/3)+1
-	f.VisitAll(func(f *pflag.Flag) {
-		if d := distance(name, f.Name); d < most {
-			best, most = f.Name, d
+	for _, n := range names {
+		if d := distance(name, n); d < most {
+			best, most = n, d
 		}
-	})
+	}
 	return best
 }
 

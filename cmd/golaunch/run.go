@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,57 +8,52 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/pflag"
+
+	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/launcher/singleton"
 )
 
-// launchFunc carries out a job: launcher.Run.
-type launchFunc func(context.Context, launcher.Options, launcher.IO) int
+// setupRun is the command that runs a job.
+func setupRun() (*pflag.FlagSet, action) {
+	c := newCommandLine(os.Environ())
+	return c.flags, c.run
+}
 
-// run is golaunch from its arguments to its exit status.
-func run(ctx context.Context, args []string, stdio launcher.IO, launch launchFunc) int {
-	c, err := parseOrSingleton(args)
-	if err != nil {
-		return usageError(stdio.Stderr, fmt.Errorf("%w; try 'golaunch --help'", err))
+// run carries out the job that the words say.
+func (c *commandLine) run(e env, words []string) (int, error) {
+	if err := c.parseOrSingleton(words); err != nil {
+		return 0, fmt.Errorf("%w; try 'golaunch --help'", err)
 	}
-	if c.help || c.version {
-		var text strings.Builder
-		if c.help {
-			writeHelp(&text, c.flags)
-		} else {
-			fmt.Fprintln(&text, versionLine())
-		}
-		if _, err := io.WriteString(stdio.Stdout, text.String()); err != nil {
-			fmt.Fprintf(stdio.Stderr, "golaunch: the output cannot be written: %v\n", reason(err))
-			return job.ExitLauncher
-		}
-		return 0
+	switch {
+	case c.help:
+		return e.print(findCommand(defaultCommand).text(c.flags)), nil
+	case c.version:
+		return e.print(versionLine() + "\n"), nil
 	}
 	o, err := c.options()
 	if err != nil {
-		return usageError(stdio.Stderr, err)
+		return 0, err
 	}
-	return launch(ctx, o, stdio)
+	return e.launch(e.ctx, o, e.stdio), nil
 }
 
 // parseOrSingleton reads a command line, which may be that of an MPI program that
 // wants its process manager.
-func parseOrSingleton(args []string) (*commandLine, error) {
+func (c *commandLine) parseOrSingleton(args []string) error {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("own executable: %w", err)
+		return fmt.Errorf("own executable: %w", err)
 	}
 	words, err := singleton.Args(args, self)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c, err := parse(words, os.Environ())
-	if err == nil {
-		c.Singleton = len(words) > len(args)
-	}
-	return c, err
+	c.Singleton = len(words) > len(args)
+	return c.parse(words)
 }
 
 // usageError prints err as one line, whatever the arguments held.
@@ -78,6 +72,7 @@ func usageError(w io.Writer, err error) int {
 // environment and hosts.
 func (c *commandLine) options() (launcher.Options, error) {
 	o := c.Options
+	o.Environ = c.environ
 	var err error
 	if o.Dir, err = os.Getwd(); err != nil {
 		return o, fmt.Errorf("the working directory is unusable: %w; change to another", err)
@@ -87,6 +82,11 @@ func (c *commandLine) options() (launcher.Options, error) {
 	}
 	for _, kv := range c.genv {
 		o.Env = setVariable(o.Env, kv)
+	}
+	for name, value := range registry.Given(o.Bootstrap, c.environ) {
+		if o.BootstrapValues[name] == "" {
+			o.BootstrapValues[name] = value
+		}
 	}
 	if o.Hosts, err = c.findHosts(); err == nil && len(o.Hosts) == 0 {
 		err = c.wordsAreHosts()
@@ -101,7 +101,12 @@ func (c *commandLine) findHosts() ([]job.Host, error) {
 	case len(c.hosts) > 0 && c.hostfile != "":
 		return nil, errors.New("--hosts and --hostfile exclude each other; name all hosts in one")
 	case len(c.hosts) > 0:
-		return hostlist.Parse(strings.Join(c.hosts, ","), "-H")
+		list := strings.Join(c.hosts, ",")
+		hosts, err := hostlist.Parse(list, "-H")
+		if err != nil && strings.Contains(list, "/") {
+			err = fmt.Errorf("%w; a host file goes with -f", err)
+		}
+		return hosts, err
 	case c.hostfile != "":
 		var file hostlist.File
 		err := withFile(c.hostfile, func(r io.Reader) (err error) {
@@ -112,14 +117,18 @@ func (c *commandLine) findHosts() ([]job.Host, error) {
 			err = fmt.Errorf("%s: max_slots forbids --oversubscribe; leave one out", file.Capped)
 		}
 		return file.Hosts, err
-	case c.Nodes > 0 || c.Bootstrap == launcher.BootstrapFork:
+	case c.Nodes > 0 || c.here():
 		return nil, nil
 	}
 	return allocation(c.environ)
 }
 
-// withFile hands the contents of a file to read. The error begins with name.
+// withFile hands the contents of a file to read, of standard input where it is called
+// "-". The error begins with name.
 func withFile(name string, read func(io.Reader) error) error {
+	if name == "-" {
+		return read(os.Stdin)
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, reason(err))

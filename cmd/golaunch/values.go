@@ -8,11 +8,30 @@ import (
 	"strings"
 	"time"
 
+	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/launcher"
 )
 
 // The types of flag values. Each Set gives an error that completes a line
 // begun with the flag's name.
+
+// namedValue is any text but the empty one, kept under a name.
+type namedValue struct {
+	values bootstrap.Values
+	name   string
+}
+
+func (v namedValue) Set(s string) error {
+	if s == "" {
+		return errors.New("its value is empty")
+	}
+	v.values[v.name] = s
+	return nil
+}
+
+func (v namedValue) String() string { return v.values[v.name] }
+
+func (namedValue) Type() string { return "text" }
 
 // countValue is a whole number from 1 to most.
 type countValue struct {

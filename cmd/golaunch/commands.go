@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/launcher"
+)
+
+// command is one subcommand. Help, completion and man pages come from it.
+type command struct {
+	name  string
+	usage string // what follows "golaunch" on its command line
+	help  string // what it does, in one line
+	// head and tail are the text of its help before and after the flags.
+	head, tail func() string
+	// words are what its arguments may be; nil where they are files, or of run the
+	// program and its own.
+	words func() []string
+	// setup returns its flags, and what carries out the words that follow its name.
+	setup func() (*pflag.FlagSet, action)
+}
+
+// action carries out a command and returns the exit status. An error is a
+// mistake on the command line or in a file that it names.
+type action func(e env, words []string) (int, error)
+
+// env is what a command works with.
+type env struct {
+	ctx    context.Context
+	stdio  launcher.IO
+	launch launchFunc
+}
+
+// launchFunc carries out a job: launcher.Run.
+type launchFunc func(context.Context, launcher.Options, launcher.IO) int
+
+// defaultCommand is meant where none is named.
+const defaultCommand = "run"
+
+// commands is the table of subcommands.
+func commands() []command {
+	return []command{
+		{defaultCommand, runUsage, "start a program, as golaunch does where no command is named", runHead, runTail, nil, setupRun},
+		{"topo", topoUsage(), "tell of the network between hosts: its levels, routes, a good order of hosts", topoHead, noText, topoVerbs, setupTopo},
+		{"completion", "completion bash|zsh|fish", "print what has a shell complete golaunch's command line", completionHead, noText, shellNames, setupCompletion},
+		{"help", "help [WORD]", "tell of a command, a flag or a topic", helpHead, noText, helpWords, setupHelp},
+	}
+}
+
+func noText() string { return "" }
+
+// run is golaunch from its arguments to its exit status. A command is the first
+// argument; else all of them are those of run.
+func run(ctx context.Context, args []string, stdio launcher.IO, launch launchFunc) int {
+	name := defaultCommand
+	if len(args) > 0 && findCommand(args[0]) != nil {
+		name, args = args[0], args[1:]
+	}
+	_, act := findCommand(name).setup()
+	status, err := act(env{ctx, stdio, launch}, args)
+	if err != nil {
+		return usageError(stdio.Stderr, err)
+	}
+	return status
+}
+
+// findCommand returns the command of a name, nil if there is none.
+func findCommand(name string) *command {
+	all := commands()
+	i := slices.IndexFunc(all, func(c command) bool { return c.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &all[i]
+}
+
+// parsed is the action of a command whose words are flags, as package pflag reads
+// them, and arguments. Its help needs neither.
+func parsed(name string, f *pflag.FlagSet, act action) action {
+	help := f.BoolP("help", "h", false, "print this help")
+	return func(e env, words []string) (int, error) {
+		err := f.Parse(words)
+		if err == nil && *help {
+			return e.print(findCommand(name).text(f)), nil
+		}
+		status := 0
+		if err == nil {
+			status, err = act(e, f.Args())
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w; try 'golaunch help %s'", name, err, name)
+		}
+		return status, err
+	}
+}
+
+// print writes text to standard output and returns the exit status.
+func (e env) print(text string) int {
+	if _, err := io.WriteString(e.stdio.Stdout, text); err != nil {
+		fmt.Fprintf(e.stdio.Stderr, "golaunch: the output cannot be written: %v\n", reason(err))
+		return job.ExitLauncher
+	}
+	return 0
+}
+
+// oneWord returns the argument of a command that takes just one.
+func oneWord(args []string, want string) (string, error) {
+	switch len(args) {
+	case 0:
+		return "", errors.New("say " + want)
+	case 1:
+		return args[0], nil
+	}
+	return "", fmt.Errorf("%q is one word too many; say %s", args[1], want)
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	_ "embed" // the script
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+//go:embed completion/golaunch.bash
+var bashScript string
+
+// bashCompletion is the script of bash.
+func bashCompletion() string {
+	var takes, parts []string
+	for _, p := range places() {
+		var flags []string
+		for _, f := range p.flags {
+			names := dashedNames(f)
+			flags = append(flags, names...)
+			if f.NoOptDefVal != "" {
+				continue
+			}
+			for i, name := range names {
+				names[i] = quoted(p.name + " " + name)
+			}
+			takes = append(takes, fmt.Sprintf("\t%s) takes=%s ;;", strings.Join(names, " | "), quoted(bashValue(f))))
+		}
+		parts = append(parts, fmt.Sprintf("\t%s) flags=%s arguments=%s ;;", p.name,
+			quoted(strings.Join(flags, " ")), quoted(strings.Join(p.words, " "))))
+	}
+	return fill(bashScript, map[string][]string{"@TAKES@": takes, "@PARTS@": parts})
+}
+
+// bashValue is what the value of a flag is, as _golaunch_value understands it.
+func bashValue(f *pflag.Flag) string {
+	switch {
+	case has(f, filesKey):
+		return "files"
+	case has(f, dirsKey):
+		return "dirs"
+	case has(f, choicesKey):
+		return "words " + strings.Join(f.Annotations[choicesKey], " ")
+	}
+	return "value"
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	_ "embed" // the script
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+//go:embed completion/golaunch.fish
+var fishScript string
+
+// fishCompletion is the script of fish.
+func fishCompletion() string {
+	var valued, commands, arguments, flags []string
+	for _, p := range places() {
+		if p.help != "" {
+			commands = append(commands, fmt.Sprintf("complete -c golaunch -n __golaunch_first -x -a %s -d %s", p.name, quoted(p.help)))
+		}
+		at := "complete -c golaunch -n '__golaunch_at " + p.name + "'"
+		if p.words != nil {
+			arguments = append(arguments, at+" -x -a "+quoted(strings.Join(p.words, " ")))
+		}
+		for _, f := range p.flags {
+			names := " -l " + f.Name
+			if f.Shorthand != "" {
+				names += " -s " + f.Shorthand
+			}
+			_, text := pflag.UnquoteUsage(f)
+			flags = append(flags, at+names+fishValue(f)+" -d "+quoted(text))
+			if f.NoOptDefVal == "" && p.name != appPlace { // whose flags are run's as well
+				valued = append(append(valued, dashedNames(f)...), "-"+f.Name)
+			}
+		}
+	}
+	return fill(fishScript, map[string][]string{
+		"@VALUED@":    {strings.Join(valued, " ")},
+		"@COMMANDS@":  commands,
+		"@ARGUMENTS@": arguments,
+		"@FLAGS@":     flags,
+	})
+}
+
+// fishValue are the options by which fish completes the value of a flag.
+func fishValue(f *pflag.Flag) string {
+	switch {
+	case f.NoOptDefVal != "":
+		return " -f"
+	case has(f, filesKey):
+		return " -r -F"
+	case has(f, dirsKey):
+		return " -x -a '(__fish_complete_directories)'"
+	case has(f, choicesKey):
+		return " -x -a " + quoted(strings.Join(f.Annotations[choicesKey], " "))
+	}
+	return " -x"
+}

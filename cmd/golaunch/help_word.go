@@ -1,0 +1,155 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// topic is what help tells of beside commands and flags.
+type topic struct {
+	name, help string
+	text       func() string
+}
+
+// topics are the parts of the help of run, and its groups of flags.
+func topics() []topic {
+	all := []topic{
+		{"examples", "command lines", func() string { return examples }},
+		{"values", "times, and the variables that stand for flags", func() string { return valueRules }},
+		{"status", "exit statuses", statusText},
+		{"exit", "the same", statusText},
+	}
+	for _, t := range [][2]string{
+		{"hosts", "lists and files of hosts, hosts that are dead; the flags of Hosts"},
+		{"stdin", "who reads standard input"},
+		{"signals", "what Ctrl-C and other signals do"},
+		{"environment", "variables that golaunch reads, and those of the ranks"},
+	} {
+		all = append(all, topic{t[0], t[1], func() string { return topicText(t[0]) }})
+	}
+	for _, group := range groups {
+		flags := func() string { return groupText(newCommandLine(nil).flags, group) }
+		name := strings.ToLower(strings.ReplaceAll(group, "/", ""))
+		if i := slices.IndexFunc(all, func(t topic) bool { return t.name == name }); i >= 0 {
+			all[i].text = func() string { return topicText(name) + "\n" + flags() }
+			continue
+		}
+		all = append(all, topic{name, "the flags of " + group, flags})
+	}
+	return all
+}
+
+// helpHead is what the help of help says before the flags.
+func helpHead() string {
+	var b strings.Builder
+	b.WriteString(`Tells of a command, a flag (with dashes or without) or a topic; without WORD of
+golaunch as a whole. A WORD that is several of these has them all told.
+
+  golaunch help completion
+  golaunch help --cache
+  golaunch help signals
+
+Topics:
+`)
+	for _, t := range topics() {
+		fmt.Fprintf(&b, "  %-11s  %s\n", t.name, t.help)
+	}
+	return b.String()
+}
+
+// helpWords are the words that help knows.
+func helpWords() []string {
+	var words []string
+	for _, c := range commands() {
+		f, _ := c.setup()
+		words = append(append(words, c.name), flagNames(f)...)
+	}
+	for _, t := range topics() {
+		words = append(words, t.name)
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+// setupHelp is the command that explains a word.
+func setupHelp() (*pflag.FlagSet, action) {
+	f := newFlagSet("help")
+	act := parsed("help", f, func(e env, args []string) (int, error) {
+		if len(args) == 0 {
+			args = []string{defaultCommand}
+		}
+		word, err := oneWord(args, "one")
+		if err != nil {
+			return 0, err
+		}
+		parts := explain(word)
+		if len(parts) == 0 {
+			err := fmt.Errorf("%q is no command, flag or topic", word)
+			if near := nearest(helpWords(), strings.TrimLeft(word, "-")); near != "" {
+				err = fmt.Errorf("%w; is %s meant?", err, near)
+			}
+			return 0, err
+		}
+		return e.print(strings.Join(parts, "\n")), nil
+	})
+	return f, func(e env, words []string) (int, error) {
+		own := []string{"-h", "--help"}
+		if len(words) > 0 && strings.HasPrefix(words[0], "-") && !slices.Contains(own, words[0]) {
+			words = append([]string{"--"}, words...) // a flag to tell of
+		}
+		return act(e, words)
+	}
+}
+
+// explain returns what there is to say of a word, as each of the things that it is.
+func explain(word string) []string {
+	name := strings.TrimLeft(word, "-")
+	bare := name == word
+	var parts []string
+	for _, c := range commands() {
+		f, _ := c.setup()
+		if bare && c.name == name {
+			parts = append(parts, c.text(f))
+		}
+		flag := f.Lookup(name)
+		if flag == nil && len(name) == 1 {
+			flag = f.ShorthandLookup(name)
+		}
+		if flag != nil && (flag.Name != "help" || !bare && c.name == defaultCommand) { // which all have
+			parts = append(parts, explainFlag(c, flag))
+		}
+	}
+	for _, t := range topics() {
+		if bare && t.name == name {
+			parts = append(parts, t.text())
+		}
+	}
+	return parts
+}
+
+// explainFlag tells what a flag of a command does, and how it is given.
+func explainFlag(c command, f *pflag.Flag) string {
+	var b strings.Builder
+	b.WriteString(strings.TrimSpace(flagColumn(f)))
+	if c.name != defaultCommand {
+		fmt.Fprintf(&b, " (golaunch %s)", c.name)
+	}
+	fmt.Fprintf(&b, "\n  %s\n", purpose(f))
+	value, _ := pflag.UnquoteUsage(f)
+	if words := f.Annotations[choicesKey]; words != nil {
+		fmt.Fprintf(&b, "  %s: %s\n", value, strings.Join(words, ", "))
+	}
+	if has(f, repeatKey) {
+		b.WriteString("  may be given more than once\n")
+	}
+	if has(f, appKey) {
+		b.WriteString("  may be given for each app\n")
+	}
+	if c.name == defaultCommand && !has(f, noVariable) {
+		fmt.Fprintf(&b, "  where it is not given: %s\n", strings.Join(variablesOf(f), ", then "))
+	}
+	return b.String()
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/golaunch/golaunch/routing"
+	"github.com/golaunch/golaunch/routing/tii"
+	"github.com/golaunch/golaunch/topology/cluster"
+)
+
+// exitProblem is the exit status if a network has a problem.
+const exitProblem = 1
+
+// errNoPicture is for --format dot where there is nothing to draw.
+var errNoPicture = errors.New("--format: there is no picture of it; say text or json")
+
+// checked is what topo check prints.
+type checked struct {
+	Routes      string      `json:"routes"` // the rule
+	Hosts       int         `json:"hosts"`
+	Pairs       int         `json:"pairs"`       // of different hosts, in both directions
+	Unreachable int         `json:"unreachable"` // of the pairs
+	Hops        []hopsCount `json:"hops"`
+	CreditLoop  string      `json:"credit_loop,omitempty"`
+	Problems    []string    `json:"problems,omitempty"`
+}
+
+// hopsCount is how many pairs have so many switches between them.
+type hopsCount struct {
+	Hops  int `json:"hops"`
+	Pairs int `json:"pairs"`
+}
+
+// check tells whether all of the chosen hosts reach each other, and whether routes
+// can deadlock.
+func (t *topoFlags) check(e env, _ []string) (int, error) {
+	if t.format == "dot" {
+		return 0, errNoPicture
+	}
+	n, err := t.load()
+	if err != nil {
+		return 0, err
+	}
+	n.warn(e.stdio.Stderr)
+	nodes, _ := n.chosen()
+	known, err := tii.Discover(n.router, progress(e.stdio.Stderr, "routes"))
+	if err != nil {
+		return 0, err
+	}
+	job, err := known.Job(nodes)
+	if err != nil {
+		return 0, err
+	}
+	c := checked{Routes: n.router.String(), Hosts: len(nodes), Pairs: len(nodes) * (len(nodes) - 1)}
+	paths := job.Paths(progress(e.stdio.Stderr, "pairs"))
+	var pairs [256]int
+	for a := range nodes {
+		for b := range nodes {
+			if a != b {
+				pairs[paths.Hops(a, b)]++
+			}
+		}
+	}
+	c.Unreachable = pairs[cluster.Unreachable]
+	for hops, count := range pairs[:cluster.Unreachable] {
+		if count > 0 {
+			c.Hops = append(c.Hops, hopsCount{hops, count})
+		}
+	}
+	for _, problem := range known.Problems() {
+		c.Problems = append(c.Problems, problem.Error())
+	}
+	if loop := routing.CreditLoop(n.router, progress(e.stdio.Stderr, "credit loops")); loop != nil {
+		c.CreditLoop = loop.String()
+	}
+	status := 0
+	if c.Unreachable > 0 || c.CreditLoop != "" || len(c.Problems) > 0 || n.missing() != "" {
+		status = exitProblem
+	}
+	if t.format == "json" {
+		return max(status, e.printJSON(c)), nil
+	}
+	return max(status, e.print(c.text())), nil
+}
+
+func (c *checked) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %d pairs, routes by %s\n", count(c.Hosts, "host"), c.Pairs, c.Routes)
+	for _, h := range c.Hops {
+		fmt.Fprintf(&b, "  %s: %s\n", count(h.Hops, "hop"), count(h.Pairs, "pair"))
+	}
+	if c.Unreachable > 0 {
+		fmt.Fprintf(&b, "  unreachable: %s\n", count(c.Unreachable, "pair"))
+	}
+	if c.CreditLoop == "" {
+		b.WriteString("no credit loop: messages cannot deadlock\n")
+	} else {
+		fmt.Fprintf(&b, "credit loop, in which messages can wait for each other for ever: %s\n", c.CreditLoop)
+	}
+	for _, p := range c.Problems {
+		fmt.Fprintf(&b, "problem: %s\n", p)
+	}
+	return b.String()
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/golaunch/golaunch/hostlist"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/routing"
+	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/topology/ibnet"
+	"github.com/golaunch/golaunch/topology/match"
+	"github.com/golaunch/golaunch/topology/source"
+	"github.com/golaunch/golaunch/topology/spec"
+)
+
+// network is what the flags say.
+type network struct {
+	*source.Network
+	from   string // file or spec
+	router routing.ByDestination
+
+	// Of the job's hosts, if any were given:
+	hosts []job.Host
+	found *match.Result // nil if none were given
+}
+
+// load reads what the flags name.
+func (t *topoFlags) load() (*network, error) {
+	n := &network{from: t.topology}
+	switch {
+	case t.topology == "":
+		return nil, errors.New("say which network, with --topology FILE or a word such as " + spec.Examples()[0])
+	case spec.Is(t.topology):
+		g, err := spec.Parse(t.topology)
+		if err != nil {
+			return nil, fmt.Errorf("--topology: %w", err)
+		}
+		n.Network = &source.Network{Graph: g, Form: "in one word"}
+	default:
+		err := withFile(t.topology, func(r io.Reader) (err error) {
+			n.Network, err = source.Read(r, t.topology)
+			return err
+		})
+		if err != nil && errors.Is(err, os.ErrNotExist) && strings.Contains(t.topology, ":") {
+			err = fmt.Errorf("%w; words are such as %s", err, strings.Join(spec.Examples(), ", "))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--topology: %w", err)
+		}
+	}
+	if err := n.routes(t.tables); err != nil {
+		return nil, err
+	}
+	return n, n.choose(t)
+}
+
+// routes finds the router: the tables, if a file of them is given.
+func (n *network) routes(tables string) (err error) {
+	if tables == "" {
+		n.router, err = routing.New(n.Graph, parallel)
+		return err
+	}
+	if n.Ports == nil {
+		return fmt.Errorf("--tables: %s is no InfiniBand fabric, whose switches have such tables", n.from)
+	}
+	var parsed *ibnet.Tables
+	err = withFile(tables, func(r io.Reader) (err error) {
+		parsed, err = ibnet.ParseTables(r, tables)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("--tables: %w", err)
+	}
+	if n.router, err = routing.NewTables(&ibnet.Fabric{Graph: n.Graph, Ports: n.Ports}, parsed, parallel); err != nil {
+		return fmt.Errorf("--tables: %s: %w", tables, err)
+	}
+	return nil
+}
+
+// choose finds the hosts that the flags name in the network.
+func (n *network) choose(t *topoFlags) (err error) {
+	var m match.Map
+	if t.mapFile != "" {
+		err = withFile(t.mapFile, func(r io.Reader) (err error) {
+			m, err = match.ParseMap(r, t.mapFile)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("--map: %w", err)
+		}
+	}
+	if len(t.hosts) == 0 && t.hostfile == "" {
+		return nil // all hosts
+	}
+	c := &commandLine{hosts: t.hosts, hostfile: t.hostfile}
+	if n.hosts, err = c.findHosts(); err != nil {
+		return err
+	}
+	n.found, err = match.Hosts(n.Graph, hostNames(n.hosts), m)
+	return err
+}
+
+func hostNames(hosts []job.Host) []string {
+	names := make([]string, len(hosts))
+	for i, h := range hosts {
+		names[i] = h.Name
+	}
+	return names
+}
+
+// chosen are the nodes of the job's hosts that the network has, or all hosts; of
+// has the index of each among the job's hosts.
+func (n *network) chosen() (nodes []topology.Node, of []int) {
+	if n.found == nil {
+		for host := range n.Graph.AllHosts() {
+			nodes, of = append(nodes, host), append(of, int(host))
+		}
+		return nodes, of
+	}
+	for i, adapters := range n.found.Adapters {
+		if len(adapters) > 0 {
+			nodes, of = append(nodes, adapters[0]), append(of, i)
+		}
+	}
+	return nodes, of
+}
+
+// warn names the job's hosts that the network lacks.
+func (n *network) warn(w io.Writer) {
+	if n.found != nil && n.found.Warning() != "" {
+		fmt.Fprintf(w, "golaunch: topo: %s\n", n.found.Warning())
+	}
+}
+
+// missing are the job's hosts that the network lacks, folded; empty if there are
+// none.
+func (n *network) missing() string {
+	if n.found == nil {
+		return ""
+	}
+	var hosts []job.Host
+	for _, name := range n.found.Missing() {
+		hosts = append(hosts, job.Host{Name: name})
+	}
+	return hostlist.Fold(hosts)
+}
+
+// find is the host of a name, as match finds it.
+func (n *network) find(t *topoFlags, name string) (topology.Node, error) {
+	with := *t
+	with.hosts, with.hostfile = []string{name}, ""
+	one := &network{Network: n.Network, from: n.from}
+	if err := one.choose(&with); err != nil {
+		return 0, err
+	}
+	nodes, _ := one.chosen()
+	if len(nodes) != 1 {
+		return 0, fmt.Errorf("host %s is not in the network", name)
+	}
+	return nodes[0], nil
+}
+
+// parallel is the loop of the packages of the network: all processors share it.
+func parallel(n int, do func(i int)) {
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// progress is parallel, and tells on w of what takes long.
+func progress(w io.Writer, what string) func(n int, do func(i int)) {
+	return progressEvery(2*time.Second, w, what)
+}
+
+// progressEvery is parallel, and tells on w how far it has come.
+func progressEvery(every time.Duration, w io.Writer, what string) func(n int, do func(i int)) {
+	return func(n int, do func(i int)) {
+		var done atomic.Int64
+		said := make(chan struct{})
+		stop := make(chan struct{})
+		go func() {
+			defer close(said)
+			ticker := time.NewTicker(every)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ticker.C:
+					fmt.Fprintf(w, "golaunch: topo: %s: %d of %d\n", what, done.Load(), n)
+				case <-stop:
+					return
+				}
+			}
+		}()
+		parallel(n, func(i int) {
+			do(i)
+			done.Add(1)
+		})
+		close(stop)
+		<-said
+	}
+}

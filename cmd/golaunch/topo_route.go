@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/golaunch/golaunch/routing"
+	"github.com/golaunch/golaunch/routing/tii"
+	"github.com/golaunch/golaunch/topology"
+)
+
+// shownRoute is what topo route prints.
+type shownRoute struct {
+	From     string      `json:"from"`
+	To       string      `json:"to"`
+	Routes   string      `json:"routes"` // the rule
+	Hops     int         `json:"hops"`   // switches
+	Links    int         `json:"links"`
+	Switches []shownStep `json:"switches"`
+}
+
+// shownStep is a switch on a route.
+type shownStep struct {
+	Switch string `json:"switch"`
+	ID     string `json:"id"` // GUID, or the name
+	In     int32  `json:"in"` // ports
+	Out    int32  `json:"out"`
+	Lane   uint8  `json:"lane"` // on the link behind it
+}
+
+// route tells the route between two hosts, or asks a service.
+func (t *topoFlags) route(e env, words []string) (int, error) {
+	if t.socket != "" && t.topology == "" {
+		return t.ask(e, "query "+words[0]+":"+words[1])
+	}
+	n, err := t.load()
+	if err != nil {
+		return 0, err
+	}
+	var ends [2]topology.Node
+	for i, name := range words {
+		if ends[i], err = n.find(t, name); err != nil {
+			return 0, err
+		}
+	}
+	steps, err := n.router.Append(nil, ends[0], ends[1])
+	if err != nil {
+		fmt.Fprintf(e.stdio.Stderr, "golaunch: topo: no route from %v\n", err)
+		return exitProblem, nil
+	}
+	g := n.Graph
+	if t.format == "dot" {
+		on := map[int]bool{}
+		for _, s := range steps {
+			on[s.Link.Cable()] = true
+		}
+		var b strings.Builder
+		writeDot(&b, g, on)
+		return e.print(b.String()), nil
+	}
+	s := shownRoute{From: g.Name(ends[0]), To: g.Name(ends[1]), Routes: n.router.String(),
+		Hops: routing.Hops(steps), Links: routing.Links(steps), Switches: []shownStep{}}
+	for i, step := range steps[min(1, len(steps)):] {
+		in, out := g.To(steps[i].Link), g.From(step.Link)
+		s.Switches = append(s.Switches, shownStep{g.Name(out.Node), tii.SwitchID(g, out.Node), in.Port, out.Port, step.Lane})
+	}
+	if t.format == "json" {
+		return e.printJSON(s), nil
+	}
+	return e.print(s.text(n.router.Lanes())), nil
+}
+
+func (s *shownRoute) text(lanes int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s to %s: %s (%s), by %s\n", s.From, s.To, count(s.Hops, "hop"), count(s.Links, "link"), s.Routes)
+	for _, step := range s.Switches {
+		fmt.Fprintf(&b, "  %s", step.Switch)
+		if step.ID != step.Switch {
+			fmt.Fprintf(&b, " %s", step.ID)
+		}
+		fmt.Fprintf(&b, ": in at port %d, out at port %d", step.In, step.Out)
+		if lanes > 1 {
+			fmt.Fprintf(&b, ", lane %d", step.Lane)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
