@@ -74,6 +74,8 @@ func debianPackage(tool string) string {
 		return "coreutils"
 	case "docker":
 		return "docker.io"
+	case "debootstrap":
+		return tool
 	}
 	return "util-linux"
 }

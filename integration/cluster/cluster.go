@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 )
 
 // Cluster is a test cluster that is up. Its methods may be called from several
@@ -27,7 +26,7 @@ type provider interface {
 	kill(n *Node) error
 	revive(ctx context.Context, n *Node) error
 	partition(n *Node, cut bool) error
-	slow(n *Node, by time.Duration) error
+	session(n *Node, before string) error // commands of the shell, of which the last is given the rest; "" for none
 	processes(n *Node) ([]Proc, error)
 	packets(n *Node) (rx, tx uint64, err error)
 }

@@ -55,6 +55,8 @@ type Config struct {
 	// User is the account that logs in and runs commands: Root (the default),
 	// or any other name for an ordinary user, who may write to no cgroup.
 	User string
+	// SessionEnv is what sshd adds to the environment of sessions, NAME=value.
+	SessionEnv []string
 	// Share lists files and directories below /tmp, /run, /dev/shm or
 	// /var/log that the nodes share with the host although they have their
 	// own /tmp and so on. Dir needs no mention.
@@ -113,6 +115,8 @@ func (r Rate) String() string { return strconv.FormatUint(uint64(r), 10) + "bit"
 var (
 	maxStartupsPattern = regexp.MustCompile(`^[0-9]{1,6}(:[0-9]{1,3}:[0-9]{1,6})?$`)
 	userPattern        = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
+	// sshd_config gives quotes and backslashes a meaning.
+	envPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=[^"'\\\x00-\x1f]*$`)
 	// Dir is named in ssh_config, sshd_config and passwd, which give the
 	// other characters a meaning.
 	dirPattern = regexp.MustCompile(`^/[A-Za-z0-9._/+@=,-]+$`)
@@ -145,6 +149,11 @@ func (c *Config) validate() error {
 	}
 	if c.Kex != KexDefault && c.Kex != KexCurve25519 {
 		return fmt.Errorf("key exchange %q: want %s or %s", c.Kex, KexDefault, KexCurve25519)
+	}
+	for _, v := range c.SessionEnv {
+		if !envPattern.MatchString(v) {
+			return fmt.Errorf("session environment %q: want NAME=value, the value without quotes and backslashes", v)
+		}
 	}
 	if c.User == "" {
 		c.User = Root

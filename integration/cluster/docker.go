@@ -41,8 +41,8 @@ func runTool(ctx context.Context, argv []string) (string, error) {
 	return stdout.String(), nil
 }
 
-// composeCommand finds Compose: the client's plugin or the program of old.
-func composeCommand() ([]string, error) {
+// ComposeCommand finds Compose: the client's plugin or the program of old.
+func ComposeCommand() ([]string, error) {
 	if _, err := docker(context.Background(), "compose", "version"); err == nil {
 		return []string{"docker", "compose"}, nil
 	}
@@ -67,7 +67,7 @@ func (p *dockerProvider) composeFile() string {
 }
 
 func (p *dockerProvider) compose(ctx context.Context, args ...string) error {
-	argv, err := composeCommand()
+	argv, err := ComposeCommand()
 	if err != nil {
 		return err
 	}
@@ -190,9 +190,9 @@ func (p *dockerProvider) partition(n *Node, cut bool) error {
 	return nil
 }
 
-// slow implements provider.
-func (p *dockerProvider) slow(n *Node, by time.Duration) error {
-	return setSlow(nodeFiles(p.state.Config.Dir, n.Name), p.state.SSHD, by)
+// session implements provider.
+func (p *dockerProvider) session(n *Node, before string) error {
+	return setSession(nodeFiles(p.state.Config.Dir, n.Name), p.state.SSHD, before)
 }
 
 // processes implements provider.

@@ -21,7 +21,7 @@ func TestDocker(t *testing.T) {
 	}
 	assert.Equal(t, "n001", output(t, c, Outside, "ssh", "-F", c.OutsideSSHConfig(), "n001", "hostname"))
 	testKeys(t, c)
-	assert.Contains(t, output(t, c, Head, "mpiexec", "-f", c.HostFile(), "-n", "2", "hostname"), "n002")
+	assert.Contains(t, output(t, c, Head, "mpiexec.hydra", "-f", c.HostFile(), "-n", "2", "hostname"), "n002")
 
 	var exit *exec.ExitError
 	require.ErrorAs(t, c.Command("n001", "sh", "-c", "exit 7").Run(), &exit)

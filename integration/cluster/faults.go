@@ -40,11 +40,30 @@ func (c *Cluster) Slow(name string, by time.Duration) error {
 	if by < 0 || by > maxSlow {
 		return fmt.Errorf("node %s: slow by %v: want 0 to %v", name, by, maxSlow)
 	}
+	before := ""
+	if by > 0 {
+		before = fmt.Sprintf("sleep %.3f\nexec", by.Seconds())
+	}
+	return c.session(name, before)
+}
+
+// Ahead sets the clocks of a node's uptime, by which processes measure time, ahead by
+// whole seconds for new connections, in a time namespace; 0 undoes it. The time of day
+// stays that of the machine.
+func (c *Cluster) Ahead(name string, by time.Duration) error {
+	before := ""
+	if seconds := int(by.Seconds()); by > 0 {
+		before = fmt.Sprintf("exec unshare --time --monotonic %d --boottime %d", seconds, seconds)
+	}
+	return c.session(name, before)
+}
+
+func (c *Cluster) session(name, before string) error {
 	return c.do(name, func(n *Node) error {
 		if n.Name == Outside {
 			return errNoSSHD
 		}
-		return c.provider.slow(n, by)
+		return c.provider.session(n, before)
 	})
 }
 

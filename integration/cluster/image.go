@@ -2,7 +2,9 @@ package cluster
 
 import (
 	"context"
+	"crypto/sha256"
 	_ "embed" // of the image's sources
+	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
@@ -11,10 +13,13 @@ import (
 	"strings"
 )
 
+// NodeImage is what the containers of provider docker run.
+const NodeImage = "golaunch-node:bookworm"
+
 // The images of the docker provider.
 const (
 	baseImage = "golaunch-base:bookworm"
-	nodeImage = "golaunch-node:bookworm"
+	nodeImage = NodeImage
 	imageSSHD = "/usr/sbin/sshd" // in the node image
 )
 
@@ -24,18 +29,33 @@ var dockerfile string
 //go:embed image/base.sh
 var baseScript string
 
-// BuildImage makes the image that docker nodes run, and before it the base
-// image from Debian's packages if the engine has none, which needs root,
-// debootstrap and a mirror. What the tools say goes to out.
+// recipeLabel tells what an image was made of: one of another recipe is made
+// again.
+const recipeLabel = "golaunch.recipe"
+
+func baseRecipe() string { return recipe(baseScript) }
+func nodeRecipe() string { return recipe(baseScript, dockerfile) }
+
+func recipe(texts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(texts, "\x00")))
+	return hex.EncodeToString(sum[:8])
+}
+
+// BuildImage makes the image that docker nodes run unless the engine has it, and
+// before it the base image from Debian's packages, which needs root, debootstrap
+// and a mirror. What the tools say goes to out.
 func BuildImage(ctx context.Context, out io.Writer) error {
-	if err := engineAvailable(); err != nil {
+	if err := EngineUnavailable(); err != nil {
 		return fmt.Errorf("provider %s: %w", Docker, err)
 	}
-	if !hasImage(baseImage) {
+	if hasImage(nodeImage, nodeRecipe()) {
+		return nil
+	}
+	if !hasImage(baseImage, baseRecipe()) {
 		if _, err := findTool("debootstrap"); err != nil {
 			return fmt.Errorf("image %s: %w", baseImage, err)
 		}
-		cmd := exec.CommandContext(ctx, "sh", "-s", baseImage)
+		cmd := exec.CommandContext(ctx, "sh", "-s", baseImage, recipeLabel+"="+baseRecipe())
 		cmd.Stdin = strings.NewReader(baseScript)
 		cmd.Stdout, cmd.Stderr = out, out
 		if err := cmd.Run(); err != nil {
@@ -50,7 +70,7 @@ func BuildImage(ctx context.Context, out io.Writer) error {
 	if err := os.WriteFile(filepath.Join(dir, "Dockerfile"), []byte(dockerfile), 0o644); err != nil {
 		return fmt.Errorf("image %s: %w", nodeImage, err)
 	}
-	cmd := exec.CommandContext(ctx, "docker", "build", "-t", nodeImage, dir)
+	cmd := exec.CommandContext(ctx, "docker", "build", "--label", recipeLabel+"="+nodeRecipe(), "-t", nodeImage, dir)
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("image %s: docker build: %w", nodeImage, err)
@@ -58,13 +78,14 @@ func BuildImage(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-func hasImage(tag string) bool {
-	_, err := docker(context.Background(), "image", "inspect", "--format", "{{.Id}}", tag)
-	return err == nil
+// hasImage tells whether the engine has an image of that recipe.
+func hasImage(tag, recipe string) bool {
+	out, err := docker(context.Background(), "image", "inspect", "--format", `{{index .Config.Labels "`+recipeLabel+`"}}`, tag)
+	return err == nil && strings.TrimSpace(out) == recipe
 }
 
-// engineAvailable says why no container can be started here, or nil.
-func engineAvailable() error {
+// EngineUnavailable says why no container can be started here, or nil.
+func EngineUnavailable() error {
 	if _, err := findTool("docker"); err != nil {
 		return err
 	}
@@ -76,12 +97,12 @@ func engineAvailable() error {
 
 // dockerAvailable says why there can be no docker cluster here, or nil.
 func dockerAvailable() error {
-	if err := engineAvailable(); err != nil {
+	if err := EngineUnavailable(); err != nil {
 		return err
 	}
-	if !hasImage(nodeImage) {
+	if !hasImage(nodeImage, nodeRecipe()) {
 		return fmt.Errorf("the engine has no image %s; make it with: cluster image", nodeImage)
 	}
-	_, err := composeCommand()
+	_, err := ComposeCommand()
 	return err
 }

@@ -80,6 +80,13 @@ func TestSSHDConfigOfSplitServer(t *testing.T) {
 	assert.Contains(t, split, "SshdSessionPath /c/nodes/n001/sshd\n")
 }
 
+func TestSSHDConfigOfSessionEnv(t *testing.T) {
+	n := Node{Name: "n001"}
+	assert.NotContains(t, sshdConfig(&state{Config: Config{Dir: "/c"}}, &n), "SetEnv")
+	// sshd takes the first such line, and no other.
+	assert.Contains(t, sshdConfig(&state{Config: Config{Dir: "/c", SessionEnv: []string{"A=b c", "D="}}}, &n), "SetEnv \"A=b c\" \"D=\"\n")
+}
+
 func validState(t testing.TB) []byte {
 	c := Config{Dir: "/c", Nodes: 2}
 	require.NoError(t, c.validate())

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 )
 
 var errNoSSHD = errors.New("it has no sshd")
@@ -42,6 +41,13 @@ func sshdConfig(s *state, n *Node) string {
 	}
 	if s.Config.Kex == KexCurve25519 {
 		lines = append(lines, "KexAlgorithms curve25519-sha256")
+	}
+	if len(s.Config.SessionEnv) > 0 {
+		line := "SetEnv"
+		for _, v := range s.Config.SessionEnv {
+			line += ` "` + v + `"`
+		}
+		lines = append(lines, line)
 	}
 	if s.Session != "" {
 		lines = append(lines, "SshdSessionPath "+f.session())
@@ -184,25 +190,25 @@ func sshdRuns(s *state, n *Node) (bool, error) {
 	return slices.ContainsFunc(procs, func(p Proc) bool { return p.NodePID == pid }), err
 }
 
-// slow implements provider: it puts a script in the place of the link that
+// session implements provider: it puts a script in the place of the link that
 // sshd executes for each connection. sshd itself goes on undisturbed.
-func (p *netnsProvider) slow(n *Node, by time.Duration) error {
-	return setSlow(nodeFiles(p.state.Config.Dir, n.Name), cmp.Or(p.state.Session, p.state.SSHD), by)
+func (p *netnsProvider) session(n *Node, before string) error {
+	return setSession(nodeFiles(p.state.Config.Dir, n.Name), cmp.Or(p.state.Session, p.state.SSHD), before)
 }
 
-func setSlow(f files, target string, by time.Duration) error {
+func setSession(f files, target, before string) error {
 	path := f.session()
 	fresh := path + ".new"
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if by == 0 {
+	if before == "" {
 		if err := os.Symlink(target, fresh); err != nil {
 			return err
 		}
 		return os.Rename(fresh, path)
 	}
-	script := fmt.Sprintf("#!/bin/sh\nsleep %.3f\nexec %s \"$@\"\n", by.Seconds(), target)
+	script := fmt.Sprintf("#!/bin/sh\n%s %s \"$@\"\n", before, target)
 	if err := os.WriteFile(fresh, []byte(script), 0o755); err != nil {
 		return err
 	}

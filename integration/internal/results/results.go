@@ -30,6 +30,17 @@ func Main(name string, run func(ctx context.Context, args []string) error) {
 	}
 }
 
+// Parse parses the arguments of a command that takes nothing but flags.
+func Parse(f *flag.FlagSet, args []string) error {
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if f.NArg() > 0 {
+		return fmt.Errorf("stray argument %q", f.Arg(0))
+	}
+	return nil
+}
+
 // Write writes a page to a file, in folders made for it, or to standard output
 // where the file's name is empty.
 func Write(file, page string) error {

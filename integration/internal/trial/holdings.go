@@ -1,0 +1,97 @@
+package trial
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+)
+
+// Holdings are what the machines hold beside processes, by machine: files where
+// programs of a job may put some, mounts, cgroups.
+type Holdings map[string]map[string]bool
+
+// listing prints one holding per line.
+const listing = `find /tmp /dev/shm /run "$HOME" -mindepth 1 -printf 'file %p\n' 2>/dev/null
+sed 's/^[^ ]* [^ ]* [^ ]* [^ ]* /mount /; s/^\(mount [^ ]*\).*/\1/' /proc/self/mountinfo
+find /sys/fs/cgroup -mindepth 1 -type d -printf 'cgroup %p\n' 2>/dev/null || :`
+
+// Inventory lists what the cluster's machines hold. All must be up.
+func Inventory(c *cluster.Cluster) (Holdings, error) {
+	var mu sync.Mutex
+	var first error
+	all, listers := make(Holdings), sync.WaitGroup{}
+	for _, name := range Everywhere(c) {
+		listers.Go(func() {
+			out, err := c.Command(name, "sh", "-c", listing).Output()
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil && first == nil {
+				first = fmt.Errorf("%s: list what it holds: %w", name, err)
+			}
+			all[name] = make(map[string]bool)
+			for line := range bytes.Lines(out) {
+				all[name][strings.TrimSpace(string(line))] = true
+			}
+		})
+	}
+	listers.Wait()
+	return all, first
+}
+
+// without takes those mounts out that a mountinfo lists: what users of this machine
+// mount there shows on the cluster's, which keep what they had from the beginning.
+func (h Holdings) without(mountinfo []byte) {
+	for line := range bytes.Lines(mountinfo) {
+		if f := bytes.Fields(line); len(f) > 4 {
+			for _, held := range h {
+				delete(held, "mount "+string(f[4]))
+			}
+		}
+	}
+}
+
+// Added lists what is in h and was not in before, "n001: file /tmp/x", in order.
+// Of machines that before does not have, nothing is listed.
+func (h Holdings) Added(before Holdings) []string {
+	var added []string
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		for _, what := range slices.Sorted(maps.Keys(h[name])) {
+			if had := before[name]; had != nil && !had[what] {
+				added = append(added, name+": "+what)
+			}
+		}
+	}
+	return added
+}
+
+// AwaitNothingHeld waits until the machines hold nothing that they did not
+// before, for at most limit after since. The error lists the rest.
+func AwaitNothingHeld(c *cluster.Cluster, before Holdings, since time.Time, limit time.Duration) error {
+	for {
+		late := time.Since(since) > limit
+		now, err := Inventory(c)
+		if err != nil {
+			return err
+		}
+		mounts, err := os.ReadFile("/proc/self/mountinfo")
+		if err != nil {
+			return fmt.Errorf("mounts of this machine: %w", err)
+		}
+		now.without(mounts)
+		added := now.Added(before)
+		if len(added) == 0 {
+			return nil
+		}
+		if late {
+			return fmt.Errorf("left after %v: %s", time.Since(since).Round(time.Millisecond), strings.Join(added, "; "))
+		}
+		time.Sleep(50 * time.Millisecond) // files and cgroups: nothing tells of them
+	}
+}
