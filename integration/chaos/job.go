@@ -1,0 +1,308 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/integration/internal/trial"
+)
+
+// limits are what nothing may exceed.
+type limits struct {
+	hang time.Duration // until golaunch ends, beyond the limits that it states
+	left time.Duration // until nothing is left
+}
+
+// stated is what golaunch may take by its own word before it gives up what was
+// harmed: two tries to connect, and to be sure that who is silent is lost.
+const stated = 2*connectTimeout + lostAfter
+
+// soon is how long a blow seeks what it is to strike.
+const soon = 300 * time.Millisecond
+
+// job is one job while it runs.
+type job struct {
+	*trial.Job
+	drawn
+	place place
+	ended chan struct{}
+
+	mu     sync.Mutex
+	struck []blow // in the order in which they fell
+	errs   []error
+}
+
+// outcome is what came of a job.
+type outcome struct {
+	drawn
+	struck []blow
+	code   int
+	stderr string
+	termed bool // it was endless, and nothing ended it before
+	faults []finding
+}
+
+// finding is something that golaunch did wrong.
+type finding struct {
+	kind string // a column of the table
+	text string
+}
+
+// run runs a job, harms it, and looks at what comes of it. An error is one of
+// the test's own.
+func (p place) run(d drawn, l limits) (o outcome, err error) {
+	held, err := trial.Inventory(p.cluster)
+	if err != nil {
+		return o, err
+	}
+	j := &job{drawn: d, place: p, ended: make(chan struct{})}
+	undo, err := j.before()
+	if err != nil {
+		return o, errors.Join(err, undo())
+	}
+	lines := 0
+	enough := func(string) bool { lines++; return lines >= j.ready() }
+	if j.Job, err = trial.Start(p.cluster, d.argv, raceEnv, enough); err != nil {
+		return o, errors.Join(err, undo())
+	}
+	j.Ignore, j.Patience = j.foreign, soon
+	var blows sync.WaitGroup
+	for _, b := range d.blows {
+		if !b.before {
+			blows.Go(func() { j.deal(b) })
+		}
+	}
+	termed := make(chan bool, 1)
+	go func() { termed <- j.terminate(&blows) }() // ends with golaunch; received below
+	o.code, err = j.End(l.hang + stated + j.allowed())
+	if err != nil {
+		o.find("hangs", "%v", err)
+	}
+	close(j.ended)
+	o.termed = <-termed
+	blows.Wait()
+	since := time.Now()
+	if err := errors.Join(append(j.errs, undo())...); err != nil {
+		return o, err
+	}
+	o.drawn, o.struck, o.stderr = d, j.struck, j.Stderr.String()
+	return o, j.look(&o, held, since, l.left)
+}
+
+// raceEnv has the race detector write where everybody looks, and not wait.
+var raceEnv = []string{"GORACE=" + raceOptions}
+
+const raceOptions = "log_path=" + raceLog + " atexit_sleep_ms=0"
+
+// raceLog is where on every machine the race detector writes, with a number
+// after it.
+const raceLog = "/var/log/golaunch-race"
+
+// ready is how many lines of output show that all ranks run.
+func (d drawn) ready() int {
+	i := slices.Index(d.argv, "-n")
+	n, _ := strconv.Atoi(d.argv[i+1]) // drawn as a number
+	return n
+}
+
+// allowed is how long the job runs if nothing happens to it, at most.
+func (j *job) allowed() (longest time.Duration) {
+	for _, b := range j.blows {
+		longest = max(longest, b.after+b.lasts)
+		if b.deaf {
+			longest = max(longest, b.after+bearTime)
+		}
+	}
+	return longest + lingers
+}
+
+// bearTime is how long an agent hears nothing of a warden that starts, or has
+// ranks to start, before it gives it up: their programs may be far away.
+const bearTime = time.Minute
+
+// lingers is how long an endless job may go on after the last blow, so that a
+// node that fell silent is found lost.
+const lingers = lostAfter + 3*time.Second
+
+// before lets those blows fall that come before the job.
+func (j *job) before() (undo func() error, err error) {
+	var undos []func() error
+	for _, b := range j.blows {
+		if b.before && err == nil {
+			var u func() error
+			if u, err = b.strike(j, b.node); u != nil {
+				undos = append(undos, u)
+			}
+			j.struck = append(j.struck, b)
+		}
+	}
+	return func() error {
+		var errs []error
+		for _, u := range undos {
+			errs = append(errs, u())
+		}
+		return errors.Join(errs...)
+	}, err
+}
+
+// deal lets one blow fall, and undoes it.
+func (j *job) deal(b blow) {
+	if !b.early {
+		j.wait(j.Ready, time.Hour)
+	}
+	j.wait(nil, b.after)
+	select {
+	case <-j.ended:
+		return
+	default:
+	}
+	undo, err := b.strike(j, b.node)
+	if err == nil {
+		j.mu.Lock()
+		j.struck = append(j.struck, b)
+		j.mu.Unlock()
+	} // else there was nothing to strike any more, or not yet
+	if undo == nil {
+		return
+	}
+	j.wait(nil, b.lasts)
+	if err := undo(); err != nil {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.errs = append(j.errs, err)
+	}
+}
+
+// wait waits for an event or a time, but not longer than golaunch runs.
+func (j *job) wait(event <-chan struct{}, limit time.Duration) {
+	select {
+	case <-event:
+	case <-time.After(limit):
+	case <-j.ended:
+	}
+}
+
+// terminate ends an endless job once all blows have had their time. It reports
+// whether it did.
+func (j *job) terminate(blows *sync.WaitGroup) bool {
+	if !j.program.endless {
+		return false
+	}
+	j.wait(j.Ready, time.Hour)
+	over := make(chan struct{})
+	go func() { // ends with the blows, at golaunch's end at the latest
+		blows.Wait()
+		close(over)
+	}()
+	j.wait(over, time.Hour)
+	if j.undecided() {
+		j.wait(nil, lingers)
+	}
+	select {
+	case <-j.ended:
+		return false
+	default:
+		return j.Cmd.Signal(syscall.SIGTERM) == nil
+	}
+}
+
+// undecided tells whether something fell that may still end the job.
+func (j *job) undecided() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.ContainsFunc(j.struck, func(b blow) bool { return len(b.codes) > 0 && !b.before })
+}
+
+// foreign tells what golaunch cannot end: sshd's own process of a connection
+// that was cut, what makes an sshd late, and an sshd that was started again.
+func (j *job) foreign(node string, p cluster.Proc) bool {
+	line := strings.Join(p.Cmdline, " ")
+	return slices.ContainsFunc(j.blows, func(b blow) bool {
+		if b.node == node && b.dead && strings.Contains(line, "[listener]") {
+			return true
+		}
+		return b.node == node && (b.cuts || b.name == "sshd late") && !strings.Contains(line, "nla-") && !strings.Contains(line, j.program.argv[0])
+	})
+}
+
+// patience is how much longer something may be there that is late: on a machine
+// that is as busy as these jobs make it, it is none of golaunch's that stays.
+const patience = 30 * time.Second
+
+// look looks at what is left, and at what was said.
+func (j *job) look(o *outcome, held trial.Holdings, since time.Time, limit time.Duration) error {
+	if slices.ContainsFunc(j.struck, func(b blow) bool { return b.silent }) {
+		limit += lostAfter // the rest of the job may have ended for another reason
+	}
+	if _, _, late := j.AwaitNothing(since, limit); late != nil {
+		took, _, err := j.AwaitNothing(since, limit+patience)
+		if err != nil {
+			o.find("leftovers", "processes %v", err)
+			if err := j.Clear(); err != nil {
+				return err
+			}
+		} else {
+			o.find("late", "processes %v; gone after %v", late, took.Round(time.Millisecond))
+		}
+	}
+	if err := j.bury(held); err != nil {
+		return err
+	}
+	if late := trial.AwaitNothingHeld(j.place.cluster, held, since, limit); late != nil {
+		if err := trial.AwaitNothingHeld(j.place.cluster, held, since, limit+patience); err != nil {
+			o.find("leftovers", "%v", err)
+		} else {
+			o.find("late", "%v; gone after %v", late, time.Since(since).Round(time.Millisecond))
+		}
+	}
+	if err := j.races(o); err != nil {
+		return err
+	}
+	o.judge()
+	return nil
+}
+
+// bury removes what lies on nodes all of whose processes were killed at once, and
+// takes those nodes out of what is looked at: only a restart cleans them.
+func (j *job) bury(held trial.Holdings) error {
+	for _, b := range j.struck {
+		if !b.dead {
+			continue
+		}
+		delete(held, b.node)
+		out, err := j.place.cluster.Command(b.node, "sh", "-c", `rm -rf /tmp/golaunch-* /dev/shm/golaunch-*
+find /sys/fs/cgroup -depth -name "golaunch-*" -exec rmdir {} +`).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%s: clean up: %w: %s", b.node, err, out)
+		}
+	}
+	return nil
+}
+
+// races takes what the race detector wrote on all machines.
+func (j *job) races(o *outcome) error {
+	if !j.race {
+		return nil
+	}
+	for _, name := range trial.Everywhere(j.place.cluster) {
+		out, err := j.place.cluster.Command(name, "sh", "-c", "cat "+raceLog+".* 2> /dev/null; rm -f "+raceLog+".*").Output()
+		if err != nil {
+			return fmt.Errorf("%s: race reports: %w", name, err)
+		}
+		if len(out) > 0 {
+			o.find("races", "on %s: %s", name, out)
+		}
+	}
+	return nil
+}
+
+func (o *outcome) find(kind, format string, args ...any) {
+	o.faults = append(o.faults, finding{kind, fmt.Sprintf(format, args...)})
+}

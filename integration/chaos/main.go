@@ -1,0 +1,133 @@
+// Command chaos runs random jobs on a test cluster of this machine, lets random
+// things happen to them (processes are killed or stopped, links go down, disks
+// are full), and looks at what comes of it: whether golaunch ends in time, with a
+// status that what happened explains, names the culprit, and leaves nothing.
+//
+// A seed and a number make a job: -seed N -job K draws it again. Times are drawn
+// too, but a machine is never twice in the same state.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/integration/internal/results"
+	"github.com/golaunch/golaunch/integration/programs"
+)
+
+// settings are the command line.
+type settings struct {
+	time   time.Duration
+	seed   uint64
+	job    int // the only one; 0 for all
+	nodes  int
+	race   bool
+	limits limits
+	// revision is that of golaunch's source.
+	revision string
+	tell     func(format string, args ...any)
+}
+
+func main() { results.Main("chaos", run) }
+
+func run(ctx context.Context, args []string) error {
+	s := settings{tell: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }}
+	f := flag.NewFlagSet("chaos", flag.ContinueOnError)
+	f.DurationVar(&s.time, "time", 30*time.Minute, "how long jobs are started")
+	f.Uint64Var(&s.seed, "seed", rand.Uint64()>>32, "what the jobs are drawn from")
+	f.IntVar(&s.job, "job", 0, "run only the job of `NUMBER`")
+	f.IntVar(&s.nodes, "nodes", 8, "nodes of the cluster")
+	f.BoolVar(&s.race, "race", false, "build golaunch with the race detector (cgo), and use it for half of the jobs")
+	f.DurationVar(&s.limits.hang, "hang", 30*time.Second, "how long golaunch may take to end, beyond the limits it states")
+	f.DurationVar(&s.limits.left, "left", 3*time.Second, "how long something may be left when it has ended")
+	out := f.String("o", "", "write to `FILE`; else to standard output")
+	if err := results.Parse(f, args); err != nil {
+		return err
+	}
+	bin, err := filepath.Abs("bin")
+	if err != nil {
+		return err
+	}
+	race := ""
+	if s.race {
+		race = filepath.Join(bin, "golaunch-race")
+		if err := programs.Race(race); err != nil {
+			return err
+		}
+	}
+	s.revision = revision(ctx, ".")
+	t, err := s.chaos(ctx, filepath.Join(bin, "golaunch"), race, filepath.Join(bin, "native"), bin)
+	if t.jobs == 0 {
+		return err
+	}
+	page := strings.ReplaceAll(t.page(s, strings.Join(args, " ")), bin+"/", "")
+	return errors.Join(err, results.Write(*out, page), t.err())
+}
+
+// revision is that of the source in a directory, "-dirty" if it was changed since.
+func revision(ctx context.Context, dir string) string {
+	out, err := exec.CommandContext(ctx, "git", "-C", dir, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*").Output()
+	if err != nil {
+		return "of no known commit"
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// chaos makes a cluster below dir, which its nodes see, and runs jobs on it until
+// the time is up.
+func (s settings) chaos(ctx context.Context, golaunch, race, native, dir string) (*tally, error) {
+	s.tell("seed %d", s.seed)
+	t := newTally()
+	config := cluster.Config{Nodes: s.nodes, Share: []string{filepath.Dir(golaunch), native}, SessionEnv: raceEnv}
+	return t, cluster.With(ctx, dir, config, func(c *cluster.Cluster, dir string) error {
+		p := place{cluster: c, sshConfig: c.SSHConfig(), golaunch: golaunch, race: race, native: native, dir: dir}
+		for _, n := range c.Nodes() {
+			p.nodes = append(p.nodes, n.Name)
+		}
+		if err := p.prepare(); err != nil {
+			return err
+		}
+		if s.job != 0 {
+			return s.one(p, t, s.job)
+		}
+		for end, n := time.Now().Add(s.time), 1; time.Now().Before(end) && ctx.Err() == nil; n++ {
+			if err := s.one(p, t, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// prepare makes the directory that an account mostly has, and that the agent may
+// be copied to.
+func (p place) prepare() error {
+	for _, name := range p.nodes {
+		if out, err := p.cluster.Command(name, "sh", "-c", `mkdir -p "$HOME/.cache"`).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s", name, err, out)
+		}
+	}
+	return nil
+}
+
+func (s settings) one(p place, t *tally, number int) error {
+	d := p.draw(s.seed, number)
+	o, err := p.run(d, s.limits)
+	if err != nil {
+		return fmt.Errorf("%v: %w", d, err)
+	}
+	t.add(o)
+	if len(o.faults) > 0 || s.job != 0 {
+		s.tell("%v", &o)
+	}
+	return nil
+}
