@@ -1,0 +1,217 @@
+package fakeagent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/integration/internal/trial"
+	"github.com/golaunch/golaunch/integration/programs"
+	"github.com/golaunch/golaunch/job"
+)
+
+const (
+	limit       = 2 * time.Minute // of a job: it ends long before, or hangs
+	memoryLimit = 128             // MiB that golaunch, or an agent, may take
+)
+
+// lab is what all tests share.
+type lab struct {
+	*cluster.Cluster
+	golaunch, shell string
+}
+
+var theLab struct {
+	lab
+	stop func()
+}
+
+func TestMain(m *testing.M) {
+	if IsShell() {
+		os.Exit(Main(os.Args[1:]))
+	}
+	code := m.Run()
+	if theLab.stop != nil {
+		theLab.stop()
+	}
+	os.Exit(code)
+}
+
+// newLab brings four nodes up, once.
+func newLab(t *testing.T) lab {
+	if theLab.Cluster != nil {
+		return theLab.lab
+	}
+	if err := cluster.Unavailable(); err != nil {
+		t.Skipf("skipped: no test cluster here: %v", err)
+	}
+	built, err := programs.Make()
+	require.NoError(t, err)
+	shell, err := Copy(built)
+	require.NoError(t, err)
+	c, err := cluster.Up(t.Context(), cluster.Config{Dir: filepath.Join(built, "c"), Nodes: 4, Share: []string{built}})
+	require.NoError(t, err)
+	theLab.lab = lab{c, filepath.Join(built, "golaunch"), shell}
+	theLab.stop = func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := c.Down(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, "fakeagent: take the cluster down:", err)
+		}
+		os.RemoveAll(built)
+	}
+	return theLab.lab
+}
+
+// TestForgeries commits each forgery at a leaf of three nodes, where an honest
+// agent sees it first, and at the only node of a job, where the launcher does.
+// The node that committed it is lost, with nobody else blamed.
+func TestForgeries(t *testing.T) {
+	l := newLab(t)
+	for _, f := range Forgeries() {
+		t.Run(f.Name, func(t *testing.T) {
+			t.Run("leaf", func(t *testing.T) {
+				l.job(t, f.Name, "n[001-003]", "n002", 2).isBlamed(t, f, "n002", "n001", "n003")
+			})
+			if f.Root {
+				t.Run("root", func(t *testing.T) {
+					l.job(t, f.Name, "n001", "n001", 1).isBlamed(t, f, "n001") // it lies about hosts that are not
+				})
+			}
+		})
+	}
+}
+
+// TestSignings tries to get each log-in that a node has no business with; the
+// outsider's own sshd tells whether it did.
+func TestSignings(t *testing.T) {
+	l := newLab(t)
+	hosts := map[string]struct{ list, fake string }{
+		"sign: a host outside of the job, as its own": {"n[001-002]", "n002"},
+		"sign: another host of the range":             {"n001,n002,n004", "n001"},
+	}
+	for _, f := range Signings() {
+		t.Run(f.Name, func(t *testing.T) {
+			where, ok := hosts[f.Name]
+			if !ok {
+				where.list, where.fake = "n[001-002]", "n001"
+			}
+			before := l.logIns(t, "n004")
+			r := l.job(t, f.Name, where.list, where.fake, 2)
+			require.Equal(t, before, l.logIns(t, "n004"), "log-ins to n004\n%s\n%s", r.log, r.stderr)
+			require.NotContains(t, r.log, "signed twice")
+			if f.Name == "sign: a session twice" {
+				require.Contains(t, r.log, "\nlogged in to "+l.addr(t, "n002"), "its own range is its own")
+				return
+			}
+			require.NotContains(t, r.log, "\nlogged in")
+			require.Contains(t, r.log, "not logged in to "+l.addr(t, "n004"), "the fake has tried")
+		})
+	}
+}
+
+// logIns counts how often somebody has logged in to a node.
+func (l lab) logIns(t *testing.T, node string) int {
+	log, err := os.ReadFile(l.SSHLog(node))
+	require.NoError(t, err)
+	return strings.Count(string(log), "Accepted publickey")
+}
+
+func (l lab) addr(t *testing.T, node string) string {
+	n, err := l.Node(node)
+	require.NoError(t, err)
+	return n.Addr.String()
+}
+
+// result is what came of a job with a fake in it.
+type result struct {
+	code        int
+	stderr, log string
+	mib         map[string]float64 // highest resident size
+}
+
+// job runs two ranks per host while one host is a fake. It fails the test where
+// golaunch hangs, leaves something, or takes too much memory.
+func (l lab) job(t *testing.T, forgery, hosts, fake string, other int) result {
+	t.Helper()
+	held, err := trial.Inventory(l.Cluster)
+	require.NoError(t, err)
+	restore, err := Install(l.Cluster, fake, l.shell, Order{Forgery: forgery, Other: other, Outsider: l.addr(t, "n004")})
+	require.NoError(t, err)
+	j, err := trial.Start(l.Cluster, []string{l.golaunch, "-H", hosts, "--ssh-config", l.SSHConfig(), "-N", "2", "--oversubscribe",
+		"--degree", "2", "--connect-timeout", "5s", "hostname"}, nil, func(string) bool { return true })
+	require.NoError(t, err)
+	peaks, err := trial.Watch(l.Cluster)
+	require.NoError(t, err)
+	code, hang := j.End(limit)
+	ended := time.Now()
+	r := result{code: code, stderr: j.Stderr.String(), mib: peaks.End()}
+	if u, ok := j.Cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		r.mib["golaunch"] = float64(u.Maxrss) / 1024
+	}
+	_, _, left := j.AwaitNothing(ended, 30*time.Second)
+	log, err := restore()
+	r.log = "\n" + log
+	t.Logf("exit status %d, MiB %v\n%sThe fake: %s", code, r.mib, r.stderr, log)
+	require.NoError(t, err)
+	require.Contains(t, r.log, "\ncommits it\n")
+	require.NoError(t, hang)
+	if left != nil {
+		require.NoError(t, j.Clear())
+	}
+	require.NoError(t, left)
+	require.NoError(t, trial.AwaitNothingHeld(l.Cluster, held, ended, 30*time.Second))
+	for what, mib := range r.mib {
+		require.LessOrEqual(t, mib, float64(memoryLimit), "MiB that %s took", what)
+	}
+	return r
+}
+
+// isBlamed wants the job to have failed, and the forger named as the cause, if it
+// can be, and nobody else. The innocent are not even mentioned.
+func (r result) isBlamed(t *testing.T, f Forgery, forger string, innocent ...string) {
+	t.Helper()
+	require.Equal(t, job.ExitLauncher, r.code)
+	if !f.Sum {
+		require.Regexp(t, `(?m)^golaunch: +host `+forger+`(?: \(ranks? [^)]*\))?: `, r.stderr)
+	}
+	require.Subset(t, []string{forger}, blamed(r.stderr))
+	for _, host := range innocent {
+		require.NotRegexp(t, regexp.MustCompile(`\b`+host+`\b`), r.stderr)
+	}
+	require.NotContains(t, r.stderr, "panic")
+}
+
+// blame is how golaunch begins to say what went wrong on a host, or with a rank there.
+var blame = regexp.MustCompile(`(?m)^golaunch: +(?:then )?(?:hosts? (.+?)(?: \(ranks? [^)]*\))?:|rank \S+ on (.+?) (?:\(pid|called|was|exited|broke|failed))`)
+
+// blamed lists the hosts that golaunch says something went wrong on, each as often
+// as it does. A host that is none of the job is "this machine" to it.
+func blamed(stderr string) []string {
+	var hosts []string
+	for _, m := range blame.FindAllStringSubmatch(stderr, -1) {
+		hosts = append(hosts, m[1]+m[2])
+	}
+	return hosts
+}
+
+func TestBlamed(t *testing.T) {
+	for said, hosts := range map[string][]string{
+		"golaunch: 6 of 8 ranks ended well, and no agent says why the others did not\n":                                                     nil,
+		"golaunch: host n001 (ranks 0-1): lost: the link to its agent broke: protocol error: message \"failure\": host 1 is not below it\n": {"n001"},
+		"golaunch: host n001: running: link lost\ngolaunch: then host this machine: running: link to its agent lost\n":                      {"n001", "this machine"},
+		"golaunch: 1 of 1 hosts could not be started:\ngolaunch:   hosts n[002-003]: connect: refused\n":                                    {"n[002-003]"},
+		"golaunch: rank 2 on this machine exited with code 7, running\ngolaunch: then rank 1:3 on n002 (pid 7) was killed":                  {"this machine", "n002"},
+	} {
+		require.Equal(t, hosts, blamed(said), said)
+	}
+}

@@ -1,0 +1,222 @@
+package fakeagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/link/yamuxlink"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// node is one fake agent.
+type node struct {
+	order   Order
+	magic   string // of the conversation that started it
+	forgery Forgery
+
+	link   link.Link
+	ranges chan overlay.Range
+	launch chan overlay.Launch
+	signed chan overlay.SignAnswer
+	gone   chan struct{} // closed when the link has ended
+	once   sync.Once
+
+	lastSign uint64
+
+	// From the Range and the Launch on.
+	self  overlay.HostEntry
+	given overlay.Range
+	world overlay.World
+	first job.Rank // of this node
+	ranks int      // of this node
+}
+
+var errGone = errors.New("the link ended")
+
+// play is an agent from hello to END, with one forgery in between.
+func (n *node) play(pipe io.ReadWriteCloser) error {
+	l, err := yamuxlink.New(pipe, yamuxlink.Config{})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	n.link = l
+	n.ranges, n.launch = make(chan overlay.Range, 1), make(chan overlay.Launch, 1)
+	n.signed, n.gone = make(chan overlay.SignAnswer, 16), make(chan struct{})
+	for s := range link.NumStreams {
+		go n.read(s) // ends with the link
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	hello := overlay.Hello{Protocol: overlay.Protocol, OSArch: runtime.GOOS + "/" + runtime.GOARCH, Cores: 1, HostName: name}
+	n.send(link.Control, tree.Header{Kind: overlay.KindHello, To: tree.Neighbor, From: tree.Launcher}, overlay.Encode(hello))
+	for _, step := range []func() error{n.takeRange, n.ready, n.takeLaunch, n.run} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return l.End(ctx)
+}
+
+// act commits the forgery if its time has come, and gives the peer time to
+// answer it.
+func (n *node) act(at moment) error {
+	if n.forgery.at != at {
+		return nil
+	}
+	n.log("commits it")
+	if err := n.forgery.commit(n); err != nil {
+		return err
+	}
+	if n.forgery.answered {
+		return nil
+	}
+	select {
+	case <-n.gone:
+		return errGone
+	case <-time.After(patience):
+		n.log("nobody minded within %v", patience)
+		return nil
+	}
+}
+
+func (n *node) takeRange() error {
+	select {
+	case n.given = <-n.ranges:
+		n.self = n.given.Self
+		return n.act(ranged)
+	case <-n.gone:
+		return errGone
+	}
+}
+
+// ready says that the node is up, and that those below it are not.
+func (n *node) ready() error {
+	r := overlay.Ready{Live: []overlay.NodeInfo{{Index: n.self.Index, HostName: n.self.Name, Cores: 1}}}
+	for _, h := range n.given.Hosts {
+		if n.forgery.claims { // that they are up
+			r.Live = append(r.Live, overlay.NodeInfo{Index: h.Index, HostName: h.Name, Cores: 1})
+		} else {
+			r.Dead = append(r.Dead, overlay.DeadHost{Index: h.Index, Phase: "connect", Cause: "the fake agent did not try"})
+		}
+	}
+	n.up(link.Service, overlay.KindReady, r)
+	return n.act(up)
+}
+
+func (n *node) takeLaunch() error {
+	select {
+	case l := <-n.launch:
+		n.world = l.World
+	case <-n.gone:
+		return errGone
+	}
+	n.first = -1
+	for _, b := range n.world.Blocks {
+		if b.Host == n.self.Index || n.forgery.claims {
+			if n.first < 0 {
+				n.first = b.First
+			}
+			n.ranks += b.Count
+		}
+	}
+	return n.act(launched)
+}
+
+// run says what an agent says of ranks that end well.
+func (n *node) run() error {
+	n.up(link.Control, overlay.KindStarted, overlay.Started{Ranks: n.ranks})
+	if err := n.act(running); err != nil {
+		return err
+	}
+	done := func() { n.up(link.Control, overlay.KindDone, overlay.Done{Ranks: n.ranks}) }
+	drained := func() { n.send(link.Stdio, n.header(overlay.KindDrained), nil) }
+	first, second, at := done, drained, told
+	if n.forgery.at == dried { // with both, the job may be over
+		first, second, at = drained, done, dried
+	}
+	first()
+	if err := n.act(at); err != nil {
+		return err
+	}
+	second()
+	<-n.gone
+	return nil
+}
+
+// up sends a message as the node's own.
+func (n *node) up(s link.Stream, kind tree.Kind, message any) {
+	n.send(s, n.header(kind), overlay.Encode(message))
+}
+
+func (n *node) header(kind tree.Kind) tree.Header {
+	return tree.Header{Kind: kind, To: tree.Launcher, From: n.self.Index}
+}
+
+// send sends a message. That the link is lost shows elsewhere.
+func (n *node) send(s link.Stream, h tree.Header, payload []byte) {
+	_, _ = tree.Fragments(nil, h, payload, link.MaxFrameOf(s), func(f []byte) error { return n.link.Send(s, f) })
+}
+
+// read takes what the parent sends on a stream, to its end.
+func (n *node) read(s link.Stream) {
+	defer n.once.Do(func() { close(n.gone) })
+	var whole tree.Assembler
+	for {
+		frame, err := n.link.Recv(s)
+		if err != nil {
+			return
+		}
+		h, body, done, err := whole.Add(frame)
+		if err != nil {
+			n.log("from the parent: %v", err)
+			return
+		}
+		if done {
+			n.take(h, body)
+		}
+	}
+}
+
+// take keeps what the fake has use for.
+func (n *node) take(h tree.Header, body []byte) {
+	var err error
+	switch h.Kind {
+	case overlay.KindRange:
+		err = keep(n.ranges, body)
+	case overlay.KindLaunch:
+		err = keep(n.launch, body)
+	case overlay.KindSigned:
+		err = keep(n.signed, body)
+	}
+	if err != nil {
+		n.log("kind %d from the parent: %v", h.Kind, err)
+	}
+}
+
+// keep puts a message into a channel that has room for all that are asked for.
+func keep[T any](into chan T, body []byte) error {
+	m, err := overlay.Decode[T](body)
+	if err != nil {
+		return err
+	}
+	select {
+	case into <- m:
+		return nil
+	default:
+		return fmt.Errorf("%T that nobody asked for", m)
+	}
+}
