@@ -30,7 +30,12 @@ func version(program, flag, mark string) string {
 		path = "/usr/sbin/" + program
 	}
 	out, _ := exec.Command(path, flag).CombinedOutput() // old sshds call it an error
-	for line := range strings.Lines(string(out)) {
+	return marked(program, string(out), mark)
+}
+
+// marked is the first line of what a program printed that has mark in it, or "".
+func marked(program, out, mark string) string {
+	for line := range strings.Lines(out) {
 		if strings.Contains(line, mark) {
 			line = strings.Join(strings.Fields(line), " ")
 			if strings.HasPrefix(line, mark) && mark != "Version:" {

@@ -190,7 +190,7 @@ func TestPageTellsAll(t *testing.T) {
 	}
 	require.NoError(t, b.plots())
 	for _, name := range []string{"nodes-default", "cpu-curve25519", "ranks-default", "local", "table-2.1", "figure-2.5-spawn"} {
-		require.FileExists(t, strings.TrimSuffix(b.settings.out, "startup.md")+plotName(name))
+		require.FileExists(t, strings.TrimSuffix(b.settings.out, "startup.md")+b.plotName(name))
 	}
 	require.ErrorContains(t, b.failed(), "1 of 3 starts")
 	require.ErrorContains(t, b.failed(), "part memory: gone")

@@ -52,15 +52,17 @@ func figure(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-func (p *page) claims() {
-	fmt.Fprint(p, `
+const claimsHead = `
 ## What was asked and what was reached
 
 Computed from this run. "Faster" is wall time; ratios are medians over the pairs of runs.
 
 | asked | limit | reached | |
 |---|---|---|---|
-`)
+`
+
+func (p *page) claims() {
+	fmt.Fprint(p, claimsHead)
 	for _, c := range p.book.claimed() {
 		fmt.Fprintln(p, c)
 	}

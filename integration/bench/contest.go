@@ -25,6 +25,7 @@ type runner struct {
 	look func(out string, begun time.Time, r *reading) error
 	// tolerant: it may say that it failed, if what it printed is right.
 	tolerant bool
+	here     bool          // it runs on this machine, not on head
 	once     bool          // one round is enough
 	least    int           // rounds that it has at least, however long they take
 	limit    time.Duration // of one run of its own; 0: the settings'
@@ -113,7 +114,7 @@ func (f *field) try(ctx context.Context, r runner) (reading, error) {
 	if r.limit > 0 {
 		limit = r.limit
 	}
-	reading, out, begun, err := f.once(ctx, limit, r.argv, r.env)
+	reading, out, begun, err := f.once(ctx, limit, r)
 	if err != nil && (!r.tolerant || errors.Is(err, errNoEnd)) {
 		return reading, err
 	}

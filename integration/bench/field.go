@@ -70,26 +70,45 @@ func (f *field) giveKeys() error {
 	return nil
 }
 
-// once runs a command on head and returns what it wrote to standard output.
-func (f *field) once(ctx context.Context, limit time.Duration, argv, env []string) (r reading, out string, begun time.Time, err error) {
+// once runs an entry's command, on head or here, and returns what it wrote to
+// standard output.
+func (f *field) once(ctx context.Context, limit time.Duration, x runner) (r reading, out string, begun time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	cmd := f.CommandContext(ctx, cluster.Head, argv...)
-	cmd.Env = append(cmd.Env, env...)
-	cmd.WaitDelay = time.Second // what it left behind may hold its output open
 	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
+	var output func() ([]byte, error)
+	var state func() *os.ProcessState
+	took := "" // where the time is written by the clock on head
+	if x.here {
+		cmd := local(ctx, x.argv)
+		cmd.Env, cmd.Stderr, cmd.WaitDelay = append(os.Environ(), x.env...), &stderr, time.Second
+		output, state = cmd.Output, func() *os.ProcessState { return cmd.ProcessState }
+	} else {
+		argv := x.argv
+		if f.provider == cluster.Docker {
+			argv, took = f.timedCommand(argv)
+		}
+		cmd := f.CommandContext(ctx, cluster.Head, argv...)
+		cmd.Env = append(cmd.Env, x.env...)
+		cmd.Stderr, cmd.WaitDelay = &stderr, time.Second // what it left behind may hold its output open
+		output, state = cmd.Output, func() *os.ProcessState { return cmd.ProcessState }
+	}
 	before, err := f.cpuTime()
 	if err != nil {
 		return r, "", begun, err
 	}
 	begun = time.Now()
-	text, err := cmd.Output()
+	text, err := output()
 	r.wall = time.Since(begun)
 	if err != nil {
 		return r, string(text), begun, failure(ctx, err, limit, stderr.String()+string(text))
 	}
-	r.self = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	r.self = state().UserTime() + state().SystemTime()
+	if took != "" {
+		if begun, err = readTimed(took, &r); err != nil {
+			return r, string(text), begun, err
+		}
+	}
 	after, err := f.settled()
 	r.cpu = after - before
 	return r, string(text), begun, err

@@ -17,7 +17,7 @@ import (
 // SSH: one connection of golang.org/x/crypto/ssh per host, on which the account's
 // shell starts /bin/true as often as there are ranks. Nothing can start as many
 // over SSH for less with that client. With a connection per rank it is what table
-// 2.1 of the thesis holds an agent per node against.
+// 2.1 of [Sridhar] holds an agent per node against.
 const floorWord = "floor"
 
 // floorWindow is how many hosts are connected to at a time, as golaunch does.

@@ -54,11 +54,15 @@ func (b *bench) localJobs(ctx context.Context, f *field) error {
 
 // nodeJobs starts one rank on each of more and more nodes.
 func (b *bench) nodeJobs(ctx context.Context, f *field) error {
-	if err := f.check(ctx, launchers, task{nodes: b.most(full), ppn: 2}); err != nil {
+	list := launchers
+	if f.provider == cluster.Docker {
+		list = containerLaunchers()
+	}
+	if err := f.check(ctx, list, task{nodes: b.most(full), ppn: 2}); err != nil {
 		return err
 	}
 	for _, n := range b.nodes {
-		if err := b.job(ctx, f, partNodes, launchers, task{n, 1, trueProgram}); err != nil {
+		if err := b.job(ctx, f, partNodes, list, task{n, 1, trueProgram}); err != nil {
 			return err
 		}
 	}
@@ -73,6 +77,9 @@ func (b *bench) rankJobs(ctx context.Context, f *field) error {
 	}
 	for _, ppn := range all {
 		list := named(floorName, golaunchName, hydraName, openMPIName, pdshName, clushName, srunName)
+		if f.provider == cluster.Docker {
+			list = containerLaunchers()
+		}
 		if err := b.job(ctx, f, partRanks, list, task{b.most(full), ppn, trueProgram}); err != nil {
 			return err
 		}
@@ -195,6 +202,9 @@ func readStart(out string, begun time.Time, r *reading) error {
 // all runs every part that is wanted, each on a cluster that suits it.
 func (b *bench) all(ctx context.Context) error {
 	b.book.head = about(b.bin)
+	if b.provider == cluster.Docker {
+		b.book.head = aboutContainers(b.bin)
+	}
 	largest := b.nodes[len(b.nodes)-1]
 	type step struct {
 		part string
@@ -230,6 +240,9 @@ func (b *bench) all(ctx context.Context) error {
 			}
 			return b.save()
 		})
+	}
+	if b.provider == cluster.Docker {
+		return on(cluster.Config{Nodes: largest, Provider: cluster.Docker, Kex: cluster.KexDefault}, false, step{partNodes, b.nodeJobs}, step{partRanks, b.rankJobs}, step{partExec, b.execJobs})
 	}
 	usual, quick := cluster.Config{Nodes: largest, Kex: cluster.KexDefault}, cluster.Config{Nodes: largest, Kex: cluster.KexCurve25519}
 	refusing := cluster.Config{Nodes: b.most(128), Kex: cluster.KexDefault, MaxStartups: maxStartups}

@@ -1,6 +1,7 @@
 // Command bench measures how fast golaunch starts jobs, beside its rivals and
 // beside the floor, on test clusters of this machine, and writes
-// docs/results/startup.md with its pictures (design section 8).
+// docs/results/startup.md with its pictures; with -provider docker on containers,
+// and docs/results/startup-docker.md.
 //
 // Contenders run in turn; a table quotes the median of each, and ratios are
 // medians over the pairs of runs. A contender that cannot run, or fails, is
@@ -9,6 +10,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -19,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/golaunch/golaunch/integration/cluster"
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
@@ -30,12 +33,23 @@ const (
 	partPMI     = "pmi"     // PMI clients
 	partPhases  = "phases"  // golaunch's phases and messages
 	partMemory  = "memory"  // golaunch's memory and descriptors
-	partTable   = "table"   // table 2.1 of the thesis
-	partFigures = "figures" // figures 2.4 and 2.5 of the thesis
+	partTable   = "table"   // table 2.1 of [Sridhar]
+	partFigures = "figures" // figures 2.4 and 2.5 of [Sridhar]
 	partHard    = "hard"    // slow, dead and refusing hosts
+	partExec    = "exec"    // containers without ssh; of -provider docker
 )
 
 var parts = []string{partLocal, partNodes, partRanks, partPMI, partPhases, partMemory, partTable, partFigures, partHard}
+
+// presets are what is measured unless the command line says, by provider.
+var presets = map[string]struct {
+	name         string // of the page
+	parts        []string
+	nodes, ranks string
+}{
+	cluster.Netns:  {"startup", parts, "1,8,32,64,128,256", "4,16,64"},
+	cluster.Docker: {"startup-docker", []string{partNodes, partRanks, partExec}, "1,2,4,8,16", "4,16"},
+}
 
 // settings say what is measured.
 type settings struct {
@@ -48,7 +62,9 @@ type settings struct {
 	ranks    []int // per node
 	local    []int // ranks on this machine alone
 	hardRuns int
-	shared   bool // other programs ran at the same time
+	shared   bool   // other programs ran at the same time
+	provider string // of the cluster
+	name     string // of the page, which the pictures' names begin with
 	bin      string
 	self     string   // this program, which the cluster's nodes must see
 	rest     []string // the command line, to be quoted in the results
@@ -57,8 +73,11 @@ type settings struct {
 
 func main() {
 	results.Main("bench", func(ctx context.Context, args []string) error {
-		if len(args) > 0 && args[0] == floorWord {
+		switch {
+		case len(args) > 0 && args[0] == floorWord:
 			return floor(args[1:])
+		case len(args) > 0 && args[0] == timedWord:
+			return timed(args[1:])
 		}
 		return run(ctx, args)
 	})
@@ -96,16 +115,14 @@ func parse(args []string) (settings, error) {
 	f.StringVar(&s.out, "o", "", "write to `FILE`, and pictures to plots/ beside it; else to standard output, without")
 	f.IntVar(&s.hardRuns, "hardruns", 100, "starts over sshds that refuse connections")
 	f.BoolVar(&s.shared, "shared", false, "say that other programs ran at the same time")
-	chosen := f.String("parts", strings.Join(parts, ","), "`LIST` of what to measure")
-	nodes := f.String("nodes", "1,8,32,64,128,256", "`LIST` of numbers of nodes")
-	ranks := f.String("ranks", "4,16,64", "`LIST` of ranks per node, on 64 nodes")
+	f.StringVar(&s.provider, "provider", cluster.Netns, "what the nodes are: netns (namespaces) or docker (containers)")
+	chosen := f.String("parts", "", "`LIST` of what to measure; all of it unless said")
+	nodes := f.String("nodes", "", "`LIST` of numbers of nodes; "+presets[cluster.Netns].nodes+", or of containers "+presets[cluster.Docker].nodes+" unless said")
+	ranks := f.String("ranks", "", "`LIST` of ranks per node, on 64 nodes at most; "+presets[cluster.Netns].ranks+", in containers "+presets[cluster.Docker].ranks+" unless said")
 	local := f.String("local", "512,1024,2048,4096,8192", "`LIST` of ranks on this machine alone")
 	quick := f.Bool("quick", false, "everything in small: 8 nodes, 1024 local ranks, one run")
-	if err := f.Parse(args); err != nil {
+	if err := results.Parse(f, args); err != nil {
 		return s, err
-	}
-	if f.NArg() > 0 {
-		return s, fmt.Errorf("stray argument %q", f.Arg(0))
 	}
 	if *quick {
 		*nodes, *ranks, *local, s.runs, s.hardRuns = "1,4,8", "4,16", "512,1024", 1, 3
@@ -113,6 +130,12 @@ func parse(args []string) (settings, error) {
 	if s.runs < 1 || s.hardRuns < 1 {
 		return s, errors.New("-runs and -hardruns must be positive")
 	}
+	preset, known := presets[s.provider]
+	if !known {
+		return s, fmt.Errorf("-provider %q: want %s or %s", s.provider, cluster.Netns, cluster.Docker)
+	}
+	s.name, s.parts = preset.name, preset.parts
+	*nodes, *ranks = cmp.Or(*nodes, preset.nodes), cmp.Or(*ranks, preset.ranks)
 	var err error
 	for _, list := range []struct {
 		flag, value string
@@ -123,10 +146,12 @@ func parse(args []string) (settings, error) {
 		}
 		slices.Sort(*list.to)
 	}
-	s.parts = strings.Split(*chosen, ",")
+	if *chosen != "" {
+		s.parts = strings.Split(*chosen, ",")
+	}
 	for _, p := range s.parts {
-		if !slices.Contains(parts, p) {
-			return s, fmt.Errorf("-parts %q: %q is none of %v", *chosen, p, parts)
+		if !slices.Contains(preset.parts, p) {
+			return s, fmt.Errorf("-parts %q: %q is none of %v", *chosen, p, preset.parts)
 		}
 	}
 	if s.bin, err = filepath.Abs("bin"); err != nil {
@@ -148,6 +173,6 @@ func (s settings) most(limit int) int {
 }
 
 // wants tells whether one of the parts is to be measured.
-func (s settings) wants(any ...string) bool {
-	return slices.ContainsFunc(any, func(p string) bool { return slices.Contains(s.parts, p) })
+func (s settings) wants(parts ...string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return slices.Contains(s.parts, p) })
 }

@@ -24,18 +24,43 @@ func (b *bench) save() error {
 	return results.Write(b.out, b.book.page())
 }
 
-// page is docs/results/startup.md.
+// page is docs/results/startup.md, or startup-docker.md.
 func (b *book) page() string {
 	p := &page{book: b, notes: map[string]int{}}
-	fmt.Fprintf(p, `# Start-up, measured
+	if b.settings.provider == cluster.Docker {
+		p.containers()
+	} else {
+		p.namespaces()
+	}
+	p.footnotes()
+	return p.String()
+}
 
-	make build native bin/bench && bin/bench %s
+// heading says what was run, when and on what.
+func (p *page) heading(title, needs string) {
+	fmt.Fprintf(p, `# %s
+
+	make build native bin/bench%s && bin/bench %s
 
 %s, %s: %s. It took %.0f minutes.
 
 Contenders run in turn, up to %d times (no round begins after %v); figures are
 medians, and ratios are medians over the pairs of runs. Wall time is from the start of the
-command to its end. CPU is the processor time of everything on the cluster's
+command to its end.`, title, needs, strings.Join(p.settings.rest, " "), time.Now().UTC().Format("2006-01-02"), p.head[0], strings.Join(p.head[1:], "; "), p.took.Minutes(),
+		p.settings.runs, p.settings.budget)
+}
+
+// shared says so where it was said on the command line.
+func (p *page) shared() {
+	if p.settings.shared {
+		p.WriteString("\n**Other programs ran at the same time: only the order of magnitude counts.**\n")
+	}
+}
+
+// namespaces is the page of provider netns.
+func (p *page) namespaces() {
+	p.heading("Start-up, measured", "")
+	fmt.Fprintf(p, ` CPU is the processor time of everything on the cluster's
 machines, launcher, sshds and ranks, by their cgroup (the whole machine's where there is no
 cgroup v2), until all is quiet again.
 Nodes are network namespaces with an sshd each, on this machine: all of it shares its
@@ -51,11 +76,8 @@ it starts and it makes no connection over ssh: that is another thing. Every laun
 host as often as it has ranks before it is measured, in a run that does not count.
 
 With -parts and the names in brackets below, a table is made alone.
-`, strings.Join(b.settings.rest, " "), time.Now().UTC().Format("2006-01-02"), b.head[0], strings.Join(b.head[1:], "; "), b.took.Minutes(),
-		b.settings.runs, b.settings.budget, runtime.NumCPU())
-	if b.settings.shared {
-		p.WriteString("\n**Other programs ran at the same time: only the order of magnitude counts.**\n")
-	}
+`, runtime.NumCPU())
+	p.shared()
 	p.claims()
 	p.overSSH(cluster.KexDefault, "Nodes over SSH, OpenSSH's default key exchange",
 		"sntrup761 between two OpenSSHs; golaunch's client and the floor have curve25519 at every sshd")
@@ -67,8 +89,43 @@ With -parts and the names in brackets below, a table is made alone.
 	p.hard()
 	p.table()
 	p.figures()
-	p.footnotes()
-	return p.String()
+}
+
+// containers is the page of provider docker.
+func (p *page) containers() {
+	p.heading("Start-up in containers, measured", " && bin/cluster image")
+	fmt.Fprintf(p, ` It is taken in the container where the command runs. CPU is the
+processor time of the whole machine until all is quiet again.
+Nodes are containers with an sshd each, of Debian's packages, on this machine: all of them share its
+%d cores.
+
+The floor is as many bare connections of the SSH library that golaunch uses, eight at a
+time, on each of which a shell starts /bin/true as often as there are ranks. "Copied"
+is golaunch that brings its agent to every container (--copy-agent); else they have it in
+the same place, as Hydra's and Open MPI's must. pdsh starts one command per container; where that
+has several ranks, it is a shell's loop. Every launcher has named each container as often as it
+has ranks before it is measured, in a run that does not count.
+`, runtime.NumCPU())
+	p.shared()
+	nodes := p.settings.most(full)
+	fmt.Fprint(p, claimsHead)
+	for _, ppn := range p.settings.ranks {
+		c := p.at(place{partRanks, cluster.KexDefault, nodes, ppn, "true"})
+		what := fmt.Sprintf("/bin/true, %d containers × %d over ssh: ", nodes, ppn)
+		fmt.Fprintln(p, claim{what + "faster than Hydra", c.ratio(hydraName, golaunchName, wall), 3, true, " ×"})
+		fmt.Fprintln(p, claim{what + "less CPU than Hydra", c.ratio(hydraName, golaunchName, cpu), 1, true, " ×"})
+	}
+	p.overSSH(cluster.KexDefault, "Containers over SSH", "OpenSSH's default key exchange")
+	if contests := p.of(partExec, cluster.KexDefault); len(contests) > 0 {
+		fmt.Fprint(p, `
+## Containers over docker exec (exec)
+
+golaunch runs beside the engine, not in a container: `+"`--bootstrap exec --exec-command 'docker exec -i {host} {command}'`"+`.
+Beside it is docker exec itself, eight at a time, with a shell's loop in each container: no launcher
+that has to call it can be faster.
+`)
+		p.threeTables(contests, shape, "containers × ranks")
+	}
 }
 
 // page is a page in the making.
@@ -162,6 +219,14 @@ func (p *page) threeTables(contests []*contest, label func(*contest) string, fir
 	fmt.Fprintf(p, "\nRounds, row by row: %s.\n", strings.Join(rounds, ", "))
 }
 
+// unit is what nodes are.
+func (p *page) unit() string {
+	if p.settings.provider == cluster.Docker {
+		return "containers"
+	}
+	return "nodes"
+}
+
 func (p *page) overSSH(kex, title, what string) {
 	nodes, ranks := p.of(partNodes, kex), p.of(partRanks, kex)
 	if len(nodes)+len(ranks) == 0 {
@@ -169,14 +234,14 @@ func (p *page) overSSH(kex, title, what string) {
 	}
 	fmt.Fprintf(p, "\n## %s (nodes)\n\n`/bin/true`; %s.\n", title, what)
 	if len(nodes) > 0 {
-		p.threeTables(nodes, shape, "nodes × ranks")
-		fmt.Fprintf(p, "\n![wall time by nodes](%s)\n\n![CPU by nodes](%s)\n", plotName("nodes-"+kex), plotName("cpu-"+kex))
+		p.threeTables(nodes, shape, p.unit()+" × ranks")
+		fmt.Fprintf(p, "\n![wall time by nodes](%s)\n\n![CPU by nodes](%s)\n", p.plotName("nodes-"+kex), p.plotName("cpu-"+kex))
 	}
 	if len(ranks) > 0 {
-		fmt.Fprintln(p, "\n### More ranks on each node (ranks)")
-		p.threeTables(ranks, shape, "nodes × ranks")
+		fmt.Fprintf(p, "\n### More ranks on each of them (ranks)\n")
+		p.threeTables(ranks, shape, p.unit()+" × ranks")
 		if len(ranks) > 1 {
-			fmt.Fprintf(p, "\n![wall time by ranks per node](%s)\n", plotName("ranks-"+kex))
+			fmt.Fprintf(p, "\n![wall time by ranks per node](%s)\n", p.plotName("ranks-"+kex))
 		}
 	}
 }
@@ -213,5 +278,5 @@ least. Hydra runs once with %d ranks, and may take %v for that.
 	p.threeTables(contests, label, "ranks")
 	p.matrix("Microseconds for each rank", contests, label, "ranks", contenders(contests), 0,
 		func(c *contest, n string) float64 { return c.median(n, wall) / float64(c.ppn) * 1000 })
-	fmt.Fprintf(p, "\n![wall time by ranks](%s)\n", plotName("local"))
+	fmt.Fprintf(p, "\n![wall time by ranks](%s)\n", p.plotName("local"))
 }

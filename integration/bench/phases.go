@@ -44,7 +44,7 @@ func (b *bench) phaseJobs(ctx context.Context, f *field) error {
 	for _, t := range shapes {
 		t.program = []string{filepath.Join(b.bin, "native", "pmistart")}
 		file := filepath.Join(f.dir, "report.json")
-		_, out, _, err := f.once(ctx, f.limit, f.golaunch(t, "--report", file), nil)
+		_, out, _, err := f.once(ctx, f.limit, runner{argv: f.golaunch(t, "--report", file)})
 		if err != nil {
 			return fmt.Errorf("golaunch with --report: %w", err)
 		}

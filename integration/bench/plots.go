@@ -8,7 +8,7 @@ import (
 	"github.com/golaunch/golaunch/integration/plot"
 )
 
-func plotName(name string) string { return "plots/startup-" + name + ".svg" }
+func (b *book) plotName(name string) string { return "plots/" + b.settings.name + "-" + name + ".svg" }
 
 // plots draws all pictures that there is something for, beside the page.
 func (b *book) plots() error {
@@ -79,5 +79,5 @@ func (b *book) draw(name, title, xLabel, yLabel string, contests []*contest, x f
 	if len(chart.Series) == 0 {
 		return nil
 	}
-	return chart.WriteFile(filepath.Join(filepath.Dir(b.settings.out), plotName(name)))
+	return chart.WriteFile(filepath.Join(filepath.Dir(b.settings.out), b.plotName(name)))
 }

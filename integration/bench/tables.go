@@ -97,7 +97,7 @@ Starts of golaunch, one after another, on %d nodes that are all well: %d, of whi
 	}
 }
 
-// table is table 2.1 of the thesis.
+// table is table 2.1 of [Sridhar].
 func (p *page) table() {
 	contests := p.of(partTable, cluster.KexDefault)
 	if len(contests) == 0 {
@@ -115,13 +115,13 @@ by the OpenSSH client, eight at a time both.
 	p.matrix("By golaunch's", contests, label, "c", without(names, golaunchName), 2, func(c *contest, n string) float64 { return c.ratio(n, golaunchName, wall) })
 	if m, ok := p.thesis(); ok {
 		fmt.Fprintf(p, `
-The thesis' formulas with the processor times of these runs: a connection and its rank take
+Sridhar's formulas with the processor times of these runs: a connection and its rank take
 T_conn + T_launch = %.1f ms (the slope of a connection per rank), a node with its agent T_conn +
 T_nla = %.1f ms, a further rank of an agent T_launch = %.2f ms. An agent per node then pays
 for itself from c = %.1f on, and with c = 64 takes 1/%.0f of the processor time.
 `, m.perRank, m.perNode, m.launch, m.even(), 64*m.perRank/(m.perNode+63*m.launch))
 	}
-	fmt.Fprintf(p, "\n![table 2.1](%s)\n", plotName("table-2.1"))
+	fmt.Fprintf(p, "\n![table 2.1](%s)\n", p.plotName("table-2.1"))
 }
 
 // costs are those of table 2.1, in milliseconds of processor time.
@@ -145,7 +145,7 @@ func (b *book) thesis() (m costs, ok bool) {
 // even is the number of ranks per node from which on an agent is cheaper.
 func (m costs) even() float64 { return max(1, (m.perNode-m.launch)/(m.perRank-m.launch)) }
 
-// figures are figures 2.4 and 2.5 of the thesis.
+// figures are figures 2.4 and 2.5 of [Sridhar].
 func (p *page) figures() {
 	contests := p.of(partFigures, cluster.KexDefault)
 	if len(contests) == 0 {
@@ -169,5 +169,5 @@ one after another, which grow linearly where nothing else runs on the nodes' pro
 `)
 	p.matrix("Wall time, ms", single, func(c *contest) string { return fmt.Sprint(c.nodes) }, "nodes", []string{chainName, golaunchName}, 0,
 		func(c *contest, n string) float64 { return c.median(n, wall) })
-	fmt.Fprintf(p, "\n![spawn](%s)\n\n![init](%s)\n\n![one after another](%s)\n", plotName("figure-2.5-spawn"), plotName("figure-2.5-init"), plotName("figure-2.4"))
+	fmt.Fprintf(p, "\n![spawn](%s)\n\n![init](%s)\n\n![one after another](%s)\n", p.plotName("figure-2.5-spawn"), p.plotName("figure-2.5-init"), p.plotName("figure-2.4"))
 }
