@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,7 +35,13 @@ func (j *localJob) said(t *testing.T) string {
 
 func startLocal(t *testing.T, ranks int, args ...string) *localJob {
 	t.Helper()
-	j := &localJob{Cmd: exec.Command(bin("golaunch"), append([]string{"-n", strconv.Itoa(ranks)}, args...)...)}
+	return startCommand(t, ranks, exec.Command(bin("golaunch"), append([]string{"-n", strconv.Itoa(ranks)}, args...)...))
+}
+
+// startCommand starts a job by a command that becomes golaunch.
+func startCommand(t *testing.T, ranks int, cmd *exec.Cmd) *localJob {
+	t.Helper()
+	j := &localJob{Cmd: cmd}
 	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	require.NoError(t, err)
 	defer stderr.Close()
@@ -77,11 +84,20 @@ func (j *localJob) ends(t *testing.T, code int) {
 }
 
 // tell sends golaunch a signal and waits until it answers: signals of one kind
-// that come faster than they are taken are one.
+// that come faster than they are taken are one, and so are those that end the job
+// and come within a second, so that it is told again.
 func (j *localJob) tell(t *testing.T, sig syscall.Signal, answer string) {
 	t.Helper()
 	require.NoError(t, j.Process.Signal(sig))
-	if !assert.Eventually(t, func() bool { return strings.Contains(j.said(t), answer) }, limit, time.Millisecond) {
+	told := time.Now()
+	if !assert.Eventually(t, func() bool {
+		answered := strings.Contains(j.said(t), answer)
+		if !answered && time.Since(told) > 1100*time.Millisecond {
+			told = time.Now()
+			_ = j.Process.Signal(sig)
+		}
+		return answered
+	}, limit, time.Millisecond) {
 		state, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", j.Process.Pid))
 		require.FailNow(t, "no answer", "%q to %v; it said:\n%s\nits state:\n%s", answer, sig, j.said(t), state)
 	}
@@ -98,6 +114,7 @@ func TestASecondSignalKills(t *testing.T) {
 	}{
 		{[]syscall.Signal{syscall.SIGTERM, syscall.SIGTERM}, 143},
 		{[]syscall.Signal{syscall.SIGINT, syscall.SIGINT}, 130},
+		{[]syscall.Signal{syscall.SIGINT, syscall.SIGTERM}, 130},
 		{[]syscall.Signal{syscall.SIGTERM, syscall.SIGINT}, 143},
 		{[]syscall.Signal{syscall.SIGHUP, syscall.SIGTERM}, 129},
 	} {
@@ -107,6 +124,94 @@ func TestASecondSignalKills(t *testing.T) {
 		}
 		j.ends(t, x.code)
 	}
+}
+
+// Who presses Ctrl-C at a terminal twice need not count to a second in between.
+func TestCtrlCTwice(t *testing.T) {
+	terminal := exec.Command("script", "-q", "-e", "-c", bin("golaunch")+" -n 2 --grace 1h "+bin("rankprobe")+" stubborn", "/dev/null")
+	keys, err := terminal.StdinPipe()
+	require.NoError(t, err)
+	out, err := terminal.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, terminal.Start())
+	t.Cleanup(func() { terminal.Process.Kill() })
+	lines := bufio.NewReader(out)
+	press := func(until string) {
+		_, err := keys.Write([]byte{3})
+		require.NoError(t, err)
+		for {
+			line, err := lines.ReadString('\n')
+			require.NoError(t, err)
+			if strings.Contains(line, until) {
+				return
+			}
+		}
+	}
+	for range 2 { // the ranks run
+		_, err := lines.ReadString('\n')
+		require.NoError(t, err)
+	}
+	press("to kill them, interrupt again within 5s")
+	again := time.NewTicker(50 * time.Millisecond) // what comes too soon is the same demand
+	defer again.Stop()
+	stop := make(chan struct{})
+	go func() { // ends with the answer
+		for {
+			select {
+			case <-again.C:
+				_, _ = keys.Write([]byte{3})
+			case <-stop:
+				return
+			}
+		}
+	}()
+	press("told again: the ranks are killed")
+	close(stop)
+	_, _ = io.Copy(io.Discard, lines)
+	require.Error(t, terminal.Wait())
+	require.Equal(t, 130, terminal.ProcessState.ExitCode())
+	nothingRuns(t)
+}
+
+// timeout(1) tells golaunch, and then its whole group: ranks have their grace.
+func TestTimeoutLeavesRanksTheirGrace(t *testing.T) {
+	const rank = `trap 'sleep 0.3; echo bye >>"$0"; exit 0' TERM; echo up; while :; do sleep 0.01; done`
+	file := filepath.Join(t.TempDir(), "byes")
+	cmd := exec.Command(bin("golaunch"), "-n", "2", "--grace", "1h", "sh", "-c", rank, file)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	j := startCommand(t, 2, cmd)
+	for _, pid := range []int{j.Process.Pid, -j.Process.Pid} {
+		require.NoError(t, syscall.Kill(pid, syscall.SIGTERM))
+	}
+	j.ends(t, 143)
+	byes, err := os.ReadFile(file)
+	require.NoError(t, err, j.said(t))
+	require.Equal(t, "bye\nbye\n", string(byes))
+	require.NotContains(t, j.said(t), "again")
+}
+
+// A job of nohup, or in the background of a script, goes on when the terminal closes or
+// is interrupted.
+func TestIgnoredSignalsStayIgnored(t *testing.T) {
+	j := startCommand(t, 1, exec.Command("sh", "-c", `trap '' HUP INT; exec "$0" -n 1 --grace 1h "$1" sleep`, bin("golaunch"), bin("rankprobe")))
+	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		require.NoError(t, j.Process.Signal(sig)) // taken before what follows, if at all
+	}
+	j.tell(t, syscall.SIGTERM, "told to terminate")
+	j.ends(t, 143)
+	require.NotRegexp(t, "terminal|interrupt|again", j.said(t))
+}
+
+// nohup opens standard input for writing only.
+func TestStandardInputThatCannotBeRead(t *testing.T) {
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer null.Close()
+	cmd := exec.Command(bin("golaunch"), "-n", "1", "cat")
+	cmd.Stdin = null
+	said, err := cmd.CombinedOutput()
+	require.NoError(t, err)
+	require.Empty(t, string(said))
 }
 
 // Ctrl-Z while ranks are being started stops those that come later, too.
@@ -167,7 +272,7 @@ func TestTooFewDescriptors(t *testing.T) {
 		says         string
 	}{
 		{20, 1, "golaunch: golaunch needs 32 open files, the limit is 20; raise it (ulimit -n)\n"},
-		{60, 100, ": running: the agent of 100 ranks needs 333 open files, the limit is 60; raise it (ulimit -n), or use fewer ranks per host; warden lost"},
+		{60, 100, ": the agent of 100 ranks needs 333 open files, the limit is 60; raise it (ulimit -n), or use fewer ranks per host; warden lost"},
 	} {
 		cmd := exec.Command(as, "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c",
 			fmt.Sprintf("cd %s; ulimit -n %d; exec %s -n %d sleep 10", dir, x.limit, bin("golaunch"), x.ranks))

@@ -22,6 +22,7 @@ type running struct {
 	stderr bytes.Buffer
 	out    *bufio.Reader
 	ranks  map[string]bool // lines "rank R sleeps PID"
+	over   chan struct{}   // closed with golaunch's end where something waits for it
 }
 
 // sleepers starts a job of n ranks over the first n nodes and waits until every
@@ -55,11 +56,14 @@ func probes(t *testing.T, c *cluster.Cluster, n int, word string, args ...string
 // wait returns golaunch's exit code, or -1 if a signal ended it.
 func (r *running) wait(t *testing.T) int {
 	t.Helper()
-	done := make(chan struct{})
-	go func() {
-		r.cmd.Wait()
-		close(done)
-	}()
+	done := r.over
+	if done == nil {
+		done = make(chan struct{})
+		go func() {
+			r.cmd.Wait()
+			close(done)
+		}()
+	}
 	select {
 	case <-done:
 	case <-time.After(limit):

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -47,6 +48,20 @@ func (f fakeServer) serve(c io.ReadWriteCloser) {
 	}
 }
 
+// A program that a rank starts without PMI's descriptor says what to do; with a port
+// it does without.
+func TestAClosedDescriptorIsNamed(t *testing.T) {
+	needOpenMPI(t)
+	const closes = `eval "exec ${PMI_FD:-9}>&-"; "$0"; exit $?`
+	r := local(t, "", "-n", "1", "--open-mpi", "sh", "-c", closes, bin("mpisum.openmpi"))
+	require.NotZero(t, r.code)
+	require.Regexp(t, `(?m)^libpmi: PMI_FD=\d+ is closed here: .*golaunch --pmi-port`, r.stderr)
+	r = local(t, "", "-n", "2", "--open-mpi", "--pmi-port", "sh", "-c", closes, bin("mpisum.openmpi"))
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, "rank 0 of 2 on", r.stdout[:14])
+	require.Empty(t, r.stderr)
+}
+
 // info runs pmiinfo, rank 1 of 4, against a server, over a descriptor or a port.
 func (f fakeServer) info(t *testing.T, port bool, args ...string) (code int, out string) {
 	t.Helper()
@@ -79,7 +94,8 @@ func (f fakeServer) info(t *testing.T, port bool, args ...string) (code int, out
 	require.NoError(t, ctx.Err(), "the client hangs: %s", &both)
 	require.NotContains(t, both.String(), "ERROR: ", "of a sanitizer")
 	require.NotContains(t, both.String(), "runtime error")
-	if exit, ok := err.(*exec.ExitError); ok {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
 		require.True(t, exit.Exited(), "%v: %s", err, &both)
 		return exit.ExitCode(), both.String()
 	}
@@ -122,7 +138,7 @@ func TestLibPMICliques(t *testing.T) {
 		require.Contains(t, out, fmt.Sprintf("clique %d\nranks 0: %s\n", len(strings.Fields(want)), want), mapping)
 		require.Contains(t, out, "too few ranks failed: 8\n")
 	}
-	code, out := fakeServer{"cmd=get": "cmd=get_result rc=1 msg=key_not_found\n"}.info(t, false)
+	code, out := fakeServer{"cmd=get": "cmd=get_result rc=4 msg=key_not_found\n"}.info(t, false)
 	require.Zero(t, code)
 	require.Contains(t, out, "clique 1\nranks 0: 1\n")
 }

@@ -1,12 +1,17 @@
 package e2e
 
 import (
+	"bufio"
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -258,4 +263,79 @@ func TestCachePolicies(t *testing.T) {
 	r := local(t, "", "-n", "2", "--cache", "none", "true")
 	require.Equal(t, 2, r.code)
 	require.Contains(t, r.stderr, `--cache: "none" is not a policy; hcs, hcma, hcmab, hcmab-lru and distributed are`)
+}
+
+// Output goes to a named pipe until it ends, whole.
+func TestOutputToANamedPipe(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	for command, want := range map[string]string{"echo one; sleep 0.1; echo two": "one\ntwo\n", "true": ""} {
+		read := exec.Command("cat", pipe)
+		var got bytes.Buffer
+		read.Stdout = &got
+		require.NoError(t, read.Start())
+		t.Cleanup(func() { read.Process.Kill() }) // does nothing to one that was waited for
+		ended := make(chan error, 1)
+		go func() { ended <- read.Wait() }() // ends with the reader
+		for running := true; running; {
+			r := local(t, "", "-n", "1", "-o", pipe, "sh", "-c", command)
+			require.Zero(t, r.code, r.stderr)
+			select {
+			case err := <-ended:
+				require.NoError(t, err)
+				running = false
+			default: // it had not opened the pipe yet, or not ended
+				if command != "true" {
+					require.NoError(t, <-ended)
+					running = false
+				}
+			}
+		}
+		require.Equal(t, want, got.String())
+	}
+}
+
+// A named pipe that nobody reads is told, and Ctrl-C ends the wait for its reader; one
+// that is read gets all, and once.
+func TestNamedPipesThatNobodyReads(t *testing.T) {
+	for flag, x := range map[string]struct {
+		what, interrupted string
+		code              int
+	}{
+		"--out":    {"output file", "interrupted after the ranks have ended", 130},
+		"--report": {"--report", "--report: PIPE: interrupt while its reader was waited for", 125},
+		"--trace":  {"--trace", "--trace: PIPE: interrupt while its reader was waited for", 125},
+	} {
+		t.Run(flag, func(t *testing.T) {
+			t.Parallel()
+			pipe := filepath.Join(t.TempDir(), "pipe")
+			require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+			cmd := exec.Command(bin("golaunch"), "-n", "1", flag, pipe, "echo", "hello")
+			stderr, err := cmd.StderrPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			t.Cleanup(func() { cmd.Process.Kill() })
+			said := bufio.NewReader(stderr)
+			line, err := said.ReadString('\n')
+			require.NoError(t, err)
+			require.Equal(t, "golaunch: "+x.what+": "+pipe+" is a named pipe that nobody reads: waiting for its reader\n", line)
+			require.NoError(t, cmd.Process.Signal(os.Interrupt))
+			rest, err := io.ReadAll(said)
+			require.NoError(t, err)
+			require.Error(t, cmd.Wait())
+			require.Equal(t, x.code, cmd.ProcessState.ExitCode(), string(rest))
+			require.Contains(t, string(rest), strings.ReplaceAll(x.interrupted, "PIPE", pipe))
+		})
+	}
+	report := filepath.Join(t.TempDir(), "report")
+	require.NoError(t, syscall.Mkfifo(report, 0o600))
+	read := exec.Command("cat", report)
+	var got bytes.Buffer
+	read.Stdout = &got
+	require.NoError(t, read.Start())
+	t.Cleanup(func() { read.Process.Kill() })
+	r := local(t, "", "-n", "1", "--report", report, "true")
+	require.Zero(t, r.code, r.stderr)
+	require.NoError(t, read.Wait())
+	require.True(t, json.Valid(got.Bytes()), got.String())
 }

@@ -4,15 +4,19 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/agent"
 	"github.com/golaunch/golaunch/integration/cluster"
 	"github.com/golaunch/golaunch/integration/programs"
+	"github.com/golaunch/golaunch/overlay"
 )
 
 // nodes is the size of the cluster that most tests share.
@@ -25,6 +29,15 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == rawWord {
 		rawMain(os.Args[2])
 		return
+	}
+	if overlay.IsAgent(os.Args[1:]) {
+		os.Exit(agent.Main(os.Args[1:]))
+	}
+	// In a job in the background shells ignore SIGINT, and so would golaunch.
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
 	}
 	var err error
 	if built, err = programs.Make(); err != nil {

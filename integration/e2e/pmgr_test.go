@@ -60,6 +60,9 @@ func TestPMGRFailures(t *testing.T) {
 		"absent":       {125, who + "broke the PMGR protocol: it ended without a check-in, but rank 0 calls a barrier"},
 		"abort:7":      {7, who + "called abort with code 7, PMGR: I give up"},
 		"late-abort:9": {9, who + "called abort with code 9, PMGR: too late"},
+		// LLNL's client calls CLOSE and hangs up first; the others are in an operation.
+		"leave-abort:42":   {42, who + "called abort with code 42, PMGR: I leave"},
+		"leave-abort:42,0": {42, who + "called abort with code 42, PMGR: I leave"},
 	} {
 		t.Run(fault, func(t *testing.T) {
 			r := local(t, "", "-n", "4", "--nodes", "4", "--degree", "2", "--pmgr", bin("pmgrclient"), "-x", fault, "-r", "3")
@@ -67,9 +70,33 @@ func TestPMGRFailures(t *testing.T) {
 			require.Regexp(t, want.says, r.stderr)
 		})
 	}
-	r := local(t, "", "-n", "2", "--nodes", "2", "--pmgr", "-x", "MPIRUN_USE_TREES=1", bin("pmgrclient"), "-x", "late-abort:9", "-r", "1")
-	require.Equal(t, 9, r.code, r.stderr)
-	require.Contains(t, r.stderr, "called abort with code 9, PMGR: too late")
+	for _, status := range []string{"", ",0"} {
+		r := local(t, "", "-n", "2", "--nodes", "2", "--pmgr", "-x", "MPIRUN_USE_TREES=1", bin("pmgrclient"), "-x", "late-abort:9"+status, "-r", "1")
+		require.Equal(t, 9, r.code, r.stderr)
+		require.Contains(t, r.stderr, "called abort with code 9, PMGR: too late")
+	}
+	// On the node of ranks that are in an operation. It need not be seen whose the
+	// connection was.
+	for range 20 {
+		r := local(t, "", "-n", "4", "--pmgr", bin("pmgrclient"), "-x", "leave-abort:42,0", "-r", "3")
+		require.Equal(t, 42, r.code, r.stderr)
+		require.Regexp(t, who+"called abort with code 42, PMGR: I leave", r.stderr)
+	}
+}
+
+// A rank that aborts after all have called CLOSE, and then ends with status 0, does
+// not do so in silence: the job fails where it can be seen whose connection that
+// was, and the user is told where not.
+func TestPMGRAbortBeforeStatus0(t *testing.T) {
+	for range 20 {
+		r := local(t, "", "-n", "2", "--pmgr", bin("pmgrclient"), "-x", "late-abort:9,0", "-r", "1")
+		if r.code != 0 {
+			require.Equal(t, 9, r.code, r.stderr)
+			require.Contains(t, r.stderr, "called abort with code 9, PMGR: too late")
+			continue
+		}
+		require.Contains(t, r.stderr, "rank 1 ended with status 0, but a connection to PMGR, closed before it could be seen whose it was, said that it aborts with code 9: too late")
+	}
 }
 
 // PMI is there beside it, and programs that know neither run as ever.

@@ -38,8 +38,7 @@ func TestTreeAsAService(t *testing.T) {
 func TestMPIAndTheTree(t *testing.T) {
 	needBuilt(t, "mpitree", "libmpich-dev mpich")
 	c := theCluster(t)
-	// Debian's MPICH 4.0.2 hangs in MPI_Finalize without the library.
-	r := over(t, c, 5, "-n", "10", "-N", "2", "--degree", "2", "-x", "LD_PRELOAD="+bin("libmpichfinalize.so"), bin("mpitree"))
+	r := over(t, c, 5, "-n", "10", "-N", "2", "--degree", "2", bin("mpitree"))
 	require.Zero(t, r.code, r.stderr)
 	require.Equal(t, "MPI and the tree agree on 10 ranks\n", r.stdout)
 }
@@ -49,7 +48,15 @@ func TestMPIAndTheTree(t *testing.T) {
 func TestServiceRefuses(t *testing.T) {
 	r := local(t, "", "-n", "1", "sh", "-c", "unset GOLAUNCH_FD; "+bin("tour"))
 	require.Equal(t, 1, r.code)
-	require.Contains(t, r.stderr, "not a rank of a golaunch job")
+	require.Contains(t, r.stderr, "$GOLAUNCH_FD is not set: not a rank of a golaunch job")
+	for _, program := range []string{"tour", "treetour"} {
+		r = local(t, "", "-n", "1", "sh", "-c", "unset PMI_RANK; "+bin(program))
+		require.Equal(t, 1, r.code)
+		require.Contains(t, r.stderr, "$PMI_RANK is not set: not a rank of a golaunch job")
+		r = local(t, "", "-n", "1", "sh", "-c", "PMI_RANK=1x "+bin(program))
+		require.Equal(t, 1, r.code)
+		require.Contains(t, r.stderr, `$PMI_RANK is "1x", no rank: not a rank of a golaunch job`)
+	}
 	r = local(t, "", "-n", "1", "sh", "-c", "PMI_RANK=7 "+bin("treetour"))
 	require.Equal(t, 1, r.code)
 	require.Contains(t, r.stderr, "rank 7 is not on this node")
@@ -65,9 +72,48 @@ func TestServiceRefuses(t *testing.T) {
 	r = local(t, "", "-n", "2", bin("treebreak"), "empty call")
 	require.Zero(t, r.code, r.stderr)
 	require.Equal(t, 1, strings.Count(r.stderr, "0 bytes with 0 descriptors are no hello"), r.stderr)
+	r = local(t, "", "-n", "1", bin("treebreak"), "pipe")
+	require.Equal(t, 1, r.code, r.stderr)
+	require.Contains(t, r.stderr, "a call for the tree's service was refused: what came with the hello is no local stream socket")
 	r = local(t, "", "-n", "2", bin("treebreak"), "arguments")
 	require.Zero(t, r.code, "a bad argument is no reason to end the job: %s", r.stderr)
-	require.Equal(t, 14, strings.Count(r.stdout, "\n"), r.stdout)
+	require.Equal(t, 24, strings.Count(r.stdout, "\n"), r.stdout)
+	require.Contains(t, r.stdout, "put: put: key of 299999 bytes, at most 64 are allowed\n")
+	require.Contains(t, r.stdout, "sum of half an element: allreduce: 1 bytes are no whole number of int64, of 8 bytes each\n")
+	require.Contains(t, r.stdout, "bits of doubles: scan: exclusive or of double: bitwise functions are for integers\n")
+}
+
+// TestWrongRequests has programs of the C library wait for what is no request.
+func TestWrongRequests(t *testing.T) {
+	r := local(t, "", "-n", "1", bin("treebreak"), "requests")
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, `wait for NULL: golaunch_wait: NULL is no request
+put: put: empty key
+wait for NULL after an error of another call: golaunch_wait: NULL is no request
+wait for what could not begin: member -1 of a communicator of 1
+wait for NULL after that: golaunch_wait: NULL is no request
+wait twice: golaunch_wait: no request, or one that was waited for already
+wait for it twice: golaunch_wait: no request, or one that was waited for already
+close: golaunch_close: NULL is no job
+`, r.stdout)
+}
+
+// TestWhatWasSentIsThere has a rank end as soon as its last call has returned.
+func TestWhatWasSentIsThere(t *testing.T) {
+	for range 5 {
+		r := local(t, "", "-n", "8", "--nodes", "3", bin("treeleave"), "data", "exit")
+		require.Zero(t, r.code, r.stderr)
+		require.Equal(t, 7, strings.Count(r.stdout, ": 15 of 15\n"), r.stdout)
+	}
+}
+
+// TestSharedDescriptors has a rank make all open files that it may share with its
+// agent such that calls wait, and end while a child holds them open. The rank reads
+// none of its input. Its agent serves the other rank, and the job ends in order.
+func TestSharedDescriptors(t *testing.T) {
+	r := local(t, strings.Repeat("input\n", 100_000), "-n", "2", bin("treebreak"), "wait")
+	require.Zero(t, r.code, r.stderr)
+	require.Empty(t, r.stderr)
 }
 
 // TestSecondCall has a second program of a rank call the agent: it is told that
@@ -78,6 +124,14 @@ func TestSecondCall(t *testing.T) {
 	require.Equal(t, 1, r.code)
 	require.Equal(t, "tour of 1 ranks on 1 nodes: ok\n", r.stdout)
 	require.Contains(t, r.stderr, "rank 0 has called already")
+}
+
+// TestRoomAtEveryOtherSend has ranks whose sockets have room for the rest of what
+// they say as soon as they were found full: nobody waits for more to come then.
+func TestRoomAtEveryOtherSend(t *testing.T) {
+	r := local(t, "", "-n", "4", "--nodes", "2", "--timeout", "60s", bin("treeroom"))
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, "4 ranks: ok\n", r.stdout)
 }
 
 // TestServiceUnderLoad has ranks send more than sockets and links hold.
@@ -107,13 +161,13 @@ func TestSplit(t *testing.T) {
 // TestLostNodeIsNamed kills an agent while ranks use the tree: those elsewhere
 // learn which node was lost before the job is ended.
 func TestLostNodeIsNamed(t *testing.T) {
-	lostIsNamed(t, `treebench: rank [0-3]: node n005: link to its agent lost`, bin("treebench")+" 0.5")
+	lostIsNamed(t, `treebench: rank [0-3]: node n005: lost: the link to its agent broke`, bin("treebench")+" 0.5")
 }
 
 // TestLookUpOnALostNode is the same for look-ups in a communicator that a split
 // made.
 func TestLookUpOnALostNode(t *testing.T) {
-	lostIsNamed(t, `treesplit: rank [0-3]: locate: node n005: link to its agent lost`, bin("treesplit")+" -l")
+	lostIsNamed(t, `treesplit: rank [0-3]: locate: node n005: lost: the link to its agent broke`, bin("treesplit")+" -l")
 }
 
 func lostIsNamed(t *testing.T, said, program string) {
@@ -156,6 +210,31 @@ func TestLeaverIsNamed(t *testing.T) {
 				require.ElementsMatch(t, want, strings.Split(strings.TrimSpace(r.stdout), "\n"))
 			})
 		}
+	}
+}
+
+// TestLeaverOfAFenceIsNamed is the same for fences: who waits in one when a rank
+// leaves, and who enters one after that, is told. A rank that uses PMI may still
+// enter when it has said goodbye to the tree.
+func TestLeaverOfAFenceIsNamed(t *testing.T) {
+	const n, says = 3, "rank 5 on n003 has left"
+	c := theCluster(t)
+	for _, x := range []struct {
+		way, first, again string
+		code              int
+	}{
+		{"close", says, says, 0}, {"exit", says, says, 0}, {"never", says, says, 0}, {"kill", says, says, 137},
+		{"pmi", "no error", says, 0},
+	} {
+		t.Run(x.way, func(t *testing.T) {
+			r := over(t, c, n, "-n", "6", "-N", "2", "--degree", "1", "--keep-going", bin("treeleave"), "fence", x.way)
+			require.Equal(t, x.code, r.code, r.stderr)
+			var want []string
+			for rank := range 5 {
+				want = append(want, fmt.Sprintf("rank %d: %s", rank, x.first), fmt.Sprintf("rank %d again: %s", rank, x.again))
+			}
+			require.ElementsMatch(t, want, strings.Split(strings.TrimSpace(r.stdout), "\n"))
+		})
 	}
 }
 

@@ -1,12 +1,15 @@
 package e2e
 
 import (
+	"bufio"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -86,19 +89,6 @@ func TestSpawn(t *testing.T) {
 	}
 }
 
-// The tree's service is for the first world's ranks: others are told so at once.
-func TestSpawnedRanksHaveNoService(t *testing.T) {
-	for _, program := range []string{"tour", "treetour"} {
-		r := local(t, "", four("--keep-going", "--pmgr", "-n", "1", bin("spawnclient"), "2", "--", bin(program))...)
-		require.Equal(t, 1, r.code, r.stderr)
-		require.Equal(t, []string{"rank 0 of 1 app 0 spawned 0 mapping (vector,(0,1,1))", "rc=0"}, r.of("0"))
-		require.Equal(t, 2, strings.Count(r.stderr, "a rank of a spawned world: only ranks of the job's first world can use the tree"), r.stderr)
-	}
-	r := local(t, "", four("--pmgr", "-n", "1", bin("spawnclient"), "2", "--", "sh", "-c", "env | grep -c -e ^MPIRUN_ -e ^PMGR_ -e ^GOLAUNCH_FD=; :")...)
-	require.Zero(t, r.code, r.stderr)
-	require.Equal(t, []string{"0"}, r.of("1.0"), "nor what leads PMGR's clients astray")
-}
-
 // A spawn that cannot be is answered and explained, and the job goes on.
 func TestSpawnThatIsRefused(t *testing.T) {
 	client := bin("spawnclient")
@@ -113,7 +103,7 @@ func TestSpawnThatIsRefused(t *testing.T) {
 		"no slots": {[]string{"-H", host + ":3"}, []string{"3", "--", client}, "rc=1 msg=not_enough_free_slots",
 			"spawn by rank 0 on .*: not enough free slots: 3 processes of .*, 2 free slots on 1 host; .*--oversubscribe"},
 		"unknown host":    {nil, []string{"1", "host=elsewhere", "--", client}, "rc=1 msg=host_elsewhere", "host elsewhere is not one of the job's"},
-		"no host file":    {nil, []string{"1", "hostfile=/no/such", "--", client}, "rc=1 msg=hostfile:", "hostfile: stat /no/such: no such file or directory"},
+		"no host file":    {nil, []string{"1", "hostfile=/no/such", "--", client}, "rc=1 msg=host_file_/no/such", "spawn by rank 0 on .*: host file /no/such on the rank's host: no such file or directory"},
 		"no such program": {nil, []string{"2", "--", "/no/such"}, "rc=1 msg=2_processes_were_not_started", "program not found: /no/such"},
 		"one program of two": {[]string{"--nodes", "2", "--prelaunch"}, []string{"2", "--", "sh", "-c", "sleep 1000", "+", "1", "--", "/no/such"},
 			"rc=1 msg=1_process_was_not_started", "1 process was not started: on .*: program not found: /no/such"},
@@ -135,6 +125,57 @@ func TestSpawnThatIsRefused(t *testing.T) {
 	r = local(t, "", "-n", "2", client, "-x", "9", "1", "--", "/no/such")
 	require.Equal(t, 9, r.code, "the program decides")
 	require.Contains(t, r.stderr, "called abort with code 9")
+}
+
+// In MPICH's ch3 the parents beside the one that asked learn of a refusal by error
+// codes or not at all; elsewhere, and where there are none, the request fails.
+func TestSpawnThatIsRefusedToSeveralParents(t *testing.T) {
+	client := bin("spawnclient")
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	const ch3, ch4 = "PARENT_ROOT_PORT_NAME=tag#0$description#n$port#1$ifname#127.0.0.1$", "PARENT_ROOT_PORT_NAME=tag#0$connentry#00$"
+	for name, c := range map[string]struct {
+		args  []string
+		reply string
+		waits bool // the user is told what may be waiting now
+	}{
+		"no such program":   {[]string{"-n", "2", client, "-k", ch3, "2", "--", "/no/such"}, "rc=0 errcodes=127,127", true},
+		"one of two":        {[]string{"-n", "2", client, "-k", ch3, "1", "--", "true", "+", "1", "--", "/no/such"}, "rc=0 errcodes=1,127", true},
+		"no slots":          {[]string{"-H", host + ":3", "-n", "2", client, "-r", "1", "-k", ch3, "2", "--", client}, "rc=0 errcodes=1,1", true},
+		"one parent":        {[]string{"-n", "1", client, "-k", ch3, "2", "--", "/no/such"}, "rc=1 msg=", false},
+		"ch4":               {[]string{"-n", "2", client, "-k", ch4, "2", "--", "/no/such"}, "rc=1 msg=", false},
+		"more than fit":     {[]string{"-H", host + ":3", "-n", "2", client, "-k", ch3, "497", "--", client}, "rc=1 msg=not_enough_free_slots", true},
+		"a spawned world's": {[]string{"-n", "1", client, "2", "--", client, "-k", ch3, "1", "--", "/no/such"}, "rc=0 errcodes=127", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := local(t, "", c.args...)
+			require.Zero(t, r.code, r.stderr)
+			require.Contains(t, r.stdout, "\n"+c.reply)
+			require.Equal(t, c.waits, strings.Contains(r.stderr, "(MPI_ERRCODES_IGNORE)"), r.stderr)
+		})
+	}
+}
+
+// A rank that waits for its new world all the same is told of after a while.
+func TestSilenceAfterARefusedSpawnIsTold(t *testing.T) {
+	cmd := exec.Command(bin("golaunch"), "-q", "-n", "2", "--nodes", "2", "--stall-after", "300ms", bin("spawnclient"), "-r", "1", "-s",
+		"-k", "PARENT_ROOT_PORT_NAME=tag#0$description#n$port#1$", "1", "--", "/no/such")
+	pipe, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { cmd.Process.Kill() })
+	line := regexp.MustCompile(`^golaunch: host \S+: rank 1 has said nothing for 300ms, since its spawn of /no/such was refused \(1 process was not started: on \S+: program not found: .*\): ` +
+		`if it ignores error codes \(MPI_ERRCODES_IGNORE\), it waits in MPI_Comm_spawn for ever, as MPICH's ch3 has it, and all ranks that spawn with it; pass an array of error codes, or end the job$`)
+	told := false
+	for lines := bufio.NewScanner(pipe); lines.Scan(); {
+		if line.MatchString(lines.Text()) {
+			told = true
+			require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+		}
+	}
+	require.Error(t, cmd.Wait())
+	require.Equal(t, 143, cmd.ProcessState.ExitCode())
+	require.True(t, told)
 }
 
 func TestSpawnIntoSlots(t *testing.T) {
@@ -171,6 +212,34 @@ func TestSpawnOnNamedHosts(t *testing.T) {
 		require.Zero(t, r.code, r.stderr)
 		require.Equal(t, nodes, slices.Concat(r.of("1.0"), r.of("1.1")), hint)
 	}
+	// Relative to where the rank is by now.
+	r := local(t, "", four("-n", "1", "sh", "-c", "cd "+filepath.Dir(hosts)+" && exec "+bin("spawnclient")+" 2 hostfile=hosts -- sh -c 'echo $GOLAUNCH_NODEID'")...)
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, []string{"3", "1"}, slices.Concat(r.of("1.0"), r.of("1.1")))
+}
+
+// A host file is one of the rank's node, which golaunch cannot read where it runs;
+// nothing of a file is told to the rank or the user but whether it names hosts of
+// the job.
+func TestHostFilesAreTheRanks(t *testing.T) {
+	const secret = "hidden"
+	c := theCluster(t)
+	spawn := func(text string) result {
+		write := fmt.Sprintf("test $PMI_RANK = 0 || exit 0; printf '"+text+"' > /run/hosts-of-the-rank && exec %s 1 hostfile=/run/hosts-of-the-rank -- true", bin("spawnclient"))
+		return over(t, c, 3, "-n", "1", "--prelaunch", "sh", "-c", write)
+	}
+	r := spawn("n003\\n")
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, "rc=0", r.lines()[1])
+	r = spawn(secret + ":$y$:1:::\\n")
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, "rc=1 msg=host_file_/run/hosts-of-the-rank_on_the_rank's_host:_line_1_is_none_of_a_host_file", r.lines()[1])
+	require.NotContains(t, r.stderr, secret)
+	r = spawn("n002\\n" + secret + "\\n")
+	require.Zero(t, r.code, r.stderr)
+	require.Contains(t, r.lines()[1], "rc=1 msg=host_2_of_host_file_/run/hosts-of-the-rank_is_not_one_of_the_job's")
+	require.NotContains(t, r.stderr, secret)
+	require.NoFileExists(t, "/run/hosts-of-the-rank", "nodes have a /run of their own")
 }
 
 // A spawn has agents started where there are none yet.
@@ -226,7 +295,7 @@ func TestFailureOfASpawnedWorld(t *testing.T) {
 		code int
 		says string
 	}{
-		"exit 7":     {7, `rank 1\.0 on .* exited with code 7, running`},
+		"exit 7":     {7, `rank 1\.0 on .* exited with code 7`},
 		"kill -9 $$": {137, `rank 1\.0 on .* was killed by signal 9`},
 	} {
 		r := local(t, "", "-n", "1", client, "1", "--", "sh", "-c", script, "+", "1", "--", "sleep", "1000")
@@ -249,6 +318,18 @@ func TestFailureOfASpawnedWorld(t *testing.T) {
 	require.Contains(t, r.stdout, "goes on\n")
 }
 
+// A world that fails after its MPI_Finalize ends no other: the next takes its slot.
+func TestSpawnedWorldFailsAfterFinalize(t *testing.T) {
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	client := bin("spawnclient")
+	r := local(t, "", "-q", "-H", host+":2", "-n", "1", client, "-t", "3", "-w", "1", "--", "sh", "-c", client+" bye && exit 7")
+	require.Equal(t, 7, r.code, r.stderr)
+	require.Equal(t, 3, strings.Count(r.stdout, "rc=0\n"), r.stdout)
+	require.Equal(t, 3, strings.Count(r.stdout, " hello bye\n"), r.stdout)
+	require.Contains(t, r.stderr, "exited with code 7, after finalize")
+}
+
 // The loss of a node that came for a spawn is the loss of one of the job's.
 func TestLossOfANewNode(t *testing.T) {
 	host, err := os.Hostname()
@@ -257,7 +338,7 @@ func TestLossOfANewNode(t *testing.T) {
 	killer := "kill -9 $(sed -n 's/^PPid:.//p' /proc/$PPID/status); sleep 1000"
 	r := local(t, "", "-n", "1", "--nodes", "3", bin("spawnclient"), "1", "host="+host+".2", "--", "sh", "-c", killer)
 	require.Equal(t, 125, r.code, r.stderr)
-	require.Contains(t, r.stderr, "host "+host+".2: running: link to its agent lost")
+	require.Contains(t, r.stderr, "host "+host+".2 (rank 1.0): lost: the link to its agent broke")
 }
 
 // What the job has for its first world serves the others too.

@@ -88,6 +88,15 @@ func TestStage(t *testing.T) {
 	}
 }
 
+// A program named as the file that is brought, without its directory, is that file.
+func TestStageOfAProgramByName(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "staged-program")
+	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\n[ \"$0\" = \"$GOLAUNCH_STAGE_DIR/staged-program\" ] && echo \"$@\"\n"), 0o755))
+	r := local(t, "", "-n", "2", "--nodes", "2", "--stage", script, "staged-program", "one", "two")
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, "one two\none two\n", r.stdout)
+}
+
 // TestStageFailures names the host that cannot take the files, and why.
 func TestStageFailures(t *testing.T) {
 	const n = 3
@@ -97,9 +106,9 @@ func TestStageFailures(t *testing.T) {
 		phrases      []string
 	}{
 		{"full", "for d in /dev/shm /tmp; do mount -o remount,size=2m $d; done; mkdir -p ~/.cache; mount -t tmpfs -o size=2m none ~/.cache", 125,
-			[]string{"host n002: stage files: no directory takes 50.0 MiB", "/dev/shm: no space left on device", "/tmp: no space left on device", ".cache: no space left on device", "make room"}},
+			[]string{"host n002 (rank 1): stage files: no directory takes 50.0 MiB", "/dev/shm: no space left on device", "/tmp: no space left on device", ".cache: no space left on device", "make room"}},
 		{"noexec", "for d in /dev/shm /tmp; do mount -o remount,noexec $d; done; mkdir -p ~/.cache; mount -t tmpfs -o noexec none ~/.cache", 126,
-			[]string{"host n002: stage files: no directory takes 50.0 MiB", "/dev/shm: nothing may be executed there", "noexec"}},
+			[]string{"host n002 (rank 1): stage files: no directory takes 50.0 MiB", "/dev/shm: nothing may be executed there", "noexec"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c := ownCluster(t, n)

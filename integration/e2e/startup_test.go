@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,15 +45,18 @@ func TestStartFailuresAreNamed(t *testing.T) {
 		{name: "an unknown host key", config: "UserKnownHostsFile /dev/null",
 			phrases: []string{"host n002: host key: ", "is not known", "ssh-keyscan"}},
 		{name: "another host key", config: "UserKnownHostsFile " + wrong,
-			phrases: []string{"host n002: host key: ", "is not the one in known_hosts", "ssh-keygen -R"}},
+			phrases: []string{"host n002: host key: ", "is not the one in known_hosts", "ssh-keygen -f " + wrong + " -R n002"}},
 		{name: "a key that is not accepted", config: "User nobody-we-know",
-			phrases: []string{"host n002: authenticate: "}},
-		{name: "an expired account", damage: node("sh", "-c", edit("shadow", "s/^\\(root:[^:]*:[^:]*:[^:]*:[^:]*:[^:]*:[^:]*\\):[^:]*/\\1:1/")),
-			phrases: []string{"host n002: authenticate: "}},
+			phrases: []string{"host n002: authenticate: ", "ssh -v -F " + filepath.Join(dir, "ssh_config") + " nobody-we-know@n002 true"}},
+		{name: "an expired account", damage: node("sh", "-c", edit("shadow", "s/^\\(root:[^:]*:[^:]*:[^:]*:[^:]*:[^:]*:[^:]*\\):[^:]*/\\1:1/")), // that all nodes share
+			phrases: []string{"hosts n[001-003]: authenticate: ", "root@{host}"}},
 		{name: "a login shell that is not there", damage: node("sh", "-c", edit("passwd", "s|^\\(root:.*\\):[^:]*$|\\1:/no/such/shell|")),
 			phrases: []string{"host n002: "}},
 		{name: "a login shell that is none", damage: node("sh", "-c", edit("passwd", "s|^\\(root:.*\\):[^:]*$|\\1:/usr/sbin/nologin|")),
 			phrases: []string{"host n002: stage agent: ", "login shell ended", "nologin"}},
+		{name: "a login shell that speaks and then stalls", args: []string{"--connect-timeout", "1s"},
+			damage:  node("sh", "-c", edit("passwd", "s|^\\(root:.*\\):[^:]*$|\\1:/tmp/shell|")+`; printf '#!/bin/sh\necho hello; exec cat >/dev/null\n' >/tmp/shell; chmod +x /tmp/shell`),
+			phrases: []string{"host n002: stage agent: not done within 4s, 4 times --connect-timeout: the host has stopped answering"}},
 		{name: "no directory that takes the agent", args: []string{"--copy-agent"},
 			damage:  node("sh", "-c", "for d in /dev/shm /tmp; do mount -o remount,noexec $d; done; mkdir -p ~/.cache; mount -t tmpfs -o ro none ~/.cache"),
 			phrases: []string{"host n002: stage agent: no directory takes the agent", "/dev/shm", "/tmp", ".cache"}},
@@ -88,6 +92,44 @@ func TestStartFailuresAreNamed(t *testing.T) {
 				require.Contains(t, r.stderr, phrase)
 			}
 			nothingLeft(t, own, firstNodes(own, 3)...)
+		})
+	}
+}
+
+// A host whose PAM bars the account is told with PAM's own words, and is not
+// logged in to again.
+func TestPAMRefusal(t *testing.T) {
+	for _, x := range []struct {
+		name, account string // PAM's account phase
+		says          string
+		logins        int
+	}{
+		{"with a reason", "account required pam_echo.so Access denied by pam_slurm_adopt: you have no active jobs on this node\n",
+			"the host hung up: Access denied by pam_slurm_adopt: you have no active jobs on this node", 1},
+		{"in silence", "", "the host hung up without a word", 2},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c := ownCluster(t, 3)
+			require.NoError(t, c.Kill("n002"))
+			file := filepath.Join(filepath.Dir(c.SSHLog("n002")), "sshd_config")
+			config, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.Contains(t, string(config), "UsePAM no\n")
+			require.NoError(t, os.WriteFile(file, []byte(strings.Replace(string(config), "UsePAM no", "UsePAM yes", 1)), 0o600))
+			rules := "auth required pam_permit.so\nsession required pam_permit.so\n" + x.account + "account required pam_deny.so\n"
+			node("sh", "-c", "mount -t tmpfs pam /etc/pam.d && cat >/etc/pam.d/other <<'EOF'\n"+rules+"EOF\n")(t, c)
+			require.NoError(t, c.Revive(t.Context(), "n002"))
+
+			r := onNode(t, c, cluster.Head, "-H", hostsArg(3), "--ssh-config", c.SSHConfig(), "-n", "3", "hostname")
+			t.Log(r.stderr)
+			require.Equal(t, 125, r.code)
+			require.Contains(t, r.stderr, "host n002: authenticate: user root: the key ")
+			require.Contains(t, r.stderr, x.says)
+			require.Contains(t, r.stderr, "pam_slurm_adopt, pam_access")
+			log, err := os.ReadFile(c.SSHLog("n002"))
+			require.NoError(t, err)
+			require.Equal(t, x.logins, strings.Count(string(log), "Access denied for user root by PAM account configuration"), "%s", log)
+			nothingLeft(t, c, firstNodes(c, 3)...)
 		})
 	}
 }

@@ -1,0 +1,63 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+)
+
+// deploy/compose.yaml makes a cluster whose nodes are found by names that its own
+// network alone resolves, and reached by ssh.
+func TestCompose(t *testing.T) {
+	needEngine(t)
+	compose, err := cluster.ComposeCommand()
+	require.NoError(t, err)
+	name := containerName()
+	// What the image is made of: golaunch as it was built for the tests.
+	dir := t.TempDir()
+	for from, to := range map[string]string{
+		bin("golaunch"): "bin/golaunch", "../../deploy/node.sh": "deploy/node.sh", "../../deploy/Dockerfile": "deploy/Dockerfile",
+	} {
+		text, err := os.ReadFile(from)
+		require.NoError(t, err)
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, to)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, to), text, 0o755))
+	}
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "bin/lib/golaunch"), 0o755))
+	engine(t, "build", "--quiet", "--build-arg", "BASE="+cluster.NodeImage, "--file", filepath.Join(dir, "deploy/Dockerfile"), "--tag", name, dir)
+	t.Cleanup(func() { _ = exec.Command("docker", "rmi", "--force", name).Run() })
+
+	run := func(args ...string) (string, error) {
+		cmd := exec.Command(compose[0], append(compose[1:], append([]string{"--file", "../../deploy/compose.yaml", "--project-name", name}, args...)...)...)
+		cmd.Env = append(os.Environ(), "GOLAUNCH_IMAGE="+name)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	t.Cleanup(func() {
+		out, err := run("down", "--volumes", "--timeout", "1")
+		require.NoError(t, err, out)
+	})
+	out, err := run("up", "--no-build", "--detach", "--scale", "node=3")
+	require.NoError(t, err, out)
+	require.Eventually(t, func() bool {
+		out, err := run("exec", "-T", "head", "ls", "/cluster/known")
+		return err == nil && len(strings.Fields(out)) == 3
+	}, time.Minute, 100*time.Millisecond, "three nodes")
+	out, err = run("exec", "-T", "head", "node.sh", "golaunch", "-n", "6", "-N", "2", "hostname")
+	require.NoError(t, err, out)
+	names := map[string]int{}
+	for _, name := range strings.Fields(out) {
+		names[name]++
+	}
+	require.Len(t, names, 3, out)
+	for name, n := range names {
+		require.Equal(t, 2, n, name)
+	}
+}

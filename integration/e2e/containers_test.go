@@ -1,0 +1,276 @@
+package e2e
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+)
+
+// needEngine skips where there are no containers.
+func needEngine(t *testing.T) {
+	if err := cluster.DockerUnavailable(); err != nil {
+		t.Skipf("skipped: no container engine here: %v", err)
+	}
+}
+
+// engine runs the engine's client.
+func engine(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.Command("docker", args...).CombinedOutput()
+	require.NoError(t, err, "docker %q: %s", args, out)
+	return strings.TrimSpace(string(out))
+}
+
+func containerName() string {
+	b := make([]byte, 6)
+	_, _ = rand.Read(b) // never fails
+	return "golaunch-e2e-" + hex.EncodeToString(b)
+}
+
+// container starts one with options of docker run; what follows the image is its
+// command. It is gone after the test.
+func container(t *testing.T, name string, args ...string) {
+	t.Helper()
+	t.Cleanup(func() {
+		_ = exec.Command("docker", "rm", "--force", name).Run() // gone already
+	})
+	engine(t, append([]string{"run", "--detach", "--name", name}, args...)...)
+}
+
+// inside lists the command lines of what runs in a container.
+func inside(t *testing.T, name string) string {
+	return engine(t, "top", name, "-eo", "pid,stat,args")
+}
+
+// Containers have troubles of their own: each cell is one, docs/containers.md is the
+// table.
+func TestContainers(t *testing.T) {
+	needEngine(t)
+	stay := []string{cluster.NodeImage, "sleep", "infinity"}
+	golaunch := bin("golaunch")
+	for _, x := range []struct {
+		name string
+		run  []string // options of docker run
+		args []string // of golaunch
+		want string   // each rank prints, else:
+		code int
+		says []string
+	}{
+		{name: "plain", want: "uid 0"},
+		{name: "unknown uid", run: []string{"--user", "4242:4343"}, want: "uid 4242"},
+		{name: "no capabilities", run: []string{"--cap-drop", "ALL"}, want: "uid 0"},
+		{name: "no new privileges, ordinary user", run: []string{"--security-opt", "no-new-privileges", "--cap-drop", "ALL", "--user", "nobody"}, want: "uid 65534"},
+		{name: "read-only root, nothing executable", run: []string{"--read-only", "--tmpfs", "/tmp:noexec"}, code: 125, says: []string{
+			"no directory takes the agent", "--tmpfs /tmp:exec", "install golaunch there"}},
+		{name: "read-only root, executable /tmp", run: []string{"--read-only", "--tmpfs", "/tmp:exec"}, want: "uid 0"},
+		{name: "read-only root, golaunch in the image", run: []string{"--read-only", "--volume", golaunch + ":" + golaunch + ":ro"}, want: "uid 0"},
+		{name: "64 kB of /dev/shm", run: []string{"--shm-size", "64k"}, want: "uid 0"},
+		{name: "20 processes", run: []string{"--pids-limit", "20"}, want: "uid 0"},
+		{name: "8 processes", run: []string{"--pids-limit", "8"}, code: 125, says: []string{"golaunch: host "}},
+		{name: "32 MiB of memory", run: []string{"--memory", "32m"}, want: "uid 0"},
+		{name: "an init", run: []string{"--init"}, want: "uid 0"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			name := containerName()
+			container(t, name, append(x.run, stay...)...)
+			args := append([]string{"--bootstrap", "docker", "-H", name + ":3"}, x.args...)
+			r := local(t, "", append(args, "sh", "-c", "echo uid $(id -u)")...)
+			require.Equal(t, x.code, r.code, r.stderr)
+			for _, text := range x.says {
+				require.Contains(t, r.stderr, text)
+			}
+			if x.want != "" {
+				require.Equal(t, []string{x.want, x.want, x.want}, r.lines(), r.stderr)
+			}
+			left := inside(t, name)
+			assert.NotContains(t, left, "golaunch")
+			if x.want != "" && len(x.run) > 0 && x.run[0] == "--init" {
+				assert.NotContains(t, left, "defunct", "an init reaps")
+			}
+		})
+	}
+}
+
+// A container whose process 1 does not reap has no more zombies after a job than
+// before: the agent and the warden reap what ranks leave.
+func TestContainerThatDoesNotReap(t *testing.T) {
+	needEngine(t)
+	name := containerName()
+	container(t, name, cluster.NodeImage, "sleep", "infinity")
+	r := local(t, "", "--bootstrap", "docker", "-H", name+":2", "sh", "-c", "(sleep 1000 &) ; (sleep 1000 & exec true) ; echo ok")
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, []string{"ok", "ok"}, r.lines())
+	require.Eventually(t, func() bool { return strings.Count(inside(t, name), "\n") == 1 }, 10*time.Second, 50*time.Millisecond, "only process 1")
+}
+
+// A worker that comes up while golaunch looks for it is waited for.
+func TestContainerThatComesLate(t *testing.T) {
+	needEngine(t)
+	name := containerName()
+	t.Cleanup(func() { _ = exec.Command("docker", "rm", "--force", name).Run() })
+	// The first call finds no container, and says so to the pipe; then there is one.
+	dir := t.TempDir()
+	pipe, script := filepath.Join(dir, "pipe"), filepath.Join(dir, "client")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\nmkdir "+dir+"/first 2>/dev/null || exec docker exec -i \"$@\"\n"+
+		"docker exec -i \"$@\"\nstatus=$?\necho $status >"+pipe+"\nexit $status\n"), 0o755))
+	type answer struct {
+		status string
+		err    error
+	}
+	up := make(chan answer, 1)
+	go func() { // ends with the first call, or the test's process
+		status, err := os.ReadFile(pipe)
+		if err == nil {
+			err = exec.Command("docker", "run", "--detach", "--name", name, cluster.NodeImage, "sleep", "infinity").Run()
+		}
+		up <- answer{string(status), err}
+	}()
+	r := local(t, "", "--bootstrap", "exec", "--exec-command", script+" {host} {command}", "--connect-timeout", "60s", "-H", name, "echo", "ok")
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, "ok\n", r.stdout)
+	a := <-up
+	require.NoError(t, a.err)
+	require.Equal(t, "1\n", a.status, "there was no container at first")
+}
+
+// What a container that was killed in the middle of a copy has left is removed by
+// the next job, after it was started again.
+func TestContainerKilledInTheMiddleOfACopy(t *testing.T) {
+	needEngine(t)
+	name := containerName()
+	container(t, name, cluster.NodeImage, "sleep", "infinity")
+	const stale = "/tmp/golaunch-0123456789abcdef0123456789abcdef-01234567-89ab-cdef-0123-456789abcdef"
+	engine(t, "exec", name, "sh", "-c", "mkdir -m 700 "+stale+"; : >"+stale+"/nla; touch -d '1 hour ago' "+stale)
+	engine(t, "kill", name)
+	engine(t, "start", name)
+	// The agent itself goes where it may execute: /tmp here.
+	r := local(t, "", "--bootstrap", "docker", "-H", name, "echo", "ok")
+	require.Zero(t, r.code, r.stderr)
+	require.NotContains(t, engine(t, "exec", name, "ls", "/tmp"), "golaunch")
+}
+
+// An image from scratch with busybox alone will do.
+func TestBusyboxContainer(t *testing.T) {
+	needEngine(t)
+	path, err := exec.LookPath("busybox")
+	if err != nil {
+		t.Skip("skipped: no busybox; apt-get install busybox-static")
+	}
+	program, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var image bytes.Buffer
+	w := tar.NewWriter(&image)
+	add := func(h tar.Header, body []byte) {
+		h.Size = int64(len(body))
+		require.NoError(t, w.WriteHeader(&h))
+		_, err := w.Write(body)
+		require.NoError(t, err)
+	}
+	add(tar.Header{Name: "bin/busybox", Mode: 0o755}, program)
+	for _, applet := range []string{"sh", "uname", "mkdir", "chmod", "head", "rm", "mv", "id", "sleep", "stat", "echo"} {
+		add(tar.Header{Name: "bin/" + applet, Typeflag: tar.TypeSymlink, Linkname: "busybox"}, nil)
+	}
+	add(tar.Header{Name: "tmp/", Typeflag: tar.TypeDir, Mode: 0o1777}, nil)
+	require.NoError(t, w.Close())
+	name := containerName()
+	cmd := exec.Command("docker", "import", "-", name+":test")
+	cmd.Stdin = &image
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	t.Cleanup(func() { _ = exec.Command("docker", "rmi", "--force", name+":test").Run() })
+	container(t, name, name+":test", "/bin/sleep", "1000")
+	r := local(t, "", "--bootstrap", "docker", "-H", name+":2", "sh", "-c", "echo $RANK")
+	require.Zero(t, r.code, r.stderr)
+	require.ElementsMatch(t, []string{"0", "1"}, r.lines())
+}
+
+// golaunch works inside a container, as a user without a name, agents and all.
+func TestGolaunchInAContainer(t *testing.T) {
+	needEngine(t)
+	name := containerName()
+	container(t, name, "--user", "4242:4343", "--cap-drop", "ALL", "--read-only", "--tmpfs", "/tmp:exec", "--volume", built+":"+built+":ro", cluster.NodeImage, "sleep", "infinity")
+	out := engine(t, "exec", name, bin("golaunch"), "-n", "8", "--nodes", "4", bin("pmiclient"))
+	require.Equal(t, 8, strings.Count(out, "\n")+1, out)
+	out = engine(t, "exec", name, bin("golaunch"), "-n", "4", bin("mpisum"))
+	require.Contains(t, out, "rank 0 of 4")
+}
+
+// An operator's pod: its host file, and a command that is called as ssh is.
+func TestOperatorsCommand(t *testing.T) {
+	needEngine(t)
+	name := containerName()
+	container(t, name, cluster.NodeImage, "sleep", "infinity")
+	dir := t.TempDir()
+	hosts, agent := filepath.Join(dir, "hostfile"), filepath.Join(dir, "kubexec.sh")
+	require.NoError(t, os.WriteFile(hosts, []byte(name+" slots=2\n"), 0o600))
+	t.Setenv("OMPI_MCA_orte_default_hostfile", hosts)
+	t.Setenv("OMPI_MCA_plm_rsh_agent", agent)
+	for flag, code := range map[string]int{"-i ": 0, "": 125} {
+		require.NoError(t, os.WriteFile(agent, []byte("#!/bin/sh\nPOD=$1\nshift\nexec docker exec "+flag+"$POD /bin/sh -c \"$*\"\n"), 0o755))
+		r := local(t, "", "echo", "ok")
+		require.Equal(t, code, r.code, r.stderr)
+		if code == 0 {
+			require.Equal(t, []string{"ok", "ok"}, r.lines())
+		} else {
+			require.Contains(t, r.stderr, "the shell there has no input")
+			require.Contains(t, r.stderr, "kubectl exec -i")
+		}
+	}
+}
+
+// What an engine does to a container of a running job, and to one that is being
+// entered, ends the job, names the container, and leaves nothing in it.
+func TestWhatAnEngineDoes(t *testing.T) {
+	needEngine(t)
+	for _, x := range []struct {
+		name string
+		do   []string // to the second container
+		undo []string
+	}{
+		{"kill", []string{"kill"}, []string{"start"}},
+		{"stop", []string{"stop", "--time", "1"}, []string{"start"}},
+		{"pause", []string{"pause"}, []string{"unpause"}},
+		{"restart", []string{"restart", "--time", "0"}, nil},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			names := []string{containerName(), containerName()}
+			for _, name := range names {
+				container(t, name, cluster.NodeImage, "sleep", "infinity")
+			}
+			j := startLocal(t, 2, "--bootstrap", "docker", "--lost-after", "2s", "-H", strings.Join(names, ","), "sh", "-c", "echo runs; exec sleep 1000")
+			engine(t, append(x.do, names[1])...)
+			done := make(chan error, 1)
+			go func() { done <- j.Wait() }() // ends with the job
+			select {
+			case <-done:
+			case <-time.After(limit):
+				t.Fatal("golaunch does not end")
+			}
+			require.Equal(t, 125, j.ProcessState.ExitCode(), j.said(t))
+			require.Contains(t, j.said(t), names[1])
+			if x.undo != nil {
+				engine(t, append(x.undo, names[1])...)
+			}
+			for _, name := range names {
+				require.Eventually(t, func() bool {
+					return !strings.Contains(inside(t, name), "sleep 1000") && !strings.Contains(inside(t, name), "golaunch")
+				},
+					20*time.Second, 50*time.Millisecond, name)
+			}
+		})
+	}
+}

@@ -1,0 +1,82 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/tree/grow"
+)
+
+// Every node of a chain starts the next, with signatures for which that one has
+// to prove itself: by a key that is known, or that may be accepted as long as it
+// is not another host's.
+func TestHostsProveThemselves(t *testing.T) {
+	c := theCluster(t)
+	config, err := os.ReadFile(c.SSHConfig())
+	require.NoError(t, err)
+	keys, err := os.ReadFile(filepath.Join(c.Dir(), "known_hosts"))
+	require.NoError(t, err)
+	all := map[string]string{}
+	for line := range strings.Lines(string(keys)) {
+		names, key, _ := strings.Cut(line, " ")
+		name, _, _ := strings.Cut(names, ",")
+		all[name] = key
+	}
+	for _, x := range []struct {
+		name, policy string
+		known        string   // known_hosts
+		ends         int      // exit status
+		says         []string // on standard error
+		recorded     int      // lines of known_hosts afterwards
+	}{
+		{name: "known", policy: "yes", known: string(keys), recorded: strings.Count(string(keys), "\n")},
+		{name: "none is known", policy: "accept-new", says: []string{"host key of n001 was added"}, recorded: 1},
+		{name: "any will do", policy: "no", known: "n003 " + all["n005"], says: []string{"host key of n001 was added"}, recorded: 2},
+		{name: "known for another", policy: "accept-new", known: "# mine\nother " + all["n003"], ends: 125, recorded: 3,
+			says: []string{"host n003: authenticate: signature refused: host n003 has not proved itself: host key ssh-ed25519 SHA256:",
+				"is known, but only for other hosts (", "known_hosts:2); if they share it, add n003 there"}},
+		{name: "shared", policy: "yes", known: string(keys) + "n002,n004 " + all["n001"], recorded: 1 + strings.Count(string(keys), "\n"),
+			says: []string{"hosts n[001-002,004] share a host key: each of them can pass for the others\n"}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			dir, err := os.MkdirTemp(built, "hostkeys-") // nodes have a /tmp of their own
+			require.NoError(t, err)
+			known := filepath.Join(dir, "known_hosts")
+			require.NoError(t, os.WriteFile(known, []byte(x.known), 0o600))
+			own := "UserKnownHostsFile " + known + "\nStrictHostKeyChecking " + x.policy + "\n" + string(config)
+			file := filepath.Join(dir, "ssh_config")
+			require.NoError(t, os.WriteFile(file, []byte(own), 0o600))
+			r := onNode(t, c, cluster.Head, "-H", hostsArg(4), "--ssh-config", file, "--degree", "1", "-v", "-n", "4", "hostname")
+			require.Equal(t, x.ends, r.code, r.stderr)
+			for _, phrase := range x.says {
+				require.Contains(t, r.stderr, phrase)
+			}
+			require.Equal(t, x.name == "shared", strings.Contains(r.stderr, "share a host key"), r.stderr)
+			after, err := os.ReadFile(known)
+			require.NoError(t, err)
+			require.Equal(t, x.recorded, strings.Count(string(after), "\n"), "%s", after)
+			nothingLeft(t, c, firstNodes(c, 4)...)
+		})
+	}
+}
+
+// A host that answers late is logged in to again: by the one that has become the
+// root in its place, or as one of the range that another has been given.
+func TestLateHostsProveThemselves(t *testing.T) {
+	c := ownCluster(t, 5)
+	for _, late := range []string{"n001", "n003"} {
+		require.NoError(t, c.Slow(late, 2*grow.HedgeAfter))
+		for _, degree := range []string{"1", "2"} {
+			r := over(t, c, 5, "--degree", degree, "-n", "5", "hostname")
+			require.Zero(t, r.code, "%s is late, degree %s: %s", late, degree, r.stderr)
+			require.ElementsMatch(t, firstNodes(c, 5), r.lines())
+		}
+		require.NoError(t, c.Slow(late, 0))
+	}
+	nothingLeft(t, c, firstNodes(c, 5)...)
+}

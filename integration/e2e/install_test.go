@@ -1,0 +1,102 @@
+package e2e
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What make install puts below DESTDIR works from there, and make uninstall takes
+// all of it away.
+func TestInstall(t *testing.T) {
+	needBuilt(t, "lib/golaunch/libpmi.so", "gcc")
+	dest := t.TempDir()
+	run := func(target string) {
+		t.Helper()
+		said, err := exec.Command("make", "-C", "../..", target, "BIN="+built, "DESTDIR="+dest, "PREFIX=/opt/x").CombinedOutput()
+		require.NoError(t, err, "%s", said)
+	}
+	prefix := filepath.Join(dest, "opt", "x")
+	files := func() (names []string) {
+		require.NoError(t, filepath.WalkDir(dest, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				names = append(names, strings.TrimPrefix(path, prefix+"/"))
+			}
+			return err
+		}))
+		return names
+	}
+	run("install")
+	require.ElementsMatch(t, []string{
+		"bin/golaunch",
+		"lib/golaunch/libpmi.so",
+		"lib/golaunch/libmpichfinalize.so",
+		"share/man/man1/golaunch.1",
+		"share/man/man1/golaunch-run.1", "share/man/man1/golaunch-topo.1",
+		"share/man/man1/golaunch-completion.1",
+		"share/man/man1/golaunch-help.1",
+		"share/bash-completion/completions/golaunch",
+		"share/zsh/site-functions/_golaunch",
+		"share/fish/vendor_completions.d/golaunch.fish",
+	}, files())
+	run("install") // once more, over it
+
+	golaunch := filepath.Join(prefix, "bin", "golaunch")
+	output := func(cmd *exec.Cmd) string {
+		t.Helper()
+		out, err := cmd.Output()
+		require.NoError(t, err, "%v", cmd.Args)
+		return string(out)
+	}
+	// The agents are the installed golaunch, and find its libraries.
+	out := output(exec.Command(golaunch, "run", "-n", "4", "--nodes", "2", "--mpich-fix", "sh", "-c", "echo $LD_PRELOAD"))
+	require.Len(t, strings.Fields(out), 4)
+	for line := range strings.Lines(out) {
+		require.Regexp(t, `^/proc/\d+/fd/\d+\n$`, line)
+	}
+	// The shell that has loaded what is installed completes.
+	completion := filepath.Join(prefix, "share/bash-completion/completions/golaunch")
+	bash := exec.Command("bash", "--norc", "--noprofile", "-i")
+	bash.Stdin = strings.NewReader("source " + completion + "\n" + golaunch + " completion ba\t >" + dest + "/script\n")
+	bash.Env = append(os.Environ(), "TERM=dumb", "INPUTRC=/dev/null", "HOME="+t.TempDir())
+	bash.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it leaves our terminal alone
+	output(bash)
+	script, err := os.ReadFile(filepath.Join(dest, "script"))
+	require.NoError(t, err)
+	installed, err := os.ReadFile(completion)
+	require.NoError(t, err)
+	require.Equal(t, string(installed), string(script))
+	require.NoError(t, os.Remove(filepath.Join(dest, "script")))
+
+	run("uninstall")
+	require.Empty(t, files())
+	require.NoDirExists(t, filepath.Join(prefix, "lib", "golaunch"))
+}
+
+// Programs of PATH that are called like commands run when the name is not the
+// first word.
+func TestProgramsCalledLikeCommands(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"run", "help", "completion"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho \"program $0 $*\"\n"), 0o755))
+		for _, words := range [][]string{
+			{"--", name, "bash"},
+			{"-n", "1", name, "bash"},
+			{"run", name, "bash"},
+			{"run", "--", name, "bash"},
+			{filepath.Join(dir, name), "bash"},
+		} {
+			cmd := exec.Command(bin("golaunch"), words...)
+			cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "GOLAUNCH_NP=1")
+			out, err := cmd.Output()
+			require.NoError(t, err, "%v", words)
+			require.Equal(t, "program "+filepath.Join(dir, name)+" bash\n", string(out), "%v", words)
+		}
+	}
+}

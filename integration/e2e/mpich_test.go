@@ -1,0 +1,146 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+)
+
+// Debian 12's MPICH hangs in MPI_Finalize when it has sent over a network.
+func TestMPICHEnds(t *testing.T) {
+	needBuilt(t, "mpilate", "libmpich-dev mpich")
+	c := ownCluster(t, 2)
+	shared := bin("lib/golaunch/libmpichfinalize.so")
+	for name, x := range map[string]struct {
+		args    []string
+		preload string // what children of the ranks get
+	}{
+		"as it is":                {[]string{bin("mpilate")}, ""},
+		"with the user's own":     {[]string{"-x", "LD_PRELOAD=libm.so.6", bin("mpilate")}, "libm.so.6"},
+		"with what users knew":    {[]string{"-x", "LD_PRELOAD=libm.so.6:" + shared, bin("mpilate")}, "libm.so.6"},
+		"in a script":             {[]string{"--mpich-fix", "sh", "-c", "exec " + bin("mpilate")}, ""},
+		"opened at run time":      {[]string{"--mpich-fix", bin("mpilate.opened")}, ""},
+		"one of several":          {[]string{":", "-n", "2", "-x", "LD_PRELOAD=libm.so.6", bin("mpilate")}, ""},
+		"by a relative directory": {[]string{"--wdir", ".", "-x", "PATH=" + built, "mpilate"}, ""},
+		"from another directory":  {[]string{"--wdir", built, "./mpilate"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := append([]string{"-N", "2", "--timeout", limit.String(), "-n", "4"}, x.args...)
+			if x.args[0] == ":" {
+				args = append([]string{"-N", "2", "--timeout", limit.String(), "-n", "2", bin("mpilate")}, x.args...)
+			}
+			r := over(t, c, 2, args...)
+			require.Zero(t, r.code, r.stderr)
+			require.Empty(t, r.stderr)
+			require.Len(t, r.lines(), 8)
+			for _, rank := range []string{"0", "1", "2", "3"} {
+				require.Contains(t, r.lines(), "rank "+rank+" done")
+			}
+			require.Contains(t, r.lines(), "rank 0: LD_PRELOAD="+x.preload)
+		})
+	}
+	// The program may be brought, too, and its loader is asked where it then is.
+	r := over(t, c, 2, "-n", "4", "-N", "2", "-v", "--stage", bin("mpilate"), bin("mpilate"))
+	require.Zero(t, r.code, r.stderr)
+	require.Regexp(t, `(?m)^golaunch: host n001: mpilate uses MPICH \S+ \(ch4:ucx, \S+/libmpich\.so\.12\) and gets libmpichfinalize\.so, which ends the hang of MPICH 3\.4 to 4\.1 in MPI_Finalize \(--no-mpich-fix\)$`, r.stderr)
+	nothingLeft(t, c, firstNodes(c, 2)...)
+}
+
+// What was sent without a wait for its end ends in MPI_Finalize, also over a network.
+func TestMPICHEndsWhatNobodyWaitedFor(t *testing.T) {
+	needBuilt(t, "mpifree", "libmpich-dev mpich")
+	c := ownCluster(t, 2)
+	for name, args := range map[string][]string{
+		"linked":    {bin("mpifree")},
+		"preloaded": {"--mpich-fix", "sh", "-c", "exec " + bin("mpifree")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := over(t, c, 2, append([]string{"-N", "2", "--timeout", limit.String(), "-n", "4"}, args...)...)
+			require.Zero(t, r.code, r.stderr)
+			require.Empty(t, r.stderr)
+			require.ElementsMatch(t, []string{"rank 0 done", "rank 1 done", "rank 2 done", "rank 3 done"}, r.lines())
+		})
+	}
+	nothingLeft(t, c, firstNodes(c, 2)...)
+}
+
+// Without the fix, or where nobody knew that it was needed, the ranks that hang are
+// named; with it, those that would.
+func TestMPICHThatHangsIsExplained(t *testing.T) {
+	needBuilt(t, "mpilate", "libmpich-dev mpich")
+	c := ownCluster(t, 2)
+	// One of the first node's ranks may wait for the other's acknowledgement.
+	const hang = `(?m)^golaunch: all ranks have waited in MPI_Finalize for 10s, except (rank [01] on n001, )?ranks 2-3 on n002; ` +
+		`if they do not compute any more, `
+	const mpich = `the hang of MPICH \S+ \(ch4:ucx, \S+/libmpich.so.12\S*\): `
+	t.Run("all", func(t *testing.T) { // until all have ended the cluster is up
+		for name, x := range map[string]struct {
+			args []string
+			says string
+			ends bool // by itself
+		}{
+			"left as it is":  {[]string{"--no-mpich-fix", bin("mpilate"), "1000"}, hang + "that is " + mpich + "golaunch ends it without --no-mpich-fix$", false},
+			"a script":       {[]string{"sh", "-c", bin("mpilate") + " 1000; true"}, hang + "that is " + mpich + "--mpich-fix ends it$", false},
+			"late, not hung": {[]string{bin("mpilate"), "15"}, hang + `they hang although libmpichfinalize\.so is loaded, which should end ` + mpich + "please report where gdb shows it$", true},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				ctx, cancel := context.WithTimeout(context.Background(), limit)
+				defer cancel()
+				args := append([]string{bin("golaunch"), "-H", hostsArg(2), "--ssh-config", c.SSHConfig(), "-n", "4", "-N", "2"}, x.args...)
+				cmd := c.CommandContext(ctx, cluster.Head, args...)
+				stderr, err := cmd.StderrPipe()
+				require.NoError(t, err)
+				require.NoError(t, cmd.Start())
+				var said strings.Builder
+				for lines := bufio.NewScanner(stderr); lines.Scan(); {
+					said.WriteString(lines.Text() + "\n")
+					if !x.ends && strings.Contains(lines.Text(), "hang of MPICH") {
+						require.NoError(t, cmd.Signal(syscall.SIGINT))
+					}
+				}
+				err = cmd.Wait()
+				require.Regexp(t, x.says, said.String())
+				if x.ends {
+					require.NoError(t, err, said.String())
+					return
+				}
+				require.Equal(t, 130, cmd.ProcessState.ExitCode(), said.String())
+			})
+		}
+	})
+	nothingLeft(t, c, firstNodes(c, 2)...)
+}
+
+func TestMPICHWithoutTheFix(t *testing.T) {
+	needMPI(t)
+	cmd := exec.Command(lonelyGolaunch(t), "-n", "2", "--nodes", "2", bin("mpiabort"), "0", "9") // which never comes to MPI_Finalize
+	r := finish(t, cmd, cmd, "")
+	require.Equal(t, 9, r.code, r.stderr)
+	require.Regexp(t, `(?m)^golaunch: host \S+: mpiabort uses MPICH \S+ \(ch4:ucx, \S+\) and may hang in MPI_Finalize: libmpichfinalize.so was not found beside golaunch, in lib/golaunch; build it with make build\n`, r.stderr)
+}
+
+func TestMPICHFixIsTheUsersChoice(t *testing.T) {
+	needMPI(t)
+	r := local(t, "", "-v", "-n", "2", "--no-mpich-fix", bin("mpiabort"), "0", "9")
+	require.Equal(t, 9, r.code, r.stderr)
+	require.NotContains(t, r.stderr, "MPI_Finalize")
+
+	// Programs that link no such MPICH are left alone.
+	for _, program := range [][]string{{"/bin/bash", "-c", "echo $LD_PRELOAD"}, {"sh", "-c", "echo $LD_PRELOAD"}} {
+		r = local(t, "", append([]string{"-n", "1"}, program...)...)
+		require.Zero(t, r.code, r.stderr)
+		require.Equal(t, os.Getenv("LD_PRELOAD")+"\n", r.stdout)
+	}
+	r = local(t, "", "--mpich-fix", "--no-mpich-fix", "true")
+	require.Equal(t, 2, r.code)
+	require.Equal(t, "golaunch: --mpich-fix and --no-mpich-fix exclude each other\n", r.stderr)
+}

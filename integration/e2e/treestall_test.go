@@ -1,0 +1,109 @@
+package e2e
+
+import (
+	"bufio"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestStallsAreNamed has ranks wait for one that never joins, or does nothing, and
+// all for messages: golaunch says once for whom, while the job goes on.
+func TestStallsAreNamed(t *testing.T) {
+	const waits = ", waits for rank 4, which has not entered it"
+	for _, x := range []struct{ what, way, says string }{
+		{"barrier", "absent", "barrier, operation 0 of the world" + waits},
+		{"barrier", "stays", "barrier, operation 2 of the world" + waits},
+		{"fence", "absent", "fence, number 0 of the world" + waits},
+		{"recv", "waits", "every rank waits for a message that does not come: rank 0 for a message of rank 4 with tag 1 over the world; "},
+	} {
+		t.Run(x.what+", "+x.way, func(t *testing.T) {
+			cmd := exec.Command(bin("golaunch"), "-n", "5", "--nodes", "3", "--degree", "1", "--stall-after", "200ms", bin("treeleave"), x.what, x.way)
+			pipe, err := cmd.StderrPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			t.Cleanup(func() { cmd.Process.Kill() })
+			var said []string
+			for lines := bufio.NewScanner(pipe); lines.Scan(); {
+				said = append(said, lines.Text())
+				if strings.Contains(lines.Text(), x.says) {
+					require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+				}
+			}
+			require.Error(t, cmd.Wait())
+			require.Equal(t, 143, cmd.ProcessState.ExitCode(), said)
+			require.Equal(t, 1, strings.Count(strings.Join(said, "\n"), "golaunch: after 200ms: "+x.says), said)
+		})
+	}
+}
+
+// TestWhoKeepsOthersInInitIsNamed has ranks of real MPI programs wait in MPI_Init for
+// one that never calls it, which has ended or not: both is said, and the job goes on.
+func TestWhoKeepsOthersInInitIsNamed(t *testing.T) {
+	needMPI(t)
+	for _, program := range []string{"mpisum", "mpisum.openmpi"} {
+		for how, x := range map[string]struct {
+			args []string
+			says string
+		}{
+			"ended": {[]string{"-n", "2", bin(program), ":", "-n", "1", "true", ":", "-n", "1", bin(program)},
+				`ranks 0-1,3 wait in MPI_Init for rank 2 on \S+, which has ended without calling it: that never ends, as every rank of an MPI job has to call MPI_Init; ` +
+					`if some are no MPI programs, start them by a golaunch of their own`},
+			"busy": {[]string{"-n", "1", "sleep", "1000", ":", "-n", "3", bin(program)},
+				`ranks 1-3 wait in MPI_Init for rank 0 on \S+, which has not called it`},
+		} {
+			t.Run(program+" "+how, func(t *testing.T) {
+				if program == "mpisum.openmpi" {
+					needOpenMPI(t)
+				}
+				cmd := exec.Command(bin("golaunch"), append([]string{"--nodes", "3", "--degree", "1", "--stall-after", "500ms"}, x.args...)...)
+				pipe, err := cmd.StderrPipe()
+				require.NoError(t, err)
+				require.NoError(t, cmd.Start())
+				t.Cleanup(func() { cmd.Process.Kill() })
+				line := regexp.MustCompile(`^golaunch: after 500ms: ` + x.says + `$`)
+				var said []string
+				for lines := bufio.NewScanner(pipe); lines.Scan(); {
+					said = append(said, lines.Text())
+					if line.MatchString(lines.Text()) {
+						require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+					}
+				}
+				require.Error(t, cmd.Wait())
+				require.Equal(t, 143, cmd.ProcessState.ExitCode(), said)
+			})
+		}
+	}
+	// A job whose time is up says it, too.
+	r := local(t, "", "--nodes", "2", "--timeout", "5s", "--stall-after", "0", "-n", "1", bin("pmiclient"), ":", "-n", "1", "true")
+	require.Equal(t, 124, r.code)
+	require.Regexp(t, `(?m)^golaunch: at that time: rank 0 waits in MPI_Init for rank 1 on \S+, which has ended without calling it: `, r.stderr)
+}
+
+// TestStallsOfSpawnedWorldsAreNamed has ranks of a spawned world wait, while those of
+// the first have ended, or compute.
+func TestStallsOfSpawnedWorldsAreNamed(t *testing.T) {
+	spawn := bin("spawnclient") + " 5 -- " + bin("treeleave")
+	for script, says := range map[string]string{
+		"exec " + spawn + " barrier absent":      "world 1: barrier, operation 0 of the world, waits for rank 4, which has not entered it",
+		spawn + " fence absent; exec sleep 1000": "world 1: fence, number 0 of the world, waits for rank 4, which has not entered it",
+		"exec " + spawn + " recv waits":          "every rank waits for a message that does not come: world 1: rank 0 for a message of rank 4 with tag 1 over the world; ",
+	} {
+		r := local(t, "", four("-n", "1", "--timeout", "4s", "--stall-after", "200ms", "sh", "-c", script)...)
+		require.Equal(t, 124, r.code, r.stderr)
+		require.Equal(t, 1, strings.Count(r.stderr, "golaunch: after 200ms: "+says), r.stderr)
+		require.Contains(t, r.stderr, "golaunch: at that time: "+says)
+	}
+}
+
+// TestWhatATimeoutFindsIsNamed is the same at the end of a job whose time is up.
+func TestWhatATimeoutFindsIsNamed(t *testing.T) {
+	r := local(t, "", "-n", "5", "--nodes", "3", "--timeout", "8s", "--stall-after", "0", bin("treeleave"), "barrier", "absent")
+	require.Equal(t, 124, r.code)
+	require.Contains(t, r.stderr, "golaunch: at that time: barrier, operation 0 of the world, waits for rank 4, which has not entered it\n")
+	require.NotContains(t, r.stderr, "golaunch: after ")
+}
