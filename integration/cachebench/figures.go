@@ -10,10 +10,10 @@ import (
 	"github.com/golaunch/golaunch/integration/plot"
 )
 
-// pattern is one of the thesis's exchanges.
+// pattern is one of Sridhar's exchanges.
 type pattern struct {
 	name   string
-	figure string // of the thesis
+	figure string // of [Sridhar]
 	title  string
 	peers  func(rank, ranks int) []int
 	most   int // ranks beyond which it is left out
@@ -22,7 +22,7 @@ type pattern struct {
 
 var patterns = []pattern{
 	{"1to2", "3.3", "one put and two gets (both neighbours)", ring, 1 << 16, `
-The thesis has hcmab below a third of hcs on 64 × 8. So it is where the work on
+Sridhar has hcmab below a third of hcs on 64 × 8. So it is where the work on
 messages rules: at 50 µs from 32 × 8 on, at 1 ms from 256 × 8 on. Where the hops
 rule, the ratio goes to a half: hcs crosses the tree four times (fence up, fence
 down, question, answer), hcmab twice. hcma, whose root answers few questions here,
@@ -30,7 +30,7 @@ is faster than hcmab where a hop costs little and the aggregate is long: every
 link carries all of it. The parts of hcmab-lru's broadcast overtake it there.
 `},
 	{"1top", "3.4", "one put and p gets (everyone's value)", everyone, 1024, `
-The thesis has hcmab at about a tenth of hcs. In the model it is a twentieth at
+Sridhar has hcmab at about a tenth of hcs. In the model it is a twentieth at
 1 ms and less at 5 ms. At 50 µs it is a third: 8 ranks of a node have 4,096 gets
 of 12 µs answered there, whatever the policy, and that is nearly all of hcmab's
 time; with one rank per node it is a tenth again. distributed takes a question and
@@ -167,10 +167,9 @@ asked another node. One round is %s here.
 	}
 	fmt.Fprint(page, `
 With room for a round hcmab-lru is hcmab. Below, the part of a round that fits is
-found, in whatever order ranks ask (package cache, lru.go): with plain LRU not
-one of the 258,048 gets of 1:p for other nodes' keys found its key at half a
-round or less. What the node's own ranks have put stays down to 1/32 of a round,
-so that 1:2, where 7 of 8 neighbours are on the node, keeps most of its hits.
+found, in whatever order ranks ask (package cache, lru.go). What the node's own
+ranks have put stays down to 1/32 of a round, so that 1:2, where 7 of 8 neighbours
+are on the node, keeps most of its hits.
 `)
 	page.WriteString(s.after.String())
 	return nil

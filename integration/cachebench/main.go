@@ -1,7 +1,7 @@
 // Command cachebench runs the cache policies where no machine is in the way: in
 // an event model with stated delays, and as large trees of boards in one
 // process. It writes docs/results/cache-model.md with its tables and pictures,
-// which show figures 3.3 and 3.4 and table 3.1 of the thesis (seed 002).
+// which show figures 3.3 and 3.4 and table 3.1 of [Sridhar].
 //
 // Nothing in it is measured but the memory that boards say they hold: it gives
 // the same figures on any machine, busy or not.
@@ -71,11 +71,8 @@ func bench(_ context.Context, args []string) error {
 	f := flag.NewFlagSet("cachebench", flag.ContinueOnError)
 	f.StringVar(&s.out, "o", "docs/results/cache-model.md", "`file` to write; pictures go to plots/ beside it")
 	quick := f.Bool("quick", false, "small sizes, for a look")
-	if err := f.Parse(args); err != nil {
+	if err := results.Parse(f, args); err != nil {
 		return err
-	}
-	if f.NArg() > 0 {
-		return fmt.Errorf("stray argument %q", f.Arg(0))
 	}
 	if *quick {
 		s.nodes, s.most, s.growth, s.table = 8, 16, 256, []int{64, 256}
@@ -96,7 +93,7 @@ func preamble(page *strings.Builder, s settings) {
 
 	go run ./integration/cachebench%s
 
-Figures 3.3 and 3.4 and table 3.1 of the thesis, from the policies' own state
+Figures 3.3 and 3.4 and table 3.1 of [Sridhar], from the policies' own state
 machines (package cache) in a discrete-event model. Every figure is the same on
 every machine. It takes some minutes and 6 GB of memory.
 

@@ -22,7 +22,7 @@ type costs struct {
 }
 
 // usual are the costs of the model but for the hop, which is varied: what the
-// agent takes on a processor of today, and Gigabit Ethernet as in the thesis.
+// agent takes on a processor of today, and Gigabit Ethernet as in [Sridhar].
 var usual = costs{
 	request: 12 * time.Microsecond, receive: 12 * time.Microsecond, send: 6 * time.Microsecond,
 	reply: 5 * time.Microsecond, think: 5 * time.Microsecond, byte: time.Nanosecond,

@@ -34,7 +34,7 @@ func TestModelByHand(t *testing.T) {
 	require.InDelta(t, 5+12+6+(2+18)*0.001+50+12+6+(2+entry)*0.001+50+12+5+12, us(o.gets), 1e-6)
 }
 
-// What the thesis reports of 64 nodes with 8 ranks shows in the model.
+// What [Sridhar] reports of 64 nodes with 8 ranks shows in the model.
 func TestThesis(t *testing.T) {
 	whole := func(policy cache.Policy, budget int, hop time.Duration, peers func(int, int) []int) float64 {
 		o, err := run(exchange{grow(64, degree, 8), policy, budget, valueBytes, peers}, at(hop))

@@ -1,6 +1,6 @@
 // Command collbench measures the operations of libgolaunch on a test cluster of
 // this machine, beside the same data brought to one rank and back, and beside
-// MPICH over TCP, and writes docs/results/collectives.md (design section 8).
+// MPICH over TCP, and writes docs/results/collectives.md (docs/design.md).
 package main
 
 import (
@@ -72,13 +72,13 @@ type tables struct {
 }
 
 func measure(ctx context.Context, c *cluster.Cluster, built string, s settings) (t tables, err error) {
-	job := func(ppn int, program string, more ...string) readings {
+	job := func(ppn int, program string) readings {
 		if err != nil {
 			return nil
 		}
-		argv := append([]string{filepath.Join(built, "golaunch"), "-f", c.HostFile(), "--ssh-config", c.SSHConfig(),
-			"-n", fmt.Sprint(s.nodes * ppn), "-N", fmt.Sprint(ppn), "--degree", fmt.Sprint(s.degree), "--timeout", s.limit}, more...)
-		cmd := c.CommandContext(ctx, cluster.Head, append(argv, filepath.Join(built, program), s.seconds)...)
+		argv := []string{filepath.Join(built, "golaunch"), "-f", c.HostFile(), "--ssh-config", c.SSHConfig(),
+			"-n", fmt.Sprint(s.nodes * ppn), "-N", fmt.Sprint(ppn), "--degree", fmt.Sprint(s.degree), "--timeout", s.limit, filepath.Join(built, program), s.seconds}
+		cmd := c.CommandContext(ctx, cluster.Head, argv...)
 		var stderr strings.Builder
 		cmd.Stderr = &stderr
 		var out []byte
@@ -97,8 +97,7 @@ func measure(ctx context.Context, c *cluster.Cluster, built string, s settings) 
 	t.many = job(s.ppn, "treebench")
 	t.few = job(1, "treebench")
 	if _, none := exec.LookPath("mpicc"); none == nil {
-		// Debian's MPICH 4.0.2 hangs in MPI_Finalize without the library.
-		t.mpi = job(1, "mpibench", "-x", "LD_PRELOAD="+filepath.Join(built, "libmpichfinalize.so"))
+		t.mpi = job(1, "mpibench")
 	}
 	return t, err
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/integration/cluster"
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
@@ -113,6 +115,25 @@ type hard struct {
 	sizes
 }
 
+// hostLines are those of hosts that could not be started, folded where the same
+// is said of several.
+var hostLines = regexp.MustCompile(`(?m)^golaunch:   hosts? (\S+): `)
+
+// listed is of which hosts golaunch says that they could not be started.
+func listed(said string) map[string]bool {
+	names := map[string]bool{}
+	for _, line := range hostLines.FindAllStringSubmatch(said, -1) {
+		hosts, err := hostlist.Parse(line[1], "golaunch")
+		if err != nil {
+			continue // no list
+		}
+		for _, h := range hosts {
+			names[h.Name] = true
+		}
+	}
+	return names
+}
+
 // rack cuts neighbouring nodes off and starts a job over all, with ranks for
 // the rest; it must list every one of them.
 func (h hard) rack(ctx context.Context) (time.Duration, error) {
@@ -128,8 +149,9 @@ func (h hard) rack(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return took, fmt.Errorf("a dead rack: %w: %s", err, out)
 	}
+	told := listed(string(out))
 	for _, n := range dead {
-		if !strings.Contains(string(out), "host "+n.Name+":") {
+		if !told[n.Name] {
 			return took, fmt.Errorf("a dead rack: %s is not listed: %s", n.Name, out)
 		}
 		if err := h.c.Heal(n.Name); err != nil {

@@ -11,6 +11,24 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/integration/internal/trial"
+)
+
+// The job of every cell: two ranks on each of seven nodes in a binary tree.
+// n001 is its root, n002 a middle node above n003 and n004, n007 a leaf.
+const (
+	nodeCount = 7
+	perNode   = 2
+	rankCount = nodeCount * perNode
+
+	root, middle, leaf = "n001", "n002", "n007"
+)
+
+// upLimit bounds how long golaunch may take to replace what was killed, endLimit
+// how long it may take to end after the blow. A cell that reaches them failed.
+const (
+	upLimit  = time.Minute
+	endLimit = time.Minute
 )
 
 // phase is what a job is doing when the blow falls.
@@ -62,7 +80,7 @@ type cell struct {
 	phase     phase
 
 	program  []string
-	job      *job
+	job      *trial.Job
 	survived bool
 }
 
@@ -90,13 +108,13 @@ func (c *cell) once(patience, late time.Duration) (took time.Duration, err error
 			}
 		}()
 	}
-	if c.job, err = start(c.cluster, c.golaunch, c.command(), c.enough()); err != nil {
+	if c.job, err = trial.Start(c.cluster, c.command(), nil, c.enough()); err != nil {
 		return 0, err
 	}
-	c.job.ignore = c.foreign
+	c.job.Ignore = c.foreign
 	if took, err = c.strike(patience); err != nil {
-		err = fmt.Errorf("%w\ngolaunch's standard error: %s", err, strings.TrimSpace(c.job.stderr.String()))
-		err = errors.Join(err, c.job.clear())
+		err = fmt.Errorf("%w\ngolaunch's standard error: %s", err, strings.TrimSpace(c.job.Stderr.String()))
+		err = errors.Join(err, c.job.Clear())
 	}
 	if c.blow.mend != nil {
 		if mend := c.blow.mend(c); err == nil {
@@ -110,17 +128,17 @@ func (c *cell) once(patience, late time.Duration) (took time.Duration, err error
 // start-up golaunch may also replace what was killed: then the job has to come
 // to run, and is ended by SIGTERM.
 func (c *cell) strike(patience time.Duration) (time.Duration, error) {
-	ready := c.job.await
+	ready := c.job.Await
 	if c.phase == startUp {
 		ready = c.agentsUp
 	}
 	if err := ready(); err != nil {
-		_, end := c.job.end()
-		return 0, fmt.Errorf("%w (%v)", err, end)
+		_, end := c.job.End(endLimit)
+		return 0, fmt.Errorf("%w (%v)", err, end) //nolint:errorlint // end may be nil
 	}
-	if c.phase == startUp && c.job.isReady() {
-		_ = c.job.cmd.Signal(syscall.SIGKILL) // it may have ended
-		_, _ = c.job.end()
+	if c.phase == startUp && c.job.IsReady() {
+		_ = c.job.Cmd.Signal(syscall.SIGKILL) // it may have ended
+		_, _ = c.job.End(endLimit)
 		return 0, errTooLate
 	}
 	struck := time.Now()
@@ -137,26 +155,26 @@ func (c *cell) strike(patience time.Duration) (time.Duration, error) {
 	}
 	ended := make(chan end, 1)
 	go func() { // ends with golaunch; received below
-		code, err := c.job.end()
+		code, err := c.job.End(endLimit)
 		ended <- end{code, err}
 	}()
 	wanted, says := c.blow.code, c.blow.says
 	if c.phase == startUp {
 		// golaunch waits for the other hosts' fate before it gives up.
 		select {
-		case <-c.job.ready:
-			if c.job.err == nil {
+		case <-c.job.Ready:
+			if c.job.Err == nil {
 				c.survived = true
 				wanted, says = exitTerminated, nil
-				if err := c.job.cmd.Signal(syscall.SIGTERM); err != nil {
+				if err := c.job.Cmd.Signal(syscall.SIGTERM); err != nil {
 					return 0, err
 				}
 			}
-		case <-time.After(startLimit):
+		case <-time.After(upLimit):
 		}
 		detected = time.Now()
 	}
-	took, last, left := c.job.awaitNothing(detected, patience)
+	took, last, left := c.job.AwaitNothing(detected, patience)
 	e := <-ended
 	switch {
 	case e.err != nil:
@@ -169,7 +187,7 @@ func (c *cell) strike(patience time.Duration) (time.Duration, error) {
 		return took, fmt.Errorf("exit status %d, not %d", e.code, wanted)
 	}
 	for _, text := range says {
-		if !strings.Contains(c.job.stderr.String(), text) {
+		if !strings.Contains(c.job.Stderr.String(), text) {
 			return took, fmt.Errorf("golaunch did not say %q", text)
 		}
 	}
@@ -192,8 +210,8 @@ func (c *cell) agentsUp() error {
 		if n.Name == lateHost {
 			continue
 		}
-		for _, word := range []string{"nla-agent", "nla-warden"} {
-			if _, err := c.job.find(n.Name, word); err != nil {
+		for _, word := range []string{trial.Agent, trial.Warden} {
+			if _, err := c.job.Find(n.Name, word); err != nil {
 				return err
 			}
 		}
@@ -211,7 +229,7 @@ func (c *cell) command() []string {
 		flood:    {probe, "flood", "0"},
 		stubborn: {probe, "-r", strconv.Itoa(struckRank), "stubborn"},
 	}[c.phase]
-	flags := []string{"-f", c.cluster.HostFile(), "--ssh-config", c.cluster.SSHConfig(), "-n", strconv.Itoa(rankCount),
+	flags := []string{c.golaunch, "-f", c.cluster.HostFile(), "--ssh-config", c.cluster.SSHConfig(), "-n", strconv.Itoa(rankCount),
 		"-N", strconv.Itoa(perNode), "--degree", "2", "--lost-after", lostAfter.String()}
 	return append(flags, c.program...)
 }

@@ -23,7 +23,7 @@ func TestKillTable(t *testing.T) {
 	for _, place := range []struct {
 		as     string
 		phases []phase
-	}{{"root", phases}, {"user", []phase{steady}}} {
+	}{{"root", phases}, {"user", []phase{steady}}, {"docker", []phase{startUp, steady}}} {
 		t.Run(place.as, func(t *testing.T) {
 			config := places[place.as].config
 			if err := unavailable(config); err != nil {

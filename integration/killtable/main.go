@@ -200,11 +200,8 @@ func parse(args []string) (settings, error) {
 	during := f.String("phases", "", "only phases that match `REGEXP`")
 	f.StringVar(&s.out, "o", "", "write to `FILE`; else to standard output")
 	f.BoolVar(&s.verbose, "v", false, "tell each cell on standard error")
-	if err := f.Parse(args); err != nil {
+	if err := results.Parse(f, args); err != nil {
 		return s, err
-	}
-	if f.NArg() > 0 {
-		return s, fmt.Errorf("stray argument %q", f.Arg(0))
 	}
 	if s.runs < 1 {
 		return s, fmt.Errorf("-runs %d: must be positive", s.runs)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The bounds of design section 8: what golaunch may take.
+// The bounds of docs/design.md: what golaunch may take.
 const (
 	boundMemory  = 20_000_000            // bytes
 	boundPerNode = 200                   // bytes

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/agent"
+	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/launcher"
@@ -51,7 +52,7 @@ func run(args []string) error {
 		return err
 	}
 	o := launcher.DefaultOptions()
-	o.Nodes, o.Degree, o.SSHConfig = 3, 2, *config
+	o.Nodes, o.Degree, o.BootstrapValues = 3, 2, bootstrap.Values{"ssh-config": *config}
 	if *hosts != "" {
 		var err error
 		if o.Hosts, err = hostlist.Parse(*hosts, "-hosts"); err != nil {

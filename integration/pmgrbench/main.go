@@ -1,5 +1,5 @@
-// Command pmgrbench measures start-up over PMGR (figure 2.6 of the thesis, seed
-// 002) on a test cluster of this machine: over golaunch's server at every node,
+// Command pmgrbench measures start-up over PMGR (figure 2.6 of
+// [Sridhar]) on a test cluster of this machine: over golaunch's server at every node,
 // over PMI in the same rounds, and over one server that every rank connects to,
 // as MVAPICH 1 had it; and writes docs/results/pmgr.md.
 package main

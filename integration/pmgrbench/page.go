@@ -17,7 +17,7 @@ func page(s settings, all map[int][ways][]reading) string {
 
 	%s
 
-%s, %d cores, Linux %s. The two phases of figure 2.6 of the thesis on %d nodes (network
+%s, %d cores, Linux %s. The two phases of figure 2.6 of [Sridhar] on %d nodes (network
 namespaces of this machine, each with an sshd), degree %d, seconds, medians of %d runs in
 turn. Spawn is from the start of golaunch to the last rank's main; init from there until the
 last rank is through: over PMGR the names of all, an alltoall of 8 bytes for each pair and a

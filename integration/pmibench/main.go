@@ -1,5 +1,5 @@
-// Command pmibench measures the exchange of figures 3.3 and 3.4 of the thesis
-// (seed 002) on test clusters of this machine: every rank puts one value, enters
+// Command pmibench measures the exchange of figures 3.3 and 3.4 of
+// [Sridhar] on test clusters of this machine: every rank puts one value, enters
 // the fence, and gets two values or everyone's. It holds every cache policy
 // beside Hydra and beside the floor, a server in C that answers from a constant
 // (native/pmifloor.c), and writes docs/results/pmi.md.
@@ -110,7 +110,7 @@ func preamble(page *strings.Builder, s settings) {
 
 	make build native && go run ./integration/pmibench %s
 
-%s. %d cores, Linux %s, %s. Figures 3.3 and 3.4 of the thesis: every
+%s. %d cores, Linux %s, %s. Figures 3.3 and 3.4 of [Sridhar]: every
 rank puts one value, enters the fence, and gets its two neighbours' values or
 everyone's. The client (native/pmiclient.c, plain PMI-1 over a socket) times its
 own steps; a figure is the time from the first rank's begin to the last rank's end

@@ -49,6 +49,21 @@ func Make() (dir string, err error) {
 	return dir, err
 }
 
+// Race builds golaunch with the race detector, which needs cgo, as file.
+func Race(file string) error {
+	root, err := root()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "build", "-race", "-trimpath", "-o", file, "./cmd/golaunch")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
+	}
+	return nil
+}
+
 // OnCluster makes them, brings up a cluster of so many nodes that see them, does
 // work, and removes all of it again.
 func OnCluster(ctx context.Context, nodes int, work func(c *cluster.Cluster, built string) error) error {

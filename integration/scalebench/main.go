@@ -12,7 +12,6 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -59,11 +58,8 @@ func bench(ctx context.Context, args []string) error {
 	f.DurationVar(&e.time, "time", 10*time.Minute, "for how long sizes are measured")
 	f.IntVar(&e.most, "most", 128, "nodes of the largest size that is measured")
 	quick := f.Bool("quick", false, "small sizes, for a look")
-	if err := f.Parse(args); err != nil {
+	if err := results.Parse(f, args); err != nil {
 		return err
-	}
-	if f.NArg() > 0 {
-		return fmt.Errorf("stray argument %q", f.Arg(0))
 	}
 	if *quick {
 		s.sizes, s.trial = []int{1, 4, 16, 64}, []int{16, 64}

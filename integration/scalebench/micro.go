@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -75,8 +76,32 @@ func ownCPU() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
+// proving makes the proof of a host that has key, and checks one as the launcher
+// does.
+func proving(key ed25519.PrivateKey, session []byte) (proof sshboot.Proof, check func(sshboot.Proof) error, err error) {
+	signer, err := ssh.NewSignerFromKey(key)
+	if err != nil {
+		return proof, nil, err
+	}
+	signature, err := signer.Sign(rand.Reader, session)
+	if err != nil {
+		return proof, nil, err
+	}
+	return sshboot.Proof{HostKey: signer.PublicKey().Marshal(), Signature: ssh.Marshal(signature)}, func(p sshboot.Proof) error {
+		key, err := ssh.ParsePublicKey(p.HostKey)
+		if err != nil {
+			return err
+		}
+		var signature ssh.Signature
+		if err := ssh.Unmarshal(p.Signature, &signature); err != nil {
+			return err
+		}
+		return key.Verify(session, &signature)
+	}, nil
+}
+
 // signing is what one request for a signature takes the launcher, from its
-// decoding to the encoded answer.
+// decoding to the encoded answer, with the check of the host's proof.
 func signing(ctx context.Context) (time.Duration, error) {
 	dir, err := os.MkdirTemp("", "scalebench-")
 	if err != nil {
@@ -95,7 +120,7 @@ func signing(ctx context.Context) (time.Duration, error) {
 	if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
 		return 0, err
 	}
-	target := *host(0).Target
+	target := target(0)
 	target.Identities = []sshboot.Identity{{Path: file, Given: true}}
 	authority, err := sshboot.OpenAuthority(ctx, sshboot.AuthorityConfig{Targets: []sshboot.Target{target}})
 	if err != nil {
@@ -106,6 +131,11 @@ func signing(ctx context.Context) (time.Duration, error) {
 		return 0, fmt.Errorf("signing: %v", authority.Notes())
 	}
 	key := authority.Keys()[0].Blob
+	session := make([]byte, 32)
+	proof, check, err := proving(private, session)
+	if err != nil {
+		return 0, err
+	}
 	data := ssh.Marshal(struct {
 		Session               []byte
 		Kind                  byte
@@ -113,14 +143,15 @@ func signing(ctx context.Context) (time.Duration, error) {
 		Signed                bool
 		Algorithm             string
 		Key                   []byte
-	}{make([]byte, 32), 50, target.User, "ssh-connection", "publickey", true, ssh.KeyAlgoED25519, key})
-	code := overlay.Encode(overlay.SignRequest{ID: 1, Request: sshboot.SignRequest{From: -1, Data: data}, By: 1})
+	}{session, 50, target.User, "ssh-connection", "publickey", true, ssh.KeyAlgoED25519, key})
+	code := overlay.Encode(overlay.SignRequest{ID: 1, Request: sshboot.SignRequest{From: -1, Data: data, Proof: proof}, By: 1})
 	took := timed(func() {
 		var q overlay.SignRequest
 		var signature []byte
 		if q, err = overlay.Decode[overlay.SignRequest](code); err == nil {
-			q.Request.From = job.NoHost // else it would have to be allowed
+			q.Request.From = job.NoHost // an agent's may be signed only once
 			signature, err = authority.Sign(ctx, q.Request)
+			err = errors.Join(err, check(q.Request.Proof))
 		}
 		overlay.Encode(overlay.SignAnswer{ID: q.ID, Signature: signature})
 	})

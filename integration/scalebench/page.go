@@ -41,12 +41,12 @@ counts are exact; times are as good as the section "Against the test cluster" sh
 	row("a warden's start, beside all that", round(c.Warden), counted)
 	row("a rank: the warden; the rank itself", fmt.Sprintf("%v; %v", round(c.Spawn), round(c.Run)), fitted)
 	row("a node's end; all ends: beyond processor time", fmt.Sprintf("%v; %v", round(c.End), round(c.EndWait)), fitted)
-	row("a signature by the launcher, with its messages' code", round(c.Sign), "measured, in one process")
+	row("a signature by the launcher, with the check of the host's proof and the messages' code", round(c.Sign), "measured, in one process")
 	row("1000 bytes of a message: made; read", fmt.Sprintf("%v; %v", round(c.Encode), round(c.Decode)), "measured, in one process")
 	row("1000 bytes at each end of a link, and in the sshd between", round(c.Crypt), "200 kB through a real sshd and back in 0.45 ms")
 	row("a message: sent; received; passed on by the sshd between", fmt.Sprintf("%v; %v; %v", c.Send, c.Receive, c.Relay), "as in cache-model.md; 82 µs for 64 bytes there and back")
 	row("1000 bytes on a node's way out, and in", c.Byte, "8 Gbit/s")
-	row("the ssh command as a client, of rivals", c.OpenSSH, "measured for issue 7")
+	row("the ssh command as a client, of rivals", c.OpenSSH, "taken from a run of make bench")
 }
 
 // round leaves what matters of a length of time.

@@ -32,7 +32,7 @@ func ring(nodes, ranks int, c costs) rival {
 }
 
 // perRank starts every rank by an ssh command of its own, as MVAPICH did before
-// the thesis; the ranks then connect to the launcher, which gathers what they
+// [Sridhar]; the ranks then connect to the launcher, which gathers what they
 // put and sends all of it to each.
 func perRank(nodes, ranks, cpus int, c costs) rival {
 	var q event.Queue

@@ -27,7 +27,7 @@ func flat() shape {
 	return shape{name: "flat", cut: func(hosts []job.HostIndex) [][]job.HostIndex { return tree.Split(hosts, len(hosts)) }}
 }
 
-// binomial is figure 2.2 of the thesis: in each step everyone who runs starts
+// binomial is figure 2.2 of [Sridhar]: in each step everyone who runs starts
 // one more, and gives it half of what is left.
 func binomial() shape {
 	return shape{name: "binomial", one: true, cut: func(hosts []job.HostIndex) (parts [][]job.HostIndex) {

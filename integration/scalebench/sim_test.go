@@ -64,7 +64,7 @@ func TestFlatOneAtATime(t *testing.T) {
 	require.Equal(t, simple.Begin+simple.connection()+simple.Hop+(nodes-1)*each+3*simple.Hop, o.up)
 }
 
-// Binomial launch takes as many steps as the thesis says.
+// Binomial launch takes as many steps as [Sridhar] says.
 func TestBinomial(t *testing.T) {
 	for _, steps := range []int{1, 3, 6} {
 		o := trial(t, setup{nodes: 1 << steps, ranks: 1, shape: binomial()}, simple)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golaunch/golaunch/bootstrap"
 	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
 	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/internal/unix"
@@ -31,12 +32,24 @@ type sizes struct {
 
 // host is host i as it is told to whom starts it.
 func host(i int) overlay.HostEntry {
-	name, addr := nameOf(i), fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255)
-	return overlay.HostEntry{
-		Index: job.HostIndex(i), Name: name, Addr: addr,
-		Target: &sshboot.Target{Name: name, HostName: name, Addr: addr, Port: 22, User: "user", HostKeys: [][]byte{make([]byte, 51)}},
-	}
+	return overlay.HostEntry{Index: job.HostIndex(i), Name: nameOf(i), Addr: addrOf(i), Access: &overlay.Access{Data: packed(target(i))}}
 }
+
+// target is what ssh has to know of host i.
+func target(i int) sshboot.Target {
+	return sshboot.Target{Name: nameOf(i), HostName: nameOf(i), Addr: addrOf(i), Port: 22, User: "user", HostKeys: [][]byte{make([]byte, 51)}}
+}
+
+// packed is what the bootstrap says to its agents.
+func packed(v any) []byte {
+	b, err := bootstrap.Pack(v)
+	if err != nil {
+		panic(err) // a value of this file is wrong
+	}
+	return b
+}
+
+func addrOf(i int) string { return fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255) }
 
 func nameOf(i int) string { return fmt.Sprintf("n%05d", i) }
 
@@ -48,8 +61,8 @@ func info(i int) overlay.NodeInfo {
 func newSizes(nodes, ranks int) (*sizes, error) {
 	s := &sizes{entries: []int{0}, infos: []int{0}}
 	s.common = overlay.Common{
-		JobID: strings.Repeat("0", 32), Bootstrap: overlay.BootstrapSSH,
-		Keys:  []sshboot.PublicKey{{Blob: make([]byte, 51), Name: "/home/user/.ssh/id_ed25519"}},
+		JobID: strings.Repeat("0", 32), Bootstrap: sshboot.Kind().Name,
+		Setup: packed(sshboot.Setup{Keys: []sshboot.PublicKey{{Blob: make([]byte, 51), Name: "/home/user/.ssh/id_ed25519"}}}),
 		Agent: stage.Installed{Path: "/usr/local/bin/golaunch", Size: 9 << 20, MTime: 1 << 30},
 	}
 	for i := range nodes {
@@ -109,10 +122,13 @@ func (s *sizes) readyBytes(first, count int) int {
 // launchBytes is the launch message.
 func (s *sizes) launchBytes() int { return framed(s.launch) }
 
+// hostProof is as long as that of a host with an ed25519 key.
+var hostProof = bootstrap.Proof{HostKey: make([]byte, 51), Signature: make([]byte, 83)}
+
 // The messages that are always alike.
 var (
 	helloBytes   = framed(len(overlay.Encode(overlay.Hello{Protocol: overlay.Protocol, OSArch: "linux/amd64", Cores: 64, HostName: nameOf(1), Addr: host(1).Addr})))
-	signBytes    = framed(len(overlay.Encode(overlay.SignRequest{ID: 100, By: 1000, Request: sshboot.SignRequest{From: 1000, Host: 1000, Data: make([]byte, 200)}})))
+	signBytes    = framed(len(overlay.Encode(overlay.SignRequest{ID: 100, By: 1000, Request: bootstrap.SignRequest{From: 1000, Host: 1000, Data: make([]byte, 200), Proof: hostProof}})))
 	signedBytes  = framed(len(overlay.Encode(overlay.SignAnswer{ID: 100, Signature: make([]byte, 83)})))
 	startedBytes = framed(len(overlay.Encode(overlay.Started{})))
 	doneBytes    = framed(len(overlay.Encode(overlay.Done{Ranks: 1 << 20})))

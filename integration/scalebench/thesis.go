@@ -8,17 +8,17 @@ import (
 	"github.com/golaunch/golaunch/integration/plot"
 )
 
-// Of the machines that the thesis measured on.
+// Of the machines that [Sridhar] measured on.
 const (
 	thesisCores = 8 // dual quad-core, figures 2.4 to 2.6
 	rangerRanks = 16
 )
 
-// thesis holds golaunch against the ways that the thesis compares.
+// thesis holds golaunch against the ways that [Sridhar] compares.
 func thesis(page *strings.Builder, s settings) error {
 	c := s.Costs.at(hops[0])
 	fmt.Fprintf(page, `
-## Figures 2.4 to 2.6 of the thesis
+## Figures 2.4 to 2.6 of [Sridhar]
 
 Seconds with this machine's costs, %s per hop, nodes of %d processors. Spawn: until all ranks
 run; init: the exchange of %d bytes each with two gets. "Ring" is one of daemons, like MPD: they are
@@ -49,7 +49,7 @@ command for each rank, as MVAPICH's launcher had, to which the ranks connect.
 			seconds(ssh.spawn), seconds(ssh.init), seconds(r.own.started), seconds(r.own.settled-r.own.started))
 	}
 	fmt.Fprint(page, `
-The thesis has, for 64 × 8: MVAPICH2 over MPD 6.7 and 2.5, ScELA 0.5 and 0.7 (figure
+Sridhar has, for 64 × 8: MVAPICH2 over MPD 6.7 and 2.5, ScELA 0.5 and 0.7 (figure
 2.5); MVAPICH 3.6 and 4.3, ScELA 0.6 and 0.3 (figure 2.6).
 `)
 	return ranger(page, s, c)
@@ -69,7 +69,7 @@ func ranger(page *strings.Builder, s settings, c costs) error {
 	fmt.Fprintf(page, `
 ## Figure 2.7: a hello world at 1K to 32K cores
 
-Seconds for start and exchange, %d ranks per node. The thesis has, on Ranger with 10,240 cores, 185 for
+Seconds for start and exchange, %d ranks per node. Sridhar has, on Ranger with 10,240 cores, 185 for
 an ssh per rank, which goes no further, and 25 for ScELA, which goes to 32K.
 
 | cores | per rank | golaunch | per rank / golaunch |

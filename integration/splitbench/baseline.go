@@ -31,24 +31,3 @@ func measureConventional(m *arena, n, colors, runs int) conventional {
 	}
 	return conventional{median(filter), median(compare), median(radix)}
 }
-
-// measureFull is the time of putting a full table together from p shares of
-// ranks, which each process does if the table is not distributed.
-func measureFull(n, p, runs int) time.Duration {
-	shares := make([]uint32, n)
-	full := make([]uint32, 0, n)
-	for i := range shares {
-		shares[i] = uint32(i)
-	}
-	copy(full[:n], shares) // touches the memory
-	var times []time.Duration
-	for range runs {
-		times = append(times, timed(func() {
-			full = full[:0]
-			for i := range p {
-				full = append(full, shares[i*(n/p):(i+1)*(n/p)]...)
-			}
-		}))
-	}
-	return median(times)
-}

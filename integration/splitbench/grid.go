@@ -82,7 +82,7 @@ func (k kind) rows() [][]commsplit.Row {
 
 func grid() []kind {
 	var list []kind
-	for _, ranks := range []int{gridProcesses, 16 * gridProcesses, 128 * gridProcesses} {
+	for _, ranks := range []int{gridProcesses, 4 * gridProcesses, 16 * gridProcesses, 128 * gridProcesses} {
 		for _, colors := range []int{1, 16, ranks / 16, ranks / 2} {
 			for _, order := range []order{scattered, ranges, astray, some, permuted, cyclic} {
 				for _, skewed := range []bool{false, true} {
@@ -105,7 +105,8 @@ func gridTable(page *strings.Builder, s settings, kinds []kind) error {
 	costs := commsplit.DefaultCosts()
 	fmt.Fprintf(page, `
 %d processes, all carried out; rounds, messages and bytes at the prices of
-DefaultCosts (2 µs, 300 ns, 0.8 ns). Auto includes its survey. Orders: scattered has
+DefaultCosts (2 µs, 300 ns, 0.8 ns). Auto merges few ranks in place at once; else it
+includes its survey, a scan, which is what the ranges take alone. Orders: scattered has
 keys at random, all others 0. Ranges: colours rise with the ranks; of these, one astray
 has two ranks in each other's place, 1 %% astray one rank in a hundred somewhere else, and
 in blocks permuted processes hold the ranks of others. Cyclic: rank modulo colours, the
@@ -126,11 +127,20 @@ columns of a grid (its rows are ranges).
 		ratios = append(ratios, ratio)
 		fmt.Fprintf(page, "| %v | %.0f µs | %s | %.0f µs | %s | %.2f |\n", k, micros(auto.cost()), auto.chose, micros(best.cost()), best.chose, ratio)
 	}
-	slices.Sort(ratios)
-	if len(ratios) > 0 {
-		fmt.Fprintf(page, "\nWorst %.2f, median %.2f.\n", ratios[len(ratios)-1], ratios[len(ratios)/2])
-	}
+	page.WriteString(summary(ratios))
 	return nil
+}
+
+// summary is what the ratios of a table, to two digits as it has them, come to.
+func summary(ratios []float64) string {
+	if len(ratios) == 0 {
+		return ""
+	}
+	slices.Sort(ratios)
+	const most = 2
+	beyond, _ := slices.BinarySearch(ratios, most+0.005)
+	return fmt.Sprintf("\nOf %d splits %d take more than %d times the best; the worst is %.2f, the median %.2f.\n",
+		len(ratios), len(ratios)-beyond, most, ratios[len(ratios)-1], ratios[len(ratios)/2])
 }
 
 func micros(d time.Duration) float64 { return float64(d) / 1e3 }

@@ -1,4 +1,4 @@
-// Command splitbench reproduces the experiment of seed 001, section 2.4: the
+// Command splitbench reproduces the experiment of [Sack 2.4]: the
 // processor time of one process in MPI_Comm_split, for the conventional
 // algorithm, for merging in place and for the parallel sort with 2 to 64
 // sorting processes, phase by phase, the process that takes longest. With -what,

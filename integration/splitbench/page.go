@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -12,9 +13,9 @@ import (
 	"github.com/golaunch/golaunch/commsplit"
 )
 
-// seedTotals is table 2.1 of seed 001: seconds by ranks and by 2 to 64 sorting
+// sackTotals is table 2.1 of [Sack]: seconds by ranks and by 2 to 64 sorting
 // processes, on a 1.9 GHz POWER5+.
-var seedTotals = map[int][]float64{
+var sackTotals = map[int][]float64{
 	8 << 20:   {.27, .17, .10, .07, .06, .10},
 	16 << 20:  {.55, .35, .20, .12, .09, .11},
 	32 << 20:  {1.09, .70, .42, .24, .15, .15},
@@ -25,7 +26,8 @@ var seedTotals = map[int][]float64{
 func write(page *strings.Builder, s settings) error {
 	title, how := "MPI_Comm_split by parallel sort", fmt.Sprintf("processor time of one process, the slowest of p, median of %d runs", s.runs)
 	if s.what != "sort" {
-		title, how = "What auto chooses", "the least processor time of each process in many runs"
+		title, how = "What auto chooses", fmt.Sprintf("the least processor time of each process in %d to %d runs, fewer where an algorithm is far from the best",
+			runsAtLeast(s.runs), runsAtMost(s.runs))
 	}
 	head(page, s, title, how)
 	if s.what != "sort" {
@@ -52,8 +54,18 @@ func head(page *strings.Builder, s settings, title, how string) {
 	fmt.Fprintf(page, "# %s\n\n    go run ./integration/splitbench %s\n\n", title, strings.Join(s.args, " "))
 	fmt.Fprintf(page, "%s, %s, %d processors; %s.\n", time.Now().Format("2006-01-02"), runtime.Version(), runtime.NumCPU(), how)
 	if s.shared {
-		fmt.Fprint(page, "\n**Provisional**: other programs ran on this machine at the same time and shared its caches and memory.\n")
+		fmt.Fprintf(page, "\n**Provisional**: other programs ran on this machine at the same time and shared its caches and memory (a load of %s when this began).\n", load())
 	}
+}
+
+// load is how many threads ran or wanted to, on average over the last minute.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "an unknown number"
+	}
+	one, _, _ := strings.Cut(string(text), " ")
+	return one
 }
 
 // size is everything about one number of ranks.
@@ -62,24 +74,24 @@ type size struct {
 	conventional conventional
 	merge        result // in place: one sorter
 	sorts        []result
-	full         time.Duration // to put a full table together
+	full         result // with the best number of sorters and the full table everywhere
 }
 
 func measureSize(m *arena, n int, s settings) (r size, err error) {
 	r.n = n
 	r.conventional = measureConventional(m, n, 1, s.runs)
-	if r.merge, err = measureSort(m, n, 1, 1, s.runs); err != nil {
+	if r.merge, err = measureSort(m, n, 1, 1, 1, s.runs); err != nil {
 		return r, err
 	}
 	for _, p := range s.sorters {
-		sort, err := measureSort(m, n, p, 1, s.runs)
+		sort, err := measureSort(m, n, p, p, 1, s.runs)
 		if err != nil {
 			return r, err
 		}
 		r.sorts = append(r.sorts, sort)
 	}
-	r.full = measureFull(n, slices.Max(s.sorters), s.runs)
-	return r, nil
+	r.full, err = measureSort(m, n, s.sorters[r.best()], 1, 1, s.runs)
+	return r, err
 }
 
 // best is the index of the number of sorters with the smallest total.
@@ -100,17 +112,20 @@ func headline(page *strings.Builder, rows []size) {
 Sort at end: a process has gathered all rows (at no cost here), scans them and sorts
 them, by comparison (slices.SortFunc) or by 11-bit digits; the faster counts. Merge
 in place: the same code as the parallel sort, with one sorter. Rows are 12 bytes
-everywhere, and compared by the same function. The seed has 60 and 14 at 128M.
+everywhere, and compared by the same function. The paper has 60 and 14 at 128M. The last
+two columns have every process end with the full table, as merging in place does anyhow
+(P' = 1: each sorter sends its share of the ranks to all others), settle counted on both
+sides, that of the median process; the paper has 2.7.
 
-| ranks | scan | by comparison | by digits | merge in place | parallel, best p | sort at end / best | merge / best | merge / best with full table |
-|---|---|---|---|---|---|---|---|---|
+| ranks | scan | by comparison | by digits | merge in place | parallel, best p | sort at end / best | merge / best | best with full table | merge / best, both with full table |
+|---|---|---|---|---|---|---|---|---|---|
 `)
 	for _, r := range rows {
 		best := r.sorts[r.best()].phases.paper()
 		merge := r.merge.phases.paper()
-		fmt.Fprintf(page, "| %s | %s | %s | %s | %s | %s | %.1f | %.1f | %.1f |\n", short(r.n),
+		fmt.Fprintf(page, "| %s | %s | %s | %s | %s | %s | %.1f | %.1f | %s | %.1f |\n", short(r.n),
 			sec(r.conventional.filter), sec(r.conventional.compare), sec(r.conventional.radix), sec(merge), sec(best),
-			ratio(r.conventional.faster(), best), ratio(merge, best), ratio(merge, best+r.full))
+			ratio(r.conventional.faster(), best), ratio(merge, best), sec(r.full.phases.whole()), ratio(r.merge.phases.whole(), r.full.phases.whole()))
 	}
 }
 
@@ -134,8 +149,8 @@ func breakdown(page *strings.Builder, rows []size, s settings) {
 			name = ""
 		}
 		line("", "**total**", func(i int) string { return "**" + sec(r.sorts[i].phases.paper()) + "**" })
-		if seed := seedTotals[r.n]; seed != nil {
-			line("", "seed's total", func(i int) string {
+		if seed := sackTotals[r.n]; seed != nil {
+			line("", "Sack's total", func(i int) string {
 				k := bits.Len(uint(s.sorters[i])) - 2 // 2 is the first column
 				if k < 0 || k >= len(seed) {
 					return ""
@@ -183,11 +198,11 @@ func smallTable(page *strings.Builder, m *arena, s settings) error {
 	for members := s.small / 2; members >= 2; members /= 64 {
 		colors := s.small / members
 		c := measureConventional(m, s.small, colors, s.runs)
-		merge, err := measureSort(m, s.small, 1, colors, s.runs)
+		merge, err := measureSort(m, s.small, 1, 1, colors, s.runs)
 		if err != nil {
 			return err
 		}
-		sort, err := measureSort(m, s.small, p, colors, s.runs)
+		sort, err := measureSort(m, s.small, p, p, colors, s.runs)
 		if err != nil {
 			return err
 		}

@@ -53,6 +53,9 @@ func (p phases) paper() time.Duration {
 	return p[commsplit.Collect] + p[commsplit.Splitters] + p[commsplit.Bring] + p[commsplit.Combine]
 }
 
+// whole is the sum of all phases.
+func (p phases) whole() time.Duration { return p.paper() + p[commsplit.Settle] }
+
 // sorting is a split of n ranks, one per process, of which the p processes that
 // sort one copy of the table are carried out in full: they are the first of each
 // block. What the others of a block send to the first while it collects is made
@@ -60,6 +63,8 @@ func (p phases) paper() time.Duration {
 // 2.4), where two processes stood for the doubling and p for the sort.
 type sorting struct {
 	n, p     int
+	full     bool // every process ends with the full table
+	given    int  // bytes of tables that were given up since the last collection
 	blocks   []commsplit.Row
 	pending  []commsplit.Message // by sorter: from a process that is not carried out
 	exchange *commsplit.Memory   // among the sorters, by block
@@ -69,12 +74,13 @@ type sorting struct {
 	machines []commsplit.Machine
 }
 
-func newSorting(m *arena, n, p, colors int) (*sorting, error) {
+// newSorting begins one. A finished table is spread over so many parts.
+func newSorting(m *arena, n, p, parts, colors int) (*sorting, error) {
 	if bits.OnesCount(uint(n)) != 1 || bits.OnesCount(uint(p)) != 1 || p > n {
 		return nil, fmt.Errorf("%d ranks, %d sorters: not powers of two", n, p)
 	}
 	s := &sorting{
-		n: n, p: p, blocks: m.fill(n, colors), exchange: commsplit.NewMemory(p),
+		n: n, p: p, full: parts < p, blocks: m.fill(n, colors), exchange: commsplit.NewMemory(p),
 		pending: make([]commsplit.Message, p), phase: make([]commsplit.Phase, p),
 		since: make([]time.Duration, p), times: make([]phases, p),
 	}
@@ -87,7 +93,7 @@ func newSorting(m *arena, n, p, colors int) (*sorting, error) {
 				copy(half, sorted)
 			}
 		}
-		c := commsplit.Config{Processes: n, Sorters: p, Watch: s.watch}
+		c := commsplit.Config{Processes: n, Sorters: p, Parts: parts, Watch: s.watch}
 		c.Buffers = [2][]commsplit.Row{m.a[i*size : i*size : (i+1)*size], m.b[i*size : i*size : (i+1)*size]}
 		machine, err := commsplit.NewParallel(c, i*size, block[:1])
 		if err != nil {
@@ -122,7 +128,21 @@ func (w stopwatch) Step(in []commsplit.Message, out *commsplit.Outbox) {
 	w.s.since[w.i] = cpu()
 	w.Machine.Step(in, out)
 	w.s.charge(w.i)
+	if w.s.full && out.Done() {
+		w.s.machines[w.i] = ended(w.Machine.Stats())
+		if w.s.given += commsplit.RankBytes * w.s.n; w.s.given >= 1<<30 { // there is no room for p full tables
+			w.s.given = 0
+			collectGarbage()
+		}
+	}
 }
+
+// ended is what is left of a machine whose table was given up.
+type ended commsplit.Stats
+
+func (ended) Step([]commsplit.Message, *commsplit.Outbox) {}
+
+func (e ended) Stats() commsplit.Stats { return commsplit.Stats(e) }
 
 // Send implements commsplit.Exchange: a message to a process that is not carried
 // out brings that one's answer, the next part of the block.
@@ -153,12 +173,18 @@ func (s *sorting) Receive(i int, tag commsplit.Tag, count int) ([]commsplit.Mess
 	return s.exchange.Receive(i, tag, count)
 }
 
-// worst is, phase by phase, the time of the process that takes longest.
-func (s *sorting) worst() phases {
-	worst := s.times[0]
-	for _, t := range s.times[1:] {
-		for k := range t {
-			worst[k] = max(worst[k], t[k])
+// worst is, phase by phase, the time of the process that takes longest; of those that
+// end with the full table, that of the median process, since some are disturbed by what
+// becomes of the tables of others.
+func (s *sorting) worst() (worst phases) {
+	for k := range worst {
+		var times []time.Duration
+		for _, t := range s.times {
+			times = append(times, t[k])
+		}
+		worst[k] = slices.Max(times)
+		if s.full && k == int(commsplit.Settle) {
+			worst[k] = median(times)
 		}
 	}
 	return worst
@@ -172,11 +198,11 @@ type result struct {
 }
 
 // measureSort is the median of several runs, phase by phase.
-func measureSort(m *arena, n, p, colors, runs int) (result, error) {
+func measureSort(m *arena, n, p, parts, colors, runs int) (result, error) {
 	var all []phases
 	var r result
 	for range runs {
-		s, err := newSorting(m, n, p, colors)
+		s, err := newSorting(m, n, p, parts, colors)
 		if err != nil {
 			return result{}, err
 		}

@@ -17,7 +17,7 @@ func TestSortingSortsEverything(t *testing.T) {
 	const n, p = 1 << 12, 8
 	for _, colors := range []int{1, 5} {
 		m := newArena(n)
-		s, err := newSorting(m, n, p, colors)
+		s, err := newSorting(m, n, p, p, colors)
 		require.NoError(t, err)
 		require.NoError(t, commsplit.Run(commsplit.Serial, s, s.machines))
 		want := newArena(n).fill(n, colors)
@@ -35,6 +35,24 @@ func TestSortingSortsEverything(t *testing.T) {
 			require.NotZero(t, s.times[i][commsplit.Combine], "phases are timed")
 		}
 	}
+}
+
+// With the full table everywhere, each sorter sends its share to all others.
+func TestFullTable(t *testing.T) {
+	const n, p = 1 << 12, 8
+	m, sent := newArena(n), map[int]int{}
+	for _, parts := range []int{1, p} {
+		s, err := newSorting(m, n, p, parts, 1)
+		require.NoError(t, err)
+		require.NoError(t, commsplit.Run(commsplit.Serial, s, s.machines))
+		for _, machine := range s.machines {
+			_, given := machine.(ended)
+			require.Equal(t, parts == 1, given, "full tables are given up")
+			sent[parts] += machine.Stats().Bytes
+		}
+		require.NotZero(t, s.worst()[commsplit.Settle])
+	}
+	require.Equal(t, p*(p-1)*n/p*commsplit.RankBytes, sent[1]-sent[p])
 }
 
 func TestPage(t *testing.T) {
@@ -87,7 +105,7 @@ func TestBadFlags(t *testing.T) {
 		_, err := parse(args)
 		require.Error(t, err, "%q", args)
 	}
-	_, err := newSorting(nil, 12, 4, 1)
+	_, err := newSorting(nil, 12, 4, 4, 1)
 	require.ErrorContains(t, err, "powers of two")
 }
 
@@ -120,4 +138,10 @@ func TestAgentsSplitAndLookUp(t *testing.T) {
 		rank, node := q.Place()
 		require.Equal(t, []int{i, i / 4}, []int{rank, node})
 	}
+}
+
+// The count is of what the table shows.
+func TestSummaryCountsSplits(t *testing.T) {
+	require.Empty(t, summary(nil))
+	require.Equal(t, "\nOf 4 splits 1 take more than 2 times the best; the worst is 2.01, the median 2.00.\n", summary([]float64{2.0049, 1.0, 2.0051, 2}))
 }

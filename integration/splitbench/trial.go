@@ -144,7 +144,21 @@ func (t *trial) cost() time.Duration {
 var looks = []struct {
 	runs int
 	drop float64
-}{{1, 3}, {2, 1.6}, {4, 1.2}}
+}{{2, 4}, {2, 1.6}, {3, 1.2}}
+
+// A split is measured so many times more for each of the runs that were asked for.
+const leastTimes, mostTimes = 3, 8
+
+// runsAtLeast and runsAtMost are how often a split is measured in all.
+func runsAtLeast(runs int) int { return lookRuns() + runs*leastTimes }
+func runsAtMost(runs int) int  { return lookRuns() + runs*mostTimes }
+
+func lookRuns() (sum int) {
+	for _, l := range looks {
+		sum += l.runs
+	}
+	return sum
+}
 
 // compare runs auto and the algorithms alone in turn, so that what disturbs the
 // machine disturbs them alike, each several times, so that none suffers from what
@@ -179,7 +193,7 @@ func compare(k kind, costs commsplit.Costs, runs int) (auto, best *trial, err er
 		trials = slices.DeleteFunc(trials, func(t *trial) bool { return t != auto && t.cost() > limit })
 	}
 	// Short ones are disturbed more easily.
-	if err := measure(runs * min(8, max(3, gridMost/k.ranks))); err != nil {
+	if err := measure(runs * min(mostTimes, max(leastTimes, gridMost/k.ranks))); err != nil {
 		return nil, nil, err
 	}
 	return auto, best, nil

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/integration/internal/trial"
 )
 
 // place is where the jobs run.
@@ -33,7 +34,7 @@ type outcome struct {
 
 // start starts a job whose output nobody reads yet, and begins to watch it once
 // first has come of its output.
-func (p place) start(ctx context.Context, stdout *os.File, first func() error, program ...string) (*cluster.Cmd, *bytes.Buffer, *peaks, error) {
+func (p place) start(ctx context.Context, stdout *os.File, first func() error, program ...string) (*cluster.Cmd, *bytes.Buffer, *trial.Peaks, error) {
 	argv := []string{p.golaunch, "-f", p.cluster.HostFile(), "--ssh-config", p.cluster.SSHConfig(), "-n", strconv.Itoa(p.ranks), "--degree", "4"}
 	cmd := p.cluster.CommandContext(ctx, cluster.Head, append(argv, program...)...)
 	stderr := &bytes.Buffer{}
@@ -46,7 +47,7 @@ func (p place) start(ctx context.Context, stdout *os.File, first func() error, p
 	if err := first(); err != nil {
 		return nil, nil, nil, fmt.Errorf("%w: %s", err, stderr)
 	}
-	watched, err := watch(p.cluster)
+	watched, err := trial.Watch(p.cluster)
 	return cmd, stderr, watched, err
 }
 
@@ -70,7 +71,7 @@ func (p place) job(ctx context.Context, read func(io.Reader) (uint64, error), pr
 		cancel() // it would wait for its reader
 	}
 	wait := cmd.Wait()
-	o := outcome{n, time.Since(begin), watched.end()}
+	o := outcome{n, time.Since(begin), watched.End()}
 	if err == nil && wait != nil {
 		err = fmt.Errorf("golaunch: %w: %s", wait, stderr)
 	}
@@ -170,7 +171,7 @@ func (p place) killStalled(ctx context.Context) (outcome, error) {
 		return outcome{}, err
 	}
 	_ = cmd.Wait() // its status follows
-	o := outcome{took: time.Since(begin), peaks: watched.end()}
+	o := outcome{took: time.Since(begin), peaks: watched.End()}
 	if code := cmd.ProcessState.ExitCode(); code != 143 {
 		return o, fmt.Errorf("exit status %d, not 143: %s", code, stderr)
 	}

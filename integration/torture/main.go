@@ -41,11 +41,8 @@ func run(ctx context.Context, args []string) error {
 	f.IntVar(&s.stall, "stall", 10e6, "bytes of each rank before a stopped reader")
 	f.DurationVar(&s.pause, "pause", 30*time.Second, "how long the reader has stopped")
 	out := f.String("o", "", "write to `FILE`; else to standard output")
-	if err := f.Parse(args); err != nil {
+	if err := results.Parse(f, args); err != nil {
 		return err
-	}
-	if f.NArg() > 0 {
-		return fmt.Errorf("stray argument %q", f.Arg(0))
 	}
 	bin, err := filepath.Abs("bin")
 	if err != nil {

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/hostlist"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/launcher"
+)
+
+// Memory that golaunch holds for each node grows with the job; whatever else it
+// takes hides that at any size that a test has time for. The slope does not.
+func TestWhatTheLauncherHoldsForEachNode(t *testing.T) {
+	const few, many = 256, 1024
+	const most = 470 // bytes: 370 were measured, 200 more are found
+	live(t, few)     // what is made once is there
+	perNode := (live(t, many) - live(t, few)) / (many - few)
+	require.Positive(t, perNode)
+	require.LessOrEqual(t, perNode, int64(most), "bytes for each node")
+}
+
+// live runs a job's launcher in this process and returns what it held for most of
+// the time, in bytes: the median of what collections of garbage left.
+func live(t *testing.T, nodes int) int64 {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	null, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	defer null.Close()
+	o := launcher.DefaultOptions()
+	o.Hosts, err = hostlist.Parse(fmt.Sprintf("x[1-%d]", nodes), "-H")
+	require.NoError(t, err)
+	o.Apps = []job.App{{Argv: []string{"true"}, N: nodes}}
+	o.Env, o.Dir = os.Environ(), t.TempDir()
+	o.Bootstrap = "exec"
+	o.BootstrapValues = bootstrap.Values{"exec-command": self + " " + rootWord + " {host} {command}", "exec-from": "nodes"}
+	o.Degree, o.PPN = 16, 1
+	o.Stdin = launcher.StdinNone
+	o.ConnectTimeout, o.LostAfter = time.Minute, time.Minute
+
+	var said bytes.Buffer
+	before := collected()
+	var samples []int64
+	ended := make(chan int, 1)
+	go func() {
+		ended <- launcher.Run(context.Background(), o, launcher.IO{Stdin: null, Stdout: &said, Stderr: &said})
+	}()
+	for {
+		select {
+		case code := <-ended:
+			require.Zero(t, code, &said)
+			slices.Sort(samples)
+			return samples[len(samples)/2] - before
+		default:
+			samples = append(samples, collected())
+		}
+	}
+}
+
+func collected() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
