@@ -5,6 +5,10 @@ CC      := gcc
 FUZZTIME ?= 60s
 RUNS    ?= 3
 BENCH   ?=
+CHAOS   ?=
+BIN     ?= bin
+PREFIX  ?= /usr/local
+DESTDIR ?=
 
 # Git may refuse to speak about a checkout that another user owns; a build then
 # goes without the revision in it.
@@ -14,15 +18,15 @@ BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w'
 # Packages whose tests bring clusters up: they need the machine for themselves,
 # and run without the race detector (the unit tests have it).
 CLUSTERED = $(shell $(GO) list ./integration/... ./cmd/cluster/...)
-# One goroutine simulates thousands of nodes there: nothing for the race
-# detector, which makes it ten times as long.
-PLAIN     = $(shell $(GO) list ./tree/collective)
+# One goroutine simulates thousands of nodes there, or goes through all pairs of
+# a large network: nothing for the race detector, which makes it ten times as long.
+PLAIN     = $(shell $(GO) list ./tree/collective ./routing)
 UNIT      = $(filter-out $(CLUSTERED) $(PLAIN),$(shell $(GO) list ./...))
 # At most two packages at a time: many start processes, and some count them.
 PARALLEL ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-bench build native demo check test test-unit test-integration bench bench-pmi bench-scale bench-split results fuzz lint man clean FORCE
+.PHONY: help setup setup-bench build native image demo demo-docker check test test-unit test-integration bench bench-docker bench-pmi bench-scale bench-split results chaos fuzz lint man install uninstall clean FORCE
 
 help:
 	@sed 's/^	//' scripts/help.txt
@@ -38,34 +42,47 @@ build:
 	$(BUILD) -o bin/golaunch ./cmd/golaunch
 	$(BUILD) -o bin/nla ./cmd/nla
 	$(BUILD) -o bin/cluster ./cmd/cluster
-	@CC="$(CC)" scripts/native.sh native/libpmi.c
+	@CC="$(CC)" scripts/native.sh native/libpmi.c native/libmpichfinalize.c
 
 native:
 	@CC="$(CC)" scripts/native.sh
 
+# What the nodes are that are containers: once, where an engine runs. Without it
+# tests of containers say that they skip.
+image: build
+	@bin/cluster image --where-possible >bin/image.log 2>&1 || { cat bin/image.log; echo "image: containers are not tested"; }
+
 demo: setup build native
 	@scripts/demo.sh
+
+demo-docker: setup build native image
+	@PROVIDER=docker scripts/demo.sh
 
 check:
 	@unformatted=$$(gofmt -l $$($(GO) list -f '{{.Dir}}' ./...)); test -z "$$unformatted" || { echo "gofmt: run 'gofmt -w' on:"; echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
 
-test: setup build native check test-unit test-integration
+test: setup build native image check test-unit test-integration
+	@$(GO) run ./integration/skips bin/tests/*.json
 
 test-unit:
-	$(GO) test -race -shuffle=on -count=1 -p $(PARALLEL) -timeout 10m $(UNIT)
-	$(GO) test -shuffle=on -count=1 -timeout 10m $(PLAIN)
+	@GO="$(GO)" scripts/gotest.sh race -race -shuffle=on -count=1 -p $(PARALLEL) -timeout 10m $(UNIT)
+	@cd deploy/kubernetes/schema && $(GO) test ./... # a module of its own
+	@GO="$(GO)" scripts/gotest.sh plain -shuffle=on -count=1 -timeout 10m $(PLAIN)
 
 test-integration:
-	$(GO) test -count=1 -p 1 -timeout 25m $(CLUSTERED)
+	@GO="$(GO)" scripts/gotest.sh clustered -count=1 -p 1 -timeout 25m $(CLUSTERED)
 
 # Built, not run by go: the cluster's nodes see the project, not go's cache.
-bin/bench bin/hardstart bin/killtable bin/torture: FORCE
+bin/bench bin/chaos bin/hardstart bin/killtable bin/mpichsuite bin/torture: FORCE
 	$(GO) build -o $@ ./integration/$(@F)
 
 # The rivals are installed for this alone.
 bench: setup-bench build native bin/bench
 	bin/bench -runs $(RUNS) -o docs/results/startup.md $(BENCH)
+
+bench-docker: setup build native image bin/bench
+	bin/bench -provider docker -runs $(RUNS) -o docs/results/startup-docker.md $(BENCH)
 
 bench-pmi: setup build native
 	$(GO) run ./integration/pmibench -runs $(RUNS) -o docs/results/pmi.md $(BENCH)
@@ -80,9 +97,10 @@ bench-split: setup build
 	$(GO) run ./integration/splitbench -what tree -runs 3 -o docs/results/commsplit-tree.md
 
 # Everything else in docs/results.
-results: setup build native bin/hardstart bin/killtable bin/torture
+results: setup build native bin/hardstart bin/killtable bin/mpichsuite bin/torture
 	bin/hardstart -o docs/results/hard-start.md
 	bin/torture -o docs/results/torture.md
+	bin/mpichsuite -limit 1m -o docs/results/mpich-spawn.md
 	bin/killtable -v -o docs/results/kill-table.md
 	$(GO) run ./integration/collbench -o docs/results/collectives.md
 	$(GO) run ./integration/pmgrbench -o docs/results/pmgr.md
@@ -90,16 +108,25 @@ results: setup build native bin/hardstart bin/killtable bin/torture
 	$(GO) run ./integration/scalebench -o docs/results/scale.md
 	$(GO) run ./integration/launcherload -o docs/results/launcher.md
 	$(GO) test -count=1 -v -run AtScale ./tree/collective -large
+	STDIN_BYTES=$$((1 << 30)) $(GO) test -count=1 -v -run StdinVolume -timeout 25m ./integration/e2e
+
+chaos: setup build native bin/chaos
+	bin/chaos -race -o docs/results/chaos.md $(CHAOS)
 
 fuzz:
 	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" scripts/fuzz.sh
 
-lint:
+lint: setup check
 	@GO="$(GO)" scripts/lint.sh
 
 man: build
 	@mkdir -p bin/man
-	scripts/man.sh bin/golaunch >bin/man/golaunch.1
+	@for page in $(basename $(basename $(notdir $(wildcard docs/man/*.in)))); do \
+		echo bin/man/$$page.1; scripts/man.sh bin/golaunch $$page >bin/man/$$page.1 || exit; done
+
+# Of what was built: root, who installs, may have no compilers.
+install uninstall:
+	@BIN="$(BIN)" PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" scripts/install.sh $@
 
 clean:
-	rm -rf bin
+	rm -rf bin .cache/mpich-*

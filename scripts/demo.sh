@@ -1,7 +1,8 @@
 #!/bin/sh
 # The main job, shown: a cluster of 16 nodes on this machine, a 1024-rank plain
 # program and an MPICH program over it through real sshd, the tree, the phases.
-# Without root the same with agents of this machine.
+# Without root the same with agents of this machine. With PROVIDER=docker the nodes
+# are containers.
 set -eu
 cd "$(dirname "$0")/.."
 here=$PWD
@@ -15,8 +16,8 @@ if [ "$(id -u)" != 0 ]; then
 	golaunch() { show "golaunch --nodes 16 $*"; bin/golaunch --nodes 16 "$@"; }
 else
 	dir=$here/.cache/demo
-	show "cluster up 16"
-	bin/cluster up --dir "$dir" 16
+	show "cluster up ${PROVIDER:+--provider $PROVIDER }16"
+	bin/cluster up --dir "$dir" ${PROVIDER:+--provider "$PROVIDER"} 16
 	trap 'bin/cluster down --dir "$dir"' EXIT
 	golaunch() {
 		show "golaunch -f hosts $*"
@@ -30,9 +31,7 @@ echo "ranks on each node:"
 sort .cache/demo.out | uniq -c
 rm -f .cache/demo.out
 if [ -x bin/native/mpisum ]; then
-	# Debian's MPICH 4.0.2 hangs in MPI_Finalize when its ranks have talked over
-	# TCP; the preloaded library ends that (see native/libmpichfinalize.c).
-	golaunch -n 16 --degree 4 --timing -l -x LD_PRELOAD="$here/bin/native/libmpichfinalize.so" "$here/bin/native/mpisum"
+	golaunch -n 16 --degree 4 --timing -l "$here/bin/native/mpisum"
 else
 	echo "demo: no MPI program was built (mpicc is missing)"
 fi

@@ -1,21 +1,31 @@
 #!/bin/sh
-# Runs golangci-lint v2 from .cache/bin or PATH. Without it: go vet and the
-# layering test, and how to get it.
+# Lints the code with golangci-lint, the scripts with shellcheck, and go.mod.
+# golangci-lint is of one version, in .cache/bin, and built when it is not there.
 set -eu
 cd "$(dirname "$0")/.."
 
 go=${GO:-go}
 version=v2.15.0
-PATH=$PWD/.cache/bin:$PATH
-if command -v golangci-lint >/dev/null && golangci-lint version 2>/dev/null | grep -q 'version v\{0,1\}2\.'; then
-	exec golangci-lint run ./...
+lint=$PWD/.cache/bin/golangci-lint
+
+fail() {
+	echo "lint: $*" >&2
+	exit 1
+}
+
+command -v shellcheck >/dev/null || fail "no shellcheck: as root on Debian: apt-get install shellcheck"
+if [ ! -x "$lint" ] || [ "$("$lint" version --short)" != "${version#v}" ]; then
+	echo "lint: building golangci-lint $version in .cache/bin; 3 minutes" >&2
+	GOBIN=${lint%/*} "$go" install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$version" ||
+		fail "golangci-lint $version was not built: have a Go module proxy within reach (go env GOPROXY), or put the release into .cache/bin"
 fi
-"$go" vet ./...
-"$go" test -count=1 ./internal/archtest
-if command -v staticcheck >/dev/null; then
-	staticcheck ./...
-fi
-cat >&2 <<EOF
-lint: no golangci-lint v2, so only a part was checked. To get it:
-  GOBIN=$PWD/.cache/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$version
-EOF
+
+# All of them, whatever one finds.
+status=0
+"$lint" run ./... || status=1
+shellcheck scripts/*.sh deploy/*.sh .ci/run || status=1
+"$go" mod tidy -diff || {
+	echo "lint: go.mod or go.sum is not tidy: run '$go mod tidy'" >&2
+	status=1
+}
+exit $status

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Builds the C programs of native/, or only the sources named as arguments, into
 # $OUT, bin/native if unset: with MPICH's mpicc what includes mpi.h, with the C
-# compiler the rest; lib*.c becomes a shared library. libpmi.so goes to $LIB,
-# bin/lib/golaunch if unset: golaunch looks for it beside itself. libgolaunch.so,
+# compiler the rest. lib*.c become shared libraries, which go to $LIB,
+# bin/lib/golaunch if unset: golaunch looks for them beside itself. libgolaunch.so,
 # for programs that use the tree, is made of native/libgolaunch. What is newer
 # than its source stays; what needs a library that is not here is skipped with a
 # message.
+# shellcheck disable=SC3013 # dash, bash and busybox have -nt, POSIX since 2024
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -20,10 +21,8 @@ mkdir -p "$out" "$lib"
 skip() { echo "native: $1: $2: not built" >&2; }
 
 # newest FILE...
+# shellcheck disable=SC2012 # no name here has a line break
 newest() { ls -t "$@" | head -n 1; }
-
-# tree is what programs need that use libgolaunch, beside which they lie.
-tree="-Inative/libgolaunch -L$out -lgolaunch -Wl,-rpath,\$ORIGIN"
 
 # compile PROGRAM SOURCE COMPILER [FLAG...]
 compile() {
@@ -38,6 +37,9 @@ compile() {
 	"$compiler" -std=gnu11 -O2 -Wall -Wextra -Werror -o "$program" "$source" "$@"
 }
 
+# with_tree PROGRAM SOURCE COMPILER: for what uses libgolaunch, beside which it lies
+with_tree() { compile "$@" -Inative/libgolaunch "-L$out" -lgolaunch "-Wl,-rpath,\$ORIGIN"; }
+
 # has HEADER: whether the C compiler finds it
 has() { echo "#include <$1>" | "$cc" -E - >/dev/null 2>&1; }
 
@@ -45,20 +47,23 @@ for source in "$@"; do
 	name=$(basename "$source" .c)
 	case $name in
 	libgolaunch)
-		[ "$out/$name.so" -nt "$(newest native/$name/*)" ] || rm -f "$out/$name.so"
-		compile "$out/$name.so" native/$name/golaunch.c "$cc" native/$name/wire.c native/$name/ops.c native/$name/message.c native/$name/split.c native/$name/board.c -shared -fPIC -s
+		[ "$out/$name.so" -nt "$(newest "$source"/*)" ] || rm -f "$out/$name.so"
+		compile "$out/$name.so" "$source/golaunch.c" "$cc" "$source/request.c" "$source/wire.c" "$source/ops.c" "$source/message.c" "$source/split.c" "$source/board.c" -shared -fPIC -s
 		;;
-	treetour | treebench | treesplit | treeleave | treebreak) compile "$out/$name" "$source" "$cc" $tree ;;
-	mpitree) compile "$out/$name" "$source" "$mpicc" $tree ;;
-	libpmi) compile "$lib/$name.so" "$source" "$cc" -shared -fPIC -Os -s -Wl,-z,noseparate-code -Wl,--build-id=none ;; # small: it travels
-	lib*) compile "$out/$name.so" "$source" "$cc" -shared -fPIC ;;
-	mpisum | mpiabort)
+	treetour | treebench | treesplit | treeleave | treebreak | treeroom) with_tree "$out/$name" "$source" "$cc" ;;
+	mpitree) with_tree "$out/$name" "$source" "$mpicc" ;;
+	lib*) compile "$lib/$name.so" "$source" "$cc" -shared -fPIC -Os -s -Wl,-z,noseparate-code -Wl,--build-id=none ;; # small: it travels
+	mpisum | mpiabort | mpidie)
 		compile "$out/$name" "$source" "$mpicc"
 		if [ -n "$openmpicc" ]; then
 			compile "$out/$name.openmpi" "$source" "$openmpicc"
 		else
 			skip "$source" "no mpicc.openmpi (Debian: libopenmpi-dev)"
 		fi
+		;;
+	mpilate)
+		compile "$out/$name" "$source" "$mpicc"
+		compile "$out/$name.opened" "$source" "$mpicc" -DOPENED -Wl,--as-needed
 		;;
 	pmivalues)
 		compile "$out/$name" "$source" "$cc" native/libpmi.c

@@ -28,8 +28,21 @@ mpirun.openmpi openmpi-bin programs of another MPI
 mpicc.openmpi libopenmpi-dev programs of another MPI
 gcc gcc C programs, and the race detector
 csh tcsh tests of login shells
+busybox busybox-static tests of small images and shells
 fish fish tests of login shells
-git git the revision in the binaries'
+git git the revision in the binaries
+shellcheck shellcheck make lint
+ibsim ibsim-utils fabrics without hardware, for tests of routes and node order
+opensm opensm routing them
+ibnetdiscover infiniband-diags discovering them
+ibdmchk ibutils a second opinion on forwarding tables'
+if docker info >/dev/null 2>&1; then
+	needed="$needed
+debootstrap debootstrap the image of nodes that are containers"
+	# Compose is a plugin of the client, or a program of its own.
+	docker compose version >/dev/null 2>&1 || needed="$needed
+docker-compose docker-compose a cluster of containers"
+fi
 if [ "${1:-}" = bench ]; then
 	needed="$needed
 pdsh pdsh measurements beside it

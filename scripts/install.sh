@@ -1,0 +1,55 @@
+#!/bin/sh
+# Installs what was built, or removes it again:
+#
+#   [BIN=bin] [PREFIX=/usr/local] [DESTDIR=] scripts/install.sh install|uninstall
+#
+# Below $DESTDIR$PREFIX go golaunch, the libraries that some MPI programs need, the
+# manual pages and the completion of three shells. DESTDIR is for packages, whose
+# files are made elsewhere than where they will lie.
+set -eu
+cd "$(dirname "$0")/.."
+
+action=${1:-} bin=${BIN:-bin} prefix=${PREFIX:-/usr/local}
+say() { echo "install: $*" >&2; }
+fail() { say "$@" && exit 1; }
+case $prefix in
+/*) to=${DESTDIR:-}$prefix ;;
+*) fail "PREFIX is $prefix; give a path from /" ;;
+esac
+
+# file MODE NAME COMMAND... installs what the command prints below $to.
+case $action in
+install)
+	[ -x "$bin/golaunch" ] || fail "there is no $bin/golaunch; run make build first"
+	contents=$(mktemp)
+	trap 'rm -f "$contents"' EXIT
+	file() {
+		mode=$1 name=$2
+		shift 2
+		"$@" >"$contents"
+		install -D -m "$mode" "$contents" "$to/$name"
+	}
+	;;
+uninstall) file() { rm -f "$to/$2"; } ;;
+*) fail "say install or uninstall, not '$action'" ;;
+esac
+
+file 755 bin/golaunch cat "$bin/golaunch"
+for library in libpmi.so libmpichfinalize.so; do
+	if [ "$action" = install ] && ! [ -f "$bin/lib/golaunch/$library" ]; then
+		say "without $library, which was not built"
+		continue
+	fi
+	file 644 "lib/golaunch/$library" cat "$bin/lib/golaunch/$library"
+done
+for page in docs/man/*.in; do
+	page=$(basename "$page" .1.in)
+	file 644 "share/man/man1/$page.1" scripts/man.sh "$bin/golaunch" "$page"
+done
+file 644 share/bash-completion/completions/golaunch "$bin/golaunch" completion bash
+file 644 share/zsh/site-functions/_golaunch "$bin/golaunch" completion zsh
+file 644 share/fish/vendor_completions.d/golaunch.fish "$bin/golaunch" completion fish
+
+if [ "$action" = uninstall ] && [ -d "$to/lib/golaunch" ]; then
+	rmdir "$to/lib/golaunch"
+fi
