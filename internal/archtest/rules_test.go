@@ -8,13 +8,14 @@ var layers = [][]string{
 	{"hostlist"},  // names of hosts
 	{"commsplit"}, // algorithms alone, which agents run over the tree
 	{"tree"},      // shape, frames, routing: keys and transports are not its business
-	{"routing", "commgraph", "topology"},
+	{"topology", "commgraph"},
+	{"routing"},
 	{"cache", "stdio"},
 	{"pmi", "pmgr", "placement", "netsim", "xrcsim"},
 	{"profile", "report"},
 	{"client"},        // linked into users' programs: must drag in no part of the launcher
 	{"internal/unix"}, // the system calls that package syscall lacks
-	{"bootstrap", "link", "internal/proc"},
+	{"bootstrap", "link", "internal/proc", "internal/loader"},
 	{"stage"},   // works over any bootstrap
 	{"overlay"}, // what the launcher and the agents have in common
 	{"launcher", "agent"},
@@ -26,7 +27,7 @@ var layers = [][]string{
 // that every behaviour of theirs can be tested without any.
 var pure = []string{
 	"job", "hostlist", "tree", "routing", "commgraph", "topology", "cache", "stdio",
-	"pmi", "pmgr", "commsplit", "placement", "netsim", "xrcsim",
+	"pmi", "pmgr", "commsplit", "placement", "netsim", "xrcsim", "agent/ending", "agent/input",
 }
 
 // impure are standard packages that pure rooms do not import. "x/..." stands
@@ -42,7 +43,7 @@ var impureTime = []string{
 }
 
 // testKits hold conformance suites: packages that only tests import.
-var testKits = []string{"link/linktest", "cache/cachetest", "bootstrap/bootstraptest"}
+var testKits = []string{"link/linktest", "cache/cachetest", "bootstrap/bootstraptest", "agent/serve/servetest", "topology/ibnet/ibsimtest"}
 
 // confined says which folders alone may import a package, and why.
 var confined = []struct {
