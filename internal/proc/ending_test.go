@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -337,6 +338,52 @@ func TestAgentDies(t *testing.T) {
 		require.NoError(t, agent.Process.Kill())
 		requireDead(t, append(list, warden)...)
 	})
+}
+
+// An agent that is killed while the warden's word waits for it, as that of one
+// that was stopped does, resets the socket; and nobody reads any more what the
+// warden prints about it. The warden ends the job all the same.
+func TestStoppedAgentDies(t *testing.T) {
+	bothWays(t, func(t *testing.T, o Options) {
+		require.NoError(t, unix.Subreaper()) // stands in for init
+		agent, warden, list := startAgent(t, strconv.FormatBool(o.NoCgroup))
+		rank := list[slices.IndexFunc(list, func(pid int) bool {
+			line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			return err == nil && strings.Contains(string(line), "trap")
+		})]
+		group := cgroupOf(t, rank)
+		require.NoError(t, agent.Process.Signal(syscall.SIGSTOP))
+		require.NoError(t, syscall.Kill(rank, syscall.SIGKILL)) // which the warden tells
+		require.Eventually(t, func() bool {
+			_, err := os.Stat(fmt.Sprintf("/proc/%d", rank))
+			stat, serr := os.ReadFile(fmt.Sprintf("/proc/%d/stat", warden))
+			return os.IsNotExist(err) && (serr != nil || strings.Contains(string(stat), ") S "))
+		}, patience, time.Millisecond, "the warden has reaped it and waits")
+		require.NoError(t, agent.Process.Kill())
+		_ = agent.Wait()
+		var status syscall.WaitStatus
+		require.Eventually(t, func() bool {
+			pid, _ := syscall.Wait4(warden, &status, syscall.WNOHANG, nil)
+			return pid == warden
+		}, patience, time.Millisecond)
+		require.True(t, status.Exited(), "it dies of %v", status.Signal())
+		requireDead(t, list...)
+		if !o.NoCgroup {
+			assert.NoDirExists(t, group)
+		}
+		unix.KillChildren(1000, nil, unix.ReapEach)
+	})
+}
+
+// cgroupOf is the directory of a process's cgroup v2; empty where none is mounted.
+func cgroupOf(t *testing.T, pid int) string {
+	t.Helper()
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	require.NoError(t, err)
+	member, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	require.NoError(t, err)
+	_, dir, _ := cgroupDir(string(mounts), string(member), "")
+	return dir
 }
 
 // Warden and agent both die, so that nobody is left but whoever sweeps. The

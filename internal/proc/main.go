@@ -67,10 +67,17 @@ func init() {
 		return
 	}
 	if err := runWarden(os.Args); err != nil {
-		fmt.Fprintf(os.Stderr, "warden: %v\n", err)
+		complain("%v", err)
 		os.Exit(leftSome)
 	}
 	os.Exit(0)
+}
+
+// complain tells the agent, which reads the warden's standard error. Once it is
+// gone nobody does: a write by os.Stderr would end the warden then, with SIGPIPE,
+// and leave the job behind.
+func complain(format string, args ...any) {
+	_, _ = syscall.Write(2, fmt.Appendf(nil, "warden: "+format+"\n", args...))
 }
 
 func runWarden(args []string) error {
@@ -127,7 +134,7 @@ func (w *warden) dropCgroup() {
 	w.cgroup.close()
 	_ = killCgroup(dir) // a warden that cannot go on has no other word for its ranks
 	if err := removeCgroup(dir); err != nil {
-		fmt.Fprintf(os.Stderr, "warden: the job's cgroup could not be removed: %v\n", err)
+		complain("the job's cgroup could not be removed: %v", err)
 	}
 }
 
@@ -305,7 +312,7 @@ func (w *warden) receive() {
 		}
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
-				fmt.Fprintf(os.Stderr, "warden: from the agent: %v\n", err)
+				complain("from the agent: %v", err)
 			}
 			w.agentLost()
 		}
@@ -356,7 +363,7 @@ func (w *warden) command(kind msgKind, body []byte) error {
 // killAgent ends an agent that is stopped or hangs, and with it its links, so
 // that its neighbors see the loss, and then the job.
 func (w *warden) killAgent() {
-	fmt.Fprintln(os.Stderr, "warden: the agent is silent: it and the job are killed")
+	complain("the agent is silent: it and the job are killed")
 	if os.Getppid() == w.agent { // else it has ended, and its number may be another's
 		_ = syscall.Kill(w.agent, syscall.SIGKILL)
 	}
