@@ -122,16 +122,27 @@ func TestLargeMatrix(t *testing.T) {
 	assert.Equal(t, "matrix 3\nh0 0 1 1\nh1 1 0 1\nh2 1 1 0", answer(t, s, "matrix h[0-2]"))
 }
 
+// A name finds the host that a host file's finds, and never another machine.
 func TestNames(t *testing.T) {
-	g, err := network(t, "fattree:6/1/1").Graph().Named([]string{"n1.a HCA-1", "n1.a HCA-2", "n2.a x", "n2.b x", "m.a", "m"})
+	g, err := network(t, "fattree:8/1/1").Graph().Named([]string{"n1.a HCA-2", "n1.a HCA-1", "n2.a x", "n2.b x", "m.a", "m", "10", "n3 x"})
 	require.NoError(t, err)
-	names := NewNames(g)
+	s := NewService(discover(t, g), cluster.Sequential)
 	for name, want := range map[string]topology.Node{
-		"n1": 0, "N1.A": 0, "n1.a HCA-2": 1, "n2.a": 2, "n2.b": 3, "m": 5, "m.a": 4, "n2": topology.NoNode, "": topology.NoNode, "x": topology.NoNode,
+		"n1": 0, "N1.A": 0, "n1.a HCA-1": 1, "n2.a": 2, "n2.b": 3, "m": 5, "m.a": 4, "n3.example.org": 7,
 	} {
-		got, ok := names.Find(name)
-		assert.Equal(t, want != topology.NoNode, ok, name)
+		got, err := s.Find(name)
+		require.NoError(t, err, name)
 		assert.Equal(t, want, got, name)
+	}
+	for name, want := range map[string]string{
+		"n1.b":     `host "n1.b" is not in the network`,
+		"10.0.0.1": `host "10.0.0.1" is not in the network`,
+		"x":        `host "x" is not in the network`,
+		"":         `host "" is not in the network`,
+		"n2":       "host n2 could be n2.a or n2.b of the network; give its full name",
+	} {
+		_, err := s.Find(name)
+		assert.EqualError(t, err, want, name)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/topology"
 	"github.com/golaunch/golaunch/topology/cluster"
+	"github.com/golaunch/golaunch/topology/match"
 )
 
 // MaxMatrix bounds the hosts of a matrix that a service is asked for.
@@ -17,26 +18,30 @@ const MaxMatrix = 4096
 // called from anywhere at once.
 type Service struct {
 	network *Network
-	names   Names
+	names   *match.Finder
 	loop    cluster.Loop
 	most    int // hosts of a matrix: MaxMatrix, but for tests
 }
 
 // NewService makes the service of a network. Loop carries out its bulk queries.
 func NewService(n *Network, loop cluster.Loop) *Service {
-	return &Service{network: n, names: NewNames(n.graph), loop: loop, most: MaxMatrix}
+	return &Service{network: n, names: match.NewFinder(n.graph), loop: loop, most: MaxMatrix}
 }
 
 // Network is what the service answers about.
 func (s *Service) Network() *Network { return s.network }
 
-// Find is the host of a name, or an error that has the name.
+// Find is the host of a name, as package match finds it; of several adapters of a
+// machine it is the first. The error has the name.
 func (s *Service) Find(name string) (topology.Node, error) {
-	host, ok := s.names.Find(name)
-	if !ok {
+	hosts, err := s.names.Find(name)
+	if err != nil {
+		return 0, err
+	}
+	if len(hosts) == 0 {
 		return 0, fmt.Errorf("host %s is not in the network", shown(name))
 	}
-	return host, nil
+	return hosts[0], nil
 }
 
 // Hosts are those of a list such as n[001-128], or all for *.

@@ -79,7 +79,7 @@ func ParseMap(r io.Reader, name string) (Map, error) {
 }
 
 // mapped has the hosts that the map gives a name; nil if it does not have it.
-func (f *finder) mapped(m Map, name string) ([]topology.Node, error) {
+func (f *Finder) mapped(m Map, name string) ([]topology.Node, error) {
 	var hosts []topology.Node
 	for _, e := range m.entries[strings.ToLower(name)] {
 		found := f.ids[entry{guid: e.guid, lid: e.lid, text: e.text}]

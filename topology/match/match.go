@@ -30,7 +30,7 @@ type Result struct {
 // cut at its first dot. It fails where a short name could be two machines, and
 // where two names are one machine.
 func Hosts(g *topology.Graph, names []string, m Map) (*Result, error) {
-	f := newFinder(g)
+	f := NewFinder(g)
 	r := &Result{Adapters: make([][]topology.Node, len(names)), names: names}
 	taken := map[topology.Node]int{}
 	for i, name := range names {
@@ -39,8 +39,8 @@ func Hosts(g *topology.Graph, names []string, m Map) (*Result, error) {
 			return nil, err
 		}
 		if hosts == nil {
-			if hosts, err = f.find(name); err != nil {
-				return nil, err
+			if hosts, err = f.Find(name); err != nil {
+				return nil, fmt.Errorf("%w, or a map file", err)
 			}
 		}
 		for _, n := range hosts {
@@ -111,16 +111,18 @@ func (r *Result) Select(g *topology.Graph) (selected *topology.Graph, of []int, 
 	return selected, of, err
 }
 
-// A finder has the hosts of a graph by what they may be called.
-type finder struct {
+// Finder has the hosts of a graph by what they may be called. It is immutable;
+// its methods may be called from anywhere at once.
+type Finder struct {
 	g     *topology.Graph
 	exact map[string][]topology.Node // by lower-case names
 	short map[string][]string        // the keys of exact, by what stands before the first dot
 	ids   map[entry][]topology.Node  // by GUID, LID, name or description, as in a map file
 }
 
-func newFinder(g *topology.Graph) *finder {
-	f := &finder{g: g, exact: map[string][]topology.Node{}, short: map[string][]string{}, ids: map[entry][]topology.Node{}}
+// NewFinder has the names of all hosts of g.
+func NewFinder(g *topology.Graph) *Finder {
+	f := &Finder{g: g, exact: map[string][]topology.Node{}, short: map[string][]string{}, ids: map[entry][]topology.Node{}}
 	for n := range g.AllHosts() {
 		info := g.Info(n)
 		f.ids[entry{guid: info.GUID}] = append(f.ids[entry{guid: info.GUID}], n)
@@ -129,13 +131,14 @@ func newFinder(g *topology.Graph) *finder {
 		for _, text := range slices.Compact(texts) {
 			f.ids[entry{text: text}] = append(f.ids[entry{text: text}], n)
 		}
-		words := []string{strings.ToLower(g.Name(n)), machine(info.Description), machine(info.Name)}
-		slices.Sort(words)
-		for _, word := range slices.Compact(words) {
-			if word == "" {
+		words := []string{strings.ToLower(g.Name(n)), machine(info.Description), machine(g.Name(n))}
+		machines := words[1:]
+		for i, word := range words {
+			if word == "" || slices.Contains(words[:i], word) {
 				continue
 			}
-			if f.exact[word] == nil {
+			// "n001.a HCA-1" and "n001.a" are one machine: only the latter is cut.
+			if f.exact[word] == nil && slices.Contains(machines, word) {
 				f.short[shorten(word)] = append(f.short[shorten(word)], word)
 			}
 			f.exact[word] = append(f.exact[word], n)
@@ -162,7 +165,10 @@ func shorten(name string) string {
 	return short
 }
 
-func (f *finder) find(name string) ([]topology.Node, error) {
+// Find is the hosts of a name, as Hosts finds them without a map: several where a
+// machine has several adapters, the first adapter first; none where the graph
+// lacks it. The error names two machines that a short name could be.
+func (f *Finder) Find(name string) ([]topology.Node, error) {
 	key := strings.ToLower(strings.TrimSuffix(name, "."))
 	if hosts := f.exact[key]; hosts != nil {
 		return f.sorted(hosts), nil
@@ -181,12 +187,12 @@ func (f *finder) find(name string) ([]topology.Node, error) {
 		return f.sorted(f.exact[found[0]]), nil
 	}
 	slices.Sort(found)
-	return nil, fmt.Errorf("host %s could be %s or %s of the network; give its full name, or a map file", name, found[0], found[1])
+	return nil, fmt.Errorf("host %s could be %s or %s of the network; give its full name", name, found[0], found[1])
 }
 
 // sorted puts adapters in the order of their names, in which numbers count:
 // mlx5_2 is before mlx5_10.
-func (f *finder) sorted(hosts []topology.Node) []topology.Node {
+func (f *Finder) sorted(hosts []topology.Node) []topology.Node {
 	hosts = slices.Clone(hosts)
 	slices.SortStableFunc(hosts, func(a, b topology.Node) int {
 		return cmp.Or(natural(f.g.Info(a).Description, f.g.Info(b).Description), cmp.Compare(a, b))

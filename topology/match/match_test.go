@@ -65,6 +65,20 @@ func TestAmbiguous(t *testing.T) {
 	assert.EqualError(t, err, "hosts n2.x and n2.y are both h2 of the network; a map file can tell them apart")
 }
 
+// What a fabric calls an adapter is its host's name as well.
+func TestNamedAdapters(t *testing.T) {
+	g, err := fabric(t, "n1.a HCA-2", "n1.a HCA-1", "n2").Named([]string{"n1.a HCA-2", "n1.a HCA-1", "N2"})
+	require.NoError(t, err)
+	f := NewFinder(g)
+	for name, want := range map[string]nodes{
+		"n1": {1, 0}, "N1.A": {1, 0}, "n1.a HCA-2": {0}, "n2.b": {2}, "n1.b": nil, "10.0.0.1": nil,
+	} {
+		hosts, err := f.Find(name)
+		require.NoError(t, err, name)
+		assert.Equal(t, want, hosts, name)
+	}
+}
+
 func TestMap(t *testing.T) {
 	g := fabric(t, "same", "same", "other one", "n4 HCA-1")
 	read := func(text string) (*Result, error) {
