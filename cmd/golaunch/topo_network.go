@@ -26,6 +26,7 @@ type network struct {
 	*source.Network
 	from   string // file or spec
 	router routing.ByDestination
+	names  match.Map // the user's word for its hosts
 
 	// Of the job's hosts, if any were given:
 	hosts []job.Host
@@ -87,10 +88,9 @@ func (n *network) routes(tables string) (err error) {
 
 // choose finds the hosts that the flags name in the network.
 func (n *network) choose(t *topoFlags) (err error) {
-	var m match.Map
 	if t.mapFile != "" {
 		err = withFile(t.mapFile, func(r io.Reader) (err error) {
-			m, err = match.ParseMap(r, t.mapFile)
+			n.names, err = match.ParseMap(r, t.mapFile)
 			return err
 		})
 		if err != nil {
@@ -104,7 +104,7 @@ func (n *network) choose(t *topoFlags) (err error) {
 	if n.hosts, err = c.findHosts(); err != nil {
 		return err
 	}
-	n.found, err = match.Hosts(n.Graph, hostNames(n.hosts), m)
+	n.found, err = match.Hosts(n.Graph, hostNames(n.hosts), n.names)
 	return err
 }
 
@@ -153,19 +153,16 @@ func (n *network) missing() string {
 	return hostlist.Fold(hosts)
 }
 
-// find is the host of a name, as match finds it.
-func (n *network) find(t *topoFlags, name string) (topology.Node, error) {
-	with := *t
-	with.hosts, with.hostfile = []string{name}, ""
-	one := &network{Network: n.Network, from: n.from}
-	if err := one.choose(&with); err != nil {
+// find is the host of a name, as match finds it: its first adapter.
+func (n *network) find(name string) (topology.Node, error) {
+	found, err := match.Hosts(n.Graph, []string{name}, n.names)
+	if err != nil {
 		return 0, err
 	}
-	nodes, _ := one.chosen()
-	if len(nodes) != 1 {
+	if len(found.Adapters[0]) == 0 {
 		return 0, fmt.Errorf("host %s is not in the network", name)
 	}
-	return nodes[0], nil
+	return found.Adapters[0][0], nil
 }
 
 // parallel is the loop of the packages of the network: all processors share it.

@@ -39,7 +39,7 @@ func (t *topoFlags) route(e env, words []string) (int, error) {
 	}
 	var ends [2]topology.Node
 	for i, name := range words {
-		if ends[i], err = n.find(t, name); err != nil {
+		if ends[i], err = n.find(name); err != nil {
 			return 0, err
 		}
 	}
