@@ -35,6 +35,9 @@ type network struct {
 
 // load reads what the flags name.
 func (t *topoFlags) load() (*network, error) {
+	if err := t.once(); err != nil {
+		return nil, err
+	}
 	n := &network{from: t.topology}
 	switch {
 	case t.topology == "":
@@ -61,6 +64,21 @@ func (t *topoFlags) load() (*network, error) {
 		return nil, err
 	}
 	return n, n.choose(t)
+}
+
+// once fails where several files are standard input.
+func (t *topoFlags) once() error {
+	first := ""
+	for _, f := range [][2]string{{"--topology", t.topology}, {"--tables", t.tables}, {"--map", t.mapFile}, {"--hostfile", t.hostfile}} {
+		switch {
+		case f[1] != "-":
+		case first != "":
+			return fmt.Errorf("%s and %s are both standard input, which is read once; give a file", first, f[0])
+		default:
+			first = f[0]
+		}
+	}
+	return nil
 }
 
 // routes finds the router: the tables, if a file of them is given.
