@@ -7,7 +7,6 @@ import (
 
 	"github.com/golaunch/golaunch/routing"
 	"github.com/golaunch/golaunch/routing/tii"
-	"github.com/golaunch/golaunch/topology/cluster"
 )
 
 // exitProblem is the exit status if a network has a problem.
@@ -45,31 +44,14 @@ func (t *topoFlags) check(e env, _ []string) (int, error) {
 	}
 	n.warn(e.stdio.Stderr)
 	nodes, _ := n.chosen()
-	known, err := tii.Discover(n.router, progress(e.stdio.Stderr, "routes"))
-	if err != nil {
-		return 0, err
-	}
-	job, err := known.Job(nodes)
-	if err != nil {
-		return 0, err
-	}
-	c := checked{Routes: n.router.String(), Hosts: len(nodes), Pairs: len(nodes) * (len(nodes) - 1)}
-	paths := job.Paths(progress(e.stdio.Stderr, "pairs"))
-	var pairs [256]int
-	for a := range nodes {
-		for b := range nodes {
-			if a != b {
-				pairs[paths.Hops(a, b)]++
-			}
-		}
-	}
-	c.Unreachable = pairs[cluster.Unreachable]
-	for hops, count := range pairs[:cluster.Unreachable] {
+	reached := tii.Reach(n.router, nodes, progress(e.stdio.Stderr, "routes"))
+	c := checked{Routes: n.router.String(), Hosts: len(nodes), Pairs: len(nodes) * (len(nodes) - 1), Unreachable: reached.Unreachable}
+	for hops, count := range reached.Hops {
 		if count > 0 {
 			c.Hops = append(c.Hops, hopsCount{hops, count})
 		}
 	}
-	for _, problem := range known.Problems() {
+	for _, problem := range reached.Problems {
 		c.Problems = append(c.Problems, problem.Error())
 	}
 	if loop := routing.CreditLoop(n.router, progress(e.stdio.Stderr, "credit loops")); loop != nil {

@@ -5,9 +5,29 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golaunch/golaunch/routing"
 	"github.com/golaunch/golaunch/topology"
 	"github.com/golaunch/golaunch/topology/cluster"
 )
+
+// routes is whom bulk queries are made to.
+type routes struct {
+	graph  *topology.Graph
+	router routing.ByDestination
+	leaf   []int32 // of a host with one cable, to a switch: that; else -1
+}
+
+func newRoutes(r routing.ByDestination) *routes {
+	g := r.Graph()
+	n := &routes{graph: g, router: r, leaf: make([]int32, g.Hosts())}
+	for host := range g.AllHosts() {
+		n.leaf[host] = -1
+		if ports := g.Ports(host); len(ports) == 1 && !g.IsHost(ports[0].Peer) {
+			n.leaf[host] = int32(g.SwitchIndex(ports[0].Peer))
+		}
+	}
+	return n
+}
 
 // bulk is the answer to a bulk query: the routes of many hosts to one. All of
 // them together are a tree, of which each switch is looked at once.
@@ -19,7 +39,7 @@ type bulk struct {
 
 // ask makes a bulk query. The error tells of a switch that forwards in a circle or
 // nowhere; the hosts before it do not reach the host, but others may.
-func (n *Network) ask(to topology.Node, from []topology.Node) (*bulk, error) {
+func (n *routes) ask(to topology.Node, from []topology.Node) (*bulk, error) {
 	b := &bulk{to: to, next: make([]topology.Link, n.graph.Switches()), hops: make([]uint8, n.graph.Switches())}
 	var err error
 	for _, host := range from {
@@ -37,7 +57,7 @@ func (n *Network) ask(to topology.Node, from []topology.Node) (*bulk, error) {
 
 // first is the first switch on the route of a host; false if there is none. A
 // host with one cable has no choice.
-func (n *Network) first(host, to topology.Node) (s int, ok bool) {
+func (n *routes) first(host, to topology.Node) (s int, ok bool) {
 	if s := n.leaf[host]; s >= 0 {
 		return int(s), true
 	}
@@ -50,7 +70,7 @@ func (n *Network) first(host, to topology.Node) (s int, ok bool) {
 }
 
 // walk follows the route from a switch on until it is known.
-func (n *Network) walk(b *bulk, s int) (err error) {
+func (n *routes) walk(b *bulk, s int) (err error) {
 	var path []int
 	hops := cluster.Unreachable
 	for {
@@ -94,7 +114,7 @@ func (n *Network) walk(b *bulk, s int) (err error) {
 }
 
 // circle names the switches of a circle on which s is, from the lowest.
-func (n *Network) circle(b *bulk, s int) (names []string) {
+func (n *routes) circle(b *bulk, s int) (names []string) {
 	after := func(s int) int { return n.graph.SwitchIndex(n.graph.To(b.next[s]).Node) }
 	lowest := s
 	for at := after(s); at != s; at = after(at) {
@@ -124,7 +144,7 @@ func (e *CircleError) Error() string {
 }
 
 // of is the hops from a host, Unreachable if there is no route.
-func (b *bulk) of(n *Network, host topology.Node) uint8 {
+func (b *bulk) of(n *routes, host topology.Node) uint8 {
 	if host == b.to {
 		return 0
 	}
@@ -138,7 +158,7 @@ func (b *bulk) of(n *Network, host topology.Node) uint8 {
 }
 
 // route is the switches from a host on, in order; nil if there is no route.
-func (b *bulk) route(n *Network, host topology.Node) []topology.Node {
+func (b *bulk) route(n *routes, host topology.Node) []topology.Node {
 	hops := b.of(n, host)
 	if hops == 0 || hops == cluster.Unreachable {
 		return nil

@@ -75,11 +75,11 @@ func (p *Paths) Queries() int { return len(p.bulk) }
 
 // Hops is the switches on the route from host a to host b: 0 from a host to
 // itself, cluster.Unreachable if there is no route.
-func (p *Paths) Hops(a, b int) uint8 { return p.bulk[b].of(p.job.network, p.job.hosts[a]) }
+func (p *Paths) Hops(a, b int) uint8 { return p.bulk[b].of(p.job.network.routes, p.job.hosts[a]) }
 
 // Switches are those on the route from host a to host b, in order.
 func (p *Paths) Switches(a, b int) []topology.Node {
-	return p.bulk[b].route(p.job.network, p.job.hosts[a])
+	return p.bulk[b].route(p.job.network.routes, p.job.hosts[a])
 }
 
 // SharingLinks are the hosts, in order, that share a link just above their leaf

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	"github.com/golaunch/golaunch/routing"
 	"github.com/golaunch/golaunch/topology"
@@ -13,46 +14,44 @@ import (
 // Network is what is known of a network: its routes, and the clusters of its
 // hosts. It is immutable; methods may be called from anywhere at once.
 type Network struct {
-	graph       *topology.Graph
-	router      routing.ByDestination
-	leaf        []int32 // of a host with one cable, to a switch: that; else -1
+	*routes
 	tree        *cluster.Tree
 	fingerprint uint64
 	queries     int
 	problems    []error
 }
 
-// maxProblems bounds what Problems has.
+// maxProblems bounds the problems that are told of.
 const maxProblems = 8
+
+// few are the first problems.
+func few(errs []error) (problems []error) {
+	for _, err := range errs {
+		if err != nil && len(problems) < maxProblems {
+			problems = append(problems, err)
+		}
+	}
+	return problems
+}
 
 // Discover asks for the routes of all hosts, with one bulk query for each host,
 // which loop carries out, and clusters the hosts.
 func Discover(r routing.ByDestination, loop cluster.Loop) (*Network, error) {
 	g := r.Graph()
-	n := &Network{graph: g, router: r, leaf: make([]int32, g.Hosts()), queries: g.Hosts()}
-	hosts := make([]topology.Node, g.Hosts())
-	for i := range hosts {
-		hosts[i], n.leaf[i] = topology.Node(i), -1
-		if ports := g.Ports(hosts[i]); len(ports) == 1 && !g.IsHost(ports[0].Peer) {
-			n.leaf[i] = int32(g.SwitchIndex(ports[0].Peer))
-		}
-	}
+	n := &Network{routes: newRoutes(r), queries: g.Hosts()}
+	hosts := slices.Collect(g.AllHosts())
 	errs, hashes := make([]error, len(hosts)), make([]uint64, len(hosts))
 	d, err := cluster.Measure(len(hosts), func(i int, hops []uint8) {
 		b, err := n.ask(hosts[i], hosts)
 		errs[i], hashes[i] = err, n.hash(b, hosts)
 		for k, host := range hosts {
-			hops[k] = b.of(n, host)
+			hops[k] = b.of(n.routes, host)
 		}
 	}, loop)
 	if err != nil {
 		return nil, err
 	}
-	for _, err := range errs {
-		if err != nil && len(n.problems) < maxProblems {
-			n.problems = append(n.problems, err)
-		}
-	}
+	n.problems = few(errs)
 	sum := fnv.New64a()
 	for _, h := range hashes {
 		_ = binary.Write(sum, binary.LittleEndian, h) // never fails

@@ -266,6 +266,34 @@ func TestWrongRoutes(t *testing.T) {
 	}
 }
 
+// Only routes between the hosts that were asked about are looked at.
+func TestReach(t *testing.T) {
+	g := network(t, "fattree:2,2/1,1/1,1").Graph() // s0 and s1 below s2
+	r, err := routing.New(g, routing.Serial)
+	require.NoError(t, err)
+	assert.Equal(t, &Reached{Hops: []int{0, 4, 0, 8}}, Reach(r, first(4), cluster.Sequential))
+	assert.Equal(t, &Reached{Hops: []int{0, 2}}, Reach(r, first(2), cluster.Sequential))
+	assert.Equal(t, &Reached{}, Reach(r, nil, cluster.Sequential))
+
+	cut := forward{r, g.Switch(2), 3, func() (routing.Step, bool) { return routing.Step{}, false }}
+	assert.Equal(t, &Reached{Hops: []int{0, 2, 0, 4}}, Reach(cut, first(3), cluster.Sequential), "h3 is not asked about")
+	broken := Reach(cut, first(4), cluster.Sequential)
+	assert.Equal(t, []int{0, 4, 0, 6}, broken.Hops)
+	assert.Equal(t, 2, broken.Unreachable)
+	require.Len(t, broken.Problems, 1)
+	assert.EqualError(t, broken.Problems[0], "switch s2 forwards nothing for h3")
+}
+
+// There may be more hosts than are clustered.
+func TestReachOfManyHosts(t *testing.T) {
+	g, err := spec.Parse("fattree:20000,2/1,1/1,1")
+	require.NoError(t, err)
+	require.Greater(t, g.Hosts(), cluster.MaxHosts)
+	r, err := routing.New(g, routing.Serial)
+	require.NoError(t, err)
+	assert.Equal(t, []int{0, 4, 0, 8}, Reach(r, []topology.Node{0, 1, 20000, 39999}, cluster.Sequential).Hops)
+}
+
 func TestInPieces(t *testing.T) {
 	g, err := spec.Parse("fattree:2,2/1,1/1,1")
 	require.NoError(t, err)
