@@ -30,7 +30,10 @@ type shownStep struct {
 
 // route tells the route between two hosts, or asks a service.
 func (t *topoFlags) route(e env, words []string) (int, error) {
-	if t.socket != "" && t.topology == "" {
+	if t.socket != "" {
+		if err := t.askable(words); err != nil {
+			return 0, err
+		}
 		return t.ask(e, "query "+words[0]+":"+words[1])
 	}
 	n, err := t.load()
@@ -68,6 +71,32 @@ func (t *topoFlags) route(e env, words []string) (int, error) {
 		return e.printJSON(s), nil
 	}
 	return e.print(s.text(n.router.Lanes())), nil
+}
+
+// askable says whether a service can be asked for the route between two hosts: it
+// has a network of its own, and answers in a line of text.
+func (t *topoFlags) askable(words []string) error {
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"--topology", t.topology != ""},
+		{"--tables", t.tables != ""},
+		{"--map", t.mapFile != ""},
+		{"--hosts", len(t.hosts) > 0},
+		{"--hostfile", t.hostfile != ""},
+		{"--format", t.format != "text"},
+	} {
+		if f.given {
+			return fmt.Errorf("%s: the service at --socket has its own network and answers in text; leave one of the two out", f.name)
+		}
+	}
+	for _, name := range words {
+		if strings.ContainsAny(name, "[],*: ") {
+			return fmt.Errorf("%q: expected the name of one host", name)
+		}
+	}
+	return nil
 }
 
 func (s *shownRoute) text(lanes int) string {
