@@ -56,6 +56,7 @@ func Discover(r routing.ByDestination, loop cluster.Loop) (*Network, error) {
 	for _, h := range hashes {
 		_ = binary.Write(sum, binary.LittleEndian, h) // never fails
 	}
+	_ = binary.Write(sum, binary.LittleEndian, int64(g.Cables()))
 	for node := range topology.Node(g.Nodes()) {
 		fmt.Fprintf(sum, "%q %x ", g.Name(node), g.Info(node).GUID)
 	}
@@ -106,7 +107,8 @@ func (n *Network) Tree() *cluster.Tree { return n.tree }
 // (tii_get_network_depth).
 func (n *Network) Depth() int { return n.tree.Depth() }
 
-// Fingerprint changes if names or the route of any pair do.
+// Fingerprint changes if names, the number of cables or the route of any pair do:
+// with what a service answers.
 func (n *Network) Fingerprint() uint64 { return n.fingerprint }
 
 // Queries is how many bulk queries it took: one for each host.

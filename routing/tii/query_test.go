@@ -166,3 +166,25 @@ func TestCache(t *testing.T) {
 	_, ok = c.Get(q)
 	assert.False(t, ok, "an answer that came late")
 }
+
+// A cable that no route goes by is counted in an answer, too.
+func TestCacheCountsCables(t *testing.T) {
+	service := func(loopbacks int) *Service {
+		b, err := topology.NewBuilder(2, 1)
+		require.NoError(t, err)
+		at := func(node topology.Node, port int) topology.End { return topology.End{Node: node, Port: int32(port)} }
+		for host := range 2 {
+			b.Cable(topology.Cable{A: at(topology.Node(host), 1), B: at(b.Switch(0), host+1)})
+		}
+		for i := range loopbacks {
+			b.Cable(topology.Cable{A: at(b.Switch(0), 3+2*i), B: at(b.Switch(0), 4+2*i)})
+		}
+		g, err := b.Build()
+		require.NoError(t, err)
+		return NewService(discover(t, g), cluster.Sequential)
+	}
+	c := NewCache(service(0))
+	assert.False(t, c.Update(service(0)))
+	assert.True(t, c.Update(service(1)))
+	assert.Regexp(t, "^network [0-9a-f]{16} hosts 2 switches 1 cables 3$", answer(t, c.Service(), "network"))
+}
