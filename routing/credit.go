@@ -37,13 +37,15 @@ func (c *Cycle) String() string {
 	return text.String()
 }
 
-// waits has, for each link on each lane, what messages on it wait for next: a
-// bit for each port of the link's end and each lane.
+// waits has, for each link between switches on each lane, what messages on it wait
+// for next: a bit for each port of the link's end and each lane. A link from a host
+// is the first of a route, which nothing waits for, one to a host the last, which
+// waits for nothing: they are in no cycle.
 type waits struct {
 	g     *topology.Graph
 	lanes int
 	first []int32 // of each link: its first word, for lane 0
-	words []int32 // of each link: how many for a lane
+	words []int32 // of each link: how many for a lane; 0 for a link of a host
 	bits  []uint64
 	port  []int32 // of each link: which of its node's ports it leaves by
 }
@@ -52,7 +54,10 @@ func newWaits(g *topology.Graph, lanes int) *waits {
 	w := &waits{g: g, lanes: lanes, first: make([]int32, g.Links()), words: make([]int32, g.Links()), port: make([]int32, g.Links())}
 	total := int32(0)
 	for l := range topology.Link(g.Links()) {
-		w.first[l], w.words[l] = total, int32(len(g.Ports(g.To(l).Node))*lanes+63)/64
+		w.first[l] = total
+		if !g.IsHost(g.From(l).Node) && !g.IsHost(g.To(l).Node) {
+			w.words[l] = int32(len(g.Ports(g.To(l).Node))*lanes+63) / 64
+		}
 		total += w.words[l] * int32(lanes)
 	}
 	for n := range topology.Node(g.Nodes()) {
@@ -90,26 +95,18 @@ func (w *waits) next(s Step, from int) (Step, int, bool) {
 
 // CreditLoop looks for a cycle in the channel dependency graph [Dally and Seitz]
 // of the routes between all hosts; nil if there is none, so that no messages can
-// deadlock. Pairs without a route do not
-// count.
+// deadlock. Pairs without a route do not count. The routes of a ByDestination are
+// followed host by host, where of other routers all pairs have to be.
 func CreditLoop(r Router, each Each) *Cycle {
 	g := r.Graph()
 	parts := min(16, max(1, g.Hosts()))
 	seen := make([]*waits, parts)
 	each(parts, func(i int) {
-		w := newWaits(g, r.Lanes())
-		seen[i] = w
-		var route []Step
-		for src := i; src < g.Hosts(); src += parts {
-			for dst := range g.AllHosts() {
-				var err error
-				if route, err = r.Append(route[:0], topology.Node(src), dst); err != nil {
-					continue
-				}
-				for k := 1; k < len(route); k++ {
-					w.add(route[k-1], route[k])
-				}
-			}
+		seen[i] = newWaits(g, r.Lanes())
+		if d, ok := r.(ByDestination); ok {
+			seen[i].byDestination(d, i, parts)
+		} else {
+			seen[i].byPair(r, i, parts)
 		}
 	})
 	all := seen[0]
@@ -119,6 +116,22 @@ func CreditLoop(r Router, each Each) *Cycle {
 		}
 	}
 	return all.cycle()
+}
+
+// byPair notes the waits on the routes from the hosts first, first+step, ... to all.
+func (w *waits) byPair(r Router, first, step int) {
+	var route []Step
+	for src := first; src < w.g.Hosts(); src += step {
+		for dst := range w.g.AllHosts() {
+			var err error
+			if route, err = r.Append(route[:0], topology.Node(src), dst); err != nil {
+				continue
+			}
+			for k := 2; k < len(route)-1; k++ {
+				w.add(route[k-1], route[k])
+			}
+		}
+	}
 }
 
 // cycle finds a cycle by going through the waits depth first.

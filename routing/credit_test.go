@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/topology/spec"
 )
 
 func router(t testing.TB, text string) ByDestination {
@@ -134,6 +135,56 @@ func TestDegradedFabrics(t *testing.T) {
 				t.Fatalf("%v: credit loop %v", r, c)
 			}
 		}
+	})
+}
+
+// wrongAt forwards as a router does, but at some switches to some hosts by any port,
+// or not at all.
+type wrongAt struct {
+	ByDestination
+	wrong map[[2]topology.Node]int // at, to: number of the port, or behind the last
+}
+
+func (w wrongAt) Next(at, dst topology.Node) (Step, bool) {
+	i, ok := w.wrong[[2]topology.Node{at, dst}]
+	if !ok {
+		return w.ByDestination.Next(at, dst)
+	}
+	ports := w.Graph().Ports(at)
+	if i >= len(ports) {
+		return Step{}, false
+	}
+	return Step{Link: ports[i].Out, Lane: uint8(i % w.Lanes())}, true
+}
+
+func (w wrongAt) Append(steps []Step, src, dst topology.Node) ([]Step, error) {
+	return walk(w, steps, src, dst)
+}
+
+// Going from destination to destination finds the waits that all pairs have, also
+// where routes lead nowhere, in circles or to other hosts.
+func TestWaitsByDestination(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.SampledFrom([]string{"fattree:2,3/1,2/1,2", "fattree:2,3/2,2/1,1", "torus:4x3", "torus:5,hosts=2", "mesh:3x3", "dragonfly:p=1,a=2,h=1,g=3"}).Draw(t, "network")
+		g, err := spec.Parse(text)
+		require.NoError(t, err)
+		r, err := New(degraded(t, g), Serial)
+		require.NoError(t, err)
+		g = r.Graph()
+		node := func(from, to int) *rapid.Generator[topology.Node] {
+			return rapid.Map(rapid.IntRange(from, to-1), func(i int) topology.Node { return topology.Node(i) })
+		}
+		w := wrongAt{r, map[[2]topology.Node]int{}}
+		for range rapid.IntRange(0, 12).Draw(t, "wrong entries") {
+			at := node(g.Hosts(), g.Nodes()).Draw(t, "at")
+			w.wrong[[2]topology.Node{at, node(0, g.Hosts()).Draw(t, "to")}] = rapid.IntRange(0, len(g.Ports(at))).Draw(t, "port")
+		}
+		naive, fast := newWaits(g, r.Lanes()), newWaits(g, r.Lanes())
+		naive.byPair(w, 0, 1)
+		for i := range 3 {
+			fast.byDestination(w, i, 3)
+		}
+		assert.Equal(t, naive.bits, fast.bits)
 	})
 }
 

@@ -157,6 +157,15 @@ func (g *Graph) Leaf(host Node) Node {
 	return NoNode
 }
 
+// OnlyLeaf is the switch that all routes from a host begin at, that of its one
+// cable; NoNode if it has several cables, none, or one to a host.
+func (g *Graph) OnlyLeaf(host Node) Node {
+	if ports := g.Ports(host); len(ports) == 1 && !g.IsHost(ports[0].Peer) {
+		return ports[0].Peer
+	}
+	return NoNode
+}
+
 // AllHosts yields the hosts in order.
 func (g *Graph) AllHosts() iter.Seq[Node] { return nodes(0, g.hosts) }
 

@@ -22,8 +22,8 @@ func newRoutes(r routing.ByDestination) *routes {
 	n := &routes{graph: g, router: r, leaf: make([]int32, g.Hosts())}
 	for host := range g.AllHosts() {
 		n.leaf[host] = -1
-		if ports := g.Ports(host); len(ports) == 1 && !g.IsHost(ports[0].Peer) {
-			n.leaf[host] = int32(g.SwitchIndex(ports[0].Peer))
+		if leaf := g.OnlyLeaf(host); leaf != topology.NoNode {
+			n.leaf[host] = int32(g.SwitchIndex(leaf))
 		}
 	}
 	return n
