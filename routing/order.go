@@ -68,8 +68,9 @@ const maxRoutes = 4 << 20
 // and wins a tie, so that the first is never worse. In a fat tree, hosts go by
 // their index, and by what the routes tell (byRoutes); elsewhere leaf switch by
 // leaf switch, and shuffled by the seed: a best effort, of which Mean tells how
-// good it is. Where the order of the index is Free, it is the only one. The error
-// names two hosts without a route.
+// good it is. Where the order of the index is Free, it is the only one. Rules that
+// make one order compete once, by the name of the first. The error names two hosts
+// without a route.
 func Orders(r Router, hosts []topology.Node, seed uint64, each Each) ([]Order, error) {
 	return orders(r, hosts, seed, each, maxRoutes)
 }
@@ -79,13 +80,11 @@ func orders(r Router, hosts []topology.Node, seed uint64, each Each, routes int)
 	if free, ok := treeOrder(r, hosts); ok && free.Free {
 		return []Order{free}, nil
 	}
-	candidates := []Order{{Hosts: slices.Clone(hosts), Rule: "as given"}}
-	if f, ok := g.Family().(*topology.FatTree); ok {
-		tree, _ := treeOrder(r, hosts)
-		candidates = append(candidates, tree, along(byRoutes(r, f), hosts, "routes"))
-	}
-	candidates = append(candidates, along(byLeaf(g), hosts, "leaf by leaf"))
-	count := func(o *Order) error {
+	var candidates []Order
+	enter := func(o Order) error {
+		if slices.ContainsFunc(candidates, func(c Order) bool { return slices.Equal(c.Hosts, o.Hosts) }) {
+			return nil
+		}
 		n := len(o.Hosts)
 		q := Shift(n)
 		if n*n > routes {
@@ -96,23 +95,26 @@ func orders(r Router, hosts []topology.Node, seed uint64, each Each, routes int)
 			return err
 		}
 		o.Mean, o.Max, o.Stages = c.Mean(), c.Max(), q.Stages
+		candidates = append(candidates, o)
 		return nil
 	}
-	best := 0
-	for i := range candidates {
-		if err := count(&candidates[i]); err != nil {
+	rules := []Order{{Hosts: slices.Clone(hosts), Rule: "as given"}}
+	if f, ok := g.Family().(*topology.FatTree); ok {
+		tree, _ := treeOrder(r, hosts)
+		rules = append(rules, tree, along(byRoutes(r, f), hosts, "routes"))
+	}
+	rules = append(rules, along(byLeaf(g), hosts, "leaf by leaf"))
+	for _, o := range rules {
+		if err := enter(o); err != nil {
 			return nil, err
-		}
-		if candidates[i].Mean < candidates[best].Mean {
-			best = i
 		}
 	}
-	if candidates[best].Max > 1 {
+	best := slices.MinFunc(candidates, func(a, b Order) int { return cmp.Compare(a.Mean, b.Mean) })
+	if best.Max > 1 {
 		o := Order{Hosts: shuffled(hosts, seed), Rule: fmt.Sprintf("shuffled, seed %d", seed)}
-		if err := count(&o); err != nil {
+		if err := enter(o); err != nil {
 			return nil, err
 		}
-		candidates = append(candidates, o)
 	}
 	slices.SortStableFunc(candidates, func(a, b Order) int { return cmp.Compare(a.Mean, b.Mean) })
 	return candidates, nil
