@@ -40,10 +40,11 @@ func Discover(r routing.ByDestination, loop cluster.Loop) (*Network, error) {
 	g := r.Graph()
 	n := &Network{routes: newRoutes(r), queries: g.Hosts()}
 	hosts := slices.Collect(g.AllHosts())
+	several := slices.DeleteFunc(slices.Clone(hosts), func(host topology.Node) bool { return n.leaf[host] >= 0 })
 	errs, hashes := make([]error, len(hosts)), make([]uint64, len(hosts))
 	d, err := cluster.Measure(len(hosts), func(i int, hops []uint8) {
 		b, err := n.ask(hosts[i], hosts)
-		errs[i], hashes[i] = err, n.hash(b, hosts)
+		errs[i], hashes[i] = err, n.hash(b, several)
 		for k, host := range hosts {
 			hops[k] = b.of(n.routes, host)
 		}
@@ -53,7 +54,7 @@ func Discover(r routing.ByDestination, loop cluster.Loop) (*Network, error) {
 	}
 	n.problems = few(errs)
 	sum := fnv.New64a()
-	for _, h := range hashes {
+	for _, h := range append(hashes, n.hashLeaves()) {
 		_ = binary.Write(sum, binary.LittleEndian, h) // never fails
 	}
 	_ = binary.Write(sum, binary.LittleEndian, int64(g.Cables()))
@@ -65,9 +66,10 @@ func Discover(r routing.ByDestination, loop cluster.Loop) (*Network, error) {
 	return n, nil
 }
 
-// hash is a hash of the routes of hosts to one.
-func (n *Network) hash(b *bulk, hosts []topology.Node) uint64 {
-	sum := uint64(14695981039346656037)
+// hash is a hash of the routes to one host, but for the first steps of hosts with
+// one cable, which are the same to all (hashLeaves).
+func (n *Network) hash(b *bulk, several []topology.Node) uint64 {
+	sum := uint64(hashBegin)
 	add := func(at int, l topology.Link) {
 		to := n.graph.To(l)
 		sum = mix(sum, uint64(at)<<32|uint64(uint32(to.Node)))
@@ -78,15 +80,24 @@ func (n *Network) hash(b *bulk, hosts []topology.Node) uint64 {
 			add(s, b.next[s])
 		}
 	}
-	for _, host := range hosts {
-		if s := n.leaf[host]; s >= 0 {
-			sum = mix(sum, uint64(host)<<32|uint64(s))
-		} else if step, ok := n.router.Next(host, b.to); ok {
+	for _, host := range several {
+		if step, ok := n.router.Next(host, b.to); ok {
 			add(int(host), step.Link)
 		}
 	}
 	return sum
 }
+
+// hashLeaves is a hash of which switches the hosts with one cable are on.
+func (n *Network) hashLeaves() uint64 {
+	sum := uint64(hashBegin)
+	for _, s := range n.leaf {
+		sum = mix(sum, uint64(s))
+	}
+	return sum
+}
+
+const hashBegin = 14695981039346656037
 
 // mix puts a word into a hash (FNV-1a by words).
 func mix(sum, word uint64) uint64 {
