@@ -158,7 +158,7 @@ func (w wrongAt) Next(at, dst topology.Node) (Step, bool) {
 }
 
 func (w wrongAt) Append(steps []Step, src, dst topology.Node) ([]Step, error) {
-	return walk(w, steps, src, dst)
+	return Walk(w, steps, src, dst)
 }
 
 // Going from destination to destination finds the waits that all pairs have, also

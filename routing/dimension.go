@@ -135,5 +135,5 @@ func anyLink(g *topology.Graph, at, to topology.Node, pick int) (Step, bool) {
 
 // Append appends the route between two hosts.
 func (d *DimensionOrder) Append(steps []Step, src, dst topology.Node) ([]Step, error) {
-	return walk(d, steps, src, dst)
+	return Walk(d, steps, src, dst)
 }

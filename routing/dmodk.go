@@ -105,5 +105,5 @@ func (d *DModK) Next(at, dst topology.Node) (Step, bool) {
 
 // Append appends the route between two hosts.
 func (d *DModK) Append(steps []Step, src, dst topology.Node) ([]Step, error) {
-	return walk(d, steps, src, dst)
+	return Walk(d, steps, src, dst)
 }

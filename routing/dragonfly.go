@@ -151,7 +151,7 @@ func (m *Minimal) toward(at, to topology.Node, pick int) topology.Link {
 
 // Append appends the route between two hosts.
 func (m *Minimal) Append(steps []Step, src, dst topology.Node) ([]Step, error) {
-	return walk(m, steps, src, dst)
+	return Walk(m, steps, src, dst)
 }
 
 // Valiant is Valiant routing of a dragonfly [Kim]: a message between two groups goes to
@@ -186,7 +186,7 @@ func (v *Valiant) Append(steps []Step, src, dst topology.Node) ([]Step, error) {
 	m, g := v.minimal, v.minimal.graph
 	first, last := g.Leaf(src), g.Leaf(dst)
 	if first == topology.NoNode || last == topology.NoNode || src == dst {
-		return walk(m, steps, src, dst)
+		return Walk(m, steps, src, dst)
 	}
 	f := m.fly
 	from, to := f.Group(first), f.Group(last)

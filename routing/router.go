@@ -52,8 +52,9 @@ func Hops(route []Step) int { return max(0, len(route)-1) }
 // Links is the number of links on a route.
 func Links(route []Step) int { return len(route) }
 
-// walk appends the route that next makes, step by step.
-func walk(r ByDestination, steps []Step, src, dst topology.Node) ([]Step, error) {
+// Walk appends the route between two hosts that r.Next makes, step by step. The
+// error says which node has no way on, or where the route ends or goes in a circle.
+func Walk(r ByDestination, steps []Step, src, dst topology.Node) ([]Step, error) {
 	g, first := r.Graph(), len(steps)
 	for at := src; at != dst; {
 		s, ok := r.Next(at, dst)

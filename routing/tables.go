@@ -100,7 +100,7 @@ func (t *Tables) Next(at, dst topology.Node) (Step, bool) {
 
 // Append appends the route between two hosts.
 func (t *Tables) Append(steps []Step, src, dst topology.Node) ([]Step, error) {
-	return walk(t, steps, src, dst)
+	return Walk(t, steps, src, dst)
 }
 
 // Forwarding makes the linear forwarding tables by which a fabric's switches

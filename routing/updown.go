@@ -265,5 +265,5 @@ func (u *UpDown) leave(at, dst topology.Node) (Step, bool) {
 
 // Append appends the route between two hosts.
 func (u *UpDown) Append(steps []Step, src, dst topology.Node) ([]Step, error) {
-	return walk(u, steps, src, dst)
+	return Walk(u, steps, src, dst)
 }

@@ -129,25 +129,12 @@ func (n *Network) Queries() int { return n.queries }
 // does not forward to, and circles. Hosts without a cable are no problem.
 func (n *Network) Problems() []error { return n.problems }
 
-// Route is the links of a route in order, nil if there is none or if both hosts
-// are one.
-func (n *Network) Route(from, to topology.Node) ([]topology.Link, error) {
-	if from == to {
-		return nil, nil
+// Route is the steps of a route in order, none if both hosts are one. The error
+// says which node has no way on, as routing.Walk does.
+func (n *Network) Route(from, to topology.Node) ([]routing.Step, error) {
+	steps, err := routing.Walk(n.router, nil, from, to)
+	if err != nil {
+		return nil, fmt.Errorf("no route from %w", err)
 	}
-	var links []topology.Link
-	for at := from; at != to; {
-		step, ok := n.router.Next(at, to)
-		switch {
-		case !ok:
-			return nil, fmt.Errorf("%s is not reached from %s: %s has no way on", n.graph.Name(to), n.graph.Name(from), n.graph.Name(at))
-		case len(links) > n.graph.Switches():
-			return nil, fmt.Errorf("%s is not reached from %s: the route is a circle by %s", n.graph.Name(to), n.graph.Name(from), n.graph.Name(at))
-		}
-		links = append(links, step.Link)
-		if at = n.graph.To(step.Link).Node; at != to && n.graph.IsHost(at) {
-			return nil, fmt.Errorf("%s is not reached from %s: the route ends at host %s", n.graph.Name(to), n.graph.Name(from), n.graph.Name(at))
-		}
-	}
-	return links, nil
+	return steps, nil
 }

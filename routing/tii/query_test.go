@@ -110,7 +110,7 @@ func TestAnswers(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	g := network(t, "fattree:2,2/1,1/1,1").Graph()
 	s := NewService(discover(t, g.Without(func(cable int) bool { return g.Cable(cable).A.Node == 3 || g.Cable(cable).B.Node == 3 })), cluster.Sequential)
-	assert.Equal(t, "error: h3 is not reached from h0: h0 has no way on", answer(t, s, "query h0:h3"))
+	assert.Equal(t, "error: no route from h0 to h3: h0 has no way on", answer(t, s, "query h0:h3"))
 	assert.Equal(t, "routes 2\nh0 s0 s2 s1 h2\nh0 unreachable h3", answer(t, s, "query h0:h2,h3"))
 	assert.Equal(t, "matrix 2\nh0 0 -\nh3 - 0", answer(t, s, "matrix h0,h3"))
 }

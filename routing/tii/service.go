@@ -126,7 +126,7 @@ func (s *Service) routes(q Query, hosts []topology.Node) ([]string, error) {
 		lines = append(lines, fmt.Sprintf("routes %d", len(hosts)))
 	}
 	for _, to := range hosts {
-		links, err := s.network.Route(from, to)
+		steps, err := s.network.Route(from, to)
 		if err != nil && len(hosts) == 1 {
 			return nil, err
 		}
@@ -134,9 +134,9 @@ func (s *Service) routes(q Query, hosts []topology.Node) ([]string, error) {
 		if err != nil {
 			line = append(line, "unreachable")
 		}
-		for i, l := range links {
+		for i, step := range steps {
 			if i > 0 {
-				line = append(line, SwitchID(s.network.graph, s.network.graph.From(l).Node))
+				line = append(line, SwitchID(s.network.graph, s.network.graph.From(step.Link).Node))
 			}
 		}
 		lines = append(lines, strings.Join(append(line, word(s.network.graph.Name(to))), " "))
