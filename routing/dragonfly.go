@@ -230,7 +230,7 @@ func (v *Valiant) Append(steps []Step, src, dst topology.Node) ([]Step, error) {
 
 // third is a group that is neither of two.
 func (v *Valiant) third(src, dst topology.Node, from, to int) int {
-	x := mix(v.seed + 0x9e3779b97f4a7c15*(uint64(src)<<32^uint64(dst)+1))
+	x := topology.Mix(v.seed + topology.MixStep*(uint64(src)<<32^uint64(dst)+1))
 	group := int(x % uint64(v.minimal.fly.G-2))
 	for _, taken := range []int{min(from, to), max(from, to)} {
 		if group >= taken {

@@ -40,6 +40,13 @@ func graph(t testing.TB, text string) *topology.Graph {
 
 func hostsOf(g *topology.Graph) []topology.Node { return slices.Collect(g.AllHosts()) }
 
+// shuffled is hosts in an order that the seed decides.
+func shuffled(hosts []topology.Node, seed uint64) []topology.Node {
+	order := slices.Clone(hosts)
+	topology.Shuffle(order, seed)
+	return order
+}
+
 func dmodk(t testing.TB, text string) *DModK {
 	t.Helper()
 	r, err := NewDModK(graph(t, text))
@@ -93,7 +100,7 @@ func pgfts() *rapid.Generator[topology.Tuple] {
 func degraded(t *rapid.T, g *topology.Graph) *topology.Graph {
 	percent := rapid.SampledFrom([]uint64{0, 1, 2, 5, 10, 20, 40}).Draw(t, "percent of cables missing")
 	seed := rapid.Uint64().Draw(t, "seed")
-	return g.Without(func(c int) bool { return mix(seed+uint64(c)*0x9e3779b97f4a7c15)%100 < percent })
+	return g.Without(func(c int) bool { return topology.Mix(seed+uint64(c)*topology.MixStep)%100 < percent })
 }
 
 // upTo draws 1..n evenly.

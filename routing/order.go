@@ -111,7 +111,8 @@ func orders(r Router, hosts []topology.Node, seed uint64, each Each, routes int)
 	}
 	best := slices.MinFunc(candidates, func(a, b Order) int { return cmp.Compare(a.Mean, b.Mean) })
 	if best.Max > 1 {
-		o := Order{Hosts: shuffled(hosts, seed), Rule: fmt.Sprintf("shuffled, seed %d", seed)}
+		o := Order{Hosts: slices.Clone(hosts), Rule: fmt.Sprintf("shuffled, seed %d", seed)}
+		topology.Shuffle(o.Hosts, seed)
 		if err := enter(o); err != nil {
 			return nil, err
 		}
@@ -201,22 +202,4 @@ func byLeaf(g *topology.Graph) []topology.Node {
 		visit(h)
 	}
 	return order
-}
-
-// shuffled is hosts in an order that the seed decides.
-func shuffled(hosts []topology.Node, seed uint64) []topology.Node {
-	order := slices.Clone(hosts)
-	for i := len(order) - 1; i > 0; i-- {
-		seed += 0x9e3779b97f4a7c15
-		j := int(mix(seed) % uint64(i+1))
-		order[i], order[j] = order[j], order[i]
-	}
-	return order
-}
-
-// mix is the output function of SplitMix64.
-func mix(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }

@@ -41,11 +41,11 @@ func Sparse(g *Graph, hosts, leaves int, even bool, seed uint64) ([]Node, error)
 		return nil, fmt.Errorf("%d leaf switches: expected 1..%d", leaves, len(order))
 	}
 	r := splitMix(seed)
-	shuffle(order, &r)
+	r.shuffle(order)
 	order = order[:leaves]
 	room := 0
 	for _, leaf := range order {
-		shuffle(below[leaf], &r)
+		r.shuffle(below[leaf])
 		room += len(below[leaf])
 	}
 	if hosts < leaves || hosts > room {
@@ -65,7 +65,7 @@ func Sparse(g *Graph, hosts, leaves int, even bool, seed uint64) ([]Node, error)
 			chosen = append(chosen, below[leaf][0])
 			rest = append(rest, below[leaf][1:]...)
 		}
-		shuffle(rest, &r)
+		r.shuffle(rest)
 		chosen = append(chosen, rest[:hosts-leaves]...)
 	}
 	slices.Sort(chosen)
@@ -96,23 +96,4 @@ func Balance(g *Graph, hosts []Node) float64 {
 		}
 	}
 	return farthest / mean
-}
-
-// splitMix is a sequence of numbers that is the same on every machine
-// (splitmix64).
-type splitMix uint64
-
-func (r *splitMix) next(n int) int {
-	*r += 0x9e3779b97f4a7c15
-	x := uint64(*r)
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return int((x ^ x>>31) % uint64(n))
-}
-
-func shuffle(list []Node, r *splitMix) {
-	for i := len(list) - 1; i > 0; i-- {
-		k := r.next(i + 1)
-		list[i], list[k] = list[k], list[i]
-	}
 }
