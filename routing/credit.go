@@ -97,11 +97,11 @@ func (w *waits) next(s Step, from int) (Step, int, bool) {
 // of the routes between all hosts; nil if there is none, so that no messages can
 // deadlock. Pairs without a route do not count. The routes of a ByDestination are
 // followed host by host, where of other routers all pairs have to be.
-func CreditLoop(r Router, each Each) *Cycle {
+func CreditLoop(r Router, loop topology.Loop) *Cycle {
 	g := r.Graph()
 	parts := min(16, max(1, g.Hosts()))
 	seen := make([]*waits, parts)
-	each(parts, func(i int) {
+	loop(parts, func(i int) {
 		seen[i] = newWaits(g, r.Lanes())
 		if d, ok := r.(ByDestination); ok {
 			seen[i].byDestination(d, i, parts)

@@ -14,7 +14,7 @@ import (
 
 func router(t testing.TB, text string) ByDestination {
 	t.Helper()
-	r, err := New(graph(t, text), Serial)
+	r, err := New(graph(t, text), topology.Serial)
 	require.NoError(t, err)
 	return r
 }
@@ -70,12 +70,12 @@ func TestCreditLoopsOnOneLane(t *testing.T) {
 	require.NoError(t, err)
 	checkCycle(t, OneLane(v), "valiant", CreditLoop(OneLane(v), parallel))
 	mesh := OneLane(router(t, "mesh:4x4"))
-	assert.Nil(t, CreditLoop(mesh, Serial))
+	assert.Nil(t, CreditLoop(mesh, topology.Serial))
 }
 
 func TestCycleIsPrinted(t *testing.T) {
 	r := router(t, "torus:5")
-	c := CreditLoop(OneLane(r), Serial)
+	c := CreditLoop(OneLane(r), topology.Serial)
 	require.NotNil(t, c)
 	assert.Equal(t, "s0 -> s1 -> s2 -> s3 -> s4 -> s0 (lane 0)", c.String())
 	c.Steps[2].Lane = 1
@@ -108,9 +108,9 @@ func TestDegradedFabrics(t *testing.T) {
 			require.NoError(t, err)
 			g = g.WithFamily(of)
 		}
-		r, err := New(g, Serial)
+		r, err := New(g, topology.Serial)
 		require.NoError(t, err)
-		u, err := NewUpDown(g, Serial)
+		u, err := NewUpDown(g, topology.Serial)
 		require.NoError(t, err)
 		parts := components(g)
 		for _, r := range []Router{r, u} {
@@ -131,7 +131,7 @@ func TestDegradedFabrics(t *testing.T) {
 					checkRoute(t, g, route, src, dst)
 				}
 			}
-			if c := CreditLoop(r, Serial); c != nil {
+			if c := CreditLoop(r, topology.Serial); c != nil {
 				t.Fatalf("%v: credit loop %v", r, c)
 			}
 		}
@@ -168,7 +168,7 @@ func TestWaitsByDestination(t *testing.T) {
 		text := rapid.SampledFrom([]string{"fattree:2,3/1,2/1,2", "fattree:2,3/2,2/1,1", "torus:4x3", "torus:5,hosts=2", "mesh:3x3", "dragonfly:p=1,a=2,h=1,g=3"}).Draw(t, "network")
 		g, err := spec.Parse(text)
 		require.NoError(t, err)
-		r, err := New(degraded(t, g), Serial)
+		r, err := New(degraded(t, g), topology.Serial)
 		require.NoError(t, err)
 		g = r.Graph()
 		node := func(from, to int) *rapid.Generator[topology.Node] {

@@ -41,7 +41,7 @@ func TestDimensionOrderIsShortest(t *testing.T) {
 				assert.Less(t, int(step.Lane), r.Lanes())
 			}
 		}
-		assert.Nil(t, CreditLoop(r, Serial))
+		assert.Nil(t, CreditLoop(r, topology.Serial))
 	})
 }
 
@@ -112,8 +112,8 @@ func TestMinimalAndValiant(t *testing.T) {
 				assert.Equal(t, 2, between)
 			}
 		}
-		assert.Nil(t, CreditLoop(m, Serial))
-		assert.Nil(t, CreditLoop(v, Serial))
+		assert.Nil(t, CreditLoop(m, topology.Serial))
+		assert.Nil(t, CreditLoop(v, topology.Serial))
 	})
 }
 

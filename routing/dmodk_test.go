@@ -45,12 +45,12 @@ func TestHotSpotsOfFigure1(t *testing.T) {
 	assert.Equal(t, []topology.Node{4, 8, 12}, first)
 
 	q := ShiftBy(16, 4)
-	c, err := HotSpots(r, hostsOf(r.graph), q, Serial)
+	c, err := HotSpots(r, hostsOf(r.graph), q, topology.Serial)
 	require.NoError(t, err)
 	assert.Equal(t, Contention{Degrees: []int{1}}, *c)
 
 	random := []topology.Node{8, 3, 10, 6, 12, 5, 15, 13, 9, 2, 4, 1, 0, 7, 11, 14}
-	c, err = HotSpots(r, random, q, Serial)
+	c, err = HotSpots(r, random, q, topology.Serial)
 	require.NoError(t, err)
 	assert.Equal(t, Contention{Degrees: []int{2}, Hot: 3}, *c)
 }
@@ -120,7 +120,7 @@ func TestTheorems(t *testing.T) {
 				}
 			}
 		}
-		c, err := HotSpots(r, hostsOf(g), ShiftBy(n, distance), Serial)
+		c, err := HotSpots(r, hostsOf(g), ShiftBy(n, distance), topology.Serial)
 		require.NoError(t, err)
 		assert.LessOrEqual(t, c.Max(), 1)
 	})
@@ -134,7 +134,7 @@ func TestDModKGoesToTheLowestCommonLevel(t *testing.T) {
 		require.NoError(t, err)
 		r, err := NewDModK(g)
 		require.NoError(t, err)
-		u, err := NewUpDown(g, Serial)
+		u, err := NewUpDown(g, topology.Serial)
 		require.NoError(t, err)
 		assert.Equal(t, "up/down", u.String())
 		src := topology.Node(rapid.IntRange(0, g.Hosts()-1).Draw(t, "from"))
@@ -162,7 +162,7 @@ func TestDModKNeedsAWholeTree(t *testing.T) {
 	require.NoError(t, err)
 	_, err = NewDModK(cut.WithFamily(family))
 	require.EqualError(t, err, fmt.Sprintf("d-mod-k: port 0 upward of %s has no cable", g.Name(16)))
-	r, err := New(cut.WithFamily(family), Serial)
+	r, err := New(cut.WithFamily(family), topology.Serial)
 	require.NoError(t, err)
 	assert.Equal(t, "up/down", r.String())
 }

@@ -12,6 +12,6 @@
 // orders the hosts so that they do not, where the network allows it.
 //
 // Routes are counted in Hops, the switches on a route, and in Links, Hops + 1.
-// The package is pure: what may run in parallel goes through an Each of the
+// The package is pure: what may run in parallel goes through a topology.Loop of the
 // caller's.
 package routing

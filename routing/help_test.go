@@ -13,7 +13,7 @@ import (
 	"github.com/golaunch/golaunch/topology/spec"
 )
 
-// parallel is an Each with a goroutine for each processor.
+// parallel is a Loop with a goroutine for each processor.
 func parallel(n int, do func(i int)) {
 	var wg sync.WaitGroup
 	next := make(chan int)

@@ -41,14 +41,14 @@ func (c *Contention) Max() int {
 // HotSpots counts the messages on each directed link in each stage of a sequence,
 // where rank i is on host order[i]. Links between hosts and switches count as
 // well. The error is that of a pair without a route.
-func HotSpots(r Router, order []topology.Node, q Sequence, each Each) (*Contention, error) {
+func HotSpots(r Router, order []topology.Node, q Sequence, loop topology.Loop) (*Contention, error) {
 	if len(order) < q.Ranks {
 		return nil, fmt.Errorf("%d hosts for %d ranks of %s", len(order), q.Ranks, q.Name)
 	}
 	c := &Contention{Degrees: make([]int, q.Stages)}
 	parts := min(16, max(1, q.Stages))
 	hot, errs := make([]int, parts), make([]error, parts)
-	each(parts, func(i int) {
+	loop(parts, func(i int) {
 		var l load
 		for s := i; s < q.Stages && errs[i] == nil; s += parts {
 			var shared int

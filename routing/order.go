@@ -71,11 +71,11 @@ const maxRoutes = 4 << 20
 // good it is. Where the order of the index is Free, it is the only one. Rules that
 // make one order compete once, by the name of the first. The error names two hosts
 // without a route.
-func Orders(r Router, hosts []topology.Node, seed uint64, each Each) ([]Order, error) {
-	return orders(r, hosts, seed, each, maxRoutes)
+func Orders(r Router, hosts []topology.Node, seed uint64, loop topology.Loop) ([]Order, error) {
+	return orders(r, hosts, seed, loop, maxRoutes)
 }
 
-func orders(r Router, hosts []topology.Node, seed uint64, each Each, routes int) ([]Order, error) {
+func orders(r Router, hosts []topology.Node, seed uint64, loop topology.Loop, routes int) ([]Order, error) {
 	g := r.Graph()
 	if free, ok := treeOrder(r, hosts); ok && free.Free {
 		return []Order{free}, nil
@@ -90,7 +90,7 @@ func orders(r Router, hosts []topology.Node, seed uint64, each Each, routes int)
 		if n*n > routes {
 			q = q.Sample(max(16, routes/(4*n)))
 		}
-		c, err := HotSpots(r, o.Hosts, q, each)
+		c, err := HotSpots(r, o.Hosts, q, loop)
 		if err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ func TestMultiplesOfUnitAreFree(t *testing.T) {
 		for i := range job {
 			job[i] = topology.Node((start + i) % size)
 		}
-		orders, err := Orders(r, rapid.Permutation(job).Draw(t, "job"), 1, Serial)
+		orders, err := Orders(r, rapid.Permutation(job).Draw(t, "job"), 1, topology.Serial)
 		require.NoError(t, err)
 		require.Len(t, orders, 1)
 		require.True(t, orders[0].Free)
@@ -58,7 +58,7 @@ func TestMultiplesOfUnitAreFree(t *testing.T) {
 			assert.Equal(t, job, orders[0].Hosts)
 		}
 		if n > 1 {
-			c, err := HotSpots(r, orders[0].Hosts, ShiftBy(n, upTo(n-1).Draw(t, "distance")), Serial)
+			c, err := HotSpots(r, orders[0].Hosts, ShiftBy(n, upTo(n-1).Draw(t, "distance")), topology.Serial)
 			require.NoError(t, err)
 			assert.Equal(t, 1, c.Max())
 		}
@@ -79,7 +79,7 @@ func TestOrderFromRoutesAlone(t *testing.T) {
 		order := byRoutes(d, other)
 		require.ElementsMatch(t, hostsOf(g), order)
 		if n := len(order); n > 1 {
-			c, err := HotSpots(d, order, ShiftBy(n, upTo(n-1).Draw(t, "distance")), Serial)
+			c, err := HotSpots(d, order, ShiftBy(n, upTo(n-1).Draw(t, "distance")), topology.Serial)
 			require.NoError(t, err)
 			assert.Equal(t, 1, c.Max(), "%v", tuple)
 		}
@@ -159,7 +159,7 @@ func TestEqualOrdersCompeteOnce(t *testing.T) {
 		"fattree:4,4,4/1,2,2/1,1,1": {"as given", "shuffled, seed 1"},
 	} {
 		r := router(t, text)
-		orders, err := Orders(r, hostsOf(r.Graph()), 1, Serial)
+		orders, err := Orders(r, hostsOf(r.Graph()), 1, topology.Serial)
 		require.NoError(t, err)
 		var rules []string
 		for i, o := range orders {
@@ -182,10 +182,10 @@ func TestOrdersOfADegradedTree(t *testing.T) {
 		g = degraded(t, g)
 		of, err := family.On(g)
 		require.NoError(t, err)
-		u, err := NewUpDown(g.WithFamily(of), Serial)
+		u, err := NewUpDown(g.WithFamily(of), topology.Serial)
 		require.NoError(t, err)
 		job := rapid.SliceOfNDistinct(rapid.Map(rapid.IntRange(0, 63), func(i int) topology.Node { return topology.Node(i) }), 0, 30, rapid.ID).Draw(t, "job")
-		orders, err := Orders(u, job, 1, Serial)
+		orders, err := Orders(u, job, 1, topology.Serial)
 		if err != nil {
 			require.ErrorContains(t, err, "has no way on")
 			return
@@ -214,22 +214,22 @@ func TestOrderOfSelectedHosts(t *testing.T) {
 	}
 	less, err := g.Select(shuffled(job, 5))
 	require.NoError(t, err)
-	r, err := New(less, Serial)
+	r, err := New(less, topology.Serial)
 	require.NoError(t, err)
 	require.Equal(t, "d-mod-k", r.String())
-	orders, err := Orders(r, hostsOf(less), 1, Serial)
+	orders, err := Orders(r, hostsOf(less), 1, topology.Serial)
 	require.NoError(t, err)
 	require.True(t, orders[0].Free)
 	for i, h := range orders[0].Hosts {
 		assert.Equal(t, g.Name(job[i]), less.Name(h))
 	}
-	c, err := HotSpots(r, orders[0].Hosts, Shift(132), Serial)
+	c, err := HotSpots(r, orders[0].Hosts, Shift(132), topology.Serial)
 	require.NoError(t, err)
 	assert.Equal(t, 1, c.Max())
 
-	orders, err = Orders(r, nil, 1, Serial)
+	orders, err = Orders(r, nil, 1, topology.Serial)
 	require.NoError(t, err)
 	assert.Empty(t, orders[0].Hosts)
-	_, err = HotSpots(r, orders[0].Hosts, Ring(2), Serial)
+	_, err = HotSpots(r, orders[0].Hosts, Ring(2), topology.Serial)
 	require.EqualError(t, err, "0 hosts for 2 ranks of ring")
 }

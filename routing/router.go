@@ -6,17 +6,6 @@ import (
 	"github.com/golaunch/golaunch/topology"
 )
 
-// Each calls do(0) to do(n-1), in any order and as much at once as it likes, and
-// returns when all have returned.
-type Each func(n int, do func(i int))
-
-// Serial is the Each that does one after the other.
-func Serial(n int, do func(i int)) {
-	for i := range n {
-		do(i)
-	}
-}
-
 // Step is a link of a route and the virtual lane (virtual channel) that the
 // message has there, from 0.
 type Step struct {
@@ -97,7 +86,7 @@ func (r oneLane) Append(steps []Step, src, dst topology.Node) ([]Step, error) {
 
 // New is the router that suits a network: the closed form of its family where
 // the network is whole enough for it, and else UpDown.
-func New(g *topology.Graph, each Each) (ByDestination, error) {
+func New(g *topology.Graph, loop topology.Loop) (ByDestination, error) {
 	switch g.Family().(type) {
 	case *topology.FatTree:
 		if r, err := NewDModK(g); err == nil {
@@ -112,5 +101,5 @@ func New(g *topology.Graph, each Each) (ByDestination, error) {
 			return r, nil
 		}
 	}
-	return NewUpDown(g, each)
+	return NewUpDown(g, loop)
 }

@@ -19,7 +19,7 @@ type Tables struct {
 // fabric say differently: then they were written at different times. A switch
 // that has no entry for a host, or one to a port without a cable, is no error:
 // there are no such routes.
-func NewTables(f *ibnet.Fabric, t *ibnet.Tables, each Each) (*Tables, error) {
+func NewTables(f *ibnet.Fabric, t *ibnet.Tables, loop topology.Loop) (*Tables, error) {
 	g := f.Graph
 	bySwitch := make([]*ibnet.Table, g.Switches())
 	byGUID := make(map[uint64]*ibnet.Table, len(t.Switches))
@@ -46,7 +46,7 @@ func NewTables(f *ibnet.Fabric, t *ibnet.Tables, each Each) (*Tables, error) {
 		}
 	}
 	r := &Tables{graph: g, next: make([]topology.Link, g.Switches()*g.Hosts())}
-	each(g.Switches(), func(s int) {
+	loop(g.Switches(), func(s int) {
 		row := r.next[s*g.Hosts() : (s+1)*g.Hosts()]
 		for h := range row {
 			row[h] = topology.NoLink

@@ -104,7 +104,7 @@ func TestForwarding(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, made.Switches, 6)
 	require.Len(t, made.Destinations, 22)
-	again, err := NewTables(f, made, Serial)
+	again, err := NewTables(f, made, topology.Serial)
 	require.NoError(t, err)
 	for n := range topology.Node(f.Graph.Nodes()) {
 		for h := range f.Graph.AllHosts() {
@@ -134,13 +134,13 @@ func TestTablesThatDoNotFit(t *testing.T) {
 	} {
 		f, d := fabric(t, "16")
 		x.change(f, d)
-		_, err := NewTables(f, d, Serial)
+		_, err := NewTables(f, d, topology.Serial)
 		require.EqualError(t, err, x.want)
 	}
 	f, err := ibnet.Discover(strings.NewReader(strings.NewReplacer("lid 19", "lid 0").Replace(read(t, open(t, "testdata/pgft_16.ibnetdiscover.out.gz")))), "x")
 	require.NoError(t, err)
 	_, d := fabric(t, "16")
-	_, err = NewTables(f, d, Serial)
+	_, err = NewTables(f, d, topology.Serial)
 	require.EqualError(t, err, "host h0012 HCA-1 has no lid: is a subnet manager running?")
 }
 
@@ -174,7 +174,7 @@ func TestWrongEntries(t *testing.T) {
 		{5, 1, "h0000 HCA-1 to h0012 HCA-1: the route goes in a circle through L1S000"},
 	} {
 		leaf.Ports[lid], spine.Ports[lid] = x.leaf, x.spine
-		r, err := NewTables(f, d, Serial)
+		r, err := NewTables(f, d, topology.Serial)
 		require.NoError(t, err)
 		_, err = r.Append(nil, from, to)
 		require.EqualError(t, err, x.want)
@@ -190,7 +190,7 @@ func TestAnyTables(t *testing.T) {
 		for i := range d.Switches {
 			d.Switches[i].Ports = rapid.SliceOfN(ports, 0, 23).Draw(t, "ports")
 		}
-		r, err := NewTables(f, d, Serial)
+		r, err := NewTables(f, d, topology.Serial)
 		require.NoError(t, err)
 		for src := range f.Graph.AllHosts() {
 			for dst := range f.Graph.AllHosts() {
@@ -199,7 +199,7 @@ func TestAnyTables(t *testing.T) {
 				}
 			}
 		}
-		CreditLoop(r, Serial)
+		CreditLoop(r, topology.Serial)
 		require.ElementsMatch(t, hostsOf(f.Graph), byRoutes(r, f.Graph.Family().(*topology.FatTree)))
 	})
 }

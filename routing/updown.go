@@ -33,7 +33,7 @@ const (
 )
 
 // NewUpDown works out up/down routes for each pair of hosts that cables connect.
-func NewUpDown(g *topology.Graph, each Each) (*UpDown, error) {
+func NewUpDown(g *topology.Graph, loop topology.Loop) (*UpDown, error) {
 	if g.Switches() >= unreachable {
 		return nil, fmt.Errorf("up/down: %d switches: expected fewer than %d", g.Switches(), unreachable)
 	}
@@ -42,7 +42,7 @@ func NewUpDown(g *topology.Graph, each Each) (*UpDown, error) {
 	parts := components(g)
 	if f, ok := g.Family().(*topology.FatTree); ok {
 		u.treeOrder(f)
-		if u.costs(each); u.connected(parts) {
+		if u.costs(loop); u.connected(parts) {
 			u.name = "up/down"
 			return u, nil
 		}
@@ -52,7 +52,7 @@ func NewUpDown(g *topology.Graph, each Each) (*UpDown, error) {
 	if roots == "" {
 		u.name = "up/down"
 	}
-	u.costs(each)
+	u.costs(loop)
 	return u, nil
 }
 
@@ -100,7 +100,7 @@ func (u *UpDown) treeOrder(f *topology.FatTree) {
 }
 
 // costs fills in the costs of each group of hosts.
-func (u *UpDown) costs(each Each) {
+func (u *UpDown) costs(loop topology.Loop) {
 	n := u.graph.Switches()
 	u.cost = make([]uint16, len(u.at)*n)
 	u.up, u.down = make([][]edge, n), make([][]edge, n)
@@ -117,7 +117,7 @@ func (u *UpDown) costs(each Each) {
 		}
 	}
 	slices.SortFunc(byOrder, func(a, b int) int { return int(u.order[a] - u.order[b]) })
-	each(len(u.at), func(i int) {
+	loop(len(u.at), func(i int) {
 		cost := u.cost[i*n : (i+1)*n]
 		for s := range cost {
 			cost[s] = unreachable

@@ -102,7 +102,7 @@ func describe(n *network) *shown {
 }
 
 // discover adds what the routes tell.
-func (s *shown) discover(n *network, loop cluster.Loop) error {
+func (s *shown) discover(n *network, loop topology.Loop) error {
 	known, err := tii.Discover(n.router, loop)
 	if err != nil {
 		return err

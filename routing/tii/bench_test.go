@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/routing"
-	"github.com/golaunch/golaunch/topology/cluster"
+	"github.com/golaunch/golaunch/topology"
 	"github.com/golaunch/golaunch/topology/spec"
 )
 
 // threads is a Loop of so many goroutines.
-func threads(count int) cluster.Loop {
+func threads(count int) topology.Loop {
 	return func(n int, do func(i int)) {
 		var group sync.WaitGroup
 		for t := range count {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/cluster"
 )
 
 // Job is what the network is to the hosts of a job. It is immutable.
@@ -61,7 +60,7 @@ type Paths struct {
 
 // Paths asks for the routes of all pairs of hosts, with one bulk query for each
 // host, which loop carries out (tii_get_network_path_matrix).
-func (j *Job) Paths(loop cluster.Loop) *Paths {
+func (j *Job) Paths(loop topology.Loop) *Paths {
 	p := &Paths{job: j, bulk: make([]*bulk, len(j.hosts))}
 	loop(len(j.hosts), func(i int) {
 		p.bulk[i], _ = j.network.ask(j.hosts[i], j.hosts) // what is wrong, Problems has
@@ -85,7 +84,7 @@ func (p *Paths) Switches(a, b int) []topology.Node {
 // SharingLinks are the hosts, in order, that share a link just above their leaf
 // switch with another of the job: messages of the job to both come down by the
 // same link to their leaf switch (tii_get_hosts_sharing_links).
-func (j *Job) SharingLinks(loop cluster.Loop) []topology.Node {
+func (j *Job) SharingLinks(loop topology.Loop) []topology.Node {
 	links := make([][]topology.Link, len(j.hosts))
 	loop(len(j.hosts), func(i int) {
 		b, _ := j.network.ask(j.hosts[i], j.hosts)

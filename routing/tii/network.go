@@ -36,7 +36,7 @@ func few(errs []error) (problems []error) {
 
 // Discover asks for the routes of all hosts, with one bulk query for each host,
 // which loop carries out, and clusters the hosts.
-func Discover(r routing.ByDestination, loop cluster.Loop) (*Network, error) {
+func Discover(r routing.ByDestination, loop topology.Loop) (*Network, error) {
 	g := r.Graph()
 	n := &Network{routes: newRoutes(r), queries: g.Hosts()}
 	hosts := slices.Collect(g.AllHosts())

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/cluster"
 	"github.com/golaunch/golaunch/topology/ibnet"
 )
 
@@ -82,7 +81,7 @@ func TestAnswers(t *testing.T) {
 	const path = "../../topology/ibnet/testdata/pgft_16.opensm-subnet.lst"
 	fabric, err := ibnet.SubnetList(open(t, path), path)
 	require.NoError(t, err)
-	s := NewService(discover(t, fabric.Graph), cluster.Sequential)
+	s := NewService(discover(t, fabric.Graph), topology.Serial)
 	for _, test := range [][2]string{
 		{"query h0000:h0001", "h0000_HCA-1 0x0002c90201000004 h0001_HCA-1"},
 		{"query H0000.example.org:h0000", "h0000_HCA-1 h0000_HCA-1"},
@@ -109,14 +108,14 @@ func TestAnswers(t *testing.T) {
 
 func TestUnreachable(t *testing.T) {
 	g := network(t, "fattree:2,2/1,1/1,1").Graph()
-	s := NewService(discover(t, g.Without(func(cable int) bool { return g.Cable(cable).A.Node == 3 || g.Cable(cable).B.Node == 3 })), cluster.Sequential)
+	s := NewService(discover(t, g.Without(func(cable int) bool { return g.Cable(cable).A.Node == 3 || g.Cable(cable).B.Node == 3 })), topology.Serial)
 	assert.Equal(t, "error: no route from h0 to h3: h0 has no way on", answer(t, s, "query h0:h3"))
 	assert.Equal(t, "routes 2\nh0 s0 s2 s1 h2\nh0 unreachable h3", answer(t, s, "query h0:h2,h3"))
 	assert.Equal(t, "matrix 2\nh0 0 -\nh3 - 0", answer(t, s, "matrix h0,h3"))
 }
 
 func TestLargeMatrix(t *testing.T) {
-	s := NewService(network(t, "fattree:4/1/1"), cluster.Sequential)
+	s := NewService(network(t, "fattree:4/1/1"), topology.Serial)
 	s.most = 3
 	assert.Equal(t, "error: a matrix of 4 hosts: expected at most 3", answer(t, s, "matrix *"))
 	assert.Equal(t, "matrix 3\nh0 0 1 1\nh1 1 0 1\nh2 1 1 0", answer(t, s, "matrix h[0-2]"))
@@ -126,7 +125,7 @@ func TestLargeMatrix(t *testing.T) {
 func TestNames(t *testing.T) {
 	g, err := network(t, "fattree:8/1/1").Graph().Named([]string{"n1.a HCA-2", "n1.a HCA-1", "n2.a x", "n2.b x", "m.a", "m", "10", "n3 x"})
 	require.NoError(t, err)
-	s := NewService(discover(t, g), cluster.Sequential)
+	s := NewService(discover(t, g), topology.Serial)
 	for name, want := range map[string]topology.Node{
 		"n1": 0, "N1.A": 0, "n1.a HCA-1": 1, "n2.a": 2, "n2.b": 3, "m": 5, "m.a": 4, "n3.example.org": 7,
 	} {
@@ -148,7 +147,7 @@ func TestNames(t *testing.T) {
 
 func TestCache(t *testing.T) {
 	const text = "fattree:4,4/1,2/1,2"
-	service := func() *Service { return NewService(network(t, text), cluster.Sequential) }
+	service := func() *Service { return NewService(network(t, text), topology.Serial) }
 	c := NewCache(service())
 	q := Query{Word: "depth"}
 	_, ok := c.Get(q)
@@ -159,7 +158,7 @@ func TestCache(t *testing.T) {
 	assert.True(t, ok)
 	assert.Equal(t, []string{"depth 2"}, lines)
 	old := c.Service()
-	assert.True(t, c.Update(NewService(network(t, "fattree:4,4/1,4/1,1"), cluster.Sequential)))
+	assert.True(t, c.Update(NewService(network(t, "fattree:4,4/1,4/1,1"), topology.Serial)))
 	_, ok = c.Get(q)
 	assert.False(t, ok, "of the network before")
 	c.Put(old, q, []string{"depth 2"})
@@ -181,7 +180,7 @@ func TestCacheCountsCables(t *testing.T) {
 		}
 		g, err := b.Build()
 		require.NoError(t, err)
-		return NewService(discover(t, g), cluster.Sequential)
+		return NewService(discover(t, g), topology.Serial)
 	}
 	c := NewCache(service(0))
 	assert.False(t, c.Update(service(0)))

@@ -22,7 +22,7 @@ type Reached struct {
 // each, which loop carries out. It knows less than Discover and keeps no pairs:
 // its memory grows with the hosts and not with their square, and it takes any
 // number of them.
-func Reach(r routing.ByDestination, hosts []topology.Node, loop cluster.Loop) *Reached {
+func Reach(r routing.ByDestination, hosts []topology.Node, loop topology.Loop) *Reached {
 	n := newRoutes(r)
 	to, errs := make([]Reached, len(hosts)), make([]error, len(hosts)) // by destination
 	loop(len(hosts), func(i int) {

@@ -19,12 +19,12 @@ const MaxMatrix = 4096
 type Service struct {
 	network *Network
 	names   *match.Finder
-	loop    cluster.Loop
+	loop    topology.Loop
 	most    int // hosts of a matrix: MaxMatrix, but for tests
 }
 
 // NewService makes the service of a network. Loop carries out its bulk queries.
-func NewService(n *Network, loop cluster.Loop) *Service {
+func NewService(n *Network, loop topology.Loop) *Service {
 	return &Service{network: n, names: match.NewFinder(n.graph), loop: loop, most: MaxMatrix}
 }
 

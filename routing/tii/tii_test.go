@@ -29,9 +29,9 @@ func network(t testing.TB, text string) *Network {
 
 func discover(t testing.TB, g *topology.Graph) *Network {
 	t.Helper()
-	r, err := routing.New(g, routing.Serial)
+	r, err := routing.New(g, topology.Serial)
 	require.NoError(t, err)
-	n, err := Discover(r, cluster.Sequential)
+	n, err := Discover(r, topology.Serial)
 	require.NoError(t, err)
 	return n
 }
@@ -86,19 +86,19 @@ func TestFabrics(t *testing.T) {
 			require.NoError(t, err)
 			parsed, err := ibnet.ParseTables(open(t, test.tables), test.tables)
 			require.NoError(t, err)
-			tables, err := routing.NewTables(fabric, parsed, routing.Serial)
+			tables, err := routing.NewTables(fabric, parsed, topology.Serial)
 			require.NoError(t, err)
 			family, err := topology.Recognize(fabric.Graph)
 			require.NoError(t, err)
 			closed, err := routing.NewDModK(fabric.Graph.WithFamily(family))
 			require.NoError(t, err)
 			for _, r := range []routing.ByDestination{tables, closed} {
-				n, err := Discover(r, cluster.Sequential)
+				n, err := Discover(r, topology.Serial)
 				require.NoError(t, err)
 				checkLeaves(t, n, test.hosts, test.below)
 				job, err := n.Job(first(test.hosts))
 				require.NoError(t, err)
-				assert.Empty(t, job.SharingLinks(cluster.Sequential), "%s: as many links as hosts", r)
+				assert.Empty(t, job.SharingLinks(topology.Serial), "%s: as many links as hosts", r)
 			}
 		})
 	}
@@ -168,7 +168,7 @@ func TestPaths(t *testing.T) {
 	n := network(t, "fattree:4,2,3/1,2,2/1,1,1")
 	job, err := n.Job([]topology.Node{0, 1, 4, 8})
 	require.NoError(t, err)
-	paths := job.Paths(cluster.Sequential)
+	paths := job.Paths(topology.Serial)
 	assert.Equal(t, 4, paths.Queries(), "one for each host")
 	want := [][]uint8{{0, 1, 3, 5}, {1, 0, 3, 5}, {3, 3, 0, 5}, {5, 5, 5, 0}}
 	for a := range want {
@@ -200,17 +200,17 @@ func TestSharingLinks(t *testing.T) {
 		}
 	}
 	assert.Len(t, want, 4*8)
-	assert.Equal(t, want, job.SharingLinks(cluster.Sequential))
+	assert.Equal(t, want, job.SharingLinks(topology.Serial))
 
 	alone, err := n.Job(first(20))
 	require.NoError(t, err)
-	assert.Empty(t, alone.SharingLinks(cluster.Sequential), "nothing leaves the leaf switch")
+	assert.Empty(t, alone.SharingLinks(topology.Serial), "nothing leaves the leaf switch")
 	full, err := network(t, "fattree:4,4/1,4/1,1").Job(first(16))
 	require.NoError(t, err)
-	assert.Empty(t, full.SharingLinks(cluster.Sequential), "as many links as hosts")
+	assert.Empty(t, full.SharingLinks(topology.Serial), "as many links as hosts")
 	narrow, err := network(t, "fattree:4,2/1,1/1,1").Job([]topology.Node{0, 1, 4})
 	require.NoError(t, err)
-	assert.Equal(t, []topology.Node{0, 1}, narrow.SharingLinks(cluster.Sequential), "host 4 has its link alone")
+	assert.Equal(t, []topology.Node{0, 1}, narrow.SharingLinks(topology.Serial), "host 4 has its link alone")
 }
 
 func TestLeaves(t *testing.T) {
@@ -255,7 +255,7 @@ func TestWrongRoutes(t *testing.T) {
 		{"another host", 1, toward(5, 2), "switch s1 forwards messages for h3 to host h2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			n, err := Discover(forward{r, r.Graph().Switch(test.at), 3, test.other}, cluster.Sequential)
+			n, err := Discover(forward{r, r.Graph().Switch(test.at), 3, test.other}, topology.Serial)
 			require.NoError(t, err)
 			require.NotEmpty(t, n.Problems())
 			assert.EqualError(t, n.Problems()[0], test.problem)
@@ -269,15 +269,15 @@ func TestWrongRoutes(t *testing.T) {
 // Only routes between the hosts that were asked about are looked at.
 func TestReach(t *testing.T) {
 	g := network(t, "fattree:2,2/1,1/1,1").Graph() // s0 and s1 below s2
-	r, err := routing.New(g, routing.Serial)
+	r, err := routing.New(g, topology.Serial)
 	require.NoError(t, err)
-	assert.Equal(t, &Reached{Hops: []int{0, 4, 0, 8}}, Reach(r, first(4), cluster.Sequential))
-	assert.Equal(t, &Reached{Hops: []int{0, 2}}, Reach(r, first(2), cluster.Sequential))
-	assert.Equal(t, &Reached{}, Reach(r, nil, cluster.Sequential))
+	assert.Equal(t, &Reached{Hops: []int{0, 4, 0, 8}}, Reach(r, first(4), topology.Serial))
+	assert.Equal(t, &Reached{Hops: []int{0, 2}}, Reach(r, first(2), topology.Serial))
+	assert.Equal(t, &Reached{}, Reach(r, nil, topology.Serial))
 
 	cut := forward{r, g.Switch(2), 3, func() (routing.Step, bool) { return routing.Step{}, false }}
-	assert.Equal(t, &Reached{Hops: []int{0, 2, 0, 4}}, Reach(cut, first(3), cluster.Sequential), "h3 is not asked about")
-	broken := Reach(cut, first(4), cluster.Sequential)
+	assert.Equal(t, &Reached{Hops: []int{0, 2, 0, 4}}, Reach(cut, first(3), topology.Serial), "h3 is not asked about")
+	broken := Reach(cut, first(4), topology.Serial)
 	assert.Equal(t, []int{0, 4, 0, 6}, broken.Hops)
 	assert.Equal(t, 2, broken.Unreachable)
 	require.Len(t, broken.Problems, 1)
@@ -289,9 +289,9 @@ func TestReachOfManyHosts(t *testing.T) {
 	g, err := spec.Parse("fattree:20000,2/1,1/1,1")
 	require.NoError(t, err)
 	require.Greater(t, g.Hosts(), cluster.MaxHosts)
-	r, err := routing.New(g, routing.Serial)
+	r, err := routing.New(g, topology.Serial)
 	require.NoError(t, err)
-	assert.Equal(t, []int{0, 4, 0, 8}, Reach(r, []topology.Node{0, 1, 20000, 39999}, cluster.Sequential).Hops)
+	assert.Equal(t, []int{0, 4, 0, 8}, Reach(r, []topology.Node{0, 1, 20000, 39999}, topology.Serial).Hops)
 }
 
 func TestInPieces(t *testing.T) {
@@ -307,7 +307,7 @@ func TestInPieces(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 4, job.Clusters(1))
 	assert.Zero(t, job.HostsPerLeaf())
-	assert.Equal(t, cluster.Unreachable, job.Paths(cluster.Sequential).Hops(0, 1))
+	assert.Equal(t, cluster.Unreachable, job.Paths(topology.Serial).Hops(0, 1))
 }
 
 func TestFingerprint(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/golaunch/golaunch/topology"
 )
 
 // parallel is a Loop that has everything done at once.
@@ -21,7 +23,7 @@ func parallel(n int, do func(i int)) {
 
 // tree clusters hosts of which the distances are in rows.
 func tree(t testing.TB, rows [][]uint8) *Tree {
-	d, err := Measure(len(rows), func(i int, hops []uint8) { copy(hops, rows[i]) }, Sequential)
+	d, err := Measure(len(rows), func(i int, hops []uint8) { copy(hops, rows[i]) }, topology.Serial)
 	require.NoError(t, err)
 	return Join(d)
 }
@@ -98,7 +100,7 @@ func TestUneven(t *testing.T) {
 }
 
 func TestTooManyHosts(t *testing.T) {
-	_, err := Measure(MaxHosts+1, nil, Sequential)
+	_, err := Measure(MaxHosts+1, nil, topology.Serial)
 	assert.EqualError(t, err, "32769 hosts: the distances of at most 32768 are supported")
 }
 

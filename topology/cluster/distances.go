@@ -1,6 +1,10 @@
 package cluster
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/golaunch/golaunch/topology"
+)
 
 const (
 	// Unreachable stands for the distance of hosts between which there is no route.
@@ -20,7 +24,7 @@ type Distances struct {
 // Measure asks for the distances of all pairs: bulk(i, hops), once for each host
 // i, puts the hops between each host and i into hops. Of two routes of a pair that
 // differ in length the longer one counts. Loop carries out the queries.
-func Measure(hosts int, bulk func(i int, hops []uint8), loop Loop) (*Distances, error) {
+func Measure(hosts int, bulk func(i int, hops []uint8), loop topology.Loop) (*Distances, error) {
 	if hosts > MaxHosts {
 		return nil, fmt.Errorf("%d hosts: the distances of at most %d are supported", hosts, MaxHosts)
 	}

@@ -8,15 +8,3 @@
 // on: the tree is as deep as the network has levels of switches. A torus or a
 // network that is irregular gives a tree as well, which puts near hosts together.
 package cluster
-
-// Loop carries out do(0), ..., do(n-1), in any order, several at once if it
-// likes, and returns when all are done. Packages of the network start no
-// goroutines of their own: they are given one of these.
-type Loop = func(n int, do func(i int))
-
-// Sequential is a Loop that has one thing done after the other.
-func Sequential(n int, do func(i int)) {
-	for i := range n {
-		do(i)
-	}
-}
