@@ -75,3 +75,14 @@ func (f *fabric) common(s, t int, do func(u int)) {
 		}
 	}
 }
+
+// commons has, for each edge, how many switches are joined to both of its ends, and
+// the most that any edge has.
+func (f *fabric) commons() (common []int, most int) {
+	common = make([]int, f.count)
+	f.each(func(s, t int, e int32) {
+		f.common(s, t, func(int) { common[e]++ })
+		most = max(most, common[e])
+	})
+	return common, most
+}

@@ -12,15 +12,20 @@ func Recognize(g *Graph) (Family, error) {
 	if noTree == nil {
 		return tree, nil
 	}
-	torus, noTorus := recognizeTorus(g)
+	f, err := newFabric(g)
+	if err != nil {
+		return nil, &IrregularError{FatTree: noTree, Torus: err, Dragonfly: err}
+	}
+	torus, noTorus := recognizeTorus(g, f)
 	if noTorus == nil {
 		return torus, nil
 	}
-	fly, noFly := recognizeDragonfly(g)
+	common, most := f.commons()
+	fly, noFly := recognizeDragonfly(g, f, common, most)
 	if noFly == nil {
 		return fly, nil
 	}
-	if cray, err := recognizeCray(g); err == nil {
+	if cray, err := recognizeCray(g, f, common, most); err == nil {
 		return cray, nil
 	}
 	return nil, &IrregularError{FatTree: noTree, Torus: noTorus, Dragonfly: noFly}

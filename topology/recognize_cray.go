@@ -8,17 +8,8 @@ import (
 
 // recognizeCray looks for groups whose routers are in rows: all of a row are
 // joined to each other, as are all of a column. Rows have to be longer than
-// columns.
-func recognizeCray(g *Graph) (*Dragonfly, error) {
-	f, err := newFabric(g)
-	if err != nil {
-		return nil, err
-	}
-	common, most := make([]int, f.count), 0
-	f.each(func(s, t int, e int32) {
-		f.common(s, t, func(int) { common[e]++ })
-		most = max(most, common[e])
-	})
+// columns. Common and most are those of fabric.commons.
+func recognizeCray(g *Graph, f *fabric, common []int, most int) (*Dragonfly, error) {
 	rows := newSets(len(f.peers))
 	f.each(func(s, t int, e int32) {
 		if most > 0 && 2*common[e] > most {

@@ -7,17 +7,9 @@ import (
 
 // recognizeDragonfly takes switches that have many neighbors in common for a
 // group: within one all are joined to each other, and hardly any two switches of
-// different groups have a neighbor in common.
-func recognizeDragonfly(g *Graph) (*Dragonfly, error) {
-	f, err := newFabric(g)
-	if err != nil {
-		return nil, err
-	}
-	common, most := make([]int, f.count), 0
-	f.each(func(s, t int, e int32) {
-		f.common(s, t, func(int) { common[e]++ })
-		most = max(most, common[e])
-	})
+// different groups have a neighbor in common. Common and most are those of
+// fabric.commons.
+func recognizeDragonfly(g *Graph, f *fabric, common []int, most int) (*Dragonfly, error) {
 	if most == 0 {
 		return nil, errors.New("no three switches are joined to each other")
 	}

@@ -23,11 +23,7 @@ type torusFinder struct {
 	dims   int
 }
 
-func recognizeTorus(g *Graph) (*Torus, error) {
-	fab, err := newFabric(g)
-	if err != nil {
-		return nil, err
-	}
+func recognizeTorus(g *Graph, fab *fabric) (*Torus, error) {
 	f := &torusFinder{fabric: fab, g: g}
 	first, most := -1, 0
 	for s := range f.peers {
@@ -55,6 +51,7 @@ func recognizeTorus(g *Graph) (*Torus, error) {
 	}
 	lines := make([]line, f.dims)
 	for d := range lines {
+		var err error
 		if lines[d], err = f.order(d, first); err != nil {
 			return nil, err
 		}
