@@ -52,7 +52,7 @@ func NewDimensionOrder(g *topology.Graph) (*DimensionOrder, error) {
 		}
 		for i, size := range f.Dims {
 			c := d.coordinate(n, i)
-			if size == 1 || !d.wraps(i) && c == size-1 {
+			if size == 1 || !f.Wraps(i) && c == size-1 {
 				continue
 			}
 			if len(d.torus.Step(n, i, true)) == 0 {
@@ -66,8 +66,6 @@ func NewDimensionOrder(g *topology.Graph) (*DimensionOrder, error) {
 func (d *DimensionOrder) coordinate(n topology.Node, i int) int {
 	return int(d.place[d.graph.SwitchIndex(n)*len(d.torus.Dims)+i])
 }
-
-func (d *DimensionOrder) wraps(i int) bool { return d.torus.Wrap[i] && d.torus.Dims[i] > 2 }
 
 // Graph is the network.
 func (d *DimensionOrder) Graph() *topology.Graph { return d.graph }
@@ -95,7 +93,7 @@ func (d *DimensionOrder) Next(at, dst topology.Node) (Step, bool) {
 		}
 		up := to > c
 		var lane uint8
-		if d.wraps(i) {
+		if f.Wraps(i) {
 			ahead := (to - c + size) % size
 			up = 2*ahead <= size
 			if d.lanes == 2 && up == (to > c) {

@@ -25,6 +25,7 @@ type dmodkLevel struct {
 	up      int // ports upward
 	w, m    int // of the level: parents of its children, children
 	below   int // hosts below its children
+	hosts   int // hosts below it
 	kidRoot int // W_{l-1}
 	kidUp   int // ports upward of its children
 }
@@ -60,6 +61,7 @@ func NewDModK(g *topology.Graph) (*DModK, error) {
 		level := dmodkLevel{roots: f.Roots(l), up: f.Up(l)}
 		if l > 0 {
 			level.w, level.m = f.W[l-1], f.M[l-1]
+			level.hosts = f.Below(l)
 			level.below, level.kidRoot, level.kidUp = f.Below(l-1), f.Roots(l-1), f.Up(l-1)
 		}
 		d.lev = append(d.lev, level)
@@ -95,7 +97,7 @@ func (d *DModK) Next(at, dst topology.Node) (Step, bool) {
 	if d.tree.Level(dst) < 0 || level < 0 {
 		return Step{}, false
 	}
-	if level > 0 && d.tree.IsAbove(at, j) {
+	if lev := &d.lev[level]; level > 0 && j/lev.hosts == d.tree.Index(at)/lev.roots {
 		l = d.tree.DownLink(at, d.Down(level, j))
 	} else {
 		l = d.tree.UpLink(at, d.Up(level, j))

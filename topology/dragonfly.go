@@ -2,7 +2,6 @@ package topology
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -148,29 +147,15 @@ func NewDragonfly(g *Graph, d Layout, index []int32) (*Dragonfly, error) {
 	if err := d.Check(); err != nil {
 		return nil, err
 	}
-	if len(index) != g.Switches() {
-		return nil, fmt.Errorf("%d indices for %d switches", len(index), g.Switches())
+	at, err := seats(g, index, d.G*d.A)
+	if err != nil {
+		return nil, err
 	}
-	f := &Dragonfly{Layout: d, graph: g, index: index, ours: true,
-		at: slices.Repeat([]Node{NoNode}, d.G*d.A)}
+	f := &Dragonfly{Layout: d, graph: g, index: index, ours: true, at: at}
 	if d.G <= MaxCables/d.G {
 		f.gates = make([][]Link, d.G*d.G)
 	} else {
 		return nil, fmt.Errorf("g=%d: too many groups", d.G)
-	}
-	for i, x := range index {
-		n := g.Switch(i)
-		switch {
-		case x < 0 && len(g.Ports(n)) > 0:
-			return nil, fmt.Errorf("%s has cables and no place", g.Name(n))
-		case x < 0:
-			continue
-		case int(x) >= len(f.at):
-			return nil, fmt.Errorf("%s: no place %d", g.Name(n), x)
-		case f.at[x] != NoNode:
-			return nil, fmt.Errorf("%s and %s are both number %d", g.Name(f.at[x]), g.Name(n), x)
-		}
-		f.at[x] = n
 	}
 	for n := range g.AllHosts() {
 		if err := f.place(n); err != nil {

@@ -45,10 +45,10 @@ func (s Shape) Check() error {
 	return nil
 }
 
-// wraps says whether a cable goes from the end of dimension d to its beginning.
+// Wraps says whether a cable goes from the end of dimension d to its beginning.
 // In a dimension of two that would be a second cable between the same pair:
 // there is one.
-func (s Shape) wraps(d int) bool { return s.Wrap[d] && s.Dims[d] > 2 }
+func (s Shape) Wraps(d int) bool { return s.Wrap[d] && s.Dims[d] > 2 }
 
 // step is the switch next to x in dimension d, upward or downward; false at the
 // border of a mesh.
@@ -61,7 +61,7 @@ func (s Shape) step(x, d int, up bool) (int, bool) {
 		return x + stride, true
 	case !up && c > 0:
 		return x - stride, true
-	case !s.wraps(d):
+	case !s.Wraps(d):
 		return 0, false
 	case up:
 		return x - (n-1)*stride, true
@@ -124,25 +124,12 @@ func NewTorus(g *Graph, s Shape, index []int32) (*Torus, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	if len(index) != g.Switches() {
-		return nil, fmt.Errorf("%d indices for %d switches", len(index), g.Switches())
+	at, err := seats(g, index, product(s.Dims))
+	if err != nil {
+		return nil, err
 	}
-	t := &Torus{Shape: s, graph: g, index: index, at: slices.Repeat([]Node{NoNode}, product(s.Dims)),
+	t := &Torus{Shape: s, graph: g, index: index, at: at,
 		next: make([][]Link, 2*len(s.Dims)*len(index))}
-	for i, x := range index {
-		n := g.Switch(i)
-		switch {
-		case x < 0 && len(g.Ports(n)) > 0:
-			return nil, fmt.Errorf("%s has cables and no place", g.Name(n))
-		case x < 0:
-			continue
-		case int(x) >= len(t.at):
-			return nil, fmt.Errorf("%s: no place %d", g.Name(n), x)
-		case t.at[x] != NoNode:
-			return nil, fmt.Errorf("%s and %s are both number %d", g.Name(t.at[x]), g.Name(n), x)
-		}
-		t.at[x] = n
-	}
 	for i, x := range index {
 		for _, p := range g.Ports(g.Switch(i)) {
 			if g.IsHost(p.Peer) {

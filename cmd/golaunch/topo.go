@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,9 +107,7 @@ func (t *topoFlags) run(e env, words []string) (int, error) {
 	if len(words) == 0 {
 		return 0, errors.New("say " + topoWords())
 	}
-	switch t.format {
-	case "text", "json", "dot":
-	default:
+	if !slices.Contains(formats(), t.format) {
 		return 0, fmt.Errorf("--format: %q is none; say %s", t.format, strings.Join(formats(), ", "))
 	}
 	for _, v := range verbs() {

@@ -35,14 +35,10 @@ type hopsCount struct {
 // check tells whether all of the chosen hosts reach each other, and whether routes
 // can deadlock.
 func (t *topoFlags) check(e env, _ []string) (int, error) {
-	if t.format == "dot" {
-		return 0, errNoPicture
-	}
-	n, err := t.load()
+	n, err := t.loadText(e)
 	if err != nil {
 		return 0, err
 	}
-	n.warn(e.stdio.Stderr)
 	nodes, _ := n.chosen()
 	reached := tii.Reach(n.router, nodes, progress(e.stdio.Stderr, "routes"))
 	c := checked{Routes: n.router.String(), Hosts: len(nodes), Pairs: len(nodes) * (len(nodes) - 1), Unreachable: reached.Unreachable}

@@ -81,6 +81,18 @@ func (t *topoFlags) once() error {
 	return nil
 }
 
+// loadText is load for what has no picture; it warns of hosts that the network lacks.
+func (t *topoFlags) loadText(e env) (*network, error) {
+	if t.format == "dot" {
+		return nil, errNoPicture
+	}
+	n, err := t.load()
+	if err == nil {
+		n.warn(e.stdio.Stderr)
+	}
+	return n, err
+}
+
 // routes finds the router: the tables, if a file of them is given.
 func (n *network) routes(tables string) (err error) {
 	if tables == "" {

@@ -31,14 +31,10 @@ type rule struct {
 
 // order prints the chosen hosts, best order first, as a host file.
 func (t *topoFlags) order(e env, _ []string) (int, error) {
-	if t.format == "dot" {
-		return 0, errNoPicture
-	}
-	n, err := t.load()
+	n, err := t.loadText(e)
 	if err != nil {
 		return 0, err
 	}
-	n.warn(e.stdio.Stderr)
 	nodes, of := n.chosen()
 	hosts := n.hosts
 	if n.found == nil {

@@ -2,6 +2,7 @@ package tii
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,11 +48,7 @@ func (s *Service) Find(name string) (topology.Node, error) {
 // Hosts are those of a list such as n[001-128], or all for *.
 func (s *Service) Hosts(list string) ([]topology.Node, error) {
 	if list == "*" {
-		hosts := make([]topology.Node, s.network.graph.Hosts())
-		for i := range hosts {
-			hosts[i] = topology.Node(i)
-		}
-		return hosts, nil
+		return slices.Collect(s.network.graph.AllHosts()), nil
 	}
 	parsed, err := hostlist.Parse(list, "hosts")
 	if err != nil {
