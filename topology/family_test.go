@@ -44,11 +44,11 @@ func TestPGFTIsWhatItsDefinitionSays(t *testing.T) {
 				require.Equal(t, l+1, f.Level(up))
 				for i := 1; i <= h; i++ {
 					if i != l+1 {
-						require.Equal(t, f.Digit(n, i), f.Digit(up, i), "digit %d", i)
+						require.Equal(t, f.digit(n, i), f.digit(up, i), "digit %d", i)
 					}
 				}
-				require.Equal(t, q%tuple.W[l], f.Digit(up, l+1))
-				r := f.Digit(n, l+1) + q/tuple.W[l]*tuple.M[l]
+				require.Equal(t, q%tuple.W[l], f.digit(up, l+1))
+				r := f.digit(n, l+1) + q/tuple.W[l]*tuple.M[l]
 				require.Equal(t, out.Reverse(), f.DownLink(up, r))
 				require.Equal(t, End{n, int32(downs + q + 1)}, g.From(out))
 				require.Equal(t, End{up, int32(r + 1)}, g.To(out))
@@ -60,7 +60,7 @@ func TestPGFTIsWhatItsDefinitionSays(t *testing.T) {
 			for s := range g.AllSwitches() {
 				above := true
 				for i := f.Level(s) + 1; i <= h; i++ {
-					above = above && f.Digit(s, i) == f.Digit(Node(j), i)
+					above = above && f.digit(s, i) == f.digit(Node(j), i)
 				}
 				require.Equal(t, above, f.IsAbove(s, j))
 			}
@@ -313,4 +313,13 @@ func Example() {
 	out := f.UpLink(g.Leaf(0), 2)
 	fmt.Println(g.Hosts(), g.Switches(), g.Name(g.To(out).Node), f)
 	// Output: 16 8 s6 fattree:4,4/1,4/1,1
+}
+
+// digit is digit a_i of a node, i from 1.
+func (f *FatTree) digit(n Node, i int) int {
+	l, x := int(f.level[n]), int(f.index[n])
+	for k := range i - 1 {
+		x /= f.radix(l, k)
+	}
+	return x % f.radix(l, i-1)
 }

@@ -206,15 +206,6 @@ func (f *FatTree) Index(n Node) int { return int(f.index[n]) }
 // Node is the node at a place, NoNode if the graph lacks it.
 func (f *FatTree) Node(level, index int) Node { return f.at[level][index] }
 
-// Digit is digit a_i of a node, i from 1.
-func (f *FatTree) Digit(n Node, i int) int {
-	l, x := int(f.level[n]), int(f.index[n])
-	for k := range i - 1 {
-		x /= f.radix(l, k)
-	}
-	return x % f.radix(l, i-1)
-}
-
 // UpLink is the link that leaves n by port q upward, q in 0..Up(level)-1; NoLink
 // if its cable is missing. Port q goes to the parent with digit q mod w, by
 // their cable number q / w.

@@ -68,10 +68,6 @@ func (j *Job) Paths(loop topology.Loop) *Paths {
 	return p
 }
 
-// Queries is how many bulk queries it took: one for each host, where pairs would
-// have taken the square.
-func (p *Paths) Queries() int { return len(p.bulk) }
-
 // Hops is the switches on the route from host a to host b: 0 from a host to
 // itself, cluster.Unreachable if there is no route.
 func (p *Paths) Hops(a, b int) uint8 { return p.bulk[b].of(p.job.network.routes, p.job.hosts[a]) }

@@ -17,7 +17,6 @@ type Network struct {
 	*routes
 	tree        *cluster.Tree
 	fingerprint uint64
-	queries     int
 	problems    []error
 }
 
@@ -38,7 +37,7 @@ func few(errs []error) (problems []error) {
 // which loop carries out, and clusters the hosts.
 func Discover(r routing.ByDestination, loop topology.Loop) (*Network, error) {
 	g := r.Graph()
-	n := &Network{routes: newRoutes(r), queries: g.Hosts()}
+	n := &Network{routes: newRoutes(r)}
 	hosts := slices.Collect(g.AllHosts())
 	several := slices.DeleteFunc(slices.Clone(hosts), func(host topology.Node) bool { return n.leaf[host] >= 0 })
 	errs, hashes := make([]error, len(hosts)), make([]uint64, len(hosts))
@@ -105,9 +104,6 @@ func mix(sum, word uint64) uint64 {
 	return sum ^ sum>>29
 }
 
-// Router is what gives the routes.
-func (n *Network) Router() routing.ByDestination { return n.router }
-
 // Graph is the network itself.
 func (n *Network) Graph() *topology.Graph { return n.graph }
 
@@ -121,9 +117,6 @@ func (n *Network) Depth() int { return n.tree.Depth() }
 // Fingerprint changes if names, the number of cables or the route of any pair do:
 // with what a service answers.
 func (n *Network) Fingerprint() uint64 { return n.fingerprint }
-
-// Queries is how many bulk queries it took: one for each host.
-func (n *Network) Queries() int { return n.queries }
 
 // Problems are what is wrong with the routes, the first few: hosts that a switch
 // does not forward to, and circles. Hosts without a cable are no problem.

@@ -60,11 +60,11 @@ func TestFatTree(t *testing.T) {
 	assert.Equal(t, [][]int{{0, 1, 2, 3, 4, 5}, {6, 7, 8, 9, 10, 11}}, tr.Groups(2))
 	assert.Equal(t, [][]int{{0, 1, 2}, {3, 4, 5}, {6, 7, 8}, {9, 10, 11}}, tr.Groups(3))
 	assert.Equal(t, tr.Groups(3), tr.Groups(4), "no deeper than leaf switches")
-	hosts, clusters := tr.Children(6)
+	hosts, clusters := tr.inside(6)
 	assert.Empty(t, hosts)
 	assert.Equal(t, []int{4, 5}, clusters)
-	assert.Equal(t, 5, tr.Hops(6))
-	assert.Equal(t, []int{6, 6, -1}, []int{tr.Parent(4), tr.Parent(5), tr.Parent(6)})
+	assert.Equal(t, 5, int(tr.hops[6]))
+	assert.Equal(t, []int32{6, 6, -1}, tr.parent[tr.hosts+4:])
 }
 
 func TestUneven(t *testing.T) {
@@ -179,7 +179,7 @@ func TestJoinIsTheAlgorithm(t *testing.T) {
 		tr := Join(d)
 		members := make([][]int, tr.Clusters())
 		for c := range members {
-			hosts, clusters := tr.Children(c)
+			hosts, clusters := tr.inside(c)
 			members[c] = hosts
 			for _, inner := range clusters {
 				members[c] = append(members[c], members[inner]...)
@@ -190,4 +190,17 @@ func TestJoinIsTheAlgorithm(t *testing.T) {
 			t.Fatalf("%v:\n got %v\nwant %v", rows, members, want)
 		}
 	})
+}
+
+// inside has what was joined to a cluster, by lowest host: hosts, and other
+// clusters.
+func (t *Tree) inside(c int) (hosts, clusters []int) {
+	for _, child := range t.children[c] {
+		if int(child) < t.hosts {
+			hosts = append(hosts, int(child))
+		} else {
+			clusters = append(clusters, int(child)-t.hosts)
+		}
+	}
+	return hosts, clusters
 }

@@ -53,28 +53,6 @@ func (t *Tree) Clusters() int { return len(t.children) }
 // switches. It is 0 where no two hosts are connected.
 func (t *Tree) Depth() int { return t.depth }
 
-// Level is the depth of a cluster, from 1.
-func (t *Tree) Level(c int) int { return int(t.level[c]) }
-
-// Hops is the greatest distance between two hosts of a cluster, in switches.
-func (t *Tree) Hops(c int) int { return int(t.hops[c]) }
-
-// Parent is the cluster around a cluster, negative at the top.
-func (t *Tree) Parent(c int) int { return int(t.parent[t.hosts+c]) }
-
-// Children has what was joined to a cluster, by lowest host: hosts, and other
-// clusters. The slices are the caller's.
-func (t *Tree) Children(c int) (hosts, clusters []int) {
-	for _, child := range t.children[c] {
-		if int(child) < t.hosts {
-			hosts = append(hosts, int(child))
-		} else {
-			clusters = append(clusters, int(child)-t.hosts)
-		}
-	}
-	return hosts, clusters
-}
-
 // Of is the identity of what a host belongs to at a depth from 1: the number of
 // a cluster, or Clusters() + host if it is alone there. Below the deepest cluster
 // of a host it stays in that if that is a leaf switch, and is alone if it is not:

@@ -54,19 +54,6 @@ func Hosts(g *topology.Graph, names []string, m Map) (*Result, error) {
 	return r, nil
 }
 
-// InOrder takes the graph's hosts in order for the names: what a spec describes
-// has no names of its own. It fails if the graph has fewer hosts.
-func InOrder(g *topology.Graph, names []string) (*Result, error) {
-	if len(names) > g.Hosts() {
-		return nil, fmt.Errorf("%d hosts: the network has %d", len(names), g.Hosts())
-	}
-	r := &Result{Adapters: make([][]topology.Node, len(names)), names: names}
-	for i := range names {
-		r.Adapters[i] = []topology.Node{topology.Node(i)}
-	}
-	return r, nil
-}
-
 // Missing has the names that the graph lacks, in their order.
 func (r *Result) Missing() []string {
 	var list []string
@@ -91,24 +78,6 @@ func (r *Result) Warning() string {
 	}
 	return fmt.Sprintf("%d of %d hosts are not in the network and keep their order: %s; a map file can say which they are",
 		len(missing), len(r.names), hostlist.Fold(hosts))
-}
-
-// Select is the graph of the first adapters of the hosts that it has, with the
-// job's names and in the job's order. Of has, for each of its hosts, the index of
-// the name.
-func (r *Result) Select(g *topology.Graph) (selected *topology.Graph, of []int, err error) {
-	var hosts []topology.Node
-	var names []string
-	for i, adapters := range r.Adapters {
-		if len(adapters) > 0 {
-			hosts, names, of = append(hosts, adapters[0]), append(names, r.names[i]), append(of, i)
-		}
-	}
-	if selected, err = g.Select(hosts); err != nil {
-		return nil, nil, err
-	}
-	selected, err = selected.Named(names)
-	return selected, of, err
 }
 
 // Finder has the hosts of a graph by what they may be called. It is immutable;

@@ -35,11 +35,6 @@ func TestHosts(t *testing.T) {
 	assert.Equal(t, []nodes{{3}, {1, 0}, {2}, {4}, {5}, nil, nil, nil, {6}}, r.Adapters)
 	assert.Equal(t, []string{"n005", "n006", "10.0.0.1"}, r.Missing())
 	assert.Equal(t, "3 of 9 hosts are not in the network and keep their order: n[005-006],10.0.0.1; a map file can say which they are", r.Warning())
-	less, of, err := r.Select(g)
-	require.NoError(t, err)
-	assert.Equal(t, []int{0, 1, 2, 3, 4, 8}, of)
-	assert.Equal(t, []string{"n003", "n001.example.org", "n1"}, []string{less.Name(0), less.Name(1), less.Name(5)})
-	assert.Equal(t, "n001 mlx5_2", less.Info(1).Description)
 }
 
 func TestAllPresent(t *testing.T) {
@@ -47,11 +42,6 @@ func TestAllPresent(t *testing.T) {
 	r, err := Hosts(g, []string{"b", "a"}, Map{})
 	require.NoError(t, err)
 	assert.Empty(t, r.Warning())
-	r, err = InOrder(g, []string{"x", "y"})
-	require.NoError(t, err)
-	assert.Equal(t, []nodes{{0}, {1}}, r.Adapters)
-	_, err = InOrder(g, []string{"x", "y", "z"})
-	assert.EqualError(t, err, "3 hosts: the network has 2")
 }
 
 func TestAmbiguous(t *testing.T) {
