@@ -125,7 +125,7 @@ func (a *attempt) explain(err error) *bootstrap.Error {
 	return e
 }
 
-// maxSaid bounds what is repeated of a server's words, in bytes.
+// maxSaid bounds what is kept, and repeated, of a server's words, in bytes.
 const maxSaid = 1000
 
 // explainBarred is for a server that hung up on a right key, as sshd does where
@@ -135,10 +135,9 @@ func (a *attempt) explainBarred(e *bootstrap.Error, err error) {
 	key := fmt.Sprintf("%s (%s)", a.d.cfg.Keys[a.signedBy].Name, a.d.keys[a.signedBy].Type())
 	e.Phase = bootstrap.Authenticate
 	e.Hint = "PAM may bar the account there (pam_slurm_adopt, pam_access, pam_nologin), or root; sshd's log on the host tells"
-	said := strings.Join(strings.Fields(strings.Join(a.said, " ")), " ")
-	if said != "" {
+	if a.said != "" {
 		e.Permanent = true
-		e.Err = fmt.Errorf("user %s: the key %s is right, but the host hung up: %s", a.t.User, key, said[:min(len(said), maxSaid)])
+		e.Err = fmt.Errorf("user %s: the key %s is right, but the host hung up: %s", a.t.User, key, a.said)
 		return
 	}
 	e.Err = fmt.Errorf("user %s: the key %s is right, but the host hung up without a word: %w", a.t.User, key, root(err))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/crypto/ssh"
@@ -31,7 +32,7 @@ type attempt struct {
 	offered   []int         // keys, in order
 	signedBy  int           // the key whose signature was sent last, -1 for none
 	signError error         // why a signature could not be had
-	said      []string      // what the server said once it had a signature
+	said      string        // what the server said once it had a signature, as far as it is repeated
 }
 
 // client is one authenticated connection and the goroutine that answers what
@@ -134,8 +135,9 @@ func (a *attempt) nextMethod(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
 func (a *attempt) banner(message string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.signedBy != noKey {
-		a.said = append(a.said, message)
+	if a.signedBy != noKey && len(a.said) < maxSaid {
+		said := strings.Join(append(strings.Fields(a.said), strings.Fields(message)...), " ")
+		a.said = said[:min(len(said), maxSaid)]
 	}
 	return nil
 }

@@ -285,6 +285,16 @@ func TestHungUpOnARightKey(t *testing.T) {
 	}
 }
 
+// Of a server that talks without end only the beginning is kept.
+func TestServerThatTalksWithoutEnd(t *testing.T) {
+	a := &attempt{signedBy: 0}
+	for range 2 * maxSaid {
+		require.NoError(t, a.banner("go\r\n  away "))
+	}
+	require.Len(t, a.said, maxSaid)
+	require.Contains(t, a.said, "go away go away ")
+}
+
 func TestHostCertificates(t *testing.T) {
 	dir := t.TempDir()
 	saveKey(t, dir+"/id", newEd25519(t))
