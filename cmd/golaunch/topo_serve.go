@@ -271,9 +271,12 @@ func listen(where string) (net.Listener, error) {
 			return nil, fmt.Errorf("%s is there already and is no socket; give another path", where)
 		}
 		conn, err := net.Dial("unix", where)
-		if err == nil {
+		switch {
+		case err == nil:
 			_ = conn.Close()
 			return nil, fmt.Errorf("%s: a service is there already", where)
+		case !errors.Is(err, syscall.ECONNREFUSED): // one that has too many callers, or is another user's
+			return nil, fmt.Errorf("a service may be there already: %w; end it, or give another path", err)
 		}
 		if err := os.Remove(where); err != nil {
 			return nil, err

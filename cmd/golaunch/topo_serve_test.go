@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -145,6 +146,31 @@ func TestServe(t *testing.T) {
 func TestServeOnLoopback(t *testing.T) {
 	where, _ := service(t, "127.0.0.1:0", "--topology", "fattree:2,2/1,1/1,1")
 	assert.Equal(t, "h0 s0 s2 s1 h3", dial(t, "tcp", where).ask("query h0:h3"))
+}
+
+// A service that has no time for another caller keeps its place.
+func TestServeBesideABusyService(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	address := &syscall.SockaddrUnix{Name: socket}
+	open := func() int {
+		fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = syscall.Close(fd) })
+		return fd
+	}
+	busy := open()
+	require.NoError(t, syscall.Bind(busy, address))
+	require.NoError(t, syscall.Listen(busy, 0))
+	var err error
+	for err == nil { // until no more callers may wait
+		err = syscall.Connect(open(), address)
+	}
+	require.ErrorIs(t, err, syscall.EAGAIN)
+	_, err = listen(socket)
+	require.ErrorContains(t, err, "a service may be there already: ")
+	_, _, err = syscall.Accept(busy)
+	require.NoError(t, err, "it has its callers still")
+	require.FileExists(t, socket)
 }
 
 // A socket that a service left behind is used again.
