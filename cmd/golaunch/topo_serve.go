@@ -22,9 +22,12 @@ import (
 const (
 	// maxClients bounds the clients of a service.
 	maxClients = 4096
-	// idle is how long a client may say nothing, stuck how long it may not read.
+	// idle is how long a client, or a service that is asked, may say nothing, stuck
+	// how long a client may not read.
 	idle  = 10 * time.Minute
 	stuck = 30 * time.Second
+	// maxAnswer bounds the line that a service answers with, in bytes.
+	maxAnswer = 1 << 20
 )
 
 // serve answers queries at a socket until it is interrupted.
@@ -298,12 +301,17 @@ func (t *topoFlags) ask(e env, line string) (int, error) {
 		return 0, fmt.Errorf("--socket: nobody answers: %w; start golaunch topo serve", err)
 	}
 	defer conn.Close()
+	defer context.AfterFunc(e.ctx, func() { _ = conn.Close() })()
+	_ = conn.SetDeadline(time.Now().Add(idle))
 	if _, err := io.WriteString(conn, line+"\n"); err != nil {
 		return 0, fmt.Errorf("--socket: %w", err)
 	}
-	answer, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil {
-		return 0, fmt.Errorf("--socket: the service ended: %w", err)
+	answer, err := bufio.NewReader(io.LimitReader(conn, maxAnswer)).ReadString('\n')
+	switch {
+	case len(answer) == maxAnswer:
+		return 0, fmt.Errorf("--socket: an answer of more than %d bytes: is it golaunch topo serve?", maxAnswer)
+	case err != nil:
+		return 0, fmt.Errorf("--socket: no answer of the service: %w", err)
 	}
 	if text, wrong := strings.CutPrefix(answer, "error: "); wrong {
 		fmt.Fprintf(e.stdio.Stderr, "golaunch: topo: %s", text)

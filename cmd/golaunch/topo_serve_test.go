@@ -173,6 +173,45 @@ func TestServeBesideABusyService(t *testing.T) {
 	require.FileExists(t, socket)
 }
 
+// What is no service, and answers without end or not at all, is not heard for ever.
+func TestAskingWhatIsNoService(t *testing.T) {
+	for name, x := range map[string]struct {
+		answer func(conn net.Conn, stop func())
+		want   string
+	}{
+		"without end": {func(conn net.Conn, _ func()) {
+			for err := error(nil); err == nil; {
+				_, err = io.WriteString(conn, strings.Repeat("x", 1<<16))
+			}
+		}, "an answer of more than 1048576 bytes"},
+		"not at all":   {func(_ net.Conn, stop func()) { stop() }, "no answer of the service"},
+		"no whole one": {func(conn net.Conn, _ func()) { _, _ = io.WriteString(conn, "h0 "); _ = conn.Close() }, "no answer of the service: EOF"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			socket := filepath.Join(t.TempDir(), "s")
+			listener, err := net.Listen("unix", socket)
+			require.NoError(t, err)
+			defer listener.Close()
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			var server sync.WaitGroup
+			defer server.Wait()
+			server.Go(func() { // ends with its client
+				conn, err := listener.Accept()
+				if assert.NoError(t, err) {
+					_, err = bufio.NewReader(conn).ReadString('\n')
+					assert.NoError(t, err)
+					x.answer(conn, stop)
+				}
+			})
+			var errs strings.Builder
+			args := []string{"topo", "route", "a", "b", "--socket", socket}
+			assert.Equal(t, 2, run(ctx, args, launcher.IO{Stdout: io.Discard, Stderr: &errs}, nil))
+			assert.Contains(t, errs.String(), x.want)
+		})
+	}
+}
+
 // A socket that a service left behind is used again.
 func TestServeAfterACrash(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
