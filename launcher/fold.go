@@ -63,12 +63,15 @@ func hostsText(hosts []job.HostIndex, name func(job.HostIndex) string) string {
 	if len(list) == 1 {
 		return "host " + list[0].Name
 	}
-	text := hostlist.Fold(list)
-	if len(text) > maxHostsText {
-		cut := strings.LastIndexByte(text[:maxHostsText], ',') + 1
-		text = text[:cut] + "..."
+	return "hosts " + cutNames(hostlist.Fold(list), maxHostsText)
+}
+
+// cutNames leaves of a list of names those that most bytes hold.
+func cutNames(list string, most int) string {
+	if len(list) <= most {
+		return list
 	}
-	return "hosts " + text
+	return list[:strings.LastIndexByte(list[:most], ',')+1] + "..."
 }
 
 // maxHostsText is how many bytes of names that do not fold are told.

@@ -33,10 +33,8 @@ func (r *run) ranksOn(h job.HostIndex) string {
 	on := func(id int, p *Plan) {
 		var ranks []int
 		for _, b := range p.Blocks {
-			for i := range b.Count {
-				if b.Host == h {
-					ranks = append(ranks, int(b.First)+i)
-				}
+			for i := 0; b.Host == h && i < b.Count; i++ {
+				ranks = append(ranks, int(b.First)+i)
 			}
 		}
 		if len(ranks) > 0 {
@@ -74,11 +72,7 @@ func (p *Plan) ranksText(world int, ranks []int) string {
 	if len(parts) <= mostParts {
 		return strings.Join(parts, ", ")
 	}
-	on := hostsText(hosts, p.hostName)
-	if len(on) > maxRanksHosts {
-		on = on[:strings.LastIndexByte(on[:maxRanksHosts], ',')+1] + "..."
-	}
-	return numbersText(world, ranks) + " on " + on
+	return numbersText(world, ranks) + " on " + cutNames(hostsText(hosts, p.hostName), maxRanksHosts)
 }
 
 // maxRanksHosts is how many bytes of names of hosts that do not fold are told with
