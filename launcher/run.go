@@ -324,57 +324,6 @@ func (r *run) failed(f job.Failure, at time.Time) {
 	}
 }
 
-// giveUp ends the job with an exit status of golaunch's own.
-func (r *run) giveUp(status int, grace time.Duration) {
-	if !r.decided {
-		r.decided, r.status = true, status
-	}
-	r.kill(grace)
-	r.endIf()
-}
-
-// outputFailed ends the job. All output that still comes fails as well: only the
-// first of it is told, and ends anything.
-func (r *run) outputFailed(err error) {
-	if r.unheard {
-		return
-	}
-	r.unheard = true
-	r.report.say("the output cannot be written: %v", err)
-	r.giveUp(job.ExitLauncher, 0)
-}
-
-// kill has every rank ended: SIGTERM, and SIGKILL after grace.
-func (r *run) kill(grace time.Duration) {
-	if r.killed && grace > 0 {
-		return
-	}
-	r.killed = true
-	r.stdin.close()
-	r.staging.stop()
-	r.family.Broadcast(link.Control, overlay.KindKill, overlay.Encode(overlay.Kill{Grace: grace}))
-}
-
-// endIf leaves the loop when there is nothing more to wait for.
-func (r *run) endIf() {
-	if r.worlds == nil { // nothing was launched
-		if r.decided && r.ready && r.TraceFile != "" {
-			r.count() // what took its time, or failed, is of interest all the more
-			return
-		}
-		r.over = r.over || r.decided
-		return
-	}
-	switch drained := r.drained(); {
-	case r.active():
-	case drained:
-		r.clock.mark("output drained")
-		r.count()
-	case r.decided:
-		time.AfterFunc(drainTimeout, func() { r.inbox.Put(outputStuck{}) })
-	}
-}
-
 // rootLost handles the end of the one link that the launcher has.
 func (r *run) rootLost(slot tree.Slot, err error) {
 	if r.over || !r.family.Live(slot) {

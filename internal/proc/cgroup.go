@@ -175,6 +175,20 @@ func ownCgroup() (string, error) {
 	return dir, err
 }
 
+// dropCgroup removes the cgroup of a warden that ends before its time, such as
+// one whose agent is gone before it can say hello.
+func (w *warden) dropCgroup() {
+	if w.cgroup == nil || w.survived != nil {
+		return
+	}
+	dir := w.cgroup.dir
+	w.cgroup.close()
+	_ = killCgroup(dir) // a warden that cannot go on has no other word for its ranks
+	if err := removeCgroup(dir); err != nil {
+		complain("the job's cgroup could not be removed: %v", err)
+	}
+}
+
 // cgroupDir finds, in the texts of /proc/self/mountinfo and /proc/self/cgroup
 // (proc(5), cgroups(7)), the directory of the cgroup v2, or of the cgroup v1 with a
 // controller, and where its hierarchy is mounted.

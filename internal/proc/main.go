@@ -124,20 +124,6 @@ func runWarden(args []string) error {
 	return w.loop()
 }
 
-// dropCgroup removes the cgroup of a warden that ends before its time, such as
-// one whose agent is gone before it can say hello.
-func (w *warden) dropCgroup() {
-	if w.cgroup == nil || w.survived != nil {
-		return
-	}
-	dir := w.cgroup.dir
-	w.cgroup.close()
-	_ = killCgroup(dir) // a warden that cannot go on has no other word for its ranks
-	if err := removeCgroup(dir); err != nil {
-		complain("the job's cgroup could not be removed: %v", err)
-	}
-}
-
 func newWarden(jobID string, noCgroup bool) (*warden, *hello, error) {
 	if err := unix.Subreaper(); err != nil {
 		return nil, nil, err
