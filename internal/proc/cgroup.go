@@ -208,7 +208,7 @@ func cgroupDir(mountinfo, member, controller string) (point, dir string, err err
 	}
 	for line := range strings.Lines(mountinfo) {
 		m, ok := parseMount(line)
-		if !ok || controller == "" && m.fstype != "cgroup2" || controller != "" && !(m.fstype == "cgroup" && slices.Contains(m.options, controller)) {
+		if !ok || !m.shows(controller) {
 			continue
 		}
 		// Text, not path, arithmetic: "/../x" is a cgroup outside of this namespace.
@@ -225,6 +225,15 @@ func cgroupDir(mountinfo, member, controller string) (point, dir string, err err
 type mount struct {
 	root, point, fstype string
 	options             []string // of the file system
+}
+
+// shows reports whether a mount is one of the cgroup v2, or of the cgroup v1 with a
+// controller.
+func (m *mount) shows(controller string) bool {
+	if controller == "" {
+		return m.fstype == "cgroup2"
+	}
+	return m.fstype == "cgroup" && slices.Contains(m.options, controller)
 }
 
 // parseMount takes a line of mountinfo apart:
