@@ -63,8 +63,8 @@ func ReadFile(name string) ([]byte, error) {
 	}
 }
 
-// ErrNotRegular is OpenRegular's for a directory, a device, a pipe or a socket.
-var ErrNotRegular = errors.New("not a regular file")
+// errNotRegular is OpenRegular's for a directory, a device, a pipe or a socket.
+var errNotRegular = errors.New("not a regular file")
 
 // OpenRegular opens a regular file for reading, relative to dir, which may be a
 // symbolic link. It opens no device, and waits for no pipe's other end.
@@ -83,7 +83,7 @@ func OpenRegular(dir, name string) (*os.File, error) {
 	case err != nil:
 		return refuse(err)
 	case st.Mode&unix.S_IFMT != unix.S_IFREG:
-		return refuse(ErrNotRegular)
+		return refuse(errNotRegular)
 	}
 	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(found), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
