@@ -6,7 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -86,7 +86,7 @@ func TestAStoppedAgentLeavesNothing(t *testing.T) {
 func abandonStopped(t *testing.T, shell []string, way string) {
 	far := farHost{newHost(t), shell}
 	mark := filepath.Join(far.dir, "mark")
-	program := "echo $$ > '" + mark + ".new'; mv '" + mark + ".new' '" + mark + "'; kill -STOP $$; exec sleep 1000"
+	program := "echo $$ \"$0\" \"$@\" > '" + mark + ".new'; mv '" + mark + ".new' '" + mark + "'; kill -STOP $$; exec sleep 1000"
 	src := newSource()
 	src.native = src.image("linux", src.native.Arch, "#!/bin/sh\n"+program+"\n")
 	var p bootstrap.Piper = far
@@ -103,7 +103,6 @@ func abandonStopped(t *testing.T, shell []string, way string) {
 	case "installed, by the login shell":
 		p, o.Installed = loginFarHost{far}, installedAgent(t, program)
 	}
-	before := place(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	type started struct {
@@ -115,12 +114,14 @@ func abandonStopped(t *testing.T, shell []string, way string) {
 		pipe, err := stage.Start(ctx, p, here, src, []string{"word"}, o)
 		result <- started{pipe, err}
 	}()
-	var pid int
+	var pid, commandLine string
 	require.Eventually(t, func() bool {
 		text, err := os.ReadFile(mark)
-		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		pid, commandLine, _ = strings.Cut(string(text), " ")
 		return err == nil
 	}, patience, time.Millisecond)
+	magic := halves.FindStringSubmatch(commandLine)
+	require.NotNil(t, magic, commandLine)
 	if way == "installed, by the login shell" {
 		cancel() // nothing was heard of it
 	}
@@ -131,18 +132,21 @@ func abandonStopped(t *testing.T, shell []string, way string) {
 		wantError(t, s.err, false)
 	}
 	require.Eventually(t, func() bool { // its parent may not have waited for it yet
-		words, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		words, err := os.ReadFile("/proc/" + pid + "/cmdline")
 		return err != nil || len(words) == 0
-	}, patience, time.Millisecond, "process %d is left", pid)
+	}, patience, time.Millisecond, "process %s is left", pid)
 	require.Empty(t, list(t, far.run))
-	require.Equal(t, before, place(t))
+	require.Empty(t, left(t, magic[1]+magic[2]))
 }
 
-// place lists what is in the directories that agents are copied to and that all
-// hosts of this machine share, but for kept agents.
-func place(t *testing.T) []string {
+// halves finds the magic of a start in a command line.
+var halves = regexp.MustCompile(`\b([0-9a-f]{16}) ?([0-9a-f]{16})\b`)
+
+// left lists what a start has left in the directories that agents are copied to and
+// that all hosts of this machine share. Other starts may go on there meanwhile.
+func left(t *testing.T, magic string) []string {
 	var found []string
-	for _, glob := range []string{"/dev/shm/golaunch-*-*", "/tmp/golaunch-*/part-*"} {
+	for _, glob := range []string{"/dev/shm/golaunch-" + magic + "-*", "/tmp/golaunch-*/part-" + magic} {
 		names, err := filepath.Glob(glob)
 		require.NoError(t, err)
 		found = append(found, names...)
