@@ -165,7 +165,7 @@ func listenAt(ctx context.Context, given string, names []string) (string, error)
 		defer c.Close()
 		return c.LocalAddr().(*net.UDPAddr).IP.String(), nil
 	}
-	return "", fmt.Errorf("no address of this machine is known at which agents can call it: host %s has none either", names[0])
+	return "", fmt.Errorf("no address of this machine is known at which agents can call it: there is no route to host %s, nor to the next; see whether their names resolve here", names[0])
 }
 
 // summon has the agent of a host, which has called here or will, call another.

@@ -42,7 +42,7 @@ func TestBulkThatCannotStart(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1", addr)
 	_, err = listenAt(t.Context(), "", []string{""})
-	require.ErrorContains(t, err, "no address of this machine is known")
+	require.ErrorContains(t, err, "nor to the next; see whether their names resolve here")
 }
 
 // What the manager says of an agent is told of its host.
