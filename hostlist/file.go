@@ -36,7 +36,8 @@ func (e *LineError) Error() string { return e.err.Error() }
 func (e *LineError) Unwrap() error { return e.err }
 
 // ParseFile reads a host file; name is its name in errors, which begin with
-// "name:line:" and are a LineError where a line is at fault. Each line names hosts as Parse does, followed by settings:
+// "name:line:" and are a LineError where a line is at fault. Each line names hosts
+// as Parse does, followed by settings:
 //
 //	host[:n]                      Hydra
 //	host slots=n max_slots=n      Open MPI

@@ -24,7 +24,7 @@ const PhaseTree = "the tree's service"
 // and are stable.
 type CauseClass uint8
 
-// Exit codes that golaunch itself returns (docs/design.md).
+// Exit codes that golaunch itself returns (docs/errors.md).
 const (
 	ExitUsage         = 2
 	ExitTimeout       = 124
@@ -58,7 +58,7 @@ type Failure struct {
 	World     int  `cbor:"10,keyasint,omitempty"` // of Rank
 }
 
-// ExitCode is the job's exit code when f is its cause (docs/design.md):
+// ExitCode is the job's exit code when f is its cause (docs/errors.md):
 // codes are cut to 8 bits and a nonzero code that would become 0 becomes 1. It is
 // never 0: what no rank can have done counts as golaunch's own failure.
 func (f Failure) ExitCode() int {

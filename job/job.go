@@ -11,7 +11,7 @@ import (
 	"strconv"
 )
 
-// Rank is one process of a world, 0..size-1 (docs/design.md).
+// Rank is one process of a world, 0..size-1 (docs/words.md).
 type Rank int
 
 // RankID names a rank among all of a job's worlds.

@@ -67,8 +67,9 @@ type Options struct {
 	// to spare. 0 is ConnectTimeout. For ssh.
 	MissAfter time.Duration
 	// AllowDeadNodes goes on without hosts that can't be reached. Their ranks go
-	// to hosts that no rank needed, or to the others, if their slots suffice; where neither the number of ranks
-	// nor slots are given, they go with their host.
+	// to hosts that no rank needed, or to the others, if their slots suffice;
+	// where neither the number of ranks nor slots are given, they go with their
+	// host.
 	AllowDeadNodes bool
 	// Spares is how many hosts beyond those that the ranks need get agents, to
 	// take the ranks of hosts that die before the launch.

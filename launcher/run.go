@@ -47,7 +47,7 @@ const ownFiles = 32
 const drainTimeout = 2 * time.Second
 
 // Run carries out the job that o describes and returns golaunch's exit status
-// (docs/design.md). It handles SIGINT, SIGTERM, SIGHUP and the signals that
+// (docs/errors.md). It handles SIGINT, SIGTERM, SIGHUP and the signals that
 // are passed on to the ranks while it runs; ending ctx counts as SIGTERM.
 func Run(ctx context.Context, o Options, stdio IO) int {
 	begin := time.Now()

@@ -10,8 +10,8 @@ import (
 // verdict finds the cause among the failures of a job: the one that happened
 // first, whenever it was heard of. Of those within job.Tie of it, it is the one
 // of least weight. Where that is the end of a rank, and a node is found lost not
-// much later, the loss is the cause. The cause is asked for when the job ends: by then every node
-// has told what ended there before golaunch had it end.
+// much later, the loss is the cause. The cause is asked for when the job ends: by
+// then every node has told what ended there before golaunch had it end.
 type verdict struct {
 	kept     []*heard // all that may be the cause, and the first of the others
 	failures int

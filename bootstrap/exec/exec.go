@@ -25,7 +25,8 @@ import (
 	"github.com/golaunch/golaunch/bootstrap/internal/child"
 )
 
-// defaultKillAfter leaves an agent, which needs two seconds at most (docs/design.md), time to clean up.
+// defaultKillAfter leaves an agent, which needs two seconds at most
+// (docs/design.md), time to clean up.
 const defaultKillAfter = 2 * time.Second
 
 // Config is what a Piper needs. Template is required.

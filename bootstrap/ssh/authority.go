@@ -50,7 +50,8 @@ type AuthorityConfig struct {
 }
 
 // Authority holds the user's private keys, in the launcher only, and signs
-// what logging in to planned hosts needs and nothing else (docs/design.md). It may be used from several goroutines.
+// what logging in to planned hosts needs and nothing else (docs/security.md). It may
+// be used from several goroutines.
 type Authority struct {
 	targets   []Target
 	maxLogIns int

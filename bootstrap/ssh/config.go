@@ -92,7 +92,8 @@ func (c *Config) load(path, base string, private bool) error {
 	return nil
 }
 
-// Warnings are the lines of known_hosts files that were passed over, as "file:line: reason", so far.
+// Warnings are the lines of known_hosts files that were passed over so far, as
+// "file:line: reason".
 func (c *Config) Warnings() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,4 +1,5 @@
-// Package proc starts, watches and ends the ranks of one node (docs/design.md, Lifetime of processes).
+// Package proc starts, watches and ends the ranks of one node (docs/design.md,
+// Processes).
 //
 // Model: two processes. The warden is the same executable run again, as a
 // process that never gets to main: it forks and reaps the ranks, is their

@@ -16,7 +16,7 @@ const defaultPath = "/usr/local/bin:/usr/bin:/bin"
 
 // startError is why a rank's program cannot be started.
 type startError struct {
-	code   int // exit code of the job, docs/design.md
+	code   int // exit code of the job, docs/errors.md
 	text   string
 	cause  error  // may be nil
 	sought string // PATH of a program that is in none of its directories
