@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -111,6 +112,7 @@ type run struct {
 	boot     *boot
 	staging  *staging
 	tasks    sync.WaitGroup // what signs, and what sends files
+	answers  atomic.Int64   // tasks that answer requests of agents
 	family   *overlay.Family
 	clock    clock
 	ready    bool

@@ -35,11 +35,30 @@ func (r *run) sign(slot tree.Slot, q overlay.SignRequest) {
 		return
 	}
 	q.Request.From = q.By
-	r.tasks.Go(func() { // ends with the ssh-agent's answer, or with the job
+	r.later(slot, answer, func(answer *overlay.SignAnswer) { // ends with the ssh-agent's answer, or with the job
 		signature, err := boot.authority.Sign(r.ctx, q.Request)
 		if answer.Signature = signature; err != nil {
 			answer.Refuse(err)
 		}
+	})
+}
+
+// maxAnswers is how many requests of agents may wait for an answer, for each host:
+// it is tried a few times, and hedged.
+const maxAnswers = 16
+
+// later answers a request as decide does, which may take its time. Agents that ask
+// for more at once than they can have hosts to start are refused for now.
+func (r *run) later(slot tree.Slot, answer overlay.SignAnswer, decide func(*overlay.SignAnswer)) {
+	if most := int64(maxAnswers * len(r.plan.Hosts)); r.answers.Load() >= most {
+		answer.Refusal = fmt.Sprintf("%d requests wait for an answer already", most)
+		r.inbox.Put(signatureMade{slot, answer})
+		return
+	}
+	r.answers.Add(1)
+	r.tasks.Go(func() {
+		defer r.answers.Add(-1)
+		decide(&answer)
 		r.inbox.Put(signatureMade{slot, answer})
 	})
 }
@@ -53,11 +72,10 @@ func (r *run) summon(slot tree.Slot, q overlay.Summon) {
 		r.inbox.Put(signatureMade{slot, answer})
 		return
 	}
-	r.tasks.Go(func() { // ends with the connect timeout, or with the job
+	r.later(slot, answer, func(answer *overlay.SignAnswer) { // ends with the connect timeout, or with the job
 		if err := r.boot.summon(r.ctx, r.boot.hosts[q.Host].Name, q); err != nil {
 			answer.Refusal = err.Error()
 		}
-		r.inbox.Put(signatureMade{slot, answer})
 	})
 }
 

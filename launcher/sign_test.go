@@ -1,6 +1,7 @@
 package launcher
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/pem"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh"
 
+	"github.com/golaunch/golaunch/bootstrap"
 	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link/memlink"
@@ -124,6 +126,42 @@ func TestSignaturesWhileTheJobGrows(t *testing.T) {
 			require.Equal(t, by == 0 && host >= 2, err == nil, "%d asks for %d: %v", by, host, err)
 		}
 	}
+}
+
+// slow is an authority that takes its time.
+type slow struct {
+	bootstrap.Authority
+	release chan struct{}
+}
+
+func (s slow) Sign(context.Context, bootstrap.SignRequest) ([]byte, error) {
+	<-s.release
+	return []byte("signature"), nil
+}
+
+// An agent that asks without end keeps no more requests waiting than a job of its
+// hosts can have.
+func TestRequestsThatWaitAreBounded(t *testing.T) {
+	hostKey, _ := signer(t)
+	r, _ := signing(t, hostKey) // a job of four
+	release := make(chan struct{})
+	r.boot.authority = slow{r.boot.authority, release}
+	ask := func() []overlay.Event {
+		r.sign(0, overlay.SignRequest{By: 0, Request: bootstrap.SignRequest{Host: 1}})
+		return r.inbox.Take(nil)
+	}
+	r.inbox.Take(nil)
+	for range 4 * maxAnswers {
+		require.Empty(t, ask())
+	}
+	refused := signatureMade{0, overlay.SignAnswer{Refusal: "64 requests wait for an answer already"}}
+	require.Equal(t, []overlay.Event{refused}, ask(), "it may ask again")
+	close(release)
+	r.tasks.Wait()
+	require.Len(t, r.inbox.Take(nil), 4*maxAnswers)
+	ask()
+	r.tasks.Wait()
+	require.Zero(t, r.answers.Load())
 }
 
 // Hosts that share a key are named, once the tree is up and to who wants to know.
