@@ -33,6 +33,7 @@ const (
 	ExitNotFound      = 127
 	ExitHUP           = 129
 	ExitINT           = 130
+	ExitPIPE          = 141 // nobody reads golaunch's own output any more
 	ExitTERM          = 143
 )
 

@@ -20,17 +20,6 @@ func (r *run) giveUp(status int, grace time.Duration) {
 	r.endIf()
 }
 
-// outputFailed ends the job. All output that still comes fails as well: only the
-// first of it is told, and ends anything.
-func (r *run) outputFailed(err error) {
-	if r.unheard {
-		return
-	}
-	r.unheard = true
-	r.report.say("the output cannot be written: %v", err)
-	r.giveUp(job.ExitLauncher, 0)
-}
-
 // kill has every rank ended: SIGTERM, and SIGKILL after grace.
 func (r *run) kill(grace time.Duration) {
 	if r.killed && grace > 0 {

@@ -1,10 +1,12 @@
 package launcher
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
@@ -203,6 +205,22 @@ func (p *printer) flush() error {
 	return p.err
 }
 
+// outputFailed ends the job. All output that still comes fails as well: only the
+// first of it is told, and ends anything.
+func (r *run) outputFailed(err error) {
+	if r.unheard {
+		return
+	}
+	r.unheard = true
+	if errors.Is(err, errUnread) {
+		r.verbose(1, "%v: the job is ended", err)
+		r.giveUp(job.ExitPIPE, 0)
+		return
+	}
+	r.report.say("the output cannot be written: %v", err)
+	r.giveUp(job.ExitLauncher, 0)
+}
+
 // close stops the timer.
 func (p *printer) close() {
 	p.mu.Lock()
@@ -211,6 +229,9 @@ func (p *printer) close() {
 		p.timer.Stop()
 	}
 }
+
+// errUnread is the error of golaunch's own streams whose reader has gone.
+var errUnread = errors.New("nobody reads the output any more")
 
 // terminal is the stdio.Output of golaunch's own streams.
 type terminal struct {
@@ -226,6 +247,9 @@ func (t terminal) Write(s stdio.Stream, b []byte) error {
 		w = t.Stderr
 	}
 	_, err := w.Write(b)
+	if errors.Is(err, syscall.EPIPE) {
+		return errUnread
+	}
 	return err
 }
 

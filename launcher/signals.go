@@ -18,7 +18,7 @@ import (
 var handled = []os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP,
 	syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
-	syscall.SIGTSTP, syscall.SIGCONT,
+	syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGPIPE,
 }
 
 // stopAfter is how long ranks may take to act on SIGTSTP before they are
@@ -79,7 +79,9 @@ func (d *demands) next(s syscall.Signal, now time.Time, same time.Duration) int 
 // one that came then.
 type interruptOld struct{ came time.Time }
 
-// catch begins to take the job's signals. Those of the terminal's job control
+// catch begins to take the job's signals. SIGPIPE is among them for what the failed
+// write says instead: of what Go's runtime does by itself golaunch would die, and the
+// report with it. Those of the terminal's job control
 // never stop golaunch: reading in the background waits (see stdinPump), writing
 // goes through. What golaunch was started to ignore, as nohup has it do with SIGHUP,
 // stays ignored; of SIGTERM Go's runtime does not tell.
@@ -124,6 +126,7 @@ func (r *run) signal(s syscall.Signal) {
 		time.AfterFunc(stopAfter, func() { r.inbox.Put(stopNow{}) })
 	case syscall.SIGCONT:
 		r.resume()
+	case syscall.SIGPIPE: // the write has failed: outputFailed
 	default:
 		if !r.launched() {
 			r.report.say("%v: no rank runs yet that could get it", s)

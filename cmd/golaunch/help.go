@@ -74,6 +74,7 @@ var statuses = []struct {
 	{fmt.Sprint(job.ExitNotFound), "the program, or the directory of --wdir, was not found"},
 	{fmt.Sprint(job.ExitHUP), "golaunch got SIGHUP"},
 	{fmt.Sprint(job.ExitINT), "golaunch got SIGINT (Ctrl-C)"},
+	{fmt.Sprint(job.ExitPIPE), "nobody reads golaunch's output any more, as after head -1"},
 	{fmt.Sprint(job.ExitTERM), "golaunch got SIGTERM"},
 }
 
