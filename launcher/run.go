@@ -136,6 +136,8 @@ type run struct {
 	demands demands
 	unheard bool // the output cannot be written
 
+	hadTerminal bool // when it began: a hang-up is its end, then
+
 	counted  counted
 	progress progress
 	notes    notes

@@ -86,6 +86,7 @@ type interruptOld struct{ came time.Time }
 // goes through. What golaunch was started to ignore, as nohup has it do with SIGHUP,
 // stays ignored; of SIGTERM Go's runtime does not tell.
 func (r *run) catch() {
+	r.hadTerminal = unix.HasTerminal()
 	signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU)
 	signal.Notify(r.signals, slices.DeleteFunc(slices.Clone(handled), signal.Ignored)...)
 }
@@ -118,7 +119,11 @@ func (r *run) signal(s syscall.Signal) {
 		})
 	case syscall.SIGHUP:
 		r.end(s, func() {
-			r.report.say("the terminal is gone: the job is ended")
+			what := "hung up"
+			if r.hadTerminal {
+				what = "the terminal is gone"
+			}
+			r.report.say("%s: the job is ended", what)
 			r.giveUp(job.ExitHUP, r.Grace)
 		})
 	case syscall.SIGTSTP:

@@ -202,6 +202,33 @@ func TestIgnoredSignalsStayIgnored(t *testing.T) {
 	require.NotRegexp(t, "terminal|interrupt|again", j.said(t))
 }
 
+// SIGHUP is the end of the terminal only where there was one.
+func TestHangUpIsToldForWhatItIs(t *testing.T) {
+	t.Run("no terminal", func(t *testing.T) {
+		cmd := exec.Command(bin("golaunch"), "-n", "1", bin("rankprobe"), "sleep")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		j := startCommand(t, 1, cmd)
+		j.tell(t, syscall.SIGHUP, "golaunch: hung up: the job is ended\n")
+		j.ends(t, 129)
+	})
+	t.Run("its terminal closes", func(t *testing.T) {
+		said := filepath.Join(t.TempDir(), "said")
+		terminal := exec.Command("script", "-q", "-c", bin("golaunch")+" -n 1 "+bin("rankprobe")+" sleep 2>"+said, "/dev/null")
+		out, err := terminal.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, terminal.Start())
+		_, err = bufio.NewReader(out).ReadString('\n') // the rank runs
+		require.NoError(t, err)
+		require.NoError(t, terminal.Process.Kill())
+		require.Error(t, terminal.Wait())
+		require.Eventually(t, func() bool {
+			text, err := os.ReadFile(said)
+			return err == nil && string(text) == "golaunch: the terminal is gone: the job is ended\n"
+		}, limit, time.Millisecond)
+		nothingRuns(t)
+	})
+}
+
 // nohup opens standard input for writing only.
 func TestStandardInputThatCannotBeRead(t *testing.T) {
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)

@@ -99,12 +99,27 @@ func Foreground(f *os.File) bool {
 // OwnsTerminal reports whether this process belongs to the foreground of the terminal
 // that controls its session: what is typed there is for it.
 func OwnsTerminal() bool {
-	f, err := os.OpenFile("/dev/tty", os.O_RDONLY|unix.O_NOCTTY, 0)
+	f, err := openTerminal()
 	if err != nil {
 		return false // there is none
 	}
 	defer f.Close()
 	return Foreground(f)
+}
+
+// HasTerminal reports whether a terminal controls this process's session.
+func HasTerminal() bool {
+	f, err := openTerminal()
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
+}
+
+// openTerminal opens the terminal that controls this process's session.
+func openTerminal() (*os.File, error) {
+	return os.OpenFile("/dev/tty", os.O_RDONLY|unix.O_NOCTTY, 0)
 }
 
 // IsTerminal reports whether f is a terminal.
