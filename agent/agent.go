@@ -144,6 +144,8 @@ func (a *Agent) handle(e overlay.Event) {
 		a.joined(e)
 	case overlay.HostFailed:
 		a.family.HostFailed(e.Dead)
+	case overlay.HostAwaited:
+		a.noteOf(e.Host, 0, "%s", e.Text)
 	case overlay.PartDone:
 		a.readyIf(a.family.PartDone())
 	case signWanted:

@@ -9,13 +9,18 @@ import (
 	"github.com/golaunch/golaunch/overlay"
 )
 
-// note tells the user something, if they asked for so much.
+// note tells the user something of this host, if they asked for so much.
 func (a *Agent) note(level int, format string, args ...any) {
+	a.noteOf(a.self.Index, level, format, args...)
+}
+
+// noteOf is note of a host that is this one or below it.
+func (a *Agent) noteOf(host job.HostIndex, level int, format string, args ...any) {
 	if level > a.common.Verbose {
 		return
 	}
 	text := overlay.Cut(fmt.Sprintf(format, args...))
-	a.up(link.Control, overlay.KindNote, overlay.Encode(overlay.Note{Level: level, Host: a.self.Index, Text: text}))
+	a.up(link.Control, overlay.KindNote, overlay.Encode(overlay.Note{Level: level, Host: host, Text: text}))
 }
 
 // fail reports a failure, unless golaunch has told the ranks to end, which brings

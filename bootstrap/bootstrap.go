@@ -114,6 +114,9 @@ type Error struct {
 	// Patience is for how long the host is worth trying, since the first try;
 	// 0 leaves that to who tries.
 	Patience time.Duration
+	// Awaited says what is not there yet and may come while the host is tried
+	// again, as "there is no such container yet"; "" where that is not known.
+	Awaited string
 }
 
 // Error renders "host HOST: PHASE: cause".

@@ -248,6 +248,8 @@ func (r *run) handle(e overlay.Event) {
 		r.verbose(1, "agent on %s is up; it starts %d more", e.Host.Name, len(e.Rest))
 	case overlay.HostFailed:
 		r.family.HostFailed(e.Dead)
+	case overlay.HostAwaited:
+		r.noted(overlay.Note{Host: e.Host, Text: e.Text})
 	case overlay.PartDone:
 		if r.family.PartDone() {
 			r.treeReady()

@@ -216,6 +216,7 @@ func (s *Starter) attempt(i int, h HostEntry, begun func()) result {
 	var begin time.Time // of the first try: waiting for a place does not count
 	pause := retryFirst
 	installed := s.common.Agent
+	var telling *time.Timer
 	for {
 		joined, err := s.once(h, installed, &begin, begun)
 		if err == nil {
@@ -241,6 +242,10 @@ func (s *Starter) attempt(i int, h HostEntry, begun func()) result {
 		}
 		if tired || s.ctx.Err() != nil {
 			return result{i: i, err: be}
+		}
+		if be.Awaited != "" && telling == nil {
+			telling = s.tellAwaited(h, be, begin, patience)
+			defer telling.Stop()
 		}
 		pause = min(2*pause, retryLongest)
 		select {

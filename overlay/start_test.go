@@ -98,6 +98,7 @@ type outcome struct {
 	rest   map[string][]string // what each was given to start
 	dead   []string
 	causes []string // of the dead
+	said   []string // of hosts that are awaited
 	took   time.Duration
 	tries  map[string]int
 }
@@ -152,6 +153,8 @@ func startIn(t *testing.T, common Common, n, size int, redial bool, does map[str
 				case HostFailed:
 					out.causes = append(out.causes, e.Dead.Phase+": "+e.Dead.Cause)
 					out.dead = append(out.dead, part[e.Dead.Index].Name)
+				case HostAwaited:
+					out.said = append(out.said, part[e.Host].Name+": "+e.Text)
 				case PartDone:
 					parts--
 				}
@@ -241,6 +244,28 @@ func TestAHostThatMayBeMissingIsGivenUpEarly(t *testing.T) {
 	require.Equal(t, 1, o.tries["n0"])
 	require.Greater(t, o.tries["n1"], 1)
 	require.Less(t, o.took, timeout/2)
+}
+
+// What a host lacks is told once, if it does not come within a moment.
+func TestAHostThatIsAwaitedIsTold(t *testing.T) {
+	for comes, want := range map[time.Duration][]string{
+		timeout / 100: nil,
+		timeout / 2:   {"n0: no container yet: waiting up to 15s for it (--connect-timeout)"},
+		2 * timeout:   {"n0: no container yet: waiting up to 15s for it (--connect-timeout)"},
+	} {
+		var begin time.Time
+		o := start(t, 1, true, map[string]func(context.Context) error{"n0": func(context.Context) error {
+			if begin.IsZero() {
+				begin = time.Now()
+			}
+			if time.Since(begin) < comes {
+				return &bootstrap.Error{Phase: bootstrap.Command, Err: errors.New("no"), Awaited: "no container yet"}
+			}
+			return nil
+		}})
+		require.Equal(t, want, o.said)
+		require.Equal(t, comes < timeout, len(o.joined) == 1)
+	}
 }
 
 // Hosts that are not there leave the window as it is: what they hold up is not

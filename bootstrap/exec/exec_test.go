@@ -111,6 +111,27 @@ func TestFailuresAreExplained(t *testing.T) {
 	}
 }
 
+// What engines say of a container or pod that does not exist is known, and tried
+// again: it may come.
+func TestWhatIsAwaitedIsKnown(t *testing.T) {
+	for said, want := range map[string]string{
+		"Error response from daemon: No such container: c1":                               "there is no such container yet",
+		`Error: no container with name or ID "c1" found: no such container`:               "there is no such container yet",
+		`Error from server (NotFound): pods "c1" not found`:                               "there is no such pod yet",
+		"Error response from daemon: container 0a1b is not running":                       "",
+		`Error from server (NotFound): namespaces "x" not found`:                          "",
+		"Cannot connect to the Docker daemon at unix:///var/run/docker.sock":              "",
+		`Error from server (Forbidden): pods "c1" is forbidden: User "x" cannot get them`: "",
+	} {
+		script := filepath.Join(t.TempDir(), "engine")
+		require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\necho '"+said+"' >&2\nexit 1\n"), 0o755))
+		e := failure(t, script+" {host} {command}", 0, here)
+		require.Equal(t, want, e.Awaited, said)
+		require.False(t, e.Permanent, said)
+		require.ErrorContains(t, e.Err, said)
+	}
+}
+
 // failure is why no agent came of a command.
 func failure(t *testing.T, template string, silence time.Duration, host bootstrap.Host) *bootstrap.Error {
 	t.Helper()

@@ -111,6 +111,7 @@ func (p *pipe) Explain(said string) *bootstrap.Error {
 		e.Err = fmt.Errorf("%s closed its output before the agent spoke", name)
 	default:
 		e.Err = fmt.Errorf("%s ended before the agent spoke (%s)", name, p.Cmd.ProcessState)
+		e.Awaited = awaited(said)
 	}
 	if said != "" {
 		e.Err = fmt.Errorf("%w: %s", e.Err, said)

@@ -266,3 +266,17 @@ func find(t *testing.T, procs []cluster.Proc, is func(cluster.Proc) bool) cluste
 func hasParent(p cluster.Proc, among []cluster.Proc) bool {
 	return slices.ContainsFunc(among, func(q cluster.Proc) bool { return q.PID == p.PPID })
 }
+
+// Whoever mistypes a container's name is told what is waited for, by relays as well.
+func TestContainerThatDoesNotExist(t *testing.T) {
+	engine := filepath.Join(t.TempDir(), "engine")
+	require.NoError(t, os.WriteFile(engine, []byte("#!/bin/sh\necho \"Error response from daemon: No such container: $1\" >&2\nexit 1\n"), 0o755))
+	for hosts, relays := range map[string]bool{"nosuch1": false, "nosuch[1-3]": true} {
+		args := []string{"--bootstrap", "exec", "--exec-command", engine + " {host} {command}", "--connect-timeout", "5s", "--degree", "2", "-H", hosts, "true"}
+		require.Equal(t, relays, strings.Contains(local(t, "", append([]string{"--dry-run"}, args...)...).stdout, "relay"))
+		r := local(t, "", args...)
+		require.Equal(t, 125, r.code)
+		require.Regexp(t, `(?m)^golaunch: hosts? nosuch.*1.*: there is no such container yet: waiting up to 5s for it \(--connect-timeout\)$`, r.stderr)
+		require.Contains(t, r.stderr, "No such container: ")
+	}
+}
