@@ -17,15 +17,15 @@ var addresses = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b\d{1,3}(\.\d{1,3}){3}\b|\[[0-9a-fA-F:.%]*:[0-9a-zA-Z:.%]*\]`)
 })
 
-// deadGroup is dead hosts of which the same is said.
+// deadGroup is dead hosts of which the same is said, in the words of the first.
 type deadGroup struct {
 	hosts []job.HostIndex
 	overlay.DeadHost
 }
 
 // foldDead puts together hosts that differ in nothing but their names and
-// addresses, for which {host} and {address} stand then. The order is that of the
-// first host of each.
+// addresses. The order is that of the first host of each. Where the cause names the
+// first, it says so of the others.
 func foldDead(dead []overlay.DeadHost, name func(job.HostIndex) string) []deadGroup {
 	var groups []deadGroup
 	at := map[overlay.DeadHost]int{}
@@ -37,14 +37,14 @@ func foldDead(dead []overlay.DeadHost, name func(job.HostIndex) string) []deadGr
 			groups = append(groups, deadGroup{DeadHost: d})
 		}
 		g := &groups[i]
-		if g.hosts = append(g.hosts, d.Index); len(g.hosts) == 2 {
-			g.DeadHost = of
+		if g.hosts = append(g.hosts, d.Index); len(g.hosts) == 2 && of.Cause != g.Cause {
+			g.Cause += "; the others alike"
 		}
 	}
 	return groups
 }
 
-// alike is d without what is of one host only.
+// alike is d without what is of one host only, for which words in braces stand.
 func alike(d overlay.DeadHost, name string) overlay.DeadHost {
 	word := regexp.MustCompile(`(^|[^\w.-])` + regexp.QuoteMeta(name) + `($|[^\w-])`)
 	general := func(s string) string {

@@ -28,9 +28,9 @@ func TestDeadHostsAreFolded(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%s: %s (%s)", hostsText(g.hosts, name), g.Cause, g.Hint))
 	}
 	require.Equal(t, []string{
-		"hosts x[0001-0007,0013-1000]: name {host}: no such host (try: ssh -v root@{host} true)",
+		"hosts x[0001-0007,0013-1000]: name x0001: no such host; the others alike (try: ssh -v root@x0001 true)",
 		"host x0008: name x00080: no such host (try: ssh -v root@x0008 true)",
-		"hosts x[0009-0012]: {address}:22: connection refused (try: ssh -v root@{host} true)",
+		"hosts x[0009-0012]: 10.88.1.9:22: connection refused; the others alike (try: ssh -v root@x0009 true)",
 	}, lines)
 }
 

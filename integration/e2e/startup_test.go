@@ -49,7 +49,7 @@ func TestStartFailuresAreNamed(t *testing.T) {
 		{name: "a key that is not accepted", config: "User nobody-we-know",
 			phrases: []string{"host n002: authenticate: ", "ssh -v -F " + filepath.Join(dir, "ssh_config") + " nobody-we-know@n002 true"}},
 		{name: "an expired account", damage: node("sh", "-c", edit("shadow", "s/^\\(root:[^:]*:[^:]*:[^:]*:[^:]*:[^:]*:[^:]*\\):[^:]*/\\1:1/")), // that all nodes share
-			phrases: []string{"hosts n[001-003]: authenticate: ", "root@{host}"}},
+			phrases: []string{"hosts n[001-003]: authenticate: ", "root@n00"}},
 		{name: "a login shell that is not there", damage: node("sh", "-c", edit("passwd", "s|^\\(root:.*\\):[^:]*$|\\1:/no/such/shell|")),
 			phrases: []string{"host n002: "}},
 		{name: "a login shell that is none", damage: node("sh", "-c", edit("passwd", "s|^\\(root:.*\\):[^:]*$|\\1:/usr/sbin/nologin|")),
