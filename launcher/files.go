@@ -50,10 +50,10 @@ func (s *files) create(path string) error {
 			err = fmt.Errorf("%w; make the directory first", err)
 		}
 		if err != nil {
-			return fmt.Errorf("output file: %w", err)
+			return err
 		}
 		if err := fh.Close(); err != nil {
-			return fmt.Errorf("output file: %w", err)
+			return err
 		}
 	}
 	config := s.config

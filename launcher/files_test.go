@@ -15,5 +15,5 @@ import (
 func TestOutputIntoADirectoryThatIsMissing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "rank0")
 	s := newFiles(stdio.AssemblerConfig{Ranks: 1, LineMax: 100}, &reporter{w: io.Discard})
-	require.EqualError(t, s.create(dir+"/out"), "output file: open "+dir+"/out: no such file or directory; make the directory first")
+	require.EqualError(t, s.create(dir+"/out"), "open "+dir+"/out: no such file or directory; make the directory first")
 }

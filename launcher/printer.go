@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -37,14 +38,12 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 	if err != nil {
 		return nil, err
 	}
-	for _, pattern := range []stdio.Pattern{patterns.Out, patterns.Err} {
-		if dir := pattern.Dir(); dir != "" {
-			if _, err := os.Stat(dir); err != nil {
-				return nil, bootstrap.UsageError{Err: fmt.Errorf("output to %v: %w; make the directory first", pattern, err)}
-			}
+	p := &printer{report: report, patterns: patterns, jobID: jobID, dests: map[stdio.Stream]*stdio.Assembler{}, plans: map[int]*Plan{0: plan}}
+	for _, st := range outputs {
+		if err := p.check(st); err != nil {
+			return nil, bootstrap.UsageError{Err: err}
 		}
 	}
-	p := &printer{report: report, patterns: patterns, jobID: jobID, dests: map[stdio.Stream]*stdio.Assembler{}}
 	config := stdio.AssemblerConfig{Ranks: plan.Size, Label: o.Label, LineMax: o.LineMax, Out: terminal{own, report}}
 	if !own.atTerminal() {
 		config.ShowAfter = -1 // a program reads it, for whom lines are to be whole
@@ -61,8 +60,37 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 		}
 	}
 	p.files = newFiles(config, report)
-	p.plans = map[int]*Plan{}
 	return p, nil
+}
+
+// outputs are the streams of ranks that may go to files.
+var outputs = []stdio.Stream{stdio.Stdout, stdio.Stderr}
+
+// check finds patterns for a stream that can't be right, before anything is made.
+func (p *printer) check(st stdio.Stream) error {
+	pattern := p.patterns.For(st)
+	if !pattern.Given() {
+		return nil
+	}
+	if dir := pattern.Dir(); dir != "" {
+		if _, err := os.Stat(dir); err != nil {
+			return p.wrong(st, fmt.Errorf("%w; make the directory first", err))
+		}
+	}
+	path := p.path(job.RankID{}, st)
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return p.wrong(st, fmt.Errorf("%s is a directory; give files in it, such as %s", path, filepath.Join(path, "%r")))
+	}
+	return nil
+}
+
+// wrong is an error of the flag that says where a stream goes.
+func (p *printer) wrong(st stdio.Stream, err error) error {
+	flag := "--out"
+	if st == stdio.Stderr {
+		flag = "--err"
+	}
+	return fmt.Errorf("%s %v: %w", flag, p.patterns.For(st), err)
 }
 
 // atTerminal reports whether somebody sits before any of the streams, who may
@@ -91,13 +119,13 @@ func (p *printer) prepare(world int, plan *Plan) error {
 			d.SetRanks(0)
 		}
 	}
-	for _, st := range []stdio.Stream{stdio.Stdout, stdio.Stderr} {
+	for _, st := range outputs {
 		if !p.patterns.For(st).Given() {
 			continue
 		}
 		for r := range job.Rank(plan.Size) {
 			if err := p.files.create(p.path(job.RankID{World: world, Rank: r}, st)); err != nil {
-				return err
+				return p.wrong(st, err)
 			}
 			if !p.patterns.PerRank(st) && !p.patterns.For(st).PerHost() {
 				break

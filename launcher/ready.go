@@ -81,7 +81,7 @@ func (r *run) settle(ready overlay.Ready) {
 func (r *run) launch() {
 	if err := r.printer.prepare(0, r.plan); err != nil {
 		r.report.say("%v", err)
-		r.giveUp(job.ExitLauncher, 0)
+		r.giveUp(job.ExitUsage, 0)
 		return
 	}
 	launch, err := r.launchMessage(r.live)

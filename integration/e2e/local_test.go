@@ -171,8 +171,12 @@ func TestOutputFiles(t *testing.T) {
 	require.Equal(t, 2, r.code)
 	require.Contains(t, r.stderr, "no/such/dir/x")
 	r = local(t, "", "-n", "1", "-o", dir, "true")
-	require.Equal(t, 125, r.code)
-	require.Contains(t, r.stderr, dir+": is a directory")
+	require.Equal(t, 2, r.code)
+	require.Contains(t, r.stderr, "--out "+dir+": "+dir+" is a directory")
+	r = local(t, "", "-n", "2", "-e", "/proc/nosuch.%r", "echo", "hi") // a directory that takes no files
+	require.Equal(t, 2, r.code)
+	require.Empty(t, r.stdout, "nothing was run")
+	require.Contains(t, r.stderr, "golaunch: --err /proc/nosuch.%r: open /proc/nosuch.0: ")
 }
 
 func TestOutputLinesAreWhole(t *testing.T) {
