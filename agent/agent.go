@@ -74,6 +74,7 @@ type Agent struct {
 	scratch      string               // where those are; "" while there are none
 	memLibraries map[string]*os.File  // by name, of Launch.Libraries: those that some app needs
 	fixes        map[string]*mpichFix // by program
+	openMPILeft  []openMPILeft        // what ranks leave that are killed
 	tooFew       error                // not all descriptors that the ranks need can be had
 	door         servetree.Door
 	early        early

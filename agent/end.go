@@ -192,6 +192,7 @@ func (a *Agent) close() {
 	if a.family != nil {
 		a.stop()
 	}
+	a.removeOpenMPILeft()
 	if a.end.Lost() {
 		a.parent.Close()
 	} else {

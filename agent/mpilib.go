@@ -99,7 +99,9 @@ func (a *Agent) openMPIEnv(w *world, app int) (env []string) {
 		}
 		return nil
 	}
-	env = []string{fluxJob + "=" + fluxID(w.KVSName), fluxLibrary + "=" + file}
+	id := fluxID(w.KVSName)
+	env = []string{fluxJob + "=" + id, fluxLibrary + "=" + file}
+	a.expectOpenMPILeft(openMPILeaves(id, a.envOf(w, app)))
 	if a.onOneMachine() && len(w.nodes) > 1 {
 		env = append(env, "GOLAUNCH_ONE_MACHINE=1")
 	}

@@ -72,6 +72,27 @@ func TestOpenMPIAbort(t *testing.T) {
 	require.Regexp(t, `golaunch: rank 2 on \S+ \(pid \d+\) called abort with code 9\n`, r.stderr)
 }
 
+// What Open MPI's killed ranks leave in shared memory and in /tmp is removed, as by
+// mpirun, and nothing of another's.
+func TestOpenMPILeavesNothing(t *testing.T) {
+	needOpenMPI(t)
+	c := ownCluster(t, 2)
+	const look = "ls -A /dev/shm /tmp | grep -e vader -e ompi; true"
+	others := []string{"vader_segment.n001.0.3c0a6155.0", "vader_segment.n001.0.1.x"}
+	for _, node := range firstNodes(c, 2) {
+		for _, name := range others {
+			shell(t, c, node, "touch /dev/shm/"+name)
+		}
+	}
+	for _, args := range [][]string{{bin("mpiabort.openmpi"), "2", "9"}, {bin("mpidie.openmpi"), "1", "segv"}} {
+		r := over(t, c, 2, append([]string{"-n", "4", "-N", "2"}, args...)...)
+		require.NotZero(t, r.code)
+		for _, node := range firstNodes(c, 2) {
+			require.ElementsMatch(t, others, strings.Fields(shell(t, c, node, look)), r.stderr)
+		}
+	}
+}
+
 // lonelyGolaunch is a golaunch without its lib directory.
 func lonelyGolaunch(t *testing.T) string {
 	t.Helper()
