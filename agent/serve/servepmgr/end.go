@@ -16,7 +16,7 @@ const patience = 2 * time.Second
 // rank that has ended.
 const drainAccepts = 1024
 
-// Hear reads what ranks have still to say, and have said where they abort.
+// Hear reads what ranks have said by now, and where they abort.
 func (s *Server) Hear(ranks ...*serve.Rank) {
 	if s.listener < 0 {
 		return
@@ -34,8 +34,7 @@ func (s *Server) Hear(ranks ...*serve.Rank) {
 	buf := make([]byte, 4<<10)
 	for _, c := range s.conns {
 		if !c.known || whose[c] {
-			for s.read(c, buf) {
-			}
+			serve.ByNow(c.fd, len(buf), func() bool { return s.read(c, buf) })
 		}
 	}
 }

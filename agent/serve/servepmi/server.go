@@ -95,12 +95,12 @@ func (s *Server) SpawnDone(r job.Rank, result pmi.SpawnResult) {
 // Kinds are the messages about groups.
 func (s *Server) Kinds() []tree.Kind { return []tree.Kind{overlay.KindGroup} }
 
-// Hear reads what ranks have still to say.
+// Hear reads what ranks have said by now.
 func (s *Server) Hear(ranks ...*serve.Rank) {
 	buf := make([]byte, 4<<10)
 	for _, r := range ranks {
-		for c := s.conns[r.Number]; c.read(buf); {
-		}
+		c := s.conns[r.Number]
+		serve.ByNow(c.fd, len(buf), func() bool { return c.read(buf) })
 	}
 }
 

@@ -25,10 +25,16 @@ func (quiet) Entered()  {}
 func (quiet) Released() {}
 
 // asked keeps what ranks ask for beyond their world.
-type asked struct{ names, spawns []string }
+type asked struct {
+	names, spawns []string
+	next          func(r *serve.Rank) // after a name, if not nil
+}
 
 func (a *asked) Name(r *serve.Rank, q *pmi.Request) {
 	a.names = append(a.names, fmt.Sprintf("%d %v %s", r.Number, q.Op, q.Key))
+	if a.next != nil {
+		a.next(r)
+	}
 }
 
 func (a *asked) Spawn(r *serve.Rank, s *pmi.Spawn) {
@@ -136,7 +142,7 @@ func TestWhatLiesBeyondTheWorld(t *testing.T) {
 	w.say(1, "cmd=lookup_name service=s")
 	w.say(0, "mcmd=spawn\nnprocs=1\nexecname=/app\ntotspawns=1\nspawnssofar=1\nargcnt=0\npreput_num=0\ninfo_num=0\nendcmd")
 	w.Run(func() bool { return len(w.beyond.names)+len(w.beyond.spawns) == 2 })
-	require.Equal(t, asked{[]string{"1 lookup s"}, []string{"0 /app"}}, w.beyond)
+	require.Equal(t, asked{names: []string{"1 lookup s"}, spawns: []string{"0 /app"}}, w.beyond)
 	w.servers[0].NameDone(1, "at:s", nil)
 	require.Contains(t, w.hear(1), "port=at:s")
 	w.servers[0].SpawnDone(0, pmi.SpawnResult{JobID: "j"})
@@ -202,6 +208,26 @@ func TestARankThatTakesNoRepliesIsNotRead(t *testing.T) {
 		}
 	}
 	w.Run(func() bool { return w.servers[0].Initialised(w.Nodes[0].Ranks[0]) })
+}
+
+// What a rank says while it is heard for the last time is not waited for: it may go on
+// for ever.
+func TestARankThatGoesOnTalkingIsHeardOnce(t *testing.T) {
+	const line, lines = "cmd=lookup_name service=x", 200 // more than one read takes
+	w := newWorld(t, nil, 1)
+	w.ask(0, initLine)
+	for range lines {
+		w.say(0, line)
+	}
+	w.beyond.next = func(r *serve.Rank) {
+		if len(w.beyond.names) < 100*lines {
+			w.say(r.Number, line)
+		}
+		w.servers[0].NameDone(r.Number, "port", nil)
+	}
+	w.servers[0].Hear(w.Nodes[0].Ranks...)
+	require.GreaterOrEqual(t, len(w.beyond.names), lines)
+	require.Less(t, len(w.beyond.names), 10*lines)
 }
 
 // On a port, ranks say who they are; who is none of them is refused and told of once.

@@ -57,17 +57,14 @@ func (s *Server) Ended(r *serve.Rank) {
 		return
 	}
 	s.door.takeAll()
-	var buf []byte
-	for c := s.callers[r.Number]; c != nil && c.fd >= 0; {
-		if buf == nil {
-			buf = make([]byte, 64<<10)
-		}
-		n, err := unix.TryRecv(c.fd, buf)
-		if err != nil { // a child of the rank may hold the socket open
-			s.hangUp(c)
-		} else {
+	if c := s.callers[r.Number]; c != nil && c.fd >= 0 {
+		buf := make([]byte, 64<<10)
+		serve.ByNow(c.fd, len(buf), func() (more bool) {
+			n, err := unix.TryRecv(c.fd, buf)
 			c.in = append(c.in, buf[:n]...)
-		}
+			return err == nil
+		})
+		s.hangUp(c) // a child of the rank may hold the socket open, and go on talking
 	}
 	s.leaveWhenHeard(r.Number)
 }
