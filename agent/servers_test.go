@@ -111,6 +111,7 @@ func TestTheEndDoesNotWaitForAServer(t *testing.T) {
 	require.Zero(t, a.end.Living())
 	s.ready(nil) // late
 	require.Empty(t, *launched)
+	w.id = 1 // the first is never forgotten
 	require.NoError(t, a.forget(w))
 	require.Equal(t, []string{"hear 1", "shut", "close"}, s.told)
 }

@@ -303,8 +303,11 @@ func (a *Agent) endWorld(w *world) error {
 	return nil
 }
 
-// forget lets go of a world that is over on every node.
+// forget lets go of a world that is over on every node. The first is as long as the job.
 func (a *Agent) forget(w *world) error {
+	if w.id == 0 || w.living > 0 {
+		return fmt.Errorf("world %d is to be forgotten, of which %d ranks live here", w.id, w.living)
+	}
 	a.down(w, link.KVS, overlay.KindForget, nil)
 	a.past.add(w, a.common.Records)
 	w.stopWaiting()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/cache"
+	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link/memlink"
 	"github.com/golaunch/golaunch/overlay"
@@ -143,4 +144,17 @@ func TestNodesOfDealtOutRanks(t *testing.T) {
 	require.Len(t, w.ranks, 2)
 	require.Equal(t, []job.Rank{0, 4}, []job.Rank{w.ranks[0].Number, w.ranks[1].Number})
 	require.Equal(t, []job.HostIndex{3, 5, 9}, w.nodes)
+}
+
+// TestAWorldThatLivesIsNotForgotten has a parent forget worlds too early: it is cut off,
+// and what the warden says of their ranks still has a world.
+func TestAWorldThatLivesIsNotForgotten(t *testing.T) {
+	for id, living := range map[int]int{0: 0, 2: 1} {
+		a, w, _ := agentOf(t, lostWarden{})
+		served(t, a, w)
+		w.id, w.living, a.worlds, a.newest = id, living, map[int]*world{id: w}, id
+		a.handle(overlay.Message{From: tree.Up, Header: tree.Header{Kind: overlay.KindForget, World: uint16(id)}})
+		require.True(t, a.end.Lost(), "world %d", id)
+		require.NotPanics(t, func() { a.handle(wardenEvents{[]proc.Event{proc.Exited{World: id}}}) })
+	}
 }
