@@ -111,6 +111,19 @@ func TestWhatGrowsOnItsWay(t *testing.T) {
 	}
 }
 
+// Of many ranks of one node every other one may wait, which takes a run for each.
+func TestEveryOtherRankMayWait(t *testing.T) {
+	const ranks = 40_000
+	var w Worlds
+	o := w.Child(false, []HostEntry{{Index: 0}})
+	w.Know(0, []job.Block{{Count: ranks}})
+	m := Waiting{Library: strings.Repeat("x", maxCause)}
+	for r := job.Rank(0); r < ranks; r += 2 {
+		m.Ranks = append(m.Ranks, RankRange{First: r, Count: 1})
+	}
+	require.NoError(t, say(o, KindWaiting, 0, m))
+}
+
 // A child tells each cause of a rank once, also of a world that is over, of whose
 // ranks nobody knows the numbers.
 func TestFailuresAreToldOnce(t *testing.T) {

@@ -132,7 +132,7 @@ var kinds = [...]kind{
 	KindFile:       {"file", link.Data, down, byParent, ofNothing, false, chunk, few, raw(nil)},
 	KindFileEnd:    {"file end", link.Data, down, byParent, ofNothing, false, small, few, raw(nil)},
 	KindDied:       {"died", link.Service, up, byChild, ofHosts, false, causes, records, coded((*Origin).died)},
-	KindWaiting:    {"waiting", link.Control, up, byChild, ofRanks, true, small, perRank, coded((*Origin).waiting)},
+	KindWaiting:    {"waiting", link.Control, up, byChild, ofRanks, true, runs, perRank, coded((*Origin).waiting)},
 	KindSummon:     {"summon", link.Service, up, byChild, ofHosts, false, small, few, coded((*Origin).summon)},
 	KindName:       {"name", link.Service, up, byChild, ofRanks, false, text, few, coded((*Origin).name)},
 	KindNamed:      {"named", link.Service, down, byParent, ofNothing, false, text, few, coded[NameAnswer](nil)},
@@ -177,6 +177,7 @@ var (
 	spawns  = size{base: 8 << 20}                     // package pmi takes 1 MiB of text
 	causes  = size{base: 4 << 10, host: 2 * maxCause} // each host is dead, and may have hints
 	reasons = size{base: 4 << 10, rank: 2 * maxCause} // no rank was started
+	runs    = size{base: 2 * maxCause, rank: 16}      // every other rank waits
 	stalls  = size{base: 16 * maxCause, rank: 32 * MostWaits}
 	large   = size{base: tree.MaxMessage}
 )
