@@ -21,7 +21,6 @@ const Protocol = 5
 // Hello is the first message of an agent to its parent.
 type Hello struct {
 	Protocol int    `cbor:"1,keyasint"`
-	Build    string `cbor:"2,keyasint"` // hash of the agent's executable
 	OSArch   string `cbor:"3,keyasint"`
 	Cores    int    `cbor:"4,keyasint"`
 	HostName string `cbor:"5,keyasint"` // the node's own name

@@ -37,7 +37,6 @@ type Joined struct {
 	Host  HostEntry
 	Rest  []HostEntry
 	Hello Hello
-	Addr  string // the host's address as its parent reaches it, "" for a local process
 	Link  link.Link
 	Pipe  bootstrap.Pipe
 
@@ -353,7 +352,7 @@ func (s *Starter) handshake(ctx context.Context, h HostEntry, installed stage.In
 		l.Close()
 		return fail(err)
 	}
-	return Joined{Host: h, Hello: hello, Addr: pipe.PeerAddr(), Link: l, Pipe: pipe, held: held}, nil
+	return Joined{Host: h, Hello: hello, Link: l, Pipe: pipe, held: held}, nil
 }
 
 // withDiagnostics adds what the far side printed on its standard error.
