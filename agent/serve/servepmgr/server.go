@@ -35,7 +35,7 @@ type Server struct {
 	words    map[job.Rank]*pmgr.Abort // of ranks that are said to abort, by nobody knows whom
 	trees    bool                     // clients build trees of their own
 	most     int                      // connections that may not yet have said whose they are
-	told     bool                     // the user knows of one that was refused
+	refused  serve.Refusals
 }
 
 // conn is one connection; its number is the descriptor.
@@ -210,15 +210,9 @@ func (s *Server) pause(on bool) {
 	}
 }
 
-// refuse tells the user once why a connection was refused: anybody on the
-// node can have it happen.
+// refuse tells the user why a connection was refused.
 func (s *Server) refuse(err error) {
-	level := 0
-	if s.told {
-		level = 2
-	}
-	s.told = true
-	s.w.Note(level, "a connection to PMGR was refused: %v", err)
+	s.w.Note(s.refused.Level(), "a connection to PMGR was refused: %v", err)
 }
 
 // read takes what came over a connection, and reports whether there may be
@@ -258,19 +252,7 @@ func (s *Server) watch(c *conn) {
 
 // write writes to a connection and keeps what finds no room.
 func (s *Server) write(c *conn, data []byte) {
-	if len(c.out) > 0 {
-		c.out = append(c.out, data...)
-		data = c.out
-	}
-	n, err := unix.TrySend(c.fd, data)
-	switch {
-	case err != nil && err != unix.EAGAIN:
-		c.out = nil // the rank has gone; reading shows it
-	case n == len(data):
-		c.out = nil
-	default:
-		c.out = append(c.out[:0], data[n:]...)
-	}
+	c.out, _, _ = serve.Send(c.fd, c.out, data) // reading shows a rank that has gone
 	s.watch(c)
 	if c.closing && len(c.out) == 0 {
 		s.drop(c)

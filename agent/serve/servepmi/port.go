@@ -28,8 +28,8 @@ type pmiPort struct {
 	most     int // connections that may not yet have said whose they are
 
 	// The event loop's.
-	waiting int  // local ranks that have not called
-	told    bool // the user knows of a stranger
+	waiting  int // local ranks that have not called
+	refusals serve.Refusals
 
 	mu      sync.Mutex
 	callers map[net.Conn]bool // that have not said whose they are; nil after close
@@ -211,13 +211,7 @@ func (s *OnPort) called(caller *pmi.Caller, fd int) {
 	s.Settle()
 }
 
-// refused tells the user once why a connection was refused: anybody on the node
-// can have it happen.
+// refused tells the user why a connection was refused.
 func (s *OnPort) refused(err error) {
-	level := 0
-	if s.port.told {
-		level = 2
-	}
-	s.port.told = true
-	s.w.Note(level, "%v", err)
+	s.w.Note(s.port.refusals.Level(), "%v", err)
 }

@@ -174,19 +174,10 @@ func (c *conn) reply(data []byte) {
 		return
 	}
 	waiting, held := len(c.replies) > 0, len(c.replies) >= serve.CallerBound
-	if waiting {
-		c.replies = append(c.replies, data...)
-		data = c.replies
-	}
-	n, err := unix.TrySend(c.fd, data)
-	switch {
-	case err != nil && err != unix.EAGAIN:
-		c.close() // the rank has gone; its exit is reported by the warden
+	var gone bool
+	if c.replies, _, gone = serve.Send(c.fd, c.replies, data); gone {
+		c.close() // the rank's exit is reported by the warden
 		return
-	case n < len(data):
-		c.replies = append(c.replies[:0], data[n:]...)
-	default:
-		c.replies = nil
 	}
 	// A rank that takes no replies is not read: it could make more and more.
 	if write, hold := len(c.replies) > 0, len(c.replies) >= serve.CallerBound; write != waiting || hold != held {

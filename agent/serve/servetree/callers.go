@@ -189,15 +189,8 @@ func (s *Server) write(c *caller) (some bool) {
 		s.node.Wrote(int(c.rank), n)
 		return n > 0
 	}
-	n, err := unix.TrySend(c.fd, c.out)
-	switch {
-	case err != nil && err != unix.EAGAIN:
-		c.out = nil // the rank has gone; reading shows it
-	case n == len(c.out):
-		c.out = nil
-	default:
-		c.out = append(c.out[:0], c.out[max(n, 0):]...)
-	}
+	var n int
+	c.out, n, _ = serve.Send(c.fd, c.out, nil) // reading shows a rank that has gone
 	if n > 0 {
 		s.node.Wrote(int(c.rank), n)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/tree/record"
 )
@@ -27,10 +28,10 @@ type Poller interface {
 // a rank hands its agent the socket over which the two of them speak from then on.
 // Until then it costs nothing.
 type Door struct {
-	poller Poller
-	shared int // the agent's end; -1 if there is none
-	rights *unix.Rights
-	told   bool // that a call was refused
+	poller  Poller
+	shared  int // the agent's end; -1 if there is none
+	rights  *unix.Rights
+	refused serve.Refusals
 
 	// Find returns the server of a world; nil if this node has none.
 	Find func(world int) *Server
@@ -96,15 +97,9 @@ func (d *Door) take(most int) {
 	}
 }
 
-// refuse tells the user why a call was refused, but once: a rank can have it happen
-// as often as it likes.
+// refuse tells the user why a call was refused.
 func (d *Door) refuse(err error) {
-	level := 0
-	if d.told {
-		level = 2
-	}
-	d.told = true
-	d.Note(level, "a call for the tree's service was refused: %v", err)
+	d.Note(d.refused.Level(), "a call for the tree's service was refused: %v", err)
 }
 
 // call takes one. After an error the descriptors are the caller's to close.
