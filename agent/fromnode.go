@@ -29,10 +29,10 @@ func (a *Agent) fromNode(m overlay.Message) error {
 	slot, below := a.family.Route(h.From)
 	switch {
 	case m.From != tree.Up && (!below || slot != m.From), m.From == tree.Up && (below || h.From == a.self.Index):
-		return fmt.Errorf("a message to a home from host %d, which is elsewhere", h.From)
+		return fmt.Errorf("a message of kind %d from host %d, which is elsewhere", h.Kind, h.From)
 	case h.To != a.self.Index:
 		if _, ok := a.family.Route(h.To); !ok && !a.family.Gone(h.To) && (a.root || m.From == tree.Up) {
-			return fmt.Errorf("a message to a home on host %d, which is not below", h.To)
+			return fmt.Errorf("a message of kind %d for host %d, which is not below", h.Kind, h.To)
 		}
 		a.passOn(h, m.Body)
 		return nil
@@ -40,7 +40,7 @@ func (a *Agent) fromNode(m overlay.Message) error {
 	return a.aboutWorld(m, func(w *world) error {
 		from, found := slices.BinarySearch(w.nodes, h.From)
 		if !found || w.board == nil {
-			return fmt.Errorf("a message to a home from host %d, which is no node of world %d", h.From, w.id)
+			return fmt.Errorf("a message of kind %d from host %d, which is no node of world %d", h.Kind, h.From, w.id)
 		}
 		return a.toServer(w, serve.Message{Message: m, Node: job.NodeID(from)})
 	})

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -51,7 +52,7 @@ type world struct {
 // takeLaunch learns what all worlds have in common, and the first of them.
 func (a *Agent) takeLaunch(l overlay.Launch) error {
 	if a.launch != nil {
-		return fmt.Errorf("a second launch message")
+		return errors.New("a second launch message")
 	}
 	a.launch = &l
 	a.end.Launched()

@@ -171,7 +171,7 @@ func (c *Client) Rank() int { return c.session.Rank() }
 func (c *Client) Size() int { return c.session.Size() }
 
 // Node is the number of the node that this rank runs on, among those with ranks of
-// its world, and Nodes how many there are.
+// its world.
 func (c *Client) Node() int { return c.session.Node() }
 
 // Nodes is the number of nodes with ranks of the world.

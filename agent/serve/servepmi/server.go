@@ -71,7 +71,7 @@ func New(w *serve.World, b *board.Board, beyond Beyond) (*Server, error) {
 	return s, err
 }
 
-// Initialised and Finalised say how far a rank has come, and Phase names it.
+// Initialised says whether a rank has begun with PMI.
 func (s *Server) Initialised(r *serve.Rank) bool { return s.pmi.Initialised(r.Number) }
 
 // Finalised says whether a rank has done with PMI.
@@ -80,7 +80,7 @@ func (s *Server) Finalised(r *serve.Rank) bool { return s.pmi.Finalised(r.Number
 // Phase is how far a rank has come.
 func (s *Server) Phase(r *serve.Rank) string { return s.pmi.Phase(r.Number).String() }
 
-// NameDone and SpawnDone answer what Beyond was asked for.
+// NameDone answers a Name: err says why the service's port is not known.
 func (s *Server) NameDone(r job.Rank, port string, err error) {
 	s.pmi.NameDone(r, port, err, &s.out)
 	s.Settle()

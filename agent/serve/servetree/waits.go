@@ -16,8 +16,7 @@ func (s *Server) FenceWaits() (number uint64, some bool) {
 // Waits are what local ranks wait in, at most so many.
 func (s *Server) Waits(most int) []collective.Wait { return s.node.Waits(most) }
 
-// MessageWaits are the local ranks that wait for messages, and MessageText says for
-// which.
+// MessageWaits are the local ranks that wait for messages.
 func (s *Server) MessageWaits() []collective.MessageWait { return s.node.MessageWaits() }
 
 // MessageText says for which message a rank waits.
