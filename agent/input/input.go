@@ -184,6 +184,9 @@ func (in *Input) Acked(slot tree.Slot, least, most int64) error {
 	if most > in.received {
 		return fmt.Errorf("%d bytes of input were read of %d", most, in.received)
 	}
+	if least > in.received && least != stdio.Ended {
+		return fmt.Errorf("%d bytes of input were acknowledged of %d", least, in.received)
+	}
 	n, ok := in.children[slot]
 	if !ok {
 		return nil

@@ -200,6 +200,7 @@ func TestFalseAcknowledgements(t *testing.T) {
 	in.Receive(10)
 	require.NoError(t, in.Acked(3, 5, 5))
 	require.EqualError(t, in.Acked(3, 11, 11), "11 bytes of input were read of 10")
+	require.EqualError(t, in.Acked(3, 11, 5), "11 bytes of input were acknowledged of 10")
 	require.Error(t, in.Acked(3, 4, 5))
 	require.NoError(t, in.Acked(9, 1, 1), "nobody reads there, and nobody waits")
 	var below []tree.Slot
