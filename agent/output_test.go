@@ -37,9 +37,12 @@ func TestALostChildHasStartedOnce(t *testing.T) {
 	a := &Agent{parent: parent}
 	a.output = newTestOutput(t)
 	peers := []tree.Slot{0, 1}
-	w := &world{peers: peers, unheard: map[tree.Slot]bool{0: true, 1: true}}
+	w := &world{peers: peers}
 	w.started.Merge = (*overlay.Started).Merge
-	w.started.Expect(1 + len(peers))
+	w.started.Expect(1)
+	for _, slot := range peers {
+		w.started.awaits(slot)
+	}
 	a.startedIf(w, w.started.Add(overlay.Started{})) // nothing is to start here
 	a.childStarted(w, 0, overlay.Started{Ranks: 1})
 	a.worldWithout(w, 0)

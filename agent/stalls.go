@@ -21,8 +21,7 @@ type stalls struct {
 	poked   bool            // the launcher was told, and has not asked yet
 
 	number int // of the launcher's question
-	gather tree.Gather[overlay.Waits]
-	owed   map[tree.Slot]bool // children that have not answered
+	gather answers[overlay.Waits]
 }
 
 // waiting names what ranks wait in, or for which message which rank waits.
@@ -138,11 +137,11 @@ func (a *Agent) stalled() {
 func (a *Agent) askWaits(q overlay.WaitQuestion) {
 	s := &a.stalls
 	s.poked = false
-	s.number, s.gather, s.owed = q.Number, tree.Gather[overlay.Waits]{Merge: (*overlay.Waits).Merge}, map[tree.Slot]bool{}
+	s.number, s.gather = q.Number, answers[overlay.Waits]{}
+	s.gather.Merge = (*overlay.Waits).Merge
 	s.gather.Expect(1)
 	for slot := range a.family.Children {
-		s.gather.Expect(1)
-		s.owed[slot] = true
+		s.gather.awaits(slot)
 	}
 	a.waitsIf(s.gather.Add(a.ownWaits(q)))
 }
@@ -193,20 +192,14 @@ func (a *Agent) childWaits(slot tree.Slot, w overlay.Waits) error {
 	switch s := &a.stalls; {
 	case w.Number > s.number:
 		return errors.New("an answer to what nobody asked")
-	case w.Number == s.number && s.owed[slot]:
-		delete(s.owed, slot)
-		a.waitsIf(s.gather.Add(w))
+	case w.Number == s.number && s.gather.owed[slot]:
+		a.waitsIf(s.gather.take(slot, w))
 	}
 	return nil
 }
 
 // skipWaits does without the answer of a child that was lost.
-func (a *Agent) skipWaits(slot tree.Slot) {
-	if s := &a.stalls; s.owed[slot] {
-		delete(s.owed, slot)
-		a.waitsIf(s.gather.Skip())
-	}
-}
+func (a *Agent) skipWaits(slot tree.Slot) { a.waitsIf(a.stalls.gather.without(slot)) }
 
 func (a *Agent) waitsIf(complete bool) {
 	if complete {

@@ -34,8 +34,7 @@ func (a *Agent) stamp(w *world, phase string) {
 
 // collection is the counters of this subtree on their way to the launcher.
 type collection struct {
-	gather tree.Gather[report.Collected]
-	owed   map[tree.Slot]bool // children that have not answered
+	gather answers[report.Collected]
 	timed  map[tree.Slot]bool // children whose clock is being measured
 }
 
@@ -44,12 +43,11 @@ func (a *Agent) collect() error {
 	if a.collection != nil {
 		return errors.New("asked twice for the counters")
 	}
-	s := &collection{owed: map[tree.Slot]bool{}, timed: map[tree.Slot]bool{}}
+	s := &collection{timed: map[tree.Slot]bool{}}
 	s.gather.Merge = (*report.Collected).Merge
 	s.gather.Expect(1)
 	for slot := range a.family.Children {
-		s.gather.Expect(1)
-		s.owed[slot] = true
+		s.gather.awaits(slot)
 		if a.common.Trace {
 			s.gather.Expect(1)
 			s.timed[slot] = true
@@ -63,20 +61,18 @@ func (a *Agent) collect() error {
 
 // collected takes a child's counters.
 func (a *Agent) collected(slot tree.Slot, c report.Collected) error {
-	if a.collection == nil || !a.collection.owed[slot] {
+	if a.collection == nil || !a.collection.gather.owed[slot] {
 		return errors.New("counters that nobody asked for")
 	}
-	delete(a.collection.owed, slot)
 	c.Below(a.self.Index)
-	a.collectedIf(a.collection.gather.Add(c))
+	a.collectedIf(a.collection.gather.take(slot, c))
 	return nil
 }
 
 // skipCollected does without the counters of a child that was lost.
 func (a *Agent) skipCollected(slot tree.Slot) {
-	if a.collection != nil && a.collection.owed[slot] {
-		delete(a.collection.owed, slot)
-		a.collectedIf(a.collection.gather.Skip())
+	if a.collection != nil {
+		a.collectedIf(a.collection.gather.without(slot))
 	}
 	a.timed(slot)
 }

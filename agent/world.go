@@ -38,10 +38,8 @@ type world struct {
 
 	own     overlay.Started // this node's part of started
 	ended   overlay.Done    // this node's part of done
-	started tree.Gather[overlay.Started]
-	done    tree.Gather[overlay.Done]
-	unheard map[tree.Slot]bool // peers whose Started is still to come
-	owed    map[tree.Slot]bool // peers whose Done is still to come
+	started answers[overlay.Started]
+	done    answers[overlay.Done]
 
 	fences  int          // that are complete
 	waiting *time.Timer  // until a fence under way takes long; nil if that is not watched
@@ -112,7 +110,7 @@ func (w *world) checkBlocks() error {
 
 // newWorld finds out who is concerned by a world.
 func (a *Agent) newWorld(id int, spec overlay.World) (*world, error) {
-	w := &world{World: spec, id: id, byRank: map[job.Rank]*rank{}, unheard: map[tree.Slot]bool{}, owed: map[tree.Slot]bool{}, libraries: map[int]*appLibrary{}}
+	w := &world{World: spec, id: id, byRank: map[job.Rank]*rank{}, libraries: map[int]*appLibrary{}}
 	if err := w.checkPrograms(a.launch.Files); err != nil {
 		return nil, err
 	}
@@ -149,7 +147,6 @@ func (a *Agent) newWorld(id int, spec overlay.World) (*world, error) {
 	for slot := range a.family.Children {
 		if a.family.Count(slot, w.nodes) > 0 {
 			w.peers = append(w.peers, slot)
-			w.unheard[slot], w.owed[slot] = true, true
 		}
 	}
 	a.family.Worlds.Know(id, w.Blocks)
@@ -189,8 +186,12 @@ func (a *Agent) begin(w *world) error {
 		return err
 	}
 	a.worlds[w.id] = w
-	w.started.Expect(1 + len(w.peers))
-	w.done.Expect(1 + len(w.peers))
+	w.started.Expect(1)
+	w.done.Expect(1)
+	for _, slot := range w.peers {
+		w.started.awaits(slot)
+		w.done.awaits(slot)
+	}
 	a.output.Open(w.id, w.peers)
 	for _, s := range w.all {
 		if err := s.Start(); err != nil {
@@ -261,17 +262,15 @@ func (a *Agent) doneIf(w *world, complete bool) {
 }
 
 func (a *Agent) childStarted(w *world, slot tree.Slot, s overlay.Started) {
-	if w.unheard[slot] {
-		delete(w.unheard, slot)
+	if w.started.owed[slot] {
 		a.progress.started(w, slot, s)
-		a.startedIf(w, w.started.Add(s))
+		a.startedIf(w, w.started.take(slot, s))
 	}
 }
 
 func (a *Agent) childDone(w *world, slot tree.Slot, d overlay.Done) {
-	if w.owed[slot] {
-		delete(w.owed, slot)
-		a.doneIf(w, w.done.Add(d))
+	if w.done.owed[slot] {
+		a.doneIf(w, w.done.take(slot, d))
 	}
 }
 
@@ -281,14 +280,8 @@ func (a *Agent) worldWithout(w *world, slot tree.Slot) {
 		return
 	}
 	a.output.Drain(w.id, slot)
-	if w.unheard[slot] {
-		delete(w.unheard, slot)
-		a.startedIf(w, w.started.Skip())
-	}
-	if w.owed[slot] {
-		delete(w.owed, slot)
-		a.doneIf(w, w.done.Skip())
-	}
+	a.startedIf(w, w.started.without(slot))
+	a.doneIf(w, w.done.without(slot))
 }
 
 // endWorld kills the ranks of one world: it could not be started as a whole.
