@@ -31,23 +31,30 @@ func received[T any](t *testing.T, l link.Link, kind tree.Kind) T {
 	}
 }
 
-// A link takes a child's requests for what the child is to start, and for
-// nothing else: least of all for the child's own host, whose root can sign
-// whatever would prove it.
-func TestSignaturesThatAChildMayAskFor(t *testing.T) {
+// withChild is an agent with a child on host 1, which is to start hosts 2 and 3, another
+// on host 4, and the far ends of the links to the parent and to the first.
+func withChild(t *testing.T) (a *Agent, slot tree.Slot, above, below link.Link) {
+	t.Helper()
 	sink := func(tree.Header, []byte) {}
 	inbox := overlay.NewInbox(func() {})
 	starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, inbox, nil)
-	a := &Agent{inbox: inbox, signs: map[uint64]signOrigin{}}
+	a = &Agent{inbox: inbox, signs: map[uint64]signOrigin{}}
 	up, above := memlink.Pair()
 	a.parent = overlay.NewEdge(up, tree.Up, overlay.OfParent(), inbox, sink, nil)
 	a.family = overlay.NewFamily(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
 	down, below := memlink.Pair()
-	slot := a.family.Join(overlay.Joined{Link: down, Host: overlay.HostEntry{Index: 1}, Rest: []overlay.HostEntry{{Index: 2}, {Index: 3}}})
+	slot = a.family.Join(overlay.Joined{Link: down, Host: overlay.HostEntry{Index: 1}, Rest: []overlay.HostEntry{{Index: 2}, {Index: 3}}})
 	other, _ := memlink.Pair()
 	a.family.Join(overlay.Joined{Link: other, Host: overlay.HostEntry{Index: 4}, Rest: []overlay.HostEntry{{Index: 5}}})
 	t.Cleanup(func() { above.Close(); below.Close(); other.Close(); a.parent.Close() })
+	return a, slot, above, below
+}
 
+// A link takes a child's requests for what the child is to start, and for
+// nothing else: least of all for the child's own host, whose root can sign
+// whatever would prove it.
+func TestSignaturesThatAChildMayAskFor(t *testing.T) {
+	a, slot, above, below := withChild(t)
 	for _, tc := range []struct {
 		name     string
 		by, host job.HostIndex

@@ -8,26 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/job"
-	"github.com/golaunch/golaunch/link/memlink"
 	"github.com/golaunch/golaunch/link/tlslink"
 	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/tree"
 )
 
 // A child may have agents of its own range called together, and no others.
 func TestSummonsOfAChild(t *testing.T) {
-	sink := func(tree.Header, []byte) {}
-	inbox := overlay.NewInbox(func() {})
-	starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, inbox, nil)
-	a := &Agent{inbox: inbox, signs: map[uint64]signOrigin{}}
-	up, above := memlink.Pair()
-	a.parent = overlay.NewEdge(up, tree.Up, overlay.OfParent(), inbox, sink, nil)
-	a.family = overlay.NewFamily(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
-	down, below := memlink.Pair()
-	slot := a.family.Join(overlay.Joined{Link: down, Host: overlay.HostEntry{Index: 1}, Rest: []overlay.HostEntry{{Index: 2}, {Index: 3}}})
-	other, _ := memlink.Pair()
-	a.family.Join(overlay.Joined{Link: other, Host: overlay.HostEntry{Index: 4}})
-	t.Cleanup(func() { above.Close(); below.Close(); other.Close(); a.parent.Close() })
+	a, slot, above, below := withChild(t)
 	for _, tc := range []struct {
 		by, host job.HostIndex
 		allowed  bool
