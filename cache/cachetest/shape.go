@@ -1,10 +1,5 @@
 package cachetest
 
-import (
-	"fmt"
-	"strings"
-)
-
 // Shape is a tree with the world's ranks on it. Nodes are numbered in
 // pre-order.
 type Shape struct {
@@ -69,13 +64,4 @@ func (s Shape) Below(x, top int) bool {
 		x = s.Parent[x]
 	}
 	return x == top
-}
-
-// String renders the shape as "0:2 1<0:3 ...", node<parent:ranks.
-func (s Shape) String() string {
-	var b strings.Builder
-	for i, p := range s.Parent {
-		fmt.Fprintf(&b, "%d<%d:%d ", i, p, s.Ranks[i])
-	}
-	return strings.TrimSpace(b.String())
 }
