@@ -160,3 +160,18 @@ func TestLauncherKilled(t *testing.T) {
 		})
 	}
 }
+
+// Wardens count among what is left, though nothing in them tells whose they are.
+func TestWardensAreSeen(t *testing.T) {
+	r := up(t)
+	wardens := 0
+	for _, p := range r.processes() {
+		if p.is("nla-warden") {
+			wardens++
+		}
+	}
+	require.Equal(t, size, wardens)
+	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, 143, r.wait(), r.stderr.String())
+	r.nothingLeft()
+}

@@ -126,7 +126,6 @@ func launch(text string) int {
 type running struct {
 	t              *testing.T
 	mark           string
-	job            string // its number, once it is known
 	cmd            *exec.Cmd
 	stdout, stderr lockedBuffer
 }

@@ -26,6 +26,8 @@ func (p proc) is(word string) bool { return slices.Contains(p.args, word) }
 
 // processes are those of the job, but for the launcher.
 func (r *running) processes() (all []proc) {
+	self, err := os.Stat("/proc/self/exe")
+	require.NoError(r.t, err)
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	require.NoError(r.t, err)
 	for _, dir := range dirs {
@@ -36,9 +38,9 @@ func (r *running) processes() (all []proc) {
 		line, lineErr := os.ReadFile(dir + "/cmdline")
 		p.args = strings.Split(string(line), "\x00")
 		ours := bytes.Contains(env, []byte(markVariable+"="+r.mark+"\x00"))
-		if p.is("nla-warden") { // which has nothing of its agent's environment
-			_, id, _ := strings.Cut(p.args[2], ".")
-			ours = r.job != "" && id == r.job
+		if p.is("nla-warden") { // which has nothing of its agent's environment; one job runs at a time
+			exe, err := os.Stat(dir + "/exe")
+			ours = err == nil && os.SameFile(exe, self)
 		}
 		if err != nil || lineErr != nil || pid == r.cmd.Process.Pid || !ours {
 			continue
@@ -70,8 +72,7 @@ func (r *running) find(host, word string) (found proc) {
 
 func (r *running) agent(host string) proc { return r.find(host, "nla-agent") }
 
-// awaitWarden waits until an agent was told its part, and has a warden. By that
-// it learns the number of the job.
+// awaitWarden waits until an agent was told its part, and has a warden.
 func (r *running) awaitWarden(host string) {
 	r.t.Helper()
 	agent := r.agent(host).pid
@@ -85,8 +86,7 @@ func (r *running) awaitWarden(host string) {
 		}
 		for _, child := range strings.Fields(children.String()) {
 			line, err := os.ReadFile("/proc/" + child + "/cmdline")
-			if args := strings.Split(string(line), "\x00"); err == nil && slices.Contains(args, "nla-warden") {
-				_, r.job, _ = strings.Cut(args[2], ".")
+			if err == nil && slices.Contains(strings.Split(string(line), "\x00"), "nla-warden") {
 				return true
 			}
 		}
