@@ -174,19 +174,32 @@ func (j *Job) Left(names []string) (map[string][]string, error) {
 // AwaitNothing waits until nothing of the job is left anywhere, for at most
 // limit after since. It returns how long that took, and what was last to go.
 func (j *Job) AwaitNothing(since time.Time, limit time.Duration) (took time.Duration, last string, err error) {
-	names := Everywhere(j.c)
+	return awaitNothing(Everywhere(j.c), j.Left, since, limit)
+}
+
+// awaitNothing asks left of those machines again that had something. When they have
+// no more it asks of all: what is on its way may have come to others meanwhile.
+func awaitNothing(all []string, left func([]string) (map[string][]string, error), since time.Time, limit time.Duration) (took time.Duration, last string, err error) {
+	names := all
 	for {
 		took := time.Since(since)
-		found, err := j.Left(names)
-		if err != nil || len(found) == 0 {
+		found, err := left(names)
+		if err != nil {
 			return took, last, err
 		}
-		names = slices.Sorted(maps.Keys(found))
-		var all []string
-		for _, name := range names {
-			all = append(all, found[name]...)
+		if len(found) == 0 {
+			if len(names) == len(all) {
+				return took, last, nil
+			}
+			names = all
+			continue
 		}
-		last = strings.Join(all, "; ")
+		names = slices.Sorted(maps.Keys(found))
+		var lines []string
+		for _, name := range names {
+			lines = append(lines, found[name]...)
+		}
+		last = strings.Join(lines, "; ")
 		if took > limit {
 			return took, last, fmt.Errorf("left after %v: %s", took.Round(time.Millisecond), last)
 		}
