@@ -59,8 +59,8 @@ const (
 // floodBytes is how much output has come when the flood counts as one.
 const floodBytes = 1 << 20
 
-// allowance is the time between detection and the last process's end that the
-// design promises (section 7).
+// allowance is the time between detection and the last process's end that
+// docs/design.md promises, "No orphans".
 const allowance = 2 * time.Second
 
 // errTooLate says that a busy machine let start-up pass before the blow.
@@ -137,12 +137,12 @@ func (c *cell) strike(patience time.Duration) (time.Duration, error) {
 		return 0, fmt.Errorf("%w (%v)", err, end) //nolint:errorlint // end may be nil
 	}
 	if c.phase == startUp && c.job.IsReady() {
-		_ = c.job.Cmd.Signal(syscall.SIGKILL) // it may have ended
-		_, _ = c.job.End(endLimit)
+		c.abandon()
 		return 0, errTooLate
 	}
 	struck := time.Now()
 	if err := c.blow.strike(c); err != nil {
+		c.abandon()
 		return 0, err
 	}
 	detected := struck
@@ -166,9 +166,7 @@ func (c *cell) strike(patience time.Duration) (time.Duration, error) {
 			if c.job.Err == nil {
 				c.survived = true
 				wanted, says = exitTerminated, nil
-				if err := c.job.Cmd.Signal(syscall.SIGTERM); err != nil {
-					return 0, err
-				}
+				_ = c.job.Cmd.Signal(syscall.SIGTERM) // one that has ended shows below
 			}
 		case <-time.After(upLimit):
 		}
@@ -192,6 +190,12 @@ func (c *cell) strike(patience time.Duration) (time.Duration, error) {
 		}
 	}
 	return took, nil
+}
+
+// abandon kills golaunch and waits for its end, before which its words cannot be read.
+func (c *cell) abandon() {
+	_ = c.job.Cmd.Signal(syscall.SIGKILL) // it may have ended
+	_, _ = c.job.End(endLimit)
 }
 
 // foreign tells what golaunch cannot end: what makes the late host's sshd late,

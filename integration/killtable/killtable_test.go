@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -36,6 +38,26 @@ func TestKillTable(t *testing.T) {
 			}))
 		})
 	}
+}
+
+// A run whose blow cannot fall is an error, and over.
+func TestABlowThatDoesNotFall(t *testing.T) {
+	if err := cluster.Unavailable(); err != nil {
+		t.Skipf("skipped: no test cluster here: %v", err)
+	}
+	bin, err := programs.Make()
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(bin) })
+	config := cluster.Config{Nodes: nodeCount, Share: []string{bin}}
+	require.NoError(t, cluster.With(t.Context(), bin, config, func(c *cluster.Cluster, _ string) error {
+		missed := blow{strike: func(*cell) error { return errors.New("missed") }}
+		cell := &cell{ctx: t.Context(), cluster: c, golaunch: filepath.Join(bin, "golaunch"), native: bin, allowance: patience, blow: missed, phase: steady}
+		_, err := cell.run(patience)
+		require.ErrorContains(t, err, "missed\ngolaunch's standard error: ")
+		require.NotNil(t, cell.job.Cmd.ProcessState, "golaunch's end was awaited")
+		_, _, err = cell.job.AwaitNothing(time.Now(), patience)
+		return err
+	}))
 }
 
 func everyCell(t *testing.T, c *cluster.Cluster, bin string, columns []phase, starting []string) {
