@@ -2,6 +2,7 @@ package trial
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -58,29 +59,29 @@ func Watch(c *cluster.Cluster) (*Peaks, error) {
 	return p, nil
 }
 
-// seek adds the processes that are new.
+// seek adds the processes that are new. Machines that have none to tell keep it
+// from no other.
 func (p *Peaks) seek(c *cluster.Cluster) error {
+	var errs []error
 	for _, name := range Everywhere(c) {
 		procs, err := c.Processes(name)
-		if err != nil {
-			return err
-		}
+		errs = append(errs, err)
 		for _, proc := range procs {
 			if what := part(proc.Cmdline); what != "" && p.procs[proc.PID] == nil {
 				p.procs[proc.PID] = &peak{what: what}
 			}
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // part says which of golaunch's processes a command line is.
 func part(words []string) string {
 	for _, w := range words {
 		switch w {
-		case "nla-agent":
+		case Agent:
 			return "agent"
-		case "nla-warden":
+		case Warden:
 			return "warden"
 		}
 	}
