@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -90,7 +88,7 @@ var faults = []fault{
 		codes: []int{exitLost}, blames: true},
 	{name: "SIGSTOP and SIGCONT of a warden", strike: stop(func(j *job, node string) (cluster.Proc, error) { return j.Find(node, trial.Warden) }),
 		codes: []int{exitLost}, blames: true},
-	{name: "SIGSTOP and SIGCONT of an sshd session", strike: stop(session), codes: []int{exitLost}, blames: true},
+	{name: "SIGSTOP and SIGCONT of an sshd session", strike: stop(func(j *job, node string) (cluster.Proc, error) { return j.Session(node) }), codes: []int{exitLost}, blames: true},
 	{name: "SIGSTOP and SIGCONT of golaunch", strike: func(j *job, _ string) (func() error, error) {
 		return func() error { return gone(j.Cmd.Signal(syscall.SIGCONT)) }, j.Cmd.Signal(syscall.SIGSTOP)
 	}, codes: []int{exitLost}},
@@ -133,21 +131,6 @@ func stop(find func(*job, string) (cluster.Proc, error)) func(*job, string) (fun
 
 // gone takes it as no error that a process has ended: most do.
 func gone(error) error { return nil }
-
-// session is the sshd process of an agent's connection.
-func session(j *job, node string) (cluster.Proc, error) {
-	agent, err := j.Find(node, trial.Agent)
-	if err != nil {
-		return agent, err
-	}
-	procs, err := j.place.cluster.Processes(node)
-	for _, p := range procs {
-		if p.PID == agent.PPID && strings.HasPrefix(strings.Join(p.Cmdline, " "), "sshd") {
-			return p, nil
-		}
-	}
-	return agent, errors.Join(err, fmt.Errorf("%s: the agent's parent is no sshd", node))
-}
 
 // full leaves no room in directories of a node, which are file systems.
 func full(dirs ...string) func(*job, string) (func() error, error) {

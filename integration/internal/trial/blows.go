@@ -45,22 +45,31 @@ func (j *Job) KillBoth(node string) error {
 	return agent.Signal(syscall.SIGKILL)
 }
 
-// KillSession kills the sshd process whose child a node's agent is: what holds
-// the link on that node.
-func (j *Job) KillSession(node string) error {
+// Session finds the sshd process whose child a node's agent is: what holds the
+// link on that node.
+func (j *Job) Session(node string) (cluster.Proc, error) {
 	agent, err := j.Find(node, Agent)
 	if err != nil {
-		return err
+		return cluster.Proc{}, err
 	}
 	procs, err := j.c.Processes(node)
 	if err != nil {
-		return err
+		return cluster.Proc{}, err
 	}
 	i := slices.IndexFunc(procs, func(p cluster.Proc) bool { return p.PID == agent.PPID })
 	if i < 0 || !strings.HasPrefix(strings.Join(procs[i].Cmdline, " "), "sshd") {
-		return fmt.Errorf("%s: the agent's parent is no sshd", node)
+		return cluster.Proc{}, fmt.Errorf("%s: the agent's parent is no sshd", node)
 	}
-	return procs[i].Signal(syscall.SIGKILL)
+	return procs[i], nil
+}
+
+// KillSession kills a node's Session.
+func (j *Job) KillSession(node string) error {
+	p, err := j.Session(node)
+	if err != nil {
+		return err
+	}
+	return p.Signal(syscall.SIGKILL)
 }
 
 // KillRank kills a rank that runs program on a node. A descendant of the rank

@@ -153,9 +153,9 @@ func (j *Job) fresh(node string, p cluster.Proc) bool {
 	return !old || start != p.Start
 }
 
-// Left lists what runs on the named machines that did not before the job: its
+// left lists what runs on the named machines that did not before the job: its
 // processes, whatever they did to their environment, session or parent.
-func (j *Job) Left(names []string) (map[string][]string, error) {
+func (j *Job) left(names []string) (map[string][]string, error) {
 	found := make(map[string][]string)
 	for _, name := range names {
 		procs, err := j.c.Processes(name)
@@ -174,7 +174,7 @@ func (j *Job) Left(names []string) (map[string][]string, error) {
 // AwaitNothing waits until nothing of the job is left anywhere, for at most
 // limit after since. It returns how long that took, and what was last to go.
 func (j *Job) AwaitNothing(since time.Time, limit time.Duration) (took time.Duration, last string, err error) {
-	return awaitNothing(Everywhere(j.c), j.Left, since, limit)
+	return awaitNothing(Everywhere(j.c), j.left, since, limit)
 }
 
 // awaitNothing asks left of those machines again that had something. When they have
