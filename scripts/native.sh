@@ -4,8 +4,8 @@
 # compiler the rest. lib*.c become shared libraries, which go to $LIB,
 # bin/lib/golaunch if unset: golaunch looks for them beside itself. libgolaunch.so,
 # for programs that use the tree, is made of native/libgolaunch. What is newer
-# than its source stays; what needs a library that is not here is skipped with a
-# message.
+# than all that it is made of, headers and this script included, stays; what needs
+# a library that is not here is skipped with a message.
 # shellcheck disable=SC3013 # dash, bash and busybox have -nt, POSIX since 2024
 set -eu
 cd "$(dirname "$0")/.."
@@ -20,15 +20,24 @@ mkdir -p "$out" "$lib"
 
 skip() { echo "native: $1: $2: not built" >&2; }
 
-# newest FILE...
-# shellcheck disable=SC2012 # no name here has a line break
-newest() { ls -t "$@" | head -n 1; }
+# fresh PROGRAM FILE...: whether a program is there, and newer than all of the files
+# and flags that are files
+fresh() {
+	made=$1
+	shift
+	[ -e "$made" ] || return
+	for from in "$@" native/*.h native/libgolaunch/*.h scripts/native.sh; do
+		if [ -f "$from" ] && ! [ "$made" -nt "$from" ]; then
+			return 1
+		fi
+	done
+}
 
 # compile PROGRAM SOURCE COMPILER [FLAG...]
 compile() {
 	program=$1 source=$2 compiler=$3
 	shift 3
-	[ "$program" -nt "$source" ] && [ "$program" -nt native/pmi1.h ] && return
+	fresh "$program" "$source" "$@" && return
 	if ! command -v "$compiler" >/dev/null; then
 		skip "$source" "no ${compiler:-mpicc}"
 		return
@@ -47,7 +56,6 @@ for source in "$@"; do
 	name=$(basename "$source" .c)
 	case $name in
 	libgolaunch)
-		[ "$out/$name.so" -nt "$(newest "$source"/*)" ] || rm -f "$out/$name.so"
 		compile "$out/$name.so" "$source/golaunch.c" "$cc" "$source/request.c" "$source/wire.c" "$source/ops.c" "$source/message.c" "$source/split.c" "$source/board.c" -shared -fPIC -s
 		;;
 	treetour | treebench | treesplit | treeleave | treebreak | treeroom) with_tree "$out/$name" "$source" "$cc" ;;

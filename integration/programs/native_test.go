@@ -1,0 +1,54 @@
+package programs
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What a program is made of beside its own source counts for whether it is made anew.
+func TestNativeIsMadeOfAllItsSources(t *testing.T) {
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("skipped: no gcc; apt-get install gcc")
+	}
+	from, err := root()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	copied := func(name string) {
+		text, err := os.ReadFile(filepath.Join(from, name))
+		require.NoError(t, err)
+		to := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o755))
+		require.NoError(t, os.WriteFile(to, text, 0o755))
+		old := time.Now().Add(-time.Hour)
+		require.NoError(t, os.Chtimes(to, old, old))
+	}
+	for _, name := range []string{"scripts/native.sh", "native/pmiinfo.c", "native/libpmi.c", "native/pmi1.h"} {
+		copied(name)
+	}
+	headers, err := filepath.Glob(filepath.Join(from, "native", "libgolaunch", "*.h"))
+	require.NoError(t, err)
+	for _, name := range headers {
+		copied(filepath.Join("native", "libgolaunch", filepath.Base(name)))
+	}
+	run := func() string {
+		cmd := exec.Command(filepath.Join(dir, "scripts", "native.sh"), "native/pmiinfo.c")
+		cmd.Env = append(os.Environ(), "OUT="+filepath.Join(dir, "out"), "LIB="+filepath.Join(dir, "lib"))
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return string(out)
+	}
+	require.Contains(t, run(), "out/pmiinfo ")
+	require.Empty(t, run(), "nothing has changed")
+	for _, name := range []string{"native/libpmi.c", "native/pmi1.h", "scripts/native.sh"} {
+		later := time.Now().Add(time.Hour)
+		require.NoError(t, os.Chtimes(filepath.Join(dir, name), later, later))
+		require.Contains(t, run(), "out/pmiinfo ", name)
+		copied(name)
+		require.Empty(t, run(), name)
+	}
+}
