@@ -49,10 +49,14 @@ func (c *Cluster) Slow(name string, by time.Duration) error {
 
 // Ahead sets the clocks of a node's uptime, by which processes measure time, ahead by
 // whole seconds for new connections, in a time namespace; 0 undoes it. The time of day
-// stays that of the machine.
+// stays that of the machine. Of Ahead and Slow the last one counts.
 func (c *Cluster) Ahead(name string, by time.Duration) error {
+	if by < 0 || by%time.Second != 0 {
+		return fmt.Errorf("node %s: ahead by %v: want whole seconds, from 0 on", name, by)
+	}
 	before := ""
-	if seconds := int(by.Seconds()); by > 0 {
+	if by > 0 {
+		seconds := int(by.Seconds())
 		before = fmt.Sprintf("exec unshare --time --monotonic %d --boottime %d", seconds, seconds)
 	}
 	return c.session(name, before)
