@@ -68,7 +68,7 @@ func composeProject(s *state, container func(*Node) string) ([]byte, error) {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		spec.Services[n.Name] = composeService{
-			Image: nodeImage, ContainerName: container(n), Hostname: n.Name,
+			Image: NodeImage, ContainerName: container(n), Hostname: n.Name,
 			Entrypoint: containerInit(s, n), ShmSize: "1gb", Volumes: containerVolumes(s, n),
 			Networks: make(map[string]composeJoint),
 		}

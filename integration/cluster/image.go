@@ -19,7 +19,6 @@ const NodeImage = "golaunch-node:bookworm"
 // The images of the docker provider.
 const (
 	baseImage = "golaunch-base:bookworm"
-	nodeImage = NodeImage
 	imageSSHD = "/usr/sbin/sshd" // in the node image
 )
 
@@ -48,7 +47,7 @@ func BuildImage(ctx context.Context, out io.Writer) error {
 	if err := EngineUnavailable(); err != nil {
 		return fmt.Errorf("provider %s: %w", Docker, err)
 	}
-	if hasImage(nodeImage, nodeRecipe()) {
+	if hasImage(NodeImage, nodeRecipe()) {
 		return nil
 	}
 	if !hasImage(baseImage, baseRecipe()) {
@@ -64,16 +63,16 @@ func BuildImage(ctx context.Context, out io.Writer) error {
 	}
 	dir, err := os.MkdirTemp("", "golaunch-image-")
 	if err != nil {
-		return fmt.Errorf("image %s: %w", nodeImage, err)
+		return fmt.Errorf("image %s: %w", NodeImage, err)
 	}
 	defer os.RemoveAll(dir)
 	if err := os.WriteFile(filepath.Join(dir, "Dockerfile"), []byte(dockerfile), 0o644); err != nil {
-		return fmt.Errorf("image %s: %w", nodeImage, err)
+		return fmt.Errorf("image %s: %w", NodeImage, err)
 	}
-	cmd := exec.CommandContext(ctx, "docker", "build", "--label", recipeLabel+"="+nodeRecipe(), "-t", nodeImage, dir)
+	cmd := exec.CommandContext(ctx, "docker", "build", "--label", recipeLabel+"="+nodeRecipe(), "-t", NodeImage, dir)
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("image %s: docker build: %w", nodeImage, err)
+		return fmt.Errorf("image %s: docker build: %w", NodeImage, err)
 	}
 	return nil
 }
@@ -100,8 +99,8 @@ func dockerAvailable() error {
 	if err := EngineUnavailable(); err != nil {
 		return err
 	}
-	if !hasImage(nodeImage, nodeRecipe()) {
-		return fmt.Errorf("the engine has no image %s; make it with: cluster image", nodeImage)
+	if !hasImage(NodeImage, nodeRecipe()) {
+		return fmt.Errorf("the engine has no image %s; make it with: cluster image", NodeImage)
 	}
 	_, err := ComposeCommand()
 	return err
