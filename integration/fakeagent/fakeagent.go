@@ -136,7 +136,7 @@ type session struct {
 	io.Writer
 }
 
-// Close ends the process's part of the session soon after.
+// Close ends the process's part of the session.
 func (session) Close() error {
 	os.Stdin.Close()
 	return os.Stdout.Close()

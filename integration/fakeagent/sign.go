@@ -193,6 +193,10 @@ func (t *tap) look() {
 		if uint64(len(packets)) < 4+uint64(size) {
 			return
 		}
+		if size < 2 { // no packet has no payload
+			t.over = true
+			return
+		}
 		payload := packets[5 : 4+size]
 		if payload[0] == kexReply {
 			var reply struct{ HostKey, Share, Signature []byte }
