@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"bufio"
-	"context"
 	"os"
 	"os/exec"
 	"strings"
@@ -93,27 +91,20 @@ func TestMPICHThatHangsIsExplained(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				ctx, cancel := context.WithTimeout(context.Background(), limit)
-				defer cancel()
 				args := append([]string{bin("golaunch"), "-H", hostsArg(2), "--ssh-config", c.SSHConfig(), "-n", "4", "-N", "2"}, x.args...)
-				cmd := c.CommandContext(ctx, cluster.Head, args...)
-				stderr, err := cmd.StderrPipe()
-				require.NoError(t, err)
-				require.NoError(t, cmd.Start())
-				var said strings.Builder
-				for lines := bufio.NewScanner(stderr); lines.Scan(); {
-					said.WriteString(lines.Text() + "\n")
-					if !x.ends && strings.Contains(lines.Text(), "hang of MPICH") {
+				cmd := c.Command(cluster.Head, args...)
+				lines, ended := hear(t, cmd, cmd.Cmd, func(line string) {
+					if !x.ends && strings.Contains(line, "hang of MPICH") {
 						require.NoError(t, cmd.Signal(syscall.SIGINT))
 					}
-				}
-				err = cmd.Wait()
-				require.Regexp(t, x.says, said.String())
+				})
+				said := strings.Join(lines, "\n")
+				require.Regexp(t, x.says, said)
 				if x.ends {
-					require.NoError(t, err, said.String())
+					require.NoError(t, ended, said)
 					return
 				}
-				require.Equal(t, 130, cmd.ProcessState.ExitCode(), said.String())
+				require.Equal(t, 130, cmd.ProcessState.ExitCode(), said)
 			})
 		}
 	})

@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"bufio"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -121,22 +119,15 @@ func TestMPIThatIsAloneIsExplained(t *testing.T) {
 // A script does not show what it starts, but the processes do.
 func TestMPIInAScriptIsExplained(t *testing.T) {
 	needOpenMPI(t)
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, bin("golaunch"), "-v", "-n", "2", "--stdin", "all", "sh", "-c", bin("mpisum.openmpi")+" -w; true")
+	cmd := exec.Command(bin("golaunch"), "-v", "-n", "2", "--stdin", "all", "sh", "-c", bin("mpisum.openmpi")+" -w; true")
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)
-	stderr, err := cmd.StderrPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	var said []string
-	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		said = append(said, lines.Text())
-		if strings.Contains(lines.Text(), "sh uses libmpi") {
+	said, ended := hear(t, cmd, cmd, func(line string) {
+		if strings.Contains(line, "sh uses libmpi") {
 			require.NoError(t, stdin.Close()) // the ranks end
 		}
-	}
-	require.NoError(t, cmd.Wait(), "%q", said)
+	})
+	require.NoError(t, ended, "%q", said)
 	require.Regexp(t, `^golaunch: host \S+: sh never asked golaunch who it is; if its ranks each say that they are 0 of 1, start it with --open-mpi: it uses Open MPI \(lib\S+\), which its file does not show$`, said[len(said)-1])
 }
 

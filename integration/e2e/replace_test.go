@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"path/filepath"
@@ -70,20 +69,15 @@ func TestUnusedHostsReplaceDeadOnes(t *testing.T) {
 	cmd := c.Command(cluster.Head, bin("golaunch"), "--ssh-config", c.SSHConfig(), "--allow-dead-nodes", "-v", "--connect-timeout", "3s", "-H", "n[001-006]", "-n", "3", "hostname")
 	var out bytes.Buffer
 	cmd.Stdout = &out
-	stderr, err := cmd.StderrPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	var said strings.Builder
-	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		said.WriteString(lines.Text() + "\n")
-		if strings.Contains(lines.Text(), "starting agents on 1 more host of the list") {
+	said, ended := hear(t, cmd, cmd.Cmd, func(line string) {
+		if strings.Contains(line, "starting agents on 1 more host of the list") {
 			require.NoError(t, c.Kill("n003")) // n004 does not answer yet
 		}
-	}
-	require.NoError(t, cmd.Wait(), said.String())
+	})
+	require.NoError(t, ended, said)
 	require.ElementsMatch(t, []string{"n001", "n005", "n006"}, strings.Fields(out.String()))
-	require.Contains(t, said.String(), "golaunch: 2 of 2 hosts could not be started:\n")
-	require.Contains(t, said.String(), "golaunch: hosts n[005-006] take the place of n[002-003]\n")
+	require.Contains(t, said, "golaunch: 2 of 2 hosts could not be started:")
+	require.Contains(t, said, "golaunch: hosts n[005-006] take the place of n[002-003]")
 
 	// With a bootstrap that needs relays there is nobody to start them.
 	r = onNode(t, c, cluster.Head, append(viaSSH(c), "--allow-dead-nodes", "-H", "n001,n002,n005", "-n", "2", "hostname")...)

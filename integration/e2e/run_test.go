@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -51,6 +52,31 @@ func finish(t *testing.T, run runner, cmd *exec.Cmd, stdin string) result {
 		require.NoError(t, err, r.stderr)
 	}
 	return r
+}
+
+// starter is what exec.Cmd and cluster.Cmd have in common, too.
+type starter interface {
+	Start() error
+	Wait() error
+}
+
+// hear starts run, which is cmd or has it in it, and calls heard for each line of its
+// standard error. It returns these lines and how the command ended, which is killed
+// after limit.
+func hear(t *testing.T, run starter, cmd *exec.Cmd, heard func(line string)) (said []string, ended error) {
+	t.Helper()
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, run.Start())
+	kill := func() { _ = cmd.Process.Kill() } // does nothing to one that was waited for
+	t.Cleanup(kill)
+	overdue := time.AfterFunc(limit, kill)
+	defer overdue.Stop()
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		said = append(said, lines.Text())
+		heard(lines.Text())
+	}
+	return said, run.Wait()
 }
 
 // local runs golaunch on this machine.

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -160,20 +159,16 @@ func TestSpawnThatIsRefusedToSeveralParents(t *testing.T) {
 func TestSilenceAfterARefusedSpawnIsTold(t *testing.T) {
 	cmd := exec.Command(bin("golaunch"), "-q", "-n", "2", "--nodes", "2", "--stall-after", "300ms", bin("spawnclient"), "-r", "1", "-s",
 		"-k", "PARENT_ROOT_PORT_NAME=tag#0$description#n$port#1$", "1", "--", "/no/such")
-	pipe, err := cmd.StderrPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { cmd.Process.Kill() })
-	line := regexp.MustCompile(`^golaunch: host \S+: rank 1 has said nothing for 300ms, since its spawn of /no/such was refused \(1 process was not started: on \S+: program not found: .*\): ` +
+	silent := regexp.MustCompile(`^golaunch: host \S+: rank 1 has said nothing for 300ms, since its spawn of /no/such was refused \(1 process was not started: on \S+: program not found: .*\): ` +
 		`if it ignores error codes \(MPI_ERRCODES_IGNORE\), it waits in MPI_Comm_spawn for ever, as MPICH's ch3 has it, and all ranks that spawn with it; pass an array of error codes, or end the job$`)
 	told := false
-	for lines := bufio.NewScanner(pipe); lines.Scan(); {
-		if line.MatchString(lines.Text()) {
+	_, ended := hear(t, cmd, cmd, func(line string) {
+		if silent.MatchString(line) {
 			told = true
 			require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 		}
-	}
-	require.Error(t, cmd.Wait())
+	})
+	require.Error(t, ended)
 	require.Equal(t, 143, cmd.ProcessState.ExitCode())
 	require.True(t, told)
 }

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bufio"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -23,18 +22,12 @@ func TestStallsAreNamed(t *testing.T) {
 	} {
 		t.Run(x.what+", "+x.way, func(t *testing.T) {
 			cmd := exec.Command(bin("golaunch"), "-n", "5", "--nodes", "3", "--degree", "1", "--stall-after", "200ms", bin("treeleave"), x.what, x.way)
-			pipe, err := cmd.StderrPipe()
-			require.NoError(t, err)
-			require.NoError(t, cmd.Start())
-			t.Cleanup(func() { cmd.Process.Kill() })
-			var said []string
-			for lines := bufio.NewScanner(pipe); lines.Scan(); {
-				said = append(said, lines.Text())
-				if strings.Contains(lines.Text(), x.says) {
+			said, ended := hear(t, cmd, cmd, func(line string) {
+				if strings.Contains(line, x.says) {
 					require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 				}
-			}
-			require.Error(t, cmd.Wait())
+			})
+			require.Error(t, ended)
 			require.Equal(t, 143, cmd.ProcessState.ExitCode(), said)
 			require.Equal(t, 1, strings.Count(strings.Join(said, "\n"), "golaunch: after 200ms: "+x.says), said)
 		})
@@ -61,19 +54,13 @@ func TestWhoKeepsOthersInInitIsNamed(t *testing.T) {
 					needOpenMPI(t)
 				}
 				cmd := exec.Command(bin("golaunch"), append([]string{"--nodes", "3", "--degree", "1", "--stall-after", "500ms"}, x.args...)...)
-				pipe, err := cmd.StderrPipe()
-				require.NoError(t, err)
-				require.NoError(t, cmd.Start())
-				t.Cleanup(func() { cmd.Process.Kill() })
-				line := regexp.MustCompile(`^golaunch: after 500ms: ` + x.says + `$`)
-				var said []string
-				for lines := bufio.NewScanner(pipe); lines.Scan(); {
-					said = append(said, lines.Text())
-					if line.MatchString(lines.Text()) {
+				named := regexp.MustCompile(`^golaunch: after 500ms: ` + x.says + `$`)
+				said, ended := hear(t, cmd, cmd, func(line string) {
+					if named.MatchString(line) {
 						require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 					}
-				}
-				require.Error(t, cmd.Wait())
+				})
+				require.Error(t, ended)
 				require.Equal(t, 143, cmd.ProcessState.ExitCode(), said)
 			})
 		}
