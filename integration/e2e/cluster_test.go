@@ -34,7 +34,11 @@ func TestMPIOverTheNetwork(t *testing.T) {
 		cmd := c.CommandContext(ctx, name, "tcpdump", "-i", "eth0", "-c", fmt.Sprint(enough), "--immediate-mode", "-w", "/dev/null", "tcp and not port 22")
 		listening := watch(t, &cmd.Stderr, "listening on")
 		require.NoError(t, cmd.Start())
-		<-listening
+		select {
+		case <-listening:
+		case <-ctx.Done():
+			require.FailNow(t, "tcpdump does not listen", "on %s", name)
+		}
 		counted = append(counted, cmd)
 	}
 	r := over(t, c, 32, "-n", "32", "--degree", "4", "--copy-agent", "-l", bin("mpisum"))
