@@ -64,7 +64,6 @@ func TestContainers(t *testing.T) {
 	for _, x := range []struct {
 		name string
 		run  []string // options of docker run
-		args []string // of golaunch
 		want string   // each rank prints, else:
 		code int
 		says []string
@@ -86,8 +85,7 @@ func TestContainers(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			name := containerName()
 			container(t, name, append(x.run, stay...)...)
-			args := append([]string{"--bootstrap", "docker", "-H", name + ":3"}, x.args...)
-			r := local(t, "", append(args, "sh", "-c", "echo uid $(id -u)")...)
+			r := local(t, "", "--bootstrap", "docker", "-H", name+":3", "sh", "-c", "echo uid $(id -u)")
 			require.Equal(t, x.code, r.code, r.stderr)
 			for _, text := range x.says {
 				require.Contains(t, r.stderr, text)
