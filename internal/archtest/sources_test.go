@@ -16,8 +16,8 @@ import (
 // how sources are cited.
 var uncitable = regexp.MustCompile(`(?i)design sections? \d|\bseed 00\d|\bthe thesis\b|\bissues? #?\d`)
 
-// cited finds works as they are cited, [Sridhar 3.2].
-var cited = regexp.MustCompile(`\[(Sridhar|Sack|Subramoni|Zahavi|Sahoo)\b`)
+// cited finds works as they are cited, with a section: [Sridhar 3.2].
+var cited = regexp.MustCompile(`\[([A-Z]\w+(?: and [A-Z]\w+)?) \d+(?:\.\d+)*\b`)
 
 // What comments and pages cite stands in docs/references.md.
 func TestSourcesCanBeFound(t *testing.T) {
@@ -59,6 +59,19 @@ func TestSourcesCanBeFound(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, works)
 	for work := range works {
-		assert.Contains(t, string(references), "| "+work+" |")
+		assert.Contains(t, string(references), "\n| "+work+" |")
+	}
+}
+
+func TestCited(t *testing.T) {
+	for text, work := range map[string]string{
+		"// as [Sridhar 3.2] has it": "Sridhar", "[Kim 4]": "Kim", "[Dally and Seitz 2.1, 3]": "Dally and Seitz",
+		"[Router]": "", "[docs](docs/x.md)": "", "n[001-004]": "", "[RFC4253]": "",
+	} {
+		found := ""
+		if m := cited.FindStringSubmatch(text); m != nil {
+			found = m[1]
+		}
+		assert.Equal(t, work, found, text)
 	}
 }
