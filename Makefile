@@ -96,7 +96,7 @@ bench-split: setup build
 	$(GO) run ./integration/splitbench -what auto -runs 1 -grid 32K -o docs/results/commsplit-auto.md
 	$(GO) run ./integration/splitbench -what tree -runs 3 -o docs/results/commsplit-tree.md
 
-# Everything else in docs/results.
+# Everything in docs/results that no target beside this one writes.
 results: setup build native bin/hardstart bin/killtable bin/mpichsuite bin/torture
 	bin/hardstart -o docs/results/hard-start.md
 	bin/torture -o docs/results/torture.md
