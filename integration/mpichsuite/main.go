@@ -31,11 +31,11 @@ func run(ctx context.Context, args []string) error {
 	limit := f.Duration("limit", 3*time.Minute, "how long a program may take; those that the list gives more time get as much more")
 	only := f.String("only", "", "run the programs of MPICH's whose lines in the list begin with `TEXT`")
 	out := f.String("o", "", "write to `FILE`; else to standard output")
-	if err := f.Parse(args); err != nil {
+	if err := results.Parse(f, args); err != nil {
 		return err
 	}
-	if f.NArg() > 0 || *limit < time.Second {
-		return errors.New("want no arguments, and a limit of a second or more")
+	if *limit < time.Second {
+		return fmt.Errorf("-limit %v: want a second or more", *limit)
 	}
 	bin, err := filepath.Abs("bin")
 	if err != nil {
@@ -107,20 +107,20 @@ func ways(c *cluster.Cluster, golaunch string) ([]way, error) {
 	if err != nil {
 		return nil, err
 	}
-	here := func(ctx context.Context, argv ...string) (stdout, stderr []byte, err error) {
-		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	outputs := func(run func() error, cmd *exec.Cmd) (stdout, stderr []byte, err error) {
 		cmd.WaitDelay = time.Second // for output of what is left
 		var o, e bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &o, &e
-		err = cmd.Run()
+		err = run()
 		return o.Bytes(), e.Bytes(), err
+	}
+	here := func(ctx context.Context, argv ...string) (stdout, stderr []byte, err error) {
+		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+		return outputs(cmd.Run, cmd)
 	}
 	onHead := func(ctx context.Context, argv ...string) (stdout, stderr []byte, err error) {
 		cmd := c.CommandContext(ctx, cluster.Head, argv...)
-		var o, e bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &o, &e
-		err = cmd.Run()
-		return o.Bytes(), e.Bytes(), err
+		return outputs(cmd.Run, cmd.Cmd)
 	}
 	var nodes, slots []string
 	for _, n := range c.Nodes() {

@@ -23,6 +23,8 @@ func TestParseList(t *testing.T) {
 	tests, err = parseList("spawn1 1\nspawn2 1\n", "spawn2", time.Minute)
 	require.NoError(t, err)
 	require.Len(t, tests, 1)
+	_, err = parseList("spawn1 1\n", "spwan", time.Minute)
+	require.EqualError(t, err, `-only "spwan": no line of the list of tests begins so`)
 	for _, wrong := range []string{"spawn1", "spawn1 x", "spawn1 0", "spawn1 1 timeLimit=x", "spawn1 1 xfail=t"} {
 		_, err := parseList(wrong, "", time.Minute)
 		require.ErrorContains(t, err, "list of tests: \""+wrong+"\": ")

@@ -56,6 +56,9 @@ func parseList(list, only string, limit time.Duration) (tests []test, err error)
 		}
 		tests = append(tests, t)
 	}
+	if only != "" && len(tests) == 0 {
+		return nil, fmt.Errorf("-only %q: no line of the list of tests begins so", only)
+	}
 	return tests, nil
 }
 
