@@ -114,6 +114,13 @@ func TestPage(t *testing.T) {
 	require.Contains(t, page, "HANGS: for ever")
 }
 
+// What would run no job at all is an error.
+func TestBadFlags(t *testing.T) {
+	for _, args := range [][]string{{"-time", "0s"}, {"-job", "-1"}} {
+		require.ErrorContains(t, run(t.Context(), args), args[0]+" "+args[1])
+	}
+}
+
 func TestRevision(t *testing.T) {
 	require.Equal(t, "of no known commit", revision(t.Context(), t.TempDir()))
 }

@@ -53,6 +53,9 @@ func run(ctx context.Context, args []string) error {
 	if err := results.Parse(f, args); err != nil {
 		return err
 	}
+	if s.time <= 0 || s.job < 0 {
+		return fmt.Errorf("-time %v, -job %d: want a time above 0, and the number of a job or 0", s.time, s.job)
+	}
 	bin, err := filepath.Abs("bin")
 	if err != nil {
 		return err
