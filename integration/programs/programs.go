@@ -15,7 +15,7 @@ import (
 
 // Make builds into a new directory, which the caller removes, of the project's
 // .cache: nodes have a /tmp of their own, but share the rest. The error holds
-// what the compilers said.
+// what the compilers said; nothing is left then.
 func Make() (dir string, err error) {
 	root, err := root()
 	if err != nil {
@@ -28,8 +28,13 @@ func Make() (dir string, err error) {
 	if dir, err = os.MkdirTemp(cache, "built-"); err != nil {
 		return "", err
 	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(dir)
+		}
+	}()
 	if err := os.Chmod(dir, 0o755); err != nil { // for nodes of an ordinary user
-		return "", err
+		return dir, err
 	}
 	run := func(name string, args ...string) {
 		if err != nil {

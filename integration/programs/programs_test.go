@@ -52,3 +52,12 @@ func TestNativeIsMadeOfAllItsSources(t *testing.T) {
 		require.Empty(t, run(), name)
 	}
 }
+
+// A build that fails leaves nothing.
+func TestMakeThatFails(t *testing.T) {
+	t.Setenv("GOOS", "nowhere")
+	dir, err := Make()
+	require.ErrorContains(t, err, "nowhere")
+	require.NotEmpty(t, dir)
+	require.NoDirExists(t, dir)
+}
