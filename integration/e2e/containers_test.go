@@ -251,14 +251,7 @@ func TestWhatAnEngineDoes(t *testing.T) {
 			}
 			j := startLocal(t, 2, "--bootstrap", "docker", "--lost-after", "2s", "-H", strings.Join(names, ","), "sh", "-c", "echo runs; exec sleep 1000")
 			engine(t, append(x.do, names[1])...)
-			done := make(chan error, 1)
-			go func() { done <- j.Wait() }() // ends with the job
-			select {
-			case <-done:
-			case <-time.After(limit):
-				t.Fatal("golaunch does not end")
-			}
-			require.Equal(t, 125, j.ProcessState.ExitCode(), j.said(t))
+			j.over(t, 125)
 			require.Contains(t, j.said(t), names[1])
 			if x.undo != nil {
 				engine(t, append(x.undo, names[1])...)

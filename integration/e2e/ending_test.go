@@ -67,8 +67,8 @@ func startCommand(t *testing.T, ranks int, cmd *exec.Cmd) *localJob {
 	return j
 }
 
-// ends waits for the job and checks its exit code, and that nothing is left.
-func (j *localJob) ends(t *testing.T, code int) {
+// over waits for the job and checks its exit code.
+func (j *localJob) over(t *testing.T, code int) {
 	t.Helper()
 	done := make(chan error, 1)
 	go func() { done <- j.Wait() }() // ends with the job
@@ -78,6 +78,12 @@ func (j *localJob) ends(t *testing.T, code int) {
 		t.Fatal("golaunch does not end")
 	}
 	require.Equal(t, code, j.ProcessState.ExitCode(), j.said(t))
+}
+
+// ends waits for the job and checks its exit code, and that nothing is left.
+func (j *localJob) ends(t *testing.T, code int) {
+	t.Helper()
+	j.over(t, code)
 	_, err := os.Stat(fmt.Sprintf("/proc/%d", j.agent))
 	require.ErrorIs(t, err, os.ErrNotExist, "the agent is gone when golaunch is")
 	nothingRuns(t)
