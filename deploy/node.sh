@@ -31,6 +31,10 @@ node)
 	;;
 golaunch)
 	shift
+	if [ -z "$(ls "$keys" 2>/dev/null)" ]; then
+		echo "node.sh: no node is up: look at docker compose logs node, or start some: docker compose up --scale node=4" >&2
+		exit 1
+	fi
 	cat "$keys"/* >~/.ssh/known_hosts
 	ls "$keys" >~/hosts
 	exec golaunch -f ~/hosts "$@"

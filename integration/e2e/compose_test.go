@@ -13,6 +13,16 @@ import (
 	"github.com/golaunch/golaunch/integration/cluster"
 )
 
+// The head says so where no node has come up.
+func TestComposeWithoutNodes(t *testing.T) {
+	if _, err := os.Stat("/cluster"); err == nil {
+		t.Skip("skipped: there is a /cluster here")
+	}
+	out, err := exec.Command("../../deploy/node.sh", "golaunch", "hostname").CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "node.sh: no node is up: ")
+}
+
 // deploy/compose.yaml makes a cluster whose nodes are found by names that its own
 // network alone resolves, and reached by ssh.
 func TestCompose(t *testing.T) {
