@@ -53,9 +53,8 @@ func Discover(r routing.ByDestination, loop topology.Loop) (*Network, error) {
 	}
 	n.problems = few(errs)
 	sum := fnv.New64a()
-	for _, h := range append(hashes, n.hashLeaves()) {
-		_ = binary.Write(sum, binary.LittleEndian, h) // never fails
-	}
+	_ = binary.Write(sum, binary.LittleEndian, hashes) // never fails
+	_ = binary.Write(sum, binary.LittleEndian, n.hashLeaves())
 	_ = binary.Write(sum, binary.LittleEndian, int64(g.Cables()))
 	for node := range topology.Node(g.Nodes()) {
 		fmt.Fprintf(sum, "%q %x ", g.Name(node), g.Info(node).GUID)
