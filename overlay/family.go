@@ -181,8 +181,8 @@ func (f *Family) Lose(slot tree.Slot, cause error) (complete bool, died []DeadHo
 	k := &f.kin[slot]
 	k.edge.held.watch() // who said something wrong runs, and who was silent is ended by now
 	k.edge.Close()
-	f.Sweep(slot)
 	dead := DeadHost{Index: k.host.Index, Phase: string(bootstrap.Handshake), Cause: cut(withDiagnostics(cause, k.pipe).Error(), maxCause)}
+	f.Sweep(slot)
 	if f.ready.Done() || k.old {
 		return false, f.lost(slot, dead)
 	}
@@ -209,10 +209,14 @@ func (f *Family) lost(slot tree.Slot, dead DeadHost) []DeadHost {
 }
 
 // Sweep ends, in the background, what a child that was lost may have left on
-// its node: where agent and warden have both died nobody else does.
+// its node: where agent and warden have both died nobody else does. Then nothing
+// needs its connection any more.
 func (f *Family) Sweep(slot tree.Slot) {
 	pipe, name := f.kin[slot].pipe, NodeJob(f.kin[slot].host.Index, f.common.JobID)
-	f.sweeps.Go(func() { sweep(pipe, name) }) // ends with sweepTimeout at the latest
+	f.sweeps.Go(func() { // ends with sweepTimeout, and the bootstrap's bound of Close, at the latest
+		sweep(pipe, name)
+		pipe.Close()
+	})
 }
 
 // Host is the host of the child at slot.

@@ -166,6 +166,12 @@ func TestAnAgentThatNobodyWatchesIsSwept(t *testing.T) {
 			f.End(context.Background())
 			p.Close()
 		}, []string{"closed"}},
+		"it ended by itself and is lost": {func(f *Family, p *leftOpen, _ link.Link) {
+			p.ended.Store(true)
+			f.Lose(0, io.ErrUnexpectedEOF)
+			p.Close()
+			f.sweeps.Wait()
+		}, []string{"closed"}},
 		"it broke the protocol": {func(f *Family, p *leftOpen, _ link.Link) {
 			f.Lose(0, io.ErrUnexpectedEOF)
 			p.Close()

@@ -17,14 +17,14 @@ import (
 const size = 15
 
 // gated starts a job whose agent on one host does not call before the gate is
-// opened.
-func gated(t *testing.T, host string, allow bool) (r *running, open func()) {
+// opened. Its ranks run a line of shell.
+func gated(t *testing.T, host string, allow bool, line string) (r *running, open func()) {
 	gate := filepath.Join(t.TempDir(), "gate")
 	require.NoError(t, syscall.Mkfifo(gate, 0o600))
 	r = start(t, setting{
 		Hosts: names(size), Degree: 2, Allow: allow,
 		Script:  `[ $h != ` + host + ` ] || read go < ` + gate + `;`,
-		Program: []string{"sh", "-c", "echo of $PMI_SIZE"},
+		Program: []string{"sh", "-c", line},
 	})
 	return r, func() {
 		f, err := os.OpenFile(gate, os.O_RDWR, 0) // which waits for no reader
@@ -35,10 +35,17 @@ func gated(t *testing.T, host string, allow bool) (r *running, open func()) {
 	}
 }
 
+// tellSize is what the ranks of most jobs do.
+const tellSize = "echo of $PMI_SIZE"
+
 // held is a job that can't be launched before the gate is opened: all agents but
 // h14's have their part.
 func held(t *testing.T, allow bool) (r *running, open func()) {
-	r, open = gated(t, "h14", allow)
+	return heldWith(t, allow, tellSize)
+}
+
+func heldWith(t *testing.T, allow bool, line string) (r *running, open func()) {
+	r, open = gated(t, "h14", allow, line)
 	for i := range size - 1 {
 		r.awaitWarden(fmt.Sprintf("h%d", i))
 	}
@@ -117,6 +124,24 @@ func TestLostWhenReady(t *testing.T) {
 	}
 }
 
+// Whoever has lost a child holds nothing of its connection while the job goes on.
+func TestLostConnectionsAreClosed(t *testing.T) {
+	for _, host := range []string{"h0", "h8", "h12"} { // children of golaunch, h0 and h8
+		for how := range blows {
+			t.Run(host+" "+how, func(t *testing.T) {
+				r, open := heldWith(t, true, "echo up; exec sleep 1000")
+				r.strike(how, host)
+				open()
+				r.eventually("the others run", func() bool { return strings.Count(r.stdout.String(), "up\n") == size-1 })
+				r.eventually("no socket is left of the lost one", func() bool { return r.hungUp() == 0 })
+				require.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM))
+				require.Equal(t, 143, r.wait(), r.stderr.String())
+				r.nothingLeft()
+			})
+		}
+	}
+}
+
 // Where no host may be missing the job ends with the host's name.
 func TestLostHostsAreNamed(t *testing.T) {
 	r, open := held(t, false)
@@ -149,7 +174,7 @@ func TestLostWhileRunning(t *testing.T) {
 func TestLauncherKilled(t *testing.T) {
 	for name, begin := range map[string]func(*testing.T) (*running, func()){
 		"while agents wait": func(t *testing.T) (*running, func()) {
-			r, open := gated(t, "h0", false)
+			r, open := gated(t, "h0", false, tellSize)
 			for i := 1; i < size; i++ {
 				r.agent(fmt.Sprintf("h%d", i))
 			}

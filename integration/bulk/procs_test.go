@@ -144,6 +144,34 @@ func (r *running) cut(host string) {
 	require.Equal(r.t, 1, cut, "connections of %s to a parent", host)
 }
 
+// hungUp counts the sockets of the job's processes, golaunch among them, that are
+// open though whoever was at the other end has hung up.
+func (r *running) hungUp() (n int) {
+	table, err := os.ReadFile("/proc/net/tcp")
+	require.NoError(r.t, err)
+	const state, inode, closeWait = 3, 9, "08"
+	left := map[string]bool{} // by inode
+	for line := range strings.Lines(string(table)) {
+		if words := strings.Fields(line); len(words) > inode && words[state] == closeWait {
+			left["socket:["+words[inode]+"]"] = true
+		}
+	}
+	pids := []int{r.cmd.Process.Pid}
+	for _, p := range r.processes() {
+		pids = append(pids, p.pid)
+	}
+	for _, pid := range pids {
+		fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+		require.NoError(r.t, err)
+		for _, fd := range fds {
+			if name, err := os.Readlink(fd); err == nil && left[name] { // or it was closed since
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // System calls that package syscall has no number of; it is the same on all
 // architectures.
 const (
