@@ -108,7 +108,7 @@ func (x *Piper) start(words []string) (*pipe, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pipe{Child: c, name: words[0], killAfter: x.cfg.KillAfter, silence: x.cfg.Silence}
+	p := &pipe{Child: c, name: words[0], killAfter: x.cfg.KillAfter, silence: x.cfg.Silence, first: make(chan struct{})}
 	if p.silence > 0 {
 		p.quiet = time.AfterFunc(p.silence, p.giveUp)
 	}

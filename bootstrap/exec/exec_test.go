@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -198,4 +199,30 @@ func TestAlsoNeedsAHostThatWasHeard(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
 	require.ErrorContains(t, p.(bootstrap.Companion).Also(t.Context(), []string{"touch", mark}), "nothing was heard of env")
 	require.NoFileExists(t, mark)
+}
+
+// asked is a context that tells when somebody waits for it.
+type asked struct {
+	context.Context
+	tell func()
+}
+
+func (a asked) Done() <-chan struct{} {
+	a.tell()
+	return a.Context.Done()
+}
+
+// What the first command has said may still be on its way when a second one is to
+// run: that is waited for.
+func TestAlsoAwaitsTheFirstWord(t *testing.T) {
+	dir := t.TempDir()
+	gate, mark := filepath.Join(dir, "gate"), filepath.Join(dir, "mark")
+	require.NoError(t, syscall.Mkfifo(gate, 0o600))
+	p, err := newPiper(t, "env {command}", execboot.Config{}).Start(t.Context(), here, []string{"sh", "-c", `read go < "$0"; echo up; cat`, gate})
+	require.NoError(t, err)
+	defer p.Close()
+	go io.Copy(io.Discard, p) // ends with Close
+	open := sync.OnceFunc(func() { require.NoError(t, os.WriteFile(gate, []byte("go\n"), 0o600)) })
+	require.NoError(t, p.(bootstrap.Companion).Also(asked{t.Context(), open}, []string{"touch", mark}))
+	require.FileExists(t, mark)
 }

@@ -14,9 +14,14 @@ import (
 	"github.com/golaunch/golaunch/bootstrap/internal/child"
 )
 
-// closeWait is how long a killed command is waited for: the kernel may not let
-// it go.
-const closeWait = 200 * time.Millisecond
+const (
+	// closeWait is how long a killed command is waited for: the kernel may not let
+	// it go.
+	closeWait = 200 * time.Millisecond
+	// hearWait is how long Also waits for the first byte of output, which may be on
+	// its way.
+	hearWait = 2 * time.Second
+)
 
 // pipe is a running command.
 type pipe struct {
@@ -27,9 +32,11 @@ type pipe struct {
 	template  *Template
 	killAfter time.Duration
 	silence   time.Duration
-	quiet     *time.Timer // runs until the first byte of output; nil for none
-	silent    atomic.Bool // the timer has run out
-	heard     atomic.Bool // a byte of output was read
+	quiet     *time.Timer   // runs until the first byte of output; nil for none
+	silent    atomic.Bool   // the timer has run out
+	heard     atomic.Bool   // a byte of output was read
+	first     chan struct{} // closed at that, or at the end of output
+	spoke     sync.Once
 	closing   sync.Once
 }
 
@@ -60,6 +67,9 @@ func (p *pipe) Read(b []byte) (int, error) {
 	if n > 0 && p.heard.CompareAndSwap(false, true) && p.quiet != nil {
 		p.quiet.Stop()
 	}
+	if n > 0 || err != nil {
+		p.spoke.Do(func() { close(p.first) })
+	}
 	return n, err
 }
 
@@ -81,8 +91,16 @@ func (p *pipe) Close() error {
 }
 
 // Also runs the template once more, for another command on the host. It refuses to
-// where nothing was heard of the first: it may never have reached the host.
+// where nothing is heard of the first, which is being read: it may never have reached
+// the host.
 func (p *pipe) Also(ctx context.Context, argv []string) error {
+	wait := time.NewTimer(hearWait)
+	defer wait.Stop()
+	select {
+	case <-p.first:
+	case <-wait.C:
+	case <-ctx.Done():
+	}
 	if !p.heard.Load() {
 		return fmt.Errorf("nothing was heard of %s, which may not have reached the host", path.Base(p.name))
 	}
