@@ -3,6 +3,7 @@ package sshboot
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -23,15 +24,14 @@ var (
 	defaultMACs         = []string{ssh.HMACSHA256ETM, ssh.HMACSHA512ETM, ssh.HMACSHA256, ssh.HMACSHA512, ssh.HMACSHA1}
 	defaultHostKeys     = slices.Concat(certHostKeys, plainHostKeys)
 	defaultCASignatures = slices.Concat(plainHostKeys, []string{ssh.KeyAlgoSKED25519, ssh.KeyAlgoSKECDSA256})
-	defaultUserKeys     = userKeyAlgorithms()
 )
 
 // oldCurve25519 is ssh.KeyExchangeCurve25519 under its old name, which x/crypto
 // adds itself.
 const oldCurve25519 = "curve25519-sha256@libssh.org"
 
-// userKeyAlgorithms are all that a key of the user's may sign with.
-func userKeyAlgorithms() []string {
+// defaultUserKeys are all that a key of the user's may sign with.
+var defaultUserKeys = sync.OnceValue(func() []string {
 	var out []string
 	for _, algorithms := range signatureAlgorithms {
 		for a := range algorithms {
@@ -40,7 +40,7 @@ func userKeyAlgorithms() []string {
 	}
 	slices.Sort(out)
 	return out
-}
+})
 
 // algorithms fills in the lists that the configuration has, which are worked out
 // once for all hosts.
@@ -57,7 +57,7 @@ func (c *Config) algorithms(t *Target, set settings) error {
 		{"macs", defaultMACs, &t.MACs},
 		{"hostkeyalgorithms", defaultHostKeys, &t.HostKeyAlgorithms},
 		{"casignaturealgorithms", defaultCASignatures, &t.CASignatures},
-		{"pubkeyacceptedalgorithms", defaultUserKeys, &t.KeyAlgorithms},
+		{"pubkeyacceptedalgorithms", defaultUserKeys(), &t.KeyAlgorithms},
 	} {
 		line := set.first(l.key)
 		if line.arg() == "" {
@@ -112,7 +112,7 @@ func (t *Target) cryptography() ssh.Config {
 
 // mayUse tells whether the user's key may log in to t with an algorithm.
 func (t *Target) mayUse(algorithm string) bool {
-	return slices.Contains(t.KeyAlgorithms.or(defaultUserKeys), algorithm)
+	return slices.Contains(t.KeyAlgorithms.or(defaultUserKeys()), algorithm)
 }
 
 // algorithmList is a list of algorithms as it travels: places in
@@ -120,15 +120,18 @@ func (t *Target) mayUse(algorithm string) bool {
 // would be most of what an agent is told of a host.
 type algorithmList []byte
 
-// algorithmNames are all algorithms. Launcher and agents are one build.
-var algorithmNames = slices.Compact(slices.Sorted(slices.Values(slices.Concat(
-	defaultKex, defaultCiphers, defaultMACs, defaultHostKeys, defaultCASignatures, defaultUserKeys))))
+// algorithmNames are all algorithms. Launcher and agents are one build. Few of
+// either ask for them.
+var algorithmNames = sync.OnceValue(func() []string {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(
+		defaultKex, defaultCiphers, defaultMACs, defaultHostKeys, defaultCASignatures, defaultUserKeys()))))
+})
 
 // listOf makes a list of names that are among algorithmNames.
 func listOf(names ...string) algorithmList {
 	var l algorithmList
 	for _, n := range names {
-		l = append(l, byte(slices.Index(algorithmNames, n)))
+		l = append(l, byte(slices.Index(algorithmNames(), n)))
 	}
 	return l
 }
@@ -138,10 +141,10 @@ func (l algorithmList) or(usual []string) []string {
 	if len(l) == 0 {
 		return usual
 	}
-	names := make([]string, len(l))
+	all, names := algorithmNames(), make([]string, len(l))
 	for i, at := range l {
-		if int(at) < len(algorithmNames) { // else a name that nobody has
-			names[i] = algorithmNames[at]
+		if int(at) < len(all) { // else a name that nobody has
+			names[i] = all[at]
 		}
 	}
 	return names

@@ -50,7 +50,7 @@ func (l configLine) arg() string {
 // errorf begins with where the line is and what it says.
 func (l configLine) errorf(format string, a ...any) error {
 	name := l.key
-	if k := byName[l.key]; k != nil {
+	if k := byName()[l.key]; k != nil {
 		name = k.name
 	}
 	return fmt.Errorf("%s: %s %s: %s", l.pos, name, l.text, fmt.Sprintf(format, a...))
@@ -149,7 +149,7 @@ func (p *configParser) line(f *configFile, line, pos string, depth int) error {
 		}
 		last.lines = append(last.lines, configLine{included: files})
 	default:
-		if k := byName[key]; k != nil {
+		if k := byName()[key]; k != nil {
 			key = strings.ToLower(k.name)
 		}
 		last.lines = append(last.lines, configLine{key: key, args: words, text: cutComment(value), pos: pos})

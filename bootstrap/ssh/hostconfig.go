@@ -64,7 +64,7 @@ func (c *Config) target(name, user string, port int, seen []string) (Target, err
 // refuse stops at what golaunch would have to do otherwise than ssh.
 func (c *Config) refuse(set settings) error {
 	for _, key := range slices.Sorted(maps.Keys(set)) {
-		line, k := set.first(key), byName[key]
+		line, k := set.first(key), byName()[key]
 		if k != nil && k.rule == refused && !slices.Contains(k.fine, strings.ToLower(line.text)) &&
 			(len(line.args) != 1 || !slices.Contains(k.fine, strings.ToLower(line.arg()))) {
 			why := k.why

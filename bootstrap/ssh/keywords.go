@@ -1,6 +1,9 @@
 package sshboot
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // rule says what golaunch does about a keyword of ssh_config(5).
 type rule uint8
@@ -182,8 +185,9 @@ var keywords = []keyword{
 	{name: "XAuthLocation", rule: harmless, why: noForwards},
 }
 
-// byName finds a keyword by its names in lower case.
-var byName = func() map[string]*keyword {
+// byName finds a keyword by its names in lower case. It is made when it is asked for:
+// this package is linked into agents, which read no configuration.
+var byName = sync.OnceValue(func() map[string]*keyword {
 	m := make(map[string]*keyword)
 	for i := range keywords {
 		k := &keywords[i]
@@ -193,4 +197,4 @@ var byName = func() map[string]*keyword {
 		}
 	}
 	return m
-}()
+})

@@ -160,7 +160,7 @@ var severalWords = []string{"userknownhostsfile", "globalknownhostsfile", "rekey
 
 // add takes a line in.
 func (l *lookup) add(line configLine) error {
-	k := byName[line.key]
+	k := byName()[line.key]
 	switch {
 	case k == nil && matchPatterns(strings.Split(l.set.first("ignoreunknown").arg(), ","), line.key):
 		return nil
