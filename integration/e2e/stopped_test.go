@@ -80,7 +80,8 @@ func TestAgentsStoppedAtTheStartLeaveNothing(t *testing.T) {
 			{"given up", nil, []int{0, 125}, 0},
 			// 125 where it was stopped late: once the ranks were launched.
 			{"done without", []string{"--allow-dead-nodes", "--oversubscribe"}, []int{0, 125}, 0},
-			{"interrupted", nil, []int{130}, syscall.SIGINT},
+			// 125 where the other host was given up first, on a busy machine.
+			{"interrupted", nil, []int{130, 125}, syscall.SIGINT},
 		} {
 			t.Run(way.name+", "+end.name, func(t *testing.T) {
 				hit := false
