@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -136,6 +137,46 @@ func TestDegradedFabrics(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Hosts of several leaf switches, of which cables connect some and not others: h0
+// and h2 have just s2 and s8 in one part, whose only way goes down and up again.
+func TestLeafSwitchesInSeveralParts(t *testing.T) {
+	whole := graph(t, "fattree:1,3/3,2/1,1")
+	kept := [][2]string{
+		{"h0", "s0"}, {"h0", "s1"}, {"h0", "s2"}, {"h1", "s4"}, {"h1", "s5"}, {"h2", "s7"}, {"h2", "s8"},
+		{"s0", "s9"}, {"s2", "s11"}, {"s3", "s12"}, {"s4", "s10"}, {"s4", "s13"}, {"s5", "s11"}, {"s5", "s14"}, {"s7", "s10"}, {"s8", "s14"},
+	}
+	cut := whole.Without(func(i int) bool {
+		c := whole.Cable(i)
+		return !slices.Contains(kept, [2]string{whole.Name(c.A.Node), whole.Name(c.B.Node)})
+	})
+	require.Equal(t, len(kept), cut.Cables())
+	family, err := whole.Family().On(cut)
+	require.NoError(t, err)
+	g := cut.WithFamily(family)
+	u, err := NewUpDown(g, topology.Serial)
+	require.NoError(t, err)
+	for _, x := range []struct {
+		src, dst topology.Node
+		want     string
+	}{
+		{0, 1, "h0 s2 s11 s5 h1"},
+		{0, 2, "h0 s2 s11 s5 s14 s8 h2"},
+		{1, 0, "h1 s5 s11 s2 h0"},
+		{1, 2, "h1 s4 s10 s7 h2"},
+		{2, 0, "h2 s8 s14 s5 s11 s2 h0"},
+		{2, 1, "h2 s8 s14 s5 h1"},
+	} {
+		route, err := u.Append(nil, x.src, x.dst)
+		require.NoError(t, err)
+		names := []string{g.Name(x.src)}
+		for _, s := range route {
+			names = append(names, g.Name(g.To(s.Link).Node))
+		}
+		assert.Equal(t, x.want, strings.Join(names, " "))
+	}
+	assert.Nil(t, CreditLoop(u, topology.Serial))
 }
 
 // wrongAt forwards as a router does, but at some switches to some hosts by any port,

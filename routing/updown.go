@@ -162,15 +162,15 @@ func (u *UpDown) peer(p topology.Port) (int, bool) {
 }
 
 // connected says whether every switch with hosts reaches all hosts that cables
-// connect it to.
+// connect it to. The switches of one host may be in several parts.
 func (u *UpDown) connected(parts []int32) bool {
 	n := u.graph.Switches()
+	hosted := slices.Concat(u.at...)
 	for i, at := range u.at {
-		for _, other := range u.at {
-			for _, s := range other {
-				if parts[s] == parts[at[0]] && u.cost[i*n+int(s)] == unreachable {
-					return false
-				}
+		for _, s := range hosted {
+			same := slices.ContainsFunc(at, func(a int32) bool { return parts[a] == parts[s] })
+			if same && u.cost[i*n+int(s)] == unreachable {
+				return false
 			}
 		}
 	}
