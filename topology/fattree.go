@@ -221,9 +221,3 @@ func (f *FatTree) DownLink(n Node, r int) Link {
 	l := int(f.level[n])
 	return f.down[l][int(f.index[n])*f.Down(l)+r]
 }
-
-// IsAbove says whether host index j is below node n.
-func (f *FatTree) IsAbove(n Node, j int) bool {
-	l := int(f.level[n])
-	return j/f.Below(l) == int(f.index[n])/f.Roots(l)
-}
