@@ -77,12 +77,8 @@ func TestShiftIsFreeOfContention(t *testing.T) {
 // all messages to a destination meet at one switch at the top.
 func TestTheorems(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		tuple := rlfts().Draw(t, "tree")
-		g, err := topology.NewPGFT(tuple, 0)
-		require.NoError(t, err)
-		r, err := NewDModK(g)
-		require.NoError(t, err)
-		f, n := r.tree, g.Hosts()
+		r := drawTree(t, rlfts())
+		g, f, n := r.graph, r.tree, r.graph.Hosts()
 		distance := upTo(max(1, n-1)).Draw(t, "distance")
 		up := map[topology.Link]int{}
 		down := map[topology.Link]topology.Node{}
@@ -91,6 +87,7 @@ func TestTheorems(t *testing.T) {
 		for i := range n {
 			for _, j := range []int{(i + distance) % n, i * 7 % n} {
 				src, dst := topology.Node(i), topology.Node(j)
+				var err error
 				route, err = r.Append(route[:0], src, dst)
 				require.NoError(t, err)
 				highest := src
@@ -101,20 +98,20 @@ func TestTheorems(t *testing.T) {
 						if j == (i+distance)%n {
 							other, taken := up[s.Link]
 							if taken && other != j {
-								t.Fatalf("%v: %d and %d go up the same link of %s", tuple, j, other, g.Name(g.From(s.Link).Node))
+								t.Fatalf("%v: %d and %d go up the same link of %s", f.Tuple, j, other, g.Name(g.From(s.Link).Node))
 							}
 							up[s.Link] = j
 						}
 						continue
 					}
 					if other, taken := down[s.Link]; taken && other != dst {
-						t.Fatalf("%v: %d and %d go down the same link", tuple, dst, other)
+						t.Fatalf("%v: %d and %d go down the same link", f.Tuple, dst, other)
 					}
 					down[s.Link] = dst
 				}
 				if f.Level(highest) == f.Levels() {
 					if other, met := top[dst]; met && other != highest {
-						t.Fatalf("%v: messages to %d meet at %d and %d", tuple, dst, other, highest)
+						t.Fatalf("%v: messages to %d meet at %d and %d", f.Tuple, dst, other, highest)
 					}
 					top[dst] = highest
 				}
@@ -129,11 +126,8 @@ func TestTheorems(t *testing.T) {
 // On any PGFT routes are as short as can be, and up/down finds the same ones.
 func TestDModKGoesToTheLowestCommonLevel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		tuple := pgfts().Draw(t, "tree")
-		g, err := topology.NewPGFT(tuple, 0)
-		require.NoError(t, err)
-		r, err := NewDModK(g)
-		require.NoError(t, err)
+		r := drawTree(t, pgfts())
+		g, tuple := r.graph, r.tree.Tuple
 		u, err := NewUpDown(g, topology.Serial)
 		require.NoError(t, err)
 		assert.Equal(t, "up/down", u.String())

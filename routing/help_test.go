@@ -96,6 +96,15 @@ func pgfts() *rapid.Generator[topology.Tuple] {
 	}).Filter(func(t topology.Tuple) bool { return t.Check() == nil && t.Hosts() <= 200 })
 }
 
+// drawTree draws a whole tree, with its routes.
+func drawTree(t *rapid.T, tuples *rapid.Generator[topology.Tuple]) *DModK {
+	g, err := topology.NewPGFT(tuples.Draw(t, "tree"), 0)
+	require.NoError(t, err)
+	r, err := NewDModK(g)
+	require.NoError(t, err)
+	return r
+}
+
 // degraded is g without a random part of its cables.
 func degraded(t *rapid.T, g *topology.Graph) *topology.Graph {
 	percent := rapid.SampledFrom([]uint64{0, 1, 2, 5, 10, 20, 40}).Draw(t, "percent of cables missing")

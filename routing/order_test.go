@@ -37,12 +37,8 @@ func TestPartsOfATree(t *testing.T) {
 
 func TestMultiplesOfUnitAreFree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		tuple := rlfts().Draw(t, "tree")
-		g, err := topology.NewPGFT(tuple, 0)
-		require.NoError(t, err)
-		r, err := NewDModK(g)
-		require.NoError(t, err)
-		unit, size := Unit(tuple), g.Hosts()
+		r := drawTree(t, rlfts())
+		unit, size := Unit(r.tree.Tuple), r.graph.Hosts()
 		n := unit * upTo(size/unit).Draw(t, "units")
 		start := rapid.IntRange(0, size-1).Draw(t, "first host")
 		job := make([]topology.Node, n)
@@ -69,11 +65,8 @@ func TestMultiplesOfUnitAreFree(t *testing.T) {
 // indices that somebody shuffled below each switch.
 func TestOrderFromRoutesAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		tuple := rlfts().Draw(t, "tree")
-		g, err := topology.NewPGFT(tuple, 0)
-		require.NoError(t, err)
-		d, err := NewDModK(g)
-		require.NoError(t, err)
+		d := drawTree(t, rlfts())
+		g, tuple := d.graph, d.tree.Tuple
 		other, err := topology.NewFatTree(g, tuple, levels(d.tree), relabeled(t, d.tree))
 		require.NoError(t, err)
 		order := byRoutes(d, other)
