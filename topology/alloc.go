@@ -41,11 +41,11 @@ func Sparse(g *Graph, hosts, leaves int, even bool, seed uint64) ([]Node, error)
 		return nil, fmt.Errorf("%d leaf switches: expected 1..%d", leaves, len(order))
 	}
 	r := splitMix(seed)
-	r.shuffle(order)
+	shuffle(&r, order)
 	order = order[:leaves]
 	room := 0
 	for _, leaf := range order {
-		r.shuffle(below[leaf])
+		shuffle(&r, below[leaf])
 		room += len(below[leaf])
 	}
 	if hosts < leaves || hosts > room {
@@ -65,7 +65,7 @@ func Sparse(g *Graph, hosts, leaves int, even bool, seed uint64) ([]Node, error)
 			chosen = append(chosen, below[leaf][0])
 			rest = append(rest, below[leaf][1:]...)
 		}
-		r.shuffle(rest)
+		shuffle(&r, rest)
 		chosen = append(chosen, rest[:hosts-leaves]...)
 	}
 	slices.Sort(chosen)

@@ -1,9 +1,9 @@
 package topology
 
-// Shuffle puts nodes in an order that the seed decides, the same on every machine.
-func Shuffle(list []Node, seed uint64) {
+// Shuffle puts a list in an order that the seed decides, the same on every machine.
+func Shuffle[E any](list []E, seed uint64) {
 	r := splitMix(seed)
-	r.shuffle(list)
+	shuffle(&r, list)
 }
 
 // Mix is the output function of SplitMix64: of numbers that follow each other by
@@ -26,7 +26,7 @@ func (r *splitMix) next(n int) int {
 	return int(Mix(uint64(*r)) % uint64(n))
 }
 
-func (r *splitMix) shuffle(list []Node) {
+func shuffle[E any](r *splitMix, list []E) {
 	for i := len(list) - 1; i > 0; i-- {
 		k := r.next(i + 1)
 		list[i], list[k] = list[k], list[i]
