@@ -23,6 +23,8 @@ type topoFlags struct {
 	socket   string
 	refresh  time.Duration
 	seed     uint64
+	from     string
+	pairs    int
 }
 
 // verb is what topo does, by the word behind it.
@@ -40,6 +42,7 @@ func verbs() []verb {
 		{"check", "", "whether all hosts reach each other, and no messages can deadlock", (*topoFlags).check},
 		{"order", "", "the hosts as a host file, so that collective operations share few links", (*topoFlags).order},
 		{"route", " A B", "the switches between two hosts", (*topoFlags).route},
+		{"measure", "", "latency and bandwidth between hosts, for each distance", (*topoFlags).measure},
 		{"serve", "", "answer queries about routes and switches at a socket", (*topoFlags).serve},
 	}
 }
@@ -74,6 +77,7 @@ Distances are hops: switches on the route. Depth 1 is the whole network.
   golaunch topo show --topology fattree:18,18/1,9/1,2
   golaunch topo order --topology ibnetdiscover.out -f hosts >ordered
   golaunch topo route n001 n002 --topology ibnetdiscover.out --tables lfts
+  golaunch topo measure --topology ibnetdiscover.out -f hosts --format json
   golaunch topo serve --topology ibnetdiscover.out --socket /run/topo.sock
 `, strings.Join(spec.Examples()[:4], ", "))
 	return b.String()
@@ -84,7 +88,7 @@ func formats() []string { return []string{"text", "json", "dot"} }
 
 // setupTopo is the command that tells of the network.
 func setupTopo() (*pflag.FlagSet, action) {
-	t := &topoFlags{format: "text", refresh: 10 * time.Second}
+	t := &topoFlags{format: "text", refresh: 10 * time.Second, pairs: 8}
 	f := newFlagSet("topo")
 	f.SetInterspersed(true) // all words are its own
 	f.Var(textValue{&t.topology}, "topology", "the network: `FILE`, or a word such as torus:8x8x8")
@@ -95,9 +99,11 @@ func setupTopo() (*pflag.FlagSet, action) {
 	f.Var(textValue{&t.format}, "format", "print as `FORMAT`: "+strings.Join(formats(), ", "))
 	f.Var(textValue{&t.socket}, "socket", "serve at, or ask the service at, `WHERE`: a path, or 127.0.0.1:PORT")
 	f.Var(timeValue{&t.refresh}, "refresh", "serve: look every `TIME` whether the files are newer")
-	f.Uint64Var(&t.seed, "seed", 1, "order: shuffle by `N` where no rule suits the network")
+	f.Uint64Var(&t.seed, "seed", 1, "order: shuffle by `N` where no rule suits the network; measure: pairs")
+	f.Var(textValue{&t.from}, "from", "measure: read what osu_latency, osu_bw or IMB printed, or own JSON, from `FILE`")
+	f.Var(countValue{&t.pairs, maxMeasured}, "pairs", "measure: `N` pairs of hosts, at most, for each distance")
 	mark(f, repeatKey, "hosts")
-	mark(f, filesKey, "topology", "tables", "map", "hostfile", "socket")
+	mark(f, filesKey, "topology", "tables", "map", "hostfile", "socket", "from")
 	choices(f, "format", formats()...)
 	return f, parsed("topo", f, t.run)
 }

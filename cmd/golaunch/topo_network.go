@@ -69,7 +69,7 @@ func (t *topoFlags) load() (*network, error) {
 // once fails where several files are standard input.
 func (t *topoFlags) once() error {
 	first := ""
-	for _, f := range [][2]string{{"--topology", t.topology}, {"--tables", t.tables}, {"--map", t.mapFile}, {"--hostfile", t.hostfile}} {
+	for _, f := range [][2]string{{"--topology", t.topology}, {"--tables", t.tables}, {"--map", t.mapFile}, {"--hostfile", t.hostfile}, {"--from", t.from}} {
 		switch {
 		case f[1] != "-":
 		case first != "":

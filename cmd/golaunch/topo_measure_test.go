@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/launcher"
+	"github.com/golaunch/golaunch/launcher/pingpong"
+)
+
+// measured runs topo measure, with what its ranks print and their job's exit status.
+func measured(t *testing.T, printed string, status int, args ...string) (code int, out, errs string, o launcher.Options) {
+	t.Helper()
+	var stdout, stderr strings.Builder
+	launch := func(_ context.Context, options launcher.Options, stdio launcher.IO) int {
+		o = options
+		assert.Nil(t, stdio.Stdin)
+		fmt.Fprint(stdio.Stdout, printed)
+		return status
+	}
+	code = run(t.Context(), append([]string{"topo", "measure"}, args...), launcher.IO{Stdout: &stdout, Stderr: &stderr}, launch)
+	return code, stdout.String(), stderr.String(), o
+}
+
+const ranksPrint = `{"from":"0","to":"1","test":"ping-pong","bytes":0,"us":2}
+{"from":"0","to":"1","test":"ping-pong","bytes":1000,"us":3}
+`
+
+// The ranks are on the hosts that the network has of the allocation, each on one,
+// and start as variables say, but for those that would have their lines elsewhere.
+func TestMeasureStartsRanks(t *testing.T) {
+	for name, value := range map[string]string{
+		"SLURM_JOB_NODELIST": "h[0,5],far", "SLURM_TASKS_PER_NODE": "4(x3)", "GOLAUNCH_SSH_CONFIG": "conf",
+		"GOLAUNCH_LABEL": "true", "GOLAUNCH_DRY_RUN": "true", "GOLAUNCH_ALLOW_DEAD_NODES": "true", "GOLAUNCH_OUT": "file",
+	} {
+		t.Setenv(name, value)
+	}
+	code, out, errs, o := measured(t, ranksPrint, 0, "--topology", "torus:4x4")
+	require.Zero(t, code, errs)
+	assert.Contains(t, errs, "1 of 3 hosts are not in the network")
+	assert.Equal(t, "  hops       test  pairs  latency us  bandwidth MB/s      r2\n     3  ping-pong      1        2.00         1000.00  1.0000\n", out)
+	assert.Equal(t, []string{"h0", "h5"}, hostNames(o.Hosts))
+	require.Len(t, o.Apps, 1)
+	assert.Equal(t, []string{pingpong.Word, "0-1"}, o.Apps[0].Argv[1:])
+	assert.Equal(t, []string{o.Apps[0].Argv[0]}, o.Stage)
+	assert.Equal(t, []any{2, 1, "conf"}, []any{o.Apps[0].N, o.PPN, o.BootstrapValues["ssh-config"]})
+	assert.Equal(t, []any{false, false, false, ""}, []any{o.Label, o.DryRun, o.AllowDeadNodes, o.OutPattern})
+	require.NoError(t, o.Validate())
+}
+
+// A job that fails says why itself; what else may come of ranks is an error.
+func TestMeasureFails(t *testing.T) {
+	code, out, errs, _ := measured(t, ranksPrint, 125, "-H", "a,b")
+	assert.Equal(t, []any{125, "", ""}, []any{code, out, errs})
+	for printed, want := range map[string]string{
+		"":        "what the ranks print is wrong: EOF",
+		"hello\n": "what the ranks print is wrong: invalid character",
+		`{"from":"0","to":"2","test":"ping-pong","bytes":0,"us":2}`:  `what the ranks print is wrong: rank "2"`,
+		`{"from":"0","to":"1","test":"ping-pong","bytes":-1,"us":2}`: "what the ranks print is wrong: message of -1 bytes",
+	} {
+		code, out, errs, _ = measured(t, printed, 0, "-H", "a,b")
+		assert.Equal(t, []any{2, ""}, []any{code, out})
+		assert.Contains(t, errs, want)
+	}
+}
