@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/placement/arrange"
 	"github.com/golaunch/golaunch/topology/spec"
 )
 
@@ -99,7 +100,7 @@ func setupTopo() (*pflag.FlagSet, action) {
 	f.Var(textValue{&t.format}, "format", "print as `FORMAT`: "+strings.Join(formats(), ", "))
 	f.Var(textValue{&t.socket}, "socket", "serve at, or ask the service at, `WHERE`: a path, or 127.0.0.1:PORT")
 	f.Var(timeValue{&t.refresh}, "refresh", "serve: look every `TIME` whether the files are newer")
-	f.Uint64Var(&t.seed, "seed", 1, "order: shuffle by `N` where no rule suits the network; measure: pairs")
+	f.Uint64Var(&t.seed, "seed", arrange.Seed, "order: shuffle by `N` where no rule suits the network; measure: pairs")
 	f.Var(textValue{&t.from}, "from", "measure: read what osu_latency, osu_bw or IMB printed, or own JSON, from `FILE`")
 	f.Var(countValue{&t.pairs, maxMeasured}, "pairs", "measure: `N` pairs of hosts, at most, for each distance")
 	mark(f, repeatKey, "hosts")

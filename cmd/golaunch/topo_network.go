@@ -155,12 +155,7 @@ func (n *network) chosen() (nodes []topology.Node, of []int) {
 		}
 		return nodes, of
 	}
-	for i, adapters := range n.found.Adapters {
-		if len(adapters) > 0 {
-			nodes, of = append(nodes, adapters[0]), append(of, i)
-		}
-	}
-	return nodes, of
+	return n.found.First()
 }
 
 // warn names the job's hosts that the network lacks.

@@ -5,8 +5,7 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/job"
-	"github.com/golaunch/golaunch/routing"
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/placement/arrange"
 )
 
 // ordered is what topo order prints as JSON.
@@ -43,29 +42,11 @@ func (t *topoFlags) order(e env, _ []string) (int, error) {
 			hosts[i].Name = firstWord(n.Graph.Name(node))
 		}
 	}
-	orders, err := routing.Orders(n.router, nodes, t.seed, progress(e.stdio.Stderr, "stages"))
+	sorted, orders, err := arrange.Order(n.router, hosts, nodes, of, t.seed, progress(e.stdio.Stderr, "stages"))
 	if err != nil {
 		return 0, err
 	}
 	best := orders[0]
-	host := map[topology.Node]int{}
-	for i, node := range nodes {
-		host[node] = of[i]
-	}
-	var sorted []job.Host
-	seen := map[string]bool{} // a machine may have several adapters
-	for _, node := range best.Hosts {
-		if h := hosts[host[node]]; !seen[h.Name] {
-			seen[h.Name], sorted = true, append(sorted, h)
-		}
-	}
-	if n.found != nil {
-		for i, adapters := range n.found.Adapters {
-			if len(adapters) == 0 {
-				sorted = append(sorted, hosts[i])
-			}
-		}
-	}
 	if t.format == "json" {
 		o := ordered{Rule: best.Rule, Free: best.Free, Mean: best.Mean, Max: best.Max, Stages: best.Stages, Missing: n.missing()}
 		for _, other := range orders[1:] {

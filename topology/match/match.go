@@ -54,6 +54,17 @@ func Hosts(g *topology.Graph, names []string, m Map) (*Result, error) {
 	return r, nil
 }
 
+// First has the first adapter of each name that the graph has, and of the index of
+// that name.
+func (r *Result) First() (nodes []topology.Node, of []int) {
+	for i, hosts := range r.Adapters {
+		if len(hosts) > 0 {
+			nodes, of = append(nodes, hosts[0]), append(of, i)
+		}
+	}
+	return nodes, of
+}
+
 // Missing has the names that the graph lacks, in their order.
 func (r *Result) Missing() []string {
 	var list []string

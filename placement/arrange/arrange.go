@@ -1,0 +1,135 @@
+// Package arrange puts a job's hosts into an order in which collective operations
+// share few links of their network, and tells which of them are below the same
+// switches. It joins what routing (the order, package tii) and topology/match (whose
+// hosts they are) know; a Rule of package placement then goes by the order.
+package arrange
+
+import (
+	"fmt"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/routing"
+	"github.com/golaunch/golaunch/routing/tii"
+	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/topology/cluster"
+	"github.com/golaunch/golaunch/topology/match"
+)
+
+// Seed is what hosts are shuffled by where no rule suits the network.
+const Seed = 1
+
+// Network is the network between hosts. It is immutable.
+type Network struct {
+	Router routing.ByDestination
+	Names  match.Map     // the user's word for its hosts
+	Loop   topology.Loop // carries out what may be parallel
+}
+
+// Arranged is a job's hosts, as their network has them.
+type Arranged struct {
+	// Hosts are those given, in the order to use; hosts that the network lacks are
+	// last, in the order given.
+	Hosts []job.Host
+	// Rule tells how the order was found and how good it is (routing.Order.String),
+	// "" where the network lacks all hosts.
+	Rule string
+	// Lacking names the hosts that the network lacks, "" if there are none.
+	Lacking string
+	// Depth is the levels of switches that the network has [Subramoni 5.2], 0 where
+	// that is not known.
+	Depth int
+	// Clusters has for each of Hosts its switch cluster at each depth from 1, the
+	// whole network: the position in Hosts of the first host in it. A host that the
+	// network lacks is alone. It is nil where Depth is 0.
+	Clusters [][]int
+	// Unclustered says why Depth is not known, though the network has hosts of the
+	// job; "" where it is.
+	Unclustered string
+}
+
+// Arrange arranges hosts. The error names hosts that could be several of the network,
+// or that have no route.
+func (n *Network) Arrange(hosts []job.Host) (*Arranged, error) {
+	g := n.Router.Graph()
+	names := make([]string, len(hosts))
+	for i, h := range hosts {
+		names[i] = h.Name
+	}
+	found, err := match.Hosts(g, names, n.Names)
+	if err != nil {
+		return nil, err
+	}
+	a := &Arranged{Hosts: hosts, Lacking: found.Warning()}
+	nodes, of := found.First()
+	if len(nodes) == 0 {
+		return a, nil
+	}
+	sorted, orders, err := Order(n.Router, hosts, nodes, of, Seed, n.Loop)
+	if err != nil {
+		return nil, err
+	}
+	a.Hosts, a.Rule = sorted, orders[0].String()
+	if g.Hosts() > cluster.MaxHosts {
+		a.Unclustered = fmt.Sprintf("its switch clusters are not known: it has %d hosts, more than %d", g.Hosts(), cluster.MaxHosts)
+		return a, nil
+	}
+	known, err := tii.Discover(n.Router, n.Loop)
+	if err != nil {
+		return nil, err
+	}
+	// The best order has the hosts that the network has as the first ones.
+	a.cluster(known, orders[0].Hosts)
+	return a, nil
+}
+
+// cluster numbers the clusters of the hosts, of which the first are these.
+func (a *Arranged) cluster(known *tii.Network, nodes []topology.Node) {
+	if a.Depth = known.Depth(); a.Depth == 0 {
+		return
+	}
+	a.Clusters = make([][]int, len(a.Hosts))
+	for i := range a.Hosts {
+		a.Clusters[i] = make([]int, a.Depth)
+	}
+	for d := range a.Depth {
+		first := map[int]int{} // position of its first host, by cluster
+		for i := range a.Hosts {
+			a.Clusters[i][d] = i
+			if i >= len(nodes) {
+				continue
+			}
+			c := known.Tree().Of(int(nodes[i]), d+1)
+			if _, ok := first[c]; !ok {
+				first[c] = i
+			}
+			a.Clusters[i][d] = first[c]
+		}
+	}
+}
+
+// Order puts hosts into the best order that routing.Orders knows: host of[i] is node
+// nodes[i] of the network, and the hosts that have no node are last, in the order
+// given. A machine with several nodes has its place by the first of them in that
+// order. The orders are all that competed, the best first.
+func Order(r routing.Router, hosts []job.Host, nodes []topology.Node, of []int, seed uint64, loop topology.Loop) (sorted []job.Host, orders []routing.Order, err error) {
+	if orders, err = routing.Orders(r, nodes, seed, loop); err != nil {
+		return nil, nil, err
+	}
+	host := map[topology.Node]int{}
+	present := make([]bool, len(hosts))
+	for i, node := range nodes {
+		host[node], present[of[i]] = of[i], true
+	}
+	seen := map[string]bool{}
+	for _, node := range orders[0].Hosts {
+		if h := hosts[host[node]]; !seen[h.Name] {
+			seen[h.Name], sorted = true, append(sorted, h)
+		}
+	}
+	for i, h := range hosts {
+		if !present[i] {
+			sorted = append(sorted, h)
+		}
+	}
+	return sorted, orders, nil
+}

@@ -1,0 +1,168 @@
+package arrange
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/routing"
+	"github.com/golaunch/golaunch/routing/tii"
+	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/topology/match"
+	"github.com/golaunch/golaunch/topology/spec"
+)
+
+// network is that of a word.
+func network(t require.TestingT, word string) *Network {
+	g, err := spec.Parse(word)
+	require.NoError(t, err)
+	r, err := routing.New(g, topology.Serial)
+	require.NoError(t, err)
+	return &Network{Router: r, Loop: topology.Serial}
+}
+
+func hosts(names ...string) []job.Host {
+	list := make([]job.Host, len(names))
+	for i, name := range names {
+		list[i] = job.Host{Name: name, Slots: i + 1}
+	}
+	return list
+}
+
+func slots(hosts []job.Host) (list []int) {
+	for _, h := range hosts {
+		list = append(list, h.Slots)
+	}
+	return list
+}
+
+func names(hosts []job.Host) string {
+	var list []string
+	for _, h := range hosts {
+		list = append(list, h.Name)
+	}
+	return strings.Join(list, " ")
+}
+
+// All hosts of a tree come in the order of its places, with their slots.
+func TestArrangeOrders(t *testing.T) {
+	a, err := network(t, "fattree:2,2/1,2/1,1").Arrange(hosts("h3", "h1", "far", "h0", "h2"))
+	require.NoError(t, err)
+	require.Equal(t, "h0 h1 h2 h3 far", names(a.Hosts))
+	require.Equal(t, []int{4, 2, 5, 1, 3}, slots(a.Hosts), "slots stay with their host")
+	require.Equal(t, "fat tree: no contention", a.Rule)
+	require.Equal(t, [][]int{{0, 0}, {0, 0}, {0, 2}, {0, 2}, {4, 4}}, a.Clusters)
+}
+
+// Three pods of two leaf switches with four hosts each, of which the job has some,
+// and two hosts that the network lacks.
+func TestArrange(t *testing.T) {
+	a, err := network(t, "fattree:4,2,3/1,2,2/1,1,1").Arrange(hosts("h0", "far", "h1", "h4", "h8", "h9", "h23", "off"))
+	require.NoError(t, err)
+	require.Equal(t, "h0 h1 h4 h8 h9 h23 far off", names(a.Hosts))
+	require.Equal(t, "2 of 8 hosts are not in the network and keep their order: far,off; a map file can say which they are", a.Lacking)
+	require.Equal(t, 3, a.Depth)
+	require.Equal(t, [][]int{
+		{0, 0, 0}, {0, 0, 0}, {0, 0, 2}, // h0 and h1 on a leaf switch, h4 in their pod
+		{0, 3, 3}, {0, 3, 3}, // h8 and h9 in the second pod
+		{0, 5, 5}, // h23 in the third
+		{6, 6, 6}, {7, 7, 7},
+	}, a.Clusters)
+}
+
+// A map says whose hosts they are.
+func TestArrangeByMap(t *testing.T) {
+	n := network(t, "fattree:2,2/1,2/1,1")
+	var err error
+	n.Names, err = match.ParseMap(strings.NewReader("b h0\nc h1\na h3\nd h2\n"), "map")
+	require.NoError(t, err)
+	a, err := n.Arrange(hosts("a", "b", "c", "d"))
+	require.NoError(t, err)
+	require.Equal(t, "b c d a", names(a.Hosts))
+	require.Equal(t, [][]int{{0, 0}, {0, 0}, {0, 2}, {0, 2}}, a.Clusters)
+}
+
+// A network that has none of the hosts tells nothing.
+func TestArrangeNobody(t *testing.T) {
+	a, err := network(t, "torus:2x2").Arrange(hosts("b", "a"))
+	require.NoError(t, err)
+	require.Equal(t, "b a", names(a.Hosts))
+	require.Empty(t, a.Rule)
+	require.Zero(t, a.Depth)
+	require.Nil(t, a.Clusters)
+}
+
+// More hosts than are clustered have an order.
+func TestArrangeLargeNetwork(t *testing.T) {
+	a, err := network(t, "torus:200x200").Arrange(hosts("h0", "h39999"))
+	require.NoError(t, err)
+	require.Equal(t, "h0 h39999", names(a.Hosts))
+	require.Zero(t, a.Depth)
+	require.Equal(t, "its switch clusters are not known: it has 40000 hosts, more than 32768", a.Unclustered)
+}
+
+// Hosts that could be several, and that have no route, are named.
+func TestArrangeRefuses(t *testing.T) {
+	n := network(t, "torus:2x2")
+	_, err := n.Arrange(hosts("h0", "h0.a"))
+	require.EqualError(t, err, "hosts h0 and h0.a are both h0 of the network; a map file can tell them apart")
+
+	b, err := topology.NewBuilder(2, 2)
+	require.NoError(t, err)
+	for i := range 2 {
+		b.Cable(topology.Cable{A: topology.End{Node: topology.Node(i), Port: 1}, B: topology.End{Node: b.Switch(i), Port: 1}})
+	}
+	g, err := b.Build()
+	require.NoError(t, err)
+	r, err := routing.New(g, topology.Serial)
+	require.NoError(t, err)
+	_, err = (&Network{Router: r, Loop: topology.Serial}).Arrange(hosts("h0", "h1"))
+	require.ErrorContains(t, err, "h0")
+}
+
+// Whatever the hosts are, all of them are there once, with their slots, and clusters
+// are those of package tii.
+func TestArrangeAgainstTII(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := network(t, rapid.SampledFrom([]string{"fattree:4,2,3/1,2,2/1,1,1", "fattree:3,4/1,2/1,1", "torus:3x8", "dragonfly:p=2,a=4,h=1,g=3"}).Draw(t, "network"))
+		numbers := rapid.SliceOfNDistinct(rapid.IntRange(0, 29), 1, 20, func(i int) int { return i }).Draw(t, "hosts") // some networks have 12 or 24
+		given := make([]job.Host, len(numbers))
+		for i, number := range numbers {
+			given[i] = job.Host{Name: fmt.Sprintf("h%d", number), Slots: 1 + i}
+		}
+		a, err := n.Arrange(given)
+		require.NoError(t, err)
+		require.ElementsMatch(t, given, a.Hosts)
+		var ranks []topology.Node
+		for _, h := range a.Hosts {
+			if i := slices.Index(given, h); numbers[i] < n.Router.Graph().Hosts() {
+				ranks = append(ranks, topology.Node(numbers[i]))
+			}
+		}
+		if len(ranks) == 0 {
+			require.Zero(t, a.Depth)
+			return
+		}
+		known, err := tii.Discover(n.Router, topology.Serial)
+		require.NoError(t, err)
+		want, err := known.Job(ranks)
+		require.NoError(t, err)
+		require.Equal(t, known.Depth(), a.Depth)
+		for depth := 1; depth <= a.Depth; depth++ {
+			different := map[int]bool{}
+			for i, row := range a.Clusters {
+				different[row[depth-1]] = true
+				for j := range i {
+					same := i < len(ranks) && want.Cluster(i, depth) == want.Cluster(j, depth)
+					require.Equal(t, same, row[depth-1] == a.Clusters[j][depth-1], "%v and %v at depth %d", a.Hosts[i], a.Hosts[j], depth)
+				}
+			}
+			require.Len(t, different, want.Clusters(depth)+len(given)-len(ranks))
+		}
+	})
+}
