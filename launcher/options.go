@@ -51,6 +51,9 @@ type Options struct {
 
 	// Hosts are the machines to use, in order; none means this machine.
 	Hosts []job.Host
+	// Network, if known, says in which order to use them instead, and which of them
+	// are below the same switches.
+	Network *Network
 	// Bootstrap is the name of one (package registry), or "" to choose: the one of
 	// this machine, or, when another host is named, the one that Environ selects.
 	Bootstrap string

@@ -45,7 +45,8 @@ type Plan struct {
 	Relays []string
 
 	kind    bootstrap.Kind // of Bootstrap
-	dead    []bool         // by HostIndex
+	network planNetwork
+	dead    []bool // by HostIndex
 	rules   rules
 	relayed bool // hosts start no others
 }
@@ -60,9 +61,14 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	network, hosts, err := arrangeHosts(o, hosts)
+	if err != nil {
+		return nil, err
+	}
 	p := &Plan{
 		Bootstrap: kind.Name,
 		kind:      kind,
+		network:   network,
 		Apps:      slices.Clone(o.Apps),
 		rules: rules{
 			rule:          o.Rule,

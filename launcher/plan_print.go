@@ -29,6 +29,9 @@ func (p *Plan) String() string {
 		}
 	}
 	fmt.Fprintf(&b, "start  %s, tree of degree %d and depth %d\n", p.Bootstrap, p.Degree, p.depth(live))
+	if p.network.order != "" {
+		fmt.Fprintf(&b, "order  %s\n", p.network.order)
+	}
 	if len(p.Relays) > 0 {
 		fmt.Fprintf(&b, "relays %s on this machine, since only it reaches the hosts\n", hostlist.Fold(unslotted(p.Relays)))
 	}

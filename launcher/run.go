@@ -67,12 +67,18 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 		report.say("%v", err)
 		return job.ExitUsage
 	}
+	for _, note := range plan.network.notes {
+		report.note("%s", note)
+	}
 	if o.DryRun {
 		if _, err := io.WriteString(stdio.Stdout, plan.String()); err != nil {
 			report.say("the output cannot be written: %v", err)
 			return job.ExitLauncher
 		}
 		return 0
+	}
+	if plan.network.order != "" && o.Verbose > 0 {
+		report.say("order of hosts: %s", plan.network.order)
 	}
 	if plan.Crowded != "" {
 		report.note("%s", plan.Crowded)

@@ -21,6 +21,8 @@ type commandLine struct {
 	envNone  bool
 	hosts    []string
 	hostfile string
+	topology string // a file, a word, topologyAuto or topologyNone; "" is none
+	mapFile  string
 	help     bool
 	version  bool
 
@@ -98,7 +100,9 @@ func newCommandLine(environ []string) *commandLine {
 
 	f.VarP(countValue{&c.PPN, launcher.MaxRanks}, "ppn", "N", "`N` ranks per host")
 	f.BoolVar(&c.Oversubscribe, "oversubscribe", false, "allow more ranks than slots")
-	annotate(f, groupPlace, "ppn", "oversubscribe")
+	f.Var(textValue{&c.topology}, "topology", "order hosts by the network in `FILE`, or a word (torus:8x8x8); auto, none")
+	f.Var(textValue{&c.mapFile}, "map", "which host of the network is which: `FILE` of host and GUID, LID or name")
+	annotate(f, groupPlace, "ppn", "oversubscribe", "topology", "map")
 
 	f.Var(countValue{&c.Degree, math.MaxInt32}, "degree", "every node starts up to `K` others; else by --degree-rule")
 	f.Var(textValue{&c.DegreeRule}, "degree-rule", "`RULE` for the degree: auto, or scela as published")
@@ -127,7 +131,7 @@ func newCommandLine(environ []string) *commandLine {
 
 	mark(f, repeatKey, "env", "genv", "hosts", "stage", "verbose")
 	mark(f, noVariable, "env", "genv", "stage", "version", "help")
-	mark(f, filesKey, "hostfile", "stage", "out", "err", "report", "trace")
+	mark(f, filesKey, "hostfile", "topology", "map", "stage", "out", "err", "report", "trace")
 	choices(f, "bootstrap", registry.Names()...)
 	choices(f, "degree-rule", launcher.DegreeAuto, launcher.DegreeScELA)
 	choices(f, "cache", cache.Policies()...)

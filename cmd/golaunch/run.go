@@ -34,10 +34,15 @@ func (c *commandLine) run(e env, words []string) (int, error) {
 	case c.version:
 		return e.print(versionLine() + "\n"), nil
 	}
+	network, err := c.findNetwork(e.stdio.Stderr)
+	if err != nil {
+		return 0, err
+	}
 	o, err := c.options()
 	if err != nil {
 		return 0, err
 	}
+	o.Network = network
 	return e.launch(e.ctx, o, e.stdio), nil
 }
 

@@ -38,32 +38,41 @@ func (t *topoFlags) load() (*network, error) {
 	if err := t.once(); err != nil {
 		return nil, err
 	}
-	n := &network{from: t.topology}
-	switch {
-	case t.topology == "":
+	if t.topology == "" {
 		return nil, errors.New("say which network, with --topology FILE or a word such as " + spec.Examples()[0])
-	case spec.Is(t.topology):
-		g, err := spec.Parse(t.topology)
-		if err != nil {
-			return nil, fmt.Errorf("--topology: %w", err)
-		}
-		n.Network = &source.Network{Graph: g, Form: "in one word"}
-	default:
-		err := withFile(t.topology, func(r io.Reader) (err error) {
-			n.Network, err = source.Read(r, t.topology)
-			return err
-		})
-		if err != nil && errors.Is(err, os.ErrNotExist) && strings.Contains(t.topology, ":") {
-			err = fmt.Errorf("%w; words are such as %s", err, strings.Join(spec.Examples(), ", "))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("--topology: %w", err)
-		}
+	}
+	n, err := readNetwork(t.topology)
+	if err != nil {
+		return nil, fmt.Errorf("--topology: %w", err)
 	}
 	if err := n.routes(t.tables); err != nil {
 		return nil, err
 	}
 	return n, n.choose(t)
+}
+
+// readNetwork reads a network from a file or a word. It has no router.
+func readNetwork(from string) (*network, error) {
+	n := &network{from: from}
+	if spec.Is(from) {
+		g, err := spec.Parse(from)
+		if err != nil {
+			return nil, err
+		}
+		n.Network = &source.Network{Graph: g, Form: "in one word"}
+		return n, nil
+	}
+	err := withFile(from, func(r io.Reader) (err error) {
+		n.Network, err = source.Read(r, from)
+		return err
+	})
+	if err != nil && errors.Is(err, os.ErrNotExist) && strings.Contains(from, ":") {
+		err = fmt.Errorf("%w; words are such as %s", err, strings.Join(spec.Examples(), ", "))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return n, nil
 }
 
 // once fails where several files are standard input.
@@ -118,14 +127,8 @@ func (n *network) routes(tables string) (err error) {
 
 // choose finds the hosts that the flags name in the network.
 func (n *network) choose(t *topoFlags) (err error) {
-	if t.mapFile != "" {
-		err = withFile(t.mapFile, func(r io.Reader) (err error) {
-			n.names, err = match.ParseMap(r, t.mapFile)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("--map: %w", err)
-		}
+	if n.names, err = readMap(t.mapFile); err != nil {
+		return err
 	}
 	if len(t.hosts) == 0 && t.hostfile == "" {
 		return nil // all hosts
@@ -136,6 +139,21 @@ func (n *network) choose(t *topoFlags) (err error) {
 	}
 	n.found, err = match.Hosts(n.Graph, hostNames(n.hosts), n.names)
 	return err
+}
+
+// readMap reads which host of a network is which; "" is no file.
+func readMap(file string) (names match.Map, err error) {
+	if file == "" {
+		return names, nil
+	}
+	err = withFile(file, func(r io.Reader) (err error) {
+		names, err = match.ParseMap(r, file)
+		return err
+	})
+	if err != nil {
+		return names, fmt.Errorf("--map: %w", err)
+	}
+	return names, nil
 }
 
 func hostNames(hosts []job.Host) []string {

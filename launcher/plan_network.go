@@ -1,0 +1,66 @@
+package launcher
+
+import (
+	"fmt"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/placement/arrange"
+)
+
+// Network is the network between a job's hosts.
+type Network struct {
+	*arrange.Network
+	From string // the file or word that it was read from
+	// Optional has the job go on as if there were none where it does not suit the
+	// hosts.
+	Optional bool
+}
+
+// planNetwork is what a plan has of the network; the zero value where none is known.
+type planNetwork struct {
+	order    string // where it comes from, and how it orders the hosts; "" if it does not
+	notes    []string
+	depth    int                // levels of switches
+	clusters map[job.Host][]int // at each depth from 1, by arrange.Arranged.Clusters
+}
+
+// arrangeHosts puts hosts into the order of the network, if one is known.
+func arrangeHosts(o *Options, hosts []job.Host) (planNetwork, []job.Host, error) {
+	var n planNetwork
+	if o.Network == nil {
+		return n, hosts, nil
+	}
+	a, err := o.Network.Arrange(hosts)
+	switch {
+	case err != nil && o.Network.Optional:
+		n.notes = []string{fmt.Sprintf("network %s is not used: %v", o.Network.From, err)}
+		return n, hosts, nil
+	case err != nil:
+		return n, nil, fmt.Errorf("--topology: %s: %w", o.Network.From, err)
+	}
+	for _, note := range []string{a.Lacking, a.Unclustered} {
+		if note != "" {
+			n.notes = append(n.notes, fmt.Sprintf("network %s: %s", o.Network.From, note))
+		}
+	}
+	if a.Rule != "" {
+		n.order = fmt.Sprintf("%s, by network %s of depth %d", a.Rule, o.Network.From, a.Depth)
+	}
+	if n.depth = a.Depth; n.depth > 0 {
+		n.clusters = make(map[job.Host][]int, len(hosts))
+		for i, h := range a.Hosts {
+			n.clusters[h] = a.Clusters[i]
+		}
+	}
+	return n, a.Hosts, nil
+}
+
+// clustersOf are the switch clusters of some hosts, of each at depth 1 to the
+// network's; none where it is not known.
+func (p *Plan) clustersOf(hosts []job.HostIndex) []int {
+	list := make([]int, 0, len(hosts)*p.network.depth)
+	for _, h := range hosts {
+		list = append(list, p.network.clusters[p.Hosts[h]]...)
+	}
+	return list
+}

@@ -1,0 +1,88 @@
+package launcher
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/hostlist"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/placement/arrange"
+	"github.com/golaunch/golaunch/routing"
+	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/topology/match"
+	"github.com/golaunch/golaunch/topology/spec"
+)
+
+// networkOf is that of a word, with a map of its hosts.
+func networkOf(t *testing.T, word, names string) *Network {
+	g, err := spec.Parse(word)
+	require.NoError(t, err)
+	r, err := routing.New(g, topology.Serial)
+	require.NoError(t, err)
+	m, err := match.ParseMap(strings.NewReader(names), "map")
+	require.NoError(t, err)
+	return &Network{Network: &arrange.Network{Router: r, Names: m, Loop: topology.Serial}, From: word}
+}
+
+// Hosts are in the order of the network: the ranks, the tree and what stays unused go
+// by it. What is told of clusters stays with its host where others have no ranks, are
+// dead or come later.
+func TestPlanByNetwork(t *testing.T) {
+	o := options(t, "h3:2,h1,far,h0,h2", 4)
+	o.Network = networkOf(t, "fattree:2,2/1,2/1,1", "")
+	p, err := NewPlan(o, "here")
+	require.NoError(t, err)
+	require.Equal(t, "h[0-3]", hostlist.Fold(bare(p.Hosts)))
+	require.Equal(t, "far", hostlist.Fold(bare(p.Unused)))
+	require.Equal(t, 2, p.Hosts[3].Slots)
+	require.Equal(t, []string{"network fattree:2,2/1,2/1,1: 1 of 5 hosts are not in the network and keep their order: far; a map file can say which they are"}, p.network.notes)
+	require.Contains(t, p.String(), "\norder  fat tree: no contention, by network fattree:2,2/1,2/1,1 of depth 2\n")
+	require.Equal(t, []int{0, 0, 0, 0, 0, 2, 0, 2}, p.clustersOf(p.nodes()))
+
+	more := p.withUnused()
+	require.Equal(t, []int{0, 2, 4, 4}, more.clustersOf([]job.HostIndex{3, 4}), "a host that the network lacks is alone")
+	q, err := p.Without([]job.HostIndex{0})
+	require.NoError(t, err)
+	require.Equal(t, []int{0, 0, 0, 2, 0, 2}, q.clustersOf(q.nodes()))
+}
+
+// A rule of placement that leaves hosts out does not mix clusters up.
+func TestClustersOfAnyRule(t *testing.T) {
+	o := options(t, "h0,h1,h2,h3", 2)
+	o.Rule = listed{3, 1}
+	o.Network = networkOf(t, "fattree:2,2/1,2/1,1", "")
+	p, err := NewPlan(o, "here")
+	require.NoError(t, err)
+	require.Equal(t, "h[1,3]", hostlist.Fold(bare(p.Hosts)))
+	require.Equal(t, []int{0, 0, 0, 2}, p.clustersOf(p.nodes()))
+}
+
+// Nodes of this machine are hosts, too, which a map finds.
+func TestNetworkOfNodes(t *testing.T) {
+	o := options(t, "", 2)
+	o.Nodes = 2
+	o.Network = networkOf(t, "torus:4", "here.0 h0\nhere.1 h2\n")
+	p, err := NewPlan(o, "here")
+	require.NoError(t, err)
+	require.Empty(t, p.network.notes)
+	require.Positive(t, p.network.depth)
+	require.Len(t, p.clustersOf(p.nodes()), 2*p.network.depth)
+}
+
+// A network that does not suit the hosts is the user's error where they named it, and
+// left out where they did not.
+func TestPlanWithWrongNetwork(t *testing.T) {
+	o := options(t, "h0,h0.a", 2)
+	o.Network = networkOf(t, "torus:4", "")
+	_, err := NewPlan(o, "here")
+	require.EqualError(t, err, "--topology: torus:4: hosts h0 and h0.a are both h0 of the network; a map file can tell them apart")
+	o.Network.Optional = true
+	p, err := NewPlan(o, "here")
+	require.NoError(t, err)
+	require.Equal(t, []string{"network torus:4 is not used: hosts h0 and h0.a are both h0 of the network; a map file can tell them apart"}, p.network.notes)
+	require.Equal(t, "h0,h0.a", hostlist.Fold(bare(p.Hosts)))
+	require.Empty(t, p.clustersOf(p.nodes()))
+	require.NotContains(t, p.String(), "order")
+}
