@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/internal/proc"
@@ -115,6 +116,7 @@ func (a *Agent) nodeEnv(w *world) []string {
 		"WORLD_SIZE=" + size, "LOCAL_WORLD_SIZE=" + local,
 		"GOLAUNCH_NODEID=" + strconv.Itoa(int(a.node)),
 	}
+	env = append(env, networkEnv(w, a.self.Index)...)
 	for _, s := range w.all {
 		env = append(env, s.Env(nil)...)
 	}
@@ -125,6 +127,22 @@ func (a *Agent) nodeEnv(w *world) []string {
 		env = append(env, "PMI_SPAWNED=1")
 	}
 	return env
+}
+
+// networkEnv is what the ranks of a host are told of the network between the job's
+// hosts: its levels of switches, 0 where they are not known, and the host's switch
+// cluster at each of them from the top [Subramoni 5.2].
+func networkEnv(w *world, host job.HostIndex) []string {
+	env := []string{"GOLAUNCH_TOPO_DEPTH=" + strconv.Itoa(w.Depth)}
+	if w.Depth == 0 {
+		return env
+	}
+	var numbers []string
+	node, _ := slices.BinarySearch(w.nodes, host) // it holds ranks
+	for _, c := range w.ClustersOf(job.NodeID(node)) {
+		numbers = append(numbers, strconv.Itoa(c))
+	}
+	return append(env, "GOLAUNCH_TOPO_CLUSTERS="+strings.Join(numbers, ","))
 }
 
 // rankOf finds the local rank that an event of the warden is about. Its world

@@ -144,6 +144,9 @@ func (a *Agent) newWorld(id int, spec overlay.World) (*world, error) {
 	}
 	slices.Sort(w.nodes)
 	w.nodes = slices.Compact(w.nodes)
+	if err := w.CheckClusters(len(w.nodes)); err != nil {
+		return nil, fmt.Errorf("world %d: %w", id, err)
+	}
 	for slot := range a.family.Children {
 		if a.family.Count(slot, w.nodes) > 0 {
 			w.peers = append(w.peers, slot)

@@ -1,6 +1,9 @@
 package overlay
 
 import (
+	"fmt"
+	"math"
+
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/pmi"
 )
@@ -8,6 +11,9 @@ import (
 // MaxWorlds is how many worlds a job may have, one after the other or at a
 // time: what the header's World can tell apart.
 const MaxWorlds = 1 << 16
+
+// maxDepth bounds the levels of switches: hops are counted in a byte.
+const maxDepth = 255
 
 // World is what the nodes that hold a world need to know of it. It is encoded
 // once by the launcher and forwarded undecoded.
@@ -22,6 +28,31 @@ type World struct {
 	// Programs are, by app, the names of those of the job's files that are the
 	// programs, or ""; none where the job has no files.
 	Programs []string `cbor:"8,keyasint,omitempty"`
+	// Depth is the levels of switches of the network between the job's hosts, 0
+	// where that is not known. Clusters are the switch clusters of the hosts that
+	// hold ranks, in their order: of each at depth 1 to Depth, numbers that are the
+	// same in all worlds of the job.
+	Depth    int   `cbor:"9,keyasint,omitempty"`
+	Clusters []int `cbor:"10,keyasint,omitempty"`
+}
+
+// ClustersOf are the switch clusters of a node, by its number in the world, at depth 1
+// to Depth.
+func (w *World) ClustersOf(node job.NodeID) []int {
+	return w.Clusters[int(node)*w.Depth : (int(node)+1)*w.Depth]
+}
+
+// CheckClusters checks that they are those of so many nodes.
+func (w *World) CheckClusters(nodes int) error {
+	if w.Depth < 0 || w.Depth > maxDepth || len(w.Clusters) != nodes*w.Depth {
+		return fmt.Errorf("%d switch clusters of %d nodes at %d depths", len(w.Clusters), nodes, w.Depth)
+	}
+	for _, c := range w.Clusters {
+		if c < 0 || c > math.MaxInt32 {
+			return fmt.Errorf("switch cluster %d does not exist", c)
+		}
+	}
+	return nil
 }
 
 // SpawnRequest is what a rank wants started.
