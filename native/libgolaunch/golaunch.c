@@ -112,6 +112,8 @@ static int take(golaunch_job *job, const struct record *r)
 	case FAIL:
 		return failed(job, r);
 	case WELCOME:
+		if (golaunch__clusters(job, r))
+			return -1;
 		job->rank = (int)r->src;
 		job->size = (int)r->size;
 		job->node = (int)r->dst;
@@ -123,6 +125,7 @@ static int take(golaunch_job *job, const struct record *r)
 	case ANSWER:
 	case GOT:
 	case FENCE:
+	case CLUSTER:
 		break;
 	default:
 		return golaunch__fail("the agent sent a record of kind %d", r->kind);
@@ -138,7 +141,7 @@ static int take(golaunch_job *job, const struct record *r)
 	} else if (r->kind == ANSWER) {
 		q->got = r->off;
 		q->src = r->size;
-	} else if (r->kind == MAPPED || (r->kind == GOT && r->count == 1)) {
+	} else if (r->kind == MAPPED || r->kind == CLUSTER || (r->kind == GOT && r->count == 1)) {
 		q->value = malloc(r->length + 1);
 		if (!q->value)
 			abort();

@@ -128,6 +128,22 @@ int golaunch_split(golaunch_comm *comm, int color, int key, golaunch_comm **made
  * NULL. */
 int golaunch_locate(golaunch_comm *comm, int rank, int *world_rank, int *node);
 
+/* The network between the job's hosts, as golaunch --topology knows it: how many levels
+ * of switches it has (tii_get_network_depth); 0 where it is not known. Depth 1 is the
+ * whole network, the last that of leaf switches. */
+int golaunch_network_depth(const golaunch_job *job);
+
+/* In how many switch clusters the world's hosts are at a depth
+ * (tii_num_switch_clusters_at_depth). */
+int golaunch_switch_clusters(const golaunch_job *job, int depth);
+
+/* The switch cluster at a depth of the host that a rank of the world is on
+ * (tii_connected_switch_cluster_at_depth): the same number for all ranks below the same
+ * switches, and so a color for golaunch_split or MPI_Comm_split. A host that the
+ * network lacks is alone. The node's own agent answers. -1 where there is no such rank
+ * or depth. */
+int golaunch_switch_cluster(golaunch_job *job, int rank, int depth);
+
 /* All members give up a communicator that was made. It returns when all that this
  * rank has begun over it is complete and every member has called it; requests are
  * still to be given to golaunch_wait. A receive for which no message comes keeps it

@@ -15,7 +15,8 @@ enum {
 	MAX_REQUESTS = 16,
 	CHOICE = 8, /* bytes of a color and a key */
 	MAX_KEY = 64,
-	MAX_VALUE = 1024
+	MAX_VALUE = 1024,
+	MAX_DEPTH = 255 /* levels of switches */
 };
 
 #define MAX_TAG INT64_C(0x7fffffff)
@@ -46,7 +47,8 @@ enum kind {
 	MAP,
 	MAPPED,
 	ASK = 29,
-	ANSWER
+	ANSWER,
+	CLUSTER = 37
 };
 
 enum op { BARRIER = 1, BCAST, GATHER, ALLGATHER, SCATTER, ALLTOALL, REDUCE, ALLREDUCE, SPLIT };
@@ -103,6 +105,7 @@ struct golaunch_comm {
 struct golaunch_job {
 	int fd;
 	int rank, size, node, nodes;
+	int depth, clusters[MAX_DEPTH]; /* of the network; how many at each depth from 1 */
 	int welcomed;
 	char *error; /* why nothing works any more */
 	uint64_t number;
@@ -144,6 +147,9 @@ void golaunch__go_on(golaunch_comm *c);
 
 /* split.c */
 int golaunch__made(golaunch_request *q, const struct record *r);
+
+/* clusters.c */
+int golaunch__clusters(golaunch_job *job, const struct record *r);
 
 /* message.c */
 int golaunch__message(golaunch_job *job, const struct record *r);

@@ -17,6 +17,7 @@ import (
 type Session struct {
 	rank, size  int
 	node, nodes int
+	clusters    []int // in which the world is, at each depth of the network from 1
 
 	out     []byte
 	in      []byte // not whole yet
@@ -52,6 +53,7 @@ type Request struct {
 	toSend int64 // bytes to be asked for
 
 	src    int
+	depth  int // of a SwitchCluster
 	tag    int64
 	got    int64
 	value  []byte
@@ -259,6 +261,10 @@ func (s *Session) take(r *record.Record) error {
 	switch r.Kind {
 	case record.Got:
 		q.value, q.found = append([]byte(nil), r.Body...), r.Count == 1
+	case record.Cluster:
+		if err := s.takeCluster(q, r); err != nil {
+			return err
+		}
 	case record.Mapped:
 		q.value, q.got, q.tag = append([]byte(nil), r.Body...), r.Size, r.Off
 	default:
@@ -272,6 +278,10 @@ func (s *Session) take(r *record.Record) error {
 func (s *Session) takeWelcome(r *record.Record) error {
 	if s.welcome == nil {
 		return errUnexpected
+	}
+	var err error
+	if s.clusters, err = record.ParseClusters(r.Body); err != nil {
+		return err
 	}
 	s.rank, s.size, s.node, s.nodes = r.Src, int(r.Size), r.Dst, r.Count
 	s.welcome.finish(nil)

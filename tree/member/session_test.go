@@ -75,6 +75,69 @@ func TestWelcome(t *testing.T) {
 	require.ErrorContains(t, err, "not here")
 }
 
+// opened is a session whose welcome tells of 1, 2 and 4 switch clusters.
+func opened(t *testing.T) *Session {
+	s, _ := Open(0, 3)
+	s.Take()
+	require.NoError(t, s.Receive(record.AppendFrame(nil, &record.Record{Kind: record.Welcome, Src: 3, Size: 8, Dst: 1, Count: 4, Body: []byte{1, 2, 4}})))
+	return s
+}
+
+// TestSwitchClusters has the agent tell of the network.
+func TestSwitchClusters(t *testing.T) {
+	s := opened(t)
+	require.Equal(t, 3, s.NetworkDepth())
+	require.Equal(t, []int{0, 1, 2, 4, 0}, []int{s.SwitchClusters(0), s.SwitchClusters(1), s.SwitchClusters(2), s.SwitchClusters(3), s.SwitchClusters(4)})
+	q := s.SwitchCluster(7, 3)
+	raw, _, err := record.Frame(s.Take())
+	require.NoError(t, err)
+	var r record.Record
+	_, err = record.Parse(raw, &r)
+	require.NoError(t, err)
+	require.Equal(t, []int{int(record.Cluster), 7}, []int{int(r.Kind), r.Dst})
+	require.NoError(t, s.Receive(record.AppendFrame(nil, &record.Record{Kind: record.Cluster, Seq: r.Seq, Body: []byte{0, 1, 0x86, 0x01}})))
+	done, err := q.Done()
+	require.True(t, done)
+	require.NoError(t, err)
+	require.Equal(t, 134, q.Cluster())
+
+	for want, q := range map[string]*Request{
+		"switch clusters at depth 4 of a network of depth 3":                          s.SwitchCluster(0, 4),
+		"switch clusters at depth 0 of a network of depth 3":                          s.SwitchCluster(0, 0),
+		"the switch cluster of rank 8 of a world of 8":                                s.SwitchCluster(8, 1),
+		"the switch cluster of rank -1 of a world of 8":                               s.SwitchCluster(-1, 1),
+		"no network is known, and so no switch cluster; golaunch --topology names it": New(0, 8, 0, 1).SwitchCluster(0, 1),
+	} {
+		_, err := q.Done()
+		require.EqualError(t, err, want)
+	}
+	require.Empty(t, s.Take())
+}
+
+// TestSwitchClustersThatAreNone has the agent tell what cannot be.
+func TestSwitchClustersThatAreNone(t *testing.T) {
+	for name, r := range map[string]record.Record{
+		"too few":          {Kind: record.Cluster, Seq: 1, Body: []byte{0, 1}},
+		"too many":         {Kind: record.Cluster, Seq: 1, Body: []byte{0, 1, 2, 3}},
+		"cut short":        {Kind: record.Cluster, Seq: 1, Body: []byte{0, 1, 0x80}},
+		"nobody asked":     {Kind: record.Cluster, Seq: 3, Body: []byte{0, 1, 2}},
+		"of a get":         {Kind: record.Cluster, Seq: 2, Body: []byte{0, 1, 2}},
+		"a second welcome": {Kind: record.Welcome, Body: []byte{1}},
+	} {
+		s := opened(t)
+		q, get := s.SwitchCluster(0, 1), s.Get("key")
+		require.Error(t, s.Receive(record.AppendFrame(nil, &r)), name)
+		for _, q := range []*Request{q, get} {
+			_, err := q.Done()
+			require.ErrorContains(t, err, "agent: ", name)
+		}
+	}
+	s, welcome := Open(0, 3)
+	require.Error(t, s.Receive(record.AppendFrame(nil, &record.Record{Kind: record.Welcome, Size: 8, Count: 1, Body: []byte{0x80}})))
+	_, err := welcome.Done()
+	require.ErrorContains(t, err, "a record is cut short")
+}
+
 // TestLookUp has a look-up answered, and the communicator freed only then.
 func TestLookUp(t *testing.T) {
 	s := New(1, 3, 0, 1)

@@ -68,7 +68,7 @@ const (
 	Lost                     // everyone: the endpoints in Body are lost, or Comm is broken from operation Seq on; with the reason
 	Fail                     // agent to rank: what Fn says, number Seq, failed for the reason in Body
 	Hello                    // rank to agent, first: Seq the version, Src the rank
-	Welcome                  // agent to rank, first: Src the rank, Size ranks, Dst the node, Count nodes
+	Welcome                  // agent to rank, first: Src the rank, Size ranks, Dst the node, Count nodes; in Body how many switch clusters there are at each depth
 	Put                      // rank to agent: Size bytes of key at the beginning of Body, then the value
 	Get                      // rank to agent: request Seq for the key in Body
 	Got                      // agent to rank: answer to Get Seq: Count 1 with the value in Body, 0: none
@@ -85,6 +85,7 @@ const (
 	Where                    // agents: process Src asks process Dst where Count members from rank Off on are
 	There                    // agents: the answer, in Body
 	NoFence                  // everyone: no fence of the world from number Seq on will be complete, for the reason in Body
+	Cluster                  // rank to agent: request Seq for the switch clusters of rank Dst of the world; agent to rank: they are in Body
 	numKinds
 )
 

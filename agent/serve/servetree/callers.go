@@ -24,7 +24,7 @@ type caller struct {
 
 // welcome answers the hello of a rank.
 func (s *Server) welcome(c *caller) {
-	s.tell(c, &record.Record{Kind: record.Welcome, Src: int(c.rank), Size: int64(s.w.Size), Dst: int(s.w.Self), Count: len(s.w.Hosts)})
+	s.tell(c, &record.Record{Kind: record.Welcome, Src: int(c.rank), Size: int64(s.w.Size), Dst: int(s.w.Self), Count: len(s.w.Hosts), Body: s.clusters})
 }
 
 // Ready serves the rank's socket.
@@ -123,6 +123,8 @@ func (s *Server) request(c *caller, raw []byte) error {
 		if err := s.fence(c, r.Seq); err != nil {
 			return err
 		}
+	case record.Cluster:
+		return s.cluster(c, &r)
 	case record.Create:
 		if _, err := record.ParseRuns(r.Body, s.w.Size); err != nil {
 			return fmt.Errorf("a communicator of others than ranks: %w", err)

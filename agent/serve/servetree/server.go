@@ -34,6 +34,8 @@ type Server struct {
 	lastGet uint64
 	over    bool
 
+	clusters []byte // how many there are at each depth of the network
+
 	// Called, if not nil, is told that a rank has begun to use the service.
 	Called func()
 }
@@ -55,6 +57,7 @@ type fence struct {
 // New makes the service of w at this node. Ranks call at the door.
 func New(w *serve.World, b *board.Board, door *Door) (*Server, error) {
 	s := &Server{w: w, door: door, callers: map[job.Rank]*caller{}, left: map[job.Rank]bool{}, gets: map[uint64]fence{}}
+	s.clusters = s.countClusters()
 	if b != nil {
 		s.seat = b.Join(s)
 		b.Over = s.fencesOver

@@ -50,8 +50,18 @@ type rank struct {
 	welcome *member.Request
 }
 
+// prepare makes the nodes of a world that nobody serves yet.
+func prepare(t *testing.T, id int, perNode ...int) *world {
+	return &world{Net: servetest.New(t, id, nil, perNode...), t: t, id: id, ranks: map[int]*rank{}}
+}
+
 func newWorld(t *testing.T, id int, perNode ...int) *world {
-	w := &world{Net: servetest.New(t, id, nil, perNode...), t: t, id: id, ranks: map[int]*rank{}}
+	return prepare(t, id, perNode...).serve()
+}
+
+// serve has the nodes serve their ranks.
+func (w *world) serve() *world {
+	t := w.t
 	for _, x := range w.Nodes {
 		b, err := board.New(x.World, &watcher{})
 		require.NoError(t, err)
@@ -239,4 +249,39 @@ func TestARankBreaksTheProtocol(t *testing.T) {
 	_, some := w.trees[0].FenceWaits()
 	require.False(t, some)
 	require.True(t, w.trees[0].InUse())
+}
+
+// Ranks are told of the switch clusters of all, wherever they are, by their own node:
+// nothing crosses a link. A node of other worlds alone does not count.
+func TestSwitchClusters(t *testing.T) {
+	w := prepare(t, 0, 2, 0, 1, 1)
+	for _, x := range w.Nodes {
+		x.World.Depth, x.World.Clusters = 2, []int{0, 0, 0, 3, 0, 300}
+	}
+	w.serve()
+	ranks := w.all()
+	for _, r := range ranks {
+		require.Equal(t, []int{2, 1, 3}, []int{r.session.NetworkDepth(), r.session.SwitchClusters(1), r.session.SwitchClusters(2)})
+		for rank, want := range []int{0, 0, 3, 300} {
+			q := r.session.SwitchCluster(rank, 2)
+			for _, err := range w.wait(q) {
+				require.NoError(t, err)
+			}
+			require.Equal(t, want, q.Cluster(), "rank %d", rank)
+		}
+	}
+	for _, x := range w.Nodes {
+		require.Empty(t, x.Failures)
+	}
+}
+
+// A rank that asks for one that does not exist breaks the protocol.
+func TestSwitchClusterOfNobody(t *testing.T) {
+	w := newWorld(t, 0, 1)
+	r := w.all()[0]
+	frame := record.AppendFrame(nil, &record.Record{Kind: record.Cluster, Seq: 9, Dst: 1})
+	_, err := syscall.Write(r.fd, frame)
+	require.NoError(t, err)
+	w.Run(func() bool { return len(w.Nodes[0].Failures) > 0 })
+	require.Contains(t, w.Nodes[0].Failures[0].Text, "it asks for the switch clusters of rank 1 of 1")
 }
