@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/client"
+	"github.com/golaunch/golaunch/topology/measure"
 )
 
 // addressVariable is the address by which this host was reached, or which else is
@@ -32,7 +33,7 @@ type secrets struct{ call, answer [secretLen]byte }
 
 // lead listens, tells rank peer where and with which secrets over the tree, and
 // measures over the connection that comes.
-func lead(world *client.Comm, tag, peer int) ([]Sample, error) {
+func lead(world *client.Comm, tag, peer int) ([]measure.Sample, error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(os.Getenv(addressVariable), "0"))
 	if err != nil {
 		return nil, err

@@ -23,8 +23,8 @@ const (
 type exchange func(buf []byte) error
 
 // measureBoth measures both tests as the one that has the clock.
-func measureBoth(conn io.ReadWriter) ([]Sample, error) {
-	var samples []Sample
+func measureBoth(conn io.ReadWriter) ([]measure.Sample, error) {
+	var samples []measure.Sample
 	err := both(conn, func(test measure.Test, buf []byte, do exchange) error {
 		times := make([]time.Duration, 0, counts)
 		for i := range warmUp + counts {
@@ -41,7 +41,7 @@ func measureBoth(conn io.ReadWriter) ([]Sample, error) {
 		if test == measure.PingPong {
 			us /= 2 // one way
 		}
-		samples = append(samples, Sample{Test: test, Size: int64(len(buf)), Time: us})
+		samples = append(samples, measure.Sample{Test: test, Size: int64(len(buf)), Time: us})
 		return nil
 	}, func(buf []byte) error {
 		if _, err := conn.Write(buf); err != nil {

@@ -20,9 +20,6 @@ import (
 // Word is the first argument that makes golaunch's own executable such a rank.
 const Word = "nla-pingpong"
 
-// Sample is what a rank prints, as a line of JSON: From and To are ranks in decimal.
-type Sample = measure.Sample
-
 // Args are the words that follow the executable's name, for pairs of ranks.
 func Args(pairs [][2]int) []string {
 	var b strings.Builder
@@ -70,7 +67,8 @@ func Main(words []string) int {
 	return 0
 }
 
-// run measures the pairs that this rank is in, and prints what it found on w.
+// run measures the pairs that this rank is in, and prints what it found on w, a line
+// of JSON for each sample: From and To are ranks in decimal.
 func run(text string, w io.Writer) error {
 	job, err := client.Open()
 	if err != nil {
@@ -86,7 +84,7 @@ func run(text string, w io.Writer) error {
 	for i, p := range pairs {
 		switch job.Rank() {
 		case p[0]:
-			var samples []Sample
+			var samples []measure.Sample
 			if samples, err = lead(world, i, p[1]); err == nil {
 				for _, s := range samples {
 					s.From, s.To = strconv.Itoa(p[0]), strconv.Itoa(p[1])
