@@ -1,21 +1,14 @@
 package launcher
 
 import (
-	"regexp"
+	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
 )
-
-// addresses is what an IP address looks like in the text of an error. It is made when
-// it is asked for: this package is linked into every agent, too.
-var addresses = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b\d{1,3}(\.\d{1,3}){3}\b|\[[0-9a-fA-F:.%]*:[0-9a-zA-Z:.%]*\]`)
-})
 
 // deadGroup is dead hosts of which the same is said, in the words of the first.
 type deadGroup struct {
@@ -46,11 +39,55 @@ func foldDead(dead []overlay.DeadHost, name func(job.HostIndex) string) []deadGr
 
 // alike is d without what is of one host only, for which words in braces stand.
 func alike(d overlay.DeadHost, name string) overlay.DeadHost {
-	word := regexp.MustCompile(`(^|[^\w.-])` + regexp.QuoteMeta(name) + `($|[^\w-])`)
-	general := func(s string) string {
-		return addresses().ReplaceAllString(word.ReplaceAllString(s, "${1}{host}${2}"), "{address}")
+	return overlay.DeadHost{Phase: d.Phase, Cause: general(d.Cause, name), Hint: general(d.Hint, name)}
+}
+
+// general is s with {host} for a name and {address} for IP addresses, where they are
+// words of their own. Package regexp has tables made at the start of every process
+// that is linked with it, and agents are linked with this package.
+func general(s, name string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		if i == 0 || !inName(s[i-1]) {
+			if name != "" && strings.HasPrefix(s[i:], name) && ends(s[i+len(name):]) {
+				b.WriteString("{host}")
+				i += len(name)
+				continue
+			}
+			if n := addressAt(s[i:]); n > 0 {
+				b.WriteString("{address}")
+				i += n
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+		i++
 	}
-	return overlay.DeadHost{Phase: d.Phase, Cause: general(d.Cause), Hint: general(d.Hint)}
+	return b.String()
+}
+
+// addressAt is how many bytes of s are an IP address at its beginning, that of
+// version 6 in brackets as before a port.
+func addressAt(s string) int {
+	if in, _, ok := strings.Cut(strings.TrimPrefix(s, "["), "]"); ok && s[0] == '[' {
+		if a, err := netip.ParseAddr(in); err == nil && a.Is6() {
+			return len(in) + len("[]")
+		}
+	}
+	n := len(s) - len(strings.TrimLeft(s, ".0123456789"))
+	in := strings.TrimRight(s[:n], ".") // the end of a sentence
+	if a, err := netip.ParseAddr(in); err == nil && a.Is4() && ends(s[len(in):]) {
+		return len(in)
+	}
+	return 0
+}
+
+// ends tells whether what comes behind a name or an address is no part of it.
+func ends(rest string) bool { return rest == "" || rest[0] == '.' || !inName(rest[0]) }
+
+// inName tells whether c may be in a host's name.
+func inName(c byte) bool {
+	return c == '_' || c == '.' || c == '-' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
 // hostsText is "host n001", or "hosts n[001-016]" for several.

@@ -34,6 +34,29 @@ func TestDeadHostsAreFolded(t *testing.T) {
 	}, lines)
 }
 
+// Of what is said of a host its name and its addresses are general, as whole words
+// only.
+func TestWhatIsOfOneHost(t *testing.T) {
+	for s, want := range map[string]string{
+		"":                              "",
+		"n1":                            "{host}",
+		"n1 n1, n1.":                    "{host} {host}, {host}.",
+		"root@n1:22 (n1)":               "root@{host}:22 ({host})",
+		"n1.cluster":                    "{host}.cluster",
+		"n10, n1-ib, xn1, a.n1, a-n1":   "n10, n1-ib, xn1, a.n1, a-n1",
+		"n1_":                           "n1_",
+		"dial tcp 10.0.0.1:22: refused": "dial tcp {address}:22: refused",
+		"it is 10.0.0.1.":               "it is {address}.",
+		"from 10.0.0.1, to 10.0.0.2":    "from {address}, to {address}",
+		"version 1.2.3, 1.2.3.4.5, 999.0.0.1, v10.0.0.1": "version 1.2.3, 1.2.3.4.5, 999.0.0.1, v10.0.0.1",
+		"[fe80::1%eth0]:22, [::1]":                       "{address}:22, {address}",
+		"[n1] [sudo] [":                                  "[{host}] [sudo] [",
+		"größe n1 ü":                                     "größe {host} ü",
+	} {
+		require.Equal(t, want, general(s, "n1"), s)
+	}
+}
+
 func TestManyNamesThatDoNotFold(t *testing.T) {
 	text := hostsText(make([]job.HostIndex, 3), func(job.HostIndex) string { return "n1" })
 	require.Equal(t, "host n1", text)
