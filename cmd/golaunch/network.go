@@ -106,8 +106,12 @@ func (c *commandLine) use(w io.Writer, n *network) (*launcher.Network, error) {
 		old = ", " + age(time.Since(info.ModTime()))
 	}
 	c.tell(w, 1, "network %s (%s%s): %s, %s", n.from, n.Form, old, count(n.Graph.Hosts(), "host"), count(n.Graph.Switches(), "switch"))
+	loop := parallel
+	if !c.Quiet {
+		loop = progress(w, "network between hosts")
+	}
 	return &launcher.Network{
-		Network: &arrange.Network{Router: n.router, Names: names, Loop: parallel},
+		Network: &arrange.Network{Router: n.router, Names: names, Loop: loop},
 		From:    n.from,
 	}, nil
 }
