@@ -13,8 +13,8 @@ func (a *Agent) address() string {
 	if a.hello.Addr != "" {
 		return a.hello.Addr
 	}
-	for slot := range a.family.Children {
-		if to := a.family.Host(slot).Addr; to != "" {
+	for slot := range a.subtree.Children {
+		if to := a.subtree.Host(slot).Addr; to != "" {
 			// Connecting a UDP socket sends nothing; it only picks a route.
 			if c, err := net.Dial("udp", net.JoinHostPort(to, "9")); err == nil {
 				defer c.Close()

@@ -36,15 +36,15 @@ type Agent struct {
 	output      *output.Output
 
 	// From the Range on.
-	self   overlay.HostEntry
-	root   bool // the parent is the launcher
-	common overlay.Common
-	ctx    context.Context // ends when no more hosts are to be started
-	stop   context.CancelFunc
-	family *overlay.Family
-	warden Warden
-	house  House
-	spread bool // over more than one processor
+	self    overlay.HostEntry
+	root    bool // the parent is the launcher
+	common  overlay.Common
+	ctx     context.Context // ends when no more hosts are to be started
+	stop    context.CancelFunc
+	subtree *overlay.Subtree
+	warden  Warden
+	harness Harness
+	spread  bool // over more than one processor
 
 	signs    map[uint64]signOrigin
 	lastSign uint64
@@ -144,11 +144,11 @@ func (a *Agent) handle(e overlay.Event) {
 	case overlay.Joined:
 		a.joined(e)
 	case overlay.HostFailed:
-		a.family.HostFailed(e.Dead)
+		a.subtree.HostFailed(e.Dead)
 	case overlay.HostAwaited:
 		a.noteOf(e.Host, 0, "%s", e.Text)
 	case overlay.PartDone:
-		a.readyIf(a.family.PartDone())
+		a.readyIf(a.subtree.PartDone())
 	case signWanted:
 		a.askSignature(e.request, a.self.Index, signOrigin{answer: e.answer})
 	case summonWanted:
@@ -197,7 +197,7 @@ func (a *Agent) handle(e overlay.Event) {
 	case lingerOver:
 		a.do(a.end.LingerOver())
 	case familyEnded:
-		a.end.FamilyEnded()
+		a.end.ChildrenEnded()
 	default:
 		panic(fmt.Sprintf("event %T has no handler", e)) // a bug of this package
 	}
@@ -214,7 +214,7 @@ func (a *Agent) message(m overlay.Message) error {
 	if m.From == tree.Up {
 		return a.fromParent(m)
 	}
-	if !a.family.Live(m.From) {
+	if !a.subtree.Live(m.From) {
 		return nil
 	}
 	return a.fromChild(m)
@@ -224,9 +224,9 @@ func (a *Agent) fromParent(m overlay.Message) error {
 	switch { // of what may overtake the range, on its own stream
 	case m.Header.Kind == overlay.KindPing:
 		return decode(m, a.pong)
-	case m.Header.Kind == overlay.KindSignal && a.family == nil:
+	case m.Header.Kind == overlay.KindSignal && a.subtree == nil:
 		return decode(m, a.signal)
-	case m.Header.Kind != overlay.KindRange && a.family == nil:
+	case m.Header.Kind != overlay.KindRange && a.subtree == nil:
 		return fmt.Errorf("message of kind %d before the range", m.Header.Kind)
 	}
 	switch m.Header.Kind {
@@ -235,29 +235,29 @@ func (a *Agent) fromParent(m overlay.Message) error {
 	case overlay.KindLaunch:
 		a.stamp(nil, phaseLaunch) // before anybody below can have it
 		a.noMoreCalls()
-		defer a.family.Worlds.Learn()()
-		a.family.Broadcast(link.KVS, overlay.KindLaunch, m.Body)
+		defer a.subtree.Worlds.Learn()()
+		a.subtree.Broadcast(link.KVS, overlay.KindLaunch, m.Body)
 		return decode(m, a.takeLaunch)
 	case overlay.KindSigned:
 		return decode(m, func(s overlay.SignAnswer) error { a.signed(s); return nil })
 	case overlay.KindSignal:
-		a.family.Broadcast(link.Control, m.Header.Kind, m.Body)
+		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
 		return decode(m, a.signal)
 	case overlay.KindKill:
-		a.family.Broadcast(link.Control, m.Header.Kind, m.Body)
+		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
 		return decode(m, func(k overlay.Kill) error { a.kill(k.Grace); return nil })
 	case overlay.KindAskWaits:
-		a.family.Broadcast(link.Control, m.Header.Kind, m.Body)
+		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
 		return decode(m, func(q overlay.WaitQuestion) error { a.askWaits(q); return nil })
 	case overlay.KindCollect:
-		a.family.Broadcast(link.Service, m.Header.Kind, m.Body)
+		a.subtree.Broadcast(link.Service, m.Header.Kind, m.Body)
 		return a.collect()
 	case overlay.KindNamed:
 		return decode(m, a.nameAnswer)
 	case overlay.KindGrow:
 		return decode(m, a.grow)
 	case overlay.KindLateLaunch:
-		a.family.BroadcastNew(link.KVS, overlay.KindLaunch, m.Body)
+		a.subtree.BroadcastNew(link.KVS, overlay.KindLaunch, m.Body)
 		return nil
 	case overlay.KindWorld:
 		return a.takeWorld(m)
@@ -266,7 +266,7 @@ func (a *Agent) fromParent(m overlay.Message) error {
 	case overlay.KindEndWorld:
 		return a.aboutWorld(m, a.endWorld)
 	case overlay.KindForget:
-		a.family.Worlds.Forget(int(m.Header.World))
+		a.subtree.Worlds.Forget(int(m.Header.World))
 		return a.aboutWorld(m, a.forget)
 	}
 	if overlay.BetweenServers(m.Header.Kind) {
@@ -280,7 +280,7 @@ func (a *Agent) fromChild(m overlay.Message) error {
 	case overlay.KindReady:
 		return decode(m, func(r overlay.Ready) error {
 			a.progress.ready(m.From, r)
-			a.readyIf(a.family.ChildReady(m.From, r))
+			a.readyIf(a.subtree.ChildReady(m.From, r))
 			return nil
 		})
 	case overlay.KindSign:
@@ -290,7 +290,7 @@ func (a *Agent) fromChild(m overlay.Message) error {
 	case overlay.KindStarted:
 		return a.aboutWorld(m, func(w *world) error {
 			return decode(m, func(s overlay.Started) error {
-				a.family.Watched(m.From)
+				a.subtree.Watched(m.From)
 				a.childStarted(w, m.From, s)
 				return nil
 			})
@@ -355,7 +355,7 @@ func (a *Agent) edgeEnded(e overlay.EdgeEnded) {
 	case e.From == tree.Up:
 		a.end.ParentLost()
 	case e.Err == nil && a.end.Leaving():
-		a.family.Leave(e.From)
+		a.subtree.Leave(e.From)
 	default:
 		a.childLost(e.From, e.Err)
 	}

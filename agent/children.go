@@ -17,7 +17,7 @@ import (
 
 // takeRange learns who this agent is and starts the agents below it.
 func (a *Agent) takeRange(r overlay.Range) error {
-	if a.family != nil {
+	if a.subtree != nil {
 		return errors.New("a second range")
 	}
 	a.self, a.root, a.common = r.Self, r.Root, r.Common
@@ -31,8 +31,8 @@ func (a *Agent) takeRange(r overlay.Range) error {
 	if err != nil {
 		return err
 	}
-	a.family = overlay.NewFamily(starter, r.Common, a.inbox, a.output.Child)
-	a.family.Now = a.now
+	a.subtree = overlay.NewSubtree(starter, r.Common, a.inbox, a.output.Child)
+	a.subtree.Now = a.now
 	a.end.Ranged()
 	a.watchProgress()
 	var own overlay.Ready
@@ -40,7 +40,7 @@ func (a *Agent) takeRange(r overlay.Range) error {
 		a.startWarden()
 		own.Live = []overlay.NodeInfo{{Index: r.Self.Index, HostName: a.hello.HostName, Addr: a.hello.Addr, Cores: a.hello.Cores}}
 	}
-	a.readyIf(a.family.Begin(own, r.Hosts, r.Degree))
+	a.readyIf(a.subtree.Begin(own, r.Hosts, r.Degree))
 	return nil
 }
 
@@ -67,7 +67,7 @@ func (a *Agent) grow(r overlay.Range) error {
 	a.moreProcessors()
 	starter, err := a.starter(r)
 	if err == nil {
-		a.family.Grow(starter, r.Common, r.Hosts, r.Degree)
+		a.subtree.Grow(starter, r.Common, r.Hosts, r.Degree)
 	}
 	return err
 }
@@ -80,8 +80,8 @@ type keyAccepted struct{ host string }
 
 // piper makes the bootstrap that reaches the hosts of r.
 func (a *Agent) piper(r overlay.Range) (bootstrap.Piper, error) {
-	if a.house.Piper != nil {
-		return a.house.Piper(), nil
+	if a.harness.Piper != nil {
+		return a.harness.Piper(), nil
 	}
 	if r.Bulk {
 		return a.callers(r)
@@ -105,7 +105,7 @@ func (a *Agent) startWarden() {
 		var w Warden
 		if err == nil {
 			defer shared.Close()
-			w, err = a.house.startWarden(ctx, proc.Options{JobID: id, LostAfter: a.common.LostAfter, Shared: shared})
+			w, err = a.harness.startWarden(ctx, proc.Options{JobID: id, LostAfter: a.common.LostAfter, Shared: shared})
 		}
 		a.inbox.Put(wardenUp{w, err})
 	}()
@@ -117,9 +117,9 @@ func (a *Agent) joined(j overlay.Joined) {
 		j.Refuse()
 		return
 	}
-	slot := a.family.Join(j)
+	slot := a.subtree.Join(j)
 	if a.common.Trace {
-		a.family.Ping(slot)
+		a.subtree.Ping(slot)
 	}
 	a.note(2, "agent on %s is up (%s, %d cores)", j.Host.Name, j.Hello.OSArch, j.Hello.Cores)
 }
@@ -138,7 +138,7 @@ func (a *Agent) readyIf(complete bool) {
 
 // tellReady tells of each host once: some may have been started again.
 func (a *Agent) tellReady(kind tree.Kind) {
-	ready := a.family.ReadyValue()
+	ready := a.subtree.ReadyValue()
 	ready.Settle()
 	a.up(link.Service, kind, overlay.Encode(ready))
 }
@@ -146,19 +146,19 @@ func (a *Agent) tellReady(kind tree.Kind) {
 // childLost handles a link that broke: before the launch its hosts are started
 // again from here, unless it was a relay; afterwards the job has lost a node.
 func (a *Agent) childLost(slot tree.Slot, cause error) {
-	if !a.family.Live(slot) {
+	if !a.subtree.Live(slot) {
 		return
 	}
 	if cause == nil {
 		cause = errors.New("its agent ended")
 	}
-	host := a.family.Host(slot)
-	below := len(a.family.Below(slot))
+	host := a.subtree.Host(slot)
+	below := len(a.subtree.Below(slot))
 	if !host.Relay() {
 		below-- // itself
 	}
-	awaited := a.ready && a.family.Awaited(slot)
-	complete, died := a.family.Lose(slot, cause)
+	awaited := a.ready && a.subtree.Awaited(slot)
+	complete, died := a.subtree.Lose(slot, cause)
 	a.readyIf(complete)
 	if awaited { // nothing was started there yet
 		delete(a.progress.below, slot)
@@ -177,7 +177,7 @@ func (a *Agent) childLost(slot tree.Slot, cause error) {
 	case a.launch == nil: // nothing replaces a relay, so nothing is waited for
 		phase, below = "starting", 0
 	}
-	text := overlay.LostText(a.family.Explain(slot, cause))
+	text := overlay.LostText(a.subtree.Explain(slot, cause))
 	if below > 0 {
 		text += fmt.Sprintf(" (with %d nodes below it)", below)
 	}

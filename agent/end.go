@@ -171,7 +171,7 @@ func (a *Agent) unfitFor(why error) {
 
 // endChildren tells them that the job is over.
 func (a *Agent) endChildren() {
-	children := a.family.Edges()
+	children := a.subtree.Edges()
 	go func() { // ends with endTimeout at the latest
 		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 		defer cancel()
@@ -189,7 +189,7 @@ func (a *Agent) close() {
 	}
 	a.output.Abandon()
 	a.files.Abandon()
-	if a.family != nil {
+	if a.subtree != nil {
 		a.stop()
 	}
 	a.removeOpenMPILeft()
@@ -203,11 +203,11 @@ func (a *Agent) close() {
 	if a.warden != nil {
 		a.warden.Close()
 	}
-	if a.family != nil {
-		a.family.Close()
+	if a.subtree != nil {
+		a.subtree.Close()
 	}
 	a.files.Close()
-	if a.self.Relay() && !a.house.shared() {
+	if a.self.Relay() && !a.harness.shared() {
 		// What relays that died below have left to this one, a subreaper: the
 		// commands that reached their hosts.
 		unix.EndChildren()

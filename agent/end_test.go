@@ -21,14 +21,14 @@ func TestChildrenLeaveWhileTheFamilyEnds(t *testing.T) {
 	starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, inbox, nil)
 	sink := func(tree.Header, []byte) {}
 	a := &Agent{inbox: inbox, stop: func() {}}
-	a.family = overlay.NewFamily(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
+	a.subtree = overlay.NewSubtree(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
 	near, remote := memlink.Pair()
 	far := overlay.NewEdge(remote, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), sink, nil)
-	slot := a.family.Join(overlay.Joined{Link: near, Host: overlay.HostEntry{Index: 1}})
+	slot := a.subtree.Join(overlay.Joined{Link: near, Host: overlay.HostEntry{Index: 1}})
 
 	a.end.Ranged()
 	a.parentEnded()
-	require.True(t, a.family.Leave(slot))
+	require.True(t, a.subtree.Leave(slot))
 	far.Close()
 	for ended := false; !ended; {
 		<-woken

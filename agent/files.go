@@ -54,7 +54,7 @@ func (a *Agent) beginFiles() error {
 		}
 	}
 	var children []files.Child
-	for _, e := range a.family.Edges() {
+	for _, e := range a.subtree.Edges() {
 		children = append(children, e)
 	}
 	a.files.Begin(children, a.launch.Files, dirs)
@@ -73,7 +73,7 @@ func (a *Agent) filesHere(e filesHere) {
 		return
 	}
 	code := job.ExitLauncher
-	if none, ok := errors.AsType[*stage.NoPlaceError](e.err); ok && none.NoExec {
+	if none, ok := errors.AsType[*stage.NoDirError](e.err); ok && none.NoExec {
 		code = job.ExitNotExecutable
 	}
 	a.noRank(job.Failure{Class: job.CauseStart, Code: code, Phase: "stage files", Text: e.err.Error()})

@@ -28,16 +28,16 @@ func TestForgeriesAreNotPassedOn(t *testing.T) {
 		}
 	})
 	starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, a.inbox, nil)
-	a.family = overlay.NewFamily(starter, overlay.Common{}, a.inbox, a.output.Child)
-	a.family.Begin(overlay.Ready{}, nil, 1)
+	a.subtree = overlay.NewSubtree(starter, overlay.Common{}, a.inbox, a.output.Child)
+	a.subtree.Begin(overlay.Ready{}, nil, 1)
 	var children []link.Link
 	for h := job.HostIndex(1); h <= 2; h++ {
 		near, far := memlink.Pair()
-		a.family.Join(overlay.Joined{Link: near, Pipe: noPipe{}, Host: overlay.HostEntry{Index: h}})
+		a.subtree.Join(overlay.Joined{Link: near, Pipe: noPipe{}, Host: overlay.HostEntry{Index: h}})
 		children = append(children, far)
 	}
-	t.Cleanup(func() { a.family.Close() })
-	a.family.Worlds.Know(0, threeRanks)
+	t.Cleanup(func() { a.subtree.Close() })
+	a.subtree.Worlds.Know(0, threeRanks)
 	tell := func(child int, f job.Failure) {
 		frame := tree.AppendHeader(nil, tree.Header{Kind: overlay.KindFailure, To: tree.Launcher, From: job.HostIndex(child + 1)})
 		require.NoError(t, children[child].Send(link.Control, append(frame, overlay.Encode(f)...)))

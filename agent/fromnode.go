@@ -15,9 +15,9 @@ import (
 // the lowest common ancestor, one step on. One for a host that is lost goes nowhere:
 // the loss ends the job anyhow.
 func (a *Agent) passOn(h tree.Header, msg []byte) {
-	if slot, ok := a.family.Route(h.To); ok {
-		a.family.Forward(slot, link.KVS, h, msg)
-	} else if !a.family.Gone(h.To) {
+	if slot, ok := a.subtree.Route(h.To); ok {
+		a.subtree.Forward(slot, link.KVS, h, msg)
+	} else if !a.subtree.Gone(h.To) {
 		a.parent.Send(link.KVS, h, msg)
 	}
 }
@@ -26,12 +26,12 @@ func (a *Agent) passOn(h tree.Header, msg []byte) {
 // subtree it came from.
 func (a *Agent) fromNode(m overlay.Message) error {
 	h := m.Header
-	slot, below := a.family.Route(h.From)
+	slot, below := a.subtree.Route(h.From)
 	switch {
 	case m.From != tree.Up && (!below || slot != m.From), m.From == tree.Up && (below || h.From == a.self.Index):
 		return fmt.Errorf("a message of kind %d from host %d, which is elsewhere", h.Kind, h.From)
 	case h.To != a.self.Index:
-		if _, ok := a.family.Route(h.To); !ok && !a.family.Gone(h.To) && (a.root || m.From == tree.Up) {
+		if _, ok := a.subtree.Route(h.To); !ok && !a.subtree.Gone(h.To) && (a.root || m.From == tree.Up) {
 			return fmt.Errorf("a message of kind %d for host %d, which is not below", h.Kind, h.To)
 		}
 		a.passOn(h, m.Body)

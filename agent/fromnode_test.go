@@ -45,10 +45,10 @@ func TestMessagesToALostHomeAreDropped(t *testing.T) {
 	above := overlay.NewEdge(remote, 0, childOn(1, 1), far, nil, nil)
 	parent := overlay.NewEdge(near, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), nil, nil)
 	t.Cleanup(func() { parent.Close(); above.Close() })
-	a := &Agent{self: overlay.HostEntry{Index: 1}, parent: parent, family: &overlay.Family{}}
-	slot := a.family.Node.Join()
-	a.family.Cover(slot, []job.HostIndex{2, 3})
-	a.family.Leave(slot)
+	a := &Agent{self: overlay.HostEntry{Index: 1}, parent: parent, subtree: &overlay.Subtree{}}
+	slot := a.subtree.Node.Join()
+	a.subtree.Cover(slot, []job.HostIndex{2, 3})
+	a.subtree.Leave(slot)
 	s := station{a, &world{nodes: []job.HostIndex{0, 1, 2, 3}}}
 
 	s.SendTo(2, overlay.KindHome, []byte("to the lost one"))

@@ -57,7 +57,7 @@ func (a *Agent) openInput(w *world) (err error) {
 	}
 	var children []tree.Slot
 	for _, slot := range w.peers {
-		if via, ok := a.family.Route(w.hostOf(to)); to == overlay.StdinAll || ok && via == slot {
+		if via, ok := a.subtree.Route(w.hostOf(to)); to == overlay.StdinAll || ok && via == slot {
 			children = append(children, slot)
 		}
 	}
@@ -83,13 +83,13 @@ func (a *Agent) takeInput(e inputArrived) {
 		return // the launch is still to come: the launcher sends input only after it
 	}
 	a.input.Receive(len(e.body))
-	forward := func(slot tree.Slot) { a.family.Forward(slot, link.Stdio, e.header, e.body) }
+	forward := func(slot tree.Slot) { a.subtree.Forward(slot, link.Stdio, e.header, e.body) }
 	switch e.header.To {
 	case tree.Everyone:
 		a.input.Children(forward)
 	case a.self.Index:
 	default:
-		if slot, ok := a.family.Route(e.header.To); ok {
+		if slot, ok := a.subtree.Route(e.header.To); ok {
 			forward(slot)
 		}
 		return

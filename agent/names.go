@@ -64,7 +64,7 @@ func (a *Agent) nameAnswer(n overlay.NameAnswer) error {
 // route sends a message one step toward a host below, if the way is still
 // there.
 func (a *Agent) route(h job.HostIndex, s link.Stream, kind tree.Kind, body []byte) {
-	if slot, ok := a.family.Route(h); ok && a.family.Live(slot) {
-		a.family.Send(slot, s, kind, body)
+	if slot, ok := a.subtree.Route(h); ok && a.subtree.Live(slot) {
+		a.subtree.Send(slot, s, kind, body)
 	}
 }

@@ -44,7 +44,7 @@ func (a *Agent) tellProgress() {
 	if !a.self.Relay() {
 		p.Nodes = 1
 	}
-	p.Merge(a.family.Slowest())
+	p.Merge(a.subtree.Slowest())
 	if w := a.first; w != nil {
 		p.Ranks = w.own.Ranks
 		if w.unborn > 0 {

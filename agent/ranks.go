@@ -79,7 +79,7 @@ func (a *Agent) neverStart(w *world) {
 // and some of its own.
 func (a *Agent) openFiles() uint64 {
 	const perLink, perRank = 4, 3
-	n := ownFiles + perLink*a.family.Degree() + perRank*a.end.Living()
+	n := ownFiles + perLink*a.subtree.Degree() + perRank*a.end.Living()
 	if a.input != nil {
 		n += a.input.Readers()
 	}

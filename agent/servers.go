@@ -106,11 +106,11 @@ func (a *Agent) toward(w *world, h job.HostIndex) serve.Direction {
 	if h == a.self.Index {
 		return serve.Here
 	}
-	slot, below := a.family.Route(h)
+	slot, below := a.subtree.Route(h)
 	switch {
 	case below:
 		return serve.Direction(slices.Index(w.peers, slot))
-	case a.family.Gone(h):
+	case a.subtree.Gone(h):
 		return serve.Gone
 	}
 	return serve.Up
@@ -153,7 +153,7 @@ func (a *Agent) tellServers(slot tree.Slot, why string) {
 	for _, w := range a.worlds {
 		if child := slices.Index(w.peers, slot); child >= 0 {
 			for _, s := range w.all {
-				s.Lost(serve.Peer(child), why)
+				s.Lost(serve.Neighbor(child), why)
 			}
 		}
 	}
@@ -241,12 +241,12 @@ func (a *Agent) fromNeighbor(m overlay.Message) error {
 	return a.aboutWorld(m, func(w *world) error {
 		peer := serve.Parent
 		if m.From != tree.Up {
-			peer = serve.Peer(slices.Index(w.peers, m.From))
+			peer = serve.Neighbor(slices.Index(w.peers, m.From))
 		}
 		if peer < serve.Parent || m.From != tree.Up && peer == serve.Parent {
 			return fmt.Errorf("message of kind %d from where nothing of world %d is", m.Header.Kind, id)
 		}
-		return a.toServer(w, serve.Message{Message: m, Peer: peer, Node: -1})
+		return a.toServer(w, serve.Message{Message: m, Neighbor: peer, Node: -1})
 	})
 }
 

@@ -46,7 +46,7 @@ func (s *slowServer) Env(r *serve.Rank) []string {
 }
 
 func (s *slowServer) Message(m serve.Message) error {
-	s.tell("message %q of %d", m.Body, m.Peer)
+	s.tell("message %q of %d", m.Body, m.Neighbor)
 	return nil
 }
 

@@ -50,9 +50,9 @@ func (a *Agent) askSignature(r bootstrap.SignRequest, by job.HostIndex, from sig
 // child may ask for its own host: its root could prove that any session is one
 // with it.
 func (a *Agent) childSignature(slot tree.Slot, r overlay.SignRequest) {
-	own := a.family.Host(slot).Index
+	own := a.subtree.Host(slot).Index
 	for _, h := range []job.HostIndex{r.By, r.Request.Host} {
-		if via, ok := a.family.Route(h); !ok || via != slot || r.Request.Host == own {
+		if via, ok := a.subtree.Route(h); !ok || via != slot || r.Request.Host == own {
 			var answer overlay.SignAnswer
 			answer.Refuse(&bootstrap.RefusedError{Reason: fmt.Sprintf("host %d asked for a signature that concerns host %d", own, h)})
 			a.answerSignature(signOrigin{slot: slot, id: r.ID}, answer)
@@ -77,7 +77,7 @@ func (a *Agent) answerSignature(to signOrigin, s overlay.SignAnswer) {
 		to.answer <- s
 		return
 	}
-	if s.ID = to.id; a.family.Live(to.slot) {
-		a.family.Send(to.slot, link.Service, overlay.KindSigned, overlay.Encode(s))
+	if s.ID = to.id; a.subtree.Live(to.slot) {
+		a.subtree.Send(to.slot, link.Service, overlay.KindSigned, overlay.Encode(s))
 	}
 }

@@ -41,11 +41,11 @@ func withChild(t *testing.T) (a *Agent, slot tree.Slot, above, below link.Link) 
 	a = &Agent{inbox: inbox, signs: map[uint64]signOrigin{}}
 	up, above := memlink.Pair()
 	a.parent = overlay.NewEdge(up, tree.Up, overlay.OfParent(), inbox, sink, nil)
-	a.family = overlay.NewFamily(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
+	a.subtree = overlay.NewSubtree(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
 	down, below := memlink.Pair()
-	slot = a.family.Join(overlay.Joined{Link: down, Host: overlay.HostEntry{Index: 1}, Rest: []overlay.HostEntry{{Index: 2}, {Index: 3}}})
+	slot = a.subtree.Join(overlay.Joined{Link: down, Host: overlay.HostEntry{Index: 1}, Rest: []overlay.HostEntry{{Index: 2}, {Index: 3}}})
 	other, _ := memlink.Pair()
-	a.family.Join(overlay.Joined{Link: other, Host: overlay.HostEntry{Index: 4}, Rest: []overlay.HostEntry{{Index: 5}}})
+	a.subtree.Join(overlay.Joined{Link: other, Host: overlay.HostEntry{Index: 4}, Rest: []overlay.HostEntry{{Index: 5}}})
 	t.Cleanup(func() { above.Close(); below.Close(); other.Close(); a.parent.Close() })
 	return a, slot, above, below
 }

@@ -140,7 +140,7 @@ func (a *Agent) askWaits(q overlay.WaitQuestion) {
 	s.number, s.gather = q.Number, answers[overlay.Waits]{}
 	s.gather.Merge = (*overlay.Waits).Merge
 	s.gather.Expect(1)
-	for slot := range a.family.Children {
+	for slot := range a.subtree.Children {
 		s.gather.awaits(slot)
 	}
 	a.waitsIf(s.gather.Add(a.ownWaits(q)))

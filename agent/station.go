@@ -37,11 +37,11 @@ type posted func()
 func (s station) Post(f func()) { s.a.inbox.Put(posted(f)) }
 
 // Send queues a message to a neighbor in the world's tree.
-func (s station) Send(to serve.Peer, on link.Stream, kind tree.Kind, body []byte) {
+func (s station) Send(to serve.Neighbor, on link.Stream, kind tree.Kind, body []byte) {
 	if to == serve.Parent {
 		s.a.upWorld(s.w, on, kind, body)
-	} else if slot := s.w.peers[to]; s.a.family.Live(slot) {
-		s.a.family.Forward(slot, on, tree.Header{Kind: kind, World: uint16(s.w.id), To: tree.Neighbor, From: tree.Launcher}, body)
+	} else if slot := s.w.peers[to]; s.a.subtree.Live(slot) {
+		s.a.subtree.Forward(slot, on, tree.Header{Kind: kind, World: uint16(s.w.id), To: tree.Neighbor, From: tree.Launcher}, body)
 	}
 }
 
@@ -51,7 +51,7 @@ func (s station) SendTo(to job.NodeID, kind tree.Kind, body []byte) {
 }
 
 // Broken cuts a neighbor off.
-func (s station) Broken(by serve.Peer, err error) {
+func (s station) Broken(by serve.Neighbor, err error) {
 	slot := tree.Up
 	if by != serve.Parent {
 		slot = s.w.peers[by]

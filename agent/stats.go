@@ -46,12 +46,12 @@ func (a *Agent) collect() error {
 	s := &collection{timed: map[tree.Slot]bool{}}
 	s.gather.Merge = (*report.Collected).Merge
 	s.gather.Expect(1)
-	for slot := range a.family.Children {
+	for slot := range a.subtree.Children {
 		s.gather.awaits(slot)
 		if a.common.Trace {
 			s.gather.Expect(1)
 			s.timed[slot] = true
-			a.family.Ping(slot)
+			a.subtree.Ping(slot)
 		}
 	}
 	a.collection = s
@@ -88,7 +88,7 @@ func (a *Agent) timed(slot tree.Slot) {
 func (a *Agent) collectedIf(complete bool) {
 	if complete {
 		all := a.collection.gather.Value()
-		a.family.TellClocks(all.Nodes, 1)
+		a.subtree.TellClocks(all.Nodes, 1)
 		a.up(link.Service, overlay.KindCollected, overlay.Encode(all))
 	}
 }
@@ -98,7 +98,7 @@ func (a *Agent) collectedIf(complete bool) {
 func (a *Agent) counted() report.Collected {
 	counters := a.counters()
 	own := report.Collected{Levels: []report.Level{report.One(counters)}}
-	if !a.common.Records && !a.common.Trace {
+	if !a.common.Entries && !a.common.Trace {
 		return own
 	}
 	own.Nodes = []report.Node{{Host: a.self.Index, Parent: job.NoHost, PID: os.Getpid(), Phases: a.phases, Counters: counters}}
@@ -111,7 +111,7 @@ func (a *Agent) counted() report.Collected {
 	if a.common.Trace {
 		own.Nodes[0].Trace = a.traced(ranks)
 	}
-	if a.common.Records {
+	if a.common.Entries {
 		own.Ranks = ranks
 	}
 	return own
@@ -142,9 +142,9 @@ func countBoard(c *report.Counters, w *world) {
 	s := w.board.Stats()
 	c[report.Puts] += s.Puts
 	c[report.Gets] += s.Gets
-	c[report.Hits] += s.Gets - s.Remote
-	c[report.Misses] += s.Remote
-	c[report.NotFound] += s.Misses
+	c[report.Hits] += s.Gets - s.Misses
+	c[report.Misses] += s.Misses
+	c[report.NotFound] += s.NotFound
 	c[report.Evictions] += s.Evictions
 	c[report.Resident] += uint64(s.Resident)
 }
@@ -156,7 +156,7 @@ func (a *Agent) counters() report.Counters {
 	}
 	for s := range link.NumStreams {
 		sent, received := a.parent.Traffic(s)
-		down, up := a.family.Traffic(s)
+		down, up := a.subtree.Traffic(s)
 		sent.Add(down)
 		received.Add(up)
 		c.SetStream(int(s), sent, received)

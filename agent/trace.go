@@ -25,7 +25,7 @@ func (a *Agent) pong(p overlay.Ping) error {
 
 // childClock takes a child's answer to a ping.
 func (a *Agent) childClock(slot tree.Slot, p overlay.Pong) error {
-	done, err := a.family.Pong(slot, p)
+	done, err := a.subtree.Pong(slot, p)
 	if done {
 		a.timed(slot)
 	}
@@ -62,7 +62,7 @@ func (a *Agent) fenceReleased(w *world) {
 // traced is what --trace gets of this node.
 func (a *Agent) traced(ranks []report.Rank) *report.NodeTrace {
 	t := &report.NodeTrace{
-		Begin: a.begun, Starts: a.family.Starts(),
+		Begin: a.begun, Starts: a.subtree.Starts(),
 		Fences: a.tracing.fences, FencesLeft: a.tracing.fencesLeft,
 	}
 	step := func(s report.Step, track, name string) {

@@ -36,7 +36,7 @@ func shifted(t *testing.T, index job.HostIndex, ahead time.Duration) (overlay.Jo
 	require.NoError(t, err)
 	a.now = func() time.Time { return time.Now().Add(ahead) }
 	a.begun = a.now()
-	a.house.Warden = func() Warden { return lostWarden{} } // the process is other tests', too
+	a.harness.Warden = func() Warden { return lostWarden{} } // the process is other tests', too
 	ended := make(chan error, 1)
 	go func() { // ends with its link
 		ended <- a.run()
@@ -62,11 +62,11 @@ func TestClocksOfTwoNodesAreFound(t *testing.T) {
 	source, err := stage.Self()
 	require.NoError(t, err)
 	starter := overlay.NewStarter(context.Background(), fork.New(), source, common, inbox, nil)
-	family := overlay.NewFamily(starter, common, inbox, func(tree.Slot) overlay.Sink { return func(tree.Header, []byte) {} })
+	subtree := overlay.NewSubtree(starter, common, inbox, func(tree.Slot) overlay.Sink { return func(tree.Header, []byte) {} })
 
 	root, toRoot := shifted(t, 0, shift[0])
 	child, _ := shifted(t, 1, shift[1])
-	slot := family.Join(root)
+	slot := subtree.Join(root)
 	var got *report.Collected
 	joined, done, asked := false, false, false
 	for got == nil || !done {
@@ -78,19 +78,19 @@ func TestClocksOfTwoNodesAreFound(t *testing.T) {
 			case overlay.KindReady: // of the root alone, or again with the child
 				if !joined {
 					joined = true
-					family.Extend(slot, []overlay.HostEntry{{Index: 1}})
-					family.Ping(slot)
+					subtree.Extend(slot, []overlay.HostEntry{{Index: 1}})
+					subtree.Ping(slot)
 					toRoot.Put(child)
 				}
 			case overlay.KindPong:
 				p, err := overlay.Decode[overlay.Pong](m.Body)
 				require.NoError(t, err)
-				measured, err := family.Pong(slot, p)
+				measured, err := subtree.Pong(slot, p)
 				require.NoError(t, err)
 				if measured && !asked {
 					asked = true
-					family.Broadcast(link.Service, overlay.KindCollect, nil)
-					family.Ping(slot)
+					subtree.Broadcast(link.Service, overlay.KindCollect, nil)
+					subtree.Ping(slot)
 				} else if measured {
 					done = true
 				}
@@ -103,7 +103,7 @@ func TestClocksOfTwoNodesAreFound(t *testing.T) {
 			}
 		}
 	}
-	family.TellClocks(got.Nodes, 0)
+	subtree.TellClocks(got.Nodes, 0)
 	require.Len(t, got.Nodes, 2)
 	require.Empty(t, got.Ranks)
 	clock := report.Clocks(got.Nodes)
@@ -117,6 +117,6 @@ func TestClocksOfTwoNodesAreFound(t *testing.T) {
 		require.Equal(t, []string{phaseHello, phaseRange, phaseReady}, []string{n.Phases[0].Name, n.Phases[1].Name, n.Phases[2].Name})
 		require.WithinDuration(t, time.Now(), c.Launcher(n.Phases[1].End), time.Minute, "on the launcher's clock it was just now")
 	}
-	_, err = family.Pong(slot, overlay.Pong{})
+	_, err = subtree.Pong(slot, overlay.Pong{})
 	require.ErrorContains(t, err, "nobody asked for")
 }

@@ -62,7 +62,7 @@ func agentOf(t *testing.T, w Warden) (*Agent, *world, <-chan overlay.Message) {
 	above := overlay.NewEdge(remote, 0, childWith(threeRanks...), far, func(tree.Header, []byte) {}, nil)
 	parent := overlay.NewEdge(near, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), nil, nil)
 	t.Cleanup(func() { parent.Close(); above.Close() })
-	a := &Agent{parent: parent, family: &overlay.Family{}, launch: &overlay.Launch{}, warden: w, end: endOf(0, 1), inbox: overlay.NewInbox(func() {}), now: time.Now}
+	a := &Agent{parent: parent, subtree: &overlay.Subtree{}, launch: &overlay.Launch{}, warden: w, end: endOf(0, 1), inbox: overlay.NewInbox(func() {}), now: time.Now}
 	a.files = files.New(func(string, error) {})
 	a.output = newTestOutput(t)
 	first := &world{ranks: []*rank{{}}, living: 1, launched: true}
@@ -153,7 +153,7 @@ func TestAStopComesBeforeTheRanks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, _, _ := agentOf(t, nil)
 			a.now = time.Now
-			a.launch, a.family, a.end = nil, nil, ending.Machine{}
+			a.launch, a.subtree, a.end = nil, nil, ending.Machine{}
 			send := func(signals []syscall.Signal) {
 				for _, s := range signals {
 					require.NoError(t, a.fromParent(overlay.Message{
@@ -163,7 +163,7 @@ func TestAStopComesBeforeTheRanks(t *testing.T) {
 				}
 			}
 			send(x.before)
-			a.family = &overlay.Family{}
+			a.subtree = &overlay.Subtree{}
 			w := &askedWarden{}
 			a.wardenUp(wardenUp{warden: w})
 			send(x.after)

@@ -23,7 +23,7 @@ type world struct {
 	overlay.World
 	id    int
 	nodes []job.HostIndex // that hold ranks, ascending; the board's numbers of nodes
-	peers []tree.Slot     // children with ranks below, by serve.Peer
+	peers []tree.Slot     // children with ranks below, by serve.Neighbor
 
 	ranks    []*rank // local ones
 	byRank   map[job.Rank]*rank
@@ -147,14 +147,14 @@ func (a *Agent) newWorld(id int, spec overlay.World) (*world, error) {
 	if err := w.CheckClusters(len(w.nodes)); err != nil {
 		return nil, fmt.Errorf("world %d: %w", id, err)
 	}
-	for slot := range a.family.Children {
-		if a.family.Count(slot, w.nodes) > 0 {
+	for slot := range a.subtree.Children {
+		if a.subtree.Count(slot, w.nodes) > 0 {
 			w.peers = append(w.peers, slot)
 		}
 	}
-	a.family.Worlds.Know(id, w.Blocks)
+	a.subtree.Worlds.Know(id, w.Blocks)
 	slices.SortFunc(w.peers, func(x, y tree.Slot) int {
-		return int(a.family.Host(x).Index - a.family.Host(y).Index)
+		return int(a.subtree.Host(x).Index - a.subtree.Host(y).Index)
 	})
 	w.unborn, w.living = len(w.ranks), len(w.ranks)
 	a.newest = id
@@ -231,8 +231,8 @@ func (a *Agent) world(id int, kind tree.Kind) (*world, error) {
 // down sends a message to the children that take part in a world.
 func (a *Agent) down(w *world, s link.Stream, kind tree.Kind, body []byte) {
 	for _, slot := range w.peers {
-		if a.family.Live(slot) {
-			a.family.Forward(slot, s, tree.Header{Kind: kind, World: uint16(w.id), To: tree.Neighbor, From: tree.Launcher}, body)
+		if a.subtree.Live(slot) {
+			a.subtree.Forward(slot, s, tree.Header{Kind: kind, World: uint16(w.id), To: tree.Neighbor, From: tree.Launcher}, body)
 		}
 	}
 }
@@ -306,7 +306,7 @@ func (a *Agent) forget(w *world) error {
 		return fmt.Errorf("world %d is to be forgotten, of which %d ranks live here", w.id, w.living)
 	}
 	a.down(w, link.KVS, overlay.KindForget, nil)
-	a.past.add(w, a.common.Records)
+	a.past.add(w, a.common.Entries)
 	w.stopWaiting()
 	w.closeServers()
 	delete(a.worlds, w.id)

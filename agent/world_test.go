@@ -34,7 +34,7 @@ func TestDamagedLaunch(t *testing.T) {
 		"an empty block":     {[]job.Block{block(3, 0, 4), block(5, 4, 0)}, "ranks 4+0"},
 		"a host that is not": {[]job.Block{block(3, 0, 2), block(4, 2, 2)}, "host 4, which is no node"},
 	} {
-		a := &Agent{self: overlay.HostEntry{Index: 3}, family: &overlay.Family{}, launch: &overlay.Launch{Nodes: []job.HostIndex{3, 5}, Cache: cache.HCMAB, Universe: -1}}
+		a := &Agent{self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, launch: &overlay.Launch{Nodes: []job.HostIndex{3, 5}, Cache: cache.HCMAB, Universe: -1}}
 		w, err := a.newWorld(0, overlay.World{Size: 4, KVSName: "k", Apps: make([]job.App, 1), Blocks: x.blocks})
 		if err == nil {
 			err = a.makeServers(w)
@@ -51,10 +51,10 @@ func TestDamagedLaunch(t *testing.T) {
 // TestLaunchOfALostChild has the root lose a child while the launch that counts
 // on it is under way: that is no breach of the parent's.
 func TestLaunchOfALostChild(t *testing.T) {
-	a := &Agent{root: true, self: overlay.HostEntry{Index: 3}, family: &overlay.Family{}, launch: &overlay.Launch{Nodes: []job.HostIndex{3, 5, 6}, Cache: cache.HCMAB, Universe: -1}}
-	slot := a.family.Node.Join()
-	a.family.Cover(slot, []job.HostIndex{5, 6})
-	a.family.Leave(slot)
+	a := &Agent{root: true, self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, launch: &overlay.Launch{Nodes: []job.HostIndex{3, 5, 6}, Cache: cache.HCMAB, Universe: -1}}
+	slot := a.subtree.Node.Join()
+	a.subtree.Cover(slot, []job.HostIndex{5, 6})
+	a.subtree.Leave(slot)
 	w, err := a.newWorld(0, overlay.World{Size: 3, KVSName: "k", Apps: make([]job.App, 1), Blocks: []job.Block{{Host: 3, Count: 1}, {Host: 5, First: 1, Count: 1}, {Host: 6, First: 2, Count: 1}}})
 	require.NoError(t, err)
 	require.NoError(t, a.makeServers(w))
@@ -86,15 +86,15 @@ func TestWhereAWorldHasServers(t *testing.T) {
 			inbox := overlay.NewInbox(func() {})
 			starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, inbox, nil)
 			sink := func(tree.Slot) overlay.Sink { return func(tree.Header, []byte) {} }
-			a := &Agent{self: overlay.HostEntry{Index: 3}, launch: &overlay.Launch{}, root: x.root, family: overlay.NewFamily(starter, overlay.Common{}, inbox, sink)}
-			t.Cleanup(a.family.Close)
+			a := &Agent{self: overlay.HostEntry{Index: 3}, launch: &overlay.Launch{}, root: x.root, subtree: overlay.NewSubtree(starter, overlay.Common{}, inbox, sink)}
+			t.Cleanup(a.subtree.Close)
 			for _, h := range []job.HostIndex{4, 6} {
 				near, far := memlink.Pair()
 				t.Cleanup(func() { far.Close() })
-				a.family.Join(overlay.Joined{Link: near, Pipe: noPipe{}, Host: overlay.HostEntry{Index: h}, Rest: []overlay.HostEntry{{Index: h + 1}}})
+				a.subtree.Join(overlay.Joined{Link: near, Pipe: noPipe{}, Host: overlay.HostEntry{Index: h}, Rest: []overlay.HostEntry{{Index: h + 1}}})
 			}
 			if x.lost {
-				a.family.Leave(1)
+				a.subtree.Leave(1)
 			}
 			var blocks []job.Block
 			for i, h := range x.hosts {
@@ -116,7 +116,7 @@ func TestWhereAWorldHasServers(t *testing.T) {
 // TestRefusedRanks has a node that can't hold the ranks of a spawned world: it tells
 // of each of its blocks, which may lie apart.
 func TestRefusedRanks(t *testing.T) {
-	a := &Agent{self: overlay.HostEntry{Index: 3}, family: &overlay.Family{}, launch: &overlay.Launch{Nodes: []job.HostIndex{3, 5}, Cache: cache.HCMAB, Universe: -1}}
+	a := &Agent{self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, launch: &overlay.Launch{Nodes: []job.HostIndex{3, 5}, Cache: cache.HCMAB, Universe: -1}}
 	w := &world{id: 1, refused: 3, World: overlay.World{Blocks: []job.Block{{Host: 3, First: 0, Count: 2}, {Host: 5, First: 2, Count: 4}, {Host: 3, First: 6, Count: 1}}}}
 	a.refuse(w)
 	require.Len(t, w.own.Failures, 2)
@@ -133,7 +133,7 @@ func TestNodesOfDealtOutRanks(t *testing.T) {
 	for rank, h := range hosts {
 		blocks = append(blocks, job.Block{Host: h, First: job.Rank(rank), Count: 1})
 	}
-	a := &Agent{self: overlay.HostEntry{Index: 5}, family: &overlay.Family{}, launch: &overlay.Launch{Nodes: []job.HostIndex{3, 5, 9}}, root: true}
+	a := &Agent{self: overlay.HostEntry{Index: 5}, subtree: &overlay.Subtree{}, launch: &overlay.Launch{Nodes: []job.HostIndex{3, 5, 9}}, root: true}
 	w, err := a.newWorld(0, overlay.World{Size: len(hosts), Apps: make([]job.App, 1), Blocks: blocks})
 	require.NoError(t, err)
 	view := a.viewOf(w)

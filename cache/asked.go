@@ -8,7 +8,7 @@ import (
 // asked is the gets that wait for another node's answer. Gets of one key that
 // come while one is under way wait for the same answer.
 type asked struct {
-	fence *fence
+	base  *base
 	open  map[question][]waiter
 	bytes int
 }
@@ -40,9 +40,9 @@ const (
 // ask makes w wait for whom to say key's value.
 func (a *asked) ask(whom Peer, key []byte, w waiter, out *Effects) {
 	if w.to == here {
-		a.fence.stats.Remote++
+		a.base.stats.Misses++
 	}
-	q := question{a.fence.epoch, string(key)}
+	q := question{a.base.epoch, string(key)}
 	waiters, open := a.open[q]
 	if a.open == nil {
 		a.open = make(map[question][]waiter)
@@ -54,7 +54,7 @@ func (a *asked) ask(whom Peer, key []byte, w waiter, out *Effects) {
 	}
 	a.bytes += len(key) + questionCost
 	h := header{kind: kindGet, epoch: q.epoch}
-	a.fence.send(whom, appendField(h.appendTo(make([]byte, 0, maxHeader+fieldSize(len(key)))), key), out)
+	a.base.send(whom, appendField(h.appendTo(make([]byte, 0, maxHeader+fieldSize(len(key)))), key), out)
 }
 
 // answered passes the answer, with header h, on to whoever waits for it.
@@ -69,16 +69,16 @@ func (a *asked) answered(h header, key, value []byte, out *Effects) error {
 	found, copied := h.kind == kindFound, string(value)
 	for _, w := range waiters {
 		if w.to == here {
-			a.fence.answer(w.token, copied, found, out)
+			a.base.answer(w.token, copied, found, out)
 		} else {
-			a.fence.reply(w.to, w.epoch, key, copied, found, out)
+			a.base.reply(w.to, w.epoch, key, copied, found, out)
 		}
 	}
 	return nil
 }
 
 // reply answers a peer that asked for key in epoch.
-func (f *fence) reply(to Peer, epoch Epoch, key []byte, value string, found bool, out *Effects) {
+func (f *base) reply(to Peer, epoch Epoch, key []byte, value string, found bool, out *Effects) {
 	h := header{kind: kindMissing, epoch: epoch}
 	if found {
 		h.kind = kindFound

@@ -6,12 +6,12 @@ import (
 	"github.com/golaunch/golaunch/job"
 )
 
-// Peer is whom a node exchanges messages with: its neighbours in the tree, who
+// Peer is whom a node exchanges messages with: its neighbors in the tree, who
 // are Parent and the slots 0..k-1 of its children, or any node of the world by
 // its number, which Node turns into a Peer.
 type Peer int
 
-// Parent is the neighbour toward the root.
+// Parent is the neighbor toward the root.
 const Parent Peer = -1
 
 // Node is the node with a number, wherever in the tree it is. Only policies
@@ -19,7 +19,7 @@ const Parent Peer = -1
 func Node(n job.NodeID) Peer { return Parent - 1 - Peer(n) }
 
 // Node returns the number of a peer that is addressed by it; ok is false for
-// neighbours.
+// neighbors.
 func (p Peer) Node() (n job.NodeID, ok bool) { return job.NodeID(Parent - 1 - p), p < Parent }
 
 // String renders a peer for messages: "parent", "child 3" or "node 12".
@@ -38,7 +38,7 @@ type Epoch uint64
 
 // Send asks for one message to be carried to a peer. Messages to one peer
 // arrive in order; there is no order between peers, not even between a node as
-// a neighbour and the same node by its number. Msg may be shared with other
+// a neighbor and the same node by its number. Msg may be shared with other
 // sends and must not be changed.
 type Send struct {
 	To  Peer
@@ -96,7 +96,7 @@ type Board interface {
 	Enter(out *Effects) error
 	// Receive takes a message that a peer's Board sent; msg belongs to the
 	// Board from then on. A message that was sent to a node by its number
-	// comes from the sender's number, any other from the neighbour. Bytes that
+	// comes from the sender's number, any other from the neighbor. Bytes that
 	// are no such message give an error that names the peer and the offset.
 	Receive(from Peer, msg []byte, out *Effects) error
 	// Stats reports what the Board has done and holds.
@@ -108,8 +108,8 @@ type Stats struct {
 	Epoch         Epoch // fences completed
 	Puts          uint64
 	Gets          uint64
-	Misses        uint64 // gets answered "not found"
-	Remote        uint64 // gets for which another node was asked; all others are hits
+	NotFound      uint64 // gets answered "not found"
+	Misses        uint64 // gets for which another node was asked; all others are hits
 	Evictions     uint64 // entries that an LRU gave up to make room
 	Sent          uint64 // messages
 	SentBytes     uint64

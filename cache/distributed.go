@@ -18,7 +18,7 @@ import (
 // list up; the root answers with the list of all, and caches drop what is on
 // it. So no rank leaves the fence before every home has all puts.
 type distributed struct {
-	fence
+	base
 	homes *homes
 	own   batch // puts for the fence to come
 	sent  batch // puts of the fence under way, which went to their homes
@@ -31,8 +31,8 @@ type distributed struct {
 var _ Board = (*distributed)(nil)
 
 func newDistributed(c Config) *distributed {
-	b := &distributed{fence: newFence(c), owing: map[job.NodeID]bool{}, drops: drops{max: c.MaxDrops}}
-	b.homes = newHomes(&b.fence)
+	b := &distributed{base: newBase(c), owing: map[job.NodeID]bool{}, drops: drops{max: c.MaxDrops}}
+	b.homes = newHomes(&b.base)
 	return b
 }
 

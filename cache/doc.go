@@ -62,7 +62,7 @@
 // # What is not here
 //
 // A Board is a pure state machine: it owns no goroutine, clock or link. Its
-// caller carries whole messages to neighbours and, for policies that use homes,
+// caller carries whole messages to neighbors and, for policies that use homes,
 // routes them to nodes by number ([Node]), in order per sender and receiver, cut
 // into frames where links need that, and tells worlds apart. Which rank asked
 // what, and how PMI spells it, is package pmi's affair.

@@ -11,7 +11,7 @@ import "fmt"
 // broadcast comes in parts, which a node passes on as they come, so that only
 // the nodes that merge a long one ever hold it.
 type hcmab struct {
-	fence
+	base
 	state state
 	homes *homes // instead of state; nil for HCMAB
 	own   batch  // puts for the fence to come
@@ -24,9 +24,9 @@ type hcmab struct {
 var _ Board = (*hcmab)(nil)
 
 func newHCMAB(c Config) *hcmab {
-	b := &hcmab{fence: newFence(c), subs: make([][]byte, c.Children)}
+	b := &hcmab{base: newBase(c), subs: make([][]byte, c.Children)}
 	if c.Policy.UsesHomes() {
-		b.homes = newHomes(&b.fence)
+		b.homes = newHomes(&b.base)
 	}
 	return b
 }

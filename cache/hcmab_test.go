@@ -51,7 +51,7 @@ func TestHCMABGetsAreLocal(t *testing.T) {
 	require.Empty(t, out.Sends)
 	require.Equal(t, []cache.Answer{{Token: 7, Value: "v", Found: true}, {Token: 8}}, out.Answers)
 	s := b.Stats()
-	require.EqualValues(t, []uint64{1, 2, 1}, []uint64{s.Puts, s.Gets, s.Misses})
+	require.EqualValues(t, []uint64{1, 2, 1}, []uint64{s.Puts, s.Gets, s.NotFound})
 }
 
 // A world that overwrites its keys for ever must not grow.
@@ -101,7 +101,7 @@ func TestHCMABRefusesWrongMessages(t *testing.T) {
 		msg  string
 		want string
 	}{
-		{"nobody", 2, "\x01\x00\x01", "child 2: no such neighbour"},
+		{"nobody", 2, "\x01\x00\x01", "child 2: no such neighbor"},
 		{"empty", 0, "", "child 0: offset 0: empty message"},
 		{"unknown kind", 0, "\x63\x00", "offset 0: unknown message of kind 99"},
 		{"state from a child", 0, state, "offset 0: state where aggregate is due"},

@@ -13,7 +13,7 @@ import "fmt"
 // in a later epoch, any node those of which several of its sources sent puts,
 // so that the caches below have losers among theirs.
 type hier struct {
-	fence
+	base
 	eager  bool   // HCS
 	known  table  // as of the last fence; at the root all there is
 	absent lru    // keys without a value in this epoch
@@ -28,10 +28,10 @@ var _ Board = (*hier)(nil)
 
 func newHier(c Config) *hier {
 	b := &hier{
-		fence: newFence(c), eager: c.Policy == HCS,
+		base: newBase(c), eager: c.Policy == HCS,
 		absent: newLRU(c.Budget), drops: drops{max: c.MaxDrops},
 	}
-	b.asked.fence = &b.fence
+	b.asked.base = &b.base
 	return b
 }
 

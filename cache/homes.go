@@ -26,7 +26,7 @@ func Home(world string, key []byte, nodes int) job.NodeID {
 // homes is what hcmab-lru and distributed share: the authoritative copies of
 // the keys whose home this node is, an LRU of others, and gets that ask a home.
 type homes struct {
-	fence *fence
+	base  *base
 	store table
 	lru   lru
 	asked asked
@@ -42,14 +42,14 @@ type mail struct {
 	msg  []byte
 }
 
-func newHomes(f *fence) *homes {
-	return &homes{fence: f, lru: newLRU(f.cfg.Budget), asked: asked{fence: f}}
+func newHomes(f *base) *homes {
+	return &homes{base: f, lru: newLRU(f.cfg.Budget), asked: asked{base: f}}
 }
 
 // home returns a key's home, and whether it is this node.
 func (s *homes) home(key []byte) (home Peer, mine bool) {
-	n := Home(s.fence.cfg.World, key, s.fence.cfg.Nodes)
-	return Node(n), n == s.fence.cfg.Node
+	n := Home(s.base.cfg.World, key, s.base.cfg.Nodes)
+	return Node(n), n == s.base.cfg.Node
 }
 
 // get answers a rank of this node, or asks key's home.
@@ -61,10 +61,10 @@ func (s *homes) get(token uint64, key []byte, out *Effects) {
 	if mine {
 		value, found = s.store.get(key)
 	} else {
-		value, found, known = s.lru.get(key, s.fence.epoch)
+		value, found, known = s.lru.get(key, s.base.epoch)
 	}
 	if known {
-		s.fence.answer(token, value, found, out)
+		s.base.answer(token, value, found, out)
 		return
 	}
 	s.asked.ask(home, key, waiter{to: here, token: token}, out)
@@ -78,7 +78,7 @@ func (s *homes) install(body []byte, own *batch) {
 			s.store.put(string(key), string(value))
 		} else {
 			_, mine := own.values[string(key)]
-			s.lru.put(key, value, s.fence.epoch+1, mine)
+			s.lru.put(key, value, s.base.epoch+1, mine)
 		}
 	}
 }
@@ -92,7 +92,7 @@ func (s *homes) receive(from Peer, h header, body []byte, out *Effects) error {
 			return fmt.Errorf("get: the home of %q is %v", key, home)
 		}
 		value, found := s.store.get(key)
-		s.fence.reply(from, h.epoch, key, value, found, out)
+		s.base.reply(from, h.epoch, key, value, found, out)
 		return nil
 	}
 	if home != from {
@@ -102,7 +102,7 @@ func (s *homes) receive(from Peer, h header, body []byte, out *Effects) error {
 		return err
 	}
 	switch {
-	case h.epoch != s.fence.epoch || s.fence.waiting: // for a rank that did not wait: a fence may have made it old
+	case h.epoch != s.base.epoch || s.base.waiting: // for a rank that did not wait: a fence may have made it old
 	case h.kind == kindFound:
 		s.lru.learn(key, value)
 	default:
@@ -114,7 +114,7 @@ func (s *homes) receive(from Peer, h header, body []byte, out *Effects) error {
 // early reports whether a get or put is of the epoch to come, and keeps it for
 // then.
 func (s *homes) early(from Peer, h header, msg []byte) (bool, error) {
-	switch epoch := s.fence.epoch; {
+	switch epoch := s.base.epoch; {
 	case h.epoch <= epoch:
 		return false, nil
 	case h.epoch > epoch+1:

@@ -62,13 +62,13 @@ type asked struct {
 func newCore(t *testing.T) *core {
 	c := &core{t: t, callers: map[int]*caller{}}
 	for i := range nodes {
-		there := []collective.Hop{collective.Local, 0} // of the first node, as it sees the nodes
+		there := []collective.Direction{collective.Local, 0} // of the first node, as it sees the nodes
 		if i == 1 {
-			there = []collective.Hop{collective.Up, collective.Local}
+			there = []collective.Direction{collective.Up, collective.Local}
 		}
-		hops := []collective.Run{{Count: perNode, Hop: there[0]}, {Count: perNode, Hop: there[1]}, {Count: 1, Hop: there[0]}, {Count: 1, Hop: there[1]}}
+		hops := []collective.Run{{Count: perNode, Direction: there[0]}, {Count: perNode, Direction: there[1]}, {Count: 1, Direction: there[0]}, {Count: 1, Direction: there[1]}}
 		var err error
-		c.nodes[i], err = collective.New(collective.Config{Ranks: ranks, Hops: hops, Children: 1 - i, Root: i == 0,
+		c.nodes[i], err = collective.New(collective.Config{Ranks: ranks, Directions: hops, Children: 1 - i, Root: i == 0,
 			Node: func(rank int) int { return rank / perNode }})
 		require.NoError(t, err)
 		pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)

@@ -128,7 +128,7 @@ func TestCommunicators(t *testing.T) {
 		if want := 1 - c.Rank()/2; half.Rank() != want || half.Size() != ranks/2 {
 			return fmt.Errorf("number %d of %d; %d was expected", half.Rank(), half.Size(), want)
 		}
-		if at, err := half.Locate(0); err != nil || at != (client.Place{Rank: 2 + c.Rank()%2, Node: 1}) {
+		if at, err := half.Locate(0); err != nil || at != (client.Location{Rank: 2 + c.Rank()%2, Node: 1}) {
 			return fmt.Errorf("member 0 is at %+v: %w", at, err)
 		}
 		if err := operations(half, 40); err != nil {

@@ -173,19 +173,19 @@ func (r *Request) Comm() (*Comm, error) {
 // have 32 bits. The agents sort; no process holds a list of the members.
 func (c *Comm) Split(color, key int) (*Comm, error) { return c.StartSplit(color, key).Comm() }
 
-// Place is where a member of a communicator is.
-type Place struct {
+// Location is where a member of a communicator is.
+type Location struct {
 	Rank int // in the world
 	Node int
 }
 
 // Locate finds a member, wherever it is: its agent knows the members of its own
 // node and what was asked lately, and asks the member's agent for others.
-func (c *Comm) Locate(rank int) (Place, error) {
+func (c *Comm) Locate(rank int) (Location, error) {
 	r := c.client.start(func() *member.Request { return c.comm.Locate(rank) })
 	err := r.Wait()
-	world, node := r.req.Place()
-	return Place{Rank: world, Node: node}, err
+	world, node := r.req.Location()
+	return Location{Rank: world, Node: node}, err
 }
 
 // Free gives a communicator up that Sub or Split made. All members call it, and

@@ -79,7 +79,7 @@ func (a *Auto) surveyed(_ []Message, _ *Outbox) stage {
 	}, a.config.Sorters)
 	if a.plan.Method == ByRanges {
 		a.result = a.scan.ranges(a.rows)
-		a.err = a.limits.checkPlaces(a.rows, a.result.Places, -1)
+		a.err = a.limits.checkMemberships(a.rows, a.result.Memberships, -1)
 		return nil
 	}
 	a.inner, a.err = a.chosen()

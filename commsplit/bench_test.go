@@ -14,7 +14,7 @@ func BenchmarkFind(b *testing.B) {
 		return newTable(total, split{parts, parts}, process, ranks, cached)
 	}
 	here, there := table(0), table(7)
-	pl := Place{Size: total, Home: Spread}
+	pl := Membership{Size: total, Home: Spread}
 	first := uint32(7 * total / parts)
 	b.Run("own part", func(b *testing.B) {
 		for i := range b.N {

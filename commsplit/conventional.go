@@ -81,15 +81,15 @@ func (c *Conventional) finish(_ []Message, _ *Outbox) stage {
 	for i := range table {
 		ranks[i] = table[i].Rank
 	}
-	places := make(map[uint32]Place, len(c.own))
+	memberships := make(map[uint32]Membership, len(c.own))
 	for _, r := range c.own {
 		if r.Color != Undefined {
-			pl := place(&r, table, 0, split{len(table), 1}, nil)
+			pl := membershipOf(&r, table, 0, split{len(table), 1}, nil)
 			pl.Home = int32(c.id)
-			places[r.Rank] = pl
+			memberships[r.Rank] = pl
 		}
 	}
-	c.result = Result{inOrder(c.own, places), newHome(c.id, c.config.Processes, ranks, 0)}
+	c.result = Result{inOrder(c.own, memberships), newHome(c.id, c.config.Processes, ranks, 0)}
 	return nil
 }
 

@@ -5,7 +5,7 @@ import "math/bits"
 // cube puts processes at the corners of a hypercube, so that all learn of all in
 // ⌊lg P⌋ rounds of one message. Where P is no power of two, the first processes
 // share corners in pairs, of which the second, a guest, speaks to the first only,
-// before these rounds and after. Neighbours are at neighbouring corners.
+// before these rounds and after. Neighbors are at neighboring corners.
 type cube struct {
 	processes  int
 	dimensions int

@@ -15,16 +15,16 @@
 //	machines[i], err = commsplit.NewAuto(config, commsplit.DefaultCosts(), i, rows[i])
 //	...
 //	err = commsplit.Run(commsplit.Serial, commsplit.NewMemory(n), machines)
-//	place := machines[i].Result().Places[0] // new rank and size
+//	m := machines[i].Result().Memberships[0] // new rank and size
 //	table := machines[i].Result().Table
 //
-// [Place] and [Table] resolve new ranks:
+// [Membership] and [Table] resolve new ranks:
 //
-//	old, ok := table.Find(place, r)
+//	old, ok := table.Find(m, r)
 //	if !ok {
-//		holder, position := table.Holder(place, r)
+//		holder, position := table.Holder(m, r)
 //		old, _ = /* at holder: */ table.Answer(position)
-//		table.Learn(place, r, old)
+//		table.Learn(m, r, old)
 //	}
 //
 // # Algorithms

@@ -12,7 +12,7 @@ const (
 
 // Hash computes a split by sending each row to the home of its colour, a process
 // that a hash of the colour names. The home sorts its classes and keeps their
-// tables; ranks are told their places. Consecutive ranks of one process, colour and
+// tables; ranks are told their memberships. Consecutive ranks of one process, colour and
 // key travel as one. Where all classes are small that takes
 // O(n/P) expected time and memory. A class is held by one process whatever its
 // size, so it is the wrong choice for large ones. Rows and answers travel along
@@ -105,7 +105,7 @@ func (h *Hash) sort(_ []Message, _ *Outbox) stage {
 			size += int(s.rows)
 		}
 		for _, s := range list[:end] {
-			pl := Place{Rank: s.rank, New: uint32(len(h.ranks) - base), Size: uint32(size), Base: uint32(base)}
+			pl := Membership{Rank: s.rank, New: uint32(len(h.ranks) - base), Size: uint32(size), Base: uint32(base)}
 			h.items = pl.append(append(h.items, pair(h.way(int(s.from)), uint32(h.id))))
 			for k := range s.rows {
 				h.ranks = append(h.ranks, s.rank+k)
@@ -117,18 +117,18 @@ func (h *Hash) sort(_ []Message, _ *Outbox) stage {
 }
 
 func (h *Hash) finish(_ []Message, _ *Outbox) stage {
-	firsts := make(map[uint32]Place, len(h.items)/itemWords)
+	firsts := make(map[uint32]Membership, len(h.items)/itemWords)
 	for item := range slices.Chunk(h.items, itemWords) {
 		_, home := unpair(item[0])
-		pl := parsePlace(item[1:])
+		pl := parseMembership(item[1:])
 		pl.Home = int32(home)
 		firsts[pl.Rank] = pl
 	}
 	h.items = nil
-	list := make([]Place, 0, len(h.own))
+	list := make([]Membership, 0, len(h.own))
 	for len(list) < len(h.own) {
 		r, end := h.own[len(list)], stretch(h.own, len(list))
-		pl := Place{Rank: r.Rank, Home: Spread}
+		pl := Membership{Rank: r.Rank, Home: Spread}
 		if r.Color != Undefined {
 			pl = firsts[r.Rank]
 		}
@@ -140,7 +140,7 @@ func (h *Hash) finish(_ []Message, _ *Outbox) stage {
 			}
 		}
 	}
-	if h.err = h.limits.checkPlaces(h.own, list, -1); h.err != nil {
+	if h.err = h.limits.checkMemberships(h.own, list, -1); h.err != nil {
 		return nil
 	}
 	h.result = Result{list, newHome(h.id, h.config.Processes, h.ranks, h.config.Cache)}

@@ -94,7 +94,7 @@ func drawNearlyRanged(t *rapid.T, maxProcesses, maxEach int) world {
 	large := rapid.IntRange(0, processes).Draw(t, "large")
 	for rank, color := range colors {
 		p := (rank/each + turn) % processes
-		if p%max(large, 1) == 1 { // its neighbour has its rows, too
+		if p%max(large, 1) == 1 { // its neighbor has its rows, too
 			p--
 		}
 		w[p] = append(w[p], NewRow(uint32(color%period), 0, uint32(rank)))
@@ -147,10 +147,10 @@ func check(t require.TestingT, w world, list []solver, stride int) {
 		}
 	}
 	for i, rows := range w {
-		places := list[i].Result().Places
-		require.Len(t, places, len(rows))
+		memberships := list[i].Result().Memberships
+		require.Len(t, memberships, len(rows))
 		for j, r := range rows {
-			pl := places[j]
+			pl := memberships[j]
 			members := classes[r.Color]
 			require.Equal(t, r.Rank, pl.Rank)
 			require.Equal(t, uint32(len(members)), pl.Size, "size of %v", r)
@@ -166,7 +166,7 @@ func check(t require.TestingT, w world, list []solver, stride int) {
 }
 
 // lookUp resolves a new rank from a process, asking the holder if need be.
-func lookUp(t require.TestingT, tables []*Table, from int, pl Place, r uint32) uint32 {
+func lookUp(t require.TestingT, tables []*Table, from int, pl Membership, r uint32) uint32 {
 	if old, ok := tables[from].Find(pl, r); ok {
 		return old
 	}

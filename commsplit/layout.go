@@ -96,7 +96,7 @@ const (
 	Splitters              // find where each process's share begins
 	Bring                  // exchange rows
 	Combine                // merge the runs that came
-	Settle                 // tell every rank its place
+	Settle                 // tell every rank its membership
 	Finished
 )
 

@@ -42,7 +42,7 @@ func Merge(out, a, b []Row) {
 
 // MergeRuns sorts a table that consists of sorted runs, run i being
 // table[bounds[i]:bounds[i+1]], by merging them pairwise: ⌈lg runs⌉ passes over
-// the table [Sack 2.3.1, step 4]. Neighbouring runs are merged
+// the table [Sack 2.3.1, step 4]. Neighboring runs are merged
 // depth first, so that all but the last passes find their rows in the cache.
 // spare is as long as table and is overwritten; the result is in one of the
 // two, the other is free.

@@ -90,7 +90,7 @@ func TestBytesExchanged(t *testing.T) {
 	moved := 0
 	for i := range n {
 		for _, r := range w[i] {
-			pl := machines[i].(*Parallel).Result().Places[0]
+			pl := machines[i].(*Parallel).Result().Memberships[0]
 			if int(pl.New)/share != int(r.Rank)/share {
 				moved++
 			}
@@ -99,7 +99,7 @@ func TestBytesExchanged(t *testing.T) {
 	require.Equal(t, groups*moved*RowBytes, counter.bytes[tagRows], "exchange: in each group the rows that change sorters")
 	require.Equal(t, n*(p-1)*4*WordBytes, counter.bytes[tagBounds])
 	require.Equal(t, n*(p-1)*WordBytes+moved*RowBytes, counter.bytes[tagAsk], "every rank asks once")
-	require.Equal(t, n*(p-1)*WordBytes+moved*placeWords*WordBytes, counter.bytes[tagAnswer], "and is answered once")
+	require.Equal(t, n*(p-1)*WordBytes+moved*membershipWords*WordBytes, counter.bytes[tagAnswer], "and is answered once")
 
 	sum := 0
 	for i := range machines {
@@ -168,7 +168,7 @@ func TestThousandsOfNodes(t *testing.T) {
 	checkSome(t, w, list)
 }
 
-// checkSome compares all places and, from a few processes, a few look-ups.
+// checkSome compares all memberships and, from a few processes, a few look-ups.
 func checkSome(t *testing.T, w world, list []solver) {
 	t.Helper()
 	classes := naive(w)
@@ -177,7 +177,7 @@ func checkSome(t *testing.T, w world, list []solver) {
 		tables[i] = m.Result().Table
 	}
 	for i, m := range list {
-		for j, pl := range m.Result().Places {
+		for j, pl := range m.Result().Memberships {
 			members := classes[w[i][j].Color]
 			if int(pl.Size) != len(members) || members[pl.New] != w[i][j].Rank {
 				require.Fail(t, "wrong place", "%v: %+v", w[i][j], pl)

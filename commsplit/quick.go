@@ -198,7 +198,7 @@ func (q *Quick) sorted(_ []Message, _ *Outbox) stage {
 	return q.scan.begin
 }
 
-// tell sends the place to the rank.
+// tell sends its membership to the rank.
 func (q *Quick) tell(_ []Message, out *Outbox) stage {
 	id := q.script.id
 	position, color := uint32(id), q.row.Color
@@ -209,9 +209,9 @@ func (q *Quick) tell(_ []Message, out *Outbox) stage {
 	if a := q.scan.after; a.defined > 0 && a.first.color == color {
 		end = a.first.end
 	}
-	pl := Place{Rank: q.row.Rank, New: position - start, Size: end - start, Base: start}
+	pl := Membership{Rank: q.row.Rank, New: position - start, Size: end - start, Base: start}
 	if color == Undefined {
-		pl = Place{Rank: q.row.Rank}
+		pl = Membership{Rank: q.row.Rank}
 	}
 	own := Message{From: id, Words: pl.append([]uint64{uint64(q.scan.all().defined)})}
 	if int(pl.Rank) == id {
@@ -236,10 +236,10 @@ func (q *Quick) finish(in []Message) stage {
 	if lo, hi := partRange(total, parts, q.script.id); lo < hi {
 		part = []uint32{q.row.Rank}
 	}
-	pl := parsePlace(in[0].Words[1:])
-	if q.err = q.limits.checkPlaces([]Row{q.own}, []Place{pl}, total); q.err != nil {
+	pl := parseMembership(in[0].Words[1:])
+	if q.err = q.limits.checkMemberships([]Row{q.own}, []Membership{pl}, total); q.err != nil {
 		return nil
 	}
-	q.result = Result{[]Place{pl}, newTable(total, parts, q.script.id, part, q.config.Cache)}
+	q.result = Result{[]Membership{pl}, newTable(total, parts, q.script.id, part, q.config.Cache)}
 	return nil
 }

@@ -12,7 +12,7 @@ const (
 var ErrNotRanged = errors.New("commsplit: a colour's ranks are no range in order of their keys")
 
 // Ranges computes a split whose classes are ranges of ranks, as in range-based
-// communicators (Axtmann, Wiebigke and Sanders 2018): a place then says all,
+// communicators (Axtmann, Wiebigke and Sanders 2018): a membership then says all,
 // nobody holds a table, and nothing is sorted. It finds out by itself whether
 // that is so, in ⌊lg P⌋ rounds of one message of 56 bytes, two more where P is no power of two. It
 // recognises classes whose colours rise or fall with the ranks; ranks of no
@@ -58,13 +58,13 @@ func (r *Ranges) finish(_ []Message, _ *Outbox) stage {
 		return nil
 	}
 	r.result = r.scan.ranges(r.own)
-	r.err = r.limits.checkPlaces(r.own, r.result.Places, -1)
+	r.err = r.limits.checkMemberships(r.own, r.result.Memberships, -1)
 	return nil
 }
 
 // ranges is the result for a process's rows if every class is a range.
 func (s *scan) ranges(own []Row) Result {
-	places := make([]Place, len(own))
+	memberships := make([]Membership, len(own))
 	for i := 0; i < len(own); {
 		color, end := own[i].Color, i+1
 		for end < len(own) && own[end].Color == color {
@@ -79,11 +79,11 @@ func (s *scan) ranges(own []Row) Result {
 		}
 		for ; i < end; i++ {
 			rank := own[i].Rank
-			places[i] = Place{Rank: rank, Home: Spread}
+			memberships[i] = Membership{Rank: rank, Home: Spread}
 			if color != Undefined {
-				places[i] = Place{Rank: rank, New: rank - start, Size: stop - start, Base: start, Home: InRange}
+				memberships[i] = Membership{Rank: rank, New: rank - start, Size: stop - start, Base: start, Home: InRange}
 			}
 		}
 	}
-	return Result{places, newHome(s.id, s.cube.processes, nil, 0)}
+	return Result{memberships, newHome(s.id, s.cube.processes, nil, 0)}
 }

@@ -8,7 +8,7 @@ type run struct {
 }
 
 // summary describes a stretch of ranks in constant space. Summaries of
-// neighbouring stretches combine, associatively, into that of both.
+// neighboring stretches combine, associatively, into that of both.
 type summary struct {
 	ranks       uint32 // in the stretch
 	from, to    uint32 // the first, and one more than the last

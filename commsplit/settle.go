@@ -36,7 +36,7 @@ func (p *Parallel) bring(_ []Message, out *Outbox) stage {
 	}
 }
 
-// alone finds the places of the process's own rows where all of the table is here,
+// alone finds the memberships of the process's own rows where all of the table is here,
 // sorted.
 func (p *Parallel) alone(_ []Message, _ *Outbox) stage {
 	p.enter(Combine) // done already
@@ -47,24 +47,24 @@ func (p *Parallel) alone(_ []Message, _ *Outbox) stage {
 	for i := range part {
 		part[i] = p.table[lo+i].Rank
 	}
-	places := make([]Place, len(p.own))
+	memberships := make([]Membership, len(p.own))
 	for i := range p.own {
 		r := &p.own[i]
-		if places[i] = (Place{Rank: r.Rank, Home: Spread}); r.Color != Undefined {
-			places[i] = place(r, p.table, 0, split{p.total, 1}, nil)
+		if memberships[i] = (Membership{Rank: r.Rank, Home: Spread}); r.Color != Undefined {
+			memberships[i] = membershipOf(r, p.table, 0, split{p.total, 1}, nil)
 		}
 	}
-	if p.err = p.limits.checkPlaces(p.own, places, p.total); p.err != nil {
+	if p.err = p.limits.checkMemberships(p.own, memberships, p.total); p.err != nil {
 		return nil
 	}
-	p.result = Result{Places: places, Table: newTable(p.total, p.parts, p.id, part, p.config.Cache)}
+	p.result = Result{Memberships: memberships, Table: newTable(p.total, p.parts, p.id, part, p.config.Cache)}
 	p.table, p.free, p.proxied = nil, nil, nil
 	p.enter(Finished)
 	return nil
 }
 
 // ask sends the process's own rows to those who have them in their shares now,
-// to be told their places. Since everybody asks everybody, whoever has the
+// to be told their memberships. Since everybody asks everybody, whoever has the
 // questions knows that its table is read by nobody any more.
 func (p *Parallel) ask(_ []Message, out *Outbox) stage {
 	asks := make([]Message, p.config.Sorters)
@@ -109,7 +109,7 @@ func (p *Parallel) combine(_ []Message, out *Outbox) stage {
 	}
 }
 
-// answer tells ranks their places, and hands out the parts of the table.
+// answer tells ranks their memberships, and hands out the parts of the table.
 func (p *Parallel) answer(_ []Message, out *Outbox) stage {
 	ranks := make([]uint32, len(p.table))
 	for i := range p.table {
@@ -134,13 +134,13 @@ func (p *Parallel) answer(_ []Message, out *Outbox) stage {
 }
 
 // reply is what this process tells another one: how many rows there are, the
-// places of the rows it asked for, and what is here of its part of the table.
+// memberships of the rows it asked for, and what is here of its part of the table.
 func (p *Parallel) reply(to int, rows []Row, ranks []uint32) Message {
 	m := Message{To: to, Tag: tagAnswer, Words: make([]uint64, 1, 1+2*len(rows))}
 	m.Words[0] = uint64(p.total)
 	shares := split{p.total, p.config.Sorters}
 	for i := range rows {
-		m.Words = place(&rows[i], p.table, p.block, shares, p.bounds).append(m.Words)
+		m.Words = membershipOf(&rows[i], p.table, p.block, shares, p.bounds).append(m.Words)
 	}
 	first := shares.start(p.block)
 	lo, hi := partRange(p.total, p.parts, to)
@@ -162,19 +162,19 @@ func (p *Parallel) finish(in []Message, _ *Outbox) stage {
 		return p.fail("%d rows for a part of %d", have, hi-lo)
 	}
 	part := make([]uint32, 0, have)
-	places := make(map[uint32]Place, len(p.own))
+	memberships := make(map[uint32]Membership, len(p.own))
 	for _, m := range in {
 		part = append(part, m.Ranks...)
-		for w := m.Words[1:]; len(w) > 0; w = w[placeWords:] {
-			pl := parsePlace(w)
-			places[pl.Rank] = pl
+		for w := m.Words[1:]; len(w) > 0; w = w[membershipWords:] {
+			pl := parseMembership(w)
+			memberships[pl.Rank] = pl
 		}
 	}
-	list := inOrder(p.own, places)
-	if p.err = p.limits.checkPlaces(p.own, list, p.total); p.err != nil {
+	list := inOrder(p.own, memberships)
+	if p.err = p.limits.checkMemberships(p.own, list, p.total); p.err != nil {
 		return nil
 	}
-	p.result = Result{Places: list, Table: newTable(p.total, p.parts, p.id, part, p.config.Cache)}
+	p.result = Result{Memberships: list, Table: newTable(p.total, p.parts, p.id, part, p.config.Cache)}
 	p.table, p.free, p.asks, p.proxied = nil, nil, nil, nil
 	p.enter(Finished)
 	return nil

@@ -37,32 +37,32 @@ func (t *Table) Rows() int { return len(t.ranks) }
 // Bytes is the memory for rows and cache.
 func (t *Table) Bytes() int { return RankBytes*len(t.ranks) + entryBytes*len(t.cache.entries) }
 
-// Find returns the old rank of a new rank, 0 <= r < place.Size, if this process
+// Find returns the old rank of a new rank, 0 <= r < m.Size, if this process
 // knows it: from its part of the table, or because it was told. If not, the
 // process that Holder names knows.
-func (t *Table) Find(place Place, r uint32) (old uint32, ok bool) {
-	if r >= place.Size {
+func (t *Table) Find(m Membership, r uint32) (old uint32, ok bool) {
+	if r >= m.Size {
 		return 0, false
 	}
-	position := place.Base + r
-	if place.Home == InRange {
+	position := m.Base + r
+	if m.Home == InRange {
 		return position, true
 	}
-	if place.Home == Spread || int(place.Home) == t.process {
+	if m.Home == Spread || int(m.Home) == t.process {
 		if old, ok := t.Answer(position); ok {
 			return old, true
 		}
 	}
-	known, ok := t.cache.Get(keyOf(place, position))
+	known, ok := t.cache.Get(keyOf(m, position))
 	return uint32(known), ok
 }
 
 // Holder names a process that can answer for a new rank, and the position to ask
 // it for. Processes that share a part of the table serve different askers.
-func (t *Table) Holder(place Place, r uint32) (process int, position uint32) {
-	position = place.Base + r
-	if place.Home >= 0 {
-		return int(place.Home), position
+func (t *Table) Holder(m Membership, r uint32) (process int, position uint32) {
+	position = m.Base + r
+	if m.Home >= 0 {
+		return int(m.Home), position
 	}
 	part := split{t.total, t.parts.parts}.of(int(position))
 	return t.parts.start(part) + t.process%t.parts.size(part), position
@@ -79,10 +79,10 @@ func (t *Table) Answer(position uint32) (old uint32, ok bool) {
 }
 
 // Learn remembers a holder's answer, in place of one that was not used lately.
-func (t *Table) Learn(place Place, r, old uint32) {
-	t.cache.Put(keyOf(place, place.Base+r), uint64(old))
+func (t *Table) Learn(m Membership, r, old uint32) {
+	t.cache.Put(keyOf(m, m.Base+r), uint64(old))
 }
 
-func keyOf(place Place, position uint32) uint64 {
-	return uint64(place.Home+2)<<32 | uint64(position)
+func keyOf(m Membership, position uint32) uint64 {
+	return uint64(m.Home+2)<<32 | uint64(position)
 }

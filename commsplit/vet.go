@@ -66,7 +66,7 @@ func (l limits) form(m *Message) error {
 	case tagBounds:
 		good = rows == 0 && words == 4 && l.counts(m.Words[0], m.Words[2], m.Words[3])
 	case tagAnswer:
-		good = rows == 0 && words%placeWords == 1 && l.counts(m.Words[0])
+		good = rows == 0 && words%membershipWords == 1 && l.counts(m.Words[0])
 	case tagGather:
 		sum := uint64(0)
 		for _, w := range m.Words {
@@ -82,7 +82,7 @@ func (l limits) form(m *Message) error {
 	case tagRanges, tagPlaces:
 		good = rows == 0 && words == summaryWords*m.summaries()
 	case tagTell:
-		good = rows == 0 && words == 1+placeWords && l.counts(m.Words[0])
+		good = rows == 0 && words == 1+membershipWords && l.counts(m.Words[0])
 	case tagStages:
 		good = l.stages(m)
 	}
@@ -146,12 +146,12 @@ func isTable(rows []Row) bool {
 	return len(rows) == 0 || rows[len(rows)-1].Color != Undefined
 }
 
-// checkPlaces checks the outcome at one process: each of its rows that has a colour
+// checkMemberships checks the outcome at one process: each of its rows that has a colour
 // has a place in a communicator of possible size, within a table of total rows if
 // that is not negative.
-func (l limits) checkPlaces(own []Row, places []Place, total int) error {
+func (l limits) checkMemberships(own []Row, memberships []Membership, total int) error {
 	for i, r := range own {
-		p := places[i]
+		p := memberships[i]
 		if r.Color == Undefined {
 			continue
 		}

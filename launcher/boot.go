@@ -27,7 +27,7 @@ func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *ov
 			ConnectTimeout: o.ConnectTimeout, LostAfter: o.LostAfter,
 			StallAfter: o.StallAfter,
 			KeepAgent:  o.KeepAgent, Verbose: o.Verbose,
-			Trace: o.TraceFile != "", Records: o.ReportFile != "", Progress: report.status != nil,
+			Trace: o.TraceFile != "", Entries: o.ReportFile != "", Progress: report.status != nil,
 		},
 		hosts: plan.entries(),
 	}

@@ -41,15 +41,15 @@ func (c *counted) failure(r *run, f job.Failure) {
 func (r *run) count() {
 	switch {
 	case r.counted.asked:
-	case !r.Stats && r.ReportFile == "" && r.TraceFile == "", r.family.Degree() == 0:
+	case !r.Stats && r.ReportFile == "" && r.TraceFile == "", r.subtree.Degree() == 0:
 		r.over = true
 	default:
 		r.counted.asked = true
-		r.family.Broadcast(link.Service, overlay.KindCollect, nil)
+		r.subtree.Broadcast(link.Service, overlay.KindCollect, nil)
 		if r.TraceFile != "" {
-			for slot := range r.family.Children { // the root
+			for slot := range r.subtree.Children { // the root
 				r.counted.timing = true
-				r.family.Ping(slot)
+				r.subtree.Ping(slot)
 			}
 		}
 		time.AfterFunc(countTimeout, func() { r.inbox.Put(countersLate{}) })
@@ -68,7 +68,7 @@ func (r *run) collected(c report.Collected) error {
 
 // rootClock takes the root's answer to a ping.
 func (r *run) rootClock(slot tree.Slot, p overlay.Pong) error {
-	done, err := r.family.Pong(slot, p)
+	done, err := r.subtree.Pong(slot, p)
 	if done && r.counted.timing {
 		r.counted.timing = false
 		r.countedIf()
@@ -137,7 +137,7 @@ func (r *run) tell(status int) int {
 func (r *run) fullReport(status int) *report.Report {
 	ready := r.live
 	if !r.ready {
-		ready = r.family.ReadyValue()
+		ready = r.subtree.ReadyValue()
 	}
 	doc := &report.Report{
 		Job: report.Job{

@@ -28,7 +28,7 @@ func (r *run) kill(grace time.Duration) {
 	r.killed = true
 	r.stdin.close()
 	r.staging.stop()
-	r.family.Broadcast(link.Control, overlay.KindKill, overlay.Encode(overlay.Kill{Grace: grace}))
+	r.subtree.Broadcast(link.Control, overlay.KindKill, overlay.Encode(overlay.Kill{Grace: grace}))
 }
 
 // endIf leaves the loop when there is nothing more to wait for.
@@ -59,7 +59,7 @@ func (r *run) finish() int {
 	if !r.left { // else its link cannot come to a good end
 		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 		defer cancel()
-		r.family.End(ctx)
+		r.subtree.End(ctx)
 		r.awaitRoot(ctx)
 	}
 	r.clock.mark("tree down")
@@ -95,12 +95,12 @@ func (r *run) unexplained() error {
 // awaitRoot waits until the root has ended its side, so that the agents are
 // gone when golaunch is.
 func (r *run) awaitRoot(ctx context.Context) {
-	for r.family.Degree() > 0 {
+	for r.subtree.Degree() > 0 {
 		select {
 		case <-r.woken:
 			for _, e := range r.inbox.Take(nil) {
-				if e, ok := e.(overlay.EdgeEnded); ok && r.family.Live(e.From) {
-					r.family.Leave(e.From)
+				if e, ok := e.(overlay.EdgeEnded); ok && r.subtree.Live(e.From) {
+					r.subtree.Leave(e.From)
 				}
 			}
 		case <-ctx.Done():
@@ -115,8 +115,8 @@ func (r *run) close() {
 	if r.progress.timer != nil {
 		r.progress.timer.Stop()
 	}
-	if r.family != nil {
-		r.family.Close()
+	if r.subtree != nil {
+		r.subtree.Close()
 	}
 	if r.plan.kind.Orphans {
 		unix.EndChildren()

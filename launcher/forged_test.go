@@ -70,7 +70,7 @@ func TestForgedDeaths(t *testing.T) {
 	r, agent := launchedRun(t)
 	hear(t, r, agent, link.Service, overlay.KindReady, overlay.Ready{
 		Live: []overlay.NodeInfo{{}}, Dead: []overlay.DeadHost{{Index: 1, Cause: "so it is said"}}})
-	dead := r.family.ReadyValue().Dead
+	dead := r.subtree.ReadyValue().Dead
 	require.Len(t, dead, 1)
 	require.Equal(t, job.HostIndex(0), dead[0].Index)
 	require.Contains(t, dead[0].Cause, "host 1, which is not below it, is dead")

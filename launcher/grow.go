@@ -86,12 +86,12 @@ func (r *run) growthReady(e growthReady) {
 		r.giveUp(job.ExitLauncher, 0)
 	case e.err != nil:
 		r.grown(overlay.Ready{}, e.err)
-	case r.family.Degree() == 0: // nobody lived: a new root is among these
-		r.family.Grow(g.boot.starter, g.boot.common, g.boot.hosts[g.first:], 1)
+	case r.subtree.Degree() == 0: // nobody lived: a new root is among these
+		r.subtree.Grow(g.boot.starter, g.boot.common, g.boot.hosts[g.first:], 1)
 	default:
-		for slot := range r.family.Children {
-			r.family.Extend(slot, g.boot.hosts[g.first:])
-			g.boot.allow(r.family.Host(slot).Index, g.boot.hosts[g.first:])
+		for slot := range r.subtree.Children {
+			r.subtree.Extend(slot, g.boot.hosts[g.first:])
+			g.boot.allow(r.subtree.Host(slot).Index, g.boot.hosts[g.first:])
 		}
 		r.toRoot(0, link.KVS, overlay.KindGrow, overlay.Encode(overlay.Range{Hosts: g.boot.hosts[g.first:], Common: g.boot.common}))
 	}

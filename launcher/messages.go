@@ -15,7 +15,7 @@ func (r *run) message(m overlay.Message) error {
 	switch m.Header.Kind {
 	case overlay.KindReady:
 		ready, err := overlay.As[overlay.Ready](m)
-		if err == nil && r.family.ChildReady(m.From, ready) {
+		if err == nil && r.subtree.ChildReady(m.From, ready) {
 			r.treeReady()
 		}
 		return err
@@ -34,7 +34,7 @@ func (r *run) message(m overlay.Message) error {
 	case overlay.KindStarted:
 		s, err := overlay.As[overlay.Started](m)
 		if err == nil {
-			r.family.Watched(m.From)
+			r.subtree.Watched(m.From)
 			err = r.worldStarted(int(m.Header.World), s)
 		}
 		return err

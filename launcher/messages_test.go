@@ -82,7 +82,7 @@ func TestTheLastLineOfALostRank(t *testing.T) {
 	r.printer, err = newPrinter(*o, p, "job", IO{Stdout: &stdout, Stderr: &strings.Builder{}}, &reporter{w: io.Discard})
 	require.NoError(t, err)
 	require.NoError(t, r.printer.prepare(0, p))
-	r.output(tree.Header{Kind: overlay.KindOutput}, overlay.AppendRecord(nil, job.RankID{Rank: 1}, stdio.Stdout, []byte("so far")))
+	r.output(tree.Header{Kind: overlay.KindOutput}, overlay.AppendChunk(nil, job.RankID{Rank: 1}, stdio.Stdout, []byte("so far")))
 	require.Empty(t, stdout.String())
 	r.output(tree.Header{Kind: overlay.KindDrained}, nil)
 	require.Equal(t, "so far", strings.TrimSuffix(stdout.String(), "\n"))

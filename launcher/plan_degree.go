@@ -1,11 +1,11 @@
 package launcher
 
-import "github.com/golaunch/golaunch/tree/grow"
+import "github.com/golaunch/golaunch/tree/pacing"
 
 // autoDegree is DegreeAuto where agents start each other: as many as the window
 // of handshakes has room for at first, so that no child waits for another.
 // docs/results/scale.md has it against 2 to 128.
-const autoDegree = grow.WindowBegin
+const autoDegree = pacing.WindowBegin
 
 // The bounds of DegreeAuto for relays. Below the first a tree is needlessly
 // deep; above the second a relay's time to start its children outgrows a further

@@ -88,7 +88,7 @@ func (s spans) String() string {
 	return strings.Join(parts, ",")
 }
 
-// writeHosts writes one row for each run of neighbouring hosts with the same
+// writeHosts writes one row for each run of neighboring hosts with the same
 // slots and number of ranks, if they hold the ranks in turn.
 func (p *Plan) writeHosts(b *strings.Builder) {
 	ranks := make([]spans, len(p.Hosts))

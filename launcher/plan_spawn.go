@@ -13,8 +13,8 @@ import (
 	"github.com/golaunch/golaunch/pmi"
 )
 
-// Place is what a spawn is planned on.
-type Place struct {
+// SpawnHosts is what a spawn is planned on.
+type SpawnHosts struct {
 	Used []int // ranks that each host holds now, by job.HostIndex
 	// Names are further names of hosts, such as their own.
 	Names map[string]job.HostIndex
@@ -29,7 +29,7 @@ const noSlot = 1
 // that they leave open: directory and environment. Ranks go to free slots in
 // the order of hosts, or of those that a command names; where no host was given
 // slots, to the hosts that hold the fewest. codes is as in pmi.SpawnResult.
-func (p *Plan) Spawn(s *pmi.Spawn, app job.App, at Place) (world *Plan, codes []int, err error) {
+func (p *Plan) Spawn(s *pmi.Spawn, app job.App, at SpawnHosts) (world *Plan, codes []int, err error) {
 	q := *p
 	q.Size, q.Apps, q.Blocks = 0, nil, nil
 	used := slices.Clone(at.Used)
@@ -131,7 +131,7 @@ func spawnedApp(c *pmi.Command, n int, app job.App) job.App {
 }
 
 // candidates are the hosts that may hold a command's processes, in order.
-func (p *Plan) candidates(h pmi.Hints, at Place) ([]job.HostIndex, error) {
+func (p *Plan) candidates(h pmi.Hints, at SpawnHosts) ([]job.HostIndex, error) {
 	var named []job.Host
 	file := "" // that names them: what it says is not repeated
 	switch {

@@ -25,12 +25,12 @@ func spawnOf(procs ...int) *pmi.Spawn {
 }
 
 // place is where a spawn of p's first world is planned.
-func place(p *Plan) Place {
+func place(p *Plan) SpawnHosts {
 	used := make([]int, len(p.Hosts))
 	for _, b := range p.Blocks {
 		used[b.Host] += b.Count
 	}
-	return Place{Used: used, HostFile: func(name string) ([]job.Host, error) {
+	return SpawnHosts{Used: used, HostFile: func(name string) ([]job.Host, error) {
 		if name == "hosts.txt" {
 			return hostlist.Parse("c,a", name)
 		}
@@ -238,7 +238,7 @@ func TestSpawnOnUnusedHosts(t *testing.T) {
 	require.Equal(t, "c", hostlist.Fold(bare(grown.Unused)))
 	require.Len(t, p.Hosts, 1, "plans never change")
 	grown.dead[2] = true // d did not start
-	_, _, err = grown.withUnused().Spawn(s, p.Apps[0], Place{Used: []int{1, 0, 0, 0}})
+	_, _, err = grown.withUnused().Spawn(s, p.Apps[0], SpawnHosts{Used: []int{1, 0, 0, 0}})
 	require.ErrorContains(t, err, "host d could not be started")
 }
 

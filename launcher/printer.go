@@ -157,7 +157,7 @@ func (p *printer) print(body []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	err := overlay.Records(body, func(r job.RankID, st stdio.Stream, data []byte) {
+	err := overlay.Chunks(body, func(r job.RankID, st stdio.Stream, data []byte) {
 		if p.err != nil {
 			return
 		}

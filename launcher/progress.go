@@ -42,7 +42,7 @@ func (r *run) showProgress() {
 		return
 	}
 	p := r.progress.below
-	p.Merge(r.family.Slowest())
+	p.Merge(r.subtree.Slowest())
 	nodes, plan := len(r.plan.Hosts), r.plan
 	if r.ready {
 		nodes = len(r.live.Live)

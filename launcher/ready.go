@@ -14,7 +14,7 @@ import (
 func (r *run) treeReady() {
 	r.starting().seal()
 	r.tellShared()
-	r.settle(r.family.ReadyValue())
+	r.settle(r.subtree.ReadyValue())
 }
 
 // settle takes in who lives of the hosts that were started. It fixes the plan and
@@ -92,8 +92,8 @@ func (r *run) launch() {
 	}
 	r.knowNames(r.live)
 	r.worlds = map[int]*world{0: {plan: r.plan}}
-	r.family.Worlds.Know(0, r.plan.Blocks)
-	r.family.Broadcast(link.KVS, overlay.KindLaunch, overlay.Encode(launch))
+	r.subtree.Worlds.Know(0, r.plan.Blocks)
+	r.subtree.Broadcast(link.KVS, overlay.KindLaunch, overlay.Encode(launch))
 	r.clock.mark("launch sent")
 	r.sendFiles()
 }

@@ -119,7 +119,7 @@ type run struct {
 	staging  *staging
 	tasks    sync.WaitGroup // what signs, and what sends files
 	answers  atomic.Int64   // tasks that answer requests of agents
-	family   *overlay.Family
+	subtree  *overlay.Subtree
 	clock    clock
 	ready    bool
 	live     overlay.Ready      // who is there, once ready
@@ -211,8 +211,8 @@ func (r *run) loop() int {
 	r.catch()
 	defer signal.Stop(r.signals)
 	r.clock.mark("resolve")
-	r.family = overlay.NewFamily(r.boot.starter, r.boot.common, r.inbox, func(tree.Slot) overlay.Sink { return r.output })
-	r.family.Begin(overlay.Ready{}, r.boot.hosts, 1)
+	r.subtree = overlay.NewSubtree(r.boot.starter, r.boot.common, r.inbox, func(tree.Slot) overlay.Sink { return r.output })
+	r.subtree.Begin(overlay.Ready{}, r.boot.hosts, 1)
 	r.watchProgress()
 
 	var timeout <-chan time.Time
@@ -247,17 +247,17 @@ func (r *run) handle(e overlay.Event) {
 	switch e := e.(type) {
 	case overlay.Joined:
 		r.starting().allow(e.Host.Index, e.Rest) // before it is told of them
-		if slot := r.family.Join(e); r.TraceFile != "" {
-			r.family.Ping(slot)
+		if slot := r.subtree.Join(e); r.TraceFile != "" {
+			r.subtree.Ping(slot)
 		}
 		r.clock.mark("connect")
 		r.verbose(1, "agent on %s is up; it starts %d more", e.Host.Name, len(e.Rest))
 	case overlay.HostFailed:
-		r.family.HostFailed(e.Dead)
+		r.subtree.HostFailed(e.Dead)
 	case overlay.HostAwaited:
 		r.noted(overlay.Note{Host: e.Host, Text: e.Text})
 	case overlay.PartDone:
-		if r.family.PartDone() {
+		if r.subtree.PartDone() {
 			r.treeReady()
 		}
 	case overlay.Message:
@@ -280,8 +280,8 @@ func (r *run) handle(e overlay.Event) {
 	case noiseHeard:
 		r.verbose(1, "host %s printed at login: %s", e.host, e.line)
 	case signatureMade:
-		if r.family.Live(e.slot) {
-			r.family.Send(e.slot, link.Service, overlay.KindSigned, overlay.Encode(e.answer))
+		if r.subtree.Live(e.slot) {
+			r.subtree.Send(e.slot, link.Service, overlay.KindSigned, overlay.Encode(e.answer))
 		}
 	case progressDue:
 		r.showProgress()
@@ -338,22 +338,22 @@ func (r *run) failed(f job.Failure, at time.Time) {
 
 // rootLost handles the end of the one link that the launcher has.
 func (r *run) rootLost(slot tree.Slot, err error) {
-	if r.over || !r.family.Live(slot) {
+	if r.over || !r.subtree.Live(slot) {
 		return
 	}
 	if err == nil {
 		err = errors.New("its agent ended")
 	}
-	host := r.family.Host(slot)
-	if !r.ready && (r.growing == nil || r.family.Awaited(slot)) {
-		if complete, _ := r.family.Lose(slot, err); complete {
+	host := r.subtree.Host(slot)
+	if !r.ready && (r.growing == nil || r.subtree.Awaited(slot)) {
+		if complete, _ := r.subtree.Lose(slot, err); complete {
 			r.treeReady()
 		}
 		return
 	}
-	err = r.family.Explain(slot, err)
-	r.family.Leave(slot)
-	r.family.Sweep(slot)
+	err = r.subtree.Explain(slot, err)
+	r.subtree.Leave(slot)
+	r.subtree.Sweep(slot)
 	phase := phaseRunning
 	if r.worlds == nil {
 		phase = "launch"

@@ -80,7 +80,7 @@ func (r *run) summon(slot tree.Slot, q overlay.Summon) {
 }
 
 func (r *run) below(slot tree.Slot, h job.HostIndex) bool {
-	via, ok := r.family.Route(h)
+	via, ok := r.subtree.Route(h)
 	return ok && via == slot
 }
 

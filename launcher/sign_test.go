@@ -55,7 +55,7 @@ func signing(t *testing.T, hostKey ssh.Signer) (r *run, key []byte) {
 	r = &run{plan: p, boot: b, ctx: t.Context(), inbox: overlay.NewInbox(func() {}), report: &reporter{w: new(strings.Builder)}}
 	sink := func(tree.Header, []byte) {}
 	starter := overlay.NewStarter(t.Context(), nil, nil, b.common, r.inbox, nil)
-	r.family = overlay.NewFamily(starter, b.common, r.inbox, func(tree.Slot) overlay.Sink { return sink })
+	r.subtree = overlay.NewSubtree(starter, b.common, r.inbox, func(tree.Slot) overlay.Sink { return sink })
 	near, far := memlink.Pair()
 	t.Cleanup(func() { near.Close(); far.Close() })
 	r.handle(overlay.Joined{Link: near, Host: b.hosts[0], Rest: b.hosts[1:]})

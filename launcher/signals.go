@@ -185,7 +185,7 @@ func (r *run) toRanks(s syscall.Signal) {
 // What follows SIGCONT is resume's.
 func (r *run) stopSelf() {
 	r.passOn(syscall.SIGSTOP)
-	if err := r.family.Suspend(true); err != nil {
+	if err := r.subtree.Suspend(true); err != nil {
 		return // the loss of the link ends the job
 	}
 	r.suspended = true
@@ -197,7 +197,7 @@ func (r *run) stopSelf() {
 func (r *run) resume() {
 	if r.suspended {
 		r.suspended = false
-		_ = r.family.Suspend(false) // a lost link shows as EdgeEnded
+		_ = r.subtree.Suspend(false) // a lost link shows as EdgeEnded
 	}
 	r.passOn(syscall.SIGCONT)
 }
@@ -219,5 +219,5 @@ func (r *run) end(s syscall.Signal, first func()) {
 }
 
 func (r *run) passOn(s syscall.Signal) {
-	r.family.Broadcast(link.Control, overlay.KindSignal, overlay.Encode(overlay.Signal{Number: int(s)}))
+	r.subtree.Broadcast(link.Control, overlay.KindSignal, overlay.Encode(overlay.Signal{Number: int(s)}))
 }

@@ -46,14 +46,14 @@ func launchedRun(t *testing.T) (*run, link.Link) {
 	source, err := stage.Self()
 	require.NoError(t, err)
 	starter := overlay.NewStarter(context.Background(), nil, source, overlay.Common{}, inbox, nil)
-	family := overlay.NewFamily(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return func(tree.Header, []byte) {} })
-	family.Join(overlay.Joined{Link: near, Pipe: onlyLink{}})
-	family.Worlds.Know(0, p.Blocks)
-	t.Cleanup(func() { agent.Close(); family.Close() })
+	subtree := overlay.NewSubtree(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return func(tree.Header, []byte) {} })
+	subtree.Join(overlay.Joined{Link: near, Pipe: onlyLink{}})
+	subtree.Worlds.Know(0, p.Blocks)
+	t.Cleanup(func() { agent.Close(); subtree.Close() })
 	return &run{
 		inbox: inbox, woken: woken, stdin: &stdinPump{},
 		Options: *o, plan: p, worlds: map[int]*world{0: {plan: p}},
-		family: family, staging: &staging{}, report: &reporter{w: io.Discard},
+		subtree: subtree, staging: &staging{}, report: &reporter{w: io.Discard},
 	}, agent
 }
 

@@ -101,7 +101,7 @@ func (s *staging) stop() { s.stopped.Store(true) }
 func (r *run) sendFiles() {
 	if len(r.staging.files.List()) > 0 {
 		r.staging.sending = true
-		edges := r.family.Edges()
+		edges := r.subtree.Edges()
 		r.tasks.Go(func() { r.staging.send(edges, r.inbox) }) // ends with the links
 	}
 }

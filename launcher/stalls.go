@@ -45,7 +45,7 @@ func (r *run) askWaits(of []overlay.WaitID) {
 	s := &r.stalls
 	s.asking = true
 	s.question = overlay.WaitQuestion{Number: s.question.Number + 1, Now: s.timedOut, Of: of}
-	r.family.Broadcast(link.Control, overlay.KindAskWaits, overlay.Encode(s.question))
+	r.subtree.Broadcast(link.Control, overlay.KindAskWaits, overlay.Encode(s.question))
 }
 
 // waits takes the answer.
@@ -151,7 +151,7 @@ func (r *run) sayStall(format string, args ...any) {
 // timedOut ends a job whose time is up, once it is told what its ranks wait for.
 func (r *run) timedOut() {
 	r.report.say("the job has not ended within %v: it is killed", r.Timeout)
-	if r.worlds == nil || r.killed || r.family.Degree() == 0 {
+	if r.worlds == nil || r.killed || r.subtree.Degree() == 0 {
 		r.giveUp(job.ExitTimeout, r.Grace)
 		return
 	}

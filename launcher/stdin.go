@@ -164,8 +164,8 @@ func (r *run) sendInput(e stdinRead) {
 		to = r.plan.hostOf(rank)
 	}
 	send := func(data []byte) {
-		for slot := range r.family.Children {
-			r.family.Forward(slot, link.Stdio, tree.Header{Kind: overlay.KindInput, To: to, From: tree.Launcher}, data)
+		for slot := range r.subtree.Children {
+			r.subtree.Forward(slot, link.Stdio, tree.Header{Kind: overlay.KindInput, To: to, From: tree.Launcher}, data)
 		}
 	}
 	if len(e.data) > 0 && !r.stdin.window.Ended() {

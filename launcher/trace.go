@@ -24,9 +24,9 @@ func prepareTrace(path string) error {
 
 // writeTrace writes what is known of when each step took place.
 func (r *run) writeTrace() error {
-	t := report.Trace{Job: r.jobID, Begin: r.clock.begin, Phases: r.clock.phases(), Starts: r.family.Starts(), Name: r.hostName}
+	t := report.Trace{Job: r.jobID, Begin: r.clock.begin, Phases: r.clock.phases(), Starts: r.subtree.Starts(), Name: r.hostName}
 	if c := r.counted.of; c != nil {
-		r.family.TellClocks(c.Nodes, 0)
+		r.subtree.TellClocks(c.Nodes, 0)
 		t.Nodes, t.Ranks = c.Nodes, c.Ranks
 	}
 	return r.writeFile("--trace", r.TraceFile, traceMode, t.Encode)

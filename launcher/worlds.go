@@ -78,7 +78,7 @@ func (r *run) start(q overlay.SpawnRequest) {
 		on = on.withUnused()
 	}
 	used := append(r.used(), make([]int, len(on.Hosts)-len(r.plan.Hosts))...)
-	plan, codes, err := on.Spawn(&q.Spawn, app, Place{Used: used, Names: r.names, HostFile: hostFile(q.Files)})
+	plan, codes, err := on.Spawn(&q.Spawn, app, SpawnHosts{Used: used, Names: r.names, HostFile: hostFile(q.Files)})
 	switch {
 	case err != nil && r.growing != nil:
 		r.growing.waiting = append(r.growing.waiting, q)
@@ -111,7 +111,7 @@ func (r *run) begin(plan *Plan, codes []int, q overlay.SpawnRequest) error {
 	}
 	r.newest = id
 	r.worlds[id] = &world{plan: plan, by: q, codes: codes}
-	r.family.Worlds.Know(id, plan.Blocks)
+	r.subtree.Worlds.Know(id, plan.Blocks)
 	r.toRoot(id, link.KVS, overlay.KindWorld, overlay.Encode(message))
 	r.verbose(1, "world %d: %s spawned by rank %v on %s", id, plural(plan.Size, "rank"), asker(q), r.hostName(q.Host))
 	return nil
@@ -137,8 +137,8 @@ func (r *run) answer(q overlay.SpawnRequest, s overlay.SpawnAnswer) {
 
 // toRoot sends the root a message about a world.
 func (r *run) toRoot(world int, s link.Stream, kind tree.Kind, body []byte) {
-	for slot := range r.family.Children {
-		r.family.Forward(slot, s, tree.Header{Kind: kind, World: uint16(world), To: tree.Neighbor, From: tree.Launcher}, body)
+	for slot := range r.subtree.Children {
+		r.subtree.Forward(slot, s, tree.Header{Kind: kind, World: uint16(world), To: tree.Neighbor, From: tree.Launcher}, body)
 	}
 }
 
@@ -238,7 +238,7 @@ func (r *run) worldDrained(id int) {
 func (r *run) worldOver(id int, w *world) {
 	if id > 0 && w.done && w.drained && w.started {
 		delete(r.worlds, id)
-		r.family.Worlds.Forget(id)
+		r.subtree.Worlds.Forget(id)
 		r.toRoot(id, link.KVS, overlay.KindForget, nil)
 	}
 	r.endIf()

@@ -266,7 +266,7 @@ func (o *Origin) group(h tree.Header, _ Group) error { return o.aboutWorld(h, ni
 // output: records of ranks below it, of worlds whose output has not ended.
 func (o *Origin) output(_ tree.Header, records []byte) error {
 	var fault error
-	err := Records(records, func(r job.RankID, s stdio.Stream, _ []byte) {
+	err := Chunks(records, func(r job.RankID, s stdio.Stream, _ []byte) {
 		if fault == nil {
 			fault = o.outputOf(r, s)
 		}

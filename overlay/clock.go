@@ -32,8 +32,8 @@ type offset struct {
 
 // Ping begins to measure a child's clock, for --trace; Pong says when it is
 // done.
-func (f *Family) Ping(slot tree.Slot) {
-	o := &f.kin[slot].offset
+func (f *Subtree) Ping(slot tree.Slot) {
+	o := &f.children[slot].offset
 	o.left += pings
 	if o.left == pings {
 		o.bounds = report.Bounds{}
@@ -41,13 +41,13 @@ func (f *Family) Ping(slot tree.Slot) {
 	}
 }
 
-func (f *Family) ping(slot tree.Slot) {
+func (f *Subtree) ping(slot tree.Slot) {
 	f.Send(slot, link.Control, KindPing, Encode(Ping{Sent: f.Now().UnixNano()}))
 }
 
 // Pong takes a child's answer and reports whether its clock is measured.
-func (f *Family) Pong(slot tree.Slot, p Pong) (done bool, err error) {
-	o := &f.kin[slot].offset
+func (f *Subtree) Pong(slot tree.Slot, p Pong) (done bool, err error) {
+	o := &f.children[slot].offset
 	if o.left == 0 {
 		return false, errors.New("a time that nobody asked for")
 	}
@@ -64,12 +64,12 @@ func (f *Family) Pong(slot tree.Slot, p Pong) (done bool, err error) {
 
 // TellClocks adds what is known of the children's clocks to the records of
 // their nodes: those of a level, 1 at an agent and 0 at the launcher.
-func (f *Family) TellClocks(nodes []report.Node, level int) {
+func (f *Subtree) TellClocks(nodes []report.Node, level int) {
 	for i := range nodes {
 		if n := &nodes[i]; n.Level == level && n.Trace != nil {
-			for slot := range f.kin {
-				if f.kin[slot].host.Index == n.Host {
-					n.Trace.Clock = append(n.Trace.Clock, f.kin[slot].offset.known...)
+			for slot := range f.children {
+				if f.children[slot].host.Index == n.Host {
+					n.Trace.Clock = append(n.Trace.Clock, f.children[slot].offset.known...)
 				}
 			}
 		}

@@ -8,26 +8,26 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/golaunch/golaunch/tree/grow"
+	"github.com/golaunch/golaunch/tree/pacing"
 )
 
-// gatePlaces is how many hosts all relays together connect to at a time. What
+// gatePermits is how many hosts all relays together connect to at a time. What
 // connects runs on their one machine, so its processors set the bound.
-func gatePlaces() int { return max(grow.WindowBegin, 4*runtime.NumCPU()) }
+func gatePermits() int { return max(pacing.WindowBegin, 4*runtime.NumCPU()) }
 
 // Gate is the window of all relays of a job: a pipe with one byte in it for
-// each free place. The launcher makes it, and relays, which are processes of
+// each free permit. The launcher makes it, and relays, which are processes of
 // the same user on the same machine, open it by the name it has in /proc.
 type Gate struct {
 	f     *os.File
 	other *os.File // the launcher's end for writing, which keeps the pipe alive
 }
 
-// NewGate makes a gate with all places free.
+// NewGate makes a gate with all permits free.
 func NewGate() (*Gate, error) {
 	r, w, err := os.Pipe()
 	if err == nil {
-		_, err = w.Write(make([]byte, gatePlaces()))
+		_, err = w.Write(make([]byte, gatePermits()))
 	}
 	return &Gate{f: r, other: w}, err
 }
@@ -53,16 +53,16 @@ func openGate(ctx context.Context, name string) (*Gate, error) {
 	return &Gate{f: f}, nil
 }
 
-// acquire waits for a place; the error is that the gate's context is done.
+// acquire waits for a permit; the error is that the gate's context is done.
 func (g *Gate) acquire() error {
 	_, err := g.f.Read(make([]byte, 1))
 	return err
 }
 
-// release gives a place back.
+// release gives a permit back.
 func (g *Gate) release() { _, _ = g.f.Write([]byte{0}) } // a pipe that has had it before has room
 
-// enter waits for a place in this agent's window and, where relays share a
+// enter waits for a permit in this agent's window and, where relays share a
 // machine, in their gate.
 func (s *Starter) enter(h HostEntry) (leave func(), err error) {
 	if err := s.window.acquire(s.ctx); err != nil {

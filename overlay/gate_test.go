@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// free takes a place that is there without waiting, and reports whether there
+// free takes a permit that is there without waiting, and reports whether there
 // was one.
 func (g *Gate) free(t *testing.T) bool {
 	t.Helper()
@@ -28,7 +28,7 @@ func (g *Gate) free(t *testing.T) bool {
 	return got == 1
 }
 
-// However many have a gate open, no more are inside than it has places.
+// However many have a gate open, no more are inside than it has permits.
 func TestGateBoundsAll(t *testing.T) {
 	g, err := NewGate()
 	require.NoError(t, err)
@@ -42,7 +42,7 @@ func TestGateBoundsAll(t *testing.T) {
 	}
 	var inside, most atomic.Int64
 	var all sync.WaitGroup
-	for range 3 * gatePlaces() {
+	for range 3 * gatePermits() {
 		mine := open()
 		all.Go(func() { // ends when it has been inside
 			if mine.acquire() != nil {
@@ -58,11 +58,11 @@ func TestGateBoundsAll(t *testing.T) {
 	}
 	all.Wait()
 	require.Positive(t, most.Load())
-	require.LessOrEqual(t, most.Load(), int64(gatePlaces()))
+	require.LessOrEqual(t, most.Load(), int64(gatePermits()))
 
-	// All places are back, and no more.
+	// All permits are back, and no more.
 	var taken *Gate
-	for range gatePlaces() {
+	for range gatePermits() {
 		taken = open()
 		require.True(t, taken.free(t))
 	}

@@ -100,7 +100,7 @@ type Common struct {
 	Relayed        bool            `cbor:"22,keyasint"` // only relays start others, and only what is Below them
 	Gate           string          `cbor:"23,keyasint"` // of the relays; "" for none
 	Trace          bool            `cbor:"24,keyasint"` // keep what --trace wants to know
-	Records        bool            `cbor:"26,keyasint"` // keep the records of nodes and ranks for the report
+	Entries        bool            `cbor:"26,keyasint"` // keep the entries of nodes and ranks for the report
 	Progress       bool            `cbor:"25,keyasint"` // tell how far a long start-up is
 	MissAfter      time.Duration   `cbor:"27,keyasint"` // bootstrap.Limits
 	StallAfter     time.Duration   `cbor:"28,keyasint"` // tell of ranks that wait so long over the tree; 0 never does

@@ -47,28 +47,28 @@ func TestTextInAnyEncoding(t *testing.T) {
 }
 
 func FuzzRecords(f *testing.F) {
-	f.Add(AppendRecord(AppendRecord(nil, job.RankID{Rank: 7}, stdio.Stdout, []byte("hello\n")), job.RankID{World: 65535, Rank: 1 << 20}, stdio.Stderr, nil))
+	f.Add(AppendChunk(AppendChunk(nil, job.RankID{Rank: 7}, stdio.Stdout, []byte("hello\n")), job.RankID{World: 65535, Rank: 1 << 20}, stdio.Stderr, nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		total := 0
-		err := Records(b, func(_ job.RankID, _ stdio.Stream, data []byte) { total += len(data) })
+		err := Chunks(b, func(_ job.RankID, _ stdio.Stream, data []byte) { total += len(data) })
 		require.LessOrEqual(t, total, len(b))
 		_ = err
 	})
 }
 
 func TestRecordsRoundTrip(t *testing.T) {
-	b := AppendRecord(AppendRecord(nil, job.RankID{Rank: 7}, stdio.Stdout, []byte("hello\n")), job.RankID{World: 12, Rank: 300}, stdio.Stderr, nil)
+	b := AppendChunk(AppendChunk(nil, job.RankID{Rank: 7}, stdio.Stdout, []byte("hello\n")), job.RankID{World: 12, Rank: 300}, stdio.Stderr, nil)
 	type record struct {
 		rank   job.RankID
 		stream stdio.Stream
 		data   string
 	}
 	var got []record
-	require.NoError(t, Records(b, func(r job.RankID, s stdio.Stream, data []byte) { got = append(got, record{r, s, string(data)}) }))
+	require.NoError(t, Chunks(b, func(r job.RankID, s stdio.Stream, data []byte) { got = append(got, record{r, s, string(data)}) }))
 	require.Equal(t, []record{{job.RankID{Rank: 7}, stdio.Stdout, "hello\n"}, {job.RankID{World: 12, Rank: 300}, stdio.Stderr, ""}}, got)
 	for n := 1; n < len(b); n++ {
-		if err := Records(b[:n], func(job.RankID, stdio.Stream, []byte) {}); err == nil {
-			require.Equal(t, len(AppendRecord(nil, job.RankID{Rank: 7}, stdio.Stdout, []byte("hello\n"))), n, "only a whole record is whole")
+		if err := Chunks(b[:n], func(job.RankID, stdio.Stream, []byte) {}); err == nil {
+			require.Equal(t, len(AppendChunk(nil, job.RankID{Rank: 7}, stdio.Stdout, []byte("hello\n"))), n, "only a whole record is whole")
 		}
 	}
 }

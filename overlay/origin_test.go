@@ -58,7 +58,7 @@ func middleChild(root bool) *Origin {
 }
 
 func output(world int, r job.Rank, s stdio.Stream) []byte {
-	return AppendRecord(nil, job.RankID{World: world, Rank: r}, s, []byte("x"))
+	return AppendChunk(nil, job.RankID{World: world, Rank: r}, s, []byte("x"))
 }
 
 func TestWhatAChildMaySay(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/golaunch/golaunch/link/yamuxlink"
 	"github.com/golaunch/golaunch/stage"
 	"github.com/golaunch/golaunch/tree"
-	"github.com/golaunch/golaunch/tree/grow"
+	"github.com/golaunch/golaunch/tree/pacing"
 )
 
 const (
@@ -115,7 +115,7 @@ func (s *Starter) Start(part []HostEntry) { s.tasks.Go(func() { s.run(part) }) }
 // Wait returns when nothing is being started any more.
 func (s *Starter) Wait() { s.tasks.Wait() }
 
-// run tries the hosts of a part, as grow.Part says, until one joins. A relay
+// run tries the hosts of a part, as pacing.Part says, until one joins. A relay
 // has no substitute: what is below it can't start others.
 func (s *Starter) run(part []HostEntry) {
 	results := make(chan result) // all are received, here or by dismissLate
@@ -124,7 +124,7 @@ func (s *Starter) run(part []HostEntry) {
 	if part[0].Relay() {
 		heads = 1
 	}
-	p := grow.NewPart(heads)
+	p := pacing.NewPart(heads)
 	try := func(n int, tell func()) {
 		for i := p.Next() - n; i < p.Next(); i++ {
 			s.tasks.Go(func() { results <- s.attempt(i, part[i], tell) })
@@ -142,7 +142,7 @@ func (s *Starter) run(part []HostEntry) {
 	for !p.Done() {
 		select {
 		case <-begun:
-			timer.Reset(grow.HedgeAfter)
+			timer.Reset(pacing.HedgeAfter)
 		case <-timer.C:
 			try(p.Silent(), begins)
 		case r := <-results:
@@ -207,12 +207,12 @@ func (s *Starter) dismiss(j Joined) {
 }
 
 // attempt starts an agent on one host, again and again while the error is
-// transient and its time is not up. It calls begun when it has its first place
+// transient and its time is not up. It calls begun when it has its first permit
 // in the window.
 func (s *Starter) attempt(i int, h HostEntry, begun func()) result {
 	defer s.starts.host(h.Index)()
 	begun = sync.OnceFunc(begun)
-	var begin time.Time // of the first try: waiting for a place does not count
+	var begin time.Time // of the first try: waiting for a permit does not count
 	pause := retryFirst
 	installed := s.common.Agent
 	var telling *time.Timer
@@ -255,19 +255,19 @@ func (s *Starter) attempt(i int, h HostEntry, begun func()) result {
 	}
 }
 
-// once makes one try. It holds a place in the window for at most grow.HedgeAfter,
+// once makes one try. It holds a permit of the window for at most pacing.HedgeAfter,
 // so that silent hosts do not keep live ones waiting. The bootstrap bounds the
 // connection and the log-in by the connect timeout each; what comes after them
 // is bounded here.
 func (s *Starter) once(h HostEntry, installed stage.Installed, begin *time.Time, begun func()) (Joined, error) {
 	traced, done := s.starts.try(s.ctx, h.Index)
-	joined, err := s.place(traced, h, installed, begin, begun)
+	joined, err := s.admitted(traced, h, installed, begin, begun)
 	done(err)
 	return joined, err
 }
 
-// place waits for the place, and makes the try.
-func (s *Starter) place(traced context.Context, h HostEntry, installed stage.Installed, begin *time.Time, begun func()) (Joined, error) {
+// admitted waits for a permit, and makes the try.
+func (s *Starter) admitted(traced context.Context, h HostEntry, installed stage.Installed, begin *time.Time, begun func()) (Joined, error) {
 	fail := func(err error) (Joined, error) {
 		return Joined{}, &bootstrap.Error{Host: h.Name, Phase: bootstrap.Connect, Err: err}
 	}
@@ -278,9 +278,9 @@ func (s *Starter) place(traced context.Context, h HostEntry, installed stage.Ins
 		return fail(err)
 	}
 	begun()
-	place := sync.OnceFunc(release)
-	defer place()
-	slow := time.AfterFunc(grow.HedgeAfter, place)
+	give := sync.OnceFunc(release)
+	defer give()
+	slow := time.AfterFunc(pacing.HedgeAfter, give)
 	defer slow.Stop()
 
 	now := time.Now()

@@ -18,7 +18,7 @@ import (
 	"github.com/golaunch/golaunch/link/memlink"
 	"github.com/golaunch/golaunch/stage"
 	"github.com/golaunch/golaunch/tree"
-	"github.com/golaunch/golaunch/tree/grow"
+	"github.com/golaunch/golaunch/tree/pacing"
 )
 
 // timeout is the connect timeout of these tests.
@@ -198,7 +198,7 @@ func TestAHeadThatFailsIsReplacedAtOnce(t *testing.T) {
 // dialled anew. Others are hedged as ever.
 func TestASlowRootThatCallsIsWaitedFor(t *testing.T) {
 	common := Common{ConnectTimeout: timeout, LostAfter: time.Minute, Bulk: true}
-	slow := map[string]func(context.Context) error{"n0": after(3 * grow.HedgeAfter)}
+	slow := map[string]func(context.Context) error{"n0": after(3 * pacing.HedgeAfter)}
 	o := startIn(t, common, 3, 3, true, slow)
 	require.Equal(t, []string{"n0"}, o.joined)
 	require.Equal(t, []string{"n1", "n2"}, o.rest["n0"])
@@ -273,14 +273,14 @@ func TestAHostThatIsAwaitedIsTold(t *testing.T) {
 func TestMissingHostsDoNotCloseTheWindow(t *testing.T) {
 	took := func(unreached bool) time.Duration {
 		does := map[string]func(context.Context) error{}
-		for i := range grow.WindowBegin {
+		for i := range pacing.WindowBegin {
 			does[fmt.Sprint("n", 2*i)] = func(context.Context) error {
 				return &bootstrap.Error{Phase: bootstrap.Connect, Err: errors.New("no"), Permanent: true, Unreached: unreached}
 			}
 			does[fmt.Sprint("n", 2*i+1)] = after(time.Second)
 		}
-		o := startParts(t, 2*grow.WindowBegin, 2, false, does)
-		require.Len(t, o.joined, grow.WindowBegin)
+		o := startParts(t, 2*pacing.WindowBegin, 2, false, does)
+		require.Len(t, o.joined, pacing.WindowBegin)
 		return o.took
 	}
 	require.Equal(t, time.Second, took(true)) // of fake time: all at once
@@ -336,7 +336,7 @@ func TestAMissingRackIsNotServedInTurn(t *testing.T) {
 	o := start(t, 12, false, rack)
 	require.Contains(t, o.joined, "n8")
 	require.Len(t, o.dead, 8)
-	require.LessOrEqual(t, o.took, grow.HedgeAfter*3+missAfter)
+	require.LessOrEqual(t, o.took, pacing.HedgeAfter*3+missAfter)
 }
 
 func TestAllDead(t *testing.T) {
@@ -350,7 +350,7 @@ func TestAllDead(t *testing.T) {
 // in its place.
 func TestAHeadInTheQueueIsNotHedged(t *testing.T) {
 	does := map[string]func(context.Context) error{"n16": after(time.Second)}
-	for i := range grow.WindowBegin {
+	for i := range pacing.WindowBegin {
 		does[fmt.Sprint("n", 2*i)] = after(1500 * time.Millisecond)
 	}
 	o := startParts(t, 18, 2, false, does) // all heads but n16 go first

@@ -11,7 +11,7 @@ import (
 	"github.com/golaunch/golaunch/report"
 )
 
-// waitStep is the step of a start before its first: a place in the window.
+// waitStep is the step of a start before its first: a permit of the window.
 const waitStep bootstrap.Phase = "wait for a place"
 
 // starts notes what a Starter does, for --trace and for the progress line.
@@ -104,7 +104,7 @@ func (s *starts) keep(t report.Start) {
 
 // Starts are the tries to start hosts from here that are over. There are none
 // unless the job is traced.
-func (f *Family) Starts() []report.Start {
+func (f *Subtree) Starts() []report.Start {
 	var all []report.Start
 	for _, s := range append(slices.Clone(f.former), f.starter) {
 		s.starts.mu.Lock()
@@ -116,7 +116,7 @@ func (f *Family) Starts() []report.Start {
 
 // Slowest is the host that has been waited for longest from here, how long, and
 // at what; job.NoHost where none is.
-func (f *Family) Slowest() Progress {
+func (f *Subtree) Slowest() Progress {
 	s := f.starter.starts
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -37,9 +37,9 @@ func (e *Edge) Traffic(s link.Stream) (sent, received report.Count) {
 }
 
 // Traffic is what was sent to and received from every child that ever was.
-func (f *Family) Traffic(s link.Stream) (sent, received report.Count) {
-	for i := range f.kin {
-		down, up := f.kin[i].edge.Traffic(s)
+func (f *Subtree) Traffic(s link.Stream) (sent, received report.Count) {
+	for i := range f.children {
+		down, up := f.children[i].edge.Traffic(s)
 		sent.Add(down)
 		received.Add(up)
 	}

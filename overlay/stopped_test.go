@@ -143,19 +143,19 @@ func TestAnAgentThatNobodyWatchesIsSwept(t *testing.T) {
 		return h.pipes[0], pipe
 	}
 	for name, x := range map[string]struct {
-		do   func(f *Family, p *leftOpen, far link.Link)
+		do   func(f *Subtree, p *leftOpen, far link.Link)
 		want []string
 	}{
-		"silent before it is ready": {func(_ *Family, p *leftOpen, _ link.Link) { p.Close() }, []string{"swept", "closed"}},
-		"silent afterwards": {func(f *Family, p *leftOpen, _ link.Link) {
+		"silent before it is ready": {func(_ *Subtree, p *leftOpen, _ link.Link) { p.Close() }, []string{"swept", "closed"}},
+		"silent afterwards": {func(f *Subtree, p *leftOpen, _ link.Link) {
 			f.Watched(0)
 			p.Close()
 		}, []string{"closed"}},
-		"silent when it is ready, maybe before its warden": {func(f *Family, p *leftOpen, _ link.Link) {
+		"silent when it is ready, maybe before its warden": {func(f *Subtree, p *leftOpen, _ link.Link) {
 			f.ChildReady(0, Ready{})
 			p.Close()
 		}, []string{"swept", "closed"}},
-		"it ended in good order": {func(f *Family, p *leftOpen, far link.Link) {
+		"it ended in good order": {func(f *Subtree, p *leftOpen, far link.Link) {
 			for stream := range link.NumStreams { // as a peer that lives does
 				go func() { // ends with END
 					for err := error(nil); err == nil; {
@@ -166,13 +166,13 @@ func TestAnAgentThatNobodyWatchesIsSwept(t *testing.T) {
 			f.End(context.Background())
 			p.Close()
 		}, []string{"closed"}},
-		"it ended by itself and is lost": {func(f *Family, p *leftOpen, _ link.Link) {
+		"it ended by itself and is lost": {func(f *Subtree, p *leftOpen, _ link.Link) {
 			p.ended.Store(true)
 			f.Lose(0, io.ErrUnexpectedEOF)
 			p.Close()
 			f.sweeps.Wait()
 		}, []string{"closed"}},
-		"it broke the protocol": {func(f *Family, p *leftOpen, _ link.Link) {
+		"it broke the protocol": {func(f *Subtree, p *leftOpen, _ link.Link) {
 			f.Lose(0, io.ErrUnexpectedEOF)
 			p.Close()
 			f.sweeps.Wait()
@@ -184,7 +184,7 @@ func TestAnAgentThatNobodyWatchesIsSwept(t *testing.T) {
 			defer far.Close()
 			defer near.Close()
 			inbox := NewInbox(func() {})
-			f := NewFamily(NewStarter(t.Context(), nil, self{}, Common{}, inbox, nil), Common{}, inbox, func(tree.Slot) Sink { return func(tree.Header, []byte) {} })
+			f := NewSubtree(NewStarter(t.Context(), nil, self{}, Common{}, inbox, nil), Common{}, inbox, func(tree.Slot) Sink { return func(tree.Header, []byte) {} })
 			f.Begin(Ready{}, nil, 1)
 			held := &leftOpen{Pipe: pipe}
 			f.Join(Joined{Host: HostEntry{Index: 3, Name: "n3"}, Link: near, Pipe: pipe, held: held})

@@ -5,19 +5,19 @@ import (
 	"sync"
 	"time"
 
-	"github.com/golaunch/golaunch/tree/grow"
+	"github.com/golaunch/golaunch/tree/pacing"
 )
 
-// window is a grow.Window in which handshakes wait for their turn.
+// window is a pacing.Window in which handshakes wait for their turn.
 type window struct {
 	mu      sync.Mutex
-	rule    grow.Window
+	rule    pacing.Window
 	waiting []chan struct{}
 }
 
-func newWindow() *window { return &window{rule: grow.NewWindow(grow.WindowBegin)} }
+func newWindow() *window { return &window{rule: pacing.NewWindow(pacing.WindowBegin)} }
 
-// acquire waits for a place.
+// acquire waits for a permit.
 func (w *window) acquire(ctx context.Context) error {
 	w.mu.Lock()
 	if w.rule.Enter() {
@@ -40,12 +40,12 @@ func (w *window) acquire(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	w.rule.Leave() // the place was granted just now: give it back
+	w.rule.Leave() // the permit was granted just now: give it back
 	w.admit()
 	return ctx.Err()
 }
 
-// release gives a place back.
+// release gives a permit back.
 func (w *window) release() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

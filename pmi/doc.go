@@ -34,7 +34,7 @@
 // # What is not here
 //
 // The server owns no descriptor, goroutine or clock. Which connection belongs
-// to which rank, how a rank finds its connection (PMI_FD and its neighbours in
+// to which rank, how a rank finds its connection (PMI_FD and its neighbors in
 // the environment), and what becomes of the job after an abort or a violation
 // are the caller's affair. [Caller] and [Server.Attach] read who is calling
 // where ranks connect to a port. [Names] is the table of published services

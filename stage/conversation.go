@@ -122,7 +122,7 @@ func (c *conversation) lead() error {
 		case "skip":
 			c.skipped = append(c.skipped, rest)
 		case "none":
-			return noPlace(c.host, c.skipped)
+			return noDir(c.host, c.skipped)
 		case "have":
 			return nil
 		case "other":

@@ -188,7 +188,7 @@ func TestPlacesForFiles(t *testing.T) {
 	}
 
 	_, err = stage.NewIncoming([]string{missing, shared, readonly, noexec, full}, program)
-	var none *stage.NoPlaceError
+	var none *stage.NoDirError
 	require.ErrorAs(t, err, &none)
 	require.False(t, none.NoExec)
 	for _, says := range []string{"no directory takes 1.0 MiB: ", "/none: no such file", "/shared: others may remove files there",

@@ -49,8 +49,8 @@ type Incoming struct {
 	sum   hash.Hash
 }
 
-// NoPlaceError says that no directory takes the files.
-type NoPlaceError struct {
+// NoDirError says that no directory takes the files.
+type NoDirError struct {
 	Size    int64    // bytes of all files
 	Skipped []string // directories and why not
 	// NoExec says that there was room, but nothing may be executed there.
@@ -58,7 +58,7 @@ type NoPlaceError struct {
 }
 
 // Error implements error.
-func (e *NoPlaceError) Error() string {
+func (e *NoDirError) Error() string {
 	hint := "make room in one of them"
 	if e.NoExec {
 		hint = "mount one of them without noexec"
@@ -83,7 +83,7 @@ func NewIncoming(dirs []string, files []File) (*Incoming, error) {
 	if err := checkFiles(files); err != nil {
 		return nil, err
 	}
-	none := &NoPlaceError{NoExec: len(dirs) > 0}
+	none := &NoDirError{NoExec: len(dirs) > 0}
 	for _, f := range files {
 		none.Size += f.Size
 	}

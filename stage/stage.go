@@ -86,7 +86,7 @@ func Start(ctx context.Context, p bootstrap.Piper, h bootstrap.Host, src Source,
 			return nil, stageError(h, fmt.Errorf("script says that candidate %.60q is full", full.candidate), true, "")
 		}
 		if candidates = candidates[at+1:]; len(candidates) == 0 {
-			return nil, noPlace(h, skipped)
+			return nil, noDir(h, skipped)
 		}
 	}
 }
@@ -100,8 +100,8 @@ func stageError(h bootstrap.Host, err error, permanent bool, hint string) *boots
 	return &bootstrap.Error{Host: h.Name, Phase: bootstrap.Stage, Err: err, Permanent: permanent, Hint: hint}
 }
 
-// noPlace is the error when all candidates are used up.
-func noPlace(h bootstrap.Host, skipped []string) *bootstrap.Error {
+// noDir is the error when all candidates are used up.
+func noDir(h bootstrap.Host, skipped []string) *bootstrap.Error {
 	return stageError(h, fmt.Errorf("no directory takes the agent: %s", strings.Join(skipped, "; ")), true,
 		"make room in one of them, or mount one without noexec, a container with --tmpfs /tmp:exec; or install golaunch there, in the same place as here")
 }

@@ -1,24 +1,24 @@
 package tree
 
-// Place is a position of a tree in which hosts are leaves only: a host, or a
+// Position is a position of a tree in which hosts are leaves only: a host, or a
 // relay that opens the links to what is below it.
-type Place struct {
+type Position struct {
 	Host  int // number of the host; of a relay, its own, from 0 in the same order
-	Below int // how many of the places that follow are below this one; 0 for a host
+	Below int // how many of the positions that follow are below this one; 0 for a host
 }
 
 // Relayed lays n hosts out below as few relays as a tree of degree k and least
 // depth needs, in pre-order: a relay first, then all that is below it. One host
 // needs no relay. k below 2 counts as 2, for relays that have one child each
 // would never end.
-func Relayed(n, k int) []Place {
+func Relayed(n, k int) []Position {
 	k = max(k, 2)
-	var places []Place
+	var positions []Position
 	relays, next := 0, 0
 	var lay func(n int)
 	lay = func(n int) {
 		if n == 1 {
-			places = append(places, Place{Host: next})
+			positions = append(positions, Position{Host: next})
 			next++
 			return
 		}
@@ -26,20 +26,20 @@ func Relayed(n, k int) []Place {
 		for span*k < n {
 			span *= k
 		}
-		at := len(places)
-		places = append(places, Place{Host: relays})
+		at := len(positions)
+		positions = append(positions, Position{Host: relays})
 		relays++
 		for parts := (n + span - 1) / span; parts > 0; parts-- {
 			part := (n + parts - 1) / parts
 			lay(part)
 			n -= part
 		}
-		places[at].Below = len(places) - at - 1
+		positions[at].Below = len(positions) - at - 1
 	}
 	if n > 0 {
 		lay(n)
 	}
-	return places
+	return positions
 }
 
 // RelayDepth is the number of edges from the root of Relayed(n, k) to its

@@ -9,11 +9,11 @@ import (
 
 func TestRelayedLayouts(t *testing.T) {
 	require.Empty(t, Relayed(0, 8))
-	require.Equal(t, []Place{{0, 0}}, Relayed(1, 8))
-	require.Equal(t, []Place{{0, 2}, {0, 0}, {1, 0}}, Relayed(2, 8))
-	require.Equal(t, []Place{{0, 3}, {0, 0}, {1, 0}, {2, 0}}, Relayed(3, 8))
-	require.Equal(t, []Place{{0, 4}, {1, 2}, {0, 0}, {1, 0}, {2, 0}}, Relayed(3, 2))
-	require.Equal(t, []Place{
+	require.Equal(t, []Position{{0, 0}}, Relayed(1, 8))
+	require.Equal(t, []Position{{0, 2}, {0, 0}, {1, 0}}, Relayed(2, 8))
+	require.Equal(t, []Position{{0, 3}, {0, 0}, {1, 0}, {2, 0}}, Relayed(3, 8))
+	require.Equal(t, []Position{{0, 4}, {1, 2}, {0, 0}, {1, 0}, {2, 0}}, Relayed(3, 2))
+	require.Equal(t, []Position{
 		{0, 6}, {1, 2}, {0, 0}, {1, 0}, {2, 2}, {2, 0}, {3, 0},
 	}, Relayed(4, 2))
 }

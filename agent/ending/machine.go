@@ -6,23 +6,23 @@ import "time"
 // that knows nothing of its job yet, and has no warden. It is told of every event,
 // in order, and returns what is to be done. Once Over it asks for nothing.
 type Machine struct {
-	ranged     bool // the agent knows who it is, and may have children
-	launched   bool
-	waiting    int  // ranks of this node that may be started still
-	running    int  // ranks that the warden was handed, and that have not ended
-	ran        bool // it was handed some, which may have left something behind
-	warden     warden
-	lingering  bool
-	cleaning   bool // the warden was told to end what the ranks left behind
-	killed     bool
-	finished   bool // the warden was told to end, or has
-	leaving    bool // END came from the parent
-	familyOver bool // the children have acknowledged END
-	lost       bool
-	over       bool
-	patience   int   // numbers what the warden is given time for
-	unanswered int   // beats since the warden was last heard of
-	deaf       error // why the warden was destroyed; nil unless it answered no beats
+	ranged       bool // the agent knows who it is, and may have children
+	launched     bool
+	waiting      int  // ranks of this node that may be started still
+	running      int  // ranks that the warden was handed, and that have not ended
+	ran          bool // it was handed some, which may have left something behind
+	warden       warden
+	lingering    bool
+	cleaning     bool // the warden was told to end what the ranks left behind
+	killed       bool
+	finished     bool // the warden was told to end, or has
+	leaving      bool // END came from the parent
+	childrenOver bool // the children have acknowledged END
+	lost         bool
+	over         bool
+	patience     int   // numbers what the warden is given time for
+	unanswered   int   // beats since the warden was last heard of
+	deaf         error // why the warden was destroyed; nil unless it answered no beats
 }
 
 // warden is whether there is one.
@@ -206,16 +206,16 @@ func (m *Machine) ParentEnded() []Action {
 	return append(out, Action{Do: EndChildren})
 }
 
-// FamilyEnded notes that the children have ended, as far as they will.
-func (m *Machine) FamilyEnded() {
-	m.familyOver = true
+// ChildrenEnded notes that the children have ended, as far as they will.
+func (m *Machine) ChildrenEnded() {
+	m.childrenOver = true
 	m.leaveIf()
 }
 
 // leaveIf ends the agent in good order once its children and its warden have
 // ended.
 func (m *Machine) leaveIf() {
-	m.over = m.over || m.leaving && m.familyOver && m.warden != present
+	m.over = m.over || m.leaving && m.childrenOver && m.warden != present
 }
 
 // ParentLost ends everything at once: a node without a launcher has no job.

@@ -21,7 +21,7 @@ type place struct {
 	ranks                            [mostRanks]rank
 	worlds                           [mostRanks]world
 	// Events that are under way.
-	linger, stale, watch, idle, family bool
+	linger, stale, watch, idle, childEnd bool
 
 	ordered      bool // to kill at once, by the parent
 	peace        bool // everything was delivered when END came, and nothing killed
@@ -230,7 +230,7 @@ func (p *place) do(actions []Action) {
 			p.ripe()
 		case EndChildren:
 			p.must(!p.toldChildren, "the children are told twice")
-			p.toldChildren, p.family = true, true
+			p.toldChildren, p.childEnd = true, true
 		case Unfit, Shut, CallOff, Beat, BeatLater:
 		}
 	}

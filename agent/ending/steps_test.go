@@ -161,9 +161,9 @@ func (p *place) steps() (list []step) {
 		p.idle = false
 		p.do(p.m.OutputIdle())
 	})
-	can(p.family, true, "the children have ended", func(p *place) {
-		p.family = false
-		p.m.FamilyEnded()
+	can(p.childEnd, true, "the children have ended", func(p *place) {
+		p.childEnd = false
+		p.m.ChildrenEnded()
 	})
 	return list
 }
@@ -185,7 +185,7 @@ func (p *place) check(was Machine) {
 	p.must(m.waiting >= 0 && m.running >= 0, "%d ranks wait, %d run", m.waiting, m.running)
 	p.must(!m.Over() || m.Lost() || m.Leaving(), "over, though nobody said so")
 	if m.Over() && !m.Lost() && m.ranged {
-		p.must(p.toldChildren && m.familyOver, "over before the children")
+		p.must(p.toldChildren && m.childrenOver, "over before the children")
 		p.must(p.warden != alive, "over before the warden")
 		for i, r := range p.ranks {
 			p.must(!p.destroyed || r.process != alive && r.leftover != inside, "rank %d runs on after its warden", i)

@@ -44,7 +44,7 @@ func drained(world uint16) message { return message{kind: overlay.KindDrained, w
 
 // record is a message of one record of a rank.
 func record(r job.Rank, data string) message {
-	return message{kind: overlay.KindOutput, body: string(overlay.AppendRecord(nil, job.RankID{Rank: r}, stdio.Stdout, []byte(data)))}
+	return message{kind: overlay.KindOutput, body: string(overlay.AppendChunk(nil, job.RankID{Rank: r}, stdio.Stdout, []byte(data)))}
 }
 
 // TestALostChildIsDrainedOnce has a child that had no more output get lost: what

@@ -94,7 +94,7 @@ func (o *Output) take(tag uint64, buf, records []byte) []byte {
 			o.pipes[tag] = src
 			o.mu.Unlock()
 		}
-		return overlay.AppendRecord(records, src.rank, src.stream, buf[:n])
+		return overlay.AppendChunk(records, src.rank, src.stream, buf[:n])
 	}
 	return o.shut(src, records) // end of file; an error on a pipe means the same
 }
@@ -102,7 +102,7 @@ func (o *Output) take(tag uint64, buf, records []byte) []byte {
 // shut closes a pipe. Only an unfinished line needs the launcher's attention.
 func (o *Output) shut(src source, records []byte) []byte {
 	if src.midline {
-		records = overlay.AppendRecord(records, src.rank, src.stream, nil)
+		records = overlay.AppendChunk(records, src.rank, src.stream, nil)
 	}
 	o.poller.Remove(src.fd)
 	unix.Close(src.fd)

@@ -37,7 +37,7 @@ type Server interface {
 	// Message takes one. An error says that its sender broke the protocol.
 	Message(m Message) error
 	// Lost says that a child is lost, and why.
-	Lost(child Peer, why string)
+	Lost(child Neighbor, why string)
 	// Turn is called after each batch of events, again and again until no server of
 	// the world did anything.
 	Turn() (some bool)
@@ -83,7 +83,7 @@ func (Idle) Message(m Message) error {
 }
 
 // Lost does nothing.
-func (Idle) Lost(Peer, string) {}
+func (Idle) Lost(Neighbor, string) {}
 
 // Turn has nothing to do.
 func (Idle) Turn() bool { return false }
@@ -103,17 +103,17 @@ func (Idle) Shut() {}
 // Close does nothing.
 func (Idle) Close() {}
 
-// Peer is a neighbor in the tree of one world: the number of a child that has ranks
+// Neighbor is a neighbor in the tree of one world: the number of a child that has ranks
 // of it below, from 0, or Parent.
-type Peer int
+type Neighbor int
 
 // Parent is the neighbor toward the root.
-const Parent Peer = -1
+const Parent Neighbor = -1
 
 // Message is one of another node.
 type Message struct {
-	overlay.Message      // its From means nothing to a server
-	Peer            Peer // who has handed it over
+	overlay.Message          // its From means nothing to a server
+	Neighbor        Neighbor // who has handed it over
 	// Node is who has written it, in the world's numbers, where it was sent with
 	// Node.SendTo.
 	Node job.NodeID

@@ -86,12 +86,12 @@ type Node interface {
 
 	// Send queues a message to a neighbor in the world's tree. The body must not be
 	// changed afterwards.
-	Send(to Peer, s link.Stream, kind tree.Kind, body []byte)
+	Send(to Neighbor, s link.Stream, kind tree.Kind, body []byte)
 	// SendTo queues one for any node of the world but this, by way of the lowest
 	// common ancestor.
 	SendTo(to job.NodeID, kind tree.Kind, body []byte)
 	// Broken cuts a neighbor off that broke the protocol.
-	Broken(by Peer, err error)
+	Broken(by Neighbor, err error)
 
 	// Ending says that the ranks were told to end, of the world or the job: what
 	// follows from that is no failure.

@@ -107,7 +107,7 @@ func run(x exchange, c costs) (outcome, error) {
 	o := outcome{fence: s.fenced, gets: s.ended - s.fenced}
 	for i := range s.nodes {
 		stats := s.nodes[i].board.Stats()
-		o.misses += stats.Remote
+		o.misses += stats.Misses
 		o.most = max(o.most, stats.Resident)
 	}
 	return o, s.err

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/integration/cluster"
-	"github.com/golaunch/golaunch/tree/grow"
+	"github.com/golaunch/golaunch/tree/pacing"
 )
 
 // Every node of a chain starts the next, with signatures for which that one has
@@ -70,7 +70,7 @@ func TestHostsProveThemselves(t *testing.T) {
 func TestLateHostsProveThemselves(t *testing.T) {
 	c := ownCluster(t, 5)
 	for _, late := range []string{"n001", "n003"} {
-		require.NoError(t, c.Slow(late, 2*grow.HedgeAfter))
+		require.NoError(t, c.Slow(late, 2*pacing.HedgeAfter))
 		for _, degree := range []string{"1", "2"} {
 			r := over(t, c, 5, "--degree", degree, "-n", "5", "hostname")
 			require.Zero(t, r.code, "%s is late, degree %s: %s", late, degree, r.stderr)

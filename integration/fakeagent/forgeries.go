@@ -185,7 +185,7 @@ func counts() []Forgery {
 func outputs() []Forgery {
 	output := func(name string, id func(*node) job.RankID) Forgery {
 		return Forgery{Name: "output: " + name, Root: true, at: running, commit: func(n *node) error {
-			n.send(link.Stdio, n.header(overlay.KindOutput), overlay.AppendRecord(nil, id(n), stdio.Stdout, []byte("forged\n")))
+			n.send(link.Stdio, n.header(overlay.KindOutput), overlay.AppendChunk(nil, id(n), stdio.Stdout, []byte("forged\n")))
 			return nil
 		}}
 	}
@@ -194,11 +194,11 @@ func outputs() []Forgery {
 		output("of a rank that is not", func(*node) job.RankID { return job.RankID{Rank: 1 << 30} }),
 		output("of a world that is not", func(n *node) job.RankID { return job.RankID{World: 9, Rank: n.first} }),
 		{Name: "output: of a stream that is not", Root: true, at: running, commit: func(n *node) error {
-			n.send(link.Stdio, n.header(overlay.KindOutput), overlay.AppendRecord(nil, job.RankID{Rank: n.first}, 77, []byte("forged\n")))
+			n.send(link.Stdio, n.header(overlay.KindOutput), overlay.AppendChunk(nil, job.RankID{Rank: n.first}, 77, []byte("forged\n")))
 			return nil
 		}},
 		{Name: "output: cut short", Root: true, at: running, commit: func(n *node) error {
-			record := overlay.AppendRecord(nil, job.RankID{Rank: n.first}, stdio.Stdout, []byte("forged\n"))
+			record := overlay.AppendChunk(nil, job.RankID{Rank: n.first}, stdio.Stdout, []byte("forged\n"))
 			n.send(link.Stdio, n.header(overlay.KindOutput), record[:len(record)-3])
 			return nil
 		}},

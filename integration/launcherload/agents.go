@@ -40,18 +40,18 @@ func serveRoot(words []string) error {
 		return errors.New("not the command that starts an agent")
 	}
 	fmt.Println(words[at+1] + words[at+2] + " have") // the script's word that an agent follows
-	return serve(words, agent.House{Piper: func() bootstrap.Piper { return fork.New() }, Warden: fakeWarden})
+	return serve(words, agent.Harness{Piper: func() bootstrap.Piper { return fork.New() }, Warden: fakeWarden})
 }
 
 // serveBranch is an agent below the root, and all those below it.
 func serveBranch(words []string) error {
-	return serve(words, agent.House{Piper: func() bootstrap.Piper { return &branch }, Warden: fakeWarden})
+	return serve(words, agent.Harness{Piper: func() bootstrap.Piper { return &branch }, Warden: fakeWarden})
 }
 
 func fakeWarden() agent.Warden { return newWarden() }
 
 // serve runs this process's agents.
-func serve(words []string, h agent.House) error {
+func serve(words []string, h agent.Harness) error {
 	lostAfter := time.Duration(0)
 	if at := slices.Index(words, overlay.LostAfterWord); at >= 0 && at+1 < len(words) {
 		var err error
@@ -109,7 +109,7 @@ func (i *inside) Start(_ context.Context, host bootstrap.Host, _ []string) (boot
 	parent, child := memlink.Pair()
 	i.agents.Add(1)
 	go func() { // ends with the link
-		if err := agent.Serve(child, agent.House{Piper: func() bootstrap.Piper { return i }, Warden: fakeWarden}); err != nil {
+		if err := agent.Serve(child, agent.Harness{Piper: func() bootstrap.Piper { return i }, Warden: fakeWarden}); err != nil {
 			fmt.Fprintf(os.Stderr, "launcherload: agent of %s: %v\n", host.Name, err)
 		}
 	}()

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/golaunch/golaunch/tree/grow"
+	"github.com/golaunch/golaunch/tree/pacing"
 )
 
 // preamble says what the page is, and lists the inputs.
@@ -17,7 +17,7 @@ func preamble(page *strings.Builder, s settings) {
 
 What is modelled is golaunch's start over SSH, up to 65,536 nodes × %d ranks: a
 discrete-event run of the rules that golaunch itself runs (package tree: how a range
-is cut, gathers; package tree/grow: the window of %d handshakes, hedging), with the
+is cut, gathers; package tree/pacing: the window of %d handshakes, hedging), with the
 costs below. Messages are as long as package overlay encodes them for such a job,
 to the byte. The page is the same on every machine; what was measured is in
 scale.json, made with -measure on %s, %s.
@@ -28,7 +28,7 @@ counts are exact; times are as good as the section "Against the test cluster" sh
 
 | input | | from |
 |---|---|---|
-`, strings.Join(append([]string{""}, s.args...), " "), s.ranks, grow.WindowBegin, s.Date, s.Machine, coresOfNode)
+`, strings.Join(append([]string{""}, s.args...), " "), s.ranks, pacing.WindowBegin, s.Date, s.Machine, coresOfNode)
 	row := func(name string, value any, from string) { fmt.Fprintf(page, "| %s | %v | %s |\n", name, value, from) }
 	const fitted = "fitted"
 	counted := fmt.Sprintf("counted, on %d nodes", s.Counted.Nodes)

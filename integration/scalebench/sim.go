@@ -6,7 +6,7 @@ import (
 
 	"github.com/golaunch/golaunch/integration/internal/event"
 	"github.com/golaunch/golaunch/tree"
-	"github.com/golaunch/golaunch/tree/grow"
+	"github.com/golaunch/golaunch/tree/pacing"
 )
 
 // setup is one job and the machine that it starts on.
@@ -19,7 +19,7 @@ type setup struct {
 	unsigned     bool // connections that the launcher need not sign for
 	exchange     int  // bytes that each rank puts before a fence; 0: no exchange
 	cpus         int  // processors of a node, where they are its own; 0: coresOfNode
-	window       int  // handshakes in flight to begin with; 0: grow.WindowBegin
+	window       int  // handshakes in flight to begin with; 0: pacing.WindowBegin
 }
 
 // coresOfNode is how many processors a node has in the figures.
@@ -79,7 +79,7 @@ type node struct {
 	children []*node
 	below    int // hosts of its range
 
-	places  grow.Window
+	places  pacing.Window
 	one     bool // a handshake of a shape that has one at a time
 	waiting []func()
 
@@ -117,7 +117,7 @@ func simulate(s setup, c costs) (outcome, error) {
 		m.cpus = coresOfNode
 	}
 	if m.window == 0 {
-		m.window = grow.WindowBegin
+		m.window = pacing.WindowBegin
 	}
 	if s.shared > 0 {
 		m.machine = &cores{queue: &m.queue, free: s.shared, slice: sharedSlice}
@@ -162,7 +162,7 @@ func (s *sim) init(n *node, host int) {
 		n.cores = &cores{queue: &s.queue, free: s.cpus}
 	}
 	n.loop.on, n.sshd.on = n.cores, n.cores
-	n.places = grow.NewWindow(s.window)
+	n.places = pacing.NewWindow(s.window)
 	n.ready.Merge = mergeReady
 	for _, g := range []*tree.Gather[struct{}]{&n.running, &n.fence, &n.done, &n.gone} {
 		g.Merge = mergeNothing

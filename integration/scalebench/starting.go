@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/job"
-	"github.com/golaunch/golaunch/tree/grow"
+	"github.com/golaunch/golaunch/tree/pacing"
 )
 
 // begin is golaunch's start, up to the connection to the root.
@@ -40,7 +40,7 @@ func (s *sim) takeRange(n *node, below []job.HostIndex) {
 
 // startPart starts an agent on a host of a part, which starts the rest.
 func (s *sim) startPart(n *node, part []job.HostIndex) {
-	p := grow.NewPart(len(part))
+	p := pacing.NewPart(len(part))
 	over, begun := false, 0
 	var try func(count int, hedge bool)
 	end := func() {
@@ -86,7 +86,7 @@ func (s *sim) startPart(n *node, part []job.HostIndex) {
 				}
 				begun++
 				last := begun
-				s.queue.After(grow.HedgeAfter, func() {
+				s.queue.After(pacing.HedgeAfter, func() {
 					if !over && last == begun {
 						try(p.Silent(), true)
 					}
@@ -129,7 +129,7 @@ func (s *sim) attempt(n *node, host int, begun func(), then func(up bool)) {
 				s.leave(n)
 			}
 		}
-		s.queue.After(grow.HedgeAfter, leave)
+		s.queue.After(pacing.HedgeAfter, leave)
 		over := func(up bool) {
 			leave()
 			if up { // a host that is not there tells nothing of the others

@@ -4,21 +4,21 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/golaunch/golaunch/tree/grow"
+	"github.com/golaunch/golaunch/tree/pacing"
 )
 
 // windows is what a larger window would make possible. The degree that fits it
 // is as many as it has places.
 func windows(page *strings.Builder, s settings) error {
-	places := []int{grow.WindowBegin, 32, 64}
+	places := []int{pacing.WindowBegin, 32, 64}
 	fmt.Fprintf(page, `
 ## A larger window
 
 The same two times where an agent may connect to more at once to begin with than the %d of
-package tree/grow, and the degree is as much; with nodes of 2 processors and of %d. golaunch
+package tree/pacing, and the degree is as much; with nodes of 2 processors and of %d. golaunch
 does not do this.
 
-| nodes | hop | processors |`, grow.WindowBegin, coresOfNode)
+| nodes | hop | processors |`, pacing.WindowBegin, coresOfNode)
 	for _, w := range places {
 		fmt.Fprintf(page, " %d places, k = %d |", w, w)
 	}

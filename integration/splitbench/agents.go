@@ -51,22 +51,22 @@ func newAgents(nodes, each, degree int) (*agents, error) {
 	}
 	grow(all, -1, 0)
 	for i, n := range a.nodes {
-		at := slices.Repeat([]collective.Hop{collective.Up}, nodes)
+		at := slices.Repeat([]collective.Direction{collective.Up}, nodes)
 		at[i] = collective.Local
 		for slot, child := range n.children {
 			for _, h := range where[child] {
-				at[h] = collective.Hop(slot)
+				at[h] = collective.Direction(slot)
 			}
 		}
 		var hops []collective.Run
 		for _, hop := range at {
-			hops = append(hops, collective.Run{Count: each, Hop: hop})
+			hops = append(hops, collective.Run{Count: each, Direction: hop})
 		}
 		for _, hop := range at {
-			hops = append(hops, collective.Run{Count: 1, Hop: hop})
+			hops = append(hops, collective.Run{Count: 1, Direction: hop})
 		}
 		var err error
-		n.Node, err = collective.New(collective.Config{Ranks: nodes * each, Hops: hops, Node: func(rank int) int { return rank / each },
+		n.Node, err = collective.New(collective.Config{Ranks: nodes * each, Directions: hops, Node: func(rank int) int { return rank / each },
 			Children: len(n.children), Root: n.up < 0})
 		if err != nil {
 			return nil, err
@@ -88,7 +88,7 @@ func (a *agents) act(n *agent, do func()) {
 	for _, f := range out.Frames {
 		a.frames++
 		a.bytes += len(f.Bytes)
-		to, from := n.up, collective.Hop(n.slot)
+		to, from := n.up, collective.Direction(n.slot)
 		if f.To != collective.Up {
 			to, from = n.children[f.To], collective.Up
 		}

@@ -135,7 +135,7 @@ func TestAgentsSplitAndLookUp(t *testing.T) {
 		done, err := q.Done()
 		require.True(t, done)
 		require.NoError(t, err)
-		rank, node := q.Place()
+		rank, node := q.Location()
 		require.Equal(t, []int{i, i / 4}, []int{rank, node})
 	}
 }

@@ -33,7 +33,7 @@ func (l *Link) Recv(s link.Stream) ([]byte, error) {
 	if l.atEOF.Load()&(1<<s) != 0 {
 		return nil, io.EOF
 	}
-	k, frame, err := readRecord(l.in[s].buf, s)
+	k, frame, err := readPacket(l.in[s].buf, s)
 	switch {
 	case err != nil:
 		return nil, l.broken(s, err)
@@ -58,11 +58,11 @@ func (l *Link) noteEOF(s link.Stream) {
 }
 
 // readControl reads Control until the link is down, and returns why. It keeps
-// frames for Recv and obeys every other record at once.
+// frames for Recv and obeys every other packet at once.
 func (l *Link) readControl() error {
 	var ended, done bool // the peer sent End, Done
 	for {
-		k, frame, err := readRecord(l.in[link.Control].buf, link.Control)
+		k, frame, err := readPacket(l.in[link.Control].buf, link.Control)
 		if err != nil {
 			return err
 		}

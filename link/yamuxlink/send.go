@@ -16,14 +16,14 @@ import (
 type outgoing struct {
 	mu     sync.Mutex
 	stream *yamux.Stream
-	buf    []byte // a record's header and the beginning of its payload
+	buf    []byte // a packet's header and the beginning of its payload
 }
 
 const (
-	// maxCoalesced is how much of a record goes into its first write, in
+	// maxCoalesced is how much of a packet goes into its first write, in
 	// bytes. It bounds the memory kept for it.
 	maxCoalesced = 4 << 10
-	// maxChunk bounds one write, in bytes, so that a record of Control waits
+	// maxChunk bounds one write, in bytes, so that a packet of Control waits
 	// for at most one chunk of each other stream, and so does the buffer into
 	// which yamux copies each write.
 	maxChunk = 64 << 10
@@ -43,7 +43,7 @@ func (l *Link) Send(s link.Stream, frame []byte) error {
 	return l.write(s, kindFrame, frame)
 }
 
-// write sends one record.
+// write sends one packet.
 func (l *Link) write(s link.Stream, k kind, payload []byte) error {
 	if err := l.await(); err != nil {
 		return err
@@ -57,9 +57,9 @@ func (l *Link) write(s link.Stream, k kind, payload []byte) error {
 	return nil
 }
 
-// write sends one record; the caller holds o.mu.
+// write sends one packet; the caller holds o.mu.
 func (o *outgoing) write(k kind, payload []byte) error {
-	n := min(len(payload), maxCoalesced-recordHeader)
+	n := min(len(payload), maxCoalesced-packetHeader)
 	o.buf = append(appendHeader(o.buf[:0], k, len(payload)), payload[:n]...)
 	if _, err := o.stream.Write(o.buf); err != nil {
 		return err

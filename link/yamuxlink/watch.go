@@ -53,7 +53,7 @@ func (l *Link) beat() {
 	}
 	o := &l.out[link.Control]
 	if !o.mu.TryLock() {
-		return // a record under way tells the peer as much
+		return // a packet under way tells the peer as much
 	}
 	defer o.mu.Unlock()
 	if err := o.write(kindBeat, nil); err != nil {

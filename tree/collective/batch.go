@@ -56,7 +56,7 @@ func (n *Node) blockOf(in *input, c *comm, r *record.Record) (b block, err error
 	case r.Op == record.Gather:
 		ok = !r.Each && r.Count == 1 && r.Off == 0
 	default:
-		ok = !r.Each && r.Count == c.size && r.Off == int64(r.Src)*r.Size && in.hop != Up
+		ok = !r.Each && r.Count == c.size && r.Off == int64(r.Src)*r.Size && in.toward != Up
 	}
 	if ok && in.ep != nil { // it gives all it has to give at once
 		ok = b.sources == 1 && (r.Op == record.Gather || r.Count == c.size)
@@ -66,7 +66,7 @@ func (n *Node) blockOf(in *input, c *comm, r *record.Record) (b block, err error
 			len(r.Body), r.Src, r.Dst, r.Count, c.size, r.Op, r.Size)
 	}
 	for i := 0; c.dir == nil && i < b.sources; i++ {
-		if hop := n.hop(c, r.Src+i); hop != in.hop && hop != Nowhere {
+		if toward := n.toward(c, r.Src+i); toward != in.toward && toward != Nowhere {
 			return b, fmt.Errorf("a record from member %d of communicator %d, which is elsewhere", r.Src+i, r.Comm)
 		}
 	}
@@ -89,21 +89,21 @@ func (n *Node) startTransit(o *op, k call) {
 		return
 	}
 	o.short = k
-	o.batches = make([]batch, len(c.hops)+1)
+	o.batches = make([]batch, len(c.towards)+1)
 	switch k.op {
 	case record.AllGather:
 		o.transit = int64(c.inside) * k.size
 	case record.Gather:
-		o.transit = n.wanted(o, k, n.hop(c, k.root))
+		o.transit = n.wanted(o, k, n.toward(c, k.root))
 	default:
-		for _, hop := range c.hops {
-			o.transit += n.wanted(o, k, hop)
+		for _, toward := range c.towards {
+			o.transit += n.wanted(o, k, toward)
 		}
 	}
 }
 
 // wanted is how many bytes go on together in a direction.
-func (n *Node) wanted(o *op, k call, to Hop) int64 {
+func (n *Node) wanted(o *op, k call, to Direction) int64 {
 	c := o.comm
 	there := int64(c.at(to))
 	switch {
@@ -147,8 +147,8 @@ func (n *Node) collect(in *input, c *comm, r *record.Record, raw []byte) (ok boo
 	if r.Op == record.Gather {
 		k.root = r.Dst
 	}
-	to := n.hop(c, b.dst)
-	if r.Op == record.Gather && to == in.hop && to != Local {
+	to := n.toward(c, b.dst)
+	if r.Op == record.Gather && to == in.toward && to != Local {
 		return false, fmt.Errorf("a record for member %d of communicator %d, which is not here", r.Dst, r.Comm)
 	}
 	o := n.op(c, r.Seq)
@@ -189,13 +189,13 @@ func (n *Node) spread(o *op, b block) {
 	c := o.comm
 	column := len(b.body) / b.count
 	for i := 0; i < b.count; {
-		hop, end := n.oneWay(c, b.dst+i, b.dst+b.count)
+		toward, end := n.oneWay(c, b.dst+i, b.dst+b.count)
 		j := end - b.dst
 		part := block{b.src, b.sources, b.dst + i, j - i, true, b.body[i*column : j*column]}
 		i = j
 		switch {
-		case hop != Local:
-			n.gather(o, hop, part)
+		case toward != Local:
+			n.gather(o, toward, part)
 		case c.seats[part.dst].rank < b.src || c.seats[part.dst].rank >= b.src+b.sources:
 			n.deliver(c, part.dst, o.record(part))
 		}
@@ -204,7 +204,7 @@ func (n *Node) spread(o *op, b block) {
 
 // gather adds a block to what is collected for a direction, and lets all of that
 // go on once it is complete.
-func (n *Node) gather(o *op, to Hop, b block) {
+func (n *Node) gather(o *op, to Direction, b block) {
 	batch := &o.batches[o.comm.slot(to)]
 	size := int64(len(b.body))
 	o.transit -= size
@@ -254,7 +254,7 @@ func merge(blocks []block, sources int) block {
 }
 
 // forward sends a block on, in pieces that fit records.
-func (n *Node) forward(o *op, to Hop, b block) {
+func (n *Node) forward(o *op, to Direction, b block) {
 	c := o.comm
 	switch {
 	case o.short.op == record.AllGather && !c.above:

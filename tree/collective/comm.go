@@ -26,9 +26,9 @@ type comm struct {
 
 	seats   map[int]*seat // local members, by number
 	order   []*seat       // in the order of ranks
-	hops    []Hop         // links that lead to others
+	towards []Direction   // links that lead to others
 	tally   []int         // to how many members, each
-	below   int           // how many of hops are children
+	below   int           // how many of towards are children
 	above   bool          // some members are beyond the parent
 	inside  int           // how many are not
 	through int64         // pairs of members whose way uses a link here, counted once for each link
@@ -91,8 +91,8 @@ func (c *comm) endpoint(member int) int {
 	return c.members[member]
 }
 
-// hop is where the member of a number is.
-func (n *Node) hop(c *comm, member int) Hop {
+// toward is where the member of a number is.
+func (n *Node) toward(c *comm, member int) Direction {
 	if c.ways != nil {
 		return c.ways.of(member)
 	}
@@ -100,28 +100,28 @@ func (n *Node) hop(c *comm, member int) Hop {
 }
 
 // wayTo is where the member of a number is, and the first after it that may be elsewhere.
-func (n *Node) wayTo(c *comm, number int) (hop Hop, end int) {
+func (n *Node) wayTo(c *comm, number int) (toward Direction, end int) {
 	switch {
 	case c.ways != nil:
 		return c.ways.run(number, c.size)
 	case c.members != nil || len(n.lost) > 0:
-		return n.hop(c, number), number + 1
+		return n.toward(c, number), number + 1
 	}
-	hop, end = n.hops.run(c.first+number, c.first+c.size)
-	return hop, min(end-c.first, c.size)
+	toward, end = n.towards.run(c.first+number, c.first+c.size)
+	return toward, min(end-c.first, c.size)
 }
 
-// slot is the position of a link in c.hops, or the one after the last.
-func (c *comm) slot(hop Hop) int {
-	if i := slices.Index(c.hops, hop); i >= 0 {
+// slot is the position of a link in c.towards, or the one after the last.
+func (c *comm) slot(toward Direction) int {
+	if i := slices.Index(c.towards, toward); i >= 0 {
 		return i
 	}
-	return len(c.hops)
+	return len(c.towards)
 }
 
 // at is how many members a link leads to.
-func (c *comm) at(hop Hop) int {
-	if i := c.slot(hop); i < len(c.tally) {
+func (c *comm) at(toward Direction) int {
+	if i := c.slot(toward); i < len(c.tally) {
 		return c.tally[i]
 	}
 	return 0
@@ -136,13 +136,13 @@ func (n *Node) define(c *comm) {
 	c.seats, c.ops = map[int]*seat{}, map[uint64]*op{}
 	counts := make([]int, len(n.links))
 	for i := 0; i < c.size; {
-		hop, end := n.wayTo(c, i)
-		if hop != Up {
+		toward, end := n.wayTo(c, i)
+		if toward != Up {
 			c.inside += end - i
 		}
 		first := i
 		i = end
-		switch hop {
+		switch toward {
 		case Local:
 			for at := first; at < end; at++ {
 				s := &seat{comm: c, ep: n.ends[c.endpoint(at)], rank: at, number: at, at: len(c.order)}
@@ -155,15 +155,15 @@ func (n *Node) define(c *comm) {
 				c.broken, c.hard, c.lost = why, true, why
 			}
 		default:
-			counts[hop+1] += end - first
-			if !n.mark[hop+1] {
-				n.mark[hop+1] = true
-				c.hops = append(c.hops, hop)
+			counts[toward+1] += end - first
+			if !n.mark[toward+1] {
+				n.mark[toward+1] = true
+				c.towards = append(c.towards, toward)
 			}
 		}
 	}
-	for _, hop := range c.hops {
-		n.mark[hop+1] = false
+	for _, toward := range c.towards {
+		n.mark[toward+1] = false
 	}
 	c.lead(counts)
 	n.know(c)
@@ -186,15 +186,15 @@ func (n *Node) existed(id uint64) bool {
 	return n.comms[id] == nil && id <= n.newest[creator(id)]
 }
 
-// lead takes how many members are in the direction of each link, by hop+1.
+// lead takes how many members are in the direction of each link, by toward+1.
 func (c *comm) lead(counts []int) {
-	for _, hop := range c.hops {
-		if hop == Up {
+	for _, toward := range c.towards {
+		if toward == Up {
 			c.above = true
 		} else {
 			c.below++
 		}
-		count := counts[hop+1]
+		count := counts[toward+1]
 		c.tally = append(c.tally, count)
 		c.through += int64(count) * int64(c.size-count)
 	}
@@ -267,7 +267,7 @@ func (n *Node) send2all(r *record.Record) {
 	raw := record.Append(nil, r)
 	for _, l := range n.links {
 		if l != nil {
-			n.enqueue(l.hop, raw)
+			n.enqueue(l.toward, raw)
 		}
 	}
 }
@@ -275,11 +275,11 @@ func (n *Node) send2all(r *record.Record) {
 // flood passes a record for everyone on, and does what it says.
 func (n *Node) flood(in *input, r *record.Record, raw []byte) (ok bool, err error) {
 	for _, l := range n.links {
-		if l != nil && l.hop != in.hop && n.full(l.hop) {
+		if l != nil && l.toward != in.toward && n.full(l.toward) {
 			return false, nil
 		}
 	}
-	var only []Hop
+	var only []Direction
 	then := func() {}
 	switch r.Kind {
 	case record.Define:
@@ -297,7 +297,7 @@ func (n *Node) flood(in *input, r *record.Record, raw []byte) (ok bool, err erro
 			return true, nil // as it is for those beyond this node
 		}
 		if c.ways != nil {
-			only = c.hops // others do not know it
+			only = c.towards // others do not know it
 		}
 		n.free(r.Comm)
 	case record.Lost:
@@ -305,7 +305,7 @@ func (n *Node) flood(in *input, r *record.Record, raw []byte) (ok bool, err erro
 			return err == nil, err
 		}
 		if c := n.comms[r.Comm]; r.Each && c.ways != nil {
-			only = c.hops
+			only = c.towards
 		}
 	case record.InUse:
 		if n.used {
@@ -318,8 +318,8 @@ func (n *Node) flood(in *input, r *record.Record, raw []byte) (ok bool, err erro
 		}
 	}
 	for _, l := range n.links {
-		if l != nil && l.hop != in.hop && (only == nil || slices.Contains(only, l.hop)) {
-			n.enqueue(l.hop, raw)
+		if l != nil && l.toward != in.toward && (only == nil || slices.Contains(only, l.toward)) {
+			n.enqueue(l.toward, raw)
 		}
 	}
 	then()
@@ -403,8 +403,8 @@ func (n *Node) freeRequest(ep *endpoint, r *record.Record) error {
 	if s.comm.ways == nil {
 		n.send2all(&free)
 	} else {
-		for _, hop := range s.comm.hops {
-			n.enqueue(hop, record.Append(nil, &free))
+		for _, toward := range s.comm.towards {
+			n.enqueue(toward, record.Append(nil, &free))
 		}
 	}
 	n.free(r.Comm)

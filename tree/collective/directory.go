@@ -289,9 +289,9 @@ func (n *Node) unkeep(c *comm) {
 	n.kept = slices.DeleteFunc(n.kept, func(x *comm) bool { return x == c })
 }
 
-// forgetPlaces lets go of what a communicator knows and asks about members, once nothing of it
+// forgetLocations lets go of what a communicator knows and asks about members, once nothing of it
 // can succeed. The rows stay: others may ask that have not heard of that.
-func (n *Node) forgetPlaces(c *comm) {
+func (n *Node) forgetLocations(c *comm) {
 	n.unkeep(c)
 	c.cache = commsplit.Cache{}
 	if c.dir != nil {
@@ -310,35 +310,35 @@ func (n *Node) between(in *input, r *record.Record, raw []byte) (ok bool, err er
 		home = r.Src
 	}
 	if c == nil || c.dir == nil || r.Src < 0 || r.Src >= c.processes || r.Dst >= c.processes || r.Count < 1 || r.Count > rowsAtOnce ||
-		r.Off < int64(c.homeStart(home)) || r.Off > int64(c.homeStart(home+1)-r.Count) || c.homes.of(r.Src) != in.hop {
+		r.Off < int64(c.homeStart(home)) || r.Off > int64(c.homeStart(home+1)-r.Count) || c.homes.of(r.Src) != in.toward {
 		return false, fmt.Errorf("a record of kind %d from process %d to %d, for %d ranks from %d on of communicator %d", r.Kind, r.Src, r.Dst, r.Count, r.Off, r.Comm)
 	}
-	switch hop := c.homes.of(r.Dst); {
-	case hop == in.hop:
+	switch toward := c.homes.of(r.Dst); {
+	case toward == in.toward:
 		return false, fmt.Errorf("a record of kind %d for process %d of communicator %d, which is not here", r.Kind, r.Dst, r.Comm)
-	case hop != Local && n.full(hop):
+	case toward != Local && n.full(toward):
 		return false, nil
-	case hop != Local:
-		n.enqueue(hop, raw)
+	case toward != Local:
+		n.enqueue(toward, raw)
 		return true, nil
 	case r.Kind == record.Where:
-		n.tellPlaces(c, r)
+		n.tellLocations(c, r)
 	default:
-		n.takePlaces(c, r)
+		n.takeLocations(c, r)
 	}
 	return true, nil
 }
 
-// tellPlaces answers a question.
-func (n *Node) tellPlaces(c *comm, r *record.Record) {
+// tellLocations answers a question.
+func (n *Node) tellLocations(c *comm, r *record.Record) {
 	answer := *r
 	answer.Kind, answer.Src, answer.Dst = record.There, r.Dst, r.Src
 	answer.Body = appendRows(nil, within(c.dir.rows, int(r.Off), int(r.Off)+r.Count), numberOf)
 	n.enqueue(c.homes.of(answer.Dst), record.Append(nil, &answer))
 }
 
-// takePlaces takes an answer.
-func (n *Node) takePlaces(c *comm, r *record.Record) {
+// takeLocations takes an answer.
+func (n *Node) takeLocations(c *comm, r *record.Record) {
 	rows, all, rest, err := parseRows(r.Body, c.size, n.endpoints, numberOf)
 	if err != nil || all != r.Count || len(rest) > 0 { // an agent that does not keep to the protocol, maybe far
 		n.breakComm(c, fmt.Sprintf("a look-up in %s: process %d tells %d places for %d ranks", n.name(c), r.Src, all, r.Count))

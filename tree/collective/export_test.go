@@ -40,10 +40,10 @@ func (n *Node) Forgotten() bool {
 }
 
 // Runs is directions in runs of one.
-func Runs(hops ...Hop) []Run {
-	list := make([]Run, len(hops))
-	for i, hop := range hops {
-		list[i] = Run{1, hop}
+func Runs(towards ...Direction) []Run {
+	list := make([]Run, len(towards))
+	for i, toward := range towards {
+		list[i] = Run{1, toward}
 	}
 	return list
 }
@@ -115,7 +115,7 @@ func (n *Node) SplitBytes() (directions, table int) {
 		if c.ways == nil {
 			continue
 		}
-		directions += 8 * (len(c.ways.starts) + len(c.homes.starts) + len(c.hops) + len(c.tally))
+		directions += 8 * (len(c.ways.starts) + len(c.homes.starts) + len(c.towards) + len(c.tally))
 		if c.dir != nil {
 			table += 16*cap(c.dir.rows) + 4*cap(c.dir.numbers)
 		}

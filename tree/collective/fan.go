@@ -61,7 +61,7 @@ func (n *Node) childUp(in *input, r *record.Record) error {
 	if c == nil && n.existed(r.Comm) {
 		return nil
 	}
-	if c == nil || in.hop < 0 || !r.Op.Valid() || r.Dst >= c.size || r.Size > maxBytes/int64(c.size) {
+	if c == nil || in.toward < 0 || !r.Op.Valid() || r.Dst >= c.size || r.Size > maxBytes/int64(c.size) {
 		return fmt.Errorf("a contribution to communicator %d that cannot be", r.Comm)
 	}
 	if c.dead(r.Seq) {
@@ -73,11 +73,11 @@ func (n *Node) childUp(in *input, r *record.Record) error {
 		o.call = got
 	}
 	if o.call != got || !o.agrees(got.bare()) {
-		n.mismatch(o, got, nil, c.at(in.hop))
+		n.mismatch(o, got, nil, c.at(in.toward))
 		return nil
 	}
 	if r.Off == 0 { // the first piece of what all of them give
-		o.told += c.at(in.hop)
+		o.told += c.at(in.toward)
 	}
 	n.startFan(o)
 	if err := n.contribute(o, r.Off, r.Body); err != nil {
@@ -135,7 +135,7 @@ func (n *Node) endpointUp(ep *endpoint, r *record.Record) error {
 
 // grant lets pieces up to a number go to the parent.
 func (n *Node) grant(in *input, r *record.Record) error {
-	if in.hop != Up {
+	if in.toward != Up {
 		return errors.New("a grant from a child")
 	}
 	if c := n.comms[r.Comm]; c != nil {
@@ -252,9 +252,9 @@ func (n *Node) advance(o *op) (moved bool) {
 	case f.pieces > Depth:
 		r := record.Record{Kind: record.Grant, Op: o.call.op, Comm: c.id, Seq: o.seq, Off: f.base + Depth}
 		raw := record.Append(nil, &r)
-		for _, hop := range c.hops {
-			if hop != Up {
-				n.enqueue(hop, raw)
+		for _, toward := range c.towards {
+			if toward != Up {
+				n.enqueue(toward, raw)
 			}
 		}
 	}

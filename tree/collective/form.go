@@ -23,7 +23,7 @@ type class struct {
 
 // part is what lies in one direction of a class: a child's subtree, or here.
 type part struct {
-	hop            Hop
+	toward         Direction
 	members, nodes int
 	rows           []row // in the order of the tree, without numbers; nil once the parent has them
 }
@@ -48,7 +48,7 @@ func (s *splitting) class(color uint32, size int) *class {
 }
 
 // placed goes on when the local members know their places.
-func (n *Node) placed(o *op, places []commsplit.Place) {
+func (n *Node) placed(o *op, places []commsplit.Membership) {
 	s, c := o.split, o.comm
 	s.machine = nil
 	for i, old := range c.order {
@@ -69,7 +69,7 @@ func (n *Node) placed(o *op, places []commsplit.Place) {
 			continue
 		}
 		slices.SortFunc(cl.seats, func(a, b *seat) int { return a.rank - b.rank })
-		own := part{hop: Local, members: len(cl.seats), nodes: 1}
+		own := part{toward: Local, members: len(cl.seats), nodes: 1}
 		for _, x := range cl.seats {
 			own.rows = append(own.rows, row{rank: uint32(x.rank), endpoint: uint32(x.ep.id), count: 1})
 		}
@@ -79,7 +79,7 @@ func (n *Node) placed(o *op, places []commsplit.Place) {
 }
 
 // below takes what a child says of the members below it.
-func (n *Node) below(o *op, hop Hop, b []byte) error {
+func (n *Node) below(o *op, toward Direction, b []byte) error {
 	s := o.split
 	for len(b) > 0 {
 		var head [4]uint64
@@ -93,7 +93,7 @@ func (n *Node) below(o *op, hop Hop, b []byte) error {
 		if color >= record.Undefined || size == 0 || size > uint64(o.comm.size) {
 			return fmt.Errorf("a class of colour %d, of %d members", color, size)
 		}
-		if id != 0 && !n.belongs(creator(id), hop) {
+		if id != 0 && !n.belongs(creator(id), toward) {
 			return fmt.Errorf("a class of colour %d whose first member is %s, which is elsewhere", color, n.endpointName(creator(id)))
 		}
 		cl := s.class(uint32(color), int(size))
@@ -102,19 +102,19 @@ func (n *Node) below(o *op, hop Hop, b []byte) error {
 			return err
 		}
 		b = rest
-		twice := slices.ContainsFunc(cl.parts, func(p part) bool { return p.hop == hop })
+		twice := slices.ContainsFunc(cl.parts, func(p part) bool { return p.toward == toward })
 		if before, _ := cl.members(); twice || uint64(cl.size) != size || id != 0 && cl.id != 0 || before+all > cl.size || nodes < 1 || nodes > uint64(all) {
 			return fmt.Errorf("a class of colour %d, of %d members, %d of them on %d nodes, and %d", color, size, all, nodes, cl.size)
 		}
 		for _, x := range rows {
 			for i := range x.count {
-				if !n.belongs(int(x.endpoint+i), hop) {
+				if !n.belongs(int(x.endpoint+i), toward) {
 					return fmt.Errorf("a class of colour %d with %s, which is elsewhere", color, n.endpointName(int(x.endpoint+i)))
 				}
 			}
 		}
 		cl.id |= id
-		cl.parts = append(cl.parts, part{hop, all, int(nodes), rows})
+		cl.parts = append(cl.parts, part{toward, all, int(nodes), rows})
 	}
 	if s.heard++; s.heard > o.comm.below {
 		return fmt.Errorf("operation %d: a child speaks twice", o.seq)
@@ -124,12 +124,12 @@ func (n *Node) below(o *op, hop Hop, b []byte) error {
 }
 
 // belongs tells whether an endpoint is in a direction, or was until it was lost.
-func (n *Node) belongs(endpoint int, hop Hop) bool {
+func (n *Node) belongs(endpoint int, toward Direction) bool {
 	if endpoint < 0 || endpoint >= n.endpoints {
 		return false
 	}
 	at := n.where(endpoint)
-	return at == hop || at == Nowhere
+	return at == toward || at == Nowhere
 }
 
 // joined forms what has all its members below this node, and tells the parent of
@@ -143,7 +143,7 @@ func (n *Node) joined(o *op) {
 	var up []byte
 	for _, color := range slices.Sorted(maps.Keys(s.classes)) {
 		cl := s.classes[color]
-		slices.SortFunc(cl.parts, func(a, b part) int { return cmp.Compare(a.hop, b.hop) })
+		slices.SortFunc(cl.parts, func(a, b part) int { return cmp.Compare(a.toward, b.toward) })
 		var rows []row
 		for i := range cl.parts {
 			rows = append(rows, cl.parts[i].rows...)
@@ -308,12 +308,12 @@ func (n *Node) formed(o *op, f *formed) error {
 	c := &comm{id: f.id, size: cl.size, processes: f.processes, process: -1}
 	here := *f
 	for _, p := range cl.parts {
-		if p.hop != Local {
+		if p.toward != Local {
 			word := here
 			if len(f.table) > 0 {
 				word.table = within(f.table, c.homeStart(here.process), c.homeStart(here.process+p.nodes))
 			}
-			pieces(o, pieceFormed, 0, word.append(nil), func(r *record.Record) { n.enqueue(p.hop, record.Append(nil, r)) })
+			pieces(o, pieceFormed, 0, word.append(nil), func(r *record.Record) { n.enqueue(p.toward, record.Append(nil, r)) })
 		}
 		here.number += p.members
 		here.process += p.nodes
@@ -366,12 +366,12 @@ func (n *Node) defineSplit(c *comm, cl *class, f *formed) {
 	var members, processes []way
 	number, process := f.number, f.process
 	for _, p := range cl.parts {
-		members = append(members, way{span{uint32(number), uint32(p.members)}, p.hop})
-		processes = append(processes, way{span{uint32(process), uint32(p.nodes)}, p.hop})
-		if p.hop == Local {
+		members = append(members, way{span{uint32(number), uint32(p.members)}, p.toward})
+		processes = append(processes, way{span{uint32(process), uint32(p.nodes)}, p.toward})
+		if p.toward == Local {
 			c.process = process
 		} else {
-			counts[p.hop+1] = p.members
+			counts[p.toward+1] = p.members
 		}
 		number, process = number+p.members, process+p.nodes
 	}
@@ -392,7 +392,7 @@ func (n *Node) defineSplit(c *comm, cl *class, f *formed) {
 	}
 	for i, count := range counts {
 		if count > 0 {
-			c.hops = append(c.hops, Hop(i-1))
+			c.towards = append(c.towards, Direction(i-1))
 		}
 	}
 	c.lead(counts)
@@ -403,7 +403,7 @@ func (n *Node) defineSplit(c *comm, cl *class, f *formed) {
 // forgetSplit ends a Split that fails here. Of a communicator that was formed the parent may
 // have told a part, the rest of which says nothing more.
 func (n *Node) forgetSplit(s *splitting, why string) {
-	if word := s.parts[origin{what: pieceFormed, hop: Up}]; len(word) > 0 {
+	if word := s.parts[origin{what: pieceFormed, toward: Up}]; len(word) > 0 {
 		_ = n.unborn(why, word) // where it is malformed, there is no communicator
 	}
 }

@@ -28,7 +28,7 @@ func TestForgedClasses(t *testing.T) {
 		"others' members":             {[]uint64{7, 3, first, 1, 1, 0, 2, 1}, nil, "[{0 0 a class of colour 7 with rank 1, which is elsewhere"},
 	} {
 		n, err := collective.New(collective.Config{Ranks: 3, Node: func(rank int) int { return (rank + 3) / 2 }, Children: 2, Root: true,
-			Hops: collective.Runs(0, 1, 1, collective.Local, 0, 1)})
+			Directions: collective.Runs(0, 1, 1, collective.Local, 0, 1)})
 		require.NoError(t, err)
 		n.Receive(0, splitPiece(1, 0, class(x.one...)))
 		n.Receive(1, splitPiece(1, 0, class(x.two...)))

@@ -326,7 +326,7 @@ func TestNeighborSaysTwice(t *testing.T) {
 	const long = 1 << 20
 	piece := record.Append(nil, &record.Record{Kind: record.Up, Op: record.Bcast, Src: 2, Size: long})
 	n, err := collective.New(collective.Config{Ranks: 2, Node: func(rank int) int { return rank }, Children: 1, Root: true,
-		Hops: collective.Runs(collective.Local, 0, collective.Local, 0)})
+		Directions: collective.Runs(collective.Local, 0, collective.Local, 0)})
 	require.NoError(t, err)
 	n.Receive(0, slices.Clone(piece))
 	n.Receive(0, slices.Clone(piece))
@@ -336,7 +336,7 @@ func TestNeighborSaysTwice(t *testing.T) {
 
 	// A communicator with the number of another, which nobody here is a member of.
 	n, err = collective.New(collective.Config{Ranks: 1, Node: func(int) int { return 1 }, Children: 1, Root: true,
-		Hops: collective.Runs(0, collective.Local, 0)})
+		Directions: collective.Runs(0, collective.Local, 0)})
 	require.NoError(t, err)
 	for seq := range uint64(2) {
 		n.Receive(0, record.Append(nil, &record.Record{Kind: record.Piece, Op: record.Split, Fn: 1, Seq: seq, Size: 12, Body: class(0, 1, 1<<32|1, 1, 1, 0, 0, 1)}))
@@ -405,7 +405,7 @@ func forgedSort(t *testing.T, first int64, costs func(int) commsplit.Costs, piec
 		"of one word":  {piece(first, 16, binary.LittleEndian.AppendUint64([]byte{0, 0, 0, 0, 1, 0, 0, 0}, 1))},
 	} {
 		n, err := collective.New(collective.Config{Ranks: 2, Node: func(rank int) int { return rank }, Children: 1, Root: true, Costs: costs,
-			Hops: collective.Runs(collective.Local, 0, collective.Local, 0)})
+			Directions: collective.Runs(collective.Local, 0, collective.Local, 0)})
 		require.NoError(t, err)
 		begin := enter(record.Split, 0, 0, 0, 0)
 		begin.Body = record.AppendChoice(nil, 1, 1)

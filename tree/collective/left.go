@@ -122,8 +122,8 @@ func (n *Node) tellComm(c *comm, r *record.Record) {
 		n.send2all(r)
 		return
 	}
-	for _, hop := range c.hops {
-		n.enqueue(hop, record.Append(nil, r))
+	for _, toward := range c.towards {
+		n.enqueue(toward, record.Append(nil, r))
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 
 // Lost says that a neighbor is lost, and with it whoever was to be reached
 // through it; why names it. Everyone learns of it.
-func (n *Node) Lost(hop Hop, why string) {
-	l := n.link(hop)
+func (n *Node) Lost(toward Direction, why string) {
+	l := n.link(toward)
 	if l == nil || !l.live {
 		return
 	}
@@ -22,8 +22,8 @@ func (n *Node) Lost(hop Hop, why string) {
 	l.in.pending, l.in.held = nil, 0
 	var list []int
 	for first := 0; first < n.endpoints; {
-		at, end := n.hops.run(first, n.endpoints)
-		for ep := first; ep < end && at == hop; ep++ {
+		at, end := n.towards.run(first, n.endpoints)
+		for ep := first; ep < end && at == toward; ep++ {
 			if n.lost[ep] == "" {
 				list = append(list, ep)
 			}
@@ -38,7 +38,7 @@ func (n *Node) Lost(hop Hop, why string) {
 	}
 	n.forget(list, why)
 	for _, id := range slices.Sorted(maps.Keys(n.comms)) {
-		if c := n.comms[id]; c.ways != nil && slices.Contains(c.hops, hop) {
+		if c := n.comms[id]; c.ways != nil && slices.Contains(c.towards, toward) {
 			n.breakComm(c, why) // others do not know who its members are
 		}
 	}
@@ -130,7 +130,7 @@ func (n *Node) broken(c *comm, why string, from uint64, hard bool) (news bool) {
 		delete(c.ops, seq)
 	}
 	if c.ways != nil && c.hard {
-		n.forgetPlaces(c)
+		n.forgetLocations(c)
 	}
 	n.keepNumbers(c)
 	for _, s := range c.order {

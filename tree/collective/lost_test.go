@@ -215,7 +215,7 @@ func TestCommunicatorsAreFreed(t *testing.T) {
 func TestNonsenseIsRefused(t *testing.T) {
 	rec := func(r record.Record) []byte { return record.Append(nil, &r) }
 	fresh := func() *collective.Node {
-		n, err := collective.New(collective.Config{Ranks: 3, Node: func(rank int) int { return rank }, Hops: collective.Runs(collective.Local, 0, collective.Up, collective.Local, 0, collective.Up), Children: 1})
+		n, err := collective.New(collective.Config{Ranks: 3, Node: func(rank int) int { return rank }, Directions: collective.Runs(collective.Local, 0, collective.Up, collective.Local, 0, collective.Up), Children: 1})
 		require.NoError(t, err)
 		return n
 	}
@@ -258,7 +258,7 @@ func TestNonsenseIsRefused(t *testing.T) {
 		var out collective.Effects
 		n.Flush(&out)
 		require.Len(t, out.Faults, 1, name)
-		require.Equal(t, collective.Hop(0), out.Faults[0].From, name)
+		require.Equal(t, collective.Direction(0), out.Faults[0].From, name)
 	}
 	for name, b := range map[string][]byte{
 		"another's data":        rec(record.Record{Kind: record.Data, Src: 1, Count: 1}),
@@ -292,7 +292,7 @@ func TestNonsenseIsRefused(t *testing.T) {
 // TestNonsenseInABatch has a rank send, last of all, what turns out to be nonsense
 // only when everybody's data go on together.
 func TestNonsenseInABatch(t *testing.T) {
-	n, err := collective.New(collective.Config{Ranks: 2, Node: func(int) int { return 0 }, Hops: collective.Runs(collective.Local, collective.Local, collective.Local), Root: true})
+	n, err := collective.New(collective.Config{Ranks: 2, Node: func(int) int { return 0 }, Directions: collective.Runs(collective.Local, collective.Local, collective.Local), Root: true})
 	require.NoError(t, err)
 	for rank, count := range []int{2, 99} {
 		data := record.Record{Kind: record.Data, Op: record.AllGather, Src: rank, Count: count, Off: 4 * int64(rank), Size: 4, Body: []byte("abcd")}
@@ -315,7 +315,7 @@ func FuzzNode(f *testing.F) {
 	f.Add(record.Append(nil, &record.Record{Kind: record.Piece, Op: record.Split, Fn: 1, Size: 10, Body: []byte{7, 2, 0, 1, 0, 1, 1, 1, 1, 1}}), true)
 	f.Add(record.Append(nil, &record.Record{Kind: record.Piece, Op: record.Split, Src: 1, Size: 8, Body: make([]byte, 8)}), true)
 	f.Fuzz(func(t *testing.T, b []byte, link bool) {
-		n, err := collective.New(collective.Config{Ranks: 3, Node: func(rank int) int { return rank }, Hops: collective.Runs(collective.Local, 0, collective.Up, collective.Local, 0, collective.Up), Children: 1})
+		n, err := collective.New(collective.Config{Ranks: 3, Node: func(rank int) int { return rank }, Directions: collective.Runs(collective.Local, 0, collective.Up, collective.Local, 0, collective.Up), Children: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,17 +8,17 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// Hop is where an endpoint is, as one node sees it: the number of the child in
+// Direction is where an endpoint is, as one node sees it: the number of the child in
 // whose subtree it lies, from 0, or one of the values below.
-type Hop int32
+type Direction int32
 
-// Hops that are no child.
+// Directions that are no child.
 const (
-	Up      Hop = -1 // beyond the parent
-	Local   Hop = -2 // on this node
-	Nowhere Hop = -3 // lost, or never there
+	Up      Direction = -1 // beyond the parent
+	Local   Direction = -2 // on this node
+	Nowhere Direction = -3 // lost, or never there
 
-	own Hop = -4 // the source of what this node makes itself
+	own Direction = -4 // the source of what this node makes itself
 )
 
 // Bounds of a node, in bytes.
@@ -45,11 +45,11 @@ const (
 
 // Config describes a node's place in the tree.
 type Config struct {
-	Ranks    int                // the endpoints that are ranks
-	Hops     []Run              // of all endpoints, ranks first; Nowhere for local ones that never are
-	Node     func(rank int) int // the agent of a rank's node
-	Children int
-	Root     bool // there is no parent
+	Ranks      int                // the endpoints that are ranks
+	Directions []Run              // of all endpoints, ranks first; Nowhere for local ones that never are
+	Node       func(rank int) int // the agent of a rank's node
+	Children   int
+	Root       bool // there is no parent
 	// Costs are those by which a Split is planned, for the number of nodes that
 	// take part; nil: commsplit.TreeCosts. All nodes have the same.
 	Costs func(nodes int) commsplit.Costs
@@ -57,14 +57,14 @@ type Config struct {
 
 // Run is a number of endpoints in a row that are in one direction.
 type Run struct {
-	Count int
-	Hop   Hop
+	Count     int
+	Direction Direction
 }
 
 // Frame is what to send on a link. It may be shared with other frames, and
 // must not be changed.
 type Frame struct {
-	To    Hop
+	To    Direction
 	Bytes []byte
 }
 
@@ -77,7 +77,7 @@ type Delivery struct {
 // Fault says that a neighbor, or the endpoint if From is Local, broke the
 // protocol.
 type Fault struct {
-	From     Hop
+	From     Direction
 	Endpoint int
 	Err      error
 }
@@ -102,10 +102,10 @@ type Node struct {
 	ranks     int
 	endpoints int
 	self      int // this agent's number; -1 if it has none
-	hops      ways
+	towards   ways
 	node      func(rank int) int
 	costs     func(nodes int) commsplit.Costs
-	links     []*link // by hop+1; nil at the root's first
+	links     []*link // by toward+1; nil at the root's first
 	ends      map[int]*endpoint
 	local     []*endpoint // the same, in order
 	comms     map[uint64]*comm
@@ -120,15 +120,15 @@ type Node struct {
 	next     int // the input that is resumed first
 	rec      record.Record
 	mark     []bool
-	targets  []Hop
+	targets  []Direction
 	faults   []Fault
 }
 
 // link is one edge of the tree.
 type link struct {
-	hop  Hop
-	live bool
-	in   input
+	toward Direction
+	live   bool
+	in     input
 
 	queue    [][]byte
 	queued   int  // bytes
@@ -138,7 +138,7 @@ type link struct {
 
 // input is a link or an endpoint as a source of records.
 type input struct {
-	hop     Hop
+	toward  Direction
 	ep      *endpoint
 	pending [][]byte // held up
 	await   *await   // what holds an endpoint's up, if a member's place does
@@ -153,25 +153,25 @@ func New(c Config) (*Node, error) {
 	if n.costs == nil {
 		n.costs = commsplit.TreeCosts
 	}
-	n.ownInput.hop = own
+	n.ownInput.toward = own
 	n.links = make([]*link, c.Children+1)
 	for i := range n.links {
-		if hop := Hop(i - 1); hop != Up || !c.Root {
-			n.links[i] = &link{hop: hop, live: true, in: input{hop: hop}}
+		if toward := Direction(i - 1); toward != Up || !c.Root {
+			n.links[i] = &link{toward: toward, live: true, in: input{toward: toward}}
 		}
 	}
-	for _, run := range c.Hops {
+	for _, run := range c.Directions {
 		first := n.endpoints
 		n.endpoints += run.Count
-		n.hops.add(uint32(first), run.Hop)
+		n.towards.add(uint32(first), run.Direction)
 		switch {
-		case run.Hop == Local:
+		case run.Direction == Local:
 			for id := first; id < n.endpoints; id++ {
 				n.open(id)
 			}
-		case run.Hop == Nowhere:
-		case run.Hop < Up || int(run.Hop) >= c.Children || run.Hop == Up && c.Root:
-			return nil, fmt.Errorf("endpoint %d is at child %d of %d", first, run.Hop, c.Children)
+		case run.Direction == Nowhere:
+		case run.Direction < Up || int(run.Direction) >= c.Children || run.Direction == Up && c.Root:
+			return nil, fmt.Errorf("endpoint %d is at child %d of %d", first, run.Direction, c.Children)
 		}
 	}
 	if c.Ranks < 0 || c.Ranks > n.endpoints {
@@ -185,7 +185,7 @@ func New(c Config) (*Node, error) {
 // open adds a local endpoint.
 func (n *Node) open(id int) {
 	ep := &endpoint{id: id, seats: map[uint64]*seat{}, sends: map[uint64]sent{}, flows: map[source]*flow{}, asks: map[uint64]asked{}}
-	ep.in = input{hop: Local, ep: ep}
+	ep.in = input{toward: Local, ep: ep}
 	n.ends[id] = ep
 	n.local = append(n.local, ep)
 	if id >= n.ranks {
@@ -194,24 +194,24 @@ func (n *Node) open(id int) {
 }
 
 // where is the direction of an endpoint.
-func (n *Node) where(endpoint int) Hop {
+func (n *Node) where(endpoint int) Direction {
 	if len(n.lost) > 0 && n.lost[endpoint] != "" {
 		return Nowhere
 	}
-	return n.hops.of(endpoint)
+	return n.towards.of(endpoint)
 }
 
-func (n *Node) link(hop Hop) *link {
-	if hop < Up || int(hop)+1 >= len(n.links) {
+func (n *Node) link(toward Direction) *link {
+	if toward < Up || int(toward)+1 >= len(n.links) {
 		return nil
 	}
-	return n.links[hop+1]
+	return n.links[toward+1]
 }
 
 var errCredit = errors.New("a neighbor sent more than it had credit for")
 
 // Receive takes a frame from a neighbor; the node owns it from now on.
-func (n *Node) Receive(from Hop, frame []byte) {
+func (n *Node) Receive(from Direction, frame []byte) {
 	l := n.link(from)
 	if l == nil || !l.live {
 		return
@@ -296,7 +296,7 @@ func (n *Node) drain(in *input) (moved bool) {
 // fault gives a source of nonsense up.
 func (n *Node) fault(in *input, err error) {
 	in.pending, in.held = nil, 0
-	f := Fault{From: in.hop, Err: err}
+	f := Fault{From: in.toward, Err: err}
 	if in.ep != nil {
 		f.Endpoint, in.ep.gone = in.ep.id, true
 	}
@@ -329,8 +329,8 @@ func (n *Node) take(in *input, r *record.Record, raw []byte) (ok bool, err error
 }
 
 // enqueue adds a record to what goes over a link.
-func (n *Node) enqueue(hop Hop, raw []byte) {
-	l := n.link(hop)
+func (n *Node) enqueue(toward Direction, raw []byte) {
+	l := n.link(toward)
 	if l == nil || !l.live {
 		return
 	}
@@ -346,8 +346,8 @@ func (n *Node) enqueue(hop Hop, raw []byte) {
 }
 
 // full tells whether what wants to use a link must wait.
-func (n *Node) full(hop Hop) bool {
-	l := n.link(hop)
+func (n *Node) full(toward Direction) bool {
+	l := n.link(toward)
 	return l != nil && l.live && l.queued >= QueueBound
 }
 
@@ -378,14 +378,14 @@ func (n *Node) flushLink(l *link, out *Effects) {
 	if l.in.owed >= Window/4 {
 		credit := record.Append(nil, &record.Record{Kind: record.Credit, Size: int64(l.in.owed)})
 		l.in.owed = 0
-		out.Frames = append(out.Frames, Frame{l.hop, credit})
+		out.Frames = append(out.Frames, Frame{l.toward, credit})
 	}
 	for len(l.queue) > 0 && l.inflight+len(l.queue[0]) <= Window {
 		f := l.queue[0]
 		l.queue[0], l.queue = nil, l.queue[1:]
 		l.queued -= len(f)
 		l.inflight += len(f)
-		out.Frames = append(out.Frames, Frame{l.hop, f})
+		out.Frames = append(out.Frames, Frame{l.toward, f})
 	}
 	if len(l.queue) == 0 {
 		l.queue, l.open = nil, false

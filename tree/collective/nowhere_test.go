@@ -13,11 +13,11 @@ import (
 // host could not start: they cost nothing.
 func TestRanksThatAreNowhere(t *testing.T) {
 	const ranks = 1 << 20
-	hops := []collective.Run{{Count: ranks / 2, Hop: collective.Nowhere}, {Count: 1, Hop: 0}, {Count: ranks/2 - 1, Hop: collective.Nowhere},
-		{Count: 1, Hop: collective.Local}, {Count: 1, Hop: 0}}
+	towards := []collective.Run{{Count: ranks / 2, Direction: collective.Nowhere}, {Count: 1, Direction: 0}, {Count: ranks/2 - 1, Direction: collective.Nowhere},
+		{Count: 1, Direction: collective.Local}, {Count: 1, Direction: 0}}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	n, err := collective.New(collective.Config{Ranks: ranks, Hops: hops, Node: func(int) int { return 0 }, Children: 1, Root: true})
+	n, err := collective.New(collective.Config{Ranks: ranks, Directions: towards, Node: func(int) int { return 0 }, Children: 1, Root: true})
 	require.NoError(t, err)
 	runtime.ReadMemStats(&after)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(ranks/100), "bytes")

@@ -100,7 +100,7 @@ func TestNobodyAsksTwice(t *testing.T) {
 		s.run()
 		for i, err := range s.outcomes(t, looks...) {
 			require.NoError(t, err)
-			rank, _ := looks[i].Place()
+			rank, _ := looks[i].Location()
 			require.Equal(t, members[i/3].id, rank)
 		}
 	}
@@ -135,7 +135,7 @@ func TestAnswersNobodyAskedFor(t *testing.T) {
 func TestTooMuchAtOnce(t *testing.T) {
 	const each = 10_000
 	n, err := collective.New(collective.Config{Ranks: 2 * each, Node: func(rank int) int { return 1 + rank/each }, Children: 2, Root: true,
-		Hops: []collective.Run{{Count: each, Hop: 0}, {Count: each, Hop: 1}, {Count: 1, Hop: collective.Local}, {Count: 1, Hop: 0}, {Count: 1, Hop: 1}}})
+		Directions: []collective.Run{{Count: each, Direction: 0}, {Count: each, Direction: 1}, {Count: 1, Direction: collective.Local}, {Count: 1, Direction: 0}, {Count: 1, Direction: 1}}})
 	require.NoError(t, err)
 	n.Receive(0, splitPiece(1, 0, class(7, 2*each, 0, 1, 1, 2*each, 0, each)))
 	n.Receive(1, splitPiece(1, 0, class(7, 2*each, (each+1)<<32|1, 1, 1, 0, 2*each, each)))
@@ -172,7 +172,7 @@ func TestAnswersOfOthers(t *testing.T) {
 	done, err := look.Done()
 	require.True(t, done)
 	require.NoError(t, err)
-	rank, _ := look.Place()
+	rank, _ := look.Location()
 	require.Equal(t, 2, rank)
 }
 

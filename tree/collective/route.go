@@ -25,8 +25,8 @@ func (n *Node) route(in *input, r *record.Record, raw []byte) (ok bool, err erro
 		return false, fmt.Errorf("a record of kind %d for communicator %d, which does not exist", r.Kind, r.Comm)
 	case r.Count < 1 || r.Dst+r.Count > c.size || r.Src < 0 || r.Src > c.size || r.Src == c.size && !ofNobody(r.Kind):
 		return false, fmt.Errorf("a record of kind %d from member %d to %d+%d of %d", r.Kind, r.Src, r.Dst, r.Count, c.size)
-	case in.ep == nil && in.hop != own && r.Src < c.size && (c.dir == nil || r.Kind != record.Data) && n.hop(c, r.Src) != in.hop:
-		if n.hop(c, r.Src) == Nowhere {
+	case in.ep == nil && in.toward != own && r.Src < c.size && (c.dir == nil || r.Kind != record.Data) && n.toward(c, r.Src) != in.toward:
+		if n.toward(c, r.Src) == Nowhere {
 			return true, nil // sent before it was lost
 		}
 		return false, fmt.Errorf("a record from member %d of communicator %d, which is elsewhere", r.Src, r.Comm)
@@ -35,39 +35,39 @@ func (n *Node) route(in *input, r *record.Record, raw []byte) (ok bool, err erro
 	}
 	byRank := c.dir != nil && r.Kind == record.Pull && r.Op == record.AllGather // for members who knows where
 	if r.Count == 1 && !byRank {
-		hop := n.hop(c, r.Dst)
+		toward := n.toward(c, r.Dst)
 		switch {
-		case hop == Nowhere:
+		case toward == Nowhere:
 			return true, nil
-		case hop == Local:
+		case toward == Local:
 			n.deliver(c, r.Dst, r)
 			return true, nil
-		case hop == in.hop:
+		case toward == in.toward:
 			return false, fmt.Errorf("a record for member %d of communicator %d, which is not here", r.Dst, r.Comm)
-		case in.hop != own && n.full(hop):
+		case in.toward != own && n.full(toward):
 			return false, nil
 		}
-		n.enqueue(hop, raw)
+		n.enqueue(toward, raw)
 		return true, nil
 	}
 	first, count := r.Dst, r.Count
 	if byRank {
 		first, count = 0, c.size
 	}
-	targets, here := n.leads(c, first, count, in.hop)
-	if in.hop != own {
-		for _, hop := range targets {
-			if n.full(hop) {
+	targets, here := n.leads(c, first, count, in.toward)
+	if in.toward != own {
+		for _, toward := range targets {
+			if n.full(toward) {
 				return false, nil
 			}
 		}
 	}
 	if r.Each {
-		n.split(c, r, in.hop)
+		n.split(c, r, in.toward)
 		return true, nil
 	}
-	for _, hop := range targets {
-		n.enqueue(hop, raw)
+	for _, toward := range targets {
+		n.enqueue(toward, raw)
 	}
 	if here {
 		for _, s := range c.order {
@@ -92,12 +92,12 @@ func ofNobody(k record.Kind) bool { return k == record.Data || k == record.Pull 
 
 // leads returns the links that lead to members, save the one named, and whether
 // some are here.
-func (n *Node) leads(c *comm, first, count int, except Hop) (targets []Hop, here bool) {
+func (n *Node) leads(c *comm, first, count int, except Direction) (targets []Direction, here bool) {
 	targets = n.targets[:0]
 	if count == c.size {
-		for _, hop := range c.hops {
-			if hop != except {
-				targets = append(targets, hop)
+		for _, toward := range c.towards {
+			if toward != except {
+				targets = append(targets, toward)
 			}
 		}
 		n.targets = targets
@@ -105,22 +105,22 @@ func (n *Node) leads(c *comm, first, count int, except Hop) (targets []Hop, here
 	}
 	last := own
 	for i := first; i < first+count; {
-		var hop Hop
-		hop, i = n.wayTo(c, i)
-		if hop == last {
+		var toward Direction
+		toward, i = n.wayTo(c, i)
+		if toward == last {
 			continue
 		}
-		last = hop
+		last = toward
 		switch {
-		case hop == Local:
+		case toward == Local:
 			here = true
-		case hop != Nowhere && hop != except && !n.mark[hop+1]:
-			n.mark[hop+1] = true
-			targets = append(targets, hop)
+		case toward != Nowhere && toward != except && !n.mark[toward+1]:
+			n.mark[toward+1] = true
+			targets = append(targets, toward)
 		}
 	}
-	for _, hop := range targets {
-		n.mark[hop+1] = false
+	for _, toward := range targets {
+		n.mark[toward+1] = false
 	}
 	n.targets = targets
 	return targets, here
@@ -128,41 +128,41 @@ func (n *Node) leads(c *comm, first, count int, except Hop) (targets []Hop, here
 
 // split cuts a record with a part for each member into one for each run of
 // members that lie in one direction.
-func (n *Node) split(c *comm, r *record.Record, except Hop) {
+func (n *Node) split(c *comm, r *record.Record, except Direction) {
 	size := len(r.Body) / r.Count
 	for i := 0; i < r.Count; {
-		hop, end := n.oneWay(c, r.Dst+i, r.Dst+r.Count)
+		toward, end := n.oneWay(c, r.Dst+i, r.Dst+r.Count)
 		j := end - r.Dst
 		part := *r
 		part.Dst, part.Count, part.Body = r.Dst+i, j-i, r.Body[i*size:j*size]
 		i = j
 		switch {
-		case hop == Local:
+		case toward == Local:
 			if !c.seats[part.Dst].sent(r) {
 				part.Each = false
 				n.deliver(c, part.Dst, &part)
 			}
-		case hop != Nowhere && hop != except:
-			n.enqueue(hop, record.Append(nil, &part))
+		case toward != Nowhere && toward != except:
+			n.enqueue(toward, record.Append(nil, &part))
 		}
 	}
 }
 
 // oneWay is where the member of a number is, and the first after it, up to a limit,
 // that is elsewhere; members here are taken one by one.
-func (n *Node) oneWay(c *comm, number, limit int) (hop Hop, end int) {
-	hop, end = n.wayTo(c, number)
-	if hop == Local {
-		return hop, number + 1
+func (n *Node) oneWay(c *comm, number, limit int) (toward Direction, end int) {
+	toward, end = n.wayTo(c, number)
+	if toward == Local {
+		return toward, number + 1
 	}
 	for end < limit {
 		next, after := n.wayTo(c, end)
-		if next != hop {
+		if next != toward {
 			break
 		}
 		end = after
 	}
-	return hop, min(end, limit)
+	return toward, min(end, limit)
 }
 
 // deliver hands a record to the local member of a number.

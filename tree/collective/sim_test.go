@@ -33,7 +33,7 @@ type sim struct {
 type simNode struct {
 	*collective.Node
 	index, parent int
-	slot          collective.Hop // at the parent
+	slot          collective.Direction // at the parent
 	children      []int
 	below         []job.HostIndex
 	up, down      *queue // to the parent; from the parent
@@ -66,13 +66,13 @@ func newSim(rng *rand.Rand, nodes, degree int, place []int) *sim {
 // newSimCosts is newSim with splits planned by other costs.
 func newSimCosts(rng *rand.Rand, nodes, degree int, place []int, costs func(int) commsplit.Costs) *sim {
 	s := &sim{rng: rng, ranks: len(place)}
-	var grow func(list []job.HostIndex, parent int, slot collective.Hop)
-	grow = func(list []job.HostIndex, parent int, slot collective.Hop) {
+	var grow func(list []job.HostIndex, parent int, slot collective.Direction)
+	grow = func(list []job.HostIndex, parent int, slot collective.Direction) {
 		n := &simNode{index: len(s.nodes), parent: parent, slot: slot, below: list}
 		s.nodes = append(s.nodes, n)
 		for i, part := range tree.Split(list[1:], degree) {
 			n.children = append(n.children, len(s.nodes))
-			grow(part, n.index, collective.Hop(i))
+			grow(part, n.index, collective.Direction(i))
 		}
 	}
 	all := make([]job.HostIndex, nodes)
@@ -82,22 +82,22 @@ func newSimCosts(rng *rand.Rand, nodes, degree int, place []int, costs func(int)
 	grow(all, -1, 0)
 	var out collective.Effects
 	for _, n := range s.nodes {
-		where := make([]collective.Hop, nodes) // of nodes
+		where := make([]collective.Direction, nodes) // of nodes
 		for i := range where {
 			where[i] = collective.Up
 		}
 		where[n.index] = collective.Local
 		for i, c := range n.children {
 			for _, h := range s.nodes[c].below {
-				where[h] = collective.Hop(i)
+				where[h] = collective.Direction(i)
 			}
 		}
-		hops := make([]collective.Hop, 0, len(place)+nodes)
+		towards := make([]collective.Direction, 0, len(place)+nodes)
 		for _, at := range place {
-			hops = append(hops, where[at])
+			towards = append(towards, where[at])
 		}
 		var err error
-		n.Node, err = collective.New(collective.Config{Ranks: len(place), Hops: collective.Runs(append(hops, where...)...), Node: func(rank int) int { return place[rank] }, Costs: costs, Children: len(n.children), Root: n.parent < 0})
+		n.Node, err = collective.New(collective.Config{Ranks: len(place), Directions: collective.Runs(append(towards, where...)...), Node: func(rank int) int { return place[rank] }, Costs: costs, Children: len(n.children), Root: n.parent < 0})
 		if err != nil {
 			panic(err)
 		}

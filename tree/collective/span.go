@@ -77,29 +77,29 @@ func uvarint(b []byte) (v uint64, rest []byte, err error) {
 // communicator that a Split made are numbered, in the order of the tree, or nearly,
 // so there are few runs.
 type ways struct {
-	starts []uint32 // run i is of the numbers starts[i] to starts[i+1]-1
-	hops   []Hop
+	starts  []uint32 // run i is of the numbers starts[i] to starts[i+1]-1
+	towards []Direction
 }
 
 // add appends a run.
-func (w *ways) add(start uint32, hop Hop) {
-	switch last := len(w.hops) - 1; {
-	case last >= 0 && w.hops[last] == hop:
-	case last > 0 && w.starts[last] == start && w.hops[last-1] == hop:
-		w.starts, w.hops = w.starts[:last], w.hops[:last]
+func (w *ways) add(start uint32, toward Direction) {
+	switch last := len(w.towards) - 1; {
+	case last >= 0 && w.towards[last] == toward:
+	case last > 0 && w.starts[last] == start && w.towards[last-1] == toward:
+		w.starts, w.towards = w.starts[:last], w.towards[:last]
 	case last >= 0 && w.starts[last] == start:
-		w.hops[last] = hop
+		w.towards[last] = toward
 	default:
-		w.starts, w.hops = append(w.starts, start), append(w.hops, hop)
+		w.starts, w.towards = append(w.starts, start), append(w.towards, toward)
 	}
 }
 
 // newWays makes the ways from runs of numbers, in order; those between are up.
 func newWays(list []way) *ways {
-	w := &ways{starts: make([]uint32, 0, len(list)+1), hops: make([]Hop, 0, len(list)+1)}
+	w := &ways{starts: make([]uint32, 0, len(list)+1), towards: make([]Direction, 0, len(list)+1)}
 	w.add(0, Up)
 	for _, x := range list {
-		w.add(x.first, x.hop)
+		w.add(x.first, x.toward)
 		w.add(x.end(), Up)
 	}
 	return w
@@ -108,20 +108,20 @@ func newWays(list []way) *ways {
 // way is a run of numbers in one direction.
 type way struct {
 	span
-	hop Hop
+	toward Direction
 }
 
-func (w *ways) of(number int) Hop {
-	hop, _ := w.run(number, 0)
-	return hop
+func (w *ways) of(number int) Direction {
+	toward, _ := w.run(number, 0)
+	return toward
 }
 
 // run is where a number is, and the first number after it that may be elsewhere;
 // size is how many there are.
-func (w *ways) run(number, size int) (hop Hop, end int) {
+func (w *ways) run(number, size int) (toward Direction, end int) {
 	i := sort.Search(len(w.starts), func(i int) bool { return int(w.starts[i]) > number })
 	if i < len(w.starts) {
 		size = int(w.starts[i])
 	}
-	return w.hops[i-1], size
+	return w.towards[i-1], size
 }

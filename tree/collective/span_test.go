@@ -32,18 +32,18 @@ func TestSpans(t *testing.T) {
 // TestWays compares directions with a list of them.
 func TestWays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := rapid.SliceOfN(rapid.SampledFrom([]Hop{Up, Up, Local, 0, 1, 2}), 1, 40).Draw(t, "hops")
+		want := rapid.SliceOfN(rapid.SampledFrom([]Direction{Up, Up, Local, 0, 1, 2}), 1, 40).Draw(t, "towards")
 		var list []way
-		for i, hop := range want {
-			if hop != Up {
-				list = append(list, way{span{uint32(i), 1}, hop})
+		for i, toward := range want {
+			if toward != Up {
+				list = append(list, way{span{uint32(i), 1}, toward})
 			}
 		}
 		w := newWays(list)
 		runs := 1
-		for i, hop := range want {
-			require.Equal(t, hop, w.of(i))
-			if i > 0 && want[i-1] != hop {
+		for i, toward := range want {
+			require.Equal(t, toward, w.of(i))
+			if i > 0 && want[i-1] != toward {
 				runs++
 			}
 		}

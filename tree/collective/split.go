@@ -29,8 +29,8 @@ type splitting struct {
 
 // origin names a message between agents that comes in pieces.
 type origin struct {
-	what uint8
-	hop  Hop // a neighbor's
+	what   uint8
+	toward Direction // a neighbor's
 
 	src, process int // or an agent's
 	tag          int64
@@ -88,7 +88,7 @@ func (n *Node) drive(o *op) {
 		}
 		if s.box.Done() {
 			s.sorted = true
-			n.placed(o, s.machine.Result().Places)
+			n.placed(o, s.machine.Result().Memberships)
 		}
 	}
 }
@@ -142,9 +142,9 @@ func pieces(o *op, what uint8, tag int64, message []byte, send func(*record.Reco
 
 // piece takes one that came over a link, or passes it on.
 func (n *Node) piece(in *input, r *record.Record, raw []byte) (ok bool, err error) {
-	from := origin{what: r.Fn, hop: in.hop}
-	if r.Op != record.Split || r.Fn > pieceFormed || r.Fn == pieceBelow && in.hop < 0 || r.Fn == pieceFormed && in.hop != Up {
-		return false, fmt.Errorf("a piece of operation %v, function %d, from %d", r.Op, r.Fn, in.hop)
+	from := origin{what: r.Fn, toward: in.toward}
+	if r.Op != record.Split || r.Fn > pieceFormed || r.Fn == pieceBelow && in.toward < 0 || r.Fn == pieceFormed && in.toward != Up {
+		return false, fmt.Errorf("a piece of operation %v, function %d, from %d", r.Op, r.Fn, in.toward)
 	}
 	c := n.comms[r.Comm]
 	if r.Fn == pieceSort && c != nil {
@@ -152,16 +152,16 @@ func (n *Node) piece(in *input, r *record.Record, raw []byte) (ok bool, err erro
 		if _, processes := n.processOf(c); r.Src < 0 || r.Src >= agents || r.Count >= processes || r.Dst >= processes {
 			return false, fmt.Errorf("a piece from agent %d of %d, process %d to process %d of %d", r.Src, agents, r.Count, r.Dst, processes)
 		}
-		hop := n.toProcess(c, r.Dst)
+		toward := n.toProcess(c, r.Dst)
 		switch src := n.where(n.ranks + r.Src); {
-		case src == Nowhere || hop == Nowhere:
+		case src == Nowhere || toward == Nowhere:
 			return true, nil
-		case src != in.hop || hop == in.hop || n.toProcess(c, r.Count) != in.hop:
+		case src != in.toward || toward == in.toward || n.toProcess(c, r.Count) != in.toward:
 			return false, fmt.Errorf("a piece from agent %d, process %d to process %d, which are elsewhere", r.Src, r.Count, r.Dst)
-		case hop != Local && n.full(hop):
+		case toward != Local && n.full(toward):
 			return false, nil
-		case hop != Local:
-			n.enqueue(hop, raw)
+		case toward != Local:
+			n.enqueue(toward, raw)
 			return true, nil
 		}
 		from = origin{what: r.Fn, src: r.Src, process: r.Count, tag: r.Off}
@@ -215,7 +215,7 @@ func (n *Node) splitPiece(c *comm, from origin, r *record.Record) error {
 	}
 	switch from.what {
 	case pieceBelow:
-		return n.below(o, from.hop, message)
+		return n.below(o, from.toward, message)
 	case pieceFormed:
 		f, err := n.parseFormed(o, message)
 		if err != nil {
@@ -269,7 +269,7 @@ func (n *Node) processOf(c *comm) (process, processes int) {
 }
 
 // toProcess is where a process of c is.
-func (n *Node) toProcess(c *comm, process int) Hop {
+func (n *Node) toProcess(c *comm, process int) Direction {
 	if c.ways != nil {
 		return c.homes.of(process)
 	}

@@ -91,7 +91,7 @@ func (s *sim) locate(t require.TestingT, g group, c comms, lookups int) {
 		done, err := x.q.Done()
 		require.True(t, done, "a look-up hangs")
 		require.NoError(t, err)
-		rank, node := x.q.Place()
+		rank, node := x.q.Location()
 		require.Equal(t, []int{x.want.id, x.want.node}, []int{rank, node})
 	}
 }

@@ -46,10 +46,10 @@ func (n *Node) collectPiece(in *input, c *comm, r *record.Record) error {
 	begin, end := r.Off, r.Off+int64(len(r.Body))
 	last := in.ep == nil && c.dir != nil && r.Fn == lastOfPiece
 	ok := begin >= 0 && (begin < end || begin == end && last) && end <= int64(c.size)*r.Size && begin/record.Chunk == max(begin, end-1)/record.Chunk &&
-		r.Dst == 0 && r.Count == c.size && !r.Each && int64(r.Src) == begin/r.Size && in.hop != Up
+		r.Dst == 0 && r.Count == c.size && !r.Each && int64(r.Src) == begin/r.Size && in.toward != Up
 	for i := r.Src; ok && c.dir == nil && i <= int((end-1)/r.Size); i++ {
-		hop := n.hop(c, i)
-		ok = (hop == in.hop || hop == Nowhere) && (in.ep == nil || i == r.Src)
+		toward := n.toward(c, i)
+		ok = (toward == in.toward || toward == Nowhere) && (in.ep == nil || i == r.Src)
 	}
 	if !ok {
 		return fmt.Errorf("%d bytes at %d from member %d are no part of an allgather of %d bytes", len(r.Body), r.Off, r.Src, r.Size)
@@ -125,7 +125,7 @@ func (n *Node) inPiece(c *comm, size, j int64) (sum int64) {
 		return sum
 	}
 	for i := begin / size; i <= (end-1)/size; i++ {
-		if n.hop(c, int(i)) != Up {
+		if n.toward(c, int(i)) != Up {
 			sum += min(end, (i+1)*size) - max(begin, i*size)
 		}
 	}

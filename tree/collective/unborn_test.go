@@ -15,7 +15,7 @@ import (
 // ranks, the first; the communicator has the number returned.
 func between(t *testing.T) (n *collective.Node, id uint64) {
 	n, err := collective.New(collective.Config{Ranks: 2, Node: func(rank int) int { return 2 * rank }, Children: 1,
-		Hops: collective.Runs(collective.Up, 0, collective.Up, collective.Local, 0)})
+		Directions: collective.Runs(collective.Up, 0, collective.Up, collective.Local, 0)})
 	require.NoError(t, err)
 	id = 2<<32 | 1
 	b := binary.AppendUvarint([]byte{7, 2}, id)
@@ -37,7 +37,7 @@ func flushed(n *collective.Node) *collective.Effects {
 }
 
 // said are the records of a kind that a node sends in a direction.
-func said(out *collective.Effects, to collective.Hop, k record.Kind) (list []record.Record) {
+func said(out *collective.Effects, to collective.Direction, k record.Kind) (list []record.Record) {
 	for _, f := range out.Frames {
 		for b := f.Bytes; f.To == to && len(b) > 0; {
 			var r record.Record

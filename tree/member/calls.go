@@ -215,9 +215,9 @@ func (c *Comm) Locate(member int) *Request {
 	return q
 }
 
-// Place is what a Locate found: the member's number in the world (an agent's
+// Location is what a Locate found: the member's number in the world (an agent's
 // follow the ranks'), and its node.
-func (r *Request) Place() (rank, node int) { return int(r.got), r.src }
+func (r *Request) Location() (rank, node int) { return int(r.got), r.src }
 
 // Free gives a communicator that Sub or Split made up. All members must call it,
 // and begin nothing more over it. It is done when all have, and all that they

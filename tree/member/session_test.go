@@ -150,7 +150,7 @@ func TestLookUp(t *testing.T) {
 	done, err := ask.Done()
 	require.True(t, done)
 	require.NoError(t, err)
-	rank, node := ask.Place()
+	rank, node := ask.Location()
 	require.Equal(t, []int{7, 5}, []int{rank, node})
 	require.NotEmpty(t, s.Take(), "the barrier before it is freed")
 	done, _ = free.Done()

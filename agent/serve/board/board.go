@@ -99,7 +99,7 @@ func (b *Board) Kinds() []tree.Kind { return []tree.Kind{overlay.KindBoard, over
 // Message hands a neighbor's message, or one of another node of the world, to the
 // board.
 func (b *Board) Message(m serve.Message) error {
-	from := cache.Peer(m.Peer) // both count children from 0, and call the parent -1
+	from := cache.Peer(m.Neighbor) // both count children from 0, and call the parent -1
 	if m.Header.Kind == overlay.KindHome {
 		from = cache.Node(m.Node)
 	}
@@ -189,7 +189,7 @@ func (b *Board) carry() {
 		if n, ok := s.To.Node(); ok {
 			b.w.SendTo(n, overlay.KindHome, s.Msg)
 		} else {
-			b.w.Send(serve.Peer(s.To), link.KVS, overlay.KindBoard, s.Msg)
+			b.w.Send(serve.Neighbor(s.To), link.KVS, overlay.KindBoard, s.Msg)
 		}
 	}
 	for _, x := range out.Answers {

@@ -173,12 +173,12 @@ func (n *Net) step(within time.Duration) (some bool) {
 }
 
 // hand queues a message for a node's server of its kind.
-func (x *Node) hand(kind tree.Kind, from serve.Peer, node job.NodeID, body []byte) {
+func (x *Node) hand(kind tree.Kind, from serve.Neighbor, node job.NodeID, body []byte) {
 	x.queue = append(x.queue, func() error {
 		for _, s := range x.Servers {
 			if slices.Contains(s.Kinds(), kind) {
 				m := overlay.Message{Header: tree.Header{Kind: kind, World: uint16(x.ID)}, Body: body}
-				return s.Message(serve.Message{Message: m, Peer: from, Node: node})
+				return s.Message(serve.Message{Message: m, Neighbor: from, Node: node})
 			}
 		}
 		return fmt.Errorf("node %d has no server for messages of kind %d", x.number, kind)
@@ -186,7 +186,7 @@ func (x *Node) hand(kind tree.Kind, from serve.Peer, node job.NodeID, body []byt
 }
 
 // Send hands a message to the next node or the one before.
-func (x *Node) Send(to serve.Peer, _ link.Stream, kind tree.Kind, body []byte) {
+func (x *Node) Send(to serve.Neighbor, _ link.Stream, kind tree.Kind, body []byte) {
 	if to == serve.Parent {
 		x.net.Nodes[x.number-1].hand(kind, 0, -1, body)
 	} else {
@@ -224,7 +224,7 @@ func (x *Node) Post(f func()) {
 }
 
 // Broken keeps the error.
-func (x *Node) Broken(by serve.Peer, err error) {
+func (x *Node) Broken(by serve.Neighbor, err error) {
 	x.Broke = append(x.Broke, fmt.Errorf("peer %d: %w", by, err))
 }
 

@@ -62,26 +62,26 @@ func New(w *serve.World, b *board.Board, door *Door) (*Server, error) {
 		s.seat = b.Join(s)
 		b.Over = s.fencesOver
 	}
-	hops := make([]collective.Hop, len(w.Hosts))
+	towards := make([]collective.Direction, len(w.Hosts))
 	for n, d := range w.Toward {
-		hops[n] = hopOf(d, w.Refused)
+		towards[n] = directionOf(d, w.Refused)
 	}
 	var all []collective.Run
 	for _, b := range w.Blocks { // in rank order, of all ranks
-		all = append(all, collective.Run{Count: b.Count, Hop: hops[w.NodeOf(b.First)]})
+		all = append(all, collective.Run{Count: b.Count, Direction: towards[w.NodeOf(b.First)]})
 	}
-	for n := range hops {
-		all = append(all, collective.Run{Count: 1, Hop: hopOf(w.Toward[n], false)}) // the agent is there without ranks, too
+	for n := range towards {
+		all = append(all, collective.Run{Count: 1, Direction: directionOf(w.Toward[n], false)}) // the agent is there without ranks, too
 	}
 	var err error
-	s.node, err = collective.New(collective.Config{Ranks: w.Size, Hops: all, Children: w.Children, Root: w.Root,
+	s.node, err = collective.New(collective.Config{Ranks: w.Size, Directions: all, Children: w.Children, Root: w.Root,
 		Node: func(rank int) int { return int(w.NodeOf(job.Rank(rank))) }})
 	return s, err
 }
 
-// hopOf is a direction as the tree has it. Of a node that has refused its ranks,
+// directionOf is a direction as the tree has it. Of a node that has refused its ranks,
 // which are far more than it has room or time for, these are nowhere.
-func hopOf(d serve.Direction, refused bool) collective.Hop {
+func directionOf(d serve.Direction, refused bool) collective.Direction {
 	switch {
 	case d == serve.Up:
 		return collective.Up
@@ -90,7 +90,7 @@ func hopOf(d serve.Direction, refused bool) collective.Hop {
 	case d == serve.Here, d == serve.Gone: // lost while the launch was under way, which the launcher is told
 		return collective.Nowhere
 	}
-	return collective.Hop(d)
+	return collective.Direction(d)
 }
 
 // Kinds are the records of operations and messages.
@@ -110,7 +110,7 @@ func (s *Server) Env(r *serve.Rank) []string {
 
 // Message takes records of a neighbor.
 func (s *Server) Message(m serve.Message) error {
-	s.node.Receive(collective.Hop(m.Peer), m.Body)
+	s.node.Receive(collective.Direction(m.Neighbor), m.Body)
 	return nil
 }
 
@@ -123,7 +123,7 @@ func (s *Server) Turn() (some bool) {
 	s.node.Flush(&s.out)
 	some = s.endFences()
 	for _, f := range s.out.Frames {
-		s.w.Send(serve.Peer(f.To), link.Data, overlay.KindRecords, f.Bytes) // both count children from 0, and call the parent -1
+		s.w.Send(serve.Neighbor(f.To), link.Data, overlay.KindRecords, f.Bytes) // both count children from 0, and call the parent -1
 	}
 	for _, d := range s.out.Deliveries {
 		if d.Endpoint >= s.w.Size {
@@ -141,7 +141,7 @@ func (s *Server) Turn() (some bool) {
 		some = true
 		switch {
 		case f.From != collective.Local:
-			s.w.Broken(serve.Peer(f.From), f.Err)
+			s.w.Broken(serve.Neighbor(f.From), f.Err)
 		case f.Endpoint >= s.w.Size:
 			s.agent.Fault(f.Err)
 		default:
@@ -187,7 +187,9 @@ func (s *Server) accuse(rank job.Rank, err error) {
 }
 
 // Lost tells the ranks that a child is lost.
-func (s *Server) Lost(child serve.Peer, why string) { s.node.Lost(collective.Hop(child), why) }
+func (s *Server) Lost(child serve.Neighbor, why string) {
+	s.node.Lost(collective.Direction(child), why)
+}
 
 // Close hangs up.
 func (s *Server) Close() {

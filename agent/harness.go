@@ -29,9 +29,9 @@ type Warden interface {
 
 var _ Warden = (*proc.Warden)(nil)
 
-// House is what surrounds an agent that shares its process with others, so that
+// Harness is what surrounds an agent that shares its process with others, so that
 // thousands can be measured on one machine. The zero value is a node.
-type House struct {
+type Harness struct {
 	// Piper makes the bootstrap of the agents below; nil for the job's.
 	Piper func() bootstrap.Piper
 	// Warden starts the warden; nil for a process.
@@ -39,9 +39,9 @@ type House struct {
 }
 
 // shared tells that the process is not this agent's alone, nor its children.
-func (h *House) shared() bool { return h.Warden != nil }
+func (h *Harness) shared() bool { return h.Warden != nil }
 
-func (h *House) startWarden(ctx context.Context, o proc.Options) (Warden, error) {
+func (h *Harness) startWarden(ctx context.Context, o proc.Options) (Warden, error) {
 	if h.Warden != nil {
 		return h.Warden(), nil
 	}
@@ -49,12 +49,12 @@ func (h *House) startWarden(ctx context.Context, o proc.Options) (Warden, error)
 }
 
 // Serve runs one agent on a link to its parent, until the job is over for it.
-func Serve(l link.Link, h House) error {
+func Serve(l link.Link, h Harness) error {
 	a, err := newAgent(l)
 	if err != nil {
 		return err
 	}
-	a.house, a.begun = h, a.now()
+	a.harness, a.begun = h, a.now()
 	err = a.run()
 	a.close()
 	return err

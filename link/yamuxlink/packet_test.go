@@ -19,9 +19,9 @@ func TestReadRecordRefuses(t *testing.T) {
 		bytes  string
 		want   string // of the error
 	}{
-		{"unknown kind", link.Control, "\x07\x00\x00\x00", "unknown record kind 7"},
-		{"control record elsewhere", link.Data, "\x04\x00\x00\x00", "record kind 4 belongs on control"},
-		{"payload of an END", link.KVS, "\x01\x00\x00\x02ab", "record kind 1 with a payload of 2 bytes"},
+		{"unknown kind", link.Control, "\x07\x00\x00\x00", "unknown packet kind 7"},
+		{"control packet elsewhere", link.Data, "\x04\x00\x00\x00", "packet kind 4 belongs on control"},
+		{"payload of an END", link.KVS, "\x01\x00\x00\x02ab", "packet kind 1 with a payload of 2 bytes"},
 		{"long control frame", link.Control, "\x00\x01\x00\x01", "a frame of 65537 bytes exceeds the limit of 65536"},
 		{"long frame", link.Stdio, "\x00\xff\xff\xff", "a frame of 16777215 bytes exceeds the limit of 1048640"},
 		{"nothing", link.Stdio, "", "EOF"},
@@ -30,7 +30,7 @@ func TestReadRecordRefuses(t *testing.T) {
 		{"half a frame", link.Stdio, "\x00\x00\x00\x05abc", "unexpected EOF"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, _, err := readRecord(bytes.NewReader([]byte(c.bytes)), c.stream)
+			_, _, err := readPacket(bytes.NewReader([]byte(c.bytes)), c.stream)
 			require.ErrorContains(t, err, c.want)
 		})
 	}
@@ -43,7 +43,7 @@ func TestReadRecordChecksBeforeItTakesMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range n {
-		_, _, err := readRecord(bytes.NewReader(header), link.Data)
+		_, _, err := readPacket(bytes.NewReader(header), link.Data)
 		require.Error(t, err)
 	}
 	runtime.ReadMemStats(&after)
@@ -59,7 +59,7 @@ func FuzzReadRecord(f *testing.F) {
 		r := iotest.OneByteReader(bytes.NewReader(data))
 		var again []byte
 		for {
-			k, payload, err := readRecord(r, s)
+			k, payload, err := readPacket(r, s)
 			if err != nil {
 				if err == io.EOF {
 					require.Len(t, again, len(data), "what was accepted reads as it was written")

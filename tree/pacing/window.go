@@ -1,4 +1,4 @@
-package grow
+package pacing
 
 import "time"
 
@@ -18,10 +18,10 @@ type Window struct {
 	best     time.Duration
 }
 
-// NewWindow returns a window of so many places, all free.
-func NewWindow(places int) Window { return Window{limit: places} }
+// NewWindow returns a window of so many permits, all free.
+func NewWindow(permits int) Window { return Window{limit: permits} }
 
-// Enter takes a place and reports whether there was one.
+// Enter takes a permit and reports whether there was one.
 func (w *Window) Enter() bool {
 	if w.inFlight >= w.limit {
 		return false
@@ -30,7 +30,7 @@ func (w *Window) Enter() bool {
 	return true
 }
 
-// Leave gives a place back.
+// Leave gives a permit back.
 func (w *Window) Leave() { w.inFlight-- }
 
 // Learn adapts the limit to how long a handshake took, or that the host

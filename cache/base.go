@@ -2,9 +2,9 @@ package cache
 
 import "fmt"
 
-// fence is what every policy keeps at a node: who has entered the fence under
+// base is what every policy keeps at a node: who has entered the fence under
 // way, and the counts.
-type fence struct {
+type base struct {
 	cfg     Config
 	epoch   Epoch
 	entered int    // local ranks inside
@@ -16,12 +16,12 @@ type fence struct {
 	stats Stats
 }
 
-func newFence(c Config) fence {
-	return fence{cfg: c, heard: make([]bool, c.Children), missing: c.Children}
+func newBase(c Config) base {
+	return base{cfg: c, heard: make([]bool, c.Children), missing: c.Children}
 }
 
 // enter counts a local rank in.
-func (f *fence) enter() error {
+func (f *base) enter() error {
 	if f.entered == f.cfg.LocalRanks {
 		return fmt.Errorf("fence %d: more than the node's %d ranks entered", f.epoch, f.cfg.LocalRanks)
 	}
@@ -30,10 +30,10 @@ func (f *fence) enter() error {
 }
 
 // local reports whether all local ranks are inside.
-func (f *fence) local() bool { return f.entered == f.cfg.LocalRanks }
+func (f *base) local() bool { return f.entered == f.cfg.LocalRanks }
 
 // join counts a child's subtree in.
-func (f *fence) join(child Peer, h header) error {
+func (f *base) join(child Peer, h header) error {
 	if f.heard[child] {
 		return fmt.Errorf("fence %d: second %v", h.epoch, h.kind)
 	}
@@ -44,11 +44,11 @@ func (f *fence) join(child Peer, h header) error {
 }
 
 // ready reports whether this subtree's part of the fence can end.
-func (f *fence) ready() bool { return !f.waiting && f.local() && f.missing == 0 }
+func (f *base) ready() bool { return !f.waiting && f.local() && f.missing == 0 }
 
 // end ends this subtree's part of the fence and returns the number of its
 // ranks. At the root the fence is complete with it.
-func (f *fence) end() (ranks int, err error) {
+func (f *base) end() (ranks int, err error) {
 	ranks = f.entered + f.ranks
 	if f.cfg.Root && ranks != f.cfg.Size {
 		return 0, fmt.Errorf("fence %d: the tree holds %d ranks, the world has %d", f.epoch, ranks, f.cfg.Size)
@@ -60,14 +60,14 @@ func (f *fence) end() (ranks int, err error) {
 }
 
 // complete begins the next epoch.
-func (f *fence) complete(out *Effects) {
+func (f *base) complete(out *Effects) {
 	f.waiting = false
 	f.epoch++
 	out.Released = append(out.Released, Release{Epoch: f.epoch})
 }
 
 // checkPut reports why b cannot take a put.
-func (f *fence) checkPut(key, value []byte, b *batch) error {
+func (f *base) checkPut(key, value []byte, b *batch) error {
 	switch {
 	case len(key) == 0:
 		return fmt.Errorf("put: empty key")
@@ -82,17 +82,17 @@ func (f *fence) checkPut(key, value []byte, b *batch) error {
 }
 
 // count counts a message received.
-func (f *fence) count(msg []byte) {
+func (f *base) count(msg []byte) {
 	f.stats.Received++
 	f.stats.ReceivedBytes += uint64(len(msg))
 }
 
 // read checks a message of which one of the due kinds may come from its sender,
 // none if it is a stranger, and returns its header and the offset of its body.
-func (f *fence) read(msg []byte, due kinds) (h header, body int, err error) {
+func (f *base) read(msg []byte, due kinds) (h header, body int, err error) {
 	switch {
 	case due == 0:
-		return h, 0, fmt.Errorf("no such neighbour")
+		return h, 0, fmt.Errorf("no such neighbor")
 	case len(msg) > f.cfg.MaxMessage:
 		return h, 0, fmt.Errorf("%d bytes, at most %d are allowed", len(msg), f.cfg.MaxMessage)
 	}
@@ -106,16 +106,16 @@ func (f *fence) read(msg []byte, due kinds) (h header, body int, err error) {
 }
 
 // child reports whether p is a child.
-func (f *fence) child(p Peer) bool { return p >= 0 && int(p) < f.cfg.Children }
+func (f *base) child(p Peer) bool { return p >= 0 && int(p) < f.cfg.Children }
 
 // other reports whether p is another node of the world.
-func (f *fence) other(p Peer) bool {
+func (f *base) other(p Peer) bool {
 	n, ok := p.Node()
 	return ok && int(n) < f.cfg.Nodes && n != f.cfg.Node
 }
 
 // current checks that a message belongs to the fence under way.
-func (f *fence) current(h header) error {
+func (f *base) current(h header) error {
 	if h.epoch != f.epoch {
 		return fmt.Errorf("offset 1: fence %d while fence %d is under way", h.epoch, f.epoch)
 	}
@@ -123,7 +123,7 @@ func (f *fence) current(h header) error {
 }
 
 // completion checks that h, a message that completes a fence, may come now.
-func (f *fence) completion(h header) error {
+func (f *base) completion(h header) error {
 	if err := f.current(h); err != nil {
 		return err
 	}
@@ -133,29 +133,29 @@ func (f *fence) completion(h header) error {
 	return nil
 }
 
-func (f *fence) send(to Peer, msg []byte, out *Effects) {
+func (f *base) send(to Peer, msg []byte, out *Effects) {
 	f.stats.Sent++
 	f.stats.SentBytes += uint64(len(msg))
 	out.Sends = append(out.Sends, Send{To: to, Msg: msg})
 }
 
 // broadcast sends msg to each child.
-func (f *fence) broadcast(msg []byte, out *Effects) {
+func (f *base) broadcast(msg []byte, out *Effects) {
 	for i := range f.cfg.Children {
 		f.send(Peer(i), msg, out)
 	}
 }
 
-func (f *fence) answer(token uint64, value string, found bool, out *Effects) {
+func (f *base) answer(token uint64, value string, found bool, out *Effects) {
 	if !found {
-		f.stats.Misses++
+		f.stats.NotFound++
 	}
 	out.Answers = append(out.Answers, Answer{Token: token, Value: value, Found: found})
 }
 
 // counts returns the Stats of a node that holds resident bytes and has given
 // evicted entries up.
-func (f *fence) counts(resident int, evicted uint64) Stats {
+func (f *base) counts(resident int, evicted uint64) Stats {
 	s := f.stats
 	s.Epoch, s.Resident, s.Evictions = f.epoch, resident, evicted
 	return s

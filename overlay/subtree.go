@@ -12,10 +12,10 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// Family is one node's children from the first try to reach them to the end of
+// Subtree is one node's children from the first try to reach them to the end of
 // the job. It belongs to one event loop, which hands it the events of its
 // Starter and the Ready messages and losses of its children.
-type Family struct {
+type Subtree struct {
 	tree.Node
 	Worlds Worlds
 
@@ -27,13 +27,13 @@ type Family struct {
 	// Now reads this node's clock.
 	Now func() time.Time
 
-	kin    []kin // by slot
-	sweeps sync.WaitGroup
-	ready  tree.Gather[Ready]
-	former []*Starter // before Grow
+	children []child // by slot
+	sweeps   sync.WaitGroup
+	ready    tree.Gather[Ready]
+	former   []*Starter // before Grow
 }
 
-type kin struct {
+type child struct {
 	edge  *Edge
 	pipe  bootstrap.Pipe
 	host  HostEntry
@@ -44,10 +44,10 @@ type kin struct {
 	offset offset // of the child's clock
 }
 
-// NewFamily returns a family without children. sink makes the stdio sink of a
+// NewSubtree returns a subtree without children. sink makes the stdio sink of a
 // new child's edge.
-func NewFamily(s *Starter, c Common, inbox *Inbox, sink func(tree.Slot) Sink) *Family {
-	f := &Family{starter: s, common: c, inbox: inbox, sink: sink, Now: time.Now}
+func NewSubtree(s *Starter, c Common, inbox *Inbox, sink func(tree.Slot) Sink) *Subtree {
+	f := &Subtree{starter: s, common: c, inbox: inbox, sink: sink, Now: time.Now}
 	f.ready.Merge = (*Ready).Merge
 	f.ready.Expect(1) // this node's own part, given by Begin
 	return f
@@ -56,7 +56,7 @@ func NewFamily(s *Starter, c Common, inbox *Inbox, sink func(tree.Slot) Sink) *F
 // Begin contributes own (empty at the launcher) and starts agents on hosts, at
 // most degree of them from here. It reports whether the subtree is complete at
 // once.
-func (f *Family) Begin(own Ready, hosts []HostEntry, degree int) (complete bool) {
+func (f *Subtree) Begin(own Ready, hosts []HostEntry, degree int) (complete bool) {
 	for _, part := range f.parts(hosts, degree) {
 		f.start(part)
 	}
@@ -66,11 +66,11 @@ func (f *Family) Begin(own Ready, hosts []HostEntry, degree int) (complete bool)
 // Grow starts agents on further hosts, by a Starter of their own, once the
 // subtree was complete. It is complete again when all of them are decided;
 // ReadyValue is then about them alone.
-func (f *Family) Grow(s *Starter, c Common, hosts []HostEntry, degree int) {
+func (f *Subtree) Grow(s *Starter, c Common, hosts []HostEntry, degree int) {
 	f.former = append(f.former, f.starter)
 	f.starter, f.common = s, c
-	for i := range f.kin {
-		f.kin[i].old = true
+	for i := range f.children {
+		f.children[i].old = true
 	}
 	f.ready = tree.Gather[Ready]{Merge: (*Ready).Merge}
 	f.ready.Expect(1)
@@ -82,20 +82,20 @@ func (f *Family) Grow(s *Starter, c Common, hosts []HostEntry, degree int) {
 
 // Extend gives a child that is the root further hosts, to be started in place of
 // dead ones or for a spawn: it is about to hear of them.
-func (f *Family) Extend(slot tree.Slot, hosts []HostEntry) {
+func (f *Subtree) Extend(slot tree.Slot, hosts []HostEntry) {
 	below := f.Below(slot)
 	for _, h := range hosts {
 		below = append(below, h.Index)
 	}
 	f.Cover(slot, below)
-	f.kin[slot].edge.origin.extend(hosts)
+	f.children[slot].edge.origin.extend(hosts)
 }
 
 // Awaited tells whether a child belongs to hosts that are not all decided yet.
-func (f *Family) Awaited(slot tree.Slot) bool { return !f.kin[slot].old && !f.ready.Done() }
+func (f *Subtree) Awaited(slot tree.Slot) bool { return !f.children[slot].old && !f.ready.Done() }
 
 // parts cuts hosts into those to start from here, each with what it starts.
-func (f *Family) parts(hosts []HostEntry, degree int) (parts [][]HostEntry) {
+func (f *Subtree) parts(hosts []HostEntry, degree int) (parts [][]HostEntry) {
 	if f.common.Relayed {
 		for len(hosts) > 0 {
 			n := min(1+max(hosts[0].Below, 0), len(hosts))
@@ -114,13 +114,13 @@ func (f *Family) parts(hosts []HostEntry, degree int) (parts [][]HostEntry) {
 	return parts
 }
 
-func (f *Family) start(part []HostEntry) {
+func (f *Subtree) start(part []HostEntry) {
 	f.ready.Expect(1)
 	f.starter.Start(part)
 }
 
 // Join takes in an agent that said hello and tells it its range.
-func (f *Family) Join(j Joined) tree.Slot {
+func (f *Subtree) Join(j Joined) tree.Slot {
 	f.ready.Expect(1)
 	slot := f.Node.Join()
 	hosts := []job.HostIndex{j.Host.Index}
@@ -131,25 +131,25 @@ func (f *Family) Join(j Joined) tree.Slot {
 	origin := f.Worlds.Child(f.starter.Redial, append([]HostEntry{j.Host}, j.Rest...))
 	edge := NewEdge(j.Link, slot, origin, f.inbox, f.sink(slot), nil)
 	edge.held = j.held
-	f.kin = append(f.kin, kin{edge: edge, pipe: j.Pipe, host: j.Host, rest: j.Rest})
+	f.children = append(f.children, child{edge: edge, pipe: j.Pipe, host: j.Host, rest: j.Rest})
 	f.Send(slot, link.Service, KindRange, Encode(Range{Self: j.Host, Hosts: j.Rest, Root: f.starter.Redial, Common: f.starter.handOn(f.common)}))
 	return slot
 }
 
 // HostFailed notes a host that is dead.
-func (f *Family) HostFailed(d DeadHost) {
+func (f *Subtree) HostFailed(d DeadHost) {
 	f.ready.Expect(1) // never completes: PartDone is still to come
 	f.ready.Add(Ready{Dead: []DeadHost{d}})
 }
 
 // PartDone counts a part of the host list that is decided. It reports whether
 // that completed the subtree.
-func (f *Family) PartDone() (complete bool) { return f.ready.Skip() }
+func (f *Subtree) PartDone() (complete bool) { return f.ready.Skip() }
 
 // ChildReady takes a child's Ready and reports whether that completed the
 // subtree.
-func (f *Family) ChildReady(slot tree.Slot, r Ready) (complete bool) {
-	k := &f.kin[slot]
+func (f *Subtree) ChildReady(slot tree.Slot, r Ready) (complete bool) {
+	k := &f.children[slot]
 	if k.ready {
 		return false
 	}
@@ -164,21 +164,21 @@ func (f *Family) ChildReady(slot tree.Slot, r Ready) (complete bool) {
 
 // Watched notes that the wardens of a child's subtree watch their agents: its ranks
 // have started. That its agents are ready says nothing of wardens.
-func (f *Family) Watched(slot tree.Slot) { f.kin[slot].edge.held.watch() }
+func (f *Subtree) Watched(slot tree.Slot) { f.children[slot].edge.held.watch() }
 
 // ReadyValue is what is known of the subtree; final once complete.
-func (f *Family) ReadyValue() Ready { return f.ready.Value() }
+func (f *Subtree) ReadyValue() Ready { return f.ready.Value() }
 
 // Lose takes a child out whose edge broke, and sweeps its node. Before the launch its host counts as
 // dead and what it should have started is started again from here, unless it was
 // a relay: that is the end of the job. Where this node has told its parent
 // already who lives, it is too late for that, and all who went with the child
 // are returned for KindDied.
-func (f *Family) Lose(slot tree.Slot, cause error) (complete bool, died []DeadHost) {
+func (f *Subtree) Lose(slot tree.Slot, cause error) (complete bool, died []DeadHost) {
 	if !f.Leave(slot) {
 		return false, nil
 	}
-	k := &f.kin[slot]
+	k := &f.children[slot]
 	k.edge.held.watch() // who said something wrong runs, and who was silent is ended by now
 	k.edge.Close()
 	dead := DeadHost{Index: k.host.Index, Phase: string(bootstrap.Handshake), Cause: cut(withDiagnostics(cause, k.pipe).Error(), maxCause)}
@@ -198,11 +198,11 @@ func (f *Family) Lose(slot tree.Slot, cause error) (complete bool, died []DeadHo
 }
 
 // lost lists the host of a child, which is dead, and those below it.
-func (f *Family) lost(slot tree.Slot, dead DeadHost) []DeadHost {
+func (f *Subtree) lost(slot tree.Slot, dead DeadHost) []DeadHost {
 	died := []DeadHost{dead}
 	for _, h := range f.Below(slot) {
 		if h != dead.Index {
-			died = append(died, DeadHost{Index: h, Phase: dead.Phase, Cause: "its parent in the tree, " + f.kin[slot].host.Name + ", died before the launch"})
+			died = append(died, DeadHost{Index: h, Phase: dead.Phase, Cause: "its parent in the tree, " + f.children[slot].host.Name + ", died before the launch"})
 		}
 	}
 	return died
@@ -211,8 +211,8 @@ func (f *Family) lost(slot tree.Slot, dead DeadHost) []DeadHost {
 // Sweep ends, in the background, what a child that was lost may have left on
 // its node: where agent and warden have both died nobody else does. Then nothing
 // needs its connection any more.
-func (f *Family) Sweep(slot tree.Slot) {
-	pipe, name := f.kin[slot].pipe, NodeJob(f.kin[slot].host.Index, f.common.JobID)
+func (f *Subtree) Sweep(slot tree.Slot) {
+	pipe, name := f.children[slot].pipe, NodeJob(f.children[slot].host.Index, f.common.JobID)
 	f.sweeps.Go(func() { // ends with sweepTimeout, and the bootstrap's bound of Close, at the latest
 		sweep(pipe, name)
 		pipe.Close()
@@ -220,65 +220,65 @@ func (f *Family) Sweep(slot tree.Slot) {
 }
 
 // Host is the host of the child at slot.
-func (f *Family) Host(slot tree.Slot) HostEntry { return f.kin[slot].host }
+func (f *Subtree) Host(slot tree.Slot) HostEntry { return f.children[slot].host }
 
 // Explain adds to a loss what the child's agent printed on its standard error.
-func (f *Family) Explain(slot tree.Slot, cause error) error {
-	return withDiagnostics(cause, f.kin[slot].pipe)
+func (f *Subtree) Explain(slot tree.Slot, cause error) error {
+	return withDiagnostics(cause, f.children[slot].pipe)
 }
 
 // Send queues a message to one child.
-func (f *Family) Send(slot tree.Slot, s link.Stream, kind tree.Kind, payload []byte) {
-	f.kin[slot].edge.Send(s, tree.Header{Kind: kind, To: tree.Neighbor, From: tree.Launcher}, payload)
+func (f *Subtree) Send(slot tree.Slot, s link.Stream, kind tree.Kind, payload []byte) {
+	f.children[slot].edge.Send(s, tree.Header{Kind: kind, To: tree.Neighbor, From: tree.Launcher}, payload)
 }
 
 // Forward queues a message with its header to one child.
-func (f *Family) Forward(slot tree.Slot, s link.Stream, h tree.Header, payload []byte) {
-	f.kin[slot].edge.Send(s, h, payload)
+func (f *Subtree) Forward(slot tree.Slot, s link.Stream, h tree.Header, payload []byte) {
+	f.children[slot].edge.Send(s, h, payload)
 }
 
 // Broadcast queues a message to every live child; the payload is shared.
-func (f *Family) Broadcast(s link.Stream, kind tree.Kind, payload []byte) {
+func (f *Subtree) Broadcast(s link.Stream, kind tree.Kind, payload []byte) {
 	for slot := range f.Children {
-		f.kin[slot].edge.Send(s, tree.Header{Kind: kind, To: tree.Everyone, From: tree.Launcher}, payload)
+		f.children[slot].edge.Send(s, tree.Header{Kind: kind, To: tree.Everyone, From: tree.Launcher}, payload)
 	}
 }
 
 // Edges are those of the live children, for a goroutine that is to send on them.
-func (f *Family) Edges() []*Edge {
+func (f *Subtree) Edges() []*Edge {
 	var edges []*Edge
 	for slot := range f.Children {
-		edges = append(edges, f.kin[slot].edge)
+		edges = append(edges, f.children[slot].edge)
 	}
 	return edges
 }
 
 // BroadcastNew queues a message to every live child that came with the last
 // Grow.
-func (f *Family) BroadcastNew(s link.Stream, kind tree.Kind, payload []byte) {
+func (f *Subtree) BroadcastNew(s link.Stream, kind tree.Kind, payload []byte) {
 	for slot := range f.Children {
-		if !f.kin[slot].old {
-			f.kin[slot].edge.Send(s, tree.Header{Kind: kind, To: tree.Everyone, From: tree.Launcher}, payload)
+		if !f.children[slot].old {
+			f.children[slot].edge.Send(s, tree.Header{Kind: kind, To: tree.Everyone, From: tree.Launcher}, payload)
 		}
 	}
 }
 
 // Suspend tells every child that this process is about to be stopped, or runs
 // again.
-func (f *Family) Suspend(on bool) error {
+func (f *Subtree) Suspend(on bool) error {
 	var errs []error
 	for slot := range f.Children {
-		errs = append(errs, f.kin[slot].edge.Suspend(on))
+		errs = append(errs, f.children[slot].edge.Suspend(on))
 	}
 	return errors.Join(errs...)
 }
 
 // End ends every live edge in good order, see EndEdges.
-func (f *Family) End(ctx context.Context) { EndEdges(ctx, f.Edges()) }
+func (f *Subtree) End(ctx context.Context) { EndEdges(ctx, f.Edges()) }
 
 // EndEdges ends edges in good order, in parallel, and returns when all peers
 // have everything or ctx is done. EdgeEnded events follow as the children end
-// their side. Any goroutine may call it: a Family belongs to its event loop.
+// their side. Any goroutine may call it: a Subtree belongs to its event loop.
 func EndEdges(ctx context.Context, edges []*Edge) {
 	var ending sync.WaitGroup
 	for _, e := range edges {
@@ -289,13 +289,13 @@ func EndEdges(ctx context.Context, edges []*Edge) {
 
 // Close tears every edge down and waits for what is being started or swept. The
 // Starter's context must have been cancelled.
-func (f *Family) Close() {
+func (f *Subtree) Close() {
 	var closing sync.WaitGroup
 	f.sweeps.Wait()
-	for i := range f.kin {
+	for i := range f.children {
 		closing.Go(func() { // ends when the bootstrap has let go
-			f.kin[i].edge.Close()
-			f.kin[i].pipe.Close()
+			f.children[i].edge.Close()
+			f.children[i].pipe.Close()
 		})
 	}
 	closing.Wait()

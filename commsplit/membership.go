@@ -1,8 +1,8 @@
 package commsplit
 
-// Place is what a rank learns of its new communicator: MPI_Comm_rank and
+// Membership is what a rank learns of its new communicator: MPI_Comm_rank and
 // MPI_Comm_size of it, and where the communicator's ranks are found.
-type Place struct {
+type Membership struct {
 	Rank uint32 // in the old communicator
 	New  uint32 // in the new one
 	Size uint32 // of the new one; 0: the rank's colour is Undefined, it is in none
@@ -10,7 +10,7 @@ type Place struct {
 	Home int32  // the process that holds all of the communicator's table, or Spread, or InRange
 }
 
-// Values of Place.Home for tables that are not at one process.
+// Values of Membership.Home for tables that are not at one process.
 const (
 	// Spread tables are cut into parts by position.
 	Spread = -1
@@ -18,25 +18,25 @@ const (
 	InRange = -2
 )
 
-const placeWords = 2
+const membershipWords = 2
 
-func (p Place) append(w []uint64) []uint64 {
+func (p Membership) append(w []uint64) []uint64 {
 	return append(w, uint64(p.Rank)<<32|uint64(p.New), uint64(p.Size)<<32|uint64(p.Base))
 }
 
-// parsePlace reads the place of a rank in a spread table.
-func parsePlace(w []uint64) Place {
-	return Place{Rank: uint32(w[0] >> 32), New: uint32(w[0]), Size: uint32(w[1] >> 32), Base: uint32(w[1]), Home: Spread}
+// parseMembership reads the membership of a rank in a spread table.
+func parseMembership(w []uint64) Membership {
+	return Membership{Rank: uint32(w[0] >> 32), New: uint32(w[0]), Size: uint32(w[1] >> 32), Base: uint32(w[1]), Home: Spread}
 }
 
-// inOrder lists the places of the rows, in their order, among them those of no
+// inOrder lists the memberships of the rows, in their order, among them those of no
 // communicator.
-func inOrder(rows []Row, places map[uint32]Place) []Place {
-	list := make([]Place, len(rows))
+func inOrder(rows []Row, memberships map[uint32]Membership) []Membership {
+	list := make([]Membership, len(rows))
 	for i, r := range rows {
-		list[i] = Place{Rank: r.Rank, Home: Spread}
+		list[i] = Membership{Rank: r.Rank, Home: Spread}
 		if r.Color != Undefined {
-			list[i] = places[r.Rank]
+			list[i] = memberships[r.Rank]
 		}
 	}
 	return list
@@ -44,8 +44,8 @@ func inOrder(rows []Row, places map[uint32]Place) []Place {
 
 // Result is the outcome of a split at one process.
 type Result struct {
-	Places []Place // of the process's ranks, in the order in which their rows were given
-	Table  *Table
+	Memberships []Membership // of the process's ranks, in the order in which their rows were given
+	Table       *Table
 }
 
 // bound is what other sorters must know of a share to tell where the classes at
@@ -86,9 +86,9 @@ func class(table []Row, color uint32) (start, end int) {
 	return start, start + lowerBound(table[start:], &next)
 }
 
-// place finds a row of a sorter's share and where its class begins and ends,
+// membershipOf finds a row of a sorter's share and where its class begins and ends,
 // which may be in other sorters' shares.
-func place(x *Row, share []Row, block int, shares split, bounds []bound) Place {
+func membershipOf(x *Row, share []Row, block int, shares split, bounds []bound) Membership {
 	at := shares.start(block)
 	row := at + lowerBound(share, x)
 	s, e := class(share, x.Color)
@@ -121,5 +121,5 @@ func place(x *Row, share []Row, block int, shares split, bounds []bound) Place {
 			}
 		}
 	}
-	return Place{Rank: x.Rank, New: uint32(row - start), Size: uint32(end - start), Base: uint32(start), Home: Spread}
+	return Membership{Rank: x.Rank, New: uint32(row - start), Size: uint32(end - start), Base: uint32(start), Home: Spread}
 }

@@ -1,4 +1,4 @@
-package grow
+package pacing
 
 import (
 	"testing"

@@ -30,7 +30,7 @@ func TestALostChildIsSweptBeforeTheLaunch(t *testing.T) {
 	inbox := NewInbox(func() {})
 	ctx, cancel := context.WithCancel(t.Context())
 	starter := NewStarter(ctx, &hosts{tries: map[string]int{}}, stage.Source(nil), Common{JobID: "job", ConnectTimeout: time.Minute}, inbox, nil)
-	f := NewFamily(starter, Common{JobID: "job"}, inbox, func(tree.Slot) Sink { return func(tree.Header, []byte) {} })
+	f := NewSubtree(starter, Common{JobID: "job"}, inbox, func(tree.Slot) Sink { return func(tree.Header, []byte) {} })
 	f.Begin(Ready{}, nil, 2)
 	near, far := memlink.Pair()
 	defer far.Close()

@@ -6,7 +6,7 @@ import (
 	"github.com/golaunch/golaunch/job"
 )
 
-// Node is the record of one agent. Its times are of its own clock.
+// Node is the entry of one agent. Its times are of its own clock.
 type Node struct {
 	Host     job.HostIndex `cbor:"1,keyasint"`
 	Parent   job.HostIndex `cbor:"2,keyasint"` // job.NoHost for the root; told by the parent
@@ -31,7 +31,7 @@ const (
 	NotStarted = "not started"
 )
 
-// Rank is the record of one rank. Its times are of its node's clock.
+// Rank is the entry of one rank. Its times are of its node's clock.
 type Rank struct {
 	World    int           `cbor:"1,keyasint"`
 	Rank     job.Rank      `cbor:"2,keyasint"`

@@ -1,4 +1,4 @@
-package grow
+package pacing
 
 import (
 	"slices"
@@ -33,7 +33,7 @@ func NewPart(heads int) Part { return Part{heads: heads, hedge: 1} }
 func (p *Part) Begin() int { return p.try(1) }
 
 // Silent is called when HedgeAfter is over since the last try began: when it had
-// a place in the window, for one that waits for that is not silent.
+// a permit of the window, for one that waits for that is not silent.
 func (p *Part) Silent() int {
 	if p.joined {
 		return 0
