@@ -108,7 +108,7 @@ func newCommandLine(environ []string) *commandLine {
 	f.Var(textValue{&c.DegreeRule}, "degree-rule", "`RULE` for the degree: auto, or scela as published")
 	f.Var(timeValue{&c.LostAfter}, "lost-after", "count a node as lost after `TIME` of silence")
 	f.Var(textValue{(*string)(&c.Cache)}, "cache", "PMI `POLICY`: hcs, hcma, hcmab, hcmab-lru or distributed")
-	f.Var(sizeValue{&c.CacheBytes}, "cache-bytes", "what a node may forget takes up to `SIZE` (K, M, G)")
+	f.Var(sizeValue{&c.CacheBytes}, "cache-bytes", "let a node cache up to `SIZE` (K, M, G) of what it can ask for again")
 	annotate(f, groupTree, "degree", "degree-rule", "lost-after", "cache", "cache-bytes")
 
 	f.VarP(stdinValue{&c.Stdin}, "stdin", "i", "who reads standard input: `RANK`, all or none")
@@ -143,7 +143,7 @@ func newCommandLine(environ []string) *commandLine {
 // define adds the flags of one app to f.
 func (a *appFlags) define(f *pflag.FlagSet) {
 	f.VarP(countValue{&a.np, launcher.MaxRanks}, "np", "n", "number `N` of ranks; else all slots, or one per host")
-	f.VarP(listValue{&a.env}, "env", "x", "set `NAME=VALUE`; NAME alone passes on what ranks would not inherit")
+	f.VarP(listValue{&a.env}, "env", "x", "set `NAME=VALUE`; NAME alone: its value here, even if normally withheld")
 	f.VarP(textValue{&a.wdir}, "wdir", "", "working directory `DIR` of the ranks")
 	mark(f, appKey, "np", "env", "wdir")
 	mark(f, repeatKey, "env")

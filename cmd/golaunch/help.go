@@ -42,7 +42,7 @@ Commands:
 `
 
 const examples = `  golaunch -n 4 ./app                     four ranks here
-  golaunch -H n[001-128]:16 ./app         sixteen on each of 128 hosts
+  golaunch -H 'n[001-128]:16' ./app       sixteen on each of 128 hosts
   golaunch -f hosts -n 100 -x DEBUG=1 ./app -v
   golaunch -n 1 ./head : -n 8 ./worker
 `
