@@ -70,8 +70,8 @@ type Config struct {
 	Nodes int
 	Node  job.NodeID
 
-	// Budget is the memory, in bytes, for what may be forgotten: the LRU of
-	// hcmab-lru and distributed, and what hcs and hcma know to be absent. Any
+	// Budget is the memory, in bytes, for what this node can ask for again: the
+	// LRU of hcmab-lru and distributed, and what hcs and hcma know to be absent. Any
 	// budget is correct. 0 for none, OneRound for a round.
 	Budget int
 

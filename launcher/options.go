@@ -117,7 +117,7 @@ type Options struct {
 	// ("" too), or "1.2", which has barriers of groups.
 	PMIVersion string
 	// Cache is the policy by which nodes hold what PMI clients put, and
-	// CacheBytes the memory for what a node may forget (cache.Config.Budget).
+	// CacheBytes the memory for what a node can ask for again (cache.Config.Budget).
 	Cache      cache.Policy
 	CacheBytes int
 	// LostAfter is how long a link may be silent before its peer counts as

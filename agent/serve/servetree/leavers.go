@@ -51,7 +51,7 @@ func (s *Server) livesOn(r *serve.Rank) {
 	}
 }
 
-// Ended has a rank leave that has ended, after all that it has said.
+// Ended has a rank that has ended leave the service, once what it said is handled.
 func (s *Server) Ended(r *serve.Rank) {
 	if s.w.Ending() {
 		return
