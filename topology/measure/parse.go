@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,10 +73,14 @@ func parseJSON(r io.Reader, name string) ([]Sample, error) {
 	return report.Samples, nil
 }
 
-var (
-	osuHead = regexp.MustCompile(`^# OSU MPI(-[A-Z]+)? (Latency|Bandwidth) Test\b`)
-	imbHead = regexp.MustCompile(`^# Benchmarking (\S+)`)
-)
+// osuTest is the test of a head such as "# OSU MPI-CUDA Latency Test v7.2"; empty for
+// any other line.
+func osuTest(words []string) string {
+	if len(words) < 5 || words[2] != "MPI" && !strings.HasPrefix(words[2], "MPI-") || words[4] != "Test" {
+		return ""
+	}
+	return words[3]
+}
 
 // parser reads tables.
 type parser struct {
@@ -98,9 +101,9 @@ func (p *parser) line(text string) error {
 	switch {
 	case strings.HasPrefix(text, "# OSU "):
 		return p.osu(text)
-	case imbHead.MatchString(text):
+	case strings.HasPrefix(text, "# Benchmarking ") && len(words) > 2:
 		err := p.end()
-		switch imbHead.FindStringSubmatch(text)[1] {
+		switch words[2] {
 		case "PingPong":
 			p.test = PingPong
 		case "PingPing":
@@ -136,13 +139,13 @@ func (p *parser) osu(text string) error {
 	if err := p.end(); err != nil {
 		return err
 	}
-	switch m := osuHead.FindStringSubmatch(text); {
-	case m == nil:
-		return p.in.Expected(text, "what osu_latency or osu_bw prints")
-	case m[2] == "Latency":
+	switch osuTest(strings.Fields(text)) {
+	case "Latency":
 		p.test = PingPong
-	default:
+	case "Bandwidth":
 		p.test, p.rate = Stream, true
+	default:
+		return p.in.Expected(text, "what osu_latency or osu_bw prints")
 	}
 	p.column = 1
 	return nil
