@@ -57,7 +57,7 @@ func lead(world *client.Comm, tag, peer int) ([]measure.Sample, error) {
 // accept returns the connection that knows the secret; others are closed. Then
 // nobody listens any more.
 func accept(listener *net.TCPListener, s secrets, deadline time.Time) (net.Conn, error) {
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	if err := listener.SetDeadline(deadline); err != nil {
 		return nil, err
 	}
