@@ -17,6 +17,7 @@ type DimensionOrder struct {
 	torus *topology.Torus
 	graph *topology.Graph
 	lanes int
+	split bool            // ties go both ways
 	place []int32         // [switch*dimensions+i]: coordinate i
 	leaf  []topology.Node // of each host
 }
@@ -63,6 +64,19 @@ func NewDimensionOrder(g *topology.Graph) (*DimensionOrder, error) {
 	return d, nil
 }
 
+// NewSplitDimensionOrder is dimension order that uses both ways around where they
+// are equally long: a tie goes upward from an even coordinate and downward from
+// an odd one. Messages to the other side of a ring then load it half as much, as
+// [Sack 3.3.1] has them do.
+func NewSplitDimensionOrder(g *topology.Graph) (*DimensionOrder, error) {
+	d, err := NewDimensionOrder(g)
+	if err != nil {
+		return nil, err
+	}
+	d.split = true
+	return d, nil
+}
+
 func (d *DimensionOrder) coordinate(n topology.Node, i int) int {
 	return int(d.place[d.graph.SwitchIndex(n)*len(d.torus.Dims)+i])
 }
@@ -70,8 +84,13 @@ func (d *DimensionOrder) coordinate(n topology.Node, i int) int {
 // Graph is the network.
 func (d *DimensionOrder) Graph() *topology.Graph { return d.graph }
 
-// String is "dimension order".
-func (d *DimensionOrder) String() string { return "dimension order" }
+// String is "dimension order", with ", ties split" behind it where they are.
+func (d *DimensionOrder) String() string {
+	if d.split {
+		return "dimension order, ties split"
+	}
+	return "dimension order"
+}
 
 // Lanes is 2 where a dimension wraps, else 1.
 func (d *DimensionOrder) Lanes() int { return d.lanes }
@@ -95,7 +114,7 @@ func (d *DimensionOrder) Next(at, dst topology.Node) (Step, bool) {
 		var lane uint8
 		if f.Wraps(i) {
 			ahead := (to - c + size) % size
-			up = 2*ahead <= size
+			up = 2*ahead < size || 2*ahead == size && (!d.split || c%2 == 0)
 			if d.lanes == 2 && up == (to > c) {
 				lane = 1
 			}

@@ -18,7 +18,8 @@ func TestDimensionOrderIsShortest(t *testing.T) {
 		s.Wrap = rapid.SliceOfN(rapid.Bool(), len(s.Dims), len(s.Dims)).Draw(t, "wrap")
 		g, err := topology.NewTorusGraph(s, 0)
 		require.NoError(t, err)
-		r, err := NewDimensionOrder(g)
+		maker := rapid.SampledFrom([]func(*topology.Graph) (*DimensionOrder, error){NewDimensionOrder, NewSplitDimensionOrder}).Draw(t, "ties")
+		r, err := maker(g)
 		require.NoError(t, err)
 		src := topology.Node(rapid.IntRange(0, g.Hosts()-1).Draw(t, "from"))
 		for dst := range g.AllHosts() {
@@ -43,6 +44,27 @@ func TestDimensionOrderIsShortest(t *testing.T) {
 		}
 		assert.Nil(t, CreditLoop(r, topology.Serial))
 	})
+}
+
+// All ranks of a ring send to its other side: where ties are split, each link has
+// half as many messages, and each way as many as the other.
+func TestSplitTies(t *testing.T) {
+	g := graph(t, "torus:8")
+	opposite := ShiftBy(8, 4)
+	for _, c := range []struct {
+		make   func(*topology.Graph) (*DimensionOrder, error)
+		name   string
+		degree int
+	}{{NewDimensionOrder, "dimension order", 4}, {NewSplitDimensionOrder, "dimension order, ties split", 2}} {
+		r, err := c.make(g)
+		require.NoError(t, err)
+		assert.Equal(t, c.name, r.String())
+		spots, err := HotSpots(r, hostsOf(g), opposite, topology.Serial)
+		require.NoError(t, err)
+		assert.Equal(t, c.degree, spots.Max())
+	}
+	_, err := NewSplitDimensionOrder(graph(t, tree144))
+	require.ErrorContains(t, err, "needs a torus or mesh")
 }
 
 // The dateline: lane 0 as long as the way leads around, lane 1 behind.

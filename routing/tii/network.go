@@ -64,6 +64,23 @@ func Discover(r routing.ByDestination, loop topology.Loop) (*Network, error) {
 	return n, nil
 }
 
+// Among clusters some hosts, each given once, by the routes between them, with one
+// bulk query for each, which loop carries out. Hosts have their positions in the
+// tree. The other hosts of the network cost nothing: Discover takes them all.
+func Among(r routing.ByDestination, hosts []topology.Node, loop topology.Loop) (*cluster.Tree, error) {
+	n := newRoutes(r)
+	d, err := cluster.Measure(len(hosts), func(i int, hops []uint8) {
+		b, _ := n.ask(hosts[i], hosts) // hosts without a route are in no cluster
+		for k, host := range hosts {
+			hops[k] = b.of(n, host)
+		}
+	}, loop)
+	if err != nil {
+		return nil, err
+	}
+	return cluster.Join(d), nil
+}
+
 // hash is a hash of the routes to one host, but for the first steps of hosts with
 // one cable, which are the same to all (hashLeaves).
 func (n *Network) hash(b *bulk, several []topology.Node) uint64 {

@@ -99,6 +99,30 @@ func TestUneven(t *testing.T) {
 	}
 }
 
+// Hosts of which each is the only one of its leaf switch have the level of leaf
+// switches, and those of a leaf switch next to the top have the level above it.
+func TestLevels(t *testing.T) {
+	for _, test := range []struct {
+		rows   [][]uint8
+		levels []uint8
+		within [][]int // of each host, at each level
+	}{
+		{[][]uint8{{0}}, []uint8{1}, [][]int{{0}}},
+		{fatTree(2, 1, 2), []uint8{5, 1}, [][]int{{2, 0}, {2, 0}, {2, 1}, {2, 1}}},
+		{[][]uint8{{0, 0}, {0, 0}}, []uint8{1}, [][]int{{0}, {0}}},
+		{[][]uint8{{0, 1, 5, 5}, {1, 0, 5, 5}, {5, 5, 0, 3}, {5, 5, 3, 0}}, []uint8{5, 3, 1},
+			[][]int{{2, 0, 0}, {2, 0, 0}, {2, 1, 3 + 2}, {2, 1, 3 + 3}}},
+	} {
+		tr := tree(t, test.rows)
+		require.Equal(t, test.levels, tr.Levels())
+		for host, want := range test.within {
+			for i, hops := range test.levels {
+				require.Equal(t, want[i], tr.Within(host, hops), "host %d of %v within %d hops", host, test.rows, hops)
+			}
+		}
+	}
+}
+
 func TestTooManyHosts(t *testing.T) {
 	_, err := Measure(MaxHosts+1, nil, topology.Serial)
 	assert.EqualError(t, err, "32769 hosts: the distances of at most 32768 are supported")

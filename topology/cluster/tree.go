@@ -1,5 +1,7 @@
 package cluster
 
+import "slices"
+
 // Tree is what Join makes. Its clusters are numbered 0..Clusters()-1 in the order
 // in which they were joined: a cluster's parent has a higher number than it. A
 // depth counts from the top, where the widest cluster has depth 1, to Depth, which
@@ -67,6 +69,34 @@ func (t *Tree) Of(host, depth int) int {
 		c = t.parent[t.hosts+int(c)]
 	}
 	return int(c)
+}
+
+// Levels are the distances, in hops, at which hosts were joined, each once, the
+// widest first. The last is always 1, that of leaf switches, even where each host is
+// the only one of its leaf switch.
+func (t *Tree) Levels() []uint8 {
+	levels := []uint8{1}
+	for _, hops := range t.hops {
+		levels = append(levels, max(hops, 1)) // 0 is a cable from host to host
+	}
+	slices.Sort(levels)
+	levels = slices.Compact(levels)
+	slices.Reverse(levels)
+	return levels
+}
+
+// Within is the identity of the widest cluster around a host that was joined at no
+// more than so many hops: the number of a cluster, or Clusters() + host if the host
+// is alone there.
+func (t *Tree) Within(host int, hops uint8) int {
+	at := host
+	for p := t.parent[at]; p >= 0 && t.hops[p] <= hops; p = t.parent[at] {
+		at = t.hosts + int(p)
+	}
+	if at == host {
+		return len(t.children) + host
+	}
+	return at - t.hosts
 }
 
 // Groups has the hosts that are together at a depth, each group by host, groups by

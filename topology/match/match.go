@@ -22,6 +22,7 @@ type Result struct {
 	// first adapter first.
 	Adapters [][]topology.Node
 	names    []string
+	g        *topology.Graph
 }
 
 // Hosts finds each name among the hosts of g. A name is that of a host if the
@@ -31,7 +32,7 @@ type Result struct {
 // where two names are one machine.
 func Hosts(g *topology.Graph, names []string, m Map) (*Result, error) {
 	f := NewFinder(g)
-	r := &Result{Adapters: make([][]topology.Node, len(names)), names: names}
+	r := &Result{Adapters: make([][]topology.Node, len(names)), names: names, g: g}
 	taken := map[topology.Node]int{}
 	for i, name := range names {
 		hosts, err := f.mapped(m, name)
@@ -87,8 +88,24 @@ func (r *Result) Warning() string {
 	for i, name := range missing {
 		hosts[i].Name = name
 	}
-	return fmt.Sprintf("%d of %d hosts are not in the network and keep their order: %s; a map file can say which they are",
-		len(missing), len(r.names), hostlist.Fold(hosts))
+	which := fmt.Sprintf("%s; --map FILE says which of its hosts (%s) they are", hostlist.Fold(hosts), r.called())
+	if len(missing) == len(r.names) {
+		return "no host of the job is in the network: " + which
+	}
+	return fmt.Sprintf("%d of %d hosts are not in the network and keep their order: %s", len(missing), len(r.names), which)
+}
+
+// called shows how the network's hosts are called in a map file.
+func (r *Result) called() string {
+	var first []string
+	for n := range r.g.AllHosts() {
+		if len(first) == 2 {
+			first = append(first, "...")
+			break
+		}
+		first = append(first, cmp.Or(r.g.Info(n).Description, r.g.Name(n)))
+	}
+	return strings.Join(first, ", ")
 }
 
 // Finder has the hosts of a graph by what they may be called. It is immutable;

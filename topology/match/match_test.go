@@ -34,7 +34,13 @@ func TestHosts(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []nodes{{3}, {1, 0}, {2}, {4}, {5}, nil, nil, nil, {6}}, r.Adapters)
 	assert.Equal(t, []string{"n005", "n006", "10.0.0.1"}, r.Missing())
-	assert.Equal(t, "3 of 9 hosts are not in the network and keep their order: n[005-006],10.0.0.1; a map file can say which they are", r.Warning())
+	assert.Equal(t, "3 of 9 hosts are not in the network and keep their order: n[005-006],10.0.0.1; --map FILE says which of its hosts (n001 mlx5_10, n001 mlx5_2, ...) they are", r.Warning())
+}
+
+func TestNoneIsPresent(t *testing.T) {
+	r, err := Hosts(fabric(t, "", ""), []string{"b", "a"}, Map{})
+	require.NoError(t, err)
+	assert.Equal(t, "no host of the job is in the network: b,a; --map FILE says which of its hosts (h0, h1) they are", r.Warning())
 }
 
 func TestAllPresent(t *testing.T) {

@@ -8,8 +8,9 @@ import (
 // Line is the time of a message as latency + size / bandwidth.
 type Line struct {
 	Latency float64 `json:"latency_us"` // microseconds
-	// Bandwidth is in MB/s, 10^6 bytes; 0 if the time does not grow with the size.
-	Bandwidth float64 `json:"bandwidth_mb_per_s"`
+	// Bandwidth is in MB/s, 10^6 bytes; 0, and not in JSON, if the time does not grow
+	// with the size.
+	Bandwidth float64 `json:"bandwidth_mb_per_s,omitzero"`
 	// R2 is the share of the variance of times that the line explains, each time
 	// with its weight; 1 is all.
 	R2 float64 `json:"r2"`
@@ -26,7 +27,9 @@ func (l Line) At(size int64) float64 {
 // Fit is the line by least squares of the relative errors, so that times of small
 // messages, which tell the latency, count as those of large ones, which tell the
 // bandwidth. Neither is below 0: where the best line has one that is, it is the best
-// without it. The error says that there are not two sizes.
+// without it. Nor is there a bandwidth where the growth with the size is less than two
+// of its standard errors: it is then no more than the times differ by chance. The
+// error says that there are not two sizes.
 func Fit(samples []Sample) (Line, error) {
 	var sum, sumS, sumT float64 // of weights, and weighted
 	one := true
@@ -51,7 +54,7 @@ func Fit(samples []Sample) (Line, error) {
 	slope := both / varS
 	l := Line{Latency: meanT - slope*meanS}
 	switch {
-	case slope <= 0:
+	case slope <= 0, len(samples) > 2 && slope*slope*varS*float64(len(samples)-2) < 4*(varT-slope*both):
 		slope, l.Latency = 0, meanT
 	case l.Latency < 0:
 		slope, l.Latency = products/squares, 0

@@ -67,7 +67,9 @@ func TestNoLineIsBetter(t *testing.T) {
 		best := off(l.Latency, perByte)
 		for _, d := range []float64{-1, 1, -0.01, 0.01} {
 			require.LessOrEqual(t, best, off(math.Max(0, l.Latency+d), perByte)+1e-9)
-			require.LessOrEqual(t, best, off(l.Latency, math.Max(0, perByte+d*1e-3))+1e-9)
+			if l.Bandwidth > 0 {
+				require.LessOrEqual(t, best, off(l.Latency, math.Max(0, perByte+d*1e-3))+1e-9)
+			}
 		}
 	})
 }
@@ -92,7 +94,10 @@ func TestFit(t *testing.T) {
 			assert.InDelta(t, 1, got.R2, 1e-9)
 		}
 	}
-	_, err := Fit(samples(PingPong, map[int64]float64{8: 1}))
+	noise, err := Fit(samples(PingPong, map[int64]float64{1: 10, 1000: 10.4, 2000: 9.8, 4000: 10.3, 8000: 10.2}))
+	require.NoError(t, err)
+	require.Zero(t, noise.Bandwidth, "times that differ by chance")
+	_, err = Fit(samples(PingPong, map[int64]float64{8: 1}))
 	require.EqualError(t, err, "messages of one size only: a line needs two sizes or more")
 	_, err = Fit(nil)
 	require.Error(t, err)
