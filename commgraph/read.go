@@ -1,0 +1,63 @@
+package commgraph
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// File is what a file says.
+type File struct {
+	Graph *Graph
+	Form  string   // of the file, such as "METIS"
+	Notes []string // what a user should know of it, whole sentences
+}
+
+// forms are those that a file may have, and their first line that is no comment.
+// The first form that knows that line reads the file.
+var forms = []struct {
+	name string
+	is   func(line string) bool
+	read func(*lines) (*Graph, []string, error)
+}{
+	{"matrix", isMatrix, readMatrix},
+	{"list", isList, readList},
+	{"METIS", isMETIS, readMETIS},
+}
+
+// peek is how much of a file is looked at, in bytes.
+const peek = 1 << 16
+
+// Read reads a graph from a file: METIS' form, a matrix of comma-separated
+// numbers, or lines "i , j = bytes" such as scripts make of mpiP's reports. Name is
+// what errors call the file; they say the line.
+func Read(r io.Reader, name string) (*File, error) {
+	in := bufio.NewReaderSize(r, peek)
+	head, err := in.Peek(peek)
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	for line := range strings.SplitSeq(string(head), "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '%' || line[0] == '#' || strings.HasPrefix(line, "--") {
+			continue
+		}
+		for _, form := range forms {
+			if !form.is(line) {
+				continue
+			}
+			g, notes, err := form.read(newLines(in, name))
+			if err != nil {
+				return nil, err
+			}
+			if star, ok := g.Star(); ok {
+				notes = append(notes, star.String())
+			}
+			return &File{g, form.name, notes}, nil
+		}
+		break
+	}
+	return nil, fmt.Errorf("%s: no known form of a communication graph: expected METIS' form (\"512 1344 1\" first), "+
+		"a matrix of comma-separated numbers, or lines such as \"0 , 27 = 4096\"", name)
+}

@@ -1,0 +1,57 @@
+package commgraph
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Star is rank 0 with edges to all, or nearly all, that other ranks have not among
+// each other: what collective operations leave in a record of messages, where a
+// broadcast or a sum is counted as sent from or to its root. An MPI library carries
+// these operations out over a tree, so that a mapping that follows the star
+// follows what is not there.
+type Star struct {
+	Peers  int   // of rank 0
+	Weight int64 // of the star: what rank 0 has with each peer, but no more than with half of them
+	Total  int64 // of the graph
+}
+
+// String is a sentence for users.
+func (s Star) String() string {
+	if s.Weight == s.Total {
+		return fmt.Sprintf("the graph is nothing but a star from rank 0 to %d ranks, as collective operations leave: it says nothing about neighbors", s.Peers)
+	}
+	share := "less than 0.1%"
+	if percent := 100 * float64(s.Weight) / float64(s.Total); percent >= 0.1 {
+		share = fmt.Sprintf("%.1f%%", percent)
+	}
+	return fmt.Sprintf("rank 0 has edges to %d ranks, as collective operations leave: %s of the weight", s.Peers, share)
+}
+
+// leastStar is the least number of ranks for which a star is looked for.
+const leastStar = 8
+
+// Star finds the star of rank 0; false if there is none: rank 0 has edges to less
+// than nine in ten ranks, or half of the other ranks have at least half as many.
+func (g *Graph) Star() (Star, bool) {
+	n := g.Ranks()
+	peers, weights := g.Peers(0)
+	if n < leastStar || 10*len(peers) < 9*(n-1) {
+		return Star{}, false
+	}
+	degrees := make([]int, 0, n-1)
+	for r := int32(1); r < int32(n); r++ {
+		p, _ := g.Peers(r)
+		degrees = append(degrees, len(p))
+	}
+	slices.Sort(degrees)
+	if 2*degrees[len(degrees)/2] >= len(peers) {
+		return Star{}, false
+	}
+	s := Star{Peers: len(peers), Total: g.total}
+	usual := slices.Sorted(slices.Values(weights))[len(weights)/2]
+	for _, w := range weights {
+		s.Weight += min(w, usual)
+	}
+	return s, true
+}
