@@ -1,0 +1,15 @@
+// Package netsim tells what collective operations cost on a network that is
+// known. Begin with schedule.go: a Schedule is who sends how much to whom, stage
+// by stage. Network (network.go) puts ranks on the hosts of a routing.Router and
+// knows the links between them; Load (load.go) adds up what a stage puts on each
+// link; Simulate lets its messages flow.
+//
+// The algorithms are in packages beside: netsim/collective has those that MPI
+// libraries use and those made for tori, meshes and Clos networks;
+// netsim/alltoall has exchanges that avoid shared links; netsim/rooted has
+// gathers, scatters and broadcasts by racks and near hosts.
+//
+// Sizes are in bytes wherever time is asked for, and else in a unit of the
+// caller's, such as blocks. Times are in seconds. Rates are in bytes per second.
+// The package is pure.
+package netsim
