@@ -7,6 +7,7 @@ package arrange
 import (
 	"fmt"
 
+	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/routing"
 	"github.com/golaunch/golaunch/routing/tii"
@@ -35,12 +36,13 @@ type Arranged struct {
 	Rule string
 	// Lacking names the hosts that the network lacks, "" if there are none.
 	Lacking string
-	// Depth is the levels of switches that the network has [Subramoni 5.2], 0 where
-	// that is not known.
+	// Depth is the levels of switches between the hosts [Subramoni 5.2], of which the
+	// last is that of leaf switches; 0 where that is not known. The whole network may
+	// have more.
 	Depth int
-	// Clusters has for each of Hosts its switch cluster at each depth from 1, the
-	// whole network: the position in Hosts of the first host in it. A host that the
-	// network lacks is alone. It is nil where Depth is 0.
+	// Clusters has for each of Hosts its switch cluster at each depth from 1, where
+	// all are together, to Depth: the position in Hosts of the first host in it. A
+	// host that the network lacks is alone. It is nil where Depth is 0.
 	Clusters [][]int
 	// Unclustered says why Depth is not known, though the network has hosts of the
 	// job; "" where it is.
@@ -50,12 +52,7 @@ type Arranged struct {
 // Arrange arranges hosts. The error names hosts that could be several of the network,
 // or that have no route.
 func (n *Network) Arrange(hosts []job.Host) (*Arranged, error) {
-	g := n.Router.Graph()
-	names := make([]string, len(hosts))
-	for i, h := range hosts {
-		names[i] = h.Name
-	}
-	found, err := match.Hosts(g, names, n.Names)
+	found, err := n.find(hosts)
 	if err != nil {
 		return nil, err
 	}
@@ -69,36 +66,61 @@ func (n *Network) Arrange(hosts []job.Host) (*Arranged, error) {
 		return nil, err
 	}
 	a.Hosts, a.Rule = sorted, orders[0].String()
-	if g.Hosts() > cluster.MaxHosts {
-		a.Unclustered = fmt.Sprintf("its switch clusters are not known: it has %d hosts, more than %d", g.Hosts(), cluster.MaxHosts)
+	if len(nodes) > cluster.MaxHosts {
+		a.Unclustered = fmt.Sprintf("switch clusters are not known: the job has %d hosts of it, more than %d", len(nodes), cluster.MaxHosts)
 		return a, nil
 	}
-	known, err := tii.Discover(n.Router, n.Loop)
+	// The best order has the hosts that the network has as the first ones.
+	tree, err := tii.Among(n.Router, orders[0].Hosts, n.Loop)
 	if err != nil {
 		return nil, err
 	}
-	// The best order has the hosts that the network has as the first ones.
-	a.cluster(known, orders[0].Hosts)
+	a.cluster(tree)
 	return a, nil
 }
 
-// cluster numbers the clusters of the hosts, of which the first are these.
-func (a *Arranged) cluster(known *tii.Network, nodes []topology.Node) {
-	if a.Depth = known.Depth(); a.Depth == 0 {
-		return
+// Nodes are the hosts of the network that a job's hosts are, of each its first adapter.
+// The error names hosts that the network lacks, or that could be several of it.
+func (n *Network) Nodes(hosts []job.Host) ([]topology.Node, error) {
+	found, err := n.find(hosts)
+	if err != nil {
+		return nil, err
 	}
-	a.Clusters = make([][]int, len(a.Hosts))
+	nodes, _ := found.First()
+	if len(nodes) == len(hosts) {
+		return nodes, nil
+	}
+	var lacking []job.Host
+	for _, name := range found.Missing() {
+		lacking = append(lacking, job.Host{Name: name})
+	}
+	return nil, fmt.Errorf("not in the network: %s; a map file can say which they are", hostlist.Fold(lacking))
+}
+
+// find finds a job's hosts among those of the network.
+func (n *Network) find(hosts []job.Host) (*match.Result, error) {
+	names := make([]string, len(hosts))
+	for i, h := range hosts {
+		names[i] = h.Name
+	}
+	return match.Hosts(n.Router.Graph(), names, n.Names)
+}
+
+// cluster numbers the clusters of the hosts, the first of which the tree has.
+func (a *Arranged) cluster(tree *cluster.Tree) {
+	levels := tree.Levels()
+	a.Depth, a.Clusters = len(levels), make([][]int, len(a.Hosts))
 	for i := range a.Hosts {
 		a.Clusters[i] = make([]int, a.Depth)
 	}
-	for d := range a.Depth {
+	for d, hops := range levels {
 		first := map[int]int{} // position of its first host, by cluster
 		for i := range a.Hosts {
 			a.Clusters[i][d] = i
-			if i >= len(nodes) {
+			if i >= tree.Hosts() {
 				continue
 			}
-			c := known.Tree().Of(int(nodes[i]), d+1)
+			c := tree.Within(i, hops)
 			if _, ok := first[c]; !ok {
 				first[c] = i
 			}

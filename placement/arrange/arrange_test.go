@@ -13,6 +13,7 @@ import (
 	"github.com/golaunch/golaunch/routing"
 	"github.com/golaunch/golaunch/routing/tii"
 	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/topology/cluster"
 	"github.com/golaunch/golaunch/topology/match"
 	"github.com/golaunch/golaunch/topology/spec"
 )
@@ -65,7 +66,7 @@ func TestArrange(t *testing.T) {
 	a, err := network(t, "fattree:4,2,3/1,2,2/1,1,1").Arrange(hosts("h0", "far", "h1", "h4", "h8", "h9", "h23", "off"))
 	require.NoError(t, err)
 	require.Equal(t, "h0 h1 h4 h8 h9 h23 far off", names(a.Hosts))
-	require.Equal(t, "2 of 8 hosts are not in the network and keep their order: far,off; a map file can say which they are", a.Lacking)
+	require.Equal(t, "2 of 8 hosts are not in the network and keep their order: far,off; --map FILE says which of its hosts (h0, h1, ...) they are", a.Lacking)
 	require.Equal(t, 3, a.Depth)
 	require.Equal(t, [][]int{
 		{0, 0, 0}, {0, 0, 0}, {0, 0, 2}, // h0 and h1 on a leaf switch, h4 in their pod
@@ -97,13 +98,50 @@ func TestArrangeNobody(t *testing.T) {
 	require.Nil(t, a.Clusters)
 }
 
-// More hosts than are clustered have an order.
+// Depth counts the levels between the job's hosts, whatever the network has beside
+// them, and the last is that of leaf switches.
+func TestArrangeDepth(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		hosts    []job.Host
+		clusters [][]int
+	}{
+		{"one host", hosts("h5"), [][]int{{0}}},
+		{"one leaf switch", hosts("h4", "h5"), [][]int{{0}, {0}}},
+		{"alone on their leaf switches", hosts("h0", "h4"), [][]int{{0, 0}, {0, 1}}},
+		{"a leaf switch, and a pod", hosts("h0", "h1", "h8", "h12"), [][]int{{0, 0, 0}, {0, 0, 0}, {0, 2, 2}, {0, 2, 3}}},
+		{"no two in a pod", hosts("h0", "h8", "h9", "h16"), [][]int{{0, 0}, {0, 1}, {0, 1}, {0, 3}}},
+	} {
+		a, err := network(t, "fattree:4,2,3/1,2,2/1,1,1").Arrange(test.hosts)
+		require.NoError(t, err, test.name)
+		require.Equal(t, test.clusters, a.Clusters, test.name)
+		require.Len(t, test.clusters[0], a.Depth, test.name)
+	}
+}
+
+// Of a large network only the job's hosts count.
 func TestArrangeLargeNetwork(t *testing.T) {
-	a, err := network(t, "torus:200x200").Arrange(hosts("h0", "h39999"))
+	n := network(t, "torus:200x200")
+	asked := 0
+	n.Loop = func(count int, do func(i int)) { asked += count; topology.Serial(count, do) }
+	a, err := n.Arrange(hosts("h0", "h39999"))
 	require.NoError(t, err)
 	require.Equal(t, "h0 h39999", names(a.Hosts))
+	require.Equal(t, [][]int{{0, 0}, {0, 1}}, a.Clusters)
+	require.Less(t, asked, 100, "queries")
+}
+
+// More hosts than are clustered have an order.
+func TestArrangeManyHosts(t *testing.T) {
+	given := make([]job.Host, cluster.MaxHosts+1)
+	for i := range given {
+		given[i].Name = fmt.Sprintf("h%d", i)
+	}
+	a, err := network(t, "xgft:4,8193/1,1").Arrange(given)
+	require.NoError(t, err)
+	require.Equal(t, given, a.Hosts)
 	require.Zero(t, a.Depth)
-	require.Equal(t, "its switch clusters are not known: it has 40000 hosts, more than 32768", a.Unclustered)
+	require.Equal(t, "switch clusters are not known: the job has 32769 hosts of it, more than 32768", a.Unclustered)
 }
 
 // Hosts that could be several, and that have no route, are named.
@@ -125,11 +163,14 @@ func TestArrangeRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "h0")
 }
 
-// Whatever the hosts are, all of them are there once, with their slots, and clusters
-// are those of package tii.
-func TestArrangeAgainstTII(t *testing.T) {
+// Whatever the hosts are, all of them are there once, with their slots. Clusters of a
+// tree are the hosts that are so many hops from each other at most; in any network
+// all are together at depth 1, clusters lie in each other, and the last are those of
+// leaf switches.
+func TestArrangeAgainstPairs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := network(t, rapid.SampledFrom([]string{"fattree:4,2,3/1,2,2/1,1,1", "fattree:3,4/1,2/1,1", "torus:3x8", "dragonfly:p=2,a=4,h=1,g=3"}).Draw(t, "network"))
+		word := rapid.SampledFrom([]string{"fattree:4,2,3/1,2,2/1,1,1", "fattree:3,4/1,2/1,1", "torus:3x8", "dragonfly:p=2,a=4,h=1,g=3"}).Draw(t, "network")
+		n := network(t, word)
 		numbers := rapid.SliceOfNDistinct(rapid.IntRange(0, 29), 1, 20, func(i int) int { return i }).Draw(t, "hosts") // some networks have 12 or 24
 		given := make([]job.Host, len(numbers))
 		for i, number := range numbers {
@@ -150,19 +191,38 @@ func TestArrangeAgainstTII(t *testing.T) {
 		}
 		known, err := tii.Discover(n.Router, topology.Serial)
 		require.NoError(t, err)
-		want, err := known.Job(ranks)
+		all, err := known.Job(ranks)
 		require.NoError(t, err)
-		require.Equal(t, known.Depth(), a.Depth)
-		for depth := 1; depth <= a.Depth; depth++ {
-			different := map[int]bool{}
-			for i, row := range a.Clusters {
-				different[row[depth-1]] = true
-				for j := range i {
-					same := i < len(ranks) && want.Cluster(i, depth) == want.Cluster(j, depth)
-					require.Equal(t, same, row[depth-1] == a.Clusters[j][depth-1], "%v and %v at depth %d", a.Hosts[i], a.Hosts[j], depth)
+		paths, levels := all.Paths(topology.Serial), []uint8{1}
+		for i := range ranks {
+			for j := range i {
+				levels = append(levels, max(paths.Hops(i, j), paths.Hops(j, i)))
+			}
+		}
+		slices.Sort(levels)
+		levels = slices.Compact(levels)
+		slices.Reverse(levels)
+		tree := strings.HasPrefix(word, "fattree")
+		if tree {
+			require.Len(t, levels, a.Depth)
+		}
+		for i, row := range a.Clusters {
+			for j, other := range a.Clusters[:i] {
+				for d := range a.Depth {
+					together := row[d] == other[d]
+					switch near := i < len(ranks) && d < len(levels) && max(paths.Hops(i, j), paths.Hops(j, i)) <= levels[d]; {
+					case i >= len(ranks):
+						require.False(t, together, "%v is not in the network", a.Hosts[i])
+					case tree:
+						require.Equal(t, near, together, "%v and %v at depth %d", a.Hosts[i], a.Hosts[j], d+1)
+					case d == 0:
+						require.True(t, together || a.Depth == 1, "%v and %v", a.Hosts[i], a.Hosts[j])
+					case d == a.Depth-1:
+						require.Equal(t, paths.Hops(i, j) == 1, together, "%v and %v on a leaf switch", a.Hosts[i], a.Hosts[j])
+					}
+					require.False(t, d > 0 && together && row[d-1] != other[d-1], "%v and %v at depth %d", a.Hosts[i], a.Hosts[j], d)
 				}
 			}
-			require.Len(t, different, want.Clusters(depth)+len(given)-len(ranks))
 		}
 	})
 }

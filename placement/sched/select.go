@@ -1,0 +1,45 @@
+package sched
+
+// Select chooses hosts for a job among those that are free, of which there are enough.
+// Link is the link above the leaf switch that each host's messages arrive by; hosts of
+// the same number share one.
+type Select func(free []bool, link []int32, hosts int) []int
+
+// FirstFit takes the first hosts that are free.
+func FirstFit(free []bool, _ []int32, hosts int) []int {
+	var chosen []int
+	for h, is := range free {
+		if is && len(chosen) < hosts {
+			chosen = append(chosen, h)
+		}
+	}
+	return chosen
+}
+
+// Avoid takes the first free hosts that share no link with one that it has taken; where
+// these are too few it goes on with others, which add the fewest pairs that share, so
+// that no job waits for hosts [Subramoni 8.2.2.1].
+func Avoid(free []bool, link []int32, hosts int) []int {
+	var chosen []int
+	taken, on := make([]bool, len(free)), map[int32]int{}
+	for most := 0; len(chosen) < hosts; most++ {
+		for h, is := range free {
+			if is && !taken[h] && on[link[h]] <= most && len(chosen) < hosts {
+				taken[h] = true
+				on[link[h]]++
+				chosen = append(chosen, h)
+			}
+		}
+	}
+	return chosen
+}
+
+// Pairs is how many pairs of a job's hosts share a link.
+func Pairs(link []int32, hosts []int) int {
+	pairs, on := 0, map[int32]int{}
+	for _, h := range hosts {
+		pairs += on[link[h]]
+		on[link[h]]++
+	}
+	return pairs
+}
