@@ -7,35 +7,6 @@ import (
 	"github.com/golaunch/golaunch/job"
 )
 
-// Policy names a way to spread a world's state over the nodes. The first four
-// are those of ScELA (sections 3.2.1 to 3.2.4), the last is what its section
-// 3.4 leaves for later.
-type Policy string
-
-// The policies; doc.go compares them.
-const (
-	// HCS sends each put up at once and answers gets from the nearest node on
-	// the way to the root that knows.
-	HCS Policy = "hcs"
-	// HCMA is HCS with one aggregate of a subtree's puts at the fence.
-	HCMA Policy = "hcma"
-	// HCMAB aggregates the puts of a subtree at the fence and broadcasts the
-	// merged aggregate from the root: no get ever leaves its node.
-	HCMAB Policy = "hcmab"
-	// HCMABLRU is HCMAB, but a node keeps of the broadcasts only the keys whose
-	// home it is and as many others as fit into its budget.
-	HCMABLRU Policy = "hcmab-lru"
-	// Distributed sends each put to the key's home, which is asked for it.
-	Distributed Policy = "distributed"
-)
-
-// Policies returns every policy, in the order in which they came to be.
-func Policies() []Policy { return []Policy{HCS, HCMA, HCMAB, HCMABLRU, Distributed} }
-
-// UsesHomes reports whether boards of the policy speak to the homes of keys,
-// which needs Config.Nodes and a caller that carries messages to any node.
-func (p Policy) UsesHomes() bool { return p == HCMABLRU || p == Distributed }
-
 // Limits that apply where a Config leaves them 0, in bytes.
 const (
 	DefaultMaxKey     = 64
@@ -145,13 +116,8 @@ func New(c Config) (Board, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	switch c.Policy {
-	case HCS, HCMA:
-		return newHier(c), nil
-	case HCMAB, HCMABLRU:
-		return newHCMAB(c), nil
-	case Distributed:
-		return newDistributed(c), nil
+	if row := c.Policy.row(); row != nil {
+		return row.make(c), nil
 	}
 	var known []string
 	for _, p := range Policies() {

@@ -23,9 +23,10 @@ type hcmab struct {
 
 var _ Board = (*hcmab)(nil)
 
-func newHCMAB(c Config) *hcmab {
+// newHCMAB makes a board of HCMAB, or with homes of HCMAB-LRU.
+func newHCMAB(c Config, homes bool) *hcmab {
 	b := &hcmab{base: newBase(c), subs: make([][]byte, c.Children)}
-	if c.Policy.UsesHomes() {
+	if homes {
 		b.homes = newHomes(&b.base)
 	}
 	return b

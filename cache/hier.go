@@ -26,9 +26,10 @@ type hier struct {
 
 var _ Board = (*hier)(nil)
 
-func newHier(c Config) *hier {
+// newHier makes a board of HCS, which is eager, or of HCMA.
+func newHier(c Config, eager bool) *hier {
 	b := &hier{
-		base: newBase(c), eager: c.Policy == HCS,
+		base: newBase(c), eager: eager,
 		absent: newLRU(c.Budget), drops: drops{max: c.MaxDrops},
 	}
 	b.asked.base = &b.base

@@ -2,13 +2,91 @@ package pmi
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strconv"
-	"strings"
-
-	"github.com/golaunch/golaunch/job"
 )
+
+// command is one that clients may give: everything that holds for all of it. F carries
+// it out: it answers, or asks for what that takes (Effects.ask).
+type command[F any] struct {
+	name string
+	when when
+	do   F
+}
+
+// when says in which phases of a client a command is legal.
+type when uint8
+
+const (
+	between when = iota // init and finalize
+	begun               // after init, also after finalize
+	always
+)
+
+// lineCommand carries a command of PMI-1 out, messageCommand one of PMI-2, whose reply
+// has form d.
+type (
+	lineCommand    func(s *Server, c *client, line []byte, out *Effects)
+	messageCommand func(s *Server, c *client, m message, d due, out *Effects)
+)
+
+// commands1 are the commands of PMI-1 that take one line. mcmd=spawn, which takes many,
+// is in spawnwire.go.
+var commands1 = []command[lineCommand]{
+	{"get", between, (*Server).get},
+	{"put", between, (*Server).put},
+	{"barrier_in", between, (*Server).barrier},
+	{"init", always, (*Server).init},
+	{"finalize", begun, (*Server).finalize},
+	{"abort", always, (*Server).abort},
+	{"get_maxes", between, says(func(*Server, *client) string {
+		return fmt.Sprintf("cmd=maxes kvsname_max=%d keylen_max=%d vallen_max=%d", MaxKVSName, MaxKey, MaxValue)
+	})},
+	{"get_my_kvsname", between, says(func(s *Server, _ *client) string {
+		return "cmd=my_kvsname kvsname=" + s.world.KVSName
+	})},
+	{"get_universe_size", between, says(func(s *Server, _ *client) string {
+		return "cmd=universe_size size=" + strconv.Itoa(s.world.UniverseSize)
+	})},
+	{"get_appnum", between, says(func(s *Server, c *client) string {
+		return "cmd=appnum appnum=" + strconv.Itoa(s.world.AppNum(c.rank))
+	})},
+	{"publish_name", between, service(Publish)},
+	{"unpublish_name", between, service(Unpublish)},
+	{"lookup_name", between, service(Lookup)},
+	{"golaunch_map", between, (*Server).mapping},
+}
+
+// commands2 are the commands of PMI-2. The reply to one is NAME-response.
+var commands2 = []command[messageCommand]{
+	{"kvs-get", between, (*Server).get2},
+	{"kvs-put", between, (*Server).put2},
+	{"kvs-fence", between, (*Server).fence2},
+	{"fullinit", always, (*Server).fullInit},
+	{"finalize", begun, (*Server).finalize2},
+	{"abort", always, (*Server).abort2},
+	{"job-getid", between, (*Server).jobID},
+	{"job-connect", between, refused("not_implemented")},
+	{"job-disconnect", between, refused("not_implemented")},
+	{"info-getjobattr", between, (*Server).getJobAttr},
+	{"info-putnodeattr", between, (*Server).putNodeAttr},
+	{"info-getnodeattr", between, (*Server).getNodeAttr},
+	{"name-publish", between, service2(Publish)},
+	{"name-unpublish", between, service2(Unpublish)},
+	{"name-lookup", between, service2(Lookup)},
+	{"spawn", between, (*Server).spawn2},
+	{"ring", between, (*Server).ringBegin},
+}
+
+// find returns the command of a name, or nil.
+func find[F any](commands []command[F], name []byte) *command[F] {
+	for i := range commands {
+		if commands[i].name == string(name) {
+			return &commands[i]
+		}
+	}
+	return nil
+}
 
 // line deals with one complete PMI-1 line of a client, which classify has let
 // pass.
@@ -25,190 +103,54 @@ func (s *Server) line(c *client, line []byte, out *Effects) {
 		s.spawnBegin(c, line, cmd, out)
 		return
 	}
-	switch string(cmd) {
-	case "init":
-		s.init(c, line, out)
-		return
-	case "abort":
-		s.abort(c, line, out)
-		return
-	case "finalize":
-		if c.phase != BeforeInit {
-			// Repeated finalize is acknowledged again rather than left waiting.
-			c.phase = AfterFinalize
-			out.say(c.rank, "cmd=finalize_ack\n")
-			return
-		}
-	}
-	if !c.ready() {
+	switch known := find(s.commands1, cmd); {
+	case known != nil && c.may(known.when):
+		known.do(s, c, line, out)
+	case !c.ready():
 		s.untimely(c, line, cmd, out)
-		return
-	}
-	switch string(cmd) {
-	case "get":
-		s.get(c, line, out)
-	case "put":
-		s.put(c, line, out)
-	case "barrier_in":
-		s.barrier(c, line, out)
-	case "golaunch_map":
-		out.ask(c, Map, due{}, nil, nil)
-	case "get_maxes":
-		out.say(c.rank, fmt.Sprintf("cmd=maxes kvsname_max=%d keylen_max=%d vallen_max=%d\n", MaxKVSName, MaxKey, MaxValue))
-	case "get_my_kvsname":
-		out.say(c.rank, "cmd=my_kvsname kvsname="+s.world.KVSName+"\n")
-	case "get_universe_size":
-		out.say(c.rank, "cmd=universe_size size="+strconv.Itoa(s.world.UniverseSize)+"\n")
-	case "get_appnum":
-		out.say(c.rank, "cmd=appnum appnum="+strconv.Itoa(s.world.AppNum(c.rank))+"\n")
-	case "publish_name":
-		head, port, _ := bytes.Cut(line, []byte(" port="))
-		s.name(c, Publish, due{}, rest(head, " service="), port, out)
-	case "unpublish_name":
-		s.name(c, Unpublish, due{}, rest(line, " service="), nil, out)
-	case "lookup_name":
-		s.name(c, Lookup, due{}, rest(line, " service="), nil, out)
 	default:
 		s.violate(c, line, fmt.Errorf("unknown command %q", clip(cmd)), out)
 	}
 }
 
-// untimely reports a command outside init and finalize.
-func (s *Server) untimely(c *client, line, cmd []byte, out *Effects) {
-	s.violate(c, line, fmt.Errorf("command %q %v, where only init is legal", clip(cmd), c.phase), out)
+// message deals with one complete PMI-2 message (protocols 2.2).
+func (s *Server) message(c *client, m message, out *Effects) {
+	if err := m.check(); err != nil {
+		s.violate(c, m, err, out)
+		return
+	}
+	cmd, _ := m.get("cmd")
+	known := find(s.commands2, cmd)
+	if known == nil {
+		s.violate(c, m, fmt.Errorf("unknown command %q", clip(cmd)), out)
+		return
+	}
+	d := due{cmd: known.name}
+	if thrid, found := m.get("thrid"); found {
+		if len(thrid) > maxThread {
+			s.violate(c, m, fmt.Errorf("thrid of more than %d bytes", maxThread), out)
+			return
+		}
+		// The client's threads each wait for a reply of their own, so none
+		// may hold up the others.
+		d.thrid, d.aside = string(thrid), len(thrid) > 0
+	}
+	if !c.may(known.when) {
+		s.untimely(c, m, cmd, out)
+		return
+	}
+	known.do(s, c, m, d, out)
+}
+
+// may reports whether a command is legal now.
+func (c *client) may(w when) bool {
+	return w == always || c.ready() || w == begun && c.phase != BeforeInit
 }
 
 // ready reports whether the client is between init and finalize.
 func (c *client) ready() bool { return c.phase == InInit || c.phase == Running }
 
-// init answers every request for a version 1.x with the one version that the
-// world grants, and every 2.x with 2.0: a PMI-2 client begins with this line
-// too. Others are told so with rc=-1: they fall back or give up, and the user
-// reads why.
-func (s *Server) init(c *client, line []byte, out *Effects) {
-	version, ok := number(line, " pmi_version=")
-	sub, subOK := number(line, " pmi_subversion=")
-	granted := "pmi_version=1 pmi_subversion=1"
-	switch {
-	case !ok || !subOK:
-		s.violate(c, line, errors.New("init without a readable pmi_version and pmi_subversion"), out)
-		return
-	case version == 2:
-		granted = "pmi_version=2 pmi_subversion=0"
-	case version != 1:
-		out.say(c.rank, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1 msg=only_PMI_1.x_and_2.0_are_served\n")
-		out.Notes = append(out.Notes, Note{Rank: c.rank, Text: fmt.Sprintf("asked for PMI %d.%d, but only PMI 1.x and 2.0 are served", version, sub)})
-		return
-	case s.world.Version == "1.2":
-		granted = "pmi_version=1 pmi_subversion=2"
-	}
-	if !c.ready() {
-		c.phase = InInit
-	}
-	out.say(c.rank, "cmd=response_to_init "+granted+" rc=0\n")
-}
-
-// abort ends the client's part. Its message runs to the end of the line or to
-// the exit code, whichever client wrote it.
-func (s *Server) abort(c *client, line []byte, out *Effects) {
-	a := Abort{Rank: c.rank, Code: 1}
-	for _, name := range []string{" exitcode=", " exit_code="} {
-		if code, ok := number(line, name); ok {
-			a.Code = code
-			break
-		}
-	}
-	for _, name := range []string{" message=", " error_msg=", " msg="} {
-		if _, text, found := bytes.Cut(line, []byte(name)); found {
-			text, _, _ = bytes.Cut(text, []byte(" exitcode="))
-			text, _, _ = bytes.Cut(text, []byte(" exit_code="))
-			a.Text = clip(text)
-			break
-		}
-	}
-	out.Aborts = append(out.Aborts, a)
-	c.silence()
-}
-
-// put passes a pair on to the bulletin board. Its kvsname is ignored, as other
-// servers do: a rank has one space.
-func (s *Server) put(c *client, line []byte, out *Effects) {
-	head, value, found := bytes.Cut(line, []byte(" value="))
-	key, keyFound := token(head, " key=")
-	switch {
-	case keyFound && found && len(key)+len(value) == 0:
-		// A singleton of MPICH's puts what it has kept so far: nothing.
-		out.say(c.rank, "cmd=put_result rc=0\n")
-	case !keyFound || len(key) == 0:
-		out.say(c.rank, "cmd=put_result rc=-1 msg=no_key\n")
-	case !found:
-		out.say(c.rank, "cmd=put_result rc=-1 msg=no_value\n")
-	case len(key) >= MaxKey:
-		out.say(c.rank, "cmd=put_result rc=-1 msg=key_longer_than_"+strconv.Itoa(MaxKey-1)+"_bytes\n")
-	case len(value) >= MaxValue:
-		out.say(c.rank, "cmd=put_result rc=-1 msg=value_longer_than_"+strconv.Itoa(MaxValue-1)+"_bytes\n")
-	case bytes.HasPrefix(key, []byte(reservedPrefix)):
-		out.say(c.rank, "cmd=put_result rc=1 msg=keys_that_begin_with_PMI__are_reserved\n")
-	default:
-		out.ask(c, Put, due{}, key, value)
-	}
-}
-
-// keyNotFound answers a get of a key that nobody has put. 4 is PMI_ERR_INVALID_KEY,
-// which Flux's libpmi2 takes for "not yet" where it waits for a node's attribute; to
-// other clients every number but 0 is the same.
-const keyNotFound = "cmd=get_result rc=4 msg=key_not_found\n"
-
-// get answers reserved keys here and asks the bulletin board for the others.
-func (s *Server) get(c *client, line []byte, out *Effects) {
-	key, found := token(line, " key=")
-	switch {
-	case !found || len(key) == 0:
-		out.say(c.rank, "cmd=get_result rc=-1 msg=no_key\n")
-	case len(key) >= MaxKey:
-		out.say(c.rank, keyNotFound) // no such key can have been put
-	case bytes.HasPrefix(key, []byte(reservedPrefix)):
-		if value, found := s.attrs[string(key)]; found {
-			sayValue(c.rank, value, out)
-		} else {
-			out.say(c.rank, keyNotFound)
-		}
-	default:
-		s.ask(c, due{}, key, out)
-	}
-}
-
-// sayValue sends a value, which is always the last token of its line.
-func sayValue(r job.Rank, value string, out *Effects) {
-	if strings.IndexByte(value, '\n') >= 0 { // from a PMI-2 client or a spawner
-		out.say(r, "cmd=get_result rc=-1 msg="+errLineFeed.Error()+"\n")
-		return
-	}
-	p := out.reply(r)
-	p.Data = append(p.Data, "cmd=get_result rc=0 value="...)
-	p.Data = append(p.Data, value...)
-	p.Data = append(p.Data, '\n')
-}
-
-// barrier lets the client enter the world's fence, or the barrier of a group
-// (PMI 1.2).
-func (s *Server) barrier(c *client, line []byte, out *Effects) {
-	spec, grouped := token(line, " group=")
-	switch {
-	case !grouped:
-		s.enter(c, due{}, line, out)
-	case s.world.Version != "1.2":
-		out.say(c.rank, "cmd=barrier_out rc=-1 msg=group_barriers_need_PMI_1.2\n")
-	default:
-		s.groupBarrier(c, line, string(spec), out)
-	}
-}
-
-// sayBarrier releases a rank from a PMI-1 barrier.
-func sayBarrier(r job.Rank, d due, out *Effects) {
-	if d.tagged {
-		out.say(r, "cmd=barrier_out tag="+strconv.Itoa(d.tag)+"\n")
-	} else {
-		out.say(r, "cmd=barrier_out\n")
-	}
+// untimely reports a command outside init and finalize.
+func (s *Server) untimely(c *client, line, cmd []byte, out *Effects) {
+	s.violate(c, line, fmt.Errorf("command %q %v, where only init is legal", clip(cmd), c.phase), out)
 }

@@ -6,93 +6,20 @@ import (
 	"strconv"
 )
 
-// commands2 are the commands of PMI-2.
-var commands2 = [...]string{"fullinit", "finalize", "abort", "job-getid", "job-connect", "job-disconnect",
-	"kvs-get", "kvs-put", "kvs-fence", "info-getjobattr", "info-putnodeattr", "info-getnodeattr",
-	"name-publish", "name-unpublish", "name-lookup", "spawn", "ring"}
-
-// command2 is the command of that name, which need not be copied out of the
-// message; "" if there is none.
-func command2(name []byte) string {
-	for _, known := range commands2 {
-		if string(name) == known {
-			return known
-		}
-	}
-	return ""
+// refused answers that a command is not served, and why.
+func refused(why string) messageCommand {
+	return func(_ *Server, c *client, _ message, d due, out *Effects) { out.refuse(c.rank, d, -1, why) }
 }
 
-// message deals with one complete PMI-2 message (protocols 2.2).
-func (s *Server) message(c *client, m message, out *Effects) {
-	if err := m.check(); err != nil {
-		s.violate(c, m, err, out)
-		return
-	}
-	cmd, _ := m.get("cmd")
-	name := command2(cmd)
-	if name == "" {
-		s.violate(c, m, fmt.Errorf("unknown command %q", clip(cmd)), out)
-		return
-	}
-	d := due{cmd: name}
-	if thrid, found := m.get("thrid"); found {
-		if len(thrid) > maxThread {
-			s.violate(c, m, fmt.Errorf("thrid of more than %d bytes", maxThread), out)
-			return
+// service2 passes a request about a service on to the root.
+func service2(op Op) messageCommand {
+	return func(s *Server, c *client, m message, d due, out *Effects) {
+		var port []byte
+		if op == Publish {
+			port, _ = m.get("port")
 		}
-		// The client's threads each wait for a reply of their own, so none
-		// may hold up the others.
-		d.thrid, d.aside = string(thrid), len(thrid) > 0
-	}
-	switch {
-	case d.cmd == "fullinit":
-		s.fullInit(c, m, d, out)
-	case d.cmd == "abort":
-		s.abort2(c, m, out)
-	case d.cmd == "finalize" && c.phase != BeforeInit:
-		c.phase = AfterFinalize
-		out.respond(c.rank, d, 0).end()
-	case !c.ready():
-		s.untimely(c, m, cmd, out)
-	default:
-		s.request2(c, m, d, out)
-	}
-}
-
-// request2 deals with a message between init and finalize.
-func (s *Server) request2(c *client, m message, d due, out *Effects) {
-	switch d.cmd {
-	case "kvs-get":
-		s.get2(c, m, d, out)
-	case "kvs-put":
-		if key, value, ok := s.pair(c, m, d, out); ok {
-			out.ask(c, Put, d, key, value)
-		}
-	case "kvs-fence":
-		s.enter(c, d, m, out)
-	case "info-getjobattr":
-		s.getJobAttr(c, m, d, out)
-	case "info-putnodeattr":
-		s.putNodeAttr(c, m, d, out)
-	case "info-getnodeattr":
-		s.getNodeAttr(c, m, d, out)
-	case "job-getid":
-		f := out.respond(c.rank, d, 0)
-		f.text("jobid", s.world.KVSName)
-		f.end()
-	case "job-connect", "job-disconnect":
-		out.refuse(c.rank, d, -1, "not_implemented")
-	case "name-publish":
-		port, _ := m.get("port")
-		s.name2(c, Publish, m, d, port, out)
-	case "name-unpublish":
-		s.name2(c, Unpublish, m, d, nil, out)
-	case "name-lookup":
-		s.name2(c, Lookup, m, d, nil, out)
-	case "spawn":
-		s.spawn2(c, m, d, out)
-	case "ring":
-		s.ringBegin(c, m, d, out)
+		name, _ := m.get("name")
+		s.name(c, op, d, name, port, out)
 	}
 }
 
@@ -123,9 +50,22 @@ func (s *Server) fullInit(c *client, m message, d due, out *Effects) {
 	f.end()
 }
 
+// finalize2 ends the client's part; a repeated one is answered, too.
+func (s *Server) finalize2(c *client, _ message, d due, out *Effects) {
+	c.phase = AfterFinalize
+	out.respond(c.rank, d, 0).end()
+}
+
+// jobID answers with the world's name.
+func (s *Server) jobID(c *client, _ message, d due, out *Effects) {
+	f := out.respond(c.rank, d, 0)
+	f.text("jobid", s.world.KVSName)
+	f.end()
+}
+
 // abort2 ends the client's part, and that of its world unless the client says
 // that it means itself alone.
-func (s *Server) abort2(c *client, m message, out *Effects) {
+func (s *Server) abort2(c *client, m message, _ due, out *Effects) {
 	text, found := m.get("msg")
 	if !found {
 		text, _ = m.get("message")
@@ -168,6 +108,16 @@ func (s *Server) pair(c *client, m message, d due, out *Effects) (key, value []b
 	return nil, nil, false
 }
 
+// put2 passes a pair on to the bulletin board.
+func (s *Server) put2(c *client, m message, d due, out *Effects) {
+	if key, value, ok := s.pair(c, m, d, out); ok {
+		out.ask(c, Put, d, key, value)
+	}
+}
+
+// fence2 lets the client enter the world's fence.
+func (s *Server) fence2(c *client, m message, d due, out *Effects) { s.enter(c, d, m, out) }
+
 // get2 answers reserved keys here and asks the bulletin board for the others.
 // The job asked for is ignored: a rank has one space.
 func (s *Server) get2(c *client, m message, d due, out *Effects) {
@@ -197,10 +147,4 @@ func (s *Server) getJobAttr(c *client, m message, d due, out *Effects) {
 		value, found = strconv.Itoa(s.world.UniverseSize), true
 	}
 	out.answer(c.rank, d, value, found)
-}
-
-// name2 passes a request about a service on to the root.
-func (s *Server) name2(c *client, op Op, m message, d due, port []byte, out *Effects) {
-	service, _ := m.get("name")
-	s.name(c, op, d, service, port, out)
 }

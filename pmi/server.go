@@ -19,6 +19,11 @@ type Server struct {
 	order   []*client // by rank
 	node    nodeAttrs
 	groups  map[string]*group // barriers under way, by key
+
+	// The tables of command.go. Not used there, as commands may have others read: to
+	// the compiler, the tables would be made of themselves.
+	commands1 []command[lineCommand]
+	commands2 []command[messageCommand]
 }
 
 // client is the state of one rank's connection.
@@ -67,7 +72,10 @@ func NewServer(w World, local []job.Rank) (*Server, error) {
 	if err := w.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{world: w, attrs: map[string]string{}, clients: map[job.Rank]*client{}, groups: map[string]*group{}}
+	s := &Server{
+		world: w, attrs: map[string]string{}, clients: map[job.Rank]*client{}, groups: map[string]*group{},
+		commands1: commands1, commands2: commands2,
+	}
 	for key, value := range w.Attributes {
 		if err := s.reserve(key, value); err != nil {
 			return nil, err

@@ -1,12 +1,11 @@
 package report
 
-import "github.com/golaunch/golaunch/job"
-
 // Counter names one number of Counters.
 type Counter int
 
 // The counters of one agent. Those of its streams follow; see Sent and
-// Received.
+// Received. A new one is a line here, in columns, and in what the report calls it
+// below; agent/stats.go counts.
 const (
 	Puts      Counter = iota // puts of local ranks
 	Gets                     // gets of local ranks
@@ -19,6 +18,64 @@ const (
 	Memory                   // bytes of memory that the agent took at its peak
 	streamsBegin
 )
+
+// columns are the counters as --stats shows them, in its order: a sum, or as show has
+// it.
+var columns = []struct {
+	head string
+	of   Counter
+	show func(row, Counter) string
+}{
+	{"puts", Puts, row.sum},
+	{"gets", Gets, row.sum},
+	{"hits", Hits, row.sum},
+	{"misses", Misses, row.sum},
+	{"not found", NotFound, row.sum},
+	{"evicted", Evictions, row.sum},
+	{"bytes held", Resident, row.bytes},
+	{"CPU s", CPU, row.seconds},
+	{"memory", Memory, row.bytes},
+}
+
+// CountersJSON are Counters with names.
+type CountersJSON struct {
+	Board   Board           `json:"board"`
+	Agent   Agent           `json:"agent"`
+	Streams map[string]Flow `json:"streams"` // by StreamNames
+}
+
+// Board is the counters of the bulletin board.
+type Board struct {
+	Puts      uint64 `json:"puts"`
+	Gets      uint64 `json:"gets"`
+	Hits      uint64 `json:"hits"`
+	Misses    uint64 `json:"misses"`
+	NotFound  uint64 `json:"not_found"`
+	Evictions uint64 `json:"evictions"`
+	Resident  uint64 `json:"resident_bytes"`
+}
+
+// Agent is what agents took themselves.
+type Agent struct {
+	CPU    float64 `json:"cpu_seconds"`
+	Memory uint64  `json:"max_rss_bytes"`
+}
+
+// named gives the counters their names of the report.
+func named(c *Counters) CountersJSON {
+	n := CountersJSON{
+		Board: Board{
+			Puts: c[Puts], Gets: c[Gets], Hits: c[Hits], Misses: c[Misses], NotFound: c[NotFound],
+			Evictions: c[Evictions], Resident: c[Resident],
+		},
+		Agent:   Agent{CPU: float64(c[CPU]) / 1e6, Memory: c[Memory]},
+		Streams: map[string]Flow{},
+	}
+	for s, name := range StreamNames {
+		n.Streams[name] = Flow{c.Sent(s), c.Received(s)}
+	}
+	return n
+}
 
 // NumStreams is how many streams a link has, and StreamNames what they are
 // called.
@@ -74,61 +131,4 @@ func (c *Counters) Sent(s int) Count {
 func (c *Counters) Received(s int) Count {
 	v := c.stream(s)
 	return Count{v[receivedMessages], v[receivedBytes]}
-}
-
-// Level is the agents that are equally far from the root.
-type Level struct {
-	Agents int      `cbor:"1,keyasint"`
-	Sum    Counters `cbor:"2,keyasint"`
-	Max    Counters `cbor:"3,keyasint"` // of each number the largest
-}
-
-// One is the Level of one agent.
-func One(c Counters) Level { return Level{Agents: 1, Sum: c, Max: c} }
-
-// Merge folds another part of the same level in.
-func (l *Level) Merge(part Level) {
-	l.Agents += part.Agents
-	for i := range l.Sum {
-		l.Sum[i] += part.Sum[i]
-		l.Max[i] = max(l.Max[i], part.Max[i])
-	}
-}
-
-// Collected is what a subtree has to report.
-type Collected struct {
-	Levels []Level `cbor:"1,keyasint"` // of the subtree, its own root first
-	Nodes  []Node  `cbor:"2,keyasint"` // where records are asked for
-	Ranks  []Rank  `cbor:"3,keyasint"` // where records are asked for
-}
-
-// Below moves c one level down: it becomes a part of the subtree of parent.
-func (c *Collected) Below(parent job.HostIndex) {
-	c.Levels = append([]Level{{}}, c.Levels...)
-	for i := range c.Nodes {
-		if c.Nodes[i].Level++; c.Nodes[i].Level == 1 {
-			c.Nodes[i].Parent = parent
-		}
-	}
-}
-
-// Merge folds another subtree's part in, level by level.
-func (c *Collected) Merge(part Collected) {
-	for len(c.Levels) < len(part.Levels) {
-		c.Levels = append(c.Levels, Level{})
-	}
-	for i, l := range part.Levels {
-		c.Levels[i].Merge(l)
-	}
-	c.Nodes = append(c.Nodes, part.Nodes...)
-	c.Ranks = append(c.Ranks, part.Ranks...)
-}
-
-// All is every level in one.
-func (c *Collected) All() Level {
-	var all Level
-	for _, l := range c.Levels {
-		all.Merge(l)
-	}
-	return all
 }

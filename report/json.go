@@ -67,30 +67,6 @@ type DeadHost struct {
 	Cause string `json:"cause"`
 }
 
-// CountersJSON are Counters with names.
-type CountersJSON struct {
-	Board   Board           `json:"board"`
-	Agent   Agent           `json:"agent"`
-	Streams map[string]Flow `json:"streams"` // by StreamNames
-}
-
-// Board is the counters of the bulletin board.
-type Board struct {
-	Puts      uint64 `json:"puts"`
-	Gets      uint64 `json:"gets"`
-	Hits      uint64 `json:"hits"`
-	Misses    uint64 `json:"misses"`
-	NotFound  uint64 `json:"not_found"`
-	Evictions uint64 `json:"evictions"`
-	Resident  uint64 `json:"resident_bytes"`
-}
-
-// Agent is what agents took themselves.
-type Agent struct {
-	CPU    float64 `json:"cpu_seconds"`
-	Memory uint64  `json:"max_rss_bytes"`
-}
-
 // Flow is the traffic of one stream over all links of an agent.
 type Flow struct {
 	Sent     Count `json:"sent"`
@@ -179,15 +155,4 @@ func moment(t time.Time) *time.Time {
 	}
 	t = t.UTC()
 	return &t
-}
-
-func named(c *Counters) CountersJSON {
-	n := CountersJSON{
-		Board: Board{c[Puts], c[Gets], c[Hits], c[Misses], c[NotFound], c[Evictions], c[Resident]},
-		Agent: Agent{float64(c[CPU]) / 1e6, c[Memory]}, Streams: map[string]Flow{},
-	}
-	for s, name := range StreamNames {
-		n.Streams[name] = Flow{c.Sent(s), c.Received(s)}
-	}
-	return n
 }

@@ -11,13 +11,17 @@ import (
 func (c *Collected) Table() string {
 	rows := c.rows()
 	board := grid{left: 1}
-	board.add("agents", "number", "puts", "gets", "hits", "misses", "not found", "evicted", "bytes held", "CPU s", "memory")
+	heads := []string{"agents", "number"}
+	for _, c := range columns {
+		heads = append(heads, c.head)
+	}
+	board.add(heads...)
 	for _, r := range rows {
 		line := []string{r.name, fmt.Sprint(r.Agents)}
-		for _, n := range []Counter{Puts, Gets, Hits, Misses, NotFound, Evictions} {
-			line = append(line, fmt.Sprint(r.Sum[n]))
+		for _, c := range columns {
+			line = append(line, c.show(r, c.of))
 		}
-		board.add(append(line, r.bytes(Resident), seconds(r.Sum[CPU])+r.most(seconds(r.Max[CPU])), r.bytes(Memory))...)
+		board.add(line...)
 	}
 	streams := grid{left: 2}
 	streams.add("stream", "of", "sent: messages", "bytes", "received: messages", "bytes")
@@ -72,6 +76,8 @@ func (g *grid) String() string {
 	return b.String()
 }
 
+func (r row) seconds(n Counter) string { return seconds(r.Sum[n]) + r.most(seconds(r.Max[n])) }
+
 func seconds(micros uint64) string { return fmt.Sprintf("%.2f", float64(micros)/1e6) }
 
 type row struct {
@@ -94,6 +100,8 @@ func (c *Collected) rows() []row {
 	}
 	return rows
 }
+
+func (r row) sum(n Counter) string { return fmt.Sprint(r.Sum[n]) }
 
 func (r row) number(n Counter) string {
 	return fmt.Sprint(r.Sum[n]) + r.most(fmt.Sprint(r.Max[n]))

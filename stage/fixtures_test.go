@@ -60,7 +60,28 @@ func (s *shellPiper) Start(ctx context.Context, h bootstrap.Host, argv []string)
 	all := append(append([]string(nil), s.wrap...), "env")
 	all = append(all, s.env...)
 	all = append(all, "/bin/sh", "-c", s.prelude+"\nexec \"$@\"", "login")
-	return s.Piper.Start(ctx, h, append(all, argv...))
+	pipe, err := s.Piper.Start(ctx, h, append(all, argv...))
+	if err != nil {
+		return nil, err
+	}
+	return companion{pipe, s}, nil
+}
+
+// companion is a pipe to such a host, whose other commands run there, too: fork's
+// would in this process's environment.
+type companion struct {
+	bootstrap.Pipe
+	on *shellPiper
+}
+
+func (c companion) Also(ctx context.Context, argv []string) error {
+	pipe, err := c.on.Start(ctx, here, argv)
+	if err != nil {
+		return err
+	}
+	defer pipe.Close()
+	_, err = io.Copy(io.Discard, pipe)
+	return err
 }
 
 // host is such a machine with a runtime directory and a home of its own.

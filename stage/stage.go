@@ -102,6 +102,11 @@ func stageError(h bootstrap.Host, err error, permanent bool, hint string) *boots
 
 // noDir is the error when all candidates are used up.
 func noDir(h bootstrap.Host, skipped []string) *bootstrap.Error {
+	for i, s := range skipped {
+		if dir, reason, _ := strings.Cut(s, ": "); strings.Contains(reason, "No space left on device") { // who says so does not matter
+			skipped[i] = dir + ": no space left on device"
+		}
+	}
 	return stageError(h, fmt.Errorf("no directory takes the agent: %s", strings.Join(skipped, "; ")), true,
 		"make room in one of them, or mount one without noexec, a container with --tmpfs /tmp:exec; or install golaunch there, in the same place as here")
 }

@@ -166,9 +166,18 @@ func TestCandidates(t *testing.T) {
 		h := newHost(t)
 		namespace(t, h, full+noexec+readonly+"unset HOME")
 		_, err := stage.Start(t.Context(), h, here, newSource(), nil, stage.Options{})
-		e := wantError(t, err, true, "no directory takes the agent: ", h.inside+"/run: head:", "No space left on device",
+		e := wantError(t, err, true, "no directory takes the agent: ", h.inside+"/run: no space left on device",
 			"/dev/shm: ", "Permission denied", "/tmp: ", "Read-only file system", "HOME/.cache: not set")
 		require.Contains(t, e.Hint, "noexec")
+	})
+	t.Run("all full", func(t *testing.T) {
+		h := newHost(t)
+		const allFull = "for d in /dev/shm /tmp; do mount -t tmpfs -o size=4k,mode=1777 none $d; head -c 4096 /dev/zero >$d/all; done; "
+		namespace(t, h, allFull+"unset XDG_RUNTIME_DIR HOME")
+		for _, keep := range []bool{false, true} {
+			_, err := stage.Start(t.Context(), h, here, newSource(), nil, stage.Options{Keep: keep})
+			wantError(t, err, true, "/dev/shm: no space left on device; ", "/tmp: no space left on device; ")
+		}
 	})
 	t.Run("a runtime directory of somebody else", func(t *testing.T) {
 		if os.Getuid() != 0 {

@@ -73,12 +73,17 @@ func sweep(pipe bootstrap.Pipe, magic string) {
 }
 
 // Abandon closes the pipe of an agent that Start returned and that is given up. First
-// the agent is ended, which may be stopped and would not see that, and what it may
-// have left is removed: it removes its own file first of all. That takes five
-// seconds at most, and is done once.
+// the agent is ended, as by Sweep.
 func Abandon(pipe bootstrap.Pipe) {
+	Sweep(pipe)
+	pipe.Close()
+}
+
+// Sweep ends the agent of a pipe that Start returned, which may be stopped and would
+// not see that the pipe is closed, and removes what it may have left: it removes its
+// own file first of all. That takes five seconds at most, and is done once.
+func Sweep(pipe bootstrap.Pipe) {
 	if s, ok := pipe.(*staged); ok {
 		s.swept.Do(func() { sweep(s.Pipe, s.magic) })
 	}
-	pipe.Close()
 }

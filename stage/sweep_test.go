@@ -1,7 +1,6 @@
 package stage_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -13,32 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/stage"
 )
-
-// openHost is a host whose connection outlives the command, as that of ssh does.
-type openHost struct{ *host }
-
-func (o openHost) Start(ctx context.Context, h bootstrap.Host, argv []string) (bootstrap.Pipe, error) {
-	pipe, err := o.host.Start(ctx, h, argv)
-	return companion{pipe, o.host}, err
-}
-
-type companion struct {
-	bootstrap.Pipe
-	on *host
-}
-
-func (c companion) Also(ctx context.Context, argv []string) error {
-	pipe, err := c.on.Start(ctx, here, argv)
-	if err != nil {
-		return err
-	}
-	defer pipe.Close()
-	_, err = io.Copy(io.Discard, pipe)
-	return err
-}
 
 // killer is a command that does its work and then, the first time, kills the
 // script that called it, directly or in a subshell.
@@ -78,7 +53,7 @@ func TestAKilledScriptLeavesNothing(t *testing.T) {
 					namespace(t, h, "mount -t tmpfs -o ro none /tmp; mount -t tmpfs -o ro none /dev/shm")
 				}
 				h.command(t, x.command, killer(x.work, h, x.subshell))
-				_, err := stage.Start(t.Context(), openHost{h}, here, newSource(), nil, stage.Options{Keep: keep})
+				_, err := stage.Start(t.Context(), h, here, newSource(), nil, stage.Options{Keep: keep})
 				wantError(t, err, false)
 				require.DirExists(t, h.dir+"/killed")
 				if x.work == slowMkdir {
@@ -98,7 +73,7 @@ func TestAKilledScriptLeavesNothing(t *testing.T) {
 func TestAKilledAgentLeavesNothing(t *testing.T) {
 	h, src := newHost(t), newSource()
 	src.native = src.image("linux", src.native.Arch, "#!/bin/sh\nkill -9 $$\n")
-	pipe, err := stage.Start(t.Context(), openHost{h}, here, src, nil, stage.Options{})
+	pipe, err := stage.Start(t.Context(), h, here, src, nil, stage.Options{})
 	require.NoError(t, err)
 	_, err = io.ReadAll(pipe)
 	require.NoError(t, err)

@@ -20,7 +20,7 @@ const (
 
 // Kind is what the registry has of this bootstrap.
 func Kind() bootstrap.Kind {
-	k := kind("exec", func(v bootstrap.Values) string { return v[commandOption] })
+	k := kind("exec", "--"+commandOption, func(v bootstrap.Values) string { return v[commandOption] })
 	k.Options = []bootstrap.Option{
 		{Name: commandOption, Help: "`COMMAND` of exec, as in 'docker exec -i {host} {command}'", Own: true},
 		{Name: fromOption, Help: "run COMMAND at `PLACE`: launcher; or nodes, if it works there too",
@@ -44,16 +44,18 @@ func Podman() bootstrap.Kind { return preset("podman", "podman exec -i {host} {c
 func Kubectl() bootstrap.Kind { return preset("kubectl", "kubectl exec -i {host} -- {command}") }
 
 func preset(name, command string) bootstrap.Kind {
-	return kind(name, func(bootstrap.Values) string { return command })
+	says := fmt.Sprintf("--bootstrap %s (%s)", name, command)
+	return kind(name, says, func(bootstrap.Values) string { return command })
 }
 
-// kind is a bootstrap by a command, which the flags may have.
-func kind(name string, command func(bootstrap.Values) string) bootstrap.Kind {
+// kind is a bootstrap by a command, which the flags may have. Says is what the user
+// has chosen it by.
+func kind(name, says string, command func(bootstrap.Values) string) bootstrap.Kind {
 	return bootstrap.Kind{
 		Name:    name,
 		Orphans: true,
 		CheckHosts: func(v bootstrap.Values, hosts []job.Host) error {
-			return checkHosts(command(v), hosts)
+			return checkHosts(says, command(v), hosts)
 		},
 		Reach: reach,
 		Open: func(ctx context.Context, j bootstrap.Job) (*bootstrap.Opened, error) {
@@ -79,15 +81,15 @@ func template(command string) (*Template, error) {
 	return t, nil
 }
 
-// checkHosts checks that the template has what it takes of every host.
-func checkHosts(command string, hosts []job.Host) error {
+// checkHosts checks that the template takes what every host has, and no more.
+func checkHosts(says, command string, hosts []job.Host) error {
 	t, err := template(command)
 	if err != nil {
 		return err
 	}
 	for _, h := range hosts {
 		if err := t.Check(h.User, h.Port); err != nil {
-			return fmt.Errorf("--exec-command: %s: host %s: %w", h.Pos, h.Name, err)
+			return fmt.Errorf("%s: %s: host %s: %w", says, h.Pos, h.Name, err)
 		}
 	}
 	return nil

@@ -106,13 +106,18 @@ func (t *Template) Uses(name string) bool {
 }
 
 // Check says which placeholder a host, as the user named it, gives no value
-// for. Whether it has an address shows only when names are resolved.
+// for, or which value no placeholder takes. Whether it has an address shows only
+// when names are resolved.
 func (t *Template) Check(user string, port int) error {
 	switch {
 	case user == "" && t.Uses("user"):
 		return errors.New("{user} is in it, but the host is given without a user")
 	case port == 0 && t.Uses("port"):
 		return errors.New("{port} is in it, but the host is given without a port")
+	case user != "" && !t.Uses("user"):
+		return fmt.Errorf("{user} is not in it, but the host is given with user %s", user)
+	case port != 0 && !t.Uses("port"):
+		return fmt.Errorf("{port} is not in it, but the host is given with port %d", port)
 	}
 	return nil
 }

@@ -72,6 +72,11 @@ func TestBadTemplates(t *testing.T) {
 	require.NoError(t, template.Check("joe", 22))
 	require.EqualError(t, template.Check("", 22), "{user} is in it, but the host is given without a user")
 	require.EqualError(t, template.Check("joe", 0), "{port} is in it, but the host is given without a port")
+	template, err = execboot.Parse("x {host} {command}")
+	require.NoError(t, err)
+	require.NoError(t, template.Check("", 0))
+	require.EqualError(t, template.Check("joe", 0), "{user} is not in it, but the host is given with user joe")
+	require.EqualError(t, template.Check("", 22), "{port} is not in it, but the host is given with port 22")
 	for _, c := range []struct {
 		template string
 		host     bootstrap.Host

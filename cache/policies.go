@@ -1,0 +1,70 @@
+package cache
+
+// Policy names a way to spread a world's state over the nodes. The first four
+// are those of ScELA (sections 3.2.1 to 3.2.4), the last is what its section
+// 3.4 leaves for later.
+type Policy string
+
+// Names of policies; doc.go compares them.
+const (
+	// HCS sends each put up at once and answers gets from the nearest node on
+	// the way to the root that knows.
+	HCS Policy = "hcs"
+	// HCMA is HCS with one aggregate of a subtree's puts at the fence.
+	HCMA Policy = "hcma"
+	// HCMAB aggregates the puts of a subtree at the fence and broadcasts the
+	// merged aggregate from the root: no get ever leaves its node.
+	HCMAB Policy = "hcmab"
+	// HCMABLRU is HCMAB, but a node keeps of the broadcasts only the keys whose
+	// home it is and as many others as fit into its budget.
+	HCMABLRU Policy = "hcmab-lru"
+	// Distributed sends each put to the key's home, which is asked for it.
+	Distributed Policy = "distributed"
+)
+
+// policy is one of them: everything that holds for all of it.
+type policy struct {
+	name  Policy
+	help  string // for users, in a line
+	homes bool   // it speaks to the homes of keys
+	make  func(Config) Board
+}
+
+// policies is the table of all that there are, in the order in which they came to be. A
+// new one is its file, and its name and a line here.
+var policies = [...]policy{
+	{HCS, "each put travels up at once", false, func(c Config) Board { return newHier(c, true) }},
+	{HCMA, "a subtree's puts travel up together, at the fence", false, func(c Config) Board { return newHier(c, false) }},
+	{HCMAB, "as hcma, and the fence brings all of them to every node", false, func(c Config) Board { return newHCMAB(c, false) }},
+	{HCMABLRU, "as hcmab, but a node keeps its share of the keys, and --cache-bytes of others", true, func(c Config) Board { return newHCMAB(c, true) }},
+	{Distributed, "each put goes to the node whose share it is in", true, func(c Config) Board { return newDistributed(c) }},
+}
+
+// Policies returns every policy, in the order in which they came to be.
+func Policies() []Policy {
+	var all []Policy
+	for _, p := range policies {
+		all = append(all, p.name)
+	}
+	return all
+}
+
+// row is the policy's in the table; nil if there is none of that name.
+func (p Policy) row() *policy {
+	for i := range policies {
+		if policies[i].name == p {
+			return &policies[i]
+		}
+	}
+	return nil
+}
+
+// Known reports whether there is such a policy.
+func (p Policy) Known() bool { return p.row() != nil }
+
+// Help says in a line, to users, what a known policy does.
+func (p Policy) Help() string { return p.row().help }
+
+// UsesHomes reports whether boards of the policy speak to the homes of keys,
+// which needs Config.Nodes and a caller that carries messages to any node.
+func (p Policy) UsesHomes() bool { return p.Known() && p.row().homes }
