@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/golaunch/golaunch/agent/ending"
@@ -36,15 +37,16 @@ type Agent struct {
 	output      *output.Output
 
 	// From the Range on.
-	self    overlay.HostEntry
-	root    bool // the parent is the launcher
-	common  overlay.Common
-	ctx     context.Context // ends when no more hosts are to be started
-	stop    context.CancelFunc
-	subtree *overlay.Subtree
-	warden  Warden
-	harness Harness
-	spread  bool // over more than one processor
+	self        overlay.HostEntry
+	root        bool // the parent is the launcher
+	common      overlay.Common
+	ctx         context.Context // ends when no more hosts are to be started
+	stop        context.CancelFunc
+	subtree     *overlay.Subtree
+	warden      Warden
+	wardenStart sync.WaitGroup // until it is up, or failed
+	harness     Harness
+	spread      bool // over more than one processor
 
 	signs    map[uint64]signOrigin
 	lastSign uint64
@@ -149,11 +151,6 @@ func (a *Agent) handle(e overlay.Event) {
 		a.noteOf(e.Host, 0, "%s", e.Text)
 	case overlay.PartDone:
 		a.readyIf(a.subtree.PartDone())
-	case signWanted:
-		a.askSignature(e.request, a.self.Index, signOrigin{answer: e.answer})
-	case summonWanted:
-		e.summon.By = a.self.Index
-		a.askSummon(e.summon, signOrigin{answer: e.answer})
 	case callRefused:
 		a.note(overlay.NoteAlways, "%s", e.line)
 	case wardenUp:
@@ -263,6 +260,8 @@ func (a *Agent) fromParent(m overlay.Message) error {
 		return a.takeWorld(m)
 	case overlay.KindSpawned:
 		return decode(m, a.spawned)
+	case overlay.KindScheduled:
+		return decode(m, a.scheduled)
 	case overlay.KindEndWorld:
 		return a.aboutWorld(m, a.endWorld)
 	case overlay.KindForget:
@@ -305,9 +304,6 @@ func (a *Agent) fromChild(m overlay.Message) error {
 			a.tellFailure(f)
 			return nil
 		})
-	case overlay.KindNote, overlay.KindDied, overlay.KindWaiting:
-		a.parent.Send(m.Stream, m.Header, m.Body)
-		return nil
 	case overlay.KindInputAck:
 		return decode(m, func(k overlay.InputAck) error { return a.inputAck(m.From, k) })
 	case overlay.KindCollected:
@@ -321,14 +317,15 @@ func (a *Agent) fromChild(m overlay.Message) error {
 		return nil
 	case overlay.KindWaits:
 		return decode(m, func(w overlay.Waits) error { return a.childWaits(m.From, w) })
-	case overlay.KindSpawn:
-		a.up(m.Stream, overlay.KindSpawn, m.Body)
-		return nil
 	case overlay.KindName:
 		return a.childName(m)
 	}
-	if overlay.BetweenServers(m.Header.Kind) {
+	switch {
+	case overlay.BetweenServers(m.Header.Kind):
 		return a.fromServer(m)
+	case overlay.ForLauncher(m.Header.Kind):
+		a.parent.Send(m.Stream, m.Header, m.Body)
+		return nil
 	}
 	return fmt.Errorf("unexpected message of kind %d from a child", m.Header.Kind)
 }
@@ -343,8 +340,7 @@ func decode[T any](m overlay.Message, then func(T) error) error {
 
 // broken cuts off a neighbor that broke the protocol.
 func (a *Agent) broken(from tree.Slot, err error) {
-	err = fmt.Errorf("%w: protocol error: %w", link.ErrLost, err)
-	a.edgeEnded(overlay.EdgeEnded{From: from, Err: err})
+	a.edgeEnded(overlay.EdgeEnded{From: from, Err: overlay.BrokeProtocol(err)})
 }
 
 // edgeEnded handles the END or the loss of a link.

@@ -8,7 +8,6 @@ import (
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/internal/proc"
-	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/stage"
@@ -101,14 +100,15 @@ func (a *Agent) startWarden() {
 	ctx, id := a.ctx, overlay.NodeJob(a.self.Index, a.common.JobID)
 	shared, err := a.door.Open(atDoor{a})
 	a.tracing.warden.Begin = a.now()
-	go func() { // ends when the warden is up, or its start failed
+	a.end.WardenBegun()
+	a.wardenStart.Go(func() { // ends when the warden is up, or its start failed or is called off
 		var w Warden
 		if err == nil {
 			defer shared.Close()
 			w, err = a.harness.startWarden(ctx, proc.Options{JobID: id, LostAfter: a.common.LostAfter, Shared: shared})
 		}
 		a.inbox.Put(wardenUp{w, err})
-	}()
+	})
 }
 
 // joined takes in a child that said hello.
@@ -143,14 +143,11 @@ func (a *Agent) tellReady(kind tree.Kind) {
 	a.up(link.Service, kind, overlay.Encode(ready))
 }
 
-// childLost handles a link that broke: before the launch its hosts are started
+// childLost handles a link that broke, or ended (nil): before the launch its hosts are started
 // again from here, unless it was a relay; afterwards the job has lost a node.
 func (a *Agent) childLost(slot tree.Slot, cause error) {
 	if !a.subtree.Live(slot) {
 		return
-	}
-	if cause == nil {
-		cause = errors.New("its agent ended")
 	}
 	host := a.subtree.Host(slot)
 	below := len(a.subtree.Below(slot))
@@ -177,12 +174,9 @@ func (a *Agent) childLost(slot tree.Slot, cause error) {
 	case a.launch == nil: // nothing replaces a relay, so nothing is waited for
 		phase, below = "starting", 0
 	}
-	text := overlay.LostText(a.subtree.Explain(slot, cause))
-	if below > 0 {
-		text += fmt.Sprintf(" (with %d nodes below it)", below)
-	}
-	a.tellServers(slot, fmt.Sprintf("node %s: %s", host.Name, text))
-	a.fail(job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: host.Index, Phase: phase, Text: text})
+	f := overlay.Lost(host.Index, phase, a.subtree.Explain(slot, cause), below)
+	a.tellServers(slot, fmt.Sprintf("node %s: %s", host.Name, f.Text))
+	a.fail(f)
 }
 
 // doWithout stops waiting for a child that is lost.

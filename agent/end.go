@@ -180,6 +180,18 @@ func (a *Agent) endChildren() {
 	}()
 }
 
+// takeLateWarden has a warden that comes while the parent is lost belong to this
+// agent still, which is to close it: one that was forgotten might stay, with its
+// cgroup.
+func (a *Agent) takeLateWarden() {
+	a.wardenStart.Wait() // not long: it was called off
+	for _, e := range a.inbox.Take(nil) {
+		if up, ok := e.(wardenUp); ok && up.err == nil {
+			a.warden = up.warden
+		}
+	}
+}
+
 // close releases everything. After a lost parent the warden kills what runs
 // here as soon as it is closed; children see their link break and do the same.
 func (a *Agent) close() {
@@ -200,6 +212,7 @@ func (a *Agent) close() {
 		defer cancel()
 		a.parent.End(ctx) // if the parent does not answer, there is nobody to tell
 	}
+	a.takeLateWarden()
 	if a.warden != nil {
 		a.warden.Close()
 	}

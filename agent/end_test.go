@@ -2,12 +2,14 @@ package agent
 
 import (
 	"context"
+	"io"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/agent/ending"
+	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/link/memlink"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/tree"
@@ -148,4 +150,63 @@ func TestTheEndIsCarriedOut(t *testing.T) {
 			a.timers.stop()
 		})
 	}
+}
+
+// lateWarden has ended as soon as it is up, and notes what it is told.
+type lateWarden struct{ toldWarden }
+
+func (lateWarden) Next() ([]proc.Event, error) { return nil, io.EOF }
+func (w lateWarden) Close()                    { _ = w.note("close") }
+
+// TestAnEndBeforeTheWardenIsUp has the job be over while the warden is being
+// started: it is told to end, and waited for, before the agent leaves.
+func TestAnEndBeforeTheWardenIsUp(t *testing.T) {
+	begun := func(t *testing.T, late Warden) *Agent {
+		near, remote := memlink.Pair()
+		a, err := newAgent(near)
+		require.NoError(t, err)
+		t.Cleanup(func() {
+			remote.Close()
+			a.end.ParentLost()
+			a.close()
+		})
+		a.ctx, a.stop = context.WithCancel(t.Context())
+		starter := overlay.NewStarter(a.ctx, nil, nil, overlay.Common{}, a.inbox, nil)
+		a.subtree = overlay.NewSubtree(starter, overlay.Common{}, a.inbox, nil)
+		a.harness.Warden = func() Warden {
+			<-a.ctx.Done()
+			return late
+		}
+		a.end.Ranged()
+		a.startWarden()
+		return a
+	}
+	t.Run("in good order", func(t *testing.T) {
+		var told []string
+		w := lateWarden{toldWarden{told: &told}}
+		a := begun(t, w)
+		a.parentEnded()
+		a.handle(familyEnded{})
+		require.False(t, a.end.Over())
+		a.handle(wardenUp{warden: w})
+		require.Contains(t, told, "finish")
+		a.handle(wardenLost{io.EOF})
+		require.True(t, a.end.Over())
+	})
+	t.Run("it never is", func(t *testing.T) {
+		a := begun(t, nil)
+		a.parentEnded()
+		a.handle(wardenUp{err: errGone})
+		require.False(t, a.end.Over())
+		a.handle(familyEnded{})
+		require.True(t, a.end.Over())
+		require.NoError(t, a.unfit)
+	})
+	t.Run("the parent is lost", func(t *testing.T) {
+		var told []string
+		a := begun(t, lateWarden{toldWarden{told: &told}})
+		a.end.ParentLost()
+		a.close()
+		require.Equal(t, []string{"close"}, told)
+	})
 }

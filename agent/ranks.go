@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
@@ -74,17 +73,24 @@ func (a *Agent) neverStart(w *world) {
 	a.do(a.end.RanksNever(waited, a.output.Quiet()))
 }
 
-// openFiles is how many files an agent has open once its ranks run: two pipes
-// and a socket of each, the pipes of those that read standard input, its links,
-// and some of its own.
+// openFiles is how many files an agent may have open once its ranks run: two pipes of
+// each, what servers need, the pipes of those that read standard input, its links, and
+// some of its own.
 func (a *Agent) openFiles() uint64 {
-	const perLink, perRank = 4, 3
-	n := ownFiles + perLink*a.subtree.Degree() + perRank*a.end.Living()
+	const perLink, pipes = 4, 2
+	n := ownFiles + perLink*a.subtree.Degree()
 	if a.input != nil {
 		n += a.input.Readers()
 	}
-	if a.launch.PMGR {
-		n += 2*a.end.Living() + serve.MoreCallers + 1
+	for _, w := range a.worlds {
+		if w.living == 0 {
+			continue
+		}
+		n += pipes * w.living
+		for _, s := range w.all {
+			perRank, more := s.Files()
+			n += perRank*w.living + more
+		}
 	}
 	return uint64(n)
 }

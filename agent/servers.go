@@ -56,6 +56,7 @@ func (a *Agent) makeServers(w *world) (err error) {
 		return err
 	}
 	w.tree.Called = a.lookForStalls
+	w.tree.Ask = a.askSchedule
 	w.add(w.tree)
 	if a.launch.PMGR && len(view.Ranks) > 0 {
 		w.add(servepmgr.New(view, w.tree))

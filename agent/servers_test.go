@@ -90,6 +90,33 @@ func TestRanksStartWhenTheirServersAreReady(t *testing.T) {
 	require.Len(t, *launched, 1)
 }
 
+// The agent makes sure of the descriptors that its servers need, for the ranks that
+// live.
+func TestDescriptorsThatServersNeed(t *testing.T) {
+	files := func(l overlay.Launch, living int, more ...serve.Server) int {
+		a, w, _ := agentOf(t, nil)
+		a.launch, w.living = &l, living
+		served(t, a, w)
+		for _, s := range more {
+			w.add(s)
+		}
+		return int(a.openFiles())
+	}
+	none := files(overlay.Launch{}, 0)
+	require.Equal(t, none, files(overlay.Launch{LaunchOptions: overlay.LaunchOptions{PMIPort: true, PMGR: true}}, 0, needy{}), "nobody can call any more")
+	own := files(overlay.Launch{}, 4) // for each rank two pipes, and sockets of PMI and the tree's service; two files of the board
+	require.Equal(t, none+4*4+2, own)
+	const callers = serve.MoreCallers + 1
+	require.Equal(t, own+4+callers, files(overlay.Launch{LaunchOptions: overlay.LaunchOptions{PMIPort: true}}, 4))
+	require.Equal(t, own+2*4+callers, files(overlay.Launch{LaunchOptions: overlay.LaunchOptions{PMGR: true}}, 4))
+	require.Equal(t, own+3*4+5, files(overlay.Launch{}, 4, needy{}))
+}
+
+// needy is a server that needs descriptors.
+type needy struct{ serve.Idle }
+
+func (needy) Files() (perRank, more int) { return 3, 5 }
+
 // A server that cannot serve ends the node.
 func TestAServerThatCannotServe(t *testing.T) {
 	a, w, s, said, launched := slowWorld(t)

@@ -11,12 +11,6 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// signWanted is the event of a handshake here that needs a signature.
-type signWanted struct {
-	request bootstrap.SignRequest
-	answer  chan<- overlay.SignAnswer // buffered
-}
-
 // signOrigin is where an answer must go back to: a child, under the number it
 // chose, or a handshake of our own.
 type signOrigin struct {
@@ -28,21 +22,31 @@ type signOrigin struct {
 // sign has a signature made for a handshake here. No private key is here:
 // the request travels up to the launcher (docs/design.md).
 func (a *Agent) sign(ctx context.Context, r bootstrap.SignRequest) ([]byte, error) {
+	return a.answered(ctx, "signature", func(from signOrigin) { a.askSignature(r, a.self.Index, from) })
+}
+
+// answered has the event loop ask the launcher for something, and waits for the answer.
+func (a *Agent) answered(ctx context.Context, what string, ask func(from signOrigin)) ([]byte, error) {
 	answer := make(chan overlay.SignAnswer, 1)
-	a.inbox.Put(signWanted{request: r, answer: answer})
+	a.inbox.Put(posted(func() { ask(signOrigin{answer: answer}) }))
 	select {
 	case s := <-answer:
 		return s.Result()
 	case <-ctx.Done():
-		return nil, fmt.Errorf("no signature from the launcher: %w", ctx.Err())
+		return nil, fmt.Errorf("no %s from the launcher: %w", what, ctx.Err())
 	}
 }
 
 // askSignature sends a request up, remembering where it came from.
 func (a *Agent) askSignature(r bootstrap.SignRequest, by job.HostIndex, from signOrigin) {
+	a.up(link.Service, overlay.KindSign, overlay.Encode(overlay.SignRequest{ID: a.awaits(from), Request: r, By: by}))
+}
+
+// awaits numbers a request to the launcher, whose answer goes back to where it came from.
+func (a *Agent) awaits(from signOrigin) uint64 {
 	a.lastSign++
 	a.signs[a.lastSign] = from
-	a.up(link.Service, overlay.KindSign, overlay.Encode(overlay.SignRequest{ID: a.lastSign, Request: r, By: by}))
+	return a.lastSign
 }
 
 // childSignature passes a child's request on if both the asker and the host to

@@ -11,30 +11,17 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// summonWanted is the event of an agent that is to call here.
-type summonWanted struct {
-	summon overlay.Summon
-	answer chan<- overlay.SignAnswer // buffered
-}
-
 // summon has the launcher, which the agent of a host called, tell it to call addr.
 func (a *Agent) summon(ctx context.Context, h bootstrap.Host, addr string) error {
-	answer := make(chan overlay.SignAnswer, 1)
-	a.inbox.Put(summonWanted{summon: overlay.Summon{Host: job.HostIndex(h.Index), Addr: addr}, answer: answer})
-	select {
-	case s := <-answer:
-		_, err := s.Result()
-		return err
-	case <-ctx.Done():
-		return fmt.Errorf("no word from the launcher: %w", ctx.Err())
-	}
+	_, err := a.answered(ctx, "word", func(from signOrigin) {
+		a.askSummon(overlay.Summon{Host: job.HostIndex(h.Index), Addr: addr, By: a.self.Index}, from)
+	})
+	return err
 }
 
 // askSummon sends a summon up. Its answer comes as that to a signature does.
 func (a *Agent) askSummon(s overlay.Summon, from signOrigin) {
-	a.lastSign++
-	a.signs[a.lastSign] = from
-	s.ID = a.lastSign
+	s.ID = a.awaits(from)
 	a.up(link.Service, overlay.KindSummon, overlay.Encode(s))
 }
 

@@ -58,7 +58,7 @@ func TestClocksOfTwoNodesAreFound(t *testing.T) {
 	shift := []time.Duration{3 * time.Hour, -5 * time.Hour}
 	woken := make(chan struct{}, 1)
 	inbox := overlay.NewInbox(func() { woken <- struct{}{} })
-	common := overlay.Common{Bootstrap: registry.Local().Name, Degree: 2, Trace: true, LostAfter: time.Minute}
+	common := overlay.Common{StartOptions: overlay.StartOptions{LostAfter: time.Minute}, Bootstrap: registry.Local().Name, Degree: 2, Trace: true}
 	source, err := stage.Self()
 	require.NoError(t, err)
 	starter := overlay.NewStarter(context.Background(), fork.New(), source, common, inbox, nil)

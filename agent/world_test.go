@@ -34,7 +34,7 @@ func TestDamagedLaunch(t *testing.T) {
 		"an empty block":     {[]job.Block{block(3, 0, 4), block(5, 4, 0)}, "ranks 4+0"},
 		"a host that is not": {[]job.Block{block(3, 0, 2), block(4, 2, 2)}, "host 4, which is no node"},
 	} {
-		a := &Agent{self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, launch: &overlay.Launch{Nodes: []job.HostIndex{3, 5}, Cache: cache.HCMAB, Universe: -1}}
+		a := &Agent{self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, launch: &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: []job.HostIndex{3, 5}, Universe: -1}}
 		w, err := a.newWorld(0, overlay.World{Size: 4, KVSName: "k", Apps: make([]job.App, 1), Blocks: x.blocks})
 		if err == nil {
 			err = a.makeServers(w)
@@ -51,7 +51,7 @@ func TestDamagedLaunch(t *testing.T) {
 // TestLaunchOfALostChild has the root lose a child while the launch that counts
 // on it is under way: that is no breach of the parent's.
 func TestLaunchOfALostChild(t *testing.T) {
-	a := &Agent{root: true, self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, launch: &overlay.Launch{Nodes: []job.HostIndex{3, 5, 6}, Cache: cache.HCMAB, Universe: -1}}
+	a := &Agent{root: true, self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, launch: &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: []job.HostIndex{3, 5, 6}, Universe: -1}}
 	slot := a.subtree.Node.Join()
 	a.subtree.Cover(slot, []job.HostIndex{5, 6})
 	a.subtree.Leave(slot)
@@ -116,7 +116,7 @@ func TestWhereAWorldHasServers(t *testing.T) {
 // TestRefusedRanks has a node that can't hold the ranks of a spawned world: it tells
 // of each of its blocks, which may lie apart.
 func TestRefusedRanks(t *testing.T) {
-	a := &Agent{self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, launch: &overlay.Launch{Nodes: []job.HostIndex{3, 5}, Cache: cache.HCMAB, Universe: -1}}
+	a := &Agent{self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, launch: &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: []job.HostIndex{3, 5}, Universe: -1}}
 	w := &world{id: 1, refused: 3, World: overlay.World{Blocks: []job.Block{{Host: 3, First: 0, Count: 2}, {Host: 5, First: 2, Count: 4}, {Host: 3, First: 6, Count: 1}}}}
 	a.refuse(w)
 	require.Len(t, w.own.Failures, 2)

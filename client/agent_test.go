@@ -130,7 +130,7 @@ func (c *core) takeCalls(shared *net.UnixConn) {
 		}
 		x := &caller{conn: c.conn(fds[0])}
 		x.more.L = &c.mu
-		answer := record.Record{Kind: record.Welcome, Src: hello.Src, Size: ranks, Dst: hello.Src / perNode, Count: nodes}
+		answer := record.Record{Kind: record.Welcome, Src: hello.Src, Size: ranks, Dst: hello.Src / perNode, Count: nodes, Fn: record.Schedules}
 		c.mu.Lock()
 		if c.refuse != "" {
 			answer = record.Record{Kind: record.Fail, Body: []byte(c.refuse)}
@@ -238,6 +238,14 @@ func (c *core) take(rank int, x *caller, raw []byte) {
 		} else {
 			tell(me, record.Record{Kind: record.Mapped, Off: int64(epoch), Size: int64(len(image)), Body: []byte(c.image)})
 		}
+	case record.Schedule: // to the next rank in the second stage of three
+		if string(r.Body) != "next" {
+			tell(me, record.Record{Kind: record.Fail, Fn: record.FailSchedule, Body: []byte("no such algorithm")})
+			break
+		}
+		part := record.AppendScheduled(nil, 0, record.ScheduledMessage{Stage: 1, Peer: (rank + 1) % ranks, Bytes: r.Size})
+		part = record.AppendScheduled(part, 1, record.ScheduledMessage{Stage: 1, Peer: (rank + ranks - 1) % ranks, Received: true, Bytes: r.Size})
+		tell(me, record.Record{Kind: record.Schedule, Size: 3, Body: part})
 	default:
 		c.nodes[rank/perNode].Request(rank, append([]byte(nil), raw...))
 	}

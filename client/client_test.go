@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -229,6 +230,24 @@ func TestManyAtOnce(t *testing.T) {
 			if err != nil {
 				return err
 			}
+		}
+		return nil
+	})
+}
+
+// Each rank is told what it sends and receives, stage by stage.
+func TestSchedule(t *testing.T) {
+	each(t, newCore(t).job(), func(c *client.Client) error {
+		got, err := c.Schedule("next", 8)
+		if err != nil {
+			return err
+		}
+		want := []client.ScheduledMessage{{Peer: (c.Rank() + 1) % ranks, Bytes: 8}, {Peer: (c.Rank() + ranks - 1) % ranks, Received: true, Bytes: 8}}
+		if len(got) != 3 || got[0] != nil || !slices.Equal(got[1], want) || got[2] != nil {
+			return fmt.Errorf("the schedule is %v", got)
+		}
+		if got, err = c.Schedule("another", 8); err == nil || err.Error() != "no such algorithm" || got != nil {
+			return fmt.Errorf("there is a schedule %v: %w", got, err)
 		}
 		return nil
 	})

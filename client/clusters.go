@@ -3,8 +3,8 @@ package client
 import "github.com/golaunch/golaunch/tree/member"
 
 // NetworkDepth is how many levels of switches the network between the job's hosts
-// has (tii_get_network_depth [Subramoni 5.2]): depth 1 is the whole network, the last
-// that of leaf switches. It is 0 where golaunch was given no network (--topology).
+// has (tii_get_network_depth [Subramoni 5.2]). At depth 1 all hosts are together, the
+// last depth is that of leaf switches. It is 0 where golaunch was given no network (--topology).
 func (c *Client) NetworkDepth() int { return c.session.NetworkDepth() }
 
 // SwitchClusters is in how many switch clusters the world's hosts are at a depth

@@ -23,16 +23,14 @@ type boot struct {
 func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *overlay.Inbox, report *reporter) (*boot, error) {
 	b := &boot{
 		common: overlay.Common{
-			JobID: jobID, Bootstrap: plan.Bootstrap, Degree: plan.Degree, Relayed: plan.relayed,
-			ConnectTimeout: o.ConnectTimeout, LostAfter: o.LostAfter,
-			StallAfter: o.StallAfter,
-			KeepAgent:  o.KeepAgent, Verbose: o.Verbose,
+			StartOptions: o.StartOptions,
+			JobID:        jobID, Bootstrap: plan.Bootstrap, Degree: plan.Degree, Relayed: plan.relayed,
 			Trace: o.TraceFile != "", Entries: o.ReportFile != "", Progress: report.status != nil,
 		},
 		hosts: plan.entries(),
 	}
-	if o.AllowDeadNodes && plan.redundant() {
-		b.common.MissAfter = o.MissAfter
+	if !o.AllowDeadNodes || !plan.redundant() {
+		b.common.MissAfter = 0
 	}
 	if !o.CopyAgent {
 		b.common.Agent = stage.SelfInstalled()

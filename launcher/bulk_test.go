@@ -29,7 +29,7 @@ func TestBulkThatCannotStart(t *testing.T) {
 	source, err := stage.Self()
 	require.NoError(t, err)
 	try := func(opened bootstrap.Opened, hosts ...job.Host) error {
-		_, err := startBulk(t.Context(), &opened, 0, hosts, source, overlay.Common{ConnectTimeout: time.Minute}, t.Logf)
+		_, err := startBulk(t.Context(), &opened, 0, hosts, source, overlay.Common{StartOptions: overlay.StartOptions{ConnectTimeout: time.Minute}}, t.Logf)
 		return err
 	}
 	refused := bootstrap.Opened{Bulk: noBulk{errors.New("no allocation")}, Listen: "127.0.0.1"}
@@ -52,11 +52,11 @@ func TestWhatTheManagerSays(t *testing.T) {
 	hosts := []job.Host{{Name: "a"}, {Name: "b"}}
 	opened := &bootstrap.Opened{Bulk: &bootstraptest.Bulk{Env: func(bootstrap.Host) []string { return nil }}, Listen: "127.0.0.1"}
 	failing := sourceOf{source, "/bin/false"}
-	bulk, err := startBulk(t.Context(), opened, 0, hosts, failing, overlay.Common{ConnectTimeout: time.Minute}, t.Logf)
+	bulk, err := startBulk(t.Context(), opened, 0, hosts, failing, overlay.Common{StartOptions: overlay.StartOptions{ConnectTimeout: time.Minute}}, t.Logf)
 	require.NoError(t, err)
 	<-bulk.ended
 	defer bulk.close()
-	b := &boot{bulk: bulk, hosts: []overlay.HostEntry{{Name: "a"}, {Index: 1, Name: "b"}}, common: overlay.Common{ConnectTimeout: time.Minute}}
+	b := &boot{bulk: bulk, hosts: []overlay.HostEntry{{Name: "a"}, {Index: 1, Name: "b"}}, common: overlay.Common{StartOptions: overlay.StartOptions{ConnectTimeout: time.Minute}}}
 	dead := []overlay.DeadHost{{Phase: string(bootstrap.Connect), Cause: "?"}, {Index: 1, Phase: "agent hello", Cause: "link lost"}}
 	b.explain(dead)
 	require.Equal(t, overlay.DeadHost{Phase: "run command", Cause: "exit status 1"}, dead[0])

@@ -83,7 +83,7 @@ func (r *run) countedIf() { r.over = r.over || r.counted.of != nil && !r.counted
 // runs. A named pipe is left alone: its reader would take it for the end.
 func prepareFile(flag, path string, mode os.FileMode) error {
 	switch {
-	case path == "":
+	case path == "", path == standardOutput:
 		return nil
 	case isPipe(path):
 		const write = 2 // W_OK

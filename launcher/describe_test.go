@@ -1,11 +1,13 @@
 package launcher
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/stdio"
 )
 
 // A phase is told where it tells something.
@@ -36,5 +38,45 @@ func TestFailuresAreDescribed(t *testing.T) {
 		{job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: 7, Phase: "start", Text: "x"}, "host this machine: start: x"},
 	} {
 		require.Equal(t, x.want, describe(x.of, r.hostName, map[job.HostIndex]string{x.of.Host: r.ranksOn(x.of.Host)}))
+	}
+}
+
+// A line of golaunch's begins at the beginning of a line, whatever ranks wrote before
+// it in the same place, and theirs is not ended twice.
+func TestOwnLinesBeginALine(t *testing.T) {
+	type write struct {
+		stream stdio.Stream // 0 for golaunch's own word
+		text   string
+	}
+	out, err := stdio.Stdout, stdio.Stderr
+	for _, c := range []struct {
+		name     string
+		onePlace bool
+		writes   []write
+		want     string // on standard error
+	}{
+		{"unfinished", false, []write{{err, "partial"}, {0, "a\nb"}, {0, "c"}}, "partial\ngolaunch: a\ngolaunch: b\ngolaunch: c\n"},
+		{"finished", false, []write{{err, "whole\n"}, {0, "a"}}, "whole\ngolaunch: a\n"},
+		{"nothing", false, []write{{0, "a"}}, "golaunch: a\n"},
+		{"its newline comes later", false, []write{{err, "partial"}, {0, "a"}, {err, "\n"}, {err, "next\n"}, {err, "\n"}}, "partial\ngolaunch: a\nnext\n\n"},
+		{"its rest comes later", false, []write{{err, "partial"}, {0, "a"}, {err, "rest"}, {0, "b"}}, "partial\ngolaunch: a\nrest\ngolaunch: b\n"},
+		{"elsewhere", false, []write{{out, "partial"}, {0, "a"}}, "golaunch: a\n"},
+		{"in the same place", true, []write{{out, "partial"}, {0, "a"}}, "partial\ngolaunch: a\n"},
+	} {
+		var errs, outs strings.Builder
+		own := IO{Stdout: &outs, Stderr: &errs}
+		if c.onePlace {
+			own.Stdout = &errs
+		}
+		p := &reporter{w: &errs}
+		ranks := terminal{own, samePlace(own.Stdout, own.Stderr), p}
+		for _, w := range c.writes {
+			if w.stream == 0 {
+				p.say("%s", w.text)
+			} else {
+				require.NoError(t, ranks.Write(w.stream, []byte(w.text)), c.name)
+			}
+		}
+		require.Equal(t, c.want, errs.String(), c.name)
 	}
 }

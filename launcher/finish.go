@@ -3,6 +3,7 @@ package launcher
 import (
 	"context"
 	"fmt"
+	"os/signal"
 	"time"
 
 	"github.com/golaunch/golaunch/internal/unix"
@@ -109,8 +110,10 @@ func (r *run) awaitRoot(ctx context.Context) {
 	}
 }
 
-// close releases everything.
+// close releases everything. It takes a few seconds at most, in which the job's
+// signals are still taken, and come to nothing: the job is over, and has its status.
 func (r *run) close() {
+	defer signal.Stop(r.signals)
 	r.stop()
 	if r.progress.timer != nil {
 		r.progress.timer.Stop()

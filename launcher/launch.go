@@ -21,24 +21,18 @@ func (r *run) launchMessage(ready overlay.Ready) (*overlay.Launch, error) {
 	}
 	slices.Sort(nodes)
 	return &overlay.Launch{
+		LaunchOptions: r.LaunchOptions,
+
 		World:     r.worldMessage(0, r.plan),
 		Env:       r.Env,
 		Umask:     unix.Umask(),
 		Rlimits:   limits,
 		Nodes:     nodes,
 		StdinRank: r.stdinRank(),
-
-		Cache:      r.Cache,
-		CacheBytes: r.CacheBytes,
-
-		Libraries:  libraries(r.mpichFix()),
-		OpenMPI:    r.OpenMPI,
-		MPICHFix:   r.mpichFix(),
-		PMIPort:    r.PMIPort,
-		PMGR:       r.PMGR,
-		PMIVersion: r.PMIVersion,
-		Universe:   r.plan.universe(r.mayGrow()),
-		Files:      r.staging.files.List(),
+		Universe:  r.plan.universe(r.mayGrow()),
+		Libraries: libraries(r.mpichFix()),
+		MPICHFix:  r.mpichFix(),
+		Files:     r.staging.files.List(),
 	}, nil
 }
 

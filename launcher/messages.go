@@ -31,6 +31,12 @@ func (r *run) message(m overlay.Message) error {
 			r.summon(m.From, q)
 		}
 		return err
+	case overlay.KindSchedule:
+		q, err := overlay.As[overlay.ScheduleRequest](m)
+		if err == nil {
+			r.schedule(q)
+		}
+		return err
 	case overlay.KindStarted:
 		s, err := overlay.As[overlay.Started](m)
 		if err == nil {

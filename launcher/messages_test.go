@@ -39,11 +39,11 @@ func TestHostsForASpawnHaveTheirTime(t *testing.T) {
 	p, err := NewPlan(options(t, "a,b", 1), "here")
 	require.NoError(t, err)
 	r := &run{plan: p, inbox: overlay.NewInbox(func() {}), report: &reporter{w: io.Discard}}
-	r.boot = &boot{common: overlay.Common{ConnectTimeout: time.Minute, MissAfter: time.Second}}
+	r.boot = &boot{common: overlay.Common{StartOptions: overlay.StartOptions{ConnectTimeout: time.Minute, MissAfter: time.Second}}}
 	p.kind = registry.Local() // which has nothing to open
 	r.grow(p.Unused, overlay.SpawnRequest{})
 	r.tasks.Wait()
-	require.Equal(t, overlay.Common{ConnectTimeout: time.Minute}, r.growing.opening.common)
+	require.Equal(t, overlay.Common{StartOptions: overlay.StartOptions{ConnectTimeout: time.Minute}}, r.growing.opening.common)
 }
 
 // Counters are the last that the launcher hears: it must not take some for the

@@ -19,6 +19,7 @@ import (
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/placement"
 	"github.com/golaunch/golaunch/stdio"
 )
@@ -39,6 +40,10 @@ const (
 // Options is everything a run needs to know. Start from DefaultOptions: the
 // zero value has no program and no time limits, and Validate refuses it.
 type Options struct {
+	// Those that travel to agents.
+	overlay.StartOptions
+	overlay.LaunchOptions
+
 	// Apps are the programs in command-line order. N == 0 means that the
 	// number of ranks was not given, which only a single app may leave open.
 	Apps []job.App
@@ -63,12 +68,6 @@ type Options struct {
 	Environ []string
 	// Nodes is the number of agents that fork makes on this machine; 0 is one.
 	Nodes int
-	// ConnectTimeout bounds one attempt to reach a host.
-	ConnectTimeout time.Duration
-	// MissAfter bounds it for a host that does not even answer the first packet
-	// of a connection, if the job can do without it: AllowDeadNodes, and slots
-	// to spare. 0 is ConnectTimeout. For ssh.
-	MissAfter time.Duration
 	// AllowDeadNodes goes on without hosts that can't be reached. Their ranks go
 	// to hosts that no rank needed, or to the others, if their slots suffice;
 	// where neither the number of ranks nor slots are given, they go with their
@@ -83,8 +82,6 @@ type Options struct {
 	// CopyAgent brings the agent to every host, also where golaunch is
 	// installed in the same place as here.
 	CopyAgent bool
-	// KeepAgent leaves the staged agent on the hosts for the next job.
-	KeepAgent bool
 	// Stage names files of this machine that every node gets for the time of
 	// the job. Programs of Apps that are among them run from there.
 	Stage []string
@@ -100,35 +97,13 @@ type Options struct {
 	// DegreeRule, which is DegreeAuto ("" too) or DegreeScELA.
 	Degree     int
 	DegreeRule string
-	// OpenMPI has every program count as one of Open MPI, also where its file
-	// does not show that it is.
-	OpenMPI bool
 	// MPICHFix hands every program's ranks the library that ends the hang of some
 	// MPICHs in MPI_Finalize, NoMPICHFix none's. Else programs have it whose MPICH
 	// is one of those.
 	MPICHFix, NoMPICHFix bool
-	// PMIPort has ranks connect to a port of the loopback interface (PMI_PORT)
-	// instead of inheriting a descriptor (PMI_FD).
-	PMIPort bool
-	// PMGR has every agent serve PMGR_COLLECTIVE, beside PMI, at a port of the
-	// loopback interface.
-	PMGR bool
-	// PMIVersion is the highest version of PMI-1 that ranks are granted: "1.1"
-	// ("" too), or "1.2", which has barriers of groups.
-	PMIVersion string
-	// Cache is the policy by which nodes hold what PMI clients put, and
-	// CacheBytes the memory for what a node can ask for again (cache.Config.Budget).
-	Cache      cache.Policy
-	CacheBytes int
-	// LostAfter is how long a link may be silent before its peer counts as
-	// lost.
-	LostAfter time.Duration
 
 	// Timeout ends the job after that time; 0 never does.
 	Timeout time.Duration
-	// StallAfter is how long ranks may wait for others over the tree's service
-	// before the user is told for whom; 0 never tells.
-	StallAfter time.Duration
 	// Grace is the time between SIGTERM and SIGKILL; 0 kills at once.
 	Grace time.Duration
 	// KeepGoing lets the other ranks run when one fails.
@@ -147,8 +122,6 @@ type Options struct {
 
 	// DryRun prints the plan and starts nothing.
 	DryRun bool
-	// Verbose is how much golaunch tells of itself, 0 to 3.
-	Verbose int
 	// Quiet keeps golaunch silent but for why the job failed.
 	Quiet bool
 	// Timing prints how long each phase took.
@@ -159,11 +132,11 @@ type Options struct {
 	// without a launcher (package launcher/singleton).
 	Singleton bool
 
-	// ReportFile is where to write a report (package report), as JSON; "" for
-	// none.
+	// ReportFile is where to write a report (package report), as JSON; "-" for
+	// standard output, "" for none.
 	ReportFile string
 	// TraceFile is where to write when each step took place on each node
-	// (report.Trace), as JSON for a trace viewer; "" for none.
+	// (report.Trace), as JSON for a trace viewer; "-" and "" as above.
 	TraceFile string
 }
 
@@ -171,16 +144,20 @@ type Options struct {
 // Dir are left to fill in.
 func DefaultOptions() Options {
 	return Options{
-		ConnectTimeout: 15 * time.Second,
-		MissAfter:      3 * time.Second,
-		LostAfter:      10 * time.Second,
-		StallAfter:     10 * time.Second,
-		Cache:          cache.HCMAB,
-		PMIVersion:     "1.1",
-		CacheBytes:     cache.OneRound,
-		Grace:          2 * time.Second,
-		DegreeRule:     DegreeAuto,
-		LineMax:        1 << 20,
+		StartOptions: overlay.StartOptions{
+			ConnectTimeout: 15 * time.Second,
+			MissAfter:      3 * time.Second,
+			LostAfter:      10 * time.Second,
+			StallAfter:     10 * time.Second,
+		},
+		LaunchOptions: overlay.LaunchOptions{
+			Cache:      cache.HCMAB,
+			CacheBytes: cache.OneRound,
+			PMIVersion: "1.1",
+		},
+		Grace:      2 * time.Second,
+		DegreeRule: DegreeAuto,
+		LineMax:    1 << 20,
 	}
 }
 
@@ -200,8 +177,8 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("--degree: %d is below 1", o.Degree)
 	case o.DegreeRule != "" && o.DegreeRule != DegreeAuto && o.DegreeRule != DegreeScELA:
 		return fmt.Errorf("--degree-rule: %q is not a rule; %s and %s are", o.DegreeRule, DegreeAuto, DegreeScELA)
-	case !slices.Contains(cache.Policies(), o.Cache):
-		return fmt.Errorf("--cache: %q is not a policy; %s are", o.Cache, policies())
+	case !o.Cache.Known():
+		return fmt.Errorf("--cache: %q is not a policy; %s are", o.Cache, sentence(cache.Policies()))
 	case o.CacheBytes < cache.OneRound:
 		return fmt.Errorf("--cache-bytes: %d is negative", o.CacheBytes)
 	case !slices.Contains([]string{"", "1.1", "1.2"}, o.PMIVersion):
@@ -229,15 +206,6 @@ func (o *Options) Validate() error {
 	}
 	_, err := stdio.ParsePatterns(o.OutPattern, o.ErrPattern)
 	return err
-}
-
-// policies are the names that --cache takes, as in a sentence.
-func policies() string {
-	var names []string
-	for _, p := range cache.Policies() {
-		names = append(names, string(p))
-	}
-	return sentence(names)
 }
 
 func (o *Options) validateApps() error {

@@ -3,7 +3,6 @@ package launcher
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/bootstrap/registry"
@@ -45,7 +44,11 @@ func validateOption(k bootstrap.Kind, option bootstrap.Option, value string, cho
 }
 
 // sentence lists two words or more as in a sentence.
-func sentence(words []string) string {
+func sentence[T ~string](words []T) string {
 	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " and " + words[last]
+	text := string(words[0])
+	for _, w := range words[1:last] {
+		text += ", " + string(w)
+	}
+	return text + " and " + string(words[last])
 }

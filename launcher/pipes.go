@@ -13,6 +13,9 @@ import (
 // is told that it is waited for.
 const pipeAfter = 3 * time.Second
 
+// standardOutput is the path of a report or trace that goes to golaunch's own.
+const standardOutput = "-"
+
 // isPipe reports whether path is a named pipe: whoever opens it for writing waits for
 // its reader, and who reads takes a close for the end.
 func isPipe(path string) bool {
@@ -29,8 +32,9 @@ func openPipe(flag, path string, report *reporter) (*os.File, error) {
 	return os.OpenFile(path, os.O_WRONLY, 0)
 }
 
-// writeFile writes what is told at the end to the file of a flag. Where that is a
-// named pipe, a signal that ends the job ends the wait for its reader.
+// writeFile writes what is told at the end, when the ranks' output is written, to the
+// file of a flag, or to standard output. Where that is a pipe, a signal that ends the
+// job ends the wait for its reader.
 func (r *run) writeFile(flag, path string, mode os.FileMode, write func(io.Writer) error) error {
 	whole := func(f *os.File, err error) error {
 		if err != nil {
@@ -39,11 +43,17 @@ func (r *run) writeFile(flag, path string, mode os.FileMode, write func(io.Write
 		err = write(f)
 		return errors.Join(err, f.Close())
 	}
-	if !isPipe(path) {
+	if path != standardOutput && !isPipe(path) {
 		return whole(os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode))
 	}
 	done := make(chan error, 1)
-	go func() { done <- whole(openPipe(flag, path, r.report)) }() // ends with its reader, or with golaunch
+	go func() { // ends with its reader, or with golaunch
+		if path == standardOutput {
+			done <- write(r.stdout)
+			return
+		}
+		done <- whole(openPipe(flag, path, r.report))
+	}()
 	ended := r.ctx.Done()
 	for {
 		select {

@@ -14,13 +14,16 @@ type Network struct {
 	// Optional has the job go on as if there were none where it does not suit the
 	// hosts.
 	Optional bool
+	// Given has a job refused of which the network has no host: the user named it for
+	// this job.
+	Given bool
 }
 
 // planNetwork is what a plan has of the network; the zero value where none is known.
 type planNetwork struct {
 	order    string // where it comes from, and how it orders the hosts; "" if it does not
 	notes    []string
-	depth    int                // levels of switches
+	depth    int                // levels of switches between the hosts
 	clusters map[job.Host][]int // at each depth from 1, by arrange.Arranged.Clusters
 }
 
@@ -37,6 +40,8 @@ func arrangeHosts(o *Options, hosts []job.Host) (planNetwork, []job.Host, error)
 		return n, hosts, nil
 	case err != nil:
 		return n, nil, fmt.Errorf("--topology: %s: %w", o.Network.From, err)
+	case a.Rule == "" && o.Network.Given:
+		return n, nil, fmt.Errorf("--topology: %s: %s", o.Network.From, a.Lacking)
 	}
 	for _, note := range []string{a.Lacking, a.Unclustered} {
 		if note != "" {
@@ -44,9 +49,10 @@ func arrangeHosts(o *Options, hosts []job.Host) (planNetwork, []job.Host, error)
 		}
 	}
 	if a.Rule != "" {
-		n.order = fmt.Sprintf("%s, by network %s of depth %d", a.Rule, o.Network.From, a.Depth)
+		n.order = fmt.Sprintf("%s, by network %s", a.Rule, o.Network.From)
 	}
 	if n.depth = a.Depth; n.depth > 0 {
+		n.order += fmt.Sprintf(", %s of switches between the hosts", plural(n.depth, "level"))
 		n.clusters = make(map[job.Host][]int, len(hosts))
 		for i, h := range a.Hosts {
 			n.clusters[h] = a.Clusters[i]
@@ -56,7 +62,7 @@ func arrangeHosts(o *Options, hosts []job.Host) (planNetwork, []job.Host, error)
 }
 
 // clustersOf are the switch clusters of some hosts, of each at depth 1 to the
-// network's; none where it is not known.
+// last; none where it is not known.
 func (p *Plan) clustersOf(hosts []job.HostIndex) []int {
 	list := make([]int, 0, len(hosts)*p.network.depth)
 	for _, h := range hosts {

@@ -37,8 +37,8 @@ func TestPlanByNetwork(t *testing.T) {
 	require.Equal(t, "h[0-3]", hostlist.Fold(bare(p.Hosts)))
 	require.Equal(t, "far", hostlist.Fold(bare(p.Unused)))
 	require.Equal(t, 2, p.Hosts[3].Slots)
-	require.Equal(t, []string{"network fattree:2,2/1,2/1,1: 1 of 5 hosts are not in the network and keep their order: far; a map file can say which they are"}, p.network.notes)
-	require.Contains(t, p.String(), "\norder  fat tree: no contention, by network fattree:2,2/1,2/1,1 of depth 2\n")
+	require.Equal(t, []string{"network fattree:2,2/1,2/1,1: 1 of 5 hosts are not in the network and keep their order: far; --map FILE says which of its hosts (h0, h1, ...) they are"}, p.network.notes)
+	require.Contains(t, p.String(), "\norder  fat tree: no contention, by network fattree:2,2/1,2/1,1, 2 levels of switches between the hosts\n")
 	require.Equal(t, []int{0, 0, 0, 0, 0, 2, 0, 2}, p.clustersOf(p.nodes()))
 
 	more := p.withUnused()

@@ -1,6 +1,7 @@
 package launcher
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -64,6 +65,11 @@ func TestRanksOfDeadHosts(t *testing.T) {
 		}
 		require.Equal(t, ranks, q.Size, c.name)
 		require.Equal(t, ranks, q.Apps[0].N, c.name)
+		said := ""
+		if ranks < size {
+			said = fmt.Sprintf("%s instead of %d", plural(ranks, "rank"), size)
+		}
+		require.Equal(t, said, p.fewer(q), c.name)
 		require.Equal(t, [2]int{size, size}, [2]int{p.Size, p.Apps[0].N}, "%s: a plan does not change", c.name)
 	}
 }

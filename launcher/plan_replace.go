@@ -85,6 +85,15 @@ func (p *Plan) replaced(q *Plan) string {
 	return fmt.Sprintf("%s %s the place of %s", hostsText(by, p.hostName), verb, hostlist.Fold(p.bareHosts(gone)))
 }
 
+// fewer says that q, which is p without dead hosts, has not all of its ranks, "" if it
+// has.
+func (p *Plan) fewer(q *Plan) string {
+	if q.Size == p.Size {
+		return ""
+	}
+	return fmt.Sprintf("%s instead of %d", plural(q.Size, "rank"), p.Size)
+}
+
 // holders are the hosts that hold ranks.
 func (p *Plan) holders() map[job.HostIndex]bool {
 	holders := map[job.HostIndex]bool{}

@@ -44,7 +44,8 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 			return nil, bootstrap.UsageError{Err: err}
 		}
 	}
-	config := stdio.AssemblerConfig{Ranks: plan.Size, Label: o.Label, LineMax: o.LineMax, Out: terminal{own, report}}
+	onePlace := samePlace(own.Stdout, own.Stderr)
+	config := stdio.AssemblerConfig{Ranks: plan.Size, Label: o.Label, LineMax: o.LineMax, Out: terminal{own, onePlace, report}}
 	if !own.atTerminal() {
 		config.ShowAfter = -1 // a program reads it, for whom lines are to be whole
 	}
@@ -53,7 +54,7 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 		return nil, err
 	}
 	p.dests[stdio.Stdout], p.dests[stdio.Stderr] = out, out
-	if !samePlace(own.Stdout, own.Stderr) {
+	if !onePlace {
 		// Bytes for one file must not depend on what goes to the other.
 		if p.dests[stdio.Stderr], err = stdio.NewAssembler(config); err != nil {
 			return nil, err
@@ -78,6 +79,9 @@ func (p *printer) check(st stdio.Stream) error {
 		}
 	}
 	path := p.path(job.RankID{}, st)
+	if path == standardOutput {
+		return p.wrong(st, fmt.Errorf("output goes to golaunch's own streams without the flag; a file of that name is ./%s", path))
+	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return p.wrong(st, fmt.Errorf("%s is a directory; give files in it, such as %s", path, filepath.Join(path, "%r")))
 	}
@@ -264,7 +268,8 @@ var errUnread = errors.New("nobody reads the output any more")
 // terminal is the stdio.Output of golaunch's own streams.
 type terminal struct {
 	IO
-	report *reporter
+	onePlace bool // both streams are one terminal, pipe or file
+	report   *reporter
 }
 
 // Write implements stdio.Output.
@@ -273,6 +278,9 @@ func (t terminal) Write(s stdio.Stream, b []byte) error {
 	w := t.Stdout
 	if s == stdio.Stderr {
 		w = t.Stderr
+	}
+	if (s == stdio.Stderr || t.onePlace) && !t.report.among(b) {
+		return nil
 	}
 	_, err := w.Write(b)
 	if errors.Is(err, syscall.EPIPE) {

@@ -41,15 +41,20 @@ func (r *run) showProgress() {
 	if r.running() || r.killed || r.over {
 		return
 	}
+	r.report.status.draw(r.howFar())
+	r.progress.timer.Reset(progressEvery)
+}
+
+// howFar says how far the start-up is, where it is watched.
+func (r *run) howFar() string {
 	p := r.progress.below
 	p.Merge(r.subtree.Slowest())
-	nodes, plan := len(r.plan.Hosts), r.plan
+	nodes := len(r.plan.Hosts)
 	if r.ready {
 		nodes = len(r.live.Live)
 		p.Nodes = nodes
 	}
-	r.report.status.draw(progressLine(p, nodes, plan.Size, r.hostName))
-	r.progress.timer.Reset(progressEvery)
+	return progressLine(p, nodes, r.plan.Size, r.hostName)
 }
 
 // progressLine says how far a start-up is.

@@ -46,7 +46,7 @@ func TestStatusLine(t *testing.T) {
 		require.Equal(t, want, string(got))
 	}
 	p := newReporter(tty, false)
-	ranks := terminal{IO{Stdout: tty}, p}
+	ranks := terminal{IO{Stdout: tty}, true, p}
 	p.status.erase() // nothing is there
 	p.status.draw("3 of 4 nodes up, and more than fits")
 	sees("\r\x1b[Kgolaunch: 3 of 4 nodes up, an")

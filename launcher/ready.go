@@ -2,7 +2,6 @@ package launcher
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/golaunch/golaunch/job"
@@ -72,6 +71,9 @@ func (r *run) settle(ready overlay.Ready) {
 		if text := r.plan.replaced(plan); text != "" {
 			r.report.note("%s", text)
 		}
+		if text := r.plan.fewer(plan); text != "" {
+			r.report.note("%s", text)
+		}
 		r.plan = plan
 	}
 	r.launch()
@@ -111,9 +113,5 @@ func (r *run) hostsDied(dead []overlay.DeadHost) {
 		r.growing.died = append(r.growing.died, dead...)
 		return
 	}
-	text := overlay.LostText(errors.New(dead[0].Cause))
-	if below := len(dead) - 1; below > 0 {
-		text += fmt.Sprintf(" (with %d nodes below it)", below)
-	}
-	r.failed(job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: dead[0].Index, Phase: "launch", Text: text}, time.Now())
+	r.failed(overlay.Lost(dead[0].Index, "launch", errors.New(dead[0].Cause), len(dead)-1), time.Now())
 }

@@ -26,9 +26,19 @@ type reporter struct {
 	mu    sync.Mutex
 	w     io.Writer
 	quiet bool // only what explains a nonzero exit status is said
+	line  lineOfRanks
 
 	status *statusLine // nil where none is to be shown
 }
+
+// lineOfRanks is how the last line stands that ranks wrote where golaunch's words go.
+type lineOfRanks uint8
+
+const (
+	lineEnded lineOfRanks = iota
+	lineOpen              // without a newline so far
+	lineCutIn             // golaunch has ended it, to begin a line of its own
+)
 
 // newReporter returns a reporter, which shows progress where somebody sits and
 // has not asked for quiet.
@@ -46,7 +56,23 @@ func (p *reporter) say(format string, args ...any) {
 	defer p.mu.Unlock()
 	text := strings.TrimRight(printable(fmt.Sprintf(format, args...)), "\n")
 	p.status.erase()
+	if p.line == lineOpen {
+		p.line = lineCutIn
+		io.WriteString(p.w, "\n")
+	}
 	io.WriteString(p.w, "golaunch: "+strings.ReplaceAll(text, "\n", "\ngolaunch: ")+"\n")
+}
+
+// among learns what ranks are about to write where golaunch's words go, and tells
+// whether they are to: not the newline of a line that golaunch has ended.
+func (p *reporter) among(b []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	done := p.line == lineCutIn && string(b) == "\n"
+	if p.line = lineEnded; len(b) > 0 && b[len(b)-1] != '\n' {
+		p.line = lineOpen
+	}
+	return !done
 }
 
 // printable replaces what would not print, or would steer the terminal: much of
@@ -102,9 +128,22 @@ func (p *reporter) dead(plan *Plan, dead []overlay.DeadHost, of int, allowed boo
 	case relays > 0:
 		b.WriteString("\nnothing was run: golaunch does not reach the hosts without its relays")
 	case !allowed:
-		b.WriteString("\nnothing was run; --allow-dead-nodes goes on without them if slots suffice")
+		b.WriteString("\n" + plan.notRun(len(dead), of))
 	}
 	say("%s", b.String())
+}
+
+// notRun says that nothing was run, since so many of the hosts that were tried are dead,
+// and what to do about it, if anything.
+func (p *Plan) notRun(dead, of int) string {
+	text := "nothing was run"
+	if p.Spares > 0 {
+		text += fmt.Sprintf(": %s too few for %s", count(p.Spares, "spare is", "spares are"), plural(dead, "dead host"))
+	}
+	if dead < of || p.mayReplace() {
+		text += "; --allow-dead-nodes goes on without them if slots suffice"
+	}
+	return text
 }
 
 // failure says why the job failed.

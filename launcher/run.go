@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -108,6 +107,7 @@ type run struct {
 	jobID   string
 	report  *reporter
 	printer *printer
+	stdout  io.Writer // golaunch's own
 	stdin   *stdinPump
 	inbox   *overlay.Inbox
 	woken   chan struct{}
@@ -144,10 +144,11 @@ type run struct {
 
 	hadTerminal bool // when it began: a hang-up is its end, then
 
-	counted  counted
-	progress progress
-	notes    notes
-	stalls   stalls
+	counted   counted
+	progress  progress
+	notes     notes
+	stalls    stalls
+	schedules schedules
 
 	suspended bool // the tree was told that this process is stopped
 }
@@ -169,7 +170,7 @@ type (
 )
 
 func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio IO) (*run, error) {
-	r := &run{Options: o, plan: plan, report: report, woken: make(chan struct{}, 1), signals: make(chan os.Signal, 8)}
+	r := &run{Options: o, plan: plan, report: report, stdout: stdio.Stdout, woken: make(chan struct{}, 1), signals: make(chan os.Signal, 8)}
 	var id [16]byte
 	rand.Read(id[:]) // never fails
 	r.jobID = hex.EncodeToString(id[:])
@@ -209,7 +210,6 @@ func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio 
 // loop runs the job from the first connection to the last END.
 func (r *run) loop() int {
 	r.catch()
-	defer signal.Stop(r.signals)
 	r.clock.mark("resolve")
 	r.subtree = overlay.NewSubtree(r.boot.starter, r.boot.common, r.inbox, func(tree.Slot) overlay.Sink { return r.output })
 	r.subtree.Begin(overlay.Ready{}, r.boot.hosts, 1)
@@ -262,7 +262,7 @@ func (r *run) handle(e overlay.Event) {
 		}
 	case overlay.Message:
 		if err = r.message(e); err != nil {
-			r.rootLost(e.From, fmt.Errorf("protocol error: %w", err))
+			r.rootLost(e.From, overlay.BrokeProtocol(err))
 		}
 	case overlay.EdgeEnded:
 		r.rootLost(e.From, e.Err)
@@ -283,6 +283,8 @@ func (r *run) handle(e overlay.Event) {
 		if r.subtree.Live(e.slot) {
 			r.subtree.Send(e.slot, link.Service, overlay.KindSigned, overlay.Encode(e.answer))
 		}
+	case scheduleMade:
+		r.scheduleMade(e)
 	case progressDue:
 		r.showProgress()
 	case notesDue:
@@ -341,9 +343,6 @@ func (r *run) rootLost(slot tree.Slot, err error) {
 	if r.over || !r.subtree.Live(slot) {
 		return
 	}
-	if err == nil {
-		err = errors.New("its agent ended")
-	}
 	host := r.subtree.Host(slot)
 	if !r.ready && (r.growing == nil || r.subtree.Awaited(slot)) {
 		if complete, _ := r.subtree.Lose(slot, err); complete {
@@ -358,7 +357,7 @@ func (r *run) rootLost(slot tree.Slot, err error) {
 	if r.worlds == nil {
 		phase = "launch"
 	}
-	r.failed(job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: host.Index, Phase: phase, Text: overlay.LostText(err)}, time.Now())
+	r.failed(overlay.Lost(host.Index, phase, err, 0), time.Now())
 	r.over = true
 }
 

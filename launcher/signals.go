@@ -109,6 +109,9 @@ func (r *run) signal(s syscall.Signal) {
 				return
 			default:
 				r.report.say("interrupted before the ranks ran: the job is ended")
+				if r.boot.common.Progress {
+					r.report.say("at that time: %s", r.howFar())
+				}
 			}
 			r.giveUp(job.ExitINT, 0)
 		})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/link/memlink"
@@ -79,6 +80,27 @@ func TestSignalsBeforeEveryRankRuns(t *testing.T) {
 		got = append(got, syscall.Signal(s.Number))
 	}
 	require.Equal(t, []syscall.Signal{syscall.SIGUSR1, syscall.SIGINT, syscall.SIGUSR2}, got)
+}
+
+// Who interrupts a start that takes long, and sees how far it is, is told who was
+// waited for.
+func TestAnInterruptTellsWhoWasAwaited(t *testing.T) {
+	for _, c := range []struct {
+		watched bool
+		want    string
+	}{
+		{false, ""},
+		{true, "golaunch: at that time: 0 of 1 node up, 0 of 2 ranks; waiting for a (4 s: connect)\n"},
+	} {
+		r, _ := launchedRun(t)
+		var said strings.Builder
+		r.report.w, r.worlds = &said, nil
+		r.boot = &boot{}
+		r.boot.common.Progress = c.watched
+		r.progress.below = overlay.Progress{Host: 0, Age: 4 * time.Second, Step: bootstrap.Connect}
+		r.signal(syscall.SIGINT)
+		require.Equal(t, "golaunch: interrupted before the ranks ran: the job is ended\n"+c.want, said.String())
+	}
 }
 
 // Output that comes after the first that could not be written neither repeats the

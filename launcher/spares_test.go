@@ -67,6 +67,28 @@ func TestSpares(t *testing.T) {
 	require.EqualError(t, err, "--spares: 2 spares of 2 hosts leave no host for ranks; name more hosts")
 }
 
+// Who has nothing run for want of hosts is told what helps, and nothing that does not.
+func TestNothingIsRun(t *testing.T) {
+	const allow = "; --allow-dead-nodes goes on without them if slots suffice"
+	for _, c := range []struct {
+		hosts           string
+		n, spares, dead int
+		want            string
+	}{
+		{"n[1-3]", 3, 0, 1, "nothing was run" + allow},
+		{"n[1-3]", 3, 0, 3, "nothing was run"},
+		{"n[1-3]", 2, 0, 2, "nothing was run" + allow}, // n3 is unused
+		{"n[1-4]", 3, 1, 2, "nothing was run: 1 spare is too few for 2 dead hosts" + allow},
+		{"n[1-4]", 2, 2, 4, "nothing was run: 2 spares are too few for 4 dead hosts"},
+	} {
+		o := options(t, c.hosts, c.n)
+		o.Spares = c.spares
+		p, err := NewPlan(o, "here")
+		require.NoError(t, err)
+		require.Equal(t, c.want, p.notRun(c.dead, len(p.Hosts)), "%+v", c)
+	}
+}
+
 // Hosts of the list without ranks stand in for dead ones, in their position.
 func TestReplacements(t *testing.T) {
 	for _, c := range []struct {

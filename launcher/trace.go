@@ -13,7 +13,7 @@ const traceMode = 0o600
 // prepareTrace makes sure that the trace can be written, by nobody else read.
 func prepareTrace(path string) error {
 	err := prepareFile("--trace", path, traceMode)
-	if err != nil || path == "" {
+	if err != nil || path == "" || path == standardOutput {
 		return err
 	}
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {

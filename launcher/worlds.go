@@ -239,6 +239,7 @@ func (r *run) worldOver(id int, w *world) {
 	if id > 0 && w.done && w.drained && w.started {
 		delete(r.worlds, id)
 		r.subtree.Worlds.Forget(id)
+		r.schedules.forget(func(s *schedule) bool { return s.of.World == id })
 		r.toRoot(id, link.KVS, overlay.KindForget, nil)
 	}
 	r.endIf()

@@ -12,6 +12,7 @@ import (
 	"github.com/golaunch/golaunch/pmi"
 	"github.com/golaunch/golaunch/stdio"
 	"github.com/golaunch/golaunch/tree"
+	"github.com/golaunch/golaunch/tree/record"
 )
 
 // What a child may speak of, kind by kind: the checks that the table of kinds
@@ -226,6 +227,16 @@ func (o *Origin) name(_ tree.Header, q NameRequest) error {
 }
 
 func (o *Origin) spawn(_ tree.Header, q SpawnRequest) error { return o.rank(q.World, q.Rank, q.Host) }
+
+func (o *Origin) schedule(_ tree.Header, q ScheduleRequest) error {
+	switch s := q.Schedule; {
+	case len(s.Algorithm) > record.MaxAlgorithm:
+		return fmt.Errorf("an algorithm's name of %d bytes", len(s.Algorithm))
+	case s.Bytes < 0 || s.Bytes > record.MaxScheduleBytes:
+		return fmt.Errorf("a schedule of %d bytes", s.Bytes)
+	}
+	return o.rank(q.Schedule.World, q.Rank, q.Host)
+}
 
 func (o *Origin) progress(_ tree.Header, p Progress) error {
 	ranks := 0

@@ -3,9 +3,9 @@ package overlay
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/golaunch/golaunch/link"
@@ -33,6 +33,7 @@ type Edge struct {
 	closing bool
 
 	traffic traffic
+	dropped atomic.Bool // nothing more of it is wanted
 
 	sending [link.NumStreams]sync.Mutex // held for a whole message
 
@@ -80,6 +81,9 @@ func (e *Edge) read(s link.Stream, sink Sink) {
 			e.ended(err)
 			return
 		}
+		if e.dropped.Load() {
+			return
+		}
 		e.traffic.received(s, frame)
 		h, body, done, err := whole.Add(frame)
 		var value any
@@ -88,7 +92,7 @@ func (e *Edge) read(s link.Stream, sink Sink) {
 		}
 		switch {
 		case err != nil:
-			e.ended(fmt.Errorf("%w: protocol error: %w", link.ErrLost, err))
+			e.ended(BrokeProtocol(err))
 			e.link.Close()
 			return
 		case !done:
@@ -212,12 +216,28 @@ func (e *Edge) End(ctx context.Context) error {
 	}
 }
 
-// Close tears the edge down at once; the peer sees a lost link unless both
-// sides have ended.
+// Close tears the edge down; the peer sees a lost link unless both sides have
+// ended.
 func (e *Edge) Close() {
+	e.drop()
+	e.link.Close()
+}
+
+// drop has nothing more be sent, nor received, before Close, which may have to wait
+// until the peer is ended.
+func (e *Edge) drop() {
+	e.dropped.Store(true)
 	e.stopSending()
 	e.room.close()
-	e.link.Close()
+}
+
+// hold notes the pipe below the link.
+func (e *Edge) hold(p *leftOpen) {
+	e.held = p
+	if p != nil {
+		tell := e.ended
+		p.tell.Store(&tell)
+	}
 }
 
 func (e *Edge) stopSending() {

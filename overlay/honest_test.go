@@ -238,6 +238,7 @@ func (m *model) work(a *modelAgent, id int, b job.Block) {
 	m.pass(a, KindWaiting, id, Waiting{Library: "libmpi.so", Ranks: []RankRange{{First: rank, Count: 1}}})
 	m.pass(a, KindNote, 0, Note{Host: b.Host, Level: m.pick(3), Text: "text"})
 	m.pass(a, KindSpawn, 0, SpawnRequest{Host: b.Host, World: id, Rank: rank, Spawn: pmi.Spawn{Commands: []pmi.Command{{Exec: "x", Procs: 1}}}})
+	m.pass(a, KindSchedule, 0, ScheduleRequest{Host: b.Host, Rank: rank, Schedule: Schedule{World: id, Algorithm: "ring", Bytes: 8}})
 	m.pass(a, KindName, 0, NameRequest{Host: b.Host, World: id, Rank: rank, Op: pmi.Publish, Service: []byte("s"), Port: []byte("p")})
 	m.pass(a, KindOutput, 0, AppendChunk(nil, job.RankID{World: id, Rank: rank}, stdio.Stdout, []byte("line\n")))
 	m.say(a, KindHome, id, []byte("x"))

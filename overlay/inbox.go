@@ -105,9 +105,10 @@ func (b *Inbox) Put(e Event) {
 	}
 }
 
-// Take moves everything queued into buf[:0] and returns it.
+// Take moves everything queued into buf[:0] and returns it. What buf held is let
+// go of.
 func (b *Inbox) Take(buf []Event) []Event {
-	clear(buf[:cap(buf)])
+	clear(buf) // not all of its capacity, which one burst of events has made
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	buf = append(buf[:0], b.queue...)

@@ -8,9 +8,14 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
+// Protocol is the version of the messages. It rises with each new kind, and where one
+// comes to mean something else. An agent and its parent must agree on it; they are the same
+// executable unless architectures are mixed.
+const Protocol = 6
+
 // Kinds of messages. A number keeps its meaning: a new kind takes the next that is
 // free in its group (1 the job and its nodes, 64 names, 72 worlds, 96 and on servers
-// of ranks), and Protocol rises with it.
+// of ranks).
 const (
 	KindHello      tree.Kind = 1
 	KindRange      tree.Kind = 2
@@ -35,6 +40,8 @@ const (
 	KindDied       tree.Kind = 21
 	KindWaiting    tree.Kind = 22
 	KindSummon     tree.Kind = 23
+	KindSchedule   tree.Kind = 24
+	KindScheduled  tree.Kind = 25
 	KindName       tree.Kind = 64
 	KindNamed      tree.Kind = 65
 	KindWorld      tree.Kind = 72
@@ -71,7 +78,8 @@ type by string
 
 const (
 	byChild    by = "a child"
-	byRoot     by = "the root" // the one child of the launcher
+	byBelow    by = "an agent below" // for the launcher: each agent passes it on as it is
+	byRoot     by = "the root"       // the one child of the launcher
 	byParent   by = "the parent"
 	byLauncher by = "the launcher" // to the root alone
 	byNeighbor by = "a neighbor"   // parent or child
@@ -119,7 +127,7 @@ var kinds = [...]kind{
 	KindDone:    {"done", link.Control, up, byChild, ofCounts, true, small, few, coded((*Origin).done)},
 	KindSignal:  {"signal", link.Control, down, byParent, ofNothing, false, small, few, coded[Signal](nil)},
 	KindKill:    {"kill", link.Control, down, byParent, ofNothing, false, small, few, coded[Kill](nil)},
-	KindNote:    {"note", link.Control, up, byChild, ofHosts, false, text, few, coded((*Origin).note)},
+	KindNote:    {"note", link.Control, up, byBelow, ofHosts, false, text, few, coded((*Origin).note)},
 	KindSign:    {"sign", link.Service, up, byChild, ofHosts, false, small, few, coded((*Origin).sign)},
 	KindSigned:  {"signed", link.Service, down, byParent, ofNothing, false, small, few, coded[SignAnswer](nil)},
 	KindBoard:   {"board", link.KVS, both, byNeighbor, ofWorld, true, large, few, raw((*Origin).aboutWorld)},
@@ -131,13 +139,15 @@ var kinds = [...]kind{
 	KindHome:       {"home", link.KVS, both, byNode, ofWorld, true, large, few, raw((*Origin).aboutWorld)},
 	KindFile:       {"file", link.Data, down, byParent, ofNothing, false, chunk, few, raw(nil)},
 	KindFileEnd:    {"file end", link.Data, down, byParent, ofNothing, false, small, few, raw(nil)},
-	KindDied:       {"died", link.Service, up, byChild, ofHosts, false, causes, records, coded((*Origin).died)},
-	KindWaiting:    {"waiting", link.Control, up, byChild, ofRanks, true, runs, perRank, coded((*Origin).waiting)},
+	KindDied:       {"died", link.Service, up, byBelow, ofHosts, false, causes, records, coded((*Origin).died)},
+	KindWaiting:    {"waiting", link.Control, up, byBelow, ofRanks, true, runs, perRank, coded((*Origin).waiting)},
 	KindSummon:     {"summon", link.Service, up, byChild, ofHosts, false, small, few, coded((*Origin).summon)},
+	KindSchedule:   {"schedule", link.Service, up, byBelow, ofRanks, false, small, few, coded((*Origin).schedule)},
+	KindScheduled:  {"scheduled", link.Service, down, byParent, ofNothing, false, large, many, coded[ScheduleAnswer](nil)},
 	KindName:       {"name", link.Service, up, byChild, ofRanks, false, text, few, coded((*Origin).name)},
 	KindNamed:      {"named", link.Service, down, byParent, ofNothing, false, text, few, coded[NameAnswer](nil)},
 	KindWorld:      {"world", link.KVS, down, byParent, ofBelow, true, large, many, coded[World](nil)},
-	KindSpawn:      {"spawn", link.Service, up, byChild, ofRanks, false, spawns, words, coded((*Origin).spawn)},
+	KindSpawn:      {"spawn", link.Service, up, byBelow, ofRanks, false, spawns, words, coded((*Origin).spawn)},
 	KindSpawned:    {"spawned", link.Service, down, byParent, ofNothing, false, large, many, coded[SpawnAnswer](nil)},
 	KindEndWorld:   {"end world", link.Control, down, byParent, ofNothing, true, empty, few, raw(nil)},
 	KindForget:     {"forget", link.KVS, down, byParent, ofNothing, true, empty, few, raw(nil)},
@@ -160,6 +170,9 @@ var kinds = [...]kind{
 // BetweenServers tells whether messages of a kind are between those who serve the
 // ranks of a world, on nodes of either side of an edge.
 func BetweenServers(k tree.Kind) bool { return int(k) < len(kinds) && kinds[k].way == both }
+
+// ForLauncher tells whether agents pass such messages on to the launcher as they are.
+func ForLauncher(k tree.Kind) bool { return int(k) < len(kinds) && kinds[k].by == byBelow }
 
 // FromAnyNode tells whether their sender may be any node, which the header names.
 func FromAnyNode(k tree.Kind) bool { return int(k) < len(kinds) && kinds[k].by == byNode }

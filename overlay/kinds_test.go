@@ -67,8 +67,9 @@ func TestTableOfKinds(t *testing.T) {
 		names[k.name] = true
 		require.NotNil(t, k.body, k.name)
 		require.NotEmpty(t, k.way, k.name)
+		require.Equal(t, k.by == byBelow, ForLauncher(tree.Kind(number)), k.name)
 		require.Contains(t, map[way][]by{
-			up: {byChild, byRoot, byNewcomer}, down: {byParent, byLauncher}, both: {byNeighbor, byNode},
+			up: {byChild, byBelow, byRoot, byNewcomer}, down: {byParent, byLauncher}, both: {byNeighbor, byNode},
 		}[k.way], k.by, k.name)
 		if k.stream == link.Control && k.bytes.rank == 0 {
 			require.LessOrEqual(t, k.bytes.base, 1<<20, "%s: control is always read", k.name)

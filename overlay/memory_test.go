@@ -207,6 +207,7 @@ func FuzzOrigin(f *testing.F) {
 	f.Add(byte(KindStarted), uint16(1), int32(2), Encode(Started{Failures: []StartFailure{{Host: 3, Count: 1, Code: 127}}}))
 	f.Add(byte(KindStarted), uint16(1), int32(2), Encode(Started{Failures: []StartFailure{{Host: 3, First: math.MaxInt, Count: 1, Code: 127}}}))
 	f.Add(byte(KindSpawn), uint16(0), int32(2), Encode(SpawnRequest{Host: 3, Rank: math.MinInt}))
+	f.Add(byte(KindSchedule), uint16(0), int32(2), Encode(ScheduleRequest{Host: 2, Rank: 4, Schedule: Schedule{Algorithm: "ring", Bytes: 8}}))
 	f.Add(byte(KindName), uint16(0), int32(2), Encode(NameRequest{Host: 2, Rank: 4, Op: pmi.Lookup}))
 	f.Add(byte(KindOutput), uint16(0), int32(-1), output(0, 4, 1))
 	f.Add(byte(KindReady), uint16(0), int32(2), arrayOf(1000, 0xa0))
@@ -242,6 +243,8 @@ func checkHeard(t *testing.T, v any) {
 		}
 	case SpawnRequest:
 		rank(v.World, v.Rank, v.Host)
+	case ScheduleRequest:
+		rank(v.Schedule.World, v.Rank, v.Host)
 	case NameRequest:
 		rank(v.World, v.Rank, v.Host)
 	case report.Collected:

@@ -8,15 +8,10 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/golaunch/golaunch/bootstrap"
-	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/stage"
 )
-
-// Protocol is the version of the messages below. An agent and its parent must
-// agree on it; they are the same executable unless architectures are mixed.
-const Protocol = 5
 
 // Hello is the first message of an agent to its parent.
 type Hello struct {
@@ -88,28 +83,18 @@ type Range struct {
 
 // Common is the part of a Range that every agent hands on unchanged.
 type Common struct {
-	JobID          string          `cbor:"10,keyasint"`
-	Bootstrap      string          `cbor:"11,keyasint"` // bootstrap.Kind.Name
-	Setup          []byte          `cbor:"29,keyasint"` // bootstrap.Node.Setup
-	Degree         int             `cbor:"12,keyasint"`
-	ConnectTimeout time.Duration   `cbor:"15,keyasint"`
-	LostAfter      time.Duration   `cbor:"16,keyasint"`
-	KeepAgent      bool            `cbor:"17,keyasint"`
-	Verbose        int             `cbor:"18,keyasint"`
-	Agent          stage.Installed `cbor:"19,keyasint"` // none: every host gets a copy
-	Relayed        bool            `cbor:"22,keyasint"` // only relays start others, and only what is Below them
-	Gate           string          `cbor:"23,keyasint"` // of the relays; "" for none
-	Trace          bool            `cbor:"24,keyasint"` // keep what --trace wants to know
-	Entries        bool            `cbor:"26,keyasint"` // keep the entries of nodes and ranks for the report
-	Progress       bool            `cbor:"25,keyasint"` // tell how far a long start-up is
-	MissAfter      time.Duration   `cbor:"27,keyasint"` // bootstrap.Limits
-	StallAfter     time.Duration   `cbor:"28,keyasint"` // tell of ranks that wait so long over the tree; 0 never does
-	Bulk           bool            `cbor:"30,keyasint"` // all agents were started at once, and call (package rendezvous)
-}
-
-// Limits bound the tries to reach a host.
-func (c Common) Limits() bootstrap.Limits {
-	return bootstrap.Limits{ConnectTimeout: c.ConnectTimeout, MissAfter: c.MissAfter}
+	StartOptions
+	JobID     string          `cbor:"10,keyasint"`
+	Bootstrap string          `cbor:"11,keyasint"` // bootstrap.Kind.Name
+	Setup     []byte          `cbor:"29,keyasint"` // bootstrap.Node.Setup
+	Degree    int             `cbor:"12,keyasint"`
+	Agent     stage.Installed `cbor:"19,keyasint"` // none: every host gets a copy
+	Relayed   bool            `cbor:"22,keyasint"` // only relays start others, and only what is Below them
+	Gate      string          `cbor:"23,keyasint"` // of the relays; "" for none
+	Trace     bool            `cbor:"24,keyasint"` // keep what --trace wants to know
+	Entries   bool            `cbor:"26,keyasint"` // keep the entries of nodes and ranks for the report
+	Progress  bool            `cbor:"25,keyasint"` // tell how far a long start-up is
+	Bulk      bool            `cbor:"30,keyasint"` // all agents were started at once, and call (package rendezvous)
 }
 
 // NodeInfo is what the launcher learns of a live host.
@@ -186,26 +171,19 @@ func (r *Ready) Merge(part Ready) {
 // Launch is the final plan: what all worlds have in common, and the first of
 // them. It is encoded once by the launcher and forwarded undecoded.
 type Launch struct {
+	LaunchOptions
 	World     World           `cbor:"1,keyasint"`
 	Env       []string        `cbor:"4,keyasint"`
 	Umask     int             `cbor:"5,keyasint"`
 	Rlimits   []unix.Rlimit   `cbor:"6,keyasint"`
 	Nodes     []job.HostIndex `cbor:"8,keyasint"`  // NodeID to host
 	StdinRank job.Rank        `cbor:"10,keyasint"` // StdinNone, StdinAll or a rank of the first world
-
-	Cache      cache.Policy `cbor:"12,keyasint"`
-	CacheBytes int          `cbor:"13,keyasint"` // cache.Config.Budget
+	Universe  int             `cbor:"23,keyasint"` // pmi.World.UniverseSize
 
 	Libraries []Library `cbor:"14,keyasint"` // for ranks of some MPI libraries; those that the launcher has
-	OpenMPI   bool      `cbor:"15,keyasint"` // every program counts as one of Open MPI
 	MPICHFix  Fix       `cbor:"22,keyasint"` // which ranks get LibMPICHFinalize
 
 	Files []stage.File `cbor:"16,keyasint"` // that come on the data stream, before the ranks start
-
-	PMIPort    bool   `cbor:"18,keyasint"` // ranks connect to a port instead of inheriting a descriptor
-	PMGR       bool   `cbor:"21,keyasint"` // ranks are told of PMGR, too
-	PMIVersion string `cbor:"19,keyasint"` // pmi.World.Version
-	Universe   int    `cbor:"23,keyasint"` // pmi.World.UniverseSize
 }
 
 // Library is a shared library that travels to the nodes.

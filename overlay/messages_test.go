@@ -30,6 +30,8 @@ func FuzzMessages(f *testing.F) {
 		_, _ = Decode[World](b)
 		_, _ = Decode[SpawnRequest](b)
 		_, _ = Decode[SpawnAnswer](b)
+		_, _ = Decode[ScheduleRequest](b)
+		_, _ = Decode[ScheduleAnswer](b)
 		_, _ = Decode[Done](b)
 		_, _ = Decode[SignRequest](b)
 		_, _ = Decode[Summon](b)

@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -168,6 +169,10 @@ func TestWhatAChildMaySay(t *testing.T) {
 		"spawn":                   {KindSpawn, 0, SpawnRequest{World: 1, Host: 3, Rank: 0}, ""},
 		"spawn by another's rank": {KindSpawn, 0, SpawnRequest{World: 1, Host: 3, Rank: 1}, "rank 1.1 is not on host 3"},
 		"spawn by no rank":        {KindSpawn, 0, SpawnRequest{Host: 3, Rank: math.MinInt}, "is not on host 3"},
+		"schedule":                {KindSchedule, 0, ScheduleRequest{Host: 3, Rank: 0, Schedule: Schedule{World: 1, Algorithm: "ring"}}, ""},
+		"schedule for another's":  {KindSchedule, 0, ScheduleRequest{Host: 3, Rank: 1, Schedule: Schedule{World: 1, Algorithm: "ring"}}, "rank 1.1 is not on host 3"},
+		"schedule of a long name": {KindSchedule, 0, ScheduleRequest{Host: 3, Rank: 0, Schedule: Schedule{World: 1, Algorithm: strings.Repeat("r", 65)}}, "name of 65 bytes"},
+		"schedule of no bytes":    {KindSchedule, 0, ScheduleRequest{Host: 3, Rank: 0, Schedule: Schedule{World: 1, Bytes: -1}}, "-1 bytes"},
 		"failure of no rank":      {KindFailure, 0, with(func(f *job.Failure) { f.Rank, f.Host = math.MinInt+5, 3 }), "is not on host 3"},
 		"board":                   {KindBoard, 0, []byte("x"), ""},
 		"records":                 {KindRecords, 1, []byte("x"), ""},
@@ -237,7 +242,7 @@ func TestHeaders(t *testing.T) {
 		"from nobody":            {middleChild(false), link.KVS, tree.Header{Kind: KindHome, From: -1, To: 0}, home, "host -1 is not below it"},
 		"grown, from a branch":   {middleChild(false), link.Service, tree.Header{Kind: KindGrown, From: 2}, nil, "only the root sends it"},
 		"from the parent":        {parent, link.Control, tree.Header{Kind: KindSignal, From: -1}, Encode(Signal{Number: 2}), ""},
-		"up, from the parent":    {parent, link.Control, tree.Header{Kind: KindNote, From: -1}, note, "only a child sends it"},
+		"up, from the parent":    {parent, link.Control, tree.Header{Kind: KindNote, From: -1}, note, "only an agent below sends it"},
 		"grow, too far down":     {parent, link.KVS, tree.Header{Kind: KindGrow, From: -1}, Encode(Range{}), "only the launcher sends it"},
 		"from beside":            {parent, link.Control, tree.Header{Kind: KindSignal, From: 4}, nil, "host 4, which is not above"},
 	} {

@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -91,7 +90,7 @@ func NewStarter(ctx context.Context, piper bootstrap.Piper, source stage.Source,
 		if l, ok := p.Pipe.(Linked); ok {
 			return l.Link(), nil
 		}
-		return yamuxlink.New(p, yamuxlink.Config{Parent: true, LostAfter: common.LostAfter})
+		return yamuxlink.New(p, yamuxlink.Config{Parent: true, LostAfter: common.LostAfter, Silent: p.fellSilent})
 	}
 	gate := sync.OnceValues(func() (*Gate, error) { return openGate(ctx, common.Gate) })
 	kind, _ := registry.Find(common.Bootstrap) // whoever made piper knows it
@@ -334,7 +333,7 @@ func (s *Starter) handshake(ctx context.Context, h HostEntry, installed stage.In
 		err = withDiagnostics(err, pipe)
 		return Joined{}, &bootstrap.Error{Host: h.Name, Phase: bootstrap.Handshake, Err: err}
 	}
-	held := &leftOpen{Pipe: pipe}
+	held := &leftOpen{Pipe: pipe, job: NodeJob(h.Index, s.common.JobID)}
 	l, err := s.open(held)
 	if err != nil {
 		return fail(err)
@@ -353,14 +352,6 @@ func (s *Starter) handshake(ctx context.Context, h HostEntry, installed stage.In
 		return fail(err)
 	}
 	return Joined{Host: h, Hello: hello, Link: l, Pipe: pipe, held: held}, nil
-}
-
-// withDiagnostics adds what the far side printed on its standard error.
-func withDiagnostics(err error, pipe bootstrap.Pipe) error {
-	if said := strings.TrimSpace(pipe.Diagnostics()); said != "" {
-		return fmt.Errorf("%w"+saidMark+"%s", err, said)
-	}
-	return err
 }
 
 func recvHello(l link.Link) (Hello, error) {

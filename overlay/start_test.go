@@ -110,7 +110,7 @@ func start(t *testing.T, n int, redial bool, does map[string]func(context.Contex
 
 // startParts runs Starter.Start over n hosts in parts of so many, in fake time.
 func startParts(t *testing.T, n, size int, redial bool, does map[string]func(context.Context) error) outcome {
-	return startIn(t, Common{ConnectTimeout: timeout, LostAfter: time.Minute}, n, size, redial, does)
+	return startIn(t, Common{StartOptions: StartOptions{ConnectTimeout: timeout, LostAfter: time.Minute}}, n, size, redial, does)
 }
 
 // startIn does so in a job of which common is known.
@@ -197,7 +197,7 @@ func TestAHeadThatFailsIsReplacedAtOnce(t *testing.T) {
 // Of agents that call none takes the place of a root that is slow: it could not be
 // dialled anew. Others are hedged as ever.
 func TestASlowRootThatCallsIsWaitedFor(t *testing.T) {
-	common := Common{ConnectTimeout: timeout, LostAfter: time.Minute, Bulk: true}
+	common := Common{StartOptions: StartOptions{ConnectTimeout: timeout, LostAfter: time.Minute}, Bulk: true}
 	slow := map[string]func(context.Context) error{"n0": after(3 * pacing.HedgeAfter)}
 	o := startIn(t, common, 3, 3, true, slow)
 	require.Equal(t, []string{"n0"}, o.joined)

@@ -83,6 +83,9 @@ func (p *stoppedPipe) PeerAddr() string    { return "" }
 
 func (p *stoppedPipe) Also(_ context.Context, argv []string) error {
 	words := argv[len(argv)-2:]
+	if words[1] == "3.job" {
+		p.note("job swept")
+	}
 	if words[1]+words[0] == p.magic && !strings.Contains(strings.Join(argv, " "), p.magic) {
 		p.note("swept")
 	}
@@ -112,7 +115,7 @@ func TestAStartThatIsGivenUpIsSwept(t *testing.T) {
 			})
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			s := NewStarter(ctx, h, self{}, Common{ConnectTimeout: limit, LostAfter: time.Hour}, inbox, func(string, string) {})
+			s := NewStarter(ctx, h, self{}, Common{StartOptions: StartOptions{ConnectTimeout: limit, LostAfter: time.Hour}}, inbox, func(string, string) {})
 			s.Start([]HostEntry{{Name: "n0"}})
 			if x.stop {
 				require.Eventually(t, func() bool {
@@ -147,10 +150,17 @@ func TestAnAgentThatNobodyWatchesIsSwept(t *testing.T) {
 		want []string
 	}{
 		"silent before it is ready": {func(_ *Subtree, p *leftOpen, _ link.Link) { p.Close() }, []string{"swept", "closed"}},
-		"silent afterwards": {func(f *Subtree, p *leftOpen, _ link.Link) {
+		"closed afterwards": {func(f *Subtree, p *leftOpen, _ link.Link) {
 			f.Watched(0)
 			p.Close()
 		}, []string{"closed"}},
+		"silent afterwards, its warden maybe dead": {func(f *Subtree, p *leftOpen, _ link.Link) {
+			f.Watched(0)
+			p.fellSilent(link.ErrLost)
+			require.Equal(t, []Event{EdgeEnded{From: 0, Err: link.ErrLost}}, f.inbox.Take(nil), "told before the node is cleaned")
+			f.Lose(0, link.ErrLost)
+			f.sweeps.Wait()
+		}, []string{"job swept", "swept", "closed"}},
 		"silent when it is ready, maybe before its warden": {func(f *Subtree, p *leftOpen, _ link.Link) {
 			f.ChildReady(0, Ready{})
 			p.Close()
@@ -186,10 +196,11 @@ func TestAnAgentThatNobodyWatchesIsSwept(t *testing.T) {
 			inbox := NewInbox(func() {})
 			f := NewSubtree(NewStarter(t.Context(), nil, self{}, Common{}, inbox, nil), Common{}, inbox, func(tree.Slot) Sink { return func(tree.Header, []byte) {} })
 			f.Begin(Ready{}, nil, 1)
-			held := &leftOpen{Pipe: pipe}
+			held := &leftOpen{Pipe: pipe, job: "3.job"}
 			f.Join(Joined{Host: HostEntry{Index: 3, Name: "n3"}, Link: near, Pipe: pipe, held: held})
 			x.do(f, held, far)
-			require.Equal(t, x.want, noted.done)
+			require.ElementsMatch(t, x.want, noted.done)
+			require.Equal(t, "closed", noted.done[len(noted.done)-1])
 		})
 	}
 	t.Run("refused", func(t *testing.T) {

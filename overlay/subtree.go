@@ -130,7 +130,7 @@ func (f *Subtree) Join(j Joined) tree.Slot {
 	f.Cover(slot, hosts)
 	origin := f.Worlds.Child(f.starter.Redial, append([]HostEntry{j.Host}, j.Rest...))
 	edge := NewEdge(j.Link, slot, origin, f.inbox, f.sink(slot), nil)
-	edge.held = j.held
+	edge.hold(j.held)
 	f.children = append(f.children, child{edge: edge, pipe: j.Pipe, host: j.Host, rest: j.Rest})
 	f.Send(slot, link.Service, KindRange, Encode(Range{Self: j.Host, Hosts: j.Rest, Root: f.starter.Redial, Common: f.starter.handOn(f.common)}))
 	return slot
@@ -169,22 +169,22 @@ func (f *Subtree) Watched(slot tree.Slot) { f.children[slot].edge.held.watch() }
 // ReadyValue is what is known of the subtree; final once complete.
 func (f *Subtree) ReadyValue() Ready { return f.ready.Value() }
 
-// Lose takes a child out whose edge broke, and sweeps its node. Before the launch its host counts as
-// dead and what it should have started is started again from here, unless it was
-// a relay: that is the end of the job. Where this node has told its parent
-// already who lives, it is too late for that, and all who went with the child
-// are returned for KindDied.
+// Lose takes a child out whose edge broke, with a cause as Explain takes it, and
+// sweeps its node. Before the launch its host counts as dead, and what it should
+// have started is started again from here, unless it was a relay: that is the end
+// of the job. Where this node has told its parent already who lives, it is too late
+// for that, and all who went with the child are returned for KindDied.
 func (f *Subtree) Lose(slot tree.Slot, cause error) (complete bool, died []DeadHost) {
 	if !f.Leave(slot) {
 		return false, nil
 	}
 	k := &f.children[slot]
-	k.edge.held.watch() // who said something wrong runs, and who was silent is ended by now
-	k.edge.Close()
-	dead := DeadHost{Index: k.host.Index, Phase: string(bootstrap.Handshake), Cause: cut(withDiagnostics(cause, k.pipe).Error(), maxCause)}
+	k.edge.held.watch() // who said something wrong runs; who was silent is ended all the same
+	k.edge.drop()
+	dead := f.dead(slot, cause)
 	f.Sweep(slot)
 	if f.ready.Done() || k.old {
-		return false, f.lost(slot, dead)
+		return false, f.orphans(slot, dead)
 	}
 	f.HostFailed(dead) // which wins over the child's own Ready, see Ready.Settle
 	if len(k.rest) > 0 && !k.host.Relay() {
@@ -197,35 +197,22 @@ func (f *Subtree) Lose(slot tree.Slot, cause error) (complete bool, died []DeadH
 	return f.ready.Skip(), nil
 }
 
-// lost lists the host of a child, which is dead, and those below it.
-func (f *Subtree) lost(slot tree.Slot, dead DeadHost) []DeadHost {
-	died := []DeadHost{dead}
-	for _, h := range f.Below(slot) {
-		if h != dead.Index {
-			died = append(died, DeadHost{Index: h, Phase: dead.Phase, Cause: "its parent in the tree, " + f.children[slot].host.Name + ", died before the launch"})
-		}
-	}
-	return died
-}
-
 // Sweep ends, in the background, what a child that was lost may have left on
-// its node: where agent and warden have both died nobody else does. Then nothing
-// needs its connection any more.
+// its node: where agent and warden have both died nobody else does, nor where one
+// is stopped. Then nothing needs its connection any more.
 func (f *Subtree) Sweep(slot tree.Slot) {
-	pipe, name := f.children[slot].pipe, NodeJob(f.children[slot].host.Index, f.common.JobID)
+	edge, pipe, name := f.children[slot].edge, f.children[slot].pipe, NodeJob(f.children[slot].host.Index, f.common.JobID)
 	f.sweeps.Go(func() { // ends with sweepTimeout, and the bootstrap's bound of Close, at the latest
-		sweep(pipe, name)
+		edge.Close()
+		if !edge.held.clean() {
+			sweep(pipe, name)
+		}
 		pipe.Close()
 	})
 }
 
 // Host is the host of the child at slot.
 func (f *Subtree) Host(slot tree.Slot) HostEntry { return f.children[slot].host }
-
-// Explain adds to a loss what the child's agent printed on its standard error.
-func (f *Subtree) Explain(slot tree.Slot, cause error) error {
-	return withDiagnostics(cause, f.children[slot].pipe)
-}
 
 // Send queues a message to one child.
 func (f *Subtree) Send(slot tree.Slot, s link.Stream, kind tree.Kind, payload []byte) {

@@ -61,12 +61,16 @@ func sweep(pipe bootstrap.Pipe, jobID string) {
 
 // leftOpen is a pipe as its link has it: when the command has ended by itself,
 // the link's Close leaves the connection to the owner of the pipe, who may have
-// use for it. When it has not, and nobody there watches the agent yet, Close ends
-// it: it may be stopped, and would not see that its link does.
+// use for it. When it has not, and the agent fell silent, or nobody there watches
+// it yet, Close ends it: it may be stopped, and would not see that its link ends.
 type leftOpen struct {
 	bootstrap.Pipe
+	job     string // what it is called there, see NodeJob
 	ended   atomic.Bool
 	watched atomic.Bool // by a warden; or else it is known to run
+	silent  atomic.Bool
+	tell    atomic.Pointer[func(error)] // of silence; nil while nobody wants to know
+	cleaned sync.Once
 }
 
 // watch notes that the agent need not be ended. There may be no p: others' links
@@ -75,6 +79,31 @@ func (p *leftOpen) watch() {
 	if p != nil {
 		p.watched.Store(true)
 	}
+}
+
+// fellSilent notes that the link counts as lost for the agent's silence, and has
+// that told before the node is cleaned.
+func (p *leftOpen) fellSilent(cause error) {
+	p.silent.Store(true)
+	if tell := p.tell.Load(); tell != nil {
+		(*tell)(cause)
+	}
+}
+
+// clean cleans the node of an agent that fell silent, and ends the agent: it may be
+// stopped, and its warden be dead, or be killed with what else is cleaned. It
+// reports false of others, who end by themselves.
+func (p *leftOpen) clean() bool {
+	if p == nil || !p.silent.Load() {
+		return false
+	}
+	p.cleaned.Do(func() {
+		var both sync.WaitGroup
+		both.Go(func() { stage.Sweep(p.Pipe) })
+		both.Go(func() { sweep(p.Pipe, p.job) })
+		both.Wait()
+	})
+	return true
 }
 
 func (p *leftOpen) Read(b []byte) (int, error) {
@@ -90,9 +119,8 @@ func (p *leftOpen) Close() error {
 	switch {
 	case p.ended.Load():
 		return nil
-	case !p.watched.Load():
-		stage.Abandon(p.Pipe)
-		return nil
+	case !p.clean() && !p.watched.Load():
+		stage.Sweep(p.Pipe)
 	}
 	return p.Pipe.Close()
 }

@@ -30,6 +30,7 @@ type warden uint8
 
 const (
 	absent warden = iota // not yet, or never
+	begun                // it is being started
 	present
 	gone
 )
@@ -62,6 +63,10 @@ func (m *Machine) Lost() bool { return m.lost }
 
 // Ranged notes that the agent knows who it is. From now on it may have children.
 func (m *Machine) Ranged() { m.ranged = true }
+
+// WardenBegun notes that a warden is being started: WardenUp follows, or
+// WardenFailed.
+func (m *Machine) WardenBegun() { m.warden = begun }
 
 // Launched notes that the job is launched: from now on its ranks may come.
 func (m *Machine) Launched() { m.launched = true }
@@ -213,9 +218,9 @@ func (m *Machine) ChildrenEnded() {
 }
 
 // leaveIf ends the agent in good order once its children and its warden have
-// ended.
+// ended, one that is still being started, too.
 func (m *Machine) leaveIf() {
-	m.over = m.over || m.leaving && m.childrenOver && m.warden != present
+	m.over = m.over || m.leaving && m.childrenOver && m.warden != begun && m.warden != present
 }
 
 // ParentLost ends everything at once: a node without a launcher has no job.

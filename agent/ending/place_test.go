@@ -279,7 +279,7 @@ func (p *place) wardenDies() {
 
 // startIf starts what may, and counts out what may not any more.
 func (p *place) startIf() {
-	if p.m.warden == absent && !p.setup.relay {
+	if p.m.warden < present && !p.setup.relay {
 		return
 	}
 	for w := range p.setup.worlds {

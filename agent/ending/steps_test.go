@@ -39,6 +39,7 @@ func (p *place) steps() (list []step) {
 		p.m.Ranged()
 		if !p.setup.relay {
 			p.warden = born
+			p.m.WardenBegun()
 		}
 	})
 	can(tree && p.m.ranged && !p.m.launched, false, "launch", func(p *place) { p.m.Launched() })
@@ -186,7 +187,7 @@ func (p *place) check(was Machine) {
 	p.must(!m.Over() || m.Lost() || m.Leaving(), "over, though nobody said so")
 	if m.Over() && !m.Lost() && m.ranged {
 		p.must(p.toldChildren && m.childrenOver, "over before the children")
-		p.must(p.warden != alive, "over before the warden")
+		p.must(p.warden != born && p.warden != alive, "over before the warden")
 		for i, r := range p.ranks {
 			p.must(!p.destroyed || r.process != alive && r.leftover != inside, "rank %d runs on after its warden", i)
 		}

@@ -17,6 +17,8 @@ func (m *Machine) WardenUp() []Action {
 // WardenFailed notes that there is no warden, and why: this node can have no
 // ranks. Where the job is over anyhow none is needed.
 func (m *Machine) WardenFailed(why error) []Action {
+	m.warden = absent
+	m.leaveIf()
 	if m.over || m.leaving {
 		return nil
 	}

@@ -28,6 +28,10 @@ type Server interface {
 	// Env is what a local rank finds in its environment, asked for after Open was
 	// ready; of a nil rank, what all of them find.
 	Env(r *Rank) []string
+	// Files is how many descriptors the server may have open at once: for each local
+	// rank that lives, and beside those. The agent sees to it, before ranks start,
+	// that it can have them.
+	Files() (perRank, more int)
 	// Socket offers the agent's end of the socket pair that every rank is started
 	// with. A server that takes it owns it.
 	Socket(r *Rank, fd int) (taken bool, err error)
@@ -70,6 +74,9 @@ func (Idle) Open(ready func(error)) { ready(nil) }
 
 // Env is empty.
 func (Idle) Env(*Rank) []string { return nil }
+
+// Files are none.
+func (Idle) Files() (perRank, more int) { return 0, 0 }
 
 // Socket takes none.
 func (Idle) Socket(*Rank, int) (bool, error) { return false, nil }

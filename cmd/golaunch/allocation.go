@@ -52,16 +52,10 @@ func readAllocation(getenv func(string) string) (hosts []job.Host, err error) {
 	return operatorHosts(getenv)
 }
 
-// operatorFiles are host files that an operator names in the environment of an MPI
-// library's launcher, as the mpi-operator of Kubeflow does.
-var operatorFiles = []string{
-	"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE",
-}
-
-// operatorHosts are the hosts of an operator's file.
+// operatorHosts are the hosts of the file that an operator names.
 func operatorHosts(getenv func(string) string) ([]job.Host, error) {
-	for _, variable := range operatorFiles {
-		name := getenv(variable)
+	for _, o := range hostlist.Operators {
+		name := getenv(o.Hosts)
 		if name == "" {
 			continue
 		}
@@ -71,7 +65,7 @@ func operatorHosts(getenv func(string) string) ([]job.Host, error) {
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", variable, err)
+			return nil, fmt.Errorf("%s: %w", o.Hosts, err)
 		}
 		return file.Hosts, nil
 	}

@@ -48,8 +48,9 @@ const defaultCommand = "run"
 func commands() []command {
 	return []command{
 		{defaultCommand, runUsage, "start a program, as golaunch does where no command is named", runHead, runTail, nil, setupRun},
-		{"topo", topoUsage(), "tell of the network between hosts: its levels, routes, a good order of hosts", topoHead, noText, topoVerbs, setupTopo},
-		{"completion", "completion bash|zsh|fish", "print what has a shell complete golaunch's command line", completionHead, noText, shellNames, setupCompletion},
+		{"topo", topoUsage(), "tell of the network between hosts: its levels, routes, a good order of hosts", topoHead, noText, topoVerbs().names, setupTopo},
+		{"netsim", netsimUsage(), "tell what collective operations cost on a network", netsimHead, noText, netsimWords, setupNetsim},
+		{"completion", "completion bash|zsh|fish", "print the script by which a shell completes golaunch's command line", completionHead, noText, shellNames, setupCompletion},
 		{"help", "help [WORD]", "tell of a command, a flag or a topic", helpHead, noText, helpWords, setupHelp},
 	}
 }
@@ -95,7 +96,8 @@ func parsed(name string, f *pflag.FlagSet, act action) action {
 			status, err = act(e, f.Args())
 		}
 		if err != nil {
-			err = fmt.Errorf("%s: %w; try 'golaunch help %s'", name, err, name)
+			err = reachedBy(name, err)
+			err = seeHelp(fmt.Errorf("%s: %w", name, err), "golaunch help "+name)
 		}
 		return status, err
 	}

@@ -74,7 +74,10 @@ func (c *commandLine) translateOne(arg string, next []string) (words []string, u
 			values = append([]string{value}, next...)
 		}
 		if attached && f.values == 0 {
-			return nil, 0, fmt.Errorf("%s: it takes no value", arg)
+			if _, answer := f.to(values); answer != "" {
+				return nil, 0, noEqual(arg, answer)
+			}
+			return nil, 0, fmt.Errorf("%s: it takes no value; write %s", arg, strings.TrimSuffix(arg, "="+value))
 		}
 		want := f.values
 		if f.more != nil && len(values) >= want && f.more(values) {
@@ -85,7 +88,7 @@ func (c *commandLine) translateOne(arg string, next []string) (words []string, u
 		}
 		words, answer := f.to(values[:want])
 		if answer != "" {
-			return nil, 0, fmt.Errorf("%s: not a flag of golaunch: %s", arg, answer)
+			return nil, 0, noEqual(arg, answer)
 		}
 		used = want
 		if attached {
@@ -110,6 +113,11 @@ func (c *commandLine) translateOne(arg string, next []string) (words []string, u
 		return append(words, next[0]), 1, dashed(own, flagName(own), next[0])
 	}
 	return words, 0, nil
+}
+
+// noEqual is the error for a word that golaunch has no equal of.
+func noEqual(arg, answer string) error {
+	return fmt.Errorf("%s: not a flag of golaunch: %s", arg, answer)
 }
 
 // dashed refuses a value apart from its flag, written as word, that begins with a
@@ -146,7 +154,11 @@ func (c *commandLine) lastOfCluster(cluster string) (*pflag.Flag, error) {
 		case value == "":
 			return flag, nil
 		case unicode.IsLetter(rune(value[0])):
-			return nil, fmt.Errorf("%w; the value of -%c goes apart", c.unknownFlag("-"+cluster, cluster), r)
+			err := c.unknownFlag("-"+cluster, cluster)
+			if strings.HasSuffix(err.Error(), "?") { // it asks what is meant
+				return nil, err
+			}
+			return nil, fmt.Errorf("%w; the value of -%c goes apart: -%[2]c %s", err, r, value)
 		}
 		return nil, nil
 	}

@@ -23,7 +23,7 @@ const (
 	answerInherit = "ranks inherit the environment; use --env-none and -x NAME to pass only some"
 	answerSet     = "give the whole value, as in -x PATH=/opt/bin:$PATH"
 	answerExec    = "use --bootstrap exec with --exec-command 'PROGRAM {host} {command}'"
-	answerNetwork = "name the hosts by their addresses on that network, as in -H 10.0.0.[1-4]"
+	answerNetwork = "name the hosts by their addresses on that network, as in -H '10.0.0.[1-4]'"
 )
 
 // foreignWords are the words of other launchers, without their dashes. Those

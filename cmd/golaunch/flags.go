@@ -44,6 +44,7 @@ const (
 	appKey     = "app"     // may be given for each app
 	repeatKey  = "repeat"  // may be given more than once
 	choicesKey = "choices" // the values that it may have, or those that are words
+	tellKey    = "tell"    // what each of its choices means
 	filesKey   = "files"   // its value is a file
 	dirsKey    = "dirs"    // its value is a directory
 	noVariable = "no variable"
@@ -79,14 +80,14 @@ func newCommandLine(environ []string) *commandLine {
 	f.BoolVar(&c.OpenMPI, "open-mpi", false, "the programs use Open MPI 3 or 4, though their files do not show it")
 	f.BoolVar(&c.MPICHFix, "mpich-fix", false, "keep MPICH 3.4 to 4.1 from hanging in MPI_Finalize in scripts, too")
 	f.BoolVar(&c.NoMPICHFix, "no-mpich-fix", false, "leave programs of MPICH 3.4 to 4.1 as they are, hanging or not")
-	f.Var(textValue{&c.PMIVersion}, "pmi", "grant PMI `VERSION` 1.1, or 1.2, with barriers of groups")
+	f.Var(textValue{&c.PMIVersion}, "pmi", "grant PMI `VERSION` 1.1, or 1.2, which has barriers of groups")
 	f.BoolVar(&c.PMIPort, "pmi-port", false, "ranks connect to PMI_PORT, of their own host only, instead of PMI_FD")
 	f.BoolVar(&c.PMGR, "pmgr", false, "serve PMGR_COLLECTIVE (MVAPICH 1), too, at a port of each host's own")
 	annotate(f, groupJob, "genv", "env-none", "timeout", "stall-after", "grace", "keep-going", "open-mpi", "mpich-fix", "no-mpich-fix", "pmi", "pmi-port", "pmgr")
 
-	f.VarP(listValue{&c.hosts}, "hosts", "H", "hosts to use; `LIST` as in a,b:2,n[001-128]:4, where :4 are slots")
+	f.VarP(listValue{&c.hosts}, "hosts", "H", "hosts to use; `LIST` as in 'a,b:2,n[001-128]:4', where :4 are slots")
 	f.VarP(textValue{&c.hostfile}, "hostfile", "f", "`FILE` with one host per line: host[:N], host slots=N, user=, port=")
-	f.Var(textValue{&c.Bootstrap}, "bootstrap", "by `WAY`: "+strings.Join(registry.Names(), ", ")+"; else "+registry.Remote(nil).Name)
+	f.Var(textValue{&c.Bootstrap}, "bootstrap", "start agents by `WAY`: "+strings.Join(registry.Names(), ", ")+"; else "+registry.Remote(nil).Name)
 	c.defineBootstraps(f)
 	f.Var(countValue{&c.Nodes, launcher.MaxForkNodes}, "nodes", "make `N` nodes of this machine ("+registry.Local().Name+")")
 	f.Var(timeValue{&c.ConnectTimeout}, "connect-timeout", "give a host up after `TIME` without answer")
@@ -100,15 +101,15 @@ func newCommandLine(environ []string) *commandLine {
 
 	f.VarP(countValue{&c.PPN, launcher.MaxRanks}, "ppn", "N", "`N` ranks per host")
 	f.BoolVar(&c.Oversubscribe, "oversubscribe", false, "allow more ranks than slots")
-	f.Var(textValue{&c.topology}, "topology", "order hosts by the network in `FILE`, or a word (torus:8x8x8); auto, none")
-	f.Var(textValue{&c.mapFile}, "map", "which host of the network is which: `FILE` of host and GUID, LID or name")
+	f.Var(textValue{&c.topology}, "topology", "order hosts by their network: `FILE`, a word as torus:8x8x8, auto or none")
+	f.Var(textValue{&c.mapFile}, "map", "`FILE` that names the GUID, LID or name in the network of each host")
 	annotate(f, groupPlace, "ppn", "oversubscribe", "topology", "map")
 
-	f.Var(countValue{&c.Degree, math.MaxInt32}, "degree", "every node starts up to `K` others; else by --degree-rule")
+	f.Var(countValue{&c.Degree, math.MaxInt32}, "degree", "have every node start up to `K` others; else by --degree-rule")
 	f.Var(textValue{&c.DegreeRule}, "degree-rule", "`RULE` for the degree: auto, or scela as published")
 	f.Var(timeValue{&c.LostAfter}, "lost-after", "count a node as lost after `TIME` of silence")
-	f.Var(textValue{(*string)(&c.Cache)}, "cache", "PMI `POLICY`: hcs, hcma, hcmab, hcmab-lru or distributed")
-	f.Var(sizeValue{&c.CacheBytes}, "cache-bytes", "let a node cache up to `SIZE` (K, M, G) of what it can ask for again")
+	f.Var(textValue{(*string)(&c.Cache)}, "cache", "PMI `POLICY`: "+either(cache.Policies()))
+	f.Var(sizeValue{&c.CacheBytes}, "cache-bytes", "let a node cache up to `SIZE` (K, M, G) of keys that other nodes keep")
 	annotate(f, groupTree, "degree", "degree-rule", "lost-after", "cache", "cache-bytes")
 
 	f.VarP(stdinValue{&c.Stdin}, "stdin", "i", "who reads standard input: `RANK`, all or none")
@@ -123,7 +124,7 @@ func newCommandLine(environ []string) *commandLine {
 	f.BoolVarP(&c.Quiet, "quiet", "q", false, "say nothing but why the job failed")
 	f.BoolVar(&c.Timing, "timing", false, "print how long each phase took")
 	f.BoolVar(&c.Stats, "stats", false, "print what the agents sent, cached and looked up, by level of the tree")
-	f.Var(textValue{&c.ReportFile}, "report", "write all that is known of the job to `FILE`, as JSON")
+	f.Var(textValue{&c.ReportFile}, "report", "write all that is known of the job to `FILE` (- is standard output), as JSON")
 	f.Var(textValue{&c.TraceFile}, "trace", "write when each step took place on each node to `FILE`, for Perfetto")
 	f.BoolVar(&c.version, "version", false, "print the version")
 	f.BoolVarP(&c.help, "help", "h", false, "print this help")
@@ -135,6 +136,7 @@ func newCommandLine(environ []string) *commandLine {
 	choices(f, "bootstrap", registry.Names()...)
 	choices(f, "degree-rule", launcher.DegreeAuto, launcher.DegreeScELA)
 	choices(f, "cache", cache.Policies()...)
+	tell(f, "cache", cache.Policy.Help, cache.Policies())
 	choices(f, "pmi", "1.1", "1.2")
 	choices(f, "stdin", "all", "none")
 	return c
@@ -196,6 +198,25 @@ func choices[T ~string](f *pflag.FlagSet, name string, values ...T) {
 		words[i] = string(v)
 	}
 	setAnnotation(f, name, choicesKey, words...)
+}
+
+// tell says what each of a flag's choices means.
+func tell[T any](f *pflag.FlagSet, name string, meaning func(T) string, values []T) {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = meaning(v)
+	}
+	setAnnotation(f, name, tellKey, texts...)
+}
+
+// either lists two words or more, of which one is to be given.
+func either[T ~string](words []T) string {
+	last := len(words) - 1
+	text := string(words[0])
+	for _, w := range words[1:last] {
+		text += ", " + string(w)
+	}
+	return text + " or " + string(words[last])
 }
 
 func setAnnotation(f *pflag.FlagSet, name, key string, values ...string) {

@@ -34,9 +34,9 @@ app with a number of ranks, environment and directory of its own.
 
 ` + examples + `
 Without --hosts and --hostfile, the hosts of a Slurm, PBS, LSF or Grid Engine
-allocation are used, else this machine. Flags of mpiexec, mpirun,
-mpirun_rsh and srun (-np, -ppn, -hosts, -genv NAME VALUE, ...) are understood
-where golaunch has the same, and answered where it has not.
+allocation are used, else this machine. golaunch understands those flags of
+mpiexec, mpirun, mpirun_rsh and srun that it has as well (-np, -ppn, -hosts,
+-genv NAME VALUE, ...), and names the replacement of the others.
 
 Commands:
 `
@@ -48,14 +48,14 @@ const examples = `  golaunch -n 4 ./app                     four ranks here
 `
 
 const commandRule = `
-A command is the first word, before any flag. A program of such a name is started
-with golaunch -- NAME, golaunch ./NAME or after a flag.
+A command is the first word, before any flag. To start a program of such a name, say
+golaunch -- NAME or golaunch ./NAME.
 `
 
-const valueRules = `TIME is 10 (seconds), 500ms or 2m. A value that begins with a dash goes with =, as
-in --out=-x (but after -x, -env and -genv). A flag that is not given takes its value from
-GOLAUNCH_<FLAG>, as in GOLAUNCH_CONNECT_TIMEOUT=5s (not --env, --genv and
---stage, which have several); --timeout after that from MPIEXEC_TIMEOUT, seconds.
+const valueRules = `TIME is 10 (seconds), 500ms or 2m. A value that begins with a dash needs =, as in
+--out=-x; only -x, -env and -genv take it as a word of its own. A flag that is not given
+takes its value from GOLAUNCH_<FLAG>, as in GOLAUNCH_CONNECT_TIMEOUT=5s; --env, --genv
+and --stage have no variable. --timeout also has MPIEXEC_TIMEOUT, in seconds.
 `
 
 // statuses is the table of exit statuses.

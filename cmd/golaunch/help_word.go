@@ -24,6 +24,7 @@ func topics() []topic {
 	}
 	for _, t := range [][2]string{
 		{"hosts", "lists and files of hosts, hosts that are dead; the flags of Hosts"},
+		{"cache", "the policies of --cache, and when to choose which"},
 		{"stdin", "who reads standard input"},
 		{"signals", "what Ctrl-C and other signals do"},
 		{"environment", "variables that golaunch reads, and those of the ranks"},
@@ -104,6 +105,9 @@ func setupHelp() (*pflag.FlagSet, action) {
 	}
 }
 
+// alsoCalled are topics by other words for them.
+var alsoCalled = map[string]string{"ctrl-c": "signals", "ctrl-z": "signals"}
+
 // explain returns what there is to say of a word, as each of the things that it is.
 func explain(word string) []string {
 	name := strings.TrimLeft(word, "-")
@@ -123,7 +127,7 @@ func explain(word string) []string {
 		}
 	}
 	for _, t := range topics() {
-		if bare && t.name == name {
+		if bare && (t.name == name || t.name == alsoCalled[strings.ToLower(name)]) {
 			parts = append(parts, t.text())
 		}
 	}
@@ -141,6 +145,9 @@ func explainFlag(c command, f *pflag.Flag) string {
 	value, _ := pflag.UnquoteUsage(f)
 	if words := f.Annotations[choicesKey]; words != nil {
 		fmt.Fprintf(&b, "  %s: %s\n", value, strings.Join(words, ", "))
+		for i, text := range f.Annotations[tellKey] {
+			fmt.Fprintf(&b, "    %-11s  %s\n", words[i], text)
+		}
 	}
 	if has(f, repeatKey) {
 		b.WriteString("  may be given more than once\n")

@@ -46,7 +46,11 @@ func (c *commandLine) findNetwork(w io.Writer) (*launcher.Network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--topology: %w", err)
 	}
-	return c.use(w, n)
+	found, err := c.use(w, n)
+	if found != nil {
+		found.Given = c.given["topology"] // a site's variable suits not every job
+	}
+	return found, err
 }
 
 // autoNetwork is the first network of those that this machine knows of. One that is

@@ -146,12 +146,25 @@ func (c *commandLine) flagError(err error) error {
 	return c.unknownFlag("--"+name, name)
 }
 
-// unknownFlag is the error for a flag, written as word, that does not exist.
+// unknownFlag is the error for a flag, written as word, that does not exist. What
+// is meant it asks last.
 func (c *commandLine) unknownFlag(word, name string) error {
+	stem := strings.TrimRight(name, "0123456789")
+	if f := c.flags.Lookup(stem); f != nil && stem != name && f.NoOptDefVal == "" {
+		return fmt.Errorf("unknown flag %s; is %s %s meant?", word, strings.TrimSuffix(word, name)+stem, name[len(stem):])
+	}
 	if near := nearest(flagNames(c.flags), name); near != "" {
 		return fmt.Errorf("unknown flag %s; is --%s meant?", word, near)
 	}
 	return fmt.Errorf("unknown flag %s", word)
+}
+
+// seeHelp adds to an error where help is, unless it asks what is meant.
+func seeHelp(err error, command string) error {
+	if strings.HasSuffix(err.Error(), "?") {
+		return err
+	}
+	return fmt.Errorf("%w; try '%s'", err, command)
 }
 
 func wholeJob(f *pflag.Flag) error {

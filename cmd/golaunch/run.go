@@ -26,7 +26,7 @@ func setupRun() (*pflag.FlagSet, action) {
 // run carries out the job that the words say.
 func (c *commandLine) run(e env, words []string) (int, error) {
 	if err := c.parseOrSingleton(words); err != nil {
-		return 0, fmt.Errorf("%w; try 'golaunch --help'", err)
+		return 0, seeHelp(err, "golaunch --help")
 	}
 	switch {
 	case c.help:
@@ -76,6 +76,18 @@ func usageError(w io.Writer, err error) int {
 // options completes what the flags said with this machine's directory,
 // environment and hosts.
 func (c *commandLine) options() (launcher.Options, error) {
+	o, err := c.hostless()
+	if err != nil {
+		return o, err
+	}
+	if o.Hosts, err = c.findHosts(); err == nil && len(o.Hosts) == 0 {
+		err = c.wordsAreHosts()
+	}
+	return o, err
+}
+
+// hostless is options without the hosts.
+func (c *commandLine) hostless() (launcher.Options, error) {
 	o := c.Options
 	o.Environ = c.environ
 	var err error
@@ -93,10 +105,7 @@ func (c *commandLine) options() (launcher.Options, error) {
 			o.BootstrapValues[name] = value
 		}
 	}
-	if o.Hosts, err = c.findHosts(); err == nil && len(o.Hosts) == 0 {
-		err = c.wordsAreHosts()
-	}
-	return o, err
+	return o, nil
 }
 
 // findHosts reads the hosts from --hosts, --hostfile or, if none of the flags

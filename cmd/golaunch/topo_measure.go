@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/launcher/pingpong"
 	"github.com/golaunch/golaunch/routing"
 	"github.com/golaunch/golaunch/topology/match"
@@ -20,6 +21,9 @@ import (
 
 // maxMeasured bounds the pairs that are measured, one after the other.
 const maxMeasured = 4096
+
+// maxPrinted bounds what the ranks of a pair print, in bytes.
+const maxPrinted = 64 << 10
 
 // measure tells latency and bandwidth between hosts for each distance in the
 // network, or of all if no network is given.
@@ -105,50 +109,86 @@ func (t *topoFlags) runPairs(e env, n *network) ([]measure.Sample, int, error) {
 	if len(pairs) > maxMeasured {
 		return nil, 0, fmt.Errorf("%d pairs: at most %d can be measured; ask for less with --pairs", len(pairs), maxMeasured)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, 0, fmt.Errorf("own executable: %w", err)
-	}
-	c := newCommandLine(os.Environ())
-	words := []string{"-n", strconv.Itoa(len(hosts)), "--ppn", "1", "--stage", self, "--stdin", "none", self}
-	if err := c.parse(append(words, pingpong.Args(pairs)...)); err != nil {
-		return nil, 0, err
-	}
-	o, err := c.options()
+	o, err := pairsJob(hosts, pairs)
 	if err != nil {
 		return nil, 0, err
 	}
-	// Rank i runs on host i, its lines are read here, and to wait for others is all
-	// that most ranks do.
-	o.Hosts, o.AllowDeadNodes, o.Label, o.OutPattern, o.DryRun, o.StallAfter = hosts, false, false, "", false, 0
-	var out bytes.Buffer
+	out := boundedBuffer{most: len(pairs) * maxPrinted}
 	stdio := e.stdio
 	stdio.Stdin, stdio.Stdout = nil, &out
 	if status := e.launch(e.ctx, o, stdio); status != 0 {
 		return nil, status, nil
 	}
-	var samples []measure.Sample
-	for lines := json.NewDecoder(&out); ; {
+	if out.over {
+		return nil, 0, fmt.Errorf("what the ranks print is wrong: it is more than %d bytes for %s", out.most, count(len(pairs), "pair"))
+	}
+	samples, err := printedSamples(&out.Buffer, hosts)
+	return samples, 0, err
+}
+
+// pairsJob is the job that measures: rank i runs on host i, its lines are read here,
+// and to wait for others is all that most ranks do. Variables tell how hosts are
+// reached; those by which ranks or their lines would go elsewhere do not count.
+func pairsJob(hosts []job.Host, pairs [][2]int) (o launcher.Options, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return o, fmt.Errorf("own executable: %w", err)
+	}
+	c := newCommandLine(os.Environ())
+	words := []string{"-n", strconv.Itoa(len(hosts)), "--ppn", "1", "--stage", self, "--stdin", "none", self}
+	if err := c.parse(append(words, pingpong.Args(pairs, hostNames(hosts))...)); err != nil {
+		return o, err
+	}
+	if o, err = c.hostless(); err != nil {
+		return o, err
+	}
+	o.Hosts, o.Nodes, o.Spares, o.AllowDeadNodes, o.Prelaunch = hosts, 0, 0, false, false
+	o.Label, o.OutPattern, o.ErrPattern, o.DryRun, o.KeepGoing, o.StallAfter = false, "", "", false, false, 0
+	for _, file := range []*string{&o.ReportFile, &o.TraceFile} {
+		if *file == "-" { // where the lines are
+			*file = ""
+		}
+	}
+	return o, nil
+}
+
+// printedSamples reads what the ranks print. Hosts stand where ranks did.
+func printedSamples(out io.Reader, hosts []job.Host) (samples []measure.Sample, err error) {
+	for lines := json.NewDecoder(out); ; {
 		var s measure.Sample
 		err := lines.Decode(&s)
 		if err == io.EOF && len(samples) > 0 {
-			return samples, 0, nil
+			return samples, nil
 		}
 		if err != nil {
-			return nil, 0, fmt.Errorf("what the ranks print is wrong: %w", err)
+			return nil, fmt.Errorf("what the ranks print is wrong: %w", err)
 		}
 		for _, rank := range []*string{&s.From, &s.To} {
 			i, err := strconv.Atoi(*rank)
 			if err != nil || i < 0 || i >= len(hosts) {
-				return nil, 0, fmt.Errorf("what the ranks print is wrong: rank %q", *rank)
+				return nil, fmt.Errorf("what the ranks print is wrong: rank %q", *rank)
 			}
 			*rank = hosts[i].Name
 		}
 		if err := s.Check(); err != nil {
-			return nil, 0, fmt.Errorf("what the ranks print is wrong: %w", err)
+			return nil, fmt.Errorf("what the ranks print is wrong: %w", err)
 		}
 		samples = append(samples, s)
 	}
+}
+
+// boundedBuffer keeps the first most bytes, and whether there were more.
+type boundedBuffer struct {
+	bytes.Buffer
+	most int
+	over bool
+}
+
+func (b *boundedBuffer) Write(p []byte) (int, error) {
+	kept := p[:min(len(p), b.most-b.Len())]
+	b.over = b.over || len(kept) < len(p)
+	b.Buffer.Write(kept)
+	return len(p), nil
 }
 
 // measured are the hosts to measure between, which flags or a resource manager name,
@@ -193,18 +233,24 @@ func (t *topoFlags) measured(e env, n *network) (hosts []job.Host, hops func(i, 
 // levelsText is a table of levels, for people.
 func levelsText(levels []measure.Level) string {
 	var b strings.Builder
+	flat := false
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "hops\ttest\tpairs\tlatency us\tbandwidth MB/s\tr2\t")
 	for _, l := range levels {
-		hops, bandwidth := "all", "-"
+		hops, bandwidth := "all", "none"
 		if l.Hops != nil {
 			hops = strconv.Itoa(*l.Hops)
 		}
 		if l.Bandwidth > 0 {
 			bandwidth = fmt.Sprintf("%.2f", l.Bandwidth)
+		} else {
+			flat = true
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%.2f\t%s\t%.4f\t\n", hops, l.Test, l.Pairs, l.Latency, bandwidth, l.R2)
 	}
 	w.Flush()
+	if flat {
+		b.WriteString("none: the times do not grow with the size of messages\n")
+	}
 	return b.String()
 }

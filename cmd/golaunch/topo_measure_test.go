@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/launcher/pingpong"
 )
@@ -37,6 +38,8 @@ func TestMeasureStartsRanks(t *testing.T) {
 	for name, value := range map[string]string{
 		"SLURM_JOB_NODELIST": "h[0,5],far", "SLURM_TASKS_PER_NODE": "4(x3)", "GOLAUNCH_SSH_CONFIG": "conf",
 		"GOLAUNCH_LABEL": "true", "GOLAUNCH_DRY_RUN": "true", "GOLAUNCH_ALLOW_DEAD_NODES": "true", "GOLAUNCH_OUT": "file",
+		"GOLAUNCH_SPARES": "1", "GOLAUNCH_PRELAUNCH": "true", "GOLAUNCH_NODES": "3", "GOLAUNCH_HOSTS": "x,y", "GOLAUNCH_HOSTFILE": "/no/such/file",
+		"GOLAUNCH_ERR": "file", "GOLAUNCH_REPORT": "-", "GOLAUNCH_TRACE": "file", "GOLAUNCH_KEEP_GOING": "true", "GOLAUNCH_NP": "7", "GOLAUNCH_PPN": "7", "GOLAUNCH_TOPOLOGY": "torus:2x2",
 	} {
 		t.Setenv(name, value)
 	}
@@ -46,11 +49,24 @@ func TestMeasureStartsRanks(t *testing.T) {
 	assert.Equal(t, "  hops       test  pairs  latency us  bandwidth MB/s      r2\n     3  ping-pong      1        2.00         1000.00  1.0000\n", out)
 	assert.Equal(t, []string{"h0", "h5"}, hostNames(o.Hosts))
 	require.Len(t, o.Apps, 1)
-	assert.Equal(t, []string{pingpong.Word, "0-1"}, o.Apps[0].Argv[1:])
+	assert.Equal(t, []string{pingpong.Word, "0-1", "h0", "h5"}, o.Apps[0].Argv[1:])
 	assert.Equal(t, []string{o.Apps[0].Argv[0]}, o.Stage)
 	assert.Equal(t, []any{2, 1, "conf"}, []any{o.Apps[0].N, o.PPN, o.BootstrapValues["ssh-config"]})
-	assert.Equal(t, []any{false, false, false, ""}, []any{o.Label, o.DryRun, o.AllowDeadNodes, o.OutPattern})
+	assert.Equal(t, []any{false, false, false, "", "", "file"}, []any{o.Label, o.DryRun, o.AllowDeadNodes, o.OutPattern, o.ReportFile, o.TraceFile})
 	require.NoError(t, o.Validate())
+	plan, err := launcher.NewPlan(&o, "here")
+	require.NoError(t, err)
+	require.Equal(t, []job.Block{{First: 0, Count: 1, Host: 0}, {First: 1, Count: 1, Host: 1}}, plan.Blocks)
+}
+
+// Times that do not grow with the size have no bandwidth, and the table says so.
+func TestMeasureWithoutBandwidth(t *testing.T) {
+	flat := strings.Replace(ranksPrint, `"us":3`, `"us":2`, 1)
+	code, out, errs, _ := measured(t, flat, 0, "-H", "a,b")
+	require.Zero(t, code, errs)
+	assert.Equal(t, "  hops       test  pairs  latency us  bandwidth MB/s      r2\n   all  ping-pong      1        2.00            none  1.0000\nnone: the times do not grow with the size of messages\n", out)
+	_, out, _, _ = measured(t, flat, 0, "-H", "a,b", "--format", "json")
+	assert.NotContains(t, out, "bandwidth")
 }
 
 // A job that fails says why itself; what else may come of ranks is an error.
@@ -58,8 +74,9 @@ func TestMeasureFails(t *testing.T) {
 	code, out, errs, _ := measured(t, ranksPrint, 125, "-H", "a,b")
 	assert.Equal(t, []any{125, "", ""}, []any{code, out, errs})
 	for printed, want := range map[string]string{
-		"":        "what the ranks print is wrong: EOF",
-		"hello\n": "what the ranks print is wrong: invalid character",
+		"":                               "what the ranks print is wrong: EOF",
+		"hello\n":                        "what the ranks print is wrong: invalid character",
+		strings.Repeat(ranksPrint, 1000): "what the ranks print is wrong: it is more than 65536 bytes for 1 pair",
 		`{"from":"0","to":"2","test":"ping-pong","bytes":0,"us":2}`:  `what the ranks print is wrong: rank "2"`,
 		`{"from":"0","to":"1","test":"ping-pong","bytes":-1,"us":2}`: "what the ranks print is wrong: message of -1 bytes",
 	} {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/launcher"
 )
@@ -173,3 +175,35 @@ func (v listValue) String() string {
 }
 
 func (listValue) Type() string { return "list" }
+
+// listOf is several values as "a,b", each of which of reads.
+type listOf struct {
+	p  *[]int
+	of func(p *int) pflag.Value
+}
+
+func (v listOf) Set(s string) error {
+	var list []int
+	for word := range strings.SplitSeq(s, ",") {
+		var n int
+		if err := v.of(&n).Set(word); err != nil {
+			return err
+		}
+		list = append(list, n)
+	}
+	*v.p = list
+	return nil
+}
+
+func (v listOf) String() string {
+	if v.p == nil {
+		return ""
+	}
+	var words []string
+	for _, n := range *v.p {
+		words = append(words, v.of(&n).String())
+	}
+	return strings.Join(words, ",")
+}
+
+func (v listOf) Type() string { return v.of(new(int)).Type() + "s" }

@@ -100,7 +100,7 @@ func launchOf(nodes, ranks int) (*overlay.Launch, error) {
 	l := &overlay.Launch{
 		World:   overlay.World{KVSName: "kvs_0123456789abcdef_0", Size: p.Size, Apps: p.Apps, Blocks: p.Blocks, Mapping: p.ProcessMapping()},
 		Env:     slices.Repeat([]string{strings.Repeat("X", 60)}, 30),
-		Rlimits: make([]unix.Rlimit, 16), Cache: cache.HCMAB,
+		Rlimits: make([]unix.Rlimit, 16), LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB},
 	}
 	for i := range nodes {
 		l.Nodes = append(l.Nodes, job.HostIndex(i))

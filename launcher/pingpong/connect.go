@@ -1,13 +1,18 @@
 package pingpong
 
 import (
+	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/golaunch/golaunch/client"
@@ -42,7 +47,8 @@ func lead(world *client.Comm, tag, peer int) ([]measure.Sample, error) {
 	var s secrets
 	_, _ = rand.Read(s.call[:]) // it cannot fail
 	_, _ = rand.Read(s.answer[:])
-	note := append(append(s.call[:], s.answer[:]...), listener.Addr().String()...)
+	here := machine()
+	note := slices.Concat(s.call[:], s.answer[:], here[:], []byte(listener.Addr().String()))
 	if err := world.Send(peer, tag, note); err != nil {
 		return nil, err
 	}
@@ -54,60 +60,127 @@ func lead(world *client.Comm, tag, peer int) ([]measure.Sample, error) {
 	return measureBoth(conn)
 }
 
+// maxCallers bounds those that have called and not yet said the secret.
+const maxCallers = 64
+
 // accept returns the connection that knows the secret; others are closed. Then
-// nobody listens any more.
+// nobody listens any more. A stranger that says nothing holds nobody up: callers are
+// heard at once.
 func accept(listener *net.TCPListener, s secrets, deadline time.Time) (net.Conn, error) {
 	defer func() { _ = listener.Close() }()
 	if err := listener.SetDeadline(deadline); err != nil {
 		return nil, err
 	}
+	ctx, over := context.WithCancel(context.Background())
+	defer over()
+	known := make(chan net.Conn, 1)
+	places := make(chan struct{}, maxCallers)
+	var callers sync.WaitGroup
 	for {
 		conn, err := listener.Accept()
 		if err != nil {
-			return nil, fmt.Errorf("nobody called at %s: %w; a firewall between the hosts may be why", listener.Addr(), err)
+			over()
+			callers.Wait()
+			select {
+			case conn := <-known:
+				return conn, nil
+			default:
+				return nil, fmt.Errorf("nobody called at %s: %w; a firewall between the hosts may be why", listener.Addr(), err)
+			}
 		}
-		// A stranger that says nothing holds the others up for a moment only.
-		limit := time.Now().Add(connectTimeout / 10)
-		if limit.After(deadline) {
-			limit = deadline
-		}
-		if err = conn.SetDeadline(limit); err == nil {
-			err = expect(conn, s.call)
-		}
-		if err != nil {
-			conn.Close()
-			continue
-		}
-		if _, err = conn.Write(s.answer[:]); err == nil {
-			err = conn.SetDeadline(time.Now().Add(measureTimeout))
-		}
-		if err != nil {
-			conn.Close()
-			return nil, err
-		}
-		return conn, nil
+		places <- struct{}{}
+		callers.Go(func() {
+			defer func() { <-places }()
+			if err := admit(ctx, conn, s, deadline); err != nil {
+				conn.Close()
+				return
+			}
+			select {
+			case known <- conn:
+				_ = listener.Close()
+			default: // one who knows the secret was there before
+				conn.Close()
+			}
+		})
 	}
 }
 
+// admit hears whether a caller knows the secret, and says its own. It gives up when
+// ctx is done.
+func admit(ctx context.Context, conn net.Conn, s secrets, deadline time.Time) error {
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	limit := time.Now().Add(connectTimeout / 10)
+	if limit.After(deadline) {
+		limit = deadline
+	}
+	err := conn.SetDeadline(limit)
+	if err == nil {
+		err = expect(conn, s.call)
+	}
+	if err == nil {
+		_, err = conn.Write(s.answer[:])
+	}
+	if err == nil {
+		err = conn.SetDeadline(time.Now().Add(measureTimeout))
+	}
+	if err == nil && !stop() {
+		err = ctx.Err()
+	}
+	return err
+}
+
+// Of what lead sends: the secrets and the machine come before the address, which has
+// at most so many bytes.
+const (
+	beforeAddress = 2*secretLen + sha256.Size
+	maxAddress    = 256
+)
+
 // follow calls rank peer where it says, and answers what it measures.
-func follow(world *client.Comm, tag, peer int) error {
-	note := make([]byte, 2*secretLen+256)
+func follow(world *client.Comm, tag, peer int, hosts [2]string) error {
+	note := make([]byte, beforeAddress+maxAddress)
 	m, err := world.Recv(peer, tag, note)
 	if err != nil {
 		return err
 	}
-	if m.Size <= 2*secretLen {
-		return fmt.Errorf("rank %d sent %d bytes, no secrets and address", peer, m.Size)
+	if m.Size <= beforeAddress {
+		return fmt.Errorf("%s sent %d bytes, no secrets and address", hosts[0], m.Size)
 	}
 	var s secrets
 	copy(s.call[:], note)
 	copy(s.answer[:], note[secretLen:])
-	conn, err := call(string(note[2*secretLen:m.Size]), s)
+	addr := string(note[beforeAddress:m.Size])
+	if err := reachable(addr, [sha256.Size]byte(note[2*secretLen:]) == machine(), hosts); err != nil {
+		return err
+	}
+	conn, err := call(addr, s)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	return answerBoth(conn)
+}
+
+// reachable refuses an address of the first host that leads nowhere from the second.
+func reachable(addr string, sameMachine bool, hosts [2]string) error {
+	at, err := netip.ParseAddrPort(addr)
+	if err != nil {
+		return fmt.Errorf("%s says that it listens at %q: %w", hosts[0], addr, err)
+	}
+	if ip := at.Addr().Unmap(); ip.IsUnspecified() || ip.IsLoopback() && !sameMachine {
+		return fmt.Errorf("%s has the address %s, which %s cannot reach; name the hosts by addresses at which they reach each other, or mend what the name of %s resolves to on it",
+			hosts[0], ip, hosts[1], hosts[0])
+	}
+	return nil
+}
+
+// machine tells whose loopback interface this process has: a hash of the running
+// kernel's identity and the network namespace. All that cannot tell are the same.
+func machine() [sha256.Size]byte {
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	namespace, _ := os.Readlink("/proc/self/ns/net")
+	return sha256.Sum256(append(boot, namespace...))
 }
 
 // call connects to addr, and has the other prove who it is.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,33 +21,40 @@ import (
 // Word is the first argument that makes golaunch's own executable such a rank.
 const Word = "nla-pingpong"
 
-// Args are the words that follow the executable's name, for pairs of ranks.
-func Args(pairs [][2]int) []string {
-	var b strings.Builder
-	for i, p := range pairs {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, "%d-%d", p[0], p[1])
+// pair is two ranks that measure, and the names of their hosts.
+type pair struct {
+	ranks [2]int
+	hosts [2]string
+}
+
+// Args are the words that follow the executable's name, for pairs of ranks. Hosts are
+// the names of the ranks' hosts, for what is said of them.
+func Args(pairs [][2]int, hosts []string) []string {
+	words := []string{Word}
+	for _, p := range pairs {
+		words = append(words, fmt.Sprintf("%d-%d", p[0], p[1]), hosts[p[0]], hosts[p[1]])
 	}
-	return []string{Word, b.String()}
+	return words
 }
 
 // parsePairs reads what Args wrote.
-func parsePairs(text string, ranks int) ([][2]int, error) {
-	var pairs [][2]int
-	for word := range strings.SplitSeq(text, ",") {
-		a, b, _ := strings.Cut(word, "-")
-		var p [2]int
+func parsePairs(words []string, ranks int) ([]pair, error) {
+	var pairs []pair
+	for each := range slices.Chunk(words, 3) {
+		a, b, _ := strings.Cut(each[0], "-")
+		if len(each) < 3 {
+			return nil, fmt.Errorf("pair %q: expected the names of two hosts behind it", each[0])
+		}
+		p := pair{hosts: [2]string(each[1:])}
 		for i, number := range []string{a, b} {
 			n, err := strconv.Atoi(number)
 			if err != nil || n < 0 || n >= ranks {
-				return nil, fmt.Errorf("pair %q: expected two ranks below %d", word, ranks)
+				return nil, fmt.Errorf("pair %q: expected two ranks below %d", each[0], ranks)
 			}
-			p[i] = n
+			p.ranks[i] = n
 		}
-		if p[0] == p[1] {
-			return nil, fmt.Errorf("pair %q: expected two different ranks", word)
+		if p.ranks[0] == p.ranks[1] {
+			return nil, fmt.Errorf("pair %q: expected two different ranks", each[0])
 		}
 		pairs = append(pairs, p)
 	}
@@ -57,8 +65,8 @@ func parsePairs(text string, ranks int) ([][2]int, error) {
 // status.
 func Main(words []string) int {
 	err := errors.New("it runs only as a rank of golaunch topo measure")
-	if len(words) == 1 {
-		err = run(words[0], os.Stdout)
+	if len(words) > 0 {
+		err = run(words, os.Stdout)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "golaunch: topo: measure:", err)
@@ -69,13 +77,13 @@ func Main(words []string) int {
 
 // run measures the pairs that this rank is in, and prints what it found on w, a line
 // of JSON for each sample: From and To are ranks in decimal.
-func run(text string, w io.Writer) error {
+func run(words []string, w io.Writer) error {
 	job, err := client.Open()
 	if err != nil {
 		return err
 	}
 	defer job.Close()
-	pairs, err := parsePairs(text, job.Size())
+	pairs, err := parsePairs(words, job.Size())
 	if err != nil {
 		return err
 	}
@@ -83,21 +91,21 @@ func run(text string, w io.Writer) error {
 	out := json.NewEncoder(w)
 	for i, p := range pairs {
 		switch job.Rank() {
-		case p[0]:
+		case p.ranks[0]:
 			var samples []measure.Sample
-			if samples, err = lead(world, i, p[1]); err == nil {
+			if samples, err = lead(world, i, p.ranks[1]); err == nil {
 				for _, s := range samples {
-					s.From, s.To = strconv.Itoa(p[0]), strconv.Itoa(p[1])
+					s.From, s.To = strconv.Itoa(p.ranks[0]), strconv.Itoa(p.ranks[1])
 					if err = out.Encode(s); err != nil {
 						return err
 					}
 				}
 			}
-		case p[1]:
-			err = follow(world, i, p[0])
+		case p.ranks[1]:
+			err = follow(world, i, p.ranks[0], p.hosts)
 		}
 		if err != nil {
-			return fmt.Errorf("rank %d and rank %d: %w", p[0], p[1], err)
+			return fmt.Errorf("%s and %s: %w", p.hosts[0], p.hosts[1], err)
 		}
 		if err := world.Barrier(); err != nil {
 			return err

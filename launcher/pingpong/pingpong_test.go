@@ -1,8 +1,12 @@
 package pingpong
 
 import (
+	"fmt"
 	"net"
+	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -15,22 +19,96 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestPairs(t *testing.T) {
-	words := Args([][2]int{{0, 1}, {2, 10}})
-	require.Equal(t, []string{Word, "0-1,2-10"}, words)
-	pairs, err := parsePairs(words[1], 11)
+	words := Args([][2]int{{0, 1}, {2, 3}}, []string{"a", "b", "c", "d"})
+	require.Equal(t, []string{Word, "0-1", "a", "b", "2-3", "c", "d"}, words)
+	pairs, err := parsePairs(words[1:], 4)
 	require.NoError(t, err)
-	assert.Equal(t, [][2]int{{0, 1}, {2, 10}}, pairs)
+	assert.Equal(t, []pair{{[2]int{0, 1}, [2]string{"a", "b"}}, {[2]int{2, 3}, [2]string{"c", "d"}}}, pairs)
 	for text, want := range map[string]string{
-		"":       `pair "": expected two ranks below 2`,
-		"0":      `pair "0": expected two ranks below 2`,
-		"0-2":    `pair "0-2": expected two ranks below 2`,
-		"0--1":   `pair "0--1": expected two ranks below 2`,
-		"0-1,":   `pair "": expected two ranks below 2`,
-		"1-1":    `pair "1-1": expected two different ranks`,
-		"0-1,ab": `pair "ab": expected two ranks below 2`,
+		" a b":        `pair "": expected two ranks below 2`,
+		"0 a b":       `pair "0": expected two ranks below 2`,
+		"0-2 a b":     `pair "0-2": expected two ranks below 2`,
+		"0--1 a b":    `pair "0--1": expected two ranks below 2`,
+		"0-1 a":       `pair "0-1": expected the names of two hosts behind it`,
+		"1-1 a b":     `pair "1-1": expected two different ranks`,
+		"0-1 a b x y": `pair "x": expected the names of two hosts behind it`,
 	} {
-		_, err := parsePairs(text, 2)
+		_, err := parsePairs(strings.Split(text, " "), 2)
 		require.EqualError(t, err, want, text)
+	}
+}
+
+// An address that leads nowhere from the other host is refused, with both hosts.
+func TestReachable(t *testing.T) {
+	hosts := [2]string{"n001", "n002"}
+	const lost = "n001 has the address %s, which n002 cannot reach; name the hosts by addresses at which they reach each other, or mend what the name of n001 resolves to on it"
+	for _, test := range []struct {
+		addr string
+		same bool
+		want string
+	}{
+		{"10.0.0.1:99", false, ""},
+		{"[fd00::1]:99", false, ""},
+		{"127.0.0.1:99", true, ""},
+		{"127.0.1.1:99", false, fmt.Sprintf(lost, "127.0.1.1")},
+		{"[::1]:99", false, fmt.Sprintf(lost, "::1")},
+		{"[::]:99", true, fmt.Sprintf(lost, "::")},
+		{"[::ffff:127.0.0.1]:99", false, fmt.Sprintf(lost, "127.0.0.1")},
+		{"n001:99", false, `n001 says that it listens at "n001:99": ParseAddr("n001"): unable to parse IP`},
+	} {
+		err := reachable(test.addr, test.same, hosts)
+		if test.want == "" {
+			require.NoError(t, err, test.addr)
+			continue
+		}
+		require.EqualError(t, err, test.want)
+	}
+}
+
+// wire is one end of a connection of which every message is as long on its way.
+type wire struct {
+	out, in chan arrival
+	left    []byte
+}
+
+type arrival struct {
+	at   time.Time
+	data []byte
+}
+
+const wireTime = 100 * time.Microsecond
+
+func (w *wire) Write(p []byte) (int, error) {
+	w.out <- arrival{time.Now().Add(wireTime), slices.Clone(p)}
+	return len(p), nil
+}
+
+func (w *wire) Read(p []byte) (int, error) {
+	if len(w.left) == 0 {
+		a := <-w.in
+		time.Sleep(time.Until(a.at))
+		w.left = a.data
+	}
+	n := copy(p, w.left)
+	w.left = w.left[n:]
+	return n, nil
+}
+
+// Both tests tell the time of a message, however far the two sides are apart.
+func TestTimes(t *testing.T) {
+	for _, late := range []time.Duration{0, wireTime / 3, wireTime} {
+		synctest.Test(t, func(t *testing.T) {
+			there, back := make(chan arrival, 4), make(chan arrival, 4)
+			go func() {
+				time.Sleep(late)
+				assert.NoError(t, answerBoth(&wire{out: back, in: there}))
+			}()
+			samples, err := measureBoth(&wire{out: there, in: back})
+			require.NoError(t, err)
+			for _, s := range samples {
+				require.InDelta(t, 100, s.Time, 1e-9, "%s of %d bytes", s.Test, s.Size)
+			}
+		})
 	}
 }
 
@@ -100,6 +178,25 @@ func TestStrangers(t *testing.T) {
 	gone, err := net.Dial("tcp", addr)
 	require.NoError(t, err)
 	gone.Close()
+	caller, err := call(addr, known)
+	require.NoError(t, err)
+	defer caller.Close()
+	a := <-c
+	require.NoError(t, a.err)
+	a.conn.Close()
+}
+
+// Strangers that say nothing hold nobody up: one after the other they would take
+// longer than the deadline.
+func TestSilentStrangers(t *testing.T) {
+	listener := listening(t)
+	addr := listener.Addr().String()
+	c := accepting(listener, time.Now().Add(time.Minute))
+	for range maxCallers - 1 {
+		stranger, err := net.Dial("tcp", addr)
+		require.NoError(t, err)
+		defer stranger.Close()
+	}
 	caller, err := call(addr, known)
 	require.NoError(t, err)
 	defer caller.Close()

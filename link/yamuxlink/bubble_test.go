@@ -1,9 +1,11 @@
 package yamuxlink_test
 
 import (
+	"io"
 	"net"
 	"os"
 	"os/exec"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,6 +33,7 @@ func TestLivenessInFakeTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		idleLinksLive(t)
 		silenceIsNoticed(t)
+		silenceIsToldFirst(t)
 		refusedBytesAreNoticed(t)
 		unopenedStreamsAreNoticed(t)
 		suspensionIsForgiven(t)
@@ -89,6 +92,35 @@ func silenceIsNoticed(t *testing.T) {
 	requireNoticed(t, after)
 	require.NoError(t, p.Close())
 	require.NoError(t, c.Close())
+}
+
+// openConn tells whether it was closed.
+type openConn struct {
+	net.Conn
+	closed atomic.Bool
+}
+
+func (o *openConn) Close() error {
+	o.closed.Store(true)
+	return o.Conn.Close()
+}
+
+func silenceIsToldFirst(t *testing.T) {
+	near, far := net.Pipe()
+	go func() { _, _ = io.Copy(io.Discard, far) }() // ends with far
+	conn, told := &openConn{Conn: near}, make(chan error, 1)
+	l, err := yamuxlink.New(conn, yamuxlink.Config{Parent: true, Silent: func(cause error) {
+		if !conn.closed.Load() {
+			told <- cause
+		}
+	}})
+	require.NoError(t, err)
+	_, lost := lossOf(t, l)
+	require.EqualError(t, <-told, lost.Error())
+	require.ErrorContains(t, lost, "nothing was heard of the peer for 10s")
+	require.NoError(t, l.Close())
+	require.True(t, conn.closed.Load())
+	require.NoError(t, far.Close())
 }
 
 func refusedBytesAreNoticed(t *testing.T) {

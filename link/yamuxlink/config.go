@@ -37,6 +37,10 @@ type Config struct {
 	// link is lost; 0 means DefaultLostAfter. Both sides should have the same:
 	// each sends beats by its own.
 	LostAfter time.Duration
+	// Silent, if not nil, is told that the link is lost for the peer's silence, and
+	// how, before the connection is closed: closing it may take its time. It must
+	// not call the link.
+	Silent func(cause error)
 	// Log receives what the multiplexer has to say, a line at a time without
 	// its end, possibly from several goroutines at once; nil discards it. It
 	// must not call the link.
@@ -49,6 +53,9 @@ func (c Config) validate() (Config, error) {
 	}
 	if c.LostAfter == 0 {
 		c.LostAfter = DefaultLostAfter
+	}
+	if c.Silent == nil {
+		c.Silent = func(error) {}
 	}
 	if c.Log == nil {
 		c.Log = func(string) {}

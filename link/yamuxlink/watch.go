@@ -37,7 +37,9 @@ func (l *Link) tick() {
 
 	switch {
 	case v.lost != "":
-		_ = l.lose(fmt.Errorf("%s for %v", v.lost, l.cfg.LostAfter))
+		cause := fmt.Errorf("%s for %v", v.lost, l.cfg.LostAfter)
+		l.cfg.Silent(fmt.Errorf("%w: %w", link.ErrLost, cause))
+		_ = l.lose(cause)
 	case l.mux.NumStreams() > int(link.NumStreams):
 		_ = l.lose(protocolError("the peer opened more than %d streams", link.NumStreams))
 	case v.beat:

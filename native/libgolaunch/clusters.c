@@ -10,18 +10,9 @@ static int numbers(const unsigned char *b, size_t length, int *list, int room)
 	int n = 0;
 
 	for (size_t at = 0; at < length; n++) {
-		uint64_t v = 0;
-		int shift = 0;
+		uint64_t v;
 
-		for (;; shift += 7, at++) {
-			if (at >= length || shift > 28)
-				return golaunch__fail("the agent's switch clusters are malformed");
-			v |= (uint64_t)(b[at] & 0x7f) << shift;
-			if (b[at] < 0x80)
-				break;
-		}
-		at++;
-		if (v > INT32_MAX || n >= room)
+		if (golaunch__number(b, length, &at, &v) || v > INT32_MAX || n >= room)
 			return golaunch__fail("the agent's switch clusters are malformed");
 		list[n] = (int)v;
 	}

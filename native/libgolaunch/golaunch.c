@@ -118,6 +118,7 @@ static int take(golaunch_job *job, const struct record *r)
 		job->size = (int)r->size;
 		job->node = (int)r->dst;
 		job->nodes = (int)r->count;
+		job->planner = r->fn == SCHEDULES;
 		job->welcomed = 1;
 		return 0;
 	case MADE:
@@ -126,6 +127,7 @@ static int take(golaunch_job *job, const struct record *r)
 	case GOT:
 	case FENCE:
 	case CLUSTER:
+	case SCHEDULE:
 		break;
 	default:
 		return golaunch__fail("the agent sent a record of kind %d", r->kind);
@@ -141,7 +143,7 @@ static int take(golaunch_job *job, const struct record *r)
 	} else if (r->kind == ANSWER) {
 		q->got = r->off;
 		q->src = r->size;
-	} else if (r->kind == MAPPED || r->kind == CLUSTER || (r->kind == GOT && r->count == 1)) {
+	} else if (r->kind == MAPPED || r->kind == CLUSTER || r->kind == SCHEDULE || (r->kind == GOT && r->count == 1)) {
 		q->value = malloc(r->length + 1);
 		if (!q->value)
 			abort();

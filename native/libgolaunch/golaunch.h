@@ -129,8 +129,8 @@ int golaunch_split(golaunch_comm *comm, int color, int key, golaunch_comm **made
 int golaunch_locate(golaunch_comm *comm, int rank, int *world_rank, int *node);
 
 /* The network between the job's hosts, as golaunch --topology knows it: how many levels
- * of switches it has (tii_get_network_depth); 0 where it is not known. Depth 1 is the
- * whole network, the last that of leaf switches. */
+ * of switches it has (tii_get_network_depth); 0 where it is not known. At depth 1 all
+ * hosts are together, the last depth is that of leaf switches. */
 int golaunch_network_depth(const golaunch_job *job);
 
 /* In how many switch clusters the world's hosts are at a depth
@@ -143,6 +143,25 @@ int golaunch_switch_clusters(const golaunch_job *job, int depth);
  * network lacks is alone. The node's own agent answers. -1 where there is no such rank
  * or depth. */
 int golaunch_switch_cluster(golaunch_job *job, int rank, int depth);
+
+/* A message of a schedule, as one of the two ranks that have part in it is told of it. */
+struct golaunch_scheduled {
+	int stage;    /* from 0 */
+	int peer;     /* the other rank of the world */
+	int received; /* 1: from the peer, 0: sent to it */
+	size_t bytes;
+};
+
+/* The schedule of a collective operation among all ranks of the world, where they are:
+ * *list, for free(), has the *count messages that this rank sends and receives, in the
+ * order of their stages. A rank goes on to the next stage when it has done all of its
+ * messages in this one. The algorithm is one of "golaunch netsim list"; bytes are of
+ * each message of a sequence, of each block of an all-to-all, of a rank's part in a
+ * gather, scatter, allgather or reduce-scatter, and else of all that there is. The
+ * launcher makes the schedule, once; an algorithm that depends on the network takes
+ * that of golaunch --topology. A message to this rank itself, a copy, is there twice.
+ * docs/client.md has the bounds. It returns the number of stages. */
+int golaunch_schedule(golaunch_job *job, const char *algorithm, size_t bytes, struct golaunch_scheduled **list, int *count);
 
 /* All members give up a communicator that was made. It returns when all that this
  * rank has begun over it is complete and every member has called it; requests are

@@ -16,10 +16,14 @@ enum {
 	CHOICE = 8, /* bytes of a color and a key */
 	MAX_KEY = 64,
 	MAX_VALUE = 1024,
-	MAX_DEPTH = 255 /* levels of switches */
+	MAX_DEPTH = 255, /* levels of switches */
+	SCHEDULES = 1, /* as fn of a welcome: the agent answers SCHEDULE */
+	MAX_ALGORITHM = 64,
+	MAX_STAGES = 1 << 18
 };
 
 #define MAX_TAG INT64_C(0x7fffffff)
+#define MAX_SCHEDULE (INT64_C(1) << 40) /* bytes that a schedule is asked for */
 #define MAX_BYTES (INT64_C(1) << 50) /* that all members of an operation have together */
 
 enum kind {
@@ -48,7 +52,8 @@ enum kind {
 	MAPPED,
 	ASK = 29,
 	ANSWER,
-	CLUSTER = 37
+	CLUSTER = 37,
+	SCHEDULE
 };
 
 enum op { BARRIER = 1, BCAST, GATHER, ALLGATHER, SCATTER, ALLTOALL, REDUCE, ALLREDUCE, SPLIT };
@@ -106,7 +111,7 @@ struct golaunch_job {
 	int fd;
 	int rank, size, node, nodes;
 	int depth, clusters[MAX_DEPTH]; /* of the network; how many at each depth from 1 */
-	int welcomed;
+	int welcomed, planner; /* the agent answers SCHEDULE */
 	char *error; /* why nothing works any more */
 	uint64_t number;
 	struct buffer in, out;
@@ -119,6 +124,7 @@ void golaunch__put(struct buffer *b, const struct record *r);
 int golaunch__parse(const unsigned char *b, size_t n, struct record *r);
 void *golaunch__reserve(struct buffer *b, size_t n);
 size_t golaunch__varint(unsigned char *b, uint64_t v);
+int golaunch__number(const unsigned char *b, size_t n, size_t *at, uint64_t *v);
 
 /* request.c */
 int golaunch__fail(const char *format, ...);

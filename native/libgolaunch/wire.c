@@ -37,6 +37,18 @@ size_t golaunch__varint(unsigned char *b, uint64_t v)
 	return n;
 }
 
+/* number reads a varint at *at of n bytes, and goes past it. */
+int golaunch__number(const unsigned char *b, size_t n, size_t *at, uint64_t *v)
+{
+	*v = 0;
+	for (int shift = 0; *at < n && shift <= 63; shift += 7) {
+		*v |= (uint64_t)(b[*at] & 0x7f) << shift;
+		if (b[(*at)++] < 0x80)
+			return 0;
+	}
+	return -1;
+}
+
 /* put appends r with its length before it. */
 void golaunch__put(struct buffer *b, const struct record *r)
 {
@@ -70,16 +82,9 @@ int golaunch__parse(const unsigned char *b, size_t n, struct record *r)
 
 	if (n < 3)
 		return golaunch__fail("a record of the agent is cut short");
-	for (int i = 0; i < 8; i++) {
-		fields[i] = 0;
-		for (int shift = 0;; shift += 7) {
-			if (at >= n || shift > 63)
-				return golaunch__fail("a record of the agent is cut short");
-			fields[i] |= (uint64_t)(b[at] & 0x7f) << shift;
-			if (b[at++] < 0x80)
-				break;
-		}
-	}
+	for (int i = 0; i < 8; i++)
+		if (golaunch__number(b, n, &at, &fields[i]))
+			return golaunch__fail("a record of the agent is cut short");
 	if (fields[7] != n - at || fields[2] > INT32_MAX || fields[3] > INT32_MAX ||
 	    fields[4] > INT32_MAX || fields[5] > INT64_MAX / 2 || fields[6] > INT64_MAX / 2)
 		return golaunch__fail("a record of the agent is malformed");

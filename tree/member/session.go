@@ -30,6 +30,8 @@ type Session struct {
 	asks    window
 	creates window
 	fences  window
+	plans   window              // questions for schedules
+	planner bool                // the agent takes them
 	others  map[uint64]*Request // puts, gets, by number
 	said    uint64              // bytes for the agent so far
 }
@@ -59,6 +61,7 @@ type Request struct {
 	value  []byte
 	found  bool
 	made   *Comm
+	part   []record.ScheduledMessage
 	opened bool // counted in comm.open
 	done   bool
 	err    error
@@ -107,6 +110,7 @@ func New(rank, size, node, nodes int) *Session {
 	s.recvs = window{most: record.MaxRequests, issue: s.issueRecv}
 	s.asks = window{most: record.MaxRequests, issue: s.issueAsk}
 	s.creates = window{most: record.MaxRequests, issue: s.issueCreate}
+	s.plans = window{most: record.MaxRequests, issue: s.issueSchedule}
 	s.fences = window{most: 1, issue: s.issueFence} // a rank is in one at a time
 	return s
 }
@@ -217,6 +221,7 @@ func (s *Session) Close(err error) {
 	s.asks.fail(err)
 	s.creates.fail(err)
 	s.fences.fail(err)
+	s.plans.fail(err)
 	for _, r := range s.others {
 		r.finish(err)
 	}
@@ -239,6 +244,8 @@ func (s *Session) take(r *record.Record) error {
 		return s.takeAnswer(r)
 	case record.Fail:
 		return s.takeFail(r)
+	case record.Schedule:
+		return s.takeSchedule(r)
 	case record.Made:
 		q := s.creates.live[r.Seq]
 		if q == nil {
@@ -284,6 +291,7 @@ func (s *Session) takeWelcome(r *record.Record) error {
 		return err
 	}
 	s.rank, s.size, s.node, s.nodes = r.Src, int(r.Size), r.Dst, r.Count
+	s.planner = r.Fn == record.Schedules
 	s.welcome.finish(nil)
 	s.welcome = nil
 	return nil
@@ -311,6 +319,8 @@ func (s *Session) takeFail(r *record.Record) error {
 		s.creates.end(r.Seq, err)
 	case record.FailAsk:
 		s.asks.end(r.Seq, err)
+	case record.FailSchedule:
+		s.plans.end(r.Seq, err)
 	default:
 		if q := s.others[r.Seq]; q != nil {
 			delete(s.others, r.Seq)

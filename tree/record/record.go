@@ -40,6 +40,17 @@ const (
 // Any as Src of a Recv means any member, and as Off any tag.
 const Any = -1
 
+// Schedules as Fn of a Welcome says that the agent takes Schedule.
+const Schedules = 1
+
+// Limits of schedules: bytes of an algorithm's name, of what it is a schedule of, and
+// stages.
+const (
+	MaxAlgorithm     = 64
+	MaxScheduleBytes = 1 << 40
+	MaxStages        = 1 << 18
+)
+
 // MaxTag is the largest tag of a message that a Recv of any tag takes. Larger
 // ones are for what libraries build of messages.
 const MaxTag = 1<<31 - 1
@@ -68,7 +79,7 @@ const (
 	Lost                     // everyone: the endpoints in Body are lost, or Comm is broken from operation Seq on; with the reason
 	Fail                     // agent to rank: what Fn says, number Seq, failed for the reason in Body
 	Hello                    // rank to agent, first: Seq the version, Src the rank
-	Welcome                  // agent to rank, first: Src the rank, Size ranks, Dst the node, Count nodes; in Body how many switch clusters there are at each depth
+	Welcome                  // agent to rank, first: Src the rank, Size ranks, Dst the node, Count nodes; Fn Schedules; in Body how many switch clusters there are at each depth
 	Put                      // rank to agent: Size bytes of key at the beginning of Body, then the value
 	Get                      // rank to agent: request Seq for the key in Body
 	Got                      // agent to rank: answer to Get Seq: Count 1 with the value in Body, 0: none
@@ -86,6 +97,7 @@ const (
 	There                    // agents: the answer, in Body
 	NoFence                  // everyone: no fence of the world from number Seq on will be complete, for the reason in Body
 	Cluster                  // rank to agent: request Seq for the switch clusters of rank Dst of the world; agent to rank: they are in Body
+	Schedule                 // rank to agent: request Seq for the rank's part of the schedule of the algorithm named in Body, of Size bytes; agent to rank: of Size stages, in Body
 	numKinds
 )
 
@@ -127,6 +139,7 @@ const (
 	FailCreate
 	FailBoard // a Put, Get or Fence
 	FailAsk
+	FailSchedule
 )
 
 // Record is one record. Which fields mean something depends on its kind;

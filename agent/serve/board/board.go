@@ -84,6 +84,9 @@ func (b *Board) Join(m Member) Seat {
 	return Seat{b, len(b.members) - 1}
 }
 
+// Files are those of the board's state.
+func (b *Board) Files() (perRank, more int) { return 0, len(b.images.file) }
+
 // Start begins the first epoch.
 func (b *Board) Start() error {
 	if err := b.board.Start(&b.out); err != nil {

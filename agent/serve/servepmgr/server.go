@@ -99,6 +99,10 @@ func (s *Server) env() []string {
 	}
 }
 
+// Files are the ranks' connections, the listener, and connections that have not yet
+// said whose they are.
+func (s *Server) Files() (perRank, more int) { return 2, serve.MoreCallers + 1 }
+
 // clientTrees tells whether the user wants the clients to build a tree of their
 // own.
 func (s *Server) clientTrees() bool {

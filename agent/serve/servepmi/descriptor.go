@@ -13,6 +13,9 @@ func (OnDescriptor) Env(r *serve.Rank) []string {
 	return []string{"PMI_FD=3"} // as package proc has it
 }
 
+// Files are the ranks' connections.
+func (OnDescriptor) Files() (perRank, more int) { return 1, 0 }
+
 // Socket takes the rank's connection.
 func (s OnDescriptor) Socket(r *serve.Rank, fd int) (taken bool, err error) {
 	return true, s.attach(r, fd)

@@ -176,6 +176,10 @@ func (s *OnPort) Env(r *serve.Rank) []string {
 	return []string{"PMI_PORT=" + s.port.address()}
 }
 
+// Files are the ranks' connections, the listener, and connections that have not yet
+// said whose they are.
+func (s *OnPort) Files() (perRank, more int) { return 2, serve.MoreCallers + 1 }
+
 // Shut ends listening.
 func (s *OnPort) Shut() {
 	if s.port != nil {

@@ -243,6 +243,9 @@ func (s *Server) request(q *pmi.Request) {
 	case pmi.Map:
 		m, err := s.seat.Image()
 		s.pmi.MapDone(q.Rank, m, err, &s.out)
+	default: // it would wait for ever
+		s.fail(q.Rank, job.Failure{Class: job.CauseProtocol, Text: fmt.Sprintf("no agent carries out %v, which its request takes: that is golaunch's fault", q.Op)})
+		s.conns[q.Rank].close()
 	}
 }
 

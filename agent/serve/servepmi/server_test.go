@@ -169,7 +169,7 @@ func TestHowRanksEnd(t *testing.T) {
 
 // A group of ranks of two nodes has a barrier of its own, in a world that grants it.
 func TestGroupsOfTwoNodes(t *testing.T) {
-	w := newWorld(t, &overlay.Launch{Cache: cache.HCMAB, Universe: -1, PMIVersion: "1.2"}, 1, 1, 1)
+	w := newWorld(t, &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB, PMIVersion: "1.2"}, Universe: -1}, 1, 1, 1)
 	for r := job.Rank(0); r < 3; r++ {
 		w.ask(r, "cmd=init pmi_version=1 pmi_subversion=2")
 	}
@@ -208,6 +208,36 @@ func TestARankThatTakesNoRepliesIsNotRead(t *testing.T) {
 		}
 	}
 	w.Run(func() bool { return w.servers[0].Initialised(w.Nodes[0].Ranks[0]) })
+}
+
+// Every operation of package pmi is carried out. One that is not fails its rank, which
+// would wait for ever.
+func TestOperationsThatNobodyCarriesOut(t *testing.T) {
+	request := func(op pmi.Op) (*world, []job.Failure) {
+		w := newWorld(t, &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB, PMIVersion: "1.2"}, Universe: -1}, 2)
+		w.ask(0, initLine)
+		s := w.servers[0]
+		s.out.Requests = append(s.out.Requests, pmi.Request{Rank: 0, Op: op, Spawn: &pmi.Spawn{Commands: make([]pmi.Command, 1)}})
+		s.Settle()
+		return w, w.Nodes[0].Failures
+	}
+	known := 0
+	for op := pmi.Op(1); !strings.HasPrefix(op.String(), "operation"); op++ {
+		if op.String() != "node attribute" { // the protocol's server waits for it itself
+			_, failures := request(op)
+			require.Empty(t, failures, op)
+			known++
+		}
+	}
+	require.GreaterOrEqual(t, known, int(pmi.Map))
+	w, failures := request(99)
+	require.Len(t, failures, 1)
+	require.Equal(t, job.CauseProtocol, failures[0].Class)
+	require.Equal(t, job.Rank(0), failures[0].Rank)
+	require.Equal(t, "no agent carries out operation 99, which its request takes: that is golaunch's fault", failures[0].Text)
+	n, err := syscall.Read(w.ranks[0], make([]byte, 1))
+	require.NoError(t, err)
+	require.Zero(t, n, "the rank reads the end of its connection")
 }
 
 // What a rank says while it is heard for the last time is not waited for: it may go on

@@ -55,7 +55,7 @@ func New(t *testing.T, world int, launch *overlay.Launch, perNode ...int) *Net {
 	require.NoError(t, err)
 	t.Cleanup(poller.Close)
 	if launch == nil {
-		launch = &overlay.Launch{Cache: cache.HCMAB, Universe: -1}
+		launch = &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Universe: -1}
 	}
 	n := &Net{t: t, poller: poller, handlers: map[int]serve.Handler{}, posted: make(chan func(), 1000)}
 	spec := overlay.World{KVSName: "kvs", Apps: make([]job.App, 1)}

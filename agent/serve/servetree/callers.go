@@ -19,12 +19,13 @@ type caller struct {
 	out     []byte // for it
 	reading bool   // what the poller watches for
 	writing bool
+	plans   int  // schedules that it waits for
 	leaving bool // when all that it has said was taken
 }
 
 // welcome answers the hello of a rank.
 func (s *Server) welcome(c *caller) {
-	s.tell(c, &record.Record{Kind: record.Welcome, Src: int(c.rank), Size: int64(s.w.Size), Dst: int(s.w.Self), Count: len(s.w.Hosts), Body: s.clusters})
+	s.tell(c, &record.Record{Kind: record.Welcome, Src: int(c.rank), Size: int64(s.w.Size), Dst: int(s.w.Self), Count: len(s.w.Hosts), Fn: record.Schedules, Body: s.clusters})
 }
 
 // Ready serves the rank's socket.
@@ -125,6 +126,8 @@ func (s *Server) request(c *caller, raw []byte) error {
 		}
 	case record.Cluster:
 		return s.cluster(c, &r)
+	case record.Schedule:
+		return s.schedule(c, &r)
 	case record.Create:
 		if _, err := record.ParseRuns(r.Body, s.w.Size); err != nil {
 			return fmt.Errorf("a communicator of others than ranks: %w", err)

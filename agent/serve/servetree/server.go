@@ -32,12 +32,16 @@ type Server struct {
 	fences  []fence
 	gets    map[uint64]fence // by the token of the bulletin board
 	lastGet uint64
+	plans   plans
 	over    bool
 
 	clusters []byte // how many there are at each depth of the network
 
 	// Called, if not nil, is told that a rank has begun to use the service.
 	Called func()
+	// Ask has the launcher asked for a schedule that a local rank wants: Scheduled is
+	// called with the answer, later.
+	Ask func(r *serve.Rank, want overlay.Schedule)
 }
 
 // Endpoint is this node's agent as one of the tree's endpoints.
@@ -107,6 +111,9 @@ func (s *Server) Env(r *serve.Rank) []string {
 	}
 	return env
 }
+
+// Files are the sockets of ranks that use the service.
+func (s *Server) Files() (perRank, more int) { return 1, 0 }
 
 // Message takes records of a neighbor.
 func (s *Server) Message(m serve.Message) error {

@@ -1,0 +1,58 @@
+package overlay
+
+import (
+	"time"
+
+	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/cache"
+)
+
+// Options of golaunch that agents need travel to them as they are: launcher.Options
+// has both structs, and what an agent is told before the launch, and by it, has one
+// each. So a new one is a field here, its flag, and what uses it.
+
+// StartOptions are those that agents need to start others, and before the launch. They
+// are in Common, with which they share their numbers.
+type StartOptions struct {
+	// ConnectTimeout bounds one attempt to reach a host.
+	ConnectTimeout time.Duration `cbor:"15,keyasint"`
+	// MissAfter bounds it for a host that does not even answer the first packet of a
+	// connection (bootstrap.Limits), if the job can do without it: AllowDeadNodes, and
+	// slots to spare. 0 is ConnectTimeout. For ssh.
+	MissAfter time.Duration `cbor:"27,keyasint"`
+	// LostAfter is how long a link may be silent before its peer counts as lost.
+	LostAfter time.Duration `cbor:"16,keyasint"`
+	// StallAfter is how long ranks may wait for others over the tree's service before
+	// the user is told for whom; 0 never tells.
+	StallAfter time.Duration `cbor:"28,keyasint"`
+	// KeepAgent leaves the staged agent on the hosts for the next job.
+	KeepAgent bool `cbor:"17,keyasint"`
+	// Verbose is how much golaunch tells of itself, 0 to 3.
+	Verbose int `cbor:"18,keyasint"`
+}
+
+// Limits bound the tries to reach a host.
+func (o StartOptions) Limits() bootstrap.Limits {
+	return bootstrap.Limits{ConnectTimeout: o.ConnectTimeout, MissAfter: o.MissAfter}
+}
+
+// LaunchOptions are those that agents need for the ranks. They are in Launch, with
+// which they share their numbers.
+type LaunchOptions struct {
+	// Cache is the policy by which nodes hold what PMI clients put, and CacheBytes the
+	// memory, in bytes, for what a node can ask for again (cache.Config.Budget).
+	Cache      cache.Policy `cbor:"12,keyasint"`
+	CacheBytes int          `cbor:"13,keyasint"`
+	// OpenMPI has every program count as one of Open MPI, also where its file does not
+	// show that it is.
+	OpenMPI bool `cbor:"15,keyasint"`
+	// PMIPort has ranks connect to a port of the loopback interface (PMI_PORT) instead
+	// of inheriting a descriptor (PMI_FD).
+	PMIPort bool `cbor:"18,keyasint"`
+	// PMIVersion is the highest version of PMI-1 that ranks are granted
+	// (pmi.World.Version): "1.1" ("" too), or "1.2", which has barriers of groups.
+	PMIVersion string `cbor:"19,keyasint"`
+	// PMGR has every agent serve PMGR_COLLECTIVE, beside PMI, at a port of the loopback
+	// interface.
+	PMGR bool `cbor:"21,keyasint"`
+}
