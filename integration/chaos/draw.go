@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/integration/cluster"
 )
 
@@ -89,15 +90,15 @@ func (p place) flags(r *rand.Rand, hosts []string, slots int, run program) []str
 		}
 	}
 	sometimes(70, "--degree", strconv.Itoa(1+r.IntN(8)))
-	policies := []string{"hcs", "hcma", "hcmab", "hcmab-lru", "distributed"}
+	policies := cache.Policies()
 	if r.IntN(100) < 20 {
 		f = append(f, "--bootstrap", "exec", "--exec-command", "ssh -F "+p.sshConfig+" {host} {command}")
-		policies = policies[:3] // relays hold no keys
+		policies = slices.DeleteFunc(policies, cache.Policy.UsesHomes) // relays hold no keys
 	}
 	if run.policy != "" {
-		policies = []string{run.policy}
+		policies = []cache.Policy{cache.Policy(run.policy)}
 	}
-	sometimes(70, "--cache", pick(r, policies))
+	sometimes(70, "--cache", string(pick(r, policies)))
 	sometimes(20, "--cache-bytes", "16K")
 	sometimes(30, "--copy-agent")
 	sometimes(20, "--stage", filepath.Join(p.native, "pmiclient"))

@@ -305,7 +305,7 @@ func TestTooFewDescriptors(t *testing.T) {
 		says         string
 	}{
 		{20, 1, "golaunch: golaunch needs 32 open files, the limit is 20; raise it (ulimit -n)\n"},
-		{60, 100, ": the agent of 100 ranks needs 333 open files, the limit is 60; raise it (ulimit -n), or use fewer ranks per host; warden lost"},
+		{60, 100, ": the agent of 100 ranks needs 435 open files, the limit is 60; raise it (ulimit -n), or use fewer ranks per host; warden lost"},
 	} {
 		cmd := exec.Command(as, "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c",
 			fmt.Sprintf("cd %s; ulimit -n %d; exec %s -n %d sleep 10", dir, x.limit, bin("golaunch"), x.ranks))
@@ -315,4 +315,25 @@ func TestTooFewDescriptors(t *testing.T) {
 		require.Equal(t, 125, cmd.ProcessState.ExitCode(), stderr.String())
 		require.Contains(t, stderr.String(), x.says)
 	}
+}
+
+// A signal that comes when the job has ended, while what has brought it to its nodes
+// is closed, takes nothing of the job's status.
+func TestASignalAfterTheEndComesToNothing(t *testing.T) {
+	dir := t.TempDir()
+	wrap, report := filepath.Join(dir, "wrap"), filepath.Join(dir, "report.json")
+	require.NoError(t, os.WriteFile(wrap, []byte("#!/bin/sh\n\"$@\"\nexec sleep 1000\n"), 0o700)) // Close waits for it
+	cmd := exec.Command(bin("golaunch"), "-H", "localhost", "--bootstrap", "exec", "--exec-command", wrap+" {command}",
+		"--report", report, "-n", "1", "sh", "-c", "exit 7")
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { cmd.Process.Kill() })
+	require.Eventually(t, func() bool {
+		info, err := os.Stat(report) // it is the last that is done before
+		return err == nil && info.Size() > 0
+	}, limit, time.Millisecond)
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		require.NoError(t, cmd.Process.Signal(sig))
+	}
+	require.Error(t, cmd.Wait())
+	require.Equal(t, 7, cmd.ProcessState.ExitCode(), cmd.ProcessState.String())
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/cache"
 )
 
 // groupsClient is in barriers of two groups at a time, of the world and of its
@@ -62,9 +64,9 @@ func (c *rawClient) check(members []int, round int) {
 
 // Barriers of groups cross nodes, whatever policy holds the values.
 func TestGroupBarriersAcrossNodes(t *testing.T) {
-	for _, policy := range []string{"hcs", "hcma", "hcmab", "hcmab-lru", "distributed"} {
-		t.Run(policy, func(t *testing.T) {
-			r := local(t, "", append([]string{"--pmi=1.2", "-n", "14", "--nodes", "7", "--degree", "2", "--cache", policy}, raw("groups")...)...)
+	for _, policy := range cache.Policies() {
+		t.Run(string(policy), func(t *testing.T) {
+			r := local(t, "", append([]string{"--pmi=1.2", "-n", "14", "--nodes", "7", "--degree", "2", "--cache", string(policy)}, raw("groups")...)...)
 			require.Zero(t, r.code, r.stderr)
 			require.Len(t, r.lines(), 14)
 		})

@@ -22,7 +22,7 @@ type running struct {
 	stderr bytes.Buffer
 	out    *bufio.Reader
 	ranks  map[string]bool // lines "rank R sleeps PID"
-	over   chan struct{}   // closed with golaunch's end where something waits for it
+	over   chan struct{}   // see ended
 }
 
 // sleepers starts a job of n ranks over the first n nodes and waits until every
@@ -53,19 +53,23 @@ func probes(t *testing.T, c *cluster.Cluster, n int, word string, args ...string
 	return r
 }
 
+// ended is closed with golaunch's end.
+func (r *running) ended() <-chan struct{} {
+	if r.over == nil {
+		r.over = make(chan struct{})
+		go func() { // ends with golaunch
+			_ = r.cmd.Wait() // the state tells
+			close(r.over)
+		}()
+	}
+	return r.over
+}
+
 // wait returns golaunch's exit code, or -1 if a signal ended it.
 func (r *running) wait(t *testing.T) int {
 	t.Helper()
-	done := r.over
-	if done == nil {
-		done = make(chan struct{})
-		go func() {
-			r.cmd.Wait()
-			close(done)
-		}()
-	}
 	select {
-	case <-done:
+	case <-r.ended():
 	case <-time.After(limit):
 		t.Fatal("golaunch does not end")
 	}

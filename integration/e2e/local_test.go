@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/cache"
 )
 
 func TestLocalPlainProgram(t *testing.T) {
@@ -236,10 +238,10 @@ func TestNoLineOfShortRanksIsLost(t *testing.T) {
 // Every policy gives every rank the same answers, with plenty of memory to
 // forget from and with none.
 func TestCachePolicies(t *testing.T) {
-	for _, policy := range []string{"hcs", "hcma", "hcmab", "hcmab-lru", "distributed"} {
+	for _, policy := range cache.Policies() {
 		for _, bytes := range [][]string{nil, {"--cache-bytes", "0"}} {
-			t.Run(policy+strings.Join(bytes, ""), func(t *testing.T) {
-				args := append([]string{"-n", "36", "--nodes", "9", "--degree", "2", "--cache", policy}, bytes...)
+			t.Run(string(policy)+strings.Join(bytes, ""), func(t *testing.T) {
+				args := append([]string{"-n", "36", "--nodes", "9", "--degree", "2", "--cache", string(policy)}, bytes...)
 				r, doc := reported(t, append(args, bin("pmiclient"), "-m", "all", "-n", "3", "-p", "2")...)
 				require.Zero(t, r.code, r.stderr)
 				require.Len(t, r.lines(), 36)
@@ -250,9 +252,9 @@ func TestCachePolicies(t *testing.T) {
 				require.Equal(t, board.Gets, board.Hits+board.Misses)
 				all := board.Gets - 36*4*3*2 // all but those of what was put on the same node
 				switch {
-				case policy == "hcmab", policy == "hcmab-lru" && bytes == nil:
+				case policy == cache.HCMAB, policy == cache.HCMABLRU && bytes == nil:
 					require.Zero(t, board.Misses, "every node has all that was put")
-				case policy == "distributed" && bytes != nil, policy == "hcmab-lru":
+				case policy == cache.Distributed && bytes != nil, policy == cache.HCMABLRU:
 					require.Greater(t, board.Misses, all/2, "nothing but homes' own is held")
 				default:
 					require.Positive(t, board.Misses)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -107,6 +108,14 @@ func TestReportOfAFailure(t *testing.T) {
 	require.Equal(t, 2, r.code)
 	require.Empty(t, r.stdout)
 	require.Contains(t, r.stderr, "--report: open /nowhere/at/all: no such file or directory")
+
+	r = local(t, "", "--report", "-", "-n", "1", "echo", "ran")
+	require.Zero(t, r.code, r.stderr)
+	text, found := strings.CutPrefix(r.stdout, "ran\n")
+	require.True(t, found, r.stdout)
+	doc = jobReport{}
+	require.NoError(t, json.Unmarshal([]byte(text), &doc.Report), "standard output")
+	require.Equal(t, report.Succeeded, doc.Ranks[0].Outcome)
 }
 
 // 200 agents fit a screen, and their counts add up.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/integration/cluster"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/report"
@@ -382,8 +383,8 @@ func TestSpawnedOutput(t *testing.T) {
 func TestSpawnOverTheNetwork(t *testing.T) {
 	c := theCluster(t)
 	client := bin("spawnclient")
-	for _, policy := range []string{"hcs", "hcma", "hcmab", "hcmab-lru", "distributed"} {
-		r := onNode(t, c, cluster.Head, "-H", "n[001-008]:16", "--ssh-config", c.SSHConfig(), "-n", "64", "-N", "8", "--degree", "2", "-l", "--cache", policy,
+	for _, policy := range cache.Policies() {
+		r := onNode(t, c, cluster.Head, "-H", "n[001-008]:16", "--ssh-config", c.SSHConfig(), "-n", "64", "-N", "8", "--degree", "2", "-l", "--cache", string(policy),
 			client, "-r", "63", "-k", "K=V", "16", "host=n005,n002", "--", client, "-g", "K", "+", "48", "--", client, "-g", "K")
 		require.Zero(t, r.code, r.stderr)
 		require.Empty(t, r.stderr)

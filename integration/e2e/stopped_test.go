@@ -25,12 +25,6 @@ func untilStopped() string { return "until [ -e " + stoppedFile() + " ]; do slee
 // without that node: ranks run, and there is no agent.
 func stopAgent(t *testing.T, c *cluster.Cluster, node string, r *running) bool {
 	t.Helper()
-	over := make(chan struct{})
-	go func() { // ends with golaunch
-		_ = r.cmd.Wait() // the state tells
-		close(over)
-	}()
-	r.over = over
 	for {
 		without, err := c.Processes("n001")
 		require.NoError(t, err)
@@ -45,7 +39,7 @@ func stopAgent(t *testing.T, c *cluster.Cluster, node string, r *running) bool {
 			return false
 		}
 		select {
-		case <-over:
+		case <-r.ended():
 			return false
 		case <-time.After(time.Millisecond): // it is starting
 		}
@@ -127,4 +121,37 @@ func TestAgentsStoppedAtTheStartLeaveNothing(t *testing.T) {
 		}
 		require.True(t, hit)
 	})
+}
+
+// An agent that is stopped while its ranks run, and whose warden is then killed or
+// swept with the rest, is ended by its parent, the launcher or another agent.
+func TestAStoppedAgentIsEndedByItsParent(t *testing.T) {
+	const n = 3
+	c := ownCluster(t, n)
+	for _, x := range []struct {
+		name   string
+		flags  []string
+		warden bool // is killed, too
+	}{
+		{"its warden is dead", nil, true},
+		{"its warden is dead, over a command", viaSSH(c), true},
+		{"over a command", viaSSH(c), false},
+	} {
+		for _, node := range []string{"n001", "n002"} {
+			t.Run(x.name+", "+node, func(t *testing.T) {
+				r := sleepers(t, c, n, append([]string{"--lost-after", "2s"}, x.flags...)...)
+				agent := awaitProc(t, c, node, func(words []string) bool {
+					return slices.Contains(words, "nla-agent") && !slices.Contains(words, "-c")
+				})
+				require.NoError(t, agent.Signal(syscall.SIGSTOP))
+				if x.warden {
+					kill(t, c, node, "nla-warden")
+				}
+				require.Equal(t, 125, r.wait(t), r.stderr.String())
+				require.Contains(t, r.stderr.String(), "host "+node)
+				nothingLeft(t, c, firstNodes(c, n)...)
+				noCgroupsLeft(t, c, firstNodes(c, n)...)
+			})
+		}
+	}
 }

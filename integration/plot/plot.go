@@ -47,8 +47,12 @@ const (
 	plotWidth, plotHeight = width - left - right, height - top - bottom
 )
 
-// colours are those of Okabe and Ito.
-var colours = []string{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"}
+// colours are those of Okabe and Ito, then some of Tol's. A chart has no more
+// lines than there are colours.
+var colours = []string{
+	"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000",
+	"#882255", "#999933", "#332288", "#888888", "#663333",
+}
 
 // WriteFile writes the picture to path, and makes its directory.
 func (c *Chart) WriteFile(path string) error {
@@ -62,9 +66,12 @@ func (c *Chart) WriteFile(path string) error {
 	return os.WriteFile(path, svg, 0o644)
 }
 
-// SVG renders the chart. It fails where there is nothing to draw, or a value
-// cannot be drawn.
+// SVG renders the chart. It fails where there is nothing to draw, a value
+// cannot be drawn, or there are more lines than colours.
 func (c *Chart) SVG() ([]byte, error) {
+	if len(c.Series) > len(colours) {
+		return nil, fmt.Errorf("chart %q: %d lines: at most %d have a colour of their own", c.Title, len(c.Series), len(colours))
+	}
 	xs, ys := c.values()
 	for _, v := range append(slices.Clone(xs), ys...) {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -117,7 +124,7 @@ func (c *Chart) values() (xs, ys []float64) {
 
 // line draws one series and its place in the legend.
 func (c *Chart) line(b *strings.Builder, i int, s Series, x, y scale) {
-	colour, dash := colours[i%len(colours)], ""
+	colour, dash := colours[i], ""
 	if s.Dashed {
 		dash = ` stroke-dasharray="6 4"`
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -42,9 +43,27 @@ func TestSVG(t *testing.T) {
 	require.Equal(t, 2, strings.Count(string(svg), "stroke-dasharray"), "the line and its legend")
 }
 
+// No two lines of a chart share a colour.
+func TestColours(t *testing.T) {
+	line := regexp.MustCompile(`<path d="[^"]*" fill="none" stroke="([^"]*)" stroke-width="2"/>`)
+	var c Chart
+	for n := range 10 { // as many as measurements have drawn
+		c.Series = append(c.Series, Series{Points: []Point{{1, 1}, {2, float64(n)}}})
+	}
+	svg, err := c.SVG()
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	for _, m := range line.FindAllStringSubmatch(string(svg), -1) {
+		require.False(t, seen[m[1]], m[1])
+		seen[m[1]] = true
+	}
+	require.Len(t, seen, len(c.Series))
+}
+
 func TestWhatCannotBeDrawn(t *testing.T) {
 	for want, c := range map[string]Chart{
 		"no points":      {},
+		"99 lines":       {Series: make([]Series, 99)},
 		"positive":       {Y: Axis{Log: true}, Series: []Series{{Points: []Point{{1, 0}}}}},
 		"NaN cannot":     {Series: []Series{{Points: []Point{{1, math.NaN()}}}}},
 		"+Inf cannot be": {Series: []Series{{Points: []Point{{math.Inf(1), 1}}}}},

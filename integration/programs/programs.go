@@ -51,6 +51,7 @@ func Make() (dir string, err error) {
 	run("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "golaunch"), "./cmd/golaunch")
 	run("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "tour"), "./client/examples/tour")
 	run("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "switches"), "./client/examples/switches")
+	run("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "schedule"), "./client/examples/schedule")
 	run("scripts/native.sh")
 	return dir, err
 }

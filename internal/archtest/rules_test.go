@@ -11,7 +11,8 @@ var layers = [][]string{
 	{"topology", "commgraph"},
 	{"routing"},
 	{"cache", "stdio"},
-	{"pmi", "pmgr", "placement", "netsim", "xrcsim"},
+	{"pmi", "pmgr", "netsim", "xrcsim"},
+	{"placement"}, // maps ranks by what their messages put on links
 	{"profile", "report"},
 	{"client"},        // linked into users' programs: must drag in no part of the launcher
 	{"internal/unix"}, // the system calls that package syscall lacks

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -42,9 +43,9 @@ func Parse(f *flag.FlagSet, args []string) error {
 }
 
 // Write writes a page to a file, in folders made for it, or to standard output
-// where the file's name is empty.
+// where the file's name is empty or -.
 func Write(file, page string) error {
-	if file == "" {
+	if file == "" || file == "-" {
 		_, err := fmt.Print(page)
 		return err
 	}
@@ -52,6 +53,21 @@ func Write(file, page string) error {
 		return err
 	}
 	return os.WriteFile(file, []byte(page), 0o644)
+}
+
+// Parts reads the value of -parts, a list of names with commas between them; all of
+// them where it is empty.
+func Parts(list string, all []string) ([]string, error) {
+	if list == "" {
+		return all, nil
+	}
+	chosen := strings.Split(list, ",")
+	for _, name := range chosen {
+		if !slices.Contains(all, name) {
+			return nil, fmt.Errorf("-parts: %q is none of %s", name, strings.Join(all, ", "))
+		}
+	}
+	return chosen, nil
 }
 
 // Numbers reads the value of a flag, a list like "8,32,64", each at least least.

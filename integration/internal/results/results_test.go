@@ -38,3 +38,14 @@ func TestWriteMakesFolders(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "# X\n", string(b))
 }
+
+func TestParts(t *testing.T) {
+	all := []string{"one", "two", "three"}
+	for list, want := range map[string][]string{"": all, "two": {"two"}, "three,one": {"three", "one"}} {
+		got, err := Parts(list, all)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	_, err := Parts("one,four", all)
+	require.EqualError(t, err, `-parts: "four" is none of one, two, three`)
+}

@@ -17,8 +17,9 @@ import (
 // programs of a job may put some, mounts, cgroups.
 type Holdings map[string]map[string]bool
 
-// listing prints one holding per line.
-const listing = `find /tmp /dev/shm /run "$HOME" -mindepth 1 -printf 'file %p\n' 2>/dev/null
+// listing prints one holding per line. What machines share is mounted there, and is
+// passed over: the project may lie below /tmp, with the reports that jobs write.
+const listing = `find /tmp /dev/shm /run "$HOME" -xdev -mindepth 1 -printf 'file %p\n' 2>/dev/null
 sed 's/^[^ ]* [^ ]* [^ ]* [^ ]* /mount /; s/^\(mount [^ ]*\).*/\1/' /proc/self/mountinfo
 find /sys/fs/cgroup -mindepth 1 -type d -printf 'cgroup %p\n' 2>/dev/null || :`
 
