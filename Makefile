@@ -20,7 +20,7 @@ BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w'
 CLUSTERED = $(shell $(GO) list ./integration/... ./cmd/cluster/...)
 # One goroutine simulates thousands of nodes there, or goes through all pairs of
 # a large network: nothing for the race detector, which makes it ten times as long.
-PLAIN     = $(shell $(GO) list ./tree/collective ./routing)
+PLAIN     = $(shell $(GO) list ./tree/collective ./routing ./netsim/... ./placement/mapping)
 UNIT      = $(filter-out $(CLUSTERED) $(PLAIN),$(shell $(GO) list ./...))
 # At most two packages at a time: many start processes, and some count them.
 PARALLEL ?= 2
@@ -106,7 +106,10 @@ results: setup build native bin/hardstart bin/killtable bin/mpichsuite bin/tortu
 	$(GO) run ./integration/pmgrbench -o docs/results/pmgr.md
 	$(GO) run ./integration/cachebench
 	$(GO) run ./integration/scalebench -o docs/results/scale.md
+	$(GO) run ./integration/netbench
 	$(GO) run ./integration/launcherload -o docs/results/launcher.md
+	$(GO) run ./integration/levelbench
+	$(GO) run ./integration/schedbench
 	$(GO) test -count=1 -v -run AtScale ./tree/collective -large
 	STDIN_BYTES=$$((1 << 30)) $(GO) test -count=1 -v -run StdinVolume -timeout 25m ./integration/e2e
 

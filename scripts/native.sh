@@ -56,9 +56,9 @@ for source in "$@"; do
 	name=$(basename "$source" .c)
 	case $name in
 	libgolaunch)
-		compile "$out/$name.so" "$source/golaunch.c" "$cc" "$source/request.c" "$source/wire.c" "$source/ops.c" "$source/message.c" "$source/split.c" "$source/clusters.c" "$source/board.c" -shared -fPIC -s
+		compile "$out/$name.so" "$source/golaunch.c" "$cc" "$source/request.c" "$source/wire.c" "$source/ops.c" "$source/message.c" "$source/split.c" "$source/clusters.c" "$source/schedule.c" "$source/board.c" -shared -fPIC -s
 		;;
-	treetour | treebench | treesplit | treeswitch | treeleave | treebreak | treeroom) with_tree "$out/$name" "$source" "$cc" ;;
+	treetour | treebench | treesplit | treeswitch | treeschedule | treeleave | treebreak | treeroom) with_tree "$out/$name" "$source" "$cc" ;;
 	mpitree) with_tree "$out/$name" "$source" "$mpicc" ;;
 	lib*) compile "$lib/$name.so" "$source" "$cc" -shared -fPIC -Os -s -Wl,-z,noseparate-code -Wl,--build-id=none ;; # small: it travels
 	mpisum | mpiabort | mpidie)
