@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -27,11 +28,16 @@ type bulk struct {
 	late   *time.Timer   // until nobody is waited for who has not called
 	stop   context.CancelFunc
 	ended  chan struct{} // closed when all commands have ended
+	word   chan struct{} // has an element after each command that ended with an error
 }
 
 // bulkEnd is how long the commands of a bulk start may take to end when the job is
 // over, before they are ended.
 const bulkEnd = 2 * time.Second
+
+// managerLag is how much later than the loss of an agent's connection the manager's
+// word of its end may come and still be told with it.
+const managerLag = 2 * time.Second
 
 // startBulk starts the agents of all hosts, which have patience to call; 0 is the
 // connect timeout.
@@ -49,7 +55,7 @@ func startBulk(ctx context.Context, opened *bootstrap.Opened, patience time.Dura
 		return nil, err
 	}
 	secret := tlslink.NewSecret()
-	b := &bulk{within: cmp.Or(patience, c.ConnectTimeout), ended: make(chan struct{})}
+	b := &bulk{within: cmp.Or(patience, c.ConnectTimeout), ended: make(chan struct{}), word: make(chan struct{}, 1)}
 	if b.calls, err = rendezvous.Listen(ctx, rendezvous.Config{
 		Secret: secret, Addr: net.JoinHostPort(addr, "0"), Hosts: names, Log: few(note),
 	}); err != nil {
@@ -79,6 +85,10 @@ func startBulk(ctx context.Context, opened *bootstrap.Opened, patience time.Dura
 	go func() { // ends with the last command
 		for e := range failures {
 			b.calls.Fail(e.Host, e)
+			select {
+			case b.word <- struct{}{}:
+			default:
+			}
 		}
 		b.missing(errors.New("its agent has ended without a call"))
 		close(b.ended)
@@ -185,11 +195,29 @@ func (b *boot) summon(ctx context.Context, host string, q overlay.Summon) error 
 	return err
 }
 
+// awaitManager waits a moment for what the manager says of agents that had called
+// and were lost: nothing orders the news of both.
+func (b *boot) awaitManager(dead []overlay.DeadHost) {
+	late := time.After(managerLag)
+	for slices.ContainsFunc(dead, func(d overlay.DeadHost) bool {
+		return d.Phase != string(bootstrap.Connect) && b.bulk.calls.Failed(b.hosts[d.Index].Name) == nil
+	}) {
+		select {
+		case <-b.bulk.word:
+		case <-b.bulk.ended:
+			return
+		case <-late:
+			return
+		}
+	}
+}
+
 // explain adds to dead hosts what is known here alone of their agents.
 func (b *boot) explain(dead []overlay.DeadHost) {
 	if b.bulk == nil {
 		return
 	}
+	b.awaitManager(dead)
 	for i := range dead {
 		d := &dead[i]
 		switch e := b.bulk.calls.Failed(b.hosts[d.Index].Name); {

@@ -68,6 +68,35 @@ func TestWhatTheManagerSays(t *testing.T) {
 	(&boot{}).explain(dead)
 }
 
+// The manager's word may come later than the loss of the connection.
+func TestTheManagerIsAwaited(t *testing.T) {
+	source, err := stage.Self()
+	require.NoError(t, err)
+	words := make(chan *bootstrap.Error)
+	opened := &bootstrap.Opened{Bulk: toldBulk(words), Listen: "127.0.0.1"}
+	bulk, err := startBulk(t.Context(), opened, 0, []job.Host{{Name: "a"}}, source, overlay.Common{StartOptions: overlay.StartOptions{ConnectTimeout: time.Minute}}, t.Logf)
+	require.NoError(t, err)
+	defer bulk.close()
+	b := &boot{bulk: bulk, hosts: []overlay.HostEntry{{Name: "a"}}}
+	dead := []overlay.DeadHost{{Phase: "agent hello", Cause: "link lost"}}
+	explained := make(chan struct{})
+	go func() {
+		b.explain(dead)
+		close(explained)
+	}()
+	words <- &bootstrap.Error{Host: "a", Err: errors.New("signal: killed")}
+	<-explained
+	close(words)
+	require.Equal(t, "link lost; signal: killed", dead[0].Cause)
+}
+
+// toldBulk starts nothing and has its errors from a test.
+type toldBulk chan *bootstrap.Error
+
+func (b toldBulk) Start(context.Context, []bootstrap.Host, []string, io.Reader) (<-chan *bootstrap.Error, error) {
+	return b, nil
+}
+
 // sourceOf is a source with another executable.
 type sourceOf struct {
 	stage.Source
