@@ -85,6 +85,7 @@ type Agent struct {
 	end    ending.Machine // how far the end is
 	timers endTimers
 	unfit  error // why this node can have no ranks: the agent ends before the launch
+	alone  bool  // the children have ended or are given up
 }
 
 // rank is one local process.
@@ -111,6 +112,7 @@ type (
 	outputIdle   struct{}             // every pipe of the local ranks is closed
 	lingerOver   struct{}             // what outlived the ranks has had its time
 	familyEnded  struct{}             // every child has ENDed or is lost
+	familySwept  struct{}             // and nothing is left of those that were lost
 )
 
 // run is the event loop. It returns when the job is over for this node.
@@ -194,6 +196,8 @@ func (a *Agent) handle(e overlay.Event) {
 	case lingerOver:
 		a.do(a.end.LingerOver())
 	case familyEnded:
+		a.familyEnded()
+	case familySwept:
 		a.end.ChildrenEnded()
 	default:
 		panic(fmt.Sprintf("event %T has no handler", e)) // a bug of this package
@@ -350,7 +354,7 @@ func (a *Agent) edgeEnded(e overlay.EdgeEnded) {
 		a.parentEnded()
 	case e.From == tree.Up:
 		a.end.ParentLost()
-	case e.Err == nil && a.end.Leaving():
+	case e.Err == nil && a.end.Leaving(), a.alone:
 		a.subtree.Leave(e.From)
 	default:
 		a.childLost(e.From, e.Err)

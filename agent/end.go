@@ -169,7 +169,8 @@ func (a *Agent) unfitFor(why error) {
 	}
 }
 
-// endChildren tells them that the job is over.
+// endChildren tells them that the job is over, and has an event come when they have
+// ended: a node that is lost before that is swept.
 func (a *Agent) endChildren() {
 	children := a.subtree.Edges()
 	go func() { // ends with endTimeout at the latest
@@ -177,6 +178,16 @@ func (a *Agent) endChildren() {
 		defer cancel()
 		overlay.EndEdges(ctx, children)
 		a.inbox.Put(familyEnded{})
+	}()
+}
+
+// familyEnded waits for the sweeps of children that were lost while they ended. From
+// now on none is swept: one that has not ended yet had its time.
+func (a *Agent) familyEnded() {
+	a.alone = true
+	go func() { // ends with the sweeps, each of which has a time limit
+		a.subtree.Swept()
+		a.inbox.Put(familySwept{})
 	}()
 }
 

@@ -3,12 +3,14 @@ package agent
 import (
 	"context"
 	"io"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/agent/ending"
+	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/link/memlink"
 	"github.com/golaunch/golaunch/overlay"
@@ -38,6 +40,63 @@ func TestChildrenLeaveWhileTheFamilyEnds(t *testing.T) {
 			_, is := e.(familyEnded)
 			ended = ended || is
 		}
+	}
+}
+
+// sweptPipe counts what is run on its host beside the agent.
+type sweptPipe struct {
+	bootstrap.Pipe
+	sweeps atomic.Int32
+}
+
+func (p *sweptPipe) Also(context.Context, []string) error { p.sweeps.Add(1); return nil }
+func (p *sweptPipe) Close() error                         { return nil }
+func (p *sweptPipe) Diagnostics() string                  { return "" }
+
+// TestAnAgentLeavesAfterItsChildren has a child acknowledge END, and then end in good
+// order or be killed: what it may have left is swept before its parent leaves.
+func TestAnAgentLeavesAfterItsChildren(t *testing.T) {
+	for name, x := range map[string]struct {
+		leave func(*overlay.Edge)
+		swept int32
+	}{
+		"in good order": {func(far *overlay.Edge) { _ = far.End(t.Context()) }, 0},
+		"killed":        {(*overlay.Edge).Close, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			woken, heard := make(chan bool, 100), make(chan bool, 100)
+			inbox := overlay.NewInbox(func() { woken <- true })
+			starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, inbox, nil)
+			sink := func(tree.Header, []byte) {}
+			a, _, _ := agentOf(t, nil)
+			a.inbox, a.stop, a.launch, a.end = inbox, func() {}, nil, ending.Machine{}
+			a.subtree = overlay.NewSubtree(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
+			a.subtree.Begin(overlay.Ready{}, nil, 2)
+			near, remote := memlink.Pair()
+			below := overlay.NewInbox(func() { heard <- true })
+			far := overlay.NewEdge(remote, tree.Up, overlay.OfParent(), below, sink, nil)
+			pipe := &sweptPipe{}
+			a.subtree.Join(overlay.Joined{Link: near, Pipe: pipe, Host: overlay.HostEntry{Index: 1}})
+
+			a.end.Ranged()
+			a.parentEnded()
+			for ended := false; !ended; {
+				<-heard
+				for _, e := range below.Take(nil) {
+					_, is := e.(overlay.EdgeEnded)
+					ended = ended || is
+				}
+			}
+			x.leave(far)
+			for !a.end.Over() {
+				<-woken
+				for _, e := range inbox.Take(nil) {
+					a.handle(e)
+				}
+			}
+			require.Equal(t, x.swept, pipe.sweeps.Load())
+			far.Close()
+		})
 	}
 }
 
@@ -186,7 +245,7 @@ func TestAnEndBeforeTheWardenIsUp(t *testing.T) {
 		w := lateWarden{toldWarden{told: &told}}
 		a := begun(t, w)
 		a.parentEnded()
-		a.handle(familyEnded{})
+		a.handle(familySwept{})
 		require.False(t, a.end.Over())
 		a.handle(wardenUp{warden: w})
 		require.Contains(t, told, "finish")
@@ -198,7 +257,7 @@ func TestAnEndBeforeTheWardenIsUp(t *testing.T) {
 		a.parentEnded()
 		a.handle(wardenUp{err: errGone})
 		require.False(t, a.end.Over())
-		a.handle(familyEnded{})
+		a.handle(familySwept{})
 		require.True(t, a.end.Over())
 		require.NoError(t, a.unfit)
 	})

@@ -94,7 +94,7 @@ func (r *run) unexplained() error {
 }
 
 // awaitRoot waits until the root has ended its side, so that the agents are
-// gone when golaunch is.
+// gone when golaunch is. The host of one that is lost meanwhile is swept.
 func (r *run) awaitRoot(ctx context.Context) {
 	for r.subtree.Degree() > 0 {
 		select {
@@ -102,6 +102,9 @@ func (r *run) awaitRoot(ctx context.Context) {
 			for _, e := range r.inbox.Take(nil) {
 				if e, ok := e.(overlay.EdgeEnded); ok && r.subtree.Live(e.From) {
 					r.subtree.Leave(e.From)
+					if e.Err != nil {
+						r.subtree.Sweep(e.From)
+					}
 				}
 			}
 		case <-ctx.Done():

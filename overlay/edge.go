@@ -38,6 +38,7 @@ type Edge struct {
 	sending [link.NumStreams]sync.Mutex // held for a whole message
 
 	over    sync.Once
+	gone    chan struct{} // closed with the end of the edge, which is in the inbox by then
 	readers sync.WaitGroup
 	writers sync.WaitGroup
 }
@@ -46,7 +47,7 @@ type Edge struct {
 // events, origin is what the other end may say. A nil data puts messages of that
 // stream into the inbox, too.
 func NewEdge(l link.Link, slot tree.Slot, origin *Origin, inbox *Inbox, stdio, data Sink) *Edge {
-	e := &Edge{slot: slot, link: l, origin: origin, inbox: inbox, room: newRoom()}
+	e := &Edge{slot: slot, link: l, origin: origin, inbox: inbox, room: newRoom(), gone: make(chan struct{})}
 	e.readers.Go(func() { e.read(link.Control, nil) })
 	e.readers.Go(func() { e.read(link.KVS, nil) })
 	e.readers.Go(func() { e.read(link.Data, data) })
@@ -62,7 +63,10 @@ func NewEdge(l link.Link, slot tree.Slot, origin *Origin, inbox *Inbox, stdio, d
 
 // ended reports the end of the edge: a loss is not followed by a good end.
 func (e *Edge) ended(err error) {
-	e.over.Do(func() { e.inbox.Put(EdgeEnded{From: e.slot, Err: err}) })
+	e.over.Do(func() {
+		e.inbox.Put(EdgeEnded{From: e.slot, Err: err})
+		close(e.gone)
+	})
 }
 
 // read ends at the stream's end or the link's, and ends the link of a peer that

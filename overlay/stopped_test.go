@@ -173,6 +173,7 @@ func TestAnAgentThatNobodyWatchesIsSwept(t *testing.T) {
 					}
 				}()
 			}
+			go func() { _ = far.End(context.Background()) }() // ends when f has ended, too
 			f.End(context.Background())
 			p.Close()
 		}, []string{"closed"}},

@@ -211,6 +211,9 @@ func (f *Subtree) Sweep(slot tree.Slot) {
 	})
 }
 
+// Swept waits until all that was begun to be swept is. No sweep may begin meanwhile.
+func (f *Subtree) Swept() { f.sweeps.Wait() }
+
 // Host is the host of the child at slot.
 func (f *Subtree) Host(slot tree.Slot) HostEntry { return f.children[slot].host }
 
@@ -263,13 +266,20 @@ func (f *Subtree) Suspend(on bool) error {
 // End ends every live edge in good order, see EndEdges.
 func (f *Subtree) End(ctx context.Context) { EndEdges(ctx, f.Edges()) }
 
-// EndEdges ends edges in good order, in parallel, and returns when all peers
-// have everything or ctx is done. EdgeEnded events follow as the children end
-// their side. Any goroutine may call it: a Subtree belongs to its event loop.
+// EndEdges ends edges in good order, in parallel, and returns when all peers have
+// ended their side, or are lost, or ctx is done. A peer ends its side when nothing is
+// left of the job on its node, nor below it. Each EdgeEnded is in the inbox by then.
+// Any goroutine may call it: a Subtree belongs to its event loop.
 func EndEdges(ctx context.Context, edges []*Edge) {
 	var ending sync.WaitGroup
 	for _, e := range edges {
-		ending.Go(func() { e.End(ctx) }) // ends with ctx at the latest; a loss shows as EdgeEnded
+		ending.Go(func() { // ends with ctx at the latest
+			_ = e.End(ctx) // a loss shows as EdgeEnded
+			select {
+			case <-e.gone:
+			case <-ctx.Done():
+			}
+		})
 	}
 	ending.Wait()
 }
