@@ -18,6 +18,9 @@ const maxLine = 1 << 20
 // File is what a host file says.
 type File struct {
 	Hosts []job.Host
+	// Names are those of the lines' hosts: a host is there as often as it is named,
+	// whatever its slots.
+	Names []string
 	// Capped is the "file:line" of the first max_slots, empty without any.
 	// Such a file forbids oversubscription.
 	Capped string
@@ -82,6 +85,7 @@ func parseFile(r io.Reader, name string, limit int) (File, error) {
 	if len(f.Hosts) == 0 {
 		return File{}, fmt.Errorf("%s: names no host", name)
 	}
+	f.Names = namesOf(f.Hosts)
 	f.Hosts, err = merge(f.Hosts)
 	if err != nil {
 		return File{}, err

@@ -49,6 +49,25 @@ func Parse(list, pos string) ([]job.Host, error) {
 	return parseMerged(list, pos, MaxHosts)
 }
 
+// ParseNames is Parse, and returns the names of the entries too: a host is there as
+// often as it is named, whatever its slots.
+func ParseNames(list, pos string) (hosts []job.Host, names []string, err error) {
+	if hosts, err = parseList(nil, list, pos, MaxHosts); err != nil {
+		return nil, nil, err
+	}
+	names = namesOf(hosts)
+	hosts, err = merge(hosts)
+	return hosts, names, err
+}
+
+func namesOf(hosts []job.Host) []string {
+	names := make([]string, len(hosts))
+	for i, h := range hosts {
+		names[i] = h.Name
+	}
+	return names
+}
+
 func parseMerged(list, pos string, limit int) ([]job.Host, error) {
 	hosts, err := parseList(nil, list, pos, limit)
 	if err != nil {

@@ -90,7 +90,9 @@ type Options struct {
 	PPN int
 	// Oversubscribe allows more ranks than slots.
 	Oversubscribe bool
-	// Rule decides which host each rank runs on; nil is placement.Default.
+	// Place says which host each rank runs on.
+	Place placement.Wish
+	// Rule, if there is one, decides it instead of the rule of Place.
 	Rule placement.Rule
 
 	// Degree is the number of children of a node in the tree; 0 leaves it to
@@ -204,8 +206,10 @@ func (o *Options) Validate() error {
 	case o.Quiet && o.Verbose > 0:
 		return errors.New("--quiet and --verbose exclude each other")
 	}
-	_, err := stdio.ParsePatterns(o.OutPattern, o.ErrPattern)
-	return err
+	if _, err := stdio.ParsePatterns(o.OutPattern, o.ErrPattern); err != nil {
+		return err
+	}
+	return o.Place.Check(o.Network != nil)
 }
 
 func (o *Options) validateApps() error {

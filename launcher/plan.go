@@ -11,6 +11,7 @@ import (
 	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/placement"
 )
 
 // NoNode is the NodeID of a host that is dead.
@@ -48,7 +49,8 @@ type Plan struct {
 	network planNetwork
 	dead    []bool // by HostIndex
 	rules   rules
-	relayed bool // hosts start no others
+	placed  *placement.Placed // what of Blocks is told
+	relayed bool              // hosts start no others
 }
 
 // NewPlan decides hosts, ranks and tree for o; localHost is this machine's
@@ -61,6 +63,10 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	wish, err := o.Place.At(hosts)
+	if err != nil {
+		return nil, fmt.Errorf("--map-by: %w", err)
+	}
 	network, hosts, err := arrangeHosts(o, hosts)
 	if err != nil {
 		return nil, err
@@ -72,6 +78,8 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 		Apps:      slices.Clone(o.Apps),
 		rules: rules{
 			rule:          o.Rule,
+			wish:          wish,
+			network:       network,
 			open:          o.Apps[0].N == 0, // Validate: it is the only one
 			ppn:           o.PPN,
 			slotted:       slices.ContainsFunc(hosts, func(h job.Host) bool { return h.Slots > 0 }),
@@ -90,16 +98,15 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 			a.Dir = path.Join(o.Dir, a.Dir)
 		}
 	}
-	within := make([]job.HostIndex, len(hosts)-o.Spares)
-	for i := range within {
-		within[i] = job.HostIndex(i)
-	}
-	if p.Blocks, err = p.rules.place(p.Apps, p.rules.open, hosts, within); err != nil {
+	hosts, notes := p.preferred(hosts)
+	within := first(len(hosts) - o.Spares)
+	if p.placed, err = p.rules.place(p.rules.job(p.Apps, p.rules.open, hosts, within)); err != nil {
 		if o.Spares > 0 {
 			err = fmt.Errorf("--spares %d keeps %s free: %w; or lower --spares", o.Spares, hostlist.Fold(bare(hosts[len(within):])), err)
 		}
 		return nil, err
 	}
+	p.Blocks, p.placed.Notes = p.placed.Blocks, slices.Concat(notes, p.placed.Notes)
 	if o.Spares > 0 {
 		p.Crowded = p.crowded(hosts, len(within))
 	}
@@ -221,7 +228,10 @@ func (p *Plan) usedFirst(hosts []job.Host) (sorted []job.Host, used, most int) {
 // placed anew on the live ones by the same rules. It is an error if their slots
 // do not suffice. Where neither their number nor slots were given, the ranks of
 // dead hosts are none, but for those that a spare takes.
-func (p *Plan) Without(dead []job.HostIndex) (*Plan, error) {
+func (p *Plan) Without(dead []job.HostIndex) (*Plan, error) { return p.without(dead, p.rules.place) }
+
+// without is Without, where place places the ranks.
+func (p *Plan) without(dead []job.HostIndex, place func(*placement.Input) (*placement.Placed, error)) (*Plan, error) {
 	q := *p
 	q.dead = slices.Clone(p.dead)
 	for _, h := range dead {
@@ -241,12 +251,13 @@ func (p *Plan) Without(dead []job.HostIndex) (*Plan, error) {
 	}
 	wanted, rest := q.standIns()
 	var err error
-	q.Blocks, err = p.rules.place(p.Apps, p.rules.follows(), p.Hosts, wanted)
+	q.placed, err = place(p.rules.job(p.Apps, p.rules.follows(), p.Hosts, wanted))
 	if err != nil && len(rest) > 0 { // unlike slots
-		q.Blocks, err = p.rules.place(p.Apps, p.rules.follows(), p.Hosts, append(wanted, rest...))
+		q.placed, err = place(p.rules.job(p.Apps, p.rules.follows(), p.Hosts, append(wanted, rest...)))
 	}
 	q.Apps = slices.Clone(p.Apps)
 	if err == nil {
+		q.Blocks = q.placed.Blocks
 		err = q.count()
 	}
 	if err != nil {
@@ -266,7 +277,7 @@ func (p *Plan) redundant() bool {
 			fullest = i
 		}
 	}
-	_, err := p.Without([]job.HostIndex{job.HostIndex(fullest)})
+	_, err := p.without([]job.HostIndex{job.HostIndex(fullest)}, p.rules.chosen)
 	return err == nil
 }
 

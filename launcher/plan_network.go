@@ -4,7 +4,10 @@ import (
 	"fmt"
 
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/placement"
 	"github.com/golaunch/golaunch/placement/arrange"
+	"github.com/golaunch/golaunch/routing"
+	"github.com/golaunch/golaunch/topology"
 )
 
 // Network is the network between a job's hosts.
@@ -25,6 +28,25 @@ type planNetwork struct {
 	notes    []string
 	depth    int                // levels of switches between the hosts
 	clusters map[job.Host][]int // at each depth from 1, by arrange.Arranged.Clusters
+	from     string
+	router   routing.Router             // nil where the network is not used
+	nodes    map[job.Host]topology.Node // of the hosts that it has
+}
+
+// among is the network between some of the hosts, nil where it is not known.
+func (n *planNetwork) among(hosts []job.Host, some []job.HostIndex) *placement.Network {
+	if n.router == nil {
+		return nil
+	}
+	nodes := make([]topology.Node, len(some))
+	for i, h := range some {
+		node, ok := n.nodes[hosts[h]]
+		if !ok {
+			node = topology.NoNode
+		}
+		nodes[i] = node
+	}
+	return &placement.Network{Router: n.router, Nodes: nodes, From: n.from}
 }
 
 // arrangeHosts puts hosts into the order of the network, if one is known.
@@ -49,6 +71,12 @@ func arrangeHosts(o *Options, hosts []job.Host) (planNetwork, []job.Host, error)
 		}
 	}
 	if a.Rule != "" {
+		n.from, n.router, n.nodes = o.Network.From, o.Network.Router, make(map[job.Host]topology.Node, len(hosts))
+		for i, h := range a.Hosts {
+			if a.Nodes[i] != topology.NoNode {
+				n.nodes[h] = a.Nodes[i]
+			}
+		}
 		n.order = fmt.Sprintf("%s, by network %s", a.Rule, o.Network.From)
 	}
 	if n.depth = a.Depth; n.depth > 0 {

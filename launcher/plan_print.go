@@ -5,15 +5,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/job"
 )
 
 // String is the table that --dry-run prints: the job, its apps, and the hosts
-// with their ranks, runs of like hosts on one line.
-func (p *Plan) String() string {
+// with their ranks, runs of like hosts on one line, and no more than maxRows lines.
+func (p *Plan) String() string { return p.text(maxRows) }
+
+// maxRows is how many lines of hosts are printed where not all are asked for.
+const maxRows = 40
+
+// text is String with another number of lines of hosts; 0 for all.
+func (p *Plan) text(rows int) string {
 	var b strings.Builder
 	live := 0
 	for _, d := range p.dead {
@@ -35,6 +40,7 @@ func (p *Plan) String() string {
 	if len(p.Relays) > 0 {
 		fmt.Fprintf(&b, "relays %s on this machine, since only it reaches the hosts\n", hostlist.Fold(unslotted(p.Relays)))
 	}
+	p.writeMap(&b)
 	first := 0
 	for i, a := range p.Apps {
 		fmt.Fprintf(&b, "app %d  ranks %s: %s\n", i, span(first, a.N), words(a.Argv))
@@ -47,77 +53,8 @@ func (p *Plan) String() string {
 		first += a.N
 	}
 	b.WriteString("\n")
-	p.writeHosts(&b)
+	p.writeHosts(&b, rows)
 	return b.String()
-}
-
-// spans is ranks in ascending order, as runs without gaps.
-type spans []job.Block // First and Count alone
-
-// add appends the ranks of a block that follows.
-func (s *spans) add(b job.Block) {
-	if last := len(*s) - 1; last >= 0 && (*s)[last].First+job.Rank((*s)[last].Count) == b.First {
-		(*s)[last].Count += b.Count
-		return
-	}
-	*s = append(*s, job.Block{First: b.First, Count: b.Count})
-}
-
-// count is how many ranks there are.
-func (s spans) count() (n int) {
-	for _, x := range s {
-		n += x.Count
-	}
-	return n
-}
-
-// String is "0-3,8", or "-" for none; the first of very many.
-func (s spans) String() string {
-	const most = 16
-	if len(s) == 0 {
-		return "-"
-	}
-	var parts []string
-	for i, x := range s {
-		if i == most {
-			parts = append(parts, "...")
-			break
-		}
-		parts = append(parts, span(int(x.First), x.Count))
-	}
-	return strings.Join(parts, ",")
-}
-
-// writeHosts writes one row for each run of neighboring hosts with the same
-// slots and number of ranks, if they hold the ranks in turn.
-func (p *Plan) writeHosts(b *strings.Builder) {
-	ranks := make([]spans, len(p.Hosts))
-	for _, block := range p.Blocks {
-		ranks[block.Host].add(block)
-	}
-	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "hosts\tranks per host\tranks")
-	for i := 0; i < len(p.Hosts); {
-		row, each := slices.Clone(ranks[i]), ranks[i].count()
-		end := i + 1
-		for ; end < len(p.Hosts) && p.dead[end] == p.dead[i] && p.Hosts[end].Slots == p.Hosts[i].Slots && ranks[end].count() == each; end++ {
-			if each == 0 {
-				continue
-			}
-			if len(row) > 1 || len(ranks[end]) > 1 || ranks[end][0].First != row[0].First+job.Rank(row[0].Count) {
-				break
-			}
-			row.add(ranks[end][0])
-		}
-		hosts := hostlist.Fold(p.Hosts[i:end])
-		if p.dead[i] {
-			fmt.Fprintf(table, "%s\tdead\t-\n", hosts)
-		} else {
-			fmt.Fprintf(table, "%s\t%d\t%v\n", hosts, each, row)
-		}
-		i = end
-	}
-	table.Flush() // a strings.Builder takes every write
 }
 
 // unslotted are hosts that have but a name.

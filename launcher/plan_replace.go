@@ -53,7 +53,7 @@ func (p *Plan) replacements(dead []job.HostIndex) []job.Host {
 		}
 	}
 	n := len(dead) - p.Spares
-	if _, err := p.Without(dead); n <= 0 && err != nil { // unlike slots
+	if _, err := p.without(dead, p.rules.chosen); n <= 0 && err != nil { // unlike slots
 		n = max(1, p.Spares) // twice as many each time
 	}
 	if n <= 0 {
@@ -118,15 +118,11 @@ func (p *Plan) crowded(hosts []job.Host, n int) string {
 	if p.rules.open {
 		return "" // it is the hosts that say how many ranks there are
 	}
-	all := make([]job.HostIndex, len(hosts))
-	for i := range all {
-		all[i] = job.HostIndex(i)
-	}
-	blocks, err := p.rules.place(p.Apps, false, hosts, all)
+	placed, err := p.rules.chosen(p.rules.job(p.Apps, false, hosts, first(len(hosts))))
 	if err != nil {
 		return ""
 	}
-	most, without := fullest(p.Blocks), fullest(blocks)
+	most, without := fullest(p.Blocks), fullest(placed.Blocks)
 	if most <= without {
 		return ""
 	}

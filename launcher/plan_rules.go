@@ -11,10 +11,12 @@ import (
 
 // rules are what the user said of where ranks go, for package placement.
 type rules struct {
-	rule          placement.Rule // nil for the default
-	open          bool           // the user gave no number of ranks
-	ppn           int            // ranks per host; 0 where not given
-	slotted       bool           // some host was given slots; the others have one
+	rule          placement.Rule // what a program brings along; nil for wish's
+	wish          placement.Wish
+	network       planNetwork
+	open          bool // the user gave no number of ranks
+	ppn           int  // ranks per host; 0 where not given
+	slotted       bool // some host was given slots; the others have one
 	oversubscribe bool
 	stdin         StdinTarget
 }
@@ -47,35 +49,44 @@ func (r rules) input(hosts []job.Host, some []job.HostIndex, used []int) *placem
 			in.Hosts[i].Used = used[h]
 		}
 	}
+	in.Network = r.network.among(hosts, some)
 	return in
 }
 
-// place returns the blocks of the apps on some of the hosts; open leaves the
-// number of ranks to the rule.
-func (r rules) place(apps []job.App, open bool, hosts []job.Host, some []job.HostIndex) ([]job.Block, error) {
+// job is the input for the ranks of apps; open leaves their number to the rule.
+func (r rules) job(apps []job.App, open bool, hosts []job.Host, some []job.HostIndex) *placement.Input {
 	in := r.input(hosts, some, nil)
 	if !open {
 		for _, a := range apps {
 			in.Apps = append(in.Apps, a.N)
 		}
 	}
-	rule := r.rule
-	if rule == nil {
-		var err error
-		if rule, err = placement.Named(placement.Default(in)); err != nil {
-			return nil, err
-		}
+	return in
+}
+
+// place places the ranks of in.
+func (r rules) place(in *placement.Input) (*placement.Placed, error) {
+	if r.rule == nil {
+		return r.wish.Place(in)
 	}
-	return placement.Place(rule, in)
+	blocks, err := placement.Place(r.rule, in)
+	return &placement.Placed{Blocks: blocks}, err
+}
+
+// chosen is place without the time that a map takes: the hosts of the ranks are
+// right, and on each their number.
+func (r rules) chosen(in *placement.Input) (*placement.Placed, error) {
+	if r.rule != nil {
+		return r.place(in)
+	}
+	blocks, err := r.wish.Chosen(in)
+	return &placement.Placed{Blocks: blocks}, err
 }
 
 // spawn returns the blocks of a command's processes on some of the hosts, and how
 // many processes those are: fewer than it asks for, if it allows that.
 func (r rules) spawn(c *pmi.Command, hosts []job.Host, some []job.HostIndex, used []int) (int, []job.Block, error) {
-	rule, err := placement.Named(placement.Free)
-	if err != nil {
-		return 0, nil, err
-	}
+	rule := placement.ForSpawn()
 	in := r.input(hosts, some, used)
 	n := c.Procs
 	in.Apps = []int{n}

@@ -74,6 +74,9 @@ func (r *run) settle(ready overlay.Ready) {
 		if text := r.plan.fewer(plan); text != "" {
 			r.report.note("%s", text)
 		}
+		for _, note := range r.plan.placeNotes(plan) {
+			r.report.note("%s", note)
+		}
 		r.plan = plan
 	}
 	r.launch()

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -33,6 +34,9 @@ type IO struct {
 
 // endTimeout bounds how long the tree may take to come down in good order.
 const endTimeout = 5 * time.Second
+
+// planPatience is how long a plan may take until a line says what is being done.
+const planPatience = 2 * time.Second
 
 // lossKnown is how long the loss of a node may take, beyond --lost-after, until the
 // launcher hears of it. Ranks that miss the node may end until then.
@@ -61,16 +65,22 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 		report.say("this machine has no name: %v", err)
 		return job.ExitLauncher
 	}
+	patience := time.AfterFunc(planPatience, func() { report.note("deciding where the ranks go") })
 	plan, err := NewPlan(&o, host)
+	patience.Stop()
 	if err != nil {
 		report.say("%v", err)
 		return job.ExitUsage
 	}
-	for _, note := range plan.network.notes {
+	for _, note := range slices.Concat(plan.network.notes, plan.placed.Notes) {
 		report.note("%s", note)
 	}
 	if o.DryRun {
-		if _, err := io.WriteString(stdio.Stdout, plan.String()); err != nil {
+		rows := maxRows
+		if o.Verbose > 0 {
+			rows = 0
+		}
+		if _, err := io.WriteString(stdio.Stdout, plan.text(rows)); err != nil {
 			report.say("the output cannot be written: %v", err)
 			return job.ExitLauncher
 		}

@@ -1,8 +1,5 @@
 package placement
 
-// Even is the name of rule even.
-const Even = "even"
-
 // even spreads the ranks evenly in blocks, and puts one on each host where their
 // number is open. Slots are none of its business.
 type even struct{}

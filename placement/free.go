@@ -5,9 +5,6 @@ import (
 	"slices"
 )
 
-// Free is the name of rule free.
-const Free = "free"
-
 // free is for hosts that hold ranks already. It fills free slots, one host after
 // the other, then goes to those that hold the fewest ranks: where there are no
 // slots, or more ranks than slots are allowed.

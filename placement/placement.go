@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/routing"
+	"github.com/golaunch/golaunch/topology"
 )
 
 // Host is a host that may get ranks. Slots is how many it may hold, 0 for any
@@ -26,6 +28,15 @@ type Input struct {
 	Apps          []int
 	PPN           int  // ranks per host; 0 where not given
 	Oversubscribe bool // hosts may hold more ranks than slots
+	// Network is the network between the hosts, nil where it is not known.
+	Network *Network
+}
+
+// Network is what is known of the network between hosts.
+type Network struct {
+	Router routing.Router
+	Nodes  []topology.Node // what each host is there; topology.NoNode where it is lacking
+	From   string          // what the user calls it
 }
 
 // ranks is how many ranks there are; open, if the apps leave it open.

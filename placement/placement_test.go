@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -63,21 +64,53 @@ func TestRunsAreChecked(t *testing.T) {
 	require.EqualError(t, err, "no host for any rank")
 }
 
+// Names, helps and words belong together.
 func TestRulesAreNamed(t *testing.T) {
-	for name := range rules {
-		rule, err := Named(name)
+	for _, name := range Names() {
+		require.NotEmpty(t, Help(name), name)
+		word := name
+		if strings.HasSuffix(name, ":") {
+			word += "a:b"
+			_, _, err := Cut(name)
+			require.ErrorContains(t, err, "lacks its", name)
+			_, _, err = Cut(strings.TrimSuffix(name, ":"))
+			require.ErrorContains(t, err, "lacks its", name)
+		}
+		got, value, err := Cut(word)
 		require.NoError(t, err)
-		require.NotNil(t, rule)
+		require.Equal(t, word, got+value)
 	}
-	_, err := Named("odd")
-	require.EqualError(t, err, `placement: "odd" is no rule`)
-	in := &Input{Hosts: []Host{host("a", 0, 0, 0), host("b", 0, 0, 1)}}
-	require.Equal(t, Even, Default(in))
-	in.Hosts[1].Slots = 1
-	require.Equal(t, Slots, Default(in))
-	in.PPN = 2
-	require.Equal(t, PPN, Default(in))
+	_, _, err := Cut("odd")
+	require.EqualError(t, err, `"odd" is no rule; slot, node, switch, topology, comm:GRAPH, file:FILE and seq are`)
 }
+
+// Of the rules for numbers and slots, slot takes the one that suits.
+func TestSlotChooses(t *testing.T) {
+	in := &Input{Hosts: []Host{host("a", 0, 0, 0), host("b", 0, 0, 1)}, Apps: []int{4}}
+	for _, c := range []struct {
+		edit func()
+		want []Run
+	}{
+		{func() {}, []Run{{0, 2}, {1, 2}}},
+		{func() { in.Hosts[1].Slots, in.Hosts[0].Slots = 3, 1 }, []Run{{0, 1}, {1, 3}}},
+		{func() { in.PPN, in.Oversubscribe = 3, true }, []Run{{0, 3}, {1, 1}}},
+	} {
+		c.edit()
+		runs, err := slot{}.Place(in)
+		require.NoError(t, err)
+		require.Equal(t, c.want, runs)
+	}
+}
+
+// The rules that slot chooses from, and that of spawns, by names for the tests.
+const (
+	Even  = "even"
+	Slots = "slots"
+	PPN   = "ppn"
+	Free  = "free"
+)
+
+var byNumber = map[string]Rule{Even: even{}, Slots: slots{}, PPN: ppn{}, Free: free{}}
 
 // A job that leaves its number of ranks open has as many as the hosts make it.
 func TestOpenNumber(t *testing.T) {
@@ -93,7 +126,7 @@ func TestOpenNumber(t *testing.T) {
 		{PPN, 0, 2, []Run{{0, 2}, {1, 2}}},
 		{Free, 2, 0, []Run{{0, 2}, {1, 2}}},
 	} {
-		runs, err := rules[c.rule].Place(&Input{Hosts: []Host{host("a", c.slots, 0, 0), host("b", c.slots, 0, 1)}, PPN: c.ppn})
+		runs, err := byNumber[c.rule].Place(&Input{Hosts: []Host{host("a", c.slots, 0, 0), host("b", c.slots, 0, 1)}, PPN: c.ppn})
 		require.NoError(t, err, c.rule)
 		require.Equal(t, c.want, runs, c.rule)
 	}
@@ -146,7 +179,6 @@ func dealt(rule string, in *Input, n int) []int {
 // may hold, and the same input gives the same blocks.
 func TestRulesAgainstOracle(t *testing.T) {
 	names := []string{Even, Slots, PPN, Free}
-	require.Len(t, rules, len(names), "a new rule needs an oracle")
 	rapid.Check(t, func(t *rapid.T) {
 		rule := rapid.SampledFrom(names).Draw(t, "rule")
 		in := &Input{PPN: rapid.IntRange(1, 4).Draw(t, "ppn"), Oversubscribe: rapid.Bool().Draw(t, "oversubscribe")}
@@ -165,14 +197,14 @@ func TestRulesAgainstOracle(t *testing.T) {
 		before := Input{Hosts: slices.Clone(in.Hosts), Apps: slices.Clone(in.Apps), PPN: in.PPN, Oversubscribe: in.Oversubscribe}
 		n := in.ranks(0)
 		want := dealt(rule, in, n)
-		blocks, err := Place(rules[rule], in)
+		blocks, err := Place(byNumber[rule], in)
 		require.Equal(t, before, *in, "the input is left alone")
 		if want == nil {
 			require.Error(t, err)
 			return
 		}
 		require.NoError(t, err)
-		again, err := Place(rules[rule], in)
+		again, err := Place(byNumber[rule], in)
 		require.NoError(t, err)
 		require.Equal(t, blocks, again)
 

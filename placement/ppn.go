@@ -2,9 +2,6 @@ package placement
 
 import "fmt"
 
-// PPN is the name of rule ppn.
-const PPN = "ppn"
-
 // ppn puts the same number on each host, one after the other. What is beyond
 // that is spread evenly, where that is allowed.
 type ppn struct{}

@@ -6,35 +6,95 @@ import (
 	"strings"
 )
 
-// rules are all there are, by name.
-var rules = map[string]Rule{
-	Even:  even{},
-	Slots: slots{},
-	PPN:   ppn{},
-	Free:  free{},
+// Names of the rules that a user may ask for. Those that end with a colon want a
+// value.
+const (
+	Slot     = "slot"
+	Node     = "node"
+	Switch   = "switch"
+	Topology = "topology"
+	Comm     = "comm:"
+	File     = "file:"
+	Seq      = "seq"
+)
+
+// row is a rule: everything that holds for all of it.
+type row struct {
+	name  string
+	value string // what follows a name with a colon
+	help  string // for users, in a line
+	rule  func(*Wish) Rule
+	// network says that the rule can't do without a network, listed that the user
+	// says where each rank is, mapped that a graph may say it.
+	network, listed, mapped bool
 }
 
-// Named returns the rule of a name, a constant beside each rule.
-func Named(name string) (Rule, error) {
-	if rule := rules[name]; rule != nil {
-		return rule, nil
-	}
-	return nil, fmt.Errorf("placement: %q is no rule", name)
+// rules is the table of all that there are, in the order of help. A new one is its
+// file, and its name and a line here.
+var rules = [...]row{
+	{Slot, "", "fill the slots of one host after the other, the default; without slots, evenly", func(*Wish) Rule { return slot{} }, false, false, false},
+	{Node, "", "a rank on each host in turn", func(*Wish) Rule { return node{} }, false, false, false},
+	{Switch, "", "a rank below each leaf switch in turn", func(*Wish) Rule { return leafwise{} }, true, false, false},
+	{Topology, "", "hosts below few switches, in the order of the network", func(*Wish) Rule { return slot{} }, true, false, true},
+	{Comm, "GRAPH", "by what ranks send each other: a file, or a word such as cart:8x8x8", func(*Wish) Rule { return slot{} }, false, false, true},
+	{File, "FILE", "as the lines of a rank file say", func(w *Wish) Rule { return w.seats }, false, true, false},
+	{Seq, "", "rank i on the i-th entry of the list of hosts", func(w *Wish) Rule { return w.seats }, false, true, false},
 }
 
-// Default is the name of the rule by which the ranks of a job are placed where
-// the user names none.
-func Default(in *Input) string {
-	if in.PPN > 0 {
-		return PPN
+// Names returns every rule, in the order of help.
+func Names() []string {
+	var all []string
+	for i := range rules {
+		all = append(all, rules[i].name)
 	}
-	for i := range in.Hosts {
-		if in.Hosts[i].Slots > 0 {
-			return Slots
+	return all
+}
+
+// Forms returns every rule as users write it, such as comm:GRAPH.
+func Forms() []string {
+	var all []string
+	for i := range rules {
+		all = append(all, rules[i].name+rules[i].value)
+	}
+	return all
+}
+
+// Help says in a line, to users, what a rule of Names does.
+func Help(name string) string {
+	for i := range rules {
+		if rules[i].name == name {
+			return rules[i].help
 		}
 	}
-	return Even
+	return ""
 }
+
+// Cut cuts a user's word into the name of a rule and its value. The error names the
+// rules that there are.
+func Cut(word string) (name, value string, err error) {
+	for i := range rules {
+		r := &rules[i]
+		if rest, ok := strings.CutPrefix(word, r.name); ok && r.value != "" {
+			if rest == "" {
+				return "", "", fmt.Errorf("%q lacks its %s", word, r.value)
+			}
+			return r.name, rest, nil
+		}
+		switch word {
+		case r.name:
+			return word, "", nil
+		case strings.TrimSuffix(r.name, ":"):
+			return "", "", fmt.Errorf("%q lacks its %s, as in %s%s", word, r.value, r.name, r.value)
+		}
+	}
+	words := Forms()
+	last := len(words) - 1
+	return "", "", fmt.Errorf("%q is no rule; %s and %s are", word, strings.Join(words[:last], ", "), words[last])
+}
+
+// ForSpawn is the rule for hosts that hold ranks already: free slots, in order. It
+// fails with a *ShortError where these do not suffice.
+func ForSpawn() Rule { return free{} }
 
 // fill gives each host in turn as many of n ranks as it has room for. left have
 // none.

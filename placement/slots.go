@@ -2,9 +2,6 @@ package placement
 
 import "fmt"
 
-// Slots is the name of rule slots.
-const Slots = "slots"
-
 // slots fills the slots of one host after the other; a host without any counts
 // as one. What is beyond all slots is spread evenly, where that is allowed.
 type slots struct{}

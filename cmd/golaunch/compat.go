@@ -17,6 +17,9 @@ type foreign struct {
 	// more, if there is one, says of the values and what is after them whether
 	// one more is a value.
 	more func(next []string) bool
+	// also says that golaunch has a flag of that name, too: to rewrites the values
+	// that other launchers have for it, and leaves its own alone.
+	also bool
 }
 
 // as is a word that is one of golaunch's flags with the same values.
@@ -63,7 +66,7 @@ func (c *commandLine) translateOne(arg string, next []string) (words []string, u
 	name, value, attached := strings.Cut(word, "=")
 	long := strings.HasPrefix(arg, "--")
 	own := c.flags.Lookup(name)
-	ours := long && own != nil || !long && len(name) == 1 && c.flags.ShorthandLookup(name) != nil
+	ours := long && own != nil && !foreignWords[name].also || !long && len(name) == 1 && c.flags.ShorthandLookup(name) != nil
 	f, ok := foreignWords[name]
 	if g, both := foreignWords[name+"="]; both && attached {
 		f = g

@@ -19,7 +19,8 @@ const (
 	answerOrder   = "ranks follow the order of the hosts; order them in -H or -f"
 	answerInclude = "name the hosts to use, and only them, in -H or -f"
 	answerDebug   = "start the debugger as the program, as in golaunch -n 1 gdb --args ./app"
-	answerBlocks  = "ranks are placed in blocks over the slots; use --ppn N for N on each host"
+	answerWithin  = "golaunch places ranks on hosts: --map-by slot fills one after the other, --map-by node takes each in turn"
+	answerRankMap = "write a rank file, with lines such as 0-3 n001, and use --map-by file:RANKFILE"
 	answerInherit = "ranks inherit the environment; use --env-none and -x NAME to pass only some"
 	answerSet     = "give the whole value, as in -x PATH=/opt/bin:$PATH"
 	answerExec    = "use --bootstrap exec with --exec-command 'PROGRAM {host} {command}'"
@@ -44,32 +45,34 @@ var foreignWords = map[string]foreign{
 	"host":             as("--hosts", 1),
 	"machinefile":      as("--hostfile", 1),
 	"machine-file":     as("--hostfile", 1),
-	"map-by":           {values: 1, to: mapBy},
+	"map-by":           {values: 1, to: mapBy, also: true},
 	"nooversubscribe":  meaning(),
-	"rank-by":          instead(answerOrder),
-	"rankmap":          instead(answerOrder),
-	"rankfile":         instead(answerOrder),
-	"rf":               instead(answerOrder),
-	"rr":               instead(answerBlocks),
+	"rank-by":          {values: 1, to: rankBy, also: true},
+	"rankmap":          instead(answerRankMap),
+	"rankfile":         {values: 1, to: rankFile},
+	"rf":               {values: 1, to: rankFile},
+	"rr":               meaning("--map-by", "node"),
+	"distribution":     {values: 1, to: distribution},
+	"m":                {values: 1, to: distribution},
 	"order-nodes":      instead(answerOrder),
-	"bynode":           instead(answerBlocks),
-	"byslot":           meaning(),
+	"bynode":           meaning("--map-by", "node"),
+	"byslot":           meaning("--map-by", "slot"),
 	"nolocal":          instead(answerInclude),
 	"skip-launch-node": instead(answerInclude),
 	"usize":            instead(answerDrop),
 	"soft":             instead("give one number of ranks with -n"),
 
 	// Environment and directory.
-	"genv":        {1, assign("--genv"), wantsValue},
-	"env":         {1, assign("--env"), wantsValue},
+	"genv":        {values: 1, to: assign("--genv"), more: wantsValue},
+	"env":         {values: 1, to: assign("--env"), more: wantsValue},
 	"genvlist":    {values: 1, to: genvList},
 	"envlist":     instead(answerInherit),
 	"genvall":     meaning(),
 	"envall":      meaning(),
 	"genvnone":    meaning("--env-none"),
 	"envnone":     instead(answerInherit),
-	"export":      {0, exportList, wantsExport}, // without a value mpirun_rsh's
-	"export=":     {values: 1, to: exportList},  // srun's
+	"export":      {values: 0, to: exportList, more: wantsExport}, // without a value mpirun_rsh's
+	"export=":     {values: 1, to: exportList},                    // srun's
 	"export-all":  meaning(),
 	"set-env":     as("--env", 1),
 	"unset-env":   instead("take it from golaunch, as in env -u NAME golaunch"),
@@ -227,16 +230,4 @@ func bindTo(v []string) ([]string, string) {
 		return nil, ""
 	}
 	return nil, answerBind
-}
-
-// mapBy knows what block order can say: slots, and so many ranks per node.
-func mapBy(v []string) ([]string, string) {
-	if v[0] == "slot" {
-		return nil, ""
-	}
-	parts := strings.Split(v[0], ":")
-	if len(parts) == 3 && parts[0] == "ppr" && parts[2] == "node" {
-		return []string{"--ppn", parts[1]}, ""
-	}
-	return nil, answerBlocks
 }

@@ -23,6 +23,8 @@ type commandLine struct {
 	hostfile string
 	topology string // a file, a word, topologyAuto or topologyNone; "" is none
 	mapFile  string
+	placeFlags
+	sequence []string // the names of --hosts or --hostfile, one for each mention
 	help     bool
 	version  bool
 
@@ -61,7 +63,7 @@ var groups = []string{groupJob, groupHosts, groupPlace, groupTree, groupIO, grou
 
 // exclusive are flags of which one on the command line sets aside the
 // environment variables of the others.
-var exclusive = [][]string{{"hosts", "hostfile", "nodes"}, {"quiet", "verbose"}, {"degree", "degree-rule"}}
+var exclusive = [][]string{{"hosts", "hostfile", "nodes"}, {"quiet", "verbose"}, {"degree", "degree-rule"}, {"map-by", "metis-file"}}
 
 // newCommandLine returns a command line with the defaults, and its flags.
 func newCommandLine(environ []string) *commandLine {
@@ -99,11 +101,7 @@ func newCommandLine(environ []string) *commandLine {
 	f.Var(listValue{&c.Stage}, "stage", "bring `FILE` to the hosts, to $GOLAUNCH_STAGE_DIR; PROGRAM too, if it is one")
 	annotate(f, groupHosts, "hosts", "hostfile", "bootstrap", "nodes", "connect-timeout", "allow-dead-nodes", "spares", "prelaunch", "copy-agent", "keep-agent", "stage")
 
-	f.VarP(countValue{&c.PPN, launcher.MaxRanks}, "ppn", "N", "`N` ranks per host")
-	f.BoolVar(&c.Oversubscribe, "oversubscribe", false, "allow more ranks than slots")
-	f.Var(textValue{&c.topology}, "topology", "order hosts by their network: `FILE`, a word as torus:8x8x8, auto or none")
-	f.Var(textValue{&c.mapFile}, "map", "`FILE` that names the GUID, LID or name in the network of each host")
-	annotate(f, groupPlace, "ppn", "oversubscribe", "topology", "map")
+	c.definePlace(f)
 
 	f.Var(countValue{&c.Degree, math.MaxInt32}, "degree", "have every node start up to `K` others; else by --degree-rule")
 	f.Var(textValue{&c.DegreeRule}, "degree-rule", "`RULE` for the degree: auto, or scela as published")
@@ -132,7 +130,7 @@ func newCommandLine(environ []string) *commandLine {
 
 	mark(f, repeatKey, "env", "genv", "hosts", "stage", "verbose")
 	mark(f, noVariable, "env", "genv", "stage", "version", "help")
-	mark(f, filesKey, "hostfile", "topology", "map", "stage", "out", "err", "report", "trace")
+	mark(f, filesKey, "hostfile", "stage", "out", "err", "report", "trace")
 	choices(f, "bootstrap", registry.Names()...)
 	choices(f, "degree-rule", launcher.DegreeAuto, launcher.DegreeScELA)
 	choices(f, "cache", cache.Policies()...)

@@ -43,6 +43,9 @@ func (c *commandLine) run(e env, words []string) (int, error) {
 		return 0, err
 	}
 	o.Network = network
+	if o.Place, err = c.wish(e.stdio.Stderr); err != nil {
+		return 0, err
+	}
 	return e.launch(e.ctx, o, e.stdio), nil
 }
 
@@ -116,7 +119,8 @@ func (c *commandLine) findHosts() ([]job.Host, error) {
 		return nil, errors.New("--hosts and --hostfile exclude each other; name all hosts in one")
 	case len(c.hosts) > 0:
 		list := strings.Join(c.hosts, ",")
-		hosts, err := hostlist.Parse(list, "-H")
+		hosts, names, err := hostlist.ParseNames(list, "-H")
+		c.sequence = names
 		if err != nil && strings.Contains(list, "/") {
 			err = fmt.Errorf("%w; a host file goes with -f", err)
 		}
@@ -130,6 +134,7 @@ func (c *commandLine) findHosts() ([]job.Host, error) {
 		if err == nil && file.Capped != "" && c.Oversubscribe {
 			err = fmt.Errorf("%s: max_slots forbids --oversubscribe; leave one out", file.Capped)
 		}
+		c.sequence = file.Names
 		return file.Hosts, err
 	case c.Nodes > 0 || c.here():
 		return nil, nil

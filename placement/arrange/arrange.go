@@ -6,6 +6,7 @@ package arrange
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/job"
@@ -31,6 +32,9 @@ type Arranged struct {
 	// Hosts are those given, in the order to use; hosts that the network lacks are
 	// last, in the order given.
 	Hosts []job.Host
+	// Nodes has for each of Hosts what it is in the network, its first adapter;
+	// topology.NoNode for a host that the network lacks.
+	Nodes []topology.Node
 	// Rule tells how the order was found and how good it is (routing.Order.String),
 	// "" where the network lacks all hosts.
 	Rule string
@@ -56,7 +60,7 @@ func (n *Network) Arrange(hosts []job.Host) (*Arranged, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Arranged{Hosts: hosts, Lacking: found.Warning()}
+	a := &Arranged{Hosts: hosts, Nodes: slices.Repeat([]topology.Node{topology.NoNode}, len(hosts)), Lacking: found.Warning()}
 	nodes, of := found.First()
 	if len(nodes) == 0 {
 		return a, nil
@@ -66,6 +70,7 @@ func (n *Network) Arrange(hosts []job.Host) (*Arranged, error) {
 		return nil, err
 	}
 	a.Hosts, a.Rule = sorted, orders[0].String()
+	a.Nodes = nodesOf(sorted, hosts, nodes, of)
 	if len(nodes) > cluster.MaxHosts {
 		a.Unclustered = fmt.Sprintf("switch clusters are not known: the job has %d hosts of it, more than %d", len(nodes), cluster.MaxHosts)
 		return a, nil
@@ -77,6 +82,23 @@ func (n *Network) Arrange(hosts []job.Host) (*Arranged, error) {
 	}
 	a.cluster(tree)
 	return a, nil
+}
+
+// nodesOf has the node of each of sorted, which are hosts in another order: host
+// of[i] is nodes[i].
+func nodesOf(sorted, hosts []job.Host, nodes []topology.Node, of []int) []topology.Node {
+	by := make(map[string]topology.Node, len(nodes))
+	for i, node := range nodes {
+		by[hosts[of[i]].Name] = node
+	}
+	out := make([]topology.Node, len(sorted))
+	for i, h := range sorted {
+		out[i] = topology.NoNode
+		if node, ok := by[h.Name]; ok {
+			out[i] = node
+		}
+	}
+	return out
 }
 
 // Nodes are the hosts of the network that a job's hosts are, of each its first adapter.

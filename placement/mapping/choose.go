@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/commgraph"
+	"github.com/golaunch/golaunch/routing"
 )
 
 // Options are how to look for a map.
@@ -14,6 +15,10 @@ type Options struct {
 	// Steps bounds refinement: each looks at one peer of a rank. 0 is none.
 	// Graphs of few ranks take less.
 	Steps int64
+	// Metric is what the map is chosen by, "" for hop-bytes. Refinement goes by
+	// hop-bytes in any case.
+	Metric Metric
+	Router routing.Router // of the target's network; nil where Metric asks for no routes
 }
 
 // Steps is a good number of steps for refinement: less than 5 s of one core.
@@ -38,9 +43,9 @@ type Tried struct {
 }
 
 // Choose maps the ranks of g to the places of t, of which there are as many: it
-// tries all candidates, refines the best and returns the map of the least
-// hop-bytes, never more than the default order has. The error says that numbers
-// differ.
+// tries all candidates, refines the best and returns the map that has the least by
+// the metric of o, never more than the default order has. The error says that numbers differ, or
+// which hosts have no route.
 func Choose(g *commgraph.Graph, t *Target, o Options) (*Outcome, error) {
 	if g.Ranks() != t.Places() {
 		return nil, fmt.Errorf("%d ranks for %d places: expected as many", g.Ranks(), t.Places())
@@ -49,34 +54,75 @@ func Choose(g *commgraph.Graph, t *Target, o Options) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Outcome{Map: Identity(g.Ranks()), Name: "default order"}
-	out.Default = HopBytes(g, t, out.Map)
-	out.HopBytes = out.Default
-	type result struct {
-		named
-		cost float64
+	c := &contest{problem: p, original: g, options: o}
+	if err := c.enter(named{"default order", Identity(g.Ranks())}); err != nil {
+		return nil, err
 	}
-	all := []result{{named{out.Name, out.Map}, out.Default}}
-	for _, c := range candidates {
-		maps, err := c.maps(p)
+	for _, way := range candidates {
+		maps, err := way.maps(p)
 		if err != nil {
 			return nil, err
 		}
 		for _, m := range maps {
-			cost := HopBytes(g, t, m.Map)
-			all = append(all, result{m, cost})
-			out.Tried = append(out.Tried, Tried{m.name, cost})
+			if err := c.enter(m); err != nil {
+				return nil, err
+			}
 		}
 	}
-	slices.SortStableFunc(all, func(x, y result) int { return cmp.Compare(x.cost, y.cost) })
 	if o.Steps > 0 {
-		m := p.refine(all[0].Map, min(o.Steps, int64(p.ranks())*rankSteps))
-		refined := result{named{all[0].name + ", refined", m}, HopBytes(g, t, m)}
-		out.Tried = append(out.Tried, Tried{refined.name, refined.cost})
-		if refined.cost < all[0].cost {
-			all[0] = refined
+		if err := c.refine(min(o.Steps, int64(p.ranks())*rankSteps)); err != nil {
+			return nil, err
 		}
 	}
-	out.Map, out.Name, out.HopBytes = all[0].Map, all[0].name, all[0].cost
+	best := c.best(func(e entry) float64 { return e.cost })
+	out := &Outcome{Map: best.Map, Name: best.name, HopBytes: best.hopBytes, Default: c.entries[0].hopBytes}
+	for _, e := range c.entries[1:] {
+		out.Tried = append(out.Tried, Tried{e.name, e.hopBytes})
+	}
 	return out, nil
+}
+
+// contest is the maps that compete.
+type contest struct {
+	*problem
+	original *commgraph.Graph // the weights that count
+	options  Options
+	entries  []entry // the default order first
+}
+
+// entry is a map with what it costs.
+type entry struct {
+	named
+	cost     float64
+	hopBytes float64
+}
+
+// enter judges a map.
+func (c *contest) enter(m named) error {
+	e := entry{named: m, hopBytes: HopBytes(c.original, c.target, m.Map)}
+	var err error
+	e.cost, err = c.options.Metric.cost()(c.original, c.options.Router, c.target, m.Map)
+	c.entries = append(c.entries, e)
+	return err
+}
+
+// best is the first of the entries that have the least of something.
+func (c *contest) best(of func(entry) float64) entry {
+	return slices.MinFunc(c.entries, func(x, y entry) int { return cmp.Compare(of(x), of(y)) })
+}
+
+// refine enters what becomes of the maps that are best by the metric and by
+// hop-bytes, each with its share of the steps.
+func (c *contest) refine(steps int64) error {
+	from := []entry{c.best(func(e entry) float64 { return e.cost })}
+	if other := c.best(func(e entry) float64 { return e.hopBytes }); other.name != from[0].name {
+		from = append(from, other)
+	}
+	for _, e := range from {
+		m := c.problem.refine(e.Map, steps/int64(len(from)))
+		if err := c.enter(named{e.name + ", refined", m}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -2,8 +2,58 @@ package mapping
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+
+	"github.com/golaunch/golaunch/topology"
 )
+
+// Names of space-filling curves.
+const (
+	Morton  = "morton"
+	Hilbert = "hilbert"
+)
+
+// Along is the order of hosts along a space-filling curve, Morton or Hilbert,
+// through their network: positions in hosts. The network is a torus or a mesh; the
+// error says that it is none.
+func Along(curve string, g *topology.Graph, hosts []topology.Node) ([]int32, error) {
+	torus, ok := g.Family().(*topology.Torus)
+	if !ok {
+		return nil, fmt.Errorf("hosts of %s have no coordinates: expected a torus or a mesh", familyOf(g))
+	}
+	at := make([][]int, len(hosts))
+	for i, h := range hosts {
+		if h < 0 || int(h) >= g.Hosts() {
+			return nil, fmt.Errorf("node %d is no host of the network", h)
+		}
+		if g.OnlyLeaf(h) == topology.NoNode {
+			return nil, fmt.Errorf("host %s has no coordinates: it is not cabled to one switch", g.Name(h))
+		}
+		at[i] = coordinates(torus, g, h)
+	}
+	key := morton
+	if curve == Hilbert {
+		key = hilbert
+	}
+	return along(at, key), nil
+}
+
+func familyOf(g *topology.Graph) string {
+	if g.Family() == nil {
+		return "an irregular network"
+	}
+	return g.Family().String()
+}
+
+// coordinates are those of a host's switch.
+func coordinates(torus *topology.Torus, g *topology.Graph, host topology.Node) []int {
+	at := make([]int, len(torus.Dims))
+	for d := range at {
+		at[d] = torus.Coordinate(g.Leaf(host), d)
+	}
+	return at
+}
 
 // curves places ranks along a space-filling curve through their grid: in the order
 // of the places, and on a torus also along the same curve through the hosts.

@@ -157,11 +157,7 @@ func leavesOf(g *topology.Graph, hosts []topology.Node) (leaf []int32, leaves []
 func (t *Target) onTorus(torus *topology.Torus, g *topology.Graph, hosts []topology.Node) {
 	t.torus = &torus.Shape
 	for _, h := range hosts {
-		at := make([]int, len(torus.Dims))
-		for d := range at {
-			at[d] = torus.Coordinate(g.Leaf(h), d)
-		}
-		t.at = append(t.at, at)
+		t.at = append(t.at, coordinates(torus, g, h))
 	}
 	t.far = func(a, b int32) int32 {
 		hops := 1

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/golaunch/golaunch/placement"
+)
+
+// What other launchers have after --map-by, --rank-by and the like. Their words for
+// parts of a host (core, socket, ...) say how ranks are spread within it; hosts are
+// filled one after the other all the same.
+
+// asSlot are words that place ranks as --map-by slot does, apart from where on a
+// host they run.
+var asSlot = map[string]bool{"slot": true, "core": true, "hwthread": true}
+
+// mapBy is Open MPI's and Hydra's value. golaunch's own it leaves as they are.
+func mapBy(v []string) ([]string, string) {
+	word := v[0]
+	if _, _, err := placement.Cut(word); err == nil {
+		return []string{"--map-by", word}, ""
+	}
+	parts := strings.Split(word, ":")
+	if first := strings.ToLower(parts[0]); first == "rankfile" && len(parts) == 2 {
+		if file, ok := strings.CutPrefix(strings.ToLower(parts[1]), "file="); ok {
+			return rankFile([]string{parts[1][len(parts[1])-len(file):]})
+		}
+	}
+	var flags []string
+	switch {
+	case asSlot[parts[0]]:
+		flags, parts = []string{"--map-by", "slot"}, parts[1:]
+	case parts[0] == "node" || parts[0] == "seq":
+		flags, parts = []string{"--map-by", parts[0]}, parts[1:]
+	case parts[0] == "ppr" && len(parts) > 2 && parts[2] == "node":
+		flags, parts = []string{"--ppn", parts[1]}, parts[3:]
+	case isPartOfHost(parts[0]) || parts[0] == "ppr" || parts[0] == "dist":
+		return nil, answerWithin
+	default:
+		return []string{"--map-by", word}, "" // which says what its words are
+	}
+	for _, modifier := range parts {
+		for m := range strings.SplitSeq(strings.ToLower(modifier), ",") {
+			switch m {
+			case "oversubscribe":
+				flags = append(flags, "--oversubscribe")
+			case "nooversubscribe":
+			default:
+				return nil, answerWithin
+			}
+		}
+	}
+	return flags, ""
+}
+
+// isPartOfHost knows the words for what a host consists of.
+func isPartOfHost(word string) bool {
+	switch word {
+	case "socket", "package", "numa", "numanode", "board", "l1cache", "l2cache", "l3cache", "machine", "user":
+		return true
+	}
+	return false
+}
+
+// rankBy is Open MPI's value. golaunch's own it leaves as they are.
+func rankBy(v []string) ([]string, string) {
+	switch {
+	case asSlot[v[0]] || v[0] == "fill":
+		return []string{"--rank-by", "slot"}, ""
+	case isPartOfHost(v[0]) || v[0] == "span" || strings.Contains(v[0], ":"):
+		return nil, "golaunch numbers ranks by hosts: --rank-by slot one after the other, --rank-by node each in turn"
+	}
+	return []string{"--rank-by", v[0]}, ""
+}
+
+// rankFile is the name of a rank file.
+func rankFile(v []string) ([]string, string) {
+	return []string{"--map-by", placement.File + v[0]}, ""
+}
+
+// distribution is srun's value, and that of mpirun_rsh of MVAPICH2's network-aware
+// job launcher, pt2pt: by the communication graph of --metis-file.
+func distribution(v []string) ([]string, string) {
+	switch v[0] {
+	case "block", "block:block":
+		return []string{"--map-by", "slot"}, ""
+	case "cyclic", "cyclic:block":
+		return []string{"--map-by", "node"}, ""
+	case "pt2pt":
+		return []string{"--map-by", "topology"}, ""
+	case "arbitrary":
+		return nil, answerRankMap
+	}
+	return nil, answerWithin
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/golaunch/golaunch/commgraph"
+	"github.com/golaunch/golaunch/launcher"
+	"github.com/golaunch/golaunch/placement"
+	"github.com/golaunch/golaunch/placement/mapping"
+	"github.com/golaunch/golaunch/placement/rankfile"
+)
+
+// placeFlags are the flags that say where ranks go, as they were given.
+type placeFlags struct {
+	mapBy     string
+	rankBy    string
+	metric    string
+	metisFile string
+}
+
+// definePlace adds the flags of placement.
+func (c *commandLine) definePlace(f *pflag.FlagSet) {
+	f.VarP(countValue{&c.PPN, launcher.MaxRanks}, "ppn", "N", "`N` ranks per host")
+	f.BoolVar(&c.Oversubscribe, "oversubscribe", false, "allow more ranks than slots")
+	f.Var(ruleValue{&c.mapBy}, "map-by", "place by `RULE`: "+either(placement.Forms()))
+	f.Var(oneOf{&c.rankBy, placement.Orders()}, "rank-by", "number ranks on these places by `ORDER`: "+either(placement.Orders()))
+	f.Var(oneOf{&c.metric, textsOf(mapping.Metrics())}, "metric", "choose among the maps of comm:GRAPH by `METRIC`: "+either(mapping.Metrics()))
+	f.Var(textValue{&c.metisFile}, "metis-file", "place ranks by the communication graph in `FILE`, as --map-by comm:FILE")
+	f.BoolVar(&c.Place.AvoidConflicts, "avoid-path-conflict", false, "of more hosts than needed, take some that share no link, by --topology")
+	f.Var(textValue{&c.topology}, "topology", "order hosts by their network: `FILE`, a word as torus:8x8x8, auto or none")
+	f.Var(textValue{&c.mapFile}, "map", "`FILE` that names the GUID, LID or name in the network of each host")
+	annotate(f, groupPlace, "ppn", "oversubscribe", "map-by", "rank-by", "metric", "metis-file", "avoid-path-conflict", "topology", "map")
+	mark(f, filesKey, "metis-file", "topology", "map")
+	choices(f, "map-by", placement.Names()...)
+	tell(f, "map-by", placement.Help, placement.Names())
+	choices(f, "rank-by", placement.Orders()...)
+	tell(f, "rank-by", placement.OrderHelp, placement.Orders())
+	choices(f, "metric", mapping.Metrics()...)
+	tell(f, "metric", mapping.Metric.Help, mapping.Metrics())
+}
+
+// ruleValue is the word of a rule, with a value if it wants one.
+type ruleValue struct{ p *string }
+
+func (v ruleValue) Set(s string) error {
+	_, _, err := placement.Cut(s)
+	if err == nil {
+		*v.p = s
+	}
+	return err
+}
+
+func (v ruleValue) String() string { return textValue(v).String() }
+
+func (ruleValue) Type() string { return "text" }
+
+// oneOf is one of some words.
+type oneOf struct {
+	p     *string
+	words []string
+}
+
+func (v oneOf) Set(s string) error {
+	if !slices.Contains(v.words, s) {
+		return fmt.Errorf("%q is none; %s are", s, strings.Join(v.words, ", "))
+	}
+	*v.p = s
+	return nil
+}
+
+func (v oneOf) String() string { return textValue{v.p}.String() }
+
+func (oneOf) Type() string { return "text" }
+
+func textsOf[T ~string](list []T) []string {
+	all := make([]string, len(list))
+	for i, w := range list {
+		all[i] = string(w)
+	}
+	return all
+}
+
+// wish is what the flags say of where ranks go. What a graph is like it tells on w.
+func (c *commandLine) wish(w io.Writer) (placement.Wish, error) {
+	wish := c.Place
+	wish.Order, wish.Metric = c.rankBy, mapping.Metric(c.metric)
+	value := ""
+	if c.mapBy != "" {
+		var err error
+		if wish.Rule, value, err = placement.Cut(c.mapBy); err != nil {
+			return wish, fmt.Errorf("--map-by: %w", err)
+		}
+	}
+	if c.metisFile != "" {
+		switch wish.Rule {
+		case "":
+			wish.Rule, value = placement.Comm, c.metisFile
+		case placement.Topology:
+			value = c.metisFile
+		case placement.Comm:
+			return wish, fmt.Errorf("--metis-file: --map-by %s names a graph, too; leave one out", c.mapBy)
+		default:
+			return wish, fmt.Errorf("--metis-file: --map-by %s does not go by a graph; leave one out", c.mapBy)
+		}
+	}
+	if err := c.readOnce(value); err != nil {
+		return wish, err
+	}
+	var err error
+	switch wish.Rule {
+	case placement.Comm, placement.Topology:
+		if value != "" {
+			wish.Graph, err = c.readGraph(w, value)
+		}
+	case placement.File:
+		wish.RankFile, err = c.readRankFile(w, value)
+	case placement.Seq:
+		wish.Sequence = c.sequence
+	}
+	return wish, err
+}
+
+// readOnce fails where standard input is meant twice.
+func (c *commandLine) readOnce(file string) error {
+	if file != "-" {
+		return nil
+	}
+	for _, f := range [][2]string{{"--topology", c.topology}, {"--map", c.mapFile}, {"--hostfile", c.hostfile}} {
+		if f[1] == "-" {
+			return fmt.Errorf("%s and --map-by are both standard input, which is read once; give a file", f[0])
+		}
+	}
+	return nil
+}
+
+// readGraph reads a communication graph from a file, or makes that of a word.
+func (c *commandLine) readGraph(w io.Writer, from string) (*placement.Graph, error) {
+	if commgraph.Is(from) {
+		g, err := commgraph.Parse(from)
+		if err != nil {
+			return nil, fmt.Errorf("--map-by: %w", err)
+		}
+		return &placement.Graph{Graph: g, From: from}, nil
+	}
+	var file *commgraph.File
+	err := withFile(from, func(r io.Reader) (err error) {
+		file, err = commgraph.Read(r, from)
+		return err
+	})
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) && strings.Contains(from, ":") {
+			err = fmt.Errorf("%w; words are such as cart:8x8x8:periodic:26", err)
+		}
+		return nil, fmt.Errorf("--map-by: %w", err)
+	}
+	for _, note := range file.Notes {
+		c.tell(w, 0, "communication graph %s: %s", from, note)
+	}
+	return &placement.Graph{Graph: file.Graph, From: from}, nil
+}
+
+// readRankFile reads a rank file.
+func (c *commandLine) readRankFile(w io.Writer, name string) (*rankfile.File, error) {
+	var file *rankfile.File
+	err := withFile(name, func(r io.Reader) (err error) {
+		file, err = rankfile.Parse(r, name)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--map-by: %w", err)
+	}
+	if file.Bound() {
+		c.tell(w, 0, "rank file %s: hosts are as it says; ranks are not bound to the cores of slot=", name)
+	}
+	return file, nil
+}

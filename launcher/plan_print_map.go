@@ -1,0 +1,39 @@
+package launcher
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// writeMap writes how ranks were mapped, and what is gained by it.
+func (p *Plan) writeMap(b *strings.Builder) {
+	w, m := &p.rules.wish, p.placed.Mapped
+	if p.rules.rule != nil || m == nil {
+		return
+	}
+	fmt.Fprintf(b, "map    by %s: %s\n", w.Graph.From, m.Name)
+	const row = "       %-20s  %15s  %15s  %s"
+	line := func(words ...any) { b.WriteString(strings.TrimRight(fmt.Sprintf(row, words...), " ") + "\n") }
+	line("", "default order", "this map", "")
+	for _, f := range m.Figures {
+		line(f.Name, number(f.Default), number(f.Map), change(f.Default, f.Map))
+	}
+}
+
+// number is a sum of weights.
+func number(x float64) string {
+	if x == math.Trunc(x) {
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(x, 'f', 1, 64)
+}
+
+// change is such as "-12.5%", "" where there is nothing to compare with.
+func change(before, after float64) string {
+	if before == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%+.1f%%", 100*(after/before-1))
+}

@@ -1,0 +1,81 @@
+package placement
+
+import (
+	"fmt"
+
+	"github.com/golaunch/golaunch/topology"
+)
+
+// node deals ranks out: one to each host that has room, and again.
+type node struct{}
+
+func (node) Place(in *Input) ([]Run, error) {
+	each := make([][]int, len(in.Hosts))
+	for i := range each {
+		each[i] = []int{i}
+	}
+	return deal(in, each)
+}
+
+// leafwise deals ranks out: one below each leaf switch that has room, and again. Below
+// a switch it fills one host after the other.
+type leafwise struct{}
+
+func (leafwise) Place(in *Input) ([]Run, error) {
+	if in.Network == nil {
+		return nil, errNoNetwork(Switch)
+	}
+	groups, _ := in.leaves()
+	return deal(in, groups)
+}
+
+// deal deals ranks out to groups of hosts.
+func deal(in *Input, groups [][]int) ([]Run, error) {
+	room, n, err := in.room()
+	if err != nil {
+		return nil, err
+	}
+	hosts := make([]int, 0, n)
+	for len(hosts) < n {
+		for g, group := range groups {
+			for len(group) > 0 && room[group[0]] == 0 {
+				group = group[1:]
+			}
+			if groups[g] = group; len(group) > 0 && len(hosts) < n {
+				room[group[0]]--
+				hosts = append(hosts, group[0])
+			}
+		}
+	}
+	return Fold(hosts), nil
+}
+
+// leaves are the hosts below each leaf switch, the switches as they first come. A
+// host that the network lacks, or that has several switches, is alone. nodes are
+// those that have a switch.
+func (in *Input) leaves() (groups [][]int, nodes int) {
+	g := in.Network.Router.Graph()
+	group := map[topology.Node]int{}
+	for i, n := range in.Network.Nodes {
+		leaf := topology.NoNode
+		if n != topology.NoNode {
+			leaf = g.OnlyLeaf(n)
+		}
+		k, ok := group[leaf]
+		if leaf == topology.NoNode || !ok {
+			k = len(groups)
+			groups = append(groups, nil)
+		}
+		if leaf != topology.NoNode {
+			group[leaf] = k
+			nodes++
+		}
+		groups[k] = append(groups[k], i)
+	}
+	return groups, nodes
+}
+
+// errNoNetwork says that a rule needs to know the network.
+func errNoNetwork(rule string) error {
+	return fmt.Errorf("%s: it is not known which host is below which switch; name the network with --topology", rule)
+}

@@ -1,0 +1,71 @@
+package mapping
+
+import (
+	"github.com/golaunch/golaunch/commgraph"
+	"github.com/golaunch/golaunch/routing"
+)
+
+// Metric is the name of what maps are judged by; less is better.
+type Metric string
+
+// Names of metrics.
+const (
+	// ByHopBytes is HopBytes.
+	ByHopBytes Metric = "hop-bytes"
+	// ByMaxLoad is MaxLoad.
+	ByMaxLoad Metric = "max-load"
+)
+
+// cost is what a metric makes of a map.
+type cost func(g *commgraph.Graph, r routing.Router, t *Target, m Map) (float64, error)
+
+// metrics are all there are. A new one is its name and a line here.
+var metrics = [...]struct {
+	name Metric
+	help string // for users, in a line
+	cost cost
+}{
+	{ByHopBytes, "weight times distance, over all that ranks send each other", func(g *commgraph.Graph, _ routing.Router, t *Target, m Map) (float64, error) {
+		return HopBytes(g, t, m), nil
+	}},
+	{ByMaxLoad, "the weight on the link that has most", MaxLoad},
+}
+
+// Metrics returns every metric, the default first.
+func Metrics() []Metric {
+	var all []Metric
+	for _, m := range metrics {
+		all = append(all, m.name)
+	}
+	return all
+}
+
+// Known reports whether there is such a metric.
+func (m Metric) Known() bool {
+	for i := range metrics {
+		if metrics[i].name == m {
+			return true
+		}
+	}
+	return false
+}
+
+// Help says in a line, to users, what a known metric counts.
+func (m Metric) Help() string {
+	for i := range metrics {
+		if metrics[i].name == m {
+			return metrics[i].help
+		}
+	}
+	return ""
+}
+
+// cost is what a metric makes of a map; that of hop-bytes for "".
+func (m Metric) cost() cost {
+	for i := range metrics {
+		if metrics[i].name == m {
+			return metrics[i].cost
+		}
+	}
+	return metrics[0].cost
+}

@@ -1,0 +1,52 @@
+package placement
+
+// slot is the default: so many ranks on each host as the user says, or as its slots
+// say, or evenly, in blocks in the order of hosts.
+type slot struct{}
+
+func (slot) Place(in *Input) ([]Run, error) {
+	switch {
+	case in.PPN > 0:
+		return ppn{}.Place(in)
+	case in.slotted():
+		return slots{}.Place(in)
+	default:
+		return even{}.Place(in)
+	}
+}
+
+// slotted says whether some host has slots.
+func (in *Input) slotted() bool {
+	for i := range in.Hosts {
+		if in.Hosts[i].Slots > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// room is how many ranks each host takes in its turn, and how many ranks there are
+// in all; rooms suffice for them. The error is that of rule slot: where there is no
+// place.
+func (in *Input) room() (room []int, ranks int, err error) {
+	runs, err := slot{}.Place(in)
+	if err != nil {
+		return nil, 0, err
+	}
+	room = make([]int, len(in.Hosts))
+	for _, r := range runs {
+		room[r.Host] += r.Count
+		ranks += r.Count
+	}
+	for i := range in.Hosts {
+		switch {
+		case in.PPN > 0:
+			room[i] = max(room[i], in.PPN)
+		case in.slotted():
+			h := in.Hosts[i]
+			h.Slots = max(h.Slots, 1)
+			room[i] = max(room[i], h.free())
+		}
+	}
+	return room, ranks, nil
+}
