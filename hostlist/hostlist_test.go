@@ -120,3 +120,19 @@ func TestLargestListIsRead(t *testing.T) {
 	require.Len(t, hosts, MaxHosts)
 	assert.Equal(t, "n[1-1048576]", Fold(hosts))
 }
+
+// Names are those of the entries, a host as often as it is named.
+func TestNames(t *testing.T) {
+	hosts, names, err := ParseNames("b,n[1-2]:4,b:2,n1", "-H")
+	require.NoError(t, err)
+	require.Equal(t, []string{"b", "n1", "n2", "b", "n1"}, names)
+	want, err := Parse("b,n[1-2]:4,b:2,n1", "-H")
+	require.NoError(t, err)
+	require.Equal(t, want, hosts)
+	file, err := ParseFile(strings.NewReader("b\nn[1-2] slots=4\nb:2\n"), "hosts")
+	require.NoError(t, err)
+	require.Equal(t, []string{"b", "n1", "n2", "b"}, file.Names)
+	require.Len(t, file.Hosts, 3)
+	_, _, err = ParseNames("a,,b", "-H")
+	require.ErrorContains(t, err, "-H: ")
+}

@@ -138,9 +138,25 @@ func (p *Plan) hostRows() (rows []hostRow) {
 		if n := len(rows) - 1; n >= 0 && p.joins(&rows[n], ranks, i) {
 			continue
 		}
-		rows = append(rows, hostRow{first: i, end: i + 1, ranks: append(spans{}, ranks[i]...)})
+		rows = append(unpaired(rows, ranks), hostRowOf(ranks, i))
 	}
-	return rows
+	return unpaired(rows, ranks)
+}
+
+// hostRowOf is the row of host i alone.
+func hostRowOf(ranks []spans, i int) hostRow {
+	return hostRow{first: i, end: i + 1, ranks: append(spans{}, ranks[i]...)}
+}
+
+// unpaired makes two rows of the last one, if all that its two hosts have in common
+// is a shift: that reads better.
+func unpaired(rows []hostRow, ranks []spans) []hostRow {
+	n := len(rows) - 1
+	if n < 0 || rows[n].shift == 0 || rows[n].end-rows[n].first > 2 {
+		return rows
+	}
+	i := rows[n].first
+	return append(rows[:n], hostRowOf(ranks, i), hostRowOf(ranks, i+1))
 }
 
 // joins adds host i to the row before it, if it is like the others there.

@@ -49,6 +49,7 @@ func (p *Placed) mapRanks(w *Wish, in *Input, hosts []int) []int {
 		if mapped, err = p.on(w, router, nodes, hosts); err == nil {
 			return mapped
 		}
+		err = fmt.Errorf("network %s: %w", in.Network.From, err)
 	}
 	if len(used) < 2 {
 		return hosts // one host is as good as any

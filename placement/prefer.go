@@ -78,8 +78,8 @@ func (w *Wish) choose(in *Input) (chosen []int, notes []string) {
 		return chosen, nil
 	}
 	chosen = relaxed(links, room, n)
-	return chosen, []string{fmt.Sprintf("--avoid-path-conflict: too few hosts have a link to themselves; of %s, %s share one above their switch: %s",
-		plural(len(chosen), "host"), plural(sched.Pairs(links, chosen), "pair"), fold(in, sharing(links, chosen)))}
+	return chosen, []string{fmt.Sprintf("--avoid-path-conflict: too few hosts have a link to themselves; these of %s share one above their switch: %s",
+		plural(len(chosen), "host"), fold(in, sharing(links, chosen)))}
 }
 
 // used is how many ranks each host would hold by rule slot.

@@ -213,3 +213,32 @@ func TestEachCandidate(t *testing.T) {
 		require.LessOrEqual(t, share, x.most, "%s on %s", m.name, x.network)
 	}
 }
+
+// By maximum load the map has no more of it than the default order, and than the map
+// that is best by hop-bytes.
+func TestChooseByMaxLoad(t *testing.T) {
+	for _, x := range [][2]string{{"torus:4x4", "cart:4x4x4:periodic"}, {"fattree:4,4/1,2/1,1", "cart:8x8:periodic"}, {"torus:16", "cart:8x8"}} {
+		g, err := commgraph.Parse(x[1])
+		require.NoError(t, err)
+		r := router(t, x[0])
+		var places []topology.Node
+		for i := range g.Ranks() {
+			places = append(places, topology.Node(i/4))
+		}
+		on, err := OnNetwork(r, places, Links)
+		require.NoError(t, err)
+		load := func(m Map) float64 {
+			l, err := MaxLoad(g, r, on, m)
+			require.NoError(t, err)
+			return l
+		}
+		byHops, err := Choose(g, on, Options{Seed: 1, Steps: 100_000})
+		require.NoError(t, err)
+		byLoad, err := Choose(g, on, Options{Seed: 1, Steps: 200_000, Metric: ByMaxLoad, Router: r})
+		require.NoError(t, err)
+		require.NoError(t, byLoad.Map.Check(g.Ranks()))
+		require.LessOrEqual(t, load(byLoad.Map), load(Identity(g.Ranks())), x)
+		require.LessOrEqual(t, load(byLoad.Map), load(byHops.Map), x)
+		require.Equal(t, HopBytes(g, on, byLoad.Map), byLoad.HopBytes)
+	}
+}
