@@ -70,7 +70,7 @@ func (s *seats) named(in *Input) []int {
 // listed, one for one, and where there is none in free slots.
 func (s *seats) Place(in *Input) ([]Run, error) {
 	if in.PPN > 0 {
-		return nil, errors.New("--ppn: each rank has its host already; leave it out")
+		return nil, errors.New("each rank has its host already; leave --ppn out")
 	}
 	n := in.ranks(len(s.hosts))
 	switch {

@@ -26,9 +26,9 @@ func TestWrongRankFile(t *testing.T) {
 	}{
 		{"0 h0\n1 far", inputOf(t, "", 2, 0, 0), "ranks:2: host far is not one of the job's; name it in -H or -f"},
 		{"0 h0\n1 +n2", inputOf(t, "", 2, 0, 0), "ranks:2: +n2: the job has 2 hosts, +n0 to +n1"},
-		{"0 h0\n\n1-2 h1", inputOf(t, "", 2, 0, 0), "ranks:3: rank 2: the job has ranks 0 to 1"},
-		{"0 h0\n1 h1", inputOf(t, "", 3, 0, 0), "ranks: rank 2 has no line: the job has 3 ranks"},
-		{"0 h0\n3 h0\n1-2 h1\n", inputOf(t, "", 4, 1, 2), "ranks:2: rank 3 is one more than the 1 slot of host h0; give it more slots (host:N), or --oversubscribe"},
+		{"0 h0\n\n1-2 h1", inputOf(t, "", 2, 0, 0), "--map-by: ranks:3: rank 2: the job has ranks 0 to 1"},
+		{"0 h0\n1 h1", inputOf(t, "", 3, 0, 0), "--map-by: ranks: rank 2 has no line: the job has 3 ranks"},
+		{"0 h0\n3 h0\n1-2 h1\n", inputOf(t, "", 4, 1, 2), "--map-by: ranks:2: rank 3 is one more than the 1 slot of host h0; give it more slots (host:N), or --oversubscribe"},
 	} {
 		var hosts []job.Host
 		for _, h := range c.in.Hosts {
@@ -50,10 +50,10 @@ func TestWrongRankFile(t *testing.T) {
 	found, err := (&Wish{Rule: Seq}).At([]job.Host{{Name: "h0"}})
 	require.NoError(t, err)
 	_, err = found.Place(in)
-	require.EqualError(t, err, "--ppn: each rank has its host already; leave it out")
+	require.EqualError(t, err, "--map-by: each rank has its host already; leave --ppn out")
 	in.PPN = 0
 	_, err = found.Place(in)
-	require.EqualError(t, err, "the list of hosts has 1 entries: the job has 4 ranks; name more, a host as often as it is to hold ranks")
+	require.EqualError(t, err, "--map-by: the list of hosts has 1 entries: the job has 4 ranks; name more, a host as often as it is to hold ranks")
 }
 
 // Without -n a list says how many ranks there are.
@@ -91,7 +91,7 @@ func TestDeadHostsOfList(t *testing.T) {
 		}
 		p, err := found.Place(&in)
 		if c.want == nil {
-			require.EqualError(t, err, "ranks lists hosts that are not there: not enough free slots: 4 ranks, 1 free slot on 1 host; give more slots (host:N) or hosts, or --oversubscribe")
+			require.EqualError(t, err, "--map-by: ranks lists hosts that are not there: not enough free slots: 4 ranks, 1 free slot on 1 host; give more slots (host:N) or hosts, or --oversubscribe")
 			continue
 		}
 		require.NoError(t, err)

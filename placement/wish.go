@@ -127,7 +127,12 @@ func (w *Wish) Place(in *Input) (*Placed, error) {
 // Chosen is the first half of Place, and quick: blocks with as many ranks on each
 // host as Place puts there, numbered as the rule alone does it.
 func (w *Wish) Chosen(in *Input) ([]job.Block, error) {
-	return Place(w.row().rule(w), in)
+	r := w.row()
+	blocks, err := Place(r.rule(w), in)
+	if err != nil && r.listed {
+		err = fmt.Errorf("--map-by: %w", err)
+	}
+	return blocks, err
 }
 
 // expand is the host of each rank, a position in in.Hosts.

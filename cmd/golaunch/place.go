@@ -87,34 +87,36 @@ func textsOf[T ~string](list []T) []string {
 	return all
 }
 
-// wish is what the flags say of where ranks go. What a graph is like it tells on w.
-func (c *commandLine) wish(w io.Writer) (placement.Wish, error) {
-	wish := c.Place
-	wish.Order, wish.Metric = c.rankBy, mapping.Metric(c.metric)
-	value := ""
+// rule is the rule that the flags ask for, and its value, neither of them read: a
+// standard input that is meant twice is refused before anything is.
+func (c *commandLine) rule() (rule, value string, err error) {
 	if c.mapBy != "" {
-		var err error
-		if wish.Rule, value, err = placement.Cut(c.mapBy); err != nil {
-			return wish, fmt.Errorf("--map-by: %w", err)
+		if rule, value, err = placement.Cut(c.mapBy); err != nil {
+			return "", "", fmt.Errorf("--map-by: %w", err)
 		}
 	}
 	if c.metisFile != "" {
-		switch wish.Rule {
+		switch rule {
 		case "":
-			wish.Rule, value = placement.Comm, c.metisFile
+			rule, value = placement.Comm, c.metisFile
 		case placement.Topology:
 			value = c.metisFile
 		case placement.Comm:
-			return wish, fmt.Errorf("--metis-file: --map-by %s names a graph, too; leave one out", c.mapBy)
+			return "", "", fmt.Errorf("--metis-file: --map-by %s names a graph, too; leave one out", c.mapBy)
 		default:
-			return wish, fmt.Errorf("--metis-file: --map-by %s does not go by a graph; leave one out", c.mapBy)
+			return "", "", fmt.Errorf("--metis-file: --map-by %s does not go by a graph; leave one out", c.mapBy)
 		}
 	}
-	if err := c.readOnce(value); err != nil {
-		return wish, err
-	}
+	return rule, value, c.readOnce(value)
+}
+
+// wish is what the flags say of where ranks go, with the value of the rule read. What
+// a graph is like it tells on w.
+func (c *commandLine) wish(w io.Writer, rule, value string) (placement.Wish, error) {
+	wish := c.Place
+	wish.Rule, wish.Order, wish.Metric = rule, c.rankBy, mapping.Metric(c.metric)
 	var err error
-	switch wish.Rule {
+	switch rule {
 	case placement.Comm, placement.Topology:
 		if value != "" {
 			wish.Graph, err = c.readGraph(w, value)

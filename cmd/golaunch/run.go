@@ -34,6 +34,10 @@ func (c *commandLine) run(e env, words []string) (int, error) {
 	case c.version:
 		return e.print(versionLine() + "\n"), nil
 	}
+	rule, value, err := c.rule()
+	if err != nil {
+		return 0, err
+	}
 	network, err := c.findNetwork(e.stdio.Stderr)
 	if err != nil {
 		return 0, err
@@ -43,7 +47,7 @@ func (c *commandLine) run(e env, words []string) (int, error) {
 		return 0, err
 	}
 	o.Network = network
-	if o.Place, err = c.wish(e.stdio.Stderr); err != nil {
+	if o.Place, err = c.wish(e.stdio.Stderr, rule, value); err != nil {
 		return 0, err
 	}
 	return e.launch(e.ctx, o, e.stdio), nil
