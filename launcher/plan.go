@@ -131,6 +131,7 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 	if launcherOnly(kind, o) {
 		return p, p.planRelays(o, localHost)
 	}
+	p.cutTree()
 	return p, nil
 }
 

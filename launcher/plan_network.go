@@ -28,6 +28,7 @@ type planNetwork struct {
 	notes    []string
 	depth    int                // levels of switches between the hosts
 	clusters map[job.Host][]int // at each depth from 1, by arrange.Arranged.Clusters
+	cut      []int              // by HostIndex, how many hosts are below one; nil if the network has no say
 	from     string
 	router   routing.Router             // nil where the network is not used
 	nodes    map[job.Host]topology.Node // of the hosts that it has

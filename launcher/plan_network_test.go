@@ -48,6 +48,38 @@ func TestPlanByNetwork(t *testing.T) {
 	require.Equal(t, []int{0, 0, 0, 2, 0, 2}, q.clustersOf(q.nodes()))
 }
 
+// The tree's ranges are cut between switches, as the agents are told: in a tree of even
+// ranges h1 would have h2, h3 and h4 below it, which are below two switches.
+func TestTreeByNetwork(t *testing.T) {
+	cuts := func(p *Plan) (cuts []int) {
+		for _, e := range p.entries() {
+			cuts = append(cuts, e.Cut)
+		}
+		return cuts
+	}
+	o := options(t, "h[0-8]", 9)
+	o.Degree = 2
+	o.Network = networkOf(t, "fattree:3,3/1,3/1,1", "")
+	p, err := NewPlan(o, "here")
+	require.NoError(t, err)
+	require.Contains(t, p.String(), "tree of degree 2 and depth 3\n")
+	require.Contains(t, p.String(), "\ntree   2 of 8 edges between switches, of which there are 3\n")
+	require.Equal(t, []int{8, 4, 0, 2, 0, 0, 2, 0, 0}, cuts(p))
+	require.Zero(t, cuts(p.with([]job.Host{{Name: "more"}}))[9], "it is started below the root")
+
+	o.Degree = 1
+	p, err = NewPlan(o, "here")
+	require.NoError(t, err)
+	require.Equal(t, make([]int, 9), cuts(p), "a chain")
+	require.NotContains(t, p.String(), "\ntree ")
+
+	o.Degree, o.Network = 2, nil
+	p, err = NewPlan(o, "here")
+	require.NoError(t, err)
+	require.Equal(t, make([]int, 9), cuts(p))
+	require.NotContains(t, p.String(), "\ntree ")
+}
+
 // A rule of placement that leaves hosts out does not mix clusters up.
 func TestClustersOfAnyRule(t *testing.T) {
 	o := options(t, "h0,h1,h2,h3", 2)

@@ -37,6 +37,9 @@ func (p *Plan) text(rows int) string {
 	if p.network.order != "" {
 		fmt.Fprintf(&b, "order  %s\n", p.network.order)
 	}
+	if text := p.treeText(); text != "" {
+		fmt.Fprintf(&b, "tree   %s\n", text)
+	}
 	if len(p.Relays) > 0 {
 		fmt.Fprintf(&b, "relays %s on this machine, since only it reaches the hosts\n", hostlist.Fold(unslotted(p.Relays)))
 	}

@@ -46,6 +46,9 @@ func (p *Plan) depth(live int) int {
 	if p.relayed {
 		return tree.RelayDepth(len(p.Hosts), p.Degree)
 	}
+	if p.network.cut != nil {
+		return tree.CutDepth(p.network.cut)
+	}
 	return tree.Depth(live, p.Degree)
 }
 
@@ -57,6 +60,9 @@ func (p *Plan) entries() []overlay.HostEntry {
 		e := overlay.HostEntry{Index: job.HostIndex(i), Name: h.Name}
 		if h.User != "" || h.Port != 0 {
 			e.Access = &overlay.Access{User: h.User, Port: h.Port}
+		}
+		if i < len(p.network.cut) { // of hosts that came later nobody knew
+			e.Cut = p.network.cut[i]
 		}
 		entries = append(entries, e)
 	}

@@ -32,6 +32,9 @@ type HostEntry struct {
 	// Below makes this a relay: an agent on the launcher's host, without ranks,
 	// for so many of the entries that follow. A host has 0.
 	Below int `cbor:"7,keyasint,omitempty"`
+	// Cut is how many of the entries that follow the network puts below this host
+	// (tree.Cut); 0 for a leaf, and where no network cuts the ranges.
+	Cut int `cbor:"8,keyasint,omitempty"`
 }
 
 // Access is what else a bootstrap takes to reach a host.

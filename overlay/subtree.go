@@ -95,23 +95,41 @@ func (f *Subtree) Extend(slot tree.Slot, hosts []HostEntry) {
 func (f *Subtree) Awaited(slot tree.Slot) bool { return !f.children[slot].old && !f.ready.Done() }
 
 // parts cuts hosts into those to start from here, each with what it starts.
-func (f *Subtree) parts(hosts []HostEntry, degree int) (parts [][]HostEntry) {
+func (f *Subtree) parts(hosts []HostEntry, degree int) [][]HostEntry {
 	if f.common.Relayed {
-		for len(hosts) > 0 {
-			n := min(1+max(hosts[0].Below, 0), len(hosts))
-			parts = append(parts, hosts[:n])
-			hosts = hosts[n:]
-		}
-		return parts
+		return ranges(hosts, func(h HostEntry) int { return h.Below })
 	}
-	index := make([]job.HostIndex, len(hosts))
-	for i := range hosts {
-		index[i] = job.HostIndex(i) // positions in hosts, which Split cuts
-	}
-	for _, part := range tree.Split(index, degree) {
-		parts = append(parts, hosts[part[0]:part[0]+job.HostIndex(len(part))])
+	return join(hosts, ranges(hosts, func(h HostEntry) int { return h.Cut }), degree)
+}
+
+// ranges are the heads among hosts, each with so many of those that follow as below
+// says, or as there are.
+func ranges(hosts []HostEntry, below func(HostEntry) int) (parts [][]HostEntry) {
+	for len(hosts) > 0 {
+		n := min(max(below(hosts[0]), 0), len(hosts)-1) + 1
+		parts = append(parts, hosts[:n])
+		hosts = hosts[n:]
 	}
 	return parts
+}
+
+// join makes no more than degree of parts of hosts, as even in number as can be: of
+// single hosts where no network cuts their range, of what a dead host leaves
+// otherwise.
+func join(hosts []HostEntry, parts [][]HostEntry, degree int) (joined [][]HostEntry) {
+	index := make([]job.HostIndex, len(parts))
+	for i := range index {
+		index[i] = job.HostIndex(i) // positions in parts, which Split cuts
+	}
+	for _, some := range tree.Split(index, degree) {
+		n := 0
+		for _, i := range some {
+			n += len(parts[i])
+		}
+		joined = append(joined, hosts[:n])
+		hosts = hosts[n:]
+	}
+	return joined
 }
 
 func (f *Subtree) start(part []HostEntry) {
