@@ -50,6 +50,7 @@ func commands() []command {
 		{defaultCommand, runUsage, "start a program, as golaunch does where no command is named", runHead, runTail, nil, setupRun},
 		{"topo", topoUsage(), "tell of the network between hosts: its levels, routes, a good order of hosts", topoHead, noText, topoVerbs().names, setupTopo},
 		{"netsim", netsimUsage(), "tell what collective operations cost on a network", netsimHead, noText, netsimWords, setupNetsim},
+		{"sched", schedUsage(), "simulate a resource manager that regards shared links", schedHead, noText, schedVerbs().names, setupSched},
 		{"completion", "completion bash|zsh|fish", "print the script by which a shell completes golaunch's command line", completionHead, noText, shellNames, setupCompletion},
 		{"help", "help [WORD]", "tell of a command, a flag or a topic", helpHead, noText, helpWords, setupHelp},
 	}

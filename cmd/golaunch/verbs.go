@@ -40,7 +40,10 @@ func (vs verbTable[T]) text() string {
 // run carries out the verb that the first word names.
 func (vs verbTable[T]) run(t *T, e env, words []string) (int, error) {
 	all := vs.names()
-	known := strings.Join(all[:len(all)-1], ", ") + " or " + all[len(all)-1]
+	known := all[len(all)-1]
+	if len(all) > 1 {
+		known = strings.Join(all[:len(all)-1], ", ") + " or " + known
+	}
 	if len(words) == 0 {
 		return 0, errors.New("say " + known)
 	}

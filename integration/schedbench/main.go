@@ -7,7 +7,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/golaunch/golaunch/integration/internal/results"
@@ -54,57 +53,35 @@ func links() ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	link := make([]int32, hosts)
-	for h := range topology.Node(hosts) {
-		far := topology.Node(0)
-		if g.Leaf(h) == g.Leaf(far) {
-			far = topology.Node(g.Hosts() - 1)
-		}
-		route, err := r.Append(nil, far, h)
-		if err != nil {
-			return nil, err
-		}
-		link[h] = int32(route[len(route)-2].Link)
-	}
-	return link, nil
-}
-
-// workload is jobs that arrive at random, with so many seconds between them on average.
-func workload(seed uint64, gap float64) []sched.Job {
-	state := seed * 1e6
-	uniform := func() float64 {
-		state++
-		return float64(topology.Mix(state*topology.MixStep)>>11) / (1 << 53)
-	}
-	list, now := make([]sched.Job, jobs), 0.0
+	list := make([]topology.Node, hosts)
 	for i := range list {
-		now -= gap * math.Log(1-uniform())
-		list[i] = sched.Job{Arrive: now, Hosts: sizes[int(uniform()*float64(len(sizes)))] / cores, Runtime: 60 + 540*uniform()}
+		list[i] = topology.Node(i)
 	}
-	return list
+	return sched.Links(r, list)
 }
 
-// outcome is means over jobs and seeds.
-type outcome struct{ makespan, wait, turnaround, pairs, slowed float64 }
-
-func simulate(link []int32, pick sched.Select, slowdown, gap float64) (o outcome, err error) {
+// simulate returns means over jobs and seeds, jobs that arrive so many seconds apart on
+// average.
+func simulate(link []int32, pick sched.Select, slowdown, gap float64) (o sched.Outcome, err error) {
+	w := sched.Workload{Jobs: jobs, Gap: gap, Shortest: 60, Longest: 600}
+	for _, ranks := range sizes {
+		w.Hosts = append(w.Hosts, ranks/cores)
+	}
 	for seed := range uint64(seeds) {
-		list := workload(seed+1, gap)
+		list, err := w.Draw(seed + 1)
+		if err != nil {
+			return o, err
+		}
 		started, err := (&sched.Cluster{Link: link, Slowdown: slowdown, Select: pick}).Run(list)
 		if err != nil {
 			return o, err
 		}
-		last := 0.0
-		for i, s := range started {
-			last = max(last, s.End)
-			o.wait += (s.Start - list[i].Arrive) / jobs / seeds
-			o.turnaround += (s.End - list[i].Arrive) / jobs / seeds
-			o.pairs += float64(s.Pairs) / jobs / seeds
-			if s.Pairs > 0 {
-				o.slowed += 100. / jobs / seeds
-			}
-		}
-		o.makespan += last / seeds
+		one := sched.Judge(list, started)
+		o.Makespan += one.Makespan / seeds
+		o.Wait += one.Wait / seeds
+		o.Turnaround += one.Turnaround / seeds
+		o.Pairs += one.Pairs / seeds
+		o.Slowed += one.Slowed / seeds
 	}
 	return o, nil
 }
@@ -152,7 +129,7 @@ all hosts, and share links however they are chosen.
 	return b.String(), nil
 }
 
-func row(b *strings.Builder, slowdown, gap float64, name string, o, first outcome) {
-	fmt.Fprintf(b, "| %.0f %% | %.0f | %s | %.0f | %.0f | %.0f | %.0f %% | %.2f | %.1f %% | %.1f %% |\n", 100*slowdown, gap, name, o.makespan,
-		o.wait, o.turnaround, o.slowed, o.pairs, 100*(1-o.makespan/first.makespan), 100*(1-o.turnaround/first.turnaround))
+func row(b *strings.Builder, slowdown, gap float64, name string, o, first sched.Outcome) {
+	fmt.Fprintf(b, "| %.0f %% | %.0f | %s | %.0f | %.0f | %.0f | %.0f %% | %.2f | %.1f %% | %.1f %% |\n", 100*slowdown, gap, name, o.Makespan,
+		o.Wait, o.Turnaround, 100*o.Slowed, o.Pairs, 100*(1-o.Makespan/first.Makespan), 100*(1-o.Turnaround/first.Turnaround))
 }

@@ -35,8 +35,8 @@ func TestAvoidingGains(t *testing.T) {
 		require.NoError(t, err)
 		avoid, err := simulate(link, sched.Avoid, slowdown, 240)
 		require.NoError(t, err)
-		assert.Less(t, avoid.makespan, first.makespan)
-		assert.Less(t, avoid.turnaround, first.turnaround)
-		assert.Less(t, avoid.slowed, first.slowed/2)
+		assert.Less(t, avoid.Makespan, first.Makespan)
+		assert.Less(t, avoid.Turnaround, first.Turnaround)
+		assert.Less(t, avoid.Slowed, first.Slowed/2)
 	}
 }

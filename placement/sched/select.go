@@ -5,6 +5,17 @@ package sched
 // the same number share one.
 type Select func(free []bool, link []int32, hosts int) []int
 
+// Way is a way to choose hosts, by its name.
+type Way struct {
+	Name   string
+	Select Select
+}
+
+// Ways is the table of them; the first is what resource managers do.
+func Ways() []Way {
+	return []Way{{"first-fit", FirstFit}, {"avoid-conflicts", Avoid}}
+}
+
 // FirstFit takes the first hosts that are free.
 func FirstFit(free []bool, _ []int32, hosts int) []int {
 	var chosen []int

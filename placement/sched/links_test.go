@@ -1,0 +1,42 @@
+package sched
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/routing"
+	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/topology/spec"
+)
+
+// sharing are the pairs of hosts of a network that share a link, by Links.
+func sharing(t *testing.T, word string, hosts int) (pairs [][2]int) {
+	g, err := spec.Parse(word)
+	require.NoError(t, err)
+	r, err := routing.New(g, topology.Serial)
+	require.NoError(t, err)
+	nodes := make([]topology.Node, hosts)
+	for i := range nodes {
+		nodes[i] = topology.Node(i)
+	}
+	link, err := Links(r, nodes)
+	require.NoError(t, err)
+	for a := range link {
+		for b := range a {
+			if link[a] == link[b] {
+				pairs = append(pairs, [2]int{b, a})
+			}
+		}
+	}
+	return pairs
+}
+
+// Hosts share what messages to both come down by; below one switch, or on a network with
+// as many links up as down, none do.
+func TestLinks(t *testing.T) {
+	require.Equal(t, [][2]int{{0, 2}, {3, 5}}, sharing(t, "xgft:3,2/1,2", 6))
+	require.Empty(t, sharing(t, "xgft:4,4/1,4", 16))
+	require.Empty(t, sharing(t, "xgft:8/1", 8))
+	require.Empty(t, sharing(t, "torus:3x3", 9), "a host on each switch")
+}
