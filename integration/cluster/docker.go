@@ -213,12 +213,12 @@ func (p *dockerProvider) packets(n *Node) (rx, tx uint64, err error) {
 		if name == "lo" {
 			continue
 		}
-		r, t, err := interfacePackets(string(b), name)
+		c, err := interfaceCounters(string(b), name)
 		if err != nil {
 			return 0, 0, err
 		}
-		rx += r
-		tx += t
+		rx += c.rxPackets
+		tx += c.txPackets
 	}
 	return rx, tx, nil
 }

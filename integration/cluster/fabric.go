@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -270,26 +271,60 @@ func (p *netnsProvider) partition(n *Node, cut bool) error {
 // packets implements provider. It reads the counters of the node's ports in
 // the fabric: what a port sends, the node receives.
 func (p *netnsProvider) packets(n *Node) (rx, tx uint64, err error) {
-	if _, err := pidNamespaceOf(p.state.Fabric); err != nil {
+	dev, err := fabricCounters(p.state)
+	if err != nil {
 		return 0, 0, err
 	}
-	b, err := os.ReadFile(procPath(p.state.Fabric.PID, "net/dev"))
-	if err != nil {
-		return 0, 0, fmt.Errorf("packet counters: %w", err)
-	}
 	for _, port := range n.ports() {
-		received, sent, err := interfacePackets(string(b), port.name)
+		c, err := interfaceCounters(dev, port.name)
 		if err != nil {
 			return 0, 0, err
 		}
-		rx += sent
-		tx += received
+		rx += c.txPackets
+		tx += c.rxPackets
 	}
 	return rx, tx, nil
 }
 
-// interfacePackets reads one interface's counters from /proc/net/dev (proc(5)).
-func interfacePackets(dev, name string) (rx, tx uint64, err error) {
+// fabricCounters is /proc/net/dev of the switches (proc(5)).
+func fabricCounters(s *state) (string, error) {
+	if _, err := pidNamespaceOf(s.Fabric); err != nil {
+		return "", err
+	}
+	b, err := os.ReadFile(procPath(s.Fabric.PID, "net/dev"))
+	if err != nil {
+		return "", fmt.Errorf("counters: %w", err)
+	}
+	return string(b), nil
+}
+
+// UplinkBytes is how many bytes the leaf switches have sent to the core so far, of all
+// protocols and with their headers: what goes from one leaf to another counts once. It
+// is an error without leaf switches (Config.Switches).
+func (c *Cluster) UplinkBytes() (total uint64, err error) {
+	if c.state.Config.Switches.Count == 0 {
+		return 0, errors.New("the cluster has one switch for all, and no uplink")
+	}
+	dev, err := fabricCounters(c.state)
+	if err != nil {
+		return 0, err
+	}
+	for _, b := range leaves(&c.state.Config) {
+		up, _ := b.uplink()
+		count, err := interfaceCounters(dev, up)
+		if err != nil {
+			return 0, err
+		}
+		total += count.txBytes
+	}
+	return total, nil
+}
+
+// counters are one interface's in /proc/net/dev.
+type counters struct{ rxBytes, rxPackets, txBytes, txPackets uint64 }
+
+// interfaceCounters reads one interface's counters from /proc/net/dev (proc(5)).
+func interfaceCounters(dev, name string) (c counters, err error) {
 	for line := range strings.Lines(dev) {
 		iface, rest, ok := strings.Cut(line, ":")
 		if !ok || strings.TrimSpace(iface) != name {
@@ -297,17 +332,19 @@ func interfacePackets(dev, name string) (rx, tx uint64, err error) {
 		}
 		f := strings.Fields(rest)
 		if len(f) < 16 {
-			return 0, 0, fmt.Errorf("packet counters of %s: %d fields, want 16", name, len(f))
+			return c, fmt.Errorf("counters of %s: %d fields, want 16", name, len(f))
 		}
-		if rx, err = strconv.ParseUint(f[1], 10, 64); err != nil {
-			return 0, 0, fmt.Errorf("packet counters of %s: %w", name, err)
+		for _, x := range []struct {
+			field int
+			count *uint64
+		}{{0, &c.rxBytes}, {1, &c.rxPackets}, {8, &c.txBytes}, {9, &c.txPackets}} {
+			if *x.count, err = strconv.ParseUint(f[x.field], 10, 64); err != nil {
+				return c, fmt.Errorf("counters of %s: %w", name, err)
+			}
 		}
-		if tx, err = strconv.ParseUint(f[9], 10, 64); err != nil {
-			return 0, 0, fmt.Errorf("packet counters of %s: %w", name, err)
-		}
-		return rx, tx, nil
+		return c, nil
 	}
-	return 0, 0, fmt.Errorf("packet counters: no interface %s", name)
+	return c, fmt.Errorf("counters: no interface %s", name)
 }
 
 // interfaceNames lists the interfaces in /proc/net/dev.

@@ -157,6 +157,12 @@ func TestSwitches(t *testing.T) {
 	for _, port := range []string{"up1", "down1", "up2", "down2", "n001", "n002", "n003"} {
 		assert.Regexp(t, `qdisc tbf \S+ dev `+port+` `, string(out))
 	}
+	before, err := c.UplinkBytes()
+	require.NoError(t, err)
+	assert.Len(t, output(t, c, Head, "ssh", "n003", "head -c 100000 /dev/zero | tr '\\0' x"), 100000)
+	after, err := c.UplinkBytes()
+	require.NoError(t, err)
+	assert.Greater(t, after, before+100000)
 	require.NoError(t, c.Partition("n003"))
 	assert.Contains(t, failure(t, c, Head, "ssh", "-o", "ConnectTimeout=1", "n003", "true"), "timed out")
 }

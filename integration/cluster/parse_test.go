@@ -51,15 +51,15 @@ func TestCgroup2Mount(t *testing.T) {
 	}
 }
 
-func TestInterfacePackets(t *testing.T) {
+func TestInterfaceCounters(t *testing.T) {
 	const dev = "Inter-|   Receive\n face |bytes\n  n001: 100 11 0 0 0 0 0 0 200 22 0 0 0 0 0 0\n n002:1 2\n n003: 1 x 0 0 0 0 0 0 2 3 0 0 0 0 0 0\n"
-	rx, tx, err := interfacePackets(dev, "n001")
+	c, err := interfaceCounters(dev, "n001")
 	require.NoError(t, err)
-	assert.Equal(t, [2]uint64{11, 22}, [2]uint64{rx, tx})
+	assert.Equal(t, counters{100, 11, 200, 22}, c)
 	assert.Equal(t, []string{"n001", "n002", "n003"}, interfaceNames(dev))
 	for _, name := range []string{"n002", "n003", "n004", ""} {
-		_, _, err = interfacePackets(dev, name)
-		assert.ErrorContains(t, err, "packet counters", name)
+		_, err = interfaceCounters(dev, name)
+		assert.ErrorContains(t, err, "counters", name)
 	}
 }
 
@@ -154,7 +154,7 @@ func FuzzProcFiles(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, s string) { // none may panic
 		_, _ = parseStat([]byte(s))
 		_ = cgroup2Mount(s)
-		_, _, _ = interfacePackets(s, "n001")
+		_, _ = interfaceCounters(s, "n001")
 		_ = nodePID([]byte(s))
 		_, _, _ = parseVersion(s)
 	})
