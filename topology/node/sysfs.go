@@ -97,16 +97,24 @@ func (s sysfs) number(name string) (int, error) {
 	return n, nil
 }
 
-// list reads a list of units such as 0-3,8.
+// list reads a list of units such as 0-3,8, in ascending order.
 func (s sysfs) list(name string) ([]int, error) {
 	text, err := s.read(name)
-	if err != nil {
+	if err != nil || text == "" {
 		return nil, err
 	}
-	var list []int
-	if text == "" {
-		return nil, nil
+	list, err := ParseUnits(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
+
+// ParseUnits reads a list of processing units as the kernel writes them, such as
+// 0-3,8, in the order given.
+func ParseUnits(text string) ([]int, error) {
+	var list []int
 	for word := range strings.SplitSeq(text, ",") {
 		low, high, ok := strings.Cut(word, "-")
 		if !ok {
@@ -115,14 +123,13 @@ func (s sysfs) list(name string) ([]int, error) {
 		a, err := strconv.Atoi(low)
 		b, err2 := strconv.Atoi(high)
 		if err != nil || err2 != nil || a < 0 || b < a || b >= MaxPUs || len(list) > MaxPUs {
-			return nil, fmt.Errorf("%s: %q: expected a list of numbers below %d, such as 0-3,8", name, word, MaxPUs)
+			return nil, fmt.Errorf("%q: expected a list of numbers below %d, such as 0-3,8", word, MaxPUs)
 		}
 		for pu := a; pu <= b; pu++ {
 			list = append(list, pu)
 		}
 	}
-	slices.Sort(list)
-	return slices.Compact(list), nil
+	return list, nil
 }
 
 // either is the first of two lists that is there.

@@ -1,0 +1,84 @@
+package binding
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// Wish is what the ranks of a host are to be bound to.
+type Wish struct {
+	Policy Policy // which binds
+	Ranks  int    // how many there are
+	// Taken are the CPUs of ranks that live, one list for each.
+	Taken [][]int
+	// Share lets ranks share what is for one of them.
+	Share bool
+}
+
+// Assign gives each rank its CPUs, in ascending order. In turn each takes the place
+// that has the fewest ranks, the first of several, as long as it has a core for it;
+// where Share is set and no place has, all begin again. The lists are shared by ranks
+// of one place.
+func (h *Host) Assign(w Wish) ([][]int, error) {
+	places, err := h.places(w.Policy)
+	if err != nil {
+		return nil, err
+	}
+	placeOf := map[int]int{}
+	for i, p := range places {
+		for _, c := range p.cpus {
+			placeOf[c] = i
+		}
+	}
+	for _, cpus := range w.Taken {
+		counted := map[int]bool{}
+		for _, c := range cpus {
+			if i, ok := placeOf[c]; ok && !counted[i] {
+				counted[i] = true
+				places[i].load++
+			}
+		}
+	}
+	sets := make([][]int, w.Ranks)
+	for r := range sets {
+		best := &places[0]
+		for i := range places {
+			if places[i].before(best) {
+				best = &places[i]
+			}
+		}
+		if best.load >= best.room && !w.Share {
+			return nil, h.tooFew(w, places)
+		}
+		best.load++
+		sets[r] = best.cpus
+	}
+	return sets, nil
+}
+
+// before tells whether a rank takes p rather than q, which comes first in the host.
+func (p *place) before(q *place) bool {
+	return cmp.Or(cmp.Compare(p.load/p.room, q.load/q.room), cmp.Compare(p.load, q.load)) < 0
+}
+
+// tooFew says that the ranks are more than what they could be bound to.
+func (h *Host) tooFew(w Wish, places []place) error {
+	cores := 0
+	for _, p := range places {
+		cores += p.room
+	}
+	n := nouns[w.Policy.kind]
+	what := fmt.Sprintf("%d %s", len(places), count(len(places), n.one, n.many))
+	if cores > len(places) {
+		what = fmt.Sprintf("%d cores in %s", cores, what)
+	}
+	if len(h.ours) < h.all {
+		what += fmt.Sprintf(" (of its %d CPUs, %s are the job's to use)", h.all, Format(h.ours))
+	}
+	beside := ""
+	if len(w.Taken) > 0 {
+		beside = fmt.Sprintf(" beside %d that live", len(w.Taken))
+	}
+	return fmt.Errorf("the host has %s for %d %s%s; use fewer per host, --oversubscribe to let ranks share them, or --bind-to none",
+		what, w.Ranks, count(w.Ranks, "rank", "ranks"), beside)
+}

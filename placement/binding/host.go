@@ -1,0 +1,201 @@
+// Package binding gives the ranks of a host CPUs of it: to each a core, a socket, a
+// NUMA node, a level 3 cache or a CPU of a list, in turn.
+//
+// A CPU is what the kernel numbers: a processing unit of package node. No rank gets
+// one that is not the job's, whatever else the host has.
+//
+// What is NOT here: which host a rank is on (package placement), how the kernel is
+// asked and told (package agent, package internal/proc).
+package binding
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/golaunch/golaunch/topology/node"
+)
+
+// Host is what a host has for ranks.
+type Host struct {
+	cores []core // with CPUs of ours, in the order in which ranks take them
+	ours  []int  // ascending
+	all   int    // CPUs of the host that are known
+	// firstOf is the number of each socket's first core, of which the others follow.
+	firstOf map[int]int
+}
+
+// core is a core with those of its CPUs that are ours.
+type core struct {
+	node.Core
+	number int // among all cores of the host, node.None where it is not known
+}
+
+// New describes a host by its inside and the CPUs of it that are ours, in any order.
+// Where n is nil, or lacks a CPU, nothing more is known of it than its number: it
+// counts as a core.
+func New(n *node.Node, ours []int) *Host {
+	h := &Host{ours: slices.Compact(slices.Sorted(slices.Values(ours))), firstOf: map[int]int{}}
+	left := map[int]bool{}
+	for _, c := range h.ours {
+		left[c] = true
+	}
+	if n != nil {
+		for i, c := range n.Cores {
+			h.all += len(c.PUs)
+			if _, ok := h.firstOf[c.Package]; !ok {
+				h.firstOf[c.Package] = i
+			}
+			c.PUs = slices.DeleteFunc(slices.Clone(c.PUs), func(cpu int) bool { return !left[cpu] })
+			for _, cpu := range c.PUs {
+				delete(left, cpu)
+			}
+			if len(c.PUs) > 0 {
+				h.cores = append(h.cores, core{c, i})
+			}
+		}
+	}
+	for _, cpu := range h.ours {
+		if left[cpu] {
+			h.all++
+			h.cores = append(h.cores, core{node.Core{Package: node.None, NUMA: node.None, L3: node.None, PUs: []int{cpu}}, node.None})
+		}
+	}
+	return h
+}
+
+// place is what ranks can be bound to.
+type place struct {
+	cpus []int // ascending
+	room int   // ranks that have a core each there
+	load int   // ranks that it has
+}
+
+// places are those of a policy that binds, in the order in which ranks take them.
+func (h *Host) places(p Policy) ([]place, error) {
+	switch p.kind {
+	case List:
+		if err := h.mine(p.cpus); err != nil {
+			return nil, err
+		}
+		return singles(p.cpus), nil
+	case Thread:
+		var cpus []int
+		for _, c := range h.cores {
+			cpus = append(cpus, c.PUs...)
+		}
+		return singles(cpus), nil
+	}
+	var places []place
+	at := map[int]int{}
+	for i, c := range h.cores {
+		number := c.part(p.kind, i)
+		if number == node.None {
+			continue
+		}
+		j, ok := at[number]
+		if !ok {
+			j, at[number] = len(places), len(places)
+			places = append(places, place{})
+		}
+		places[j].cpus = append(places[j].cpus, c.PUs...)
+		places[j].room++
+	}
+	for i := range places {
+		slices.Sort(places[i].cpus)
+	}
+	if len(places) == 0 {
+		return nil, fmt.Errorf("Linux tells of no %s there; use --bind-to core, or none", nouns[p.kind].one)
+	}
+	return places, nil
+}
+
+// singles are places of one CPU each.
+func singles(cpus []int) []place {
+	places := make([]place, len(cpus))
+	for i, c := range cpus {
+		places[i] = place{cpus: []int{c}, room: 1}
+	}
+	return places
+}
+
+// part is the number of the part that the core, the i-th of its host, is in.
+func (c *core) part(k Kind, i int) int {
+	switch k {
+	case Socket:
+		return c.Package
+	case NUMA:
+		return c.NUMA
+	case L3:
+		return c.L3
+	}
+	return i
+}
+
+// noun names a kind of place.
+type noun struct{ one, many string }
+
+var nouns = map[Kind]noun{
+	Core:   {"core", "cores"},
+	Thread: {"hardware thread", "hardware threads"},
+	Socket: {"socket", "sockets"},
+	NUMA:   {"NUMA node", "NUMA nodes"},
+	L3:     {"L3 cache", "L3 caches"},
+	List:   {"CPU of the list", "CPUs of the list"},
+}
+
+// mine refuses CPUs that are not ours.
+func (h *Host) mine(cpus []int) error {
+	others := slices.DeleteFunc(slices.Sorted(slices.Values(cpus)), func(c int) bool {
+		_, found := slices.BinarySearch(h.ours, c)
+		return found
+	})
+	if len(others) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s not the job's to use there: CPUs %s are, by the affinity or the cgroup of golaunch's agent; choose among these",
+		count(len(others), "CPU "+Format(others)+" is", "CPUs "+Format(others)+" are"), Format(h.ours))
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// Describe says where on the host CPUs are, such as "core 4 of socket 0"; "" where
+// that is not known. Cores are numbered through the host in the order in which ranks
+// take them, whether they are ours or not; sockets as package node does.
+func (h *Host) Describe(cpus []int) string {
+	wanted := map[int]bool{}
+	for _, c := range cpus {
+		wanted[c] = true
+	}
+	var cores, sockets []int
+	thread := ""
+	for _, c := range h.cores {
+		i := slices.IndexFunc(c.PUs, func(cpu int) bool { return wanted[cpu] })
+		if i < 0 {
+			continue
+		}
+		if c.number == node.None {
+			return ""
+		}
+		cores = append(cores, c.number)
+		if !slices.Contains(sockets, c.Package) {
+			sockets = append(sockets, c.Package)
+		}
+		if len(cpus) == 1 && len(c.PUs) > 1 {
+			thread = fmt.Sprintf("thread %d of ", i)
+		}
+	}
+	if len(cores) == 0 {
+		return ""
+	}
+	slices.Sort(sockets)
+	text := thread + count(len(cores), "core ", "cores ") + Format(cores)
+	if sockets[0] == node.None {
+		return text
+	}
+	return text + " of " + count(len(sockets), "socket ", "sockets ") + Format(sockets)
+}
