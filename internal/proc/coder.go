@@ -147,6 +147,7 @@ func children(l *[]Child) func(*coder) {
 			number(b, &c.App)
 			b.strings(&c.Env)
 			b.bool(&c.StdinPipe)
+			list(b, &c.CPUs, func(cpu *int, b *coder) { number(b, cpu) })
 		})
 	}
 }

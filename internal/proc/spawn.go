@@ -27,6 +27,7 @@ type spawner struct {
 	inForce *Spec   // whose umask and limits are in force
 	live    map[int]Child
 	env     []string // reused
+	binder
 }
 
 // batch is one message's ranks. They are decoded when their turn comes, so that
@@ -146,7 +147,15 @@ func (s *spawner) start(c *Child, spec *Spec, out *outbox) (wireEvent, []int, *s
 	if s.shared >= 0 {
 		files = append(files, uintptr(s.shared))
 	}
+	if serr := s.onto(c.CPUs); serr != nil {
+		s.closeChildEnds(child)
+		closeAll(parent)
+		return wireEvent{}, nil, serr
+	}
 	pid, err := s.fork(path, argv, files, out)
+	if note := s.back(c.CPUs, pid); note != "" {
+		out.add(wireEvent{Kind: evNote, Text: note})
+	}
 	s.closeChildEnds(child)
 	if err != nil {
 		closeAll(parent)

@@ -48,6 +48,8 @@ type Child struct {
 	// StdinPipe says that stdin is a pipe, whose other end comes with Started;
 	// otherwise it is /dev/null.
 	StdinPipe bool
+	// CPUs are those on which the rank is to run, ascending; none are the agent's own.
+	CPUs []int
 }
 
 // validate checks what the warden relies on.
