@@ -20,6 +20,7 @@ import (
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/pmi"
 	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/topology/node"
 	"github.com/golaunch/golaunch/tree"
 )
 
@@ -79,6 +80,7 @@ type Agent struct {
 	openMPILeft  []openMPILeft        // what ranks leave that are killed
 	tooFew       error                // not all descriptors that the ranks need can be had
 	door         servetree.Door
+	processors   *node.Node // the host's inside; nil until a rank is bound
 	early        early
 	stalls       stalls
 
@@ -95,6 +97,7 @@ type rank struct {
 	asked   *pmi.Spawn // its last spawn
 	refusal *refusal   // of its last spawn, where it may wait for ever since
 	record  report.Rank
+	cpus    []int // to which it is bound, ascending; nil if it is not
 }
 
 func (r *rank) id() job.RankID { return job.RankID{World: r.world.id, Rank: r.Number} }

@@ -31,10 +31,14 @@ func (a *Agent) startRanks(w *world) {
 	if !a.openServers(w) {
 		return
 	}
+	if err := a.bind(w); err != nil {
+		a.cannotBind(w, err)
+		return
+	}
 	w.launched = true
 	a.end.RanksHanded(w.unborn)
 	l := a.launch
-	spec := proc.Spec{Env: append(slices.Clone(l.Env), a.nodeEnv(w)...), Umask: l.Umask, Rlimits: l.Rlimits}
+	spec := proc.Spec{Env: slices.Concat(bindingEnv(w), l.Env, a.nodeEnv(w)), Umask: l.Umask, Rlimits: l.Rlimits}
 	for i, app := range w.Apps {
 		spec.Apps = append(spec.Apps, proc.App{Argv: a.program(w, i), Env: a.libraryEnv(w, i), Dir: app.Dir, DirGiven: app.DirGiven, Path: app.Path})
 	}
@@ -44,6 +48,7 @@ func (a *Agent) startRanks(w *world) {
 		children[i] = proc.Child{
 			World: w.id, Rank: r.Number, App: r.App,
 			StdinPipe: w.id == 0 && (l.StdinRank == overlay.StdinAll || l.StdinRank == r.Number),
+			CPUs:      r.cpus,
 			Env:       []string{"PMI_RANK=" + n, "RANK=" + n, "MPI_LOCALRANKID=" + local, "LOCAL_RANK=" + local},
 		}
 		for _, s := range w.all {

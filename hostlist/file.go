@@ -116,7 +116,7 @@ func applySettings(hosts []job.Host, fields []string) (capped bool, err error) {
 		case "user":
 			err = checkUser(value)
 		case "binding":
-			err = errors.New("golaunch does not bind; remove it")
+			err = errors.New("a host has no binding of its own; remove it, and use --bind-to")
 		case "ifname":
 			err = errors.New("name the host by its address on that network instead")
 		default:

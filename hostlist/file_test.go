@@ -64,7 +64,7 @@ func TestParseFileErrors(t *testing.T) {
 		"a user=-l\n":                 `hosts:1: "user=-l": user name "-l" begins with a dash`,
 		"a port=0\n":                  `hosts:1: "port=0": not a port; 1 to 65535 are`,
 		"a port=65536\n":              `hosts:1: "port=65536": not a port; 1 to 65535 are`,
-		"a binding=core\n":            `hosts:1: "binding=core": golaunch does not bind; remove it`,
+		"a binding=core\n":            `hosts:1: "binding=core": a host has no binding of its own; remove it, and use --bind-to`,
 		"a ifname=ib0\n":              `hosts:1: "ifname=ib0": name the host by its address on that network instead`,
 		"a colour=red\n":              `hosts:1: "colour=red": unknown setting; known are slots, max_slots, user and port`,
 		"a user=x\na user=y\n":        `hosts:2: host a: user y, but x at hosts:1`,

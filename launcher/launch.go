@@ -30,6 +30,7 @@ func (r *run) launchMessage(ready overlay.Ready) (*overlay.Launch, error) {
 		Nodes:     nodes,
 		StdinRank: r.stdinRank(),
 		Universe:  r.plan.universe(r.mayGrow()),
+		ShareCPUs: r.Oversubscribe,
 		Libraries: libraries(r.mpichFix()),
 		MPICHFix:  r.mpichFix(),
 		Files:     r.staging.files.List(),

@@ -21,6 +21,7 @@ import (
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/placement"
+	"github.com/golaunch/golaunch/placement/binding"
 	"github.com/golaunch/golaunch/stdio"
 )
 
@@ -88,7 +89,7 @@ type Options struct {
 
 	// PPN is the number of ranks per host; 0 leaves it to the slots.
 	PPN int
-	// Oversubscribe allows more ranks than slots.
+	// Oversubscribe allows more ranks than slots, and than what BindTo binds them to.
 	Oversubscribe bool
 	// Place says which host each rank runs on.
 	Place placement.Wish
@@ -205,6 +206,9 @@ func (o *Options) Validate() error {
 		return errors.New("--mpich-fix and --no-mpich-fix exclude each other")
 	case o.Quiet && o.Verbose > 0:
 		return errors.New("--quiet and --verbose exclude each other")
+	}
+	if _, err := binding.Parse(o.BindTo); err != nil {
+		return fmt.Errorf("--bind-to: %w", err)
 	}
 	if _, err := stdio.ParsePatterns(o.OutPattern, o.ErrPattern); err != nil {
 		return err

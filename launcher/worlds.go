@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
@@ -146,10 +147,13 @@ func (r *run) toRoot(world int, s link.Stream, kind tree.Kind, body []byte) {
 // input, and answers the spawn of another.
 func (r *run) worldStarted(id int, s overlay.Started) error {
 	w := r.worlds[id]
-	switch {
-	case w == nil || w.started:
+	if w == nil || w.started {
 		return fmt.Errorf("world %d has started twice, or never began", id)
-	case id == 0:
+	}
+	if lines := boundLines(id, w.plan, s.Bound); len(lines) > 0 {
+		r.report.say("%s", strings.Join(lines, "\n"))
+	}
+	if id == 0 {
 		w.started = true
 		r.clock.mark("ranks started")
 		r.report.status.end()

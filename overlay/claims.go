@@ -135,7 +135,7 @@ func (o *Origin) started(h tree.Header, s Started) error {
 		}
 		left -= f.Count
 	}
-	return nil
+	return o.bound(h, s.Bound)
 }
 
 // allOn reports whether count ranks from first on exist, and are on hosts that are

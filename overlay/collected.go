@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/golaunch/golaunch/job"
@@ -49,7 +50,7 @@ func (o *Origin) collected(_ tree.Header, c report.Collected) error {
 		if err := o.rank(r.World, r.Rank, r.Host); err != nil {
 			return err
 		}
-		if err := long(maxStep, r.Outcome); err != nil {
+		if err := cmp.Or(long(maxStep, r.Outcome), long(maxCause, r.CPUs)); err != nil {
 			return err
 		}
 		if r.ExitCode < 0 || r.ExitCode > job.MaxCode || r.Signal < 0 || r.Signal > job.MaxSignal {

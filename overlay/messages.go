@@ -182,6 +182,8 @@ type Launch struct {
 	Nodes     []job.HostIndex `cbor:"8,keyasint"`  // NodeID to host
 	StdinRank job.Rank        `cbor:"10,keyasint"` // StdinNone, StdinAll or a rank of the first world
 	Universe  int             `cbor:"23,keyasint"` // pmi.World.UniverseSize
+	// ShareCPUs lets ranks that are more than what they are bound to share it.
+	ShareCPUs bool `cbor:"26,keyasint,omitempty"`
 
 	Libraries []Library `cbor:"14,keyasint"` // for ranks of some MPI libraries; those that the launcher has
 	MPICHFix  Fix       `cbor:"22,keyasint"` // which ranks get LibMPICHFinalize

@@ -55,4 +55,8 @@ type LaunchOptions struct {
 	// PMGR has every agent serve PMGR_COLLECTIVE, beside PMI, at a port of the loopback
 	// interface.
 	PMGR bool `cbor:"21,keyasint"`
+	// BindTo is what ranks are bound to (binding.Parse); "" binds none.
+	BindTo string `cbor:"24,keyasint,omitempty"`
+	// ReportBindings has agents tell to which CPUs each rank is bound.
+	ReportBindings bool `cbor:"25,keyasint,omitempty"`
 }

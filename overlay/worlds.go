@@ -34,6 +34,9 @@ type World struct {
 	// same in all worlds of the job.
 	Depth    int   `cbor:"9,keyasint,omitempty"`
 	Clusters []int `cbor:"10,keyasint,omitempty"`
+	// Slots are the CPUs of ranks for which the user names them (binding.ParseSlots):
+	// whatever LaunchOptions.BindTo says, they are bound to these.
+	Slots map[job.Rank]string `cbor:"11,keyasint,omitempty"`
 }
 
 // ClustersOf are the switch clusters of a node, by its number in the world, at depth 1
@@ -90,6 +93,8 @@ type Started struct {
 	// Failures of a spawned world, which end no job; those of the first world
 	// are reported as job.Failure.
 	Failures []StartFailure `cbor:"2,keyasint,omitempty"`
+	// Bound says where they run, if that is asked for (LaunchOptions.ReportBindings).
+	Bound []Bound `cbor:"3,keyasint,omitempty"`
 }
 
 // StartFailure says why ranks First to First+Count-1 do not run on a host.
@@ -105,6 +110,7 @@ type StartFailure struct {
 func (s *Started) Merge(part Started) {
 	s.Ranks += part.Ranks
 	s.Failures = append(s.Failures, part.Failures...)
+	s.Bound = mergeBound(s.Bound, part.Bound)
 }
 
 // Fail adds one rank that was not started.

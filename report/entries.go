@@ -45,4 +45,5 @@ type Rank struct {
 	MaxRSS   int64         `cbor:"10,keyasint"` // bytes
 	Start    time.Time     `cbor:"11,keyasint"` // zero where it was not started
 	End      time.Time     `cbor:"12,keyasint"`
+	CPUs     string        `cbor:"13,keyasint,omitempty"` // to which it is bound, as in 0-3,8; "" if it is not
 }

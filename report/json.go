@@ -104,6 +104,7 @@ type RankJSON struct {
 	MaxRSS   int64      `json:"max_rss_bytes"`
 	Start    *time.Time `json:"start"` // null where it was not started
 	End      *time.Time `json:"end"`
+	CPUs     string     `json:"cpus"` // as in 0-3,8; empty where it is not bound
 }
 
 // Fill puts what was collected into r, in the order of hosts and ranks. host
@@ -128,7 +129,7 @@ func (r *Report) Fill(c Collected, host func(job.HostIndex) string) {
 		r.Ranks = append(r.Ranks, RankJSON{
 			World: k.World, Rank: int(k.Rank), Host: host(k.Host), PID: k.PID, Outcome: k.Outcome,
 			ExitCode: k.ExitCode, Signal: k.Signal, User: k.User.Seconds(), System: k.System.Seconds(),
-			MaxRSS: k.MaxRSS, Start: moment(k.Start), End: moment(k.End),
+			MaxRSS: k.MaxRSS, Start: moment(k.Start), End: moment(k.End), CPUs: k.CPUs,
 		})
 	}
 }

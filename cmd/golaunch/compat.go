@@ -68,6 +68,9 @@ func (c *commandLine) translateOne(arg string, next []string) (words []string, u
 	own := c.flags.Lookup(name)
 	ours := long && own != nil && !foreignWords[name].also || !long && len(name) == 1 && c.flags.ShorthandLookup(name) != nil
 	f, ok := foreignWords[name]
+	if !ok {
+		f, ok = bindingWords[name]
+	}
 	if g, both := foreignWords[name+"="]; both && attached {
 		f = g
 	}

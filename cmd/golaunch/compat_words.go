@@ -12,7 +12,6 @@ import (
 
 // Answers that several words share.
 const (
-	answerBind    = "golaunch does not bind; start the program under taskset or numactl, or leave it to the MPI library"
 	answerDrop    = "there is nothing to set; leave it out"
 	answerPlan    = "--dry-run prints where the ranks go and starts nothing"
 	answerApps    = "write the programs on the command line, separated by a lone ':'"
@@ -114,14 +113,8 @@ var foreignWords = map[string]foreign{
 	"preload-binary":               instead("use --stage PROGRAM, which runs the copy"),
 	"preload-files":                instead("use --stage FILE for each; ranks find them in $GOLAUNCH_STAGE_DIR"),
 
-	// Binding and devices.
-	"bind-to":           {values: 1, to: bindTo},
-	"membind":           instead(answerBind),
+	// Devices; binding is in bindingWords.
 	"topolib":           instead(answerDrop),
-	"cpu-set":           instead(answerBind),
-	"cpus-per-proc":     instead(answerBind),
-	"cpus-per-task":     instead(answerBind),
-	"report-bindings":   instead(answerBind),
 	"use-hwthread-cpus": instead("say how many ranks a host holds with host:N or --ppn"),
 	"gpus-per-proc":     instead("choose the device in the program or in a script around it, by its local rank"),
 
@@ -223,11 +216,4 @@ func bootstrapWord(v []string) ([]string, string) {
 	names := registry.Names()
 	last := len(names) - 1
 	return nil, fmt.Sprintf("instead of %s use --bootstrap %s or %s", v[0], strings.Join(names[:last], ", "), names[last])
-}
-
-func bindTo(v []string) ([]string, string) {
-	if v[0] == "none" {
-		return nil, ""
-	}
-	return nil, answerBind
 }

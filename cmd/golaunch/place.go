@@ -13,6 +13,7 @@ import (
 	"github.com/golaunch/golaunch/commgraph"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/placement"
+	"github.com/golaunch/golaunch/placement/binding"
 	"github.com/golaunch/golaunch/placement/mapping"
 	"github.com/golaunch/golaunch/placement/rankfile"
 )
@@ -28,18 +29,22 @@ type placeFlags struct {
 // definePlace adds the flags of placement.
 func (c *commandLine) definePlace(f *pflag.FlagSet) {
 	f.VarP(countValue{&c.PPN, launcher.MaxRanks}, "ppn", "N", "`N` ranks per host")
-	f.BoolVar(&c.Oversubscribe, "oversubscribe", false, "allow more ranks than slots")
+	f.BoolVar(&c.Oversubscribe, "oversubscribe", false, "allow more ranks than slots, or than --bind-to has cores for")
 	f.Var(ruleValue{&c.mapBy}, "map-by", "place by `RULE`: "+either(placement.Forms()))
 	f.Var(oneOf{&c.rankBy, placement.Orders()}, "rank-by", "number ranks on these places by `ORDER`: "+either(placement.Orders()))
 	f.Var(oneOf{&c.metric, textsOf(mapping.Metrics())}, "metric", "choose among the maps of comm:GRAPH by `METRIC`: "+either(mapping.Metrics()))
 	f.Var(textValue{&c.metisFile}, "metis-file", "place ranks by the communication graph in `FILE`, as --map-by comm:FILE")
 	f.BoolVar(&c.Place.AvoidConflicts, "avoid-path-conflict", false, "of more hosts than needed, take some that share no link, by --topology")
+	f.Var(bindValue{&c.BindTo}, "bind-to", "bind each rank to `WHAT`: none, core, hwthread, socket, numa, l3, cpu-list:0-3,8")
+	f.BoolVar(&c.ReportBindings, "report-bindings", false, "say to which CPUs each rank is bound")
 	f.Var(textValue{&c.topology}, "topology", "order hosts by their network: `FILE`, a word as torus:8x8x8, auto or none")
 	f.Var(textValue{&c.mapFile}, "map", "`FILE` that names the GUID, LID or name in the network of each host")
-	annotate(f, groupPlace, "ppn", "oversubscribe", "map-by", "rank-by", "metric", "metis-file", "avoid-path-conflict", "topology", "map")
+	annotate(f, groupPlace, "ppn", "oversubscribe", "map-by", "rank-by", "metric", "metis-file", "avoid-path-conflict", "bind-to", "report-bindings", "topology", "map")
 	mark(f, filesKey, "metis-file", "topology", "map")
 	choices(f, "map-by", placement.Names()...)
 	tell(f, "map-by", placement.Help, placement.Names())
+	choices(f, "bind-to", binding.Kinds()[:len(binding.Kinds())-1]...) // but for that which a list follows
+	tell(f, "bind-to", binding.Kind.Help, binding.Kinds())
 	choices(f, "rank-by", placement.Orders()...)
 	tell(f, "rank-by", placement.OrderHelp, placement.Orders())
 	choices(f, "metric", mapping.Metrics()...)

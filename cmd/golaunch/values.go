@@ -207,3 +207,24 @@ func (v listOf) String() string {
 }
 
 func (v listOf) Type() string { return v.of(new(int)).Type() + "s" }
+
+// bindValue is what to bind ranks to, also in the words of other launchers.
+type bindValue struct{ p *string }
+
+func (v bindValue) Set(s string) error {
+	flags, answer := bindTo([]string{s})
+	if answer != "" {
+		return errors.New(answer)
+	}
+	*v.p = flags[1]
+	return nil
+}
+
+func (v bindValue) String() string {
+	if v.p == nil {
+		return ""
+	}
+	return *v.p
+}
+
+func (bindValue) Type() string { return "text" }

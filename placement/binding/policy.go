@@ -26,6 +26,25 @@ const (
 // Kinds are all of them.
 func Kinds() []Kind { return []Kind{None, Core, Thread, Socket, NUMA, L3, List} }
 
+// Help says in a few words what it is.
+func (k Kind) Help() string {
+	switch k {
+	case None:
+		return "not at all"
+	case Core:
+		return "a core, with all its hardware threads"
+	case Thread:
+		return "a hardware thread"
+	case Socket:
+		return "a processor package, in turn"
+	case NUMA:
+		return "a NUMA node, in turn"
+	case L3:
+		return "the cores of a level 3 cache, in turn"
+	}
+	return "a CPU of the list, in turn, as in cpu-list:0-3,8"
+}
+
 // Policy says what the ranks of a job are bound to. The zero value binds none.
 type Policy struct {
 	kind Kind

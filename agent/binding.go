@@ -1,0 +1,196 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/placement/binding"
+	"github.com/golaunch/golaunch/topology/node"
+)
+
+// sysfs is where Linux tells of the inside of a host.
+const sysfs = "/sys/devices/system"
+
+// bindError is why a rank cannot have its CPUs.
+type bindError struct {
+	rank job.Rank
+	error
+}
+
+func (e *bindError) Unwrap() error { return e.error }
+
+// bind finds the CPUs of the local ranks of a world, if they are to be bound: those
+// that the user names for a rank, or what LaunchOptions.BindTo says. Ranks of worlds
+// that live count as there.
+func (a *Agent) bind(w *world) error {
+	l := a.launch
+	policy, err := binding.Parse(l.BindTo)
+	if err != nil || !policy.Binds() && len(w.Slots) == 0 && !l.ReportBindings {
+		return err
+	}
+	ours, err := unix.Affinity(0)
+	if err != nil {
+		return err
+	}
+	host, err := a.host(ours, policy.Local() && len(w.Slots) == 0)
+	if err != nil {
+		return err
+	}
+	if err := a.bindNamed(w, host); err != nil {
+		return err
+	}
+	if policy.Binds() {
+		if err := a.bindOthers(w, host, policy); err != nil {
+			return err
+		}
+	}
+	for _, r := range w.ranks {
+		r.record.CPUs = binding.Format(r.cpus)
+	}
+	if l.ReportBindings {
+		w.own.Bound = []overlay.Bound{{Ranks: boundTexts(w, host, ours), Hosts: []job.HostIndex{a.self.Index}}}
+	}
+	return nil
+}
+
+// host is what this host has for ranks. Where numbers of CPUs are enough, it does not
+// matter that its inside can't be read. One that Linux does not show, as in some
+// containers, is not known.
+func (a *Agent) host(ours []int, enough bool) (*binding.Host, error) {
+	if a.processors == nil {
+		n, err := node.FromSysfs(os.DirFS(sysfs))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !enough {
+			return nil, fmt.Errorf("%s: %w; use --bind-to cpu-list:LIST, or none", sysfs, err)
+		}
+		a.processors = n
+	}
+	return binding.New(a.processors, ours), nil
+}
+
+// bindNamed gives ranks the CPUs that the user names for them.
+func (a *Agent) bindNamed(w *world, host *binding.Host) error {
+	for _, r := range w.ranks {
+		text, ok := w.Slots[r.Number]
+		if !ok {
+			continue
+		}
+		slots, err := binding.ParseSlots(text)
+		if err == nil {
+			r.cpus, err = host.Find(slots)
+		}
+		if err != nil {
+			return &bindError{r.Number, fmt.Errorf("slot=%s: %w", text, err)}
+		}
+	}
+	return nil
+}
+
+// bindOthers gives the other ranks theirs. Nodes on one machine share its CPUs: ranks of
+// a lower node come first.
+func (a *Agent) bindOthers(w *world, host *binding.Host, policy binding.Policy) error {
+	var ranks []*rank
+	for _, r := range w.ranks {
+		if r.cpus == nil {
+			ranks = append(ranks, r)
+		}
+	}
+	if len(ranks) == 0 {
+		return nil
+	}
+	before, all := 0, len(ranks)
+	if a.onOneMachine() {
+		before, all = w.unnamed(a.self.Index)
+	}
+	sets, err := host.Assign(binding.Wish{Policy: policy, Ranks: all, Taken: a.taken(), Share: a.launch.ShareCPUs})
+	if err != nil {
+		return &bindError{ranks[0].Number, fmt.Errorf("--bind-to %v: %w", policy, err)}
+	}
+	for i, r := range ranks {
+		r.cpus = sets[before+i]
+	}
+	return nil
+}
+
+// unnamed counts the ranks of a world for which no CPUs are named: those on hosts before
+// one, and all.
+func (w *world) unnamed(host job.HostIndex) (before, all int) {
+	for _, b := range w.Blocks {
+		n := b.Count
+		for i := range b.Count {
+			if _, named := w.Slots[b.First+job.Rank(i)]; named {
+				n--
+			}
+		}
+		if all += n; b.Host < host {
+			before += n
+		}
+	}
+	return before, all
+}
+
+// taken are the CPUs of the local ranks that are bound and have not ended.
+func (a *Agent) taken() (sets [][]int) {
+	for _, w := range a.worlds {
+		for _, r := range w.ranks {
+			if r.cpus != nil && !r.Exited {
+				sets = append(sets, r.cpus)
+			}
+		}
+	}
+	return sets
+}
+
+// boundTexts says of each local rank of a world where it runs.
+func boundTexts(w *world, host *binding.Host, ours []int) (texts []string) {
+	for _, r := range w.ranks {
+		text := cpusText(ours) + " (not bound)"
+		if r.cpus != nil {
+			text = cpusText(r.cpus)
+			if where := host.Describe(r.cpus); where != "" {
+				text += " (" + where + ")"
+			}
+		}
+		texts = append(texts, overlay.CutCause(text))
+	}
+	return texts
+}
+
+func cpusText(cpus []int) string {
+	if len(cpus) == 1 {
+		return "CPU " + binding.Format(cpus)
+	}
+	return "CPUs " + binding.Format(cpus)
+}
+
+// cannotBind has no rank of a world start here, since some cannot have its CPUs.
+func (a *Agent) cannotBind(w *world, err error) {
+	text, first := overlay.CutCause(err.Error()), w.ranks[0].Number
+	if e, ok := errors.AsType[*bindError](err); ok {
+		first = e.rank
+	}
+	for _, b := range w.Blocks {
+		if w.id > 0 && b.Host == a.self.Index {
+			w.own.Fail(overlay.StartFailure{Host: b.Host, First: b.First, Count: b.Count, Code: job.ExitLauncher, Text: text})
+		}
+	}
+	if w.id == 0 {
+		a.fail(job.Failure{Class: job.CauseStart, Rank: first, Host: a.self.Index, Code: job.ExitLauncher, Phase: "start", Text: text})
+	}
+	w.ended.Merge(overlay.Done{Failed: 1, Ended: -1}) // of those that are counted next
+	a.neverStart(w)
+}
+
+// bindingEnv is what keeps MPI libraries that bind ranks by themselves from doing so
+// where golaunch does. What the user sets counts more.
+func bindingEnv(w *world) []string {
+	if !slices.ContainsFunc(w.ranks, func(r *rank) bool { return r.cpus != nil }) {
+		return nil
+	}
+	return []string{"MV2_ENABLE_AFFINITY=0"} // MVAPICH2
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/golaunch/golaunch/placement/binding"
+)
+
+// Answers about binding.
+const (
+	answerMemory  = "memory is where a rank first writes to it, near its CPUs; for more start the program under numactl"
+	answerPerRank = "a rank is bound to one core, or to all of a socket, numa or l3: choose with --bind-to"
+	answerCPUSet  = "use --bind-to cpu-list:LIST, with the kernel's numbers, for one CPU for each rank"
+	answerShare   = "use --bind-to %s, with --oversubscribe where ranks may share"
+)
+
+// bindingWords are what Hydra, Open MPI and srun have for binding.
+var bindingWords = map[string]foreign{
+	"binding":          {values: 1, to: bindTo},
+	"bind-to-core":     meaning("--bind-to", "core"),
+	"bind-to-socket":   meaning("--bind-to", "socket"),
+	"bind-to-none":     meaning("--bind-to", "none"),
+	"cpu-bind":         {values: 1, to: cpuBind},
+	"cpu_bind":         {values: 1, to: cpuBind},
+	"membind":          instead(answerMemory),
+	"mem-bind":         instead(answerMemory),
+	"cpu-set":          instead(answerCPUSet),
+	"cpu-list":         instead(answerCPUSet),
+	"slot-list":        instead(answerCPUSet),
+	"cpus-per-proc":    instead(answerPerRank),
+	"cpus-per-rank":    instead(answerPerRank),
+	"cpus-per-task":    instead(answerPerRank),
+	"threads-per-core": instead("use --bind-to hwthread for one hardware thread for each rank, --bind-to core for all of a core"),
+}
+
+// sameThings are what others call what golaunch binds to.
+var sameThings = map[string]binding.Kind{
+	"package": binding.Socket, "l3cache": binding.L3, "hwthreads": binding.Thread, "rr": binding.Thread, "slot": binding.Core,
+	"machine": binding.None, "board": binding.None, "node": binding.None,
+}
+
+// bindTo knows Hydra's and Open MPI's words. What is none of theirs stays as it is.
+func bindTo(v []string) (flags []string, answer string) {
+	word, more, qualified := strings.Cut(v[0], ":")
+	if word == "user" && !strings.Contains(more, "+") {
+		return []string{"--bind-to", string(binding.List) + ":" + more}, ""
+	}
+	if kind, ok := sameThings[word]; ok {
+		word = string(kind)
+	}
+	switch {
+	case v[0] == "user" || word == "user":
+		return nil, fmt.Sprintf("%q: "+answerCPUSet, v[0])
+	case !qualified || word == string(binding.List) || !slices.Contains(binding.Kinds(), binding.Kind(word)):
+		return []string{"--bind-to", word + strings.TrimPrefix(v[0], strings.SplitN(v[0], ":", 2)[0])}, ""
+	case more == "1" || more == "if-supported" || more == "no-overload":
+		return []string{"--bind-to", word}, ""
+	case more == "overload-allowed":
+		return nil, fmt.Sprintf("%q: "+answerShare, v[0], word)
+	}
+	return nil, fmt.Sprintf("%q: %s", v[0], answerPerRank)
+}
+
+// cpuBind is srun's: words between commas, of which one says what to bind to.
+func cpuBind(v []string) (flags []string, answer string) {
+	words := strings.Split(v[0], ",")
+	for len(words) > 1 && (words[0] == "quiet" || words[0] == "verbose" || words[0] == "q" || words[0] == "v") {
+		if words[0][0] == 'v' {
+			flags = append(flags, "--report-bindings")
+		}
+		words = words[1:]
+	}
+	kind, list, _ := strings.Cut(strings.Join(words, ","), ":")
+	to := map[string]binding.Kind{
+		"none": binding.None, "no": binding.None, "cores": binding.Core, "threads": binding.Thread, "rank": binding.Thread,
+		"sockets": binding.Socket, "ldoms": binding.NUMA, "rank_ldom": binding.NUMA,
+	}[kind]
+	switch {
+	case to != "":
+		return append(flags, "--bind-to", string(to)), ""
+	case kind == "verbose" || kind == "v":
+		return []string{"--report-bindings"}, ""
+	case kind == "quiet" || kind == "q":
+		return nil, ""
+	case kind == "map_cpu" && !strings.ContainsAny(list, "x*"):
+		return append(flags, "--bind-to", string(binding.List)+":"+list), ""
+	}
+	return nil, fmt.Sprintf("%q: %s", v[0], answerCPUSet+"; or core, hwthread, socket or numa")
+}

@@ -1,0 +1,71 @@
+package launcher
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
+)
+
+const (
+	eachBound = 32  // ranks of a world up to which each has a line of its own
+	mostBound = 256 // lines of a world
+)
+
+// boundLines say where the ranks of a world run: a line for each of few ranks. Of many,
+// those have one line together that have the same CPUs on their hosts.
+func boundLines(world int, p *Plan, bound []overlay.Bound) (lines []string) {
+	ranks := map[job.HostIndex][]int{}
+	for _, b := range p.Blocks { // in rank order
+		for i := range b.Count {
+			ranks[b.Host] = append(ranks[b.Host], int(b.First)+i)
+		}
+	}
+	if len(bound) > 0 && p.Size <= eachBound {
+		return eachBoundLine(world, p, bound, ranks)
+	}
+	for _, b := range bound {
+		for i, text := range b.Ranks {
+			if slices.Index(b.Ranks, text) < i {
+				continue // told
+			}
+			var local []int
+			for j, t := range b.Ranks {
+				if t == text {
+					local = append(local, j)
+				}
+			}
+			lines = append(lines, groupOf(world, p, b.Hosts, local, ranks)+": "+text)
+		}
+	}
+	if more := len(lines) - mostBound; more > 0 {
+		lines = append(lines[:mostBound], fmt.Sprintf("... and %d more lines; --report has the CPUs of all ranks", more))
+	}
+	return lines
+}
+
+// eachBoundLine is a line for each rank, in their order.
+func eachBoundLine(world int, p *Plan, bound []overlay.Bound, ranks map[job.HostIndex][]int) []string {
+	lines := make([]string, p.Size)
+	for _, b := range bound {
+		for _, h := range b.Hosts {
+			for i, r := range ranks[h] {
+				lines[r] = fmt.Sprintf("rank %v on %s: %s", job.RankID{World: world, Rank: job.Rank(r)}, p.hostName(h), b.Ranks[i])
+			}
+		}
+	}
+	return slices.DeleteFunc(lines, func(s string) bool { return s == "" }) // of hosts that are lost
+}
+
+// groupOf names ranks of one host, or by their local numbers those of several.
+func groupOf(world int, p *Plan, hosts []job.HostIndex, local []int, ranks map[job.HostIndex][]int) string {
+	if len(hosts) == 1 {
+		numbers := make([]int, len(local))
+		for i, j := range local {
+			numbers[i] = ranks[hosts[0]][j]
+		}
+		return numbersText(world, numbers) + " on " + p.hostName(hosts[0])
+	}
+	return "local " + numbersText(world, local) + " on each of " + hostsText(hosts, p.hostName)
+}
