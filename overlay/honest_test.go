@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -257,6 +258,13 @@ func (m *model) end(a *modelAgent, id int, run map[job.HostIndex]job.Block) (sta
 		started.Ranks = b.Count - failed
 	} else {
 		started.Ranks = b.Count
+	}
+	if b.Count > 0 && m.pick(2) == 0 {
+		bound := Bound{Hosts: []job.HostIndex{a.host.Index}}
+		for i := range b.Count { // no two hosts alike
+			bound.Ranks = append(bound.Ranks, fmt.Sprintf("CPUs %d,%d (core %[1]d of socket 0)", i, int(a.host.Index)))
+		}
+		started.Bound = append(started.Bound, bound)
 	}
 	done.Failed = m.pick(b.Count + 1)
 	done.Ranks = b.Count - done.Failed

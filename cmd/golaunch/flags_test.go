@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -36,7 +37,10 @@ func TestEveryFlagIsInTheHelp(t *testing.T) {
 func TestForeignWords(t *testing.T) {
 	f := newCommandLine(nil).flags
 	var hidden []string
-	for word, foreign := range foreignWords {
+	words := maps.Clone(foreignWords)
+	maps.Copy(words, bindingWords)
+	assert.Len(t, words, len(foreignWords)+len(bindingWords))
+	for word, foreign := range words {
 		assert.False(t, strings.HasPrefix(word, "-"), word)
 		if f.Lookup(word) != nil {
 			hidden = append(hidden, word)

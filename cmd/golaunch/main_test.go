@@ -64,6 +64,8 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	show("stage", strings.Join(o.Stage, " "), "")
 	show("ppn", o.PPN, def.PPN)
 	show("oversubscribe", o.Oversubscribe, def.Oversubscribe)
+	show("bind-to", o.BindTo, def.BindTo)
+	show("report-bindings", o.ReportBindings, def.ReportBindings)
 	show("degree", o.Degree, def.Degree)
 	show("degree-rule", o.DegreeRule, def.DegreeRule)
 	show("lost-after", o.LostAfter, def.LostAfter)

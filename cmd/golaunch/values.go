@@ -12,6 +12,7 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/launcher"
+	"github.com/golaunch/golaunch/placement/binding"
 )
 
 // The types of flag values. Each Set gives an error that completes a line
@@ -215,6 +216,9 @@ func (v bindValue) Set(s string) error {
 	flags, answer := bindTo([]string{s})
 	if answer != "" {
 		return errors.New(answer)
+	}
+	if _, err := binding.Parse(flags[1]); err != nil {
+		return err
 	}
 	*v.p = flags[1]
 	return nil
