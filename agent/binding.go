@@ -30,23 +30,23 @@ func (e *bindError) Unwrap() error { return e.error }
 // that live count as there.
 func (a *Agent) bind(w *world) error {
 	l := a.launch
-	policy, err := binding.Parse(l.BindTo)
-	if err != nil || !policy.Binds() && len(w.Slots) == 0 && !l.ReportBindings {
+	choice, err := binding.Parse(l.BindTo)
+	if err != nil || !choice.Binds() && len(w.Slots) == 0 && !l.ReportBindings {
 		return err
 	}
 	ours, err := unix.Affinity(0)
 	if err != nil {
 		return err
 	}
-	host, err := a.host(ours, policy.Local() && len(w.Slots) == 0)
+	host, err := a.host(ours, choice.Local() && len(w.Slots) == 0)
 	if err != nil {
 		return err
 	}
 	if err := a.bindNamed(w, host); err != nil {
 		return err
 	}
-	if policy.Binds() {
-		if err := a.bindOthers(w, host, policy); err != nil {
+	if choice.Binds() {
+		if err := a.bindOthers(w, host, choice); err != nil {
 			return err
 		}
 	}
@@ -93,7 +93,7 @@ func (a *Agent) bindNamed(w *world, host *binding.Host) error {
 
 // bindOthers gives the other ranks theirs. Nodes on one machine share its CPUs: ranks of
 // a lower node come first.
-func (a *Agent) bindOthers(w *world, host *binding.Host, policy binding.Policy) error {
+func (a *Agent) bindOthers(w *world, host *binding.Host, choice binding.Choice) error {
 	var ranks []*rank
 	for _, r := range w.ranks {
 		if r.cpus == nil {
@@ -107,9 +107,9 @@ func (a *Agent) bindOthers(w *world, host *binding.Host, policy binding.Policy) 
 	if a.onOneMachine() {
 		before, all = w.unnamed(a.self.Index)
 	}
-	sets, err := host.Assign(binding.Wish{Policy: policy, Ranks: all, Taken: a.taken(), Share: a.launch.ShareCPUs})
+	sets, err := host.Assign(binding.Wish{Choice: choice, Ranks: all, Taken: a.taken(), Share: a.launch.ShareCPUs})
 	if err != nil {
-		return &bindError{ranks[0].Number, fmt.Errorf("--bind-to %v: %w", policy, err)}
+		return &bindError{ranks[0].Number, fmt.Errorf("--bind-to %v: %w", choice, err)}
 	}
 	for i, r := range ranks {
 		r.cpus = sets[before+i]

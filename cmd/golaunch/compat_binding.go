@@ -53,8 +53,10 @@ func bindTo(v []string) (flags []string, answer string) {
 	switch {
 	case v[0] == "user" || word == "user":
 		return nil, fmt.Sprintf("%q: "+answerCPUSet, v[0])
-	case !qualified || word == string(binding.List) || !slices.Contains(binding.Kinds(), binding.Kind(word)):
-		return []string{"--bind-to", word + strings.TrimPrefix(v[0], strings.SplitN(v[0], ":", 2)[0])}, ""
+	case !qualified:
+		return []string{"--bind-to", word}, ""
+	case !slices.Contains(binding.Words(), binding.Kind(word)):
+		return []string{"--bind-to", v[0]}, ""
 	case more == "1" || more == "if-supported" || more == "no-overload":
 		return []string{"--bind-to", word}, ""
 	case more == "overload-allowed":

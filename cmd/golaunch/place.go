@@ -43,8 +43,8 @@ func (c *commandLine) definePlace(f *pflag.FlagSet) {
 	mark(f, filesKey, "metis-file", "topology", "map")
 	choices(f, "map-by", placement.Names()...)
 	tell(f, "map-by", placement.Help, placement.Names())
-	choices(f, "bind-to", binding.Kinds()[:len(binding.Kinds())-1]...) // but for that which a list follows
-	tell(f, "bind-to", binding.Kind.Help, binding.Kinds())
+	choices(f, "bind-to", binding.Words()...)
+	tell(f, "bind-to", binding.Kind.Help, binding.Words())
 	choices(f, "rank-by", placement.Orders()...)
 	tell(f, "rank-by", placement.OrderHelp, placement.Orders())
 	choices(f, "metric", mapping.Metrics()...)

@@ -7,7 +7,7 @@ import (
 
 // Wish is what the ranks of a host are to be bound to.
 type Wish struct {
-	Policy Policy // which binds
+	Choice Choice // which binds
 	Ranks  int    // how many there are
 	// Taken are the CPUs of ranks that live, one list for each.
 	Taken [][]int
@@ -20,7 +20,7 @@ type Wish struct {
 // where Share is set and no place has, all begin again. The lists are shared by ranks
 // of one place.
 func (h *Host) Assign(w Wish) ([][]int, error) {
-	places, err := h.places(w.Policy)
+	places, err := h.places(w.Choice)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (h *Host) tooFew(w Wish, places []place) error {
 	for _, p := range places {
 		cores += p.room
 	}
-	n := nouns[w.Policy.kind]
+	n := nouns[w.Choice.kind]
 	what := fmt.Sprintf("%d %s", len(places), count(len(places), n.one, n.many))
 	if cores > len(places) {
 		what = fmt.Sprintf("%d cores in %s", cores, what)

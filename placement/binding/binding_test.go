@@ -114,7 +114,7 @@ func units(t require.TestingT, list string) []int {
 	return cpus
 }
 
-func policy(t require.TestingT, word string) Policy {
+func choice(t require.TestingT, word string) Choice {
 	p, err := Parse(word)
 	require.NoError(t, err)
 	return p
@@ -165,7 +165,7 @@ func TestAssign(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			h := x.on.host(t, x.ours, x.offline)
-			sets, err := h.Assign(Wish{Policy: policy(t, x.to), Ranks: x.ranks})
+			sets, err := h.Assign(Wish{Choice: choice(t, x.to), Ranks: x.ranks})
 			require.NoError(t, err)
 			assert.Equal(t, x.want, texts(h, sets))
 		})
@@ -187,17 +187,17 @@ func TestAssignRefuses(t *testing.T) {
 		{laptop, "0-3", "cpu-list:9", 1, "CPU 9 is not the job's to use there"},
 		{noCaches, "", "l3", 1, "Linux tells of no L3 cache there; use --bind-to core, or none"},
 	} {
-		_, err := x.on.host(t, x.ours, "").Assign(Wish{Policy: policy(t, x.to), Ranks: x.ranks})
+		_, err := x.on.host(t, x.ours, "").Assign(Wish{Choice: choice(t, x.to), Ranks: x.ranks})
 		assert.ErrorContains(t, err, x.want)
 	}
-	_, err := New(nil, []int{0, 1}).Assign(Wish{Policy: policy(t, "socket"), Ranks: 1})
+	_, err := New(nil, []int{0, 1}).Assign(Wish{Choice: choice(t, "socket"), Ranks: 1})
 	assert.ErrorContains(t, err, "Linux tells of no socket there")
 }
 
 // Ranks that are started later, of a spawned world, take what is free.
 func TestAssignBesideOthers(t *testing.T) {
 	h := laptop.host(t, "", "")
-	w := Wish{Policy: policy(t, "core"), Ranks: 2, Taken: [][]int{{0, 4}, {2, 6}}}
+	w := Wish{Choice: choice(t, "core"), Ranks: 2, Taken: [][]int{{0, 4}, {2, 6}}}
 	sets, err := h.Assign(w)
 	require.NoError(t, err)
 	assert.Equal(t, [][]int{{1, 5}, {3, 7}}, sets)
@@ -222,7 +222,7 @@ func TestAssignProperties(t *testing.T) {
 		kind := rapid.SampledFrom([]Kind{Core, Thread, Socket, NUMA, L3}).Draw(t, "kind")
 		n := rapid.IntRange(1, 20).Draw(t, "ranks")
 		h := m.host(t, Format(ours), "")
-		w := Wish{Policy: Policy{kind: kind}, Ranks: n}
+		w := Wish{Choice: Choice{kind: kind}, Ranks: n}
 		sets, err := h.Assign(w)
 		room := len(h.cores)
 		if kind == Thread {
@@ -257,7 +257,7 @@ func TestAssignProperties(t *testing.T) {
 func TestParse(t *testing.T) {
 	for word, want := range map[string]string{"": "none", "none": "none", "core": "core", "l3": "l3",
 		"cpu-list:0-3,8": "cpu-list:0-3,8", "cpu-list:8,0,1": "cpu-list:8,0-1"} {
-		assert.Equal(t, want, policy(t, word).String())
+		assert.Equal(t, want, choice(t, word).String())
 	}
 	for word, want := range map[string]string{
 		"cores":           `"cores" is nothing to bind to; none, core, hwthread, socket, numa, l3 and cpu-list:LIST are`,

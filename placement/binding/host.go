@@ -70,14 +70,14 @@ type place struct {
 	load int   // ranks that it has
 }
 
-// places are those of a policy that binds, in the order in which ranks take them.
-func (h *Host) places(p Policy) ([]place, error) {
-	switch p.kind {
+// places are those of a choice that binds, in the order in which ranks take them.
+func (h *Host) places(choice Choice) ([]place, error) {
+	switch choice.kind {
 	case List:
-		if err := h.mine(p.cpus); err != nil {
+		if err := h.mine(choice.cpus); err != nil {
 			return nil, err
 		}
-		return singles(p.cpus), nil
+		return singles(choice.cpus), nil
 	case Thread:
 		var cpus []int
 		for _, c := range h.cores {
@@ -88,7 +88,7 @@ func (h *Host) places(p Policy) ([]place, error) {
 	var places []place
 	at := map[int]int{}
 	for i, c := range h.cores {
-		number := c.part(p.kind, i)
+		number := c.part(choice.kind, i)
 		if number == node.None {
 			continue
 		}
@@ -104,7 +104,7 @@ func (h *Host) places(p Policy) ([]place, error) {
 		slices.Sort(places[i].cpus)
 	}
 	if len(places) == 0 {
-		return nil, fmt.Errorf("Linux tells of no %s there; use --bind-to core, or none", nouns[p.kind].one)
+		return nil, fmt.Errorf("Linux tells of no %s there; use --bind-to core, or none", nouns[choice.kind].one)
 	}
 	return places, nil
 }

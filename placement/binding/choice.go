@@ -23,8 +23,8 @@ const (
 	List   Kind = "cpu-list" // one of the CPUs of a list
 )
 
-// Kinds are all of them.
-func Kinds() []Kind { return []Kind{None, Core, Thread, Socket, NUMA, L3, List} }
+// Words are the kinds that are a word alone: all but List.
+func Words() []Kind { return []Kind{None, Core, Thread, Socket, NUMA, L3} }
 
 // Help says in a few words what it is.
 func (k Kind) Help() string {
@@ -42,51 +42,51 @@ func (k Kind) Help() string {
 	case L3:
 		return "the cores of a level 3 cache, in turn"
 	}
-	return "a CPU of the list, in turn, as in cpu-list:0-3,8"
+	return "a CPU of the list"
 }
 
-// Policy says what the ranks of a job are bound to. The zero value binds none.
-type Policy struct {
+// Choice says what the ranks of a job are bound to. The zero value binds none.
+type Choice struct {
 	kind Kind
 	cpus []int // of List, in the order given
 }
 
-// Parse reads a policy: a kind, of which List is followed by a colon and its CPUs as
+// Parse reads a choice: a kind, of which List is followed by a colon and its CPUs as
 // in cpu-list:0-3,8. "" is None.
-func Parse(word string) (Policy, error) {
+func Parse(word string) (Choice, error) {
 	kind, list, ok := strings.Cut(word, ":")
-	p := Policy{kind: Kind(kind)}
+	c := Choice{kind: Kind(kind)}
 	switch {
 	case word == "" || word == string(None):
-		return Policy{}, nil
-	case p.kind == List && list == "":
-		return Policy{}, fmt.Errorf("%q lacks its CPUs; write them as in %s:0-3,8", word, List)
-	case p.kind == List:
+		return Choice{}, nil
+	case c.kind == List && list == "":
+		return Choice{}, fmt.Errorf("%q lacks its CPUs; write them as in %s:0-3,8", word, List)
+	case c.kind == List:
 		var err error
-		if p.cpus, err = parseDistinct(list); err != nil {
-			return Policy{}, err
+		if c.cpus, err = parseDistinct(list); err != nil {
+			return Choice{}, err
 		}
-	case ok || !slices.Contains(Kinds(), p.kind):
-		return Policy{}, fmt.Errorf("%q is nothing to bind to; none, core, hwthread, socket, numa, l3 and cpu-list:LIST are", word)
+	case ok || !slices.Contains(Words(), c.kind):
+		return Choice{}, fmt.Errorf("%q is nothing to bind to; none, core, hwthread, socket, numa, l3 and cpu-list:LIST are", word)
 	}
-	return p, nil
+	return c, nil
 }
 
 // Binds tells whether ranks are bound at all.
-func (p Policy) Binds() bool { return p.kind != "" && p.kind != None }
+func (c Choice) Binds() bool { return c.kind != "" && c.kind != None }
 
-// Local tells whether p needs no more of a host than the numbers of its CPUs.
-func (p Policy) Local() bool { return !p.Binds() || p.kind == List }
+// Local tells whether c needs no more of a host than the numbers of its CPUs.
+func (c Choice) Local() bool { return !c.Binds() || c.kind == List }
 
 // String is what Parse reads.
-func (p Policy) String() string {
+func (c Choice) String() string {
 	switch {
-	case !p.Binds():
+	case !c.Binds():
 		return string(None)
-	case p.kind == List:
-		return string(List) + ":" + Format(p.cpus)
+	case c.kind == List:
+		return string(List) + ":" + Format(c.cpus)
 	}
-	return string(p.kind)
+	return string(c.kind)
 }
 
 // parseDistinct reads a list of CPUs, none of which is in it twice.
