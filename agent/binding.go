@@ -30,15 +30,11 @@ func (e *bindError) Unwrap() error { return e.error }
 // that live count as there.
 func (a *Agent) bind(w *world) error {
 	l := a.launch
-	choice, err := binding.Parse(l.BindTo)
+	choice, err := binding.Parse(a.common.BindTo)
 	if err != nil || !choice.Binds() && len(w.Slots) == 0 && !l.ReportBindings {
 		return err
 	}
-	ours, err := unix.Affinity(0)
-	if err != nil {
-		return err
-	}
-	host, err := a.host(ours, choice.Local() && len(w.Slots) == 0)
+	host, err := a.host(choice.Local() && len(w.Slots) == 0)
 	if err != nil {
 		return err
 	}
@@ -54,15 +50,38 @@ func (a *Agent) bind(w *world) error {
 		r.record.CPUs = binding.Format(r.cpus)
 	}
 	if l.ReportBindings {
-		w.own.Bound = []overlay.Bound{{Ranks: boundTexts(w, host, ours), Hosts: []job.HostIndex{a.self.Index}}}
+		w.own.Bound = []overlay.Bound{{Ranks: boundTexts(w, host), Hosts: []job.HostIndex{a.self.Index}}}
 	}
 	return nil
+}
+
+// room notes for how many ranks this host has what they are to be bound to.
+func (a *Agent) room(n *overlay.NodeInfo) {
+	choice, err := binding.Parse(a.common.BindTo)
+	if err == nil && !choice.Binds() {
+		return
+	}
+	var host *binding.Host
+	if err == nil {
+		host, err = a.host(choice.Local())
+	}
+	if err == nil {
+		n.Room, n.Has, err = host.Room(choice)
+	}
+	if err != nil {
+		n.NoRoom = err.Error()
+	}
+	n.Has, n.NoRoom = overlay.CutWhy(n.Has), overlay.CutWhy(n.NoRoom)
 }
 
 // host is what this host has for ranks. Where numbers of CPUs are enough, it does not
 // matter that its inside can't be read. One that Linux does not show, as in some
 // containers, is not known.
-func (a *Agent) host(ours []int, enough bool) (*binding.Host, error) {
+func (a *Agent) host(enough bool) (*binding.Host, error) {
+	ours, err := unix.Affinity(0)
+	if err != nil {
+		return nil, err
+	}
 	if a.processors == nil {
 		n, err := node.FromSysfs(os.DirFS(sysfs))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !enough {
@@ -147,9 +166,9 @@ func (a *Agent) taken() (sets [][]int) {
 }
 
 // boundTexts says of each local rank of a world where it runs.
-func boundTexts(w *world, host *binding.Host, ours []int) (texts []string) {
+func boundTexts(w *world, host *binding.Host) (texts []string) {
 	for _, r := range w.ranks {
-		text := cpusText(ours) + " (not bound)"
+		text := cpusText(host.CPUs()) + " (not bound)"
 		if r.cpus != nil {
 			text = cpusText(r.cpus)
 			if where := host.Describe(r.cpus); where != "" {

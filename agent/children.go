@@ -37,7 +37,9 @@ func (a *Agent) takeRange(r overlay.Range) error {
 	var own overlay.Ready
 	if !r.Self.Relay() { // a relay has no ranks
 		a.startWarden()
-		own.Live = []overlay.NodeInfo{{Index: r.Self.Index, HostName: a.hello.HostName, Addr: a.hello.Addr, Cores: a.hello.Cores}}
+		n := overlay.NodeInfo{Index: r.Self.Index, HostName: a.hello.HostName, Addr: a.hello.Addr, Cores: a.hello.Cores}
+		a.room(&n)
+		own.Live = []overlay.NodeInfo{n}
 	}
 	a.readyIf(a.subtree.Begin(own, r.Hosts, r.Degree))
 	return nil

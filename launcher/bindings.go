@@ -3,7 +3,9 @@ package launcher
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
 )
@@ -68,4 +70,55 @@ func groupOf(world int, p *Plan, hosts []job.HostIndex, local []int, ranks map[j
 		return numbersText(world, numbers) + " on " + p.hostName(hosts[0])
 	}
 	return "local " + numbersText(world, local) + " on each of " + hostsText(hosts, p.hostName)
+}
+
+// boundTooMany says which hosts lack what their ranks are to be bound to, and what to do; ""
+// if none does. Nodes on one machine share what it has.
+func (p *Plan) boundTooMany(live []overlay.NodeInfo, bindTo string, share bool) string {
+	ranks := map[job.HostIndex]int{}
+	kind, _ := registry.Find(p.Bootstrap)
+	for _, b := range p.Blocks {
+		ranks[b.Host] += b.Count
+	}
+	var order []string
+	tooMany := false
+	hosts := map[string][]job.HostIndex{}
+	for _, n := range live {
+		if ranks[n.Index] == 0 {
+			continue
+		}
+		of := ranks[n.Index]
+		if kind.Here {
+			of = p.Size
+		}
+		text := n.NoRoom
+		if text == "" && n.Has != "" && of > n.Room && !share {
+			tooMany = true
+			text = fmt.Sprintf("%s for %s", n.Has, plural(of, "rank"))
+		}
+		if text == "" {
+			continue
+		}
+		if hosts[text] == nil {
+			order = append(order, text)
+		}
+		hosts[text] = append(hosts[text], n.Index)
+	}
+	if len(order) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "--bind-to %s cannot be done:", bindTo)
+	for i, text := range order {
+		if i == maxDead {
+			fmt.Fprintf(&b, "\n  ... and %d more", len(order)-i)
+			break
+		}
+		fmt.Fprintf(&b, "\n  %s: %s", hostsText(hosts[text], p.hostName), text)
+	}
+	b.WriteString("\nnothing was run")
+	if tooMany {
+		b.WriteString("; use fewer ranks per host, --oversubscribe to let ranks share, or --bind-to none")
+	}
+	return b.String()
 }

@@ -39,6 +39,26 @@ func TestBoundLinesOfFew(t *testing.T) {
 	require.Equal(t, []string{"rank 1.1 on n002: CPUs 0,4 (core 0 of socket 0)", "rank 1.3 on n002: CPU 1"}, boundLines(1, p, bound))
 }
 
+// Before anything is started, golaunch says which hosts lack what ranks are bound to.
+func TestBoundTooMany(t *testing.T) {
+	p := planOf(5, 8)
+	p.Bootstrap = "ssh"
+	p.Hosts = append(p.Hosts, job.Host{Name: "spare"})
+	live := []overlay.NodeInfo{
+		{Index: 0, Room: 8, Has: "8 cores"}, {Index: 1, Room: 4, Has: "4 cores"}, {Index: 2, Room: 16, Has: "16 cores in 2 sockets"},
+		{Index: 3, Room: 4, Has: "4 cores"}, {Index: 4, NoRoom: "CPU 9 is not the job's"}, {Index: 5, Room: 1, Has: "1 core"},
+	}
+	const nineAlone = "--bind-to core cannot be done:\n  host n005: CPU 9 is not the job's\nnothing was run"
+	require.Equal(t, "--bind-to core cannot be done:\n  hosts n[002,004]: 4 cores for 8 ranks\n  host n005: CPU 9 is not the job's\n"+
+		"nothing was run; use fewer ranks per host, --oversubscribe to let ranks share, or --bind-to none", p.boundTooMany(live, "core", false))
+	require.Equal(t, nineAlone, p.boundTooMany(live, "core", true))
+	live[1].Room, live[3].Room, live[4] = 8, 9, overlay.NodeInfo{Index: 4} // which does not bind
+	require.Empty(t, p.boundTooMany(live, "core", false))
+	p.Bootstrap = "fork" // all on one machine
+	live = live[2:3]
+	require.Contains(t, p.boundTooMany(live, "socket", false), "host n003: 16 cores in 2 sockets for 40 ranks")
+}
+
 // 4,096 ranks are as many lines as a host has cores, where hosts are alike.
 func TestBoundLinesOfMany(t *testing.T) {
 	p := planOf(64, 64)

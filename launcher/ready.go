@@ -84,6 +84,11 @@ func (r *run) settle(ready overlay.Ready) {
 
 // launch sends the ranks on their way.
 func (r *run) launch() {
+	if text := r.plan.boundTooMany(r.live.Live, r.BindTo, r.Oversubscribe); text != "" {
+		r.report.say("%s", text)
+		r.giveUp(job.ExitLauncher, 0)
+		return
+	}
 	if err := r.printer.prepare(0, r.plan); err != nil {
 		r.report.say("%v", err)
 		r.giveUp(job.ExitUsage, 0)

@@ -41,7 +41,7 @@ func (o *Origin) grown(_ tree.Header, r Ready) error {
 func (r *Ready) tells(nodes, given tree.Hosts) error {
 	told, relays := make([]job.HostIndex, 0, len(r.Live)+len(r.Dead)), 0
 	for _, n := range r.Live {
-		if err := long(maxWord, n.HostName, n.Addr); err != nil {
+		if err := cmp.Or(long(maxWord, n.HostName, n.Addr), long(maxCause/2, n.Has, n.NoRoom)); err != nil {
 			return err
 		}
 		switch {
@@ -49,6 +49,8 @@ func (r *Ready) tells(nodes, given tree.Hosts) error {
 			return fmt.Errorf("host %d, which is not below it, is up", n.Index)
 		case n.Cores < 0:
 			return fmt.Errorf("host %d has %d cores", n.Index, n.Cores)
+		case n.Room < 0:
+			return fmt.Errorf("host %d has room for %d ranks", n.Index, n.Room)
 		}
 		told = append(told, n.Index)
 	}

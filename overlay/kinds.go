@@ -220,6 +220,9 @@ func Cut(text string) string { return cut(text, maxText) }
 // CutCause shortens a text for what tells of it for each rank.
 func CutCause(text string) string { return cut(text, maxCause) }
 
+// CutWhy shortens a text of a live host.
+func CutWhy(text string) string { return cut(text, maxCause/2) }
+
 // long refuses texts that are longer than their sender may make them. Whoever
 // passes them on adds to what they are in, which must be within its bound still.
 func long(most int, texts ...string) error {

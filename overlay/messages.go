@@ -106,6 +106,11 @@ type NodeInfo struct {
 	HostName string        `cbor:"2,keyasint"`
 	Addr     string        `cbor:"3,keyasint"`
 	Cores    int           `cbor:"4,keyasint"`
+	// Room is for how many ranks the host has what StartOptions.BindTo binds them to,
+	// where it binds, and Has what that is: "4 cores". NoRoom is why it has none.
+	Room   int    `cbor:"5,keyasint,omitempty"`
+	Has    string `cbor:"6,keyasint,omitempty"`
+	NoRoom string `cbor:"7,keyasint,omitempty"`
 }
 
 // DeadHost is a host on which no agent could be started, and why.

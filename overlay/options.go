@@ -27,6 +27,9 @@ type StartOptions struct {
 	StallAfter time.Duration `cbor:"28,keyasint"`
 	// KeepAgent leaves the staged agent on the hosts for the next job.
 	KeepAgent bool `cbor:"17,keyasint"`
+	// BindTo is what ranks are bound to (binding.Parse); "" binds none. Agents say
+	// before the launch for how many ranks they have that (NodeInfo.Room).
+	BindTo string `cbor:"31,keyasint,omitempty"`
 	// Verbose is how much golaunch tells of itself, 0 to 3.
 	Verbose int `cbor:"18,keyasint"`
 }
@@ -55,8 +58,6 @@ type LaunchOptions struct {
 	// PMGR has every agent serve PMGR_COLLECTIVE, beside PMI, at a port of the loopback
 	// interface.
 	PMGR bool `cbor:"21,keyasint"`
-	// BindTo is what ranks are bound to (binding.Parse); "" binds none.
-	BindTo string `cbor:"24,keyasint,omitempty"`
 	// ReportBindings has agents tell to which CPUs each rank is bound.
 	ReportBindings bool `cbor:"25,keyasint,omitempty"`
 }

@@ -84,6 +84,8 @@ func TestWhatAChildMaySay(t *testing.T) {
 		"a host of others is dead":   {KindReady, 0, Ready{Live: live(2, 3).Live, Dead: []DeadHost{{Index: 0}}}, "host 0, which is not below it, is dead"},
 		"a host that does not exist": {KindReady, 0, live(2, 3, -1), "host -1"},
 		"a host dead and alive":      {KindReady, 0, Ready{Live: live(2, 3).Live, Dead: []DeadHost{{Index: 3}}}, "host 3 is told of twice"},
+		"negative room":              {KindReady, 0, Ready{Live: []NodeInfo{{Index: 2}, {Index: 3, Room: -1}}}, "room for -1 ranks"},
+		"much said of a host":        {KindReady, 0, Ready{Live: []NodeInfo{{Index: 2}, {Index: 3, NoRoom: strings.Repeat("x", maxCause)}}}, "a text of 16384 bytes"},
 		"a host left out":            {KindReady, 0, live(2), "1 of 2 hosts are told of"},
 		"died":                       {KindDied, 0, Died{Dead: []DeadHost{{Index: 3}, {Index: 2}}}, ""},
 		"others died":                {KindDied, 0, Died{Dead: []DeadHost{{Index: 1}}}, "host 1 is not below it"},

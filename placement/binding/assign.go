@@ -63,22 +63,37 @@ func (p *place) before(q *place) bool {
 
 // tooFew says that the ranks are more than what they could be bound to.
 func (h *Host) tooFew(w Wish, places []place) error {
-	cores := 0
-	for _, p := range places {
-		cores += p.room
-	}
-	n := nouns[w.Choice.kind]
-	what := fmt.Sprintf("%d %s", len(places), count(len(places), n.one, n.many))
-	if cores > len(places) {
-		what = fmt.Sprintf("%d cores in %s", cores, what)
-	}
-	if len(h.ours) < h.all {
-		what += fmt.Sprintf(" (of its %d CPUs, %s are the job's to use)", h.all, Format(h.ours))
-	}
+	_, what := h.room(w.Choice, places)
 	beside := ""
 	if len(w.Taken) > 0 {
 		beside = fmt.Sprintf(" beside %d that live", len(w.Taken))
 	}
 	return fmt.Errorf("the host has %s for %d %s%s; use fewer per host, --oversubscribe to let ranks share them, or --bind-to none",
 		what, w.Ranks, count(w.Ranks, "rank", "ranks"), beside)
+}
+
+// Room is for how many ranks the host has room if they are bound so, and what it has,
+// such as "4 cores".
+func (h *Host) Room(c Choice) (ranks int, has string, err error) {
+	places, err := h.places(c)
+	if err != nil {
+		return 0, "", err
+	}
+	ranks, has = h.room(c, places)
+	return ranks, has, nil
+}
+
+func (h *Host) room(c Choice, places []place) (ranks int, has string) {
+	for _, p := range places {
+		ranks += p.room
+	}
+	n := nouns[c.kind]
+	has = fmt.Sprintf("%d %s", len(places), count(len(places), n.one, n.many))
+	if ranks > len(places) {
+		has = fmt.Sprintf("%d cores in %s", ranks, has)
+	}
+	if len(h.ours) < h.all {
+		has += fmt.Sprintf(" (the job may use %s %s alone)", count(len(h.ours), "CPU", "CPUs"), Format(h.ours))
+	}
+	return ranks, has
 }

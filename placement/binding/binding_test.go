@@ -180,18 +180,18 @@ func TestAssignRefuses(t *testing.T) {
 		want     string
 	}{
 		{laptop, "", "core", 5, "the host has 4 cores for 5 ranks; use fewer per host, --oversubscribe to let ranks share them, or --bind-to none"},
-		{laptop, "2,6", "core", 2, "the host has 1 core (of its 8 CPUs, 2,6 are the job's to use) for 2 ranks"},
+		{laptop, "2,6", "core", 2, "the host has 1 core (the job may use CPUs 2,6 alone) for 2 ranks"},
 		{twoSockets, "", "socket", 9, "the host has 8 cores in 2 sockets for 9 ranks"},
 		{laptop, "", "cpu-list:0-1", 3, "the host has 2 CPUs of the list for 3 ranks"},
 		{laptop, "0-3", "cpu-list:3-5", 1, "CPUs 4-5 are not the job's to use there: CPUs 0-3 are, by the affinity or the cgroup of golaunch's agent; choose"},
 		{laptop, "0-3", "cpu-list:9", 1, "CPU 9 is not the job's to use there"},
-		{noCaches, "", "l3", 1, "Linux tells of no L3 cache there; use --bind-to core, or none"},
+		{noCaches, "", "l3", 1, "the kernel tells of no L3 cache there; use --bind-to core, or none"},
 	} {
 		_, err := x.on.host(t, x.ours, "").Assign(Wish{Choice: choice(t, x.to), Ranks: x.ranks})
 		assert.ErrorContains(t, err, x.want)
 	}
 	_, err := New(nil, []int{0, 1}).Assign(Wish{Choice: choice(t, "socket"), Ranks: 1})
-	assert.ErrorContains(t, err, "Linux tells of no socket there")
+	assert.ErrorContains(t, err, "the kernel tells of no socket there")
 }
 
 // Ranks that are started later, of a spawned world, take what is free.
@@ -229,6 +229,9 @@ func TestAssignProperties(t *testing.T) {
 			room = len(ours)
 		}
 		require.Equal(t, n <= room, err == nil, "%v", err)
+		told, has, err := h.Room(w.Choice)
+		require.NoError(t, err)
+		require.Equal(t, room, told, has)
 		w.Share = true
 		shared, err := h.Assign(w)
 		require.NoError(t, err)

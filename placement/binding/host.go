@@ -63,6 +63,9 @@ func New(n *node.Node, ours []int) *Host {
 	return h
 }
 
+// CPUs are those that are ours, ascending. They are not to be changed.
+func (h *Host) CPUs() []int { return h.ours }
+
 // place is what ranks can be bound to.
 type place struct {
 	cpus []int // ascending
@@ -104,7 +107,7 @@ func (h *Host) places(choice Choice) ([]place, error) {
 		slices.Sort(places[i].cpus)
 	}
 	if len(places) == 0 {
-		return nil, fmt.Errorf("Linux tells of no %s there; use --bind-to core, or none", nouns[choice.kind].one)
+		return nil, fmt.Errorf("the kernel tells of no %s there; use --bind-to core, or none", nouns[choice.kind].one)
 	}
 	return places, nil
 }
