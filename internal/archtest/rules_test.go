@@ -72,6 +72,8 @@ var confined = []struct {
 		"an agent that is copied to every node carries no web server"},
 	{"regexp", []string{"integration"},
 		"it and the tables of Unicode that it wants are made at the start of every agent and warden"},
+	{"encoding/xml", []string{"topology/node/hwloc", "integration"},
+		"it has tables made at the start of every agent and warden"},
 	{"math/rand", nil, "use math/rand/v2"},
 	{"unsafe", []string{"internal/unix", "internal/proc", "integration/cluster"},
 		"memory safety is given up only next to system calls"},

@@ -87,8 +87,8 @@ func (h *Host) room(c Choice, places []place) (ranks int, has string) {
 	for _, p := range places {
 		ranks += p.room
 	}
-	n := nouns[c.kind]
-	has = fmt.Sprintf("%d %s", len(places), count(len(places), n.one, n.many))
+	one, many := c.kind.nouns()
+	has = fmt.Sprintf("%d %s", len(places), count(len(places), one, many))
 	if ranks > len(places) {
 		has = fmt.Sprintf("%d cores in %s", ranks, has)
 	}

@@ -107,7 +107,8 @@ func (h *Host) places(choice Choice) ([]place, error) {
 		slices.Sort(places[i].cpus)
 	}
 	if len(places) == 0 {
-		return nil, fmt.Errorf("the kernel tells of no %s there; use --bind-to core, or none", nouns[choice.kind].one)
+		one, _ := choice.kind.nouns()
+		return nil, fmt.Errorf("the kernel tells of no %s there; use --bind-to core, or none", one)
 	}
 	return places, nil
 }
@@ -134,16 +135,22 @@ func (c *core) part(k Kind, i int) int {
 	return i
 }
 
-// noun names a kind of place.
-type noun struct{ one, many string }
-
-var nouns = map[Kind]noun{
-	Core:   {"core", "cores"},
-	Thread: {"hardware thread", "hardware threads"},
-	Socket: {"socket", "sockets"},
-	NUMA:   {"NUMA node", "NUMA nodes"},
-	L3:     {"L3 cache", "L3 caches"},
-	List:   {"CPU of the list", "CPUs of the list"},
+// nouns name what a kind binds to, one and many. A table would be made at the start of
+// every agent.
+func (k Kind) nouns() (one, many string) {
+	switch k {
+	case Thread:
+		return "hardware thread", "hardware threads"
+	case Socket:
+		return "socket", "sockets"
+	case NUMA:
+		return "NUMA node", "NUMA nodes"
+	case L3:
+		return "L3 cache", "L3 caches"
+	case List:
+		return "CPU of the list", "CPUs of the list"
+	}
+	return "core", "cores"
 }
 
 // mine refuses CPUs that are not ours.

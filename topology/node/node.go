@@ -1,6 +1,6 @@
 // Package node describes the inside of a host: which cores share a package, a
-// NUMA node and a level 3 cache. It reads that from Linux' sysfs (FromSysfs) and
-// from hwloc's XML, as lstopo writes it (ParseXML).
+// NUMA node and a level 3 cache. It reads that from Linux' sysfs (FromSysfs); package
+// hwloc reads hwloc's XML.
 package node
 
 import (
@@ -100,8 +100,9 @@ func dense(of []int) []int {
 	return out
 }
 
-// build numbers everything anew in the order of the lowest units, and sorts.
-func build(cores []Core) *Node {
+// New is a host of these cores, each with a unit or more. It numbers everything anew in
+// the order of the lowest units, and sorts cores, which it keeps.
+func New(cores []Core) *Node {
 	slices.SortFunc(cores, func(a, b Core) int { return cmp.Compare(a.PUs[0], b.PUs[0]) })
 	n := &Node{Cores: cores}
 	renumber := func(of func(c *Core) *int) int {

@@ -68,7 +68,7 @@ func FromSysfs(sys fs.FS) (*Node, error) {
 		slices.Sort(c.PUs)
 		cores = append(cores, c)
 	}
-	return build(cores), nil
+	return New(cores), nil
 }
 
 type sysfs struct{ fs.FS }

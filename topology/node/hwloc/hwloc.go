@@ -1,4 +1,7 @@
-package node
+// Package hwloc reads the inside of a host from hwloc's XML, as lstopo writes it. It is
+// apart from package node since agents are linked with that: what reads XML has tables
+// made at the start of every process.
+package hwloc
 
 import (
 	"encoding/xml"
@@ -9,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/golaunch/golaunch/topology/node"
 )
 
 const (
@@ -20,23 +25,23 @@ const (
 // does not allow the process are not in it. Where several NUMA nodes are as near
 // to a core (ordinary and high-bandwidth memory), the one with the lowest number
 // counts. Name is what errors call the file.
-func ParseXML(r io.Reader, name string) (*Node, error) {
-	p := &hwloc{d: xml.NewDecoder(r), name: name}
+func ParseXML(r io.Reader, name string) (*node.Node, error) {
+	p := &reader{d: xml.NewDecoder(r), name: name}
 	p.d.Strict = true
 	if err := p.read(); err != nil {
 		return nil, err
 	}
-	return p.node()
+	return p.host()
 }
 
-type hwloc struct {
+type reader struct {
 	d       *xml.Decoder
 	name    string
 	version string
 	closed  bool
 	stack   []object
 	objects int
-	cores   []Core
+	cores   []node.Core
 	numas   []numa
 	seen    map[int]bool // units
 }
@@ -44,7 +49,7 @@ type hwloc struct {
 // An object of the file that is open, and the numbers of what holds it.
 type object struct {
 	kind    string
-	core    int // index of the core, None outside of one
+	core    int // index of the core, node.None outside of one
 	pkg, l3 int
 }
 
@@ -53,12 +58,12 @@ type numa struct {
 	units  []uint64
 }
 
-func (p *hwloc) errorf(format string, args ...any) error {
+func (p *reader) errorf(format string, args ...any) error {
 	line, _ := p.d.InputPos()
 	return fmt.Errorf("%s:%d: %w", p.name, line, fmt.Errorf(format, args...))
 }
 
-func (p *hwloc) read() error {
+func (p *reader) read() error {
 	p.seen = map[int]bool{}
 	for {
 		token, err := p.d.Token()
@@ -111,11 +116,11 @@ func attr(t xml.StartElement, name string) string {
 	return ""
 }
 
-func (p *hwloc) open(t xml.StartElement) error {
+func (p *reader) open(t xml.StartElement) error {
 	if p.objects++; p.objects > maxObjects || len(p.stack) == maxDepth {
 		return p.errorf("more than %d objects, or more than %d in each other", maxObjects, maxDepth)
 	}
-	o := object{core: None, pkg: None, l3: None}
+	o := object{core: node.None, pkg: node.None, l3: node.None}
 	if len(p.stack) > 0 {
 		o = p.stack[len(p.stack)-1]
 	}
@@ -128,12 +133,12 @@ func (p *hwloc) open(t xml.StartElement) error {
 	case "L3Cache":
 		o.l3 = p.objects
 	case "Core":
-		p.cores = append(p.cores, Core{Package: o.pkg, L3: o.l3, NUMA: None})
+		p.cores = append(p.cores, node.Core{Package: o.pkg, L3: o.l3, NUMA: node.None})
 		o.core = len(p.cores) - 1
 	case "PU", "NUMANode":
 		number, err := strconv.Atoi(attr(t, "os_index"))
-		if err != nil || number < 0 || number >= MaxPUs {
-			return p.errorf("%s of os_index=%q: expected a number below %d", o.kind, attr(t, "os_index"), MaxPUs)
+		if err != nil || number < 0 || number >= node.MaxPUs {
+			return p.errorf("%s of os_index=%q: expected a number below %d", o.kind, attr(t, "os_index"), node.MaxPUs)
 		}
 		if o.kind == "PU" {
 			return p.unit(o, number)
@@ -149,13 +154,13 @@ func (p *hwloc) open(t xml.StartElement) error {
 }
 
 // unit enters a processing unit; one that is in no core is a core.
-func (p *hwloc) unit(o object, number int) error {
+func (p *reader) unit(o object, number int) error {
 	if p.seen[number] {
 		return p.errorf("PU %d is there twice", number)
 	}
 	p.seen[number] = true
-	if o.core == None {
-		p.cores = append(p.cores, Core{Package: o.pkg, L3: o.l3, NUMA: None})
+	if o.core == node.None {
+		p.cores = append(p.cores, node.Core{Package: o.pkg, L3: o.l3, NUMA: node.None})
 		o.core = len(p.cores) - 1
 	}
 	c := &p.cores[o.core]
@@ -164,8 +169,8 @@ func (p *hwloc) unit(o object, number int) error {
 	return nil
 }
 
-func (p *hwloc) node() (*Node, error) {
-	cores := slices.DeleteFunc(p.cores, func(c Core) bool { return len(c.PUs) == 0 })
+func (p *reader) host() (*node.Node, error) {
+	cores := slices.DeleteFunc(p.cores, func(c node.Core) bool { return len(c.PUs) == 0 })
 	if len(cores) == 0 {
 		return nil, p.errorf("no PU: expected at least one processing unit")
 	}
@@ -187,15 +192,15 @@ func (p *hwloc) node() (*Node, error) {
 			cores[i].NUMA = number
 		}
 	}
-	return build(cores), nil
+	return node.New(cores), nil
 }
 
 // bitmap reads a set as hwloc writes it: words of 32 bits in hexadecimal, the
 // highest first, empty for 0: "0x00000003,,0x0000ffff".
 func bitmap(text string) ([]uint64, error) {
 	words := strings.Split(text, ",")
-	if len(words) > MaxPUs/32 {
-		return nil, fmt.Errorf("a cpuset of %d words: expected at most %d", len(words), MaxPUs/32)
+	if len(words) > node.MaxPUs/32 {
+		return nil, fmt.Errorf("a cpuset of %d words: expected at most %d", len(words), node.MaxPUs/32)
 	}
 	set := make([]uint64, (len(words)+1)/2)
 	for i, word := range words {
