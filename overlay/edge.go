@@ -239,6 +239,7 @@ func (e *Edge) drop() {
 func (e *Edge) hold(p *leftOpen) {
 	e.held = p
 	if p != nil {
+		p.joined.Store(true)
 		tell := e.ended
 		p.tell.Store(&tell)
 	}

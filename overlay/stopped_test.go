@@ -149,7 +149,7 @@ func TestAnAgentThatNobodyWatchesIsSwept(t *testing.T) {
 		do   func(f *Subtree, p *leftOpen, far link.Link)
 		want []string
 	}{
-		"silent before it is ready": {func(_ *Subtree, p *leftOpen, _ link.Link) { p.Close() }, []string{"swept", "closed"}},
+		"silent before it is ready": {func(_ *Subtree, p *leftOpen, _ link.Link) { p.Close() }, []string{"job swept", "swept", "closed"}},
 		"closed afterwards": {func(f *Subtree, p *leftOpen, _ link.Link) {
 			f.Watched(0)
 			p.Close()
@@ -164,7 +164,7 @@ func TestAnAgentThatNobodyWatchesIsSwept(t *testing.T) {
 		"silent when it is ready, maybe before its warden": {func(f *Subtree, p *leftOpen, _ link.Link) {
 			f.ChildReady(0, Ready{})
 			p.Close()
-		}, []string{"swept", "closed"}},
+		}, []string{"job swept", "swept", "closed"}},
 		"it ended in good order": {func(f *Subtree, p *leftOpen, far link.Link) {
 			for stream := range link.NumStreams { // as a peer that lives does
 				go func() { // ends with END

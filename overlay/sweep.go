@@ -68,6 +68,7 @@ type leftOpen struct {
 	job     string // what it is called there, see NodeJob
 	ended   atomic.Bool
 	watched atomic.Bool // by a warden; or else it is known to run
+	joined  atomic.Bool // it may have a warden
 	silent  atomic.Bool
 	tell    atomic.Pointer[func(error)] // of silence; nil while nobody wants to know
 	cleaned sync.Once
@@ -97,13 +98,21 @@ func (p *leftOpen) clean() bool {
 	if p == nil || !p.silent.Load() {
 		return false
 	}
+	p.end()
+	return true
+}
+
+// end ends the agent, and its warden, which may be stopped and not see that. Of an
+// agent that has not joined only itself: another one may have joined in its place.
+func (p *leftOpen) end() {
 	p.cleaned.Do(func() {
 		var both sync.WaitGroup
 		both.Go(func() { stage.Sweep(p.Pipe) })
-		both.Go(func() { sweep(p.Pipe, p.job) })
+		if p.joined.Load() {
+			both.Go(func() { sweep(p.Pipe, p.job) })
+		}
 		both.Wait()
 	})
-	return true
 }
 
 func (p *leftOpen) Read(b []byte) (int, error) {
@@ -120,7 +129,7 @@ func (p *leftOpen) Close() error {
 	case p.ended.Load():
 		return nil
 	case !p.clean() && !p.watched.Load():
-		stage.Sweep(p.Pipe)
+		p.end()
 	}
 	return p.Pipe.Close()
 }
