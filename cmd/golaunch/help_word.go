@@ -24,6 +24,7 @@ func topics() []topic {
 	}
 	for _, t := range [][2]string{
 		{"hosts", "lists and files of hosts, hosts that are dead; the flags of Hosts"},
+		{"placement", "where ranks go: rules, graphs, rank files; the flags of Placement"},
 		{"binding", "the CPUs that ranks are bound to, and what --report-bindings says"},
 		{"cache", "the policies of --cache, and when to choose which"},
 		{"stdin", "who reads standard input"},
