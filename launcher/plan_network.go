@@ -63,21 +63,19 @@ func arrangeHosts(o *Options, hosts []job.Host) (planNetwork, []job.Host, error)
 		return n, hosts, nil
 	case err != nil:
 		return n, nil, fmt.Errorf("--topology: %s: %w", o.Network.From, err)
-	case a.Rule == "" && o.Network.Given:
+	case a.Rule == "" && a.Unrouted == "" && o.Network.Given:
 		return n, nil, fmt.Errorf("--topology: %s: %s", o.Network.From, a.Lacking)
+	}
+	if a.Unrouted != "" {
+		n.notes = append(n.notes, fmt.Sprintf("network %s: %s; the hosts keep their order", o.Network.From, a.Unrouted))
 	}
 	for _, note := range []string{a.Lacking, a.Unclustered} {
 		if note != "" {
 			n.notes = append(n.notes, fmt.Sprintf("network %s: %s", o.Network.From, note))
 		}
 	}
+	n.know(o.Network, a)
 	if a.Rule != "" {
-		n.from, n.router, n.nodes = o.Network.From, o.Network.Router, make(map[job.Host]topology.Node, len(hosts))
-		for i, h := range a.Hosts {
-			if a.Nodes[i] != topology.NoNode {
-				n.nodes[h] = a.Nodes[i]
-			}
-		}
 		n.order = fmt.Sprintf("%s, by network %s", a.Rule, o.Network.From)
 	}
 	if n.depth = a.Depth; n.depth > 0 {
@@ -88,6 +86,19 @@ func arrangeHosts(o *Options, hosts []job.Host) (planNetwork, []job.Host, error)
 		}
 	}
 	return n, a.Hosts, nil
+}
+
+// know keeps which hosts the network has.
+func (n *planNetwork) know(network *Network, a *arrange.Arranged) {
+	n.from, n.nodes = network.From, make(map[job.Host]topology.Node, len(a.Hosts))
+	for i, h := range a.Hosts {
+		if a.Nodes[i] != topology.NoNode {
+			n.nodes[h] = a.Nodes[i]
+		}
+	}
+	if len(n.nodes) > 0 {
+		n.router = network.Router
+	}
 }
 
 // clustersOf are the switch clusters of some hosts, of each at depth 1 to the

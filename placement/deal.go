@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/golaunch/golaunch/topology"
@@ -23,7 +24,7 @@ type leafwise struct{}
 
 func (leafwise) Place(in *Input) ([]Run, error) {
 	if in.Network == nil {
-		return nil, errNoNetwork(Switch)
+		return nil, fmt.Errorf("--map-by %s: %w", Switch, errNoNetwork)
 	}
 	groups, _ := in.leaves()
 	return deal(in, groups)
@@ -75,7 +76,5 @@ func (in *Input) leaves() (groups [][]int, nodes int) {
 	return groups, nodes
 }
 
-// errNoNetwork says that a rule needs to know the network.
-func errNoNetwork(rule string) error {
-	return fmt.Errorf("%s: it is not known which host is below which switch; name the network with --topology", rule)
-}
+// errNoNetwork says that a rule, or an order, needs to know the network.
+var errNoNetwork = errors.New("it is not known which host is below which switch; name the network with --topology")

@@ -89,7 +89,7 @@ func inTheirOrder(in *Input) ([]int, error) {
 func alongCurve(curve string) func(*Input) ([]int, error) {
 	return func(in *Input) ([]int, error) {
 		if in.Network == nil {
-			return nil, errNoNetwork(curve)
+			return nil, errNoNetwork
 		}
 		var nodes []topology.Node
 		var of, lacking []int

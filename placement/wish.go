@@ -62,9 +62,9 @@ func (w *Wish) Check(network bool) error {
 	case w.Metric != "" && !w.Metric.Known():
 		return fmt.Errorf("--metric: %q is none; %s are", w.Metric, join(mapping.Metrics()))
 	case r.network && !network:
-		return fmt.Errorf("--map-by %w", errNoNetwork(r.name))
+		return fmt.Errorf("%s: %w", by, errNoNetwork)
 	case o != nil && o.network && !network:
-		return fmt.Errorf("--rank-by %w", errNoNetwork(o.name))
+		return fmt.Errorf("--rank-by %s: %w", o.name, errNoNetwork)
 	case w.AvoidConflicts && !network:
 		return errors.New("--avoid-path-conflict: it is not known which hosts share links; name the network with --topology")
 	case r.listed && w.Order != "":

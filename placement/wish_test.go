@@ -236,6 +236,11 @@ func TestChecks(t *testing.T) {
 	} {
 		require.EqualError(t, c.wish.Check(c.network), c.want)
 	}
-	_, err := (&Wish{Order: mapping.Morton}).Place(inputOf(t, "fattree:2,2/1,1/1,1", 4, 1, 1, 1, 1))
+	// A network that was named may turn out not to suit.
+	_, err := (&Wish{Order: mapping.Morton}).Place(inputOf(t, "", 2, 1, 1))
+	require.EqualError(t, err, "--rank-by morton: it is not known which host is below which switch; name the network with --topology")
+	_, err = (&Wish{Rule: Switch}).Place(inputOf(t, "", 2, 1, 1))
+	require.EqualError(t, err, "--map-by switch: it is not known which host is below which switch; name the network with --topology")
+	_, err = (&Wish{Order: mapping.Morton}).Place(inputOf(t, "fattree:2,2/1,1/1,1", 4, 1, 1, 1, 1))
 	require.EqualError(t, err, "--rank-by morton: hosts of fattree:2,2/1,1/1,1 have no coordinates: expected a torus or a mesh")
 }

@@ -131,7 +131,22 @@ func (c *commandLine) wish(w io.Writer, rule, value string) (placement.Wish, err
 	case placement.Seq:
 		wish.Sequence = c.sequence
 	}
+	c.setAsideOf(&wish)
 	return wish, err
+}
+
+// setAsideOf takes back what variables say for every job, and what does not suit this
+// one.
+func (c *commandLine) setAsideOf(wish *placement.Wish) {
+	if wish.Graph == nil && !c.given["metric"] {
+		wish.Metric = ""
+	}
+	if (wish.Graph != nil || wish.RankFile != nil || wish.Rule == placement.Seq) && !c.given["rank-by"] {
+		wish.Order = ""
+	}
+	if (c.topology == "" || c.topology == topologyNone) && !c.given["avoid-path-conflict"] {
+		wish.AvoidConflicts = false
+	}
 }
 
 // readOnce fails where standard input is meant twice.

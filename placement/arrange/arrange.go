@@ -36,8 +36,11 @@ type Arranged struct {
 	// topology.NoNode for a host that the network lacks.
 	Nodes []topology.Node
 	// Rule tells how the order was found and how good it is (routing.Order.String),
-	// "" where the network lacks all hosts.
+	// "" where the network lacks all hosts, or they do not reach each other.
 	Rule string
+	// Unrouted names hosts that do not reach each other, "" if all do: then Hosts are
+	// as given.
+	Unrouted string
 	// Lacking names the hosts that the network lacks, "" if there are none.
 	Lacking string
 	// Depth is the levels of switches between the hosts [Subramoni 5.2], of which the
@@ -53,8 +56,7 @@ type Arranged struct {
 	Unclustered string
 }
 
-// Arrange arranges hosts. The error names hosts that could be several of the network,
-// or that have no route.
+// Arrange arranges hosts. The error names hosts that could be several of the network.
 func (n *Network) Arrange(hosts []job.Host) (*Arranged, error) {
 	found, err := n.find(hosts)
 	if err != nil {
@@ -65,9 +67,11 @@ func (n *Network) Arrange(hosts []job.Host) (*Arranged, error) {
 	if len(nodes) == 0 {
 		return a, nil
 	}
+	a.Nodes = nodesOf(hosts, hosts, nodes, of)
 	sorted, orders, err := Order(n.Router, hosts, nodes, of, Seed, n.Loop)
 	if err != nil {
-		return nil, err
+		a.Unrouted = err.Error()
+		return a, nil
 	}
 	a.Hosts, a.Rule = sorted, orders[0].String()
 	a.Nodes = nodesOf(sorted, hosts, nodes, of)
@@ -78,7 +82,8 @@ func (n *Network) Arrange(hosts []job.Host) (*Arranged, error) {
 	// The best order has the hosts that the network has as the first ones.
 	tree, err := tii.Among(n.Router, orders[0].Hosts, n.Loop)
 	if err != nil {
-		return nil, err
+		a.Unclustered = fmt.Sprintf("switch clusters are not known: %v", err)
+		return a, nil
 	}
 	a.cluster(tree)
 	return a, nil

@@ -144,8 +144,9 @@ func TestArrangeManyHosts(t *testing.T) {
 	require.Equal(t, "switch clusters are not known: the job has 32769 hosts of it, more than 32768", a.Unclustered)
 }
 
-// Hosts that could be several, and that have no route, are named.
-func TestArrangeRefuses(t *testing.T) {
+// Hosts that could be several are refused; those that do not reach each other are
+// named, and stay as they are.
+func TestArrangeUnsuitable(t *testing.T) {
 	n := network(t, "torus:2x2")
 	_, err := n.Arrange(hosts("h0", "h0.a"))
 	require.EqualError(t, err, "hosts h0 and h0.a are both h0 of the network; a map file can tell them apart")
@@ -159,8 +160,12 @@ func TestArrangeRefuses(t *testing.T) {
 	require.NoError(t, err)
 	r, err := routing.New(g, topology.Serial)
 	require.NoError(t, err)
-	_, err = (&Network{Router: r, Loop: topology.Serial}).Arrange(hosts("h0", "h1"))
-	require.ErrorContains(t, err, "h0")
+	a, err := (&Network{Router: r, Loop: topology.Serial}).Arrange(hosts("h1", "far", "h0"))
+	require.NoError(t, err)
+	require.Equal(t, hosts("h1", "far", "h0"), a.Hosts)
+	require.Equal(t, []topology.Node{1, topology.NoNode, 0}, a.Nodes)
+	require.Equal(t, []any{"", 0}, []any{a.Rule, a.Depth})
+	require.Equal(t, "h1 to h0: h1 has no way on", a.Unrouted)
 }
 
 // Whatever the hosts are, all of them are there once, with their slots. Clusters of a
