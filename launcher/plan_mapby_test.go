@@ -102,6 +102,10 @@ func TestPlanAvoidsConflicts(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "h[0-1,4-5]", hostlist.Fold(bare(p.Hosts)))
 	require.Equal(t, "h[2-3,6-7]", hostlist.Fold(bare(p.Unused)))
+	o.PPN, o.Place.Rule = 0, placement.Node
+	p, err = NewPlan(o, "here")
+	require.NoError(t, err)
+	require.Equal(t, "h[0-1,4-5]", hostlist.Fold(bare(p.Hosts)))
 	o.Apps[0].N = 5
 	p, err = NewPlan(o, "here")
 	require.NoError(t, err)

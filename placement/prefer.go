@@ -13,8 +13,8 @@ import (
 )
 
 // Prefer returns the positions of the hosts of in, those first that are to hold
-// ranks where there are more than it takes, and otherwise as they were. Rules that
-// go by the network take hosts below the fewest leaf switches; w.AvoidConflicts
+// ranks where there are more than it takes, and otherwise as they were. Topology and
+// Comm take hosts below the fewest leaf switches; w.AvoidConflicts
 // takes none that share the link above their switch, if possible [Subramoni 8.2.2].
 // Listed hosts are first. notes tell what a wish could not have.
 func (w *Wish) Prefer(in *Input) (order []int, notes []string) {
@@ -23,7 +23,7 @@ func (w *Wish) Prefer(in *Input) (order []int, notes []string) {
 	switch r := w.row(); {
 	case r.listed:
 		chosen = w.seats.named(in)
-	case !r.network && !w.AvoidConflicts && w.Graph == nil || in.Network == nil || in.Apps == nil:
+	case !r.mapped && !w.AvoidConflicts || in.Network == nil || in.Apps == nil:
 		return order, nil
 	default:
 		chosen, notes = w.choose(in)
@@ -50,7 +50,12 @@ func later(first bool) int {
 // needed.
 func (w *Wish) choose(in *Input) (chosen []int, notes []string) {
 	room, n, err := in.room()
-	if err != nil || total(room) <= n || !slices.Contains(used(in, room), 0) {
+	if w.row().dealt { // as many hosts as possible are used
+		for i := range room {
+			room[i] = min(room[i], 1)
+		}
+	}
+	if err != nil || total(room) <= n || !w.row().dealt && !slices.Contains(used(in, room), 0) {
 		return nil, nil // all of them, whatever they share
 	}
 	groups, known := in.leaves()

@@ -38,7 +38,9 @@ func TestPreferAgainstAllChoices(t *testing.T) {
 		slices.Sort(some)
 		job := *in
 		job.Hosts, job.Network = nil, &Network{Router: in.Network.Router}
+		slots := rapid.SampledFrom([]int{0, 1}).Draw(t, "slots")
 		for _, h := range some {
+			in.Hosts[h].Slots = slots
 			job.Hosts = append(job.Hosts, in.Hosts[h])
 			job.Network.Nodes = append(job.Network.Nodes, topology.Node(h))
 		}
@@ -46,6 +48,9 @@ func TestPreferAgainstAllChoices(t *testing.T) {
 		job.Apps = []int{n}
 		avoid := rapid.Bool().Draw(t, "avoid")
 		w := Wish{Rule: Topology, AvoidConflicts: avoid}
+		if avoid {
+			w.Rule = rapid.SampledFrom(Names()[:4]).Draw(t, "rule")
+		}
 		order, notes := w.Prefer(&job)
 		require.Equal(t, len(some), len(slices.Compact(slices.Sorted(slices.Values(order)))))
 		require.True(t, slices.IsSorted(order[:n]), "in the order of hosts")
@@ -87,8 +92,12 @@ func TestPreferLeavesOrder(t *testing.T) {
 		require.Empty(t, notes)
 	}
 	check(Wish{AvoidConflicts: true})
+	in.Apps[0] = 17
+	in.Oversubscribe = true
+	check(Wish{Rule: Node, AvoidConflicts: true})
 	in.Apps[0] = 4
 	check(Wish{Rule: Node})
+	check(Wish{Rule: Switch})
 	in.Apps = nil
 	check(Wish{AvoidConflicts: true})
 	in.Apps, in.Network = []int{4}, nil

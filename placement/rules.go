@@ -24,21 +24,22 @@ type row struct {
 	value string // what follows a name with a colon
 	help  string // for users, in a line
 	rule  func(*Wish) Rule
-	// network says that the rule can't do without a network, listed that the user
-	// says where each rank is, mapped that a graph may say it.
-	network, listed, mapped bool
+	// dealt says that the rule spreads ranks over all hosts, network that it can't do
+	// without one, listed that the user says where each rank is, mapped that a graph
+	// may say it.
+	dealt, network, listed, mapped bool
 }
 
 // rules is the table of all that there are, in the order of help. A new one is its
 // file, and its name and a line here.
 var rules = [...]row{
-	{Slot, "", "fill the slots of one host after the other, the default; without slots, evenly", func(*Wish) Rule { return slot{} }, false, false, false},
-	{Node, "", "a rank on each host in turn", func(*Wish) Rule { return node{} }, false, false, false},
-	{Switch, "", "a rank below each leaf switch in turn", func(*Wish) Rule { return leafwise{} }, true, false, false},
-	{Topology, "", "hosts below few switches, in the order of the network", func(*Wish) Rule { return slot{} }, true, false, true},
-	{Comm, "GRAPH", "by what ranks send each other: a file, or a word such as cart:8x8x8", func(*Wish) Rule { return slot{} }, false, false, true},
-	{File, "FILE", "as the lines of a rank file say", func(w *Wish) Rule { return w.seats }, false, true, false},
-	{Seq, "", "rank i on the i-th entry of the list of hosts", func(w *Wish) Rule { return w.seats }, false, true, false},
+	{name: Slot, help: "fill the slots of one host after the other, the default; without slots, evenly", rule: func(*Wish) Rule { return slot{} }},
+	{name: Node, help: "a rank on each host in turn", rule: func(*Wish) Rule { return node{} }, dealt: true},
+	{name: Switch, help: "a rank below each leaf switch in turn", rule: func(*Wish) Rule { return leafwise{} }, dealt: true, network: true},
+	{name: Topology, help: "hosts below few switches, in the order of the network", rule: func(*Wish) Rule { return slot{} }, network: true, mapped: true},
+	{name: Comm, value: "GRAPH", help: "by what ranks send each other: a file, or a word such as cart:8x8x8", rule: func(*Wish) Rule { return slot{} }, mapped: true},
+	{name: File, value: "FILE", help: "as the lines of a rank file say", rule: func(w *Wish) Rule { return w.seats }, listed: true},
+	{name: Seq, help: "rank i on the i-th entry of the list of hosts", rule: func(w *Wish) Rule { return w.seats }, listed: true},
 }
 
 // Names returns every rule, in the order of help.

@@ -40,6 +40,8 @@ func (in *Input) room() (room []int, ranks int, err error) {
 	}
 	for i := range in.Hosts {
 		switch {
+		case ranks < len(in.Hosts) && in.PPN == 0 && !in.slotted():
+			room[i] = 1
 		case in.PPN > 0:
 			room[i] = max(room[i], in.PPN)
 		case in.slotted():
