@@ -93,7 +93,7 @@ type Options struct {
 	Oversubscribe bool
 	// Place says which host each rank runs on.
 	Place placement.Wish
-	// Rule, if there is one, decides it instead of the rule of Place.
+	// Rule, if there is one, decides it instead of Place.
 	Rule placement.Rule
 
 	// Degree is the number of children of a node in the tree; 0 leaves it to

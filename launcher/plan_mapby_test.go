@@ -131,3 +131,23 @@ func TestPlanIsReadable(t *testing.T) {
 	}
 	require.NotContains(t, all, "-v shows")
 }
+
+// Ranks on a host are told in few words.
+func TestSpansOfRanks(t *testing.T) {
+	for want, ranks := range map[string][]int{
+		"-":           nil,
+		"0-3,8":       {0, 1, 2, 3, 8},
+		"0-96/8":      {0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96},
+		"1,3":         {1, 3},
+		"0-4/2,7-8":   {0, 2, 4, 7, 8},
+		"0-1,4-5,8-9": {0, 1, 4, 5, 8, 9},
+		"5-11/2,100":  {5, 7, 9, 11, 100},
+	} {
+		var s spans
+		for _, r := range ranks {
+			s.add(job.Block{First: job.Rank(r), Count: 1})
+		}
+		require.Equal(t, want, s.String())
+		require.Equal(t, len(ranks), s.count())
+	}
+}

@@ -7,6 +7,19 @@ import (
 	"strings"
 )
 
+// mapped says in a line how ranks were mapped, "" if they were not.
+func (p *Plan) mapped() string {
+	m := p.placed.Mapped
+	if p.rules.rule != nil || m == nil {
+		return ""
+	}
+	text := fmt.Sprintf("by %s: %s", p.rules.wish.Graph.From, m.Name)
+	if best := m.Figures[0]; change(best.Default, best.Map) != "" {
+		text += fmt.Sprintf(", %s %s to the default order", best.Name, change(best.Default, best.Map))
+	}
+	return text
+}
+
 // writeMap writes how ranks were mapped, and what is gained by it.
 func (p *Plan) writeMap(b *strings.Builder) {
 	w, m := &p.rules.wish, p.placed.Mapped

@@ -89,6 +89,9 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 	if plan.network.order != "" && o.Verbose > 0 {
 		report.say("order of hosts: %s", plan.network.order)
 	}
+	if text := plan.mapped(); text != "" && o.Verbose > 0 {
+		report.say("map of ranks: %s", text)
+	}
 	if plan.Crowded != "" {
 		report.note("%s", plan.Crowded)
 	}

@@ -77,7 +77,7 @@ func (s *seats) Place(in *Input) ([]Run, error) {
 	case n > len(s.hosts) && s.exact:
 		return nil, fmt.Errorf("%s: rank %d has no line: the job has %s", s.from, len(s.hosts), plural(n, "rank"))
 	case n > len(s.hosts):
-		return nil, fmt.Errorf("%s has %d entries: the job has %s; name more, a host as often as it is to hold ranks", s.from, len(s.hosts), plural(n, "rank"))
+		return nil, fmt.Errorf("%s ends after rank %d: the job has %s; name more, a host as often as it is to hold ranks", s.from, len(s.hosts)-1, plural(n, "rank"))
 	case n < len(s.hosts) && s.exact:
 		return nil, fmt.Errorf("%s: rank %d: the job has ranks 0 to %d", s.pos(n), n, n-1)
 	}

@@ -53,7 +53,7 @@ func TestWrongRankFile(t *testing.T) {
 	require.EqualError(t, err, "--map-by: each rank has its host already; leave --ppn out")
 	in.PPN = 0
 	_, err = found.Place(in)
-	require.EqualError(t, err, "--map-by: the list of hosts has 1 entries: the job has 4 ranks; name more, a host as often as it is to hold ranks")
+	require.EqualError(t, err, "--map-by: the list of hosts ends after rank 0: the job has 4 ranks; name more, a host as often as it is to hold ranks")
 }
 
 // Without -n a list says how many ranks there are.

@@ -21,10 +21,12 @@ func mapBy(v []string) ([]string, string) {
 		return []string{"--map-by", word}, ""
 	}
 	parts := strings.Split(word, ":")
-	if first := strings.ToLower(parts[0]); first == "rankfile" && len(parts) == 2 {
-		if file, ok := strings.CutPrefix(strings.ToLower(parts[1]), "file="); ok {
-			return rankFile([]string{parts[1][len(parts[1])-len(file):]})
+	if first, rest, _ := strings.Cut(word, ":"); strings.EqualFold(first, "rankfile") {
+		key, file, ok := strings.Cut(rest, "=")
+		if !ok || !strings.EqualFold(key, "file") {
+			return nil, answerRankFile
 		}
+		return rankFile([]string{file})
 	}
 	var flags []string
 	switch {

@@ -12,18 +12,19 @@ import (
 
 // Answers that several words share.
 const (
-	answerDrop    = "there is nothing to set; leave it out"
-	answerPlan    = "--dry-run prints where the ranks go and starts nothing"
-	answerApps    = "write the programs on the command line, separated by a lone ':'"
-	answerOrder   = "ranks follow the order of the hosts; order them in -H or -f"
-	answerInclude = "name the hosts to use, and only them, in -H or -f"
-	answerDebug   = "start the debugger as the program, as in golaunch -n 1 gdb --args ./app"
-	answerWithin  = "golaunch places ranks on hosts: --map-by slot fills one after the other, --map-by node takes each in turn"
-	answerRankMap = "write a rank file, with lines such as 0-3 n001, and use --map-by file:RANKFILE"
-	answerInherit = "ranks inherit the environment; use --env-none and -x NAME to pass only some"
-	answerSet     = "give the whole value, as in -x PATH=/opt/bin:$PATH"
-	answerExec    = "use --bootstrap exec with --exec-command 'PROGRAM {host} {command}'"
-	answerNetwork = "name the hosts by their addresses on that network, as in -H '10.0.0.[1-4]'"
+	answerDrop     = "there is nothing to set; leave it out"
+	answerPlan     = "--dry-run prints where the ranks go and starts nothing"
+	answerApps     = "write the programs on the command line, separated by a lone ':'"
+	answerOrder    = "ranks follow the order of the hosts; order them in -H or -f"
+	answerInclude  = "name the hosts to use, and only them, in -H or -f"
+	answerDebug    = "start the debugger as the program, as in golaunch -n 1 gdb --args ./app"
+	answerWithin   = "golaunch places ranks on hosts: --map-by slot fills one after the other, --map-by node takes each in turn"
+	answerRankFile = "name the rank file, as in --map-by file:RANKFILE"
+	answerRankMap  = "write a rank file, with lines such as 0-3 n001, and use --map-by file:RANKFILE"
+	answerInherit  = "ranks inherit the environment; use --env-none and -x NAME to pass only some"
+	answerSet      = "give the whole value, as in -x PATH=/opt/bin:$PATH"
+	answerExec     = "use --bootstrap exec with --exec-command 'PROGRAM {host} {command}'"
+	answerNetwork  = "name the hosts by their addresses on that network, as in -H '10.0.0.[1-4]'"
 )
 
 // foreignWords are the words of other launchers, without their dashes. Those

@@ -70,7 +70,7 @@ func TestDistance(t *testing.T) {
 // Whatever the arguments are, they are read as a job or refused; those after
 // the first program are never flags.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"-n 4 ./app", "-ppn 2 -hosts a,b ./app -x : -n 1 b", "-genv A B -lvi 3 ./a", "-x=A=1 --np", ": :", "-test.v a"} {
+	for _, s := range []string{"-n 4 ./app", "--map-by rankfile:File=a -rf b --rank-by core ./a", "-ppn 2 -hosts a,b ./app -x : -n 1 b", "-genv A B -lvi 3 ./a", "-x=A=1 --np", ": :", "-test.v a"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
