@@ -71,7 +71,7 @@ func (n *Network) Arrange(hosts []job.Host) (*Arranged, error) {
 	sorted, orders, err := Order(n.Router, hosts, nodes, of, Seed, n.Loop)
 	if err != nil {
 		a.Unrouted = err.Error()
-		return a, nil
+		return a, nil //nolint:nilerr // it is told in a
 	}
 	a.Hosts, a.Rule = sorted, orders[0].String()
 	a.Nodes = nodesOf(sorted, hosts, nodes, of)
@@ -83,7 +83,7 @@ func (n *Network) Arrange(hosts []job.Host) (*Arranged, error) {
 	tree, err := tii.Among(n.Router, orders[0].Hosts, n.Loop)
 	if err != nil {
 		a.Unclustered = fmt.Sprintf("switch clusters are not known: %v", err)
-		return a, nil
+		return a, nil //nolint:nilerr // the same
 	}
 	a.cluster(tree)
 	return a, nil
