@@ -83,7 +83,7 @@ func (n *Network) Arrange(hosts []job.Host) (*Arranged, error) {
 	tree, err := tii.Among(n.Router, orders[0].Hosts, n.Loop)
 	if err != nil {
 		a.Unclustered = fmt.Sprintf("switch clusters are not known: %v", err)
-		return a, nil //nolint:nilerr // the same
+		return a, nil
 	}
 	a.cluster(tree)
 	return a, nil
