@@ -16,11 +16,15 @@ func (b *boot) allow(root job.HostIndex, hosts []overlay.HostEntry) {
 	if b.authority == nil {
 		return
 	}
-	index := make([]job.HostIndex, len(hosts))
-	for i, h := range hosts {
-		index[i] = h.Index
+	var parts [][]job.HostIndex
+	for _, part := range overlay.Parts(hosts, b.common.Degree, b.common.Relayed) {
+		index := make([]job.HostIndex, len(part))
+		for i, h := range part {
+			index[i] = h.Index
+		}
+		parts = append(parts, index)
 	}
-	b.authority.Allow(root, tree.Split(index, b.common.Degree))
+	b.authority.Allow(root, parts)
 }
 
 // sign answers a request that came up the tree. Every link on its way has

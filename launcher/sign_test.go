@@ -175,3 +175,18 @@ func TestHostsThatShareAKeyAreNamed(t *testing.T) {
 		require.Equal(t, want, said.String())
 	}
 }
+
+// Who may ask for whom goes by the ranges that the root starts, also where a network
+// cuts them: b has nobody below it, c has d.
+func TestSignaturesFollowTheCuts(t *testing.T) {
+	hostKey, _ := signer(t)
+	r, key := signing(t, hostKey)
+	require.NoError(t, ask(t, r, key, hostKey, 1, 2), "in even ranges c is below b")
+	for i, below := range []int{3, 0, 1, 0} {
+		r.boot.hosts[i].Cut = below
+	}
+	r.boot.allow(0, r.boot.hosts[1:])
+	require.NoError(t, ask(t, r, key, hostKey, 2, 3))
+	require.NoError(t, ask(t, r, key, hostKey, 0, 3))
+	require.ErrorContains(t, ask(t, r, key, hostKey, 1, 2), "host 1 may not ask for host c")
+}

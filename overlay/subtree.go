@@ -57,7 +57,7 @@ func NewSubtree(s *Starter, c Common, inbox *Inbox, sink func(tree.Slot) Sink) *
 // most degree of them from here. It reports whether the subtree is complete at
 // once.
 func (f *Subtree) Begin(own Ready, hosts []HostEntry, degree int) (complete bool) {
-	for _, part := range f.parts(hosts, degree) {
+	for _, part := range Parts(hosts, degree, f.common.Relayed) {
 		f.start(part)
 	}
 	return f.ready.Add(own)
@@ -74,7 +74,7 @@ func (f *Subtree) Grow(s *Starter, c Common, hosts []HostEntry, degree int) {
 	}
 	f.ready = tree.Gather[Ready]{Merge: (*Ready).Merge}
 	f.ready.Expect(1)
-	for _, part := range f.parts(hosts, degree) {
+	for _, part := range Parts(hosts, degree, f.common.Relayed) {
 		f.start(part)
 	}
 	f.ready.Skip() // this node's own part
@@ -93,44 +93,6 @@ func (f *Subtree) Extend(slot tree.Slot, hosts []HostEntry) {
 
 // Awaited tells whether a child belongs to hosts that are not all decided yet.
 func (f *Subtree) Awaited(slot tree.Slot) bool { return !f.children[slot].old && !f.ready.Done() }
-
-// parts cuts hosts into those to start from here, each with what it starts.
-func (f *Subtree) parts(hosts []HostEntry, degree int) [][]HostEntry {
-	if f.common.Relayed {
-		return ranges(hosts, func(h HostEntry) int { return h.Below })
-	}
-	return join(hosts, ranges(hosts, func(h HostEntry) int { return h.Cut }), degree)
-}
-
-// ranges are the heads among hosts, each with so many of those that follow as below
-// says, or as there are.
-func ranges(hosts []HostEntry, below func(HostEntry) int) (parts [][]HostEntry) {
-	for len(hosts) > 0 {
-		n := min(max(below(hosts[0]), 0), len(hosts)-1) + 1
-		parts = append(parts, hosts[:n])
-		hosts = hosts[n:]
-	}
-	return parts
-}
-
-// join makes no more than degree of parts of hosts, as even in number as can be: of
-// single hosts where no network cuts their range, of what a dead host leaves
-// otherwise.
-func join(hosts []HostEntry, parts [][]HostEntry, degree int) (joined [][]HostEntry) {
-	index := make([]job.HostIndex, len(parts))
-	for i := range index {
-		index[i] = job.HostIndex(i) // positions in parts, which Split cuts
-	}
-	for _, some := range tree.Split(index, degree) {
-		n := 0
-		for _, i := range some {
-			n += len(parts[i])
-		}
-		joined = append(joined, hosts[:n])
-		hosts = hosts[n:]
-	}
-	return joined
-}
 
 func (f *Subtree) start(part []HostEntry) {
 	f.ready.Expect(1)
