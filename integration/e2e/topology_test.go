@@ -66,6 +66,29 @@ func TestSplitBySwitch(t *testing.T) {
 	nothingLeft(t, c, firstNodes(c, 8)...)
 }
 
+// Dead hosts, also those that lead into a switch, leave their part of a tree that
+// follows the network to others, who may log in there.
+func TestDeadHostsOfATreeThatFollowsSwitches(t *testing.T) {
+	c := theCluster(t)
+	dir, err := os.MkdirTemp(built, "map-")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	network := filepath.Join(dir, "topology.conf")
+	require.NoError(t, os.WriteFile(network, []byte(`SwitchName=s1 Nodes=nobody1,n00[1-2]
+SwitchName=s2 Nodes=nobody2,nobody3,n00[3-4]
+SwitchName=s3 Nodes=n00[5-8],nobody4
+SwitchName=s0 Switches=s[1-3]
+`), 0o644))
+	for _, degree := range []string{"2", "8"} {
+		r := onNode(t, c, cluster.Head, "-H", "n00[1-8],nobody[1-4]", "--ssh-config", c.SSHConfig(), "-n", "12", "--degree", degree, "--allow-dead-nodes",
+			"--topology", network, bin("tour"))
+		require.Zero(t, r.code, r.stderr)
+		require.Contains(t, r.stderr, "4 of 12 hosts could not be started:\n")
+		require.NotContains(t, r.stderr, "signature")
+		nothingLeft(t, c, firstNodes(c, 8)...)
+	}
+}
+
 // A spawned world is told of its own nodes, also of those that come for it: clusters
 // are counted where it is, and numbered as in the first.
 func TestSpawnedWorldsSplitBySwitch(t *testing.T) {

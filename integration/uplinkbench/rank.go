@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/golaunch/golaunch/client"
+)
+
+// operation is what is measured.
+type operation struct {
+	name   string
+	size   int // bytes of a rank's part, or for each other rank; of a broadcast all
+	rounds int
+	do     func(w *client.Comm, mine, all, rest []byte) error
+}
+
+// operations is the table of them.
+func operations() []operation {
+	bcast := func(w *client.Comm, mine, _, _ []byte) error { return w.Bcast(0, mine) }
+	gather := func(w *client.Comm, mine, all, _ []byte) error { return w.Gather(0, mine, all) }
+	allToAll := func(w *client.Comm, _, all, rest []byte) error { return w.AllToAll(all, rest) }
+	return []operation{
+		{"broadcast", 1 << 10, 200, bcast},
+		{"broadcast", 1 << 20, 5, bcast},
+		{"gather", 1 << 10, 200, gather},
+		{"gather", 64 << 10, 5, gather},
+		{"all-to-all", 128, 100, allToAll},
+		{"all-to-all", 8 << 10, 5, allToAll},
+	}
+}
+
+// rank carries out all operations, in step with the program that started the job.
+func rank() error {
+	job, err := client.Open()
+	if err != nil {
+		return err
+	}
+	defer job.Close()
+	w, in := job.World(), bufio.NewScanner(os.Stdin)
+	say := func(line string) error {
+		if w.Rank() != 0 {
+			return nil
+		}
+		fmt.Println(line)
+		if !in.Scan() {
+			return fmt.Errorf("standard input ended")
+		}
+		return nil
+	}
+	for _, o := range operations() {
+		mine, all, rest := make([]byte, o.size), make([]byte, o.size*w.Size()), make([]byte, o.size*w.Size())
+		once := func() error { return o.do(w, mine, all, rest) }
+		seconds, err := timed(w, o.rounds, once, func() error { return say("ready") })
+		if err == nil {
+			err = say(fmt.Sprint(seconds))
+		}
+		if err == nil {
+			err = w.Barrier() // nobody begins the next one before it is counted
+		}
+		if err != nil {
+			return fmt.Errorf("rank %d: %s of %d bytes: %w", w.Rank(), o.name, o.size, err)
+		}
+	}
+	return nil
+}
+
+// timed is how many seconds an operation takes on the slowest rank, the mean of some
+// rounds. The first round is not counted; ready is called before the others.
+func timed(w *client.Comm, rounds int, once, ready func() error) (float64, error) {
+	for _, step := range []func() error{once, ready, w.Barrier} {
+		if err := step(); err != nil {
+			return 0, err
+		}
+	}
+	begin := time.Now()
+	for range rounds {
+		if err := once(); err != nil {
+			return 0, err
+		}
+	}
+	var mine, slowest [8]byte
+	binary.NativeEndian.PutUint64(mine[:], uint64(time.Since(begin)))
+	if err := w.AllReduce(client.Int64, client.Max, mine[:], slowest[:]); err != nil {
+		return 0, err
+	}
+	return time.Duration(binary.NativeEndian.Uint64(slowest[:])).Seconds() / float64(rounds), nil
+}
