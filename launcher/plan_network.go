@@ -28,10 +28,13 @@ type planNetwork struct {
 	notes    []string
 	depth    int                // levels of switches between the hosts
 	clusters map[job.Host][]int // at each depth from 1, by arrange.Arranged.Clusters
-	cut      []int              // by HostIndex, how many hosts are below one; nil if the network has no say
-	from     string
-	router   routing.Router             // nil where the network is not used
-	nodes    map[job.Host]topology.Node // of the hosts that it has
+	// tree is the hosts in the pre-order of a tree that follows the network, cut how many
+	// are below each; nil if the network has no say in the tree.
+	tree   []job.HostIndex
+	cut    []int
+	from   string
+	router routing.Router             // nil where the network is not used
+	nodes  map[job.Host]topology.Node // of the hosts that it has
 }
 
 // among is the network between some of the hosts, nil where it is not known.

@@ -1,6 +1,7 @@
 package launcher
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,7 +53,7 @@ func TestPlanByNetwork(t *testing.T) {
 // ranges h1 would have h2, h3 and h4 below it, which are below two switches.
 func TestTreeByNetwork(t *testing.T) {
 	cuts := func(p *Plan) (cuts []int) {
-		for _, e := range p.entries() {
+		for _, e := range p.toStart(p.entries()) {
 			cuts = append(cuts, e.Cut)
 		}
 		return cuts
@@ -65,7 +66,6 @@ func TestTreeByNetwork(t *testing.T) {
 	require.Contains(t, p.String(), "tree of degree 2 and depth 3\n")
 	require.Contains(t, p.String(), "\ntree   2 of 8 edges between switches, of which there are 3\n")
 	require.Equal(t, []int{8, 4, 0, 2, 0, 0, 2, 0, 0}, cuts(p))
-	require.Zero(t, cuts(p.with([]job.Host{{Name: "more"}}))[9], "it is started below the root")
 
 	o.Degree = 1
 	p, err = NewPlan(o, "here")
@@ -78,6 +78,31 @@ func TestTreeByNetwork(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, make([]int, 9), cuts(p))
 	require.NotContains(t, p.String(), "\ntree ")
+}
+
+// Where the order of hosts mixes switches, that of the tree does not: each switch is one
+// range, and the first host stays the root.
+func TestTreeOfShuffledHosts(t *testing.T) {
+	o := options(t, "h[0-63]", 64)
+	o.Network = networkOf(t, "dragonfly:p=2,a=4,h=2,g=8", "")
+	p, err := NewPlan(o, "here")
+	require.NoError(t, err)
+	require.Contains(t, p.String(), "\norder  shuffled")
+	require.Contains(t, p.String(), "\ntree   31 of 63 edges between switches, of which there are 32\n")
+	list := p.toStart(p.entries())
+	require.Equal(t, p.entries()[0].Name, list[0].Name)
+	var index []job.HostIndex
+	switches := map[int]bool{}
+	last := -1
+	for _, e := range list {
+		require.Equal(t, p.Hosts[e.Index].Name, e.Name)
+		index = append(index, e.Index)
+		leaf := p.clustersOf(index[len(index)-1:])[p.network.depth-1]
+		require.True(t, leaf == last || !switches[leaf], "switch %d is entered again", leaf)
+		switches[leaf], last = true, leaf
+	}
+	slices.Sort(index)
+	require.Len(t, slices.Compact(index), 64)
 }
 
 // A rule of placement that leaves hosts out does not mix clusters up.

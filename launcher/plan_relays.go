@@ -61,9 +61,6 @@ func (p *Plan) entries() []overlay.HostEntry {
 		if h.User != "" || h.Port != 0 {
 			e.Access = &overlay.Access{User: h.User, Port: h.Port}
 		}
-		if i < len(p.network.cut) { // of hosts that came later nobody knew
-			e.Cut = p.network.cut[i]
-		}
 		entries = append(entries, e)
 	}
 	if !p.relayed {

@@ -2,7 +2,10 @@ package launcher
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/tree"
 )
 
@@ -11,15 +14,41 @@ func (p *Plan) cutTree() {
 	if p.network.depth == 0 {
 		return
 	}
-	apart := make([]int, len(p.Hosts))
-	for i := 1; i < len(apart); i++ {
-		apart[i] = p.apart(i-1, i)
+	order := p.bySwitch()
+	apart := make([]int, len(order))
+	for i := 1; i < len(order); i++ {
+		apart[i] = p.apart(order[i-1], order[i])
 	}
-	p.network.cut = tree.Cut(apart, p.Degree)
+	if p.network.cut = tree.Cut(apart, p.Degree); p.network.cut != nil {
+		p.network.tree = order
+	}
+}
+
+// bySwitch is the hosts such that those of each switch cluster are neighbors; clusters,
+// and the hosts of each, are in the order of the hosts, of which the first stays first.
+// Mostly the order of the network is one already, but some networks have just a shuffled
+// one.
+func (p *Plan) bySwitch() []job.HostIndex {
+	order, keys := make([]job.HostIndex, len(p.Hosts)), make([][]int, len(p.Hosts))
+	first := make([]map[int]int, p.network.depth) // host of each cluster, by depth
+	for i, h := range p.Hosts {
+		order[i], keys[i] = job.HostIndex(i), slices.Clone(p.network.clusters[h])
+		for d, cluster := range keys[i] {
+			if first[d] == nil {
+				first[d] = map[int]int{}
+			}
+			if _, ok := first[d][cluster]; !ok {
+				first[d][cluster] = i
+			}
+			keys[i][d] = first[d][cluster]
+		}
+	}
+	slices.SortStableFunc(order, func(a, b job.HostIndex) int { return slices.Compare(keys[a], keys[b]) })
+	return order
 }
 
 // apart is how many levels of switches part two hosts.
-func (p *Plan) apart(i, j int) (levels int) {
+func (p *Plan) apart(i, j job.HostIndex) (levels int) {
 	a, b := p.network.clusters[p.Hosts[i]], p.network.clusters[p.Hosts[j]]
 	for d := range a {
 		if a[d] != b[d] {
@@ -29,29 +58,38 @@ func (p *Plan) apart(i, j int) (levels int) {
 	return levels
 }
 
+// toStart is the entries of all hosts, as the launcher starts them: in the pre-order of
+// the tree, and cut.
+func (p *Plan) toStart(entries []overlay.HostEntry) []overlay.HostEntry {
+	if p.network.tree == nil {
+		return entries
+	}
+	list := make([]overlay.HostEntry, len(entries))
+	for at, h := range p.network.tree {
+		list[at] = entries[h]
+		list[at].Cut = p.network.cut[at]
+	}
+	return list
+}
+
 // treeText tells how many edges of the tree are between switches, "" where the network
 // does not cut it.
 func (p *Plan) treeText() string {
-	cut := p.network.cut
+	cut, order := p.network.cut, p.network.tree
 	if cut == nil {
 		return ""
 	}
-	between := 0
-	var above []int // the hosts above the next one
-	for i, below := range cut {
-		for len(above) > 0 && above[len(above)-1]+cut[above[len(above)-1]] < i {
+	between, switches := 0, map[int]bool{}
+	var above []int // the places in order of those above the next one
+	for at, h := range order {
+		switches[p.network.clusters[p.Hosts[h]][p.network.depth-1]] = true
+		for len(above) > 0 && above[len(above)-1]+cut[above[len(above)-1]] < at {
 			above = above[:len(above)-1]
 		}
-		if len(above) > 0 && p.apart(above[len(above)-1], i) > 0 {
+		if len(above) > 0 && p.apart(order[above[len(above)-1]], h) > 0 {
 			between++
 		}
-		if below > 0 {
-			above = append(above, i)
-		}
-	}
-	switches := map[int]bool{}
-	for _, h := range p.Hosts[:len(cut)] {
-		switches[p.network.clusters[h][p.network.depth-1]] = true
+		above = append(above, at)
 	}
 	return fmt.Sprintf("%d of %d edges between switches, of which there are %d", between, len(cut)-1, len(switches))
 }

@@ -225,7 +225,7 @@ func (r *run) loop() int {
 	r.catch()
 	r.clock.mark("resolve")
 	r.subtree = overlay.NewSubtree(r.boot.starter, r.boot.common, r.inbox, func(tree.Slot) overlay.Sink { return r.output })
-	r.subtree.Begin(overlay.Ready{}, r.boot.hosts, 1)
+	r.subtree.Begin(overlay.Ready{}, r.plan.toStart(r.boot.hosts), 1)
 	r.watchProgress()
 
 	var timeout <-chan time.Time

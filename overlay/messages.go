@@ -79,7 +79,7 @@ func (h HostEntry) Relay() bool { return h.Below > 0 }
 // Range tells an agent who it is and which hosts to start below itself.
 type Range struct {
 	Self  HostEntry   `cbor:"1,keyasint"`
-	Hosts []HostEntry `cbor:"2,keyasint"` // in HostIndex order
+	Hosts []HostEntry `cbor:"2,keyasint"` // in the pre-order of the tree
 	Root  bool        `cbor:"3,keyasint"` // the parent is the launcher
 	Common
 }

@@ -66,6 +66,21 @@ func TestSplitBySwitch(t *testing.T) {
 	nothingLeft(t, c, firstNodes(c, 8)...)
 }
 
+// The tree follows switches also where the order of the hosts mixes them.
+func TestTreeOfMixedHosts(t *testing.T) {
+	c := theCluster(t)
+	args := []string{"-n", "16", "-N", "2", "--degree", "2", "--topology", "torus:2x2,hosts=2", "--map", podsMap(t)}
+	r := over(t, c, 8, append(args, "--dry-run", bin("tour"))...)
+	require.Contains(t, r.stdout, "\norder  as given: ")
+	require.Contains(t, r.stdout, "\ntree   3 of 7 edges between switches, of which there are 4\n")
+	for _, program := range [][]string{{bin("tour")}, {"--cache", "distributed", bin("pmiclient"), "-m", "all"}, {bin("switches")}} {
+		r := over(t, c, 8, append(args, program...)...)
+		require.Zero(t, r.code, r.stderr)
+		require.Empty(t, r.stderr)
+	}
+	nothingLeft(t, c, firstNodes(c, 8)...)
+}
+
 // Dead hosts, also those that lead into a switch, leave their part of a tree that
 // follows the network to others, who may log in there.
 func TestDeadHostsOfATreeThatFollowsSwitches(t *testing.T) {
