@@ -73,12 +73,16 @@ func groupOf(world int, p *Plan, hosts []job.HostIndex, local []int, ranks map[j
 }
 
 // boundTooMany says which hosts lack what their ranks are to be bound to, and what to do; ""
-// if none does. Nodes on one machine share what it has.
-func (p *Plan) boundTooMany(live []overlay.NodeInfo, bindTo string, share bool) string {
+// if none does. Nodes on one machine share what it has. Ranks that are named have CPUs
+// of their own.
+func (p *Plan) boundTooMany(live []overlay.NodeInfo, bindTo string, share bool, named map[job.Rank]string) string {
 	ranks := map[job.HostIndex]int{}
 	kind, _ := registry.Find(p.Bootstrap)
 	for _, b := range p.Blocks {
 		ranks[b.Host] += b.Count
+	}
+	for r := range named {
+		ranks[p.hostOf(r)]--
 	}
 	var order []string
 	tooMany := false
@@ -89,7 +93,7 @@ func (p *Plan) boundTooMany(live []overlay.NodeInfo, bindTo string, share bool) 
 		}
 		of := ranks[n.Index]
 		if kind.Here {
-			of = p.Size
+			of = p.Size - len(named)
 		}
 		text := n.NoRoom
 		if text == "" && n.Has != "" && of > n.Room && !share {

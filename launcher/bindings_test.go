@@ -50,13 +50,20 @@ func TestBoundTooMany(t *testing.T) {
 	}
 	const nineAlone = "--bind-to core cannot be done:\n  host n005: CPU 9 is not the job's\nnothing was run"
 	require.Equal(t, "--bind-to core cannot be done:\n  hosts n[002,004]: 4 cores for 8 ranks\n  host n005: CPU 9 is not the job's\n"+
-		"nothing was run; use fewer ranks per host, --oversubscribe to let ranks share, or --bind-to none", p.boundTooMany(live, "core", false))
-	require.Equal(t, nineAlone, p.boundTooMany(live, "core", true))
+		"nothing was run; use fewer ranks per host, --oversubscribe to let ranks share, or --bind-to none", p.boundTooMany(live, "core", false, nil))
+	require.Equal(t, nineAlone, p.boundTooMany(live, "core", true, nil))
+	named := map[job.Rank]string{}
+	for r := range job.Rank(p.Size) { // all but four of each host
+		if r%8 >= 4 {
+			named[r] = "0"
+		}
+	}
+	require.Equal(t, nineAlone, p.boundTooMany(live, "core", false, named))
 	live[1].Room, live[3].Room, live[4] = 8, 9, overlay.NodeInfo{Index: 4} // which does not bind
-	require.Empty(t, p.boundTooMany(live, "core", false))
+	require.Empty(t, p.boundTooMany(live, "core", false, nil))
 	p.Bootstrap = "fork" // all on one machine
 	live = live[2:3]
-	require.Contains(t, p.boundTooMany(live, "socket", false), "host n003: 16 cores in 2 sockets for 40 ranks")
+	require.Contains(t, p.boundTooMany(live, "socket", false, nil), "host n003: 16 cores in 2 sockets for 40 ranks")
 }
 
 // 4,096 ranks are as many lines as a host has cores, where hosts are alike.

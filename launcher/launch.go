@@ -39,11 +39,24 @@ func (r *run) launchMessage(ready overlay.Ready) (*overlay.Launch, error) {
 
 // worldMessage is what the nodes of a world need to know of it.
 func (r *run) worldMessage(id int, p *Plan) overlay.World {
+	var slots map[job.Rank]string
+	if id == 0 {
+		slots = r.slots()
+	}
 	return overlay.World{
+		Slots:   slots,
 		KVSName: r.kvsName(id), Size: p.Size, Apps: p.Apps, Blocks: p.Blocks, Mapping: p.ProcessMapping(),
 		Programs: r.staging.programs(p.Apps),
 		Depth:    p.network.depth, Clusters: p.clustersOf(p.nodes()),
 	}
+}
+
+// slots are the CPUs that a rank file names.
+func (r *run) slots() map[job.Rank]string {
+	if r.Place.RankFile == nil {
+		return nil
+	}
+	return r.Place.RankFile.Slots()
 }
 
 // kvsName is the name of a world's key-value space.

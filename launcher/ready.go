@@ -84,7 +84,7 @@ func (r *run) settle(ready overlay.Ready) {
 
 // launch sends the ranks on their way.
 func (r *run) launch() {
-	if text := r.plan.boundTooMany(r.live.Live, r.BindTo, r.Oversubscribe); text != "" {
+	if text := r.plan.boundTooMany(r.live.Live, r.BindTo, r.Oversubscribe, r.slots()); text != "" {
 		r.report.say("%s", text)
 		r.giveUp(job.ExitLauncher, 0)
 		return

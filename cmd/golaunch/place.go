@@ -198,8 +198,5 @@ func (c *commandLine) readRankFile(w io.Writer, name string) (*rankfile.File, er
 	if err != nil {
 		return nil, fmt.Errorf("--map-by: %w", err)
 	}
-	if file.Bound() {
-		c.tell(w, 0, "rank file %s: hosts are as it says; ranks are not bound to the cores of slot=", name)
-	}
 	return file, nil
 }

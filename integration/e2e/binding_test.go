@@ -96,6 +96,27 @@ func TestBindToAll(t *testing.T) {
 	}
 }
 
+// A rank file's CPUs are the rank's, whatever others are bound to; one that is not
+// there is named.
+func TestRankFileBinds(t *testing.T) {
+	all := ours(t)
+	last, cores := binding.Format(all[len(all)-1:]), coresOf(t, all)
+	file := filepath.Join(t.TempDir(), "ranks")
+	ranks := func(slot string) []string {
+		require.NoError(t, os.WriteFile(file, []byte("rank 0=+n0 slot="+slot+"\nrank 1=+n0 slot="+slot+"\nrank 2=+n0\n"), 0o600))
+		return []string{"-n", "3", "-l", "--map-by", "file:" + file, "--bind-to", "core", "--oversubscribe", "sh", "-c", where}
+	}
+	r := local(t, "", ranks(last)...)
+	require.Zero(t, r.code, r.stderr)
+	require.Subset(t, r.lines(), []string{"[0] " + last, "[1] " + last})
+	require.Len(t, r.lines(), 3)
+	require.Contains(t, cores, strings.TrimPrefix(r.lines()[slices.IndexFunc(r.lines(), func(l string) bool { return strings.HasPrefix(l, "[2] ") })], "[2] "))
+	r = local(t, "", ranks("9999")...)
+	require.NotZero(t, r.code)
+	require.Contains(t, r.stderr, "rank 0")
+	require.Contains(t, r.stderr, "slot=9999: CPU 9999 is not the job's to use there")
+}
+
 // A CPU that golaunch may not use is never a rank's, whatever is asked for.
 func TestBindWithinAffinity(t *testing.T) {
 	all := ours(t)

@@ -1,17 +1,16 @@
 // Package rankfile reads files that say for each rank on which host, and on which
-// of its cores, it runs: Open MPI's rank files, and a plainer form. The package is
-// pure; where the hosts of a job are found is package placement's business, and
-// where ranks are bound not golaunch's placement at all.
+// of its CPUs, it runs: Open MPI's rank files, and a plainer form. The package is
+// pure: package placement finds the hosts, and their agents the CPUs.
 //
 // A line is one of
 //
 //	rank 0=n001 slot=1:0-2      Open MPI's form
 //	rank 1=+n2                  on the third host of the job
 //	2 n001                      the plain form
-//	3-5,8 n002 slot=0-3         several ranks, each on all of these cores
+//	3-5,8 n002 slot=0-3         several ranks, each on all of these CPUs
 //
-// Cores are numbers and spans; SOCKET: before them says of which socket, * all of
-// it. Comments begin with #.
+// What slot= names binding.ParseSlots reads: CPUs, or cores of a socket. Comments
+// begin with #.
 package rankfile
 
 import (
@@ -21,13 +20,16 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/placement/binding"
 )
 
 // Limits of what is read.
 const (
 	MaxRanks = 1 << 20 // ranks of a file
 	maxLine  = 1 << 20 // bytes of a line
-	maxCore  = 1 << 16 // highest number of a core, a socket or a host
+	maxHost  = 1 << 16 // highest number of a host
 	maxShown = 40      // bytes that an error repeats
 )
 
@@ -43,13 +45,7 @@ type Line struct {
 	Number int    // in the file, from 1
 	Host   string // "" where it is Index
 	Index  int    // of the host among those of the job, in the user's order
-	Cores  []Cores
-}
-
-// Cores are cores of a host with consecutive numbers.
-type Cores struct {
-	Socket      int // in which they are numbered; -1 for the whole host
-	First, Last int // Last is -1 for all of the socket
+	Slots  string // the CPUs of each of its ranks, for binding.ParseSlots; "" for none of their own
 }
 
 // Line is the line of a rank.
@@ -58,14 +54,19 @@ func (f *File) Line(rank int) *Line { return &f.Lines[f.Of[rank]] }
 // Pos is where a rank's line is, for errors.
 func (f *File) Pos(rank int) string { return f.at(f.Line(rank).Number) }
 
-// Bound says whether some line names cores.
-func (f *File) Bound() bool {
-	for i := range f.Lines {
-		if len(f.Lines[i].Cores) > 0 {
-			return true
+// Slots are the CPUs of the ranks for which the file names some, as binding.ParseSlots
+// reads them; nil if there are none.
+func (f *File) Slots() map[job.Rank]string {
+	var slots map[job.Rank]string
+	for rank := range f.Of {
+		if text := f.Line(rank).Slots; text != "" {
+			if slots == nil {
+				slots = map[job.Rank]string{}
+			}
+			slots[job.Rank(rank)] = text
 		}
 	}
-	return false
+	return slots
 }
 
 func (f *File) at(line int) string { return fmt.Sprintf("%s:%d", f.Name, line) }
@@ -122,7 +123,7 @@ func (f *File) line(text string, number int) error {
 	}
 	line := Line{Number: number, Host: host}
 	if index, ok := strings.CutPrefix(host, "+n"); ok {
-		n, err := numberOf(index, "the number of a host after +n", maxCore)
+		n, err := numberOf(index, "the number of a host after +n", maxHost)
 		if err != nil {
 			return err
 		}
@@ -131,11 +132,11 @@ func (f *File) line(text string, number int) error {
 	if len(fields) == 3 {
 		key, value, _ := strings.Cut(fields[2], "=")
 		if key != "slot" && key != "slots" {
-			return fmt.Errorf("%s: expected slot= and the cores", shown(fields[2]))
+			return fmt.Errorf("%s: expected slot= and CPUs", shown(fields[2]))
 		}
-		var err error
-		if line.Cores, err = cores(value); err != nil {
-			return err
+		line.Slots = strings.Trim(value, `"`)
+		if _, err := binding.ParseSlots(line.Slots); err != nil {
+			return fmt.Errorf("slot=: %w", err)
 		}
 	}
 	f.Lines = append(f.Lines, line)
@@ -163,32 +164,6 @@ func (f *File) take(first, last int) error {
 		f.Of[rank] = int32(len(f.Lines) - 1)
 	}
 	return nil
-}
-
-// cores reads a list such as 1:0-2, 0:*,1:3 or 0-3,8. A socket holds for the parts
-// after it, too.
-func cores(list string) ([]Cores, error) {
-	var out []Cores
-	socket := -1
-	for part := range strings.SplitSeq(strings.Trim(list, `"`), ",") {
-		if before, after, ok := strings.Cut(part, ":"); ok {
-			var err error
-			if socket, err = numberOf(before, "the number of a socket", maxCore); err != nil {
-				return nil, err
-			}
-			part = after
-		}
-		if part == "*" && socket >= 0 {
-			out = append(out, Cores{Socket: socket, Last: -1})
-			continue
-		}
-		first, last, err := span(part, "a core", maxCore)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, Cores{Socket: socket, First: first, Last: last})
-	}
-	return out, nil
 }
 
 // span reads a number, or two with a dash between them.

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/placement/binding"
 )
 
 func TestParse(t *testing.T) {
@@ -15,21 +18,21 @@ func TestParse(t *testing.T) {
 	var got []string
 	for rank := range f.Of {
 		line := f.Line(rank)
-		got = append(got, fmt.Sprintf("%s %s+%d %v", f.Pos(rank), line.Host, line.Index, line.Cores))
+		got = append(got, fmt.Sprintf("%s %s+%d %s", f.Pos(rank), line.Host, line.Index, line.Slots))
 	}
 	require.Equal(t, []string{
-		"ranks:2 n1+0 [{1 0 2}]",
-		"ranks:5 n1+0 []",
-		"ranks:3 +1 [{0 0 -1} {1 3 3} {1 5 5}]",
-		"ranks:6 n2+0 [{-1 0 3} {-1 7 7}]",
-		"ranks:6 n2+0 [{-1 0 3} {-1 7 7}]",
-		"ranks:7 n3+0 []",
-		"ranks:6 n2+0 [{-1 0 3} {-1 7 7}]",
+		"ranks:2 n1+0 1:0-2",
+		"ranks:5 n1+0 ",
+		"ranks:3 +1 0:*,1:3,5",
+		"ranks:6 n2+0 0-3,7",
+		"ranks:6 n2+0 0-3,7",
+		"ranks:7 n3+0 ",
+		"ranks:6 n2+0 0-3,7",
 	}, got)
-	require.True(t, f.Bound())
+	require.Equal(t, map[job.Rank]string{0: "1:0-2", 2: "0:*,1:3,5", 3: "0-3,7", 4: "0-3,7", 6: "0-3,7"}, f.Slots())
 	f, err = Parse(strings.NewReader("0 a"), "ranks")
 	require.NoError(t, err)
-	require.False(t, f.Bound())
+	require.Nil(t, f.Slots())
 }
 
 // Every mistake is told with its line.
@@ -51,13 +54,14 @@ func TestMistakes(t *testing.T) {
 		"rank 0=a=b":                         `r:1: "rank 0=a=b": expected a line such as rank 0=n001 slot=0:0-3, or 0 n001`,
 		"0=a":                                `r:1: "0=a": expected a line such as rank 0=n001 slot=0:0-3, or 0 n001`,
 		"0 a slot=1 b":                       `r:1: "0 a slot=1 b": expected a line such as rank 0=n001 slot=0:0-3, or 0 n001`,
-		"0 a cores=1":                        `r:1: "cores=1": expected slot= and the cores`,
-		"0 a b":                              `r:1: "b": expected slot= and the cores`,
-		"0 a slot=":                          `r:1: "": expected a core, 0 to 65536`,
-		"0 a slot=p1":                        `r:1: "p1": expected a core, 0 to 65536`,
-		"0 a slot=*":                         `r:1: "*": expected a core, 0 to 65536`,
-		"0 a slot=x:1":                       `r:1: "x": expected the number of a socket, 0 to 65536`,
-		"0 a slot=0:4-2":                     `r:1: "4-2": it ends before it begins`,
+		"0 a cores=1":                        `r:1: "cores=1": expected slot= and CPUs`,
+		"0 a b":                              `r:1: "b": expected slot= and CPUs`,
+		"0 a slot=":                          `r:1: slot=: "": expected a list of numbers below 65536, such as 0-3,8`,
+		"0 a slot=p1":                        `r:1: slot=: "p1": expected a list of numbers below 65536, such as 0-3,8`,
+		"0 a slot=*":                         `r:1: slot=: "*": expected a list of numbers below 65536, such as 0-3,8`,
+		"0 a slot=x:1":                       `r:1: slot=: "x:1": expected CPUs as in 0-3,8 or cores of a socket as in 1:0-2`,
+		"0 a slot=0:4-2":                     `r:1: slot=: "4-2": expected a list of numbers below 65536, such as 0-3,8`,
+		"0 a slot=3,0:1":                     `r:1: slot=: "3,0:1": expected CPUs as in 0-3,8 or cores of a socket as in 1:0-2`,
 		"rank 0=+nx":                         `r:1: "x": expected the number of a host after +n, 0 to 65536`,
 		"0 " + strings.Repeat("a", 99) + "=": `r:1: "0 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...": expected a line such as rank 0=n001 slot=0:0-3, or 0 n001`,
 		strings.Repeat("a", maxLine+1):       "r:1: line of more than 1048576 bytes",
@@ -85,8 +89,9 @@ func FuzzParse(f *testing.F) {
 			held[file.Of[rank]]++
 			line := file.Line(rank)
 			require.LessOrEqual(t, line.Number, strings.Count(text, "\n")+1)
-			for _, c := range line.Cores {
-				require.True(t, c.Last < 0 && c.Socket >= 0 || c.First <= c.Last, c)
+			if line.Slots != "" {
+				_, err := binding.ParseSlots(line.Slots)
+				require.NoError(t, err)
 			}
 		}
 		require.NotContains(t, held, 0, "a line without a rank")
