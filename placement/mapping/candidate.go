@@ -20,5 +20,6 @@ var candidates = []candidate{
 	curves{},
 	greedy{},
 	hierarchy{},
+	hostsFirst{},
 	bisection{},
 }

@@ -50,6 +50,24 @@ func TestRefined(t *testing.T) {
 	}
 }
 
+// Where hosts come first no less stays within them than where switches come first
+// [Subramoni 5.2.4].
+func TestHostsFirst(t *testing.T) {
+	g := shared(t, "commgraph/rgg512.graph")
+	r := router(t, "xgft:4,16/1,1")
+	p, err := newProblem(g, target(t, r, times(8, slices.Collect(r.Graph().AllHosts())...), Hops), 1)
+	require.NoError(t, err)
+	within := func(c candidate) int64 {
+		maps, err := c.maps(p)
+		require.NoError(t, err)
+		m := maps[len(maps)-1].Map
+		require.ElementsMatch(t, Identity(512), m)
+		levels := Levels(g, p.target, m)
+		return levels[len(levels)-1].Weight
+	}
+	require.Greater(t, within(hostsFirst{}), within(hierarchy{}))
+}
+
 // Recorded programs on networks of 64 and 1024 hosts: at most 1.01 times the best
 // mean distance that any other mapper is known to reach.
 func TestPrograms(t *testing.T) {
