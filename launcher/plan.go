@@ -49,6 +49,7 @@ type Plan struct {
 	network planNetwork
 	dead    []bool // by HostIndex
 	rules   rules
+	bindTo  string            // Options.BindTo
 	placed  *placement.Placed // what of Blocks is told
 	relayed bool              // hosts start no others
 }
@@ -86,6 +87,7 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 			oversubscribe: o.Oversubscribe,
 			stdin:         o.Stdin,
 		},
+		bindTo: o.BindTo,
 	}
 	if o.Spares >= len(hosts) {
 		return nil, fmt.Errorf("--spares: %s of %s leave no host for ranks; name more hosts", plural(o.Spares, "spare"), plural(len(hosts), "host"))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/placement/binding"
 )
 
 // String is the table that --dry-run prints: the job, its apps, and the hosts
@@ -42,6 +43,9 @@ func (p *Plan) text(rows int) string {
 	}
 	if len(p.Relays) > 0 {
 		fmt.Fprintf(&b, "relays %s on this machine, since only it reaches the hosts\n", hostlist.Fold(unslotted(p.Relays)))
+	}
+	if choice, err := binding.Parse(p.bindTo); err == nil && choice.Binds() {
+		fmt.Fprintf(&b, "bind   each rank to %v\n", choice)
 	}
 	p.writeMap(&b)
 	first := 0
