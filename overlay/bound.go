@@ -3,6 +3,7 @@ package overlay
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/golaunch/golaunch/job"
@@ -16,7 +17,7 @@ type Bound struct {
 	Hosts []job.HostIndex `cbor:"2,keyasint"`
 }
 
-// mergeBound puts hosts together of which the same is said.
+// mergeBound puts hosts together of which the same is said, in texts of one line.
 func mergeBound(a, b []Bound) []Bound {
 	if len(b) == 0 {
 		return a
@@ -57,6 +58,9 @@ func (o *Origin) bound(h tree.Header, list []Bound) error {
 		}
 		if err := long(maxCause, b.Ranks...); err != nil {
 			return err
+		}
+		if slices.ContainsFunc(b.Ranks, func(text string) bool { return strings.Contains(text, "\n") }) { // see mergeBound
+			return errors.New("a text of two lines where a rank is bound")
 		}
 		for _, host := range b.Hosts {
 			if err := o.host(host); err != nil {

@@ -145,6 +145,7 @@ func TestWhatAChildMaySay(t *testing.T) {
 		"another's ranks bound":       {KindStarted, 0, bound([]string{"a", "b", "c"}, 2), "3 ranks of host 2 are bound, which has 2"},
 		"bound twice":                 {KindStarted, 0, bound([]string{"a", "b"}, 2, 2), "of host 2 are bound"},
 		"none bound":                  {KindStarted, 0, bound(nil, 2), "on no host, or none"},
+		"a line break":                {KindStarted, 0, bound([]string{"a\nb", "c"}, 2), "a text of two lines where a rank is bound"},
 		"bound nowhere":               {KindStarted, 0, bound([]string{"a", "b"}), "on no host, or none"},
 		"a long CPU list":             {KindStarted, 0, bound([]string{"a", strings.Repeat("1,", maxCause)}, 2), "a text of 32768 bytes"},
 		"a world of others started":   {KindStarted, 2, Started{}, "world 2 has no ranks below it"},
