@@ -8,7 +8,6 @@ import (
 	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/placement/sched"
-	"github.com/golaunch/golaunch/routing"
 	"github.com/golaunch/golaunch/topology"
 )
 
@@ -65,7 +64,7 @@ func (w *Wish) choose(in *Input) (chosen []int, notes []string) {
 	if !w.AvoidConflicts {
 		return fewestGroups(groups, room, n), nil
 	}
-	links, err := in.links(groups)
+	links, err := in.links()
 	if err != nil {
 		return fewestGroups(groups, room, n), []string{fmt.Sprintf("--avoid-path-conflict: %v; hosts are chosen by their switches alone", err)}
 	}
@@ -167,40 +166,23 @@ func sharing(links []int32, chosen []int) (hosts []int) {
 // links is the link by which messages from elsewhere reach the leaf switch of each
 // host; one of its own where there is none. The error is that of hosts without a
 // route.
-func (in *Input) links(groups [][]int) ([]int32, error) {
+func (in *Input) links() ([]int32, error) {
 	links := make([]int32, len(in.Hosts))
-	for i := range links {
+	var nodes []topology.Node
+	var of []int
+	for i, n := range in.Network.Nodes {
 		links[i] = -1 - int32(i)
-	}
-	r := in.Network.Router
-	g := r.Graph()
-	var route []routing.Step
-	for _, group := range groups {
-		first := in.Network.Nodes[group[0]]
-		if first == topology.NoNode || g.OnlyLeaf(first) == topology.NoNode {
-			continue
-		}
-		far := topology.NoNode
-		for h := range g.AllHosts() {
-			if leaf := g.OnlyLeaf(h); leaf != topology.NoNode && leaf != g.OnlyLeaf(first) {
-				far = h
-				break
-			}
-		}
-		if far == topology.NoNode {
-			continue
-		}
-		for _, h := range group {
-			var err error
-			if route, err = r.Append(route[:0], far, in.Network.Nodes[h]); err != nil {
-				return nil, err
-			}
-			if len(route) > 2 {
-				links[h] = int32(route[len(route)-2].Link)
-			}
+		if n != topology.NoNode && in.Network.Router.Graph().OnlyLeaf(n) != topology.NoNode {
+			nodes, of = append(nodes, n), append(of, i)
 		}
 	}
-	return links, nil
+	found, err := sched.Links(in.Network.Router, nodes)
+	for i, link := range found {
+		if link >= 0 {
+			links[of[i]] = link
+		}
+	}
+	return links, err
 }
 
 // fold names some hosts of in.

@@ -14,8 +14,7 @@ import (
 // sharingPairs is how many pairs of hosts share a link above their switch, and on how
 // many switches they are.
 func sharingPairs(t require.TestingT, in *Input, hosts []int) (pairs, switches int) {
-	groups, _ := in.leaves()
-	links, err := in.links(groups)
+	links, err := in.links()
 	require.NoError(t, err)
 	leaves := map[topology.Node]bool{}
 	for i, h := range hosts {

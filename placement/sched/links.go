@@ -12,13 +12,13 @@ import (
 // another leaf switch. Where messages come several ways, as in a torus, the others are
 // not in it. A host to which no such link leads shares none. The error names hosts
 // without a route.
-func Links(r routing.ByDestination, hosts []topology.Node) ([]int32, error) {
+func Links(r routing.Router, hosts []topology.Node) ([]int32, error) {
 	g := r.Graph()
 	link := make([]int32, len(hosts))
 	for i, h := range hosts {
 		link[i] = int32(-1 - i)
 		for far := range topology.Node(g.Hosts()) {
-			if g.Leaf(far) == g.Leaf(h) {
+			if leaf := g.Leaf(far); leaf == topology.NoNode || leaf == g.Leaf(h) {
 				continue
 			}
 			route, err := r.Append(nil, far, h)

@@ -40,3 +40,23 @@ func TestLinks(t *testing.T) {
 	require.Empty(t, sharing(t, "xgft:8/1", 8))
 	require.Empty(t, sharing(t, "torus:3x3", 9), "a host on each switch")
 }
+
+// Hosts without a cable, of which fabrics have some, hide no link.
+func TestLinksBesideALooseHost(t *testing.T) {
+	b, err := topology.NewBuilder(4, 3)
+	require.NoError(t, err)
+	for i := range 3 { // two below the first leaf switch, one below the second
+		b.Cable(topology.Cable{A: topology.End{Node: topology.Node(i + 1), Port: 1}, B: topology.End{Node: b.Switch(i / 2), Port: int32(i + 1)}})
+	}
+	for i := range 2 {
+		b.Cable(topology.Cable{A: topology.End{Node: b.Switch(i), Port: 9}, B: topology.End{Node: b.Switch(2), Port: int32(i + 1)}})
+	}
+	g, err := b.Build()
+	require.NoError(t, err)
+	r, err := routing.NewUpDown(g, topology.Serial)
+	require.NoError(t, err)
+	link, err := Links(r, []topology.Node{1, 2, 3})
+	require.NoError(t, err)
+	require.Equal(t, link[0], link[1])
+	require.NotEqual(t, link[0], link[2])
+}

@@ -1,5 +1,10 @@
 package sched
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Select chooses hosts for a job among those that are free, of which there are enough.
 // Link is the link above the leaf switch that each host's messages arrive by; hosts of
 // the same number share one.
@@ -28,21 +33,20 @@ func FirstFit(free []bool, _ []int32, hosts int) []int {
 }
 
 // Avoid takes the first free hosts that share no link with one that it has taken; where
-// these are too few it goes on with others, which add the fewest pairs that share, so
-// that no job waits for hosts [Subramoni 8.2.2.1].
+// these are too few it goes on with the second host of each link, and so on, which adds
+// the fewest pairs that share, so that no job waits for hosts [Subramoni 8.2.2.1].
 func Avoid(free []bool, link []int32, hosts int) []int {
-	var chosen []int
-	taken, on := make([]bool, len(free)), map[int32]int{}
-	for most := 0; len(chosen) < hosts; most++ {
-		for h, is := range free {
-			if is && !taken[h] && on[link[h]] <= most && len(chosen) < hosts {
-				taken[h] = true
-				on[link[h]]++
-				chosen = append(chosen, h)
-			}
+	var idle []int
+	before, on := make([]int, len(free)), map[int32]int{} // before each host on its link
+	for h, is := range free {
+		if is {
+			idle = append(idle, h)
+			before[h] = on[link[h]]
+			on[link[h]]++
 		}
 	}
-	return chosen
+	slices.SortStableFunc(idle, func(a, b int) int { return cmp.Compare(before[a], before[b]) })
+	return idle[:hosts]
 }
 
 // Pairs is how many pairs of a job's hosts share a link.
