@@ -43,16 +43,16 @@ func (p *Placed) mapRanks(w *Wish, in *Input, hosts []int) []int {
 		return hosts
 	}
 	used := slices.Compact(slices.Sorted(slices.Values(hosts)))
+	if len(used) < 2 {
+		return hosts // one host is as good as any
+	}
 	router, nodes, err := in.network(used)
-	if err == nil && len(used) > 1 {
+	if err == nil {
 		var mapped []int
 		if mapped, err = p.on(w, router, nodes, hosts); err == nil {
 			return mapped
 		}
 		err = fmt.Errorf("network %s: %w", in.Network.From, err)
-	}
-	if len(used) < 2 {
-		return hosts // one host is as good as any
 	}
 	router, nodes, flatErr := flat(used, len(in.Hosts))
 	if flatErr == nil {
@@ -62,7 +62,7 @@ func (p *Placed) mapRanks(w *Wish, in *Input, hosts []int) []int {
 			return mapped
 		}
 	}
-	p.note("%v: ranks follow the order of hosts", errors.Join(flatErr))
+	p.note("%v: ranks follow the order of hosts", flatErr)
 	return hosts
 }
 

@@ -39,13 +39,13 @@ func (in *Input) room() (room []int, ranks int, err error) {
 		ranks += r.Count
 	}
 	for i := range in.Hosts {
+		h := in.Hosts[i]
 		switch {
 		case ranks < len(in.Hosts) && in.PPN == 0 && !in.slotted():
 			room[i] = 1
-		case in.PPN > 0:
+		case in.PPN > 0 && (h.Slots == 0 || in.Oversubscribe || h.free() >= in.PPN):
 			room[i] = max(room[i], in.PPN)
-		case in.slotted():
-			h := in.Hosts[i]
+		case in.PPN == 0 && in.slotted():
 			h.Slots = max(h.Slots, 1)
 			room[i] = max(room[i], h.free())
 		}

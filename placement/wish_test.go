@@ -95,6 +95,24 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// A host without as many slots as --ppn says takes no ranks in turn while others have
+// room.
+func TestRanksPerHostBeyondSlots(t *testing.T) {
+	in := inputOf(t, "fattree:2,2/1,1/1,1", 4, 4, 4, 1)
+	in.PPN = 2
+	got, _ := placed(t, Wish{Rule: Switch}, in)
+	require.Equal(t, []int{0, 0, 1, 1}, got)
+	in.Apps[0] = 5
+	got, _ = placed(t, Wish{Rule: Switch}, in)
+	require.Equal(t, []int{0, 2, 0, 1, 1}, got)
+	in.Apps[0] = 6
+	_, err := (&Wish{Rule: Switch}).Place(in)
+	require.ErrorContains(t, err, "not enough slots on host h2: 2 ranks by --ppn, 1 slot")
+	in.Oversubscribe = true
+	got, _ = placed(t, Wish{Rule: Switch}, in)
+	require.Equal(t, []int{0, 2, 0, 2, 1, 1}, got)
+}
+
 // dealtInTurn is the naive oracle of rule node: rounds over the hosts that have room.
 func dealtInTurn(room []int, n int) (hosts []int) {
 	room = slices.Clone(room)
