@@ -10,7 +10,7 @@ import (
 // mapped says in a line how ranks were mapped, "" if they were not.
 func (p *Plan) mapped() string {
 	m := p.placed.Mapped
-	if p.rules.rule != nil || m == nil {
+	if m == nil {
 		return ""
 	}
 	text := fmt.Sprintf("by %s: %s", p.rules.wish.Graph.From, m.Name)
@@ -23,7 +23,7 @@ func (p *Plan) mapped() string {
 // writeMap writes how ranks were mapped, and what is gained by it.
 func (p *Plan) writeMap(b *strings.Builder) {
 	w, m := &p.rules.wish, p.placed.Mapped
-	if p.rules.rule != nil || m == nil {
+	if m == nil {
 		return
 	}
 	fmt.Fprintf(b, "map    by %s: %s\n", w.Graph.From, m.Name)

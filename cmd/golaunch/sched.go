@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -234,7 +233,7 @@ func (t *schedFlags) sim(e env, _ []string) (int, error) {
 			}
 		}
 	}
-	s.summarise(cmp.Or(t.ways, "all") == "all")
+	s.summarise(t.ways == "all")
 	if t.format == "json" {
 		return e.printJSON(s), nil
 	}

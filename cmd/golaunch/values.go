@@ -224,11 +224,6 @@ func (v bindValue) Set(s string) error {
 	return nil
 }
 
-func (v bindValue) String() string {
-	if v.p == nil {
-		return ""
-	}
-	return *v.p
-}
+func (v bindValue) String() string { return textValue(v).String() }
 
 func (bindValue) Type() string { return "text" }
