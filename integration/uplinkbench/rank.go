@@ -56,7 +56,7 @@ func rank() error {
 		once := func() error { return o.do(w, mine, all, rest) }
 		seconds, err := timed(w, o.rounds, once, func() error { return say("ready") })
 		if err == nil {
-			err = say(fmt.Sprint(seconds))
+			err = say(fmt.Sprint("seconds ", seconds))
 		}
 		if err == nil {
 			err = w.Barrier() // nobody begins the next one before it is counted
