@@ -295,7 +295,9 @@ type InputAck struct {
 // it as it is.
 var (
 	encoder = mustMode(cbor.EncOptions{Time: cbor.TimeUnixMicro}.EncMode())
-	decoder = mustMode(cbor.DecOptions{MaxArrayElements: 1 << 24, MaxNestedLevels: maxNested, UTF8: cbor.UTF8DecodeInvalid}.DecMode())
+	decoder = mustMode(cbor.DecOptions{
+		MaxArrayElements: 1 << 24, MaxMapPairs: 1 << 24, MaxNestedLevels: maxNested, UTF8: cbor.UTF8DecodeInvalid,
+	}.DecMode())
 )
 
 func mustMode[T any](mode T, err error) T {

@@ -58,6 +58,16 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
+func TestNamedCPUsOfManyRanks(t *testing.T) {
+	w := World{Slots: map[job.Rank]string{}}
+	for r := range job.Rank(200_000) {
+		w.Slots[r] = "0-3"
+	}
+	got, err := Decode[World](Encode(w))
+	require.NoError(t, err)
+	require.Equal(t, w.Slots, got.Slots)
+}
+
 func TestRecordsRoundTrip(t *testing.T) {
 	b := AppendChunk(AppendChunk(nil, job.RankID{Rank: 7}, stdio.Stdout, []byte("hello\n")), job.RankID{World: 12, Rank: 300}, stdio.Stderr, nil)
 	type record struct {
