@@ -155,6 +155,8 @@ func TestAssign(t *testing.T) {
 		{"only CPUs that are ours", twoSockets, "2,3,11", "", "core", 2, []string{"2 core 1 of socket 0", "3,11 core 5 of socket 1"}},
 		{"a full socket is passed over", twoSockets, "0,1,3,5", "", "socket", 4, []string{"0 core 0 of socket 0",
 			"1,3,5 cores 4-6 of socket 1", "1,3,5 cores 4-6 of socket 1", "1,3,5 cores 4-6 of socket 1"}},
+		{"threads are numbered in their core", "0 0 0 0-3", "1-3", "", "hwthread", 2, []string{"1 thread 1 of core 0 of socket 0",
+			"2 thread 2 of core 0 of socket 0"}},
 		{"offline CPUs do not count", laptop, "", "1,4", "core", 4, []string{"0 core 0 of socket 0", "2,6 core 1 of socket 0",
 			"3,7 core 2 of socket 0", "5 core 3 of socket 0"}},
 		{"listed CPUs in the order given", laptop, "", "", "cpu-list:7,0-1", 3, []string{"7 thread 1 of core 3 of socket 0",

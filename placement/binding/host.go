@@ -27,7 +27,8 @@ type Host struct {
 // core is a core with those of its CPUs that are ours.
 type core struct {
 	node.Core
-	number int // among all cores of the host, node.None where it is not known
+	number  int   // among all cores of the host, node.None where it is not known
+	threads []int // all CPUs of it
 }
 
 // New describes a host by its inside and the CPUs of it that are ours, in any order.
@@ -45,19 +46,20 @@ func New(n *node.Node, ours []int) *Host {
 			if _, ok := h.firstOf[c.Package]; !ok {
 				h.firstOf[c.Package] = i
 			}
+			threads := c.PUs
 			c.PUs = slices.DeleteFunc(slices.Clone(c.PUs), func(cpu int) bool { return !left[cpu] })
 			for _, cpu := range c.PUs {
 				delete(left, cpu)
 			}
 			if len(c.PUs) > 0 {
-				h.cores = append(h.cores, core{c, i})
+				h.cores = append(h.cores, core{c, i, threads})
 			}
 		}
 	}
 	for _, cpu := range h.ours {
 		if left[cpu] {
 			h.all++
-			h.cores = append(h.cores, core{node.Core{Package: node.None, NUMA: node.None, L3: node.None, PUs: []int{cpu}}, node.None})
+			h.cores = append(h.cores, core{node.Core{Package: node.None, NUMA: node.None, L3: node.None, PUs: []int{cpu}}, node.None, nil})
 		}
 	}
 	return h
@@ -184,8 +186,7 @@ func (h *Host) Describe(cpus []int) string {
 	var cores, sockets []int
 	thread := ""
 	for _, c := range h.cores {
-		i := slices.IndexFunc(c.PUs, func(cpu int) bool { return wanted[cpu] })
-		if i < 0 {
+		if !slices.ContainsFunc(c.PUs, func(cpu int) bool { return wanted[cpu] }) {
 			continue
 		}
 		if c.number == node.None {
@@ -196,7 +197,7 @@ func (h *Host) Describe(cpus []int) string {
 			sockets = append(sockets, c.Package)
 		}
 		if len(cpus) == 1 && len(c.PUs) > 1 {
-			thread = fmt.Sprintf("thread %d of ", i)
+			thread = fmt.Sprintf("thread %d of ", slices.Index(c.threads, cpus[0]))
 		}
 	}
 	if len(cores) == 0 {
