@@ -27,10 +27,15 @@ func boundLines(world int, p *Plan, bound []overlay.Bound) (lines []string) {
 	if len(bound) > 0 && p.Size <= eachBound {
 		return eachBoundLine(world, p, bound, ranks)
 	}
+	more := 0
 	for _, b := range bound {
 		for i, text := range b.Ranks {
-			if slices.Index(b.Ranks, text) < i {
-				continue // told
+			switch {
+			case slices.Index(b.Ranks, text) < i: // told
+				continue
+			case len(lines) == mostBound:
+				more++
+				continue
 			}
 			var local []int
 			for j, t := range b.Ranks {
@@ -41,8 +46,8 @@ func boundLines(world int, p *Plan, bound []overlay.Bound) (lines []string) {
 			lines = append(lines, groupOf(world, p, b.Hosts, local, ranks)+": "+text)
 		}
 	}
-	if more := len(lines) - mostBound; more > 0 {
-		lines = append(lines[:mostBound], fmt.Sprintf("... and %d more lines; --report has the CPUs of all ranks", more))
+	if more > 0 {
+		lines = append(lines, fmt.Sprintf("... and %d more lines; --report has the CPUs of all ranks", more))
 	}
 	return lines
 }
