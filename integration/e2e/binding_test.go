@@ -139,7 +139,7 @@ func TestBindWithinAffinity(t *testing.T) {
 	}
 	r = onCPUs(t, last, "-n", "1", "--oversubscribe", "--bind-to", fmt.Sprint("cpu-list:", other), "sh", "-c", where)
 	require.Equal(t, 125, r.code)
-	require.Regexp(t, fmt.Sprintf(`--bind-to cpu-list:%d cannot be done:\ngolaunch:   host \S+: CPU %[1]d is not the job's to use there: CPUs %s are`, other, text), r.stderr)
+	require.Regexp(t, fmt.Sprintf(`--bind-to cpu-list:%d cannot be done:\ngolaunch:   host \S+: CPU %[1]d is not the job's to use there: CPU %s is`, other, text), r.stderr)
 }
 
 // cpusetCgroup makes a cgroup that may use these CPUs, of the version that this machine

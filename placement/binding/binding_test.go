@@ -187,6 +187,7 @@ func TestAssignRefuses(t *testing.T) {
 		{laptop, "", "cpu-list:0-1", 3, "the host has 2 CPUs of the list for 3 ranks"},
 		{laptop, "0-3", "cpu-list:3-5", 1, "CPUs 4-5 are not the job's to use there: CPUs 0-3 are, by the affinity or the cgroup of golaunch's agent; choose"},
 		{laptop, "0-3", "cpu-list:9", 1, "CPU 9 is not the job's to use there"},
+		{laptop, "1", "cpu-list:0", 1, "CPU 0 is not the job's to use there: CPU 1 is, by the affinity"},
 		{noCaches, "", "l3", 1, "the kernel tells of no L3 cache there; use --bind-to core, or none"},
 	} {
 		_, err := x.on.host(t, x.ours, "").Assign(Wish{Choice: choice(t, x.to), Ranks: x.ranks})

@@ -164,8 +164,13 @@ func (h *Host) mine(cpus []int) error {
 	if len(others) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s not the job's to use there: CPUs %s are, by the affinity or the cgroup of golaunch's agent; choose among these",
-		count(len(others), "CPU "+Format(others)+" is", "CPUs "+Format(others)+" are"), Format(h.ours))
+	return fmt.Errorf("%s not the job's to use there: %s, by the affinity or the cgroup of golaunch's agent; choose among these",
+		areOrIs(others), areOrIs(h.ours))
+}
+
+// areOrIs names CPUs as the subject of a sentence, such as "CPUs 0-1 are".
+func areOrIs(cpus []int) string {
+	return count(len(cpus), "CPU "+Format(cpus)+" is", "CPUs "+Format(cpus)+" are")
 }
 
 func count(n int, one, many string) string {

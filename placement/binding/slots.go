@@ -91,12 +91,12 @@ func (h *Host) socketCores(p part) (cpus []int, err error) {
 	}
 	for _, n := range p.numbers {
 		if of[n] == nil {
-			return nil, fmt.Errorf("core %d of socket %d is not there, or not the job's to use: CPUs %s are", n, p.socket, Format(h.ours))
+			return nil, fmt.Errorf("core %d of socket %d is not there, or not the job's to use: %s", n, p.socket, areOrIs(h.ours))
 		}
 		cpus = append(cpus, of[n]...)
 	}
 	if len(cpus) == 0 {
-		return nil, fmt.Errorf("no core of socket %d is the job's to use: CPUs %s are", p.socket, Format(h.ours))
+		return nil, fmt.Errorf("no core of socket %d is the job's to use: %s", p.socket, areOrIs(h.ours))
 	}
 	return cpus, nil
 }
