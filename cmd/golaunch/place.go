@@ -156,10 +156,18 @@ func (c *commandLine) readOnce(file string) error {
 	}
 	for _, f := range [][2]string{{"--topology", c.topology}, {"--map", c.mapFile}, {"--hostfile", c.hostfile}} {
 		if f[1] == "-" {
-			return fmt.Errorf("%s and --map-by are both standard input, which is read once; give a file", f[0])
+			return fmt.Errorf("%s and %s are both standard input, which is read once; give a file", f[0], c.graphFlag())
 		}
 	}
 	return nil
+}
+
+// graphFlag is the flag that names the communication graph.
+func (c *commandLine) graphFlag() string {
+	if c.metisFile != "" {
+		return "--metis-file"
+	}
+	return "--map-by"
 }
 
 // readGraph reads a communication graph from a file, or makes that of a word.
@@ -167,7 +175,7 @@ func (c *commandLine) readGraph(w io.Writer, from string) (*placement.Graph, err
 	if commgraph.Is(from) {
 		g, err := commgraph.Parse(from)
 		if err != nil {
-			return nil, fmt.Errorf("--map-by: %w", err)
+			return nil, fmt.Errorf("%s: %w", c.graphFlag(), err)
 		}
 		return &placement.Graph{Graph: g, From: from}, nil
 	}
@@ -180,7 +188,7 @@ func (c *commandLine) readGraph(w io.Writer, from string) (*placement.Graph, err
 		if errors.Is(err, os.ErrNotExist) && strings.Contains(from, ":") {
 			err = fmt.Errorf("%w; words are such as cart:8x8x8:periodic:26", err)
 		}
-		return nil, fmt.Errorf("--map-by: %w", err)
+		return nil, fmt.Errorf("%s: %w", c.graphFlag(), err)
 	}
 	for _, note := range file.Notes {
 		c.tell(w, 0, "communication graph %s: %s", from, note)
