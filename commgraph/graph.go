@@ -10,7 +10,7 @@ import (
 // Limits of a graph, so that a few bytes of input can't ask for all memory.
 const (
 	MaxRanks = 1 << 22
-	MaxEdges = 1 << 28
+	MaxEdges = 1 << 25
 )
 
 // Edge is what two ranks send each other, both directions together.

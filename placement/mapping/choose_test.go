@@ -68,6 +68,18 @@ func TestHostsFirst(t *testing.T) {
 	require.Greater(t, within(hostsFirst{}), within(hierarchy{}))
 }
 
+// Where all ranks send each other the same, all maps cost the same, and none is looked for.
+func TestAllAlike(t *testing.T) {
+	g, err := commgraph.Parse("uniform:512")
+	require.NoError(t, err)
+	o, err := Choose(g, on(t, tree512), Options{Seed: 1, Steps: Steps})
+	require.NoError(t, err)
+	require.Equal(t, Identity(512), o.Map)
+	require.Empty(t, o.Tried)
+	require.Equal(t, o.Default, o.HopBytes)
+	require.Equal(t, HopBytes(g, on(t, tree512), o.Map), o.HopBytes)
+}
+
 // Recorded programs on networks of 64 and 1024 hosts: at most 1.01 times the best
 // mean distance that any other mapper is known to reach.
 func TestPrograms(t *testing.T) {
