@@ -61,17 +61,19 @@ func (a *Agent) room(n *overlay.NodeInfo) {
 	if err == nil && !choice.Binds() {
 		return
 	}
+	var room overlay.Room
 	var host *binding.Host
 	if err == nil {
 		host, err = a.host(choice.Local())
 	}
 	if err == nil {
-		n.Room, n.Has, err = host.Room(choice)
+		room.Ranks, room.Has, err = host.Room(choice)
 	}
 	if err != nil {
-		n.NoRoom = err.Error()
+		room.None = err.Error()
 	}
-	n.Has, n.NoRoom = overlay.CutWhy(n.Has), overlay.CutWhy(n.NoRoom)
+	room.Has, room.None = overlay.CutWhy(room.Has), overlay.CutWhy(room.None)
+	n.Room = &room
 }
 
 // host is what this host has for ranks. Where numbers of CPUs are enough, it does not

@@ -93,17 +93,17 @@ func (p *Plan) boundTooMany(live []overlay.NodeInfo, bindTo string, share bool, 
 	tooMany := false
 	hosts := map[string][]job.HostIndex{}
 	for _, n := range live {
-		if ranks[n.Index] == 0 {
+		if ranks[n.Index] == 0 || n.Room == nil {
 			continue
 		}
 		of := ranks[n.Index]
 		if kind.Here {
 			of = p.Size - len(named)
 		}
-		text := n.NoRoom
-		if text == "" && n.Has != "" && of > n.Room && !share {
+		text := n.Room.None
+		if text == "" && n.Room.Has != "" && of > n.Room.Ranks && !share {
 			tooMany = true
-			text = fmt.Sprintf("%s for %s", n.Has, plural(of, "rank"))
+			text = fmt.Sprintf("%s for %s", n.Room.Has, plural(of, "rank"))
 		}
 		if text == "" {
 			continue

@@ -45,8 +45,8 @@ func TestBoundTooMany(t *testing.T) {
 	p.Bootstrap = "ssh"
 	p.Hosts = append(p.Hosts, job.Host{Name: "spare"})
 	live := []overlay.NodeInfo{
-		{Index: 0, Room: 8, Has: "8 cores"}, {Index: 1, Room: 4, Has: "4 cores"}, {Index: 2, Room: 16, Has: "16 cores in 2 sockets"},
-		{Index: 3, Room: 4, Has: "4 cores"}, {Index: 4, NoRoom: "CPU 9 is not the job's"}, {Index: 5, Room: 1, Has: "1 core"},
+		{Index: 0, Room: &overlay.Room{Ranks: 8, Has: "8 cores"}}, {Index: 1, Room: &overlay.Room{Ranks: 4, Has: "4 cores"}}, {Index: 2, Room: &overlay.Room{Ranks: 16, Has: "16 cores in 2 sockets"}},
+		{Index: 3, Room: &overlay.Room{Ranks: 4, Has: "4 cores"}}, {Index: 4, Room: &overlay.Room{None: "CPU 9 is not the job's"}}, {Index: 5, Room: &overlay.Room{Ranks: 1, Has: "1 core"}},
 	}
 	const nineAlone = "--bind-to core cannot be done:\n  host n005: CPU 9 is not the job's\nnothing was run"
 	require.Equal(t, "--bind-to core cannot be done:\n  hosts n[002,004]: 4 cores for 8 ranks\n  host n005: CPU 9 is not the job's\n"+
@@ -59,7 +59,7 @@ func TestBoundTooMany(t *testing.T) {
 		}
 	}
 	require.Equal(t, nineAlone, p.boundTooMany(live, "core", false, named))
-	live[1].Room, live[3].Room, live[4] = 8, 9, overlay.NodeInfo{Index: 4} // which does not bind
+	live[1].Room.Ranks, live[3].Room.Ranks, live[4] = 8, 9, overlay.NodeInfo{Index: 4} // which does not bind
 	require.Empty(t, p.boundTooMany(live, "core", false, nil))
 	p.Bootstrap = "fork" // all on one machine
 	live = live[2:3]

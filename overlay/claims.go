@@ -41,7 +41,10 @@ func (o *Origin) grown(_ tree.Header, r Ready) error {
 func (r *Ready) tells(nodes, given tree.Hosts) error {
 	told, relays := make([]job.HostIndex, 0, len(r.Live)+len(r.Dead)), 0
 	for _, n := range r.Live {
-		if err := cmp.Or(long(maxWord, n.HostName, n.Addr), long(maxCause/2, n.Has, n.NoRoom)); err != nil {
+		if n.Room == nil {
+			n.Room = &Room{}
+		}
+		if err := cmp.Or(long(maxWord, n.HostName, n.Addr), long(maxCause/2, n.Room.Has, n.Room.None)); err != nil {
 			return err
 		}
 		switch {
@@ -49,8 +52,8 @@ func (r *Ready) tells(nodes, given tree.Hosts) error {
 			return fmt.Errorf("host %d, which is not below it, is up", n.Index)
 		case n.Cores < 0:
 			return fmt.Errorf("host %d has %d cores", n.Index, n.Cores)
-		case n.Room < 0:
-			return fmt.Errorf("host %d has room for %d ranks", n.Index, n.Room)
+		case n.Room.Ranks < 0:
+			return fmt.Errorf("host %d has room for %d ranks", n.Index, n.Room.Ranks)
 		}
 		told = append(told, n.Index)
 	}

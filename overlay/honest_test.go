@@ -400,7 +400,7 @@ func TestHonestMessagesOfTheLargestJob(t *testing.T) {
 		entries[i] = hostWithKeys(h)
 		launch.Nodes = append(launch.Nodes, h)
 		launch.World.Blocks = append(launch.World.Blocks, job.Block{Host: h, First: job.Rank(h), Count: 1})
-		ready.Live = append(ready.Live, NodeInfo{Index: h, HostName: "node12345.example.org", Addr: "10.123.123.123", Cores: 256, Room: 128, Has: "128 cores"})
+		ready.Live = append(ready.Live, NodeInfo{Index: h, HostName: "node12345.example.org", Addr: "10.123.123.123", Cores: 256, Room: &Room{Ranks: 128, Has: "128 cores"}})
 	}
 	parent := OfParent()
 	for k, message := range map[tree.Kind]any{KindLaunch: launch, KindRange: Range{Hosts: entries}} {

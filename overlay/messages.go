@@ -106,11 +106,15 @@ type NodeInfo struct {
 	HostName string        `cbor:"2,keyasint"`
 	Addr     string        `cbor:"3,keyasint"`
 	Cores    int           `cbor:"4,keyasint"`
-	// Room is for how many ranks the host has what StartOptions.BindTo binds them to,
-	// where it binds, and Has what that is: "4 cores". NoRoom is why it has none.
-	Room   int    `cbor:"5,keyasint,omitempty"`
-	Has    string `cbor:"6,keyasint,omitempty"`
-	NoRoom string `cbor:"7,keyasint,omitempty"`
+	Room     *Room         `cbor:"5,keyasint,omitempty"` // nil where ranks are not bound
+}
+
+// Room is for how many ranks a host has what StartOptions.BindTo binds them to, and what
+// that is: "4 cores". None is why it has none.
+type Room struct {
+	Ranks int    `cbor:"1,keyasint,omitempty"`
+	Has   string `cbor:"2,keyasint,omitempty"`
+	None  string `cbor:"3,keyasint,omitempty"`
 }
 
 // DeadHost is a host on which no agent could be started, and why.
