@@ -1,8 +1,9 @@
 package commgraph
 
 import (
-	"fmt"
 	"strings"
+
+	"github.com/golaunch/golaunch/internal/lines"
 )
 
 // isList knows a line such as "0 , 27 = 4.0".
@@ -17,10 +18,10 @@ func statistic(line string) bool { return strings.Contains(line, ":") && !string
 // readList reads lines "i , j = bytes", in any order: what ranks i and j send each
 // other, from 0. A pair that is there from both ends counts with the sum. There are
 // as many ranks as the highest number says.
-func readList(in *lines) (*Graph, []string, error) {
+func readList(in *lines.Reader) (*Graph, []string, error) {
 	var edges []Edge
 	most := int64(0)
-	for in.next() {
+	for in.Next() {
 		text := strings.TrimSpace(in.Text())
 		if text == "" || text[0] == '#' || strings.HasPrefix(text, "--") || statistic(text) {
 			continue
@@ -28,32 +29,32 @@ func readList(in *lines) (*Graph, []string, error) {
 		pair, amount, ok := strings.Cut(text, "=")
 		from, to, comma := strings.Cut(pair, ",")
 		if !ok || !comma {
-			return nil, nil, in.errorf("%s: expected a line such as \"0 , 27 = 4096\"", shown(text))
+			return nil, nil, in.Expected(text, "a line such as \"0 , 27 = 4096\"")
 		}
-		a, err := in.number(strings.TrimSpace(from), "a rank", MaxRanks-1)
+		a, err := in.Number(strings.TrimSpace(from), "a rank", MaxRanks-1)
 		if err != nil {
 			return nil, nil, err
 		}
-		b, err := in.number(strings.TrimSpace(to), "a rank", MaxRanks-1)
+		b, err := in.Number(strings.TrimSpace(to), "a rank", MaxRanks-1)
 		if err != nil {
 			return nil, nil, err
 		}
-		weight, err := in.amount(strings.TrimSpace(amount))
+		weight, err := readAmount(in, strings.TrimSpace(amount))
 		if err != nil {
 			return nil, nil, err
 		}
 		if len(edges) >= MaxEdges {
-			return nil, nil, in.errorf("more than %d lines", MaxEdges)
+			return nil, nil, in.Errorf("more than %d lines", MaxEdges)
 		}
 		most = max(most, a, b)
 		edges = append(edges, Edge{int32(a), int32(b), weight})
 	}
-	if err := in.end(); err != nil {
+	if err := in.Err(); err != nil {
 		return nil, nil, err
 	}
 	g, err := New(int(most)+1, edges)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", in.name, err)
+		return nil, nil, in.At(0, "%w", err)
 	}
 	return g, nil, nil
 }

@@ -1,9 +1,10 @@
 package commgraph
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/golaunch/golaunch/internal/lines"
 )
 
 // isMatrix knows a line of numbers with commas between them.
@@ -15,10 +16,10 @@ func isMatrix(line string) bool {
 
 // readMatrix reads a square matrix: line i has what rank i sends each rank,
 // separated by commas, as the study of mappings MapLib has it.
-func readMatrix(in *lines) (*Graph, []string, error) {
+func readMatrix(in *lines.Reader) (*Graph, []string, error) {
 	var edges []Edge
 	ranks, rank := 0, 0
-	for in.next() {
+	for in.Next() {
 		text := strings.TrimSpace(in.Text())
 		if text == "" || text[0] == '#' {
 			continue
@@ -28,11 +29,11 @@ func readMatrix(in *lines) (*Graph, []string, error) {
 			ranks = strings.Count(text, ",") + 1
 		}
 		if ranks > MaxRanks || rank >= ranks {
-			return nil, nil, in.errorf("row %d of a matrix of %d columns: expected as many rows, at most %d", rank+1, ranks, MaxRanks)
+			return nil, nil, in.Errorf("row %d of a matrix of %d columns: expected as many rows, at most %d", rank+1, ranks, MaxRanks)
 		}
 		column := 0
 		for word := range strings.SplitSeq(text, ",") {
-			weight, err := in.amount(strings.TrimSpace(word))
+			weight, err := readAmount(in, strings.TrimSpace(word))
 			if err != nil {
 				return nil, nil, err
 			}
@@ -42,19 +43,19 @@ func readMatrix(in *lines) (*Graph, []string, error) {
 			column++
 		}
 		if column != ranks || len(edges) > MaxEdges {
-			return nil, nil, in.errorf("%d numbers: expected %d, as in the first row", column, ranks)
+			return nil, nil, in.Errorf("%d numbers: expected %d, as in the first row", column, ranks)
 		}
 		rank++
 	}
-	if err := in.end(); err != nil {
+	if err := in.Err(); err != nil {
 		return nil, nil, err
 	}
 	if rank < ranks {
-		return nil, nil, in.errorf("the file ends after %d rows: expected %d, as there are columns", rank, ranks)
+		return nil, nil, in.Errorf("the file ends after %d rows: expected %d, as there are columns", rank, ranks)
 	}
 	g, err := New(ranks, edges)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", in.name, err)
+		return nil, nil, in.At(0, "%w", err)
 	}
 	return g, nil, nil
 }

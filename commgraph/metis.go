@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/golaunch/golaunch/internal/lines"
 )
 
 // isMETIS knows the header: numbers of vertices and edges, maybe a format and the
@@ -26,17 +28,17 @@ func isMETIS(line string) bool {
 // line for each vertex with its peers, from 1, each with the weight of the edge if
 // the format ends in 1. Each edge is there from both its ends.
 type metis struct {
-	in           *lines
+	in           *lines.Reader
 	ranks, edges int
 	skip         int  // numbers before the peers: the vertex's size and weights
 	weighted     bool // edges have weights
 	up, down     []Edge
 }
 
-func readMETIS(in *lines) (*Graph, []string, error) {
+func readMETIS(in *lines.Reader) (*Graph, []string, error) {
 	m := &metis{in: in}
 	rank := int32(-1) // whose line comes; -1 is the header
-	for in.next() {
+	for in.Next() {
 		text := strings.TrimSpace(in.Text())
 		switch {
 		case strings.HasPrefix(text, "%") || rank < 0 && text == "":
@@ -50,24 +52,24 @@ func readMETIS(in *lines) (*Graph, []string, error) {
 				return nil, nil, err
 			}
 		case text != "":
-			return nil, nil, in.errorf("%s: the header says %d vertices: expected the end", shown(text), m.ranks)
+			return nil, nil, in.Errorf("%s: the header says %d vertices: expected the end", lines.Show(text), m.ranks)
 		default:
 			continue
 		}
 		rank++
 	}
-	if err := in.end(); err != nil {
+	if err := in.Err(); err != nil {
 		return nil, nil, err
 	}
 	if int(rank) < m.ranks {
-		return nil, nil, in.errorf("the file ends after %d vertices: the header says %d", rank, m.ranks)
+		return nil, nil, in.Errorf("the file ends after %d vertices: the header says %d", rank, m.ranks)
 	}
 	if err := m.check(); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", in.name, err)
+		return nil, nil, in.At(0, "%w", err)
 	}
 	g, err := New(m.ranks, m.up)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", in.name, err)
+		return nil, nil, in.At(0, "%w", err)
 	}
 	if m.skip > 0 {
 		return g, []string{"the weights of vertices are left out: each rank takes one slot"}, nil
@@ -77,11 +79,11 @@ func readMETIS(in *lines) (*Graph, []string, error) {
 
 func (m *metis) header(text string) error {
 	words := strings.Fields(text)
-	ranks, err := m.in.number(words[0], "the number of vertices", MaxRanks)
+	ranks, err := m.in.Number(words[0], "the number of vertices", MaxRanks)
 	if err != nil {
 		return err
 	}
-	edges, err := m.in.number(words[1], "the number of edges", MaxEdges)
+	edges, err := m.in.Number(words[1], "the number of edges", MaxEdges)
 	if err != nil {
 		return err
 	}
@@ -91,17 +93,17 @@ func (m *metis) header(text string) error {
 		format = fmt.Sprintf("%03s", words[2])
 	}
 	if len(format) != 3 || strings.Trim(format, "01") != "" {
-		return m.in.errorf("%s: expected a format such as 1 or 011", shown(words[2]))
+		return m.in.Expected(words[2], "a format such as 1 or 011")
 	}
 	if format[1] == '1' {
 		weights = 1
 	}
 	if len(words) > 3 {
-		if weights, err = m.in.number(words[3], "the number of weights of a vertex", 64); err != nil {
+		if weights, err = m.in.Number(words[3], "the number of weights of a vertex", 64); err != nil {
 			return err
 		}
 		if (weights > 0) != (format[1] == '1') {
-			return m.in.errorf("%s: the format is %s", shown(words[3]), format)
+			return m.in.Errorf("%s: the format is %s", lines.Show(words[3]), format)
 		}
 	}
 	m.skip, m.weighted = int(weights)+int(format[0]-'0'), format[2] == '1'
@@ -115,16 +117,16 @@ func (m *metis) vertex(rank int32, text string) error {
 		switch {
 		case left > 0:
 			left--
-			if _, err := m.in.number(word, "a weight", 1<<53); err != nil {
+			if _, err := m.in.Number(word, "a weight", 1<<53); err != nil {
 				return err
 			}
 		case peer < 0:
-			n, err := m.in.number(word, "a vertex", int64(m.ranks))
+			n, err := m.in.Number(word, "a vertex", int64(m.ranks))
 			if err != nil {
 				return err
 			}
 			if n == 0 || int32(n-1) == rank {
-				return m.in.errorf("vertex %d has an edge to %d: expected another of 1 to %d", rank+1, n, m.ranks)
+				return m.in.Errorf("vertex %d has an edge to %d: expected another of 1 to %d", rank+1, n, m.ranks)
 			}
 			peer = int32(n - 1)
 			if !m.weighted {
@@ -132,7 +134,7 @@ func (m *metis) vertex(rank int32, text string) error {
 				peer = -1
 			}
 		default:
-			w, err := m.in.number(word, "the weight of an edge", 1<<53)
+			w, err := m.in.Number(word, "the weight of an edge", 1<<53)
 			if err != nil {
 				return err
 			}
@@ -140,11 +142,11 @@ func (m *metis) vertex(rank int32, text string) error {
 			peer = -1
 		}
 		if len(m.up)+len(m.down) > 2*m.edges {
-			return m.in.errorf("more than the %d edges of the header", m.edges)
+			return m.in.Errorf("more than the %d edges of the header", m.edges)
 		}
 	}
 	if left > 0 || peer >= 0 {
-		return m.in.errorf("vertex %d: a weight is missing at the end", rank+1)
+		return m.in.Errorf("vertex %d: a weight is missing at the end", rank+1)
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/golaunch/golaunch/internal/lines"
 )
 
 // File is what a file says.
@@ -19,7 +21,7 @@ type File struct {
 var forms = []struct {
 	name string
 	is   func(line string) bool
-	read func(*lines) (*Graph, []string, error)
+	read func(*lines.Reader) (*Graph, []string, error)
 }{
 	{"matrix", isMatrix, readMatrix},
 	{"list", isList, readList},
@@ -47,7 +49,7 @@ func Read(r io.Reader, name string) (*File, error) {
 			if !form.is(line) {
 				continue
 			}
-			g, notes, err := form.read(newLines(in, name))
+			g, notes, err := form.read(lines.NewLong(in, name, maxLine))
 			if err != nil {
 				return nil, err
 			}

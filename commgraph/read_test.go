@@ -2,30 +2,21 @@ package commgraph
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/golaunch/golaunch/internal/filestest"
 )
 
-// shared reads a graph that others have made or measured; see ../shared/data.
+// shared reads a graph that is not in the repository.
 func shared(t testing.TB, name string) *File {
 	t.Helper()
-	dir, err := os.Getwd()
+	f, err := Read(filestest.Shared(t, name), name)
 	require.NoError(t, err)
-	for ; dir != "/"; dir = filepath.Dir(dir) {
-		if in, err := os.Open(filepath.Join(dir, "shared/data", name)); err == nil {
-			defer in.Close()
-			f, err := Read(in, name)
-			require.NoError(t, err)
-			return f
-		}
-	}
-	t.Skipf("shared/data/%s is in no folder above: it is the work of others and no part of the repository", name)
-	return nil
+	return f
 }
 
 func TestReadForms(t *testing.T) {

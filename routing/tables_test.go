@@ -1,10 +1,7 @@
 package routing
 
 import (
-	"bytes"
-	"compress/gzip"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,19 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/golaunch/golaunch/internal/filestest"
 	"github.com/golaunch/golaunch/topology"
 	"github.com/golaunch/golaunch/topology/ibnet"
 )
-
-// open reads a file that gzip has packed.
-func open(t testing.TB, name string) io.Reader {
-	t.Helper()
-	file, err := os.ReadFile(name)
-	require.NoError(t, err)
-	r, err := gzip.NewReader(bytes.NewReader(file))
-	require.NoError(t, err)
-	return r
-}
 
 // fabric reads what OpenSM (-R ftree) and ibnetdiscover said of a network of
 // ibsim's.
@@ -35,9 +23,9 @@ func fabric(t testing.TB, size string) (*ibnet.Fabric, *ibnet.Tables) {
 	if size == "128" {
 		dir = "../topology/ibnet/testdata"
 	}
-	f, err := ibnet.Discover(open(t, filepath.Join(dir, "pgft_"+size+".ibnetdiscover.out.gz")), "ibnetdiscover")
+	f, err := ibnet.Discover(filestest.Open(t, filepath.Join(dir, "pgft_"+size+".ibnetdiscover.out.gz")), "ibnetdiscover")
 	require.NoError(t, err)
-	tables, err := ibnet.ParseTables(open(t, filepath.Join(dir, "pgft_"+size+".opensm-lfts.dump.gz")), "opensm-lfts")
+	tables, err := ibnet.ParseTables(filestest.Open(t, filepath.Join(dir, "pgft_"+size+".opensm-lfts.dump.gz")), "opensm-lfts")
 	require.NoError(t, err)
 	return recognized(t, f), tables
 }
@@ -137,7 +125,7 @@ func TestTablesThatDoNotFit(t *testing.T) {
 		_, err := NewTables(f, d, topology.Serial)
 		require.EqualError(t, err, x.want)
 	}
-	f, err := ibnet.Discover(strings.NewReader(strings.NewReplacer("lid 19", "lid 0").Replace(read(t, open(t, "testdata/pgft_16.ibnetdiscover.out.gz")))), "x")
+	f, err := ibnet.Discover(strings.NewReader(strings.NewReplacer("lid 19", "lid 0").Replace(read(t, filestest.Open(t, "testdata/pgft_16.ibnetdiscover.out.gz")))), "x")
 	require.NoError(t, err)
 	_, d := fabric(t, "16")
 	_, err = NewTables(f, d, topology.Serial)

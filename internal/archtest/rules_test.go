@@ -4,10 +4,11 @@ package archtest
 // folder with all folders below it. Code of a room may import rooms of lower
 // layers and itself, and nothing else of this module.
 var layers = [][]string{
-	{"job"},       // nouns that everybody speaks
-	{"hostlist"},  // names of hosts
-	{"commsplit"}, // algorithms alone, which agents run over the tree
-	{"tree"},      // shape, frames, routing: keys and transports are not its business
+	{"internal/lines", "internal/filestest"}, // lines of files, for parsers; files, for tests
+	{"job"},                                  // nouns that everybody speaks
+	{"hostlist"},                             // names of hosts
+	{"commsplit"},                            // algorithms alone, which agents run over the tree
+	{"tree"},                                 // shape, frames, routing: keys and transports are not its business
 	{"topology", "commgraph"},
 	{"routing"},
 	{"cache", "stdio"},
@@ -29,6 +30,7 @@ var layers = [][]string{
 var pure = []string{
 	"job", "hostlist", "tree", "routing", "commgraph", "topology", "cache", "stdio",
 	"pmi", "pmgr", "commsplit", "placement", "netsim", "xrcsim", "agent/ending", "agent/input",
+	"internal/lines",
 }
 
 // impure are standard packages that pure rooms do not import. "x/..." stands
@@ -43,8 +45,9 @@ var impureTime = []string{
 	"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick",
 }
 
-// testKits hold conformance suites: packages that only tests import.
-var testKits = []string{"link/linktest", "cache/cachetest", "bootstrap/bootstraptest", "agent/serve/servetest", "topology/ibnet/ibsimtest"}
+// testKits hold conformance suites, and what tests share: packages that only tests import.
+var testKits = []string{"link/linktest", "cache/cachetest", "bootstrap/bootstraptest", "agent/serve/servetest", "topology/ibnet/ibsimtest",
+	"internal/filestest"}
 
 // confined says which folders alone may import a package, and why.
 var confined = []struct {

@@ -1,14 +1,13 @@
 package mapping
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/commgraph"
+	"github.com/golaunch/golaunch/internal/filestest"
 	"github.com/golaunch/golaunch/routing"
 	"github.com/golaunch/golaunch/topology"
 	"github.com/golaunch/golaunch/topology/spec"
@@ -65,20 +64,10 @@ func grid(t testing.TB, text string) *commgraph.Graph {
 	return g
 }
 
-// shared reads a graph that is not in the repository; the test is skipped where it
-// is not there.
+// shared reads a graph that is not in the repository.
 func shared(t testing.TB, name string) *commgraph.Graph {
 	t.Helper()
-	dir, err := os.Getwd()
+	f, err := commgraph.Read(filestest.Shared(t, name), name)
 	require.NoError(t, err)
-	for ; dir != "/"; dir = filepath.Dir(dir) {
-		if in, err := os.Open(filepath.Join(dir, "shared/data", name)); err == nil {
-			defer in.Close()
-			f, err := commgraph.Read(in, name)
-			require.NoError(t, err)
-			return f.Graph
-		}
-	}
-	t.Skipf("shared/data/%s is in no folder above: it is the work of others and no part of the repository", name)
-	return nil
+	return f.Graph
 }

@@ -14,13 +14,11 @@
 package rankfile
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
+	"github.com/golaunch/golaunch/internal/lines"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/placement/binding"
 )
@@ -28,9 +26,7 @@ import (
 // Limits of what is read.
 const (
 	MaxRanks = 1 << 20 // ranks of a file
-	maxLine  = 1 << 20 // bytes of a line
 	maxHost  = 1 << 16 // highest number of a host
-	maxShown = 40      // bytes that an error repeats
 )
 
 // File is what a rank file says.
@@ -52,7 +48,7 @@ type Line struct {
 func (f *File) Line(rank int) *Line { return &f.Lines[f.Of[rank]] }
 
 // Pos is where a rank's line is, for errors.
-func (f *File) Pos(rank int) string { return f.at(f.Line(rank).Number) }
+func (f *File) Pos(rank int) string { return fmt.Sprintf("%s:%d", f.Name, f.Line(rank).Number) }
 
 // Slots are the CPUs of the ranks for which the file names some, as binding.ParseSlots
 // reads them; nil if there are none.
@@ -69,44 +65,37 @@ func (f *File) Slots() map[job.Rank]string {
 	return slots
 }
 
-func (f *File) at(line int) string { return fmt.Sprintf("%s:%d", f.Name, line) }
-
 // Parse reads a rank file; name is its name in errors, which begin with
 // "name:line:". Every rank from 0 to the highest has to have a line, and no more
 // than one.
 func Parse(r io.Reader, name string) (*File, error) {
 	f := &File{Name: name}
-	in := bufio.NewScanner(r)
-	in.Buffer(nil, maxLine)
-	number := 0
-	for in.Scan() {
-		number++
+	in := lines.New(r, name)
+	for in.Next() {
 		text, _, _ := strings.Cut(strings.TrimPrefix(in.Text(), "\ufeff"), "#")
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
-		if err := f.line(text, number); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.at(number), err)
+		if err := f.line(in, text); err != nil {
+			return nil, err
 		}
 	}
-	switch err := in.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf("%s: line of more than %d bytes", f.at(number+1), maxLine)
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", f.at(number+1), err)
-	case len(f.Lines) == 0:
-		return nil, fmt.Errorf("%s: places no rank; a line is such as rank 0=n001", name)
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	if len(f.Lines) == 0 {
+		return nil, in.At(0, "places no rank; a line is such as rank 0=n001")
 	}
 	for rank, line := range f.Of {
 		if line < 0 {
-			return nil, fmt.Errorf("%s: the file ends here, and rank %d has no line, but rank %d has", f.at(number), rank, len(f.Of)-1)
+			return nil, in.Errorf("the file ends here, and rank %d has no line, but rank %d has", rank, len(f.Of)-1)
 		}
 	}
 	return f, nil
 }
 
-// line reads a line.
-func (f *File) line(text string, number int) error {
+// line reads text, what counts of a line.
+func (f *File) line(in *lines.Reader, text string) error {
 	terms := strings.Split(text, "=")
 	for i := range terms {
 		terms[i] = strings.TrimSpace(terms[i])
@@ -119,33 +108,33 @@ func (f *File) line(text string, number int) error {
 		host = fields[1]
 	}
 	if strings.Contains(ranks, "=") || host == "" || strings.Contains(host, "=") || len(fields) > 3 {
-		return fmt.Errorf("%s: expected a line such as rank 0=n001 slot=0:0-3, or 0 n001", shown(text))
+		return in.Expected(strings.TrimSpace(text), "a line such as rank 0=n001 slot=0:0-3, or 0 n001")
 	}
-	line := Line{Number: number, Host: host}
+	line := Line{Number: in.Line(), Host: host}
 	if index, ok := strings.CutPrefix(host, "+n"); ok {
-		n, err := numberOf(index, "the number of a host after +n", maxHost)
+		n, err := in.Number(index, "the number of a host after +n", maxHost)
 		if err != nil {
 			return err
 		}
-		line.Host, line.Index = "", n
+		line.Host, line.Index = "", int(n)
 	}
 	if len(fields) == 3 {
 		key, value, _ := strings.Cut(fields[2], "=")
 		if key != "slot" && key != "slots" {
-			return fmt.Errorf("%s: expected slot= and CPUs", shown(fields[2]))
+			return in.Expected(fields[2], "slot= and CPUs")
 		}
 		line.Slots = strings.Trim(value, `"`)
 		if _, err := binding.ParseSlots(line.Slots); err != nil {
-			return fmt.Errorf("slot=: %w", err)
+			return in.Errorf("slot=: %w", err)
 		}
 	}
 	f.Lines = append(f.Lines, line)
 	for part := range strings.SplitSeq(ranks, ",") {
-		first, last, err := span(part, "a rank", MaxRanks-1)
-		if err != nil {
-			return err
+		first, last, err := span(in, part)
+		if err == nil {
+			err = f.take(in, first, last)
 		}
-		if err := f.take(first, last); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -153,44 +142,27 @@ func (f *File) line(text string, number int) error {
 }
 
 // take gives ranks to the last line.
-func (f *File) take(first, last int) error {
-	for len(f.Of) <= last {
+func (f *File) take(in *lines.Reader, first, last int64) error {
+	for int64(len(f.Of)) <= last {
 		f.Of = append(f.Of, -1)
 	}
 	for rank := first; rank <= last; rank++ {
 		if f.Of[rank] >= 0 {
-			return fmt.Errorf("rank %d has line %d already", rank, f.Line(rank).Number)
+			return in.Errorf("rank %d has line %d already", rank, f.Line(int(rank)).Number)
 		}
 		f.Of[rank] = int32(len(f.Lines) - 1)
 	}
 	return nil
 }
 
-// span reads a number, or two with a dash between them.
-func span(text, what string, most int) (first, last int, err error) {
+// span reads a rank, or two with a dash between them.
+func span(in *lines.Reader, text string) (first, last int64, err error) {
 	low, high, ok := strings.Cut(text, "-")
-	if first, err = numberOf(low, what, most); err != nil || !ok {
+	if first, err = in.Number(low, "a rank", MaxRanks-1); err != nil || !ok {
 		return first, first, err
 	}
-	if last, err = numberOf(high, what, most); err == nil && last < first {
-		err = fmt.Errorf("%s: it ends before it begins", shown(text))
+	if last, err = in.Number(high, "a rank", MaxRanks-1); err == nil && last < first {
+		err = in.Errorf("%s: it ends before it begins", lines.Show(text))
 	}
 	return first, last, err
-}
-
-func numberOf(text, what string, most int) (int, error) {
-	n, err := strconv.ParseUint(text, 10, 32)
-	if err != nil || n > uint64(most) {
-		return 0, fmt.Errorf("%s: expected %s, 0 to %d", shown(text), what, most)
-	}
-	return int(n), nil
-}
-
-// shown quotes text, cut if it is long.
-func shown(text string) string {
-	text = strings.TrimSpace(text)
-	if len(text) > maxShown {
-		text = text[:maxShown] + "..."
-	}
-	return strconv.Quote(text)
 }

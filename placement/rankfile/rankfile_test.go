@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/lines"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/placement/binding"
 )
@@ -63,8 +64,8 @@ func TestMistakes(t *testing.T) {
 		"0 a slot=0:4-2":                     `r:1: slot=: "4-2": expected a list of numbers below 65536, such as 0-3,8`,
 		"0 a slot=3,0:1":                     `r:1: slot=: "3,0:1": expected CPUs as in 0-3,8 or cores of a socket as in 1:0-2`,
 		"rank 0=+nx":                         `r:1: "x": expected the number of a host after +n, 0 to 65536`,
-		"0 " + strings.Repeat("a", 99) + "=": `r:1: "0 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...": expected a line such as rank 0=n001 slot=0:0-3, or 0 n001`,
-		strings.Repeat("a", maxLine+1):       "r:1: line of more than 1048576 bytes",
+		"0 " + strings.Repeat("a", 99) + "=": `r:1: "0 ` + strings.Repeat("a", 78) + `...": expected a line such as rank 0=n001 slot=0:0-3, or 0 n001`,
+		strings.Repeat("a", lines.MaxLine+1): "r:1: line of more than 1048576 bytes",
 	} {
 		_, err := Parse(strings.NewReader(text), "r")
 		require.EqualError(t, err, want, "%.40q", text)

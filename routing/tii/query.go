@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/golaunch/golaunch/internal/lines"
 )
 
 // MaxLine bounds a query's line, in bytes, without its end.
@@ -63,7 +65,7 @@ func ParseQuery(line string) (Query, error) {
 		if w.from {
 			from, to, ok := strings.Cut(rest, ":")
 			if !ok || from == "" {
-				return Query{}, fmt.Errorf("%s: expected two hosts, such as query n001:n002", shown(rest))
+				return Query{}, fmt.Errorf("%s: expected two hosts, such as query n001:n002", lines.Show(rest))
 			}
 			q.From, rest = from, to
 		}
@@ -71,7 +73,7 @@ func ParseQuery(line string) (Query, error) {
 			text, more, _ := strings.Cut(rest, " ")
 			depth, err := strconv.Atoi(text)
 			if err != nil || depth < 1 || depth > 1<<16 {
-				return Query{}, fmt.Errorf("%s: expected a depth, from 1", shown(text))
+				return Query{}, fmt.Errorf("%s: expected a depth, from 1", lines.Show(text))
 			}
 			q.Depth, rest = depth, strings.TrimSpace(more)
 		}
@@ -82,7 +84,7 @@ func ParseQuery(line string) (Query, error) {
 			}
 		}
 		if strings.ContainsAny(q.From+q.Hosts+rest, " \t") || rest != "" {
-			return Query{}, fmt.Errorf("%s: expected no more words", shown(line))
+			return Query{}, fmt.Errorf("%s: expected no more words", lines.Show(line))
 		}
 		return q, nil
 	}
@@ -90,7 +92,7 @@ func ParseQuery(line string) (Query, error) {
 	for i, w := range words {
 		known[i] = w.name
 	}
-	return Query{}, fmt.Errorf("%s: expected one of %s", shown(name), strings.Join(known, ", "))
+	return Query{}, fmt.Errorf("%s: expected one of %s", lines.Show(name), strings.Join(known, ", "))
 }
 
 // String is the line of a query.
@@ -105,14 +107,6 @@ func (q Query) String() string {
 		line += " " + q.Hosts
 	}
 	return line
-}
-
-// shown is a text of a client's, in quotes and not too long.
-func shown(text string) string {
-	if len(text) > 60 {
-		text = text[:60] + "..."
-	}
-	return strconv.Quote(text)
 }
 
 func printable(text string) bool {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/filestest"
 	"github.com/golaunch/golaunch/topology"
 	"github.com/golaunch/golaunch/topology/ibnet"
 )
@@ -39,7 +40,7 @@ func TestParseQuery(t *testing.T) {
 		"leaf":                         `leaf: expected hosts behind it, such as n[001-128]`,
 		"depth\x00":                    `a byte that is no printable character: expected a line of text`,
 		strings.Repeat("x", MaxLine+1): `a query of 65537 bytes: expected at most 65536`,
-		strings.Repeat("x", 100):       `"` + strings.Repeat("x", 60) + `...": expected one of query, depth, clusters, cluster, matrix, sharing, leaf, network`,
+		strings.Repeat("x", 100):       `"` + strings.Repeat("x", 80) + `...": expected one of query, depth, clusters, cluster, matrix, sharing, leaf, network`,
 	} {
 		_, err := ParseQuery(line)
 		assert.EqualError(t, err, want, line)
@@ -79,7 +80,7 @@ func answer(t *testing.T, s *Service, line string) string {
 
 func TestAnswers(t *testing.T) {
 	const path = "../../topology/ibnet/testdata/pgft_16.opensm-subnet.lst"
-	fabric, err := ibnet.SubnetList(open(t, path), path)
+	fabric, err := ibnet.SubnetList(filestest.Open(t, path), path)
 	require.NoError(t, err)
 	s := NewService(discover(t, fabric.Graph), topology.Serial)
 	for _, test := range [][2]string{

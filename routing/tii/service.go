@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/hostlist"
+	"github.com/golaunch/golaunch/internal/lines"
 	"github.com/golaunch/golaunch/topology"
 	"github.com/golaunch/golaunch/topology/cluster"
 	"github.com/golaunch/golaunch/topology/match"
@@ -40,7 +41,7 @@ func (s *Service) Find(name string) (topology.Node, error) {
 		return 0, err
 	}
 	if len(hosts) == 0 {
-		return 0, fmt.Errorf("host %s is not in the network", shown(name))
+		return 0, fmt.Errorf("host %s is not in the network", lines.Show(name))
 	}
 	return hosts[0], nil
 }
@@ -109,7 +110,7 @@ func (s *Service) Answer(q Query) ([]string, error) {
 	case "network":
 		return []string{fmt.Sprintf("network %016x hosts %d switches %d cables %d", n.Fingerprint(), n.graph.Hosts(), n.graph.Switches(), n.graph.Cables())}, nil
 	}
-	return nil, fmt.Errorf("%s: no such query", shown(q.Word))
+	return nil, fmt.Errorf("%s: no such query", lines.Show(q.Word))
 }
 
 // routes answers query: one line of one route, else their number and a line each.

@@ -1,10 +1,8 @@
 package tii
 
 import (
-	"compress/gzip"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/filestest"
 	"github.com/golaunch/golaunch/routing"
 	"github.com/golaunch/golaunch/topology"
 	"github.com/golaunch/golaunch/topology/cluster"
@@ -45,46 +44,27 @@ func first(n int) []topology.Node {
 	return hosts
 }
 
-// open reads a file of the tests', unpacked.
-func open(t *testing.T, path string) io.Reader {
-	t.Helper()
-	file, err := os.Open(path)
-	for up := ".."; os.IsNotExist(err) && len(up) < 60; up = filepath.Join(up, "..") {
-		file, err = os.Open(filepath.Join(up, path))
-	}
-	if os.IsNotExist(err) {
-		t.Skipf("%s is in no folder above: it is no part of the repository", path)
-	}
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = file.Close() })
-	if !strings.HasSuffix(path, ".gz") {
-		return file
-	}
-	unpacked, err := gzip.NewReader(file)
-	require.NoError(t, err)
-	return unpacked
-}
-
 // The tree of what OpenSM made of networks that ibsim simulates is exact, by its own
 // tables as by the closed form: its hosts are named h0000, h0001, ... by leaf switch.
 func TestFabrics(t *testing.T) {
 	const here = "../../topology/ibnet/testdata/"
 	for _, test := range []struct {
+		open         func(testing.TB, string) io.Reader
 		path, tables string
 		hosts, below int
 	}{
-		{here + "pgft_16.opensm-subnet.lst", here + "pgft_16.opensm-lfts.dump", 16, 4},
-		{here + "pgft_128.ibnetdiscover.out.gz", here + "pgft_128.opensm-lfts.dump.gz", 128, 8},
-		{"shared/data/ib-sim/pgft_324.ibnetdiscover.out.gz", "shared/data/ib-sim/pgft_324.opensm-lfts.dump.gz", 324, 18},
+		{filestest.Open, here + "pgft_16.opensm-subnet.lst", here + "pgft_16.opensm-lfts.dump", 16, 4},
+		{filestest.Open, here + "pgft_128.ibnetdiscover.out.gz", here + "pgft_128.opensm-lfts.dump.gz", 128, 8},
+		{filestest.Shared, "ib-sim/pgft_324.ibnetdiscover.out.gz", "ib-sim/pgft_324.opensm-lfts.dump.gz", 324, 18},
 	} {
 		t.Run(filepath.Base(test.path), func(t *testing.T) {
 			read := ibnet.Discover
 			if strings.Contains(test.path, "subnet.lst") {
 				read = ibnet.SubnetList
 			}
-			fabric, err := read(open(t, test.path), test.path)
+			fabric, err := read(test.open(t, test.path), test.path)
 			require.NoError(t, err)
-			parsed, err := ibnet.ParseTables(open(t, test.tables), test.tables)
+			parsed, err := ibnet.ParseTables(test.open(t, test.tables), test.tables)
 			require.NoError(t, err)
 			tables, err := routing.NewTables(fabric, parsed, topology.Serial)
 			require.NoError(t, err)

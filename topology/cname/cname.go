@@ -14,8 +14,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/golaunch/golaunch/internal/lines"
 	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/internal/lines"
 )
 
 // Sizes of a Cray XC.

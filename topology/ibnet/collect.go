@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/golaunch/golaunch/internal/lines"
 	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/internal/lines"
 )
 
 // A collector gathers nodes and the ends of cables in the order of a file, checks

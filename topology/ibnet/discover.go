@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/golaunch/golaunch/topology/internal/lines"
+	"github.com/golaunch/golaunch/internal/lines"
 )
 
 // Discover reads the output of ibnetdiscover, or a network file of ibsim (whose

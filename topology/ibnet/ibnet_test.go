@@ -1,11 +1,8 @@
 package ibnet
 
 import (
-	"compress/gzip"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,41 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/filestest"
 	"github.com/golaunch/golaunch/topology"
 )
-
-// open reads a file, unpacked where its name ends in .gz.
-func open(t testing.TB, name string) string {
-	t.Helper()
-	file, err := os.Open(name)
-	require.NoError(t, err)
-	defer file.Close()
-	var r io.Reader = file
-	if strings.HasSuffix(name, ".gz") {
-		r, err = gzip.NewReader(file)
-		require.NoError(t, err)
-	}
-	text, err := io.ReadAll(r)
-	require.NoError(t, err)
-	return string(text)
-}
-
-// shared reads a file of others that is not in the repository; the test is
-// skipped where it is not there.
-func shared(t testing.TB, name string) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	require.NoError(t, err)
-	for dir != "/" {
-		path := filepath.Join(dir, "shared/data", name)
-		if _, err := os.Stat(path); err == nil {
-			return open(t, path)
-		}
-		dir = filepath.Dir(dir)
-	}
-	t.Skipf("shared/data/%s is in no folder above: it is the work of others and no part of the repository", name)
-	return ""
-}
 
 // cables lists a graph's cables by names and port numbers.
 func cables(g *topology.Graph) []string {
@@ -72,7 +37,7 @@ func TestThreeViewsOfOneFabric(t *testing.T) {
 		file  string
 		parse parser
 	}{{"pgft_16.ibnetdiscover.out", Discover}, {"pgft_16.opensm-subnet.lst", SubnetList}, {"pgft_16.topo", Discover}} {
-		f, err := x.parse(strings.NewReader(open(t, "testdata/"+x.file)), x.file)
+		f, err := x.parse(filestest.Open(t, "testdata/"+x.file), x.file)
 		require.NoError(t, err)
 		family, err := topology.Recognize(f.Graph)
 		require.NoError(t, err)
@@ -108,19 +73,19 @@ func TestThreeViewsOfOneFabric(t *testing.T) {
 }
 
 func TestFabricOf128(t *testing.T) {
-	f, err := Discover(strings.NewReader(open(t, "testdata/pgft_128.ibnetdiscover.out.gz")), "128")
+	f, err := Discover(filestest.Open(t, "testdata/pgft_128.ibnetdiscover.out.gz"), "128")
 	require.NoError(t, err)
 	family, err := topology.Recognize(f.Graph)
 	require.NoError(t, err)
 	assert.Equal(t, "fattree:8,16/1,4/1,2", family.String())
-	tables, err := ParseTables(strings.NewReader(open(t, "testdata/pgft_128.opensm-lfts.dump.gz")), "128")
+	tables, err := ParseTables(filestest.Open(t, "testdata/pgft_128.opensm-lfts.dump.gz"), "128")
 	require.NoError(t, err)
 	assert.Len(t, tables.Switches, f.Graph.Switches())
 	assert.Len(t, tables.Destinations, 128+20)
 }
 
 func TestTablesInEachForm(t *testing.T) {
-	want, err := ParseTables(strings.NewReader(open(t, "testdata/pgft_16.opensm-lfts.dump")), "lfts")
+	want, err := ParseTables(filestest.Open(t, "testdata/pgft_16.opensm-lfts.dump"), "lfts")
 	require.NoError(t, err)
 	require.Len(t, want.Switches, 6)
 	require.Len(t, want.Destinations, 22)
@@ -139,7 +104,7 @@ func TestTablesInEachForm(t *testing.T) {
 		return Table{}
 	}
 	for _, file := range []string{"pgft_16.dump_lfts.out", "pgft_16.opensm.fdbs"} {
-		got, err := ParseTables(strings.NewReader(open(t, "testdata/"+file)), file)
+		got, err := ParseTables(filestest.Open(t, "testdata/"+file), file)
 		require.NoError(t, err)
 		require.Len(t, got.Switches, 6)
 		for _, w := range want.Switches {
@@ -172,7 +137,7 @@ func TestSamplesOfOthers(t *testing.T) {
 		{"net.2sw2path4hca2port", 2, 2, 6, "Hca1", 0},
 	} {
 		t.Run(x.file, func(t *testing.T) {
-			f, err := Discover(strings.NewReader(shared(t, "ibnetdiscover/"+x.file)), x.file)
+			f, err := Discover(filestest.Shared(t, "ibnetdiscover/"+x.file), x.file)
 			require.NoError(t, err)
 			g := f.Graph
 			assert.Equal(t, []any{x.hosts, x.switches, x.cables, x.name, x.rate},
@@ -182,17 +147,17 @@ func TestSamplesOfOthers(t *testing.T) {
 }
 
 func TestFabricOf324(t *testing.T) {
-	f, err := Discover(strings.NewReader(shared(t, "ib-sim/pgft_324.ibnetdiscover.out.gz")), "324")
+	f, err := Discover(filestest.Shared(t, "ib-sim/pgft_324.ibnetdiscover.out.gz"), "324")
 	require.NoError(t, err)
 	family, err := topology.Recognize(f.Graph)
 	require.NoError(t, err)
 	assert.Equal(t, "fattree:18,18/1,9/1,2", family.String())
-	list, err := SubnetList(strings.NewReader(shared(t, "ib-sim/pgft_324.opensm-subnet.lst.gz")), "324")
+	list, err := SubnetList(filestest.Shared(t, "ib-sim/pgft_324.opensm-subnet.lst.gz"), "324")
 	require.NoError(t, err)
 	assert.Equal(t, cables(f.Graph), cables(list.Graph))
-	lfts, err := ParseTables(strings.NewReader(shared(t, "ib-sim/pgft_324.opensm-lfts.dump.gz")), "324")
+	lfts, err := ParseTables(filestest.Shared(t, "ib-sim/pgft_324.opensm-lfts.dump.gz"), "324")
 	require.NoError(t, err)
-	dump, err := ParseTables(strings.NewReader(shared(t, "ib-sim/pgft_324.dump_lfts.out.gz")), "324")
+	dump, err := ParseTables(filestest.Shared(t, "ib-sim/pgft_324.dump_lfts.out.gz"), "324")
 	require.NoError(t, err)
 	assert.Len(t, lfts.Destinations, 324+27)
 	assert.Len(t, dump.Switches, 27)

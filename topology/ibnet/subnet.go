@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/golaunch/golaunch/topology/internal/lines"
+	"github.com/golaunch/golaunch/internal/lines"
 )
 
 // SubnetList reads OpenSM's opensm-subnet.lst: a line for each end of each cable,

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/golaunch/golaunch/topology/internal/lines"
+	"github.com/golaunch/golaunch/internal/lines"
 )
 
 const (

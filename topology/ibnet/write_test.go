@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/filestest"
 	"github.com/golaunch/golaunch/topology"
 	"github.com/golaunch/golaunch/topology/spec"
 )
@@ -31,7 +32,7 @@ func TestWriteThenDiscover(t *testing.T) {
 
 // OpenSM's tables, written and read again, are the same, as far as the form tells.
 func TestWriteTables(t *testing.T) {
-	tables, err := ParseTables(strings.NewReader(open(t, "testdata/pgft_16.opensm.fdbs")), "fdbs")
+	tables, err := ParseTables(filestest.Open(t, "testdata/pgft_16.opensm.fdbs"), "fdbs")
 	require.NoError(t, err)
 	tables.Switches[0].Ports[3] = Unreachable
 	var text strings.Builder

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/golaunch/golaunch/internal/lines"
 	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/internal/lines"
 )
 
 // Map is a user's word for which host of a network a machine is.

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/golaunch/golaunch/topology/internal/lines"
+	"github.com/golaunch/golaunch/internal/lines"
 )
 
 // maxJSON bounds a report, in bytes, maxSamples what a file of tables holds.

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/hostlist"
+	"github.com/golaunch/golaunch/internal/lines"
 	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/internal/lines"
 )
 
 // Parse reads a topology.conf. Name is what errors call the file.

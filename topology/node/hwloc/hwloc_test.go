@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,25 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/filestest"
 	"github.com/golaunch/golaunch/topology/node"
 )
-
-// shared reads a file of others that is not in the repository; the test is
-// skipped where it is not there.
-func shared(t testing.TB, name string) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	require.NoError(t, err)
-	for dir != "/" {
-		text, err := os.ReadFile(filepath.Join(dir, "shared/data", name))
-		if err == nil {
-			return string(text)
-		}
-		dir = filepath.Dir(dir)
-	}
-	t.Skipf("shared/data/%s is in no folder above: it is the work of others and no part of the repository", name)
-	return ""
-}
 
 func names(levels []node.Level) (list []string) {
 	for _, l := range levels {
@@ -57,7 +40,7 @@ func TestMachines(t *testing.T) {
 		{"v2-power8gpudistances.xml", 2, 2, 8, 8, 16, []string{"package 2", "core 8"}},
 	} {
 		t.Run(x.file, func(t *testing.T) {
-			n, err := ParseXML(strings.NewReader(shared(t, "hwloc/"+x.file)), x.file)
+			n, err := ParseXML(filestest.Shared(t, "hwloc/"+x.file), x.file)
 			require.NoError(t, err)
 			pus := 0
 			for _, c := range n.Cores {

@@ -23,6 +23,13 @@ func TestReader(t *testing.T) {
 	assert.EqualError(t, r.At(2, "wrong: %d", 7), "f:2: wrong: 7")
 	assert.EqualError(t, r.At(0, "empty"), "f: empty")
 	assert.Len(t, Show(strings.Repeat("x", 100)), 85)
+	n, err := r.Number("7", "a number", 7)
+	assert.NoError(t, err)
+	assert.Equal(t, int64(7), n)
+	for _, word := range []string{"8", "", "-0", "+1", "1.0", "9223372036854775808"} {
+		_, err := r.Number(word, "a number", 7)
+		assert.EqualError(t, err, "f:4: \""+word+"\": expected a number, 0 to 7")
+	}
 }
 
 func TestReaderFails(t *testing.T) {

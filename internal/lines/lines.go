@@ -1,6 +1,5 @@
-// Package lines reads text files line by line for the parsers of package
-// topology: lines have numbers, and errors say where, what was found and what
-// was expected.
+// Package lines reads text files line by line for parsers: lines have numbers, and
+// errors say where, what was found and what was expected. The package is pure.
 package lines
 
 import (
@@ -12,7 +11,7 @@ import (
 	"strings"
 )
 
-// MaxLine bounds a line, in bytes.
+// MaxLine bounds a line of a Reader that New has made, in bytes.
 const MaxLine = 1 << 20
 
 // maxShown bounds what an error repeats of a line, in bytes.
@@ -22,15 +21,19 @@ const maxShown = 80
 type Reader struct {
 	name    string
 	scanner *bufio.Scanner
+	most    int
 	line    int
 	text    string
 }
 
 // New reads from r; name is what errors call the file.
-func New(r io.Reader, name string) *Reader {
+func New(r io.Reader, name string) *Reader { return NewLong(r, name, MaxLine) }
+
+// NewLong is New with lines of at most so many bytes.
+func NewLong(r io.Reader, name string, most int) *Reader {
 	s := bufio.NewScanner(r)
-	s.Buffer(nil, MaxLine)
-	return &Reader{name: name, scanner: s}
+	s.Buffer(nil, most)
+	return &Reader{name: name, scanner: s, most: most}
 }
 
 // Next goes to the next line; false at the end and on errors, which Err tells.
@@ -53,7 +56,7 @@ func (r *Reader) Line() int { return r.line }
 func (r *Reader) Err() error {
 	err := r.scanner.Err()
 	if errors.Is(err, bufio.ErrTooLong) {
-		return fmt.Errorf("%s:%d: line of more than %d bytes", r.name, r.line+1, MaxLine)
+		return fmt.Errorf("%s:%d: line of more than %d bytes", r.name, r.line+1, r.most)
 	}
 	if err != nil {
 		return fmt.Errorf("%s:%d: %w", r.name, r.line+1, err)
@@ -76,6 +79,15 @@ func (r *Reader) At(line int, format string, args ...any) error {
 // Expected is an error that shows text and what should have been there.
 func (r *Reader) Expected(text, what string) error {
 	return r.Errorf("%s: expected %s", Show(text), what)
+}
+
+// Number reads a whole number of 0 to most; what says what it is, for the error.
+func (r *Reader) Number(word, what string, most int64) (int64, error) {
+	n, err := strconv.ParseUint(word, 10, 63)
+	if err != nil || int64(n) > most {
+		return 0, r.Expected(word, fmt.Sprintf("%s, 0 to %d", what, most))
+	}
+	return int64(n), nil
 }
 
 // Show quotes text, cut if it is long.
