@@ -227,48 +227,48 @@ func (a *Agent) message(m overlay.Message) error {
 func (a *Agent) fromParent(m overlay.Message) error {
 	switch { // of what may overtake the range, on its own stream
 	case m.Header.Kind == overlay.KindPing:
-		return decode(m, a.pong)
+		return overlay.Take(m, a.pong)
 	case m.Header.Kind == overlay.KindSignal && a.subtree == nil:
-		return decode(m, a.signal)
+		return overlay.Take(m, a.signal)
 	case m.Header.Kind != overlay.KindRange && a.subtree == nil:
 		return fmt.Errorf("message of kind %d before the range", m.Header.Kind)
 	}
 	switch m.Header.Kind {
 	case overlay.KindRange:
-		return decode(m, a.takeRange)
+		return overlay.Take(m, a.takeRange)
 	case overlay.KindLaunch:
 		a.stamp(nil, phaseLaunch) // before anybody below can have it
 		a.noMoreCalls()
 		defer a.subtree.Worlds.Learn()()
 		a.subtree.Broadcast(link.KVS, overlay.KindLaunch, m.Body)
-		return decode(m, a.takeLaunch)
+		return overlay.Take(m, a.takeLaunch)
 	case overlay.KindSigned:
-		return decode(m, func(s overlay.SignAnswer) error { a.signed(s); return nil })
+		return overlay.Take(m, func(s overlay.SignAnswer) error { a.signed(s); return nil })
 	case overlay.KindSignal:
 		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
-		return decode(m, a.signal)
+		return overlay.Take(m, a.signal)
 	case overlay.KindKill:
 		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
-		return decode(m, func(k overlay.Kill) error { a.kill(k.Grace); return nil })
+		return overlay.Take(m, func(k overlay.Kill) error { a.kill(k.Grace); return nil })
 	case overlay.KindAskWaits:
 		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
-		return decode(m, func(q overlay.WaitQuestion) error { a.askWaits(q); return nil })
+		return overlay.Take(m, func(q overlay.WaitQuestion) error { a.askWaits(q); return nil })
 	case overlay.KindCollect:
 		a.subtree.Broadcast(link.Service, m.Header.Kind, m.Body)
 		return a.collect()
 	case overlay.KindNamed:
-		return decode(m, a.nameAnswer)
+		return overlay.Take(m, a.nameAnswer)
 	case overlay.KindGrow:
-		return decode(m, a.grow)
+		return overlay.Take(m, a.grow)
 	case overlay.KindLateLaunch:
 		a.subtree.BroadcastNew(link.KVS, overlay.KindLaunch, m.Body)
 		return nil
 	case overlay.KindWorld:
 		return a.takeWorld(m)
 	case overlay.KindSpawned:
-		return decode(m, a.spawned)
+		return overlay.Take(m, a.spawned)
 	case overlay.KindScheduled:
-		return decode(m, a.scheduled)
+		return overlay.Take(m, a.scheduled)
 	case overlay.KindEndWorld:
 		return a.aboutWorld(m, a.endWorld)
 	case overlay.KindForget:
@@ -284,18 +284,18 @@ func (a *Agent) fromParent(m overlay.Message) error {
 func (a *Agent) fromChild(m overlay.Message) error {
 	switch m.Header.Kind {
 	case overlay.KindReady:
-		return decode(m, func(r overlay.Ready) error {
+		return overlay.Take(m, func(r overlay.Ready) error {
 			a.progress.ready(m.From, r)
 			a.readyIf(a.subtree.ChildReady(m.From, r))
 			return nil
 		})
 	case overlay.KindSign:
-		return decode(m, func(r overlay.SignRequest) error { a.childSignature(m.From, r); return nil })
+		return overlay.Take(m, func(r overlay.SignRequest) error { a.childSignature(m.From, r); return nil })
 	case overlay.KindSummon:
-		return decode(m, func(s overlay.Summon) error { a.childSummon(m.From, s); return nil })
+		return overlay.Take(m, func(s overlay.Summon) error { a.childSummon(m.From, s); return nil })
 	case overlay.KindStarted:
 		return a.aboutWorld(m, func(w *world) error {
-			return decode(m, func(s overlay.Started) error {
+			return overlay.Take(m, func(s overlay.Started) error {
 				a.subtree.Watched(m.From)
 				a.childStarted(w, m.From, s)
 				return nil
@@ -303,27 +303,27 @@ func (a *Agent) fromChild(m overlay.Message) error {
 		})
 	case overlay.KindDone:
 		return a.aboutWorld(m, func(w *world) error {
-			return decode(m, func(d overlay.Done) error { a.childDone(w, m.From, d); return nil })
+			return overlay.Take(m, func(d overlay.Done) error { a.childDone(w, m.From, d); return nil })
 		})
 	case overlay.KindFailure:
-		return decode(m, func(f job.Failure) error {
+		return overlay.Take(m, func(f job.Failure) error {
 			f.Age += m.Residence()
 			a.tellFailure(f)
 			return nil
 		})
 	case overlay.KindInputAck:
-		return decode(m, func(k overlay.InputAck) error { return a.inputAck(m.From, k) })
+		return overlay.Take(m, func(k overlay.InputAck) error { return a.inputAck(m.From, k) })
 	case overlay.KindCollected:
-		return decode(m, func(c report.Collected) error { return a.collected(m.From, c) })
+		return overlay.Take(m, func(c report.Collected) error { return a.collected(m.From, c) })
 	case overlay.KindPong:
-		return decode(m, func(p overlay.Pong) error { return a.childClock(m.From, p) })
+		return overlay.Take(m, func(p overlay.Pong) error { return a.childClock(m.From, p) })
 	case overlay.KindProgress:
-		return decode(m, func(p overlay.Progress) error { a.progress.of(m.From, p); return nil })
+		return overlay.Take(m, func(p overlay.Progress) error { a.progress.of(m.From, p); return nil })
 	case overlay.KindStalled:
 		a.stalled()
 		return nil
 	case overlay.KindWaits:
-		return decode(m, func(w overlay.Waits) error { return a.childWaits(m.From, w) })
+		return overlay.Take(m, func(w overlay.Waits) error { return a.childWaits(m.From, w) })
 	case overlay.KindName:
 		return a.childName(m)
 	}
@@ -335,14 +335,6 @@ func (a *Agent) fromChild(m overlay.Message) error {
 		return nil
 	}
 	return fmt.Errorf("unexpected message of kind %d from a child", m.Header.Kind)
-}
-
-func decode[T any](m overlay.Message, then func(T) error) error {
-	v, err := overlay.As[T](m)
-	if err != nil {
-		return err
-	}
-	return then(v)
 }
 
 // broken cuts off a neighbor that broke the protocol.

@@ -41,7 +41,7 @@ func (a *Agent) nameDone(w *world, n overlay.NameAnswer) {
 // childName takes a request from below.
 func (a *Agent) childName(m overlay.Message) error {
 	if a.root {
-		return decode(m, func(q overlay.NameRequest) error { return a.nameAnswer(a.lookUp(q)) })
+		return overlay.Take(m, func(q overlay.NameRequest) error { return a.nameAnswer(a.lookUp(q)) })
 	}
 	a.up(m.Stream, overlay.KindName, m.Body)
 	return nil

@@ -80,7 +80,7 @@ func (a *Agent) takeWorld(m overlay.Message) error {
 	if a.launch == nil || id <= a.newest {
 		return fmt.Errorf("world %d is out of turn", id)
 	}
-	return decode(m, func(spec overlay.World) error {
+	return overlay.Take(m, func(spec overlay.World) error {
 		w, err := a.newWorld(id, spec)
 		if err != nil {
 			return err

@@ -6,125 +6,73 @@ import (
 
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/report"
 	"github.com/golaunch/golaunch/tree"
 )
 
 // message handles one from the root. An error means that it broke the protocol.
 func (r *run) message(m overlay.Message) error {
+	world := int(m.Header.World)
 	switch m.Header.Kind {
 	case overlay.KindReady:
-		ready, err := overlay.As[overlay.Ready](m)
-		if err == nil && r.subtree.ChildReady(m.From, ready) {
-			r.treeReady()
-		}
-		return err
+		return take(m, func(ready overlay.Ready) {
+			if r.subtree.ChildReady(m.From, ready) {
+				r.treeReady()
+			}
+		})
 	case overlay.KindSign:
-		q, err := overlay.As[overlay.SignRequest](m)
-		if err == nil {
-			r.sign(m.From, q)
-		}
-		return err
+		return take(m, func(q overlay.SignRequest) { r.sign(m.From, q) })
 	case overlay.KindSummon:
-		q, err := overlay.As[overlay.Summon](m)
-		if err == nil {
-			r.summon(m.From, q)
-		}
-		return err
+		return take(m, func(q overlay.Summon) { r.summon(m.From, q) })
 	case overlay.KindSchedule:
-		q, err := overlay.As[overlay.ScheduleRequest](m)
-		if err == nil {
-			r.schedule(q)
-		}
-		return err
+		return take(m, r.schedule)
 	case overlay.KindStarted:
-		s, err := overlay.As[overlay.Started](m)
-		if err == nil {
+		return overlay.Take(m, func(s overlay.Started) error {
 			r.subtree.Watched(m.From)
-			err = r.worldStarted(int(m.Header.World), s)
-		}
-		return err
+			return r.worldStarted(world, s)
+		})
 	case overlay.KindSpawn:
-		q, err := overlay.As[overlay.SpawnRequest](m)
-		if err == nil {
-			r.spawn(q)
-		}
-		return err
+		return take(m, r.spawn)
 	case overlay.KindGrown:
-		ready, err := overlay.As[overlay.Ready](m)
-		switch {
-		case err != nil:
-		case r.growing == nil:
-			err = errors.New("hosts that were not to be started")
-		default:
+		return overlay.Take(m, func(ready overlay.Ready) error {
+			if r.growing == nil {
+				return errors.New("hosts that were not to be started")
+			}
 			r.grown(ready, nil)
-		}
-		return err
+			return nil
+		})
 	case overlay.KindFailure:
-		f, err := overlay.As[job.Failure](m)
-		if err == nil {
-			r.failed(f, m.At.Add(-f.Age))
-		}
-		return err
+		return take(m, func(f job.Failure) { r.failed(f, m.At.Add(-f.Age)) })
 	case overlay.KindDied:
-		d, err := overlay.As[overlay.Died](m)
-		if err == nil {
-			r.hostsDied(d.Dead)
-		}
-		return err
+		return take(m, func(d overlay.Died) { r.hostsDied(d.Dead) })
 	case overlay.KindDone:
-		d, err := overlay.As[overlay.Done](m)
-		if err == nil {
-			err = r.worldDone(int(m.Header.World), d)
-		}
-		return err
+		return overlay.Take(m, func(d overlay.Done) error { return r.worldDone(world, d) })
 	case overlay.KindCollected:
-		c, err := overlay.As[report.Collected](m)
-		if err == nil {
-			err = r.collected(c)
-		}
-		return err
+		return overlay.Take(m, r.collected)
 	case overlay.KindPong:
-		p, err := overlay.As[overlay.Pong](m)
-		if err == nil {
-			err = r.rootClock(m.From, p)
-		}
-		return err
+		return overlay.Take(m, func(p overlay.Pong) error { return r.rootClock(m.From, p) })
 	case overlay.KindProgress:
-		p, err := overlay.As[overlay.Progress](m)
-		if err == nil {
-			r.progress.below = p
-		}
-		return err
+		return take(m, func(p overlay.Progress) { r.progress.below = p })
 	case overlay.KindStalled:
 		r.stalled()
 		return nil
 	case overlay.KindWaits:
-		w, err := overlay.As[overlay.Waits](m)
-		if err == nil {
-			err = r.waits(w)
-		}
-		return err
+		return overlay.Take(m, r.waits)
 	case overlay.KindNote:
-		n, err := overlay.As[overlay.Note](m)
-		if err == nil {
-			r.noted(n)
-		}
-		return err
+		return take(m, r.noted)
 	case overlay.KindWaiting:
-		w, err := overlay.As[overlay.Waiting](m)
-		if err == nil {
-			err = r.ranksWait(int(m.Header.World), w)
-		}
-		return err
+		return overlay.Take(m, func(w overlay.Waiting) error { return r.ranksWait(world, w) })
 	case overlay.KindInputAck:
-		k, err := overlay.As[overlay.InputAck](m)
-		if err == nil {
-			err = r.stdin.ack(k)
-		}
-		return err
+		return overlay.Take(m, r.stdin.ack)
 	}
 	return fmt.Errorf("unexpected message of kind %d", m.Header.Kind)
+}
+
+// take is overlay.Take where any body that can be read is right.
+func take[T any](m overlay.Message, do func(T)) error {
+	return overlay.Take(m, func(body T) error {
+		do(body)
+		return nil
+	})
 }
 
 // output is the sink of the root's stdio stream: it prints, in the reading

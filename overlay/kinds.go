@@ -293,3 +293,13 @@ func As[T any](m Message) (T, error) {
 	}
 	return weighed[T](m.Body, kinds[m.Header.Kind].values.base)
 }
+
+// Take hands what As makes of a message to do. The error is that of either: the message
+// breaks the protocol.
+func Take[T any](m Message, do func(T) error) error {
+	body, err := As[T](m)
+	if err != nil {
+		return err
+	}
+	return do(body)
+}
