@@ -64,55 +64,14 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	wish, err := o.Place.At(hosts)
-	if err != nil {
-		return nil, fmt.Errorf("--map-by: %w", err)
-	}
-	network, hosts, err := arrangeHosts(o, hosts)
-	if err != nil {
+	p := &Plan{Bootstrap: kind.Name, kind: kind, Apps: appsIn(o), bindTo: o.BindTo}
+	if p.rules, err = newRules(o, hosts); err != nil {
 		return nil, err
 	}
-	p := &Plan{
-		Bootstrap: kind.Name,
-		kind:      kind,
-		network:   network,
-		Apps:      slices.Clone(o.Apps),
-		rules: rules{
-			rule:          o.Rule,
-			wish:          wish,
-			network:       network,
-			open:          o.Apps[0].N == 0, // Validate: it is the only one
-			ppn:           o.PPN,
-			slotted:       slices.ContainsFunc(hosts, func(h job.Host) bool { return h.Slots > 0 }),
-			oversubscribe: o.Oversubscribe,
-			stdin:         o.Stdin,
-		},
-		bindTo: o.BindTo,
-	}
-	if o.Spares >= len(hosts) {
-		return nil, fmt.Errorf("--spares: %s of %s leave no host for ranks; name more hosts", plural(o.Spares, "spare"), plural(len(hosts), "host"))
-	}
-	for i := range p.Apps {
-		switch a := &p.Apps[i]; {
-		case a.Dir == "":
-			a.Dir = o.Dir
-		case !path.IsAbs(a.Dir):
-			a.Dir = path.Join(o.Dir, a.Dir)
-		}
-	}
-	hosts, notes := p.preferred(hosts)
-	within := first(len(hosts) - o.Spares)
-	if p.placed, err = p.rules.place(p.rules.job(p.Apps, p.rules.open, hosts, within)); err != nil {
-		if o.Spares > 0 {
-			err = fmt.Errorf("--spares %d keeps %s free: %w; or lower --spares", o.Spares, hostlist.Fold(bare(hosts[len(within):])), err)
-		}
+	if hosts, err = p.arrange(o, hosts); err != nil {
 		return nil, err
 	}
-	p.Blocks, p.placed.Notes = p.placed.Blocks, slices.Concat(notes, p.placed.Notes)
-	if o.Spares > 0 {
-		p.Crowded = p.crowded(hosts, len(within))
-	}
-	if err := p.count(); err != nil {
+	if hosts, err = p.placeAll(o, hosts); err != nil {
 		return nil, err
 	}
 	hosts, used, most := p.usedFirst(hosts)
@@ -135,6 +94,42 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 	}
 	p.cutTree()
 	return p, nil
+}
+
+// appsIn are the apps with absolute directories.
+func appsIn(o *Options) []job.App {
+	apps := slices.Clone(o.Apps)
+	for i := range apps {
+		switch a := &apps[i]; {
+		case a.Dir == "":
+			a.Dir = o.Dir
+		case !path.IsAbs(a.Dir):
+			a.Dir = path.Join(o.Dir, a.Dir)
+		}
+	}
+	return apps
+}
+
+// placeAll places the ranks on hosts, but for the spares, and counts them. It returns
+// the hosts that are preferred first.
+func (p *Plan) placeAll(o *Options, hosts []job.Host) ([]job.Host, error) {
+	if o.Spares >= len(hosts) {
+		return nil, fmt.Errorf("--spares: %s of %s leave no host for ranks; name more hosts", plural(o.Spares, "spare"), plural(len(hosts), "host"))
+	}
+	hosts, notes := p.preferred(hosts)
+	within := first(len(hosts) - o.Spares)
+	var err error
+	if p.placed, err = p.rules.place(p.rules.job(p.Apps, p.rules.open, hosts, within)); err != nil {
+		if o.Spares > 0 {
+			err = fmt.Errorf("--spares %d keeps %s free: %w; or lower --spares", o.Spares, hostlist.Fold(bare(hosts[len(within):])), err)
+		}
+		return nil, err
+	}
+	p.Blocks, p.placed.Notes = p.placed.Blocks, slices.Concat(notes, p.placed.Notes)
+	if o.Spares > 0 {
+		p.Crowded = p.crowded(hosts, len(within))
+	}
+	return hosts, p.count()
 }
 
 // chooseHosts settles the bootstrap and the hosts it starts agents on.

@@ -22,7 +22,8 @@ type Network struct {
 	Given bool
 }
 
-// planNetwork is what a plan has of the network; the zero value where none is known.
+// planNetwork is what the network has to say of the order of hosts and of the tree; the
+// zero value where none is known.
 type planNetwork struct {
 	order    string // where it comes from, and how it orders the hosts; "" if it does not
 	notes    []string
@@ -30,15 +31,26 @@ type planNetwork struct {
 	clusters map[job.Host][]int // at each depth from 1, by arrange.Arranged.Clusters
 	// tree is the hosts in the pre-order of a tree that follows the network, cut how many
 	// are below each; nil if the network has no say in the tree.
-	tree   []job.HostIndex
-	cut    []int
+	tree []job.HostIndex
+	cut  []int
+}
+
+// hostNetwork is which hosts the network has, and the routes between them, for rules of
+// placement; the zero value where no host is known.
+type hostNetwork struct {
 	from   string
-	router routing.Router             // nil where the network is not used
+	router routing.Router
 	nodes  map[job.Host]topology.Node // of the hosts that it has
 }
 
+// has tells whether the network has a host.
+func (n *hostNetwork) has(h job.Host) bool {
+	_, ok := n.nodes[h]
+	return ok
+}
+
 // among is the network between some of the hosts, nil where it is not known.
-func (n *planNetwork) among(hosts []job.Host, some []job.HostIndex) *placement.Network {
+func (n *hostNetwork) among(hosts []job.Host, some []job.HostIndex) *placement.Network {
 	if n.router == nil {
 		return nil
 	}
@@ -53,21 +65,22 @@ func (n *planNetwork) among(hosts []job.Host, some []job.HostIndex) *placement.N
 	return &placement.Network{Router: n.router, Nodes: nodes, From: n.from}
 }
 
-// arrangeHosts puts hosts into the order of the network, if one is known.
-func arrangeHosts(o *Options, hosts []job.Host) (planNetwork, []job.Host, error) {
-	var n planNetwork
+// arrange puts hosts into the order of the network, if one is known, and keeps what that
+// says of them.
+func (p *Plan) arrange(o *Options, hosts []job.Host) ([]job.Host, error) {
 	if o.Network == nil {
-		return n, hosts, nil
+		return hosts, nil
 	}
+	n := &p.network
 	a, err := o.Network.Arrange(hosts)
 	switch {
 	case err != nil && o.Network.Optional:
 		n.notes = []string{fmt.Sprintf("network %s is not used: %v", o.Network.From, err)}
-		return n, hosts, nil
+		return hosts, nil
 	case err != nil:
-		return n, nil, fmt.Errorf("--topology: %s: %w", o.Network.From, err)
+		return nil, fmt.Errorf("--topology: %s: %w", o.Network.From, err)
 	case a.Rule == "" && a.Unrouted == "" && o.Network.Given:
-		return n, nil, fmt.Errorf("--topology: %s: %s", o.Network.From, a.Lacking)
+		return nil, fmt.Errorf("--topology: %s: %s", o.Network.From, a.Lacking)
 	}
 	if a.Unrouted != "" {
 		n.notes = append(n.notes, fmt.Sprintf("network %s: %s; the hosts keep their order", o.Network.From, a.Unrouted))
@@ -77,7 +90,7 @@ func arrangeHosts(o *Options, hosts []job.Host) (planNetwork, []job.Host, error)
 			n.notes = append(n.notes, fmt.Sprintf("network %s: %s", o.Network.From, note))
 		}
 	}
-	n.know(o.Network, a)
+	p.rules.network = newHostNetwork(o.Network, a)
 	if a.Rule != "" {
 		n.order = fmt.Sprintf("%s, by network %s", a.Rule, o.Network.From)
 	}
@@ -88,20 +101,20 @@ func arrangeHosts(o *Options, hosts []job.Host) (planNetwork, []job.Host, error)
 			n.clusters[h] = a.Clusters[i]
 		}
 	}
-	return n, a.Hosts, nil
+	return a.Hosts, nil
 }
 
-// know keeps which hosts the network has.
-func (n *planNetwork) know(network *Network, a *arrange.Arranged) {
-	n.from, n.nodes = network.From, make(map[job.Host]topology.Node, len(a.Hosts))
+func newHostNetwork(network *Network, a *arrange.Arranged) hostNetwork {
+	nodes := make(map[job.Host]topology.Node, len(a.Hosts))
 	for i, h := range a.Hosts {
 		if a.Nodes[i] != topology.NoNode {
-			n.nodes[h] = a.Nodes[i]
+			nodes[h] = a.Nodes[i]
 		}
 	}
-	if len(n.nodes) > 0 {
-		n.router = network.Router
+	if len(nodes) == 0 {
+		return hostNetwork{}
 	}
+	return hostNetwork{network.From, network.Router, nodes}
 }
 
 // clustersOf are the switch clusters of some hosts, of each at depth 1 to the

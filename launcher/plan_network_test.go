@@ -67,7 +67,17 @@ func TestTreeByNetwork(t *testing.T) {
 	require.Contains(t, p.String(), "\ntree   2 of 8 edges between switches, of which there are 3\n")
 	require.Equal(t, []int{8, 4, 0, 2, 0, 0, 2, 0, 0}, cuts(p))
 
+	// Hosts that the network lacks are below no switch, and no edge of theirs is between two.
+	o = options(t, "h[0-8],far,off", 11)
+	o.Degree = 2
+	o.Network = networkOf(t, "fattree:3,3/1,3/1,1", "")
+	p, err = NewPlan(o, "here")
+	require.NoError(t, err)
+	require.Contains(t, p.String(), "\ntree   2 of 10 edges between switches, of which there are 3; 2 of hosts that the network lacks\n")
+
+	o = options(t, "h[0-8]", 9)
 	o.Degree = 1
+	o.Network = networkOf(t, "fattree:3,3/1,3/1,1", "")
 	p, err = NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Equal(t, make([]int, 9), cuts(p), "a chain")

@@ -3,6 +3,7 @@ package launcher
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/placement"
@@ -13,12 +14,29 @@ import (
 type rules struct {
 	rule          placement.Rule // what a program brings along; nil for wish's
 	wish          placement.Wish
-	network       planNetwork
+	network       hostNetwork
 	open          bool // the user gave no number of ranks
 	ppn           int  // ranks per host; 0 where not given
 	slotted       bool // some host was given slots; the others have one
 	oversubscribe bool
 	stdin         StdinTarget
+}
+
+// newRules are those of the options, for a job on hosts.
+func newRules(o *Options, hosts []job.Host) (rules, error) {
+	wish, err := o.Place.At(hosts)
+	if err != nil {
+		return rules{}, fmt.Errorf("--map-by: %w", err)
+	}
+	return rules{
+		rule:          o.Rule,
+		wish:          wish,
+		open:          o.Apps[0].N == 0, // Validate: it is the only one
+		ppn:           o.PPN,
+		slotted:       slices.ContainsFunc(hosts, func(h job.Host) bool { return h.Slots > 0 }),
+		oversubscribe: o.Oversubscribe,
+		stdin:         o.Stdin,
+	}, nil
 }
 
 // slots is how many ranks a host was given room for.

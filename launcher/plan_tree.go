@@ -73,23 +73,36 @@ func (p *Plan) toStart(entries []overlay.HostEntry) []overlay.HostEntry {
 }
 
 // treeText tells how many edges of the tree are between switches, "" where the network
-// does not cut it.
+// does not cut it. Hosts that the network lacks are below no switch that is known.
 func (p *Plan) treeText() string {
 	cut, order := p.network.cut, p.network.tree
 	if cut == nil {
 		return ""
 	}
-	between, switches := 0, map[int]bool{}
+	between, lacking, switches := 0, 0, map[int]bool{}
 	var above []int // the places in order of those above the next one
 	for at, h := range order {
-		switches[p.network.clusters[p.Hosts[h]][p.network.depth-1]] = true
+		known := p.rules.network.has(p.Hosts[h])
+		if known {
+			switches[p.network.clusters[p.Hosts[h]][p.network.depth-1]] = true
+		}
 		for len(above) > 0 && above[len(above)-1]+cut[above[len(above)-1]] < at {
 			above = above[:len(above)-1]
 		}
-		if len(above) > 0 && p.apart(order[above[len(above)-1]], h) > 0 {
-			between++
+		if len(above) > 0 {
+			parent := order[above[len(above)-1]]
+			switch {
+			case !known || !p.rules.network.has(p.Hosts[parent]):
+				lacking++
+			case p.apart(parent, h) > 0:
+				between++
+			}
 		}
 		above = append(above, at)
 	}
-	return fmt.Sprintf("%d of %d edges between switches, of which there are %d", between, len(cut)-1, len(switches))
+	text := fmt.Sprintf("%d of %d edges between switches, of which there are %d", between, len(cut)-1, len(switches))
+	if lacking > 0 {
+		text += fmt.Sprintf("; %d of hosts that the network lacks", lacking)
+	}
+	return text
 }
