@@ -111,3 +111,12 @@ func (g *Graph) Peers(rank int32) (peers []int32, weights []int64) {
 	lo, hi := g.first[rank], g.first[rank+1]
 	return g.peers[lo:hi], g.weights[lo:hi]
 }
+
+// Uniform tells whether all ranks, two at least, send each other the same.
+func (g *Graph) Uniform() bool {
+	n := g.Ranks()
+	if n < 2 || g.Edges() != n*(n-1)/2 {
+		return false
+	}
+	return !slices.ContainsFunc(g.weights, func(w int64) bool { return w != g.weights[0] })
+}

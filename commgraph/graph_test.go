@@ -57,3 +57,23 @@ func TestGraphIsItsMatrix(t *testing.T) {
 		require.Equal(t, n, g.Ranks())
 	})
 }
+
+func TestUniform(t *testing.T) {
+	for _, x := range []struct {
+		edges []Edge
+		want  bool
+	}{
+		{[]Edge{{0, 1, 3}, {0, 2, 3}, {2, 1, 3}}, true},
+		{[]Edge{{0, 1, 3}, {0, 2, 3}, {2, 1, 2}, {1, 2, 1}}, true},
+		{[]Edge{{0, 1, 3}, {0, 2, 3}, {2, 1, 2}}, false},
+		{[]Edge{{0, 1, 3}, {0, 2, 3}}, false},
+		{nil, false},
+	} {
+		g, err := New(3, x.edges)
+		require.NoError(t, err)
+		require.Equal(t, x.want, g.Uniform(), x.edges)
+	}
+	alone, err := New(1, nil)
+	require.NoError(t, err)
+	require.False(t, alone.Uniform())
+}

@@ -46,6 +46,10 @@ func (p *Placed) mapRanks(w *Wish, in *Input, hosts []int) []int {
 	if len(used) < 2 {
 		return hosts // one host is as good as any
 	}
+	if w.Graph.Uniform() {
+		p.note("communication graph %s: all ranks send each other the same, so that no order is better than that of hosts, which they follow", w.Graph.From)
+		return hosts
+	}
 	router, nodes, err := in.network(used)
 	if err == nil {
 		var mapped []int

@@ -199,6 +199,11 @@ func TestMapsInstead(t *testing.T) {
 	require.Equal(t, order, got)
 	require.Equal(t, []string{"it is not known what ranks send each other: all count as alike, and follow the order of hosts; --map-by comm:GRAPH names a communication graph"}, p.Notes)
 
+	got, p = placed(t, Wish{Rule: Comm, Graph: graphOf(t, "uniform:16")}, known)
+	require.Equal(t, order, got)
+	require.Equal(t, []string{"communication graph uniform:16: all ranks send each other the same, so that no order is better than that of hosts, which they follow"}, p.Notes)
+	require.Nil(t, p.Mapped, "no map, no figures of it")
+
 	by := Wish{Rule: Comm, Graph: graphOf(t, "cart:4x4")}
 	got, p = placed(t, by, inputOf(t, "", 16, slots...))
 	require.Equal(t, []string{"no network is known (--topology names it): all hosts count as equally far from each other"}, p.Notes)

@@ -50,7 +50,7 @@ func Choose(g *commgraph.Graph, t *Target, o Options) (*Outcome, error) {
 	if g.Ranks() != t.Places() {
 		return nil, fmt.Errorf("%d ranks for %d places: expected as many", g.Ranks(), t.Places())
 	}
-	if alike(g) {
+	if g.Uniform() { // no map is better than another
 		cost := HopBytes(g, t, Identity(g.Ranks()))
 		return &Outcome{Map: Identity(g.Ranks()), Name: defaultOrder, HopBytes: cost, Default: cost}, nil
 	}
@@ -88,23 +88,6 @@ func Choose(g *commgraph.Graph, t *Target, o Options) (*Outcome, error) {
 
 // defaultOrder is the name of the map by which rank i is at place i.
 const defaultOrder = "default order"
-
-// alike tells whether all ranks send each other the same, so that no map is better than
-// another.
-func alike(g *commgraph.Graph) bool {
-	n := g.Ranks()
-	if n < 2 || g.Edges() != n*(n-1)/2 {
-		return false
-	}
-	_, first := g.Peers(0)
-	for r := range int32(n) {
-		_, weights := g.Peers(r)
-		if slices.ContainsFunc(weights, func(w int64) bool { return w != first[0] }) {
-			return false
-		}
-	}
-	return true
-}
 
 // contest is the maps that compete.
 type contest struct {
