@@ -10,15 +10,15 @@ import (
 
 // allocation returns the hosts that a resource manager has given to the job
 // golaunch runs in, none outside of one. The error says how to do without.
-func allocation(environ []string) ([]job.Host, error) {
-	hosts, err := readAllocation(func(name string) string { return variable(environ, name) })
+func allocation(w io.Writer, environ []string) ([]job.Host, error) {
+	hosts, err := readAllocation(w, func(name string) string { return variable(environ, name) })
 	if err != nil {
 		return nil, fmt.Errorf("%w; name the hosts with --hosts instead", err)
 	}
 	return hosts, nil
 }
 
-func readAllocation(getenv func(string) string) (hosts []job.Host, err error) {
+func readAllocation(w io.Writer, getenv func(string) string) (hosts []job.Host, err error) {
 	if nodes := getenv("SLURM_JOB_NODELIST"); nodes != "" {
 		return hostlist.Slurm(nodes, getenv("SLURM_TASKS_PER_NODE"))
 	}
@@ -34,7 +34,7 @@ func readAllocation(getenv func(string) string) (hosts []job.Host, err error) {
 		if name == "" {
 			continue
 		}
-		err = withFile(name, func(r io.Reader) (err error) {
+		err = withFile(w, name, func(r io.Reader) (err error) {
 			hosts, err = f.read(r, name)
 			return err
 		})
@@ -49,18 +49,18 @@ func readAllocation(getenv func(string) string) (hosts []job.Host, err error) {
 	if names := getenv("LSB_HOSTS"); names != "" {
 		return hostlist.LSFHosts(names)
 	}
-	return operatorHosts(getenv)
+	return operatorHosts(w, getenv)
 }
 
 // operatorHosts are the hosts of the file that an operator names.
-func operatorHosts(getenv func(string) string) ([]job.Host, error) {
+func operatorHosts(w io.Writer, getenv func(string) string) ([]job.Host, error) {
 	for _, o := range hostlist.Operators {
 		name := getenv(o.Hosts)
 		if name == "" {
 			continue
 		}
 		var file hostlist.File
-		err := withFile(name, func(r io.Reader) (err error) {
+		err := withFile(w, name, func(r io.Reader) (err error) {
 			file, err = hostlist.ParseFile(r, name)
 			return err
 		})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -111,7 +112,7 @@ func TestChoices(t *testing.T) {
 		if err := c.parse(append(slices.Clone(with), "-n", "1", "--"+flag, value, "./app")); err != nil {
 			return err
 		}
-		o, err := c.options()
+		o, err := c.options(io.Discard)
 		require.NoError(t, err)
 		return o.Validate()
 	}

@@ -31,12 +31,12 @@ type placed struct {
 // place puts ranks on hosts: blocks as large as their slots, in the order that the
 // flags say.
 func (t *netsimFlags) place(e env) (*placed, error) {
-	n, err := t.load()
+	n, err := t.load(e.stdio.Stderr)
+	if err == nil {
+		err = n.complete()
+	}
 	if err != nil {
 		return nil, err
-	}
-	if missing := n.missing(); missing != "" {
-		return nil, fmt.Errorf("not in the network: %s; leave them out, or say which they are with --map", missing)
 	}
 	nodes, of := n.chosen()
 	if len(nodes) == 0 {

@@ -39,9 +39,9 @@ func (c *commandLine) findNetwork(w io.Writer) (*launcher.Network, error) {
 	if err := t.once(); err != nil {
 		return nil, err
 	}
-	n, err := readNetwork(c.topology)
+	n, err := readNetwork(w, c.topology)
 	if err == nil {
-		err = n.routes("")
+		err = n.routes(w, "")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--topology: %w", err)
@@ -61,9 +61,9 @@ func (c *commandLine) autoNetwork(w io.Writer) (*launcher.Network, error) {
 		c.tell(w, 1, "no network is known: Slurm has no topology.conf here, and %s names none", variableTopology)
 	}
 	for _, from := range known {
-		n, err := readNetwork(from)
+		n, err := readNetwork(w, from)
 		if err == nil {
-			err = n.routes("")
+			err = n.routes(w, "")
 		}
 		if err != nil {
 			c.tell(w, 0, "network %v; going on without it", err)
@@ -101,7 +101,7 @@ func networksKnown(getenv func(string) string) (list []string) {
 
 // use is a network with the user's word for its hosts.
 func (c *commandLine) use(w io.Writer, n *network) (*launcher.Network, error) {
-	names, err := readMap(c.mapFile)
+	names, err := readMap(w, c.mapFile)
 	if err != nil {
 		return nil, err
 	}

@@ -180,7 +180,7 @@ func (c *commandLine) readGraph(w io.Writer, from string) (*placement.Graph, err
 		return &placement.Graph{Graph: g, From: from}, nil
 	}
 	var file *commgraph.File
-	err := withFile(from, func(r io.Reader) (err error) {
+	err := withFile(w, from, func(r io.Reader) (err error) {
 		file, err = commgraph.Read(r, from)
 		return err
 	})
@@ -199,7 +199,7 @@ func (c *commandLine) readGraph(w io.Writer, from string) (*placement.Graph, err
 // readRankFile reads a rank file.
 func (c *commandLine) readRankFile(w io.Writer, name string) (*rankfile.File, error) {
 	var file *rankfile.File
-	err := withFile(name, func(r io.Reader) (err error) {
+	err := withFile(w, name, func(r io.Reader) (err error) {
 		file, err = rankfile.Parse(r, name)
 		return err
 	})

@@ -38,16 +38,20 @@ func (c *commandLine) run(e env, words []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	network, err := c.findNetwork(e.stdio.Stderr)
+	w := e.stdio.Stderr
+	if c.Quiet {
+		w = io.Discard
+	}
+	network, err := c.findNetwork(w)
 	if err != nil {
 		return 0, err
 	}
-	o, err := c.options()
+	o, err := c.options(w)
 	if err != nil {
 		return 0, err
 	}
 	o.Network = network
-	if o.Place, err = c.wish(e.stdio.Stderr, rule, value); err != nil {
+	if o.Place, err = c.wish(w, rule, value); err != nil {
 		return 0, err
 	}
 	return e.launch(e.ctx, o, e.stdio), nil
@@ -81,13 +85,13 @@ func usageError(w io.Writer, err error) int {
 }
 
 // options completes what the flags said with this machine's directory,
-// environment and hosts.
-func (c *commandLine) options() (launcher.Options, error) {
+// environment and hosts. What takes long is told on w.
+func (c *commandLine) options(w io.Writer) (launcher.Options, error) {
 	o, err := c.hostless()
 	if err != nil {
 		return o, err
 	}
-	if o.Hosts, err = c.findHosts(); err == nil && len(o.Hosts) == 0 {
+	if o.Hosts, err = c.findHosts(w); err == nil && len(o.Hosts) == 0 {
 		err = c.wordsAreHosts()
 	}
 	return o, err
@@ -117,7 +121,7 @@ func (c *commandLine) hostless() (launcher.Options, error) {
 
 // findHosts reads the hosts from --hosts, --hostfile or, if none of the flags
 // says where to run, a resource manager's allocation.
-func (c *commandLine) findHosts() ([]job.Host, error) {
+func (c *commandLine) findHosts(w io.Writer) ([]job.Host, error) {
 	switch {
 	case len(c.hosts) > 0 && c.hostfile != "":
 		return nil, errors.New("--hosts and --hostfile exclude each other; name all hosts in one")
@@ -131,7 +135,7 @@ func (c *commandLine) findHosts() ([]job.Host, error) {
 		return hosts, err
 	case c.hostfile != "":
 		var file hostlist.File
-		err := withFile(c.hostfile, func(r io.Reader) (err error) {
+		err := withFile(w, c.hostfile, func(r io.Reader) (err error) {
 			file, err = hostlist.ParseFile(r, c.hostfile)
 			return err
 		})
@@ -143,27 +147,5 @@ func (c *commandLine) findHosts() ([]job.Host, error) {
 	case c.Nodes > 0 || c.here():
 		return nil, nil
 	}
-	return allocation(c.environ)
-}
-
-// withFile hands the contents of a file to read, of standard input where it is called
-// "-". The error begins with name.
-func withFile(name string, read func(io.Reader) error) error {
-	if name == "-" {
-		return read(os.Stdin)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, reason(err))
-	}
-	defer f.Close()
-	return read(f)
-}
-
-// reason is the cause of a file error without the file's name.
-func reason(err error) error {
-	if e, ok := errors.AsType[*os.PathError](err); ok {
-		return e.Err
-	}
-	return err
+	return allocation(w, c.environ)
 }

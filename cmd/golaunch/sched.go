@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,8 +133,9 @@ func (t *schedFlags) run(e env, words []string) (int, error) {
 	return schedVerbs().run(t, e, words)
 }
 
-// cluster is the network and the nodes of its hosts that jobs get.
-func (t *schedFlags) cluster() (*network, []topology.Node, error) {
+// cluster is the network and the nodes of its hosts that jobs get. What takes long to be
+// read is told on w.
+func (t *schedFlags) cluster(w io.Writer) (*network, []topology.Node, error) {
 	if t.topology == "" {
 		if t.tables != "" || t.mapFile != "" {
 			return nil, nil, errors.New("tables and maps are those of a network: say which, with --topology")
@@ -143,12 +145,12 @@ func (t *schedFlags) cluster() (*network, []topology.Node, error) {
 			t.hosts = []string{schedHosts}
 		}
 	}
-	n, err := t.load()
+	n, err := t.load(w)
+	if err == nil {
+		err = n.complete()
+	}
 	if err != nil {
 		return nil, nil, err
-	}
-	if missing := n.missing(); missing != "" {
-		return nil, nil, fmt.Errorf("not in the network: %s; leave them out, or say which they are with --map", missing)
 	}
 	for _, h := range n.hosts {
 		if h.Slots > 0 && h.Slots != t.slots {
@@ -198,7 +200,7 @@ func (t *schedFlags) chosenWays() []sched.Way {
 
 // sim simulates.
 func (t *schedFlags) sim(e env, _ []string) (int, error) {
-	n, nodes, err := t.cluster()
+	n, nodes, err := t.cluster(e.stdio.Stderr)
 	if err != nil {
 		return 0, err
 	}

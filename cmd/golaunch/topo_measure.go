@@ -48,7 +48,7 @@ func (t *topoFlags) measure(e env, _ []string) (int, error) {
 		if err := t.once(); err != nil {
 			return 0, err
 		}
-		err := withFile(t.from, func(r io.Reader) (err error) {
+		err := withFile(e.stdio.Stderr, t.from, func(r io.Reader) (err error) {
 			report.Samples, err = measure.Parse(r, t.from)
 			return err
 		})
@@ -197,7 +197,7 @@ func (t *topoFlags) measured(e env, n *network) (hosts []job.Host, hops func(i, 
 	var named []job.Host
 	if n == nil || n.found == nil {
 		c := &commandLine{hosts: t.hosts, hostfile: t.hostfile, environ: os.Environ()}
-		if named, err = c.findHosts(); err != nil {
+		if named, err = c.findHosts(e.stdio.Stderr); err != nil {
 			return nil, nil, err
 		}
 	}

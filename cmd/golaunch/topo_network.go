@@ -33,26 +33,26 @@ type network struct {
 	found *match.Result // nil if none were given
 }
 
-// load reads what the flags name.
-func (t *topoFlags) load() (*network, error) {
+// load reads what the flags name. What takes long is told on w.
+func (t *topoFlags) load(w io.Writer) (*network, error) {
 	if err := t.once(); err != nil {
 		return nil, err
 	}
 	if t.topology == "" {
 		return nil, errors.New("say which network, with --topology FILE or a word such as " + spec.Examples()[0])
 	}
-	n, err := readNetwork(t.topology)
+	n, err := readNetwork(w, t.topology)
 	if err != nil {
 		return nil, fmt.Errorf("--topology: %w", err)
 	}
-	if err := n.routes(t.tables); err != nil {
+	if err := n.routes(w, t.tables); err != nil {
 		return nil, err
 	}
-	return n, n.choose(t)
+	return n, n.choose(w, t)
 }
 
 // readNetwork reads a network from a file or a word. It has no router.
-func readNetwork(from string) (*network, error) {
+func readNetwork(w io.Writer, from string) (*network, error) {
 	n := &network{from: from}
 	if spec.Is(from) {
 		g, err := spec.Parse(from)
@@ -62,7 +62,7 @@ func readNetwork(from string) (*network, error) {
 		n.Network = &source.Network{Graph: g, Form: "in one word"}
 		return n, nil
 	}
-	err := withFile(from, func(r io.Reader) (err error) {
+	err := withFile(w, from, func(r io.Reader) (err error) {
 		n.Network, err = source.Read(r, from)
 		return err
 	})
@@ -95,7 +95,7 @@ func (t *topoFlags) loadText(e env) (*network, error) {
 	if t.format == "dot" {
 		return nil, errNoPicture
 	}
-	n, err := t.load()
+	n, err := t.load(e.stdio.Stderr)
 	if err == nil {
 		n.warn(e.stdio.Stderr)
 	}
@@ -103,7 +103,7 @@ func (t *topoFlags) loadText(e env) (*network, error) {
 }
 
 // routes finds the router: the tables, if a file of them is given.
-func (n *network) routes(tables string) (err error) {
+func (n *network) routes(w io.Writer, tables string) (err error) {
 	if tables == "" {
 		n.router, err = routing.New(n.Graph, parallel)
 		return err
@@ -112,7 +112,7 @@ func (n *network) routes(tables string) (err error) {
 		return fmt.Errorf("--tables: %s is no InfiniBand fabric, whose switches have such tables", n.from)
 	}
 	var parsed *ibnet.Tables
-	err = withFile(tables, func(r io.Reader) (err error) {
+	err = withFile(w, tables, func(r io.Reader) (err error) {
 		parsed, err = ibnet.ParseTables(r, tables)
 		return err
 	})
@@ -126,15 +126,15 @@ func (n *network) routes(tables string) (err error) {
 }
 
 // choose finds the hosts that the flags name in the network.
-func (n *network) choose(t *topoFlags) (err error) {
-	if n.names, err = readMap(t.mapFile); err != nil {
+func (n *network) choose(w io.Writer, t *topoFlags) (err error) {
+	if n.names, err = readMap(w, t.mapFile); err != nil {
 		return err
 	}
 	if len(t.hosts) == 0 && t.hostfile == "" {
 		return nil // all hosts
 	}
 	c := &commandLine{hosts: t.hosts, hostfile: t.hostfile}
-	if n.hosts, err = c.findHosts(); err != nil {
+	if n.hosts, err = c.findHosts(w); err != nil {
 		return err
 	}
 	n.found, err = match.Hosts(n.Graph, hostNames(n.hosts), n.names)
@@ -142,11 +142,11 @@ func (n *network) choose(t *topoFlags) (err error) {
 }
 
 // readMap reads which host of a network is which; "" is no file.
-func readMap(file string) (names match.Map, err error) {
+func readMap(w io.Writer, file string) (names match.Map, err error) {
 	if file == "" {
 		return names, nil
 	}
-	err = withFile(file, func(r io.Reader) (err error) {
+	err = withFile(w, file, func(r io.Reader) (err error) {
 		names, err = match.ParseMap(r, file)
 		return err
 	})
@@ -194,6 +194,14 @@ func (n *network) missing() string {
 		hosts = append(hosts, job.Host{Name: name})
 	}
 	return hostlist.Fold(hosts)
+}
+
+// complete refuses hosts of the job that the network lacks.
+func (n *network) complete() error {
+	if missing := n.missing(); missing != "" {
+		return fmt.Errorf("not in the network: %s; leave them out, or say which they are with --map", missing)
+	}
+	return nil
 }
 
 // find is the host of a name, as match finds it: its first adapter.

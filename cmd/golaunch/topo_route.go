@@ -36,7 +36,7 @@ func (t *topoFlags) route(e env, words []string) (int, error) {
 		}
 		return t.ask(e, "query "+words[0]+":"+words[1])
 	}
-	n, err := t.load()
+	n, err := t.load(e.stdio.Stderr)
 	if err != nil {
 		return 0, err
 	}

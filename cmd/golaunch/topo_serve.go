@@ -76,7 +76,7 @@ type server struct {
 
 // load reads the files.
 func (s *server) load() (*tii.Service, error) {
-	n, err := s.flags.load()
+	n, err := s.flags.load(s.said)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ type shownJob struct {
 
 // show tells what the network is.
 func (t *topoFlags) show(e env, _ []string) (int, error) {
-	n, err := t.load()
+	n, err := t.load(e.stdio.Stderr)
 	if err != nil {
 		return 0, err
 	}
