@@ -3,9 +3,10 @@ package main
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // reading is one run.
@@ -94,15 +95,12 @@ func (c *contest) rounds() int {
 	return most
 }
 
-// middle is the median of values, which it sorts; the mean of the middle two
-// where their number is even; NaN of none.
+// middle is the median of values, NaN of none.
 func middle(values []float64) float64 {
-	n := len(values)
-	if n == 0 {
+	if len(values) == 0 {
 		return math.NaN()
 	}
-	slices.Sort(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
+	return results.Median(values)
 }
 
 // book is everything that was measured. The page is made of it alone.

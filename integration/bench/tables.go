@@ -93,7 +93,7 @@ once. No run may take longer than %v. Every sshd has MaxStartups %s.
 		fmt.Fprintf(p, `
 Starts of golaunch, one after another, on %d nodes that are all well: %d, of which %d failed; median %.0f ms.
 [hard-start.md](hard-start.md) has several jobs at once, and a dead rack.
-`, r.nodes, len(r.times), r.failed, middle(slices.Clone(r.times)))
+`, r.nodes, len(r.times), r.failed, middle(r.times))
 	}
 }
 

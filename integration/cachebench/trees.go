@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/cache"
+	"github.com/golaunch/golaunch/integration/internal/results"
 	"github.com/golaunch/golaunch/integration/plot"
 )
 
 // spread is the least, the median and the most of numbers.
 func spread(numbers []int) (least, median, most int) {
-	sorted := slices.Sorted(slices.Values(numbers))
-	return sorted[0], sorted[len(sorted)/2], sorted[len(sorted)-1]
+	return slices.Min(numbers), results.Median(numbers), slices.Max(numbers)
 }
 
 // tableNodes bounds the nodes of table 3.1: what hcmab holds is all there is,

@@ -68,8 +68,7 @@ cores), one rank each.
 |---|---|---|---|---|
 `, strings.Join(args, " "), time.Now().UTC().Format("2006-01-02"), s.nodes, maxStartups)
 	failed, err := hardStart(ctx, s, filepath.Join(bin, "golaunch"), bin, func(what string, failures int, times []time.Duration) {
-		slices.Sort(times)
-		fmt.Fprintf(page, "| %s | %d | %d | %.1f s | %.1f s |\n", what, len(times), failures, times[len(times)/2].Seconds(), times[len(times)-1].Seconds())
+		fmt.Fprintf(page, "| %s | %d | %d | %.1f s | %.1f s |\n", what, len(times), failures, results.Median(times).Seconds(), slices.Max(times).Seconds())
 	})
 	if err != nil {
 		return err

@@ -156,8 +156,7 @@ func (s settings) repeat(ctx context.Context, c *cluster.Cluster, b blow, column
 	}
 	text = fmt.Sprintf("%d/%d", len(times), s.runs)
 	if len(times) > 0 {
-		slices.Sort(times)
-		text += fmt.Sprintf(", %.2f s, %.2f s", times[len(times)/2].Seconds(), times[len(times)-1].Seconds())
+		text += fmt.Sprintf(", %.2f s, %.2f s", results.Median(times).Seconds(), slices.Max(times).Seconds())
 	}
 	if survived > 0 {
 		text += fmt.Sprintf(", %d went on", survived)

@@ -9,10 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // load is what a job took.
@@ -170,11 +171,10 @@ func median(loads []load) load {
 	return m
 }
 
-func middle[T cmp.Ordered](loads []load, of func(load) T) T {
+func middle[T int | int64 | time.Duration](loads []load, of func(load) T) T {
 	var values []T
 	for _, l := range loads {
 		values = append(values, of(l))
 	}
-	slices.Sort(values)
-	return values[len(values)/2]
+	return results.Median(values)
 }

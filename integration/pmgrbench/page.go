@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // page renders the results.
@@ -87,7 +89,5 @@ func median(list []reading) (spawn, init float64, failed string) {
 		}
 		spawns, inits = append(spawns, r.spawn), append(inits, r.init)
 	}
-	slices.Sort(spawns)
-	slices.Sort(inits)
-	return spawns[len(spawns)/2], inits[len(inits)/2], ""
+	return results.Median(spawns), results.Median(inits), ""
 }

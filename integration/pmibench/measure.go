@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/integration/internal/results"
 	"github.com/golaunch/golaunch/report"
 )
 
@@ -201,7 +202,7 @@ func middle(readings []reading, of func(reading) float64) float64 {
 	for _, r := range readings {
 		values = append(values, of(r))
 	}
-	return median(values)
+	return results.Median(values)
 }
 
 // ratio is the median over the runs of a's number by b's.
@@ -214,14 +215,7 @@ func ratio(a, b []reading, of func(reading) float64) float64 {
 	for i := range n {
 		values = append(values, of(a[i])/of(b[i]))
 	}
-	return median(values)
-}
-
-// median sorts values.
-func median(values []float64) float64 {
-	slices.Sort(values)
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
+	return results.Median(values)
 }
 
 func fence(r reading) float64 { return r.fence }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/integration/internal/results"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/report"
 )
@@ -44,7 +45,7 @@ func countAll(ctx context.Context, c *cluster.Cluster, bin, dir string, nodes in
 		node, agent = append(node, one.Node), append(agent, one.Agent)
 		warden, client = append(warden, one.Warden), append(client, one.Client)
 	}
-	return counted{Nodes: nodes, Node: middle(node), Agent: middle(agent), Warden: middle(warden), Client: middle(client)}, nil
+	return counted{Nodes: nodes, Node: results.Median(node), Agent: results.Median(agent), Warden: results.Median(warden), Client: results.Median(client)}, nil
 }
 
 // count looks at the processes of a job whose ranks sleep.
@@ -75,12 +76,12 @@ func count(ctx context.Context, c *cluster.Cluster, bin, file string, nodes int)
 		return one, err
 	}
 	one.Client, one.Agent = agentsOwn(&doc)
-	one.Warden = middle(wardens)
+	one.Warden = results.Median(wardens)
 	var all []float64
 	for i := range after {
 		all = append(all, after[i]-before[i])
 	}
-	one.Node = middle(all) // most have no children
+	one.Node = results.Median(all) // most have no children
 	return one, nil
 }
 
@@ -136,11 +137,11 @@ func agentsOwn(doc *report.Report) (client, leaf float64) {
 			leaves = append(leaves, 1000*n.Agent.CPU)
 		}
 	}
-	leaf = middle(leaves)
+	leaf = results.Median(leaves)
 	for _, n := range doc.Nodes {
 		if k := children[n.Host]; k > 0 {
 			inner = append(inner, (1000*n.Agent.CPU-leaf)/float64(k))
 		}
 	}
-	return middle(inner), leaf
+	return results.Median(inner), leaf
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"math"
-	"slices"
 	"time"
 )
 
@@ -106,13 +105,3 @@ func again(m *measured, p point) (setup, error) {
 }
 
 func duration(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
-
-// middle is the median of values.
-func middle(values []float64) float64 {
-	values = slices.Sorted(slices.Values(values))
-	n := len(values)
-	if n == 0 {
-		return 0
-	}
-	return (values[(n-1)/2] + values[n/2]) / 2
-}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // toMeasure are the sizes that are measured, and whether the costs are fitted
@@ -102,12 +103,12 @@ func (p *point) take(all []reading) {
 		return values
 	}
 	p.reading = reading{
-		Connect: middle(column(func(r reading) float64 { return r.Connect })),
-		Up:      middle(column(func(r reading) float64 { return r.Up })),
-		Started: middle(column(func(r reading) float64 { return r.Started })),
-		Wall:    middle(column(func(r reading) float64 { return r.Wall })),
-		CPU:     middle(column(func(r reading) float64 { return r.CPU })),
-		Others:  middle(column(func(r reading) float64 { return r.Others })),
+		Connect: results.Median(column(func(r reading) float64 { return r.Connect })),
+		Up:      results.Median(column(func(r reading) float64 { return r.Up })),
+		Started: results.Median(column(func(r reading) float64 { return r.Started })),
+		Wall:    results.Median(column(func(r reading) float64 { return r.Wall })),
+		CPU:     results.Median(column(func(r reading) float64 { return r.CPU })),
+		Others:  results.Median(column(func(r reading) float64 { return r.Others })),
 	}
 	p.Readings = count
 	p.Spread = spread(column(func(r reading) float64 { return r.Wall }))
@@ -121,7 +122,7 @@ func spread(values []float64) float64 {
 	if n == 0 {
 		return 0
 	}
-	return (values[(3*n-1)/4] - values[n/4]) / 2 / middle(values)
+	return (values[(3*n-1)/4] - values[n/4]) / 2 / results.Median(values)
 }
 
 // golaunchOn is golaunch on a cluster, at the size of p.

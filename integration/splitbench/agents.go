@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/golaunch/golaunch/integration/internal/results"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/tree"
 	"github.com/golaunch/golaunch/tree/collective"
@@ -207,8 +208,8 @@ communicator of all ranks, asked of its home; then again, from the agent's memor
 			}
 		}
 		fmt.Fprintf(page, "| %d | %d | %.2f ms | %.1f ms | %d | %.2f | %.1f µs | %.1f | %d | %.1f µs |\n", nodes, nodes*treeRanks,
-			micros(median(busiest))/1e3, micros(median(all))/1e3, frames, float64(bytes)/1e6,
-			micros(median(asked)), float64(crossed)/float64(len(asked)), size/len(asked), micros(median(known)))
+			micros(results.Median(busiest))/1e3, micros(results.Median(all))/1e3, frames, float64(bytes)/1e6,
+			micros(results.Median(asked)), float64(crossed)/float64(len(asked)), size/len(asked), micros(results.Median(known)))
 	}
 	return nil
 }

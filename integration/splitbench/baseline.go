@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/commsplit"
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 func collectGarbage() { runtime.GC() }
@@ -29,5 +30,5 @@ func measureConventional(m *arena, n, colors, runs int) conventional {
 		found = commsplit.Filter(m.a[:0], table, mine)
 		compare = append(compare, timed(func() { commsplit.SortRows(found) }))
 	}
-	return conventional{median(filter), median(compare), median(radix)}
+	return conventional{results.Median(filter), results.Median(compare), results.Median(radix)}
 }

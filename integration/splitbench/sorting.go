@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/commsplit"
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // arena is the memory of all measurements, taken and touched once.
@@ -184,7 +185,7 @@ func (s *sorting) worst() (worst phases) {
 		}
 		worst[k] = slices.Max(times)
 		if s.full && k == int(commsplit.Settle) {
-			worst[k] = median(times)
+			worst[k] = results.Median(times)
 		}
 	}
 	return worst
@@ -221,12 +222,7 @@ func measureSort(m *arena, n, p, parts, colors, runs int) (result, error) {
 		for _, p := range all {
 			times = append(times, p[k])
 		}
-		r.phases[k] = median(times)
+		r.phases[k] = results.Median(times)
 	}
 	return r, nil
-}
-
-func median(times []time.Duration) time.Duration {
-	slices.Sort(times)
-	return times[len(times)/2]
 }

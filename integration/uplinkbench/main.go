@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/golaunch/golaunch/integration/cluster"
 	"github.com/golaunch/golaunch/integration/internal/results"
@@ -106,11 +105,7 @@ func median(all []reading, what string, value func(reading) float64) float64 {
 			values = append(values, value(r))
 		}
 	}
-	if len(values) == 0 {
-		return 0
-	}
-	slices.Sort(values)
-	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+	return results.Median(values)
 }
 
 // change is by how much something is more or less.
