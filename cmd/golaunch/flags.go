@@ -128,6 +128,12 @@ func newCommandLine(environ []string) *commandLine {
 	f.BoolVarP(&c.help, "help", "h", false, "print this help")
 	annotate(f, groupDebug, "dry-run", "verbose", "quiet", "timing", "stats", "report", "trace", "version", "help")
 
+	describeFlags(f)
+	return c
+}
+
+// describeFlags says of the flags above what usage, completion and variables need to know.
+func describeFlags(f *pflag.FlagSet) {
 	mark(f, repeatKey, "env", "genv", "hosts", "stage", "verbose")
 	mark(f, noVariable, "env", "genv", "stage", "version", "help")
 	mark(f, filesKey, "hostfile", "stage", "out", "err", "report", "trace")
@@ -137,7 +143,6 @@ func newCommandLine(environ []string) *commandLine {
 	tell(f, "cache", cache.Policy.Help, cache.Policies())
 	choices(f, "pmi", "1.1", "1.2")
 	choices(f, "stdin", "all", "none")
-	return c
 }
 
 // define adds the flags of one app to f.

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/placement/binding"
 )
 
 // binder has ranks begin on CPUs of their own. A rank inherits those of the warden's
@@ -37,7 +37,7 @@ func (b *binder) onto(cpus []int) *startError {
 	if errors.Is(err, syscall.EINVAL) {
 		hint = "; none of them is online and allowed by the cgroup"
 	}
-	return &startError{code: job.ExitLauncher, cause: err, text: fmt.Sprintf("it cannot be bound to CPUs %s: %v%s", commas(cpus), err, hint)}
+	return &startError{code: job.ExitLauncher, cause: err, text: fmt.Sprintf("it cannot be bound to CPUs %s: %v%s", binding.Format(cpus), err, hint)}
 }
 
 // back has the thread run where it did before, whether the rank was started or not
@@ -56,11 +56,7 @@ func (b *binder) back(cpus []int, pid int) (note string) {
 		return "" // it has ended, or has bound itself
 	}
 	if err := unix.SetAffinity(pid, cpus); err != nil && !errors.Is(err, syscall.ESRCH) {
-		return fmt.Sprintf("the process %d runs on CPUs %s and not on %s: %v", pid, commas(now), commas(cpus), err)
+		return fmt.Sprintf("the process %d runs on CPUs %s and not on %s: %v", pid, binding.Format(now), binding.Format(cpus), err)
 	}
 	return ""
-}
-
-func commas(cpus []int) string {
-	return strings.ReplaceAll(strings.Trim(fmt.Sprint(cpus), "[]"), " ", ",")
 }

@@ -58,7 +58,7 @@ func TestBoundNowhere(t *testing.T) {
 	f.ends(2)
 	e := f.failed[0]
 	assert.Equal(t, job.ExitLauncher, e.Code)
-	assert.Equal(t, "it cannot be bound to CPUs 65534,65535: sched_setaffinity: invalid argument; none of them is online and allowed by the cgroup", e.Text)
+	assert.Equal(t, "it cannot be bound to CPUs 65534-65535: sched_setaffinity: invalid argument; none of them is online and allowed by the cgroup", e.Text)
 	assert.Contains(t, f.exited, job.Rank(1))
 	f.finishes()
 }

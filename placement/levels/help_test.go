@@ -2,6 +2,7 @@ package levels
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,20 +21,8 @@ const chain = 2131_000_000 / 6
 // grid is a periodic grid, the last dimension fastest, with so many bytes from each
 // rank to each neighbor.
 func grid(t testing.TB, dims []int, bytes int64) *commgraph.Graph {
-	n := 1
-	for _, d := range dims {
-		n *= d
-	}
-	var edges []commgraph.Edge
-	for r := range n {
-		stride := 1
-		for i := len(dims) - 1; i >= 0; i-- {
-			x := r / stride % dims[i]
-			edges = append(edges, commgraph.Edge{A: int32(r), B: int32(r + ((x+1)%dims[i]-x)*stride), Weight: 2 * bytes})
-			stride *= dims[i]
-		}
-	}
-	g, err := commgraph.New(n, edges)
+	sizes := strings.ReplaceAll(strings.Trim(fmt.Sprint(dims), "[]"), " ", "x")
+	g, err := commgraph.Parse(fmt.Sprintf("cart:%s:periodic:%d:%d", sizes, 2*len(dims), 2*bytes))
 	require.NoError(t, err)
 	return g
 }
