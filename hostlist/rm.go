@@ -1,7 +1,6 @@
 package hostlist
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -9,52 +8,9 @@ import (
 	"github.com/golaunch/golaunch/job"
 )
 
-// Slurm reads an allocation as Slurm gives it: nodes is SLURM_JOB_NODELIST,
-// tasks is SLURM_TASKS_PER_NODE ("4(x3),2": four on each of three nodes, two
-// on the next) and becomes the slots; without tasks the slots stay open.
-func Slurm(nodes, tasks string) ([]job.Host, error) {
-	hosts, err := Parse(nodes, "SLURM_JOB_NODELIST")
-	if err != nil || tasks == "" {
-		return hosts, err
-	}
-	const pos = "SLURM_TASKS_PER_NODE"
-	next := 0
-	for item := range strings.SplitSeq(tasks, ",") {
-		slots, repeat, err := parseTasks(item)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", pos, quote(item), err)
-		}
-		if repeat > len(hosts)-next {
-			return nil, fmt.Errorf("%s: %s: counts more nodes than the %d of SLURM_JOB_NODELIST", pos, quote(tasks), len(hosts))
-		}
-		for range repeat {
-			hosts[next].Slots = slots
-			next++
-		}
-	}
-	if next != len(hosts) {
-		return nil, fmt.Errorf("%s: %s: counts %d nodes, SLURM_JOB_NODELIST has %d", pos, quote(tasks), next, len(hosts))
-	}
-	return hosts, nil
-}
-
-// parseTasks reads "4" or "4(x3)".
-func parseTasks(s string) (slots, repeat int, err error) {
-	number, times, repeated := strings.Cut(s, "(x")
-	if slots, err = parseSlots(number); err != nil || !repeated {
-		return slots, 1, err
-	}
-	times, closed := strings.CutSuffix(times, ")")
-	repeat, err = parseSlots(times)
-	if err != nil || !closed {
-		return 0, 0, errors.New("not of the form 4 or 4(x3)")
-	}
-	return slots, repeat, nil
-}
-
-// PBS reads the file that PBS_NODEFILE or LSB_DJOB_HOSTFILE names: one line
-// per slot.
-func PBS(r io.Reader, name string) ([]job.Host, error) {
+// linePerSlot reads a file that names a host once for each of its slots, as
+// PBS_NODEFILE does.
+func linePerSlot(r io.Reader, name string) ([]job.Host, error) {
 	f, err := ParseFile(r, name)
 	if err != nil {
 		return nil, err
@@ -65,9 +21,9 @@ func PBS(r io.Reader, name string) ([]job.Host, error) {
 	return f.Hosts, nil
 }
 
-// LSF reads LSB_MCPU_HOSTS, "host slots host slots ...".
-func LSF(counts string) ([]job.Host, error) {
-	const pos = "LSB_MCPU_HOSTS"
+// countsAfter reads a variable of the form "host slots host slots ...", as
+// LSB_MCPU_HOSTS is.
+func countsAfter(pos, counts string) ([]job.Host, error) {
 	fields := strings.Fields(counts)
 	if len(fields) == 0 || len(fields)%2 != 0 {
 		return nil, fmt.Errorf("%s: %s: not pairs of host and slots", pos, quote(counts))
@@ -82,9 +38,9 @@ func LSF(counts string) ([]job.Host, error) {
 	return merge(hosts)
 }
 
-// LSFHosts reads LSB_HOSTS, which names a host once for each of its slots.
-func LSFHosts(names string) ([]job.Host, error) {
-	const pos = "LSB_HOSTS"
+// namePerSlot reads a variable that names a host once for each of its slots, as
+// LSB_HOSTS does.
+func namePerSlot(pos, names string) ([]job.Host, error) {
 	var hosts []job.Host
 	for _, name := range strings.Fields(names) {
 		var err error
@@ -98,9 +54,9 @@ func LSFHosts(names string) ([]job.Host, error) {
 	return merge(hosts)
 }
 
-// GridEngine reads the file that PE_HOSTFILE names: lines of host, slots,
+// gridEngine reads the file that PE_HOSTFILE names: lines of host, slots,
 // queue and processors, the last two of which do not matter here.
-func GridEngine(r io.Reader, name string) ([]job.Host, error) {
+func gridEngine(r io.Reader, name string) ([]job.Host, error) {
 	var hosts []job.Host
 	err := eachLine(r, name, func(pos, line string) error {
 		fields := strings.Fields(line)

@@ -3,53 +3,34 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 
+	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/launcher"
 )
 
 // allocation returns the hosts that a resource manager has given to the job
-// golaunch runs in, none outside of one. The error says how to do without.
-func allocation(w io.Writer, environ []string) ([]job.Host, error) {
-	hosts, err := readAllocation(w, func(name string) string { return variable(environ, name) })
-	if err != nil {
+// golaunch runs in, none outside of one. The error says how to do without. Where
+// the manager does not tell them, w does.
+func (c *commandLine) allocation(w io.Writer) ([]job.Host, error) {
+	getenv := func(name string) string { return variable(c.environ, name) }
+	given, err := hostlist.Allocated(hostlist.Environment{
+		Getenv: getenv,
+		Read:   func(file string, read func(io.Reader) error) error { return withFile(w, file, read) },
+	})
+	if err == nil && len(given.Hosts) == 0 {
+		given.Hosts, err = operatorHosts(w, getenv)
+	}
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("%w; name the hosts with --hosts instead", err)
+	case given.Manager != "" && len(given.Hosts) == 0:
+		c.tell(w, 0, "this is a job of %s, which does not tell its hosts here: all ranks run on this machine; name the hosts with %s",
+			given.Manager, given.Hint)
 	}
-	return hosts, nil
-}
-
-func readAllocation(w io.Writer, getenv func(string) string) (hosts []job.Host, err error) {
-	if nodes := getenv("SLURM_JOB_NODELIST"); nodes != "" {
-		return hostlist.Slurm(nodes, getenv("SLURM_TASKS_PER_NODE"))
-	}
-	for _, f := range []struct {
-		variable string
-		read     func(io.Reader, string) ([]job.Host, error)
-	}{
-		{"PBS_NODEFILE", hostlist.PBS},
-		{"LSB_DJOB_HOSTFILE", hostlist.PBS},
-		{"PE_HOSTFILE", hostlist.GridEngine},
-	} {
-		name := getenv(f.variable)
-		if name == "" {
-			continue
-		}
-		err = withFile(w, name, func(r io.Reader) (err error) {
-			hosts, err = f.read(r, name)
-			return err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.variable, err)
-		}
-		return hosts, nil
-	}
-	if counts := getenv("LSB_MCPU_HOSTS"); counts != "" {
-		return hostlist.LSF(counts)
-	}
-	if names := getenv("LSB_HOSTS"); names != "" {
-		return hostlist.LSFHosts(names)
-	}
-	return operatorHosts(w, getenv)
+	return given.Hosts, nil
 }
 
 // operatorHosts are the hosts of the file that an operator names.
@@ -70,4 +51,31 @@ func operatorHosts(w io.Writer, getenv func(string) string) ([]job.Host, error) 
 		return file.Hosts, nil
 	}
 	return nil, nil
+}
+
+// onNodes takes --nodes of an allocation's hosts, the first, as srun means it: ranks
+// are spread over all of them, unless their slots don't suffice for that.
+func onNodes(o *launcher.Options) error {
+	if o.Nodes > len(o.Hosts) {
+		return fmt.Errorf("--nodes: %d are more than the %s of the allocation; for nodes of this machine say --bootstrap %s, too",
+			o.Nodes, count(len(o.Hosts), "host"), registry.Local().Name)
+	}
+	o.Hosts, o.Nodes = slices.Clone(o.Hosts[:o.Nodes]), 0
+	ranks := 0
+	for _, a := range o.Apps {
+		ranks += a.N
+	}
+	if ranks == 0 || o.PPN > 0 {
+		return nil
+	}
+	each := (ranks + len(o.Hosts) - 1) / len(o.Hosts)
+	for _, h := range o.Hosts {
+		if h.Slots > 0 && h.Slots < each {
+			return nil
+		}
+	}
+	for i := range o.Hosts {
+		o.Hosts[i].Slots = 0
+	}
+	return nil
 }

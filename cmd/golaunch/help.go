@@ -33,10 +33,10 @@ nothing but sshd. What follows PROGRAM is its own; a lone ':' begins another
 app with a number of ranks, environment and directory of its own.
 
 ` + examples + `
-Without --hosts and --hostfile, the hosts of a Slurm, PBS, LSF or Grid Engine
-allocation are used, else this machine. golaunch understands those flags of
-mpiexec, mpirun, mpirun_rsh and srun that it has as well (-np, -ppn, -hosts,
--genv NAME VALUE, ...), and names the replacement of the others.
+Without --hosts and --hostfile, the hosts of an allocation (Slurm, PBS, LSF, Grid
+Engine, Cobalt, OAR, LoadLeveler, PJM) are used, else this machine. golaunch
+understands those flags of mpiexec, mpirun, mpirun_rsh and srun that it has as well
+(-np, -ppn, -hosts, -genv NAME VALUE, ...), and names the replacement of the others.
 
 Commands:
 `

@@ -94,6 +94,9 @@ func (c *commandLine) options(w io.Writer) (launcher.Options, error) {
 	if o.Hosts, err = c.findHosts(w); err == nil && len(o.Hosts) == 0 {
 		err = c.wordsAreHosts()
 	}
+	if given := len(c.hosts) > 0 || c.hostfile != ""; err == nil && o.Nodes > 0 && len(o.Hosts) > 0 && !given {
+		err = onNodes(&o)
+	}
 	return o, err
 }
 
@@ -144,8 +147,8 @@ func (c *commandLine) findHosts(w io.Writer) ([]job.Host, error) {
 		}
 		c.sequence = file.Names
 		return file.Hosts, err
-	case c.Nodes > 0 || c.here():
+	case c.here():
 		return nil, nil
 	}
-	return allocation(w, c.environ)
+	return c.allocation(w)
 }
