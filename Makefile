@@ -15,12 +15,15 @@ DESTDIR ?=
 VCS     := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo auto || echo false)
 export GOFLAGS := $(GOFLAGS) -buildvcs=$(VCS)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w'
-# Packages whose tests bring clusters up: they need the machine for themselves,
-# and run without the race detector (the unit tests have it).
+# Packages whose tests bring clusters up, each its own: without the race detector (the
+# unit tests have it).
 CLUSTERED = $(shell $(GO) list ./integration/... ./cmd/cluster/...)
-# One goroutine simulates thousands of nodes there, or goes through all pairs of
-# a large network: nothing for the race detector, which makes it ten times as long.
-PLAIN     = $(shell $(GO) list ./tree/collective ./routing ./netsim/... ./placement/mapping)
+# Pure rooms have no goroutines, which internal/archtest sees to and has none of either:
+# nothing for the race detector, which makes their tests up to ten times as long. Tests
+# of topology/cluster and of commsplit have some.
+PURE      = agent/ending agent/input cache commgraph hostlist internal/archtest internal/lines job netsim placement pmgr pmi routing stdio topology tree xrcsim
+MODULE    = $(shell $(GO) list -m)
+PLAIN     = $(filter-out %/topology/cluster,$(filter $(foreach room,$(PURE),$(MODULE)/$(room) $(MODULE)/$(room)/%),$(shell $(GO) list ./...)))
 UNIT      = $(filter-out $(CLUSTERED) $(PLAIN),$(shell $(GO) list ./...))
 # At most two packages at a time: many start processes, and some count them.
 PARALLEL ?= 2
@@ -70,8 +73,15 @@ test-unit:
 	@cd deploy/kubernetes/schema && $(GO) test ./... # a module of its own
 	@GO="$(GO)" scripts/gotest.sh plain -shuffle=on -count=1 -timeout 10m $(PLAIN)
 
-test-integration:
-	@GO="$(GO)" scripts/gotest.sh clustered -count=1 -p 1 -timeout 25m $(CLUSTERED)
+test-integration: bin/programs
+	@TEST_PROGRAMS="$(CURDIR)/bin/programs" GO="$(GO)" scripts/gotest.sh clustered -count=1 -p $(PARALLEL) -timeout 25m $(CLUSTERED)
+
+# What tests on clusters run, as integration/programs builds it for a package that is
+# tested alone.
+bin/programs: FORCE
+	@mkdir -p $@
+	@$(BUILD) -o $@/ ./cmd/golaunch ./client/examples/...
+	@CC="$(CC)" OUT=$@ LIB=$@/lib/golaunch scripts/native.sh
 
 # Built, not run by go: the cluster's nodes see the project, not go's cache.
 bin/bench bin/chaos bin/hardstart bin/killtable bin/mpichsuite bin/torture: FORCE

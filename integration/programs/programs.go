@@ -13,9 +13,13 @@ import (
 	"github.com/golaunch/golaunch/integration/cluster"
 )
 
+// builtVariable is the environment variable that names a folder in which make has just
+// built them: for all packages of tests at once.
+const builtVariable = "TEST_PROGRAMS"
+
 // Make builds into a new directory, which the caller removes, of the project's
-// .cache: nodes have a /tmp of their own, but share the rest. The error holds
-// what the compilers said; nothing is left then.
+// .cache: nodes have a /tmp of their own, but share the rest. What TEST_PROGRAMS has
+// is copied instead. The error holds what the compilers said; nothing is left then.
 func Make() (dir string, err error) {
 	root, err := root()
 	if err != nil {
@@ -36,6 +40,14 @@ func Make() (dir string, err error) {
 	if err := os.Chmod(dir, 0o755); err != nil { // for nodes of an ordinary user
 		return dir, err
 	}
+	if from := os.Getenv(builtVariable); from != "" {
+		return dir, os.CopyFS(dir, os.DirFS(from))
+	}
+	return dir, makeIn(root, dir)
+}
+
+// makeIn builds the programs of the module at root into a folder.
+func makeIn(root, dir string) (err error) {
 	run := func(name string, args ...string) {
 		if err != nil {
 			return
@@ -48,12 +60,9 @@ func Make() (dir string, err error) {
 			err = fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
 		}
 	}
-	run("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "golaunch"), "./cmd/golaunch")
-	run("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "tour"), "./client/examples/tour")
-	run("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "switches"), "./client/examples/switches")
-	run("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "schedule"), "./client/examples/schedule")
+	run("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir, "./cmd/golaunch", "./client/examples/...")
 	run("scripts/native.sh")
-	return dir, err
+	return err
 }
 
 // Race builds golaunch with the race detector, which needs cgo, as file.

@@ -55,9 +55,31 @@ func TestNativeIsMadeOfAllItsSources(t *testing.T) {
 
 // A build that fails leaves nothing.
 func TestMakeThatFails(t *testing.T) {
+	t.Setenv(builtVariable, "")
 	t.Setenv("GOOS", "nowhere")
 	dir, err := Make()
 	require.ErrorContains(t, err, "nowhere")
 	require.NotEmpty(t, dir)
+	require.NoDirExists(t, dir)
+}
+
+// What was built before is there as it was, programs executable.
+func TestMakeOfWhatIsBuilt(t *testing.T) {
+	from := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(from, "lib", "golaunch"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(from, "golaunch"), []byte("#!/bin/sh\necho built\n"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(from, "lib", "golaunch", "x.so"), []byte("x"), 0o644))
+	t.Setenv(builtVariable, from)
+	dir, err := Make()
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	out, err := exec.Command(filepath.Join(dir, "golaunch")).Output()
+	require.NoError(t, err)
+	require.Equal(t, "built\n", string(out))
+	require.FileExists(t, filepath.Join(dir, "lib", "golaunch", "x.so"))
+
+	t.Setenv(builtVariable, filepath.Join(from, "none"))
+	dir, err = Make()
+	require.ErrorIs(t, err, os.ErrNotExist)
 	require.NoDirExists(t, dir)
 }
