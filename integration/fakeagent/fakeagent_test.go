@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -24,15 +25,17 @@ const (
 	memoryLimit = 128             // MiB that golaunch, or an agent, may take
 )
 
-// lab is what all tests share.
+// lab is a cluster of four nodes, and what runs there.
 type lab struct {
 	*cluster.Cluster
 	golaunch, shell string
 }
 
-var theLab struct {
-	lab
-	stop func()
+// labs are those that are up: as many as tests run at a time.
+var labs struct {
+	sync.Mutex
+	built, shell string // "" until the first is wanted
+	all, free    []lab
 }
 
 func TestMain(m *testing.M) {
@@ -40,45 +43,62 @@ func TestMain(m *testing.M) {
 		os.Exit(Main(os.Args[1:]))
 	}
 	code := m.Run()
-	if theLab.stop != nil {
-		theLab.stop()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	for _, l := range labs.all {
+		if err := l.Down(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, "fakeagent: take the cluster down:", err)
+			code = 1
+		}
 	}
+	cancel()
+	os.RemoveAll(labs.built)
 	os.Exit(code)
 }
 
-// newLab brings four nodes up, once.
-func newLab(t *testing.T) lab {
-	if theLab.Cluster != nil {
-		return theLab.lab
-	}
+// needCluster skips where a cluster cannot be made.
+func needCluster(t *testing.T) {
 	if err := cluster.Unavailable(); err != nil {
 		t.Skipf("skipped: no test cluster here: %v", err)
 	}
-	built, err := programs.Make()
-	require.NoError(t, err)
-	shell, err := Copy(built)
-	require.NoError(t, err)
-	c, err := cluster.Up(t.Context(), cluster.Config{Dir: filepath.Join(built, "c"), Nodes: 4, Share: []string{built}})
-	require.NoError(t, err)
-	theLab.lab = lab{c, filepath.Join(built, "golaunch"), shell}
-	theLab.stop = func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := c.Down(ctx); err != nil {
-			fmt.Fprintln(os.Stderr, "fakeagent: take the cluster down:", err)
-		}
-		os.RemoveAll(built)
+}
+
+// aLab is one that the test has for itself until it ends.
+func aLab(t *testing.T) lab {
+	labs.Lock()
+	defer labs.Unlock()
+	if labs.built == "" {
+		var err error
+		labs.built, err = programs.Make()
+		require.NoError(t, err)
+		labs.shell, err = Copy(labs.built)
+		require.NoError(t, err)
 	}
-	return theLab.lab
+	if len(labs.free) == 0 {
+		c, err := cluster.Up(t.Context(), cluster.Config{Dir: filepath.Join(labs.built, fmt.Sprint("c", len(labs.all))), Nodes: 4, Share: []string{labs.built}})
+		require.NoError(t, err)
+		l := lab{c, filepath.Join(labs.built, "golaunch"), labs.shell}
+		labs.all, labs.free = append(labs.all, l), append(labs.free, l)
+	}
+	last := len(labs.free) - 1
+	l := labs.free[last]
+	labs.free = labs.free[:last]
+	t.Cleanup(func() {
+		labs.Lock()
+		defer labs.Unlock()
+		labs.free = append(labs.free, l)
+	})
+	return l
 }
 
 // TestForgeries commits each forgery at a leaf of three nodes, where an honest
 // agent sees it first, and at the only node of a job, where the launcher does.
 // The node that committed it is lost, with nobody else blamed.
 func TestForgeries(t *testing.T) {
-	l := newLab(t)
+	needCluster(t)
 	for _, f := range Forgeries() {
 		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			l := aLab(t)
 			t.Run("leaf", func(t *testing.T) {
 				l.job(t, f.Name, "n[001-003]", "n002", 2).isBlamed(t, f, "n002", "n001", "n003")
 			})
@@ -94,13 +114,15 @@ func TestForgeries(t *testing.T) {
 // TestSignings tries to get each log-in that a node has no business with; the
 // outsider's own sshd tells whether it did.
 func TestSignings(t *testing.T) {
-	l := newLab(t)
+	needCluster(t)
 	hosts := map[string]struct{ list, fake string }{
 		"sign: a host outside of the job, as its own": {"n[001-002]", "n002"},
 		"sign: another host of the range":             {"n001,n002,n004", "n001"},
 	}
 	for _, f := range Signings() {
 		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			l := aLab(t)
 			where, ok := hosts[f.Name]
 			if !ok {
 				where.list, where.fake = "n[001-002]", "n001"
