@@ -74,7 +74,7 @@ test-unit:
 	@GO="$(GO)" scripts/gotest.sh plain -shuffle=on -count=1 -timeout 10m $(PLAIN)
 
 test-integration: bin/programs
-	@TEST_PROGRAMS="$(CURDIR)/bin/programs" GO="$(GO)" scripts/gotest.sh clustered -count=1 -p $(PARALLEL) -timeout 25m $(CLUSTERED)
+	@TEST_PROGRAMS="$(CURDIR)/bin/programs" GO="$(GO)" scripts/gotest.sh clustered -count=1 -p $(PARALLEL) -parallel 4 -timeout 25m $(CLUSTERED)
 
 # What tests on clusters run, as integration/programs builds it for a package that is
 # tested alone.

@@ -3,4 +3,8 @@
 // plain PMI clients built from native/. It has no code of its own.
 //
 // What a machine cannot run says why.
+//
+// Tests that wait more than they work run beside each other (t.Parallel), after all
+// others: those that have a cluster of their own, or none and look at no processes but
+// their own. What looks at all processes of this machine is not among them.
 package e2e

@@ -140,6 +140,7 @@ func TestExecInput(t *testing.T) {
 // TestExecFailures checks that what the command says, and how it ends, reaches
 // the user.
 func TestExecFailures(t *testing.T) {
+	t.Parallel()
 	c := theCluster(t)
 	with := func(command string) result {
 		return onNode(t, c, cluster.Head, "--connect-timeout", "2s", "--bootstrap", "exec", "--exec-command", command, "-H", "n001,nowhere,n002", "-n", "3", "hostname")
@@ -175,6 +176,7 @@ func TestExecFailures(t *testing.T) {
 // TestExecKill kills relays and what they run: the message names them, and
 // nothing is left.
 func TestExecKill(t *testing.T) {
+	t.Parallel()
 	const n = 7
 	c := ownCluster(t, n)
 	places := append(firstNodes(c, n), cluster.Head)
@@ -214,6 +216,7 @@ func TestExecKill(t *testing.T) {
 
 // TestExecKillAtStart kills a relay while it waits for its hosts.
 func TestExecKillAtStart(t *testing.T) {
+	t.Parallel()
 	const n = 7
 	c := ownCluster(t, n)
 	for _, x := range []struct{ name, says string }{
@@ -269,6 +272,7 @@ func hasParent(p cluster.Proc, among []cluster.Proc) bool {
 
 // Whoever mistypes a container's name is told what is waited for, by relays as well.
 func TestContainerThatDoesNotExist(t *testing.T) {
+	t.Parallel()
 	engine := filepath.Join(t.TempDir(), "engine")
 	require.NoError(t, os.WriteFile(engine, []byte("#!/bin/sh\necho \"Error response from daemon: No such container: $1\" >&2\nexit 1\n"), 0o755))
 	for hosts, relays := range map[string]bool{"nosuch1": false, "nosuch[1-3]": true} {

@@ -68,6 +68,7 @@ func TestHostsProveThemselves(t *testing.T) {
 // A host that answers late is logged in to again: by the one that has become the
 // root in its place, or as one of the range that another has been given.
 func TestLateHostsProveThemselves(t *testing.T) {
+	t.Parallel()
 	c := ownCluster(t, 5)
 	for _, late := range []string{"n001", "n003"} {
 		require.NoError(t, c.Slow(late, 2*pacing.HedgeAfter))

@@ -31,6 +31,7 @@ func loginShell(path string) string {
 // one would wish for, but good enough. In the tree of degree one every node
 // starts the next.
 func TestOddHosts(t *testing.T) {
+	t.Parallel()
 	const n = 3
 	for _, x := range []struct {
 		name   string

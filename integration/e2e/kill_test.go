@@ -128,6 +128,7 @@ func TestSignalsEndTheJob(t *testing.T) {
 
 // Ctrl-Z for longer than what counts as a loss, then fg.
 func TestSuspension(t *testing.T) {
+	t.Parallel()
 	const n = 5
 	c := ownCluster(t, n)
 	r := sleepers(t, c, n, "--lost-after", "2s")

@@ -51,6 +51,7 @@ func isWarden(words []string) bool { return slices.Contains(words, "nla-warden")
 // its parent removes what it had made. Whether another try comes soon enough is
 // left open.
 func TestKilledShellsLeaveNothing(t *testing.T) {
+	t.Parallel()
 	const n, times, tries = 3, 4, 40 // on a busy machine a shell may come and go between two looks
 	c := ownCluster(t, n)
 	hits := 0
@@ -88,6 +89,7 @@ func killShell(t *testing.T, c *cluster.Cluster, node string, r *running) bool {
 
 // However a warden ends, and whenever, its cgroup goes.
 func TestKilledWardensLeaveNothing(t *testing.T) {
+	t.Parallel()
 	const n = 3
 	c := ownCluster(t, n)
 	if shell(t, c, "n001", "grep ' cgroup2 rw' /proc/mounts; true") == "" {

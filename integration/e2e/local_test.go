@@ -39,11 +39,9 @@ func TestLocalTree(t *testing.T) {
 }
 
 func TestManyRanks(t *testing.T) {
-	for _, n := range []string{"4096", "8192"} {
-		r := local(t, "", "-n", n, "/bin/true")
-		require.Zero(t, r.code, r.stderr)
-		require.Empty(t, r.stdout+r.stderr)
-	}
+	r := local(t, "", "-n", "8192", "/bin/true")
+	require.Zero(t, r.code, r.stderr)
+	require.Empty(t, r.stdout+r.stderr)
 }
 
 func TestExitCodes(t *testing.T) {
@@ -228,7 +226,7 @@ func TestLocalMPI(t *testing.T) {
 
 // Ranks that end while others start free descriptors that the others get.
 func TestNoLineOfShortRanksIsLost(t *testing.T) {
-	for range 20 {
+	for range 8 {
 		r := local(t, "", "-n", "512", "--nodes", "4", "-N", "128", "echo", "hello")
 		require.Zero(t, r.code, r.stderr)
 		require.Len(t, r.lines(), 512)

@@ -16,6 +16,7 @@ import (
 // TestMeasuredNetwork measures between four nodes, two on each of two leaf switches
 // as the file has it: all six pairs, two of them below one switch.
 func TestMeasuredNetwork(t *testing.T) {
+	t.Parallel()
 	c := ownCluster(t, 4)
 	dir, err := os.MkdirTemp(built, "measure-")
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 
 // Debian 12's MPICH hangs in MPI_Finalize when it has sent over a network.
 func TestMPICHEnds(t *testing.T) {
+	t.Parallel()
 	needBuilt(t, "mpilate", "libmpich-dev mpich")
 	c := ownCluster(t, 2)
 	shared := bin("lib/golaunch/libmpichfinalize.so")
@@ -54,6 +55,7 @@ func TestMPICHEnds(t *testing.T) {
 
 // What was sent without a wait for its end ends in MPI_Finalize, also over a network.
 func TestMPICHEndsWhatNobodyWaitedFor(t *testing.T) {
+	t.Parallel()
 	needBuilt(t, "mpifree", "libmpich-dev mpich")
 	c := ownCluster(t, 2)
 	for name, args := range map[string][]string{
@@ -73,6 +75,7 @@ func TestMPICHEndsWhatNobodyWaitedFor(t *testing.T) {
 // Without the fix, or where nobody knew that it was needed, the ranks that hang are
 // named; with it, those that would.
 func TestMPICHThatHangsIsExplained(t *testing.T) {
+	t.Parallel()
 	needBuilt(t, "mpilate", "libmpich-dev mpich")
 	c := ownCluster(t, 2)
 	// One of the first node's ranks may wait for the other's acknowledgement.

@@ -73,6 +73,7 @@ func TestOpenMPIAbort(t *testing.T) {
 // What Open MPI's killed ranks leave in shared memory and in /tmp is removed, as by
 // mpirun, and nothing of another's.
 func TestOpenMPILeavesNothing(t *testing.T) {
+	t.Parallel()
 	needOpenMPI(t)
 	c := ownCluster(t, 2)
 	const look = "ls -A /dev/shm /tmp | grep -e vader -e ompi; true"

@@ -15,6 +15,7 @@ import (
 // Hosts of the list that no rank needs take the place of dead ones, before slots are
 // said to be missing.
 func TestUnusedHostsReplaceDeadOnes(t *testing.T) {
+	t.Parallel()
 	c := ownCluster(t, 6)
 	require.NoError(t, c.Kill("n002"))
 	for _, x := range []struct {

@@ -99,6 +99,7 @@ func TestStageOfAProgramByName(t *testing.T) {
 
 // TestStageFailures names the host that cannot take the files, and why.
 func TestStageFailures(t *testing.T) {
+	t.Parallel()
 	const n = 3
 	for _, x := range []struct {
 		name, damage string
@@ -129,6 +130,7 @@ func TestStageFailures(t *testing.T) {
 // TestStageKill ends a job in the middle of it, or while its files travel:
 // nothing of them stays.
 func TestStageKill(t *testing.T) {
+	t.Parallel()
 	const n = 7
 	c := ownCluster(t, n)
 	dir, _ := onlyOnHead(t, c, "#!/bin/sh\nexec "+bin("rankprobe")+" stubborn\n", 8<<20)

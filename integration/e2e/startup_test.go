@@ -18,6 +18,7 @@ import (
 // golaunch runs nothing, exits 125, and says which host, in which phase, why,
 // and what to do.
 func TestStartFailuresAreNamed(t *testing.T) {
+	t.Parallel()
 	c := ownCluster(t, 3)
 	dir, err := os.MkdirTemp(built, "startup-") // nodes have a /tmp of their own
 	require.NoError(t, err)
@@ -99,6 +100,7 @@ func TestStartFailuresAreNamed(t *testing.T) {
 // A host whose PAM bars the account is told with PAM's own words, and is not
 // logged in to again.
 func TestPAMRefusal(t *testing.T) {
+	t.Parallel()
 	for _, x := range []struct {
 		name, account string // PAM's account phase
 		says          string
@@ -137,6 +139,7 @@ func TestPAMRefusal(t *testing.T) {
 // A host that drops packets and may be missing is not waited for as long as one
 // that must be there.
 func TestAMissingHostIsGivenUpEarly(t *testing.T) {
+	t.Parallel()
 	c := ownCluster(t, 3)
 	partition(t, c)
 	args := []string{"-H", hostsArg(3), "--ssh-config", c.SSHConfig(), "--allow-dead-nodes", "-n", "3"}

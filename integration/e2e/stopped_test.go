@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,11 +47,18 @@ func stopAgent(t *testing.T, c *cluster.Cluster, node string, r *running) bool {
 	}
 }
 
+// impatient are the flags by which golaunch gives a stopped agent up soon, though on a
+// busy machine not before there is one.
+func impatient(try int) []string {
+	return []string{"--connect-timeout", fmt.Sprintf("%ds", 1+try/2), "--lost-after", "2s"}
+}
+
 // An agent that is stopped while it starts does not stay on its node, however it
 // came there and however the start ends. The job does not end by itself before:
 // one that is stopped once it has taken its leave is nobody's.
 func TestAgentsStoppedAtTheStartLeaveNothing(t *testing.T) {
-	const n, tries = 2, 20 // on a busy machine golaunch may give up before there is an agent
+	t.Parallel()
+	const n, tries = 2, 20
 	c := ownCluster(t, n)
 	stopped := stoppedFile()
 	job := []string{"-n", "2", "sh", "-c", untilStopped()}
@@ -81,7 +89,7 @@ func TestAgentsStoppedAtTheStartLeaveNothing(t *testing.T) {
 				hit := false
 				for i := 0; i < tries && !hit; i++ {
 					_ = os.Remove(stopped) // the first has none
-					flags := slices.Concat([]string{"--connect-timeout", "1s", "--lost-after", "2s"}, way.flags, end.flags)
+					flags := slices.Concat(impatient(i), way.flags, end.flags)
 					r := start(t, c, n, append(flags, job...)...)
 					hit = stopAgent(t, c, "n002", r)
 					if end.do != 0 {
@@ -109,7 +117,7 @@ func TestAgentsStoppedAtTheStartLeaveNothing(t *testing.T) {
 		hit := false
 		for i := 0; i < tries && !hit; i++ {
 			_ = os.Remove(stopped)
-			r := &running{cmd: c.Command(cluster.Head, append([]string{bin("golaunch"), "--connect-timeout", "1s", "--lost-after", "2s"}, job...)...)}
+			r := &running{cmd: c.Command(cluster.Head, slices.Concat([]string{bin("golaunch")}, impatient(i), job)...)}
 			r.cmd.Stderr = &r.stderr
 			require.NoError(t, r.cmd.Start())
 			hit = stopAgent(t, c, cluster.Head, r)
@@ -126,6 +134,7 @@ func TestAgentsStoppedAtTheStartLeaveNothing(t *testing.T) {
 // An agent that is stopped while its ranks run, and whose warden is then killed or
 // swept with the rest, is ended by its parent, the launcher or another agent.
 func TestAStoppedAgentIsEndedByItsParent(t *testing.T) {
+	t.Parallel()
 	const n = 3
 	c := ownCluster(t, n)
 	for _, x := range []struct {

@@ -209,6 +209,7 @@ func TestTraceOfSpawns(t *testing.T) {
 // Over SSH each start has its steps, of which the one that takes long shows, and
 // a host that is dead is there with the reason, though nothing was run.
 func TestTraceOverSSH(t *testing.T) {
+	t.Parallel()
 	c := ownCluster(t, 5)
 	const slow = 500 * time.Millisecond
 	require.NoError(t, c.Slow("n004", slow)) // its sshd says nothing for so long

@@ -13,6 +13,7 @@ import (
 // TestStallsAreNamed has ranks wait for one that never joins, or does nothing, and
 // all for messages: golaunch says once for whom, while the job goes on.
 func TestStallsAreNamed(t *testing.T) {
+	t.Parallel()
 	const waits = ", waits for rank 4, which has not entered it"
 	for _, x := range []struct{ what, way, says string }{
 		{"barrier", "absent", "barrier, operation 0 of the world" + waits},
@@ -37,6 +38,7 @@ func TestStallsAreNamed(t *testing.T) {
 // TestWhoKeepsOthersInInitIsNamed has ranks of real MPI programs wait in MPI_Init for
 // one that never calls it, which has ended or not: both is said, and the job goes on.
 func TestWhoKeepsOthersInInitIsNamed(t *testing.T) {
+	t.Parallel()
 	needMPI(t)
 	for _, program := range []string{"mpisum", "mpisum.openmpi"} {
 		for how, x := range map[string]struct {
@@ -74,6 +76,7 @@ func TestWhoKeepsOthersInInitIsNamed(t *testing.T) {
 // TestStallsOfSpawnedWorldsAreNamed has ranks of a spawned world wait, while those of
 // the first have ended, or compute.
 func TestStallsOfSpawnedWorldsAreNamed(t *testing.T) {
+	t.Parallel()
 	spawn := bin("spawnclient") + " 5 -- " + bin("treeleave")
 	for script, says := range map[string]string{
 		"exec " + spawn + " barrier absent":      "world 1: barrier, operation 0 of the world, waits for rank 4, which has not entered it",
@@ -89,6 +92,7 @@ func TestStallsOfSpawnedWorldsAreNamed(t *testing.T) {
 
 // TestWhatATimeoutFindsIsNamed is the same at the end of a job whose time is up.
 func TestWhatATimeoutFindsIsNamed(t *testing.T) {
+	t.Parallel()
 	r := local(t, "", "-n", "5", "--nodes", "3", "--timeout", "8s", "--stall-after", "0", bin("treeleave"), "barrier", "absent")
 	require.Equal(t, 124, r.code)
 	require.Contains(t, r.stderr, "golaunch: at that time: barrier, operation 0 of the world, waits for rank 4, which has not entered it\n")
