@@ -125,6 +125,23 @@ func TestStar(t *testing.T) {
 	}
 }
 
+// Without its star a recorded graph is what ranks say to their neighbors; one that
+// has none stays as it is.
+func TestWithoutStar(t *testing.T) {
+	edges := []Edge{{1, 2, 50}, {0, 3, 57}}
+	for r := int32(1); r < 10; r++ {
+		edges = append(edges, Edge{0, r, 7})
+	}
+	g, err := New(10, edges)
+	require.NoError(t, err)
+	want, err := New(10, []Edge{{1, 2, 50}, {0, 3, 57}})
+	require.NoError(t, err)
+	require.Equal(t, want, g.WithoutStar())
+	require.Same(t, want, want.WithoutStar())
+	cg := shared(t, "commmatrix/proxyapps/NPB-cg_results-64_ranks.txt").Graph
+	require.Equal(t, cg.Edges()-60, cg.WithoutStar().Edges(), "rank 0 has three neighbors of its own")
+}
+
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{"4 4 1\n2 5 4 8\n1 5 3 6\n2 6 4 7\n1 8 3 7\n", "3 2\n2\n1 3\n2\n", "2 1 111 2\n1 9 9 2 5\n1 9 9 1 5\n"} {
 		f.Add([]byte(text))

@@ -49,9 +49,43 @@ func (g *Graph) Star() (Star, bool) {
 		return Star{}, false
 	}
 	s := Star{Peers: len(peers), Total: g.total}
-	usual := slices.Sorted(slices.Values(weights))[len(weights)/2]
+	usual := median(weights)
 	for _, w := range weights {
 		s.Weight += min(w, usual)
 	}
 	return s, true
+}
+
+// median is the middle of weights, of an even number the higher one.
+func median(weights []int64) int64 {
+	return slices.Sorted(slices.Values(weights))[len(weights)/2]
+}
+
+// WithoutStar is the graph without its star: what rank 0 has with each peer beyond
+// what it has with half of them, and all that others have. A graph without a star
+// is returned as it is.
+func (g *Graph) WithoutStar() *Graph {
+	if _, ok := g.Star(); !ok {
+		return g
+	}
+	_, weights := g.Peers(0)
+	usual := median(weights)
+	var edges []Edge
+	for a := range int32(g.Ranks()) {
+		peers, weights := g.Peers(a)
+		for i, b := range peers {
+			switch w := weights[i]; {
+			case a > b:
+			case a > 0:
+				edges = append(edges, Edge{a, b, w})
+			default:
+				edges = append(edges, Edge{a, b, w - min(w, usual)})
+			}
+		}
+	}
+	rest, err := New(g.Ranks(), edges)
+	if err != nil {
+		panic(err) // a part of what was a graph
+	}
+	return rest
 }
