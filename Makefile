@@ -45,7 +45,7 @@ build:
 	$(BUILD) -o bin/golaunch ./cmd/golaunch
 	$(BUILD) -o bin/nla ./cmd/nla
 	$(BUILD) -o bin/cluster ./cmd/cluster
-	@CC="$(CC)" scripts/native.sh native/libpmi.c native/libmpichfinalize.c
+	@CC="$(CC)" scripts/native.sh native/libpmi.c native/libmpichfinalize.c native/libprofile
 
 native:
 	@CC="$(CC)" scripts/native.sh

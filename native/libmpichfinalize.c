@@ -23,8 +23,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
+
+#include "preload.h"
 
 enum { MAX_WORKERS = 64, PAUSE_MICROSECONDS = 200 };
 
@@ -55,43 +56,11 @@ static void *real(const char *name)
 	if (!next) \
 		next = (result (*)(__VA_ARGS__))real(name)
 
-/* is_separator tells what stands between the names in LD_PRELOAD. */
-static int is_separator(char c) { return c == ':' || c == ' ' || c == '\0'; }
-
-/* leave_preload takes this library out of LD_PRELOAD, where it stands, so that
- * main's third argument shows it gone, too. */
-static void leave_preload(void)
-{
-	char *value = getenv("LD_PRELOAD"), *at = value;
-	Dl_info self;
-	size_t length;
-
-	if (!value || !dladdr(&lock, &self) || !self.dli_fname || !*self.dli_fname)
-		return;
-	length = strlen(self.dli_fname);
-	while ((at = strstr(at, self.dli_fname)) != NULL) {
-		char *end = at + length;
-
-		if ((at > value && !is_separator(at[-1])) || !is_separator(*end)) {
-			at = end;
-			continue;
-		}
-		if (at > value)
-			at--;
-		else if (*end)
-			end++;
-		memmove(at, end, strlen(end) + 1);
-		break;
-	}
-	if (!*value)
-		unsetenv("LD_PRELOAD");
-}
-
 /* loaded runs before main. A script has no MPICH and hands LD_PRELOAD on. */
 __attribute__((constructor)) static void loaded(void)
 {
 	if (dlsym(RTLD_DEFAULT, "MPII_Version_string"))
-		leave_preload();
+		leave_preload(&lock);
 }
 
 /* enter takes the lock if there may be a thread to keep out, and says so. */
@@ -137,7 +106,7 @@ int ucp_worker_create(void *context, const void *params, void **worker)
 	int status = next(context, params, worker);
 
 	pthread_mutex_lock(&lock);
-	leave_preload(); /* an interpreter has loaded MPICH after its start */
+	leave_preload(&lock); /* an interpreter has loaded MPICH after its start */
 	if (status == 0 && num_workers < MAX_WORKERS)
 		workers[num_workers++] = *worker;
 	pthread_mutex_unlock(&lock);

@@ -35,7 +35,7 @@ uninstall) file() { rm -f "$to/$2"; } ;;
 esac
 
 file 755 bin/golaunch cat "$bin/golaunch"
-for library in libpmi.so libmpichfinalize.so; do
+for library in libpmi.so libmpichfinalize.so libprofile-mpich.so libprofile-openmpi.so; do
 	if [ "$action" = install ] && ! [ -f "$bin/lib/golaunch/$library" ]; then
 		say "without $library, which was not built"
 		continue

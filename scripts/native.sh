@@ -16,7 +16,7 @@ openmpicc=$(command -v mpicc.openmpi || true)
 out=${OUT:-bin/native}
 lib=${LIB:-bin/lib/golaunch}
 mkdir -p "$out" "$lib"
-[ $# -gt 0 ] || set -- native/libgolaunch native/*.c
+[ $# -gt 0 ] || set -- native/libgolaunch native/libprofile native/*.c
 
 skip() { echo "native: $1: $2: not built" >&2; }
 
@@ -26,7 +26,7 @@ fresh() {
 	made=$1
 	shift
 	[ -e "$made" ] || return
-	for from in "$@" native/*.h native/libgolaunch/*.h scripts/native.sh; do
+	for from in "$@" native/*.h native/libgolaunch/*.h native/libprofile/*.h scripts/native.sh; do
 		if [ -f "$from" ] && ! [ "$made" -nt "$from" ]; then
 			return 1
 		fi
@@ -58,10 +58,18 @@ for source in "$@"; do
 	libgolaunch)
 		compile "$out/$name.so" "$source/golaunch.c" "$cc" "$source/request.c" "$source/wire.c" "$source/ops.c" "$source/message.c" "$source/split.c" "$source/clusters.c" "$source/schedule.c" "$source/board.c" -shared -fPIC -s
 		;;
+	libprofile)
+		# It finds MPI when it is called: as scripts load it, it must not need MPI.
+		flags="-shared -fPIC -s -fvisibility=hidden -Wl,--as-needed -Wl,-z,noseparate-code -Wl,--build-id=none"
+		for abi in mpich openmpi; do
+			# shellcheck disable=SC2086 # one word per flag
+			compile "$lib/$name-$abi.so" "native/$name/profile.c" "mpicc.$abi" "native/$name/book.c" "native/$name/records.c" $flags
+		done
+		;;
 	treetour | treebench | treesplit | treeswitch | treeschedule | treeleave | treebreak | treeroom) with_tree "$out/$name" "$source" "$cc" ;;
 	mpitree) with_tree "$out/$name" "$source" "$mpicc" ;;
 	lib*) compile "$lib/$name.so" "$source" "$cc" -shared -fPIC -Os -s -Wl,-z,noseparate-code -Wl,--build-id=none ;; # small: it travels
-	mpisum | mpiabort | mpidie)
+	mpisum | mpiabort | mpidie | mpisends)
 		compile "$out/$name" "$source" "$mpicc"
 		if [ -n "$openmpicc" ]; then
 			compile "$out/$name.openmpi" "$source" "$openmpicc"

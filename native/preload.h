@@ -1,0 +1,44 @@
+/*
+ * What libraries that golaunch preloads have in common: they leave LD_PRELOAD in
+ * the process that they are for, so that what it starts is without them.
+ */
+#ifndef PRELOAD_H
+#define PRELOAD_H
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* is_separator tells what stands between the names in LD_PRELOAD. */
+static int is_separator(char c) { return c == ':' || c == ' ' || c == '\0'; }
+
+/* leave_preload takes the library that has an address out of LD_PRELOAD, where it
+ * stands, so that main's third argument shows it gone, too. */
+static void leave_preload(const void *address)
+{
+	char *value = getenv("LD_PRELOAD"), *at = value;
+	Dl_info self;
+	size_t length;
+
+	if (!value || !dladdr(address, &self) || !self.dli_fname || !*self.dli_fname)
+		return;
+	length = strlen(self.dli_fname);
+	while ((at = strstr(at, self.dli_fname)) != NULL) {
+		char *end = at + length;
+
+		if ((at > value && !is_separator(at[-1])) || !is_separator(*end)) {
+			at = end;
+			continue;
+		}
+		if (at > value)
+			at--;
+		else if (*end)
+			end++;
+		memmove(at, end, strlen(end) + 1);
+		break;
+	}
+	if (!*value)
+		unsetenv("LD_PRELOAD");
+}
+
+#endif
