@@ -77,6 +77,8 @@ type Agent struct {
 	scratch      string               // where those are; "" while there are none
 	memLibraries map[string]*os.File  // by name, of Launch.Libraries: those that some app needs
 	fixes        map[string]*mpichFix // by program
+	counting     []*counters          // of the worlds that ran here, for --profile
+	counts       bool                 // they are on now, or will be
 	openMPILeft  []openMPILeft        // what ranks leave that are killed
 	tooFew       error                // not all descriptors that the ranks need can be had
 	door         servetree.Door

@@ -170,13 +170,13 @@ func hangs(version, device string) bool {
 	return since && !until && (device == "ch4:ucx" || strings.HasPrefix(device, "ch4:ucx:"))
 }
 
-// fixEnv is what the ranks of an app need because of their MPICH. One node speaks
-// for all.
-func (a *Agent) fixEnv(w *world, app int) []string {
+// fixFile is what the ranks of an app preload because of their MPICH; "" for nothing.
+// One node speaks for all.
+func (a *Agent) fixFile(w *world, app int) string {
 	lib := w.libraries[app]
 	fix := lib.fix
 	if fix == nil || fix.file == "" && fix.why == "" {
-		return nil
+		return ""
 	}
 	program, speaks := path.Base(w.Apps[app].Argv[0]), w.byRank[lib.first] != nil
 	if fix.mpich != "" {
@@ -190,12 +190,12 @@ func (a *Agent) fixEnv(w *world, app int) []string {
 		if speaks {
 			a.note(level, "%s may hang in MPI_Finalize: %s", program, fix.why)
 		}
-		return nil
+		return ""
 	}
 	if speaks {
 		a.note(1, "%s gets %s, which ends the hang of MPICH 3.4 to 4.1 in MPI_Finalize (--no-mpich-fix)", program, overlay.LibMPICHFinalize)
 	}
-	return []string{preload(a.envOf(w, app), fix.file)}
+	return fix.file
 }
 
 const preloadVariable = "LD_PRELOAD="

@@ -83,7 +83,7 @@ func (a *Agent) libraryEnv(w *world, app int) []string {
 	if lib == nil { // it has no ranks here
 		return env
 	}
-	return slices.Concat(a.openMPIEnv(w, app), env, a.fixEnv(w, app)) // what the user sets counts more than Open MPI's
+	return slices.Concat(a.openMPIEnv(w, app), env, a.preloadEnv(w, app)) // what the user sets counts more than Open MPI's
 }
 
 // openMPIEnv is what the ranks of an app need because they use Open MPI.

@@ -43,6 +43,7 @@ func (a *Agent) startRanks(w *world) {
 		spec.Apps = append(spec.Apps, proc.App{Argv: a.program(w, i), Env: a.libraryEnv(w, i), Dir: app.Dir, DirGiven: app.DirGiven, Path: app.Path})
 	}
 	children := make([]proc.Child, len(w.ranks))
+	counters := a.openCounters(w)
 	for i, r := range w.ranks {
 		n, local := strconv.Itoa(int(r.Number)), strconv.Itoa(i)
 		children[i] = proc.Child{
@@ -53,6 +54,9 @@ func (a *Agent) startRanks(w *world) {
 		}
 		for _, s := range w.all {
 			children[i].Env = append(children[i].Env, s.Env(&r.Rank)...)
+		}
+		if counters != nil {
+			children[i].Env = append(children[i].Env, counters.env(i))
 		}
 	}
 	if err := a.warden.Launch(spec, children); err != nil {

@@ -136,6 +136,9 @@ func (a *Agent) signal(s overlay.Signal) error {
 		return fmt.Errorf("signal %d does not exist", s.Number)
 	}
 	sig := syscall.Signal(s.Number)
+	if a.profileSignal(sig) {
+		return nil
+	}
 	holds := sig == syscall.SIGSTOP || sig == syscall.SIGCONT
 	if holds {
 		a.stopped = sig == syscall.SIGSTOP

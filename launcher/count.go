@@ -21,7 +21,7 @@ const countTimeout = 5 * time.Second
 // countersLate is the event of its end.
 type countersLate struct{}
 
-// counted is what --stats, --report and --trace want to know at the end.
+// counted is what --stats, --report, --trace and --profile want to know at the end.
 type counted struct {
 	asked    bool
 	timing   bool              // the root's clock is being measured
@@ -41,7 +41,7 @@ func (c *counted) failure(r *run, f job.Failure) {
 func (r *run) count() {
 	switch {
 	case r.counted.asked:
-	case !r.Stats && r.ReportFile == "" && r.TraceFile == "", r.subtree.Degree() == 0:
+	case !r.Stats && r.ReportFile == "" && r.TraceFile == "" && r.ProfileFile == "", r.subtree.Degree() == 0:
 		r.over = true
 	default:
 		r.counted.asked = true
@@ -52,8 +52,22 @@ func (r *run) count() {
 				r.subtree.Ping(slot)
 			}
 		}
-		time.AfterFunc(countTimeout, func() { r.inbox.Put(countersLate{}) })
+		r.awaitCounters()
 	}
+}
+
+func (r *run) awaitCounters() {
+	time.AfterFunc(countTimeout, func() { r.inbox.Put(countersLate{}) })
+}
+
+// countersLate goes on without what has not come, unless profiles come still: there
+// may be many.
+func (r *run) countersLate() {
+	if !r.over && r.profiles.more() {
+		r.awaitCounters()
+		return
+	}
+	r.over = true
 }
 
 // collected takes what the agents have answered.
@@ -99,6 +113,22 @@ func prepareFile(flag, path string, mode os.FileMode) error {
 	return f.Close()
 }
 
+// privateMode keeps a file to its owner: it names hosts, and how they are reached, or
+// what a program does.
+const privateMode = 0o600
+
+// preparePrivate makes sure that such a file can be written, by nobody else read.
+func preparePrivate(flag, path string) error {
+	err := prepareFile(flag, path, privateMode)
+	if err != nil || path == "" || path == standardOutput {
+		return err
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		return os.Chmod(path, privateMode) // one that was there before
+	}
+	return nil
+}
+
 // tell prints and writes the counters, and returns golaunch's exit status.
 func (r *run) tell(status int) int {
 	if r.Stats {
@@ -119,6 +149,9 @@ func (r *run) tell(status int) int {
 	}
 	if r.TraceFile != "" {
 		write("--trace", r.writeTrace())
+	}
+	if r.ProfileFile != "" {
+		write("--profile", r.writeProfile(status))
 	}
 	if r.ReportFile != "" {
 		text, err := r.fullReport(status).Encode()

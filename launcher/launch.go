@@ -20,8 +20,13 @@ func (r *run) launchMessage(ready overlay.Ready) (*overlay.Launch, error) {
 		nodes[i] = n.Index
 	}
 	slices.Sort(nodes)
+	r.profiles.know(0, r.plan)
+	o := r.LaunchOptions
+	if r.ProfileFile == "" {
+		o.Profile = ""
+	}
 	return &overlay.Launch{
-		LaunchOptions: r.LaunchOptions,
+		LaunchOptions: o,
 
 		World:     r.worldMessage(0, r.plan),
 		Env:       r.Env,
@@ -31,7 +36,7 @@ func (r *run) launchMessage(ready overlay.Ready) (*overlay.Launch, error) {
 		StdinRank: r.stdinRank(),
 		Universe:  r.plan.universe(r.mayGrow()),
 		ShareCPUs: r.Oversubscribe,
-		Libraries: libraries(r.mpichFix()),
+		Libraries: r.libraries(),
 		MPICHFix:  r.mpichFix(),
 		Files:     r.staging.files.List(),
 	}, nil

@@ -23,10 +23,13 @@ func (o *Options) mpichFix() overlay.Fix {
 
 // libraries are those that ranks of some MPI libraries are handed, as far as they
 // were built.
-func libraries(mpich overlay.Fix) []overlay.Library {
+func (r *run) libraries() []overlay.Library {
 	names := []string{overlay.LibPMI}
-	if mpich != overlay.FixNone {
+	if r.mpichFix() != overlay.FixNone {
 		names = append(names, overlay.LibMPICHFinalize)
+	}
+	if r.ProfileFile != "" {
+		names = append(names, overlay.LibProfileMPICH, overlay.LibProfileOpenMPI)
 	}
 	var list []overlay.Library
 	for _, name := range names {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/profile"
 	"github.com/golaunch/golaunch/tree"
 )
 
@@ -48,6 +49,8 @@ func (r *run) message(m overlay.Message) error {
 		return overlay.Take(m, func(d overlay.Done) error { return r.worldDone(world, d) })
 	case overlay.KindCollected:
 		return overlay.Take(m, r.collected)
+	case overlay.KindProfile:
+		return overlay.Take(m, func(p profile.Part) error { return r.profiles.add(world, &p) })
 	case overlay.KindPong:
 		return overlay.Take(m, func(p overlay.Pong) error { return r.rootClock(m.From, p) })
 	case overlay.KindProgress:

@@ -22,6 +22,7 @@ import (
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/placement"
 	"github.com/golaunch/golaunch/placement/binding"
+	"github.com/golaunch/golaunch/profile"
 	"github.com/golaunch/golaunch/stdio"
 )
 
@@ -141,6 +142,9 @@ type Options struct {
 	// TraceFile is where to write when each step took place on each node
 	// (report.Trace), as JSON for a trace viewer; "-" and "" as above.
 	TraceFile string
+	// ProfileFile is where to write who sent whom how much (package profile), as JSON;
+	// "-" and "" as above. LaunchOptions.Profile and ProfileFrom say what is counted.
+	ProfileFile string
 }
 
 // DefaultOptions returns the options of a command line without flags. Apps and
@@ -157,6 +161,8 @@ func DefaultOptions() Options {
 			Cache:      cache.HCMAB,
 			CacheBytes: cache.OneRound,
 			PMIVersion: "1.1",
+
+			Profile: profile.Volume, ProfileFrom: profile.FromStart,
 		},
 		Grace:      2 * time.Second,
 		DegreeRule: DegreeAuto,
@@ -202,6 +208,12 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("--verbose: %d is negative", o.Verbose)
 	case o.TraceFile != "" && o.TraceFile == o.ReportFile:
 		return errors.New("--trace and --report name the same file; name two")
+	case o.ProfileFile != "" && (o.ProfileFile == o.ReportFile || o.ProfileFile == o.TraceFile):
+		return errors.New("--profile names the file of --report or --trace, too; name another")
+	case o.Profile != "" && !slices.Contains(profile.Quantities(), o.Profile):
+		return fmt.Errorf("--profile-what: %q is none; %s are", o.Profile, sentence(profile.Quantities()))
+	case o.ProfileFrom != "" && !slices.Contains(profile.Triggers(), o.ProfileFrom):
+		return fmt.Errorf("--profile-from: %q is none; %s are", o.ProfileFrom, sentence(profile.Triggers()))
 	case o.MPICHFix && o.NoMPICHFix:
 		return errors.New("--mpich-fix and --no-mpich-fix exclude each other")
 	case o.Quiet && o.Verbose > 0:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -30,6 +31,27 @@ func openPipe(flag, path string, report *reporter) (*os.File, error) {
 	})
 	defer told.Stop()
 	return os.OpenFile(path, os.O_WRONLY, 0)
+}
+
+// replaceFile is writeFile for what must never be seen half written: a file takes the
+// place of the one that is there, where their directory allows that.
+func (r *run) replaceFile(flag, path string, mode os.FileMode, write func(io.Writer) error) error {
+	info, err := os.Lstat(path)
+	if path == standardOutput || err != nil || !info.Mode().IsRegular() {
+		return r.writeFile(flag, path, mode, write)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return r.writeFile(flag, path, mode, write)
+	}
+	err = errors.Join(write(f), f.Chmod(mode), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
 }
 
 // writeFile writes what is told at the end, when the ranks' output is written, to the

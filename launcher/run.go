@@ -95,7 +95,7 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 	if plan.Crowded != "" {
 		report.note("%s", plan.Crowded)
 	}
-	if err := cmp.Or(prepareFile("--report", o.ReportFile, 0o644), prepareTrace(o.TraceFile)); err != nil {
+	if err := cmp.Or(prepareFile("--report", o.ReportFile, 0o644), preparePrivate("--trace", o.TraceFile), preparePrivate("--profile", o.ProfileFile)); err != nil {
 		report.say("%v", err)
 		return job.ExitUsage
 	}
@@ -162,6 +162,7 @@ type run struct {
 	notes     notes
 	stalls    stalls
 	schedules schedules
+	profiles  profiles
 
 	suspended bool // the tree was told that this process is stopped
 }
@@ -183,7 +184,7 @@ type (
 )
 
 func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio IO) (*run, error) {
-	r := &run{Options: o, plan: plan, report: report, stdout: stdio.Stdout, woken: make(chan struct{}, 1), signals: make(chan os.Signal, 8)}
+	r := &run{Options: o, profiles: newProfiles(), plan: plan, report: report, stdout: stdio.Stdout, woken: make(chan struct{}, 1), signals: make(chan os.Signal, 8)}
 	var id [16]byte
 	rand.Read(id[:]) // never fails
 	r.jobID = hex.EncodeToString(id[:])
@@ -307,7 +308,7 @@ func (r *run) handle(e overlay.Event) {
 	case waitsLate:
 		r.timeUp()
 	case countersLate:
-		r.over = true
+		r.countersLate()
 	case interruptOld:
 		r.interruptOld(e)
 	case stopNow:

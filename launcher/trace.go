@@ -1,26 +1,10 @@
 package launcher
 
 import (
-	"os"
 	"slices"
 
 	"github.com/golaunch/golaunch/report"
 )
-
-// traceMode keeps a trace to its owner: it names hosts, and how they are reached.
-const traceMode = 0o600
-
-// prepareTrace makes sure that the trace can be written, by nobody else read.
-func prepareTrace(path string) error {
-	err := prepareFile("--trace", path, traceMode)
-	if err != nil || path == "" || path == standardOutput {
-		return err
-	}
-	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-		return os.Chmod(path, traceMode) // one that was there before
-	}
-	return nil
-}
 
 // writeTrace writes what is known of when each step took place.
 func (r *run) writeTrace() error {
@@ -29,7 +13,7 @@ func (r *run) writeTrace() error {
 		r.subtree.TellClocks(c.Nodes, 0)
 		t.Nodes, t.Ranks = c.Nodes, c.Ranks
 	}
-	return r.writeFile("--trace", r.TraceFile, traceMode, t.Encode)
+	return r.writeFile("--trace", r.TraceFile, privateMode, t.Encode)
 }
 
 // phases are the marks in order of time.

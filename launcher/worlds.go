@@ -111,6 +111,7 @@ func (r *run) begin(plan *Plan, codes []int, q overlay.SpawnRequest) error {
 		message.Preput[p.Key] = p.Value
 	}
 	r.newest = id
+	r.profiles.know(id, plan)
 	r.worlds[id] = &world{plan: plan, by: q, codes: codes}
 	r.subtree.Worlds.Know(id, plan.Blocks)
 	r.toRoot(id, link.KVS, overlay.KindWorld, overlay.Encode(message))

@@ -61,6 +61,7 @@ const (
 	KindAskWaits   tree.Kind = 86
 	KindWaits      tree.Kind = 87
 	KindGroup      tree.Kind = 88
+	KindProfile    tree.Kind = 89
 	KindRecords    tree.Kind = 96
 )
 
@@ -164,6 +165,7 @@ var kinds = [...]kind{
 	KindAskWaits: {"ask waits", link.Control, down, byParent, ofNothing, false, small, few, coded[WaitQuestion](nil)},
 	KindWaits:    {"waits", link.Control, up, byChild, ofRanks, false, stalls, waiters, coded((*Origin).waits)},
 	KindGroup:    {"group", link.KVS, both, byNode, ofWorld, true, large, many, coded((*Origin).group)},
+	KindProfile:  {"profile", link.Service, up, byBelow, ofRanks, true, chunk, parts, coded((*Origin).profile)},
 	KindRecords:  {"records", link.Data, both, byNeighbor, ofWorld, true, large, few, raw((*Origin).aboutWorld)},
 }
 
@@ -200,6 +202,7 @@ var (
 	few      = size{base: 128}
 	many     = size{base: 1 << 24}                           // a range of 65,536 hosts with their keys takes a fifth
 	words    = size{base: 1 << 20}                           // of a spawn's commands
+	parts    = size{base: 1 << 17}                           // profile.MaxPart of the longest
 	records  = size{base: 64, host: 32}                      // NodeInfo, DeadHost
 	perRank  = size{base: 64, rank: 32}                      // StartFailure
 	waiters  = size{base: 512, rank: 16 * MostWaits}         // heads of Waits, and WaitRun

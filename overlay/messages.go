@@ -210,6 +210,9 @@ type Library struct {
 const (
 	LibPMI           = "libpmi.so"           // PMI for Open MPI 3 and 4
 	LibMPICHFinalize = "libmpichfinalize.so" // ends the hang of some MPICHs in MPI_Finalize
+	// Those that count what ranks send.
+	LibProfileMPICH   = "libprofile-mpich.so"
+	LibProfileOpenMPI = "libprofile-openmpi.so"
 )
 
 // Fix says whose ranks get a cure for a fault of their library.

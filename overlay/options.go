@@ -5,6 +5,7 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/cache"
+	"github.com/golaunch/golaunch/profile"
 )
 
 // Options of golaunch that agents need travel to them as they are: launcher.Options
@@ -60,4 +61,9 @@ type LaunchOptions struct {
 	PMGR bool `cbor:"21,keyasint"`
 	// ReportBindings has agents tell to which CPUs each rank is bound.
 	ReportBindings bool `cbor:"25,keyasint,omitempty"`
+	// Profile is what ranks count of what they send; in Launch, "" has them count
+	// nothing.
+	Profile profile.Quantity `cbor:"27,keyasint,omitempty"`
+	// ProfileFrom is what begins the counting.
+	ProfileFrom profile.Trigger `cbor:"28,keyasint,omitempty"`
 }

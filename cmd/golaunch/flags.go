@@ -10,6 +10,7 @@ import (
 	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/launcher"
+	"github.com/golaunch/golaunch/profile"
 )
 
 // commandLine is what a command line says. Its Options lack Dir, Env and
@@ -124,9 +125,12 @@ func newCommandLine(environ []string) *commandLine {
 	f.BoolVar(&c.Stats, "stats", false, "print what the agents sent, cached and looked up, by level of the tree")
 	f.Var(textValue{&c.ReportFile}, "report", "write all that is known of the job to `FILE` (- is standard output), as JSON")
 	f.Var(textValue{&c.TraceFile}, "trace", "write when each step took place on each node to `FILE`, for Perfetto")
+	f.Var(textValue{&c.ProfileFile}, "profile", "write who sent whom how much in MPI to `FILE`, which --map-by comm:FILE reads")
+	f.Var(oneOf{(*string)(&c.Profile), textsOf(profile.Quantities())}, "profile-what", "count `WHAT`: "+either(profile.Quantities()))
+	f.Var(oneOf{(*string)(&c.ProfileFrom), textsOf(profile.Triggers())}, "profile-from", "begin to count at `WHEN`: "+either(profile.Triggers()))
 	f.BoolVar(&c.version, "version", false, "print the version")
 	f.BoolVarP(&c.help, "help", "h", false, "print this help")
-	annotate(f, groupDebug, "dry-run", "verbose", "quiet", "timing", "stats", "report", "trace", "version", "help")
+	annotate(f, groupDebug, "dry-run", "verbose", "quiet", "timing", "stats", "report", "trace", "profile", "profile-what", "profile-from", "version", "help")
 
 	describeFlags(f)
 	return c
@@ -136,12 +140,16 @@ func newCommandLine(environ []string) *commandLine {
 func describeFlags(f *pflag.FlagSet) {
 	mark(f, repeatKey, "env", "genv", "hosts", "stage", "verbose")
 	mark(f, noVariable, "env", "genv", "stage", "version", "help")
-	mark(f, filesKey, "hostfile", "stage", "out", "err", "report", "trace")
+	mark(f, filesKey, "hostfile", "stage", "out", "err", "report", "trace", "profile")
 	choices(f, "bootstrap", registry.Names()...)
 	choices(f, "degree-rule", launcher.DegreeAuto, launcher.DegreeScELA)
 	choices(f, "cache", cache.Policies()...)
 	tell(f, "cache", cache.Policy.Help, cache.Policies())
 	choices(f, "pmi", "1.1", "1.2")
+	choices(f, "profile-what", profile.Quantities()...)
+	tell(f, "profile-what", profile.Quantity.Help, profile.Quantities())
+	choices(f, "profile-from", profile.Triggers()...)
+	tell(f, "profile-from", profile.Trigger.Help, profile.Triggers())
 	choices(f, "stdin", "all", "none")
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/golaunch/golaunch/placement/binding"
 	"github.com/golaunch/golaunch/placement/mapping"
 	"github.com/golaunch/golaunch/placement/rankfile"
+	"github.com/golaunch/golaunch/profile"
 )
 
 // placeFlags are the flags that say where ranks go, as they were given.
@@ -181,7 +182,7 @@ func (c *commandLine) readGraph(w io.Writer, from string) (*placement.Graph, err
 	}
 	var file *commgraph.File
 	err := withFile(w, from, func(r io.Reader) (err error) {
-		file, err = commgraph.Read(r, from)
+		file, err = profile.ReadGraph(r, from)
 		return err
 	})
 	if err != nil {

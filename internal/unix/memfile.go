@@ -33,6 +33,29 @@ func MemFile(name string, contents []byte) (f *os.File, err error) {
 	return f, nil
 }
 
+// SharedMemory makes a file in memory of so many bytes, those behind its beginning
+// zero, that lives as long as somebody has it open or mapped. While f is open, others
+// of this user find it at DescriptorPath and may map it for reading and writing.
+// What nobody has written takes no memory.
+func SharedMemory(name string, beginning []byte, bytes int64) (f *os.File, err error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
+	if err == unix.EINVAL { // before Linux 6.3
+		fd, err = unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("memfd_create: %w", err)
+	}
+	f = os.NewFile(uintptr(fd), name)
+	if err = unix.Ftruncate(fd, bytes); err == nil {
+		_, err = f.WriteAt(beginning, 0)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s of %d bytes: %w", name, bytes, err)
+	}
+	return f, nil
+}
+
 // DescriptorPath is where other processes of this user can open a file that
 // this one has open.
 func DescriptorPath(f *os.File) string {

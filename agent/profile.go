@@ -1,0 +1,151 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/profile"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// With --profile ranks preload a library that counts what they send, in memory that
+// is this agent's: it is there when a rank was killed, too.
+
+// counters are those of a world's ranks on this node.
+type counters struct {
+	world  int
+	ranks  []job.Rank
+	layout profile.Layout
+	file   *os.File
+}
+
+// profileSwitch is the signal that begins and ends the counting with
+// profile.FromSignal.
+const profileSwitch = syscall.SIGUSR2
+
+// openCounters makes room for the counters of a world's local ranks. Where that
+// cannot be they run without.
+func (a *Agent) openCounters(w *world) *counters {
+	if a.launch.Profile == "" || len(w.ranks) == 0 {
+		return nil
+	}
+	c := &counters{world: w.id, layout: profile.Layout{Ranks: len(w.ranks), Size: w.Size, Time: a.launch.Profile == profile.Time}}
+	header, bytes, err := c.layout.Header()
+	if err == nil {
+		c.file, err = unix.SharedMemory("counters", header, bytes)
+	}
+	if err != nil {
+		a.note(0, "--profile: ranks here are not counted: %v", err)
+		return nil
+	}
+	for _, r := range w.ranks {
+		c.ranks = append(c.ranks, r.Number)
+	}
+	a.counting = append(a.counting, c)
+	a.switchCounters(c)
+	return c
+}
+
+// env is what the rank in a slot is told of its counters.
+func (c *counters) env(slot int) string {
+	return fmt.Sprintf("GOLAUNCH_COUNTERS=%s %d", unix.DescriptorPath(c.file), slot)
+}
+
+// switchCounters switches counters on or off, as they are to be now.
+func (a *Agent) switchCounters(c *counters) {
+	for slot := range c.ranks {
+		offset, word := c.layout.Switch(slot, a.counts || a.launch.ProfileFrom == profile.FromStart)
+		if _, err := c.file.WriteAt(word, offset); err != nil {
+			a.note(0, "--profile: counting is not switched: %v", err)
+			return
+		}
+	}
+}
+
+// profileSignal begins or ends the counting, and says whether a signal is for that.
+func (a *Agent) profileSignal(s syscall.Signal) bool {
+	if a.launch == nil || a.launch.Profile == "" || a.launch.ProfileFrom != profile.FromSignal || s != profileSwitch {
+		return false
+	}
+	a.counts = !a.counts
+	for _, c := range a.counting {
+		a.switchCounters(c)
+	}
+	return true
+}
+
+// profileLibrary is the file that an app's ranks preload to count, "" for none. One
+// node speaks for all.
+func (a *Agent) profileLibrary(w *world, app int) string {
+	if a.launch.Profile == "" {
+		return ""
+	}
+	lib := w.libraries[app]
+	name := overlay.LibProfileMPICH
+	if lib.openMPI {
+		name = overlay.LibProfileOpenMPI
+	}
+	file, why := a.library(name, lib)
+	if why != "" && w.byRank[lib.first] != nil {
+		a.note(0, "--profile: %s is not counted: %s", path.Base(w.Apps[app].Argv[0]), why)
+	}
+	return file
+}
+
+// preloadEnv is what the ranks of an app preload beside what the user has them: the
+// profiler in front, so that tools of others have what the program calls behind it,
+// and what ends a hang of MPICH at the end.
+func (a *Agent) preloadEnv(w *world, app int) []string {
+	profiler, fix := a.profileLibrary(w, app), a.fixFile(w, app)
+	own := preloaded(a.envOf(w, app))
+	var files []string
+	for _, f := range []string{profiler, strings.Trim(own, ": "), fix} {
+		if f != "" {
+			files = append(files, f)
+		}
+	}
+	if profiler == "" && fix == "" {
+		return nil
+	}
+	return []string{preloadVariable + strings.Join(files, ":")}
+}
+
+// tellProfiles sends the launcher what the ranks here have counted.
+func (a *Agent) tellProfiles() {
+	for _, c := range a.counting {
+		if err := a.tellProfile(c); err != nil {
+			a.note(0, "--profile: %v", err)
+		}
+		c.file.Close()
+	}
+	a.counting = nil
+}
+
+func (a *Agent) tellProfile(c *counters) error {
+	ranks := make([]*profile.Rank, len(c.ranks))
+	for slot, number := range c.ranks {
+		var err error
+		if ranks[slot], err = c.layout.ReadRank(c.file, slot, number); err != nil {
+			a.note(0, "--profile: %v", err)
+		}
+	}
+	if err := c.layout.ReadPool(c.file, ranks); err != nil {
+		return err
+	}
+	for _, r := range ranks {
+		if r == nil {
+			continue
+		}
+		for _, part := range r.Parts() {
+			a.parent.Send(link.Service, tree.Header{Kind: overlay.KindProfile, World: uint16(c.world), To: tree.Launcher, From: a.self.Index}, overlay.Encode(part))
+		}
+	}
+	return nil
+}

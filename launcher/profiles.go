@@ -1,0 +1,104 @@
+package launcher
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/golaunch/golaunch/profile"
+)
+
+// profiles are what ranks have counted of what they sent, by world, with the plan of
+// each world that there was.
+type profiles struct {
+	plans     map[int]*Plan
+	gathered  map[int]*profile.Gathering
+	came, had int // parts; had is how many of them more has seen
+}
+
+func newProfiles() profiles {
+	return profiles{plans: map[int]*Plan{}, gathered: map[int]*profile.Gathering{}}
+}
+
+// know notes where the ranks of a world are.
+func (p *profiles) know(world int, plan *Plan) { p.plans[world] = plan }
+
+// add takes a part of what a rank of a world has counted. An error means that an
+// agent broke the protocol.
+func (p *profiles) add(world int, part *profile.Part) error {
+	plan := p.plans[world]
+	if plan == nil {
+		return fmt.Errorf("counters of world %d, which there is not", world)
+	}
+	p.came++
+	g := p.gathered[world]
+	if g == nil {
+		g = profile.NewGathering(plan.Size)
+		p.gathered[world] = g
+	}
+	return g.Add(part)
+}
+
+// more reports whether parts have come since it was asked last.
+func (p *profiles) more() bool {
+	more := p.came > p.had
+	p.had = p.came
+	return more
+}
+
+// writeProfile writes what has come of who sent whom how much, and tells of ranks
+// of which nothing has.
+func (r *run) writeProfile(status int) error {
+	doc := profile.Profile{
+		Job: r.jobID, Command: r.command(), Began: r.clock.begin.UTC(), Status: status,
+		Quantity: r.Profile, From: r.ProfileFrom,
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.profiles.plans)) {
+		plan := r.profiles.plans[id]
+		g := r.profiles.gathered[id]
+		if g == nil {
+			g = profile.NewGathering(plan.Size)
+		}
+		w := g.World()
+		w.World = id
+		r.profiles.place(&w, plan)
+		doc.Worlds = append(doc.Worlds, w)
+		if len(w.Missing) > 0 {
+			r.report.note("--profile: there is none of %s: %s", numbersText(id, w.Missing), whyNoProfile)
+		}
+	}
+	doc.Seconds = time.Since(r.clock.begin).Seconds()
+	return r.replaceFile("--profile", r.ProfileFile, privateMode, doc.Write)
+}
+
+// whyNoProfile is what a user should look for.
+const whyNoProfile = "did it come to MPI_Init, in an MPICH or Open MPI that is a shared library?"
+
+// command is the job's programs with their arguments, as on the command line.
+func (r *run) command() []string {
+	var words []string
+	for i, a := range r.plan.Apps {
+		if i > 0 {
+			words = append(words, ":")
+		}
+		words = append(words, a.Argv...)
+	}
+	return words
+}
+
+// place says where the ranks of a world were.
+func (p *profiles) place(w *profile.World, plan *Plan) {
+	for _, b := range plan.Blocks {
+		name := plan.hostName(b.Host)
+		node := slices.Index(w.Nodes, name)
+		if node < 0 {
+			node, w.Nodes = len(w.Nodes), append(w.Nodes, name)
+		}
+		if last := len(w.NodeOf) - 1; last >= 0 && w.NodeOf[last].Node == node {
+			w.NodeOf[last].Count += b.Count
+			continue
+		}
+		w.NodeOf = append(w.NodeOf, profile.OnNode{Node: node, First: int(b.First), Count: b.Count})
+	}
+}
