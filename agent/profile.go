@@ -78,6 +78,11 @@ func (a *Agent) profileSignal(s syscall.Signal) bool {
 	for _, c := range a.counting {
 		a.switchCounters(c)
 	}
+	if a.counts {
+		a.note(1, "--profile: counting has begun")
+	} else {
+		a.note(1, "--profile: counting has ended")
+	}
 	return true
 }
 

@@ -64,7 +64,7 @@ func (r *run) writeProfile(status int) error {
 		w.World = id
 		r.profiles.place(&w, plan)
 		doc.Worlds = append(doc.Worlds, w)
-		if len(w.Missing) > 0 {
+		if len(w.Missing) > 0 && r.verdict.cause() == nil {
 			r.report.note("--profile: there is none of %s: %s", numbersText(id, w.Missing), whyNoProfile)
 		}
 	}

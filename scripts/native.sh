@@ -16,7 +16,7 @@ openmpicc=$(command -v mpicc.openmpi || true)
 out=${OUT:-bin/native}
 lib=${LIB:-bin/lib/golaunch}
 mkdir -p "$out" "$lib"
-[ $# -gt 0 ] || set -- native/libgolaunch native/libprofile native/*.c
+[ $# -gt 0 ] || set -- native/libgolaunch native/libprofile native/*.c native/*.f90
 
 skip() { echo "native: $1: $2: not built" >&2; }
 
@@ -54,9 +54,19 @@ has() { echo "#include <$1>" | "$cc" -E - >/dev/null 2>&1; }
 
 for source in "$@"; do
 	name=$(basename "$source" .c)
+	name=${name%.f90}
 	case $name in
 	libgolaunch)
 		compile "$out/$name.so" "$source/golaunch.c" "$cc" "$source/request.c" "$source/wire.c" "$source/ops.c" "$source/message.c" "$source/split.c" "$source/clusters.c" "$source/schedule.c" "$source/board.c" -shared -fPIC -s
+		;;
+	mpiforsends)
+		for abi in mpich openmpi; do
+			if command -v "mpifort.$abi" >/dev/null; then
+				fresh "$out/$name.$abi" "$source" || "mpifort.$abi" -O1 -J "$out" -o "$out/$name.$abi" "$source"
+			else
+				skip "$source" "no mpifort.$abi"
+			fi
+		done
 		;;
 	libprofile)
 		# It finds MPI when it is called: as scripts load it, it must not need MPI.
@@ -69,7 +79,7 @@ for source in "$@"; do
 	treetour | treebench | treesplit | treeswitch | treeschedule | treeleave | treebreak | treeroom) with_tree "$out/$name" "$source" "$cc" ;;
 	mpitree) with_tree "$out/$name" "$source" "$mpicc" ;;
 	lib*) compile "$lib/$name.so" "$source" "$cc" -shared -fPIC -Os -s -Wl,-z,noseparate-code -Wl,--build-id=none ;; # small: it travels
-	mpisum | mpiabort | mpidie | mpisends)
+	mpisum | mpiabort | mpidie | mpisends | profilebench)
 		compile "$out/$name" "$source" "$mpicc"
 		if [ -n "$openmpicc" ]; then
 			compile "$out/$name.openmpi" "$source" "$openmpicc"
@@ -104,6 +114,7 @@ for source in "$@"; do
 			skip "$source" "no libpmi2 (Debian: libpmi2-0-dev)"
 		fi
 		;;
+	mpitool) compile "$out/$name.so" "$source" "$mpicc" -shared -fPIC ;;
 	mpi*) compile "$out/$name" "$source" "$mpicc" ;;
 	*) compile "$out/$name" "$source" "$cc" ;;
 	esac

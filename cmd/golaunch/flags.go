@@ -125,7 +125,7 @@ func newCommandLine(environ []string) *commandLine {
 	f.BoolVar(&c.Stats, "stats", false, "print what the agents sent, cached and looked up, by level of the tree")
 	f.Var(textValue{&c.ReportFile}, "report", "write all that is known of the job to `FILE` (- is standard output), as JSON")
 	f.Var(textValue{&c.TraceFile}, "trace", "write when each step took place on each node to `FILE`, for Perfetto")
-	f.Var(textValue{&c.ProfileFile}, "profile", "write who sent whom how much in MPI to `FILE`, which --map-by comm:FILE reads")
+	f.Var(textValue{&c.ProfileFile}, "profile", "write who sent whom how much in MPI to `FILE`, for --map-by comm:FILE")
 	f.Var(oneOf{(*string)(&c.Profile), textsOf(profile.Quantities())}, "profile-what", "count `WHAT`: "+either(profile.Quantities()))
 	f.Var(oneOf{(*string)(&c.ProfileFrom), textsOf(profile.Triggers())}, "profile-from", "begin to count at `WHEN`: "+either(profile.Triggers()))
 	f.BoolVar(&c.version, "version", false, "print the version")

@@ -56,7 +56,8 @@ func TestForeignWords(t *testing.T) {
 		}
 	}
 	slices.Sort(hidden)
-	assert.Equal(t, []string{"env", "genv", "map-by", "rank-by"}, hidden, "with one dash the first two take NAME VALUE, as Hydra's do; the others have values of Open MPI's")
+	assert.Equal(t, []string{"env", "genv", "map-by", "profile", "rank-by"}, hidden,
+		"with one dash the first two take NAME VALUE, and profile nothing, as Hydra's do; the others have values of Open MPI's")
 }
 
 func TestDistance(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,7 +30,11 @@ type way struct {
 var ways = []way{
 	{"default order", nil},
 	{"mapped by the graph", []string{"--map-by", "comm:cart:" + grid}},
+	{"mapped by a recorded profile", []string{"--map-by", "comm:" + profileWord}},
 }
+
+// profileWord stands for the file that a run of the program in the default order left.
+const profileWord = "PROFILE"
 
 // flags are those of a way where a file names the places of the nodes.
 func (w way) flags(names string) []string {
@@ -47,8 +52,18 @@ func (b *bench) stencil(ctx context.Context) (all []reading, err error) {
 	}
 	program := append([]string{filepath.Join(b.built, "mpistencil")}, strings.Split(grid, "x")...)
 	program = append(program, strconv.Itoa(face), strconv.Itoa(b.rounds))
+	job := []string{"-H", stencilHosts, "-n", strconv.Itoa(ranks)}
+	profile := filepath.Join(b.dir, "profile.json")
+	if _, err := os.Stat(profile); err != nil {
+		if _, err := b.job(ctx, 1, slices.Concat(job, []string{"--profile", profile}, program)...); err != nil {
+			return nil, fmt.Errorf("stencil, profiled: %w", err)
+		}
+	}
 	for _, w := range ways {
-		args := append([]string{"-H", stencilHosts, "-n", strconv.Itoa(ranks)}, w.flags(names)...)
+		args := slices.Clone(job)
+		for _, flag := range w.flags(names) {
+			args = append(args, strings.Replace(flag, profileWord, profile, 1))
+		}
 		one, err := b.job(ctx, 1, append(args, program...)...)
 		if err != nil {
 			return nil, fmt.Errorf("stencil, %s: %w", w.name, err)
@@ -80,7 +95,8 @@ func stencilPage(command string, runs, rounds int, all []reading) string {
 node, 100 Mbit/s between switch and core. The hosts are listed as n001, n005, n006, n002,
 8 ranks each: n005 and n006 are on the other switch. %d ranks of an MPICH program
 (`+"`native/mpistencil.c`"+`) exchange faces of %d KiB with their neighbors in an open grid of
-%s. One round comes before the %d that are timed. Bytes are those from
+%s. One round comes before the %d that are timed. PROFILE is what one run in the default
+order left with `+"`--profile PROFILE`"+`: the map knows nothing but that. Bytes are those from
 the switches to the core, by their counters, while the rounds are timed; time is that of
 the slowest rank. Medians of %d runs, one of each way in turn.
 

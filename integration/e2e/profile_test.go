@@ -1,0 +1,207 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/profile"
+)
+
+// pair is a source and a destination.
+type pair [2]int32
+
+// readProfile reads the file that a job left.
+func readProfile(t *testing.T, file string) *profile.Profile {
+	t.Helper()
+	in, err := os.Open(file)
+	require.NoError(t, err)
+	defer in.Close()
+	p, err := profile.Read(in, file)
+	require.NoError(t, err)
+	info, err := in.Stat()
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode())
+	return p
+}
+
+// sentOf is what a world's ranks sent, as the profile has it.
+func sentOf(w *profile.World) map[pair]profile.Counts {
+	sent := map[pair]profile.Counts{}
+	for _, s := range w.Sent {
+		sent[pair{s.Source, s.Destination}] = s.Counts
+	}
+	return sent
+}
+
+// printedSent is what mpisends says that it sent.
+func printedSent(t *testing.T, r result) map[pair]profile.Counts {
+	t.Helper()
+	sent := map[pair]profile.Counts{}
+	for _, line := range r.lines() {
+		var p pair
+		var c profile.Counts
+		if n, _ := fmt.Sscanf(line, "%d sent %d %d %d", &p[0], &p[1], &c.Messages, &c.Bytes); n == 4 {
+			c.Add(sent[p])
+			sent[p] = c
+		}
+	}
+	require.NotEmpty(t, sent, r.stdout+r.stderr)
+	return sent
+}
+
+// Every message and byte that a program sends is in its profile, and nothing else is.
+func TestProfileIsExact(t *testing.T) {
+	for program, x := range map[string]struct{ mpi, packages string }{
+		"mpisends":         {"MPICH", "libmpich-dev mpich"},
+		"mpisends.openmpi": {"Open MPI", "openmpi-bin libopenmpi-dev"},
+	} {
+		for _, how := range []string{"once", "switched", "threads", "killed"} {
+			t.Run(x.mpi+" "+how, func(t *testing.T) {
+				needBuilt(t, program, x.packages)
+				file := filepath.Join(t.TempDir(), "profile.json")
+				r := local(t, "", "-n", "6", "--nodes", "3", "--profile", file, bin(program), how)
+				p := readProfile(t, file)
+				require.Len(t, p.Worlds, 1)
+				w := &p.Worlds[0]
+				require.Equal(t, printedSent(t, r), sentOf(w))
+				require.Empty(t, w.Missing)
+				require.Equal(t, 6, w.Size)
+				require.Len(t, w.Nodes, 3)
+				require.True(t, strings.HasPrefix(w.MPI, x.mpi+" "), w.MPI)
+				require.Equal(t, r.code, p.Status)
+				if how == "killed" {
+					require.Equal(t, 137, r.code, r.stderr)
+					require.Contains(t, w.Unfinished, 1)
+					return
+				}
+				require.Zero(t, r.code, r.stderr)
+				require.Empty(t, r.stderr)
+				require.Empty(t, w.Unfinished)
+				if how == "once" {
+					checkCollectives(t, w)
+				}
+			})
+		}
+	}
+}
+
+// checkCollectives looks for those that mpisends calls once.
+func checkCollectives(t *testing.T, w *profile.World) {
+	t.Helper()
+	found := map[string]profile.Collective{}
+	for _, c := range w.Collectives {
+		if w.Communicators[c.Communicator].Size == 6 {
+			found[c.Call] = c
+		}
+	}
+	require.Equal(t, int64(5), found["MPI_Allreduce"].Calls)
+	require.Equal(t, int64(5*6*16*8), found["MPI_Allreduce"].Bytes)
+	require.Equal(t, 5, found["MPI_Bcast"].Root)
+	require.Equal(t, int64(16*8), found["MPI_Bcast"].Bytes)
+	require.True(t, found["MPI_Alltoallv"].InSent)
+	require.Equal(t, []profile.Run{{First: 0, Count: 6, Step: 1}}, w.Communicators[found["MPI_Bcast"].Communicator].Ranks)
+}
+
+// Fortran's calls count once, by whichever of its bindings.
+func TestProfileOfFortran(t *testing.T) {
+	for _, abi := range []string{"mpich", "openmpi"} {
+		t.Run(abi, func(t *testing.T) {
+			needBuilt(t, "mpiforsends."+abi, "gfortran lib"+abi+"-dev")
+			file := filepath.Join(t.TempDir(), "profile.json")
+			r := local(t, "", "-n", "3", "--profile", file, bin("mpiforsends."+abi))
+			require.Zero(t, r.code, r.stderr)
+			require.Equal(t, printedSent(t, r), sentOf(&readProfile(t, file).Worlds[0]))
+		})
+	}
+}
+
+// A tool of others that stands between the program and MPI sees what it saw before, and
+// nothing counts twice.
+func TestProfileBesideATool(t *testing.T) {
+	needBuilt(t, "mpitool.so", "libmpich-dev mpich")
+	file := filepath.Join(t.TempDir(), "profile.json")
+	job := []string{"-n", "2", "-x", "LD_PRELOAD=" + bin("mpitool.so"), bin("mpisends")}
+	said := func(r result) (lines []string) {
+		require.Zero(t, r.code, r.stderr)
+		for _, line := range r.lines() {
+			if strings.Contains(line, " tool ") {
+				lines = append(lines, line)
+			}
+		}
+		require.Len(t, lines, 2)
+		return lines
+	}
+	before := said(local(t, "", job...))
+	r := local(t, "", append([]string{"--profile", file}, job...)...)
+	require.ElementsMatch(t, before, said(r))
+	require.Equal(t, printedSent(t, r), sentOf(&readProfile(t, file).Worlds[0]))
+}
+
+// Spawned processes are a world of their own; what goes between worlds is outside of
+// both.
+func TestProfileOfSpawnedWorlds(t *testing.T) {
+	needBuilt(t, "mpisends", "libmpich-dev mpich")
+	file := filepath.Join(t.TempDir(), "profile.json")
+	r := local(t, "", "-n", "3", "--profile", file, bin("mpisends"), "spawning")
+	require.Zero(t, r.code, r.stderr)
+	p := readProfile(t, file)
+	require.Len(t, p.Worlds, 2)
+	require.Empty(t, p.Worlds[0].Sent)
+	require.Equal(t, []profile.Outside{
+		{Source: 0, Counts: profile.Counts{Messages: 1, Bytes: 100}},
+		{Source: 1, Counts: profile.Counts{Messages: 1, Bytes: 100}},
+		{Source: 2, Counts: profile.Counts{Messages: 1, Bytes: 100}},
+	}, p.Worlds[0].Outside)
+	require.Equal(t, 2, p.Worlds[1].Size)
+	require.Equal(t, map[pair]profile.Counts{{0, 1}: {Messages: 1, Bytes: 8}, {1, 0}: {Messages: 1, Bytes: 8}}, sentOf(&p.Worlds[1]))
+	require.Equal(t, []profile.Outside{
+		{Source: 0, Counts: profile.Counts{Messages: 1, Bytes: 5}},
+		{Source: 1, Counts: profile.Counts{Messages: 1, Bytes: 5}},
+	}, p.Worlds[1].Outside)
+}
+
+// SIGUSR2 to golaunch begins the counting, where that is asked for, and no rank gets it.
+func TestProfileFromASignal(t *testing.T) {
+	needBuilt(t, "mpisends", "libmpich-dev mpich")
+	file := filepath.Join(t.TempDir(), "profile.json")
+	cmd := exec.Command(bin("golaunch"), "-v", "-n", "2", "--profile", file, "--profile-from", "signal", bin("mpisends"), "signalled")
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	var out strings.Builder
+	cmd.Stdout = &out
+	said, err := hear(t, cmd, cmd, func(line string) {
+		switch {
+		case line == "ready":
+			require.NoError(t, cmd.Process.Signal(syscall.SIGUSR2))
+		case strings.Contains(line, "counting has begun"):
+			_, err := io.WriteString(in, "go on\n")
+			require.NoError(t, err)
+		}
+	})
+	require.NoError(t, err, said)
+	require.Equal(t, printedSent(t, result{stdout: out.String()}), sentOf(&readProfile(t, file).Worlds[0]))
+}
+
+// Time is counted where it is asked for; a program that never comes to MPI_Init is
+// named.
+func TestProfileOfTime(t *testing.T) {
+	needBuilt(t, "mpisends", "libmpich-dev mpich")
+	file := filepath.Join(t.TempDir(), "profile.json")
+	r := local(t, "", "-n", "2", "--profile", file, "--profile-what", "time", bin("mpisends"))
+	require.Zero(t, r.code, r.stderr)
+	for _, s := range readProfile(t, file).Worlds[0].Sent {
+		require.Positive(t, s.Nanoseconds)
+	}
+	r = local(t, "", "-n", "3", "--profile", file, "/bin/true")
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, "golaunch: --profile: there is none of ranks 0-2: did it come to MPI_Init, in an MPICH or Open MPI that is a shared library?\n", r.stderr)
+	require.Equal(t, []int{0, 1, 2}, readProfile(t, file).Worlds[0].Missing)
+}

@@ -1,0 +1,123 @@
+/*
+ * profilebench: what a call costs, for integration/profilebench.
+ *
+ *   profilebench calls N     rank 0 sends itself N messages of 8 bytes: nanoseconds of CPU each
+ *   profilebench latency N   ranks 0 and 1 send each other N messages of 8 bytes in
+ *                            turn: nanoseconds of half a round trip
+ *   profilebench memory N    each rank sends each other one N messages by MPI_Isend:
+ *                            the bytes that the counters of all ranks take
+ *
+ * threads as a third word asks for MPI_THREAD_MULTIPLE.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* cpu is the time that this thread has run, which others on the machine do not add to. */
+static double cpu(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static double calls(long n)
+{
+	MPI_Request request;
+	double value = 0, in = 0, begin = cpu();
+
+	for (long i = 0; i < n; i++) {
+		MPI_Irecv(&in, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD, &request);
+		MPI_Send(&value, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD);
+		MPI_Wait(&request, MPI_STATUS_IGNORE);
+	}
+	return (cpu() - begin) / (double)n * 1e9;
+}
+
+static double latency(long n, int rank)
+{
+	double value = 0, begin;
+
+	MPI_Barrier(MPI_COMM_WORLD);
+	begin = MPI_Wtime();
+	for (long i = 0; i < n; i++) {
+		if (rank == 0)
+			MPI_Send(&value, 1, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD);
+		MPI_Recv(&value, 1, MPI_DOUBLE, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		if (rank == 1)
+			MPI_Send(&value, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD);
+	}
+	return (MPI_Wtime() - begin) / (double)n * 1e9 / 2;
+}
+
+static void alltoall(long n, int size)
+{
+	MPI_Request *requests = malloc(2 * (size_t)size * sizeof(MPI_Request));
+	MPI_Status *statuses = malloc(2 * (size_t)size * sizeof(MPI_Status));
+	double value = 0, *in = malloc((size_t)size * sizeof(double));
+
+	for (long i = 0; i < n; i++) {
+		for (int to = 0; to < size; to++) {
+			MPI_Irecv(&in[to], 1, MPI_DOUBLE, to, 1, MPI_COMM_WORLD, &requests[2 * to]);
+			MPI_Isend(&value, 1, MPI_DOUBLE, to, 1, MPI_COMM_WORLD, &requests[2 * to + 1]);
+		}
+		MPI_Waitall(2 * size, requests, statuses);
+	}
+	free(requests);
+	free(statuses);
+	free(in);
+}
+
+/* counters is this rank's share of the memory that the counters take, in bytes. */
+static double counters(void)
+{
+	FILE *maps = fopen("/proc/self/smaps", "r");
+	char line[512];
+	int ours = 0;
+	double all = 0;
+	long n;
+
+	while (maps && fgets(line, sizeof line, maps)) {
+		if (strchr(line, '-') && strchr(line, '/'))
+			ours = strstr(line, "memfd:counters") != NULL;
+		else if (ours && sscanf(line, "Pss: %ld kB", &n) == 1)
+			all += (double)n * 1024;
+	}
+	if (maps)
+		fclose(maps);
+	return all;
+}
+
+int main(int argc, char **argv)
+{
+	long n = argc > 2 ? atol(argv[2]) : 0;
+	int rank, size, level, threads = argc > 3 && !strcmp(argv[3], "threads");
+
+	MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	if (argc < 3 || n < 1)
+		MPI_Abort(MPI_COMM_WORLD, 2);
+	if (!strcmp(argv[1], "memory")) {
+		double mine, all;
+
+		alltoall(n, size);
+		alltoall(1, size); /* all have been through the first */
+		mine = counters();
+		MPI_Reduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+		if (rank == 0)
+			printf("%.0f\n", all);
+	} else if (!strcmp(argv[1], "latency")) {
+		double t = rank < 2 ? latency(n, rank) : 0;
+		if (rank == 0)
+			printf("%.2f\n", t);
+	} else if (rank == 0) {
+		calls(n / 10);
+		printf("%.2f\n", calls(n));
+	}
+	MPI_Finalize();
+	return 0;
+}
