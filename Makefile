@@ -114,6 +114,7 @@ results: setup build native bin/hardstart bin/killtable bin/mpichsuite bin/tortu
 	bin/killtable -v -o docs/results/kill-table.md
 	$(GO) run ./integration/collbench -o docs/results/collectives.md
 	$(GO) run ./integration/uplinkbench
+	$(GO) run ./integration/profilebench -o docs/results/profile.md
 	$(GO) run ./integration/pmgrbench -o docs/results/pmgr.md
 	$(GO) run ./integration/cachebench
 	$(GO) run ./integration/scalebench -o docs/results/scale.md

@@ -2,14 +2,12 @@
  * mpisends: sends in each of many ways what it knows, and prints it: lines
  * "RANK sent DESTINATION MESSAGES BYTES", for tests of the profiler.
  *
- *   mpisends [once | threads | switched | killed | signalled | spawning]
+ *   mpisends [once | threads | switched | killed | signalled]
  *
  * threads: four threads of each rank send at the same time. switched: half of it is
  * sent while MPI_Pcontrol has ended the counting. killed: rank 1 kills itself, with
  * the others in a barrier. signalled: half of it is sent before rank 0 says "ready"
- * on standard error and reads a line, and does not count. spawning: ranks spawn two
- * processes, which send each other 8 bytes and rank 0 here 5, and send each one, in
- * turn, 100; nothing is printed.
+ * on standard error and reads a line, and does not count.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -224,31 +222,6 @@ static void ask(void)
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void spawn(char *self)
-{
-	MPI_Comm parent, children;
-	char out[100] = {0}, in[100];
-	MPI_Request request;
-
-	MPI_Comm_get_parent(&parent);
-	if (parent == MPI_COMM_NULL) {
-		MPI_Comm_spawn(self, (char *[]){"spawning", NULL}, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
-		MPI_Send(out, 100, MPI_CHAR, rank % 2, 1, children);
-		for (int i = 0; rank == 0 && i < 2; i++)
-			MPI_Recv(in, 5, MPI_CHAR, i, 2, children, MPI_STATUS_IGNORE);
-		MPI_Comm_disconnect(&children);
-		return;
-	}
-	MPI_Comm_remote_size(parent, &size);
-	for (int i = rank; i < size; i += 2)
-		MPI_Recv(in, 100, MPI_CHAR, i, 1, parent, MPI_STATUS_IGNORE);
-	MPI_Irecv(in, 8, MPI_CHAR, 1 - rank, 3, MPI_COMM_WORLD, &request);
-	MPI_Send(out, 8, MPI_CHAR, 1 - rank, 3, MPI_COMM_WORLD);
-	MPI_Wait(&request, MPI_STATUS_IGNORE);
-	MPI_Send(out, 5, MPI_CHAR, 0, 2, parent);
-	MPI_Comm_disconnect(&parent);
-}
-
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "once";
@@ -263,8 +236,6 @@ int main(int argc, char **argv)
 		if (level != MPI_THREAD_MULTIPLE)
 			return 1;
 		threads();
-	} else if (!strcmp(how, "spawning")) {
-		spawn(argv[0]);
 	} else {
 		told = strcmp(how, "signalled") != 0;
 		everything();

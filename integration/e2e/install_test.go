@@ -37,6 +37,7 @@ func TestInstall(t *testing.T) {
 		"bin/golaunch",
 		"lib/golaunch/libpmi.so",
 		"lib/golaunch/libmpichfinalize.so",
+		"lib/golaunch/libprofile-mpich.so", "lib/golaunch/libprofile-openmpi.so",
 		"share/man/man1/golaunch.1",
 		"share/man/man1/golaunch-run.1", "share/man/man1/golaunch-topo.1", "share/man/man1/golaunch-netsim.1", "share/man/man1/golaunch-sched.1",
 		"share/man/man1/golaunch-completion.1",

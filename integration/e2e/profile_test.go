@@ -145,27 +145,16 @@ func TestProfileBesideATool(t *testing.T) {
 	require.Equal(t, printedSent(t, r), sentOf(&readProfile(t, file).Worlds[0]))
 }
 
-// Spawned processes are a world of their own; what goes between worlds is outside of
-// both.
+// Spawned processes are a world of their own in the file.
 func TestProfileOfSpawnedWorlds(t *testing.T) {
-	needBuilt(t, "mpisends", "libmpich-dev mpich")
 	file := filepath.Join(t.TempDir(), "profile.json")
-	r := local(t, "", "-n", "3", "--profile", file, bin("mpisends"), "spawning")
+	r := local(t, "", "-n", "1", "--nodes", "2", "--profile", file, bin("spawnclient"), "4", "--", bin("pmiclient"), "-i")
 	require.Zero(t, r.code, r.stderr)
 	p := readProfile(t, file)
 	require.Len(t, p.Worlds, 2)
-	require.Empty(t, p.Worlds[0].Sent)
-	require.Equal(t, []profile.Outside{
-		{Source: 0, Counts: profile.Counts{Messages: 1, Bytes: 100}},
-		{Source: 1, Counts: profile.Counts{Messages: 1, Bytes: 100}},
-		{Source: 2, Counts: profile.Counts{Messages: 1, Bytes: 100}},
-	}, p.Worlds[0].Outside)
-	require.Equal(t, 2, p.Worlds[1].Size)
-	require.Equal(t, map[pair]profile.Counts{{0, 1}: {Messages: 1, Bytes: 8}, {1, 0}: {Messages: 1, Bytes: 8}}, sentOf(&p.Worlds[1]))
-	require.Equal(t, []profile.Outside{
-		{Source: 0, Counts: profile.Counts{Messages: 1, Bytes: 5}},
-		{Source: 1, Counts: profile.Counts{Messages: 1, Bytes: 5}},
-	}, p.Worlds[1].Outside)
+	require.Equal(t, []int{1, 4}, []int{p.Worlds[0].Size, p.Worlds[1].Size})
+	require.Equal(t, []int{0, 1, 2, 3}, p.Worlds[1].Missing, "they have no MPI")
+	require.Contains(t, r.stderr, "--profile: there is none of ranks 0-3 of world 1: did it come to MPI_Init")
 }
 
 // SIGUSR2 to golaunch begins the counting, where that is asked for, and no rank gets it.

@@ -332,16 +332,13 @@ void attach(void)
 	char path[128];
 	int rank, ready = 0, over = 0, level = MPI_THREAD_SINGLE, fd;
 
-	pthread_mutex_lock(&lock);
-	ready = book.tried;
-	pthread_mutex_unlock(&lock);
-	if (ready)
+	if (book.head != nowhere)
 		return;
-	PMPI(Initialized)(&ready);
+	book.tried = 1;
+	PMPI(Initialized)(&ready); /* not in the sessions model */
 	PMPI(Finalized)(&over);
 	if (!ready || over)
 		return;
-	book.tried = 1;
 	leave_preload(&book);
 	if (!end || end - where >= (long)sizeof path)
 		return;
