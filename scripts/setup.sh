@@ -35,7 +35,8 @@ shellcheck shellcheck make lint
 ibsim ibsim-utils fabrics without hardware, for tests of routes and node order
 opensm opensm routing them
 ibnetdiscover infiniband-diags discovering them
-ibdmchk ibutils a second opinion on forwarding tables'
+ibdmchk ibutils a second opinion on forwarding tables
+chromium chromium tests of the page of golaunch report'
 if docker info >/dev/null 2>&1; then
 	needed="$needed
 debootstrap debootstrap the image of nodes that are containers"

@@ -14,7 +14,8 @@ var layers = [][]string{
 	{"cache", "stdio"},
 	{"pmi", "pmgr", "netsim", "xrcsim"},
 	{"placement"}, // maps ranks by what their messages put on links
-	{"profile", "report"},
+	{"profile"},
+	{"report"}, // draws profiles
 	{"client"},        // linked into users' programs: must drag in no part of the launcher
 	{"internal/unix"}, // the system calls that package syscall lacks
 	{"bootstrap", "link", "internal/proc", "internal/loader"},
@@ -29,7 +30,7 @@ var layers = [][]string{
 // that every behaviour of theirs can be tested without any.
 var pure = []string{
 	"job", "hostlist", "tree", "routing", "commgraph", "topology", "cache", "stdio",
-	"pmi", "pmgr", "commsplit", "placement", "netsim", "xrcsim", "agent/ending", "agent/input",
+	"pmi", "pmgr", "commsplit", "placement", "netsim", "xrcsim", "report/page", "agent/ending", "agent/input",
 	"internal/lines",
 }
 

@@ -1,0 +1,71 @@
+// The drawn network with the loads of its links.
+
+const loadSteps = 5;
+
+// loadStep is the color of a load, from 1 to loadSteps, beside the greatest.
+const loadStep = (load, most) => Math.max(1, Math.ceil(loadSteps * load / most));
+
+function loadLegend() {
+	const item = (i) => make('li', null, draw('svg', { width: 34, height: 12, 'aria-hidden': 'true' },
+		draw('line', { x1: 0, x2: 34, y1: 6, y2: 6, stroke: `var(--load${i})`, 'stroke-width': i + 0.5 })), `up to ${i * 100 / loadSteps} %`);
+	return make('ul', { class: 'legend', 'aria-label': 'Loads beside the link that carries most' }, ...[1, 2, 3, 4, 5].map(item),
+		make('li', null, 'of the link that carries most; numbers are rows of the table'));
+}
+
+function networkPanel(links, several) {
+	const p = panel(several ? `Links that carry most: ${links.run}` : 'Links that carry most', links.summary);
+	const d = links.drawing, width = 1140, height = { tree: 430, torus: 620, ring: 700 }[d.kind];
+	const at = d.nodes.map((n) => {
+		const near = d.kind === 'torus' && n.hosts > 0 ? 15 : 0; // beside its switch
+		const wide = d.kind === 'ring' ? height : width, margin = (width - wide) / 2;
+		return [margin + 40 + n.x * (wide - 80) + near, 26 + n.y * (height - 62) + near];
+	});
+	const svg = draw('svg', { viewBox: `0 0 ${width} ${height}`, width, ...p.image('Network') });
+	const most = Math.max(1, ...d.edges.map((e) => Math.max(e.there, e.back)));
+	const load = (e) => Math.max(e.there, e.back), thick = d.edges.length > 100 ? 0.45 : 0.9;
+	for (const e of [...d.edges].sort((x, y) => load(x) - load(y))) {
+		const step = loadStep(load(e), most);
+		svg.append(draw('path', { d: curve(at[e.a], at[e.b], d.kind, width, height), fill: 'none', stroke: `var(--load${step})`,
+			'stroke-width': step * thick + 0.4, 'stroke-linecap': 'round' }, draw('title', null, e.text)));
+	}
+	d.nodes.forEach((n, i) => nodeShape(svg, n, at[i], d));
+	for (const e of d.edges) {
+		if (e.marks.length) markShape(svg, e, at);
+	}
+	p.add(loadLegend(), svg, d.note ? make('p', { class: 'hint' }, d.note) : null, tableOf(links.table));
+	return p.root;
+}
+
+// curve is a line, bent in a torus where it would go through what lies between.
+function curve([x1, y1], [x2, y2], kind, width, height) {
+	const far = Math.hypot(x2 - x1, y2 - y1);
+	if (kind !== 'torus' || far < 0.16 * Math.min(width, height)) return `M${x1} ${y1}L${x2} ${y2}`;
+	const bend = Math.min(46, far * 0.12), mx = (x1 + x2) / 2 + (y2 - y1) / far * bend, my = (y1 + y2) / 2 - (x2 - x1) / far * bend;
+	return `M${x1} ${y1}Q${mx} ${my} ${x2} ${y2}`;
+}
+
+function nodeShape(svg, n, [x, y], d) {
+	const level = d.nodes.filter((m) => m.y === n.y && (m.hosts > 0) === (n.hosts > 0)).length;
+	const room = d.kind === 'tree' ? 1060 / level : 60;
+	const g = draw('g', null, draw('title', null, n.hosts ? n.name : `switch ${n.name}`));
+	if (n.hosts) g.append(draw('circle', { class: 'host', cx: x, cy: y, r: d.kind === 'torus' ? 3.5 : room < 12 ? 3 : 5 }));
+	else {
+		// The name of a switch is in its box, if the boxes of its level have room for it.
+		const text = clip(n.name, 14), wide = 7 * text.length + 12, fits = wide <= room - 4, w = fits ? wide : Math.max(6, Math.min(20, room - 3));
+		g.append(draw('rect', { class: 'switch', x: x - w / 2, y: y - 9, width: w, height: 18, rx: 4 }));
+		if (fits) g.append(draw('text', { class: 'inside', x, y: y + 4, 'text-anchor': 'middle' }, text));
+	}
+	const host = clip(n.name, Math.max(3, Math.floor(room / 7)));
+	if (n.hosts && d.kind === 'tree' && room > 26 && (host === n.name || room > 60)) {
+		g.append(draw('text', { x, y: y + 20, 'text-anchor': 'middle', class: 'soft' }, host));
+	}
+	svg.append(g);
+}
+
+// markShape numbers an edge of the hottest links, where it is nearer to its lower end.
+function markShape(svg, e, at) {
+	const [x1, y1] = at[e.a], [x2, y2] = at[e.b], text = e.marks.join(', '), near = 0.26 + 0.13 * (e.marks[0] % 3), t = y1 > y2 ? near : 1 - near;
+	const x = x1 + (x2 - x1) * t, y = y1 + (y2 - y1) * t, w = 12 + 6.6 * text.length;
+	svg.append(draw('rect', { class: 'mark', x: x - w / 2, y: y - 9, width: w, height: 18, rx: 9 }),
+		draw('text', { x, y: y + 4, 'text-anchor': 'middle' }, text));
+}
