@@ -51,6 +51,7 @@ func commands() []command {
 		{"topo", topoUsage(), "tell of the network between hosts: its levels, routes, a good order of hosts", topoHead, noText, topoVerbs().names, setupTopo},
 		{"netsim", netsimUsage(), "tell what collective operations cost on a network", netsimHead, noText, netsimWords, setupNetsim},
 		{"sched", schedUsage(), "simulate a resource manager that regards shared links", schedHead, noText, schedVerbs().names, setupSched},
+		{"report", reportUsage, "show what profiles, run reports, traces and simulations hold, in one HTML page", reportHead, noText, nil, setupReport},
 		{"completion", "completion bash|zsh|fish", "print the script by which a shell completes golaunch's command line", completionHead, noText, shellNames, setupCompletion},
 		{"help", "help [WORD]", "tell of a command, a flag or a topic", helpHead, noText, helpWords, setupHelp},
 	}

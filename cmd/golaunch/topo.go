@@ -88,13 +88,19 @@ func setupTopo() (*pflag.FlagSet, action) {
 
 // networkFlags defines the flags of a network and its hosts.
 func (t *topoFlags) networkFlags(f *pflag.FlagSet) {
-	f.Var(textValue{&t.topology}, "topology", "the network: `FILE`, or a word such as torus:8x8x8")
-	f.Var(textValue{&t.tables}, "tables", "forwarding tables of its switches: `FILE` of OpenSM, dump_lfts or ibroute")
-	f.Var(textValue{&t.mapFile}, "map", "`FILE` that names the GUID, LID or description in the network of each host")
+	t.fabricFlags(f)
 	f.VarP(listValue{&t.hosts}, "hosts", "H", "the hosts that matter, `LIST` as in 'n[001-128]'; else all")
 	f.VarP(textValue{&t.hostfile}, "hostfile", "f", "the same in a `FILE`, as golaunch -f reads it")
 	mark(f, repeatKey, "hosts")
-	mark(f, filesKey, "topology", "tables", "map", "hostfile")
+	mark(f, filesKey, "hostfile")
+}
+
+// fabricFlags defines the flags of a network.
+func (t *topoFlags) fabricFlags(f *pflag.FlagSet) {
+	f.Var(textValue{&t.topology}, "topology", "the network: `FILE`, or a word such as torus:8x8x8")
+	f.Var(textValue{&t.tables}, "tables", "forwarding tables of its switches: `FILE` of OpenSM, dump_lfts or ibroute")
+	f.Var(textValue{&t.mapFile}, "map", "`FILE` that names the GUID, LID or description in the network of each host")
+	mark(f, filesKey, "topology", "tables", "map")
 }
 
 // run carries out the verb.
