@@ -50,6 +50,7 @@ func commands() []command {
 		{defaultCommand, runUsage, "start a program, as golaunch does where no command is named", runHead, runTail, nil, setupRun},
 		{"topo", topoUsage(), "tell of the network between hosts: its levels, routes, a good order of hosts", topoHead, noText, topoVerbs().names, setupTopo},
 		{"netsim", netsimUsage(), "tell what collective operations cost on a network", netsimHead, noText, netsimWords, setupNetsim},
+		{"xrcsim", xrcsimUsage, "tell how many InfiniBand queue pairs a job needs, and their memory", xrcsimHead, noText, noWords, setupXrcsim},
 		{"sched", schedUsage(), "simulate a resource manager that regards shared links", schedHead, noText, schedVerbs().names, setupSched},
 		{"report", reportUsage, "show what profiles, run reports, traces and simulations hold, in one HTML page", reportHead, noText, nil, setupReport},
 		{"completion", "completion bash|zsh|fish", "print the script by which a shell completes golaunch's command line", completionHead, noText, shellNames, setupCompletion},
@@ -58,6 +59,9 @@ func commands() []command {
 }
 
 func noText() string { return "" }
+
+// noWords are those of a command that takes flags alone.
+func noWords() []string { return nil }
 
 // run is golaunch from its arguments to its exit status. A command is the first
 // argument; else all of them are those of run.

@@ -39,7 +39,7 @@ func TestInstall(t *testing.T) {
 		"lib/golaunch/libmpichfinalize.so",
 		"lib/golaunch/libprofile-mpich.so", "lib/golaunch/libprofile-openmpi.so",
 		"share/man/man1/golaunch.1",
-		"share/man/man1/golaunch-run.1", "share/man/man1/golaunch-topo.1", "share/man/man1/golaunch-netsim.1", "share/man/man1/golaunch-sched.1", "share/man/man1/golaunch-report.1",
+		"share/man/man1/golaunch-run.1", "share/man/man1/golaunch-topo.1", "share/man/man1/golaunch-netsim.1", "share/man/man1/golaunch-sched.1", "share/man/man1/golaunch-report.1", "share/man/man1/golaunch-xrcsim.1",
 		"share/man/man1/golaunch-completion.1",
 		"share/man/man1/golaunch-help.1",
 		"share/bash-completion/completions/golaunch",

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/golaunch/golaunch/commgraph"
+	"github.com/golaunch/golaunch/xrcsim"
+	"github.com/golaunch/golaunch/xrcsim/workload"
+)
+
+// What xrcsim takes on.
+const (
+	maxXrcRows  = 4096
+	maxXrcRanks = 1 << 25 // of all jobs together: at most, some minutes
+	maxBuffers  = 1 << 20
+)
+
+// xrcsimFlags are the flags of xrcsim.
+type xrcsimFlags struct {
+	nodes, ppn    []int
+	workloads     []string
+	transports    string
+	inside        string
+	connect       string
+	noCollectives bool
+	parameters    xrcsim.Parameters
+	format        string
+}
+
+const xrcsimUsage = "xrcsim [FLAG]..."
+
+// xrcsimHead is what the help of xrcsim says before the flags.
+func xrcsimHead() string {
+	return `Tells how many InfiniBand queue pairs the processes of an MPI job need, and what
+memory these take, by transport. No job is run: connections are counted from who
+communicates with whom, ranks being on nodes in blocks.
+
+  rc      a queue pair for each peer
+  xrc     one for each node with peers; receive-only ones at these nodes
+  ud      one for all
+  hybrid  one for each peer that gets more than sixteen messages
+  dc      a few that change their target
+
+A workload is a word or a file with a communication graph, as --profile writes and
+--map-by reads it:
+
+  npb, npb:ft, npb:ft:D      the NAS Parallel Benchmarks, class B or another
+  cart:8x8x8, cart:3d:periodic:26
+                             a stencil, of a size or for any number of ranks
+  alltoall, random:16, none
+
+What MPI_Init and small collective operations connect is added to each.
+
+  golaunch xrcsim --nodes 8 --ppn 8 --workload npb
+  golaunch xrcsim --nodes 128,1024,8192,65536 --ppn 16 --transport rc,xrc,dc
+  golaunch xrcsim --inside network --connect static
+  golaunch xrcsim --workload graph.txt --ppn 4,8,16 --format json
+`
+}
+
+// setupXrcsim is the command that counts connections.
+func setupXrcsim() (*pflag.FlagSet, action) {
+	t := &xrcsimFlags{transports: "rc,xrc", format: "text", parameters: xrcsim.Default()}
+	p := &t.parameters
+	t.inside, t.connect = string(p.Inside), string(p.Connect)
+	size := func(p *int) pflag.Value { return countValue{p, workload.MaxRanks} }
+	f := newFlagSet("xrcsim")
+	f.SetInterspersed(true) // all words are its own
+	f.Var(listOf{&t.nodes, size}, "nodes", "`N` nodes, or several numbers, 8,64; else 8, or what a workload needs")
+	f.Var(listOf{&t.ppn, size}, "ppn", "`N` ranks on each node, or several numbers; else 8")
+	f.Var(listValue{&t.workloads}, "workload", "who communicates with whom: `WHAT`, as above; else alltoall")
+	f.Var(textValue{&t.transports}, "transport", "`LIST` of "+strings.Join(transportNames(), ", "))
+	f.Var(oneOf{&t.inside, insideNames()}, "inside", "within a node, by `WAY`: "+strings.Join(insideNames(), ", "))
+	f.Var(oneOf{&t.connect, connectNames()}, "connect", "connect `WHEN`: "+strings.Join(connectNames(), ", "))
+	f.BoolVar(&t.noCollectives, "no-collectives", false, "leave out what MPI_Init and small collective operations connect")
+	f.Var(sizeValue{&p.QueuePair}, "qp-bytes", "`BYTES` of a queue pair that sends")
+	f.Var(sizeValue{&p.ReceiveOnly}, "receive-only-bytes", "`BYTES` of a receive-only one")
+	f.Var(countValue{&p.Buffers, maxBuffers}, "buffers", "`N` receive buffers of each process")
+	f.Var(sizeValue{&p.BufferBytes}, "buffer-bytes", "`BYTES` of such a buffer")
+	f.Var(countValue{&p.Initiators, maxBuffers}, "dci", "dc: `N` queue pairs by which a process sends")
+	f.Var(textValue{&t.format}, "format", "print as `FORMAT`: "+strings.Join(netsimFormats(), ", "))
+	mark(f, repeatKey, "workload")
+	mark(f, filesKey, "workload")
+	choices(f, "inside", insideNames()...)
+	choices(f, "connect", connectNames()...)
+	choices(f, "format", netsimFormats()...)
+	return f, parsed("xrcsim", f, t.run)
+}
+
+func transportNames() []string { return textsOf(xrcsim.Transports()) }
+
+func insideNames() []string {
+	return []string{string(xrcsim.SharedMemory), string(xrcsim.Network)}
+}
+
+func connectNames() []string { return []string{string(xrcsim.OnDemand), string(xrcsim.Static)} }
+
+// run counts and prints.
+func (t *xrcsimFlags) run(e env, words []string) (int, error) {
+	if len(words) > 0 {
+		return 0, fmt.Errorf("%q is one word too many; it takes flags alone, such as --workload %s", words[0], words[0])
+	}
+	if !slices.Contains(netsimFormats(), t.format) {
+		return 0, fmt.Errorf("--format: %q is none; say %s", t.format, strings.Join(netsimFormats(), ", "))
+	}
+	transports, err := t.chosen()
+	if err != nil {
+		return 0, err
+	}
+	t.parameters.Inside, t.parameters.Connect = xrcsim.Inside(t.inside), xrcsim.Connect(t.connect)
+	sources, err := t.sources(e.stdio.Stderr)
+	if err != nil {
+		return 0, err
+	}
+	jobs, err := t.jobs(sources, len(transports))
+	if err != nil {
+		return 0, err
+	}
+	c := &connected{Format: "golaunch-xrcsim", Version: 1, Parameters: t.parameters, Collectives: !t.noCollectives}
+	for _, j := range jobs {
+		points, err := t.count(j, transports)
+		if err != nil {
+			return 0, err
+		}
+		c.add(points)
+	}
+	if t.format == "json" {
+		return e.printJSON(c), nil
+	}
+	return e.print(c.text()), nil
+}
+
+// chosen are the transports that are counted.
+func (t *xrcsimFlags) chosen() ([]xrcsim.Transport, error) {
+	var list []xrcsim.Transport
+	for name := range strings.SplitSeq(t.transports, ",") {
+		x := xrcsim.Transport(strings.ToLower(name))
+		switch {
+		case !slices.Contains(xrcsim.Transports(), x):
+			return nil, fmt.Errorf("--transport: %q is none; say a list of %s", name, strings.Join(transportNames(), ", "))
+		case slices.Contains(list, x):
+			return nil, fmt.Errorf("--transport: %s is there twice", x)
+		}
+		list = append(list, x)
+	}
+	return list, nil
+}
+
+// sources are the workloads. What a user should know of a graph it tells on w.
+func (t *xrcsimFlags) sources(w io.Writer) ([]workload.Source, error) {
+	if len(t.workloads) == 0 {
+		t.workloads = []string{"alltoall"}
+	}
+	var all []workload.Source
+	for _, text := range t.workloads {
+		if workload.Is(text) {
+			list, err := workload.Parse(text)
+			if err != nil {
+				return nil, fmt.Errorf("--workload: %w", err)
+			}
+			all = append(all, list...)
+			continue
+		}
+		var file *commgraph.File
+		err := withFile(text, func(r io.Reader) (err error) {
+			file, err = commgraph.Read(r, text)
+			return err
+		})
+		if errors.Is(err, os.ErrNotExist) {
+			err = fmt.Errorf("%w; words are such as %s", err, strings.Join(workload.Examples(), ", "))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--workload: %w", err)
+		}
+		for _, note := range file.Notes {
+			fmt.Fprintf(w, "golaunch: workload %s: %s\n", text, note)
+		}
+		g := file.Graph
+		if _, ok := g.Star(); ok {
+			fmt.Fprintf(w, "golaunch: workload %s: it is counted without these edges: an MPI library's collective operations connect other pairs\n", text)
+			g = g.WithoutStar()
+		}
+		all = append(all, workload.FromGraph(text, g))
+	}
+	return all, nil
+}
+
+// xrcJob is a job to count.
+type xrcJob struct {
+	xrcsim.Job
+	source workload.Source
+}
+
+// jobs are those of all workloads, numbers of ranks per node, and of nodes.
+func (t *xrcsimFlags) jobs(sources []workload.Source, transports int) ([]xrcJob, error) {
+	ascending := func(numbers []int) []int {
+		if len(numbers) == 0 {
+			return []int{8}
+		}
+		return slices.Compact(slices.Sorted(slices.Values(numbers)))
+	}
+	nodes, ppns := ascending(t.nodes), ascending(t.ppn)
+	if rows := len(sources) * len(ppns) * len(nodes) * transports; rows > maxXrcRows {
+		return nil, fmt.Errorf("%d rows; ask for at most %d with --workload, --nodes, --ppn and --transport", rows, maxXrcRows)
+	}
+	var list []xrcJob
+	total := 0
+	seen := map[string]bool{}
+	for _, s := range sources {
+		if seen[s.Name] {
+			return nil, fmt.Errorf("--workload: %s is there twice", s.Name)
+		}
+		seen[s.Name] = true
+		for _, ppn := range ppns {
+			sizes := make([]int, len(nodes))
+			for i, n := range nodes {
+				sizes[i] = n * ppn
+			}
+			if s.Ranks > 0 {
+				need := (s.Ranks + ppn - 1) / ppn
+				if len(t.nodes) > 0 && (len(nodes) > 1 || nodes[0] != need) {
+					return nil, fmt.Errorf("--nodes: workload %s has %s, which are %s of %d; leave --nodes out", s.Name, count(s.Ranks, "rank"), count(need, "node"), ppn)
+				}
+				sizes = []int{s.Ranks}
+			}
+			for i, ranks := range sizes {
+				j, err := xrcsim.NewJob(ranks, ppn)
+				if err != nil {
+					return nil, fmt.Errorf("--nodes %d, --ppn %d: %w", nodes[i], ppn, err)
+				}
+				total += ranks
+				list = append(list, xrcJob{j, s})
+			}
+		}
+	}
+	if total > maxXrcRanks {
+		return nil, fmt.Errorf("%d ranks in all jobs together; ask for at most %d with --workload, --nodes and --ppn", total, maxXrcRanks)
+	}
+	return list, nil
+}
+
+// count has a point for each transport.
+func (t *xrcsimFlags) count(j xrcJob, transports []xrcsim.Transport) ([]xrcsim.Point, error) {
+	peers, err := j.source.Peers(j.Ranks)
+	if err != nil {
+		return nil, err
+	}
+	w := xrcsim.Workload{Name: j.source.Name, Program: peers, Setup: workload.Collectives(j.Ranks)}
+	if t.noCollectives {
+		w.Setup = workload.Nobody
+	}
+	return xrcsim.Count(j.Job, w, t.parameters, transports)
+}
