@@ -122,6 +122,7 @@ results: setup build native bin/hardstart bin/killtable bin/mpichsuite bin/tortu
 	$(GO) run ./integration/launcherload -o docs/results/launcher.md
 	$(GO) run ./integration/levelbench
 	$(GO) run ./integration/schedbench
+	$(GO) run ./integration/xrcbench
 	$(GO) test -count=1 -v -run AtScale ./tree/collective -large
 	STDIN_BYTES=$$((1 << 30)) $(GO) test -count=1 -v -run StdinVolume -timeout 25m ./integration/e2e
 

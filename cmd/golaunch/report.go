@@ -74,11 +74,11 @@ func (t *reportFlags) run(e env, files []string) (int, error) {
 		if file == "-" {
 			name = "standard input"
 		}
-		if err := withFile(file, func(r io.Reader) error { return in.Read(r, name) }); err != nil {
+		if err := withFile(e.stdio.Stderr, file, func(r io.Reader) error { return in.Read(r, name) }); err != nil {
 			return 0, err
 		}
 	}
-	net, err := t.reportNetwork()
+	net, err := t.reportNetwork(e.stdio.Stderr)
 	if err != nil {
 		return 0, err
 	}
@@ -114,15 +114,16 @@ func (t *reportFlags) stdinOnce(files []string) error {
 	return nil
 }
 
-// reportNetwork is the network that the flags name, nil if they name none.
-func (t *reportFlags) reportNetwork() (*page.Network, error) {
+// reportNetwork is the network that the flags name, nil if they name none. What takes
+// long is told on w.
+func (t *reportFlags) reportNetwork(w io.Writer) (*page.Network, error) {
 	if t.topology == "" {
 		if t.tables != "" || t.mapFile != "" {
 			return nil, errors.New("tables and maps are those of a network: say which, with --topology")
 		}
 		return nil, nil
 	}
-	n, err := t.load()
+	n, err := t.load(w)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/golaunch/golaunch/commgraph"
+	"github.com/golaunch/golaunch/profile"
 	"github.com/golaunch/golaunch/xrcsim"
 	"github.com/golaunch/golaunch/xrcsim/workload"
 )
@@ -169,8 +170,8 @@ func (t *xrcsimFlags) sources(w io.Writer) ([]workload.Source, error) {
 			continue
 		}
 		var file *commgraph.File
-		err := withFile(text, func(r io.Reader) (err error) {
-			file, err = commgraph.Read(r, text)
+		err := withFile(w, text, func(r io.Reader) (err error) {
+			file, err = profile.ReadGraph(r, text)
 			return err
 		})
 		if errors.Is(err, os.ErrNotExist) {
