@@ -48,7 +48,7 @@ var impureTime = []string{
 
 // testKits hold conformance suites, and what tests share: packages that only tests import.
 var testKits = []string{"link/linktest", "cache/cachetest", "bootstrap/bootstraptest", "agent/serve/servetest", "topology/ibnet/ibsimtest",
-	"internal/filestest"}
+	"internal/filestest", "report/page/pagetest"}
 
 // confined says which folders alone may import a package, and why.
 var confined = []struct {

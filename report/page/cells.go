@@ -85,21 +85,24 @@ type kindOfCell struct {
 // first; how many cells each sender has; of each cell the receiver, as the step from the one before; of each its kind.
 // All numbers are varints, as in package encoding/binary.
 func encode(cells []cell, senders int) []byte {
-	times := map[kindOfCell]int{}
+	number := map[kindOfCell]uint64{} // how many there are, and then which it is
 	for _, c := range cells {
-		times[kindOfCell{c.class, c.amount}]++
+		number[kindOfCell{c.class, c.amount}]++
 	}
-	kinds := make([]kindOfCell, 0, len(times))
-	for k := range times {
-		kinds = append(kinds, k)
+	type counted struct {
+		kindOfCell
+		n uint64
 	}
-	slices.SortFunc(kinds, func(a, b kindOfCell) int {
-		return cmp.Or(cmp.Compare(times[b], times[a]), cmp.Compare(a.class, b.class), slices.Compare(a.amount[:], b.amount[:]))
+	kinds := make([]counted, 0, len(number))
+	for k, n := range number {
+		kinds = append(kinds, counted{k, n})
+	}
+	slices.SortFunc(kinds, func(a, b counted) int {
+		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.class, b.class), slices.Compare(a.amount[:], b.amount[:]))
 	})
 	out := binary.AppendUvarint(nil, uint64(len(kinds)))
-	number := make(map[kindOfCell]uint64, len(kinds))
 	for i, k := range kinds {
-		number[k] = uint64(i)
+		number[k.kindOfCell] = uint64(i)
 		out = binary.AppendUvarint(out, uint64(k.class))
 		for _, n := range k.amount {
 			out = binary.AppendUvarint(out, uint64(n))

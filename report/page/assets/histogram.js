@@ -8,7 +8,7 @@ class Histogram {
 		this.blob = blob;
 		this.metric = 'volume';
 		this.way = 'sent';
-		this.grain = page.runs[0].grains.length > 1 ? 'node' : 'process';
+		this.grain = page.runs.some((r) => r.nodes.length > 1) ? 'node' : 'process';
 		const p = this.panel = panel('What each process, node or switch sends',
 			'Each bar is what one of them sent or received, stacked by distance, the nearest below.');
 		this.charts = make('div');
@@ -108,13 +108,13 @@ class Histogram {
 	}
 
 	chart(run, i) {
-		const width = 1140, height = 230, left = 74, top = 12, bottom = 26, wide = (width - left - 6) / this.bars, grain = this.grainOf(run);
+		const width = 1140, height = 230, left = 74, top = 12, bottom = 26, wide = Math.min(90, (width - left - 24) / this.bars), grain = this.grainOf(run);
 		const svg = draw('svg', { viewBox: `0 0 ${width} ${height}`, width, onkeydown: (e) => this.key(e, i),
 			...this.panel.active('Stacked histogram', `${run.title}. Left and right move from bar to bar.`) });
 		const marks = ticks(this.most, 4), high = Math.ceil(this.most / (marks[1] || 1) - 1e-9) * (marks[1] || 1);
 		const y = (v) => height - bottom - (high ? v / high : 0) * (height - top - bottom);
 		for (const t of ticks(high, 4)) {
-			svg.append(draw('line', { class: 'grid', x1: left, x2: width - 6, y1: y(t), y2: y(t) }),
+			svg.append(draw('line', { class: 'grid', x1: left, x2: width - 24, y1: y(t), y2: y(t) }),
 				draw('text', { x: left - 6, y: y(t) + 4, 'text-anchor': 'end', class: 'soft' }, metrics[this.metric].text(t)));
 		}
 		for (let b = 0; b < this.bars && this.view.from + b * this.step < grain.count; b++) {
@@ -129,7 +129,7 @@ class Histogram {
 				onpointerenter: () => { this.status.textContent = this.tell(i, b); } }, draw('title', null, this.tell(i, b))));
 		}
 		this.labels(svg, run, left, wide, height);
-		svg.append(draw('line', { class: 'axis', x1: left, x2: width - 6, y1: height - bottom, y2: height - bottom }),
+		svg.append(draw('line', { class: 'axis', x1: left, x2: width - 24, y1: height - bottom, y2: height - bottom }),
 			draw('rect', { class: 'cursor', x: left + this.at * wide, width: wide, y: top, height: height - top - bottom, fill: 'none', stroke: 'var(--text)', 'stroke-width': 1.5, 'data-at': this.at }));
 		return make('div', null, this.page.runs.length > 1 ? make('h4', null, run.title) : null, svg);
 	}

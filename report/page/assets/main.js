@@ -5,7 +5,7 @@ function parts(page, blob) {
 	const sections = [];
 	const add = (title, charts) => { if (charts.length) sections.push({ title, id: newID('part'), charts }); };
 	if (page.runs.length) {
-		const notes = page.runs.flatMap((r) => r.notes.map((n) => () => make('p', { class: 'note' }, page.runs.length > 1 ? `${r.title}: ${n}` : n)));
+		const notes = page.runs.flatMap((r) => r.notes.map((n) => () => make('p', { class: 'note' }, `${r.title}: ${n}.`)));
 		const tables = page.runs.flatMap((r) => r.tables.map((t) => () => make('div', { class: 'card' }, tableOf(t))));
 		add('Communication', [...notes, () => levelsPanel(page), () => new HeatMap(page, blob).panel.root, () => new Histogram(page, blob).panel.root, ...tables]);
 	}
@@ -31,6 +31,7 @@ function show({ page, blob }) {
 		for (const chart of s.charts) section.append(chart());
 	}
 	document.body.append(make('footer', null, 'Made by golaunch report. All of it is in this file; nothing is fetched.'));
+	document.getElementById(location.hash.slice(1))?.scrollIntoView(); // it was not there before
 	document.body.dataset.ready = 'yes';
 }
 

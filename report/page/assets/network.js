@@ -25,23 +25,21 @@ function networkPanel(links, several) {
 	const load = (e) => Math.max(e.there, e.back), thick = d.edges.length > 100 ? 0.45 : 0.9;
 	for (const e of [...d.edges].sort((x, y) => load(x) - load(y))) {
 		const step = loadStep(load(e), most);
-		svg.append(draw('path', { d: curve(at[e.a], at[e.b], d.kind, width, height), fill: 'none', stroke: `var(--load${step})`,
+		svg.append(draw('path', { d: `M${at[e.a].join(' ')}Q${bend(at[e.a], at[e.b], d.kind).join(' ')} ${at[e.b].join(' ')}`, fill: 'none', stroke: `var(--load${step})`,
 			'stroke-width': step * thick + 0.4, 'stroke-linecap': 'round' }, draw('title', null, e.text)));
 	}
 	d.nodes.forEach((n, i) => nodeShape(svg, n, at[i], d));
 	for (const e of d.edges) {
-		if (e.marks.length) markShape(svg, e, at);
+		if (e.marks.length) markShape(svg, e, at[e.a], at[e.b], d.kind);
 	}
 	p.add(loadLegend(), svg, d.note ? make('p', { class: 'hint' }, d.note) : null, tableOf(links.table));
 	return p.root;
 }
 
-// curve is a line, bent in a torus where it would go through what lies between.
-function curve([x1, y1], [x2, y2], kind, width, height) {
-	const far = Math.hypot(x2 - x1, y2 - y1);
-	if (kind !== 'torus' || far < 0.16 * Math.min(width, height)) return `M${x1} ${y1}L${x2} ${y2}`;
-	const bend = Math.min(46, far * 0.12), mx = (x1 + x2) / 2 + (y2 - y1) / far * bend, my = (y1 + y2) / 2 - (x2 - x1) / far * bend;
-	return `M${x1} ${y1}Q${mx} ${my} ${x2} ${y2}`;
+// bend is what pulls a line aside: in a torus, where it would go through what lies between; else its middle.
+function bend([x1, y1], [x2, y2], kind) {
+	const far = Math.hypot(x2 - x1, y2 - y1), by = kind === 'torus' && far > 100 ? Math.min(46, far * 0.12) / far : 0;
+	return [(x1 + x2) / 2 + (y2 - y1) * by, (y1 + y2) / 2 - (x2 - x1) * by];
 }
 
 function nodeShape(svg, n, [x, y], d) {
@@ -63,9 +61,10 @@ function nodeShape(svg, n, [x, y], d) {
 }
 
 // markShape numbers an edge of the hottest links, where it is nearer to its lower end.
-function markShape(svg, e, at) {
-	const [x1, y1] = at[e.a], [x2, y2] = at[e.b], text = e.marks.join(', '), near = 0.26 + 0.13 * (e.marks[0] % 3), t = y1 > y2 ? near : 1 - near;
-	const x = x1 + (x2 - x1) * t, y = y1 + (y2 - y1) * t, w = 12 + 6.6 * text.length;
+function markShape(svg, e, [x1, y1], [x2, y2], kind) {
+	const [mx, my] = bend([x1, y1], [x2, y2], kind), text = e.marks.join(', '), near = 0.26 + 0.13 * (e.marks[0] % 3), t = y1 > y2 ? near : 1 - near;
+	const on = (a, m, b) => (1 - t) * (1 - t) * a + 2 * t * (1 - t) * m + t * t * b;
+	const x = on(x1, mx, x2), y = on(y1, my, y2), w = 12 + 6.6 * text.length;
 	svg.append(draw('rect', { class: 'mark', x: x - w / 2, y: y - 9, width: w, height: 18, rx: 9 }),
 		draw('text', { x, y: y + 4, 'text-anchor': 'middle' }, text));
 }

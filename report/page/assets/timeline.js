@@ -2,10 +2,15 @@
 
 const rowHeight = 18, namesWidth = 230;
 
+// unnumbered is a name of spans without its number: they have one color.
+const unnumbered = (name) => name.replace(/ \d+$/, '');
+
 class TimelineView {
 	constructor(timeline, blob) {
 		this.timeline = timeline;
 		this.spans = spansOf(blob, timeline);
+		const groups = [...new Set(timeline.names.map(unnumbered))];
+		this.hues = timeline.names.map((name) => (groups.indexOf(unnumbered(name)) * 137.5 + 215) % 360); // far from the one before
 		this.kind = timeline.rows.length > 200 && timeline.rows.some((r) => r.kind === 'phases') ? 'phases' : 'all';
 		this.view = { from: 0, span: Math.max(1, timeline.length) };
 		this.cursor = { row: 0, span: 0 };
@@ -159,7 +164,7 @@ class TimelineView {
 	// paintSpan paints one; those that others lie in are a line above them.
 	paintSpan(c, s, y, around) {
 		const x = namesWidth + (s[0] - this.view.from) * this.scale, w = Math.max(1.5, s[1] * this.scale);
-		c.fillStyle = `hsl(${(s[2] * 137.5 + 215) % 360} 52% ${this.light})`; // far from that of the name before
+		c.fillStyle = `hsl(${this.hues[s[2]]} 52% ${this.light})`;
 		c.fillRect(x, around ? y + 1 : y + 4, w - 0.5, around ? 2 : rowHeight - 6);
 		if (around) return;
 		const text = this.timeline.names[s[2]], left = Math.max(x, namesWidth);

@@ -1,4 +1,5 @@
-package page_test
+// Package browser opens pages of golaunch report in a headless Chromium. It has no code but tests.
+package browser
 
 import (
 	"context"
@@ -18,6 +19,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/report/page/pagetest"
 )
 
 // pictures is a directory to which the tests of the browser write what they see; none if it is empty.
@@ -146,11 +149,11 @@ const reachable = `(window.controls = [...document.querySelectorAll('a[href], bu
 
 // The page of 512 ranks with everything on it.
 func TestPageInBrowser(t *testing.T) {
-	trace, rep := traced(t, 32, 16)
-	in := read(t, "before.profile", text(t, stencil(t, "cart:8x8x8:periodic:26:64/8/1", 16, shuffled(512))),
-		"after.profile", text(t, stencil(t, "cart:8x8x8:periodic:26:64/8/1", 16, nil)),
-		"job.trace", trace, "job.report", rep, "netsim.json", stages, "sweep.json", swept, "xrcsim.json", connected)
-	content := html(t, made(t, in, network(t, "fattree:4,4,2/1,2,2/1,2,2")))
+	trace, rep := pagetest.Traced(t, 32, 16)
+	in := pagetest.Read(t, "before.profile", pagetest.Text(t, pagetest.Stencil(t, "cart:8x8x8:periodic:26:64/8/1", 16, pagetest.Shuffled(512))),
+		"after.profile", pagetest.Text(t, pagetest.Stencil(t, "cart:8x8x8:periodic:26:64/8/1", 16, nil)),
+		"job.trace", trace, "job.report", rep, "netsim.json", pagetest.Stages, "sweep.json", pagetest.Swept, "xrcsim.json", pagetest.Connected)
+	content := pagetest.HTML(t, pagetest.Make(t, in, pagetest.Network(t, "fattree:4,4,2/1,2,2/1,2,2")))
 	require.Less(t, len(content), 2_000_000)
 	t.Logf("%d bytes", len(content))
 	o := open(t, content)
@@ -213,9 +216,9 @@ func (o *opened) zooms() {
 
 // The page of 4,096 ranks that send what is drawn as fine as a page takes.
 func TestLargePageInBrowser(t *testing.T) {
-	trace, rep := traced(t, 256, 16)
-	in := read(t, "a.profile", text(t, stencil(t, "cart:16x16x16:periodic:26:64/8/1", 16, nil)), "job.trace", trace, "job.report", rep)
-	content := html(t, made(t, in, network(t, "fattree:16,16/1,8/1,1")))
+	trace, rep := pagetest.Traced(t, 256, 16)
+	in := pagetest.Read(t, "a.profile", pagetest.Text(t, pagetest.Stencil(t, "cart:16x16x16:periodic:26:64/8/1", 16, nil)), "job.trace", trace, "job.report", rep)
+	content := pagetest.HTML(t, pagetest.Make(t, in, pagetest.Network(t, "fattree:16,16/1,8/1,1")))
 	t.Logf("%d bytes", len(content))
 	o := open(t, content)
 	require.Empty(t, ask[[]string](o, alternatives))
