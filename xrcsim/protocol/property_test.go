@@ -166,7 +166,7 @@ func TestAgreesWithCounts(t *testing.T) {
 
 // requireAgrees simulates a job whose ranks send more messages to the peers of the
 // program than datagrams are for, and two to those of setup.
-func requireAgrees(t require.TestingT, c Config, j xrcsim.Job, point xrcsim.Point, program, setup workload.Peers) {
+func requireAgrees(t require.TestingT, c Config, j xrcsim.Job, point xrcsim.Point, program, setup workload.Peers) *World {
 	w, err := New(c)
 	require.NoError(t, err)
 	var nodes []int
@@ -194,6 +194,7 @@ func requireAgrees(t require.TestingT, c Config, j xrcsim.Job, point xrcsim.Poin
 	require.Zero(t, w.UnderWay())
 	require.Equal(t, point.QueuePairs, spread(j.Ranks, w.QueuePairs), point.Transport)
 	require.Equal(t, point.ReceiveOnly, spread(j.Nodes(), w.ReceiveOnly), point.Transport)
+	return w
 }
 
 func spread(n int, f func(int) int) xrcsim.Spread {
@@ -222,7 +223,8 @@ func TestBenchmarksAgree(t *testing.T) {
 		for _, point := range points {
 			c := config(point.Transport, 8)
 			c.First = 1
-			requireAgrees(t, c, j, point, program, setup)
+			w := requireAgrees(t, c, j, point, program, setup)
+			require.Equal(t, point.HCA, spread(j.Nodes(), w.Touched), "%s, %s: what adapters work with", s.Name, point.Transport)
 		}
 	}
 }
