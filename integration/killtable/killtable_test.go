@@ -25,8 +25,9 @@ func TestKillTable(t *testing.T) {
 	for _, place := range []struct {
 		as     string
 		phases []phase
-	}{{"root", phases}, {"user", []phase{steady}}, {"docker", []phase{startUp, steady}}} {
-		t.Run(place.as, func(t *testing.T) {
+	}{{"root", []phase{startUp, steady}}, {"root", []phase{barrier, flood}}, {"user", []phase{steady}}, {"docker", []phase{startUp, steady}}} {
+		t.Run(fmt.Sprint(place.as, place.phases), func(t *testing.T) {
+			t.Parallel() // each has a cluster of its own
 			config := places[place.as].config
 			if err := unavailable(config); err != nil {
 				t.Skipf("skipped: no test cluster here: %v", err)
