@@ -13,7 +13,7 @@ import (
 	"github.com/golaunch/golaunch/integration/cluster"
 )
 
-// TestNothingLeaks runs 200 jobs in one process, with agents of this machine and
+// TestNothingLeaks runs 100 jobs in one process, with agents of this machine and
 // over SSH, half of which fail.
 func TestNothingLeaks(t *testing.T) {
 	cache, err := filepath.Abs("../../.cache") // which nodes see
@@ -27,18 +27,20 @@ func TestNothingLeaks(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 
 	t.Run("fork", func(t *testing.T) {
-		out, err := exec.Command(program).CombinedOutput()
+		t.Parallel()
+		out, err := exec.Command(program, "-jobs", "100").CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		noMore(t, string(out))
 	})
 	t.Run("ssh", func(t *testing.T) {
+		t.Parallel()
 		if err := cluster.Unavailable(); err != nil {
 			t.Skipf("skipped: no test cluster here: %v", err)
 		}
 		c, err := cluster.Up(t.Context(), cluster.Config{Dir: filepath.Join(dir, "c"), Nodes: 3, Share: []string{dir}})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, c.Down(t.Context())) }()
-		out, err := c.Command(cluster.Head, program, "-hosts", "n[001-003]:2", "-ssh-config", c.SSHConfig()).CombinedOutput()
+		out, err := c.Command(cluster.Head, program, "-jobs", "100", "-hosts", "n[001-003]:2", "-ssh-config", c.SSHConfig()).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		noMore(t, string(out))
 	})
