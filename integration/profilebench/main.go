@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -32,7 +33,7 @@ func parse(args []string) (s settings, err error) {
 	f := flag.NewFlagSet("profilebench", flag.ContinueOnError)
 	f.IntVar(&s.pairs, "pairs", 10, "runs without and with a profile, in turn")
 	f.IntVar(&s.calls, "calls", 10_000_000, "calls of a run")
-	f.IntVar(&s.trips, "trips", 50_000, "round trips of a run of the latency loop")
+	f.IntVar(&s.trips, "trips", 5_000, "round trips of a run of the latency loop")
 	f.StringVar(&s.out, "o", "", "write to `FILE`; else to standard output")
 	ranks := f.String("ranks", "64,128", "`LIST` of numbers of ranks of which the memory is measured")
 	if err := results.Parse(f, args); err != nil {
@@ -115,8 +116,11 @@ func run(ctx context.Context, args []string) error {
 // pairsOf runs a trial without and with a profile in turn.
 func (b *bench) pairsOf(ctx context.Context, t trial) (r reading, err error) {
 	hosts, ranks, n := "n001:1", "1", b.calls
-	if t.what == "latency" {
+	switch {
+	case t.what == "latency":
 		hosts, ranks, n = "n001:1,n002:1", "2", b.trips
+	case t.threads || t.time:
+		n /= 10
 	}
 	words := []string{filepath.Join(b.built, "profilebench"+t.suffix), t.what, strconv.Itoa(n)}
 	if t.threads {
@@ -137,6 +141,7 @@ func (b *bench) pairsOf(ctx context.Context, t trial) (r reading, err error) {
 			return r, err
 		}
 		r.plain, r.profiled = append(r.plain, plain), append(r.profiled, profiled)
+		fmt.Fprintf(os.Stderr, "%s, %v: %.1f ns, with a profile %.1f ns\n", t.library, t, plain, profiled)
 	}
 	return r, nil
 }

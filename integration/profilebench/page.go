@@ -47,7 +47,7 @@ func page(s settings, readings map[trial]reading, sizes []memory) string {
 %s. A test cluster of two nodes on this machine (`+"`native/profilebench.c`"+`). Each was run
 without and with `+"`--profile`"+` in turn, %d pairs. *A call*: rank 0 sends itself %d messages of
 8 bytes, each with MPI_Irecv, MPI_Send and MPI_Wait, of which MPI_Send counts; nanoseconds of
-CPU for the three. *Latency*: half of %d round trips of 8 bytes between two nodes, by the clock. The
+CPU for the three. With threads or time it is a tenth of the messages. *Latency*: half of %d round trips of 8 bytes between two nodes, by the clock. The
 difference is the median of the differences of the pairs; beside it are the lowest and the highest.
 
 | MPI | what | without, ns | with, ns | difference, ns | of the pairs | in %% |
@@ -64,7 +64,7 @@ difference is the median of the differences of the pairs; beside it are the lowe
 ## Memory
 
 All ranks, on one node, send each other messages by MPI_Isend: the memory that their counters
-take (the sum of the ranks' proportional shares), for messages and bytes together. Beside it is
+take, in whole pages, for messages and bytes together. Beside it is
 what the published profiler took for one of the two [Subramoni, table 7.1].
 
 | ranks | bytes | for each pair | MiB for one quantity | published |

@@ -1,0 +1,74 @@
+package agent
+
+import (
+	"encoding/binary"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/internal/proc"
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/profile"
+)
+
+// profiled is an agent that is to profile a world that waits for its program's loader.
+func profiled(t *testing.T, from profile.Trigger) (*Agent, *world) {
+	a, w, _, _ := waitingWorld(t)
+	a.launch.Profile, a.launch.ProfileFrom = profile.Volume, from
+	a.memLibraries = map[string]*os.File{}
+	return a, w
+}
+
+// The profiler is in front of what the user preloads, what ends MPICH's hang behind it.
+func TestProfilerIsPreloadedInFront(t *testing.T) {
+	a, w := profiled(t, profile.FromStart)
+	self, err := os.ReadFile("/proc/self/exe") // a library of this platform, as far as that is looked at
+	require.NoError(t, err)
+	a.launch.Libraries = []overlay.Library{{Name: overlay.LibProfileMPICH, Contents: self}, {Name: overlay.LibProfileOpenMPI, Contents: self}}
+	w.libraries[0].needs.Platform, err = proc.LibraryPlatform(self)
+	require.NoError(t, err)
+	w.libraries[0].fix = &mpichFix{known: true, mpich: "MPICH", file: "/fix.so"}
+	env := a.preloadEnv(w, 0)
+	require.Len(t, env, 1)
+	files := strings.Split(strings.TrimPrefix(env[0], preloadVariable), ":")
+	require.Equal(t, []string{"own.so", "/fix.so"}, files[1:])
+	require.Equal(t, unix.DescriptorPath(a.memLibraries[overlay.LibProfileMPICH]), files[0])
+	w.libraries[0].openMPI, w.libraries[0].fix = true, nil
+	files = strings.Split(strings.TrimPrefix(a.preloadEnv(w, 0)[0], preloadVariable), ":")
+	require.Equal(t, []string{unix.DescriptorPath(a.memLibraries[overlay.LibProfileOpenMPI]), "own.so"}, files)
+}
+
+// Counting is on from the start, or from a signal on that ranks do not get; a further
+// one ends it.
+func TestSignalsSwitchCounting(t *testing.T) {
+	on := func(c *counters) bool {
+		var word [8]byte
+		offset, _ := c.layout.Switch(0, true)
+		_, err := c.file.ReadAt(word[:], offset)
+		require.NoError(t, err)
+		return binary.NativeEndian.Uint64(word[:]) == 1
+	}
+	a, w := profiled(t, profile.FromStart)
+	c := a.openCounters(w)
+	require.True(t, on(c))
+	require.False(t, a.profileSignal(syscall.SIGUSR2), "ranks get it")
+
+	a, w = profiled(t, profile.FromPcontrol)
+	require.False(t, on(a.openCounters(w)))
+
+	a, w = profiled(t, profile.FromSignal)
+	c = a.openCounters(w)
+	require.False(t, on(c))
+	require.False(t, a.profileSignal(syscall.SIGUSR1))
+	require.True(t, a.profileSignal(syscall.SIGUSR2))
+	require.True(t, on(c))
+	require.True(t, on(a.openCounters(&world{id: 1, World: overlay.World{Size: 1}, ranks: []*rank{{}}})), "a world that is spawned later")
+	require.True(t, a.profileSignal(syscall.SIGUSR2))
+	require.False(t, on(c))
+	require.Equal(t, job.Rank(0), c.ranks[0])
+}
