@@ -91,6 +91,29 @@ func TestFigure44(t *testing.T) {
 	require.Zero(t, w.QueuePairs(a4))
 }
 
+// Where the one that sends leaves, its queue pairs go at both ends.
+func TestSenderLeaves(t *testing.T) {
+	for _, transport := range []xrcsim.Transport{xrcsim.RC, xrcsim.XRC} {
+		w := newWorld(t, config(transport, 2))
+		p := w.Spawn(blocks(2, 2), 0)
+		for _, to := range p[2:] {
+			require.NoError(t, w.Send(p[0], to, 100))
+			require.NoError(t, w.Send(p[1], to, 100))
+		}
+		runChecked(t, w)
+		w.Leave(p[0])
+		runChecked(t, w)
+		require.Zero(t, w.QueuePairs(p[0]))
+		if transport == xrcsim.XRC {
+			require.Equal(t, 1, w.ReceiveOnly(1), "that of the other process")
+		} else {
+			require.Equal(t, 1, w.QueuePairs(p[2]))
+		}
+		require.NoError(t, w.Send(p[1], p[2], 100))
+		runChecked(t, w)
+	}
+}
+
 // Processes that have joined another XRC domain need a connection of their own.
 func TestDomains(t *testing.T) {
 	w := newWorld(t, config(xrcsim.XRC, 2))
