@@ -27,7 +27,6 @@ func culpritRuns(t *testing.T) int {
 // They may be heard of first: the rank is to blame all the same. The nodes' clocks are
 // seconds apart, the root's in between.
 func TestTheCulpritIsNamed(t *testing.T) {
-	t.Parallel()
 	needMPI(t)
 	c := ownCluster(t, 4)
 	for node, ahead := range map[string]time.Duration{"n001": 5 * time.Second, "n002": 1000 * time.Second, "n003": 0, "n004": 9 * time.Second} {

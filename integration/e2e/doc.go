@@ -6,5 +6,6 @@
 //
 // Tests that wait more than they work run beside each other (t.Parallel), after all
 // others: those that have a cluster of their own, or none and look at no processes but
-// their own. What looks at all processes of this machine is not among them.
+// their own. What looks at all processes of this machine is not among them, nor what
+// depends on which of two nodes is heard of first.
 package e2e
