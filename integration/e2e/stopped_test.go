@@ -57,7 +57,6 @@ func impatient(try int) []string {
 // came there and however the start ends. The job does not end by itself before:
 // one that is stopped once it has taken its leave is nobody's.
 func TestAgentsStoppedAtTheStartLeaveNothing(t *testing.T) {
-	t.Parallel()
 	const n, tries = 2, 20
 	c := ownCluster(t, n)
 	stopped := stoppedFile()
