@@ -75,10 +75,18 @@ var connectionQuantities = []struct {
 	of       func(*connectionPoint) spread
 	text     func(float64) string
 }{
-	{"Queue pairs of a process", "queue pairs of a process, average", func(p *connectionPoint) spread { return p.QueuePairs }, three},
-	{"Queue pairs of a node", "queue pairs of a node, average", func(p *connectionPoint) spread { return p.HCA }, three},
+	{"Queue pairs of a process", "queue pairs of a process, average", func(p *connectionPoint) spread { return p.QueuePairs }, average},
+	{"Queue pairs of a node", "queue pairs of a node, average", func(p *connectionPoint) spread { return p.HCA }, average},
 	{"Memory of a process", "bytes of a process, average", func(p *connectionPoint) spread { return p.Bytes },
 		func(x float64) string { return prefixed(x, "B") }},
+}
+
+// average is an average of numbers of things.
+func average(x float64) string {
+	if x >= 1000 {
+		return count(int64(min(math.Round(x), math.MaxInt64/2)))
+	}
+	return three(x)
 }
 
 // charts are a chart for each quantity.

@@ -29,8 +29,9 @@ function networkPanel(links, several) {
 			'stroke-width': step * thick + 0.4, 'stroke-linecap': 'round' }, draw('title', null, e.text)));
 	}
 	d.nodes.forEach((n, i) => nodeShape(svg, n, at[i], d));
+	const taken = [];
 	for (const e of d.edges) {
-		if (e.marks.length) markShape(svg, e, at[e.a], at[e.b], d.kind);
+		if (e.marks.length) markShape(svg, e, at[e.a], at[e.b], d.kind, taken);
 	}
 	p.add(loadLegend(), svg, d.note ? make('p', { class: 'hint' }, d.note) : null, tableOf(links.table));
 	return p.root;
@@ -60,11 +61,14 @@ function nodeShape(svg, n, [x, y], d) {
 	svg.append(g);
 }
 
-// markShape numbers an edge of the hottest links, where it is nearer to its lower end.
-function markShape(svg, e, [x1, y1], [x2, y2], kind) {
-	const [mx, my] = bend([x1, y1], [x2, y2], kind), text = e.marks.join(', '), near = 0.26 + 0.13 * (e.marks[0] % 3), t = y1 > y2 ? near : 1 - near;
-	const on = (a, m, b) => (1 - t) * (1 - t) * a + 2 * t * (1 - t) * m + t * t * b;
-	const x = on(x1, mx, x2), y = on(y1, my, y2), w = 12 + 6.6 * text.length;
+// markShape numbers an edge of the hottest links, nearer to its lower end, and where no mark is yet: taken has those.
+function markShape(svg, e, [x1, y1], [x2, y2], kind, taken) {
+	const [mx, my] = bend([x1, y1], [x2, y2], kind), text = e.marks.join(', '), w = 12 + 6.6 * text.length;
+	const on = (t, a, m, b) => (1 - t) * (1 - t) * a + 2 * t * (1 - t) * m + t * t * b;
+	const places = [0.3, 0.38, 0.22, 0.46, 0.54, 0.62, 0.7, 0.78].map((near) => y1 > y2 ? near : 1 - near).map((t) => [on(t, x1, mx, x2), on(t, y1, my, y2)]);
+	const free = ([x, y]) => taken.every((m) => Math.abs(m.x - x) > (m.w + w) / 2 + 2 || Math.abs(m.y - y) > 19);
+	const [x, y] = places.find(free) || places[0];
+	taken.push({ x, y, w });
 	svg.append(draw('rect', { class: 'mark', x: x - w / 2, y: y - 9, width: w, height: 18, rx: 9 }),
 		draw('text', { x, y: y + 4, 'text-anchor': 'middle' }, text));
 }
