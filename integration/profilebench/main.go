@@ -35,7 +35,7 @@ func parse(args []string) (s settings, err error) {
 	f.IntVar(&s.calls, "calls", 10_000_000, "calls of a run")
 	f.IntVar(&s.trips, "trips", 5_000, "round trips of a run of the latency loop")
 	f.StringVar(&s.out, "o", "", "write to `FILE`; else to standard output")
-	ranks := f.String("ranks", "64,128", "`LIST` of numbers of ranks of which the memory is measured")
+	ranks := f.String("ranks", "64,128,256", "`LIST` of numbers of ranks of which the memory is measured")
 	if err := results.Parse(f, args); err != nil {
 		return s, err
 	}
