@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SENDERS = 4, EACH = 1000 };
+enum { SENDERS = 4, EACH = 200 };
 
 static int rank, size;
 static long *messages, *bytes; /* to each rank of the world */
