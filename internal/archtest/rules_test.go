@@ -30,7 +30,7 @@ var layers = [][]string{
 // that every behaviour of theirs can be tested without any.
 var pure = []string{
 	"job", "hostlist", "tree", "routing", "commgraph", "topology", "cache", "stdio",
-	"pmi", "pmgr", "commsplit", "placement", "netsim", "xrcsim", "report/page", "agent/ending", "agent/input",
+	"pmi", "pmgr", "commsplit", "placement", "netsim", "xrcsim", "profile", "report/page", "agent/ending", "agent/input",
 	"internal/lines",
 }
 
