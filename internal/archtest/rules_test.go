@@ -15,7 +15,7 @@ var layers = [][]string{
 	{"pmi", "pmgr", "netsim", "xrcsim"},
 	{"placement"}, // maps ranks by what their messages put on links
 	{"profile"},
-	{"report"}, // draws profiles
+	{"report"},        // draws profiles
 	{"client"},        // linked into users' programs: must drag in no part of the launcher
 	{"internal/unix"}, // the system calls that package syscall lacks
 	{"bootstrap", "link", "internal/proc", "internal/loader"},
