@@ -3,7 +3,8 @@
  *
  *   profilebench calls N     rank 0 sends itself N messages of 8 bytes: nanoseconds of CPU each
  *   profilebench latency N   ranks 0 and 1 send each other N messages of 8 bytes in
- *                            turn: nanoseconds of half a round trip
+ *                            turn: nanoseconds of half a round trip, in the fastest
+ *                            of 200 batches, which others on the machine disturb least
  *   profilebench memory N    each rank sends each other one N messages by MPI_Isend:
  *                            the bytes that the counters of all ranks on the node take
  *
@@ -15,6 +16,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+
+enum { BATCHES = 200 };
 
 /* cpu is the time that this thread has run, which others on the machine do not add to. */
 static double cpu(void)
@@ -40,18 +43,24 @@ static double calls(long n)
 
 static double latency(long n, int rank)
 {
-	double value = 0, begin;
+	double value = 0, best = 0;
 
 	MPI_Barrier(MPI_COMM_WORLD);
-	begin = MPI_Wtime();
-	for (long i = 0; i < n; i++) {
-		if (rank == 0)
-			MPI_Send(&value, 1, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD);
-		MPI_Recv(&value, 1, MPI_DOUBLE, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-		if (rank == 1)
-			MPI_Send(&value, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD);
+	for (int batch = 0; batch < BATCHES; batch++) {
+		double begin = MPI_Wtime(), each;
+
+		for (long i = 0; i < n; i++) {
+			if (rank == 0)
+				MPI_Send(&value, 1, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD);
+			MPI_Recv(&value, 1, MPI_DOUBLE, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+			if (rank == 1)
+				MPI_Send(&value, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD);
+		}
+		each = (MPI_Wtime() - begin) / (double)n * 1e9 / 2;
+		if (batch == 0 || each < best)
+			best = each;
 	}
-	return (MPI_Wtime() - begin) / (double)n * 1e9 / 2;
+	return best;
 }
 
 static void alltoall(long n, int size)

@@ -33,7 +33,7 @@ func parse(args []string) (s settings, err error) {
 	f := flag.NewFlagSet("profilebench", flag.ContinueOnError)
 	f.IntVar(&s.pairs, "pairs", 10, "runs without and with a profile, in turn")
 	f.IntVar(&s.calls, "calls", 10_000_000, "calls of a run")
-	f.IntVar(&s.trips, "trips", 5_000, "round trips of a run of the latency loop")
+	f.IntVar(&s.trips, "trips", 50, "round trips of a batch of the latency loop, of which a run has 200")
 	f.StringVar(&s.out, "o", "", "write to `FILE`; else to standard output")
 	ranks := f.String("ranks", "64,128,256", "`LIST` of numbers of ranks of which the memory is measured")
 	if err := results.Parse(f, args); err != nil {
@@ -131,7 +131,8 @@ func (b *bench) pairsOf(ctx context.Context, t trial) (r reading, err error) {
 		profile = append(profile, "--profile-what", "time")
 	}
 	for range b.pairs {
-		flags := []string{"-H", hosts, "-n", ranks}
+		flags := []string{"-H", hosts, "-n", ranks, // the nodes are namespaces of one machine
+			"-x", "UCX_TLS=tcp,self", "-x", "OMPI_MCA_pml=ob1", "-x", "OMPI_MCA_btl=tcp,self"}
 		plain, err := b.job(ctx, append(flags, words...)...)
 		if err != nil {
 			return r, err

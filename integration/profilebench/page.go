@@ -46,9 +46,11 @@ func page(s settings, readings map[trial]reading, sizes []memory) string {
 
 %s. A test cluster of two nodes on this machine (`+"`native/profilebench.c`"+`). Each was run
 without and with `+"`--profile`"+` in turn, %d pairs. *A call*: rank 0 sends itself %d messages of
-8 bytes, each with MPI_Irecv, MPI_Send and MPI_Wait, of which MPI_Send counts; nanoseconds of
-CPU for the three. With threads or time it is a tenth of the messages. *Latency*: half of %d round trips of 8 bytes between two nodes, by the clock. The
-difference is the median of the differences of the pairs; beside it are the lowest and the highest.
+8 bytes, each with MPI_Irecv, MPI_Send and MPI_Wait, of which MPI_Send counts; nanoseconds of CPU
+for the three. With threads or time it is a tenth of the messages. *Latency*: half a round trip
+of 8 bytes between two nodes over TCP, by the clock, in the fastest of 200 batches of %d. The
+difference is the median of the differences of the pairs; beside it are the lowest and the
+highest.
 
 | MPI | what | without, ns | with, ns | difference, ns | of the pairs | in %% |
 |---|---|---|---|---|---|---|
