@@ -33,11 +33,10 @@ func TestInstall(t *testing.T) {
 		return names
 	}
 	run("install")
-	require.ElementsMatch(t, []string{
+	want := []string{
 		"bin/golaunch",
 		"lib/golaunch/libpmi.so",
 		"lib/golaunch/libmpichfinalize.so",
-		"lib/golaunch/libprofile-mpich.so", "lib/golaunch/libprofile-openmpi.so",
 		"share/man/man1/golaunch.1",
 		"share/man/man1/golaunch-run.1", "share/man/man1/golaunch-topo.1", "share/man/man1/golaunch-netsim.1", "share/man/man1/golaunch-sched.1", "share/man/man1/golaunch-report.1", "share/man/man1/golaunch-xrcsim.1",
 		"share/man/man1/golaunch-completion.1",
@@ -45,7 +44,13 @@ func TestInstall(t *testing.T) {
 		"share/bash-completion/completions/golaunch",
 		"share/zsh/site-functions/_golaunch",
 		"share/fish/vendor_completions.d/golaunch.fish",
-	}, files())
+	}
+	for _, library := range []string{"lib/golaunch/libprofile-mpich.so", "lib/golaunch/libprofile-openmpi.so"} {
+		if _, err := os.Stat(bin(library)); err == nil { // its MPI is here
+			want = append(want, library)
+		}
+	}
+	require.ElementsMatch(t, want, files())
 	run("install") // once more, over it
 
 	golaunch := filepath.Join(prefix, "bin", "golaunch")
