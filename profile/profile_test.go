@@ -297,10 +297,8 @@ func TestExpandReaches(t *testing.T) {
 		"MPI_Reduce", "MPI_Allreduce", "MPI_Reduce_scatter", "MPI_Reduce_scatter_block", "MPI_Scan", "MPI_Exscan"} {
 		for n := 2; n <= 20; n++ {
 			for _, bytes := range []int64{1 << 6, 1 << 14, 1 << 22} {
-				root := 0
-				if !slices.Contains([]string{"MPI_Bcast", "MPI_Gather", "MPI_Scatter", "MPI_Reduce"}, call) {
-					root = -1
-				} else {
+				root := -1
+				if slices.Contains([]string{"MPI_Bcast", "MPI_Gather", "MPI_Scatter", "MPI_Reduce"}, call) {
 					root = n / 2
 				}
 				w := &World{Size: n, Communicators: []Communicator{{n, []Run{{0, n, 1}}}},

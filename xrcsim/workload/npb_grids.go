@@ -10,7 +10,7 @@ import "errors"
 func legalMultipartition(c *class, ranks int) error {
 	q := root(ranks)
 	if q*q != ranks {
-		return errors.New("it takes a square: 1, 4, 9, 16, 25, ...")
+		return errors.New("it takes a square, such as 16 or 25")
 	}
 	if most := c.grid / 3; q > most { // a cell has 3 points in each dimension
 		return c.tooMany(most * most)
