@@ -128,14 +128,14 @@ func TestHostThatSaysTooMuch(t *testing.T) {
 
 func TestPatienceAndCancellation(t *testing.T) {
 	h := newHost(t)
-	h.prelude = "sleep 100"
+	h.prelude = "sleep 3"
 	_, err := stage.Start(t.Context(), h, here, newSource(), nil, stage.Options{Timeout: 50 * time.Millisecond})
 	e := wantError(t, err, false, "not done within 50ms")
 	require.ErrorIs(t, e, context.DeadlineExceeded)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	h = newHost(t)
-	h.prelude = "echo here; exec sleep 100"
+	h.prelude = "echo here; exec sleep 3"
 	_, err = stage.Start(ctx, h, here, newSource(), nil, stage.Options{Noise: func(string) { cancel() }})
 	require.ErrorIs(t, wantError(t, err, false), context.Canceled)
 }
