@@ -149,6 +149,10 @@ func (a *Agent) tellProfile(c *counters) error {
 			continue
 		}
 		for _, part := range r.Parts() {
+			if err := part.Check(c.layout.Size); err != nil { // a rank may write there what it likes
+				a.note(0, "--profile: what rank %d has counted is spoiled: %v", r.Rank, err)
+				continue
+			}
 			a.parent.Send(link.Service, tree.Header{Kind: overlay.KindProfile, World: uint16(c.world), To: tree.Launcher, From: a.self.Index}, overlay.Encode(part))
 		}
 	}

@@ -89,11 +89,13 @@ func (r *run) command() []string {
 
 // place says where the ranks of a world were.
 func (p *profiles) place(w *profile.World, plan *Plan) {
+	index := map[string]int{} // of a name in w.Nodes
 	for _, b := range plan.Blocks {
 		name := plan.hostName(b.Host)
-		node := slices.Index(w.Nodes, name)
-		if node < 0 {
-			node, w.Nodes = len(w.Nodes), append(w.Nodes, name)
+		node, known := index[name]
+		if !known {
+			node = len(w.Nodes)
+			index[name], w.Nodes = node, append(w.Nodes, name)
 		}
 		if last := len(w.NodeOf) - 1; last >= 0 && w.NodeOf[last].Node == node {
 			w.NodeOf[last].Count += b.Count

@@ -92,6 +92,8 @@ func (v *World) Expand(choose Choice) Expansion {
 		case members == nil:
 			x.left[fmt.Sprintf("%s on a communicator whose ranks are not all known is left out", c.Call)] = true
 		case len(members) == 1:
+		case c.Call == "MPI_Alltoall" && len(members) > mostMessages/len(members):
+			x.left[fmt.Sprintf("%s of %d ranks is left out: too many pairs", c.Call, len(members))] = true
 		case c.Call == "MPI_Alltoall":
 			x.alltoall(&c, members)
 		default:

@@ -57,7 +57,7 @@ func (g *Gathering) Add(p *Part) error {
 	if g.mpi == "" {
 		g.mpi = p.MPI
 	}
-	g.dropped += p.Dropped
+	g.dropped = min(g.dropped+p.Dropped, most)
 	if len(p.Outside) > 0 {
 		c := g.outside[p.Rank]
 		c.Add(Counts{p.Outside[0], p.Outside[1], p.Outside[2]})

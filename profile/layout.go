@@ -74,7 +74,7 @@ func (l Layout) Columns() int {
 // maxLayout bounds the file, in bytes: it takes that much address space.
 const maxLayout = 1 << 42
 
-// Header is the beginning of the file, and Bytes how long it is. The error is that
+// Header is the beginning of the file; bytes is how long the file is. The error is that
 // of a world which is too large.
 func (l Layout) Header() (header []byte, bytes int64, err error) {
 	if l.Ranks < 1 || l.Size < l.Ranks {
@@ -204,7 +204,7 @@ func (l Layout) ReadPool(file readerAt, ranks []*Rank) error {
 			continue
 		}
 		if c := counts(w[3:6]); c.Messages > 0 {
-			r.Calls = append(r.Calls, Call{Communicator: w[1], Operation: Operation(kind), Root: low, Class: high, Counts: c})
+			r.Calls = append(r.Calls, Call{Communicator: w[1], Operation: Operation(min(kind, math.MaxUint8)), Root: low, Class: high, Counts: c})
 		}
 	}
 	return nil

@@ -11,7 +11,6 @@ type Counts struct {
 
 // Add adds d, up to a bound that no program reaches.
 func (c *Counts) Add(d Counts) {
-	const most = 1 << 61
 	c.Messages = min(c.Messages+d.Messages, most)
 	c.Bytes = min(c.Bytes+d.Bytes, most)
 	c.Nanoseconds = min(c.Nanoseconds+d.Nanoseconds, most)
@@ -28,7 +27,7 @@ type Entry struct {
 type Member struct {
 	Communicator uint64
 	Rank         int32 // in it
-	Size         int32 // of it
+	Size         int32 // of it; of an intercommunicator its remote group's
 	Inter        bool  // it is an intercommunicator
 }
 
@@ -148,7 +147,7 @@ func (p *Part) Check(size int) error {
 	}
 	for _, list := range [][]int64{{p.Dropped}, p.Outside, p.Sent, p.Got, p.Members, p.Calls} {
 		for _, n := range list {
-			if n < 0 || n > 1<<61 {
+			if n < 0 || n > most {
 				return fmt.Errorf("a counter of rank %d is %d", p.Rank, n)
 			}
 		}
@@ -161,7 +160,11 @@ func (p *Part) Check(size int) error {
 		}
 	}
 	for i := 0; i < len(p.Members); i += memberLength {
-		if m := p.Members[i:]; m[0] >= int64(len(p.Of)) || m[1] >= m[2] || m[2] > int64(size) || m[3] > 1 {
+		most := int64(size)
+		if p.Members[i+3] == 1 { // the size is that of the other side, which may be another world
+			most = MaxRanks
+		}
+		if m := p.Members[i:]; m[0] >= int64(len(p.Of)) || m[1] >= m[2] || m[2] > most || m[3] > 1 {
 			return fmt.Errorf("rank %d is number %d of %d in a communicator", p.Rank, m[1], m[2])
 		}
 	}

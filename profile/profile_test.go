@@ -389,6 +389,34 @@ func TestSchema(t *testing.T) {
 	}
 }
 
+// The remote group of an intercommunicator may be larger than this world.
+func TestIntercommunicatorOfALargerWorld(t *testing.T) {
+	m := newMemory(t, Layout{Ranks: 1, Size: 1})
+	m.head(0, headState, uint64(Finished))
+	m.head(0, headRank, 1)
+	m.record(1, 5, 4<<32, 1) // of the one rank: 4 on the other side
+	m.record(1|2<<32, 5, 1<<32, 3, 24)
+	r, err := m.ReadRank(m, 0, 0)
+	require.NoError(t, err)
+	require.NoError(t, m.ReadPool(m, []*Rank{r}))
+	g := NewGathering(1)
+	for _, p := range r.Parts() {
+		require.NoError(t, g.Add(&p))
+	}
+	w := g.World()
+	require.Equal(t, []Communicator{{Size: 4}}, w.Communicators)
+	require.Equal(t, []Collective{{Call: "MPI_Bcast", Root: -1, Calls: 3, Bytes: 24}}, w.Collectives)
+}
+
+// An operation of more pairs than there is memory for is left out, and said to be.
+func TestExpandIsBounded(t *testing.T) {
+	w := &World{Size: MaxRanks, Communicators: []Communicator{{MaxRanks, []Run{{0, MaxRanks, 1}}}},
+		Collectives: []Collective{{Call: "MPI_Alltoall", Root: -1, Calls: 1, Bytes: 1 << 50}}}
+	x := w.Expand(LikeMPICH)
+	require.Empty(t, x.Sent)
+	require.Equal(t, []string{"MPI_Alltoall of 4194304 ranks is left out: too many pairs"}, x.Notes)
+}
+
 // Where counters would take more than there may be, that is said.
 func TestLayoutIsBounded(t *testing.T) {
 	_, _, err := Layout{Ranks: 1 << 10, Size: 1 << 30}.Header()

@@ -107,7 +107,7 @@ func (v *World) check() error {
 	return nil
 }
 
-// most bounds a number of a file.
+// most bounds a number of a file, and a sum of such.
 const most = 1 << 61
 
 func (c Counts) check() error {
