@@ -20,5 +20,5 @@ func Fold(sent []Sent, group []int32) []Sent {
 	for i, s := range sent {
 		folded[i] = Sent{group[s.Source], group[s.Destination], s.Counts}
 	}
-	return joined(folded)
+	return Joined(folded)
 }

@@ -108,7 +108,7 @@ func (g *Gathering) member(rank int32, m Member) {
 // World is what has come so far. Where the ranks ran is left to fill in. The
 // Gathering is of no use any more.
 func (g *Gathering) World() World {
-	w := World{Size: g.size, MPI: g.mpi, Dropped: g.dropped, Sent: joined(g.sent)}
+	w := World{Size: g.size, MPI: g.mpi, Dropped: g.dropped, Sent: Joined(g.sent)}
 	for r, s := range g.states {
 		switch s {
 		case Finished:
@@ -161,8 +161,9 @@ func (g *Gathering) number(w *World) map[uint64]int {
 	return index
 }
 
-// joined sorts what was sent and adds that of one pair up.
-func joined(sent []Sent) []Sent {
+// Joined sorts what was sent by source and destination, and adds that of one pair
+// up. It takes sent over.
+func Joined(sent []Sent) []Sent {
 	slices.SortFunc(sent, func(a, b Sent) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Destination, b.Destination))
 	})

@@ -5,16 +5,13 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // published is what the profiler of [Subramoni, table 7.1] took for one quantity, in
 // MiB, by the number of ranks.
 var published = map[int]float64{64: 0.04, 128: 0.16, 256: 0.58, 512: 2.19, 1024: 8.61}
-
-func median(values []float64) float64 {
-	values = slices.Sorted(slices.Values(values))
-	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
-}
 
 // more are by how much the second run of each pair took longer.
 func (r reading) more() []float64 {
@@ -58,9 +55,9 @@ highest.
 	for _, t := range trials() {
 		r := readings[t]
 		more := r.more()
-		plain := median(r.plain)
-		fmt.Fprintf(&b, "| %s | %v | %.1f | %.1f | %+.1f | %+.1f to %+.1f | %+.1f |\n", t.library, t, plain, median(r.profiled),
-			median(more), slices.Min(more), slices.Max(more), 100*median(more)/plain)
+		plain := results.Median(r.plain)
+		fmt.Fprintf(&b, "| %s | %v | %.1f | %.1f | %+.1f | %+.1f to %+.1f | %+.1f |\n", t.library, t, plain, results.Median(r.profiled),
+			results.Median(more), slices.Min(more), slices.Max(more), 100*results.Median(more)/plain)
 	}
 	b.WriteString(`
 ## Memory

@@ -16,9 +16,12 @@ const (
 	duration
 )
 
+// maxAmount bounds a number of an amount, so that sums of what files say do not overflow. It is that of profile.Counts.
+const maxAmount = 1 << 61
+
 func (a *amount) add(b amount) {
 	for i := range a {
-		a[i] += b[i]
+		a[i] = min(a[i]+b[i], maxAmount)
 	}
 }
 

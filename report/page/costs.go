@@ -1,6 +1,7 @@
 package page
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -63,7 +64,7 @@ const maxPoints = 1 << 16
 // readCosts reads what netsim run or sweep printed.
 func (in *Inputs) readCosts(file string, data []byte) (string, error) {
 	var list []simulated
-	if data[0] == '[' || json.Unmarshal(data, new([]json.RawMessage)) == nil {
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
 		if err := json.Unmarshal(data, &list); err != nil {
 			return "", err
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golaunch/golaunch/profile"
 	"github.com/golaunch/golaunch/report"
 )
 
@@ -42,16 +43,13 @@ type kind struct {
 	read func(in *Inputs, file string, data []byte) (about string, err error)
 }
 
-// The formats that say what they are.
-const (
-	profileFormat = "golaunch-profile"
-	xrcFormat     = "golaunch-xrcsim"
-)
+// xrcFormat is what golaunch xrcsim says of what it prints.
+const xrcFormat = "golaunch-xrcsim"
 
 // kinds is the table of files that a page shows.
 func kinds() []kind {
 	return []kind{
-		{"profile", maxProfiles, func(h *head) bool { return h.format == profileFormat }, (*Inputs).readProfile},
+		{"profile", maxProfiles, func(h *head) bool { return h.format == profile.Format }, (*Inputs).readProfile},
 		{"run report", maxReports, func(h *head) bool { return h.has("schema", "job", "phases") }, (*Inputs).readReport},
 		{"trace", maxReports, func(h *head) bool { return h.has("traceEvents", "otherData") }, (*Inputs).readTrace},
 		{"costs of golaunch netsim", maxCosts, func(h *head) bool { return h.has("algorithm", "total") }, (*Inputs).readCosts},
@@ -114,11 +112,10 @@ func (in *Inputs) title() string {
 	return and(files)
 }
 
-// head is what tells the kind of a document.
+// head is what tells the kind of a document; of a list its first element does.
 type head struct {
 	format  string
 	members []string
-	list    bool // the document is a list, and the rest that of its first element
 }
 
 func (h *head) has(members ...string) bool {
@@ -154,7 +151,6 @@ func readHead(data []byte) (*head, error) {
 	h := &head{}
 	first, err := d.Token()
 	if err == nil && first == json.Delim('[') {
-		h.list = true
 		first, err = d.Token()
 	}
 	if errors.Is(err, io.EOF) {

@@ -1,6 +1,6 @@
 package page
 
-// Page is all that a page shows, in the words of its script (assets/model.md). Texts are as the files have them: none of
+// Page is all that a page shows, in the words of its script (assets/main.js). Texts are as the files have them: none of
 // it is HTML.
 type Page struct {
 	Title    string      `json:"title"`

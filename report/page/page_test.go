@@ -38,6 +38,17 @@ func TestLevels(t *testing.T) {
 	require.Equal(t, []string{"2", "switch s1", "host h3", "4 kB", "57.2 %", "rate unknown"}, p.Links[0].Table.Rows[1])
 }
 
+// A pair that sends by itself and in a collective operation is one pair.
+func TestPairsAreCountedOnce(t *testing.T) {
+	r := newRecorded(2, 1)
+	r.Worlds[0].Sent = [][]int64{{0, 1, 1, 10}, {1, 0, 1, 10}}
+	file := strings.Replace(text(t, r), `"communicators":[]`, `"communicators":[{"size":2,"ranks":[[0,2,1]]}]`, 1)
+	file = strings.Replace(file, `"collectives":[]`, `"collectives":[{"call":"MPI_Alltoall","communicator":0,"root":-1,"calls":1,"bytes":40}]`, 1)
+	require.Contains(t, file, "MPI_Alltoall")
+	p := made(t, read(t, "a", file), nil)
+	require.Equal(t, []string{"all", "2", "40 B", "100.0 %", "4", "100.0 %"}, p.Levels.Tables[0].Rows[1])
+}
+
 // Without a network what leaves a node is all that is known of it.
 func TestLevelsWithoutNetwork(t *testing.T) {
 	r := newRecorded(4, 2)

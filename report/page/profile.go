@@ -33,15 +33,16 @@ func (in *Inputs) readProfile(file string, data []byte) (string, error) {
 		for _, o := range v.NodeOf {
 			w.nodeOf = append(w.nodeOf, slices.Repeat([]int32{int32(o.Node)}, o.Count)...)
 		}
-		sent := v.Sent
+		sent := slices.Clone(v.Sent)
 		if !in.Plain {
 			x := v.Expand(profile.LikeMPICH)
-			sent = slices.Concat(sent, x.Sent)
+			sent = append(sent, x.Sent...)
 			if len(x.Algorithms) > 0 {
 				w.notes = append(w.notes, "collective operations are drawn as the messages of these algorithms: "+strings.Join(x.Algorithms, ", "))
 			}
 			w.notes = append(w.notes, x.Notes...)
 		}
+		sent = profile.Joined(sent)
 		w.pairs, w.sent = len(sent), func(yield func([2]int32, amount) bool) {
 			for _, s := range sent {
 				if !yield([2]int32{s.Source, s.Destination}, amount{s.Messages, s.Bytes, s.Nanoseconds}) {

@@ -28,7 +28,7 @@ type world struct {
 	nodeOf []int32  // of each rank
 	timed  bool
 	pairs  int
-	// sent yields each pair of ranks, and what the first sent the second, several times where it was recorded so.
+	// sent yields each pair of ranks once, and what the first sent the second.
 	sent   iter.Seq2[[2]int32, amount]
 	notes  []string
 	tables []Table
