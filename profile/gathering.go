@@ -125,7 +125,8 @@ func (g *Gathering) World() World {
 	index := g.number(&w)
 	for key, c := range g.collectives {
 		i, ok := index[key.id]
-		if !ok { // no rank has said what it is
+		if !ok || int(key.root) > w.Communicators[i].Size { // no rank has said what it is, or it lacks that root
+			w.Dropped += c.byRank
 			continue
 		}
 		w.Collectives = append(w.Collectives, Collective{

@@ -199,12 +199,15 @@ func (l Layout) ReadPool(file readerAt, ranks []*Rank) error {
 		}
 		r := ranks[slot-1]
 		low, high := int32(uint32(w[2])), int32(uint32(w[2]>>32))
-		if kind == 0 {
-			r.Members = append(r.Members, Member{Communicator: w[1], Rank: low, Size: high, Inter: w[3] != 0})
-			continue
-		}
-		if c := counts(w[3:6]); c.Messages > 0 {
-			r.Calls = append(r.Calls, Call{Communicator: w[1], Operation: Operation(min(kind, math.MaxUint8)), Root: low, Class: high, Counts: c})
+		switch c := counts(w[3:6]); {
+		case low < 0 || low > MaxRanks || high < 0 || high > MaxRanks:
+			r.Dropped++ // the program wrote over it, as over all that cannot be
+		case kind == 0 && low < high:
+			r.Members = append(r.Members, Member{Communicator: w[1], Rank: low, Size: high, Inter: w[3] != 0 || int(high) > l.Size})
+		case kind == 0 || kind >= uint32(len(operations)) || high > maxClass:
+			r.Dropped++
+		case c.Messages > 0:
+			r.Calls = append(r.Calls, Call{Communicator: w[1], Operation: Operation(kind), Root: low, Class: high, Counts: c})
 		}
 	}
 	return nil

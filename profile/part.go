@@ -27,8 +27,8 @@ type Entry struct {
 type Member struct {
 	Communicator uint64
 	Rank         int32 // in it
-	Size         int32 // of it; of an intercommunicator its remote group's
-	Inter        bool  // it is an intercommunicator
+	Size         int32 // of it
+	Inter        bool  // it is an intercommunicator, or has ranks of other worlds
 }
 
 // Call is a collective operation as one rank counted it: those of a communicator,
@@ -80,6 +80,9 @@ const (
 	MaxPart = 1 << 13
 	maxMPI  = 64
 )
+
+// maxClass is the largest class of sizes.
+const maxClass = 64
 
 // Parts are the pieces of r, at least one.
 func (r *Rank) Parts() []Part {
@@ -160,17 +163,13 @@ func (p *Part) Check(size int) error {
 		}
 	}
 	for i := 0; i < len(p.Members); i += memberLength {
-		most := int64(size)
-		if p.Members[i+3] == 1 { // the size is that of the other side, which may be another world
-			most = MaxRanks
-		}
-		if m := p.Members[i:]; m[0] >= int64(len(p.Of)) || m[1] >= m[2] || m[2] > most || m[3] > 1 {
+		if m := p.Members[i:]; m[0] >= int64(len(p.Of)) || m[1] >= m[2] || m[2] > MaxRanks || m[2] > int64(size) && m[3] == 0 || m[3] > 1 {
 			return fmt.Errorf("rank %d is number %d of %d in a communicator", p.Rank, m[1], m[2])
 		}
 	}
 	for i := 0; i < len(p.Calls); i += callLength {
 		c := p.Calls[i:]
-		if c[0] >= int64(len(p.Of)) || c[1] >= int64(len(operations)) || !Operation(c[1]).known() || c[2] > int64(size) || c[3] > 64 {
+		if c[0] >= int64(len(p.Of)) || c[1] >= int64(len(operations)) || !Operation(c[1]).known() || c[2] > MaxRanks || c[3] > maxClass {
 			return fmt.Errorf("rank %d has called operation %d", p.Rank, c[1])
 		}
 	}

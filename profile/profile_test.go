@@ -231,12 +231,36 @@ func FuzzReadRank(f *testing.F) {
 		for _, r := range ranks {
 			if r != nil {
 				for _, p := range r.Parts() {
-					_ = g.Add(&p) // or refused
+					require.NoError(t, g.Add(&p), "the launcher would take the host for lost")
 				}
 			}
 		}
 		_ = g.World()
 	})
+}
+
+// Records that cannot be, as of a program that broadcasts from a rank that is none,
+// are dropped; the host is not lost for them, and the file can be read.
+func TestRecordsThatCannotBe(t *testing.T) {
+	m := newMemory(t, Layout{Ranks: 4, Size: 4})
+	for r := range 4 {
+		m.head(r, headState, uint64(Finished))
+		m.head(r, headRank, uint64(r)+1)
+		m.record(uint64(r+1), 7, uint64(r)|4<<32)
+	}
+	m.record(1|2<<32, 7, 778|3<<32, 1, 4)                   // MPI_Bcast from 777
+	m.record(1|2<<32, 7, 0xffffffff|3<<32, 1, 4)            // from -2
+	m.record(1|200<<32, 7, 0, 1, 4)                         // no operation
+	m.record(1|2<<32, 7, 1|65<<32, 1, 4)                    // no class of sizes
+	m.record(1, 8, 4|4<<32)                                 // number 4 of 4
+	m.record(1, 9, 5|6<<32)                                 // merged with a world of 2
+	m.record(1|2<<32, 9, 6|3<<32, 1, 4)                     // MPI_Bcast from 5 there
+	m.record(uint64(2)|13<<32, 7, 0|2<<32, 1, 1<<63, 1<<63) // a counter that is written over
+	w := gathered4(t, m).World()
+	require.EqualValues(t, 5, w.Dropped)
+	require.Equal(t, []Communicator{{6, nil}, {4, []Run{{0, 4, 1}}}}, w.Communicators)
+	require.Len(t, w.Collectives, 2)
+	require.NoError(t, func() error { w.Nodes, w.NodeOf = []string{"a"}, []OnNode{{0, 0, 4}}; return w.check() }())
 }
 
 // A file that is wrong is refused with what is wrong.

@@ -101,15 +101,17 @@ static inline struct peers *of_win(MPI_Win win)
 	return LIKELY(p && p->handle == (uintptr_t)win) ? p : know_win(win);
 }
 
-/* bytes_of is the volume of n elements. The handles of MPICH's basic types have
- * their sizes, by its ABI. */
+/* bytes_of is the volume of n elements; none where n was negative, which MPI
+ * refuses. The handles of MPICH's basic types have their sizes, by its ABI. */
 static inline uint64_t bytes_of(uint64_t n, MPI_Datatype type)
 {
+	if ((int64_t)n <= 0)
+		return 0;
 #ifdef MPICH_VERSION
 	if (LIKELY(((unsigned)type & 0xff000000u) == 0x4c000000u))
 		return n * (((unsigned)type >> 8) & 0xff);
 #endif
-	return n ? n * size_of(type) : 0;
+	return n * size_of(type);
 }
 
 /* tally counts, or notes in a plan what is to be counted. */

@@ -72,6 +72,8 @@ uint64_t *collective(struct plan *plan, enum operation op, struct peers *p, int 
 
 	if (!header || book.head == nowhere)
 		return NULL;
+	if (!p->inter && (root < -1 || root >= p->size))
+		return NULL; /* MPI refuses the call */
 	pthread_mutex_lock(&lock);
 	if (grow()) {
 		e = entry_of(p->id, OP_MEMBER, 0, 0);
