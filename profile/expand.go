@@ -21,7 +21,8 @@ const (
 	shortGather  = 80 << 10  // of an allgather, all parts together
 	longVector   = 512 << 10 // of a broadcast, an allgather or a reduce-scatter
 	fewForBcast  = 8         // ranks of a broadcast
-	mostMessages = 1 << 25   // of one expansion
+	mostMessages = 1 << 25   // of one operation
+	mostInAll    = 1 << 28   // of one expansion
 )
 
 // LikeMPICH is the Choice of MPICH for a network without a shape.
@@ -82,7 +83,7 @@ type Expansion struct {
 // Expand turns the collective operations into messages by the algorithms of a
 // choice, but for those that are among Sent already and those that move no bytes.
 func (v *World) Expand(choose Choice) Expansion {
-	x := expansion{pairs: map[[2]int32]Counts{}, used: map[string]bool{}, left: map[string]bool{}}
+	x := expansion{room: mostInAll, pairs: map[[2]int32]Counts{}, used: map[string]bool{}, left: map[string]bool{}}
 	for _, c := range v.Collectives {
 		if c.InSent || c.Bytes == 0 || c.Calls == 0 {
 			continue
@@ -92,10 +93,6 @@ func (v *World) Expand(choose Choice) Expansion {
 		case members == nil:
 			x.left[fmt.Sprintf("%s on a communicator whose ranks are not all known is left out", c.Call)] = true
 		case len(members) == 1:
-		case c.Call == "MPI_Alltoall" && len(members) > mostMessages/len(members):
-			x.left[fmt.Sprintf("%s of %d ranks is left out: too many pairs", c.Call, len(members))] = true
-		case c.Call == "MPI_Alltoall":
-			x.alltoall(&c, members)
 		default:
 			if err := x.add(&c, members, choose); err != nil {
 				x.left[fmt.Sprintf("%s of %d ranks is left out: %v", c.Call, len(members), err)] = true
@@ -113,13 +110,27 @@ func (v *World) Expand(choose Choice) Expansion {
 }
 
 type expansion struct {
+	room       int // for messages still
 	pairs      map[[2]int32]Counts
 	used, left map[string]bool
 }
 
+// take says that so many ranks send a message in each of so many stages. The error
+// is that of too many.
+func (x *expansion) take(ranks, stages int) error {
+	if stages > mostMessages/ranks || stages > x.room/ranks {
+		return fmt.Errorf("%d stages are too many messages; up to %d are expanded of one operation, %d of all", stages, mostMessages, mostInAll)
+	}
+	x.room -= stages * ranks
+	return nil
+}
+
 // alltoall has each rank send each other one its block.
-func (x *expansion) alltoall(c *Collective, members []int32) {
+func (x *expansion) alltoall(c *Collective, members []int32) error {
 	n := int64(len(members))
+	if err := x.take(len(members), len(members)-1); err != nil {
+		return err
+	}
 	x.used[c.Call+": each to each"] = true
 	for _, a := range members {
 		for _, b := range members {
@@ -128,6 +139,7 @@ func (x *expansion) alltoall(c *Collective, members []int32) {
 			}
 		}
 	}
+	return nil
 }
 
 func (x *expansion) send(from, to int32, c Counts) {
@@ -139,6 +151,9 @@ func (x *expansion) send(from, to int32, c Counts) {
 
 // add plays an algorithm once and counts its messages for each call.
 func (x *expansion) add(c *Collective, members []int32, choose Choice) error {
+	if c.Call == "MPI_Alltoall" {
+		return x.alltoall(c, members)
+	}
 	n := int64(len(members))
 	bytes := c.Bytes / c.Calls
 	switch c.Call {
@@ -161,8 +176,8 @@ func (x *expansion) add(c *Collective, members []int32, choose Choice) error {
 		return err
 	}
 	s := p.Schedule()
-	if s.Stages > mostMessages/len(members) {
-		return fmt.Errorf("%s has %d stages, too many", name, s.Stages)
+	if err := x.take(len(members), s.Stages); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	x.used[c.Call+": "+name] = true
 	var list []netsim.Message
