@@ -287,6 +287,9 @@ func TestFilesThatAreWrong(t *testing.T) {
 		{`[[0,4,1]]`, `[[1,4,1]]`, "expected some of 0 to 3"},
 		{`"root":1`, `"root":4`, "MPI_Bcast has root 4 of 4"},
 		{`"communicator":0`, `"communicator":1`, "MPI_Bcast on communicator 1 of 1"},
+		{`"size":4,"nodes"`, `"size":4,"missing":[-5],"nodes"`, "missing or unfinished: rank -5: there are ranks 0 to 3"},
+		{`"size":4,"nodes"`, `"size":4,"unfinished":[4],"nodes"`, "missing or unfinished: rank 4: there are ranks 0 to 3"},
+		{`"size":4,"nodes"`, `"size":4,"dropped":-1,"nodes"`, "-1 calls dropped: expected 0 or more"},
 		{`"calls":1`, `"calls":-1`, "MPI_Bcast: -1: expected 0 to 2^61"},
 	} {
 		_, err := Read(strings.NewReader(file(x.old, x.replacement)), "f")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Limits of a file, so that a few bytes of input can't ask for all memory.
@@ -77,6 +78,14 @@ func (v *World) check() error {
 		if err := errors.Join(none(s.Source), s.check()); err != nil {
 			return fmt.Errorf("sent by %d outside: %w", s.Source, err)
 		}
+	}
+	for _, rank := range slices.Concat(v.Missing, v.Unfinished) {
+		if rank < 0 || rank >= v.Size {
+			return fmt.Errorf("missing or unfinished: rank %d: there are ranks 0 to %d", rank, v.Size-1)
+		}
+	}
+	if v.Dropped < 0 {
+		return fmt.Errorf("%d calls dropped: expected 0 or more", v.Dropped)
 	}
 	next := 0
 	for _, o := range v.NodeOf {
