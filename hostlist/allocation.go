@@ -93,8 +93,12 @@ func untold(Environment) ([]job.Host, error) { return nil, nil }
 // read, or its variables. Where IBM's cluster system manager allocates, the first host
 // is the one that starts jobs, and is not for ranks.
 func lsf(env Environment) ([]job.Host, error) {
-	hosts, err := file("LSB_DJOB_HOSTFILE", linePerSlot)(env)
-	if len(hosts) == 0 {
+	readable := false
+	hosts, err := file("LSB_DJOB_HOSTFILE", func(r io.Reader, name string) ([]job.Host, error) {
+		readable = true
+		return linePerSlot(r, name)
+	})(env)
+	if !readable {
 		const counts, names = "LSB_MCPU_HOSTS", "LSB_HOSTS"
 		switch {
 		case env.Getenv(counts) != "":

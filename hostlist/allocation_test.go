@@ -17,7 +17,7 @@ func environment(variables string) Environment {
 		name, value, _ := strings.Cut(kv, "=")
 		set[name] = value
 	}
-	files := map[string]string{"cores": "a\na\nb\n", "hosts": "a\nb\n", "pe": "a 4 all.q@a <NULL>\nb 2 all.q@b <NULL>\n"}
+	files := map[string]string{"cores": "a\na\nb\n", "hosts": "a\nb\n", "pe": "a 4 all.q@a <NULL>\nb 2 all.q@b <NULL>\n", "wrong": "a;b\n"}
 	return Environment{
 		Getenv: func(name string) string { return set[name] },
 		Read: func(file string, read func(io.Reader) error) error {
@@ -80,6 +80,7 @@ func TestAllocated(t *testing.T) {
 		{"SLURM_HET_SIZE=2;SLURM_JOB_NODELIST_HET_GROUP_0=n1", `SLURM_JOB_NODELIST_HET_GROUP_1 is not set, though SLURM_HET_SIZE is 2`},
 		{"PBS_NODEFILE=secret", `PBS_NODEFILE: secret: permission denied`},
 		{"LSB_DJOB_HOSTFILE=secret", `LSB_DJOB_HOSTFILE: secret: permission denied`},
+		{"LSB_DJOB_HOSTFILE=wrong;LSB_MCPU_HOSTS=a 4", `LSB_DJOB_HOSTFILE: wrong:1: "a;b": character ';' in host name`},
 		{"LSB_MCPU_HOSTS=a 4 b", `LSB_MCPU_HOSTS: "a 4 b": not pairs of host and slots`},
 	} {
 		_, err := Allocated(environment(c.variables))
