@@ -26,7 +26,7 @@ const (
 	stderrWait = 200 * time.Millisecond
 	// aliveWait is how long sshd, which does that by itself, may take to open a
 	// second session: a host that is not there any more is not waited for.
-	aliveWait = 2 * time.Second
+	aliveWait = 1500 * time.Millisecond
 )
 
 // pipe is a command in a session: the TCP connection, the SSH connections over
