@@ -35,12 +35,14 @@ func MemFile(name string, contents []byte) (f *os.File, err error) {
 
 // SharedMemory makes a file in memory of so many bytes, those behind its beginning
 // zero, that lives as long as somebody has it open or mapped. While f is open, others
-// of this user find it at DescriptorPath and may map it for reading and writing.
+// of this user find it at DescriptorPath and may map it for reading and writing; none
+// can cut it, which would kill whoever reads there.
 // What nobody has written takes no memory.
 func SharedMemory(name string, beginning []byte, bytes int64) (f *os.File, err error) {
-	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
+	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
+	fd, err := unix.MemfdCreate(name, flags|unix.MFD_NOEXEC_SEAL)
 	if err == unix.EINVAL { // before Linux 6.3
-		fd, err = unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+		fd, err = unix.MemfdCreate(name, flags)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("memfd_create: %w", err)
@@ -48,6 +50,9 @@ func SharedMemory(name string, beginning []byte, bytes int64) (f *os.File, err e
 	f = os.NewFile(uintptr(fd), name)
 	if err = unix.Ftruncate(fd, bytes); err == nil {
 		_, err = f.WriteAt(beginning, 0)
+	}
+	if err == nil {
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SEAL|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW)
 	}
 	if err != nil {
 		f.Close()

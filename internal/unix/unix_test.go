@@ -510,3 +510,21 @@ func TestMemFile(t *testing.T) {
 	_, err = os.Stat(path)
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
+
+// Who maps memory of others can write there, and not cut it from under its readers.
+func TestSharedMemory(t *testing.T) {
+	f, err := SharedMemory("counters", []byte("head"), 1<<20)
+	require.NoError(t, err)
+	defer f.Close()
+	other, err := os.OpenFile(DescriptorPath(f), os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer other.Close()
+	require.ErrorIs(t, other.Truncate(0), syscall.EPERM)
+	require.ErrorIs(t, other.Truncate(1<<21), syscall.EPERM)
+	_, err = other.WriteAt([]byte("HE"), 0)
+	require.NoError(t, err)
+	got := make([]byte, 5)
+	_, err = f.ReadAt(got, 0)
+	require.NoError(t, err)
+	require.Equal(t, "HEad\x00", string(got))
+}
