@@ -23,9 +23,9 @@ type Gathering struct {
 type gathered struct {
 	id    uint64
 	size  int32
-	ranks []int32 // -1 where no rank has said that it is that one
-	told  int
-	wrong bool // ranks contradict each other
+	told  map[int32]int32 // which rank has said that it is at a place: no more than have
+	ranks []int32         // all, in order, once that is known
+	wrong bool            // ranks contradict each other
 }
 
 type collectiveKey struct {
@@ -89,19 +89,14 @@ func (g *Gathering) Add(p *Part) error {
 func (g *Gathering) member(rank int32, m Member) {
 	c := g.communicators[m.Communicator]
 	if c == nil {
-		c = &gathered{id: m.Communicator, size: m.Size, wrong: m.Inter}
-		if !m.Inter {
-			c.ranks = slices.Repeat([]int32{-1}, int(m.Size))
-		}
+		c = &gathered{id: m.Communicator, size: m.Size, told: map[int32]int32{}, wrong: m.Inter}
 		g.communicators[m.Communicator] = c
 	}
-	switch {
-	case c.wrong:
-	case m.Size != c.size || c.ranks[m.Rank] >= 0 && c.ranks[m.Rank] != rank:
+	if other, told := c.told[m.Rank]; m.Size != c.size || told && other != rank {
 		c.wrong = true
-	case c.ranks[m.Rank] < 0:
-		c.ranks[m.Rank] = rank
-		c.told++
+	}
+	if !c.wrong {
+		c.told[m.Rank] = rank
 	}
 }
 
@@ -146,8 +141,11 @@ func (g *Gathering) World() World {
 func (g *Gathering) number(w *World) map[uint64]int {
 	list := make([]*gathered, 0, len(g.communicators))
 	for _, c := range g.communicators {
-		if c.wrong || c.told < int(c.size) {
-			c.ranks = nil
+		if !c.wrong && len(c.told) == int(c.size) {
+			c.ranks = make([]int32, c.size)
+			for place, rank := range c.told {
+				c.ranks[place] = rank
+			}
 		}
 		list = append(list, c)
 	}

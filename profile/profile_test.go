@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -458,4 +459,20 @@ func TestLayoutIsBounded(t *testing.T) {
 	// twice what the published profiler took for one of both [Subramoni, table 7.1].
 	l := Layout{Ranks: 64, Size: 64}
 	require.LessOrEqual(t, float64(l.got(0)), 2*0.04*(1<<20))
+}
+
+// What ranks say of communicators takes memory for who has said it, not for who they
+// claim that there is.
+func TestClaimedCommunicatorsTakeLittle(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	g := NewGathering(MaxRanks)
+	p := &Part{Rank: 1, State: Finished}
+	for i := range 1000 {
+		p.Of = append(p.Of, uint64(i+1))
+		p.Members = append(p.Members, int64(i), 1, MaxRanks, 0)
+	}
+	require.NoError(t, g.Add(p))
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(32<<20), "they claim 4 million ranks each")
 }
