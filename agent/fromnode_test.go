@@ -28,6 +28,7 @@ func childWith(blocks ...job.Block) *overlay.Origin {
 	}
 	o := w.Child(false, hosts)
 	w.Know(0, blocks)
+	w.Know(1, blocks)
 	return o
 }
 

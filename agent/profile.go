@@ -122,15 +122,21 @@ func (a *Agent) preloadEnv(w *world, app int) []string {
 	return []string{preloadVariable + strings.Join(files, ":")}
 }
 
-// tellProfiles sends the launcher what the ranks here have counted.
-func (a *Agent) tellProfiles() {
+// tellProfiles sends the launcher what the ranks here have counted in those worlds
+// that are over, and lets go of it.
+func (a *Agent) tellProfiles(over func(world int) bool) {
+	kept := a.counting[:0]
 	for _, c := range a.counting {
+		if !over(c.world) {
+			kept = append(kept, c)
+			continue
+		}
 		if err := a.tellProfile(c); err != nil {
 			a.note(0, "--profile: %v", err)
 		}
 		c.file.Close()
 	}
-	a.counting = nil
+	a.counting = kept
 }
 
 func (a *Agent) tellProfile(c *counters) error {
@@ -148,13 +154,22 @@ func (a *Agent) tellProfile(c *counters) error {
 		if r == nil {
 			continue
 		}
-		for _, part := range r.Parts() {
-			if err := part.Check(c.layout.Size); err != nil { // a rank may write there what it likes
-				a.note(0, "--profile: what rank %d has counted is spoiled: %v", r.Rank, err)
-				continue
-			}
-			a.parent.Send(link.Service, tree.Header{Kind: overlay.KindProfile, World: uint16(c.world), To: tree.Launcher, From: a.self.Index}, overlay.Encode(part))
+		if err := a.sendProfile(c, r); err != nil {
+			a.note(0, "--profile: what rank %d has counted is spoiled: %v", r.Rank, err)
 		}
 	}
 	return nil
+}
+
+// sendProfile sends what a rank has counted but for parts that cannot be, as it may
+// write there what it likes; the error is the last one's.
+func (a *Agent) sendProfile(c *counters, r *profile.Rank) (err error) {
+	for _, part := range r.Parts() {
+		if wrong := part.Check(c.layout.Size); wrong != nil {
+			err = wrong
+			continue
+		}
+		a.parent.Send(link.Service, tree.Header{Kind: overlay.KindProfile, World: uint16(c.world), To: tree.Launcher, From: a.self.Index}, overlay.Encode(part))
+	}
+	return err
 }

@@ -72,3 +72,25 @@ func TestSignalsSwitchCounting(t *testing.T) {
 	require.False(t, on(c))
 	require.Equal(t, job.Rank(0), c.ranks[0])
 }
+
+// What a spawned world has counted is told when the world is over, and its memory is
+// let go: a job may spawn many. What cannot be, as ranks may write, is not told.
+func TestCountersOfAWorldThatIsOver(t *testing.T) {
+	a, w, said := agentOf(t, willingWarden{})
+	a.launch.Profile, a.launch.ProfileFrom = profile.Volume, profile.FromStart
+	w.Size = 1
+	spawned := &world{id: 1, World: overlay.World{Size: 1}, ranks: []*rank{{}}}
+	a.worlds[1] = spawned
+	first, second := a.openCounters(w), a.openCounters(spawned)
+	require.NoError(t, a.forget(spawned))
+	m := <-said
+	require.Equal(t, overlay.KindProfile, m.Header.Kind)
+	require.Equal(t, uint16(1), m.Header.World)
+	require.Equal(t, []*counters{first}, a.counting)
+	_, err := second.file.Stat()
+	require.ErrorIs(t, err, os.ErrClosed)
+
+	spoiled := &profile.Rank{State: profile.Finished, Members: []profile.Member{{Communicator: 1, Rank: -1, Size: 1}}}
+	require.ErrorContains(t, a.sendProfile(first, spoiled), "rank 0 is -1")
+	require.Empty(t, said)
+}

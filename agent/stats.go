@@ -55,7 +55,7 @@ func (a *Agent) collect() error {
 		}
 	}
 	a.collection = s
-	a.tellProfiles() // before what the launcher waits for
+	a.tellProfiles(func(int) bool { return true }) // before what the launcher waits for
 	a.collectedIf(s.gather.Add(a.counted()))
 	return nil
 }

@@ -307,6 +307,7 @@ func (a *Agent) forget(w *world) error {
 	}
 	a.down(w, link.KVS, overlay.KindForget, nil)
 	a.past.add(w, a.common.Entries)
+	a.tellProfiles(func(world int) bool { return world == w.id })
 	w.stopWaiting()
 	w.closeServers()
 	delete(a.worlds, w.id)
