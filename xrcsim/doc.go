@@ -8,3 +8,6 @@
 // the connections come to be, message by message, and gives the same counts.
 // Package xrcsim is pure; docs/xrcsim.md explains the model.
 package xrcsim
+
+// Format is what the JSON of golaunch xrcsim is called in its member "format".
+const Format = "golaunch-xrcsim"

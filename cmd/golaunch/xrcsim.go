@@ -124,7 +124,7 @@ func (t *xrcsimFlags) run(e env, words []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	c := &connected{Format: "golaunch-xrcsim", Version: 1, Parameters: t.parameters, Collectives: !t.noCollectives}
+	c := &connected{Format: xrcsim.Format, Version: 1, Parameters: t.parameters, Collectives: !t.noCollectives}
 	for _, j := range jobs {
 		points, err := t.count(j, transports)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/golaunch/golaunch/profile"
 	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/xrcsim"
 )
 
 // Limits of what is read.
@@ -43,9 +44,6 @@ type kind struct {
 	read func(in *Inputs, file string, data []byte) (about string, err error)
 }
 
-// xrcFormat is what golaunch xrcsim says of what it prints.
-const xrcFormat = "golaunch-xrcsim"
-
 // kinds is the table of files that a page shows.
 func kinds() []kind {
 	return []kind{
@@ -53,7 +51,7 @@ func kinds() []kind {
 		{"run report", maxReports, func(h *head) bool { return h.has("schema", "job", "phases") }, (*Inputs).readReport},
 		{"trace", maxReports, func(h *head) bool { return h.has("traceEvents", "otherData") }, (*Inputs).readTrace},
 		{"costs of golaunch netsim", maxCosts, func(h *head) bool { return h.has("algorithm", "total") }, (*Inputs).readCosts},
-		{"connections of golaunch xrcsim", maxCosts, func(h *head) bool { return h.format == xrcFormat }, (*Inputs).readConnections},
+		{"connections of golaunch xrcsim", maxCosts, func(h *head) bool { return h.format == xrcsim.Format }, (*Inputs).readConnections},
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/golaunch/golaunch/xrcsim"
 )
 
 // connections is what golaunch xrcsim prints (docs/xrcsim-v1.schema.json), as far as it is drawn.
@@ -52,7 +54,7 @@ func (in *Inputs) readConnections(file string, data []byte) (string, error) {
 		return "", err
 	}
 	if c.Version != 1 {
-		return "", fmt.Errorf("version %d of %s; this golaunch knows 1", c.Version, xrcFormat)
+		return "", fmt.Errorf("version %d of %s; this golaunch knows 1", c.Version, xrcsim.Format)
 	}
 	points := 0
 	for _, s := range c.Series {

@@ -60,8 +60,12 @@ func DefaultCosts() Costs {
 	}
 }
 
-// maxChance is the most that Loss may be, so that every message arrives in time.
+// maxChance is the most that a chance may be, so that every message arrives in time.
 const maxChance = 0.9
+
+// maxTime is the most that a single step may take: what is added up of such stays
+// within a Duration.
+const maxTime = time.Hour
 
 func (c *Config) check() error {
 	switch c.Transport {
@@ -79,6 +83,14 @@ func (c *Config) check() error {
 	}
 	if min(c.Rate, int64(c.MTU), int64(c.Depth), int64(c.Buffers)) < 1 {
 		return fmt.Errorf("rate %d, MTU %d, depth %d, %d buffers: expected 1 or more of each", c.Rate, c.MTU, c.Depth, c.Buffers)
+	}
+	for _, d := range []time.Duration{c.Post, c.Indirect, c.Latency, c.Memory, c.Receive} {
+		if d < 0 || d > maxTime {
+			return fmt.Errorf("a time of %v: expected 0 to %v", d, maxTime)
+		}
+	}
+	if c.Coalesce < 0 || c.First < 0 {
+		return fmt.Errorf("%d bytes are coalesced, %d messages come first: expected 0 or more", c.Coalesce, c.First)
 	}
 	if c.Timeout <= 0 || c.NotReady <= 0 {
 		return fmt.Errorf("timeout %v, not ready %v: expected more than 0", c.Timeout, c.NotReady)

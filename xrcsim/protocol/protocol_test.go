@@ -299,6 +299,8 @@ func TestRefuses(t *testing.T) {
 	for want, change := range map[string]func(c *Config){
 		`transport "dc": expected rc, xrc, ud or hybrid`:                              func(c *Config) { c.Transport = xrcsim.DC },
 		"chance 0.95: expected 0 to 0.9":                                              func(c *Config) { c.Loss = 0.95 },
+		"a time of -1ns: expected 0 to 1h0m0s":                                        func(c *Config) { c.Latency = -1 },
+		"0 bytes are coalesced, -1 messages come first: expected 0 or more":           func(c *Config) { c.First = -1 },
 		"chance -1: expected 0 to 0.9":                                                func(c *Config) { c.Reorder = -1 },
 		"0 nodes: expected 1 or more":                                                 func(c *Config) { c.Nodes = 0 },
 		"rate 1500000000, MTU 2048, depth 0, 512 buffers: expected 1 or more of each": func(c *Config) { c.Depth = 0 },
