@@ -2,8 +2,6 @@ package workload
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/commgraph"
+	"github.com/golaunch/golaunch/internal/filestest"
 	"github.com/golaunch/golaunch/routing"
 )
 
@@ -148,21 +147,12 @@ func TestMGIsByPoints(t *testing.T) {
 	}
 }
 
-// recorded reads a graph that others have measured; see ../shared/data.
+// recorded reads a graph that others have measured.
 func recorded(t testing.TB, name string) *commgraph.Graph {
 	t.Helper()
-	dir, err := os.Getwd()
+	f, err := commgraph.Read(filestest.Shared(t, "commmatrix/proxyapps/"+name), name)
 	require.NoError(t, err)
-	for ; dir != "/"; dir = filepath.Dir(dir) {
-		if in, err := os.Open(filepath.Join(dir, "shared/data/commmatrix/proxyapps", name)); err == nil {
-			defer in.Close()
-			f, err := commgraph.Read(in, name)
-			require.NoError(t, err)
-			return f.Graph
-		}
-	}
-	t.Skipf("shared/data/commmatrix/proxyapps/%s is in no folder above: it is the work of others and no part of the repository", name)
-	return nil
+	return f.Graph
 }
 
 // Recorded runs of CG and MG, without the star of collective operations, have the
