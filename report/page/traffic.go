@@ -129,27 +129,22 @@ func some(names []string) string {
 // leaves fills in the leaf switches of nodes. Those without one, or without a place in the network, come last, together.
 func (r *Run) leaves(g *topology.Graph, at []topology.Node) {
 	number := map[topology.Node]int32{}
-	lost := false
-	for _, node := range at {
-		leaf := topology.NoNode
+	of := slices.Clone(at) // the leaf switch of each
+	for i, node := range of {
 		if node != topology.NoNode {
-			leaf = g.Leaf(node)
+			of[i] = g.Leaf(node)
 		}
+		leaf := of[i]
 		if _, ok := number[leaf]; !ok && leaf != topology.NoNode {
 			number[leaf] = int32(len(r.Switches))
 			r.Switches = append(r.Switches, shown(g.Name(leaf)))
 		}
-		lost = lost || leaf == topology.NoNode
 	}
-	if lost {
+	if slices.Contains(of, topology.NoNode) {
 		number[topology.NoNode] = int32(len(r.Switches))
 		r.Switches = append(r.Switches, "no known switch")
 	}
-	for _, node := range at {
-		leaf := topology.NoNode
-		if node != topology.NoNode {
-			leaf = g.Leaf(node)
-		}
+	for _, leaf := range of {
 		r.SwitchOf = append(r.SwitchOf, number[leaf])
 	}
 }
@@ -162,7 +157,7 @@ func (p *Page) grains(r *Run, w *world, d *distances) (sum [numClasses]total, by
 			per *= 2
 		}
 	}
-	processes, nodes, switches := newGather(), newGather(), newGather()
+	processes, nodes := newGather(), newGather()
 	for pair, a := range w.sent {
 		x, y := w.nodeOf[pair[0]], w.nodeOf[pair[1]]
 		class, err := d.class(x, y)
@@ -173,13 +168,15 @@ func (p *Page) grains(r *Run, w *world, d *distances) (sum [numClasses]total, by
 		sum[class].add(a)
 		processes.add(cell{pair[0] / int32(per), pair[1] / int32(per), class, a})
 		nodes.add(cell{x, y, class, a})
-		if len(r.Switches) > 0 {
-			switches.add(cell{r.SwitchOf[x], r.SwitchOf[y], class, a})
-		}
 	}
 	byNode = nodes.sorted()
 	r.Grains = []Grain{p.grain("process", len(w.nodeOf), per, processes.sorted()), p.grain("node", len(w.hosts), 1, byNode)}
 	if len(r.Switches) > 0 {
+		switches := newGather()
+		for _, c := range byNode {
+			c.from, c.to = r.SwitchOf[c.from], r.SwitchOf[c.to]
+			switches.add(c)
+		}
 		r.Grains = append(r.Grains, p.grain("switch", len(r.Switches), 1, switches.sorted()))
 	}
 	return sum, byNode, nil
