@@ -17,25 +17,33 @@ type Bar struct {
 	Parts  []int64  `json:"parts"`
 }
 
-// metrics are the numbers of an amount in the order in which they are shown.
-var metrics = []struct {
+// metric is a number of an amount.
+type metric struct {
 	name string
 	of   int
 	text func(int64) string
-}{
+}
+
+// metrics are all, in the order in which they are shown: time is the last.
+var metrics = []metric{
 	{"volume", volume, bytesText},
 	{"messages", messages, count},
 	{"time", duration, func(ns int64) string { return seconds(float64(ns) / 1e9) }},
+}
+
+// metricsOf are the metrics that runs have: time only where it was counted.
+func metricsOf(timed bool) []metric {
+	if timed {
+		return metrics
+	}
+	return metrics[:len(metrics)-1]
 }
 
 // levels compares the totals of all runs.
 func (p *Page) levels(totals [][numClasses]total) *Levels {
 	l := &Levels{Bars: []Bar{}}
 	for i, sum := range totals {
-		for _, m := range metrics {
-			if m.of == duration && !p.Runs[i].Timed {
-				continue
-			}
+		for _, m := range metricsOf(p.Runs[i].Timed) {
 			bar := Bar{Run: p.Runs[i].Title, Metric: m.name}
 			for _, c := range p.Classes {
 				n := sum[c.ID].amount[m.of]
@@ -94,19 +102,15 @@ func (p *Page) levelSentence(r *Run, sum [numClasses]total) string {
 // levelTable has a row for each distance.
 func (p *Page) levelTable(r *Run, sum [numClasses]total) Table {
 	names := []string{"distance", "pairs of ranks"}
-	for _, m := range metrics {
-		if m.of != duration || r.Timed {
-			names = append(names, m.name, "share")
-		}
+	for _, m := range metricsOf(r.Timed) {
+		names = append(names, m.name, "share")
 	}
 	t := Table{Caption: "What " + r.Title + " sent, by distance", Columns: columns(1, names...)}
 	whole := all(sum)
 	row := func(name string, x total) {
 		cells := []string{name, count(x.pairs)}
-		for _, m := range metrics {
-			if m.of != duration || r.Timed {
-				cells = append(cells, m.text(x.amount[m.of]), share(x.amount[m.of], whole.amount[m.of]))
-			}
+		for _, m := range metricsOf(r.Timed) {
+			cells = append(cells, m.text(x.amount[m.of]), share(x.amount[m.of], whole.amount[m.of]))
 		}
 		t.Rows = append(t.Rows, cells)
 	}
@@ -120,19 +124,16 @@ func (p *Page) levelTable(r *Run, sum [numClasses]total) Table {
 // compareTable has the change from the first run to run i.
 func (p *Page) compareTable(i int, a, b [numClasses]total) Table {
 	first, other := &p.Runs[0], &p.Runs[i]
+	both := metricsOf(first.Timed && other.Timed)
 	names := []string{"distance"}
-	for _, m := range metrics {
-		if m.of != duration || first.Timed && other.Timed {
-			names = append(names, m.name+", A", m.name+", B", "change")
-		}
+	for _, m := range both {
+		names = append(names, m.name+", A", m.name+", B", "change")
 	}
 	t := Table{Caption: fmt.Sprintf("Change from %s (A) to %s (B)", first.Title, other.Title), Columns: columns(1, names...)}
 	row := func(name string, x, y total) {
 		cells := []string{name}
-		for _, m := range metrics {
-			if m.of != duration || first.Timed && other.Timed {
-				cells = append(cells, m.text(x.amount[m.of]), m.text(y.amount[m.of]), change(x.amount[m.of], y.amount[m.of]))
-			}
+		for _, m := range both {
+			cells = append(cells, m.text(x.amount[m.of]), m.text(y.amount[m.of]), change(x.amount[m.of], y.amount[m.of]))
 		}
 		t.Rows = append(t.Rows, cells)
 	}
