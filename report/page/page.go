@@ -5,7 +5,6 @@ package page
 type Page struct {
 	Title    string      `json:"title"`
 	Sources  []Source    `json:"sources"`
-	Notes    []string    `json:"notes"`
 	Classes  []Class     `json:"classes"` // of all runs, the nearest first
 	Runs     []Run       `json:"runs"`
 	Levels   *Levels     `json:"levels"`
@@ -70,7 +69,7 @@ func (p *Page) keep(data []byte) Part {
 // is known. The error is that of a network that gives no route between two hosts.
 func Make(in *Inputs, net *Network) (*Page, error) {
 	p := &Page{
-		Title: in.title(), Sources: in.sources, Notes: []string{}, Classes: []Class{}, Runs: []Run{}, Links: []Links{},
+		Title: in.title(), Sources: in.sources, Classes: []Class{}, Runs: []Run{}, Links: []Links{},
 		Startups: []Startup{}, Times: []Timeline{}, Charts: []LineChart{},
 	}
 	if err := p.traffic(in.worlds, net); err != nil {

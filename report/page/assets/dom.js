@@ -75,12 +75,8 @@ const rgb = (name) => {
 	return [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16));
 };
 
-// repaint calls do now and when the colors of the page change.
+// painters are called when the colors of the page change.
 const painters = [];
-function repaint(paint) {
-	painters.push(paint);
-	paint();
-}
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => painters.forEach((paint) => paint()));
 
 // sharp gives a canvas its size in pixels of the page, and its context.
