@@ -90,10 +90,15 @@ class Histogram {
 		this.at = Math.min(this.bars - 1, Math.max(0, this.at));
 		this.data = this.page.runs.map((run) => this.barsOf(run));
 		this.most = Math.max(0, ...this.data.flat().map((b) => b.reduce((x, y) => x + y, 0)));
+		this.tables.replaceChildren(...this.page.runs.map((run, i) => tableOf(this.table(run, i))));
+		this.redraw();
+	}
+
+	// redraw draws the bars that update has summed up, and the cursor.
+	redraw() {
 		const focused = [...this.charts.querySelectorAll('svg')].indexOf(document.activeElement);
 		this.charts.replaceChildren(...this.page.runs.map((run, i) => this.chart(run, i)));
 		if (focused >= 0) this.charts.querySelectorAll('svg')[focused].focus();
-		this.tables.replaceChildren(...this.page.runs.map((run, i) => tableOf(this.table(run, i))));
 	}
 
 	name(run, b) {
@@ -153,7 +158,7 @@ class Histogram {
 		if (by) {
 			if (this.at + by < 0 || this.at + by >= this.bars) this.shift(by);
 			this.at = Math.min(this.bars - 1, Math.max(0, this.at + by));
-			this.update();
+			this.redraw();
 		} else if (e.key === '+' || e.key === '=') this.zoom(0.5);
 		else if (e.key === '-') this.zoom(2);
 		else if (e.key === '0') this.all();
