@@ -15,7 +15,7 @@ import (
 var assets embed.FS
 
 // scripts are the files of the page's script, in their order.
-var scripts = []string{"data.js", "dom.js", "bars.js", "heat.js", "histogram.js", "network.js", "timeline.js", "lines.js", "main.js"}
+var scripts = []string{"data.js", "dom.js", "bars.js", "grains.js", "heat.js", "histogram.js", "network.js", "timeline.js", "lines.js", "main.js"}
 
 // mark is in the beginning of every page, so that Is knows it.
 const mark = "<!-- golaunch report: "

@@ -50,12 +50,9 @@ function strength(value, most, scale) {
 	return Math.max(0, 1 - Math.log(most / value) / Math.log(1e4));
 }
 
-class HeatMap {
+class HeatMap extends Grained {
 	constructor(page, blob) {
-		this.page = page;
-		this.blob = blob;
-		this.metric = 'volume';
-		this.grain = page.runs[0].grains[0].name;
+		super(page, blob, page.runs[0].grains[0].name);
 		this.only = -1;
 		this.scale = 'log';
 		const p = this.panel = panel('Who sends how much to whom',
@@ -81,24 +78,11 @@ class HeatMap {
 	}
 
 	controls() {
-		const page = this.page, has = (name) => page.runs.every((r) => r.grains.some((g) => g.name === name));
-		const set = (member) => (value) => {
-			this[member] = member === 'only' ? Number(value) : value;
-			if (member === 'grain') this.whole();
-			else this.update();
-		};
-		return make('div', { class: 'controls' },
-			chooser('Show', ['volume', 'messages', ...page.runs.every((r) => r.timed) ? ['time'] : []].map((m) => [m, m]), this.metric, set('metric')),
-			chooser('By', ['process', 'node', 'switch'].filter(has).map((g) => [g, g]), this.grain, set('grain')),
-			chooser('Distance', [[-1, 'all'], ...page.classes.map((c) => [c.id, c.label])], -1, set('only')),
-			chooser('Strength', [['log', 'logarithmic, 4 decades'], ['linear', 'linear']], this.scale, set('scale')), this.out);
+		const distances = [[-1, 'all'], ...this.page.classes.map((c) => [c.id, c.label])];
+		return make('div', { class: 'controls' }, ...this.choosers(),
+			chooser('Distance', distances, -1, (id) => this.set('only')(Number(id))),
+			chooser('Strength', [['log', 'logarithmic, 4 decades'], ['linear', 'linear']], this.scale, this.set('scale')), this.out);
 	}
-
-	grainOf(run) { return run.grains.find((g) => g.name === this.grain); }
-
-	get count() { return Math.max(...this.page.runs.map((r) => this.grainOf(r).count)); }
-
-	get finest() { return Math.max(...this.page.runs.map((r) => this.grainOf(r).per)); }
 
 	canvas(run, i) {
 		const canvas = make('canvas', { ...this.panel.active('Heat map', `${run.title}. Arrows move the cursor, plus and minus zoom, 0 shows the whole.`) });
@@ -157,11 +141,7 @@ class HeatMap {
 		v.y = Math.floor(Math.min(most, Math.max(0, v.y)) / step) * step;
 	}
 
-	stepOf(span) {
-		let step = this.finest;
-		while (Math.ceil(span / step) > mostCells) step *= 2;
-		return step;
-	}
+	stepOf(span) { return this.stepFor(span, mostCells); }
 
 	key(e, i) {
 		const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[e.key];

@@ -2,13 +2,10 @@
 
 const mostBars = 128;
 
-class Histogram {
+class Histogram extends Grained {
 	constructor(page, blob) {
-		this.page = page;
-		this.blob = blob;
-		this.metric = 'volume';
+		super(page, blob, page.runs.some((r) => r.nodes.length > 1) ? 'node' : 'process');
 		this.way = 'sent';
-		this.grain = page.runs.some((r) => r.nodes.length > 1) ? 'node' : 'process';
 		const p = this.panel = panel('What each process, node or switch sends',
 			'Each bar is what one of them sent or received, stacked by distance, the nearest below.');
 		this.charts = make('div');
@@ -17,31 +14,19 @@ class Histogram {
 		p.add(this.controls(), legendOf(page.classes), this.charts, this.status,
 			make('p', { class: 'hint' }, 'Keys on a histogram: left and right move from bar to bar, + and − zoom, 0 shows all.'),
 			folded('Table: the bars', this.tables));
-		this.all();
+		this.whole();
 	}
 
 	controls() {
-		const page = this.page, has = (name) => page.runs.every((r) => r.grains.some((g) => g.name === name));
-		const set = (member) => (value) => {
-			this[member] = value;
-			if (member === 'grain') this.all();
-			else this.update();
-		};
-		return make('div', { class: 'controls' },
-			chooser('Show', ['volume', 'messages', ...page.runs.every((r) => r.timed) ? ['time'] : []].map((m) => [m, m]), this.metric, set('metric')),
-			chooser('By', ['process', 'node', 'switch'].filter(has).map((g) => [g, g]), this.grain, set('grain')),
-			chooser('Way', [['sent', 'sent'], ['received', 'received']], this.way, set('way')),
+		return make('div', { class: 'controls' }, ...this.choosers(),
+			chooser('Way', [['sent', 'sent'], ['received', 'received']], this.way, this.set('way')),
 			make('div', { class: 'group' }, button('Zoom in', 'Zoom in on the histogram', () => this.zoom(0.5)),
 				button('Zoom out', 'Zoom out of the histogram', () => this.zoom(2)),
 				button('←', 'Bars before these', () => this.shift(-1)), button('→', 'Bars after these', () => this.shift(1)),
-				button('All', 'Show all bars', () => this.all())));
+				button('All', 'Show all bars', () => this.whole())));
 	}
 
-	grainOf(run) { return run.grains.find((g) => g.name === this.grain); }
-
-	get count() { return Math.max(...this.page.runs.map((r) => this.grainOf(r).count)); }
-
-	all() {
+	whole() {
 		this.view = { from: 0, span: this.count };
 		this.at = 0;
 		this.update();
@@ -65,11 +50,7 @@ class Histogram {
 		this.view.from = Math.floor(Math.max(0, Math.min(from, this.count - this.view.span)) / step) * step;
 	}
 
-	stepOf() {
-		let step = Math.max(...this.page.runs.map((r) => this.grainOf(r).per));
-		while (Math.ceil(this.view.span / step) > mostBars) step *= 2;
-		return step;
-	}
+	stepOf() { return this.stepFor(this.view.span, mostBars); }
 
 	// barsOf has for each bar the sum of each class.
 	barsOf(run) {
@@ -161,7 +142,7 @@ class Histogram {
 			this.redraw();
 		} else if (e.key === '+' || e.key === '=') this.zoom(0.5);
 		else if (e.key === '-') this.zoom(2);
-		else if (e.key === '0') this.all();
+		else if (e.key === '0') this.whole();
 		else return;
 		this.status.textContent = this.tell(i, this.at);
 		e.preventDefault();
