@@ -39,7 +39,7 @@ func (c *commandLine) definePlace(f *pflag.FlagSet) {
 	f.Var(bindValue{&c.BindTo}, "bind-to", "bind to `WHAT`: none, core, hwthread, socket, numa, l3 or cpu-list:0-3,8")
 	f.BoolVar(&c.ReportBindings, "report-bindings", false, "say to which CPUs each rank is bound")
 	f.Var(textValue{&c.topology}, "topology", "order hosts by their network: `FILE`, a word as torus:8x8x8, auto or none")
-	f.Var(textValue{&c.mapFile}, "map", "`FILE` that names the GUID, LID or name in the network of each host")
+	f.Var(textValue{&c.mapFile}, "map", "`FILE` of lines 'n001 h0': a host, its GUID, LID or name in the network")
 	annotate(f, groupPlace, "ppn", "oversubscribe", "map-by", "rank-by", "metric", "metis-file", "avoid-path-conflict", "bind-to", "report-bindings", "topology", "map")
 	mark(f, filesKey, "metis-file", "topology", "map")
 	choices(f, "map-by", placement.Names()...)

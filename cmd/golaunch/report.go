@@ -96,6 +96,11 @@ func (t *reportFlags) run(e env, files []string) (int, error) {
 	if err := writePage(t.output, text); err != nil {
 		return 0, err
 	}
+	for _, run := range p.Runs {
+		for _, note := range run.Notes {
+			fmt.Fprintf(e.stdio.Stderr, "golaunch: %s: %s\n", run.Title, note)
+		}
+	}
 	fmt.Fprintf(e.stdio.Stderr, "golaunch: %s: a page of %d KB; open it in a browser\n", t.output, (len(text)+999)/1000)
 	return 0, nil
 }

@@ -99,7 +99,7 @@ func (t *topoFlags) networkFlags(f *pflag.FlagSet) {
 func (t *topoFlags) fabricFlags(f *pflag.FlagSet) {
 	f.Var(textValue{&t.topology}, "topology", "the network: `FILE`, or a word such as torus:8x8x8")
 	f.Var(textValue{&t.tables}, "tables", "forwarding tables of its switches: `FILE` of OpenSM, dump_lfts or ibroute")
-	f.Var(textValue{&t.mapFile}, "map", "`FILE` that names the GUID, LID or description in the network of each host")
+	f.Var(textValue{&t.mapFile}, "map", "`FILE` of lines 'n001 h0': a host, its GUID, LID or description in the network")
 	mark(f, filesKey, "topology", "tables", "map")
 }
 
