@@ -15,6 +15,8 @@ DESTDIR ?=
 VCS     := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo auto || echo false)
 export GOFLAGS := $(GOFLAGS) -buildvcs=$(VCS)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w'
+# What travels to nodes, where golaunch looks for it.
+AGENT   := libexec/golaunch/nla-$(shell $(GO) env GOOS)-$(shell $(GO) env GOARCH)
 # Packages whose tests bring clusters up, each its own: without the race detector (the
 # unit tests have it).
 CLUSTERED = $(shell $(GO) list ./integration/... ./cmd/cluster/...)
@@ -43,7 +45,7 @@ setup-bench:
 build:
 	@mkdir -p bin
 	$(BUILD) -o bin/golaunch ./cmd/golaunch
-	$(BUILD) -o bin/nla ./cmd/nla
+	$(BUILD) -o bin/$(AGENT) ./cmd/nla
 	$(BUILD) -o bin/cluster ./cmd/cluster
 	@CC="$(CC)" scripts/native.sh native/libpmi.c native/libmpichfinalize.c native/libprofile
 
@@ -81,6 +83,7 @@ test-integration: bin/programs
 bin/programs: FORCE
 	@mkdir -p $@
 	@$(BUILD) -o $@/ ./cmd/golaunch ./client/examples/...
+	@$(BUILD) -o $@/$(AGENT) ./cmd/nla
 	@CC="$(CC)" OUT=$@ LIB=$@/lib/golaunch scripts/native.sh
 
 # Built, not run by go: the cluster's nodes see the project, not go's cache.

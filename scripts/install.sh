@@ -36,6 +36,9 @@ esac
 
 file 755 bin/golaunch cat "$bin/golaunch"
 for library in libpmi.so libmpichfinalize.so libprofile-mpich.so libprofile-openmpi.so; do
+for agent in "$bin"/libexec/golaunch/nla-*; do
+	[ ! -f "$agent" ] || file 755 "libexec/golaunch/$(basename "$agent")" cat "$agent"
+done
 	if [ "$action" = install ] && ! [ -f "$bin/lib/golaunch/$library" ]; then
 		say "without $library, which was not built"
 		continue
@@ -50,6 +53,8 @@ file 644 share/bash-completion/completions/golaunch "$bin/golaunch" completion b
 file 644 share/zsh/site-functions/_golaunch "$bin/golaunch" completion zsh
 file 644 share/fish/vendor_completions.d/golaunch.fish "$bin/golaunch" completion fish
 
-if [ "$action" = uninstall ] && [ -d "$to/lib/golaunch" ]; then
-	rmdir "$to/lib/golaunch"
+if [ "$action" = uninstall ]; then
+	for dir in lib/golaunch libexec/golaunch; do
+		[ ! -d "$to/$dir" ] || rmdir "$to/$dir"
+	done
 fi

@@ -32,9 +32,10 @@ type Source interface {
 	Image(os, arch string) (Image, error)
 }
 
-// Self is the Source that consists of the running executable and, for other
-// platforms, of the files libexec/golaunch/nla-OS-ARCH beside its directory.
-// It works even after the file is removed, as agents do with theirs: the kernel
+// Self is the Source that consists of the running executable and of the files
+// libexec/golaunch/nla-OS-ARCH beside its directory, which are the agent alone: those
+// for other platforms, and that for its own if it is of the same revision of the
+// sources. That is smaller, and so travels where there is one. The Source works even after the file is removed, as agents do with theirs: the kernel
 // keeps what it runs. Content is hashed when first asked for.
 func Self() (Source, error) {
 	info, err := os.Stat(running)
@@ -47,6 +48,12 @@ func Self() (Source, error) {
 		s.dirs = []string{filepath.Join(dir, "..", "libexec", "golaunch"), filepath.Join(dir, "libexec", "golaunch")}
 	}
 	s.native = sync.OnceValues(func() (Image, error) {
+		lines := revision()
+		for _, path := range s.files(runtime.GOOS, runtime.GOARCH) {
+			if builtFrom(path, lines) {
+				return s.file(runtime.GOOS, runtime.GOARCH, path)
+			}
+		}
 		open := func() (io.ReadCloser, error) { return os.Open(running) }
 		return newImage(runtime.GOOS, runtime.GOARCH, "own executable", open)
 	})
@@ -55,7 +62,7 @@ func Self() (Source, error) {
 
 type self struct {
 	path   string
-	dirs   []string // where other platforms' executables are looked for
+	dirs   []string // where executables of the agent alone are looked for
 	native func() (Image, error)
 
 	mu     sync.Mutex
@@ -75,15 +82,23 @@ func (s *self) Image(goos, arch string) (Image, error) {
 	if len(s.dirs) == 0 {
 		return Image{}, fmt.Errorf("no agent for %s/%s: this agent's own file is removed, and it has no others", goos, arch)
 	}
-	name := "nla-" + goos + "-" + arch
-	for _, dir := range s.dirs {
-		img, err := s.file(goos, arch, filepath.Join(dir, name))
+	files := s.files(goos, arch)
+	for _, path := range files {
+		img, err := s.file(goos, arch, path)
 		if err == nil || !errors.Is(err, os.ErrNotExist) {
 			return img, err
 		}
 	}
 	return Image{}, fmt.Errorf("no agent for %s/%s: build it (GOOS=%s GOARCH=%s go build ./cmd/nla) and put it at %s",
-		goos, arch, goos, arch, filepath.Join(s.dirs[0], name))
+		goos, arch, goos, arch, files[0])
+}
+
+// files are those that may be the agent for a platform.
+func (s *self) files(goos, arch string) (paths []string) {
+	for _, dir := range s.dirs {
+		paths = append(paths, filepath.Join(dir, "nla-"+goos+"-"+arch))
+	}
+	return paths
 }
 
 // file is the image in a file, hashed once.

@@ -1,6 +1,6 @@
-// Command nla is the node launch agent alone: what golaunch stages on nodes of
-// another architecture than its own. On nodes of its own architecture golaunch
-// stages itself.
+// Command nla is the node launch agent alone: what golaunch stages on nodes, where it
+// has it for their platform (libexec/golaunch/nla-OS-ARCH). Without it golaunch stages
+// itself on nodes of its own platform.
 package main
 
 import (

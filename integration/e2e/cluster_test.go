@@ -2,8 +2,12 @@ package e2e
 
 import (
 	"context"
+	"debug/buildinfo"
 	"fmt"
 	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -92,6 +96,27 @@ func TestNothingIsInstalledOnNodes(t *testing.T) {
 	r := over(t, c, 8, "-n", "8", "--degree", "2", "--copy-agent", "sh", "-c", "ls -A ~/.ssh 2>/dev/null | grep -v known_hosts | grep -v authorized_keys; ls -A /tmp /dev/shm | grep -i -e golaunch -e nla; true")
 	require.Zero(t, r.code, r.stderr)
 	require.Empty(t, r.stdout, "no private key on a node, and no agent left while the job runs")
+}
+
+// What travels is the agent alone, where golaunch has it and both are of one revision.
+func TestTheAgentAloneTravels(t *testing.T) {
+	c := theCluster(t)
+	size := func(path string) int64 {
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		return info.Size()
+	}
+	whole, lean := size(bin("golaunch")), size(bin("libexec/golaunch/nla-"+runtime.GOOS+"-"+runtime.GOARCH))
+	require.Less(t, lean, whole*9/10)
+	want := whole // of sources that are no revision
+	build, err := buildinfo.ReadFile(bin("golaunch"))
+	require.NoError(t, err)
+	if slices.Contains(build.Settings, debug.BuildSetting{Key: "vcs.modified", Value: "false"}) {
+		want = lean
+	}
+	r := over(t, c, 3, "-n", "3", "--degree", "1", "--copy-agent", "sh", "-c", "stat -Lc %s /proc/$PPID/exe")
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, strings.Repeat(fmt.Sprintln(want), 3), r.stdout)
 }
 
 func TestTwoHundredNodes(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,6 +36,7 @@ func TestInstall(t *testing.T) {
 	run("install")
 	want := []string{
 		"bin/golaunch",
+		"libexec/golaunch/nla-" + runtime.GOOS + "-" + runtime.GOARCH,
 		"lib/golaunch/libpmi.so",
 		"lib/golaunch/libmpichfinalize.so",
 		"share/man/man1/golaunch.1",
@@ -83,6 +85,7 @@ func TestInstall(t *testing.T) {
 	run("uninstall")
 	require.Empty(t, files())
 	require.NoDirExists(t, filepath.Join(prefix, "lib", "golaunch"))
+	require.NoDirExists(t, filepath.Join(prefix, "libexec", "golaunch"))
 }
 
 // Programs of PATH that are called like commands run when the name is not the

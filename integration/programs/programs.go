@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/golaunch/golaunch/integration/cluster"
@@ -61,6 +62,7 @@ func makeIn(root, dir string) (err error) {
 		}
 	}
 	run("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir, "./cmd/golaunch", "./client/examples/...")
+	run("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "libexec", "golaunch", "nla-"+runtime.GOOS+"-"+runtime.GOARCH), "./cmd/nla")
 	run("scripts/native.sh")
 	return err
 }
