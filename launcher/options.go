@@ -115,8 +115,9 @@ type Options struct {
 
 	// Stdin tells which ranks read golaunch's standard input.
 	Stdin StdinTarget
-	// Label puts the rank in front of every line of output.
-	Label bool
+	// Label is put in front of every line of output: nothing, LabelRank, LabelHost,
+	// or a pattern as in stdio.Pattern.
+	Label string
 	// OutPattern and ErrPattern name the files that take the output
 	// (stdio.Pattern); "" means golaunch's own.
 	OutPattern, ErrPattern string

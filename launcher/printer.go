@@ -45,7 +45,10 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 		}
 	}
 	onePlace := samePlace(own.Stdout, own.Stderr)
-	config := stdio.AssemblerConfig{Ranks: plan.Size, Label: o.Label, LineMax: o.LineMax, Out: terminal{own, onePlace, report}}
+	config := stdio.AssemblerConfig{Ranks: plan.Size, Label: o.Label != "", LineMax: o.LineMax, Out: terminal{own, onePlace, report}}
+	if config.LabelText, err = p.label(o.Label); err != nil {
+		return nil, bootstrap.UsageError{Err: err}
+	}
 	if !own.atTerminal() {
 		config.ShowAfter = -1 // a program reads it, for whom lines are to be whole
 	}
@@ -62,6 +65,34 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 	}
 	p.files = newFiles(config, report)
 	return p, nil
+}
+
+// Words of Options.Label.
+const (
+	LabelRank = "rank"
+	LabelHost = "host"
+)
+
+// label is the text of labels that a word or a pattern stands for; nil is that of
+// package stdio.
+func (p *printer) label(text string) (func(b []byte, r job.RankID) []byte, error) {
+	switch text {
+	case "", LabelRank:
+		return nil, nil
+	case LabelHost:
+		text = "[%r@%h] "
+	}
+	pattern, err := stdio.ParsePattern(text)
+	if err != nil {
+		return nil, fmt.Errorf("--label: %w", err)
+	}
+	return func(b []byte, r job.RankID) []byte {
+		host := ""
+		if plan := p.plans[r.World]; plan != nil {
+			host = plan.Hosts[plan.hostOf(r.Rank)].Name
+		}
+		return append(b, pattern.Expand(r, host, p.jobID)...)
+	}, nil
 }
 
 // outputs are the streams of ranks that may go to files.

@@ -27,6 +27,8 @@ type AssemblerConfig struct {
 	Ranks int
 	// Label puts "[RANK] " before every line; RANK is as in job.RankID.
 	Label bool
+	// LabelText, if not nil, appends what is there instead.
+	LabelText func(b []byte, r job.RankID) []byte
 	// LineMax is the longest line, in bytes without its newline, that is held
 	// in memory until it is whole; a longer one spills. 0: DefaultLineMax.
 	LineMax int
@@ -137,6 +139,9 @@ func NewAssembler(c AssemblerConfig) (*Assembler, error) {
 	if c.ShowAfter == 0 {
 		c.ShowAfter = DefaultShowAfter
 	}
+	if c.LabelText == nil {
+		c.LabelText = appendLabel
+	}
 	return &Assembler{cfg: c, pending: map[key]*source{}, writers: map[job.RankID]uint8{}}, nil
 }
 
@@ -219,7 +224,7 @@ func (a *Assembler) labelled(k key, data []byte) error {
 	buf := a.scratch[:0]
 	for len(data) > 0 {
 		end := bytes.IndexByte(data, '\n') + 1
-		buf = appendLabel(buf, k.rank)
+		buf = a.cfg.LabelText(buf, k.rank)
 		buf = append(buf, data[:end]...)
 		data = data[end:]
 		if len(buf) >= flushAt || len(data) == 0 {
@@ -257,7 +262,7 @@ func (a *Assembler) emit(s *source, tail []byte) error {
 		// One write for the whole line. hold keeps the buffer short, so the
 		// copies are cheap.
 		if a.cfg.Label {
-			a.scratch = append(appendLabel(a.scratch[:0], s.rank), s.buf...)
+			a.scratch = append(a.cfg.LabelText(a.scratch[:0], s.rank), s.buf...)
 			a.scratch = append(a.scratch, tail...)
 			return a.cfg.Out.Write(s.stream, a.scratch)
 		}
@@ -266,7 +271,7 @@ func (a *Assembler) emit(s *source, tail []byte) error {
 		return a.cfg.Out.Write(s.stream, s.buf)
 	}
 	if a.cfg.Label {
-		a.scratch = appendLabel(a.scratch[:0], s.rank)
+		a.scratch = a.cfg.LabelText(a.scratch[:0], s.rank)
 		if err := a.cfg.Out.Write(s.stream, a.scratch); err != nil {
 			return err
 		}

@@ -112,7 +112,8 @@ func newCommandLine(environ []string) *commandLine {
 	annotate(f, groupTree, "degree", "degree-rule", "lost-after", "cache", "cache-bytes")
 
 	f.VarP(stdinValue{&c.Stdin}, "stdin", "i", "who reads standard input: `RANK`, all or none")
-	f.BoolVarP(&c.Label, "label", "l", false, "put [rank] in front of every line")
+	f.VarP(labelValue{&c.Label}, "label", "l", "put [rank] in front of every line; =host: [rank@host]; or any pattern")
+	f.Lookup("label").NoOptDefVal = launcher.LabelRank
 	f.VarP(textValue{&c.OutPattern}, "out", "o", "write output to files `PATTERN`; %r is the rank, %h the host, %j the job")
 	f.VarP(textValue{&c.ErrPattern}, "err", "e", "write standard error to files `PATTERN`")
 	f.Var(sizeValue{&c.LineMax}, "line-max", "keep lines up to `SIZE` in memory (K, M, G)")

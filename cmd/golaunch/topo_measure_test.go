@@ -52,7 +52,7 @@ func TestMeasureStartsRanks(t *testing.T) {
 	assert.Equal(t, []string{pingpong.Word, "0-1", "h0", "h5"}, o.Apps[0].Argv[1:])
 	assert.Equal(t, []string{o.Apps[0].Argv[0]}, o.Stage)
 	assert.Equal(t, []any{2, 1, "conf"}, []any{o.Apps[0].N, o.PPN, o.BootstrapValues["ssh-config"]})
-	assert.Equal(t, []any{false, false, false, "", "", "file"}, []any{o.Label, o.DryRun, o.AllowDeadNodes, o.OutPattern, o.ReportFile, o.TraceFile})
+	assert.Equal(t, []any{"", false, false, "", "", "file"}, []any{o.Label, o.DryRun, o.AllowDeadNodes, o.OutPattern, o.ReportFile, o.TraceFile})
 	require.NoError(t, o.Validate())
 	plan, err := launcher.NewPlan(&o, "here")
 	require.NoError(t, err)

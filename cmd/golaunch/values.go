@@ -137,6 +137,32 @@ func (v stdinValue) String() string {
 
 func (stdinValue) Type() string { return "target" }
 
+// labelValue is what is in front of lines: yes or no, a word, or a pattern.
+type labelValue struct{ p *string }
+
+func (v labelValue) Set(s string) error {
+	yes, err := strconv.ParseBool(s)
+	switch {
+	case err == nil && yes:
+		s = launcher.LabelRank
+	case err == nil:
+		s = ""
+	case s != launcher.LabelRank && s != launcher.LabelHost && !strings.Contains(s, "%"):
+		return fmt.Errorf("%q is not rank, host or a pattern with %%r (the rank) or %%h (the host), such as '%%h: '", s)
+	}
+	*v.p = s
+	return nil
+}
+
+func (v labelValue) String() string {
+	if v.p == nil {
+		return ""
+	}
+	return *v.p
+}
+
+func (labelValue) Type() string { return "label" }
+
 // textValue is any text but the empty one.
 type textValue struct{ p *string }
 

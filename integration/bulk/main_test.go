@@ -111,7 +111,7 @@ func launch(text string) int {
 	}
 	o.Apps = []job.App{{N: s.Ranks, Argv: s.Program}}
 	o.Dir, o.Env, o.Stdin = "/", []string{"PATH=" + os.Getenv("PATH"), markVariable + "=" + os.Getenv(markVariable)}, launcher.StdinNone
-	o.Degree, o.AllowDeadNodes, o.Label = s.Degree, s.Allow, true
+	o.Degree, o.AllowDeadNodes, o.Label = s.Degree, s.Allow, launcher.LabelRank
 	o.ConnectTimeout, o.LostAfter = time.Minute, time.Minute
 	if s.Connect > 0 {
 		o.ConnectTimeout = s.Connect

@@ -67,7 +67,7 @@ func dealt(t *testing.T, stdin string, edit func(*launcher.Options), argv ...str
 // Every part of a job takes ranks in any order on hosts in any order: the launch,
 // PMI's mapping, what ranks are told of their node, output and input.
 func TestRanksOnAnyHost(t *testing.T) {
-	r := dealt(t, "", func(o *launcher.Options) { o.Label = true }, "sh", "-c", "echo $GOLAUNCH_NODEID $LOCAL_RANK $LOCAL_WORLD_SIZE $MPI_LOCALNRANKS")
+	r := dealt(t, "", func(o *launcher.Options) { o.Label = launcher.LabelRank }, "sh", "-c", "echo $GOLAUNCH_NODEID $LOCAL_RANK $LOCAL_WORLD_SIZE $MPI_LOCALNRANKS")
 	require.Zero(t, r.code, r.stderr)
 	require.Empty(t, r.stderr)
 	all := dealtOut.nodes()
@@ -165,7 +165,7 @@ func TestServiceOfRanksOnAnyHost(t *testing.T) {
 // by ranks that are.
 func TestSpawnByRanksOnAnyHost(t *testing.T) {
 	client := bin("pmiclient")
-	r := dealt(t, "", func(o *launcher.Options) { o.Prelaunch, o.Label = true, true },
+	r := dealt(t, "", func(o *launcher.Options) { o.Prelaunch, o.Label = true, launcher.LabelRank },
 		bin("spawnclient"), "-r", "5", "5", "--", client, "-i", "-m", "all", "+", "4", "--", client, "-m", "all")
 	require.Zero(t, r.code, r.stderr)
 	// Four processes of the first command go to the two idle hosts.
