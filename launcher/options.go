@@ -118,6 +118,8 @@ type Options struct {
 	// Label is put in front of every line of output: nothing, LabelRank, LabelHost,
 	// or a pattern as in stdio.Pattern.
 	Label string
+	// Fold shows equal standard output of ranks once, when all have ended.
+	Fold bool
 	// OutPattern and ErrPattern name the files that take the output
 	// (stdio.Pattern); "" means golaunch's own.
 	OutPattern, ErrPattern string
@@ -222,6 +224,9 @@ func (o *Options) Validate() error {
 	}
 	if _, err := binding.Parse(o.BindTo); err != nil {
 		return fmt.Errorf("--bind-to: %w", err)
+	}
+	if o.Fold && (o.Label != "" || o.OutPattern != "") {
+		return errors.New("--fold says whose each output is, and shows it at the end; leave out --label and --out")
 	}
 	if _, err := stdio.ParsePatterns(o.OutPattern, o.ErrPattern); err != nil {
 		return err

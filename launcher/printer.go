@@ -31,6 +31,7 @@ type printer struct {
 	timer *time.Timer // shows unfinished lines that rest
 	err   error
 	plans map[int]*Plan // by world, until its output ends
+	fold  *fold         // of standard output; nil without --fold
 }
 
 func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (*printer, error) {
@@ -48,6 +49,11 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 	config := stdio.AssemblerConfig{Ranks: plan.Size, Label: o.Label != "", LineMax: o.LineMax, Out: terminal{own, onePlace, report}}
 	if config.LabelText, err = p.label(o.Label); err != nil {
 		return nil, bootstrap.UsageError{Err: err}
+	}
+	if o.Fold {
+		if p.fold, err = newFold(own.Stdout); err != nil {
+			return nil, err
+		}
 	}
 	if !own.atTerminal() {
 		config.ShowAfter = -1 // a program reads it, for whom lines are to be whole
@@ -200,6 +206,12 @@ func (p *printer) print(body []byte) error {
 			p.err = fmt.Errorf("output of rank %v, stream %d does not exist", r, st)
 			return
 		}
+		if p.fold != nil && st == stdio.Stdout {
+			plan := p.plans[r.World]
+			host := plan.hostOf(r.Rank)
+			p.err = p.fold.add(r, host, plan.Hosts[host].Name, data)
+			return
+		}
 		dest, err := p.dest(r, st)
 		switch {
 		case err != nil:
@@ -265,6 +277,9 @@ func (p *printer) flush() error {
 	if err := p.files.flush(); p.err == nil {
 		p.err = err
 	}
+	if p.err == nil && p.fold != nil {
+		p.err = p.fold.show()
+	}
 	return p.err
 }
 
@@ -284,10 +299,16 @@ func (r *run) outputFailed(err error) {
 	r.giveUp(job.ExitLauncher, 0)
 }
 
-// close stops the timer.
+// close stops the timer, and shows what is folded where the job's output had no end.
 func (p *printer) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.fold != nil {
+		if err := p.fold.show(); err != nil && p.err == nil {
+			p.report.say("the output cannot be written: %v", err)
+		}
+		p.fold.close()
+	}
 	if p.timer != nil {
 		p.timer.Stop()
 	}

@@ -114,10 +114,11 @@ func newCommandLine(environ []string) *commandLine {
 	f.VarP(stdinValue{&c.Stdin}, "stdin", "i", "who reads standard input: `RANK`, all or none")
 	f.VarP(labelValue{&c.Label}, "label", "l", "put [rank] in front of every line; =host: [rank@host]; or any pattern")
 	f.Lookup("label").NoOptDefVal = launcher.LabelRank
+	f.BoolVar(&c.Fold, "fold", false, "show equal output once, when all have ended, and who wrote it")
 	f.VarP(textValue{&c.OutPattern}, "out", "o", "write output to files `PATTERN`; %r is the rank, %h the host, %j the job")
 	f.VarP(textValue{&c.ErrPattern}, "err", "e", "write standard error to files `PATTERN`")
 	f.Var(sizeValue{&c.LineMax}, "line-max", "keep lines up to `SIZE` in memory (K, M, G)")
-	annotate(f, groupIO, "stdin", "label", "out", "err", "line-max")
+	annotate(f, groupIO, "stdin", "label", "fold", "out", "err", "line-max")
 
 	f.BoolVar(&c.DryRun, "dry-run", false, "print the plan and start nothing")
 	f.CountVarP(&c.Verbose, "verbose", "v", "tell more, up to three times")

@@ -166,3 +166,19 @@ func checkLines(t *testing.T, r result, n int) {
 	}
 	require.Equal(t, n, checked, "every rank said how much it wrote")
 }
+
+func TestLabelsAndFoldedOutput(t *testing.T) {
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	r := local(t, "", "-n", "2", "--label=host", "echo", "x")
+	require.Zero(t, r.code, r.stderr)
+	require.ElementsMatch(t, []string{"[0@" + host + "] x", "[1@" + host + "] x"}, r.lines())
+	r = local(t, "", "-n", "2", "--label=<%02r> ", "echo", "x")
+	require.ElementsMatch(t, []string{"<00> x", "<01> x"}, r.lines())
+
+	// A rank that fails hides nobody's output.
+	r = local(t, "", "-n", "6", "--nodes", "2", "--fold", "--keep-going", "sh", "-c", "echo $((PMI_RANK % 2)); test $PMI_RANK != 5 || exit 3")
+	require.Equal(t, 3, r.code)
+	line := "----------------\n"
+	require.Equal(t, line+"ranks 0,2,4 on "+host+".[0-1]\n"+line+"0\n"+line+"ranks 1,3,5 on "+host+".[0-1]\n"+line+"1\n", r.stdout)
+}
