@@ -12,6 +12,7 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/hostlist"
+	"github.com/golaunch/golaunch/internal/environ"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/launcher/singleton"
@@ -109,7 +110,7 @@ func (c *commandLine) hostless() (launcher.Options, error) {
 		return o, fmt.Errorf("the working directory is unusable: %w; change to another", err)
 	}
 	if !c.envNone {
-		o.Env = inherited(c.environ)
+		o.Env = environ.Inherited(c.environ)
 	}
 	for _, kv := range c.genv {
 		o.Env = setVariable(o.Env, kv)

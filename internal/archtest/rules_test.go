@@ -4,11 +4,11 @@ package archtest
 // folder with all folders below it. Code of a room may import rooms of lower
 // layers and itself, and nothing else of this module.
 var layers = [][]string{
-	{"internal/lines", "internal/filestest"}, // lines of files, for parsers; files, for tests
-	{"job"},                                  // nouns that everybody speaks
-	{"hostlist"},                             // names of hosts
-	{"commsplit"},                            // algorithms alone, which agents run over the tree
-	{"tree"},                                 // shape, frames, routing: keys and transports are not its business
+	{"internal/lines", "internal/environ", "internal/filestest"}, // lines of files, for parsers; variables; files, for tests
+	{"job"},       // nouns that everybody speaks
+	{"hostlist"},  // names of hosts
+	{"commsplit"}, // algorithms alone, which agents run over the tree
+	{"tree"},      // shape, frames, routing: keys and transports are not its business
 	{"topology", "commgraph"},
 	{"routing"},
 	{"cache", "stdio"},
@@ -31,7 +31,7 @@ var layers = [][]string{
 var pure = []string{
 	"job", "hostlist", "tree", "routing", "commgraph", "topology", "cache", "stdio",
 	"pmi", "pmgr", "commsplit", "placement", "netsim", "xrcsim", "profile", "report/page", "agent/ending", "agent/input",
-	"internal/lines",
+	"internal/lines", "internal/environ",
 }
 
 // impure are standard packages that pure rooms do not import. "x/..." stands

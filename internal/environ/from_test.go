@@ -1,0 +1,72 @@
+package environ
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// nodeOf is a node with an environment and directories, of which those that end in /
+// may be read alone.
+func nodeOf(environ string, dirs ...string) Here {
+	has := func(path string) bool { return slices.Contains(dirs, path) }
+	return Here{
+		Environ: strings.Fields(environ),
+		Usable:  has,
+		IsDir:   func(path string) bool { return has(path) || has(path+"/") },
+		Exists:  func(path string) bool { return has(path) || has(path+"/") },
+	}
+}
+
+func TestOf(t *testing.T) {
+	login := "HOME=/home/joe USER=joe LOGNAME=joe SHELL=/bin/sh PATH=/usr/bin:/bin SSH_CONNECTION=node"
+	for _, x := range []struct {
+		name           string
+		from           From
+		launcher, want string
+		here           Here
+		note           string
+	}{
+		{"a shared home", Auto, "HOME=/home/joe USER=joe SHELL=/bin/zsh X=1", "HOME=/home/joe USER=joe SHELL=/bin/zsh X=1 PATH=/usr/bin:/bin SSH_CONNECTION=node", nodeOf(login, "/home/joe"), ""},
+		{"another home by the same name is a choice", Auto, "HOME=/scratch USER=joe PATH=/usr/bin", "HOME=/scratch USER=joe PATH=/usr/bin:/bin SSH_CONNECTION=node", nodeOf(login, "/scratch/"), ""},
+		{"no such home", Auto, "HOME=/Users/joe USER=joe LOGNAME=joe SHELL=/opt/zsh XDG_CACHE_HOME=/Users/joe/c MAIL=/m X=1 PATH=/opt/bin:/bin",
+			"X=1 PATH=/opt/bin:/bin:/usr/bin HOME=/home/joe USER=joe LOGNAME=joe SHELL=/bin/sh SSH_CONNECTION=node", nodeOf(login, "/home/joe"), "there is no /Users/joe"},
+		{"another user", Auto, "HOME=/root USER=root PATH=/bin", "PATH=/bin:/usr/bin HOME=/home/joe USER=joe LOGNAME=joe SHELL=/bin/sh SSH_CONNECTION=node", nodeOf(login, "/root", "/home/joe"), "the user is joe, not root"},
+		{"a container that names no user", Auto, "HOME=/root USER=root HOSTNAME=laptop PATH=/bin", "HOME=/root USER=root PATH=/bin HOSTNAME=c1", nodeOf("HOME=/root PATH=/bin HOSTNAME=c1", "/root"), ""},
+		{"a home that is no path", Auto, "HOME=joe", "HOME=/home/joe USER=joe LOGNAME=joe SHELL=/bin/sh PATH=/usr/bin:/bin SSH_CONNECTION=node", nodeOf(login, "joe"), "there is no joe"},
+		{"what only here is a directory", Auto, "TMPDIR=/job/7 XDG_RUNTIME_DIR=/run/user/7 SSH_AUTH_SOCK=/tmp/a SSH_TTY=/dev/pts/1 HOSTNAME=laptop", "TMPDIR=/var/tmp", nodeOf("TMPDIR=/var/tmp"), ""},
+		{"and there too", Auto, "TMPDIR=/scratch XDG_RUNTIME_DIR=/run/user/7 SSH_AUTH_SOCK=/tmp/a", "TMPDIR=/scratch SSH_AUTH_SOCK=/tmp/a XDG_RUNTIME_DIR=/run/user/8", nodeOf("TMPDIR=/var/tmp XDG_RUNTIME_DIR=/run/user/8", "/scratch", "/run/user/7/", "/tmp/a"), ""},
+		{"as it is", Launcher, "HOME=/Users/joe TMPDIR=/x", "HOME=/Users/joe TMPDIR=/x", nodeOf(login), ""},
+		{"a login", Node, "HOME=/Users/joe X=1", login, nodeOf(login + " SLURM_PROCID=1 PMIX_RANK=2"), ""},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			env, note := x.from.Of(strings.Fields(x.launcher), x.here)
+			require.ElementsMatch(t, strings.Fields(x.want), env)
+			require.Equal(t, x.note, note)
+		})
+	}
+}
+
+// On the launcher's own machine nothing changes.
+func TestHere(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		names := rapid.SliceOfNDistinct(rapid.SampledFrom(slices.Concat(session, account, scratch, files, []string{"PATH", "X", "XDG_DATA_HOME"})), 0, 9, rapid.ID).Draw(t, "names")
+		var mine []string
+		for _, n := range names {
+			mine = append(mine, n+"="+rapid.SampledFrom([]string{"", "/a", "/a:/b", "c"}).Draw(t, n))
+		}
+		dirs := rapid.SliceOf(rapid.SampledFrom([]string{"/a", "/a/"})).Draw(t, "dirs")
+		env, _ := Auto.Of(slices.Clone(mine), nodeOf(strings.Join(mine, " "), dirs...))
+		require.ElementsMatch(t, mine, env)
+	})
+}
+
+func TestFroms(t *testing.T) {
+	for _, f := range Froms() {
+		require.NotEmpty(t, f.Help())
+	}
+	require.Len(t, Froms(), 3)
+}
