@@ -53,6 +53,7 @@ func (a *Agent) takeLaunch(l overlay.Launch) error {
 		return errors.New("a second launch message")
 	}
 	a.launch = &l
+	a.takeEnviron()
 	a.end.Launched()
 	a.progress.launch = time.Now()
 	a.node = job.NodeID(slices.Index(l.Nodes, a.self.Index))

@@ -30,6 +30,7 @@ func (r *run) launchMessage(ready overlay.Ready) (*overlay.Launch, error) {
 
 		World:     r.worldMessage(0, r.plan),
 		Env:       r.Env,
+		EnvGiven:  r.EnvGiven,
 		Umask:     unix.Umask(),
 		Rlimits:   limits,
 		Nodes:     nodes,

@@ -18,6 +18,7 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/cache"
+	"github.com/golaunch/golaunch/internal/environ"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/placement"
@@ -52,6 +53,8 @@ type Options struct {
 	// Env is the environment that ranks inherit, NAME=value, already without
 	// the variables of an outer job.
 	Env []string
+	// EnvGiven is set for all ranks on top of what EnvFrom gives them, NAME=value.
+	EnvGiven []string
 	// Dir is the working directory of apps that name none, and what their
 	// relative ones are relative to.
 	Dir string
@@ -164,6 +167,7 @@ func DefaultOptions() Options {
 			Cache:      cache.HCMAB,
 			CacheBytes: cache.OneRound,
 			PMIVersion: "1.1",
+			EnvFrom:    environ.Auto,
 
 			Profile: profile.Volume, ProfileFrom: profile.FromStart,
 		},
@@ -195,6 +199,8 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("--cache-bytes: %d is negative", o.CacheBytes)
 	case !slices.Contains([]string{"", "1.1", "1.2"}, o.PMIVersion):
 		return fmt.Errorf("--pmi: %q is not a version; 1.1 and 1.2 are", o.PMIVersion)
+	case o.EnvFrom != "" && !slices.Contains(environ.Froms(), o.EnvFrom):
+		return fmt.Errorf("--env-from: %q is none; %s are", o.EnvFrom, sentence(environ.Froms()))
 	case o.LostAfter <= 0:
 		return fmt.Errorf("--lost-after: %v is no time; give more than 0", o.LostAfter)
 	case o.Timeout < 0:

@@ -185,7 +185,8 @@ func (r *Ready) Merge(part Ready) {
 type Launch struct {
 	LaunchOptions
 	World     World           `cbor:"1,keyasint"`
-	Env       []string        `cbor:"4,keyasint"`
+	Env       []string        `cbor:"4,keyasint"`            // what ranks inherit, as EnvFrom says; the agent makes it what they get
+	EnvGiven  []string        `cbor:"32,keyasint,omitempty"` // set for every rank, whatever else they get
 	Umask     int             `cbor:"5,keyasint"`
 	Rlimits   []unix.Rlimit   `cbor:"6,keyasint"`
 	Nodes     []job.HostIndex `cbor:"8,keyasint"`  // NodeID to host

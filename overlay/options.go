@@ -5,6 +5,7 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/cache"
+	"github.com/golaunch/golaunch/internal/environ"
 	"github.com/golaunch/golaunch/profile"
 )
 
@@ -56,6 +57,8 @@ type LaunchOptions struct {
 	// PMIVersion is the highest version of PMI-1 that ranks are granted
 	// (pmi.World.Version): "1.1" ("" too), or "1.2", which has barriers of groups.
 	PMIVersion string `cbor:"19,keyasint"`
+	// EnvFrom says what of Launch.Env ranks get on each node; "" is environ.Launcher: all.
+	EnvFrom environ.From `cbor:"31,keyasint,omitempty"`
 	// PMGR has every agent serve PMGR_COLLECTIVE, beside PMI, at a port of the loopback
 	// interface.
 	PMGR bool `cbor:"21,keyasint"`

@@ -9,6 +9,7 @@ import (
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/cache"
+	"github.com/golaunch/golaunch/internal/environ"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/profile"
 )
@@ -64,11 +65,11 @@ var groups = []string{groupJob, groupHosts, groupPlace, groupTree, groupIO, grou
 
 // exclusive are flags of which one on the command line sets aside the
 // environment variables of the others.
-var exclusive = [][]string{{"hosts", "hostfile", "nodes"}, {"quiet", "verbose"}, {"degree", "degree-rule"}, {"map-by", "metis-file"}}
+var exclusive = [][]string{{"env-none", "env-from"}, {"hosts", "hostfile", "nodes"}, {"quiet", "verbose"}, {"degree", "degree-rule"}, {"map-by", "metis-file"}}
 
 // newCommandLine returns a command line with the defaults, and its flags.
-func newCommandLine(environ []string) *commandLine {
-	c := &commandLine{Options: launcher.DefaultOptions(), given: map[string]bool{}, environ: environ}
+func newCommandLine(variables []string) *commandLine {
+	c := &commandLine{Options: launcher.DefaultOptions(), given: map[string]bool{}, environ: variables}
 	f := newFlagSet("run")
 	c.flags = f
 	c.appFlags.define(f)
@@ -76,6 +77,7 @@ func newCommandLine(environ []string) *commandLine {
 
 	f.Var(listValue{&c.genv}, "genv", "set `VARIABLE` as --env does, but for every app")
 	f.BoolVar(&c.envNone, "env-none", false, "ranks inherit no environment, only what --env and --genv set")
+	f.Var(oneOf{(*string)(&c.EnvFrom), textsOf(environ.Froms())}, "env-from", "environment of ranks, `WHOSE`: "+either(environ.Froms()))
 	f.Var(timeValue{&c.Timeout}, "timeout", "end the job after `TIME`, with exit status 124; 0 is never")
 	f.Var(timeValue{&c.StallAfter}, "stall-after", "name who keeps others waiting after `TIME`; 0 is never")
 	f.Var(timeValue{&c.Grace}, "grace", "`TIME` between SIGTERM and SIGKILL when the job is ended")
@@ -86,7 +88,7 @@ func newCommandLine(environ []string) *commandLine {
 	f.Var(textValue{&c.PMIVersion}, "pmi", "grant PMI `VERSION` 1.1, or 1.2, which has barriers of groups")
 	f.BoolVar(&c.PMIPort, "pmi-port", false, "ranks connect to PMI_PORT, of their own host only, instead of PMI_FD")
 	f.BoolVar(&c.PMGR, "pmgr", false, "serve PMGR_COLLECTIVE (MVAPICH 1), too, at a port of each host's own")
-	annotate(f, groupJob, "genv", "env-none", "timeout", "stall-after", "grace", "keep-going", "open-mpi", "mpich-fix", "no-mpich-fix", "pmi", "pmi-port", "pmgr")
+	annotate(f, groupJob, "genv", "env-none", "env-from", "timeout", "stall-after", "grace", "keep-going", "open-mpi", "mpich-fix", "no-mpich-fix", "pmi", "pmi-port", "pmgr")
 
 	f.VarP(listValue{&c.hosts}, "hosts", "H", "hosts to use; `LIST` as in 'a,b:2,n[001-128]:4', where :4 are slots")
 	f.VarP(textValue{&c.hostfile}, "hostfile", "f", "`FILE` with one host per line: host[:N], host slots=N, user=, port=")
@@ -144,6 +146,8 @@ func describeFlags(f *pflag.FlagSet) {
 	mark(f, noVariable, "env", "genv", "stage", "version", "help")
 	mark(f, filesKey, "hostfile", "stage", "out", "err", "report", "trace", "profile")
 	choices(f, "bootstrap", registry.Names()...)
+	choices(f, "env-from", environ.Froms()...)
+	tell(f, "env-from", environ.From.Help, environ.Froms())
 	choices(f, "degree-rule", launcher.DegreeAuto, launcher.DegreeScELA)
 	choices(f, "cache", cache.Policies()...)
 	tell(f, "cache", cache.Policy.Help, cache.Policies())

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,6 +70,7 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	show("degree", o.Degree, def.Degree)
 	show("degree-rule", o.DegreeRule, def.DegreeRule)
 	show("lost-after", o.LostAfter, def.LostAfter)
+	show("env-from", o.EnvFrom, def.EnvFrom)
 	show("timeout", o.Timeout, def.Timeout)
 	show("stall-after", o.StallAfter, def.StallAfter)
 	show("grace", o.Grace, def.Grace)
@@ -83,7 +85,7 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	show("quiet", o.Quiet, def.Quiet)
 	show("timing", o.Timing, def.Timing)
 	if os.Getenv("SHOW_ENV") != "" {
-		for _, kv := range o.Env {
+		for _, kv := range slices.Concat(o.Env, o.EnvGiven) {
 			fmt.Fprintf(w, "env %s\n", kv)
 		}
 	}

@@ -111,9 +111,11 @@ func (c *commandLine) hostless() (launcher.Options, error) {
 	}
 	if !c.envNone {
 		o.Env = environ.Inherited(c.environ)
+	} else if o.EnvFrom = environ.Launcher; c.given["env-from"] {
+		return o, errors.New("--env-none and --env-from exclude each other")
 	}
 	for _, kv := range c.genv {
-		o.Env = setVariable(o.Env, kv)
+		o.EnvGiven = setVariable(o.EnvGiven, kv)
 	}
 	for name, value := range registry.Given(o.Bootstrap, c.environ) {
 		if o.BootstrapValues[name] == "" {

@@ -53,6 +53,12 @@ func Executable(path string) error {
 	return unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS)
 }
 
+// MayWrite reports whether this process may write to the file, or in the directory,
+// with its effective ids.
+func MayWrite(path string) bool {
+	return unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, unix.AT_EACCESS) == nil
+}
+
 // Reap collects one child that has ended, of any if pid is -1, without waiting.
 // It returns pid 0 where none has ended, and syscall.ECHILD where there is no
 // child at all. Only the owner of all children may pass -1.
