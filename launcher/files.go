@@ -21,6 +21,7 @@ type files struct {
 	report *reporter
 	byPath map[string]*file
 	open   []*file // longest unused first
+	more   bool    // files that are there are added to
 }
 
 // file is one output file. It is the stdio.Output of its Assembler.
@@ -45,7 +46,11 @@ func (s *files) create(path string) error {
 	}
 	f := &file{set: s, path: path, pipe: isPipe(path)}
 	if !f.pipe {
-		fh, err := os.Create(path)
+		how := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
+		if s.more {
+			how &^= os.O_TRUNC
+		}
+		fh, err := os.OpenFile(path, how, 0o666)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w; make the directory first", err)
 		}

@@ -130,6 +130,13 @@ type Options struct {
 	// printed in one piece.
 	LineMax int
 
+	// Restarts is how often the job is started again when a rank or a node of it fails.
+	Restarts int
+	// LogDir is a directory for the output of each rank and attempt; "" for none.
+	LogDir string
+	// appendOut adds to the files of OutPattern and ErrPattern.
+	appendOut bool
+
 	// DryRun prints the plan and starts nothing.
 	DryRun bool
 	// Quiet keeps golaunch silent but for why the job failed.
@@ -235,6 +242,9 @@ func (o *Options) Validate() error {
 		return errors.New("--fold says whose each output is, and shows it at the end; leave out --label and --out")
 	}
 	if _, err := stdio.ParsePatterns(o.OutPattern, o.ErrPattern); err != nil {
+		return err
+	}
+	if err := o.checkRestarts(); err != nil {
 		return err
 	}
 	return o.Place.Check(o.Network != nil)

@@ -70,6 +70,7 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 		}
 	}
 	p.files = newFiles(config, report)
+	p.files.more = o.appendOut
 	return p, nil
 }
 

@@ -54,23 +54,40 @@ const drainTimeout = 2 * time.Second
 // (docs/errors.md). It handles SIGINT, SIGTERM, SIGHUP and the signals that
 // are passed on to the ranks while it runs; ending ctx counts as SIGTERM.
 func Run(ctx context.Context, o Options, stdio IO) int {
-	begin := time.Now()
 	report := newReporter(stdio.Stderr, o.Quiet)
 	if err := o.Validate(); err != nil {
 		report.say("%v", err)
 		return job.ExitUsage
 	}
+	attempts := newRestarts(o)
+	for {
+		o, err := attempts.options()
+		if err != nil {
+			report.say("%v", err)
+			return job.ExitUsage
+		}
+		status, failed := runOnce(ctx, o, stdio, report)
+		if failed == nil || !attempts.again(ctx, failed, report) {
+			return status
+		}
+	}
+}
+
+// runOnce carries the job out once. What it leaves if it fails by itself comes beside
+// its exit status.
+func runOnce(ctx context.Context, o Options, stdio IO, report *reporter) (int, *failed) {
+	begin := time.Now()
 	host, err := os.Hostname()
 	if err != nil {
 		report.say("this machine has no name: %v", err)
-		return job.ExitLauncher
+		return job.ExitLauncher, nil
 	}
 	patience := time.AfterFunc(planPatience, func() { report.note("deciding where the ranks go") })
 	plan, err := NewPlan(&o, host)
 	patience.Stop()
 	if err != nil {
 		report.say("%v", err)
-		return job.ExitUsage
+		return job.ExitUsage, nil
 	}
 	for _, note := range slices.Concat(plan.network.notes, plan.placed.Notes) {
 		report.note("%s", note)
@@ -82,9 +99,9 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 		}
 		if _, err := io.WriteString(stdio.Stdout, plan.text(rows)); err != nil {
 			report.say("the output cannot be written: %v", err)
-			return job.ExitLauncher
+			return job.ExitLauncher, nil
 		}
-		return 0
+		return 0, nil
 	}
 	if plan.network.order != "" && o.Verbose > 0 {
 		report.say("order of hosts: %s", plan.network.order)
@@ -97,19 +114,20 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 	}
 	if err := cmp.Or(prepareFile("--report", o.ReportFile, 0o644), preparePrivate("--trace", o.TraceFile), preparePrivate("--profile", o.ProfileFile)); err != nil {
 		report.say("%v", err)
-		return job.ExitUsage
+		return job.ExitUsage, nil
 	}
 	r, err := newRun(ctx, o, plan, report, stdio)
 	if err != nil {
 		report.say("%v", err)
 		if errors.As(err, new(bootstrap.UsageError)) {
-			return job.ExitUsage
+			return job.ExitUsage, nil
 		}
-		return job.ExitLauncher
+		return job.ExitLauncher, nil
 	}
 	r.clock.begin = begin
 	defer r.close()
-	return r.loop()
+	status := r.loop()
+	return status, r.outcome()
 }
 
 // run is one job while it runs. Its fields belong to the goroutine of loop,

@@ -81,6 +81,7 @@ func newCommandLine(variables []string) *commandLine {
 	f.Var(timeValue{&c.Timeout}, "timeout", "end the job after `TIME`, with exit status 124; 0 is never")
 	f.Var(timeValue{&c.StallAfter}, "stall-after", "name who keeps others waiting after `TIME`; 0 is never")
 	f.Var(timeValue{&c.Grace}, "grace", "`TIME` between SIGTERM and SIGKILL when the job is ended")
+	f.Var(countValue{&c.Restarts, 1000}, "restarts", "start the job again, up to `N` times, when a rank or a node fails")
 	f.BoolVar(&c.KeepGoing, "keep-going", false, "let the other ranks run when one fails")
 	f.BoolVar(&c.OpenMPI, "open-mpi", false, "the programs use Open MPI 3 or 4, though their files do not show it")
 	f.BoolVar(&c.MPICHFix, "mpich-fix", false, "keep MPICH 3.4 to 4.1 from hanging in MPI_Finalize in scripts, too")
@@ -88,7 +89,7 @@ func newCommandLine(variables []string) *commandLine {
 	f.Var(textValue{&c.PMIVersion}, "pmi", "grant PMI `VERSION` 1.1, or 1.2, which has barriers of groups")
 	f.BoolVar(&c.PMIPort, "pmi-port", false, "ranks connect to PMI_PORT, of their own host only, instead of PMI_FD")
 	f.BoolVar(&c.PMGR, "pmgr", false, "serve PMGR_COLLECTIVE (MVAPICH 1), too, at a port of each host's own")
-	annotate(f, groupJob, "genv", "env-none", "env-from", "timeout", "stall-after", "grace", "keep-going", "open-mpi", "mpich-fix", "no-mpich-fix", "pmi", "pmi-port", "pmgr")
+	annotate(f, groupJob, "genv", "env-none", "env-from", "timeout", "stall-after", "grace", "restarts", "keep-going", "open-mpi", "mpich-fix", "no-mpich-fix", "pmi", "pmi-port", "pmgr")
 
 	f.VarP(listValue{&c.hosts}, "hosts", "H", "hosts to use; `LIST` as in 'a,b:2,n[001-128]:4', where :4 are slots")
 	f.VarP(textValue{&c.hostfile}, "hostfile", "f", "`FILE` with one host per line: host[:N], host slots=N, user=, port=")
@@ -119,8 +120,9 @@ func newCommandLine(variables []string) *commandLine {
 	f.BoolVar(&c.Fold, "fold", false, "show equal output once, when all have ended, and who wrote it")
 	f.VarP(textValue{&c.OutPattern}, "out", "o", "write output to files `PATTERN`; %r is the rank, %h the host, %j the job")
 	f.VarP(textValue{&c.ErrPattern}, "err", "e", "write standard error to files `PATTERN`")
+	f.Var(textValue{&c.LogDir}, "log-dir", "write output of each rank to `DIR`/attempt-0/RANK.out and RANK.err")
 	f.Var(sizeValue{&c.LineMax}, "line-max", "keep lines up to `SIZE` in memory (K, M, G)")
-	annotate(f, groupIO, "stdin", "label", "fold", "out", "err", "line-max")
+	annotate(f, groupIO, "stdin", "label", "fold", "out", "err", "log-dir", "line-max")
 
 	f.BoolVar(&c.DryRun, "dry-run", false, "print the plan and start nothing")
 	f.CountVarP(&c.Verbose, "verbose", "v", "tell more, up to three times")
@@ -144,7 +146,7 @@ func newCommandLine(variables []string) *commandLine {
 func describeFlags(f *pflag.FlagSet) {
 	mark(f, repeatKey, "env", "genv", "hosts", "stage", "verbose")
 	mark(f, noVariable, "env", "genv", "stage", "version", "help")
-	mark(f, filesKey, "hostfile", "stage", "out", "err", "report", "trace", "profile")
+	mark(f, filesKey, "hostfile", "stage", "out", "err", "log-dir", "report", "trace", "profile")
 	choices(f, "bootstrap", registry.Names()...)
 	choices(f, "env-from", environ.Froms()...)
 	tell(f, "env-from", environ.From.Help, environ.Froms())

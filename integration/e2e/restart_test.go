@@ -1,0 +1,92 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+)
+
+// meeting is a program as those of machine learning are: all ranks call rank 0, which
+// tells when it has heard of all. Before its third attempt it does not end.
+const meeting = `
+import os, socket
+rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+attempt = os.environ["GOLAUNCH_RESTART"]
+assert attempt == os.environ["TORCHELASTIC_RESTART_COUNT"]
+at = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+name = socket.gethostname()
+if rank == 0:
+    with socket.create_server(("", at[1])) as s:
+        calls = [s.accept()[0] for _ in range(size - 1)]
+        print(attempt, *sorted([name] + [c.makefile().readline().strip() for c in calls]), flush=True)
+        if attempt != "2":
+            calls[0].recv(1)
+else:
+    while True:
+        try:
+            s = socket.create_connection(at)
+            break
+        except ConnectionRefusedError:
+            pass
+    s.sendall((name + "\n").encode())
+    s.recv(1)
+`
+
+// A job that loses a node, and then another, starts again on spares.
+func TestAJobStartsAgainOnSpares(t *testing.T) {
+	c := theCluster(t)
+	cmd := c.Command(cluster.Head, bin("golaunch"), "-H", hostsArg(6), "--ssh-config", c.SSHConfig(), "-n", "4", "-N", "1", "--spares", "2", "--restarts", "3",
+		"python3", "-c", meeting)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	pipe, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { cmd.Process.Kill() })
+	out := bufio.NewReader(pipe)
+	hear := func(want string) {
+		t.Helper()
+		line, err := out.ReadString('\n')
+		require.NoError(t, err, stderr.String())
+		require.Equal(t, want+"\n", line)
+	}
+	hear("0 n001 n002 n003 n004")
+	kill(t, c, "n003", "nla-agent")
+	hear("1 n001 n002 n004 n005")
+	kill(t, c, "n001", "nla-agent")
+	hear("2 n002 n004 n005 n006")
+	require.NoError(t, cmd.Wait(), stderr.String())
+	require.Contains(t, stderr.String(), "golaunch: restart 1 of 3, without n003\n")
+	require.Contains(t, stderr.String(), "golaunch: restart 2 of 3, without n001\n")
+	nothingLeft(t, c, firstNodes(c, 6)...)
+}
+
+// A job that fails as often as it may fails as its last attempt does. Its logs are a
+// file per rank and attempt, and the end of the failed rank's is shown.
+func TestLogsOfAttempts(t *testing.T) {
+	logs := filepath.Join(t.TempDir(), "100%r")
+	r := local(t, "", "-n", "2", "--restarts", "1", "--log-dir", logs, "sh", "-c", "echo out $GOLAUNCH_RESTART; test $RANK = 0 || { seq 20 >&2; exit 7; }; exec sleep 60")
+	require.Equal(t, 7, r.code)
+	require.Empty(t, r.stdout)
+	require.Contains(t, r.stderr, "attempt-1/1.err:\ngolaunch: 11\n")
+	require.NotContains(t, r.stderr, "golaunch: 10\n")
+	for file, want := range map[string]string{"attempt-0/1.out": "out 0\n", "attempt-1/1.out": "out 1\n"} {
+		text, err := os.ReadFile(filepath.Join(logs, file))
+		require.NoError(t, err)
+		require.Equal(t, want, string(text))
+	}
+	all := filepath.Join(t.TempDir(), "all")
+	r = local(t, "", "-n", "1", "--restarts", "1", "-o", all, "sh", "-c", "echo $GOLAUNCH_RESTART; exit 3")
+	require.Equal(t, 3, r.code)
+	text, err := os.ReadFile(all)
+	require.NoError(t, err)
+	require.Equal(t, "0\n1\n", string(text), "what attempts write is kept")
+	r = local(t, "", "-n", "1", "--restarts", "1", all+".none")
+	require.NotContains(t, r.stderr, "restart", "a program that is not there is not there again")
+}

@@ -1,0 +1,173 @@
+package launcher
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/golaunch/golaunch/job"
+)
+
+// restarts carries out a job again and again while it fails, as often as
+// Options.Restarts allow (--restarts): each attempt is a job of its own, with as many
+// ranks as the first, on hosts that no attempt has lost.
+type restarts struct {
+	o        Options
+	deadline time.Time // of Options.Timeout; zero for none
+	attempt  int
+}
+
+// failed is what an attempt leaves that failed by itself.
+type failed struct {
+	apps  []job.App // with their final number of ranks
+	lost  []job.Host
+	names []string // of those
+	rank  job.RankID
+}
+
+func newRestarts(o Options) *restarts {
+	s := &restarts{o: o}
+	if o.Timeout > 0 {
+		s.deadline = time.Now().Add(o.Timeout)
+	}
+	return s
+}
+
+// options are those of the next attempt.
+func (s *restarts) options() (Options, error) {
+	o := s.o
+	o.EnvGiven = slices.Clip(o.EnvGiven)
+	if o.Restarts > 0 {
+		o.EnvGiven = append(o.EnvGiven, fmt.Sprint("GOLAUNCH_RESTART=", s.attempt),
+			fmt.Sprint("TORCHELASTIC_RESTART_COUNT=", s.attempt), fmt.Sprint("TORCHELASTIC_MAX_RESTARTS=", o.Restarts))
+	}
+	o.appendOut = s.attempt > 0
+	if o.LogDir != "" && !o.DryRun {
+		dir := s.logDir()
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return o, fmt.Errorf("--log-dir: %w", err)
+		}
+		dir = strings.ReplaceAll(dir, "%", "%%")
+		o.OutPattern, o.ErrPattern = filepath.Join(dir, "%r.out"), filepath.Join(dir, "%r.err")
+		o.LogDir = ""
+	}
+	return o, nil
+}
+
+// logDir is where the output of this attempt goes.
+func (s *restarts) logDir() string {
+	return filepath.Join(s.o.LogDir, fmt.Sprint("attempt-", s.attempt))
+}
+
+// again prepares the next attempt after one that failed, and reports whether there is
+// one.
+func (s *restarts) again(ctx context.Context, f *failed, report *reporter) bool {
+	if s.o.LogDir != "" {
+		s.tail(f.rank, report)
+	}
+	if s.attempt == s.o.Restarts || ctx.Err() != nil {
+		return false
+	}
+	if !s.deadline.IsZero() {
+		if s.o.Timeout = time.Until(s.deadline); s.o.Timeout <= 0 {
+			report.note("no restart: the time of --timeout is over")
+			return false
+		}
+	}
+	s.attempt++
+	s.o.Apps = f.apps
+	s.o.Stdin = StdinNone // it is read
+	without := ""
+	if len(s.o.Hosts) > 0 && len(f.lost) > 0 {
+		s.o.Hosts = slices.DeleteFunc(slices.Clone(s.o.Hosts), func(h job.Host) bool { return slices.Contains(f.lost, h) })
+		s.o.Spares = max(0, s.o.Spares-len(f.lost))
+		without = ", without " + strings.Join(f.names, ", ")
+	}
+	report.note("restart %d of %d%s", s.attempt, s.o.Restarts, without)
+	return true
+}
+
+// tailLines is how much of a rank's output is shown again.
+const (
+	tailLines = 10
+	tailBytes = 4 << 10
+)
+
+// tail shows the last that a rank has written.
+func (s *restarts) tail(r job.RankID, report *reporter) {
+	if r.Rank < 0 {
+		return
+	}
+	for _, end := range []string{".err", ".out"} {
+		path := filepath.Join(s.logDir(), r.String()+end)
+		text, err := lastLines(path)
+		if err == nil && len(text) > 0 {
+			report.note("the end of %s:\n%s", path, text)
+			return
+		}
+	}
+}
+
+// lastLines reads the end of a file.
+func lastLines(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, err
+	}
+	text := make([]byte, min(size, tailBytes))
+	if _, err := f.ReadAt(text, size-int64(len(text))); err != nil {
+		return nil, err
+	}
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	if n := len(lines); n > 0 && len(lines[n-1]) == 0 {
+		lines = lines[:n-1]
+	}
+	if n := len(lines); n > tailLines {
+		lines = lines[n-tailLines:]
+	}
+	return bytes.Join(lines, nil), nil
+}
+
+// outcome is what the attempt of r leaves, or nil where it ended well or was ended.
+func (r *run) outcome() *failed {
+	cause := r.verdict.cause()
+	if cause == nil || r.decided || cause.Class == job.CauseStart {
+		return nil
+	}
+	f := &failed{apps: r.plan.Apps, rank: job.RankID{World: cause.World, Rank: cause.Rank}}
+	for h := range r.heldBy {
+		if int(h) >= len(r.plan.Hosts) { // a relay, which is started anew
+			continue
+		}
+		f.lost = append(f.lost, r.plan.Hosts[h])
+		f.names = append(f.names, r.hostName(h))
+	}
+	slices.Sort(f.names)
+	return f
+}
+
+// checkRestarts says which other options exclude those of this file.
+func (o *Options) checkRestarts() error {
+	switch {
+	case o.Restarts < 0:
+		return fmt.Errorf("--restarts: %d is negative", o.Restarts)
+	case o.Restarts > 0 && o.KeepGoing:
+		return fmt.Errorf("--restarts and --keep-going exclude each other: where the others go on, nothing is started again")
+	case o.LogDir != "" && (o.OutPattern != "" || o.ErrPattern != ""):
+		return fmt.Errorf("--log-dir names the files of output; leave out --out and --err")
+	case o.LogDir != "" && o.Fold:
+		return fmt.Errorf("--fold shows output that --log-dir takes; leave one out")
+	}
+	return nil
+}
