@@ -30,9 +30,12 @@ type commandLine struct {
 	help     bool
 	version  bool
 
-	flags   *pflag.FlagSet
-	given   map[string]bool // flags on the command line, not of variables
-	environ []string
+	flags *pflag.FlagSet
+	given map[string]bool // flags on the command line, not of variables
+	// The file of --config, and the flags that it has set.
+	configFile string
+	configured map[string]bool
+	environ    []string
 }
 
 // appFlags are the flags that each app may have of its own.
@@ -69,7 +72,7 @@ var exclusive = [][]string{{"env-none", "env-from"}, {"hosts", "hostfile", "node
 
 // newCommandLine returns a command line with the defaults, and its flags.
 func newCommandLine(variables []string) *commandLine {
-	c := &commandLine{Options: launcher.DefaultOptions(), given: map[string]bool{}, environ: variables}
+	c := &commandLine{Options: launcher.DefaultOptions(), given: map[string]bool{}, configured: map[string]bool{}, environ: variables}
 	f := newFlagSet("run")
 	c.flags = f
 	c.appFlags.define(f)
@@ -134,9 +137,10 @@ func newCommandLine(variables []string) *commandLine {
 	f.Var(textValue{&c.ProfileFile}, "profile", "write who sent whom how much in MPI to `FILE`, for --map-by comm:FILE")
 	f.Var(oneOf{(*string)(&c.Profile), textsOf(profile.Quantities())}, "profile-what", "count `WHAT`: "+either(profile.Quantities()))
 	f.Var(oneOf{(*string)(&c.ProfileFrom), textsOf(profile.Triggers())}, "profile-from", "begin to count at `WHEN`: "+either(profile.Triggers()))
+	f.Var(textValue{&c.configFile}, "config", "read further flags from `FILE`, one per line; the command line counts more")
 	f.BoolVar(&c.version, "version", false, "print the version")
 	f.BoolVarP(&c.help, "help", "h", false, "print this help")
-	annotate(f, groupDebug, "dry-run", "verbose", "quiet", "timing", "stats", "report", "trace", "profile", "profile-what", "profile-from", "version", "help")
+	annotate(f, groupDebug, "dry-run", "verbose", "quiet", "timing", "stats", "report", "trace", "profile", "profile-what", "profile-from", "config", "version", "help")
 
 	describeFlags(f)
 	return c
@@ -146,7 +150,7 @@ func newCommandLine(variables []string) *commandLine {
 func describeFlags(f *pflag.FlagSet) {
 	mark(f, repeatKey, "env", "genv", "hosts", "stage", "verbose")
 	mark(f, noVariable, "env", "genv", "stage", "version", "help")
-	mark(f, filesKey, "hostfile", "stage", "out", "err", "log-dir", "report", "trace", "profile")
+	mark(f, filesKey, "hostfile", "stage", "out", "err", "log-dir", "report", "trace", "profile", "config")
 	choices(f, "bootstrap", registry.Names()...)
 	choices(f, "env-from", environ.Froms()...)
 	tell(f, "env-from", environ.From.Help, environ.Froms())

@@ -22,6 +22,9 @@ func (c *commandLine) parse(args []string) error {
 	if c.help || c.version {
 		return nil
 	}
+	if err := c.readConfig(); err != nil {
+		return err
+	}
 	if err := c.parseVariables(); err != nil {
 		return err
 	}
@@ -200,11 +203,11 @@ func (c *commandLine) parseVariables() error {
 	return err
 }
 
-// setAside tells whether a flag on the command line excludes this one, whose
-// variable then does not count.
+// setAside tells whether a flag on the command line, or in the file of --config,
+// excludes this one, whose variable then does not count.
 func (c *commandLine) setAside(name string) bool {
 	for _, group := range exclusive {
-		if slices.Contains(group, name) && slices.ContainsFunc(group, func(n string) bool { return c.given[n] }) {
+		if slices.Contains(group, name) && slices.ContainsFunc(group, func(n string) bool { return c.given[n] || c.configured[n] && n != name }) {
 			return true
 		}
 	}

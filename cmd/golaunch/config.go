@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/golaunch/golaunch/internal/lines"
+)
+
+// readConfig sets flags that the command line left alone from the file of --config. A
+// line is a flag, with or without its dashes, and its value, after a blank or =.
+func (c *commandLine) readConfig() error {
+	flag := c.flags.Lookup("config")
+	if !flag.Changed && !c.setAside(flag.Name) {
+		for _, name := range variablesOf(flag) {
+			if value := variable(c.environ, name); value != "" {
+				c.configFile = value
+			}
+		}
+	}
+	switch c.configFile {
+	case "":
+		return nil
+	case "-":
+		return errors.New("--config: standard input is for other files and the program; give a file")
+	}
+	return withFile(os.Stderr, c.configFile, func(r io.Reader) error {
+		text := lines.New(r, c.configFile)
+		for text.Next() {
+			if err := c.configLine(text.Text()); err != nil {
+				return text.Errorf("%w", err)
+			}
+		}
+		return text.Err()
+	})
+}
+
+// configLine takes one line of the file.
+func (c *commandLine) configLine(line string) error {
+	line = strings.TrimSpace(line)
+	if line == "" || line[0] == '#' {
+		return nil
+	}
+	name, value := line, ""
+	end := strings.IndexAny(line, " \t=")
+	if end >= 0 {
+		name, value = line[:end], strings.TrimSpace(line[end:])
+		value = strings.TrimSpace(strings.TrimPrefix(value, "="))
+	}
+	f := c.configFlag(name)
+	switch {
+	case f == nil:
+		return c.unknownFlag(name, strings.TrimLeft(name, "-"))
+	case f.Name == "config" || f.Name == "help" || f.Name == "version":
+		return fmt.Errorf("%s: it goes on the command line", flagName(f))
+	case f.Name == "env":
+		return fmt.Errorf("%s is one app's; --genv sets a variable for all", flagName(f))
+	case c.configured[f.Name] && !has(f, repeatKey):
+		return fmt.Errorf("%s: given twice", flagName(f))
+	case value == "" && f.NoOptDefVal == "":
+		return fmt.Errorf("%s: its value is missing", flagName(f))
+	case value == "":
+		value = f.NoOptDefVal
+	}
+	if c.given[f.Name] || c.setAside(f.Name) {
+		return nil
+	}
+	c.configured[f.Name] = true
+	return set(c.flags, f, value, flagName(f))
+}
+
+// configFlag finds the flag of a name, or of a letter, with its dashes or without.
+func (c *commandLine) configFlag(word string) *pflag.Flag {
+	name := strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-")
+	if len(name) == 1 && !strings.HasPrefix(word, "--") {
+		return c.flags.ShorthandLookup(name)
+	}
+	if len(name) < 2 {
+		return nil
+	}
+	return c.flags.Lookup(name)
+}
