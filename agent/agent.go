@@ -156,6 +156,8 @@ func (a *Agent) handle(e overlay.Event) {
 		a.subtree.HostFailed(e.Dead)
 	case overlay.HostAwaited:
 		a.noteOf(e.Host, 0, "%s", e.Text)
+	case overlay.HostTried:
+		a.noteOf(e.Host, overlay.LevelTries, "%s", e.Text)
 	case overlay.PartDone:
 		a.readyIf(a.subtree.PartDone())
 	case callRefused:

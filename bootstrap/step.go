@@ -1,6 +1,9 @@
 package bootstrap
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // StepBegins is told of a step of a start that begins; what it returns is called
 // when the step is over, well or not. Several goroutines may call it.
@@ -22,4 +25,19 @@ func BeginStep(ctx context.Context, p Phase) (end func()) {
 		return func() {}
 	}
 	return begins(p)
+}
+
+type detailKey struct{}
+
+// WithDetails returns a context whose starts tell what they met on the way: addresses,
+// keys. Several goroutines may call tell.
+func WithDetails(ctx context.Context, tell func(text string)) context.Context {
+	return context.WithValue(ctx, detailKey{}, tell)
+}
+
+// Detail tells of the start that ctx is for. Where nobody wants to know it does nothing.
+func Detail(ctx context.Context, format string, args ...any) {
+	if tell, ok := ctx.Value(detailKey{}).(func(string)); ok {
+		tell(fmt.Sprintf(format, args...))
+	}
 }

@@ -288,6 +288,8 @@ func (r *run) handle(e overlay.Event) {
 		r.subtree.HostFailed(e.Dead)
 	case overlay.HostAwaited:
 		r.noted(overlay.Note{Host: e.Host, Text: e.Text})
+	case overlay.HostTried:
+		r.noted(overlay.Note{Level: overlay.LevelTries, Host: e.Host, Text: e.Text})
 	case overlay.PartDone:
 		if r.subtree.PartDone() {
 			r.treeReady()

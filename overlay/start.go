@@ -96,7 +96,7 @@ func NewStarter(ctx context.Context, piper bootstrap.Piper, source stage.Source,
 	kind, _ := registry.Find(common.Bootstrap) // whoever made piper knows it
 	return &Starter{
 		ctx: ctx, patience: kind.Patience, piper: piper, relays: registry.Relays(), source: source, common: common, inbox: inbox, noise: noise,
-		window: newWindow(), gate: gate, open: open, starts: newStarts(common),
+		window: newWindow(), gate: gate, open: open, starts: newStarts(common, inbox),
 	}
 }
 

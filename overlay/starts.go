@@ -2,7 +2,9 @@ package overlay
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,8 +18,9 @@ const waitStep bootstrap.Phase = "wait for a place"
 
 // starts notes what a Starter does, for --trace and for the progress line.
 type starts struct {
-	trace bool // keep every try
-	watch bool // know which hosts are waited for
+	trace bool            // keep every try
+	watch bool            // know which hosts are waited for
+	tell  func(HostTried) // of every try; nil where nobody wants to know
 
 	mu    sync.Mutex
 	tries []report.Start
@@ -31,8 +34,22 @@ type openStart struct {
 	step  bootstrap.Phase // that began last
 }
 
-func newStarts(c Common) *starts {
-	return &starts{trace: c.Trace, watch: c.Progress, open: map[job.HostIndex]*openStart{}, kept: map[job.HostIndex]int{}}
+// LevelTries is the level of the notes of HostTried.
+const LevelTries = 3
+
+// HostTried is the event of a try to start a host that is over, where somebody wants to
+// know. Text says whom it reached and how, and how long each step took.
+type HostTried struct {
+	Host job.HostIndex
+	Text string
+}
+
+func newStarts(c Common, inbox *Inbox) *starts {
+	s := &starts{trace: c.Trace, watch: c.Progress, open: map[job.HostIndex]*openStart{}, kept: map[job.HostIndex]int{}}
+	if c.Verbose >= LevelTries {
+		s.tell = func(e HostTried) { inbox.Put(e) }
+	}
+	return s
 }
 
 // host notes that a host is being started; what it returns ends that.
@@ -53,11 +70,21 @@ func (s *starts) host(h job.HostIndex) (decided func()) {
 // try notes one try to start a host, whose steps are told to the context that
 // it returns. done ends it.
 func (s *starts) try(ctx context.Context, h job.HostIndex) (_ context.Context, done func(error)) {
-	if !s.trace && !s.watch {
+	if !s.trace && !s.watch && s.tell == nil {
 		return ctx, func(error) {}
 	}
 	t := report.Start{Host: h, Begin: time.Now()}
 	over := false
+	var details []string
+	if s.tell != nil {
+		ctx = bootstrap.WithDetails(ctx, func(text string) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if !over && len(details) < maxSpans {
+				details = append(details, text)
+			}
+		})
+	}
 	ctx = bootstrap.WithSteps(ctx, func(p bootstrap.Phase) func() {
 		begin := time.Now()
 		s.mu.Lock()
@@ -75,16 +102,41 @@ func (s *starts) try(ctx context.Context, h job.HostIndex) (_ context.Context, d
 	})
 	return ctx, func(err error) {
 		s.mu.Lock()
-		defer s.mu.Unlock()
-		if over = true; !s.trace {
-			return
-		}
+		over = true
+		t.End = time.Now()
 		if err != nil {
 			t.Error = cut(err.Error(), maxError)
 		}
-		t.End = time.Now()
-		s.keep(t)
+		if s.trace {
+			s.keep(t)
+		}
+		s.mu.Unlock()
+		if s.tell != nil {
+			s.tell(HostTried{h, Cut(triedText(t, details))})
+		}
 	}
+}
+
+// triedText says how a try went: its outcome, details, and how long each step took.
+func triedText(t report.Start, details []string) string {
+	var b strings.Builder
+	b.WriteString("started in ")
+	if t.Error != "" {
+		b.Reset()
+		b.WriteString("a try to start it failed after ")
+	}
+	fmt.Fprintf(&b, "%v", t.End.Sub(t.Begin).Round(time.Millisecond))
+	for i, s := range t.Steps {
+		sep := ", "
+		if i == 0 {
+			sep = ": "
+		}
+		fmt.Fprintf(&b, "%s%s %v", sep, s.Name, s.End.Sub(s.Begin).Round(time.Millisecond))
+	}
+	for _, d := range details {
+		b.WriteString("; " + d)
+	}
+	return b.String()
 }
 
 // keep keeps a try. Of many for one host it keeps the first and the last.

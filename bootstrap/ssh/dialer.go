@@ -206,8 +206,10 @@ func (d *Dialer) connect(ctx context.Context, t *Target, direct bool) (*tcpConn,
 	defer cancel()
 	c, err := dialTCP(dialCtx, cmp.Or(t.Network, "tcp"), t.address(), missAfter)
 	if err == nil {
+		bootstrap.Detail(ctx, "reached %v", c.RemoteAddr())
 		return c, nil
 	}
+	bootstrap.Detail(ctx, "did not reach %s", t.address())
 	e := connectError(ctx, err, t, limit)
 	e.Unreached = direct
 	switch {

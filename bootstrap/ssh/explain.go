@@ -132,7 +132,7 @@ const maxSaid = 1000
 // PAM bars the account. If it gave no reason, it may have died: it is tried once
 // more. The caller holds a.mu.
 func (a *attempt) explainBarred(e *bootstrap.Error, err error) {
-	key := fmt.Sprintf("%s (%s)", a.d.cfg.Keys[a.signedBy].Name, a.d.keys[a.signedBy].Type())
+	key := a.keyNames([]int{a.signedBy})
 	e.Phase = bootstrap.Authenticate
 	e.Hint = "PAM may bar the account there (pam_slurm_adopt, pam_access, pam_nologin), or root; sshd's log on the host tells"
 	if a.said != "" {
@@ -149,10 +149,7 @@ func (a *attempt) explainBarred(e *bootstrap.Error, err error) {
 // explainRefusal is for a server that answered no. The caller holds a.mu.
 func (a *attempt) explainRefusal(e *bootstrap.Error, text string) {
 	e.Phase, e.Permanent = bootstrap.Authenticate, true
-	var names []string
-	for _, i := range a.offered {
-		names = append(names, fmt.Sprintf("%s (%s)", a.d.cfg.Keys[i].Name, a.d.keys[i].Type()))
-	}
+	names := a.keyNames(a.offered)
 	notes := ""
 	if len(a.d.cfg.KeyNotes) > 0 {
 		notes = "; not offered: " + strings.Join(a.d.cfg.KeyNotes, "; ")
@@ -162,7 +159,7 @@ func (a *attempt) explainRefusal(e *bootstrap.Error, text string) {
 	case a.partial:
 		e.Err = fmt.Errorf("user %s: the host wants more than a key (%s)", user, strings.Join(a.methods, ", "))
 		e.Hint = "only public keys are supported; use the system's ssh: " + systemSSH(a.t.ConfigFile)
-	case len(names) == 0:
+	case names == "":
 		e.Err = fmt.Errorf("user %s: there is no private key to offer%s", user, notes)
 		e.Hint = "make one with ssh-keygen, or unlock one with ssh-add"
 	case len(a.methods) > 0 && !slices.Contains(a.methods, "publickey"):
@@ -170,13 +167,13 @@ func (a *attempt) explainRefusal(e *bootstrap.Error, text string) {
 		e.Hint = "use the system's ssh: " + systemSSH(a.t.ConfigFile)
 	case strings.Contains(text, "disconnect"):
 		e.Permanent = strings.Contains(text, "Too many authentication failures")
-		e.Err = fmt.Errorf("user %s: the host hung up: %s; offered %s%s", user, text, strings.Join(names, ", "), notes)
+		e.Err = fmt.Errorf("user %s: the host hung up: %s; offered %s%s", user, text, names, notes)
 		e.Hint = "with many keys, name the right one: IdentityFile and IdentitiesOnly yes in the ssh configuration"
 	case strings.Contains(text, "no common public key signature algorithm"):
-		e.Err = fmt.Errorf("user %s: %s; offered %s%s", user, text, strings.Join(names, ", "), notes)
+		e.Err = fmt.Errorf("user %s: %s; offered %s%s", user, text, names, notes)
 		e.Hint = "use an ed25519 key"
 	default:
-		e.Err = fmt.Errorf("user %s: the host accepts none of the keys %s%s", user, strings.Join(names, ", "), notes)
+		e.Err = fmt.Errorf("user %s: the host accepts none of the keys %s%s", user, names, notes)
 		e.Hint = fmt.Sprintf("try: %s; is the public key in ~/.ssh/authorized_keys there, and the account neither locked nor expired?", a.t.trySSH())
 	}
 }

@@ -3,6 +3,7 @@ package sshboot
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -63,6 +64,7 @@ func (d *Dialer) handshake(ctx context.Context, host bootstrap.Host, t *Target, 
 		ClientVersion:     "SSH-2.0-golaunch",
 	}
 	c, channels, requests, err := ssh.NewClientConn(a.wire, t.namedAddress(), config)
+	bootstrap.Detail(ctx, "%s", a.keysTried(err == nil))
 	if err != nil {
 		return nil, a.explain(err)
 	}
@@ -162,6 +164,39 @@ func (a *attempt) signers() []ssh.Signer {
 		}
 	}
 	return out
+}
+
+// keysTried says which keys were tried, in order, and which was taken.
+func (a *attempt) keysTried(loggedIn bool) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	text := fmt.Sprintf("user %s at %s: ", a.t.User, a.t.Name)
+	tried := a.offered
+	at := slices.Index(tried, a.signedBy)
+	switch {
+	case !a.keyed:
+		return text + "no key was tried"
+	case loggedIn && at < 0:
+		return text + "logged in without a key"
+	case !loggedIn && len(tried) == 0:
+		return text + "there is no key to try"
+	case !loggedIn:
+		return text + "not logged in; keys in order: " + a.keyNames(tried)
+	}
+	text += "key " + a.keyNames(tried[at:at+1])
+	if at > 0 {
+		text += " was taken, not " + a.keyNames(tried[:at])
+	}
+	return text
+}
+
+// keyNames are names and types of keys.
+func (a *attempt) keyNames(keys []int) string {
+	var names []string
+	for _, i := range keys {
+		names = append(names, fmt.Sprintf("%s (%s)", a.d.cfg.Keys[i].Name, a.d.keys[i].Type()))
+	}
+	return strings.Join(names, ", ")
 }
 
 // remoteSigner is an ssh.Signer whose private key is elsewhere.

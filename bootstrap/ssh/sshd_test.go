@@ -58,6 +58,26 @@ func dialer(t testing.TB, targets []Target, change func(*DialerConfig)) *Dialer 
 	return d
 }
 
+// details is what a start tells of itself.
+type details struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (d *details) of(t *testing.T) context.Context {
+	return bootstrap.WithDetails(t.Context(), func(text string) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.list = append(d.list, text)
+	})
+}
+
+func (d *details) text() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return strings.Join(d.list, "; ")
+}
+
 func TestConformanceOverOpenSSH(t *testing.T) {
 	s := bootstraptest.StartSSHD(t)
 	d, _ := reach(t, s.Config, nil, "n0")
@@ -133,7 +153,9 @@ func TestRefusedKeyIsExplained(t *testing.T) {
 	config := writeFile(t, s.Dir, "refused", fmt.Sprintf("IdentityFile %s/other\nIdentityFile %s/locked\nHost *\n", s.Dir, s.Dir)+
 		strings.ReplaceAll(mustRead(t, s.Config), "IdentityFile", "#"))
 	d, _ := reach(t, config, nil, "n0")
-	_, err := d.Start(t.Context(), n0, []string{"true"})
+	said := &details{}
+	_, err := d.Start(said.of(t), n0, []string{"true"})
+	require.Regexp(t, "^reached 127.0.0.1:[0-9]+; user "+s.User+" at n0: not logged in; keys in order: "+s.Dir+`/other \(ssh-ed25519\)$`, said.text())
 	e := wantError(t, err, bootstrap.Authenticate, true, "accepts none of the keys "+s.Dir+"/other (ssh-ed25519)")
 	require.ErrorContains(t, e, "user "+s.User)
 	require.ErrorContains(t, e, "ssh-add "+s.Dir+"/locked")
@@ -149,9 +171,11 @@ func TestPreferredKey(t *testing.T) {
 	d, _ := reach(t, config, nil, "n0")
 	first := (&attempt{d: d, t: &Target{}}).signers()
 	require.Equal(t, d.keys[0], first[0].PublicKey())
-	p, err := d.Start(t.Context(), n0, []string{"true"})
+	said := &details{}
+	p, err := d.Start(said.of(t), n0, []string{"true"})
 	require.NoError(t, err)
 	require.NoError(t, p.Close())
+	require.Regexp(t, "; user "+s.User+` at n0: key \S+ \(ssh-ed25519\) was taken, not `+s.Dir+`/other \(ssh-ed25519\)$`, said.text())
 	i, ok := d.WorkedKey()
 	require.True(t, ok)
 	require.Equal(t, 1, i)
