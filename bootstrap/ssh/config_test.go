@@ -136,7 +136,7 @@ func TestConfigErrors(t *testing.T) {
 		{"dangling token", "IdentityFile ~/%", "ends in %"},
 		{"variable", "IdentityFile ${GOLAUNCH_NO_SUCH}/x", "GOLAUNCH_NO_SUCH"},
 		{"other home", "IdentityFile ~bob/x", "home directories"},
-		{"proxy command", "ProxyCommand nc %h %p", "ProxyCommand"},
+		{"proxy command", "ProxyCommand nc %h %Z", "config:1: ProxyCommand nc %h %Z in"},
 		{"circle", "Host n1\n ProxyJump a\nHost a\n ProxyJump b\nHost b\n ProxyJump a", "circles"},
 		{"jump port", "ProxyJump gate:x", `"gate:x"`},
 		{"jump empty", "ProxyJump a,,b", "HOST"},

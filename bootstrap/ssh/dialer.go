@@ -46,7 +46,7 @@ type DialerConfig struct {
 	// ConnectTimeout, which jump hosts, and Targets with one of their own,
 	// have in any case.
 	MissAfter time.Duration
-	// UseJump says to go through the Targets' jump hosts.
+	// UseJump says to go through the Targets' jump hosts and proxies.
 	UseJump bool
 	// Accepted is told of each host key that was accepted without being
 	// known, host's or a jump host's, as a line for known_hosts; may be nil.
@@ -147,7 +147,7 @@ func (d *Dialer) start(ctx context.Context, host bootstrap.Host, t *Target, comm
 		}
 		route = append(route, t)
 	}
-	base, e := d.connect(ctx, route[0], len(route) == 1)
+	base, e := d.open(ctx, route[0], len(route) == 1)
 	if e != nil {
 		return nil, throughJump(e, route, 0)
 	}
@@ -163,10 +163,12 @@ func (d *Dialer) start(ctx context.Context, host bootstrap.Host, t *Target, comm
 		p.abandon()
 		if err := ctx.Err(); err != nil {
 			e = interrupted(err, e.Phase, limit)
+		} else if proxy, ok := base.(*proxy); ok && hop == 0 {
+			proxy.explain(e, route[0].Proxy)
 		}
 		return nil, throughJump(e, route, hop)
 	}
-	conn := transport(base)
+	conn := base
 	for i, hop := range route {
 		c, e := d.handshake(ctx, host, hop, conn)
 		if e != nil {
@@ -188,6 +190,24 @@ func (d *Dialer) start(ctx context.Context, host bootstrap.Host, t *Target, comm
 	}
 	if !stop() {
 		return fail(&bootstrap.Error{Phase: bootstrap.Command, Err: ctx.Err()}, len(route)-1)
+	}
+	return p, nil
+}
+
+// open connects, by the ProxyCommand if there is one.
+func (d *Dialer) open(ctx context.Context, t *Target, direct bool) (transport, *bootstrap.Error) {
+	if t.Proxy == "" || !d.cfg.UseJump {
+		c, e := d.connect(ctx, t, direct)
+		if e != nil {
+			return nil, e
+		}
+		return c, nil
+	}
+	defer bootstrap.BeginStep(ctx, bootstrap.Connect)()
+	bootstrap.Detail(ctx, "by ProxyCommand %s", t.Proxy)
+	p, err := runProxy(t.Proxy)
+	if err != nil {
+		return nil, &bootstrap.Error{Phase: bootstrap.Connect, Err: fmt.Errorf("ProxyCommand %s: %w", t.Proxy, err), Permanent: true}
 	}
 	return p, nil
 }

@@ -18,6 +18,6 @@
 // nobody can be asked.
 //
 // Not here: the system's ssh as a bootstrap (package bootstrap/exec), which
-// alone knows GSSAPI, ProxyCommand and passwords; bringing the agent to the
+// alone knows GSSAPI and passwords; bringing the agent to the
 // host (package stage); retries and windows (package agent).
 package sshboot

@@ -55,6 +55,11 @@ func (c *Config) target(name, user string, port int, seen []string) (Target, err
 	if seen == nil {
 		return t, nil
 	}
+	if line := set.first("proxycommand"); line.text != "" && !strings.EqualFold(line.text, "none") {
+		if t.Proxy, err = x.expand("ProxyCommand", line.text); err != nil {
+			return Target{}, fmt.Errorf("%s: %w", line.pos, err)
+		}
+	}
 	if t.Jump, err = c.jumps(set.first("proxyjump"), x, append(seen, name)); err != nil {
 		return Target{}, err
 	}
@@ -67,11 +72,7 @@ func (c *Config) refuse(set settings) error {
 		line, k := set.first(key), byName()[key]
 		if k != nil && k.rule == refused && !slices.Contains(k.fine, strings.ToLower(line.text)) &&
 			(len(line.args) != 1 || !slices.Contains(k.fine, strings.ToLower(line.arg()))) {
-			why := k.why
-			if key == "proxycommand" {
-				why += ": " + systemSSH(c.file)
-			}
-			return line.errorf("not supported: %s", why)
+			return line.errorf("not supported: %s", k.why)
 		}
 	}
 	if line := set.first("preferredauthentications"); line.arg() != "" && !slices.Contains(strings.Split(line.arg(), ","), "publickey") {

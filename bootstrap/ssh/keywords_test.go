@@ -111,11 +111,14 @@ func TestRefusedKeywords(t *testing.T) {
 
 // Of ProxyCommand and ProxyJump the first counts, as in ssh.
 func TestProxyCommandBeforeProxyJump(t *testing.T) {
-	_, err := load(t, t.TempDir(), "ProxyCommand nc %h %p\nProxyJump gate").Target(job.Host{Name: "n1"})
-	require.ErrorContains(t, err, "config:1: ProxyCommand nc %h %p: not supported")
-	got, err := load(t, t.TempDir(), "ProxyJump gate\nProxyCommand nc %h %p").Target(job.Host{Name: "n1"})
+	got, err := load(t, t.TempDir(), "ProxyCommand nc \"%h\" %p\nProxyJump gate").Target(job.Host{Name: "n1"})
+	require.NoError(t, err)
+	require.Empty(t, got.Jump)
+	require.Equal(t, `nc "n1" 22`, got.Proxy)
+	got, err = load(t, t.TempDir(), "ProxyJump gate\nProxyCommand nc %h %p").Target(job.Host{Name: "n1"})
 	require.NoError(t, err)
 	require.Len(t, got.Jump, 1)
+	require.Empty(t, got.Proxy)
 	got, err = load(t, t.TempDir(), "ProxyCommand none\nProxyJump gate").Target(job.Host{Name: "n1"})
 	require.NoError(t, err)
 	require.Empty(t, got.Jump)

@@ -15,7 +15,12 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == proxyWord {
+		os.Exit(proxyMain(os.Args[2]))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // newSigner makes a key of one of the kinds ed25519, ecdsa and rsa.
 func newSigner(t testing.TB, kind string) ssh.Signer {

@@ -156,7 +156,7 @@ func (l *lookup) file(f *configFile) error {
 }
 
 // severalWords are the honoured keywords whose value is more than one word.
-var severalWords = []string{"userknownhostsfile", "globalknownhostsfile", "rekeylimit", "proxyjump"}
+var severalWords = []string{"userknownhostsfile", "globalknownhostsfile", "rekeylimit", "proxyjump", "proxycommand"}
 
 // add takes a line in.
 func (l *lookup) add(line configLine) error {
@@ -289,13 +289,9 @@ func (l *lookup) succeeds(command, host string) (bool, error) {
 	if held, ok := c.ran[command]; ok {
 		return held, nil
 	}
-	shell := os.Getenv("SHELL")
-	if shell == "" {
-		shell = "/bin/sh"
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, shell, "-c", command)
+	cmd := exec.CommandContext(ctx, userShell(), "-c", command)
 	cmd.Stderr, cmd.WaitDelay = os.Stderr, time.Second
 	err = cmd.Run()
 	var exit *exec.ExitError

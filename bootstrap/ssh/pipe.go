@@ -29,10 +29,10 @@ const (
 	aliveWait = 1500 * time.Millisecond
 )
 
-// pipe is a command in a session: the TCP connection, the SSH connections over
+// pipe is a command in a session: the connection of TCP or a proxy, the SSH connections over
 // it (jump hosts first, the host last) and the session's channel.
 type pipe struct {
-	base *tcpConn
+	base transport
 	hops []*client
 	peer string
 
@@ -224,7 +224,7 @@ func (p *pipe) Diagnostics() string {
 func (p *pipe) PeerAddr() string { return p.peer }
 
 // peerAddr is the host's address, unless only a jump host knows it.
-func peerAddr(base *tcpConn, route []*Target) string {
+func peerAddr(base transport, route []*Target) string {
 	if a, ok := base.RemoteAddr().(*net.TCPAddr); ok && len(route) == 1 {
 		return a.AddrPort().Addr().Unmap().String()
 	}

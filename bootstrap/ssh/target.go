@@ -66,6 +66,8 @@ type Target struct {
 	// Jump are the hosts to go through, nearest first (ProxyJump). Only the
 	// launcher dials this way; agents sit behind the jump hosts.
 	Jump []Target `cbor:"-"`
+	// Proxy is the ProxyCommand by which the launcher reaches the host, "" for none.
+	Proxy string `cbor:"-"`
 	// Identities are the private key files to use, and IdentitiesOnly keeps
 	// other keys of the ssh-agent from being offered.
 	Identities     []Identity `cbor:"-"`
