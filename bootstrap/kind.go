@@ -57,6 +57,7 @@ type Option struct {
 	Help    string   // the name of its value in back quotes
 	Choices []string // all values that it may have; nil for any
 	File    bool     // the value is a file
+	Repeat  bool     // it may be given several times: Values has a line for each
 	// Own says that the flag is a mistake with any other bootstrap.
 	Own bool
 }

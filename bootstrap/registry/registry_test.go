@@ -25,7 +25,7 @@ func TestTable(t *testing.T) {
 			require.Regexp(t, `^[a-z]+-[a-z-]+$`, o.Name)
 			require.False(t, flags[o.Name], o.Name)
 			flags[o.Name] = true
-			require.Regexp(t, "`[A-Z]+`", o.Help, o.Name)
+			require.Regexp(t, "`[A-Z=]+`", o.Help, o.Name)
 			require.NotEqual(t, 1, len(o.Choices), o.Name)
 			owner, option, ok := Owner(o.Name)
 			require.True(t, ok)

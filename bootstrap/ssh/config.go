@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/golaunch/golaunch/job"
@@ -16,6 +17,8 @@ type Options struct {
 	// File replaces the user's and the system's configuration (ssh -F);
 	// "none" stands for no file at all.
 	File string
+	// Lines count before the files: KEY=VALUE, or as a file has them.
+	Lines []string
 	// Home and User are the user's home directory and login name; empty
 	// means those of this process.
 	Home string
@@ -55,6 +58,9 @@ func LoadConfig(o Options) (*Config, error) {
 	if c.user == "" {
 		c.user = loginName()
 	}
+	if err := c.loadLines(o.Lines); err != nil {
+		return nil, err
+	}
 	dotSSH := filepath.Join(c.home, ".ssh")
 	switch o.File {
 	case "none":
@@ -89,6 +95,28 @@ func (c *Config) load(path, base string, private bool) error {
 	}
 	c.files = append(c.files, f)
 	c.final = c.final || p.final
+	return nil
+}
+
+// loadLines puts lines before the files.
+func (c *Config) loadLines(lines []string) error {
+	const pos = "--" + keywordOption
+	if len(lines) == 0 {
+		return nil
+	}
+	f := &configFile{blocks: []*block{{}}}
+	p := configParser{home: c.home}
+	for _, line := range lines {
+		key, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(line)), "=")
+		switch word, _, _ := strings.Cut(strings.TrimSpace(key), " "); word {
+		case "", "host", "match", "include":
+			return fmt.Errorf("%s: %q is not KEY=VALUE, of ssh_config's keywords but Host, Match and Include", pos, line)
+		}
+		if err := p.line(f, line, pos, 0); err != nil {
+			return fmt.Errorf("%s: %w", pos, err)
+		}
+	}
+	c.files = append(c.files, f)
 	return nil
 }
 

@@ -125,6 +125,33 @@ func TestConfigTarget(t *testing.T) {
 	}
 }
 
+// Lines count before the files, for all hosts; the first of a keyword counts.
+func TestLinesBeforeTheFiles(t *testing.T) {
+	home := t.TempDir()
+	file := writeFile(t, home, "config", "Host n1\n Port 5\n User joe\n")
+	c, err := LoadConfig(Options{File: file, Home: home, User: "ann", Lines: []string{"Port=7", "port 8", "UserKnownHostsFile = /dev/null"}})
+	require.NoError(t, err)
+	got, err := c.Target(job.Host{Name: "n1"})
+	require.NoError(t, err)
+	require.Equal(t, 7, got.Port)
+	require.Equal(t, "joe", got.User)
+
+	for line, want := range map[string]string{
+		"Port":              `--ssh-option: "Port" has no value`,
+		"Host=n1":           `--ssh-option: "Host=n1" is not KEY=VALUE`,
+		" include /x":       "is not KEY=VALUE",
+		"=x":                "is not KEY=VALUE",
+		"UserKnownHosts \"": "quote is not closed",
+	} {
+		_, err := LoadConfig(Options{File: "none", Home: home, Lines: []string{line}})
+		require.ErrorContains(t, err, want)
+	}
+	c, err = LoadConfig(Options{File: "none", Home: home, User: "ann", Lines: []string{"Prot=7"}})
+	require.NoError(t, err)
+	_, err = c.Target(job.Host{Name: "n1"})
+	require.ErrorContains(t, err, "host n1: --ssh-option: keyword prot is not known to golaunch")
+}
+
 func TestConfigErrors(t *testing.T) {
 	home := t.TempDir()
 	for _, tc := range []struct{ name, config, want string }{

@@ -7,21 +7,28 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/job"
 )
 
-// configOption is the flag that names the configuration.
-const configOption = "ssh-config"
+// The flags: a file of configuration, and keywords that count before it.
+const (
+	configOption  = "ssh-config"
+	keywordOption = "ssh-option"
+)
 
 // Kind is what the registry has of this bootstrap.
 func Kind() bootstrap.Kind {
 	return bootstrap.Kind{
-		Name:    "ssh",
-		Options: []bootstrap.Option{{Name: configOption, Help: "ssh configuration `FILE` to use instead of ~/.ssh/config", File: true}},
-		Open:    openJob,
-		Join:    joinNode,
+		Name: "ssh",
+		Options: []bootstrap.Option{
+			{Name: configOption, Help: "ssh configuration `FILE` to use instead of ~/.ssh/config", File: true},
+			{Name: keywordOption, Help: "`KEY=VALUE` of ssh's configuration, which counts before the file's", Repeat: true},
+		},
+		Open: openJob,
+		Join: joinNode,
 	}
 }
 
@@ -35,7 +42,7 @@ type Setup struct {
 // openJob reads the user's ssh configuration, known hosts and keys, and resolves
 // every name once.
 func openJob(ctx context.Context, j bootstrap.Job) (*bootstrap.Opened, error) {
-	config, err := LoadConfig(Options{File: j.Values[configOption]})
+	config, err := LoadConfig(Options{File: j.Values[configOption], Lines: lines(j.Values[keywordOption])})
 	if err != nil {
 		return nil, bootstrap.UsageError{Err: err}
 	}
@@ -62,6 +69,14 @@ func openJob(ctx context.Context, j bootstrap.Job) (*bootstrap.Opened, error) {
 		authority.Close()
 	}
 	return opened, err
+}
+
+// lines are those of a text, none of an empty one.
+func lines(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
 }
 
 // opened is the launcher's side, with its keys open.

@@ -180,8 +180,11 @@ func (c *commandLine) defineBootstraps(f *pflag.FlagSet) {
 	c.BootstrapValues = bootstrap.Values{}
 	for _, kind := range registry.All() {
 		for _, o := range kind.Options {
-			f.Var(namedValue{c.BootstrapValues, o.Name}, o.Name, o.Help)
+			f.Var(namedValue{c.BootstrapValues, o.Name, o.Repeat}, o.Name, o.Help)
 			annotate(f, groupHosts, o.Name)
+			if o.Repeat {
+				mark(f, repeatKey, o.Name)
+			}
 			if o.File {
 				mark(f, filesKey, o.Name)
 			}

@@ -58,6 +58,7 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	show("exec-from", o.BootstrapValues["exec-from"], "")
 	show("nodes", o.Nodes, def.Nodes)
 	show("ssh-config", o.BootstrapValues["ssh-config"], "")
+	show("ssh-option", strings.ReplaceAll(o.BootstrapValues["ssh-option"], "\n", " | "), "")
 	show("connect-timeout", o.ConnectTimeout, def.ConnectTimeout)
 	show("miss-after", o.MissAfter, def.MissAfter)
 	show("allow-dead-nodes", o.AllowDeadNodes, def.AllowDeadNodes)

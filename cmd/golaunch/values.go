@@ -18,15 +18,20 @@ import (
 // The types of flag values. Each Set gives an error that completes a line
 // begun with the flag's name.
 
-// namedValue is any text but the empty one, kept under a name.
+// namedValue is any text but the empty one, kept under a name; a line for each where
+// the flag may be repeated.
 type namedValue struct {
-	values bootstrap.Values
-	name   string
+	values  bootstrap.Values
+	name    string
+	repeats bool
 }
 
 func (v namedValue) Set(s string) error {
 	if s == "" {
 		return errors.New("its value is empty")
+	}
+	if before := v.values[v.name]; v.repeats && before != "" {
+		s = before + "\n" + s
 	}
 	v.values[v.name] = s
 	return nil
