@@ -99,7 +99,9 @@ type rank struct {
 	asked   *pmi.Spawn // its last spawn
 	refusal *refusal   // of its last spawn, where it may wait for ever since
 	record  report.Rank
-	cpus    []int // to which it is bound, ascending; nil if it is not
+	cpus    []int    // to which it is bound, ascending; nil if it is not
+	gpus    []string // that it has for itself (package gpu); nil if it has none
+	gpuEnv  []string // by which it finds them
 }
 
 func (r *rank) id() job.RankID { return job.RankID{World: r.world.id, Rank: r.Number} }

@@ -17,13 +17,13 @@ import (
 // sysfs is where Linux tells of the inside of a host.
 const sysfs = "/sys/devices/system"
 
-// bindError is why a rank cannot have its CPUs.
-type bindError struct {
+// placeError is why a rank cannot have its CPUs, or GPUs.
+type placeError struct {
 	rank job.Rank
 	error
 }
 
-func (e *bindError) Unwrap() error { return e.error }
+func (e *placeError) Unwrap() error { return e.error }
 
 // bind finds the CPUs of the local ranks of a world, if they are to be bound: those
 // that the user names for a rank, or what LaunchOptions.BindTo says. Ranks of worlds
@@ -106,7 +106,7 @@ func (a *Agent) bindNamed(w *world, host *binding.Host) error {
 			r.cpus, err = host.Find(slots)
 		}
 		if err != nil {
-			return &bindError{r.Number, fmt.Errorf("slot=%s: %w", text, err)}
+			return &placeError{r.Number, fmt.Errorf("slot=%s: %w", text, err)}
 		}
 	}
 	return nil
@@ -130,7 +130,7 @@ func (a *Agent) bindOthers(w *world, host *binding.Host, choice binding.Choice) 
 	}
 	sets, err := host.Assign(binding.Wish{Choice: choice, Ranks: all, Taken: a.taken(), Share: a.launch.ShareCPUs})
 	if err != nil {
-		return &bindError{ranks[0].Number, fmt.Errorf("--bind-to %v: %w", choice, err)}
+		return &placeError{ranks[0].Number, fmt.Errorf("--bind-to %v: %w", choice, err)}
 	}
 	for i, r := range ranks {
 		r.cpus = sets[before+i]
@@ -189,10 +189,10 @@ func cpusText(cpus []int) string {
 	return "CPUs " + binding.Format(cpus)
 }
 
-// cannotBind has no rank of a world start here, since some cannot have its CPUs.
-func (a *Agent) cannotBind(w *world, err error) {
+// cannotStart has no rank of a world start here, since some cannot have what it needs.
+func (a *Agent) cannotStart(w *world, err error) {
 	text, first := overlay.CutCause(err.Error()), w.ranks[0].Number
-	if e, ok := errors.AsType[*bindError](err); ok {
+	if e, ok := errors.AsType[*placeError](err); ok {
 		first = e.rank
 	}
 	for _, b := range w.Blocks {

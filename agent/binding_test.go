@@ -58,7 +58,7 @@ func TestNamedCPUs(t *testing.T) {
 	_, w = boundWorld("", 2, map[job.Rank]string{0: binding.Format(last), 1: "65000"})
 	err = a.bind(w)
 	require.ErrorContains(t, err, "slot=65000: CPU 65000 is not the job's to use there")
-	require.Equal(t, job.Rank(1), err.(*bindError).rank) //nolint:errorlint // its own type
+	require.Equal(t, job.Rank(1), err.(*placeError).rank) //nolint:errorlint // its own type
 }
 
 // Ranks that are counted for the nodes of one machine are those without CPUs of their

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,11 +29,17 @@ func (a *Agent) startRanks(w *world) {
 	}
 	// With fewer it may go well still: ranks that end make room for others.
 	a.tooFew = unix.NeedFiles(a.openFiles(), fmt.Sprintf("the agent of %d ranks", a.end.Living()))
-	if !a.openServers(w) {
-		return
+	if !w.opened { // servers know where ranks are bound
+		err := a.bind(w)
+		if err == nil {
+			err = a.giveGPUs(w, os.DirFS("/"), os.Environ())
+		}
+		if err != nil {
+			a.cannotStart(w, err)
+			return
+		}
 	}
-	if err := a.bind(w); err != nil {
-		a.cannotBind(w, err)
+	if !a.openServers(w) {
 		return
 	}
 	w.launched = true
@@ -52,6 +59,7 @@ func (a *Agent) startRanks(w *world) {
 			CPUs:      r.cpus,
 			Env:       []string{"PMI_RANK=" + n, "RANK=" + n, "MPI_LOCALRANKID=" + local, "LOCAL_RANK=" + local},
 		}
+		children[i].Env = append(children[i].Env, r.gpuEnv...)
 		for _, s := range w.all {
 			children[i].Env = append(children[i].Env, s.Env(&r.Rank)...)
 		}

@@ -128,6 +128,8 @@ func (a *Agent) openServers(w *world) (ready bool) {
 			s.Open(func(err error) {
 				w.opening--
 				switch {
+				case err != nil && !w.launched:
+					a.cannotStart(w, err)
 				case err != nil:
 					a.nodeFailed("start", err)
 					a.end.ParentLost()
@@ -138,7 +140,7 @@ func (a *Agent) openServers(w *world) (ready bool) {
 		}
 		later = true
 	}
-	return w.opening == 0 && !a.end.Over()
+	return w.opening == 0 && !w.launched && !a.end.Over()
 }
 
 // treeOf finds the tree's service of a world, for ranks that call.

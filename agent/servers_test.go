@@ -117,17 +117,21 @@ type needy struct{ serve.Idle }
 
 func (needy) Files() (perRank, more int) { return 3, 5 }
 
-// A server that cannot serve ends the node.
+// Where a server cannot serve, its world's ranks do not start, and the reason is told.
 func TestAServerThatCannotServe(t *testing.T) {
 	a, w, s, said, launched := slowWorld(t)
 	s.ready(errors.New("no helper"))
-	require.True(t, a.end.Over())
-	require.False(t, w.launched)
+	require.False(t, a.end.Over())
+	require.True(t, w.launched)
+	require.Zero(t, a.end.Living())
 	require.Empty(t, *launched)
 	f, err := overlay.As[job.Failure](<-said)
 	require.NoError(t, err)
-	require.Equal(t, job.CauseNodeLost, f.Class)
+	require.Equal(t, job.CauseStart, f.Class)
 	require.Contains(t, f.Text, "no helper")
+	s.ready(errors.New("again")) // and not a second time
+	a.startIf()
+	require.Empty(t, *launched)
 }
 
 // A job that ends while a server gets ready does not wait for it.

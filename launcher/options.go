@@ -38,6 +38,7 @@ const (
 	MaxRanks     = 1 << 24
 	MaxForkNodes = 1 << 12
 	MaxLine      = 1 << 30
+	MaxGPUs      = 1 << 10 // per rank
 )
 
 // Options is everything a run needs to know. Start from DefaultOptions: the
@@ -196,6 +197,8 @@ func (o *Options) Validate() error {
 	switch {
 	case o.PPN < 0 || o.PPN > MaxRanks:
 		return fmt.Errorf("--ppn: %d is not 1 to %d", o.PPN, MaxRanks)
+	case o.GPUsPerRank < 0 || o.GPUsPerRank > MaxGPUs:
+		return fmt.Errorf("--gpus-per-rank: %d is not 1 to %d", o.GPUsPerRank, MaxGPUs)
 	case o.Degree < 0:
 		return fmt.Errorf("--degree: %d is below 1", o.Degree)
 	case o.DegreeRule != "" && o.DegreeRule != DegreeAuto && o.DegreeRule != DegreeScELA:

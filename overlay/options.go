@@ -64,6 +64,9 @@ type LaunchOptions struct {
 	PMGR bool `cbor:"21,keyasint"`
 	// ReportBindings has agents tell to which CPUs each rank is bound.
 	ReportBindings bool `cbor:"25,keyasint,omitempty"`
+	// GPUsPerRank is how many GPUs of its host each rank has for itself (package gpu); 0
+	// leaves that to the programs.
+	GPUsPerRank int `cbor:"33,keyasint,omitempty"`
 	// Profile is what ranks count of what they send; in Launch, "" has them count
 	// nothing.
 	Profile profile.Quantity `cbor:"27,keyasint,omitempty"`

@@ -23,7 +23,7 @@ type Server interface {
 	Start() error
 	// Open makes ready for the local ranks, if there are any, none of which has
 	// started. It calls ready once, at once or from a later event: the ranks start
-	// when all servers of their world are ready. An error is the end of the node.
+	// when all servers of their world are ready. With an error none of them starts.
 	Open(ready func(error))
 	// Env is what a local rank finds in its environment, asked for after Open was
 	// ready; of a nil rank, what all of them find.

@@ -68,6 +68,7 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	show("oversubscribe", o.Oversubscribe, def.Oversubscribe)
 	show("bind-to", o.BindTo, def.BindTo)
 	show("report-bindings", o.ReportBindings, def.ReportBindings)
+	show("gpus-per-rank", o.GPUsPerRank, def.GPUsPerRank)
 	show("degree", o.Degree, def.Degree)
 	show("degree-rule", o.DegreeRule, def.DegreeRule)
 	show("lost-after", o.LostAfter, def.LostAfter)
