@@ -53,6 +53,7 @@ func commands() []command {
 		{"xrcsim", xrcsimUsage, "tell how many InfiniBand queue pairs a job needs, and their memory", xrcsimHead, noText, noWords, setupXrcsim},
 		{"sched", schedUsage(), "simulate a resource manager that regards shared links", schedHead, noText, schedVerbs().names, setupSched},
 		{"report", reportUsage, "show what profiles, run reports, traces and simulations hold, in one HTML page", reportHead, noText, nil, setupReport},
+		{"doctor", doctorUsage, "say what would fail on hosts, before a job does", doctorHead, noText, nil, setupDoctor},
 		{"completion", "completion bash|zsh|fish", "print the script by which a shell completes golaunch's command line", completionHead, noText, shellNames, setupCompletion},
 		{"help", "help [WORD]", "tell of a command, a flag or a topic", helpHead, noText, helpWords, setupHelp},
 	}

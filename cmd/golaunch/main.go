@@ -13,6 +13,7 @@ import (
 
 	"github.com/golaunch/golaunch/agent"
 	"github.com/golaunch/golaunch/launcher"
+	"github.com/golaunch/golaunch/launcher/doctor"
 	"github.com/golaunch/golaunch/launcher/pingpong"
 	"github.com/golaunch/golaunch/launcher/singleton"
 	"github.com/golaunch/golaunch/overlay"
@@ -28,6 +29,9 @@ func main() {
 	}
 	if len(words) > 0 && words[0] == pingpong.Word {
 		os.Exit(pingpong.Main(words[1:]))
+	}
+	if len(words) > 0 && words[0] == doctor.Word {
+		os.Exit(doctor.Main(words[1:]))
 	}
 	stdio := launcher.IO{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	os.Exit(run(context.Background(), words, stdio, launcher.Run))

@@ -40,7 +40,7 @@ func TestInstall(t *testing.T) {
 		"lib/golaunch/libpmi.so",
 		"lib/golaunch/libmpichfinalize.so",
 		"share/man/man1/golaunch.1",
-		"share/man/man1/golaunch-run.1", "share/man/man1/golaunch-topo.1", "share/man/man1/golaunch-netsim.1", "share/man/man1/golaunch-sched.1", "share/man/man1/golaunch-report.1", "share/man/man1/golaunch-xrcsim.1",
+		"share/man/man1/golaunch-run.1", "share/man/man1/golaunch-topo.1", "share/man/man1/golaunch-netsim.1", "share/man/man1/golaunch-sched.1", "share/man/man1/golaunch-report.1", "share/man/man1/golaunch-doctor.1", "share/man/man1/golaunch-xrcsim.1",
 		"share/man/man1/golaunch-completion.1",
 		"share/man/man1/golaunch-help.1",
 		"share/bash-completion/completions/golaunch",

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/golaunch/golaunch/hostlist"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/launcher"
+	"github.com/golaunch/golaunch/launcher/doctor"
+)
+
+const doctorUsage = "doctor [FLAG]... [HOST]..."
+
+// doctorHead is what the help of doctor says before the flags.
+func doctorHead() string {
+	return `Says what would fail, host by host, before a job does: starts an agent on each host, as
+a job does, and has it run one rank that looks around. Hosts that are alike are shown
+together; those that cannot be reached are named with the reason. Exit status 1 tells
+that there are problems. Without hosts it looks at an allocation's, or at this machine.
+
+  golaunch doctor -f hosts
+  golaunch doctor 'n[001-128]'
+`
+}
+
+// doctorFlags are flags of run, which doctor hands on.
+func doctorFlags() []string {
+	return []string{"hosts", "hostfile", "bootstrap", "ssh-config", "ssh-option", "exec-command", "connect-timeout", "copy-agent", "verbose"}
+}
+
+// setupDoctor is the command that looks at hosts.
+func setupDoctor() (*pflag.FlagSet, action) {
+	f := newFlagSet("doctor")
+	f.SetInterspersed(true) // all words are its own
+	run := newCommandLine(nil).flags
+	var given []string
+	for _, name := range doctorFlags() {
+		flag := *run.Lookup(name)
+		flag.Value = handedOn{flag.Value, flag.Name, &given}
+		f.AddFlag(&flag)
+	}
+	return f, parsed("doctor", f, func(e env, hosts []string) (int, error) {
+		for _, h := range hosts {
+			given = append(given, "--hosts="+h)
+		}
+		return examine(e, given)
+	})
+}
+
+// handedOn keeps a flag as a word for run's command line.
+type handedOn struct {
+	pflag.Value
+	name  string
+	words *[]string
+}
+
+func (v handedOn) Set(s string) error {
+	if err := v.Value.Set(s); err != nil {
+		return err
+	}
+	word := "--" + v.name + "=" + s
+	if v.name == "verbose" {
+		word = "--verbose"
+	}
+	*v.words = append(*v.words, word)
+	return nil
+}
+
+// examine runs a rank on each host and shows what all have found.
+func examine(e env, flags []string) (int, error) {
+	o, err := doctorJob(e, flags)
+	if err != nil {
+		return 0, err
+	}
+	out := boundedBuffer{most: max(1, len(o.Hosts)) * maxPrinted}
+	stdio := e.stdio
+	stdio.Stdin, stdio.Stdout = nil, &out
+	begun := time.Now()
+	status := e.launch(e.ctx, o, stdio)
+	if out.over {
+		return 0, fmt.Errorf("what the ranks print is wrong: it is more than %d bytes", out.most)
+	}
+	text, problems, err := diagnoses(out.String(), o.Hosts, begun, time.Now())
+	if err != nil {
+		return 0, err
+	}
+	if shown := e.print(text); shown != 0 || status != 0 {
+		return max(shown, status), nil
+	}
+	if problems {
+		return 1, nil
+	}
+	return 0, nil
+}
+
+// doctorJob is the job that looks at hosts. Variables tell how they are reached; those
+// by which the rank's line would go elsewhere do not count.
+func doctorJob(e env, flags []string) (o launcher.Options, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return o, fmt.Errorf("own executable: %w", err)
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return o, err
+	}
+	c := newCommandLine(os.Environ())
+	words := slices.Concat(flags, []string{"--ppn", "1", "--stage", self, "--stdin", "none", "--label=%h\t", "--wdir", "/", self, doctor.Word, dir})
+	if err := c.parse(words); err != nil {
+		return o, err
+	}
+	if o, err = c.options(e.stdio.Stderr); err != nil {
+		return o, err
+	}
+	var hosts []job.Host
+	seen := map[string]bool{}
+	for _, h := range o.Hosts {
+		if h.Slots = 0; !seen[h.Name] {
+			seen[h.Name] = true
+			hosts = append(hosts, h)
+		}
+	}
+	o.Hosts, o.Nodes, o.Spares, o.AllowDeadNodes, o.Prelaunch, o.Apps[0].N = hosts, 0, 0, len(hosts) > 1, false, 0
+	o.OutPattern, o.ErrPattern, o.DryRun, o.KeepGoing, o.Fold, o.Restarts, o.LogDir = "", "", false, true, false, 0, ""
+	o.ReportFile, o.TraceFile, o.ProfileFile = "", "", ""
+	return o, nil
+}
+
+// diagnoses are what the ranks have found, as text, hosts that are alike together.
+func diagnoses(printed string, hosts []job.Host, from, to time.Time) (text string, problems bool, err error) {
+	type group struct{ hosts []job.Host }
+	var order []string
+	groups := map[string]*group{}
+	heard := map[string]bool{}
+	for line := range strings.Lines(printed) {
+		host, facts, ok := strings.Cut(line, "\t")
+		var f doctor.Facts
+		if !ok || json.Unmarshal([]byte(facts), &f) != nil {
+			return "", false, errors.New("what the ranks print is wrong")
+		}
+		heard[host] = true
+		lines := f.Lines()
+		found := f.Problems(from, to)
+		for _, p := range found {
+			lines = append(lines, "problem    "+p)
+		}
+		if problems = problems || len(found) > 0; len(found) == 0 {
+			lines = append(lines, "nothing is wrong")
+		}
+		block := "  " + strings.Join(lines, "\n  ") + "\n"
+		if groups[block] == nil {
+			groups[block] = &group{}
+			order = append(order, block)
+		}
+		groups[block].hosts = append(groups[block].hosts, job.Host{Name: host})
+	}
+	var b strings.Builder
+	for _, block := range order {
+		slices.SortFunc(groups[block].hosts, func(x, y job.Host) int { return strings.Compare(x.Name, y.Name) })
+		fmt.Fprintf(&b, "%s\n%s", hostlist.Fold(groups[block].hosts), block)
+	}
+	var lost []job.Host
+	for _, h := range hosts {
+		if !heard[h.Name] {
+			lost = append(lost, job.Host{Name: h.Name})
+		}
+	}
+	if len(lost) > 0 {
+		problems = true
+		fmt.Fprintf(&b, "%s\n  problem    no agent could be started; golaunch's lines above say why\n", hostlist.Fold(lost))
+	}
+	return b.String(), problems, nil
+}

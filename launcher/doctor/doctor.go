@@ -1,0 +1,130 @@
+// Package doctor is the rank that golaunch doctor runs on each host, and what its
+// facts mean for jobs.
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/golaunch/golaunch/internal/unix"
+)
+
+// Word is the first argument that makes golaunch's own executable such a rank.
+const Word = "nla-doctor"
+
+// toolTimeout bounds each command that is asked for its version.
+const toolTimeout = 5 * time.Second
+
+// Facts are what a rank finds on its host.
+type Facts struct {
+	Time        int64    `json:"time"` // of the host's clock, ns since 1970
+	User        string   `json:"user"`
+	Home        string   `json:"home"`
+	HomeThere   bool     `json:"home_there"`
+	System      string   `json:"system"`
+	CPUs        int      `json:"cpus"`
+	Memory      uint64   `json:"memory"` // bytes
+	Dirs        []Dir    `json:"dirs"`   // where the agent and staged files may go, in turn
+	Files       uint64   `json:"files"`  // the limit of open files, and how far it can be raised
+	FilesMax    uint64   `json:"files_max"`
+	Processes   uint64   `json:"processes"` // the limit of processes of this user
+	Libc        string   `json:"libc"`      // "" if there is none that can be asked
+	Tools       []string `json:"tools"`     // "sh", "python3 3.11.2": those that are there
+	MPI         []string `json:"mpi"`       // versions of the MPI libraries in PATH
+	WorkDir     string   `json:"work_dir"`  // where golaunch was called
+	WorkDirHere bool     `json:"work_dir_here"`
+}
+
+// Dir is a directory that executables may be brought to.
+type Dir struct {
+	Path  string `json:"path"`
+	There bool   `json:"there"` // and may be written to
+	Exec  bool   `json:"exec"`  // the file system lets files be executed
+	Free  uint64 `json:"free"`  // bytes
+}
+
+// Main is such a rank, of which words has the directory where golaunch was called. It
+// prints its facts as a line of JSON and returns the exit status.
+func Main(words []string) int {
+	f := Facts{Time: time.Now().UnixNano(), CPUs: runtime.NumCPU(), User: os.Getenv("USER"), Home: os.Getenv("HOME")}
+	f.HomeThere = isDir(f.Home)
+	f.System = firstLine("uname", "-sr") + ", " + runtime.GOARCH
+	var info syscall.Sysinfo_t
+	if syscall.Sysinfo(&info) == nil {
+		f.Memory = info.Totalram * uint64(info.Unit)
+	}
+	for _, path := range []string{os.Getenv("XDG_RUNTIME_DIR"), "/dev/shm", "/tmp", f.Home + "/.cache"} {
+		if path != "" && path != "/.cache" {
+			f.Dirs = append(f.Dirs, look(path))
+		}
+	}
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) == nil {
+		f.Files, f.FilesMax = limit.Cur, limit.Max
+	}
+	const processes = 6 // RLIMIT_NPROC, setrlimit(2)
+	if syscall.Getrlimit(processes, &limit) == nil {
+		f.Processes = limit.Cur
+	}
+	f.Libc = firstLine("getconf", "GNU_LIBC_VERSION")
+	for _, tool := range []string{"sh", "python3"} {
+		if _, err := exec.LookPath(tool); err == nil {
+			f.Tools = append(f.Tools, tool)
+		}
+	}
+	for _, ask := range [][]string{{"mpichversion"}, {"ompi_info", "--version"}} {
+		if line := firstLine(ask[0], ask[1:]...); line != "" {
+			f.MPI = append(f.MPI, strings.Join(strings.Fields(line), " "))
+		}
+	}
+	if len(words) > 0 {
+		f.WorkDir, f.WorkDirHere = words[0], isDir(words[0])
+	}
+	line, err := json.Marshal(f)
+	if err == nil {
+		_, err = fmt.Fprintf(os.Stdout, "%s\n", line)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "golaunch doctor:", err)
+		return 1
+	}
+	return 0
+}
+
+// look says what a directory is good for.
+func look(path string) Dir {
+	d := Dir{Path: path, There: isDir(path) && unix.MayWrite(path)}
+	var fs syscall.Statfs_t
+	if syscall.Statfs(path, &fs) == nil {
+		const noexec = 8 // ST_NOEXEC, statfs(2)
+		d.Exec, d.Free = fs.Flags&noexec == 0, fs.Bavail*uint64(fs.Bsize)
+	}
+	return d
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// firstLine is that of what a command prints, "" if it fails.
+func firstLine(name string, args ...string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), toolTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return ""
+	}
+	line, _, _ := bytes.Cut(bytes.TrimSpace(out), []byte("\n"))
+	return strings.TrimSpace(string(line))
+}
