@@ -53,10 +53,13 @@ func operatorHosts(w io.Writer, getenv func(string) string) ([]job.Host, error) 
 	return nil, nil
 }
 
-// onNodes takes --nodes of an allocation's hosts, the first, as srun means it: ranks
-// are spread over all of them, unless their slots don't suffice for that.
-func onNodes(o *launcher.Options) error {
-	if o.Nodes > len(o.Hosts) {
+// onNodes takes --nodes of an allocation's hosts, or of those named, the first, as srun
+// means it: ranks are spread over all of them, unless their slots don't suffice for that.
+func onNodes(o *launcher.Options, named bool) error {
+	switch {
+	case o.Nodes > len(o.Hosts) && named:
+		return fmt.Errorf("--nodes: %d are more than the %s named; name more, or leave it out", o.Nodes, count(len(o.Hosts), "host"))
+	case o.Nodes > len(o.Hosts):
 		return fmt.Errorf("--nodes: %d are more than the %s of the allocation; for nodes of this machine say --bootstrap %s, too",
 			o.Nodes, count(len(o.Hosts), "host"), registry.Local().Name)
 	}

@@ -98,7 +98,7 @@ func newCommandLine(variables []string) *commandLine {
 	f.VarP(textValue{&c.hostfile}, "hostfile", "f", "`FILE` with one host per line: host[:N], host slots=N, user=, port=")
 	f.Var(textValue{&c.Bootstrap}, "bootstrap", "start agents by `WAY`: "+strings.Join(registry.Names(), ", ")+"; else "+registry.Remote(nil).Name)
 	c.defineBootstraps(f)
-	f.Var(countValue{&c.Nodes, launcher.MaxForkNodes}, "nodes", "use `N` hosts of the allocation; without one, N nodes of this machine ("+registry.Local().Name+")")
+	f.Var(countValue{&c.Nodes, launcher.MaxForkNodes}, "nodes", "use `N` of the hosts; without any, N nodes of this machine ("+registry.Local().Name+")")
 	f.Var(timeValue{&c.ConnectTimeout}, "connect-timeout", "give a host up after `TIME` without answer")
 	f.BoolVar(&c.AllowDeadNodes, "allow-dead-nodes", false, "go on without unreachable hosts: unused ones, or free slots, replace them")
 	f.Var(countValue{&c.Spares, launcher.MaxRanks}, "spares", "start agents on `N` more hosts, to take the ranks of hosts that are dead")

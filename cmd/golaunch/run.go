@@ -95,8 +95,8 @@ func (c *commandLine) options(w io.Writer) (launcher.Options, error) {
 	if o.Hosts, err = c.findHosts(w); err == nil && len(o.Hosts) == 0 {
 		err = c.wordsAreHosts()
 	}
-	if given := len(c.hosts) > 0 || c.hostfile != ""; err == nil && o.Nodes > 0 && len(o.Hosts) > 0 && !given {
-		err = onNodes(&o)
+	if err == nil && o.Nodes > 0 && len(o.Hosts) > 0 && !c.here() {
+		err = onNodes(&o, len(c.hosts) > 0 || c.hostfile != "")
 	}
 	return o, err
 }
