@@ -90,6 +90,9 @@ type Agent struct {
 	timers endTimers
 	unfit  error // why this node can have no ranks: the agent ends before the launch
 	alone  bool  // the children have ended or are given up
+
+	demanded bool // a manager has told this agent to terminate
+	orphaned bool // and the parent is lost since
 }
 
 // rank is one local process.
@@ -140,6 +143,7 @@ func (a *Agent) run() error {
 			a.handle(e)
 		}
 		a.serveWorlds()
+		a.orphanEnds()
 	}
 	return nil
 }
@@ -172,6 +176,10 @@ func (a *Agent) handle(e overlay.Event) {
 		a.wardenLost(e.err)
 	case wardenStuck:
 		a.do(a.end.WardenStuck(e.number))
+	case told:
+		a.told(e.signal)
+	case graceOver:
+		a.end.ParentLost()
 	case beatDue:
 		a.beat()
 	case progressDue:
@@ -354,7 +362,7 @@ func (a *Agent) edgeEnded(e overlay.EdgeEnded) {
 	case e.From == tree.Up && e.Err == nil:
 		a.parentEnded()
 	case e.From == tree.Up:
-		a.end.ParentLost()
+		a.parentLost()
 	case e.Err == nil && a.end.Leaving(), a.alone:
 		a.subtree.Leave(e.From)
 	default:

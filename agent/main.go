@@ -61,6 +61,7 @@ func runAgent(words []string) error {
 	}
 	// A parent that goes away shows on the link; nothing else ends an agent.
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
+	shrugOff()
 	if err := unix.Subreaper(); err != nil {
 		return err
 	}
@@ -87,6 +88,7 @@ func runOn(pipe io.ReadWriteCloser, o words, begun time.Time, calls *calls) (*Ag
 		return nil, err
 	}
 	a.begun, a.calls = begun, calls
+	a.heed()
 	err = a.run()
 	if a.unfit != nil {
 		fmt.Fprintln(os.Stderr, "golaunch agent:", a.unfit) // before the link breaks

@@ -25,7 +25,7 @@ func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *ov
 		common: overlay.Common{
 			StartOptions: o.StartOptions,
 			JobID:        jobID, Bootstrap: plan.Bootstrap, Degree: plan.Degree, Relayed: plan.relayed,
-			Trace: o.TraceFile != "", Entries: o.ReportFile != "", Progress: report.status != nil,
+			Grace: o.Grace, Trace: o.TraceFile != "", Entries: o.ReportFile != "", Progress: report.status != nil,
 		},
 		hosts: plan.entries(),
 	}

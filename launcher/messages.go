@@ -62,6 +62,8 @@ func (r *run) message(m overlay.Message) error {
 		return overlay.Take(m, r.waits)
 	case overlay.KindNote:
 		return take(m, r.noted)
+	case overlay.KindDemand:
+		return take(m, func(d overlay.Demand) { r.demanded(d.Host) })
 	case overlay.KindWaiting:
 		return overlay.Take(m, func(w overlay.Waiting) error { return r.ranksWait(world, w) })
 	case overlay.KindInputAck:

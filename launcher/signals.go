@@ -144,6 +144,19 @@ func (r *run) signal(s syscall.Signal) {
 	}
 }
 
+// demanded ends the job because the agent of a host got SIGTERM, as if golaunch itself had.
+// All agents may get it, and golaunch too: one of them counts, and no further one is
+// a demand to hurry.
+func (r *run) demanded(host job.HostIndex) {
+	if r.demands.count > 0 {
+		return
+	}
+	r.end(syscall.SIGTERM, func() {
+		r.report.say("host %s: its agent was told to terminate, as by a resource manager: the job is ended", r.hostName(host))
+		r.giveUp(job.ExitTERM, r.Grace)
+	})
+}
+
 // interrupt passes an interrupt on to the ranks.
 func (r *run) interrupt() {
 	again := fmt.Sprintf("within %v", livedThrough)

@@ -187,6 +187,8 @@ func (o *Origin) note(_ tree.Header, n Note) error {
 	return o.host(n.Host)
 }
 
+func (o *Origin) demand(_ tree.Header, d Demand) error { return o.host(d.Host) }
+
 // sign: both who asks and whom it is for were given to the child. The launcher
 // judges the rest.
 func (o *Origin) sign(_ tree.Header, s SignRequest) error {

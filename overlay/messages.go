@@ -97,6 +97,7 @@ type Common struct {
 	Trace     bool            `cbor:"24,keyasint"` // keep what --trace wants to know
 	Entries   bool            `cbor:"26,keyasint"` // keep the entries of nodes and ranks for the report
 	Progress  bool            `cbor:"25,keyasint"` // tell how far a long start-up is
+	Grace     time.Duration   `cbor:"32,keyasint"` // between SIGTERM and SIGKILL, where a node has to know before it is told
 	Bulk      bool            `cbor:"30,keyasint"` // all agents were started at once, and call (package rendezvous)
 }
 
@@ -266,6 +267,12 @@ type Note struct {
 
 // NoteAlways is the Level of a note that even those see who asked for quiet.
 const NoteAlways = -1
+
+// Demand asks the launcher to end the job: an agent's host, its resource manager or
+// somebody there, has told the agent to terminate.
+type Demand struct {
+	Host job.HostIndex `cbor:"1,keyasint"`
+}
 
 // SignRequest asks the launcher for a signature. ID is rewritten on each link
 // and echoed in the answer.

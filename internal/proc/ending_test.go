@@ -265,19 +265,19 @@ func TestWardenDies(t *testing.T) {
 	})
 }
 
-// The warden is told to end, by an administrator or at shutdown.
-func TestWardenTerminated(t *testing.T) {
+// What a resource manager sends to all of a job, wardens too, is the agent's to act on:
+// ranks go on until it says so.
+func TestWardenLeavesSignalsToTheAgent(t *testing.T) {
 	f := begin(t, Options{})
 	f.shell(stubborn + "wait")
 	list := pids(t, f.says(0, lines(stubbornCount)))
-	require.NoError(t, syscall.Kill(f.PID(), syscall.SIGTERM))
-	require.ErrorIs(t, f.step(), ErrLost)
-	f.Close()
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2} {
+		require.NoError(t, syscall.Kill(f.PID(), s))
+	}
+	require.NoError(t, f.Kill(0)) // it is there to obey
+	f.until("gone", func() bool { return len(f.gone) == 1 })
 	for _, pid := range list {
 		assert.False(t, alive(pid), "pid %d", pid)
-	}
-	if f.cgroup != "" {
-		assert.NoDirExists(t, f.cgroup)
 	}
 }
 

@@ -156,23 +156,16 @@ func newWarden(jobID string, noCgroup bool) (*warden, *hello, error) {
 
 // loop runs until the job has been ended and the agent told, or is gone itself.
 func (w *warden) loop() error {
-	// Two goroutines turn signals into wake-ups; both live as long as the process.
-	// Being told to end is the same as losing the agent. For each signal that it is
-	// to catch, Go goes from this thread to others and back a few times: so it is
-	// only the one that tells, and that of children not before the first child.
-	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGTERM)
+	// What a resource manager sends to all processes of a job is the agent's to act on.
+	// Caught and not ignored: ranks would inherit that. For each signal that it is
+	// to catch, Go goes from this thread to others and back a few times: so that of
+	// children is not among them before the first child.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2)
 	children := make(chan os.Signal, 1)
 	go func() {
 		for range children {
 			w.poll.Wake()
 		}
-	}()
-	ended := make(chan struct{})
-	go func() {
-		<-told
-		close(ended)
-		w.poll.Wake()
 	}()
 
 	ready := make([]unix.Ready, 1)
@@ -198,12 +191,6 @@ func (w *warden) loop() error {
 		}
 		if n > 0 && ready[0].Readable {
 			w.receive()
-		}
-		select {
-		case <-ended:
-			ended = nil
-			w.agentLost()
-		default:
 		}
 	}
 }

@@ -1,0 +1,75 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/overlay"
+)
+
+// managers' signals reach the tasks of a job, which are the agents where a resource manager
+// has started them: SIGTERM some time before what is left is killed, and what users send
+// to their job or have sent before its time is up.
+var managers = []os.Signal{syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2}
+
+// told is the event of a signal to this process.
+type told struct{ signal syscall.Signal }
+
+// shrugOff has signals that are the ranks' not end an agent that has none yet.
+func shrugOff() { signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR1, syscall.SIGUSR2) }
+
+// heed has the agent be told of signals to this process.
+func (a *Agent) heed() {
+	signals := make(chan os.Signal, len(managers))
+	signal.Notify(signals, managers...)
+	go func() { // lives as long as the process
+		for s := range signals {
+			a.inbox.Put(told{s.(syscall.Signal)}) //nolint:forcetypeassert // the runtime sends no others
+		}
+	}()
+}
+
+// told acts on a signal to this process. SIGTERM is a demand to end the job, with time for
+// its ranks: the launcher decides, since a job without one of its nodes is none. Any other
+// is for the ranks here; each node gets its own.
+func (a *Agent) told(s syscall.Signal) {
+	switch {
+	case s != syscall.SIGTERM:
+		_ = a.signal(overlay.Signal{Number: int(s)}) // which exists
+	case a.subtree == nil: // nobody knows this agent yet
+		fmt.Fprintln(os.Stderr, "golaunch agent: told to terminate")
+		os.Exit(128 + int(s))
+	default:
+		a.demanded = true
+		a.up(link.Control, overlay.KindDemand, overlay.Encode(overlay.Demand{Host: a.self.Index}))
+	}
+}
+
+// graceOver is the event that ranks which outlive the launcher have had their time.
+type graceOver struct{}
+
+// parentLost ends everything here at once; but where a manager ends the job, the launcher
+// is part of what it ends, and maybe the first to go: a script that runs it dies of
+// SIGTERM, and takes it along. The ranks have their time all the same.
+func (a *Agent) parentLost() {
+	if !a.demanded || a.orphaned || a.end.Living() == 0 {
+		a.end.ParentLost()
+		return
+	}
+	a.orphaned = true
+	grace := a.common.Grace
+	a.subtree.Broadcast(link.Control, overlay.KindKill, overlay.Encode(overlay.Kill{Grace: grace}))
+	time.AfterFunc(grace, func() { a.inbox.Put(graceOver{}) })
+	a.kill(grace)
+}
+
+// orphanEnds ends an agent that has outlived its parent, with its last rank.
+func (a *Agent) orphanEnds() {
+	if a.orphaned && a.end.Living() == 0 {
+		a.end.ParentLost()
+	}
+}
