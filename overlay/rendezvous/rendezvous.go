@@ -21,6 +21,10 @@ type Config struct {
 	Secret tlslink.Secret
 	Addr   string   // as tlslink.Listen has it
 	Hosts  []string // whose agents may call
+	// Together says that no call is given to who wants it before each host has called,
+	// and its call is kept, or has failed. Until then agents may hang up, and others call
+	// in their place.
+	Together bool
 	// Log is told of who was refused, and why, a line each, possibly from several
 	// goroutines at once.
 	Log func(line string)
@@ -37,8 +41,9 @@ type Rendezvous struct {
 	cancel   context.CancelFunc
 	tasks    sync.WaitGroup
 
-	mu    sync.Mutex
-	seats map[string]*seat // by host
+	mu       sync.Mutex
+	seats    map[string]*seat // by host
+	gathered bool             // calls are given to who wants them
 }
 
 // seat is what is known of a host. Where there is a waiter there is no caller.
@@ -67,7 +72,7 @@ func Listen(ctx context.Context, c Config) (*Rendezvous, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Rendezvous{listener: l, log: c.Log, seats: make(map[string]*seat, len(c.Hosts))}
+	r := &Rendezvous{listener: l, log: c.Log, gathered: !c.Together, seats: make(map[string]*seat, len(c.Hosts))}
 	for _, h := range c.Hosts {
 		r.seats[h] = &seat{}
 	}
@@ -105,17 +110,38 @@ func (r *Rendezvous) Fail(host string, err *bootstrap.Error) {
 	if s := r.seats[host]; s != nil && s.failed == nil {
 		s.fail(err)
 	}
+	r.gather()
 }
 
-// FailMissing says the same of all hosts whose agents have not called yet.
+// gather lets calls be given to who wants them once each host has called or failed. It is
+// called with the lock held.
+func (r *Rendezvous) gather() {
+	if r.gathered {
+		return
+	}
+	for _, s := range r.seats {
+		if s.caller == nil && s.failed == nil {
+			return
+		}
+	}
+	r.gathered = true
+	for _, s := range r.seats {
+		s.match()
+	}
+}
+
+// FailMissing says the same of all hosts whose agents have not called yet, or, while not
+// all are together, whose calls are not kept.
 func (r *Rendezvous) FailMissing(why func(host string) *bootstrap.Error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for host, s := range r.seats {
-		if !s.called && s.failed == nil {
+		gone := !r.gathered && s.caller == nil // which nobody can have wanted
+		if s.failed == nil && (gone || !s.called) {
 			s.fail(why(host))
 		}
 	}
+	r.gather()
 }
 
 // Failed is what Fail was told of a host, or nil.
@@ -165,7 +191,9 @@ func (r *Rendezvous) want(ctx context.Context, host string, o order) (net.Conn, 
 		s.waiter.tell(answer{err: errSuperseded})
 	}
 	s.waiter = w
-	s.match()
+	if r.gathered || s.caller == nil {
+		s.match()
+	}
 	r.mu.Unlock()
 
 	select {
@@ -215,7 +243,10 @@ func (r *Rendezvous) park(host string) (*seat, chan *waiter, error) {
 	}
 	caller := make(chan *waiter, 1)
 	s.called, s.caller = true, caller
-	s.match()
+	if r.gathered {
+		s.match()
+	}
+	r.gather()
 	return s, caller, nil
 }
 
