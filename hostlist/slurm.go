@@ -3,6 +3,7 @@ package hostlist
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,15 +16,30 @@ const maxComponents = 128
 // slurm reads the hosts of a job of Slurm: of all its components where it is a
 // heterogeneous one, which has a list for each.
 func slurm(env Environment) ([]job.Host, error) {
+	groups, err := SlurmGroups(env.Getenv)
+	if err != nil || len(groups) < 2 {
+		return slices.Concat(groups...), err
+	}
+	return merge(slices.Concat(groups...))
+}
+
+// SlurmGroups are the hosts of each component of the job of Slurm that an environment
+// tells of: one, unless it is a heterogeneous job; none outside of a job.
+func SlurmGroups(getenv func(name string) string) ([][]job.Host, error) {
+	env := Environment{Getenv: getenv}
 	size := env.Getenv("SLURM_HET_SIZE")
 	if size == "" {
-		return slurmComponent(env, "")
+		hosts, err := slurmComponent(env, "")
+		if err != nil || len(hosts) == 0 {
+			return nil, err
+		}
+		return [][]job.Host{hosts}, nil
 	}
 	n, err := strconv.Atoi(size)
 	if err != nil || n < 1 || n > maxComponents {
 		return nil, fmt.Errorf("SLURM_HET_SIZE: %s is not 1 to %d components", quote(size), maxComponents)
 	}
-	var all []job.Host
+	var groups [][]job.Host
 	for i := range n {
 		suffix := "_HET_GROUP_" + strconv.Itoa(i)
 		hosts, err := slurmComponent(env, suffix)
@@ -33,9 +49,9 @@ func slurm(env Environment) ([]job.Host, error) {
 		if len(hosts) == 0 {
 			return nil, fmt.Errorf("SLURM_JOB_NODELIST%s is not set, though SLURM_HET_SIZE is %d", suffix, n)
 		}
-		all = append(all, hosts...)
+		groups = append(groups, hosts)
 	}
-	return merge(all)
+	return groups, nil
 }
 
 // slurmComponent reads the variables whose names end in suffix. Those of a job's step
