@@ -12,7 +12,7 @@ import (
 // side's input only where it is asked to.
 var engines = []string{"docker", "podman", "nerdctl", "kubectl", "oc", "crictl"}
 
-// attached refuses an engine's exec through which no link can go: without input, or
+// attached refuses a command of Slurm's, or an engine's exec, through which no link can go: without input, or
 // with a terminal, which changes bytes. Options stand between exec and {command}.
 func (t *Template) attached() error {
 	words := make([]string, len(t.words))
@@ -27,6 +27,9 @@ func (t *Template) attached() error {
 	}
 	if len(words) == 0 {
 		return nil
+	}
+	if path.Base(words[0]) == "srun" && !slices.Contains(words, "--unbuffered") && !slices.Contains(words, "-u") {
+		return errors.New("srun holds back what the agent says until a line ends, and a link has no lines; write srun --unbuffered")
 	}
 	engine := path.Base(words[0])
 	at := slices.Index(words, "exec")

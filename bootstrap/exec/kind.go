@@ -43,6 +43,20 @@ func Podman() bootstrap.Kind { return preset("podman", "podman exec -i {host} {c
 // Kubectl starts agents in pods of Kubernetes.
 func Kubectl() bootstrap.Kind { return preset("kubectl", "kubectl exec -i {host} -- {command}") }
 
+// Srun starts each agent by an srun of its own, in an allocation of Slurm.
+func Srun() bootstrap.Kind {
+	return preset("srun", "srun --unbuffered --nodelist={host} --nodes=1 --ntasks=1 --overlap --mpi=none --cpu-bind=none --export=ALL --quiet {command}")
+}
+
+// SGE starts agents in a job of Grid Engine. qrsh joins the words of a command.
+func SGE() bootstrap.Kind { return preset("sge", "qrsh -inherit {host} '{command}'") }
+
+// LSF starts agents in a job of LSF.
+func LSF() bootstrap.Kind { return preset("lsf", "blaunch -no-shell {host} {command}") }
+
+// PBS starts agents in a job of PBS.
+func PBS() bootstrap.Kind { return preset("pbs", "pbs_tmrsh {host} {command}") }
+
 func preset(name, command string) bootstrap.Kind {
 	says := fmt.Sprintf("--bootstrap %s (%s)", name, command)
 	return kind(name, says, func(bootstrap.Values) string { return command })

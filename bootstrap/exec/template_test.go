@@ -59,6 +59,7 @@ func TestBadTemplates(t *testing.T) {
 		"docker exec -it {host} {command}":      "-it would make a terminal of what is the link to the agent; leave it out, and keep -i",
 		"kubectl exec -i {host} {command}":      "write -- before {command}, or kubectl takes the command's flags for its own",
 		"/bin/kubectl exec {host} -- {command}": "kubectl exec without -i gives the agent no input; write kubectl exec -i",
+		"srun -w {host} -n1 {command} -u":       "srun holds back what the agent says until a line ends, and a link has no lines; write srun --unbuffered",
 		"x {hosts} {command}":                   "{hosts} is no placeholder; {host}, {command}, {user}, {port} and {addr} are",
 		"x '{name}' {command}":                  "{name} is no placeholder; {host}, {command}, {user}, {port} and {addr} are",
 		"x {command} | tee log":                 `no shell reads it, so '|' has no meaning; put it in quotes, or all of it into a script or sh -c '...'`,

@@ -22,7 +22,15 @@ var table = []bootstrap.Kind{
 	execboot.Docker(),
 	execboot.Podman(),
 	execboot.Kubectl(),
+	execboot.Srun(),
+	execboot.SGE(),
+	execboot.LSF(),
+	execboot.PBS(),
 }
+
+// hydra are the variables in which users of MPICH and of Intel MPI name what is to start
+// the proxies of Hydra. Names that are bootstraps' here mean these.
+var hydra = []string{"HYDRA_LAUNCHER", "I_MPI_HYDRA_BOOTSTRAP"}
 
 // Add adds a bootstrap to the table, for a program that brings its own, before
 // anything else is done with the table.
@@ -84,15 +92,27 @@ func chosen(kinds []bootstrap.Kind, k bootstrap.Kind, name string, environ []str
 }
 
 func remote(kinds []bootstrap.Kind, environ []string) bootstrap.Kind {
+	if k, ok := selected(kinds, environ); ok {
+		return k
+	}
+	return kinds[slices.IndexFunc(kinds, func(k bootstrap.Kind) bool { return !k.Here && len(k.Variables) == 0 })]
+}
+
+// selected is the first that a variable of environ selects.
+func selected(kinds []bootstrap.Kind, environ []string) (bootstrap.Kind, bool) {
 	get := getenv(environ)
-	selected := func(k bootstrap.Kind) bool {
+	i := slices.IndexFunc(kinds, func(k bootstrap.Kind) bool {
 		return slices.ContainsFunc(k.Variables, func(name string) bool { return get(name) != "" }) || k.FromEnvironment != nil && k.FromEnvironment(get) != nil
+	})
+	for _, variable := range hydra {
+		if i < 0 {
+			i = slices.IndexFunc(kinds, func(k bootstrap.Kind) bool { return !k.Here && k.Name == get(variable) })
+		}
 	}
-	i := slices.IndexFunc(kinds, selected)
 	if i < 0 {
-		i = slices.IndexFunc(kinds, func(k bootstrap.Kind) bool { return !k.Here && len(k.Variables) == 0 })
+		return bootstrap.Kind{}, false
 	}
-	return kinds[i]
+	return kinds[i], true
 }
 
 // Given are the values that environ has for the flags of the bootstrap of a name,

@@ -96,7 +96,7 @@ func newCommandLine(variables []string) *commandLine {
 
 	f.VarP(listValue{&c.hosts}, "hosts", "H", "hosts to use; `LIST` as in 'a,b:2,n[001-128]:4', where :4 are slots")
 	f.VarP(textValue{&c.hostfile}, "hostfile", "f", "`FILE` with one host per line: host[:N], host slots=N, user=, port=")
-	f.Var(textValue{&c.Bootstrap}, "bootstrap", "start agents by `WAY`: "+strings.Join(registry.Names(), ", ")+"; else "+registry.Remote(nil).Name)
+	f.Var(textValue{&c.Bootstrap}, "bootstrap", "agents by `WAY`: "+strings.Join(registry.Names(), "|"))
 	c.defineBootstraps(f)
 	f.Var(countValue{&c.Nodes, launcher.MaxForkNodes}, "nodes", "use `N` of the hosts; without any, N nodes of this machine ("+registry.Local().Name+")")
 	f.Var(timeValue{&c.ConnectTimeout}, "connect-timeout", "give a host up after `TIME` without answer")
