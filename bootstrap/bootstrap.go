@@ -82,7 +82,9 @@ type Bulk interface {
 	// when all commands have ended, which the end of ctx brings about. The channel
 	// never waits for a reader. Where standard input can't be had, the secret may be
 	// put into a file of mode 0600 that all hosts see, and "--secret-file", FILE behind
-	// argv. It must never be in a command line or an environment.
+	// argv. It must never be in a command line or an environment. A Bulk that brings
+	// argv[0] to a host itself puts "--unlink" and the path there behind argv, which
+	// has the agent remove it.
 	Start(ctx context.Context, hosts []Host, argv []string, secret io.Reader) (<-chan *Error, error)
 }
 

@@ -21,6 +21,10 @@ type Kind struct {
 	// hosts other than this machine, as Variables do; nil where it does not.
 	FromEnvironment func(getenv func(string) string) Values
 
+	// Serves tells whether it is the one for hosts in an environment that selects none:
+	// those of an allocation whose manager starts agents. It may run a program.
+	Serves func(getenv func(string) string, hosts []job.Host) bool
+
 	// Here says that it starts agents on the launcher's own machine alone.
 	Here bool
 	// Orphans says that a start runs a command of the user's on the launcher's
@@ -91,6 +95,9 @@ type Opened struct {
 	// HostVariable is the environment variable from which each agent that Bulk
 	// starts learns the name of its host, as it was given to Bulk.
 	HostVariable string
+	// Together says that agents may end and be started again for as long as some of
+	// Hosts have neither called nor failed. None of them gets a part before.
+	Together bool
 	// Listen is the IP address at which the hosts reach the launcher; "" for that
 	// of the route to the first of Hosts whose name resolves.
 	Listen string

@@ -57,7 +57,7 @@ func startBulk(ctx context.Context, opened *bootstrap.Opened, patience time.Dura
 	secret := tlslink.NewSecret()
 	b := &bulk{within: cmp.Or(patience, c.ConnectTimeout), ended: make(chan struct{}), word: make(chan struct{}, 1)}
 	if b.calls, err = rendezvous.Listen(ctx, rendezvous.Config{
-		Secret: secret, Addr: net.JoinHostPort(addr, "0"), Hosts: names, Log: few(note),
+		Secret: secret, Addr: net.JoinHostPort(addr, "0"), Hosts: names, Log: few(note), Together: opened.Together,
 	}); err != nil {
 		return nil, err
 	}
@@ -163,6 +163,7 @@ func listenAt(ctx context.Context, given string, names []string) (string, error)
 	ctx, cancel := context.WithTimeout(ctx, bootstrap.LookUpTimeout)
 	defer cancel()
 	answers, _ := bootstrap.LookUp(ctx, questions, net.DefaultResolver.LookupNetIP) // its error is that the time is up
+	loopback := ""                                                                  // of a host that is this one, or whose name means this machine everywhere
 	for _, to := range answers {
 		if to == "" {
 			continue
@@ -173,7 +174,14 @@ func listenAt(ctx context.Context, given string, names []string) (string, error)
 			continue
 		}
 		defer c.Close()
-		return c.LocalAddr().(*net.UDPAddr).IP.String(), nil
+		ip := c.LocalAddr().(*net.UDPAddr).IP
+		if !ip.IsLoopback() {
+			return ip.String(), nil
+		}
+		loopback = cmp.Or(loopback, ip.String())
+	}
+	if loopback != "" {
+		return loopback, nil
 	}
 	return "", fmt.Errorf("no address of this machine is known at which agents can call it: there is no route to host %s, nor to the next; see whether their names resolve here", names[0])
 }

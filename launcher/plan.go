@@ -154,7 +154,7 @@ func chooseHosts(o *Options, localHost string) (kind bootstrap.Kind, hosts []job
 	case given:
 		return kind, o.Hosts, nil
 	case other >= 0:
-		return registry.Remote(o.Environ), o.Hosts, nil
+		return registry.For(o.Environ, o.Hosts), o.Hosts, nil
 	}
 	return local, o.Hosts, nil
 }

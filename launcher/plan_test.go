@@ -109,7 +109,7 @@ func TestPlanErrors(t *testing.T) {
 		{options(t, "", 2), func(o *Options) { o.Bootstrap = "ssh" },
 			"--bootstrap ssh: no hosts are named; give --hosts or --hostfile"},
 		{options(t, "", 2), func(o *Options) { o.Bootstrap = "rsh" },
-			`--bootstrap: "rsh" is not known; ssh, fork, exec, docker, podman, kubectl, srun, sge, lsf and pbs are`},
+			`--bootstrap: "rsh" is not known; ssh, fork, exec, docker, podman, kubectl, slurm, srun, sge, lsf and pbs are`},
 		{options(t, "", 0, 2), nil, "app 0 (./app0): -n is missing; of several apps each needs its own"},
 		{options(t, "", 1<<24, 1), nil, "-n: more than 16777216 ranks in all"},
 		{options(t, ""), nil, "no program given"},

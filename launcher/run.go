@@ -109,6 +109,9 @@ func runOnce(ctx context.Context, o Options, stdio IO, report *reporter) (int, *
 	if text := plan.mapped(); text != "" && o.Verbose > 0 {
 		report.say("map of ranks: %s", text)
 	}
+	if !plan.kind.Here && o.Verbose > 0 {
+		report.say("agents are started by %s", plan.Bootstrap)
+	}
 	if plan.Crowded != "" {
 		report.note("%s", plan.Crowded)
 	}

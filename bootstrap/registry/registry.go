@@ -10,7 +10,9 @@ import (
 	"github.com/golaunch/golaunch/bootstrap"
 	execboot "github.com/golaunch/golaunch/bootstrap/exec"
 	"github.com/golaunch/golaunch/bootstrap/fork"
+	slurmboot "github.com/golaunch/golaunch/bootstrap/slurm"
 	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
+	"github.com/golaunch/golaunch/job"
 )
 
 // table has the bootstraps; the first that is not Here is for hosts that nothing
@@ -22,6 +24,7 @@ var table = []bootstrap.Kind{
 	execboot.Docker(),
 	execboot.Podman(),
 	execboot.Kubectl(),
+	slurmboot.Kind(),
 	execboot.Srun(),
 	execboot.SGE(),
 	execboot.LSF(),
@@ -77,6 +80,25 @@ func Local() bootstrap.Kind {
 // Remote is the bootstrap for other machines where the user names none: the first
 // that a variable of environ selects, else the first in the table.
 func Remote(environ []string) bootstrap.Kind { return remote(table, environ) }
+
+// For is the bootstrap for hosts, not all of them this machine, where the user names
+// none: the first that a variable of environ selects, else the first that serves them
+// there, else the first in the table.
+func For(environ []string, hosts []job.Host) bootstrap.Kind {
+	return forHosts(table, environ, hosts)
+}
+
+func forHosts(kinds []bootstrap.Kind, environ []string, hosts []job.Host) bootstrap.Kind {
+	if k, ok := selected(kinds, environ); ok {
+		return k
+	}
+	for _, k := range kinds {
+		if k.Serves != nil && k.Serves(getenv(environ), hosts) {
+			return k
+		}
+	}
+	return remote(kinds, environ)
+}
 
 // Chosen tells whether k is the bootstrap of a name, or, where none is given, that
 // of other machines.

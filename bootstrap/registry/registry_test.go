@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/job"
 )
 
 // Every bootstrap can be opened and joined, has a name of its own, and flags of
@@ -61,4 +62,27 @@ func TestTheEnvironmentSelects(t *testing.T) {
 		}
 	}
 	require.Equal(t, "usual", remote(kinds, nil).Name)
+}
+
+// Hydra's variables select the bootstrap that they name, if it is one here; hosts of an
+// allocation come after them.
+func TestHydrasVariablesAndAllocationsSelect(t *testing.T) {
+	hosts := []job.Host{{Name: "a"}}
+	kinds := []bootstrap.Kind{
+		{Name: "usual"}, {Name: "fork", Here: true}, {Name: "sge"}, {Name: "set", Variables: []string{"SET"}},
+		{Name: "manager", Serves: func(getenv func(string) string, h []job.Host) bool {
+			require.Equal(t, hosts, h)
+			return getenv("JOB") != ""
+		}},
+	}
+	for want, environs := range map[string][][]string{
+		"usual":   {nil, {"HYDRA_LAUNCHER=rsh"}, {"HYDRA_LAUNCHER=fork"}, {"JOB=1", "HYDRA_LAUNCHER=usual"}},
+		"sge":     {{"HYDRA_LAUNCHER=sge"}, {"I_MPI_HYDRA_BOOTSTRAP=sge", "JOB=1"}, {"HYDRA_LAUNCHER=sge", "I_MPI_HYDRA_BOOTSTRAP=usual"}},
+		"set":     {{"SET=1", "HYDRA_LAUNCHER=sge", "JOB=1"}},
+		"manager": {{"JOB=1"}, {"JOB=1", "HYDRA_LAUNCHER=rsh"}},
+	} {
+		for _, environ := range environs {
+			require.Equal(t, want, forHosts(kinds, environ, hosts).Name, environ)
+		}
+	}
 }

@@ -104,6 +104,7 @@ func TestChoices(t *testing.T) {
 		"podman":   {"-H", "localhost"},
 		"kubectl":  {"-H", "localhost"},
 		"ssh":      {"-H", "localhost"},
+		"slurm":    {"-H", "localhost"},
 		"srun":     {"-H", "localhost"},
 		"sge":      {"-H", "localhost"},
 		"lsf":      {"-H", "localhost"},

@@ -1,0 +1,134 @@
+package slurmboot
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/job"
+)
+
+// play makes a Bulk whose srun is a script: it notes its words in calls, and runs.
+func play(t *testing.T, script string) (b *Bulk, calls func() []string) {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "srun")
+	text := "#!/bin/sh\necho \"$@\" >> " + dir + "/calls\ncat > " + dir + "/secret\n" + script
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o755))
+	b = &Bulk{Program: path, Env: []string{"PATH=" + dir + ":" + os.Getenv("PATH")}, Note: t.Logf}
+	return b, func() []string {
+		text, err := os.ReadFile(dir + "/calls")
+		require.NoError(t, err)
+		secret, err := os.ReadFile(dir + "/secret")
+		require.NoError(t, err)
+		require.Equal(t, "the secret", string(secret))
+		return strings.Split(strings.TrimSpace(string(text)), "\n")
+	}
+}
+
+// started runs a Bulk to its end and returns what it said of each host.
+func started(t *testing.T, b *Bulk, hosts ...string) map[string]string {
+	t.Helper()
+	var all []bootstrap.Host
+	for i, name := range hosts {
+		all = append(all, bootstrap.Host{Index: i, Name: name})
+	}
+	failures, err := b.Start(t.Context(), all, []string{"/x/golaunch", "nla-agent"}, strings.NewReader("the secret"))
+	require.NoError(t, err)
+	said := map[string]string{}
+	for e := range failures {
+		require.NotContains(t, said, e.Host)
+		said[e.Host] = e.Err.Error()
+	}
+	return said
+}
+
+func TestOneSrunForAll(t *testing.T) {
+	b, calls := play(t, "exit 0")
+	require.Empty(t, started(t, b, "n3", "n1", "n2"))
+	require.Equal(t, []string{
+		"--nodes=3 --ntasks=3 --ntasks-per-node=1 --nodelist=n[3,1-2] --overlap --mpi=none --cpu-bind=none --input=all --export=ALL " +
+			"--kill-on-bad-exit=0 --wait=0 --chdir=/ --unbuffered --label -- /x/golaunch nla-agent",
+	}, calls())
+}
+
+// A heterogeneous job has one srun for each component.
+func TestComponents(t *testing.T) {
+	b, calls := play(t, "exit 0")
+	b.Group = groupOf([][]job.Host{{{Name: "a"}}, {{Name: "b"}, {Name: "c"}, {Name: "a"}}})
+	require.Empty(t, started(t, b, "a", "b", "c"))
+	all := calls()
+	slices.Sort(all)
+	require.Len(t, all, 2)
+	require.Regexp(t, `^--nodes=1 .* --nodelist=a .* --het-group=0 -- `, all[0])
+	require.Regexp(t, `^--nodes=2 .* --nodelist=b,c .* --het-group=1 -- `, all[1])
+}
+
+// A node that does not answer is given up, and the others are started again.
+func TestANodeThatDoesNotAnswer(t *testing.T) {
+	b, calls := play(t, `case "$*" in *"n[1-3]"*) 
+echo "srun: error: Task launch for StepId=2.0 failed on node n2: Communication connection failure" >&2
+echo "srun: error: n1: task 0: Killed" >&2; exit 1;; esac`)
+	require.Equal(t, map[string]string{"n2": "srun starts nothing there: Communication connection failure"}, started(t, b, "n1", "n2", "n3"))
+	all := calls()
+	require.Len(t, all, 2)
+	require.Contains(t, all[1], "--nodes=2 --ntasks=2 --ntasks-per-node=1 --nodelist=n[1,3] ")
+}
+
+// A host without the executable is brought it.
+func TestTheExecutableIsBrought(t *testing.T) {
+	b, calls := play(t, `case "$*" in *--bcast=*) ;; *)
+echo "srun: error: n2: task 1: Exited with exit code 2" >&2
+echo "1: slurmstepd: error: execve(): /x/golaunch: No such file or directory" >&2; exit 2;; esac`)
+	require.Empty(t, started(t, b, "n1", "n2"))
+	all := calls()
+	require.Len(t, all, 2)
+	require.Regexp(t, `--nodelist=n2 .* --bcast=(/tmp/golaunch-[0-9a-f]{16}) -- /x/golaunch nla-agent --unlink /tmp/golaunch-[0-9a-f]{16}$`, all[1])
+
+	b, _ = play(t, `echo "srun: error: n1: task 0: Exited with exit code 2" >&2
+echo "0: slurmstepd: error: execve(): /x/golaunch: No such file or directory" >&2; exit 2`)
+	require.Regexp(t, "srun brought golaunch to /tmp/golaunch-[0-9a-f]+, and does not find it there", started(t, b, "n1")["n1"])
+}
+
+// Of hosts that srun refuses without a name, slurmctld tells which they are.
+func TestNodesThatAreDown(t *testing.T) {
+	b, calls := play(t, `case "$*" in *"n[1-2]"*) echo "srun: error: Unable to create step for job 5: Required node not available (down, drained or reserved)" >&2; exit 1;; esac`)
+	sinfo := filepath.Join(filepath.Dir(b.Program), "sinfo")
+	require.NoError(t, os.WriteFile(sinfo, []byte("#!/bin/sh\necho n1 down*; echo n2 mixed\n"), 0o755))
+	t.Setenv("PATH", filepath.Dir(sinfo)+":"+os.Getenv("PATH"))
+	require.Equal(t, map[string]string{"n1": "srun starts nothing there: its state is down*"}, started(t, b, "n1", "n2"))
+	require.Len(t, calls(), 2)
+}
+
+// What ends srun as a whole is said of each host.
+func TestSrunEnds(t *testing.T) {
+	b, _ := play(t, `echo "srun: error: Unable to confirm allocation for job 9: Invalid job id specified" >&2; exit 1`)
+	const why = "srun ended (exit status 1): srun: error: Unable to confirm allocation for job 9: Invalid job id specified"
+	require.Equal(t, map[string]string{"a": why, "b": why}, started(t, b, "a", "b"))
+	b, _ = play(t, "kill -9 $$")
+	require.Equal(t, map[string]string{"a": "srun ended (signal: killed)"}, started(t, b, "a"))
+	b.Program = "/no/such/srun"
+	require.Contains(t, started(t, b, "a")["a"], "no such file")
+}
+
+// Srun gets of golaunch's environment what it needs, and none of what would be flags.
+func TestEnvironment(t *testing.T) {
+	given := map[string]string{
+		"PATH": "/bin", "SLURM_JOB_ID": "7", "SLURM_CONF": "/c", "SLURM_EXPORT_ENV": "NONE", "SLURM_NTASKS": "64",
+		"SLURM_STDOUTMODE": "x", "SLURM_STEP_ID": "3", "SRUN_CPUS_PER_TASK": "2", "SECRET": "x",
+	}
+	require.Equal(t, []string{"PATH=/bin", "SLURM_CONF=/c", "SLURM_JOB_ID=7"}, environ(func(name string) string { return given[name] }))
+}
+
+func TestWhichHostsItServes(t *testing.T) {
+	groups := [][]job.Host{{{Name: "a"}, {Name: "b"}}}
+	require.NoError(t, foreign(groups, []job.Host{{Name: "b"}}))
+	require.ErrorContains(t, foreign(groups, []job.Host{{Name: "a"}, {Name: "c", Pos: "-H"}}), "-H: host c is not of this job's allocation")
+	require.ErrorContains(t, foreign(groups, []job.Host{{Name: "a", User: "x"}}), "has a user or a port")
+	require.ErrorContains(t, foreign(nil, []job.Host{{Name: "a"}}), "no job of Slurm's")
+}
