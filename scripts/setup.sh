@@ -36,7 +36,11 @@ ibsim ibsim-utils fabrics without hardware, for tests of routes and node order
 opensm opensm routing them
 ibnetdiscover infiniband-diags discovering them
 ibdmchk ibutils a second opinion on forwarding tables
-chromium chromium tests of the page of golaunch report'
+chromium chromium tests of the page of golaunch report
+srun slurm-client a cluster with Slurm, and measurements beside srun
+slurmctld slurmctld the same
+slurmd slurmd the same
+munged munge the same'
 if docker info >/dev/null 2>&1; then
 	needed="$needed
 debootstrap debootstrap the image of nodes that are containers"
@@ -48,10 +52,7 @@ if [ "${1:-}" = bench ]; then
 	needed="$needed
 pdsh pdsh measurements beside it
 clush clustershell measurements beside it
-taktuk taktuk measurements beside it
-srun slurm-client measurements beside it
-slurmctld slurmctld srun
-slurmd slurmd srun"
+taktuk taktuk measurements beside it"
 fi
 
 # Debian has the names mpicc and mpiexec mean Open MPI once it is installed, and

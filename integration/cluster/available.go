@@ -32,6 +32,11 @@ func netnsAvailable(c Config) error {
 	if c.Edge != 0 || c.Uplink != 0 || c.Delay != 0 {
 		tools = append(tools, "tc")
 	}
+	if c.Slurm {
+		for _, program := range slurmPrograms {
+			tools = append(tools, program[0])
+		}
+	}
 	for _, tool := range tools {
 		if _, err := findTool(tool); err != nil {
 			return err
@@ -65,6 +70,11 @@ func findTool(name string) (string, error) {
 }
 
 func debianPackage(tool string) string {
+	for _, program := range slurmPrograms {
+		if program[0] == tool {
+			return program[1]
+		}
+	}
 	switch tool {
 	case "sshd":
 		return "openssh-server"

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,32 +48,49 @@ func (p *netnsProvider) cgroupOf(n *Node) string { return filepath.Join(p.state.
 
 // cgroup2Mount finds where the root of the cgroup v2 hierarchy is mounted, in
 // the format of /proc/PID/mountinfo (proc(5)); "" if it is not.
-func cgroup2Mount(mountinfo string) string {
+func cgroup2Mount(mountinfo string) string { return cgroupMount(mountinfo, "cgroup2", "") }
+
+// freezerMount finds that of the freezer's cgroup v1 hierarchy.
+func freezerMount(mountinfo string) string { return cgroupMount(mountinfo, "cgroup", "freezer") }
+
+// cgroupMount finds where the root of a hierarchy is mounted, by its file system and one
+// of this one's options; "" if it is not.
+func cgroupMount(mountinfo, kind, option string) string {
 	for line := range strings.Lines(mountinfo) {
 		before, after, ok := strings.Cut(line, " - ")
-		f, kind := strings.Fields(before), strings.Fields(after)
+		mount, system := strings.Fields(before), strings.Fields(after)
+		if !ok || len(mount) < 6 || len(system) < 3 || system[0] != kind {
+			continue
+		}
 		// Field 3 is the part of the hierarchy that is mounted, field 4 where.
-		if ok && len(f) >= 6 && len(kind) >= 1 && kind[0] == "cgroup2" && f[3] == "/" && strings.HasPrefix(f[5], "rw") {
-			return f[4]
+		has := option == "" || slices.Contains(strings.Split(system[2], ","), option)
+		if mount[3] == "/" && strings.HasPrefix(mount[5], "rw") && has {
+			return mount[4]
 		}
 	}
 	return ""
 }
 
 // removeCgroups removes the cluster's cgroups with all that programs made
-// below them. A cgroup can be removed when its last process is gone.
-func (p *netnsProvider) removeCgroups(ctx context.Context) error {
-	if p.state.Cgroup == "" {
-		return nil
-	}
+// below them; "" is one that there is not. A cgroup can be removed when its last
+// process is gone.
+func removeCgroups(ctx context.Context, dirs ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
 	return poll(ctx, func() error {
-		err := removeCgroupTree(p.state.Cgroup)
-		if errors.Is(err, unix.EBUSY) || errors.Is(err, unix.ENOTEMPTY) {
-			return retry(err)
+		for _, dir := range dirs {
+			if dir == "" {
+				continue
+			}
+			err := removeCgroupTree(dir)
+			if errors.Is(err, unix.EBUSY) || errors.Is(err, unix.ENOTEMPTY) {
+				return retry(err)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		return err
+		return nil
 	})
 }
 

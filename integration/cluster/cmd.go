@@ -54,6 +54,9 @@ func (c *Cluster) CommandContext(ctx context.Context, node string, argv ...strin
 	}
 	cmd.node = n
 	e.Env = cleanEnv(c.state.Config.User, nodeFiles(c.Dir(), n.Name).home())
+	if c.state.Config.Slurm {
+		e.Env = append(e.Env, slurmEnv(c.Dir()))
+	}
 	return cmd
 }
 

@@ -57,6 +57,9 @@ type Config struct {
 	User string
 	// SessionEnv is what sshd adds to the environment of sessions, NAME=value.
 	SessionEnv []string
+	// Slurm has the nodes be those of a Slurm: slurmctld runs on head, slurmd on
+	// the nodes, munged on both. For Netns alone.
+	Slurm bool
 	// Share lists files and directories below /tmp, /run, /dev/shm or
 	// /var/log that the nodes share with the host although they have their
 	// own /tmp and so on. Dir needs no mention.
@@ -163,6 +166,9 @@ func (c *Config) validate() error {
 	}
 	if c.User != Root && c.Provider == Docker {
 		return fmt.Errorf("user %q: provider %s has only root", c.User, Docker)
+	}
+	if c.Slurm && c.Provider == Docker {
+		return fmt.Errorf("provider %s has no Slurm", Docker)
 	}
 	if c.MaxStartups == "" {
 		c.MaxStartups = "1000"

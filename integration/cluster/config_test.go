@@ -84,6 +84,7 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Switches = Switches{-2, -4} }, "at least one switch"},
 		{func(c *Config) { c.Uplink = 1e9 }, "no uplink without switches"},
 		{func(c *Config) { c.Provider = Docker; c.Edge = 1e9 }, "the netns provider's"},
+		{func(c *Config) { c.Provider = Docker; c.Slurm = true }, "provider docker has no Slurm"},
 	} {
 		c := Config{Dir: "/x", Nodes: 8}
 		test.change(&c)

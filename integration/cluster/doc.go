@@ -11,6 +11,9 @@
 //
 //	golaunch -f DIR/hosts --ssh-config DIR/ssh_config …
 //
+// With [Config.Slurm] the nodes are those of a Slurm: sbatch, salloc and srun work on
+// all machines.
+//
 // Provider "netns" builds a node from Linux namespaces (network, UTS, PID,
 // IPC, mount, cgroup). The network's bridges and all their ports live in a
 // network namespace of the cluster's own, the fabric: nothing appears on the

@@ -126,6 +126,9 @@ func (p *netnsProvider) startIn(n *Node, cmd *exec.Cmd) error {
 	cgroup.use(cmd)
 	cmd.Err = nil
 	return onThread(func() error {
+		if err := p.enterFreezer(n); err != nil {
+			return err
+		}
 		if err := enter(n.Init, allNamespaces); err != nil {
 			return err
 		}

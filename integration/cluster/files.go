@@ -124,7 +124,7 @@ func giveHomes(s *state) error {
 // removeFiles removes what writeFiles and the nodes wrote, state.json last.
 func removeFiles(s *state) error {
 	dir := s.Config.Dir
-	for _, name := range []string{"nodes", "etc", "outside", "hosts", "ssh_config", "known_hosts", "docker", "state.json.new", "state.json." + s.ID, "state.json"} {
+	for _, name := range []string{"nodes", "etc", "outside", "slurm", "hosts", "ssh_config", "known_hosts", "docker", "state.json.new", "state.json." + s.ID, "state.json"} {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("remove the cluster's files: %w", err)
 		}

@@ -46,6 +46,11 @@ func (p *netnsProvider) up(ctx context.Context) error {
 	if err := p.makeCgroups(); err != nil {
 		return err
 	}
+	if p.state.Config.Slurm {
+		if err := p.makeFreezer(); err != nil {
+			return err
+		}
+	}
 	if err := p.startFabric(ctx); err != nil {
 		return fmt.Errorf("switches: %w", err)
 	}
@@ -58,7 +63,7 @@ func (p *netnsProvider) up(ctx context.Context) error {
 	if err := p.wire(); err != nil {
 		return fmt.Errorf("switches: %w", err)
 	}
-	return p.eachNode(ctx, func(ctx context.Context, n *Node) error {
+	err := p.eachNode(ctx, func(ctx context.Context, n *Node) error {
 		if err := p.configureNetwork(n); err != nil {
 			return err
 		}
@@ -67,6 +72,13 @@ func (p *netnsProvider) up(ctx context.Context) error {
 		}
 		return p.startSSHD(ctx, n)
 	})
+	if err != nil || !p.state.Config.Slurm {
+		return err
+	}
+	if err := p.startSlurm(ctx); err != nil {
+		return fmt.Errorf("start Slurm: %w", err)
+	}
+	return nil
 }
 
 // eachNode runs f for all machines, several at a time, and stops at the first
@@ -116,6 +128,9 @@ func (p *netnsProvider) startInit(ctx context.Context, n *Node) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWPID}
 	cgroup.use(cmd)
 	n.Init, err = p.startKeeper(ctx, cmd, func() error {
+		if err := p.enterFreezer(n); err != nil {
+			return err
+		}
 		return makeNamespaces(&p.state.Config, n)
 	})
 	return err
@@ -182,7 +197,7 @@ func (p *netnsProvider) down(ctx context.Context) error {
 	if err := p.killAll(ctx); err != nil {
 		return err
 	}
-	if err := p.removeCgroups(ctx); err != nil {
+	if err := removeCgroups(ctx, p.state.Cgroup, p.state.Freezer); err != nil {
 		return err
 	}
 	return restoreNeighbourLimits(p.state)

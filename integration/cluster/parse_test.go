@@ -154,6 +154,7 @@ func FuzzProcFiles(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, s string) { // none may panic
 		_, _ = parseStat([]byte(s))
 		_ = cgroup2Mount(s)
+		_ = freezerMount(s)
 		_, _ = interfaceCounters(s, "n001")
 		_ = nodePID([]byte(s))
 		_, _, _ = parseVersion(s)

@@ -174,6 +174,11 @@ func (p *netnsProvider) revive(ctx context.Context, n *Node) error {
 	if running, err := sshdRuns(p.state, n); running || err != nil {
 		return err
 	}
+	if p.state.Config.Slurm {
+		if err := p.startSlurmOn(n); err != nil {
+			return err
+		}
+	}
 	return p.startSSHD(ctx, n)
 }
 

@@ -34,6 +34,7 @@ type state struct {
 	Nodes   []Node
 	Fabric  procID // holds the network namespace of the switches
 	Cgroup  string // directory of the cluster's cgroup; empty without cgroup v2
+	Freezer string // the same in the freezer's hierarchy of cgroup v1; empty without Slurm, too
 	SSHD    string // path of the sshd program
 	// Session is the program sshd executes for each connection; empty where
 	// that is sshd itself.
