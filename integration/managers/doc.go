@@ -1,0 +1,3 @@
+// Package managers tests golaunch in allocations of resource managers: real ones, on the
+// test cluster.
+package managers

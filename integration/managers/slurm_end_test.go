@@ -1,0 +1,101 @@
+package managers
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// heeds is a rank that takes half a second for its end, and tells of its signals both on
+// its output and in files of a directory: golaunch may be gone by then.
+const heeds = `#!/bin/sh
+trap 'echo "[$RANK] got USR1"; echo USR1 >> %[1]s/$RANK' USR1
+trap 'echo "[$RANK] got TERM"; sleep 0.5; echo TERM >> %[1]s/$RANK; exit 0' TERM
+echo "[$RANK] up"
+while :; do sleep 0.1; done
+`
+
+// heeding writes that program and returns its path.
+func (s *site) heeding() string {
+	s.t.Helper()
+	path := filepath.Join(s.dir, "heeds")
+	require.NoError(s.t, os.WriteFile(path, fmt.Appendf(nil, heeds, s.dir), 0o755))
+	return path
+}
+
+// heard asserts what each rank has written of its signals.
+func (s *site) heard(ranks int, want string) {
+	s.t.Helper()
+	for rank := range ranks {
+		b, err := os.ReadFile(filepath.Join(s.dir, fmt.Sprint(rank)))
+		require.NoError(s.t, err, "rank %d", rank)
+		require.Equal(s.t, want, string(b), "rank %d", rank)
+	}
+}
+
+// A cancelled job's ranks are told, and have their time: where golaunch is what the
+// script has become, and where the script dies first and takes golaunch along.
+func TestScancel(t *testing.T) {
+	t.Parallel()
+	s := theSite(t)
+	for name, command := range map[string]string{"script": "golaunch", "exec": "exec golaunch"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := at(t, s.Cluster)
+			j := s.submit(command+" "+s.heeding()+"; echo not reached", "-N4", "--ntasks-per-node=2")
+			j.says("] up\n", 8)
+			out, err := s.head("scancel", "--signal=USR1", j.id)
+			require.NoError(t, err, out)
+			j.says("] got USR1\n", 8)
+			out, err = s.head("scancel", j.id)
+			require.NoError(t, err, out)
+			said := j.wait()
+			s.heard(8, "USR1\nTERM\n")
+			require.NotContains(t, said, "not reached")
+			if name == "exec" {
+				require.Equal(t, 8, strings.Count(said, "] got TERM\n"), said)
+				require.Regexp(t, `golaunch: (host n00\d: its agent was told to terminate, as by a resource manager|told to terminate)`, said)
+			}
+		})
+	}
+}
+
+// A job whose time is up, of which it was warned before.
+func TestTimeLimit(t *testing.T) {
+	t.Parallel()
+	s := theSite(t)
+	j := s.submit("exec golaunch "+s.heeding(), "-N2", "--ntasks-per-node=1", "--time=1", "--signal=USR1@55")
+	j.says("] got TERM\n", 2)
+	said := j.wait()
+	require.Contains(t, said, "DUE TO TIME LIMIT")
+	s.heard(2, "USR1\nTERM\n")
+}
+
+// golaunch on a machine outside of the allocation is told by its agents.
+func TestScancelOfAnAllocation(t *testing.T) {
+	t.Parallel()
+	s := theSite(t)
+	program := s.heeding()
+	script := "echo $SLURM_JOB_ID > " + s.dir + "/id; exec " + bin("golaunch") + " " + program
+	cmd := s.CommandContext(t.Context(), "head", "salloc", "--quiet", "-N2", "--ntasks-per-node=1", "sh", "-c", script)
+	cmd.Dir = s.dir
+	file, err := os.Create(filepath.Join(s.dir, "output"))
+	require.NoError(t, err)
+	defer file.Close()
+	cmd.Stdout, cmd.Stderr = file, file
+	require.NoError(t, cmd.Start())
+	j := &job{site: s, file: file.Name()}
+	j.says("] up\n", 2)
+	id, err := os.ReadFile(filepath.Join(s.dir, "id"))
+	require.NoError(t, err)
+	j.id = strings.TrimSpace(string(id))
+	out, err := s.head("scancel", j.id)
+	require.NoError(t, err, out)
+	_ = cmd.Wait() // salloc has a status of its own
+	require.Contains(t, j.wait(), "its agent was told to terminate, as by a resource manager: the job is ended\n")
+	s.heard(2, "TERM\n")
+}
