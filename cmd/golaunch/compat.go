@@ -1,172 +1,174 @@
 package main
 
-import (
-	"fmt"
-	"strings"
-	"unicode"
+// This file and the others that begin with compat have what golaunch understands of the
+// command lines of other launchers: a table for each, and compat_read.go, which reads a
+// line by them.
 
-	"github.com/spf13/pflag"
+import (
+	"slices"
+	"strings"
 )
 
-// A foreign word is a flag of Hydra, Open MPI, Intel MPI, mpirun_rsh or srun.
-type foreign struct {
-	values int // how many arguments follow
-	// to returns the flags that mean the same, none where golaunch does so
-	// anyway; or else what to do instead, which answers the user.
-	to func(values []string) (flags []string, answer string)
-	// more, if there is one, says of the values and what is after them whether
-	// one more is a value.
-	more func(next []string) bool
-	// also says that golaunch has a flag of that name, too: to rewrites the values
-	// that other launchers have for it, and leaves its own alone.
-	also bool
+// A tool is another launcher whose command lines golaunch understands, by a table of
+// its flags that is made from its manual.
+type tool struct {
+	name    string
+	family  string   // tools of one family mean the same by the same words
+	calls   []string // the names of its command
+	manual  string   // the versions whose manuals the table is complete for
+	dash    string   // before its long words
+	letters bool     // its letters may be together, with the value of the last: -ul, -c8
+	rows    []row
+	base    *tool // which it has more flags than, if there is one
 }
 
-// as is a word that is one of golaunch's flags with the same values.
-func as(flag string, values int) foreign {
-	return foreign{values: values, to: func(v []string) ([]string, string) {
+// A row is a flag of a tool, with what golaunch makes of it.
+type row struct {
+	names  string // without dashes, with blanks between
+	values int    // how many arguments follow, or optional, or pair
+	// to returns the flags that mean the same, none where golaunch does so anyway; or
+	// else what to do instead, which answers the user.
+	to func(p *pasted, v []string) (flags []string, answer string)
+	// fits, if there is one, says whether the value of the word, and the arguments
+	// after it, are what the tool has there. Where not, another tool is meant, or golaunch.
+	fits func(w word, next []string) bool
+	text string // what becomes of it, for people
+	verb string // what golaunch does: becomes, answers or passes
+	// over goes before golaunch's own flag of that name where the line is the tool's;
+	// also goes before it everywhere: it rewrites the tool's values, and leaves
+	// golaunch's alone.
+	over, also bool
+}
+
+// How many arguments follow, where that is no number.
+const (
+	optional = -1 // one, which is attached: --flag=value
+	pair     = -2 // NAME VALUE or NAME=VALUE
+)
+
+// What golaunch does with a flag.
+const (
+	becomes = "becomes"
+	answers = "answered"
+	passes  = "passed over"
+)
+
+// as is a flag that golaunch calls otherwise, with the same value.
+func as(names, flag string) row {
+	return row{names: names, values: 1, verb: becomes, text: "`" + flag + "`", to: func(_ *pasted, v []string) ([]string, string) {
+		return []string{flag, v[0]}, ""
+	}}
+}
+
+// same is a flag that golaunch calls so as well, with so many values; the first name
+// that is golaunch's counts.
+func same(names, flag string, values int) row {
+	return row{names: names, values: values, verb: becomes, text: "`" + flag + "`", to: func(_ *pasted, v []string) ([]string, string) {
 		return append([]string{flag}, v...), ""
 	}}
 }
 
-// meaning is a word without values that stands for these flags, or for none.
-func meaning(flags ...string) foreign {
-	return foreign{to: func([]string) ([]string, string) { return flags, "" }}
+// means is a flag without a value that stands for these.
+func means(names string, flags ...string) row {
+	return row{names: names, verb: becomes, text: "`" + strings.Join(flags, " ") + "`", to: func(*pasted, []string) ([]string, string) {
+		return flags, ""
+	}}
 }
 
-// instead is a word that golaunch has no equal of.
-func instead(answer string) foreign {
-	return foreign{to: func([]string) ([]string, string) { return nil, answer }}
+// turns is a flag whose values are rewritten.
+func turns(names string, values int, text string, to func(p *pasted, v []string) ([]string, string)) row {
+	return row{names: names, values: values, verb: becomes, text: text, to: to}
 }
 
-// translate rewrites the words of other launchers at the beginning of args, up
-// to the program, into golaunch's flags. Long flags with one dash, which those
-// launchers use, are given two.
-func (c *commandLine) translate(args []string) ([]string, error) {
-	var out []string
-	for len(args) > 0 {
-		arg := args[0]
-		if len(arg) < 2 || arg[0] != '-' || arg == "--" {
-			break
-		}
-		words, used, err := c.translateOne(arg, args[1:])
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, words...)
-		args = args[1+used:]
-	}
-	return append(out, args...), nil
+// value is a flag whose one value is rewritten by what knows nothing of the line.
+func value(names, text string, to func(v []string) ([]string, string)) row {
+	return turns(names, 1, text, func(_ *pasted, v []string) ([]string, string) { return to(v) })
 }
 
-// translateOne rewrites one flag and returns how many of the arguments after
-// it are its values.
-func (c *commandLine) translateOne(arg string, next []string) (words []string, used int, err error) {
-	word := strings.TrimPrefix(arg[1:], "-")
-	name, value, attached := strings.Cut(word, "=")
-	long := strings.HasPrefix(arg, "--")
-	own := c.flags.Lookup(name)
-	ours := long && own != nil && !foreignWords[name].also || !long && len(name) == 1 && c.flags.ShorthandLookup(name) != nil
-	f, ok := foreignWords[name]
-	if !ok {
-		f, ok = bindingWords[name]
-	}
-	if g, both := foreignWords[name+"="]; both && attached {
-		f = g
-	}
-	if ok && !ours {
-		values := next
-		if attached {
-			values = append([]string{value}, next...)
-		}
-		if attached && f.values == 0 {
-			if _, answer := f.to(values); answer != "" {
-				return nil, 0, noEqual(arg, answer)
+// answer is a flag that golaunch has no equal of: the text says what to do.
+func answer(names string, values int, text string) row {
+	return row{names: names, values: values, verb: answers, text: text, to: func(*pasted, []string) ([]string, string) {
+		return nil, text
+	}}
+}
+
+// pass is a flag without which golaunch does what it asks for, or that can have no
+// effect; the text says why.
+func pass(names string, values int, text string) row {
+	return row{names: names, values: values, verb: passes, text: text, to: func(p *pasted, _ []string) ([]string, string) {
+		p.note("%s", text)
+		return nil, ""
+	}}
+}
+
+// first is r, with over.
+func (r row) first() row {
+	r.over = true
+	return r
+}
+
+// asWell is r, with also.
+func (r row) asWell() row {
+	r.also = true
+	return r
+}
+
+// where is r with a condition on its values.
+func (r row) where(fits func(w word, next []string) bool) row {
+	r.fits = fits
+	return r
+}
+
+// tools are all, in the order in which they are asked for a word where a line does
+// not tell whose it is.
+var tools = []*tool{&openMPITool, &hydraTool, &intelTool, &rshTool, &srunTool}
+
+// row is the row of a name, nil if the tool has none.
+func (t *tool) row(name string) *row {
+	for i := range t.rows {
+		for n := range strings.FieldsSeq(t.rows[i].names) {
+			if n == name {
+				return &t.rows[i]
 			}
-			return nil, 0, fmt.Errorf("%s: it takes no value; write %s", arg, strings.TrimSuffix(arg, "="+value))
 		}
-		want := f.values
-		if f.more != nil && len(values) >= want && f.more(values) {
-			want++
-		}
-		if len(values) < want {
-			return nil, 0, fmt.Errorf("%s: its value is missing", arg)
-		}
-		words, answer := f.to(values[:want])
-		if answer != "" {
-			return nil, 0, noEqual(arg, answer)
-		}
-		used = want
-		if attached {
-			used--
-		} else if want > 0 && len(words) > 0 {
-			err = dashed(c.flags.Lookup(strings.TrimPrefix(words[0], "--")), arg, values[0])
-		}
-		return words, used, err
 	}
-	switch {
-	case long:
-	case own != nil && len(name) > 1:
-		arg = "-" + arg
-	default:
-		if own, err = c.lastOfCluster(word); err != nil {
-			return nil, 0, err
-		}
-		attached = own == nil
-	}
-	words = []string{arg}
-	if own != nil && !attached && own.NoOptDefVal == "" && len(next) > 0 {
-		return append(words, next[0]), 1, dashed(own, flagName(own), next[0])
-	}
-	return words, 0, nil
-}
-
-// noEqual is the error for a word that golaunch has no equal of.
-func noEqual(arg, answer string) error {
-	return fmt.Errorf("%s: not a flag of golaunch: %s", arg, answer)
-}
-
-// dashed refuses a value apart from its flag, written as word, that begins with a
-// dash: rather is it the next flag. A lone dash is a value; flags of numbers and times
-// refuse whatever is none; what --env and --genv set may be anything.
-func dashed(flag *pflag.Flag, word, value string) error {
-	if flag == nil || len(value) < 2 || value[0] != '-' || flag.Name == "env" || flag.Name == "genv" {
-		return nil
-	}
-	switch flag.Value.Type() {
-	case textValue{}.Type(), listValue{}.Type():
-		return fmt.Errorf("%s: its value is missing; one that begins with a dash is written --%s=%s", word, flag.Name, value)
+	if t.base != nil {
+		return t.base.row(name)
 	}
 	return nil
 }
 
-// lastOfCluster returns the flag at the end of a cluster of short ones, if its
-// value is still to come. A cluster that could as well be an unknown word is
-// refused: -errors is not -e with the value rrors.
-func (c *commandLine) lastOfCluster(cluster string) (*pflag.Flag, error) {
-	for i, r := range cluster {
-		var flag *pflag.Flag
-		if r < 0x80 {
-			flag = c.flags.ShorthandLookup(string(r))
+// undecided are the tools whose meaning a word has where a line does not tell whose it
+// is, and it is not the first tool's.
+var undecided = map[string]*tool{
+	"s": &intelTool, "t": &srunTool, "m": &srunTool, "d": &srunTool, "r": &srunTool, "export": &srunTool,
+}
+
+// calledAs are the tools with a command of that name.
+func calledAs(name string) []*tool {
+	var found []*tool
+	for _, t := range tools {
+		if slices.Contains(t.calls, name) {
+			found = append(found, t)
 		}
-		if flag == nil || flag.Name == "help" && len(cluster) > 1 {
-			return nil, c.unknownFlag("-"+cluster, cluster)
-		}
-		if flag.NoOptDefVal != "" {
-			continue
-		}
-		value := cluster[i+1:]
-		switch {
-		case value == "":
-			return flag, nil
-		case unicode.IsLetter(rune(value[0])):
-			err := c.unknownFlag("-"+cluster, cluster)
-			if strings.HasSuffix(err.Error(), "?") { // it asks what is meant
-				return nil, err
-			}
-			return nil, fmt.Errorf("%w; the value of -%c goes apart: -%[2]c %s", err, r, value)
-		}
-		return nil, nil
 	}
-	return nil, nil
+	return found
+}
+
+// oneFamily tells whether the tools mean the same by the same words.
+func oneFamily(found []*tool) bool {
+	return len(found) > 0 && !slices.ContainsFunc(found, func(t *tool) bool { return t.family != found[0].family })
+}
+
+// spelled are the names of a row as its tool's manual has them.
+func (t *tool) spelled(r *row) []string {
+	var names []string
+	for name := range strings.FieldsSeq(r.names) {
+		dash := t.dash
+		if len(name) == 1 {
+			dash = "-"
+		}
+		names = append(names, dash+name)
+	}
+	return names
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/golaunch/golaunch/placement/binding"
@@ -13,27 +14,9 @@ const (
 	answerMemory  = "memory is where a rank first writes to it, near its CPUs; for more start the program under numactl"
 	answerPerRank = "a rank is bound to one core, or to all of a socket, numa or l3: choose with --bind-to"
 	answerCPUSet  = "use --bind-to cpu-list:LIST, with the kernel's numbers, for one CPU for each rank"
+	answerThreads = "use --bind-to hwthread for one hardware thread for each rank, --bind-to core for all of a core"
 	answerShare   = "use --bind-to %s, with --oversubscribe where ranks may share"
 )
-
-// bindingWords are what Hydra, Open MPI and srun have for binding.
-var bindingWords = map[string]foreign{
-	"binding":          {values: 1, to: bindTo},
-	"bind-to-core":     meaning("--bind-to", "core"),
-	"bind-to-socket":   meaning("--bind-to", "socket"),
-	"bind-to-none":     meaning("--bind-to", "none"),
-	"cpu-bind":         {values: 1, to: cpuBind},
-	"cpu_bind":         {values: 1, to: cpuBind},
-	"membind":          instead(answerMemory),
-	"mem-bind":         instead(answerMemory),
-	"cpu-set":          instead(answerCPUSet),
-	"cpu-list":         instead(answerCPUSet),
-	"slot-list":        instead(answerCPUSet),
-	"cpus-per-proc":    instead(answerPerRank),
-	"cpus-per-rank":    instead(answerPerRank),
-	"cpus-per-task":    instead(answerPerRank),
-	"threads-per-core": instead("use --bind-to hwthread for one hardware thread for each rank, --bind-to core for all of a core"),
-}
 
 // sameThings are what others call what golaunch binds to.
 var sameThings = map[string]binding.Kind{
@@ -90,4 +73,15 @@ func cpuBind(v []string) (flags []string, answer string) {
 		return append(flags, "--bind-to", string(binding.List)+":"+list), ""
 	}
 	return nil, fmt.Sprintf("%q: %s", v[0], answerCPUSet+"; or core, hwthread, socket or numa")
+}
+
+// gpusPerRank is a number of GPUs; a type of them has no equal.
+func gpusPerRank(v []string) ([]string, string) {
+	switch n, err := strconv.Atoi(v[0]); {
+	case err != nil:
+		return nil, fmt.Sprintf("%q: %s", v[0], answerDevice)
+	case n == 0:
+		return nil, ""
+	}
+	return []string{"--gpus-per-rank", v[0]}, ""
 }

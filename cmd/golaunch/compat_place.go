@@ -20,7 +20,7 @@ func mapBy(v []string) ([]string, string) {
 	if _, _, err := placement.Cut(word); err == nil {
 		return []string{"--map-by", word}, ""
 	}
-	parts := strings.Split(word, ":")
+	parts := strings.Split(strings.ToLower(word), ":")
 	if first, rest, _ := strings.Cut(word, ":"); strings.EqualFold(first, "rankfile") {
 		key, file, ok := strings.Cut(rest, "=")
 		if !ok || !strings.EqualFold(key, "file") {
@@ -30,6 +30,8 @@ func mapBy(v []string) ([]string, string) {
 	}
 	var flags []string
 	switch {
+	case parts[0] == "" && len(parts) > 1: // modifiers alone
+		parts = parts[1:]
 	case asSlot[parts[0]]:
 		flags, parts = []string{"--map-by", "slot"}, parts[1:]
 	case parts[0] == "node" || parts[0] == "seq":
@@ -42,12 +44,17 @@ func mapBy(v []string) ([]string, string) {
 		return []string{"--map-by", word}, "" // which says what its words are
 	}
 	for _, modifier := range parts {
-		for m := range strings.SplitSeq(strings.ToLower(modifier), ",") {
+		for m := range strings.SplitSeq(modifier, ",") {
 			switch m {
 			case "oversubscribe":
 				flags = append(flags, "--oversubscribe")
-			case "nooversubscribe":
+			case "nooversubscribe", "pe=1":
+			case "nolocal":
+				return nil, answerInclude
 			default:
+				if strings.HasPrefix(m, "pe=") {
+					return nil, answerPerRank
+				}
 				return nil, answerWithin
 			}
 		}
@@ -84,9 +91,9 @@ func rankFile(v []string) ([]string, string) {
 // job launcher, pt2pt: by the communication graph of --metis-file.
 func distribution(v []string) ([]string, string) {
 	switch v[0] {
-	case "block", "block:block":
+	case "block", "block:block", "block:cyclic", "block:*", "*", "*:*":
 		return []string{"--map-by", "slot"}, ""
-	case "cyclic", "cyclic:block":
+	case "cyclic", "cyclic:block", "cyclic:cyclic", "cyclic:*":
 		return []string{"--map-by", "node"}, ""
 	case "pt2pt":
 		return []string{"--map-by", "topology"}, ""

@@ -29,6 +29,9 @@ type commandLine struct {
 	sequence []string // the names of --hosts or --hostfile, one for each mention
 	help     bool
 	version  bool
+	listMPI  bool     // srun's --mpi=list
+	rankMap  string   // the rank file that Hydra's -rankmap means
+	notes    []string // what -v tells of the words of other launchers
 
 	flags *pflag.FlagSet
 	given map[string]bool // flags on the command line, not of variables

@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -33,33 +32,6 @@ func TestEveryFlagIsInTheHelp(t *testing.T) {
 	}
 }
 
-// What the words of other launchers turn into are flags that exist, and every
-// answer is one line.
-func TestForeignWords(t *testing.T) {
-	f := newCommandLine(nil).flags
-	var hidden []string
-	words := maps.Clone(foreignWords)
-	maps.Copy(words, bindingWords)
-	assert.Len(t, words, len(foreignWords)+len(bindingWords))
-	for word, foreign := range words {
-		assert.False(t, strings.HasPrefix(word, "-"), word)
-		if f.Lookup(word) != nil {
-			hidden = append(hidden, word)
-		}
-		flags, answer := foreign.to([]string{"1", "2"}[:foreign.values])
-		assert.False(t, len(flags) > 0 && answer != "", word)
-		assert.NotContains(t, answer, "\n", word)
-		for _, flag := range flags {
-			if name, ok := strings.CutPrefix(flag, "--"); ok {
-				assert.NotNil(t, f.Lookup(name), "%s means %s", word, flag)
-			}
-		}
-	}
-	slices.Sort(hidden)
-	assert.Equal(t, []string{"env", "genv", "map-by", "profile", "rank-by"}, hidden,
-		"with one dash the first two take NAME VALUE, and profile nothing, as Hydra's do; the others have values of Open MPI's")
-}
-
 func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
@@ -72,7 +44,7 @@ func TestDistance(t *testing.T) {
 // Whatever the arguments are, they are read as a job or refused; those after
 // the first program are never flags.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"-n 4 ./app", "--map-by rankfile:File=a -rf b --rank-by core ./a", "-ppn 2 -hosts a,b ./app -x : -n 1 b", "-genv A B -lvi 3 ./a", "-x=A=1 --np", ": :", "-test.v a"} {
+	for _, s := range []string{"-n 4 ./app", "--map-by rankfile:File=a -rf b --rank-by core ./a", "-ppn 2 -hosts a,b ./app -x : -n 1 b", "-genv A B -lvi 3 ./a", "-x=A=1 --np", ": :", "-test.v a", "-N4 -c2 -ul --mpi=pmi2 a", "--nnodes 2 -m a b", "mpirun_rsh -np 2 a b C=1 d", "-rankmap (0,2,2),1 -mca a b c"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
@@ -91,6 +63,12 @@ func FuzzParse(f *testing.F) {
 		require.Len(t, c.Apps, separators+1)
 		last := c.Apps[separators].Argv
 		require.NotEmpty(t, last)
+		if len(last) > 2 && strings.HasPrefix(last[0], "python") && last[1] == "-u" { // torchrun's interpreter
+			last = last[2:]
+			if len(last) > 1 && last[0] == "-m" {
+				last = last[1:]
+			}
+		}
 		require.Equal(t, args[len(args)-len(last):], last, "the program's arguments are left alone")
 	})
 }

@@ -35,8 +35,8 @@ app with a number of ranks, environment and directory of its own.
 ` + examples + `
 Without --hosts and --hostfile, the hosts of an allocation (Slurm, PBS, LSF, Grid
 Engine, Cobalt, OAR, LoadLeveler, PJM) are used, else this machine. golaunch
-understands those flags of mpiexec, mpirun, mpirun_rsh and srun that it has as well
-(-np, -ppn, -hosts, -genv NAME VALUE, ...), and names the replacement of the others.
+understands lines of srun, mpiexec, mpirun, mpirun_rsh and torchrun, as in golaunch srun
+-N4 -n8 ./app, and names the replacement of flags that it lacks: golaunch help launchers.
 
 Commands:
 `

@@ -30,6 +30,7 @@ func topics() []topic {
 		{"stdin", "who reads standard input"},
 		{"signals", "what Ctrl-C and other signals do"},
 		{"environment", "variables that golaunch reads, and those of the ranks"},
+		{"launchers", "lines of srun, mpiexec, mpirun, mpirun_rsh and torchrun"},
 	} {
 		all = append(all, topic{t[0], t[1], func() string { return topicText(t[0]) }})
 	}
@@ -128,12 +129,36 @@ func explain(word string) []string {
 			parts = append(parts, explainFlag(c, flag))
 		}
 	}
+	if foreign := explainForeign(word, len(parts) > 0); foreign != "" {
+		parts = append(parts, foreign)
+	}
 	for _, t := range topics() {
 		if bare && (t.name == name || t.name == alsoCalled[strings.ToLower(name)]) {
 			parts = append(parts, t.text())
 		}
 	}
 	return parts
+}
+
+// explainForeign tells what becomes of a flag of other launchers, "" where none has it:
+// of one that is also golaunch's own, where it becomes another.
+func explainForeign(word string, own bool) string {
+	name := strings.TrimLeft(word, "-")
+	var b strings.Builder
+	for _, t := range tools {
+		for i := range t.rows {
+			r := &t.rows[i]
+			if word == name || own && !r.over || !slices.Contains(strings.Fields(r.names), name) {
+				continue
+			}
+			text := strings.ReplaceAll(r.text, "`", "")
+			if r.verb != becomes {
+				text = r.verb + ": " + text
+			}
+			fmt.Fprintf(&b, "%s (%s)\n  %s\n", strings.Join(t.spelled(r), ", "), t.name, text)
+		}
+	}
+	return b.String()
 }
 
 // explainFlag tells what a flag of a command does, and how it is given.

@@ -15,11 +15,15 @@ import (
 // parse reads a command line and the GOLAUNCH_ variables, which count where the
 // command line is silent.
 func (c *commandLine) parse(args []string) error {
-	parts := splitApps(args)
+	p, parts, err := c.readPasted(args)
+	if err != nil {
+		return err
+	}
+	c.notes, c.listMPI = p.notes, p.listMPI
 	if err := c.parsePart(c.flags, parts[0]); err != nil {
 		return err
 	}
-	if c.help || c.version {
+	if c.help || c.version || c.listMPI {
 		return nil
 	}
 	if err := c.readConfig(); err != nil {
@@ -93,11 +97,7 @@ func appError(parts [][]string, i int, err error) error {
 
 // parsePart parses the flags of one app, which for the first app are all.
 func (c *commandLine) parsePart(f *pflag.FlagSet, args []string) error {
-	args, err := c.translate(args)
-	if err != nil {
-		return err
-	}
-	err = f.ParseAll(args, func(flag *pflag.Flag, value string) error {
+	err := f.ParseAll(args, func(flag *pflag.Flag, value string) error {
 		if flag.Changed && !has(flag, repeatKey) && flag.Value.Type() != "bool" {
 			return fmt.Errorf("%s: given twice, as %s and %s", flagName(flag), flag.Value, value)
 		}

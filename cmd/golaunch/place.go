@@ -129,6 +129,10 @@ func (c *commandLine) wish(w io.Writer, rule, value string) (placement.Wish, err
 			wish.Graph, err = c.readGraph(w, value)
 		}
 	case placement.File:
+		if value == rankMapName && c.rankMap != "" {
+			wish.RankFile, err = rankfile.Parse(strings.NewReader(c.rankMap), value)
+			break
+		}
 		wish.RankFile, err = c.readRankFile(w, value)
 	case placement.Seq:
 		wish.Sequence = c.sequence

@@ -34,6 +34,8 @@ func (c *commandLine) run(e env, words []string) (int, error) {
 		return e.print(findCommand(defaultCommand).text(c.flags)), nil
 	case c.version:
 		return e.print(versionLine() + "\n"), nil
+	case c.listMPI:
+		return e.print(mpiTypes), nil
 	}
 	rule, value, err := c.rule()
 	if err != nil {
@@ -42,6 +44,9 @@ func (c *commandLine) run(e env, words []string) (int, error) {
 	w := e.stdio.Stderr
 	if c.Quiet {
 		w = io.Discard
+	}
+	for _, note := range c.notes {
+		c.tell(w, 1, "%s", printable(note))
 	}
 	network, err := c.findNetwork(w)
 	if err != nil {
@@ -73,16 +78,27 @@ func (c *commandLine) parseOrSingleton(args []string) error {
 	return c.parse(words)
 }
 
-// usageError prints err as one line, whatever the arguments held.
+// usageError prints err as one line, whatever the arguments held; several answers are a
+// line each.
 func usageError(w io.Writer, err error) int {
-	line := strings.Map(func(r rune) rune {
+	text := err.Error()
+	if _, ok := errors.AsType[answersError](err); !ok {
+		text = printable(text)
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		fmt.Fprintf(w, "golaunch: %s\n", line)
+	}
+	return job.ExitUsage
+}
+
+// printable is text for one line of a terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
 		if !strconv.IsPrint(r) {
 			return '?'
 		}
 		return r
-	}, err.Error())
-	fmt.Fprintf(w, "golaunch: %s\n", line)
-	return job.ExitUsage
+	}, text)
 }
 
 // options completes what the flags said with this machine's directory,

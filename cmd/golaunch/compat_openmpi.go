@@ -1,0 +1,219 @@
+package main
+
+import "strings"
+
+// openMPITool is Open MPI's mpirun, by its manual page and help of 4.1, and by the
+// manual page of 5.0 and the help of its launcher, PRRTE 3.0.
+var openMPITool = tool{
+	name: "mpirun of Open MPI", family: "openmpi",
+	calls:  []string{"mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.openmpi", "orterun", "prterun", "prun", "oshrun"},
+	manual: "Open MPI 4.1, 5.0 (PRRTE 3.0)", dash: "--",
+	rows: []row{
+		// Number and place of ranks.
+		as("c np n", "--np"),
+		same("N", "--ppn", 1),
+		as("npernode", "--ppn"),
+		means("pernode", "--ppn", "1"),
+		answer("npersocket", 1, answerSpread),
+		same("H", "--hosts", 1),
+		as("host", "--hosts"),
+		same("hostfile", "--hostfile", 1),
+		as("machinefile default-hostfile", "--hostfile"),
+		answer("add-host add-hostfile", 1, "name all hosts in -H or -f; --spares keeps some free"),
+		value("map-by", "`--map-by`, `--ppn`, `--oversubscribe`; parts of a host are answered: "+answerWithin, mapBy).asWell(),
+		value("ppr", "`--ppn`", func(v []string) ([]string, string) { return mapBy([]string{"ppr:" + v[0]}) }),
+		value("rank-by", "`--rank-by`", rankBy).asWell(),
+		value("rankfile rf", "`--map-by file:FILE`", rankFile),
+		means("bynode", "--map-by", "node"),
+		means("byslot", "--map-by", "slot"),
+		means("bycore", "--map-by", "slot"),
+		answer("nolocal", 0, answerInclude),
+		same("oversubscribe", "--oversubscribe", 0),
+		pass("nooversubscribe", 0, "more ranks than slots are refused in any case"),
+		answer("use-hwthread-cpus", 0, answerSlots),
+		turns("app", 1, "an app for each line of the file", appFile),
+
+		// Binding.
+		same("bind-to", "--bind-to", 1),
+		means("bind-to-core", "--bind-to", "core"),
+		means("bind-to-socket", "--bind-to", "socket"),
+		means("bind-to-none", "--bind-to", "none"),
+		same("report-bindings", "--report-bindings", 0),
+		answer("cpu-set cpu-list slot-list", 1, answerCPUSet),
+		value("cpus-per-proc cpus-per-rank", "nothing for 1; else answered: "+answerPerRank, perRank),
+		answer("cf cartofile", 1, "golaunch finds the CPUs of each host itself; leave it out"),
+
+		// Environment and directory.
+		same("x", "--env", 1),
+		as("set-env", "--env"),
+		answer("unset-env", 1, "take it from golaunch, as in env -u NAME golaunch"),
+		answer("prepend-env append-env", 2, answerSet),
+		turns("mca omca", 2, "`--env OMPI_MCA_KEY=VALUE`; what is for the launcher becomes its flag", mca("--env")),
+		turns("gmca gomca", 2, "`--genv OMPI_MCA_KEY=VALUE`", mca("--genv")),
+		turns("pmixmca", 2, "`--env PMIX_MCA_KEY=VALUE`", pmixMCA("--env")),
+		turns("gpmixmca", 2, "`--genv PMIX_MCA_KEY=VALUE`", pmixMCA("--genv")),
+		pass("prtemca", 2, "golaunch is not PRRTE, whose parameters these are"),
+		answer("am tune", 1, answerMCAFile),
+		same("wdir", "--wdir", 1),
+		as("wd", "--wdir"),
+		answer("set-cwd-to-session-dir", 0, "use --wdir DIR"),
+		answer("path", 1, "name the program with its directory, or set -x PATH=..."),
+		answer("prefix", 1, "set -x PATH=... and -x LD_LIBRARY_PATH=..."),
+		pass("noprefix", 0, "golaunch sets no paths"),
+		turns("s preload-binary", 0, "`--stage` for the program", func(p *pasted, _ []string) ([]string, string) {
+			p.stage = true
+			return nil, ""
+		}),
+		answer("preload-files", 1, "use --stage FILE for each; ranks find them in $GOLAUNCH_STAGE_DIR"),
+		pass("personality", 1, "golaunch sees which MPI library a program has"),
+		pass("pset", 1, "the processes are one world"),
+		answer("index-argv-by-rank", 0, "ranks know their number by PMI_RANK and RANK"),
+
+		// How agents are started.
+		pass("allow-run-as-root", 0, "golaunch runs as root, too"),
+		answer("launch-agent", 1, "golaunch brings its agent; --copy-agent copies it in any case"),
+		answer("dvm hnp", 1, answerDVM),
+		answer("ompi-server", 1, answerDVM),
+		pass("no-ready-msg", 0, answerDVM),
+		answer("terminate", 0, answerDVM),
+		answer("singleton", 1, answerDVM),
+		answer("keepalive", 1, answerDVM),
+		pass("max-vm-size", 1, "agents start on the hosts that have ranks"),
+		pass("novm", 0, "agents start on the hosts that have ranks"),
+		pass("do-not-resolve", 0, "golaunch resolves names in parallel"),
+		pass("use-regexp", 0, "lists of hosts are folded in any case"),
+		pass("fwd-mpirun-port", 0, "golaunch listens at no port"),
+		pass("enable-instant-on-support", 0, "golaunch chooses how it starts"),
+		pass("set-sid", 0, "agents leave the session in any case"),
+		pass("tmpdir", 1, "golaunch leaves no files on the hosts"),
+		pass("leave-session-attached", 0, "what agents say comes back in any case"),
+
+		// Input, output, end.
+		same("stdin", "--stdin", 1),
+		means("tag-output", "--label"),
+		answer("timestamp-output", 0, answerTimestamp),
+		value("output", "`--label` for tag; else answered", outputDirectives).where(isDirective),
+		answer("output-filename output-directory", 1, answerOutFiles),
+		answer("merge-stderr-to-stdout", 0, answerMerge),
+		pass("stream-buffering", 1, "golaunch holds no output back"),
+		answer("xml", 0, "--label marks each line with its rank"),
+		answer("xml-file", 1, "--label marks each line with its rank"),
+		same("timeout", "--timeout", 1),
+		as("spawn-timeout", "--connect-timeout"),
+		means("enable-recovery", "--keep-going"),
+		means("continuous", "--keep-going"),
+		pass("disable-recovery", 0, "a rank that fails ends the job"),
+		value("max-restarts", "nothing for 0; else answered: "+answerRestart, restarts),
+		value("runtime-options rtos", "`--keep-going`, `--timeout`; else answered", runtimeOptions),
+		pass("forward-signals", 1, "'golaunch help signals' says which signals reach the ranks"),
+		pass("report-child-jobs-separately", 0, "the exit status is that of the rank that failed first"),
+
+		// Looking inside.
+		same("v verbose", "--verbose", 0),
+		same("q quiet", "--quiet", 0),
+		same("h help", "--help", 0),
+		means("V version", "--version"),
+		means("do-not-launch", "--dry-run"),
+		answer("display", 1, answerPlan),
+		answer("display-map", 0, answerPlan),
+		answer("display-allocation", 0, answerPlan),
+		answer("display-devel-map display-diffable-map display-devel-allocation display-topo", 0, answerPlan),
+		answer("show-progress", 0, "golaunch names who keeps others waiting, --stall-after says when"),
+		answer("output-proctable", optional, "--report FILE has host and process of each rank"),
+		answer("report-pid report-uri report-events", 1, "--report FILE has all that is known of the job"),
+		answer("get-stack-traces report-state-on-timeout", 0, "at the end of --timeout golaunch names who keeps others waiting"),
+		means("d debug-devel", "--verbose"),
+		means("debug-daemons", "--verbose"),
+		means("debug-daemons-file", "--verbose"),
+		answer("tv debug", 0, answerDebug),
+		answer("debugger", 1, answerDebug),
+		answer("stop-on-exec stop-in-init stop-in-app", optional, answerDebug),
+		answer("xterm", 1, answerDebug),
+	},
+}
+
+// perRank is how many CPUs a rank is bound to.
+func perRank(v []string) ([]string, string) {
+	if v[0] == "1" {
+		return nil, ""
+	}
+	return nil, answerPerRank
+}
+
+// restarts is how often a program is started anew.
+func restarts(v []string) ([]string, string) {
+	if v[0] == "0" {
+		return nil, ""
+	}
+	return nil, answerRestart
+}
+
+// directives are what PRRTE's --output takes, where srun's takes a file.
+var directives = []string{
+	"tag", "tag-detailed", "tag-fullname", "rank", "timestamp", "xml", "json", "raw", "merge", "merge-stderr-to-stdout", "dir", "directory", "file", "filename",
+}
+
+// isDirective tells whether a value is PRRTE's.
+func isDirective(w word, next []string) bool {
+	value := w.value
+	if !w.attached {
+		if len(next) == 0 {
+			return false
+		}
+		value = next[0]
+	}
+	first, _, _ := strings.Cut(value, ",")
+	first, _, _ = strings.Cut(first, "=")
+	for _, d := range directives {
+		if strings.EqualFold(first, d) {
+			return true
+		}
+	}
+	return false
+}
+
+// noDirective tells whether a value is a file's name.
+func noDirective(w word, next []string) bool { return !isDirective(w, next) }
+
+// outputDirectives are PRRTE's words for output.
+func outputDirectives(v []string) (flags []string, answer string) {
+	for word := range strings.SplitSeq(strings.ToLower(v[0]), ",") {
+		name, _, _ := strings.Cut(word, "=")
+		switch name {
+		case "tag", "tag-detailed", "tag-fullname", "rank":
+			flags = append(flags, "--label")
+		case "raw":
+		case "timestamp":
+			return nil, answerTimestamp
+		case "merge", "merge-stderr-to-stdout":
+			return nil, answerMerge
+		case "dir", "directory", "file", "filename":
+			return nil, answerOutFiles
+		default:
+			return nil, "--label marks each line with its rank"
+		}
+	}
+	return flags, ""
+}
+
+// runtimeOptions are PRRTE's words for the end of a job.
+func runtimeOptions(v []string) (flags []string, answer string) {
+	for word := range strings.SplitSeq(v[0], ",") {
+		name, value, _ := strings.Cut(strings.ToLower(word), "=")
+		switch name {
+		case "abort-nonzero-status", "error-nonzero-status":
+			if value == "false" || value == "0" {
+				flags = append(flags, "--keep-going")
+			}
+		case "recoverable", "continuous":
+			flags = append(flags, "--keep-going")
+		case "timeout":
+			flags = append(flags, "--timeout", value)
+		case "donotlaunch":
+			flags = append(flags, "--dry-run")
+		default:
+			return nil, word + ": golaunch has --keep-going, --timeout and --dry-run"
+		}
+	}
+	return flags, ""
+}

@@ -1,0 +1,326 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// word is a flag as it stands on a line.
+type word struct {
+	arg      string // all of it
+	name     string // without dashes
+	long     bool   // has two dashes
+	attached bool   // has a value after =, or after its letter
+	value    string
+	letter   bool // is cut out of a cluster
+}
+
+func newWord(arg string) word {
+	w := word{arg: arg, long: strings.HasPrefix(arg, "--")}
+	w.name, w.value, w.attached = strings.Cut(strings.TrimPrefix(arg[1:], "-"), "=")
+	return w
+}
+
+// isFlag tells whether an argument is a flag rather than the program.
+func isFlag(arg string) bool { return len(arg) > 1 && arg[0] == '-' && arg != "--" }
+
+// own is golaunch's flag that a word names, nil if it names none, and whether it is
+// written as golaunch's: a long one with a single dash is so where no tool has it.
+func (c *commandLine) own(w word) (flag *pflag.Flag, written bool) {
+	if len(w.name) == 1 && !w.long {
+		flag = c.flags.ShorthandLookup(w.name)
+		return flag, flag != nil
+	}
+	flag = c.flags.Lookup(w.name)
+	return flag, flag != nil && w.long
+}
+
+// arguments are the values of a word that r has: those of next that it takes, and
+// whether these suffice.
+func (r *row) arguments(w word, next []string) (values []string, used int, enough bool) {
+	if w.attached {
+		next = append([]string{w.value}, next...)
+	}
+	want := r.values
+	switch {
+	case want == optional && w.attached:
+		want = 1
+	case want == optional:
+		want = 0
+	case want == pair:
+		want = 2
+		if len(next) > 0 && strings.Contains(next[0], "=") {
+			want = 1
+		}
+	}
+	if len(next) < want {
+		return nil, 0, false
+	}
+	used = want
+	if w.attached {
+		used--
+	}
+	return next[:want], used, true
+}
+
+// suits tells whether a word can be r's: the values are there and not other flags.
+func (r *row) suits(w word, next []string) bool {
+	values, _, enough := r.arguments(w, next)
+	switch {
+	case !enough || w.attached && r.values == 0:
+		return false
+	case r.values == 1 && !w.attached && len(values[0]) > 1 && values[0][0] == '-':
+		return false
+	}
+	return r.fits == nil || r.fits(w, next)
+}
+
+// split cuts a cluster of the tool's letters, with the value of the last: -c8, -ul. A
+// value that begins with a letter is one only where loose. It is nil for what is none.
+func (t *tool) split(w word, loose bool) []word {
+	if !t.letters || w.long || w.letter || len(w.name) < 2 {
+		return nil
+	}
+	var words []word
+	for i := range len(w.name) {
+		r := t.row(w.name[i : i+1])
+		if r == nil {
+			return nil
+		}
+		rest := strings.TrimPrefix(w.arg, "-")[i+1:]
+		one := word{arg: "-" + w.name[i:i+1], name: w.name[i : i+1], letter: true}
+		if r.values == 0 || rest == "" {
+			words = append(words, one)
+			continue
+		}
+		if !loose && (rest[0] < '0' || rest[0] > '9') {
+			return nil
+		}
+		one.attached, one.value = true, rest
+		return append(words, one)
+	}
+	return words
+}
+
+// reads tells what of the flags at the beginning of args the tool knows: whether all
+// that golaunch does not know itself, how many these are, and whether the others, too.
+func (p *pasted) reads(t *tool, args []string) (all bool, foreign int, others bool) {
+	others = true
+	for len(args) > 0 && isFlag(args[0]) {
+		w := newWord(args[0])
+		args = args[1:]
+		flag, written := p.c.own(w)
+		r := t.row(w.name)
+		switch {
+		case r != nil && r.suits(w, args) && (!written || r.over):
+			_, used, _ := r.arguments(w, args)
+			args = args[used:]
+			if flag == nil {
+				foreign++
+			}
+		case flag != nil:
+			others = others && r != nil
+			if flag.NoOptDefVal == "" && !w.attached && len(args) > 0 {
+				args = args[1:]
+			}
+		default:
+			words := t.split(w, true)
+			if words == nil {
+				return false, foreign, false
+			}
+			last := words[len(words)-1]
+			if t.split(w, false) != nil && p.c.flags.ShorthandLookup(last.name) == nil {
+				foreign++
+			}
+			if t.row(last.name).values == 1 && !last.attached && len(args) > 0 {
+				args = args[1:]
+			}
+		}
+	}
+	return true, foreign, others
+}
+
+// decide finds out whose line it is: that of the tools of one family, where no other
+// knows all of its words that golaunch does not have.
+func (p *pasted) decide(parts [][]string) {
+	from := p.asked
+	if from == nil {
+		from = tools
+	}
+	var some, whole []*tool
+	for _, t := range from {
+		all, foreign, others := true, 0, true
+		for _, part := range parts {
+			a, f, o := p.reads(t, part)
+			all, foreign, others = all && a, foreign+f, others && o
+		}
+		if all && foreign > 0 {
+			some = append(some, t)
+			if others {
+				whole = append(whole, t)
+			}
+		}
+	}
+	if len(whole) > 0 {
+		some = whole
+	}
+	if len(some) == 0 {
+		some = p.asked
+	}
+	if oneFamily(some) {
+		p.line = some
+	}
+}
+
+// find is the row by which a word is read; nil where golaunch's own flag
+// is meant, or nothing is known of it.
+func (p *pasted) find(w word, next []string) *row {
+	_, written := p.c.own(w)
+	for _, t := range p.line {
+		if r := t.row(w.name); r != nil && (!written || (r.over || r.also) && r.suits(w, next)) {
+			return r
+		}
+	}
+	var first *row
+	for _, t := range p.order(w.name) {
+		r := t.row(w.name)
+		if r == nil || written && !r.also {
+			continue
+		}
+		if r.suits(w, next) {
+			return r
+		}
+		if first == nil {
+			first = r
+		}
+	}
+	return first
+}
+
+// order are the tools in the order in which they are asked for a word.
+func (p *pasted) order(name string) []*tool {
+	t, ok := undecided[name]
+	if !ok {
+		return tools
+	}
+	return append([]*tool{t}, slices.DeleteFunc(slices.Clone(tools), func(o *tool) bool { return o == t })...)
+}
+
+// read rewrites the words of other launchers at the beginning of args, up to the
+// program, into golaunch's flags. What has no equal is in p.answers afterwards.
+func (p *pasted) read(args []string) (flags, rest []string, err error) {
+	for len(args) > 0 && isFlag(args[0]) {
+		w := newWord(args[0])
+		words, used, err := p.readOne(w, args[1:])
+		if err != nil {
+			return nil, nil, err
+		}
+		flags = append(flags, words...)
+		args = args[1+used:]
+	}
+	return flags, args, nil
+}
+
+// readOne rewrites one flag and returns how many of the arguments after it are its
+// values.
+func (p *pasted) readOne(w word, next []string) (flags []string, used int, err error) {
+	if r := p.find(w, next); r != nil {
+		return p.apply(r, w, next)
+	}
+	own, written := p.c.own(w)
+	if own == nil {
+		for _, t := range p.tools() {
+			if words := t.split(w, p.line != nil); slices.ContainsFunc(words, p.isForeign) {
+				return p.readCluster(words, next)
+			}
+		}
+	}
+	arg, attached := w.arg, w.attached
+	switch {
+	case w.letter && w.attached:
+		return []string{"--" + own.Name, w.value}, 0, nil
+	case w.long:
+	case own != nil && !written:
+		arg = "-" + arg
+	default:
+		if own, err = p.c.lastOfCluster(strings.TrimPrefix(w.arg, "-")); err != nil {
+			return nil, 0, err
+		}
+		attached = own == nil
+	}
+	flags = []string{arg}
+	if own != nil && !attached && own.NoOptDefVal == "" && len(next) > 0 {
+		return append(flags, next[0]), 1, dashed(own, flagName(own), next[0])
+	}
+	return flags, 0, nil
+}
+
+// isForeign tells whether a letter of a cluster is read by a tool's row.
+func (p *pasted) isForeign(w word) bool { return p.find(w, []string{"1"}) != nil }
+
+// tools are those of the line, or all.
+func (p *pasted) tools() []*tool {
+	if p.line != nil {
+		return p.line
+	}
+	return tools
+}
+
+// readCluster rewrites the letters of a cluster, of which the last may have a value
+// that follows.
+func (p *pasted) readCluster(words []word, next []string) (flags []string, used int, err error) {
+	for i, w := range words {
+		after := next
+		if i < len(words)-1 {
+			after = nil
+		}
+		one, n, err := p.readOne(w, after)
+		if err != nil {
+			return nil, 0, err
+		}
+		flags, used = append(flags, one...), n
+	}
+	return flags, used, nil
+}
+
+// apply is what a row makes of a word.
+func (p *pasted) apply(r *row, w word, next []string) (flags []string, used int, err error) {
+	if w.attached && r.values == 0 {
+		if r.verb == answers {
+			p.answers = append(p.answers, noEqual(w.arg, r.text))
+			return nil, 0, nil
+		}
+		return nil, 0, fmt.Errorf("%s: it takes no value; write %s", w.arg, strings.TrimSuffix(w.arg, "="+w.value))
+	}
+	values, used, enough := r.arguments(w, next)
+	if !enough && r.verb != answers {
+		return nil, 0, fmt.Errorf("%s: its value is missing", w.arg)
+	}
+	if !enough {
+		used = len(next)
+	}
+	if _, written := p.c.own(w); written && r.over {
+		p.notes = append(p.notes, fmt.Sprintf("%s is read as %s has it", w.arg, p.line[0].name))
+	}
+	said := len(p.notes)
+	flags, answer := r.to(p, values)
+	for i := said; i < len(p.notes); i++ {
+		p.notes[i] = fmt.Sprintf("%s: %s", w.arg, p.notes[i])
+	}
+	if answer != "" {
+		p.answers = append(p.answers, noEqual(w.arg, answer))
+		return nil, used, nil
+	}
+	if !w.attached && len(values) == 1 && len(flags) > 0 {
+		err = dashed(p.c.flags.Lookup(strings.TrimPrefix(flags[0], "--")), w.arg, values[0])
+	}
+	return flags, used, err
+}
+
+// noEqual is the line for a word that golaunch has no equal of.
+func noEqual(arg, answer string) string {
+	return fmt.Sprintf("%s: not a flag of golaunch: %s", arg, answer)
+}

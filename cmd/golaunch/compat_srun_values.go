@@ -1,0 +1,203 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// nodesOf is srun's number of nodes, which may be a range.
+func nodesOf(v []string) ([]string, string) {
+	low, high, isRange := strings.Cut(v[0], "-")
+	if isRange && low != high {
+		return nil, fmt.Sprintf("%q: give one number of hosts, as in --nodes %s", v[0], high)
+	}
+	return []string{"--nodes", low}, ""
+}
+
+// cpusPerTask keeps the number of CPUs for each rank: which hosts a rank may use is not
+// up to it, what it is bound to is checked once the line is read.
+func cpusPerTask(p *pasted, v []string) ([]string, string) {
+	n, err := strconv.Atoi(v[0])
+	if err != nil || n < 1 {
+		return nil, fmt.Sprintf("%q is not a number of CPUs", v[0])
+	}
+	p.cpus = n
+	p.note("ranks share the CPUs of their host; SLURM_CPUS_PER_TASK=%d is set for them", n)
+	return []string{"--env", fmt.Sprintf("SLURM_CPUS_PER_TASK=%d", n)}, ""
+}
+
+// hostsOrFile is a list of hosts, or a file of them.
+func hostsOrFile(v []string) ([]string, string) {
+	if strings.Contains(v[0], "/") {
+		return []string{"--hostfile", v[0]}, ""
+	}
+	return []string{"--hosts", v[0]}, ""
+}
+
+// memBind is srun's and numactl's word for memory.
+func memBind(v []string) ([]string, string) {
+	switch v[0] {
+	case "local", "none", "no", "q", "quiet", "v", "verbose":
+		return nil, ""
+	}
+	return nil, answerMemory
+}
+
+// mpiType is srun's name of what MPI libraries speak.
+func mpiType(p *pasted, v []string) ([]string, string) {
+	if v[0] == "list" {
+		p.listMPI = true
+		return nil, ""
+	}
+	if strings.HasPrefix(v[0], "pmix") {
+		return []string{"--pmix"}, ""
+	}
+	p.note("golaunch serves what the program's MPI library asks for")
+	return nil, ""
+}
+
+// mpiTypes is what --mpi=list prints.
+const mpiTypes = `golaunch serves what the program's MPI library asks for, whatever --mpi says:
+  PMI-1, PMI-2   MPICH, MVAPICH2, Intel MPI, Open MPI 3 and 4
+  PMIx           Open MPI 5 and what else links libpmix; with --pmix all programs
+`
+
+// sendLibs is srun's wish to bring libraries.
+func sendLibs(_ *pasted, v []string) ([]string, string) {
+	if len(v) > 0 && v[0] == "no" {
+		return nil, ""
+	}
+	return nil, answerLibraries
+}
+
+// patternFor is a file name for output, as srun has it.
+func patternFor(flag string) func(v []string) ([]string, string) {
+	return func(v []string) ([]string, string) {
+		var b strings.Builder
+		for rest := v[0]; rest != ""; {
+			literal, escape, found := strings.Cut(rest, "%")
+			b.WriteString(literal)
+			if !found {
+				break
+			}
+			digits := escape[:len(escape)-len(strings.TrimLeft(escape, "0123456789"))]
+			b.WriteByte('%')
+			if rest = escape[len(digits):]; rest == "" {
+				b.WriteString(digits)
+				break
+			}
+			switch c := rest[0]; {
+			case c == 't' && digits != "" && digits[0] != '0' && len(digits) == 1:
+				b.WriteString("0" + digits + "r")
+			case c == 't':
+				b.WriteString(digits + "r")
+			case c == 'N' && digits == "":
+				b.WriteByte('h')
+			case c == 'J' && digits == "":
+				b.WriteByte('j')
+			default:
+				b.WriteString(digits + string(c))
+			}
+			rest = rest[1:]
+		}
+		return []string{flag, b.String()}, ""
+	}
+}
+
+// inputOf is who reads standard input.
+func inputOf(v []string) ([]string, string) {
+	if _, err := strconv.Atoi(v[0]); err != nil && strings.ContainsAny(v[0], "/.%") {
+		return nil, answerInput
+	}
+	return []string{"--stdin", v[0]}, ""
+}
+
+// slurmTime is a time limit: minutes, minutes:seconds, hours:minutes:seconds, with days
+// and a dash before.
+func slurmTime(v []string) ([]string, string) {
+	wrong := fmt.Sprintf("%q is not a time of Slurm's, such as 10 (minutes) or 1:30:00; --timeout takes 90s or 10m", v[0])
+	if strings.EqualFold(v[0], "unlimited") || strings.EqualFold(v[0], "infinite") {
+		return []string{"--timeout", "0"}, ""
+	}
+	days, clock, hasDays := strings.Cut(v[0], "-")
+	if !hasDays {
+		days, clock = "0", v[0]
+	}
+	units := []int{3600, 60, 1} // hours, minutes, seconds
+	fields := strings.Split(clock, ":")
+	switch {
+	case len(fields) > 3:
+		return nil, wrong
+	case !hasDays && len(fields) < 3: // minutes, or minutes and seconds
+		units = units[1:]
+	}
+	seconds, err := strconv.ParseUint(days, 10, 16)
+	seconds *= 24 * 3600
+	for i, field := range fields {
+		n, e := strconv.ParseUint(field, 10, 24)
+		if e != nil {
+			err = e
+		}
+		seconds += n * uint64(units[i])
+	}
+	if err != nil {
+		return nil, wrong
+	}
+	return []string{"--timeout", strconv.FormatUint(seconds, 10)}, ""
+}
+
+// waitOf is how long srun waits for the other ranks once one has ended.
+func waitOf(v []string) ([]string, string) {
+	if v[0] == "0" {
+		return nil, ""
+	}
+	return nil, answerWait
+}
+
+func killOnBadExit(p *pasted, v []string) ([]string, string) {
+	if len(v) > 0 && v[0] == "0" {
+		return []string{"--keep-going"}, ""
+	}
+	p.note("a rank that fails ends the job in any case")
+	return nil, ""
+}
+
+func noKill(_ *pasted, v []string) ([]string, string) {
+	if len(v) > 0 && v[0] == "off" {
+		return nil, ""
+	}
+	return nil, answerLost
+}
+
+// fitsExport says that srun's value follows; mpirun_rsh's flag of that name has none.
+func fitsExport(w word, next []string) bool {
+	return w.attached || len(next) > 0 && slices.ContainsFunc(strings.Split(next[0], ","), func(s string) bool {
+		return s == "ALL" || s == "NONE" || s == "NIL"
+	})
+}
+
+// exportList is srun's: ALL is the environment, NONE nothing of it, and else only
+// what is listed, NAME or NAME=VALUE.
+func exportList(p *pasted, v []string) (flags []string, answer string) {
+	list := strings.Split(v[0], ",")
+	all := slices.Contains(list, "ALL")
+	if !all {
+		flags = append(flags, "--env-none")
+	}
+	for _, name := range list {
+		_, set := lookup(p.c.environ, name)
+		if strings.Contains(name, "=") || set && !all {
+			flags = append(flags, "--genv", name)
+		}
+	}
+	return flags, ""
+}
+
+// isFile tells whether a name is a file's here.
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/pflag"
+)
+
+// dashed refuses a value apart from its flag, written as word, that begins with a
+// dash: rather is it the next flag. A lone dash is a value; flags of numbers and times
+// refuse whatever is none; what --env and --genv set may be anything.
+func dashed(flag *pflag.Flag, word, value string) error {
+	if flag == nil || len(value) < 2 || value[0] != '-' || flag.Name == "env" || flag.Name == "genv" {
+		return nil
+	}
+	switch flag.Value.Type() {
+	case textValue{}.Type(), listValue{}.Type():
+		return fmt.Errorf("%s: its value is missing; one that begins with a dash is written --%s=%s", word, flag.Name, value)
+	}
+	return nil
+}
+
+// lastOfCluster returns the flag at the end of a cluster of short ones, if its
+// value is still to come. A cluster that could as well be an unknown word is
+// refused: -errors is not -e with the value rrors.
+func (c *commandLine) lastOfCluster(cluster string) (*pflag.Flag, error) {
+	for i, r := range cluster {
+		var flag *pflag.Flag
+		if r < 0x80 {
+			flag = c.flags.ShorthandLookup(string(r))
+		}
+		if flag == nil || flag.Name == "help" && len(cluster) > 1 {
+			return nil, c.unknownFlag("-"+cluster, cluster)
+		}
+		if flag.NoOptDefVal != "" {
+			continue
+		}
+		value := cluster[i+1:]
+		switch {
+		case value == "":
+			return flag, nil
+		case unicode.IsLetter(rune(value[0])):
+			err := c.unknownFlag("-"+cluster, cluster)
+			if strings.HasSuffix(err.Error(), "?") { // it asks what is meant
+				return nil, err
+			}
+			return nil, fmt.Errorf("%w; the value of -%c goes apart: -%[2]c %s", err, r, value)
+		}
+		return nil, nil
+	}
+	return nil, nil
+}
