@@ -121,7 +121,7 @@ func (r row) where(fits func(w word, next []string) bool) row {
 
 // tools are all, in the order in which they are asked for a word where a line does
 // not tell whose it is.
-var tools = []*tool{&openMPITool, &hydraTool, &intelTool, &rshTool, &srunTool}
+var tools = []*tool{&openMPITool, &hydraTool, &intelTool, &rshTool, &srunTool, &torchrunTool}
 
 // row is the row of a name, nil if the tool has none.
 func (t *tool) row(name string) *row {

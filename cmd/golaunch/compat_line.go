@@ -24,6 +24,7 @@ type pasted struct {
 	appFile   string // a file of apps
 	cpus      int    // of each rank, as the line says; 0 where it does not
 	stage     bool   // the programs are brought to the hosts
+	python    pythonWish
 }
 
 // note keeps what -v tells of the flag that is read.
@@ -75,6 +76,9 @@ func (p *pasted) parts(raw [][]string) ([][]string, error) {
 		flags, rest = p.beforeProgram(flags, rest)
 		if program := slices.DeleteFunc(slices.Clone(rest), func(w string) bool { return w == "--" }); len(program) > 0 {
 			programs = append(programs, program[0])
+		}
+		if slices.Contains(p.line, &torchrunTool) {
+			rest = p.withPython(rest)
 		}
 		p.checkCPUs(flags)
 		parts[i] = append(flags, rest...)
