@@ -27,6 +27,10 @@ var srunTool = tool{
 		answer("spread-job", 0, answerSpread),
 		answer("use-min-nodes", 0, answerInclude),
 		answer("het-group", 1, "all components of the job are used; name hosts in -H to use some"),
+		turns("multi-prog", 0, "an app for each line of the file", func(p *pasted, _ []string) ([]string, string) {
+			p.multiProg = true
+			return nil, ""
+		}),
 
 		// Binding.
 		value("cpu-bind cpu_bind", "`--bind-to`, `--report-bindings`", cpuBind),

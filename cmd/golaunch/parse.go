@@ -60,6 +60,26 @@ func (c *commandLine) parse(args []string) error {
 			return appError(parts, i+1, err)
 		}
 	}
+	if p.multiProg {
+		return c.usePrograms()
+	}
+	return nil
+}
+
+// usePrograms puts the programs of srun's file in the place of the file, which stands
+// where a program does.
+func (c *commandLine) usePrograms() error {
+	if len(c.Apps) > 1 || len(c.Apps[0].Argv) > 1 {
+		return fmt.Errorf("--multi-prog: %w", errTwice)
+	}
+	name := c.Apps[0].Argv[0]
+	list, err := openApps(name, readPrograms)
+	if err != nil {
+		return fmt.Errorf("--multi-prog: %w", err)
+	}
+	if c.Apps, err = programApps(c.Apps[0], list); err != nil {
+		return fmt.Errorf("--multi-prog: %s: %w", name, err)
+	}
 	return nil
 }
 
