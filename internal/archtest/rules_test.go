@@ -12,7 +12,7 @@ var layers = [][]string{
 	{"topology", "commgraph"},
 	{"routing"},
 	{"cache", "stdio"},
-	{"pmi", "pmgr", "netsim", "xrcsim"},
+	{"pmi", "pmgr", "pmix", "netsim", "xrcsim"},
 	{"placement"}, // maps ranks by what their messages put on links
 	{"profile"},
 	{"report"},        // draws profiles
@@ -30,7 +30,7 @@ var layers = [][]string{
 // that every behaviour of theirs can be tested without any.
 var pure = []string{
 	"job", "hostlist", "tree", "routing", "commgraph", "topology", "cache", "stdio",
-	"pmi", "pmgr", "commsplit", "placement", "netsim", "xrcsim", "profile", "report/page", "agent/ending", "agent/input",
+	"pmi", "pmgr", "pmix", "commsplit", "placement", "netsim", "xrcsim", "profile", "report/page", "agent/ending", "agent/input",
 	"internal/lines", "internal/environ",
 }
 
