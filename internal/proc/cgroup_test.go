@@ -73,7 +73,7 @@ func TestRanksStartWithoutAUselessCgroup(t *testing.T) {
 	s.cgroupFD = s.devNull
 	defer syscall.Close(s.devNull)
 	var out outbox
-	pid, err := s.fork("/bin/true", []string{"true"}, nil, &out)
+	pid, err := s.fork("/bin/true", []string{"true"}, &syscall.ProcAttr{}, &out)
 	require.NoError(t, err)
 	require.Negative(t, s.cgroupFD)
 	require.Len(t, out.events, 1)
@@ -85,9 +85,9 @@ func TestRanksStartWithoutAUselessCgroup(t *testing.T) {
 	cg, err := newCgroup(fmt.Sprint(cgroupPrefix("useful"), os.Getpid()))
 	require.NoError(t, err)
 	s.cgroupFD = cg.fd
-	_, err = s.fork("/no/such", []string{"such"}, nil, &out)
+	_, err = s.fork("/no/such", []string{"such"}, &syscall.ProcAttr{}, &out)
 	require.ErrorIs(t, err, syscall.ENOENT)
-	withoutDescriptors(t, func() { _, err = s.fork("/bin/true", []string{"true"}, nil, &out) })
+	withoutDescriptors(t, func() { _, err = s.fork("/bin/true", []string{"true"}, &syscall.ProcAttr{}, &out) })
 	require.ErrorIs(t, err, syscall.EMFILE, "which is no reason, either")
 	require.Equal(t, cg.fd, s.cgroupFD)
 	require.Len(t, out.events, 1)

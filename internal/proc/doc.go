@@ -7,13 +7,16 @@
 // Start, gets the parent's ends of the ranks' pipes and sockets over a
 // SOCK_SEQPACKET socket as descriptors (SCM_RIGHTS), so the warden's descriptor
 // table, which every fork copies, stays small. The agent sends commands (Launch,
-// Signal, Kill, Finish) and reads events (Next).
+// Help, Signal, Kill, Finish) and reads events (Next).
 //
 // A rank gets stdin (a pipe or /dev/null), stdout and stderr (pipes), and one end
 // of a stream socketpair for PMI at descriptor 3, and Options.Shared, if there is
 // one, at 4; nothing else is open. It is the leader of its own session and
 // process group, ignores and blocks no signal, whatever the agent does, and its
 // environment carries GOLAUNCH_JOB.
+//
+// A helper (Warden.Help) is a process of golaunch's own that serves ranks. The warden
+// starts it before them and it ends after them; it hears none of their signals.
 //
 // No orphans: the warden kills the job when it is told to and when the agent's
 // end of the socket closes. All descendants of the ranks are the warden's too,

@@ -53,6 +53,7 @@ func (w *warden) reap() {
 		}
 		c, ok := w.live[pid]
 		if !ok {
+			w.helperEnded(pid, status)
 			continue
 		}
 		delete(w.live, pid)
@@ -125,6 +126,7 @@ func (n *ending) kill(w *warden, grace time.Duration) {
 		w.noteEnding()
 	}
 	w.cancelQueue()
+	w.cancelHelpers()
 	w.ownFiles()
 	now := time.Now()
 	switch {
@@ -209,6 +211,9 @@ func (w *warden) killRound() error {
 	all, err := processes()
 	if err != nil {
 		w.signal(everyWorld, syscall.SIGKILL) // without /proc, what is known
+		for pid := range w.helping {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it has ended but was not reaped
+		}
 		return err
 	}
 	found := descendants(all, os.Getpid(), nil)

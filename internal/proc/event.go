@@ -7,9 +7,9 @@ import (
 	"github.com/golaunch/golaunch/job"
 )
 
-// Event is something the warden reports: Started, StartFailed, Exited, Note, Gone
-// or Beat. For each rank of a Launch there is either one StartFailed, or one Started
-// and later one Exited.
+// Event is something the warden reports: Started, StartFailed, Exited, HelperStarted,
+// HelperEnded, Note, Gone or Beat. For each rank of a Launch there is either one
+// StartFailed, or one Started and later one Exited.
 type Event interface{ event() }
 
 // Started says that a rank's program runs. The descriptors belong to the

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 )
 
@@ -30,6 +31,8 @@ type fixture struct {
 	notes   []string
 	gone    []Gone
 	beats   int // answers to Beat
+	helpers map[int]HelperStarted
+	helped  map[int]HelperEnded
 	stdout  map[job.Rank]*output
 	stderr  map[job.Rank]*output
 	stdin   map[job.Rank]*os.File
@@ -89,6 +92,7 @@ func begin(t *testing.T, o Options) *fixture {
 		started: map[job.Rank]Started{}, failed: map[job.Rank]StartFailed{}, exited: map[job.Rank]Exited{},
 		stdout: map[job.Rank]*output{}, stderr: map[job.Rank]*output{},
 		stdin: map[job.Rank]*os.File{}, pmi: map[job.Rank]*os.File{},
+		helpers: map[int]HelperStarted{}, helped: map[int]HelperEnded{},
 	}
 	t.Cleanup(f.close)
 	return f
@@ -96,6 +100,9 @@ func begin(t *testing.T, o Options) *fixture {
 
 func (f *fixture) close() {
 	f.Close()
+	for _, h := range f.helpers {
+		unix.Close(h.Socket)
+	}
 	for r := range f.started {
 		f.stdout[r].close()
 		f.stderr[r].close()
@@ -158,6 +165,13 @@ func (f *fixture) step() error {
 			f.gone = append(f.gone, e)
 		case Beat:
 			f.beats++
+		case HelperStarted:
+			require.NotContains(f.t, f.helpers, e.Number)
+			f.helpers[e.Number] = e
+		case HelperEnded:
+			require.NotContains(f.t, f.helped, e.Number)
+			require.Equal(f.t, f.helpers[e.Number].PID, e.PID)
+			f.helped[e.Number] = e
 		}
 	}
 	return err

@@ -20,6 +20,11 @@ func helperMain(args []string) int {
 	switch args[0] {
 	case "agent":
 		return agentHelper(Options{JobID: agentJob, NoCgroup: args[1] == "true"})
+	case "helped":
+		if err := helpedAgent(); err != nil {
+			fmt.Println(err)
+		}
+		return 1
 	case "user":
 		if err := userHelper(); err != nil {
 			fmt.Println(err)
@@ -28,6 +33,30 @@ func helperMain(args []string) int {
 		return 0
 	}
 	return 2
+}
+
+// helpedAgent is an agent with a helper. It prints the pids of its warden and of that,
+// and never ends by itself.
+func helpedAgent() error {
+	w, err := Start(context.Background(), Options{JobID: helpedJob})
+	if err != nil {
+		return err
+	}
+	fmt.Println(w.PID())
+	if err := w.Help(Helper{Argv: []string{"/bin/sh", "-c", sleeper}, Env: []string{"PATH=/usr/bin:/bin"}}); err != nil {
+		return err
+	}
+	for {
+		events, err := w.Next()
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if s, ok := e.(HelperStarted); ok {
+				fmt.Println(s.PID)
+			}
+		}
+	}
 }
 
 // userHelper runs a rank that leaves something behind, asks for more of a

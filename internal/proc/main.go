@@ -49,6 +49,7 @@ type warden struct {
 	cgroup   *cgroup // nil where there is none
 	memory   *memory
 	scratch  []string // directories to remove in the end
+	helpers
 	spawner
 	ending
 }
@@ -136,6 +137,7 @@ func newWarden(jobID string, noCgroup bool) (*warden, *hello, error) {
 		return nil, nil, err
 	}
 	w := &warden{sock: agentFD, poll: poll, recv: unix.NewRights(packetRoom), agent: os.Getppid()}
+	w.helping = map[int]int{}
 	w.out.sock = agentFD
 	if w.spawner, err = newSpawner(jobID); err != nil {
 		return nil, nil, err
@@ -162,7 +164,7 @@ func (w *warden) loop() error {
 	// children is not among them before the first child.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2)
 	children := make(chan os.Signal, 1)
-	go func() {
+	go func() { // lives as long as the process
 		for range children {
 			w.poll.Wake()
 		}
@@ -203,6 +205,10 @@ func (w *warden) step() time.Duration {
 	}
 	w.reap()
 	w.stepEnding(w)
+	for w.mayHelp() {
+		w.startHelper()
+		w.childless = false
+	}
 	if w.mayStart() {
 		w.spawnOne(&w.out)
 		w.childless = false
@@ -305,6 +311,13 @@ func (w *warden) command(kind msgKind, body []byte) error {
 		return nil
 	case msgRanks:
 		return w.enqueue(body)
+	case msgHelper:
+		var h Helper
+		if err := decode(kind, body, h.fields); err != nil {
+			return err
+		}
+		w.toHelp = append(w.toHelp, h)
+		return nil
 	case msgSignal:
 		var s wireSignal
 		if err := decode(kind, body, s.fields); err != nil {

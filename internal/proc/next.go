@@ -99,7 +99,7 @@ func parseEvents(body []byte, fds []int) ([]Event, error) {
 	for i := range wire {
 		e := &wire[i]
 		if e.fds() > len(fds) {
-			return nil, fmt.Errorf("rank %d: started with %d descriptors instead of %d", e.Rank, len(fds), e.fds())
+			return nil, fmt.Errorf("rank or helper %d: started with %d descriptors instead of %d", e.Rank, len(fds), e.fds())
 		}
 		event, err := e.event(fds)
 		if err != nil {
@@ -139,6 +139,10 @@ func (e *wireEvent) event(fds []int) (Event, error) {
 		return Beat{}, nil
 	case evGone:
 		return Gone{e.Text}, nil
+	case evHelperStarted:
+		return HelperStarted{Number: e.Rank, PID: e.PID, Socket: fds[0], Output: fds[1]}, nil
+	case evHelperEnded:
+		return HelperEnded{Number: e.Rank, PID: e.PID, Status: syscall.WaitStatus(e.Code), Text: e.Text, Provoked: e.Provoked}, nil
 	}
 	return nil, fmt.Errorf("event of unknown kind %d", e.Kind)
 }

@@ -242,6 +242,8 @@ func FuzzPackets(f *testing.F) {
 				again(t, body, func() func(*coder) { return new(wireSignal).fields })
 			case msgHello:
 				again(t, body, func() func(*coder) { return new(hello).fields })
+			case msgHelper:
+				again(t, body, func() func(*coder) { return new(Helper).fields })
 			}
 		}
 	})
@@ -292,6 +294,11 @@ func TestMessagesRoundTrip(t *testing.T) {
 		var gotFirst hello
 		require.NoError(t, decode(msgHello, encodeBody(first.fields), gotFirst.fields))
 		assert.Equal(t, first, gotFirst)
+
+		help := Helper{Number: number.Draw(t, "helper"), Argv: texts.Draw(t, "its argv"), Env: texts.Draw(t, "its env"), Files: rapid.Uint64().Draw(t, "files")}
+		var gotHelp Helper
+		require.NoError(t, decode(msgHelper, encodeBody(help.fields), gotHelp.fields))
+		assert.Equal(t, help, gotHelp)
 
 		s := wireSignal{World: everyWorld, Signal: number.Draw(t, "signal")}
 		var gotSignal wireSignal

@@ -152,7 +152,7 @@ func (s *spawner) start(c *Child, spec *Spec, out *outbox) (wireEvent, []int, *s
 		closeAll(parent)
 		return wireEvent{}, nil, serr
 	}
-	pid, err := s.fork(path, argv, files, out)
+	pid, err := s.fork(path, argv, &syscall.ProcAttr{Env: s.env, Files: files}, out)
 	if note := s.back(c.CPUs, pid); note != "" {
 		out.add(wireEvent{Kind: evNote, Text: note})
 	}
@@ -166,17 +166,14 @@ func (s *spawner) start(c *Child, spec *Spec, out *outbox) (wireEvent, []int, *s
 
 // fork starts a process in the job's cgroup, or without it where that cannot be
 // used after all.
-func (s *spawner) fork(path string, argv []string, files []uintptr, out *outbox) (pid int, err error) {
-	pid, err = syscall.ForkExec(path, argv, &syscall.ProcAttr{
-		Env:   s.env,
-		Files: files,
-		Sys: &syscall.SysProcAttr{
-			Setsid:      true,
-			Pdeathsig:   syscall.SIGKILL, // the warden's thread lives as long as it does
-			UseCgroupFD: s.cgroupFD >= 0,
-			CgroupFD:    s.cgroupFD,
-		},
-	})
+func (s *spawner) fork(path string, argv []string, attr *syscall.ProcAttr, out *outbox) (pid int, err error) {
+	attr.Sys = &syscall.SysProcAttr{
+		Setsid:      true,
+		Pdeathsig:   syscall.SIGKILL, // the warden's thread lives as long as it does
+		UseCgroupFD: s.cgroupFD >= 0,
+		CgroupFD:    s.cgroupFD,
+	}
+	pid, err = syscall.ForkExec(path, argv, attr)
 	if err == nil || s.cgroupFD < 0 {
 		return pid, err
 	}
@@ -186,7 +183,7 @@ func (s *spawner) fork(path string, argv []string, files []uintptr, out *outbox)
 	}
 	out.add(wireEvent{Kind: evNote, Code: 1, Text: fmt.Sprintf("no rank can be started in the job's cgroup (%v): its processes are tracked by descent", why)})
 	s.cgroupFD = -1
-	return s.fork(path, argv, files, out)
+	return s.fork(path, argv, attr, out)
 }
 
 // ends makes a rank's pipes and socket: what becomes its descriptors 0 to 3, and

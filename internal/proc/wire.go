@@ -28,6 +28,7 @@ const (
 	msgFinish                     // agent to warden: nil
 	msgScratch                    // agent to warden: []string
 	msgBeat                       // agent to warden: nil, see heartbeat
+	msgHelper                     // agent to warden: Helper
 	msgHello                      // warden to agent: hello
 	msgEvents                     // warden to agent: []wireEvent
 	msgBye                        // warden to agent: nil; the end of the socket follows
@@ -58,19 +59,22 @@ const (
 	evNote
 	evGone
 	evBeat
+	evHelperStarted
+	evHelperEnded
 )
 
 // wireEvent is any Event. A started rank's descriptors are, in the order of the
-// events of a message, stdin if StdinPipe, stdout, stderr, PMI.
+// events of a message, stdin if StdinPipe, stdout, stderr, PMI; a helper's its socket
+// and its output.
 type wireEvent struct {
 	Kind      eventKind
 	World     int
-	Rank      int
+	Rank      int // or the number of a helper
 	PID       int
-	Code      int // exit code of StartFailed, wait status of Exited, level of Note
+	Code      int // exit code of StartFailed, wait status of Exited and HelperEnded, level of Note
 	StdinPipe bool
 	Provoked  bool
-	Text      string // of StartFailed, Note and Gone; Killer of Exited
+	Text      string // of StartFailed, Note, Gone and HelperEnded; Killer of Exited
 	User      time.Duration
 	System    time.Duration
 	MaxRSS    int64
@@ -81,6 +85,8 @@ type wireEvent struct {
 // fds is how many descriptors come with the event.
 func (e *wireEvent) fds() int {
 	switch {
+	case e.Kind == evHelperStarted:
+		return 2
 	case e.Kind != evStarted:
 		return 0
 	case e.StdinPipe:
