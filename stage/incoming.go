@@ -98,6 +98,27 @@ func NewIncoming(dirs []string, files []File) (*Incoming, error) {
 	return nil, none
 }
 
+// MakePrivate makes the first of dirs whose file system has room for so many bytes, and
+// lets only this user in. It is a NoDirError if there is none.
+func MakePrivate(dirs []string, room int64) (string, error) {
+	none := &NoDirError{Size: room}
+	for _, dir := range dirs {
+		var st syscall.Statfs_t
+		err := syscall.Statfs(filepath.Dir(dir), &st)
+		if err == nil && int64(st.Bavail)*st.Bsize < room {
+			err = syscall.ENOSPC
+		}
+		if err == nil {
+			err = occupy(dir, nil)
+		}
+		if err == nil {
+			return dir, nil
+		}
+		none.Skipped = append(none.Skipped, fmt.Sprintf("%s: %v", filepath.Dir(dir), reason(err)))
+	}
+	return "", none
+}
+
 // checkFiles refuses what a broken peer may send.
 func checkFiles(files []File) error {
 	if len(files) > MaxFiles {
