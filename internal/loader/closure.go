@@ -31,7 +31,7 @@ func isRuntime(library string) bool {
 // MayLoad reports whether a program may run with a library that match takes: it, or
 // a library that it needs, names one. In doubt it may: List knows, and takes longer.
 func MayLoad(p Program, match func(name string) bool) bool {
-	f, err := elf.Open(p.path(p.File))
+	f, err := elf.Open(p.Path(p.File))
 	if err != nil {
 		return false
 	}
@@ -46,9 +46,9 @@ func MayLoad(p Program, match func(name string) bool) bool {
 	}
 	c := closure{match: match, seen: map[string]bool{}, dirs: []string{filepath.Dir(system)}}
 	for _, dir := range strings.FieldsFunc(p.variable("LD_LIBRARY_PATH"), func(r rune) bool { return r == ':' || r == ';' }) {
-		c.dirs = append(c.dirs, p.path(dir))
+		c.dirs = append(c.dirs, p.Path(dir))
 	}
-	return c.reaches(f, p.path(p.File), nil)
+	return c.reaches(f, p.Path(p.File), nil)
 }
 
 // closure is the search for a library among those that a program needs.

@@ -38,7 +38,7 @@ const killed = time.Second
 // loader. Where the program would not start, the error holds the loader's words, and
 // the list is as far as the loader came.
 func List(ctx context.Context, p Program) ([]Library, error) {
-	f, err := elf.Open(p.path(p.File))
+	f, err := elf.Open(p.Path(p.File))
 	if err != nil {
 		if _, unreadable := errors.AsType[*fs.PathError](err); unreadable {
 			return nil, fmt.Errorf("program: %w", err)
@@ -50,7 +50,7 @@ func List(ctx context.Context, p Program) ([]Library, error) {
 	if interpreter == "" {
 		return nil, nil
 	}
-	cmd := exec.CommandContext(ctx, interpreter, "--list", p.path(p.File))
+	cmd := exec.CommandContext(ctx, interpreter, "--list", p.Path(p.File))
 	cmd.Dir, cmd.Env, cmd.WaitDelay = p.Dir, append([]string{}, p.Env...), killed
 	var out, words bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &words
@@ -92,8 +92,19 @@ func parseList(text string) []Library {
 	return list
 }
 
-// path is a path as seen from the program's working directory.
-func (p *Program) path(file string) string {
+// Interpreter is the dynamic loader that a program asks for; "" if it is static, or no
+// program.
+func Interpreter(p Program) string {
+	f, err := elf.Open(p.Path(p.File))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	return interpreterOf(f)
+}
+
+// Path is a path as seen from the program's working directory.
+func (p *Program) Path(file string) string {
 	if p.Dir == "" || filepath.IsAbs(file) {
 		return file
 	}
