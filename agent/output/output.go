@@ -100,6 +100,19 @@ func (o *Output) Add(rank job.RankID, stream stdio.Stream, fd int) error {
 	return o.poller.Add(fd, tag)
 }
 
+// Say adds to a rank's output what it says by other ways than its pipes. It does nothing
+// and is false where there is no room, or the output of the world is over.
+func (o *Output) Say(rank job.RankID, stream stdio.Stream, text []byte) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.over || o.queue.full() || len(text) > frame || !o.owed.has(rank.World) {
+		return false
+	}
+	o.queue.put(overlay.AppendChunk(nil, rank, stream, text))
+	o.changed.Broadcast()
+	return true
+}
+
 // Complete says that no more pipes of a world will be added.
 func (o *Output) Complete(world int) {
 	o.mu.Lock()

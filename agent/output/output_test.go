@@ -101,6 +101,21 @@ func TestAPipeEnds(t *testing.T) {
 	require.True(t, o.Quiet())
 }
 
+// What a rank says elsewhere is among its output, until that is over.
+func TestWhatIsSaidElsewhere(t *testing.T) {
+	o, sent, idle := newTest(t)
+	say := func(text string) bool { return o.Say(job.RankID{}, stdio.Stdout, []byte(text)) }
+	require.False(t, say("before"))
+	o.Open(0, nil)
+	require.True(t, say("hello\n"))
+	require.Equal(t, record(0, "hello\n"), <-sent)
+	require.False(t, say(string(make([]byte, frame+1))))
+	o.Complete(0)
+	<-idle
+	require.Equal(t, drained(0), <-sent)
+	require.False(t, say("after"))
+}
+
 // A pipe that something outside the job holds open is read out and closed; that of
 // another world is not.
 func TestAPipeIsCutOff(t *testing.T) {

@@ -82,6 +82,12 @@ func (o *owed) pipe(world, n int) {
 	o.ripe = o.ripe || n < 0
 }
 
+// has tells whether this node may have output of a world still.
+func (o *owed) has(world int) bool {
+	s := o.worlds[world]
+	return s != nil && !s.own
+}
+
 // complete notes that no more pipes of a world will be opened.
 func (o *owed) complete(world int) {
 	if s := o.worlds[world]; s != nil && !s.fed {
