@@ -56,7 +56,10 @@ type Failure struct {
 	// Finalized says that the rank exited with a nonzero code after MPI_Finalize:
 	// other ranks have no part in that, and go on.
 	Finalized bool `cbor:"11,keyasint,omitempty"`
-	World     int  `cbor:"10,keyasint,omitempty"` // of Rank
+	// Told says that the rank had been told of the end of a process for which it
+	// waited.
+	Told  bool `cbor:"13,keyasint,omitempty"`
+	World int  `cbor:"10,keyasint,omitempty"` // of Rank
 }
 
 // ExitCode is the job's exit code when f is its cause (docs/errors.md):
@@ -113,7 +116,7 @@ func (f Failure) Weight() int {
 		return WeightAfter
 	case f.Class == CauseSignal && f.Signal == sigPipe:
 		return WeightPipe
-	case f.Class == CauseAbort:
+	case f.Class == CauseAbort, f.Told:
 		return WeightAbort
 	case f.Class == CauseProtocol:
 		return WeightSeen

@@ -110,7 +110,7 @@ func checkCommand(c *pmi.Command) error {
 	case c.Procs < 1:
 		return fmt.Errorf("%d processes", c.Procs)
 	}
-	for _, s := range append([]string{c.Exec, c.Hints.Dir, c.Hints.Path}, c.Args...) {
+	for _, s := range slices.Concat([]string{c.Exec, c.Hints.Dir, c.Hints.Path}, c.Args, c.Env) {
 		if strings.IndexByte(s, 0) >= 0 {
 			return fmt.Errorf("%q contains a zero byte", s)
 		}
@@ -121,6 +121,7 @@ func checkCommand(c *pmi.Command) error {
 // spawnedApp is the App of a command, of which n processes are started.
 func spawnedApp(c *pmi.Command, n int, app job.App) job.App {
 	app.Argv, app.N, app.Path = append([]string{c.Exec}, c.Args...), n, c.Hints.Path
+	app.Env = slices.Concat(app.Env, c.Env)
 	if dir := c.Hints.Dir; dir != "" {
 		if !path.IsAbs(dir) {
 			dir = path.Join(app.Dir, dir)

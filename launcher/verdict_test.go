@@ -94,6 +94,7 @@ func TestVerdictOfAPeerThatIsHeardFirst(t *testing.T) {
 	abort := job.Failure{Class: job.CauseAbort, Rank: 0, Code: 673784677}
 	killed := job.Failure{Class: job.CauseSignal, Rank: 3, Signal: 9, Age: 40 * time.Millisecond}
 	pipe := job.Failure{Class: job.CauseSignal, Rank: 1, Signal: int(syscall.SIGPIPE)}
+	told := job.Failure{Class: job.CauseExit, Rank: 2, Code: 1, Told: true}
 	for _, x := range []struct {
 		after time.Duration // the abort, until the other end
 		cause job.Failure
@@ -102,6 +103,7 @@ func TestVerdictOfAPeerThatIsHeardFirst(t *testing.T) {
 			var v verdict
 			v.add(pipe, now.Add(time.Millisecond), 0)
 			v.add(abort, now, 0)
+			v.add(told, now.Add(time.Millisecond), 0)
 			v.add(killed, now.Add(x.after), 0)
 			require.Equal(t, x.cause, *v.cause())
 		})

@@ -59,6 +59,12 @@ func (n *Names) Do(op Op, service, port string) (answer string, err error) {
 	return old, nil
 }
 
+// Has tells whether a service is published.
+func (n *Names) Has(service string) bool {
+	_, found := n.ports[service]
+	return found
+}
+
 // readable says why a port cannot be told to a PMI-1 client, which reads the word
 // after port= and takes that for all of it.
 func readable(port string) error {

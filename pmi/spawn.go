@@ -21,6 +21,7 @@ type Command struct {
 	Args  []string // without the executable itself
 	Info  []Pair   // every hint, in order
 	Hints Hints    // those of Info that the MPI standard and other launchers define
+	Env   []string // NAME=value, beside that of the job; nothing over PMI
 }
 
 // Pair is a key with its value.
