@@ -35,15 +35,17 @@ uninstall) file() { rm -f "$to/$2"; } ;;
 esac
 
 file 755 bin/golaunch cat "$bin/golaunch"
-for library in libpmi.so libmpichfinalize.so libprofile-mpich.so libprofile-openmpi.so; do
 for agent in "$bin"/libexec/golaunch/nla-*; do
 	[ ! -f "$agent" ] || file 755 "libexec/golaunch/$(basename "$agent")" cat "$agent"
 done
+for library in libpmi.so libmpichfinalize.so libprofile-mpich.so libprofile-openmpi.so golaunch-pmix; do
 	if [ "$action" = install ] && ! [ -f "$bin/lib/golaunch/$library" ]; then
 		say "without $library, which was not built"
 		continue
 	fi
-	file 644 "lib/golaunch/$library" cat "$bin/lib/golaunch/$library"
+	mode=644
+	[ "$library" != golaunch-pmix ] || mode=755 # it is a program
+	file "$mode" "lib/golaunch/$library" cat "$bin/lib/golaunch/$library"
 done
 for page in docs/man/*.in; do
 	page=$(basename "$page" .1.in)

@@ -47,8 +47,8 @@ func TestInstall(t *testing.T) {
 		"share/zsh/site-functions/_golaunch",
 		"share/fish/vendor_completions.d/golaunch.fish",
 	}
-	for _, library := range []string{"lib/golaunch/libprofile-mpich.so", "lib/golaunch/libprofile-openmpi.so"} {
-		if _, err := os.Stat(bin(library)); err == nil { // its MPI is here
+	for _, library := range []string{"lib/golaunch/libprofile-mpich.so", "lib/golaunch/libprofile-openmpi.so", "lib/golaunch/golaunch-pmix"} {
+		if _, err := os.Stat(bin(library)); err == nil { // its MPI, or PMIx, is here
 			want = append(want, library)
 		}
 	}
