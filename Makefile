@@ -148,4 +148,4 @@ install uninstall:
 	@BIN="$(BIN)" PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" scripts/install.sh $@
 
 clean:
-	rm -rf bin .cache/mpich-*
+	rm -rf bin .cache/mpich-* .cache/pmix-* .cache/openmpi5

@@ -1,7 +1,8 @@
 // mpidie RANK HOW: every rank passes messages around a ring; after a while rank
 // RANK ends by itself: HOW is "exit" (with code 3, without MPI_Finalize),
 // "kill" or "segv" (by that signal). "late" is an exit with code 3 after
-// MPI_Finalize, of a program whose other ranks end well.
+// MPI_Finalize, of a program whose other ranks end well. With "collective" the ranks
+// add up numbers instead, and RANK exits with code 9 while the others wait for it.
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,10 +24,16 @@ int main(int argc, char **argv)
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	if (argc != 3) {
-		fprintf(stderr, "usage: mpidie RANK exit|kill|segv|late\n");
+		fprintf(stderr, "usage: mpidie RANK exit|kill|segv|late|collective\n");
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	}
 	int mine = rank == atoi(argv[1]), late = !strcmp(argv[2], "late");
+	for (int round = 0; !strcmp(argv[2], "collective"); round++) {
+		int sum;
+		if (mine && round == 100)
+			_exit(9);
+		MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	}
 	for (int round = 0; !late || round < 100; round++) {
 		if (mine && !late && round == 100)
 			end(argv[2]);

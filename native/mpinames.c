@@ -33,7 +33,9 @@ int main(int argc, char **argv)
 	if (last) {
 		snprintf(port, sizeof port, "tag#0$description#%d$", rank);
 		check(MPI_Publish_name(name, MPI_INFO_NULL, port) == MPI_SUCCESS, "not published");
+#ifdef MPICH /* Open MPI takes the second one */
 		check(MPI_Publish_name(name, MPI_INFO_NULL, port) != MPI_SUCCESS, "published twice");
+#endif
 	}
 	MPI_Bcast(port, sizeof port, MPI_CHAR, size - 1, MPI_COMM_WORLD);
 	check(MPI_Lookup_name(name, MPI_INFO_NULL, found) == MPI_SUCCESS, "the name is not found");

@@ -12,7 +12,8 @@ cd "$(dirname "$0")/.."
 
 cc=${CC:-gcc}
 mpicc=$(command -v mpicc.mpich || command -v mpicc || true)
-openmpicc=$(command -v mpicc.openmpi || true)
+openmpi5=$PWD/.cache/openmpi5 # of scripts/openmpi5.sh
+multiarch=$("$cc" -print-multiarch 2>/dev/null || true)
 out=${OUT:-bin/native}
 lib=${LIB:-bin/lib/golaunch}
 mkdir -p "$out" "$lib"
@@ -48,6 +49,27 @@ compile() {
 
 # with_tree PROGRAM SOURCE COMPILER: for what uses libgolaunch, beside which it lies
 with_tree() { compile "$@" -Inative/libgolaunch "-L$out" -lgolaunch "-Wl,-rpath,\$ORIGIN"; }
+
+# with_openmpi NAME SOURCE: with Open MPI 4, as NAME.openmpi
+with_openmpi() {
+	if command -v mpicc.openmpi >/dev/null; then
+		compile "$out/$1.openmpi" "$2" mpicc.openmpi
+	else
+		skip "$2" "no mpicc.openmpi (Debian: libopenmpi-dev)"
+	fi
+}
+
+# with_openmpi5 NAME SOURCE LIBRARY HEADERS: with a library of Open MPI 5, and with
+# its C library, as NAME.openmpi5
+with_openmpi5() {
+	if [ -e "$openmpi5/complete" ]; then
+		libs=$openmpi5/usr/lib/x86_64-linux-gnu
+		compile "$out/$1.openmpi5" "$2" "$cc" "-I$libs/$4/include" "-L$libs" "-l:$3" \
+			"-Wl,--allow-shlib-undefined,--disable-new-dtags,-rpath,$libs,--dynamic-linker=$openmpi5/usr/lib64/ld-linux-x86-64.so.2"
+	else
+		skip "$2" "no Open MPI 5 (scripts/openmpi5.sh)"
+	fi
+}
 
 # has HEADER: whether the C compiler finds it
 has() { echo "#include <$1>" | "$cc" -E - >/dev/null 2>&1; }
@@ -86,13 +108,27 @@ for source in "$@"; do
 	treetour | treebench | treesplit | treeswitch | treeschedule | treeleave | treebreak | treeroom) with_tree "$out/$name" "$source" "$cc" ;;
 	mpitree) with_tree "$out/$name" "$source" "$mpicc" ;;
 	lib*) compile "$lib/$name.so" "$source" "$cc" -shared -fPIC -Os -s -Wl,-z,noseparate-code -Wl,--build-id=none ;; # small: it travels
-	mpisum | mpiabort | mpidie | mpisends | profilebench)
+	mpisends | profilebench)
 		compile "$out/$name" "$source" "$mpicc"
-		if [ -n "$openmpicc" ]; then
-			compile "$out/$name.openmpi" "$source" "$openmpicc"
+		with_openmpi "$name" "$source"
+		;;
+	mpihello | mpisum | mpiabort | mpidie | mpispawn | mpinames)
+		compile "$out/$name" "$source" "$mpicc"
+		with_openmpi "$name" "$source"
+		with_openmpi5 "$name" "$source" libmpi.so.40 openmpi
+		;;
+	mpiworlds) # Debian's MPICH opens no ports
+		with_openmpi "$name" "$source"
+		with_openmpi5 "$name" "$source" libmpi.so.40 openmpi
+		;;
+	mpisessions) with_openmpi5 "$name" "$source" libmpi.so.40 openmpi ;; # of MPI 4
+	pmixclient)
+		if [ -e "/usr/lib/$multiarch/pmix2/include/pmix.h" ]; then
+			compile "$out/$name" "$source" "$cc" "-I/usr/lib/$multiarch/pmix2/include" -l:libpmix.so.2
 		else
-			skip "$source" "no mpicc.openmpi (Debian: libopenmpi-dev)"
+			skip "$source" "no pmix.h (Debian: libpmix-dev)"
 		fi
+		with_openmpi5 "$name" "$source" libpmix.so.2 pmix2
 		;;
 	mpilate)
 		compile "$out/$name" "$source" "$mpicc"

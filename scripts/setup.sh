@@ -95,3 +95,4 @@ if [ -n "$packages" ]; then
 fi
 
 go mod download
+scripts/openmpi5.sh

@@ -85,7 +85,7 @@ func theCluster(t *testing.T) *cluster.Cluster {
 			shared.err = err
 			return
 		}
-		shared.cluster, shared.err = cluster.Up(context.Background(), cluster.Config{Dir: filepath.Join(dir, "c"), Nodes: nodes, Share: []string{built}})
+		shared.cluster, shared.err = cluster.Up(context.Background(), cluster.Config{Dir: filepath.Join(dir, "c"), Nodes: nodes, Share: programs.Shared(built)})
 	})
 	require.NoError(t, shared.err)
 	return shared.cluster
@@ -96,7 +96,7 @@ func ownCluster(t *testing.T, n int) *cluster.Cluster {
 	needCluster(t)
 	dir, err := os.MkdirTemp(built, "cluster-")
 	require.NoError(t, err)
-	c, err := cluster.Up(context.Background(), cluster.Config{Dir: filepath.Join(dir, "c"), Nodes: n, Share: []string{built}})
+	c, err := cluster.Up(context.Background(), cluster.Config{Dir: filepath.Join(dir, "c"), Nodes: n, Share: programs.Shared(built)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Down(context.Background())) })
 	return c

@@ -67,6 +67,30 @@ func makeIn(root, dir string) (err error) {
 	return err
 }
 
+// Shared is what the nodes of a cluster have to see of what was made: the directory, and
+// the Open MPI 5 that programs in it are linked with (scripts/openmpi5.sh), where it is.
+func Shared(built string) []string {
+	shared := []string{built}
+	if dir := OpenMPI5(); dir != "" {
+		shared = append(shared, dir)
+	}
+	return shared
+}
+
+// OpenMPI5 is the directory of the Open MPI 5 that scripts/openmpi5.sh has unpacked, or
+// "" where there is none.
+func OpenMPI5() string {
+	root, err := root()
+	if err != nil {
+		return ""
+	}
+	dir := filepath.Join(root, ".cache", "openmpi5")
+	if _, err := os.Stat(filepath.Join(dir, "complete")); err != nil {
+		return ""
+	}
+	return dir
+}
+
 // Race builds golaunch with the race detector, which needs cgo, as file.
 func Race(file string) error {
 	root, err := root()
@@ -90,7 +114,7 @@ func OnCluster(ctx context.Context, nodes int, work func(c *cluster.Cluster, bui
 		return err
 	}
 	defer os.RemoveAll(built)
-	return cluster.With(ctx, built, cluster.Config{Nodes: nodes, Share: []string{built}}, func(c *cluster.Cluster, _ string) error {
+	return cluster.With(ctx, built, cluster.Config{Nodes: nodes, Share: Shared(built)}, func(c *cluster.Cluster, _ string) error {
 		return work(c, built)
 	})
 }
