@@ -54,6 +54,7 @@ func (r *run) worldMessage(id int, p *Plan) overlay.World {
 		KVSName: r.kvsName(id), Size: p.Size, Apps: p.Apps, Blocks: p.Blocks, Mapping: p.ProcessMapping(),
 		Programs: r.staging.programs(p.Apps),
 		Depth:    p.network.depth, Clusters: p.clustersOf(p.nodes()),
+		Names: p.nodeNames(),
 	}
 }
 

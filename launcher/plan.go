@@ -345,3 +345,12 @@ func (p *Plan) nodes() []job.HostIndex {
 	slices.Sort(hosts)
 	return slices.Compact(hosts)
 }
+
+// nodeNames are the names of those hosts, as hostlist.Fold has them.
+func (p *Plan) nodeNames() string {
+	var names []job.Host
+	for _, h := range p.nodes() {
+		names = append(names, job.Host{Name: p.Hosts[h].Name})
+	}
+	return hostlist.Fold(names)
+}

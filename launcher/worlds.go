@@ -106,7 +106,8 @@ func (r *run) begin(plan *Plan, codes []int, q overlay.SpawnRequest) error {
 		return err
 	}
 	message := r.worldMessage(id, plan)
-	message.Spawner, message.Preput = r.kvsName(q.World), map[string]string{}
+	message.Spawner, message.SpawnRank, message.Preput = r.kvsName(q.World), q.Rank, map[string]string{}
+	message.PMIx = q.Call != 0
 	for _, p := range q.Spawn.Preput {
 		message.Preput[p.Key] = p.Value
 	}
@@ -133,7 +134,7 @@ func (r *run) refuse(q overlay.SpawnRequest, err error, codes []int) {
 }
 
 func (r *run) answer(q overlay.SpawnRequest, s overlay.SpawnAnswer) {
-	s.Host, s.World, s.Rank = q.Host, q.World, q.Rank
+	s.Host, s.World, s.Rank, s.Call = q.Host, q.World, q.Rank, q.Call
 	r.toRoot(0, link.Service, overlay.KindSpawned, overlay.Encode(s))
 }
 

@@ -243,6 +243,9 @@ func (m *model) work(a *modelAgent, id int, b job.Block) {
 	m.pass(a, KindName, 0, NameRequest{Host: b.Host, World: id, Rank: rank, Op: pmi.Publish, Service: []byte("s"), Port: []byte("p")})
 	m.pass(a, KindOutput, 0, AppendChunk(nil, job.RankID{World: id, Rank: rank}, stdio.Stdout, []byte("line\n")))
 	m.say(a, KindHome, id, []byte("x"))
+	m.say(a, KindPMIxFence, id, []byte("x"))
+	m.pass(a, KindPMIxCall, 0, PMIxCall{Host: b.Host, Number: 1, Count: 1, Frame: []byte("x")})
+	m.say(a, KindPMIxModex, 0, PMIxModex{Number: 1, Namespace: "kvs", Rank: rank})
 	m.say(a, KindGroup, id, Group{Key: []byte("k"), Need: 2})
 	for _, kid := range a.kids {
 		m.summon(a, Summon{By: a.host.Index, Host: kid.host.Index, Addr: "[fe80::1%eth0]:65535"})

@@ -64,6 +64,10 @@ const (
 	KindGroup      tree.Kind = 88
 	KindProfile    tree.Kind = 89
 	KindRecords    tree.Kind = 96
+	KindPMIxFence  tree.Kind = 97
+	KindPMIxCall   tree.Kind = 98
+	KindPMIxAnswer tree.Kind = 99
+	KindPMIxModex  tree.Kind = 100
 )
 
 // way is the direction of a kind of message.
@@ -160,15 +164,19 @@ var kinds = [...]kind{
 	KindCollect:    {"collect", link.Service, down, byParent, ofNothing, false, empty, few, raw(nil)},
 	KindCollected: {"collected", link.Service, up, byChild, ofRanks, false, large, counters,
 		coded((*Origin).collected)},
-	KindPing:     {"ping", link.Control, down, byParent, ofNothing, false, small, few, coded[Ping](nil)},
-	KindPong:     {"pong", link.Control, up, byChild, ofNothing, false, small, few, coded[Pong](nil)},
-	KindProgress: {"progress", link.Control, up, byChild, ofCounts, false, small, few, coded((*Origin).progress)},
-	KindStalled:  {"stalled", link.Control, up, byChild, ofNothing, false, empty, few, raw(nil)},
-	KindAskWaits: {"ask waits", link.Control, down, byParent, ofNothing, false, small, few, coded[WaitQuestion](nil)},
-	KindWaits:    {"waits", link.Control, up, byChild, ofRanks, false, stalls, waiters, coded((*Origin).waits)},
-	KindGroup:    {"group", link.KVS, both, byNode, ofWorld, true, large, many, coded((*Origin).group)},
-	KindProfile:  {"profile", link.Service, up, byBelow, ofRanks, true, chunk, parts, coded((*Origin).profile)},
-	KindRecords:  {"records", link.Data, both, byNeighbor, ofWorld, true, large, few, raw((*Origin).aboutWorld)},
+	KindPing:       {"ping", link.Control, down, byParent, ofNothing, false, small, few, coded[Ping](nil)},
+	KindPong:       {"pong", link.Control, up, byChild, ofNothing, false, small, few, coded[Pong](nil)},
+	KindProgress:   {"progress", link.Control, up, byChild, ofCounts, false, small, few, coded((*Origin).progress)},
+	KindStalled:    {"stalled", link.Control, up, byChild, ofNothing, false, empty, few, raw(nil)},
+	KindAskWaits:   {"ask waits", link.Control, down, byParent, ofNothing, false, small, few, coded[WaitQuestion](nil)},
+	KindWaits:      {"waits", link.Control, up, byChild, ofRanks, false, stalls, waiters, coded((*Origin).waits)},
+	KindGroup:      {"group", link.KVS, both, byNode, ofWorld, true, large, many, coded((*Origin).group)},
+	KindProfile:    {"profile", link.Service, up, byBelow, ofRanks, true, chunk, parts, coded((*Origin).profile)},
+	KindRecords:    {"records", link.Data, both, byNeighbor, ofWorld, true, large, few, raw((*Origin).aboutWorld)},
+	KindPMIxFence:  {"PMIx fence", link.KVS, both, byNeighbor, ofWorld, true, large, few, raw((*Origin).aboutWorld)},
+	KindPMIxCall:   {"PMIx call", link.Service, up, byBelow, ofHosts, false, large, few, coded((*Origin).pmixCall)},
+	KindPMIxAnswer: {"PMIx answer", link.Service, down, byParent, ofNothing, false, large, many, coded[PMIxAnswer](nil)},
+	KindPMIxModex:  {"PMIx modex", link.KVS, both, byNode, ofHosts, false, large, few, coded((*Origin).pmixModex)},
 }
 
 // BetweenServers tells whether messages of a kind are between those who serve the

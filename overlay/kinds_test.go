@@ -34,7 +34,8 @@ func TestProtocolPageHasTheTable(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// Messages between servers of a world name it, whichever of its nodes they come from.
+// Messages between servers of a world name it, whichever of its nodes they come from; ranks
+// of any world ask what others of any have put.
 func TestMessagesBetweenServers(t *testing.T) {
 	var found []tree.Kind
 	for number, k := range kinds {
@@ -42,12 +43,12 @@ func TestMessagesBetweenServers(t *testing.T) {
 		require.False(t, FromAnyNode(kind) && !BetweenServers(kind), k.name)
 		if BetweenServers(kind) {
 			found = append(found, kind)
-			require.True(t, k.world, k.name)
-			require.Equal(t, ofWorld, k.of, k.name)
+			require.Equal(t, kind != KindPMIxModex, k.world, k.name)
+			require.Equal(t, k.world, k.of == ofWorld, k.name)
 		}
 	}
-	require.Equal(t, []tree.Kind{KindBoard, KindHome, KindGroup, KindRecords}, found)
-	require.True(t, FromAnyNode(KindHome) && FromAnyNode(KindGroup))
+	require.Equal(t, []tree.Kind{KindBoard, KindHome, KindGroup, KindRecords, KindPMIxFence, KindPMIxModex}, found)
+	require.True(t, FromAnyNode(KindHome) && FromAnyNode(KindGroup) && FromAnyNode(KindPMIxModex))
 	require.False(t, FromAnyNode(KindBoard) || FromAnyNode(KindRecords))
 	require.False(t, BetweenServers(math.MaxUint8) || FromAnyNode(math.MaxUint8))
 }

@@ -57,6 +57,9 @@ type LaunchOptions struct {
 	// PMIVersion is the highest version of PMI-1 that ranks are granted
 	// (pmi.World.Version): "1.1" ("" too), or "1.2", which has barriers of groups.
 	PMIVersion string `cbor:"19,keyasint"`
+	// PMIx has every program's ranks served over PMIx, beside PMI, also where the program
+	// does not show that it needs it.
+	PMIx bool `cbor:"29,keyasint,omitempty"`
 	// EnvFrom says what of Launch.Env ranks get on each node; "" is environ.Launcher: all.
 	EnvFrom environ.From `cbor:"31,keyasint,omitempty"`
 	// PMGR has every agent serve PMGR_COLLECTIVE, beside PMI, at a port of the loopback

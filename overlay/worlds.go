@@ -37,6 +37,13 @@ type World struct {
 	// Slots are the CPUs of ranks for which the user names them (binding.ParseSlots):
 	// whatever LaunchOptions.BindTo says, they are bound to these.
 	Slots map[job.Rank]string `cbor:"11,keyasint,omitempty"`
+	// Names are those of the hosts that hold ranks, in their order, as hostlist.Fold has
+	// them.
+	Names string `cbor:"12,keyasint,omitempty"`
+	// PMIx says that the world was spawned over PMIx, which its ranks speak then.
+	PMIx bool `cbor:"13,keyasint,omitempty"`
+	// SpawnRank is the rank of the world Spawner that asked.
+	SpawnRank job.Rank `cbor:"14,keyasint,omitempty"`
 }
 
 // ClustersOf are the switch clusters of a node, by its number in the world, at depth 1
@@ -67,6 +74,7 @@ type SpawnRequest struct {
 	// Files are the host files that the hints name, up to the first that could not
 	// be read.
 	Files []HostFile `cbor:"5,keyasint,omitempty"`
+	Call  uint32     `cbor:"6,keyasint,omitempty"` // of PMIx, which the answer has; 0 over PMI
 }
 
 // HostFile is what a host file says that a rank named, as its agent read it.
@@ -84,6 +92,7 @@ type SpawnAnswer struct {
 	KVSName string        `cbor:"4,keyasint"` // of the new world
 	Failure string        `cbor:"5,keyasint"` // why there is none; "" if all is well
 	Codes   []int         `cbor:"6,keyasint"` // as in pmi.SpawnResult
+	Call    uint32        `cbor:"7,keyasint,omitempty"`
 }
 
 // Started says that every rank of the world in the subtree was started, or
