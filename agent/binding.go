@@ -47,7 +47,8 @@ func (a *Agent) bind(w *world) error {
 		}
 	}
 	for _, r := range w.ranks {
-		r.record.CPUs = binding.Format(r.cpus)
+		r.CPUs = binding.Format(r.cpus)
+		r.record.CPUs = r.CPUs
 	}
 	if l.ReportBindings {
 		w.own.Bound = []overlay.Bound{{Ranks: boundTexts(w, host), Hosts: []job.HostIndex{a.self.Index}}}

@@ -24,7 +24,9 @@ type Rank struct {
 	Aborted bool // a failure of it was reported: it counts as failed
 	Fencing bool // it has entered its world's fence, which is not complete
 	Exited  bool
-	Heard   int // how often it has said something over PMI
+	Heard   int    // how often it has said something over PMI or PMIx
+	Told    bool   // of the end of a process for which it waited
+	CPUs    string // that it is bound to, as Linux lists them; "" if it is not
 }
 
 // World is one world as the servers of one node see it.

@@ -1,0 +1,257 @@
+// Package servepmix is PMIx as an agent has it: helpers, which are the PMIx servers of
+// the node's ranks (package pmix), and what crosses nodes for these. A Local has the
+// helpers of a node, a Server is one world's part, and what needs an overview of all
+// worlds is at the root agent (Root).
+package servepmix
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/golaunch/golaunch/agent/serve"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/pmi"
+	"github.com/golaunch/golaunch/pmix"
+)
+
+// Helpers starts the helper processes of a node, one for each libpmix in use.
+type Helpers interface {
+	// Library says which libpmix the local ranks of an app use: a key, equal for equal
+	// helpers, or "" where they do not speak PMIx. It is known when servers open.
+	Library(world, app int) string
+	// Start starts the helper of a library. done is called later by the event loop, with
+	// the agent's end of a stream socket, non-blocking, or an error. The helper's later
+	// death comes as Local.HelperEnded.
+	Start(library string, done func(fd int, err error))
+	// Alive tells whether the helper of a library that was started is no process that
+	// is about to end: its clients may see that before its socket does.
+	Alive(library string) bool
+	// Dir is a private directory of the node for a namespace (its NSDIR), or the node's
+	// own for "". They exist.
+	Dir(namespace string) (string, error)
+	// Forget removes what Dir has made for a namespace that is over.
+	Forget(namespace string)
+}
+
+// Agent is what an agent does for its Local.
+type Agent interface {
+	// Watch, Change, CloseFD, Note and FailNode are as in serve.Node.
+	Watch(fd int, h serve.Handler) error
+	Change(fd int, read, write bool) error
+	CloseFD(fd int)
+	Note(level int, format string, args ...any)
+	FailNode(phase string, err error)
+	// InInit is told that a rank has begun, of a world that has had no fence yet.
+	InInit()
+	// Say shows the user what a rank wants shown.
+	Say(r job.RankID, stderr bool, text string)
+	// After has the event loop call f after a while, if the agent is not over by then.
+	After(d time.Duration, f func())
+
+	// ToRoot passes a call on to the root; Answered has the answer.
+	ToRoot(c overlay.PMIxCall)
+	// Spawn asks for a new world; Spawned answers.
+	Spawn(by job.RankID, call uint32, s *pmi.Spawn)
+	// ToNode sends a message to another node, whose Asked takes it.
+	ToNode(to job.HostIndex, m overlay.PMIxModex)
+}
+
+// Node is who a Local is.
+type Node struct {
+	Host job.HostIndex
+	Name string
+	Job  string // the job's id
+}
+
+// Local is PMIx on one node.
+type Local struct {
+	agent     Agent
+	helpers   Helpers
+	namespace string // of the helpers as servers
+	host      job.HostIndex
+	name      string
+
+	byLibrary map[string]*helper
+	servers   map[string]*Server // of worlds that are not over, by namespace
+	last      uint32             // number of a call or a message
+	calls     map[uint32]call
+	modexes   map[uint32]modex
+	known     map[string]*overlay.World // without ranks here, by namespace
+	over      bool
+}
+
+// Why a helper is over.
+var (
+	errHungUp = errors.New("it closed its socket")
+	errLeft   = errors.New("it was told to end")
+)
+
+const (
+	// explainAfter is how long the reason may take for which a helper has ended.
+	explainAfter = 5 * time.Second
+	// holdAborts is how long an abort waits for the death of a process that has
+	// brought it about.
+	holdAborts = 300 * time.Millisecond
+)
+
+// NewLocal makes what a node has of PMIx. Helpers may be nil: nobody speaks it then.
+func NewLocal(n Node, a Agent, h Helpers) *Local {
+	return &Local{
+		agent: a, helpers: h, namespace: "golaunch-" + n.Job, host: n.Host, name: n.Name,
+		byLibrary: map[string]*helper{}, servers: map[string]*Server{}, calls: map[uint32]call{}, modexes: map[uint32]modex{},
+		known: map[string]*overlay.World{},
+	}
+}
+
+// helper finds the helper of a library, which it starts if there is none.
+func (l *Local) helper(library string) *helper {
+	h := l.byLibrary[library]
+	if h == nil {
+		h = &helper{local: l, library: library, fd: -1, requests: map[uint32]func(pmix.Frame){}, knows: map[string]bool{}}
+		l.byLibrary[library] = h
+		l.helpers.Start(library, h.started)
+	}
+	return h
+}
+
+// HelperEnded says that a helper process is over, and why: nil where it was told to end,
+// as no rank is left. Another may be started then.
+func (l *Local) HelperEnded(library string, why error) {
+	h := l.byLibrary[library]
+	switch {
+	case h == nil || l.over:
+	case why != nil:
+		h.hear()
+		h.end(why)
+	default:
+		delete(l.byLibrary, library)
+		h.end(errLeft)
+	}
+}
+
+// Close has the helpers leave.
+func (l *Local) Close() {
+	l.over = true
+	for _, h := range l.byLibrary {
+		h.say(pmix.End{})
+		h.close()
+	}
+}
+
+// doubt has the ranks of a helper that is over not be to blame for what follows.
+func (l *Local) doubt(h *helper) {
+	for _, s := range l.servers {
+		s.doubt(h)
+	}
+}
+
+// explain tells all who wait for a helper why it is over, once.
+func (l *Local) explain(h *helper) {
+	if h.known || l.over {
+		return
+	}
+	h.known = true
+	if h.dead != errLeft {
+		h.dead = fmt.Errorf("the PMIx helper (golaunch-pmix, %s) ended: %w", h.library, h.dead)
+	}
+	told := h.dead == errLeft
+	for _, s := range l.servers {
+		told = told || s.has(h) && !s.opened // which ends the node's start
+	}
+	opening, requests := h.opening, h.requests
+	h.opening, h.requests = nil, map[uint32]func(pmix.Frame){}
+	for _, then := range opening {
+		then(h.dead)
+	}
+	for _, then := range requests {
+		then(pmix.Frame{})
+	}
+	for _, s := range l.servers {
+		s.helperLost(h)
+	}
+	if !told {
+		l.agent.FailNode("running", h.dead)
+	}
+}
+
+// request carries out what a helper asks for.
+func (l *Local) request(h *helper, f pmix.Frame) error {
+	switch b := f.Body.(type) {
+	case pmix.Fence:
+		if len(b.Procs) == 1 && b.Procs[0].Rank == pmix.Wildcard {
+			if s := l.servers[b.Procs[0].Namespace]; s != nil && s.has(h) {
+				s.fence(h, f.Request, b)
+				return nil
+			}
+		}
+		l.meet(h, f, b.Procs, func(procs []pmix.Proc) any { b.Procs = procs; return b })
+	case pmix.Modex:
+		l.modex(h, f.Request, b)
+	case pmix.Connect:
+		l.meet(h, f, b.Procs, func(procs []pmix.Proc) any { b.Procs = procs; return b })
+	case pmix.Disconnect:
+		l.meet(h, f, b.Procs, func(procs []pmix.Proc) any { b.Procs = procs; return b })
+	case pmix.Group:
+		l.meet(h, f, b.Procs, func(procs []pmix.Proc) any { b.Procs = procs; return b })
+	case pmix.Publish:
+		return l.ofRank(h, b.Proc, func(_ *Server, r *rank) { r.published = true; l.call(h, f, 0) })
+	case pmix.Lookup:
+		return l.ofRank(h, b.Proc, func(*Server, *rank) { l.call(h, f, 0) })
+	case pmix.Unpublish:
+		return l.ofRank(h, b.Proc, func(*Server, *rank) { l.call(h, f, 0) })
+	case pmix.Spawn:
+		return l.ofRank(h, b.Proc, func(s *Server, r *rank) { l.spawn(h, f.Request, s, r, b) })
+	case pmix.Event:
+		status := pmix.Success
+		if b.Range != pmix.RangeLocal { // these the helper has told
+			status = l.tellRoot(b, 0)
+		}
+		if status != pmix.Success { // of which the library does not tell the rank
+			l.agent.Note(0, "an event of rank %d of world %s stays on its node: %d bytes are more than a message has", b.Source.Rank, b.Source.Namespace, len(b.Blob))
+		}
+		h.reply(f.Request, pmix.Done{Status: status})
+	case pmix.Abort:
+		return l.ofRank(h, b.Proc, func(s *Server, r *rank) { s.abort(h, f.Request, r, b) })
+	case pmix.Client:
+		return l.ofRank(h, b.Proc, func(s *Server, r *rank) {
+			r.Heard++
+			if r.connected, r.finalized = true, b.Finalized; s.InInit(r.Rank) && s.w.Size > 1 {
+				l.agent.InInit()
+			}
+		})
+	case pmix.Log:
+		h.reply(f.Request, pmix.Done{})
+		return l.ofRank(h, b.Proc, func(s *Server, r *rank) {
+			r.Heard++
+			l.agent.Say(s.w.RankID(r.Rank), b.Stderr, b.Text)
+		})
+	default:
+		return fmt.Errorf("a message of kind %d, which is not a helper's", f.Kind)
+	}
+	return nil
+}
+
+// serves tells whether a rank is one of a helper's.
+func (l *Local) serves(h *helper, p pmix.Proc) bool {
+	s := l.servers[p.Namespace]
+	if s == nil {
+		return false
+	}
+	r := s.ranks[job.Rank(p.Rank)]
+	return r != nil && r.helper == h
+}
+
+// ofRank finds a rank of a helper.
+func (l *Local) ofRank(h *helper, p pmix.Proc, do func(*Server, *rank)) error {
+	s := l.servers[p.Namespace]
+	switch {
+	case s == nil: // its world is over
+	case !l.serves(h, p):
+		return fmt.Errorf("rank %d of %s is not one of its", p.Rank, p.Namespace)
+	default:
+		do(s, s.ranks[job.Rank(p.Rank)])
+	}
+	return nil
+}

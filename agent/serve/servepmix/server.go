@@ -1,0 +1,319 @@
+package servepmix
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/golaunch/golaunch/agent/serve"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/pmix"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// Server is PMIx of one world on one node.
+type Server struct {
+	serve.Idle
+	w      *serve.World
+	local  *Local
+	fences *gather
+	parts  []*part // of the helpers that the world has here, by member of fences: 0 is -2
+	ranks  map[job.Rank]*rank
+	opened bool
+	parked []func() // what others ask before that
+}
+
+// part is what one helper has of the world.
+type part struct {
+	helper  *helper
+	ranks   []*rank
+	living  int
+	waiting []uint32 // its requests for fences, in order
+}
+
+// rank is a local rank that speaks PMIx.
+type rank struct {
+	*serve.Rank
+	*part
+	env       []string
+	connected bool
+	finalized bool
+	published bool
+	last      int
+	asked     map[int]func(pmix.Status, []byte) // who wants what it has put
+	abort     *held
+}
+
+// opening stands for the local helpers among the members of fences until it is known
+// which these are.
+const opening = -1
+
+// New makes the server of a world.
+func New(w *serve.World, l *Local) *Server {
+	s := &Server{w: w, local: l, fences: newGather(w.Root), ranks: map[job.Rank]*rank{}}
+	s.fences.up = func(m gathered) { w.Send(serve.Parent, link.KVS, overlay.KindPMIxFence, m.encode()) }
+	s.fences.down = func(children []int, m gathered) {
+		body := m.encode()
+		for _, child := range children {
+			w.Send(serve.Neighbor(child), link.KVS, overlay.KindPMIxFence, body)
+		}
+	}
+	s.fences.answer = s.fenced
+	if len(w.Ranks) > 0 {
+		s.fences.join(opening)
+	}
+	for child := range w.Children {
+		s.fences.join(child)
+	}
+	l.servers[w.KVSName] = s
+	return s
+}
+
+// Open registers the world with the helpers of its local ranks.
+func (s *Server) Open(ready func(error)) {
+	if s.local.helpers != nil {
+		for _, r := range s.w.Ranks {
+			s.assign(r)
+		}
+	}
+	left := len(s.parts)
+	done := func(err error) {
+		if left--; left > 0 && err == nil || left < 0 {
+			return
+		}
+		left = 0
+		if err == nil {
+			s.begin()
+		}
+		ready(err)
+	}
+	if left == 0 {
+		left = 1
+		done(nil)
+		return
+	}
+	for _, p := range slices.Clone(s.parts) {
+		s.register(p, done)
+	}
+}
+
+// assign gives a rank to its helper, if it speaks PMIx.
+func (s *Server) assign(r *serve.Rank) {
+	library := s.local.helpers.Library(s.w.ID, r.App)
+	if library == "" {
+		return
+	}
+	h := s.local.helper(library)
+	i := slices.IndexFunc(s.parts, func(p *part) bool { return p.helper == h })
+	if i < 0 {
+		i = len(s.parts)
+		s.parts = append(s.parts, &part{helper: h})
+		s.fences.join(opening - 1 - i)
+	}
+	p := s.parts[i]
+	x := &rank{Rank: r, part: p, asked: map[int]func(pmix.Status, []byte){}}
+	p.ranks = append(p.ranks, x)
+	p.living++
+	s.ranks[r.Number] = x
+}
+
+// register tells a helper of the world, when it is ready.
+func (s *Server) register(p *part, done func(error)) {
+	p.helper.whenReady(func(err error) {
+		switch {
+		case err == errLeft: // with the ranks before: the next one takes its place
+			p.helper = s.local.helper(p.helper.library)
+			s.register(p, done)
+		case err != nil:
+			done(err)
+		default:
+			s.tell(p, done)
+		}
+	})
+}
+
+// tell tells a helper that is ready.
+func (s *Server) tell(p *part, done func(error)) {
+	world, err := s.describe(p)
+	if err != nil {
+		done(err)
+		return
+	}
+	p.helper.ask(world, func(f pmix.Frame) {
+		r, ok := f.Body.(pmix.Registered)
+		switch {
+		case !ok:
+			s.register(p, done) // which fails, but for one that has left
+			return
+		case r.Status != pmix.Success:
+			done(fmt.Errorf("the PMIx helper (golaunch-pmix, %s) cannot register the ranks: %s (status %d)", p.helper.library, r.Text, r.Status))
+			return
+		case len(r.Envs) != len(p.ranks):
+			done(fmt.Errorf("the PMIx helper (golaunch-pmix, %s) has %d environments for %d ranks", p.helper.library, len(r.Envs), len(p.ranks)))
+			return
+		}
+		for i, env := range r.Envs {
+			p.ranks[i].env = env
+		}
+		done(nil)
+	})
+}
+
+// begin goes on with what has waited for the helpers.
+func (s *Server) begin() {
+	s.opened = true
+	if len(s.w.Ranks) > 0 {
+		if len(s.parts) == 0 && len(s.w.Apps) == 1 {
+			s.fences.gone = true // nobody of the world speaks PMIx, and nobody waits for the word
+		}
+		s.fences.leave(opening, pmix.Success)
+	}
+	for _, then := range s.parked {
+		then()
+	}
+	s.parked = nil
+}
+
+// Env is what the helper has for a rank.
+func (s *Server) Env(r *serve.Rank) []string {
+	if r == nil || s.ranks[r.Number] == nil {
+		return nil
+	}
+	return s.ranks[r.Number].env
+}
+
+// Files are the helpers' sockets.
+func (s *Server) Files() (perRank, more int) { return 0, len(s.parts) }
+
+// Kinds are the fences of the world.
+func (s *Server) Kinds() []tree.Kind { return []tree.Kind{overlay.KindPMIxFence} }
+
+// Message takes one about a fence.
+func (s *Server) Message(m serve.Message) error {
+	g, err := parseGathered(m.Body)
+	switch {
+	case err != nil:
+		return err
+	case m.Neighbor == serve.Parent:
+		return s.fences.fromParent(g)
+	}
+	return s.fences.fromChild(int(m.Neighbor), g)
+}
+
+// Lost has the fences fail in which the child's ranks would be.
+func (s *Server) Lost(child serve.Neighbor, _ string) {
+	s.fences.leave(int(child), pmix.LostConnection)
+}
+
+// has tells whether the world has ranks of a helper.
+func (s *Server) has(h *helper) bool {
+	return slices.ContainsFunc(s.parts, func(p *part) bool { return p.helper == h })
+}
+
+// fence enters the fence of all of the world.
+func (s *Server) fence(h *helper, request uint32, b pmix.Fence) {
+	i := slices.IndexFunc(s.parts, func(p *part) bool { return p.helper == h })
+	p := s.parts[i]
+	if len(p.waiting) >= maxRounds { // others would take it for a breach of the protocol
+		h.reply(request, pmix.Data{Status: pmix.OutOfResource})
+		return
+	}
+	p.waiting = append(p.waiting, request)
+	number := s.fences.enter(opening-1-i, b.Blob)
+	if b.Timeout > 0 {
+		s.local.agent.After(time.Duration(b.Timeout)*time.Second, func() { s.fences.giveUp(number, pmix.Timeout) })
+	}
+}
+
+// fenced lets a helper's ranks go.
+func (s *Server) fenced(member int, status pmix.Status, blob []byte) {
+	p := s.parts[opening-1-member]
+	request := p.waiting[0]
+	p.waiting = p.waiting[1:]
+	s.noteTold(p.helper, status)
+	p.helper.reply(request, pmix.Data{Status: status, Blob: blob})
+}
+
+// put finds what a rank has put.
+func (s *Server) put(number job.Rank, then func(pmix.Status, []byte)) {
+	if !s.opened {
+		s.parked = append(s.parked, func() { s.put(number, then) })
+		return
+	}
+	r := s.ranks[number]
+	if r == nil || r.Exited {
+		then(pmix.NotFound, nil)
+		return
+	}
+	r.last++
+	id := r.last
+	r.asked[id] = then
+	r.helper.ask(pmix.Ask{Proc: s.proc(number)}, func(f pmix.Frame) {
+		told, ok := f.Body.(pmix.Told)
+		if !ok {
+			told.Status = pmix.LostConnection
+		}
+		if then := r.asked[id]; then != nil {
+			delete(r.asked, id)
+			then(told.Status, told.Blob)
+		}
+	})
+}
+
+func (s *Server) proc(r job.Rank) pmix.Proc {
+	return pmix.Proc{Namespace: s.w.KVSName, Rank: uint32(r)}
+}
+
+// Initialised says whether a rank has connected to its helper.
+func (s *Server) Initialised(r *serve.Rank) bool {
+	if s == nil { // no rank is here
+		return false
+	}
+	x := s.ranks[r.Number]
+	return x != nil && x.connected
+}
+
+// Finalised says whether a rank has done with PMIx.
+func (s *Server) Finalised(r *serve.Rank) bool {
+	if s == nil { // no rank is here
+		return false
+	}
+	x := s.ranks[r.Number]
+	return x != nil && x.finalized
+}
+
+// InInit says whether a rank has connected, and its world's first fence is not over, which
+// is in MPI_Init.
+func (s *Server) InInit(r *serve.Rank) bool {
+	return s.Initialised(r) && !s.Finalised(r) && s.fences.first == 0
+}
+
+// Fenced says whether a fence of the world is over.
+func (s *Server) Fenced() bool { return s != nil && s.fences.first > 0 }
+
+// Hear takes what the helpers of ranks have said by now.
+func (s *Server) Hear(ranks ...*serve.Rank) {
+	heard := map[*helper]bool{}
+	for _, r := range ranks {
+		if x := s.ranks[r.Number]; x != nil && !heard[x.helper] {
+			heard[x.helper] = true
+			x.helper.hear()
+		}
+	}
+}
+
+// Close has the helpers forget the world.
+func (s *Server) Close() {
+	if s.local.servers[s.w.KVSName] != s {
+		return
+	}
+	delete(s.local.servers, s.w.KVSName)
+	for _, p := range s.parts {
+		p.helper.say(pmix.Forget{Namespace: s.w.KVSName})
+	}
+	if len(s.parts) > 0 {
+		s.local.helpers.Forget(s.w.KVSName)
+	}
+}
