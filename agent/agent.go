@@ -12,6 +12,7 @@ import (
 	"github.com/golaunch/golaunch/agent/input"
 	"github.com/golaunch/golaunch/agent/output"
 	"github.com/golaunch/golaunch/agent/serve"
+	"github.com/golaunch/golaunch/agent/serve/servepmix"
 	"github.com/golaunch/golaunch/agent/serve/servetree"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/unix"
@@ -76,12 +77,17 @@ type Agent struct {
 	stopped      bool                 // by Ctrl-Z: no rank is to run
 	scratch      string               // where those are; "" while there are none
 	memLibraries map[string]*os.File  // by name, of Launch.Libraries: those that some app needs
+	scratchDirs  []string             // that the warden removes: where those are, or could have been, and what pmix makes
 	fixes        map[string]*mpichFix // by program
+	pmixes       map[string]*pmixUse  // by program, and who says that it speaks PMIx
 	counting     []*counters          // of the worlds that ran here, for --profile
 	counts       bool                 // they are on now, or will be
 	openMPILeft  []openMPILeft        // what ranks leave that are killed
 	tooFew       error                // not all descriptors that the ranks need can be had
 	door         servetree.Door
+	pmix         *servepmix.Local // nil before the first world
+	pmixRoot     *servepmix.Root  // used at the root; nil before the first call
+	helpers      *pmixHelpers
 	processors   *node.Node // the host's inside; nil until a rank is bound
 	early        early
 	stalls       stalls
@@ -202,6 +208,8 @@ func (a *Agent) handle(e overlay.Event) {
 		a.spawnSilent(e)
 	case fixKnown:
 		a.fixKnown(e)
+	case pmixKnown:
+		a.pmixKnown(e)
 	case fenceLong:
 		a.fenceLong(e)
 	case waitingSeen:
@@ -281,6 +289,8 @@ func (a *Agent) fromParent(m overlay.Message) error {
 		return a.takeWorld(m)
 	case overlay.KindSpawned:
 		return overlay.Take(m, a.spawned)
+	case overlay.KindPMIxAnswer:
+		return overlay.Take(m, a.passAnswer)
 	case overlay.KindScheduled:
 		return overlay.Take(m, a.scheduled)
 	case overlay.KindEndWorld:
@@ -340,6 +350,8 @@ func (a *Agent) fromChild(m overlay.Message) error {
 		return overlay.Take(m, func(w overlay.Waits) error { return a.childWaits(m.From, w) })
 	case overlay.KindName:
 		return a.childName(m)
+	case overlay.KindPMIxCall:
+		return a.pmixCall(m)
 	}
 	switch {
 	case overlay.BetweenServers(m.Header.Kind):

@@ -227,6 +227,9 @@ func (a *Agent) close() {
 	if a.warden != nil {
 		a.warden.Close()
 	}
+	for _, dir := range a.scratchDirs {
+		_ = unix.RemoveTree(dir) // where the warden was killed
+	}
 	if a.subtree != nil {
 		a.subtree.Close()
 	}
@@ -243,6 +246,10 @@ func (a *Agent) close() {
 	for _, w := range a.worlds {
 		w.closeServers()
 	}
+	if a.pmix != nil {
+		a.pmix.Close()
+	}
+	a.helpers.close()
 	a.door.Close()
 	a.output.Close()
 	a.poller.Close()

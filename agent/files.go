@@ -49,7 +49,7 @@ func (a *Agent) beginFiles() error {
 		a.awaiting = true
 		a.tracing.files.Begin = a.now()
 		dirs = stage.ScratchDirs(overlay.NodeJob(a.self.Index, a.common.JobID))
-		if err := a.warden.Scratch(dirs); err != nil {
+		if err := a.addScratch(dirs); err != nil {
 			return err
 		}
 	}
@@ -59,6 +59,12 @@ func (a *Agent) beginFiles() error {
 	}
 	a.files.Begin(children, a.launch.Files, dirs)
 	return nil
+}
+
+// addScratch has the warden remove more directories in the end.
+func (a *Agent) addScratch(dirs []string) error {
+	a.scratchDirs = append(a.scratchDirs, dirs...)
+	return a.warden.Scratch(a.scratchDirs)
 }
 
 // filesHere starts the ranks, or says why none of them can start here.

@@ -19,6 +19,8 @@ func (a *Agent) passOn(h tree.Header, msg []byte) {
 		a.subtree.Forward(slot, link.KVS, h, msg)
 	} else if !a.subtree.Gone(h.To) {
 		a.parent.Send(link.KVS, h, msg)
+	} else if h.Kind == overlay.KindPMIxModex {
+		a.modexOfLost(h, msg)
 	}
 }
 
@@ -36,6 +38,9 @@ func (a *Agent) fromNode(m overlay.Message) error {
 		}
 		a.passOn(h, m.Body)
 		return nil
+	}
+	if h.Kind == overlay.KindPMIxModex {
+		return a.pmixModex(m)
 	}
 	return a.aboutWorld(m, func(w *world) error {
 		from, found := slices.BinarySearch(w.nodes, h.From)

@@ -15,6 +15,7 @@ import (
 type Warden interface {
 	Next() ([]proc.Event, error)
 	Launch(proc.Spec, []proc.Child) error
+	Help(proc.Helper) error
 	Signal(syscall.Signal) error
 	SignalWorld(world int, sig syscall.Signal) error
 	Kill(grace time.Duration) error

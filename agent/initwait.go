@@ -8,7 +8,7 @@ import (
 	"github.com/golaunch/golaunch/pmi"
 )
 
-// The first fence of a world over PMI is in its ranks' MPI_Init. A rank that never
+// The first fence of a world over PMI or PMIx is in its ranks' MPI_Init. A rank that never
 // comes there, because its program is none of MPI or has ended before, leaves the
 // others in it for ever, in silence. The launcher is told, as of ranks that wait over
 // the tree.
@@ -27,14 +27,18 @@ func (a *Agent) initWaits() (list []waiting) {
 // inInit reports whether a local rank waits in MPI_Init.
 func (w *world) inInit() bool {
 	return w.fences == 0 && !w.killed && slices.ContainsFunc(w.ranks, func(r *rank) bool {
-		return r.Fencing && !r.Exited && w.pmi.Phase(&r.Rank) == pmi.InInit.String()
+		return !r.Exited && (w.pmix.InInit(&r.Rank) || r.Fencing && w.pmi.Phase(&r.Rank) == pmi.InInit.String())
 	})
 }
+
+// came reports whether a rank has come to the first fence. Over PMIx the helper alone knows
+// that: those that have begun count.
+func (w *world) came(r *rank) bool { return r.Fencing || w.pmix.InInit(&r.Rank) }
 
 // absent is how many local ranks have not come to the first fence.
 func (w *world) absent() (n int) {
 	for _, r := range w.ranks {
-		if !r.Fencing {
+		if !w.came(r) {
 			n++
 		}
 	}
@@ -46,13 +50,13 @@ func (w *world) absent() (n int) {
 func (a *Agent) outOfInit(id overlay.WaitID) overlay.Wait {
 	x := overlay.Wait{ID: id}
 	w := a.worlds[id.World]
-	if w == nil || w.fences > 0 {
+	if w == nil || w.fences > 0 || w.pmix.Fenced() {
 		return x
 	}
 	var missing, begun, ended []int
 	for _, r := range w.ranks {
 		switch {
-		case r.Fencing:
+		case w.came(r):
 		case r.Exited:
 			ended = append(ended, int(r.Number))
 		case w.pmi.Initialised(&r.Rank):

@@ -39,7 +39,7 @@ func (a *Agent) lookLater(w *world, after time.Duration) {
 func (w *world) silent(app int) *rank {
 	lib := w.libraries[app]
 	r := w.byRank[lib.first]
-	if r == nil || r.Exited || lib.name != "" || lib.openMPI || w.pmi.Initialised(&r.Rank) {
+	if r == nil || r.Exited || lib.name != "" || lib.openMPI || w.spoke(r) {
 		return nil
 	}
 	return r

@@ -59,7 +59,8 @@ func runAgent(words []string) error {
 	if err := unix.NeedFiles(ownFiles, "an agent"); err != nil {
 		return err
 	}
-	// A parent that goes away shows on the link; nothing else ends an agent.
+	// A parent that goes away shows on the link, which ends an agent; SIGTERM asks for the
+	// end of the job.
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	shrugOff()
 	if err := unix.Subreaper(); err != nil {
@@ -196,9 +197,11 @@ func newAgentAt(l link.Link, addr string) (*Agent, error) {
 		worlds:       map[int]*world{},
 		memLibraries: map[string]*os.File{},
 		fixes:        map[string]*mpichFix{},
+		pmixes:       map[string]*pmixUse{},
 		descriptors:  newDescriptors(poller),
 	}
 	a.inbox = overlay.NewInbox(poller.Wake)
+	a.helpers = newPMIxHelpers(a)
 	a.door.Note, a.door.Find = a.note, a.treeOf
 	a.hostFiles = newHostFileReader()
 	a.files = files.New(func(dir string, err error) { a.inbox.Put(filesHere{dir, err}) })

@@ -31,6 +31,7 @@ type appLibrary struct {
 	given   bool      // the user has named another libpmi.so
 	why     string    // why Open MPI's ranks will not find each other; "" if they should
 	fix     *mpichFix // of its MPICH; nil if it links none
+	pmix    *pmixUse  // nil if it speaks no PMIx
 }
 
 // knowLibraries finds out about the MPI libraries of a world's local ranks, and
@@ -42,9 +43,9 @@ func (a *Agent) knowLibraries(w *world) bool {
 		if lib == nil && slices.ContainsFunc(w.ranks, func(r *rank) bool { return r.App == app }) {
 			lib = a.lookAt(w, app)
 			w.libraries[app] = lib
-			lib.fix = a.fixFor(w, app, lib)
+			lib.fix, lib.pmix = a.fixFor(w, app, lib), a.pmixFor(w, app, lib)
 		}
-		known = known && (lib == nil || lib.fix == nil || lib.fix.known)
+		known = known && (lib == nil || (lib.fix == nil || lib.fix.known) && (lib.pmix == nil || lib.pmix.known))
 	}
 	return known
 }
@@ -83,13 +84,16 @@ func (a *Agent) libraryEnv(w *world, app int) []string {
 	if lib == nil { // it has no ranks here
 		return env
 	}
+	if lib.speaks() {
+		return slices.Concat(env, a.pmixEnv(w, app), a.preloadEnv(w, app))
+	}
 	return slices.Concat(a.openMPIEnv(w, app), env, a.preloadEnv(w, app)) // what the user sets counts more than Open MPI's
 }
 
 // openMPIEnv is what the ranks of an app need because they use Open MPI.
 func (a *Agent) openMPIEnv(w *world, app int) (env []string) {
 	lib := w.libraries[app]
-	if !lib.openMPI || lib.given {
+	if !lib.openMPI || lib.given || lib.needsPMIx() {
 		return nil
 	}
 	file, why := a.library(overlay.LibPMI, lib)
@@ -166,24 +170,34 @@ func hasAnyPrefix(s string, prefixes ...string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
 }
 
+// openMPIFlag is the flag for a program whose file does not show which Open MPI it uses,
+// by the name of its library's file: libmpi.so.40.40.0 is 5.0's, libmpi.so.40.30.0 4.1's.
+func openMPIFlag(library string) string {
+	var minor int
+	if n, _ := fmt.Sscanf(library, openMPI5+".%d", &minor); n == 1 && minor >= 40 {
+		return "--pmix"
+	}
+	return "--open-mpi"
+}
+
 // explainSilence tells the user why an MPI program thinks that it is alone: a
 // rank of it has ended and never spoke PMI.
 func (a *Agent) explainSilence(r *rank) {
 	w := r.world
 	lib := w.libraries[r.App]
-	if lib == nil || lib.first != r.Number || lib.name == "" && !lib.openMPI || lib.why != "" ||
-		w.Size == 1 || a.end.Killed() || w.killed || w.pmi.Initialised(&r.Rank) {
+	if lib == nil || lib.first != r.Number || lib.name == "" && !lib.openMPI || lib.why != "" || lib.needsPMIx() ||
+		w.Size == 1 || a.end.Killed() || w.killed || w.spoke(r) {
 		return
 	}
 	program := path.Base(w.Apps[r.App].Argv[0])
 	text := fmt.Sprintf("%s never asked golaunch who it is; if its ranks each say that they are 0 of 1, ", program)
 	switch {
 	case lib.loaded && isOpenMPI(lib.name) && !lib.openMPI:
-		text += fmt.Sprintf("start it with --open-mpi: it uses Open MPI (%s), which its file does not show", lib.name)
+		text += fmt.Sprintf("start it with %s: it uses Open MPI (%s), which its file does not show", openMPIFlag(lib.name), lib.name)
 	case lib.given:
 		text += "the " + fluxLibrary + " that you set may not fit; without it golaunch sets its own"
 	case lib.openMPI:
-		text += "their Open MPI lacks the flux component of versions 3 and 4 (5 has only PMIx, which golaunch does not serve)"
+		text += "their Open MPI lacks the flux component of versions 3 and 4: start it with --pmix"
 	default:
 		text += fmt.Sprintf("their MPI library (%s) was built for another launcher: golaunch serves PMI-1 and PMI-2 on PMI_FD", lib.name)
 	}

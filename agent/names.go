@@ -6,6 +6,7 @@ import (
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/pmi"
 	"github.com/golaunch/golaunch/tree"
 )
 
@@ -22,7 +23,10 @@ func (a *Agent) askName(w *world, n overlay.NameRequest) {
 // lookUp answers a request at the root.
 func (a *Agent) lookUp(q overlay.NameRequest) overlay.NameAnswer {
 	answer := overlay.NameAnswer{Host: q.Host, World: q.World, Rank: q.Rank}
-	port, err := a.names.Do(q.Op, string(q.Service), string(q.Port))
+	port, err := "", pmi.ErrPublished
+	if q.Op != pmi.Publish || a.pmixRoot == nil || !a.pmixRoot.Published(string(q.Service)) {
+		port, err = a.names.Do(q.Op, string(q.Service), string(q.Port))
+	}
 	if err != nil {
 		answer.Failure = err.Error()
 	}

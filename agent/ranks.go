@@ -30,7 +30,10 @@ func (a *Agent) startRanks(w *world) {
 	// With fewer it may go well still: ranks that end make room for others.
 	a.tooFew = unix.NeedFiles(a.openFiles(), fmt.Sprintf("the agent of %d ranks", a.end.Living()))
 	if !w.opened { // servers know where ranks are bound
-		err := a.bind(w)
+		err := a.lacksPMIx(w)
+		if err == nil {
+			err = a.bind(w)
+		}
 		if err == nil {
 			err = a.giveGPUs(w, os.DirFS("/"), os.Environ())
 		}
@@ -264,12 +267,12 @@ func (a *Agent) rankExited(e proc.Exited) {
 		}
 	default:
 		f.Class, f.Code = job.CauseExit, e.Status.ExitStatus()
-		f.Finalized = r.world.pmi.Finalised(&r.Rank)
+		f.Finalized = r.world.pmi.Finalised(&r.Rank) || r.world.pmix.Finalised(&r.Rank)
 		if e.Killer != "" {
 			f.Text = "a process that it started was killed: " + e.Killer
 		}
 	}
-	f.World, f.Rank, f.Host, f.PID, f.Clock = r.world.id, r.Number, a.self.Index, e.PID, e.Clock
+	f.World, f.Rank, f.Host, f.PID, f.Clock, f.Told = r.world.id, r.Number, a.self.Index, e.PID, e.Clock, r.Told
 	a.report(f)
 	a.rankEnded(r, a.outcome(r, true, e.Provoked))
 }

@@ -8,10 +8,12 @@ import (
 	"github.com/golaunch/golaunch/agent/serve/board"
 	"github.com/golaunch/golaunch/agent/serve/servepmgr"
 	"github.com/golaunch/golaunch/agent/serve/servepmi"
+	"github.com/golaunch/golaunch/agent/serve/servepmix"
 	"github.com/golaunch/golaunch/agent/serve/servetree"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/pmi"
 	"github.com/golaunch/golaunch/tree"
 )
 
@@ -23,6 +25,7 @@ type servers struct {
 
 	board *board.Board     // nil where the world's messages only pass
 	pmi   *servepmi.Server // nil where no rank is
+	pmix  *servepmix.Server
 	tree  *servetree.Server
 
 	opened  bool // each server was told to open
@@ -52,6 +55,8 @@ func (a *Agent) makeServers(w *world) (err error) {
 			w.add(servepmi.OnDescriptor{Server: w.pmi})
 		}
 	}
+	w.pmix = servepmix.New(view, a.localPMIx())
+	w.add(w.pmix)
 	if w.tree, err = servetree.New(view, w.board, &a.door); err != nil {
 		return err
 	}
@@ -131,8 +136,6 @@ func (a *Agent) openServers(w *world) (ready bool) {
 				case err != nil && !w.launched:
 					a.cannotStart(w, err)
 				case err != nil:
-					a.nodeFailed("start", err)
-					a.end.ParentLost()
 				case later && w.opening == 0:
 					a.startIf()
 				}
@@ -177,11 +180,19 @@ func (w *world) socket(r *rank, fd int) error {
 // phase says how far a rank had come. A program that never spoke PMI may not
 // be one of MPI at all.
 func (w *world) phase(r *serve.Rank) string {
-	if !w.pmi.Initialised(r) {
-		return "running"
+	switch {
+	case w.pmi.Initialised(r):
+		return w.pmi.Phase(r)
+	case w.pmix.InInit(r) && w.Size > 1:
+		return "in MPI_Init (PMIx)"
+	case w.pmix.Finalised(r):
+		return pmi.AfterFinalize.String()
 	}
-	return w.pmi.Phase(r)
+	return "running"
 }
+
+// spoke reports whether a rank has asked who it is, over PMI or PMIx.
+func (w *world) spoke(r *rank) bool { return w.pmi.Initialised(&r.Rank) || w.pmix.Initialised(&r.Rank) }
 
 // hear has what ranks have said by now taken.
 func (w *world) hear(ranks ...*serve.Rank) {

@@ -27,6 +27,12 @@ func (a *Agent) spawned(s overlay.SpawnAnswer) error {
 		a.route(s.Host, link.Service, overlay.KindSpawned, overlay.Encode(s))
 		return nil
 	}
+	if s.Call != 0 {
+		if a.pmix != nil {
+			a.pmix.Spawned(s.Call, s.KVSName, s.Failure)
+		}
+		return nil
+	}
 	w, err := a.world(s.World, overlay.KindSpawned)
 	if w == nil || w.pmi == nil {
 		return err // the world is over, its ranks are not waiting

@@ -74,6 +74,10 @@ func (a *Agent) wardenEvents(events []proc.Event) {
 			a.do(a.end.RanksGone())
 		case proc.Exited:
 			a.rankExited(e)
+		case proc.HelperStarted:
+			a.helpers.helperStarted(e)
+		case proc.HelperEnded:
+			a.helpers.helperEnded(e)
 		case proc.Note:
 			a.note(e.Level, "%s", e.Text)
 		}

@@ -63,6 +63,7 @@ func agentOf(t *testing.T, w Warden) (*Agent, *world, <-chan overlay.Message) {
 	parent := overlay.NewEdge(near, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), nil, nil)
 	t.Cleanup(func() { parent.Close(); above.Close() })
 	a := &Agent{parent: parent, subtree: &overlay.Subtree{}, launch: &overlay.Launch{}, warden: w, end: endOf(0, 1), inbox: overlay.NewInbox(func() {}), now: time.Now}
+	a.helpers = newPMIxHelpers(a)
 	a.files = files.New(func(string, error) {})
 	a.output = newTestOutput(t)
 	first := &world{ranks: []*rank{{}}, living: 1, launched: true}
@@ -82,6 +83,9 @@ func served(t *testing.T, a *Agent, w *world) {
 	}
 	a.root, a.launch.Cache, a.launch.Universe = true, cache.HCMAB, -1
 	require.NoError(t, a.makeServers(w))
+	for _, s := range w.all {
+		require.NoError(t, s.Start())
+	}
 }
 
 // A command that finds the warden dead is not the fault of the parent that gave

@@ -312,5 +312,8 @@ func (a *Agent) forget(w *world) error {
 	w.stopWaiting()
 	w.closeServers()
 	delete(a.worlds, w.id)
+	if a.pmixRoot != nil {
+		a.pmixRoot.Forget(w.KVSName)
+	}
 	return nil
 }

@@ -21,10 +21,10 @@ func (o *Options) mpichFix() overlay.Fix {
 	return overlay.FixAffected
 }
 
-// libraries are those that ranks of some MPI libraries are handed, as far as they
-// were built.
+// libraries are those that ranks of some MPI libraries need, as far as they were built.
+// Only a node sees which its programs take.
 func (r *run) libraries() []overlay.Library {
-	names := []string{overlay.LibPMI}
+	names := []string{overlay.LibPMI, overlay.PMIxHelper}
 	if r.mpichFix() != overlay.FixNone {
 		names = append(names, overlay.LibMPICHFinalize)
 	}

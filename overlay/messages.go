@@ -202,7 +202,7 @@ type Launch struct {
 	Files []stage.File `cbor:"16,keyasint"` // that come on the data stream, before the ranks start
 }
 
-// Library is a shared library that travels to the nodes.
+// Library is a shared library, or PMIxHelper, that travels to the nodes.
 type Library struct {
 	Name     string `cbor:"1,keyasint"`
 	Contents []byte `cbor:"2,keyasint"`
@@ -215,6 +215,7 @@ const (
 	// Those that count what ranks send.
 	LibProfileMPICH   = "libprofile-mpich.so"
 	LibProfileOpenMPI = "libprofile-openmpi.so"
+	PMIxHelper        = "golaunch-pmix" // a program: the PMIx server of a node
 )
 
 // Fix says whose ranks get a cure for a fault of their library.

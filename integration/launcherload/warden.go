@@ -59,6 +59,10 @@ func (w *warden) Next() ([]proc.Event, error) {
 	return events, nil
 }
 
+func (*warden) Help(proc.Helper) error {
+	return errors.New("a warden without processes has no helpers")
+}
+
 func (w *warden) Launch(_ proc.Spec, ranks []proc.Child) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,0 +1,116 @@
+package agent
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/link/memlink"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/pmi"
+	"github.com/golaunch/golaunch/pmix"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// An answer of the root goes once to each child below which it is wanted, for those alone.
+func TestAnswersOfTheRootPartOnTheirWay(t *testing.T) {
+	a, _, _ := agentOf(t, lostWarden{})
+	a.self.Index = 0
+	starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, a.inbox, nil)
+	a.subtree = overlay.NewSubtree(starter, overlay.Common{}, a.inbox, a.output.Child)
+	a.subtree.Begin(overlay.Ready{}, nil, 1)
+	t.Cleanup(func() { a.subtree.Close() })
+	var arrived []chan overlay.PMIxAnswer
+	for child := range 2 {
+		near, remote := memlink.Pair()
+		heard := make(chan overlay.PMIxAnswer, 100)
+		var far *overlay.Inbox
+		far = overlay.NewInbox(func() {
+			for _, e := range far.Take(nil) {
+				if m, ok := e.(overlay.Message); ok && m.Header.Kind == overlay.KindPMIxAnswer {
+					x, err := overlay.As[overlay.PMIxAnswer](m)
+					if err == nil {
+						heard <- x
+					}
+				}
+			}
+		})
+		parent := overlay.NewEdge(remote, tree.Up, overlay.OfParent(), far, nil, nil)
+		t.Cleanup(parent.Close)
+		first := job.HostIndex(1 + 2*child)
+		a.subtree.Join(overlay.Joined{Link: near, Pipe: noPipe{}, Host: overlay.HostEntry{Index: first}, Rest: []overlay.HostEntry{{Index: first + 1}}})
+		arrived = append(arrived, heard)
+	}
+	frame := pmix.Append(nil, 0, pmix.Forget{Namespace: "kvs"})
+	to := []overlay.PMIxCaller{{Host: 0}, {Host: 2, Number: 5}, {Host: 3, Number: 6}, {Host: 4, Number: 7}}
+	require.NoError(t, a.passAnswer(overlay.PMIxAnswer{To: to, Frame: frame}))
+	require.Equal(t, overlay.PMIxAnswer{To: to[1:2], Frame: frame}, <-arrived[0])
+	require.Equal(t, overlay.PMIxAnswer{To: to[2:], Frame: frame}, <-arrived[1])
+	require.NoError(t, a.passAnswer(overlay.PMIxAnswer{To: to[1:2], Frame: frame}))
+	require.NoError(t, a.passAnswer(overlay.PMIxAnswer{Frame: frame}))
+	for _, heard := range arrived {
+		for x := range heard {
+			if x.To == nil {
+				break
+			}
+			require.Equal(t, to[1:2], x.To)
+		}
+	}
+	require.Error(t, a.passAnswer(overlay.PMIxAnswer{To: to[:1], Frame: []byte("x")}))
+}
+
+// What is called at the root is carried out there; elsewhere it is passed on as it is.
+func TestCallsGoToTheRoot(t *testing.T) {
+	a, w, said := agentOf(t, lostWarden{})
+	w.KVSName, w.Blocks, w.Size = "kvs", threeRanks, 3
+	p := pmix.Proc{Namespace: "kvs", Rank: 1}
+	publish := pmix.Publish{Proc: p, Range: pmix.RangeSession, Entries: []pmix.Entry{{Publisher: p, Key: "service", Blob: []byte("x")}}}
+	c := overlay.PMIxCall{Host: 1, Number: 1, Frame: pmix.Append(nil, 1, publish)}
+	m := overlay.Message{From: 0, Stream: link.Service, Value: c, Body: overlay.Encode(c),
+		Header: tree.Header{Kind: overlay.KindPMIxCall, To: tree.Launcher, From: 1}}
+	require.NoError(t, a.pmixCall(m))
+	passed := <-said
+	require.Equal(t, m.Header, passed.Header)
+	require.Equal(t, m.Body, passed.Body)
+
+	a.root = true
+	require.NoError(t, a.pmixCall(m))
+	answer := a.lookUp(overlay.NameRequest{Op: pmi.Publish, Service: []byte("service"), Port: []byte("y")})
+	require.Equal(t, pmi.ErrPublished.Error(), answer.Failure, "PMIx has it")
+	require.Empty(t, a.lookUp(overlay.NameRequest{Op: pmi.Publish, Service: []byte("other"), Port: []byte("y")}).Failure)
+	require.True(t, abovePMIx{atPMIx{station{a: a}}}.Taken("other"))
+	c.Host = 2
+	m.Value = c
+	require.ErrorContains(t, a.pmixCall(m), "rank 1 of kvs is not on host 2")
+}
+
+// Who asks a lost host is told so by who has lost it.
+func TestModexOfALostHost(t *testing.T) {
+	a, _, said := agentOf(t, lostWarden{})
+	a.self.Index = 1
+	slot := a.subtree.Node.Join()
+	a.subtree.Cover(slot, []job.HostIndex{2})
+	a.subtree.Leave(slot)
+	body := overlay.Encode(overlay.PMIxModex{Number: 4, Namespace: "kvs", Rank: 2})
+	m := overlay.Message{From: tree.Up, Stream: link.KVS, Body: body, Header: tree.Header{Kind: overlay.KindPMIxModex, To: 2, From: 0}}
+	require.NoError(t, a.fromNode(m))
+	answer, err := overlay.As[overlay.PMIxModex](<-said)
+	require.NoError(t, err)
+	require.Equal(t, overlay.PMIxModex{Number: 4, Answer: true, Status: int32(pmix.Unreachable)}, answer)
+}
+
+// What a rank has put is asked of its node, whatever its world.
+func TestModexOfAnyNode(t *testing.T) {
+	a, _, said := agentOf(t, lostWarden{})
+	a.self.Index = 1
+	x := overlay.PMIxModex{Number: 4, Namespace: "over", Rank: 2}
+	m := overlay.Message{From: tree.Up, Stream: link.KVS, Value: x, Header: tree.Header{Kind: overlay.KindPMIxModex, To: 1, From: 0}}
+	require.ErrorContains(t, a.fromNode(m), "before the launch")
+	a.localPMIx()
+	require.NoError(t, a.fromNode(m))
+	answer, err := overlay.As[overlay.PMIxModex](<-said)
+	require.NoError(t, err)
+	require.Equal(t, overlay.PMIxModex{Number: 4, Answer: true, Status: int32(pmix.NotFound)}, answer)
+}

@@ -1,0 +1,332 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/golaunch/golaunch/internal/loader"
+	"github.com/golaunch/golaunch/internal/proc"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/stage"
+)
+
+// Open MPI 5 asks its launcher over PMIx alone. Ranks of programs that link it, or
+// libpmix itself, are served by a helper of their node (native/pmix), which runs with
+// the libpmix that the program takes: versions of it do not all understand each other.
+
+// pmixLimit bounds how long a program's start may wait for what its loader says.
+const pmixLimit = fixLimit
+
+// libPMIx is the SONAME of libpmix 2 to 6.
+const libPMIx = "libpmix.so.2"
+
+// pmixUse is what is known of a program that may speak PMIx.
+type pmixUse struct {
+	known bool       // the rest is
+	uses  string     // what it shows, or who says so; "" if it does not speak PMIx
+	four  bool       // it may be Open MPI 4, which wants to be told
+	plan  helperPlan // how the helper is run
+	why   string     // why that cannot be
+}
+
+// needsPMIx reports whether an app's ranks are to be served over PMIx, speaks whether
+// they are.
+func (l *appLibrary) needsPMIx() bool { return l != nil && l.pmix != nil && l.pmix.uses != "" }
+func (l *appLibrary) speaks() bool    { return l.needsPMIx() && l.pmix.why == "" }
+
+// helperPlan is how the helper of a libpmix is run.
+type helperPlan struct {
+	library string // file of libpmix, or its name where only the loader of the helper finds it: equal for equal helpers
+	argv    []string
+	env     []string
+}
+
+// pmixKnown is the event that a program's pmixUse is known.
+type pmixKnown struct {
+	program string
+	result  pmixUse
+}
+
+// pmixFor is what is known of the PMIx of an app's program: nil if its file shows that
+// it has none. Each program's loader is asked once.
+func (a *Agent) pmixFor(w *world, app int, lib *appLibrary) *pmixUse {
+	asked := ""
+	switch {
+	case a.launch.PMIx:
+		asked = "--pmix"
+	case w.PMIx:
+		asked = "a process that spoke PMIx spawned it"
+	case lib.readErr != nil || loader.Plain(lib.needs.Libraries):
+		return nil
+	}
+	helper, why := a.library(overlay.PMIxHelper, lib)
+	program, err := filepath.Abs(lib.needs.File)
+	if err != nil || lib.readErr != nil {
+		program = ""
+	}
+	p := loader.Program{File: program, Dir: w.Apps[app].Dir, Env: append(a.envOf(w, app), proc.JobEnv(a.common.JobID))}
+	key := asked + "\x00" + programKey(p)
+	if u := a.pmixes[key]; u != nil {
+		return u
+	}
+	u := &pmixUse{}
+	a.pmixes[key] = u
+	go func() { // ends with pmixLimit
+		ctx, cancel := context.WithTimeout(context.Background(), pmixLimit)
+		defer cancel()
+		found := make(chan pmixUse, 1)
+		go func() { found <- findPMIx(ctx, p, asked, helper, why) }() // a file system may hang
+		e := pmixKnown{program: key}
+		select {
+		case e.result = <-found:
+		case <-ctx.Done():
+			e.result = pmixUse{uses: asked, why: fmt.Sprintf("the program's loader has not said within %v which libraries it takes", pmixLimit)}
+		}
+		a.inbox.Put(e)
+	}()
+	return u
+}
+
+// pmixKnown lets the worlds start that waited for it.
+func (a *Agent) pmixKnown(e pmixKnown) {
+	u := a.pmixes[e.program]
+	*u = e.result
+	u.known = true
+	a.startIf()
+}
+
+// findPMIx finds out whether a program speaks PMIx, and how its helper, which is a
+// file, is run. Asked says who says that it does; why, why there is no helper.
+func findPMIx(ctx context.Context, p loader.Program, asked, helper, why string) (u pmixUse) {
+	if _, err := os.Stat(p.Dir); err != nil { // then ranks run elsewhere
+		p.Dir = ""
+	}
+	if asked == "" && !loader.MayLoad(p, mayNeedPMIx) {
+		return pmixUse{}
+	}
+	var libraries []loader.Library
+	if p.File != "" {
+		libraries, _ = loader.List(ctx, p) // what does not start says why itself
+	}
+	u.uses = pmixIn(libraries)
+	if asked != "" {
+		u.uses = asked
+	}
+	u.four = fileOf(libraries, openRTE) != "" || asked != "" && fileOf(libraries, openMPI5) == ""
+	switch {
+	case u.uses == "":
+		return pmixUse{}
+	case why != "":
+		u.why = why
+		return u
+	}
+	u.plan, u.why = planHelper(ctx, p, libraries, helper)
+	return u
+}
+
+// mayNeedPMIx recognises libraries by name that may have a program need PMIx.
+func mayNeedPMIx(name string) bool { return isOpenMPI(name) || name == libPMIx }
+
+// Libraries by which Open MPIs are told apart: libmpi.so.40 is of 3 to 5, of which 3 and
+// 4 have a run-time environment of their own.
+const (
+	openMPI5 = "libmpi.so.40"
+	openRTE  = "libopen-rte.so."
+)
+
+// pmixIn says by which of its libraries a program needs PMIx; "" if it does not: Open
+// MPI 3 and 4 take PMI-1 as well, MPICHs that know PMIx know PMI-1.
+func pmixIn(libraries []loader.Library) string {
+	if fileOf(libraries, openRTE) != "" || slices.ContainsFunc(libraries, func(l loader.Library) bool { return isMPICH(l.Name) }) {
+		return ""
+	}
+	if file := fileOf(libraries, openMPI5); file != "" {
+		return "Open MPI 5 or later (" + file + ")"
+	}
+	return fileOf(libraries, libPMIx)
+}
+
+// fileOf is the file of the first library whose name begins so; "" where there is none.
+func fileOf(libraries []loader.Library, name string) string {
+	i := slices.IndexFunc(libraries, func(l loader.Library) bool { return strings.HasPrefix(l.Name, name) && l.File != "" })
+	if i < 0 {
+		return ""
+	}
+	return libraries[i].File
+}
+
+// libC is the SONAME of the GNU C library, which the helper needs.
+const libC = "libc.so.6"
+
+// planHelper plans the helper of a program that takes those libraries: with their
+// libpmix, and all others where the program's loader finds them. It runs by itself, or
+// if the program has another C library than the system's, by the program's loader.
+func planHelper(ctx context.Context, p loader.Program, libraries []loader.Library, helper string) (plan helperPlan, why string) {
+	dirs := searchPath(p, libraries)
+	search := strings.Join(dirs, ":")
+	plan.env, plan.argv = helperEnv(p.Env, search), []string{helper}
+	alone := loader.Program{File: helper, Env: p.Env}
+	own, err := loader.List(ctx, alone)
+	theirs, interpreter := fileOf(libraries, libC), p.Path(loader.Interpreter(p))
+	switch {
+	case theirs != "" && err == nil && !sameFile(p.Path(theirs), fileOf(own, libC)),
+		theirs != "" && err != nil && !sameFile(interpreter, loader.Interpreter(alone)):
+		plan.argv = []string{interpreter, "--library-path", search, helper}
+	case err != nil:
+		return plan, fmt.Sprintf("%s does not run here: %v", overlay.PMIxHelper, err)
+	default: // it may find libpmix beside its own libraries
+		dirs = append(dirs, searchPath(loader.Program{}, own)...)
+	}
+	taken := fileOf(libraries, libPMIx)
+	if taken != "" {
+		taken = p.Path(taken)
+	}
+	plan.library = libPMIxOf(taken, dirs)
+	plan.argv = append(plan.argv, "--fd", fmt.Sprint(proc.HelperFD), "--library", plan.library)
+	return plan, ""
+}
+
+// searchPath is where the loader of a program seeks libraries at the user's will, and
+// has found those that it takes.
+func searchPath(p loader.Program, libraries []loader.Library) (dirs []string) {
+	for _, dir := range strings.FieldsFunc(lastOf(p.Env, "LD_LIBRARY_PATH"), func(r rune) bool { return r == ':' || r == ';' }) {
+		dirs = append(dirs, p.Path(dir))
+	}
+	for _, l := range libraries {
+		if dir := filepath.Dir(p.Path(l.File)); l.File != "" && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// libPMIxOf is the libpmix that a program takes, whatever links lead to it, or, where it
+// takes none by itself, the one in the first of dirs; its name if none has it.
+func libPMIxOf(taken string, dirs []string) string {
+	files := []string{taken}
+	for _, dir := range dirs {
+		files = append(files, filepath.Join(dir, libPMIx))
+	}
+	for _, file := range files {
+		if resolved, err := filepath.EvalSymlinks(file); file != "" && err == nil {
+			return resolved
+		}
+	}
+	return libPMIx
+}
+
+func sameFile(x, y string) bool {
+	a, err := os.Stat(x)
+	if err != nil {
+		return false
+	}
+	b, err := os.Stat(y)
+	return err == nil && os.SameFile(a, b)
+}
+
+// identities begin the names of variables by which another launcher, below which
+// golaunch may run, tells its processes who they are. The helper is none of them.
+var identities = []string{"PMIX_NAMESPACE=", "PMIX_RANK=", "PMIX_SERVER_", "PMIX_ID=", "PMIX_HOSTNAME=", "PMIX_SYSTEM_TMPDIR=",
+	"PMIX_GDS_MODULE=", "PMIX_SECURITY_MODE=", "PMIX_PTL_MODULE=", "PMIX_BFROP_BUFFER_TYPE=", "PMIX_DSTORE_", "PMIX_KEEPALIVE_PIPE=", "PMIX_LAUNCHER_"}
+
+// helperEnv is the environment of a helper whose program has env: with what it preloads
+// left out, and libraries sought along search. A libpmix of a bundle that was moved finds
+// its own by the variable that tells Open MPI so, as Open MPI has it.
+func helperEnv(env []string, search string) (out []string) {
+	for _, v := range env {
+		if !hasAnyPrefix(v, identities...) && !hasAnyPrefix(v, preloadVariable, "LD_LIBRARY_PATH=", "LD_AUDIT=") {
+			out = append(out, v)
+		}
+	}
+	if moved := lastOf(env, "OPAL_PREFIX"); moved != "" && lastOf(env, "PMIX_PREFIX") == "" {
+		out = append(out, "PMIX_PREFIX="+moved)
+	}
+	if search != "" {
+		out = append(out, "LD_LIBRARY_PATH="+search)
+	}
+	return out
+}
+
+// lastOf is the value of a variable, of which the last counts.
+func lastOf(env []string, name string) (value string) {
+	for _, v := range env {
+		if text, ok := strings.CutPrefix(v, name+"="); ok {
+			value = text
+		}
+	}
+	return value
+}
+
+// lacksPMIx says why the ranks of a world, which need PMIx to find each other, cannot
+// have it; nil if none needs it, or all is well. Of what is well one node speaks for all.
+func (a *Agent) lacksPMIx(w *world) error {
+	for app, lib := range w.libraries {
+		if !lib.needsPMIx() {
+			continue
+		}
+		program, speaks := path.Base(w.Apps[app].Argv[0]), w.byRank[lib.first] != nil
+		switch u := lib.pmix; {
+		case u.why != "" && w.Size > 1:
+			return &pmixError{w.firstHere(app), fmt.Sprintf("%s needs PMIx (%s): %s", program, u.uses, u.why)}
+		case speaks && u.why != "":
+			a.note(1, "%s runs without PMIx (%s): %s", program, u.uses, u.why)
+		case speaks:
+			a.note(1, "%s is served over PMIx (%s), with %s", program, u.uses, u.plan.library)
+		}
+	}
+	return nil
+}
+
+// firstHere is the lowest rank of an app that is on this node.
+func (w *world) firstHere(app int) job.Rank {
+	i := slices.IndexFunc(w.ranks, func(r *rank) bool { return r.App == app })
+	return w.ranks[i].Number
+}
+
+// pmixError is why no rank of an app can have PMIx.
+type pmixError struct {
+	first job.Rank
+	text  string
+}
+
+func (e *pmixError) Error() string { return e.text }
+
+// pmixEnv is what ranks need beside what the helper tells them; what the user sets
+// counts more. Open MPI 4 takes a rank for alone unless it sees that a launcher is there:
+// any that it knows will do. What ranks share goes to the world's directory, which goes
+// with the job; names of files there are the same on two nodes of one machine. Nodes and
+// worlds of one machine talk over its own network: Open MPI's TCP expects a peer to call
+// from one address, and drops it when it calls from another of the machine's.
+func (a *Agent) pmixEnv(w *world, app int) (env []string) {
+	own := a.envOf(w, app)
+	if w.libraries[app].pmix.four && lastOf(own, fluxJob) == "" {
+		env = append(env, fluxJob+"=1")
+	}
+	if a.onOneMachine() && lastOf(own, tcpInclude) == "" && lastOf(own, tcpExclude) == "" {
+		env = append(env, tcpInclude+"=lo")
+	}
+	dir, err := a.helpers.Dir(w.KVSName + sharedEnd) // libpmix empties its own before Open MPI is through
+	if err != nil || !isMemory(dir) {                // Open MPI's own choice is better
+		return env
+	}
+	for _, component := range []string{"btl_vader", "btl_sm", "osc_sm", "osc_rdma"} {
+		name := "OMPI_MCA_" + component + "_backing_directory"
+		// Open MPI 4 hands its own on to the worlds that it spawns.
+		if set := lastOf(own, name); set == "" || strings.Contains(set, "/"+stage.ScratchPrefix) {
+			env = append(env, name+"="+dir)
+		}
+	}
+	return env
+}
+
+// Variables by which users choose the networks of Open MPI's TCP.
+const (
+	tcpInclude = "OMPI_MCA_btl_tcp_if_include"
+	tcpExclude = "OMPI_MCA_btl_tcp_if_exclude"
+)
