@@ -10,7 +10,7 @@ import (
 // reserved are the variables that golaunch sets for each rank.
 var reserved = []string{
 	"PMI_FD", "PMI_PORT", "PMI_RANK", "PMI_SIZE", "PMI_ID", "PMI_SPAWNED", "PMI_JOBID",
-	"MPI_LOCALRANKID", "MPI_LOCALNRANKS",
+	"MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMIX_NAMESPACE", "PMIX_RANK",
 }
 
 // reservedPMGR are those that it sets with --pmgr.
