@@ -1,0 +1,133 @@
+package e2e
+
+import (
+	"bufio"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+)
+
+// isHelper tells the command line of a PMIx helper.
+func isHelper(words []string) bool {
+	// It may be run by a dynamic linker, whose argument it is then.
+	for i, w := range words {
+		if w == "--library" && i >= 2 && words[i-2] == "--fd" || w == "--fd" && i+2 < len(words) && words[i+2] == "--library" {
+			return true
+		}
+	}
+	return false
+}
+
+func TestPMIxAbort(t *testing.T) {
+	c := theCluster(t)
+	eachPMIx(t, func(t *testing.T, m pmixMPI) {
+		r := over(t, c, 2, m.argv([]string{"-n", "4", "-N", "2"}, "mpiabort", "2", "9")...)
+		require.Equal(t, 9, r.code, r.stderr)
+		require.Contains(t, r.stderr, "MPI_ABORT was invoked on rank 2 in communicator MPI_COMM_WORLD")
+		require.Regexp(t, `(?m)^golaunch: rank 2 on n002 \(pid \d+\) called abort with code 9$`, r.stderr)
+		nothingOfPMIxLeft(t, c, firstNodes(c, 2)...)
+	})
+}
+
+// A rank ends while the others wait for it: it is to blame, though its peers may abort
+// before its end is known.
+func TestPMIxTheCulpritIsNamed(t *testing.T) {
+	c := theCluster(t)
+	eachPMIx(t, func(t *testing.T, m pmixMPI) {
+		for how, x := range map[string]struct {
+			code int
+			says string
+		}{
+			"collective": {9, "exited with code 9"},
+			"exit":       {3, "exited with code 3"},
+			"kill":       {128 + 9, `was killed by signal 9 \(killed\)`},
+			"segv":       {128 + 11, `was killed by signal 11 \(segmentation fault\)`},
+		} {
+			t.Run(how, func(t *testing.T) {
+				for _, rank := range []string{"0", "3"} {
+					r := over(t, c, 4, m.argv([]string{"-n", "4", "-N", "1", "--degree", "2"}, "mpidie", rank, how)...)
+					require.Equal(t, x.code, r.code, r.stderr)
+					require.Regexp(t, `(?m)^golaunch: rank `+rank+` on n00\d \(pid \d+\) `+x.says, r.stderr)
+					require.NotRegexp(t, `(?m)^golaunch: rank [^`+rank+`] `, r.stderr)
+				}
+			})
+		}
+		t.Run("late", func(t *testing.T) {
+			r := over(t, c, 3, m.argv([]string{"-n", "3"}, "mpidie", "1", "late")...)
+			require.Equal(t, 3, r.code, r.stderr)
+			require.ElementsMatch(t, []string{"rank 0 is through", "rank 2 is through"}, r.lines())
+			require.Regexp(t, `(?m)^golaunch: rank 1 on n002 \(pid \d+\) exited with code 3, after finalize$`, r.stderr)
+		})
+		nothingOfPMIxLeft(t, c, firstNodes(c, 4)...)
+	})
+}
+
+// Whatever of a job is killed while ranks wait in PMIx: it ends, and of its processes and
+// files nothing is left on any node.
+func TestPMIxKilledPartsLeaveNothing(t *testing.T) {
+	t.Parallel()
+	const n = 3
+	c := ownCluster(t, n)
+	find := func(is func([]string) bool) func(t *testing.T) {
+		return func(t *testing.T) {
+			require.NoError(t, awaitProc(t, c, "n002", is).Signal(syscall.SIGKILL))
+		}
+	}
+	blows := map[string]struct {
+		strike func(t *testing.T)
+		code   int
+		says   string
+	}{
+		"a rank":       {find(func(w []string) bool { return strings.HasPrefix(w[0], built) && strings.Contains(w[0], "pmixclient") }), 137, `rank [23] on n002 \(pid \d+\) was killed by signal 9`},
+		"the helper":   {find(isHelper), 125, `host n002 .*PMIx helper`},
+		"the agent":    {func(t *testing.T) { kill(t, c, "n002", "nla-agent") }, 125, `host n002 `},
+		"the launcher": {nil, -1, ""},
+	}
+	for program, packages := range map[string]string{"pmixclient": "libpmix-dev", "pmixclient.openmpi5": "the packages of scripts/openmpi5.sh"} {
+		for _, where := range []string{"fence", "connect", "spawn"} {
+			for name, b := range blows {
+				t.Run(program+" in "+where+": "+name, func(t *testing.T) {
+					needBuilt(t, program, packages)
+					waiting := map[string]int{"fence": 5, "connect": 5, "spawn": 1}[where]
+					r := waiters(t, c, waiting, bin(program), "-x", where)
+					if b.strike == nil {
+						require.NoError(t, r.cmd.Process.Kill())
+					} else {
+						b.strike(t)
+					}
+					require.Equal(t, b.code, r.wait(t), r.stderr.String())
+					require.Regexp(t, b.says, r.stderr.String())
+					nothingLeft(t, c, firstNodes(c, n)...)
+					for _, node := range firstNodes(c, n) {
+						require.Eventually(t, func() bool { return pmixFiles(t, c, node) == "" }, limit, 100*time.Millisecond, "left on %s", node)
+					}
+				})
+			}
+		}
+	}
+}
+
+// waiters starts six ranks on three nodes and waits until so many have said that they
+// enter what never ends.
+func waiters(t *testing.T, c *cluster.Cluster, waiting int, program ...string) *running {
+	t.Helper()
+	argv := append([]string{bin("golaunch"), "-H", hostsArg(3), "--ssh-config", c.SSHConfig(), "-n", "6", "-N", "2", "--degree", "2", "--timeout", pmixLimit}, program...)
+	r := &running{cmd: c.Command(cluster.Head, argv...)}
+	r.cmd.Stderr = &r.stderr
+	pipe, err := r.cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, r.cmd.Start())
+	t.Cleanup(func() { _ = r.cmd.Process.Kill() })
+	r.out = bufio.NewReader(pipe)
+	for range waiting {
+		line, err := r.out.ReadString('\n')
+		require.NoError(t, err, r.stderr.String())
+		require.Contains(t, line, " enters")
+	}
+	return r
+}
