@@ -7,6 +7,9 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/trial"
 )
 
+// helper is a word of the command line of a PMIx helper alone.
+const helper = "--library"
+
 // lostAfter is the job's --lost-after: a blow that leaves connections open is
 // detected by silence.
 const lostAfter = 2 * time.Second
@@ -27,7 +30,7 @@ type blow struct {
 // blows are the rows of the table.
 func blows() []blow {
 	lost := func(host string) []string { return []string{"host " + host} }
-	running := []phase{barrier, steady, flood}
+	running := []phase{barrier, steady, flood, fence}
 	list := []blow{{name: "kill -9 of golaunch", strike: func(c *cell) error { return c.job.Cmd.Signal(syscall.SIGKILL) }, code: 137}}
 	for _, at := range []struct{ which, host string }{{"NLA 0", root}, {"a middle NLA", middle}, {"a leaf NLA", leaf}} {
 		list = append(list,
@@ -40,6 +43,10 @@ func blows() []blow {
 		blow{name: "kill -9 of a rank", strike: killRank, code: 137, says: []string{"on " + middle, "killed by signal 9"}, phases: running},
 		blow{name: "kill -9 of a rank with a grandchild that did setsid and ignores SIGTERM", strike: killRank, code: 137,
 			says: []string{"on " + middle, "killed by signal 9"}, phases: []phase{stubborn}},
+		blow{name: "kill -9 of a PMIx helper", strike: kill(middle, helper), code: 125, says: []string{"host " + middle, "PMIx helper"}, phases: []phase{fence}},
+		blow{name: "kill -9 of a rank in a connect of PMIx", strike: killRank, code: 137, says: []string{"on " + middle, "killed by signal 9"}, phases: []phase{connect}},
+		blow{name: "kill -9 of a rank that has spawned over PMIx", strike: killRank, code: 137, says: []string{"on " + middle, "killed by signal 9"},
+			phases: []phase{spawning}},
 		blow{name: "SIGSTOP of an agent", strike: send(middle, trial.Agent, syscall.SIGSTOP), code: 125, says: lost(middle), silent: true},
 		blow{name: "a node partitioned", strike: func(c *cell) error { return c.cluster.Partition(middle) }, code: 125, says: lost(middle), silent: true, cuts: true,
 			mend: func(c *cell) error { return c.cluster.Heal(middle) }},

@@ -40,13 +40,17 @@ const (
 	steady                // ranks sleep
 	flood                 // all ranks print as fast as they can
 	stubborn              // a rank has a grandchild that is hard to find and to end
+	fence                 // all ranks but one wait in a fence of PMIx
+	connect               // in a connect of PMIx
+	spawning              // a rank waits for what it has spawned over PMIx
 )
 
-// phases are the columns of the table; stubborn is shown as steady.
-var phases = []phase{startUp, barrier, steady, flood}
+// phases are the columns of the table; stubborn is shown as steady, connect and spawning
+// as fence.
+var phases = []phase{startUp, barrier, steady, flood, fence}
 
 func (p phase) String() string {
-	return [...]string{"start-up", "barrier", "running", "output floods", "running"}[p]
+	return [...]string{"start-up", "barrier", "running", "output floods", "running", "PMIx", "PMIx", "PMIx"}[p]
 }
 
 // During start-up the sshd of a leaf, n004, answers late; four times that is
@@ -223,15 +227,21 @@ func (c *cell) agentsUp() error {
 	return nil
 }
 
+// pmixClient is the program of ranks that speak PMIx, which needs libpmix.
+const pmixClient = "pmixclient"
+
 // command is golaunch's command line, and sets the program in it.
 func (c *cell) command() []string {
-	probe, client := filepath.Join(c.native, "rankprobe"), filepath.Join(c.native, "pmiclient")
+	probe, client, pmix := filepath.Join(c.native, "rankprobe"), filepath.Join(c.native, "pmiclient"), filepath.Join(c.native, pmixClient)
 	c.program = map[phase][]string{
 		startUp:  {probe, "sleep"},
 		barrier:  {client, "-e", "-x", "hang", "-r", strconv.Itoa(rankCount - 1)},
 		steady:   {probe, "sleep"},
 		flood:    {probe, "flood", "0"},
 		stubborn: {probe, "-r", strconv.Itoa(struckRank), "stubborn"},
+		fence:    {pmix, "-x", "fence"},
+		connect:  {pmix, "-x", "connect"},
+		spawning: {pmix, "-x", "spawn", "-r", strconv.Itoa(struckRank)},
 	}[c.phase]
 	flags := []string{c.golaunch, "-f", c.cluster.HostFile(), "--ssh-config", c.cluster.SSHConfig(), "-n", strconv.Itoa(rankCount),
 		"-N", strconv.Itoa(perNode), "--degree", "2", "--lost-after", lostAfter.String()}
@@ -245,11 +255,11 @@ func (c *cell) enough() func(line string) bool {
 		lines++
 		bytes += len(line)
 		switch c.phase {
-		case barrier:
+		case barrier, fence, connect:
 			return lines == rankCount-1
 		case startUp, steady:
 			return lines == rankCount
-		case stubborn:
+		case stubborn, spawning:
 			return lines == 1
 		case flood:
 			return bytes >= floodBytes

@@ -85,7 +85,8 @@ Left is every process that was not on the node before the job, but for sshd's ow
 process of a connection that a partition has cut: sshd waits for TCP to give up, or
 for its ClientAliveInterval. During start-up
 golaunch may replace what was killed, and the job goes on: it then has to come to
-run, and is ended by SIGTERM.
+run, and is ended by SIGTERM. Under "PMIx" all ranks but one wait in a fence of PMIx, or
+as the blow says.
 `
 
 // table makes one place's cluster and table; it returns how many runs failed.
@@ -133,8 +134,11 @@ func (s settings) rows(ctx context.Context, c *cluster.Cluster, page *strings.Bu
 // repeat runs one cell as often as asked and returns its text.
 func (s settings) repeat(ctx context.Context, c *cluster.Cluster, b blow, column phase) (text string, failed int, err error) {
 	p, there := b.in(column)
-	if !there {
+	switch {
+	case !there:
 		return "", 0, nil
+	case lacks(filepath.Join(s.bin, "native"), p):
+		return "not built", 0, nil
 	}
 	var times []time.Duration
 	survived := 0
@@ -181,6 +185,15 @@ func (b blow) in(column phase) (phase, bool) {
 		}
 	}
 	return 0, false
+}
+
+// lacks tells whether the program of a phase was not built, for want of libpmix.
+func lacks(native string, p phase) bool {
+	if p.String() != fence.String() {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(native, pmixClient))
+	return err != nil
 }
 
 func unavailable(config cluster.Config) error {
