@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/integration/internal/rivals"
 )
 
 // field is a cluster with what contenders need on it.
@@ -39,35 +40,11 @@ func (s settings) onField(ctx context.Context, config cluster.Config, work func(
 	}
 	return cluster.With(ctx, parent, config, func(c *cluster.Cluster, dir string) error {
 		f := &field{Cluster: c, settings: s, kex: config.Kex, dir: dir, broken: map[string]string{}, noSlurm: "it makes no connections over ssh: see the default key exchange"}
-		if err := f.giveKeys(); err != nil {
+		if err := rivals.GiveKeys(c); err != nil {
 			return err
 		}
 		return work(f)
 	})
-}
-
-// giveKeys lets every node reach every other.
-func (f *field) giveKeys() error {
-	head := filepath.Join(f.Home(cluster.Head), ".ssh")
-	key, err := os.ReadFile(filepath.Join(head, "id_ed25519"))
-	if err != nil {
-		return err
-	}
-	config, err := os.ReadFile(filepath.Join(head, "config"))
-	if err != nil {
-		return err
-	}
-	for _, n := range f.Nodes() {
-		own := filepath.Join(f.Home(n.Name), ".ssh")
-		if err := os.WriteFile(filepath.Join(own, "id_ed25519"), key, 0o600); err != nil {
-			return err
-		}
-		text := strings.ReplaceAll(string(config), head, own)
-		if err := os.WriteFile(filepath.Join(own, "config"), []byte(text), 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // once runs an entry's command, on head or here, and returns what it wrote to

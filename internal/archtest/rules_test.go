@@ -58,7 +58,7 @@ var confined = []struct {
 }{
 	{"github.com/hashicorp/yamux", []string{"link/yamuxlink"},
 		"its types appear in no other API, so that the multiplexer can be replaced"},
-	{"golang.org/x/sys/unix/...", []string{"internal/unix", "internal/proc", "integration/cluster", "integration/splitbench"},
+	{"golang.org/x/sys/unix/...", []string{"internal/unix", "internal/proc", "integration/cluster", "integration/pmixbench", "integration/splitbench"},
 		"system calls are wrapped once, with the errors and the ownership of descriptors spelled out"},
 	{"golang.org/x/crypto/ssh/...", []string{"bootstrap/ssh", "bootstrap/bootstraptest", "integration"},
 		"keys and host keys are handled in one room that can be reviewed"},
