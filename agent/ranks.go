@@ -60,7 +60,7 @@ func (a *Agent) startRanks(w *world) {
 			World: w.id, Rank: r.Number, App: r.App,
 			StdinPipe: w.id == 0 && (l.StdinRank == overlay.StdinAll || l.StdinRank == r.Number),
 			CPUs:      r.cpus,
-			Env:       []string{"PMI_RANK=" + n, "RANK=" + n, "MPI_LOCALRANKID=" + local, "LOCAL_RANK=" + local},
+			Env:       []string{"PMI_RANK=" + n, "RANK=" + n, "ROLE_RANK=" + n, "MPI_LOCALRANKID=" + local, "LOCAL_RANK=" + local},
 		}
 		children[i].Env = append(children[i].Env, r.gpuEnv...)
 		for _, s := range w.all {
@@ -141,6 +141,8 @@ func (a *Agent) nodeEnv(w *world) []string {
 		"PMI_HOSTNAME=" + addr, "MPIR_CVAR_CH3_INTERFACE_HOSTNAME=" + addr,
 		"WORLD_SIZE=" + size, "LOCAL_WORLD_SIZE=" + local,
 		"GOLAUNCH_NODEID=" + strconv.Itoa(int(a.node)),
+		"GROUP_RANK=" + strconv.Itoa(slices.Index(w.nodes, a.self.Index)), "GROUP_WORLD_SIZE=" + strconv.Itoa(len(w.nodes)),
+		"ROLE_NAME=default", "ROLE_WORLD_SIZE=" + size,
 	}
 	env = append(env, networkEnv(w, a.self.Index)...)
 	for _, s := range w.all {

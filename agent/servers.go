@@ -6,6 +6,7 @@ import (
 
 	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/agent/serve/board"
+	"github.com/golaunch/golaunch/agent/serve/servemaster"
 	"github.com/golaunch/golaunch/agent/serve/servepmgr"
 	"github.com/golaunch/golaunch/agent/serve/servepmi"
 	"github.com/golaunch/golaunch/agent/serve/servepmix"
@@ -55,6 +56,7 @@ func (a *Agent) makeServers(w *world) (err error) {
 			w.add(servepmi.OnDescriptor{Server: w.pmi})
 		}
 	}
+	w.add(servemaster.New(view))
 	w.pmix = servepmix.New(view, a.localPMIx())
 	w.add(w.pmix)
 	if w.tree, err = servetree.New(view, w.board, &a.door); err != nil {

@@ -86,6 +86,9 @@ func (s station) Note(level int, format string, args ...any) { s.a.note(level, f
 // HostName is this node's.
 func (s station) HostName() string { return s.a.self.Name }
 
+// Address is one at which other nodes reach this one.
+func (s station) Address() string { return s.a.address() }
+
 // fences is the agent as the watcher of a world's fences.
 type fences struct {
 	a *Agent

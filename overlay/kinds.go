@@ -68,6 +68,7 @@ const (
 	KindPMIxCall   tree.Kind = 98
 	KindPMIxAnswer tree.Kind = 99
 	KindPMIxModex  tree.Kind = 100
+	KindMaster     tree.Kind = 112
 )
 
 // way is the direction of a kind of message.
@@ -177,6 +178,7 @@ var kinds = [...]kind{
 	KindPMIxCall:   {"PMIx call", link.Service, up, byBelow, ofHosts, false, large, few, coded((*Origin).pmixCall)},
 	KindPMIxAnswer: {"PMIx answer", link.Service, down, byParent, ofNothing, false, large, many, coded[PMIxAnswer](nil)},
 	KindPMIxModex:  {"PMIx modex", link.KVS, both, byNode, ofHosts, false, large, few, coded((*Origin).pmixModex)},
+	KindMaster:     {"master", link.KVS, both, byNeighbor, ofWorld, true, small, few, raw((*Origin).aboutWorld)},
 }
 
 // BetweenServers tells whether messages of a kind are between those who serve the

@@ -47,7 +47,7 @@ func TestMessagesBetweenServers(t *testing.T) {
 			require.Equal(t, k.world, k.of == ofWorld, k.name)
 		}
 	}
-	require.Equal(t, []tree.Kind{KindBoard, KindHome, KindGroup, KindRecords, KindPMIxFence, KindPMIxModex}, found)
+	require.Equal(t, []tree.Kind{KindBoard, KindHome, KindGroup, KindRecords, KindPMIxFence, KindPMIxModex, KindMaster}, found)
 	require.True(t, FromAnyNode(KindHome) && FromAnyNode(KindGroup) && FromAnyNode(KindPMIxModex))
 	require.False(t, FromAnyNode(KindBoard) || FromAnyNode(KindRecords))
 	require.False(t, BetweenServers(math.MaxUint8) || FromAnyNode(math.MaxUint8))

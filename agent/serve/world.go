@@ -109,4 +109,6 @@ type Node interface {
 	Note(level int, format string, args ...any)
 	// HostName is this node's.
 	HostName() string
+	// Address is one at which other nodes of the job reach this one.
+	Address() string
 }

@@ -119,6 +119,34 @@ func TestTheAgentAloneTravels(t *testing.T) {
 	require.Equal(t, strings.Repeat(fmt.Sprintln(want), 3), r.stdout)
 }
 
+// Programs of machine learning find where to meet, on every node the same, and can: rank
+// 0 listens there, the others call.
+func TestRanksMeetOverTCP(t *testing.T) {
+	c := theCluster(t)
+	meet := `
+import os, socket
+rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+at = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+if rank == 0:
+    with socket.create_server(("", at[1])) as s:
+        print(sorted(s.accept()[0].makefile().readline() for _ in range(size - 1)))
+else:
+    while True:
+        try:
+            s = socket.create_connection(at)
+            break
+        except ConnectionRefusedError:
+            pass
+    s.sendall(("%s %s\n" % (os.environ["GROUP_RANK"], os.environ["LOCAL_RANK"])).encode())
+`
+	r := over(t, c, 3, "-n", "6", "--degree", "1", "-N", "2", "python3", "-c", meet)
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, "['0 1\\n', '1 0\\n', '1 1\\n', '2 0\\n', '2 1\\n']\n", r.stdout)
+	r = over(t, c, 3, "-n", "3", "-x", "MASTER_ADDR=mine", "sh", "-c", "echo $MASTER_ADDR $GROUP_WORLD_SIZE $ROLE_RANK")
+	require.Zero(t, r.code, r.stderr)
+	require.ElementsMatch(t, []string{"mine 3 0", "mine 3 1", "mine 3 2"}, r.lines())
+}
+
 func TestTwoHundredNodes(t *testing.T) {
 	c := theCluster(t)
 	r := over(t, c, 200, "-n", "200", "hostname")

@@ -76,3 +76,31 @@ func Resent(fd int) (times int, waits bool) {
 	}
 	return int(info.Retransmits), true
 }
+
+// FreePort finds a port of TCP that nobody has on any address of this machine now.
+// Nothing listens at it.
+func FreePort() (uint16, error) {
+	fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err == nil {
+		err = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0)
+	}
+	var everywhere unix.Sockaddr = &unix.SockaddrInet6{}
+	if err != nil { // a kernel without IPv6
+		if fd, err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err != nil {
+			return 0, fmt.Errorf("socket: %w", err)
+		}
+		everywhere = &unix.SockaddrInet4{}
+	}
+	defer unix.Close(fd)
+	if err := unix.Bind(fd, everywhere); err != nil {
+		return 0, fmt.Errorf("bind: %w", err)
+	}
+	own, err := unix.Getsockname(fd)
+	switch own := own.(type) {
+	case *unix.SockaddrInet6:
+		return uint16(own.Port), nil
+	case *unix.SockaddrInet4:
+		return uint16(own.Port), nil
+	}
+	return 0, fmt.Errorf("getsockname: %w", err)
+}

@@ -185,6 +185,9 @@ func (x *Node) hand(kind tree.Kind, from serve.Neighbor, node job.NodeID, body [
 	})
 }
 
+// Address is the loopback interface's.
+func (x *Node) Address() string { return "127.0.0.1" }
+
 // Send hands a message to the next node or the one before.
 func (x *Node) Send(to serve.Neighbor, _ link.Stream, kind tree.Kind, body []byte) {
 	if to == serve.Parent {
