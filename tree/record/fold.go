@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -25,14 +26,23 @@ const (
 	And // bitwise; not of floats
 	Or
 	Xor
+	MinLoc // of places, LocSize bytes each; of equal values the lower index
+	MaxLoc
 )
+
+// LocSize is the size of a place, what MinLoc and MaxLoc combine: an index, an int64,
+// then a value of the type, then zeros.
+const LocSize = 16
 
 // ElementSize is the size of fn's elements in bytes, or 0 if there is no such
 // function.
 func ElementSize(fn uint8) int {
 	f, bits := fn&0x0f, fn&0x0f >= And
-	if f < Sum || f > Xor {
+	switch {
+	case f < Sum || f > MaxLoc || fn&0xf0 < Int32 || fn&0xf0 > Uint8:
 		return 0
+	case Locates(fn):
+		return LocSize
 	}
 	switch fn & 0xf0 {
 	case Int32:
@@ -53,12 +63,29 @@ func ElementSize(fn uint8) int {
 	return 0
 }
 
+// Locates tells whether fn combines places.
+func Locates(fn uint8) bool { return fn&0x0f >= MinLoc }
+
+// Ordered tells whether the outcome of fn depends on the order in which it is applied.
+func Ordered(fn uint8) bool {
+	t, f := fn&0xf0, fn&0x0f
+	return (t == Float32 || t == Float64) && (f == Sum || f == Prod)
+}
+
 // Fold combines part into acc, element by element. Both are of one size, a
 // multiple of fn's elements.
 func Fold(fn uint8, acc, part []byte) error {
 	size := ElementSize(fn)
 	if size == 0 || len(acc) != len(part) || len(acc)%size != 0 {
 		return fmt.Errorf("%d and %d bytes cannot be combined by function %#x", len(acc), len(part), fn)
+	}
+	if Locates(fn) {
+		for i := 0; i < len(acc); i += size {
+			if closer(fn, part[i:i+size], acc[i:i+size]) {
+				copy(acc[i:i+size], part[i:])
+			}
+		}
+		return nil
 	}
 	f := fn & 0x0f
 	le := binary.LittleEndian
@@ -80,6 +107,31 @@ func Fold(fn uint8, acc, part []byte) error {
 		}
 	}
 	return nil
+}
+
+// closer tells whether place p comes before a.
+func closer(fn uint8, p, a []byte) bool {
+	const at = 8
+	le := binary.LittleEndian
+	order := 0
+	switch fn & 0xf0 {
+	case Int32:
+		order = cmp.Compare(int32(le.Uint32(p[at:])), int32(le.Uint32(a[at:])))
+	case Int64:
+		order = cmp.Compare(int64(le.Uint64(p[at:])), int64(le.Uint64(a[at:])))
+	case Uint64:
+		order = cmp.Compare(le.Uint64(p[at:]), le.Uint64(a[at:]))
+	case Float32:
+		order = cmp.Compare(math.Float32frombits(le.Uint32(p[at:])), math.Float32frombits(le.Uint32(a[at:])))
+	case Float64:
+		order = cmp.Compare(math.Float64frombits(le.Uint64(p[at:])), math.Float64frombits(le.Uint64(a[at:])))
+	case Uint8:
+		order = cmp.Compare(p[at], a[at])
+	}
+	if order == 0 {
+		return int64(le.Uint64(p)) < int64(le.Uint64(a))
+	}
+	return order < 0 == (fn&0x0f == MinLoc)
 }
 
 func integer[T int32 | int64 | uint64 | uint8](f uint8, a, b T) T {

@@ -43,6 +43,30 @@ const Any = -1
 // Schedules as Fn of a Welcome says that the agent takes Schedule.
 const Schedules = 1
 
+// Probes as Seq of a Welcome says that the agent takes probes, and the functions MinLoc
+// and MaxLoc.
+const Probes = 1
+
+// What a Recv does, as its Fn.
+const (
+	RecvTake  uint8 = iota
+	RecvProbe       // its answer tells of the message, when there is one, and leaves it
+	RecvLook        // the same at once: a Match of Count 0 where there is none
+)
+
+// Cause is what kind of thing went wrong: Count of a Fail, and Fn of a Lost that breaks
+// a communicator.
+type Cause uint8
+
+// The causes.
+const (
+	CauseOther     Cause = iota
+	CauseLeft            // member Src (-1: not known; of a Create and of the board: rank Src) has left or is lost
+	CauseMismatch        // members disagree about an operation
+	CauseTruncated       // a message is longer than its receiver has room for
+	CauseFreed           // the communicator was freed
+)
+
 // Limits of schedules: bytes of an algorithm's name, of what it is a schedule of, and
 // stages.
 const (
@@ -67,7 +91,7 @@ const (
 	Up                       // a contribution to a combining operation, toward the root of the tree
 	Grant                    // link, downward: pieces before number Off may be contributed
 	Send                     // message Seq of Src to Dst with tag Off, Size bytes; short ones are in Body
-	Recv                     // rank to agent: request Seq for a message of Src with tag Off, at most Size bytes
+	Recv                     // rank to agent: request Seq for a message of Src with tag Off, at most Size bytes; Fn says what becomes of it
 	Match                    // agent to rank: message of Src with tag Off, Size bytes, is for Recv Seq
 	SendPull                 // Src asks Dst for Size bytes at Off of its message Seq
 	SendData                 // those bytes; agent to rank: Seq is the Recv's

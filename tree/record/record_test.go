@@ -96,6 +96,10 @@ func TestFold(t *testing.T) {
 		{Uint8 | And, []byte{0xf0, 3}, []byte{0x3c, 1}, []byte{0x30, 1}},
 		{Uint8 | Or, []byte{0xf0}, []byte{0x0c}, []byte{0xfc}},
 		{Uint64 | Xor, u64(6), u64(3), u64(5)},
+		{Int64 | MinLoc, append(u64(2), u64(7)...), append(u64(1), u64(minus(7))...), append(u64(1), u64(minus(7))...)},
+		{Uint64 | MinLoc, append(u64(2), u64(7)...), append(u64(1), u64(minus(7))...), append(u64(2), u64(7)...)},
+		{Float64 | MaxLoc, append(u64(2), f64(0.5)...), append(u64(1), f64(0.5)...), append(u64(1), f64(0.5)...)},
+		{Uint8 | MaxLoc, append(u64(1), 3, 0, 0, 0, 0, 0, 0, 0), append(u64(2), 9, 0, 0, 0, 0, 0, 0, 0), append(u64(2), 9, 0, 0, 0, 0, 0, 0, 0)},
 	} {
 		require.NoError(t, Fold(x.fn, x.a, x.b))
 		require.Equal(t, x.c, x.a, "function %#x", x.fn)

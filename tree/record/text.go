@@ -7,7 +7,7 @@ import (
 )
 
 var typeNames = [...]string{"?", "int32", "int64", "uint64", "float32", "float64", "uint8"}
-var functionNames = [...]string{"?", "sum", "product", "minimum", "maximum", "and", "or", "exclusive or"}
+var functionNames = [...]string{"?", "sum", "product", "minimum", "maximum", "and", "or", "exclusive or", "least place", "greatest place"}
 
 // FunctionName is a Fold function in words, such as "sum of int64".
 func FunctionName(fn uint8) string {
@@ -21,13 +21,17 @@ func FunctionName(fn uint8) string {
 // CheckFunction is why fn cannot combine so many bytes, or nil.
 func CheckFunction(fn uint8, size int64) error {
 	name := FunctionName(fn)
+	_, elements, _ := strings.Cut(name, " of ")
+	if Locates(fn) {
+		elements = "places of " + elements
+	}
 	switch e := int64(ElementSize(fn)); {
 	case e == 0 && int(fn>>4) < len(typeNames) && fn>>4 > 0 && fn&0x0f >= And && fn&0x0f <= Xor:
 		return fmt.Errorf("%s: bitwise functions are for integers", name)
 	case e == 0:
 		return fmt.Errorf("%s", name)
 	case size%e != 0:
-		return fmt.Errorf("%d bytes are no whole number of %s, of %d bytes each", size, typeNames[fn>>4], e)
+		return fmt.Errorf("%d bytes are no whole number of %s, of %d bytes each", size, elements, e)
 	}
 	return nil
 }

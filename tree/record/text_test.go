@@ -9,7 +9,9 @@ import (
 func TestFunctionsInWords(t *testing.T) {
 	require.Equal(t, "exclusive or of uint8", FunctionName(Uint8|Xor))
 	require.Equal(t, "function 0x70, which does not exist", FunctionName(0x70))
+	require.Equal(t, "least place of float32", FunctionName(Float32|MinLoc))
 	require.NoError(t, CheckFunction(Int64|Sum, 16))
+	require.EqualError(t, CheckFunction(Float32|MinLoc, 8), "8 bytes are no whole number of places of float32, of 16 bytes each")
 	require.EqualError(t, CheckFunction(Int64|Sum, 9), "9 bytes are no whole number of int64, of 8 bytes each")
 	require.EqualError(t, CheckFunction(Float64|Xor, 8), "exclusive or of float64: bitwise functions are for integers")
 	require.EqualError(t, CheckFunction(Sum, 8), "function 0x1, which does not exist")
