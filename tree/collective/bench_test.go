@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/tree/record"
 )
 
 // BenchmarkShort reports what short operations of 64 nodes with 8 ranks each take
@@ -40,4 +42,27 @@ func used(b *testing.B) int64 {
 	var u syscall.Rusage
 	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return u.Utime.Sec*1e6 + u.Utime.Usec + u.Stime.Sec*1e6 + u.Stime.Usec
+}
+
+// BenchmarkSums reports what sums of floats take, which are combined in a fixed order,
+// beside sums of integers, which are not: 64 nodes with 8 ranks each.
+func BenchmarkSums(b *testing.B) {
+	const nodes, each, degree = 64, 8, 8
+	for _, size := range []int{8, record.Chunk, 4 * record.Chunk} {
+		for name, fn := range map[string]uint8{"int64": record.Int64, "float64": record.Float64} {
+			b.Run(fmt.Sprintf("%d bytes of %s", size, name), func(b *testing.B) {
+				s := inUse(nodes, each, degree)
+				send, got := make([]byte, size), make([]byte, size) // nobody looks
+				cpu := used(b)
+				for range b.N {
+					for _, e := range s.ends[:s.ranks] {
+						s.do(e, func() { e.World().AllReduce(fn|record.Sum, send, got) })
+					}
+					s.run()
+					require.Empty(b, s.faults)
+				}
+				b.ReportMetric(float64(used(b)-cpu)/float64(b.N), "cpu-µs/op")
+			})
+		}
+	}
 }

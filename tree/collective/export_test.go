@@ -17,6 +17,9 @@ func (n *Node) Held() int {
 			if o.fan != nil {
 				for _, s := range o.fan.slots {
 					total += len(s.acc)
+					for _, p := range s.late {
+						total += len(p.bytes)
+					}
 				}
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/golaunch/golaunch/tree/record"
 )
@@ -16,10 +17,58 @@ type fan struct {
 	pieces  int64 // in all
 	base    int64 // pieces that have gone on
 	allowed int64 // pieces that the parent takes
-	slots   [Depth]struct {
-		parts int
-		acc   []byte
+	slots   [Depth]slot
+}
+
+// slot is a piece that is being combined.
+type slot struct {
+	parts int            // that came
+	acc   []byte         // of these, what is combined
+	next  int            // the place of the part that is combined next, where the order counts
+	late  []contribution // those that came before it
+}
+
+// contribution is what one of a node's members, or one of its children, contributes.
+type contribution struct {
+	place int
+	bytes []byte
+}
+
+// fold adds a part. Where the outcome depends on the order, parts are combined by their
+// places, whenever they come: those of members in the order of ranks, then those of
+// children. after says what place comes after one.
+func (s *slot) fold(fn uint8, p contribution, after func(place int) int) error {
+	s.parts++
+	if !record.Ordered(fn) {
+		return s.add(fn, p.bytes)
 	}
+	if p.place < s.next || slices.ContainsFunc(s.late, func(x contribution) bool { return x.place == p.place }) {
+		return errors.New("a contribution came twice")
+	}
+	if p.place != s.next {
+		s.late = append(s.late, contribution{p.place, bytes.Clone(p.bytes)})
+		return nil
+	}
+	for {
+		if err := s.add(fn, p.bytes); err != nil {
+			return err
+		}
+		s.next = after(s.next)
+		i := slices.IndexFunc(s.late, func(x contribution) bool { return x.place == s.next })
+		if i < 0 {
+			return nil
+		}
+		p = s.late[i]
+		s.late = slices.Delete(s.late, i, i+1)
+	}
+}
+
+func (s *slot) add(fn uint8, b []byte) error {
+	if s.acc == nil {
+		s.acc = bytes.Clone(b)
+		return nil
+	}
+	return record.Fold(fn, s.acc, b)
 }
 
 // combines tells whether members contribute data.
@@ -61,7 +110,7 @@ func (n *Node) childUp(in *input, r *record.Record) error {
 	if c == nil && n.existed(r.Comm) {
 		return nil
 	}
-	if c == nil || in.toward < 0 || !r.Op.Valid() || r.Dst >= c.size || r.Size > maxBytes/int64(c.size) {
+	if c == nil || in.toward < 0 || c.slot(in.toward) == len(c.towards) || !r.Op.Valid() || r.Dst >= c.size || r.Size > maxBytes/int64(c.size) {
 		return fmt.Errorf("a contribution to communicator %d that cannot be", r.Comm)
 	}
 	if c.dead(r.Seq) {
@@ -80,7 +129,7 @@ func (n *Node) childUp(in *input, r *record.Record) error {
 		o.told += c.at(in.toward)
 	}
 	n.startFan(o)
-	if err := n.contribute(o, r.Off, r.Body); err != nil {
+	if err := n.contribute(o, r.Off, contribution{len(c.order) + c.slot(in.toward), r.Body}); err != nil {
 		return err
 	}
 	n.run(o)
@@ -89,26 +138,36 @@ func (n *Node) childUp(in *input, r *record.Record) error {
 }
 
 // contribute folds one part of piece number j in.
-func (n *Node) contribute(o *op, j int64, part []byte) error {
+func (n *Node) contribute(o *op, j int64, p contribution) error {
 	f := o.fan
 	if f == nil || j < f.base || j >= f.base+Depth || j >= f.pieces {
 		return fmt.Errorf("piece %d of operation %d came too early or twice", j, o.seq)
 	}
 	slot := &f.slots[j%Depth]
 	if combines(o.call.op) {
-		if want := min(record.Chunk, o.call.size-j*record.Chunk); int64(len(part)) != want {
-			return fmt.Errorf("a contribution of %d bytes; %d were expected", len(part), want)
+		if want := min(record.Chunk, o.call.size-j*record.Chunk); int64(len(p.bytes)) != want {
+			return fmt.Errorf("a contribution of %d bytes; %d were expected", len(p.bytes), want)
 		}
 		if slot.parts == 0 {
-			slot.acc = bytes.Clone(part)
-		} else if err := record.Fold(o.call.fn, slot.acc, part); err != nil {
-			return err
+			slot.next = o.comm.placeAfter(-1)
 		}
-	} else if len(part) > 0 {
-		return fmt.Errorf("a contribution of %d bytes to %v", len(part), o.call.op)
+		return slot.fold(o.call.fn, p, o.comm.placeAfter)
+	}
+	if len(p.bytes) > 0 {
+		return fmt.Errorf("a contribution of %d bytes to %v", len(p.bytes), o.call.op)
 	}
 	slot.parts++
 	return nil
+}
+
+// placeAfter is the place of the part after another: seats, then children, in the order
+// of towards.
+func (c *comm) placeAfter(place int) int {
+	place++
+	if i := place - len(c.order); i >= 0 && i < len(c.towards) && c.towards[i] == Up {
+		place++
+	}
+	return place
 }
 
 // endpointUp takes a local member's contribution.
@@ -126,7 +185,7 @@ func (n *Node) endpointUp(ep *endpoint, r *record.Record) error {
 		return errors.New("a contribution that was not asked for")
 	}
 	m.gave++
-	if err := n.contribute(o, r.Off, r.Body); err != nil {
+	if err := n.contribute(o, r.Off, contribution{s.at, r.Body}); err != nil {
 		return err
 	}
 	n.goOn(m)
@@ -192,7 +251,7 @@ func (n *Node) offer(m *member) {
 			continue
 		}
 		m.gave++
-		if err := n.contribute(o, j, nil); err != nil { // agents that do not keep to the protocol
+		if err := n.contribute(o, j, contribution{}); err != nil { // agents that do not keep to the protocol
 			n.breakOp(o, "%v", err)
 			return
 		}
@@ -235,7 +294,7 @@ func (n *Node) advance(o *op) (moved bool) {
 			break
 		}
 		acc, j := slot.acc, f.base
-		slot.parts, slot.acc = 0, nil
+		slot.parts, slot.acc = 0, nil // it had no late parts: all are there
 		f.base++
 		moved = true
 		n.goUp(o, j, acc)
