@@ -28,7 +28,7 @@ func (n *Node) askRequest(in *input, s *seat, r *record.Record, raw []byte) (ok 
 	case twice || len(ep.asks) >= record.MaxRequests:
 		return false, fmt.Errorf("more than %d questions at a time, or number %d twice", record.MaxRequests, r.Seq)
 	}
-	if why := n.hopeless(c, r.Dst, 0); why != "" {
+	if why := n.hopeless(c, r.Dst, 0); why.text != "" {
 		n.failed(ep, record.FailAsk, c.id, r.Seq, why)
 		return true, nil
 	}

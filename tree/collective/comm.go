@@ -33,7 +33,7 @@ type comm struct {
 	inside  int           // how many are not
 	through int64         // pairs of members whose way uses a link here, counted once for each link
 	ops     map[uint64]*op
-	broken  string // why no operation from number from on can succeed; "" if all can
+	broken  reason // why no operation from number from on can succeed; none if all can
 	from    uint64
 	hard    bool // what is built of messages cannot succeed either
 
@@ -152,7 +152,7 @@ func (n *Node) define(c *comm) {
 			}
 		case Nowhere:
 			if why := n.lost[c.endpoint(first)]; why != "" {
-				c.broken, c.hard, c.lost = why, true, why
+				c.broken, c.hard, c.lost = reason{why, record.CauseLeft, first}, true, why
 			}
 		default:
 			counts[toward+1] += end - first
@@ -201,7 +201,7 @@ func (c *comm) lead(counts []int) {
 }
 
 // dead tells whether an operation cannot succeed.
-func (c *comm) dead(seq uint64) bool { return c.broken != "" && seq >= c.from }
+func (c *comm) dead(seq uint64) bool { return c.broken.text != "" && seq >= c.from }
 
 // create is a local endpoint's wish for a communicator.
 type create struct {
@@ -230,7 +230,7 @@ func (n *Node) create(ep *endpoint, r *record.Record) error {
 		return err
 	}
 	refuse := func(format string, args ...any) error {
-		n.failed(ep, record.FailCreate, 0, r.Seq, fmt.Sprintf(format, args...))
+		n.failed(ep, record.FailCreate, 0, r.Seq, other(format, args...))
 		return nil
 	}
 	seen := make(map[int]bool, len(members))
@@ -376,12 +376,12 @@ func (n *Node) matchCreates(ep *endpoint) {
 		ep.creating = slices.Delete(ep.creating, i, i+1)
 		i--
 		if c == nil {
-			n.failed(ep, record.FailCreate, 0, want.request, fmt.Sprintf("%d communicators exist already; free some", MaxCommunicators))
+			n.failed(ep, record.FailCreate, 0, want.request, other("%d communicators exist already; free some", MaxCommunicators))
 			continue
 		}
 		if !slices.Equal(c.members, want.members) {
 			n.failed(ep, record.FailCreate, 0, want.request,
-				fmt.Sprintf("%s, the first member, named other members", n.endpointName(want.members[0])))
+				other("%s, the first member, named other members", n.endpointName(want.members[0])))
 			continue
 		}
 		n.tell(ep, &record.Record{Kind: record.Made, Comm: c.id, Seq: want.request, Dst: ep.seats[c.id].rank, Size: int64(c.size)})
@@ -411,7 +411,7 @@ func (n *Node) freeRequest(ep *endpoint, r *record.Record) error {
 	return nil
 }
 
-const wasFreed = "the communicator was freed"
+var wasFreed = reason{"the communicator was freed", record.CauseFreed, -1}
 
 // free forgets a communicator. What local members have under way there fails:
 // they should have waited for it before they entered the last barrier.
@@ -436,7 +436,20 @@ func (n *Node) free(id uint64) {
 	}
 }
 
+// reason is why something cannot be: for people a text, for programs a cause and the
+// rank of the member that has left, -1 if it is not known.
+type reason struct {
+	text   string
+	cause  record.Cause
+	member int
+}
+
+// other is a reason of no cause that programs know.
+func other(format string, args ...any) reason {
+	return reason{fmt.Sprintf(format, args...), record.CauseOther, -1}
+}
+
 // failed tells an endpoint that something it asked for cannot be.
-func (n *Node) failed(ep *endpoint, what uint8, comm, seq uint64, text string) {
-	n.tell(ep, &record.Record{Kind: record.Fail, Fn: what, Comm: comm, Seq: seq, Body: []byte(text)})
+func (n *Node) failed(ep *endpoint, what uint8, comm, seq uint64, why reason) {
+	n.tell(ep, &record.Record{Kind: record.Fail, Fn: what, Comm: comm, Seq: seq, Src: why.member, Count: int(why.cause), Body: []byte(why.text)})
 }

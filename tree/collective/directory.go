@@ -341,7 +341,7 @@ func (n *Node) tellLocations(c *comm, r *record.Record) {
 func (n *Node) takeLocations(c *comm, r *record.Record) {
 	rows, all, rest, err := parseRows(r.Body, c.size, n.endpoints, numberOf)
 	if err != nil || all != r.Count || len(rest) > 0 { // an agent that does not keep to the protocol, maybe far
-		n.breakComm(c, fmt.Sprintf("a look-up in %s: process %d tells %d places for %d ranks", n.name(c), r.Src, all, r.Count))
+		n.breakComm(c, other("a look-up in %s: process %d tells %d places for %d ranks", n.name(c), r.Src, all, r.Count))
 		return
 	}
 	rank := uint32(r.Off)

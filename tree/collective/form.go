@@ -321,7 +321,7 @@ func (n *Node) formed(o *op, f *formed) error {
 	delete(s.classes, f.color)
 	if f.id == 0 {
 		for _, x := range cl.seats {
-			n.failed(x.ep, record.FailOp, o.comm.id, o.seq, string(f.why))
+			n.failed(x.ep, record.FailOp, o.comm.id, o.seq, other("%s", f.why))
 			n.leave(o, x.ep)
 		}
 		n.splitOver(o)

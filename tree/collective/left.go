@@ -79,7 +79,7 @@ func (n *Node) leaveComm(s *seat) {
 		}
 	}
 	n.memberLeft(c, s.rank, ep.left)
-	if n.broken(c, ep.left, from, false) {
+	if n.broken(c, reason{ep.left, record.CauseLeft, s.rank}, from, false) {
 		n.tellComm(c, &record.Record{Kind: record.Lost, Comm: c.id, Each: true, Seq: from, Src: s.rank, Count: 1, Body: []byte(ep.left)})
 	}
 	tell := map[int]bool{}
@@ -170,7 +170,7 @@ func (n *Node) memberLeft(c *comm, member int, why string) {
 // as nobody has left, there is no need.
 func (n *Node) watch(s *seat, member int) {
 	c := s.comm
-	if c.broken == "" || c.watched[member] || c.watched[record.Any] || c.left[member] != "" {
+	if c.broken.text == "" || c.watched[member] || c.watched[record.Any] || c.left[member] != "" {
 		return
 	}
 	if c.watched == nil {
@@ -212,7 +212,7 @@ func (n *Node) forgetCreates() {
 				}
 			}
 			if why != "" {
-				n.failed(ep, record.FailCreate, 0, x.request, why)
+				n.failed(ep, record.FailCreate, 0, x.request, reason{why, record.CauseLeft, first})
 			}
 			return why != ""
 		})

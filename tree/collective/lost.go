@@ -39,7 +39,7 @@ func (n *Node) Lost(toward Direction, why string) {
 	n.forget(list, why)
 	for _, id := range slices.Sorted(maps.Keys(n.comms)) {
 		if c := n.comms[id]; c.ways != nil && slices.Contains(c.towards, toward) {
-			n.breakComm(c, why) // others do not know who its members are
+			n.breakComm(c, reason{why, record.CauseLeft, -1}) // others do not know who its members are
 		}
 	}
 }
@@ -55,13 +55,15 @@ func (n *Node) takeLost(r *record.Record) (news bool, err error) {
 		if c == nil {
 			return false, nil // it was freed meanwhile, or everyone knows already
 		}
+		why := reason{string(r.Body), record.Cause(r.Fn), -1}
 		if r.Count == 1 {
+			why.cause, why.member = record.CauseLeft, r.Src
 			if r.Src < 0 || r.Src >= c.size {
 				return false, errLost
 			}
-			n.memberLeft(c, r.Src, string(r.Body))
+			n.memberLeft(c, r.Src, why.text)
 		}
-		return n.broken(c, string(r.Body), r.Seq, r.Count == 0), nil
+		return n.broken(c, why, r.Seq, r.Count == 0), nil
 	}
 	length, used := binary.Uvarint(r.Body)
 	if used <= 0 || length > uint64(len(r.Body)-used) {
@@ -91,13 +93,14 @@ func (n *Node) forget(list []int, why string) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(n.comms)) {
 		c := n.comms[id]
-		if c.lost == "" {
-			c.lost = n.someLost(c)
+		if c.lost == "" { // else all of its operations have ended
+			first := n.lostMember(c)
+			if first < 0 {
+				continue
+			}
+			c.lost = n.lost[c.endpoint(first)]
+			n.broken(c, reason{why, record.CauseLeft, first}, 0, true)
 		}
-		if c.lost == "" {
-			continue
-		}
-		n.broken(c, why, 0, true)
 		for _, s := range c.order {
 			n.forgetMessages(s)
 		}
@@ -107,8 +110,8 @@ func (n *Node) forget(list []int, why string) {
 
 // broken ends the operations of c from a number on, and reports whether that is
 // news.
-func (n *Node) broken(c *comm, why string, from uint64, hard bool) (news bool) {
-	if c.broken != "" && from >= c.from && (c.hard || !hard) {
+func (n *Node) broken(c *comm, why reason, from uint64, hard bool) (news bool) {
+	if c.broken.text != "" && from >= c.from && (c.hard || !hard) {
 		return false
 	}
 	c.broken, c.from, c.hard = why, from, c.hard || hard
@@ -117,7 +120,7 @@ func (n *Node) broken(c *comm, why string, from uint64, hard bool) (news bool) {
 			continue
 		}
 		if s := c.ops[seq].split; s != nil {
-			n.forgetSplit(s, why)
+			n.forgetSplit(s, why.text)
 		}
 		for _, m := range c.ops[seq].members {
 			if m == nil {
@@ -155,30 +158,30 @@ func (n *Node) forgetMessages(s *seat) {
 			return false
 		}
 		why := n.hopeless(c, w.src, w.tag)
-		if why != "" {
+		if why.text != "" {
 			n.failed(ep, record.FailRecv, w.comm, w.seq, why)
 		}
-		return why != ""
+		return why.text != ""
 	})
 	ep.unexpected = slices.DeleteFunc(ep.unexpected, func(m message) bool {
-		return m.comm == c.id && !m.have && n.hopeless(c, m.rank, m.tag) != ""
+		return m.comm == c.id && !m.have && n.hopeless(c, m.rank, m.tag).text != ""
 	})
 	for _, seq := range slices.Sorted(maps.Keys(ep.sends)) {
 		x := ep.sends[seq]
-		if why := n.hopeless(c, x.rank, x.tag); x.comm == c.id && why != "" {
+		if why := n.hopeless(c, x.rank, x.tag); x.comm == c.id && why.text != "" {
 			delete(ep.sends, seq)
 			n.failed(ep, record.FailSend, c.id, seq, why)
 		}
 	}
 	for _, seq := range slices.Sorted(maps.Keys(ep.asks)) {
 		x := ep.asks[seq]
-		if why := n.hopeless(c, x.member, 0); x.comm == c.id && why != "" {
+		if why := n.hopeless(c, x.member, 0); x.comm == c.id && why.text != "" {
 			delete(ep.asks, seq)
 			n.failed(ep, record.FailAsk, c.id, seq, why)
 		}
 	}
 	for key, f := range ep.flows {
-		if why := n.hopeless(c, f.from, f.tag); f.comm == c.id && why != "" {
+		if why := n.hopeless(c, f.from, f.tag); f.comm == c.id && why.text != "" {
 			delete(ep.flows, key)
 			n.failed(ep, record.FailRecv, c.id, f.to, why)
 		}
@@ -186,39 +189,37 @@ func (n *Node) forgetMessages(s *seat) {
 }
 
 // gone is why a member is lost or has left; where it is Any, some member is lost
-// or all others have left; "" if all is well.
-func (n *Node) gone(c *comm, member int) string {
+// or all others have left; no text if all is well.
+func (n *Node) gone(c *comm, member int) reason {
 	if c.ways != nil && c.hard {
 		return c.broken // who is where only the node of each knows
 	}
-	if member != record.Any && c.ways != nil {
-		return c.left[member]
+	why := c.lost
+	switch {
+	case member != record.Any && c.ways != nil:
+		why = c.left[member]
+	case member != record.Any:
+		why = cmp.Or(n.lost[c.endpoint(member)], c.left[member])
+	case c.size > 1 && len(c.left) == c.size-1:
+		member = slices.Min(slices.Collect(maps.Keys(c.left)))
+		why = c.left[member]
 	}
-	if member != record.Any {
-		return cmp.Or(n.lost[c.endpoint(member)], c.left[member])
-	}
-	if c.size > 1 && len(c.left) == c.size-1 {
-		return c.left[slices.Min(slices.Collect(maps.Keys(c.left)))]
-	}
-	return c.lost
+	return reason{why, record.CauseLeft, member}
 }
 
-// someLost looks for a lost member, and is why; "" if none is, or a Split made c.
-func (n *Node) someLost(c *comm) string {
-	if c.ways != nil {
-		return ""
-	}
-	for i := range c.size {
-		if why := n.lost[c.endpoint(i)]; why != "" {
-			return why
+// lostMember is the first member that is lost; -1 if none is, or a Split made c.
+func (n *Node) lostMember(c *comm) int {
+	for i := 0; i < c.size && c.ways == nil; i++ {
+		if n.lost[c.endpoint(i)] != "" {
+			return i
 		}
 	}
-	return ""
+	return -1
 }
 
-// hopeless is why there will be no message to or from a member; "" if there may
+// hopeless is why there will be no message to or from a member; no text if there may
 // be. What libraries build of messages fails like an operation.
-func (n *Node) hopeless(c *comm, member int, tag int64) string {
+func (n *Node) hopeless(c *comm, member int, tag int64) reason {
 	if c.freed {
 		return wasFreed
 	}
@@ -226,7 +227,7 @@ func (n *Node) hopeless(c *comm, member int, tag int64) string {
 		return c.broken
 	}
 	if member >= c.size {
-		return ""
+		return reason{}
 	}
 	return n.gone(c, member)
 }

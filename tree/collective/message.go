@@ -40,6 +40,7 @@ type want struct {
 	comm, seq uint64
 	src       int
 	tag, max  int64
+	probe     bool // it leaves the message
 }
 
 // sent is a message of a local endpoint that was not taken yet.
@@ -74,7 +75,7 @@ func (n *Node) message(s *seat, r *record.Record) {
 	if s.comm.dir != nil {
 		var ok bool
 		if m.rank, ok = s.comm.parseRank(body); !ok { // agents that do not keep to the protocol
-			n.breakComm(s.comm, fmt.Sprintf("message %d over %s: from nobody", r.Seq, n.name(s.comm)))
+			n.breakComm(s.comm, other("message %d over %s: from nobody", r.Seq, n.name(s.comm)))
 			return
 		}
 		body = body[:len(body)-rankBytes]
@@ -82,6 +83,7 @@ func (n *Node) message(s *seat, r *record.Record) {
 	if int64(len(body)) == r.Size {
 		m.body, m.have = body, true
 	}
+	n.probed(s, &m)
 	if i := slices.IndexFunc(ep.posted, func(w want) bool { return w.takes(&m) }); i >= 0 {
 		w := ep.posted[i]
 		ep.posted = slices.Delete(ep.posted, i, i+1)
@@ -101,6 +103,31 @@ func (n *Node) message(s *seat, r *record.Record) {
 	ep.unexpected = append(ep.unexpected, m)
 }
 
+// probed tells the probes that wait for a message of it. Where a Recv that was made
+// before one of them takes it, that one waits on.
+func (n *Node) probed(s *seat, m *message) {
+	ep := s.ep
+	taken := false
+	ep.posted = slices.DeleteFunc(ep.posted, func(w want) bool {
+		if taken || !w.takes(m) {
+			return false
+		}
+		if taken = !w.probe; w.probe {
+			n.tellProbe(s, w, m)
+		}
+		return w.probe
+	})
+}
+
+// tellProbe answers a probe: with no message where m is nil.
+func (n *Node) tellProbe(s *seat, w want, m *message) {
+	r := record.Record{Kind: record.Match, Fn: record.RecvProbe, Comm: w.comm, Seq: w.seq, Src: record.Any, Dst: s.rank, Off: record.Any}
+	if m != nil {
+		r.Src, r.Off, r.Size, r.Count = m.rank, m.tag, m.size, 1
+	}
+	n.tell(s.ep, &r)
+}
+
 // taken tells the sender that its message needs nothing more of it.
 func (n *Node) taken(s *seat, m *message) {
 	n.send(&record.Record{Kind: record.Taken, Comm: m.comm, Seq: m.seq, Src: s.number, Dst: m.src, Count: 1})
@@ -109,7 +136,9 @@ func (n *Node) taken(s *seat, m *message) {
 // match brings a Recv and a message together.
 func (n *Node) match(s *seat, w want, m *message) {
 	if m.size > w.max {
-		n.failed(s.ep, record.FailRecv, w.comm, w.seq, fmt.Sprintf("a message of %d bytes from member %d; there is room for %d", m.size, m.rank, w.max))
+		why := other("a message of %d bytes from member %d; there is room for %d", m.size, m.rank, w.max)
+		why.cause = record.CauseTruncated
+		n.failed(s.ep, record.FailRecv, w.comm, w.seq, why)
 		if !m.have {
 			n.taken(s, m)
 		}
@@ -163,22 +192,32 @@ func (n *Node) messageData(s *seat, r *record.Record) {
 func (n *Node) receive(ep *endpoint, r *record.Record) error {
 	s := ep.seats[r.Comm]
 	switch {
-	case len(ep.posted)+len(ep.flows) >= record.MaxRequests:
+	case r.Fn != record.RecvLook && len(ep.posted)+len(ep.flows) >= record.MaxRequests:
 		return fmt.Errorf("more than %d receives at a time", record.MaxRequests)
 	case r.Src >= s.comm.size:
 		return fmt.Errorf("a receive from member %d of %d", r.Src, s.comm.size)
+	case r.Fn > record.RecvLook:
+		return fmt.Errorf("a receive of sort %d", r.Fn)
 	}
-	w := want{comm: r.Comm, seq: r.Seq, src: r.Src, tag: r.Off, max: r.Size}
+	w := want{comm: r.Comm, seq: r.Seq, src: r.Src, tag: r.Off, max: r.Size, probe: r.Fn != record.RecvTake}
 	why := n.hopeless(s.comm, r.Src, r.Off)
-	if i := slices.IndexFunc(ep.unexpected, func(m message) bool { return w.takes(&m) && (m.have || why == "") }); i >= 0 {
+	if i := slices.IndexFunc(ep.unexpected, func(m message) bool { return w.takes(&m) && (m.have || why.text == "") }); i >= 0 {
 		m := ep.unexpected[i]
+		if w.probe {
+			n.tellProbe(s, w, &m)
+			return nil
+		}
 		ep.unexpected = slices.Delete(ep.unexpected, i, i+1)
 		ep.stored -= m.kept()
 		n.match(s, w, &m)
 		return nil
 	}
-	if why != "" {
+	if why.text != "" {
 		n.failed(ep, record.FailRecv, r.Comm, r.Seq, why)
+		return nil
+	}
+	if r.Fn == record.RecvLook {
+		n.tellProbe(s, w, nil)
 		return nil
 	}
 	ep.posted = append(ep.posted, w)

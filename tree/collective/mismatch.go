@@ -115,7 +115,9 @@ func (n *Node) mismatch(o *op, got call, ranks []int, count int) {
 	with.ranks, with.count = append(with.ranks, here...), with.count+len(here)
 	sides := []side{first, last}
 	slices.SortStableFunc(sides, func(x, y side) int { return cmp.Compare(max(x.count, 1), max(y.count, 1)) })
-	n.breakComm(c, fmt.Sprintf("operation %d of %s: %s; %s", o.seq, n.name(c), n.said(c, sides[0]), n.said(c, sides[1])))
+	why := other("operation %d of %s: %s; %s", o.seq, n.name(c), n.said(c, sides[0]), n.said(c, sides[1]))
+	why.cause = record.CauseMismatch
+	n.breakComm(c, why)
 }
 
 // disagrees is mismatch for what a record of another node says.
@@ -128,13 +130,13 @@ func (n *Node) disagrees(o *op, r *record.Record, got call) {
 }
 
 // breakComm says everywhere that no operation of c can succeed any more.
-func (n *Node) breakComm(c *comm, why string) {
+func (n *Node) breakComm(c *comm, why reason) {
 	if n.broken(c, why, 0, true) {
-		n.tellComm(c, &record.Record{Kind: record.Lost, Comm: c.id, Each: true, Body: []byte(why)})
+		n.tellComm(c, &record.Record{Kind: record.Lost, Comm: c.id, Each: true, Fn: uint8(why.cause), Body: []byte(why.text)})
 	}
 }
 
 // breakOp is breakComm for a reason that one of its operations shows.
 func (n *Node) breakOp(o *op, format string, args ...any) {
-	n.breakComm(o.comm, fmt.Sprintf("operation %d of %s: %s", o.seq, n.name(o.comm), fmt.Sprintf(format, args...)))
+	n.breakComm(o.comm, other("operation %d of %s: %s", o.seq, n.name(o.comm), fmt.Sprintf(format, args...)))
 }

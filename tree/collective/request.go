@@ -126,7 +126,7 @@ func (n *Node) sendRequest(in *input, s *seat, r *record.Record, raw []byte) (ok
 	case (r.Size > record.Chunk && len(r.Body) > 0) || (r.Size <= record.Chunk && int64(len(r.Body)) != r.Size):
 		return false, fmt.Errorf("a message of %d bytes with %d of them", r.Size, len(r.Body))
 	}
-	if why := n.hopeless(s.comm, r.Dst, r.Off); why != "" {
+	if why := n.hopeless(s.comm, r.Dst, r.Off); why.text != "" {
 		n.failed(ep, record.FailSend, r.Comm, r.Seq, why)
 		return true, nil
 	}

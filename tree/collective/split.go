@@ -169,14 +169,14 @@ func (n *Node) piece(in *input, r *record.Record, raw []byte) (ok bool, err erro
 	switch {
 	case c == nil && n.existed(r.Comm):
 		if r.Fn == pieceFormed && r.Off == 0 {
-			return true, n.unborn(wasFreed, r.Body)
+			return true, n.unborn(wasFreed.text, r.Body)
 		}
 		return true, nil
 	case c == nil:
 		return false, fmt.Errorf("a piece of a split of communicator %d, which does not exist", r.Comm)
 	case c.dead(r.Seq):
 		if r.Fn == pieceFormed && r.Off == 0 { // the rest says nothing more
-			return true, n.unborn(c.broken, r.Body)
+			return true, n.unborn(c.broken.text, r.Body)
 		}
 		return true, nil
 	case c.ops[r.Seq] == nil && len(c.order) > 0 && r.Seq < c.order[0].next:

@@ -152,7 +152,7 @@ func (s *Server) endFences() (some bool) {
 	s.fences = nil
 	for _, q := range waiting {
 		if c := s.callers[q.rank]; c != nil {
-			s.tell(c, &record.Record{Kind: record.Fail, Fn: record.FailBoard, Seq: q.request, Body: []byte(why)})
+			s.tell(c, &record.Record{Kind: record.Fail, Fn: record.FailBoard, Seq: q.request, Src: -1, Count: int(record.CauseLeft), Body: []byte(why)})
 		}
 	}
 	return true
