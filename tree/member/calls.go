@@ -58,8 +58,8 @@ func (c *Comm) AllToAll(send, recv []byte) *Request {
 }
 
 // Reduce combines everyone's send, element by element, into root's recv. fn is
-// one of package record's types and one of its functions; in which order it is
-// applied is not defined. Others' recv is not used.
+// one of package record's types and one of its functions; sums and products of floats
+// are combined in an order that the tree and the placement of members fix. Others' recv is not used.
 func (c *Comm) Reduce(root int, fn uint8, send, recv []byte) *Request {
 	if c.rank == root && len(send) != len(recv) {
 		return refused("reduce: %d bytes into %d", len(send), len(recv))
@@ -76,92 +76,37 @@ func (c *Comm) AllReduce(fn uint8, send, recv []byte) *Request {
 }
 
 func (c *Comm) combine(q *Request) *Request {
-	if err := record.CheckFunction(q.fn, q.size); err != nil {
+	if err := c.session.checkFunction(q.fn, q.size); err != nil {
 		return refused("%v: %w", q.op, err)
 	}
 	return c.begin(q)
 }
 
-// Scan combines the send of the members up to this one into recv: from each
-// other by one AllGather where that is short, else in a logarithmic number of
-// exchanges.
-func (c *Comm) Scan(fn uint8, send, recv []byte) *Request {
-	if len(recv) != len(send) {
-		return refused("scan: %d bytes into %d", len(send), len(recv))
+// checkFunction is why a function cannot combine so many bytes, or nil.
+func (s *Session) checkFunction(fn uint8, size int64) error {
+	if record.Locates(fn) && !s.prober {
+		return errors.New("this golaunch is older than minloc and maxloc")
 	}
-	if err := record.CheckFunction(fn, int64(len(send))); err != nil {
-		return refused("scan: %w", err)
+	return record.CheckFunction(fn, size)
+}
+
+// ReduceScatter combines everyone's send as AllReduce does, and gives each member its
+// part of the outcome, in the order of members.
+func (c *Comm) ReduceScatter(fn uint8, send, recv []byte) *Request {
+	size := len(recv)
+	if len(send) != c.size*size {
+		return refused("reduce-scatter: %d bytes to %d members with %d each", len(send), c.size, size)
 	}
-	q := &Request{}
-	copy(recv, send)
-	if record.Eager(record.AllGather, c.size, int64(len(send))) {
-		all := make([]byte, c.size*len(send))
-		g := c.AllGather(send, all)
-		c.then(g, func(err error) {
-			for i := 0; i < c.rank && err == nil; i++ {
-				err = record.Fold(fn, recv, all[i*len(send):][:len(send)])
-			}
-			q.finish(err)
-		})
-		return q
-	}
-	c.scans++
-	c.scanFrom(q, fn, recv, 1, record.MaxTag+c.scans*64, nil)
+	q := &Request{comm: c, recv: recv}
+	all := make([]byte, len(send))
+	q.part = c.AllReduce(fn, send, all)
+	c.then(q.part, func(err error) {
+		if err == nil {
+			copy(q.recv, all[c.rank*size:])
+		}
+		q.finish(err)
+	})
 	return q
-}
-
-// then calls f once g is done, which may be now.
-func (c *Comm) then(g *Request, f func(error)) {
-	if done, err := g.Done(); done {
-		f(err)
-		return
-	}
-	g.OnDone = func() { f(g.err) }
-}
-
-// scanFrom does the round in which acc holds what the last step members have
-// together. Where that failed, those that wait for it get the reason instead,
-// which differs from it in length.
-func (c *Comm) scanFrom(q *Request, fn uint8, acc []byte, step int, tag int64, failed error) {
-	if step >= c.size {
-		q.finish(failed)
-		return
-	}
-	open := 1
-	var part []byte
-	var get *Request
-	data := acc
-	if failed != nil {
-		data = []byte(failed.Error())
-		data = data[:min(len(data), len(acc)-1)]
-	}
-	end := func(err error) {
-		if failed == nil {
-			failed = err
-		}
-		if open--; open > 0 {
-			return
-		}
-		switch {
-		case failed != nil || get == nil:
-		case get.got != int64(len(acc)):
-			failed = errors.New(string(part[:get.got]))
-		default:
-			failed = record.Fold(fn, acc, part)
-		}
-		c.scanFrom(q, fn, acc, 2*step, tag+1, failed)
-	}
-	if c.rank >= step {
-		part = make([]byte, len(acc))
-		open++
-		get = c.recv(c.rank-step, tag, part)
-		c.then(get, end)
-	}
-	if c.rank+step < c.size {
-		open++
-		c.then(c.send(c.rank+step, tag, data), end)
-	}
-	end(nil)
 }
 
 // Sub makes a communicator of endpoints, each once, in the order given. All of
@@ -204,7 +149,7 @@ func (c *Comm) Split(color, key int) *Request {
 // Locate asks where a member is.
 func (c *Comm) Locate(member int) *Request {
 	if err := c.check(member); err != nil {
-		return refused("%v", err)
+		return refused("%w", err)
 	}
 	q := &Request{comm: c, root: member}
 	q.opens()
@@ -223,11 +168,14 @@ func (r *Request) Location() (rank, node int) { return int(r.got), r.src }
 // and begin nothing more over it. It is done when all have, and all that they
 // have begun over it is complete.
 func (c *Comm) Free() *Request {
+	if c.gaveUp != nil {
+		return refused("%w", c.gaveUp)
+	}
 	if c.id <= lastFixed {
 		return refused("the world cannot be freed")
 	}
 	if c.freed || c.freeing != nil {
-		return refused("%v", errFreed)
+		return refused("%w", ErrFreed)
 	}
 	c.freeing = &Request{}
 	q := c.freeing

@@ -20,9 +20,11 @@ type Comm struct {
 	queue   []*Request          // not begun
 	syncing *Request            // the barrier that operations wait for
 	scans   int64
-	open    int      // of the program's requests, those that are not done
-	freeing *Request // waits for these
+	calls   [Shrinking + 1]int64 // of LibraryTag
+	open    int                  // of the program's requests, those that are not done
+	freeing *Request             // waits for these
 	freed   bool
+	gaveUp  error // why nothing more can be begun
 }
 
 // Rank is this endpoint's number in c.
@@ -31,11 +33,21 @@ func (c *Comm) Rank() int { return c.rank }
 // Size is the number of members.
 func (c *Comm) Size() int { return c.size }
 
-var errFreed = errors.New("the communicator was freed")
+// ErrFreed is the outcome of what is begun over a communicator that was freed.
+var ErrFreed = errors.New("the communicator was freed")
 
+// check is why nothing can be begun that names a member.
 func (c *Comm) check(member int) error {
+	if c.gaveUp != nil {
+		return c.gaveUp
+	}
+	return c.checkLibrary(member)
+}
+
+// checkLibrary is check for messages of the library itself.
+func (c *Comm) checkLibrary(member int) error {
 	if c.freed {
-		return errFreed
+		return ErrFreed
 	}
 	if member < 0 || member >= c.size {
 		return fmt.Errorf("member %d of a communicator of %d", member, c.size)

@@ -1,7 +1,7 @@
 package member
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 
 	"github.com/golaunch/golaunch/tree/record"
@@ -57,13 +57,14 @@ func (c *Comm) Send(dst int, tag int64, data []byte) *Request {
 	if err := tagError(tag); err != nil {
 		return refused("%w", err)
 	}
-	return c.send(dst, tag, data)
+	return c.SendLibrary(dst, tag, data)
 }
 
-// send is Send with any tag.
-func (c *Comm) send(dst int, tag int64, data []byte) *Request {
+// SendLibrary is Send with any tag. What is built of messages has tags above
+// record.MaxTag, and goes on where the program gave the communicator up.
+func (c *Comm) SendLibrary(dst int, tag int64, data []byte) *Request {
 	q := &Request{comm: c, root: dst, tag: tag, send: data, size: int64(len(data))}
-	if err := errors.Join(c.check(dst), c.session.err); err != nil {
+	if err := cmp.Or(c.checkFor(dst, tag), c.session.err); err != nil {
 		q.finish(err)
 		return q
 	}
@@ -77,27 +78,92 @@ func (c *Comm) send(dst int, tag int64, data []byte) *Request {
 // Recv gets a message of member src, or record.Any, with a tag, or record.Any,
 // into buf.
 func (c *Comm) Recv(src int, tag int64, buf []byte) *Request {
-	if err := tagError(tag); err != nil && tag != record.Any {
-		return refused("%w", err)
-	}
-	return c.recv(src, tag, buf)
+	return c.takeFor(&Request{src: src, tag: tag, recv: buf})
 }
 
-// recv is Recv with any tag.
-func (c *Comm) recv(src int, tag int64, buf []byte) *Request {
-	q := &Request{comm: c, src: src, tag: tag, recv: buf}
-	if src == record.Any {
-		src = 0
+// RecvAll is Recv of a message however long; memory is taken as it comes.
+func (c *Comm) RecvAll(src int, tag int64) *Request {
+	return c.takeFor(&Request{src: src, tag: tag, grows: true})
+}
+
+// Received is the message that a RecvAll got.
+func (r *Request) Received() []byte { return r.recv }
+
+// Probe waits until there is a message for a Recv of src and tag, or, if look is true,
+// asks whether there is one. The message stays.
+func (c *Comm) Probe(src int, tag int64, look bool) *Request {
+	if !c.session.prober {
+		return refused("this golaunch is older than probes")
 	}
-	if err := errors.Join(c.check(src), c.session.err); err != nil {
-		q.finish(err)
+	q := &Request{src: src, tag: tag, sort: record.RecvProbe}
+	if look {
+		q.sort = record.RecvLook
+	}
+	return c.takeFor(q)
+}
+
+// Found tells whether a Probe found a message.
+func (r *Request) Found() bool { return r.found }
+
+// RecvLibrary is Recv of a message of SendLibrary.
+func (c *Comm) RecvLibrary(src int, tag int64, buf []byte) *Request {
+	return c.take(&Request{src: src, tag: tag, recv: buf})
+}
+
+// RecvAllLibrary is RecvAll of such a message.
+func (c *Comm) RecvAllLibrary(src int, tag int64) *Request {
+	return c.take(&Request{src: src, tag: tag, grows: true})
+}
+
+// Call is a sort of calls that are built of messages.
+type Call int
+
+// The sorts.
+const (
+	Varying Call = iota
+	Shrinking
+)
+
+// LibraryTag is a tag for messages of one call that all members make, in one order with
+// others of its sort. 2^20 times any number up to 2^30 may be added to it.
+func (c *Comm) LibraryTag(sort Call) int64 {
+	const beyondScans = 1 << 58
+	c.calls[sort]++
+	return beyondScans + int64(sort)<<56 + c.calls[sort]%(1<<20)
+}
+
+// takeFor begins a request of the program for a message.
+func (c *Comm) takeFor(q *Request) *Request {
+	if err := tagError(q.tag); err != nil && q.tag != record.Any {
+		return refused("%w", err)
+	}
+	return c.take(q)
+}
+
+func (c *Comm) take(q *Request) *Request {
+	q.comm = c
+	s := c.session
+	if err := cmp.Or(c.checkFor(max(q.src, 0), q.tag), s.err); q.src < record.Any || err != nil {
+		q.finish(cmp.Or(err, fmt.Errorf("member %d of a communicator of %d", q.src, c.size)))
 		return q
 	}
-	c.session.number++
-	q.seq = c.session.number
+	s.number++
+	q.seq = s.number
 	q.opens()
-	c.session.recvs.add(q)
+	if q.sort == record.RecvLook {
+		s.looks.add(q)
+	} else {
+		s.recvs.add(q)
+	}
 	return q
+}
+
+// checkFor is check for a message of a tag.
+func (c *Comm) checkFor(member int, tag int64) error {
+	if tag > record.MaxTag {
+		return c.checkLibrary(member)
+	}
+	return c.check(member)
 }
 
 // tagError is why a program may not use a tag. Larger ones are the library's own.
@@ -117,7 +183,11 @@ func (s *Session) issueSend(q *Request) {
 }
 
 func (s *Session) issueRecv(q *Request) {
-	s.put(&record.Record{Kind: record.Recv, Comm: q.comm.id, Seq: q.seq, Src: q.src, Off: q.tag, Size: int64(len(q.recv))})
+	size := int64(len(q.recv))
+	if q.grows {
+		size = 1 << 60
+	}
+	s.put(&record.Record{Kind: record.Recv, Fn: q.sort, Comm: q.comm.id, Seq: q.seq, Src: q.src, Off: q.tag, Size: size})
 }
 
 // takeMessage takes news of a message.
@@ -137,9 +207,18 @@ func (s *Session) takeMessage(r *record.Record) error {
 			Body: q.send[r.Off : r.Off+r.Size]})
 		return nil
 	}
-	q := s.recvs.live[r.Seq]
-	if q == nil {
+	q := cmp.Or(s.recvs.live[r.Seq], s.looks.live[r.Seq])
+	if q == nil || r.Kind == record.Match && (r.Fn == record.RecvProbe) != (q.sort != record.RecvTake) {
 		return errUnexpected
+	}
+	if q.sort != record.RecvTake {
+		q.src, q.tag, q.got, q.found = r.Src, r.Off, r.Size, r.Count == 1
+		s.recvs.end(r.Seq, nil)
+		s.looks.end(r.Seq, nil)
+		return nil
+	}
+	if q.grows {
+		return s.grow(q, r)
 	}
 	if r.Kind == record.Match {
 		if r.Size > int64(len(q.recv)) || int64(len(r.Body)) > r.Size {
@@ -156,6 +235,25 @@ func (s *Session) takeMessage(r *record.Record) error {
 		q.left -= int64(len(r.Body))
 	}
 	if q.left == 0 {
+		s.recvs.end(r.Seq, nil)
+	}
+	return nil
+}
+
+// grow takes news of the message of a RecvAll.
+func (s *Session) grow(q *Request, r *record.Record) error {
+	const atOnce = 1 << 20 // what the sender says of its length is not believed
+	if r.Kind == record.Match {
+		q.src, q.tag, q.got = r.Src, r.Off, r.Size
+		q.recv = make([]byte, 0, min(r.Size, atOnce))
+	} else if r.Off != int64(len(q.recv)) {
+		return errUnexpected
+	}
+	if int64(len(r.Body)) > q.got-int64(len(q.recv)) {
+		return errUnexpected
+	}
+	q.recv = append(q.recv, r.Body...)
+	if int64(len(q.recv)) == q.got {
 		s.recvs.end(r.Seq, nil)
 	}
 	return nil

@@ -24,7 +24,7 @@ func (s *Session) Schedule(algorithm string, bytes int64) *Request {
 // Scheduled is what a Schedule got: how many stages there are, and what this rank sends
 // and receives, stage by stage.
 func (r *Request) Scheduled() (stages int, part []record.ScheduledMessage) {
-	return int(r.got), r.part
+	return int(r.got), r.plan
 }
 
 func (s *Session) issueSchedule(q *Request) {
@@ -37,7 +37,7 @@ func (s *Session) takeSchedule(r *record.Record) (err error) {
 	if q == nil {
 		return errUnexpected
 	}
-	if q.part, err = record.ParseScheduled(r.Body, r.Size, s.size); err != nil {
+	if q.plan, err = record.ParseScheduled(r.Body, r.Size, s.size); err != nil {
 		return err // q ends with the session
 	}
 	q.got = r.Size

@@ -6,6 +6,7 @@
 package member
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -27,11 +28,13 @@ type Session struct {
 	number  uint64 // of the last request that is no operation
 	sends   window
 	recvs   window
+	looks   window // of these, what is answered at once
 	asks    window
 	creates window
 	fences  window
 	plans   window              // questions for schedules
 	planner bool                // the agent takes them
+	prober  bool                // and probes
 	others  map[uint64]*Request // puts, gets, by number
 	said    uint64              // bytes for the agent so far
 }
@@ -58,14 +61,27 @@ type Request struct {
 	depth  int // of a SwitchCluster
 	tag    int64
 	got    int64
+	grows  bool  // recv is made for the message
+	sort   uint8 // of a Recv: what it does
 	value  []byte
 	found  bool
 	made   *Comm
-	part   []record.ScheduledMessage
-	opened bool // counted in comm.open
+	plan   []record.ScheduledMessage
+	part   *Request // what it is built of, if that has its buffers
+	opened bool     // counted in comm.open
 	done   bool
 	err    error
 }
+
+// Failure is what an agent says of something that cannot be.
+type Failure struct {
+	Cause  record.Cause
+	Member int // that has left, in the communicator or, of what has none, in the world; -1: not known
+	Text   string
+}
+
+// Error is the text.
+func (f *Failure) Error() string { return f.Text }
 
 // Done tells whether the request is complete, and if so its outcome.
 func (r *Request) Done() (done bool, err error) { return r.done, r.err }
@@ -79,6 +95,23 @@ func (r *Request) Value() (value []byte, found bool) { return r.value, r.found }
 // Made is the communicator that a Sub or a Split made; nil for one that this endpoint is
 // no member of.
 func (r *Request) Made() *Comm { return r.made }
+
+// Abandon gives the buffers of a request back to the program, which waits for it no
+// more. The request goes on with bytes of its own. Nothing more can be begun over its
+// communicator, if it has one, for the reason given; only messages of the library can.
+func (r *Request) Abandon(why error) {
+	if r.comm != nil && r.comm.gaveUp == nil {
+		r.comm.gaveUp = why
+	}
+	if r.done {
+		return
+	}
+	if r.part != nil {
+		r.part.Abandon(why)
+	}
+	r.send = bytes.Clone(r.send)
+	r.recv = bytes.Clone(r.recv)
+}
 
 func (r *Request) finish(err error) {
 	if r.done {
@@ -105,9 +138,10 @@ func (r *Request) opens() {
 // New returns the session of an endpoint that knows its place: an agent's, or a
 // test's.
 func New(rank, size, node, nodes int) *Session {
-	s := &Session{rank: rank, size: size, node: node, nodes: nodes, comms: map[uint64]*Comm{}, others: map[uint64]*Request{}}
+	s := &Session{rank: rank, size: size, node: node, nodes: nodes, comms: map[uint64]*Comm{}, others: map[uint64]*Request{}, prober: true}
 	s.sends = window{most: record.MaxRequests, issue: s.issueSend}
 	s.recvs = window{most: record.MaxRequests, issue: s.issueRecv}
+	s.looks = window{most: record.MaxRequests, issue: s.issueRecv}
 	s.asks = window{most: record.MaxRequests, issue: s.issueAsk}
 	s.creates = window{most: record.MaxRequests, issue: s.issueCreate}
 	s.plans = window{most: record.MaxRequests, issue: s.issueSchedule}
@@ -218,6 +252,7 @@ func (s *Session) Close(err error) {
 	}
 	s.sends.fail(err)
 	s.recvs.fail(err)
+	s.looks.fail(err)
 	s.asks.fail(err)
 	s.creates.fail(err)
 	s.fences.fail(err)
@@ -291,14 +326,14 @@ func (s *Session) takeWelcome(r *record.Record) error {
 		return err
 	}
 	s.rank, s.size, s.node, s.nodes = r.Src, int(r.Size), r.Dst, r.Count
-	s.planner = r.Fn == record.Schedules
+	s.planner, s.prober = r.Fn == record.Schedules, r.Seq == record.Probes
 	s.welcome.finish(nil)
 	s.welcome = nil
 	return nil
 }
 
 func (s *Session) takeFail(r *record.Record) error {
-	err := errors.New(string(r.Body))
+	err := error(&Failure{Cause: record.Cause(r.Count), Member: r.Src, Text: string(r.Body)})
 	if s.welcome != nil {
 		return err
 	}
@@ -315,6 +350,7 @@ func (s *Session) takeFail(r *record.Record) error {
 		s.sends.end(r.Seq, err)
 	case record.FailRecv:
 		s.recvs.end(r.Seq, err)
+		s.looks.end(r.Seq, err)
 	case record.FailCreate:
 		s.creates.end(r.Seq, err)
 	case record.FailAsk:

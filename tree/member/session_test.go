@@ -18,7 +18,7 @@ func busy() (*Session, []*Request) {
 		c.Scatter(1, make([]byte, 150_000), make([]byte, 50_000)), c.AllToAll(make([]byte, 24), make([]byte, 24)),
 		c.AllReduce(record.Int64|record.Sum, make([]byte, 8), make([]byte, 8)), c.Barrier(),
 		c.Send(2, 1, make([]byte, 10)), c.Recv(record.Any, 1, make([]byte, 10)), s.Get("key"), s.Fence(), s.Sub([]int{0, 1}),
-		c.Split(1, 2), c.Locate(2),
+		c.Split(1, 2), c.Locate(2), c.RecvAll(0, 2), c.Probe(0, 3, false), c.Probe(0, 3, true),
 	}
 }
 
@@ -39,6 +39,10 @@ func TestWhatTheAgentMayNotSay(t *testing.T) {
 		"a split without a number": {Kind: record.Data, Op: record.Split, Seq: 7},
 		"another member's place":   {Kind: record.Answer, Seq: 6, Src: 1},
 		"a place nobody asked for": {Kind: record.Answer, Seq: 99, Src: 2},
+		"data before a message":    {Kind: record.SendData, Seq: 7, Body: []byte("a")},
+		"more than a message has":  {Kind: record.Match, Seq: 7, Size: 1, Body: []byte("ab")},
+		"a message for a probe":    {Kind: record.Match, Seq: 8, Size: 1, Body: []byte("a")},
+		"a word of no probe":       {Kind: record.Match, Fn: record.RecvProbe, Seq: 2},
 		"agents' business":         {Kind: record.Credit, Size: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,6 +57,16 @@ func TestWhatTheAgentMayNotSay(t *testing.T) {
 			require.True(t, done)
 			require.Error(t, err)
 		})
+	}
+}
+
+// TestGap has the agent leave bytes out of a message whose length it has told.
+func TestGap(t *testing.T) {
+	for off, holds := range map[int64]bool{0: true, 1: false} {
+		s, _ := busy()
+		require.NoError(t, s.Receive(record.AppendFrame(nil, &record.Record{Kind: record.Match, Seq: 7, Size: 10})))
+		err := s.Receive(record.AppendFrame(nil, &record.Record{Kind: record.SendData, Seq: 7, Off: off, Body: []byte("a")}))
+		require.Equal(t, holds, err == nil, "at %d: %v", off, err)
 	}
 }
 

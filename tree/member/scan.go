@@ -1,0 +1,145 @@
+package member
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/golaunch/golaunch/tree/record"
+)
+
+// scan is a Scan or Exscan under way.
+type scan struct {
+	q         *Request
+	fn        uint8
+	exclusive bool
+	acc       []byte // of this member and those before it, as far as is known
+	before    []byte // without this member; nil if nothing is known
+	tag       int64  // of the next messages
+	failed    error
+}
+
+// Scan combines the send of the members up to this one into recv: from each
+// other by one AllGather where that is short, else in a logarithmic number of
+// exchanges.
+func (c *Comm) Scan(fn uint8, send, recv []byte) *Request {
+	return c.scan("scan", fn, send, recv, false)
+}
+
+// Exscan is Scan without this member's own send. Member 0's recv stays as it is.
+func (c *Comm) Exscan(fn uint8, send, recv []byte) *Request {
+	return c.scan("exscan", fn, send, recv, true)
+}
+
+func (c *Comm) scan(what string, fn uint8, send, recv []byte, exclusive bool) *Request {
+	size := len(send)
+	if len(recv) != size {
+		return refused("%s: %d bytes into %d", what, size, len(recv))
+	}
+	if err := c.session.checkFunction(fn, int64(size)); err != nil {
+		return refused("%s: %w", what, err)
+	}
+	if err := c.check(0); err != nil {
+		return refused("%w", err)
+	}
+	q := &Request{comm: c, recv: recv}
+	if !record.Eager(record.AllGather, c.size, int64(size)) {
+		c.scans++
+		c.scanFrom(&scan{q: q, fn: fn, exclusive: exclusive, acc: bytes.Clone(send), tag: record.MaxTag + c.scans*64}, 1)
+		return q
+	}
+	all := make([]byte, c.size*size)
+	own := all[c.rank*size:][:size]
+	copy(own, send)
+	c.then(c.AllGather(own, all), func(err error) {
+		parts := c.rank
+		if !exclusive {
+			parts++
+		}
+		for i := 1; i < parts && err == nil; i++ {
+			err = record.Fold(fn, all[:size], all[i*size:][:size])
+		}
+		if err == nil && parts > 0 {
+			copy(q.recv, all[:size])
+		}
+		q.finish(err)
+	})
+	return q
+}
+
+// then calls f once g is done, which may be now.
+func (c *Comm) then(g *Request, f func(error)) {
+	if done, err := g.Done(); done {
+		f(err)
+		return
+	}
+	g.OnDone = func() { f(g.err) }
+}
+
+// scanFrom does the round in which acc holds what the last step members have
+// together. Where that failed, those that wait for it get the reason instead,
+// which differs from it in length.
+func (c *Comm) scanFrom(x *scan, step int) {
+	if step >= c.size {
+		x.end()
+		return
+	}
+	open := 1
+	var part []byte
+	var get *Request
+	data := x.acc
+	if x.failed != nil {
+		data = []byte(x.failed.Error())
+		data = data[:min(len(data), len(x.acc)-1)]
+	}
+	end := func(err error) {
+		if x.failed == nil {
+			x.failed = err
+		}
+		if open--; open > 0 {
+			return
+		}
+		switch {
+		case x.failed != nil || get == nil:
+		case get.got != int64(len(x.acc)):
+			x.failed = errors.New(string(part[:get.got]))
+		default:
+			x.add(part)
+		}
+		x.tag++
+		c.scanFrom(x, 2*step)
+	}
+	if c.rank >= step {
+		part = make([]byte, len(x.acc))
+		open++
+		get = c.RecvLibrary(c.rank-step, x.tag, part)
+		c.then(get, end)
+	}
+	if c.rank+step < c.size {
+		open++
+		c.then(c.SendLibrary(c.rank+step, x.tag, data), end)
+	}
+	end(nil)
+}
+
+// add combines what members before those that are known have together.
+func (x *scan) add(part []byte) {
+	if x.exclusive {
+		if x.before == nil {
+			x.before = bytes.Clone(part)
+		} else {
+			x.failed = record.Fold(x.fn, x.before, part)
+		}
+	}
+	x.failed = errors.Join(x.failed, record.Fold(x.fn, x.acc, part))
+}
+
+func (x *scan) end() {
+	result := x.acc
+	if x.exclusive {
+		result = x.before
+	}
+	if x.failed == nil && result != nil {
+		copy(x.q.recv, result)
+	}
+	x.q.finish(x.failed)
+}
