@@ -130,7 +130,7 @@ func (c *core) takeCalls(shared *net.UnixConn) {
 		}
 		x := &caller{conn: c.conn(fds[0])}
 		x.more.L = &c.mu
-		answer := record.Record{Kind: record.Welcome, Src: hello.Src, Size: ranks, Dst: hello.Src / perNode, Count: nodes, Fn: record.Schedules}
+		answer := record.Record{Kind: record.Welcome, Src: hello.Src, Size: ranks, Dst: hello.Src / perNode, Count: nodes, Fn: record.Schedules, Seq: record.Probes}
 		c.mu.Lock()
 		if c.refuse != "" {
 			answer = record.Record{Kind: record.Fail, Body: []byte(c.refuse)}
@@ -297,7 +297,7 @@ func (c *core) step() {
 func (c *core) open(rank int) (*client.Client, error) {
 	c.t.Setenv("GOLAUNCH_FD", strconv.Itoa(c.shared[rank/perNode]))
 	c.t.Setenv("PMI_RANK", strconv.Itoa(rank))
-	return client.Open()
+	return client.Open(c.t.Context())
 }
 
 // job connects all ranks.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -31,12 +32,12 @@ var errBoard = errors.New("the bulletin board's file is not as this library expe
 // not be called while a Fence is under way. Where the job's cache policy leaves
 // keys on other nodes (--cache), there is none, and an error; Get is for
 // everywhere.
-func (c *Client) Board() (*Board, error) {
-	r := c.start(func() *member.Request { return c.session.Map() })
-	if err := r.Wait(); err != nil {
+func (c *Client) Board(ctx context.Context) (*Board, error) {
+	r, err := c.call(ctx, "the bulletin board", func() *member.Request { return c.session.Map() })
+	if err != nil {
 		return nil, err
 	}
-	path, size, epoch := r.req.Mapped()
+	path, size, epoch := r.Mapped()
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open the bulletin board: %w", err)

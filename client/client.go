@@ -1,6 +1,8 @@
 package client
 
 import (
+	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -11,10 +13,6 @@ import (
 
 	"github.com/golaunch/golaunch/tree/member"
 )
-
-// ErrNotLaunched is returned by Open in a process that golaunch did not start,
-// or that is too old for it.
-var ErrNotLaunched = errors.New("not a rank of a golaunch job")
 
 // Client is a rank's connection to the tree.
 type Client struct {
@@ -32,7 +30,12 @@ type Client struct {
 }
 
 // Open connects this rank to the agent of its node. A rank does so once.
-func Open() (*Client, error) {
+//
+// A program that is no rank of a job gets ErrNotLaunched.
+func Open(ctx context.Context) (*Client, error) {
+	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
+		return nil, errors.New("golaunch: elements travel little-endian, and this machine is not")
+	}
 	shared, err := number("GOLAUNCH_FD", "descriptor")
 	if err != nil {
 		return nil, err
@@ -59,8 +62,13 @@ func Open() (*Client, error) {
 	welcome.OnDone = func() { close(done) }
 	c.tasks.Go(c.read)  // ends when the connection does
 	c.tasks.Go(c.write) // ends with Close
-	<-done
-	if _, err := welcome.Done(); err != nil {
+	select {
+	case <-done:
+		_, err = welcome.Done()
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if err != nil {
 		c.Close()
 		return nil, fmt.Errorf("golaunch: %w", err)
 	}
@@ -156,7 +164,7 @@ func (c *Client) Close() error {
 	if !c.closing {
 		c.closing = true
 		c.session.Bye()
-		c.session.Close(errors.New("the connection was closed"))
+		c.session.Close(ErrClosed)
 		c.changed.Broadcast()
 	}
 	c.mu.Unlock()
@@ -184,90 +192,17 @@ func (c *Client) World() *Comm {
 	return &Comm{client: c, comm: c.session.World()}
 }
 
-// Request is an operation under way.
-type Request struct {
-	client *Client
-	req    *member.Request
-	done   chan struct{}
-	until  uint64 // the bytes that must be written before it is done
-	lost   error  // why they were not
-}
-
-// Wait returns when the operation is complete, with its outcome. After nil the agent
-// has all that others need of this rank for it: the program may end.
-func (r *Request) Wait() error {
-	<-r.done
-	if _, err := r.req.Done(); err != nil {
-		return err
-	}
-	return r.lost
-}
-
-// Message waits as Wait does, and says of a Recv what it got.
-func (r *Request) Message() (Message, error) {
-	err := r.Wait()
-	src, tag, size := r.req.Message()
-	return Message{Source: src, Tag: int(tag), Size: int(size)}, err
-}
-
-// Message describes a message that was received.
-type Message struct {
-	Source, Tag int
-	Size        int // in bytes
-}
-
-// start begins something.
-func (c *Client) start(begin func() *member.Request) *Request {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r := &Request{client: c, req: begin(), done: make(chan struct{})}
-	complete := func() {
-		r.until = c.session.Said()
-		c.unsaid = append(c.unsaid, r)
-		c.said()
-	}
-	if done, _ := r.req.Done(); done {
-		complete()
-	} else {
-		r.req.OnDone = complete
-	}
-	c.changed.Broadcast()
-	return r
-}
-
-// Put puts a key with its value on the world's bulletin board, which PMI's
-// clients share. Other ranks find it there after the next fence.
-func (c *Client) Put(key string, value []byte) error {
-	return c.start(func() *member.Request { return c.session.Put(key, value) }).Wait()
-}
-
-// Get looks a key up: as of the last fence, and what ranks of this node have
-// put since.
-func (c *Client) Get(key string) (value []byte, found bool, err error) {
-	r := c.start(func() *member.Request { return c.session.Get(key) })
-	err = r.Wait()
-	value, found = r.req.Value()
-	return value, found, err
-}
-
-// Fence returns when every rank of the world has entered it. A barrier of PMI is
-// a fence, too: each rank enters each fence once, one way or the other. Two calls of
-// several goroutines are two fences, one after the other.
-func (c *Client) Fence() error {
-	return c.start(c.session.Fence).Wait()
-}
-
 // Sub makes a communicator of some ranks of the world, in the order given. These
 // ranks, and no others, call it with the same list.
-func (c *Client) Sub(ranks []int) (*Comm, error) {
+func (c *Client) Sub(ctx context.Context, ranks []int) (*Comm, error) {
 	for _, rank := range ranks {
 		if rank < 0 || rank >= c.Size() {
 			return nil, fmt.Errorf("a communicator with rank %d of a world of %d", rank, c.Size())
 		}
 	}
-	r := c.start(func() *member.Request { return c.session.Sub(ranks) })
-	if err := r.Wait(); err != nil {
+	r, err := c.call(ctx, "a communicator", func() *member.Request { return c.session.Sub(ranks) })
+	if err != nil {
 		return nil, err
 	}
-	return &Comm{client: c, comm: r.req.Made()}, nil
+	return &Comm{client: c, comm: r.Made()}, nil
 }

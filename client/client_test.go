@@ -1,8 +1,7 @@
 package client_test
 
 import (
-	"bytes"
-	"encoding/binary"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -26,17 +25,11 @@ func text(src, dst, size int) []byte {
 	return b
 }
 
-// number is an int64 of each of some elements.
-func number(v int64, size int) []byte {
-	b := make([]byte, size)
-	for i := 0; i < size; i += 8 {
-		binary.LittleEndian.PutUint64(b[i:], uint64(v))
-	}
-	return b
-}
+// number is some elements of one value.
+func number(v, size int) []int { return slices.Repeat([]int{v}, size/8) }
 
-func expect(what string, got, want []byte, err error) error {
-	if err == nil && !bytes.Equal(got, want) {
+func expect[T comparable](what string, got, want []T, err error) error {
+	if err == nil && !slices.Equal(got, want) {
 		err = fmt.Errorf("a wrong result")
 	}
 	if err != nil {
@@ -46,9 +39,9 @@ func expect(what string, got, want []byte, err error) error {
 }
 
 // operations does every operation of a communicator once.
-func operations(c *client.Comm, size int) error {
+func operations(ctx context.Context, c *client.Comm, size int) error {
 	me, p, root := c.Rank(), c.Size(), c.Size()-1
-	if err := c.Barrier(); err != nil {
+	if err := c.Barrier(ctx); err != nil {
 		return err
 	}
 	concat := func(part func(i int) []byte) (b []byte) {
@@ -63,51 +56,63 @@ func operations(c *client.Comm, size int) error {
 	if me == root {
 		copy(got, text(root, 0, size))
 	}
-	if err := expect("bcast", got, text(root, 0, size), c.Bcast(root, got)); err != nil {
+	if err := expect("bcast", got, text(root, 0, size), client.Bcast(ctx, c, root, got)); err != nil {
 		return err
 	}
 	var all, want []byte
 	if me == root {
 		all, want = make([]byte, p*size), fromAll(0)
 	}
-	if err := expect("gather", all, want, c.Gather(root, text(me, 0, size), all)); err != nil {
+	if err := expect("gather", all, want, client.Gather(ctx, c, root, text(me, 0, size), all)); err != nil {
 		return err
 	}
 	all = make([]byte, p*size)
-	if err := expect("allgather", all, fromAll(0), c.AllGather(text(me, 0, size), all)); err != nil {
+	if err := expect("allgather", all, fromAll(0), client.AllGather(ctx, c, text(me, 0, size), all)); err != nil {
 		return err
 	}
-	if err := expect("alltoall", all, fromAll(me), c.AllToAll(toAll(me), all)); err != nil {
+	if err := expect("alltoall", all, fromAll(me), client.AllToAll(ctx, c, toAll(me), all)); err != nil {
 		return err
 	}
-	if err := expect("scatter", got, text(root, me, size), c.Scatter(root, toAll(root), got)); err != nil {
+	if err := expect("scatter", got, text(root, me, size), client.Scatter(ctx, c, root, toAll(root), got)); err != nil {
 		return err
 	}
-	sum := int64(p * (p - 1) / 2)
-	if err := expect("allreduce", got, number(sum, size), c.AllReduce(client.Int64, client.Sum, number(int64(me), size), got)); err != nil {
+	sum, v := p*(p-1)/2, number(me, size)
+	if err := expect("allreduce", v, number(sum, size), client.AllReduce(ctx, c, client.Sum, v, v)); err != nil {
 		return err
 	}
-	if err := expect("scan", got, number(int64(me*(me+1)/2), size), c.Scan(client.Int64, client.Sum, number(int64(me), size), got)); err != nil {
+	v = number(me, size)
+	if err := expect("scan", v, number(me*(me+1)/2, size), client.Scan(ctx, c, client.Sum, v, v)); err != nil {
 		return err
 	}
-	clear(got)
-	want = number(0, size)
+	before := number(-1, size)
+	wantBefore := number(me*(me-1)/2, size)
+	if me == 0 {
+		wantBefore = number(-1, size)
+	}
+	if err := expect("exscan", before, wantBefore, client.Exscan(ctx, c, client.Sum, number(me, size), before)); err != nil {
+		return err
+	}
+	all2, wantMax := number(0, size), number(0, size)
 	if me == root {
-		want = number(int64(p-1), size)
+		wantMax = number(p-1, size)
 	}
-	if err := expect("reduce", got, want, c.Reduce(root, client.Int64, client.Max, number(int64(me), size), got)); err != nil {
+	if err := expect("reduce", all2, wantMax, client.Reduce(ctx, c, root, client.Max, number(me, size), all2)); err != nil {
+		return err
+	}
+	share := number(0, size)
+	if err := expect("reduce-scatter", share, number(sum, size), client.ReduceScatter(ctx, c, client.Sum, slices.Repeat(number(me, size), p), share)); err != nil {
 		return err
 	}
 	left, right := (me+p-1)%p, (me+1)%p
-	sent := c.StartSend(right, 3, text(me, right, size))
-	m, err := c.Recv(client.Any, client.Any, got)
+	sent := client.StartSend(c, right, 3, text(me, right, size))
+	m, err := client.Recv(ctx, c, client.Any, client.Any, got)
 	if err == nil && m != (client.Message{Source: left, Tag: 3, Size: size}) {
 		err = fmt.Errorf("message %+v", m)
 	}
 	if err := expect("recv", got, text(left, me, size), err); err != nil {
 		return err
 	}
-	return expect("send", nil, nil, sent.Wait())
+	return expect[byte]("send", nil, nil, sent.Wait(ctx))
 }
 
 func TestOperations(t *testing.T) {
@@ -116,65 +121,67 @@ func TestOperations(t *testing.T) {
 		require.Equal(t, []int{rank, ranks, rank / perNode, nodes}, []int{c.Rank(), c.Size(), c.Node(), c.Nodes()})
 	}
 	for _, size := range []int{8, 1000, 200_000} {
-		each(t, all, func(c *client.Client) error { return operations(c.World(), size) })
+		each(t, all, func(c *client.Client) error { return operations(t.Context(), c.World(), size) })
 	}
 }
 
 func TestCommunicators(t *testing.T) {
+	ctx := t.Context()
 	each(t, newCore(t).job(), func(c *client.Client) error {
-		half, err := c.World().Split(c.Rank()%2, -c.Rank())
+		half, err := c.World().Split(ctx, c.Rank()%2, -c.Rank())
 		if err != nil {
 			return err
 		}
 		if want := 1 - c.Rank()/2; half.Rank() != want || half.Size() != ranks/2 {
 			return fmt.Errorf("number %d of %d; %d was expected", half.Rank(), half.Size(), want)
 		}
-		if at, err := half.Locate(0); err != nil || at != (client.Location{Rank: 2 + c.Rank()%2, Node: 1}) {
+		if at, err := half.Locate(ctx, 0); err != nil || at != (client.Location{Rank: 2 + c.Rank()%2, Node: 1}) {
 			return fmt.Errorf("member 0 is at %+v: %w", at, err)
 		}
-		if err := operations(half, 40); err != nil {
+		if err := operations(ctx, half, 40); err != nil {
 			return err
 		}
-		if err := half.Free(); err != nil {
+		if err := half.Free(ctx); err != nil {
 			return err
 		}
-		none, err := c.World().Split(-1, 0)
+		none, err := c.World().Split(ctx, -1, 0)
 		if none != nil || err != nil {
 			return fmt.Errorf("a communicator for nobody: %v, %w", none, err)
 		}
 		if c.Rank() == 1 {
 			return nil
 		}
-		some, err := c.Sub([]int{3, 0, 2})
+		some, err := c.Sub(ctx, []int{3, 0, 2})
 		if err != nil {
 			return err
 		}
-		return operations(some, 40)
+		return operations(ctx, some, 40)
 	})
 }
 
 func TestBoard(t *testing.T) {
+	ctx := t.Context()
 	agent := newCore(t)
 	agent.image = filepath.Join(t.TempDir(), "board")
 	each(t, agent.job(), func(c *client.Client) error {
 		mine := fmt.Sprintf("key%d", c.Rank())
-		if err := c.Put(mine, []byte(mine+"'s value")); err != nil {
+		if err := c.Put(ctx, mine, []byte(mine+"'s value")); err != nil {
 			return err
 		}
-		if err := c.Put(string(make([]byte, 1000)), nil); err == nil {
+		if err := c.Put(ctx, string(make([]byte, 1000)), nil); err == nil {
 			return fmt.Errorf("a key of 1000 bytes was taken")
 		}
-		return c.Fence()
+		return c.Fence(t.Context())
 	})
 	one, err := agent.open(0) // a rank calls once; this core does not mind
 	require.NoError(t, err)
 	defer one.Close()
-	board, err := one.Board()
+	board, err := one.Board(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 1, board.Epoch())
 	for rank := range ranks {
 		key := fmt.Sprintf("key%d", rank)
-		value, found, err := one.Get(key)
+		value, found, err := one.Get(ctx, key)
 		require.NoError(t, err)
 		require.True(t, found)
 		require.Equal(t, key+"'s value", string(value))
@@ -182,7 +189,7 @@ func TestBoard(t *testing.T) {
 		require.True(t, found)
 		require.Equal(t, key+"'s value", string(value))
 	}
-	_, found, err := one.Get("other")
+	_, found, err := one.Get(ctx, "other")
 	require.NoError(t, err)
 	require.False(t, found)
 	_, found = board.Get("other")
@@ -195,7 +202,7 @@ func TestBoard(t *testing.T) {
 	agent.mu.Lock()
 	agent.image = filepath.Join(t.TempDir(), "missing", "board")
 	agent.mu.Unlock()
-	_, err = one.Board()
+	_, err = one.Board(t.Context())
 	require.ErrorContains(t, err, "missing")
 }
 
@@ -213,10 +220,10 @@ func TestManyAtOnce(t *testing.T) {
 					peer := (c.Rank() + 1 + i%(ranks-1)) % ranks
 					from := (c.Rank() + ranks - 1 - i%(ranks-1)) % ranks
 					tag, got := thread*messages+i, make([]byte, 10)
-					sent := w.StartSend(peer, tag, text(c.Rank(), peer, 10))
-					_, err := w.Recv(from, tag, got)
+					sent := client.StartSend(w, peer, tag, text(c.Rank(), peer, 10))
+					_, err := client.Recv(t.Context(), w, from, tag, got)
 					if err = expect("recv", got, text(from, c.Rank(), 10), err); err == nil {
-						err = sent.Wait()
+						err = sent.Wait(t.Context())
 					}
 					if err != nil {
 						errs[thread] = err
@@ -238,7 +245,7 @@ func TestManyAtOnce(t *testing.T) {
 // Each rank is told what it sends and receives, stage by stage.
 func TestSchedule(t *testing.T) {
 	each(t, newCore(t).job(), func(c *client.Client) error {
-		got, err := c.Schedule("next", 8)
+		got, err := c.Schedule(t.Context(), "next", 8)
 		if err != nil {
 			return err
 		}
@@ -246,53 +253,11 @@ func TestSchedule(t *testing.T) {
 		if len(got) != 3 || got[0] != nil || !slices.Equal(got[1], want) || got[2] != nil {
 			return fmt.Errorf("the schedule is %v", got)
 		}
-		if got, err = c.Schedule("another", 8); err == nil || err.Error() != "no such algorithm" || got != nil {
+		if got, err = c.Schedule(t.Context(), "another", 8); err == nil || err.Error() != "no such algorithm" || got != nil {
 			return fmt.Errorf("there is a schedule %v: %w", got, err)
 		}
 		return nil
 	})
-}
-
-func TestWrongCalls(t *testing.T) {
-	all := newCore(t).job()
-	w := all[0].World()
-	for name, err := range map[string]error{
-		"no such root":     w.Bcast(ranks, make([]byte, 1)),
-		"half an element":  w.AllReduce(client.Int64, client.Sum, make([]byte, 9), make([]byte, 9)),
-		"bits of a float":  w.AllReduce(client.Float64, client.Xor, make([]byte, 8), make([]byte, 8)),
-		"too little room":  w.AllGather(make([]byte, 8), make([]byte, 8)),
-		"a negative tag":   w.Send(1, -1, nil),
-		"a tag too large":  w.Send(1, (1<<31-1)+1, nil),
-		"Scan's tag":       w.StartRecv(1, (1<<31-1)+64, nil).Wait(),
-		"no such member":   w.Send(-1, 0, nil),
-		"a huge value":     all[0].Put("key", make([]byte, 1<<20)),
-		"freeing all":      w.Free(),
-		"nobody":           func() error { _, err := all[0].Sub(nil); return err }(),
-		"others":           func() error { _, err := all[0].Sub([]int{1, 2}); return err }(),
-		"twice":            func() error { _, err := all[0].Sub([]int{0, 0}); return err }(),
-		"no rank":          func() error { _, err := all[0].Sub([]int{0, ranks}); return err }(),
-		"nobody to locate": func() error { _, err := w.Locate(ranks); return err }(),
-	} {
-		require.Error(t, err, name)
-	}
-	sent := all[1].World().StartSend(0, 5, make([]byte, 100))
-	m, err := w.Recv(1, 5, make([]byte, 10))
-	require.ErrorContains(t, err, "a message of 100 bytes from member 1; there is room for 10", "%+v", m)
-	require.NoError(t, sent.Wait())
-	each(t, all, func(c *client.Client) error { return operations(c.World(), 8) })
-}
-
-func TestLeaving(t *testing.T) {
-	all := newCore(t).job()
-	waits := all[0].World().StartBarrier()
-	given := all[3].World().StartRecv(0, 1, make([]byte, 1))
-	require.NoError(t, all[3].Close())
-	require.EqualError(t, waits.Wait(), "rank 3 has left")
-	require.EqualError(t, given.Wait(), "the connection was closed")
-	require.EqualError(t, all[3].World().Barrier(), "the connection was closed")
-	require.NoError(t, all[3].Close(), "closing again does nothing")
-	_, err := all[1].World().Recv(3, 1, make([]byte, 1))
-	require.EqualError(t, err, "rank 3 has left")
 }
 
 // TestAgentGoes ends the agent's end of a connection.
@@ -304,8 +269,8 @@ func TestAgentGoes(t *testing.T) {
 	conn := agent.callers[2].conn
 	agent.mu.Unlock()
 	require.NoError(t, conn.Close())
-	require.EqualError(t, waits.Wait(), "the agent has closed the connection")
-	require.Error(t, all[2].Put("key", nil))
+	require.EqualError(t, waits.Wait(t.Context()), "the agent has closed the connection")
+	require.Error(t, all[2].Put(t.Context(), "key", nil))
 }
 
 // TestFencesOfSeveralGoroutines has two goroutines of each rank fence: these are two
@@ -319,12 +284,12 @@ func TestFencesOfSeveralGoroutines(t *testing.T) {
 		errs := make([]error, threads)
 		var tasks sync.WaitGroup
 		for thread := range threads {
-			tasks.Go(func() { errs[thread] = c.Fence() })
+			tasks.Go(func() { errs[thread] = c.Fence(t.Context()) })
 		}
 		tasks.Wait()
 		return errors.Join(errs...)
 	})
-	board, err := all[0].Board()
+	board, err := all[0].Board(t.Context())
 	require.NoError(t, err)
 	defer board.Close()
 	require.EqualValues(t, threads, board.Epoch())
@@ -345,12 +310,12 @@ func TestOpenRefused(t *testing.T) {
 	} {
 		t.Setenv("GOLAUNCH_FD", x.fd)
 		t.Setenv("PMI_RANK", x.rank)
-		_, err := client.Open()
+		_, err := client.Open(t.Context())
 		require.ErrorIs(t, err, client.ErrNotLaunched)
 		require.EqualError(t, err, x.says)
 	}
 	require.NoError(t, os.Unsetenv("GOLAUNCH_FD"))
-	_, err = client.Open()
+	_, err = client.Open(t.Context())
 	require.ErrorIs(t, err, client.ErrNotLaunched)
 	require.EqualError(t, err, "golaunch: $GOLAUNCH_FD is not set: not a rank of a golaunch job")
 }
@@ -365,12 +330,12 @@ func TestOpenSaysTheWorld(t *testing.T) {
 		if value == "" {
 			require.NoError(t, os.Unsetenv("GOLAUNCH_WORLD"))
 		}
-		job, err := client.Open()
+		job, err := client.Open(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, world, c.world)
 		require.NoError(t, job.Close())
 	}
 	t.Setenv("GOLAUNCH_WORLD", "one")
-	_, err := client.Open()
+	_, err := client.Open(t.Context())
 	require.EqualError(t, err, `golaunch: $GOLAUNCH_WORLD is "one", no world: not a rank of a golaunch job`)
 }

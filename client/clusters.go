@@ -1,6 +1,10 @@
 package client
 
-import "github.com/golaunch/golaunch/tree/member"
+import (
+	"context"
+
+	"github.com/golaunch/golaunch/tree/member"
+)
 
 // NetworkDepth is how many levels of switches the network between the job's hosts
 // has (tii_get_network_depth [Subramoni 5.2]). At depth 1 all hosts are together, the
@@ -16,8 +20,10 @@ func (c *Client) SwitchClusters(depth int) int { return c.session.SwitchClusters
 // all ranks below the same switches, in all worlds of the job, and so a color for
 // Split. A host that the network lacks is alone. The node's own agent answers. It is
 // an error where there is no such rank or depth.
-func (c *Client) SwitchCluster(rank, depth int) (int, error) {
-	r := c.start(func() *member.Request { return c.session.SwitchCluster(rank, depth) })
-	err := r.Wait()
-	return r.req.Cluster(), err
+func (c *Client) SwitchCluster(ctx context.Context, rank, depth int) (int, error) {
+	r, err := c.call(ctx, "a switch cluster", func() *member.Request { return c.session.SwitchCluster(rank, depth) })
+	if err != nil {
+		return 0, err
+	}
+	return r.Cluster(), nil
 }

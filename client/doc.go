@@ -3,20 +3,23 @@
 // world's bulletin board, whatever programming model the program follows. It
 // needs no MPI, and does not disturb one in the same process.
 //
-//	job, err := client.Open()
-//	if err != nil { ... } // not started by golaunch
+//	job, err := client.Open(ctx)
+//	if err != nil { ... } // ErrNotLaunched: not started by golaunch
 //	defer job.Close()
-//	world := job.World()
-//	sum := make([]byte, 8)
-//	err = world.AllReduce(client.Int64, client.Sum, mine, sum)
+//	sum := []float64{x}
+//	err = client.AllReduce(ctx, job.World(), client.Sum, sum, sum)
 //
 // Operations of a communicator are collective: every member begins the same
 // ones, in the same order. Those that begin with Start return at once, and any
-// number of them may be under way; their buffers are the library's until Wait
-// returns. A process other than rank 0, 1, ... of the job, such as a child of
-// one, has no part in it. All methods may be called from several goroutines. When a
+// number of them may be under way; their buffers are the library's until the Request is
+// done. A process other than rank 0, 1, ... of the job, such as a child of
+// one, has no part in it. All calls may come from several goroutines. When a
 // call that waits has returned nil, the rank may end without Close: the agent has what
 // others need of it.
 //
-// docs/client.md describes the protocol, libgolaunch the same for C.
+// A context that ends while a call over a communicator waits leaves that broken for
+// this rank (ErrBroken), as a connection is whose reader has stopped in a message;
+// Shrink makes another.
+//
+// docs/client.md has limits and costs, and describes the protocol; libgolaunch is for C.
 package client

@@ -29,7 +29,7 @@ func heard(t *testing.T) (*Client, net.Conn) {
 	}
 	ready := make(chan opened)
 	go func() { // ends with Open
-		c, err := Open()
+		c, err := Open(t.Context())
 		ready <- opened{c, err}
 	}()
 	buf, oob := make([]byte, 256), make([]byte, 64)
@@ -64,10 +64,10 @@ func TestWhatIsDoneIsSaid(t *testing.T) {
 	}()
 	var all []*Request
 	for range operations {
-		all = append(all, c.World().StartBcast(0, make([]byte, record.Chunk)))
+		all = append(all, StartBcast(c.World(), 0, make([]byte, record.Chunk)))
 	}
 	for _, r := range all {
-		require.NoError(t, r.Wait())
+		require.NoError(t, r.Wait(t.Context()))
 	}
 	require.NoError(t, c.conn.Close())
 	data := 0
@@ -92,8 +92,8 @@ func TestWhatIsNotSaidIsNotDone(t *testing.T) {
 	c, agent := heard(t)
 	var all []*Request
 	for range record.SyncEvery - 1 { // together more than the socket holds
-		all = append(all, c.World().StartBcast(0, make([]byte, record.Chunk)))
+		all = append(all, StartBcast(c.World(), 0, make([]byte, record.Chunk)))
 	}
 	require.NoError(t, agent.Close())
-	require.EqualError(t, all[len(all)-1].Wait(), "the agent has closed the connection")
+	require.EqualError(t, all[len(all)-1].Wait(t.Context()), "the agent has closed the connection")
 }

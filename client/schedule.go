@@ -1,6 +1,10 @@
 package client
 
-import "github.com/golaunch/golaunch/tree/member"
+import (
+	"context"
+
+	"github.com/golaunch/golaunch/tree/member"
+)
 
 // ScheduledMessage is a message of a schedule, as one of the two ranks that have part
 // in it is told of it.
@@ -19,12 +23,12 @@ type ScheduledMessage struct {
 // schedule once; an algorithm that depends on the network takes that of golaunch
 // --topology. A message to this rank itself, a copy, is there twice, sent and received.
 // docs/client.md has the bounds. The result is the caller's.
-func (c *Client) Schedule(algorithm string, bytes int64) ([][]ScheduledMessage, error) {
-	r := c.start(func() *member.Request { return c.session.Schedule(algorithm, bytes) })
-	if err := r.Wait(); err != nil {
+func (c *Client) Schedule(ctx context.Context, algorithm string, bytes int64) ([][]ScheduledMessage, error) {
+	r, err := c.call(ctx, "a schedule", func() *member.Request { return c.session.Schedule(algorithm, bytes) })
+	if err != nil {
 		return nil, err
 	}
-	count, part := r.req.Scheduled()
+	count, part := r.Scheduled()
 	stages := make([][]ScheduledMessage, count)
 	for _, m := range part {
 		stages[m.Stage] = append(stages[m.Stage], ScheduledMessage{Peer: m.Peer, Received: m.Received, Bytes: m.Bytes})

@@ -2,7 +2,7 @@ package main
 
 import (
 	"bufio"
-	"encoding/binary"
+	"context"
 	"fmt"
 	"os"
 	"time"
@@ -15,14 +15,20 @@ type operation struct {
 	name   string
 	size   int // bytes of a rank's part, or for each other rank; of a broadcast all
 	rounds int
-	do     func(w *client.Comm, mine, all, rest []byte) error
+	do     func(ctx context.Context, w *client.Comm, mine, all, rest []byte) error
 }
 
 // operations is the table of them.
 func operations() []operation {
-	bcast := func(w *client.Comm, mine, _, _ []byte) error { return w.Bcast(0, mine) }
-	gather := func(w *client.Comm, mine, all, _ []byte) error { return w.Gather(0, mine, all) }
-	allToAll := func(w *client.Comm, _, all, rest []byte) error { return w.AllToAll(all, rest) }
+	bcast := func(ctx context.Context, w *client.Comm, mine, _, _ []byte) error {
+		return client.Bcast(ctx, w, 0, mine)
+	}
+	gather := func(ctx context.Context, w *client.Comm, mine, all, _ []byte) error {
+		return client.Gather(ctx, w, 0, mine, all)
+	}
+	allToAll := func(ctx context.Context, w *client.Comm, _, all, rest []byte) error {
+		return client.AllToAll(ctx, w, all, rest)
+	}
 	return []operation{
 		{"broadcast", 1 << 10, 200, bcast},
 		{"broadcast", 1 << 20, 5, bcast},
@@ -35,7 +41,8 @@ func operations() []operation {
 
 // rank carries out all operations, in step with the program that started the job.
 func rank() error {
-	job, err := client.Open()
+	ctx := context.Background()
+	job, err := client.Open(ctx)
 	if err != nil {
 		return err
 	}
@@ -53,13 +60,13 @@ func rank() error {
 	}
 	for _, o := range operations() {
 		mine, all, rest := make([]byte, o.size), make([]byte, o.size*w.Size()), make([]byte, o.size*w.Size())
-		once := func() error { return o.do(w, mine, all, rest) }
-		seconds, err := timed(w, o.rounds, once, func() error { return say("ready") })
+		once := func() error { return o.do(ctx, w, mine, all, rest) }
+		seconds, err := timed(ctx, w, o.rounds, once, func() error { return say("ready") })
 		if err == nil {
 			err = say(fmt.Sprint("seconds ", seconds))
 		}
 		if err == nil {
-			err = w.Barrier() // nobody begins the next one before it is counted
+			err = w.Barrier(ctx) // nobody begins the next one before it is counted
 		}
 		if err != nil {
 			return fmt.Errorf("rank %d: %s of %d bytes: %w", w.Rank(), o.name, o.size, err)
@@ -70,8 +77,8 @@ func rank() error {
 
 // timed is how many seconds an operation takes on the slowest rank, the mean of some
 // rounds. The first round is not counted; ready is called before the others.
-func timed(w *client.Comm, rounds int, once, ready func() error) (float64, error) {
-	for _, step := range []func() error{once, ready, w.Barrier} {
+func timed(ctx context.Context, w *client.Comm, rounds int, once, ready func() error) (float64, error) {
+	for _, step := range []func() error{once, ready, func() error { return w.Barrier(ctx) }} {
 		if err := step(); err != nil {
 			return 0, err
 		}
@@ -82,10 +89,9 @@ func timed(w *client.Comm, rounds int, once, ready func() error) (float64, error
 			return 0, err
 		}
 	}
-	var mine, slowest [8]byte
-	binary.NativeEndian.PutUint64(mine[:], uint64(time.Since(begin)))
-	if err := w.AllReduce(client.Int64, client.Max, mine[:], slowest[:]); err != nil {
+	took := []time.Duration{time.Since(begin)}
+	if err := client.AllReduce(ctx, w, client.Max, took, took); err != nil {
 		return 0, err
 	}
-	return time.Duration(binary.NativeEndian.Uint64(slowest[:])).Seconds() / float64(rounds), nil
+	return took[0].Seconds() / float64(rounds), nil
 }

@@ -38,7 +38,7 @@ type secrets struct{ call, answer [secretLen]byte }
 
 // lead listens, tells rank peer where and with which secrets over the tree, and
 // measures over the connection that comes.
-func lead(world *client.Comm, tag, peer int) ([]measure.Sample, error) {
+func lead(ctx context.Context, world *client.Comm, tag, peer int) ([]measure.Sample, error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(os.Getenv(addressVariable), "0"))
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func lead(world *client.Comm, tag, peer int) ([]measure.Sample, error) {
 	_, _ = rand.Read(s.answer[:])
 	here := machine()
 	note := slices.Concat(s.call[:], s.answer[:], here[:], []byte(listener.Addr().String()))
-	if err := world.Send(peer, tag, note); err != nil {
+	if err := client.Send(ctx, world, peer, tag, note); err != nil {
 		return nil, err
 	}
 	conn, err := accept(listener.(*net.TCPListener), s, time.Now().Add(connectTimeout))
@@ -138,19 +138,18 @@ const (
 )
 
 // follow calls rank peer where it says, and answers what it measures.
-func follow(world *client.Comm, tag, peer int, hosts [2]string) error {
-	note := make([]byte, beforeAddress+maxAddress)
-	m, err := world.Recv(peer, tag, note)
+func follow(ctx context.Context, world *client.Comm, tag, peer int, hosts [2]string) error {
+	note, _, err := client.RecvAlloc[byte](ctx, world, peer, tag)
 	if err != nil {
 		return err
 	}
-	if m.Size <= beforeAddress {
-		return fmt.Errorf("%s sent %d bytes, no secrets and address", hosts[0], m.Size)
+	if len(note) <= beforeAddress || len(note) > beforeAddress+maxAddress {
+		return fmt.Errorf("%s sent %d bytes, no secrets and address", hosts[0], len(note))
 	}
 	var s secrets
 	copy(s.call[:], note)
 	copy(s.answer[:], note[secretLen:])
-	addr := string(note[beforeAddress:m.Size])
+	addr := string(note[beforeAddress:])
 	if err := reachable(addr, [sha256.Size]byte(note[2*secretLen:]) == machine(), hosts); err != nil {
 		return err
 	}

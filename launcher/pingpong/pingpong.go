@@ -5,6 +5,7 @@
 package pingpong
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -66,7 +67,7 @@ func parsePairs(words []string, ranks int) ([]pair, error) {
 func Main(words []string) int {
 	err := errors.New("it runs only as a rank of golaunch topo measure")
 	if len(words) > 0 {
-		err = run(words, os.Stdout)
+		err = run(context.Background(), words, os.Stdout)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "golaunch: topo: measure:", err)
@@ -77,8 +78,8 @@ func Main(words []string) int {
 
 // run measures the pairs that this rank is in, and prints what it found on w, a line
 // of JSON for each sample: From and To are ranks in decimal.
-func run(words []string, w io.Writer) error {
-	job, err := client.Open()
+func run(ctx context.Context, words []string, w io.Writer) error {
+	job, err := client.Open(ctx)
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func run(words []string, w io.Writer) error {
 		switch job.Rank() {
 		case p.ranks[0]:
 			var samples []measure.Sample
-			if samples, err = lead(world, i, p.ranks[1]); err == nil {
+			if samples, err = lead(ctx, world, i, p.ranks[1]); err == nil {
 				for _, s := range samples {
 					s.From, s.To = strconv.Itoa(p.ranks[0]), strconv.Itoa(p.ranks[1])
 					if err = out.Encode(s); err != nil {
@@ -102,12 +103,12 @@ func run(words []string, w io.Writer) error {
 				}
 			}
 		case p.ranks[1]:
-			err = follow(world, i, p.ranks[0], p.hosts)
+			err = follow(ctx, world, i, p.ranks[0], p.hosts)
 		}
 		if err != nil {
 			return fmt.Errorf("%s and %s: %w", p.hosts[0], p.hosts[1], err)
 		}
-		if err := world.Barrier(); err != nil {
+		if err := world.Barrier(ctx); err != nil {
 			return err
 		}
 	}

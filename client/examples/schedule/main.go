@@ -7,7 +7,7 @@
 package main
 
 import (
-	"encoding/binary"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -17,13 +17,13 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	if err := run(context.Background(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "schedule:", err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string) error {
+func run(ctx context.Context, args []string) error {
 	if len(args) != 2 {
 		return errors.New("usage: schedule ALGORITHM BYTES")
 	}
@@ -31,53 +31,52 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	job, err := client.Open()
+	job, err := client.Open(ctx)
 	if err != nil {
 		return err
 	}
 	defer job.Close()
-	stages, err := job.Schedule(args[0], size)
+	stages, err := job.Schedule(ctx, args[0], size)
 	if err != nil {
 		return fmt.Errorf("rank %d: %w", job.Rank(), err)
 	}
-	var messages, bytes uint64
+	var sum [2]int64 // messages, bytes
 	for stage, list := range stages {
-		if err := carryOut(job.World(), stage, list); err != nil {
+		if err := carryOut(ctx, job.World(), stage, list); err != nil {
 			return fmt.Errorf("rank %d: stage %d: %w", job.Rank(), stage, err)
 		}
 		for _, m := range list {
 			if !m.Received {
-				messages, bytes = messages+1, bytes+uint64(m.Bytes)
+				sum[0], sum[1] = sum[0]+1, sum[1]+m.Bytes
 			}
 		}
 	}
-	sum := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, messages), bytes)
-	if err := job.World().AllReduce(client.Uint64, client.Sum, sum, sum); err != nil {
+	if err := client.AllReduce(ctx, job.World(), client.Sum, sum[:], sum[:]); err != nil {
 		return err
 	}
 	if job.Rank() == 0 {
-		fmt.Printf("%s %d: %d stages, %d messages, %d bytes\n", args[0], size, len(stages), binary.LittleEndian.Uint64(sum), binary.LittleEndian.Uint64(sum[8:]))
+		fmt.Printf("%s %d: %d stages, %d messages, %d bytes\n", args[0], size, len(stages), sum[0], sum[1])
 	}
 	return nil
 }
 
 // carryOut does the messages of one stage, all at once.
-func carryOut(world *client.Comm, stage int, list []client.ScheduledMessage) error {
+func carryOut(ctx context.Context, world *client.Comm, stage int, list []client.ScheduledMessage) error {
 	requests := make([]*client.Request, len(list))
-	said := make([][]byte, len(list))
+	said := make([][]int64, len(list))
 	for i, m := range list {
-		if said[i] = make([]byte, 8); m.Received {
-			requests[i] = world.StartRecv(m.Peer, stage, said[i])
+		if said[i] = make([]int64, 1); m.Received {
+			requests[i] = client.StartRecv(world, m.Peer, stage, said[i])
 			continue
 		}
-		binary.LittleEndian.PutUint64(said[i], uint64(m.Bytes))
-		requests[i] = world.StartSend(m.Peer, stage, said[i])
+		said[i][0] = m.Bytes
+		requests[i] = client.StartSend(world, m.Peer, stage, said[i])
 	}
 	for i, r := range requests {
-		if err := r.Wait(); err != nil {
+		if err := r.Wait(ctx); err != nil {
 			return err
 		}
-		if got := int64(binary.LittleEndian.Uint64(said[i])); got != list[i].Bytes {
+		if got := said[i][0]; got != list[i].Bytes {
 			return fmt.Errorf("rank %d sends %d bytes, not %d", list[i].Peer, got, list[i].Bytes)
 		}
 	}

@@ -9,7 +9,7 @@
 package main
 
 import (
-	"encoding/binary"
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -18,14 +18,14 @@ import (
 )
 
 func main() {
-	if err := run(); err != nil {
+	if err := run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "switches:", err)
 		os.Exit(1)
 	}
 }
 
-func run() error {
-	job, err := client.Open()
+func run(ctx context.Context) error {
+	job, err := client.Open(ctx)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func run() error {
 		fmt.Println("no network is known; name it with golaunch --topology")
 	}
 	for depth := 1; depth <= job.NetworkDepth(); depth++ {
-		if err := show(job, depth); err != nil {
+		if err := show(ctx, job, depth); err != nil {
 			return fmt.Errorf("rank %d: depth %d: %w", job.Rank(), depth, err)
 		}
 	}
@@ -42,17 +42,17 @@ func run() error {
 }
 
 // show splits the world at a depth, and prints who is together.
-func show(job *client.Client, depth int) error {
-	mine, err := job.SwitchCluster(job.Rank(), depth)
+func show(ctx context.Context, job *client.Client, depth int) error {
+	mine, err := job.SwitchCluster(ctx, job.Rank(), depth)
 	if err != nil {
 		return err
 	}
-	near, err := job.World().Split(mine, job.Rank())
+	near, err := job.World().Split(ctx, mine, job.Rank())
 	if err != nil {
 		return err
 	}
-	all := make([]byte, 8*near.Size())
-	if err := near.Gather(0, binary.LittleEndian.AppendUint64(nil, uint64(job.Rank())), all); err != nil {
+	all := make([]int, near.Size())
+	if err := client.Gather(ctx, near, 0, []int{job.Rank()}, all); err != nil {
 		return err
 	}
 	if job.Rank() == 0 {
@@ -64,10 +64,9 @@ func show(job *client.Client, depth int) error {
 	}
 	if near.Rank() == 0 {
 		var members strings.Builder
-		for i := range near.Size() {
-			rank := int(binary.LittleEndian.Uint64(all[8*i:]))
+		for _, rank := range all {
 			// Every rank can be asked for.
-			theirs, err := job.SwitchCluster(rank, depth)
+			theirs, err := job.SwitchCluster(ctx, rank, depth)
 			if err != nil {
 				return err
 			}
@@ -78,5 +77,5 @@ func show(job *client.Client, depth int) error {
 		}
 		fmt.Printf("depth %d: ranks%s\n", depth, &members)
 	}
-	return near.Free()
+	return near.Free(ctx)
 }

@@ -1,0 +1,131 @@
+package client
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/golaunch/golaunch/tree/member"
+	"github.com/golaunch/golaunch/tree/record"
+)
+
+// Shrink makes a communicator of the members of c that live, in their order: after a
+// LeftError, or after a wait that was given up (ErrBroken). All of them call it; those
+// that have left need not be known. It works also where no member has left. A member
+// that lives and does not call it keeps the others waiting. What is under way over c
+// stays so. A communicator whose members disagreed (MismatchError) cannot be shrunk, nor
+// one with ranks on a node that was lost.
+//
+// The lowest member that lives hears from all others, and tells them who is there; then
+// a barrier over the new communicator shows that all have it. If some member leaves
+// meanwhile, they begin again: whoever returns without an error, all do that live.
+// One rank sends and receives one message for each other.
+func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
+	if c == nil {
+		return nil, noComm("shrink")
+	}
+	if err := notBegun(ctx, "shrink"); err != nil {
+		return nil, err
+	}
+	round := c.libraryTag(member.Shrinking)
+	for lead, attempt := 0, int64(0); lead < c.Size(); attempt++ {
+		made, leads, err := c.shrink(ctx, lead, round+attempt<<20)
+		var left *LeftError
+		switch {
+		case err == nil:
+			return made, nil
+		case !errors.As(err, &left):
+			return nil, fmt.Errorf("shrink: %w", err)
+		case !leads:
+			lead, attempt = lead+1, -1
+		}
+	}
+	return nil, errors.New("shrink: every member has left") // this rank lives: it leads at last
+}
+
+// shrink is one attempt, led by a member. leads is false if that has left before it told
+// everyone who is there.
+func (c *Comm) shrink(ctx context.Context, lead int, tag int64) (made *Comm, leads bool, err error) {
+	var list []int
+	if c.Rank() == lead {
+		list, err = c.leadShrink(ctx, tag)
+	} else {
+		list, err = c.followShrink(ctx, lead, tag)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if made, err = c.client.Sub(ctx, list); err == nil {
+		err = made.Barrier(ctx)
+	}
+	return made, true, err
+}
+
+// leadShrink hears who is there, and tells everyone: ranks of the world.
+func (c *Comm) leadShrink(ctx context.Context, tag int64) ([]int, error) {
+	calls := make([]*Request, c.Size())
+	for i := range calls {
+		if i != c.Rank() {
+			calls[i] = c.start("shrink", func() *member.Request { return c.comm.RecvAllLibrary(i, tag) })
+		}
+	}
+	var list, living []int
+	for i, r := range calls {
+		if r == nil {
+			list = append(list, c.client.Rank())
+			continue
+		}
+		if err := r.Wait(ctx); hasLeft(err, i) {
+			continue
+		} else if err != nil {
+			return nil, final(err)
+		}
+		rank, used := binary.Uvarint(r.req.Received())
+		if used <= 0 || rank >= uint64(c.client.Size()) {
+			return nil, fmt.Errorf("member %d says that it is rank %d", i, rank)
+		}
+		list, living = append(list, int(rank)), append(living, i)
+	}
+	body := record.AppendRuns(nil, list)
+	said := make([]*Request, len(living))
+	for n, i := range living {
+		said[n] = c.start("shrink", func() *member.Request { return c.comm.SendLibrary(i, tag, body) })
+	}
+	for n, r := range said {
+		if err := r.Wait(ctx); err != nil && !hasLeft(err, living[n]) {
+			return nil, final(err)
+		}
+	}
+	return list, nil
+}
+
+// hasLeft tells whether an error says that a member has left.
+func hasLeft(err error, member int) bool {
+	var left *LeftError
+	return errors.As(err, &left) && slices.Contains(left.Ranks, member)
+}
+
+// final is an error that another attempt does not mend.
+func final(err error) error {
+	if left := (*LeftError)(nil); errors.As(err, &left) {
+		return errors.New(left.Text)
+	}
+	return err
+}
+
+// followShrink says that this rank is there, and hears who is.
+func (c *Comm) followShrink(ctx context.Context, lead int, tag int64) ([]int, error) {
+	me := binary.AppendUvarint(nil, uint64(c.client.Rank()))
+	call := c.start("shrink", func() *member.Request { return c.comm.SendLibrary(lead, tag, me) })
+	answer := c.start("shrink", func() *member.Request { return c.comm.RecvAllLibrary(lead, tag) })
+	for _, r := range []*Request{answer, call} {
+		if err := r.Wait(ctx); hasLeft(err, lead) {
+			return nil, err
+		} else if err != nil {
+			return nil, final(err)
+		}
+	}
+	return record.ParseRuns(answer.req.Received(), c.client.Size())
+}

@@ -1,0 +1,157 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/golaunch/golaunch/tree/member"
+)
+
+// Gatherv brings everyone's send, however long, to root, and returns it there, a slice
+// for each member; elsewhere nil. All members first learn the lengths, 8 bytes each.
+// Where these are much alike, the parts go as in a Gather, filled up to the longest;
+// else as messages.
+func Gatherv[T Element](ctx context.Context, c *Comm, root int, send []T) ([][]T, error) {
+	if c == nil {
+		return nil, noComm("gatherv")
+	}
+	if root < 0 || root >= c.Size() {
+		return nil, fmt.Errorf("gatherv: root %d of a communicator of %d", root, c.Size())
+	}
+	lengths, err := lengthsOf(ctx, c, send)
+	if err != nil {
+		return nil, err
+	}
+	most := int(slices.Max(lengths))
+	if !alike(lengths, sizeOf[T]()) {
+		return gatherMessages(ctx, c, root, send, lengths)
+	}
+	var all []T
+	if c.Rank() == root {
+		all = make([]T, c.Size()*most)
+	}
+	if err := Gather(ctx, c, root, filled(send, most), all); err != nil || c.Rank() != root {
+		return nil, err
+	}
+	return parts(all, lengths, most), nil
+}
+
+// AllGatherv is Gatherv with the result everywhere. Where lengths are not alike, member
+// 0 gathers, and sends all of it to everyone.
+func AllGatherv[T Element](ctx context.Context, c *Comm, send []T) ([][]T, error) {
+	if c == nil {
+		return nil, noComm("allgatherv")
+	}
+	lengths, err := lengthsOf(ctx, c, send)
+	if err != nil {
+		return nil, err
+	}
+	most := int(slices.Max(lengths))
+	if alike(lengths, sizeOf[T]()) {
+		all := make([]T, c.Size()*most)
+		if err := AllGather(ctx, c, filled(send, most), all); err != nil {
+			return nil, err
+		}
+		return parts(all, lengths, most), nil
+	}
+	each, err := gatherMessages(ctx, c, 0, send, lengths)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Concat(each...)
+	if c.Rank() != 0 {
+		all = make([]T, total(lengths))
+	}
+	if err := Bcast(ctx, c, 0, all); err != nil {
+		return nil, err
+	}
+	return parts(all, lengths, 0), nil
+}
+
+// lengthsOf are those of everyone's send.
+func lengthsOf[T any](ctx context.Context, c *Comm, send []T) ([]int64, error) {
+	lengths := make([]int64, c.Size())
+	if err := AllGather(ctx, c, []int64{int64(len(send))}, lengths); err != nil {
+		return nil, err
+	}
+	const most = 1 << 40
+	for i, n := range lengths {
+		if n < 0 || n > most/int64(sizeOf[T]()) {
+			return nil, fmt.Errorf("member %d gives %d elements", i, n)
+		}
+	}
+	return lengths, nil
+}
+
+func total(lengths []int64) (sum int64) {
+	for _, n := range lengths {
+		sum += n
+	}
+	return sum
+}
+
+// alike tells whether parts that are filled up to the longest are at most twice as much,
+// or little.
+func alike(lengths []int64, size int) bool {
+	const little = 64 << 10 // bytes
+	all := int64(len(lengths)) * slices.Max(lengths)
+	return all <= 2*total(lengths) || all*int64(size) <= little
+}
+
+// filled is send with zeros behind it.
+func filled[T any](send []T, n int) []T {
+	out := make([]T, n)
+	copy(out, send)
+	return out
+}
+
+// parts cuts what was gathered: parts of the lengths, each at a multiple of stride or,
+// where that is 0, one after the other.
+func parts[T any](all []T, lengths []int64, stride int) [][]T {
+	list, at := make([][]T, len(lengths)), 0
+	for i, n := range lengths {
+		end := at + int(n)
+		list[i] = all[at:end:end]
+		if at = end; stride > 0 {
+			at = (i + 1) * stride
+		}
+	}
+	return list
+}
+
+// gatherMessages gathers what is not empty as messages.
+func gatherMessages[T Element](ctx context.Context, c *Comm, root int, send []T, lengths []int64) ([][]T, error) {
+	tag := c.libraryTag(member.Varying)
+	if c.Rank() != root {
+		if len(send) == 0 {
+			return nil, nil
+		}
+		return nil, c.start("gatherv", func() *member.Request { return c.comm.SendLibrary(root, tag, bytesOf(send)) }).Wait(ctx)
+	}
+	each := make([][]T, c.Size())
+	requests := make([]*Request, c.Size())
+	for i, n := range lengths {
+		if i != root && n > 0 {
+			each[i] = make([]T, n)
+			requests[i] = c.start("gatherv", func() *member.Request { return c.comm.RecvLibrary(i, tag, bytesOf(each[i])) })
+		}
+	}
+	each[root] = slices.Clone(send)
+	for _, r := range requests {
+		if r == nil {
+			continue
+		}
+		if err := r.Wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return each, nil
+}
+
+// libraryTag is a tag for messages of one call of all members.
+func (c *Comm) libraryTag(sort member.Call) int64 {
+	c.client.mu.Lock()
+	defer c.client.mu.Unlock()
+	return c.comm.LibraryTag(sort)
+}
