@@ -47,7 +47,7 @@ build:
 	$(BUILD) -o bin/golaunch ./cmd/golaunch
 	$(BUILD) -o bin/$(AGENT) ./cmd/nla
 	$(BUILD) -o bin/cluster ./cmd/cluster
-	@CC="$(CC)" scripts/native.sh native/libpmi.c native/libmpichfinalize.c native/libprofile native/pmix
+	@CC="$(CC)" scripts/native.sh native/libpmi.c native/libmpichfinalize.c native/libprofile native/libgolaunch native/pmix
 
 native:
 	@CC="$(CC)" scripts/native.sh

@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 		size_t n;
 
 		MPI_Allreduce(&mine, &theirs, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
-		must(rank, "allreduce", golaunch_allreduce(world, GOLAUNCH_INT64 | GOLAUNCH_SUM, &mine, &ours, sizeof ours) == 0);
+		must(rank, "allreduce", golaunch_allreduce(world, GOLAUNCH_INT64, GOLAUNCH_SUM, &mine, &ours, sizeof ours) == 0);
 		must(rank, "two sums that agree", ours == theirs);
 		snprintf(key, sizeof key, "mpitree-%d-%d", (int)i, rank);
 		must(rank, "put", golaunch_put(job, key, &mine, sizeof mine) == 0);

@@ -34,12 +34,12 @@ static int by_tree(int op, size_t n)
 	case SCATTER: return golaunch_scatter(world, 0, all, mine, n);
 	case ALLGATHER: return golaunch_allgather(world, mine, all, n);
 	case ALLTOALL: return golaunch_alltoall(world, all, rest, n);
-	case REDUCE: return golaunch_reduce(world, 0, GOLAUNCH_DOUBLE | GOLAUNCH_SUM, mine, rest, n);
-	case ALLREDUCE: return golaunch_allreduce(world, GOLAUNCH_DOUBLE | GOLAUNCH_SUM, mine, rest, n);
+	case REDUCE: return golaunch_reduce(world, 0, GOLAUNCH_DOUBLE, GOLAUNCH_SUM, mine, rest, n);
+	case ALLREDUCE: return golaunch_allreduce(world, GOLAUNCH_DOUBLE, GOLAUNCH_SUM, mine, rest, n);
 	case RING: {
 		golaunch_request *q = golaunch_irecv(world, left, 1, rest, n);
 
-		return golaunch_send(world, right, 1, mine, n) | golaunch_wait(q);
+		return golaunch_send(world, right, 1, mine, n) | golaunch_wait(&q);
 	}
 	}
 	if (rank == 0)
@@ -98,7 +98,7 @@ static double slowest(double seconds)
 {
 	double most;
 
-	must(golaunch_allreduce(world, GOLAUNCH_DOUBLE | GOLAUNCH_MAX, &seconds, &most, sizeof most));
+	must(golaunch_allreduce(world, GOLAUNCH_DOUBLE, GOLAUNCH_MAX, &seconds, &most, sizeof most));
 	return most;
 }
 

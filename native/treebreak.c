@@ -45,8 +45,8 @@ static void bad_arguments(golaunch_comm *w)
 	bad("put", golaunch_put(job, key, "", 0));
 	bad("send with a negative tag", golaunch_send(w, 0, -1, NULL, 0));
 	bad("recv with a tag below any", golaunch_recv(w, 0, -2, NULL, 0, NULL));
-	bad("sum of half an element", golaunch_allreduce(w, GOLAUNCH_INT64 | GOLAUNCH_SUM, &byte, &byte, 1));
-	bad("bits of doubles", golaunch_scan(w, GOLAUNCH_DOUBLE | GOLAUNCH_XOR, &size, &size, 8));
+	bad("sum of half an element", golaunch_allreduce(w, GOLAUNCH_INT64, GOLAUNCH_SUM, &byte, &byte, 1));
+	bad("bits of doubles", golaunch_scan(w, GOLAUNCH_DOUBLE, GOLAUNCH_XOR, &size, &size, 8));
 	free(key);
 }
 
@@ -87,23 +87,61 @@ static void wait_for_it(void)
 /* bad_requests waits for what is no request, or not any more. */
 static void bad_requests(golaunch_comm *w)
 {
-	golaunch_request *q = golaunch_ibarrier(w), *other;
-	struct golaunch_message m;
+	golaunch_request *q = golaunch_ibarrier(w), *copy = q, *none = NULL, *other;
 
-	bad("wait for NULL", golaunch_wait(NULL));
+	bad("wait for nothing", golaunch_wait(NULL));
+	bad("wait for NULL", golaunch_wait(&none));
 	bad("put", golaunch_put(job, "", "", 0));
-	bad("wait for NULL after an error of another call", golaunch_wait(NULL));
-	bad("wait for what could not begin", golaunch_wait(golaunch_ibcast(w, -1, NULL, 0)));
-	bad("wait for NULL after that", golaunch_wait_message(NULL, &m));
-	if (golaunch_wait(q))
+	bad("wait for NULL after an error of another call", golaunch_wait(&none));
+	none = golaunch_ibcast(w, -1, NULL, 0);
+	bad("wait for what could not begin", golaunch_wait(&none));
+	bad("wait for NULL after that", golaunch_wait(&none));
+	bad("test of NULL", golaunch_test(none) < 0);
+	bad("wait for any of none", golaunch_waitany(&none, 1) < 0);
+	if (golaunch_wait(&q) || q)
 		exit(1);
 	other = golaunch_ibarrier(w); /* it may have the memory of the one before */
-	bad("wait twice", golaunch_wait(q));
-	if (golaunch_wait(other))
+	bad("wait twice", golaunch_wait(&q));
+	bad("wait for a copy", golaunch_wait(&copy));
+	bad("test of a copy", golaunch_test(copy) < 0);
+	bad("wait for any with a copy", golaunch_waitany((golaunch_request *[]){other, copy}, 2) < 0 || golaunch_waitany(&copy, 1) < 0);
+	copy = other;
+	if (golaunch_wait(&other))
 		exit(1);
-	bad("wait for it twice", golaunch_wait(other));
+	bad("wait for the copy of another", golaunch_wait(&copy));
 	golaunch_close(NULL);
 	printf("close: %s\n", golaunch_error());
+}
+
+/* bad_pointers has no job, communicator or buffer. */
+static void bad_pointers(golaunch_comm *w)
+{
+	golaunch_comm *none = NULL, *made;
+	char both[8] = "";
+	short events;
+
+	bad("world of no job", !golaunch_world(NULL));
+	bad("nodes of no job", golaunch_nodes(NULL) < 0);
+	bad("descriptor of no job", golaunch_fd(NULL, &events) < 0);
+	bad("fence of no job", golaunch_fence(NULL));
+	bad("board of no job", !golaunch_board_open(NULL));
+	bad("rank in nothing", golaunch_rank(NULL) < 0);
+	bad("barrier of nothing", golaunch_barrier(NULL));
+	bad("scan of nothing", golaunch_scan(NULL, GOLAUNCH_UINT8, GOLAUNCH_SUM, both, both, 1));
+	bad("split of nothing", golaunch_split(NULL, 0, 0, &made));
+	bad("locate in nothing", golaunch_locate(NULL, 0, NULL, NULL));
+	bad("free of nothing", golaunch_comm_free(NULL));
+	bad("free of NULL", golaunch_comm_free(&none));
+	bad("free of the world", golaunch_comm_free(&w));
+	if (golaunch_split(w, 0, 0, &made) || golaunch_comm_free(&made) || made)
+		exit(1);
+	bad("barrier of what was freed", golaunch_barrier(made));
+	bad("send of nothing", golaunch_send(w, 0, 0, NULL, 1));
+	bad("recv to nothing", golaunch_recv(w, 0, 0, NULL, 1, NULL));
+	bad("bcast of nothing", golaunch_bcast(w, 0, NULL, 1));
+	bad("alltoall in place", golaunch_alltoall(w, both, both, 1));
+	bad("type and operation the wrong way round", golaunch_allreduce(w, (golaunch_type)GOLAUNCH_SUM, (golaunch_op)GOLAUNCH_UINT8, both, both, 1));
+	bad("an operation that there is not", golaunch_allreduce(w, GOLAUNCH_UINT8, (golaunch_op)99, both, both, 1));
 }
 
 int main(int argc, char **argv)
@@ -125,6 +163,8 @@ int main(int argc, char **argv)
 		bad_arguments(w);
 	if (!strcmp(way, "requests"))
 		bad_requests(w);
+	if (!strcmp(way, "pointers"))
+		bad_pointers(w);
 	if (golaunch_rank(w) == 0 && !strcmp(way, "fences")) {
 		say(&(struct record){.kind = FENCE, .seq = 1});
 		say(&(struct record){.kind = FENCE, .seq = 2});

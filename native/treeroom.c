@@ -83,14 +83,14 @@ int main(void)
 	memset(got, rank, SIZE);
 	must("bcast", golaunch_bcast(world, 0, got, SIZE));
 	check("bcast", got, 0, 1);
-	must("reduce", golaunch_reduce(world, 0, GOLAUNCH_UINT8 | GOLAUNCH_MAX, mine, got, SIZE));
+	must("reduce", golaunch_reduce(world, 0, GOLAUNCH_UINT8, GOLAUNCH_MAX, mine, got, SIZE));
 	if (rank == 0)
 		check("reduce", got, size - 1, 1);
-	must("allreduce", golaunch_allreduce(world, GOLAUNCH_UINT8 | GOLAUNCH_MAX, mine, got, SIZE));
+	must("allreduce", golaunch_allreduce(world, GOLAUNCH_UINT8, GOLAUNCH_MAX, mine, got, SIZE));
 	check("allreduce", got, size - 1, 1);
 	q = golaunch_irecv(world, last, 1, got, SIZE);
 	must("send", golaunch_send(world, next, 1, mine, SIZE));
-	must("receive", golaunch_wait(q));
+	must("receive", golaunch_wait(&q));
 	check("receive", got, last, 1);
 	must("barrier", golaunch_barrier(world));
 	if (rank == 0)

@@ -43,7 +43,7 @@ static void carry_out(golaunch_comm *world, const struct golaunch_scheduled *m, 
 		                     : golaunch_isend(world, m[i].peer, m[i].stage, &bytes[i], sizeof bytes[i]);
 	}
 	for (int i = 0; i < n; i++) {
-		must("message", golaunch_wait(q[i]));
+		must("message", golaunch_wait(&q[i]));
 		if (bytes[i] != (int64_t)m[i].bytes)
 			die("message", "its receiver was told of another size");
 	}
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 			}
 		carry_out(world, &list[i], n);
 	}
-	must("sum", golaunch_allreduce(world, GOLAUNCH_INT64 | GOLAUNCH_SUM, mine, all, sizeof all));
+	must("sum", golaunch_allreduce(world, GOLAUNCH_INT64, GOLAUNCH_SUM, mine, all, sizeof all));
 	if (me == 0)
 		printf("%s %s: %d stages, %lld messages, %lld bytes\n", argv[1], argv[2], stages, (long long)all[0], (long long)all[1]);
 	free(list);

@@ -148,7 +148,7 @@ static void costs(golaunch_comm *world, double seconds)
 				must("split", golaunch_split(world, 0, key, &made));
 			else
 				made = gathered(world, key);
-			must("free", golaunch_free(made));
+			must("free", golaunch_comm_free(&made));
 			splits++;
 			more = now() - t < seconds;
 			must("bcast", golaunch_bcast(world, 0, &more, sizeof more));
@@ -173,7 +173,7 @@ static void costs(golaunch_comm *world, double seconds)
 		} while (again < seconds);
 		printf(" %.1f %.1f\n", first / count * 1e6, again / hits * 1e6);
 	}
-	must("free", golaunch_free(made));
+	must("free", golaunch_comm_free(&made));
 }
 
 int main(int argc, char **argv)
@@ -224,10 +224,10 @@ int main(int argc, char **argv)
 		must("split", golaunch_split(made, golaunch_rank(made) % 2 ? -1 : 3, -golaunch_rank(made), &nested));
 		for (int i = (count - 1) / 2 * 2; i >= 0; i -= 2)
 			half[few++] = members[i];
-		must("free", golaunch_free(made));
+		must("free", golaunch_comm_free(&made));
 		if (nested) {
 			check(nested, half, few, nodes);
-			must("free", golaunch_free(nested));
+			must("free", golaunch_comm_free(&nested));
 		}
 	}
 	must("barrier", golaunch_barrier(world));

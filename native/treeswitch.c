@@ -57,7 +57,7 @@ static void show(golaunch_job *job, golaunch_comm *world, int depth)
 		}
 		putchar('\n');
 	}
-	must("free", golaunch_free(near));
+	must("free", golaunch_comm_free(&near));
 	free(members);
 }
 

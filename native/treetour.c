@@ -6,6 +6,7 @@
  * Each rank checks what it gets, with SIZE bytes (1000) for each rank, over the
  * world and over halves of it; rank 0 says that all is well.
  */
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,14 +76,14 @@ static void operations(golaunch_comm *c, size_t size)
 	q[i++] = golaunch_iallgather(c, mine, everywhere, size);
 	q[i++] = golaunch_iscatter(c, root, r == root ? out : NULL, part, size);
 	q[i++] = golaunch_ialltoall(c, out, in, size);
-	q[i++] = golaunch_iallreduce(c, GOLAUNCH_INT64 | GOLAUNCH_SUM, numbers, sums, 8 * n);
-	q[i++] = golaunch_ireduce(c, root, GOLAUNCH_INT64 | GOLAUNCH_MAX, numbers, most, 8 * n);
+	q[i++] = golaunch_iallreduce(c, GOLAUNCH_INT64, GOLAUNCH_SUM, numbers, sums, 8 * n);
+	q[i++] = golaunch_ireduce(c, root, GOLAUNCH_INT64, GOLAUNCH_MAX, numbers, most, 8 * n);
 	q[i++] = golaunch_isend(c, (r + 1) % p, 7, out + (size_t)((r + 1) % p) * size, size);
 	q[i++] = golaunch_ibarrier(c);
 	must("recv", golaunch_recv(c, GOLAUNCH_ANY, 7, left, size, &m));
 	while (i > 0)
-		must("an operation", golaunch_wait(q[--i]));
-	must("scan", golaunch_scan(c, GOLAUNCH_INT64 | GOLAUNCH_SUM, numbers, prefix, 8 * n));
+		must("an operation", golaunch_wait(&q[--i]));
+	must("scan", golaunch_scan(c, GOLAUNCH_INT64, GOLAUNCH_SUM, numbers, prefix, 8 * n));
 
 	pattern(want, root, root, size);
 	same("bcast", news, want, size);
@@ -103,6 +104,42 @@ static void operations(golaunch_comm *c, size_t size)
 		die("send", "from someone else");
 	for (void **b = (void *[]){mine, news, part, left, want, out, in, gathered, everywhere, from_all, numbers, sums, most, prefix, NULL}; *b; b++)
 		free(*b);
+}
+
+/* any_order receives from all others as their messages come, with poll for what else a
+ * program waits for. */
+static void any_order(golaunch_comm *c)
+{
+	int p = golaunch_size(c), r = golaunch_rank(c), left = p - 1, done;
+	golaunch_request **q = room((size_t)p * sizeof *q), *barrier;
+	int *from = room((size_t)p * sizeof *from);
+	struct golaunch_message m;
+	struct pollfd fd = {0};
+
+	for (int i = 0; i < p; i++)
+		if (i != r)
+			q[i] = golaunch_irecv(c, i, 9, &from[i], sizeof *from);
+	for (int i = 1; i < p; i++)
+		must("send", golaunch_send(c, (r + i) % p, 9, &r, sizeof r));
+	for (; left > 0; left--) {
+		int i = golaunch_waitany(q, p);
+
+		must("wait for any", i < 0);
+		must("test of what is complete", golaunch_test(q[i]) != 1);
+		must("receive", golaunch_wait_message(&q[i], &m));
+		if (q[i] || m.source != i || from[i] != i)
+			die("wait for any", "a wrong message");
+	}
+	barrier = golaunch_ibarrier(c);
+	while ((done = golaunch_test(barrier)) == 0) {
+		fd.fd = golaunch_fd(job, &fd.events);
+		if (poll(&fd, 1, -1) < 0)
+			die("poll", "it failed");
+	}
+	must("test", done != 1);
+	must("barrier", golaunch_wait(&barrier));
+	free(q);
+	free(from);
 }
 
 /* board puts a key for each rank and reads a neighbor's. */
@@ -159,9 +196,9 @@ static void give_up(golaunch_comm *c, size_t size)
 	qs[0] = golaunch_igather(c, 0, mine, all, size);
 	qs[1] = golaunch_irecv(c, left, 3, got, size);
 	qs[2] = golaunch_isend(c, right, 3, mine, size);
-	must("free", golaunch_free(c));
+	must("free", golaunch_comm_free(&c));
 	for (int i = 0; i < 3; i++)
-		must(names[i], golaunch_wait(qs[i]));
+		must(names[i], golaunch_wait(&qs[i]));
 	for (size_t i = 0; i < size; i++) {
 		if (got[i] != 'a' + left % 26)
 			die("receive under way", "wrong bytes");
@@ -188,6 +225,7 @@ int main(int argc, char **argv)
 	must("split", golaunch_split(world, me % 2, -me, &half));
 	for (int i = 0; i < 3; i++) /* past the barriers that the library inserts */
 		operations(half, size);
+	any_order(world);
 	give_up(half, size);
 	board();
 	must("barrier", golaunch_barrier(world));

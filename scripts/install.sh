@@ -3,9 +3,11 @@
 #
 #   [BIN=bin] [PREFIX=/usr/local] [DESTDIR=] scripts/install.sh install|uninstall
 #
-# Below $DESTDIR$PREFIX go golaunch, the libraries that some MPI programs need, the
-# manual pages and the completion of three shells. DESTDIR is for packages, whose
-# files are made elsewhere than where they will lie.
+# Below $DESTDIR$PREFIX go golaunch, the agent alone, which travels to nodes, the
+# libraries that some MPI programs need, libgolaunch with its header, a file for
+# pkg-config and Python's module, for programs that use the tree, the manual pages and
+# the completion of three shells. DESTDIR is for packages, whose files are made elsewhere
+# than where they will lie.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -46,6 +48,19 @@ for library in libpmi.so libmpichfinalize.so libprofile-mpich.so libprofile-open
 	mode=644
 	[ "$library" != golaunch-pmix ] || mode=755 # it is a program
 	file "$mode" "lib/golaunch/$library" cat "$bin/lib/golaunch/$library"
+version=$(sed -n 's/^#define GOLAUNCH_VERSION //p' native/libgolaunch/golaunch.h)
+if [ "$action" = install ] && ! [ -f "$bin/lib/libgolaunch.so.$version" ]; then
+	say "without libgolaunch.so.$version, which was not built"
+else
+	file 644 "lib/libgolaunch.so.$version" cat "$bin/lib/libgolaunch.so.$version"
+	file 644 include/golaunch.h cat native/libgolaunch/golaunch.h
+	file 644 lib/pkgconfig/golaunch.pc sed "s|@prefix@|$prefix|; s|@version@|$version|" native/libgolaunch/golaunch.pc.in
+	if [ "$action" = install ]; then
+		ln -sf "libgolaunch.so.$version" "$to/lib/libgolaunch.so"
+	else
+		rm -f "$to/lib/libgolaunch.so"
+	fi
+fi
 done
 for page in docs/man/*.in; do
 	page=$(basename "$page" .1.in)

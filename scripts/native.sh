@@ -2,8 +2,9 @@
 # Builds the C programs of native/, or only the sources named as arguments, into
 # $OUT, bin/native if unset: with MPICH's mpicc what includes mpi.h, with the C
 # compiler the rest. lib*.c become shared libraries, which go to $LIB,
-# bin/lib/golaunch if unset: golaunch looks for them beside itself. libgolaunch.so,
-# for programs that use the tree, is made of native/libgolaunch. What is newer
+# bin/lib/golaunch if unset: golaunch looks for them beside itself. libgolaunch.so.N,
+# for programs that use the tree, is made of native/libgolaunch, whose header has N, and
+# goes to the directory above. What is newer
 # than all that it is made of, headers and this script included, stays; what needs
 # a library that is not here is skipped with a message.
 # shellcheck disable=SC3013 # dash, bash and busybox have -nt, POSIX since 2024
@@ -47,8 +48,8 @@ compile() {
 	"$compiler" -std=gnu11 -O2 -Wall -Wextra -Werror -o "$program" "$source" "$@"
 }
 
-# with_tree PROGRAM SOURCE COMPILER: for what uses libgolaunch, beside which it lies
-with_tree() { compile "$@" -Inative/libgolaunch "-L$out" -lgolaunch "-Wl,-rpath,\$ORIGIN"; }
+# with_tree PROGRAM SOURCE COMPILER: for what uses libgolaunch, in lib beside it or its directory
+with_tree() { compile "$@" -Inative/libgolaunch "-L$lib/.." -lgolaunch "-Wl,-rpath,\$ORIGIN/lib:\$ORIGIN/../lib"; }
 
 # with_openmpi NAME SOURCE: with Open MPI 4, as NAME.openmpi
 with_openmpi() {
@@ -79,7 +80,9 @@ for source in "$@"; do
 	name=${name%.f90}
 	case $name in
 	libgolaunch)
-		compile "$out/$name.so" "$source/golaunch.c" "$cc" "$source/request.c" "$source/wire.c" "$source/ops.c" "$source/message.c" "$source/split.c" "$source/clusters.c" "$source/schedule.c" "$source/board.c" -shared -fPIC -s
+		soname=$name.so.$(sed -n 's/^#define GOLAUNCH_VERSION //p' "$source/golaunch.h")
+		compile "$lib/../$soname" "$source/golaunch.c" "$cc" "$source/request.c" "$source/wire.c" "$source/ops.c" "$source/message.c" "$source/split.c" "$source/clusters.c" "$source/schedule.c" "$source/board.c" -shared -fPIC -s "-Wl,-soname,$soname"
+		[ ! -e "$lib/../$soname" ] || ln -sf "$soname" "$lib/../$name.so"
 		;;
 	pmix) # libpmix is opened when it runs
 		set -- "$source/answers.c" "$source/frame.c" "$source/infos.c" "$source/known.c" "$source/library.c" "$source/names.c" "$source/owner.c" "$source/pending.c" "$source/query.c" "$source/queue.c" "$source/register.c" "$source/upcalls.c" "$source/world.c"

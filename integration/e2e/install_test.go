@@ -39,6 +39,7 @@ func TestInstall(t *testing.T) {
 		"libexec/golaunch/nla-" + runtime.GOOS + "-" + runtime.GOARCH,
 		"lib/golaunch/libpmi.so",
 		"lib/golaunch/libmpichfinalize.so",
+		"lib/libgolaunch.so.1", "lib/libgolaunch.so", "lib/pkgconfig/golaunch.pc", "include/golaunch.h",
 		"share/man/man1/golaunch.1",
 		"share/man/man1/golaunch-run.1", "share/man/man1/golaunch-topo.1", "share/man/man1/golaunch-netsim.1", "share/man/man1/golaunch-sched.1", "share/man/man1/golaunch-report.1", "share/man/man1/golaunch-doctor.1", "share/man/man1/golaunch-xrcsim.1",
 		"share/man/man1/golaunch-completion.1",
@@ -68,6 +69,7 @@ func TestInstall(t *testing.T) {
 	for line := range strings.Lines(out) {
 		require.Regexp(t, `^/proc/\d+/fd/\d+\n$`, line)
 	}
+	t.Run("programs of the tree", func(t *testing.T) { ofInstalled(t, dest, golaunch) })
 	// The shell that has loaded what is installed completes.
 	completion := filepath.Join(prefix, "share/bash-completion/completions/golaunch")
 	bash := exec.Command("bash", "--norc", "--noprofile", "-i")
@@ -86,6 +88,24 @@ func TestInstall(t *testing.T) {
 	require.Empty(t, files())
 	require.NoDirExists(t, filepath.Join(prefix, "lib", "golaunch"))
 	require.NoDirExists(t, filepath.Join(prefix, "libexec", "golaunch"))
+}
+
+// ofInstalled builds a program with what pkg-config tells of the installed library, and
+// runs it with that library.
+func ofInstalled(t *testing.T, dest, golaunch string) {
+	if _, err := exec.LookPath("pkg-config"); err != nil {
+		t.Skip("skipped: no pkg-config; apt-get install pkg-config")
+	}
+	program := filepath.Join(t.TempDir(), "treetour")
+	build := exec.Command("sh", "-c", `gcc -o "$0" ../../native/treetour.c $(pkg-config --cflags --libs golaunch)`, program)
+	build.Env = append(os.Environ(), "PKG_CONFIG_PATH="+filepath.Join(dest, "opt/x/lib/pkgconfig"), "PKG_CONFIG_SYSROOT_DIR="+dest)
+	said, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	run := exec.Command(golaunch, "-n", "3", "--nodes", "2", program)
+	run.Env = append(os.Environ(), "LD_LIBRARY_PATH="+filepath.Join(dest, "opt/x/lib"))
+	said, err = run.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	require.Equal(t, "tour of 3 ranks on 2 nodes: ok\n", string(said))
 }
 
 // Programs of PATH that are called like commands run when the name is not the

@@ -80,21 +80,55 @@ func TestServiceRefuses(t *testing.T) {
 	require.Equal(t, 24, strings.Count(r.stdout, "\n"), r.stdout)
 	require.Contains(t, r.stdout, "put: put: key of 299999 bytes, at most 64 are allowed\n")
 	require.Contains(t, r.stdout, "sum of half an element: allreduce: 1 bytes are no whole number of int64, of 8 bytes each\n")
-	require.Contains(t, r.stdout, "bits of doubles: scan: exclusive or of double: bitwise functions are for integers\n")
+	require.Contains(t, r.stdout, "bits of doubles: scan: exclusive or of double: bitwise operations are for integers\n")
 }
 
 // TestWrongRequests has programs of the C library wait for what is no request.
 func TestWrongRequests(t *testing.T) {
 	r := local(t, "", "-n", "1", bin("treebreak"), "requests")
 	require.Zero(t, r.code, r.stderr)
-	require.Equal(t, `wait for NULL: golaunch_wait: NULL is no request
+	require.Equal(t, `wait for nothing: golaunch_wait: NULL is no request
+wait for NULL: golaunch_wait: NULL is no request
 put: put: empty key
 wait for NULL after an error of another call: golaunch_wait: NULL is no request
 wait for what could not begin: member -1 of a communicator of 1
 wait for NULL after that: golaunch_wait: NULL is no request
-wait twice: golaunch_wait: no request, or one that was waited for already
-wait for it twice: golaunch_wait: no request, or one that was waited for already
+test of NULL: golaunch_test: NULL is no request
+wait for any of none: golaunch_waitany: no request among 1
+wait twice: golaunch_wait: NULL is no request
+wait for a copy: golaunch_wait: no request, or one that was waited for already
+test of a copy: golaunch_test: no request, or one that was waited for already
+wait for any with a copy: golaunch_waitany: no request, or one that was waited for already
+wait for the copy of another: golaunch_wait: no request, or one that was waited for already
 close: golaunch_close: NULL is no job
+`, r.stdout)
+}
+
+// TestWrongPointers has a program of the C library pass NULL for all that there is to
+// pass, and go on.
+func TestWrongPointers(t *testing.T) {
+	r := local(t, "", "-n", "1", bin("treebreak"), "pointers")
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, `world of no job: NULL is no job
+nodes of no job: NULL is no job
+descriptor of no job: NULL is no job
+fence of no job: NULL is no job
+board of no job: NULL is no job
+rank in nothing: NULL is no communicator
+barrier of nothing: NULL is no communicator
+scan of nothing: NULL is no communicator
+split of nothing: NULL is no communicator
+locate in nothing: NULL is no communicator
+free of nothing: NULL is no communicator
+free of NULL: NULL is no communicator
+free of the world: the world cannot be freed
+barrier of what was freed: NULL is no communicator
+send of nothing: a message of 1 bytes without a buffer
+recv to nothing: a message of 1 bytes without a buffer
+bcast of nothing: an operation of 1 bytes without a buffer to send
+alltoall in place: alltoall: the buffers share memory
+type and operation the wrong way round: allreduce: 0x1 is no type
+an operation that there is not: allreduce: 0x63 is no operation
 `, r.stdout)
 }
 

@@ -25,11 +25,13 @@ int golaunch__clusters(golaunch_job *job, const struct record *r)
 	return job->depth < 0 ? -1 : 0;
 }
 
-int golaunch_network_depth(const golaunch_job *job) { return job->depth; }
+int golaunch_network_depth(const golaunch_job *job) { return job ? job->depth : golaunch__no_job(); }
 
 /* missing says that the network has no such depth. */
 static int missing(const golaunch_job *job, int depth)
 {
+	if (!job)
+		return golaunch__no_job();
 	if (job->depth == 0)
 		return golaunch__fail("no network is known, and so no switch cluster; golaunch --topology names it");
 	if (depth < 1 || depth > job->depth)

@@ -200,17 +200,16 @@ int golaunch__flush(golaunch_job *job)
 	return 0;
 }
 
-/* take_more waits until something came, or there is room for what is left to send,
- * and takes what came. */
-static int take_more(golaunch_job *job)
+/* take_more waits, without end if limit is -1 and not at all if it is 0, until something
+ * came, or there is room for what is left to send, and takes what came. */
+static int take_more(golaunch_job *job, int limit)
 {
-	struct pollfd p = {.fd = job->fd, .events = POLLIN};
+	struct pollfd p = {.fd = job->fd};
 	struct buffer *in = &job->in;
 	ssize_t n;
 
-	if (job->out.begin < job->out.end)
-		p.events |= POLLOUT;
-	if (poll(&p, 1, -1) < 0 && errno != EINTR) {
+	golaunch_fd(job, &p.events);
+	if (poll(&p, 1, limit) < 0 && errno != EINTR) {
 		golaunch__fail("poll: %s", strerror(errno));
 		return broken(job);
 	}
@@ -231,7 +230,7 @@ static int take_more(golaunch_job *job)
 int golaunch__say(golaunch_job *job)
 {
 	while (job->out.begin < job->out.end)
-		if (golaunch__flush(job) || (job->out.begin < job->out.end && take_more(job)))
+		if (golaunch__flush(job) || (job->out.begin < job->out.end && take_more(job, -1)))
 			return -1;
 	return 0;
 }
@@ -240,7 +239,21 @@ int golaunch__say(golaunch_job *job)
  * takes that. */
 int golaunch__progress(golaunch_job *job)
 {
-	return golaunch__flush(job) ? -1 : take_more(job);
+	return golaunch__flush(job) ? -1 : take_more(job, -1);
+}
+
+/* look does what is possible without waiting. */
+int golaunch__look(golaunch_job *job)
+{
+	return golaunch__flush(job) || take_more(job, 0) ? -1 : golaunch__flush(job);
+}
+
+int golaunch_fd(const golaunch_job *job, short *events)
+{
+	if (!job)
+		return golaunch__no_job();
+	*events = job->out.begin < job->out.end ? POLLIN | POLLOUT : POLLIN;
+	return job->fd;
 }
 
 /* call hands one end of a new socket to the agent, and with it the hello. */
@@ -347,11 +360,18 @@ void golaunch_close(golaunch_job *job)
 	golaunch__fail("%s", kept);
 }
 
-golaunch_comm *golaunch_world(golaunch_job *job) { return golaunch__comm(job, 0, job->rank, job->size); }
-int golaunch_node(const golaunch_job *job) { return job->node; }
-int golaunch_nodes(const golaunch_job *job) { return job->nodes; }
-int golaunch_rank(const golaunch_comm *c) { return c->rank; }
-int golaunch_size(const golaunch_comm *c) { return c->size; }
+golaunch_comm *golaunch_world(golaunch_job *job)
+{
+	if (job)
+		return golaunch__comm(job, 0, job->rank, job->size);
+	golaunch__no_job();
+	return NULL;
+}
+
+int golaunch_node(const golaunch_job *job) { return job ? job->node : golaunch__no_job(); }
+int golaunch_nodes(const golaunch_job *job) { return job ? job->nodes : golaunch__no_job(); }
+int golaunch_rank(const golaunch_comm *c) { return c ? c->rank : golaunch__no_comm(); }
+int golaunch_size(const golaunch_comm *c) { return c ? c->size : golaunch__no_comm(); }
 
 /* other asks the agent for something. */
 golaunch_request *golaunch__other(golaunch_job *job, struct record *r)
@@ -372,6 +392,10 @@ golaunch_comm *golaunch_sub(golaunch_job *job, const int *ranks, int count)
 	golaunch_request *q;
 	golaunch_comm made = {0};
 
+	if (!job) {
+		golaunch__no_job();
+		return NULL;
+	}
 	for (int i = 0; i < count; i++)
 		if (ranks[i] < 0 || ranks[i] >= job->size) {
 			golaunch__fail("a communicator with rank %d of a world of %d", ranks[i], job->size);
@@ -410,10 +434,14 @@ static int over(const struct list *l, const golaunch_comm *comm)
 	return 0;
 }
 
-int golaunch_free(golaunch_comm *comm)
+int golaunch_comm_free(golaunch_comm **made)
 {
-	golaunch_job *job = comm->job;
+	golaunch_comm *comm = made ? *made : NULL;
+	golaunch_job *job;
 
+	if (!comm)
+		return golaunch__no_comm();
+	job = comm->job;
 	if (comm->id == 0)
 		return golaunch__fail("the world cannot be freed");
 	while (comm->live.first || comm->queue.first || over(&job->sends, comm) || over(&job->send_queue, comm) || over(&job->recvs, comm) ||
@@ -430,5 +458,6 @@ int golaunch_free(golaunch_comm *comm)
 			break;
 		}
 	free(comm);
+	*made = NULL;
 	return golaunch__say(job);
 }

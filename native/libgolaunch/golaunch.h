@@ -18,7 +18,8 @@
  * calls, and golaunch_board_get may be called by many at a time.
  *
  * Functions that return int return 0, or -1; those that return a pointer return
- * NULL where something is wrong. golaunch_error then says what.
+ * NULL where something is wrong. golaunch_error then says what. NULL for a job, a
+ * communicator, or a buffer that has bytes, is such an error.
  */
 #ifndef GOLAUNCH_H
 #define GOLAUNCH_H
@@ -29,20 +30,26 @@
 extern "C" {
 #endif
 
+/* The version of this interface, which is in the library's file name, too: a program
+ * runs with a library of the version that it was built with, and with no other. */
+#define GOLAUNCH_VERSION 1
+
 typedef struct golaunch_job golaunch_job;
 typedef struct golaunch_comm golaunch_comm;
 typedef struct golaunch_request golaunch_request;
 
-/* Types of the elements that a reduction combines, and functions. Bitwise ones
- * are not for floats. A reduction takes a type | a function. */
-enum {
+/* The type of the elements that a reduction combines. */
+typedef enum {
 	GOLAUNCH_INT32 = 0x10,
 	GOLAUNCH_INT64 = 0x20,
 	GOLAUNCH_UINT64 = 0x30,
 	GOLAUNCH_FLOAT = 0x40,
 	GOLAUNCH_DOUBLE = 0x50,
-	GOLAUNCH_UINT8 = 0x60,
+	GOLAUNCH_UINT8 = 0x60
+} golaunch_type;
 
+/* What a reduction does with them. The last three are not for floats. */
+typedef enum {
 	GOLAUNCH_SUM = 1,
 	GOLAUNCH_PROD,
 	GOLAUNCH_MIN,
@@ -50,7 +57,7 @@ enum {
 	GOLAUNCH_AND,
 	GOLAUNCH_OR,
 	GOLAUNCH_XOR
-};
+} golaunch_op;
 
 /* Any source, or any tag, of a message. */
 #define GOLAUNCH_ANY (-1)
@@ -74,10 +81,11 @@ int golaunch_nodes(const golaunch_job *job); /* nodes with ranks of the world */
 int golaunch_rank(const golaunch_comm *comm);
 int golaunch_size(const golaunch_comm *comm);
 
-/* Returns when the operation is complete, and frees the request. After 0 the agent
- * has all that others need of this rank for it: the program may end. NULL is an
- * error: that of the call which gave it. So is a request that was waited for. */
-int golaunch_wait(golaunch_request *request);
+/* Returns when the operation is complete, frees the request and sets it to NULL. After 0
+ * the agent has all that others need of this rank for it: the program may end. A request
+ * that is NULL is an error: that of the call which gave it. So is the copy of one that
+ * was waited for. Neither does harm. */
+int golaunch_wait(golaunch_request **request);
 
 /* What a receive got, for golaunch_wait_message. */
 struct golaunch_message {
@@ -87,17 +95,34 @@ struct golaunch_message {
 };
 
 /* golaunch_wait for a receive. */
-int golaunch_wait_message(golaunch_request *request, struct golaunch_message *message);
+int golaunch_wait_message(golaunch_request **request, struct golaunch_message *message);
 
-/* size is in bytes: what one member gives to, or gets from, one other. */
+/* 1 if golaunch_wait would return at once, well or not, 0 if it would wait. The request
+ * is still to be waited for. */
+int golaunch_test(golaunch_request *request);
+
+/* Waits until golaunch_wait for one of the requests would return at once, and returns its
+ * place in the list, the first of several. It is still to be waited for. Those that are
+ * NULL are passed over; -1 where all are, or one is no request. */
+int golaunch_waitany(golaunch_request *const *requests, int count);
+
+/* The descriptor of the connection, for poll with *events, to wait for other things as
+ * well. Where poll tells of one of them, golaunch_test does what there is to do. Before
+ * poll, ask golaunch_test: what a request waits for may have come in another call. The
+ * program neither reads, writes nor closes it. */
+int golaunch_fd(const golaunch_job *job, short *events);
+
+/* size is in bytes: what one member gives to, or gets from, one other. send and recv may
+ * be one buffer where something is combined, and in a gather, allgather or scatter a
+ * rank's own part may be at its place in the whole; those of an all-to-all share nothing. */
 golaunch_request *golaunch_ibarrier(golaunch_comm *comm);
 golaunch_request *golaunch_ibcast(golaunch_comm *comm, int root, void *buf, size_t size);
 golaunch_request *golaunch_igather(golaunch_comm *comm, int root, const void *send, void *recv, size_t size);
 golaunch_request *golaunch_iallgather(golaunch_comm *comm, const void *send, void *recv, size_t size);
 golaunch_request *golaunch_iscatter(golaunch_comm *comm, int root, const void *send, void *recv, size_t size);
 golaunch_request *golaunch_ialltoall(golaunch_comm *comm, const void *send, void *recv, size_t size);
-golaunch_request *golaunch_ireduce(golaunch_comm *comm, int root, int fn, const void *send, void *recv, size_t size);
-golaunch_request *golaunch_iallreduce(golaunch_comm *comm, int fn, const void *send, void *recv, size_t size);
+golaunch_request *golaunch_ireduce(golaunch_comm *comm, int root, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size);
+golaunch_request *golaunch_iallreduce(golaunch_comm *comm, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size);
 
 /* Tags are 0 to 2^31-1. A message that is longer than its receive is lost. */
 golaunch_request *golaunch_isend(golaunch_comm *comm, int dst, int tag, const void *data, size_t size);
@@ -109,9 +134,9 @@ int golaunch_gather(golaunch_comm *comm, int root, const void *send, void *recv,
 int golaunch_allgather(golaunch_comm *comm, const void *send, void *recv, size_t size);
 int golaunch_scatter(golaunch_comm *comm, int root, const void *send, void *recv, size_t size);
 int golaunch_alltoall(golaunch_comm *comm, const void *send, void *recv, size_t size);
-int golaunch_reduce(golaunch_comm *comm, int root, int fn, const void *send, void *recv, size_t size);
-int golaunch_allreduce(golaunch_comm *comm, int fn, const void *send, void *recv, size_t size);
-int golaunch_scan(golaunch_comm *comm, int fn, const void *send, void *recv, size_t size);
+int golaunch_reduce(golaunch_comm *comm, int root, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size);
+int golaunch_allreduce(golaunch_comm *comm, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size);
+int golaunch_scan(golaunch_comm *comm, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size);
 int golaunch_send(golaunch_comm *comm, int dst, int tag, const void *data, size_t size);
 int golaunch_recv(golaunch_comm *comm, int src, int tag, void *buf, size_t room, struct golaunch_message *message);
 
@@ -164,10 +189,10 @@ struct golaunch_scheduled {
 int golaunch_schedule(golaunch_job *job, const char *algorithm, size_t bytes, struct golaunch_scheduled **list, int *count);
 
 /* All members give up a communicator that was made. It returns when all that this
- * rank has begun over it is complete and every member has called it; requests are
- * still to be given to golaunch_wait. A receive for which no message comes keeps it
- * from returning. */
-int golaunch_free(golaunch_comm *comm);
+ * rank has begun over it is complete and every member has called it, and sets it to
+ * NULL where that went well; requests are still to be given to golaunch_wait. A receive
+ * for which no message comes keeps it from returning. */
+int golaunch_comm_free(golaunch_comm **comm);
 
 /* The world's bulletin board, which PMI's clients share. A fence returns when
  * every rank has entered it; a barrier of PMI is one, too. It fails where a rank

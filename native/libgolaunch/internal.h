@@ -128,6 +128,8 @@ int golaunch__number(const unsigned char *b, size_t n, size_t *at, uint64_t *v);
 
 /* request.c */
 int golaunch__fail(const char *format, ...);
+int golaunch__no_job(void); /* NULL was given for one */
+int golaunch__no_comm(void);
 golaunch_request *golaunch__refused(void);                       /* NULL, for the last error */
 golaunch_request *golaunch__handle(const golaunch_request *q); /* what the program gets of it */
 int golaunch__end(golaunch_request *q, struct golaunch_message *m);
@@ -142,6 +144,7 @@ void golaunch__remove(struct list *l, golaunch_request *q);
 int golaunch__say(golaunch_job *job);
 int golaunch__flush(golaunch_job *job);
 int golaunch__progress(golaunch_job *job);
+int golaunch__look(golaunch_job *job);
 golaunch_comm *golaunch__comm(golaunch_job *job, uint64_t id, int rank, int size);
 
 golaunch_request *golaunch__other(golaunch_job *job, struct record *r);

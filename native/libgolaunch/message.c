@@ -22,10 +22,18 @@ void golaunch__next_messages(golaunch_job *job)
 	}
 }
 
-static golaunch_request *message(golaunch_comm *c, enum class class, int peer, int64_t tag, size_t size)
+static golaunch_request *message(golaunch_comm *c, enum class class, int peer, int64_t tag, const void *buffer, size_t size)
 {
 	golaunch_request *q;
 
+	if (!c) {
+		golaunch__no_comm();
+		return NULL;
+	}
+	if (size > 0 && !buffer) {
+		golaunch__fail("a message of %zu bytes without a buffer", size);
+		return NULL;
+	}
 	if (peer >= c->size || peer < (class == RECEIVING ? GOLAUNCH_ANY : 0) || tag < (class == RECEIVING ? GOLAUNCH_ANY : 0)) {
 		golaunch__fail("a message with tag %lld, member %d of %d", (long long)tag, peer, c->size);
 		return NULL;
@@ -46,7 +54,7 @@ static golaunch_request *message(golaunch_comm *c, enum class class, int peer, i
 
 golaunch_request *golaunch__isend(golaunch_comm *c, int dst, int64_t tag, const void *data, size_t size)
 {
-	golaunch_request *q = message(c, SENDING, dst, tag, size);
+	golaunch_request *q = message(c, SENDING, dst, tag, data, size);
 
 	if (q) {
 		q->send = data;
@@ -60,7 +68,7 @@ golaunch_request *golaunch__isend(golaunch_comm *c, int dst, int64_t tag, const 
 
 golaunch_request *golaunch__irecv(golaunch_comm *c, int src, int64_t tag, void *buf, size_t room)
 {
-	golaunch_request *q = message(c, RECEIVING, src, tag, room);
+	golaunch_request *q = message(c, RECEIVING, src, tag, buf, room);
 
 	if (q) {
 		q->recv = buf;
@@ -127,49 +135,53 @@ int golaunch__message(golaunch_job *job, const struct record *r)
 
 /* The calls that wait. */
 
-int golaunch_barrier(golaunch_comm *c) { return golaunch_wait(golaunch_ibarrier(c)); }
+static int done(golaunch_request *q) { return golaunch_wait(&q); }
+
+int golaunch_barrier(golaunch_comm *c) { return done(golaunch_ibarrier(c)); }
 
 int golaunch_bcast(golaunch_comm *c, int root, void *buf, size_t size)
 {
-	return golaunch_wait(golaunch_ibcast(c, root, buf, size));
+	return done(golaunch_ibcast(c, root, buf, size));
 }
 
 int golaunch_gather(golaunch_comm *c, int root, const void *send, void *recv, size_t size)
 {
-	return golaunch_wait(golaunch_igather(c, root, send, recv, size));
+	return done(golaunch_igather(c, root, send, recv, size));
 }
 
 int golaunch_allgather(golaunch_comm *c, const void *send, void *recv, size_t size)
 {
-	return golaunch_wait(golaunch_iallgather(c, send, recv, size));
+	return done(golaunch_iallgather(c, send, recv, size));
 }
 
 int golaunch_scatter(golaunch_comm *c, int root, const void *send, void *recv, size_t size)
 {
-	return golaunch_wait(golaunch_iscatter(c, root, send, recv, size));
+	return done(golaunch_iscatter(c, root, send, recv, size));
 }
 
 int golaunch_alltoall(golaunch_comm *c, const void *send, void *recv, size_t size)
 {
-	return golaunch_wait(golaunch_ialltoall(c, send, recv, size));
+	return done(golaunch_ialltoall(c, send, recv, size));
 }
 
-int golaunch_reduce(golaunch_comm *c, int root, int fn, const void *send, void *recv, size_t size)
+int golaunch_reduce(golaunch_comm *c, int root, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size)
 {
-	return golaunch_wait(golaunch_ireduce(c, root, fn, send, recv, size));
+	return done(golaunch_ireduce(c, root, type, op, send, recv, size));
 }
 
-int golaunch_allreduce(golaunch_comm *c, int fn, const void *send, void *recv, size_t size)
+int golaunch_allreduce(golaunch_comm *c, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size)
 {
-	return golaunch_wait(golaunch_iallreduce(c, fn, send, recv, size));
+	return done(golaunch_iallreduce(c, type, op, send, recv, size));
 }
 
 int golaunch_send(golaunch_comm *c, int dst, int tag, const void *data, size_t size)
 {
-	return golaunch_wait(golaunch_isend(c, dst, tag, data, size));
+	return done(golaunch_isend(c, dst, tag, data, size));
 }
 
 int golaunch_recv(golaunch_comm *c, int src, int tag, void *buf, size_t room, struct golaunch_message *m)
 {
-	return golaunch_wait_message(golaunch_irecv(c, src, tag, buf, room), m);
+	golaunch_request *q = golaunch_irecv(c, src, tag, buf, room);
+
+	return golaunch_wait_message(&q, m);
 }

@@ -129,19 +129,32 @@ void golaunch__go_on(golaunch_comm *c)
 	}
 }
 
+/* usable tells whether an operation can be begun with these arguments. */
+static int usable(const golaunch_comm *c, int op, int root, const void *send, const void *recv, size_t size)
+{
+	const unsigned char *out = send, *in = recv;
+	int is_root, gives, gets;
+
+	if (!c)
+		return !golaunch__no_comm();
+	if (root < 0 || root >= c->size)
+		return !golaunch__fail("member %d of a communicator of %d", root, c->size);
+	if (size > (uint64_t)MAX_BYTES / (uint64_t)c->size)
+		return !golaunch__fail("%zu bytes for each of %d members are more than an operation can move", size, c->size);
+	is_root = c->rank == root;
+	gives = op != SCATTER || is_root;
+	gets = is_root || (op != GATHER && op != REDUCE);
+	if (size > 0 && ((gives && !send) || (gets && !recv)))
+		return !golaunch__fail("an operation of %zu bytes without a buffer to %s", size, gives && !send ? "send" : "receive");
+	if (op == ALLTOALL && out < in + (size_t)c->size * size && in < out + (size_t)c->size * size)
+		return !golaunch__fail("alltoall: the buffers share memory");
+	return 1;
+}
+
 golaunch_request *golaunch__begin(golaunch_comm *c, int op, int fn, int root, const void *send, void *recv, size_t size)
 {
-	golaunch_request *q;
+	golaunch_request *q = usable(c, op, root, send, recv, size) ? golaunch__new(c->job, OPERATION) : NULL;
 
-	if (root < 0 || root >= c->size) {
-		golaunch__fail("member %d of a communicator of %d", root, c->size);
-		return NULL;
-	}
-	if (size > (uint64_t)MAX_BYTES / (uint64_t)c->size) {
-		golaunch__fail("%zu bytes for each of %d members are more than an operation can move", size, c->size);
-		return NULL;
-	}
-	q = golaunch__new(c->job, OPERATION);
 	if (!q)
 		return NULL;
 	q->comm = c;
@@ -270,67 +283,55 @@ golaunch_request *golaunch_ialltoall(golaunch_comm *c, const void *send, void *r
 	return begin(c, ALLTOALL, 0, 0, send, recv, size);
 }
 
-/* element is the size of fn's elements, or 0. */
-static size_t element(int fn)
+static int combinable(const char *call, golaunch_type type, golaunch_op op, size_t size)
 {
-	int bits = (fn & 0xf) >= GOLAUNCH_AND;
+	static const struct {
+		const char *name;
+		size_t size;
+	} types[] = {{"", 0}, {"int32", 4}, {"int64", 8}, {"uint64", 8}, {"float", 4}, {"double", 8}, {"uint8", 1}};
+	static const char *const ops[] = {"", "sum", "product", "minimum", "maximum", "and", "or", "exclusive or"};
+	int t = (int)type >> 4;
 
-	if ((fn & 0xf) < GOLAUNCH_SUM || (fn & 0xf) > GOLAUNCH_XOR)
-		return 0;
-	switch (fn & ~0xf) {
-	case GOLAUNCH_INT32: return 4;
-	case GOLAUNCH_INT64: return 8;
-	case GOLAUNCH_UINT64: return 8;
-	case GOLAUNCH_FLOAT: return bits ? 0 : 4;
-	case GOLAUNCH_DOUBLE: return bits ? 0 : 8;
-	case GOLAUNCH_UINT8: return 1;
-	}
+	if (((int)type & 0xf) || t < 1 || t > 6)
+		return golaunch__fail("%s: %#x is no type", call, (unsigned)type);
+	if ((int)op < GOLAUNCH_SUM || op > GOLAUNCH_XOR)
+		return golaunch__fail("%s: %#x is no operation", call, (unsigned)op);
+	if (op >= GOLAUNCH_AND && (type == GOLAUNCH_FLOAT || type == GOLAUNCH_DOUBLE))
+		return golaunch__fail("%s: %s of %s: bitwise operations are for integers", call, ops[op], types[t].name);
+	if (size % types[t].size != 0)
+		return golaunch__fail("%s: %zu bytes are no whole number of %s, of %zu bytes each", call, size, types[t].name, types[t].size);
 	return 0;
 }
 
-static int combinable(const char *op, int fn, size_t size)
+golaunch_request *golaunch_ireduce(golaunch_comm *c, int root, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size)
 {
-	static const char *const types[] = {"", "int32", "int64", "uint64", "float", "double", "uint8"},
-				 *const functions[] = {"", "sum", "product", "minimum", "maximum", "and", "or", "exclusive or"};
-	int type = fn >> 4, function = fn & 0xf;
-
-	if (type < 1 || type > 6 || function < GOLAUNCH_SUM || function > GOLAUNCH_XOR)
-		return golaunch__fail("%s: %#x is no type | function", op, fn);
-	if (element(fn) == 0)
-		return golaunch__fail("%s: %s of %s: bitwise functions are for integers", op, functions[function], types[type]);
-	if (size % element(fn) != 0)
-		return golaunch__fail("%s: %zu bytes are no whole number of %s, of %zu bytes each", op, size, types[type], element(fn));
-	return 0;
+	return combinable("reduce", type, op, size) ? golaunch__refused() : begin(c, REDUCE, (int)type | (int)op, root, send, recv, size);
 }
 
-golaunch_request *golaunch_ireduce(golaunch_comm *c, int root, int fn, const void *send, void *recv, size_t size)
+golaunch_request *golaunch_iallreduce(golaunch_comm *c, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size)
 {
-	return combinable("reduce", fn, size) ? golaunch__refused() : begin(c, REDUCE, fn, root, send, recv, size);
+	return combinable("allreduce", type, op, size) ? golaunch__refused() : begin(c, ALLREDUCE, (int)type | (int)op, 0, send, recv, size);
 }
 
-golaunch_request *golaunch_iallreduce(golaunch_comm *c, int fn, const void *send, void *recv, size_t size)
-{
-	return combinable("allreduce", fn, size) ? golaunch__refused() : begin(c, ALLREDUCE, fn, 0, send, recv, size);
-}
-
-#define NUMBERS(type) \
-	for (size_t i = 0; i < size / sizeof(type); i++) { \
-		type *a = (type *)acc + i, b = ((const type *)part)[i]; \
-		switch (fn & 0xf) { \
+#define NUMBERS(number) \
+	for (size_t i = 0; i < size / sizeof(number); i++) { \
+		number *a = (number *)acc + i, b = ((const number *)part)[i]; \
+		switch (op) { \
 		case GOLAUNCH_SUM: *a += b; break; \
 		case GOLAUNCH_PROD: *a *= b; break; \
 		case GOLAUNCH_MIN: *a = b < *a ? b : *a; break; \
 		case GOLAUNCH_MAX: *a = b > *a ? b : *a; break; \
+		default: break; \
 		} \
 	}
 
 /* fold combines part into acc, both aligned for their type. */
-static void fold(int fn, void *acc, const void *part, size_t size)
+static void fold(golaunch_type type, golaunch_op op, void *acc, const void *part, size_t size)
 {
 	unsigned char *a = acc;
 	const unsigned char *b = part;
 
-	switch (fn & 0xf) { /* these care for no type */
+	switch (op) { /* these care for no type */
 	case GOLAUNCH_AND:
 		for (size_t i = 0; i < size; i++)
 			a[i] &= b[i];
@@ -343,8 +344,10 @@ static void fold(int fn, void *acc, const void *part, size_t size)
 		for (size_t i = 0; i < size; i++)
 			a[i] ^= b[i];
 		return;
+	default:
+		break;
 	}
-	switch (fn & ~0xf) {
+	switch (type) {
 	case GOLAUNCH_INT32: NUMBERS(int32_t) break;
 	case GOLAUNCH_INT64: NUMBERS(int64_t) break;
 	case GOLAUNCH_UINT64: NUMBERS(uint64_t) break;
@@ -364,15 +367,16 @@ static int note(int rc, char *kept, size_t room, const char *why)
 	return -1;
 }
 
-int golaunch_scan(golaunch_comm *c, int fn, const void *send, void *recv, size_t size)
+int golaunch_scan(golaunch_comm *c, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size)
 {
-	size_t parts = eager(ALLGATHER, c->size, (int64_t)size) ? (size_t)c->size : 1;
+	size_t parts;
 	unsigned char *part;
 	char failed[512] = "";
 	int rc = 0;
 
-	if (combinable("scan", fn, size))
+	if (combinable("scan", type, op, size) || !usable(c, ALLREDUCE, 0, send, recv, size))
 		return -1;
+	parts = eager(ALLGATHER, c->size, (int64_t)size) ? (size_t)c->size : 1;
 	part = malloc(parts * size + 1);
 	if (!part)
 		return golaunch__fail("out of memory");
@@ -380,7 +384,7 @@ int golaunch_scan(golaunch_comm *c, int fn, const void *send, void *recv, size_t
 	if (eager(ALLGATHER, c->size, (int64_t)size)) {
 		rc = golaunch_allgather(c, send, part, size);
 		for (int i = 0; rc == 0 && i < c->rank; i++)
-			fold(fn, recv, part + (size_t)i * size, size);
+			fold(type, op, recv, part + (size_t)i * size, size);
 		free(part);
 		return rc;
 	}
@@ -406,7 +410,7 @@ int golaunch_scan(golaunch_comm *c, int fn, const void *send, void *recv, size_t
 			part[got.size] = 0;
 			rc = note(rc, failed, sizeof failed, (char *)part);
 		} else if (rc == 0) {
-			fold(fn, recv, part, size);
+			fold(type, op, recv, part, size);
 		}
 	}
 	free(part);

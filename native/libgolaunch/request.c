@@ -23,6 +23,9 @@ int golaunch__fail(const char *format, ...)
 	return -1;
 }
 
+int golaunch__no_job(void) { return golaunch__fail("NULL is no job"); }
+int golaunch__no_comm(void) { return golaunch__fail("NULL is no communicator"); }
+
 golaunch_request *golaunch__refused(void)
 {
 	refused = 1;
@@ -134,6 +137,10 @@ golaunch_request *golaunch__new(golaunch_job *job, enum class class)
 {
 	golaunch_request *q;
 
+	if (!job) {
+		golaunch__no_job();
+		return NULL;
+	}
 	if (job->error) {
 		golaunch__fail("%s", job->error);
 		return NULL;
@@ -178,18 +185,58 @@ int golaunch__end(golaunch_request *q, struct golaunch_message *m)
 	return rc;
 }
 
-int golaunch_wait_message(golaunch_request *handle, struct golaunch_message *m)
+/* unknown says of what is given to a call that it is no request. */
+static int unknown(const char *call, const golaunch_request *handle)
 {
-	golaunch_request *q = of(handle);
-
-	if (q)
-		return golaunch__end(q, m);
 	if (handle)
-		return golaunch__fail("golaunch_wait: no request, or one that was waited for already");
+		return golaunch__fail("%s: no request, or one that was waited for already", call);
 	if (!refused)
-		return golaunch__fail("golaunch_wait: NULL is no request");
+		return golaunch__fail("%s: NULL is no request", call);
 	refused = 0;
 	return -1;
 }
 
-int golaunch_wait(golaunch_request *handle) { return golaunch_wait_message(handle, NULL); }
+int golaunch_wait_message(golaunch_request **request, struct golaunch_message *m)
+{
+	golaunch_request *handle = request ? *request : NULL, *q = of(handle);
+
+	if (!q)
+		return unknown("golaunch_wait", handle);
+	*request = NULL;
+	return golaunch__end(q, m);
+}
+
+int golaunch_wait(golaunch_request **request) { return golaunch_wait_message(request, NULL); }
+
+int golaunch_test(golaunch_request *handle)
+{
+	golaunch_request *q = of(handle);
+
+	if (!q)
+		return unknown("golaunch_test", handle);
+	golaunch__look(q->job); /* a failure ends q, and is told of by golaunch_wait */
+	return q->done && (q->error || q->job->error || q->job->out.begin == q->job->out.end);
+}
+
+int golaunch_waitany(golaunch_request *const *handles, int count)
+{
+	for (;;) {
+		golaunch_request *last = NULL;
+
+		for (int i = 0; i < count; i++) {
+			golaunch_request *q = of(handles[i]);
+
+			if (!q && handles[i])
+				return unknown("golaunch_waitany", handles[i]);
+			if (q && q->done) {
+				golaunch__say(q->job); /* so that golaunch_wait does not wait */
+				return i;
+			}
+			if (q)
+				last = q;
+		}
+		if (!last)
+			return golaunch__fail("golaunch_waitany: no request among %d", count);
+		golaunch__progress(last->job); /* a failure ends all */
+	}
+}

@@ -32,6 +32,8 @@ int golaunch_schedule(golaunch_job *job, const char *algorithm, size_t bytes, st
 
 	*list = NULL;
 	*count = 0;
+	if (!job)
+		return golaunch__no_job();
 	if (!job->planner)
 		return golaunch__fail("this golaunch is too old to make schedules");
 	if (length == 0 || length > MAX_ALGORITHM)

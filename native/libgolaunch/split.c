@@ -55,6 +55,8 @@ int golaunch_locate(golaunch_comm *c, int rank, int *world_rank, int *node)
 	golaunch_request *q;
 	int64_t at, on;
 
+	if (!c)
+		return golaunch__no_comm();
 	if (rank < 0 || rank >= c->size)
 		return golaunch__fail("member %d of a communicator of %d", rank, c->size);
 	q = golaunch__other(c->job, &(struct record){.kind = ASK, .comm = c->id, .src = c->rank, .dst = rank, .count = 1});
