@@ -48,6 +48,7 @@ for library in libpmi.so libmpichfinalize.so libprofile-mpich.so libprofile-open
 	mode=644
 	[ "$library" != golaunch-pmix ] || mode=755 # it is a program
 	file "$mode" "lib/golaunch/$library" cat "$bin/lib/golaunch/$library"
+done
 version=$(sed -n 's/^#define GOLAUNCH_VERSION //p' native/libgolaunch/golaunch.h)
 if [ "$action" = install ] && ! [ -f "$bin/lib/libgolaunch.so.$version" ]; then
 	say "without libgolaunch.so.$version, which was not built"
@@ -61,6 +62,8 @@ else
 		rm -f "$to/lib/libgolaunch.so"
 	fi
 fi
+for module in python/golaunch/*.py; do
+	file 644 "share/golaunch/$module" cat "$module"
 done
 for page in docs/man/*.in; do
 	page=$(basename "$page" .1.in)
@@ -71,7 +74,9 @@ file 644 share/zsh/site-functions/_golaunch "$bin/golaunch" completion zsh
 file 644 share/fish/vendor_completions.d/golaunch.fish "$bin/golaunch" completion fish
 
 if [ "$action" = uninstall ]; then
-	for dir in lib/golaunch libexec/golaunch; do
+	python=share/golaunch/python
+	rm -rf "$to/$python/golaunch/__pycache__" # Python makes it
+	for dir in lib/golaunch libexec/golaunch $python/golaunch $python share/golaunch; do
 		[ ! -d "$to/$dir" ] || rmdir "$to/$dir"
 	done
 fi

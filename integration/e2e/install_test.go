@@ -40,6 +40,7 @@ func TestInstall(t *testing.T) {
 		"lib/golaunch/libpmi.so",
 		"lib/golaunch/libmpichfinalize.so",
 		"lib/libgolaunch.so.1", "lib/libgolaunch.so", "lib/pkgconfig/golaunch.pc", "include/golaunch.h",
+		"share/golaunch/python/golaunch/__init__.py", "share/golaunch/python/golaunch/_library.py",
 		"share/man/man1/golaunch.1",
 		"share/man/man1/golaunch-run.1", "share/man/man1/golaunch-topo.1", "share/man/man1/golaunch-netsim.1", "share/man/man1/golaunch-sched.1", "share/man/man1/golaunch-report.1", "share/man/man1/golaunch-doctor.1", "share/man/man1/golaunch-xrcsim.1",
 		"share/man/man1/golaunch-completion.1",
@@ -70,6 +71,12 @@ func TestInstall(t *testing.T) {
 		require.Regexp(t, `^/proc/\d+/fd/\d+\n$`, line)
 	}
 	t.Run("programs of the tree", func(t *testing.T) { ofInstalled(t, dest, golaunch) })
+	t.Run("Python", func(t *testing.T) {
+		needShell(t, "python3")
+		run := exec.Command(golaunch, "-n", "2", "python3", "../../python/examples/workqueue.py", "10")
+		run.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join(prefix, "share/golaunch/python")) // the module finds the library
+		require.Equal(t, "10 tasks, results add up to 285\n", output(run))
+	})
 	// The shell that has loaded what is installed completes.
 	completion := filepath.Join(prefix, "share/bash-completion/completions/golaunch")
 	bash := exec.Command("bash", "--norc", "--noprofile", "-i")
@@ -88,6 +95,7 @@ func TestInstall(t *testing.T) {
 	require.Empty(t, files())
 	require.NoDirExists(t, filepath.Join(prefix, "lib", "golaunch"))
 	require.NoDirExists(t, filepath.Join(prefix, "libexec", "golaunch"))
+	require.NoDirExists(t, filepath.Join(prefix, "share", "golaunch"))
 }
 
 // ofInstalled builds a program with what pkg-config tells of the installed library, and
