@@ -31,7 +31,7 @@ UNIT      = $(filter-out $(CLUSTERED) $(PLAIN),$(shell $(GO) list ./...))
 PARALLEL ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-bench build native image demo demo-docker check test test-unit test-integration bench bench-docker bench-pmi bench-scale bench-split results chaos fuzz lint man install uninstall clean FORCE
+.PHONY: help setup setup-bench build native image demo demo-docker check test test-unit test-integration bench bench-docker bench-pmi bench-scale bench-split results chaos fuzz lint man install uninstall deb clean FORCE
 
 help:
 	@sed 's/^	//' scripts/help.txt
@@ -147,6 +147,10 @@ man: build
 # Of what was built: root, who installs, may have no compilers.
 install uninstall:
 	@BIN="$(BIN)" PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" scripts/install.sh $@
+
+# Of what was built, too.
+deb:
+	@BIN="$(BIN)" OUT="$(BIN)" scripts/deb.sh
 
 clean:
 	rm -rf bin .cache/mpich-* .cache/pmix-* .cache/openmpi5

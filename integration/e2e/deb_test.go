@@ -1,0 +1,87 @@
+package e2e
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What make deb makes is installed by dpkg below a directory, starts ranks on two nodes
+// from there, and is removed without a trace; lintian finds nothing in it.
+func TestDebianPackage(t *testing.T) {
+	for _, tool := range []string{"dpkg-deb", "dpkg"} {
+		needShell(t, tool)
+	}
+	needBuilt(t, "lib/golaunch/libpmi.so", "gcc")
+	if os.Getuid() != 0 {
+		t.Skip("skipped: dpkg installs as root alone")
+	}
+	out := t.TempDir()
+	packed := func() []byte {
+		cmd := exec.Command("../../scripts/deb.sh")
+		cmd.Env = append(os.Environ(), "BIN="+built, "OUT="+out, "VERSION=1.2", "SOURCE_DATE_EPOCH=1000000000")
+		said, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", said)
+		files, err := filepath.Glob(filepath.Join(out, "golaunch_1.2_*.deb"))
+		require.NoError(t, err)
+		require.Len(t, files, 1)
+		contents, err := os.ReadFile(files[0])
+		require.NoError(t, err)
+		require.NoError(t, os.Rename(files[0], filepath.Join(out, "golaunch.deb")))
+		return contents
+	}
+	require.Equal(t, packed(), packed(), "the same build is the same package")
+	deb := filepath.Join(out, "golaunch.deb")
+
+	root := t.TempDir()
+	for _, dir := range []string{"updates", "info", "parts", "triggers"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(root, "var/lib/dpkg", dir), 0o755))
+	}
+	for _, file := range []string{"status", "available"} {
+		require.NoError(t, os.WriteFile(filepath.Join(root, "var/lib/dpkg", file), nil, 0o644))
+	}
+	dpkg := func(args ...string) {
+		t.Helper()
+		said, err := exec.Command("dpkg", append([]string{"--root=" + root, "--log=/dev/null", "--force-depends", "--force-not-root"}, args...)...).CombinedOutput()
+		require.NoError(t, err, "%s", said)
+	}
+	files := func() (names []string) {
+		require.NoError(t, filepath.WalkDir(filepath.Join(root, "usr"), func(path string, d fs.DirEntry, err error) error {
+			if os.IsNotExist(err) {
+				return nil
+			}
+			if err == nil && !d.IsDir() {
+				names = append(names, strings.TrimPrefix(path, root))
+			}
+			return err
+		}))
+		return names
+	}
+	dpkg("--install", deb)
+	have := files()
+	for _, name := range []string{
+		"/usr/bin/golaunch", "/usr/lib/golaunch/libpmi.so", "/usr/share/man/man1/golaunch.1.gz", "/usr/share/man/man1/golaunch-topo.1.gz",
+		"/usr/share/bash-completion/completions/golaunch", "/usr/share/zsh/vendor-completions/_golaunch", "/usr/share/doc/golaunch/copyright",
+	} {
+		require.Contains(t, have, name)
+	}
+	said, err := exec.Command(filepath.Join(root, "usr/bin/golaunch"), "-n", "2", "--nodes", "2", "--copy-agent", "-l", "echo", "hello").CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	require.ElementsMatch(t, []string{"[0] hello", "[1] hello"}, strings.Split(strings.TrimSpace(string(said)), "\n"))
+	dpkg("--purge", "golaunch")
+	require.Empty(t, files())
+
+	t.Run("lintian", func(t *testing.T) {
+		if _, err := exec.LookPath("lintian"); err != nil {
+			t.Skip("skipped: no lintian; apt-get install lintian")
+		}
+		said, err := exec.Command("lintian", "--allow-root", "--fail-on", "error,warning", deb).CombinedOutput()
+		require.NoError(t, err, "%s", said)
+		require.Empty(t, string(said))
+	})
+}
