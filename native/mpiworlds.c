@@ -19,6 +19,13 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Open MPI 5 warns of the key that its version 4 has. */
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5
+#define ADD_HOST "PMIX_ADD_HOST"
+#else
+#define ADD_HOST "add-host"
+#endif
+
 static const char service[] = "mpiworlds";
 
 /* meet merges this world with another one and checks that all are there. */
@@ -190,7 +197,7 @@ int main(int argc, char **argv)
 			if (strcmp(what, "several") == 0)
 				other = several(argv[0], argv[2], argv[3]);
 			else
-				other = spawn(argv[0], "says", NULL, atoi(argv[3]), info_of("add-host", argv[2]), MPI_COMM_SELF);
+				other = spawn(argv[0], "says", NULL, atoi(argv[3]), info_of(ADD_HOST, argv[2]), MPI_COMM_SELF);
 			meet(other, 0);
 			MPI_Comm_disconnect(&other);
 		}
