@@ -2,8 +2,9 @@ package pmix
 
 import "reflect"
 
-// Version is that of these messages. The helper refuses another.
-const Version = 1
+// Version is that of these messages: another number for every change of a kind or a field.
+// The helper refuses another.
+const Version = 2
 
 // Kind is that of a message.
 type Kind uint8

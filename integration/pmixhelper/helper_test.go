@@ -51,6 +51,14 @@ func (o *output) String() string {
 // channel, with an error as the last, when it has closed its socket.
 func startHelper(t *testing.T, k kit, node int, said chan<- told) *helper {
 	t.Helper()
+	h := launchHelper(t, k, node, said)
+	h.ask(pmix.Init{Version: pmix.Version, Namespace: "golaunch-test", Node: uint32(node), Host: hostName(node), Dir: h.dir})
+	return h
+}
+
+// launchHelper is startHelper without the Init.
+func launchHelper(t *testing.T, k kit, node int, said chan<- told) *helper {
+	t.Helper()
 	ours, theirs, err := unix.StreamPair()
 	require.NoError(t, err)
 	file := os.NewFile(uintptr(ours), "agent")
@@ -83,7 +91,6 @@ func startHelper(t *testing.T, k kit, node int, said chan<- told) *helper {
 	})
 	go h.read(said)
 	go func() { h.ended <- h.cmd.Wait(); close(h.ended) }()
-	h.ask(pmix.Init{Version: pmix.Version, Namespace: "golaunch-test", Node: uint32(node), Host: hostName(node), Dir: h.dir})
 	return h
 }
 

@@ -1,6 +1,8 @@
 package pmixhelper
 
 import (
+	"encoding/binary"
+	"fmt"
 	"os"
 	"testing"
 
@@ -63,6 +65,27 @@ func TestRefusals(t *testing.T) {
 			require.EqualError(t, ends(t, h, said), "exit status 1")
 			require.Equal(t, text, h.stderr.String())
 			require.Empty(t, h.left(t))
+		})
+	}
+}
+
+// A helper that golaunch was not built with says so, even where Init has other fields there.
+func TestHelperOfAnotherVersion(t *testing.T) {
+	k := openMPI4(t)
+	theirs := []byte{6, 0, 0, 0, byte(pmix.KindInit), 1, 0, 0, 0}
+	for name, frame := range map[string][]byte{
+		"the same fields": pmix.Append(nil, 1, pmix.Init{Version: pmix.Version + 1, Dir: t.TempDir()}),
+		"other fields":    append(binary.LittleEndian.AppendUint32(theirs, pmix.Version+1), 7),
+	} {
+		t.Run(name, func(t *testing.T) {
+			binary.LittleEndian.PutUint32(frame, uint32(len(frame)-4))
+			said := make(chan told, 100)
+			h := launchHelper(t, k, 0, said)
+			_, err := h.conn.Write(frame)
+			require.NoError(t, err)
+			require.EqualError(t, ends(t, h, said), "exit status 1")
+			require.Equal(t, fmt.Sprintf("golaunch-pmix: %s is of another version (%d of the messages) than golaunch (%d): build or install both together\n",
+				k.helper, pmix.Version, pmix.Version+1), h.stderr.String())
 		})
 	}
 }

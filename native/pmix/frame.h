@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { VERSION = 1 }; /* of the messages */
+enum { VERSION = 2 }; /* of the messages */
 
 enum {
 	FRAME_HEAD = 9,         /* length, kind, request */

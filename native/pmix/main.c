@@ -108,8 +108,8 @@ static bool fill(int fd, unsigned char *b, size_t n)
 	return true;
 }
 
-/* next reads a frame whose body is right; false: the agent has gone. */
-static bool next(int fd, struct frame *f)
+/* receive reads a frame whose head is right; false: the agent has gone. */
+static bool receive(int fd, struct frame *f)
 {
 	unsigned char head[FRAME_HEAD];
 	const char *wrong;
@@ -122,11 +122,46 @@ static bool next(int fd, struct frame *f)
 	f->body = malloc(f->length + 1);
 	if (!f->body)
 		die("no memory for a frame of %u bytes", f->length);
-	if (!fill(fd, f->body, f->length))
-		return false;
-	wrong = frame_check(f);
+	return fill(fd, f->body, f->length);
+}
+
+/* check ends the helper if a body is none of its kind. */
+static void check(const struct frame *f)
+{
+	const char *wrong = frame_check(f);
+
 	if (wrong)
 		die("the agent sent a frame of kind %d that can't be: %s", f->kind, wrong);
+}
+
+/* next reads a frame whose body is right; false: the agent has gone. */
+static bool next(int fd, struct frame *f)
+{
+	if (!receive(fd, f))
+		return false;
+	check(f);
+	return true;
+}
+
+/* first reads Init; false: the agent has gone. Of an agent of another version, nothing
+ * but the version needs to be as here. */
+static bool first(int fd, struct frame *f, const char *program)
+{
+	struct reader r;
+
+	if (!receive(fd, f))
+		return false;
+	if (f->kind != KIND_INIT)
+		die("the agent's first frame is of kind %d", f->kind);
+	r.at = f->body;
+	if (f->length >= 4) {
+		uint32_t version = read_u32(&r);
+
+		if (version != VERSION)
+			die("%s is of another version (%d of the messages) than golaunch (%u): build or install both together",
+			    program, VERSION, version);
+	}
+	check(f);
 	return true;
 }
 
@@ -136,13 +171,11 @@ static void begin(const struct frame *f)
 	struct reader r = { f->body };
 	struct arena a = { 0 };
 	struct infos infos = { .arena = &a };
-	uint32_t version = read_u32(&r);
 	char *dir;
 	int status;
 	struct out o;
 
-	if (version != VERSION)
-		die("the agent speaks version %u of its messages, this program version %d", version, VERSION);
+	read_u32(&r); /* the version */
 	read_proc(&r, &server.self);
 	server.host = strdup(read_text(&r));
 	if (asprintf(&dir, "%s/pmix.%ld", read_text(&r), (long)getpid()) < 0 || !server.host)
@@ -208,10 +241,8 @@ int main(int argc, char **argv)
 	wrong = px_open(library);
 	if (wrong)
 		die("%s", wrong);
-	if (!next(fd, &f))
+	if (!first(fd, &f, argv[0]))
 		leave(0);
-	if (f.kind != KIND_INIT)
-		die("the agent's first frame is of kind %d", f.kind);
 	queue_start(fd);
 	if (pthread_create(&watcher, NULL, watch, &fd) != 0)
 		die("a thread can't be started");
