@@ -143,6 +143,20 @@ func TestEventsComeToAllNodes(t *testing.T) {
 	require.False(t, again, "its library has told of it")
 }
 
+// A helper tells what its own ranks tell, and of a world that is over nothing.
+func TestEventsOfAnothersRank(t *testing.T) {
+	n := newNet(t, 1, 1)
+	n.begin()
+	x := n.nodes[0]
+	x.fake().say(1, pmix.Event{Status: -1000, Source: proc("over", 0), Range: pmix.RangeSession})
+	_, d := hear[pmix.Done](x.fake())
+	require.Equal(t, pmix.NotFound, d.Status)
+	x.fake().say(2, pmix.Event{Status: -1000, Source: proc("kvs", 1), Range: pmix.RangeSession})
+	n.Run(func() bool { return len(x.Failures) > 0 })
+	require.Contains(t, x.Failures[0].Text, "rank 1 of kvs is not one of its")
+	require.Empty(t, n.calls)
+}
+
 // What is too long for a message between nodes is refused, and nobody's end.
 func TestWhatIsTooLong(t *testing.T) {
 	n := newNet(t, 1, 1)

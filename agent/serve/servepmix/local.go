@@ -196,34 +196,27 @@ func (l *Local) request(h *helper, f pmix.Frame) error {
 	case pmix.Group:
 		l.meet(h, f, b.Procs, func(procs []pmix.Proc) any { b.Procs = procs; return b })
 	case pmix.Publish:
-		return l.ofRank(h, b.Proc, func(_ *Server, r *rank) { r.published = true; l.call(h, f, 0) })
+		return l.ofRank(h, f, b.Proc, func(_ *Server, r *rank) { r.published = true; l.call(h, f, 0) })
 	case pmix.Lookup:
-		return l.ofRank(h, b.Proc, func(*Server, *rank) { l.call(h, f, 0) })
+		return l.ofRank(h, f, b.Proc, func(*Server, *rank) { l.call(h, f, 0) })
 	case pmix.Unpublish:
-		return l.ofRank(h, b.Proc, func(*Server, *rank) { l.call(h, f, 0) })
+		return l.ofRank(h, f, b.Proc, func(*Server, *rank) { l.call(h, f, 0) })
 	case pmix.Spawn:
-		return l.ofRank(h, b.Proc, func(s *Server, r *rank) { l.spawn(h, f.Request, s, r, b) })
+		return l.ofRank(h, f, b.Proc, func(s *Server, r *rank) { l.spawn(h, f.Request, s, r, b) })
 	case pmix.Event:
-		status := pmix.Success
-		if b.Range != pmix.RangeLocal { // these the helper has told
-			status = l.tellRoot(b, 0)
-		}
-		if status != pmix.Success { // of which the library does not tell the rank
-			l.agent.Note(0, "an event of rank %d of world %s stays on its node: %d bytes are more than a message has", b.Source.Rank, b.Source.Namespace, len(b.Blob))
-		}
-		h.reply(f.Request, pmix.Done{Status: status})
+		return l.ofRank(h, f, b.Source, func(*Server, *rank) { l.event(h, f.Request, b) })
 	case pmix.Abort:
-		return l.ofRank(h, b.Proc, func(s *Server, r *rank) { s.abort(h, f.Request, r, b) })
+		return l.ofRank(h, f, b.Proc, func(s *Server, r *rank) { s.abort(h, f.Request, r, b) })
 	case pmix.Client:
-		return l.ofRank(h, b.Proc, func(s *Server, r *rank) {
+		return l.ofRank(h, f, b.Proc, func(s *Server, r *rank) {
 			r.Heard++
 			if r.connected, r.finalized = true, b.Finalized; s.InInit(r.Rank) && s.w.Size > 1 {
 				l.agent.InInit()
 			}
 		})
 	case pmix.Log:
-		h.reply(f.Request, pmix.Done{})
-		return l.ofRank(h, b.Proc, func(s *Server, r *rank) {
+		return l.ofRank(h, f, b.Proc, func(s *Server, r *rank) {
+			h.reply(f.Request, pmix.Done{})
 			r.Heard++
 			l.agent.Say(s.w.RankID(r.Rank), b.Stderr, b.Text)
 		})
@@ -243,11 +236,27 @@ func (l *Local) serves(h *helper, p pmix.Proc) bool {
 	return r != nil && r.helper == h
 }
 
-// ofRank finds a rank of a helper.
-func (l *Local) ofRank(h *helper, p pmix.Proc, do func(*Server, *rank)) error {
+// event tells the ranks of other nodes of one.
+func (l *Local) event(h *helper, request uint32, e pmix.Event) {
+	status := pmix.Success
+	if e.Range != pmix.RangeLocal { // these the helper has told
+		status = l.tellRoot(e, 0)
+	}
+	if status != pmix.Success { // of which the library does not tell the rank
+		l.agent.Note(0, "an event of rank %d of world %s stays on its node: %d bytes are more than a message has", e.Source.Rank, e.Source.Namespace, len(e.Blob))
+	}
+	h.reply(request, pmix.Done{Status: status})
+}
+
+// ofRank carries out what a rank of a helper wants. A world that is over has none. An
+// error says that the rank is another's.
+func (l *Local) ofRank(h *helper, f pmix.Frame, p pmix.Proc, do func(*Server, *rank)) error {
 	s := l.servers[p.Namespace]
 	switch {
-	case s == nil: // its world is over
+	case s == nil:
+		if f.Request != 0 {
+			h.reply(f.Request, failed(f.Kind, pmix.NotFound))
+		}
 	case !l.serves(h, p):
 		return fmt.Errorf("rank %d of %s is not one of its", p.Rank, p.Namespace)
 	default:

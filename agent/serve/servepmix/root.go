@@ -70,8 +70,9 @@ func (r *Root) Called(c overlay.PMIxCall) error {
 	case pmix.Unpublish:
 		return r.ofRank(who, f.Kind, b.Proc, func() { r.answer(who, pmix.Done{Status: r.names.unpublish(who.host, b)}) })
 	case pmix.Event:
-		r.above.Answer(overlay.PMIxAnswer{By: c.Host, Frame: pmix.Append(nil, 0, pmix.Notify{Event: b})})
-		return nil
+		return r.ofRank(who, f.Kind, b.Source, func() {
+			r.above.Answer(overlay.PMIxAnswer{By: c.Host, Frame: pmix.Append(nil, 0, pmix.Notify{Event: b})})
+		})
 	case pmix.Gone:
 		return r.ofRank(who, f.Kind, b.Proc, func() { r.ended(b.Proc, c.Count > 0) })
 	}
