@@ -52,11 +52,12 @@ func newGather(root bool) *gather {
 	return &gather{root: root, entered: map[int]uint32{}, left: map[int]pmix.Status{}, outcomes: map[uint32]pmix.Status{}}
 }
 
-// join has one more take part.
+// join has one more take part, from the first fence of all: some may be over by then, as
+// others have given them up.
 func (g *gather) join(member int) {
 	g.members = append(g.members, member)
 	slices.Sort(g.members)
-	g.entered[member] = g.first
+	g.entered[member] = 0
 }
 
 // enter has a helper enter its next fence.
@@ -64,7 +65,10 @@ func (g *gather) enter(helper int, blob []byte) (number uint32) {
 	number = g.entered[helper]
 	g.entered[helper]++
 	if number < g.first {
-		status := g.outcomes[number]
+		status, known := g.outcomes[number]
+		if !known { // it has left, and nothing was kept for it
+			status = g.left[helper]
+		}
 		g.forgetOutcomes()
 		g.answer(helper, status, nil)
 		return number

@@ -205,6 +205,36 @@ func TestFencesOverAnyTree(t *testing.T) {
 	})
 }
 
+// A node may get ready when others have given the first fences up. Its helper hears so, and
+// is in step with them then.
+func TestHelperThatIsReadyLate(t *testing.T) {
+	g := newGather(true)
+	var heard []pmix.Status
+	g.down, g.answer = func([]int, gathered) {}, func(_ int, status pmix.Status, _ []byte) { heard = append(heard, status) }
+	g.join(opening)
+	g.join(0)
+	for n := range uint32(2) {
+		require.NoError(t, g.fromChild(0, gathered{number: n}))
+		require.NoError(t, g.fromChild(0, gathered{number: n, status: pmix.Timeout, what: gaveUp}))
+	}
+	g.join(opening - 1)
+	g.leave(opening, pmix.Success)
+	for range 2 {
+		g.enter(opening-1, nil)
+	}
+	require.Equal(t, []pmix.Status{pmix.Timeout, pmix.Timeout}, heard)
+	require.Empty(t, g.outcomes)
+	g.enter(opening-1, nil)
+	require.Len(t, heard, 2)
+	require.NoError(t, g.fromChild(0, gathered{number: 2}))
+	require.Equal(t, pmix.Success, heard[2])
+
+	g.leave(opening-1, pmix.ProcTerminated)
+	require.NoError(t, g.fromChild(0, gathered{number: 3}))
+	g.enter(opening-1, nil)
+	require.Equal(t, pmix.ProcTerminated, heard[3], "who has left is in none")
+}
+
 func FuzzGathered(f *testing.F) {
 	f.Add(gathered{number: 3, status: pmix.Timeout, what: gaveUp}.encode())
 	f.Add(gathered{blob: []byte("blob")}.encode())
