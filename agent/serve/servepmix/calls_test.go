@@ -143,6 +143,51 @@ func TestEventsComeToAllNodes(t *testing.T) {
 	require.False(t, again, "its library has told of it")
 }
 
+// A process that ends as it should ends the meetings that wait for it, unless its world is
+// over, or ends, soon.
+func TestMeetingsWithOneThatHasEnded(t *testing.T) {
+	ended := func(t *testing.T) (n *net, near, far *node) {
+		n = newNet(t, 1, 3)
+		n.begin()
+		near, far = n.nodes[0], n.nodes[1]
+		near.fake().say(1, pmix.Connect{Procs: []pmix.Proc{proc("kvs", 0), proc("kvs", 1)}})
+		for i, r := range far.Ranks[:2] {
+			far.fake().say(0, pmix.Client{Proc: proc("kvs", uint32(i+1))})
+			far.fake().say(0, pmix.Client{Proc: proc("kvs", uint32(i+1)), Finalized: true})
+			n.Run(func() bool { return far.server.Finalised(r) })
+			r.Exited = true
+			far.server.Ended(r)
+		}
+		n.Settle()
+		_, told := near.fake().next()
+		require.False(t, told)
+		return n, near, far
+	}
+	n, near, far := ended(t)
+	require.Len(t, far.timers, 1, "one for all")
+	far.elapse()
+	_, d := hear[pmix.Done](near.fake())
+	require.Equal(t, pmix.ProcTerminated, d.Status)
+	require.True(t, near.Ranks[0].Told, "what it does then is not why the job fails")
+	_, event := near.fake().next()
+	require.False(t, event, "nobody has failed")
+	near.fake().say(2, pmix.Group{ID: "g", Procs: []pmix.Proc{proc("kvs", 0), proc("kvs", 2)}})
+	_, g := hear[pmix.Grouped](near.fake())
+	require.Equal(t, pmix.ProcTerminated, g.Status)
+	require.Len(t, n.calls, 4)
+
+	for name, end := range map[string]func(far *node){
+		"its world is over": func(far *node) { far.server.Close() },
+		"the job ends":      func(far *node) { far.Killed = true },
+	} {
+		n, _, far := ended(t)
+		end(far)
+		far.elapse()
+		n.Settle()
+		require.Len(t, n.calls, 1, name)
+	}
+}
+
 // A helper tells what its own ranks tell, and of a world that is over nothing.
 func TestEventsOfAnothersRank(t *testing.T) {
 	n := newNet(t, 1, 1)

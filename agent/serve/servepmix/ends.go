@@ -90,6 +90,24 @@ func (s *Server) helperLost(h *helper) {
 	}
 }
 
+// tellLater tells the root that a rank has ended as it should, for others may wait for it
+// in a meeting. Mostly its whole world is over first, and nobody needs to hear.
+func (s *Server) tellLater(gone pmix.Gone) {
+	if s.quiet = append(s.quiet, gone); len(s.quiet) > 1 {
+		return // it goes with the first
+	}
+	s.local.agent.After(holdEnds, func() {
+		quiet := s.quiet
+		s.quiet = nil
+		if s.closed() || s.w.Ending() {
+			return
+		}
+		for _, gone := range quiet {
+			s.local.tellRoot(gone, 0)
+		}
+	})
+}
+
 // Ended has nobody wait for a rank.
 func (s *Server) Ended(r *serve.Rank) {
 	x := s.ranks[r.Number]
@@ -113,6 +131,8 @@ func (s *Server) Ended(r *serve.Rank) {
 		s.local.tellRoot(gone, 1)
 	case x.published:
 		s.local.tellRoot(gone, 0)
+	default:
+		s.tellLater(gone)
 	}
 	if x.living--; x.living == 0 {
 		s.fences.leave(opening-1-slices.Index(s.parts, x.part), pmix.ProcTerminated)

@@ -94,6 +94,8 @@ const (
 	// holdAborts is how long an abort waits for the death of a process that has
 	// brought it about.
 	holdAborts = 300 * time.Millisecond
+	// holdEnds is how long the root need not know of ranks that have ended as they should.
+	holdEnds = time.Second
 )
 
 // NewLocal makes what a node has of PMIx. Helpers may be nil: nobody speaks it then.

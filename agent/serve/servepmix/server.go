@@ -22,7 +22,8 @@ type Server struct {
 	parts  []*part // of the helpers that the world has here, by member of fences: 0 is -2
 	ranks  map[job.Rank]*rank
 	opened bool
-	parked []func() // what others ask before that
+	parked []func()    // what others ask before that
+	quiet  []pmix.Gone // ranks that have ended as they should, of which the root does not know
 }
 
 // part is what one helper has of the world.
@@ -304,9 +305,12 @@ func (s *Server) Hear(ranks ...*serve.Rank) {
 	}
 }
 
+// closed tells whether the world, or the agent, is over.
+func (s *Server) closed() bool { return s.local.servers[s.w.KVSName] != s }
+
 // Close has the helpers forget the world.
 func (s *Server) Close() {
-	if s.local.servers[s.w.KVSName] != s {
+	if s.closed() {
 		return
 	}
 	delete(s.local.servers, s.w.KVSName)
