@@ -168,13 +168,18 @@ func (h *pmixHelper) epitaph(e proc.HelperEnded) string {
 // Alive tells whether the helper of a library is no process that is about to end: one
 // that ends has no memory any more, and so no command line, before its sockets close.
 func (p *pmixHelpers) Alive(library string) bool {
+	words, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID(library)))
+	return err == nil && len(words) > 0
+}
+
+// PID is the process of the helper of a library, 0 if none runs.
+func (p *pmixHelpers) PID(library string) int {
 	for _, h := range p.started {
 		if h.library == library && h.pid > 0 {
-			words, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", h.pid))
-			return err == nil && len(words) > 0
+			return h.pid
 		}
 	}
-	return false
+	return 0
 }
 
 // Dir is a private directory of this node for a world's namespace; for "" the one in

@@ -25,6 +25,7 @@ const (
 	KindAsk        Kind = 10 // answered by Told
 	KindNotify     Kind = 11 // no answer
 	KindEnd        Kind = 12 // the helper leaves
+	KindPing       Kind = 13 // answered by Pong
 	KindReady      Kind = 32
 	KindRegistered Kind = 33
 	KindFence      Kind = 34
@@ -41,6 +42,7 @@ const (
 	KindClient     Kind = 45 // no answer
 	KindEvent      Kind = 46
 	KindLog        Kind = 47
+	KindPong       Kind = 48
 )
 
 // Status is a PMIx status, by the numbers of pmix_common.h.
@@ -191,6 +193,12 @@ type Notify struct {
 // End has the helper leave.
 type End struct{}
 
+// Ping wants a word of the helper, and Pong is that word: it takes what it is told.
+type (
+	Ping struct{}
+	Pong struct{}
+)
+
 // Fence is one of the procs, of which those of this node have all entered. Nodes see
 // the fences of equal Procs in the same order.
 type Fence struct {
@@ -336,6 +344,7 @@ var messages = map[Kind]reflect.Type{
 	KindTold: typeOf[Told](), KindPublish: typeOf[Publish](), KindLookup: typeOf[Lookup](), KindUnpublish: typeOf[Unpublish](),
 	KindSpawn: typeOf[Spawn](), KindConnect: typeOf[Connect](), KindDisconnect: typeOf[Disconnect](), KindGroup: typeOf[Group](),
 	KindAbort: typeOf[Abort](), KindClient: typeOf[Client](), KindEvent: typeOf[Event](), KindLog: typeOf[Log](),
+	KindPing: typeOf[Ping](), KindPong: typeOf[Pong](),
 }
 
 func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }

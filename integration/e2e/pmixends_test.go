@@ -2,6 +2,9 @@ package e2e
 
 import (
 	"bufio"
+	"os/exec"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -110,6 +113,28 @@ func TestPMIxKilledPartsLeaveNothing(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A helper that is stopped before its ranks reach it is named, with what lets it go on.
+func TestPMIxHelperThatIsStopped(t *testing.T) {
+	needBuilt(t, "pmixclient", "libpmix-dev")
+	stop := `for p in /proc/[0-9]*; do
+		grep -q "^PPid:.$PPID$" $p/status 2>/dev/null && tr '\0' ' ' <$p/cmdline | grep -q -- ' --fd 3 --library ' && kill -STOP ${p#/proc/}
+	done; exec ` + bin("pmixclient")
+	cmd := exec.Command(bin("golaunch"), "--pmix", "-n", "1", "--stall-after", "400ms", "sh", "-c", stop)
+	silent := regexp.MustCompile(`^golaunch: host \S+: the PMIx helper \(golaunch-pmix, \S*libpmix\S+, pid (\d+)\) has not answered for 400ms: .* \(kill -CONT (\d+)\)`)
+	said, ended := hear(t, cmd, cmd, func(line string) {
+		if m := silent.FindStringSubmatch(line); m != nil {
+			require.Equal(t, m[1], m[2])
+			pid, err := strconv.Atoi(m[2])
+			require.NoError(t, err)
+			require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
+		}
+	})
+	require.NoError(t, ended, "%v", said)
+	require.Len(t, said, 2)
+	require.Regexp(t, silent, said[0])
+	require.Contains(t, said[1], "answers again")
 }
 
 // waiters starts six ranks on three nodes and waits until so many have said that they

@@ -124,6 +124,8 @@ func TestBadWorlds(t *testing.T) {
 	require.Equal(t, pmix.Success, (<-said).frame.Body.(pmix.Registered).Status)
 	h.ask(good)
 	require.Contains(t, (<-said).frame.Body.(pmix.Registered).Text, "it is registered already")
+	request := h.ask(pmix.Ping{})
+	require.Equal(t, pmix.Frame{Kind: pmix.KindPong, Request: request, Body: pmix.Pong{}}, (<-said).frame)
 	h.send(0, pmix.End{})
 	require.NoError(t, ends(t, h, said))
 }

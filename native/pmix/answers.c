@@ -205,6 +205,14 @@ static void forget(struct reader *r)
 	px.server_deregister_nspace(nspace, ignore, NULL);
 }
 
+static void ping(uint32_t request)
+{
+	struct out o;
+
+	out_begin(&o, KIND_PONG, request);
+	queue_send(&o);
+}
+
 /* request carries out a frame that answers nothing. */
 static bool request(struct reader *r, const struct frame *f)
 {
@@ -214,6 +222,7 @@ static bool request(struct reader *r, const struct frame *f)
 	case KIND_GONE: gone(r); return true;
 	case KIND_ASK: ask(r, f->request); return true;
 	case KIND_NOTIFY: notify(r); return true;
+	case KIND_PING: ping(f->request); return true;
 	}
 	return false;
 }

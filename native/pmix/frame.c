@@ -24,6 +24,7 @@ static const char *const bodies[] = {
 	[KIND_ASK] = "nu",
 	[KIND_NOTIFY] = "inuy[nu]d",
 	[KIND_END] = "",
+	[KIND_PING] = "",
 };
 
 static uint32_t little(const unsigned char *b)

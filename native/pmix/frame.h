@@ -30,6 +30,7 @@ enum kind {
 	KIND_ASK,
 	KIND_NOTIFY,
 	KIND_END,
+	KIND_PING,
 	KIND_READY = 32,
 	KIND_REGISTERED,
 	KIND_FENCE,
@@ -46,6 +47,7 @@ enum kind {
 	KIND_CLIENT,
 	KIND_EVENT,
 	KIND_LOG,
+	KIND_PONG,
 };
 
 /* A frame from the agent. Its body belongs to it. */

@@ -23,6 +23,7 @@ type helper struct {
 	last     uint32
 	asks     int             // requests of its that are not answered
 	knows    map[string]bool // namespaces without ranks of its that it was told of
+	silence  silence
 }
 
 // Bounds of one helper.
@@ -59,12 +60,15 @@ func (h *helper) started(fd int, err error) {
 			return // it is over, and opening is told so
 		}
 		h.ready = true
+		h.spoke()
 		h.local.agent.Note(2, "the PMIx helper runs with %s (%s)", r.Library, r.Version)
 		for _, then := range h.opening {
 			then(nil)
 		}
 		h.opening = nil
 	})
+	h.silence.asked = true
+	h.lookLater()
 }
 
 // whenReady calls then when the helper is ready, or over.
@@ -171,7 +175,7 @@ func (h *helper) read(buf []byte) (more bool) {
 // take takes one frame.
 func (h *helper) take(f pmix.Frame) error {
 	switch f.Kind {
-	case pmix.KindReady, pmix.KindRegistered, pmix.KindTold:
+	case pmix.KindReady, pmix.KindRegistered, pmix.KindTold, pmix.KindPong:
 		then := h.requests[f.Request]
 		if then == nil {
 			return fmt.Errorf("an answer to request %d, which was not made", f.Request)

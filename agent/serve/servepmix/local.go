@@ -28,6 +28,8 @@ type Helpers interface {
 	// Alive tells whether the helper of a library that was started is no process that
 	// is about to end: its clients may see that before its socket does.
 	Alive(library string) bool
+	// PID is the process of the helper of a library, 0 if none runs.
+	PID(library string) int
 	// Dir is a private directory of the node for a namespace (its NSDIR), or the node's
 	// own for "". They exist.
 	Dir(namespace string) (string, error)
@@ -63,6 +65,8 @@ type Node struct {
 	Host job.HostIndex
 	Name string
 	Job  string // the job's id
+	// StallAfter is how long a helper may say nothing before the user is told; 0 for ever.
+	StallAfter time.Duration
 }
 
 // Local is PMIx on one node.
@@ -72,6 +76,7 @@ type Local struct {
 	namespace string // of the helpers as servers
 	host      job.HostIndex
 	name      string
+	patience  time.Duration // Node.StallAfter
 
 	byLibrary map[string]*helper
 	servers   map[string]*Server // of worlds that are not over, by namespace
@@ -101,7 +106,7 @@ const (
 // NewLocal makes what a node has of PMIx. Helpers may be nil: nobody speaks it then.
 func NewLocal(n Node, a Agent, h Helpers) *Local {
 	return &Local{
-		agent: a, helpers: h, namespace: "golaunch-" + n.Job, host: n.Host, name: n.Name,
+		agent: a, helpers: h, namespace: "golaunch-" + n.Job, host: n.Host, name: n.Name, patience: n.StallAfter,
 		byLibrary: map[string]*helper{}, servers: map[string]*Server{}, calls: map[uint32]call{}, modexes: map[uint32]modex{},
 		known: map[string]*overlay.World{},
 	}

@@ -2,6 +2,7 @@ package servepmix
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -217,6 +218,56 @@ func TestHelpersThatLeaveTooSoon(t *testing.T) {
 			x.elapse()
 			require.Empty(t, x.Failures)
 			require.False(t, x.Ranks[0].Aborted)
+		})
+	}
+}
+
+// A helper that answers nothing is named, once, whether it has begun or not; its timers end
+// with it.
+func TestHelpersThatDoNotAnswer(t *testing.T) {
+	for name, ready := range map[string]bool{"from its start": false, "later": true} {
+		t.Run(name, func(t *testing.T) {
+			n := newNet(t, 1)
+			x := n.nodes[0]
+			x.local.patience = 10 * time.Second
+			n.Start()
+			n.Settle()
+			id, _ := hear[pmix.Init](x.fake())
+			if ready {
+				answers := func(body any) {
+					x.fake().say(id, body)
+					n.Run(func() bool { return !x.local.byLibrary["libpmix.so.2"].silence.asked })
+				}
+				answers(pmix.Ready{})
+				hear[pmix.World](x.fake())
+				for range 4 {
+					x.elapse()
+					id, _ = hear[pmix.Ping](x.fake())
+					answers(pmix.Pong{})
+				}
+				x.elapse()
+				id, _ = hear[pmix.Ping](x.fake())
+			}
+			before := len(x.Notes)
+			for range 7 {
+				require.Len(t, x.timers, 1)
+				require.Equal(t, 5*time.Second, x.timers[0].after)
+				x.elapse()
+			}
+			require.Equal(t, []string{"the PMIx helper (golaunch-pmix, libpmix.so.2, pid 77) has not answered for 10s: " +
+				"ranks that need it wait; is it stopped (kill -CONT 77), or has its library hung?"}, x.Notes[before:])
+			_, more := x.fake().next()
+			require.False(t, more, "it is asked once")
+			if ready {
+				x.fake().say(id, pmix.Pong{})
+			} else {
+				x.fake().say(id, pmix.Ready{})
+			}
+			n.Run(func() bool { return len(x.Notes) > before+1 })
+			require.Equal(t, "the PMIx helper (golaunch-pmix, libpmix.so.2) answers again", x.Notes[before+1])
+			x.local.Close()
+			x.elapse()
+			require.Empty(t, x.timers)
 		})
 	}
 }
