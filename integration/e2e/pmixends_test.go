@@ -119,7 +119,7 @@ func TestPMIxKilledPartsLeaveNothing(t *testing.T) {
 func TestPMIxHelperThatIsStopped(t *testing.T) {
 	needBuilt(t, "pmixclient", "libpmix-dev")
 	stop := `for p in /proc/[0-9]*; do
-		grep -q "^PPid:.$PPID$" $p/status 2>/dev/null && tr '\0' ' ' <$p/cmdline | grep -q -- ' --fd 3 --library ' && kill -STOP ${p#/proc/}
+		grep -q "^PPid:.$PPID$" $p/status 2>/dev/null && tr '\0' ' ' <$p/cmdline | grep -q -- ' --fd [3] --library ' && kill -STOP ${p#/proc/}
 	done; exec ` + bin("pmixclient")
 	cmd := exec.Command(bin("golaunch"), "--pmix", "-n", "1", "--stall-after", "400ms", "sh", "-c", stop)
 	silent := regexp.MustCompile(`^golaunch: host \S+: the PMIx helper \(golaunch-pmix, \S*libpmix\S+, pid (\d+)\) has not answered for 400ms: .* \(kill -CONT (\d+)\)`)
