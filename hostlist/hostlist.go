@@ -262,22 +262,56 @@ func merge(hosts []job.Host) ([]job.Host, error) {
 			out = append(out, h)
 			continue
 		}
-		first := &out[i]
-		if first.User == "" {
-			first.User = h.User
+		out[i].Slots = max(out[i].Slots, 1)
+		h.Slots = max(h.Slots, 1)
+		if err := add(&out[i], h); err != nil {
+			return nil, err
 		}
-		if first.Port == 0 {
-			first.Port = h.Port
+	}
+	return out, nil
+}
+
+// add adds what another mention of a host says to the first one.
+func add(first *job.Host, h job.Host) error {
+	if first.User == "" {
+		first.User = h.User
+	}
+	if first.Port == 0 {
+		first.Port = h.Port
+	}
+	if h.User != "" && h.User != first.User {
+		return fmt.Errorf("%s: host %s: user %s, but %s at %s", h.Pos, h.Name, h.User, first.User, first.Pos)
+	}
+	if h.Port != 0 && h.Port != first.Port {
+		return fmt.Errorf("%s: host %s: port %d, but %d at %s", h.Pos, h.Name, h.Port, first.Port, first.Pos)
+	}
+	if first.Slots += h.Slots; first.Slots > MaxSlots {
+		return fmt.Errorf("%s: host %s: more than %d slots in all", h.Pos, h.Name, MaxSlots)
+	}
+	return nil
+}
+
+// Union is the hosts of several lists, each once, in the order of their first mention.
+// The slots of a host add up; those of one that has none in some list are left open.
+// It is an error if two lists differ on the user or port of a host.
+func Union(lists ...[]job.Host) ([]job.Host, error) {
+	var out []job.Host
+	at, open := map[string]int{}, map[string]bool{}
+	for _, h := range slices.Concat(lists...) {
+		open[h.Name] = open[h.Name] || h.Slots == 0
+		i, ok := at[h.Name]
+		if !ok {
+			at[h.Name] = len(out)
+			out = append(out, h)
+			continue
 		}
-		if h.User != "" && h.User != first.User {
-			return nil, fmt.Errorf("%s: host %s: user %s, but %s at %s", h.Pos, h.Name, h.User, first.User, first.Pos)
+		if err := add(&out[i], h); err != nil {
+			return nil, err
 		}
-		if h.Port != 0 && h.Port != first.Port {
-			return nil, fmt.Errorf("%s: host %s: port %d, but %d at %s", h.Pos, h.Name, h.Port, first.Port, first.Pos)
-		}
-		first.Slots = max(first.Slots, 1) + max(h.Slots, 1)
-		if first.Slots > MaxSlots {
-			return nil, fmt.Errorf("%s: host %s: more than %d slots in all", h.Pos, h.Name, MaxSlots)
+	}
+	for i := range out {
+		if open[out[i].Name] {
+			out[i].Slots = 0
 		}
 	}
 	return out, nil

@@ -136,3 +136,16 @@ func TestNames(t *testing.T) {
 	_, _, err = ParseNames("a,,b", "-H")
 	require.ErrorContains(t, err, "-H: ")
 }
+
+func TestUnion(t *testing.T) {
+	list := func(text string) []job.Host {
+		hosts, err := Parse(text, text)
+		require.NoError(t, err)
+		return hosts
+	}
+	hosts, err := Union(list("a:2,b,joe@c"), nil, list("c:1,a:3,d:4"))
+	require.NoError(t, err)
+	assert.Equal(t, "a:5 b joe@c d:4", show(hosts))
+	_, err = Union(list("joe@a"), list("sue@a"))
+	require.EqualError(t, err, "sue@a: host a: user sue, but joe at joe@a")
+}

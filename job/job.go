@@ -62,6 +62,9 @@ type App struct {
 	// Path is where the program is sought before PATH: directories between
 	// colons.
 	Path string `cbor:"6,keyasint,omitempty"`
+	// Hosts are those that its ranks go to, with the slots that they have for it; none
+	// means the job's. Agents need not know.
+	Hosts []Host `cbor:"-"`
 }
 
 // Host is one machine of the job as the user or a resource manager named it.

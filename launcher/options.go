@@ -60,7 +60,8 @@ type Options struct {
 	// relative ones are relative to.
 	Dir string
 
-	// Hosts are the machines to use, in order; none means this machine.
+	// Hosts are the machines to use, in order; none means this machine. Those of an app
+	// (job.App.Hosts) come on top.
 	Hosts []job.Host
 	// Network, if known, says in which order to use them instead, and which of them
 	// are below the same switches.
@@ -191,6 +192,9 @@ func (o *Options) Validate() error {
 	if err := o.validateApps(); err != nil {
 		return err
 	}
+	if err := o.checkApart(); err != nil {
+		return err
+	}
 	if err := o.validateHosts(); err != nil {
 		return err
 	}
@@ -289,7 +293,11 @@ func (o *Options) validateHosts() error {
 	case o.ConnectTimeout <= 0:
 		return fmt.Errorf("--connect-timeout: %v is no time; give more than 0", o.ConnectTimeout)
 	}
-	for _, h := range o.Hosts {
+	hosts, err := o.allHosts()
+	if err != nil {
+		return err
+	}
+	for _, h := range hosts {
 		if h.Name == "" || h.Slots < 0 {
 			return fmt.Errorf("%s: host %q with %d slots is not usable", h.Pos, h.Name, h.Slots)
 		}

@@ -119,7 +119,7 @@ func (p *Plan) placeAll(o *Options, hosts []job.Host) ([]job.Host, error) {
 	hosts, notes := p.preferred(hosts)
 	within := first(len(hosts) - o.Spares)
 	var err error
-	if p.placed, err = p.rules.place(p.rules.job(p.Apps, p.rules.open, hosts, within)); err != nil {
+	if p.placed, err = p.rules.placeApps(p.Apps, p.rules.open, hosts, within, p.rules.place); err != nil {
 		if o.Spares > 0 {
 			err = fmt.Errorf("--spares %d keeps %s free: %w; or lower --spares", o.Spares, hostlist.Fold(bare(hosts[len(within):])), err)
 		}
@@ -135,7 +135,10 @@ func (p *Plan) placeAll(o *Options, hosts []job.Host) ([]job.Host, error) {
 // chooseHosts settles the bootstrap and the hosts it starts agents on.
 func chooseHosts(o *Options, localHost string) (kind bootstrap.Kind, hosts []job.Host, err error) {
 	local := registry.Local()
-	if len(o.Hosts) == 0 {
+	if hosts, err = o.allHosts(); err != nil {
+		return kind, nil, err
+	}
+	if len(hosts) == 0 {
 		if o.Nodes < 2 {
 			return local, []job.Host{{Name: localHost, Pos: "this machine"}}, nil
 		}
@@ -144,19 +147,19 @@ func chooseHosts(o *Options, localHost string) (kind bootstrap.Kind, hosts []job
 		}
 		return local, hosts, nil
 	}
-	other := slices.IndexFunc(o.Hosts, func(h job.Host) bool { return !isLocal(h, localHost) })
+	other := slices.IndexFunc(hosts, func(h job.Host) bool { return !isLocal(h, localHost) })
 	kind, given := registry.Find(o.Bootstrap) // Validate: "" or known
 	switch {
 	case kind.Here && other >= 0:
-		h := o.Hosts[other]
+		h := hosts[other]
 		return kind, nil, fmt.Errorf("--bootstrap %s: %s: host %s is not this machine; use %s, or --nodes without hosts",
 			kind.Name, h.Pos, h.Name, registry.Remote(o.Environ).Name)
 	case given:
-		return kind, o.Hosts, nil
+		return kind, hosts, nil
 	case other >= 0:
-		return registry.For(o.Environ, o.Hosts), o.Hosts, nil
+		return registry.For(o.Environ, hosts), hosts, nil
 	}
-	return local, o.Hosts, nil
+	return local, hosts, nil
 }
 
 // isLocal tells whether a host is this machine, without asking a resolver: by
@@ -229,7 +232,7 @@ func (p *Plan) usedFirst(hosts []job.Host) (sorted []job.Host, used, most int) {
 func (p *Plan) Without(dead []job.HostIndex) (*Plan, error) { return p.without(dead, p.rules.place) }
 
 // without is Without, where place places the ranks.
-func (p *Plan) without(dead []job.HostIndex, place func(*placement.Input) (*placement.Placed, error)) (*Plan, error) {
+func (p *Plan) without(dead []job.HostIndex, place placeFunc) (*Plan, error) {
 	q := *p
 	q.dead = slices.Clone(p.dead)
 	for _, h := range dead {
@@ -249,9 +252,9 @@ func (p *Plan) without(dead []job.HostIndex, place func(*placement.Input) (*plac
 	}
 	wanted, rest := q.standIns()
 	var err error
-	q.placed, err = place(p.rules.job(p.Apps, p.rules.follows(), p.Hosts, wanted))
+	q.placed, err = p.rules.placeApps(p.Apps, p.rules.follows(), p.Hosts, wanted, place)
 	if err != nil && len(rest) > 0 { // unlike slots
-		q.placed, err = place(p.rules.job(p.Apps, p.rules.follows(), p.Hosts, append(wanted, rest...)))
+		q.placed, err = p.rules.placeApps(p.Apps, p.rules.follows(), p.Hosts, append(wanted, rest...), place)
 	}
 	q.Apps = slices.Clone(p.Apps)
 	if err == nil {
@@ -266,6 +269,9 @@ func (p *Plan) without(dead []job.HostIndex, place func(*placement.Input) (*plac
 
 // redundant tells whether p can do without any one of its hosts.
 func (p *Plan) redundant() bool {
+	if apart(p.Apps) {
+		return false // each app wants one of its own
+	}
 	if p.mayReplace() {
 		p = p.withMore(p.Unused)
 	}

@@ -51,6 +51,9 @@ func (p *Plan) text(rows int) string {
 	first := 0
 	for i, a := range p.Apps {
 		fmt.Fprintf(&b, "app %d  ranks %s: %s\n", i, span(first, a.N), words(a.Argv))
+		if apart(p.Apps) {
+			fmt.Fprintf(&b, "       on %s\n", hostlist.Fold(p.rules.hostsOf(a)))
+		}
 		if a.DirGiven {
 			fmt.Fprintf(&b, "       in %s\n", words([]string{a.Dir}))
 		}

@@ -29,8 +29,11 @@ func (p *Plan) standIns() (wanted, rest []job.HostIndex) {
 }
 
 // mayReplace reports whether unused hosts can take the place of dead ones: not
-// where relays stand between, which were planned for the others.
-func (p *Plan) mayReplace() bool { return len(p.Unused) > 0 && !p.relayed && !p.kind.Bulk }
+// where relays stand between, which were planned for the others, nor where apps have
+// hosts of their own.
+func (p *Plan) mayReplace() bool {
+	return len(p.Unused) > 0 && !p.relayed && !p.kind.Bulk && !apart(p.Apps)
+}
 
 // withMore is the plan with further spares.
 func (p *Plan) withMore(hosts []job.Host) *Plan {
@@ -118,7 +121,7 @@ func (p *Plan) crowded(hosts []job.Host, n int) string {
 	if p.rules.open {
 		return "" // it is the hosts that say how many ranks there are
 	}
-	placed, err := p.rules.chosen(p.rules.job(p.Apps, false, hosts, first(len(hosts))))
+	placed, err := p.rules.placeApps(p.Apps, false, hosts, first(len(hosts)), p.rules.chosen)
 	if err != nil {
 		return ""
 	}

@@ -15,9 +15,10 @@ type rules struct {
 	rule          placement.Rule // what a program brings along; nil for wish's
 	wish          placement.Wish
 	network       hostNetwork
-	open          bool // the user gave no number of ranks
-	ppn           int  // ranks per host; 0 where not given
-	slotted       bool // some host was given slots; the others have one
+	hosts         []job.Host // of apps that have none of their own
+	open          bool       // the user gave no number of ranks
+	ppn           int        // ranks per host; 0 where not given
+	slotted       bool       // some host was given slots; the others have one
 	oversubscribe bool
 	stdin         StdinTarget
 }
@@ -31,6 +32,7 @@ func newRules(o *Options, hosts []job.Host) (rules, error) {
 	return rules{
 		rule:          o.Rule,
 		wish:          wish,
+		hosts:         o.Hosts,
 		open:          o.Apps[0].N == 0, // Validate: it is the only one
 		ppn:           o.PPN,
 		slotted:       slices.ContainsFunc(hosts, func(h job.Host) bool { return h.Slots > 0 }),

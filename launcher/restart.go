@@ -85,12 +85,28 @@ func (s *restarts) again(ctx context.Context, f *failed, report *reporter) bool 
 	s.o.Stdin = StdinNone // it is read
 	without := ""
 	if len(s.o.Hosts) > 0 && len(f.lost) > 0 {
-		s.o.Hosts = slices.DeleteFunc(slices.Clone(s.o.Hosts), func(h job.Host) bool { return slices.Contains(f.lost, h) })
+		s.o.Hosts = remaining(s.o.Hosts, f.lost)
+		for i := range s.o.Apps {
+			a := &s.o.Apps[i]
+			own := len(a.Hosts) > 0
+			a.Hosts = remaining(a.Hosts, f.lost)
+			if len(a.Hosts) == 0 && (own || len(s.o.Hosts) == 0) {
+				report.note("no restart: none of the hosts of %s is left", appName(s.o.Apps, i))
+				return false
+			}
+		}
 		s.o.Spares = max(0, s.o.Spares-len(f.lost))
 		without = ", without " + strings.Join(f.names, ", ")
 	}
 	report.note("restart %d of %d%s", s.attempt, s.o.Restarts, without)
 	return true
+}
+
+// remaining are the hosts that are not among the lost ones.
+func remaining(hosts, lost []job.Host) []job.Host {
+	return slices.DeleteFunc(slices.Clone(hosts), func(h job.Host) bool {
+		return slices.ContainsFunc(lost, func(l job.Host) bool { return l.Name == h.Name })
+	})
 }
 
 // tailLines is how much of a rank's output is shown again.

@@ -83,6 +83,12 @@ func (w *Wish) Check(network bool) error {
 	return nil
 }
 
+// WithinApps reports whether the ranks of each app can be placed for themselves.
+func (w *Wish) WithinApps() bool {
+	r := w.row()
+	return !r.listed && !r.mapped
+}
+
 // At is the wish with the hosts that it names found among those of the job, which
 // are in the user's order. The error names the line of a rank file.
 func (w *Wish) At(hosts []job.Host) (Wish, error) {

@@ -21,9 +21,8 @@ type commandLine struct {
 	appFlags
 	genv     []string
 	envNone  bool
-	hosts    []string
-	hostfile string
-	topology string // a file, a word, topologyAuto or topologyNone; "" is none
+	further  []appFlags // of the apps after the first
+	topology string     // a file, a word, topologyAuto or topologyNone; "" is none
 	mapFile  string
 	placeFlags
 	sequence []string // the names of --hosts or --hostfile, one for each mention
@@ -46,6 +45,9 @@ type appFlags struct {
 	np   int
 	env  []string
 	wdir string
+	// Hosts of the job, for the first app, or of the app's own.
+	hosts    []string
+	hostfile string
 }
 
 // The groups of the help, in order, and the annotations of flags.
@@ -98,8 +100,6 @@ func newCommandLine(variables []string) *commandLine {
 	f.BoolVar(&c.PMGR, "pmgr", false, "serve PMGR_COLLECTIVE (MVAPICH 1), too, at a port of each host's own")
 	annotate(f, groupJob, "genv", "env-none", "env-from", "timeout", "stall-after", "grace", "restarts", "keep-going", "open-mpi", "pmix", "mpich-fix", "no-mpich-fix", "pmi", "pmi-port", "pmgr")
 
-	f.VarP(listValue{&c.hosts}, "hosts", "H", "hosts to use; `LIST` as in 'a,b:2,n[001-128]:4', where :4 are slots")
-	f.VarP(textValue{&c.hostfile}, "hostfile", "f", "`FILE` with one host per line: host[:N], host slots=N, user=, port=")
 	f.Var(textValue{&c.Bootstrap}, "bootstrap", "agents by `WAY`: "+strings.Join(registry.Names(), "|"))
 	c.defineBootstraps(f)
 	f.Var(countValue{&c.Nodes, launcher.MaxForkNodes}, "nodes", "use `N` of the hosts; without any, N nodes of this machine ("+registry.Local().Name+")")
@@ -152,9 +152,9 @@ func newCommandLine(variables []string) *commandLine {
 
 // describeFlags says of the flags above what usage, completion and variables need to know.
 func describeFlags(f *pflag.FlagSet) {
-	mark(f, repeatKey, "env", "genv", "hosts", "stage", "verbose")
+	mark(f, repeatKey, "genv", "stage", "verbose")
 	mark(f, noVariable, "env", "genv", "stage", "version", "help")
-	mark(f, filesKey, "hostfile", "stage", "out", "err", "log-dir", "report", "trace", "profile", "config")
+	mark(f, filesKey, "stage", "out", "err", "log-dir", "report", "trace", "profile", "config")
 	choices(f, "bootstrap", registry.Names()...)
 	choices(f, "env-from", environ.Froms()...)
 	tell(f, "env-from", environ.From.Help, environ.Froms())
@@ -174,8 +174,11 @@ func (a *appFlags) define(f *pflag.FlagSet) {
 	f.VarP(countValue{&a.np, launcher.MaxRanks}, "np", "n", "number `N` of ranks; else all slots, or one per host")
 	f.VarP(listValue{&a.env}, "env", "x", "set `NAME=VALUE`; NAME alone: its value here, even if normally withheld")
 	f.VarP(textValue{&a.wdir}, "wdir", "", "working directory `DIR` of the ranks")
-	mark(f, appKey, "np", "env", "wdir")
-	mark(f, repeatKey, "env")
+	f.VarP(listValue{&a.hosts}, "hosts", "H", "hosts to use; `LIST` as in 'a,b:2,n[001-128]:4', where :4 are slots")
+	f.VarP(textValue{&a.hostfile}, "hostfile", "f", "`FILE` with one host per line: host[:N], host slots=N, user=, port=")
+	mark(f, appKey, "np", "env", "wdir", "hosts", "hostfile")
+	mark(f, repeatKey, "env", "hosts")
+	mark(f, filesKey, "hostfile")
 	mark(f, dirsKey, "wdir")
 }
 

@@ -45,6 +45,7 @@ const examples = `  golaunch -n 4 ./app                     four ranks here
   golaunch -H 'n[001-128]:16' ./app       sixteen on each of 128 hosts
   golaunch -f hosts -n 100 -x DEBUG=1 ./app -v
   golaunch -n 1 ./head : -n 8 ./worker
+  golaunch -n 2 -H a ./server : -n 4 -H b,c ./client
 `
 
 const commandRule = `

@@ -54,6 +54,7 @@ func (c *commandLine) parse(args []string) error {
 		err := c.parsePart(f, part)
 		if err == nil {
 			a.inherit(c)
+			c.further = append(c.further, a)
 			err = c.addApp(f, a)
 		}
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -111,7 +112,10 @@ func (c *commandLine) options(w io.Writer) (launcher.Options, error) {
 	if o.Hosts, err = c.findHosts(w); err == nil && len(o.Hosts) == 0 {
 		err = c.wordsAreHosts()
 	}
-	if err == nil && o.Nodes > 0 && len(o.Hosts) > 0 && !c.here() {
+	if err == nil {
+		err = c.findOwnHosts(w, o.Apps)
+	}
+	if err == nil && o.Nodes > 0 && !slices.ContainsFunc(o.Apps, func(a job.App) bool { return len(a.Hosts) > 0 }) && len(o.Hosts) > 0 && !c.here() {
 		err = onNodes(&o, len(c.hosts) > 0 || c.hostfile != "")
 	}
 	return o, err
@@ -144,30 +148,53 @@ func (c *commandLine) hostless() (launcher.Options, error) {
 // findHosts reads the hosts from --hosts, --hostfile or, if none of the flags
 // says where to run, a resource manager's allocation.
 func (c *commandLine) findHosts(w io.Writer) ([]job.Host, error) {
+	hosts, names, err := c.named(w, &c.appFlags)
+	c.sequence = names
+	if len(hosts) > 0 || err != nil || c.here() {
+		return hosts, err
+	}
+	return c.allocation(w)
+}
+
+// findOwnHosts reads the hosts that apps after the first have of their own.
+func (c *commandLine) findOwnHosts(w io.Writer, apps []job.App) error {
+	for i := range c.further {
+		a := &c.further[i]
+		if a.hostfile == "-" {
+			return fmt.Errorf("app %d: -f -: standard input can be the host file of the first app alone; name a file", i+1)
+		}
+		hosts, _, err := c.named(w, a)
+		if err != nil {
+			return fmt.Errorf("app %d: %w", i+1, err)
+		}
+		apps[i+1].Hosts = hosts
+	}
+	return nil
+}
+
+// named are the hosts of --hosts or --hostfile of an app, none where it has neither, and
+// their names, one for each mention.
+func (c *commandLine) named(w io.Writer, a *appFlags) (hosts []job.Host, names []string, err error) {
 	switch {
-	case len(c.hosts) > 0 && c.hostfile != "":
-		return nil, errors.New("--hosts and --hostfile exclude each other; name all hosts in one")
-	case len(c.hosts) > 0:
-		list := strings.Join(c.hosts, ",")
-		hosts, names, err := hostlist.ParseNames(list, "-H")
-		c.sequence = names
+	case len(a.hosts) > 0 && a.hostfile != "":
+		return nil, nil, errors.New("--hosts and --hostfile exclude each other; name all hosts in one")
+	case len(a.hosts) > 0:
+		list := strings.Join(a.hosts, ",")
+		hosts, names, err = hostlist.ParseNames(list, "-H")
 		if err != nil && strings.Contains(list, "/") {
 			err = fmt.Errorf("%w; a host file goes with -f", err)
 		}
-		return hosts, err
-	case c.hostfile != "":
-		var file hostlist.File
-		err := withFile(w, c.hostfile, func(r io.Reader) (err error) {
-			file, err = hostlist.ParseFile(r, c.hostfile)
-			return err
-		})
-		if err == nil && file.Capped != "" && c.Oversubscribe {
-			err = fmt.Errorf("%s: max_slots forbids --oversubscribe; leave one out", file.Capped)
-		}
-		c.sequence = file.Names
-		return file.Hosts, err
-	case c.here():
-		return nil, nil
+		return hosts, names, err
+	case a.hostfile == "":
+		return nil, nil, nil
 	}
-	return c.allocation(w)
+	var file hostlist.File
+	err = withFile(w, a.hostfile, func(r io.Reader) (err error) {
+		file, err = hostlist.ParseFile(r, a.hostfile)
+		return err
+	})
+	if err == nil && file.Capped != "" && c.Oversubscribe {
+		err = fmt.Errorf("%s: max_slots forbids --oversubscribe; leave one out", file.Capped)
+	}
+	return file.Hosts, file.Names, err
 }

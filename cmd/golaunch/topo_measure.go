@@ -197,7 +197,7 @@ func (b *boundedBuffer) Write(p []byte) (int, error) {
 func (t *topoFlags) measured(e env, n *network) (hosts []job.Host, hops func(i, j int) (int, error), err error) {
 	var named []job.Host
 	if n == nil || n.found == nil {
-		c := &commandLine{hosts: t.hosts, hostfile: t.hostfile, environ: os.Environ()}
+		c := &commandLine{appFlags: appFlags{hosts: t.hosts, hostfile: t.hostfile}, environ: os.Environ()}
 		if named, err = c.findHosts(e.stdio.Stderr); err != nil {
 			return nil, nil, err
 		}

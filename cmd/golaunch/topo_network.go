@@ -133,7 +133,7 @@ func (n *network) choose(w io.Writer, t *topoFlags) (err error) {
 	if len(t.hosts) == 0 && t.hostfile == "" {
 		return nil // all hosts
 	}
-	c := &commandLine{hosts: t.hosts, hostfile: t.hostfile}
+	c := &commandLine{appFlags: appFlags{hosts: t.hosts, hostfile: t.hostfile}}
 	if n.hosts, err = c.findHosts(w); err != nil {
 		return err
 	}

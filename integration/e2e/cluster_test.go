@@ -196,6 +196,17 @@ func TestHostFileSlots(t *testing.T) {
 	}, r.lines())
 }
 
+// Each app runs on its own hosts, in one world.
+func TestHostsOfApps(t *testing.T) {
+	c := theCluster(t)
+	r := onNode(t, c, cluster.Head, "-H", "n001", "--ssh-config", c.SSHConfig(), "-l", "-n", "2", "sh", "-c", "echo first $(hostname) $PMI_SIZE",
+		":", "-n", "4", "-H", "n002,n003", "sh", "-c", "echo second $(hostname) $PMI_SIZE", ":", "-n", "1", "sh", "-c", "echo third $(hostname) $PMI_SIZE")
+	require.Zero(t, r.code, r.stderr)
+	require.ElementsMatch(t, []string{
+		"[0] first n001 7", "[1] first n001 7", "[2] second n002 7", "[3] second n002 7", "[4] second n003 7", "[5] second n003 7", "[6] third n001 7",
+	}, r.lines())
+}
+
 func TestDeadHostsAreListed(t *testing.T) {
 	c := theCluster(t)
 	args := []string{"-H", "n001,n002,nowhere,n003", "--ssh-config", c.SSHConfig(), "-n", "4", "hostname"}

@@ -1,0 +1,70 @@
+package launcher
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/hostlist"
+	"github.com/golaunch/golaunch/job"
+)
+
+// apartOptions are those of two apps of 2 and 4 ranks with hosts of their own, and a
+// third of 2 on those of the first.
+func apartOptions(t *testing.T, first, second string) *Options {
+	o := options(t, first, 2, 4, 2)
+	var err error
+	o.Apps[1].Hosts, err = hostlist.Parse(second, "-H")
+	require.NoError(t, err)
+	return o
+}
+
+// hostOf is the host of each rank.
+func hostOf(p *Plan) (names []string) {
+	for _, b := range p.Blocks {
+		for range b.Count {
+			names = append(names, p.Hosts[b.Host].Name)
+		}
+	}
+	return names
+}
+
+func TestAppsOnTheirHosts(t *testing.T) {
+	for _, c := range []struct {
+		name, first, second string
+		edit                func(*Options)
+		want                []string
+	}{
+		{"apart", "a", "b,c", nil, []string{"a", "a", "b", "b", "c", "c", "a", "a"}},
+		{"slots of each list", "a:1,b:3", "b:1,c:3", nil, []string{"a", "b", "b", "c", "c", "c", "b", "b"}},
+		{"one list has slots", "a:2,b:2", "b", nil, []string{"a", "a", "b", "b", "b", "b", "b", "b"}},
+		{"dealt", "a,b", "b,c", func(o *Options) { o.Place.Rule = "node" }, []string{"a", "b", "b", "c", "b", "c", "a", "b"}},
+		{"numbered in turn", "a,b", "b,c", func(o *Options) { o.Place.Order = "node" }, []string{"a", "b", "b", "c", "b", "c", "a", "b"}},
+	} {
+		o := apartOptions(t, c.first, c.second)
+		if c.edit != nil {
+			c.edit(o)
+		}
+		p, err := NewPlan(o, "here")
+		require.NoError(t, err, c.name)
+		assert.Equal(t, c.want, hostOf(p), c.name)
+		next := job.Rank(0)
+		for _, b := range p.Blocks {
+			assert.Equal(t, next, b.First, c.name)
+			next += job.Rank(b.Count)
+		}
+	}
+}
+
+// An app stays on its hosts when one of them is dead, and has nowhere to go without any.
+func TestAppsWithoutDeadHosts(t *testing.T) {
+	p, err := NewPlan(apartOptions(t, "a", "b,c"), "here")
+	require.NoError(t, err)
+	q, err := p.Without([]job.HostIndex{1})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a", "a", "c", "c", "c", "c", "a", "a"}, hostOf(q))
+
+	_, err = p.Without([]job.HostIndex{1, 2})
+	require.EqualError(t, err, "without b,c: app 1 (./app1): none of its hosts is left: b,c")
+}
