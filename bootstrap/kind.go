@@ -84,6 +84,9 @@ type Job struct {
 	Limits
 	// Note tells the user something.
 	Note func(format string, args ...any)
+	// Passphrase asks the user for that of a private key's file, again where the last
+	// one was wrong; the error says why it is not known. Nil where nobody is asked.
+	Passphrase func(file string, again bool) ([]byte, error)
 }
 
 // Opened is the launcher's side of a bootstrap.

@@ -2,6 +2,7 @@ package launcher
 
 import (
 	"context"
+	"errors"
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/overlay"
@@ -58,10 +59,21 @@ func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *ov
 
 // open opens the bootstrap: what it takes to reach the hosts of a plan.
 func (b *boot) open(ctx context.Context, o Options, plan *Plan, source stage.Source, report *reporter) (bootstrap.Piper, error) {
-	opened, err := plan.kind.Open(ctx, bootstrap.Job{
+	asking, interrupt := context.WithCancelCause(ctx)
+	opened, err := plan.kind.Open(asking, bootstrap.Job{
 		Hosts: plan.Hosts, Values: o.BootstrapValues, Limits: b.common.Limits(), Note: report.note,
+		Passphrase: func(file string, again bool) ([]byte, error) {
+			word, err := o.passphrases.get(asking, file, again)
+			if errors.Is(err, errInterrupted) {
+				interrupt(err)
+			}
+			return word, err
+		},
 	})
-	if err != nil {
+	switch {
+	case errors.Is(context.Cause(asking), errInterrupted):
+		return nil, errInterrupted
+	case err != nil:
 		return nil, err
 	}
 	b.authority, b.common.Setup = opened.Authority, opened.Setup

@@ -138,6 +138,8 @@ type Options struct {
 	LogDir string
 	// appendOut adds to the files of OutPattern and ErrPattern.
 	appendOut bool
+	// passphrases asks for those of private keys.
+	passphrases *passphrases
 
 	// DryRun prints the plan and starts nothing.
 	DryRun bool

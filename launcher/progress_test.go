@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/golaunch/golaunch/bootstrap"
+	ownunix "github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/stdio"
@@ -19,18 +20,12 @@ import (
 // openTerminal returns a terminal of so many columns, and who sees it.
 func openTerminal(t *testing.T, columns uint16) (user, tty *os.File) {
 	t.Helper()
-	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	user, tty, err := ownunix.OpenPTY()
 	if err != nil {
 		t.Skipf("skipped: no terminals here: %v", err)
 	}
-	t.Cleanup(func() { user.Close() })
+	t.Cleanup(func() { user.Close(); tty.Close() })
 	fd := int(user.Fd())
-	require.NoError(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
-	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	require.NoError(t, err)
-	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	require.NoError(t, err)
-	t.Cleanup(func() { tty.Close() })
 	require.NoError(t, unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}))
 	return user, tty
 }

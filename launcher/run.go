@@ -59,6 +59,7 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 		report.say("%v", err)
 		return job.ExitUsage
 	}
+	o.passphrases = newPassphrases()
 	attempts := newRestarts(o)
 	for {
 		o, err := attempts.options()
@@ -122,8 +123,11 @@ func runOnce(ctx context.Context, o Options, stdio IO, report *reporter) (int, *
 	r, err := newRun(ctx, o, plan, report, stdio)
 	if err != nil {
 		report.say("%v", err)
-		if errors.As(err, new(bootstrap.UsageError)) {
+		switch {
+		case errors.As(err, new(bootstrap.UsageError)):
 			return job.ExitUsage, nil
+		case errors.Is(err, errInterrupted):
+			return job.ExitINT, nil
 		}
 		return job.ExitLauncher, nil
 	}
@@ -239,6 +243,7 @@ func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio 
 		r.stop()
 		return nil, err
 	}
+	o.passphrases.late = true
 	return r, nil
 }
 

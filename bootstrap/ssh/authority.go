@@ -47,6 +47,9 @@ type AuthorityConfig struct {
 	// has not; may be nil. It is asked about keys that a host has shown and
 	// that are not known for that host.
 	Elsewhere func(key []byte) string
+	// Passphrase is bootstrap.Job's. It is asked for those of key files that a target
+	// names, and of the usual ones where a target has no other key.
+	Passphrase func(file string, again bool) ([]byte, error)
 }
 
 // Authority holds the user's private keys, in the launcher only, and signs
@@ -103,7 +106,7 @@ func OpenAuthority(ctx context.Context, cfg AuthorityConfig) (*Authority, error)
 	if a.maxLogIns <= 0 {
 		a.maxLogIns = defaultLogIns
 	}
-	r := &keyring{authority: a, usual: cfg.AgentSocket}
+	r := &keyring{authority: a, usual: cfg.AgentSocket, passphrase: cfg.Passphrase}
 	for i := range cfg.Targets {
 		r.openAgents(ctx, &cfg.Targets[i])
 		for j := range cfg.Targets[i].Jump {
@@ -119,6 +122,10 @@ func OpenAuthority(ctx context.Context, cfg AuthorityConfig) (*Authority, error)
 		for j := range cfg.Targets[i].Jump {
 			r.assign(&cfg.Targets[i].Jump[j])
 		}
+	}
+	if err := ctx.Err(); err != nil { // the user was asked for a passphrase, and ended the job
+		a.Close()
+		return nil, fmt.Errorf("ssh keys: %w", err)
 	}
 	return a, nil
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/rsa"
 	"encoding/binary"
 	"encoding/pem"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -368,4 +369,56 @@ func TestAgentThatDoesNotAnswer(t *testing.T) {
 	}()
 	_, err = OpenAuthority(ctx, AuthorityConfig{AgentSocket: socket, Targets: []Target{{Name: "n0"}}})
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// The user is asked once for the passphrase of a key file that the configuration names,
+// and of the usual ones where there is no other key.
+func TestPassphrases(t *testing.T) {
+	dir := t.TempDir()
+	key, plain := newEd25519(t), newEd25519(t)
+	block, err := ssh.MarshalPrivateKeyWithPassphrase(key, "", []byte("secret"))
+	require.NoError(t, err)
+	writeFile(t, dir, "locked", string(pem.EncodeToMemory(block)))
+	saveKey(t, dir+"/plain", plain)
+	given, usual, other := Identity{dir + "/locked", true}, Identity{dir + "/locked", false}, Identity{dir + "/plain", false}
+	for _, x := range []struct {
+		name       string
+		identities []Identity
+		words      []string // that the user types; then nothing
+		keys       int
+		note       string
+	}{
+		{"named", []Identity{given, other}, []string{"secret"}, 2, ""},
+		{"the only one", []Identity{usual}, []string{"secret"}, 1, ""},
+		{"not needed", []Identity{usual, other}, nil, 1, "locked: encrypted; unlock it with: ssh-add " + dir + "/locked"},
+		{"mistyped", []Identity{given}, []string{"wrong", "wronger", "secret"}, 1, ""},
+		{"wrong", []Identity{given, other}, []string{"a", "b", "c"}, 1, "locked: encrypted, and that was not its passphrase; unlock it with: ssh-add"},
+		{"none", []Identity{given}, []string{""}, 0, "locked: encrypted, and no passphrase was given; unlock it with: ssh-add"},
+		{"nobody there", []Identity{usual}, []string{}, 0, "locked: encrypted, and nobody is there; unlock it with: ssh-add"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			targets := []Target{{Name: "a", Identities: x.identities}, {Name: "b", User: "ann", Identities: x.identities}, {Name: "c", IdentitiesOnly: true, Identities: x.identities}}
+			asked := 0
+			a := open(t, AuthorityConfig{Targets: targets, Passphrase: func(file string, again bool) ([]byte, error) {
+				require.Equal(t, dir+"/locked", file)
+				require.Equal(t, asked > 0, again)
+				if asked == len(x.words) {
+					return nil, errors.New("nobody is there")
+				}
+				asked++
+				return []byte(x.words[asked-1]), nil
+			}})
+			require.Equal(t, len(x.words), asked)
+			require.Len(t, a.Keys(), x.keys)
+			if x.note == "" {
+				require.Empty(t, a.Notes())
+			} else {
+				require.Len(t, a.Notes(), 1)
+				require.Contains(t, a.Notes()[0], x.note)
+			}
+			for _, target := range targets {
+				require.Equal(t, targets[0].Keys, target.Keys)
+			}
+		})
+	}
 }

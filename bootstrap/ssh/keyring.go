@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -73,6 +74,9 @@ type keyring struct {
 	inAgent   []int            // keys that the ssh-agent of the target at hand holds
 	files     map[string]int   // private key files seen, by ssh-agent and path: index or noKey
 	orders    map[string][]int // Target.Keys by all that they depend on
+
+	passphrase func(file string, again bool) ([]byte, error) // AuthorityConfig.Passphrase
+	unlocked   map[string]unlocked                           // encrypted files that were asked about, by path
 }
 
 // socket is the ssh-agent to ask for t's keys; empty for none.
@@ -193,9 +197,26 @@ func (r *keyring) assign(t *Target) {
 		t.Keys = order
 		return
 	}
+	unique := r.order(t, false)
+	if len(unique) == 0 {
+		unique = r.order(t, true)
+	}
+	if len(unique) == 0 {
+		unique = []int{noKey}
+	}
+	if r.orders == nil {
+		r.orders = make(map[string][]int)
+	}
+	r.orders[id.String()] = unique
+	t.Keys = unique
+}
+
+// order is the keys that assign offers. The user is asked to unlock the files that the
+// configuration names, and all if all is set.
+func (r *keyring) order(t *Target, all bool) (unique []int) {
 	var named, files []int
 	for _, f := range t.Identities {
-		for _, i := range r.file(f, t) {
+		for _, i := range r.file(f, t, all || f.Given) {
 			if slices.Contains(r.inAgent, i) {
 				named = append(named, i)
 			} else {
@@ -207,21 +228,12 @@ func (r *keyring) assign(t *Target) {
 	if !t.IdentitiesOnly {
 		order = append(order, r.inAgent...)
 	}
-	order = append(order, files...)
-	var unique []int
-	for _, i := range order {
+	for _, i := range append(order, files...) {
 		if !slices.Contains(unique, i) && r.usable(i, t) {
 			unique = append(unique, i)
 		}
 	}
-	if len(unique) == 0 {
-		unique = []int{noKey}
-	}
-	if r.orders == nil {
-		r.orders = make(map[string][]int)
-	}
-	r.orders[id.String()] = unique
-	t.Keys = unique
+	return unique
 }
 
 // usable tells whether t's RequiredRSASize and PubkeyAcceptedAlgorithms leave a
@@ -248,13 +260,13 @@ func (r *keyring) usable(i int, t *Target) bool {
 }
 
 // file returns the keys of a private key file: its certificates, the one beside
-// it and t's, and itself.
-func (r *keyring) file(f Identity, t *Target) []int {
+// it and t's, and itself. The user is asked to unlock it if ask is set.
+func (r *keyring) file(f Identity, t *Target, ask bool) []int {
 	id := r.socket(t) + "\n" + f.Path
 	i, seen := r.files[id]
 	if !seen {
 		var err error
-		if i, err = r.load(f.Path); err != nil {
+		if i, err = r.load(f.Path, ask); err != nil {
 			i = noKey
 			if f.Given || !errors.Is(err, os.ErrNotExist) {
 				r.authority.note("%v", err)
@@ -263,7 +275,9 @@ func (r *keyring) file(f Identity, t *Target) []int {
 		if r.files == nil {
 			r.files = make(map[string]int)
 		}
-		r.files[id] = i
+		if _, locked := errors.AsType[*ssh.PassphraseMissingError](err); !locked || ask {
+			r.files[id] = i
+		}
 	}
 	if i == noKey {
 		return nil
@@ -280,8 +294,10 @@ func (r *keyring) file(f Identity, t *Target) []int {
 	return append(out, i)
 }
 
-// load finds the key of a private key file, in the ssh-agent if that has it.
-func (r *keyring) load(path string) (int, error) {
+// load finds the key of a private key file, in the ssh-agent if that has it. The user is
+// asked to unlock it if ask is set; an encrypted one that stays so is a
+// *ssh.PassphraseMissingError.
+func (r *keyring) load(path string, ask bool) (int, error) {
 	text, err := readKeyFile(path)
 	if err != nil {
 		if i, ok := r.agentHas(path + ".pub"); ok {
@@ -301,7 +317,12 @@ func (r *keyring) load(path string) (int, error) {
 		if i, ok := r.agentHas(path + ".pub"); ok {
 			return i, nil
 		}
-		return 0, fmt.Errorf("%s: encrypted; unlock it with: ssh-add %s", path, path)
+		if !ask || r.passphrase == nil {
+			return 0, fmt.Errorf("%s: %w", path, stillLocked{locked, path, nil})
+		}
+		if signer, err = r.unlock(path, text); err != nil {
+			return 0, fmt.Errorf("%s: %w", path, stillLocked{locked, path, err})
+		}
 	case err != nil:
 		if i, ok := r.agentHas(path); ok {
 			return i, nil // a public key, to choose one of the ssh-agent's
@@ -313,6 +334,63 @@ func (r *keyring) load(path string) (int, error) {
 		return 0, fmt.Errorf("%s: keys of type %s are not supported", path, signer.PublicKey().Type())
 	}
 	return r.add(userKey{PublicKey: PublicKey{Blob: blob, Name: path}, sign: fileSigner(signer)}), nil
+}
+
+// unlocked is a private key that a passphrase has unlocked, or why none has.
+type unlocked struct {
+	signer ssh.Signer
+	err    error
+}
+
+// stillLocked says that a key file is encrypted, and why it stays so if the user was
+// asked.
+type stillLocked struct {
+	*ssh.PassphraseMissingError
+	path string
+	why  error // nil where nobody was asked
+}
+
+// Error says how to do without a passphrase here.
+func (e stillLocked) Error() string {
+	text := "encrypted"
+	if e.why != nil {
+		text += ", and " + e.why.Error()
+	}
+	return text + "; unlock it with: ssh-add " + e.path
+}
+
+// Unwrap returns package ssh's error.
+func (e stillLocked) Unwrap() error { return e.PassphraseMissingError }
+
+// passphraseTries is how often the user may mistype a passphrase, as with OpenSSH.
+const passphraseTries = 3
+
+// unlock asks the user, once, for the passphrase of a key file.
+func (r *keyring) unlock(path string, text []byte) (ssh.Signer, error) {
+	if u, ok := r.unlocked[path]; ok {
+		return u.signer, u.err
+	}
+	var u unlocked
+	for try := range passphraseTries {
+		var word []byte
+		if word, u.err = r.passphrase(path, try > 0); u.err == nil && len(word) == 0 {
+			u.err = errors.New("no passphrase was given")
+		}
+		if u.err != nil {
+			break
+		}
+		u.signer, u.err = ssh.ParsePrivateKeyWithPassphrase(text, word)
+		if !errors.Is(u.err, x509.IncorrectPasswordError) {
+			break
+		}
+		u.err = errors.New("that was not its passphrase")
+	}
+	if r.unlocked == nil {
+		r.unlocked = make(map[string]unlocked)
+	}
+	r.unlocked[path] = u
+	r.authority.notes = slices.DeleteFunc(r.authority.notes, func(note string) bool { return strings.HasPrefix(note, path+": encrypted") })
+	return u.signer, u.err
 }
 
 // certificate adds a certificate of a key. A file that CertificateFile names

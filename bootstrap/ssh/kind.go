@@ -59,7 +59,7 @@ func openJob(ctx context.Context, j bootstrap.Job) (*bootstrap.Opened, error) {
 	_ = Resolve(resolving, targets, net.DefaultResolver.LookupNetIP) // what stays unresolved is tried where it is dialled
 	cancel()
 	authority, err := OpenAuthority(ctx, AuthorityConfig{
-		AgentSocket: os.Getenv("SSH_AUTH_SOCK"), Targets: targets, Elsewhere: config.Elsewhere,
+		AgentSocket: os.Getenv("SSH_AUTH_SOCK"), Targets: targets, Elsewhere: config.Elsewhere, Passphrase: j.Passphrase,
 	})
 	if err != nil {
 		return nil, err

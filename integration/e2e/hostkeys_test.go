@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"bytes"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,8 +12,62 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/tree/pacing"
 )
+
+// A key that a passphrase protects is unlocked once, at the terminal, for all hosts, which
+// start each other; without a terminal golaunch says what to do.
+func TestPassphrase(t *testing.T) {
+	c := theCluster(t)
+	key := sshKey(t, c)
+	dir, err := os.MkdirTemp(built, "passphrase-")
+	require.NoError(t, err)
+	locked := filepath.Join(dir, "locked")
+	text, err := os.ReadFile(key)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(locked, text, 0o600))
+	said, err := exec.Command("ssh-keygen", "-q", "-p", "-f", locked, "-P", "", "-N", "secret").CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	config, err := os.ReadFile(c.SSHConfig())
+	require.NoError(t, err)
+	file := filepath.Join(dir, "ssh_config")
+	require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(string(config), key, locked)), 0o600))
+	words := []string{bin("golaunch"), "-H", hostsArg(4), "--ssh-config", file, "--degree", "1", "-n", "4", "-l", "hostname"}
+
+	user, tty, err := unix.OpenPTY()
+	require.NoError(t, err)
+	defer user.Close()
+	cmd := c.Command(cluster.Head, append([]string{"setsid", "-w", "-c"}, words...)...)
+	var out bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, &out, &out
+	require.NoError(t, cmd.Start())
+	tty.Close()
+	prompt := make([]byte, len("golaunch: passphrase for "+locked+": "))
+	_, err = io.ReadFull(user, prompt)
+	require.NoError(t, err)
+	require.Equal(t, "golaunch: passphrase for "+locked+": ", string(prompt))
+	_, err = io.WriteString(user, "secret\r")
+	require.NoError(t, err)
+	require.NoError(t, cmd.Wait(), out.String())
+	require.ElementsMatch(t, []string{"[0] n001", "[1] n002", "[2] n003", "[3] n004"}, strings.Split(strings.TrimSpace(out.String()), "\n"))
+
+	cmd = c.Command(cluster.Head, append([]string{"setsid", "-w"}, words...)...)
+	without, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(without), "encrypted, and there is no terminal to ask for the passphrase at; unlock it with: ssh-add "+locked)
+}
+
+// sshKey is the private key file of the cluster's ssh configuration.
+func sshKey(t *testing.T, c *cluster.Cluster) string {
+	t.Helper()
+	config, err := os.ReadFile(c.SSHConfig())
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(config), "IdentityFile ")
+	require.True(t, found, "%s", config)
+	name, _, _ := strings.Cut(rest, "\n")
+	return strings.Trim(name, " \"")
+}
 
 // Every node of a chain starts the next, with signatures for which that one has
 // to prove itself: by a key that is known, or that may be accepted as long as it
