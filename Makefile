@@ -31,7 +31,7 @@ UNIT      = $(filter-out $(CLUSTERED) $(PLAIN),$(shell $(GO) list ./...))
 PARALLEL ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-bench build native image demo demo-docker check test test-unit test-integration bench bench-docker bench-pmi bench-scale bench-split results chaos fuzz lint man install uninstall deb clean FORCE
+.PHONY: help setup setup-bench build native image demo demo-docker check test test-unit test-integration bench bench-docker bench-pmi bench-scale bench-split results chaos fuzz lint man install uninstall deb rpm clean FORCE
 
 help:
 	@sed 's/^	//' scripts/help.txt
@@ -151,6 +151,9 @@ install uninstall:
 # Of what was built, too.
 deb:
 	@BIN="$(BIN)" OUT="$(BIN)" scripts/deb.sh
+
+rpm:
+	@BIN="$(BIN)" OUT="$(BIN)" scripts/rpm.sh
 
 clean:
 	rm -rf bin .cache/mpich-* .cache/pmix-* .cache/openmpi5
