@@ -120,6 +120,7 @@ results: setup build native bin/hardstart bin/killtable bin/mpichsuite bin/tortu
 	$(GO) run ./integration/profilebench -o docs/results/profile.md
 	$(GO) run ./integration/pmgrbench -o docs/results/pmgr.md
 	$(GO) run ./integration/pmixbench -o docs/results/pmix.md
+	$(GO) run ./integration/jobloop -o docs/results/job-loop.md
 	$(GO) run ./integration/cachebench
 	$(GO) run ./integration/scalebench -o docs/results/scale.md
 	$(GO) run ./integration/netbench
