@@ -39,7 +39,7 @@ type Kind struct {
 	Check func(v Values) error
 	// CheckHosts checks that the hosts can be reached with these values, however
 	// the bootstrap was chosen.
-	CheckHosts func(v Values, hosts []job.Host) error
+	CheckHosts func(getenv func(string) string, v Values, hosts []job.Host) error
 	// Reach says from where the bootstrap works; nil is Anywhere. Widen is the
 	// flag by which the user says that it works from anywhere.
 	Reach func(v Values) Reach
@@ -82,6 +82,8 @@ type Job struct {
 	Hosts  []job.Host // by job.HostIndex
 	Values Values
 	Limits
+	// Getenv reads golaunch's own environment; "" of what is not set there.
+	Getenv func(name string) string
 	// Note tells the user something.
 	Note func(format string, args ...any)
 	// Passphrase asks the user for that of a private key's file, again where the last

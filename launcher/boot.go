@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/overlay/rendezvous"
 	"github.com/golaunch/golaunch/stage"
@@ -61,7 +62,8 @@ func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *ov
 func (b *boot) open(ctx context.Context, o Options, plan *Plan, source stage.Source, report *reporter) (bootstrap.Piper, error) {
 	asking, interrupt := context.WithCancelCause(ctx)
 	opened, err := plan.kind.Open(asking, bootstrap.Job{
-		Hosts: plan.Hosts, Values: o.BootstrapValues, Limits: b.common.Limits(), Note: report.note,
+		Hosts: plan.Hosts, Values: o.BootstrapValues, Limits: b.common.Limits(),
+		Getenv: registry.Getenv(o.Environ), Note: report.note,
 		Passphrase: func(file string, again bool) ([]byte, error) {
 			word, err := o.passphrases.get(asking, file, again)
 			if errors.Is(err, errInterrupted) {

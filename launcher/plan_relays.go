@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/tree"
@@ -14,7 +15,7 @@ func (p *Plan) checkHosts(o *Options) error {
 	if p.kind.CheckHosts == nil {
 		return nil
 	}
-	return p.kind.CheckHosts(o.BootstrapValues, p.Hosts)
+	return p.kind.CheckHosts(registry.Getenv(o.Environ), o.BootstrapValues, p.Hosts)
 }
 
 // launcherOnly tells whether no host can start agents on others.

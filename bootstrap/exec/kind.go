@@ -68,7 +68,7 @@ func kind(name, says string, command func(bootstrap.Values) string) bootstrap.Ki
 	return bootstrap.Kind{
 		Name:    name,
 		Orphans: true,
-		CheckHosts: func(v bootstrap.Values, hosts []job.Host) error {
+		CheckHosts: func(_ func(string) string, v bootstrap.Values, hosts []job.Host) error {
 			return checkHosts(says, command(v), hosts)
 		},
 		Reach: reach,

@@ -93,7 +93,7 @@ func forHosts(kinds []bootstrap.Kind, environ []string, hosts []job.Host) bootst
 		return k
 	}
 	for _, k := range kinds {
-		if k.Serves != nil && k.Serves(getenv(environ), hosts) {
+		if k.Serves != nil && k.Serves(Getenv(environ), hosts) {
 			return k
 		}
 	}
@@ -122,7 +122,7 @@ func remote(kinds []bootstrap.Kind, environ []string) bootstrap.Kind {
 
 // selected is the first that a variable of environ selects.
 func selected(kinds []bootstrap.Kind, environ []string) (bootstrap.Kind, bool) {
-	get := getenv(environ)
+	get := Getenv(environ)
 	i := slices.IndexFunc(kinds, func(k bootstrap.Kind) bool {
 		return slices.ContainsFunc(k.Variables, func(name string) bool { return get(name) != "" }) || k.FromEnvironment != nil && k.FromEnvironment(get) != nil
 	})
@@ -142,14 +142,14 @@ func selected(kinds []bootstrap.Kind, environ []string) (bootstrap.Kind, bool) {
 func Given(name string, environ []string) bootstrap.Values {
 	for _, k := range table {
 		if k.FromEnvironment != nil && Chosen(k, name, environ) {
-			return k.FromEnvironment(getenv(environ))
+			return k.FromEnvironment(Getenv(environ))
 		}
 	}
 	return nil
 }
 
-// getenv finds variables in environ; "" for those that it lacks.
-func getenv(environ []string) func(string) string {
+// Getenv finds variables in environ, NAME=value each; "" for those that it lacks.
+func Getenv(environ []string) func(string) string {
 	return func(name string) string {
 		for _, kv := range environ {
 			if value, ok := strings.CutPrefix(kv, name+"="); ok {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -123,6 +124,20 @@ func TestEnvironment(t *testing.T) {
 		"SLURM_STDOUTMODE": "x", "SLURM_STEP_ID": "3", "SRUN_CPUS_PER_TASK": "2", "SECRET": "x",
 	}
 	require.Equal(t, []string{"PATH=/bin", "SLURM_CONF=/c", "SLURM_JOB_ID=7"}, environ(func(name string) string { return given[name] }))
+}
+
+// Whether it is the way into an allocation is asked of srun, which may never answer.
+func TestSrunThatDoesNotAnswer(t *testing.T) {
+	ask := func(script string, within time.Duration) bool {
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(dir+"/srun", []byte("#!/bin/sh\n"+script), 0o755))
+		t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+		return overlaps(func(name string) string { return map[string]string{"PATH": os.Getenv("PATH"), "SLURM_CONF": "/c"}[name] }, within)
+	}
+	require.True(t, ask(`[ "$SLURM_CONF" = /c ] && echo "   --overlap   Force steps to overlap"`, time.Minute))
+	require.False(t, ask("echo --overlap; exit 1", time.Minute))
+	require.False(t, ask("echo no such flag", time.Minute))
+	require.False(t, ask("echo --overlap; exec sleep 1000", time.Millisecond))
 }
 
 func TestWhichHostsItServes(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
@@ -40,7 +39,7 @@ func Kind() bootstrap.Kind {
 // serves tells whether hosts are an allocation's in which srun can start agents.
 func serves(getenv func(string) string, hosts []job.Host) bool {
 	groups, err := hostlist.SlurmGroups(getenv)
-	return err == nil && getenv("SLURM_JOB_ID") != "" && foreign(groups, hosts) == nil && overlaps()
+	return err == nil && getenv("SLURM_JOB_ID") != "" && foreign(groups, hosts) == nil && overlaps(getenv, helpTime)
 }
 
 // foreign is the error of the first host that srun cannot start an agent on.
@@ -71,16 +70,26 @@ func groupOf(groups [][]job.Host) map[string]int {
 	return group
 }
 
+// helpTime is how long srun may take to list its flags. It reads the cluster's
+// configuration first, for which it may ask a name server and slurmctld.
+const helpTime = 5 * time.Second
+
 // overlaps tells whether there is an srun whose steps may share what the job's others
-// use: since Slurm 20.11. Without that a step in a step waits for ever.
-var overlaps = sync.OnceValue(func() bool {
-	help, err := exec.Command("srun", "--help").Output()
+// use: since Slurm 20.11. Without that a step in a step waits for ever. An srun that does
+// not answer starts no agents either.
+func overlaps(getenv func(string) string, within time.Duration) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "srun", "--help")
+	cmd.Env = environ(getenv)
+	cmd.WaitDelay = killAfter
+	help, err := cmd.Output()
 	return err == nil && strings.Contains(string(help), "--overlap")
-})
+}
 
 // checkHosts refuses what srun cannot start.
-func checkHosts(_ bootstrap.Values, hosts []job.Host) error {
-	groups, err := hostlist.SlurmGroups(environment)
+func checkHosts(getenv func(string) string, _ bootstrap.Values, hosts []job.Host) error {
+	groups, err := hostlist.SlurmGroups(getenv)
 	if err == nil {
 		err = foreign(groups, hosts)
 	}
@@ -95,11 +104,11 @@ func open(_ context.Context, j bootstrap.Job) (*bootstrap.Opened, error) {
 	if err != nil {
 		return nil, bootstrap.UsageError{Err: fmt.Errorf("--bootstrap %s: srun is not in PATH; --bootstrap ssh does without", name)}
 	}
-	groups, err := hostlist.SlurmGroups(environment)
+	groups, err := hostlist.SlurmGroups(j.Getenv)
 	if err != nil {
 		return nil, err
 	}
-	b := &Bulk{Program: path, Env: environ(environment), Note: j.Note}
+	b := &Bulk{Program: path, Env: environ(j.Getenv), Note: j.Note}
 	if len(groups) > 1 {
 		b.Group = groupOf(groups)
 	}

@@ -1,7 +1,6 @@
 package slurmboot
 
 import (
-	"os"
 	"slices"
 	"strconv"
 
@@ -18,8 +17,6 @@ var kept = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "LD_LIBRARY_PATH", "XDG_RUNTIME_DIR", "TMPDIR",
 	"SLURM_CONF", "SLURM_JOB_ID", "SLURM_CLUSTERS", "SLURM_WORKING_CLUSTER",
 }
-
-func environment(name string) string { return os.Getenv(name) }
 
 // environ is the environment of srun.
 func environ(getenv func(string) string) []string {
