@@ -1,10 +1,11 @@
 /*
- * pmi2client: a PMI-2 client on top of Slurm's libpmi2, for tests.
+ * pmi2client: a PMI-2 client on top of Slurm's libpmi2, for tests and measurements.
  *
  * It goes through everything that the library offers and checks what comes
  * back:
  *
  *   pmi2client [-n ROUNDS] [-s PROCS] [-u SIZE] [-x FAULT [-r RANK]]
+ *   pmi2client -m neighbour|all
  *
  *   -n   rounds of put, fence and get (2)
  *   -s   rank 0 spawns a world of PROCS and then 1 of this program, by two
@@ -14,6 +15,10 @@
  *        others wait to be ended:
  *          abort       PMI abort of the world, with a text
  *          nofinalize  exit 0 without finalize
+ *   -m   instead of all that, put one value of 32 bytes, fence, and get both
+ *        neighbours' or every rank's, after a fence for a common begin. It prints
+ *        "rank R times A B C D": nanoseconds of the machine's monotonic clock at the
+ *        begin, after the put, after the fence and after the gets
  *
  * Prints "rank R of N ok" and exits 0, or says on stderr what is wrong and
  * exits 1.
@@ -23,11 +28,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <slurm/pmi2.h>
 
-enum { VALUE = PMI2_MAX_VALLEN - 1 };
+enum { VALUE = PMI2_MAX_VALLEN - 1, SHORT = 32 };
 
 static int rank = -1, size = -1;
 static char job[256];
@@ -203,12 +209,56 @@ static void misbehave(const char *fault)
 	die("unknown fault \"%s\"", fault);
 }
 
+static long long now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+static void get_short(int r)
+{
+	char key[PMI2_MAX_KEYLEN], want[SHORT + 1], got[PMI2_MAX_VALLEN];
+	int length;
+
+	snprintf(key, sizeof key, "k%d", r);
+	snprintf(want, sizeof want, "%0*d", SHORT, r);
+	must("get", PMI2_KVS_Get(job, r, key, got, sizeof got, &length));
+	if (strcmp(got, want) != 0)
+		die("the value of rank %d is \"%s\", expected \"%s\"", r, got, want);
+}
+
+static void exchange(int all)
+{
+	char key[PMI2_MAX_KEYLEN], mine[SHORT + 1];
+	long long begin, put, fenced, end;
+
+	snprintf(key, sizeof key, "k%d", rank);
+	snprintf(mine, sizeof mine, "%0*d", SHORT, rank);
+	must("fence", PMI2_KVS_Fence());
+	begin = now();
+	must("put", PMI2_KVS_Put(key, mine));
+	put = now();
+	must("fence", PMI2_KVS_Fence());
+	fenced = now();
+	for (int i = 0; all && i < size; i++)
+		get_short((rank + i) % size);
+	if (!all) {
+		get_short((rank + 1) % size);
+		get_short((rank + size - 1) % size);
+	}
+	end = now();
+	must("finalize", PMI2_Finalize());
+	printf("rank %d times %lld %lld %lld %lld\n", rank, begin, put, fenced, end);
+}
+
 int main(int argc, char **argv)
 {
-	const char *fault = NULL;
+	const char *fault = NULL, *mode = NULL;
 	int rounds = 2, who = -1, procs = 0, spawnee = 0, spawned, appnum, c;
 
-	while ((c = getopt(argc, argv, "n:s:cx:r:u:")) != -1) {
+	while ((c = getopt(argc, argv, "n:s:cx:r:u:m:")) != -1) {
 		switch (c) {
 		case 'n': rounds = atoi(optarg); break;
 		case 's': procs = atoi(optarg); break;
@@ -216,6 +266,7 @@ int main(int argc, char **argv)
 		case 'x': fault = optarg; break;
 		case 'r': who = atoi(optarg); break;
 		case 'u': universe = optarg; break;
+		case 'm': mode = optarg; break;
 		default: return 2;
 		}
 	}
@@ -223,6 +274,10 @@ int main(int argc, char **argv)
 	if (size == 1 && !getenv("PMI_FD"))
 		die("PMI_FD is not set: start me with a launcher that speaks PMI-2");
 	must("job id", PMI2_Job_GetId(job, sizeof job));
+	if (mode) {
+		exchange(strcmp(mode, "all") == 0);
+		return 0;
+	}
 	if (spawnee)
 		child(spawned);
 	must("fence", PMI2_KVS_Fence());

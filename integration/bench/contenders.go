@@ -68,7 +68,7 @@ var launchers = []contender{
 	{name: taktukName, program: "taktuk", pkg: "taktuk", argv: func(f *field, t task) []string {
 		return []string{"taktuk", "-s", "-f", f.hosts(t.nodes), "broadcast", "exec", "[", loop(t.program, t.ppn), "]"}
 	}},
-	{name: srunName, program: "srun", pkg: "slurm-client", resident: true, env: (*field).slurmEnv, argv: func(f *field, t task) []string {
+	{name: srunName, program: "srun", pkg: "slurm-client", resident: true, argv: func(f *field, t task) []string {
 		return append([]string{"srun", "--mpi=pmi2", "-O", "-N", strconv.Itoa(t.nodes), "-n", t.ranks(), "--ntasks-per-node", strconv.Itoa(t.ppn)}, t.program...)
 	}},
 }

@@ -22,6 +22,7 @@ type field struct {
 	kex     string
 	dir     string            // which all machines see
 	noSlurm string            // why srun does not run here; "" if it does
+	inside  []string          // the environment inside an allocation of Slurm's; nil outside
 	broken  map[string]string // contenders that failed the check, and why
 	before  map[procKey]bool
 }
@@ -32,20 +33,45 @@ type procKey struct {
 }
 
 // onField brings a cluster up for work. The nodes get head's key, which the
-// trees of rivals need; golaunch's do not, but it is there.
+// trees of rivals need; golaunch's do not, but it is there. Where its Slurm does not
+// come up, srun is left out with the reason.
 func (s settings) onField(ctx context.Context, config cluster.Config, work func(*field) error) error {
 	parent := filepath.Join(filepath.Dir(s.bin), ".cache")
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return err
 	}
-	return cluster.With(ctx, parent, config, func(c *cluster.Cluster, dir string) error {
-		f := &field{Cluster: c, settings: s, kex: config.Kex, dir: dir, broken: map[string]string{}, noSlurm: "it makes no connections over ssh: see the default key exchange"}
-		if err := rivals.GiveKeys(c); err != nil {
+	noSlurm := ""
+	on := func() error {
+		return cluster.With(ctx, parent, config, func(c *cluster.Cluster, dir string) error {
+			f := &field{Cluster: c, settings: s, kex: config.Kex, dir: dir, broken: map[string]string{}, noSlurm: noSlurm}
+			if err := rivals.GiveKeys(c); err != nil {
+				return err
+			}
+			return work(f)
+		})
+	}
+	if !config.Slurm {
+		noSlurm = "it makes no connections over ssh: see the default key exchange"
+		return on()
+	}
+	config.SlurmCPUs, config.SlurmPatience = slurmCPUs, slurmPatience
+	err := cluster.SlurmUnavailable()
+	if err == nil {
+		if err = on(); !errors.Is(err, cluster.ErrSlurm) {
 			return err
 		}
-		return work(f)
-	})
+	}
+	s.tell("srun: %v", err)
+	config.Slurm, noSlurm = false, err.Error()
+	return on()
 }
+
+const (
+	// slurmCPUs is how many ranks a node takes.
+	slurmCPUs = 64
+	// slurmPatience is how long srun waits for a daemon, all of which share this machine.
+	slurmPatience = 30 * time.Second
+)
 
 // once runs an entry's command, on head or here, and returns what it wrote to
 // standard output.

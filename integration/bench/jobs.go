@@ -210,7 +210,7 @@ func (b *bench) all(ctx context.Context) error {
 		part string
 		do   func(context.Context, *field) error
 	}
-	on := func(config cluster.Config, slurm bool, steps ...step) error {
+	on := func(config cluster.Config, steps ...step) error {
 		var mine []step
 		for _, s := range steps {
 			if b.wants(s.part) {
@@ -221,9 +221,6 @@ func (b *bench) all(ctx context.Context) error {
 			return nil
 		}
 		return b.onField(ctx, config, func(f *field) error {
-			if slurm {
-				f.startSlurm(ctx)
-			}
 			if err := f.remember(); err != nil {
 				return err
 			}
@@ -242,18 +239,18 @@ func (b *bench) all(ctx context.Context) error {
 		})
 	}
 	if b.provider == cluster.Docker {
-		return on(cluster.Config{Nodes: largest, Provider: cluster.Docker, Kex: cluster.KexDefault}, false, step{partNodes, b.nodeJobs}, step{partRanks, b.rankJobs}, step{partExec, b.execJobs})
+		return on(cluster.Config{Nodes: largest, Provider: cluster.Docker, Kex: cluster.KexDefault}, step{partNodes, b.nodeJobs}, step{partRanks, b.rankJobs}, step{partExec, b.execJobs})
 	}
-	usual, quick := cluster.Config{Nodes: largest, Kex: cluster.KexDefault}, cluster.Config{Nodes: largest, Kex: cluster.KexCurve25519}
+	usual, quick, slurm := cluster.Config{Nodes: largest, Kex: cluster.KexDefault}, cluster.Config{Nodes: largest, Kex: cluster.KexCurve25519}, cluster.Config{Nodes: largest, Kex: cluster.KexDefault, Slurm: true}
 	refusing := cluster.Config{Nodes: b.most(128), Kex: cluster.KexDefault, MaxStartups: maxStartups}
-	if err := on(usual, false, step{partLocal, b.localJobs}, step{partPhases, b.phaseJobs}, step{partMemory, b.memoryJobs}, step{partTable, b.tableJobs}); err != nil {
+	if err := on(usual, step{partLocal, b.localJobs}, step{partPhases, b.phaseJobs}, step{partMemory, b.memoryJobs}, step{partTable, b.tableJobs}); err != nil {
 		return err
 	}
-	if err := on(usual, true, step{partNodes, b.nodeJobs}, step{partRanks, b.rankJobs}, step{partPMI, b.pmiJobs}, step{partFigures, b.figureJobs}); err != nil {
+	if err := on(slurm, step{partNodes, b.nodeJobs}, step{partRanks, b.rankJobs}, step{partPMI, b.pmiJobs}, step{partFigures, b.figureJobs}); err != nil {
 		return err
 	}
-	if err := on(quick, false, step{partNodes, b.nodeJobs}, step{partRanks, b.rankJobs}); err != nil {
+	if err := on(quick, step{partNodes, b.nodeJobs}, step{partRanks, b.rankJobs}); err != nil {
 		return err
 	}
-	return on(refusing, false, step{partHard, b.hardJobs})
+	return on(refusing, step{partHard, b.hardJobs})
 }

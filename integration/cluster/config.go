@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -60,6 +61,11 @@ type Config struct {
 	// Slurm has the nodes be those of a Slurm: slurmctld runs on head, slurmd on
 	// the nodes, munged on both. For Netns alone.
 	Slurm bool
+	// SlurmCPUs is how many CPUs Slurm believes that each node has. Default: 16.
+	SlurmCPUs int
+	// SlurmPatience is how long Slurm's programs wait for an answer before they give a
+	// node up (MessageTimeout), in whole seconds. Default: 5 s.
+	SlurmPatience time.Duration
 	// Share lists files and directories below /tmp, /run, /dev/shm or
 	// /var/log that the nodes share with the host although they have their
 	// own /tmp and so on. Dir needs no mention.
@@ -170,6 +176,10 @@ func (c *Config) validate() error {
 	if c.Slurm && c.Provider == Docker {
 		return fmt.Errorf("provider %s has no Slurm", Docker)
 	}
+	if c.SlurmCPUs < 0 || c.SlurmPatience < 0 || c.SlurmPatience%time.Second != 0 {
+		return fmt.Errorf("%d CPUs, patience %v: want a positive number and whole seconds for Slurm", c.SlurmCPUs, c.SlurmPatience)
+	}
+	c.SlurmCPUs, c.SlurmPatience = cmp.Or(c.SlurmCPUs, 16), cmp.Or(c.SlurmPatience, 5*time.Second)
 	if c.MaxStartups == "" {
 		c.MaxStartups = "1000"
 	}

@@ -85,6 +85,8 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Uplink = 1e9 }, "no uplink without switches"},
 		{func(c *Config) { c.Provider = Docker; c.Edge = 1e9 }, "the netns provider's"},
 		{func(c *Config) { c.Provider = Docker; c.Slurm = true }, "provider docker has no Slurm"},
+		{func(c *Config) { c.SlurmCPUs = -1 }, "want a positive number"},
+		{func(c *Config) { c.SlurmPatience = time.Second / 2 }, "whole seconds"},
 	} {
 		c := Config{Dir: "/x", Nodes: 8}
 		test.change(&c)

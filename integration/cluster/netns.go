@@ -76,7 +76,7 @@ func (p *netnsProvider) up(ctx context.Context) error {
 		return err
 	}
 	if err := p.startSlurm(ctx); err != nil {
-		return fmt.Errorf("start Slurm: %w", err)
+		return fmt.Errorf("%w: %w", ErrSlurm, err)
 	}
 	return nil
 }

@@ -17,11 +17,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	slurmTimeout = 90 * time.Second // for the daemons of all nodes to know each other
-	// SlurmCPUs is how many CPUs Slurm believes that each node has.
-	SlurmCPUs = 16
-)
+// ErrSlurm is wrapped by the error of Up where all but Slurm came up.
+var ErrSlurm = errors.New("start Slurm")
+
+// slurmTimeout is how long the daemons of all nodes may take to know each other.
+func slurmTimeout(nodes int) time.Duration {
+	return time.Minute + time.Duration(nodes)*500*time.Millisecond
+}
 
 // slurmPrograms are what a cluster with Slurm runs, with the Debian package of each.
 var slurmPrograms = [][2]string{
@@ -72,12 +74,12 @@ func slurmConfig(c *Config, track string) string {
 		"ReturnToService=2",
 		"SlurmdTimeout=0",
 		"InactiveLimit=0",
-		"MessageTimeout=5",
+		fmt.Sprintf("MessageTimeout=%d", int(c.SlurmPatience.Seconds())),
 		"KillWait=20",
 		"MinJobAge=300",
 		"OverTimeLimit=0",
 		"SlurmdParameters=config_overrides",
-		fmt.Sprintf("NodeName=n[001-%03d] CPUs=%d State=UNKNOWN", c.Nodes, SlurmCPUs),
+		fmt.Sprintf("NodeName=n[001-%03d] CPUs=%d State=UNKNOWN", c.Nodes, c.SlurmCPUs),
 		"PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP",
 	}
 	return strings.Join(lines, "\n") + "\n"
@@ -110,7 +112,7 @@ func (p *netnsProvider) writeSlurmFiles() error {
 
 // startSlurm starts the daemons of all machines and waits until every node is idle.
 func (p *netnsProvider) startSlurm(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, slurmTimeout)
+	ctx, cancel := context.WithTimeout(ctx, slurmTimeout(p.state.Config.Nodes))
 	defer cancel()
 	if err := p.writeSlurmFiles(); err != nil {
 		return err
