@@ -31,7 +31,7 @@ UNIT      = $(filter-out $(CLUSTERED) $(PLAIN),$(shell $(GO) list ./...))
 PARALLEL ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-bench build native image demo demo-docker check test test-unit test-integration bench bench-docker bench-pmi bench-scale bench-split results chaos fuzz lint man install uninstall deb rpm clean FORCE
+.PHONY: help setup setup-bench build native image demo demo-docker check test test-unit test-integration bench bench-docker bench-slurm bench-pmi bench-scale bench-split results chaos fuzz lint man install uninstall deb rpm clean FORCE
 
 help:
 	@sed 's/^	//' scripts/help.txt
@@ -93,6 +93,10 @@ bin/bench bin/chaos bin/hardstart bin/killtable bin/mpichsuite bin/torture: FORC
 # The rivals are installed for this alone.
 bench: setup-bench build native bin/bench
 	bin/bench -runs $(RUNS) -o docs/results/startup.md $(BENCH)
+
+# Starts in an allocation of Slurm's.
+bench-slurm: setup-bench build native bin/bench
+	bin/bench -provider slurm -runs $(RUNS) -budget 40s -o docs/results/startup-slurm.md $(BENCH)
 
 bench-docker: setup build native image bin/bench
 	bin/bench -provider docker -runs $(RUNS) -o docs/results/startup-docker.md $(BENCH)

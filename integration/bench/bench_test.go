@@ -86,6 +86,38 @@ func TestReadStart(t *testing.T) {
 	}
 }
 
+func TestReadExchange(t *testing.T) {
+	var r reading
+	look := exchangeOf(task{nodes: 2, ppn: 1})
+	require.NoError(t, look("rank 1 times 3000000 3100000 5000000 9000000\nrank 0 times 2000000 2100000 5000000 6000000\n", time.Time{}, &r))
+	require.InDelta(t, 7, inits(r), 1e-9, "from the first begin to the last end")
+	for _, bad := range []string{"", "rank 0 times 1 2 3 4\n", "rank 0 of 2 ok\n", "rank 0 times 1 2 3 4\nrank 0 times 1 2 3 4\n"} {
+		require.Error(t, look(bad, time.Time{}, &r), "%q", bad)
+	}
+}
+
+func TestPageOfAllocations(t *testing.T) {
+	s, err := parse([]string{"-provider", "slurm"})
+	require.NoError(t, err)
+	require.Equal(t, []int{64}, s.nodes)
+	require.Equal(t, []int{1, 16}, s.ranks)
+	b := newBook(s)
+	b.head = []string{"2 cores"}
+	for _, program := range []string{"true", twoGets} {
+		b.contests = append(b.contests, &contest{place{partSlurm, cluster.KexDefault, 64, 16, program}, []*entry{
+			{name: stepName, readings: readings(50)}, {name: golaunchName, readings: readings(100, 200)}, {name: pmi2Name, readings: readings(150, 100)}, {name: sshName, failed: "refused"},
+		}})
+	}
+	text := b.page()
+	for _, want := range []string{
+		"| 64 × 16, true | 50 | 150 | 125 | – [1] |", "| 64 × 16, true | 0.50 | 1.00 | – [1] |",
+		"Exchange, ms:\n\n| nodes × ranks, program | golaunch | srun, PMI-2 | golaunch, ssh |", "1. golaunch, ssh: refused\n",
+	} {
+		require.Contains(t, text, want)
+	}
+	require.ErrorContains(t, b.failed(), "refused")
+}
+
 func TestReadReport(t *testing.T) {
 	text := `{"begin": "1970-01-01T00:01:40Z", "job": {"degree": 8},
 		"phases": [{"phase": "resolve", "end": "1970-01-01T00:01:40.010Z"}, {"phase": "tree down", "end": "1970-01-01T00:01:41Z"}],

@@ -143,7 +143,7 @@ func (b *book) failed() error {
 	var where []string
 	for _, c := range b.contests {
 		for _, e := range c.entries {
-			if (e.name == golaunchName || e.name == copiedName) && e.failed != "" {
+			if strings.HasPrefix(e.name, golaunchName) && e.failed != "" {
 				where = append(where, fmt.Sprintf("%s, %s, %d × %d, %s: %s: %s", c.part, c.kex, c.nodes, c.ppn, c.program, e.name, e.failed))
 			}
 		}

@@ -238,7 +238,10 @@ func (b *bench) all(ctx context.Context) error {
 			return b.save()
 		})
 	}
-	if b.provider == cluster.Docker {
+	switch b.provider {
+	case allocated:
+		return on(cluster.Config{Nodes: largest, Kex: cluster.KexDefault, Slurm: true}, step{partSlurm, b.allocationJobs})
+	case cluster.Docker:
 		return on(cluster.Config{Nodes: largest, Provider: cluster.Docker, Kex: cluster.KexDefault}, step{partNodes, b.nodeJobs}, step{partRanks, b.rankJobs}, step{partExec, b.execJobs})
 	}
 	usual, quick, slurm := cluster.Config{Nodes: largest, Kex: cluster.KexDefault}, cluster.Config{Nodes: largest, Kex: cluster.KexCurve25519}, cluster.Config{Nodes: largest, Kex: cluster.KexDefault, Slurm: true}

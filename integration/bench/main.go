@@ -1,7 +1,8 @@
 // Command bench measures how fast golaunch starts jobs, beside its rivals and
 // beside the floor, on test clusters of this machine, and writes
 // docs/results/startup.md with its pictures; with -provider docker on containers,
-// and docs/results/startup-docker.md.
+// and docs/results/startup-docker.md; with -provider slurm
+// in allocations, and docs/results/startup-slurm.md.
 //
 // Contenders run in turn; a table quotes the median of each, and ratios are
 // medians over the pairs of runs. A contender that cannot run, or fails, is
@@ -37,6 +38,7 @@ const (
 	partFigures = "figures" // figures 2.4 and 2.5 of [Sridhar]
 	partHard    = "hard"    // slow, dead and refusing hosts
 	partExec    = "exec"    // containers without ssh; of -provider docker
+	partSlurm   = "slurm"   // allocations; of -provider slurm
 )
 
 var parts = []string{partLocal, partNodes, partRanks, partPMI, partPhases, partMemory, partTable, partFigures, partHard}
@@ -49,6 +51,7 @@ var presets = map[string]struct {
 }{
 	cluster.Netns:  {"startup", parts, "1,8,32,64,128,256", "4,16,64"},
 	cluster.Docker: {"startup-docker", []string{partNodes, partRanks, partExec}, "1,2,4,8,16", "4,16"},
+	allocated:      {"startup-slurm", []string{partSlurm}, "64", "1,16"},
 }
 
 // settings say what is measured.
@@ -115,7 +118,7 @@ func parse(args []string) (settings, error) {
 	f.StringVar(&s.out, "o", "", "write to `FILE`, and pictures to plots/ beside it; else to standard output, without")
 	f.IntVar(&s.hardRuns, "hardruns", 100, "starts over sshds that refuse connections")
 	f.BoolVar(&s.shared, "shared", false, "say that other programs ran at the same time")
-	f.StringVar(&s.provider, "provider", cluster.Netns, "what the nodes are: netns (namespaces) or docker (containers)")
+	f.StringVar(&s.provider, "provider", cluster.Netns, "what the nodes are: netns (namespaces), docker (containers) or slurm (namespaces in an allocation)")
 	chosen := f.String("parts", "", "`LIST` of what to measure; all of it unless said")
 	nodes := f.String("nodes", "", "`LIST` of numbers of nodes; "+presets[cluster.Netns].nodes+", or of containers "+presets[cluster.Docker].nodes+" unless said")
 	ranks := f.String("ranks", "", "`LIST` of ranks per node, on 64 nodes at most; "+presets[cluster.Netns].ranks+", in containers "+presets[cluster.Docker].ranks+" unless said")
@@ -132,7 +135,7 @@ func parse(args []string) (settings, error) {
 	}
 	preset, known := presets[s.provider]
 	if !known {
-		return s, fmt.Errorf("-provider %q: want %s or %s", s.provider, cluster.Netns, cluster.Docker)
+		return s, fmt.Errorf("-provider %q: want %s, %s or %s", s.provider, cluster.Netns, cluster.Docker, allocated)
 	}
 	s.name, s.parts = preset.name, preset.parts
 	*nodes, *ranks = cmp.Or(*nodes, preset.nodes), cmp.Or(*ranks, preset.ranks)

@@ -24,12 +24,15 @@ func (b *bench) save() error {
 	return results.Write(b.out, b.book.page())
 }
 
-// page is docs/results/startup.md, or startup-docker.md.
+// page is docs/results/startup.md, startup-docker.md or startup-slurm.md.
 func (b *book) page() string {
 	p := &page{book: b, notes: map[string]int{}}
-	if b.settings.provider == cluster.Docker {
+	switch b.settings.provider {
+	case cluster.Docker:
 		p.containers()
-	} else {
+	case allocated:
+		p.allocations()
+	default:
 		p.namespaces()
 	}
 	p.footnotes()
