@@ -129,6 +129,7 @@ results: setup build native bin/hardstart bin/killtable bin/mpichsuite bin/tortu
 	$(GO) run ./integration/scalebench -o docs/results/scale.md
 	$(GO) run ./integration/netbench
 	$(GO) run ./integration/launcherload -o docs/results/launcher.md
+	$(GO) run ./integration/launcherload -calls -nodes 64,256,1024 -ppn 1 -o docs/results/launcher-bulk.md
 	$(GO) run ./integration/levelbench
 	$(GO) run ./integration/schedbench
 	$(GO) run ./integration/xrcbench

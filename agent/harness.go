@@ -8,6 +8,8 @@ import (
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/link/yamuxlink"
+	"github.com/golaunch/golaunch/overlay/rendezvous"
 )
 
 // Warden starts and ends the ranks of a node: a *proc.Warden, whose methods tell
@@ -47,6 +49,30 @@ func (h *Harness) startWarden(ctx context.Context, o proc.Options) (Warden, erro
 		return h.Warden(), nil
 	}
 	return proc.Start(ctx, o)
+}
+
+// Call runs one agent that calls the launcher, as c says, and whom the launcher names,
+// until the job is over for it. Those below it call it. The parent counts as lost after a
+// silence of lostAfter. The error is of the calls or of the link.
+func Call(ctx context.Context, c *rendezvous.Caller, lostAfter time.Duration, h Harness) error {
+	begun := time.Now()
+	conn, err := c.Link(ctx)
+	if err != nil {
+		return err
+	}
+	l, err := yamuxlink.New(conn, yamuxlink.Config{LostAfter: lostAfter})
+	if err != nil {
+		return err
+	}
+	own := &calls{secret: c.Secret, addr: localIP(conn)}
+	a, err := newAgentAt(l, own.addr)
+	if err != nil {
+		return err
+	}
+	a.harness, a.begun, a.calls = h, begun, own
+	err = a.run()
+	a.close()
+	return err
 }
 
 // Serve runs one agent on a link to its parent, until the job is over for it.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -15,6 +16,8 @@ import (
 func TestMain(m *testing.M) {
 	words := os.Args[1:]
 	switch {
+	case filepath.Base(os.Args[0]) == srunName:
+		ended(serveCalling(words))
 	case len(words) > 0 && words[0] == rootWord:
 		ended(serveRoot(words))
 	case overlay.IsAgent(words):
@@ -40,6 +43,30 @@ func TestWhatTheLauncherTakes(t *testing.T) {
 		require.LessOrEqual(t, l.descriptors, own, "%d nodes", nodes)
 		require.Positive(t, l.agents)
 	}
+}
+
+// Agents that call take a descriptor of golaunch's each, and only until the launch.
+func TestWhatCallsTake(t *testing.T) {
+	golaunch := t.TempDir() + "/golaunch"
+	out, err := exec.Command("go", "build", "-o", golaunch, "../../cmd/golaunch").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	const nodes, own = 64, 32
+	l, err := measureCalls(t.Context(), golaunch, nodes, 2, 16)
+	require.NoError(t, err)
+	require.Equal(t, nodes, l.agents)
+	require.LessOrEqual(t, l.descriptors, nodes+own)
+}
+
+func TestPageOfCalls(t *testing.T) {
+	loads := []load{
+		{nodes: 64, ppn: 1, descriptors: 74, memory: 12e6, cpu: 50 * time.Millisecond, wall: time.Second, agents: 1},
+		{nodes: 256, ppn: 1, descriptors: 266, memory: 24e6, cpu: 242 * time.Millisecond, wall: 3 * time.Second, agents: 1},
+		{nodes: 1024, ppn: 1, descriptors: 1034, memory: 72e6, cpu: 1778 * time.Millisecond, wall: 11 * time.Second, agents: 1},
+	}
+	text := callsPage(settings{degree: 16, runs: 3, rest: []string{"-calls"}}, loads)
+	require.Contains(t, text, "go run ./integration/launcherload -calls\n")
+	require.Contains(t, text, "| 256 | 256 | 266 | 1.00 | 24.0 | 62.5 | 242.0 | 1000 | 3.00 | 10.42 |")
+	require.Contains(t, text, "From 256 to 1024 nodes a node more costs so many times what it does from 64 to 256 (1 is linear): descriptors 1.00, memory 1.00, CPU 2.00, wall time 1.00.\n")
 }
 
 func TestProcessesAreRead(t *testing.T) {

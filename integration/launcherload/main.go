@@ -4,7 +4,8 @@
 // in a process of its own. So are the agents, hundreds to a process, with links
 // in memory between them (package link/memlink); the processes of a node, its
 // warden and ranks, are stood in for, with the descriptors that an agent has of
-// them.
+// them. With -calls the agents are started in bulk instead, and call golaunch over
+// TLS: docs/results/launcher-bulk.md.
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/golaunch/golaunch/integration/internal/results"
@@ -27,11 +29,15 @@ type settings struct {
 	golaunch     string // "" to build it
 	out          string
 	shared       bool
+	calls        bool     // agents call golaunch
+	rest         []string // the command line
 }
 
 func main() {
 	words := os.Args[1:]
 	switch {
+	case filepath.Base(os.Args[0]) == srunName:
+		ended(serveCalling(words))
 	case len(words) > 0 && words[0] == rootWord:
 		ended(serveRoot(words))
 	case overlay.IsAgent(words):
@@ -50,13 +56,14 @@ func ended(err error) {
 }
 
 func parse(args []string) (settings, error) {
-	s := settings{}
+	s := settings{rest: args}
 	f := flag.NewFlagSet("launcherload", flag.ContinueOnError)
 	nodes := f.String("nodes", "64,512,1024,2048,4096", "numbers of nodes")
 	ppn := f.String("ppn", "1,8", "numbers of ranks per node")
 	f.IntVar(&s.degree, "degree", 16, "degree of the tree; below each child of the root is one process")
 	f.IntVar(&s.runs, "runs", 5, "times each; medians count")
 	f.StringVar(&s.golaunch, "golaunch", "", "measure this `FILE`; else it is built")
+	f.BoolVar(&s.calls, "calls", false, "agents are started in bulk, and call golaunch over TLS")
 	f.BoolVar(&s.shared, "shared", false, "say that other programs ran at the same time")
 	f.StringVar(&s.out, "o", "", "write to `FILE`; else to standard output")
 	err := f.Parse(args)
@@ -86,12 +93,16 @@ func run(ctx context.Context, args []string) error {
 		s.golaunch = built + "/golaunch"
 	}
 	slices.Sort(s.nodes)
+	job, render := measure, page
+	if s.calls {
+		job, render = measureCalls, callsPage
+	}
 	var all []load
 	for _, ppn := range s.ppn {
 		for _, n := range s.nodes {
 			var loads []load
 			for range s.runs {
-				l, err := measure(ctx, s.golaunch, n, ppn, s.degree)
+				l, err := job(ctx, s.golaunch, n, ppn, s.degree)
 				if err != nil {
 					return fmt.Errorf("%d nodes, %d ranks each: %w", n, ppn, err)
 				}
@@ -100,5 +111,5 @@ func run(ctx context.Context, args []string) error {
 			all = append(all, median(loads))
 		}
 	}
-	return results.Write(s.out, page(s, all))
+	return results.Write(s.out, render(s, all))
 }

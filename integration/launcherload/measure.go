@@ -34,22 +34,28 @@ const poll = 5 * time.Millisecond
 // ticks is what the kernel counts processor time in, per second.
 const ticks = 100
 
-// measure runs one job.
+// measure runs one job whose agents are started one by another.
 func measure(ctx context.Context, golaunch string, nodes, ppn, degree int) (load, error) {
-	l := load{nodes: nodes, ppn: ppn}
 	self, err := os.Executable()
 	if err != nil {
-		return l, err
+		return load{}, err
 	}
 	dir, err := os.MkdirTemp("", "launcherload-")
 	if err != nil {
-		return l, err
+		return load{}, err
 	}
 	defer os.RemoveAll(dir)
-	cmd := exec.CommandContext(ctx, golaunch, "-H", fmt.Sprintf("x[1-%d]", nodes), "-N", strconv.Itoa(ppn), "-n", strconv.Itoa(nodes*ppn),
-		"--bootstrap", "exec", "--exec-command", self+" "+rootWord+" {host} {command}", "--exec-from=nodes",
-		"--degree", strconv.Itoa(degree), "--stdin", "none", "--connect-timeout", "60", "--lost-after", "60", "true")
-	cmd.Env = append(os.Environ(), usageDir+"="+dir)
+	return runJob(ctx, load{nodes: nodes, ppn: ppn}, dir, []string{usageDir + "=" + dir}, golaunch, "-H", fmt.Sprintf("x[1-%d]", nodes),
+		"--bootstrap", "exec", "--exec-command", self+" "+rootWord+" {host} {command}", "--exec-from=nodes", "--degree", strconv.Itoa(degree))
+}
+
+// runJob runs golaunch with some flags and in an environment, and looks at it. The
+// processes of agents leave word in a directory.
+func runJob(ctx context.Context, l load, dir string, env []string, golaunch string, flags ...string) (load, error) {
+	argv := append(flags, "-N", strconv.Itoa(l.ppn), "-n", strconv.Itoa(l.nodes*l.ppn),
+		"--stdin", "none", "--connect-timeout", "60", "--lost-after", "60", "true")
+	cmd := exec.CommandContext(ctx, golaunch, argv...)
+	cmd.Env = append(os.Environ(), env...)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	begin := time.Now()
@@ -57,7 +63,7 @@ func measure(ctx context.Context, golaunch string, nodes, ppn, degree int) (load
 		return l, err
 	}
 	watched := l.watch(cmd.Process.Pid)
-	err = cmd.Wait()
+	err := cmd.Wait()
 	l.wall = time.Since(begin)
 	if err != nil {
 		return l, fmt.Errorf("%w: %s", err, &said)
