@@ -208,14 +208,18 @@ func (p *pmixHelpers) Dir(namespace string) (string, error) {
 // sharedEnd is how the directory's name ends that a world's ranks of Open MPI share.
 const sharedEnd = ".shared"
 
-// Forget removes what was made for a namespace. What cannot be removed goes with the job.
+// Forget removes what was made for a namespace, which is not made again. A file system may
+// be slow: nobody waits for it. What cannot be removed goes with the job.
 func (p *pmixHelpers) Forget(namespace string) {
 	if p.dir == "" || !isName(namespace) {
 		return
 	}
-	for _, name := range []string{namespace, namespace + sharedEnd} {
-		_ = unix.RemoveTree(filepath.Join(p.dir, name))
-	}
+	dir := p.dir
+	go func() { // ends with the removal
+		for _, name := range []string{namespace, namespace + sharedEnd} {
+			_ = unix.RemoveTree(filepath.Join(dir, name))
+		}
+	}()
 }
 
 // isName reports whether a namespace can name a directory.

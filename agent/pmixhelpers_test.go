@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -245,6 +246,6 @@ func TestPMIxDirectoriesOfAWorldThatIsOver(t *testing.T) {
 	}
 	require.DirExists(t, kept)
 	for _, dir := range gone {
-		require.NoDirExists(t, dir)
+		require.Eventually(t, func() bool { _, err := os.Stat(dir); return os.IsNotExist(err) }, time.Minute, time.Millisecond)
 	}
 }
