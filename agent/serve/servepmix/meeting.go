@@ -20,6 +20,7 @@ type meeting struct {
 	have    map[job.HostIndex]int // of these, those that are in
 	need    int                   // that are not
 	callers []caller
+	held    int         // bytes of their blobs
 	failed  pmix.Status // for those that come late, too
 }
 
@@ -107,10 +108,16 @@ func folded(procs []pmix.Proc, size func(namespace string) int) (all []pmix.Proc
 type meetings struct {
 	byKey  map[string][]*meeting
 	failed []*meeting // of these, oldest first
+	number int        // of all
+	bytes  int        // of the blobs that they hold
 }
 
-// mostFailed bounds those that have failed and wait for who comes late.
-const mostFailed = 1024
+// Bounds of the meetings of a job.
+const (
+	mostFailed   = 1024 // that have failed and wait for who comes late
+	mostMeetings = 1 << 16
+	mostHeld     = 2 * maxBlob // bytes of the blobs of those that wait
+)
 
 // of finds the first that still waits for processes of a host.
 func (s *meetings) of(what string, procs []pmix.Proc, host job.HostIndex) *meeting {
@@ -125,14 +132,36 @@ func (s *meetings) of(what string, procs []pmix.Proc, host job.HostIndex) *meeti
 func (s *meetings) add(m *meeting) {
 	k := m.key()
 	s.byKey[k] = append(s.byKey[k], m)
+	s.number++
 }
 
 func (s *meetings) remove(m *meeting) {
 	k := m.key()
-	if s.byKey[k] = slices.DeleteFunc(s.byKey[k], func(x *meeting) bool { return x == m }); len(s.byKey[k]) == 0 {
+	before := len(s.byKey[k])
+	s.byKey[k] = slices.DeleteFunc(s.byKey[k], func(x *meeting) bool { return x == m })
+	s.number -= before - len(s.byKey[k])
+	if len(s.byKey[k]) == 0 {
 		delete(s.byKey, k)
 	}
+	s.release(m)
 	s.failed = slices.DeleteFunc(s.failed, func(x *meeting) bool { return x == m })
+}
+
+// enter has one more take part, unless there is no room for what it gives.
+func (s *meetings) enter(m *meeting, c caller) (ok bool) {
+	if s.bytes+len(c.blob) > mostHeld {
+		return false
+	}
+	s.bytes += len(c.blob)
+	m.held += len(c.blob)
+	m.callers = append(m.callers, c)
+	return true
+}
+
+// release no longer counts the blobs of one.
+func (s *meetings) release(m *meeting) {
+	s.bytes -= m.held
+	m.held = 0
 }
 
 // keepFailed notes that one has failed.

@@ -112,7 +112,11 @@ func (r *Root) meet(what string, procs []pmix.Proc, timeout uint32, c caller) er
 	m := r.meetings.of(what, procs, c.host)
 	if m == nil {
 		m = &meeting{what: what, procs: procs, share: map[job.HostIndex]int{}, have: map[job.HostIndex]int{}}
-		if status := r.open(m); status != pmix.Success {
+		status := r.open(m)
+		if status == pmix.Success && r.meetings.number >= mostMeetings {
+			status = pmix.OutOfResource
+		}
+		if status != pmix.Success {
 			r.refuse(m, c, status)
 			return nil
 		}
@@ -120,18 +124,21 @@ func (r *Root) meet(what string, procs []pmix.Proc, timeout uint32, c caller) er
 	}
 	if c.count < 1 || c.count > m.share[c.host]-m.have[c.host] {
 		r.refuse(m, c, pmix.BadParameter)
+		if len(m.callers) == 0 && m.failed == pmix.Success { // nobody is in
+			r.meetings.remove(m)
+		}
 		return nil
+	}
+	if m.failed == pmix.Success && !r.meetings.enter(m, c) {
+		r.fail(m, pmix.OutOfResource)
 	}
 	m.have[c.host] += c.count
 	m.need -= c.count
 	switch {
 	case m.failed != pmix.Success:
 		r.refuse(m, c, m.failed)
-	default:
-		m.callers = append(m.callers, c)
-		if timeout > 0 {
-			r.above.After(time.Duration(timeout)*time.Second, func() { r.fail(m, pmix.Timeout) })
-		}
+	case timeout > 0:
+		r.above.After(time.Duration(timeout)*time.Second, func() { r.fail(m, pmix.Timeout) })
 	}
 	if m.need == 0 {
 		r.meetings.remove(m)
@@ -177,6 +184,7 @@ func (r *Root) fail(m *meeting, status pmix.Status) {
 		return
 	}
 	m.failed = status
+	r.meetings.release(m)
 	for _, c := range m.callers {
 		r.refuse(m, c, status)
 	}

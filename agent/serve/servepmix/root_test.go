@@ -259,6 +259,38 @@ func TestMeetingsThatFail(t *testing.T) {
 	require.Len(t, r.meetings.failed, mostFailed)
 }
 
+// However many meetings nodes begin, and however much they give, the root holds so much of
+// them, and has room again when they are over.
+func TestMeetingsAreBounded(t *testing.T) {
+	two := []pmix.Proc{proc("a", 0), proc("a", 1)}
+	group := func(i int) pmix.Group { return pmix.Group{ID: fmt.Sprint(i), Procs: two} }
+	r := newRoot().world("a", 1, 1)
+	for i := range mostMeetings {
+		r.call(t, 0, 1, 1, group(i))
+	}
+	require.Empty(t, r.answers)
+	r.call(t, 0, 1, 1, group(-1))
+	require.Equal(t, []any{pmix.Grouped{Status: pmix.OutOfResource}}, r.heard(t, 0))
+	r.call(t, 1, 1, 1, group(7))
+	require.Equal(t, pmix.Success, r.heard(t, 0)[0].(pmix.Grouped).Status)
+	r.call(t, 0, 1, 1, group(-1))
+	require.Empty(t, r.answers[0])
+	r.Forget("a")
+	require.Zero(t, r.meetings.number)
+
+	r = newRoot().world("a", 1, 1)
+	r.meetings.bytes = mostHeld - 3 // others'
+	r.call(t, 0, 1, 1, pmix.Fence{Procs: two, Blob: []byte("12")})
+	r.call(t, 1, 1, 1, pmix.Fence{Procs: two, Blob: []byte("34")})
+	for host := range job.HostIndex(2) {
+		require.Equal(t, []any{pmix.Data{Status: pmix.OutOfResource}}, r.heard(t, host))
+	}
+	require.Equal(t, mostHeld-3, r.meetings.bytes)
+	require.Empty(t, r.meetings.byKey)
+	r.call(t, 0, 1, 2, pmix.Fence{Procs: two})
+	require.Empty(t, r.meetings.byKey, "nobody is in")
+}
+
 // Published values are seen by those for whom they are, and as long as their publisher
 // wanted.
 func TestPublishedValues(t *testing.T) {
