@@ -346,6 +346,7 @@ static void logged(const struct px_proc *proc, const struct px_info *infos, size
 	size_t length = written(NULL, infos, n, key);
 	uint32_t request;
 	struct out o;
+	int status;
 
 	(void)directives, (void)ndirectives;
 	if (!info_find(infos, n, key) || length > FRAME_MOST / 2) {
@@ -357,7 +358,9 @@ static void logged(const struct px_proc *proc, const struct px_info *infos, size
 	out_u8(&o, strcmp(key, KEY_LOG_STDERR) == 0);
 	out_u32(&o, (uint32_t)length);
 	written(&o, infos, n, key);
-	ask_send(&o, request, KIND_DONE, PX_SUCCESS);
+	status = ask_send(&o, request, KIND_DONE, PX_SUCCESS);
+	if (status != PX_SUCCESS)
+		tell_later(status, done, with);
 }
 
 /* job_control is there for the library to take PMIX_REGISTER_CLEANUP, which it sees to
