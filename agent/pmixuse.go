@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golaunch/golaunch/agent/serve/servepmix"
 	"github.com/golaunch/golaunch/internal/loader"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/job"
@@ -315,9 +316,8 @@ func (a *Agent) pmixEnv(w *world, app int) (env []string) {
 	if err != nil || !isMemory(dir) {                // Open MPI's own choice is better
 		return env
 	}
-	for _, component := range []string{"btl_vader", "btl_sm", "osc_sm", "osc_rdma"} {
-		name := "OMPI_MCA_" + component + "_backing_directory"
-		// Open MPI 4 hands its own on to the worlds that it spawns.
+	for _, name := range servepmix.SharedDirs {
+		// Of a job around this one it is none for these ranks.
 		if set := lastOf(own, name); set == "" || strings.Contains(set, "/"+stage.ScratchPrefix) {
 			env = append(env, name+"="+dir)
 		}

@@ -169,37 +169,6 @@ static void out_pairs(struct out *o, const struct px_info *infos, size_t n)
 	free(texts);
 }
 
-/* own says whether a variable is of the rank that spawns alone: PMIx 4 gives all that
- * Open MPI finds. */
-static bool own(const char *variable)
-{
-	static const char *const names[] = {
-		"OMPI_MCA_orte_ess_num_procs=", "OMPI_MCA_btl_vader_backing_directory=",
-		"OMPI_MCA_btl_sm_backing_directory=", "OMPI_MCA_osc_sm_backing_directory=",
-		"OMPI_MCA_osc_rdma_backing_directory=",
-	};
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		if (strncmp(variable, names[i], strlen(names[i])) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* out_env writes the environment of an app. */
-static void out_env(struct out *o, char **env)
-{
-	uint32_t n = 0;
-
-	for (char **e = env; e && *e; e++)
-		n += !own(*e);
-	out_u32(o, n);
-	for (char **e = env; e && *e; e++) {
-		if (!own(*e))
-			out_text(o, *e);
-	}
-}
-
 static int spawn(const struct px_proc *proc, const struct px_info *infos, size_t ninfos, const struct px_app *apps,
 		 size_t n, px_spawn_fn *done, void *with)
 {
@@ -214,7 +183,7 @@ static int spawn(const struct px_proc *proc, const struct px_info *infos, size_t
 
 		out_text(&o, a->cmd);
 		out_texts(&o, a->argv);
-		out_env(&o, a->env);
+		out_texts(&o, a->env);
 		out_text(&o, a->cwd);
 		out_u32(&o, a->maxprocs < 0 ? 0 : (uint32_t)a->maxprocs);
 		out_pairs(&o, a->info, a->ninfo);

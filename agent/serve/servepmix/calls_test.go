@@ -243,7 +243,7 @@ func TestSpawns(t *testing.T) {
 	x := n.nodes[0]
 	x.fake().say(8, pmix.Spawn{Proc: proc("kvs", 0), Infos: []pmix.Pair{{Key: "pmix.host", Value: "n1, n2"}}, Apps: []pmix.SpawnApp{
 		{Command: "child", Argv: []string{"child", "-x"}, Procs: 2, Dir: "/work",
-			Env: []string{"A=1", "PMIX_RANK=0", "PMIX_MCA_gds=hash", "OMPI_MCA_orte_ess_num_procs=4", "OMPI_MCA_orte_precondition_transports=k", "bad"}},
+			Env: []string{"A=1", "PMIX_RANK=0", "PMIX_MCA_gds=hash", "OMPI_MCA_orte_ess_num_procs=4", "OMPI_MCA_btl_sm_backing_directory=/x", "OMPI_MCA_orte_precondition_transports=k", "bad"}},
 		{Argv: []string{"other"}, Procs: 1, Infos: []pmix.Pair{{Key: "pmix.wdir", Value: "/elsewhere"}, {Key: "pmix.unknown"}, {Key: "pmix.prefix", Value: "/opt"}}},
 	}})
 	n.Run(func() bool { return len(x.spawns) > 0 })

@@ -80,20 +80,27 @@ func spawnHints(infos []pmix.Pair) (h pmi.Hints) {
 	return h
 }
 
-// spawnEnv is what a command is to find in its environment: Open MPI hands over all of
+// spawnEnv is what a command is to find in its environment: Open MPI 4 hands over all of
 // its own, which says whose rank it is.
 func spawnEnv(env []string) (kept []string) {
 	for _, e := range env {
 		name, _, ok := strings.Cut(e, "=")
-		own := slices.ContainsFunc(ownPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }) && !strings.HasPrefix(name, "PMIX_MCA_")
-		if ok && name != "" && !own && !slices.Contains(ownNames, name) {
+		own := slices.Contains(ownNames, name) || slices.Contains(SharedDirs, name) || slices.ContainsFunc(ownPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }) && !strings.HasPrefix(name, "PMIX_MCA_")
+		if ok && name != "" && !own {
 			kept = append(kept, e)
 		}
 	}
 	return kept
 }
 
-// What golaunch and helpers tell each rank of itself.
+// SharedDirs are Open MPI's variables for where the ranks of a node share files: a directory
+// of their world, which golaunch sets for each.
+var SharedDirs = []string{
+	"OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory",
+	"OMPI_MCA_osc_sm_backing_directory", "OMPI_MCA_osc_rdma_backing_directory",
+}
+
+// What golaunch and helpers tell each rank of itself, beside SharedDirs.
 var (
 	ownPrefixes = []string{"PMI_", "PMIX_", "GOLAUNCH_", "MPI_LOCAL"}
 	ownNames    = []string{"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "OMPI_MCA_orte_ess_num_procs"}
