@@ -64,7 +64,7 @@ var srunTool = tool{
 		answer("container", 1, "use --bootstrap podman or docker, or start the runtime as the program"),
 		answer("container-id", 1, "use --bootstrap podman or docker, or start the runtime as the program"),
 		answer("x11", optional, "set up X11 with ssh -X, and pass it on with -x DISPLAY"),
-		answer("pty", optional, "ranks have no terminal; use ssh -t HOST for one"),
+		answer("pty", optional, "ranks have pipes, not terminals; ssh -t HOST is for work there, script -qec COMMAND /dev/null as the program for one that wants a terminal"),
 
 		// Input, output, end.
 		value("o output", "`--out`; %t becomes %r, %N becomes %h", patternFor("--out")).asWell().where(noDirective),
