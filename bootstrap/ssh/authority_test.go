@@ -421,4 +421,10 @@ func TestPassphrases(t *testing.T) {
 			}
 		})
 	}
+	t.Run("BatchMode", func(t *testing.T) {
+		a := open(t, AuthorityConfig{Targets: []Target{{Name: "a", Batch: true, Identities: []Identity{given}}}, Passphrase: func(string, bool) ([]byte, error) {
+			return nil, errors.New("asked")
+		}})
+		require.Equal(t, []string{dir + "/locked: encrypted; unlock it with: ssh-add " + dir + "/locked"}, a.Notes())
+	})
 }

@@ -79,10 +79,11 @@ func TestConfigTarget(t *testing.T) {
 		{"include in a block of another host", "Host other\n Include ~/.ssh/part/one", job.Host{Name: "inc"}, func(t *testing.T, got Target) {
 			assert.Equal(t, 22, got.Port)
 		}},
-		{"tokens", "Host *\n HostName %h.cluster\n Port 9\n User u%%\n IdentityFile ${GOLAUNCH_TEST_KEYS}/%u_%r_%h_%p_%n\n IdentityFile ~/k\n IdentitiesOnly yes\n UserKnownHostsFile \"%d/with blank\" none", job.Host{Name: "n1", User: "bob"}, func(t *testing.T, got Target) {
+		{"tokens", "Host *\n HostName %h.cluster\n Port 9\n User u%%\n IdentityFile ${GOLAUNCH_TEST_KEYS}/%u_%r_%h_%p_%n\n IdentityFile ~/k\n IdentitiesOnly yes\n BatchMode yes\n UserKnownHostsFile \"%d/with blank\" none", job.Host{Name: "n1", User: "bob"}, func(t *testing.T, got Target) {
 			assert.Equal(t, "n1.cluster", got.HostName)
 			assert.Equal(t, []Identity{{home + "/keys/ann_bob_n1.cluster_9_n1", true}, {home + "/k", true}}, got.Identities)
 			assert.True(t, got.IdentitiesOnly)
+			assert.True(t, got.Batch)
 		}},
 		{"address", "Host n1\n HostName ::ffff:10.0.0.1", job.Host{Name: "n1"}, func(t *testing.T, got Target) {
 			assert.Equal(t, "10.0.0.1", got.Addr)

@@ -32,7 +32,7 @@ func (c *Config) target(name, user string, port int, seen []string) (Target, err
 	if err := c.refuse(set); err != nil {
 		return Target{}, err
 	}
-	t := Target{Name: name, User: user, Port: port, ConfigFile: c.file, IdentitiesOnly: isYes(set.first("identitiesonly").arg())}
+	t := Target{Name: name, User: user, Port: port, ConfigFile: c.file, IdentitiesOnly: isYes(set.first("identitiesonly").arg()), Batch: isYes(set.first("batchmode").arg())}
 	if err := c.endpoint(&t, set); err != nil {
 		return Target{}, err
 	}

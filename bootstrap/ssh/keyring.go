@@ -192,7 +192,7 @@ func (r *keyring) assign(t *Target) {
 	for _, f := range t.Identities {
 		fmt.Fprintf(&id, "%t %s\n", f.Given, f.Path)
 	}
-	fmt.Fprint(&id, t.IdentitiesOnly)
+	fmt.Fprint(&id, t.IdentitiesOnly, t.Batch)
 	if order, ok := r.orders[id.String()]; ok {
 		t.Keys = order
 		return
@@ -216,7 +216,7 @@ func (r *keyring) assign(t *Target) {
 func (r *keyring) order(t *Target, all bool) (unique []int) {
 	var named, files []int
 	for _, f := range t.Identities {
-		for _, i := range r.file(f, t, all || f.Given) {
+		for _, i := range r.file(f, t, !t.Batch && (all || f.Given)) {
 			if slices.Contains(r.inAgent, i) {
 				named = append(named, i)
 			} else {

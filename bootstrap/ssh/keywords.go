@@ -36,7 +36,6 @@ const (
 	noTerminal  = "golaunch has no terminal on hosts"
 	noSharing   = "golaunch shares no connection"
 	noEnviron   = "ranks have the environment that golaunch gives them"
-	noPrompts   = "golaunch asks nobody"
 	onlyShown   = "it is about what ssh prints"
 	ownChecks   = "golaunch watches its links itself: --lost-after"
 	noCanon     = "only CanonicalizeHostname, which is refused, makes use of it"
@@ -56,7 +55,7 @@ var keywords = []keyword{
 	{name: "AddKeysToAgent", rule: harmless, why: "golaunch adds no key to the ssh-agent"},
 	{name: "AddressFamily", rule: honoured, why: "where golaunch or a node resolves names"},
 	{name: "AFSTokenPassing", rule: harmless, why: notEvenSSH},
-	{name: "BatchMode", rule: harmless, why: noPrompts},
+	{name: "BatchMode", rule: honoured, why: "yes: golaunch asks for no passphrase"},
 	{name: "BindAddress", rule: refused, why: "the kernel chooses the address to connect from, on each node"},
 	{name: "BindInterface", rule: refused, why: "the kernel chooses the interface to connect from, on each node"},
 	{name: "CanonicalDomains", rule: harmless, why: noCanon},
@@ -128,7 +127,7 @@ var keywords = []keyword{
 	{name: "MACs", rule: honoured, why: "what golaunch lacks is passed over; nothing left is refused"},
 	{name: "Match", rule: honoured, why: "all, host, originalhost, user, localuser, exec, final and canonical; a block with another criterion is refused where the rest holds"},
 	{name: "NoHostAuthenticationForLocalhost", rule: harmless, why: strictHosts},
-	{name: "NumberOfPasswordPrompts", rule: harmless, why: noPrompts},
+	{name: "NumberOfPasswordPrompts", rule: harmless, why: "golaunch logs in by keys alone"},
 	{name: "ObscureKeystrokeTiming", rule: harmless, why: noTerminal},
 	{name: "PasswordAuthentication", rule: harmless, why: onlyKeys},
 	{name: "PermitLocalCommand", rule: harmless, why: "golaunch runs nothing here for a connection"},
@@ -164,7 +163,7 @@ var keywords = []keyword{
 	{name: "StdinNull", rule: harmless, why: "golaunch needs the standard input of its own command"},
 	{name: "StreamLocalBindMask", rule: harmless, why: noForwards},
 	{name: "StreamLocalBindUnlink", rule: harmless, why: noForwards},
-	{name: "StrictHostKeyChecking", rule: honoured, why: "ask means yes: " + noPrompts},
+	{name: "StrictHostKeyChecking", rule: honoured, why: "ask means yes: golaunch asks nobody"},
 	{name: "SyslogFacility", rule: harmless, why: onlyShown},
 	{name: "Tag", rule: harmless, why: "only Match tagged, which is refused, makes use of it"},
 	{name: "TCPKeepAlive", rule: harmless, why: ownChecks, alias: []string{"keepalive"}},

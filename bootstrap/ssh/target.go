@@ -72,6 +72,8 @@ type Target struct {
 	// other keys of the ssh-agent from being offered.
 	Identities     []Identity `cbor:"-"`
 	IdentitiesOnly bool       `cbor:"-"`
+	// Batch has nobody asked for the passphrase of one (BatchMode).
+	Batch bool `cbor:"-"`
 	// Certificates are further certificates of the user's keys, and Agent is
 	// the ssh-agent's socket: "none", or empty for AuthorityConfig's.
 	Certificates []string `cbor:"-"`
