@@ -115,7 +115,7 @@ func findPMIx(ctx context.Context, p loader.Program, asked, helper, why string) 
 	if p.File != "" {
 		libraries, _ = loader.List(ctx, p) // what does not start says why itself
 	}
-	u.uses = pmixIn(libraries)
+	u.uses = pmixIn(libraries, func(libmpi string) bool { return lacksPMI(p.Path(libmpi)) })
 	if asked != "" {
 		u.uses = asked
 	}
@@ -142,15 +142,30 @@ const (
 )
 
 // pmixIn says by which of its libraries a program needs PMIx; "" if it does not: Open
-// MPI 3 and 4 take PMI-1 as well, MPICHs that know PMIx know PMI-1.
-func pmixIn(libraries []loader.Library) string {
-	if fileOf(libraries, openRTE) != "" || slices.ContainsFunc(libraries, func(l loader.Library) bool { return isMPICH(l.Name) }) {
+// MPI 3 and 4 take PMI-1 as well, and so do MPICHs, but for those of which alone says
+// that they were built for PMIx alone.
+func pmixIn(libraries []loader.Library, alone func(libmpi string) bool) string {
+	libpmix := fileOf(libraries, libPMIx)
+	if i := slices.IndexFunc(libraries, func(l loader.Library) bool { return isMPICH(l.Name) }); i >= 0 {
+		if file := libraries[i].File; libpmix != "" && file != "" && alone(file) {
+			return "MPICH built for PMIx (" + file + ")"
+		}
+		return ""
+	}
+	if fileOf(libraries, openRTE) != "" {
 		return ""
 	}
 	if file := fileOf(libraries, openMPI5); file != "" {
 		return "Open MPI 5 or later (" + file + ")"
 	}
-	return fileOf(libraries, libPMIx)
+	return libpmix
+}
+
+// lacksPMI reports whether an MPICH can ask its launcher over PMIx alone: one that knows
+// PMI-1 names the variable by which it finds its launcher.
+func lacksPMI(libmpi string) bool {
+	knows, err := loader.Mentions(libmpi, "PMI_FD")
+	return err == nil && !knows
 }
 
 // fileOf is the file of the first library whose name begins so; "" where there is none.

@@ -33,10 +33,28 @@ func TestWhichProgramsSpeakPMIx(t *testing.T) {
 		"libpmix":                     {at("libpmix.so.2"), "/lib/libpmix.so.2"},
 		"MPICH":                       {at("libmpich.so.12"), ""},
 		"MPICH that knows PMIx":       {at("libmpi.so.12", "libpmix.so.2"), ""},
+		"MPICH built for PMIx":        {at("libmpich.so.12", "libpmix.so.2"), "MPICH built for PMIx (/lib/libmpich.so.12)"},
 		"Open MPI that is not found":  {[]loader.Library{{Name: "libmpi.so.40"}}, ""},
 		"none":                        {at(), ""},
 	} {
-		require.Equal(t, x.want, pmixIn(x.list), name)
+		require.Equal(t, x.want, pmixIn(x.list, func(libmpi string) bool { return libmpi == "/lib/libmpich.so.12" }), name)
+	}
+}
+
+// An MPICH that was built for PMIx says nothing of PMI-1's variable.
+func TestMPICHBuiltForPMIx(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	helper := compile(t, filepath.Join(dir, "helper"), emptyMain)
+	for name, x := range map[string]struct{ source, want string }{
+		"both":  {`const char *variable(void) { return "PMI_FD"; }`, ""},
+		"alone": {`const char *variable(void) { return "PMIX_RANK"; }`, "MPICH built for PMIx (" + filepath.Join(dir, "alone", "libmpi.so.12") + ")"},
+	} {
+		pmix := library(t, filepath.Join(dir, name, "libpmix.so.2"), "")
+		mpi := library(t, filepath.Join(dir, name, "libmpi.so.12"), x.source, pmix)
+		program := compile(t, filepath.Join(dir, name, "program"), emptyMain, mpi, "-Wl,-rpath,"+filepath.Join(dir, name))
+		u := findPMIx(context.Background(), loader.Program{File: program}, "", helper, "")
+		require.Equal(t, x.want, u.uses, name)
 	}
 }
 

@@ -58,3 +58,21 @@ func text(f *elf.File, s elf.Symbol) (string, error) {
 	}
 	return string(b), nil
 }
+
+// Mentions reports whether the constants of a shared library have a text in them.
+func Mentions(file, text string) (bool, error) {
+	f, err := elf.Open(file)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	constants := f.Section(".rodata")
+	if constants == nil {
+		return false, nil
+	}
+	data, err := constants.Data()
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", file, err)
+	}
+	return bytes.Contains(data, []byte(text)), nil
+}
