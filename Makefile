@@ -162,4 +162,4 @@ rpm:
 	@BIN="$(BIN)" OUT="$(BIN)" scripts/rpm.sh
 
 clean:
-	rm -rf bin .cache/mpich-* .cache/pmix-* .cache/openmpi5
+	rm -rf bin .cache/mpich-* .cache/pmix-* .cache/openmpi5 .cache/gridengine

@@ -82,6 +82,11 @@ if command -v gcc >/dev/null && ! echo '#include <slurm/pmi2.h>' | gcc -E - >/de
 	packages="$packages libpmi2-0-dev"
 fi
 
+if command -v ldconfig >/dev/null && ! ldconfig -p | grep -q libjemalloc.so.2; then
+	say "missing: libjemalloc.so.2 (package libjemalloc2): a cluster with Grid Engine"
+	packages="$packages libjemalloc2"
+fi
+
 if [ -n "$packages" ]; then
 	if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
 		say "going on without; as root on Debian: apt-get install$packages"
@@ -97,3 +102,4 @@ fi
 
 go mod download
 scripts/openmpi5.sh
+scripts/gridengine.sh

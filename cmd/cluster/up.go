@@ -21,6 +21,7 @@ func setupUp(fs *pflag.FlagSet) func(env, []string) (int, error) {
 	fs.StringVar(&c.MaxStartups, "max-startups", "1000", "sshd's MaxStartups; 10:30:100 is its own default")
 	fs.StringVar(&c.User, "user", cluster.Root, "`NAME` of the account that logs in and runs commands; any but root is an ordinary user")
 	fs.BoolVar(&c.Slurm, "slurm", false, "run Slurm: slurmctld on head, slurmd on the nodes; sbatch, salloc and srun work on all of them")
+	fs.BoolVar(&c.GridEngine, "gridengine", false, "run Grid Engine: sge_qmaster on head, sge_execd on the nodes; qsub, qrsh and qdel work on all of them")
 	fs.StringArrayVar(&c.Share, "share", nil, "a `PATH` below /tmp, /run or /dev/shm that the nodes see too (repeatable)")
 	return func(e env, args []string) (int, error) {
 		if len(args) != 1 {

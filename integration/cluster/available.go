@@ -37,6 +37,11 @@ func netnsAvailable(c Config) error {
 			tools = append(tools, program[0])
 		}
 	}
+	if c.GridEngine {
+		if _, err := gridEngineTree(); err != nil {
+			return err
+		}
+	}
 	for _, tool := range tools {
 		if _, err := findTool(tool); err != nil {
 			return err

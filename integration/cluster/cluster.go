@@ -56,6 +56,12 @@ func Up(ctx context.Context, config Config) (*Cluster, error) {
 	if s.SSHD, s.Session, err = sshdPrograms(config.Provider); err != nil {
 		return nil, err
 	}
+	if config.GridEngine {
+		if s.GridEngine, err = gridEngineTree(); err != nil {
+			return nil, err
+		}
+		s.Config.Share = append(s.Config.Share, s.GridEngine)
+	}
 	if err := s.claim(); err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func (c *Cluster) CommandContext(ctx context.Context, node string, argv ...strin
 	if len(argv) == 0 {
 		argv = []string{""}
 	}
-	e := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	e := exec.CommandContext(ctx, c.program(argv[0]), argv[1:]...)
 	cmd := &Cmd{Cmd: e, start: c.provider.start, err: e.Err}
 	if argv[0] == "" {
 		cmd.err = errors.New("no command given")
@@ -56,6 +56,9 @@ func (c *Cluster) CommandContext(ctx context.Context, node string, argv ...strin
 	e.Env = cleanEnv(c.state.Config.User, nodeFiles(c.Dir(), n.Name).home())
 	if c.state.Config.Slurm {
 		e.Env = append(e.Env, slurmEnv(c.Dir()))
+	}
+	if c.state.Config.GridEngine {
+		e.Env = append(e.Env, gridEngineEnv(c.Dir())...)
 	}
 	return cmd
 }

@@ -66,6 +66,9 @@ type Config struct {
 	// SlurmPatience is how long Slurm's programs wait for an answer before they give a
 	// node up (MessageTimeout), in whole seconds. Default: 5 s.
 	SlurmPatience time.Duration
+	// GridEngine has the nodes be those of a Grid Engine: sge_qmaster runs on head,
+	// sge_execd on the nodes. For Netns alone.
+	GridEngine bool
 	// Share lists files and directories below /tmp, /run, /dev/shm or
 	// /var/log that the nodes share with the host although they have their
 	// own /tmp and so on. Dir needs no mention.
@@ -180,6 +183,9 @@ func (c *Config) validate() error {
 		return fmt.Errorf("%d CPUs, patience %v: want a positive number and whole seconds for Slurm", c.SlurmCPUs, c.SlurmPatience)
 	}
 	c.SlurmCPUs, c.SlurmPatience = cmp.Or(c.SlurmCPUs, 16), cmp.Or(c.SlurmPatience, 5*time.Second)
+	if c.GridEngine && c.Provider == Docker {
+		return fmt.Errorf("provider %s has no Grid Engine", Docker)
+	}
 	if c.MaxStartups == "" {
 		c.MaxStartups = "1000"
 	}

@@ -87,6 +87,7 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Provider = Docker; c.Slurm = true }, "provider docker has no Slurm"},
 		{func(c *Config) { c.SlurmCPUs = -1 }, "want a positive number"},
 		{func(c *Config) { c.SlurmPatience = time.Second / 2 }, "whole seconds"},
+		{func(c *Config) { c.Provider = Docker; c.GridEngine = true }, "provider docker has no Grid Engine"},
 	} {
 		c := Config{Dir: "/x", Nodes: 8}
 		test.change(&c)

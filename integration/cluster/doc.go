@@ -12,7 +12,7 @@
 //	golaunch -f DIR/hosts --ssh-config DIR/ssh_config …
 //
 // With [Config.Slurm] the nodes are those of a Slurm: sbatch, salloc and srun work on
-// all machines.
+// all machines. With [Config.GridEngine] qsub, qrsh and qdel do.
 //
 // Provider "netns" builds a node from Linux namespaces (network, UTS, PID,
 // IPC, mount, cgroup). The network's bridges and all their ports live in a

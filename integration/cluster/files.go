@@ -38,6 +38,14 @@ func etcFiles(dir, name string) map[string]string {
 	}
 }
 
+// groupFile is the groups of nodes whose account is an ordinary user.
+func groupFile(dir string) string { return filepath.Join(dir, "etc", "group") }
+
+// group names the groups that a user of a node may have.
+func group(user string) string {
+	return fmt.Sprintf("root:x:0:\ntty:x:5:\nshadow:x:42:\n%s:x:%d:\nnogroup:x:65534:\n", user, userID)
+}
+
 const nsswitch = "passwd: files\ngroup: files\nshadow: files\nhosts: files\n"
 
 // shadow lets accounts in by key only; a locked one ("!") would be kept out.
@@ -90,6 +98,9 @@ func writeFiles(s *state) error {
 	w.write(filepath.Join(dir, "etc", "hosts"), etcHosts(s.Nodes), 0o644)
 	w.write(filepath.Join(dir, "etc", "nsswitch.conf"), nsswitch, 0o644)
 	w.write(filepath.Join(dir, "etc", "shadow"), shadow(s.Config.User), 0o600)
+	if s.Config.User != Root {
+		w.write(groupFile(dir), group(s.Config.User), 0o644)
+	}
 	w.write(nodeFiles(dir, Outside).in("hosts"), outsideHosts(s.Nodes), 0o644)
 	w.write(knownHosts(dir), known.String(), 0o644)
 	w.write(hostFile(dir), hostList(s.Config.Nodes), 0o644)
@@ -124,7 +135,7 @@ func giveHomes(s *state) error {
 // removeFiles removes what writeFiles and the nodes wrote, state.json last.
 func removeFiles(s *state) error {
 	dir := s.Config.Dir
-	for _, name := range []string{"nodes", "etc", "outside", "slurm", "hosts", "ssh_config", "known_hosts", "docker", "state.json.new", "state.json." + s.ID, "state.json"} {
+	for _, name := range []string{"nodes", "etc", "outside", "slurm", "gridengine", "hosts", "ssh_config", "known_hosts", "docker", "state.json.new", "state.json." + s.ID, "state.json"} {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("remove the cluster's files: %w", err)
 		}

@@ -215,7 +215,11 @@ func isolateNodeFiles(dir, name string) error {
 
 // bindEtc puts the node's account and name files in the place of the host's.
 func bindEtc(dir, name string) error {
-	for file, from := range etcFiles(dir, name) {
+	files := etcFiles(dir, name)
+	if _, err := os.Stat(groupFile(dir)); err == nil {
+		files["group"] = groupFile(dir)
+	}
+	for file, from := range files {
 		target := filepath.Join("/etc", file)
 		if _, err := os.Stat(target); errors.Is(err, fs.ErrNotExist) {
 			if file == "passwd" || file == "hosts" {

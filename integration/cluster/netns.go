@@ -72,13 +72,17 @@ func (p *netnsProvider) up(ctx context.Context) error {
 		}
 		return p.startSSHD(ctx, n)
 	})
-	if err != nil || !p.state.Config.Slurm {
-		return err
+	if err == nil && p.state.Config.Slurm {
+		if err = p.startSlurm(ctx); err != nil {
+			return fmt.Errorf("%w: %w", ErrSlurm, err)
+		}
 	}
-	if err := p.startSlurm(ctx); err != nil {
-		return fmt.Errorf("%w: %w", ErrSlurm, err)
+	if err == nil && p.state.Config.GridEngine {
+		if err = p.startGridEngine(ctx); err != nil {
+			return fmt.Errorf("start Grid Engine: %w", err)
+		}
 	}
-	return nil
+	return err
 }
 
 // eachNode runs f for all machines, several at a time, and stops at the first

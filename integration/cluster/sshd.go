@@ -179,6 +179,11 @@ func (p *netnsProvider) revive(ctx context.Context, n *Node) error {
 			return err
 		}
 	}
+	if p.state.Config.GridEngine {
+		if err := p.startExecd(n); err != nil {
+			return err
+		}
+	}
 	return p.startSSHD(ctx, n)
 }
 

@@ -35,7 +35,9 @@ type state struct {
 	Fabric  procID // holds the network namespace of the switches
 	Cgroup  string // directory of the cluster's cgroup; empty without cgroup v2
 	Freezer string // the same in the freezer's hierarchy of cgroup v1; empty without Slurm, too
-	SSHD    string // path of the sshd program
+	// GridEngine is where the programs of Grid Engine are unpacked; empty without it.
+	GridEngine string
+	SSHD       string // path of the sshd program
 	// Session is the program sshd executes for each connection; empty where
 	// that is sshd itself.
 	Session string
