@@ -36,7 +36,7 @@ var managers = []manager{
 	{name: "Slurm", job: "SLURM_JOB_ID", hosts: slurm},
 	{name: "PBS", job: "PBS_JOBID", hosts: file("PBS_NODEFILE", linePerSlot)},
 	{name: "LSF", job: "LSB_JOBID", hosts: lsf},
-	{name: "Grid Engine", hosts: file("PE_HOSTFILE", gridEngine)},
+	{name: "Grid Engine", hosts: peHosts},
 	{name: "Cobalt", job: "COBALT_JOBID", hosts: file("COBALT_NODEFILE", listed)},
 	{name: "OAR", job: "OAR_JOB_ID", hosts: file("OAR_NODEFILE", linePerSlot)},
 	{name: "LoadLeveler", job: "LOADL_STEP_ID", hosts: loadLeveler},

@@ -54,6 +54,13 @@ func namePerSlot(pos, names string) ([]job.Host, error) {
 	return merge(hosts)
 }
 
+// GridEngine are the hosts of the parallel job of Grid Engine that an environment tells
+// of, none outside of one. The error is of the file that PE_HOSTFILE names.
+func GridEngine(env Environment) ([]job.Host, error) { return peHosts(env) }
+
+// peHosts reads a parallel job of Grid Engine.
+var peHosts = file("PE_HOSTFILE", gridEngine)
+
 // gridEngine reads the file that PE_HOSTFILE names: lines of host, slots,
 // queue and processors, the last two of which do not matter here.
 func gridEngine(r io.Reader, name string) ([]job.Host, error) {

@@ -20,3 +20,19 @@ func awaited(said string) string {
 	}
 	return ""
 }
+
+// refusals are what managers say of a task that they never start, with what helps.
+var refusals = []struct{ says, hint string }{
+	{"didn't accept task", "qrsh starts tasks where the parallel environment has control_slaves TRUE; --bootstrap ssh does without"},
+}
+
+// refused is what helps against the refusal in the last words of a command; "" where
+// there is none.
+func refused(said string) string {
+	for _, r := range refusals {
+		if strings.Contains(said, r.says) {
+			return r.hint
+		}
+	}
+	return ""
+}

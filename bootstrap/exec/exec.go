@@ -34,6 +34,9 @@ type Config struct {
 	Template *Template
 	// FromNodes says that the template works on any node too.
 	FromNodes bool
+	// Here is the name of the host that this process is on, where agents are started
+	// without the template; "" where it takes that, too.
+	Here string
 	// Silence is how long a command may take to its first byte of output; 0
 	// is for ever.
 	Silence time.Duration
@@ -79,7 +82,7 @@ func (x *Piper) Start(ctx context.Context, host bootstrap.Host, argv []string) (
 		return fail(bootstrap.Resolve, errors.New("its name does not resolve, and {addr} is in --exec-command"), true,
 			"use {host}, or name the hosts by their addresses")
 	}
-	words, err := x.cfg.Template.Expand(host, argv)
+	words, err := x.expand(host, argv)
 	if err != nil {
 		return fail(bootstrap.Command, err, true, "")
 	}
@@ -97,9 +100,17 @@ func (x *Piper) Start(ctx context.Context, host bootstrap.Host, argv []string) (
 	default:
 		return fail(bootstrap.Command, err, false, "raise the limits on open files and processes (ulimit -n, ulimit -u)")
 	}
-	p.host, p.template = host, x.cfg.Template
+	p.host, p.expand = host, x.expand
 	p.trial = x.trial(host)
 	return p, nil
+}
+
+// expand is the command line that runs argv on a host.
+func (x *Piper) expand(host bootstrap.Host, argv []string) ([]string, error) {
+	if x.cfg.Here != "" && host.Name == x.cfg.Here && len(argv) > 0 {
+		return argv, nil
+	}
+	return x.cfg.Template.Expand(host, argv)
 }
 
 // start starts the words and the goroutine that reaps them.
@@ -117,7 +128,7 @@ func (x *Piper) start(words []string) (*pipe, error) {
 
 // trial is what a user may type to see whether the template works for a host.
 func (x *Piper) trial(host bootstrap.Host) string {
-	words, err := x.cfg.Template.Expand(host, []string{"true"})
+	words, err := x.expand(host, []string{"true"})
 	if err != nil {
 		return ""
 	}

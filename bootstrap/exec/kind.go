@@ -48,9 +48,6 @@ func Srun() bootstrap.Kind {
 	return preset("srun", "srun --unbuffered --nodelist={host} --nodes=1 --ntasks=1 --overlap --mpi=none --cpu-bind=none --export=ALL --quiet {command}")
 }
 
-// SGE starts agents in a job of Grid Engine. qrsh joins the words of a command.
-func SGE() bootstrap.Kind { return preset("sge", "qrsh -inherit {host} '{command}'") }
-
 // LSF starts agents in a job of LSF.
 func LSF() bootstrap.Kind { return preset("lsf", "blaunch -no-shell {host} {command}") }
 
@@ -73,7 +70,7 @@ func kind(name, says string, command func(bootstrap.Values) string) bootstrap.Ki
 		},
 		Reach: reach,
 		Open: func(ctx context.Context, j bootstrap.Job) (*bootstrap.Opened, error) {
-			return open(ctx, command(j.Values), j)
+			return open(ctx, setup{Command: command(j.Values), FromNodes: reach(j.Values) == bootstrap.Anywhere}, j)
 		},
 		Join: join,
 	}
@@ -121,11 +118,11 @@ func reach(v bootstrap.Values) bootstrap.Reach {
 type setup struct {
 	Command   string `cbor:"1,keyasint"` // the template
 	FromNodes bool   `cbor:"2,keyasint"`
+	Here      string `cbor:"3,keyasint,omitempty"` // the host that needs no command
 }
 
 // open reads the template, and resolves the names if it asks for addresses.
-func open(ctx context.Context, command string, j bootstrap.Job) (*bootstrap.Opened, error) {
-	s := setup{Command: command, FromNodes: reach(j.Values) == bootstrap.Anywhere}
+func open(ctx context.Context, s setup, j bootstrap.Job) (*bootstrap.Opened, error) {
 	t, err := template(s.Command)
 	if err != nil {
 		return nil, err
@@ -169,5 +166,5 @@ func join(n bootstrap.Node) (bootstrap.Piper, error) {
 }
 
 func (s setup) piper(t *Template, l bootstrap.Limits) *Piper {
-	return New(Config{Template: t, FromNodes: s.FromNodes, Silence: l.ConnectTimeout})
+	return New(Config{Template: t, FromNodes: s.FromNodes, Here: s.Here, Silence: l.ConnectTimeout})
 }

@@ -1,6 +1,7 @@
 package execboot
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os/exec"
@@ -29,7 +30,7 @@ type pipe struct {
 	host      bootstrap.Host
 	name      string // the program
 	trial     string // hint for errors
-	template  *Template
+	expand    func(bootstrap.Host, []string) ([]string, error)
 	killAfter time.Duration
 	silence   time.Duration
 	quiet     *time.Timer   // runs until the first byte of output; nil for none
@@ -104,7 +105,7 @@ func (p *pipe) Also(ctx context.Context, argv []string) error {
 	if !p.heard.Load() {
 		return fmt.Errorf("nothing was heard of %s, which may not have reached the host", path.Base(p.name))
 	}
-	words, err := p.template.Expand(p.host, argv)
+	words, err := p.expand(p.host, argv)
 	if err != nil {
 		return err
 	}
@@ -130,6 +131,7 @@ func (p *pipe) Explain(said string) *bootstrap.Error {
 	default:
 		e.Err = fmt.Errorf("%s ended before the agent spoke (%s)", name, p.Cmd.ProcessState)
 		e.Awaited = awaited(said)
+		e.Hint = cmp.Or(refused(said), e.Hint)
 	}
 	if said != "" {
 		e.Err = fmt.Errorf("%w: %s", e.Err, said)

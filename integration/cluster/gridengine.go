@@ -181,10 +181,17 @@ func (p *netnsProvider) startGridEngine(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, step := range []struct{ what, script string }{{"sge_qmaster", gridEnginePrepare}, {"qconf", gridEngineTell}} {
-		if err := p.runGridEngine(head, step.what, step.script); err != nil {
-			return fmt.Errorf("node %s: %w", Head, err)
+	if err := p.runGridEngine(head, "sge_qmaster", gridEnginePrepare); err != nil {
+		return fmt.Errorf("node %s: %w", Head, err)
+	}
+	err = poll(ctx, func() error { // it may leave its parent before it listens
+		if err := p.runGridEngine(head, "sge_qmaster", "exec qconf -sm"); err != nil {
+			return retry(err)
 		}
+		return p.runGridEngine(head, "qconf", gridEngineTell)
+	})
+	if err != nil {
+		return fmt.Errorf("node %s: %w", Head, err)
 	}
 	err = p.eachNode(ctx, func(_ context.Context, n *Node) error { return p.startExecd(n) })
 	if err != nil {

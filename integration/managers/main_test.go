@@ -46,9 +46,12 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	code := m.Run()
-	if shared.cluster != nil {
-		if err := shared.cluster.Down(context.Background()); err != nil {
-			fmt.Fprintln(os.Stderr, "managers: take the cluster down:", err)
+	for _, c := range []*cluster.Cluster{shared.cluster, sharedGrid.cluster} {
+		if c == nil {
+			continue
+		}
+		if err := c.Down(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, "managers: take a cluster down:", err)
 			code = 1
 		}
 	}
@@ -66,18 +69,21 @@ func needBuilt(t *testing.T, program, packages string) {
 	}
 }
 
-// site is a cluster with Slurm, whose jobs an ordinary user has.
+// site is a cluster with Slurm or Grid Engine, whose jobs an ordinary user has.
 type site struct {
 	*cluster.Cluster
 	t   *testing.T
 	dir string // that all nodes see and the user may write to
 }
 
-var shared struct {
+// sharing is a cluster that is made when a test first wants it.
+type sharing struct {
 	once    sync.Once
 	cluster *cluster.Cluster
 	err     error
 }
+
+var shared, sharedGrid sharing
 
 func needSlurm(t *testing.T) {
 	t.Helper()
@@ -86,7 +92,8 @@ func needSlurm(t *testing.T) {
 	}
 }
 
-func up(nodes int) (*cluster.Cluster, error) {
+// up makes a cluster with the managers that c names.
+func up(c cluster.Config) (*cluster.Cluster, error) {
 	dir, err := os.MkdirTemp(built, "cluster-")
 	if err != nil {
 		return nil, err
@@ -94,16 +101,15 @@ func up(nodes int) (*cluster.Cluster, error) {
 	if err := os.Chmod(dir, 0o755); err != nil { // the user is another
 		return nil, err
 	}
-	return cluster.Up(context.Background(), cluster.Config{
-		Dir: filepath.Join(dir, "c"), Nodes: nodes, Slurm: true, User: "user", Share: []string{built},
-	})
+	c.Dir, c.User, c.Share = filepath.Join(dir, "c"), "user", []string{built}
+	return cluster.Up(context.Background(), c)
 }
 
 // theSite is the one that tests share. Their jobs may run beside each other.
 func theSite(t *testing.T) *site {
 	t.Helper()
 	needSlurm(t)
-	shared.once.Do(func() { shared.cluster, shared.err = up(sharedNodes) })
+	shared.once.Do(func() { shared.cluster, shared.err = up(cluster.Config{Nodes: sharedNodes, Slurm: true}) })
 	require.NoError(t, shared.err)
 	return at(t, shared.cluster)
 }
@@ -112,7 +118,13 @@ func theSite(t *testing.T) *site {
 func ownSite(t *testing.T, nodes int) *site {
 	t.Helper()
 	needSlurm(t)
-	c, err := up(nodes)
+	return own(t, cluster.Config{Nodes: nodes, Slurm: true})
+}
+
+// own makes a cluster for one test.
+func own(t *testing.T, config cluster.Config) *site {
+	t.Helper()
+	c, err := up(config)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Down(context.Background())) })
 	return at(t, c)
@@ -194,6 +206,9 @@ func (j *job) wait() string {
 	return j.said()
 }
 
+// numbers are the variables that have a job's number, of Slurm and of Grid Engine.
+var numbers = []string{"SLURM_JOB_ID", "SLURM_JOBID", "JOB_ID"}
+
 // processes are those of the job on a node: what has its number in its environment.
 // Neither the node's own Slurm is among them, nor wardens, which have none of it.
 func (j *job) processes(node string) (found []cluster.Proc) {
@@ -206,7 +221,7 @@ func (j *job) processes(node string) (found []cluster.Proc) {
 		switch {
 		case err != nil: // it has ended
 		case strings.Contains(line, "slurmstepd"), strings.Contains(line, "slurmd"):
-		case slices.Contains(env, "SLURM_JOB_ID="+j.id), slices.Contains(env, "SLURM_JOBID="+j.id):
+		case slices.ContainsFunc(numbers, func(name string) bool { return slices.Contains(env, name+"="+j.id) }):
 			found = append(found, p)
 		}
 	}
