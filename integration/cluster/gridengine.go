@@ -136,7 +136,7 @@ ln -s "$1/usr/lib/gridengine" /run/gridengine
 export LD_LIBRARY_PATH=/run/gridengine
 sed -e 's|^execd_spool_dir .*|execd_spool_dir /run/execd|' -e 's|^mailer .*|mailer /bin/true|' \
 	-e 's|^administrator_mail .*|administrator_mail none|' -e 's|^load_report_time .*|load_report_time 00:00:05|' \
-	"$1/usr/share/gridengine/default-configuration" >configuration
+	-e 's|^\(min_[ug]id\) .*|\1 0|' "$1/usr/share/gridengine/default-configuration" >configuration
 spoolinit classic libspoolc "$SGE_ROOT/default/common;$SGE_ROOT/qmaster" init
 spooldefaults.bin configuration "$SGE_ROOT/configuration"
 spooldefaults.bin complexes "$1/usr/share/gridengine/util/resources/centry"
