@@ -16,17 +16,15 @@ import (
 type outgoing struct {
 	mu     sync.Mutex
 	stream *yamux.Stream
-	buf    []byte // a packet's header and the beginning of its payload
+	buf    []byte // a packet's header and the beginning of its payload, or all of it
 }
 
 const (
-	// maxCoalesced is how much of a packet goes into its first write, in
-	// bytes. It bounds the memory kept for it.
-	maxCoalesced = 4 << 10
 	// maxChunk bounds one write, in bytes, so that a packet of Control waits
 	// for at most one chunk of each other stream, and so does the buffer into
-	// which yamux copies each write.
-	maxChunk = 64 << 10
+	// which yamux copies each write. A record of the tree with all headers, a
+	// little more than 64 KiB, is one write: each costs a turn of yamux's sender.
+	maxChunk = 80 << 10
 )
 
 // Send implements link.Link.
@@ -59,7 +57,7 @@ func (l *Link) write(s link.Stream, k kind, payload []byte) error {
 
 // write sends one packet; the caller holds o.mu.
 func (o *outgoing) write(k kind, payload []byte) error {
-	n := min(len(payload), maxCoalesced-packetHeader)
+	n := min(len(payload), maxChunk-packetHeader)
 	o.buf = append(appendHeader(o.buf[:0], k, len(payload)), payload[:n]...)
 	if _, err := o.stream.Write(o.buf); err != nil {
 		return err

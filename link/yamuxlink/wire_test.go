@@ -38,7 +38,7 @@ func TestWireJoinsHeaderAndBody(t *testing.T) {
 	write(header(muxTypeData, uint32(len(body))))
 	write(body)
 	// A long body joins as far as there is room.
-	long := bytes.Repeat([]byte("x"), maxCoalesced+100)
+	long := bytes.Repeat([]byte("x"), maxJoined+100)
 	write(header(muxTypeData, uint32(len(long))))
 	write(long)
 	// A header without body stands alone.
@@ -47,8 +47,8 @@ func TestWireJoinsHeaderAndBody(t *testing.T) {
 	require.Equal(t, [][]byte{
 		header(1, 1000),
 		append(header(muxTypeData, uint32(len(body))), body...),
-		append(header(muxTypeData, uint32(len(long))), long[:maxCoalesced]...),
-		long[maxCoalesced:],
+		append(header(muxTypeData, uint32(len(long))), long[:maxJoined-muxHeader]...),
+		long[maxJoined-muxHeader:],
 		header(muxTypeData, 0),
 	}, conn.all)
 	require.Equal(t, uint64(5), w.begun.Load())
