@@ -49,6 +49,7 @@ type Agent struct {
 	wardenStart sync.WaitGroup // until it is up, or failed
 	harness     Harness
 	spread      bool // over more than one processor
+	ballast     []byte
 
 	signs    map[uint64]signOrigin
 	lastSign uint64

@@ -19,3 +19,16 @@ func (a *Agent) moreProcessors() {
 		runtime.SetDefaultGOMAXPROCS()
 	}
 }
+
+// ballastSize is how much garbage, in bytes, an agent lets pile up beyond as much as it
+// holds, once a rank of its node uses the tree. Without it Go collects every 4 MiB: of a
+// reduction of 10 MB that was a quarter of an agent's time.
+const ballastSize = 16 << 20
+
+// moreGarbage has the agent collect garbage less often: memory that is never touched, and
+// so costs none, counts as held.
+func (a *Agent) moreGarbage() {
+	if a.ballast == nil {
+		a.ballast = make([]byte, ballastSize)
+	}
+}

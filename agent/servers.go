@@ -62,7 +62,10 @@ func (a *Agent) makeServers(w *world) (err error) {
 	if w.tree, err = servetree.New(view, w.board, &a.door); err != nil {
 		return err
 	}
-	w.tree.Called = a.lookForStalls
+	w.tree.Called = func() {
+		a.moreGarbage()
+		a.lookForStalls()
+	}
 	w.tree.Ask = a.askSchedule
 	w.add(w.tree)
 	if a.launch.PMGR && len(view.Ranks) > 0 {

@@ -1,10 +1,14 @@
 package serve
 
-import "github.com/golaunch/golaunch/internal/unix"
+import (
+	"slices"
+
+	"github.com/golaunch/golaunch/internal/unix"
+)
 
 // Send writes to a rank's socket what it takes of held, which found no room before,
 // and of data behind it. It returns what is to be held now, in held's memory where
-// there was some, and how much was written; gone says that the rank has hung up, and
+// there was some (it is not moved to its beginning), and how much was written; gone says that the rank has hung up, and
 // nothing is held.
 func Send(fd int, held, data []byte) (rest []byte, written int, gone bool) {
 	all := data
@@ -19,7 +23,10 @@ func Send(fd int, held, data []byte) (rest []byte, written int, gone bool) {
 	case n == len(all):
 		return nil, n, false
 	}
-	return append(held[:0], all[n:]...), n, false
+	if len(held) > 0 {
+		return all[n:], n, false
+	}
+	return slices.Clone(all[n:]), n, false
 }
 
 // Refusals are those of connections that anybody on the node, or a rank, can have

@@ -1,6 +1,7 @@
 package servetree
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/golaunch/golaunch/agent/serve"
@@ -42,9 +43,10 @@ func (c *caller) Ready(on unix.Ready, buf []byte) {
 	}
 }
 
-// readCaller takes what a rank has sent.
+// readCaller takes what a rank has sent. Where that ends within a long record, the rest
+// is read to its place.
 func (s *Server) readCaller(c *caller, buf []byte) {
-	n, err := unix.TryRecv(c.fd, buf)
+	n, err := unix.TryRecv(c.fd, c.space(buf))
 	switch {
 	case err == unix.EAGAIN:
 		return
@@ -52,8 +54,35 @@ func (s *Server) readCaller(c *caller, buf []byte) {
 		s.closed(c)
 		return
 	}
-	c.in = append(c.in, buf[:n]...)
+	c.keep(buf, n)
+	if n == len(buf) && cap(c.in) > len(c.in) {
+		n, _ = unix.TryRecv(c.fd, c.space(buf)) // an error is there the next time, too
+		c.keep(buf, n)
+	}
 	s.takeRequests(c)
+}
+
+// space is where to read to: behind the beginning of a record whose length is known, up
+// to its end, else buf.
+func (c *caller) space(buf []byte) []byte {
+	if rest := c.in[len(c.in):cap(c.in)]; len(rest) > 0 {
+		return rest
+	}
+	return buf
+}
+
+// keep takes the n bytes that were read to space(buf). Memory for a record is taken once.
+func (c *caller) keep(buf []byte, n int) {
+	if cap(c.in) > len(c.in) {
+		c.in = c.in[:len(c.in)+n]
+		return
+	}
+	whole := len(c.in) + n
+	if begun := append(c.in, buf[:min(n, 4)]...); len(begun) >= 4 {
+		whole = max(whole, 4+min(int(binary.BigEndian.Uint32(begun)), record.MaxSize))
+	}
+	in := make([]byte, 0, whole)
+	c.in = append(append(in, c.in...), buf[:n]...)
 }
 
 // takeRequests takes whole requests of a rank while there is room for them, and

@@ -140,7 +140,11 @@ func (s *Server) Turn() (some bool) {
 				some = true
 			}
 		} else if c := s.callers[job.Rank(d.Endpoint)]; c != nil {
-			c.out = append(c.out, d.Bytes...)
+			if len(c.out) == 0 {
+				c.out = d.Bytes
+			} else {
+				c.out = append(c.out, d.Bytes...)
+			}
 			some = s.write(c) || some
 		}
 	}
