@@ -34,23 +34,32 @@ type contribution struct {
 	bytes []byte
 }
 
+// kept are its bytes to be kept, and changed. Long ones came in memory of their own,
+// which is the node's: a frame, or what a rank sent.
+func (c *contribution) kept() []byte {
+	if len(c.bytes) >= aliased {
+		return c.bytes
+	}
+	return bytes.Clone(c.bytes)
+}
+
 // fold adds a part. Where the outcome depends on the order, parts are combined by their
 // places, whenever they come: those of members in the order of ranks, then those of
 // children. after says what place comes after one.
 func (s *slot) fold(fn uint8, p contribution, after func(place int) int) error {
 	s.parts++
 	if !record.Ordered(fn) {
-		return s.add(fn, p.bytes)
+		return s.add(fn, p)
 	}
 	if p.place < s.next || slices.ContainsFunc(s.late, func(x contribution) bool { return x.place == p.place }) {
 		return errors.New("a contribution came twice")
 	}
 	if p.place != s.next {
-		s.late = append(s.late, contribution{p.place, bytes.Clone(p.bytes)})
+		s.late = append(s.late, contribution{p.place, p.kept()})
 		return nil
 	}
 	for {
-		if err := s.add(fn, p.bytes); err != nil {
+		if err := s.add(fn, p); err != nil {
 			return err
 		}
 		s.next = after(s.next)
@@ -63,12 +72,12 @@ func (s *slot) fold(fn uint8, p contribution, after func(place int) int) error {
 	}
 }
 
-func (s *slot) add(fn uint8, b []byte) error {
+func (s *slot) add(fn uint8, p contribution) error {
 	if s.acc == nil {
-		s.acc = bytes.Clone(b)
+		s.acc = p.kept()
 		return nil
 	}
-	return record.Fold(fn, s.acc, b)
+	return record.Fold(fn, s.acc, p.bytes)
 }
 
 // combines tells whether members contribute data.

@@ -89,6 +89,23 @@ func Fold(fn uint8, acc, part []byte) error {
 	}
 	f := fn & 0x0f
 	le := binary.LittleEndian
+	switch fn { // what is long is mostly of these
+	case Float64 | Sum:
+		for ; len(acc) >= 8 && len(part) >= 8; acc, part = acc[8:], part[8:] {
+			le.PutUint64(acc, math.Float64bits(math.Float64frombits(le.Uint64(acc))+math.Float64frombits(le.Uint64(part))))
+		}
+		return nil
+	case Float32 | Sum:
+		for ; len(acc) >= 4 && len(part) >= 4; acc, part = acc[4:], part[4:] {
+			le.PutUint32(acc, math.Float32bits(math.Float32frombits(le.Uint32(acc))+math.Float32frombits(le.Uint32(part))))
+		}
+		return nil
+	case Int64 | Sum, Uint64 | Sum:
+		for ; len(acc) >= 8 && len(part) >= 8; acc, part = acc[8:], part[8:] {
+			le.PutUint64(acc, le.Uint64(acc)+le.Uint64(part))
+		}
+		return nil
+	}
 	for i := 0; i < len(acc); i += size {
 		a, p := acc[i:i+size], part[i:i+size]
 		switch fn & 0xf0 {
