@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/link/tlslink"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/overlay/rendezvous"
@@ -39,6 +40,7 @@ func parentPipe() (io.ReadWriteCloser, error) {
 		if err := syscall.SetNonblock(moved, true); err != nil {
 			return nil, err
 		}
+		unix.GrowPipe(moved)
 		files[fd] = os.NewFile(uintptr(moved), "link to the parent")
 	}
 	if err := discardStdio(); err != nil {
