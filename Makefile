@@ -82,7 +82,7 @@ test-integration: bin/programs
 # tested alone.
 bin/programs: FORCE
 	@mkdir -p $@
-	@$(BUILD) -o $@/ ./cmd/golaunch ./client/examples/...
+	@$(BUILD) -o $@/ ./cmd/golaunch ./client/examples/... ./integration/collbench/star
 	@$(BUILD) -o $@/$(AGENT) ./cmd/nla
 	@CC="$(CC)" OUT=$@ LIB=$@/lib/golaunch scripts/native.sh
 

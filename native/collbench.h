@@ -2,7 +2,7 @@
  * collbench.h: what treebench and mpibench have in common: which operations are
  * timed at which sizes, and how.
  *
- * A program defines rank, size, ways, perform, slowest and agree, and calls
+ * A program defines way, perform, slowest and agree, and calls
  * collbench. Rank 0 prints "WAY OP BYTES ROUNDS MICROSECONDS" for each: the
  * time of one operation on the rank that took longest.
  */
@@ -14,19 +14,20 @@
 #include <string.h>
 #include <time.h>
 
-enum { BARRIER, BCAST, GATHER, SCATTER, ALLGATHER, ALLTOALL, REDUCE, ALLREDUCE, RING, PINGPONG, OPS };
+enum { BARRIER, BCAST, GATHER, SCATTER, ALLGATHER, ALLTOALL, REDUCE, ALLREDUCE, RING, PINGPONG, STREAM, OPS };
 
-static const char *const op_names[] = {"barrier", "bcast", "gather", "scatter", "allgather", "alltoall", "reduce", "allreduce", "ring", "pingpong"};
+static const char *const op_names[] = {"barrier", "bcast", "gather", "scatter", "allgather", "alltoall", "reduce", "allreduce", "ring", "pingpong", "stream"};
+
+/* MESSAGES are begun in a stream before any is waited for. */
+enum { MESSAGES = 100000 };
 
 static int rank, size;
 static unsigned char *mine, *all, *rest; /* one part, or one for each rank */
 
-extern const char *const ways[];
-static int perform(int way, int op, size_t bytes); /* 0, or not done this way */
+extern const char *const way; /* its name */
+static void perform(int op, size_t bytes);
 static double slowest(double seconds);             /* of all ranks */
 static void agree(double *seconds);                /* on rank 0's */
-
-enum { MOST = 1 << 20 }; /* bytes of one member's buffers together */
 
 static void *room(size_t n)
 {
@@ -50,45 +51,48 @@ static double now(void)
 /* for_all tells whether an operation's buffers hold a part for each rank. */
 static int for_all(int op) { return op == GATHER || op == SCATTER || op == ALLGATHER || op == ALLTOALL; }
 
-static double timed(int way, int op, size_t bytes, int rounds)
+static double timed(int op, size_t bytes, int rounds)
 {
 	double begin;
 
-	perform(0, BARRIER, 0);
+	perform(BARRIER, 0);
 	begin = now();
 	for (int i = 0; i < rounds; i++)
-		perform(way, op, bytes);
+		perform(op, bytes);
 	return slowest((now() - begin) / rounds);
 }
 
-static void collbench(double budget)
+/* collbench takes, as the program does, how long each operation and size may take, and
+ * how many bytes each of a member's buffers has at most. */
+static void collbench(int argc, char **argv)
 {
-	static const size_t sizes[] = {8, 128, 1024, 16 << 10, 128 << 10, 1 << 20};
+	static const size_t sizes[] = {8, 1024, 64 << 10, 1 << 20, 10 << 20, 64 << 20};
+	double budget = argc > 1 ? atof(argv[1]) : 0.1;
+	size_t most = argc > 2 ? strtoul(argv[2], NULL, 10) : 1 << 20;
 
-	mine = room(MOST);
-	all = room(MOST);
-	rest = room(MOST);
+	mine = room(most);
+	all = room(most);
+	rest = room(most);
 	/* Short ones first: the rest may be cut off. */
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-		for (int op = 0; op < OPS; op++)
-			for (int way = 0; ways[way]; way++) {
-				size_t bytes = op == BARRIER ? 0 : sizes[i];
-				double once;
-				int rounds;
+		for (int op = 0; op < OPS; op++) {
+			size_t bytes = op == BARRIER ? 0 : sizes[i];
+			double once;
+			int rounds;
 
-				if ((op == BARRIER && i > 0) || bytes * (for_all(op) ? (size_t)size : 1) > MOST)
-					continue;
-				if (perform(way, op, bytes))
-					continue;
-				once = timed(way, op, bytes, 1);
-				agree(&once);
-				rounds = once * 500 < budget ? 500 : (int)(budget / once) + 1;
-				once = timed(way, op, bytes, rounds);
-				if (rank == 0) {
-					printf("%s %s %zu %d %.1f\n", ways[way], op_names[op], bytes, rounds, once * 1e6);
-					fflush(stdout);
-				}
+			if (((op == BARRIER || op == STREAM) && i > 0) || bytes * (for_all(op) ? (size_t)size : 1) > most)
+				continue;
+			perform(op, bytes);
+			once = timed(op, bytes, 1);
+			agree(&once);
+			rounds = once * 500 < budget ? 500 : (int)(budget / once) + 1;
+			if (rounds > 1)
+				once = timed(op, bytes, rounds);
+			if (rank == 0) {
+				printf("%s %s %zu %d %.1f\n", way, op_names[op], bytes, rounds, once * 1e6);
+				fflush(stdout);
 			}
+		}
 }
 
 #endif

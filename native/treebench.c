@@ -1,19 +1,15 @@
 /*
  * treebench: how long the operations of libgolaunch take (integration/collbench
- * runs it), and the same data brought to rank 0 by a gather and from there to
- * everyone.
+ * runs it).
  *
- *   treebench [SECONDS]   for each operation and size; 0.1
+ *   treebench [SECONDS [BYTES]]   for each operation and size, 0.1; of each buffer at most, 1 MiB
  */
 #include "collbench.h"
 #include "golaunch.h"
 
-const char *const ways[] = {"tree", "root", NULL};
-
-enum { ROOT_MOST = 64 << 20 }; /* bytes at rank 0 */
+const char *const way = "tree";
 
 static golaunch_comm *world;
-static unsigned char *heap, *sorted; /* rank 0's */
 
 static void must(int rc)
 {
@@ -21,6 +17,21 @@ static void must(int rc)
 		fprintf(stderr, "treebench: rank %d: %s\n", rank, golaunch_error());
 		exit(1);
 	}
+}
+
+/* stream sends MESSAGES from rank 0 to the last, all begun before any is waited for. */
+static int stream(size_t n)
+{
+	static golaunch_request *q[MESSAGES];
+	int rc = 0;
+
+	if (rank > 0 && rank < size - 1)
+		return 0;
+	for (int i = 0; i < MESSAGES; i++)
+		q[i] = rank == 0 ? golaunch_isend(world, size - 1, 3, mine, n) : golaunch_irecv(world, 0, 3, rest, n);
+	for (int i = 0; i < MESSAGES; i++)
+		rc |= golaunch_wait(&q[i]);
+	return rc;
 }
 
 static int by_tree(int op, size_t n)
@@ -42,6 +53,8 @@ static int by_tree(int op, size_t n)
 		return golaunch_send(world, right, 1, mine, n) | golaunch_wait(&q);
 	}
 	}
+	if (op == STREAM)
+		return stream(n);
 	if (rank == 0)
 		return golaunch_send(world, last, 2, mine, n) | golaunch_recv(world, last, 2, rest, n, NULL);
 	if (rank == last)
@@ -49,50 +62,7 @@ static int by_tree(int op, size_t n)
 	return 0;
 }
 
-/* by_root returns 1 where there is nothing to compare. */
-static int by_root(int op, size_t n)
-{
-	size_t total = n * (size_t)size, each = op == ALLTOALL ? total : n;
-
-	if (op == BARRIER)
-		return golaunch_gather(world, 0, mine, heap, 1) | golaunch_bcast(world, 0, mine, 1);
-	if (op == BCAST || op == GATHER || op == SCATTER || op == PINGPONG || each * (size_t)size > ROOT_MOST)
-		return 1;
-	must(golaunch_gather(world, 0, op == ALLTOALL ? all : mine, heap, each));
-	if (rank == 0)
-		switch (op) {
-		case ALLTOALL:
-			for (size_t i = 0; i < (size_t)size; i++)
-				for (size_t j = 0; j < (size_t)size; j++)
-					memcpy(sorted + j * total + i * n, heap + i * total + j * n, n);
-			break;
-		case RING:
-			memcpy(sorted + n, heap, total - n);
-			memcpy(sorted, heap + total - n, n);
-			break;
-		case REDUCE:
-		case ALLREDUCE:
-			memcpy(rest, heap, n);
-			for (size_t i = 1; i < (size_t)size; i++)
-				for (size_t j = 0; j < n / sizeof(double); j++)
-					((double *)rest)[j] += ((double *)(heap + i * n))[j];
-		}
-	switch (op) {
-	case ALLTOALL:
-	case RING: return golaunch_scatter(world, 0, sorted, rest, each);
-	case ALLGATHER: return golaunch_bcast(world, 0, rank == 0 ? heap : all, total);
-	case ALLREDUCE: return golaunch_bcast(world, 0, rest, n);
-	}
-	return 0;
-}
-
-static int perform(int way, int op, size_t bytes)
-{
-	int rc = way == 0 ? by_tree(op, bytes) : by_root(op, bytes);
-
-	must(rc < 0 ? rc : 0);
-	return rc;
-}
+static void perform(int op, size_t bytes) { must(by_tree(op, bytes)); }
 
 static double slowest(double seconds)
 {
@@ -113,11 +83,7 @@ int main(int argc, char **argv)
 	world = golaunch_world(job);
 	rank = golaunch_rank(world);
 	size = golaunch_size(world);
-	if (rank == 0) {
-		heap = room(ROOT_MOST);
-		sorted = room(ROOT_MOST);
-	}
-	collbench(argc > 1 ? atof(argv[1]) : 0.1);
+	collbench(argc, argv);
 	golaunch_close(job);
 	return 0;
 }

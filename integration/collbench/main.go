@@ -1,6 +1,6 @@
 // Command collbench measures the operations of libgolaunch on a test cluster of
-// this machine, beside the same data brought to one rank and back, and beside
-// MPICH over TCP, and writes docs/results/collectives.md (docs/design.md).
+// this machine, beside a star of TCP connections (package star below) and beside MPICH
+// over TCP, and writes docs/results/collectives.md (docs/design.md).
 package main
 
 import (
@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -26,16 +27,22 @@ type settings struct {
 	shared             bool
 }
 
+// Bytes of a rank's buffers at most: where a node has one rank, and where it has several.
+const (
+	mostAlone = 64 << 20
+	mostOf    = 10 << 20
+)
+
 func main() { results.Main("collbench", run) }
 
 func parse(args []string) (settings, error) {
 	s := settings{}
 	f := flag.NewFlagSet("collbench", flag.ContinueOnError)
-	f.IntVar(&s.nodes, "nodes", 64, "number of nodes")
-	f.IntVar(&s.ppn, "ppn", 8, "ranks per node, of the larger job")
+	f.IntVar(&s.nodes, "nodes", 8, "number of nodes")
+	f.IntVar(&s.ppn, "ppn", 8, "ranks per node, of the larger jobs")
 	f.IntVar(&s.degree, "degree", 8, "degree of the tree")
 	f.StringVar(&s.seconds, "seconds", "0.1", "for each operation and size")
-	f.StringVar(&s.limit, "limit", "75", "`seconds` for each of three jobs; what it has not measured by then is left out")
+	f.StringVar(&s.limit, "limit", "45", "`seconds` for each of six jobs; what it has not measured by then is left out")
 	f.BoolVar(&s.shared, "shared", false, "say that other programs ran at the same time")
 	f.StringVar(&s.out, "o", "", "write to `FILE`; else to standard output")
 	if err := f.Parse(args); err != nil {
@@ -66,38 +73,46 @@ func run(ctx context.Context, args []string) error {
 // timedOut is golaunch's exit status after --timeout.
 const timedOut = 124
 
-// tables are the readings of each job.
-type tables struct {
-	many, few, mpi readings // ppn ranks per node; one; one of MPI, nil if there is none
-}
+// tables are the readings of all ways, of jobs with one rank per node and with several.
+type tables struct{ few, many readings }
 
 func measure(ctx context.Context, c *cluster.Cluster, built string, s settings) (t tables, err error) {
-	job := func(ppn int, program string) readings {
-		if err != nil {
-			return nil
+	ways := []string{"treebench", "star"}
+	if _, none := exec.LookPath("mpicc"); none == nil {
+		ways = append(ways, "mpibench")
+	}
+	job := func(program string, ppn, most int) (readings, error) {
+		argv := []string{
+			"env", "UCX_TLS=tcp,self", // for MPICH: the nodes are one machine, which it would make use of
+			filepath.Join(built, "golaunch"), "-f", c.HostFile(), "--ssh-config", c.SSHConfig(),
+			"-n", fmt.Sprint(s.nodes * ppn), "-N", fmt.Sprint(ppn), "--degree", fmt.Sprint(s.degree), "--timeout", s.limit,
+			filepath.Join(built, program), s.seconds, fmt.Sprint(most),
 		}
-		argv := []string{filepath.Join(built, "golaunch"), "-f", c.HostFile(), "--ssh-config", c.SSHConfig(),
-			"-n", fmt.Sprint(s.nodes * ppn), "-N", fmt.Sprint(ppn), "--degree", fmt.Sprint(s.degree), "--timeout", s.limit, filepath.Join(built, program), s.seconds}
 		cmd := c.CommandContext(ctx, cluster.Head, argv...)
 		var stderr strings.Builder
 		cmd.Stderr = &stderr
-		var out []byte
-		out, err = cmd.Output()
+		out, err := cmd.Output()
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == timedOut {
 			err = nil
 		}
 		if err != nil {
-			err = fmt.Errorf("%s: %w: %s", program, err, stderr.String())
-			return nil
+			return nil, fmt.Errorf("%s: %w: %s", program, err, stderr.String())
 		}
-		var r readings
-		r, err = parseReadings(string(out))
-		return r
+		return parseReadings(string(out))
 	}
-	t.many = job(s.ppn, "treebench")
-	t.few = job(1, "treebench")
-	if _, none := exec.LookPath("mpicc"); none == nil {
-		t.mpi = job(1, "mpibench")
+	jobs := func(ppn, most int) (readings, error) {
+		all := readings{}
+		for _, program := range ways {
+			r, err := job(program, ppn, most)
+			if err != nil {
+				return nil, err
+			}
+			maps.Copy(all, r)
+		}
+		return all, nil
+	}
+	if t.few, err = jobs(1, mostAlone); err == nil {
+		t.many, err = jobs(s.ppn, mostOf)
 	}
 	return t, err
 }

@@ -14,11 +14,10 @@ type reading struct {
 	bytes int
 }
 
-// readings are microseconds, by way ("tree", "root", "mpi") and operation, and
-// the order in which they came.
+// readings are microseconds, by way ("tree", "star", "mpi") and operation.
 type readings map[string]map[reading]float64
 
-// parseReadings reads what treebench and mpibench print.
+// parseReadings reads what treebench, star and mpibench print.
 func parseReadings(text string) (readings, error) {
 	r := readings{}
 	for line := range strings.Lines(text) {
@@ -40,9 +39,9 @@ func parseReadings(text string) (readings, error) {
 	return r, nil
 }
 
-var ops = []string{"barrier", "bcast", "gather", "scatter", "allgather", "alltoall", "reduce", "allreduce", "ring", "pingpong"}
+var ops = []string{"barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall", "ring", "pingpong", "stream"}
 
-var sizes = []int{0, 8, 128, 1 << 10, 16 << 10, 128 << 10, 1 << 20}
+var sizes = []int{0, 8, 1 << 10, 64 << 10, 1 << 20, 10 << 20, 64 << 20}
 
 // page renders the results.
 func page(s settings, t tables) string {
@@ -56,38 +55,37 @@ func page(s settings, t tables) string {
 	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // without it the page says less
 	fmt.Fprintf(&b, `%s, %d cores, Linux %s. %d nodes are network namespaces of this
 machine, each with an sshd; the tree has degree %d, and its links are SSH sessions.
-Microseconds per operation, on the rank that takes longest, after one that is not
+Microseconds per operation, on the rank that takes longest, after some that are not
 counted; "bytes" is what one rank gives to, or gets from, one other. MB/s is that over
-the time. "Root" brings the same data to rank 0 by a gather and back by a bcast or
-scatter of the same library. "MPI" is MPICH over TCP, one rank per node, which polls:
-with fewer cores than ranks that is its worst case. All of it is bound by this
-machine's processors, so ratios say more than times. "Ring" sends to the right
-neighbor and receives from the left, "pingpong" goes to the last rank and back.
+the tree's time. "Star" is a TCP connection from each rank to rank 0, in the clear, over
+which the data go there and back, a rank at a time. "MPI" is MPICH over TCP, which polls:
+with fewer cores than ranks that is its worst case. All of it is bound by this machine's
+processors, so ratios say more than times: below 1 the tree takes longer. "Ring" sends
+to the right neighbor and receives from the left, "pingpong" goes to the last rank and
+back, "stream" is 100,000 messages to it, all begun before any is waited for.
+
+What the tree pays for length: a byte passes from a rank to its agent, is encrypted for
+the link, passes an sshd, and goes from an agent to a rank, where the star has one
+connection without any of that. Where ranks share nodes, the tree's links carry one part
+of each node instead of one of each rank.
 `, time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), strings.TrimSpace(string(kernel)), s.nodes, s.degree)
 	if s.shared {
 		b.WriteString("**Other programs ran at the same time: only the order of magnitude counts.**\n")
 	}
-	fmt.Fprintf(&b, "\n## %d ranks, %d per node\n\n", s.nodes*s.ppn, s.ppn)
-	b.WriteString("| operation | bytes | tree | MB/s | root | root / tree |\n|---|---|---|---|---|---|\n")
-	rows(t.many, func(x reading, tree float64) {
-		fmt.Fprintf(&b, "| %s | %d | %.0f | %s | %s | %s |\n", x.op, x.bytes, tree, rate(x, tree), cell(t.many["root"], x), ratio(t.many["root"], x, tree))
-	})
-	fmt.Fprintf(&b, "\n## %d ranks, one per node\n\n", s.nodes)
-	b.WriteString("| operation | bytes | tree | MB/s | root | MPI | root / tree | MPI / tree |\n|---|---|---|---|---|---|---|---|\n")
-	rows(t.few, func(x reading, tree float64) {
-		fmt.Fprintf(&b, "| %s | %d | %.0f | %s | %s | %s | %s | %s |\n", x.op, x.bytes, tree, rate(x, tree), cell(t.few["root"], x),
-			cell(t.mpi["mpi"], x), ratio(t.few["root"], x, tree), ratio(t.mpi["mpi"], x, tree))
-	})
+	table(&b, fmt.Sprintf("%d ranks, one per node", s.nodes), t.few)
+	table(&b, fmt.Sprintf("%d ranks, %d per node", s.nodes*s.ppn, s.ppn), t.many)
 	return b.String()
 }
 
-// rows calls row for what the tree was measured at, in order.
-func rows(r readings, row func(x reading, tree float64)) {
+// table renders what the tree was measured at, in order.
+func table(b *strings.Builder, title string, r readings) {
+	fmt.Fprintf(b, "\n## %s\n\n| operation | bytes | tree | MB/s | star | MPI | star / tree | MPI / tree |\n|---|---|---|---|---|---|---|---|\n", title)
 	for _, op := range ops {
 		for _, bytes := range sizes {
 			x := reading{op, bytes}
 			if us, ok := r["tree"][x]; ok {
-				row(x, us)
+				fmt.Fprintf(b, "| %s | %d | %.0f | %s | %s | %s | %s | %s |\n", op, bytes, us, rate(x, us), cell(r["star"], x), cell(r["mpi"], x),
+					ratio(r["star"], x, us), ratio(r["mpi"], x, us))
 			}
 		}
 	}
@@ -102,13 +100,13 @@ func cell(m map[reading]float64, x reading) string {
 
 func ratio(m map[reading]float64, x reading, tree float64) string {
 	if us, ok := m[x]; ok && tree > 0 {
-		return fmt.Sprintf("%.1f", us/tree)
+		return fmt.Sprintf("%.2g", us/tree)
 	}
 	return "–"
 }
 
 func rate(x reading, us float64) string {
-	if x.bytes == 0 || us <= 0 {
+	if x.bytes == 0 || x.op == "stream" || us <= 0 {
 		return "–"
 	}
 	return fmt.Sprintf("%.3g", float64(x.bytes)/us)
