@@ -36,7 +36,7 @@
 //
 // A link owns three goroutines, two of them yamux's, and a timer; End adds one
 // while it writes. An idle side takes 20 to 30 KiB, stacks included
-// (BenchmarkIdle). A frame of up to 4 KiB is one write on the connection.
+// (BenchmarkIdle). A frame of up to 32 KiB is one write on the connection.
 //
 // What is not here: authentication (the pipe is authenticated, see tlslink),
 // integrity (the pipe has it), and the meaning of frames (package tree).
