@@ -1,6 +1,7 @@
 package servetree_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"os"
 	"syscall"
@@ -48,6 +49,7 @@ type rank struct {
 	fd      int
 	session *member.Session
 	welcome *member.Request
+	out     []byte // what the socket has not taken
 }
 
 // prepare makes the nodes of a world that nobody serves yet.
@@ -137,8 +139,10 @@ func (w *world) wait(requests ...*member.Request) (outcome []error) {
 }
 
 func (w *world) pump(r *rank) {
-	if out := r.session.Take(); len(out) > 0 {
-		_, _ = syscall.Write(r.fd, out) // short ones, that fit
+	if r.out = append(r.out, r.session.Take()...); len(r.out) > 0 {
+		if n, err := syscall.Write(r.fd, r.out[:min(len(r.out), 100_001)]); err == nil { // in odd pieces
+			r.out = r.out[n:]
+		}
 	}
 	buf := make([]byte, 64<<10)
 	if n, err := syscall.Read(r.fd, buf); err == nil && n > 0 {
@@ -151,6 +155,31 @@ func each(ranks []*rank, f func(i int, s *member.Session) *member.Request) (requ
 		requests = append(requests, f(i, r.session))
 	}
 	return requests
+}
+
+// Records of any length come through, in whatever pieces the socket takes them.
+func TestLongAndShortRecords(t *testing.T) {
+	w := newWorld(t, 0, 2, 1)
+	all := w.all()
+	sizes := []int{1 << 20, 8, 64 << 10, 200_000, 1, 70_000, 0, 64<<10 + 1}
+	var requests []*member.Request
+	got := map[[2]int][]byte{}
+	for i, r := range all {
+		for k, size := range sizes {
+			data := bytes.Repeat([]byte{byte(16*i + k)}, size)
+			requests = append(requests, r.session.World().Send((i+1)%len(all), int64(k), data))
+			to := make([]byte, size)
+			got[[2]int{i, k}] = to
+			requests = append(requests, r.session.World().Recv((i+len(all)-1)%len(all), int64(k), to))
+		}
+	}
+	for _, err := range w.wait(requests...) {
+		require.NoError(t, err)
+	}
+	for at, b := range got {
+		from := (at[0] + len(all) - 1) % len(all)
+		require.True(t, bytes.Equal(bytes.Repeat([]byte{byte(16*from + at[1])}, sizes[at[1]]), b), "message %d of rank %d", at[1], from)
+	}
 }
 
 // Ranks of a world, whatever its number, on some of the nodes that its messages
