@@ -10,12 +10,13 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"time"
-	"unsafe"
 
 	"github.com/golaunch/golaunch/client"
 )
@@ -84,16 +85,12 @@ func (s *star) allReduce(b, into []byte, take func(int, []byte)) error {
 
 // adder adds what comes to sum, as float64s.
 func adder(sum []byte) func(int, []byte) {
-	return func(_ int, b []byte) {
-		to := floats(sum)
-		for i, x := range floats(b) {
-			to[i] += x
+	return func(_ int, part []byte) {
+		le := binary.LittleEndian
+		for to := sum; len(to) >= 8 && len(part) >= 8; to, part = to[8:], part[8:] {
+			le.PutUint64(to, math.Float64bits(math.Float64frombits(le.Uint64(to))+math.Float64frombits(le.Uint64(part))))
 		}
 	}
-}
-
-func floats(b []byte) []float64 {
-	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
 }
 
 // measure times all operations at all sizes, of at most a number of bytes.
