@@ -96,7 +96,7 @@ bench: setup-bench build native bin/bench
 
 # Starts in an allocation of Slurm's.
 bench-slurm: setup-bench build native bin/bench
-	bin/bench -provider slurm -runs $(RUNS) -budget 40s -o docs/results/startup-slurm.md $(BENCH)
+	bin/bench -provider slurm -runs $(RUNS) -budget 40s -limit 2m -o docs/results/startup-slurm.md $(BENCH)
 
 bench-docker: setup build native image bin/bench
 	bin/bench -provider docker -runs $(RUNS) -o docs/results/startup-docker.md $(BENCH)
