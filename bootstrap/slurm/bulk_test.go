@@ -132,7 +132,9 @@ func TestSrunThatDoesNotAnswer(t *testing.T) {
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(dir+"/srun", []byte("#!/bin/sh\n"+script), 0o755))
 		t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-		return overlaps(func(name string) string { return map[string]string{"PATH": os.Getenv("PATH"), "SLURM_CONF": "/c"}[name] }, within)
+		return overlaps(func(name string) string {
+			return map[string]string{"PATH": os.Getenv("PATH"), "SLURM_CONF": "/c"}[name]
+		}, within)
 	}
 	require.True(t, ask(`[ "$SLURM_CONF" = /c ] && echo "   --overlap   Force steps to overlap"`, time.Minute))
 	require.False(t, ask("echo --overlap; exit 1", time.Minute))
