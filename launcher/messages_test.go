@@ -38,7 +38,7 @@ func TestHostsDieWhileTheJobGrows(t *testing.T) {
 func TestHostsForASpawnHaveTheirTime(t *testing.T) {
 	p, err := NewPlan(options(t, "a,b", 1), "here")
 	require.NoError(t, err)
-	r := &run{plan: p, inbox: overlay.NewInbox(func() {}), report: &reporter{w: io.Discard}}
+	r := &run{ctx: t.Context(), plan: p, inbox: overlay.NewInbox(func() {}), report: &reporter{w: io.Discard}}
 	r.boot = &boot{common: overlay.Common{StartOptions: overlay.StartOptions{ConnectTimeout: time.Minute, MissAfter: time.Second}}}
 	p.kind = registry.Local() // which has nothing to open
 	r.grow(p.Unused, overlay.SpawnRequest{})
