@@ -1,6 +1,8 @@
 package launcher
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -67,4 +69,29 @@ func TestAppsWithoutDeadHosts(t *testing.T) {
 
 	_, err = p.Without([]job.HostIndex{1, 2})
 	require.EqualError(t, err, "without b,c: app 1 (./app1): none of its hosts is left: b,c")
+}
+
+// A job is not started again where an app has lost all of its hosts: those of others are
+// not its.
+func TestRestartOfAppsApart(t *testing.T) {
+	o := apartOptions(t, "a,d", "b,c")
+	o.Restarts = 3
+	for _, c := range []struct {
+		lost  string
+		again bool
+		want  string
+		said  string
+	}{
+		{"b", true, "c", "golaunch: restart 1 of 3, without hosts\n"},
+		{"b,c", false, "", "golaunch: no restart: none of the hosts of app 1 (./app1) is left\n"},
+	} {
+		lost, err := hostlist.Parse(c.lost, "-H")
+		require.NoError(t, err)
+		var said strings.Builder
+		s := newRestarts(*o)
+		apps := slices.Clone(o.Apps)
+		require.Equal(t, c.again, s.again(t.Context(), &failed{apps: apps, lost: lost, names: []string{"hosts"}, rank: job.RankID{Rank: -1}}, newReporter(&said, false)))
+		require.Equal(t, c.said, said.String())
+		require.Equal(t, c.want, hostlist.Fold(s.o.Apps[1].Hosts))
+	}
 }
