@@ -2,16 +2,16 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"runtime"
 	"strings"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // about says what was measured on what: a sentence each.
 func about(bin string) []string {
-	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // without it the page says less
-	lines := []string{fmt.Sprintf("%d cores, Linux %s", runtime.NumCPU(), strings.TrimSpace(string(kernel)))}
+	lines := []string{fmt.Sprintf("%d cores, Linux %s", runtime.NumCPU(), results.Kernel())}
 	for _, p := range []struct{ program, flag, mark string }{
 		{bin + "/golaunch", "--version", "golaunch"}, {"sshd", "-V", "OpenSSH"}, {"mpiexec.hydra", "--version", "Version:"}, {"mpirun.openmpi", "--version", "OpenRTE"},
 		{"pdsh", "-V", "pdsh"}, {"clush", "--version", "clush"}, {"taktuk", "--version", "TakTuk"}, {"slurmctld", "-V", "slurm"},

@@ -2,10 +2,11 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // reading is how long one operation takes.
@@ -52,7 +53,6 @@ func page(s settings, t tables) string {
 
 `)
 	fmt.Fprintf(&b, "%s seconds for each operation and size, %s for each job; what is missing was cut off.\n", s.seconds, s.limit)
-	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // without it the page says less
 	fmt.Fprintf(&b, `%s, %d cores, Linux %s. %d nodes are network namespaces of this
 machine, each with an sshd; the tree has degree %d, and its links are SSH sessions.
 Microseconds per operation, on the rank that takes longest, after some that are not
@@ -68,7 +68,7 @@ What the tree pays for length: a byte passes from a rank to its agent, is encryp
 the link, passes an sshd, and goes from an agent to a rank, where the star has one
 connection without any of that. Where ranks share nodes, the tree's links carry one part
 of each node instead of one of each rank.
-`, time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), strings.TrimSpace(string(kernel)), s.nodes, s.degree)
+`, time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), results.Kernel(), s.nodes, s.degree)
 	if s.shared {
 		b.WriteString("**Other programs ran at the same time: only the order of magnitude counts.**\n")
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"maps"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 // page renders the results.
 func (s *settings) page(all []*series) string {
 	var b strings.Builder
-	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // without it the page says less
 	fmt.Fprintf(&b, `# Many small jobs
 
 	%s
@@ -27,7 +25,7 @@ other. After each part the machines are searched for processes, files, mounts an
 that were not there before: none may be left %v later. Ratios one after another are medians
 over the pairs of jobs.
 `, strings.TrimSpace("go run ./integration/jobloop "+strings.Join(s.args, " ")), time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(),
-		strings.TrimSpace(string(kernel)), s.nodes*s.ppn, strings.Join(s.program, " "), s.nodes, s.jobs, s.crowd, s.atATime, leftLimit)
+		results.Kernel(), s.nodes*s.ppn, strings.Join(s.program, " "), s.nodes, s.jobs, s.crowd, s.atATime, leftLimit)
 	if s.shared {
 		b.WriteString("\n**Other programs ran at the same time: only the order of magnitude counts.**\n")
 	}

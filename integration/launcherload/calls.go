@@ -14,6 +14,7 @@ import (
 
 	"github.com/golaunch/golaunch/agent"
 	"github.com/golaunch/golaunch/hostlist"
+	"github.com/golaunch/golaunch/integration/internal/results"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/link/tlslink"
 	"github.com/golaunch/golaunch/overlay"
@@ -100,7 +101,6 @@ func serveCalling(words []string) error {
 // callsPage renders the results of agents that call.
 func callsPage(s settings, all []load) string {
 	var b strings.Builder
-	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // without it the page says less
 	others := ""
 	if s.shared {
 		others = " Other programs ran at the same time."
@@ -125,7 +125,7 @@ every node more than in the row above.
 
 | nodes | ranks | descriptors | more | memory MB | more, KB | CPU ms | more, us | wall s | more, ms | an agent: memory KB | CPU ms |
 |---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
-`, strings.Join(s.rest, " "), runtime.Version(), runtime.NumCPU(), strings.TrimSpace(string(kernel)), s.runs, others, s.degree, poll)
+`, strings.Join(s.rest, " "), runtime.Version(), runtime.NumCPU(), results.Kernel(), s.runs, others, s.degree, poll)
 	for i, l := range all {
 		more := func(of func(load) float64, digits int) string {
 			if i == 0 || all[i-1].ppn != l.ppn {

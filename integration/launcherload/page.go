@@ -2,11 +2,12 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // The bounds of docs/design.md: what golaunch may take.
@@ -25,7 +26,6 @@ func (l load) bound() int64 {
 // page renders the results.
 func page(s settings, all []load) string {
 	var b strings.Builder
-	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // without it the page says less
 	others := ""
 	if s.shared {
 		others = " Other programs ran at the same time."
@@ -53,7 +53,7 @@ Not in it: signatures. With --bootstrap ssh golaunch makes one for each node.
 
 | nodes | ranks | descriptors | memory MB | may be MB | bytes per node more | CPU ms | CPU us per node | wall s | an agent: memory KB | CPU ms |
 |---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
-`, runtime.Version(), runtime.NumCPU(), strings.TrimSpace(string(kernel)), s.runs, others, s.degree, poll, boundCPU)
+`, runtime.Version(), runtime.NumCPU(), results.Kernel(), s.runs, others, s.degree, poll, boundCPU)
 	var first load
 	for _, l := range all {
 		if l.ppn != first.ppn {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 // page renders the results.
 func page(s settings, all map[int][ways][]reading) string {
 	var b strings.Builder
-	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // without it the page says less
 	fmt.Fprintf(&b, `# Start-up over PMGR, measured
 
 	%s
@@ -29,7 +27,7 @@ values. golaunch starts the ranks in all columns.
 "Central" is one server that all ranks connect to, which takes, reads and answers one
 after another (native/pmgrcentral.c), as MVAPICH 1's launcher did: with the limits of its
 time, a backlog of %d connections and %d open files; and with no limit but the machine's.
-`, strings.TrimSpace("go run ./integration/pmgrbench "+strings.Join(s.args, " ")), time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), strings.TrimSpace(string(kernel)), s.nodes, s.degree, s.runs, backlog, descriptors)
+`, strings.TrimSpace("go run ./integration/pmgrbench "+strings.Join(s.args, " ")), time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), results.Kernel(), s.nodes, s.degree, s.runs, backlog, descriptors)
 	if s.shared {
 		b.WriteString("\n**Other programs ran at the same time: only the order of magnitude counts.**\n")
 	}

@@ -125,20 +125,12 @@ as far ahead of Hydra as anybody can be. golaunch's messages cross the nodes' ss
 Hydra's a connection of its own. In the second exchange ranks that leave the fence
 first take the processor from those that are still in it: the first exchange tells
 more of the fence.
-`, strings.Join(s.args, " "), time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), kernel(), hydraVersion(), s.runs, patterns[0].rounds, patterns[1].rounds, usual)
+`, strings.Join(s.args, " "), time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), results.Kernel(), hydraVersion(), s.runs, patterns[0].rounds, patterns[1].rounds, usual)
 	if s.shared {
 		fmt.Fprint(page, `
 **Other programs used the machine during this run: ratios count, and are rough.**
 `)
 	}
-}
-
-func kernel() string {
-	b, err := os.ReadFile("/proc/sys/kernel/osrelease")
-	if err != nil {
-		return "of unknown version"
-	}
-	return strings.TrimSpace(string(b))
 }
 
 func hydraVersion() string {

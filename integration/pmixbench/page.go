@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -84,7 +83,7 @@ processor bounds everything here. golaunch and both mpirun start their daemons o
 srun's run before. golaunch serves both libraries over PMIx (4.1.4 with --pmix), each
 with a helper of its node that has the ranks' own libpmix. Figures are milliseconds,
 medians of %d alternating runs; a ratio is the median over the runs.
-`, strings.Join(s.args, " "), time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), kernel(), mpirun(), s.runs)
+`, strings.Join(s.args, " "), time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), results.Kernel(), mpirun(), s.runs)
 	if s.shared {
 		fmt.Fprint(&out, "\n**Other programs used the machine during this run: ratios count, and are rough.**\n")
 	}
@@ -159,14 +158,6 @@ func reasons(out *strings.Builder, b book, sizes []size, jobs []job) {
 			}
 		}
 	}
-}
-
-func kernel() string {
-	b, err := os.ReadFile("/proc/sys/kernel/osrelease")
-	if err != nil {
-		return "of unknown version"
-	}
-	return strings.TrimSpace(string(b))
 }
 
 // mpirun is the version of the installed Open MPI.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // The machine is idle when less than idlePart of it was in use for a while, and
@@ -151,6 +152,5 @@ func machine() string {
 			break
 		}
 	}
-	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
-	return fmt.Sprintf("%d cores, %s, Linux %s", runtime.NumCPU(), model, strings.TrimSpace(string(release)))
+	return fmt.Sprintf("%d cores, %s, Linux %s", runtime.NumCPU(), model, results.Kernel())
 }
