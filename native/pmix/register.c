@@ -27,17 +27,27 @@ static char *joined(struct arena *a, char **texts, size_t n, char separator)
 	return all;
 }
 
+/* topology_loaded has the library load the node's topology, which it needs to tell where
+ * CPUs are, at the first call alone. It returns false where the library can't. */
+static bool topology_loaded(void)
+{
+	static struct px_topology topology; /* the library's, to the end of the process */
+	static bool tried;
+
+	if (!tried && px.Load_topology && px.Load_topology(&topology) != PX_SUCCESS)
+		topology.topology = NULL;
+	tried = true;
+	return topology.topology;
+}
+
 /* locality finds what the library says of where CPUs are: NULL where it can't. */
 static char *locality(struct arena *a, const char *cpus)
 {
-	struct px_topology topology = { 0 };
 	struct px_cpuset set = { 0 };
 	char *found = NULL, *copy = NULL;
 	char *source = arena_text(a, "hwloc:%s", cpus); /* the library writes into it */
 
-	if (!px.Load_topology || !px.Parse_cpuset_string || !px.server_generate_locality_string)
-		return NULL;
-	if (px.Load_topology(&topology) != PX_SUCCESS || !topology.topology)
+	if (!px.Parse_cpuset_string || !px.server_generate_locality_string || !topology_loaded())
 		return NULL;
 	if (px.Parse_cpuset_string(source, &set) != PX_SUCCESS)
 		return NULL;
