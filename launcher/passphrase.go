@@ -43,8 +43,11 @@ func (p *passphrases) get(ctx context.Context, file string, again bool) ([]byte,
 	if word, ok := p.known[file]; ok && !again {
 		return word, nil
 	}
-	if p.late {
+	switch {
+	case p.late:
 		return nil, errLate
+	case ctx.Err() != nil: // at the question before, as by Ctrl-C
+		return nil, context.Cause(ctx)
 	}
 	tty, err := p.open()
 	if err != nil {

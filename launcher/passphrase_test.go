@@ -74,7 +74,14 @@ func TestPassphrase(t *testing.T) {
 	sees("golaunch: that is not its passphrase\r\n" + prompt)
 	cancel()
 	require.ErrorIs(t, (<-c).err, context.Canceled)
+	sees("\r\n")
 	require.Equal(t, before, modes(t, look))
+	_, err = p.get(ctx, "other key", false)
+	require.ErrorIs(t, err, context.Canceled)
+	c = asked(t.Context(), true)
+	sees("golaunch: that is not its passphrase\r\n" + prompt) // and nothing of the other key
+	typed("\r")
+	require.Empty(t, (<-c).word)
 
 	p.late = true
 	require.ErrorIs(t, (<-asked(t.Context(), true)).err, errLate)
