@@ -41,13 +41,14 @@ func TestWhichProgramsSpeakPMIx(t *testing.T) {
 	}
 }
 
-// An MPICH that was built for PMIx says nothing of PMI-1's variable.
+// An MPICH that was built for PMIx says nothing of PMI-1's variable among what it says.
 func TestMPICHBuiltForPMIx(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	helper := compile(t, filepath.Join(dir, "helper"), emptyMain)
 	for name, x := range map[string]struct{ source, want string }{
 		"both":  {`const char *variable(void) { return "PMI_FD"; }`, ""},
+		"none":  {"", ""},
 		"alone": {`const char *variable(void) { return "PMIX_RANK"; }`, "MPICH built for PMIx (" + filepath.Join(dir, "alone", "libmpi.so.12") + ")"},
 	} {
 		pmix := library(t, filepath.Join(dir, name, "libpmix.so.2"), "")

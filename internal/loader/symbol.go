@@ -59,7 +59,8 @@ func text(f *elf.File, s elf.Symbol) (string, error) {
 	return string(b), nil
 }
 
-// Mentions reports whether the constants of a shared library have a text in them.
+// Mentions reports whether the constants of a shared library have a text in them. It is
+// an error if the file does not say where they are.
 func Mentions(file, text string) (bool, error) {
 	f, err := elf.Open(file)
 	if err != nil {
@@ -68,7 +69,7 @@ func Mentions(file, text string) (bool, error) {
 	defer f.Close()
 	constants := f.Section(".rodata")
 	if constants == nil {
-		return false, nil
+		return false, fmt.Errorf("%s has no section of constants", file)
 	}
 	data, err := constants.Data()
 	if err != nil {
