@@ -7,9 +7,9 @@ import (
 )
 
 // Send writes to a rank's socket what it takes of held, which found no room before,
-// and of data behind it. It returns what is to be held now, in held's memory where
-// there was some (it is not moved to its beginning), and how much was written; gone says that the rank has hung up, and
-// nothing is held.
+// and of data behind it. It returns what is to be held now, somewhere in held's memory
+// where there was some, and how much was written; gone says that the rank has hung up,
+// and nothing is held.
 func Send(fd int, held, data []byte) (rest []byte, written int, gone bool) {
 	all := data
 	if len(held) > 0 {
