@@ -85,8 +85,8 @@ func readSilently(ctx context.Context, tty *os.File, prompt string) (word []byte
 	if _, err := io.WriteString(tty, prompt); err != nil {
 		return nil, err
 	}
-	defer io.WriteString(tty, "\r\n")
-	stop := context.AfterFunc(ctx, func() { tty.SetReadDeadline(time.Unix(1, 0)) })
+	defer func() { _, _ = io.WriteString(tty, "\r\n") }() // a terminal that is gone needs none
+	stop := context.AfterFunc(ctx, func() { _ = tty.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	for one := make([]byte, 1); len(word) < mostPassphrase; {
 		if _, err := tty.Read(one); err != nil {
