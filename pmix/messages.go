@@ -193,11 +193,11 @@ type Notify struct {
 // End has the helper leave.
 type End struct{}
 
-// Ping wants a word of the helper, and Pong is that word: it takes what it is told.
-type (
-	Ping struct{}
-	Pong struct{}
-)
+// Ping wants a word of the helper.
+type Ping struct{}
+
+// Pong is that word: the helper takes what it is told.
+type Pong struct{}
 
 // Fence is one of the procs, of which those of this node have all entered. Nodes see
 // the fences of equal Procs in the same order.
