@@ -16,6 +16,10 @@ type modex struct {
 	host    job.HostIndex // that is asked
 }
 
+// mostModexes bounds the direct modexes of a node's helpers that wait for other nodes, and
+// those that wait for the ranks of a world here.
+const mostModexes = 1 << 18
+
 // modex asks the node of a rank for what it has put.
 func (l *Local) modex(h *helper, request uint32, m pmix.Modex) {
 	host, known := l.hostOf(m.Proc)
@@ -25,6 +29,9 @@ func (l *Local) modex(h *helper, request uint32, m pmix.Modex) {
 		return
 	case host == l.host: // of another helper
 		l.put(m.Proc, func(status pmix.Status, blob []byte) { h.reply(request, pmix.Data{Status: status, Blob: blob}) })
+		return
+	case len(l.modexes) >= mostModexes:
+		h.reply(request, pmix.Data{Status: pmix.OutOfResource})
 		return
 	}
 	l.last++

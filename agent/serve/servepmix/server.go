@@ -23,6 +23,7 @@ type Server struct {
 	ranks  map[job.Rank]*rank
 	opened bool
 	parked []func()    // what others ask before that
+	asked  int         // of what they ask, parked or not, that is not answered
 	quiet  []pmix.Gone // ranks that have ended as they should, of which the root does not know
 }
 
@@ -239,10 +240,24 @@ func (s *Server) fenced(member int, status pmix.Status, blob []byte) {
 
 // put finds what a rank has put.
 func (s *Server) put(number job.Rank, then func(pmix.Status, []byte)) {
-	if !s.opened {
-		s.parked = append(s.parked, func() { s.put(number, then) })
+	if s.asked >= mostModexes {
+		then(pmix.OutOfResource, nil)
 		return
 	}
+	s.asked++
+	answer := func(status pmix.Status, blob []byte) {
+		s.asked--
+		then(status, blob)
+	}
+	if !s.opened {
+		s.parked = append(s.parked, func() { s.ask(number, answer) })
+		return
+	}
+	s.ask(number, answer)
+}
+
+// ask asks the helper of a rank for what this has put.
+func (s *Server) ask(number job.Rank, then func(pmix.Status, []byte)) {
 	r := s.ranks[number]
 	if r == nil || r.Exited {
 		then(pmix.NotFound, nil)

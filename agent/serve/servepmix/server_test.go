@@ -101,6 +101,41 @@ func TestDirectModex(t *testing.T) {
 	require.Equal(t, pmix.ProcTerminated, d.Status)
 }
 
+// However many modexes wait for a node, or are on the way from one, it holds so many of
+// them, and has room again when they are answered.
+func TestModexesAreBounded(t *testing.T) {
+	n := newNet(t, 1, 0, 1)
+	far := n.nodes[2]
+	var said []pmix.Status
+	put := func() { // by a rank that is elsewhere
+		far.local.put(proc("kvs", 0), func(s pmix.Status, _ []byte) { said = append(said, s) })
+	}
+	for range mostModexes { // before its world is open
+		put()
+	}
+	require.Empty(t, said)
+	put()
+	require.Equal(t, []pmix.Status{pmix.OutOfResource}, said)
+	n.begin()
+	require.Len(t, said, 1+mostModexes)
+	put()
+	require.Equal(t, pmix.NotFound, said[1+mostModexes])
+
+	near := n.nodes[0]
+	for i := range uint32(mostModexes) {
+		near.local.modexes[1<<31+i] = modex{}
+	}
+	near.fake().say(5, pmix.Modex{Proc: proc("kvs", 1)})
+	_, d := hear[pmix.Data](near.fake())
+	require.Equal(t, pmix.Data{Status: pmix.OutOfResource}, d)
+	clear(near.local.modexes)
+	near.fake().say(6, pmix.Modex{Proc: proc("kvs", 1)})
+	id, _ := hear[pmix.Ask](far.fake())
+	far.fake().say(id, pmix.Told{Blob: []byte("put")})
+	_, d = hear[pmix.Data](near.fake())
+	require.Equal(t, pmix.Data{Blob: []byte("put")}, d)
+}
+
 // An abort is told after a moment, and the rank waits so long.
 func TestAborts(t *testing.T) {
 	n := newNet(t, 2)
