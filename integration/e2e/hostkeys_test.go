@@ -32,7 +32,8 @@ func TestPassphrase(t *testing.T) {
 	config, err := os.ReadFile(c.SSHConfig())
 	require.NoError(t, err)
 	file := filepath.Join(dir, "ssh_config")
-	require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(string(config), key, locked)), 0o600))
+	asking := strings.NewReplacer(key, locked, "BatchMode yes", "BatchMode no").Replace(string(config))
+	require.NoError(t, os.WriteFile(file, []byte(asking), 0o600))
 	words := []string{bin("golaunch"), "-H", hostsArg(4), "--ssh-config", file, "--degree", "1", "-n", "4", "-l", "hostname"}
 
 	user, tty, err := unix.OpenPTY()
@@ -44,7 +45,9 @@ func TestPassphrase(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	tty.Close()
 	prompt := make([]byte, len("golaunch: passphrase for "+locked+": "))
-	_, err = io.ReadFull(user, prompt)
+	if _, err = io.ReadFull(user, prompt); err != nil {
+		require.NoError(t, cmd.Wait(), out.String())
+	}
 	require.NoError(t, err)
 	require.Equal(t, "golaunch: passphrase for "+locked+": ", string(prompt))
 	_, err = io.WriteString(user, "secret\r")
