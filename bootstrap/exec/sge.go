@@ -128,12 +128,17 @@ func readFile(name string, read func(io.Reader) error) error {
 }
 
 // sgeHere is the name, among hosts, of the one where this process is; "" if there is
-// none. Grid Engine sets HOSTNAME to the name that it has for it.
+// none. Grid Engine sets HOSTNAME to the name that it has for it, which counts where
+// the machine's own is none of theirs: a shell may have brought it from elsewhere.
 func sgeHere(getenv func(string) string, hosts []job.Host) string {
-	name, err := os.Hostname()
-	for _, h := range hosts {
-		if h.Name == getenv("HOSTNAME") || err == nil && h.Name == name {
-			return h.Name
+	own, err := os.Hostname()
+	names := []string{own, getenv("HOSTNAME")}
+	if err != nil {
+		names = names[1:]
+	}
+	for _, name := range names {
+		if name != "" && slices.ContainsFunc(hosts, func(h job.Host) bool { return h.Name == name }) {
+			return name
 		}
 	}
 	return ""

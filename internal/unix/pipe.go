@@ -2,8 +2,9 @@ package unix
 
 import "golang.org/x/sys/unix"
 
-// pipeSize is what GrowPipe asks for, in bytes: as much as Linux gives anybody.
-const pipeSize = 1 << 20
+// pipeSize is what GrowPipe asks for, in bytes: a quarter of what Linux gives a process for one, since
+// all pipes of a user share an allowance (pipe(7): 16,384 pages).
+const pipeSize = 256 << 10
 
 // GrowPipe has a pipe hold more, so that those at its ends wake each other less often
 // where much passes. Where the kernel gives no more, or fd is no pipe, it stays as it is.
