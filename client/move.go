@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/golaunch/golaunch/tree/member"
 )
@@ -53,6 +54,9 @@ func Scatter[T Element](ctx context.Context, c *Comm, root int, send, recv []T) 
 func StartAllToAll[T Element](c *Comm, send, recv []T) *Request {
 	if overlap(send, recv) {
 		return refused(errors.New("alltoall: send and recv share memory"))
+	}
+	if c != nil && len(send)%c.Size() != 0 {
+		return refused(fmt.Errorf("alltoall: %d elements are no equal parts for %d members", len(send), c.Size()))
 	}
 	return c.start("alltoall", func() *member.Request { return c.comm.AllToAll(bytesOf(send), bytesOf(recv)) })
 }

@@ -252,7 +252,8 @@ int golaunch_fd(const golaunch_job *job, short *events)
 {
 	if (!job)
 		return golaunch__no_job();
-	*events = job->out.begin < job->out.end ? POLLIN | POLLOUT : POLLIN;
+	if (events)
+		*events = job->out.begin < job->out.end ? POLLIN | POLLOUT : POLLIN;
 	return job->fd;
 }
 

@@ -109,7 +109,7 @@ int golaunch_waitany(golaunch_request *const *requests, int count);
 /* The descriptor of the connection, for poll with *events, to wait for other things as
  * well. Where poll tells of one of them, golaunch_test does what there is to do. Before
  * poll, ask golaunch_test: what a request waits for may have come in another call. The
- * program neither reads, writes nor closes it. */
+ * program neither reads, writes nor closes it. Events may be NULL. */
 int golaunch_fd(const golaunch_job *job, short *events);
 
 /* size is in bytes: what one member gives to, or gets from, one other. send and recv may

@@ -220,6 +220,8 @@ int golaunch_test(golaunch_request *handle)
 
 int golaunch_waitany(golaunch_request *const *handles, int count)
 {
+	if (!handles)
+		return golaunch__fail("golaunch_waitany: the requests are NULL");
 	for (;;) {
 		golaunch_request *last = NULL;
 

@@ -1,6 +1,7 @@
 package member
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -148,7 +149,7 @@ func (c *Comm) Split(color, key int) *Request {
 
 // Locate asks where a member is.
 func (c *Comm) Locate(member int) *Request {
-	if err := c.check(member); err != nil {
+	if err := cmp.Or(c.check(member), c.session.err); err != nil {
 		return refused("%w", err)
 	}
 	q := &Request{comm: c, root: member}
