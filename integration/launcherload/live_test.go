@@ -22,7 +22,7 @@ import (
 // takes hides that at any size that a test has time for. The slope does not.
 func TestWhatTheLauncherHoldsForEachNode(t *testing.T) {
 	const few, many = 256, 1024
-	const most = 520 // bytes: 370 were measured, 430 on a busy machine; 200 more are found
+	const most = 620 // bytes: 515 to 545 were measured, on a quiet machine and a busy one; 200 more are found
 	live(t, few)     // what is made once is there
 	slopes := make([]int64, 3)
 	for i := range slopes {
