@@ -230,23 +230,7 @@ func (p *netnsProvider) gridEngineCommand(script string) *exec.Cmd {
 	return cmd
 }
 
-// runGridEngine runs a script on a machine and waits for it. What it leaves behind is a
-// daemon, which holds its output open: that goes to a file.
+// runGridEngine runs a script of Grid Engine's on a machine and waits for it.
 func (p *netnsProvider) runGridEngine(n *Node, what, script string) error {
-	said, err := os.CreateTemp(gridEngineRoot(p.state.Config.Dir), "said-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(said.Name())
-	defer said.Close()
-	cmd := p.gridEngineCommand(script)
-	cmd.Stdout, cmd.Stderr = said, said
-	if err := p.startIn(n, cmd); err != nil {
-		return fmt.Errorf("start %s: %w", what, err)
-	}
-	if err := cmd.Wait(); err != nil {
-		text, _ := os.ReadFile(said.Name()) // without it there is less to say
-		return fmt.Errorf("%s: %w%s", what, err, quote(text))
-	}
-	return nil
+	return p.startDaemon(n, what, gridEngineRoot(p.state.Config.Dir), p.gridEngineCommand(script))
 }

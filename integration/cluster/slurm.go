@@ -174,23 +174,7 @@ func (p *netnsProvider) startSlurmOn(n *Node) error {
 		daemon = "slurmctld"
 	}
 	dir := slurmDir(p.state.Config.Dir)
-	// What they say goes to a file: they hold it open.
-	said, err := os.CreateTemp(dir, daemon+"-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(said.Name())
-	defer said.Close()
-	cmd := p.slurmCommand("sh", "-c", slurmScript, "sh", dir, daemon)
-	cmd.Stdout, cmd.Stderr = said, said
-	if err := p.startIn(n, cmd); err != nil {
-		return fmt.Errorf("start %s: %w", daemon, err)
-	}
-	if err := cmd.Wait(); err != nil {
-		text, _ := os.ReadFile(said.Name()) // without it there is less to say
-		return fmt.Errorf("start %s: %w%s", daemon, err, quote(text))
-	}
-	return nil
+	return p.startDaemon(n, daemon, dir, p.slurmCommand("sh", "-c", slurmScript, "sh", dir, daemon))
 }
 
 // makeFreezer makes a cgroup v1 for each machine in the freezer's hierarchy, by which

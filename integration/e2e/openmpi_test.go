@@ -53,14 +53,20 @@ func TestOpenMPIHere(t *testing.T) {
 		"inside a script":          {"--open-mpi", "sh", "-c", "exec " + bin("mpisum.openmpi") + " -a; true"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := local(t, "", append([]string{"-n", "2"}, args...)...)
-			require.Zero(t, r.code, r.stderr)
-			require.Empty(t, r.stderr)
-			require.Len(t, r.lines(), 2)
-			require.Contains(t, r.stdout, "rank 0 of 2 on ")
-			require.Contains(t, r.stdout, "rank 1 of 2 on ")
+			twoRanksAddUp(t, append([]string{"-n", "2"}, args...)...)
 		})
 	}
+}
+
+// twoRanksAddUp runs mpisum here, as a line says, of which both ranks are heard.
+func twoRanksAddUp(t *testing.T, line ...string) {
+	t.Helper()
+	r := local(t, "", line...)
+	require.Zero(t, r.code, r.stderr)
+	require.Empty(t, r.stderr)
+	require.Len(t, r.lines(), 2)
+	require.Contains(t, r.stdout, "rank 0 of 2 on ")
+	require.Contains(t, r.stdout, "rank 1 of 2 on ")
 }
 
 func TestOpenMPIAbort(t *testing.T) {

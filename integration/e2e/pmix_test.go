@@ -107,12 +107,7 @@ func TestPMIxHere(t *testing.T) {
 				if name != "as two commands" {
 					args = append([]string{"-n", "2"}, args...)
 				}
-				r := local(t, "", args...)
-				require.Zero(t, r.code, r.stderr)
-				require.Empty(t, r.stderr)
-				require.Len(t, r.lines(), 2)
-				require.Contains(t, r.stdout, "rank 0 of 2 on ")
-				require.Contains(t, r.stdout, "rank 1 of 2 on ")
+				twoRanksAddUp(t, args...)
 			})
 		}
 	})

@@ -1,0 +1,28 @@
+package cluster
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+)
+
+// startDaemon runs on a machine what starts a resource manager's daemon, and waits for
+// it. The daemon holds its output open: that goes to a file in dir, which is read where
+// the start fails.
+func (p *netnsProvider) startDaemon(n *Node, what, dir string, cmd *exec.Cmd) error {
+	said, err := os.CreateTemp(dir, "said-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(said.Name())
+	defer said.Close()
+	cmd.Stdout, cmd.Stderr = said, said
+	if err := p.startIn(n, cmd); err != nil {
+		return fmt.Errorf("start %s: %w", what, err)
+	}
+	if err := cmd.Wait(); err != nil {
+		text, _ := os.ReadFile(said.Name()) // without it there is less to say
+		return fmt.Errorf("start %s: %w%s", what, err, quote(text))
+	}
+	return nil
+}
