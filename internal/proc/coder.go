@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"time"
+
+	"github.com/golaunch/golaunch/internal/unix"
 )
 
 // coder is a message's body while it is written or read: its fields one after the
@@ -147,8 +149,26 @@ func children(l *[]Child) func(*coder) {
 			number(b, &c.App)
 			b.strings(&c.Env)
 			b.bool(&c.StdinPipe)
+			window(b, &c.Terminal)
 			list(b, &c.CPUs, func(cpu *int, b *coder) { number(b, cpu) })
 		})
+	}
+}
+
+// window is the size of a terminal, or nil for none.
+func window(b *coder, w **unix.Window) {
+	there := *w != nil
+	if b.bool(&there); !there {
+		return
+	}
+	if b.reading {
+		*w = new(unix.Window)
+	}
+	for _, v := range []*uint16{&(*w).Rows, &(*w).Columns} {
+		n := uint64(*v)
+		b.unsigned(&n)
+		*v = uint16(n)
+		b.bad = b.bad || uint64(*v) != n
 	}
 }
 
@@ -172,6 +192,7 @@ func (e *wireEvent) fields(b *coder) {
 	number(b, &e.PID)
 	number(b, &e.Code)
 	b.bool(&e.StdinPipe)
+	b.bool(&e.Terminal)
 	b.bool(&e.Provoked)
 	b.string(&e.Text)
 	number(b, &e.User)

@@ -91,6 +91,16 @@ func (w *warden) signal(world int, sig syscall.Signal) {
 	}
 }
 
+// hangUp tells ranks that have a terminal that it goes: shells there live through
+// SIGTERM, and pass SIGHUP on to the process groups that they have made.
+func (w *warden) hangUp() {
+	for pid, c := range w.live {
+		if c.Terminal != nil {
+			_ = syscall.Kill(-pid, syscall.SIGHUP) // as in signal
+		}
+	}
+}
+
 // noteEnding notes which ranks are about to end by themselves. Ends go by
 // degrees: a peer on another node may have seen a rank's connections close, and
 // the job's end have come back from there, before the rank can be reaped.
@@ -138,6 +148,7 @@ func (n *ending) kill(w *warden, grace time.Duration) {
 		if n.phase != terminating {
 			n.phase = terminating
 			w.signal(everyWorld, syscall.SIGTERM)
+			w.hangUp()
 			w.signal(everyWorld, syscall.SIGCONT) // a stopped rank could not obey
 		}
 	default:

@@ -14,7 +14,8 @@ type Event interface{ event() }
 
 // Started says that a rank's program runs. The descriptors belong to the
 // receiver from now on, are nonblocking and close-on-exec; Stdin is -1 where the
-// rank has /dev/null.
+// rank has /dev/null. Of a rank with a terminal Stdin and Stdout are its master, the
+// same open file, and Stderr is -1.
 type Started struct {
 	World int
 	Rank  job.Rank

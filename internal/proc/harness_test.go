@@ -105,7 +105,9 @@ func (f *fixture) close() {
 	}
 	for r := range f.started {
 		f.stdout[r].close()
-		f.stderr[r].close()
+		if f.stderr[r] != nil {
+			f.stderr[r].close()
+		}
 		f.pmi[r].Close()
 		if f.stdin[r] != nil {
 			f.stdin[r].Close()
@@ -145,7 +147,10 @@ func (f *fixture) step() error {
 		case Started:
 			require.NotContains(f.t, f.started, e.Rank)
 			f.started[e.Rank] = e
-			f.stdout[e.Rank], f.stderr[e.Rank] = collect(e.Stdout), collect(e.Stderr)
+			f.stdout[e.Rank] = collect(e.Stdout)
+			if e.Stderr >= 0 {
+				f.stderr[e.Rank] = collect(e.Stderr)
+			}
 			f.pmi[e.Rank] = os.NewFile(uintptr(e.PMI), "pmi")
 			if e.Stdin >= 0 {
 				f.stdin[e.Rank] = os.NewFile(uintptr(e.Stdin), "stdin")

@@ -120,7 +120,11 @@ func (e *wireEvent) event(fds []int) (Event, error) {
 	switch e.Kind {
 	case evStarted:
 		s := Started{World: e.World, Rank: rank, PID: e.PID, Stdin: -1, At: time.Unix(0, e.At)}
-		if e.StdinPipe {
+		switch {
+		case e.Terminal:
+			s.Stdin, s.Stdout, s.Stderr, s.PMI = fds[0], fds[1], -1, fds[2]
+			return s, nil
+		case e.StdinPipe:
 			s.Stdin, fds = fds[0], fds[1:]
 		}
 		s.Stdout, s.Stderr, s.PMI = fds[0], fds[1], fds[2]

@@ -277,14 +277,14 @@ func TestMessagesRoundTrip(t *testing.T) {
 		require.NoError(t, decode(msgSpec, encodeBody(spec.fields), gotSpec.fields))
 		assert.Equal(t, spec, gotSpec)
 
-		ranks := []Child{{}, {World: number.Draw(t, "world"), Rank: job.Rank(number.Draw(t, "rank")), App: number.Draw(t, "app"), Env: texts.Draw(t, "its"), StdinPipe: true}}
+		ranks := []Child{{}, {World: number.Draw(t, "world"), Rank: job.Rank(number.Draw(t, "rank")), App: number.Draw(t, "app"), Env: texts.Draw(t, "its"), StdinPipe: true, Terminal: &unix.Window{Rows: rapid.Uint16().Draw(t, "rows"), Columns: 1<<16 - 1}}}
 		var gotRanks []Child
 		require.NoError(t, decode(msgRanks, encodeBody(children(&ranks)), children(&gotRanks)))
 		assert.Equal(t, ranks, gotRanks)
 
 		events := []wireEvent{{}, {
 			Kind: evGone, World: number.Draw(t, "world"), Rank: number.Draw(t, "rank"), PID: number.Draw(t, "pid"), Code: number.Draw(t, "code"),
-			StdinPipe: true, Provoked: true, Text: text.Draw(t, "text"), User: 1, System: -2, MaxRSS: 1 << 62, At: 4, Clock: 5,
+			StdinPipe: true, Terminal: true, Provoked: true, Text: text.Draw(t, "text"), User: 1, System: -2, MaxRSS: 1 << 62, At: 4, Clock: 5,
 		}}
 		var gotEvents []wireEvent
 		require.NoError(t, decode(msgEvents, encodeBody(wireEvents(&events)), wireEvents(&gotEvents)))

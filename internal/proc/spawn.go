@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -114,7 +115,7 @@ func (s *spawner) spawnOne(out *outbox) {
 		}
 		e = wireEvent{Kind: evStartFailed, World: c.World, Rank: int(c.Rank), Code: serr.code, Text: serr.text}
 	} else {
-		s.live[e.PID] = Child{World: c.World, Rank: c.Rank}
+		s.live[e.PID] = Child{World: c.World, Rank: c.Rank, Terminal: c.Terminal}
 	}
 	out.add(e, fds...)
 	s.taken()
@@ -139,7 +140,7 @@ func (s *spawner) start(c *Child, spec *Spec, out *outbox) (wireEvent, []int, *s
 		return wireEvent{}, nil, missing
 	}
 
-	child, parent, err := s.ends(c.StdinPipe)
+	child, parent, err := s.ends(c)
 	if err != nil {
 		return wireEvent{}, nil, programError(argv[0], err)
 	}
@@ -152,7 +153,7 @@ func (s *spawner) start(c *Child, spec *Spec, out *outbox) (wireEvent, []int, *s
 		closeAll(parent)
 		return wireEvent{}, nil, serr
 	}
-	pid, err := s.fork(path, argv, &syscall.ProcAttr{Env: s.env, Files: files}, out)
+	pid, err := s.fork(path, argv, &syscall.ProcAttr{Env: s.env, Files: files, Sys: &syscall.SysProcAttr{Setctty: c.Terminal != nil}}, out)
 	if note := s.back(c.CPUs, pid); note != "" {
 		out.add(wireEvent{Kind: evNote, Text: note})
 	}
@@ -161,15 +162,16 @@ func (s *spawner) start(c *Child, spec *Spec, out *outbox) (wireEvent, []int, *s
 		closeAll(parent)
 		return wireEvent{}, nil, execError(argv[0], err)
 	}
-	return wireEvent{Kind: evStarted, World: c.World, Rank: int(c.Rank), PID: pid, StdinPipe: c.StdinPipe, At: time.Now().UnixNano()}, parent, nil
+	return wireEvent{Kind: evStarted, World: c.World, Rank: int(c.Rank), PID: pid, StdinPipe: c.StdinPipe, Terminal: c.Terminal != nil, At: time.Now().UnixNano()}, parent, nil
 }
 
 // fork starts a process in the job's cgroup, or without it where that cannot be
-// used after all.
+// used after all. Of attr.Sys it takes whether standard input controls the session.
 func (s *spawner) fork(path string, argv []string, attr *syscall.ProcAttr, out *outbox) (pid int, err error) {
 	attr.Sys = &syscall.SysProcAttr{
 		Setsid:      true,
-		Pdeathsig:   syscall.SIGKILL, // the warden's thread lives as long as it does
+		Setctty:     attr.Sys != nil && attr.Sys.Setctty, // Ctty is 0
+		Pdeathsig:   syscall.SIGKILL,                     // the warden's thread lives as long as it does
 		UseCgroupFD: s.cgroupFD >= 0,
 		CgroupFD:    s.cgroupFD,
 	}
@@ -186,9 +188,9 @@ func (s *spawner) fork(path string, argv []string, attr *syscall.ProcAttr, out *
 	return s.fork(path, argv, attr, out)
 }
 
-// ends makes a rank's pipes and socket: what becomes its descriptors 0 to 3, and
-// the other ends in the order of wireEvent.
-func (s *spawner) ends(stdinPipe bool) (child [4]uintptr, parent []int, err error) {
+// ends makes a rank's pipes, or its terminal, and its socket: what becomes its
+// descriptors 0 to 3, and the other ends in the order of wireEvent.
+func (s *spawner) ends(c *Child) (child [4]uintptr, parent []int, err error) {
 	child = [4]uintptr{uintptr(s.devNull)}
 	made := make([]int, 0, 4)
 	defer func() {
@@ -206,13 +208,25 @@ func (s *spawner) ends(stdinPipe bool) (child [4]uintptr, parent []int, err erro
 		parent, made = append(parent, mine), append(made, its)
 		return nil
 	}
-	if stdinPipe {
+	if c.Terminal != nil {
+		master, terminal, err := terminalOf(*c.Terminal)
+		if err := add(0, master, terminal, err); err != nil {
+			return child, parent, err
+		}
+		child[1], child[2] = child[0], child[0]
+		again, err := unix.Dup(master)
+		if err != nil {
+			return child, parent, err
+		}
+		parent = append(parent, again)
+	}
+	if c.StdinPipe {
 		r, w, err := unix.Pipe()
 		if err := add(0, w, r, err); err != nil {
 			return child, parent, err
 		}
 	}
-	for slot := 1; slot <= 2; slot++ {
+	for slot := 1; slot <= 2 && c.Terminal == nil; slot++ {
 		r, w, err := unix.Pipe()
 		if err := add(slot, r, w, err); err != nil {
 			return child, parent, err
@@ -222,9 +236,21 @@ func (s *spawner) ends(stdinPipe bool) (child [4]uintptr, parent []int, err erro
 	return child, parent, add(3, a, b, err)
 }
 
+// terminalOf makes a pseudo-terminal of that size.
+func terminalOf(size unix.Window) (master, terminal int, err error) {
+	if master, terminal, err = unix.PTY(); err != nil {
+		return -1, -1, err
+	}
+	if err = unix.SetWindow(master, size); err != nil {
+		closeAll([]int{master, terminal})
+		return -1, -1, fmt.Errorf("size of a pseudo-terminal: %w", err)
+	}
+	return master, terminal, nil
+}
+
 func (s *spawner) closeChildEnds(child [4]uintptr) {
-	for _, fd := range child {
-		if int(fd) != s.devNull {
+	for i, fd := range child {
+		if int(fd) != s.devNull && !slices.Contains(child[:i], fd) {
 			unix.Close(int(fd))
 		}
 	}

@@ -48,6 +48,9 @@ type Child struct {
 	// StdinPipe says that stdin is a pipe, whose other end comes with Started;
 	// otherwise it is /dev/null.
 	StdinPipe bool
+	// Terminal, if not nil, has standard input, output and error be a pseudo-terminal of
+	// that size, which controls the rank's session; StdinPipe is not set then.
+	Terminal *unix.Window
 	// CPUs are those on which the rank is to run, ascending; none are the agent's own.
 	CPUs []int
 }
@@ -86,6 +89,9 @@ func (s *Spec) validate() error {
 func (c *Child) validate(apps int) error {
 	if c.App < 0 || c.App >= apps {
 		return fmt.Errorf("rank %d: app %d of %d does not exist", c.Rank, c.App, apps)
+	}
+	if c.Terminal != nil && c.StdinPipe {
+		return fmt.Errorf("rank %d: standard input is a terminal and a pipe", c.Rank)
 	}
 	return noNUL(fmt.Sprintf("rank %d: environment", c.Rank), c.Env)
 }

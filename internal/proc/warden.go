@@ -267,7 +267,7 @@ func (w *Warden) SignalWorld(world int, sig syscall.Signal) error {
 }
 
 // Kill ends the job: ranks not started yet are not, the process groups of the
-// others get SIGTERM, and what is left after the grace period SIGKILL, whatever
+// others get SIGTERM, with a terminal SIGHUP, too, and what is left after the grace period SIGKILL, whatever
 // it is a descendant of. Gone follows. A further Kill may shorten the grace
 // period.
 func (w *Warden) Kill(grace time.Duration) error {

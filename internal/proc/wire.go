@@ -64,8 +64,8 @@ const (
 )
 
 // wireEvent is any Event. A started rank's descriptors are, in the order of the
-// events of a message, stdin if StdinPipe, stdout, stderr, PMI; a helper's its socket
-// and its output.
+// events of a message, stdin if StdinPipe, stdout, stderr, PMI; with a Terminal its
+// master twice, to write and to read, and PMI; a helper's its socket and its output.
 type wireEvent struct {
 	Kind      eventKind
 	World     int
@@ -73,6 +73,7 @@ type wireEvent struct {
 	PID       int
 	Code      int // exit code of StartFailed, wait status of Exited and HelperEnded, level of Note
 	StdinPipe bool
+	Terminal  bool
 	Provoked  bool
 	Text      string // of StartFailed, Note, Gone and HelperEnded; Killer of Exited
 	User      time.Duration

@@ -101,6 +101,15 @@ func SetNonblock(fd int) error {
 	return nil
 }
 
+// Dup returns another descriptor of fd's open file.
+func Dup(fd int) (int, error) {
+	again, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("fcntl: duplicate of descriptor %d: %w", fd, err)
+	}
+	return again, nil
+}
+
 // Pipe returns a blocking pipe.
 func Pipe() (r, w int, err error) {
 	var p [2]int

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"syscall"
 	"unsafe"
 
@@ -32,6 +33,14 @@ func HeedSignals() error {
 		}
 	}
 	return nil
+}
+
+// Raise has a signal that nobody catches act on this process before it returns: one that
+// stops has stopped it then, and SIGCONT let it go on.
+func Raise(sig syscall.Signal) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), sig) // to oneself it does not fail
 }
 
 // Umask returns this process's file mode creation mask. There is no call that

@@ -1,35 +1,105 @@
 package unix
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
 )
 
-// OpenPTY makes a pseudo-terminal: what is written to master is typed at the terminal,
-// and read from it is what a program there prints. Neither becomes the terminal of this
-// process.
-func OpenPTY() (master, terminal *os.File, err error) {
-	master, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+// Window is the size of a terminal in characters.
+type Window struct {
+	Rows    uint16 `cbor:"1,keyasint"`
+	Columns uint16 `cbor:"2,keyasint"`
+}
+
+// PTY makes a pseudo-terminal of two descriptors: what is written to master is typed at
+// the terminal, and read from it is what a program there prints. Neither becomes the
+// terminal of this process. Both block, and are closed in programs started from here.
+func PTY() (master, terminal int, err error) {
+	const flags = unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
+	if master, err = unix.Open("/dev/ptmx", flags, 0); err == nil {
+		if err = unix.IoctlSetPointerInt(master, unix.TIOCSPTLCK, 0); err == nil {
+			terminal, err = openPeer(master, flags)
+		}
+		if err != nil {
+			Close(master)
+		}
+	}
 	if err != nil {
+		return -1, -1, fmt.Errorf("no pseudo-terminal: %w", err)
+	}
+	return master, terminal, nil
+}
+
+// peerName is the file of a master's terminal.
+func peerName(master int) (string, error) {
+	number, err := unix.IoctlGetInt(master, unix.TIOCGPTN)
+	return fmt.Sprintf("/dev/pts/%d", number), err
+}
+
+// openPeer opens the terminal of a master.
+func openPeer(master, flags int) (int, error) {
+	name, err := peerName(master)
+	if err != nil {
+		return -1, err
+	}
+	return unix.Open(name, flags, 0)
+}
+
+// OpenPTY is PTY for files, with deadlines.
+func OpenPTY() (master, terminal *os.File, err error) {
+	m, t, err := PTY()
+	if err != nil {
+		return nil, nil, err
+	}
+	name, err := peerName(m)
+	if err = errors.Join(err, SetNonblock(m), SetNonblock(t)); err != nil {
+		Close(m)
+		Close(t)
 		return nil, nil, fmt.Errorf("no pseudo-terminal: %w", err)
 	}
-	number := 0
-	err = onDescriptor(master, func(fd int) (err error) {
-		if err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err == nil {
-			number, err = unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	return os.NewFile(uintptr(m), "/dev/ptmx"), os.NewFile(uintptr(t), name), nil
+}
+
+// SetWindow sets the size of a terminal, by either end. Whoever runs in its foreground
+// gets SIGWINCH if it is another than before.
+func SetWindow(fd int, w Window) error {
+	return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: w.Rows, Col: w.Columns})
+}
+
+// WindowOf is the size of the terminal f; zero where f is none, or does not know.
+func WindowOf(f *os.File) (w Window) {
+	_ = onDescriptor(f, func(fd int) error { // without a size it is zero
+		size, err := unix.IoctlGetWinsize(fd, unix.TIOCGWINSZ)
+		if err == nil {
+			w = Window{Rows: size.Row, Columns: size.Col}
 		}
 		return err
 	})
-	if err == nil {
-		terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
-	}
+	return w
+}
+
+// TypeEnd types, at the master of a pseudo-terminal, the character that is the end of
+// input there (Ctrl-D), once all that was typed before was read: a program that changes
+// the terminal's modes first, as shells do, would take it for another. Where something is
+// unread it does nothing.
+func TypeEnd(master int) error {
+	peer, err := openPeer(master, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK)
 	if err != nil {
-		master.Close()
-		return nil, nil, fmt.Errorf("no pseudo-terminal: %w", err)
+		return err
 	}
-	return master, terminal, nil
+	defer Close(peer)
+	unread, err := unix.Poll([]unix.PollFd{{Fd: int32(peer), Events: unix.POLLIN}}, 0)
+	if err != nil || unread > 0 {
+		return err
+	}
+	modes, err := unix.IoctlGetTermios(peer, unix.TCGETS)
+	if err == nil {
+		_, err = Write(master, modes.Cc[unix.VEOF:][:1])
+	}
+	return err
 }
 
 // onDescriptor calls do with the descriptor of a file, which stays as it is.
@@ -48,23 +118,50 @@ func onDescriptor(f *os.File, do func(fd int) error) error {
 // Raw has a terminal hand on every byte as it is typed, without echo, and none of them as
 // a signal. restore puts it back to what it was; it may be called more than once.
 func Raw(terminal *os.File) (restore func(), err error) {
-	var before *unix.Termios
+	before, err := change(terminal, func(m *unix.Termios) {
+		m.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
+		m.Oflag &^= unix.OPOST
+		m.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
+		m.Cflag = m.Cflag&^(unix.CSIZE|unix.PARENB) | unix.CS8
+		m.Cc[unix.VMIN], m.Cc[unix.VTIME] = 1, 0
+	})
+	return func() { putBack(terminal, unix.TCSETS, before) }, err
+}
+
+// Hush has a terminal not show what is typed, and otherwise do what a shell has it do:
+// hand on lines, and make signals of keys. restore puts it back to what it was; discard
+// drops what was typed and nobody has read.
+func Hush(terminal *os.File) (restore func(discard bool), err error) {
+	before, err := change(terminal, func(m *unix.Termios) {
+		m.Iflag |= unix.ICRNL
+		m.Lflag |= unix.ICANON | unix.ISIG
+		m.Lflag &^= unix.ECHO | unix.ECHONL
+	})
+	return func(discard bool) {
+		how := uint(unix.TCSETS)
+		if discard {
+			how = unix.TCSETSF
+		}
+		putBack(terminal, how, before)
+	}, err
+}
+
+// change changes the modes of a terminal, and returns what they were.
+func change(terminal *os.File, to func(*unix.Termios)) (before *unix.Termios, err error) {
 	err = onDescriptor(terminal, func(fd int) (err error) {
 		if before, err = unix.IoctlGetTermios(fd, unix.TCGETS); err != nil {
 			return err
 		}
-		raw := *before
-		raw.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
-		raw.Oflag &^= unix.OPOST
-		raw.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
-		raw.Cflag = raw.Cflag&^(unix.CSIZE|unix.PARENB) | unix.CS8
-		raw.Cc[unix.VMIN], raw.Cc[unix.VTIME] = 1, 0
-		return unix.IoctlSetTermios(fd, unix.TCSETS, &raw)
+		after := *before
+		to(&after)
+		return unix.IoctlSetTermios(fd, unix.TCSETS, &after)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s is no terminal: %w", terminal.Name(), err)
 	}
-	return func() {
-		_ = onDescriptor(terminal, func(fd int) error { return unix.IoctlSetTermios(fd, unix.TCSETS, before) }) // a terminal that is gone needs none
-	}, nil
+	return before, nil
+}
+
+func putBack(terminal *os.File, how uint, before *unix.Termios) {
+	_ = onDescriptor(terminal, func(fd int) error { return unix.IoctlSetTermios(fd, how, before) }) // a terminal that is gone needs none
 }
