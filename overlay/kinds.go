@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/tree"
 )
@@ -11,7 +12,7 @@ import (
 // Protocol is the version of the messages. It rises with each new kind, and where one
 // comes to mean something else. An agent and its parent must agree on it; they are the same
 // executable unless architectures are mixed.
-const Protocol = 7
+const Protocol = 8
 
 // Kinds of messages. A number keeps its meaning: a new kind takes the next that is
 // free in its group (1 the job and its nodes, 64 names, 72 worlds, 96 and on servers
@@ -43,6 +44,7 @@ const (
 	KindSchedule   tree.Kind = 24
 	KindScheduled  tree.Kind = 25
 	KindDemand     tree.Kind = 26
+	KindResize     tree.Kind = 27
 	KindName       tree.Kind = 64
 	KindNamed      tree.Kind = 65
 	KindWorld      tree.Kind = 72
@@ -152,6 +154,7 @@ var kinds = [...]kind{
 	KindSchedule:   {"schedule", link.Service, up, byBelow, ofRanks, false, small, few, coded((*Origin).schedule)},
 	KindScheduled:  {"scheduled", link.Service, down, byParent, ofNothing, false, large, many, coded[ScheduleAnswer](nil)},
 	KindDemand:     {"demand", link.Control, up, byBelow, ofHosts, false, small, few, coded((*Origin).demand)},
+	KindResize:     {"resize", link.Control, down, byParent, ofNothing, false, small, few, coded[unix.Window](nil)},
 	KindName:       {"name", link.Service, up, byChild, ofRanks, false, text, few, coded((*Origin).name)},
 	KindNamed:      {"named", link.Service, down, byParent, ofNothing, false, text, few, coded[NameAnswer](nil)},
 	KindWorld:      {"world", link.KVS, down, byParent, ofBelow, true, large, many, coded[World](nil)},

@@ -193,6 +193,9 @@ type Launch struct {
 	Nodes     []job.HostIndex `cbor:"8,keyasint"`  // NodeID to host
 	StdinRank job.Rank        `cbor:"10,keyasint"` // StdinNone, StdinAll or a rank of the first world
 	Universe  int             `cbor:"23,keyasint"` // pmi.World.UniverseSize
+	// Terminal has rank 0 of the first world, which is StdinRank, have a pseudo-terminal of
+	// that size, at first, as standard input, output and error.
+	Terminal *unix.Window `cbor:"34,keyasint,omitempty"`
 	// ShareCPUs lets ranks that are more than what they are bound to share it.
 	ShareCPUs bool `cbor:"26,keyasint,omitempty"`
 
