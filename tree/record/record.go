@@ -47,11 +47,15 @@ const Schedules = 1
 // and MaxLoc.
 const Probes = 1
 
+// Leavers as Comm of a Welcome says that the agent takes RecvLeft.
+const Leavers = 1
+
 // What a Recv does, as its Fn.
 const (
 	RecvTake  uint8 = iota
 	RecvProbe       // its answer tells of the message, when there is one, and leaves it
 	RecvLook        // the same at once: a Match of Count 0 where there is none
+	RecvLeft        // its answer names the members that have left, in Body, once they are more than Size
 )
 
 // Cause is what kind of thing went wrong: Count of a Fail, and Fn of a Lost that breaks
@@ -122,6 +126,7 @@ const (
 	NoFence                  // everyone: no fence of the world from number Seq on will be complete, for the reason in Body
 	Cluster                  // rank to agent: request Seq for the switch clusters of rank Dst of the world; agent to rank: they are in Body
 	Schedule                 // rank to agent: request Seq for the rank's part of the schedule of the algorithm named in Body, of Size bytes; agent to rank: of Size stages, in Body
+	Called                   // agents: operation Seq is Op, Fn, Size, its root member Dst, of rank Src, as the members of the ranks in Body call it
 	numKinds
 )
 
