@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
@@ -219,6 +220,7 @@ func wrongKinds() []Forgery {
 		kind("launch", running, link.KVS, overlay.KindLaunch, overlay.Launch{}),
 		kind("kill", running, link.Control, overlay.KindKill, overlay.Kill{}),
 		kind("signal", running, link.Control, overlay.KindSignal, overlay.Signal{Number: 9}),
+		kind("resize", running, link.Control, overlay.KindResize, unix.Window{Rows: 1}),
 		kind("signed", ranged, link.Service, overlay.KindSigned, overlay.SignAnswer{}),
 		kind("world", running, link.KVS, overlay.KindWorld, overlay.World{}),
 		kind("grow", running, link.KVS, overlay.KindGrow, overlay.Range{}),

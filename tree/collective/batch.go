@@ -181,7 +181,7 @@ func (n *Node) differs(o *op, in *input, k call, b block) {
 	if o.call.bare() == k {
 		k = o.call
 	}
-	n.mismatch(o, k, ranks, b.sources)
+	n.mismatch(o, side{k, n.rankOf(o.comm, k), ranks, b.sources})
 }
 
 // spread takes the parts of a block each in its direction.

@@ -33,6 +33,8 @@ type comm struct {
 	inside  int           // how many are not
 	through int64         // pairs of members whose way uses a link here, counted once for each link
 	ops     map[uint64]*op
+	past    []past // operations that are over here
+	doubted past   // the last one whose members' agents were asked whether they agree
 	broken  reason // why no operation from number from on can succeed; none if all can
 	from    uint64
 	hard    bool // what is built of messages cannot succeed either
@@ -71,6 +73,7 @@ type endpoint struct {
 
 	// Point to point.
 	posted     []want
+	leavers    []want // those that wait for members to leave; max: more than so many
 	unexpected []message
 	stored     int // what unexpected's messages count for
 	sends      map[uint64]sent
@@ -305,6 +308,14 @@ func (n *Node) flood(in *input, r *record.Record, raw []byte) (ok bool, err erro
 			return err == nil, err
 		}
 		if c := n.comms[r.Comm]; r.Each && c.ways != nil {
+			only = c.towards
+		}
+	case record.Called:
+		c := n.comms[r.Comm]
+		if news, err := n.called(c, r); !news {
+			return err == nil, err
+		}
+		if c.ways != nil {
 			only = c.towards
 		}
 	case record.InUse:

@@ -131,7 +131,7 @@ func (n *Node) childUp(in *input, r *record.Record) error {
 		o.call = got
 	}
 	if o.call != got || !o.agrees(got.bare()) {
-		n.mismatch(o, got, nil, c.at(in.toward))
+		n.mismatch(o, side{got, n.rankOf(c, got), nil, c.at(in.toward)})
 		return nil
 	}
 	if r.Off == 0 { // the first piece of what all of them give

@@ -131,6 +131,7 @@ func (n *Node) tellComm(c *comm, r *record.Record) {
 func (n *Node) dropMessages(s *seat) {
 	ep, id := s.ep, s.comm.id
 	ep.posted = slices.DeleteFunc(ep.posted, func(w want) bool { return w.comm == id })
+	ep.leavers = slices.DeleteFunc(ep.leavers, func(w want) bool { return w.comm == id })
 	ep.unexpected = slices.DeleteFunc(ep.unexpected, func(m message) bool {
 		if m.comm == id {
 			ep.stored -= m.kept()
@@ -161,8 +162,45 @@ func (n *Node) memberLeft(c *comm, member int, why string) {
 	for _, s := range c.order {
 		n.forgetMessages(s)
 	}
+	n.tellLeavers(c)
 	if c.id == World {
 		n.forgetCreates()
+	}
+}
+
+// tellLeavers answers local members that wait for others to leave: with all that are
+// known to have, where these are more than the member knows of.
+func (n *Node) tellLeavers(c *comm) {
+	waits := func(w want) bool { return w.comm == c.id }
+	if !slices.ContainsFunc(c.order, func(s *seat) bool { return slices.ContainsFunc(s.ep.leavers, waits) }) {
+		return
+	}
+	var gone []int
+	for i := 0; c.lost != "" && c.ways == nil && i < c.size; i++ {
+		if n.lost[c.endpoint(i)] != "" {
+			gone = append(gone, i)
+		}
+	}
+	gone = slices.AppendSeq(gone, maps.Keys(c.left))
+	slices.Sort(gone)
+	gone = slices.Compact(gone)
+	for _, s := range c.order {
+		s.ep.leavers = slices.DeleteFunc(s.ep.leavers, func(w want) bool {
+			switch {
+			case w.comm != c.id:
+				return false
+			case c.ways != nil && c.hard: // who has left is known no more
+				n.failed(s.ep, record.FailRecv, c.id, w.seq, c.broken)
+			case c.freed:
+				n.failed(s.ep, record.FailRecv, c.id, w.seq, wasFreed)
+			case int64(len(gone)) <= w.max:
+				return false
+			default:
+				n.tell(s.ep, &record.Record{Kind: record.Match, Fn: record.RecvLeft, Comm: c.id, Seq: w.seq, Src: record.Any, Dst: s.rank,
+					Off: record.Any, Body: record.AppendRuns(nil, gone)})
+			}
+			return true
+		})
 	}
 }
 

@@ -104,6 +104,7 @@ func (n *Node) forget(list []int, why string) {
 		for _, s := range c.order {
 			n.forgetMessages(s)
 		}
+		n.tellLeavers(c)
 	}
 	n.forgetCreates()
 }
@@ -143,7 +144,11 @@ func (n *Node) broken(c *comm, why reason, from uint64, hard bool) (news bool) {
 				n.watch(s, w.src)
 			}
 		}
+		if slices.ContainsFunc(s.ep.leavers, func(w want) bool { return w.comm == c.id }) {
+			n.watch(s, record.Any)
+		}
 	}
+	n.tellLeavers(c)
 	if c.id == World {
 		n.forgetCreates()
 	}

@@ -136,9 +136,8 @@ func (n *Node) taken(s *seat, m *message) {
 // match brings a Recv and a message together.
 func (n *Node) match(s *seat, w want, m *message) {
 	if m.size > w.max {
-		why := other("a message of %d bytes from member %d; there is room for %d", m.size, m.rank, w.max)
-		why.cause = record.CauseTruncated
-		n.failed(s.ep, record.FailRecv, w.comm, w.seq, why)
+		n.tell(s.ep, &record.Record{Kind: record.Fail, Fn: record.FailRecv, Comm: w.comm, Seq: w.seq, Src: m.rank, Off: m.tag, Size: m.size,
+			Count: int(record.CauseTruncated), Body: fmt.Appendf(nil, "a message of %d bytes from member %d; there is room for %d", m.size, m.rank, w.max)})
 		if !m.have {
 			n.taken(s, m)
 		}
@@ -192,14 +191,26 @@ func (n *Node) messageData(s *seat, r *record.Record) {
 func (n *Node) receive(ep *endpoint, r *record.Record) error {
 	s := ep.seats[r.Comm]
 	switch {
-	case r.Fn != record.RecvLook && len(ep.posted)+len(ep.flows) >= record.MaxRequests:
-		return fmt.Errorf("more than %d receives at a time", record.MaxRequests)
+	case r.Fn == record.RecvLeft && len(ep.leavers) >= record.MaxRequests:
+		return fmt.Errorf("more than %d waits for members to leave at a time", record.MaxRequests)
+	case r.Fn == record.RecvTake || r.Fn == record.RecvProbe:
+		if len(ep.posted)+len(ep.flows) >= record.MaxRequests {
+			return fmt.Errorf("more than %d receives at a time", record.MaxRequests)
+		}
+	}
+	switch {
 	case r.Src >= s.comm.size:
 		return fmt.Errorf("a receive from member %d of %d", r.Src, s.comm.size)
-	case r.Fn > record.RecvLook:
+	case r.Fn > record.RecvLeft:
 		return fmt.Errorf("a receive of sort %d", r.Fn)
 	}
 	w := want{comm: r.Comm, seq: r.Seq, src: r.Src, tag: r.Off, max: r.Size, probe: r.Fn != record.RecvTake}
+	if r.Fn == record.RecvLeft {
+		ep.leavers = append(ep.leavers, w)
+		n.watch(s, record.Any)
+		n.tellLeavers(s.comm)
+		return nil
+	}
 	why := n.hopeless(s.comm, r.Src, r.Off)
 	if i := slices.IndexFunc(ep.unexpected, func(m message) bool { return w.takes(&m) && (m.have || why.text == "") }); i >= 0 {
 		m := ep.unexpected[i]

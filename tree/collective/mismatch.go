@@ -37,37 +37,50 @@ func (n *Node) endpointName(id int) string {
 }
 
 // text is a call as members know it: the root by its rank, if this node knows it.
-func (n *Node) text(c *comm, k call) string {
+func (n *Node) text(c *comm, k call, root int) string {
 	text := k.op.String()
-	if k.op != record.Barrier && k.op != record.Split {
+	switch {
+	case k.op == record.Barrier || k.op == record.Split:
+	case k.size < 0:
+		text += fmt.Sprintf(" of at least %d bytes", -k.size)
+	default:
 		text += fmt.Sprintf(" of %d bytes", k.size)
 	}
-	if combines(k.op) {
+	if combines(k.op) && k.fn != 0 {
 		text += ", " + record.FunctionName(k.fn)
 	}
-	if !rooted(k.op) {
+	switch {
+	case !rooted(k.op):
 		return text
+	case root < 0:
+		return text + ", root elsewhere"
 	}
-	root := fmt.Sprint(k.root)
-	if c.dir != nil {
-		if root = "elsewhere"; c.seats[k.root] != nil {
-			root = fmt.Sprint(c.seats[k.root].rank)
-		}
+	return fmt.Sprintf("%s, root %d", text, root)
+}
+
+// rankOf is the rank of a call's root; -1 if this node does not know it.
+func (n *Node) rankOf(c *comm, k call) int {
+	switch s := c.seats[k.root]; {
+	case c.dir == nil:
+		return k.root
+	case s != nil:
+		return s.rank
 	}
-	return text + ", root " + root
+	return -1
 }
 
 // side is one of two calls of an operation, and the members that make it as far as is
 // known here: local ones by rank, and how many there are.
 type side struct {
 	call  call
+	root  int // its rank; -1 if it is not known
 	ranks []int
 	count int
 }
 
 // said is what a side does, such as "ranks 0-2 and 4 others call barrier".
 func (n *Node) said(c *comm, x side) string {
-	noun, text := "member", n.text(c, x.call)
+	noun, text := "member", n.text(c, x.call, x.root)
 	if c.id == World {
 		noun = "rank"
 	}
@@ -92,24 +105,22 @@ func (n *Node) said(c *comm, x side) string {
 	}
 }
 
-// mismatch ends a communicator whose members do different things. Of the two sides,
-// got is the one that was seen last, by some members of which ranks are local. The
-// side of which fewer are known comes first.
-func (n *Node) mismatch(o *op, got call, ranks []int, count int) {
+// mismatch ends a communicator whose members do different things. last is the side
+// that was seen last. The side of which fewer are known comes first.
+func (n *Node) mismatch(o *op, last side) {
 	c := o.comm
-	last := side{got, ranks, count}
-	first := side{call: o.call, count: o.told}
-	if o.call.op == 0 || o.call == got {
-		first.call = o.short
+	first := side{call: o.call, root: o.root, count: o.told}
+	if o.call.op == 0 || o.call == last.call {
+		first.call, first.root = o.short, n.rankOf(c, o.short)
 	}
 	var here []int // that have entered
 	for _, s := range c.order {
-		if s.next > o.seq && !slices.Contains(ranks, s.rank) {
+		if s.next > o.seq && !slices.Contains(last.ranks, s.rank) {
 			here = append(here, s.rank)
 		}
 	}
 	with := &first
-	if o.call == got {
+	if o.call == last.call {
 		with = &last
 	}
 	with.ranks, with.count = append(with.ranks, here...), with.count+len(here)
@@ -120,13 +131,143 @@ func (n *Node) mismatch(o *op, got call, ranks []int, count int) {
 	n.breakComm(c, why)
 }
 
-// disagrees is mismatch for what a record of another node says.
-func (n *Node) disagrees(o *op, r *record.Record, got call) {
-	var ranks []int
-	if o.comm.dir == nil && r.Src < o.comm.size {
-		ranks = []int{r.Src}
+// differs tells whether data that came for a member are not of the call that it makes.
+func (o *op) differs(r *record.Record) bool {
+	return r.Op != o.call.op || r.Size != o.call.size || (r.Op == record.Bcast || r.Op == record.Scatter) && o.root >= 0 && r.Src != o.root
+}
+
+// unlike is differs for a wish for the data of a member.
+func (o *op) unlike(s *seat, r *record.Record) bool {
+	k, c, most := o.call, o.comm, o.call.size
+	switch {
+	case r.Op != k.op || record.Eager(k.op, c.size, k.size):
+		return true
+	case k.op == record.Bcast || k.op == record.Scatter:
+		if s.number != k.root {
+			return true
+		}
+	case k.op == record.Gather:
+		if r.Src != k.root {
+			return true
+		}
+	case k.op == record.AllGather:
+		most *= int64(c.size)
 	}
-	n.mismatch(o, got, ranks, len(ranks))
+	return r.Off+r.Size > most
+}
+
+// disagrees is mismatch for what a record shows that came for a local member: data, or a
+// wish, which says no more of the size than how much there is at least.
+func (n *Node) disagrees(o *op, r *record.Record) {
+	c := o.comm
+	got := side{call: call{op: r.Op, size: r.Size, root: r.Dst}, root: -1}
+	from := r.Src // a rank
+	if r.Kind == record.Pull {
+		if got.call.size = -(r.Off + r.Size); r.Op == record.Gather {
+			got.call.root = r.Src
+		}
+		if rank, ok := c.parseRank(r.Body); c.dir != nil && ok && r.Src < c.size {
+			from = rank
+		}
+	}
+	got.root = n.rankOf(c, got.call)
+	switch {
+	case r.Kind == record.Data && (r.Op == record.Bcast || r.Op == record.Scatter):
+		got.root = from
+		if got.call.root = from; c.dir != nil {
+			got.call.root = -1 // elsewhere
+		}
+	case r.Kind == record.Pull && r.Op == record.Gather:
+		got.root = from
+	}
+	if from < c.size {
+		got.ranks, got.count = []int{from}, 1
+	}
+	n.mismatch(o, got)
+}
+
+// past is an operation that is over at a node.
+type past struct {
+	seq  uint64
+	call call
+	root int // its rank
+}
+
+// pastCalls is how many of them a node remembers of a communicator: no member is further
+// behind another.
+const pastCalls = 2 * record.SyncEvery
+
+// remember keeps what an operation was that is over here.
+func (c *comm) remember(o *op) {
+	if o.call.op == 0 {
+		return
+	}
+	if c.past == nil {
+		c.past = make([]past, pastCalls)
+	}
+	c.past[o.seq%pastCalls] = past{o.seq, o.call, o.root}
+}
+
+// pastCall is what an operation was that is over here, if this is known.
+func (c *comm) pastCall(seq uint64) (x past, ok bool) {
+	if c.past != nil {
+		x = c.past[seq%pastCalls]
+	}
+	return x, x.call.op != 0 && x.seq == seq
+}
+
+// wasOther tells whether an operation is known to have been another here.
+func (c *comm) wasOther(seq uint64, o record.Op) bool {
+	x, ok := c.pastCall(seq)
+	return ok && x.call.op != o
+}
+
+// Doubt has the agents of all members told what local ranks call that wait in an
+// operation for long. Members may disagree, and none of what they send each other ever
+// meet: ranks that gather among themselves, and others in a barrier.
+func (n *Node) Doubt(comm, seq uint64) {
+	c := n.comms[comm]
+	if c == nil || c.ops[seq] == nil || c.ops[seq].call.op == 0 {
+		return
+	}
+	o := c.ops[seq]
+	var here []int
+	for _, s := range c.order {
+		if s.next > seq {
+			here = append(here, s.rank)
+		}
+	}
+	slices.Sort(here)
+	if x := (past{seq, o.call, o.root}); c.doubted != x && len(here) > 0 {
+		c.doubted = x
+		n.tellComm(c, &record.Record{Kind: record.Called, Op: o.call.op, Fn: o.call.fn, Comm: comm, Seq: seq,
+			Src: o.root, Dst: o.call.root, Size: o.call.size, Body: record.AppendRuns(nil, here)})
+	}
+}
+
+// called takes such a word from a neighbor, and reports whether those beyond this node
+// are to hear it: not if they have, or if it ends the communicator.
+func (n *Node) called(c *comm, r *record.Record) (news bool, err error) {
+	if c == nil || c.dead(r.Seq) {
+		return false, nil
+	}
+	ranks, err := record.ParseRuns(r.Body, c.size)
+	if err != nil {
+		return false, err
+	}
+	x := past{r.Seq, call{r.Op, r.Fn, r.Dst, r.Size}, r.Src}
+	_, over := c.pastCall(r.Seq)
+	if c.ops[r.Seq] != nil || over {
+		o := n.op(c, r.Seq)
+		if o.call.op != 0 && o.call != x.call || !o.agrees(x.call.bare()) {
+			n.mismatch(o, side{x.call, x.root, ranks, len(ranks)})
+			return false, nil
+		}
+		n.settleOp(o)
+	}
+	news = c.doubted != x
+	c.doubted = x
+	return news, nil
 }
 
 // breakComm says everywhere that no operation of c can succeed any more.

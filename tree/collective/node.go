@@ -322,7 +322,7 @@ func (n *Node) take(in *input, r *record.Record, raw []byte) (ok bool, err error
 		return true, n.grant(in, r)
 	case record.Where, record.There:
 		return n.between(in, r, raw)
-	case record.Define, record.Free, record.Lost, record.InUse, record.NoFence:
+	case record.Define, record.Free, record.Lost, record.Called, record.InUse, record.NoFence:
 		return n.flood(in, r, raw)
 	}
 	return false, fmt.Errorf("an unexpected record of kind %d between agents", r.Kind)

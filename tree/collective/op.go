@@ -14,6 +14,7 @@ type op struct {
 	comm *comm
 	seq  uint64
 	call call // zero until the node knows
+	root int  // its root's rank, where a local member has named it
 	told int  // members elsewhere that are known to make it
 
 	members  []*member // by seat; nil: not entered, or finished
@@ -55,7 +56,6 @@ func (o *op) agrees(k call) bool {
 type member struct {
 	op   *op
 	seat *seat
-	root int   // as it named it, by rank
 	left int64 // bytes still to come
 	owes int64 // bytes it has yet to send; contributions are counted apart
 	due  []due // of these, what it may send now, in this order
@@ -125,13 +125,21 @@ func (n *Node) askFor(m *member, r *record.Record) {
 	n.tell(m.seat.ep, &wish)
 }
 
-// op finds an operation or makes it.
+// op finds an operation or makes it. Of one that was over here, the node knows what it
+// was: members that disagree say more of it.
 func (n *Node) op(c *comm, seq uint64) *op {
 	o := c.ops[seq]
-	if o == nil {
-		o = &op{comm: c, seq: seq, members: make([]*member, len(c.order))}
-		c.ops[seq] = o
+	if o != nil {
+		return o
 	}
+	o = &op{comm: c, seq: seq, root: -1, members: make([]*member, len(c.order))}
+	if !slices.ContainsFunc(c.order, func(s *seat) bool { return s.next <= seq }) {
+		o.finished = len(o.members)
+		if x, ok := c.pastCall(seq); ok {
+			o.call, o.root, o.fanned = x.call, x.root, true
+		}
+	}
+	c.ops[seq] = o
 	return o
 }
 
@@ -178,19 +186,22 @@ func (n *Node) enter(in *input, s *seat, r *record.Record) (ok bool, err error) 
 			return false, nil
 		}
 	}
-	s.next++
 	o := n.op(c, r.Seq)
+	s.next++
 	if o.call.op == 0 {
 		o.call = want
 	}
-	m := &member{op: o, seat: s, root: r.Dst, left: expects(want, s.number, c.size), owes: owes(want, s.number, c.size)}
+	if o.call == want {
+		o.root = r.Dst
+	}
+	m := &member{op: o, seat: s, left: expects(want, s.number, c.size), owes: owes(want, s.number, c.size)}
 	if m.owes > 0 && record.Eager(r.Op, c.size, r.Size) {
 		m.due = []due{atOnce(want, r.Dst, s)}
 	}
 	o.members[s.at] = m
 	ep.active = append(ep.active, m)
 	if o.call != want || !o.agrees(want.bare()) {
-		n.mismatch(o, want, []int{s.rank}, 1)
+		n.mismatch(o, side{want, r.Dst, []int{s.rank}, 1})
 		return true, nil
 	}
 	n.startTransit(o, want.bare())
@@ -236,10 +247,14 @@ func (n *Node) replay(m *member) {
 			panic(err) // a bug of this package
 		}
 		b = b[used:]
-		if r.Kind == record.Pull {
-			n.askFor(m, &r)
-		} else {
+		switch {
+		case r.Kind != record.Pull:
 			n.arrive(m, &r)
+		case o.comm.dead(o.seq):
+		case o.unlike(m.seat, &r):
+			n.disagrees(o, &r)
+		default:
+			n.askFor(m, &r)
 		}
 	}
 }
@@ -296,10 +311,15 @@ func (n *Node) data(s *seat, r *record.Record) {
 	case r.Seq >= s.next:
 		n.hold(s, r)
 	default:
-		if o := c.ops[r.Seq]; o != nil && o.members[s.at] != nil {
-			m := o.members[s.at]
+		o := n.op(c, r.Seq)
+		switch m := o.members[s.at]; {
+		case m != nil:
 			n.arrive(m, r)
 			n.goOn(m)
+		case o.call.op != 0 && o.differs(r):
+			n.disagrees(o, r)
+		default:
+			n.settleOp(o)
 		}
 	}
 }
@@ -313,8 +333,8 @@ func (n *Node) arrive(m *member, r *record.Record) {
 	switch {
 	case o.comm.dead(o.seq):
 		return
-	case r.Op != o.call.op || r.Size != o.call.size || size > m.left && !collected && !wide:
-		n.disagrees(o, r, call{op: r.Op, size: r.Size, root: o.call.root, fn: o.call.fn})
+	case o.differs(r) || size > m.left && !collected && !wide:
+		n.disagrees(o, r)
 		return
 	}
 	if collected && n.compose(m, r) {
@@ -359,7 +379,7 @@ func (n *Node) compose(m *member, r *record.Record) bool {
 	}
 	switch {
 	case at+size > whole, size > m.left && r.Op != record.AllGather, r.Op == record.AllGather && size < whole:
-		n.disagrees(o, r, call{op: r.Op, size: size, root: r.Dst})
+		n.disagrees(o, r)
 	case r.Op == record.AllGather:
 		m.left = 0
 		n.tellResult(m, r.Body)
@@ -399,13 +419,20 @@ func (n *Node) tellResult(m *member, all []byte) {
 
 // pull takes a wish for a local member's data.
 func (n *Node) pull(s *seat, r *record.Record) {
+	c := s.comm
 	switch {
-	case s.comm.dead(r.Seq):
+	case c.dead(r.Seq):
 	case r.Seq >= s.next:
 		n.hold(s, r)
 	default:
-		if o := s.comm.ops[r.Seq]; o != nil && o.members[s.at] != nil {
-			n.askFor(o.members[s.at], r)
+		o := n.op(c, r.Seq)
+		switch m := o.members[s.at]; {
+		case o.call.op != 0 && o.unlike(s, r):
+			n.disagrees(o, r)
+		case m != nil:
+			n.askFor(m, r)
+		default:
+			n.settleOp(o)
 		}
 	}
 }
@@ -437,6 +464,7 @@ func (n *Node) settle(m *member) {
 func (n *Node) settleOp(o *op) {
 	if o.finished == len(o.members) && o.fan == nil && o.split == nil && o.waiting == 0 && o.transit == 0 && len(o.portions) == 0 && (o.fanned || !n.needsFan(o)) {
 		delete(o.comm.ops, o.seq)
+		o.comm.remember(o)
 		n.keepNumbers(o.comm)
 	}
 }

@@ -179,7 +179,7 @@ func (n *Node) piece(in *input, r *record.Record, raw []byte) (ok bool, err erro
 			return true, n.unborn(c.broken.text, r.Body)
 		}
 		return true, nil
-	case c.ops[r.Seq] == nil && len(c.order) > 0 && r.Seq < c.order[0].next:
+	case c.ops[r.Seq] == nil && len(c.order) > 0 && r.Seq < c.order[0].next && !c.wasOther(r.Seq, record.Split):
 		return true, nil // all is over here
 	}
 	return true, n.splitPiece(c, from, r)
@@ -192,7 +192,7 @@ func (n *Node) splitPiece(c *comm, from origin, r *record.Record) error {
 		o.call.op = record.Split
 	}
 	if !o.agrees(call{op: record.Split}) {
-		n.mismatch(o, call{op: record.Split}, nil, 0)
+		n.mismatch(o, side{call{op: record.Split}, -1, nil, 0})
 		return nil
 	}
 	s := n.splitting(o)

@@ -25,7 +25,7 @@ func (n *Node) Waits(most int) (list []Wait) {
 			if !slices.ContainsFunc(o.members, inside) {
 				continue
 			}
-			list = append(list, Wait{id, seq, fmt.Sprintf("%s, operation %d of %s", n.text(c, o.call), seq, n.name(c))})
+			list = append(list, Wait{id, seq, fmt.Sprintf("%s, operation %d of %s", n.text(c, o.call, o.root), seq, n.name(c))})
 			break
 		}
 		if len(list) >= most {
