@@ -64,6 +64,8 @@ type Agent struct {
 	names  pmi.Names      // used at the root
 	input  *input.Input   // of the first world; nil if no rank of it is here or below
 
+	terminal *terminal // of rank 0; nil unless it runs here, and has one
+
 	now          func() time.Time // the node's clock
 	begun        time.Time        // of this process
 	phases       []report.Phase
@@ -270,6 +272,9 @@ func (a *Agent) fromParent(m overlay.Message) error {
 	case overlay.KindSignal:
 		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
 		return overlay.Take(m, a.signal)
+	case overlay.KindResize:
+		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
+		return overlay.Take(m, func(w unix.Window) error { a.resize(w); return nil })
 	case overlay.KindKill:
 		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
 		return overlay.Take(m, func(k overlay.Kill) error { a.kill(k.Grace); return nil })

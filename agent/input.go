@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/golaunch/golaunch/agent/input"
 	"github.com/golaunch/golaunch/internal/unix"
@@ -37,18 +38,35 @@ func (p stdinPipe) Resize(size int) error { return unix.SetPipeSize(p.fd, size) 
 func (p stdinPipe) Await(room bool)       { p.a.poller.Modify(p.fd, uint64(p.fd), false, room) }
 func (p stdinPipe) Close()                { p.a.closeFD(p.fd) }
 
-// openReader takes a rank's pipe in.
+// openReader takes a rank's pipe in, or the master of its terminal.
 func (a *Agent) openReader(r *rank, fd int) {
 	a.holdFD(fd, r)
 	a.poller.AddWrite(fd, uint64(fd))
 	p := stdinPipe{a, fd}
 	p.Await(false) // there is nothing to write yet
-	a.input.Open(r.Number, p)
+	if a.terminalOf(r.world, r.Number) == nil {
+		a.input.Open(r.Number, p)
+		return
+	}
+	a.terminal = &terminal{stdinPipe: p, rank: r}
+	a.input.Open(r.Number, a.terminal)
+}
+
+// terminalOf is the size of the terminal that a rank is to have, nil if it is to have
+// none.
+func (a *Agent) terminalOf(w *world, r job.Rank) *unix.Window {
+	if w.id > 0 || r != 0 {
+		return nil
+	}
+	return a.launch.Terminal
 }
 
 // openInput finds out who below reads standard input, when the launch is known.
 func (a *Agent) openInput(w *world) (err error) {
 	to := a.launch.StdinRank
+	if a.launch.Terminal != nil && to != 0 {
+		return fmt.Errorf("rank 0 has a terminal, and reader %d is to read standard input", to)
+	}
 	var readers []job.Rank
 	for _, r := range w.ranks {
 		if to == overlay.StdinAll || to == r.Number {
@@ -101,6 +119,9 @@ func (a *Agent) takeInput(e inputArrived) {
 func (a *Agent) shutInput(r *rank) {
 	if a.input != nil && r.world.id == 0 {
 		a.input.Shut(r.Number)
+	}
+	if a.terminal != nil && a.terminal.rank == r && r.Exited {
+		a.terminal.release()
 	}
 }
 

@@ -58,10 +58,11 @@ func (a *Agent) startRanks(w *world) {
 		n, local := strconv.Itoa(int(r.Number)), strconv.Itoa(i)
 		children[i] = proc.Child{
 			World: w.id, Rank: r.Number, App: r.App,
-			StdinPipe: w.id == 0 && (l.StdinRank == overlay.StdinAll || l.StdinRank == r.Number),
-			CPUs:      r.cpus,
-			Env:       []string{"PMI_RANK=" + n, "RANK=" + n, "ROLE_RANK=" + n, "MPI_LOCALRANKID=" + local, "LOCAL_RANK=" + local},
+			Terminal: a.terminalOf(w, r.Number),
+			CPUs:     r.cpus,
+			Env:      []string{"PMI_RANK=" + n, "RANK=" + n, "ROLE_RANK=" + n, "MPI_LOCALRANKID=" + local, "LOCAL_RANK=" + local},
 		}
+		children[i].StdinPipe = children[i].Terminal == nil && w.id == 0 && (l.StdinRank == overlay.StdinAll || l.StdinRank == r.Number)
 		children[i].Env = append(children[i].Env, r.gpuEnv...)
 		for _, s := range w.all {
 			children[i].Env = append(children[i].Env, s.Env(&r.Rank)...)
@@ -201,9 +202,9 @@ func (a *Agent) rankStarted(e proc.Started) {
 	r.PID = e.PID
 	a.recordStart(r, e)
 	r.world.own.Ranks++
-	errs := []error{
-		a.output.Add(r.id(), stdio.Stdout, e.Stdout),
-		a.output.Add(r.id(), stdio.Stderr, e.Stderr),
+	errs := []error{a.output.Add(r.id(), stdio.Stdout, e.Stdout)}
+	if e.Stderr >= 0 {
+		errs = append(errs, a.output.Add(r.id(), stdio.Stderr, e.Stderr))
 	}
 	errs = append(errs, r.world.socket(r, e.PMI))
 	for _, err := range errs {

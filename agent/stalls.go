@@ -65,7 +65,9 @@ func (a *Agent) look() {
 		reached := ages[w] == looksToStall+1
 		switch {
 		case !w.message:
-			due = due || reached
+			if due = due || reached; reached && !w.id.Fence && !w.id.Init {
+				a.worlds[w.id.World].tree.Doubt(w.id.Comm, w.id.Seq)
+			}
 		case ages[w] > looksToStall:
 			messages++
 			dueMessages = dueMessages || reached

@@ -16,6 +16,10 @@ func (s *Server) FenceWaits() (number uint64, some bool) {
 // Waits are what local ranks wait in, at most so many.
 func (s *Server) Waits(most int) []collective.Wait { return s.node.Waits(most) }
 
+// Doubt has all members of a communicator told what local ranks call that wait in an
+// operation: who disagrees ends it.
+func (s *Server) Doubt(comm, seq uint64) { s.node.Doubt(comm, seq) }
+
 // MessageWaits are the local ranks that wait for messages.
 func (s *Server) MessageWaits() []collective.MessageWait { return s.node.MessageWaits() }
 
