@@ -12,7 +12,7 @@ import (
 func combining[T Combinable](c *Comm, what string, op Op, begin func(fn uint8) *member.Request) *Request {
 	fn, err := function[T](op)
 	if err != nil {
-		return refused(err)
+		return refused(fmt.Errorf("%s: %w", what, err))
 	}
 	return c.start(what, func() *member.Request { return begin(fn) })
 }

@@ -65,7 +65,7 @@ func outcome(err error) error {
 	switch f.Cause {
 	case record.CauseLeft:
 		e := &LeftError{Text: f.Text}
-		if f.Member >= 0 {
+		if e.Ranks = f.All; f.Member >= 0 {
 			e.Ranks = []int{f.Member}
 		}
 		return e

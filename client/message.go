@@ -39,7 +39,7 @@ func StartRecv[T Element](c *Comm, src, tag int, buf []T) *Request {
 }
 
 // Recv gets a message from member src, or Any, with a tag, or Any, into buf. One
-// that is too long for buf is lost: ErrTruncated.
+// that is too long for buf is lost: ErrTruncated, and the Message says whose it was.
 func Recv[T Element](ctx context.Context, c *Comm, src, tag int, buf []T) (Message, error) {
 	if err := notBegun(ctx, "recv"); err != nil {
 		return Message{}, err
@@ -62,6 +62,19 @@ func RecvAlloc[T Element](ctx context.Context, c *Comm, src, tag int) ([]T, Mess
 	data := make([]T, len(got)/r.element)
 	copy(bytesOf(data), got)
 	return data, m, nil
+}
+
+// StartLeft begins a wait for members of c to leave: its outcome is a LeftError, of which
+// Ranks are all that have left and that no such wait has told of, each once. Begun again,
+// it waits for the next. With WaitAny a rank that receives from Any so hears of members
+// that will send nothing more; what they had sent comes before. Ranks is empty where nothing
+// is known of who has left any more: a node was lost, and a Split made c. To give the wait
+// up does no harm, and Free does not wait for it.
+func (c *Comm) StartLeft() *Request {
+	if c == nil {
+		return refused(noComm("left"))
+	}
+	return c.client.start("left", func() *member.Request { return c.comm.Left() })
 }
 
 // Probe waits until there is a message from member src, or Any, with a tag, or Any, and

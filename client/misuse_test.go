@@ -80,8 +80,9 @@ func TestTruncated(t *testing.T) {
 	ctx, all := within(t), newCore(t).job()
 	to, from := all[0].World(), all[1].World()
 	sent := client.StartSend(from, 0, 5, make([]byte, 100))
-	_, err := client.Recv(ctx, to, 1, 5, make([]byte, 10))
+	m, err := client.Recv(ctx, to, client.Any, 5, make([]byte, 10))
 	require.ErrorIs(t, err, client.ErrTruncated)
+	require.Equal(t, client.Message{Source: 1, Tag: 5, Size: 100}, m, "whose it was")
 	require.EqualError(t, err, "a message of 100 bytes from member 1; there is room for 10")
 	require.NoError(t, sent.Wait(ctx))
 	for range 2 {

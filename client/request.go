@@ -57,6 +57,8 @@ func (c *Client) call(ctx context.Context, what string, begin func() *member.Req
 	return r.req, r.Wait(ctx)
 }
 
+var errNoRequest = errors.New("nil is no request to wait for")
+
 // Wait returns when the operation is complete, with its outcome. After nil the agent
 // has all that others need of this rank for it: the program may end.
 //
@@ -65,6 +67,9 @@ func (c *Client) call(ctx context.Context, what string, begin func() *member.Req
 // them, so that other ranks do not wait for it. An operation of a communicator, and a
 // message, leaves the communicator broken for this rank: see ErrBroken.
 func (r *Request) Wait(ctx context.Context) error {
+	if r == nil {
+		return errNoRequest
+	}
 	if done, err := r.Test(); done {
 		return err
 	}
@@ -79,6 +84,9 @@ func (r *Request) Wait(ctx context.Context) error {
 // Test tells whether the operation is complete, and if so its outcome, as Wait does. It
 // does not wait.
 func (r *Request) Test() (done bool, err error) {
+	if r == nil {
+		return true, errNoRequest
+	}
 	select {
 	case <-r.done:
 		return true, r.outcome()
@@ -103,7 +111,7 @@ func (r *Request) outcome() error {
 		return r.lost
 	}
 	if _, _, size := r.req.Message(); r.element > 1 && size%int64(r.element) != 0 {
-		return fmt.Errorf("a message of %d bytes is no whole number of elements, of %d bytes each", size, r.element)
+		return &coded{fmt.Sprintf("a message of %d bytes is no whole number of elements, of %d bytes each", size, r.element), errHalf}
 	}
 	return nil
 }
@@ -121,6 +129,7 @@ func (r *Request) giveUp(cause error) error {
 		r.given = fmt.Errorf("%w: %w", ErrBroken, r.given)
 		r.req.Abandon(r.given)
 	}
+	r.req.Forget()
 	return r.given
 }
 
@@ -162,14 +171,19 @@ func WaitAny(ctx context.Context, requests ...*Request) (int, error) {
 	return -1, err
 }
 
-// Message waits as Wait does, and says of a Recv or a Probe what it got.
+// Message waits as Wait does, and says of a Recv or a Probe what it got; of a Recv also
+// whose message it was that did not fit (ErrTruncated), or had half an element.
 func (r *Request) Message(ctx context.Context) (Message, error) {
-	if err := r.Wait(ctx); err != nil {
+	err := r.Wait(ctx)
+	if err != nil && !errors.Is(err, ErrTruncated) && !errors.Is(err, errHalf) {
 		return Message{}, err
 	}
 	src, tag, size := r.req.Message()
-	return Message{Source: src, Tag: int(tag), Size: int(size)}, nil
+	return Message{Source: src, Tag: int(tag), Size: int(size)}, err
 }
+
+// errHalf is the outcome of a Recv whose message is no whole number of elements.
+var errHalf = errors.New("half an element")
 
 // Comm waits as Wait does, and gives the communicator that a Split made: nil for
 // a member that wanted none.

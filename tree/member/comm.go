@@ -24,7 +24,8 @@ type Comm struct {
 	open    int                  // of the program's requests, those that are not done
 	freeing *Request             // waits for these
 	freed   bool
-	gaveUp  error // why nothing more can be begun
+	gone    map[int]bool // those that a Left has told of
+	gaveUp  error        // why nothing more can be begun
 }
 
 // Rank is this endpoint's number in c.

@@ -3,6 +3,7 @@ package member
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/golaunch/golaunch/tree/record"
 )
@@ -174,6 +175,65 @@ func tagError(tag int64) error {
 	return nil
 }
 
+// Left ends, with a Failure, when members have left that no other has told of. It goes on
+// where the program gave the communicator up, and keeps nobody from freeing it.
+func (c *Comm) Left() *Request {
+	s := c.session
+	if !s.hears {
+		return refused("this golaunch is older than waits for members to leave")
+	}
+	q := &Request{comm: c, src: record.Any, sort: record.RecvLeft}
+	if err := cmp.Or(c.checkLibrary(0), s.err); err != nil {
+		q.finish(err)
+		return q
+	}
+	s.number++
+	q.seq = s.number
+	s.leavers.add(q)
+	return q
+}
+
+// Forget says that nobody waits for a request any more: what a Left finds is news to the
+// next one.
+func (r *Request) Forget() { r.unread = true }
+
+func (s *Session) issueLeft(q *Request) {
+	s.put(&record.Record{Kind: record.Recv, Fn: record.RecvLeft, Comm: q.comm.id, Seq: q.seq, Src: record.Any, Off: record.Any, Size: int64(len(q.comm.gone))})
+}
+
+// takeLeft takes the answer to a Left: all members that have left.
+func (s *Session) takeLeft(q *Request, r *record.Record) error {
+	c := q.comm
+	list, err := record.ParseRuns(r.Body, c.size)
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(member int) bool { return c.gone[member] })
+	switch {
+	case q.unread:
+		list = nil
+	case len(list) == 0: // another was faster
+		delete(s.leavers.live, r.Seq)
+		s.leavers.add(q)
+		return nil
+	case c.gone == nil:
+		c.gone = map[int]bool{}
+	}
+	for _, member := range list {
+		c.gone[member] = true
+	}
+	who := "member"
+	if c.id == 0 {
+		who = "rank"
+	}
+	text := who + " " + record.FoldNumbers(list) + " has left"
+	if len(list) > 1 {
+		text = who + "s " + record.FoldNumbers(list) + " have left"
+	}
+	s.leavers.end(r.Seq, &Failure{Cause: record.CauseLeft, Member: -1, All: list, Text: text})
+	return nil
+}
+
 func (s *Session) issueSend(q *Request) {
 	r := record.Record{Kind: record.Send, Comm: q.comm.id, Seq: q.seq, Src: q.comm.rank, Dst: q.root, Count: 1, Off: q.tag, Size: q.size}
 	if q.size <= record.Chunk {
@@ -206,6 +266,9 @@ func (s *Session) takeMessage(r *record.Record) error {
 		s.put(&record.Record{Kind: record.SendData, Comm: r.Comm, Seq: r.Seq, Src: q.comm.rank, Dst: r.Src, Count: 1, Off: r.Off,
 			Body: q.send[r.Off : r.Off+r.Size]})
 		return nil
+	}
+	if q := s.leavers.live[r.Seq]; q != nil && r.Kind == record.Match && r.Fn == record.RecvLeft {
+		return s.takeLeft(q, r)
 	}
 	q := cmp.Or(s.recvs.live[r.Seq], s.looks.live[r.Seq])
 	if q == nil || r.Kind == record.Match && (r.Fn == record.RecvProbe) != (q.sort != record.RecvTake) {

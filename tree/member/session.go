@@ -29,12 +29,14 @@ type Session struct {
 	sends   window
 	recvs   window
 	looks   window // of these, what is answered at once
+	leavers window // of these, those of members that leave
 	asks    window
 	creates window
 	fences  window
 	plans   window              // questions for schedules
 	planner bool                // the agent takes them
 	prober  bool                // and probes
+	hears   bool                // and waits for members to leave
 	others  map[uint64]*Request // puts, gets, by number
 	said    uint64              // bytes for the agent so far
 }
@@ -69,6 +71,7 @@ type Request struct {
 	plan   []record.ScheduledMessage
 	part   *Request // what it is built of, if that has its buffers
 	opened bool     // counted in comm.open
+	unread bool     // nobody waits for it any more
 	done   bool
 	err    error
 }
@@ -76,7 +79,8 @@ type Request struct {
 // Failure is what an agent says of something that cannot be.
 type Failure struct {
 	Cause  record.Cause
-	Member int // that has left, in the communicator or, of what has none, in the world; -1: not known
+	Member int   // that has left, in the communicator or, of what has none, in the world; -1: not known
+	All    []int // of a Left: those that have
 	Text   string
 }
 
@@ -138,10 +142,11 @@ func (r *Request) opens() {
 // New returns the session of an endpoint that knows its place: an agent's, or a
 // test's.
 func New(rank, size, node, nodes int) *Session {
-	s := &Session{rank: rank, size: size, node: node, nodes: nodes, comms: map[uint64]*Comm{}, others: map[uint64]*Request{}, prober: true}
+	s := &Session{rank: rank, size: size, node: node, nodes: nodes, comms: map[uint64]*Comm{}, others: map[uint64]*Request{}, prober: true, hears: true}
 	s.sends = window{most: record.MaxRequests, issue: s.issueSend}
 	s.recvs = window{most: record.MaxRequests, issue: s.issueRecv}
 	s.looks = window{most: record.MaxRequests, issue: s.issueRecv}
+	s.leavers = window{most: record.MaxRequests, issue: s.issueLeft}
 	s.asks = window{most: record.MaxRequests, issue: s.issueAsk}
 	s.creates = window{most: record.MaxRequests, issue: s.issueCreate}
 	s.plans = window{most: record.MaxRequests, issue: s.issueSchedule}
@@ -253,6 +258,7 @@ func (s *Session) Close(err error) {
 	s.sends.fail(err)
 	s.recvs.fail(err)
 	s.looks.fail(err)
+	s.leavers.fail(err)
 	s.asks.fail(err)
 	s.creates.fail(err)
 	s.fences.fail(err)
@@ -327,6 +333,7 @@ func (s *Session) takeWelcome(r *record.Record) error {
 	}
 	s.rank, s.size, s.node, s.nodes = r.Src, int(r.Size), r.Dst, r.Count
 	s.planner, s.prober = r.Fn == record.Schedules, r.Seq == record.Probes
+	s.hears = r.Comm == record.Leavers
 	s.welcome.finish(nil)
 	s.welcome = nil
 	return nil
@@ -349,8 +356,12 @@ func (s *Session) takeFail(r *record.Record) error {
 	case record.FailSend:
 		s.sends.end(r.Seq, err)
 	case record.FailRecv:
+		if q := s.recvs.live[r.Seq]; q != nil && record.Cause(r.Count) == record.CauseTruncated {
+			q.src, q.tag, q.got = r.Src, r.Off, r.Size
+		}
 		s.recvs.end(r.Seq, err)
 		s.looks.end(r.Seq, err)
+		s.leavers.end(r.Seq, err)
 	case record.FailCreate:
 		s.creates.end(r.Seq, err)
 	case record.FailAsk:

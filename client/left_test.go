@@ -1,0 +1,81 @@
+package client_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/client"
+)
+
+// TestHearsOfThoseWhoLeave has a rank that receives from any other be told of each that
+// leaves, once, and after what it had sent.
+func TestHearsOfThoseWhoLeave(t *testing.T) {
+	ctx, all := within(t), newCore(t).job()
+	world := all[0].World()
+	left, other := world.StartLeft(), world.StartLeft()
+	require.NoError(t, client.Send(ctx, all[3].World(), 0, 1, []byte{7}))
+	require.NoError(t, all[3].Close())
+	told := func(r *client.Request) []int {
+		var left *client.LeftError
+		require.ErrorAs(t, r.Wait(ctx), &left)
+		return left.Ranks
+	}
+	buf := make([]byte, 1)
+	work := client.StartRecv(world, client.Any, 1, buf)
+	first, err := client.WaitAny(ctx, work)
+	require.NoError(t, err)
+	require.Zero(t, first)
+	require.Equal(t, []byte{7}, buf, "what rank 3 had sent")
+	work = client.StartRecv(world, client.Any, 1, buf)
+	first, err = client.WaitAny(ctx, work, left)
+	require.Equal(t, 1, first, "nobody sends any more")
+	require.EqualError(t, err, "rank 3 has left")
+	require.Equal(t, []int{3}, told(left), "waiting again tells the same")
+
+	// Another wait goes on for others, and one that was given up loses none.
+	require.NoError(t, all[1].Close())
+	require.Equal(t, []int{1}, told(other))
+	gone, cancel := context.WithCancel(ctx)
+	given := world.StartLeft()
+	cancel()
+	require.ErrorIs(t, given.Wait(gone), context.Canceled)
+	require.NoError(t, client.Send(ctx, world, 0, 1, []byte{8}), "the communicator serves on")
+	_, err = work.Message(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []byte{8}, buf)
+	require.NoError(t, all[2].Close())
+	require.Equal(t, []int{2}, told(world.StartLeft()))
+	_, err = client.Recv(ctx, world, client.Any, 1, buf)
+	var alone *client.LeftError
+	require.ErrorAs(t, err, &alone, "nobody else is left")
+}
+
+// TestHearsInAHalf asks a communicator that a Split made, in its own numbers.
+func TestHearsInAHalf(t *testing.T) {
+	ctx, all := within(t), newCore(t).job()
+	halves := make([]*client.Comm, len(all))
+	each(t, all, func(c *client.Client) (err error) {
+		halves[c.Rank()], err = c.World().Split(ctx, c.Rank()%2, 0)
+		return err
+	})
+	require.NoError(t, all[3].Close())
+	var left *client.LeftError
+	require.ErrorAs(t, halves[1].StartLeft().Wait(ctx), &left)
+	require.Equal(t, []int{1}, left.Ranks)
+	wait := halves[0].StartLeft()
+	done, _ := wait.Test()
+	require.False(t, done, "nobody of the other half has left")
+}
+
+// TestNoRequest waits for nil.
+func TestNoRequest(t *testing.T) {
+	var none *client.Request
+	require.EqualError(t, none.Wait(within(t)), "nil is no request to wait for")
+	done, err := none.Test()
+	require.True(t, done)
+	require.Error(t, err)
+	_, err = client.WaitAny(within(t), nil)
+	require.Error(t, err)
+}
