@@ -81,7 +81,7 @@ for source in "$@"; do
 	case $name in
 	libgolaunch)
 		soname=$name.so.$(sed -n 's/^#define GOLAUNCH_VERSION //p' "$source/golaunch.h")
-		compile "$lib/../$soname" "$source/golaunch.c" "$cc" "$source/request.c" "$source/wire.c" "$source/ops.c" "$source/message.c" "$source/split.c" "$source/clusters.c" "$source/schedule.c" "$source/board.c" -shared -fPIC -s "-Wl,-soname,$soname"
+		compile "$lib/../$soname" "$source/golaunch.c" "$cc" "$source/request.c" "$source/wire.c" "$source/ops.c" "$source/reduce.c" "$source/vary.c" "$source/message.c" "$source/shrink.c" "$source/split.c" "$source/clusters.c" "$source/schedule.c" "$source/board.c" -shared -fPIC -s "-Wl,-soname,$soname"
 		[ ! -e "$lib/../$soname" ] || ln -sf "$soname" "$lib/../$name.so"
 		;;
 	pmix) # libpmix is opened when it runs
@@ -108,7 +108,7 @@ for source in "$@"; do
 			compile "$lib/$name-$abi.so" "native/$name/profile.c" "mpicc.$abi" "native/$name/book.c" "native/$name/records.c" $flags
 		done
 		;;
-	treetour | treebench | treesplit | treeswitch | treeschedule | treeleave | treebreak | treeroom) with_tree "$out/$name" "$source" "$cc" ;;
+	treetour | treemore | treebench | treesplit | treeswitch | treeschedule | treeleave | treebreak | treeroom) with_tree "$out/$name" "$source" "$cc" ;;
 	mpitree) with_tree "$out/$name" "$source" "$mpicc" ;;
 	lib*) compile "$lib/$name.so" "$source" "$cc" -shared -fPIC -Os -s -Wl,-z,noseparate-code -Wl,--build-id=none ;; # small: it travels
 	mpisends | profilebench)

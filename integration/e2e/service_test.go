@@ -34,6 +34,18 @@ func TestTreeAsAService(t *testing.T) {
 	nothingLeft(t, c, firstNodes(c, 33)...)
 }
 
+// TestTreeInC has ranks in C do what libgolaunch builds of several operations, short and
+// long; the last rank leaves.
+func TestTreeInC(t *testing.T) {
+	c := theCluster(t)
+	for _, x := range []struct{ nodes, each, numbers int }{{1, 2, 10}, {5, 2, 10}, {4, 4, 20_000}} {
+		size := x.nodes * x.each
+		r := over(t, c, x.nodes, "-n", fmt.Sprint(size), "-N", fmt.Sprint(x.each), "--degree", "2", bin("treemore"), fmt.Sprint(x.numbers))
+		require.Zero(t, r.code, r.stderr)
+		require.Equal(t, fmt.Sprintf("%d ranks on %d nodes, without the last: ok\n", size, x.nodes), r.stdout)
+	}
+}
+
 // TestMPIAndTheTree runs a program that uses both.
 func TestMPIAndTheTree(t *testing.T) {
 	needBuilt(t, "mpitree", "libmpich-dev mpich")
@@ -91,7 +103,7 @@ func TestWrongRequests(t *testing.T) {
 wait for NULL: golaunch_wait: NULL is no request
 put: put: empty key
 wait for NULL after an error of another call: golaunch_wait: NULL is no request
-wait for what could not begin: member -1 of a communicator of 1
+wait for what could not begin: bcast: member -1 of a communicator of 1
 wait for NULL after that: golaunch_wait: NULL is no request
 test of NULL: golaunch_test: NULL is no request
 wait for any of none: golaunch_waitany: no request among 1
@@ -110,23 +122,23 @@ close: golaunch_close: NULL is no job
 func TestWrongPointers(t *testing.T) {
 	r := local(t, "", "-n", "1", bin("treebreak"), "pointers")
 	require.Zero(t, r.code, r.stderr)
-	require.Equal(t, `world of no job: NULL is no job
-nodes of no job: NULL is no job
-descriptor of no job: NULL is no job
-fence of no job: NULL is no job
-board of no job: NULL is no job
-rank in nothing: NULL is no communicator
-barrier of nothing: NULL is no communicator
-scan of nothing: NULL is no communicator
-split of nothing: NULL is no communicator
-locate in nothing: NULL is no communicator
-free of nothing: NULL is no communicator
-free of NULL: NULL is no communicator
-free of the world: the world cannot be freed
-barrier of what was freed: NULL is no communicator
-send of nothing: a message of 1 bytes without a buffer
-recv to nothing: a message of 1 bytes without a buffer
-bcast of nothing: an operation of 1 bytes without a buffer to send
+	require.Equal(t, `world of no job: golaunch_world: NULL is no job
+nodes of no job: golaunch_nodes: NULL is no job
+descriptor of no job: golaunch_fd: NULL is no job
+fence of no job: fence: NULL is no job
+board of no job: board: NULL is no job
+rank in nothing: golaunch_rank: NULL is no communicator
+barrier of nothing: barrier: NULL is no communicator
+scan of nothing: scan: NULL is no communicator
+split of nothing: split: NULL is no communicator
+locate in nothing: locate: NULL is no communicator
+free of nothing: free: NULL is no communicator
+free of NULL: free: NULL is no communicator
+free of the world: free: the world cannot be freed
+barrier of what was freed: barrier: NULL is no communicator
+send of nothing: send: 1 bytes without a buffer
+recv to nothing: recv: 1 bytes without a buffer
+bcast of nothing: bcast: 1 bytes without a buffer to send
 alltoall in place: alltoall: the buffers share memory
 type and operation the wrong way round: allreduce: 0x1 is no type
 an operation that there is not: allreduce: 0x63 is no operation

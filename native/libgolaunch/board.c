@@ -10,43 +10,56 @@
 
 int golaunch_put(golaunch_job *job, const char *key, const void *value, size_t size)
 {
-	size_t n = strlen(key);
+	size_t n;
 	unsigned char *body;
 	int rc;
 
+	if (!job)
+		return golaunch__no_job("put");
+	if (!key || (size > 0 && !value))
+		return golaunch__fail("put: NULL is no %s", key ? "value" : "key");
+	n = strlen(key);
 	if (n > MAX_KEY)
 		return golaunch__fail("put: key of %zu bytes, at most %d are allowed", n, MAX_KEY);
 	if (size > MAX_VALUE)
 		return golaunch__fail("put: value of %zu bytes, at most %d are allowed", size, MAX_VALUE);
 	body = malloc(n + size + 1);
 	if (!body)
-		return golaunch__fail("out of memory");
+		return golaunch__fail("put: out of memory");
 	memcpy(body, key, n);
 	if (size > 0)
 		memcpy(body + n, value, size);
-	rc = golaunch__end(golaunch__other(job, &(struct record){.kind = PUT, .size = (int64_t)n, .body = body, .length = n + size}), NULL);
+	rc = golaunch__end(golaunch__other("put", job, &(struct record){.kind = PUT, .size = (int64_t)n, .body = body, .length = n + size}), NULL);
 	free(body);
 	return rc;
 }
 
-int golaunch_fence(golaunch_job *job) { return golaunch__end(golaunch__other(job, &(struct record){.kind = FENCE}), NULL); }
+int golaunch_fence(golaunch_job *job) { return golaunch__end(golaunch__other("fence", job, &(struct record){.kind = FENCE}), NULL); }
 
 int golaunch_get(golaunch_job *job, const char *key, char **value, size_t *size)
 {
 	golaunch_request *q;
-	size_t n = strlen(key);
+	size_t n;
 
+	if (!job)
+		return golaunch__no_job("get");
+	if (!key || !value)
+		return golaunch__fail("get: NULL is no %s", key ? "room for the value" : "key");
+	n = strlen(key);
 	*value = NULL;
-	*size = 0;
+	if (size)
+		*size = 0;
 	if (n > MAX_KEY)
 		return golaunch__fail("get: key of %zu bytes, at most %d are allowed", n, MAX_KEY);
-	q = golaunch__other(job, &(struct record){.kind = GET, .body = (const unsigned char *)key, .length = n});
+	q = golaunch__other("get", job, &(struct record){.kind = GET, .body = (const unsigned char *)key, .length = n});
 	if (!q)
 		return -1;
 	while (!q->done)
 		golaunch__progress(job);
 	*value = q->value;
-	*size = (size_t)q->got;
+	q->value = NULL;
+	if (size)
+		*size = (size_t)q->got;
 	return golaunch__end(q, NULL);
 }
 
@@ -72,23 +85,25 @@ static uint64_t number(const unsigned char *p, int bytes)
 golaunch_board *golaunch_board_open(golaunch_job *job)
 {
 	golaunch_board *b = calloc(1, sizeof *b);
-	golaunch_request *q = b ? golaunch__other(job, &(struct record){.kind = MAP}) : NULL;
+	golaunch_request *q = b ? golaunch__other("board", job, &(struct record){.kind = MAP}) : NULL;
 	uint64_t epoch;
 	char *path;
 	int fd;
 
 	if (!q) {
 		if (!b)
-			golaunch__fail("out of memory");
+			golaunch__fail("board: out of memory");
 		free(b);
 		return NULL;
 	}
 	while (!q->done)
 		golaunch__progress(job);
 	path = q->value;
+	q->value = NULL;
 	epoch = (uint64_t)q->tag;
 	b->size = (size_t)q->size;
 	if (golaunch__end(q, NULL)) {
+		free(path);
 		free(b);
 		return NULL;
 	}
@@ -139,10 +154,15 @@ static const unsigned char *field(const golaunch_board *b, size_t *at, size_t *s
 
 const char *golaunch_board_get(const golaunch_board *b, const char *key, size_t *size)
 {
-	size_t length = strlen(key), found;
+	size_t length, found;
 	uint64_t h = UINT64_C(14695981039346656037); /* FNV-1a */
 	uint32_t hash;
 
+	if (!b || !key || !size) {
+		golaunch__fail("golaunch_board_get: NULL is no %s", !b ? "board" : !key ? "key" : "room for the size");
+		return NULL;
+	}
+	length = strlen(key);
 	*size = 0;
 	for (size_t i = 0; i < length; i++)
 		h = (h ^ (unsigned char)key[i]) * UINT64_C(1099511628211);

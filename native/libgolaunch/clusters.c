@@ -25,13 +25,13 @@ int golaunch__clusters(golaunch_job *job, const struct record *r)
 	return job->depth < 0 ? -1 : 0;
 }
 
-int golaunch_network_depth(const golaunch_job *job) { return job ? job->depth : golaunch__no_job(); }
+int golaunch_network_depth(const golaunch_job *job) { return job ? job->depth : golaunch__no_job("golaunch_network_depth"); }
 
 /* missing says that the network has no such depth. */
 static int missing(const golaunch_job *job, int depth)
 {
 	if (!job)
-		return golaunch__no_job();
+		return golaunch__no_job("switch clusters");
 	if (job->depth == 0)
 		return golaunch__fail("no network is known, and so no switch cluster; golaunch --topology names it");
 	if (depth < 1 || depth > job->depth)
@@ -55,12 +55,13 @@ int golaunch_switch_cluster(golaunch_job *job, int rank, int depth)
 		return -1;
 	if (rank < 0 || rank >= job->size)
 		return golaunch__fail("the switch cluster of rank %d of a world of %d", rank, job->size);
-	q = golaunch__other(job, &(struct record){.kind = CLUSTER, .dst = rank});
+	q = golaunch__other("switch cluster", job, &(struct record){.kind = CLUSTER, .dst = rank});
 	if (!q)
 		return -1;
 	while (!q->done)
 		golaunch__progress(job);
 	told = q->value;
+	q->value = NULL;
 	length = (size_t)q->got;
 	if (golaunch__end(q, NULL)) {
 		free(told);

@@ -33,6 +33,7 @@ static int broken(golaunch_job *job)
 		}
 		end_list(&job->sends, job->error);
 		end_list(&job->recvs, job->error);
+		end_list(&job->looks, job->error);
 		end_list(&job->send_queue, job->error);
 		end_list(&job->recv_queue, job->error);
 		end_list(&job->others, job->error);
@@ -71,17 +72,17 @@ static int failed(golaunch_job *job, const struct record *r)
 
 	snprintf(text, sizeof text, "%.*s", (int)r->length, (const char *)r->body);
 	if (!job->welcomed)
-		return golaunch__fail("%s", text);
-	if (r->fn == 0) {
+		return golaunch__fail("golaunch_open: %s", text);
+	if (r->fn == FAIL_OPERATION) {
 		for (c = job->comms; c && c->id != r->comm; c = c->next)
 			;
 		if (!c)
 			return 0;
 		l = &c->live;
-	} else if (r->fn == 1) {
+	} else if (r->fn == FAIL_SEND) {
 		l = &job->sends;
-	} else if (r->fn == 2) {
-		l = &job->recvs;
+	} else if (r->fn == FAIL_RECV) {
+		l = golaunch__find(&job->recvs, r->seq) ? &job->recvs : &job->looks;
 	}
 	q = golaunch__find(l, r->seq);
 	if (!q)
@@ -89,6 +90,8 @@ static int failed(golaunch_job *job, const struct record *r)
 	golaunch__remove(l, q);
 	if (c && q->seq % SYNC_EVERY == SYNC_EVERY - 1)
 		c->syncing = 0;
+	q->cause = (int)r->count;
+	q->member = (int)r->src;
 	golaunch__finish(q, text);
 	if (c)
 		golaunch__go_on(c);
@@ -119,6 +122,7 @@ static int take(golaunch_job *job, const struct record *r)
 		job->node = (int)r->dst;
 		job->nodes = (int)r->count;
 		job->planner = r->fn == SCHEDULES;
+		job->prober = r->seq == PROBES;
 		job->welcomed = 1;
 		return 0;
 	case MADE:
@@ -207,9 +211,13 @@ static int take_more(golaunch_job *job, int limit)
 	struct pollfd p = {.fd = job->fd};
 	struct buffer *in = &job->in;
 	ssize_t n;
+	int rc;
 
 	golaunch_fd(job, &p.events);
-	if (poll(&p, 1, limit) < 0 && errno != EINTR) {
+	__atomic_store_n(&job->waiting, 1, __ATOMIC_RELAXED);
+	rc = poll(&p, 1, limit);
+	__atomic_store_n(&job->waiting, 0, __ATOMIC_RELAXED);
+	if (rc < 0 && errno != EINTR) {
 		golaunch__fail("poll: %s", strerror(errno));
 		return broken(job);
 	}
@@ -251,7 +259,7 @@ int golaunch__look(golaunch_job *job)
 int golaunch_fd(const golaunch_job *job, short *events)
 {
 	if (!job)
-		return golaunch__no_job();
+		return golaunch__no_job("golaunch_fd");
 	if (events)
 		*events = job->out.begin < job->out.end ? POLLIN | POLLOUT : POLLIN;
 	return job->fd;
@@ -308,21 +316,28 @@ static int number(const char *name, const char *what, int *value)
 
 golaunch_job *golaunch_open(void)
 {
+	static int opened;
 	int shared, rank, world = 0; /* the first, whose ranks are not told */
 	golaunch_job *job;
 
+	if (opened) {
+		golaunch__fail("golaunch_open: a process opens the job once, and this one, or the one that it was forked from, has done so");
+		return NULL;
+	}
 	if (number("GOLAUNCH_FD", "descriptor", &shared) || number("PMI_RANK", "rank", &rank) ||
 	    (getenv("GOLAUNCH_WORLD") && number("GOLAUNCH_WORLD", "world", &world)))
 		return NULL;
 	job = calloc(1, sizeof *job);
 	if (!job) {
-		golaunch__fail("out of memory");
+		golaunch__fail("golaunch_open: out of memory");
 		return NULL;
 	}
+	job->pid = getpid();
 	golaunch__put(&job->out, &(struct record){.kind = HELLO, .seq = VERSION, .src = rank, .comm = (uint64_t)world});
 	job->fd = call(shared, &job->out);
 	while (job->fd >= 0 && !job->welcomed && !golaunch__progress(job))
 		;
+	opened = job->welcomed;
 	if (job->welcomed && golaunch__comm(job, 0, job->rank, job->size))
 		return job;
 	golaunch_close(job);
@@ -337,8 +352,12 @@ void golaunch_close(golaunch_job *job)
 		golaunch__fail("golaunch_close: NULL is no job");
 		return;
 	}
+	if (__atomic_load_n(&job->waiting, __ATOMIC_RELAXED)) {
+		golaunch__mine("golaunch_close", job); /* it would take the job's memory away */
+		return;
+	}
 	snprintf(kept, sizeof kept, "%s", golaunch_error());
-	if (job->welcomed && !job->error) {
+	if (job->welcomed && !job->error && job->pid == getpid()) {
 		golaunch__put(&job->out, &(struct record){.kind = BYE});
 		while (job->out.begin < job->out.end && !golaunch__progress(job))
 			;
@@ -365,19 +384,19 @@ golaunch_comm *golaunch_world(golaunch_job *job)
 {
 	if (job)
 		return golaunch__comm(job, 0, job->rank, job->size);
-	golaunch__no_job();
+	golaunch__no_job("golaunch_world");
 	return NULL;
 }
 
-int golaunch_node(const golaunch_job *job) { return job ? job->node : golaunch__no_job(); }
-int golaunch_nodes(const golaunch_job *job) { return job ? job->nodes : golaunch__no_job(); }
-int golaunch_rank(const golaunch_comm *c) { return c ? c->rank : golaunch__no_comm(); }
-int golaunch_size(const golaunch_comm *c) { return c ? c->size : golaunch__no_comm(); }
+int golaunch_node(const golaunch_job *job) { return job ? job->node : golaunch__no_job("golaunch_node"); }
+int golaunch_nodes(const golaunch_job *job) { return job ? job->nodes : golaunch__no_job("golaunch_nodes"); }
+int golaunch_rank(const golaunch_comm *c) { return c ? c->rank : golaunch__no_comm("golaunch_rank"); }
+int golaunch_size(const golaunch_comm *c) { return c ? c->size : golaunch__no_comm("golaunch_size"); }
 
 /* other asks the agent for something. */
-golaunch_request *golaunch__other(golaunch_job *job, struct record *r)
+golaunch_request *golaunch__other(const char *call, golaunch_job *job, struct record *r)
 {
-	golaunch_request *q = golaunch__new(job, OTHER);
+	golaunch_request *q = golaunch__new(call, job, OTHER);
 
 	if (!q)
 		return NULL;
@@ -387,6 +406,18 @@ golaunch_request *golaunch__other(golaunch_job *job, struct record *r)
 	return q;
 }
 
+/* runs appends a list of ranks, as CREATE has it. */
+void golaunch__runs(struct buffer *b, const int *ranks, int count)
+{
+	for (int i = 0, n; i < count; i += n) {
+		for (n = 1; i + n < count && ranks[i + n] == ranks[i] + n; n++)
+			;
+		golaunch__reserve(b, 20);
+		b->end += golaunch__varint(b->bytes + b->end, (uint64_t)ranks[i]);
+		b->end += golaunch__varint(b->bytes + b->end, (uint64_t)n);
+	}
+}
+
 golaunch_comm *golaunch_sub(golaunch_job *job, const int *ranks, int count)
 {
 	struct buffer b = {0};
@@ -394,27 +425,25 @@ golaunch_comm *golaunch_sub(golaunch_job *job, const int *ranks, int count)
 	golaunch_comm made = {0};
 
 	if (!job) {
-		golaunch__no_job();
+		golaunch__no_job("sub");
+		return NULL;
+	}
+	if (!ranks || count < 1) {
+		golaunch__fail("sub: a communicator of %d ranks%s", count, ranks ? "" : ", of which the list is NULL");
 		return NULL;
 	}
 	for (int i = 0; i < count; i++)
 		if (ranks[i] < 0 || ranks[i] >= job->size) {
-			golaunch__fail("a communicator with rank %d of a world of %d", ranks[i], job->size);
+			golaunch__fail("sub: a communicator with rank %d of a world of %d", ranks[i], job->size);
 			return NULL;
 		}
-	for (int i = 0, n; i < count; i += n) {
-		for (n = 1; i + n < count && ranks[i + n] == ranks[i] + n; n++)
-			;
-		golaunch__reserve(&b, 20);
-		b.end += golaunch__varint(b.bytes + b.end, (uint64_t)ranks[i]);
-		b.end += golaunch__varint(b.bytes + b.end, (uint64_t)n);
-	}
-	if (count < 1 || b.end > MAX_BODY) {
+	golaunch__runs(&b, ranks, count);
+	if (b.end > MAX_BODY) {
 		free(b.bytes);
-		golaunch__fail("a communicator of %d ranks", count);
+		golaunch__fail("sub: a communicator of %d ranks in too many runs", count);
 		return NULL;
 	}
-	q = golaunch__other(job, &(struct record){.kind = CREATE, .body = b.bytes, .length = b.end});
+	q = golaunch__other("sub", job, &(struct record){.kind = CREATE, .body = b.bytes, .length = b.end});
 	free(b.bytes);
 	if (!q)
 		return NULL;
@@ -441,10 +470,12 @@ int golaunch_comm_free(golaunch_comm **made)
 	golaunch_job *job;
 
 	if (!comm)
-		return golaunch__no_comm();
+		return golaunch__no_comm("free");
 	job = comm->job;
+	if (golaunch__mine("free", job))
+		return -1;
 	if (comm->id == 0)
-		return golaunch__fail("the world cannot be freed");
+		return golaunch__fail("free: the world cannot be freed");
 	while (comm->live.first || comm->queue.first || over(&job->sends, comm) || over(&job->send_queue, comm) || over(&job->recvs, comm) ||
 	       over(&job->recv_queue, comm))
 		if (golaunch__progress(job))

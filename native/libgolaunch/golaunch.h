@@ -14,17 +14,21 @@
  *
  * Threads: any of them may call, but one at a time, of all functions that take a
  * job, a communicator or a request; the program holds a lock. A call that waits
- * keeps the others out until it returns. golaunch_error is of the thread's own
- * calls, and golaunch_board_get may be called by many at a time.
+ * keeps the others out until it returns: those that call meanwhile get an error.
+ * golaunch_error is of the thread's own calls, and golaunch_board_get may be called
+ * by many at a time. A process that was forked after golaunch_open has no part in the
+ * job: its calls are errors, and golaunch_close frees its copies.
  *
  * Functions that return int return 0, or -1; those that return a pointer return
- * NULL where something is wrong. golaunch_error then says what. NULL for a job, a
- * communicator, or a buffer that has bytes, is such an error.
+ * NULL where something is wrong. golaunch_error then says which call failed, and why.
+ * NULL for a job, a communicator, a key, or a buffer that has bytes, is such an error. A
+ * communicator that was freed, and all of a job that was closed, must not be used.
  */
 #ifndef GOLAUNCH_H
 #define GOLAUNCH_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,7 +52,9 @@ typedef enum {
 	GOLAUNCH_UINT8 = 0x60
 } golaunch_type;
 
-/* What a reduction does with them. The last three are not for floats. */
+/* What a reduction does with them. The bitwise three, AND, OR and XOR, are not for floats.
+ * MINLOC and MAXLOC combine struct golaunch_indexed, of the type that is named: the least
+ * (greatest) value with its index; of equal ones the lowest index. */
 typedef enum {
 	GOLAUNCH_SUM = 1,
 	GOLAUNCH_PROD,
@@ -56,8 +62,23 @@ typedef enum {
 	GOLAUNCH_MAX,
 	GOLAUNCH_AND,
 	GOLAUNCH_OR,
-	GOLAUNCH_XOR
+	GOLAUNCH_XOR,
+	GOLAUNCH_MINLOC,
+	GOLAUNCH_MAXLOC
 } golaunch_op;
+
+/* A value, and whose it is. */
+struct golaunch_indexed {
+	int64_t index;
+	union {
+		int32_t int32;
+		int64_t int64;
+		uint64_t uint64;
+		float f;
+		double d;
+		uint8_t uint8;
+	} of;
+};
 
 /* Any source, or any tag, of a message. */
 #define GOLAUNCH_ANY (-1)
@@ -65,7 +86,7 @@ typedef enum {
 /* What the last failure of any call was. */
 const char *golaunch_error(void);
 
-/* Connects this rank to the agent of its node, once. */
+/* Connects this rank to the agent of its node. A process opens the job once. */
 golaunch_job *golaunch_open(void);
 
 /* Says goodbye and frees the job, its communicators and requests. Ranks that wait
@@ -124,9 +145,22 @@ golaunch_request *golaunch_ialltoall(golaunch_comm *comm, const void *send, void
 golaunch_request *golaunch_ireduce(golaunch_comm *comm, int root, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size);
 golaunch_request *golaunch_iallreduce(golaunch_comm *comm, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size);
 
+/* Each member gets its part, of size bytes, of what an allreduce of send makes: send has
+ * one part after the other, for all members. It costs what that allreduce does. */
+golaunch_request *golaunch_ireduce_scatter(golaunch_comm *comm, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size);
+
+/* recv becomes what members 0 to this one have together; of an exscan, without this one:
+ * member 0's recv stays as it is. */
+golaunch_request *golaunch_iscan(golaunch_comm *comm, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size);
+golaunch_request *golaunch_iexscan(golaunch_comm *comm, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size);
+
 /* Tags are 0 to 2^31-1. A message that is longer than its receive is lost. */
 golaunch_request *golaunch_isend(golaunch_comm *comm, int dst, int tag, const void *data, size_t size);
 golaunch_request *golaunch_irecv(golaunch_comm *comm, int src, int tag, void *buf, size_t room);
+
+/* A receive of a message however long. When golaunch_wait has returned 0, *data, for free(),
+ * has it, and a zero behind it; golaunch_wait_message says how long it is. */
+golaunch_request *golaunch_irecv_alloc(golaunch_comm *comm, int src, int tag, void **data);
 
 int golaunch_barrier(golaunch_comm *comm);
 int golaunch_bcast(golaunch_comm *comm, int root, void *buf, size_t size);
@@ -136,9 +170,33 @@ int golaunch_scatter(golaunch_comm *comm, int root, const void *send, void *recv
 int golaunch_alltoall(golaunch_comm *comm, const void *send, void *recv, size_t size);
 int golaunch_reduce(golaunch_comm *comm, int root, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size);
 int golaunch_allreduce(golaunch_comm *comm, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size);
+int golaunch_reduce_scatter(golaunch_comm *comm, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size);
 int golaunch_scan(golaunch_comm *comm, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size);
+int golaunch_exscan(golaunch_comm *comm, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size);
 int golaunch_send(golaunch_comm *comm, int dst, int tag, const void *data, size_t size);
 int golaunch_recv(golaunch_comm *comm, int src, int tag, void *buf, size_t room, struct golaunch_message *message);
+int golaunch_recv_alloc(golaunch_comm *comm, int src, int tag, void **data, struct golaunch_message *message);
+
+/* Waits until there is a message for a receive of src and tag, and describes it. It stays. */
+int golaunch_probe(golaunch_comm *comm, int src, int tag, struct golaunch_message *message);
+
+/* Asks whether there is such a message at this rank's node now: 1 and what it is, or 0. */
+int golaunch_tryprobe(golaunch_comm *comm, int src, int tag, struct golaunch_message *message);
+
+/* Gathers parts of any lengths, count elements of this member, each of so many bytes. *recv,
+ * for free(), gets them one after the other, in the order of members, at root or everywhere;
+ * elsewhere it becomes NULL, and may be NULL. counts, of golaunch_size members, or NULL, gets the
+ * number of each member's elements, everywhere. docs/client.md has the costs. */
+int golaunch_gatherv(golaunch_comm *comm, int root, const void *send, size_t count, size_t element, void **recv, size_t *counts);
+int golaunch_allgatherv(golaunch_comm *comm, const void *send, size_t count, size_t element, void **recv, size_t *counts);
+
+/* Reductions by a function of the program, which combines *next into *sum, each one
+ * element of so many bytes: members' elements in their order. It need be neither
+ * commutative nor associative. Agents cannot run it: everyone's send goes to root, or to
+ * everyone, which calls it for all of them. It must not call this library. */
+typedef void golaunch_function(void *sum, const void *next, void *arg);
+int golaunch_reduce_func(golaunch_comm *comm, int root, golaunch_function *f, void *arg, size_t element, const void *send, void *recv, size_t size);
+int golaunch_allreduce_func(golaunch_comm *comm, golaunch_function *f, void *arg, size_t element, const void *send, void *recv, size_t size);
 
 /* A communicator of some ranks of the world, in the order given; these ranks,
  * and no others, call it with the same list. */
@@ -148,6 +206,15 @@ golaunch_comm *golaunch_sub(golaunch_job *job, const int *ranks, int count);
  * NULL for a member with a negative color. The agents sort; no process holds a
  * list of the members. */
 int golaunch_split(golaunch_comm *comm, int color, int key, golaunch_comm **made);
+
+/* *made is set when golaunch_wait has returned 0. */
+golaunch_request *golaunch_isplit(golaunch_comm *comm, int color, int key, golaunch_comm **made);
+
+/* A communicator of the members that live, in their order, where others have left (their
+ * error is "rank N has left"), or none has. All that live call it; they need not know who
+ * does. One that does not call it keeps the others waiting. comm stays, and what is under way
+ * over it. */
+golaunch_comm *golaunch_shrink(golaunch_comm *comm);
 
 /* Where a member of comm is: its rank in the world and its node. Either may be
  * NULL. */

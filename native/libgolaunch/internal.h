@@ -3,6 +3,7 @@
 #define GOLAUNCH_INTERNAL_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "golaunch.h"
 
@@ -18,6 +19,7 @@ enum {
 	MAX_VALUE = 1024,
 	MAX_DEPTH = 255, /* levels of switches */
 	SCHEDULES = 1, /* as fn of a welcome: the agent answers SCHEDULE */
+	PROBES = 1,    /* as seq of a welcome: the agent takes probes, and places */
 	MAX_ALGORITHM = 64,
 	MAX_STAGES = 1 << 18
 };
@@ -25,6 +27,7 @@ enum {
 #define MAX_TAG INT64_C(0x7fffffff)
 #define MAX_SCHEDULE (INT64_C(1) << 40) /* bytes that a schedule is asked for */
 #define MAX_BYTES (INT64_C(1) << 50) /* that all members of an operation have together */
+#define ANY_SIZE (INT64_C(1) << 60) /* of a message */
 
 enum kind {
 	ENTER = 2,
@@ -73,6 +76,15 @@ struct buffer {
 
 enum class { OPERATION, SENDING, RECEIVING, OTHER };
 
+enum sort { TAKE, PROBE, LOOK }; /* what a RECV does with the message */
+
+enum fail { FAIL_OPERATION, FAIL_SEND, FAIL_RECV };
+
+enum { CAUSE_LEFT = 1 }; /* of a FAIL */
+
+/* Calls of all members that are built of messages, each sort with tags of its own. */
+enum library_call { VARYING, SHRINKING, LIBRARY_CALLS };
+
 struct golaunch_request {
 	golaunch_job *job;
 	size_t slot;
@@ -87,9 +99,19 @@ struct golaunch_request {
 	int64_t left, owed; /* bytes to get; to be asked for */
 	int done, hidden;
 	char *error;
-	char *value; /* of a get */
+	int cause, member; /* of the error, as FAIL has them */
+	char *value;       /* an answer, or a message of any size; freed with the request */
+	int64_t room;      /* bytes of value, for a message */
+	void **data;       /* gets value when the program has waited */
+	enum sort sort;    /* of a RECV */
+	int found;         /* by a probe */
 	uint64_t made_id;
 	int made_rank, made_size;
+	golaunch_comm **made; /* gets the communicator of a split */
+	unsigned char choice[CHOICE];
+	void (*then)(golaunch_request *q); /* is called when it is complete */
+	void *temp;                        /* is freed with it */
+	void *part_of;                     /* for then */
 };
 
 struct list {
@@ -103,20 +125,23 @@ struct golaunch_comm {
 	uint64_t id, number; /* of the next operation */
 	int rank, size;
 	int syncing; /* a barrier that operations wait for is under way */
-	int64_t scans;
+	int64_t scans, calls[LIBRARY_CALLS];
 	struct list live, queue;
 };
 
 struct golaunch_job {
 	int fd;
+	pid_t pid;   /* that opened it */
+	int waiting; /* a thread is in poll */
 	int rank, size, node, nodes;
 	int depth, clusters[MAX_DEPTH]; /* of the network; how many at each depth from 1 */
-	int welcomed, planner; /* the agent answers SCHEDULE */
+	int welcomed, planner, prober; /* the agent answers SCHEDULE, and probes */
 	char *error; /* why nothing works any more */
+	int cause, member; /* of the error of the request that ended last */
 	uint64_t number;
 	struct buffer in, out;
 	golaunch_comm *comms;
-	struct list sends, recvs, send_queue, recv_queue, others;
+	struct list sends, recvs, looks, send_queue, recv_queue, others;
 };
 
 /* wire.c */
@@ -128,14 +153,17 @@ int golaunch__number(const unsigned char *b, size_t n, size_t *at, uint64_t *v);
 
 /* request.c */
 int golaunch__fail(const char *format, ...);
-int golaunch__no_job(void); /* NULL was given for one */
-int golaunch__no_comm(void);
+int golaunch__no_job(const char *call); /* NULL was given for one */
+int golaunch__no_comm(const char *call);
+int golaunch__mine(const char *call, const golaunch_job *job); /* 0 if this thread of this process may call */
 golaunch_request *golaunch__refused(void);                       /* NULL, for the last error */
 golaunch_request *golaunch__handle(const golaunch_request *q); /* what the program gets of it */
 int golaunch__end(golaunch_request *q, struct golaunch_message *m);
+int golaunch__wait(golaunch_request *handle); /* for what a call has just begun */
+void golaunch__drop(golaunch_request *q);    /* nobody waits for it any more */
 void golaunch__forget(golaunch_job *job);
 void golaunch__finish(golaunch_request *q, const char *error);
-golaunch_request *golaunch__new(golaunch_job *job, enum class class);
+golaunch_request *golaunch__new(const char *call, golaunch_job *job, enum class class);
 void golaunch__append(struct list *l, golaunch_request *q);
 golaunch_request *golaunch__find(struct list *l, uint64_t seq);
 void golaunch__remove(struct list *l, golaunch_request *q);
@@ -146,11 +174,15 @@ int golaunch__flush(golaunch_job *job);
 int golaunch__progress(golaunch_job *job);
 int golaunch__look(golaunch_job *job);
 golaunch_comm *golaunch__comm(golaunch_job *job, uint64_t id, int rank, int size);
-
-golaunch_request *golaunch__other(golaunch_job *job, struct record *r);
+golaunch_request *golaunch__other(const char *call, golaunch_job *job, struct record *r);
+void golaunch__runs(struct buffer *b, const int *ranks, int count);
 
 /* ops.c */
-golaunch_request *golaunch__begin(golaunch_comm *c, int op, int fn, int root, const void *send, void *recv, size_t size);
+int golaunch__eager(int op, int64_t members, int64_t size);
+void golaunch__copy(void *to, const void *from, int64_t size);
+int golaunch__usable(const char *call, const golaunch_comm *c, int op, int root, const void *send, const void *recv, size_t size);
+golaunch_request *golaunch__begin(const char *call, golaunch_comm *c, int op, int fn, int root, const void *send, void *recv, size_t size);
+golaunch_request *golaunch__operate(golaunch_request *q);
 int golaunch__operation(golaunch_job *job, const struct record *r);
 void golaunch__go_on(golaunch_comm *c);
 
@@ -163,7 +195,10 @@ int golaunch__clusters(golaunch_job *job, const struct record *r);
 /* message.c */
 int golaunch__message(golaunch_job *job, const struct record *r);
 void golaunch__next_messages(golaunch_job *job);
-golaunch_request *golaunch__isend(golaunch_comm *c, int dst, int64_t tag, const void *data, size_t size);
-golaunch_request *golaunch__irecv(golaunch_comm *c, int src, int64_t tag, void *buf, size_t room);
+golaunch_request *golaunch__send(golaunch_comm *c, int dst, int64_t tag, const void *data, size_t size);
+golaunch_request *golaunch__recv(golaunch_comm *c, int src, int64_t tag, void *buf, size_t room);
+golaunch_request *golaunch__recv_alloc(golaunch_comm *c, int src, int64_t tag, void **data);
+golaunch_request *golaunch__post(golaunch_request *q);
+int64_t golaunch__tag(golaunch_comm *c, enum library_call call);
 
 #endif

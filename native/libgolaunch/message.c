@@ -1,7 +1,14 @@
-/* Messages, and the calls that wait. */
+/* Messages. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
+
+static void ask(const golaunch_request *q)
+{
+	golaunch__put(&q->job->out, &(struct record){.kind = RECV, .fn = q->sort, .comm = q->comm->id, .seq = q->seq, .src = q->src,
+		.off = q->tag, .size = q->size});
+}
 
 /* next_messages sends what the agent has room for. */
 void golaunch__next_messages(golaunch_job *job)
@@ -17,77 +24,201 @@ void golaunch__next_messages(golaunch_job *job)
 	while ((q = job->recv_queue.first) && job->recvs.count < MAX_REQUESTS) {
 		golaunch__remove(&job->recv_queue, q);
 		golaunch__append(&job->recvs, q);
-		golaunch__put(&job->out, &(struct record){.kind = RECV, .comm = q->comm->id, .seq = q->seq, .src = q->src,
-			.off = q->tag, .size = q->size});
+		ask(q);
 	}
 }
 
-static golaunch_request *message(golaunch_comm *c, enum class class, int peer, int64_t tag, const void *buffer, size_t size)
+static const char *name(enum class class, enum sort sort)
 {
+	return class == SENDING ? "send" : sort == TAKE ? "recv" : "probe";
+}
+
+/* message describes a message to, or from, a peer; buffer has room for size bytes. */
+static golaunch_request *message(golaunch_comm *c, enum class class, enum sort sort, int peer, int64_t tag, const void *buffer, size_t size)
+{
+	const char *call = name(class, sort);
+	int least = class == RECEIVING ? GOLAUNCH_ANY : 0;
 	golaunch_request *q;
 
 	if (!c) {
-		golaunch__no_comm();
+		golaunch__no_comm(call);
 		return NULL;
 	}
 	if (size > 0 && !buffer) {
-		golaunch__fail("a message of %zu bytes without a buffer", size);
+		golaunch__fail("%s: %zu bytes without a buffer", call, size);
 		return NULL;
 	}
-	if (peer >= c->size || peer < (class == RECEIVING ? GOLAUNCH_ANY : 0) || tag < (class == RECEIVING ? GOLAUNCH_ANY : 0)) {
-		golaunch__fail("a message with tag %lld, member %d of %d", (long long)tag, peer, c->size);
+	if (peer >= c->size || peer < least) {
+		golaunch__fail("%s: member %d of a communicator of %d", call, peer, c->size);
+		return NULL;
+	}
+	if (tag < least) {
+		golaunch__fail("%s: tag %lld, which is not in 0 to %lld", call, (long long)tag, (long long)MAX_TAG);
 		return NULL;
 	}
 	if (size > (size_t)MAX_BYTES) {
-		golaunch__fail("a message of %zu bytes", size);
+		golaunch__fail("%s: a message of %zu bytes", call, size);
 		return NULL;
 	}
-	q = golaunch__new(c->job, class);
+	q = golaunch__new(call, c->job, class);
 	if (!q)
 		return NULL;
 	q->comm = c;
 	q->seq = ++c->job->number;
 	q->tag = tag;
 	q->root = q->src = peer;
+	q->size = (int64_t)size;
+	q->sort = sort;
 	return q;
 }
 
-golaunch_request *golaunch__isend(golaunch_comm *c, int dst, int64_t tag, const void *data, size_t size)
+/* post begins a message that is described. */
+golaunch_request *golaunch__post(golaunch_request *q)
 {
-	golaunch_request *q = message(c, SENDING, dst, tag, data, size);
+	golaunch_job *job = q->job;
 
-	if (q) {
+	golaunch__append(q->class == SENDING ? &job->send_queue : &job->recv_queue, q);
+	golaunch__next_messages(job);
+	golaunch__flush(job);
+	return q;
+}
+
+golaunch_request *golaunch__send(golaunch_comm *c, int dst, int64_t tag, const void *data, size_t size)
+{
+	golaunch_request *q = message(c, SENDING, TAKE, dst, tag, data, size);
+
+	if (q)
 		q->send = data;
-		q->size = (int64_t)size;
-		golaunch__append(&c->job->send_queue, q);
-		golaunch__next_messages(c->job);
-		golaunch__flush(c->job);
+	return q;
+}
+
+golaunch_request *golaunch__recv(golaunch_comm *c, int src, int64_t tag, void *buf, size_t room)
+{
+	golaunch_request *q = message(c, RECEIVING, TAKE, src, tag, buf, room);
+
+	if (q)
+		q->recv = buf;
+	return q;
+}
+
+golaunch_request *golaunch__recv_alloc(golaunch_comm *c, int src, int64_t tag, void **data)
+{
+	golaunch_request *q = message(c, RECEIVING, TAKE, src, tag, NULL, 0);
+
+	if (q) {
+		q->data = data;
+		q->size = ANY_SIZE;
 	}
 	return q;
 }
 
-golaunch_request *golaunch__irecv(golaunch_comm *c, int src, int64_t tag, void *buf, size_t room)
+static golaunch_request *posted(golaunch_request *q)
 {
-	golaunch_request *q = message(c, RECEIVING, src, tag, buf, room);
-
-	if (q) {
-		q->recv = buf;
-		q->size = (int64_t)room;
-		golaunch__append(&c->job->recv_queue, q);
-		golaunch__next_messages(c->job);
-		golaunch__flush(c->job);
-	}
-	return q;
+	return golaunch__handle(q ? golaunch__post(q) : NULL);
 }
 
 golaunch_request *golaunch_isend(golaunch_comm *c, int dst, int tag, const void *data, size_t size)
 {
-	return golaunch__handle(golaunch__isend(c, dst, tag, data, size));
+	return posted(golaunch__send(c, dst, tag, data, size));
 }
 
 golaunch_request *golaunch_irecv(golaunch_comm *c, int src, int tag, void *buf, size_t room)
 {
-	return golaunch__handle(golaunch__irecv(c, src, tag, buf, room));
+	return posted(golaunch__recv(c, src, tag, buf, room));
+}
+
+golaunch_request *golaunch_irecv_alloc(golaunch_comm *c, int src, int tag, void **data)
+{
+	if (!data) {
+		golaunch__fail("recv: NULL is no room for the message's address");
+		return golaunch__refused();
+	}
+	*data = NULL;
+	return posted(golaunch__recv_alloc(c, src, tag, data));
+}
+
+int golaunch_send(golaunch_comm *c, int dst, int tag, const void *data, size_t size)
+{
+	return golaunch__wait(golaunch_isend(c, dst, tag, data, size));
+}
+
+int golaunch_recv(golaunch_comm *c, int src, int tag, void *buf, size_t room, struct golaunch_message *m)
+{
+	golaunch_request *q = golaunch_irecv(c, src, tag, buf, room);
+
+	return golaunch_wait_message(&q, m);
+}
+
+int golaunch_recv_alloc(golaunch_comm *c, int src, int tag, void **data, struct golaunch_message *m)
+{
+	golaunch_request *q = golaunch_irecv_alloc(c, src, tag, data);
+
+	return golaunch_wait_message(&q, m);
+}
+
+/* probe describes a question for a message. */
+static golaunch_request *probe(golaunch_comm *c, enum sort sort, int src, int tag)
+{
+	if (c && !c->job->prober) {
+		golaunch__fail("probe: this golaunch is older than probes");
+		return NULL;
+	}
+	return message(c, RECEIVING, sort, src, tag, NULL, 0);
+}
+
+int golaunch_probe(golaunch_comm *c, int src, int tag, struct golaunch_message *m)
+{
+	golaunch_request *q = probe(c, PROBE, src, tag);
+
+	return q ? golaunch__end(golaunch__post(q), m) : -1;
+}
+
+int golaunch_tryprobe(golaunch_comm *c, int src, int tag, struct golaunch_message *m)
+{
+	golaunch_request *q = probe(c, LOOK, src, tag);
+	int found;
+
+	if (!q)
+		return -1;
+	golaunch__append(&c->job->looks, q);
+	ask(q);
+	while (!q->done)
+		golaunch__progress(c->job);
+	found = q->found;
+	if (golaunch__end(q, found ? m : NULL))
+		return -1;
+	return found;
+}
+
+/* tag is one for messages of a call that all members make, in one order with others of
+ * its sort; 2^20 times any number up to 2^30 may be added to it. Scans have those below. */
+int64_t golaunch__tag(golaunch_comm *c, enum library_call call)
+{
+	c->calls[call]++;
+	return (INT64_C(1) << 58) + ((int64_t)call << 56) + c->calls[call] % (1 << 20);
+}
+
+/* grow takes part of a message of any size. What its sender says of that is not
+ * believed: memory is taken as the message comes. */
+static int grow(golaunch_request *q, const struct record *r)
+{
+	enum { AT_ONCE = 1 << 20 };
+	int64_t size = (int64_t)r->length, have = q->got - q->left, room = q->room ? q->room : q->got < AT_ONCE ? q->got : AT_ONCE;
+	char *value;
+
+	while (room < have + size)
+		room *= 2;
+	if (!q->value || room > q->room) {
+		value = realloc(q->value, (size_t)room + 1);
+		if (!value)
+			return golaunch__fail("out of memory for a message of %lld bytes", (long long)q->got);
+		q->value = value;
+		q->room = room;
+	}
+	if (size > 0)
+		memcpy(q->value + have, r->body, (size_t)size);
+	q->value[have + size] = 0;
+	return 0;
 }
 
 int golaunch__message(golaunch_job *job, const struct record *r)
@@ -96,7 +227,9 @@ int golaunch__message(golaunch_job *job, const struct record *r)
 	golaunch_request *q = golaunch__find(l, r->seq);
 	int64_t size = (int64_t)r->length, at = 0;
 
-	if (!q)
+	if (!q && r->kind == MATCH)
+		q = golaunch__find(l = &job->looks, r->seq);
+	if (!q || (r->kind == MATCH && (r->fn == PROBE) != (q->sort != TAKE)))
 		return golaunch__fail("the agent sent part of a message that is not under way");
 	switch (r->kind) {
 	case TAKEN:
@@ -109,19 +242,23 @@ int golaunch__message(golaunch_job *job, const struct record *r)
 			.dst = r->src, .count = 1, .off = r->off, .body = q->send + r->off, .length = (size_t)r->size});
 		return 0;
 	case MATCH:
-		if (r->size > q->size || size > r->size)
+		if (q->sort == TAKE ? r->size > q->size || size > r->size : size > 0)
 			return golaunch__fail("the agent sent a message of %lld bytes for room of %lld", (long long)r->size, (long long)q->size);
 		q->src = r->src;
 		q->tag = r->off;
-		q->got = q->left = r->size;
+		q->got = r->size;
+		q->left = q->sort == TAKE ? r->size : 0;
+		q->found = r->count == 1;
 		break;
 	default:
 		at = r->off;
-		if (at < 0 || size > q->left || at > q->got - size)
+		if (at < 0 || size > q->left || at > q->got - size || (q->data && at != q->got - q->left))
 			return golaunch__fail("the agent sent %lld bytes at %lld of a message of %lld", (long long)size, (long long)at, (long long)q->got);
 	}
-	if (r->kind != TAKEN) {
-		if (size > 0)
+	if (r->kind != TAKEN && q->sort == TAKE) {
+		if (q->data && grow(q, r))
+			return -1;
+		if (!q->data && size > 0)
 			memcpy(q->recv + at, r->body, (size_t)size);
 		q->left -= size;
 	}
@@ -131,57 +268,4 @@ int golaunch__message(golaunch_job *job, const struct record *r)
 		golaunch__next_messages(job);
 	}
 	return 0;
-}
-
-/* The calls that wait. */
-
-static int done(golaunch_request *q) { return golaunch_wait(&q); }
-
-int golaunch_barrier(golaunch_comm *c) { return done(golaunch_ibarrier(c)); }
-
-int golaunch_bcast(golaunch_comm *c, int root, void *buf, size_t size)
-{
-	return done(golaunch_ibcast(c, root, buf, size));
-}
-
-int golaunch_gather(golaunch_comm *c, int root, const void *send, void *recv, size_t size)
-{
-	return done(golaunch_igather(c, root, send, recv, size));
-}
-
-int golaunch_allgather(golaunch_comm *c, const void *send, void *recv, size_t size)
-{
-	return done(golaunch_iallgather(c, send, recv, size));
-}
-
-int golaunch_scatter(golaunch_comm *c, int root, const void *send, void *recv, size_t size)
-{
-	return done(golaunch_iscatter(c, root, send, recv, size));
-}
-
-int golaunch_alltoall(golaunch_comm *c, const void *send, void *recv, size_t size)
-{
-	return done(golaunch_ialltoall(c, send, recv, size));
-}
-
-int golaunch_reduce(golaunch_comm *c, int root, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size)
-{
-	return done(golaunch_ireduce(c, root, type, op, send, recv, size));
-}
-
-int golaunch_allreduce(golaunch_comm *c, golaunch_type type, golaunch_op op, const void *send, void *recv, size_t size)
-{
-	return done(golaunch_iallreduce(c, type, op, send, recv, size));
-}
-
-int golaunch_send(golaunch_comm *c, int dst, int tag, const void *data, size_t size)
-{
-	return done(golaunch_isend(c, dst, tag, data, size));
-}
-
-int golaunch_recv(golaunch_comm *c, int src, int tag, void *buf, size_t room, struct golaunch_message *m)
-{
-	golaunch_request *q = golaunch_irecv(c, src, tag, buf, room);
-
-	return golaunch_wait_message(&q, m);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "internal.h"
 
@@ -23,8 +24,18 @@ int golaunch__fail(const char *format, ...)
 	return -1;
 }
 
-int golaunch__no_job(void) { return golaunch__fail("NULL is no job"); }
-int golaunch__no_comm(void) { return golaunch__fail("NULL is no communicator"); }
+int golaunch__no_job(const char *call) { return golaunch__fail("%s: NULL is no job", call); }
+int golaunch__no_comm(const char *call) { return golaunch__fail("%s: NULL is no communicator", call); }
+
+/* mine sees two threads where one of them waits, which it does nearly all of the time. */
+int golaunch__mine(const char *call, const golaunch_job *job)
+{
+	if (__atomic_load_n(&job->waiting, __ATOMIC_RELAXED))
+		return golaunch__fail("%s: another thread waits in a call of this job; threads call one at a time, by a lock of the program's", call);
+	if (job->pid != getpid())
+		return golaunch__fail("%s: process %d has opened the job, and this is a child of it; only that one may call", call, (int)job->pid);
+	return 0;
+}
 
 golaunch_request *golaunch__refused(void)
 {
@@ -107,6 +118,8 @@ static void release(golaunch_request *q)
 	s->next = vacant;
 	vacant = q->slot + 1;
 	free(q->error);
+	free(q->value);
+	free(q->temp);
 	free(q);
 }
 
@@ -133,14 +146,17 @@ void golaunch__forget(golaunch_job *job)
 			release(slots[i].request);
 }
 
-golaunch_request *golaunch__new(golaunch_job *job, enum class class)
+golaunch_request *golaunch__new(const char *call, golaunch_job *job, enum class class)
 {
 	golaunch_request *q;
 
 	if (!job) {
-		golaunch__no_job();
+		golaunch__no_job(call);
 		return NULL;
 	}
+	if (golaunch__mine(call, job))
+		return NULL;
+	job->cause = 0;
 	if (job->error) {
 		golaunch__fail("%s", job->error);
 		return NULL;
@@ -148,7 +164,7 @@ golaunch_request *golaunch__new(golaunch_job *job, enum class class)
 	q = calloc(1, sizeof *q);
 	if (!q || seat(q)) {
 		free(q);
-		golaunch__fail("out of memory");
+		golaunch__fail("%s: out of memory", call);
 		return NULL;
 	}
 	q->job = job;
@@ -161,6 +177,8 @@ void golaunch__finish(golaunch_request *q, const char *error)
 {
 	q->done = 1;
 	q->error = error ? strdup(error) : NULL;
+	if (q->then)
+		q->then(q);
 	if (q->hidden)
 		release(q);
 }
@@ -175,14 +193,30 @@ int golaunch__end(golaunch_request *q, struct golaunch_message *m)
 		return -1;
 	while (!q->done)
 		golaunch__progress(q->job); /* a failure ends q, too */
+	q->job->cause = q->cause;
+	q->job->member = q->member;
 	if (q->error)
 		rc = golaunch__fail("%s", q->error);
 	else if (golaunch__say(q->job))
 		rc = -1;
 	else if (m)
 		*m = (struct golaunch_message){(int)q->src, (int)q->tag, (size_t)q->got};
+	if (rc == 0 && q->made && q->made_id && !(*q->made = golaunch__comm(q->job, q->made_id, q->made_rank, q->made_size)))
+		rc = -1;
+	if (rc == 0 && q->data) {
+		*q->data = q->value;
+		q->value = NULL;
+	}
 	release(q);
 	return rc;
+}
+
+void golaunch__drop(golaunch_request *q)
+{
+	if (q && q->done)
+		release(q);
+	else if (q)
+		q->hidden = 1;
 }
 
 /* unknown says of what is given to a call that it is no request. */
@@ -202,11 +236,15 @@ int golaunch_wait_message(golaunch_request **request, struct golaunch_message *m
 
 	if (!q)
 		return unknown("golaunch_wait", handle);
+	if (golaunch__mine("golaunch_wait", q->job))
+		return -1;
 	*request = NULL;
 	return golaunch__end(q, m);
 }
 
 int golaunch_wait(golaunch_request **request) { return golaunch_wait_message(request, NULL); }
+
+int golaunch__wait(golaunch_request *handle) { return golaunch_wait(&handle); }
 
 int golaunch_test(golaunch_request *handle)
 {
@@ -214,6 +252,8 @@ int golaunch_test(golaunch_request *handle)
 
 	if (!q)
 		return unknown("golaunch_test", handle);
+	if (golaunch__mine("golaunch_test", q->job))
+		return -1;
 	golaunch__look(q->job); /* a failure ends q, and is told of by golaunch_wait */
 	return q->done && (q->error || q->job->error || q->job->out.begin == q->job->out.end);
 }
@@ -230,6 +270,8 @@ int golaunch_waitany(golaunch_request *const *handles, int count)
 
 			if (!q && handles[i])
 				return unknown("golaunch_waitany", handles[i]);
+			if (q && golaunch__mine("golaunch_waitany", q->job))
+				return -1;
 			if (q && q->done) {
 				golaunch__say(q->job); /* so that golaunch_wait does not wait */
 				return i;

@@ -25,27 +25,31 @@ static int messages(const unsigned char *b, size_t length, int64_t stages, int r
 
 int golaunch_schedule(golaunch_job *job, const char *algorithm, size_t bytes, struct golaunch_scheduled **list, int *count)
 {
-	size_t length = strlen(algorithm), told;
+	size_t length, told;
 	golaunch_request *q;
 	char *value;
 	int64_t stages;
 
+	if (!job)
+		return golaunch__no_job("schedule");
+	if (!algorithm || !list || !count)
+		return golaunch__fail("schedule: NULL is no %s", !algorithm ? "algorithm" : "room for the messages");
+	length = strlen(algorithm);
 	*list = NULL;
 	*count = 0;
-	if (!job)
-		return golaunch__no_job();
 	if (!job->planner)
 		return golaunch__fail("this golaunch is too old to make schedules");
 	if (length == 0 || length > MAX_ALGORITHM)
 		return golaunch__fail("schedule: an algorithm's name has 1 to %d bytes, not %zu; see golaunch netsim list", MAX_ALGORITHM, length);
 	if (bytes > MAX_SCHEDULE)
 		return golaunch__fail("schedule: %s of %zu bytes; 0 to %lld are allowed", algorithm, bytes, (long long)MAX_SCHEDULE);
-	q = golaunch__other(job, &(struct record){.kind = SCHEDULE, .size = (int64_t)bytes, .body = (const unsigned char *)algorithm, .length = length});
+	q = golaunch__other("schedule", job, &(struct record){.kind = SCHEDULE, .size = (int64_t)bytes, .body = (const unsigned char *)algorithm, .length = length});
 	if (!q)
 		return -1;
 	while (!q->done)
 		golaunch__progress(job);
 	value = q->value;
+	q->value = NULL;
 	told = (size_t)q->got;
 	stages = q->size;
 	if (golaunch__end(q, NULL)) {
@@ -56,7 +60,7 @@ int golaunch_schedule(golaunch_job *job, const char *algorithm, size_t bytes, st
 	if (*list)
 		*count = messages((unsigned char *)value, told, stages, job->size, *list);
 	else
-		*count = golaunch__fail("out of memory");
+		*count = golaunch__fail("schedule: out of memory");
 	free(value);
 	if (*count >= 0)
 		return (int)stages;

@@ -25,29 +25,30 @@ static void little(unsigned char *b, uint32_t v)
 		b[i] = (unsigned char)(v >> 8 * i);
 }
 
+golaunch_request *golaunch_isplit(golaunch_comm *c, int color, int key, golaunch_comm **made)
+{
+	golaunch_request *q;
+
+	if (!made) {
+		golaunch__fail("split: NULL is no room for the communicator");
+		return golaunch__refused();
+	}
+	*made = NULL;
+	q = golaunch__usable("split", c, SPLIT, 0, NULL, NULL, 0) ? golaunch__new("split", c->job, OPERATION) : NULL;
+	if (!q)
+		return golaunch__refused();
+	q->comm = c;
+	q->op = SPLIT;
+	q->made = made;
+	q->send = q->choice;
+	little(q->choice, color < 0 ? UINT32_MAX : (uint32_t)color);
+	little(q->choice + 4, (uint32_t)key);
+	return golaunch__handle(golaunch__operate(q));
+}
+
 int golaunch_split(golaunch_comm *c, int color, int key, golaunch_comm **made)
 {
-	unsigned char choice[CHOICE];
-	golaunch_request *q;
-	uint64_t id;
-	int rank, size;
-
-	*made = NULL;
-	little(choice, color < 0 ? UINT32_MAX : (uint32_t)color);
-	little(choice + 4, (uint32_t)key);
-	q = golaunch__begin(c, SPLIT, 0, 0, choice, NULL, 0);
-	if (!q)
-		return -1;
-	while (!q->done)
-		golaunch__progress(c->job);
-	id = q->made_id;
-	rank = q->made_rank;
-	size = q->made_size;
-	if (golaunch__end(q, NULL))
-		return -1;
-	if (id)
-		*made = golaunch__comm(c->job, id, rank, size);
-	return id && !*made ? -1 : 0;
+	return golaunch__wait(golaunch_isplit(c, color, key, made));
 }
 
 int golaunch_locate(golaunch_comm *c, int rank, int *world_rank, int *node)
@@ -56,10 +57,10 @@ int golaunch_locate(golaunch_comm *c, int rank, int *world_rank, int *node)
 	int64_t at, on;
 
 	if (!c)
-		return golaunch__no_comm();
+		return golaunch__no_comm("locate");
 	if (rank < 0 || rank >= c->size)
-		return golaunch__fail("member %d of a communicator of %d", rank, c->size);
-	q = golaunch__other(c->job, &(struct record){.kind = ASK, .comm = c->id, .src = c->rank, .dst = rank, .count = 1});
+		return golaunch__fail("locate: member %d of a communicator of %d", rank, c->size);
+	q = golaunch__other("locate", c->job, &(struct record){.kind = ASK, .comm = c->id, .src = c->rank, .dst = rank, .count = 1});
 	if (!q)
 		return -1;
 	while (!q->done)
