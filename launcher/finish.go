@@ -28,6 +28,7 @@ func (r *run) kill(grace time.Duration) {
 	}
 	r.killed = true
 	r.stdin.close()
+	r.terminal.end()
 	r.staging.stop()
 	r.subtree.Broadcast(link.Control, overlay.KindKill, overlay.Encode(overlay.Kill{Grace: grace}))
 }
@@ -54,6 +55,7 @@ func (r *run) endIf() {
 
 // finish takes the tree down and says how the job went.
 func (r *run) finish() int {
+	r.terminal.end()
 	r.report.status.end()
 	r.tellNotes()
 	r.clock.mark("output drained")
@@ -117,6 +119,7 @@ func (r *run) awaitRoot(ctx context.Context) {
 // signals are still taken, and come to nothing: the job is over, and has its status.
 func (r *run) close() {
 	defer signal.Stop(r.signals)
+	r.terminal.end() // also after a panic
 	r.stop()
 	if r.progress.timer != nil {
 		r.progress.timer.Stop()

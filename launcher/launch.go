@@ -30,7 +30,8 @@ func (r *run) launchMessage(ready overlay.Ready) (*overlay.Launch, error) {
 
 		World:     r.worldMessage(0, r.plan),
 		Env:       r.Env,
-		EnvGiven:  r.EnvGiven,
+		EnvGiven:  r.given(),
+		Terminal:  r.terminal.ask(),
 		Umask:     unix.Umask(),
 		Rlimits:   limits,
 		Nodes:     nodes,

@@ -67,7 +67,7 @@ func (r *run) message(m overlay.Message) error {
 	case overlay.KindWaiting:
 		return overlay.Take(m, func(w overlay.Waiting) error { return r.ranksWait(world, w) })
 	case overlay.KindInputAck:
-		return overlay.Take(m, r.stdin.ack)
+		return overlay.Take(m, r.takenInput)
 	}
 	return fmt.Errorf("unexpected message of kind %d", m.Header.Kind)
 }

@@ -10,6 +10,7 @@
 package launcher
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -120,6 +121,8 @@ type Options struct {
 
 	// Stdin tells which ranks read golaunch's standard input.
 	Stdin StdinTarget
+	// PTY gives rank 0 a pseudo-terminal, at which who is at golaunch's own types.
+	PTY bool
 	// Label is put in front of every line of output: nothing, LabelRank, LabelHost,
 	// or a pattern as in stdio.Pattern.
 	Label string
@@ -253,7 +256,7 @@ func (o *Options) Validate() error {
 	if _, err := stdio.ParsePatterns(o.OutPattern, o.ErrPattern); err != nil {
 		return err
 	}
-	if err := o.checkRestarts(); err != nil {
+	if err := cmp.Or(o.checkRestarts(), o.checkPTY()); err != nil {
 		return err
 	}
 	return o.Place.Check(o.Network != nil)

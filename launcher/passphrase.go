@@ -1,11 +1,16 @@
 package launcher
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"slices"
+	"syscall"
 	"time"
 
 	"github.com/golaunch/golaunch/internal/unix"
@@ -64,48 +69,66 @@ func (p *passphrases) get(ctx context.Context, file string, again bool) ([]byte,
 	return word, err
 }
 
-// Keys that end, or change, what readSilently reads.
-const (
-	keyInterrupt = 'C' & 0x1f
-	keyEnd       = 'D' & 0x1f
-	keyKill      = 'U' & 0x1f
-	keyQuit      = '\\' & 0x1f
-	keyDelete    = 0x7f
-)
+// atQuestion are the signals that a question heeds: those that keys make, and that end
+// or stop golaunch.
+var atQuestion = []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGTERM, syscall.SIGHUP}
 
-// readSilently reads a line from a terminal that does not show it, nor makes signals of
-// keys, which could leave it so. The terminal is as before when it returns: at the end
-// of the line, at Ctrl-C or when ctx ends.
-func readSilently(ctx context.Context, tty *os.File, prompt string) (word []byte, err error) {
-	restore, err := unix.Raw(tty)
-	if err != nil {
-		return nil, errNoTerminal
-	}
-	defer restore()
-	if _, err := io.WriteString(tty, prompt); err != nil {
-		return nil, err
-	}
-	defer func() { _, _ = io.WriteString(tty, "\r\n") }() // a terminal that is gone needs none
-	stop := context.AfterFunc(ctx, func() { _ = tty.SetReadDeadline(time.Unix(1, 0)) })
-	defer stop()
-	for one := make([]byte, 1); len(word) < mostPassphrase; {
-		if _, err := tty.Read(one); err != nil {
-			return nil, errors.Join(ctx.Err(), err)
-		}
-		switch c := one[0]; c {
-		case '\r', '\n':
-			return word, nil
-		case keyInterrupt, keyQuit:
+// readSilently reads a line from a terminal that does not show it. The terminal is as
+// before when it returns, and while a signal acts: Ctrl-Z stops golaunch, and when it
+// goes on it asks again; SIGTERM and SIGHUP end it.
+func readSilently(ctx context.Context, tty *os.File, prompt string) ([]byte, error) {
+	for {
+		word, came, err := askOnce(ctx, tty, prompt)
+		switch came {
+		case nil:
+			return word, err
+		case syscall.SIGINT, syscall.SIGQUIT:
 			return nil, errInterrupted
-		case keyEnd:
-			return nil, io.EOF
-		case '\b', keyDelete:
-			word = word[:max(0, len(word)-1)]
-		case keyKill:
-			word = word[:0]
-		default:
-			word = append(word, c)
+		case syscall.SIGTSTP:
+			came = syscall.SIGSTOP // Go's runtime keeps the other, once it was caught
 		}
+		unix.Raise(came.(syscall.Signal))
 	}
-	return nil, fmt.Errorf("a passphrase of more than %d bytes", mostPassphrase)
+}
+
+// askOnce asks once, unless a signal comes.
+func askOnce(ctx context.Context, tty *os.File, prompt string) (word []byte, came os.Signal, err error) {
+	signals := make(chan os.Signal, len(atQuestion))
+	signal.Notify(signals, slices.DeleteFunc(slices.Clone(atQuestion), signal.Ignored)...)
+	defer signal.Stop(signals)
+	restore, err := unix.Hush(tty)
+	if err != nil {
+		return nil, nil, errNoTerminal
+	}
+	answered := false
+	defer func() {
+		_, _ = io.WriteString(tty, "\n") // a terminal that is gone needs none
+		restore(!answered)               // a part of a passphrase is not the shell's
+	}()
+	if _, err := io.WriteString(tty, prompt); err != nil {
+		return nil, nil, err
+	}
+	var failed error
+	read := make(chan struct{})
+	go func() { // ends with the line, or by the deadline
+		defer close(read)
+		var line []byte
+		line, failed = bufio.NewReader(io.LimitReader(tty, mostPassphrase+1)).ReadBytes('\n')
+		word = bytes.TrimSuffix(line, []byte("\n"))
+		if len(word) > mostPassphrase {
+			failed = fmt.Errorf("a passphrase of more than %d bytes", mostPassphrase)
+		}
+	}()
+	select {
+	case <-read:
+		answered = failed == nil
+		return word, nil, failed
+	case came = <-signals:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	_ = tty.SetReadDeadline(time.Unix(1, 0))
+	<-read
+	_ = tty.SetReadDeadline(time.Time{})
+	return nil, came, err
 }

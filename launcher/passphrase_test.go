@@ -64,7 +64,7 @@ func TestPassphrase(t *testing.T) {
 
 	c = asked(t.Context(), true)
 	sees("golaunch: that is not its passphrase\r\n" + prompt)
-	typed("abc\x03")
+	require.NoError(t, unix.Kill(os.Getpid(), unix.SIGINT)) // the key's, in a session of its own: integration/e2e
 	require.ErrorIs(t, (<-c).err, errInterrupted)
 	sees("\r\n")
 	require.Equal(t, before, modes(t, look))

@@ -32,6 +32,7 @@ type printer struct {
 	err   error
 	plans map[int]*Plan // by world, until its output ends
 	fold  *fold         // of standard output; nil without --fold
+	own   *terminal     // where what rank 0 shows goes, byte for byte, with --pty; else nil
 }
 
 func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (*printer, error) {
@@ -46,7 +47,11 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 		}
 	}
 	onePlace := samePlace(own.Stdout, own.Stderr)
-	config := stdio.AssemblerConfig{Ranks: plan.Size, Label: o.Label != "", LineMax: o.LineMax, Out: terminal{own, onePlace, report}}
+	out := terminal{own, onePlace, report}
+	if o.PTY {
+		p.own = &out
+	}
+	config := stdio.AssemblerConfig{Ranks: plan.Size, Label: o.Label != "", LineMax: o.LineMax, Out: out}
 	if config.LabelText, err = p.label(o.Label); err != nil {
 		return nil, bootstrap.UsageError{Err: err}
 	}
@@ -58,11 +63,11 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 	if !own.atTerminal() {
 		config.ShowAfter = -1 // a program reads it, for whom lines are to be whole
 	}
-	out, err := stdio.NewAssembler(config)
+	merged, err := stdio.NewAssembler(config)
 	if err != nil {
 		return nil, err
 	}
-	p.dests[stdio.Stdout], p.dests[stdio.Stderr] = out, out
+	p.dests[stdio.Stdout], p.dests[stdio.Stderr] = merged, merged
 	if !onePlace {
 		// Bytes for one file must not depend on what goes to the other.
 		if p.dests[stdio.Stderr], err = stdio.NewAssembler(config); err != nil {
@@ -207,6 +212,10 @@ func (p *printer) print(body []byte) error {
 			p.err = fmt.Errorf("output of rank %v, stream %d does not exist", r, st)
 			return
 		}
+		if p.own != nil && r == (job.RankID{}) {
+			p.err = p.own.show(data)
+			return
+		}
 		if p.fold != nil && st == stdio.Stdout {
 			plan := p.plans[r.World]
 			host := plan.hostOf(r.Rank)
@@ -335,7 +344,22 @@ func (t terminal) Write(s stdio.Stream, b []byte) error {
 	if (s == stdio.Stderr || t.onePlace) && !t.report.among(b) {
 		return nil
 	}
-	_, err := w.Write(b)
+	return unread(w.Write(t.report.lines(w, b)))
+}
+
+// show writes what the terminal of rank 0 shows.
+func (t terminal) show(b []byte) error {
+	if len(b) == 0 { // its end, without a newline
+		return nil
+	}
+	if t.onePlace {
+		t.report.among(b)
+	}
+	return unread(t.Stdout.Write(b))
+}
+
+// unread is the error of a write to golaunch's own streams.
+func unread(_ int, err error) error {
 	if errors.Is(err, syscall.EPIPE) {
 		return errUnread
 	}

@@ -1,13 +1,16 @@
 package launcher
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
 	"unicode"
 
+	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/stdio"
@@ -27,6 +30,7 @@ type reporter struct {
 	w     io.Writer
 	quiet bool // only what explains a nonzero exit status is said
 	line  lineOfRanks
+	raw   bool // the user's terminal takes a newline for a step down
 
 	status *statusLine // nil where none is to be shown
 }
@@ -56,11 +60,33 @@ func (p *reporter) say(format string, args ...any) {
 	defer p.mu.Unlock()
 	text := strings.TrimRight(printable(fmt.Sprintf(format, args...)), "\n")
 	p.status.erase()
+	text = "golaunch: " + strings.ReplaceAll(text, "\n", "\ngolaunch: ") + "\n"
 	if p.line == lineOpen {
 		p.line = lineCutIn
-		io.WriteString(p.w, "\n")
+		text = "\n" + text
 	}
-	io.WriteString(p.w, "golaunch: "+strings.ReplaceAll(text, "\n", "\ngolaunch: ")+"\n")
+	_, _ = p.w.Write(p.forRaw(p.w, []byte(text))) // who closed it does not read it
+}
+
+// setRaw says whether the user's terminal is in raw mode.
+func (p *reporter) setRaw(raw bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.raw = raw
+}
+
+// lines are lines of text as w shows them as such.
+func (p *reporter) lines(w io.Writer, text []byte) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.forRaw(w, text)
+}
+
+func (p *reporter) forRaw(w io.Writer, text []byte) []byte {
+	if f, ok := w.(*os.File); !p.raw || !ok || !unix.IsTerminal(f) {
+		return text
+	}
+	return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
 }
 
 // among learns what ranks are about to write where golaunch's words go, and tells

@@ -3,11 +3,14 @@ package launcher
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -62,7 +65,59 @@ func (s *restarts) options() (Options, error) {
 
 // logDir is where the output of this attempt goes.
 func (s *restarts) logDir() string {
-	return filepath.Join(s.o.LogDir, fmt.Sprint("attempt-", s.attempt))
+	return filepath.Join(s.o.LogDir, fmt.Sprint(attemptDir, s.attempt))
+}
+
+const attemptDir = "attempt-" // and the number
+
+// isLog reports whether a name in the directory of an attempt is of a rank's output, as in
+// 3.out, or 1.3.err of a spawned world's.
+func isLog(name string) bool {
+	end := filepath.Ext(name)
+	world, rank, spawned := strings.Cut(strings.TrimSuffix(name, end), ".")
+	return (end == ".out" || end == ".err") && isNumber(world) && (!spawned || isNumber(rank))
+}
+
+func isNumber(s string) bool {
+	_, err := strconv.ParseUint(s, 10, 31)
+	return err == nil
+}
+
+// clearLogs removes what an earlier job has left in Options.LogDir: its attempts and
+// ranks would be taken for this one's. Other files stay.
+func (s *restarts) clearLogs(report *reporter) error {
+	if s.o.LogDir == "" || s.o.DryRun {
+		return nil
+	}
+	attempts, err := os.ReadDir(s.o.LogDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("--log-dir: %w", err)
+	}
+	removed := 0
+	for _, a := range attempts {
+		if number, ok := strings.CutPrefix(a.Name(), attemptDir); !ok || !a.IsDir() || !isNumber(number) {
+			continue
+		}
+		dir := filepath.Join(s.o.LogDir, a.Name())
+		logs, err := os.ReadDir(dir)
+		if err != nil {
+			return fmt.Errorf("--log-dir: %w", err)
+		}
+		for _, f := range logs {
+			if !f.Type().IsRegular() || !isLog(f.Name()) {
+				continue
+			}
+			if err := os.Remove(filepath.Join(dir, f.Name())); err != nil {
+				return fmt.Errorf("--log-dir: a file of an earlier job: %w", err)
+			}
+			removed++
+		}
+		_ = os.Remove(dir) // unless something else is there
+	}
+	if removed > 0 {
+		report.note("--log-dir: %s of an earlier job removed from %s", plural(removed, "file"), s.o.LogDir)
+	}
+	return nil
 }
 
 // again prepares the next attempt after one that failed, and reports whether there is

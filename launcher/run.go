@@ -61,6 +61,10 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 	}
 	o.passphrases = newPassphrases()
 	attempts := newRestarts(o)
+	if err := attempts.clearLogs(report); err != nil {
+		report.say("%v", err)
+		return job.ExitUsage
+	}
 	for {
 		o, err := attempts.options()
 		if err != nil {
@@ -147,9 +151,11 @@ type run struct {
 	printer *printer
 	stdout  io.Writer // golaunch's own
 	stdin   *stdinPump
-	inbox   *overlay.Inbox
-	woken   chan struct{}
-	signals chan os.Signal
+
+	terminal *userTerminal // nil without --pty
+	inbox    *overlay.Inbox
+	woken    chan struct{}
+	signals  chan os.Signal
 
 	ctx      context.Context
 	stop     context.CancelFunc
@@ -229,8 +235,11 @@ func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio 
 	if r.printer, err = newPrinter(o, plan, r.jobID, stdio, report); err != nil {
 		return nil, err
 	}
-	if r.stdin, err = newStdinPump(stdio.Stdin, o.Stdin == StdinAll, r.inbox); err != nil {
+	if r.stdin, err = newStdinPump(stdio.Stdin, o.Stdin == StdinAll || o.PTY, r.inbox); err != nil {
 		return nil, err
+	}
+	if o.PTY {
+		r.terminal = newUserTerminal(stdio, report)
 	}
 	if plan.kind.Orphans {
 		// What a root that dies leaves behind here becomes ours to end.

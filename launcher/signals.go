@@ -88,7 +88,11 @@ type interruptOld struct{ came time.Time }
 func (r *run) catch() {
 	r.hadTerminal = unix.HasTerminal()
 	signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU)
-	signal.Notify(r.signals, slices.DeleteFunc(slices.Clone(handled), signal.Ignored)...)
+	caught := slices.Clone(handled)
+	if r.PTY {
+		caught = append(caught, syscall.SIGWINCH)
+	}
+	signal.Notify(r.signals, slices.DeleteFunc(caught, signal.Ignored)...)
 }
 
 // signal acts on a signal to golaunch: the first SIGINT interrupts the ranks, which
@@ -134,6 +138,8 @@ func (r *run) signal(s syscall.Signal) {
 		time.AfterFunc(stopAfter, func() { r.inbox.Put(stopNow{}) })
 	case syscall.SIGCONT:
 		r.resume()
+	case syscall.SIGWINCH:
+		r.resized()
 	case syscall.SIGPIPE: // the write has failed: outputFailed
 	default:
 		if !r.launched() {
@@ -206,6 +212,7 @@ func (r *run) stopSelf() {
 	}
 	r.suspended = true
 	r.report.status.erase()
+	r.terminal.leave()
 	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 }
 
@@ -216,6 +223,11 @@ func (r *run) resume() {
 		_ = r.subtree.Suspend(false) // a lost link shows as EdgeEnded
 	}
 	r.passOn(syscall.SIGCONT)
+	r.terminal.leave() // a shell has changed it meanwhile
+	if r.running() {
+		r.terminal.enter()
+		r.resized()
+	}
 }
 
 // end takes the first, or a further, demand to end the job. What a third leaves

@@ -72,7 +72,11 @@ func (r *run) waits(w overlay.Waits) error {
 	if len(s.question.Of) > 0 {
 		r.sayWaits(w.Waits)
 	} else if w.Living > 0 && w.Messages == w.Living {
-		r.sayStall("every rank waits for a message that does not come: %s", strings.Join(w.Examples, "; "))
+		examples := w.Examples
+		if more := w.Messages - len(examples); more > 0 {
+			examples = append(examples, fmt.Sprintf("and %d more", more))
+		}
+		r.sayStall("every rank waits for a message that does not come: %s", strings.Join(examples, "; "))
 	}
 	switch {
 	case s.timedOut:

@@ -41,16 +41,17 @@ const (
 	foregroundCheck = 200 * time.Millisecond
 )
 
-// newStdinPump returns a pump for one reader, or for all ranks: then some may
-// read while others never do, and get a whole window all the same.
-func newStdinPump(file *os.File, all bool, inbox *overlay.Inbox) (*stdinPump, error) {
+// newStdinPump returns a pump for one reader, or an eager one: for all ranks, of which
+// some may read while others never do, and get a whole window all the same; for a
+// terminal, which takes what is typed whether it is read or not.
+func newStdinPump(file *os.File, eager bool, inbox *overlay.Inbox) (*stdinPump, error) {
 	first := stdio.WindowFirst
-	if all {
+	if eager {
 		first = stdio.WindowSize
 	}
 	window, err := stdio.NewWindow(first, stdio.WindowSize)
 	p := &stdinPump{file: file, inbox: inbox, window: window}
-	p.byLine = file != nil && !all && unix.IsTerminal(file)
+	p.byLine = file != nil && !eager && unix.IsTerminal(file)
 	p.more.L = &p.mu
 	return p, err
 }
@@ -150,6 +151,7 @@ func (r *run) startInput() {
 	if r.stdinRank() == overlay.StdinNone || r.killed || r.stdin.window.Ended() {
 		return
 	}
+	r.terminal.enter()
 	if r.stdin.file == nil {
 		r.sendInput(stdinRead{err: io.EOF})
 		return
@@ -157,8 +159,18 @@ func (r *run) startInput() {
 	r.stdin.start()
 }
 
+// takenInput notes what ranks have read.
+func (r *run) takenInput(k overlay.InputAck) error {
+	err := r.stdin.ack(k)
+	if r.stdin.window.Ended() {
+		r.terminal.end()
+	}
+	return err
+}
+
 // sendInput passes on what was read; an empty message is the end.
 func (r *run) sendInput(e stdinRead) {
+	r.terminal.enter() // it may be ours only now
 	to := tree.Everyone
 	if rank := r.stdinRank(); rank != overlay.StdinAll {
 		to = r.plan.hostOf(rank)

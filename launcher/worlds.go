@@ -163,6 +163,7 @@ func (r *run) worldStarted(id int, s overlay.Started) error {
 			r.passOn(s)
 		}
 		r.startInput()
+		r.resized()
 		return nil
 	}
 	w.started = true

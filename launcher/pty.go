@@ -1,0 +1,127 @@
+package launcher
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/overlay"
+)
+
+// userTerminal is the terminal that golaunch was called at, while somebody types there
+// for the terminal of rank 0 (--pty). It is in raw mode as long as rank 0 reads it: every
+// byte is for rank 0 then, Ctrl-C too. A nil one is without --pty.
+type userTerminal struct {
+	stdio   IO
+	report  *reporter
+	size    unix.Window // that rank 0's was given last
+	restore func()      // to what it was before; nil before it was raw
+	raw     bool
+	ended   bool // it is raw no more
+}
+
+// usualWindow is the size of rank 0's terminal where golaunch has none.
+var usualWindow = unix.Window{Rows: 24, Columns: 80}
+
+func newUserTerminal(stdio IO, report *reporter) *userTerminal {
+	return &userTerminal{stdio: stdio, report: report}
+}
+
+// window is the size of the terminal that golaunch has as any of its streams.
+func (t *userTerminal) window() unix.Window {
+	for _, stream := range []any{t.stdio.Stdin, t.stdio.Stdout, t.stdio.Stderr} {
+		f, ok := stream.(*os.File)
+		if !ok || f == nil {
+			continue
+		}
+		if w := unix.WindowOf(f); w.Rows > 0 && w.Columns > 0 {
+			return w
+		}
+	}
+	return usualWindow
+}
+
+// ask is what the launch message says of rank 0's terminal: its size, nil for none.
+func (t *userTerminal) ask() *unix.Window {
+	if t == nil {
+		return nil
+	}
+	t.size = t.window()
+	size := t.size
+	return &size
+}
+
+// enter puts the terminal in raw mode, unless it is, or is another job's.
+func (t *userTerminal) enter() {
+	if t == nil || t.raw || t.ended || t.stdio.Stdin == nil || !unix.IsTerminal(t.stdio.Stdin) || !unix.Foreground(t.stdio.Stdin) {
+		return
+	}
+	restore, err := unix.Raw(t.stdio.Stdin)
+	if err != nil {
+		t.report.say("--pty: the terminal stays as it is: %v", err)
+		return
+	}
+	if t.restore == nil { // later it may be raw from before
+		t.restore = restore
+	}
+	t.raw = true
+	t.report.setRaw(true)
+}
+
+// leave makes the terminal what it was before enter, unless it is another job's.
+func (t *userTerminal) leave() {
+	if t == nil || !t.raw {
+		return
+	}
+	t.raw = false
+	if unix.Foreground(t.stdio.Stdin) {
+		t.restore()
+	}
+	t.report.setRaw(false)
+}
+
+// end leaves for good.
+func (t *userTerminal) end() {
+	if t != nil {
+		t.leave()
+		t.ended = true
+	}
+}
+
+// resized has rank 0's terminal follow the size of the user's, once there is one.
+func (r *run) resized() {
+	if r.terminal == nil || !r.running() {
+		return
+	}
+	if size := r.terminal.window(); size != r.terminal.size {
+		r.terminal.size = size
+		r.subtree.Broadcast(link.Control, overlay.KindResize, overlay.Encode(size))
+	}
+}
+
+// given is what is set for all ranks; with a terminal its kind is among it, first, so
+// that what the user says of it counts more.
+func (r *run) given() []string {
+	i := slices.IndexFunc(r.Environ, func(kv string) bool { return strings.HasPrefix(kv, "TERM=") })
+	if r.terminal == nil || i < 0 {
+		return r.EnvGiven
+	}
+	return slices.Concat(r.Environ[i:i+1], r.EnvGiven)
+}
+
+// checkPTY says which other options exclude Options.PTY.
+func (o *Options) checkPTY() error {
+	switch {
+	case !o.PTY:
+	case o.Stdin != 0:
+		return errors.New("--pty: rank 0 has the terminal, and nobody else reads it; leave out --stdin")
+	case o.Label != "" || o.Fold || o.OutPattern != "" || o.ErrPattern != "" || o.LogDir != "":
+		return errors.New("--pty shows what rank 0 writes as it is; leave out --label, --fold, --out, --err and --log-dir")
+	case o.Restarts > 0:
+		return errors.New("--pty and --restarts exclude each other: what was typed cannot be typed again")
+	}
+	return nil
+}
