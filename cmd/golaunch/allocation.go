@@ -53,6 +53,18 @@ func operatorHosts(w io.Writer, getenv func(string) string) ([]job.Host, error) 
 	return nil, nil
 }
 
+// nodesHere says what becomes of the nodes of another launcher's line where no hosts are
+// known: as srun's they are all this machine; as torchrun's, of which each has its
+// devices, they are refused.
+func (c *commandLine) nodesHere(w io.Writer, n int) error {
+	if slices.Contains(c.nodesOf, &torchrunTool) {
+		return fmt.Errorf("%s: no hosts are named, and this is no allocation; name them with -H or -f, or say --bootstrap %s for %d nodes of this machine",
+			c.nodesWord, registry.Local().Name, n)
+	}
+	c.tell(w, 0, "%s: no hosts are named, and this is no allocation: the %d nodes are all this machine; name hosts with -H or -f", c.nodesWord, n)
+	return nil
+}
+
 // onNodes takes --nodes of an allocation's hosts, or of those named, the first, as srun
 // means it: ranks are spread over all of them, unless their slots don't suffice for that.
 func onNodes(o *launcher.Options, named bool) error {

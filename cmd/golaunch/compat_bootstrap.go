@@ -17,5 +17,5 @@ func bootstrapWord(v []string) ([]string, string) {
 	}
 	names := registry.Names()
 	last := len(names) - 1
-	return nil, fmt.Sprintf("instead of %s use --bootstrap %s or %s", v[0], strings.Join(names[:last], ", "), names[last])
+	return nil, fmt.Sprintf("use --bootstrap %s or %s", strings.Join(names[:last], ", "), names[last])
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/golaunch/golaunch/placement"
 )
 
 // hydraTool is MPICH's mpiexec, Hydra, by its help and its table of flags in 4.
@@ -168,9 +170,6 @@ func rankMap(p *pasted, v []string) ([]string, string) {
 	if rank == 0 {
 		return nil, wrong
 	}
-	p.c.rankMap = b.String()
-	return []string{"--map-by", "file:" + rankMapName}, ""
+	p.c.rankMap, p.c.rankMapName = b.String(), "-rankmap"
+	return []string{"--map-by", placement.File + p.c.rankMapName}, ""
 }
-
-// rankMapName stands for the rank file of -rankmap.
-const rankMapName = "-rankmap"

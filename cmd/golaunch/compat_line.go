@@ -25,6 +25,9 @@ type pasted struct {
 	cpus      int    // of each rank, as the line says; 0 where it does not
 	stage     bool   // the programs are brought to the hosts
 	python    pythonWish
+	plane     int    // the ranks of a block that srun deals; 0 where it does not
+	redirects bool   // torchrun's output goes to files
+	counted   string // what its --nproc-per-node counts on this machine, and the number
 }
 
 // note keeps what -v tells of the flag that is read.
@@ -79,8 +82,10 @@ func (p *pasted) parts(raw [][]string) ([][]string, error) {
 		}
 		if slices.Contains(p.line, &torchrunTool) {
 			rest = p.withPython(rest)
+			p.checkTorchrun(flags)
 		}
 		p.checkCPUs(flags)
+		flags = p.deal(flags)
 		parts[i] = append(flags, rest...)
 	}
 	if p.stage && !p.multiProg {
@@ -160,6 +165,25 @@ func isAssignment(word string) bool {
 	return ok && name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return r != '_' && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
 	})
+}
+
+// valueOf is the value of one of golaunch's flags in words that were read, "" where they
+// do not have it.
+func (p *pasted) valueOf(words []string, name string) string {
+	flag := p.c.flags.Lookup(name)
+	for i, word := range words {
+		if value, ok := strings.CutPrefix(word, "--"+name+"="); ok {
+			return value
+		}
+		value, short := strings.CutPrefix(word, "-"+flag.Shorthand)
+		switch short = short && flag.Shorthand != ""; {
+		case (word == "--"+name || short && value == "") && i+1 < len(words):
+			return words[i+1]
+		case short && word[1] != '-':
+			return value
+		}
+	}
+	return ""
 }
 
 // checkCPUs answers a line that has ranks of several CPUs bound to less.

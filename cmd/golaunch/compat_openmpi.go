@@ -103,7 +103,7 @@ var openMPITool = tool{
 		means("enable-recovery", "--keep-going"),
 		means("continuous", "--keep-going"),
 		pass("disable-recovery", 0, "a rank that fails ends the job"),
-		value("max-restarts", "nothing for 0; else answered: "+answerRestart, restarts),
+		turns("max-restarts", 1, "`--restarts`, of the whole job", restarts),
 		value("runtime-options rtos", "`--keep-going`, `--timeout`; else answered", runtimeOptions),
 		pass("forward-signals", 1, "'golaunch help signals' says which signals reach the ranks"),
 		pass("report-child-jobs-separately", 0, "the exit status is that of the rank that failed first"),
@@ -141,11 +141,9 @@ func perRank(v []string) ([]string, string) {
 }
 
 // restarts is how often a program is started anew.
-func restarts(v []string) ([]string, string) {
-	if v[0] == "0" {
-		return nil, ""
-	}
-	return nil, answerRestart
+func restarts(p *pasted, v []string) ([]string, string) {
+	p.note("all ranks start again, not one alone")
+	return []string{"--restarts", v[0]}, ""
 }
 
 // directives are what PRRTE's --output takes, where srun's takes a file.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/golaunch/golaunch/placement"
@@ -38,7 +40,9 @@ func mapBy(v []string) ([]string, string) {
 		flags, parts = []string{"--map-by", parts[0]}, parts[1:]
 	case parts[0] == "ppr" && len(parts) > 2 && parts[2] == "node":
 		flags, parts = []string{"--ppn", parts[1]}, parts[3:]
-	case isPartOfHost(parts[0]) || parts[0] == "ppr" || parts[0] == "dist":
+	case parts[0] == "ppr":
+		return nil, answerParts
+	case isPartOfHost(parts[0]) || parts[0] == "dist":
 		return nil, answerWithin
 	default:
 		return []string{"--map-by", word}, "" // which says what its words are
@@ -89,8 +93,17 @@ func rankFile(v []string) ([]string, string) {
 
 // distribution is srun's value, and that of mpirun_rsh of MVAPICH2's network-aware
 // job launcher, pt2pt: by the communication graph of --metis-file.
-func distribution(v []string) ([]string, string) {
-	switch v[0] {
+func distribution(p *pasted, v []string) ([]string, string) {
+	word, _, _ := strings.Cut(v[0], ",") // NoPack and Pack, of which golaunch has neither
+	if size, ok := strings.CutPrefix(strings.ToLower(word), "plane="); ok {
+		n, err := strconv.Atoi(size)
+		if err != nil || n < 1 {
+			return nil, "a plane has a number of ranks, as in plane=2"
+		}
+		p.plane = n
+		return nil, ""
+	}
+	switch word {
 	case "block", "block:block", "block:cyclic", "block:*", "*", "*:*":
 		return []string{"--map-by", "slot"}, ""
 	case "cyclic", "cyclic:block", "cyclic:cyclic", "cyclic:*":
@@ -101,4 +114,34 @@ func distribution(v []string) ([]string, string) {
 		return nil, answerRankMap
 	}
 	return nil, answerWithin
+}
+
+// deal puts blocks of ranks on each host in turn, as srun's plane does: each host has as
+// many ranks as --map-by node would give it. It needs both numbers.
+func (p *pasted) deal(flags []string) []string {
+	if p.plane == 0 {
+		return flags
+	}
+	ranks, _ := strconv.Atoi(p.valueOf(flags, "np")) // what is no number is refused with the flags
+	hosts, _ := strconv.Atoi(p.valueOf(flags, "nodes"))
+	if ranks < 1 || ranks > mostMapped || hosts < 1 || hosts > ranks {
+		p.answers = append(p.answers, fmt.Sprintf("plane=%d: say how many ranks on how many hosts, as in -N 4 -n 16", p.plane))
+		return flags
+	}
+	var b strings.Builder
+	left := make([]int, hosts)
+	for i := range left {
+		left[i] = (ranks + hosts - 1 - i) / hosts
+	}
+	for rank, host := 0, 0; rank < ranks; host = (host + 1) % hosts {
+		n := min(p.plane, left[host])
+		left[host] -= n
+		for range n {
+			fmt.Fprintf(&b, "rank %d=+n%d\n", rank, host)
+			rank++
+		}
+	}
+	p.c.rankMap, p.c.rankMapName = b.String(), fmt.Sprintf("plane=%d", p.plane)
+	p.plane = 0
+	return append(flags, "--map-by", placement.File+p.c.rankMapName)
 }

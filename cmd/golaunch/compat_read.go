@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -212,9 +213,13 @@ func (p *pasted) order(name string) []*tool {
 // read rewrites the words of other launchers at the beginning of args, up to the
 // program, into golaunch's flags. What has no equal is in p.answers afterwards.
 func (p *pasted) read(args []string) (flags, rest []string, err error) {
+	said := map[string]given{}
 	for len(args) > 0 && isFlag(args[0]) {
 		w := newWord(args[0])
 		words, used, err := p.readOne(w, args[1:])
+		if err == nil {
+			words, err = p.once(words, strings.Join(args[:1+used], " "), said)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -222,6 +227,32 @@ func (p *pasted) read(args []string) (flags, rest []string, err error) {
 		args = args[1+used:]
 	}
 	return flags, args, nil
+}
+
+// given is the value of a flag, and the words that gave it.
+type given struct{ value, words string }
+
+// once drops a flag with a value that other words have said before, and refuses one with
+// another value: of two spellings of a flag none is to be lost in silence.
+func (p *pasted) once(flags []string, words string, said map[string]given) (left []string, err error) {
+	for i := 0; i < len(flags); i++ {
+		flag := p.c.flags.Lookup(strings.TrimPrefix(flags[i], "--"))
+		if !strings.HasPrefix(flags[i], "--") || flag == nil || flag.NoOptDefVal != "" || i+1 == len(flags) {
+			left = append(left, flags[i])
+			continue
+		}
+		value := flags[i+1]
+		i++
+		before, ok := said[flag.Name]
+		switch {
+		case !ok || has(flag, repeatKey) || before.words == words:
+			said[flag.Name] = given{value, words}
+			left = append(left, flags[i-1], value)
+		case before.value != value:
+			return nil, fmt.Errorf("%s: %s and %s say different things; leave one out", flagName(flag), before.words, words)
+		}
+	}
+	return left, nil
 }
 
 // readOne rewrites one flag and returns how many of the arguments after it are its
@@ -311,13 +342,38 @@ func (p *pasted) apply(r *row, w word, next []string) (flags []string, used int,
 		p.notes[i] = fmt.Sprintf("%s: %s", w.arg, p.notes[i])
 	}
 	if answer != "" {
-		p.answers = append(p.answers, noEqual(w.arg, answer))
+		p.answers = append(p.answers, r.unable(w, values, answer))
 		return nil, used, nil
+	}
+	if len(flags) > 0 && flags[0] == "--nodes" {
+		p.c.nodesOf, p.c.nodesWord = p.line, w.arg
+		switch {
+		case !w.attached:
+			p.c.nodesWord += " " + values[0]
+		case w.letter:
+			p.c.nodesWord += w.value
+		}
 	}
 	if !w.attached && len(values) == 1 && len(flags) > 0 {
 		err = dashed(p.c.flags.Lookup(strings.TrimPrefix(flags[0], "--")), w.arg, values[0])
 	}
 	return flags, used, err
+}
+
+// unable is the line for a word whose row gave an answer: of a flag that golaunch has an
+// equal of, it is the value that has none.
+func (r *row) unable(w word, values []string, answer string) string {
+	if r.verb != becomes || len(values) == 0 {
+		return noEqual(w.arg, answer)
+	}
+	value := strconv.Quote(strings.Join(values, " "))
+	switch {
+	case w.attached && !w.letter: // the word has it
+		answer = strings.TrimPrefix(answer, value+": ")
+	case !strings.HasPrefix(answer, value):
+		answer = value + ": " + answer
+	}
+	return w.arg + ": " + answer
 }
 
 // noEqual is the line for a word that golaunch has no equal of.

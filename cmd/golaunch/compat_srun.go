@@ -16,7 +16,7 @@ var srunTool = tool{
 		answer("x exclude", 1, answerInclude).first().where(func(w word, next []string) bool {
 			return w.attached && w.long || !strings.Contains(next[0], "=")
 		}),
-		value("m distribution", "`--map-by`", distribution),
+		turns("m distribution", 1, "`--map-by`; plane=SIZE with -n and -N", distribution),
 		means("O overcommit", "--oversubscribe"),
 		same("oversubscribe", "--oversubscribe", 0),
 		pass("s", 0, "hosts are shared as the allocation says"),
@@ -64,7 +64,7 @@ var srunTool = tool{
 		answer("container", 1, "use --bootstrap podman or docker, or start the runtime as the program"),
 		answer("container-id", 1, "use --bootstrap podman or docker, or start the runtime as the program"),
 		answer("x11", optional, "set up X11 with ssh -X, and pass it on with -x DISPLAY"),
-		answer("pty", optional, "ranks have pipes, not terminals; ssh -t HOST is for work there, script -qec COMMAND /dev/null as the program for one that wants a terminal"),
+		turns("pty", optional, "`--pty`; =0 too, another descriptor is answered: "+answerPTY, ptyOf).first(),
 
 		// Input, output, end.
 		value("o output", "`--out`; %t becomes %r, %N becomes %h", patternFor("--out")).asWell().where(noDirective),

@@ -12,7 +12,7 @@ import (
 func nodesOf(v []string) ([]string, string) {
 	low, high, isRange := strings.Cut(v[0], "-")
 	if isRange && low != high {
-		return nil, fmt.Sprintf("%q: give one number of hosts, as in --nodes %s", v[0], high)
+		return nil, "give one number of hosts, as in --nodes=" + high
 	}
 	return []string{"--nodes", low}, ""
 }
@@ -155,6 +155,14 @@ func waitOf(v []string) ([]string, string) {
 		return nil, ""
 	}
 	return nil, answerWait
+}
+
+// ptyOf is which of its descriptors srun takes for the terminal.
+func ptyOf(_ *pasted, v []string) ([]string, string) {
+	if len(v) > 0 && v[0] != "0" {
+		return nil, answerPTY
+	}
+	return []string{"--pty"}, ""
 }
 
 func killOnBadExit(p *pasted, v []string) ([]string, string) {

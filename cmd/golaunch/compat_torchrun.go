@@ -2,11 +2,14 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 
 	"github.com/golaunch/golaunch/bootstrap/registry"
+	"github.com/golaunch/golaunch/placement/gpu"
 )
 
 // torchrunTool is PyTorch's torchrun, by the flags of torch/distributed/run.py in 2.
@@ -14,8 +17,8 @@ var torchrunTool = tool{
 	name: "torchrun", family: "torchrun", calls: []string{"torchrun"}, manual: "PyTorch 2", dash: "--", letters: true,
 	rows: []row{
 		// Number and place of ranks.
-		value("nnodes", "`--nodes`; a range is answered", nnodes),
-		turns("nproc-per-node nproc_per_node", 1, "`--ppn`, and `OMP_NUM_THREADS=1` for more than one, unless it is set", perNode),
+		value("nnodes", "`--nodes`; a range is answered; more than one want hosts", nnodes),
+		turns("nproc-per-node nproc_per_node", 1, "`--ppn`; gpu, cpu and auto count those of this machine; `OMP_NUM_THREADS=1` for more than one, unless it is set", perNode),
 		turns("standalone", 0, "`--bootstrap "+registry.Local().Name+"`: the ranks run on this machine", func(*pasted, []string) ([]string, string) {
 			return []string{"--bootstrap", registry.Local().Name}, ""
 		}),
@@ -25,18 +28,18 @@ var torchrunTool = tool{
 		// Rendezvous.
 		turns("master-addr master_addr", 1, "`--genv MASTER_ADDR=VALUE`", setting("MASTER_ADDR")),
 		turns("master-port master_port", 1, "`--genv MASTER_PORT=VALUE`", setting("MASTER_PORT")),
-		answer("rdzv-backend rdzv_backend", 1, answerRendezvous),
-		answer("rdzv-endpoint rdzv_endpoint", 1, answerRendezvous),
-		answer("rdzv-id rdzv_id", 1, answerRendezvous),
-		answer("rdzv-conf rdzv_conf", 1, answerRendezvous),
-		answer("local-addr local_addr", 1, answerRendezvous),
+		pass("rdzv-backend rdzv_backend", 1, passMeeting),
+		pass("rdzv-endpoint rdzv_endpoint", 1, passMeeting),
+		turns("rdzv-id rdzv_id", 1, "`--genv TORCHELASTIC_RUN_ID=VALUE`", setting("TORCHELASTIC_RUN_ID")),
+		pass("rdzv-conf rdzv_conf", 1, "--connect-timeout says how long hosts are waited for"),
+		pass("local-addr local_addr", 1, passMeeting),
 
 		// What is started.
 		turns("m module", 0, "the program is `python3 -u -m MODULE`", wishPython(asModule)),
 		turns("no-python no_python", 0, "the program is started as it is", wishPython(noPython)),
 		pass("run-path run_path", 0, "the program is started as python3 -u SCRIPT"),
 		pass("use-env use_env", 0, "ranks have LOCAL_RANK in the environment"),
-		value("max-restarts max_restarts", "nothing for 0; else answered: "+answerRestart, restarts),
+		turns("max-restarts max_restarts", 1, "`--restarts`, of the whole job", restarts),
 		pass("monitor-interval monitor_interval", 1, "golaunch sees at once that a rank ends"),
 		pass("start-method start_method", 1, "golaunch chooses how it starts programs"),
 		pass("event-log-handler event_log_handler", 1, "--report FILE has all that is known of the job"),
@@ -44,9 +47,9 @@ var torchrunTool = tool{
 		answer("virtual-local-rank virtual_local_rank", 0, answerDevice),
 
 		// Output and end.
-		answer("log-dir log_dir", 1, answerOutFiles),
-		answer("r redirects", 1, answerOutFiles),
-		answer("t tee", 1, answerOutFiles),
+		as("log-dir log_dir", "--log-dir"),
+		turns("r redirects", 1, "nothing: --log-dir has both streams of all ranks", redirects),
+		value("t tee", "nothing for 0; else answered: "+answerTee, tee),
 		answer("log-line-prefix-template log_line_prefix_template", 1, "--label puts [rank] in front of every line"),
 		answer("local-ranks-filter local_ranks_filter", 1, "use -o 'out.%r', and read the files of these ranks"),
 		answer("duplicate-stdout-filters duplicate_stdout_filters", 1, answerOutFiles),
@@ -57,6 +60,28 @@ var torchrunTool = tool{
 		same("h help", "--help", 0),
 		answer("print-completion print_completion", 1, "golaunch completion prints golaunch's own"),
 	},
+}
+
+const (
+	answerTee = "--log-dir has the output in files alone; leave it out, and tail -f DIR/attempt-0/0.out shows rank 0's"
+	answerLog = "name the directory, as in --log-dir DIR"
+)
+
+// redirects are the streams that go to files; whether there is a directory for them is
+// checked once the line is read.
+func redirects(p *pasted, v []string) ([]string, string) {
+	if p.redirects = v[0] != "0"; p.redirects {
+		p.note("--log-dir has both streams of all ranks")
+	}
+	return nil, ""
+}
+
+// tee are the streams that go to files and to the terminal.
+func tee(v []string) ([]string, string) {
+	if v[0] == "0" {
+		return nil, ""
+	}
+	return nil, answerTee
 }
 
 const answerOnce = "call golaunch once, on one machine: it starts the ranks of all nodes"
@@ -86,7 +111,7 @@ func setting(name string) func(*pasted, []string) ([]string, string) {
 func nnodes(v []string) ([]string, string) {
 	least, most, isRange := strings.Cut(v[0], ":")
 	if isRange && least != most {
-		return nil, fmt.Sprintf("%q: a job has one number of nodes, as in --nodes %s", v[0], most)
+		return nil, "a job has one number of nodes, as in --nnodes " + most
 	}
 	return []string{"--nodes", least}, ""
 }
@@ -102,14 +127,55 @@ func nodeRank(v []string) ([]string, string) {
 func perNode(p *pasted, v []string) ([]string, string) {
 	n, err := strconv.Atoi(v[0])
 	if err != nil {
-		return nil, fmt.Sprintf("%q: give the number, as in --ppn 8", v[0])
+		var answer string
+		if n, answer = p.devices(v[0]); answer != "" {
+			return nil, answer
+		}
 	}
-	flags := []string{"--ppn", v[0]}
+	flags := []string{"--ppn", strconv.Itoa(n)}
 	if _, set := lookup(p.c.environ, "OMP_NUM_THREADS"); n > 1 && !set {
 		p.note("OMP_NUM_THREADS=1 is set for the ranks, as torchrun does where it is not set")
 		flags = append(flags, "--genv", "OMP_NUM_THREADS=1")
 	}
 	return flags, ""
+}
+
+// devices is how many GPUs or CPUs this machine has, as one of torchrun's words for a
+// number of ranks asks for them. Those of other hosts are not known.
+func (p *pasted) devices(what string) (n int, answer string) {
+	gpus := len(gpu.Read(os.DirFS("/"), p.c.environ).Devices)
+	switch {
+	case what == "auto" && gpus > 0:
+		what = "gpu"
+	case what == "auto":
+		what = "cpu"
+	}
+	switch what {
+	case "gpu":
+		n = gpus
+	case "cpu":
+		n = runtime.NumCPU()
+	default:
+		return 0, "it is a number, gpu, cpu or auto"
+	}
+	if n == 0 {
+		return 0, "this machine has none; give the number of ranks, as in --nproc-per-node 8"
+	}
+	p.counted = fmt.Sprintf("%s %d", what, n)
+	p.note("%d ranks on each host, as this machine has so many %ss", n, strings.ToUpper(what))
+	return n, ""
+}
+
+// checkTorchrun answers what of torchrun's line only the whole of it shows to be wrong.
+func (p *pasted) checkTorchrun(flags []string) {
+	if p.redirects && p.valueOf(flags, "log-dir") == "" {
+		p.answers = append(p.answers, "--redirects: "+answerLog)
+	}
+	nodes := p.valueOf(flags, "nodes")
+	elsewhere := nodes != "" && nodes != "1" || p.valueOf(flags, "hosts") != "" || p.valueOf(flags, "hostfile") != ""
+	if what, n, _ := strings.Cut(p.counted, " "); what != "" && elsewhere {
+		p.answers = append(p.answers, fmt.Sprintf("--nproc-per-node: %q is not known of other hosts before they are reached; give the number, as in --nproc-per-node %s", what, n))
+	}
 }
 
 // numaBinding is torchrun's word for CPUs.

@@ -28,9 +28,15 @@ type commandLine struct {
 	sequence []string // the names of --hosts or --hostfile, one for each mention
 	help     bool
 	version  bool
-	listMPI  bool     // srun's --mpi=list
-	rankMap  string   // the rank file that Hydra's -rankmap means
-	notes    []string // what -v tells of the words of other launchers
+	listMPI  bool   // srun's --mpi=list
+	rankMap  string // the rank file that Hydra's -rankmap, or srun's plane, means
+	// rankMapName is what that file is called.
+	rankMapName string
+	// The launcher's word that --nodes was given by, "" where it is golaunch's own, and
+	// whose it is.
+	nodesWord string
+	nodesOf   []*tool
+	notes     []string // what -v tells of the words of other launchers
 
 	flags *pflag.FlagSet
 	given map[string]bool // flags on the command line, not of variables
@@ -89,7 +95,7 @@ func newCommandLine(variables []string) *commandLine {
 	f.Var(timeValue{&c.Timeout}, "timeout", "end the job after `TIME`, with exit status 124; 0 is never")
 	f.Var(timeValue{&c.StallAfter}, "stall-after", "name who keeps others waiting after `TIME`; 0 is never")
 	f.Var(timeValue{&c.Grace}, "grace", "`TIME` between SIGTERM and SIGKILL when the job is ended")
-	f.Var(countValue{&c.Restarts, 1000}, "restarts", "start the job again, up to `N` times, when a rank or a node fails")
+	f.Var(countValue{&c.Restarts, 0, 1000}, "restarts", "start the job again, up to `N` times, if a rank or a node fails")
 	f.BoolVar(&c.KeepGoing, "keep-going", false, "let the other ranks run when one fails")
 	f.BoolVar(&c.OpenMPI, "open-mpi", false, "the programs use Open MPI 3 or 4, though their files do not show it")
 	f.BoolVar(&c.PMIx, "pmix", false, "serve PMIx, too, though the programs do not show that they need it")
@@ -102,10 +108,10 @@ func newCommandLine(variables []string) *commandLine {
 
 	f.Var(textValue{&c.Bootstrap}, "bootstrap", "agents by `WAY`: "+strings.Join(registry.Names(), "|"))
 	c.defineBootstraps(f)
-	f.Var(countValue{&c.Nodes, launcher.MaxForkNodes}, "nodes", "use `N` of the hosts; without any, N nodes of this machine ("+registry.Local().Name+")")
+	f.Var(countValue{&c.Nodes, 1, launcher.MaxForkNodes}, "nodes", "use `N` of the hosts; without any, N nodes of this machine ("+registry.Local().Name+")")
 	f.Var(timeValue{&c.ConnectTimeout}, "connect-timeout", "give a host up after `TIME` without answer")
 	f.BoolVar(&c.AllowDeadNodes, "allow-dead-nodes", false, "go on without unreachable hosts: unused ones, or free slots, replace them")
-	f.Var(countValue{&c.Spares, launcher.MaxRanks}, "spares", "start agents on `N` more hosts, to take the ranks of hosts that are dead")
+	f.Var(countValue{&c.Spares, 0, launcher.MaxRanks}, "spares", "start agents on `N` more hosts, to take the ranks of dead ones")
 	f.BoolVar(&c.Prelaunch, "prelaunch", false, "start agents on hosts without ranks too, for worlds spawned later")
 	f.BoolVar(&c.CopyAgent, "copy-agent", false, "copy the agent to the hosts even if they have golaunch in the same place")
 	f.BoolVar(&c.KeepAgent, "keep-agent", false, "leave the agent on the hosts for the next job")
@@ -114,7 +120,7 @@ func newCommandLine(variables []string) *commandLine {
 
 	c.definePlace(f)
 
-	f.Var(countValue{&c.Degree, math.MaxInt32}, "degree", "have every node start up to `K` others; else by --degree-rule")
+	f.Var(countValue{&c.Degree, 1, math.MaxInt32}, "degree", "have every node start up to `K` others; else by --degree-rule")
 	f.Var(textValue{&c.DegreeRule}, "degree-rule", "`RULE` for the degree: auto, or scela as published")
 	f.Var(timeValue{&c.LostAfter}, "lost-after", "count a node as lost after `TIME` of silence")
 	f.Var(textValue{(*string)(&c.Cache)}, "cache", "PMI `POLICY`: "+either(cache.Policies()))
@@ -122,6 +128,7 @@ func newCommandLine(variables []string) *commandLine {
 	annotate(f, groupTree, "degree", "degree-rule", "lost-after", "cache", "cache-bytes")
 
 	f.VarP(stdinValue{&c.Stdin}, "stdin", "i", "who reads standard input: `RANK`, all or none")
+	f.BoolVar(&c.PTY, "pty", false, "give rank 0 a terminal, at which yours types, as srun --pty and ssh -t do")
 	f.VarP(labelValue{&c.Label}, "label", "l", "put [rank] in front of every line; =host: [rank@host]; or any pattern")
 	f.Lookup("label").NoOptDefVal = launcher.LabelRank
 	f.BoolVar(&c.Fold, "fold", false, "show equal output once, when all have ended, and who wrote it")
@@ -129,7 +136,7 @@ func newCommandLine(variables []string) *commandLine {
 	f.VarP(textValue{&c.ErrPattern}, "err", "e", "write standard error to files `PATTERN`")
 	f.Var(textValue{&c.LogDir}, "log-dir", "write output of each rank to `DIR`/attempt-0/RANK.out and RANK.err")
 	f.Var(sizeValue{&c.LineMax}, "line-max", "keep lines up to `SIZE` in memory (K, M, G)")
-	annotate(f, groupIO, "stdin", "label", "fold", "out", "err", "log-dir", "line-max")
+	annotate(f, groupIO, "stdin", "pty", "label", "fold", "out", "err", "log-dir", "line-max")
 
 	f.BoolVar(&c.DryRun, "dry-run", false, "print the plan and start nothing")
 	f.CountVarP(&c.Verbose, "verbose", "v", "tell more, up to three times")
@@ -153,7 +160,7 @@ func newCommandLine(variables []string) *commandLine {
 // describeFlags says of the flags above what usage, completion and variables need to know.
 func describeFlags(f *pflag.FlagSet) {
 	mark(f, repeatKey, "genv", "stage", "verbose")
-	mark(f, noVariable, "env", "genv", "stage", "version", "help")
+	mark(f, noVariable, "env", "genv", "stage", "pty", "version", "help")
 	mark(f, filesKey, "stage", "out", "err", "log-dir", "report", "trace", "profile", "config")
 	choices(f, "bootstrap", registry.Names()...)
 	choices(f, "env-from", environ.Froms()...)
@@ -171,7 +178,7 @@ func describeFlags(f *pflag.FlagSet) {
 
 // define adds the flags of one app to f.
 func (a *appFlags) define(f *pflag.FlagSet) {
-	f.VarP(countValue{&a.np, launcher.MaxRanks}, "np", "n", "number `N` of ranks; else all slots, or one per host")
+	f.VarP(countValue{&a.np, 1, launcher.MaxRanks}, "np", "n", "number `N` of ranks; else all slots, or one per host")
 	f.VarP(listValue{&a.env}, "env", "x", "set `NAME=VALUE`; NAME alone: its value here, even if normally withheld")
 	f.VarP(textValue{&a.wdir}, "wdir", "", "working directory `DIR` of the ranks")
 	f.VarP(listValue{&a.hosts}, "hosts", "H", "hosts to use; `LIST` as in 'a,b:2,n[001-128]:4', where :4 are slots")

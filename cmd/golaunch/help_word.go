@@ -133,11 +133,17 @@ func explain(word string) []string {
 		parts = append(parts, foreign)
 	}
 	for _, t := range topics() {
-		if bare && (t.name == name || t.name == alsoCalled[strings.ToLower(name)]) {
+		other := t.name == alsoCalled[strings.ToLower(name)] || t.name == "launchers" && isLauncher(name)
+		if bare && (t.name == name || other) {
 			parts = append(parts, t.text())
 		}
 	}
 	return parts
+}
+
+// isLauncher reports whether a word calls another launcher.
+func isLauncher(name string) bool {
+	return slices.ContainsFunc(tools, func(t *tool) bool { return slices.Contains(t.calls, name) })
 }
 
 // explainForeign tells what becomes of a flag of other launchers, "" where none has it:

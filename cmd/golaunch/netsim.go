@@ -74,7 +74,7 @@ func setupNetsim() (*pflag.FlagSet, action) {
 	f := newFlagSet("netsim")
 	f.SetInterspersed(true) // all words are its own
 	t.networkFlags(f)
-	f.VarP(listOf{&t.ranks, func(p *int) pflag.Value { return countValue{p, maxSimRanks} }}, "np", "n", "number `N` of ranks, of sweep several, 16,32; else all slots, or one per host")
+	f.VarP(listOf{&t.ranks, func(p *int) pflag.Value { return countValue{p, 1, maxSimRanks} }}, "np", "n", "number `N` of ranks, of sweep several, 16,32; else all slots, or one per host")
 	f.Var(listOf{&t.sizes, func(p *int) pflag.Value { return sizeValue{p} }}, "size", "`BYTES` of a message, block, part or vector; of sweep several, 1K,64K")
 	f.Var(textValue{&t.order}, "order", "hosts get ranks in `ORDER`: "+strings.Join(rankOrders(), ", "))
 	f.Uint64Var(&t.seed, "seed", t.seed, "shuffle by `N`")

@@ -29,7 +29,7 @@ type placeFlags struct {
 
 // definePlace adds the flags of placement.
 func (c *commandLine) definePlace(f *pflag.FlagSet) {
-	f.VarP(countValue{&c.PPN, launcher.MaxRanks}, "ppn", "N", "`N` ranks per host")
+	f.VarP(countValue{&c.PPN, 1, launcher.MaxRanks}, "ppn", "N", "`N` ranks per host")
 	f.BoolVar(&c.Oversubscribe, "oversubscribe", false, "allow more ranks than slots, or than --bind-to has cores for")
 	f.Var(ruleValue{&c.mapBy}, "map-by", "place by `RULE`: "+either(placement.Forms()))
 	f.Var(oneOf{&c.rankBy, placement.Orders()}, "rank-by", "number ranks on these places by `ORDER`: "+either(placement.Orders()))
@@ -38,7 +38,7 @@ func (c *commandLine) definePlace(f *pflag.FlagSet) {
 	f.BoolVar(&c.Place.AvoidConflicts, "avoid-path-conflict", false, "of more hosts than needed, take some that share no link, by --topology")
 	f.Var(bindValue{&c.BindTo}, "bind-to", "bind to `WHAT`: none, core, hwthread, socket, numa, l3 or cpu-list:0-3,8")
 	f.BoolVar(&c.ReportBindings, "report-bindings", false, "say to which CPUs each rank is bound")
-	f.Var(countValue{&c.GPUsPerRank, launcher.MaxGPUs}, "gpus-per-rank", "give each rank `N` GPUs of its host for itself, by CUDA_VISIBLE_DEVICES")
+	f.Var(countValue{&c.GPUsPerRank, 1, launcher.MaxGPUs}, "gpus-per-rank", "give each rank `N` GPUs of its host for itself, by CUDA_VISIBLE_DEVICES")
 	f.Var(textValue{&c.topology}, "topology", "order hosts by their network: `FILE`, a word as torus:8x8x8, auto or none")
 	f.Var(textValue{&c.mapFile}, "map", "`FILE` of lines 'n001 h0': a host, its GUID, LID or name in the network")
 	annotate(f, groupPlace, "ppn", "oversubscribe", "map-by", "rank-by", "metric", "metis-file", "avoid-path-conflict", "bind-to", "report-bindings", "gpus-per-rank", "topology", "map")
@@ -129,7 +129,7 @@ func (c *commandLine) wish(w io.Writer, rule, value string) (placement.Wish, err
 			wish.Graph, err = c.readGraph(w, value)
 		}
 	case placement.File:
-		if value == rankMapName && c.rankMap != "" {
+		if c.rankMap != "" && value == c.rankMapName {
 			wish.RankFile, err = rankfile.Parse(strings.NewReader(c.rankMap), value)
 			break
 		}

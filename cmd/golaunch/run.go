@@ -115,6 +115,9 @@ func (c *commandLine) options(w io.Writer) (launcher.Options, error) {
 	if err == nil {
 		err = c.findOwnHosts(w, o.Apps)
 	}
+	if err == nil && len(o.Hosts) == 0 && o.Nodes > 1 && c.nodesWord != "" && !c.here() {
+		err = c.nodesHere(w, o.Nodes)
+	}
 	if err == nil && o.Nodes > 0 && !slices.ContainsFunc(o.Apps, func(a job.App) bool { return len(a.Hosts) > 0 }) && len(o.Hosts) > 0 && !c.here() {
 		err = onNodes(&o, len(c.hosts) > 0 || c.hostfile != "")
 	}

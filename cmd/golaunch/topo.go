@@ -80,7 +80,7 @@ func setupTopo() (*pflag.FlagSet, action) {
 	f.Var(timeValue{&t.refresh}, "refresh", "serve: look every `TIME` whether the files are newer")
 	f.Uint64Var(&t.seed, "seed", arrange.Seed, "`N` by which order shuffles and measure chooses pairs")
 	f.Var(textValue{&t.from}, "from", "measure: read what osu_latency, osu_bw or IMB printed, or own JSON, from `FILE`")
-	f.Var(countValue{&t.pairs, maxMeasured}, "pairs", "measure: `N` pairs of hosts, at most, for each distance")
+	f.Var(countValue{&t.pairs, 1, maxMeasured}, "pairs", "measure: `N` pairs of hosts, at most, for each distance")
 	mark(f, filesKey, "socket", "from")
 	choices(f, "format", formats()...)
 	return f, parsed("topo", f, t.run)

@@ -41,22 +41,22 @@ func (v namedValue) String() string { return v.values[v.name] }
 
 func (namedValue) Type() string { return "text" }
 
-// countValue is a whole number from 1 to most.
+// countValue is a whole number from least to most; 0 is none.
 type countValue struct {
-	p    *int
-	most int
+	p           *int
+	least, most int
 }
 
 func (v countValue) Set(s string) error {
 	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 || n > v.most {
-		return fmt.Errorf("%q is not a number from 1 to %d", s, v.most)
+	if err != nil || n < v.least || n > v.most {
+		return fmt.Errorf("%q is not a number from %d to %d", s, v.least, v.most)
 	}
 	*v.p = n
 	return nil
 }
 
-// String is empty while the value was not given.
+// String is empty where there is none.
 func (v countValue) String() string {
 	if v.p == nil || *v.p == 0 {
 		return ""

@@ -71,7 +71,7 @@ func setupXrcsim() (*pflag.FlagSet, action) {
 	t := &xrcsimFlags{transports: "rc,xrc", format: "text", parameters: xrcsim.Default()}
 	p := &t.parameters
 	t.inside, t.connect = string(p.Inside), string(p.Connect)
-	size := func(p *int) pflag.Value { return countValue{p, workload.MaxRanks} }
+	size := func(p *int) pflag.Value { return countValue{p, 1, workload.MaxRanks} }
 	f := newFlagSet("xrcsim")
 	f.SetInterspersed(true) // all words are its own
 	f.Var(listOf{&t.nodes, size}, "nodes", "`N` nodes, or several numbers, 8,64; else 8, or what a workload needs")
@@ -83,9 +83,9 @@ func setupXrcsim() (*pflag.FlagSet, action) {
 	f.BoolVar(&t.noCollectives, "no-collectives", false, "leave out what MPI_Init and small collective operations connect")
 	f.Var(sizeValue{&p.QueuePair}, "qp-bytes", "`BYTES` of a queue pair that sends")
 	f.Var(sizeValue{&p.ReceiveOnly}, "receive-only-bytes", "`BYTES` of a receive-only one")
-	f.Var(countValue{&p.Buffers, maxBuffers}, "buffers", "`N` receive buffers of each process")
+	f.Var(countValue{&p.Buffers, 1, maxBuffers}, "buffers", "`N` receive buffers of each process")
 	f.Var(sizeValue{&p.BufferBytes}, "buffer-bytes", "`BYTES` of such a buffer")
-	f.Var(countValue{&p.Initiators, maxBuffers}, "dci", "dc: `N` queue pairs by which a process sends")
+	f.Var(countValue{&p.Initiators, 1, maxBuffers}, "dci", "dc: `N` queue pairs by which a process sends")
 	f.Var(textValue{&t.format}, "format", "print as `FORMAT`: "+strings.Join(netsimFormats(), ", "))
 	mark(f, repeatKey, "workload")
 	mark(f, filesKey, "workload")
