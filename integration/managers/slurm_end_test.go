@@ -64,6 +64,34 @@ func TestScancel(t *testing.T) {
 	}
 }
 
+// A job that is requeued: the ranks of the first start are told and have their time, all of
+// it is gone before the second start, and that one runs as the first did.
+func TestRequeue(t *testing.T) {
+	t.Parallel()
+	s := theSite(t)
+	script := `[ "$SLURM_RESTART_COUNT" = 1 ] || exec golaunch ` + s.heeding() + `
+golaunch -l hostname; echo status $?`
+	j := s.submit(script, "-N4", "--ntasks-per-node=4", "--requeue", "--open-mode=append")
+	j.says("] up\n", 16)
+	out, err := s.head("scontrol", "requeue", j.id)
+	require.NoError(t, err, out)
+	j.eventually("the job is queued again", func() bool {
+		out, err := s.head("squeue", "--noheader", "--jobs", j.id, "--states=all", "--format=%T")
+		require.NoError(t, err, out)
+		return strings.TrimSpace(out) == "PENDING"
+	})
+	j.nothingLeft()
+	s.heard(16, "TERM\n")
+	first := j.said()
+	out, err = s.head("scontrol", "update", "JobId="+j.id, "StartTime=now") // else in two minutes
+	require.NoError(t, err, out)
+	j.says("status ", 1)
+	said, found := strings.CutPrefix(j.wait(), first)
+	require.True(t, found)
+	require.Contains(t, said, "status 0\n")
+	j.onSlots(said, "", []int{4, 4, 4, 4})
+}
+
 // A job whose time is up, of which it was warned before.
 func TestTimeLimit(t *testing.T) {
 	t.Parallel()
