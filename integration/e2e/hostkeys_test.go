@@ -61,6 +61,46 @@ func TestPassphrase(t *testing.T) {
 	require.Contains(t, string(without), "encrypted, and there is no terminal to ask for the passphrase at; unlock it with: ssh-add "+locked)
 }
 
+// TestPassphraseStopped has a user stop golaunch while it asks, and go on: the shell has a
+// terminal that shows what is typed, and then golaunch asks again.
+func TestPassphraseStopped(t *testing.T) {
+	dir := t.TempDir()
+	locked := filepath.Join(dir, "locked")
+	said, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-f", locked, "-N", "secret").CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	file := filepath.Join(dir, "ssh_config")
+	require.NoError(t, os.WriteFile(file, []byte("Host *\n  IdentityFile "+locked+"\n  IdentitiesOnly yes\n  Port 1\n  HostName 127.0.0.1\n"), 0o600))
+	user, tty, err := unix.OpenPTY()
+	require.NoError(t, err)
+	defer user.Close()
+	script := bin("golaunch") + ` -H a --ssh-config "$0" --connect-timeout 1 true; echo "stopped: $?"; stty -a | tr ' ' '\n' | grep -x -e -echo -e echo; fg`
+	cmd := exec.Command("setsid", "-w", "-c", "bash", "-mc", script, file)
+	cmd.Env = append(os.Environ(), "SSH_AUTH_SOCK=")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	require.NoError(t, cmd.Start())
+	tty.Close()
+	var shown []byte
+	sees := func(text string) {
+		t.Helper()
+		one := make([]byte, 1)
+		for !bytes.Contains(shown, []byte(text)) {
+			_, err := user.Read(one)
+			require.NoError(t, err, "%s", shown)
+			shown = append(shown, one...)
+		}
+		shown = nil
+	}
+	prompt := "golaunch: passphrase for " + locked + ": "
+	sees(prompt)
+	_, err = io.WriteString(user, "half\x1a")
+	require.NoError(t, err)
+	sees("stopped: 147\r\necho\r\n")
+	sees(prompt)
+	_, err = io.WriteString(user, "\x03")
+	require.NoError(t, err)
+	require.Error(t, cmd.Wait(), "interrupted")
+}
+
 // sshKey is the private key file of the cluster's ssh configuration.
 func sshKey(t *testing.T, c *cluster.Cluster) string {
 	t.Helper()

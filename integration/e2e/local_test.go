@@ -30,14 +30,6 @@ func TestLocalPlainProgram(t *testing.T) {
 	require.ElementsMatch(t, want, r.lines())
 }
 
-// As help says, script(1) gives a rank the terminal that it wants.
-func TestTerminalByScript(t *testing.T) {
-	needShell(t, "script")
-	r := local(t, "word\n", "-n", "1", "script", "-qec", "test -t 1 && read x && echo got $x; exit 4", "/dev/null")
-	require.Equal(t, 4, r.code, r.stderr)
-	require.Contains(t, r.stdout, "got word")
-}
-
 func TestLocalTree(t *testing.T) {
 	// Sixteen agents on this machine, three levels deep.
 	r := local(t, "", "-n", "32", "--nodes", "16", "--degree", "2", bin("pmiclient"), "-m", "all", "-n", "3")
