@@ -30,7 +30,11 @@ rmdir "$root/usr/share/zsh/site-functions"
 gzip -9n "$root"/usr/share/man/man1/*.1
 doc=$root/usr/share/doc/golaunch
 gzip -9nc CHANGELOG.md >"$doc/NEWS.gz"
-gzip -9n >"$doc/changelog.gz" <<END
+changelog=changelog
+case $version in
+*-*) changelog=changelog.Debian ;; # with a revision of Debian's it is a log of the package alone
+esac
+gzip -9n >"$doc/$changelog.gz" <<END
 golaunch ($version) unstable; urgency=medium
 
   * What is new is in NEWS.gz.

@@ -28,6 +28,7 @@ mpirun.openmpi openmpi-bin programs of another MPI
 mpicc.openmpi libopenmpi-dev programs of another MPI
 gcc gcc C programs, and the race detector
 rpmbuild rpm the package that make rpm makes
+lintian lintian the package that make deb makes
 python3 python3 programs that are scripts
 csh tcsh tests of login shells
 busybox busybox-static tests of small images and shells
