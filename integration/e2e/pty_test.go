@@ -163,7 +163,7 @@ func TestTerminal(t *testing.T) {
 	s.sees("begun")
 	s.types(ctrlZ)
 	s.sees("Stopped")
-	s.types("kill %1; wait; exit 5\r")
+	s.types("kill -9 %1; disown; exit 5\r") // bash does not exit as long as it has a stopped job
 	s.sees("golaunch: rank 0 on n001 .* exited with code 5\r\n")
 	s.ends(5)
 	nothingLeft(t, c, firstNodes(c, 2)...)
