@@ -24,6 +24,8 @@ type fault struct {
 	silent bool  // it is noticed after lostAfter
 	cuts   bool  // sshd does not learn that connections are over
 	dead   bool  // nobody on the node could remove anything
+	// orphans tells that who is stopped on the node has nobody who ends it.
+	orphans bool
 }
 
 // blow is a fault as it was drawn.
@@ -68,7 +70,7 @@ var faults = []fault{
 	}, codes: []int{exitLost}, blames: true},
 	{name: "kill -9 of an sshd session", strike: func(j *job, node string) (func() error, error) {
 		return nil, j.KillSession(node)
-	}, codes: []int{exitLost}, blames: true},
+	}, codes: []int{exitLost}, blames: true, orphans: true},
 	{name: "kill -9 of a rank", strike: func(j *job, node string) (func() error, error) {
 		return nil, j.Send(node, j.program.argv[0], syscall.SIGKILL)
 	}, codes: []int{128 + 9}, blames: true},
@@ -77,6 +79,9 @@ var faults = []fault{
 		p, err := j.Find(node, trial.Agent)
 		if err == nil && slices.Contains(p.Cmdline, "-c") {
 			err = fmt.Errorf("%s: it is a shell as yet, and ends when sshd ends it", node)
+		}
+		if err == nil && slices.ContainsFunc(j.blows, func(b blow) bool { return b.node == node && b.orphans }) {
+			_, err = j.Find(node, trial.Warden) // only a warden could end it then: sshd's process is gone
 		}
 		if err != nil {
 			return nil, err
