@@ -99,6 +99,7 @@ static void bad_requests(golaunch_comm *w)
 	bad("test of NULL", golaunch_test(none) < 0);
 	bad("wait for any of none", golaunch_waitany(&none, 1) < 0);
 	bad("wait for any of NULL", golaunch_waitany(NULL, 1) < 0);
+	bad("test of any of none", golaunch_testany(&none, 1) < 0);
 	if (golaunch_wait(&q) || q)
 		exit(1);
 	other = golaunch_ibarrier(w); /* it may have the memory of the one before */

@@ -110,8 +110,8 @@ static void operations(golaunch_comm *c, size_t size)
  * program waits for. */
 static void any_order(golaunch_comm *c)
 {
-	int p = golaunch_size(c), r = golaunch_rank(c), left = p - 1, done;
-	golaunch_request **q = room((size_t)p * sizeof *q), *barrier;
+	int p = golaunch_size(c), r = golaunch_rank(c), left = p - 1;
+	golaunch_request **q = room((size_t)p * sizeof *q), *two[2];
 	int *from = room((size_t)p * sizeof *from);
 	struct golaunch_message m;
 	struct pollfd fd = {0};
@@ -130,14 +130,20 @@ static void any_order(golaunch_comm *c)
 		if (q[i] || m.source != i || from[i] != i)
 			die("wait for any", "a wrong message");
 	}
-	barrier = golaunch_ibarrier(c);
-	while ((done = golaunch_test(barrier)) == 0) {
+	two[0] = golaunch_ibarrier(c);
+	two[1] = golaunch_ibarrier(c);
+	while (two[0] || two[1]) {
+		int i = golaunch_testany(two, 2);
+
+		must("test of any", i < 0);
+		if (i < 2) {
+			must("barrier", golaunch_wait(&two[i]));
+			continue;
+		}
 		fd.fd = golaunch_fd(job, &fd.events);
 		if (poll(&fd, 1, -1) < 0)
 			die("poll", "it failed");
 	}
-	must("test", done != 1);
-	must("barrier", golaunch_wait(&barrier));
 	free(q);
 	free(from);
 }

@@ -108,6 +108,7 @@ wait for NULL after that: golaunch_wait: NULL is no request
 test of NULL: golaunch_test: NULL is no request
 wait for any of none: golaunch_waitany: no request among 1
 wait for any of NULL: golaunch_waitany: the requests are NULL
+test of any of none: golaunch_testany: no request among 1
 wait twice: golaunch_wait: NULL is no request
 wait for a copy: golaunch_wait: no request, or one that was waited for already
 test of a copy: golaunch_test: no request, or one that was waited for already

@@ -127,10 +127,13 @@ int golaunch_test(golaunch_request *request);
  * NULL are passed over; -1 where all are, or one is no request. */
 int golaunch_waitany(golaunch_request *const *requests, int count);
 
+/* The same, but returns count where it would wait. */
+int golaunch_testany(golaunch_request *const *requests, int count);
+
 /* The descriptor of the connection, for poll with *events, to wait for other things as
- * well. Where poll tells of one of them, golaunch_test does what there is to do. Before
- * poll, ask golaunch_test: what a request waits for may have come in another call. The
- * program neither reads, writes nor closes it. Events may be NULL. */
+ * well. Before each poll, ask golaunch_testany for all requests that are waited for:
+ * golaunch_test of one may have taken what came for another, and poll tells nothing of
+ * that. The program neither reads, writes nor closes it. Events may be NULL. */
 int golaunch_fd(const golaunch_job *job, short *events);
 
 /* size is in bytes: what one member gives to, or gets from, one other. send and recv may

@@ -246,6 +246,12 @@ int golaunch_wait(golaunch_request **request) { return golaunch_wait_message(req
 
 int golaunch__wait(golaunch_request *handle) { return golaunch_wait(&handle); }
 
+/* ready tells whether golaunch_wait would return at once. */
+static int ready(const golaunch_request *q)
+{
+	return q->done && (q->error || q->job->error || q->job->out.begin == q->job->out.end);
+}
+
 int golaunch_test(golaunch_request *handle)
 {
 	golaunch_request *q = of(handle);
@@ -255,32 +261,53 @@ int golaunch_test(golaunch_request *handle)
 	if (golaunch__mine("golaunch_test", q->job))
 		return -1;
 	golaunch__look(q->job); /* a failure ends q, and is told of by golaunch_wait */
-	return q->done && (q->error || q->job->error || q->job->out.begin == q->job->out.end);
+	return ready(q);
+}
+
+/* one finds one of a list that is a request, and -1 where there is none or another is
+ * none. */
+static int one(const char *call, golaunch_request *const *handles, int count)
+{
+	int found = -1;
+
+	if (!handles)
+		return golaunch__fail("%s: the requests are NULL", call);
+	for (int i = 0; i < count; i++) {
+		golaunch_request *q = of(handles[i]);
+
+		if (!q && handles[i])
+			return unknown(call, handles[i]);
+		if (q && golaunch__mine(call, q->job))
+			return -1;
+		if (q)
+			found = i;
+	}
+	return found >= 0 ? found : golaunch__fail("%s: no request among %d", call, count);
+}
+
+int golaunch_testany(golaunch_request *const *handles, int count)
+{
+	int some = one("golaunch_testany", handles, count);
+
+	if (some < 0)
+		return -1;
+	golaunch__look(of(handles[some])->job); /* once: it may end any of them */
+	for (int i = 0; i < count; i++)
+		if (handles[i] && ready(of(handles[i])))
+			return i;
+	return count;
 }
 
 int golaunch_waitany(golaunch_request *const *handles, int count)
 {
-	if (!handles)
-		return golaunch__fail("golaunch_waitany: the requests are NULL");
-	for (;;) {
-		golaunch_request *last = NULL;
+	int some = one("golaunch_waitany", handles, count);
 
-		for (int i = 0; i < count; i++) {
-			golaunch_request *q = of(handles[i]);
-
-			if (!q && handles[i])
-				return unknown("golaunch_waitany", handles[i]);
-			if (q && golaunch__mine("golaunch_waitany", q->job))
-				return -1;
-			if (q && q->done) {
-				golaunch__say(q->job); /* so that golaunch_wait does not wait */
+	if (some < 0)
+		return -1;
+	for (golaunch_job *job = of(handles[some])->job;; golaunch__progress(job)) /* a failure ends all */
+		for (int i = 0; i < count; i++)
+			if (handles[i] && of(handles[i])->done) {
+				golaunch__say(job); /* so that golaunch_wait does not wait */
 				return i;
 			}
-			if (q)
-				last = q;
-		}
-		if (!last)
-			return golaunch__fail("golaunch_waitany: no request among %d", count);
-		golaunch__progress(last->job); /* a failure ends all */
-	}
 }
