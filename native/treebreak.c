@@ -4,11 +4,14 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -146,6 +149,76 @@ static void bad_pointers(golaunch_comm *w)
 	bad("an operation that there is not", golaunch_allreduce(w, GOLAUNCH_UINT8, (golaunch_op)99, both, both, 1));
 }
 
+static void *receives(void *world)
+{
+	char byte;
+
+	golaunch_recv(world, 0, 1, &byte, 1, NULL); /* nobody sends it */
+	return NULL;
+}
+
+/* bad_threads calls while another thread waits. */
+static void bad_threads(golaunch_comm *w)
+{
+	golaunch_request *q = golaunch_irecv(w, 0, 2, NULL, 0);
+	pthread_t other;
+
+	if (!q || pthread_create(&other, NULL, receives, w))
+		exit(1);
+	while (!__atomic_load_n(&job->waiting, __ATOMIC_RELAXED))
+		sched_yield();
+	bad("barrier of another thread", golaunch_barrier(w));
+	bad("barrier that begins", !golaunch_ibarrier(w));
+	bad("test", golaunch_test(q) < 0);
+	bad("test of any", golaunch_testany(&q, 1) < 0);
+	bad("wait", golaunch_wait(&q));
+	bad("fence", golaunch_fence(job));
+	golaunch_close(job);
+	printf("close: %s\n", golaunch_error());
+	fflush(stdout);
+	_exit(0);
+}
+
+/* bad_child has a child of the rank call. */
+static void bad_child(golaunch_comm *w)
+{
+	golaunch_request *q = golaunch_irecv(w, 0, 1, NULL, 0);
+	pid_t child;
+	int status;
+
+	fflush(stdout);
+	child = fork();
+	if (child == 0) {
+		bad("barrier of a child", golaunch_barrier(w));
+		bad("put of a child", golaunch_put(job, "key", "", 0));
+		bad("test of a child", golaunch_test(q) < 0);
+		bad("wait of a child", golaunch_wait(&q));
+		golaunch_close(job);
+		bad("wait of a child that has closed", golaunch_wait(&q));
+		exit(0);
+	}
+	if (waitpid(child, &status, 0) != child || status || golaunch_send(w, 0, 1, NULL, 0) || golaunch_wait(&q))
+		exit(1);
+}
+
+/* bad_end closes the job with requests under way. */
+static void bad_end(golaunch_comm *w)
+{
+	static char mine[1 << 20], all[1 << 20];
+	golaunch_comm *made;
+	golaunch_request *q[] = {
+		golaunch_irecv(w, 0, 1, mine, sizeof mine), golaunch_isend(w, 0, 2, mine, sizeof mine),
+		golaunch_iallreduce(w, GOLAUNCH_DOUBLE, GOLAUNCH_SUM, mine, all, sizeof mine), golaunch_isplit(w, 0, 0, &made),
+		golaunch_iexscan(w, GOLAUNCH_DOUBLE, GOLAUNCH_SUM, mine, all, sizeof mine),
+	};
+
+	golaunch_close(job);
+	for (size_t i = 0; i < sizeof q / sizeof *q; i++)
+		bad("wait after close", golaunch_wait(&q[i]));
+	bad("open once more", !golaunch_open());
+	exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	golaunch_comm *w;
@@ -167,6 +240,12 @@ int main(int argc, char **argv)
 		bad_requests(w);
 	if (!strcmp(way, "pointers"))
 		bad_pointers(w);
+	if (!strcmp(way, "threads"))
+		bad_threads(w);
+	if (!strcmp(way, "child"))
+		bad_child(w);
+	if (!strcmp(way, "end"))
+		bad_end(w);
 	if (golaunch_rank(w) == 0 && !strcmp(way, "fences")) {
 		say(&(struct record){.kind = FENCE, .seq = 1});
 		say(&(struct record){.kind = FENCE, .seq = 2});

@@ -51,6 +51,14 @@ compile() {
 # with_tree PROGRAM SOURCE COMPILER: for what uses libgolaunch, in lib beside it or its directory
 with_tree() { compile "$@" -Inative/libgolaunch "-L$lib/.." -lgolaunch "-Wl,-rpath,\$ORIGIN/lib:\$ORIGIN/../lib"; }
 
+golaunch_sources=$(printf 'native/libgolaunch/%s.c ' golaunch request wire ops reduce vary message shrink split clusters schedule board)
+
+# sanitized PROGRAM SOURCE: with libgolaunch in it, where mistakes with memory end it
+sanitized() {
+	# shellcheck disable=SC2086 # one word per source
+	compile "$1" "$2" "$cc" $golaunch_sources -Inative/libgolaunch -g -fsanitize=address,undefined -fno-sanitize-recover=all
+}
+
 # with_openmpi NAME SOURCE: with Open MPI 4, as NAME.openmpi
 with_openmpi() {
 	if command -v mpicc.openmpi >/dev/null; then
@@ -81,7 +89,11 @@ for source in "$@"; do
 	case $name in
 	libgolaunch)
 		soname=$name.so.$(sed -n 's/^#define GOLAUNCH_VERSION //p' "$source/golaunch.h")
-		compile "$lib/../$soname" "$source/golaunch.c" "$cc" "$source/request.c" "$source/wire.c" "$source/ops.c" "$source/reduce.c" "$source/vary.c" "$source/message.c" "$source/shrink.c" "$source/split.c" "$source/clusters.c" "$source/schedule.c" "$source/board.c" -shared -fPIC -s "-Wl,-soname,$soname"
+		# shellcheck disable=SC2086 # one word per source
+		set -- $golaunch_sources
+		first=$1
+		shift
+		compile "$lib/../$soname" "$first" "$cc" "$@" -shared -fPIC -s "-Wl,-soname,$soname"
 		[ ! -e "$lib/../$soname" ] || ln -sf "$soname" "$lib/../$name.so"
 		;;
 	pmix) # libpmix is opened when it runs
@@ -108,7 +120,11 @@ for source in "$@"; do
 			compile "$lib/$name-$abi.so" "native/$name/profile.c" "mpicc.$abi" "native/$name/book.c" "native/$name/records.c" $flags
 		done
 		;;
-	treetour | treemore | treebench | treesplit | treeswitch | treeschedule | treeleave | treebreak | treeroom) with_tree "$out/$name" "$source" "$cc" ;;
+	treetour | treemore | treebreak)
+		with_tree "$out/$name" "$source" "$cc"
+		sanitized "$out/$name.sanitized" "$source"
+		;;
+	treebench | treesplit | treeswitch | treeschedule | treeleave | treeroom) with_tree "$out/$name" "$source" "$cc" ;;
 	mpitree) with_tree "$out/$name" "$source" "$mpicc" ;;
 	lib*) compile "$lib/$name.so" "$source" "$cc" -shared -fPIC -Os -s -Wl,-z,noseparate-code -Wl,--build-id=none ;; # small: it travels
 	mpisends | profilebench)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -95,55 +96,32 @@ func TestServiceRefuses(t *testing.T) {
 	require.Contains(t, r.stdout, "bits of doubles: scan: exclusive or of double: bitwise operations are for integers\n")
 }
 
-// TestWrongRequests has programs of the C library wait for what is no request.
-func TestWrongRequests(t *testing.T) {
-	r := local(t, "", "-n", "1", bin("treebreak"), "requests")
-	require.Zero(t, r.code, r.stderr)
-	require.Equal(t, `wait for nothing: golaunch_wait: NULL is no request
-wait for NULL: golaunch_wait: NULL is no request
-put: put: empty key
-wait for NULL after an error of another call: golaunch_wait: NULL is no request
-wait for what could not begin: bcast: member -1 of a communicator of 1
-wait for NULL after that: golaunch_wait: NULL is no request
-test of NULL: golaunch_test: NULL is no request
-wait for any of none: golaunch_waitany: no request among 1
-wait for any of NULL: golaunch_waitany: the requests are NULL
-test of any of none: golaunch_testany: no request among 1
-wait twice: golaunch_wait: NULL is no request
-wait for a copy: golaunch_wait: no request, or one that was waited for already
-test of a copy: golaunch_test: no request, or one that was waited for already
-wait for any with a copy: golaunch_waitany: no request, or one that was waited for already
-wait for the copy of another: golaunch_wait: no request, or one that was waited for already
-close: golaunch_close: NULL is no job
-`, r.stdout)
+// TestMisuseInC has programs of the C library make mistakes: each is an error that says
+// so, and what is right goes on. The same where mistakes with memory end the program.
+func TestMisuseInC(t *testing.T) {
+	for what, want := range map[string]string{"requests": wrongRequests, "pointers": wrongPointers, "threads": wrongThreads, "child": wrongChild, "end": wrongEnd} {
+		for _, program := range []string{"treebreak", "treebreak.sanitized"} {
+			t.Run(what+", "+program, func(t *testing.T) {
+				r := local(t, "", "-n", "1", bin(program), what)
+				require.Zero(t, r.code, r.stderr)
+				require.Empty(t, r.stderr)
+				require.Equal(t, want, regexp.MustCompile(`process \d+`).ReplaceAllString(r.stdout, "process N"))
+			})
+		}
+	}
 }
 
-// TestWrongPointers has a program of the C library pass NULL for all that there is to
-// pass, and go on.
-func TestWrongPointers(t *testing.T) {
-	r := local(t, "", "-n", "1", bin("treebreak"), "pointers")
-	require.Zero(t, r.code, r.stderr)
-	require.Equal(t, `world of no job: golaunch_world: NULL is no job
-nodes of no job: golaunch_nodes: NULL is no job
-descriptor of no job: golaunch_fd: NULL is no job
-fence of no job: fence: NULL is no job
-board of no job: board: NULL is no job
-rank in nothing: golaunch_rank: NULL is no communicator
-barrier of nothing: barrier: NULL is no communicator
-scan of nothing: scan: NULL is no communicator
-split of nothing: split: NULL is no communicator
-locate in nothing: locate: NULL is no communicator
-free of nothing: free: NULL is no communicator
-free of NULL: free: NULL is no communicator
-free of the world: free: the world cannot be freed
-barrier of what was freed: barrier: NULL is no communicator
-send of nothing: send: 1 bytes without a buffer
-recv to nothing: recv: 1 bytes without a buffer
-bcast of nothing: bcast: 1 bytes without a buffer to send
-alltoall in place: alltoall: the buffers share memory
-type and operation the wrong way round: allreduce: 0x1 is no type
-an operation that there is not: allreduce: 0x63 is no operation
-`, r.stdout)
+// TestSanitizedTours has every operation of the C library done where mistakes with memory
+// end the program.
+func TestSanitizedTours(t *testing.T) {
+	for _, n := range []int{10, 20_000} {
+		r := local(t, "", "-n", "5", "--nodes", "3", bin("treetour.sanitized"), fmt.Sprint(8*n))
+		require.Zero(t, r.code, r.stderr)
+		require.Equal(t, "tour of 5 ranks on 3 nodes: ok\n", r.stdout)
+		r = local(t, "", "-n", "5", "--nodes", "3", bin("treemore.sanitized"), fmt.Sprint(n))
+		require.Zero(t, r.code, r.stderr)
+		require.Equal(t, "5 ranks on 3 nodes, without the last: ok\n", r.stdout)
+	}
 }
 
 // TestWhatWasSentIsThere has a rank end as soon as its last call has returned.
@@ -291,3 +269,55 @@ func TestSilentLeaverIsNamed(t *testing.T) {
 	require.Contains(t, r.stdout, "rank 0: rank 1 on ")
 	require.Contains(t, r.stdout, " has left\n")
 }
+
+const (
+	wrongRequests = `wait for nothing: golaunch_wait: NULL is no request
+wait for NULL: golaunch_wait: NULL is no request
+put: put: empty key
+wait for NULL after an error of another call: golaunch_wait: NULL is no request
+wait for what could not begin: bcast: member -1 of a communicator of 1
+wait for NULL after that: golaunch_wait: NULL is no request
+test of NULL: golaunch_test: NULL is no request
+wait for any of none: golaunch_waitany: no request among 1
+wait for any of NULL: golaunch_waitany: the requests are NULL
+test of any of none: golaunch_testany: no request among 1
+wait twice: golaunch_wait: NULL is no request
+wait for a copy: golaunch_wait: no request, or one that was waited for already
+test of a copy: golaunch_test: no request, or one that was waited for already
+wait for any with a copy: golaunch_waitany: no request, or one that was waited for already
+wait for the copy of another: golaunch_wait: no request, or one that was waited for already
+close: golaunch_close: NULL is no job
+`
+	wrongPointers = `world of no job: golaunch_world: NULL is no job
+nodes of no job: golaunch_nodes: NULL is no job
+descriptor of no job: golaunch_fd: NULL is no job
+fence of no job: fence: NULL is no job
+board of no job: board: NULL is no job
+rank in nothing: golaunch_rank: NULL is no communicator
+barrier of nothing: barrier: NULL is no communicator
+scan of nothing: scan: NULL is no communicator
+split of nothing: split: NULL is no communicator
+locate in nothing: locate: NULL is no communicator
+free of nothing: free: NULL is no communicator
+free of NULL: free: NULL is no communicator
+free of the world: free: the world cannot be freed
+barrier of what was freed: barrier: NULL is no communicator
+send of nothing: send: 1 bytes without a buffer
+recv to nothing: recv: 1 bytes without a buffer
+bcast of nothing: bcast: 1 bytes without a buffer to send
+alltoall in place: alltoall: the buffers share memory
+type and operation the wrong way round: allreduce: 0x1 is no type
+an operation that there is not: allreduce: 0x63 is no operation
+`
+	busyThread   = ": another thread waits in a call of this job; threads call one at a time, by a lock of the program's\n"
+	wrongThreads = "barrier of another thread: barrier" + busyThread + "barrier that begins: barrier" + busyThread +
+		"test: golaunch_test" + busyThread + "test of any: golaunch_testany" + busyThread + "wait: golaunch_wait" + busyThread +
+		"fence: fence" + busyThread + "close: golaunch_close" + busyThread
+	aChild     = ": process N has opened the job, and this is a child of it; only that one may call\n"
+	wrongChild = "barrier of a child: barrier" + aChild + "put of a child: put" + aChild +
+		"test of a child: golaunch_test" + aChild + "wait of a child: golaunch_wait" + aChild +
+		"wait of a child that has closed: golaunch_wait: no request, or one that was waited for already\n"
+	waitAfterClose = "wait after close: golaunch_wait: no request, or one that was waited for already\n"
+	wrongEnd       = waitAfterClose + waitAfterClose + waitAfterClose + waitAfterClose + waitAfterClose +
+		"open once more: golaunch_open: a process opens the job once, and this one, or the one that it was forked from, has done so\n"
+)
