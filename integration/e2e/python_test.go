@@ -3,6 +3,8 @@ package e2e
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,6 +40,99 @@ func TestPythonWorkQueue(t *testing.T) {
 	require.Zero(t, r.code, r.stderr)
 	require.Equal(t, "100 tasks, results add up to 328350\n", r.stdout)
 }
+
+// TestPythonMisuse has two ranks make mistakes: each is told at once, and what is right
+// goes on after it.
+func TestPythonMisuse(t *testing.T) {
+	pythonHere(t)
+	both := func(lines string) [2]string { return [2]string{lines, lines} }
+	closed := "a thread that waits: Error: %[1]s\nwait after close: Error: %[1]s\n" +
+		"barrier after close: Error: the job was closed\nsplit after close: Error: the job was closed\n" +
+		"fence after close: Error: the job was closed\ntest after close: True\n"
+	for what, want := range map[string][2]string{
+		"arguments": both(pythonArguments),
+		"freed": both("barrier of what was freed: Error: the communicator was freed\nisend over what was freed: Error: the communicator was freed\n" +
+			"free of what was freed: Error: the communicator was freed\n"),
+		"long": {
+			"recv of too much: Error: a message of 4 bytes from member 1; there is room for 3\nthe next: Message(source=1, tag=7, size=3) b'few'\n",
+			"recv of too much: Error: a message of 4 bytes from member 0; there is room for 3\nthe next: Message(source=0, tag=7, size=3) b'few'\n",
+		},
+		"closed": both(fmt.Sprintf(closed, "the job was closed")),
+		"forked": both("barrier of a child: Error: barrier: process N has opened the job, and this is a child of it; only that one may call\n" +
+			"fence of a child: Error: fence: process N has opened the job, and this is a child of it; only that one may call\nthe parent goes on\n"),
+		"fences":   both("two fences\n"),
+		"mismatch": both("others call gather: Error: operation 0 of the world: rank 0 calls barrier; rank 1 calls gather of 8 bytes, root 0\n"),
+		"leaves": {"recv of who has left: Error: rank 1 on NODE has left\nbarrier with who has left: Error: rank 1 on NODE has left\n" +
+			"fence with who has left: Error: rank 1 on NODE has left\nleft are 1\n", ""},
+		"interrupted": {
+			"interrupted by a key; <golaunch.Request: recv, under way>\nthen Message(source=1, tag=3, size=4) b'late'; <golaunch.Request: recv, complete>\n",
+			"interrupted by a key; <golaunch.Request: recv, under way>\nthen Message(source=0, tag=3, size=4) b'late'; <golaunch.Request: recv, complete>\n",
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			nodes := "2"
+			if what == "mismatch" {
+				nodes = "1" // whose agent knows both ranks
+			}
+			r := local(t, "", "-n", "2", "--nodes", nodes, "--label", "--stall-after", "1s", "python3", "testdata/misuse.py", what)
+			require.Zero(t, r.code, r.stderr)
+			varies := regexp.MustCompile(`(process )\d+|(rank \d on )\S+`)
+			for rank := range want {
+				var lines strings.Builder
+				for line := range strings.Lines(r.stdout) {
+					if said, ok := strings.CutPrefix(line, fmt.Sprintf("[%d] ", rank)); ok {
+						lines.WriteString(said)
+					}
+				}
+				said := strings.Replace(lines.String(), "rank 1 calls gather of 8 bytes, root 0; rank 0 calls barrier", // whichever came first
+					"rank 0 calls barrier; rank 1 calls gather of 8 bytes, root 0", 1)
+				got := varies.ReplaceAllStringFunc(said, func(s string) string {
+					if pid := strings.TrimPrefix(s, "process "); pid != s {
+						return "process N"
+					}
+					return s[:len("rank 1 on ")] + "NODE"
+				})
+				require.Equal(t, want[rank], got, "rank %d", rank)
+			}
+		})
+	}
+}
+
+const pythonArguments = `recv into bytes: ValueError: a buffer, of bytes, cannot be written to
+recv into a slice with gaps: ValueError: a buffer does not lie in one piece
+allgather into too little: ValueError: recv has 15 bytes; 2 parts of 8 bytes need 16
+scatter of too little: ValueError: send has 8 bytes; 2 parts of 8 bytes need 16
+alltoall of odd parts: ValueError: send has 7 bytes, which are no 2 equal parts
+sum of two types: ValueError: recv, 8 bytes of format q, is not like send, 8 bytes of format d
+sum of shorts: TypeError: elements of format h, of 2 bytes, are not combined: int32, int64, uint64, uint8, float and double are
+reduce_scatter of two types: ValueError: recv, 8 bytes of format q, is not like send, 16 bytes of format d
+tag of 33 bits: ValueError: tag is 4294967296, which has more than 32 bits
+negative tag: Error: send: tag -1, which is not in 0 to 2147483647
+send of str: TypeError: memoryview: a bytes-like object is required, not 'str'
+send of a list: TypeError: memoryview: a bytes-like object is required, not 'list'
+send to nobody: Error: send: member 2 of a communicator of 2
+root as a str: TypeError: 'str' object cannot be interpreted as an integer
+root that is no member: Error: bcast: member 2 of a communicator of 2
+negative root of gatherv: Error: gatherv: member -1 of a communicator of 2
+operation 99: Error: allreduce: 0x63 is no operation
+xor of doubles: Error: scan: exclusive or of double: bitwise operations are for integers
+key of int: TypeError: a key is a str, not int
+key with a zero: ValueError: a key has no zero bytes
+empty key: Error: put: empty key
+long key: Error: put: key of 65 bytes, at most 64 are allowed
+long value: Error: put: value of 1025 bytes, at most 1024 are allowed
+value of str: TypeError: memoryview: a bytes-like object is required, not 'str'
+free of the world: Error: free: the world cannot be freed
+sub of nobody: Error: sub: a communicator of 0 ranks
+sub of others: Error: a communicator of others
+sub of a number: TypeError: 'int' object is not iterable
+locate of nobody: Error: locate: member 2 of a communicator of 2
+cluster without a network: Error: no network is known, and so no switch cluster; golaunch --topology names it
+waitany of nothing: ValueError: no request to wait for
+a second job: Error: golaunch_open: a process opens the job once, and this one, or the one that it was forked from, has done so
+append to what is being filled: BufferError: Existing exports of data: object cannot be re-sized
+afterwards: b'12345678'
+`
 
 // What Python says where there is no library, and where there is no job.
 func TestPythonWithoutAJob(t *testing.T) {

@@ -1,9 +1,9 @@
-"""libgolaunch by ctypes, and buffers for it."""
+"""libgolaunch by ctypes."""
 
 import ctypes
-import operator
-from ctypes import POINTER, byref as to, c_char_p, c_int, c_size_t as size, c_void_p as pointer
+from ctypes import POINTER, byref as to, c_char_p, c_int, c_short as short, c_size_t as size, c_void_p as pointer
 from pathlib import Path
+from typing import Optional
 
 VERSION = 1  # GOLAUNCH_VERSION of golaunch.h
 
@@ -23,24 +23,44 @@ class Message(ctypes.Structure):
 # Functions, by their results.
 _RESULTS = {
     c_char_p: {"error": []},
-    pointer: {"open": [], "world": [pointer]},
+    pointer: {
+        "open": [],
+        "world": [pointer],
+        "sub": [pointer, POINTER(c_int), c_int],
+        "shrink": [pointer],
+        "ibarrier": [pointer],
+        "ibcast": [pointer, c_int, pointer, size],
+        "igather": [pointer, c_int, pointer, pointer, size],
+        "iallgather": [pointer, pointer, pointer, size],
+        "iscatter": [pointer, c_int, pointer, pointer, size],
+        "ialltoall": [pointer, pointer, pointer, size],
+        "ireduce": [pointer, c_int, c_int, c_int, pointer, pointer, size],
+        "iallreduce": [pointer, c_int, c_int, pointer, pointer, size],
+        "ireduce_scatter": [pointer, c_int, c_int, pointer, pointer, size],
+        "iscan": [pointer, c_int, c_int, pointer, pointer, size],
+        "iexscan": [pointer, c_int, c_int, pointer, pointer, size],
+        "isend": [pointer, c_int, c_int, pointer, size],
+        "irecv": [pointer, c_int, c_int, pointer, size],
+        "irecv_alloc": [pointer, c_int, c_int, POINTER(pointer)],
+        "isplit": [pointer, c_int, c_int, POINTER(pointer)],
+    },
     None: {"close": [pointer]},
     c_int: {
         "node": [pointer],
         "nodes": [pointer],
         "rank": [pointer],
         "size": [pointer],
-        "barrier": [pointer],
-        "bcast": [pointer, c_int, pointer, size],
-        "gather": [pointer, c_int, pointer, pointer, size],
-        "allgather": [pointer, pointer, pointer, size],
-        "scatter": [pointer, c_int, pointer, pointer, size],
-        "reduce": [pointer, c_int, c_int, c_int, pointer, pointer, size],
-        "allreduce": [pointer, c_int, c_int, pointer, pointer, size],
-        "scan": [pointer, c_int, c_int, pointer, pointer, size],
-        "send": [pointer, c_int, c_int, pointer, size],
-        "recv": [pointer, c_int, c_int, pointer, size, POINTER(Message)],
-        "split": [pointer, c_int, c_int, POINTER(pointer)],
+        "fd": [pointer, POINTER(short)],
+        "testany": [POINTER(pointer), c_int],
+        "wait_message": [POINTER(pointer), POINTER(Message)],
+        "probe": [pointer, c_int, c_int, POINTER(Message)],
+        "tryprobe": [pointer, c_int, c_int, POINTER(Message)],
+        "gatherv": [pointer, c_int, pointer, size, size, POINTER(pointer), POINTER(size)],
+        "allgatherv": [pointer, pointer, size, size, POINTER(pointer), POINTER(size)],
+        "locate": [pointer, c_int, POINTER(c_int), POINTER(c_int)],
+        "network_depth": [pointer],
+        "switch_clusters": [pointer, c_int],
+        "switch_cluster": [pointer, c_int, c_int],
         "comm_free": [POINTER(pointer)],
         "put": [pointer, c_char_p, pointer, size],
         "fence": [pointer],
@@ -76,85 +96,15 @@ def check(library: ctypes.CDLL, well):
     raise Error(library.golaunch_error().decode(errors="replace"))
 
 
-def integer(name: str, value) -> int:
-    """An argument for an int."""
-    value = operator.index(value)
-    if not -(2**31) <= value < 2**31:
-        raise ValueError(f"{name} is {value}, which has more than 32 bits")
-    return value
-
-
-def key(text: str) -> bytes:
-    """A key of the bulletin board."""
-    key = text.encode()
-    if b"\0" in key:
-        raise ValueError("a key has no zero bytes")
-    return key
-
-
-def take(value: pointer, length: size):
+def take(value: pointer, length: int) -> Optional[bytes]:
     """The bytes of a value for free(), or None."""
     if not value:
         return None
     try:
-        return ctypes.string_at(value, length.value)
+        return ctypes.string_at(value, length)
     finally:
         _free(value)
 
 
 _free = ctypes.CDLL(None).free
 _free.restype, _free.argtypes = None, [pointer]
-
-# golaunch_type by the kind and the size of elements; kinds by the buffer protocol's letters.
-_TYPES = {("i", 4): 0x10, ("i", 8): 0x20, ("u", 8): 0x30, ("f", 4): 0x40, ("f", 8): 0x50, ("u", 1): 0x60}
-_LETTERS = {**dict.fromkeys("bhilqn", "i"), **dict.fromkeys("BHILQN", "u"), **dict.fromkeys("fd", "f")}
-
-
-class _Buffer:
-    """A buffer's memory, for as long as this lives."""
-
-    def __init__(self, data, writable: bool):
-        view = memoryview(data)
-        if not view.c_contiguous:
-            raise ValueError("a buffer does not lie in one piece")
-        if writable and view.readonly:
-            raise ValueError(f"a buffer, of {type(data).__name__}, cannot be written to")
-        self.size, self._format, self._item = view.nbytes, view.format, view.itemsize
-        array = ctypes.c_char * self.size
-        if self.size == 0:
-            self._memory = array()
-        elif view.readonly:
-            self._memory = array.from_buffer_copy(view)
-        else:
-            self._memory = array.from_buffer(view)
-        self.pointer = ctypes.addressof(self._memory)
-
-    def type(self) -> int:
-        """The type of the elements, for reductions."""
-        letter = self._format[1:] if self._format[0] in "@=<" else self._format
-        found = _TYPES.get((_LETTERS.get(letter), self._item))
-        if found is None:
-            raise TypeError(
-                f"elements of format {self._format}, of {self._item} bytes, are not combined:"
-                " int32, int64, uint64, uint8, float and double are"
-            )
-        return found
-
-    def __str__(self):
-        return f"{self.size} bytes of format {self._format}"
-
-
-class NOTHING:
-    """No buffer, where a rank needs none."""
-
-    pointer, size = None, 0
-
-
-def given(data) -> _Buffer:
-    """A buffer that is read; one that cannot be written to is copied."""
-    return _Buffer(data, False)
-
-
-def taken(data) -> _Buffer:
-    """A buffer that is filled."""
-    return _Buffer(data, True)

@@ -1,0 +1,176 @@
+"""Operations under way, and who waits for them."""
+
+import itertools
+import os
+import select
+import threading
+import time
+from typing import Callable, List, NamedTuple, Optional, Sequence
+
+from . import _library
+from ._library import Error, check
+
+
+class Message(NamedTuple):
+    """What a receive got: the sender's number, the tag, and how many bytes."""
+
+    source: int
+    tag: int
+    size: int
+
+
+class Request:
+    """An operation that was begun. Until it is complete its buffers are the library's:
+    a program neither changes them nor reads those that are filled."""
+
+    def __init__(self, waiting: "Waiting", name: str, handle: int, keeps, result: Callable):
+        self._waiting, self.name, self.handle = waiting, name, handle
+        self._keeps, self._result = keeps, result  # memory that the library uses; what to make of it
+        self._value, self._error = None, None
+
+    def test(self) -> bool:
+        """Whether wait would return, or raise, at once."""
+        self._waiting.look([self])
+        return self.done()
+
+    def wait(self, timeout: Optional[float] = None):
+        """Returns what the call without an i would have returned, when it is complete;
+        again, when called again. After timeout seconds it raises TimeoutError, and the
+        operation goes on."""
+        self._waiting.wait([self], timeout)
+        if self._error:
+            raise self._error
+        return self._value
+
+    # The rest is the package's own, and needs the turn.
+
+    def done(self) -> bool:
+        return self.handle is None
+
+    def take(self) -> None:
+        """Ends the request, which is complete."""
+        library, message = self._waiting.library, _library.Message()
+        try:
+            check(library, library.golaunch_wait_message(_library.to(_library.pointer(self.handle)), _library.to(message)) == 0)
+            self._value = self._result(Message(message.source, message.tag, message.size))
+        except Error as error:
+            self._error = error
+        self.end()
+
+    def end(self, error: Optional[Error] = None) -> None:
+        self.handle, self._keeps, self._result = None, None, None
+        self._error = self._error or error
+        self._waiting.under_way.discard(self)
+
+    def __repr__(self):
+        return f"<golaunch.Request: {self.name}, {'complete' if self.done() else 'under way'}>"
+
+
+def waitany(requests: Sequence[Request], timeout: Optional[float] = None) -> int:
+    """Waits until one of the requests is complete, and returns its place in the list, the
+    first of several. Its wait returns, or raises, at once then."""
+    requests = list(requests)
+    if not requests:
+        raise ValueError("no request to wait for")
+    if len({id(request._waiting) for request in requests}) > 1:
+        raise ValueError("requests of different jobs")
+    return requests[0]._waiting.wait(requests, timeout)
+
+
+class Waiting:
+    """The threads that wait in a job. libgolaunch is called by one thread at a time, which
+    has the turn. One of those that wait polls, without the turn; what comes is for all."""
+
+    def __init__(self, library):
+        self.library = library
+        self.job: Optional[int] = None  # the library's; None: closed
+        self.turn = threading.Condition()
+        self.under_way = set()
+        self._waited: List[List[Request]] = []
+        self._polled = False
+        self._bell = os.pipe()  # ends the poll
+        for end in self._bell:
+            os.set_blocking(end, False)
+
+    def wait(self, requests: List[Request], timeout: Optional[float]) -> int:
+        """Returns the place of the first request that is complete."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        with self.turn:
+            self._waited.append(requests)
+            self.look(())
+        try:
+            while True:
+                with self.turn:
+                    if not self._polled:
+                        self.look(())
+                    for place, request in enumerate(requests):
+                        if request.done():
+                            return place
+                    left = None if deadline is None else deadline - time.monotonic()
+                    if left is not None and left <= 0:
+                        raise TimeoutError(f"{' and '.join(r.name for r in requests[:3])}: not complete after {timeout} s")
+                    if self._polled or not self.job:  # who closes it tells, too
+                        self.turn.wait(left)
+                        continue
+                    self._polled = True
+                self._poll(left)
+        finally:
+            with self.turn:
+                self._waited.remove(requests)
+
+    def look(self, requests: Sequence[Request]) -> None:
+        """Ends what is complete of these and of all that is waited for, and tells the
+        others. What comes for one may end another: they are looked at together."""
+        with self.turn:
+            mine = [r for r in dict.fromkeys(itertools.chain(requests, *self._waited)) if not r.done()]
+            before = len(mine)
+            while mine:
+                handles = (_library.pointer * len(mine))(*(r.handle for r in mine))
+                place = check(self.library, self.library.golaunch_testany(handles, len(mine)) + 1) - 1
+                if place == len(mine):
+                    break
+                mine.pop(place).take()
+            if len(mine) < before:
+                self.turn.notify_all()
+            self.ring()
+
+    def _poll(self, left: Optional[float]) -> None:
+        try:
+            poll, events = select.poll(), _library.short()
+            with self.turn:
+                if not self.job:
+                    return
+                poll.register(self.library.golaunch_fd(self.job, _library.to(events)), events.value)
+            poll.register(self._bell[0], select.POLLIN)
+            for ready, _ in poll.poll(None if left is None else left * 1000):
+                if ready == self._bell[0]:
+                    os.read(ready, 4096)
+        finally:
+            with self.turn:
+                self._polled = False
+                self.turn.notify_all()
+
+    def ring(self) -> None:
+        """Has the thread that polls look: a call of another may have taken what came for
+        it, or left something to send."""
+        if self._polled:
+            try:
+                os.write(self._bell[1], b"\0")
+            except BlockingIOError:
+                pass  # it rings already
+
+    def close(self) -> None:
+        """Ends the job and all that is under way."""
+        with self.turn:
+            job, self.job = self.job, None
+            if not job:
+                return
+            self.ring()
+            while self._polled:
+                self.turn.wait()
+            self.library.golaunch_close(job)
+            for request in list(self.under_way):
+                request.end(Error("the job was closed"))
+            self.turn.notify_all()
+            for end in self._bell:
+                os.close(end)
