@@ -47,6 +47,35 @@ func TestTreeInC(t *testing.T) {
 	}
 }
 
+// TestGoAndCShareAJob has ranks of both, on the same nodes and on others, do what their
+// libraries build of several operations.
+func TestGoAndCShareAJob(t *testing.T) {
+	inGo, inC := bin("withc"), bin("treemore")
+	for _, n := range []string{"10", "20000"} {
+		for ranks, ways := range map[int][]string{
+			6: {"-n", "3", inGo, n, ":", "-n", "3", inC, n},
+			7: {"-n", "3", inC, n, ":", "-n", "4", inGo, n},
+			5: {"-n", "1", inC, n, ":", "-n", "1", inGo, n, ":", "-n", "2", inC, n, ":", "-n", "1", inGo, n},
+		} {
+			r := local(t, "", append([]string{"--nodes", "3"}, ways...)...)
+			require.Zero(t, r.code, r.stderr)
+			require.Equal(t, fmt.Sprintf("%d ranks on 3 nodes, without the last: ok\n", ranks), r.stdout)
+		}
+	}
+}
+
+// TestWorkQueue gives tasks to ranks that leave in the midst of them.
+func TestWorkQueue(t *testing.T) {
+	for _, leave := range []string{"0", "30"} {
+		r := local(t, "", "-n", "6", "--nodes", "3", bin("workqueue"), "-tasks", "100", "-leave", leave)
+		require.Zero(t, r.code, r.stderr)
+		require.Equal(t, "100 tasks, results add up to 328350\n", r.stdout)
+	}
+	r := local(t, "", "-n", "6", "--nodes", "3", bin("workqueue"), "-tasks", "100", "-leave", "5")
+	require.Equal(t, 1, r.code)
+	require.Regexp(t, `^workqueue: 80 tasks are not done: rank \d on \S+ has left\n`, r.stderr)
+}
+
 // TestMPIAndTheTree runs a program that uses both.
 func TestMPIAndTheTree(t *testing.T) {
 	needBuilt(t, "mpitree", "libmpich-dev mpich")

@@ -42,12 +42,13 @@ static void enter(golaunch_comm *c, golaunch_request *q)
 {
 	int64_t size = q->size, others = (c->size - 1) * size, mine = c->rank * size;
 	int root = c->rank == q->root;
+	int fn = q->op < REDUCE ? 0 : q->fn; /* a scan's is the ranks' own */
 	struct record d = {.kind = DATA, .op = q->op, .comm = c->id, .src = c->rank, .dst = q->root,
 		.count = c->size, .size = size, .body = q->send, .length = (size_t)size};
 	struct buffer *out = &c->job->out;
 
 	d.seq = q->seq = c->number++;
-	golaunch__put(out, &(struct record){.kind = ENTER, .op = q->op, .fn = q->fn, .comm = c->id, .seq = q->seq, .dst = q->root, .size = size,
+	golaunch__put(out, &(struct record){.kind = ENTER, .op = q->op, .fn = fn, .comm = c->id, .seq = q->seq, .dst = q->root, .size = size,
 		.body = q->send, .length = q->op == SPLIT ? CHOICE : 0});
 	switch (q->op) {
 	case BARRIER:
