@@ -18,6 +18,7 @@ type tool struct {
 	manual  string   // the versions whose manuals the table is complete for
 	dash    string   // before its long words
 	letters bool     // its letters may be together, with the value of the last: -ul, -c8
+	last    bool     // the last counts of a flag that is given twice
 	rows    []row
 	base    *tool // which it has more flags than, if there is one
 }

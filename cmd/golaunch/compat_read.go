@@ -218,41 +218,74 @@ func (p *pasted) read(args []string) (flags, rest []string, err error) {
 		w := newWord(args[0])
 		words, used, err := p.readOne(w, args[1:])
 		if err == nil {
-			words, err = p.once(words, strings.Join(args[:1+used], " "), said)
+			flags, err = p.once(flags, words, strings.Join(args[:1+used], " "), said)
 		}
 		if err != nil {
 			return nil, nil, err
 		}
-		flags = append(flags, words...)
 		args = args[1+used:]
 	}
 	return flags, args, nil
 }
 
-// given is the value of a flag, and the words that gave it.
-type given struct{ value, words string }
+// given is the value of a flag, the words that gave it, and where it is among the flags.
+type given struct {
+	value, words string
+	at           int
+}
 
-// once drops a flag with a value that other words have said before, and refuses one with
-// another value: of two spellings of a flag none is to be lost in silence.
-func (p *pasted) once(flags []string, words string, said map[string]given) (left []string, err error) {
-	for i := 0; i < len(flags); i++ {
-		flag := p.c.flags.Lookup(strings.TrimPrefix(flags[i], "--"))
-		if !strings.HasPrefix(flags[i], "--") || flag == nil || flag.NoOptDefVal != "" || i+1 == len(flags) {
-			left = append(left, flags[i])
+// once adds what words were read as to flags, but for a value that other words have given
+// before. Of two values the last counts where the tool of the line has it so; elsewhere
+// they are refused: of two spellings of a flag none is to be lost in silence.
+func (p *pasted) once(flags, add []string, words string, said map[string]given) ([]string, error) {
+	add = p.c.apart(add)
+	for i := 0; i < len(add); i++ {
+		flag := p.c.flagOf(add[i])
+		if flag == nil || flag.NoOptDefVal != "" || i+1 == len(add) {
+			flags = append(flags, add[i])
 			continue
 		}
-		value := flags[i+1]
 		i++
+		value := add[i]
 		before, ok := said[flag.Name]
+		last := ok && !has(flag, repeatKey) && len(p.line) > 0 && p.line[0].last
 		switch {
+		case last && before.value != value:
+			p.notes = append(p.notes, fmt.Sprintf("%s counts, not %s before it", words, before.words))
+			flags[before.at] = value
+			said[flag.Name] = given{value, words, before.at}
+		case last:
 		case !ok || has(flag, repeatKey) || before.words == words:
-			said[flag.Name] = given{value, words}
-			left = append(left, flags[i-1], value)
+			flags = append(flags, add[i-1], value)
+			said[flag.Name] = given{value, words, len(flags) - 1}
 		case before.value != value:
 			return nil, fmt.Errorf("%s: %s and %s say different things; leave one out", flagName(flag), before.words, words)
 		}
 	}
-	return left, nil
+	return flags, nil
+}
+
+// flagOf is the flag that a word is the name of, long or short, nil where it is none's.
+func (c *commandLine) flagOf(word string) *pflag.Flag {
+	if name, ok := strings.CutPrefix(word, "--"); ok {
+		return c.flags.Lookup(name)
+	}
+	if len(word) == 2 && word[0] == '-' {
+		return c.flags.ShorthandLookup(word[1:])
+	}
+	return nil
+}
+
+// apart makes two words of one that is a letter with its value, as -n8.
+func (c *commandLine) apart(words []string) []string {
+	if len(words) != 1 || len(words[0]) < 3 {
+		return words
+	}
+	letter, value := words[0][:2], words[0][2:]
+	if flag := c.flagOf(letter); flag == nil || flag.NoOptDefVal != "" {
+		return words
+	}
+	return []string{letter, strings.TrimPrefix(value, "=")}
 }
 
 // readOne rewrites one flag and returns how many of the arguments after it are its

@@ -4,7 +4,7 @@ import "strings"
 
 // srunTool is Slurm's srun, by its manual pages of 22.05 and 24.11.
 var srunTool = tool{
-	name: "srun", family: "srun", calls: []string{"srun"}, manual: "Slurm 22.05, 24.11", dash: "--", letters: true,
+	name: "srun", family: "srun", calls: []string{"srun"}, manual: "Slurm 22.05, 24.11", dash: "--", letters: true, last: true,
 	rows: []row{
 		// Number and place of ranks.
 		as("n ntasks", "--np"),

@@ -14,7 +14,7 @@ import (
 
 // torchrunTool is PyTorch's torchrun, by the flags of torch/distributed/run.py in 2.
 var torchrunTool = tool{
-	name: "torchrun", family: "torchrun", calls: []string{"torchrun"}, manual: "PyTorch 2", dash: "--", letters: true,
+	name: "torchrun", family: "torchrun", calls: []string{"torchrun"}, manual: "PyTorch 2", dash: "--", letters: true, last: true,
 	rows: []row{
 		// Number and place of ranks.
 		value("nnodes", "`--nodes`; a range is answered; more than one want hosts", nnodes),

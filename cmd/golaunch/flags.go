@@ -129,7 +129,7 @@ func newCommandLine(variables []string) *commandLine {
 
 	f.VarP(stdinValue{&c.Stdin}, "stdin", "i", "who reads standard input: `RANK`, all or none")
 	f.BoolVar(&c.PTY, "pty", false, "give rank 0 a terminal, at which yours types, as srun --pty and ssh -t do")
-	f.VarP(labelValue{&c.Label}, "label", "l", "put [rank] in front of every line; =host: [rank@host]; or any pattern")
+	f.VarP(labelValue{&c.Label}, "label", "l", "put [rank] before each line; =host: [rank@host]; ='%h %r: ': host and rank")
 	f.Lookup("label").NoOptDefVal = launcher.LabelRank
 	f.BoolVar(&c.Fold, "fold", false, "show equal output once, when all have ended, and who wrote it")
 	f.VarP(textValue{&c.OutPattern}, "out", "o", "write output to files `PATTERN`; %r is the rank, %h the host, %j the job")
