@@ -66,16 +66,25 @@ func (p *Plan) replacements(dead []job.HostIndex) []job.Host {
 }
 
 // replaced says which hosts hold ranks of q in place of hosts of p, of which it was
-// made, "" if there are none.
+// made, or which hold more of them now, "" if there are none.
 func (p *Plan) replaced(q *Plan) string {
 	before, after := p.holders(), q.holders()
 	var gone, by []job.HostIndex
 	for i := range q.Hosts {
 		switch h := job.HostIndex(i); {
-		case before[h] && q.dead[i]:
+		case before[h] > 0 && q.dead[i]:
 			gone = append(gone, h)
-		case after[h] && !before[h]:
+		case after[h] > 0 && before[h] == 0:
 			by = append(by, h)
+		}
+	}
+	what := "the place"
+	if len(by) == 0 && len(gone) > 0 && q.Size == p.Size {
+		what = "the ranks"
+		for i := range q.Hosts {
+			if h := job.HostIndex(i); after[h] > before[h] {
+				by = append(by, h)
+			}
 		}
 	}
 	if len(by) == 0 {
@@ -85,7 +94,7 @@ func (p *Plan) replaced(q *Plan) string {
 	if len(by) == 1 {
 		verb = "takes"
 	}
-	return fmt.Sprintf("%s %s the place of %s", hostsText(by, p.hostName), verb, hostlist.Fold(p.bareHosts(gone)))
+	return fmt.Sprintf("%s %s %s of %s", hostsText(by, p.hostName), verb, what, hostlist.Fold(p.bareHosts(gone)))
 }
 
 // fewer says that q, which is p without dead hosts, has not all of its ranks, "" if it
@@ -97,11 +106,11 @@ func (p *Plan) fewer(q *Plan) string {
 	return fmt.Sprintf("%s instead of %d", plural(q.Size, "rank"), p.Size)
 }
 
-// holders are the hosts that hold ranks.
-func (p *Plan) holders() map[job.HostIndex]bool {
-	holders := map[job.HostIndex]bool{}
+// holders are how many ranks hosts hold that hold some.
+func (p *Plan) holders() map[job.HostIndex]int {
+	holders := map[job.HostIndex]int{}
 	for _, b := range p.Blocks {
-		holders[b.Host] = true
+		holders[b.Host] += b.Count
 	}
 	return holders
 }
