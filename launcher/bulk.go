@@ -32,8 +32,9 @@ type bulk struct {
 }
 
 // bulkEnd is how long the commands of a bulk start may take to end when the job is
-// over, before they are ended.
-const bulkEnd = 2 * time.Second
+// over, before they are ended. That of a node that is dead never does by itself; with
+// what it takes to end them the job is gone within two seconds.
+const bulkEnd = time.Second
 
 // managerLag is how much later than the loss of an agent's connection the manager's
 // word of its end may come and still be told with it.
@@ -237,5 +238,15 @@ func (b *boot) explain(dead []overlay.DeadHost) {
 		default:
 			d.Cause += "; " + e.Err.Error()
 		}
+	}
+}
+
+// explainLoss adds to the loss of a host what the manager has said of its agent.
+func (b *boot) explainLoss(f *job.Failure) {
+	if b == nil || b.bulk == nil || f.Class != job.CauseNodeLost || int(f.Host) >= len(b.hosts) {
+		return
+	}
+	if e := b.bulk.calls.Failed(b.hosts[f.Host].Name); e != nil && !strings.Contains(f.Text, e.Err.Error()) {
+		f.Text += "; " + e.Err.Error()
 	}
 }

@@ -63,6 +63,15 @@ func TestWhatTheManagerSays(t *testing.T) {
 	require.Equal(t, "link lost; exit status 1", dead[1].Cause)
 	b.explain(dead)
 	require.Equal(t, "link lost; exit status 1", dead[1].Cause, "once")
+	lost := job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: 1, Text: "link lost"}
+	for range 2 {
+		b.explainLoss(&lost)
+		require.Equal(t, "link lost; exit status 1", lost.Text)
+	}
+	exited := job.Failure{Class: job.CauseExit, Host: 1, Text: "a rank's"}
+	b.explainLoss(&exited)
+	require.Equal(t, "a rank's", exited.Text)
+	(&boot{}).explainLoss(&lost)
 	require.EqualError(t, b.summon(t.Context(), "a", overlay.Summon{}), "exit status 1")
 	require.EqualError(t, (&boot{}).summon(t.Context(), "a", overlay.Summon{}), "no agents call in this job")
 	(&boot{}).explain(dead)

@@ -72,6 +72,7 @@ func (r *run) finish() int {
 	}
 	status := r.status
 	if cause != nil {
+		r.boot.explainLoss(cause)
 		r.report.failure(r, *cause)
 		if !r.decided {
 			status = cause.ExitCode()

@@ -24,8 +24,8 @@ const (
 	// said comes by another way.
 	settle = 300 * time.Millisecond
 	// killAfter is how long srun, which was told to end, may wait for nodes that do not
-	// answer. It has killed the tasks of all others by then.
-	killAfter = 2 * time.Second
+	// answer. What it would kill has ended by itself: agents do so without their link.
+	killAfter = 500 * time.Millisecond
 	// stateTime is how long slurmctld may take to tell the states of nodes.
 	stateTime = 10 * time.Second
 	maxLine   = 64 << 10 // bytes of a line of srun's that is read
