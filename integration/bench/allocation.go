@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -104,45 +102,12 @@ func (b *bench) inOne(ctx context.Context, f *field, t task) error {
 func (f *field) allocate(ctx context.Context, t task, work func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
-	file := filepath.Join(f.dir, "allocation")
-	cmd := f.CommandContext(ctx, cluster.Head, "salloc", "--quiet", "-N", strconv.Itoa(t.nodes), "--ntasks-per-node", strconv.Itoa(t.ppn),
-		"sh", "-c", `env -0 >"$1" && echo up && read -r end`, "sh", file)
-	cmd.Stderr = os.Stderr
-	end, err := cmd.StdinPipe()
+	a, err := f.Allocate(ctx, t.nodes, t.ppn)
 	if err != nil {
 		return err
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("salloc: %w", err)
-	}
-	lines := bufio.NewScanner(out)
-	lines.Scan()
-	if lines.Text() == "up" {
-		err = f.inAllocationOf(file, work)
-	} else {
-		err = fmt.Errorf("salloc gave no allocation of %d nodes with %d tasks each", t.nodes, t.ppn)
-	}
-	_ = end.Close() // which ends the shell, and so the allocation
-	_ = cmd.Wait()  // the shell's read has found no line
-	return err
-}
-
-// inAllocationOf does work with the environment that a file has.
-func (f *field) inAllocationOf(file string, work func() error) error {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	f.inside = nil
-	for kv := range strings.SplitSeq(string(text), "\x00") {
-		if strings.HasPrefix(kv, "SLURM_") {
-			f.inside = append(f.inside, kv)
-		}
-	}
+	defer a.Release()
+	f.inside = a.Env
 	if err := f.remember(); err != nil { // salloc, too
 		return err
 	}

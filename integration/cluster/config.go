@@ -66,6 +66,9 @@ type Config struct {
 	// SlurmPatience is how long Slurm's programs wait for an answer before they give a
 	// node up (MessageTimeout), in whole seconds. Default: 5 s.
 	SlurmPatience time.Duration
+	// SlurmSilence is how long a node may be silent before Slurm takes it for down
+	// (SlurmdTimeout), in whole seconds. Default: for ever, as this machine may be busy.
+	SlurmSilence time.Duration
 	// GridEngine has the nodes be those of a Grid Engine: sge_qmaster runs on head,
 	// sge_execd on the nodes. For Netns alone.
 	GridEngine bool
@@ -179,8 +182,8 @@ func (c *Config) validate() error {
 	if c.Slurm && c.Provider == Docker {
 		return fmt.Errorf("provider %s has no Slurm", Docker)
 	}
-	if c.SlurmCPUs < 0 || c.SlurmPatience < 0 || c.SlurmPatience%time.Second != 0 {
-		return fmt.Errorf("%d CPUs, patience %v: want a positive number and whole seconds for Slurm", c.SlurmCPUs, c.SlurmPatience)
+	if c.SlurmCPUs < 0 || c.SlurmPatience < 0 || c.SlurmPatience%time.Second != 0 || c.SlurmSilence < 0 || c.SlurmSilence%time.Second != 0 {
+		return fmt.Errorf("%d CPUs, patience %v, silence %v: want a positive number and whole seconds for Slurm", c.SlurmCPUs, c.SlurmPatience, c.SlurmSilence)
 	}
 	c.SlurmCPUs, c.SlurmPatience = cmp.Or(c.SlurmCPUs, 16), cmp.Or(c.SlurmPatience, 5*time.Second)
 	if c.GridEngine && c.Provider == Docker {

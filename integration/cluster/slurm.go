@@ -45,8 +45,8 @@ func slurmDir(dir string) string  { return filepath.Join(dir, "slurm") }
 func slurmConf(dir string) string { return filepath.Join(slurmDir(dir), "slurm.conf") }
 func slurmEnv(dir string) string  { return "SLURM_CONF=" + slurmConf(dir) }
 
-// slurmConfig is the configuration: credentials by munge, as sites have it, no accounting,
-// and nodes that never count as down by themselves.
+// slurmConfig is the configuration: credentials by munge, as sites have it, and no
+// accounting.
 func slurmConfig(c *Config, track string) string {
 	dir := slurmDir(c.Dir)
 	lines := []string{
@@ -72,7 +72,7 @@ func slurmConfig(c *Config, track string) string {
 		"AccountingStorageType=accounting_storage/none",
 		"JobAcctGatherType=jobacct_gather/none",
 		"ReturnToService=2",
-		"SlurmdTimeout=0",
+		fmt.Sprintf("SlurmdTimeout=%d", int(c.SlurmSilence.Seconds())),
 		"InactiveLimit=0",
 		fmt.Sprintf("MessageTimeout=%d", int(c.SlurmPatience.Seconds())),
 		"KillWait=20",
