@@ -4,6 +4,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/integration/cluster"
 	"github.com/golaunch/golaunch/integration/internal/trial"
 )
 
@@ -14,6 +15,12 @@ const helper = "--library"
 // detected by silence.
 const lostAfter = 2 * time.Second
 
+// The bootstraps.
+const (
+	overSSH   = "ssh"
+	overSlurm = "slurm"
+)
+
 // blow is what happens to a job.
 type blow struct {
 	name   string
@@ -23,6 +30,7 @@ type blow struct {
 	silent bool     // noticed only after lostAfter
 	cuts   bool     // connections are cut in silence
 	phases []phase  // nil: all
+	way    string   // the bootstrap that alone has what is struck; "" if both have it
 	// mend undoes what the blow did to the cluster.
 	mend func(*cell) error
 }
@@ -39,7 +47,8 @@ func blows() []blow {
 			blow{name: "kill -9 of " + at.which + "'s agent and warden", strike: killBoth(at.host), code: 125, says: lost(at.host)})
 	}
 	return append(list,
-		blow{name: "kill -9 of an sshd session", strike: func(c *cell) error { return c.job.KillSession(middle) }, code: 125, says: lost(middle)},
+		blow{name: "kill -9 of an sshd session", way: overSSH, strike: func(c *cell) error { return c.job.KillSession(middle) }, code: 125, says: lost(middle)},
+		blow{name: "kill -9 of srun", way: overSlurm, strike: kill(cluster.Head, "--overlap"), code: 125, says: []string{"srun"}},
 		blow{name: "kill -9 of a rank", strike: killRank, code: 137, says: []string{"on " + middle, "killed by signal 9"}, phases: running},
 		blow{name: "kill -9 of a rank with a grandchild that did setsid and ignores SIGTERM", strike: killRank, code: 137,
 			says: []string{"on " + middle, "killed by signal 9"}, phases: []phase{stubborn}},

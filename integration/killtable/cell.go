@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -82,8 +83,10 @@ type cell struct {
 	native    string        // directory of the programs of native/
 	blow      blow
 	phase     phase
+	way       string // the bootstrap: ssh, or slurm, whose job has an allocation of its own
 
 	program  []string
+	inside   []string // the environment in the allocation
 	job      *trial.Job
 	survived bool
 }
@@ -112,7 +115,15 @@ func (c *cell) once(patience, late time.Duration) (took time.Duration, err error
 			}
 		}()
 	}
-	if c.job, err = trial.Start(c.cluster, c.command(), nil, c.enough()); err != nil {
+	if c.way == overSlurm {
+		allocation, err := c.cluster.Allocate(c.ctx, nodeCount, perNode, "--no-kill")
+		if err != nil {
+			return 0, err
+		}
+		defer allocation.Release()
+		c.inside = allocation.Env
+	}
+	if c.job, err = trial.Start(c.cluster, c.command(), c.inside, c.enough()); err != nil {
 		return 0, err
 	}
 	c.job.Ignore = c.foreign
@@ -203,12 +214,13 @@ func (c *cell) abandon() {
 }
 
 // foreign tells what golaunch cannot end: what makes the late host's sshd late,
-// and sshd's own process for a connection that a partition has cut, which waits
-// for TCP, or ClientAliveInterval, to give up.
+// sshd's own process for a connection that a partition has cut, which waits
+// for TCP, or ClientAliveInterval, to give up, and Slurm's own for a step, which waits
+// until it has told of the step's end by way of other nodes.
 func (c *cell) foreign(node string, p cluster.Proc) bool {
 	line := strings.Join(p.Cmdline, " ")
 	late := c.phase == startUp && node == lateHost && !strings.Contains(line, "nla-")
-	return late || c.blow.cuts && strings.HasPrefix(line, "sshd:")
+	return late || c.blow.cuts && strings.HasPrefix(line, "sshd:") || c.way == overSlurm && strings.HasPrefix(line, "slurmstepd:")
 }
 
 // agentsUp waits for the agents that start-up needs before it comes to the late
@@ -243,9 +255,12 @@ func (c *cell) command() []string {
 		connect:  {pmix, "-x", "connect"},
 		spawning: {pmix, "-x", "spawn", "-r", strconv.Itoa(struckRank)},
 	}[c.phase]
-	flags := []string{c.golaunch, "-f", c.cluster.HostFile(), "--ssh-config", c.cluster.SSHConfig(), "-n", strconv.Itoa(rankCount),
-		"-N", strconv.Itoa(perNode), "--degree", "2", "--lost-after", lostAfter.String()}
-	return append(flags, c.program...)
+	way := []string{"-f", c.cluster.HostFile(), "--ssh-config", c.cluster.SSHConfig()}
+	if c.way == overSlurm {
+		way = []string{"--bootstrap", "slurm"}
+	}
+	flags := []string{"-n", strconv.Itoa(rankCount), "-N", strconv.Itoa(perNode), "--degree", "2", "--lost-after", lostAfter.String()}
+	return slices.Concat([]string{c.golaunch}, way, flags, c.program)
 }
 
 // enough tells from the lines of output when the phase is reached.

@@ -25,7 +25,7 @@ func TestKillTable(t *testing.T) {
 	for _, place := range []struct {
 		as     string
 		phases []phase
-	}{{"root", []phase{startUp, steady}}, {"root", []phase{barrier, flood, fence}}, {"user", []phase{steady}}, {"docker", []phase{startUp, steady}}} {
+	}{{"root", []phase{startUp, steady}}, {"root", []phase{barrier, flood, fence}}, {"user", []phase{steady}}, {"docker", []phase{startUp, steady}}, {"slurm", []phase{steady}}} {
 		t.Run(fmt.Sprint(place.as, place.phases), func(t *testing.T) {
 			t.Parallel() // each has a cluster of its own
 			config := places[place.as].config
@@ -34,7 +34,7 @@ func TestKillTable(t *testing.T) {
 			}
 			config.Nodes, config.Share = nodeCount, []string{bin}
 			require.NoError(t, cluster.With(t.Context(), bin, config, func(c *cluster.Cluster, _ string) error {
-				everyCell(t, c, bin, place.phases, starting)
+				everyCell(t, c, bin, places[place.as].way, place.phases, starting)
 				return nil
 			}))
 		})
@@ -52,7 +52,7 @@ func TestABlowThatDoesNotFall(t *testing.T) {
 	config := cluster.Config{Nodes: nodeCount, Share: []string{bin}}
 	require.NoError(t, cluster.With(t.Context(), bin, config, func(c *cluster.Cluster, _ string) error {
 		missed := blow{strike: func(*cell) error { return errors.New("missed") }}
-		cell := &cell{ctx: t.Context(), cluster: c, golaunch: filepath.Join(bin, "golaunch"), native: bin, allowance: patience, blow: missed, phase: steady}
+		cell := &cell{ctx: t.Context(), cluster: c, golaunch: filepath.Join(bin, "golaunch"), native: bin, allowance: patience, blow: missed, phase: steady, way: overSSH}
 		_, err := cell.run(patience)
 		require.ErrorContains(t, err, "missed\ngolaunch's standard error: ")
 		require.NotNil(t, cell.job.Cmd.ProcessState, "golaunch's end was awaited")
@@ -61,10 +61,10 @@ func TestABlowThatDoesNotFall(t *testing.T) {
 	}))
 }
 
-func everyCell(t *testing.T, c *cluster.Cluster, bin string, columns []phase, starting []string) {
+func everyCell(t *testing.T, c *cluster.Cluster, bin, way string, columns []phase, starting []string) {
 	for _, b := range blows() {
 		for _, column := range columns {
-			p, there := b.in(column)
+			p, there := b.in(way, column)
 			if !there || p == startUp && !slices.Contains(starting, b.name) {
 				continue
 			}
@@ -73,7 +73,7 @@ func everyCell(t *testing.T, c *cluster.Cluster, bin string, columns []phase, st
 					t.Skip("skipped: pmixclient was not built; apt-get install libpmix-dev")
 				}
 				// How soon is for the command to say: this machine may be busy.
-				cell := &cell{ctx: t.Context(), cluster: c, golaunch: filepath.Join(bin, "golaunch"), native: bin, allowance: patience, blow: b, phase: p}
+				cell := &cell{ctx: t.Context(), cluster: c, golaunch: filepath.Join(bin, "golaunch"), native: bin, allowance: patience, blow: b, phase: p, way: way}
 				_, err := cell.run(patience)
 				require.NoError(t, err)
 			})

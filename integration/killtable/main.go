@@ -37,11 +37,13 @@ type settings struct {
 // The places: what golaunch has on the nodes.
 var places = map[string]struct {
 	title  string
+	way    string
 	config cluster.Config
 }{
-	"root":   {"Root, with cgroup v2", cluster.Config{}},
-	"user":   {"An ordinary user, no cgroup to write to", cluster.Config{User: "guest"}},
-	"docker": {"Containers, root without cgroup v2 to write to", cluster.Config{Provider: cluster.Docker}},
+	"root":   {"Root, with cgroup v2", overSSH, cluster.Config{}},
+	"user":   {"An ordinary user, no cgroup to write to", overSSH, cluster.Config{User: "guest"}},
+	"docker": {"Containers, root without cgroup v2 to write to", overSSH, cluster.Config{Provider: cluster.Docker}},
+	"slurm":  {"An ordinary user in an allocation of Slurm's, no sshd used", overSlurm, cluster.Config{User: "guest", Slurm: true}},
 }
 
 func main() { results.Main("killtable", run) }
@@ -83,7 +85,8 @@ silent) the last process was gone: the median, and the longest, of the runs in w
 that was so within the %v that are promised. (Standard error tells of the others.)
 Left is every process that was not on the node before the job, but for sshd's own
 process of a connection that a partition has cut: sshd waits for TCP to give up, or
-for its ClientAliveInterval. During start-up
+for its ClientAliveInterval, and for slurmstepd, Slurm's own process for a step, which
+tells of the step's end by way of other nodes, dead ones among them. During start-up
 golaunch may replace what was killed, and the job goes on: it then has to come to
 run, and is ended by SIGTERM. Under "PMIx" all ranks but one wait in a fence of PMIx, or
 as the blow says.
@@ -100,14 +103,14 @@ func table(ctx context.Context, page *strings.Builder, s settings, as string) (f
 	config := place.config
 	config.Nodes, config.Share = nodeCount, []string{s.bin}
 	err = cluster.With(ctx, s.bin, config, func(c *cluster.Cluster, _ string) error {
-		failures, err = s.rows(ctx, c, page)
+		failures, err = s.rows(ctx, c, place.way, page)
 		return err
 	})
 	return failures, err
 }
 
 // rows runs one table; it returns how many runs failed.
-func (s settings) rows(ctx context.Context, c *cluster.Cluster, page *strings.Builder) (failures int, err error) {
+func (s settings) rows(ctx context.Context, c *cluster.Cluster, way string, page *strings.Builder) (failures int, err error) {
 	fmt.Fprint(page, "| blow |")
 	for _, p := range s.phases {
 		fmt.Fprintf(page, " %v |", p)
@@ -119,7 +122,7 @@ func (s settings) rows(ctx context.Context, c *cluster.Cluster, page *strings.Bu
 		}
 		fmt.Fprintf(page, "| %s |", b.name)
 		for _, p := range s.phases {
-			text, failed, err := s.repeat(ctx, c, b, p)
+			text, failed, err := s.repeat(ctx, c, way, b, p)
 			if err != nil {
 				return failures, err
 			}
@@ -132,8 +135,8 @@ func (s settings) rows(ctx context.Context, c *cluster.Cluster, page *strings.Bu
 }
 
 // repeat runs one cell as often as asked and returns its text.
-func (s settings) repeat(ctx context.Context, c *cluster.Cluster, b blow, column phase) (text string, failed int, err error) {
-	p, there := b.in(column)
+func (s settings) repeat(ctx context.Context, c *cluster.Cluster, way string, b blow, column phase) (text string, failed int, err error) {
+	p, there := b.in(way, column)
 	switch {
 	case !there:
 		return "", 0, nil
@@ -146,7 +149,7 @@ func (s settings) repeat(ctx context.Context, c *cluster.Cluster, b blow, column
 		if err := ctx.Err(); err != nil {
 			return "", 0, err
 		}
-		cell := &cell{ctx: ctx, cluster: c, golaunch: filepath.Join(s.bin, "golaunch"), native: filepath.Join(s.bin, "native"), allowance: allowance, blow: b, phase: p}
+		cell := &cell{ctx: ctx, cluster: c, golaunch: filepath.Join(s.bin, "golaunch"), native: filepath.Join(s.bin, "native"), allowance: allowance, blow: b, phase: p, way: way}
 		took, err := cell.run(patience)
 		if err != nil {
 			failed++
@@ -174,8 +177,12 @@ func (s settings) repeat(ctx context.Context, c *cluster.Cluster, b blow, column
 // patience is how long a run waits for what is left before it gives up.
 const patience = 20 * time.Second
 
-// in returns the phase in which a blow is shown in a column, if it is.
-func (b blow) in(column phase) (phase, bool) {
+// in returns the phase in which a blow is shown in a column, if it is. It is an sshd that
+// makes start-up long enough to strike.
+func (b blow) in(way string, column phase) (phase, bool) {
+	if b.way != "" && b.way != way || way == overSlurm && column == startUp {
+		return 0, false
+	}
 	if b.phases == nil {
 		return column, true
 	}
@@ -197,8 +204,11 @@ func lacks(native string, p phase) bool {
 }
 
 func unavailable(config cluster.Config) error {
-	if config.Provider == cluster.Docker {
+	switch {
+	case config.Provider == cluster.Docker:
 		return cluster.DockerUnavailable()
+	case config.Slurm:
+		return cluster.SlurmUnavailable()
 	}
 	return cluster.Unavailable()
 }
@@ -207,7 +217,7 @@ func parse(args []string) (settings, error) {
 	var s settings
 	f := flag.NewFlagSet("killtable", flag.ContinueOnError)
 	f.IntVar(&s.runs, "runs", 20, "runs of each cell")
-	as := f.String("as", "root,user,docker", "what golaunch is on the nodes: any of root, user, docker")
+	as := f.String("as", "root,user,docker,slurm", "what golaunch is on the nodes: any of root, user, docker, slurm")
 	only := f.String("only", "", "only blows that match `REGEXP`")
 	during := f.String("phases", "", "only phases that match `REGEXP`")
 	f.StringVar(&s.out, "o", "", "write to `FILE`; else to standard output")
@@ -221,7 +231,7 @@ func parse(args []string) (settings, error) {
 	s.as = strings.Split(*as, ",")
 	for _, word := range s.as {
 		if _, ok := places[word]; !ok {
-			return s, fmt.Errorf("-as %q: want root, user or docker", word)
+			return s, fmt.Errorf("-as %q: want root, user, docker or slurm", word)
 		}
 	}
 	var err error
