@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -223,6 +224,24 @@ func TestGridEngineKills(t *testing.T) {
 			require.Contains(t, j.wait(), ends)
 		})
 	}
+}
+
+// onFirst signals a process of the job on the first of its nodes that has one.
+func (j *job) onFirst(words string, sig syscall.Signal) {
+	j.t.Helper()
+	is := regexp.MustCompile(`(^|/|\S/)` + regexp.QuoteMeta(words))
+	j.eventually(words+" is signalled", func() bool {
+		for _, n := range j.Nodes() {
+			for _, p := range j.processes(n.Name) {
+				line := strings.Join(p.Cmdline, " ")
+				ours := is.MatchString(line) && !strings.HasPrefix(line, "/bin/sh") && !strings.HasPrefix(line, "sh ")
+				if ours {
+					return p.Signal(sig) == nil
+				}
+			}
+		}
+		return false
+	})
 }
 
 // A node that died before golaunch, or while ranks run.

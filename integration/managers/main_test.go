@@ -198,9 +198,8 @@ func (j *job) says(words string, times int) {
 func (j *job) wait() string {
 	j.t.Helper()
 	j.eventually("the job ends", func() bool {
-		out, err := j.head("squeue", "--noheader", "--jobs", j.id, "--states=all", "--format=%T")
-		require.NoError(j.t, err, out)
-		return !strings.Contains(out, "RUNNING") && !strings.Contains(out, "PENDING") && !strings.Contains(out, "COMPLETING")
+		state := j.state()
+		return !strings.Contains(state, "RUNNING") && !strings.Contains(state, "PENDING") && !strings.Contains(state, "COMPLETING")
 	})
 	j.nothingLeft()
 	return j.said()

@@ -6,8 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/cluster"
 )
 
 // heeds is a rank that takes half a second for its end, and tells of its signals both on
@@ -75,11 +78,7 @@ golaunch -l hostname; echo status $?`
 	j.says("] up\n", 16)
 	out, err := s.head("scontrol", "requeue", j.id)
 	require.NoError(t, err, out)
-	j.eventually("the job is queued again", func() bool {
-		out, err := s.head("squeue", "--noheader", "--jobs", j.id, "--states=all", "--format=%T")
-		require.NoError(t, err, out)
-		return strings.TrimSpace(out) == "PENDING"
-	})
+	j.eventually("the job is queued again", func() bool { return j.state() == "PENDING" })
 	j.nothingLeft()
 	s.heard(16, "TERM\n")
 	first := j.said()
@@ -90,6 +89,38 @@ golaunch -l hostname; echo status $?`
 	require.True(t, found)
 	require.Contains(t, said, "status 0\n")
 	j.onSlots(said, "", []int{4, 4, 4, 4})
+}
+
+// A node dies, golaunch ends with 125, and the script has the job queued again, as
+// docs/managers.md has it: the second start is on the nodes that live.
+func TestRequeueAfterADeath(t *testing.T) {
+	t.Parallel()
+	needSlurm(t)
+	s := own(t, cluster.Config{Nodes: 5, Slurm: true, SlurmSilence: 10 * time.Second})
+	j := s.submit(`[ "$SLURM_RESTART_COUNT" = 1 ] && { golaunch -l hostname; echo status $?; exit; }
+golaunch --lost-after 3s -l sh -c 'echo up; exec sleep 1000'
+[ $? = 125 ] && scontrol requeue $SLURM_JOB_ID`, "-N4", "--ntasks-per-node=4", "--requeue", "--no-kill", "--open-mode=append")
+	j.says("] up\n", 16)
+	require.NoError(t, s.Kill("n003"))
+	j.eventually("the second start ends", func() bool { // Slurm first takes the node for down
+		if j.state() == "PENDING" {
+			_, _ = s.head("scontrol", "update", "JobId="+j.id, "StartTime=now") // it may start just now
+		}
+		return strings.Contains(j.said(), "status ")
+	})
+	first, second, found := strings.Cut(j.wait(), "other ranks were ended\n")
+	require.True(t, found)
+	require.Contains(t, first, "golaunch: host n003 ")
+	require.Contains(t, second, "status 0\n")
+	require.NotContains(t, second, "n003")
+	j.onSlots(second, "", []int{4, 4, 4, 4})
+}
+
+// state is what Slurm says of the job.
+func (j *job) state() string {
+	out, err := j.head("squeue", "--noheader", "--jobs", j.id, "--states=all", "--format=%T")
+	require.NoError(j.t, err, out)
+	return strings.TrimSpace(out)
 }
 
 // A job whose time is up, of which it was warned before.

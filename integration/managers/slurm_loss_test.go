@@ -5,7 +5,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -72,51 +71,6 @@ func TestANodeDiesLater(t *testing.T) {
 			j.nothingLeft()
 		})
 	}
-}
-
-// What is killed takes the job along, and leaves nothing. An srun that is killed takes its
-// step along.
-func TestKills(t *testing.T) {
-	t.Parallel()
-	s := theSite(t)
-	for name, x := range map[string]struct {
-		strike func(j *job)
-		ends   string
-	}{
-		"srun":     {func(j *job) { j.onFirst("srun --nodes", syscall.SIGKILL) }, "status 125\n"},
-		"golaunch": {func(j *job) { j.onFirst("golaunch -l", syscall.SIGKILL) }, "status 137\n"},
-		"agent":    {func(j *job) { j.onFirst("nla-agent --lost-after", syscall.SIGKILL) }, "status 125\n"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := at(t, s.Cluster)
-			j := s.submit("golaunch -l sh -c 'echo up; exec sleep 1000'; echo status $?", "-N3", "--ntasks-per-node=1")
-			j.says("] up\n", 3)
-			x.strike(j)
-			require.Contains(t, j.wait(), x.ends)
-		})
-	}
-}
-
-// onFirst signals a process of the job on the first of its nodes that has one.
-func (j *job) onFirst(words string, sig syscall.Signal) {
-	j.t.Helper()
-	is := regexp.MustCompile(`(^|/|\S/)` + regexp.QuoteMeta(words))
-	j.eventually(words+" is signalled", func() bool {
-		for _, n := range j.Nodes() {
-			for _, p := range j.processes(n.Name) {
-				line := strings.Join(p.Cmdline, " ")
-				ours := is.MatchString(line) && !strings.HasPrefix(line, "/bin/sh") && !strings.HasPrefix(line, "sh ")
-				if strings.Contains(words, "nla-agent") {
-					ours = strings.Contains(line, words) && !strings.Contains(line, "srun")
-				}
-				if ours {
-					return p.Signal(sig) == nil
-				}
-			}
-		}
-		return false
-	})
 }
 
 // golaunch listens at one address of the node's, and only until the ranks start; a
