@@ -128,6 +128,7 @@ static void bad_pointers(golaunch_comm *w)
 	bad("world of no job", !golaunch_world(NULL));
 	bad("nodes of no job", golaunch_nodes(NULL) < 0);
 	bad("descriptor of no job", golaunch_fd(NULL, &events) < 0);
+	bad("progress of no job", golaunch_progress(NULL));
 	bad("fence of no job", golaunch_fence(NULL));
 	bad("board of no job", !golaunch_board_open(NULL));
 	bad("rank in nothing", golaunch_rank(NULL) < 0);
@@ -172,6 +173,7 @@ static void bad_threads(golaunch_comm *w)
 	bad("test", golaunch_test(q) < 0);
 	bad("test of any", golaunch_testany(&q, 1) < 0);
 	bad("wait", golaunch_wait(&q));
+	bad("progress", golaunch_progress(job));
 	bad("fence", golaunch_fence(job));
 	golaunch_close(job);
 	printf("close: %s\n", golaunch_error());

@@ -124,7 +124,7 @@ for source in "$@"; do
 		with_tree "$out/$name" "$source" "$cc"
 		sanitized "$out/$name.sanitized" "$source"
 		;;
-	treebench | treesplit | treeswitch | treeschedule | treeleave | treeroom) with_tree "$out/$name" "$source" "$cc" ;;
+	treebench | treecompute | treesplit | treeswitch | treeschedule | treeleave | treeroom) with_tree "$out/$name" "$source" "$cc" ;;
 	mpitree) with_tree "$out/$name" "$source" "$mpicc" ;;
 	lib*) compile "$lib/$name.so" "$source" "$cc" -shared -fPIC -Os -s -Wl,-z,noseparate-code -Wl,--build-id=none ;; # small: it travels
 	mpisends | profilebench)

@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/golaunch/golaunch/integration/cluster"
 )
@@ -151,6 +153,15 @@ func TestSanitizedTours(t *testing.T) {
 		require.Zero(t, r.code, r.stderr)
 		require.Equal(t, "5 ranks on 3 nodes, without the last: ok\n", r.stdout)
 	}
+}
+
+// TestProgress has a message move while its sender computes.
+func TestProgress(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "word")
+	require.NoError(t, unix.Mkfifo(fifo, 0o600))
+	r := local(t, "", "-n", "2", "--nodes", "2", bin("treecompute"), fifo)
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, "it moved while rank 0 computed\n", r.stdout)
 }
 
 // TestWhatWasSentIsThere has a rank end as soon as its last call has returned.
@@ -320,6 +331,7 @@ close: golaunch_close: NULL is no job
 	wrongPointers = `world of no job: golaunch_world: NULL is no job
 nodes of no job: golaunch_nodes: NULL is no job
 descriptor of no job: golaunch_fd: NULL is no job
+progress of no job: golaunch_progress: NULL is no job
 fence of no job: fence: NULL is no job
 board of no job: board: NULL is no job
 rank in nothing: golaunch_rank: NULL is no communicator
@@ -341,7 +353,7 @@ an operation that there is not: allreduce: 0x63 is no operation
 	busyThread   = ": another thread waits in a call of this job; threads call one at a time, by a lock of the program's\n"
 	wrongThreads = "barrier of another thread: barrier" + busyThread + "barrier that begins: barrier" + busyThread +
 		"test: golaunch_test" + busyThread + "test of any: golaunch_testany" + busyThread + "wait: golaunch_wait" + busyThread +
-		"fence: fence" + busyThread + "close: golaunch_close" + busyThread
+		"progress: golaunch_progress" + busyThread + "fence: fence" + busyThread + "close: golaunch_close" + busyThread
 	aChild     = ": process N has opened the job, and this is a child of it; only that one may call\n"
 	wrongChild = "barrier of a child: barrier" + aChild + "put of a child: put" + aChild +
 		"test of a child: golaunch_test" + aChild + "wait of a child: golaunch_wait" + aChild +

@@ -256,6 +256,13 @@ int golaunch__look(golaunch_job *job)
 	return golaunch__flush(job) || take_more(job, 0) ? -1 : golaunch__flush(job);
 }
 
+int golaunch_progress(golaunch_job *job)
+{
+	if (!job)
+		return golaunch__no_job("golaunch_progress");
+	return golaunch__mine("golaunch_progress", job) || golaunch__look(job) ? -1 : 0;
+}
+
 int golaunch_fd(const golaunch_job *job, short *events)
 {
 	if (!job)

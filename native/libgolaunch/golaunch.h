@@ -10,7 +10,7 @@
  * Operations of a communicator are collective: every member begins the same
  * ones, in the same order. Those whose name begins with golaunch_i return at
  * once, and any number of them may be under way; their buffers are the library's
- * until golaunch_wait. Nothing moves but inside of calls.
+ * until golaunch_wait. Nothing moves but inside of calls (golaunch_progress).
  *
  * Threads: any of them may call, but one at a time, of all functions that take a
  * job, a communicator or a request; the program holds a lock. A call that waits
@@ -135,6 +135,12 @@ int golaunch_testany(golaunch_request *const *requests, int count);
  * golaunch_test of one may have taken what came for another, and poll tells nothing of
  * that. The program neither reads, writes nor closes it. Events may be NULL. */
 int golaunch_fd(const golaunch_job *job, short *events);
+
+/* Does for all that is under way what can be done without waiting. Long operations and
+ * messages take turns of both sides: a program that computes meanwhile calls this now and
+ * then, or has a thread call it, with its lock, after each poll. Requests that fail by it
+ * tell when they are waited for; -1 says that nothing works any more. */
+int golaunch_progress(golaunch_job *job);
 
 /* size is in bytes: what one member gives to, or gets from, one other. send and recv may
  * be one buffer where something is combined, and in a gather, allgather or scatter a
