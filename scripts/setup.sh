@@ -33,6 +33,9 @@ python3 python3 programs that are scripts
 csh tcsh tests of login shells
 busybox busybox-static tests of small images and shells
 fish fish tests of login shells
+ksh ksh tests of login shells
+mksh mksh tests of login shells
+zsh zsh tests of login shells, and of its completion
 git git the revision in the binaries
 shellcheck shellcheck make lint
 ibsim ibsim-utils fabrics without hardware, for tests of routes and node order
