@@ -2,7 +2,10 @@ package agent
 
 import (
 	"os"
+	"os/user"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/golaunch/golaunch/internal/environ"
 	"github.com/golaunch/golaunch/internal/unix"
@@ -13,13 +16,30 @@ import (
 func (a *Agent) takeEnviron() {
 	l := a.launch
 	if l.EnvFrom != "" {
-		env, note := l.EnvFrom.Of(l.Env, environ.Here{Environ: os.Environ(), IsDir: isDir, Usable: usable, Exists: exists})
+		env, note := l.EnvFrom.Of(l.Env, environ.Here{Environ: loginEnviron(os.Environ()), IsDir: isDir, Usable: usable, Exists: exists})
 		if note != "" {
 			a.note(1, "%s: HOME and what belongs to it are this host's (--env-from)", note)
 		}
 		l.Env = env
 	}
 	l.Env = slices.Concat(l.Env, l.EnvGiven)
+}
+
+// loginEnviron is what a login here has: the environment of this process, but for that of
+// a manager which brought the launcher's. HOME tells them apart where it is nowhere here.
+func loginEnviron(env []string) []string {
+	if isDir(os.Getenv("HOME")) {
+		return env
+	}
+	account, err := user.LookupId(strconv.Itoa(os.Getuid()))
+	if err != nil {
+		return env
+	}
+	env = slices.DeleteFunc(env, func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains([]string{"HOME", "USER", "LOGNAME"}, name)
+	})
+	return append(env, "HOME="+account.HomeDir, "USER="+account.Username, "LOGNAME="+account.Username)
 }
 
 func isDir(path string) bool {

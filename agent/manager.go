@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -16,6 +17,10 @@ import (
 // to their job or have sent before its time is up.
 var managers = []os.Signal{syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2}
 
+// tasks' signals are those that agents take besides which are the manager's own tasks:
+// others have these from a terminal, or from the end of a session.
+var tasks = []os.Signal{syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT}
+
 // told is the event of a signal to this process.
 type told struct{ signal syscall.Signal }
 
@@ -24,8 +29,12 @@ func shrugOff() { signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR1, syscal
 
 // heed has the agent be told of signals to this process.
 func (a *Agent) heed() {
-	signals := make(chan os.Signal, len(managers))
-	signal.Notify(signals, managers...)
+	heeded := managers
+	if a.calls != nil {
+		heeded = slices.Concat(managers, tasks)
+	}
+	signals := make(chan os.Signal, len(heeded))
+	signal.Notify(signals, heeded...)
 	go func() { // lives as long as the process
 		for s := range signals {
 			a.inbox.Put(told{s.(syscall.Signal)}) //nolint:forcetypeassert // the runtime sends no others

@@ -55,7 +55,7 @@ func SlurmGroups(getenv func(name string) string) ([][]job.Host, error) {
 }
 
 // slurmComponent reads the variables whose names end in suffix. Those of a job's step
-// say what the step has; the CPUs are the job's own.
+// say what the step has; the CPUs are the job's own, of which a task takes some.
 func slurmComponent(env Environment, suffix string) ([]job.Host, error) {
 	list := "SLURM_JOB_NODELIST" + suffix
 	nodes := env.Getenv(list)
@@ -65,12 +65,25 @@ func slurmComponent(env Environment, suffix string) ([]job.Host, error) {
 			return nil, nil
 		}
 	}
-	counts := "SLURM_TASKS_PER_NODE" + suffix
-	if env.Getenv("SLURM_STEP_ID") != "" {
+	counts, each := "SLURM_TASKS_PER_NODE"+suffix, 1
+	if id := env.Getenv("SLURM_STEP_ID"); id != "" && id != interactiveStep {
 		counts = "SLURM_JOB_CPUS_PER_NODE" + suffix
+		if n, err := strconv.Atoi(env.Getenv("SLURM_CPUS_PER_TASK" + suffix)); err == nil && n > 1 {
+			each = n
+		}
 	}
-	return slurmHosts(named{list, nodes}, named{counts, env.Getenv(counts)})
+	hosts, err := slurmHosts(named{list, nodes}, named{counts, env.Getenv(counts)})
+	for i, h := range hosts {
+		if h.Slots > 0 {
+			hosts[i].Slots = max(1, h.Slots/each)
+		}
+	}
+	return hosts, err
 }
+
+// interactiveStep is the step in which salloc runs a shell on the first node where the
+// site has it so (LaunchParameters=use_interactive_step): its variables are the job's.
+const interactiveStep = "4294967290"
 
 // named is the value of a variable.
 type named struct{ name, value string }

@@ -34,11 +34,14 @@ type bulk struct {
 // bulkEnd is how long the commands of a bulk start may take to end when the job is
 // over, before they are ended. That of a node that is dead never does by itself; with
 // what it takes to end them the job is gone within two seconds.
-const bulkEnd = time.Second
+const bulkEnd = 800 * time.Millisecond
 
 // managerLag is how much later than the loss of an agent's connection the manager's
 // word of its end may come and still be told with it.
 const managerLag = 2 * time.Second
+
+// lastWord is the same at the end of a job, which is not to be late for it.
+const lastWord = 200 * time.Millisecond
 
 // startBulk starts the agents of all hosts, which have patience to call; 0 is the
 // connect timeout.
@@ -204,13 +207,10 @@ func (b *boot) summon(ctx context.Context, host string, q overlay.Summon) error 
 	return err
 }
 
-// awaitManager waits a moment for what the manager says of agents that had called
-// and were lost: nothing orders the news of both.
-func (b *boot) awaitManager(dead []overlay.DeadHost) {
-	late := time.After(managerLag)
-	for slices.ContainsFunc(dead, func(d overlay.DeadHost) bool {
-		return d.Phase != string(bootstrap.Connect) && b.bulk.calls.Failed(b.hosts[d.Index].Name) == nil
-	}) {
+// awaitManager waits for what the manager says of agents that had called and were lost,
+// until enough was told or time is up: nothing orders the news of both.
+func (b *boot) awaitManager(limit time.Duration, enough func() bool) {
+	for late := time.After(limit); !enough(); {
 		select {
 		case <-b.bulk.word:
 		case <-b.bulk.ended:
@@ -221,12 +221,19 @@ func (b *boot) awaitManager(dead []overlay.DeadHost) {
 	}
 }
 
+// told tells whether the manager has said something of the agent of a host.
+func (b *boot) told(host job.HostIndex) bool { return b.bulk.calls.Failed(b.hosts[host].Name) != nil }
+
 // explain adds to dead hosts what is known here alone of their agents.
 func (b *boot) explain(dead []overlay.DeadHost) {
 	if b.bulk == nil {
 		return
 	}
-	b.awaitManager(dead)
+	b.awaitManager(managerLag, func() bool {
+		return !slices.ContainsFunc(dead, func(d overlay.DeadHost) bool {
+			return d.Phase != string(bootstrap.Connect) && !b.told(d.Index)
+		})
+	})
 	for i := range dead {
 		d := &dead[i]
 		switch e := b.bulk.calls.Failed(b.hosts[d.Index].Name); {
@@ -246,6 +253,7 @@ func (b *boot) explainLoss(f *job.Failure) {
 	if b == nil || b.bulk == nil || f.Class != job.CauseNodeLost || int(f.Host) >= len(b.hosts) {
 		return
 	}
+	b.awaitManager(lastWord, func() bool { return b.told(f.Host) })
 	if e := b.bulk.calls.Failed(b.hosts[f.Host].Name); e != nil && !strings.Contains(f.Text, e.Err.Error()) {
 		f.Text += "; " + e.Err.Error()
 	}

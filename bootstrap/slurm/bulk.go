@@ -103,8 +103,7 @@ func (s *start) once(st step) (again []string) {
 	cmd.Env = s.Env
 	cmd.Stdin = bytes.NewReader(s.secret)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // out of reach of a terminal's Ctrl-C
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = killAfter
+	endGroup(cmd, syscall.SIGTERM)
 	l := &listener{record: newRecord(st.names), left: slices.Clone(st.names)}
 	l.settled = func() {
 		lacking, failed := l.record.take()
@@ -118,11 +117,21 @@ func (s *start) once(st step) (again []string) {
 	}
 	cmd.Stderr = l
 	err := cmd.Run()
+	if s.ctx.Err() != nil && cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what has outlived the grace
+	}
 	left := l.close()
 	if s.ctx.Err() != nil {
 		return nil
 	}
 	return s.over(l.record, left, err)
+}
+
+// endGroup has a command, which leads a group, ended by a signal to all of it where its
+// context ends: an srun may be a script that runs Slurm's.
+func endGroup(cmd *exec.Cmd, signal syscall.Signal) {
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, signal) }
+	cmd.WaitDelay = killAfter
 }
 
 // listener is what an srun writes to.
@@ -237,6 +246,8 @@ func (s *start) unusable(hosts []string) map[string]string {
 	st := step{names: hosts}
 	cmd := exec.CommandContext(ctx, "sinfo", "--noheader", "--Node", "--nodes="+st.nodeList(), "--format=%N %T")
 	cmd.Env = s.Env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	endGroup(cmd, syscall.SIGKILL)
 	out, err := cmd.Output()
 	if err != nil {
 		return nil

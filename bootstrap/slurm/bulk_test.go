@@ -1,10 +1,13 @@
 package slurmboot
 
 import (
+	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -124,6 +127,29 @@ func TestEnvironment(t *testing.T) {
 		"SLURM_STDOUTMODE": "x", "SLURM_STEP_ID": "3", "SRUN_CPUS_PER_TASK": "2", "SECRET": "x",
 	}
 	require.Equal(t, []string{"PATH=/bin", "SLURM_CONF=/c", "SLURM_JOB_ID=7"}, environ(func(name string) string { return given[name] }))
+}
+
+// An srun may be a script that runs Slurm's: all that it has started ends with the job,
+// even what takes no notice of SIGTERM.
+func TestAWrapperOfSrun(t *testing.T) {
+	held := filepath.Join(t.TempDir(), "held")
+	require.NoError(t, syscall.Mkfifo(held, 0o600))
+	b, _ := play(t, "exec 9>"+held+`
+sh -c 'trap "" TERM; echo up >&9; sleep 1000; sleep 1000'
+exit $?`)
+	ctx, cancel := context.WithCancel(t.Context())
+	failures, err := b.Start(ctx, []bootstrap.Host{{Name: "n1"}}, []string{"/x/golaunch"}, strings.NewReader("the secret"))
+	require.NoError(t, err)
+	f, err := os.Open(held)
+	require.NoError(t, err)
+	defer f.Close()
+	up := make([]byte, len("up\n"))
+	_, err = io.ReadFull(f, up)
+	require.NoError(t, err)
+	cancel()
+	_, err = io.Copy(io.Discard, f) // until nobody holds it
+	require.NoError(t, err)
+	require.Empty(t, <-failures)
 }
 
 // Whether it is the way into an allocation is asked of srun, which may never answer.

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
@@ -82,7 +83,8 @@ func overlaps(getenv func(string) string, within time.Duration) bool {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "srun", "--help")
 	cmd.Env = environ(getenv)
-	cmd.WaitDelay = killAfter
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	endGroup(cmd, syscall.SIGKILL)
 	help, err := cmd.Output()
 	return err == nil && strings.Contains(string(help), "--overlap")
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 
 	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/hostlist"
@@ -22,6 +23,9 @@ func (c *commandLine) allocation(w io.Writer) ([]job.Host, error) {
 	})
 	if err == nil && len(given.Hosts) == 0 {
 		given.Hosts, err = operatorHosts(w, getenv)
+	}
+	if n, _ := strconv.Atoi(getenv("SLURM_STEP_NUM_TASKS")); n > 1 && getenv("SLURM_PROCID") == "0" && len(given.Hosts) > 0 {
+		c.tell(w, 0, "srun runs %d golaunch beside each other, each of which starts all ranks of a job of its own: leave srun out, or give it -n1", n)
 	}
 	switch {
 	case err != nil:
@@ -66,7 +70,8 @@ func (c *commandLine) nodesHere(w io.Writer, n int) error {
 }
 
 // onNodes takes --nodes of an allocation's hosts, or of those named, the first, as srun
-// means it: ranks are spread over all of them, unless their slots don't suffice for that.
+// means it: ranks are spread evenly over all of them, or, where slots don't suffice for
+// that, fill them one after the other so that each has one at least.
 func onNodes(o *launcher.Options, named bool) error {
 	switch {
 	case o.Nodes > len(o.Hosts) && named:
@@ -84,13 +89,16 @@ func onNodes(o *launcher.Options, named bool) error {
 		return nil
 	}
 	each := (ranks + len(o.Hosts) - 1) / len(o.Hosts)
-	for _, h := range o.Hosts {
-		if h.Slots > 0 && h.Slots < each {
-			return nil
+	even := !slices.ContainsFunc(o.Hosts, func(h job.Host) bool { return h.Slots > 0 && h.Slots < each })
+	for i, h := range o.Hosts {
+		after := len(o.Hosts) - 1 - i
+		switch {
+		case even:
+			o.Hosts[i].Slots = 0
+		case h.Slots > 1 && ranks > after:
+			o.Hosts[i].Slots = min(h.Slots, ranks-after)
 		}
-	}
-	for i := range o.Hosts {
-		o.Hosts[i].Slots = 0
+		ranks -= o.Hosts[i].Slots
 	}
 	return nil
 }

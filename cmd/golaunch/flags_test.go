@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"slices"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/internal/proc"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/launcher/singleton"
 	"github.com/golaunch/golaunch/overlay"
 )
@@ -147,4 +150,18 @@ func TestCommands(t *testing.T) {
 		})
 	}
 	assert.True(t, seen[defaultCommand])
+}
+
+// A command that stands behind a flag is a program's name; who meant the command is told.
+func TestACommandBehindFlags(t *testing.T) {
+	missing := func(context.Context, launcher.Options, launcher.IO) int { return job.ExitNotFound }
+	for _, c := range []struct{ line, want string }{
+		{"-n 2 doctor", "golaunch: doctor is a command of golaunch's where it is the first word: golaunch doctor [FLAG]...\n"},
+		{"-q -n 2 doctor", ""},
+		{"-n 2 doctors", ""},
+	} {
+		var errs strings.Builder
+		require.Equal(t, job.ExitNotFound, run(t.Context(), strings.Fields(c.line), launcher.IO{Stderr: &errs}, missing))
+		assert.Equal(t, c.want, errs.String(), c.line)
+	}
 }

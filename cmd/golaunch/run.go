@@ -61,7 +61,11 @@ func (c *commandLine) run(e env, words []string) (int, error) {
 	if o.Place, err = c.wish(w, rule, value); err != nil {
 		return 0, err
 	}
-	return e.launch(e.ctx, o, e.stdio), nil
+	status := e.launch(e.ctx, o, e.stdio)
+	if name := o.Apps[0].Argv[0]; status == job.ExitNotFound && findCommand(name) != nil {
+		c.tell(w, 0, "%s is a command of golaunch's where it is the first word: golaunch %s [FLAG]...", name, name)
+	}
+	return status, nil
 }
 
 // parseOrSingleton reads a command line, which may be that of an MPI program that

@@ -116,7 +116,7 @@ func (c *cell) once(patience, late time.Duration) (took time.Duration, err error
 		}()
 	}
 	if c.way == overSlurm {
-		allocation, err := c.cluster.Allocate(c.ctx, nodeCount, perNode, "--no-kill")
+		allocation, err := c.cluster.Allocate(c.ctx, nodeCount, perNode+1, "--no-kill") // some spawn
 		if err != nil {
 			return 0, err
 		}

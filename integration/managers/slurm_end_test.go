@@ -17,6 +17,8 @@ import (
 // its output and in files of a directory: golaunch may be gone by then.
 const heeds = `#!/bin/sh
 trap 'echo "[$RANK] got USR1"; echo USR1 >> %[1]s/$RANK' USR1
+trap 'echo "[$RANK] got INT"' INT
+trap 'echo "[$RANK] got HUP"' HUP
 trap 'echo "[$RANK] got TERM"; sleep 0.5; echo TERM >> %[1]s/$RANK; exit 0' TERM
 echo "[$RANK] up"
 while :; do sleep 0.1; done
@@ -54,6 +56,11 @@ func TestScancel(t *testing.T) {
 			out, err := s.head("scancel", "--signal=USR1", j.id)
 			require.NoError(t, err, out)
 			j.says("] got USR1\n", 8)
+			for _, name := range []string{"INT", "HUP"} {
+				out, err = s.head("scancel", "--signal="+name, j.id)
+				require.NoError(t, err, out)
+				j.says("] got "+name+"\n", 8)
+			}
 			out, err = s.head("scancel", j.id)
 			require.NoError(t, err, out)
 			said := j.wait()

@@ -130,6 +130,27 @@ func TestMPI(t *testing.T) {
 	}
 }
 
+// Ranks on nodes that lack the home of the submit host have their own.
+func TestHomes(t *testing.T) {
+	t.Parallel()
+	s := theSite(t)
+	out, err := s.head("salloc", "--quiet", "-N2", "-n2", bin("golaunch"), "--label=host", "sh", "-c", `cd && pwd && echo $HOME`)
+	require.NoError(t, err, out)
+	for _, line := range lines(out) {
+		require.Regexp(t, `^\[\d@(n\d+)\] \S+/nodes/n\d+/home$`, line)
+	}
+	require.Len(t, lines(out), 4, out)
+}
+
+// What is easily taken for something else: several golaunch by one srun, which is told.
+func TestSeveralBySrun(t *testing.T) {
+	t.Parallel()
+	s := theSite(t)
+	out := s.submit("srun -n2 golaunch -n 1 -l hostname; echo status $?", "-N2", "--ntasks-per-node=1").wait()
+	require.Contains(t, out, "status 0\n")
+	require.Equal(t, 1, strings.Count(out, "golaunch: srun runs 2 golaunch beside each other, "), out)
+}
+
 // Two jobs of golaunch beside each other in one allocation.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
