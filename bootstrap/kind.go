@@ -22,8 +22,9 @@ type Kind struct {
 	FromEnvironment func(getenv func(string) string) Values
 
 	// Serves tells whether it is the one for hosts in an environment that selects none:
-	// those of an allocation whose manager starts agents. It may run a program.
-	Serves func(getenv func(string) string, hosts []job.Host) bool
+	// those of an allocation whose manager starts agents. Where it could be, why says what
+	// hinders it. It may run a program.
+	Serves func(getenv func(string) string, hosts []job.Host) (serves bool, why string)
 
 	// Here says that it starts agents on the launcher's own machine alone.
 	Here bool

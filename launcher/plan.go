@@ -46,6 +46,7 @@ type Plan struct {
 	Relays []string
 
 	kind    bootstrap.Kind // of Bootstrap
+	outside string         // why not the manager whose job this is starts agents, "" where it does
 	network planNetwork
 	dead    []bool // by HostIndex
 	rules   rules
@@ -60,11 +61,11 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	kind, hosts, err := chooseHosts(o, localHost)
+	kind, hosts, outside, err := chooseHosts(o, localHost)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Bootstrap: kind.Name, kind: kind, Apps: appsIn(o), bindTo: o.BindTo}
+	p := &Plan{Bootstrap: kind.Name, kind: kind, outside: outside, Apps: appsIn(o), bindTo: o.BindTo}
 	if p.rules, err = newRules(o, hosts); err != nil {
 		return nil, err
 	}
@@ -132,34 +133,36 @@ func (p *Plan) placeAll(o *Options, hosts []job.Host) ([]job.Host, error) {
 	return hosts, p.count()
 }
 
-// chooseHosts settles the bootstrap and the hosts it starts agents on.
-func chooseHosts(o *Options, localHost string) (kind bootstrap.Kind, hosts []job.Host, err error) {
+// chooseHosts settles the bootstrap and the hosts it starts agents on. Why says what
+// hinders the manager whose job this is from starting them.
+func chooseHosts(o *Options, localHost string) (kind bootstrap.Kind, hosts []job.Host, why string, err error) {
 	local := registry.Local()
 	if hosts, err = o.allHosts(); err != nil {
-		return kind, nil, err
+		return kind, nil, "", err
 	}
 	if len(hosts) == 0 {
 		if o.Nodes < 2 {
-			return local, []job.Host{{Name: localHost, Pos: "this machine"}}, nil
+			return local, []job.Host{{Name: localHost, Pos: "this machine"}}, "", nil
 		}
 		for i := range o.Nodes {
 			hosts = append(hosts, job.Host{Name: fmt.Sprintf("%s.%d", localHost, i), Pos: "--nodes"})
 		}
-		return local, hosts, nil
+		return local, hosts, "", nil
 	}
 	other := slices.IndexFunc(hosts, func(h job.Host) bool { return !isLocal(h, localHost) })
 	kind, given := registry.Find(o.Bootstrap) // Validate: "" or known
 	switch {
 	case kind.Here && other >= 0:
 		h := hosts[other]
-		return kind, nil, fmt.Errorf("--bootstrap %s: %s: host %s is not this machine; use %s, or --nodes without hosts",
+		return kind, nil, "", fmt.Errorf("--bootstrap %s: %s: host %s is not this machine; use %s, or --nodes without hosts",
 			kind.Name, h.Pos, h.Name, registry.Remote(o.Environ).Name)
 	case given:
-		return kind, hosts, nil
+		return kind, hosts, "", nil
 	case other >= 0:
-		return registry.For(o.Environ, hosts), hosts, nil
+		kind, why = registry.For(o.Environ, hosts)
+		return kind, hosts, why, nil
 	}
-	return local, hosts, nil
+	return local, hosts, "", nil
 }
 
 // isLocal tells whether a host is this machine, without asking a resolver: by

@@ -117,6 +117,9 @@ func runOnce(ctx context.Context, o Options, stdio IO, report *reporter) (int, *
 	if !plan.kind.Here && o.Verbose > 0 {
 		report.say("agents are started by %s", plan.Bootstrap)
 	}
+	if plan.outside != "" {
+		report.note("agents are started by %s, and so outside of what the manager of this job contains: %s", plan.Bootstrap, plan.outside)
+	}
 	if plan.Crowded != "" {
 		report.note("%s", plan.Crowded)
 	}

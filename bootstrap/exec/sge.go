@@ -53,12 +53,19 @@ func SGE() bootstrap.Kind {
 
 // sgeServes tells whether hosts are of a job of Grid Engine in which qrsh starts tasks:
 // its parallel environment controls them, unless Grid Engine says that it does not.
-func sgeServes(getenv func(string) string, hosts []job.Host) bool {
-	if getenv("JOB_ID") == "" || getenv("SGE_ROOT") == "" || sgeForeign(getenv, hosts) != nil {
-		return false
+func sgeServes(getenv func(string) string, hosts []job.Host) (serves bool, why string) {
+	if getenv("JOB_ID") == "" || getenv("SGE_ROOT") == "" || getenv("PE_HOSTFILE") == "" {
+		return false, ""
+	}
+	err := sgeForeign(getenv, hosts)
+	if err != nil {
+		return false, err.Error()
 	}
 	program, err := qrsh(getenv)
-	return err == nil && sgeControls(program, getenv("PE"))
+	if err != nil {
+		return false, err.Error()
+	}
+	return sgeControls(program, getenv("PE")), "" // its administrators want ssh otherwise
 }
 
 // sgeControls asks the qconf beside a qrsh whether a parallel environment controls the

@@ -35,16 +35,17 @@ func TestSGEServes(t *testing.T) {
 		without     string // variable
 		hosts       []job.Host
 		want        bool
+		why         string
 	}{
-		{"slaves are controlled", "echo pe_name $2; echo control_slaves TRUE", "", both, true},
-		{"they are not", "echo control_slaves FALSE", "", both, false},
-		{"this host may not ask", "echo denied >&2; exit 1", "", both, true},
-		{"an unknown environment", "", "PE", both, true},
-		{"no job", "", "JOB_ID", both, false},
-		{"no parallel one", "", "PE_HOSTFILE", both, false},
-		{"no qrsh", "", "ARC", both, false},
-		{"other hosts", "", "", []job.Host{{Name: "n001"}, {Name: "n003"}}, false},
-		{"another user", "", "", []job.Host{{Name: "n002", User: "joe"}}, false},
+		{"slaves are controlled", "echo pe_name $2; echo control_slaves TRUE", "", both, true, ""},
+		{"they are not", "echo control_slaves FALSE", "", both, false, ""},
+		{"this host may not ask", "echo denied >&2; exit 1", "", both, true, ""},
+		{"an unknown environment", "", "PE", both, true, ""},
+		{"no job", "", "JOB_ID", both, false, ""},
+		{"no parallel one", "", "PE_HOSTFILE", both, false, ""},
+		{"no qrsh", "", "ARC", both, false, "qrsh is neither in PATH nor in $SGE_ROOT/bin/$ARC; --bootstrap ssh does without"},
+		{"other hosts", "", "", []job.Host{{Name: "n001"}, {Name: "n003"}}, false, ": host n003 is not of this job's allocation"},
+		{"another user", "", "", []job.Host{{Name: "n002", User: "joe"}}, false, ": host n002 has a user or a port, of which qrsh knows nothing"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			getenv := gridEngine(t, x.qconf)
@@ -54,7 +55,9 @@ func TestSGEServes(t *testing.T) {
 				}
 				return getenv(name)
 			}
-			require.Equal(t, x.want, sgeServes(without, x.hosts))
+			serves, why := sgeServes(without, x.hosts)
+			require.Equal(t, x.want, serves)
+			require.Equal(t, x.why, why)
 		})
 	}
 }

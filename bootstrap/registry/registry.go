@@ -4,6 +4,7 @@
 package registry
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -83,21 +84,27 @@ func Remote(environ []string) bootstrap.Kind { return remote(table, environ) }
 
 // For is the bootstrap for hosts, not all of them this machine, where the user names
 // none: the first that a variable of environ selects, else the first that serves them
-// there, else the first in the table.
-func For(environ []string, hosts []job.Host) bootstrap.Kind {
+// there, else the first in the table; why then says what hinders a manager whose job this
+// is, "" where nothing does.
+func For(environ []string, hosts []job.Host) (k bootstrap.Kind, why string) {
 	return forHosts(table, environ, hosts)
 }
 
-func forHosts(kinds []bootstrap.Kind, environ []string, hosts []job.Host) bootstrap.Kind {
+func forHosts(kinds []bootstrap.Kind, environ []string, hosts []job.Host) (k bootstrap.Kind, why string) {
 	if k, ok := selected(kinds, environ); ok {
-		return k
+		return k, ""
 	}
 	for _, k := range kinds {
-		if k.Serves != nil && k.Serves(Getenv(environ), hosts) {
-			return k
+		if k.Serves == nil {
+			continue
 		}
+		serves, hindered := k.Serves(Getenv(environ), hosts)
+		if serves {
+			return k, ""
+		}
+		why = cmp.Or(why, hindered)
 	}
-	return remote(kinds, environ)
+	return remote(kinds, environ), why
 }
 
 // Chosen tells whether k is the bootstrap of a name, or, where none is given, that

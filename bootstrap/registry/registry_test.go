@@ -70,9 +70,9 @@ func TestHydrasVariablesAndAllocationsSelect(t *testing.T) {
 	hosts := []job.Host{{Name: "a"}}
 	kinds := []bootstrap.Kind{
 		{Name: "usual"}, {Name: "fork", Here: true}, {Name: "sge"}, {Name: "set", Variables: []string{"SET"}},
-		{Name: "manager", Serves: func(getenv func(string) string, h []job.Host) bool {
+		{Name: "manager", Serves: func(getenv func(string) string, h []job.Host) (bool, string) {
 			require.Equal(t, hosts, h)
-			return getenv("JOB") != ""
+			return getenv("JOB") == "1", getenv("JOB")
 		}},
 	}
 	for want, environs := range map[string][][]string{
@@ -82,7 +82,12 @@ func TestHydrasVariablesAndAllocationsSelect(t *testing.T) {
 		"manager": {{"JOB=1"}, {"JOB=1", "HYDRA_LAUNCHER=rsh"}},
 	} {
 		for _, environ := range environs {
-			require.Equal(t, want, forHosts(kinds, environ, hosts).Name, environ)
+			k, why := forHosts(kinds, environ, hosts)
+			require.Equal(t, want, k.Name, environ)
+			require.Empty(t, why)
 		}
 	}
+	k, why := forHosts(kinds, []string{"JOB=has a hitch"}, hosts)
+	require.Equal(t, "usual", k.Name)
+	require.Equal(t, "has a hitch", why)
 }

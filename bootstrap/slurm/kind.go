@@ -38,9 +38,18 @@ func Kind() bootstrap.Kind {
 }
 
 // serves tells whether hosts are an allocation's in which srun can start agents.
-func serves(getenv func(string) string, hosts []job.Host) bool {
+func serves(getenv func(string) string, hosts []job.Host) (serves bool, why string) {
 	groups, err := hostlist.SlurmGroups(getenv)
-	return err == nil && getenv("SLURM_JOB_ID") != "" && foreign(groups, hosts) == nil && overlaps(getenv, helpTime)
+	if err != nil || len(groups) == 0 || getenv("SLURM_JOB_ID") == "" {
+		return false, ""
+	}
+	if err := foreign(groups, hosts); err != nil {
+		return false, err.Error()
+	}
+	if !overlaps(getenv, helpTime) {
+		return false, "no srun that has --overlap (Slurm 20.11) answers"
+	}
+	return true, ""
 }
 
 // foreign is the error of the first host that srun cannot start an agent on.

@@ -107,13 +107,16 @@ func TestTheUserChooses(t *testing.T) {
 golaunch -v --bootstrap ssh hostname; echo ssh $?
 HYDRA_LAUNCHER=ssh golaunch -v hostname; echo hydra $?
 golaunch -v --bootstrap srun -l hostname; echo srun $?
-golaunch --bootstrap slurm -H n999 hostname; echo other $?`, "-N2", "--ntasks-per-node=2").wait()
+golaunch --bootstrap slurm -H n999 hostname; echo other $?
+golaunch -H n999 hostname; echo foreign $?`, "-N2", "--ntasks-per-node=2").wait()
 	require.Contains(t, out, "ssh 125\n")
 	require.Contains(t, out, "hydra 125\n")
 	require.Contains(t, out, "srun 0\n")
 	require.Len(t, lines(out), 4, out)
 	require.Contains(t, out, "--bootstrap slurm: -H: host n999 is not of this job's allocation\nother 2\n")
 	require.Equal(t, 2, strings.Count(out, "agents are started by ssh\n"))
+	require.Contains(t, out, "golaunch: agents are started by ssh, and so outside of what the manager of this job contains: -H: host n999 is not of this job's allocation\n")
+	require.Contains(t, out, "foreign 125\n")
 }
 
 func TestMPI(t *testing.T) {
