@@ -44,7 +44,7 @@ var openMPITool = tool{
 		answer("cf cartofile", 1, "golaunch finds the CPUs of each host itself; leave it out"),
 
 		// Environment and directory.
-		same("x", "--env", 1),
+		turns("x", 1, "`--env`; a variable that is not set is left out", setHere).first(),
 		as("set-env", "--env"),
 		answer("unset-env", 1, "take it from golaunch, as in env -u NAME golaunch"),
 		answer("prepend-env append-env", 2, answerSet),
@@ -214,4 +214,13 @@ func runtimeOptions(v []string) (flags []string, answer string) {
 		}
 	}
 	return flags, ""
+}
+
+// setHere passes a variable on, if there is one of that name.
+func setHere(p *pasted, v []string) (flags []string, answer string) {
+	if _, set := lookup(p.c.environ, v[0]); !set && !strings.Contains(v[0], "=") {
+		p.note("%s is not set here", v[0])
+		return nil, ""
+	}
+	return []string{"--env", v[0]}, ""
 }

@@ -103,7 +103,7 @@ func TestHiddenFlags(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, []string{"srun N", "srun nodes", "srun x", "srun pty", "srun profile", "srun q"}, over)
+	assert.Equal(t, []string{"mpirun of Open MPI x", "srun N", "srun nodes", "srun x", "srun pty", "srun profile", "srun q"}, over)
 	assert.Equal(t, []string{
 		"openmpi map-by", "openmpi rank-by", "hydra map-by", "srun o", "srun e", "srun i",
 	}, also)
