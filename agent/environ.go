@@ -28,14 +28,14 @@ func (a *Agent) takeEnviron() {
 // loginEnviron is what a login here has: the environment of this process, but for that of
 // a manager which brought the launcher's. HOME tells them apart where it is nowhere here.
 func loginEnviron(env []string) []string {
-	if isDir(os.Getenv("HOME")) {
+	if home, set := os.LookupEnv("HOME"); !set || isDir(home) {
 		return env
 	}
 	account, err := user.LookupId(strconv.Itoa(os.Getuid()))
 	if err != nil {
 		return env
 	}
-	env = slices.DeleteFunc(env, func(kv string) bool {
+	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return slices.Contains([]string{"HOME", "USER", "LOGNAME"}, name)
 	})
