@@ -147,7 +147,7 @@ func (c *Client) said() {
 		r := c.unsaid[0]
 		c.unsaid = c.unsaid[1:]
 		r.lost = c.lost
-		close(r.done)
+		r.end()
 	}
 }
 

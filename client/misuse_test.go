@@ -163,3 +163,21 @@ func TestFreed(t *testing.T) {
 		return nil
 	})
 }
+
+// TestTwoWaitForOne has the context of one of them end: the wait is over for both.
+func TestTwoWaitForOne(t *testing.T) {
+	ctx, all := within(t), newCore(t).job()
+	q := client.StartRecv(all[0].World(), 1, 1, make([]byte, 1))
+	gone, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 2)
+	go func() { ended <- q.Wait(ctx) }() // ends with the other
+	go func() { _, err := client.WaitAny(ctx, nil, q); ended <- err }()
+	cancel()
+	require.ErrorIs(t, q.Wait(gone), client.ErrBroken)
+	for range 2 {
+		require.ErrorIs(t, <-ended, client.ErrBroken)
+	}
+	done, err := q.Test()
+	require.True(t, done)
+	require.ErrorIs(t, err, client.ErrBroken)
+}

@@ -16,7 +16,7 @@ type Request struct {
 	what    string
 	element int           // bytes that a message's size is a multiple of
 	breaks  bool          // to give it up breaks its communicator
-	done    chan struct{} // closed when it is complete and said
+	done    chan struct{} // closed when it is complete and said, or was given up
 	until   uint64        // the bytes that must be written before it is said
 	lost    error         // why they were not
 	given   error         // why nobody waits for it any more
@@ -116,7 +116,16 @@ func (r *Request) outcome() error {
 	return nil
 }
 
-// giveUp ends the wait for a request.
+// end lets all that wait go on. The caller holds the lock.
+func (r *Request) end() {
+	select {
+	case <-r.done: // it was given up before it was complete
+	default:
+		close(r.done)
+	}
+}
+
+// giveUp ends the wait for a request, for all that wait.
 func (r *Request) giveUp(cause error) error {
 	c := r.client
 	c.mu.Lock()
@@ -130,6 +139,7 @@ func (r *Request) giveUp(cause error) error {
 		r.req.Abandon(r.given)
 	}
 	r.req.Forget()
+	r.end()
 	return r.given
 }
 
