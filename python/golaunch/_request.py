@@ -88,6 +88,7 @@ class Waiting:
         self.under_way = set()
         self._waited: List[List[Request]] = []
         self._polled = False
+        self._process = os.getpid()
         self._bell = os.pipe()  # ends the poll
         for end in self._bell:
             os.set_blocking(end, False)
@@ -166,7 +167,7 @@ class Waiting:
             if not job:
                 return
             self.ring()
-            while self._polled:
+            while self._polled and os.getpid() == self._process:  # a child has no such thread
                 self.turn.wait()
             self.library.golaunch_close(job)
             for request in list(self.under_way):

@@ -99,6 +99,11 @@ def closed(job):
 
 
 def forked(job):
+    waits = job.world.irecv_bytes(job.world.rank, 9)
+    waiter = threading.Thread(target=waits.wait)
+    waiter.start()
+    while not job._waiting._polled:  # the child has no such thread
+        pass
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
@@ -108,6 +113,8 @@ def forked(job):
         sys.stdout.flush()
         os._exit(0)
     os.waitpid(child, 0)
+    job.world.send(b"", job.world.rank, 9)
+    waiter.join()
     job.world.barrier()
     print("the parent goes on")
 
