@@ -80,10 +80,17 @@ class Job:
     def _begin(self, name: str, *args, comm: Comm, keeps=None, result=lambda message: None) -> Request:
         """Begins an operation, whose memory the request keeps; the result is made of what
         a receive got."""
+        beginning = self._waiting.beginning
         with self._waiting.turn:
-            handle = check(self._library, self._do("i" + name, args, comm))
+            beginning.append(keeps)  # for good, if a signal's handler raises before there is a request
+            try:
+                handle = check(self._library, self._do("i" + name, args, comm))
+            except Error:
+                beginning.pop()
+                raise
             request = Request(self._waiting, name, handle, keeps, result)
             self._waiting.under_way.add(request)
+            beginning.pop()
         return request
 
     @property

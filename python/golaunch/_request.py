@@ -5,7 +5,7 @@ import os
 import select
 import threading
 import time
-from typing import Callable, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, List, NamedTuple, Optional, Sequence
 
 from . import _library
 from ._library import Error, check
@@ -86,6 +86,7 @@ class Waiting:
         self.job: Optional[int] = None  # the library's; None: closed
         self.turn = threading.Condition()
         self.under_way = set()
+        self.beginning: List[Any] = []  # memory of what is about to be under way
         self._waited: List[List[Request]] = []
         self._polled = False
         self._process = os.getpid()
