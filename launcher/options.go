@@ -74,7 +74,8 @@ type Options struct {
 	BootstrapValues bootstrap.Values
 	// Environ is the environment of golaunch itself, which may select a bootstrap.
 	Environ []string
-	// Nodes is the number of agents that fork makes on this machine; 0 is one.
+	// Nodes is the number of agents that fork makes on this machine for the ranks, spares
+	// not counted; 0 is one.
 	Nodes int
 	// AllowDeadNodes goes on without hosts that can't be reached. Their ranks go
 	// to hosts that no rank needed, or to the others, if their slots suffice;

@@ -141,10 +141,10 @@ func chooseHosts(o *Options, localHost string) (kind bootstrap.Kind, hosts []job
 		return kind, nil, "", err
 	}
 	if len(hosts) == 0 {
-		if o.Nodes < 2 {
+		if o.Nodes == 0 || o.Nodes == 1 && o.Spares == 0 {
 			return local, []job.Host{{Name: localHost, Pos: "this machine"}}, "", nil
 		}
-		for i := range o.Nodes {
+		for i := range o.Nodes + o.Spares {
 			hosts = append(hosts, job.Host{Name: fmt.Sprintf("%s.%d", localHost, i), Pos: "--nodes"})
 		}
 		return local, hosts, "", nil

@@ -61,7 +61,7 @@ func operatorHosts(w io.Writer, getenv func(string) string) ([]job.Host, error) 
 // known: as srun's they are all this machine; as torchrun's, of which each has its
 // devices, they are refused.
 func (c *commandLine) nodesHere(w io.Writer, n int) error {
-	if slices.Contains(c.nodesOf, &torchrunTool) {
+	if c.isLineOf(&torchrunTool) {
 		return fmt.Errorf("%s: no hosts are named, and this is no allocation; name them with -H or -f, or say --bootstrap %s for %d nodes of this machine",
 			c.nodesWord, registry.Local().Name, n)
 	}
@@ -70,35 +70,46 @@ func (c *commandLine) nodesHere(w io.Writer, n int) error {
 }
 
 // onNodes takes --nodes of an allocation's hosts, or of those named, the first, as srun
-// means it: ranks are spread evenly over all of them, or, where slots don't suffice for
-// that, fill them one after the other so that each has one at least.
+// means it, and as many more as there are spares.
 func onNodes(o *launcher.Options, named bool) error {
+	have := count(len(o.Hosts), "host")
 	switch {
+	case o.Nodes+o.Spares > len(o.Hosts) && o.Spares > 0 && o.Nodes <= len(o.Hosts):
+		return fmt.Errorf("--nodes: %d and %s are more than the %s; name more, or lower one of them", o.Nodes, count(o.Spares, "spare"), have)
 	case o.Nodes > len(o.Hosts) && named:
-		return fmt.Errorf("--nodes: %d are more than the %s named; name more, or leave it out", o.Nodes, count(len(o.Hosts), "host"))
+		return fmt.Errorf("--nodes: %d are more than the %s named; name more, or leave it out", o.Nodes, have)
 	case o.Nodes > len(o.Hosts):
 		return fmt.Errorf("--nodes: %d are more than the %s of the allocation; for nodes of this machine say --bootstrap %s, too",
-			o.Nodes, count(len(o.Hosts), "host"), registry.Local().Name)
+			o.Nodes, have, registry.Local().Name)
 	}
-	o.Hosts, o.Nodes = slices.Clone(o.Hosts[:o.Nodes]), 0
+	all := slices.Clone(o.Hosts[:o.Nodes+o.Spares])
+	spread(all, o.Nodes, o)
+	o.Hosts, o.Nodes = all, 0
+	return nil
+}
+
+// spread sets the slots of the first n hosts, which are to hold the ranks, so that these
+// are spread evenly over all of them, or, where slots don't suffice for that, fill them
+// one after the other so that each has one at least.
+func spread(hosts []job.Host, n int, o *launcher.Options) {
 	ranks := 0
 	for _, a := range o.Apps {
 		ranks += a.N
 	}
 	if ranks == 0 || o.PPN > 0 {
-		return nil
+		return
 	}
-	each := (ranks + len(o.Hosts) - 1) / len(o.Hosts)
-	even := !slices.ContainsFunc(o.Hosts, func(h job.Host) bool { return h.Slots > 0 && h.Slots < each })
-	for i, h := range o.Hosts {
-		after := len(o.Hosts) - 1 - i
-		switch {
-		case even:
-			o.Hosts[i].Slots = 0
-		case h.Slots > 1 && ranks > after:
-			o.Hosts[i].Slots = min(h.Slots, ranks-after)
+	each := (ranks + n - 1) / n
+	if !slices.ContainsFunc(hosts[:n], func(h job.Host) bool { return h.Slots > 0 && h.Slots < each }) {
+		for i := range hosts {
+			hosts[i].Slots = 0
 		}
-		ranks -= o.Hosts[i].Slots
+		return
 	}
-	return nil
+	for i, h := range hosts[:n] {
+		if after := n - 1 - i; h.Slots > 1 && ranks > after {
+			hosts[i].Slots = min(h.Slots, ranks-after)
+		}
+		ranks -= hosts[i].Slots
+	}
 }

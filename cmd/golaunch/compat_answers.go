@@ -19,6 +19,8 @@ const (
 	answerDevice    = "use --gpus-per-rank N, or choose the device in the program by LOCAL_RANK"
 	answerScript    = "start a script as the program that does it before or after"
 	answerLibraries = "bring libraries with --stage FILE, and set -x LD_LIBRARY_PATH"
+	answerAppend    = "output files are begun anew; with %j in its name each job has one of its own"
+	answerOneRank   = "use -o 'out.%r', and read the file of the rank"
 	answerPTY       = "golaunch's terminal is its standard input: --pty 0<&N"
 	answerInput     = "have the shell open the file: --stdin all <FILE"
 	answerWait      = "ranks that go on are waited for; --timeout ends the whole job"

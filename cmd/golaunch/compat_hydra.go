@@ -27,7 +27,7 @@ var hydraTool = tool{
 		pass("usize", 1, "a program that spawns may use all hosts of the job"),
 		answer("soft", 1, "give one number of ranks with -n"),
 		turns("configfile", 1, "an app for each line of the file", appFile),
-		value("map-by", "`--map-by`, `--ppn`; parts of a host are answered: "+answerWithin, mapBy).asWell(),
+		value("map-by", "`--map-by`, `--ppn`, `--bind-to`; socket, numa and l3cache bind ranks to these, other parts of a host are answered: "+answerWithin, mapBy).asWell(),
 		same("bind-to", "--bind-to", 1),
 		value("binding", "`--bind-to`", bindTo),
 		answer("membind", 1, answerMemory),
@@ -66,10 +66,10 @@ var hydraTool = tool{
 		// Output and end.
 		same("l", "--label", 0),
 		means("prepend-rank", "--label"),
-		answer("prepend-pattern", 1, "--label puts [rank] in front of every line"),
+		value("prepend-pattern", "`--label`; %r is the rank, %h the host; others are answered", labelPattern),
 		as("outfile-pattern outfile", "--out"),
 		as("errfile-pattern errfile", "--err"),
-		answer("output-from", 1, "use -o 'out.%r', and read the file of the rank"),
+		answer("output-from", 1, answerOneRank),
 		means("disable-auto-cleanup", "--keep-going"),
 		pass("enable-auto-cleanup", 0, "a rank that fails ends the others"),
 		pass("print-all-exitcodes", 0, "golaunch names the ranks that failed without"),
@@ -87,6 +87,19 @@ var hydraTool = tool{
 // assign is Hydra's NAME VALUE, or NAME=VALUE.
 func assign(flag string) func(*pasted, []string) ([]string, string) {
 	return func(_ *pasted, v []string) ([]string, string) { return []string{flag, strings.Join(v, "=")}, "" }
+}
+
+// labelPattern is what Hydra puts in front of a line.
+func labelPattern(v []string) ([]string, string) {
+	for i := 0; i < len(v[0]); i++ {
+		if v[0][i] != '%' {
+			continue
+		}
+		if i++; i == len(v[0]) || v[0][i] != 'r' && v[0][i] != 'h' {
+			return nil, "it has %r for the rank and %h for the host, and nothing else"
+		}
+	}
+	return []string{"--label=" + v[0]}, ""
 }
 
 // genvList is Hydra's list of the only variables to pass on.

@@ -147,7 +147,13 @@ func (p *pasted) beforeProgram(flags, rest []string) (newFlags, program []string
 		if i := slices.Index(flags, "--np"); i >= 0 && i+1 < len(flags) {
 			n, _ = strconv.Atoi(flags[i+1]) // what is no number is refused with the flags
 		}
-		if n > 0 && len(rest) > n && !strings.Contains(rest[0], "=") {
+		few := slices.IndexFunc(rest, isProgram)
+		switch {
+		case few > 0 && few < n && !strings.Contains(rest[0], "="):
+			p.answers = append(p.answers, fmt.Sprintf("mpirun_rsh: %d ranks want as many hosts before %s, and %s are named; name each once for each of its ranks, or give -hostfile",
+				n, rest[few], strings.Join(rest[:few], " ")))
+			rest = rest[few:]
+		case n > 0 && len(rest) > n && !strings.Contains(rest[0], "="):
 			flags = append(flags, "--hosts", strings.Join(rest[:n], ","))
 			rest = rest[n:]
 		}

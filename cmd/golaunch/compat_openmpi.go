@@ -20,7 +20,7 @@ var openMPITool = tool{
 		same("hostfile", "--hostfile", 1),
 		as("machinefile default-hostfile", "--hostfile"),
 		answer("add-host add-hostfile", 1, "name all hosts in -H or -f; --spares keeps some free"),
-		value("map-by", "`--map-by`, `--ppn`, `--oversubscribe`; parts of a host are answered: "+answerWithin, mapBy).asWell(),
+		value("map-by", "`--map-by`, `--ppn`, `--oversubscribe`, `--bind-to`; socket, numa and l3cache bind ranks to these, other parts of a host are answered: "+answerWithin, mapBy).asWell(),
 		value("ppr", "`--ppn`", func(v []string) ([]string, string) { return mapBy([]string{"ppr:" + v[0]}) }),
 		value("rank-by", "`--rank-by`", rankBy).asWell(),
 		value("rankfile rf", "`--map-by file:FILE`", rankFile),
@@ -71,8 +71,11 @@ var openMPITool = tool{
 
 		// How agents are started.
 		pass("allow-run-as-root", 0, "golaunch runs as root, too"),
+		answer("with-ft", 1, "golaunch tells Open MPI of no failures: leave it out; --keep-going lets the other ranks go on"),
+		answer("memory-alloc-kinds", 1, "set it for Open MPI, as in -x OMPI_MCA_mpi_memory_alloc_kinds=LIST"),
+		answer("app-prefix", 1, "set the paths for the ranks, as in -x OPAL_PREFIX=DIR -x PATH=... -x LD_LIBRARY_PATH=..."),
 		answer("launch-agent", 1, "golaunch brings its agent; --copy-agent copies it in any case"),
-		answer("dvm hnp", 1, answerDVM),
+		answer("dvm dvm-uri hnp", 1, answerDVM),
 		answer("ompi-server", 1, answerDVM),
 		pass("no-ready-msg", 0, answerDVM),
 		answer("terminate", 0, answerDVM),

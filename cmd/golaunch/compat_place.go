@@ -16,6 +16,12 @@ import (
 // host they run.
 var asSlot = map[string]bool{"slot": true, "core": true, "hwthread": true}
 
+// boundParts are words for parts of a host that ranks take in turn, and are bound to,
+// as --bind-to has it.
+var boundParts = map[string]string{
+	"socket": "socket", "package": "socket", "numa": "numa", "numanode": "numa", "l3cache": "l3",
+}
+
 // mapBy is Open MPI's and Hydra's value. golaunch's own it leaves as they are.
 func mapBy(v []string) ([]string, string) {
 	word := v[0]
@@ -42,6 +48,8 @@ func mapBy(v []string) ([]string, string) {
 		flags, parts = []string{"--ppn", parts[1]}, parts[3:]
 	case parts[0] == "ppr":
 		return nil, answerParts
+	case boundParts[parts[0]] != "" && len(parts) == 1:
+		return []string{"--map-by", "slot", "--bind-to", boundParts[parts[0]]}, ""
 	case isPartOfHost(parts[0]) || parts[0] == "dist":
 		return nil, answerWithin
 	default:

@@ -107,9 +107,9 @@ func (t *tool) split(w word, loose bool) []word {
 }
 
 // reads tells what of the flags at the beginning of args the tool knows: whether all
-// that golaunch does not know itself, how many these are, and whether the others, too.
-func (p *pasted) reads(t *tool, args []string) (all bool, foreign int, others bool) {
-	others = true
+// that golaunch does not know itself, how many these are, and how many of the others
+// the tool does not know.
+func (p *pasted) reads(t *tool, args []string) (all bool, foreign, strange int) {
 	for len(args) > 0 && isFlag(args[0]) {
 		w := newWord(args[0])
 		args = args[1:]
@@ -123,14 +123,16 @@ func (p *pasted) reads(t *tool, args []string) (all bool, foreign int, others bo
 				foreign++
 			}
 		case flag != nil:
-			others = others && r != nil
+			if r == nil {
+				strange++
+			}
 			if flag.NoOptDefVal == "" && !w.attached && len(args) > 0 {
 				args = args[1:]
 			}
 		default:
 			words := t.split(w, true)
 			if words == nil {
-				return false, foreign, false
+				return false, foreign, strange
 			}
 			last := words[len(words)-1]
 			if t.split(w, false) != nil && p.c.flags.ShorthandLookup(last.name) == nil {
@@ -141,38 +143,46 @@ func (p *pasted) reads(t *tool, args []string) (all bool, foreign int, others bo
 			}
 		}
 	}
-	return true, foreign, others
+	return true, foreign, strange
 }
 
 // decide finds out whose line it is: that of the tools of one family, where no other
-// knows all of its words that golaunch does not have.
+// knows all of its words that golaunch does not have. Where the line has the name of
+// several, it is that of those which know most of its words.
 func (p *pasted) decide(parts [][]string) {
 	from := p.asked
 	if from == nil {
 		from = tools
 	}
-	var some, whole []*tool
+	var some, whole, nearest []*tool
+	least := -1 // words that the nearest do not know
 	for _, t := range from {
-		all, foreign, others := true, 0, true
+		all, foreign, strange := true, 0, 0
 		for _, part := range parts {
-			a, f, o := p.reads(t, part)
-			all, foreign, others = all && a, foreign+f, others && o
+			a, f, s := p.reads(t, part)
+			all, foreign, strange = all && a, foreign+f, strange+s
 		}
 		if all && foreign > 0 {
 			some = append(some, t)
-			if others {
+			if strange == 0 {
 				whole = append(whole, t)
 			}
 		}
+		switch {
+		case !all || p.asked == nil:
+		case least < 0 || strange < least:
+			nearest, least = []*tool{t}, strange
+		case strange == least:
+			nearest = append(nearest, t)
+		}
 	}
-	if len(whole) > 0 {
-		some = whole
-	}
-	if len(some) == 0 {
-		some = p.asked
-	}
-	if oneFamily(some) {
-		p.line = some
+	for _, found := range [][]*tool{whole, some, nearest, p.asked} {
+		if len(found) > 0 {
+			if oneFamily(found) {
+				p.line = found
+			}
+			return
+		}
 	}
 }
 
@@ -241,6 +251,10 @@ func (p *pasted) once(flags, add []string, words string, said map[string]given) 
 	add = p.c.apart(add)
 	for i := 0; i < len(add); i++ {
 		flag := p.c.flagOf(add[i])
+		same := func(word string) bool { return p.c.flagOf(word) == flag }
+		if flag != nil && flag.Value.Type() == "label" && flag.NoOptDefVal != "" && slices.ContainsFunc(flags, same) {
+			continue // -l, which other words mean, too
+		}
 		if flag == nil || flag.NoOptDefVal != "" || i+1 == len(add) {
 			flags = append(flags, add[i])
 			continue
@@ -379,7 +393,7 @@ func (p *pasted) apply(r *row, w word, next []string) (flags []string, used int,
 		return nil, used, nil
 	}
 	if len(flags) > 0 && flags[0] == "--nodes" {
-		p.c.nodesOf, p.c.nodesWord = p.line, w.arg
+		p.c.nodesWord = w.arg
 		switch {
 		case !w.attached:
 			p.c.nodesWord += " " + values[0]

@@ -73,9 +73,17 @@ func sendLibs(_ *pasted, v []string) ([]string, string) {
 	return nil, answerLibraries
 }
 
-// patternFor is a file name for output, as srun has it.
+// patternFor is a file name for output, as srun has it, or one of its words.
 func patternFor(flag string) func(v []string) ([]string, string) {
 	return func(v []string) ([]string, string) {
+		switch _, err := strconv.ParseUint(v[0], 10, 32); {
+		case v[0] == "all":
+			return nil, ""
+		case v[0] == "none":
+			return []string{flag, os.DevNull}, ""
+		case err == nil:
+			return nil, answerOneRank
+		}
 		var b strings.Builder
 		for rest := v[0]; rest != ""; {
 			literal, escape, found := strings.Cut(rest, "%")
@@ -107,9 +115,19 @@ func patternFor(flag string) func(v []string) ([]string, string) {
 	}
 }
 
+// openMode says whether files of output are begun anew.
+func openMode(v []string) ([]string, string) {
+	if strings.HasPrefix("truncate", v[0]) {
+		return nil, ""
+	}
+	return nil, answerAppend
+}
+
 // inputOf is who reads standard input.
-func inputOf(v []string) ([]string, string) {
-	if _, err := strconv.Atoi(v[0]); err != nil && strings.ContainsAny(v[0], "/.%") {
+func inputOf(p *pasted, v []string) ([]string, string) {
+	_, err := strconv.Atoi(v[0])
+	isWord := err == nil || v[0] == "all" || v[0] == "none"
+	if !isWord && ((len(p.line) > 0 && p.line[0].family == "srun") || isFile(v[0]) || strings.ContainsAny(v[0], "/.%")) {
 		return nil, answerInput
 	}
 	return []string{"--stdin", v[0]}, ""
@@ -166,11 +184,31 @@ func ptyOf(_ *pasted, v []string) ([]string, string) {
 }
 
 func killOnBadExit(p *pasted, v []string) ([]string, string) {
-	if len(v) > 0 && v[0] == "0" {
+	switch {
+	case len(v) > 0 && v[0] == "0":
 		return []string{"--keep-going"}, ""
+	case len(v) > 0 && v[0] != "1":
+		return nil, noNumber(v[0], "0 or 1")
 	}
 	p.note("a rank that fails ends the job in any case")
 	return nil, ""
+}
+
+// immediate is how many seconds srun waits for hosts.
+func immediate(p *pasted, v []string) ([]string, string) {
+	if len(v) > 0 {
+		if _, err := strconv.ParseUint(v[0], 10, 32); err != nil {
+			return nil, noNumber(v[0], "a number of seconds")
+		}
+	}
+	p.note("golaunch does not wait for hosts")
+	return nil, ""
+}
+
+// noNumber answers a value that is none, or that is another flag's: of letters that
+// stand together, one whose value may be left out takes all that follows for it.
+func noNumber(value, want string) string {
+	return fmt.Sprintf("%q is not %s; write flags that follow apart", value, want)
 }
 
 func noKill(_ *pasted, v []string) ([]string, string) {

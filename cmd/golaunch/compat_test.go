@@ -75,6 +75,7 @@ func TestRows(t *testing.T) {
 				}
 				for _, flag := range flags {
 					if name, ok := strings.CutPrefix(flag, "--"); ok {
+						name, _, _ = strings.Cut(name, "=")
 						assert.NotNil(t, p.c.flags.Lookup(name), "%s: %s means %s", of.name, r.names, flag)
 					}
 				}

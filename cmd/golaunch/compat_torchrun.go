@@ -27,7 +27,7 @@ var torchrunTool = tool{
 
 		// Rendezvous.
 		turns("master-addr master_addr", 1, "`--genv MASTER_ADDR=VALUE`", setting("MASTER_ADDR")),
-		turns("master-port master_port", 1, "`--genv MASTER_PORT=VALUE`", setting("MASTER_PORT")),
+		value("master-port master_port", "`--genv MASTER_PORT=VALUE`", masterPort),
 		pass("rdzv-backend rdzv_backend", 1, passMeeting),
 		pass("rdzv-endpoint rdzv_endpoint", 1, passMeeting),
 		turns("rdzv-id rdzv_id", 1, "`--genv TORCHELASTIC_RUN_ID=VALUE`", setting("TORCHELASTIC_RUN_ID")),
@@ -105,6 +105,14 @@ func wishPython(wish pythonWish) func(*pasted, []string) ([]string, string) {
 // setting is a flag whose value is that of a variable.
 func setting(name string) func(*pasted, []string) ([]string, string) {
 	return func(_ *pasted, v []string) ([]string, string) { return []string{"--genv", name + "=" + v[0]}, "" }
+}
+
+// masterPort is where rank 0 listens.
+func masterPort(v []string) ([]string, string) {
+	if n, err := strconv.ParseUint(v[0], 10, 16); err != nil || n == 0 {
+		return nil, fmt.Sprintf("%q is not a port, 1 to 65535; without it golaunch takes one that is free", v[0])
+	}
+	return []string{"--genv", "MASTER_PORT=" + v[0]}, ""
 }
 
 // nnodes is a number of nodes, or the least and the most of them.

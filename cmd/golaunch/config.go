@@ -13,7 +13,8 @@ import (
 )
 
 // readConfig sets flags that the command line left alone from the file of --config. A
-// line is a flag, with or without its dashes, and its value, after a blank or =.
+// line is a flag, with or without its dashes, and its value, after a blank or =, or at
+// once after a letter. A value may be in quotes.
 func (c *commandLine) readConfig() error {
 	flag := c.flags.Lookup("config")
 	if !flag.Changed && !c.setAside(flag.Name) {
@@ -50,9 +51,14 @@ func (c *commandLine) configLine(line string) error {
 	end := strings.IndexAny(line, " \t=")
 	if end >= 0 {
 		name, value = line[:end], strings.TrimSpace(line[end:])
-		value = strings.TrimSpace(strings.TrimPrefix(value, "="))
+		value = unquoted(strings.TrimSpace(strings.TrimPrefix(value, "=")))
 	}
 	f := c.configFlag(name)
+	if f == nil && end < 0 && len(name) > 2 && name[0] == '-' && name[1] != '-' { // -n2
+		if f = c.configFlag(name[:2]); f != nil {
+			value = name[2:]
+		}
+	}
 	switch {
 	case f == nil:
 		return c.unknownFlag(name, strings.TrimLeft(name, "-"))
@@ -72,6 +78,14 @@ func (c *commandLine) configLine(line string) error {
 	}
 	c.configured[f.Name] = true
 	return set(c.flags, f, value, flagName(f))
+}
+
+// unquoted is a value without the quotes around it, if it has some.
+func unquoted(value string) string {
+	if n := len(value); n > 1 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+		return value[1 : n-1]
+	}
+	return value
 }
 
 // configFlag finds the flag of a name, or of a letter, with its dashes or without.

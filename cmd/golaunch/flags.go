@@ -32,10 +32,10 @@ type commandLine struct {
 	rankMap  string // the rank file that Hydra's -rankmap, or srun's plane, means
 	// rankMapName is what that file is called.
 	rankMapName string
-	// The launcher's word that --nodes was given by, "" where it is golaunch's own, and
-	// whose it is.
+	// The launcher's word that --nodes was given by, "" where it is golaunch's own.
 	nodesWord string
-	nodesOf   []*tool
+	lineOf    []*tool  // whose line it is; nil where it is golaunch's own, or not known
+	asked     bool     // it begins with the name of its launcher
 	notes     []string // what -v tells of the words of other launchers
 
 	flags *pflag.FlagSet

@@ -132,6 +132,11 @@ func explain(word string) []string {
 	if foreign := explainForeign(word, len(parts) > 0); foreign != "" {
 		parts = append(parts, foreign)
 	}
+	if len(parts) == 0 && bare && len(name) > 1 && !isTopic(name) {
+		if foreign := explainForeign("--"+name, false); foreign != "" {
+			parts = append(parts, foreign)
+		}
+	}
 	for _, t := range topics() {
 		other := t.name == alsoCalled[strings.ToLower(name)] || t.name == "launchers" && isLauncher(name)
 		if bare && (t.name == name || other) {
@@ -139,6 +144,12 @@ func explain(word string) []string {
 		}
 	}
 	return parts
+}
+
+// isTopic reports whether a word is a topic's, of which flags of other launchers may have
+// the name.
+func isTopic(name string) bool {
+	return isLauncher(name) || alsoCalled[strings.ToLower(name)] != "" || slices.ContainsFunc(topics(), func(t topic) bool { return t.name == name })
 }
 
 // isLauncher reports whether a word calls another launcher.

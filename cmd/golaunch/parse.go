@@ -19,7 +19,7 @@ func (c *commandLine) parse(args []string) error {
 	if err != nil {
 		return err
 	}
-	c.notes, c.listMPI = p.notes, p.listMPI
+	c.notes, c.listMPI, c.lineOf, c.asked = p.notes, p.listMPI, p.line, p.asked != nil
 	if err := c.parsePart(c.flags, parts[0]); err != nil {
 		return err
 	}
@@ -32,6 +32,7 @@ func (c *commandLine) parse(args []string) error {
 	if err := c.parseVariables(); err != nil {
 		return err
 	}
+	c.habits()
 	if c.flags.Changed("connect-timeout") {
 		c.MissAfter = 0 // a time that the user chose holds for every host
 	}

@@ -58,6 +58,10 @@ func (c *commandLine) run(e env, words []string) (int, error) {
 		return 0, err
 	}
 	o.Network = network
+	c.tellHabits(w, &o)
+	if rule == "" {
+		rule = c.habitualRule(&o)
+	}
 	if o.Place, err = c.wish(w, rule, value); err != nil {
 		return 0, err
 	}
@@ -122,8 +126,13 @@ func (c *commandLine) options(w io.Writer) (launcher.Options, error) {
 	if err == nil && len(o.Hosts) == 0 && o.Nodes > 1 && c.nodesWord != "" && !c.here() {
 		err = c.nodesHere(w, o.Nodes)
 	}
-	if err == nil && o.Nodes > 0 && !slices.ContainsFunc(o.Apps, func(a job.App) bool { return len(a.Hosts) > 0 }) && len(o.Hosts) > 0 && !c.here() {
-		err = onNodes(&o, len(c.hosts) > 0 || c.hostfile != "")
+	apart := slices.ContainsFunc(o.Apps, func(a job.App) bool { return len(a.Hosts) > 0 })
+	if err != nil || apart || len(o.Hosts) == 0 || c.here() {
+		return o, err
+	}
+	named := len(c.hosts) > 0 || c.hostfile != ""
+	if c.habitualNodes(&o, named); o.Nodes > 0 {
+		err = onNodes(&o, named)
 	}
 	return o, err
 }
