@@ -65,36 +65,40 @@ func (p *Plan) replacements(dead []job.HostIndex) []job.Host {
 	return p.Unused[:min(n+spare, len(p.Unused))]
 }
 
-// replaced says which hosts hold ranks of q in place of hosts of p, of which it was
-// made, or which hold more of them now, "" if there are none.
+// replaced says which hosts hold ranks of q in place of hosts of p, which q lacks or has
+// for dead, or which hold more of them now, "" if there are none.
 func (p *Plan) replaced(q *Plan) string {
 	before, after := p.holders(), q.holders()
-	var gone, by []job.HostIndex
-	for i := range q.Hosts {
-		switch h := job.HostIndex(i); {
-		case before[h] > 0 && q.dead[i]:
-			gone = append(gone, h)
-		case after[h] > 0 && before[h] == 0:
-			by = append(by, h)
+	live := map[string]bool{}
+	for i, h := range q.Hosts {
+		live[h.Name] = !q.dead[i]
+	}
+	var gone, by, more []job.HostIndex
+	for i, h := range p.Hosts {
+		if before[h.Name] > 0 && !live[h.Name] {
+			gone = append(gone, job.HostIndex(i))
+		}
+	}
+	for i, h := range q.Hosts {
+		switch n := after[h.Name]; {
+		case n > 0 && before[h.Name] == 0:
+			by = append(by, job.HostIndex(i))
+		case n > before[h.Name]:
+			more = append(more, job.HostIndex(i))
 		}
 	}
 	what := "the place"
-	if len(by) == 0 && len(gone) > 0 && q.Size == p.Size {
-		what = "the ranks"
-		for i := range q.Hosts {
-			if h := job.HostIndex(i); after[h] > before[h] {
-				by = append(by, h)
-			}
-		}
+	if len(by) == 0 && q.Size == p.Size {
+		what, by = "the ranks", more
 	}
-	if len(by) == 0 {
+	if len(by) == 0 || len(gone) == 0 {
 		return ""
 	}
 	verb := "take"
 	if len(by) == 1 {
 		verb = "takes"
 	}
-	return fmt.Sprintf("%s %s %s of %s", hostsText(by, p.hostName), verb, what, hostlist.Fold(p.bareHosts(gone)))
+	return fmt.Sprintf("%s %s %s of %s", hostsText(by, q.hostName), verb, what, hostlist.Fold(p.bareHosts(gone)))
 }
 
 // fewer says that q, which is p without dead hosts, has not all of its ranks, "" if it
@@ -106,11 +110,11 @@ func (p *Plan) fewer(q *Plan) string {
 	return fmt.Sprintf("%s instead of %d", plural(q.Size, "rank"), p.Size)
 }
 
-// holders are how many ranks hosts hold that hold some.
-func (p *Plan) holders() map[job.HostIndex]int {
-	holders := map[job.HostIndex]int{}
+// holders are how many ranks hosts hold that hold some, by their names.
+func (p *Plan) holders() map[string]int {
+	holders := map[string]int{}
 	for _, b := range p.Blocks {
-		holders[b.Host] += b.Count
+		holders[p.Hosts[b.Host].Name] += b.Count
 	}
 	return holders
 }

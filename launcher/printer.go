@@ -32,7 +32,7 @@ type printer struct {
 	err   error
 	plans map[int]*Plan // by world, until its output ends
 	fold  *fold         // of standard output; nil without --fold
-	own   *terminal     // where what rank 0 shows goes, byte for byte, with --pty; else nil
+	own   *ptyOutput    // where what rank 0 shows goes, byte for byte, with --pty; else nil
 }
 
 func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (*printer, error) {
@@ -49,7 +49,7 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 	onePlace := samePlace(own.Stdout, own.Stderr)
 	out := terminal{own, onePlace, report}
 	if o.PTY {
-		p.own = &out
+		p.own = &ptyOutput{to: out}
 	}
 	config := stdio.AssemblerConfig{Ranks: plan.Size, Label: o.Label != "", LineMax: o.LineMax, Out: out}
 	if config.LabelText, err = p.label(o.Label); err != nil {
@@ -188,6 +188,9 @@ func (p *printer) end(world int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.plans, world)
+	if err := p.own.begin(); p.err == nil {
+		p.err = err
+	}
 	if len(p.plans) > 0 {
 		return p.err
 	}
@@ -311,6 +314,7 @@ func (r *run) outputFailed(err error) {
 
 // close stops the timer, and shows what is folded where the job's output had no end.
 func (p *printer) close() {
+	p.showOwn()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.fold != nil {

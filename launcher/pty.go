@@ -91,6 +91,51 @@ func (t *userTerminal) end() {
 	}
 }
 
+// ptyOutput is where what rank 0 shows goes, byte for byte. What comes before the user's
+// terminal is raw waits for that: the terminal would show its line ends as its own. A nil
+// one takes nothing.
+type ptyOutput struct {
+	to    terminal
+	begun bool
+	early []byte
+}
+
+// mostEarly bounds what waits.
+const mostEarly = 1 << 20
+
+func (o *ptyOutput) show(b []byte) error {
+	if !o.begun && len(o.early)+len(b) <= mostEarly {
+		o.early = append(o.early, b...)
+		return nil
+	}
+	if err := o.begin(); err != nil {
+		return err
+	}
+	return o.to.show(b)
+}
+
+// begin shows what has waited.
+func (o *ptyOutput) begin() error {
+	if o == nil || o.begun {
+		return nil
+	}
+	early := o.early
+	o.begun, o.early = true, nil
+	if len(early) == 0 {
+		return nil
+	}
+	return o.to.show(early)
+}
+
+// showOwn has what rank 0 shows wait no longer.
+func (p *printer) showOwn() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.own.begin(); p.err == nil {
+		p.err = err
+	}
+}
+
 // resized has rank 0's terminal follow the size of the user's, once there is one.
 func (r *run) resized() {
 	if r.terminal == nil || !r.running() {

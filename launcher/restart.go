@@ -28,6 +28,7 @@ type restarts struct {
 
 // failed is what an attempt leaves that failed by itself.
 type failed struct {
+	plan  *Plan
 	apps  []job.App // with their final number of ranks
 	lost  []job.Host
 	names []string // of those
@@ -138,7 +139,6 @@ func (s *restarts) again(ctx context.Context, f *failed, report *reporter) bool 
 	s.attempt++
 	s.o.Apps = f.apps
 	s.o.Stdin = StdinNone // it is read
-	without := ""
 	if len(s.o.Hosts) > 0 && len(f.lost) > 0 {
 		s.o.Hosts = remaining(s.o.Hosts, f.lost)
 		for i := range s.o.Apps {
@@ -151,10 +151,21 @@ func (s *restarts) again(ctx context.Context, f *failed, report *reporter) bool 
 			}
 		}
 		s.o.Spares = max(0, s.o.Spares-len(f.lost))
-		without = ", without " + strings.Join(f.names, ", ")
 	}
-	report.note("restart %d of %d%s", s.attempt, s.o.Restarts, without)
 	return true
+}
+
+// tell says that an attempt by a plan follows one that failed, and who takes the ranks of
+// hosts that it lost.
+func (s *restarts) tell(f *failed, plan *Plan, report *reporter) {
+	text := fmt.Sprintf("restart %d of %d", s.attempt, s.o.Restarts)
+	if len(f.names) > 0 && len(s.o.Hosts) > 0 {
+		text += ", without " + strings.Join(f.names, ", ")
+	}
+	report.note("%s", text)
+	if by := f.plan.replaced(plan); by != "" {
+		report.note("%s", by)
+	}
 }
 
 // remaining are the hosts that are not among the lost ones.
@@ -216,7 +227,7 @@ func (r *run) outcome() *failed {
 	if cause == nil || r.decided || cause.Class == job.CauseStart {
 		return nil
 	}
-	f := &failed{apps: r.plan.Apps, rank: job.RankID{World: cause.World, Rank: cause.Rank}}
+	f := &failed{plan: r.plan, apps: r.plan.Apps, rank: job.RankID{World: cause.World, Rank: cause.Rank}}
 	for h := range r.heldBy {
 		if int(h) >= len(r.plan.Hosts) { // a relay, which is started anew
 			continue

@@ -65,35 +65,42 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 		report.say("%v", err)
 		return job.ExitUsage
 	}
+	host, err := os.Hostname()
+	if err != nil {
+		report.say("this machine has no name: %v", err)
+		return job.ExitLauncher
+	}
+	status, failed := 0, (*failed)(nil)
 	for {
 		o, err := attempts.options()
 		if err != nil {
 			report.say("%v", err)
 			return job.ExitUsage
 		}
-		status, failed := runOnce(ctx, o, stdio, report)
+		begin := time.Now()
+		patience := time.AfterFunc(planPatience, func() { report.note("deciding where the ranks go") })
+		plan, err := NewPlan(&o, host)
+		patience.Stop()
+		switch {
+		case err != nil && failed != nil:
+			report.say("no restart: %v", err)
+			return status
+		case err != nil:
+			report.say("%v", err)
+			return job.ExitUsage
+		case failed != nil:
+			attempts.tell(failed, plan, report)
+		}
+		status, failed = runOnce(ctx, o, plan, begin, stdio, report)
 		if failed == nil || !attempts.again(ctx, failed, report) {
 			return status
 		}
 	}
 }
 
-// runOnce carries the job out once. What it leaves if it fails by itself comes beside
-// its exit status.
-func runOnce(ctx context.Context, o Options, stdio IO, report *reporter) (int, *failed) {
-	begin := time.Now()
-	host, err := os.Hostname()
-	if err != nil {
-		report.say("this machine has no name: %v", err)
-		return job.ExitLauncher, nil
-	}
-	patience := time.AfterFunc(planPatience, func() { report.note("deciding where the ranks go") })
-	plan, err := NewPlan(&o, host)
-	patience.Stop()
-	if err != nil {
-		report.say("%v", err)
-		return job.ExitUsage, nil
-	}
+// runOnce carries the job out once, which began with its plan. What it leaves if it
+// fails by itself comes beside its exit status.
+func runOnce(ctx context.Context, o Options, plan *Plan, begin time.Time, stdio IO, report *reporter) (int, *failed) {
 	for _, note := range slices.Concat(plan.network.notes, plan.placed.Notes) {
 		report.note("%s", note)
 	}

@@ -148,6 +148,9 @@ func (p *stdinPump) close() {
 
 // startInput begins to read standard input once the ranks run.
 func (r *run) startInput() {
+	if r.terminal != nil {
+		defer r.printer.showOwn()
+	}
 	if r.stdinRank() == overlay.StdinNone || r.killed || r.stdin.window.Ended() {
 		return
 	}

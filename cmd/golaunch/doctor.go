@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -136,9 +138,11 @@ func doctorJob(e env, flags []string) (o launcher.Options, err error) {
 
 // diagnoses are what the ranks have found, as text, hosts that are alike together.
 func diagnoses(printed string, hosts []job.Host, from, to time.Time) (text string, problems bool, err error) {
-	type group struct{ hosts []job.Host }
-	var order []string
-	groups := map[string]*group{}
+	at := map[string]int{} // of a host among the user's
+	for i, h := range hosts {
+		at[h.Name] = i
+	}
+	groups := map[string][]job.Host{} // that are alike, by what is said of them
 	heard := map[string]bool{}
 	for line := range strings.Lines(printed) {
 		host, facts, ok := strings.Cut(line, "\t")
@@ -147,7 +151,7 @@ func diagnoses(printed string, hosts []job.Host, from, to time.Time) (text strin
 			return "", false, errors.New("what the ranks print is wrong")
 		}
 		heard[host] = true
-		lines := f.Lines()
+		lines := f.Lines(host)
 		found := f.Problems(from, to)
 		for _, p := range found {
 			lines = append(lines, "problem    "+p)
@@ -156,16 +160,16 @@ func diagnoses(printed string, hosts []job.Host, from, to time.Time) (text strin
 			lines = append(lines, "nothing is wrong")
 		}
 		block := "  " + strings.Join(lines, "\n  ") + "\n"
-		if groups[block] == nil {
-			groups[block] = &group{}
-			order = append(order, block)
-		}
-		groups[block].hosts = append(groups[block].hosts, job.Host{Name: host})
+		groups[block] = append(groups[block], job.Host{Name: host})
 	}
+	inOrder := func(x, y job.Host) int { return cmp.Compare(at[x.Name], at[y.Name]) }
+	for _, group := range groups {
+		slices.SortFunc(group, inOrder)
+	}
+	blocks := slices.SortedFunc(maps.Keys(groups), func(x, y string) int { return inOrder(groups[x][0], groups[y][0]) })
 	var b strings.Builder
-	for _, block := range order {
-		slices.SortFunc(groups[block].hosts, func(x, y job.Host) int { return strings.Compare(x.Name, y.Name) })
-		fmt.Fprintf(&b, "%s\n%s", hostlist.Fold(groups[block].hosts), block)
+	for _, block := range blocks {
+		fmt.Fprintf(&b, "%s\n%s", hostlist.Fold(groups[block]), block)
 	}
 	var lost []job.Host
 	for _, h := range hosts {

@@ -96,7 +96,11 @@ func TestChoices(t *testing.T) {
 	}
 	check := func(flag, value string, with []string) error {
 		c := newCommandLine(nil)
-		if err := c.parse(append(slices.Clone(with), "-n", "1", "--"+flag, value, "./app")); err != nil {
+		words := append(slices.Clone(with), "-n", "1", "--"+flag, value)
+		if flag == "profile-what" {
+			words = append(words, "--profile", "file")
+		}
+		if err := c.parse(append(words, "./app")); err != nil {
 			return err
 		}
 		o, err := c.options(io.Discard)

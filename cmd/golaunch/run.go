@@ -140,6 +140,9 @@ func (c *commandLine) options(w io.Writer) (launcher.Options, error) {
 // hostless is options without the hosts.
 func (c *commandLine) hostless() (launcher.Options, error) {
 	o := c.Options
+	if c.given["profile-what"] && c.ProfileFile == "" {
+		return o, errors.New("--profile-what: nothing is counted without --profile FILE")
+	}
 	o.Environ = c.environ
 	var err error
 	if o.Dir, err = os.Getwd(); err != nil {

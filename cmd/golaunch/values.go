@@ -244,6 +244,9 @@ func (v listOf) Type() string { return v.of(new(int)).Type() + "s" }
 type bindValue struct{ p *string }
 
 func (v bindValue) Set(s string) error {
+	if s == "" {
+		return fmt.Errorf("it is empty; %s are", strings.Join(textsOf(binding.Words()), ", "))
+	}
 	flags, answer := bindTo([]string{s})
 	if answer != "" {
 		return errors.New(answer)

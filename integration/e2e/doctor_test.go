@@ -18,7 +18,8 @@ func TestDoctor(t *testing.T) {
 
 	c := ownCluster(t, 4)
 	words := []string{"doctor", "--ssh-config", c.SSHConfig(), "--copy-agent"}
-	r = onNode(t, c, cluster.Head, append(words, "n[001-002]")...)
+	r = onNode(t, c, cluster.Head, append(words, "n002,n001")...)
+	require.Contains(t, r.stdout, "n[002,001]\n", "they are alike, and in the order in which they are named")
 	require.Contains(t, r.stdout, "  agent      in /dev/shm\n")
 	require.NotContains(t, r.stdout, "no agent could be started")
 

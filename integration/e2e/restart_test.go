@@ -62,9 +62,25 @@ func TestAJobStartsAgainOnSpares(t *testing.T) {
 	kill(t, c, "n001", "nla-agent")
 	hear("2 n002 n004 n005 n006")
 	require.NoError(t, cmd.Wait(), stderr.String())
-	require.Contains(t, stderr.String(), "golaunch: restart 1 of 3, without n003\n")
-	require.Contains(t, stderr.String(), "golaunch: restart 2 of 3, without n001\n")
+	require.Contains(t, stderr.String(), "golaunch: restart 1 of 3, without n003\ngolaunch: host n005 takes the place of n003\n")
+	require.Contains(t, stderr.String(), "golaunch: restart 2 of 3, without n001\ngolaunch: host n006 takes the place of n001\n")
 	nothingLeft(t, c, firstNodes(c, 6)...)
+}
+
+// Without spares the ranks of a lost node go to those that are left; where these have no
+// room for them, the job ends as the attempt did.
+func TestAJobStartsAgainWithoutSpares(t *testing.T) {
+	c := theCluster(t)
+	const dies = `test $GOLAUNCH_RESTART = 0 || exit 0; test $RANK != 2 || kill -9 $(cat /proc/$PPID/stat | cut -d" " -f4); exec sleep 60`
+	flags := []string{"--ssh-config", c.SSHConfig(), "-n", "4", "--restarts", "1"}
+	r := onNode(t, c, cluster.Head, append(flags, "-H", "n001,n002", "sh", "-c", dies)...)
+	require.Zero(t, r.code, r.stderr)
+	require.Contains(t, r.stderr, "golaunch: restart 1 of 1, without n002\ngolaunch: host n001 takes the ranks of n002\n")
+
+	r = onNode(t, c, cluster.Head, append(flags, "-H", "n001:2,n002:2", "sh", "-c", dies)...)
+	require.Equal(t, 125, r.code, r.stderr)
+	require.Contains(t, r.stderr, "golaunch: no restart: not enough slots: 4 ranks, 2 slots on 1 host")
+	nothingLeft(t, c, firstNodes(c, 2)...)
 }
 
 // A job that fails as often as it may fails as its last attempt does. Its logs are a

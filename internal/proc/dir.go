@@ -54,9 +54,9 @@ func (s *spawner) changeDir(a *App, env *environ) (dir, note string, failed *sta
 // try again what ended with job.ExitLauncher, here in vain.
 func dirCode(cause syscall.Errno) int {
 	switch cause {
-	case syscall.ENOENT, syscall.ENOTDIR:
+	case syscall.ENOENT:
 		return job.ExitNotFound
-	case syscall.EACCES, syscall.EPERM, syscall.ELOOP, syscall.ENAMETOOLONG:
+	case syscall.ENOTDIR, syscall.EACCES, syscall.EPERM, syscall.ELOOP, syscall.ENAMETOOLONG:
 		return job.ExitNotExecutable
 	}
 	return job.ExitLauncher // a file system that is down, say

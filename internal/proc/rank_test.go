@@ -76,7 +76,7 @@ func TestStartFails(t *testing.T) {
 		{"interpreter", App{Argv: []string{"lost"}}, 126, "interpreter"},
 		{"arguments", App{Argv: []string{"ok", strings.Repeat("x", 1<<20)}}, 126, "too long"},
 		{"directory given", App{Argv: []string{"ok"}, Dir: "/no/dir", DirGiven: true}, 127, "working directory /no/dir: no such file or directory"},
-		{"directory is a file", App{Argv: []string{"ok"}, Dir: dir + "/ok", DirGiven: true}, 127, "not a directory"},
+		{"directory is a file", App{Argv: []string{"ok"}, Dir: dir + "/ok", DirGiven: true}, 126, "not a directory"},
 		{"directory in a circle", App{Argv: []string{"ok"}, Dir: dir + "/circle", DirGiven: true}, 126, "too many levels of symbolic links"},
 	}
 	f := begin(t, Options{})

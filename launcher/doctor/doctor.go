@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/environ"
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
@@ -121,6 +122,7 @@ func firstLine(name string, args ...string) string {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.WaitDelay = time.Second
+	cmd.Env = environ.Inherited(os.Environ()) // its MPI library is not the rank's
 	out, err := cmd.Output()
 	if err != nil {
 		return ""

@@ -56,7 +56,9 @@ func TestLines(t *testing.T) {
 	require.Equal(t, []string{
 		"account    ann, home /home/ann", "agent      in /dev/shm", "system     Linux 6.1, amd64, 4 CPUs, 16 GiB",
 		"libraries  glibc 2.36; no MPICH or Open MPI in PATH", "limits     1024 open files, up to 1048576; unlimited processes", "programs   sh",
-	}, f.Lines())
+	}, f.Lines("n001"))
+	f.Home = "/nodes/n001/home"
+	require.Equal(t, "account    ann, home /nodes/HOST/home", f.Lines("n001")[0])
 	var empty Facts
-	require.Contains(t, strings.Join(empty.Lines(), "\n"), "agent      in nowhere")
+	require.Contains(t, strings.Join(empty.Lines(""), "\n"), "agent      in nowhere")
 }

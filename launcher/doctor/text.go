@@ -14,8 +14,14 @@ const (
 )
 
 // Lines are the facts for people. They leave out what differs between hosts that
-// are alike.
-func (f *Facts) Lines() []string {
+// are alike, and call the host, where it is a directory above its home, HOST.
+func (f *Facts) Lines(host string) []string {
+	home := strings.Split(f.Home, "/")
+	for i := range home {
+		if home[i] == host && host != "" {
+			home[i] = "HOST"
+		}
+	}
 	where := "nowhere"
 	if d := f.agentDir(); d != nil {
 		where = d.Path
@@ -25,7 +31,7 @@ func (f *Facts) Lines() []string {
 		mpi = strings.Join(f.MPI, ", ")
 	}
 	return []string{
-		fmt.Sprintf("account    %s, home %s", cmp.Or(f.User, "no USER"), cmp.Or(f.Home, "not set")),
+		fmt.Sprintf("account    %s, home %s", cmp.Or(f.User, "no USER"), cmp.Or(strings.Join(home, "/"), "not set")),
 		"agent      in " + where,
 		fmt.Sprintf("system     %s, %d CPUs, %d GiB", f.System, f.CPUs, (f.Memory+1<<29)>>30),
 		fmt.Sprintf("libraries  %s; %s", cmp.Or(f.Libc, "no glibc"), mpi),
