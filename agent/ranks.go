@@ -63,6 +63,9 @@ func (a *Agent) startRanks(w *world) {
 			Env:      []string{"PMI_RANK=" + n, "RANK=" + n, "ROLE_RANK=" + n, "MPI_LOCALRANKID=" + local, "LOCAL_RANK=" + local},
 		}
 		children[i].StdinPipe = children[i].Terminal == nil && w.id == 0 && (l.StdinRank == overlay.StdinAll || l.StdinRank == r.Number)
+		if l.SlurmNames {
+			children[i].Env = append(children[i].Env, "SLURM_PROCID="+n, "SLURM_LOCALID="+local)
+		}
 		children[i].Env = append(children[i].Env, r.gpuEnv...)
 		for _, s := range w.all {
 			children[i].Env = append(children[i].Env, s.Env(&r.Rank)...)
@@ -137,13 +140,17 @@ func (a *Agent) noRank(f job.Failure) {
 func (a *Agent) nodeEnv(w *world) []string {
 	size, local := strconv.Itoa(w.Size), strconv.Itoa(len(w.ranks))
 	addr := a.address()
+	group := strconv.Itoa(slices.Index(w.nodes, a.self.Index))
 	env := []string{
 		"PMI_SIZE=" + size, "MPI_LOCALNRANKS=" + local,
 		"PMI_HOSTNAME=" + addr, "MPIR_CVAR_CH3_INTERFACE_HOSTNAME=" + addr,
 		"WORLD_SIZE=" + size, "LOCAL_WORLD_SIZE=" + local,
 		"GOLAUNCH_NODEID=" + strconv.Itoa(int(a.node)),
-		"GROUP_RANK=" + strconv.Itoa(slices.Index(w.nodes, a.self.Index)), "GROUP_WORLD_SIZE=" + strconv.Itoa(len(w.nodes)),
+		"GROUP_RANK=" + group, "GROUP_WORLD_SIZE=" + strconv.Itoa(len(w.nodes)),
 		"ROLE_NAME=default", "ROLE_WORLD_SIZE=" + size,
+	}
+	if a.launch.SlurmNames { // not those of a step, by which MPI libraries ask Slurm
+		env = append(env, "SLURM_NTASKS="+size, "SLURM_NPROCS="+size, "SLURM_NODEID="+group)
 	}
 	env = append(env, networkEnv(w, a.self.Index)...)
 	for _, s := range w.all {

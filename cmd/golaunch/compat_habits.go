@@ -23,6 +23,7 @@ func (c *commandLine) habits() {
 	if !c.beginsWith(&srunTool) {
 		return
 	}
+	c.SlurmNames = true
 	if !c.flags.Changed("stdin") && !c.PTY && !c.Singleton {
 		c.Stdin = launcher.StdinAll
 	}

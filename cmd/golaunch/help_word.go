@@ -28,6 +28,7 @@ func topics() []topic {
 		{"binding", "the CPUs that ranks are bound to, and what --report-bindings says"},
 		{"cache", "the policies of --cache, and when to choose which"},
 		{"stdin", "who reads standard input"},
+		{"output", "labels, equal output folded, files; what becomes of lines"},
 		{"signals", "what Ctrl-C and other signals do"},
 		{"environment", "variables that golaunch reads, and those of the ranks"},
 		{"launchers", "lines of srun, mpiexec, mpirun, mpirun_rsh and torchrun"},

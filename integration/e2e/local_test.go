@@ -30,6 +30,29 @@ func TestLocalPlainProgram(t *testing.T) {
 	require.ElementsMatch(t, want, r.lines())
 }
 
+// Ranks of a line that begins with srun also know who they are by Slurm's names.
+func TestSlurmNames(t *testing.T) {
+	const who = "echo $RANK: $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURM_NTASKS $SLURM_NPROCS"
+	r := local(t, "", "srun", "--bootstrap", "fork", "-N2", "-n4", "sh", "-c", who)
+	require.Zero(t, r.code, r.stderr)
+	require.ElementsMatch(t, []string{"0: 0 0 0 4 4", "1: 1 1 0 4 4", "2: 2 0 1 4 4", "3: 3 1 1 4 4"}, r.lines())
+	r = local(t, "", "--nodes", "2", "-n", "2", "sh", "-c", who)
+	require.ElementsMatch(t, []string{"0:", "1:"}, r.lines())
+}
+
+// All ranks of such a line read standard input, and one file takes both streams.
+func TestHabitsOfSrun(t *testing.T) {
+	r := local(t, "a\nb\n", "srun", "-n2", "-l", "cat")
+	require.ElementsMatch(t, []string{"[0] a", "[0] b", "[1] a", "[1] b"}, r.lines(), r.stderr)
+	file := filepath.Join(t.TempDir(), "out")
+	r = local(t, "", "srun", "-n2", "-o", file, "sh", "-c", "echo out; echo err >&2")
+	require.Zero(t, r.code, r.stderr)
+	require.Empty(t, r.stdout+r.stderr)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"out", "out", "err", "err"}, strings.Fields(string(text)))
+}
+
 func TestLocalTree(t *testing.T) {
 	// Sixteen agents on this machine, three levels deep.
 	r := local(t, "", "-n", "32", "--nodes", "16", "--degree", "2", bin("pmiclient"), "-m", "all", "-n", "3")
