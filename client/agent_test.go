@@ -130,7 +130,7 @@ func (c *core) takeCalls(shared *net.UnixConn) {
 		}
 		x := &caller{conn: c.conn(fds[0])}
 		x.more.L = &c.mu
-		answer := record.Record{Kind: record.Welcome, Src: hello.Src, Size: ranks, Dst: hello.Src / perNode, Count: nodes, Fn: record.Schedules, Seq: record.Probes, Comm: record.Leavers}
+		answer := record.Record{Kind: record.Welcome, Src: hello.Src, Size: ranks, Dst: hello.Src / perNode, Count: nodes, Fn: record.Schedules, Seq: record.Probes, Comm: record.Leavers, Off: record.MaxWaiting}
 		c.mu.Lock()
 		if c.refuse != "" {
 			answer = record.Record{Kind: record.Fail, Body: []byte(c.refuse)}

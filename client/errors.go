@@ -30,7 +30,8 @@ type LeftError struct {
 	// Ranks are those that this call found gone, by their numbers in its communicator (in
 	// the world, of Sub); empty where the agent does not know. Others may have left too.
 	Ranks []int
-	// Text names the first by its rank in the world, and its host.
+	// Text names the first by its rank in the world, and its host; that of StartLeft names
+	// all by their numbers in the communicator.
 	Text string
 }
 

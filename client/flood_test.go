@@ -1,7 +1,9 @@
 package client_test
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/golaunch/golaunch/client"
@@ -28,6 +30,72 @@ func TestManyMessagesUnderWay(t *testing.T) {
 		for i, x := range got {
 			if x != int64(i) {
 				return fmt.Errorf("message %d is number %d", i, x)
+			}
+		}
+		return nil
+	})
+}
+
+// Requests that nothing matches yet hold up no others: a rank waits for messages of all
+// others before these are sent, and messages are taken in the opposite order.
+func TestRequestsInAnyOrder(t *testing.T) {
+	const messages, long = 20_000, 100
+	big := func(tag int) []byte { return bytes.Repeat([]byte{byte(tag)}, 70_000+tag) }
+	ctx := t.Context()
+	each(t, newCore(t).job(), func(c *client.Client) error {
+		w := c.World()
+		to, from := (c.Rank()+1)%ranks, (c.Rank()+ranks-1)%ranks
+		never := make([]*client.Request, 1000) // until the end
+		for i := range never {
+			never[i] = client.StartRecv(w, from, messages+i, make([]int64, 1))
+		}
+		if c.Rank() > 1 {
+			if err := client.Send(ctx, w, 0, 5, []int64{int64(c.Rank())}); err != nil {
+				return err
+			}
+		}
+		if c.Rank() == 0 {
+			for src := ranks - 1; src > 1; src-- {
+				if _, err := client.Recv(ctx, w, src, 5, make([]int64, 1)); err != nil {
+					return err
+				}
+			}
+		}
+		var sends []*client.Request
+		for tag := range messages {
+			if c.Rank() == 0 {
+				sends = append(sends, client.StartSend(w, to, tag, []int64{int64(tag)}))
+			}
+		}
+		for tag := range long {
+			sends = append(sends, client.StartSend(w, to, 2*messages+tag, big(tag)))
+		}
+		if c.Rank() == 1 {
+			for tag := messages - 1; tag >= 0; tag-- {
+				got := []int64{-1}
+				if _, err := client.Recv(ctx, w, from, tag, got); err != nil || got[0] != int64(tag) {
+					return fmt.Errorf("message %d is %d: %w", tag, got[0], err)
+				}
+			}
+		}
+		var recvs []*client.Request
+		got := make([][]byte, long)
+		for i := range got {
+			tag := long - 1 - i
+			got[i] = make([]byte, len(big(tag)))
+			recvs = append(recvs, client.StartRecv(w, from, 2*messages+tag, got[i]))
+		}
+		for i := range never {
+			sends = append(sends, client.StartSend(w, to, messages+i, []int64{0}))
+		}
+		for i, r := range slices.Concat(sends, recvs, never) {
+			if err := r.Wait(ctx); err != nil {
+				return fmt.Errorf("request %d: %w", i, err)
+			}
+		}
+		for i := range got {
+			if !bytes.Equal(got[i], big(long-1-i)) {
+				return fmt.Errorf("long message %d is another", long-1-i)
 			}
 		}
 		return nil

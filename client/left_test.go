@@ -52,6 +52,55 @@ func TestHearsOfThoseWhoLeave(t *testing.T) {
 	require.ErrorAs(t, err, &alone, "nobody else is left")
 }
 
+// TestHearsAfterWhatWasSent has ranks leave at once after many messages, of which one is
+// received at a time: nobody is told of them before.
+func TestHearsAfterWhatWasSent(t *testing.T) {
+	const messages = 300
+	ctx, all := within(t), newCore(t).job()
+	world := all[0].World()
+	for rank := 1; rank < ranks; rank++ {
+		go func() {
+			for i := range messages {
+				if client.Send(ctx, all[rank].World(), 0, 1+i%2, []int64{int64(rank)}) != nil {
+					return
+				}
+			}
+			_ = all[rank].Close()
+		}()
+	}
+	buf, got, left := make([]int64, 1), make([]int, ranks), world.StartLeft()
+	for gone := 0; gone < ranks-1; {
+		work := client.StartRecv(world, client.Any, client.Any, buf)
+		for {
+			first, err := client.WaitAny(ctx, work, left)
+			if first == 0 {
+				require.NoError(t, err)
+				got[buf[0]]++
+				break
+			}
+			var who *client.LeftError
+			require.ErrorAs(t, err, &who)
+			for _, rank := range who.Ranks {
+				require.Equal(t, messages, got[rank], "rank %d", rank)
+				gone++
+			}
+			left = world.StartLeft()
+			if gone == ranks-1 {
+				break
+			}
+		}
+	}
+	// What nobody receives does not keep the news from who waits for something else.
+	second := newCore(t).job()
+	world = second[0].World()
+	require.NoError(t, client.Send(ctx, second[3].World(), 0, 9, []int64{1}))
+	require.NoError(t, second[3].Close())
+	_ = client.StartRecv(world, client.Any, 1, buf)
+	var who *client.LeftError
+	require.ErrorAs(t, world.StartLeft().Wait(ctx), &who)
+	require.Equal(t, []int{3}, who.Ranks)
+}
+
 // TestHearsInAHalf asks a communicator that a Split made, in its own numbers.
 func TestHearsInAHalf(t *testing.T) {
 	ctx, all := within(t), newCore(t).job()

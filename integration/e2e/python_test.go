@@ -41,6 +41,42 @@ func TestPythonWorkQueue(t *testing.T) {
 	require.Equal(t, "100 tasks, results add up to 328350\n", r.stdout)
 }
 
+// anyOrder has rank 0 wait for each of the others before any of them sends, and send long
+// data that these ask for in the opposite order; then all take 5,000 messages backwards.
+const anyOrder = `
+import golaunch
+with golaunch.Job() as job:
+    w, n = job.world, 5000
+    if w.rank == 0:
+        results = [w.irecv_bytes(r, 1) for r in range(1, w.size)]
+        tasks = [w.isend(bytes([r]) * 70000, r, 2) for r in range(1, w.size)]
+        for q in results + tasks:
+            q.wait()
+        print("results:", len(results))
+    else:
+        if w.rank + 1 < w.size:
+            w.recv(bytearray(1), w.rank + 1, 3)  # the last one first
+        task = w.recv_bytes(0, 2)[0]
+        assert task == bytes([w.rank]) * 70000
+        w.send(b"x", w.rank - 1, 3) if w.rank > 1 else None
+        w.send(bytes([w.rank]), 0, 1)
+    sends = [w.isend(tag.to_bytes(2, "big"), (w.rank + 1) % w.size, 10 + tag) for tag in range(n)]
+    got = bytearray(2)
+    for tag in reversed(range(n)):
+        w.recv(got, (w.rank - 1) % w.size, 10 + tag)
+        assert int.from_bytes(got, "big") == tag
+    for q in sends:
+        q.wait()
+`
+
+// Requests that nothing matches yet hold up no others.
+func TestPythonRequestsInAnyOrder(t *testing.T) {
+	pythonHere(t)
+	r := local(t, "", "-n", "21", "--nodes", "3", "python3", "-c", anyOrder)
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, "results: 20\n", r.stdout)
+}
+
 // TestPythonMisuse has two ranks make mistakes: each is told at once, and what is right
 // goes on after it.
 func TestPythonMisuse(t *testing.T) {

@@ -82,12 +82,12 @@ static int failed(golaunch_job *job, const struct record *r)
 	} else if (r->fn == FAIL_SEND) {
 		l = &job->sends;
 	} else if (r->fn == FAIL_RECV) {
-		l = golaunch__find(&job->recvs, r->seq) ? &job->recvs : &job->looks;
+		l = golaunch__under_way(&job->recvs, r->seq) ? &job->recvs : &job->looks;
 	}
-	q = golaunch__find(l, r->seq);
+	q = r->fn == FAIL_SEND || r->fn == FAIL_RECV ? golaunch__under_way(l, r->seq) : golaunch__find(l, r->seq);
 	if (!q)
 		return 0;
-	golaunch__remove(l, q);
+	golaunch__unlist(l, q);
 	if (c && q->seq % SYNC_EVERY == SYNC_EVERY - 1)
 		c->syncing = 0;
 	q->cause = (int)r->count;
@@ -111,6 +111,7 @@ static int take(golaunch_job *job, const struct record *r)
 	case SEND_PULL:
 	case SEND_DATA:
 	case TAKEN:
+	case KEPT:
 		return golaunch__message(job, r);
 	case FAIL:
 		return failed(job, r);
@@ -123,6 +124,7 @@ static int take(golaunch_job *job, const struct record *r)
 		job->nodes = (int)r->count;
 		job->planner = r->fn == SCHEDULES;
 		job->prober = r->seq == PROBES;
+		job->most = r->off <= 0 ? MAX_REQUESTS : r->off < MAX_WAITING ? (int)r->off : MAX_WAITING;
 		job->welcomed = 1;
 		return 0;
 	case MADE:
@@ -340,7 +342,7 @@ golaunch_job *golaunch_open(void)
 		return NULL;
 	}
 	job->pid = getpid();
-	golaunch__put(&job->out, &(struct record){.kind = HELLO, .seq = VERSION, .src = rank, .comm = (uint64_t)world});
+	golaunch__put(&job->out, &(struct record){.kind = HELLO, .seq = VERSION, .src = rank, .comm = (uint64_t)world, .off = KEEPS});
 	job->fd = call(shared, &job->out);
 	while (job->fd >= 0 && !job->welcomed && !golaunch__progress(job))
 		;

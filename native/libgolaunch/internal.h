@@ -13,7 +13,9 @@ enum {
 	MAX_BODY = 192 << 10,
 	MAX_SIZE = MAX_BODY + 96,
 	SYNC_EVERY = 16,
-	MAX_REQUESTS = 16,
+	MAX_REQUESTS = 16,     /* of a sort under way, as far as nothing else is said */
+	MAX_WAITING = 1 << 15, /* receives, and sends, at an agent of this version */
+	KEEPS = 1,             /* as off of a hello: the rank takes KEPT */
 	CHOICE = 8, /* bytes of a color and a key */
 	MAX_KEY = 64,
 	MAX_VALUE = 1024,
@@ -56,7 +58,8 @@ enum kind {
 	ASK = 29,
 	ANSWER,
 	CLUSTER = 37,
-	SCHEDULE
+	SCHEDULE,
+	KEPT = 40
 };
 
 enum op { BARRIER = 1, BCAST, GATHER, ALLGATHER, SCATTER, ALLTOALL, REDUCE, ALLREDUCE, SPLIT };
@@ -89,7 +92,8 @@ struct golaunch_request {
 	golaunch_job *job;
 	size_t slot;
 	golaunch_comm *comm;
-	golaunch_request *next; /* of the list that it is in */
+	struct list *in; /* the list that it is in, and its place there */
+	golaunch_request *next, **link;
 	enum class class;
 	uint64_t seq;
 	int op, fn;
@@ -98,6 +102,7 @@ struct golaunch_request {
 	unsigned char *recv;
 	int64_t left, owed; /* bytes to get; to be asked for */
 	int done, hidden;
+	int kept; /* a message that waits at its receiver's agent */
 	char *error;
 	int cause, member; /* of the error, as FAIL has them */
 	char *value;       /* an answer, or a message of any size; freed with the request */
@@ -142,6 +147,7 @@ struct golaunch_job {
 	struct buffer in, out;
 	golaunch_comm *comms;
 	struct list sends, recvs, looks, send_queue, recv_queue, others;
+	int most, fresh; /* sends, and receives, at a time; of the sends those that are not kept */
 };
 
 /* wire.c */
@@ -166,6 +172,7 @@ void golaunch__finish(golaunch_request *q, const char *error);
 golaunch_request *golaunch__new(const char *call, golaunch_job *job, enum class class);
 void golaunch__append(struct list *l, golaunch_request *q);
 golaunch_request *golaunch__find(struct list *l, uint64_t seq);
+golaunch_request *golaunch__under_way(struct list *l, uint64_t seq); /* of messages, at once */
 void golaunch__remove(struct list *l, golaunch_request *q);
 
 /* golaunch.c */
@@ -195,6 +202,7 @@ int golaunch__clusters(golaunch_job *job, const struct record *r);
 /* message.c */
 int golaunch__message(golaunch_job *job, const struct record *r);
 void golaunch__next_messages(golaunch_job *job);
+void golaunch__unlist(struct list *l, golaunch_request *q);
 golaunch_request *golaunch__send(golaunch_comm *c, int dst, int64_t tag, const void *data, size_t size);
 golaunch_request *golaunch__recv(golaunch_comm *c, int src, int64_t tag, void *buf, size_t room);
 golaunch_request *golaunch__recv_alloc(golaunch_comm *c, int src, int64_t tag, void **data);

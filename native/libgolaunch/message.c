@@ -15,13 +15,14 @@ void golaunch__next_messages(golaunch_job *job)
 {
 	golaunch_request *q;
 
-	while ((q = job->send_queue.first) && job->sends.count < MAX_REQUESTS) {
+	while ((q = job->send_queue.first) && job->sends.count < job->most && job->fresh < MAX_REQUESTS) {
 		golaunch__remove(&job->send_queue, q);
 		golaunch__append(&job->sends, q);
+		job->fresh++;
 		golaunch__put(&job->out, &(struct record){.kind = SEND, .comm = q->comm->id, .seq = q->seq, .src = q->comm->rank,
 			.dst = q->root, .count = 1, .off = q->tag, .size = q->size, .body = q->send, .length = q->size <= CHUNK ? (size_t)q->size : 0});
 	}
-	while ((q = job->recv_queue.first) && job->recvs.count < MAX_REQUESTS) {
+	while ((q = job->recv_queue.first) && job->recvs.count < job->most) {
 		golaunch__remove(&job->recv_queue, q);
 		golaunch__append(&job->recvs, q);
 		ask(q);
@@ -31,6 +32,14 @@ void golaunch__next_messages(golaunch_job *job)
 static const char *name(enum class class, enum sort sort)
 {
 	return class == SENDING ? "send" : sort == TAKE ? "recv" : "probe";
+}
+
+/* unlist takes a message from those under way. */
+void golaunch__unlist(struct list *l, golaunch_request *q)
+{
+	golaunch__remove(l, q);
+	if (l == &q->job->sends && !q->kept)
+		q->job->fresh--;
 }
 
 /* message describes a message to, or from, a peer; buffer has room for size bytes. */
@@ -64,7 +73,7 @@ static golaunch_request *message(golaunch_comm *c, enum class class, enum sort s
 	if (!q)
 		return NULL;
 	q->comm = c;
-	q->seq = ++c->job->number;
+	q->seq = ++c->job->number << 32 | q->slot;
 	q->tag = tag;
 	q->root = q->src = peer;
 	q->size = (int64_t)size;
@@ -223,15 +232,22 @@ static int grow(golaunch_request *q, const struct record *r)
 
 int golaunch__message(golaunch_job *job, const struct record *r)
 {
-	struct list *l = r->kind == SEND_PULL || r->kind == TAKEN ? &job->sends : &job->recvs;
-	golaunch_request *q = golaunch__find(l, r->seq);
+	struct list *l = r->kind == SEND_PULL || r->kind == TAKEN || r->kind == KEPT ? &job->sends : &job->recvs;
+	golaunch_request *q = golaunch__under_way(l, r->seq);
 	int64_t size = (int64_t)r->length, at = 0;
 
 	if (!q && r->kind == MATCH)
-		q = golaunch__find(l = &job->looks, r->seq);
+		q = golaunch__under_way(l = &job->looks, r->seq);
 	if (!q || (r->kind == MATCH && (r->fn == PROBE) != (q->sort != TAKE)))
 		return golaunch__fail("the agent sent part of a message that is not under way");
 	switch (r->kind) {
+	case KEPT:
+		if (!q->kept) {
+			q->kept = 1;
+			job->fresh--;
+			golaunch__next_messages(job);
+		}
+		return 0;
 	case TAKEN:
 		q->left = 0;
 		break;
@@ -263,7 +279,7 @@ int golaunch__message(golaunch_job *job, const struct record *r)
 		q->left -= size;
 	}
 	if (q->left == 0) {
-		golaunch__remove(l, q);
+		golaunch__unlist(l, q);
 		golaunch__finish(q, NULL);
 		golaunch__next_messages(job);
 	}

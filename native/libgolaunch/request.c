@@ -49,7 +49,9 @@ void golaunch__append(struct list *l, golaunch_request *q)
 {
 	if (!l->first)
 		l->last = &l->first;
+	q->in = l;
 	q->next = NULL;
+	q->link = l->last;
 	*l->last = q;
 	l->last = &q->next;
 	l->count++;
@@ -65,14 +67,13 @@ golaunch_request *golaunch__find(struct list *l, uint64_t seq)
 
 void golaunch__remove(struct list *l, golaunch_request *q)
 {
-	for (golaunch_request **p = &l->first; *p; p = &(*p)->next)
-		if (*p == q) {
-			*p = q->next;
-			if (l->last == &q->next)
-				l->last = p;
-			l->count--;
-			return;
-		}
+	*q->link = q->next;
+	if (q->next)
+		q->next->link = q->link;
+	else
+		l->last = q->link;
+	q->in = NULL;
+	l->count--;
 }
 
 /* Requests, each in a slot of a table. A slot's turn grows with each that leaves it. */
@@ -136,6 +137,15 @@ static golaunch_request *of(const golaunch_request *handle)
 	if (at == 0 || at > room || slots[at - 1].turn << HALF != h - at)
 		return NULL;
 	return slots[at - 1].request;
+}
+
+/* under_way finds a message of a list by its number, which has its slot in it. */
+golaunch_request *golaunch__under_way(struct list *l, uint64_t seq)
+{
+	size_t slot = (size_t)(seq & UINT32_MAX);
+	golaunch_request *q = slot < room ? slots[slot].request : NULL;
+
+	return q && q->in == l && q->seq == seq ? q : NULL;
 }
 
 /* forget frees the requests of a job. */

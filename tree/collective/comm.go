@@ -57,7 +57,9 @@ type seat struct {
 	next   uint64 // number of the next operation that it enters
 	last   uint64 // number of the last barrier that it has passed, plus one
 
-	watchers []int // members to be told when it leaves
+	watchers []int        // members to be told when it leaves
+	told     map[int]bool // members of whose leaving it was told
+	withheld bool         // of some it is not told before it has taken their messages
 }
 
 // endpoint is a local rank, or the agent itself.
@@ -72,12 +74,17 @@ type endpoint struct {
 	active  []*member        // operations that it has entered and not finished
 
 	// Point to point.
-	posted     []want
+	posted     sequence[want]
 	leavers    []want // those that wait for members to leave; max: more than so many
-	unexpected []message
+	unexpected sequence[message]
 	stored     int // what unexpected's messages count for
+	heads      int // how many of these are heads that senders were told of
 	sends      map[uint64]sent
+	fresh      int  // how many of these nobody has told to be kept
+	old        bool // the endpoint does not know of Kept
 	flows      map[source]*flow
+	running    int              // how many of these ask for data
+	later      []*flow          // those that do not yet, in order
 	asks       map[uint64]asked // look-ups under way, by request
 
 	// Communicators.
@@ -438,12 +445,7 @@ func (n *Node) free(id uint64) {
 		n.forgetMessages(s)
 		delete(s.ep.seats, id)
 		s.ep.made = slices.DeleteFunc(s.ep.made, func(m made) bool { return m.comm == c })
-		s.ep.unexpected = slices.DeleteFunc(s.ep.unexpected, func(m message) bool {
-			if m.comm == id {
-				s.ep.stored -= m.kept()
-			}
-			return m.comm == id
-		})
+		s.ep.drop(func(m *message) bool { return m.comm == id })
 	}
 }
 

@@ -35,7 +35,7 @@ func (n *Node) Forgotten() bool {
 		}
 	}
 	for _, ep := range n.local {
-		if len(ep.active)+len(ep.posted)+len(ep.unexpected)+len(ep.sends)+len(ep.flows)+len(ep.asks) > 0 {
+		if len(ep.active)+ep.posted.length+ep.unexpected.length+len(ep.sends)+len(ep.flows)+len(ep.asks) > 0 {
 			return false
 		}
 	}
@@ -54,7 +54,7 @@ func Runs(towards ...Direction) []Run {
 // Settled tells whether no local endpoint waits for anything.
 func (n *Node) Settled() bool {
 	for _, ep := range n.local {
-		if len(ep.active)+len(ep.posted)+len(ep.sends)+len(ep.flows)+len(ep.asks) > 0 {
+		if len(ep.active)+ep.posted.length+len(ep.sends)+len(ep.flows)+len(ep.asks) > 0 {
 			return false
 		}
 	}

@@ -96,8 +96,8 @@ func (n *Node) leaveComm(s *seat) {
 			tell[f.src] = true
 		}
 	}
-	for i := range ep.unexpected {
-		if m := &ep.unexpected[i]; m.comm == c.id && !m.have {
+	for i := range ep.unexpected.all() {
+		if m := &i.value; m.comm == c.id && !m.have {
 			tell[m.src] = true
 		}
 	}
@@ -130,17 +130,20 @@ func (n *Node) tellComm(c *comm, r *record.Record) {
 // dropMessages forgets what a member sends and receives.
 func (n *Node) dropMessages(s *seat) {
 	ep, id := s.ep, s.comm.id
-	ep.posted = slices.DeleteFunc(ep.posted, func(w want) bool { return w.comm == id })
+	ep.posted.leave(func(w *want) bool { return w.comm == id })
 	ep.leavers = slices.DeleteFunc(ep.leavers, func(w want) bool { return w.comm == id })
-	ep.unexpected = slices.DeleteFunc(ep.unexpected, func(m message) bool {
-		if m.comm == id {
-			ep.stored -= m.kept()
+	ep.drop(func(m *message) bool { return m.comm == id })
+	for seq, x := range ep.sends {
+		if x.comm == id {
+			ep.over(seq)
 		}
-		return m.comm == id
-	})
-	maps.DeleteFunc(ep.sends, func(_ uint64, x sent) bool { return x.comm == id })
+	}
 	maps.DeleteFunc(ep.asks, func(_ uint64, x asked) bool { return x.comm == id })
-	maps.DeleteFunc(ep.flows, func(_ source, f *flow) bool { return f.comm == id })
+	for _, f := range ep.flows {
+		if f.comm == id {
+			n.endFlow(ep, f)
+		}
+	}
 }
 
 // tellLeft tells the agent of a member, by its number, that another has left.
@@ -175,7 +178,14 @@ func (n *Node) tellLeavers(c *comm) {
 	if !slices.ContainsFunc(c.order, func(s *seat) bool { return slices.ContainsFunc(s.ep.leavers, waits) }) {
 		return
 	}
-	var gone []int
+	gone := n.goneFrom(c)
+	for _, s := range c.order {
+		n.tellLeaver(s, gone)
+	}
+}
+
+// goneFrom are the members of a communicator that are known to have left, in order.
+func (n *Node) goneFrom(c *comm) (gone []int) {
 	for i := 0; c.lost != "" && c.ways == nil && i < c.size; i++ {
 		if n.lost[c.endpoint(i)] != "" {
 			gone = append(gone, i)
@@ -183,25 +193,50 @@ func (n *Node) tellLeavers(c *comm) {
 	}
 	gone = slices.AppendSeq(gone, maps.Keys(c.left))
 	slices.Sort(gone)
-	gone = slices.Compact(gone)
-	for _, s := range c.order {
-		s.ep.leavers = slices.DeleteFunc(s.ep.leavers, func(w want) bool {
-			switch {
-			case w.comm != c.id:
-				return false
-			case c.ways != nil && c.hard: // who has left is known no more
-				n.failed(s.ep, record.FailRecv, c.id, w.seq, c.broken)
-			case c.freed:
-				n.failed(s.ep, record.FailRecv, c.id, w.seq, wasFreed)
-			case int64(len(gone)) <= w.max:
-				return false
-			default:
-				n.tell(s.ep, &record.Record{Kind: record.Match, Fn: record.RecvLeft, Comm: c.id, Seq: w.seq, Src: record.Any, Dst: s.rank,
-					Off: record.Any, Body: record.AppendRuns(nil, gone)})
-			}
-			return true
-		})
+	return slices.Compact(gone)
+}
+
+// tellLeaver answers the waits of one member. It hears of another when it has taken what
+// that one had sent, or waits for a message and what is there is none that it wants.
+func (n *Node) tellLeaver(s *seat, gone []int) {
+	c, ep := s.comm, s.ep
+	if len(ep.leavers) == 0 {
+		return
 	}
+	s.withheld = false
+	if ep.posted.find(func(w *want) bool { return w.comm == c.id && !w.probe }) == nil {
+		untaken := map[int]bool{}
+		for i := range ep.unexpected.all() {
+			if m := &i.value; m.comm == c.id && !s.told[m.rank] {
+				untaken[m.rank] = true
+			}
+		}
+		some := len(gone)
+		gone = slices.DeleteFunc(slices.Clone(gone), func(member int) bool { return untaken[member] })
+		s.withheld = len(gone) < some
+	}
+	ep.leavers = slices.DeleteFunc(ep.leavers, func(w want) bool {
+		switch {
+		case w.comm != c.id:
+			return false
+		case c.ways != nil && c.hard: // who has left is known no more
+			n.failed(ep, record.FailRecv, c.id, w.seq, c.broken)
+		case c.freed:
+			n.failed(ep, record.FailRecv, c.id, w.seq, wasFreed)
+		case int64(len(gone)) <= w.max:
+			return false
+		default:
+			n.tell(ep, &record.Record{Kind: record.Match, Fn: record.RecvLeft, Comm: c.id, Seq: w.seq, Src: record.Any, Dst: s.rank,
+				Off: record.Any, Body: record.AppendRuns(nil, gone)})
+			if s.told == nil {
+				s.told = map[int]bool{}
+			}
+			for _, member := range gone {
+				s.told[member] = true
+			}
+		}
+		return true
+	})
 }
 
 // watch asks to be told when a member leaves that a local one waits for. As long

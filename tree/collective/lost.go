@@ -139,8 +139,8 @@ func (n *Node) broken(c *comm, why reason, from uint64, hard bool) (news bool) {
 	n.keepNumbers(c)
 	for _, s := range c.order {
 		n.forgetMessages(s)
-		for _, w := range s.ep.posted {
-			if w.comm == c.id {
+		for i := range s.ep.posted.all() {
+			if w := i.value; w.comm == c.id {
 				n.watch(s, w.src)
 			}
 		}
@@ -158,7 +158,7 @@ func (n *Node) broken(c *comm, why reason, from uint64, hard bool) (news bool) {
 // forgetMessages ends a member's messages to and from lost ones.
 func (n *Node) forgetMessages(s *seat) {
 	ep, c := s.ep, s.comm
-	ep.posted = slices.DeleteFunc(ep.posted, func(w want) bool {
+	ep.posted.leave(func(w *want) bool {
 		if w.comm != c.id {
 			return false
 		}
@@ -168,13 +168,13 @@ func (n *Node) forgetMessages(s *seat) {
 		}
 		return why.text != ""
 	})
-	ep.unexpected = slices.DeleteFunc(ep.unexpected, func(m message) bool {
+	ep.drop(func(m *message) bool {
 		return m.comm == c.id && !m.have && n.hopeless(c, m.rank, m.tag).text != ""
 	})
 	for _, seq := range slices.Sorted(maps.Keys(ep.sends)) {
 		x := ep.sends[seq]
 		if why := n.hopeless(c, x.rank, x.tag); x.comm == c.id && why.text != "" {
-			delete(ep.sends, seq)
+			ep.over(seq)
 			n.failed(ep, record.FailSend, c.id, seq, why)
 		}
 	}
@@ -185,9 +185,9 @@ func (n *Node) forgetMessages(s *seat) {
 			n.failed(ep, record.FailAsk, c.id, seq, why)
 		}
 	}
-	for key, f := range ep.flows {
+	for _, f := range ep.flows {
 		if why := n.hopeless(c, f.from, f.tag); f.comm == c.id && why.text != "" {
-			delete(ep.flows, key)
+			n.endFlow(ep, f)
 			n.failed(ep, record.FailRecv, c.id, f.to, why)
 		}
 	}

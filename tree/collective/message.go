@@ -3,7 +3,6 @@ package collective
 import (
 	"bytes"
 	"fmt"
-	"slices"
 
 	"github.com/golaunch/golaunch/tree/record"
 )
@@ -22,6 +21,7 @@ type message struct {
 	tag, size int64
 	body      []byte
 	have      bool // body is all of it, and was acknowledged
+	told      bool // the sender knows that it waits here
 }
 
 // messageCost is what a message that is kept counts for, beside its body.
@@ -30,9 +30,28 @@ const messageCost = 128
 // kept is what a message counts for in endpoint.stored.
 func (m *message) kept() int {
 	if !m.have {
-		return 0 // there are at most record.MaxRequests of each sender
+		return 0 // there are at most record.MaxWaiting, and record.MaxRequests more of each sender
 	}
 	return len(m.body) + messageCost
+}
+
+// drop forgets messages that nobody has asked for.
+func (ep *endpoint) drop(wanted func(*message) bool) {
+	for i := range ep.unexpected.all() {
+		if wanted(&i.value) {
+			ep.unqueue(i)
+		}
+	}
+}
+
+// unqueue takes a message from those that nobody has asked for.
+func (ep *endpoint) unqueue(i *item[message]) {
+	m := &i.value
+	ep.unexpected.remove(i)
+	ep.stored -= m.kept()
+	if m.told {
+		ep.heads--
+	}
 }
 
 // want is a Recv that waits for its message.
@@ -51,6 +70,16 @@ type sent struct {
 	tag  int64
 
 	asked, given int64 // bytes of a long one
+	kept         bool  // it waits at its receiver's agent
+}
+
+// over forgets a message that an endpoint has sent.
+func (ep *endpoint) over(seq uint64) {
+	x, under := ep.sends[seq]
+	if under && !x.kept {
+		ep.fresh--
+	}
+	delete(ep.sends, seq)
 }
 
 // flow is a message on its way, piece by piece, to a local endpoint.
@@ -61,7 +90,15 @@ type flow struct {
 	number                 int    // the receiver's
 	tag                    int64
 	size, asked, left, due int64
+	runs                   bool // it asks for data
 }
+
+// Of the messages on their way to an endpoint so many ask for data at a time, and few may
+// ask for much.
+const (
+	mostFlows = 64
+	fewFlows  = 16
+)
 
 func (w *want) takes(m *message) bool {
 	return w.comm == m.comm && (w.src == record.Any || w.src == m.rank) && (w.tag == m.tag || w.tag == record.Any && m.tag <= record.MaxTag)
@@ -84,13 +121,12 @@ func (n *Node) message(s *seat, r *record.Record) {
 		m.body, m.have = body, true
 	}
 	n.probed(s, &m)
-	if i := slices.IndexFunc(ep.posted, func(w want) bool { return w.takes(&m) }); i >= 0 {
-		w := ep.posted[i]
-		ep.posted = slices.Delete(ep.posted, i, i+1)
+	if i := ep.posted.find(func(w *want) bool { return w.takes(&m) }); i != nil {
+		ep.posted.remove(i)
 		if m.have {
 			n.taken(s, &m)
 		}
-		n.match(s, w, &m)
+		n.match(s, i.value, &m)
 		return
 	}
 	if m.have && ep.stored+m.kept() <= Window {
@@ -99,24 +135,51 @@ func (n *Node) message(s *seat, r *record.Record) {
 		n.taken(s, &m)
 	} else {
 		m.body, m.have = nil, false // asked for when it is wanted
+		if m.told = ep.heads < record.MaxWaiting; m.told {
+			ep.heads++
+			n.send(&record.Record{Kind: record.Kept, Comm: m.comm, Seq: m.seq, Src: s.number, Dst: m.src, Count: 1})
+		}
 	}
-	ep.unexpected = append(ep.unexpected, m)
+	ep.unexpected.push(m)
+}
+
+// takeKept learns that a message of an endpoint waits at its receiver's agent.
+func (n *Node) takeKept(s *seat, r *record.Record) {
+	ep := s.ep
+	x, under := ep.sends[r.Seq]
+	if !under || x.kept {
+		return
+	}
+	x.kept = true
+	ep.sends[r.Seq] = x
+	ep.fresh--
+	if !ep.old {
+		word := *r
+		word.Src, word.Dst = x.rank, s.rank
+		n.tell(ep, &word)
+	}
+}
+
+// Old says that an endpoint does not know of messages that wait at their receiver's agent.
+func (n *Node) Old(endpoint int) {
+	if ep := n.ends[endpoint]; ep != nil {
+		ep.old = true
+	}
 }
 
 // probed tells the probes that wait for a message of it. Where a Recv that was made
 // before one of them takes it, that one waits on.
 func (n *Node) probed(s *seat, m *message) {
-	ep := s.ep
-	taken := false
-	ep.posted = slices.DeleteFunc(ep.posted, func(w want) bool {
-		if taken || !w.takes(m) {
-			return false
-		}
-		if taken = !w.probe; w.probe {
+	for i := range s.ep.posted.all() {
+		switch w := i.value; {
+		case !w.takes(m):
+		case !w.probe:
+			return
+		default:
+			s.ep.posted.remove(i)
 			n.tellProbe(s, w, m)
 		}
-		return w.probe
-	})
+	}
 }
 
 // tellProbe answers a probe: with no message where m is nil.
@@ -153,12 +216,39 @@ func (n *Node) match(s *seat, w want, m *message) {
 	}
 	f := &flow{source: m.source, to: w.seq, from: m.rank, number: s.number, tag: m.tag, size: m.size, left: m.size}
 	s.ep.flows[m.source] = f
-	n.askMessage(s.ep, f)
+	s.ep.later = append(s.ep.later, f)
+	n.runFlows(s.ep)
+}
+
+// runFlows has messages ask for data that did not yet, where others have come to an end.
+func (n *Node) runFlows(ep *endpoint) {
+	for len(ep.later) > 0 && ep.running < mostFlows {
+		f := ep.later[0]
+		ep.later = ep.later[1:]
+		if ep.flows[f.source] == f {
+			f.runs = true
+			ep.running++
+			n.askMessage(ep, f)
+		}
+	}
+}
+
+// endFlow forgets a message on its way.
+func (n *Node) endFlow(ep *endpoint, f *flow) {
+	delete(ep.flows, f.source)
+	if f.runs {
+		ep.running--
+	}
+	n.runFlows(ep)
 }
 
 // askMessage asks for what a message's receiver has room for.
 func (n *Node) askMessage(ep *endpoint, f *flow) {
-	for f.asked < f.size && f.due+int64(ep.backlog) < Window {
+	room := int64(Window)
+	if ep.running > fewFlows {
+		room = record.Chunk
+	}
+	for f.runs && f.asked < f.size && f.due+int64(ep.backlog) < room {
 		size := min(record.Chunk, f.size-f.asked)
 		n.send(&record.Record{Kind: record.SendPull, Comm: f.comm, Seq: f.seq, Src: f.number, Dst: f.src, Count: 1, Off: f.asked, Size: size})
 		f.asked += size
@@ -180,7 +270,7 @@ func (n *Node) messageData(s *seat, r *record.Record) {
 	out.Seq, out.Src, out.Dst = f.to, f.from, s.rank
 	n.tell(s.ep, &out)
 	if f.left == 0 {
-		delete(s.ep.flows, key)
+		n.endFlow(s.ep, f)
 		n.taken(s, &message{source: key})
 		return
 	}
@@ -191,11 +281,11 @@ func (n *Node) messageData(s *seat, r *record.Record) {
 func (n *Node) receive(ep *endpoint, r *record.Record) error {
 	s := ep.seats[r.Comm]
 	switch {
-	case r.Fn == record.RecvLeft && len(ep.leavers) >= record.MaxRequests:
-		return fmt.Errorf("more than %d waits for members to leave at a time", record.MaxRequests)
+	case r.Fn == record.RecvLeft && len(ep.leavers) >= record.MaxWaiting:
+		return fmt.Errorf("more than %d waits for members to leave at a time", record.MaxWaiting)
 	case r.Fn == record.RecvTake || r.Fn == record.RecvProbe:
-		if len(ep.posted)+len(ep.flows) >= record.MaxRequests {
-			return fmt.Errorf("more than %d receives at a time", record.MaxRequests)
+		if ep.posted.length+len(ep.flows) >= record.MaxWaiting {
+			return fmt.Errorf("more than %d receives at a time", record.MaxWaiting)
 		}
 	}
 	switch {
@@ -211,16 +301,17 @@ func (n *Node) receive(ep *endpoint, r *record.Record) error {
 		n.tellLeavers(s.comm)
 		return nil
 	}
+	if s.withheld {
+		defer func() { n.tellLeaver(s, n.goneFrom(s.comm)) }() // it may have taken the last of what somebody had sent
+	}
 	why := n.hopeless(s.comm, r.Src, r.Off)
-	if i := slices.IndexFunc(ep.unexpected, func(m message) bool { return w.takes(&m) && (m.have || why.text == "") }); i >= 0 {
-		m := ep.unexpected[i]
+	if i := ep.unexpected.find(func(m *message) bool { return w.takes(m) && (m.have || why.text == "") }); i != nil {
 		if w.probe {
-			n.tellProbe(s, w, &m)
+			n.tellProbe(s, w, &i.value)
 			return nil
 		}
-		ep.unexpected = slices.Delete(ep.unexpected, i, i+1)
-		ep.stored -= m.kept()
-		n.match(s, w, &m)
+		ep.unqueue(i)
+		n.match(s, w, &i.value)
 		return nil
 	}
 	if why.text != "" {
@@ -231,7 +322,7 @@ func (n *Node) receive(ep *endpoint, r *record.Record) error {
 		n.tellProbe(s, w, nil)
 		return nil
 	}
-	ep.posted = append(ep.posted, w)
+	ep.posted.push(w)
 	n.watch(s, w.src)
 	return nil
 }

@@ -312,7 +312,7 @@ func (n *Node) take(in *input, r *record.Record, raw []byte) (ok bool, err error
 	switch r.Kind {
 	case record.Data:
 		return n.pass(in, r, raw)
-	case record.Pull, record.Send, record.SendPull, record.SendData, record.Taken, record.Ask, record.Answer, record.Left, record.Watch:
+	case record.Pull, record.Send, record.SendPull, record.SendData, record.Taken, record.Kept, record.Ask, record.Answer, record.Left, record.Watch:
 		return n.route(in, r, raw)
 	case record.Piece:
 		return n.piece(in, r, raw)

@@ -121,7 +121,7 @@ func (n *Node) sendRequest(in *input, s *seat, r *record.Record, raw []byte) (ok
 	switch {
 	case r.Count != 1 || r.Dst >= s.comm.size || r.Off < 0:
 		return false, fmt.Errorf("a message with tag %d to member %d of %d", r.Off, r.Dst, s.comm.size)
-	case twice || len(ep.sends) >= record.MaxRequests:
+	case twice || ep.fresh >= record.MaxRequests || len(ep.sends) >= record.MaxWaiting:
 		return false, fmt.Errorf("more than %d messages at a time, or number %d twice", record.MaxRequests, r.Seq)
 	case (r.Size > record.Chunk && len(r.Body) > 0) || (r.Size <= record.Chunk && int64(len(r.Body)) != r.Size):
 		return false, fmt.Errorf("a message of %d bytes with %d of them", r.Size, len(r.Body))
@@ -135,13 +135,14 @@ func (n *Node) sendRequest(in *input, s *seat, r *record.Record, raw []byte) (ok
 		return false, nil
 	}
 	ep.sends[r.Seq] = sent{comm: r.Comm, dst: number, rank: r.Dst, tag: r.Off} // before route, which may deliver it
+	ep.fresh++
 	if s.comm.dir != nil {
 		x := *r
 		x.Src, x.Dst, x.Body = s.number, number, s.appendRank(slices.Clip(r.Body))
 		r, raw = &x, record.Append(nil, &x)
 	}
 	if ok, err = n.route(in, r, raw); !ok {
-		delete(ep.sends, r.Seq)
+		ep.over(r.Seq)
 	}
 	return ok, err
 }

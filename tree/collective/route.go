@@ -201,9 +201,11 @@ func (n *Node) deliver(c *comm, number int, r *record.Record) {
 		n.send(&record.Record{Kind: record.Answer, Comm: c.id, Seq: r.Seq, Src: number, Dst: r.Src, Count: 1, Off: int64(s.ep.id), Size: int64(n.self)})
 	case record.Answer:
 		n.answered(s, r)
+	case record.Kept:
+		n.takeKept(s, r)
 	case record.Taken:
 		if x, ok := s.ep.sends[r.Seq]; ok {
-			delete(s.ep.sends, r.Seq)
+			s.ep.over(r.Seq)
 			word := *r
 			word.Src, word.Dst = x.rank, s.rank
 			n.tell(s.ep, &word)

@@ -60,8 +60,8 @@ func (n *Node) MessageWaits() (list []MessageWait) {
 	for _, ep := range n.local {
 		switch {
 		case ep.id >= n.ranks:
-		case len(ep.posted) > 0:
-			list = append(list, MessageWait{ep.id, ep.posted[0].seq})
+		case ep.posted.length > 0:
+			list = append(list, MessageWait{ep.id, ep.posted.head.value.seq})
 		case len(ep.sends) > 0:
 			list = append(list, MessageWait{ep.id, slices.Min(slices.Collect(maps.Keys(ep.sends)))})
 		}
@@ -72,8 +72,8 @@ func (n *Node) MessageWaits() (list []MessageWait) {
 // MessageText says what a local rank waits for that MessageWaits names.
 func (n *Node) MessageText(rank int) string {
 	ep := n.ends[rank]
-	if ep != nil && len(ep.posted) > 0 {
-		w := ep.posted[0]
+	if ep != nil && ep.posted.length > 0 {
+		w := ep.posted.head.value
 		from, tag := fmt.Sprintf("member %d", w.src), fmt.Sprintf("tag %d", w.tag)
 		if w.src == record.Any {
 			from = "anyone"

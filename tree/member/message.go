@@ -11,10 +11,12 @@ import (
 // window holds requests of one kind of a session: as many under way as the agent
 // takes, the others behind them.
 type window struct {
-	most  int
-	live  map[uint64]*Request
-	queue []*Request
-	issue func(*Request)
+	most      int
+	mostFresh int // of those that no Kept has told of; 0: there is none of this kind
+	fresh     int
+	live      map[uint64]*Request
+	queue     []*Request
+	issue     func(*Request)
 }
 
 func (w *window) add(q *Request) {
@@ -23,9 +25,10 @@ func (w *window) add(q *Request) {
 }
 
 func (w *window) goOn() {
-	for len(w.queue) > 0 && len(w.live) < w.most {
+	for len(w.queue) > 0 && len(w.live) < w.most && (w.mostFresh == 0 || w.fresh < w.mostFresh) {
 		q := w.queue[0]
 		w.queue = w.queue[1:]
+		w.fresh++
 		if w.live == nil {
 			w.live = map[uint64]*Request{}
 		}
@@ -37,8 +40,20 @@ func (w *window) goOn() {
 func (w *window) end(seq uint64, err error) {
 	if q := w.live[seq]; q != nil {
 		delete(w.live, seq)
+		if !q.kept {
+			w.fresh--
+		}
 		w.goOn()
 		q.finish(err)
+	}
+}
+
+// keep notes that a message waits at its receiver's agent, which makes room for another.
+func (w *window) keep(seq uint64) {
+	if q := w.live[seq]; q != nil && !q.kept {
+		q.kept = true
+		w.fresh--
+		w.goOn()
 	}
 }
 
@@ -214,6 +229,7 @@ func (s *Session) takeLeft(q *Request, r *record.Record) error {
 		list = nil
 	case len(list) == 0: // another was faster
 		delete(s.leavers.live, r.Seq)
+		s.leavers.fresh--
 		s.leavers.add(q)
 		return nil
 	case c.gone == nil:
@@ -252,6 +268,10 @@ func (s *Session) issueRecv(q *Request) {
 
 // takeMessage takes news of a message.
 func (s *Session) takeMessage(r *record.Record) error {
+	if r.Kind == record.Kept {
+		s.sends.keep(r.Seq)
+		return nil
+	}
 	if r.Kind == record.SendPull || r.Kind == record.Taken {
 		q := s.sends.live[r.Seq]
 		switch {

@@ -64,6 +64,7 @@ type Request struct {
 	tag    int64
 	got    int64
 	grows  bool  // recv is made for the message
+	kept   bool  // of a Send: the message waits at its receiver's agent
 	sort   uint8 // of a Recv: what it does
 	value  []byte
 	found  bool
@@ -143,10 +144,10 @@ func (r *Request) opens() {
 // test's.
 func New(rank, size, node, nodes int) *Session {
 	s := &Session{rank: rank, size: size, node: node, nodes: nodes, comms: map[uint64]*Comm{}, others: map[uint64]*Request{}, prober: true, hears: true}
-	s.sends = window{most: record.MaxRequests, issue: s.issueSend}
-	s.recvs = window{most: record.MaxRequests, issue: s.issueRecv}
+	s.sends = window{most: record.MaxWaiting, mostFresh: record.MaxRequests, issue: s.issueSend}
+	s.recvs = window{most: record.MaxWaiting, issue: s.issueRecv}
 	s.looks = window{most: record.MaxRequests, issue: s.issueRecv}
-	s.leavers = window{most: record.MaxRequests, issue: s.issueLeft}
+	s.leavers = window{most: record.MaxWaiting, issue: s.issueLeft}
 	s.asks = window{most: record.MaxRequests, issue: s.issueAsk}
 	s.creates = window{most: record.MaxRequests, issue: s.issueCreate}
 	s.plans = window{most: record.MaxRequests, issue: s.issueSchedule}
@@ -159,7 +160,7 @@ func New(rank, size, node, nodes int) *Session {
 func Open(world, rank int) (*Session, *Request) {
 	s := New(rank, 0, 0, 0)
 	s.welcome = &Request{}
-	s.put(&record.Record{Kind: record.Hello, Seq: record.Version, Src: rank, Comm: uint64(world)})
+	s.put(&record.Record{Kind: record.Hello, Seq: record.Version, Src: rank, Comm: uint64(world), Off: record.Keeps})
 	return s, s.welcome
 }
 
@@ -279,7 +280,7 @@ func (s *Session) take(r *record.Record) error {
 		return s.takeWelcome(r)
 	case record.Data, record.Pull:
 		return s.takeOp(r)
-	case record.Match, record.SendData, record.SendPull, record.Taken:
+	case record.Match, record.SendData, record.SendPull, record.Taken, record.Kept:
 		return s.takeMessage(r)
 	case record.Answer:
 		return s.takeAnswer(r)
@@ -334,6 +335,11 @@ func (s *Session) takeWelcome(r *record.Record) error {
 	s.rank, s.size, s.node, s.nodes = r.Src, int(r.Size), r.Dst, r.Count
 	s.planner, s.prober = r.Fn == record.Schedules, r.Seq == record.Probes
 	s.hears = r.Comm == record.Leavers
+	most := record.MaxRequests // of an older agent
+	if r.Off > 0 {
+		most = int(min(r.Off, record.MaxWaiting))
+	}
+	s.sends.most, s.recvs.most, s.leavers.most = most, most, most
 	s.welcome.finish(nil)
 	s.welcome = nil
 	return nil

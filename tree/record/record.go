@@ -27,9 +27,17 @@ const (
 // send to members that are behind.
 const SyncEvery = 16
 
-// MaxRequests is how many Sends, and how many Recvs, an endpoint may have under
-// way at a time.
+// MaxRequests is how many requests of a sort an endpoint may have under way at a time:
+// look-ups, schedules, the making of communicators, and Sends that no Kept has told of.
 const MaxRequests = 16
+
+// MaxWaiting is how many Sends, Recvs and waits for members to leave an endpoint may have
+// under way at a time, and of how many messages that nobody has asked for its agent keeps
+// the heads beside their senders. A Welcome says it, in Off; 0 there means MaxRequests.
+const MaxWaiting = 1 << 15
+
+// Keeps as Off of a Hello says that the rank takes Kept.
+const Keeps = 1
 
 // Limits of the bulletin board, in bytes.
 const (
@@ -127,6 +135,7 @@ const (
 	Cluster                  // rank to agent: request Seq for the switch clusters of rank Dst of the world; agent to rank: they are in Body
 	Schedule                 // rank to agent: request Seq for the rank's part of the schedule of the algorithm named in Body, of Size bytes; agent to rank: of Size stages, in Body
 	Called                   // agents: operation Seq is Op, Fn, Size, its root member Dst, of rank Src, as the members of the ranks in Body call it
+	Kept                     // message Seq of Dst waits at its receiver's agent, and is none of MaxRequests any more
 	numKinds
 )
 

@@ -26,7 +26,8 @@ type caller struct {
 
 // welcome answers the hello of a rank.
 func (s *Server) welcome(c *caller) {
-	s.tell(c, &record.Record{Kind: record.Welcome, Src: int(c.rank), Size: int64(s.w.Size), Dst: int(s.w.Self), Count: len(s.w.Hosts), Fn: record.Schedules, Seq: record.Probes, Comm: record.Leavers, Body: s.clusters})
+	s.tell(c, &record.Record{Kind: record.Welcome, Src: int(c.rank), Size: int64(s.w.Size), Dst: int(s.w.Self), Count: len(s.w.Hosts), Fn: record.Schedules, Seq: record.Probes, Comm: record.Leavers,
+		Off: record.MaxWaiting, Body: s.clusters})
 }
 
 // Ready serves the rank's socket.

@@ -135,5 +135,5 @@ func (d *Door) admit(hello *record.Record, fd int) error {
 	if s == nil {
 		return fmt.Errorf("rank %d is not on this node", hello.Src)
 	}
-	return s.call(hello.Src, fd)
+	return s.call(hello, fd)
 }

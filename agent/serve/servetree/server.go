@@ -16,6 +16,7 @@ import (
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/tree"
 	"github.com/golaunch/golaunch/tree/collective"
+	"github.com/golaunch/golaunch/tree/record"
 )
 
 // Server is the tree's service of one world.
@@ -211,8 +212,8 @@ func (s *Server) Close() {
 }
 
 // call takes a rank's socket, which is the caller's after an error.
-func (s *Server) call(src int, fd int) error {
-	rank := job.Rank(src)
+func (s *Server) call(hello *record.Record, fd int) error {
+	rank := job.Rank(hello.Src)
 	switch {
 	case s.over || s.w.Local(rank) == nil:
 		return fmt.Errorf("rank %d is not on this node", rank)
@@ -224,6 +225,9 @@ func (s *Server) call(src int, fd int) error {
 		return err
 	}
 	s.callers[rank] = c
+	if hello.Off != record.Keeps {
+		s.node.Old(int(rank))
+	}
 	if s.Called != nil {
 		s.Called()
 	}
