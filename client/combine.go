@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/golaunch/golaunch/tree/member"
 	"github.com/golaunch/golaunch/tree/record"
@@ -78,34 +80,62 @@ func Exscan[T Combinable](ctx context.Context, c *Comm, op Op, send, recv []T) e
 // associative. Agents cannot run it, so that everyone's send goes to root, which calls f
 // for all of them: Size times what Reduce costs there.
 func ReduceFunc[T Element](ctx context.Context, c *Comm, root int, f func(a, b T) T, send, recv []T) error {
-	return inPieces(c, len(send), func(i, j int, all []T) error {
-		if c.Rank() != root {
-			return Gather(ctx, c, root, send[i:j], nil)
+	if c == nil {
+		return noComm("reduce")
+	}
+	here := c.Rank() == root
+	return byFunction(ctx, c, f, here, send, recv, func(ctx context.Context, c *Comm, send, all []T) error {
+		if !here {
+			all = nil
 		}
-		if err := sameLength(send, recv); err != nil {
-			return err
-		}
-		if err := Gather(ctx, c, root, send[i:j], all); err != nil {
-			return err
-		}
-		fold(f, all, recv[i:j])
-		return nil
+		return Gather(ctx, c, root, send, all)
 	})
 }
 
 // AllReduceFunc is ReduceFunc with the result everywhere: every member gets everyone's
 // send and calls f for all of them, in pieces of 64 KiB.
 func AllReduceFunc[T Element](ctx context.Context, c *Comm, f func(a, b T) T, send, recv []T) error {
-	if err := sameLength(send, recv); err != nil {
-		return err
+	if c == nil {
+		return noComm("reduce")
 	}
-	return inPieces(c, len(send), func(i, j int, all []T) error {
-		if err := AllGather(ctx, c, send[i:j], all); err != nil {
+	return byFunction(ctx, c, f, true, send, recv, AllGather[T])
+}
+
+// byFunction gathers everyone's send, in pieces, and combines it into recv where here
+// says so. Where the call is given up, it gathers the rest and combines nothing.
+func byFunction[T Element](ctx context.Context, c *Comm, f func(a, b T) T, here bool, send, recv []T, gather func(ctx context.Context, c *Comm, send, all []T) error) error {
+	if f == nil {
+		return errors.New("reduce: nil is no function")
+	}
+	if here {
+		if err := sameLength(send, recv); err != nil {
 			return err
 		}
-		fold(f, all, recv[i:j])
-		return nil
+	}
+	send = keep(ctx, send)
+	var mu sync.Mutex // the caller has recv again once it was given up
+	given := false
+	_, err := several(ctx, c, "reduce", func(ctx context.Context, c *Comm) (none struct{}, err error) {
+		var all []T
+		err = inPieces(c, len(send), sizeOf[T](), func(i, j int) error {
+			if all == nil {
+				all = make([]T, c.Size()*(j-i))
+			}
+			part := all[:c.Size()*(j-i)]
+			err := gather(ctx, c, send[i:j], part)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil && here && !given {
+				fold(f, part, recv[i:j])
+			}
+			return err
+		})
+		return none, err
 	})
+	mu.Lock()
+	defer mu.Unlock()
+	given = true
+	return err
 }
 
 func sameLength[T any](send, recv []T) error {
@@ -115,17 +145,12 @@ func sameLength[T any](send, recv []T) error {
 	return nil
 }
 
-// inPieces calls do for pieces, from i to j-1, of n elements of each member, with room
-// for those of all: at least once, so that members that disagree about n learn it.
-func inPieces[T Element](c *Comm, n int, do func(i, j int, all []T) error) error {
-	if c == nil {
-		return noComm("reduce")
-	}
-	most := max(1, record.Chunk/(c.Size()*sizeOf[T]()))
-	all := make([]T, c.Size()*min(most, n))
+// inPieces calls do for pieces, from i to j-1, of n elements of each member: at least
+// once, so that members that disagree about n learn it. size is an element's, in bytes.
+func inPieces(c *Comm, n, size int, do func(i, j int) error) error {
+	most := max(1, record.Chunk/(c.Size()*size))
 	for i := 0; i == 0 || i < n; i += most {
-		j := min(i+most, n)
-		if err := do(i, j, all[:c.Size()*(j-i)]); err != nil {
+		if err := do(i, min(i+most, n)); err != nil {
 			return err
 		}
 	}

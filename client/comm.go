@@ -11,6 +11,7 @@ import (
 type Comm struct {
 	client *Client
 	comm   *member.Comm
+	within bool // a call of several operations, which goes on where it was given up
 }
 
 // Rank is this rank's number in c.
@@ -23,6 +24,10 @@ func (c *Comm) Size() int { return c.comm.Size() }
 func (c *Comm) start(what string, begin func() *member.Request) *Request {
 	if c == nil {
 		return refused(noComm(what))
+	}
+	if c.within {
+		first := begin
+		begin = func() *member.Request { return c.comm.Further(first) }
 	}
 	r := c.client.start(what, begin)
 	r.breaks = true

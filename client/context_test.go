@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -123,4 +125,98 @@ func TestWaitAny(t *testing.T) {
 	i, err := client.WaitAny(over(t), requests...)
 	require.Equal(t, -1, i)
 	require.ErrorIs(t, err, client.ErrBroken)
+}
+
+// soon is a context that ends when a rank waits under it for others that have not called.
+func soon(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, errEnough)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// TestCallsOfSeveralOperationsThatAreGivenUp go on, so that the others end theirs, with
+// this rank's part as it was when it called.
+func TestCallsOfSeveralOperationsThatAreGivenUp(t *testing.T) {
+	concat := func(a, b int) int { return a*10 + b }
+	alike := func(*client.Client) int { return 3 }
+	unlike := func(c *client.Client) int { return c.Rank() * 20_000 }
+	for name, x := range map[string]struct {
+		length func(*client.Client) int
+		call   func(ctx context.Context, c *client.Client, send []int) (any, error)
+		want   func(rank int) any // of one element of each member
+	}{
+		"gatherv": {alike, func(ctx context.Context, c *client.Client, send []int) (any, error) {
+			all, err := client.Gatherv(ctx, c.World(), 1, send)
+			return firsts(all), err
+		}, func(rank int) any { return map[bool][]int{true: {1, 2, 3, 4}}[rank == 1] }},
+		"gatherv of unlike parts": {unlike, func(ctx context.Context, c *client.Client, send []int) (any, error) {
+			all, err := client.Gatherv(ctx, c.World(), 1, send)
+			return firsts(all), err
+		}, func(rank int) any { return map[bool][]int{true: {0, 2, 3, 4}}[rank == 1] }},
+		"allgatherv": {unlike, func(ctx context.Context, c *client.Client, send []int) (any, error) {
+			all, err := client.AllGatherv(ctx, c.World(), send)
+			return firsts(all), err
+		}, func(int) any { return []int{0, 2, 3, 4} }},
+		"reduce": {func(*client.Client) int { return 30_000 }, func(ctx context.Context, c *client.Client, send []int) (any, error) {
+			recv := make([]int, len(send))
+			err := client.ReduceFunc(ctx, c.World(), 2, concat, send, recv)
+			return recv[len(recv)-1], err
+		}, func(int) any { return 0 }}, // it is the root that gives it up
+		"allreduce": {func(*client.Client) int { return 30_000 }, func(ctx context.Context, c *client.Client, send []int) (any, error) {
+			recv := make([]int, len(send))
+			err := client.AllReduceFunc(ctx, c.World(), concat, send, recv)
+			return recv[len(recv)-1], err
+		}, func(int) any { return 1234 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, all := within(t), newCore(t).job()
+			call := func(ctx context.Context, c *client.Client) (any, []int, error) {
+				send := slices.Repeat([]int{c.Rank() + 1}, x.length(c))
+				got, err := x.call(ctx, c, send)
+				return got, send, err
+			}
+			_, send, err := call(soon(t), all[2])
+			require.ErrorIs(t, err, client.ErrBroken)
+			require.ErrorIs(t, err, errEnough)
+			clear(send) // it is the program's again
+			require.ErrorIs(t, all[2].World().Barrier(ctx), client.ErrBroken)
+			each(t, slices.Concat(all[:2], all[3:]), func(c *client.Client) error {
+				got, _, err := call(ctx, c)
+				if err == nil && !reflect.DeepEqual(got, x.want(c.Rank())) {
+					err = fmt.Errorf("%v, not %v", got, x.want(c.Rank()))
+				}
+				return err
+			})
+		})
+	}
+}
+
+// firsts are the first elements of lists, 0 where there is none.
+func firsts(lists [][]int) (all []int) {
+	for _, l := range lists {
+		all = append(all, append(slices.Clone(l), 0)[0])
+	}
+	return all
+}
+
+// TestShrinkThatIsGivenUp goes on: the others get their communicator, and the rank gets
+// it by its next Shrink, from whichever point it gave the first up.
+func TestShrinkThatIsGivenUp(t *testing.T) {
+	for _, who := range []int{0, 3} {
+		ctx, all := within(t), newCore(t).job()
+		_, err := all[who].World().Shrink(soon(t))
+		require.ErrorIs(t, err, client.ErrBroken)
+		made := make([]*client.Comm, ranks)
+		each(t, all, func(c *client.Client) (err error) {
+			made[c.Rank()], err = c.World().Shrink(ctx)
+			return err
+		})
+		each(t, all, func(c *client.Client) error { return operations(ctx, made[c.Rank()], 8) })
+		each(t, all, func(c *client.Client) (err error) {
+			if made[c.Rank()], err = c.World().Shrink(ctx); err != nil {
+				return err
+			}
+			return operations(ctx, made[c.Rank()], 8)
+		})
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -180,4 +181,30 @@ func TestTwoWaitForOne(t *testing.T) {
 	done, err := q.Test()
 	require.True(t, done)
 	require.ErrorIs(t, err, client.ErrBroken)
+}
+
+// TestScansDisagree has members give other numbers of elements to a scan, short or long:
+// all are told, and nobody gets a value.
+func TestScansDisagree(t *testing.T) {
+	const short, long = 4, 30_000
+	for name, lengths := range map[string][ranks]int{
+		"one short": {short, short, short, short + 1}, "one long": {long, long, long + 1, long},
+		"short and long": {long, short, long, long}, "long and short": {short, long, short, short},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, scan := range []func(context.Context, *client.Comm, client.Op, []int64, []int64) error{client.Scan[int64], client.Exscan[int64]} {
+				ctx := within(t)
+				each(t, newCore(t).job(), func(c *client.Client) error {
+					v := make([]int64, lengths[c.Rank()])
+					got := slices.Repeat([]int64{-1}, len(v))
+					err := scan(ctx, c.World(), client.Sum, v, got)
+					var differ *client.MismatchError
+					if !errors.As(err, &differ) || slices.Contains(got, 0) {
+						return fmt.Errorf("%w, and %d", err, got)
+					}
+					return nil
+				})
+			}
+		})
+	}
 }

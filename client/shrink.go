@@ -22,6 +22,9 @@ import (
 // a barrier over the new communicator shows that all have it. If some member leaves
 // meanwhile, they begin again: whoever returns without an error, all do that live.
 // One rank sends and receives one message for each other.
+//
+// A Shrink that ctx ends goes on, so that the others get their communicator. This rank
+// gets the same one by its next Shrink of c, which counts as the one that was given up.
 func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
 	if c == nil {
 		return nil, noComm("shrink")
@@ -29,6 +32,47 @@ func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
 	if err := notBegun(ctx, "shrink"); err != nil {
 		return nil, err
 	}
+	s := c.client.beginShrink(ctx, c)
+	select {
+	case <-s.done:
+		return s.made, s.err
+	case <-ctx.Done():
+		err := c.giveUp("shrink", context.Cause(ctx))
+		c.client.mu.Lock()
+		defer c.client.mu.Unlock()
+		c.client.shrinks[c.comm] = s
+		return nil, err
+	}
+}
+
+// shrinking is a Shrink under way.
+type shrinking struct {
+	done chan struct{} // closed when made and err are its outcome
+	made *Comm
+	err  error
+}
+
+// beginShrink begins a Shrink, or takes up one that was given up.
+func (c *Client) beginShrink(ctx context.Context, of *Comm) *shrinking {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.shrinks[of.comm]; s != nil {
+		delete(c.shrinks, of.comm)
+		return s
+	}
+	s := &shrinking{done: make(chan struct{})}
+	if c.shrinks == nil {
+		c.shrinks = map[*member.Comm]*shrinking{}
+	}
+	c.tasks.Go(func() { // ends with the Shrink, which Close ends at the latest
+		defer close(s.done)
+		s.made, s.err = of.shrinkAll(context.WithoutCancel(ctx))
+	})
+	return s
+}
+
+// shrinkAll carries a Shrink out.
+func (c *Comm) shrinkAll(ctx context.Context) (*Comm, error) {
 	round := c.libraryTag(member.Shrinking)
 	for lead, attempt := 0, int64(0); lead < c.Size(); attempt++ {
 		made, leads, err := c.shrink(ctx, lead, round+attempt<<20)

@@ -19,6 +19,11 @@ func Gatherv[T Element](ctx context.Context, c *Comm, root int, send []T) ([][]T
 	if root < 0 || root >= c.Size() {
 		return nil, fmt.Errorf("gatherv: root %d of a communicator of %d", root, c.Size())
 	}
+	send = keep(ctx, send)
+	return several(ctx, c, "gatherv", func(ctx context.Context, c *Comm) ([][]T, error) { return gatherv(ctx, c, root, send) })
+}
+
+func gatherv[T Element](ctx context.Context, c *Comm, root int, send []T) ([][]T, error) {
 	lengths, err := lengthsOf(ctx, c, send)
 	if err != nil {
 		return nil, err
@@ -43,6 +48,11 @@ func AllGatherv[T Element](ctx context.Context, c *Comm, send []T) ([][]T, error
 	if c == nil {
 		return nil, noComm("allgatherv")
 	}
+	send = keep(ctx, send)
+	return several(ctx, c, "allgatherv", func(ctx context.Context, c *Comm) ([][]T, error) { return allGatherv(ctx, c, send) })
+}
+
+func allGatherv[T Element](ctx context.Context, c *Comm, send []T) ([][]T, error) {
 	lengths, err := lengthsOf(ctx, c, send)
 	if err != nil {
 		return nil, err
@@ -147,11 +157,4 @@ func gatherMessages[T Element](ctx context.Context, c *Comm, root int, send []T,
 		}
 	}
 	return each, nil
-}
-
-// libraryTag is a tag for messages of one call of all members.
-func (c *Comm) libraryTag(sort member.Call) int64 {
-	c.client.mu.Lock()
-	defer c.client.mu.Unlock()
-	return c.comm.LibraryTag(sort)
 }

@@ -198,7 +198,8 @@ static void exscanned(golaunch_request *q) { fold_first(q, q->comm->rank); }
 struct scan {
 	golaunch_request *whole;
 	int step, open, known, exclusive;
-	int64_t tag, got;
+	int64_t tag, got, sizes[2]; /* the latter: this member's, and that negated */
+	const char *call;
 	unsigned char *acc, *part, *before;
 	char failed[512]; /* the first error */
 };
@@ -285,6 +286,40 @@ static void scan_on(struct scan *x)
 	golaunch__finish(w, x->failed[0] ? x->failed : NULL);
 }
 
+/* agreed begins the rounds where all members give as many bytes. */
+static void agreed(golaunch_request *q)
+{
+	struct scan *x = q->part_of;
+	golaunch_request *w = x->whole;
+	const int64_t *most = q->temp;
+
+	if (q->error) {
+		w->cause = q->cause;
+		w->member = q->member;
+		golaunch__finish(w, q->error);
+	} else if (most[0] != -most[1]) {
+		snprintf(x->failed, sizeof x->failed, "%s: members give %lld to %lld bytes", x->call, (long long)-most[1], (long long)most[0]);
+		golaunch__finish(w, x->failed);
+	} else {
+		scan_on(x);
+	}
+}
+
+/* agree has all members tell how many bytes they give. Short scans begin with another
+ * operation, so that agents see who differs in that. */
+static int agree(struct scan *x)
+{
+	golaunch_request *q = built(x->call, x->whole->comm, ALLREDUCE, x->sizes, x, sizeof x->sizes, sizeof x->sizes);
+
+	if (!q)
+		return -1;
+	q->fn = (int)GOLAUNCH_INT64 | (int)GOLAUNCH_MAX;
+	q->then = agreed;
+	q->hidden = 1;
+	golaunch__operate(q);
+	return 0;
+}
+
 static golaunch_request *long_scan(const char *call, golaunch_comm *c, int fn, const void *send, void *recv, size_t size, int exclusive)
 {
 	golaunch_request *w = built(call, c, 0, send, recv, size, sizeof(struct scan) + 3 * size);
@@ -297,6 +332,9 @@ static golaunch_request *long_scan(const char *call, golaunch_comm *c, int fn, c
 	w->recv = recv;
 	w->fn = fn;
 	x->whole = w;
+	x->call = call;
+	x->sizes[0] = (int64_t)size;
+	x->sizes[1] = -(int64_t)size;
 	x->step = 1;
 	x->exclusive = exclusive;
 	x->tag = MAX_TAG + ++c->scans * 64;
@@ -304,7 +342,11 @@ static golaunch_request *long_scan(const char *call, golaunch_comm *c, int fn, c
 	x->part = x->acc + size;
 	x->before = x->part + size;
 	memcpy(x->acc, send, size);
-	scan_on(x);
+	if (agree(x)) {
+		golaunch__finish(w, golaunch_error());
+		golaunch__drop(w);
+		return NULL;
+	}
 	return w;
 }
 

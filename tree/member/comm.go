@@ -26,6 +26,7 @@ type Comm struct {
 	freed   bool
 	gone    map[int]bool // those that a Left has told of
 	gaveUp  error        // why nothing more can be begun
+	lets    bool         // but now, for a call that was begun before
 }
 
 // Rank is this endpoint's number in c.
@@ -39,10 +40,25 @@ var ErrFreed = errors.New("the communicator was freed")
 
 // check is why nothing can be begun that names a member.
 func (c *Comm) check(member int) error {
-	if c.gaveUp != nil {
+	if c.gaveUp != nil && !c.lets {
 		return c.gaveUp
 	}
 	return c.checkLibrary(member)
+}
+
+// GiveUp has nothing more begun, for a reason. What is under way goes on.
+func (c *Comm) GiveUp(why error) {
+	if c.gaveUp == nil {
+		c.gaveUp = why
+	}
+}
+
+// Further begins what belongs to a call that was begun before the program gave the
+// communicator up.
+func (c *Comm) Further(begin func() *Request) *Request {
+	c.lets = true
+	defer func() { c.lets = false }()
+	return begin()
 }
 
 // checkLibrary is check for messages of the library itself.

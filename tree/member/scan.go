@@ -2,7 +2,9 @@ package member
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"fmt"
 
 	"github.com/golaunch/golaunch/tree/record"
 )
@@ -44,7 +46,14 @@ func (c *Comm) scan(what string, fn uint8, send, recv []byte, exclusive bool) *R
 	q := &Request{comm: c, recv: recv}
 	if !record.Eager(record.AllGather, c.size, int64(size)) {
 		c.scans++
-		c.scanFrom(&scan{q: q, fn: fn, exclusive: exclusive, acc: bytes.Clone(send), tag: record.MaxTag + c.scans*64}, 1)
+		x := &scan{q: q, fn: fn, exclusive: exclusive, acc: bytes.Clone(send), tag: record.MaxTag + c.scans*64}
+		c.agree(what, int64(size), func(err error) {
+			if err != nil {
+				q.finish(err)
+				return
+			}
+			c.scanFrom(x, 1)
+		})
 		return q
 	}
 	all := make([]byte, c.size*size)
@@ -64,6 +73,22 @@ func (c *Comm) scan(what string, fn uint8, send, recv []byte, exclusive bool) *R
 		q.finish(err)
 	})
 	return q
+}
+
+// agree calls f once all members have told how many bytes they give, with an error where
+// these differ. Short scans begin with another operation, so that agents see who differs
+// in that.
+func (c *Comm) agree(what string, size int64, f func(error)) {
+	most := make([]byte, 16) // the largest size, and what is the smallest negated
+	binary.LittleEndian.PutUint64(most, uint64(size))
+	binary.LittleEndian.PutUint64(most[8:], uint64(-size))
+	c.then(c.AllReduce(record.Int64|record.Max, most, most), func(err error) {
+		high, low := int64(binary.LittleEndian.Uint64(most)), -int64(binary.LittleEndian.Uint64(most[8:]))
+		if err == nil && high != low {
+			err = &Failure{Cause: record.CauseMismatch, Member: -1, Text: fmt.Sprintf("%s: members give %d to %d bytes", what, low, high)}
+		}
+		f(err)
+	})
 }
 
 // then calls f once g is done, which may be now.

@@ -105,8 +105,8 @@ func (r *Request) Made() *Comm { return r.made }
 // more. The request goes on with bytes of its own. Nothing more can be begun over its
 // communicator, if it has one, for the reason given; only messages of the library can.
 func (r *Request) Abandon(why error) {
-	if r.comm != nil && r.comm.gaveUp == nil {
-		r.comm.gaveUp = why
+	if r.comm != nil {
+		r.comm.GiveUp(why)
 	}
 	if r.done {
 		return
