@@ -220,3 +220,38 @@ func TestShrinkThatIsGivenUp(t *testing.T) {
 		})
 	}
 }
+
+// TestFreeThatFails leaves a communicator that can be shrunk, and one that was given up
+// says so.
+func TestFreeThatFails(t *testing.T) {
+	ctx, all := within(t), newCore(t).job()
+	made := make([]*client.Comm, ranks)
+	each(t, all, func(c *client.Client) (err error) {
+		made[c.Rank()], err = c.World().Split(ctx, 0, 0)
+		return err
+	})
+	require.NoError(t, all[3].Close())
+	each(t, all[:3], func(c *client.Client) error {
+		var left *client.LeftError
+		if err := made[c.Rank()].Free(ctx); !errors.As(err, &left) {
+			return fmt.Errorf("free: %w", err)
+		}
+		less, err := made[c.Rank()].Shrink(ctx)
+		if err != nil {
+			return err
+		}
+		return less.Free(ctx)
+	})
+	given, err := all[0].World().Split(ctx, -1, 0)
+	require.Error(t, err, "rank 3 has left")
+	require.Nil(t, given)
+
+	second := newCore(t).job()
+	each(t, second, func(c *client.Client) (err error) {
+		made[c.Rank()], err = c.World().Split(ctx, 0, 0)
+		return err
+	})
+	require.ErrorIs(t, made[0].Free(soon(t)), client.ErrBroken)
+	require.ErrorIs(t, made[0].Barrier(ctx), client.ErrBroken)
+	each(t, second[1:], func(c *client.Client) error { return made[c.Rank()].Free(ctx) })
+}

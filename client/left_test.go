@@ -122,6 +122,7 @@ func TestHearsInAHalf(t *testing.T) {
 func TestNoRequest(t *testing.T) {
 	var none *client.Request
 	require.EqualError(t, none.Wait(within(t)), "nil is no request to wait for")
+	require.Error(t, new(client.Request).Wait(within(t)))
 	done, err := none.Test()
 	require.True(t, done)
 	require.Error(t, err)

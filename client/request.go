@@ -67,7 +67,7 @@ var errNoRequest = errors.New("nil is no request to wait for")
 // them, so that other ranks do not wait for it. An operation of a communicator, and a
 // message, leaves the communicator broken for this rank: see ErrBroken.
 func (r *Request) Wait(ctx context.Context) error {
-	if r == nil {
+	if r == nil || r.done == nil {
 		return errNoRequest
 	}
 	if done, err := r.Test(); done {
@@ -84,7 +84,7 @@ func (r *Request) Wait(ctx context.Context) error {
 // Test tells whether the operation is complete, and if so its outcome, as Wait does. It
 // does not wait.
 func (r *Request) Test() (done bool, err error) {
-	if r == nil {
+	if r == nil || r.done == nil {
 		return true, errNoRequest
 	}
 	select {
@@ -151,7 +151,7 @@ func WaitAny(ctx context.Context, requests ...*Request) (int, error) {
 	cases := []reflect.SelectCase{{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(ctx.Done())}}
 	var of []int
 	for i, r := range requests {
-		if r == nil {
+		if r == nil || r.done == nil {
 			continue
 		}
 		if done, err := r.Test(); done {

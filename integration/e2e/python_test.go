@@ -77,6 +77,96 @@ func TestPythonRequestsInAnyOrder(t *testing.T) {
 	require.Equal(t, "results: 20\n", r.stdout)
 }
 
+// threads has calls that wait in threads which go in another order at each rank, each
+// with a communicator; then close while others wait.
+const threads = `
+import golaunch, threading
+with golaunch.Job() as job:
+    w = job.world
+    comms = [w.split(0, w.rank) for _ in range(4)]
+
+    def run(c):
+        for k in range(30):
+            parts = c.allgatherv(bytes([w.rank]) * (w.rank * 40000 + k))
+            assert [len(p) for p in parts] == [r * 40000 + k for r in range(c.size)]
+            if c.rank == 0:
+                c.send(b"x", 1, 5)
+            elif c.rank == 1:
+                assert c.probe(0, 5).size == 1
+                c.recv(bytearray(1), 0, 5)
+        c.free()
+
+    order = list(reversed(comms)) if w.rank % 2 else comms
+    many = [threading.Thread(target=run, args=(c,)) for c in order]
+    for t in many:
+        t.start()
+    for t in many:
+        t.join()
+    job.fence()
+    told, waits = [], threading.Barrier(4)
+
+    def end(call):
+        waits.wait()
+        try:
+            call()
+        except golaunch.Error as error:
+            told.append(str(error))
+
+    calls = [lambda: w.probe(w.rank, 99), lambda: w.recv(bytearray(1), w.rank, 98), lambda: w.probe(w.rank, 97)]
+    many = [threading.Thread(target=end, args=(call,)) for call in calls]
+    for t in many:
+        t.start()
+    waits.wait()
+    w.barrier()
+    job.close()
+    for t in many:
+        t.join()
+    assert told == ["the job was closed"] * 3, told
+`
+
+// Threads of a rank do not keep each other out, and close ends the waits of all.
+func TestPythonThreads(t *testing.T) {
+	pythonHere(t)
+	for range 3 {
+		r := local(t, "", "-n", "3", "--nodes", "2", "python3", "-c", threads)
+		require.Zero(t, r.code, r.stderr)
+		require.Empty(t, r.stdout+r.stderr)
+	}
+}
+
+// forgotten begins many messages and waits for few of them.
+const forgotten = `
+import golaunch, weakref, gc, array
+with golaunch.Job() as job:
+    w, alive = job.world, []
+    for i in range(20000):
+        data = array.array("q", [i])
+        alive.append(weakref.ref(data))
+        w.isend(data, 1 - w.rank, 1)
+        w.recv(array.array("q", [0]), 1 - w.rank, 1)
+        del data
+    gc.collect()
+    kept = sum(ref() is not None for ref in alive)
+    assert kept < 5000, kept
+    q = w.irecv(bytearray(1), 1 - w.rank, 2)
+    w.send(b"x", 1 - w.rank, 2)
+    assert q.wait(1e10).size == 1
+    for wrong in ([None], [], [3]):
+        try:
+            golaunch.waitany(wrong)
+        except (ValueError, TypeError) as error:
+            print(error)
+    assert golaunch.waitany([None, q]) == 1
+`
+
+// Requests that nobody waits for lose their buffers in the end.
+func TestPythonForgottenRequests(t *testing.T) {
+	pythonHere(t)
+	r := local(t, "", "-n", "2", "python3", "-c", forgotten)
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, strings.Repeat("no request to wait for\n", 4), strings.ReplaceAll(r.stdout, "a int is no request\n", ""))
+}
+
 // TestPythonMisuse has two ranks make mistakes: each is told at once, and what is right
 // goes on after it.
 func TestPythonMisuse(t *testing.T) {

@@ -49,6 +49,8 @@ int golaunch_get(golaunch_job *job, const char *key, char **value, size_t *size)
 	*value = NULL;
 	if (size)
 		*size = 0;
+	if (n == 0)
+		return golaunch__fail("get: empty key");
 	if (n > MAX_KEY)
 		return golaunch__fail("get: key of %zu bytes, at most %d are allowed", n, MAX_KEY);
 	q = golaunch__other("get", job, &(struct record){.kind = GET, .body = (const unsigned char *)key, .length = n});

@@ -216,6 +216,16 @@ static int take_more(golaunch_job *job, int limit)
 	int rc;
 
 	golaunch_fd(job, &p.events);
+	if (limit && job->waits) {
+		job->inside++;
+		rc = job->waits(job->fd, p.events, job->data);
+		job->inside--;
+		if (rc) {
+			golaunch__fail("the job was closed");
+			return broken(job);
+		}
+		limit = 0;
+	}
 	__atomic_store_n(&job->waiting, 1, __ATOMIC_RELAXED);
 	rc = poll(&p, 1, limit);
 	__atomic_store_n(&job->waiting, 0, __ATOMIC_RELAXED);
@@ -233,6 +243,7 @@ static int take_more(golaunch_job *job, int limit)
 		return broken(job);
 	}
 	in->end += (size_t)n;
+	job->heard++;
 	return take_all(job) ? broken(job) : 0;
 }
 
@@ -265,6 +276,19 @@ int golaunch_progress(golaunch_job *job)
 	return golaunch__mine("golaunch_progress", job) || golaunch__look(job) ? -1 : 0;
 }
 
+int golaunch_wait_by(golaunch_job *job, golaunch_waits *waits, void *data)
+{
+	if (!job)
+		return golaunch__no_job("golaunch_wait_by");
+	if (golaunch__mine("golaunch_wait_by", job))
+		return -1;
+	job->waits = waits;
+	job->data = data;
+	return 0;
+}
+
+unsigned long golaunch_heard(const golaunch_job *job) { return job ? job->heard : 0; }
+
 int golaunch_fd(const golaunch_job *job, short *events)
 {
 	if (!job)
@@ -280,7 +304,7 @@ static int call(int shared, struct buffer *hello)
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
+	} control = {0};
 	struct iovec iov = {.iov_base = hello->bytes + hello->begin, .iov_len = hello->end - hello->begin};
 	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
 	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
@@ -365,6 +389,11 @@ void golaunch_close(golaunch_job *job)
 		golaunch__mine("golaunch_close", job); /* it would take the job's memory away */
 		return;
 	}
+	if (job->inside && job->pid == getpid()) {
+		golaunch__fail("golaunch_close: %d calls of this job wait", job->inside);
+		return;
+	}
+	job->waits = NULL;
 	snprintf(kept, sizeof kept, "%s", golaunch_error());
 	if (job->welcomed && !job->error && job->pid == getpid()) {
 		golaunch__put(&job->out, &(struct record){.kind = BYE});

@@ -142,6 +142,18 @@ int golaunch_fd(const golaunch_job *job, short *events);
  * tell when they are waited for; -1 says that nothing works any more. */
 int golaunch_progress(golaunch_job *job);
 
+/* Has calls that wait do so by a function, not by poll: it returns 0 when the descriptor
+ * may be ready for the events, as poll has them. Meanwhile other threads may call, one at
+ * a time: a function gives up the program's lock while it waits, and takes it again.
+ * Returns it anything else, all that is under way ends, with the error that the job was
+ * closed, and golaunch_close is to follow. NULL: poll, as at first. */
+typedef int golaunch_waits(int fd, short events, void *data);
+int golaunch_wait_by(golaunch_job *job, golaunch_waits *waits, void *data);
+
+/* How often something came of the agent so far: a call of any thread takes what came for
+ * all, and where this has changed a function of golaunch_wait_by has the others look. */
+unsigned long golaunch_heard(const golaunch_job *job);
+
 /* size is in bytes: what one member gives to, or gets from, one other. send and recv may
  * be one buffer where something is combined, and in a gather, allgather or scatter a
  * rank's own part may be at its place in the whole; those of an all-to-all share nothing. */

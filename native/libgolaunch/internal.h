@@ -138,6 +138,10 @@ struct golaunch_job {
 	int fd;
 	pid_t pid;   /* that opened it */
 	int waiting; /* a thread is in poll */
+	golaunch_waits *waits; /* instead of poll, with data */
+	void *data;
+	int inside; /* threads that are in it */
+	unsigned long heard;
 	int rank, size, node, nodes;
 	int depth, clusters[MAX_DEPTH]; /* of the network; how many at each depth from 1 */
 	int welcomed, planner, prober; /* the agent answers SCHEDULE, and probes */

@@ -172,7 +172,7 @@ class Comm:
 
     def probe(self, src: int = ANY, tag: int = ANY) -> Message:
         """Waits until there is a message for a receive of src and tag, and describes it.
-        It stays. Other threads wait meanwhile."""
+        It stays."""
         found = _library.Message()
         self._call("probe", integer("src", src), integer("tag", tag), _library.to(found))
         return Message(found.source, found.tag, found.size)
@@ -197,8 +197,7 @@ class Comm:
         return self._begin("split", *choice, keeps=made, result=lambda _: Comm(self._job, made) if made else None)
 
     def shrink(self) -> "Comm":
-        """A communicator of the members that live, in their order; all of them call it.
-        Other threads wait meanwhile."""
+        """A communicator of the members that live, in their order; all of them call it."""
         return Comm(self._job, self._job._made("shrink", comm=self))
 
     def locate(self, rank: int) -> Place:
@@ -208,7 +207,7 @@ class Comm:
         return Place(world.value, node.value)
 
     def free(self) -> None:
-        """All members give up a communicator that was made. Other threads wait meanwhile."""
+        """All members give up a communicator that was made."""
         self._call("comm_free")
 
     # The rest is the package's own.

@@ -1,5 +1,6 @@
 """A rank's connection to the agent of its node."""
 
+import threading
 from typing import Optional, Sequence
 
 from . import _buffer, _library
@@ -15,8 +16,9 @@ class Job:
 
     def __init__(self):
         library = _library.load()
+        self._fences = threading.Lock()
         self._waiting = Waiting(library)
-        self._waiting.job = check(library, library.golaunch_open())
+        self._waiting.open(check(library, library.golaunch_open()))
         self.world = Comm(self, _library.pointer(library.golaunch_world(self._waiting.job)))
         self.node = library.golaunch_node(self._waiting.job)
         self.nodes = library.golaunch_nodes(self._waiting.job)
@@ -39,8 +41,9 @@ class Job:
         self._call("put", _buffer.key(key), value.pointer, value.size)
 
     def fence(self) -> None:
-        """Returns when every rank has called it. Other threads wait meanwhile."""
-        self._call("fence")
+        """Returns when every rank has called it."""
+        with self._fences:  # libgolaunch takes one at a time
+            self._call("fence")
 
     def get(self, key: str) -> Optional[bytes]:
         """The value of a key of the bulletin board, or None."""
@@ -91,6 +94,7 @@ class Job:
             request = Request(self._waiting, name, handle, keeps, result)
             self._waiting.under_way.add(request)
             beginning.pop()
+            self._waiting.sweep()
         return request
 
     @property
@@ -106,7 +110,4 @@ class Job:
             of = comm._pointer if comm else self._waiting.job
             if name == "comm_free":
                 of = _library.to(of)  # it is None then
-            try:
-                return getattr(self._library, "golaunch_" + name)(of, *args)
-            finally:
-                self._waiting.ring()
+            return self._waiting.call(getattr(self._library, "golaunch_" + name), of, *args)

@@ -1,7 +1,7 @@
 """libgolaunch by ctypes."""
 
 import ctypes
-from ctypes import POINTER, byref as to, c_char_p, c_int, c_short as short, c_size_t as size, c_void_p as pointer
+from ctypes import POINTER, byref as to, c_char_p, c_int, c_short as short, c_size_t as size, c_ulong, c_void_p as pointer
 from pathlib import Path
 from typing import Optional
 
@@ -19,6 +19,9 @@ class Message(ctypes.Structure):
 
     _fields_ = [("source", c_int), ("tag", c_int), ("size", size)]
 
+
+# golaunch_waits: a descriptor, events, data.
+Waits = ctypes.CFUNCTYPE(c_int, c_int, short, pointer)
 
 # Functions, by their results.
 _RESULTS = {
@@ -45,12 +48,15 @@ _RESULTS = {
         "isplit": [pointer, c_int, c_int, POINTER(pointer)],
     },
     None: {"close": [pointer]},
+    c_ulong: {"heard": [pointer]},
     c_int: {
         "node": [pointer],
         "nodes": [pointer],
         "rank": [pointer],
         "size": [pointer],
         "fd": [pointer, POINTER(short)],
+        "wait_by": [pointer, Waits, pointer],
+        "test": [pointer],
         "testany": [POINTER(pointer), c_int],
         "wait_message": [POINTER(pointer), POINTER(Message)],
         "probe": [pointer, c_int, c_int, POINTER(Message)],

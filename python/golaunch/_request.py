@@ -11,6 +11,9 @@ from . import _library
 from ._library import Error, check
 
 
+_LONGEST = 3600.0  # seconds that are waited at a time
+
+
 class Message(NamedTuple):
     """What a receive got: the sender's number, the tag, and how many bytes."""
 
@@ -66,20 +69,25 @@ class Request:
         return f"<golaunch.Request: {self.name}, {'complete' if self.done() else 'under way'}>"
 
 
-def waitany(requests: Sequence[Request], timeout: Optional[float] = None) -> int:
+def waitany(requests: Sequence[Optional[Request]], timeout: Optional[float] = None) -> int:
     """Waits until one of the requests is complete, and returns its place in the list, the
-    first of several. Its wait returns, or raises, at once then."""
-    requests = list(requests)
-    if not requests:
+    first of several. Its wait returns, or raises, at once then. None is passed over."""
+    places = {place: request for place, request in enumerate(requests) if request is not None}
+    if not places:
         raise ValueError("no request to wait for")
-    if len({id(request._waiting) for request in requests}) > 1:
+    for request in places.values():
+        if not isinstance(request, Request):
+            raise TypeError(f"a {type(request).__name__} is no request")
+    if len({id(request._waiting) for request in places.values()}) > 1:
         raise ValueError("requests of different jobs")
-    return requests[0]._waiting.wait(requests, timeout)
+    some = list(places.values())
+    return list(places)[some[0]._waiting.wait(some, timeout)]
 
 
 class Waiting:
     """The threads that wait in a job. libgolaunch is called by one thread at a time, which
-    has the turn. One of those that wait polls, without the turn; what comes is for all."""
+    has the turn. One of those that wait polls, without the turn; what comes is for all.
+    Functions of the library that wait do so here, too."""
 
     def __init__(self, library):
         self.library = library
@@ -87,20 +95,86 @@ class Waiting:
         self.turn = threading.Condition()
         self.under_way = set()
         self.beginning: List[Any] = []  # memory of what is about to be under way
+        self._swept = 1000  # as many requests that nobody waits for are kept
         self._waited: List[List[Request]] = []
+        self._inside: List[int] = []  # threads that are in functions of the library
+        self._raised = threading.local()  # what a signal's handler raised meanwhile
+        self._waits = _library.Waits(self._wait_inside)  # which must live as long
         self._polled = False
+        self._heard = 0  # golaunch_heard
         self._process = os.getpid()
         self._bell = os.pipe()  # ends the poll
         for end in self._bell:
             os.set_blocking(end, False)
 
+    def open(self, job: int) -> None:
+        self.job = job
+        self.library.golaunch_wait_by(job, self._waits, None)
+
+    def call(self, function: Callable, *args):
+        """Calls a function of the library, for who has the turn."""
+        self._raised.error = None
+        self._inside.append(threading.get_ident())
+        try:
+            result = function(*args)
+        finally:
+            self._inside.remove(threading.get_ident())
+            if self.job:
+                self._tell()
+                self.ring()
+            else:
+                self.turn.notify_all()  # who closes it waits for this
+        if self._raised.error:
+            raise self._raised.error
+        if not self.job:
+            raise Error("the job was closed")
+        return result
+
+    def _tell(self) -> None:
+        """Has other threads look, where something came: it may have been for them."""
+        heard = self.library.golaunch_heard(self.job)
+        if heard != self._heard:
+            self._heard = heard
+            self.turn.notify_all()
+
+    def _wait_inside(self, _fd: int, _events: int, _data) -> int:
+        """Waits for a function of the library, which this thread is in, with the turn."""
+        try:
+            heard = self._heard
+            if self.job:
+                self.look(())
+            if heard != self._heard:
+                pass  # it may have been for this thread
+            elif self._polled:
+                self.turn.wait()
+            elif self.job:
+                self._polled = True
+                self.turn.release()
+                try:
+                    self._poll(None)
+                finally:
+                    self.turn.acquire()
+        except BaseException as error:  # the function cannot be left
+            self._raised.error = error
+        return 0 if self.job else 1
+
+    def sweep(self) -> None:
+        """Ends requests that are complete, where many have not been waited for: a program
+        that has forgotten them does not keep their buffers."""
+        if len(self.under_way) < 2 * self._swept:
+            return
+        for request in list(self.under_way):
+            if self.library.golaunch_test(request.handle) == 1:
+                request.take()
+        self._swept = max(1000, len(self.under_way))
+
     def wait(self, requests: List[Request], timeout: Optional[float]) -> int:
         """Returns the place of the first request that is complete."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        with self.turn:
-            self._waited.append(requests)
-            self.look(())
         try:
+            with self.turn:
+                self._waited.append(requests)
+                self.look(())
             while True:
                 with self.turn:
                     if not self._polled:
@@ -111,6 +185,8 @@ class Waiting:
                     left = None if deadline is None else deadline - time.monotonic()
                     if left is not None and left <= 0:
                         raise TimeoutError(f"{' and '.join(r.name for r in requests[:3])}: not complete after {timeout} s")
+                    if left is not None:
+                        left = min(left, _LONGEST)
                     if self._polled or not self.job:  # who closes it tells, too
                         self.turn.wait(left)
                         continue
@@ -118,7 +194,7 @@ class Waiting:
                 self._poll(left)
         finally:
             with self.turn:
-                self._waited.remove(requests)
+                self._waited = [other for other in self._waited if other is not requests]
 
     def look(self, requests: Sequence[Request]) -> None:
         """Ends what is complete of these and of all that is waited for, and tells the
@@ -134,6 +210,7 @@ class Waiting:
                 mine.pop(place).take()
             if len(mine) < before:
                 self.turn.notify_all()
+            self._tell()
             self.ring()
 
     def _poll(self, left: Optional[float]) -> None:
@@ -167,8 +244,12 @@ class Waiting:
             job, self.job = self.job, None
             if not job:
                 return
+            if threading.get_ident() in self._inside:
+                self.job = job
+                raise Error("close: this thread is in a call of the job")
             self.ring()
-            while self._polled and os.getpid() == self._process:  # a child has no such thread
+            self.turn.notify_all()
+            while (self._polled or self._inside) and os.getpid() == self._process:  # a child has no such threads
                 self.turn.wait()
             self.library.golaunch_close(job)
             for request in list(self.under_way):

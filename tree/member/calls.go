@@ -178,7 +178,7 @@ func (c *Comm) Free() *Request {
 	if c.freed || c.freeing != nil {
 		return refused("%w", ErrFreed)
 	}
-	c.freeing = &Request{}
+	c.freeing = &Request{comm: c}
 	q := c.freeing
 	c.freeIf()
 	return q
@@ -191,13 +191,18 @@ func (c *Comm) freeIf() {
 		return
 	}
 	c.freeing = nil
-	barrier := c.Barrier()
+	barrier := c.Further(c.Barrier)
 	c.freed = true
 	c.then(barrier, func(err error) {
-		if err == nil && c.rank == 0 {
+		switch {
+		case err != nil:
+			c.freed = false // it can be shrunk
+		case c.rank == 0:
 			c.session.put(&record.Record{Kind: record.Free, Comm: c.id})
 		}
-		delete(c.session.comms, c.id)
+		if err == nil {
+			delete(c.session.comms, c.id)
+		}
 		q.finish(err)
 	})
 }

@@ -430,6 +430,9 @@ func (s *Session) Put(key string, value []byte) *Request {
 
 // Get looks a key up: as of the last fence, and what was put here since.
 func (s *Session) Get(key string) *Request {
+	if key == "" {
+		return refused("get: empty key")
+	}
 	if len(key) > record.MaxKey {
 		return refused("get: key of %d bytes, at most %d are allowed", len(key), record.MaxKey)
 	}
