@@ -63,9 +63,7 @@ func (a *Agent) startRanks(w *world) {
 			Env:      []string{"PMI_RANK=" + n, "RANK=" + n, "ROLE_RANK=" + n, "MPI_LOCALRANKID=" + local, "LOCAL_RANK=" + local},
 		}
 		children[i].StdinPipe = children[i].Terminal == nil && w.id == 0 && (l.StdinRank == overlay.StdinAll || l.StdinRank == r.Number)
-		if l.SlurmNames {
-			children[i].Env = append(children[i].Env, "SLURM_PROCID="+n, "SLURM_LOCALID="+local)
-		}
+		children[i].Env = append(children[i].Env, l.Names.OfRank(n, local)...)
 		children[i].Env = append(children[i].Env, r.gpuEnv...)
 		for _, s := range w.all {
 			children[i].Env = append(children[i].Env, s.Env(&r.Rank)...)
@@ -149,9 +147,7 @@ func (a *Agent) nodeEnv(w *world) []string {
 		"GROUP_RANK=" + group, "GROUP_WORLD_SIZE=" + strconv.Itoa(len(w.nodes)),
 		"ROLE_NAME=default", "ROLE_WORLD_SIZE=" + size,
 	}
-	if a.launch.SlurmNames { // not those of a step, by which MPI libraries ask Slurm
-		env = append(env, "SLURM_NTASKS="+size, "SLURM_NPROCS="+size, "SLURM_NODEID="+group)
-	}
+	env = append(env, a.launch.Names.OfNode(size, local, group, a.self.Name)...)
 	env = append(env, networkEnv(w, a.self.Index)...)
 	for _, s := range w.all {
 		env = append(env, s.Env(nil)...)

@@ -43,6 +43,7 @@ func (p *Plan) with(hosts []job.Host) *Plan {
 	q.Hosts = slices.Concat(p.Hosts, hosts)
 	q.dead = append(slices.Clone(p.dead), make([]bool, len(hosts))...)
 	q.Unused = slices.DeleteFunc(slices.Clone(p.Unused), func(h job.Host) bool { return taken[h] })
+	q.reserve = slices.DeleteFunc(slices.Clone(p.reserve), func(h job.Host) bool { return taken[h] })
 	return &q
 }
 

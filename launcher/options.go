@@ -77,6 +77,9 @@ type Options struct {
 	// Nodes is the number of agents that fork makes on this machine for the ranks, spares
 	// not counted; 0 is one.
 	Nodes int
+	// RankHosts is how many of the hosts hold ranks, the first; 0 is as many as the ranks
+	// need. Spares come after these, and others may replace dead ones.
+	RankHosts int
 	// AllowDeadNodes goes on without hosts that can't be reached. Their ranks go
 	// to hosts that no rank needed, or to the others, if their slots suffice;
 	// where neither the number of ranks nor slots are given, they go with their

@@ -32,6 +32,8 @@ type Plan struct {
 	Hosts []job.Host
 	// Unused are the hosts after those: they have no agent.
 	Unused []job.Host
+	// reserve are hosts beyond Options.RankHosts, which take the place of dead ones only.
+	reserve []job.Host
 	// Spares is how many of Hosts may be dead without anything missing: the last
 	// ones.
 	Spares int
@@ -71,6 +73,9 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 	}
 	if hosts, err = p.arrange(o, hosts); err != nil {
 		return nil, err
+	}
+	if few := o.RankHosts + o.Spares; o.RankHosts > 0 && few < len(hosts) {
+		hosts, p.reserve = hosts[:few], hosts[few:]
 	}
 	if hosts, err = p.placeAll(o, hosts); err != nil {
 		return nil, err
@@ -276,7 +281,7 @@ func (p *Plan) redundant() bool {
 		return false // each app wants one of its own
 	}
 	if p.mayReplace() {
-		p = p.withMore(p.Unused)
+		p = p.withMore(p.standby())
 	}
 	fullest := 0
 	for i, h := range p.Hosts {

@@ -2,6 +2,7 @@ package launcher
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/job"
@@ -32,8 +33,11 @@ func (p *Plan) standIns() (wanted, rest []job.HostIndex) {
 // where relays stand between, which were planned for the others, nor where apps have
 // hosts of their own.
 func (p *Plan) mayReplace() bool {
-	return len(p.Unused) > 0 && !p.relayed && !p.kind.Bulk && !apart(p.Apps)
+	return len(p.standby()) > 0 && !p.relayed && !p.kind.Bulk && !apart(p.Apps)
 }
+
+// standby are the hosts that may take the place of dead ones.
+func (p *Plan) standby() []job.Host { return slices.Concat(p.Unused, p.reserve) }
 
 // withMore is the plan with further spares.
 func (p *Plan) withMore(hosts []job.Host) *Plan {
@@ -62,7 +66,8 @@ func (p *Plan) replacements(dead []job.HostIndex) []job.Host {
 	if n <= 0 {
 		return nil
 	}
-	return p.Unused[:min(n+spare, len(p.Unused))]
+	standby := p.standby()
+	return standby[:min(n+spare, len(standby))]
 }
 
 // replaced says which hosts hold ranks of q in place of hosts of p, which q lacks or has

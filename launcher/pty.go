@@ -150,6 +150,14 @@ func (r *run) resized() {
 // given is what is set for all ranks; with a terminal its kind is among it, first, so
 // that what the user says of it counts more.
 func (r *run) given() []string {
+	if r.Names == overlay.SlurmNames {
+		return slices.Concat(r.plan.stepNames(), r.ownGiven())
+	}
+	return r.ownGiven()
+}
+
+// ownGiven is given without srun's variables.
+func (r *run) ownGiven() []string {
 	i := slices.IndexFunc(r.Environ, func(kv string) bool { return strings.HasPrefix(kv, "TERM=") })
 	if r.terminal == nil || i < 0 {
 		return r.EnvGiven

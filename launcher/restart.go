@@ -33,6 +33,7 @@ type failed struct {
 	lost  []job.Host
 	names []string // of those
 	rank  job.RankID
+	input bool // it has read some of standard input
 }
 
 func newRestarts(o Options) *restarts {
@@ -52,6 +53,7 @@ func (s *restarts) options() (Options, error) {
 			fmt.Sprint("TORCHELASTIC_RESTART_COUNT=", s.attempt), fmt.Sprint("TORCHELASTIC_MAX_RESTARTS=", o.Restarts))
 	}
 	o.appendOut = s.attempt > 0
+	o.AllowDeadNodes = o.AllowDeadNodes || s.attempt > 0 // who died with the host that was missed first
 	if o.LogDir != "" && !o.DryRun {
 		dir := s.logDir()
 		if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -163,6 +165,9 @@ func (s *restarts) tell(f *failed, plan *Plan, report *reporter) {
 		text += ", without " + strings.Join(f.names, ", ")
 	}
 	report.note("%s", text)
+	if f.input {
+		report.note("standard input was read before: the ranks get none of it now")
+	}
 	if by := f.plan.replaced(plan); by != "" {
 		report.note("%s", by)
 	}
@@ -227,7 +232,7 @@ func (r *run) outcome() *failed {
 	if cause == nil || r.decided || cause.Class == job.CauseStart {
 		return nil
 	}
-	f := &failed{plan: r.plan, apps: r.plan.Apps, rank: job.RankID{World: cause.World, Rank: cause.Rank}}
+	f := &failed{plan: r.plan, apps: r.plan.Apps, rank: job.RankID{World: cause.World, Rank: cause.Rank}, input: r.stdin.took()}
 	for h := range r.heldBy {
 		if int(h) >= len(r.plan.Hosts) { // a relay, which is started anew
 			continue

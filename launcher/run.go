@@ -84,6 +84,9 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 		switch {
 		case err != nil && failed != nil:
 			report.say("no restart: %v", err)
+			if o.Spares == 0 && len(failed.lost) > 0 {
+				report.note("--spares N keeps N hosts free for the ranks of those that are lost")
+			}
 			return status
 		case err != nil:
 			report.say("%v", err)

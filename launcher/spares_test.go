@@ -112,6 +112,8 @@ func TestReplacements(t *testing.T) {
 		{"a dead one of theirs", "n[1-6]", 2, nil, []job.HostIndex{0}, "n3", []job.HostIndex{0, 2}, "n[4-5]", "n4:0/0 n2:1/0", "host n4 takes the place of n1"},
 		{"a spare is enough", "n[1-6]", 2, func(o *Options) { o.Spares = 1 }, []job.HostIndex{0}, "", nil, "", "n3:0/0 n2:1/0", "host n3 takes the place of n1"},
 		{"smaller slots", "a:4,b:1,c:1,d:1,e:1,f", 4, nil, []job.HostIndex{0}, "b", []job.HostIndex{0}, "c", "", ""},
+		{"of --nodes", "n[1-4]", 4, func(o *Options) { o.RankHosts = 2 }, []job.HostIndex{0}, "n3", nil, "", "n3:0-1/0 n2:2-3/0", "host n3 takes the place of n1"},
+		{"of --nodes and a spare", "n[1-4]", 4, func(o *Options) { o.RankHosts, o.Spares = 2, 1 }, []job.HostIndex{0, 1}, "n4", nil, "", "n3:0-1/0 n4:2-3/0", "hosts n[3-4] take the place of n[1-2]"},
 		{"relays", "n[1-6]", 3, func(o *Options) {
 			o.Bootstrap, o.BootstrapValues = "exec", bootstrap.Values{"exec-command": "x {host} {command}"}
 		},

@@ -138,6 +138,13 @@ func (p *stdinPump) giveBack() {
 	_, _ = p.file.Seek(min(0, p.read-p.taken), io.SeekCurrent) // it was read just now, so it can
 }
 
+// took tells whether anything was read.
+func (p *stdinPump) took() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.taken > 0
+}
+
 // close says that nothing more is wanted.
 func (p *stdinPump) close() {
 	p.mu.Lock()

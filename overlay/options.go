@@ -70,8 +70,8 @@ type LaunchOptions struct {
 	// GPUsPerRank is how many GPUs of its host each rank has for itself (package gpu); 0
 	// leaves that to the programs.
 	GPUsPerRank int `cbor:"33,keyasint,omitempty"`
-	// SlurmNames tells ranks who they are by srun's variables, too.
-	SlurmNames bool `cbor:"35,keyasint,omitempty"`
+	// Names tells ranks who they are by another launcher's variables, too.
+	Names RankNames `cbor:"35,keyasint,omitempty"`
 	// Profile is what ranks count of what they send; in Launch, "" has them count
 	// nothing.
 	Profile profile.Quantity `cbor:"27,keyasint,omitempty"`

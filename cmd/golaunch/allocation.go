@@ -70,8 +70,8 @@ func (c *commandLine) nodesHere(w io.Writer, n int) error {
 }
 
 // onNodes takes --nodes of an allocation's hosts, or of those named, the first, as srun
-// means it, and as many more as there are spares.
-func onNodes(o *launcher.Options, named bool) error {
+// means it, and as many more as there are spares. The others may replace dead ones.
+func onNodes(o *launcher.Options, named, ordered bool) error {
 	have := count(len(o.Hosts), "host")
 	switch {
 	case o.Nodes+o.Spares > len(o.Hosts) && o.Spares > 0 && o.Nodes <= len(o.Hosts):
@@ -82,9 +82,12 @@ func onNodes(o *launcher.Options, named bool) error {
 		return fmt.Errorf("--nodes: %d are more than the %s of the allocation; for nodes of this machine say --bootstrap %s, too",
 			o.Nodes, have, registry.Local().Name)
 	}
-	all := slices.Clone(o.Hosts[:o.Nodes+o.Spares])
+	all := slices.Clone(o.Hosts)
+	if ordered { // by the network, later: it is the first of the user's that are meant
+		all = all[:o.Nodes+o.Spares]
+	}
 	spread(all, o.Nodes, o)
-	o.Hosts, o.Nodes = all, 0
+	o.Hosts, o.RankHosts, o.Nodes = all, o.Nodes, 0
 	return nil
 }
 

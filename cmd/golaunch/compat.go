@@ -139,6 +139,23 @@ func (t *tool) row(name string) *row {
 	return nil
 }
 
+// begunBy is the one long word of the tool that begins so, as its getopt takes it, "" if
+// there is none, or more than one.
+func (t *tool) begunBy(name string) (whole string) {
+	for i := range t.rows {
+		for n := range strings.FieldsSeq(t.rows[i].names) {
+			switch {
+			case len(name) < 3 || !strings.HasPrefix(n, name):
+			case whole != "" && !strings.HasPrefix(n, whole):
+				return ""
+			default:
+				whole = n
+			}
+		}
+	}
+	return whole
+}
+
 // undecided are the tools whose meaning a word has where a line does not tell whose it
 // is, and it is not the first tool's.
 var undecided = map[string]*tool{

@@ -20,6 +20,7 @@ const (
 	answerScript    = "start a script as the program that does it before or after"
 	answerLibraries = "bring libraries with --stage FILE, and set -x LD_LIBRARY_PATH"
 	answerAppend    = "output files are begun anew; with %j in its name each job has one of its own"
+	answerPattern   = "of srun's escapes golaunch has %t, with up to nine digits, %N, %j, and in an array %A and %a"
 	answerOneRank   = "use -o 'out.%r', and read the file of the rank"
 	answerPTY       = "golaunch's terminal is its standard input: --pty 0<&N"
 	answerInput     = "have the shell open the file: --stdin all <FILE"

@@ -3,9 +3,11 @@ package main
 import (
 	"io"
 	"slices"
+	"strconv"
 
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/launcher"
+	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/placement"
 )
 
@@ -20,29 +22,103 @@ func (c *commandLine) beginsWith(t *tool) bool { return c.asked && c.isLineOf(t)
 
 // habits sets flags that the line left alone as its launcher has them.
 func (c *commandLine) habits() {
-	if !c.beginsWith(&srunTool) {
-		return
+	switch {
+	case c.beginsWith(&srunTool):
+		c.srunHabits()
+	case c.beginsWith(&openMPITool):
+		c.Names = overlay.OpenMPINames
+	case c.beginsWith(&rshTool):
+		c.Names = overlay.MVAPICHNames
 	}
-	c.SlurmNames = true
-	if !c.flags.Changed("stdin") && !c.PTY && !c.Singleton {
-		c.Stdin = launcher.StdinAll
-	}
-	if !c.flags.Changed("err") {
-		c.ErrPattern = c.OutPattern
+	if c.isLineOf(&torchrunTool) {
+		standard := []string{"TORCHELASTIC_RUN_ID=none"}
+		if c.Restarts == 0 {
+			standard = append(standard, "TORCHELASTIC_RESTART_COUNT=0", "TORCHELASTIC_MAX_RESTARTS=0")
+		}
+		c.genv = append(standard, c.genv...) // of one name the last counts
 	}
 }
 
-// habitualNodes sets the number of hosts that srun uses of an allocation where it is not
-// told: all, as far as the ranks go.
-func (c *commandLine) habitualNodes(o *launcher.Options, hostsNamed bool) {
-	if !c.beginsWith(&srunTool) || hostsNamed || o.Nodes > 0 || o.PPN > 0 || c.mapBy != "" || len(o.Hosts) < 2 {
-		return
+func (c *commandLine) srunHabits() {
+	c.Names = overlay.SlurmNames
+	if !c.flags.Changed("stdin") && !c.PTY && !c.Singleton {
+		c.Stdin = launcher.StdinAll
 	}
-	ranks := 0
-	for _, a := range o.Apps {
-		ranks += a.N
+	if !c.flags.Changed("err") && !c.errOwn {
+		c.ErrPattern = c.OutPattern
 	}
-	o.Nodes = min(ranks, len(o.Hosts))
+	if c.Label == launcher.LabelRank {
+		c.Label = "%r: "
+	}
+}
+
+// srunNodes chooses the hosts of an allocation that srun would: the ranks are as many as
+// its variable says, or one on each node, they are spread over all nodes, and -w names
+// some that are among these.
+func (c *commandLine) srunNodes(w io.Writer, o *launcher.Options) error {
+	if !c.beginsWith(&srunTool) || variable(c.environ, "SLURM_JOB_ID") == "" || c.hostfile != "" || c.here() || len(o.Apps) > 1 {
+		return nil
+	}
+	given := o.Hosts
+	if len(c.hosts) > 0 {
+		var err error
+		if o.Hosts, err = c.allocation(w); err != nil {
+			return err
+		}
+		outside := slices.ContainsFunc(given, func(h job.Host) bool { return !named(o.Hosts, h.Name) })
+		if outside || c.rankMap != "" || len(o.Hosts) == 0 {
+			o.Hosts = given
+			return nil
+		}
+	}
+	ranks, nodes := &o.Apps[0].N, o.Nodes
+	if *ranks == 0 && o.PPN == 0 {
+		*ranks, _ = strconv.Atoi(variable(c.environ, "SLURM_NTASKS")) // 0 where it is not told
+	}
+	switch {
+	case nodes == 0 && *ranks > 0:
+		nodes = min(*ranks, len(o.Hosts))
+	case nodes == 0:
+		nodes = len(o.Hosts)
+	}
+	if *ranks == 0 && o.PPN == 0 {
+		*ranks = nodes
+	}
+	if len(c.hosts) > 0 {
+		nodes = max(nodes, len(given))
+		o.Hosts = including(o.Hosts, given, nodes)
+	}
+	if *ranks > 0 && *ranks <= nodes*o.PPN {
+		o.PPN = 0 // srun has it for the most that a node takes
+	}
+	if (c.mapBy == "" || c.mapBy == placement.Slot) && nodes <= len(o.Hosts) {
+		o.Nodes = nodes
+	}
+	return nil
+}
+
+// named tells whether a host of a name is among some.
+func named(hosts []job.Host, name string) bool {
+	return slices.ContainsFunc(hosts, func(h job.Host) bool { return h.Name == name })
+}
+
+// including is the first n of hosts that have wanted among them, in their order, and the
+// others behind.
+func including(hosts, wanted []job.Host, n int) []job.Host {
+	others := n - len(wanted)
+	var chosen, rest []job.Host
+	for _, h := range hosts {
+		switch is := named(wanted, h.Name); {
+		case is:
+			chosen = append(chosen, h)
+		case others > 0:
+			others--
+			chosen = append(chosen, h)
+		default:
+			rest = append(rest, h)
+		}
+	}
+	return append(chosen, rest...)
 }
 
 // habitualRule is the rule of placement of a launcher that deals ranks to hosts in turn
@@ -72,7 +148,7 @@ func (c *commandLine) tellHabits(w io.Writer, o *launcher.Options) {
 	if slotted := slices.ContainsFunc(o.Hosts, func(h job.Host) bool { return h.Slots > 0 }); !open || slotted || len(o.Hosts) == 0 {
 		return
 	}
-	if c.beginsWith(&openMPITool) {
+	if c.beginsWith(&openMPITool) && c.hostfile != "" {
 		c.tell(w, 0, "Open MPI starts a rank on each core of hosts without slots, golaunch one on each host: say how many with -n, -N or slots=")
 	}
 }

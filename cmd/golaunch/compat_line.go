@@ -19,15 +19,16 @@ type pasted struct {
 	answers []string
 	notes   []string // what -v tells
 
-	listMPI   bool   // srun's --mpi=list
-	multiProg bool   // the program is srun's file of programs
-	appFile   string // a file of apps
-	cpus      int    // of each rank, as the line says; 0 where it does not
-	stage     bool   // the programs are brought to the hosts
-	python    pythonWish
-	plane     int    // the ranks of a block that srun deals; 0 where it does not
-	redirects bool   // torchrun's output goes to files
-	counted   string // what its --nproc-per-node counts on this machine, and the number
+	listMPI    bool   // srun's --mpi=list
+	multiProg  bool   // the program is srun's file of programs
+	appFile    string // a file of apps
+	cpus       int    // of each rank, as the line says; 0 where it does not
+	stage      bool   // the programs are brought to the hosts
+	python     pythonWish
+	plane      int    // the ranks of a block that srun deals; 0 where it does not
+	redirects  bool   // torchrun's output goes to files
+	standalone bool   // torchrun's ranks run on this machine alone
+	counted    string // what its --nproc-per-node counts on this machine, and the number
 }
 
 // note keeps what -v tells of the flag that is read.
@@ -149,11 +150,15 @@ func (p *pasted) beforeProgram(flags, rest []string) (newFlags, program []string
 		}
 		few := slices.IndexFunc(rest, isProgram)
 		switch {
+		case few > 0 && n == 0 && !slices.Contains(flags, "--hosts"):
+			p.answers = append(p.answers, "mpirun_rsh: the number of ranks is missing: -np N")
+		case few < 0 && len(rest) > 0 && len(rest) <= n && !strings.Contains(strings.Join(rest, ""), "/"):
+			p.answers = append(p.answers, fmt.Sprintf("mpirun_rsh: the program is missing after %s", strings.Join(rest, " ")))
 		case few > 0 && few < n && !strings.Contains(rest[0], "="):
 			p.answers = append(p.answers, fmt.Sprintf("mpirun_rsh: %d ranks want as many hosts before %s, and %s are named; name each once for each of its ranks, or give -hostfile",
 				n, rest[few], strings.Join(rest[:few], " ")))
 			rest = rest[few:]
-		case n > 0 && len(rest) > n && !strings.Contains(rest[0], "="):
+		case n > 0 && len(rest) > n && few != 0 && !strings.Contains(rest[0], "="):
 			flags = append(flags, "--hosts", strings.Join(rest[:n], ","))
 			rest = rest[n:]
 		}

@@ -106,83 +106,112 @@ func (t *tool) split(w word, loose bool) []word {
 	return words
 }
 
-// reads tells what of the flags at the beginning of args the tool knows: whether all
-// that golaunch does not know itself, how many these are, and how many of the others
-// the tool does not know.
-func (p *pasted) reads(t *tool, args []string) (all bool, foreign, strange int) {
+// reading is how far a tool reads the flags at the beginning of an app.
+type reading struct {
+	all     bool // it knows all that golaunch does not know itself
+	foreign int  // how many these are
+	strange int  // how many of the others it does not know
+	words   int  // of the app, up to what it takes for the program
+}
+
+// reads tells how a tool reads the flags at the beginning of args.
+func (p *pasted) reads(t *tool, args []string) (r reading) {
+	some := len(args)
 	for len(args) > 0 && isFlag(args[0]) {
 		w := newWord(args[0])
 		args = args[1:]
 		flag, written := p.c.own(w)
-		r := t.row(w.name)
-		switch {
-		case r != nil && r.suits(w, args) && (!written || r.over):
-			_, used, _ := r.arguments(w, args)
+		row := t.row(w.name)
+		switch last, ours := p.ownCluster(w); {
+		case row != nil && row.suits(w, args) && (!written || row.over):
+			_, used, _ := row.arguments(w, args)
 			args = args[used:]
 			if flag == nil {
-				foreign++
+				r.foreign++
 			}
-		case flag != nil:
-			if r == nil {
-				strange++
+		case flag != nil || ours:
+			if row == nil && (flag != nil || t.split(w, true) == nil) {
+				r.strange++
 			}
-			if flag.NoOptDefVal == "" && !w.attached && len(args) > 0 {
+			if ours {
+				flag = last
+			}
+			if flag != nil && flag.NoOptDefVal == "" && !w.attached && len(args) > 0 {
 				args = args[1:]
 			}
 		default:
 			words := t.split(w, true)
 			if words == nil {
-				return false, foreign, strange
+				return r
 			}
 			last := words[len(words)-1]
 			if t.split(w, false) != nil && p.c.flags.ShorthandLookup(last.name) == nil {
-				foreign++
+				r.foreign++
 			}
 			if t.row(last.name).values == 1 && !last.attached && len(args) > 0 {
 				args = args[1:]
 			}
 		}
 	}
-	return true, foreign, strange
+	r.all, r.words = true, some-len(args)
+	return r
+}
+
+// ownCluster tells whether a word is a cluster of golaunch's own letters, and which flag at
+// its end has its value still to come.
+func (p *pasted) ownCluster(w word) (last *pflag.Flag, ours bool) {
+	if w.long || len(w.name) < 2 {
+		return nil, false
+	}
+	last, err := p.c.lastOfCluster(strings.TrimPrefix(w.arg, "-"))
+	return last, err == nil
 }
 
 // decide finds out whose line it is: that of the tools of one family, where no other
-// knows all of its words that golaunch does not have. Where the line has the name of
-// several, it is that of those which know most of its words.
+// knows all of its words that golaunch does not have, or reads as many words as flags.
+// Where the line has the name of several, it is that of those which know most of its
+// words.
 func (p *pasted) decide(parts [][]string) {
 	from := p.asked
 	if from == nil {
 		from = tools
 	}
-	var some, whole, nearest []*tool
-	least := -1 // words that the nearest do not know
+	var some, nearest best
 	for _, t := range from {
-		all, foreign, strange := true, 0, 0
+		sum := reading{all: true}
 		for _, part := range parts {
-			a, f, s := p.reads(t, part)
-			all, foreign, strange = all && a, foreign+f, strange+s
+			r := p.reads(t, part)
+			sum = reading{sum.all && r.all, sum.foreign + r.foreign, sum.strange + r.strange, sum.words + r.words}
 		}
-		if all && foreign > 0 {
-			some = append(some, t)
-			if strange == 0 {
-				whole = append(whole, t)
-			}
+		if sum.all && sum.foreign > 0 {
+			some.add(t, sum.words)
 		}
-		switch {
-		case !all || p.asked == nil:
-		case least < 0 || strange < least:
-			nearest, least = []*tool{t}, strange
-		case strange == least:
-			nearest = append(nearest, t)
+		if sum.all && p.asked != nil {
+			nearest.add(t, -sum.strange)
 		}
 	}
-	for _, found := range [][]*tool{whole, some, nearest, p.asked} {
+	for _, found := range [][]*tool{some.tools, nearest.tools, p.asked} {
 		if len(found) > 0 {
 			if oneFamily(found) {
 				p.line = found
 			}
 			return
 		}
+	}
+}
+
+// best are the tools that are best by some number.
+type best struct {
+	tools  []*tool
+	number int
+}
+
+func (b *best) add(t *tool, number int) {
+	switch {
+	case len(b.tools) == 0 || number > b.number:
+		b.tools, b.number = []*tool{t}, number
+	case number == b.number:
+		b.tools = append(b.tools, t)
 	}
 }
 
@@ -195,20 +224,25 @@ func (p *pasted) find(w word, next []string) *row {
 			return r
 		}
 	}
-	var first *row
-	for _, t := range p.order(w.name) {
-		r := t.row(w.name)
-		if r == nil || written && !r.also {
-			continue
+	for _, some := range [][]*tool{p.asked, p.order(w.name)} {
+		var first *row
+		for _, t := range some {
+			r := t.row(w.name)
+			if r == nil || written && !r.also {
+				continue
+			}
+			if r.suits(w, next) {
+				return r
+			}
+			if first == nil {
+				first = r
+			}
 		}
-		if r.suits(w, next) {
-			return r
-		}
-		if first == nil {
-			first = r
+		if first != nil {
+			return first
 		}
 	}
-	return first
+	return nil
 }
 
 // order are the tools in the order in which they are asked for a word.
@@ -262,14 +296,15 @@ func (p *pasted) once(flags, add []string, words string, said map[string]given) 
 		i++
 		value := add[i]
 		before, ok := said[flag.Name]
-		last := ok && !has(flag, repeatKey) && len(p.line) > 0 && p.line[0].last
+		repeats := has(flag, repeatKey)
+		last := ok && len(p.line) > 0 && p.line[0].last && (!repeats || flag.Name == "hosts")
 		switch {
 		case last && before.value != value:
 			p.notes = append(p.notes, fmt.Sprintf("%s counts, not %s before it", words, before.words))
 			flags[before.at] = value
 			said[flag.Name] = given{value, words, before.at}
 		case last:
-		case !ok || has(flag, repeatKey) || before.words == words:
+		case !ok || repeats || before.words == words:
 			flags = append(flags, add[i-1], value)
 			said[flag.Name] = given{value, words, len(flags) - 1}
 		case before.value != value:
@@ -392,6 +427,9 @@ func (p *pasted) apply(r *row, w word, next []string) (flags []string, used int,
 		p.answers = append(p.answers, r.unable(w, values, answer))
 		return nil, used, nil
 	}
+	if r.lacks(w, values, flags) {
+		return nil, 0, fmt.Errorf("%s: its value is missing; one that begins with a dash is written %s=%s", w.arg, w.arg, values[0])
+	}
 	if len(flags) > 0 && flags[0] == "--nodes" {
 		p.c.nodesWord = w.arg
 		switch {
@@ -405,6 +443,16 @@ func (p *pasted) apply(r *row, w word, next []string) (flags []string, used int,
 		err = dashed(p.c.flags.Lookup(strings.TrimPrefix(flags[0], "--")), w.arg, values[0])
 	}
 	return flags, used, err
+}
+
+// lacks tells whether what a word took for its value is rather the next flag, where the
+// flags that it became do not refuse that.
+func (r *row) lacks(w word, values, flags []string) bool {
+	if w.attached || r.values != 1 && r.values != pair || !isFlag(values[0]) || strings.Contains(values[0], " ") {
+		return false
+	}
+	_, err := strconv.ParseFloat(values[0], 64)
+	return err != nil && (len(flags) == 0 || strings.HasPrefix(flags[0], "--env") || flags[0] == "--genv")
 }
 
 // unable is the line for a word whose row gave an answer: of a flag that golaunch has an

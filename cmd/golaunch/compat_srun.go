@@ -67,8 +67,8 @@ var srunTool = tool{
 		turns("pty", optional, "`--pty`; =0 too, another descriptor is answered: "+answerPTY, ptyOf).first(),
 
 		// Input, output, end.
-		value("o output", "`--out`; %t becomes %r, %N becomes %h; none is `/dev/null`; without -e it has both streams", patternFor("--out")).asWell().where(noDirective),
-		value("e error", "`--err`; %t becomes %r, %N becomes %h; none is `/dev/null`", patternFor("--err")).asWell(),
+		turns("o output", 1, "`--out`; %t becomes %r, %N becomes %h, %j is the Slurm job's number; none is `/dev/null`; without -e it has both streams", patternFor("--out")).asWell().where(noDirective),
+		turns("e error", 1, "`--err`; as -o; none is `/dev/null`", patternFor("--err")).asWell(),
 		turns("i input", 1, "`--stdin`; a file is answered: "+answerInput, inputOf).asWell(),
 		same("l label", "--label", 0),
 		pass("u unbuffered", 0, "golaunch holds no output back"),

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/golaunch/golaunch/internal/environ"
 )
 
 // nodesOf is srun's number of nodes, which may be a range.
@@ -74,45 +76,66 @@ func sendLibs(_ *pasted, v []string) ([]string, string) {
 }
 
 // patternFor is a file name for output, as srun has it, or one of its words.
-func patternFor(flag string) func(v []string) ([]string, string) {
-	return func(v []string) ([]string, string) {
+func patternFor(flag string) func(p *pasted, v []string) ([]string, string) {
+	return func(p *pasted, v []string) ([]string, string) {
 		switch _, err := strconv.ParseUint(v[0], 10, 32); {
 		case v[0] == "all":
+			p.c.errOwn = p.c.errOwn || flag == "--err"
 			return nil, ""
 		case v[0] == "none":
 			return []string{flag, os.DevNull}, ""
 		case err == nil:
 			return nil, answerOneRank
 		}
-		var b strings.Builder
-		for rest := v[0]; rest != ""; {
-			literal, escape, found := strings.Cut(rest, "%")
-			b.WriteString(literal)
-			if !found {
-				break
-			}
-			digits := escape[:len(escape)-len(strings.TrimLeft(escape, "0123456789"))]
-			b.WriteByte('%')
-			if rest = escape[len(digits):]; rest == "" {
-				b.WriteString(digits)
-				break
-			}
-			switch c := rest[0]; {
-			case c == 't' && digits != "" && digits[0] != '0' && len(digits) == 1:
-				b.WriteString("0" + digits + "r")
-			case c == 't':
-				b.WriteString(digits + "r")
-			case c == 'N' && digits == "":
-				b.WriteByte('h')
-			case c == 'J' && digits == "":
-				b.WriteByte('j')
-			default:
-				b.WriteString(digits + string(c))
-			}
-			rest = rest[1:]
+		pattern, answer := p.c.pattern(v[0])
+		if answer != "" {
+			return nil, answer
 		}
-		return []string{flag, b.String()}, ""
+		return []string{flag, pattern}, ""
 	}
+}
+
+// pattern is a file name of srun's as --out has it. What is of the Slurm job is put in;
+// outside of one %j is golaunch's. golaunch's own escapes stay.
+func (c *commandLine) pattern(name string) (pattern, answer string) {
+	if strings.Contains(name, `\`) { // srun puts nothing in then
+		return strings.ReplaceAll(strings.ReplaceAll(name, `\`, ""), "%", "%%"), ""
+	}
+	var b strings.Builder
+	for rest := name; rest != ""; {
+		literal, escape, found := strings.Cut(rest, "%")
+		b.WriteString(literal)
+		if !found {
+			break
+		}
+		digits := escape[:len(escape)-len(strings.TrimLeft(escape, "0123456789"))]
+		if rest = escape[len(digits):]; rest == "" {
+			return "", answerPattern
+		}
+		letter := rest[:1]
+		rest = rest[1:]
+		known := map[string]string{
+			"j": "SLURM_JOB_ID", "J": "SLURM_JOB_ID", "A": "SLURM_ARRAY_JOB_ID", "a": "SLURM_ARRAY_TASK_ID", "x": "SLURM_JOB_NAME", "u": "USER",
+		}[letter]
+		switch value := variable(c.environ, known); {
+		case letter == "t" && len(digits) == 1 && digits != "0":
+			b.WriteString("%0" + digits + "r")
+		case letter == "t" && digits == "", letter == "r", letter == "%", letter == "h":
+			b.WriteString("%" + digits + strings.Replace(letter, "t", "r", 1))
+		case letter == "N":
+			b.WriteString("%h")
+		case known != "" && value != "":
+			if n, err := strconv.Atoi(digits); err == nil && n < 10 {
+				value = strings.Repeat("0", max(0, n-len(value))) + value
+			}
+			b.WriteString(strings.ReplaceAll(value, "%", "%%"))
+		case letter == "j", letter == "J":
+			b.WriteString("%j")
+		default:
+			return "", answerPattern
+		}
+	}
+	return b.String(), ""
 }
 
 // openMode says whether files of output are begun anew.
@@ -126,6 +149,9 @@ func openMode(v []string) ([]string, string) {
 // inputOf is who reads standard input.
 func inputOf(p *pasted, v []string) ([]string, string) {
 	_, err := strconv.Atoi(v[0])
+	if v[0] == os.DevNull {
+		return []string{"--stdin", "none"}, ""
+	}
 	isWord := err == nil || v[0] == "all" || v[0] == "none"
 	if !isWord && ((len(p.line) > 0 && p.line[0].family == "srun") || isFile(v[0]) || strings.ContainsAny(v[0], "/.%")) {
 		return nil, answerInput
@@ -232,6 +258,13 @@ func exportList(p *pasted, v []string) (flags []string, answer string) {
 	all := slices.Contains(list, "ALL")
 	if !all {
 		flags = append(flags, "--env-none")
+	}
+	if !all { // srun adds its own
+		for _, kv := range p.c.environ {
+			if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "SLURM_") && !environ.Outer(name) {
+				flags = append(flags, "--genv", name)
+			}
+		}
 	}
 	for _, name := range list {
 		_, set := lookup(p.c.environ, name)

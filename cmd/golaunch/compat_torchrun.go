@@ -19,7 +19,8 @@ var torchrunTool = tool{
 		// Number and place of ranks.
 		value("nnodes", "`--nodes`; a range is answered; more than one want hosts", nnodes),
 		turns("nproc-per-node nproc_per_node", 1, "`--ppn`; gpu, cpu and auto count those of this machine; `OMP_NUM_THREADS=1` for more than one, unless it is set", perNode),
-		turns("standalone", 0, "`--bootstrap "+registry.Local().Name+"`: the ranks run on this machine", func(*pasted, []string) ([]string, string) {
+		turns("standalone", 0, "`--bootstrap "+registry.Local().Name+"`: the ranks run on this machine", func(p *pasted, _ []string) ([]string, string) {
+			p.standalone = true
 			return []string{"--bootstrap", registry.Local().Name}, ""
 		}),
 		value("node-rank node_rank", "nothing for 0; else answered: "+answerOnce, nodeRank),
@@ -97,6 +98,9 @@ const (
 
 func wishPython(wish pythonWish) func(*pasted, []string) ([]string, string) {
 	return func(p *pasted, _ []string) ([]string, string) {
+		if p.python != asScript && p.python != wish {
+			return nil, "a module is started by Python: leave out -m or --no-python"
+		}
 		p.python = wish
 		return nil, ""
 	}
@@ -180,6 +184,9 @@ func (p *pasted) checkTorchrun(flags []string) {
 		p.answers = append(p.answers, "--redirects: "+answerLog)
 	}
 	nodes := p.valueOf(flags, "nodes")
+	if p.standalone && (nodes != "" && nodes != "1" || p.valueOf(flags, "hosts") != "" || p.valueOf(flags, "hostfile") != "") {
+		p.answers = append(p.answers, "--standalone: it is one node, this machine: leave it out, or the other nodes")
+	}
 	elsewhere := nodes != "" && nodes != "1" || p.valueOf(flags, "hosts") != "" || p.valueOf(flags, "hostfile") != ""
 	if what, n, _ := strings.Cut(p.counted, " "); what != "" && elsewhere {
 		p.answers = append(p.answers, fmt.Sprintf("--nproc-per-node: %q is not known of other hosts before they are reached; give the number, as in --nproc-per-node %s", what, n))

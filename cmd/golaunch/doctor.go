@@ -169,7 +169,11 @@ func diagnoses(printed string, hosts []job.Host, from, to time.Time) (text strin
 	blocks := slices.SortedFunc(maps.Keys(groups), func(x, y string) int { return inOrder(groups[x][0], groups[y][0]) })
 	var b strings.Builder
 	for _, block := range blocks {
-		fmt.Fprintf(&b, "%s\n%s", hostlist.Fold(groups[block]), block)
+		text := block
+		if alone := groups[block]; len(alone) == 1 {
+			text = strings.ReplaceAll(block, "/HOST", "/"+alone[0].Name)
+		}
+		fmt.Fprintf(&b, "%s\n%s", hostlist.Fold(groups[block]), text)
 	}
 	var lost []job.Host
 	for _, h := range hosts {

@@ -35,6 +35,7 @@ type commandLine struct {
 	// The launcher's word that --nodes was given by, "" where it is golaunch's own.
 	nodesWord string
 	lineOf    []*tool  // whose line it is; nil where it is golaunch's own, or not known
+	errOwn    bool     // srun's standard error goes where it does without a file
 	asked     bool     // it begins with the name of its launcher
 	notes     []string // what -v tells of the words of other launchers
 

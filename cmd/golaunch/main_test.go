@@ -52,6 +52,9 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 		}
 		fmt.Fprintln(w)
 	}
+	if o.RankHosts > 0 {
+		o.Hosts = o.Hosts[:o.RankHosts+o.Spares]
+	}
 	show("hosts", hostlist.Fold(o.Hosts), "")
 	show("bootstrap", o.Bootstrap, def.Bootstrap)
 	show("exec-command", o.BootstrapValues["exec-command"], "")

@@ -178,6 +178,11 @@ func (c *commandLine) unknownFlag(word, name string) error {
 	if f := c.flags.Lookup(stem); f != nil && stem != name && f.NoOptDefVal == "" {
 		return fmt.Errorf("unknown flag %s; is %s %s meant?", word, strings.TrimSuffix(word, name)+stem, name[len(stem):])
 	}
+	for _, t := range c.lineOf {
+		if whole := t.begunBy(name); whole != "" {
+			return fmt.Errorf("unknown flag %s; is --%s meant?", word, whole)
+		}
+	}
 	if near := nearest(flagNames(c.flags), name); near != "" {
 		return fmt.Errorf("unknown flag %s; is --%s meant?", word, near)
 	}

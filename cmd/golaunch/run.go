@@ -126,13 +126,15 @@ func (c *commandLine) options(w io.Writer) (launcher.Options, error) {
 	if err == nil && len(o.Hosts) == 0 && o.Nodes > 1 && c.nodesWord != "" && !c.here() {
 		err = c.nodesHere(w, o.Nodes)
 	}
+	if err == nil {
+		err = c.srunNodes(w, &o)
+	}
 	apart := slices.ContainsFunc(o.Apps, func(a job.App) bool { return len(a.Hosts) > 0 })
 	if err != nil || apart || len(o.Hosts) == 0 || c.here() {
 		return o, err
 	}
-	named := len(c.hosts) > 0 || c.hostfile != ""
-	if c.habitualNodes(&o, named); o.Nodes > 0 {
-		err = onNodes(&o, named)
+	if o.Nodes > 0 {
+		err = onNodes(&o, len(c.hosts) > 0 || c.hostfile != "", c.topology != "" && c.topology != topologyNone)
 	}
 	return o, err
 }

@@ -32,18 +32,31 @@ func TestLocalPlainProgram(t *testing.T) {
 
 // Ranks of a line that begins with srun also know who they are by Slurm's names.
 func TestSlurmNames(t *testing.T) {
-	const who = "echo $RANK: $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURM_NTASKS $SLURM_NPROCS"
+	const who = "echo $RANK: $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURM_NTASKS $SLURM_NPROCS $SLURM_NNODES $SLURM_STEP_TASKS_PER_NODE"
 	r := local(t, "", "srun", "--bootstrap", "fork", "-N2", "-n4", "sh", "-c", who)
 	require.Zero(t, r.code, r.stderr)
-	require.ElementsMatch(t, []string{"0: 0 0 0 4 4", "1: 1 1 0 4 4", "2: 2 0 1 4 4", "3: 3 1 1 4 4"}, r.lines())
+	require.ElementsMatch(t, []string{"0: 0 0 0 4 4 2 2(x2)", "1: 1 1 0 4 4 2 2(x2)", "2: 2 0 1 4 4 2 2(x2)", "3: 3 1 1 4 4 2 2(x2)"}, r.lines())
 	r = local(t, "", "--nodes", "2", "-n", "2", "sh", "-c", who)
 	require.ElementsMatch(t, []string{"0:", "1:"}, r.lines())
+}
+
+// So are those of Open MPI's and MVAPICH2's lines, and MPI itself goes by golaunch.
+func TestNamesOfMPILaunchers(t *testing.T) {
+	for words, name := range map[string]string{"mpirun.openmpi": "OMPI", "mpirun_rsh": "MV2"} {
+		r := local(t, "", words, "-np", "2", "sh", "-c", fmt.Sprintf("echo $%s_COMM_WORLD_RANK $%[1]s_COMM_WORLD_SIZE $%[1]s_COMM_WORLD_LOCAL_RANK", name))
+		require.ElementsMatch(t, []string{"0 2 0", "1 2 1"}, r.lines(), r.stderr)
+	}
+	for _, line := range [][]string{{"mpirun.openmpi", "-np", "3", bin("mpihello.openmpi")}, {"mpirun_rsh", "-np", "3", bin("mpihello")}, {"srun", "-n", "3", bin("mpihello.openmpi")}} {
+		r := local(t, "", line...)
+		require.Len(t, r.lines(), 3, r.stderr)
+		require.Contains(t, r.stdout, "rank 2 of 3 on ")
+	}
 }
 
 // All ranks of such a line read standard input, and one file takes both streams.
 func TestHabitsOfSrun(t *testing.T) {
 	r := local(t, "a\nb\n", "srun", "-n2", "-l", "cat")
-	require.ElementsMatch(t, []string{"[0] a", "[0] b", "[1] a", "[1] b"}, r.lines(), r.stderr)
+	require.ElementsMatch(t, []string{"0: a", "0: b", "1: a", "1: b"}, r.lines(), r.stderr)
 	file := filepath.Join(t.TempDir(), "out")
 	r = local(t, "", "srun", "-n2", "-o", file, "sh", "-c", "echo out; echo err >&2")
 	require.Zero(t, r.code, r.stderr)

@@ -3,6 +3,7 @@ package managers
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -203,4 +204,35 @@ func TestNothingSecretIsShown(t *testing.T) {
 	require.Equal(t, 2, agents)
 	require.NoError(t, os.WriteFile(s.dir+"/go", nil, 0o644))
 	j.wait()
+}
+
+// Lines of srun do in an allocation what srun does with them: the same ranks on the same
+// nodes, who know so, with the same input and output.
+func TestLinesOfSrun(t *testing.T) {
+	t.Parallel()
+	s := theSite(t)
+	const who = `'echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURMD_NODENAME $SLURM_NTASKS $SLURM_NNODES $SLURM_TASKS_PER_NODE $SLURM_STEP_NODELIST'`
+	both := `line() {
+	srun "$@" <in 2>&1 | grep -v "^srun: Warning" | sort >real
+	` + bin("golaunch") + ` srun "$@" <in 2>&1 | sort >ours
+	cmp -s real ours && echo same || { echo "srun $*:"; cat real; echo "ours:"; cat ours; }
+}
+mkdir lines.$SLURM_JOB_ID; cd lines.$SLURM_JOB_ID; echo input >in
+`
+	for allocation, list := range map[string][]string{
+		"-N3": {"", "-N2", "-n2", "-w n002", "--ntasks-per-node=1"},
+		"-N3 -n6": {
+			"", "-n1", "-n2", "-n5", "-N2 -n4", "-n2 -w n003", "-N1 -n1 -w n003", "-m cyclic -n5", "-m block -n5", "-N2 -m cyclic -n4",
+			"-n3 --ntasks-per-node=2", "--exclusive -n2 -c1", "-l -n3",
+		},
+	} {
+		script := both
+		for _, flags := range list {
+			script += "line " + flags + " sh -c " + who + "\n"
+		}
+		script += "line -n2 cat\nline -n2 -i none cat\nline -n1 -o both.%j sh -c 'echo out; echo err >&2'; sort both.$SLURM_JOB_ID\n"
+		out, err := s.head(slices.Concat([]string{"salloc", "--quiet"}, strings.Fields(allocation), []string{"bash", "-c", script})...)
+		require.NoError(t, err, out)
+		require.Equal(t, strings.Repeat("same\n", len(list)+3)+"err\nout\n", out, allocation)
+	}
 }
