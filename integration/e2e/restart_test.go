@@ -67,6 +67,36 @@ func TestAJobStartsAgainOnSpares(t *testing.T) {
 	nothingLeft(t, c, firstNodes(c, 6)...)
 }
 
+// Of hosts beyond --nodes and the spares one takes over where too few are left, also
+// where a spare is found dead only when it is needed.
+func TestHostsBeyondNodesTakeOver(t *testing.T) {
+	c := ownCluster(t, 5)
+	cmd := c.Command(cluster.Head, bin("golaunch"), "-H", hostsArg(5), "--ssh-config", c.SSHConfig(), "--nodes", "2", "--spares", "1", "-N", "1", "--restarts", "2",
+		"sh", "-c", "hostname; test $GOLAUNCH_RESTART = 1 || exec sleep 1000")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	pipe, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { cmd.Process.Kill() })
+	out := bufio.NewScanner(pipe)
+	hear := func(want ...string) {
+		t.Helper()
+		var heard []string
+		for range want {
+			require.True(t, out.Scan(), stderr.String())
+			heard = append(heard, out.Text())
+		}
+		require.ElementsMatch(t, want, heard)
+	}
+	hear("n001", "n002")
+	require.NoError(t, c.Kill("n002"))
+	require.NoError(t, c.Kill("n003"))
+	hear("n001", "n004")
+	require.NoError(t, cmd.Wait(), stderr.String())
+	require.Contains(t, stderr.String(), "golaunch: host n004 takes the place of n00")
+}
+
 // Without spares the ranks of a lost node go to those that are left; where these have no
 // room for them, the job ends as the attempt did.
 func TestAJobStartsAgainWithoutSpares(t *testing.T) {
