@@ -72,7 +72,7 @@ func (c *commandLine) srunNodes(w io.Writer, o *launcher.Options) error {
 		}
 	}
 	ranks, nodes := &o.Apps[0].N, o.Nodes
-	if *ranks == 0 && o.PPN == 0 {
+	if *ranks == 0 {
 		*ranks, _ = strconv.Atoi(variable(c.environ, "SLURM_NTASKS")) // 0 where it is not told
 	}
 	switch {
@@ -88,8 +88,8 @@ func (c *commandLine) srunNodes(w io.Writer, o *launcher.Options) error {
 		nodes = max(nodes, len(given))
 		o.Hosts = including(o.Hosts, given, nodes)
 	}
-	if *ranks > 0 && *ranks <= nodes*o.PPN {
-		o.PPN = 0 // srun has it for the most that a node takes
+	if *ranks > 0 {
+		o.PPN = 0 // srun has it for the most that a node takes, or passes it over
 	}
 	if (c.mapBy == "" || c.mapBy == placement.Slot) && nodes <= len(o.Hosts) {
 		o.Nodes = nodes

@@ -167,6 +167,7 @@ class Waiting:
             if self.library.golaunch_test(request.handle) == 1:
                 request.take()
         self._swept = max(1000, len(self.under_way))
+        self.turn.notify_all()
 
     def wait(self, requests: List[Request], timeout: Optional[float]) -> int:
         """Returns the place of the first request that is complete."""
