@@ -213,8 +213,8 @@ func TestLinesOfSrun(t *testing.T) {
 	s := theSite(t)
 	const who = `'echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURMD_NODENAME $SLURM_NTASKS $SLURM_NNODES $SLURM_TASKS_PER_NODE $SLURM_STEP_NODELIST'`
 	both := `line() {
-	srun "$@" <in 2>&1 | grep -v "^srun: Warning" | sort >real
-	` + bin("golaunch") + ` srun "$@" <in 2>&1 | sort >ours
+	srun "$@" <${in-/dev/null} 2>&1 | grep -v "^srun: Warning" | sort >real
+	` + bin("golaunch") + ` srun "$@" <${in-/dev/null} 2>&1 | sort >ours
 	cmp -s real ours && echo same || { echo "srun $*:"; cat real; echo "ours:"; cat ours; }
 }
 mkdir lines.$SLURM_JOB_ID; cd lines.$SLURM_JOB_ID; echo input >in
@@ -230,7 +230,7 @@ mkdir lines.$SLURM_JOB_ID; cd lines.$SLURM_JOB_ID; echo input >in
 		for _, flags := range list {
 			script += "line " + flags + " sh -c " + who + "\n"
 		}
-		script += "line -n2 cat\nline -n2 -i none cat\nline -n1 -o both.%j sh -c 'echo out; echo err >&2'; sort both.$SLURM_JOB_ID\n"
+		script += "in=in line -n2 cat\nin=in line -n2 -i none cat\nline -n1 -o both.%j sh -c 'echo out; echo err >&2'; sort both.$SLURM_JOB_ID\n"
 		out, err := s.head(slices.Concat([]string{"salloc", "--quiet"}, strings.Fields(allocation), []string{"bash", "-c", script})...)
 		require.NoError(t, err, out)
 		require.Equal(t, strings.Repeat("same\n", len(list)+3)+"err\nout\n", out, allocation)
