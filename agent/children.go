@@ -177,6 +177,7 @@ func (a *Agent) childLost(slot tree.Slot, cause error) {
 		phase, below = "starting", 0
 	}
 	f := overlay.Lost(host.Index, phase, a.subtree.Explain(slot, cause), below)
+	f.FirstBelow, f.EndBelow = a.subtree.Span(slot)
 	a.tellServers(slot, fmt.Sprintf("node %s: %s", host.Name, f.Text))
 	a.fail(f)
 }

@@ -60,6 +60,10 @@ type Failure struct {
 	// waited.
 	Told  bool `cbor:"13,keyasint,omitempty"`
 	World int  `cbor:"10,keyasint,omitempty"` // of Rank
+	// FirstBelow to before EndBelow are hosts among which all are that were lost with a
+	// node, it too.
+	FirstBelow HostIndex `cbor:"14,keyasint,omitempty"`
+	EndBelow   HostIndex `cbor:"15,keyasint,omitempty"`
 }
 
 // ExitCode is the job's exit code when f is its cause (docs/errors.md):

@@ -39,6 +39,19 @@ func (p *Plan) mayReplace() bool {
 // standby are the hosts that may take the place of dead ones.
 func (p *Plan) standby() []job.Host { return slices.Concat(p.Unused, p.reserve) }
 
+// lacking is the plan for what is placed from now on, without hosts that are gone.
+func (p *Plan) lacking(gone []job.HostIndex) *Plan {
+	if len(gone) == 0 {
+		return p
+	}
+	q := *p
+	q.dead = slices.Clone(p.dead)
+	for _, h := range gone {
+		q.dead[h] = true
+	}
+	return &q
+}
+
 // withMore is the plan with further spares.
 func (p *Plan) withMore(hosts []job.Host) *Plan {
 	q := p.with(hosts)

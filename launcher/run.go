@@ -192,6 +192,7 @@ type run struct {
 
 	verdict verdict                  // why the job fails
 	heldBy  map[job.HostIndex]string // which ranks hosts held when they failed
+	gone    []job.HostIndex          // of these, those that held none, and were no failure
 	killed  bool
 	status  int // exit status while nothing has failed
 	decided bool
@@ -383,6 +384,11 @@ func (r *run) failed(f job.Failure, at time.Time) {
 		}
 		r.heldBy[f.Host] = r.ranksOn(f.Host)
 	}
+	if idle := r.idle(f); idle != nil {
+		r.gone = append(r.gone, idle...)
+		r.report.note("%s, without ranks, lost: the job goes on", hostsText(idle, r.hostName))
+		return
+	}
 	first := r.verdict.failures == 0
 	if first && r.decided && f.Class == job.CauseNodeLost {
 		return // it came down because the job does
@@ -400,6 +406,27 @@ func (r *run) failed(f job.Failure, at time.Time) {
 	case !r.killed:
 		r.kill(r.Grace)
 	}
+}
+
+// idle are the hosts whose loss matters to no rank: spares, and what held ranks of worlds
+// that are over. It is nil where a failure is something else.
+func (r *run) idle(f job.Failure) (hosts []job.HostIndex) {
+	if f.Class != job.CauseNodeLost || f.Rank >= 0 || !r.running() || !r.active() || r.killed {
+		return nil
+	}
+	used := r.used()
+	if f.FirstBelow < 0 || int(f.EndBelow) > len(used) {
+		return nil
+	}
+	for h := f.FirstBelow; h < f.EndBelow; h++ {
+		if used[h] > 0 {
+			return nil
+		}
+		if !slices.Contains(r.gone, h) {
+			hosts = append(hosts, h)
+		}
+	}
+	return hosts
 }
 
 // rootLost handles the end of the one link that the launcher has.

@@ -74,7 +74,7 @@ func (r *run) start(q overlay.SpawnRequest) {
 		return
 	}
 	app := by.plan.Apps[block.App]
-	on := r.plan
+	on := r.plan.lacking(r.gone)
 	if r.mayGrow() && r.growing == nil {
 		on = on.withUnused()
 	}

@@ -86,6 +86,15 @@ func (n *Node) Gone(host job.HostIndex) bool {
 // Below returns the hosts known to lie in the subtree of slot.
 func (n *Node) Below(slot Slot) []job.HostIndex { return n.children[slot].hosts.List() }
 
+// Span is from the first host of Below to after the last. Others may lie between.
+func (n *Node) Span(slot Slot) (first, end job.HostIndex) {
+	runs := n.children[slot].hosts
+	if len(runs) == 0 {
+		return 0, 0
+	}
+	return runs[0][0], runs[len(runs)-1][1]
+}
+
 // Count is how many of hosts, which ascend, lie in the subtree of slot.
 func (n *Node) Count(slot Slot, hosts []job.HostIndex) int {
 	count := 0

@@ -3,6 +3,7 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -95,6 +96,40 @@ func TestHostsBeyondNodesTakeOver(t *testing.T) {
 	hear("n001", "n004")
 	require.NoError(t, cmd.Wait(), stderr.String())
 	require.Contains(t, stderr.String(), "golaunch: host n004 takes the place of n00")
+}
+
+// A spare that is lost ends nothing, and is no spare any more.
+func TestASpareIsLost(t *testing.T) {
+	c := ownCluster(t, 5)
+	cmd := c.Command(cluster.Head, bin("golaunch"), "-H", hostsArg(5), "--ssh-config", c.SSHConfig(), "--degree", "2", "--nodes", "3", "--spares", "2", "-N", "1",
+		"sh", "-c", "echo up; test $RANK != 0 || read line; exec "+bin("mpihello"))
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { cmd.Process.Kill() })
+	out, said := bufio.NewScanner(stdout), bufio.NewScanner(stderr)
+	for range 3 {
+		require.True(t, out.Scan())
+		require.Equal(t, "up", out.Text())
+	}
+	for _, spare := range []string{"n005", "n004"} {
+		require.NoError(t, c.Kill(spare))
+		require.True(t, said.Scan())
+		require.Equal(t, "golaunch: host "+spare+", without ranks, lost: the job goes on", said.Text())
+	}
+	_, err = io.WriteString(stdin, "go\n")
+	require.NoError(t, err)
+	for range 3 {
+		require.True(t, out.Scan())
+		require.Contains(t, out.Text(), " of 3 on n00")
+	}
+	require.False(t, said.Scan(), said.Text())
+	require.NoError(t, cmd.Wait())
+	nothingLeft(t, c, firstNodes(c, 3)...)
 }
 
 // Without spares the ranks of a lost node go to those that are left; where these have no
