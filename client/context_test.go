@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -254,4 +255,83 @@ func TestFreeThatFails(t *testing.T) {
 	require.ErrorIs(t, made[0].Free(soon(t)), client.ErrBroken)
 	require.ErrorIs(t, made[0].Barrier(ctx), client.ErrBroken)
 	each(t, second[1:], func(c *client.Client) error { return made[c.Rank()].Free(ctx) })
+}
+
+// TestFreeWaitsForWholeCalls, whose operations are begun one after the other.
+func TestFreeWaitsForWholeCalls(t *testing.T) {
+	ctx, all := within(t), newCore(t).job()
+	for range 20 {
+		made := make([]*client.Comm, ranks)
+		each(t, all, func(c *client.Client) (err error) {
+			made[c.Rank()], err = c.World().Split(ctx, 0, 0)
+			return err
+		})
+		each(t, all, func(c *client.Client) error {
+			begun, gathered := make(chan struct{}), make(chan error)
+			go func() {
+				close(begun)
+				_, err := client.AllGatherv(ctx, made[c.Rank()], make([]int, 10_000*c.Rank()))
+				gathered <- err
+			}()
+			<-begun
+			for open := true; open; { // until it has begun something, which no other call shows
+				open = !client.Busy(made[c.Rank()])
+			}
+			if err := made[c.Rank()].Free(ctx); err != nil {
+				return err
+			}
+			return <-gathered
+		})
+	}
+}
+
+// TestShrinkAfterAFreeThatIsGivenUp is the way out of that, too.
+func TestShrinkAfterAFreeThatIsGivenUp(t *testing.T) {
+	ctx, all := within(t), newCore(t).job()
+	made := make([]*client.Comm, ranks)
+	each(t, all, func(c *client.Client) (err error) {
+		made[c.Rank()], err = c.World().Split(ctx, 0, 0)
+		return err
+	})
+	each(t, all[:2], func(c *client.Client) error {
+		if err := made[c.Rank()].Free(soon(t)); !errors.Is(err, client.ErrBroken) {
+			return fmt.Errorf("free: %w", err)
+		}
+		return nil
+	})
+	each(t, all, func(c *client.Client) error {
+		less, err := made[c.Rank()].Shrink(ctx)
+		if err != nil {
+			return err
+		}
+		return operations(ctx, less, 8)
+	})
+}
+
+// TestFunctionsThatPanic do so in their caller.
+func TestFunctionsThatPanic(t *testing.T) {
+	ctx, all := within(t), newCore(t).job()
+	panics := func(int, int) int { panic("no") }
+	each(t, all, func(c *client.Client) error {
+		v := []int{1}
+		defer func() { _ = recover() }()
+		err := client.AllReduceFunc(ctx, c.World(), panics, v, v)
+		return fmt.Errorf("it returns %w", err)
+	})
+}
+
+// TestCloseBesideWholeCalls ends them, from several goroutines.
+func TestCloseBesideWholeCalls(t *testing.T) {
+	for range 10 {
+		ctx, all := within(t), newCore(t).job()
+		var calls sync.WaitGroup
+		for _, c := range all {
+			for range 2 {
+				calls.Go(func() { _, _ = client.AllGatherv(ctx, c.World(), []int{1}) })
+				calls.Go(func() { _, _ = c.World().Shrink(ctx) })
+				calls.Go(func() { _ = c.Close() })
+			}
+		}
+		calls.Wait()
+	}
 }

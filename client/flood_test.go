@@ -6,7 +6,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/golaunch/golaunch/client"
+	"github.com/golaunch/golaunch/tree/record"
 )
 
 // 100,000 small messages are begun before any is waited for, of each rank to the next
@@ -100,4 +103,66 @@ func TestRequestsInAnyOrder(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// Beyond as many messages as an agent tells senders of, the others are told of when these
+// have been received.
+func TestMessagesBeyondTheLimit(t *testing.T) {
+	const flood, few = record.MaxWaiting + 4000, 40
+	ctx := t.Context()
+	flooded := make(chan struct{})
+	each(t, newCore(t).job(), func(c *client.Client) error {
+		w := c.World()
+		var sends []*client.Request
+		switch c.Rank() {
+		case 0:
+			for i := range flood {
+				sends = append(sends, client.StartSend(w, 1, 1, []int64{int64(i)}))
+			}
+			close(flooded)
+		case 2:
+			<-flooded
+			for i := range few {
+				sends = append(sends, client.StartSend(w, 1, 100+i, []int64{int64(i)}))
+			}
+		case 1:
+			<-flooded
+			got := make([]int64, 1)
+			for i := range flood {
+				if _, err := client.Recv(ctx, w, 0, 1, got); err != nil || got[0] != int64(i) {
+					return fmt.Errorf("message %d is %d: %w", i, got[0], err)
+				}
+			}
+			for i := few - 1; i >= 0; i-- {
+				if _, err := client.Recv(ctx, w, 2, 100+i, got); err != nil || got[0] != int64(i) {
+					return fmt.Errorf("message %d is %d: %w", i, got[0], err)
+				}
+			}
+		}
+		for _, r := range sends {
+			if err := r.Wait(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Senders of long messages that answer nobody hold up no others.
+func TestSendersThatDoNotAnswer(t *testing.T) {
+	ctx, all := within(t), newCore(t).job()
+	const long, many = 100_000, 300
+	var recvs []*client.Request
+	for i := range many {
+		recvs = append(recvs, client.StartRecv(all[0].World(), 1, i, make([]byte, long)))
+	}
+	for i := range many {
+		client.StartSend(all[1].World(), 0, i, make([]byte, long))
+	}
+	last := client.StartRecv(all[0].World(), 3, many, make([]byte, long))
+	require.NoError(t, client.Send(ctx, all[3].World(), 0, many, make([]byte, long)))
+	require.NoError(t, last.Wait(ctx))
+	for _, r := range recvs {
+		require.NoError(t, r.Wait(ctx))
+	}
 }

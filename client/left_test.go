@@ -2,7 +2,9 @@ package client_test
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -128,4 +130,28 @@ func TestNoRequest(t *testing.T) {
 	require.Error(t, err)
 	_, err = client.WaitAny(within(t), nil)
 	require.Error(t, err)
+}
+
+// TestNewsThatIsGivenUp is not lost, however close the end of the wait is to the news.
+func TestNewsThatIsGivenUp(t *testing.T) {
+	for range 20 {
+		ctx, all := within(t), newCore(t).job()
+		world := all[0].World()
+		for _, c := range all[1:] {
+			go c.Close()
+		}
+		told := map[int]bool{}
+		for i := 0; len(told) < ranks-1; i++ {
+			soon, cancel := context.WithTimeout(ctx, time.Duration(i%30)*time.Microsecond)
+			var left *client.LeftError
+			if errors.As(world.StartLeft().Wait(soon), &left) {
+				for _, rank := range left.Ranks {
+					require.False(t, told[rank], "rank %d", rank)
+					told[rank] = true
+				}
+			}
+			cancel()
+			require.NoError(t, ctx.Err(), "%v", told)
+		}
+	}
 }

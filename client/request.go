@@ -127,6 +127,9 @@ func (r *Request) end() {
 
 // giveUp ends the wait for a request, for all that wait.
 func (r *Request) giveUp(cause error) error {
+	if done, err := r.Test(); done {
+		return err
+	}
 	c := r.client
 	c.mu.Lock()
 	defer c.mu.Unlock()

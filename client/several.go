@@ -3,37 +3,88 @@ package client
 import (
 	"context"
 	"fmt"
+	"runtime"
 
 	"github.com/golaunch/golaunch/tree/member"
 )
 
-// several carries out a call that is built of several operations. Where ctx ends the wait
-// for it, the communicator is broken for this rank, and do goes on without its caller, so
-// that no other rank waits for this one's part: do must use no memory of the program's,
-// but through keep.
+// several carries out a call that is built of several operations, for which a Free waits.
+// Where ctx ends the wait for it, the communicator is broken for this rank, and do goes on
+// without its caller, so that no other rank waits for this one's part: do must use no
+// memory of the program's, but through keep.
 func several[R any](ctx context.Context, c *Comm, what string, do func(context.Context, *Comm) (R, error)) (R, error) {
 	var none R
 	if err := notBegun(ctx, what); err != nil {
 		return none, err
 	}
 	if ctx.Done() == nil {
+		c.hold()
+		defer c.release()
 		return do(ctx, c)
 	}
-	type result struct {
-		value R
-		err   error
+	var value R
+	var err error
+	task, begun := c.begin(func() { value, err = do(context.WithoutCancel(ctx), &Comm{client: c.client, comm: c.comm, within: true}) })
+	if !begun {
+		return none, ErrClosed
 	}
-	ended := make(chan result, 1)
-	c.client.tasks.Go(func() { // ends with the operations, which Close ends at the latest
-		value, err := do(context.WithoutCancel(ctx), &Comm{client: c.client, comm: c.comm, within: true})
-		ended <- result{value, err}
-	})
 	select {
-	case r := <-ended:
-		return r.value, r.err
+	case <-task.ended:
+		task.end()
+		return value, err
 	case <-ctx.Done():
 		return none, c.giveUp(what, context.Cause(ctx))
 	}
+}
+
+// task is a call that goes on where its caller gives it up.
+type task struct {
+	ended    chan struct{}
+	panicked any  // what the program's part of it has panicked with
+	exited   bool // by runtime.Goexit
+}
+
+// begin begins a task, unless the job was closed. It ends at the latest when that is.
+func (c *Comm) begin(do func()) (t *task, begun bool) {
+	c.client.mu.Lock()
+	defer c.client.mu.Unlock()
+	if c.client.closing {
+		return nil, false
+	}
+	c.comm.Hold()
+	t = &task{ended: make(chan struct{}), exited: true}
+	c.client.tasks.Go(func() {
+		defer close(t.ended)
+		defer c.release()
+		defer func() { t.panicked = recover() }()
+		do()
+		t.exited = false
+	})
+	return t, true
+}
+
+// end has the caller panic, or exit, as the task did.
+func (t *task) end() {
+	switch {
+	case t.panicked != nil:
+		panic(t.panicked)
+	case t.exited:
+		runtime.Goexit()
+	}
+}
+
+// hold keeps a Free waiting.
+func (c *Comm) hold() {
+	c.client.mu.Lock()
+	defer c.client.mu.Unlock()
+	c.comm.Hold()
+}
+
+func (c *Comm) release() {
+	c.client.mu.Lock()
+	defer c.client.mu.Unlock()
+	c.comm.Release()
+	c.client.changed.Broadcast()
 }
 
 // keep is a copy of what a call may go on with when its caller has the original again.

@@ -32,43 +32,44 @@ func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
 	if err := notBegun(ctx, "shrink"); err != nil {
 		return nil, err
 	}
-	s := c.client.beginShrink(ctx, c)
+	s, begun := c.beginShrink(ctx)
+	if !begun {
+		return nil, ErrClosed
+	}
 	select {
-	case <-s.done:
+	case <-s.ended:
 		return s.made, s.err
 	case <-ctx.Done():
 		err := c.giveUp("shrink", context.Cause(ctx))
 		c.client.mu.Lock()
 		defer c.client.mu.Unlock()
+		if c.client.shrinks == nil {
+			c.client.shrinks = map[*member.Comm]*shrinking{}
+		}
 		c.client.shrinks[c.comm] = s
 		return nil, err
 	}
 }
 
-// shrinking is a Shrink under way.
+// shrinking is a Shrink under way; made and err are its outcome once it has ended.
 type shrinking struct {
-	done chan struct{} // closed when made and err are its outcome
+	*task
 	made *Comm
 	err  error
 }
 
 // beginShrink begins a Shrink, or takes up one that was given up.
-func (c *Client) beginShrink(ctx context.Context, of *Comm) *shrinking {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if s := c.shrinks[of.comm]; s != nil {
-		delete(c.shrinks, of.comm)
-		return s
+func (c *Comm) beginShrink(ctx context.Context) (s *shrinking, begun bool) {
+	c.client.mu.Lock()
+	s = c.client.shrinks[c.comm]
+	delete(c.client.shrinks, c.comm)
+	c.client.mu.Unlock()
+	if s != nil {
+		return s, true
 	}
-	s := &shrinking{done: make(chan struct{})}
-	if c.shrinks == nil {
-		c.shrinks = map[*member.Comm]*shrinking{}
-	}
-	c.tasks.Go(func() { // ends with the Shrink, which Close ends at the latest
-		defer close(s.done)
-		s.made, s.err = of.shrinkAll(context.WithoutCancel(ctx))
-	})
-	return s
+	s = &shrinking{}
+	s.task, begun = c.begin(func() { s.made, s.err = c.shrinkAll(context.WithoutCancel(ctx)) })
+	return s, begun
 }
 
 // shrinkAll carries a Shrink out.

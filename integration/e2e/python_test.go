@@ -102,6 +102,18 @@ with golaunch.Job() as job:
         t.start()
     for t in many:
         t.join()
+    for _ in range(20):  # free waits for whole calls
+        c = w.split(0)
+
+        def gathers(c=c):
+            assert [len(p) for p in c.allgatherv(bytes(100000 * w.rank))] == [100000 * r for r in range(w.size)]
+
+        t = threading.Thread(target=gathers)
+        t.start()
+        while t.is_alive() and t.ident not in job._waiting._inside:
+            pass
+        c.free()
+        t.join()
     job.fence()
     told, waits = [], threading.Barrier(4)
 
@@ -132,6 +144,39 @@ func TestPythonThreads(t *testing.T) {
 		require.Zero(t, r.code, r.stderr)
 		require.Empty(t, r.stdout+r.stderr)
 	}
+}
+
+// handlers has a signal's handler call while its thread waits, and then close.
+const handlers = `
+import golaunch, signal
+with golaunch.Job() as job:
+    w = job.world
+
+    def handler(*_):
+        job.put("key", b"value")
+        assert w.tryprobe(w.rank, 9) is None
+        print("put", job.get("key"))
+        signal.signal(signal.SIGALRM, lambda *_: job.close())
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+
+    signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        w.recv(bytearray(1), w.rank, 1)
+    except golaunch.Error as error:
+        print(error)
+    try:
+        w.irecv(bytearray(1), w.rank, 1).wait(float("nan"))
+    except (ValueError, golaunch.Error) as error:
+        print(error)
+`
+
+// A handler may call while its thread waits.
+func TestPythonHandlers(t *testing.T) {
+	pythonHere(t)
+	r := local(t, "", "-n", "1", "python3", "-c", handlers)
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, "put b'value'\nthe job was closed\nthe job was closed\n", r.stdout)
 }
 
 // forgotten begins many messages and waits for few of them.

@@ -502,9 +502,17 @@ static int over(const struct list *l, const golaunch_comm *comm)
 	return 0;
 }
 
+/* open_again leaves a communicator that could not be freed, which can be shrunk. */
+static int open_again(golaunch_comm *comm)
+{
+	comm->freeing = KEPT_OPEN;
+	return -1;
+}
+
 int golaunch_comm_free(golaunch_comm **made)
 {
 	golaunch_comm *comm = made ? *made : NULL;
+	golaunch_request *barrier;
 	golaunch_job *job;
 
 	if (!comm)
@@ -514,12 +522,17 @@ int golaunch_comm_free(golaunch_comm **made)
 		return -1;
 	if (comm->id == 0)
 		return golaunch__fail("free: the world cannot be freed");
-	while (comm->live.first || comm->queue.first || over(&job->sends, comm) || over(&job->send_queue, comm) || over(&job->recvs, comm) ||
-	       over(&job->recv_queue, comm))
+	if (comm->freeing)
+		return golaunch__fail("free: the communicator was freed");
+	comm->freeing = WAITING;
+	while (comm->whole || comm->live.first || comm->queue.first || over(&job->sends, comm) || over(&job->send_queue, comm) || over(&job->recvs, comm) ||
+	       over(&job->recv_queue, comm) || over(&job->looks, comm))
 		if (golaunch__progress(job))
-			return -1;
-	if (golaunch_barrier(comm))
-		return -1;
+			return open_again(comm);
+	barrier = golaunch_ibarrier(comm);
+	comm->freeing = CLOSED;
+	if (golaunch__wait(barrier))
+		return open_again(comm);
 	if (comm->rank == 0)
 		golaunch__put(&job->out, &(struct record){.kind = FREE, .comm = comm->id});
 	for (golaunch_comm **p = &job->comms; *p; p = &(*p)->next)

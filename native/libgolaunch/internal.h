@@ -130,6 +130,8 @@ struct golaunch_comm {
 	uint64_t id, number; /* of the next operation */
 	int rank, size;
 	int syncing; /* a barrier that operations wait for is under way */
+	int whole;   /* calls of several operations, and look-ups, that are under way */
+	enum freeing { KEPT_OPEN, WAITING, CLOSED } freeing; /* by a golaunch_comm_free: nothing more is begun at last */
 	int64_t scans, calls[LIBRARY_CALLS];
 	struct list live, queue;
 };
@@ -165,6 +167,7 @@ int golaunch__number(const unsigned char *b, size_t n, size_t *at, uint64_t *v);
 int golaunch__fail(const char *format, ...);
 int golaunch__no_job(const char *call); /* NULL was given for one */
 int golaunch__no_comm(const char *call);
+int golaunch__gone(const char *call, const golaunch_comm *c); /* nothing can be begun over it */
 int golaunch__mine(const char *call, const golaunch_job *job); /* 0 if this thread of this process may call */
 golaunch_request *golaunch__refused(void);                       /* NULL, for the last error */
 golaunch_request *golaunch__handle(const golaunch_request *q); /* what the program gets of it */

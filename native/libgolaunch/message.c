@@ -49,10 +49,8 @@ static golaunch_request *message(golaunch_comm *c, enum class class, enum sort s
 	int least = class == RECEIVING ? GOLAUNCH_ANY : 0;
 	golaunch_request *q;
 
-	if (!c) {
-		golaunch__no_comm(call);
+	if (golaunch__gone(call, c))
 		return NULL;
-	}
 	if (size > 0 && !buffer) {
 		golaunch__fail("%s: %zu bytes without a buffer", call, size);
 		return NULL;

@@ -136,8 +136,8 @@ int golaunch__usable(const char *call, const golaunch_comm *c, int op, int root,
 	const unsigned char *out = send, *in = recv;
 	int is_root, gives, gets;
 
-	if (!c)
-		return !golaunch__no_comm(call);
+	if (golaunch__gone(call, c))
+		return 0;
 	if (root < 0 || root >= c->size)
 		return !golaunch__fail("%s: member %d of a communicator of %d", call, root, c->size);
 	if (size > (uint64_t)MAX_BYTES / (uint64_t)c->size)

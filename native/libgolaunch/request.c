@@ -27,6 +27,14 @@ int golaunch__fail(const char *format, ...)
 int golaunch__no_job(const char *call) { return golaunch__fail("%s: NULL is no job", call); }
 int golaunch__no_comm(const char *call) { return golaunch__fail("%s: NULL is no communicator", call); }
 
+int golaunch__gone(const char *call, const golaunch_comm *c)
+{
+	if (!c)
+		return golaunch__no_comm(call);
+	return c->freeing == CLOSED ? golaunch__fail("%s: the communicator was freed", call) : 0;
+}
+
+
 /* mine sees two threads where one of them waits, which it does nearly all of the time. */
 int golaunch__mine(const char *call, const golaunch_job *job)
 {

@@ -158,10 +158,8 @@ golaunch_comm *golaunch_shrink(golaunch_comm *c)
 	int64_t tag;
 	int *ranks;
 
-	if (!c) {
-		golaunch__no_comm("shrink");
+	if (golaunch__gone("shrink", c))
 		return NULL;
-	}
 	if (golaunch__mine("shrink", c->job))
 		return NULL;
 	ranks = malloc((size_t)c->size * sizeof *ranks);
@@ -170,11 +168,13 @@ golaunch_comm *golaunch_shrink(golaunch_comm *c)
 		return NULL;
 	}
 	tag = golaunch__tag(c, SHRINKING);
+	c->whole++;
 	for (int leader = 0; leader < c->size && how == NEXT; leader++) {
 		how = AGAIN;
 		for (int64_t n = 0; how == AGAIN; n++)
 			how = attempt(c, leader, tag + (n << 20), ranks, &made);
 	}
+	c->whole--;
 	free(ranks);
 	if (how == WELL)
 		return made;

@@ -56,15 +56,17 @@ int golaunch_locate(golaunch_comm *c, int rank, int *world_rank, int *node)
 	golaunch_request *q;
 	int64_t at, on;
 
-	if (!c)
-		return golaunch__no_comm("locate");
+	if (golaunch__gone("locate", c))
+		return -1;
 	if (rank < 0 || rank >= c->size)
 		return golaunch__fail("locate: member %d of a communicator of %d", rank, c->size);
 	q = golaunch__other("locate", c->job, &(struct record){.kind = ASK, .comm = c->id, .src = c->rank, .dst = rank, .count = 1});
 	if (!q)
 		return -1;
+	c->whole++;
 	while (!q->done)
 		golaunch__progress(c->job);
+	c->whole--;
 	at = q->got;
 	on = q->src;
 	if (golaunch__end(q, NULL))

@@ -122,8 +122,8 @@ static int gatherv(const char *call, golaunch_comm *c, int root, const void *sen
 	struct parts x = {.comm = c, .root = root, .send = send, .count = count, .element = element, .counts = counts};
 	int gets, rc;
 
-	if (!c)
-		return golaunch__no_comm(call);
+	if (golaunch__gone(call, c))
+		return -1;
 	if (root >= c->size)
 		return golaunch__fail("%s: member %d of a communicator of %d", call, root, c->size);
 	gets = root < 0 || c->rank == root;
@@ -135,7 +135,9 @@ static int gatherv(const char *call, golaunch_comm *c, int root, const void *sen
 		*recv = NULL;
 	if (!counts && !(x.counts = malloc((size_t)c->size * sizeof *counts)))
 		return golaunch__fail("%s: out of memory", call);
+	c->whole++;
 	rc = gather_parts(&x, gets ? recv : NULL);
+	c->whole--;
 	if (!counts)
 		free(x.counts);
 	return rc;
@@ -169,6 +171,7 @@ static int by_function(const char *call, golaunch_comm *c, int root, golaunch_fu
 	all = malloc((size_t)c->size * (most < size ? most : size) + 1);
 	if (!all)
 		return golaunch__fail("%s: out of memory", call);
+	c->whole++;
 	for (size_t at = 0, n; (at == 0 || at < size) && !rc; at += most) {
 		const char *mine = send ? (const char *)send + at : NULL;
 		char *out = recv ? (char *)recv + at : NULL;
@@ -181,6 +184,7 @@ static int by_function(const char *call, golaunch_comm *c, int root, golaunch_fu
 		for (size_t i = n; i < (size_t)c->size * n; i += element)
 			f(out + i % n, all + i, arg);
 	}
+	c->whole--;
 	free(all);
 	return rc;
 }

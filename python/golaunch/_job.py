@@ -42,6 +42,8 @@ class Job:
 
     def fence(self) -> None:
         """Returns when every rank has called it."""
+        if self._waiting.forked():
+            self._call("fence")  # which says so
         with self._fences:  # libgolaunch takes one at a time
             self._call("fence")
 

@@ -1,6 +1,7 @@
 """Operations under way, and who waits for them."""
 
 import itertools
+import math
 import os
 import select
 import threading
@@ -100,7 +101,7 @@ class Waiting:
         self._inside: List[int] = []  # threads that are in functions of the library
         self._raised = threading.local()  # what a signal's handler raised meanwhile
         self._waits = _library.Waits(self._wait_inside)  # which must live as long
-        self._polled = False
+        self._poller: Optional[int] = None  # the thread that polls
         self._heard = 0  # golaunch_heard
         self._process = os.getpid()
         self._bell = os.pipe()  # ends the poll
@@ -122,8 +123,8 @@ class Waiting:
             if self.job:
                 self._tell()
                 self.ring()
-            else:
-                self.turn.notify_all()  # who closes it waits for this
+            if self._inside or not self.job:
+                self.turn.notify_all()  # who frees, or closes, waits for this
         if self._raised.error:
             raise self._raised.error
         if not self.job:
@@ -145,13 +146,13 @@ class Waiting:
                 self.look(())
             if heard != self._heard:
                 pass  # it may have been for this thread
-            elif self._polled:
+            elif self._others_poll():
                 self.turn.wait()
             elif self.job:
-                self._polled = True
+                ready = self._prepare()
                 self.turn.release()
                 try:
-                    self._poll(None)
+                    self._poll(ready, None)
                 finally:
                     self.turn.acquire()
         except BaseException as error:  # the function cannot be left
@@ -171,6 +172,8 @@ class Waiting:
 
     def wait(self, requests: List[Request], timeout: Optional[float]) -> int:
         """Returns the place of the first request that is complete."""
+        if timeout is not None and math.isnan(timeout):
+            raise ValueError("a timeout is a number of seconds")
         deadline = None if timeout is None else time.monotonic() + timeout
         try:
             with self.turn:
@@ -178,7 +181,7 @@ class Waiting:
                 self.look(())
             while True:
                 with self.turn:
-                    if not self._polled:
+                    if not self._others_poll():
                         self.look(())
                     for place, request in enumerate(requests):
                         if request.done():
@@ -188,11 +191,11 @@ class Waiting:
                         raise TimeoutError(f"{' and '.join(r.name for r in requests[:3])}: not complete after {timeout} s")
                     if left is not None:
                         left = min(left, _LONGEST)
-                    if self._polled or not self.job:  # who closes it tells, too
+                    if self._others_poll() or not self.job:  # who closes it tells, too
                         self.turn.wait(left)
                         continue
-                    self._polled = True
-                self._poll(left)
+                    ready = self._prepare()
+                self._poll(ready, left)
         finally:
             with self.turn:
                 self._waited = [other for other in self._waited if other is not requests]
@@ -214,26 +217,37 @@ class Waiting:
             self._tell()
             self.ring()
 
-    def _poll(self, left: Optional[float]) -> None:
+    def forked(self) -> bool:
+        """Whether this is a child of the process that opened the job."""
+        return os.getpid() != self._process
+
+    def _others_poll(self) -> bool:
+        """Whether another thread polls: this one may do so, and be in a signal's handler."""
+        return self._poller is not None and self._poller != threading.get_ident()
+
+    def _prepare(self) -> "tuple[select.poll, Optional[int]]":
+        """Has this thread poll, before it gives up the turn: from now on others ring."""
+        poll, events = select.poll(), _library.short()
+        poll.register(self.library.golaunch_fd(self.job, _library.to(events)), events.value)
+        poll.register(self._bell[0], select.POLLIN)
+        before, self._poller = self._poller, threading.get_ident()
+        return poll, before
+
+    def _poll(self, prepared, left: Optional[float]) -> None:
+        poll, before = prepared
         try:
-            poll, events = select.poll(), _library.short()
-            with self.turn:
-                if not self.job:
-                    return
-                poll.register(self.library.golaunch_fd(self.job, _library.to(events)), events.value)
-            poll.register(self._bell[0], select.POLLIN)
             for ready, _ in poll.poll(None if left is None else left * 1000):
-                if ready == self._bell[0]:
+                if ready == self._bell[0] and self.job:  # else a handler has closed it
                     os.read(ready, 4096)
         finally:
             with self.turn:
-                self._polled = False
+                self._poller = before
                 self.turn.notify_all()
 
     def ring(self) -> None:
         """Has the thread that polls look: a call of another may have taken what came for
         it, or left something to send."""
-        if self._polled:
+        if self._poller is not None:
             try:
                 os.write(self._bell[1], b"\0")
             except BlockingIOError:
@@ -250,7 +264,7 @@ class Waiting:
                 raise Error("close: this thread is in a call of the job")
             self.ring()
             self.turn.notify_all()
-            while (self._polled or self._inside) and os.getpid() == self._process:  # a child has no such threads
+            while (self._others_poll() or self._inside) and not self.forked():  # a child has no such threads
                 self.turn.wait()
             self.library.golaunch_close(job)
             for request in list(self.under_way):

@@ -77,14 +77,19 @@ type endpoint struct {
 	posted     sequence[want]
 	leavers    []want // those that wait for members to leave; max: more than so many
 	unexpected sequence[message]
-	stored     int // what unexpected's messages count for
-	heads      int // how many of these are heads that senders were told of
+	stored     int                       // what unexpected's messages count for
+	untaken    map[from]int              // how many of these are whose
+	untold     []*item[message]          // of these, those whose sender does not know, in order, and some that wait no more
+	short      []*item[message]          // those whose body is to come, likewise
+	coming     map[source]*item[message] // those whose body was asked for
+	heads      int                       // how many senders know that their message waits
 	sends      map[uint64]sent
 	fresh      int  // how many of these nobody has told to be kept
 	old        bool // the endpoint does not know of Kept
 	flows      map[source]*flow
-	running    int              // how many of these ask for data
-	later      []*flow          // those that do not yet, in order
+	trials     int64            // bytes of first pieces that these have asked for, which are not in due
+	due        int64            // bytes that these have asked for
+	later      []*flow          // those that do not ask yet, in order
 	asks       map[uint64]asked // look-ups under way, by request
 
 	// Communicators.
@@ -445,7 +450,7 @@ func (n *Node) free(id uint64) {
 		n.forgetMessages(s)
 		delete(s.ep.seats, id)
 		s.ep.made = slices.DeleteFunc(s.ep.made, func(m made) bool { return m.comm == c })
-		s.ep.drop(func(m *message) bool { return m.comm == id })
+		n.drop(s.ep, func(m *message) bool { return m.comm == id })
 	}
 }
 

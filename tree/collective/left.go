@@ -132,7 +132,7 @@ func (n *Node) dropMessages(s *seat) {
 	ep, id := s.ep, s.comm.id
 	ep.posted.leave(func(w *want) bool { return w.comm == id })
 	ep.leavers = slices.DeleteFunc(ep.leavers, func(w want) bool { return w.comm == id })
-	ep.drop(func(m *message) bool { return m.comm == id })
+	n.drop(ep, func(m *message) bool { return m.comm == id })
 	for seq, x := range ep.sends {
 		if x.comm == id {
 			ep.over(seq)
@@ -205,14 +205,8 @@ func (n *Node) tellLeaver(s *seat, gone []int) {
 	}
 	s.withheld = false
 	if ep.posted.find(func(w *want) bool { return w.comm == c.id && !w.probe }) == nil {
-		untaken := map[int]bool{}
-		for i := range ep.unexpected.all() {
-			if m := &i.value; m.comm == c.id && !s.told[m.rank] {
-				untaken[m.rank] = true
-			}
-		}
 		some := len(gone)
-		gone = slices.DeleteFunc(slices.Clone(gone), func(member int) bool { return untaken[member] })
+		gone = slices.DeleteFunc(slices.Clone(gone), func(member int) bool { return ep.untaken[from{c.id, member}] > 0 && !s.told[member] })
 		s.withheld = len(gone) < some
 	}
 	ep.leavers = slices.DeleteFunc(ep.leavers, func(w want) bool {

@@ -168,7 +168,7 @@ func (n *Node) forgetMessages(s *seat) {
 		}
 		return why.text != ""
 	})
-	ep.drop(func(m *message) bool {
+	n.drop(ep, func(m *message) bool {
 		return m.comm == c.id && !m.have && n.hopeless(c, m.rank, m.tag).text != ""
 	})
 	for _, seq := range slices.Sorted(maps.Keys(ep.sends)) {

@@ -22,6 +22,8 @@ type message struct {
 	body      []byte
 	have      bool // body is all of it, and was acknowledged
 	told      bool // the sender knows that it waits here
+	coming    bool // body was asked for
+	taken     bool // it waits no more
 }
 
 // messageCost is what a message that is kept counts for, beside its body.
@@ -29,28 +31,124 @@ const messageCost = 128
 
 // kept is what a message counts for in endpoint.stored.
 func (m *message) kept() int {
-	if !m.have {
+	if !m.have && !m.coming {
 		return 0 // there are at most record.MaxWaiting, and record.MaxRequests more of each sender
 	}
-	return len(m.body) + messageCost
+	return int(m.size) + messageCost
+}
+
+// from is a member of a communicator, by its rank there.
+type from struct {
+	comm uint64
+	rank int
+}
+
+// queue keeps a message that nobody has asked for.
+func (n *Node) queue(ep *endpoint, m message) {
+	i := ep.unexpected.push(m)
+	ep.untaken[from{m.comm, m.rank}]++
+	if m.have {
+		return
+	}
+	ep.untold = append(waiting(ep.untold), i)
+	if m.size <= record.Chunk {
+		ep.short = append(waiting(ep.short), i)
+	}
+	if m.size > record.Chunk || ep.posted.length > 0 || len(ep.active) > 0 {
+		n.tellKept(ep) // else it is received soon, most likely
+	}
+}
+
+// waiting is a list without the first of those that wait no more.
+func waiting(list []*item[message]) []*item[message] {
+	for len(list) > 0 && (list[0].value.taken || list[0].value.have) {
+		list[0] = nil
+		list = list[1:]
+	}
+	return list
 }
 
 // drop forgets messages that nobody has asked for.
-func (ep *endpoint) drop(wanted func(*message) bool) {
+func (n *Node) drop(ep *endpoint, wanted func(*message) bool) {
 	for i := range ep.unexpected.all() {
 		if wanted(&i.value) {
-			ep.unqueue(i)
+			n.unqueue(ep, i)
 		}
 	}
 }
 
-// unqueue takes a message from those that nobody has asked for.
-func (ep *endpoint) unqueue(i *item[message]) {
+// unqueue takes a message from those that nobody has asked for. In its place the body of
+// another may come, or its sender be told.
+func (n *Node) unqueue(ep *endpoint, i *item[message]) {
 	m := &i.value
 	ep.unexpected.remove(i)
 	ep.stored -= m.kept()
+	m.taken = true
+	who := from{m.comm, m.rank}
+	if ep.untaken[who]--; ep.untaken[who] == 0 {
+		delete(ep.untaken, who)
+	}
+	if m.coming {
+		delete(ep.coming, m.source)
+	}
 	if m.told {
-		ep.heads--
+		if ep.heads--; ep.heads == record.MaxWaiting-1 {
+			n.tellKept(ep)
+		}
+	}
+	n.fetch(ep)
+}
+
+// tellKept tells the senders of messages without a body that these wait here: who waits
+// for something else may wait for what they hold back because of these.
+func (n *Node) tellKept(ep *endpoint) {
+	for len(ep.untold) > 0 && ep.heads < record.MaxWaiting {
+		i := ep.untold[0]
+		ep.untold[0] = nil
+		ep.untold = ep.untold[1:]
+		m := &i.value
+		s := ep.seats[m.comm]
+		if m.taken || m.have || s == nil {
+			continue
+		}
+		m.told = true
+		ep.heads++
+		n.send(&record.Record{Kind: record.Kept, Comm: m.comm, Seq: m.seq, Src: s.number, Dst: m.src, Count: 1})
+	}
+}
+
+// fetch asks for the bodies of short messages, as far as there is room for them, before
+// they are received.
+func (n *Node) fetch(ep *endpoint) {
+	for ep.short = waiting(ep.short); len(ep.short) > 0; ep.short = waiting(ep.short) {
+		i := ep.short[0]
+		m := &i.value
+		s := ep.seats[m.comm]
+		if s == nil || ep.stored+int(m.size)+messageCost > Window {
+			return
+		}
+		ep.short[0] = nil
+		ep.short = ep.short[1:]
+		m.coming = true
+		ep.stored += m.kept()
+		ep.coming[m.source] = i
+		if m.size == 0 { // nothing is to come
+			n.fetched(s, i, nil)
+			continue
+		}
+		n.send(&record.Record{Kind: record.SendPull, Comm: m.comm, Seq: m.seq, Src: s.number, Dst: m.src, Count: 1, Size: m.size})
+	}
+}
+
+// fetched takes the body of a message that waits.
+func (n *Node) fetched(s *seat, i *item[message], body []byte) {
+	m := &i.value
+	delete(s.ep.coming, m.source)
+	m.coming, m.have, m.body = false, true, bytes.Clone(body)
+	n.taken(s, m)
+	if m.told {
+		m.told = false
+		s.ep.heads--
 	}
 }
 
@@ -91,13 +189,17 @@ type flow struct {
 	tag                    int64
 	size, asked, left, due int64
 	runs                   bool // it asks for data
+	trial                  bool // it has asked for a first piece, which counts in endpoint.trials
 }
 
-// Of the messages on their way to an endpoint so many ask for data at a time, and few may
-// ask for much.
+// How many bytes the messages on their way to an endpoint ask for at a time. Where they
+// are more than a few, each asks for a first piece beyond that, so that senders who do not
+// answer hold up no others before they are a thousand.
 const (
-	mostFlows = 64
-	fewFlows  = 16
+	mostDue    = 16 * Window
+	mostTrials = 16 * Window
+	firstPiece = 4 << 10
+	fewFlows   = 16
 )
 
 func (w *want) takes(m *message) bool {
@@ -134,13 +236,9 @@ func (n *Node) message(s *seat, r *record.Record) {
 		ep.stored += m.kept()
 		n.taken(s, &m)
 	} else {
-		m.body, m.have = nil, false // asked for when it is wanted
-		if m.told = ep.heads < record.MaxWaiting; m.told {
-			ep.heads++
-			n.send(&record.Record{Kind: record.Kept, Comm: m.comm, Seq: m.seq, Src: s.number, Dst: m.src, Count: 1})
-		}
+		m.body, m.have = nil, false // asked for when there is room, or when it is wanted
 	}
-	ep.unexpected.push(m)
+	n.queue(ep, m)
 }
 
 // takeKept learns that a message of an endpoint waits at its receiver's agent.
@@ -216,18 +314,23 @@ func (n *Node) match(s *seat, w want, m *message) {
 	}
 	f := &flow{source: m.source, to: w.seq, from: m.rank, number: s.number, tag: m.tag, size: m.size, left: m.size}
 	s.ep.flows[m.source] = f
+	if m.coming { // all of it was asked for
+		f.runs, f.asked, f.due = true, m.size, m.size
+		s.ep.due += f.due
+		return
+	}
 	s.ep.later = append(s.ep.later, f)
 	n.runFlows(s.ep)
 }
 
-// runFlows has messages ask for data that did not yet, where others have come to an end.
+// runFlows has messages ask for data that did not yet, as far as there is room.
 func (n *Node) runFlows(ep *endpoint) {
-	for len(ep.later) > 0 && ep.running < mostFlows {
+	for len(ep.later) > 0 && ep.trials < mostTrials {
 		f := ep.later[0]
+		ep.later[0] = nil
 		ep.later = ep.later[1:]
 		if ep.flows[f.source] == f {
 			f.runs = true
-			ep.running++
 			n.askMessage(ep, f)
 		}
 	}
@@ -236,23 +339,42 @@ func (n *Node) runFlows(ep *endpoint) {
 // endFlow forgets a message on its way.
 func (n *Node) endFlow(ep *endpoint, f *flow) {
 	delete(ep.flows, f.source)
-	if f.runs {
-		ep.running--
-	}
+	ep.came(f, f.due)
 	n.runFlows(ep)
 }
 
-// askMessage asks for what a message's receiver has room for.
-func (n *Node) askMessage(ep *endpoint, f *flow) {
-	room := int64(Window)
-	if ep.running > fewFlows {
-		room = record.Chunk
+// came counts bytes of a message that are asked for no more.
+func (ep *endpoint) came(f *flow, size int64) {
+	if f.due -= size; f.trial {
+		f.trial = f.due > 0
+		ep.trials -= size
+		return
 	}
-	for f.runs && f.asked < f.size && f.due+int64(ep.backlog) < room {
-		size := min(record.Chunk, f.size-f.asked)
+	ep.due -= size
+}
+
+// askMessage asks for what a message's receiver has room for. Of one of many it asks for
+// little at first: senders that compute answer much later.
+func (n *Node) askMessage(ep *endpoint, f *flow) {
+	if !f.runs || f.trial {
+		return
+	}
+	ask := func(size int64) {
 		n.send(&record.Record{Kind: record.SendPull, Comm: f.comm, Seq: f.seq, Src: f.number, Dst: f.src, Count: 1, Off: f.asked, Size: size})
 		f.asked += size
 		f.due += size
+	}
+	if f.asked == 0 && len(ep.flows) > fewFlows {
+		size := min(firstPiece, f.size)
+		f.trial = true
+		ep.trials += size
+		ask(size)
+		return
+	}
+	for f.asked < f.size && f.due+int64(ep.backlog) < Window && ep.due < mostDue {
+		size := min(record.Chunk, f.size-f.asked)
+		ep.due += size
+		ask(size)
 	}
 }
 
@@ -261,10 +383,17 @@ func (n *Node) messageData(s *seat, r *record.Record) {
 	key := source{r.Comm, r.Src, r.Seq}
 	f := s.ep.flows[key]
 	size := int64(len(r.Body))
+	if i := s.ep.coming[key]; i != nil && size == i.value.size {
+		n.fetched(s, i, r.Body)
+		return
+	}
 	if f == nil || size > f.due {
 		return // of a message that failed
 	}
-	f.due -= size
+	if s.ep.due >= mostDue {
+		defer n.askMore(s.ep)
+	}
+	s.ep.came(f, size)
 	f.left -= size
 	out := *r
 	out.Seq, out.Src, out.Dst = f.to, f.from, s.rank
@@ -275,6 +404,14 @@ func (n *Node) messageData(s *seat, r *record.Record) {
 		return
 	}
 	n.askMessage(s.ep, f)
+}
+
+// askMore asks for what there was no room for.
+func (n *Node) askMore(ep *endpoint) {
+	for _, f := range ep.flows {
+		n.askMessage(ep, f)
+	}
+	n.runFlows(ep)
 }
 
 // receive takes a Recv of an endpoint.
@@ -310,7 +447,7 @@ func (n *Node) receive(ep *endpoint, r *record.Record) error {
 			n.tellProbe(s, w, &i.value)
 			return nil
 		}
-		ep.unqueue(i)
+		n.unqueue(ep, i)
 		n.match(s, w, &i.value)
 		return nil
 	}
@@ -323,6 +460,7 @@ func (n *Node) receive(ep *endpoint, r *record.Record) error {
 		return nil
 	}
 	ep.posted.push(w)
+	n.tellKept(ep)
 	n.watch(s, w.src)
 	return nil
 }

@@ -184,7 +184,7 @@ func New(c Config) (*Node, error) {
 
 // open adds a local endpoint.
 func (n *Node) open(id int) {
-	ep := &endpoint{id: id, seats: map[uint64]*seat{}, sends: map[uint64]sent{}, flows: map[source]*flow{}, asks: map[uint64]asked{}}
+	ep := &endpoint{id: id, seats: map[uint64]*seat{}, sends: map[uint64]sent{}, flows: map[source]*flow{}, untaken: map[from]int{}, coming: map[source]*item[message]{}, asks: map[uint64]asked{}}
 	ep.in = input{toward: Local, ep: ep}
 	n.ends[id] = ep
 	n.local = append(n.local, ep)

@@ -516,7 +516,5 @@ func (n *Node) Wrote(endpoint, size int) {
 	for _, m := range slices.Clone(ep.active) {
 		n.goOn(m)
 	}
-	for _, f := range ep.flows {
-		n.askMessage(ep, f)
-	}
+	n.askMore(ep)
 }

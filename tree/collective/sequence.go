@@ -15,7 +15,7 @@ type item[T any] struct {
 	before, next *item[T]
 }
 
-func (s *sequence[T]) push(value T) {
+func (s *sequence[T]) push(value T) *item[T] {
 	i := &item[T]{value: value, before: s.tail}
 	if s.tail == nil {
 		s.head = i
@@ -24,6 +24,7 @@ func (s *sequence[T]) push(value T) {
 	}
 	s.tail = i
 	s.length++
+	return i
 }
 
 func (s *sequence[T]) remove(i *item[T]) {

@@ -175,7 +175,7 @@ func (c *Comm) Free() *Request {
 	if c.id <= lastFixed {
 		return refused("the world cannot be freed")
 	}
-	if c.freed || c.freeing != nil {
+	if c.freed || c.closing || c.freeing != nil {
 		return refused("%w", ErrFreed)
 	}
 	c.freeing = &Request{comm: c}
@@ -192,15 +192,13 @@ func (c *Comm) freeIf() {
 	}
 	c.freeing = nil
 	barrier := c.Further(c.Barrier)
-	c.freed = true
+	c.closing = true
 	c.then(barrier, func(err error) {
-		switch {
-		case err != nil:
-			c.freed = false // it can be shrunk
-		case c.rank == 0:
-			c.session.put(&record.Record{Kind: record.Free, Comm: c.id})
-		}
-		if err == nil {
+		c.closing = false // where it failed, it can be shrunk
+		if c.freed = err == nil; c.freed {
+			if c.rank == 0 {
+				c.session.put(&record.Record{Kind: record.Free, Comm: c.id})
+			}
 			delete(c.session.comms, c.id)
 		}
 		q.finish(err)

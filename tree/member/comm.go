@@ -23,6 +23,7 @@ type Comm struct {
 	calls   [Shrinking + 1]int64 // of LibraryTag
 	open    int                  // of the program's requests, those that are not done
 	freeing *Request             // waits for these
+	closing bool                 // the barrier of a Free is under way
 	freed   bool
 	gone    map[int]bool // those that a Left has told of
 	gaveUp  error        // why nothing more can be begun
@@ -40,10 +41,25 @@ var ErrFreed = errors.New("the communicator was freed")
 
 // check is why nothing can be begun that names a member.
 func (c *Comm) check(member int) error {
-	if c.gaveUp != nil && !c.lets {
+	switch {
+	case c.gaveUp != nil && !c.lets:
 		return c.gaveUp
+	case c.closing:
+		return ErrFreed
 	}
 	return c.checkLibrary(member)
+}
+
+// Hold keeps a Free waiting for a call of several operations, until Release.
+func (c *Comm) Hold() { c.open++ }
+
+// Busy tells whether something is under way.
+func (c *Comm) Busy() bool { return c.open > 0 }
+
+// Release says that such a call is over.
+func (c *Comm) Release() {
+	c.open--
+	c.freeIf()
 }
 
 // GiveUp has nothing more begun, for a reason. What is under way goes on.

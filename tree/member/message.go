@@ -208,9 +208,16 @@ func (c *Comm) Left() *Request {
 	return q
 }
 
-// Forget says that nobody waits for a request any more: what a Left finds is news to the
-// next one.
-func (r *Request) Forget() { r.unread = true }
+// Forget says that nobody waits for a request any more, and nobody has asked for its
+// outcome: what a Left finds, or has found, is news to the next one.
+func (r *Request) Forget() {
+	r.unread = true
+	if f, is := r.err.(*Failure); is && r.sort == record.RecvLeft {
+		for _, member := range f.All {
+			delete(r.comm.gone, member)
+		}
+	}
+}
 
 func (s *Session) issueLeft(q *Request) {
 	s.put(&record.Record{Kind: record.Recv, Fn: record.RecvLeft, Comm: q.comm.id, Seq: q.seq, Src: record.Any, Off: record.Any, Size: int64(len(q.comm.gone))})

@@ -102,7 +102,7 @@ def forked(job):
     waits = job.world.irecv_bytes(job.world.rank, 9)
     waiter = threading.Thread(target=waits.wait)
     waiter.start()
-    while not job._waiting._polled:  # the child has no such thread
+    while job._waiting._poller is None:  # the child has no such thread
         pass
     sys.stdout.flush()
     child = os.fork()
