@@ -24,7 +24,9 @@ func several[R any](ctx context.Context, c *Comm, what string, do func(context.C
 	}
 	var value R
 	var err error
-	task, begun := c.begin(func() { value, err = do(context.WithoutCancel(ctx), &Comm{client: c.client, comm: c.comm, within: true}) })
+	task, begun := c.begin(func() {
+		value, err = do(context.WithoutCancel(ctx), &Comm{client: c.client, comm: c.comm, within: true})
+	})
 	if !begun {
 		return none, ErrClosed
 	}
