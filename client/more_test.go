@@ -3,6 +3,7 @@ package client_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -74,6 +75,32 @@ func TestParts(t *testing.T) {
 			}
 		}
 		return nil
+	})
+}
+
+// TestPartsOfOnlySome has members come to the messages of a Gatherv whose lengths have
+// failed for others, since one left: they hear of it, and nobody waits for ever.
+func TestPartsOfOnlySome(t *testing.T) {
+	ctx := within(t)
+	lengths, why := []int64{0, 100_000, 10, 0}, &client.LeftError{Ranks: []int{3}, Text: "rank 3 has left"}
+	each(t, newCore(t).job(), func(c *client.Client) error {
+		w, mine := c.World(), make([]int32, lengths[c.Rank()])
+		for _, fails := range []func(rank int) bool{
+			func(rank int) bool { return rank >= 2 },
+			func(rank int) bool { return rank != 1 },
+		} {
+			if fails(c.Rank()) {
+				if err := client.Excused(w, 0, mine, why); !errors.Is(err, why) {
+					return err
+				}
+				continue
+			}
+			_, err := client.GatherMessages(ctx, w, 0, mine, lengths)
+			if c.Rank() == 0 && (err == nil || err.Error() != "member 2: rank 3 has left") || c.Rank() == 1 && err != nil {
+				return fmt.Errorf("rank %d got %w", c.Rank(), err)
+			}
+		}
+		return w.Barrier(ctx) // nobody has left, in truth
 	})
 }
 

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -24,20 +25,24 @@ func Gatherv[T Element](ctx context.Context, c *Comm, root int, send []T) ([][]T
 }
 
 func gatherv[T Element](ctx context.Context, c *Comm, root int, send []T) ([][]T, error) {
+	tag := c.libraryTag(member.Varying)
 	lengths, err := lengthsOf(ctx, c, send)
 	if err != nil {
-		return nil, err
+		return nil, excused(c, root, tag, send, err)
 	}
 	most := int(slices.Max(lengths))
 	if !alike(lengths, sizeOf[T]()) {
-		return gatherMessages(ctx, c, root, send, lengths)
+		return gatherMessages(ctx, c, root, tag, send, lengths)
 	}
 	var all []T
 	if c.Rank() == root {
 		all = make([]T, c.Size()*most)
 	}
-	if err := Gather(ctx, c, root, filled(send, most), all); err != nil || c.Rank() != root {
-		return nil, err
+	if err := Gather(ctx, c, root, filled(send, most), all); err != nil {
+		return nil, excused[T](c, root, tag, nil, err)
+	}
+	if c.Rank() != root {
+		return nil, nil
 	}
 	return parts(all, lengths, most), nil
 }
@@ -53,19 +58,20 @@ func AllGatherv[T Element](ctx context.Context, c *Comm, send []T) ([][]T, error
 }
 
 func allGatherv[T Element](ctx context.Context, c *Comm, send []T) ([][]T, error) {
+	tag := c.libraryTag(member.Varying)
 	lengths, err := lengthsOf(ctx, c, send)
 	if err != nil {
-		return nil, err
+		return nil, excused(c, 0, tag, send, err)
 	}
 	most := int(slices.Max(lengths))
 	if alike(lengths, sizeOf[T]()) {
 		all := make([]T, c.Size()*most)
 		if err := AllGather(ctx, c, filled(send, most), all); err != nil {
-			return nil, err
+			return nil, excused[T](c, 0, tag, nil, err)
 		}
 		return parts(all, lengths, most), nil
 	}
-	each, err := gatherMessages(ctx, c, 0, send, lengths)
+	each, err := gatherMessages(ctx, c, 0, tag, send, lengths)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +83,27 @@ func allGatherv[T Element](ctx context.Context, c *Comm, send []T) ([][]T, error
 		return nil, err
 	}
 	return parts(all, lengths, 0), nil
+}
+
+// excused is why a gatherv ends here before its messages. Others may have come to them:
+// the root waits for that of this member, or is sent theirs.
+func excused[T any](c *Comm, root int, tag int64, send []T, why error) error {
+	var left *LeftError
+	if !errors.As(why, &left) {
+		return why
+	}
+	size := int64(len(send) * sizeOf[T]())
+	switch {
+	case c.Rank() == root:
+		for i := range c.Size() {
+			if i != root {
+				c.start("gatherv", func() *member.Request { return c.comm.Discard(i, tag) })
+			}
+		}
+	case size > 0:
+		c.start("gatherv", func() *member.Request { return c.comm.Excuse(root, tag, why, size) })
+	}
+	return why
 }
 
 // lengthsOf are those of everyone's send.
@@ -131,8 +158,7 @@ func parts[T any](all []T, lengths []int64, stride int) [][]T {
 }
 
 // gatherMessages gathers what is not empty as messages.
-func gatherMessages[T Element](ctx context.Context, c *Comm, root int, send []T, lengths []int64) ([][]T, error) {
-	tag := c.libraryTag(member.Varying)
+func gatherMessages[T Element](ctx context.Context, c *Comm, root int, tag int64, send []T, lengths []int64) ([][]T, error) {
 	if c.Rank() != root {
 		if len(send) == 0 {
 			return nil, nil
@@ -148,12 +174,15 @@ func gatherMessages[T Element](ctx context.Context, c *Comm, root int, send []T,
 		}
 	}
 	each[root] = slices.Clone(send)
-	for _, r := range requests {
+	for i, r := range requests {
 		if r == nil {
 			continue
 		}
 		if err := r.Wait(ctx); err != nil {
 			return nil, err
+		}
+		if _, _, size := r.req.Message(); size != int64(len(each[i])*sizeOf[T]()) {
+			return nil, fmt.Errorf("member %d: %s", i, bytesOf(each[i])[:size])
 		}
 	}
 	return each, nil

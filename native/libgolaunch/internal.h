@@ -213,6 +213,11 @@ void golaunch__unlist(struct list *l, golaunch_request *q);
 golaunch_request *golaunch__send(golaunch_comm *c, int dst, int64_t tag, const void *data, size_t size);
 golaunch_request *golaunch__recv(golaunch_comm *c, int src, int64_t tag, void *buf, size_t room);
 golaunch_request *golaunch__recv_alloc(golaunch_comm *c, int src, int64_t tag, void **data);
+/* A call that failed since a member left, though not for all perhaps, goes on nowhere. Who
+ * may wait for its message of that size is sent the reason, which is shorter; a message for
+ * which its sender may wait is taken. Nobody waits for either. */
+void golaunch__excuse(golaunch_comm *c, int dst, int64_t tag, const char *why, size_t size);
+void golaunch__discard(golaunch_comm *c, int src, int64_t tag);
 golaunch_request *golaunch__post(golaunch_request *q);
 int64_t golaunch__tag(golaunch_comm *c, enum library_call call);
 

@@ -108,6 +108,30 @@ golaunch_request *golaunch__recv(golaunch_comm *c, int src, int64_t tag, void *b
 	return q;
 }
 
+void golaunch__excuse(golaunch_comm *c, int dst, int64_t tag, const char *why, size_t size)
+{
+	char *text = strdup(why);
+	golaunch_request *q = text ? golaunch__send(c, dst, tag, text, strlen(text) < size ? strlen(text) : size - 1) : NULL;
+
+	if (!q) {
+		free(text);
+		return;
+	}
+	q->temp = text;
+	q->hidden = 1;
+	golaunch__post(q);
+}
+
+void golaunch__discard(golaunch_comm *c, int src, int64_t tag)
+{
+	golaunch_request *q = golaunch__recv(c, src, tag, NULL, 0);
+
+	if (!q)
+		return;
+	q->hidden = 1;
+	golaunch__post(q);
+}
+
 golaunch_request *golaunch__recv_alloc(golaunch_comm *c, int src, int64_t tag, void **data)
 {
 	golaunch_request *q = message(c, RECEIVING, TAKE, src, tag, NULL, 0);

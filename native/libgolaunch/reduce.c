@@ -286,6 +286,19 @@ static void scan_on(struct scan *x)
 	golaunch__finish(w, x->failed[0] ? x->failed : NULL);
 }
 
+/* excused is for a scan that does not begin here, though it may elsewhere. */
+static void excused(struct scan *x, const char *why)
+{
+	golaunch_comm *c = x->whole->comm;
+
+	for (; x->step < c->size; x->step *= 2, x->tag++) {
+		if (c->rank >= x->step)
+			golaunch__discard(c, c->rank - x->step, x->tag);
+		if (c->rank + x->step < c->size)
+			golaunch__excuse(c, c->rank + x->step, x->tag, why, (size_t)x->whole->size);
+	}
+}
+
 /* agreed begins the rounds where all members give as many bytes. */
 static void agreed(golaunch_request *q)
 {
@@ -294,6 +307,8 @@ static void agreed(golaunch_request *q)
 	const int64_t *most = q->temp;
 
 	if (q->error) {
+		if (q->cause == CAUSE_LEFT)
+			excused(x, q->error);
 		w->cause = q->cause;
 		w->member = q->member;
 		golaunch__finish(w, q->error);

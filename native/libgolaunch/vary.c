@@ -10,6 +10,7 @@ struct parts {
 	int root; /* or -1: everywhere */
 	const void *send;
 	size_t count, element, *counts, total, most;
+	int64_t tag; /* of messages */
 };
 
 /* learn has all members know all lengths. */
@@ -61,16 +62,41 @@ static int gather_filled(const struct parts *x, char *out)
 	return rc;
 }
 
+/* excused is for a gatherv that ends here before its messages, of which this member would
+ * give some bytes. Others may have come to them. */
+static int excused(const struct parts *x, size_t gives)
+{
+	golaunch_comm *c = x->comm;
+	int cause = c->job->cause, member = c->job->member, root = x->root < 0 ? 0 : x->root;
+	char *why = strdup(golaunch_error());
+
+	if (cause != CAUSE_LEFT || !why) {
+		free(why);
+		return -1;
+	}
+	for (int i = 0; i < c->size && c->rank == root; i++)
+		if (i != root)
+			golaunch__discard(c, i, x->tag);
+	if (c->rank != root && gives)
+		golaunch__excuse(c, root, x->tag, why, gives);
+	golaunch__fail("%s", why);
+	c->job->cause = cause;
+	c->job->member = member;
+	free(why);
+	return -1;
+}
+
 /* gather_messages gathers what is not empty as messages. */
 static int gather_messages(const struct parts *x, int root, char *out)
 {
 	golaunch_comm *c = x->comm;
-	int64_t tag = golaunch__tag(c, VARYING);
 	golaunch_request **q;
+	struct golaunch_message m;
+	char *start = out;
 	int rc = 0;
 
 	if (c->rank != root) {
-		golaunch_request *give = x->count ? golaunch__send(c, root, tag, x->send, x->count * x->element) : NULL;
+		golaunch_request *give = x->count ? golaunch__send(c, root, x->tag, x->send, x->count * x->element) : NULL;
 
 		return x->count ? golaunch__end(give ? golaunch__post(give) : NULL, NULL) : 0;
 	}
@@ -82,15 +108,21 @@ static int gather_messages(const struct parts *x, int root, char *out)
 
 		if (i == root)
 			golaunch__copy(out, x->send, (int64_t)size);
-		else if (size > 0 && (q[i] = golaunch__recv(c, i, tag, out, size)))
+		else if (size > 0 && (q[i] = golaunch__recv(c, i, x->tag, out, size)))
 			golaunch__post(q[i]);
 		else if (size > 0)
 			rc = -1;
 		out += size;
 	}
-	for (int i = 0; i < c->size; i++) /* all: they have the program's memory */
-		if (q[i] && golaunch__end(q[i], NULL))
+	for (int i = 0; i < c->size; i++) { /* all: they have the program's memory */
+		size_t size = x->counts[i] * x->element;
+
+		if (q[i] && golaunch__end(q[i], &m))
 			rc = -1;
+		else if (q[i] && m.size != size)
+			rc = golaunch__fail("gatherv: member %d: %.*s", i, (int)m.size, start);
+		start += size;
+	}
 	free(q);
 	return rc;
 }
@@ -101,11 +133,11 @@ static int gather_parts(struct parts *x, void **recv)
 	char *out = NULL;
 
 	if (learn(x))
-		return -1;
+		return excused(x, x->count * x->element);
 	if (!alone && !(out = malloc(x->total * x->element + 1)))
 		return golaunch__fail("gatherv: out of memory");
 	if (alike(x))
-		rc = gather_filled(x, out);
+		rc = gather_filled(x, out) ? excused(x, 0) : 0;
 	else
 		rc = gather_messages(x, x->root < 0 ? 0 : x->root, out);
 	if (!rc && !alike(x) && x->root < 0)
@@ -135,6 +167,7 @@ static int gatherv(const char *call, golaunch_comm *c, int root, const void *sen
 		*recv = NULL;
 	if (!counts && !(x.counts = malloc((size_t)c->size * sizeof *counts)))
 		return golaunch__fail("%s: out of memory", call);
+	x.tag = golaunch__tag(c, VARYING);
 	c->whole++;
 	rc = gather_parts(&x, gets ? recv : NULL);
 	c->whole--;

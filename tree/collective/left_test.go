@@ -77,6 +77,26 @@ func TestLeaverEndsWhatNeedsIt(t *testing.T) {
 	})
 }
 
+// TestScanThatOnlySomeBegin has a rank leave in the middle of a long operation while a
+// scan is under way, too, whose first part it has done: some have that, and begin the
+// second, others hear of the leaver before. Nobody waits for those.
+func TestScanThatOnlySomeBegin(t *testing.T) {
+	program := []step{{"allreduce", 0, 100_000}, {"scan", 0, 3000}}
+	for seed := range uint64(400) {
+		s := newSim(seeded(seed), 8, 2, blocks(8, 3))
+		results := play(s, s.ends[:s.ranks], world, program, 2)
+		for range 40 + seed {
+			s.step()
+		}
+		s.leave(s.ends[4], left(4))
+		s.run()
+		require.Empty(t, s.faults)
+		for i, r := range results {
+			require.True(t, i == 4 || r[0].done && r[1].done, "seed %d: rank %d waits", seed, i)
+		}
+	}
+}
+
 func left(rank int) string { return fmt.Sprintf("rank %d has left", rank) }
 
 // outcomes waits for requests.

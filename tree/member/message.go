@@ -2,6 +2,7 @@ package member
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -130,6 +131,29 @@ func (c *Comm) RecvLibrary(src int, tag int64, buf []byte) *Request {
 func (c *Comm) RecvAllLibrary(src int, tag int64) *Request {
 	return c.take(&Request{src: src, tag: tag, grows: true})
 }
+
+// Partial tells whether an operation that failed so may have been carried out for some:
+// where a member leaves while others have several under way, those that it had done its
+// part of succeed for who had the result before the news.
+func Partial(err error) bool {
+	var f *Failure
+	return errors.As(err, &f) && f.Cause == record.CauseLeft
+}
+
+// Excuse sends member dst, which may wait for a message of the library of that size, the
+// reason why it does not come. That is shorter, by which dst knows it.
+func (c *Comm) Excuse(dst int, tag int64, why error, size int64) *Request {
+	return c.SendLibrary(dst, tag, excuse(why, size))
+}
+
+func excuse(why error, size int64) []byte {
+	text := why.Error()
+	return []byte(text[:min(int64(len(text)), size-1)])
+}
+
+// Discard takes a message of the library without a look at it, for which its sender may
+// wait.
+func (c *Comm) Discard(src int, tag int64) *Request { return c.RecvLibrary(src, tag, nil) }
 
 // Call is a sort of calls that are built of messages.
 type Call int

@@ -49,7 +49,7 @@ func (c *Comm) scan(what string, fn uint8, send, recv []byte, exclusive bool) *R
 		x := &scan{q: q, fn: fn, exclusive: exclusive, acc: bytes.Clone(send), tag: record.MaxTag + c.scans*64}
 		c.agree(what, int64(size), func(err error) {
 			if err != nil {
-				q.finish(err)
+				c.scanExcused(x, err)
 				return
 			}
 			c.scanFrom(x, 1)
@@ -91,6 +91,21 @@ func (c *Comm) agree(what string, size int64, f func(error)) {
 	})
 }
 
+// scanExcused ends a scan that does not begin here, though it may elsewhere. Nobody waits
+// for those who do not begin theirs.
+func (c *Comm) scanExcused(x *scan, why error) {
+	for step := 1; step < c.size && Partial(why); step *= 2 {
+		if c.rank >= step {
+			c.Discard(c.rank-step, x.tag)
+		}
+		if c.rank+step < c.size {
+			c.Excuse(c.rank+step, x.tag, why, int64(len(x.acc)))
+		}
+		x.tag++
+	}
+	x.q.finish(why)
+}
+
 // then calls f once g is done, which may be now.
 func (c *Comm) then(g *Request, f func(error)) {
 	if done, err := g.Done(); done {
@@ -113,8 +128,7 @@ func (c *Comm) scanFrom(x *scan, step int) {
 	var get *Request
 	data := x.acc
 	if x.failed != nil {
-		data = []byte(x.failed.Error())
-		data = data[:min(len(data), len(x.acc)-1)]
+		data = excuse(x.failed, int64(len(x.acc)))
 	}
 	end := func(err error) {
 		if x.failed == nil {
