@@ -154,11 +154,10 @@ man: build
 install uninstall:
 	@BIN="$(BIN)" PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" scripts/install.sh $@
 
-# Of what was built, too.
-deb:
+deb: build
 	@BIN="$(BIN)" OUT="$(BIN)" scripts/deb.sh
 
-rpm:
+rpm: build
 	@BIN="$(BIN)" OUT="$(BIN)" scripts/rpm.sh
 
 clean:

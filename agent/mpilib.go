@@ -71,7 +71,7 @@ func (a *Agent) lookAt(w *world, app int) *appLibrary {
 			lib.name = name
 		}
 	}
-	lib.openMPI = lib.openMPI || l.OpenMPI
+	lib.openMPI = lib.openMPI || l.OpenMPI && lib.name == ""
 	lib.given = slices.ContainsFunc(all, func(v string) bool { return strings.HasPrefix(v, fluxLibrary+"=") })
 	return lib
 }

@@ -5,6 +5,7 @@ const (
 	answerPlan      = "--dry-run prints where the ranks go and starts nothing"
 	answerOrder     = "ranks follow the order of the hosts; order them in -H or -f"
 	answerInclude   = "name the hosts to use, and only them, in -H or -f"
+	answerJob       = "start golaunch in that allocation, as in sbatch, or name its hosts in -H"
 	answerDebug     = "start the debugger as the program, as in golaunch -n 1 --pty gdb --args ./app"
 	answerParts     = "golaunch counts no parts of a host: use --ppn N with --bind-to socket, numa or l3, which takes these in turn"
 	answerWithin    = "golaunch places ranks on hosts: --map-by slot fills one after the other, --map-by node takes each in turn"

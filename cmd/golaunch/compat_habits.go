@@ -25,8 +25,11 @@ func (c *commandLine) habits() {
 	switch {
 	case c.beginsWith(&srunTool):
 		c.srunHabits()
-	case c.beginsWith(&openMPITool):
-		c.Names = overlay.OpenMPINames
+	case c.isLineOf(&openMPITool):
+		c.OpenMPI = true // a script in the line does not show it
+		if c.asked {
+			c.Names = overlay.OpenMPINames
+		}
 	case c.beginsWith(&rshTool):
 		c.Names = overlay.MVAPICHNames
 	}
@@ -56,13 +59,16 @@ func (c *commandLine) srunHabits() {
 // its variable says, or one on each node, they are spread over all nodes, and -w names
 // some that are among these.
 func (c *commandLine) srunNodes(w io.Writer, o *launcher.Options) error {
-	if !c.beginsWith(&srunTool) || variable(c.environ, "SLURM_JOB_ID") == "" || c.hostfile != "" || c.here() || len(o.Apps) > 1 {
+	if !c.beginsWith(&srunTool) || !c.inSlurm() || c.hostfile != "" || c.here() || len(o.Apps) > 1 {
 		return nil
 	}
 	given := o.Hosts
 	if len(c.hosts) > 0 {
 		var err error
-		if o.Hosts, err = c.allocation(w); err != nil {
+		if o.Hosts, err = c.allocation(w); err == nil {
+			o.Hosts, err = without(o.Hosts, c.excluded)
+		}
+		if err != nil {
 			return err
 		}
 		outside := slices.ContainsFunc(given, func(h job.Host) bool { return !named(o.Hosts, h.Name) })

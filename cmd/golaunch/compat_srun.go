@@ -1,6 +1,9 @@
 package main
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // srunTool is Slurm's srun, by its manual pages of 22.05 and 24.11.
 var srunTool = tool{
@@ -13,14 +16,15 @@ var srunTool = tool{
 		as("ntasks-per-node tasks-per-node", "--ppn"),
 		value("w nodelist", "`--hosts`; a value with a / is a file, and becomes `--hostfile`", hostsOrFile),
 		as("F nodefile", "--hostfile"),
-		answer("x exclude", 1, answerInclude).first().where(func(w word, next []string) bool {
+		same("exclude", "--exclude", 1),
+		as("x", "--exclude").first().where(func(w word, next []string) bool {
 			return w.attached && w.long || !strings.Contains(next[0], "=")
 		}),
 		turns("m distribution", 1, "`--map-by`; plane=SIZE with -n and -N", distribution),
 		means("O overcommit", "--oversubscribe"),
 		same("oversubscribe", "--oversubscribe", 0),
 		pass("s", 0, "hosts are shared as the allocation says"),
-		answer("r relative", 1, answerInclude),
+		turns("r relative", 1, "the hosts of the allocation from the N-th on, of which the first is 0; elsewhere answered: "+answerInclude, relative),
 		pass("ntasks-per-core", 1, "the slots of a host say how many ranks it holds"),
 		answer("ntasks-per-socket", 1, answerSpread),
 		answer("ntasks-per-gpu", 1, answerSlots),
@@ -92,7 +96,7 @@ var srunTool = tool{
 		means("usage", "--help"),
 		means("V version", "--version"),
 		answer("test-only", 0, answerPlan),
-		answer("acctg-freq", 1, answerReport),
+		pass("acctg-freq", 1, "golaunch keeps no accounts; --report FILE has what each rank used"),
 		answer("profile", 1, answerReport).first(),
 
 		// The allocation.
@@ -101,7 +105,7 @@ var srunTool = tool{
 		pass("exact", 0, "golaunch reserves nothing in the allocation"),
 		turns("I immediate", optional, "nothing: golaunch does not wait for hosts", immediate),
 		pass("no-shell", 0, "golaunch starts programs only"),
-		answer("jobid", 1, "start golaunch in that allocation, as in sbatch, or name its hosts in -H"),
+		turns("jobid", 1, "nothing for the allocation's own; else answered: "+answerJob, ownJob),
 		pass("external-launcher", 0, "golaunch starts agents by itself"),
 		pass("stepmgr", 0, "golaunch makes no steps"),
 		answer("Z no-allocate", 0, "name the hosts in -H or -f"),
@@ -162,6 +166,14 @@ var srunTool = tool{
 	},
 }
 
+// slurmJob are the variables that have the number of the allocation around golaunch.
+var slurmJob = []string{"SLURM_JOB_ID", "SLURM_JOBID"}
+
+// inSlurm tells whether golaunch runs in an allocation of Slurm's.
+func (c *commandLine) inSlurm() bool {
+	return slices.ContainsFunc(slurmJob, func(name string) bool { return variable(c.environ, name) != "" })
+}
+
 // allocation is a flag that asks Slurm for hosts: in an allocation it has been carried
 // out.
 func allocation(names string, values int) row {
@@ -169,7 +181,7 @@ func allocation(names string, values int) row {
 	return row{
 		names: names, values: values, verb: passes, text: "in an allocation, which has it or has it not; else answered: " + where,
 		to: func(p *pasted, _ []string) ([]string, string) {
-			if variable(p.c.environ, "SLURM_JOB_ID") == "" && variable(p.c.environ, "SLURM_JOBID") == "" {
+			if !p.c.inSlurm() {
 				return nil, where
 			}
 			p.note("the allocation has it or has it not")

@@ -31,6 +31,29 @@ func cpusPerTask(p *pasted, v []string) ([]string, string) {
 	return []string{"--env", fmt.Sprintf("SLURM_CPUS_PER_TASK=%d", n)}, ""
 }
 
+// relative is the place of the first host in the allocation.
+func relative(p *pasted, v []string) ([]string, string) {
+	n, err := strconv.Atoi(v[0])
+	switch {
+	case err != nil || n < 0:
+		return nil, fmt.Sprintf("%q is no place in the allocation; its first host is 0", v[0])
+	case !p.c.inSlurm():
+		return nil, answerInclude
+	}
+	p.c.relative = n
+	return nil, ""
+}
+
+// ownJob is the number of an allocation, which may be the one around golaunch.
+func ownJob(p *pasted, v []string) ([]string, string) {
+	for _, name := range slurmJob {
+		if variable(p.c.environ, name) == v[0] {
+			return nil, ""
+		}
+	}
+	return nil, answerJob
+}
+
 // hostsOrFile is a list of hosts, or a file of them.
 func hostsOrFile(v []string) ([]string, string) {
 	if strings.Contains(v[0], "/") {

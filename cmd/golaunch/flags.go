@@ -10,6 +10,7 @@ import (
 	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/internal/environ"
+	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/profile"
 )
@@ -20,6 +21,9 @@ type commandLine struct {
 	launcher.Options
 	appFlags
 	genv     []string
+	exclude  []string // lists of hosts
+	excluded []job.Host
+	relative int // the place of the first host in the allocation
 	envNone  bool
 	further  []appFlags // of the apps after the first
 	topology string     // a file, a word, topologyAuto or topologyNone; "" is none
@@ -97,7 +101,7 @@ func newCommandLine(variables []string) *commandLine {
 	f.Var(timeValue{&c.StallAfter}, "stall-after", "name who keeps others waiting after `TIME`; 0 is never")
 	f.Var(timeValue{&c.Grace}, "grace", "`TIME` between SIGTERM and SIGKILL when the job is ended")
 	f.Var(countValue{&c.Restarts, 0, 1000}, "restarts", "start the job again, up to `N` times, if a rank or a node fails")
-	f.BoolVar(&c.KeepGoing, "keep-going", false, "let the other ranks run when one fails")
+	f.BoolVar(&c.KeepGoing, "keep-going", false, "let the other ranks run when one fails; a lost node ends the job")
 	f.BoolVar(&c.OpenMPI, "open-mpi", false, "the programs use Open MPI 3 or 4, though their files do not show it")
 	f.BoolVar(&c.PMIx, "pmix", false, "serve PMIx, too, though the programs do not show that they need it")
 	f.BoolVar(&c.MPICHFix, "mpich-fix", false, "keep MPICH 3.4 to 4.1 from hanging in MPI_Finalize in scripts, too")
@@ -109,6 +113,7 @@ func newCommandLine(variables []string) *commandLine {
 
 	f.Var(textValue{&c.Bootstrap}, "bootstrap", "agents by `WAY`: "+strings.Join(registry.Names(), "|"))
 	c.defineBootstraps(f)
+	f.Var(listValue{&c.exclude}, "exclude", "use all `HOSTS` but these")
 	f.Var(countValue{&c.Nodes, 1, launcher.MaxForkNodes}, "nodes", "use `N` of the hosts; without any, N nodes of this machine ("+registry.Local().Name+")")
 	f.Var(timeValue{&c.ConnectTimeout}, "connect-timeout", "give a host up after `TIME` without answer")
 	f.BoolVar(&c.AllowDeadNodes, "allow-dead-nodes", false, "go on without unreachable hosts: unused ones, or free slots, replace them")
@@ -117,7 +122,7 @@ func newCommandLine(variables []string) *commandLine {
 	f.BoolVar(&c.CopyAgent, "copy-agent", false, "copy the agent to the hosts even if they have golaunch in the same place")
 	f.BoolVar(&c.KeepAgent, "keep-agent", false, "leave the agent on the hosts for the next job")
 	f.Var(listValue{&c.Stage}, "stage", "bring `FILE` to the hosts, to $GOLAUNCH_STAGE_DIR; PROGRAM too, if it is one")
-	annotate(f, groupHosts, "hosts", "hostfile", "bootstrap", "nodes", "connect-timeout", "allow-dead-nodes", "spares", "prelaunch", "copy-agent", "keep-agent", "stage")
+	annotate(f, groupHosts, "hosts", "hostfile", "exclude", "bootstrap", "nodes", "connect-timeout", "allow-dead-nodes", "spares", "prelaunch", "copy-agent", "keep-agent", "stage")
 
 	c.definePlace(f)
 
@@ -160,7 +165,7 @@ func newCommandLine(variables []string) *commandLine {
 
 // describeFlags says of the flags above what usage, completion and variables need to know.
 func describeFlags(f *pflag.FlagSet) {
-	mark(f, repeatKey, "genv", "stage", "verbose")
+	mark(f, repeatKey, "genv", "exclude", "stage", "verbose")
 	mark(f, noVariable, "env", "genv", "stage", "pty", "version", "help")
 	mark(f, filesKey, "stage", "out", "err", "log-dir", "report", "trace", "profile", "config")
 	choices(f, "bootstrap", registry.Names()...)

@@ -127,6 +127,9 @@ func (c *commandLine) options(w io.Writer) (launcher.Options, error) {
 		err = c.nodesHere(w, o.Nodes)
 	}
 	if err == nil {
+		err = c.leaveOut(w, &o)
+	}
+	if err == nil {
 		err = c.srunNodes(w, &o)
 	}
 	apart := slices.ContainsFunc(o.Apps, func(a job.App) bool { return len(a.Hosts) > 0 })

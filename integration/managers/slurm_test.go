@@ -220,7 +220,7 @@ func TestLinesOfSrun(t *testing.T) {
 mkdir lines.$SLURM_JOB_ID; cd lines.$SLURM_JOB_ID; echo input >in
 `
 	for allocation, list := range map[string][]string{
-		"-N3": {"", "-N2", "-n2", "-w n002", "--ntasks-per-node=1"},
+		"-N3": {"", "-N2", "-n2", "-w n002", "--ntasks-per-node=1", "-N2 -x n002", "-n2 -x n001", "-N1 -r2", "-n1 -r2", "-n1 --jobid=$SLURM_JOB_ID"},
 		"-N3 -n6": {
 			"", "-n1", "-n2", "-n5", "-N2 -n4", "-n2 -w n003", "-N1 -n1 -w n003", "-m cyclic -n5", "-m block -n5", "-N2 -m cyclic -n4",
 			"-n3 --ntasks-per-node=2", "--ntasks-per-node=1", "--exclusive -n2 -c1", "-l -n3",
