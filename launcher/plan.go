@@ -53,6 +53,7 @@ type Plan struct {
 	dead    []bool // by HostIndex
 	rules   rules
 	bindTo  string            // Options.BindTo
+	given   []string          // Options.EnvGiven
 	placed  *placement.Placed // what of Blocks is told
 	relayed bool              // hosts start no others
 }
@@ -67,7 +68,7 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Bootstrap: kind.Name, kind: kind, outside: outside, Apps: appsIn(o), bindTo: o.BindTo}
+	p := &Plan{Bootstrap: kind.Name, kind: kind, outside: outside, Apps: appsIn(o), bindTo: o.BindTo, given: o.EnvGiven}
 	if p.rules, err = newRules(o, hosts); err != nil {
 		return nil, err
 	}

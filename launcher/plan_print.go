@@ -48,6 +48,9 @@ func (p *Plan) text(rows int) string {
 		fmt.Fprintf(&b, "bind   each rank to %v\n", choice)
 	}
 	p.writeMap(&b)
+	if len(p.given) > 0 {
+		fmt.Fprintf(&b, "env    %s for all ranks\n", words(p.given))
+	}
 	first := 0
 	for i, a := range p.Apps {
 		fmt.Fprintf(&b, "app %d  ranks %s: %s\n", i, span(first, a.N), words(a.Argv))

@@ -70,10 +70,11 @@ func (countValue) Type() string { return "number" }
 type timeValue struct{ p *time.Duration }
 
 func (v timeValue) Set(s string) error {
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		d, err = time.ParseDuration(s + "s")
+	text := s
+	if s != "" && !strings.ContainsAny(s, "hmsun\u00b5") {
+		text += "s"
 	}
+	d, err := time.ParseDuration(text)
 	if n, nerr := strconv.ParseFloat(strings.TrimRight(s, "hmsun\u00b5"), 64); err != nil && nerr == nil && n > 2562047 {
 		return fmt.Errorf("%q is too long; the longest time is 2562047h, which is 292 years", s)
 	}
