@@ -172,9 +172,9 @@ func TestOpenPMIxClients(t *testing.T) {
 		t.Skipf("skipped: OpenPMIx's clients were not built: %s", said.String())
 	}
 	dir := strings.TrimSpace(string(out))
-	for _, program := range []string{
+	for _, program := range []string{ // not doubleget, which asks for keys that its peer may not have put yet
 		"simpclient", "simpcycle", "simppub", "simptimeout", "simpvni", "simpio", "simpcoord", "simpfabric", "simpsched",
-		"doubleget", "get_put_example", "hybrid", "asyncio", "group", "group_dmodex", "group_lcl_cid", "asyncgroup", "client", "client2",
+		"get_put_example", "hybrid", "asyncio", "group", "group_dmodex", "group_lcl_cid", "asyncgroup", "client", "client2",
 		"dmodex", "dynamic", "hello", "jctrl", "log", "nodeinfo", "pub", "pubi", "abi_no_init", "abi_with_init",
 	} {
 		t.Run(program, func(t *testing.T) {
