@@ -136,8 +136,8 @@ func (c *Comm) RecvAllLibrary(src int, tag int64) *Request {
 // where a member leaves while others have several under way, those that it had done its
 // part of succeed for who had the result before the news.
 func Partial(err error) bool {
-	var f *Failure
-	return errors.As(err, &f) && f.Cause == record.CauseLeft
+	f, is := errors.AsType[*Failure](err)
+	return is && f.Cause == record.CauseLeft
 }
 
 // Excuse sends member dst, which may wait for a message of the library of that size, the
@@ -236,7 +236,7 @@ func (c *Comm) Left() *Request {
 // outcome: what a Left finds, or has found, is news to the next one.
 func (r *Request) Forget() {
 	r.unread = true
-	if f, is := r.err.(*Failure); is && r.sort == record.RecvLeft {
+	if f, is := errors.AsType[*Failure](r.err); is && r.sort == record.RecvLeft {
 		for _, member := range f.All {
 			delete(r.comm.gone, member)
 		}
