@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -42,7 +43,7 @@ func parse(args []string) (settings, error) {
 	f.IntVar(&s.ppn, "ppn", 8, "ranks per node, of the larger jobs")
 	f.IntVar(&s.degree, "degree", 8, "degree of the tree")
 	f.StringVar(&s.seconds, "seconds", "0.1", "for each operation and size")
-	f.StringVar(&s.limit, "limit", "45", "`seconds` for each of six jobs; what it has not measured by then is left out")
+	f.StringVar(&s.limit, "limit", "45", "`seconds` for each of seven jobs; what it has not measured by then is left out")
 	f.BoolVar(&s.shared, "shared", false, "say that other programs ran at the same time")
 	f.StringVar(&s.out, "o", "", "write to `FILE`; else to standard output")
 	if err := f.Parse(args); err != nil {
@@ -59,9 +60,15 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	built, err := programs.Make()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(built)
 	var tables tables
-	err = programs.OnCluster(ctx, s.nodes, func(c *cluster.Cluster, built string) error {
-		tables, err = measure(ctx, c, built, s)
+	config := cluster.Config{Nodes: s.nodes, Share: programs.Shared(built), Slurm: cluster.SlurmUnavailable() == nil}
+	err = cluster.With(ctx, built, config, func(c *cluster.Cluster, _ string) error {
+		tables, err = measure(ctx, &bench{s, c, built, config.Slurm})
 		return err
 	})
 	if err != nil {
@@ -73,46 +80,82 @@ func run(ctx context.Context, args []string) error {
 // timedOut is golaunch's exit status after --timeout.
 const timedOut = 124
 
-// tables are the readings of all ways, of jobs with one rank per node and with several.
-type tables struct{ few, many readings }
+// tables are the readings of all ways, of jobs with one rank per node and with several,
+// and those of one rank per node whose tree has other links.
+type tables struct{ few, tls, many readings }
 
-func measure(ctx context.Context, c *cluster.Cluster, built string, s settings) (t tables, err error) {
+// bench is where it is measured.
+type bench struct {
+	settings
+	*cluster.Cluster
+	built string
+	slurm bool
+}
+
+func measure(ctx context.Context, b *bench) (t tables, err error) {
+	if t.few, err = b.jobs(ctx, 1, mostAlone); err != nil {
+		return t, err
+	}
+	if b.slurm {
+		if t.tls, err = b.allocated(ctx); err != nil {
+			return t, err
+		}
+		for _, way := range []string{"star", "mpi"} {
+			t.tls[way] = t.few[way]
+		}
+	}
+	t.many, err = b.jobs(ctx, b.ppn, mostOf)
+	return t, err
+}
+
+// jobs are the readings of all programs.
+func (b *bench) jobs(ctx context.Context, ppn, most int) (readings, error) {
 	ways := []string{"treebench", "star"}
 	if _, none := exec.LookPath("mpicc"); none == nil {
 		ways = append(ways, "mpibench")
 	}
-	job := func(program string, ppn, most int) (readings, error) {
-		argv := []string{
-			"env", "UCX_TLS=tcp,self", // for MPICH: the nodes are one machine, which it would make use of
-			filepath.Join(built, "golaunch"), "-f", c.HostFile(), "--ssh-config", c.SSHConfig(),
-			"-n", fmt.Sprint(s.nodes * ppn), "-N", fmt.Sprint(ppn), "--degree", fmt.Sprint(s.degree), "--timeout", s.limit,
-			filepath.Join(built, program), s.seconds, fmt.Sprint(most),
-		}
-		cmd := c.CommandContext(ctx, cluster.Head, argv...)
-		var stderr strings.Builder
-		cmd.Stderr = &stderr
-		out, err := cmd.Output()
-		if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == timedOut {
-			err = nil
-		}
+	all := readings{}
+	for _, program := range ways {
+		r, err := b.job(ctx, nil, program, ppn, most, "-f", b.HostFile(), "--ssh-config", b.SSHConfig())
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w: %s", program, err, stderr.String())
+			return nil, err
 		}
-		return parseReadings(string(out))
+		maps.Copy(all, r)
 	}
-	jobs := func(ppn, most int) (readings, error) {
-		all := readings{}
-		for _, program := range ways {
-			r, err := job(program, ppn, most)
-			if err != nil {
-				return nil, err
-			}
-			maps.Copy(all, r)
-		}
-		return all, nil
+	return all, nil
+}
+
+// allocated are the tree's readings in an allocation of Slurm's, where its links are
+// connections of TLS.
+func (b *bench) allocated(ctx context.Context) (readings, error) {
+	a, err := b.Allocate(ctx, b.nodes, 1)
+	if err != nil {
+		return nil, err
 	}
-	if t.few, err = jobs(1, mostAlone); err == nil {
-		t.many, err = jobs(s.ppn, mostOf)
+	defer a.Release()
+	return b.job(ctx, a.Env, "treebench", 1, mostAlone, "--bootstrap", "slurm")
+}
+
+// job is what a program prints on all nodes.
+func (b *bench) job(ctx context.Context, env []string, program string, ppn, most int, flags ...string) (readings, error) {
+	argv := append([]string{
+		"env", "UCX_TLS=tcp,self", // for MPICH: the nodes are one machine, which it would make use of
+		filepath.Join(b.built, "golaunch"),
+	}, flags...)
+	argv = append(argv, "-n", fmt.Sprint(b.nodes*ppn), "-N", fmt.Sprint(ppn), "--degree", fmt.Sprint(b.degree), "--timeout", b.limit,
+		filepath.Join(b.built, program), b.seconds, fmt.Sprint(most))
+	cmd := b.CommandContext(ctx, cluster.Head, argv...)
+	if env != nil {
+		cmd.Env = append(cmd.Environ(), env...)
 	}
-	return t, err
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == timedOut {
+		err = nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", program, err, stderr.String())
+	}
+	return parseReadings(string(out))
 }

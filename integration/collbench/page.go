@@ -67,12 +67,16 @@ back, "stream" is 100,000 messages to it, all begun before any is waited for.
 What the tree pays for length: a byte passes from a rank to its agent, is encrypted for
 the link, passes an sshd, and goes from an agent to a rank, where the star has one
 connection without any of that. Where ranks share nodes, the tree's links carry one part
-of each node instead of one of each rank.
+of each node instead of one of each rank. In an allocation of Slurm's agents have links of
+TLS, without an sshd between them: the table of these has star and MPI of the first.
 `, time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), results.Kernel(), s.nodes, s.degree)
 	if s.shared {
 		b.WriteString("**Other programs ran at the same time: only the order of magnitude counts.**\n")
 	}
 	table(&b, fmt.Sprintf("%d ranks, one per node", s.nodes), t.few)
+	if len(t.tls) > 0 {
+		table(&b, fmt.Sprintf("%d ranks, one per node, links of TLS", s.nodes), t.tls)
+	}
 	table(&b, fmt.Sprintf("%d ranks, %d per node", s.nodes*s.ppn, s.ppn), t.many)
 	return b.String()
 }
