@@ -39,7 +39,7 @@ func (a *Agent) lookLater(w *world, after time.Duration) {
 func (w *world) silent(app int) *rank {
 	lib := w.libraries[app]
 	r := w.byRank[lib.first]
-	if r == nil || r.Exited || lib.name != "" || lib.openMPI || w.spoke(r) {
+	if r == nil || r.Exited || lib.name != "" || w.spoke(r) {
 		return nil
 	}
 	return r
@@ -55,6 +55,9 @@ func (a *Agent) lookForMPI(e lookDue) {
 		if lib.name = proc.LoadedLibrary(r.PID, isMPI); lib.name != "" {
 			lib.loaded = true
 			a.note(1, "%s uses %s", path.Base(w.Apps[app].Argv[0]), lib.name)
+			if lib.hidden() {
+				a.explainSilence(r, false) // before it computes for hours
+			}
 		}
 	}
 	a.lookLater(w, 2*e.after)

@@ -24,14 +24,16 @@ const (
 type appLibrary struct {
 	first   job.Rank // the app's lowest rank, whose node speaks for all
 	needs   proc.Needs
-	readErr error     // why those are not known: the program is a script, say
-	name    string    // an MPI library that the program's file names, or that it loads; "" for none
-	loaded  bool      // the latter
-	openMPI bool      // it is, or is said to be, Open MPI
-	given   bool      // the user has named another libpmi.so
-	why     string    // why Open MPI's ranks will not find each other; "" if they should
-	fix     *mpichFix // of its MPICH; nil if it links none
-	pmix    *pmixUse  // nil if it speaks no PMIx
+	readErr error  // why those are not known: the program is a script, say
+	name    string // an MPI library that the program's file names, or that it loads; "" for none
+	loaded  bool   // the latter
+	openMPI bool   // it is, or is said to be, Open MPI
+	// The user knows why its ranks are alone.
+	explained bool
+	given     bool      // the user has named another libpmi.so
+	why       string    // why Open MPI's ranks will not find each other; "" if they should
+	fix       *mpichFix // of its MPICH; nil if it links none
+	pmix      *pmixUse  // nil if it speaks no PMIx
 }
 
 // knowLibraries finds out about the MPI libraries of a world's local ranks, and
@@ -180,26 +182,36 @@ func openMPIFlag(library string) string {
 	return "--open-mpi"
 }
 
-// explainSilence tells the user why an MPI program thinks that it is alone: a
-// rank of it has ended and never spoke PMI.
-func (a *Agent) explainSilence(r *rank) {
+// explainSilence tells the user why an MPI program thinks that it is alone: a rank of it
+// has ended and never spoke PMI, or lives and has what cannot find golaunch.
+func (a *Agent) explainSilence(r *rank, ended bool) {
 	w := r.world
 	lib := w.libraries[r.App]
-	if lib == nil || lib.first != r.Number || lib.name == "" && !lib.openMPI || lib.why != "" || lib.needsPMIx() ||
+	if lib == nil || lib.first != r.Number || lib.name == "" || lib.explained || lib.why != "" || lib.needsPMIx() ||
 		w.Size == 1 || a.end.Killed() || w.killed || w.spoke(r) {
 		return
 	}
-	program := path.Base(w.Apps[r.App].Argv[0])
-	text := fmt.Sprintf("%s never asked golaunch who it is; if its ranks each say that they are 0 of 1, ", program)
+	lib.explained = true
+	said := "never asked golaunch who it is"
+	if !ended {
+		said = "does not ask golaunch who it is"
+	}
+	text := fmt.Sprintf("%s %s; if its ranks each say that they are 0 of 1, ", path.Base(w.Apps[r.App].Argv[0]), said)
 	switch {
-	case lib.loaded && isOpenMPI(lib.name) && !lib.openMPI:
+	case lib.hidden():
 		text += fmt.Sprintf("start it with %s: it uses Open MPI (%s), which its file does not show", openMPIFlag(lib.name), lib.name)
 	case lib.given:
 		text += "the " + fluxLibrary + " that you set may not fit; without it golaunch sets its own"
-	case lib.openMPI:
+	case isOpenMPI(lib.name):
 		text += "their Open MPI lacks the flux component of versions 3 and 4: start it with --pmix"
+	case lib.loaded:
+		text += fmt.Sprintf("what starts them closes PMI_FD, as Python's subprocess and sudo do: start it with --pmi-port; it uses %s", lib.name)
 	default:
 		text += fmt.Sprintf("their MPI library (%s) was built for another launcher: golaunch serves PMI-1 and PMI-2 on PMI_FD", lib.name)
 	}
 	a.note(0, "%s", text)
 }
+
+// hidden tells whether it is an Open MPI that looks for no golaunch, as its user did not
+// say that it is one.
+func (l *appLibrary) hidden() bool { return l.loaded && isOpenMPI(l.name) && !l.openMPI }

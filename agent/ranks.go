@@ -243,7 +243,7 @@ func (a *Agent) rankExited(e proc.Exited) {
 	}
 	a.recordEnd(r, e)
 	r.world.hear(&r.Rank)
-	a.explainSilence(r)
+	a.explainSilence(r, true)
 	f := job.Failure{Phase: r.world.phase(&r.Rank)}
 	ok := !e.Status.Signaled() && e.Status.ExitStatus() == 0
 	provoked := e.Provoked || r.world.killed

@@ -18,20 +18,20 @@ import (
 func (c *commandLine) isLineOf(t *tool) bool { return slices.Contains(c.lineOf, t) }
 
 // beginsWith tells whether the line is one of a tool's and begins with its name.
-func (c *commandLine) beginsWith(t *tool) bool { return c.asked && c.isLineOf(t) }
+func (c *commandLine) beginsWith(t *tool) bool { return len(c.asked) > 0 && c.isLineOf(t) }
 
 // habits sets flags that the line left alone as its launcher has them.
 func (c *commandLine) habits() {
 	switch {
 	case c.beginsWith(&srunTool):
 		c.srunHabits()
-	case c.isLineOf(&openMPITool):
-		c.OpenMPI = true // a script in the line does not show it
-		if c.asked {
-			c.Names = overlay.OpenMPINames
-		}
+	case c.beginsWith(&openMPITool):
+		c.Names = overlay.OpenMPINames
 	case c.beginsWith(&rshTool):
 		c.Names = overlay.MVAPICHNames
+	}
+	if c.isLineOf(&openMPITool) || slices.Contains(c.asked, &openMPITool) {
+		c.OpenMPI = true // what a script or Python starts does not show it
 	}
 	if c.isLineOf(&torchrunTool) {
 		standard := []string{"TORCHELASTIC_RUN_ID=none"}

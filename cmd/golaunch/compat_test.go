@@ -256,3 +256,25 @@ func FuzzApps(f *testing.F) {
 		require.True(t, err != nil || len(apps) > 0)
 	})
 }
+
+// Lines that may be of Open MPI's mpirun have what scripts start count as Open MPI's.
+func TestProgramsOfOpenMPI(t *testing.T) {
+	for line, want := range map[string]bool{
+		"mpirun -np 2 ./wrapper":               true,
+		"mpirun -np 2 -l ./wrapper":            true, // Hydra's letter
+		"mpirun -H a --pmi-port ./wrapper":     true,
+		"mpiexec -n 2 python3 app.py":          true,
+		"mpirun.openmpi -n 2 ./wrapper":        true,
+		"--mca btl tcp,self -np 2 ./wrapper":   true,
+		"--open-mpi -n 2 ./wrapper":            true,
+		"-n 2 ./wrapper":                       false,
+		"mpiexec.hydra -n 2 ./wrapper":         false,
+		"mpirun_rsh -np 2 a b ./wrapper":       false,
+		"srun -n 2 --mpi=pmix ./wrapper":       false,
+		"torchrun --nproc-per-node 2 train.py": false,
+	} {
+		c := newCommandLine(nil)
+		require.NoError(t, c.parse(strings.Fields(line)), line)
+		assert.Equal(t, want, c.OpenMPI, line)
+	}
+}

@@ -40,7 +40,7 @@ type commandLine struct {
 	nodesWord string
 	lineOf    []*tool  // whose line it is; nil where it is golaunch's own, or not known
 	errOwn    bool     // srun's standard error goes where it does without a file
-	asked     bool     // it begins with the name of its launcher
+	asked     []*tool  // those with a command of the name by which the line begins
 	notes     []string // what -v tells of the words of other launchers
 
 	flags *pflag.FlagSet

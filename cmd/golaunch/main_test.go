@@ -64,7 +64,6 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	show("ssh-option", strings.ReplaceAll(o.BootstrapValues["ssh-option"], "\n", " | "), "")
 	show("connect-timeout", o.ConnectTimeout, def.ConnectTimeout)
 	show("miss-after", o.MissAfter, def.MissAfter)
-	show("open-mpi", o.OpenMPI, def.OpenMPI)
 	show("allow-dead-nodes", o.AllowDeadNodes, def.AllowDeadNodes)
 	show("keep-agent", o.KeepAgent, def.KeepAgent)
 	show("stage", strings.Join(o.Stage, " "), "")

@@ -19,7 +19,7 @@ func (c *commandLine) parse(args []string) error {
 	if err != nil {
 		return err
 	}
-	c.notes, c.listMPI, c.lineOf, c.asked = p.notes, p.listMPI, p.line, p.asked != nil
+	c.notes, c.listMPI, c.lineOf, c.asked = p.notes, p.listMPI, p.line, p.asked
 	if err := c.parsePart(c.flags, parts[0]); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,7 +136,20 @@ func TestMPIInAScriptIsExplained(t *testing.T) {
 		}
 	})
 	require.NoError(t, ended, "%q", said)
-	require.Regexp(t, `^golaunch: host \S+: sh never asked golaunch who it is; if its ranks each say that they are 0 of 1, start it with --open-mpi: it uses Open MPI \(lib\S+\), which its file does not show$`, said[len(said)-1])
+	at := slices.IndexFunc(said, func(line string) bool { return strings.Contains(line, "sh uses libmpi") })
+	require.Regexp(t, `^golaunch: host \S+: sh does not ask golaunch who it is; if its ranks each say that they are 0 of 1, start it with --open-mpi: it uses Open MPI \(lib\S+\), which its file does not show$`, said[at+1])
+}
+
+// In lines of mpirun it works, and programs without MPI are none of its business.
+func TestMPIInAScriptOfMpirun(t *testing.T) {
+	needOpenMPI(t)
+	r := local(t, "", "mpirun", "-np", "2", "-l", "sh", "-c", bin("mpisum.openmpi")+"; true")
+	require.Zero(t, r.code, r.stderr)
+	require.Contains(t, r.stdout, "[0] rank 0 of 2 ")
+	require.Empty(t, r.stderr)
+	r = local(t, "", "mpirun.openmpi", "-np", "2", "sleep", "0.3") // long enough to be looked at
+	require.Zero(t, r.code, r.stderr)
+	require.Empty(t, r.stderr)
 }
 
 // Libraries of both kinds, and golaunch's own, put and read back values as long
