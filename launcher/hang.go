@@ -80,16 +80,16 @@ func (r *run) waitersHeard(e waitersHeard) {
 // hangText names ranks for which all others wait, with the likely cause.
 func (r *run) hangText(id int, missing []int) string {
 	w := r.worlds[id]
-	they, is, hang := "it ", "does", "hangs"
+	they, has, hang := "it is", "has", "it hangs"
 	if len(missing) > 1 {
-		they, is, hang = "they ", "do", "hang"
+		they, has, hang = "they are", "have", "they hang"
 	}
-	text := fmt.Sprintf("all ranks have waited in MPI_Finalize for %v, except %s; if %s%s not compute any more, ",
-		overlay.LongWait, w.plan.ranksText(id, missing), they, is)
+	text := fmt.Sprintf("%s %s kept all others waiting in MPI_Finalize for %v; if %s in it, too, ",
+		w.plan.ranksText(id, missing), has, overlay.LongWait, they)
 	switch library := w.hang.library; {
 	case w.hang.fixed:
-		return text + fmt.Sprintf("%s%s although %s is loaded, which should end the hang of %s: please report where gdb shows it",
-			they, hang, overlay.LibMPICHFinalize, library)
+		return text + fmt.Sprintf("%s although %s is loaded, which should end the hang of %s: please report where gdb shows it",
+			hang, overlay.LibMPICHFinalize, library)
 	case r.NoMPICHFix:
 		return text + fmt.Sprintf("that is the hang of %s: golaunch ends it without --no-mpich-fix", library)
 	default:

@@ -39,15 +39,15 @@ func TestRanksThatHangAreNamed(t *testing.T) {
 	}
 	require.NoError(t, r.ranksWait(0, waits(library, overlay.RankRange{First: 3, Count: 1})))
 	r.waitersHeard(waitersHeard{0, 4})
-	require.Equal(t, "golaunch: all ranks have waited in MPI_Finalize for 10s, except rank 3 on a, rank 6 on b; "+
-		"if they do not compute any more, that is the hang of "+library+": --mpich-fix ends it\n", said.String())
+	require.Equal(t, "golaunch: rank 3 on a, rank 6 on b have kept all others waiting in MPI_Finalize for 10s; "+
+		"if they are in it, too, that is the hang of "+library+": --mpich-fix ends it\n", said.String())
 
 	// Many, and a user who did without.
 	r, said = begin(12)
 	r.NoMPICHFix = true
 	require.NoError(t, r.ranksWait(0, waits(library, overlay.RankRange{First: 0, Count: 2})))
 	r.waitersHeard(waitersHeard{0, 1})
-	require.Contains(t, said.String(), ", except ranks 2-3 on a, ranks 4-7 on b, ranks 8-11 on c; ")
+	require.Contains(t, said.String(), ": ranks 2-3 on a, ranks 4-7 on b, ranks 8-11 on c have kept ")
 	require.Contains(t, said.String(), ": golaunch ends it without --no-mpich-fix\n")
 
 	// What ends the hang is loaded, everywhere or not.
@@ -55,7 +55,7 @@ func TestRanksThatHangAreNamed(t *testing.T) {
 	fixed := overlay.Waiting{Ranks: []overlay.RankRange{{First: 0, Count: 11}}, Library: library, Fixed: true}
 	require.NoError(t, r.ranksWait(0, fixed))
 	r.waitersHeard(waitersHeard{0, 1})
-	require.Equal(t, "golaunch: all ranks have waited in MPI_Finalize for 10s, except rank 11 on c; if it does not compute any more, it hangs "+
+	require.Equal(t, "golaunch: rank 11 on c has kept all others waiting in MPI_Finalize for 10s; if it is in it, too, it hangs "+
 		"although libmpichfinalize.so is loaded, which should end the hang of "+library+": please report where gdb shows it\n", said.String())
 	r, said = begin(12)
 	require.NoError(t, r.ranksWait(0, fixed))

@@ -12,7 +12,7 @@ import (
 // Answers about binding.
 const (
 	answerMemory  = "memory is where a rank first writes to it, near its CPUs; for more start the program under numactl"
-	answerPerRank = "a rank is bound to one core, or to all of a socket, numa or l3: choose with --bind-to"
+	answerPerRank = "a rank is bound to some cores, as in core:4, or to all of a socket, numa or l3: choose with --bind-to"
 	answerCPUSet  = "use --bind-to cpu-list:LIST, with the kernel's numbers, for one CPU for each rank"
 	answerThreads = "use --bind-to hwthread for one hardware thread for each rank, --bind-to core for all of a core"
 	answerShare   = "use --bind-to %s, with --oversubscribe where ranks may share"
@@ -40,6 +40,8 @@ func bindTo(v []string) (flags []string, answer string) {
 		return []string{"--bind-to", word}, ""
 	case !slices.Contains(binding.Words(), binding.Kind(word)):
 		return []string{"--bind-to", v[0]}, ""
+	case (word == string(binding.Core) || word == string(binding.Thread)) && strings.Trim(more, "0123456789") == "":
+		return []string{"--bind-to", word + ":" + more}, ""
 	case more == "1" || more == "if-supported" || more == "no-overload":
 		return []string{"--bind-to", word}, ""
 	case more == "overload-allowed":
@@ -73,6 +75,63 @@ func cpuBind(v []string) (flags []string, answer string) {
 		return append(flags, "--bind-to", string(binding.List)+":"+list), ""
 	}
 	return nil, fmt.Sprintf("%q: %s", v[0], answerCPUSet+"; or core, hwthread, socket or numa")
+}
+
+// elementsOf keeps what Open MPI's PE=N says: how many cores a rank is bound to, as --bind-to
+// core:N has it. The other words of --map-by it returns.
+func (p *pasted) elementsOf(value string) (rest, answer string) {
+	var kept []string
+	for i, part := range strings.Split(value, ":") {
+		if i == 0 {
+			kept = append(kept, part)
+			continue
+		}
+		words := strings.Split(part, ",")
+		words = slices.DeleteFunc(words, func(w string) bool {
+			number, ok := strings.CutPrefix(strings.ToLower(w), "pe=")
+			if !ok {
+				return false
+			}
+			n, err := strconv.Atoi(number)
+			if err != nil || n < 1 {
+				answer = fmt.Sprintf("%q is not a number of cores", number)
+			}
+			p.elements = n
+			return true
+		})
+		if len(words) > 0 {
+			kept = append(kept, strings.Join(words, ","))
+		}
+	}
+	return strings.Join(kept, ":"), answer
+}
+
+// cpusPerRank is Open MPI's old flag for that.
+func cpusPerRank(p *pasted, v []string) ([]string, string) {
+	_, answer := p.elementsOf(":pe=" + v[0])
+	return nil, answer
+}
+
+// widen binds ranks to several cores where the line says how many. What srun counts are
+// hardware threads, as Slurm does unless a site has it otherwise.
+func (p *pasted) widen(flags []string) []string {
+	i := slices.Index(flags, "--bind-to")
+	to := ""
+	if i >= 0 {
+		to = flags[i+1]
+	}
+	single := to == string(binding.Core) || to == string(binding.Thread)
+	switch {
+	case p.elements > 1 && i < 0:
+		return append(flags, "--bind-to", fmt.Sprintf("%s:%d", binding.Core, p.elements))
+	case p.elements > 1 && single:
+		flags[i+1] = fmt.Sprintf("%s:%d", to, p.elements)
+	case p.elements > 1 && to != string(binding.None):
+		p.answers = append(p.answers, fmt.Sprintf("%d cores for each rank, and --bind-to %s: %s", p.elements, to, answerPerRank))
+	case p.cpus > 1 && single:
+		flags[i+1] = fmt.Sprintf("%s:%d", binding.Thread, p.cpus)
+	}
+	return flags
 }
 
 // gpusPerRank is a number of GPUs; a type of them has no equal.

@@ -22,7 +22,8 @@ type pasted struct {
 	listMPI    bool   // srun's --mpi=list
 	multiProg  bool   // the program is srun's file of programs
 	appFile    string // a file of apps
-	cpus       int    // of each rank, as the line says; 0 where it does not
+	cpus       int    // of each rank, as srun's line says; 0 where it does not
+	elements   int    // of processing, of each rank, as Open MPI's line says; 0 where it does not
 	stage      bool   // the programs are brought to the hosts
 	python     pythonWish
 	plane      int    // the ranks of a block that srun deals; 0 where it does not
@@ -85,7 +86,7 @@ func (p *pasted) parts(raw [][]string) ([][]string, error) {
 			rest = p.withPython(rest)
 			p.checkTorchrun(flags)
 		}
-		p.checkCPUs(flags)
+		flags = p.widen(flags)
 		flags = p.deal(flags)
 		parts[i] = append(flags, rest...)
 	}
@@ -195,13 +196,4 @@ func (p *pasted) valueOf(words []string, name string) string {
 		}
 	}
 	return ""
-}
-
-// checkCPUs answers a line that has ranks of several CPUs bound to less.
-func (p *pasted) checkCPUs(flags []string) {
-	i := slices.Index(flags, "--bind-to")
-	if p.cpus < 2 || i < 0 || flags[i+1] != "core" && flags[i+1] != "hwthread" {
-		return
-	}
-	p.answers = append(p.answers, fmt.Sprintf("%d CPUs for each rank, bound to a %s each: %s", p.cpus, flags[i+1], answerPerRank))
 }

@@ -20,7 +20,7 @@ var openMPITool = tool{
 		same("hostfile", "--hostfile", 1),
 		as("machinefile default-hostfile", "--hostfile"),
 		answer("add-host add-hostfile", 1, "name all hosts in -H or -f; --spares keeps some free"),
-		value("map-by", "`--map-by`, `--ppn`, `--oversubscribe`, `--bind-to`; socket, numa and l3cache bind ranks to these, other parts of a host are answered: "+answerWithin, mapBy).asWell(),
+		turns("map-by", 1, "`--map-by`, `--ppn`, `--oversubscribe`, `--bind-to`; socket, numa and l3cache bind ranks to these, PE=N to N cores; other parts of a host are answered: "+answerWithin, mapByElements).asWell(),
 		value("ppr", "`--ppn`", func(v []string) ([]string, string) { return mapBy([]string{"ppr:" + v[0]}) }),
 		value("rank-by", "`--rank-by`", rankBy).asWell(),
 		value("rankfile rf", "`--map-by file:FILE`", rankFile),
@@ -40,7 +40,7 @@ var openMPITool = tool{
 		means("bind-to-none", "--bind-to", "none"),
 		same("report-bindings", "--report-bindings", 0),
 		answer("cpu-set cpu-list slot-list", 1, answerCPUSet),
-		value("cpus-per-proc cpus-per-rank", "nothing for 1; else answered: "+answerPerRank, perRank),
+		turns("cpus-per-proc cpus-per-rank", 1, "`--bind-to core:N`", cpusPerRank),
 		answer("cf cartofile", 1, "golaunch finds the CPUs of each host itself; leave it out"),
 
 		// Environment and directory.
@@ -133,14 +133,6 @@ var openMPITool = tool{
 		answer("stop-on-exec stop-in-init stop-in-app", optional, answerDebug),
 		answer("xterm", 1, answerDebug),
 	},
-}
-
-// perRank is how many CPUs a rank is bound to.
-func perRank(v []string) ([]string, string) {
-	if v[0] == "1" {
-		return nil, ""
-	}
-	return nil, answerPerRank
 }
 
 // restarts is how often a program is started anew.

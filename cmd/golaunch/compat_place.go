@@ -60,18 +60,33 @@ func mapBy(v []string) ([]string, string) {
 			switch m {
 			case "oversubscribe":
 				flags = append(flags, "--oversubscribe")
-			case "nooversubscribe", "pe=1":
+			case "nooversubscribe":
 			case "nolocal":
 				return nil, answerInclude
 			default:
-				if strings.HasPrefix(m, "pe=") {
-					return nil, answerPerRank
-				}
 				return nil, answerWithin
 			}
 		}
 	}
 	return flags, ""
+}
+
+// mapByElements is mapBy with PE=N, how many cores each rank has. These are of one socket
+// in any case.
+func mapByElements(p *pasted, v []string) ([]string, string) {
+	value, answer := v[0], ""
+	if strings.Contains(strings.ToLower(value), "pe=") {
+		if value, answer = p.elementsOf(value); answer != "" {
+			return nil, answer
+		}
+		if first, rest, _ := strings.Cut(value, ":"); boundParts[first] != "" && p.elements > 1 {
+			value = strings.TrimSuffix("slot:"+rest, ":")
+		}
+		if value == "" {
+			return nil, ""
+		}
+	}
+	return mapBy([]string{value})
 }
 
 // isPartOfHost knows the words for what a host consists of.

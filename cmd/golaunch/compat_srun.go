@@ -12,7 +12,7 @@ var srunTool = tool{
 		// Number and place of ranks.
 		as("n ntasks", "--np"),
 		value("N nodes", "`--nodes`", nodesOf).first(),
-		turns("c cpus-per-task", 1, "`SLURM_CPUS_PER_TASK` for the ranks, which share the CPUs of their host as long as no flag binds them", cpusPerTask),
+		turns("c cpus-per-task", 1, "`SLURM_CPUS_PER_TASK` for the ranks; with --cpu-bind=cores or threads `--bind-to hwthread:N`; else they share the CPUs of their host", cpusPerTask),
 		as("ntasks-per-node tasks-per-node", "--ppn"),
 		value("w nodelist", "`--hosts`; a value with a / is a file, and becomes `--hostfile`", hostsOrFile),
 		as("F nodefile", "--hostfile"),

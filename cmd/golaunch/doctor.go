@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -35,7 +36,7 @@ that there are problems. Without hosts it looks at an allocation's, or at this m
 
 // doctorFlags are flags of run, which doctor hands on.
 func doctorFlags() []string {
-	return []string{"hosts", "hostfile", "bootstrap", "ssh-config", "ssh-option", "exec-command", "connect-timeout", "copy-agent", "verbose"}
+	return []string{"hosts", "hostfile", "exclude", "bootstrap", "ssh-config", "ssh-option", "exec-command", "connect-timeout", "copy-agent", "verbose"}
 }
 
 // setupDoctor is the command that looks at hosts.
@@ -84,13 +85,14 @@ func examine(e env, flags []string) (int, error) {
 	}
 	out := boundedBuffer{most: max(1, len(o.Hosts)) * maxPrinted}
 	stdio := e.stdio
-	stdio.Stdin, stdio.Stdout = nil, &out
+	said := boundedBuffer{most: max(1, len(o.Hosts)) * maxPrinted}
+	stdio.Stdin, stdio.Stdout, stdio.Stderr = nil, &out, io.MultiWriter(e.stdio.Stderr, &said)
 	begun := time.Now()
 	status := e.launch(e.ctx, o, stdio)
 	if out.over {
 		return 0, fmt.Errorf("what the ranks print is wrong: it is more than %d bytes", out.most)
 	}
-	text, problems, err := diagnoses(out.String(), o.Hosts, begun, time.Now())
+	text, problems, err := diagnoses(out.String(), said.String(), o.Hosts, begun, time.Now())
 	if err != nil {
 		return 0, err
 	}
@@ -136,8 +138,9 @@ func doctorJob(e env, flags []string) (o launcher.Options, err error) {
 	return o, nil
 }
 
-// diagnoses are what the ranks have found, as text, hosts that are alike together.
-func diagnoses(printed string, hosts []job.Host, from, to time.Time) (text string, problems bool, err error) {
+// diagnoses are what the ranks have found, as text, hosts that are alike together. What
+// golaunch said is why some have no agent.
+func diagnoses(printed, said string, hosts []job.Host, from, to time.Time) (text string, problems bool, err error) {
 	at := map[string]int{} // of a host among the user's
 	for i, h := range hosts {
 		at[h.Name] = i
@@ -183,7 +186,12 @@ func diagnoses(printed string, hosts []job.Host, from, to time.Time) (text strin
 	}
 	if len(lost) > 0 {
 		problems = true
-		fmt.Fprintf(&b, "%s\n  problem    no agent could be started; golaunch's lines above say why\n", hostlist.Fold(lost))
+		fmt.Fprintf(&b, "%s\n  problem    no agent could be started\n", hostlist.Fold(lost))
+		for line := range strings.Lines(said) {
+			if why, ok := strings.CutPrefix(line, "golaunch:   host"); ok {
+				fmt.Fprintf(&b, "             host%s", why)
+			}
+		}
 	}
 	return b.String(), problems, nil
 }

@@ -54,6 +54,9 @@ func (c *commandLine) resolveVariable(arg string) (string, error) {
 	}
 	value, ok := lookup(c.environ, name)
 	if !ok {
+		if strings.ContainsAny(name, ",[") {
+			return "", fmt.Errorf("%s is no variable; srun's -x, hosts to leave out, is --exclude", name)
+		}
 		return "", fmt.Errorf("%s is not set here; write %s=VALUE", name, name)
 	}
 	return name + "=" + value, nil

@@ -36,7 +36,7 @@ func (c *commandLine) definePlace(f *pflag.FlagSet) {
 	f.Var(oneOf{&c.metric, textsOf(mapping.Metrics())}, "metric", "choose among the maps of comm:GRAPH by `METRIC`: "+either(mapping.Metrics()))
 	f.Var(textValue{&c.metisFile}, "metis-file", "place ranks by the communication graph in `FILE`, as --map-by comm:FILE")
 	f.BoolVar(&c.Place.AvoidConflicts, "avoid-path-conflict", false, "of more hosts than needed, take some that share no link, by --topology")
-	f.Var(bindValue{&c.BindTo}, "bind-to", "bind to `WHAT`: none, core, hwthread, socket, numa, l3 or cpu-list:0-3,8")
+	f.Var(bindValue{&c.BindTo}, "bind-to", "bind to `WHAT`: none, core[:N], hwthread, socket, numa, l3 or cpu-list:0-3,8")
 	f.BoolVar(&c.ReportBindings, "report-bindings", false, "say to which CPUs each rank is bound")
 	f.Var(countValue{&c.GPUsPerRank, 1, launcher.MaxGPUs}, "gpus-per-rank", "give each rank `N` GPUs of its host for itself, by CUDA_VISIBLE_DEVICES")
 	f.Var(textValue{&c.topology}, "topology", "order hosts by their network: `FILE`, a word as torus:8x8x8, auto or none")

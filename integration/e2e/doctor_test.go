@@ -26,5 +26,5 @@ func TestDoctor(t *testing.T) {
 	r = onNode(t, c, cluster.Head, append(words, "n003", "n099")...)
 	require.NotZero(t, r.code, "n099 is no host")
 	require.Contains(t, r.stderr, "n099")
-	require.Contains(t, r.stdout, "n099\n  problem    no agent could be started")
+	require.Contains(t, r.stdout, "n099\n  problem    no agent could be started\n             host n099: resolve: name n099: no such host")
 }

@@ -79,8 +79,8 @@ func TestMPICHThatHangsIsExplained(t *testing.T) {
 	needBuilt(t, "mpilate", "libmpich-dev mpich")
 	c := ownCluster(t, 2)
 	// One of the first node's ranks may wait for the other's acknowledgement.
-	const hang = `(?m)^golaunch: all ranks have waited in MPI_Finalize for 10s, except (rank [01] on n001, )?ranks 2-3 on n002; ` +
-		`if they do not compute any more, `
+	const hang = `(?m)^golaunch: (rank [01] on n001, )?ranks 2-3 on n002 have kept all others waiting in MPI_Finalize for 10s; ` +
+		`if they are in it, too, `
 	const mpich = `the hang of MPICH \S+ \(ch4:ucx, \S+/libmpich.so.12\S*\): `
 	t.Run("all", func(t *testing.T) { // until all have ended the cluster is up
 		for name, x := range map[string]struct {

@@ -88,6 +88,9 @@ func (h *Host) room(c Choice, places []place) (ranks int, has string) {
 		ranks += p.room
 	}
 	one, many := c.kind.nouns()
+	if c.each > 1 {
+		one, many = fmt.Sprintf("group of %d %s", c.each, many), fmt.Sprintf("groups of %d %s", c.each, many)
+	}
 	has = fmt.Sprintf("%d %s", len(places), count(len(places), one, many))
 	if ranks > len(places) {
 		has = fmt.Sprintf("%d cores in %s", ranks, has)

@@ -161,6 +161,13 @@ func TestAssign(t *testing.T) {
 			"3,7 core 2 of socket 0", "5 core 3 of socket 0"}},
 		{"listed CPUs in the order given", laptop, "", "", "cpu-list:7,0-1", 3, []string{"7 thread 1 of core 3 of socket 0",
 			"0 thread 0 of core 0 of socket 0", "1 thread 0 of core 1 of socket 0"}},
+		{"several cores each", twoSockets, "", "", "core:2", 3, []string{"0,2,8,10 cores 0-1 of socket 0", "4,6,12,14 cores 2-3 of socket 0",
+			"1,3,9,11 cores 4-5 of socket 1"}},
+		{"cores of two sockets are not for one rank", twoSockets, "", "", "core:3", 2, []string{"0,2,4,8,10,12 cores 0-2 of socket 0",
+			"1,3,5,9,11,13 cores 4-6 of socket 1"}},
+		{"several threads each", laptop, "", "", "hwthread:2", 2, []string{"0,4 core 0 of socket 0", "1,5 core 1 of socket 0"}},
+		{"of what is ours", laptop, "1,2,3,6", "", "core:2", 1, []string{"1-2,6 cores 1-2 of socket 0"}},
+		{"several CPUs where no more is told", container, "0,1,5", "", "core:2", 1, []string{"0-1 cores 0-1 of socket 0"}},
 		{"cores without caches", noCaches, "", "", "core", 2, []string{"0 core 0 of socket 0", "1 core 1 of socket 0"}},
 		{"each CPU a core where no more is told", container, "", "", "core", 2, []string{"0 core 0 of socket 0", "1 core 1 of socket 0"}},
 		{"a CPU that sysfs does not list", container, "1,5", "", "core", 2, []string{"1 core 1 of socket 0", "5"}},
@@ -182,6 +189,9 @@ func TestAssignRefuses(t *testing.T) {
 		want     string
 	}{
 		{laptop, "", "core", 5, "the host has 4 cores for 5 ranks; use fewer per host, --oversubscribe to let ranks share them, or --bind-to none"},
+		{laptop, "", "core:2", 3, "the host has 2 groups of 2 cores for 3 ranks; use fewer"},
+		{twoSockets, "", "hwthread:5", 3, "the host has 2 groups of 5 hardware threads for 3 ranks"},
+		{twoSockets, "", "core:5", 1, "no socket of the host has 5 of them for a rank (the job may use CPUs 0-15); choose fewer, or --bind-to none"},
 		{laptop, "2,6", "core", 2, "the host has 1 core (the job may use CPUs 2,6 alone) for 2 ranks"},
 		{twoSockets, "", "socket", 9, "the host has 8 cores in 2 sockets for 9 ranks"},
 		{laptop, "", "cpu-list:0-1", 3, "the host has 2 CPUs of the list for 3 ranks"},
@@ -225,6 +235,9 @@ func TestAssignProperties(t *testing.T) {
 		kind := rapid.SampledFrom([]Kind{Core, Thread, Socket, NUMA, L3}).Draw(t, "kind")
 		n := rapid.IntRange(1, 20).Draw(t, "ranks")
 		h := m.host(t, Format(ours), "")
+		if kind == Core || kind == Thread {
+			fewAtATime(t, h, kind, n)
+		}
 		w := Wish{Choice: Choice{kind: kind}, Ranks: n}
 		sets, err := h.Assign(w)
 		room := len(h.cores)
@@ -260,14 +273,48 @@ func TestAssignProperties(t *testing.T) {
 	})
 }
 
+// fewAtATime checks groups: as many as the kind has by itself for each, of one socket, and
+// none of them twice.
+func fewAtATime(t *rapid.T, h *Host, kind Kind, n int) {
+	each := rapid.IntRange(2, 4).Draw(t, "each")
+	sets, err := h.Assign(Wish{Choice: Choice{kind: kind, each: each}, Ranks: n})
+	if err != nil {
+		return
+	}
+	seen := map[int]bool{}
+	for _, s := range sets {
+		cores, sockets := map[int]bool{}, map[int]bool{}
+		for i, c := range h.cores {
+			for _, cpu := range s {
+				if slices.Contains(c.PUs, cpu) {
+					cores[i], sockets[c.Package] = true, true
+				}
+			}
+		}
+		have := len(s)
+		if kind == Core {
+			have = len(cores)
+		}
+		require.Equal(t, each, have)
+		require.Len(t, sockets, 1)
+		for _, cpu := range s {
+			require.False(t, seen[cpu])
+			seen[cpu] = true
+		}
+	}
+}
+
 func TestParse(t *testing.T) {
-	for word, want := range map[string]string{"": "none", "none": "none", "core": "core", "l3": "l3",
+	for word, want := range map[string]string{"": "none", "none": "none", "core": "core", "l3": "l3", "core:1": "core", "core:4": "core:4", "hwthread:2": "hwthread:2",
 		"cpu-list:0-3,8": "cpu-list:0-3,8", "cpu-list:8,0,1": "cpu-list:8,0-1"} {
 		assert.Equal(t, want, choice(t, word).String())
 	}
 	for word, want := range map[string]string{
-		"cores":           `"cores" is nothing to bind to; none, core, hwthread, socket, numa, l3 and cpu-list:LIST are`,
-		"core:2":          `"core:2" is nothing to bind to`,
+		"cores":           `"cores" is nothing to bind to; none, core, core:N, hwthread, socket, numa, l3 and cpu-list:LIST are`,
+		"socket:2":        `"socket:2" is nothing to bind to`,
+		"core:0":          `"core:0": "0" is not how many each rank has`,
+		"core:":           `"core:": "" is not how many`,
+		"hwthread:x":      `"hwthread:x": "x" is not how many`,
 		"cpu-list":        `"cpu-list" lacks its CPUs; write them as in cpu-list:0-3,8`,
 		"cpu-list:":       `"cpu-list:" lacks its CPUs`,
 		"cpu-list:3-1":    `"3-1": expected a list of numbers below 65536, such as 0-3,8`,
@@ -282,7 +329,7 @@ func TestParse(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, word := range []string{"core", "cpu-list:0-3,8", "cpu-list:8,0", "cpu-list:1-1"} {
+	for _, word := range []string{"core", "core:4", "cpu-list:0-3,8", "cpu-list:8,0", "cpu-list:1-1"} {
 		f.Add(word)
 	}
 	f.Fuzz(func(t *testing.T, word string) {

@@ -49,10 +49,12 @@ func (k Kind) Help() string {
 type Choice struct {
 	kind Kind
 	cpus []int // of List, in the order given
+	each int   // cores, or hardware threads, for each rank; 0 is one
 }
 
 // Parse reads a choice: a kind, of which List is followed by a colon and its CPUs as
-// in cpu-list:0-3,8. "" is None.
+// in cpu-list:0-3,8. Core and Thread may be followed by how many a rank has, as in
+// core:4. "" is None.
 func Parse(word string) (Choice, error) {
 	kind, list, ok := strings.Cut(word, ":")
 	c := Choice{kind: Kind(kind)}
@@ -66,8 +68,16 @@ func Parse(word string) (Choice, error) {
 		if c.cpus, err = parseDistinct(list); err != nil {
 			return Choice{}, err
 		}
+	case ok && (c.kind == Core || c.kind == Thread):
+		var err error
+		if c.each, err = strconv.Atoi(list); err != nil || c.each < 1 || c.each > node.MaxPUs {
+			return Choice{}, fmt.Errorf("%q: %q is not how many each rank has", word, list)
+		}
+		if c.each == 1 {
+			c.each = 0
+		}
 	case ok || !slices.Contains(Words(), c.kind):
-		return Choice{}, fmt.Errorf("%q is nothing to bind to; none, core, hwthread, socket, numa, l3 and cpu-list:LIST are", word)
+		return Choice{}, fmt.Errorf("%q is nothing to bind to; none, core, core:N, hwthread, socket, numa, l3 and cpu-list:LIST are", word)
 	}
 	return c, nil
 }
@@ -85,6 +95,8 @@ func (c Choice) String() string {
 		return string(None)
 	case c.kind == List:
 		return string(List) + ":" + Format(c.cpus)
+	case c.each > 1:
+		return fmt.Sprintf("%s:%d", c.kind, c.each)
 	}
 	return string(c.kind)
 }

@@ -84,16 +84,22 @@ func (h *Host) places(choice Choice) ([]place, error) {
 		}
 		return singles(choice.cpus), nil
 	case Thread:
-		var cpus []int
+		places := singles(nil)
 		for _, c := range h.cores {
-			cpus = append(cpus, c.PUs...)
+			places = append(places, singles(c.PUs)...)
 		}
-		return singles(cpus), nil
+		return h.together(places, choice.each)
+	case Core:
+		places := make([]place, len(h.cores))
+		for i, c := range h.cores {
+			places[i] = place{cpus: slices.Sorted(slices.Values(c.PUs)), room: 1}
+		}
+		return h.together(places, choice.each)
 	}
 	var places []place
 	at := map[int]int{}
-	for i, c := range h.cores {
-		number := c.part(choice.kind, i)
+	for _, c := range h.cores {
+		number := c.part(choice.kind)
 		if number == node.None {
 			continue
 		}
@@ -124,17 +130,51 @@ func singles(cpus []int) []place {
 	return places
 }
 
-// part is the number of the part that the core, the i-th of its host, is in.
-func (c *core) part(k Kind, i int) int {
+// together makes one place of each few that follow each other in a socket. What is left
+// of a socket is too little.
+func (h *Host) together(places []place, each int) ([]place, error) {
+	if each < 2 || len(places) == 0 {
+		return places, nil
+	}
+	socketOf := map[int]int{}
+	for _, c := range h.cores {
+		for _, cpu := range c.PUs {
+			socketOf[cpu] = c.Package
+		}
+	}
+	var groups []place
+	for len(places) >= each {
+		socket := socketOf[places[0].cpus[0]]
+		n := 1
+		for n < each && socketOf[places[n].cpus[0]] == socket {
+			n++
+		}
+		if n == each {
+			group := place{room: 1}
+			for _, p := range places[:n] {
+				group.cpus = append(group.cpus, p.cpus...)
+			}
+			slices.Sort(group.cpus)
+			groups = append(groups, group)
+		}
+		places = places[n:]
+	}
+	if len(groups) == 0 {
+		return nil, fmt.Errorf("no socket of the host has %d of them for a rank (the job may use %s %s); choose fewer, or --bind-to none",
+			each, count(len(h.ours), "CPU", "CPUs"), Format(h.ours))
+	}
+	return groups, nil
+}
+
+// part is the number of the part that the core is in.
+func (c *core) part(k Kind) int {
 	switch k {
 	case Socket:
 		return c.Package
 	case NUMA:
 		return c.NUMA
-	case L3:
-		return c.L3
 	}
-	return i
+	return c.L3
 }
 
 // nouns name what a kind binds to, one and many. A table would be made at the start of
