@@ -52,7 +52,7 @@ type incoming struct {
 	buf    *bufio.Reader
 }
 
-var errNoEnd = errors.New("the peer closed the connection without END")
+var errNoEnd = errors.New("its other side closed the connection without a word")
 
 // readBuffer is the size of a stream's read buffer in bytes: small, since what
 // it reads from is memory already and longer frames bypass it.

@@ -88,5 +88,5 @@ func TestCauseOfALoss(t *testing.T) {
 	require.NoError(t, far.Close())
 	_, err = parent.Recv(link.Control)
 	require.ErrorIs(t, err, link.ErrLost)
-	require.Regexp(t, "^link lost: (the peer closed the connection without END|.*(reset by peer|broken pipe))$", err.Error())
+	require.Regexp(t, "^link lost: (its other side closed the connection without a word|.*(reset by peer|broken pipe))$", err.Error())
 }
