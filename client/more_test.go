@@ -96,7 +96,8 @@ func TestPartsOfOnlySome(t *testing.T) {
 				continue
 			}
 			_, err := client.GatherMessages(ctx, w, 0, mine, lengths)
-			if c.Rank() == 0 && (err == nil || err.Error() != "member 2: rank 3 has left") || c.Rank() == 1 && err != nil {
+			var left *client.LeftError
+			if c.Rank() == 0 && (!errors.As(err, &left) || left.Text != why.Text || !slices.Equal(left.Ranks, why.Ranks)) || c.Rank() == 1 && err != nil {
 				return fmt.Errorf("rank %d got %w", c.Rank(), err)
 			}
 		}
@@ -171,4 +172,49 @@ func TestShrink(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestShrinksAtOnce has goroutines shrink communicators of the same members: each gets
+// those of its own.
+func TestShrinksAtOnce(t *testing.T) {
+	const goroutines, rounds = 4, 20
+	ctx := within(t)
+	each(t, newCore(t).job(), func(c *client.Client) error {
+		var own [goroutines]*client.Comm
+		for i := range own {
+			var err error
+			if own[i], err = c.World().Split(ctx, 0, 0); err != nil {
+				return err
+			}
+		}
+		failed := make(chan error, goroutines)
+		for i := range own {
+			go func() {
+				failed <- func() error {
+					at := own[i]
+					for range rounds {
+						made, err := at.Shrink(ctx)
+						if err != nil {
+							return err
+						}
+						all := make([]int, made.Size())
+						if err := client.AllGather(ctx, made, []int{i}, all); err != nil {
+							return err
+						}
+						if !slices.Equal(all, slices.Repeat([]int{i}, made.Size())) {
+							return fmt.Errorf("goroutine %d is in a communicator with %d", i, all)
+						}
+						at = made
+					}
+					return nil
+				}()
+			}()
+		}
+		for range goroutines {
+			if err := <-failed; err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

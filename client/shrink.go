@@ -102,10 +102,12 @@ func (c *Comm) shrink(ctx context.Context, lead int, tag int64) (made *Comm, lea
 	if err != nil {
 		return nil, false, err
 	}
-	if made, err = c.client.Sub(ctx, list); err == nil {
-		err = made.Barrier(ctx)
+	r := c.start("shrink", func() *member.Request { return c.comm.SubFor(tag, list) })
+	if err = r.Wait(ctx); err != nil {
+		return nil, true, err
 	}
-	return made, true, err
+	made = &Comm{client: c.client, comm: r.req.Made()}
+	return made, true, made.Barrier(ctx)
 }
 
 // leadShrink hears who is there, and tells everyone: ranks of the world.

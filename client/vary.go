@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/tree/member"
+	"github.com/golaunch/golaunch/tree/record"
 )
 
 // Gatherv brings everyone's send, however long, to root, and returns it there, a slice
@@ -101,7 +102,11 @@ func excused[T any](c *Comm, root int, tag int64, send []T, why error) error {
 			}
 		}
 	case size > 0:
-		c.start("gatherv", func() *member.Request { return c.comm.Excuse(root, tag, why, size) })
+		f := &member.Failure{Cause: record.CauseLeft, Member: -1, Text: left.Text}
+		if len(left.Ranks) > 0 {
+			f.Member = left.Ranks[0]
+		}
+		c.start("gatherv", func() *member.Request { return c.comm.Excuse(root, tag, f, size) })
 	}
 	return why
 }
@@ -182,7 +187,7 @@ func gatherMessages[T Element](ctx context.Context, c *Comm, root int, tag int64
 			return nil, err
 		}
 		if _, _, size := r.req.Message(); size != int64(len(each[i])*sizeOf[T]()) {
-			return nil, fmt.Errorf("member %d: %s", i, bytesOf(each[i])[:size])
+			return nil, outcome(member.Excused(bytesOf(each[i])[:size]))
 		}
 	}
 	return each, nil

@@ -458,6 +458,11 @@ void golaunch__runs(struct buffer *b, const int *ranks, int count)
 
 golaunch_comm *golaunch_sub(golaunch_job *job, const int *ranks, int count)
 {
+	return golaunch__sub(job, ranks, count, 0, 0);
+}
+
+golaunch_comm *golaunch__sub(golaunch_job *job, const int *ranks, int count, int64_t tag, uint64_t comm)
+{
 	struct buffer b = {0};
 	golaunch_request *q;
 	golaunch_comm made = {0};
@@ -481,7 +486,7 @@ golaunch_comm *golaunch_sub(golaunch_job *job, const int *ranks, int count)
 		golaunch__fail("sub: a communicator of %d ranks in too many runs", count);
 		return NULL;
 	}
-	q = golaunch__other("sub", job, &(struct record){.kind = CREATE, .body = b.bytes, .length = b.end});
+	q = golaunch__other("sub", job, &(struct record){.kind = CREATE, .off = tag, .size = (int64_t)comm, .body = b.bytes, .length = b.end});
 	free(b.bytes);
 	if (!q)
 		return NULL;

@@ -213,10 +213,15 @@ void golaunch__unlist(struct list *l, golaunch_request *q);
 golaunch_request *golaunch__send(golaunch_comm *c, int dst, int64_t tag, const void *data, size_t size);
 golaunch_request *golaunch__recv(golaunch_comm *c, int src, int64_t tag, void *buf, size_t room);
 golaunch_request *golaunch__recv_alloc(golaunch_comm *c, int src, int64_t tag, void **data);
+/* golaunch_sub for a call over a communicator, which has a tag: that and nothing else brings
+ * the members together. */
+golaunch_comm *golaunch__sub(golaunch_job *job, const int *ranks, int count, int64_t tag, uint64_t comm);
 /* A call that failed since a member left, though not for all perhaps, goes on nowhere. Who
  * may wait for its message of that size is sent the reason, which is shorter; a message for
  * which its sender may wait is taken. Nobody waits for either. */
-void golaunch__excuse(golaunch_comm *c, int dst, int64_t tag, const char *why, size_t size);
+void golaunch__excuse(golaunch_comm *c, int dst, int64_t tag, int member, const char *why, size_t size);
+/* golaunch__excused reads what such a message says: why, and which member has left, or -1. */
+int golaunch__excused(const char *message, size_t size, char *why, size_t room);
 void golaunch__discard(golaunch_comm *c, int src, int64_t tag);
 golaunch_request *golaunch__post(golaunch_request *q);
 int64_t golaunch__tag(golaunch_comm *c, enum library_call call);

@@ -1,4 +1,5 @@
 /* Messages. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,11 +109,16 @@ golaunch_request *golaunch__recv(golaunch_comm *c, int src, int64_t tag, void *b
 	return q;
 }
 
-void golaunch__excuse(golaunch_comm *c, int dst, int64_t tag, const char *why, size_t size)
+void golaunch__excuse(golaunch_comm *c, int dst, int64_t tag, int member, const char *why, size_t size)
 {
-	char *text = strdup(why);
-	golaunch_request *q = text ? golaunch__send(c, dst, tag, text, strlen(text) < size ? strlen(text) : size - 1) : NULL;
+	size_t room = strlen(why) + 16, n;
+	char *text = malloc(room);
+	golaunch_request *q;
 
+	if (!text)
+		return;
+	n = (size_t)snprintf(text, room, "%d %s", member + 1, why);
+	q = golaunch__send(c, dst, tag, text, n < size ? n : size - 1);
 	if (!q) {
 		free(text);
 		return;
@@ -120,6 +126,24 @@ void golaunch__excuse(golaunch_comm *c, int dst, int64_t tag, const char *why, s
 	q->temp = text;
 	q->hidden = 1;
 	golaunch__post(q);
+}
+
+int golaunch__excused(const char *message, size_t size, char *why, size_t room)
+{
+	size_t at = 0;
+	int member = 0;
+
+	while (at < size && at < 9 && message[at] >= '0' && message[at] <= '9')
+		member = member * 10 + message[at++] - '0';
+	if (at == 0 || at >= size || message[at] != ' ')
+		member = 0;
+	else
+		at++;
+	if (at < size && member)
+		snprintf(why, room, "%.*s", (int)(size - at), message + at);
+	else
+		snprintf(why, room, "a member has left");
+	return member - 1;
 }
 
 void golaunch__discard(golaunch_comm *c, int src, int64_t tag)

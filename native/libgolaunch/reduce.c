@@ -201,7 +201,8 @@ struct scan {
 	int64_t tag, got, sizes[2]; /* the latter: this member's, and that negated */
 	const char *call;
 	unsigned char *acc, *part, *before;
-	char failed[512]; /* the first error */
+	char failed[512]; /* the first error, what kind it is, and who has left */
+	int cause, member;
 };
 
 static void scan_on(struct scan *x);
@@ -216,7 +217,8 @@ static void settle(struct scan *x)
 
 	if (!x->failed[0] && w->comm->rank >= x->step) {
 		if (x->got != w->size) { /* the reason why it failed elsewhere */
-			snprintf(x->failed, sizeof x->failed, "%.*s", (int)x->got, (char *)x->part);
+			x->member = golaunch__excused((char *)x->part, (size_t)x->got, x->failed, sizeof x->failed);
+			x->cause = CAUSE_LEFT;
 		} else {
 			if (x->exclusive && x->known)
 				fold(type, op, x->before, x->part, size);
@@ -234,8 +236,11 @@ static void exchanged(golaunch_request *q)
 {
 	struct scan *x = q->part_of;
 
-	if (q->error && !x->failed[0])
+	if (q->error && !x->failed[0]) {
 		snprintf(x->failed, sizeof x->failed, "%s", q->error);
+		x->cause = q->cause;
+		x->member = q->member;
+	}
 	if (q->class == RECEIVING)
 		x->got = q->got;
 	if (--x->open == 0) {
@@ -265,16 +270,17 @@ static void scan_on(struct scan *x)
 {
 	golaunch_request *w = x->whole;
 	golaunch_comm *c = w->comm;
-	size_t size = (size_t)w->size, why;
+	size_t size = (size_t)w->size;
 	const unsigned char *result = x->acc;
 
 	while (x->step < c->size) {
-		why = strlen(x->failed) < size ? strlen(x->failed) : size - 1;
 		x->open = 1;
 		if (c->rank >= x->step)
 			exchange(x, golaunch__recv(c, c->rank - x->step, x->tag, x->part, size));
-		if (c->rank + x->step < c->size)
-			exchange(x, golaunch__send(c, c->rank + x->step, x->tag, x->failed[0] ? (void *)x->failed : x->acc, x->failed[0] ? why : size));
+		if (c->rank + x->step < c->size && x->failed[0])
+			golaunch__excuse(c, c->rank + x->step, x->tag, x->member, x->failed, size);
+		else if (c->rank + x->step < c->size)
+			exchange(x, golaunch__send(c, c->rank + x->step, x->tag, x->acc, size));
 		if (--x->open > 0)
 			return;
 		settle(x);
@@ -283,11 +289,15 @@ static void scan_on(struct scan *x)
 		result = x->known ? x->before : NULL;
 	if (!x->failed[0] && result)
 		golaunch__copy(w->recv, result, w->size);
+	if (x->failed[0]) {
+		w->cause = x->cause;
+		w->member = x->member;
+	}
 	golaunch__finish(w, x->failed[0] ? x->failed : NULL);
 }
 
 /* excused is for a scan that does not begin here, though it may elsewhere. */
-static void excused(struct scan *x, const char *why)
+static void excused(struct scan *x, int member, const char *why)
 {
 	golaunch_comm *c = x->whole->comm;
 
@@ -295,7 +305,7 @@ static void excused(struct scan *x, const char *why)
 		if (c->rank >= x->step)
 			golaunch__discard(c, c->rank - x->step, x->tag);
 		if (c->rank + x->step < c->size)
-			golaunch__excuse(c, c->rank + x->step, x->tag, why, (size_t)x->whole->size);
+			golaunch__excuse(c, c->rank + x->step, x->tag, member, why, (size_t)x->whole->size);
 	}
 }
 
@@ -308,7 +318,7 @@ static void agreed(golaunch_request *q)
 
 	if (q->error) {
 		if (q->cause == CAUSE_LEFT)
-			excused(x, q->error);
+			excused(x, q->member, q->error);
 		w->cause = q->cause;
 		w->member = q->member;
 		golaunch__finish(w, q->error);

@@ -145,7 +145,7 @@ static enum outcome attempt(golaunch_comm *c, int leader, int64_t tag, int *rank
 	if (how != WELL)
 		return how;
 	c->job->cause = 0;
-	*made = golaunch_sub(c->job, ranks, count);
+	*made = golaunch__sub(c->job, ranks, count, tag, c->id);
 	if (*made && golaunch_barrier(*made) == 0)
 		return WELL;
 	return c->job->cause == CAUSE_LEFT ? AGAIN : LOST;

@@ -78,12 +78,22 @@ static int excused(const struct parts *x, size_t gives)
 		if (i != root)
 			golaunch__discard(c, i, x->tag);
 	if (c->rank != root && gives)
-		golaunch__excuse(c, root, x->tag, why, gives);
+		golaunch__excuse(c, root, x->tag, member, why, gives);
 	golaunch__fail("%s", why);
 	c->job->cause = cause;
 	c->job->member = member;
 	free(why);
 	return -1;
+}
+
+/* excuse_of fails as a member did that sent its reason. */
+static int excuse_of(golaunch_job *job, const char *message, size_t size)
+{
+	char why[512];
+
+	job->member = golaunch__excused(message, size, why, sizeof why);
+	job->cause = CAUSE_LEFT;
+	return golaunch__fail("%s", why);
 }
 
 /* gather_messages gathers what is not empty as messages. */
@@ -120,7 +130,7 @@ static int gather_messages(const struct parts *x, int root, char *out)
 		if (q[i] && golaunch__end(q[i], &m))
 			rc = -1;
 		else if (q[i] && m.size != size)
-			rc = golaunch__fail("gatherv: member %d: %.*s", i, (int)m.size, start);
+			rc = excuse_of(c->job, start, m.size);
 		start += size;
 	}
 	free(q);

@@ -221,13 +221,19 @@ func (c *comm) dead(seq uint64) bool { return c.broken.text != "" && seq >= c.fr
 // create is a local endpoint's wish for a communicator.
 type create struct {
 	request uint64
+	made    occasion
 	members []int
 }
+
+// occasion is what a communicator is made for: a call of the library's, or nothing that is
+// known. Only what is made for the same comes together.
+type occasion struct{ off, size int64 }
 
 // made is a communicator that an endpoint is a member of and did not ask for
 // yet, or so many in a row that its first member was refused.
 type made struct {
 	creator int
+	made    occasion
 	comm    *comm
 	refused int
 }
@@ -261,11 +267,11 @@ func (n *Node) create(ep *endpoint, r *record.Record) error {
 	case len(ep.creating) >= record.MaxRequests:
 		return fmt.Errorf("more than %d communicators are being made at a time", record.MaxRequests)
 	}
-	ep.creating = append(ep.creating, create{r.Seq, members})
+	ep.creating = append(ep.creating, create{r.Seq, occasion{r.Off, r.Size}, members})
 	if members[0] == ep.id {
 		ep.created++
 		id := uint64(ep.id+1)<<32 | uint64(ep.created)
-		def := record.Record{Kind: record.Define, Comm: id, Body: r.Body}
+		def := record.Record{Kind: record.Define, Comm: id, Off: r.Off, Size: r.Size, Body: r.Body}
 		if len(n.comms) >= MaxCommunicators { // this node's word is everyone's
 			def.Fn = defineRefused
 		}
@@ -352,27 +358,27 @@ func (n *Node) flood(in *input, r *record.Record, raw []byte) (ok bool, err erro
 // defined makes a communicator known and tells its local members, or those of
 // one that was refused.
 func (n *Node) defined(r *record.Record, members []int) {
-	c := &comm{id: r.Comm, members: members, size: len(members)}
+	c, of := &comm{id: r.Comm, members: members, size: len(members)}, occasion{r.Off, r.Size}
 	if r.Fn != defineRefused {
 		n.define(c)
 		for _, s := range c.order {
-			s.ep.made = append(s.ep.made, made{creator: members[0], comm: c})
+			s.ep.made = append(s.ep.made, made{creator: members[0], made: of, comm: c})
 			n.matchCreates(s.ep)
 		}
 		return
 	}
 	for _, m := range members {
 		if ep := n.ends[m]; ep != nil {
-			ep.refuseMade(members[0])
+			ep.refuseMade(members[0], of)
 			n.matchCreates(ep)
 		}
 	}
 }
 
 // refuseMade notes that an endpoint was refused another communicator.
-func (ep *endpoint) refuseMade(creator int) {
+func (ep *endpoint) refuseMade(creator int, of occasion) {
 	for i := len(ep.made) - 1; i >= 0; i-- {
-		if m := &ep.made[i]; m.creator == creator {
+		if m := &ep.made[i]; m.creator == creator && m.made == of {
 			if m.refused > 0 {
 				m.refused++
 				return
@@ -380,15 +386,15 @@ func (ep *endpoint) refuseMade(creator int) {
 			break
 		}
 	}
-	ep.made = append(ep.made, made{creator: creator, refused: 1})
+	ep.made = append(ep.made, made{creator: creator, made: of, refused: 1})
 }
 
 // matchCreates brings what an endpoint asked for together with what was
-// defined: by who defined it, in the order of each.
+// defined: by who defined it, and what for, in the order of each.
 func (n *Node) matchCreates(ep *endpoint) {
 	for i := 0; i < len(ep.creating); i++ {
 		want := ep.creating[i]
-		j := slices.IndexFunc(ep.made, func(m made) bool { return m.creator == want.members[0] })
+		j := slices.IndexFunc(ep.made, func(m made) bool { return m.creator == want.members[0] && m.made == want.made })
 		if j < 0 {
 			continue
 		}

@@ -1,6 +1,7 @@
 package collective_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -93,6 +94,10 @@ func TestScanThatOnlySomeBegin(t *testing.T) {
 		require.Empty(t, s.faults)
 		for i, r := range results {
 			require.True(t, i == 4 || r[0].done && r[1].done, "seed %d: rank %d waits", seed, i)
+			if err := r[1].err; i != 4 && err != nil {
+				f, is := errors.AsType[*member.Failure](err)
+				require.True(t, is && f.Cause == record.CauseLeft && f.Member == 4, "seed %d: rank %d got %v", seed, i, err)
+			}
 		}
 	}
 }

@@ -113,7 +113,15 @@ func (c *Comm) ReduceScatter(fn uint8, send, recv []byte) *Request {
 // Sub makes a communicator of endpoints, each once, in the order given. All of
 // them must call it, and no others. The first must make its communicators in
 // the order in which the others ask for them.
-func (s *Session) Sub(endpoints []int) *Request {
+func (s *Session) Sub(endpoints []int) *Request { return s.sub(endpoints, 0, 0) }
+
+// SubFor is Sub for a call over c, which has a tag of LibraryTag, plus a multiple of 2^20:
+// that and nothing else brings the members together, whatever else they make meanwhile.
+func (c *Comm) SubFor(tag int64, endpoints []int) *Request {
+	return c.session.sub(endpoints, tag, int64(c.id))
+}
+
+func (s *Session) sub(endpoints []int, off, size int64) *Request {
 	for _, e := range endpoints {
 		if e < 0 || e >= s.size+s.nodes {
 			return refused("a communicator with rank %d of %d and %d agents", e, s.size, s.nodes)
@@ -123,7 +131,7 @@ func (s *Session) Sub(endpoints []int) *Request {
 	if len(endpoints) == 0 || len(body) > record.MaxBody {
 		return refused("a communicator of %d ranks", len(endpoints))
 	}
-	q := &Request{send: body}
+	q := &Request{send: body, tag: off, size: size}
 	if s.err != nil {
 		q.finish(s.err)
 		return q

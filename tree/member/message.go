@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/golaunch/golaunch/tree/record"
 )
@@ -146,9 +148,28 @@ func (c *Comm) Excuse(dst int, tag int64, why error, size int64) *Request {
 	return c.SendLibrary(dst, tag, excuse(why, size))
 }
 
+// excuse is the reason as a message: the number of the member that has left plus one, and
+// the text, as far as there is room.
 func excuse(why error, size int64) []byte {
-	text := why.Error()
+	who := -1
+	if f, is := errors.AsType[*Failure](why); is {
+		who = f.Member
+	}
+	text := fmt.Sprintf("%d %s", who+1, why)
 	return []byte(text[:min(int64(len(text)), size-1)])
+}
+
+// Excused is the reason that came in the place of a message.
+func Excused(message []byte) error {
+	f := &Failure{Cause: record.CauseLeft, Member: -1, Text: "a member has left"}
+	who, text, whole := strings.Cut(string(message), " ")
+	if n, err := strconv.Atoi(who); err == nil && whole {
+		f.Member = n - 1
+	}
+	if text != "" {
+		f.Text = text
+	}
+	return f
 }
 
 // Discard takes a message of the library without a look at it, for which its sender may

@@ -140,7 +140,7 @@ func (c *Comm) scanFrom(x *scan, step int) {
 		switch {
 		case x.failed != nil || get == nil:
 		case get.got != int64(len(x.acc)):
-			x.failed = errors.New(string(part[:get.got]))
+			x.failed = Excused(part[:get.got])
 		default:
 			x.add(part)
 		}

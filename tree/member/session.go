@@ -385,7 +385,7 @@ func (s *Session) takeFail(r *record.Record) error {
 }
 
 func (s *Session) issueCreate(q *Request) {
-	s.put(&record.Record{Kind: record.Create, Seq: q.seq, Body: q.send})
+	s.put(&record.Record{Kind: record.Create, Seq: q.seq, Off: q.tag, Size: q.size, Body: q.send})
 }
 
 func (s *Session) issueAsk(q *Request) {

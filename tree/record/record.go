@@ -108,8 +108,8 @@ const (
 	SendPull                 // Src asks Dst for Size bytes at Off of its message Seq
 	SendData                 // those bytes; agent to rank: Seq is the Recv's
 	Taken                    // message Seq of Dst was taken
-	Create                   // rank to agent: request Seq for a communicator of the members in Body
-	Define                   // everyone: the members of communicator Comm
+	Create                   // rank to agent: request Seq for a communicator of the members in Body; Off and Size say for which call of theirs: 0, or one of the library's
+	Define                   // everyone: the members of communicator Comm, and the call, as Create has it
 	Made                     // agent to rank: Create Seq made Comm, of Size members; the rank is number Dst
 	Free                     // everyone: communicator Comm is no more
 	Lost                     // everyone: the endpoints in Body are lost, or Comm is broken from operation Seq on; with the reason
