@@ -98,6 +98,7 @@ struct golaunch_request {
 	uint64_t seq;
 	int op, fn;
 	int64_t root, size, tag, src, got;
+	int64_t wanted; /* the tag that a RECV asks for, as root is the member */
 	const unsigned char *send;
 	unsigned char *recv;
 	int64_t left, owed; /* bytes to get; to be asked for */
@@ -223,6 +224,9 @@ void golaunch__excuse(golaunch_comm *c, int dst, int64_t tag, int member, const 
 /* golaunch__excused reads what such a message says: why, and which member has left, or -1. */
 int golaunch__excused(const char *message, size_t size, char *why, size_t room);
 void golaunch__discard(golaunch_comm *c, int src, int64_t tag);
+/* golaunch__again has a RECV of any member go on that had part of a message of one which has
+ * left. It is behind those that were made since. */
+void golaunch__again(golaunch_request *q);
 golaunch_request *golaunch__post(golaunch_request *q);
 int64_t golaunch__tag(golaunch_comm *c, enum library_call call);
 

@@ -73,7 +73,7 @@ static golaunch_request *message(golaunch_comm *c, enum class class, enum sort s
 		return NULL;
 	q->comm = c;
 	q->seq = ++c->job->number << 32 | q->slot;
-	q->tag = tag;
+	q->tag = q->wanted = tag;
 	q->root = q->src = peer;
 	q->size = (int64_t)size;
 	q->sort = sort;
@@ -107,6 +107,15 @@ golaunch_request *golaunch__recv(golaunch_comm *c, int src, int64_t tag, void *b
 	if (q)
 		q->recv = buf;
 	return q;
+}
+
+void golaunch__again(golaunch_request *q)
+{
+	q->src = q->root;
+	q->tag = q->wanted;
+	q->got = q->left = 0;
+	q->seq = ++q->job->number << 32 | q->slot;
+	golaunch__post(q);
 }
 
 void golaunch__excuse(golaunch_comm *c, int dst, int64_t tag, int member, const char *why, size_t size)

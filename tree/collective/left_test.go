@@ -102,6 +102,42 @@ func TestScanThatOnlySomeBegin(t *testing.T) {
 	}
 }
 
+// TestRecvOfAnyGoesOn has a rank leave in the middle of its long message to one that
+// receives from any: that gets what another sends then.
+func TestRecvOfAnyGoesOn(t *testing.T) {
+	const size = 1_000_000
+	for steps := range 60 {
+		s := newSim(seeded(uint64(steps)), 4, 2, blocks(4, 1))
+		buf := make([]byte, size)
+		var alone, grows *member.Request
+		s.do(s.ends[0], func() {
+			alone = s.ends[0].World().Recv(record.Any, record.Any, buf)
+			grows = s.ends[0].World().RecvAll(record.Any, 1)
+		})
+		for from := 1; from < 3; from++ {
+			s.do(s.ends[from], func() { s.ends[from].World().Send(0, int64(from-1), make([]byte, size)) })
+		}
+		for n := 0; n < steps || alone == nil; n++ {
+			s.step()
+		}
+		s.leave(s.ends[1], left(1))
+		s.leave(s.ends[2], left(2))
+		want := fill(0, 3, 0, size)
+		s.do(s.ends[3], func() {
+			s.ends[3].World().Send(0, 0, want)
+			s.ends[3].World().Send(0, 1, want)
+		})
+		s.run()
+		for _, err := range s.outcomes(t, alone, grows) {
+			require.NoError(t, err, "%d steps", steps)
+		}
+		src, tag, got := alone.Message()
+		require.Equal(t, []int64{3, size}, []int64{int64(src), got}, "tag %d", tag)
+		require.Equal(t, want, buf)
+		require.Equal(t, want, grows.Received())
+	}
+}
+
 func left(rank int) string { return fmt.Sprintf("rank %d has left", rank) }
 
 // outcomes waits for requests.

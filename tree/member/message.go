@@ -209,7 +209,7 @@ func (c *Comm) take(q *Request) *Request {
 		return q
 	}
 	s.number++
-	q.seq = s.number
+	q.seq, q.wanted = s.number, wanted{q.src, q.tag}
 	q.opens()
 	if q.sort == record.RecvLook {
 		s.looks.add(q)
@@ -217,6 +217,26 @@ func (c *Comm) take(q *Request) *Request {
 		s.recvs.add(q)
 	}
 	return q
+}
+
+// wanted is what a Recv asks for.
+type wanted struct {
+	src int
+	tag int64
+}
+
+// receiveAgain has a Recv of any member go on that had part of a message of one which has
+// left. It is behind those that were made since.
+func (s *Session) receiveAgain(q *Request) {
+	delete(s.recvs.live, q.seq)
+	s.recvs.fresh--
+	q.src, q.tag, q.got, q.left = q.wanted.src, q.wanted.tag, 0, 0
+	if q.grows {
+		q.recv = nil
+	}
+	s.number++
+	q.seq = s.number
+	s.recvs.add(q)
 }
 
 // checkFor is check for a message of a tag.

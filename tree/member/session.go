@@ -62,6 +62,7 @@ type Request struct {
 	src    int
 	depth  int // of a SwitchCluster
 	tag    int64
+	wanted wanted // src and tag of a Recv before there was a message for it
 	got    int64
 	grows  bool  // recv is made for the message
 	kept   bool  // of a Send: the message waits at its receiver's agent
@@ -362,8 +363,13 @@ func (s *Session) takeFail(r *record.Record) error {
 	case record.FailSend:
 		s.sends.end(r.Seq, err)
 	case record.FailRecv:
-		if q := s.recvs.live[r.Seq]; q != nil && record.Cause(r.Count) == record.CauseTruncated {
+		switch q := s.recvs.live[r.Seq]; {
+		case q == nil:
+		case record.Cause(r.Count) == record.CauseTruncated:
 			q.src, q.tag, q.got = r.Src, r.Off, r.Size
+		case record.Cause(r.Count) == record.CauseLeft && q.wanted.src == record.Any && q.src != record.Any:
+			s.receiveAgain(q)
+			return nil
 		}
 		s.recvs.end(r.Seq, err)
 		s.looks.end(r.Seq, err)
