@@ -82,7 +82,10 @@ func outcome(err error) error {
 
 // notBegun is the outcome of a call whose context is over before it begins.
 func notBegun(ctx context.Context, what string) error {
-	if ctx.Err() == nil {
+	switch {
+	case ctx == nil:
+		return fmt.Errorf("%s: nil is no context", what)
+	case ctx.Err() == nil:
 		return nil
 	}
 	return fmt.Errorf("%s was not begun: %w", what, context.Cause(ctx))

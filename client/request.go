@@ -34,6 +34,9 @@ func (c *Client) start(what string, begin func() *member.Request) *Request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := &Request{client: c, req: begin(), what: what, done: make(chan struct{})}
+	if done, err := r.req.Done(); done && errors.Is(err, member.ErrMember) {
+		r.given = fmt.Errorf("%s: %w", what, err)
+	}
 	complete := func() {
 		r.until = c.session.Said()
 		c.unsaid = append(c.unsaid, r)

@@ -232,9 +232,9 @@ func TestPythonMisuse(t *testing.T) {
 		"forked": both("barrier of a child: Error: barrier: process N has opened the job, and this is a child of it; only that one may call\n" +
 			"fence of a child: Error: fence: process N has opened the job, and this is a child of it; only that one may call\nthe parent goes on\n"),
 		"fences":   both("two fences\n"),
-		"mismatch": both("others call gather: Error: operation 0 of the world: rank 0 calls barrier; rank 1 calls gather of 8 bytes, root 0\n"),
-		"leaves": {"recv of who has left: Error: rank 1 on NODE has left\nbarrier with who has left: Error: rank 1 on NODE has left\n" +
-			"fence with who has left: Error: rank 1 on NODE has left\nleft are 1\n", ""},
+		"mismatch": both("others call gather: MismatchError: operation 0 of the world: rank 0 calls barrier; rank 1 calls gather of 8 bytes, root 0\n"),
+		"leaves": {"recv of who has left: LeftError 1: rank 1 on NODE has left\nbarrier with who has left: LeftError 1: rank 1 on NODE has left\n" +
+			"fence with who has left: LeftError None: rank 1 on NODE has left\nleft are 1\n", ""},
 		"interrupted": {
 			"interrupted by a key; <golaunch.Request: recv, under way>\nthen Message(source=1, tag=3, size=4) b'late'; <golaunch.Request: recv, complete>\n",
 			"interrupted by a key; <golaunch.Request: recv, under way>\nthen Message(source=0, tag=3, size=4) b'late'; <golaunch.Request: recv, complete>\n",
@@ -273,7 +273,8 @@ const pythonArguments = `recv into bytes: ValueError: a buffer, of bytes, cannot
 recv into a slice with gaps: ValueError: a buffer does not lie in one piece
 allgather into too little: ValueError: recv has 15 bytes; 2 parts of 8 bytes need 16
 scatter of too little: ValueError: send has 8 bytes; 2 parts of 8 bytes need 16
-alltoall of odd parts: ValueError: send has 7 bytes, which are no 2 equal parts
+alltoall of odd parts: ValueError: send has 7 elements, which are no 2 equal parts
+alltoall of halves: ValueError: send has 3 elements, which are no 2 equal parts
 sum of two types: ValueError: recv, 8 bytes of format q, is not like send, 8 bytes of format d
 sum of shorts: TypeError: elements of format h, of 2 bytes, are not combined: int32, int64, uint64, uint8, float and double are
 reduce_scatter of two types: ValueError: recv, 8 bytes of format q, is not like send, 16 bytes of format d

@@ -88,7 +88,7 @@ static int failed(golaunch_job *job, const struct record *r)
 	if (!q)
 		return 0;
 	golaunch__unlist(l, q);
-	if (r->fn == FAIL_RECV && r->count == CAUSE_LEFT && q->sort == TAKE && q->root == GOLAUNCH_ANY && q->src != GOLAUNCH_ANY) {
+	if (r->fn == FAIL_RECV && r->count == GOLAUNCH_LEFT && q->sort == TAKE && q->root == GOLAUNCH_ANY && q->src != GOLAUNCH_ANY) {
 		golaunch__again(q);
 		return 0;
 	}

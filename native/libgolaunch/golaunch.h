@@ -86,6 +86,18 @@ struct golaunch_indexed {
 /* What the last failure of any call was. */
 const char *golaunch_error(void);
 
+/* What kind of failure that was. Where a rank that is needed has left, *member, unless
+ * member is NULL, becomes its number in the communicator (in the world, of golaunch_sub), -1
+ * where it is not known. */
+typedef enum {
+	GOLAUNCH_OTHER,
+	GOLAUNCH_LEFT,
+	GOLAUNCH_MISMATCH,  /* members disagree about an operation */
+	GOLAUNCH_TRUNCATED, /* a message is longer than the buffer */
+	GOLAUNCH_FREED      /* the communicator was freed */
+} golaunch_cause;
+golaunch_cause golaunch_error_cause(int *member);
+
 /* Connects this rank to the agent of its node. A process opens the job once. */
 golaunch_job *golaunch_open(void);
 

@@ -83,7 +83,7 @@ enum sort { TAKE, PROBE, LOOK }; /* what a RECV does with the message */
 
 enum fail { FAIL_OPERATION, FAIL_SEND, FAIL_RECV };
 
-enum { CAUSE_LEFT = 1 }; /* of a FAIL */
+/* Causes of a FAIL are golaunch_cause. */
 
 /* Calls of all members that are built of messages, each sort with tags of its own. */
 enum library_call { VARYING, SHRINKING, LIBRARY_CALLS };
@@ -217,6 +217,7 @@ golaunch_request *golaunch__recv_alloc(golaunch_comm *c, int src, int64_t tag, v
 /* golaunch_sub for a call over a communicator, which has a tag: that and nothing else brings
  * the members together. */
 golaunch_comm *golaunch__sub(golaunch_job *job, const int *ranks, int count, int64_t tag, uint64_t comm);
+int golaunch__fail_as(int cause, int member, const char *text);
 /* A call that failed since a member left, though not for all perhaps, goes on nowhere. Who
  * may wait for its message of that size is sent the reason, which is shorter; a message for
  * which its sender may wait is taken. Nobody waits for either. */

@@ -218,7 +218,7 @@ static void settle(struct scan *x)
 	if (!x->failed[0] && w->comm->rank >= x->step) {
 		if (x->got != w->size) { /* the reason why it failed elsewhere */
 			x->member = golaunch__excused((char *)x->part, (size_t)x->got, x->failed, sizeof x->failed);
-			x->cause = CAUSE_LEFT;
+			x->cause = GOLAUNCH_LEFT;
 		} else {
 			if (x->exclusive && x->known)
 				fold(type, op, x->before, x->part, size);
@@ -317,13 +317,14 @@ static void agreed(golaunch_request *q)
 	const int64_t *most = q->temp;
 
 	if (q->error) {
-		if (q->cause == CAUSE_LEFT)
+		if (q->cause == GOLAUNCH_LEFT)
 			excused(x, q->member, q->error);
 		w->cause = q->cause;
 		w->member = q->member;
 		golaunch__finish(w, q->error);
 	} else if (most[0] != -most[1]) {
 		snprintf(x->failed, sizeof x->failed, "%s: members give %lld to %lld bytes", x->call, (long long)-most[1], (long long)most[0]);
+		w->cause = GOLAUNCH_MISMATCH;
 		golaunch__finish(w, x->failed);
 	} else {
 		scan_on(x);

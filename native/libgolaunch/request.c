@@ -11,7 +11,16 @@
 static __thread char last_error[512] = "no error";
 static __thread int refused; /* last_error is why there is no request, and was not told */
 
+static __thread int last_cause, last_member;
+
 const char *golaunch_error(void) { return last_error; }
+
+golaunch_cause golaunch_error_cause(int *member)
+{
+	if (member)
+		*member = last_cause == GOLAUNCH_LEFT ? last_member : -1;
+	return last_cause >= 0 && last_cause <= GOLAUNCH_FREED ? (golaunch_cause)last_cause : GOLAUNCH_OTHER;
+}
 
 int golaunch__fail(const char *format, ...)
 {
@@ -21,6 +30,15 @@ int golaunch__fail(const char *format, ...)
 	vsnprintf(last_error, sizeof last_error, format, ap);
 	va_end(ap);
 	refused = 0;
+	last_cause = 0;
+	return -1;
+}
+
+int golaunch__fail_as(int cause, int member, const char *text)
+{
+	golaunch__fail("%s", text);
+	last_cause = cause;
+	last_member = member;
 	return -1;
 }
 
@@ -214,7 +232,7 @@ int golaunch__end(golaunch_request *q, struct golaunch_message *m)
 	q->job->cause = q->cause;
 	q->job->member = q->member;
 	if (q->error)
-		rc = golaunch__fail("%s", q->error);
+		rc = golaunch__fail_as(q->cause, q->member, q->error);
 	else if (golaunch__say(q->job))
 		rc = -1;
 	else if (m)

@@ -7,7 +7,7 @@
 enum outcome { WELL, AGAIN, NEXT, LOST }; /* of an attempt: led again; by the next member; none mends it */
 
 /* has_left tells whether the request that ended last failed because a member has left. */
-static int has_left(const golaunch_job *job, int member) { return job->cause == CAUSE_LEFT && job->member == member; }
+static int has_left(const golaunch_job *job, int member) { return job->cause == GOLAUNCH_LEFT && job->member == member; }
 
 /* hear receives a message of any size. */
 static golaunch_request *hear(golaunch_comm *c, int member, int64_t tag, void **data)
@@ -148,7 +148,7 @@ static enum outcome attempt(golaunch_comm *c, int leader, int64_t tag, int *rank
 	*made = golaunch__sub(c->job, ranks, count, tag, c->id);
 	if (*made && golaunch_barrier(*made) == 0)
 		return WELL;
-	return c->job->cause == CAUSE_LEFT ? AGAIN : LOST;
+	return c->job->cause == GOLAUNCH_LEFT ? AGAIN : LOST;
 }
 
 golaunch_comm *golaunch_shrink(golaunch_comm *c)

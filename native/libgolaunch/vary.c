@@ -70,7 +70,7 @@ static int excused(const struct parts *x, size_t gives)
 	int cause = c->job->cause, member = c->job->member, root = x->root < 0 ? 0 : x->root;
 	char *why = strdup(golaunch_error());
 
-	if (cause != CAUSE_LEFT || !why) {
+	if (cause != GOLAUNCH_LEFT || !why) {
 		free(why);
 		return -1;
 	}
@@ -79,7 +79,7 @@ static int excused(const struct parts *x, size_t gives)
 			golaunch__discard(c, i, x->tag);
 	if (c->rank != root && gives)
 		golaunch__excuse(c, root, x->tag, member, why, gives);
-	golaunch__fail("%s", why);
+	golaunch__fail_as(cause, member, why);
 	c->job->cause = cause;
 	c->job->member = member;
 	free(why);
@@ -92,8 +92,8 @@ static int excuse_of(golaunch_job *job, const char *message, size_t size)
 	char why[512];
 
 	job->member = golaunch__excused(message, size, why, sizeof why);
-	job->cause = CAUSE_LEFT;
-	return golaunch__fail("%s", why);
+	job->cause = GOLAUNCH_LEFT;
+	return golaunch__fail_as(GOLAUNCH_LEFT, job->member, why);
 }
 
 /* gather_messages gathers what is not empty as messages. */

@@ -15,14 +15,16 @@ Operations of a communicator are collective: every member begins the same ones, 
 same order. Each call waits until it is complete; those whose name begins with i begin
 only, and return a Request to wait for. Threads may call at any time.
 
-What goes wrong is an Error, arguments that cannot be right a ValueError or a TypeError.
+What goes wrong is an Error: a LeftError where a rank has left that is needed, a
+MismatchError where members disagree about an operation. Arguments that cannot be right are a
+ValueError or a TypeError.
 docs/client.md tells of the service, golaunch.h of each operation.
 """
 
 from ._buffer import AND, MAX, MIN, OR, PROD, SUM, XOR
 from ._comm import ANY, Comm
 from ._job import Job
-from ._library import Error
+from ._library import Error, LeftError, MismatchError
 from ._request import Message, Request, waitany
 
-__all__ = ["Job", "Comm", "Request", "Message", "Error", "waitany", "SUM", "PROD", "MIN", "MAX", "AND", "OR", "XOR", "ANY"]
+__all__ = ["Job", "Comm", "Request", "Message", "Error", "LeftError", "MismatchError", "waitany", "SUM", "PROD", "MIN", "MAX", "AND", "OR", "XOR", "ANY"]

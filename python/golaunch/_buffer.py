@@ -19,7 +19,7 @@ class _Buffer:
             raise ValueError("a buffer does not lie in one piece")
         if writable and view.readonly:
             raise ValueError(f"a buffer, of {type(data).__name__}, cannot be written to")
-        self.size, self._format, self._item = view.nbytes, view.format, view.itemsize
+        self.size, self._format, self.item = view.nbytes, view.format, view.itemsize
         array = ctypes.c_char * self.size
         if self.size == 0:
             self._memory = array()
@@ -32,10 +32,10 @@ class _Buffer:
     def type(self) -> int:
         """The type of the elements, for reductions."""
         letter = self._format[1:] if self._format[0] in "@=<" else self._format
-        found = _TYPES.get((_LETTERS.get(letter), self._item))
+        found = _TYPES.get((_LETTERS.get(letter), self.item))
         if found is None:
             raise TypeError(
-                f"elements of format {self._format}, of {self._item} bytes, are not combined:"
+                f"elements of format {self._format}, of {self.item} bytes, are not combined:"
                 " int32, int64, uint64, uint8, float and double are"
             )
         return found

@@ -76,8 +76,8 @@ class Comm:
 
     def ialltoall(self, send, recv) -> Request:
         parts, whole = given(send), taken(recv)
-        if parts.size % self.size != 0:
-            raise ValueError(f"send has {parts.size} bytes, which are no {self.size} equal parts")
+        if parts.size // parts.item % self.size != 0:
+            raise ValueError(f"send has {parts.size // parts.item} elements, which are no {self.size} equal parts")
         self._whole("recv", whole, parts.size // self.size)
         return self._begin("alltoall", parts.pointer, whole.pointer, parts.size // self.size, keeps=(parts, whole))
 

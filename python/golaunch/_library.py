@@ -14,6 +14,20 @@ class Error(RuntimeError):
     __module__ = "golaunch"  # as programs know it
 
 
+class LeftError(Error):
+    """A rank that is needed has left, or ended: member is its number in the communicator
+    (in the world, of Job.sub), None where it is not known."""
+
+    __module__ = "golaunch"
+    member: Optional[int] = None
+
+
+class MismatchError(Error):
+    """Members disagree about an operation: none of the communicator succeeds any more."""
+
+    __module__ = "golaunch"
+
+
 class Message(ctypes.Structure):
     """struct golaunch_message."""
 
@@ -58,6 +72,7 @@ _RESULTS = {
         "wait_by": [pointer, Waits, pointer],
         "test": [pointer],
         "testany": [POINTER(pointer), c_int],
+        "error_cause": [POINTER(c_int)],
         "wait_message": [POINTER(pointer), POINTER(Message)],
         "probe": [pointer, c_int, c_int, POINTER(Message)],
         "tryprobe": [pointer, c_int, c_int, POINTER(Message)],
@@ -95,11 +110,19 @@ def load() -> ctypes.CDLL:
     raise Error("; ".join(dict.fromkeys(why)) + "; make install installs it, LD_LIBRARY_PATH names its directory")
 
 
+_LEFT, _MISMATCH = 1, 2  # golaunch_cause
+
+
 def check(library: ctypes.CDLL, well):
     """Gives back what a call returned, or raises what went wrong."""
     if well:
         return well
-    raise Error(library.golaunch_error().decode(errors="replace"))
+    member = c_int()
+    cause = library.golaunch_error_cause(to(member))
+    error = {_LEFT: LeftError, _MISMATCH: MismatchError}.get(cause, Error)(library.golaunch_error().decode(errors="replace"))
+    if cause == _LEFT and member.value >= 0:
+        error.member = member.value
+    raise error
 
 
 def take(value: pointer, length: int) -> Optional[bytes]:

@@ -36,6 +36,9 @@ func (c *Comm) Rank() int { return c.rank }
 // Size is the number of members.
 func (c *Comm) Size() int { return c.size }
 
+// ErrMember begins the outcome of what names a member that there is not.
+var ErrMember = errors.New("member")
+
 // ErrFreed is the outcome of what is begun over a communicator that was freed.
 var ErrFreed = errors.New("the communicator was freed")
 
@@ -83,7 +86,7 @@ func (c *Comm) checkLibrary(member int) error {
 		return ErrFreed
 	}
 	if member < 0 || member >= c.size {
-		return fmt.Errorf("member %d of a communicator of %d", member, c.size)
+		return fmt.Errorf("%w %d of a communicator of %d", ErrMember, member, c.size)
 	}
 	return nil
 }

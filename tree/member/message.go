@@ -205,7 +205,7 @@ func (c *Comm) take(q *Request) *Request {
 	q.comm = c
 	s := c.session
 	if err := cmp.Or(c.checkFor(max(q.src, 0), q.tag), s.err); q.src < record.Any || err != nil {
-		q.finish(cmp.Or(err, fmt.Errorf("member %d of a communicator of %d", q.src, c.size)))
+		q.finish(cmp.Or(err, fmt.Errorf("%w %d of a communicator of %d", ErrMember, q.src, c.size)))
 		return q
 	}
 	s.number++

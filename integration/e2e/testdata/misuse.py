@@ -14,7 +14,8 @@ def says(what, call):
     try:
         call()
     except Exception as e:
-        print(f"{what}: {type(e).__name__}: {e}")
+        who = f" {e.member}" if isinstance(e, golaunch.LeftError) else ""
+        print(f"{what}: {type(e).__name__}{who}: {e}")
     else:
         print(f"{what}: nothing")
 
@@ -28,6 +29,7 @@ def arguments(job):
         "allgather into too little": lambda: world.allgather(text, bytearray(15)),
         "scatter of too little": lambda: world.scatter(text, out, world.rank),
         "alltoall of odd parts": lambda: world.alltoall(bytes(7), bytearray(7)),
+        "alltoall of halves": lambda: world.alltoall(array.array("d", [1, 2, 3]), array.array("d", [0, 0, 0])),
         "sum of two types": lambda: world.allreduce(doubles, array.array("q", [1])),
         "sum of shorts": lambda: world.allreduce(shorts, shorts),
         "reduce_scatter of two types": lambda: world.reduce_scatter(array.array("d", [1, 2]), array.array("q", [1])),
