@@ -74,11 +74,13 @@ func mapBy(v []string) ([]string, string) {
 // mapByElements is mapBy with PE=N, how many cores each rank has. These are of one socket
 // in any case.
 func mapByElements(p *pasted, v []string) ([]string, string) {
-	value, answer := v[0], ""
+	value := v[0]
 	if strings.Contains(strings.ToLower(value), "pe=") {
-		if value, answer = p.elementsOf(value); answer != "" {
+		rest, answer := p.elementsOf(value)
+		if answer != "" {
 			return nil, answer
 		}
+		value = rest
 		if first, rest, _ := strings.Cut(value, ":"); boundParts[first] != "" && p.elements > 1 {
 			value = strings.TrimSuffix("slot:"+rest, ":")
 		}
