@@ -48,8 +48,8 @@ func (n *Node) Missing(comm, seq uint64) (ranks []int) {
 	return ranks
 }
 
-// MessageWait is a local rank that waits for a message, or for one to be taken, its
-// first such request.
+// MessageWait is a local rank that waits for a message, for one to be taken, or for a
+// communicator to be made: its first such request.
 type MessageWait struct {
 	Rank int
 	Seq  uint64
@@ -64,6 +64,8 @@ func (n *Node) MessageWaits() (list []MessageWait) {
 			list = append(list, MessageWait{ep.id, ep.posted.head.value.seq})
 		case len(ep.sends) > 0:
 			list = append(list, MessageWait{ep.id, slices.Min(slices.Collect(maps.Keys(ep.sends)))})
+		case len(ep.creating) > 0:
+			list = append(list, MessageWait{ep.id, ep.creating[0].request})
 		}
 	}
 	return list
@@ -84,6 +86,9 @@ func (n *Node) MessageText(rank int) string {
 			tag = "any tag"
 		}
 		return fmt.Sprintf("rank %d for a message of %s with %s over %s", rank, from, tag, n.name(n.comms[w.comm]))
+	}
+	if ep != nil && len(ep.sends) == 0 && len(ep.creating) > 0 {
+		return fmt.Sprintf("rank %d for rank %d, the first of %d, to make a communicator", rank, ep.creating[0].members[0], len(ep.creating[0].members))
 	}
 	return fmt.Sprintf("rank %d for a message of its to be taken", rank)
 }

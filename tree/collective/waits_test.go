@@ -51,4 +51,8 @@ func TestWaits(t *testing.T) {
 	require.Equal(t, 5, s.nodes[2].MessageWaits()[0].Rank)
 	require.Equal(t, "rank 5 for a message of its to be taken", s.nodes[2].MessageText(5))
 	require.Empty(t, s.nodes[1].MessageWaits())
+	s.do(s.ends[3], func() { s.ends[3].Sub([]int{5, 3}) })
+	s.run()
+	require.Equal(t, 3, s.nodes[1].MessageWaits()[0].Rank)
+	require.Equal(t, "rank 3 for rank 5, the first of 2, to make a communicator", s.nodes[1].MessageText(3))
 }
