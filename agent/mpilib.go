@@ -172,12 +172,14 @@ func hasAnyPrefix(s string, prefixes ...string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
 }
 
+const pmixFlag = "--pmix"
+
 // openMPIFlag is the flag for a program whose file does not show which Open MPI it uses,
 // by the name of its library's file: libmpi.so.40.40.0 is 5.0's, libmpi.so.40.30.0 4.1's.
 func openMPIFlag(library string) string {
 	var minor int
 	if n, _ := fmt.Sscanf(library, openMPI5+".%d", &minor); n == 1 && minor >= 40 {
-		return "--pmix"
+		return pmixFlag
 	}
 	return "--open-mpi"
 }
@@ -213,5 +215,7 @@ func (a *Agent) explainSilence(r *rank, ended bool) {
 }
 
 // hidden tells whether it is an Open MPI that looks for no golaunch, as its user did not
-// say that it is one.
-func (l *appLibrary) hidden() bool { return l.loaded && isOpenMPI(l.name) && !l.openMPI }
+// say that it is one, or that it is one of version 5.
+func (l *appLibrary) hidden() bool {
+	return l.loaded && isOpenMPI(l.name) && (!l.openMPI || openMPIFlag(l.name) == pmixFlag)
+}
