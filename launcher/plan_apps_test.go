@@ -95,3 +95,29 @@ func TestRestartOfAppsApart(t *testing.T) {
 		require.Equal(t, c.want, hostlist.Fold(s.o.Apps[1].Hosts))
 	}
 }
+
+// A host without ranks has the place of a lost one: the other ranks stay where they were.
+func TestRestartKeepsRanksWhereTheyAre(t *testing.T) {
+	for _, c := range []struct {
+		hosts      string
+		n, spares  int
+		lost, want string
+	}{
+		{"n[1-6]", 5, 1, "n3", "n[1-2,6,4-5]"},
+		{"n[1-6]", 3, 0, "n1,n3", "n[4,2,5-6]"},
+		{"n[1-4]", 3, 0, "n2,n4", "n[1,3]"}, // the only other is lost, too
+		{"n[1-4]", 3, 1, "n1,n2", "n[4,3]"},
+		{"n[1-3]", 6, 0, "n2", "n[1,3]"},
+	} {
+		o := options(t, c.hosts, c.n)
+		o.Spares, o.Restarts = c.spares, 1
+		p, err := NewPlan(o, "here")
+		require.NoError(t, err)
+		lost, err := hostlist.Parse(c.lost, "-H")
+		require.NoError(t, err)
+		var said strings.Builder
+		s := newRestarts(*o)
+		require.True(t, s.again(t.Context(), &failed{plan: p, apps: o.Apps, lost: lost, rank: job.RankID{Rank: -1}}, newReporter(&said, false)))
+		require.Equal(t, c.want, hostlist.Fold(s.o.Hosts), "%+v", c)
+	}
+}

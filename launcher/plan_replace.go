@@ -105,18 +105,17 @@ func (p *Plan) replaced(q *Plan) string {
 			more = append(more, job.HostIndex(i))
 		}
 	}
-	what := "the place"
+	one, many := "takes the place of", "take the place of"
 	if len(by) == 0 && q.Size == p.Size {
-		what, by = "the ranks", more
+		one, many, by = "holds more ranks without", "hold more ranks without", more
 	}
-	if len(by) == 0 || len(gone) == 0 {
+	switch {
+	case len(by) == 0 || len(gone) == 0:
 		return ""
+	case len(by) > 1:
+		one = many
 	}
-	verb := "take"
-	if len(by) == 1 {
-		verb = "takes"
-	}
-	return fmt.Sprintf("%s %s %s of %s", hostsText(by, q.hostName), verb, what, hostlist.Fold(p.bareHosts(gone)))
+	return fmt.Sprintf("%s %s %s", hostsText(by, q.hostName), one, hostlist.Fold(p.bareHosts(gone)))
 }
 
 // fewer says that q, which is p without dead hosts, has not all of its ranks, "" if it

@@ -142,7 +142,7 @@ func (s *restarts) again(ctx context.Context, f *failed, report *reporter) bool 
 	s.o.Apps = f.apps
 	s.o.Stdin = StdinNone // it is read
 	if len(s.o.Hosts) > 0 && len(f.lost) > 0 {
-		s.o.Hosts = remaining(s.o.Hosts, f.lost)
+		s.o.Hosts = remaining(f.substituted(s.o.Hosts), f.lost)
 		for i := range s.o.Apps {
 			a := &s.o.Apps[i]
 			own := len(a.Hosts) > 0
@@ -171,6 +171,31 @@ func (s *restarts) tell(f *failed, plan *Plan, report *reporter) {
 	if by := f.plan.replaced(plan); by != "" {
 		report.note("%s", by)
 	}
+}
+
+// substituted are the hosts with those that held no ranks in the places of lost ones that
+// did, as far as there are any: the other ranks stay where they were.
+func (f *failed) substituted(hosts []job.Host) []job.Host {
+	if f.plan == nil {
+		return hosts
+	}
+	held := f.plan.holders()
+	hosts = slices.Clone(hosts)
+	gone := func(h job.Host) bool {
+		return slices.ContainsFunc(f.lost, func(l job.Host) bool { return l.Name == h.Name })
+	}
+	for i := range hosts {
+		if !gone(hosts[i]) || held[hosts[i].Name] == 0 {
+			continue
+		}
+		j := slices.IndexFunc(hosts, func(h job.Host) bool { return !gone(h) && held[h.Name] == 0 })
+		if j < 0 {
+			break
+		}
+		hosts[i], hosts[j] = hosts[j], hosts[i]
+		held[hosts[i].Name] = 1
+	}
+	return hosts
 }
 
 // remaining are the hosts that are not among the lost ones.

@@ -107,8 +107,8 @@ func TestReplacements(t *testing.T) {
 		{"one", "n[1-6]", 3, nil, []job.HostIndex{1}, "n4", nil, "", "n1:0/0 n4:1/0 n3:2/0", "host n4 takes the place of n2"},
 		{"two", "n[1-6]", 3, nil, []job.HostIndex{0, 2}, "n[4-5]", nil, "", "n4:0/0 n2:1/0 n5:2/0", "hosts n[4-5] take the place of n[1,3]"},
 		{"more than there are", "n[1-4]", 3, nil, []job.HostIndex{0, 1, 2}, "n4", nil, "", "n4:0-2/0", "host n4 takes the place of n[1-3]"},
-		{"none", "n[1-3]", 3, nil, []job.HostIndex{0}, "", nil, "", "n2:0-1/0 n3:2/0", "host n2 takes the ranks of n1"},
-		{"two of four", "n[1-4]", 8, nil, []job.HostIndex{0, 3}, "", nil, "", "n2:0-3/0 n3:4-7/0", "hosts n[2-3] take the ranks of n[1,4]"},
+		{"none", "n[1-3]", 3, nil, []job.HostIndex{0}, "", nil, "", "n2:0-1/0 n3:2/0", "host n2 holds more ranks without n1"},
+		{"two of four", "n[1-4]", 8, nil, []job.HostIndex{0, 3}, "", nil, "", "n2:0-3/0 n3:4-7/0", "hosts n[2-3] hold more ranks without n[1,4]"},
 		{"a dead one of theirs", "n[1-6]", 2, nil, []job.HostIndex{0}, "n3", []job.HostIndex{0, 2}, "n[4-5]", "n4:0/0 n2:1/0", "host n4 takes the place of n1"},
 		{"a spare is enough", "n[1-6]", 2, func(o *Options) { o.Spares = 1 }, []job.HostIndex{0}, "", nil, "", "n3:0/0 n2:1/0", "host n3 takes the place of n1"},
 		{"smaller slots", "a:4,b:1,c:1,d:1,e:1,f", 4, nil, []job.HostIndex{0}, "b", []job.HostIndex{0}, "c", "", ""},
@@ -117,7 +117,7 @@ func TestReplacements(t *testing.T) {
 		{"relays", "n[1-6]", 3, func(o *Options) {
 			o.Bootstrap, o.BootstrapValues = "exec", bootstrap.Values{"exec-command": "x {host} {command}"}
 		},
-			[]job.HostIndex{0}, "", nil, "", "n2:0-1/0 n3:2/0", "host n2 takes the ranks of n1"},
+			[]job.HostIndex{0}, "", nil, "", "n2:0-1/0 n3:2/0", "host n2 holds more ranks without n1"},
 	} {
 		o := options(t, c.hosts, c.n)
 		if c.edit != nil {

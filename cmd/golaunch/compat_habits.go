@@ -150,6 +150,10 @@ func (c *commandLine) tellHabits(w io.Writer, o *launcher.Options) {
 			c.tell(w, 0, "--master-addr: rank 0 is on %s, and ranks are told to meet on %s: leave it out, or name that host first", o.Hosts[0].Name, addr)
 		}
 	}
+	if program := o.Apps[0].Argv[0]; len(c.asked) == 0 && len(calledAs(program)) > 0 && c.flags.ArgsLenAtDash() < 0 {
+		c.tell(w, 0, "%s is the program here, which each rank starts; write golaunch %s ... for its line to be read, golaunch ... -- %s where the program is meant",
+			program, program, program)
+	}
 	open := o.Apps[0].N == 0 && o.PPN == 0
 	if slotted := slices.ContainsFunc(o.Hosts, func(h job.Host) bool { return h.Slots > 0 }); !open || slotted || len(o.Hosts) == 0 {
 		return

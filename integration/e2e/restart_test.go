@@ -140,7 +140,7 @@ func TestAJobStartsAgainWithoutSpares(t *testing.T) {
 	flags := []string{"--ssh-config", c.SSHConfig(), "-n", "4", "--restarts", "1"}
 	r := onNode(t, c, cluster.Head, append(flags, "-H", "n001,n002", "sh", "-c", dies)...)
 	require.Zero(t, r.code, r.stderr)
-	require.Contains(t, r.stderr, "golaunch: restart 1 of 1, without n002\ngolaunch: host n001 takes the ranks of n002\n")
+	require.Contains(t, r.stderr, "golaunch: restart 1 of 1, without n002\ngolaunch: host n001 holds more ranks without n002\n")
 
 	r = onNode(t, c, cluster.Head, append(flags, "-H", "n001:2,n002:2", "sh", "-c", dies)...)
 	require.Equal(t, 125, r.code, r.stderr)
