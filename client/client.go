@@ -25,7 +25,7 @@ type Client struct {
 	written uint64                      // bytes that the agent has
 	unsaid  []*Request                  // done, but for their bytes among what is not written, in order
 	lost    error                       // why nothing can be written any more
-	shrinks map[*member.Comm]*shrinking // those that were given up
+	shrinks map[*member.Comm][]*shrinking // those that were given up, in order
 
 	tasks sync.WaitGroup
 }

@@ -44,9 +44,9 @@ func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
 		c.client.mu.Lock()
 		defer c.client.mu.Unlock()
 		if c.client.shrinks == nil {
-			c.client.shrinks = map[*member.Comm]*shrinking{}
+			c.client.shrinks = map[*member.Comm][]*shrinking{}
 		}
-		c.client.shrinks[c.comm] = s
+		c.client.shrinks[c.comm] = append(c.client.shrinks[c.comm], s)
 		return nil, err
 	}
 }
@@ -61,11 +61,17 @@ type shrinking struct {
 // beginShrink begins a Shrink, or takes up one that was given up.
 func (c *Comm) beginShrink(ctx context.Context) (s *shrinking, begun bool) {
 	c.client.mu.Lock()
-	s = c.client.shrinks[c.comm]
-	delete(c.client.shrinks, c.comm)
+	given := c.client.shrinks[c.comm]
+	switch len(given) {
+	case 0:
+	case 1:
+		delete(c.client.shrinks, c.comm)
+	default:
+		c.client.shrinks[c.comm] = given[1:]
+	}
 	c.client.mu.Unlock()
-	if s != nil {
-		return s, true
+	if len(given) > 0 {
+		return given[0], true
 	}
 	s = &shrinking{}
 	s.task, begun = c.begin(func() { s.made, s.err = c.shrinkAll(context.WithoutCancel(ctx)) })

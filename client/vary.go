@@ -96,11 +96,10 @@ func excused[T any](c *Comm, root int, tag int64, send []T, why error) error {
 	size := int64(len(send) * sizeOf[T]())
 	switch {
 	case c.Rank() == root:
-		for i := range c.Size() {
-			if i != root {
-				c.start("gatherv", func() *member.Request { return c.comm.Discard(i, tag) })
-			}
-		}
+		c.client.mu.Lock()
+		c.comm.Refuse(member.Varying, tag)
+		c.client.changed.Broadcast()
+		c.client.mu.Unlock()
 	case size > 0:
 		f := &member.Failure{Cause: record.CauseLeft, Member: -1, Text: left.Text}
 		if len(left.Ranks) > 0 {

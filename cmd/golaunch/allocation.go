@@ -59,6 +59,9 @@ func (c *commandLine) leaveOut(w io.Writer, o *launcher.Options) error {
 	for _, a := range o.Apps {
 		all = append(all, a.Hosts...)
 	}
+	if len(all) == 0 && !c.given["exclude"] {
+		return nil // a standing setting
+	}
 	if len(all) == 0 {
 		return errors.New("--exclude: no hosts are named, and this is no allocation; name the hosts with -H or -f")
 	}

@@ -117,6 +117,9 @@ func cpusPerRank(p *pasted, v []string) ([]string, string) {
 func (p *pasted) widen(flags []string) []string {
 	i := slices.Index(flags, "--bind-to")
 	to := ""
+	if i >= 0 && i+1 >= len(flags) {
+		return flags // whose value is missing
+	}
 	if i >= 0 {
 		to = flags[i+1]
 	}

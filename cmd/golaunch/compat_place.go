@@ -81,7 +81,7 @@ func mapByElements(p *pasted, v []string) ([]string, string) {
 			return nil, answer
 		}
 		value = rest
-		if first, rest, _ := strings.Cut(value, ":"); boundParts[first] != "" && p.elements > 1 {
+		if first, rest, _ := strings.Cut(value, ":"); boundParts[strings.ToLower(first)] != "" && p.elements > 1 {
 			value = strings.TrimSuffix("slot:"+rest, ":")
 		}
 		if value == "" {

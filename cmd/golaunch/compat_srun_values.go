@@ -47,7 +47,7 @@ func relative(p *pasted, v []string) ([]string, string) {
 // ownJob is the number of an allocation, which may be the one around golaunch.
 func ownJob(p *pasted, v []string) ([]string, string) {
 	for _, name := range slurmJob {
-		if variable(p.c.environ, name) == v[0] {
+		if v[0] != "" && variable(p.c.environ, name) == v[0] {
 			return nil, ""
 		}
 	}

@@ -79,7 +79,7 @@ struct buffer {
 
 enum class { OPERATION, SENDING, RECEIVING, OTHER };
 
-enum sort { TAKE, PROBE, LOOK }; /* what a RECV does with the message */
+enum sort { TAKE, PROBE, LOOK, LEFT, REFUSE }; /* what a RECV does with the message */
 
 enum fail { FAIL_OPERATION, FAIL_SEND, FAIL_RECV };
 
@@ -87,6 +87,7 @@ enum fail { FAIL_OPERATION, FAIL_SEND, FAIL_RECV };
 
 /* Calls of all members that are built of messages, each sort with tags of its own. */
 enum library_call { VARYING, SHRINKING, LIBRARY_CALLS };
+#define BEYOND_SCANS (INT64_C(1) << 58) /* where their tags begin; scans have those below */
 
 struct golaunch_request {
 	golaunch_job *job;
@@ -219,12 +220,12 @@ golaunch_request *golaunch__recv_alloc(golaunch_comm *c, int src, int64_t tag, v
 golaunch_comm *golaunch__sub(golaunch_job *job, const int *ranks, int count, int64_t tag, uint64_t comm);
 int golaunch__fail_as(int cause, int member, const char *text);
 /* A call that failed since a member left, though not for all perhaps, goes on nowhere. Who
- * may wait for its message of that size is sent the reason, which is shorter; a message for
- * which its sender may wait is taken. Nobody waits for either. */
+ * may wait for its message of that size is sent the reason, which is shorter. What others
+ * send for it, or for later ones, which fail, too, is refused: that counts as taken. */
 void golaunch__excuse(golaunch_comm *c, int dst, int64_t tag, int member, const char *why, size_t size);
 /* golaunch__excused reads what such a message says: why, and which member has left, or -1. */
 int golaunch__excused(const char *message, size_t size, char *why, size_t room);
-void golaunch__discard(golaunch_comm *c, int src, int64_t tag);
+void golaunch__refuse(golaunch_comm *c, int64_t tag, int64_t end);
 /* golaunch__again has a RECV of any member go on that had part of a message of one which has
  * left. It is behind those that were made since. */
 void golaunch__again(golaunch_request *q);

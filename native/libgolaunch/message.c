@@ -145,24 +145,20 @@ int golaunch__excused(const char *message, size_t size, char *why, size_t room)
 	while (at < size && at < 9 && message[at] >= '0' && message[at] <= '9')
 		member = member * 10 + message[at++] - '0';
 	if (at == 0 || at >= size || message[at] != ' ')
-		member = 0;
+		member = 0, at = size;
 	else
 		at++;
-	if (at < size && member)
+	if (at < size)
 		snprintf(why, room, "%.*s", (int)(size - at), message + at);
 	else
 		snprintf(why, room, "a member has left");
 	return member - 1;
 }
 
-void golaunch__discard(golaunch_comm *c, int src, int64_t tag)
+void golaunch__refuse(golaunch_comm *c, int64_t tag, int64_t end)
 {
-	golaunch_request *q = golaunch__recv(c, src, tag, NULL, 0);
-
-	if (!q)
-		return;
-	q->hidden = 1;
-	golaunch__post(q);
+	golaunch__put(&c->job->out, &(struct record){.kind = RECV, .fn = REFUSE, .comm = c->id, .src = GOLAUNCH_ANY, .off = tag, .size = end - tag});
+	golaunch__flush(c->job);
 }
 
 golaunch_request *golaunch__recv_alloc(golaunch_comm *c, int src, int64_t tag, void **data)
@@ -259,7 +255,7 @@ int golaunch_tryprobe(golaunch_comm *c, int src, int tag, struct golaunch_messag
 int64_t golaunch__tag(golaunch_comm *c, enum library_call call)
 {
 	c->calls[call]++;
-	return (INT64_C(1) << 58) + ((int64_t)call << 56) + c->calls[call] % (1 << 20);
+	return BEYOND_SCANS + ((int64_t)call << 56) + c->calls[call] % (1 << 20);
 }
 
 /* grow takes part of a message of any size. What its sender says of that is not

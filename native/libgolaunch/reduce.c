@@ -301,12 +301,9 @@ static void excused(struct scan *x, int member, const char *why)
 {
 	golaunch_comm *c = x->whole->comm;
 
-	for (; x->step < c->size; x->step *= 2, x->tag++) {
-		if (c->rank >= x->step)
-			golaunch__discard(c, c->rank - x->step, x->tag);
-		if (c->rank + x->step < c->size)
-			golaunch__excuse(c, c->rank + x->step, x->tag, member, why, (size_t)x->whole->size);
-	}
+	golaunch__refuse(c, x->tag, BEYOND_SCANS);
+	for (; c->rank + x->step < c->size; x->step *= 2, x->tag++)
+		golaunch__excuse(c, c->rank + x->step, x->tag, member, why, (size_t)x->whole->size);
 }
 
 /* agreed begins the rounds where all members give as many bytes. */

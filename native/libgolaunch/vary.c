@@ -74,10 +74,9 @@ static int excused(const struct parts *x, size_t gives)
 		free(why);
 		return -1;
 	}
-	for (int i = 0; i < c->size && c->rank == root; i++)
-		if (i != root)
-			golaunch__discard(c, i, x->tag);
-	if (c->rank != root && gives)
+	if (c->rank == root)
+		golaunch__refuse(c, x->tag, BEYOND_SCANS + ((int64_t)(VARYING + 1) << 56));
+	else if (gives)
 		golaunch__excuse(c, root, x->tag, member, why, gives);
 	golaunch__fail_as(cause, member, why);
 	c->job->cause = cause;

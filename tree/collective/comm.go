@@ -60,6 +60,7 @@ type seat struct {
 	watchers []int        // members to be told when it leaves
 	told     map[int]bool // members of whose leaving it was told
 	withheld bool         // of some it is not told before it has taken their messages
+	refused  []tags       // of messages that it does not take
 }
 
 // endpoint is a local rank, or the agent itself.

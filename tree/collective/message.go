@@ -3,6 +3,7 @@ package collective
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/golaunch/golaunch/tree/record"
 )
@@ -140,6 +141,38 @@ func (n *Node) fetch(ep *endpoint) {
 	}
 }
 
+// tags are those from one on and before another.
+type tags struct{ first, end int64 }
+
+// refuses tells whether a member does not take messages of a tag.
+func (s *seat) refuses(tag int64) bool {
+	return slices.ContainsFunc(s.refused, func(t tags) bool { return tag >= t.first && tag < t.end })
+}
+
+// refuse drops the messages of some tags that a member has, or comes to have: for their
+// senders they are taken.
+func (n *Node) refuse(s *seat, t tags) {
+	if i := slices.IndexFunc(s.refused, func(x tags) bool { return x.end == t.end }); i >= 0 {
+		s.refused[i].first = min(s.refused[i].first, t.first)
+	} else if len(s.refused) < mostRefused {
+		s.refused = append(s.refused, t)
+	}
+	for i := range s.ep.unexpected.all() {
+		m := &i.value
+		if m.comm != s.comm.id || m.coming || !s.refuses(m.tag) {
+			continue
+		}
+		if !m.have {
+			n.taken(s, m)
+		}
+		n.unqueue(s.ep, i)
+	}
+}
+
+// mostRefused is how many runs of tags a member refuses. Libraries have one for each sort of
+// calls.
+const mostRefused = 16
+
 // fetched takes the body of a message that waits.
 func (n *Node) fetched(s *seat, i *item[message], body []byte) {
 	m := &i.value
@@ -149,6 +182,9 @@ func (n *Node) fetched(s *seat, i *item[message], body []byte) {
 	if m.told {
 		m.told = false
 		s.ep.heads--
+	}
+	if s.refuses(m.tag) {
+		n.unqueue(s.ep, i)
 	}
 }
 
@@ -221,6 +257,10 @@ func (n *Node) message(s *seat, r *record.Record) {
 	}
 	if int64(len(body)) == r.Size {
 		m.body, m.have = body, true
+	}
+	if s.refuses(m.tag) {
+		n.taken(s, &m)
+		return
 	}
 	n.probed(s, &m)
 	if i := ep.posted.find(func(w *want) bool { return w.takes(&m) }); i != nil {
@@ -418,6 +458,11 @@ func (n *Node) askMore(ep *endpoint) {
 func (n *Node) receive(ep *endpoint, r *record.Record) error {
 	s := ep.seats[r.Comm]
 	switch {
+	case r.Fn == record.RecvRefuse && (r.Off <= record.MaxTag || r.Size < 1):
+		return fmt.Errorf("%d messages from tag %d on are refused, which are not the library's", r.Size, r.Off)
+	case r.Fn == record.RecvRefuse:
+		n.refuse(s, tags{r.Off, r.Off + r.Size})
+		return nil
 	case r.Fn == record.RecvLeft && len(ep.leavers) >= record.MaxWaiting:
 		return fmt.Errorf("more than %d waits for members to leave at a time", record.MaxWaiting)
 	case r.Fn == record.RecvTake || r.Fn == record.RecvProbe:

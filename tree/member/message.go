@@ -172,9 +172,16 @@ func Excused(message []byte) error {
 	return f
 }
 
-// Discard takes a message of the library without a look at it, for which its sender may
-// wait.
-func (c *Comm) Discard(src int, tag int64) *Request { return c.RecvLibrary(src, tag, nil) }
+// Refuse has this member take no more messages of a sort of calls, from a tag of
+// LibraryTag on: what others send for the call that ended here, or for later ones, which
+// all end, is dropped, and counts as taken for them.
+func (c *Comm) Refuse(sort Call, tag int64) { c.refuse(tag, beyondScans+int64(sort+1)<<56) }
+
+func (c *Comm) refuse(tag, end int64) {
+	if c.session.err == nil && !c.freed {
+		c.session.put(&record.Record{Kind: record.Recv, Fn: record.RecvRefuse, Comm: c.id, Src: record.Any, Off: tag, Size: end - tag})
+	}
+}
 
 // Call is a sort of calls that are built of messages.
 type Call int
@@ -185,10 +192,12 @@ const (
 	Shrinking
 )
 
+// beyondScans is where the tags of LibraryTag begin. Below are those of scans.
+const beyondScans = 1 << 58
+
 // LibraryTag is a tag for messages of one call that all members make, in one order with
 // others of its sort. 2^20 times any number up to 2^30 may be added to it.
 func (c *Comm) LibraryTag(sort Call) int64 {
-	const beyondScans = 1 << 58
 	c.calls[sort]++
 	return beyondScans + int64(sort)<<56 + c.calls[sort]%(1<<20)
 }

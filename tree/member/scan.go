@@ -94,13 +94,11 @@ func (c *Comm) agree(what string, size int64, f func(error)) {
 // scanExcused ends a scan that does not begin here, though it may elsewhere. Nobody waits
 // for those who do not begin theirs.
 func (c *Comm) scanExcused(x *scan, why error) {
-	for step := 1; step < c.size && Partial(why); step *= 2 {
-		if c.rank >= step {
-			c.Discard(c.rank-step, x.tag)
-		}
-		if c.rank+step < c.size {
-			c.Excuse(c.rank+step, x.tag, why, int64(len(x.acc)))
-		}
+	if Partial(why) {
+		c.refuse(x.tag, beyondScans)
+	}
+	for step := 1; c.rank+step < c.size && Partial(why); step *= 2 {
+		c.Excuse(c.rank+step, x.tag, why, int64(len(x.acc)))
 		x.tag++
 	}
 	x.q.finish(why)

@@ -60,10 +60,11 @@ const Leavers = 1
 
 // What a Recv does, as its Fn.
 const (
-	RecvTake  uint8 = iota
-	RecvProbe       // its answer tells of the message, when there is one, and leaves it
-	RecvLook        // the same at once: a Match of Count 0 where there is none
-	RecvLeft        // its answer names the members that have left, in Body, once they are more than Size
+	RecvTake   uint8 = iota
+	RecvProbe        // its answer tells of the message, when there is one, and leaves it
+	RecvLook         // the same at once: a Match of Count 0 where there is none
+	RecvLeft         // its answer names the members that have left, in Body, once they are more than Size
+	RecvRefuse       // no Recv: the rank takes no messages of Size tags from Off on, which are for a call of the library that it ended; no answer
 )
 
 // Cause is what kind of thing went wrong: Count of a Fail, and Fn of a Lost that breaks
