@@ -22,9 +22,9 @@ type Client struct {
 	session *member.Session
 	changed sync.Cond // there is something to send, or the end has come
 	closing bool
-	written uint64                      // bytes that the agent has
-	unsaid  []*Request                  // done, but for their bytes among what is not written, in order
-	lost    error                       // why nothing can be written any more
+	written uint64                        // bytes that the agent has
+	unsaid  []*Request                    // done, but for their bytes among what is not written, in order
+	lost    error                         // why nothing can be written any more
 	shrinks map[*member.Comm][]*shrinking // those that were given up, in order
 
 	tasks sync.WaitGroup

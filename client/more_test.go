@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -84,7 +85,11 @@ func TestPartsOfOnlySome(t *testing.T) {
 	ctx := within(t)
 	lengths, why := []int64{0, 100_000, 10, 0}, &client.LeftError{Ranks: []int{3}, Text: "rank 3 has left"}
 	each(t, newCore(t).job(), func(c *client.Client) error {
-		w, mine := c.World(), make([]int32, lengths[c.Rank()])
+		w, err := c.World().Split(ctx, 0, 0)
+		if err != nil {
+			return err
+		}
+		mine := make([]int32, lengths[c.Rank()])
 		for _, fails := range []func(rank int) bool{
 			func(rank int) bool { return rank >= 2 },
 			func(rank int) bool { return rank != 1 },
@@ -101,7 +106,7 @@ func TestPartsOfOnlySome(t *testing.T) {
 				return fmt.Errorf("rank %d got %w", c.Rank(), err)
 			}
 		}
-		return w.Barrier(ctx) // nobody has left, in truth
+		return w.Free(ctx) // nobody has left, in truth, and nothing is under way
 	})
 }
 
@@ -212,6 +217,54 @@ func TestShrinksAtOnce(t *testing.T) {
 		}
 		for range goroutines {
 			if err := <-failed; err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// TestShrinksThatAreGivenUp has a rank take up all that it gave up.
+func TestShrinksThatAreGivenUp(t *testing.T) {
+	ctx := within(t)
+	each(t, newCore(t).job(), func(c *client.Client) error {
+		if c.Rank() == 0 {
+			short, cancel := context.WithCancel(ctx)
+			given := make(chan error, 2)
+			for range 2 {
+				go func() {
+					_, err := c.World().Shrink(short)
+					given <- err
+				}()
+			}
+			for !client.Busy(c.World()) {
+				runtime.Gosched()
+			}
+			cancel()
+			for range 2 {
+				if err := <-given; err == nil {
+					return errors.New("a Shrink succeeded without the others")
+				}
+			}
+			if err := client.Send(ctx, c.World(), 1, 0, []byte{1}); !errors.Is(err, client.ErrBroken) {
+				return err
+			}
+			if err := c.Put(ctx, "given", []byte{1}); err != nil {
+				return err
+			}
+		}
+		if err := c.Fence(ctx); err != nil {
+			return err
+		}
+		for range 2 {
+			made, err := c.World().Shrink(ctx)
+			if err != nil {
+				return err
+			}
+			if made.Size() != 4 {
+				return fmt.Errorf("a communicator of %d", made.Size())
+			}
+			if err := made.Barrier(ctx); err != nil {
 				return err
 			}
 		}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -46,7 +47,9 @@ func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
 		if c.client.shrinks == nil {
 			c.client.shrinks = map[*member.Comm][]*shrinking{}
 		}
-		c.client.shrinks[c.comm] = append(c.client.shrinks[c.comm], s)
+		given := append(c.client.shrinks[c.comm], s)
+		slices.SortFunc(given, func(a, b *shrinking) int { return cmp.Compare(a.round, b.round) })
+		c.client.shrinks[c.comm] = given
 		return nil, err
 	}
 }
@@ -54,8 +57,9 @@ func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
 // shrinking is a Shrink under way; made and err are its outcome once it has ended.
 type shrinking struct {
 	*task
-	made *Comm
-	err  error
+	round int64 // the tag of its first attempt
+	made  *Comm
+	err   error
 }
 
 // beginShrink begins a Shrink, or takes up one that was given up.
@@ -73,14 +77,13 @@ func (c *Comm) beginShrink(ctx context.Context) (s *shrinking, begun bool) {
 	if len(given) > 0 {
 		return given[0], true
 	}
-	s = &shrinking{}
-	s.task, begun = c.begin(func() { s.made, s.err = c.shrinkAll(context.WithoutCancel(ctx)) })
+	s = &shrinking{round: c.libraryTag(member.Shrinking)}
+	s.task, begun = c.begin(func() { s.made, s.err = c.shrinkAll(context.WithoutCancel(ctx), s.round) })
 	return s, begun
 }
 
 // shrinkAll carries a Shrink out.
-func (c *Comm) shrinkAll(ctx context.Context) (*Comm, error) {
-	round := c.libraryTag(member.Shrinking)
+func (c *Comm) shrinkAll(ctx context.Context, round int64) (*Comm, error) {
 	for lead, attempt := 0, int64(0); lead < c.Size(); attempt++ {
 		made, leads, err := c.shrink(ctx, lead, round+attempt<<20)
 		var left *LeftError
