@@ -66,12 +66,11 @@ type shrinking struct {
 func (c *Comm) beginShrink(ctx context.Context) (s *shrinking, begun bool) {
 	c.client.mu.Lock()
 	given := c.client.shrinks[c.comm]
-	switch len(given) {
-	case 0:
-	case 1:
-		delete(c.client.shrinks, c.comm)
-	default:
+	if len(given) > 0 {
 		c.client.shrinks[c.comm] = given[1:]
+	}
+	if len(given) == 1 {
+		delete(c.client.shrinks, c.comm)
 	}
 	c.client.mu.Unlock()
 	if len(given) > 0 {

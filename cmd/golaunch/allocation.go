@@ -1,12 +1,10 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/hostlist"
@@ -40,55 +38,6 @@ func (c *commandLine) allocation(w io.Writer) ([]job.Host, error) {
 		return nil, fmt.Errorf("-r %d: the allocation has %s, of which the first is 0", c.relative, count(len(given.Hosts), "host"))
 	}
 	return given.Hosts[c.relative:], nil
-}
-
-// leaveOut takes those hosts out of all apps' that --exclude names.
-func (c *commandLine) leaveOut(w io.Writer, o *launcher.Options) error {
-	if len(c.exclude) == 0 {
-		return nil
-	}
-	var err error
-	list := strings.Join(c.exclude, ",")
-	if c.excluded, err = hostlist.Parse(list, "--exclude"); err != nil {
-		if strings.Contains(list, "/") {
-			err = fmt.Errorf("%w; for a file of hosts say --exclude \"$(paste -sd, FILE)\"", err)
-		}
-		return err
-	}
-	all := slices.Clone(o.Hosts)
-	for _, a := range o.Apps {
-		all = append(all, a.Hosts...)
-	}
-	if len(all) == 0 && !c.given["exclude"] {
-		return nil // a standing setting
-	}
-	if len(all) == 0 {
-		return errors.New("--exclude: no hosts are named, and this is no allocation; name the hosts with -H or -f")
-	}
-	for _, h := range c.excluded {
-		if !named(all, h.Name) && !c.beginsWith(&srunTool) { // whose -w names some of the allocation
-			c.tell(w, 0, "--exclude: %s is none of the hosts", h.Name)
-		}
-	}
-	if o.Hosts, err = without(o.Hosts, c.excluded); err != nil {
-		return err
-	}
-	for i := range o.Apps {
-		if o.Apps[i].Hosts, err = without(o.Apps[i].Hosts, c.excluded); err != nil {
-			return err
-		}
-	}
-	c.sequence = slices.DeleteFunc(c.sequence, func(name string) bool { return named(c.excluded, name) })
-	return nil
-}
-
-// without are those hosts that are not left out.
-func without(hosts, out []job.Host) ([]job.Host, error) {
-	left := slices.DeleteFunc(slices.Clone(hosts), func(h job.Host) bool { return named(out, h.Name) })
-	if len(left) == 0 && len(hosts) > 0 {
-		return nil, fmt.Errorf("--exclude: it leaves none of %s", count(len(hosts), "host"))
-	}
-	return left, nil
 }
 
 // operatorHosts are the hosts of the file that an operator names.

@@ -92,11 +92,7 @@ func (p *pasted) elementsOf(value string) (rest, answer string) {
 			if !ok {
 				return false
 			}
-			n, err := strconv.Atoi(number)
-			if err != nil || n < 1 {
-				answer = fmt.Sprintf("%q is not a number of cores", number)
-			}
-			p.elements = n
+			answer = p.coresEach(number)
 			return true
 		})
 		if len(words) > 0 {
@@ -106,33 +102,39 @@ func (p *pasted) elementsOf(value string) (rest, answer string) {
 	return strings.Join(kept, ":"), answer
 }
 
-// cpusPerRank is Open MPI's old flag for that.
-func cpusPerRank(p *pasted, v []string) ([]string, string) {
-	_, answer := p.elementsOf(":pe=" + v[0])
-	return nil, answer
+// coresEach keeps a number of cores for each rank.
+func (p *pasted) coresEach(number string) (answer string) {
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 {
+		return fmt.Sprintf("%q is not a number of cores", number)
+	}
+	p.elements = n
+	return ""
 }
+
+// cpusPerRank is Open MPI's old flag for that.
+func cpusPerRank(p *pasted, v []string) ([]string, string) { return nil, p.coresEach(v[0]) }
 
 // widen binds ranks to several cores where the line says how many. What srun counts are
 // hardware threads, as Slurm does unless a site has it otherwise.
 func (p *pasted) widen(flags []string) []string {
+	cores := p.elements
+	p.elements = 0 // it is the job's, and not to be said again with the next app
 	i := slices.Index(flags, "--bind-to")
-	to := ""
-	if i >= 0 && i+1 >= len(flags) {
-		return flags // whose value is missing
-	}
-	if i >= 0 {
-		to = flags[i+1]
-	}
-	single := to == string(binding.Core) || to == string(binding.Thread)
 	switch {
-	case p.elements > 1 && i < 0:
-		return append(flags, "--bind-to", fmt.Sprintf("%s:%d", binding.Core, p.elements))
-	case p.elements > 1 && single:
-		flags[i+1] = fmt.Sprintf("%s:%d", to, p.elements)
-	case p.elements > 1 && to != string(binding.None):
-		p.answers = append(p.answers, fmt.Sprintf("%d cores for each rank, and --bind-to %s: %s", p.elements, to, answerPerRank))
+	case i < 0 && cores > 1:
+		return append(flags, "--bind-to", fmt.Sprintf("%s:%d", binding.Core, cores))
+	case i < 0 || i+1 == len(flags): // or its value is missing
+		return flags
+	}
+	to := &flags[i+1]
+	switch single := *to == string(binding.Core) || *to == string(binding.Thread); {
+	case cores > 1 && single:
+		*to = fmt.Sprintf("%s:%d", *to, cores)
+	case cores > 1 && *to != string(binding.None):
+		p.answers = append(p.answers, fmt.Sprintf("%d cores for each rank, and --bind-to %s: %s", cores, *to, answerPerRank))
 	case p.cpus > 1 && single:
-		flags[i+1] = fmt.Sprintf("%s:%d", binding.Thread, p.cpus)
+		*to = fmt.Sprintf("%s:%d", binding.Thread, p.cpus)
 	}
 	return flags
 }

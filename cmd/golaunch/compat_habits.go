@@ -103,11 +103,6 @@ func (c *commandLine) srunNodes(w io.Writer, o *launcher.Options) error {
 	return nil
 }
 
-// named tells whether a host of a name is among some.
-func named(hosts []job.Host, name string) bool {
-	return slices.ContainsFunc(hosts, func(h job.Host) bool { return h.Name == name })
-}
-
 // including is the first n of hosts that have wanted among them, in their order, and the
 // others behind.
 func including(hosts, wanted []job.Host, n int) []job.Host {

@@ -111,19 +111,7 @@ func newCommandLine(variables []string) *commandLine {
 	f.BoolVar(&c.PMGR, "pmgr", false, "serve PMGR_COLLECTIVE (MVAPICH 1), too, at a port of each host's own")
 	annotate(f, groupJob, "genv", "env-none", "env-from", "timeout", "stall-after", "grace", "restarts", "keep-going", "open-mpi", "pmix", "mpich-fix", "no-mpich-fix", "pmi", "pmi-port", "pmgr")
 
-	f.Var(textValue{&c.Bootstrap}, "bootstrap", "agents by `WAY`: "+strings.Join(registry.Names(), "|"))
-	c.defineBootstraps(f)
-	f.Var(listValue{&c.exclude}, "exclude", "use all `HOSTS` but these")
-	f.Var(countValue{&c.Nodes, 1, launcher.MaxForkNodes}, "nodes", "use `N` of the hosts; without any, N nodes of this machine ("+registry.Local().Name+")")
-	f.Var(timeValue{&c.ConnectTimeout}, "connect-timeout", "give a host up after `TIME` without answer")
-	f.BoolVar(&c.AllowDeadNodes, "allow-dead-nodes", false, "go on without unreachable hosts: unused ones, or free slots, replace them")
-	f.Var(countValue{&c.Spares, 0, launcher.MaxRanks}, "spares", "start agents on `N` more hosts, to take the ranks of dead ones")
-	f.BoolVar(&c.Prelaunch, "prelaunch", false, "start agents on hosts without ranks too, for worlds spawned later")
-	f.BoolVar(&c.CopyAgent, "copy-agent", false, "copy the agent to the hosts even if they have golaunch in the same place")
-	f.BoolVar(&c.KeepAgent, "keep-agent", false, "leave the agent on the hosts for the next job")
-	f.Var(listValue{&c.Stage}, "stage", "bring `FILE` to the hosts, to $GOLAUNCH_STAGE_DIR; PROGRAM too, if it is one")
-	annotate(f, groupHosts, "hosts", "hostfile", "exclude", "bootstrap", "nodes", "connect-timeout", "allow-dead-nodes", "spares", "prelaunch", "copy-agent", "keep-agent", "stage")
-
+	c.defineHosts(f)
 	c.definePlace(f)
 
 	f.Var(countValue{&c.Degree, 1, math.MaxInt32}, "degree", "have every node start up to `K` others; else by --degree-rule")
@@ -161,6 +149,22 @@ func newCommandLine(variables []string) *commandLine {
 
 	describeFlags(f)
 	return c
+}
+
+// defineHosts are the flags that say where a job runs, and how it comes there.
+func (c *commandLine) defineHosts(f *pflag.FlagSet) {
+	f.Var(textValue{&c.Bootstrap}, "bootstrap", "agents by `WAY`: "+strings.Join(registry.Names(), "|"))
+	c.defineBootstraps(f)
+	f.Var(listValue{&c.exclude}, "exclude", "use all `HOSTS` but these")
+	f.Var(countValue{&c.Nodes, 1, launcher.MaxForkNodes}, "nodes", "use `N` of the hosts; without any, N nodes of this machine ("+registry.Local().Name+")")
+	f.Var(timeValue{&c.ConnectTimeout}, "connect-timeout", "give a host up after `TIME` without answer")
+	f.BoolVar(&c.AllowDeadNodes, "allow-dead-nodes", false, "go on without unreachable hosts: unused ones, or free slots, replace them")
+	f.Var(countValue{&c.Spares, 0, launcher.MaxRanks}, "spares", "start agents on `N` more hosts, to take the ranks of dead ones")
+	f.BoolVar(&c.Prelaunch, "prelaunch", false, "start agents on hosts without ranks too, for worlds spawned later")
+	f.BoolVar(&c.CopyAgent, "copy-agent", false, "copy the agent to the hosts even if they have golaunch in the same place")
+	f.BoolVar(&c.KeepAgent, "keep-agent", false, "leave the agent on the hosts for the next job")
+	f.Var(listValue{&c.Stage}, "stage", "bring `FILE` to the hosts, to $GOLAUNCH_STAGE_DIR; PROGRAM too, if it is one")
+	annotate(f, groupHosts, "hosts", "hostfile", "exclude", "bootstrap", "nodes", "connect-timeout", "allow-dead-nodes", "spares", "prelaunch", "copy-agent", "keep-agent", "stage")
 }
 
 // describeFlags says of the flags above what usage, completion and variables need to know.

@@ -235,17 +235,24 @@ func TestPythonMisuse(t *testing.T) {
 		"mismatch": both("others call gather: MismatchError: operation 0 of the world: rank 0 calls barrier; rank 1 calls gather of 8 bytes, root 0\n"),
 		"leaves": {"recv of who has left: LeftError 1: rank 1 on NODE has left\nbarrier with who has left: LeftError 1: rank 1 on NODE has left\n" +
 			"fence with who has left: LeftError None: rank 1 on NODE has left\nleft are 1\n", ""},
+		// The receive that had a part goes on behind the other.
+		"middle": {"recv of who has left: LeftError 1: rank 1 on NODE has left\n" +
+			"then Message(source=2, tag=5, size=5) and (b'late', Message(source=2, tag=5, size=4))\n" +
+			"long scan: LeftError 1: rank 1 on NODE has left\nfree: LeftError 1: rank 1 on NODE has left\n", ""},
 		"interrupted": {
 			"interrupted by a key; <golaunch.Request: recv, under way>\nthen Message(source=1, tag=3, size=4) b'late'; <golaunch.Request: recv, complete>\n",
 			"interrupted by a key; <golaunch.Request: recv, under way>\nthen Message(source=0, tag=3, size=4) b'late'; <golaunch.Request: recv, complete>\n",
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			nodes := "2"
+			ranks, nodes := "2", "2"
 			if what == "mismatch" {
 				nodes = "1" // whose agent knows both ranks
 			}
-			r := local(t, "", "-n", "2", "--nodes", nodes, "--label", "--stall-after", "1s", "python3", "testdata/misuse.py", what)
+			if what == "middle" {
+				ranks = "3" // one is left to send
+			}
+			r := local(t, "", "-n", ranks, "--nodes", nodes, "--label", "--stall-after", "1s", "python3", "testdata/misuse.py", what)
 			require.Zero(t, r.code, r.stderr)
 			varies := regexp.MustCompile(`(process )\d+|(rank \d on )\S+`)
 			for rank := range want {

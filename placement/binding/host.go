@@ -84,7 +84,7 @@ func (h *Host) places(choice Choice) ([]place, error) {
 		}
 		return singles(choice.cpus), nil
 	case Thread:
-		places := singles(nil)
+		var places []place
 		for _, c := range h.cores {
 			places = append(places, singles(c.PUs)...)
 		}

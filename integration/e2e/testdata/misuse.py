@@ -148,6 +148,31 @@ def leaves(job):
     print(f"left are {rest.size}")
 
 
+def middle(job):
+    """A rank leaves in the middle of a long message, and of a long scan."""
+    world, big = job.world, bytearray(4_000_000)
+    scanned = world.split(0, 0)
+    if world.rank == 1:
+        world.recv(bytearray(1), 0)
+        world.isend(big, 0, 5)
+        return
+    if world.rank == 2:
+        world.recv(bytearray(1), 0)
+        world.send(b"late", 0, 5)
+        world.send(b"later", 0, 5)
+        world.recv(bytearray(1), 0)
+        return
+    waits, alloc = world.irecv(big, golaunch.ANY, 5), world.irecv_bytes(golaunch.ANY, 5)
+    world.send(b"1", 1)
+    says("recv of who has left", lambda: world.recv(bytearray(1), 1))
+    world.send(b"2", 2)
+    print(f"then {waits.wait()} and {alloc.wait()}")
+    numbers = array.array("d", [1.0]) * 20_000
+    says("long scan", lambda: scanned.scan(numbers, numbers))
+    says("free", scanned.free)
+    world.send(b"2", 2)
+
+
 def interrupted(job):
     """A signal ends a wait, and what was begun goes on."""
     world, out = job.world, bytearray(4)
