@@ -231,7 +231,7 @@ mkdir lines.$SLURM_JOB_ID; cd lines.$SLURM_JOB_ID; echo input >in
 			script += "line " + flags + " sh -c " + who + "\n"
 		}
 		script += "in=in line -n2 cat\nin=in line -n2 -i none cat\nline -n1 -o both.%j sh -c 'echo out; echo err >&2'; sort both.$SLURM_JOB_ID\n"
-		out, err := s.head(slices.Concat([]string{"salloc", "--quiet"}, strings.Fields(allocation), []string{"bash", "-c", script})...)
+		out, err := s.head(slices.Concat([]string{"salloc", "--quiet", "-w", "n[001-003]"}, strings.Fields(allocation), []string{"bash", "-c", script})...)
 		require.NoError(t, err, out)
 		require.Equal(t, strings.Repeat("same\n", len(list)+3)+"err\nout\n", out, allocation)
 	}
