@@ -171,7 +171,11 @@ func counts() []Forgery {
 		done("more than there are", running, func(n *node) overlay.Done { return overlay.Done{Ranks: n.ranks + 5} }),
 		done("fewer than none", running, func(n *node) overlay.Done { return overlay.Done{Ranks: n.ranks + 5, Ended: -5} }),
 		mute,
-		done("twice", told, all),
+		{Name: "done: twice", Root: true, at: running, commit: func(n *node) error { // while others run: the job is not over by the first
+			n.up(link.Control, overlay.KindDone, all(n))
+			n.up(link.Control, overlay.KindDone, all(n))
+			return nil
+		}},
 		{Name: "drained: twice", Root: true, at: dried, commit: func(n *node) error {
 			n.send(link.Stdio, n.header(overlay.KindDrained), nil)
 			return nil
