@@ -47,7 +47,7 @@ build:
 	$(BUILD) -o bin/golaunch ./cmd/golaunch
 	$(BUILD) -o bin/$(AGENT) ./cmd/nla
 	$(BUILD) -o bin/cluster ./cmd/cluster
-	@CC="$(CC)" scripts/native.sh native/libpmi.c native/libmpichfinalize.c native/libprofile native/libgolaunch native/pmix
+	@CC="$(CC)" scripts/native.sh native/libpmi.c native/libmpichfinalize.c native/libmpiinit native/libprofile native/libgolaunch native/pmix
 
 native:
 	@CC="$(CC)" scripts/native.sh
@@ -76,7 +76,7 @@ test-unit:
 	@GO="$(GO)" scripts/gotest.sh plain -shuffle=on -count=1 -timeout 10m $(PLAIN)
 
 test-integration: bin/programs
-	@TEST_PROGRAMS="$(CURDIR)/bin/programs" GO="$(GO)" scripts/gotest.sh clustered -count=1 -p $(PARALLEL) -parallel 4 -timeout 25m $(CLUSTERED)
+	@TEST_PROGRAMS="$(CURDIR)/bin/programs" GO="$(GO)" scripts/gotest.sh clustered -count=1 -p $(PARALLEL) -parallel 4 -timeout 45m $(CLUSTERED)
 
 # What tests on clusters run, as integration/programs builds it for a package that is
 # tested alone.
@@ -87,7 +87,7 @@ bin/programs: FORCE
 	@CC="$(CC)" OUT=$@ LIB=$@/lib/golaunch scripts/native.sh
 
 # Built, not run by go: the cluster's nodes see the project, not go's cache.
-bin/bench bin/chaos bin/hardstart bin/killtable bin/mpichsuite bin/torture: FORCE
+bin/bench bin/chaos bin/culprit bin/hardstart bin/killtable bin/mpichsuite bin/torture: FORCE
 	$(GO) build -o $@ ./integration/$(@F)
 
 # The rivals are installed for this alone.
@@ -114,8 +114,9 @@ bench-split: setup build
 	$(GO) run ./integration/splitbench -what tree -runs 3 -o docs/results/commsplit-tree.md
 
 # Everything in docs/results that no target beside this one writes.
-results: setup build native bin/hardstart bin/killtable bin/mpichsuite bin/torture
+results: setup build native bin/culprit bin/hardstart bin/killtable bin/mpichsuite bin/torture
 	bin/hardstart -o docs/results/hard-start.md
+	bin/culprit -o docs/results/culprit.md
 	bin/torture -o docs/results/torture.md
 	bin/mpichsuite -limit 1m -o docs/results/mpich-spawn.md
 	bin/killtable -v -o docs/results/kill-table.md
@@ -161,4 +162,4 @@ rpm: build
 	@BIN="$(BIN)" OUT="$(BIN)" scripts/rpm.sh
 
 clean:
-	rm -rf bin .cache/mpich-* .cache/pmix-* .cache/openmpi5 .cache/gridengine
+	rm -rf bin .cache/mpich-* .cache/pmix-* .cache/openmpi5 .cache/openssh10 .cache/gridengine

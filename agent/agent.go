@@ -40,7 +40,8 @@ type Agent struct {
 
 	// From the Range on.
 	self        overlay.HostEntry
-	root        bool // the parent is the launcher
+	root        bool   // the parent is the launcher
+	parentName  string // its host's; "" of the launcher
 	common      overlay.Common
 	ctx         context.Context // ends when no more hosts are to be started
 	stop        context.CancelFunc
@@ -48,6 +49,7 @@ type Agent struct {
 	warden      Warden
 	wardenStart sync.WaitGroup // until it is up, or failed
 	harness     Harness
+	share       share
 	spread      bool // over more than one processor
 	ballast     []byte
 
@@ -83,22 +85,31 @@ type Agent struct {
 	scratchDirs  []string             // that the warden removes: where those are, or could have been, and what pmix makes
 	fixes        map[string]*mpichFix // by program
 	pmixes       map[string]*pmixUse  // by program, and who says that it speaks PMIx
+	beginsPath   string               // of the pipe by which ranks ask that begin MPI; "" while there is none
 	counting     []*counters          // of the worlds that ran here, for --profile
 	counts       bool                 // they are on now, or will be
 	openMPILeft  []openMPILeft        // what ranks leave that are killed
+	openMPIDir   string               // where they have their files; "" while there are none
 	tooFew       error                // not all descriptors that the ranks need can be had
 	door         servetree.Door
-	pmix         *servepmix.Local // nil before the first world
-	pmixRoot     *servepmix.Root  // used at the root; nil before the first call
+	byPID        map[int]*rank          // those that run; see rankStarted
+	ownerless    []ownerless            // processes of which the warden may have yet to tell
+	pmix         *servepmix.Local       // nil before the first world
+	pmixRoot     *servepmix.Root        // used at the root; nil before the first call
+	dropped      map[job.HostIndex]bool // who was told of, see drop
 	helpers      *pmixHelpers
 	processors   *node.Node // the host's inside; nil until a rank is bound
 	early        early
+	network      network // that its ranks are to use
 	stalls       stalls
+	states       states
 
 	end    ending.Machine // how far the end is
 	timers endTimers
-	unfit  error // why this node can have no ranks: the agent ends before the launch
-	alone  bool  // the children have ended or are given up
+	// tearDown is the time that children have to end.
+	tearDown tearDown
+	unfit    error // why this node can have no ranks: the agent ends before the launch
+	alone    bool  // the children have ended or are given up
 
 	demanded bool // a manager has told this agent to terminate
 	orphaned bool // and the parent is lost since
@@ -114,6 +125,10 @@ type rank struct {
 	cpus    []int    // to which it is bound, ascending; nil if it is not
 	gpus    []string // that it has for itself (package gpu); nil if it has none
 	gpuEnv  []string // by which it finds them
+	// nearGPUs are the CPUs near the GPUs that it uses, with --bind-to gpu.
+	nearGPUs []int
+	begins   bool   // it has asked how its MPI finds golaunch
+	loaded   string // an Open MPI that it has loaded without what asks; "" for none
 }
 
 func (r *rank) id() job.RankID { return job.RankID{World: r.world.id, Rank: r.Number} }
@@ -198,19 +213,45 @@ func (a *Agent) handle(e overlay.Event) {
 	case filesHere:
 		a.filesHere(e)
 	case noiseHeard:
-		a.note(1, "%s printed at login: %s", e.host, e.line)
+		a.noteOf(e.host, 1, "printed at login: %s", e.line)
 	case keyAccepted:
-		a.note(1, "host key of %s was accepted without being known; it is not recorded", e.host)
+		a.noteOf(e.host, 1, "its host key was accepted without being known; it is not recorded")
 	case posted:
 		e()
-	case stallDue:
-		a.look()
 	case hostFilesRead:
 		a.sendSpawn(e.request)
 	case spawnSilent:
 		a.spawnSilent(e)
+	case outputIdle:
+		a.do(a.end.OutputIdle())
+	case lingerOver:
+		a.do(a.end.LingerOver())
+	case childrenLate:
+		a.childrenLate()
+	case familyEnded:
+		a.familyEnded()
+	case familySwept:
+		a.end.ChildrenEnded()
+	default:
+		a.learned(e)
+	}
+}
+
+// learned handles what was found out about ranks and their programs, and the times to look again.
+func (a *Agent) learned(e overlay.Event) {
+	switch e := e.(type) {
+	case stallDue:
+		a.look()
+	case attemptsSeen:
+		a.attemptsSeen(e)
+	case momentsSeen:
+		a.momentsSeen(e)
+	case statesLate:
+		a.statesLate(e)
 	case fixKnown:
 		a.fixKnown(e)
+	case begunKnown:
+		a.begunKnown(e)
 	case pmixKnown:
 		a.pmixKnown(e)
 	case fenceLong:
@@ -219,14 +260,6 @@ func (a *Agent) handle(e overlay.Event) {
 		a.waitingSeen(e)
 	case lookDue:
 		a.lookForMPI(e)
-	case outputIdle:
-		a.do(a.end.OutputIdle())
-	case lingerOver:
-		a.do(a.end.LingerOver())
-	case familyEnded:
-		a.familyEnded()
-	case familySwept:
-		a.end.ChildrenEnded()
 	default:
 		panic(fmt.Sprintf("event %T has no handler", e)) // a bug of this package
 	}
@@ -252,7 +285,7 @@ func (a *Agent) message(m overlay.Message) error {
 func (a *Agent) fromParent(m overlay.Message) error {
 	switch { // of what may overtake the range, on its own stream
 	case m.Header.Kind == overlay.KindPing:
-		return overlay.Take(m, a.pong)
+		return overlay.Take(m, func(p overlay.Ping) error { a.pong(p, m.Residence()); return nil })
 	case m.Header.Kind == overlay.KindSignal && a.subtree == nil:
 		return overlay.Take(m, a.signal)
 	case m.Header.Kind != overlay.KindRange && a.subtree == nil:
@@ -278,6 +311,9 @@ func (a *Agent) fromParent(m overlay.Message) error {
 	case overlay.KindKill:
 		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
 		return overlay.Take(m, func(k overlay.Kill) error { a.kill(k.Grace); return nil })
+	case overlay.KindClaim:
+		a.subtree.Broadcast(link.Service, m.Header.Kind, m.Body)
+		return overlay.Take(m, a.claimAgain)
 	case overlay.KindAskWaits:
 		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
 		return overlay.Take(m, func(q overlay.WaitQuestion) error { a.askWaits(q); return nil })
@@ -321,6 +357,8 @@ func (a *Agent) fromChild(m overlay.Message) error {
 		})
 	case overlay.KindSign:
 		return overlay.Take(m, func(r overlay.SignRequest) error { a.childSignature(m.From, r); return nil })
+	case overlay.KindAddress:
+		return overlay.Take(m, func(q overlay.AddrRequest) error { a.childAddress(m.From, q); return nil })
 	case overlay.KindSummon:
 		return overlay.Take(m, func(s overlay.Summon) error { a.childSummon(m.From, s); return nil })
 	case overlay.KindStarted:
@@ -337,7 +375,7 @@ func (a *Agent) fromChild(m overlay.Message) error {
 		})
 	case overlay.KindFailure:
 		return overlay.Take(m, func(f job.Failure) error {
-			f.Age += m.Residence()
+			f.Age, f.Said = a.subtree.Age(m, f)
 			a.tellFailure(f)
 			return nil
 		})
@@ -346,7 +384,7 @@ func (a *Agent) fromChild(m overlay.Message) error {
 	case overlay.KindCollected:
 		return overlay.Take(m, func(c report.Collected) error { return a.collected(m.From, c) })
 	case overlay.KindPong:
-		return overlay.Take(m, func(p overlay.Pong) error { return a.childClock(m.From, p) })
+		return overlay.Take(m, func(p overlay.Pong) error { return a.childClock(m, p) })
 	case overlay.KindProgress:
 		return overlay.Take(m, func(p overlay.Progress) error { a.progress.of(m.From, p); return nil })
 	case overlay.KindStalled:
@@ -363,7 +401,8 @@ func (a *Agent) fromChild(m overlay.Message) error {
 	case overlay.BetweenServers(m.Header.Kind):
 		return a.fromServer(m)
 	case overlay.ForLauncher(m.Header.Kind):
-		a.parent.Send(m.Stream, m.Header, m.Body)
+		a.noticeSilence(m)
+		a.parent.Pass(m)
 		return nil
 	}
 	return fmt.Errorf("unexpected message of kind %d from a child", m.Header.Kind)

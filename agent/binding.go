@@ -59,7 +59,7 @@ func (a *Agent) bind(w *world) error {
 // room notes for how many ranks this host has what they are to be bound to.
 func (a *Agent) room(n *overlay.NodeInfo) {
 	choice, err := binding.Parse(a.common.BindTo)
-	if err == nil && !choice.Binds() {
+	if err == nil && (!choice.Binds() || choice.ByGPU()) { // as many ranks as have GPUs
 		return
 	}
 	var room overlay.Room
@@ -125,6 +125,9 @@ func (a *Agent) bindOthers(w *world, host *binding.Host, choice binding.Choice) 
 	if len(ranks) == 0 {
 		return nil
 	}
+	if choice.ByGPU() {
+		return bindNearGPUs(ranks, host)
+	}
 	before, all := 0, len(ranks)
 	if a.onOneMachine() {
 		before, all = w.unnamed(a.self.Index)
@@ -135,6 +138,18 @@ func (a *Agent) bindOthers(w *world, host *binding.Host, choice binding.Choice) 
 	}
 	for i, r := range ranks {
 		r.cpus = sets[before+i]
+	}
+	return nil
+}
+
+// bindNearGPUs gives ranks the CPUs near the GPUs that they have: those of one NUMA node
+// share its CPUs.
+func bindNearGPUs(ranks []*rank, host *binding.Host) error {
+	for _, r := range ranks {
+		if r.cpus = host.Within(r.nearGPUs); len(r.cpus) == 0 {
+			return &placeError{r.Number, fmt.Errorf("--bind-to %s: CPUs %s are near the rank's GPUs, of which the job may use none: it may use CPUs %s; use --bind-to none",
+				binding.GPU, binding.Format(r.nearGPUs), binding.Format(host.CPUs()))}
+		}
 	}
 	return nil
 }
@@ -156,8 +171,10 @@ func (w *world) unnamed(host job.HostIndex) (before, all int) {
 	return before, all
 }
 
-// taken are the CPUs of the local ranks that are bound and have not ended.
+// taken are the CPUs of the local ranks that are bound and have not ended, and of ranks of
+// other jobs.
 func (a *Agent) taken() (sets [][]int) {
+	sets = slices.Clone(a.share.others.CPUs)
 	for _, w := range a.worlds {
 		for _, r := range w.ranks {
 			if r.cpus != nil && !r.Exited {
@@ -207,7 +224,7 @@ func (a *Agent) cannotStart(w *world, err error) {
 	if w.id == 0 {
 		a.fail(job.Failure{Class: job.CauseStart, Rank: first, Host: a.self.Index, Code: job.ExitLauncher, Phase: "start", Text: text})
 	}
-	w.ended.Merge(overlay.Done{Failed: 1, Ended: -1}) // of those that are counted next
+	w.ended.Merge(overlay.Done{Failed: 1, Ended: -1, Never: -1}) // of those that are counted next
 	a.neverStart(w)
 }
 

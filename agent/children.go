@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/internal/proc"
+	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/stage"
@@ -19,7 +21,7 @@ func (a *Agent) takeRange(r overlay.Range) error {
 	if a.subtree != nil {
 		return errors.New("a second range")
 	}
-	a.self, a.root, a.common = r.Self, r.Root, r.Common
+	a.self, a.root, a.common, a.parentName = r.Self, r.Root, r.Common, r.Parent
 	a.above.Launcher(r.Root)
 	a.stamp(nil, phaseRange)
 	a.ctx, a.stop = context.WithCancel(context.Background())
@@ -31,13 +33,16 @@ func (a *Agent) takeRange(r overlay.Range) error {
 		return err
 	}
 	a.subtree = overlay.NewSubtree(starter, r.Common, a.inbox, a.output.Child)
-	a.subtree.Now = a.now
+	a.subtree.Now, a.subtree.Name, a.subtree.Level = a.now, r.Self.Name, r.Level
+	a.subtree.Worlds.Call(r.Self)
+	a.tearDown.Deadline = overlay.NewDeadline(r.Common, r.Level, func() { a.inbox.Put(childrenLate{}) })
 	a.end.Ranged()
 	a.watchProgress()
 	var own overlay.Ready
 	if !r.Self.Relay() { // a relay has no ranks
+		shared := a.openShare()
 		a.startWarden()
-		n := overlay.NodeInfo{Index: r.Self.Index, HostName: a.hello.HostName, Addr: a.hello.Addr, Cores: a.hello.Cores}
+		n := overlay.NodeInfo{Index: r.Self.Index, HostName: a.hello.HostName, Addr: a.hello.Addr, Cores: a.hello.Cores, Shared: shared}
 		a.room(&n)
 		own.Live = []overlay.NodeInfo{n}
 	}
@@ -55,7 +60,7 @@ func (a *Agent) starter(r overlay.Range) (*overlay.Starter, error) {
 	if err != nil {
 		return nil, err
 	}
-	noise := func(host, line string) { a.inbox.Put(noiseHeard{host, line}) }
+	noise := func(host job.HostIndex, line string) { a.inbox.Put(noiseHeard{host, line}) }
 	return overlay.NewStarter(a.ctx, piper, source, r.Common, a.inbox, noise), nil
 }
 
@@ -66,6 +71,9 @@ func (a *Agent) grow(r overlay.Range) error {
 		return errors.New("hosts to start too soon, or none")
 	}
 	a.moreProcessors()
+	r.Levels = max(r.Levels, a.common.Levels)
+	a.common.Levels = r.Levels
+	a.tearDown.Grown(r.Levels)
 	starter, err := a.starter(r)
 	if err == nil {
 		a.subtree.Grow(starter, r.Common, r.Hosts, r.Degree)
@@ -74,10 +82,13 @@ func (a *Agent) grow(r overlay.Range) error {
 }
 
 // noiseHeard is the event of a line that a host printed before its agent ran.
-type noiseHeard struct{ host, line string }
+type noiseHeard struct {
+	host job.HostIndex
+	line string
+}
 
 // keyAccepted is the event of a host key that was accepted without being known.
-type keyAccepted struct{ host string }
+type keyAccepted struct{ host job.HostIndex }
 
 // piper makes the bootstrap that reaches the hosts of r.
 func (a *Agent) piper(r overlay.Range) (bootstrap.Piper, error) {
@@ -92,8 +103,12 @@ func (a *Agent) piper(r overlay.Range) (bootstrap.Piper, error) {
 		return nil, fmt.Errorf("bootstrap %q is not known", r.Bootstrap)
 	}
 	return kind.Join(bootstrap.Node{
-		Setup: r.Setup, Data: overlay.Data(r.Hosts), Limits: r.Limits(), Sign: a.sign,
-		Accepted: func(name string) { a.inbox.Put(keyAccepted{name}) },
+		Setup: r.Setup, Data: overlay.Data(r.Hosts), Limits: r.Limits(), Sign: a.sign, LookUp: a.hostAddress,
+		Accepted: func(name string) {
+			if i := slices.IndexFunc(r.Hosts, func(h overlay.HostEntry) bool { return h.Name == name }); i >= 0 {
+				a.inbox.Put(keyAccepted{r.Hosts[i].Index})
+			}
+		},
 	})
 }
 
@@ -101,13 +116,14 @@ func (a *Agent) startWarden() {
 	// Agents of one machine must not end each other's ranks.
 	ctx, id := a.ctx, overlay.NodeJob(a.self.Index, a.common.JobID)
 	shared, err := a.door.Open(atDoor{a})
+	held := a.share.file()
 	a.tracing.warden.Begin = a.now()
 	a.end.WardenBegun()
 	a.wardenStart.Go(func() { // ends when the warden is up, or its start failed or is called off
 		var w Warden
 		if err == nil {
 			defer shared.Close()
-			w, err = a.harness.startWarden(ctx, proc.Options{JobID: id, LostAfter: a.common.LostAfter, Shared: shared})
+			w, err = a.harness.startWarden(ctx, proc.Options{JobID: id, LostAfter: a.common.LostAfter, Shared: shared, Held: held})
 		}
 		a.inbox.Put(wardenUp{w, err})
 	})
@@ -177,8 +193,12 @@ func (a *Agent) childLost(slot tree.Slot, cause error) {
 		phase, below = "starting", 0
 	}
 	f := overlay.Lost(host.Index, phase, a.subtree.Explain(slot, cause), below)
-	f.FirstBelow, f.EndBelow = a.subtree.Span(slot)
-	a.tellServers(slot, fmt.Sprintf("node %s: %s", host.Name, f.Text))
+	f.Lost = tree.MakeHosts(append(a.subtree.Below(slot), host.Index))
+	a.tellServers(slot, fmt.Sprintf("host %s: %s", host.Name, f.Text))
+	if overlay.Known(cause) { // also where ranks were told to end: they may have failed for want of it
+		a.report(f)
+		return
+	}
 	a.fail(f)
 }
 

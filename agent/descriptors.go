@@ -40,9 +40,14 @@ func (d *descriptors) ready(on unix.Ready, buf []byte) {
 
 // closeFD closes a descriptor that is watched.
 func (a *Agent) closeFD(fd int) {
+	a.forgetFD(fd)
+	unix.Close(fd)
+}
+
+// forgetFD ends the watch of a descriptor.
+func (a *Agent) forgetFD(fd int) {
 	delete(a.descriptors.handlers, fd)
 	a.poller.Remove(fd)
-	unix.Close(fd)
 }
 
 // holdFD has a rank's standard input, which is watched for room, told to the rank's

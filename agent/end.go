@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/golaunch/golaunch/agent/ending"
@@ -14,7 +15,7 @@ const (
 	// How long processes that a rank left behind may go on writing to its output
 	// once every local rank has ended.
 	lingerTime = 500 * time.Millisecond
-	endTimeout = 5 * time.Second // for a neighbor to acknowledge END
+	endTimeout = 5 * time.Second // for the parent to acknowledge END
 )
 
 // endTimers are those of the end; nil while they do not run.
@@ -95,6 +96,7 @@ func (t *endTimers) stop() {
 // abort among it is their own.
 func (a *Agent) kill(grace time.Duration) {
 	a.hearLast()
+	a.tearDown.Killed(grace)
 	a.do(a.end.KillOrdered(grace))
 }
 
@@ -138,6 +140,7 @@ func (a *Agent) settle(w *world) {
 	if !w.settled {
 		w.settled = true
 		w.shut()
+		a.giveBack(w)
 		a.doneIf(w, w.done.Add(w.ended))
 	}
 }
@@ -151,8 +154,9 @@ func (a *Agent) shutPorts() {
 
 // allEnded counts the local ranks of a world as ended with the warden.
 func (a *Agent) allEnded(w *world) {
-	w.ended.Ended += w.living
+	w.ended.Merge(overlay.Done{Ended: w.living, Never: w.unborn})
 	w.living, w.unborn = 0, 0
+	defer a.allBorn()
 	for _, r := range w.ranks {
 		a.shutInput(r)
 	}
@@ -167,28 +171,6 @@ func (a *Agent) unfitFor(why error) {
 	if a.launch != nil {
 		a.nodeFailed("start warden", why)
 	}
-}
-
-// endChildren tells them that the job is over, and has an event come when they have
-// ended: a node that is lost before that is swept.
-func (a *Agent) endChildren() {
-	children := a.subtree.Edges()
-	go func() { // ends with endTimeout at the latest
-		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
-		defer cancel()
-		overlay.EndEdges(ctx, children)
-		a.inbox.Put(familyEnded{})
-	}()
-}
-
-// familyEnded waits for the sweeps of children that were lost while they ended. From
-// now on none is swept: one that has not ended yet had its time.
-func (a *Agent) familyEnded() {
-	a.alone = true
-	go func() { // ends with the sweeps, each of which has a time limit
-		a.subtree.Swept()
-		a.inbox.Put(familySwept{})
-	}()
 }
 
 // takeLateWarden has a warden that comes while the parent is lost belong to this
@@ -207,6 +189,7 @@ func (a *Agent) takeLateWarden() {
 // here as soon as it is closed; children see their link break and do the same.
 func (a *Agent) close() {
 	a.timers.stop()
+	a.tearDown.stop()
 	for _, w := range a.worlds {
 		w.stopWaiting()
 	}
@@ -219,6 +202,7 @@ func (a *Agent) close() {
 	if a.end.Lost() {
 		a.parent.Close()
 	} else {
+		a.share.close() // before the launcher ends: the next job wants it
 		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 		defer cancel()
 		a.parent.End(ctx) // if the parent does not answer, there is nobody to tell
@@ -227,8 +211,10 @@ func (a *Agent) close() {
 	if a.warden != nil {
 		a.warden.Close()
 	}
+	a.share.close()
 	for _, dir := range a.scratchDirs {
 		_ = unix.RemoveTree(dir) // where the warden was killed
+		unix.RemoveRootCache(filepath.Dir(dir))
 	}
 	if a.subtree != nil {
 		a.subtree.Close()

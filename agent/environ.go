@@ -9,6 +9,7 @@ import (
 
 	"github.com/golaunch/golaunch/internal/environ"
 	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/job"
 )
 
 // takeEnviron makes the environment that the launch message brings that of this
@@ -16,7 +17,7 @@ import (
 func (a *Agent) takeEnviron() {
 	l := a.launch
 	if l.EnvFrom != "" {
-		env, note := l.EnvFrom.Of(l.Env, environ.Here{Environ: loginEnviron(os.Environ()), IsDir: isDir, Usable: usable, Exists: exists})
+		env, note := l.EnvFrom.Of(l.Env, environ.Here{Environ: loginEnviron(os.Environ(), l.Env), IsDir: isDir, Usable: usable, Exists: exists})
 		if note != "" {
 			a.note(1, "%s: HOME and what belongs to it are this host's (--env-from)", note)
 		}
@@ -26,9 +27,10 @@ func (a *Agent) takeEnviron() {
 }
 
 // loginEnviron is what a login here has: the environment of this process, but for that of
-// a manager which brought the launcher's. HOME tells them apart where it is nowhere here.
-func loginEnviron(env []string) []string {
-	if home, set := os.LookupEnv("HOME"); !set || isDir(home) {
+// a manager which brought the launcher's. HOME tells them apart where it is the launcher's
+// and nowhere here.
+func loginEnviron(env, launcher []string) []string {
+	if home, set := os.LookupEnv("HOME"); !set || isDir(home) || !slices.Contains(launcher, "HOME="+home) {
 		return env
 	}
 	account, err := user.LookupId(strconv.Itoa(os.Getuid()))
@@ -40,6 +42,15 @@ func loginEnviron(env []string) []string {
 		return slices.Contains([]string{"HOME", "USER", "LOGNAME"}, name)
 	})
 	return append(env, "HOME="+account.HomeDir, "USER="+account.Username, "LOGNAME="+account.Username)
+}
+
+// dirOf is the working directory of an app here. With the node's environment ranks run
+// where a login, or docker exec, does ("") if the launcher's directory is not here.
+func (a *Agent) dirOf(app job.App) string {
+	if a.launch.EnvFrom == environ.Node && !app.DirGiven && !isDir(app.Dir) {
+		return ""
+	}
+	return app.Dir
 }
 
 func isDir(path string) bool {

@@ -5,12 +5,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/link/memlink"
 	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/pmi"
+	"github.com/golaunch/golaunch/pmix"
 	"github.com/golaunch/golaunch/tree"
 )
+
+// rules has servers that say all that there is to say to each other.
+var rules = overlay.LaunchOptions{Cache: cache.HCMABLRU, PMIVersion: pmi.VersionGroups}
+
+// get is a message to the home of a key.
+const get = "\x07\x00\x01k"
 
 // childOn is what a child on a host may say that has so many ranks of the first
 // world.
@@ -26,6 +35,7 @@ func childWith(blocks ...job.Block) *overlay.Origin {
 	for _, b := range blocks {
 		hosts = append(hosts, overlay.HostEntry{Index: b.Host})
 	}
+	w.Rules(rules)
 	o := w.Child(false, hosts)
 	w.Know(0, blocks)
 	w.Know(1, blocks)
@@ -43,7 +53,7 @@ func TestMessagesToALostHomeAreDropped(t *testing.T) {
 			arrived <- e
 		}
 	})
-	above := overlay.NewEdge(remote, 0, childOn(1, 1), far, nil, nil)
+	above := overlay.NewEdge(remote, 0, childWith(threeRanks...), far, nil, nil)
 	parent := overlay.NewEdge(near, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), nil, nil)
 	t.Cleanup(func() { parent.Close(); above.Close() })
 	a := &Agent{self: overlay.HostEntry{Index: 1}, parent: parent, subtree: &overlay.Subtree{}}
@@ -52,10 +62,10 @@ func TestMessagesToALostHomeAreDropped(t *testing.T) {
 	a.subtree.Leave(slot)
 	s := station{a, &world{nodes: []job.HostIndex{0, 1, 2, 3}}}
 
-	s.SendTo(2, overlay.KindHome, []byte("to the lost one"))
-	s.SendTo(0, overlay.KindHome, []byte("to the parent"))
+	s.SendTo(2, overlay.KindHome, []byte(get))
+	s.SendTo(0, overlay.KindHome, []byte(get))
 	m := (<-arrived).(overlay.Message)
-	require.Equal(t, "to the parent", string(m.Body))
+	require.Equal(t, tree.Header{Kind: overlay.KindHome, To: 0, From: 1}, m.Header)
 
 	pass := func(to job.HostIndex) error {
 		h := tree.Header{Kind: overlay.KindHome, To: to, From: 0}
@@ -63,4 +73,40 @@ func TestMessagesToALostHomeAreDropped(t *testing.T) {
 	}
 	require.NoError(t, pass(3))
 	require.ErrorContains(t, pass(4), "which is not below")
+}
+
+// TestNobodyElseIsBlamed has a node send what only the root, or the receiver, can find
+// wrong. The relay keeps its link, and the user hears of both; one that says that it is
+// its own loses it.
+func TestNobodyElseIsBlamed(t *testing.T) {
+	a, w, said := agentOf(t, lostWarden{})
+	a.root = true
+	withChildren(t, a, []overlay.HostEntry{{Index: 1, Name: "n003"}, {Index: 2, Name: "n002"}})
+	w.KVSName, w.Blocks, w.Size = "kvs", threeRanks, 3
+	modex := func(from job.HostIndex) error {
+		return a.fromNode(overlay.Message{From: 0, Stream: link.KVS, Header: tree.Header{Kind: overlay.KindPMIxModex, To: 9, From: from}})
+	}
+	call := func(from job.HostIndex) error {
+		gone := pmix.Append(nil, 0, pmix.Gone{Proc: pmix.Proc{Namespace: "kvs", Rank: 0}})
+		return a.pmixCall(overlay.Message{From: 0, Stream: link.Service, Header: tree.Header{Kind: overlay.KindPMIxCall, From: from},
+			Value: overlay.PMIxCall{Host: from, Frame: gone}})
+	}
+	for name, x := range map[string]struct {
+		send func(from job.HostIndex) error
+		text string
+	}{
+		"a host outside":      {modex, `"PMIx modex", as relayed by n003, was dropped: it is for a host that the job does not have`},
+		"another host's rank": {call, `"PMIx call", as relayed by n003, was dropped: it calls for rank 0 of kvs, which is elsewhere`},
+	} {
+		a.dropped = nil
+		for range 3 { // told once
+			require.NoError(t, x.send(2), name)
+		}
+		m := <-said
+		note, err := overlay.As[overlay.Note](m)
+		require.NoError(t, err)
+		require.Equal(t, overlay.Note{Level: overlay.NoteAlways, Host: 2, Text: "its message " + x.text}, note, name)
+		require.Empty(t, said, name)
+		require.Error(t, x.send(1), "%s: its own", name)
+	}
 }

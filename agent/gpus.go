@@ -3,8 +3,11 @@ package agent
 import (
 	"fmt"
 	"io/fs"
+	"slices"
+	"strings"
 
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/placement/binding"
 	"github.com/golaunch/golaunch/placement/gpu"
 )
 
@@ -31,7 +34,7 @@ func (a *Agent) giveGPUs(w *world, root fs.FS, environ []string) error {
 	if a.onOneMachine() {
 		before, all = w.wanting(a.self.Index, wants)
 	}
-	var taken []string
+	taken := slices.Clone(a.share.others.GPUs)
 	for _, other := range a.worlds {
 		for _, r := range other.ranks {
 			if !r.Exited {
@@ -49,6 +52,55 @@ func (a *Agent) giveGPUs(w *world, root fs.FS, environ []string) error {
 		r.gpuEnv = host.Env(r.gpus)
 	}
 	return nil
+}
+
+// seenGPUs are the GPUs that the ranks of an app see, and those of each local rank's number.
+type seenGPUs struct {
+	host gpu.Host
+	sets [][]string // nil for ranks with GPUs of their own
+}
+
+// findNear finds the CPUs near the GPUs of the local ranks of a world, with --bind-to gpu: of
+// ranks that have none of their own, near that of their number on the host, which programs
+// choose by LOCAL_RANK among those that the environment leaves.
+func (a *Agent) findNear(w *world, root fs.FS, environ []string) error {
+	choice, err := binding.Parse(a.common.BindTo)
+	if err != nil || !choice.ByGPU() {
+		return err
+	}
+	apps := map[int]*seenGPUs{}
+	for i, r := range w.ranks {
+		if _, named := w.Slots[r.Number]; named {
+			continue
+		}
+		seen := apps[r.App]
+		if seen == nil {
+			seen = &seenGPUs{host: gpu.Read(root, slices.Concat(environ, a.launch.EnvGiven, w.Apps[r.App].Env))}
+			if r.gpus == nil { // as all ranks of this app
+				if seen.sets, err = seen.host.Assign(1, len(w.ranks), nil); err != nil {
+					return &placeError{r.Number, fmt.Errorf("--bind-to %v: %w", choice, err)}
+				}
+			}
+			apps[r.App] = seen
+		}
+		near := r.gpus
+		if near == nil {
+			near = seen.sets[i]
+		}
+		if r.nearGPUs, err = seen.host.Near(root, near); err != nil {
+			return &placeError{r.Number, fmt.Errorf("--bind-to %v: %w", choice, err)}
+		}
+		if seen.host.Maker == gpu.NVIDIA && !a.ordersGPUs(w, r) {
+			r.gpuEnv = append(r.gpuEnv, gpu.DeviceOrder+"="+gpu.ByPCI)
+		}
+	}
+	return nil
+}
+
+// ordersGPUs reports an order of GPUs for CUDA in the environment of a rank.
+func (a *Agent) ordersGPUs(w *world, r *rank) bool {
+	sets := func(kv string) bool { return strings.HasPrefix(kv, gpu.DeviceOrder+"=") }
+	return slices.ContainsFunc(slices.Concat(a.launch.Env, a.launch.EnvGiven, w.Apps[r.App].Env), sets)
 }
 
 // wanting counts the ranks of a world whose apps want something: those on hosts before

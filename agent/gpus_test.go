@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"testing"
 	"testing/fstest"
 
@@ -8,8 +9,10 @@ import (
 
 	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/bootstrap/registry"
+	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/placement/binding"
 )
 
 // fourGPUs are the files of a host with as many.
@@ -86,4 +89,49 @@ func TestGPUsThatNobodyWants(t *testing.T) {
 		require.NoError(t, a.giveGPUs(w, fstest.MapFS{}, nil), name)
 		require.Equal(t, [][]string{nil, nil}, gpuEnvs(w), name)
 	}
+}
+
+// Ranks that are bound to their GPUs have those CPUs near them that are the job's.
+func TestBoundNearGPUs(t *testing.T) {
+	ours, err := unix.Affinity(0)
+	require.NoError(t, err)
+	first, last := ours[:1], ours[len(ours)-1:]
+	root := fstest.MapFS{}
+	for pci, cpus := range map[string]string{"0000:01:00.0": binding.Format(first), "0000:02:00.0": binding.Format(last) + ",65000", "0000:03:00.0": "65000-65001"} {
+		root["proc/driver/nvidia/gpus/"+pci+"/information"] = &fstest.MapFile{}
+		root["sys/bus/pci/devices/"+pci+"/local_cpulist"] = &fstest.MapFile{Data: []byte(cpus + "\n")}
+	}
+	a, w := gpuWorld(1, nil)
+	a.common.BindTo = string(binding.GPU)
+	bind := func(w *world) error { return cmp.Or(a.giveGPUs(w, root, nil), a.findNear(w, root, nil), a.bind(w)) }
+	require.NoError(t, bind(w))
+	require.Equal(t, [][]int{first, last}, [][]int{w.ranks[0].cpus, w.ranks[1].cpus})
+	require.Equal(t, []string{"CUDA_VISIBLE_DEVICES=0", "CUDA_DEVICE_ORDER=PCI_BUS_ID"}, w.ranks[0].gpuEnv)
+	require.Equal(t, binding.Format(last), w.ranks[1].record.CPUs)
+
+	_, later := gpuWorld(1, []string{"CUDA_DEVICE_ORDER=FASTEST_FIRST"})
+	a.worlds[1] = later
+	w.ranks[0].Exited = true
+	err = bind(later)
+	require.EqualError(t, err, "--bind-to gpu: CPUs 65000-65001 are near the rank's GPUs, of which the job may use none: it may use CPUs "+binding.Format(ours)+"; use --bind-to none")
+	require.Equal(t, job.Rank(2), err.(*placeError).rank) //nolint:errorlint // its own type
+	require.Equal(t, []string{"CUDA_VISIBLE_DEVICES=0"}, later.ranks[0].gpuEnv, "the user's order")
+
+	// Without GPUs of their own, ranks use those of their numbers, among the user's.
+	a, w = gpuWorld(0, nil)
+	a.common.BindTo = string(binding.GPU)
+	require.NoError(t, bind(w))
+	require.Equal(t, [][]int{first, last}, [][]int{w.ranks[0].cpus, w.ranks[1].cpus})
+	require.Equal(t, []string{"CUDA_DEVICE_ORDER=PCI_BUS_ID"}, w.ranks[0].gpuEnv)
+	a, w = gpuWorld(1, []string{"CUDA_VISIBLE_DEVICES=1,0"})
+	a.common.BindTo = string(binding.GPU)
+	require.NoError(t, bind(w))
+	require.Equal(t, [][]int{last, first}, [][]int{w.ranks[0].cpus, w.ranks[1].cpus})
+	a, w = gpuWorld(0, []string{"CUDA_VISIBLE_DEVICES=1"})
+	a.common.BindTo = string(binding.GPU)
+	require.EqualError(t, bind(w), "--bind-to gpu: the host has 3 NVIDIA GPUs, of which CUDA_VISIBLE_DEVICES=1 leaves 1, and 2 ranks want 1 each; use --ppn 1, or a smaller number")
+	a, w = gpuWorld(0, nil)
+	a.common.BindTo = string(binding.GPU)
+	require.EqualError(t, a.findNear(w, fourGPUs(), nil), "--bind-to gpu: the host does not say in /proc/driver/nvidia/gpus near which CPUs GPU 0 is; use --bind-to numa, or none")
+	require.ErrorContains(t, a.findNear(w, fstest.MapFS{}, nil), "--bind-to gpu: the host has no GPU, by ")
 }

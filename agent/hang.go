@@ -50,10 +50,11 @@ func (w *world) stopWaiting() {
 	}
 }
 
-// underWay reports whether the fence that an event is about is not complete, and
-// its world has no end in sight.
+// underWay reports whether the fence that an event is about is not complete, nor has
+// failed, and its world has no end in sight.
 func (a *Agent) underWay(e fenceLong) bool {
-	return a.worlds[e.world.id] == e.world && e.world.fences == e.fence && !a.end.Killed() && !e.world.killed
+	w := e.world
+	return a.worlds[w.id] == w && w.fences == e.fence && !a.end.Killed() && !w.killed && w.board.FencesOverByPMI() == ""
 }
 
 // fenceLong looks at what the ranks have loaded that wait.
@@ -89,7 +90,8 @@ func (a *Agent) waitingSeen(e waitingSeen) {
 	if e.library == "" || !a.underWay(e.fenceLong) {
 		return
 	}
-	m := overlay.Waiting{Library: overlay.CutCause(e.library), Fixed: e.fixed}
+	fixed := e.fixed || e.world.begun != nil && e.world.begun.hangs != ""
+	m := overlay.Waiting{Library: overlay.CutCause(e.library), Fixed: fixed}
 	for _, r := range e.world.ranks {
 		if !r.Fencing {
 			continue

@@ -53,18 +53,19 @@ func (a *Agent) outOfInit(id overlay.WaitID) overlay.Wait {
 	if w == nil || w.fences > 0 || w.pmix.Fenced() {
 		return x
 	}
-	var missing, begun, ended []int
+	var out outside
 	for _, r := range w.ranks {
-		switch {
-		case w.came(r):
+		switch began := w.spoke(r); {
+		case !r.Exited && w.came(r):
+		case w.finalised(&r.Rank), r.Exited && began:
+			out.left = append(out.left, int(r.Number))
 		case r.Exited:
-			ended = append(ended, int(r.Number))
-		case w.pmi.Initialised(&r.Rank):
-			begun = append(begun, int(r.Number))
+			out.ended = append(out.ended, int(r.Number))
+		case began:
+			out.begun = append(out.begun, int(r.Number))
 		default:
-			missing = append(missing, int(r.Number))
+			out.missing = append(out.missing, int(r.Number))
 		}
 	}
-	x.Missing, x.Begun, x.Ended = overlay.AppendWaitRuns(nil, missing), overlay.AppendWaitRuns(nil, begun), overlay.AppendWaitRuns(nil, ended)
-	return x
+	return out.wait(id)
 }

@@ -13,29 +13,29 @@ import (
 )
 
 // Ranks 0 and 1 wait in MPI_Init, 2 and 3 have ended, 4 has only begun, 5 does
-// something else.
+// something else, 6 has begun and ended.
 func TestWhoKeepsOthersInInit(t *testing.T) {
 	a, w, said := agentOf(t, lostWarden{})
 	w.ranks = nil
-	for i := range 6 {
-		w.ranks = append(w.ranks, &rank{world: w, Rank: serve.Rank{Number: job.Rank(i), Fencing: i < 2, Exited: i == 2 || i == 3}})
+	for i := range 7 {
+		w.ranks = append(w.ranks, &rank{world: w, Rank: serve.Rank{Number: job.Rank(i), Fencing: i < 2, Exited: i == 2 || i == 3 || i == 6}})
 	}
 	served(t, a, w)
 	poller, err := unix.NewPoller()
 	require.NoError(t, err)
 	t.Cleanup(poller.Close)
 	a.poller, a.descriptors = poller, newDescriptors(poller)
-	for _, i := range []int{0, 1, 4} {
+	for _, i := range []int{0, 1, 4, 6} {
 		fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK, 0)
 		require.NoError(t, err)
 		t.Cleanup(func() { syscall.Close(fds[1]) })
-		require.NoError(t, w.socket(w.ranks[i], fds[0]))
+		require.NoError(t, w.giveSocket(w.ranks[i], fds[0]))
 		_, err = syscall.Write(fds[1], []byte("cmd=init pmi_version=1 pmi_subversion=1\n"))
 		require.NoError(t, err)
 		w.hear(&w.ranks[i].Rank)
 	}
 	want := overlay.Wait{ID: overlay.InitOf(0), Missing: []overlay.WaitRun{{First: 5, Count: 1}},
-		Begun: []overlay.WaitRun{{First: 4, Count: 1}}, Ended: []overlay.WaitRun{{First: 2, Count: 2}}}
+		Begun: []overlay.WaitRun{{First: 4, Count: 1}}, Ended: []overlay.WaitRun{{First: 2, Count: 2}}, Left: []overlay.WaitRun{{First: 6, Count: 1}}}
 	require.Equal(t, want, a.outOfInit(overlay.InitOf(0)))
 	require.Equal(t, overlay.Wait{ID: overlay.InitOf(9)}, a.outOfInit(overlay.InitOf(9)), "a world that is not here")
 
@@ -56,4 +56,9 @@ func TestWhoKeepsOthersInInit(t *testing.T) {
 	w.unwatchFence()
 	require.Empty(t, a.ownWaits(overlay.WaitQuestion{Now: true}).Waits)
 	require.Empty(t, a.outOfInit(overlay.InitOf(0)).Ended)
+
+	// Later fences tell who has ended, and who has not come.
+	fence := overlay.WaitID{Fence: true}
+	require.Equal(t, overlay.Wait{ID: fence, Missing: []overlay.WaitRun{{First: 4, Count: 1}}, Ended: []overlay.WaitRun{{First: 2, Count: 2}, {First: 6, Count: 1}}},
+		a.outOf(fence))
 }

@@ -2,14 +2,20 @@ package agent
 
 import (
 	"path"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/loader"
 	"github.com/golaunch/golaunch/internal/proc"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
 )
 
 // A program may use an MPI library that its file does not name: scripts and
 // interpreters do. The first rank of such an app is looked at a few times, ever
-// more seldom, for the sake of explainSilence.
+// more seldom, for the sake of explainSilence, and of a rank that is alone.
 const (
 	firstLook = 100 * time.Millisecond
 	lastLook  = 10 * time.Second
@@ -23,7 +29,7 @@ type lookDue struct {
 
 // lookLater has the programs of w looked at, if it is not known what they use.
 func (a *Agent) lookLater(w *world, after time.Duration) {
-	if w.Size == 1 || after > lastLook || w.living == 0 {
+	if w.Size == 1 || a.launch.NoMPI || after > lastLook || w.living == 0 {
 		return
 	}
 	for app := range w.libraries {
@@ -34,12 +40,12 @@ func (a *Agent) lookLater(w *world, after time.Duration) {
 	}
 }
 
-// silent is the first rank of an app, if it is here, lives, has not spoken PMI,
-// and its MPI library, if any, is not known.
+// silent is the first rank of an app, if it is here, lives, has not asked who it is,
+// and it is not known whether it will.
 func (w *world) silent(app int) *rank {
 	lib := w.libraries[app]
 	r := w.byRank[lib.first]
-	if r == nil || r.Exited || lib.name != "" || w.spoke(r) {
+	if r == nil || r.Exited || r.loaded != "" || lib.name != "" && !lib.asks() || r.begins || w.spoke(r) {
 		return nil
 	}
 	return r
@@ -52,13 +58,61 @@ func (a *Agent) lookForMPI(e lookDue) {
 		if r == nil || r.PID == 0 {
 			continue
 		}
+		if lib.asks() {
+			r.loaded = openMPIAlone(r.PID)
+		}
+		if lib.name != "" {
+			continue
+		}
 		if lib.name = proc.LoadedLibrary(r.PID, isMPI); lib.name != "" {
 			lib.loaded = true
 			a.note(1, "%s uses %s", path.Base(w.Apps[app].Argv[0]), lib.name)
-			if lib.hidden() {
-				a.explainSilence(r, false) // before it computes for hours
-			}
 		}
 	}
 	a.lookLater(w, 2*e.after)
+}
+
+// notPreloaded is why Open MPI's ranks are alone.
+const notPreloaded = "what finds golaunch for Open MPI could not be preloaded, as into a static or setuid program or a container, " +
+	"or where LD_PRELOAD is unset; --mpi pmix does without, --mpi none has it so"
+
+// openMPIWords are in each Open MPI. They are put together here, so that golaunch, which
+// is itself the program of doctor and of topo measure, does not have them in it.
+func openMPIWords() string { return strings.Join([]string{"ompi", "mpi", "init: "}, "_") }
+
+// alone names the fault of a rank that has ended and whose own process took itself for the
+// only rank of a world of several; nil for nothing.
+func (r *rank) alone() *job.Failure {
+	w := r.world
+	lib := w.libraries[r.App]
+	if !lib.asks() || w.Size == 1 || r.begins || w.spoke(r) {
+		return nil
+	}
+	mpi := r.loaded
+	if lib.first == r.Number && lib.static() {
+		if has, err := loader.Mentions(lib.needs.File, openMPIWords()); has && err == nil {
+			mpi = "Open MPI, static"
+		}
+	}
+	if mpi == "" {
+		return nil
+	}
+	return &job.Failure{Class: job.CauseProtocol, Phase: job.PhaseAlone, Text: mpi + ": " + notPreloaded}
+}
+
+// static reports whether an app's program is known to load no library at all.
+func (l *appLibrary) static() bool { return l.readErr == nil && len(l.needs.Libraries) == 0 }
+
+// openMPIAlone is the Open MPI that a process has loaded by itself, without
+// libmpiinit; "" for none.
+func openMPIAlone(pid int) string {
+	files, _ := proc.Mapped(pid) // it has ended, or is not ours to look at
+	name := strings.TrimSuffix(overlay.LibMPIInit, ".so")
+	if slices.ContainsFunc(files, func(file string) bool { return strings.Contains(file, name) }) {
+		return ""
+	}
+	if i := slices.IndexFunc(files, func(file string) bool { return isOpenMPI(filepath.Base(file)) }); i >= 0 {
+		return filepath.Base(files[i])
+	}
+	return ""
 }

@@ -1,8 +1,7 @@
 package agent
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/golaunch/golaunch/agent/files"
 	"github.com/golaunch/golaunch/agent/output"
+	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
@@ -52,6 +52,15 @@ const ownFiles = 32
 func runAgent(words []string) error {
 	begun := time.Now()
 	oneProcessor()
+	stage.RestoreEnviron()
+	if len(words) == 2 {
+		switch words[0] {
+		case stage.EndStartWord:
+			return stage.EndStart(words[1])
+		case overlay.SweepWord:
+			return sweep(words[1])
+		}
+	}
 	o, err := own(words)
 	if err != nil {
 		return err
@@ -62,7 +71,6 @@ func runAgent(words []string) error {
 	// A parent that goes away shows on the link, which ends an agent; SIGTERM asks for the
 	// end of the job.
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
-	shrugOff()
 	if err := unix.Subreaper(); err != nil {
 		return err
 	}
@@ -98,6 +106,15 @@ func runOn(pipe io.ReadWriteCloser, o words, begun time.Time, calls *calls) (*Ag
 	return a, err
 }
 
+// sweep ends what a job has left here whose agent and warden are dead.
+func sweep(nodeJob string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
+	defer cancel()
+	err := proc.Sweep(ctx, proc.SweepOptions{JobID: nodeJob})
+	stage.RemoveScratch(nodeJob)
+	return err
+}
+
 // words are what the command line tells an agent.
 type words struct {
 	lostAfter    time.Duration // the parent counts as lost after such a silence
@@ -121,9 +138,11 @@ func own(line []string) (o words, err error) {
 			os.Remove(value) // what can't be removed is left, and harms nobody
 			os.Remove(dir)
 			go stage.RemoveStale(filepath.Dir(dir)) // ends with the list of what is there
+		case stage.EmptyWord:
+			os.Remove(value) // what others have put there stays
 		case "--hash":
-			if got, err := selfHash(); err != nil || got != value {
-				return o, fmt.Errorf("the staged executable is damaged (hash %.12s, want %.12s): %w", got, value, errors.Join(err, errDamaged))
+			if here, err := stage.Running(); err != nil || here.Hash != value {
+				return o, fmt.Errorf("the staged executable is damaged (hash %.12s, want %.12s): %w", here.Hash, value, errors.Join(err, errDamaged))
 			}
 		case stage.InstalledWord:
 			if err := stage.Accept(os.Stdout, value); err != nil {
@@ -157,19 +176,6 @@ func own(line []string) (o words, err error) {
 
 var errDamaged = errors.New("remove it and try again")
 
-func selfHash() (string, error) {
-	f, err := os.Open("/proc/self/exe")
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
 // newAgent says hello to the parent on l.
 func newAgent(l link.Link) (*Agent, error) {
 	return newAgentAt(l, reachedAt(os.Getenv("SSH_CONNECTION")))
@@ -195,6 +201,7 @@ func newAgentAt(l link.Link, addr string) (*Agent, error) {
 		now:          time.Now,
 		signs:        map[uint64]signOrigin{},
 		worlds:       map[int]*world{},
+		byPID:        map[int]*rank{},
 		memLibraries: map[string]*os.File{},
 		fixes:        map[string]*mpichFix{},
 		pmixes:       map[string]*pmixUse{},
@@ -202,7 +209,7 @@ func newAgentAt(l link.Link, addr string) (*Agent, error) {
 	}
 	a.inbox = overlay.NewInbox(poller.Wake)
 	a.helpers = newPMIxHelpers(a)
-	a.door.Note, a.door.Find = a.note, a.treeOf
+	a.door.Note, a.door.Find, a.door.Owner = a.note, a.treeOf, a.ownerOf
 	a.hostFiles = newHostFileReader()
 	a.files = files.New(func(dir string, err error) { a.inbox.Put(filesHere{dir, err}) })
 	a.above = overlay.OfParent()

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 )
@@ -15,7 +16,7 @@ import (
 // managers' signals reach the tasks of a job, which are the agents where a resource manager
 // has started them: SIGTERM some time before what is left is killed, and what users send
 // to their job or have sent before its time is up.
-var managers = []os.Signal{syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2}
+var managers = append([]os.Signal{syscall.SIGTERM}, unix.ForRanks...)
 
 // tasks' signals are those that agents take besides which are the manager's own tasks:
 // others have these from a terminal, or from the end of a session.
@@ -23,9 +24,6 @@ var tasks = []os.Signal{syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT}
 
 // told is the event of a signal to this process.
 type told struct{ signal syscall.Signal }
-
-// shrugOff has signals that are the ranks' not end an agent that has none yet.
-func shrugOff() { signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR1, syscall.SIGUSR2) }
 
 // heed has the agent be told of signals to this process.
 func (a *Agent) heed() {
@@ -63,9 +61,11 @@ type graceOver struct{}
 
 // parentLost ends everything here at once; but where a manager ends the job, the launcher
 // is part of what it ends, and maybe the first to go: a script that runs it dies of
-// SIGTERM, and takes it along. The ranks have their time all the same.
+// SIGTERM, and takes it along. The ranks have their time all the same. A manager's own
+// task takes the loss for such an end: its SIGTERM may come later than the news.
 func (a *Agent) parentLost() {
-	if !a.demanded || a.orphaned || a.end.Living() == 0 {
+	managed := a.demanded || a.calls != nil
+	if !managed || a.orphaned || a.end.Living() == 0 {
 		a.end.ParentLost()
 		return
 	}

@@ -64,19 +64,9 @@ func (a *Agent) fixFor(w *world, app int, lib *appLibrary) *mpichFix {
 	f := &mpichFix{}
 	a.fixes[key] = f
 	file, why := a.library(overlay.LibMPICHFinalize, lib)
-	go func() { // ends with fixLimit
-		ctx, cancel := context.WithTimeout(context.Background(), fixLimit)
-		defer cancel()
-		found := make(chan mpichFix, 1)
-		go func() { found <- findFix(ctx, p, file, why) }() // a file system may hang
-		e := fixKnown{program: key}
-		select {
-		case e.result = <-found:
-		case <-ctx.Done():
-			e.result.why = fmt.Sprintf("its loader has not said within %v which MPI library it takes", fixLimit)
-		}
-		a.inbox.Put(e)
-	}()
+	look := func(ctx context.Context) mpichFix { return findFix(ctx, p, file, why) }
+	late := mpichFix{why: fmt.Sprintf("its loader has not said within %v which MPI library it takes", fixLimit)}
+	findWithin(fixLimit, look, late, func(f mpichFix) { a.inbox.Put(fixKnown{program: key, result: f}) })
 	return f
 }
 
@@ -193,7 +183,7 @@ func (a *Agent) fixFile(w *world, app int) string {
 		return ""
 	}
 	if speaks {
-		a.note(1, "%s gets %s, which ends the hang of MPICH 3.4 to 4.1 in MPI_Finalize (--no-mpich-fix)", program, overlay.LibMPICHFinalize)
+		a.note(1, "%s gets %s, which ends the hang of MPICH 3.4 to 4.1 in MPI_Finalize (--mpi none leaves it)", program, overlay.LibMPICHFinalize)
 	}
 	return fix.file
 }

@@ -61,7 +61,7 @@ func (a *Agent) envOf(w *world, app int) []string {
 // lookAt notes what the file of an app's program shows of its MPI library.
 func (a *Agent) lookAt(w *world, app int) *appLibrary {
 	l := a.launch
-	spec := proc.App{Argv: a.program(w, app), Dir: w.Apps[app].Dir, Path: w.Apps[app].Path}
+	spec := proc.App{Argv: a.program(w, app), Dir: a.dirOf(w.Apps[app]), Path: w.Apps[app].Path}
 	all := a.envOf(w, app)
 	lib := &appLibrary{first: w.firstOf(app)}
 	lib.needs, lib.readErr = proc.ProgramNeeds(spec, all) // what cannot be read is no MPI program, or no program: the warden will say
@@ -87,7 +87,7 @@ func (a *Agent) libraryEnv(w *world, app int) []string {
 		return env
 	}
 	if lib.speaks() {
-		return slices.Concat(env, a.pmixEnv(w, app), a.preloadEnv(w, app))
+		return slices.Concat(env, a.pmixEnv(w, app, lib.pmix.four), a.preloadEnv(w, app))
 	}
 	return slices.Concat(a.openMPIEnv(w, app), env, a.preloadEnv(w, app)) // what the user sets counts more than Open MPI's
 }
@@ -95,9 +95,15 @@ func (a *Agent) libraryEnv(w *world, app int) []string {
 // openMPIEnv is what the ranks of an app need because they use Open MPI.
 func (a *Agent) openMPIEnv(w *world, app int) (env []string) {
 	lib := w.libraries[app]
-	if !lib.openMPI || lib.given || lib.needsPMIx() {
+	if !lib.openMPI || a.launch.NoMPI || lib.given || lib.needsPMIx() || lib.asks() {
 		return nil
 	}
+	return a.fluxEnv(w, app)
+}
+
+// fluxEnv returns the variables by which the Open MPI 3 or 4 of an app takes golaunch for Flux.
+func (a *Agent) fluxEnv(w *world, app int) (env []string) {
+	lib := w.libraries[app]
 	file, why := a.library(overlay.LibPMI, lib)
 	if lib.why = why; why != "" {
 		if w.byRank[lib.first] != nil {
@@ -106,8 +112,10 @@ func (a *Agent) openMPIEnv(w *world, app int) (env []string) {
 		return nil
 	}
 	id := fluxID(w.KVSName)
-	env = []string{fluxJob + "=" + id, fluxLibrary + "=" + file}
-	a.expectOpenMPILeft(openMPILeaves(id, a.envOf(w, app)))
+	own := a.envOf(w, app)
+	env = append([]string{fluxJob + "=" + id, fluxLibrary + "=" + file}, a.openMPIDirs(own)...)
+	env = append(env, a.yieldEnv(w, own)...)
+	a.expectOpenMPILeft(openMPILeaves(id, own))
 	if a.onOneMachine() && len(w.nodes) > 1 {
 		env = append(env, "GOLAUNCH_ONE_MACHINE=1")
 	}
@@ -172,50 +180,26 @@ func hasAnyPrefix(s string, prefixes ...string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
 }
 
-const pmixFlag = "--pmix"
-
-// openMPIFlag is the flag for a program whose file does not show which Open MPI it uses,
-// by the name of its library's file: libmpi.so.40.40.0 is 5.0's, libmpi.so.40.30.0 4.1's.
-func openMPIFlag(library string) string {
-	var minor int
-	if n, _ := fmt.Sscanf(library, openMPI5+".%d", &minor); n == 1 && minor >= 40 {
-		return pmixFlag
-	}
-	return "--open-mpi"
-}
-
-// explainSilence tells the user why an MPI program thinks that it is alone: a rank of it
-// has ended and never spoke PMI, or lives and has what cannot find golaunch.
-func (a *Agent) explainSilence(r *rank, ended bool) {
+// explainSilence tells the user why an MPI program may have thought that it is alone: a
+// rank of it has ended and never asked who it is.
+func (a *Agent) explainSilence(r *rank) {
 	w := r.world
 	lib := w.libraries[r.App]
-	if lib == nil || lib.first != r.Number || lib.name == "" || lib.explained || lib.why != "" || lib.needsPMIx() ||
+	if lib == nil || a.launch.NoMPI || lib.asks() && isOpenMPI(lib.name) || lib.first != r.Number || lib.name == "" || lib.explained || lib.why != "" || lib.needsPMIx() ||
 		w.Size == 1 || a.end.Killed() || w.killed || w.spoke(r) {
 		return
 	}
 	lib.explained = true
-	said := "never asked golaunch who it is"
-	if !ended {
-		said = "does not ask golaunch who it is"
-	}
-	text := fmt.Sprintf("%s %s; if its ranks each say that they are 0 of 1, ", path.Base(w.Apps[r.App].Argv[0]), said)
+	text := fmt.Sprintf("%s never asked golaunch who it is; if its ranks each say that they are 0 of 1, ", path.Base(w.Apps[r.App].Argv[0]))
 	switch {
-	case lib.hidden():
-		text += fmt.Sprintf("start it with %s: it uses Open MPI (%s), which its file does not show", openMPIFlag(lib.name), lib.name)
 	case lib.given:
 		text += "the " + fluxLibrary + " that you set may not fit; without it golaunch sets its own"
 	case isOpenMPI(lib.name):
-		text += "their Open MPI lacks the flux component of versions 3 and 4: start it with --pmix"
+		text += "their Open MPI lacks the flux component of versions 3 and 4: start it without --mpi openmpi"
 	case lib.loaded:
 		text += fmt.Sprintf("what starts them closes PMI_FD, as Python's subprocess and sudo do: start it with --pmi-port; it uses %s", lib.name)
 	default:
 		text += fmt.Sprintf("their MPI library (%s) was built for another launcher: golaunch serves PMI-1 and PMI-2 on PMI_FD", lib.name)
 	}
 	a.note(0, "%s", text)
-}
-
-// hidden tells whether it is an Open MPI that looks for no golaunch, as its user did not
-// say that it is one, or that it is one of version 5.
-func (l *appLibrary) hidden() bool {
-	return l.loaded && isOpenMPI(l.name) && (!l.openMPI || openMPIFlag(l.name) == pmixFlag)
 }

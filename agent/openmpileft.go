@@ -15,8 +15,30 @@ import (
 // sharedMemory is where Open MPI 4 has the segments of its component vader.
 const sharedMemory = "/dev/shm"
 
-// openMPILeft names what ranks of Open MPI that are killed leave on their node. A
-// mpirun removes it; here nobody else does.
+// openMPITmp is Open MPI's variable for where the directories of its sessions are.
+const openMPITmp = "OMPI_MCA_orte_tmpdir_base"
+
+// openMPIDirs has the ranks of Open MPI have their files in a directory of the job's, which
+// goes with it, also where this agent and its warden are killed. What the user sets, own,
+// counts more. Where there is no room for such a directory, ranks have them in Open MPI's
+// own places.
+func (a *Agent) openMPIDirs(own []string) []string {
+	if a.openMPIDir == "" {
+		dir, err := a.makeShared()
+		if err != nil {
+			return nil
+		}
+		a.openMPIDir = dir
+	}
+	env := sharedEnv(a.openMPIDir, own)
+	if unset(own, openMPITmp) {
+		env = append(env, openMPITmp+"="+a.openMPIDir)
+	}
+	return env
+}
+
+// openMPILeft names what ranks of Open MPI that are killed leave on their node, where they
+// have their files in Open MPI's own places. A mpirun removes it; here nobody else does.
 type openMPILeft struct {
 	id  uint32 // fluxID of the world: Open MPI's job, after which it names all of it
 	tmp string // the ranks' directory for temporary files

@@ -1,10 +1,11 @@
 package agent
 
 import (
-	"fmt"
+	"errors"
 	"time"
 
 	"github.com/golaunch/golaunch/agent/serve/servepmix"
+	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
@@ -27,8 +28,8 @@ func (a *Agent) localPMIx() *servepmix.Local {
 	return a.pmix
 }
 
-// InInit looks whether ranks wait there for ever.
-func (s atPMIx) InInit() { s.a.lookForStalls() }
+// Waiting looks whether ranks wait for ever.
+func (s atPMIx) Waiting() { s.a.lookForStalls() }
 
 // Say adds to a rank's output, or tells the user where that is over.
 func (s atPMIx) Say(r job.RankID, stderr bool, text string) {
@@ -39,6 +40,26 @@ func (s atPMIx) Say(r job.RankID, stderr bool, text string) {
 	if !s.a.output.Say(r, stream, []byte(text)) {
 		s.a.note(0, "rank %v: %s", r, text)
 	}
+}
+
+// Connected says whose connections to a process are.
+func (s atPMIx) Connected(pid int) (of map[job.RankID]int, others int, err error) {
+	ends, err := proc.Connected(pid)
+	of = map[job.RankID]int{}
+	for _, holders := range ends {
+		known := false
+		for _, holder := range holders {
+			var r job.RankID
+			if r, known, _ = s.a.ownerOf(holder); known {
+				of[r]++
+				break
+			}
+		}
+		if !known {
+			others++
+		}
+	}
+	return of, others, err
 }
 
 // After has f called in the event loop.
@@ -63,6 +84,11 @@ func (s atPMIx) ToNode(to job.HostIndex, m overlay.PMIxModex) {
 // Spawn asks for a new world.
 func (s atPMIx) Spawn(by job.RankID, call uint32, spawn *pmi.Spawn) {
 	a := s.a
+	if w := a.worlds[by.World]; w != nil {
+		for i := range spawn.Commands {
+			spawn.Commands[i].Env = a.forgetNetwork(w, spawn.Commands[i].Env)
+		}
+	}
 	q := overlay.SpawnRequest{Host: a.self.Index, Rank: by.Rank, World: by.World, Spawn: *spawn, Call: call}
 	if names := hostFiles(spawn); len(names) > 0 {
 		a.askWithFiles(a.rankOf(by.World, by.Rank), q, names)
@@ -105,10 +131,10 @@ func (a *Agent) rootPMIx() *servepmix.Root {
 // pmixCall takes a call from below.
 func (a *Agent) pmixCall(m overlay.Message) error {
 	if !a.root {
-		a.parent.Send(m.Stream, m.Header, m.Body)
+		a.parent.Pass(m)
 		return nil
 	}
-	return overlay.Take(m, a.rootPMIx().Called)
+	return a.drop(m, overlay.Take(m, a.rootPMIx().Called))
 }
 
 // passAnswer takes an answer of the root one step toward those whom it is for.
@@ -152,7 +178,7 @@ func (a *Agent) modexOfLost(h tree.Header, msg []byte) {
 // pmixModex takes a message of another node's helper.
 func (a *Agent) pmixModex(m overlay.Message) error {
 	if a.pmix == nil {
-		return fmt.Errorf("a PMIx message from host %d before the launch", m.Header.From)
+		return errors.New("it comes before the launch")
 	}
 	return overlay.Take(m, func(x overlay.PMIxModex) error { return a.pmix.Asked(m.Header.From, x) })
 }

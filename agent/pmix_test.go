@@ -76,14 +76,15 @@ func TestCallsGoToTheRoot(t *testing.T) {
 	require.Equal(t, m.Body, passed.Body)
 
 	a.root = true
+	withChildren(t, a, []overlay.HostEntry{{Index: 2, Name: "n2"}, {Index: 1, Name: "n1"}})
 	require.NoError(t, a.pmixCall(m))
 	answer := a.lookUp(overlay.NameRequest{Op: pmi.Publish, Service: []byte("service"), Port: []byte("y")})
 	require.Equal(t, pmi.ErrPublished.Error(), answer.Failure, "PMIx has it")
 	require.Empty(t, a.lookUp(overlay.NameRequest{Op: pmi.Publish, Service: []byte("other"), Port: []byte("y")}).Failure)
 	require.True(t, abovePMIx{atPMIx{station{a: a}}}.Taken("other"))
 	c.Host = 2
-	m.Value = c
-	require.ErrorContains(t, a.pmixCall(m), "rank 1 of kvs is not on host 2")
+	m.Value, m.Header.From = c, 2
+	require.ErrorContains(t, a.pmixCall(m), `message "PMIx call": it calls for rank 1 of kvs, which is elsewhere`)
 }
 
 // Who asks a lost host is told so by who has lost it.
@@ -104,10 +105,13 @@ func TestModexOfALostHost(t *testing.T) {
 // What a rank has put is asked of its node, whatever its world.
 func TestModexOfAnyNode(t *testing.T) {
 	a, _, said := agentOf(t, lostWarden{})
-	a.self.Index = 1
+	a.self.Index, a.parentName = 1, "n9"
 	x := overlay.PMIxModex{Number: 4, Namespace: "over", Rank: 2}
 	m := overlay.Message{From: tree.Up, Stream: link.KVS, Value: x, Header: tree.Header{Kind: overlay.KindPMIxModex, To: 1, From: 0}}
-	require.ErrorContains(t, a.fromNode(m), "before the launch")
+	require.NoError(t, a.fromNode(m))
+	note, err := overlay.As[overlay.Note](<-said)
+	require.NoError(t, err)
+	require.Equal(t, overlay.Note{Level: overlay.NoteAlways, Host: 1, Text: `dropped a message "PMIx modex" of another host, as relayed by n9: it comes before the launch`}, note)
 	a.localPMIx()
 	require.NoError(t, a.fromNode(m))
 	answer, err := overlay.As[overlay.PMIxModex](<-said)

@@ -7,13 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/golaunch/golaunch/agent/serve/servepmix"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/stage"
 )
 
 // pmixHelpers are the PMIx servers of this node: one for each libpmix in use.
@@ -51,10 +48,22 @@ func (p *pmixHelpers) Library(world, app int) string {
 		return ""
 	}
 	plan := w.libraries[app].pmix.plan
+	p.plan(plan)
+	return plan.library
+}
+
+// Later reports an app whose local ranks may speak PMIx, though their program's file does
+// not show it.
+func (p *pmixHelpers) Later(world, app int) bool {
+	w := p.a.worlds[world]
+	return w != nil && w.libraries[app].asks()
+}
+
+// plan notes how the helper of a library is run, if nothing is known of it.
+func (p *pmixHelpers) plan(plan helperPlan) {
 	if _, known := p.plans[plan.library]; !known {
 		p.plans[plan.library] = plan
 	}
-	return plan.library
 }
 
 // filesPerRank and moreFiles are how many a helper may have open: a connection of each
@@ -189,7 +198,7 @@ func (p *pmixHelpers) Dir(namespace string) (string, error) {
 		return "", fmt.Errorf("namespace %.60q cannot name a directory", namespace)
 	}
 	if p.dir == "" {
-		dir, err := p.makeDir()
+		dir, err := p.a.makeShared()
 		if err != nil {
 			return "", err
 		}
@@ -225,37 +234,6 @@ func (p *pmixHelpers) Forget(namespace string) {
 // isName reports whether a namespace can name a directory.
 func isName(namespace string) bool {
 	return namespace != "" && namespace != "." && namespace != ".." && !strings.ContainsAny(namespace, "/\x00")
-}
-
-// leastRoom is how much room a file system has to have for what a helper and its
-// clients share, in bytes.
-const leastRoom = 16 << 20
-
-// makeDir makes the directory, in memory where possible. The warden removes it, as it
-// does the job's files, and so does whoever sweeps after both.
-func (p *pmixHelpers) makeDir() (string, error) {
-	dirs := stage.ScratchDirs(overlay.NodeJob(p.a.self.Index, p.a.common.JobID))
-	slices.SortStableFunc(dirs, func(x, y string) int { return order(x) - order(y) })
-	if err := p.a.addScratch(dirs); err != nil {
-		return "", err
-	}
-	return stage.MakePrivate(dirs, leastRoom)
-}
-
-// order puts the directories below sharedMemory first: what Open MPI puts there is
-// shared memory.
-func order(dir string) int {
-	if filepath.Dir(dir) == sharedMemory {
-		return 0
-	}
-	return 1
-}
-
-// isMemory reports whether a directory is in a file system in memory.
-func isMemory(dir string) bool {
-	const tmpfs = 0x01021994 // statfs(2), TMPFS_MAGIC
-	var st syscall.Statfs_t
-	return syscall.Statfs(dir, &st) == nil && st.Type == tmpfs
 }
 
 // close lets go of what is still open. All ranks have ended.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -9,12 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/golaunch/golaunch/agent/serve/servepmix"
 	"github.com/golaunch/golaunch/internal/loader"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/stage"
 )
 
 // Open MPI 5 asks its launcher over PMIx alone. Ranks of programs that link it, or
@@ -31,6 +30,8 @@ const libPMIx = "libpmix.so.2"
 type pmixUse struct {
 	known bool       // the rest is
 	uses  string     // what it shows, or who says so; "" if it does not speak PMIx
+	later bool       // its ranks ask how their MPI finds golaunch, if they have any (begins.go)
+	alone bool       // what its ranks run can have none, see loader.Alone
 	four  bool       // it may be Open MPI 4, which wants to be told
 	plan  helperPlan // how the helper is run
 	why   string     // why that cannot be
@@ -40,6 +41,12 @@ type pmixUse struct {
 // they are.
 func (l *appLibrary) needsPMIx() bool { return l != nil && l.pmix != nil && l.pmix.uses != "" }
 func (l *appLibrary) speaks() bool    { return l.needsPMIx() && l.pmix.why == "" }
+
+// asks reports whether an app's ranks ask how their MPI finds golaunch.
+func (l *appLibrary) asks() bool { return l != nil && l.pmix != nil && l.pmix.later }
+
+// preloads reports whether those ranks preload what asks: not if they can have no MPI.
+func (l *appLibrary) preloads() bool { return l.asks() && !l.pmix.alone }
 
 // helperPlan is how the helper of a libpmix is run.
 type helperPlan struct {
@@ -54,17 +61,20 @@ type pmixKnown struct {
 	result  pmixUse
 }
 
-// pmixFor is what is known of the PMIx of an app's program: nil if its file shows that
-// it has none. Each program's loader is asked once.
+// pmixFor finds the PMIx of an app's program: nil if nothing is to be done.
+// Each program's loader is asked once.
 func (a *Agent) pmixFor(w *world, app int, lib *appLibrary) *pmixUse {
 	asked := ""
 	switch {
-	case a.launch.PMIx:
-		asked = "--pmix"
-	case w.PMIx:
-		asked = "a process that spoke PMIx spawned it"
-	case lib.readErr != nil || loader.Plain(lib.needs.Libraries):
+	case a.launch.NoMPI:
 		return nil
+	case a.launch.PMIx:
+		asked = "--mpi pmix"
+	case a.launch.OpenMPI && (lib.openMPI || lib.name == ""):
+		return nil
+	case lib.readErr != nil || loader.Plain(lib.needs.Libraries):
+		alone := lib.readErr == nil && preloaded(a.envOf(w, app)) == "" && loader.Alone(lib.needs.File, lib.needs.Libraries)
+		return &pmixUse{known: true, later: true, alone: alone}
 	}
 	helper, why := a.library(overlay.PMIxHelper, lib)
 	program, err := filepath.Abs(lib.needs.File)
@@ -78,20 +88,18 @@ func (a *Agent) pmixFor(w *world, app int, lib *appLibrary) *pmixUse {
 	}
 	u := &pmixUse{}
 	a.pmixes[key] = u
-	go func() { // ends with pmixLimit
-		ctx, cancel := context.WithTimeout(context.Background(), pmixLimit)
-		defer cancel()
-		found := make(chan pmixUse, 1)
-		go func() { found <- findPMIx(ctx, p, asked, helper, why) }() // a file system may hang
-		e := pmixKnown{program: key}
-		select {
-		case e.result = <-found:
-		case <-ctx.Done():
-			e.result = pmixUse{uses: asked, why: fmt.Sprintf("the program's loader has not said within %v which libraries it takes", pmixLimit)}
-		}
-		a.inbox.Put(e)
-	}()
+	look := func(ctx context.Context) pmixUse { return findPMIx(ctx, p, asked, helper, why) }
+	findWithin(pmixLimit, look, latePMIx(asked), func(u pmixUse) { a.inbox.Put(pmixKnown{program: key, result: u}) })
 	return u
+}
+
+// latePMIx stands for the answer of a loader that is slow. Ranks that need not speak PMIx from
+// their start ask.
+func latePMIx(asked string) pmixUse {
+	if asked == "" {
+		return pmixUse{later: true}
+	}
+	return pmixUse{uses: asked, why: fmt.Sprintf("the program's loader has not said within %v which libraries it takes", pmixLimit)}
 }
 
 // pmixKnown lets the worlds start that waited for it.
@@ -108,8 +116,8 @@ func findPMIx(ctx context.Context, p loader.Program, asked, helper, why string) 
 	if _, err := os.Stat(p.Dir); err != nil { // then ranks run elsewhere
 		p.Dir = ""
 	}
-	if asked == "" && !loader.MayLoad(p, mayNeedPMIx) {
-		return pmixUse{}
+	if asked == "" && !loader.MayLoad(p, func(name string) bool { return isMPI(name) || mayNeedPMIx(name) }) {
+		return pmixUse{later: true}
 	}
 	var libraries []loader.Library
 	if p.File != "" {
@@ -122,7 +130,8 @@ func findPMIx(ctx context.Context, p loader.Program, asked, helper, why string) 
 	u.four = fileOf(libraries, openRTE) != "" || asked != "" && fileOf(libraries, openMPI5) == ""
 	switch {
 	case u.uses == "":
-		return pmixUse{}
+		mpich := slices.ContainsFunc(libraries, func(l loader.Library) bool { return isMPICH(l.Name) })
+		return pmixUse{later: !mpich || u.four, four: u.four}
 	case why != "":
 		u.why = why
 		return u
@@ -189,7 +198,7 @@ func planHelper(ctx context.Context, p loader.Program, libraries []loader.Librar
 	plan.env, plan.argv = helperEnv(p.Env, search), []string{helper}
 	alone := loader.Program{File: helper, Env: p.Env}
 	own, err := loader.List(ctx, alone)
-	theirs, interpreter := fileOf(libraries, libC), p.Path(loader.Interpreter(p))
+	theirs, interpreter := fileOf(libraries, libC), p.Path(cmp.Or(loader.Interpreter(p), fileOf(libraries, "ld-")))
 	switch {
 	case theirs != "" && err == nil && !sameFile(p.Path(theirs), fileOf(own, libC)),
 		theirs != "" && err != nil && !sameFile(interpreter, loader.Interpreter(alone)):
@@ -279,10 +288,15 @@ func lastOf(env []string, name string) (value string) {
 	return value
 }
 
-// lacksPMIx says why the ranks of a world, which need PMIx to find each other, cannot
-// have it; nil if none needs it, or all is well. Of what is well one node speaks for all.
+// lacksPMIx says why the ranks of a world, which need PMIx to find each other, or to ask how
+// they do, cannot have it; nil if none needs it, or all is well. Of what is well one node speaks for all.
 func (a *Agent) lacksPMIx(w *world) error {
 	for app, lib := range w.libraries {
+		if lib.asks() && lib.openMPI && w.Size > 1 {
+			if _, why := a.library(overlay.LibMPIInit, lib); why != "" {
+				return &pmixError{w.firstHere(app), fmt.Sprintf("%s: Open MPI's ranks would not find each other: %s", path.Base(w.Apps[app].Argv[0]), why)}
+			}
+		}
 		if !lib.needsPMIx() {
 			continue
 		}
@@ -319,25 +333,20 @@ func (e *pmixError) Error() string { return e.text }
 // with the job; names of files there are the same on two nodes of one machine. Nodes and
 // worlds of one machine talk over its own network: Open MPI's TCP expects a peer to call
 // from one address, and drops it when it calls from another of the machine's.
-func (a *Agent) pmixEnv(w *world, app int) (env []string) {
+func (a *Agent) pmixEnv(w *world, app int, four bool) (env []string) {
 	own := a.envOf(w, app)
-	if w.libraries[app].pmix.four && lastOf(own, fluxJob) == "" {
+	if four && lastOf(own, fluxJob) == "" {
 		env = append(env, fluxJob+"=1")
 	}
 	if a.onOneMachine() && lastOf(own, tcpInclude) == "" && lastOf(own, tcpExclude) == "" {
 		env = append(env, tcpInclude+"=lo")
 	}
+	env = append(env, a.yieldEnv(w, own)...)
 	dir, err := a.helpers.Dir(w.KVSName + sharedEnd) // libpmix empties its own before Open MPI is through
-	if err != nil || !isMemory(dir) {                // Open MPI's own choice is better
+	if err != nil {
 		return env
 	}
-	for _, name := range servepmix.SharedDirs {
-		// Of a job around this one it is none for these ranks.
-		if set := lastOf(own, name); set == "" || strings.Contains(set, "/"+stage.ScratchPrefix) {
-			env = append(env, name+"="+dir)
-		}
-	}
-	return env
+	return append(env, sharedEnv(dir, own)...)
 }
 
 // Variables by which users choose the networks of Open MPI's TCP.

@@ -92,20 +92,22 @@ func TestFindPMIx(t *testing.T) {
 	require.Len(t, u.plan.env, 2)
 	require.Regexp(t, "^LD_LIBRARY_PATH="+lib+":", u.plan.env[1])
 
-	require.Equal(t, pmixUse{}, find(four, "", ""))
-	require.Equal(t, pmixUse{}, find(helper, "", ""))
+	mpich := distribution(t, filepath.Join(dir, "mpich"), "libmpich.so.12")
+	require.Equal(t, pmixUse{later: true, four: true}, find(four, "", ""))
+	require.Equal(t, pmixUse{later: true}, find(helper, "", ""), "what it opens later is not known")
+	require.Equal(t, pmixUse{}, find(mpich, "", ""))
 	require.Equal(t, "not built", find(five, "", "not built").why)
-	require.Equal(t, pmixUse{}, find(four, "", "not built"), "nobody needs it")
+	require.Empty(t, find(four, "", "not built").why, "nobody needs it yet")
 
 	// Who is asked to speak it has the libpmix that the user's path leads to.
-	u = find(four, "--pmix", "", "LD_LIBRARY_PATH=/nowhere:"+filepath.Dir(other))
-	require.Equal(t, "--pmix", u.uses)
+	u = find(four, "--mpi pmix", "", "LD_LIBRARY_PATH=/nowhere:"+filepath.Dir(other))
+	require.Equal(t, "--mpi pmix", u.uses)
 	require.True(t, u.four)
 	require.Equal(t, other, u.plan.library)
-	u = find("", "--pmix", "", "LD_LIBRARY_PATH="+filepath.Dir(other)) // a script
+	u = find("", "--mpi pmix", "", "LD_LIBRARY_PATH="+filepath.Dir(other)) // a script
 	require.True(t, u.four)
 	require.Equal(t, other, u.plan.library)
-	require.False(t, find(five, "--pmix", "").four)
+	require.False(t, find(five, "--mpi pmix", "").four)
 
 	// A helper that does not run here.
 	broken := compile(t, filepath.Join(dir, "broken"), emptyMain, library(t, filepath.Join(dir, "libgone.so.1"), ""))
@@ -151,14 +153,6 @@ func TestHelperEnvironment(t *testing.T) {
 	require.Empty(t, helperEnv(nil, ""))
 }
 
-func TestFlagForAnOpenMPIThatDoesNotShow(t *testing.T) {
-	for library, want := range map[string]string{
-		"libmpi.so.40.40.7": "--pmix", "libmpi.so.40.42.0": "--pmix", "libmpi.so.40.30.4": "--open-mpi", "libmpi.so.40": "--open-mpi", "libmpi.so.20.10.1": "--open-mpi",
-	} {
-		require.Equal(t, want, openMPIFlag(library), library)
-	}
-}
-
 // A world of a program that cannot do without PMIx does not start without; where there
 // is one rank, it needs nobody.
 func TestWorldThatLacksPMIx(t *testing.T) {
@@ -183,6 +177,18 @@ func TestWorldThatLacksPMIx(t *testing.T) {
 	n, err := overlay.Decode[overlay.Note]((<-said).Body)
 	require.NoError(t, err)
 	require.Equal(t, overlay.Note{Level: 1, Text: "app runs without PMIx (Open MPI 5): not built"}, n)
+}
+
+// Of a program whose loader is slow the ranks ask, unless the user says what they speak.
+func TestPMIxOfASlowLoader(t *testing.T) {
+	late := latePMIx("")
+	lib := &appLibrary{pmix: &late}
+	require.True(t, lib.asks())
+	require.False(t, lib.needsPMIx())
+	late = latePMIx("--mpi pmix")
+	require.False(t, lib.asks())
+	require.True(t, lib.needsPMIx())
+	require.Contains(t, late.why, "the program's loader has not said within")
 }
 
 // Ranks wait until it is known whether they speak PMIx.

@@ -106,20 +106,34 @@ func (a *Agent) profileLibrary(w *world, app int) string {
 
 // preloadEnv is what the ranks of an app preload beside what the user has them: the
 // profiler in front, so that tools of others have what the program calls behind it,
-// and what ends a hang of MPICH at the end.
+// and golaunch's own at the end.
 func (a *Agent) preloadEnv(w *world, app int) []string {
 	profiler, fix := a.profileLibrary(w, app), a.fixFile(w, app)
+	begins, env := a.beginsEnv(w, app)
 	own := preloaded(a.envOf(w, app))
 	var files []string
-	for _, f := range []string{profiler, strings.Trim(own, ": "), fix} {
+	for _, f := range []string{profiler, strings.Trim(own, ": "), fix, begins} {
 		if f != "" {
 			files = append(files, f)
 		}
 	}
-	if profiler == "" && fix == "" {
+	if profiler == "" && fix == "" && begins == "" {
 		return nil
 	}
-	return []string{preloadVariable + strings.Join(files, ":")}
+	return append(env, preloadVariable+strings.Join(files, ":"), sanitizerEnv(a.envOf(w, app)))
+}
+
+// sanitizerVariable has the options of a program that was built with ASan.
+const sanitizerVariable = "ASAN_OPTIONS"
+
+// sanitizerEnv has ASan take what is preloaded before its own runtime, whereupon it
+// would end the program. What is preloaded takes it back (native/preload.h).
+func sanitizerEnv(env []string) string {
+	const option = "verify_asan_link_order=no"
+	if own := lastOf(env, sanitizerVariable); own != "" {
+		return sanitizerVariable + "=" + own + ":" + option
+	}
+	return sanitizerVariable + "=" + option
 }
 
 // tellProfiles sends the launcher what the ranks here have counted in those worlds

@@ -34,7 +34,8 @@ func TestProfilerIsPreloadedInFront(t *testing.T) {
 	require.NoError(t, err)
 	w.libraries[0].fix = &mpichFix{known: true, mpich: "MPICH", file: "/fix.so"}
 	env := a.preloadEnv(w, 0)
-	require.Len(t, env, 1)
+	require.Len(t, env, 2)
+	require.Equal(t, "ASAN_OPTIONS=verify_asan_link_order=no", env[1])
 	files := strings.Split(strings.TrimPrefix(env[0], preloadVariable), ":")
 	require.Equal(t, []string{"own.so", "/fix.so"}, files[1:])
 	require.Equal(t, unix.DescriptorPath(a.memLibraries[overlay.LibProfileMPICH]), files[0])

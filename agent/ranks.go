@@ -30,12 +30,12 @@ func (a *Agent) startRanks(w *world) {
 	// With fewer it may go well still: ranks that end make room for others.
 	a.tooFew = unix.NeedFiles(a.openFiles(), fmt.Sprintf("the agent of %d ranks", a.end.Living()))
 	if !w.opened { // servers know where ranks are bound
-		err := a.lacksPMIx(w)
+		err := a.network.err
 		if err == nil {
-			err = a.bind(w)
+			err = a.lacksPMIx(w)
 		}
 		if err == nil {
-			err = a.giveGPUs(w, os.DirFS("/"), os.Environ())
+			err = a.giveParts(w, os.DirFS("/"), os.Environ())
 		}
 		if err != nil {
 			a.cannotStart(w, err)
@@ -48,9 +48,9 @@ func (a *Agent) startRanks(w *world) {
 	w.launched = true
 	a.end.RanksHanded(w.unborn)
 	l := a.launch
-	spec := proc.Spec{Env: slices.Concat(bindingEnv(w), l.Env, a.nodeEnv(w)), Umask: l.Umask, Rlimits: l.Rlimits}
+	spec := proc.Spec{Env: slices.Concat(bindingEnv(w), a.addressEnv(w), l.Env, a.nodeEnv(w)), Umask: l.Umask, Rlimits: l.Rlimits, Socket: w.socket}
 	for i, app := range w.Apps {
-		spec.Apps = append(spec.Apps, proc.App{Argv: a.program(w, i), Env: a.libraryEnv(w, i), Dir: app.Dir, DirGiven: app.DirGiven, Path: app.Path})
+		spec.Apps = append(spec.Apps, proc.App{Argv: a.program(w, i), Env: a.libraryEnv(w, i), Dir: a.dirOf(app), DirGiven: app.DirGiven, Path: app.Path})
 	}
 	children := make([]proc.Child, len(w.ranks))
 	counters := a.openCounters(w)
@@ -59,8 +59,8 @@ func (a *Agent) startRanks(w *world) {
 		children[i] = proc.Child{
 			World: w.id, Rank: r.Number, App: r.App,
 			Terminal: a.terminalOf(w, r.Number),
-			CPUs:     r.cpus,
-			Env:      []string{"PMI_RANK=" + n, "RANK=" + n, "ROLE_RANK=" + n, "MPI_LOCALRANKID=" + local, "LOCAL_RANK=" + local},
+			CPUs:     r.cpus, Unbuffered: l.Unbuffered,
+			Env: []string{"PMI_RANK=" + n, "RANK=" + n, "ROLE_RANK=" + n, "MPI_LOCALRANKID=" + local, "LOCAL_RANK=" + local},
 		}
 		children[i].StdinPipe = children[i].Terminal == nil && w.id == 0 && (l.StdinRank == overlay.StdinAll || l.StdinRank == r.Number)
 		children[i].Env = append(children[i].Env, l.Names.OfRank(n, local)...)
@@ -82,9 +82,10 @@ func (a *Agent) startRanks(w *world) {
 // neverStart counts the ranks of a world that is not launched as ended.
 func (a *Agent) neverStart(w *world) {
 	w.launched = true
-	w.ended.Ended += w.unborn
+	w.ended.Merge(overlay.Done{Ended: w.unborn, Never: w.unborn})
 	waited := w.unborn
 	w.unborn, w.living = 0, 0
+	defer a.allBorn()
 	for _, r := range w.ranks {
 		r.Exited = true
 		a.shutInput(r)
@@ -96,8 +97,8 @@ func (a *Agent) neverStart(w *world) {
 }
 
 // openFiles is how many files an agent may have open once its ranks run: two pipes of
-// each, what servers need, the pipes of those that read standard input, its links, and
-// some of its own.
+// each, what servers need, the pipes of those that read standard input, and those for
+// the answers to those that ask when MPI begins, its links, and some of its own.
 func (a *Agent) openFiles() uint64 {
 	const perLink, pipes = 4, 2
 	n := ownFiles + perLink*a.subtree.Degree()
@@ -108,7 +109,7 @@ func (a *Agent) openFiles() uint64 {
 		if w.living == 0 {
 			continue
 		}
-		n += pipes * w.living
+		n += pipes*w.living + w.answerFiles()
 		for _, s := range w.all {
 			perRank, more := s.Files()
 			n += perRank*w.living + more
@@ -137,11 +138,9 @@ func (a *Agent) noRank(f job.Failure) {
 // nodeEnv is what every rank of this node is told about its world and node.
 func (a *Agent) nodeEnv(w *world) []string {
 	size, local := strconv.Itoa(w.Size), strconv.Itoa(len(w.ranks))
-	addr := a.address()
 	group := strconv.Itoa(slices.Index(w.nodes, a.self.Index))
 	env := []string{
 		"PMI_SIZE=" + size, "MPI_LOCALNRANKS=" + local,
-		"PMI_HOSTNAME=" + addr, "MPIR_CVAR_CH3_INTERFACE_HOSTNAME=" + addr,
 		"WORLD_SIZE=" + size, "LOCAL_WORLD_SIZE=" + local,
 		"GOLAUNCH_NODEID=" + strconv.Itoa(int(a.node)),
 		"GROUP_RANK=" + group, "GROUP_WORLD_SIZE=" + strconv.Itoa(len(w.nodes)),
@@ -194,7 +193,7 @@ func (a *Agent) startFailed(e proc.StartFailed) {
 	}
 	a.rankBorn(r.world)
 	if e.World > 0 {
-		a.rankEnded(r, overlay.Done{Ended: 1})
+		a.rankEnded(r, overlay.Done{Ended: 1, Never: 1})
 	} else {
 		a.rankEnded(r, a.outcome(r, true, a.end.Killed()))
 	}
@@ -202,14 +201,14 @@ func (a *Agent) startFailed(e proc.StartFailed) {
 
 func (a *Agent) rankStarted(e proc.Started) {
 	r := a.rankOf(e.World, e.Rank)
-	r.PID = e.PID
+	r.PID, a.byPID[e.PID] = e.PID, r
 	a.recordStart(r, e)
 	r.world.own.Ranks++
 	errs := []error{a.output.Add(r.id(), stdio.Stdout, e.Stdout)}
 	if e.Stderr >= 0 {
 		errs = append(errs, a.output.Add(r.id(), stdio.Stderr, e.Stderr))
 	}
-	errs = append(errs, r.world.socket(r, e.PMI))
+	errs = append(errs, r.world.giveSocket(r, e.PMI))
 	for _, err := range errs {
 		if err != nil {
 			a.nodeFailed("start", err)
@@ -218,6 +217,7 @@ func (a *Agent) rankStarted(e proc.Started) {
 	if e.Stdin >= 0 {
 		a.openReader(r, e.Stdin)
 	}
+	a.born(r.PID)
 	a.rankBorn(r.world)
 }
 
@@ -228,6 +228,7 @@ func (a *Agent) nodeFailed(phase string, err error) {
 
 func (a *Agent) rankBorn(w *world) {
 	if w.unborn--; w.unborn == 0 {
+		defer a.allBorn()
 		a.stamp(w, phaseStarted)
 		a.output.Complete(w.id)
 		a.startedIf(w, w.started.Add(w.own))
@@ -243,7 +244,9 @@ func (a *Agent) rankExited(e proc.Exited) {
 	}
 	a.recordEnd(r, e)
 	r.world.hear(&r.Rank)
-	a.explainSilence(r, true)
+	if !e.Status.Signaled() { // else it may not have come to ask
+		a.explainSilence(r)
+	}
 	f := job.Failure{Phase: r.world.phase(&r.Rank)}
 	ok := !e.Status.Signaled() && e.Status.ExitStatus() == 0
 	provoked := e.Provoked || r.world.killed
@@ -251,12 +254,19 @@ func (a *Agent) rankExited(e proc.Exited) {
 	if !r.Aborted && !provoked {
 		judged = r.world.judge(r, ok)
 	}
+	if ok && judged == nil && !provoked {
+		judged = r.alone()
+	}
 	switch {
 	case r.Aborted: // reported when it said so
 		a.rankEnded(r, overlay.Done{Failed: 1})
 		return
 	case provoked, ok && judged == nil: // nobody asks why what was told to end has ended
-		a.rankEnded(r, a.outcome(r, false, e.Provoked))
+		d := a.outcome(r, false, e.Provoked)
+		if e.Cut {
+			d.Cut = d.Ended
+		}
+		a.rankEnded(r, d)
 		return
 	case judged != nil:
 		judged.Phase = cmp.Or(judged.Phase, f.Phase)
@@ -287,6 +297,9 @@ func (a *Agent) rankExited(e proc.Exited) {
 func (a *Agent) outcome(r *rank, failed, provoked bool) overlay.Done {
 	switch {
 	case provoked || r.world.killed:
+		if r.PID == 0 {
+			return overlay.Done{Ended: 1, Never: 1}
+		}
 		return overlay.Done{Ended: 1}
 	case failed:
 		return overlay.Done{Failed: 1}
@@ -299,6 +312,9 @@ func (a *Agent) outcome(r *rank, failed, provoked bool) overlay.Done {
 func (a *Agent) rankEnded(r *rank, d overlay.Done) {
 	w := r.world
 	r.Exited = true
+	if a.byPID[r.PID] == r {
+		delete(a.byPID, r.PID) // it may be another's soon
+	}
 	r.recordOutcome(d)
 	a.shutInput(r)
 	for _, s := range w.all {

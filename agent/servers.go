@@ -29,6 +29,8 @@ type servers struct {
 	pmix  *servepmix.Server
 	tree  *servetree.Server
 
+	socket string // the variable by which ranks find theirs; "" where no server hears it
+
 	opened  bool // each server was told to open
 	opening int  // those that are not ready
 }
@@ -54,10 +56,14 @@ func (a *Agent) makeServers(w *world) (err error) {
 			w.add(&servepmi.OnPort{Server: w.pmi})
 		} else {
 			w.add(servepmi.OnDescriptor{Server: w.pmi})
+			w.socket = servepmi.Variable
 		}
 	}
 	w.add(servemaster.New(view))
 	w.pmix = servepmix.New(view, a.localPMIx())
+	if w.board != nil {
+		w.pmix.Over = w.board.FencesOverByPMI
+	}
 	w.add(w.pmix)
 	if w.tree, err = servetree.New(view, w.board, &a.door); err != nil {
 		return err
@@ -170,9 +176,9 @@ func (a *Agent) tellServers(slot tree.Slot, why string) {
 	}
 }
 
-// socket hands a rank's end of the socket pair that it was started with to whom it is
+// giveSocket hands a rank's end of the socket pair that it was started with to whom it is
 // for, if anybody.
-func (w *world) socket(r *rank, fd int) error {
+func (w *world) giveSocket(r *rank, fd int) error {
 	for _, s := range w.all {
 		if taken, err := s.Socket(&r.Rank, fd); taken || err != nil {
 			return err
@@ -263,7 +269,7 @@ func (a *Agent) fromNeighbor(m overlay.Message) error {
 			peer = serve.Neighbor(slices.Index(w.peers, m.From))
 		}
 		if peer < serve.Parent || m.From != tree.Up && peer == serve.Parent {
-			return fmt.Errorf("message of kind %d from where nothing of world %d is", m.Header.Kind, id)
+			return fmt.Errorf("message %q from where nothing of world %d is", overlay.Word(m.Header.Kind), id)
 		}
 		return a.toServer(w, serve.Message{Message: m, Neighbor: peer, Node: -1})
 	})
@@ -278,7 +284,7 @@ func (a *Agent) toServer(w *world, m serve.Message) error {
 	case w.refused > 0:
 		return nil // what is below has begun, and is about to be ended
 	}
-	return fmt.Errorf("message of kind %d from where nothing of world %d is", m.Header.Kind, w.id)
+	return fmt.Errorf("message %q from where nothing of world %d is", overlay.Word(m.Header.Kind), w.id)
 }
 
 // hearEarly hands over what has come before the world, which came on another stream.

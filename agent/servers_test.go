@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"syscall"
 	"testing"
 
@@ -84,7 +85,7 @@ func TestRanksStartWhenTheirServersAreReady(t *testing.T) {
 	require.True(t, w.launched)
 	require.Len(t, *launched, 1)
 	require.Contains(t, (*launched)[0].Env, "ALL=1")
-	require.Contains(t, (*launched)[0].Env, "PMI_FD=3")
+	require.Equal(t, "PMI_FD", (*launched)[0].Socket)
 	require.NotContains(t, (*launched)[0].Env, "GOLAUNCH_WORLD=0", "the first world's ranks are not told")
 	a.startIf()
 	require.Len(t, *launched, 1)
@@ -107,9 +108,23 @@ func TestDescriptorsThatServersNeed(t *testing.T) {
 	own := files(overlay.Launch{}, 4) // for each rank two pipes, and sockets of PMI and the tree's service; two files of the board
 	require.Equal(t, none+4*4+2, own)
 	const callers = serve.MoreCallers + 1
-	require.Equal(t, own+4+callers, files(overlay.Launch{LaunchOptions: overlay.LaunchOptions{PMIPort: true}}, 4))
+	require.Equal(t, own+2*4+callers, files(overlay.Launch{LaunchOptions: overlay.LaunchOptions{PMIPort: true}}, 4))
 	require.Equal(t, own+2*4+callers, files(overlay.Launch{LaunchOptions: overlay.LaunchOptions{PMGR: true}}, 4))
 	require.Equal(t, own+3*4+5, files(overlay.Launch{}, 4, needy{}))
+}
+
+// Ranks that ask when MPI begins mostly do so at once, each with a pipe for the answer.
+func TestDescriptorsForAnswers(t *testing.T) {
+	a, w, _ := agentOf(t, nil)
+	w.ranks = []*rank{{}, {}, {}, {}}
+	for i, r := range w.ranks {
+		r.Number, r.App = job.Rank(i), i/3
+	}
+	served(t, a, w)
+	w.ranks[2].Exited = true
+	none := a.openFiles()
+	w.libraries = map[int]*appLibrary{0: {pmix: &pmixUse{known: true, later: true}}, 1: {}}
+	require.Equal(t, int(none)+2+beginsFiles, int(a.openFiles()))
 }
 
 // needy is a server that needs descriptors.
@@ -150,7 +165,7 @@ func TestTheEndDoesNotWaitForAServer(t *testing.T) {
 // Servers hear the last words of a rank, and judge its end, before it counts; what
 // they find is reported with who and where.
 func TestServersJudgeTheEndOfARank(t *testing.T) {
-	const exited = syscall.WaitStatus(3 << 8)
+	const exited, killed = syscall.WaitStatus(3 << 8), syscall.WaitStatus(syscall.SIGKILL)
 	wrong := &job.Failure{Class: job.CauseAbort, Code: 9, Text: "as it said"}
 	for name, x := range map[string]struct {
 		end    proc.Exited
@@ -165,6 +180,7 @@ func TestServersJudgeTheEndOfARank(t *testing.T) {
 		"a server explains":  {proc.Exited{Status: exited}, wrong, false, []string{"hear 1", "judge false", "ended 0"}, *wrong, overlay.Done{Failed: 1}},
 		"its status says it": {proc.Exited{Status: exited}, nil, false, []string{"hear 1", "judge false", "ended 0"}, job.Failure{Class: job.CauseExit, Code: 3}, overlay.Done{Failed: 1}},
 		"it was told to":     {proc.Exited{Status: exited, Provoked: true}, wrong, false, []string{"hear 1", "ended 0"}, job.Failure{}, overlay.Done{Ended: 1}},
+		"it was late":        {proc.Exited{Status: killed, Provoked: true, Cut: true}, nil, false, []string{"hear 1", "ended 0"}, job.Failure{}, overlay.Done{Ended: 1, Cut: 1}},
 		"its world was":      {proc.Exited{Status: exited}, wrong, true, []string{"hear 1", "ended 0"}, job.Failure{}, overlay.Done{Ended: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -175,16 +191,16 @@ func TestServersJudgeTheEndOfARank(t *testing.T) {
 			served(t, a, w)
 			s := &slowServer{wrong: x.wrong}
 			w.add(s)
-			x.end.PID = 7
+			x.end.PID, w.ranks[0].PID = 7, 7
 			a.wardenEvents([]proc.Event{x.end})
 			require.Equal(t, x.told, s.told[:len(x.told)])
 			require.Equal(t, x.done, w.ended)
-			if x.want == (job.Failure{}) {
+			if reflect.ValueOf(x.want).IsZero() {
 				return
 			}
 			f, err := overlay.As[job.Failure](<-said)
 			require.NoError(t, err)
-			x.want.PID, x.want.Phase, x.want.Age, x.want.Clock = 7, "running", f.Age, f.Clock
+			x.want.PID, x.want.Phase, x.want.Age, x.want.Said, x.want.Clock = 7, "running", f.Age, f.Said, f.Clock
 			require.Equal(t, x.want, f)
 		})
 	}

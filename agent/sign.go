@@ -58,7 +58,8 @@ func (a *Agent) childSignature(slot tree.Slot, r overlay.SignRequest) {
 	for _, h := range []job.HostIndex{r.By, r.Request.Host} {
 		if via, ok := a.subtree.Route(h); !ok || via != slot || r.Request.Host == own {
 			var answer overlay.SignAnswer
-			answer.Refuse(&bootstrap.RefusedError{Reason: fmt.Sprintf("host %d asked for a signature that concerns host %d", own, h)})
+			called := a.subtree.Worlds.Called
+			answer.Refuse(&bootstrap.RefusedError{Reason: fmt.Sprintf("%s asked for a signature that concerns %s", called(own), called(h))})
 			a.answerSignature(signOrigin{slot: slot, id: r.ID}, answer)
 			return
 		}

@@ -42,6 +42,7 @@ func withChild(t *testing.T) (a *Agent, slot tree.Slot, above, below link.Link) 
 	up, above := memlink.Pair()
 	a.parent = overlay.NewEdge(up, tree.Up, overlay.OfParent(), inbox, sink, nil)
 	a.subtree = overlay.NewSubtree(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
+	a.subtree.Worlds.Call(overlay.HostEntry{Index: 1, Name: "n1"})
 	down, below := memlink.Pair()
 	slot = a.subtree.Join(overlay.Joined{Link: down, Host: overlay.HostEntry{Index: 1}, Rest: []overlay.HostEntry{{Index: 2}, {Index: 3}}})
 	other, _ := memlink.Pair()
@@ -89,7 +90,7 @@ func TestSignaturesThatAChildMayAskFor(t *testing.T) {
 			_, err := answer.Result()
 			var refusal *sshboot.RefusedError
 			require.ErrorAs(t, err, &refusal)
-			require.ErrorContains(t, err, "signature refused: host 1 asked for a signature that concerns host")
+			require.ErrorContains(t, err, "signature refused: n1 asked for a signature that concerns ")
 		})
 	}
 }

@@ -20,6 +20,8 @@ type stalls struct {
 	all     bool            // all local ranks have waited for messages for long
 	poked   bool            // the launcher was told, and has not asked yet
 
+	attempts map[attempt]int // looks that have found it
+
 	number int // of the launcher's question
 	gather answers[overlay.Waits]
 }
@@ -39,7 +41,7 @@ const looksToStall = 4
 // stallDue is the event of the time for a look.
 type stallDue struct{}
 
-// lookForStalls looks from now on, as long as ranks use the service or are in MPI_Init.
+// lookForStalls looks from now on, as long as ranks use the service or wait in a fence.
 func (a *Agent) lookForStalls() {
 	if s := &a.stalls; !s.looking && a.common.StallAfter > 0 {
 		s.looking = true
@@ -51,7 +53,9 @@ func (a *Agent) lookForStalls() {
 func (a *Agent) look() {
 	s := &a.stalls
 	s.looking = false
-	if a.end.Killed() || a.end.Leaving() || !a.treeInUse() && len(a.initWaits()) == 0 {
+	waits := a.waits()
+	connects := a.mayConnect()
+	if a.end.Killed() || a.end.Leaving() || !a.treeInUse() && len(waits) == 0 && !connects {
 		s.ages = nil
 		return
 	}
@@ -59,8 +63,11 @@ func (a *Agent) look() {
 	if a.stopped { // that is no stall
 		return
 	}
+	if connects {
+		a.lookForAttempts()
+	}
 	ages, messages, due, dueMessages := map[waiting]int{}, 0, false, false
-	for _, w := range a.waits() {
+	for _, w := range waits {
 		ages[w] = s.ages[w] + 1
 		reached := ages[w] == looksToStall+1
 		switch {
@@ -106,12 +113,9 @@ func (a *Agent) waits() (list []waiting) {
 func (w *world) waits() (list []waiting) {
 	for _, x := range w.tree.Waits(overlay.MostWaits) {
 		id := overlay.WaitID{World: w.id, Comm: x.Comm, Seq: x.Seq}
-		list = append(list, waiting{id: id, missing: len(w.missing(id)), text: w.named(x.Text)})
+		list = append(list, waiting{id: id, missing: len(w.tree.Missing(x.Comm, x.Seq)), text: w.named(x.Text)})
 	}
-	if number, some := w.tree.FenceWaits(); some {
-		id := overlay.WaitID{World: w.id, Fence: true, Seq: number}
-		list = append(list, waiting{id: id, missing: len(w.missing(id)), text: w.named(fmt.Sprintf("fence, number %d of the world", number))})
-	}
+	list = append(list, w.fenceWaits()...)
 	for _, x := range w.tree.MessageWaits() {
 		list = append(list, waiting{id: overlay.WaitID{World: w.id, Seq: x.Seq}, message: true, rank: x.Rank})
 	}
@@ -143,7 +147,13 @@ func (a *Agent) askWaits(q overlay.WaitQuestion) {
 	s.gather.Merge = (*overlay.Waits).Merge
 	s.gather.Expect(1)
 	for slot := range a.subtree.Children {
-		s.gather.awaits(slot)
+		if !a.states.mute[slot] {
+			s.gather.awaits(slot)
+		}
+	}
+	if q.Now && len(q.Of) == 0 {
+		a.askStates(q)
+		return
 	}
 	a.waitsIf(s.gather.Add(a.ownWaits(q)))
 }
@@ -151,42 +161,41 @@ func (a *Agent) askWaits(q overlay.WaitQuestion) {
 func (a *Agent) ownWaits(q overlay.WaitQuestion) overlay.Waits {
 	var own overlay.Waits
 	for _, id := range q.Of {
-		if id.Init {
-			own.Waits = append(own.Waits, a.outOfInit(id))
-			continue
-		}
-		x := overlay.Wait{ID: id}
-		if w := a.worlds[id.World]; w != nil && w.tree != nil {
-			x.Missing = overlay.AppendWaitRuns(nil, w.missing(id))
-		}
-		own.Waits = append(own.Waits, x)
+		own.Waits = append(own.Waits, a.outOf(id))
 	}
 	if len(q.Of) > 0 {
 		return own
 	}
 	own.Living = a.end.Living()
+	a.ownAttempts(&own, q.Now)
 	for _, x := range a.waits() {
 		switch {
 		case !q.Now && a.stalls.ages[x] <= looksToStall:
 		case !x.message && len(own.Waits) == overlay.MostWaits:
 		case !x.message:
-			own.Waits = append(own.Waits, overlay.Wait{ID: x.id, Text: overlay.CutCause(x.text)})
+			own.Waits = append(own.Waits, overlay.Wait{ID: x.id, Text: overlay.CutWait(x.text)})
 		default:
 			if own.Messages++; len(own.Examples) < overlay.MostExamples {
 				w := a.worlds[x.id.World]
-				own.Examples = append(own.Examples, overlay.CutCause(w.named(w.tree.MessageText(x.rank))))
+				own.Examples = append(own.Examples, overlay.CutWait(w.named(w.tree.MessageText(x.rank))))
 			}
 		}
 	}
 	return own
 }
 
-// missing are the local ranks that have not entered what others wait in.
-func (w *world) missing(id overlay.WaitID) []int {
-	if id.Fence {
-		return w.tree.MissingInFence(id.Seq)
+// outOf tells which local ranks have not entered what others wait in.
+func (a *Agent) outOf(id overlay.WaitID) overlay.Wait {
+	w := a.worlds[id.World]
+	switch {
+	case id.Init:
+		return a.outOfInit(id)
+	case w == nil || w.tree == nil:
+		return overlay.Wait{ID: id}
+	case id.Fence:
+		return w.outOfFence(id)
 	}
-	return w.tree.Missing(id.Comm, id.Seq)
+	return overlay.Wait{ID: id, Missing: overlay.AppendWaitRuns(nil, w.tree.Missing(id.Comm, id.Seq))}
 }
 
 // childWaits takes a child's answer. One to an older question is of no interest.

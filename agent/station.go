@@ -30,6 +30,9 @@ func (s station) Change(fd int, read, write bool) error {
 // CloseFD closes it.
 func (s station) CloseFD(fd int) { s.a.closeFD(fd) }
 
+// Forget ends its watch.
+func (s station) Forget(fd int) { s.a.forgetFD(fd) }
+
 // posted is the event of something to be done in the event loop.
 type posted func()
 
@@ -99,9 +102,7 @@ type fences struct {
 func (f fences) Entered() {
 	f.a.fenceEntered(f.w)
 	f.a.watchFence(f.w)
-	if f.w.fences == 0 { // in MPI_Init
-		f.a.lookForStalls()
-	}
+	f.a.lookForStalls()
 }
 
 // Released notes that it is complete.

@@ -30,7 +30,7 @@ func (a *Agent) askSummon(s overlay.Summon, from signOrigin) {
 func (a *Agent) childSummon(slot tree.Slot, s overlay.Summon) {
 	for _, h := range []job.HostIndex{s.By, s.Host} {
 		if via, ok := a.subtree.Route(h); !ok || via != slot || s.By == s.Host {
-			answer := overlay.SignAnswer{Refusal: fmt.Sprintf("host %d may not call host %d", s.Host, s.By)}
+			answer := overlay.SignAnswer{Refusal: fmt.Sprintf("%s may not call %s", a.subtree.Worlds.Called(s.Host), a.subtree.Worlds.Called(s.By))}
 			a.answerSignature(signOrigin{slot: slot, id: s.ID}, answer)
 			return
 		}

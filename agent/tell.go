@@ -41,7 +41,7 @@ func (a *Agent) report(f job.Failure) {
 	if f.Clock > 0 {
 		f.Age = max(0, now-f.Clock)
 	}
-	f.Text = overlay.Cut(f.Text)
+	f.Said, f.Text = now, overlay.Cut(f.Text)
 	a.tellFailure(f)
 }
 

@@ -3,10 +3,10 @@ package agent
 import (
 	"time"
 
+	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/report"
-	"github.com/golaunch/golaunch/tree"
 )
 
 // tracing is what only --trace wants to know, beside what is kept anyway.
@@ -16,18 +16,18 @@ type tracing struct {
 	fencesLeft    int
 }
 
-// pong tells the parent this node's time.
-func (a *Agent) pong(p overlay.Ping) error {
-	received := a.now().UnixNano()
-	a.up(link.Control, overlay.KindPong, overlay.Encode(overlay.Pong{Sent: p.Sent, Received: received, Answered: a.now().UnixNano()}))
-	return nil
+// pong tells the parent this node's time; the question has arrived so long ago.
+func (a *Agent) pong(p overlay.Ping, ago time.Duration) {
+	answer := overlay.Pong{Sent: p.Sent, Clock: p.Clock, Heard: unix.Monotonic() - ago, Received: a.now().UnixNano()}
+	answer.Answered, answer.Said = a.now().UnixNano(), unix.Monotonic()
+	a.up(link.Control, overlay.KindPong, overlay.Encode(answer))
 }
 
 // childClock takes a child's answer to a ping.
-func (a *Agent) childClock(slot tree.Slot, p overlay.Pong) error {
-	done, err := a.subtree.Pong(slot, p)
+func (a *Agent) childClock(m overlay.Message, p overlay.Pong) error {
+	done, err := a.subtree.Pong(m.From, p, m.Residence())
 	if done {
-		a.timed(slot)
+		a.timed(m.From)
 	}
 	return err
 }

@@ -85,7 +85,7 @@ func TestClocksOfTwoNodesAreFound(t *testing.T) {
 			case overlay.KindPong:
 				p, err := overlay.Decode[overlay.Pong](m.Body)
 				require.NoError(t, err)
-				measured, err := subtree.Pong(slot, p)
+				measured, err := subtree.Pong(slot, p, 0)
 				require.NoError(t, err)
 				if measured && !asked {
 					asked = true
@@ -117,6 +117,6 @@ func TestClocksOfTwoNodesAreFound(t *testing.T) {
 		require.Equal(t, []string{phaseHello, phaseRange, phaseReady}, []string{n.Phases[0].Name, n.Phases[1].Name, n.Phases[2].Name})
 		require.WithinDuration(t, time.Now(), c.Launcher(n.Phases[1].End), time.Minute, "on the launcher's clock it was just now")
 	}
-	_, err = subtree.Pong(slot, overlay.Pong{})
+	_, err = subtree.Pong(slot, overlay.Pong{}, 0)
 	require.ErrorContains(t, err, "nobody asked for")
 }

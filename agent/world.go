@@ -35,6 +35,7 @@ type world struct {
 	settled  bool // this node's part of done is given
 
 	libraries map[int]*appLibrary // by app, of those with local ranks
+	begun     *begun              // what they use that have begun MPI; nil while none has asked
 
 	own     overlay.Started // this node's part of started
 	ended   overlay.Done    // this node's part of done
@@ -54,9 +55,14 @@ func (a *Agent) takeLaunch(l overlay.Launch) error {
 	}
 	a.launch = &l
 	a.takeEnviron()
+	a.takeIface()
+	if l.Timed {
+		a.output.Time()
+	}
 	a.end.Launched()
 	a.progress.launch = time.Now()
 	a.node = job.NodeID(slices.Index(l.Nodes, a.self.Index))
+	a.subtree.Worlds.Rules(l.LaunchOptions)
 	w, err := a.newWorld(0, l.World)
 	if err != nil {
 		return err
@@ -123,7 +129,7 @@ func (a *Agent) newWorld(id int, spec overlay.World) (*world, error) {
 	most := unix.MaxProcesses()
 	for _, b := range w.Blocks {
 		if _, found := slices.BinarySearch(a.launch.Nodes, b.Host); !found && id == 0 {
-			return nil, fmt.Errorf("ranks %d+%d are at host %d, which is no node of the job", b.First, b.Count, b.Host)
+			return nil, fmt.Errorf("ranks %d+%d are where no node of the job is", b.First, b.Count)
 		}
 		w.nodes = append(w.nodes, b.Host)
 		if b.Host != a.self.Index {
@@ -153,6 +159,9 @@ func (a *Agent) newWorld(id int, spec overlay.World) (*world, error) {
 			w.peers = append(w.peers, slot)
 		}
 	}
+	if id == 0 {
+		a.subtree.Worlds.CallNodes(w.nodes, w.Names)
+	}
 	a.subtree.Worlds.Know(id, w.Blocks)
 	slices.SortFunc(w.peers, func(x, y tree.Slot) int {
 		return int(a.subtree.Host(x).Index - a.subtree.Host(y).Index)
@@ -168,7 +177,7 @@ func (w *world) here() bool { return len(w.ranks) > 0 || len(w.peers) > 0 || w.r
 // refuse says that the ranks of a world are too many for this node.
 func (a *Agent) refuse(w *world) {
 	text := fmt.Sprintf("%d ranks are more than the %d processes that this host can have (kernel.pid_max); use fewer per host", w.refused, unix.MaxProcesses())
-	w.ended.Ended += w.refused
+	w.ended.Merge(overlay.Done{Ended: w.refused, Never: w.refused})
 	for _, b := range w.Blocks {
 		switch {
 		case b.Host != a.self.Index:
@@ -224,7 +233,7 @@ func (a *Agent) begin(w *world) error {
 func (a *Agent) world(id int, kind tree.Kind) (*world, error) {
 	w := a.worlds[id]
 	if w == nil && (a.launch == nil || id > a.newest) {
-		return nil, fmt.Errorf("message of kind %d about world %d, which does not exist", kind, id)
+		return nil, fmt.Errorf("message %q about world %d, which does not exist", overlay.Word(kind), id)
 	}
 	return w, nil
 }

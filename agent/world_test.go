@@ -32,7 +32,7 @@ func TestDamagedLaunch(t *testing.T) {
 		"twice":              {[]job.Block{block(3, 0, 2), block(5, 0, 2)}, "ranks 0+2 where rank 2 should follow"},
 		"out of order":       {[]job.Block{block(3, 2, 2), block(5, 0, 2)}, "ranks 2+2 where rank 0 should follow"},
 		"an empty block":     {[]job.Block{block(3, 0, 4), block(5, 4, 0)}, "ranks 4+0"},
-		"a host that is not": {[]job.Block{block(3, 0, 2), block(4, 2, 2)}, "host 4, which is no node"},
+		"a host that is not": {[]job.Block{block(3, 0, 2), block(4, 2, 2)}, "ranks 2+2 are where no node of the job is"},
 	} {
 		a := &Agent{self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, launch: &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: []job.HostIndex{3, 5}, Universe: -1}}
 		w, err := a.newWorld(0, overlay.World{Size: 4, KVSName: "k", Apps: make([]job.App, 1), Blocks: x.blocks})
@@ -122,7 +122,7 @@ func TestRefusedRanks(t *testing.T) {
 	require.Len(t, w.own.Failures, 2)
 	require.Equal(t, [2]int{0, 2}, [2]int{int(w.own.Failures[0].First), w.own.Failures[0].Count})
 	require.Equal(t, [2]int{6, 1}, [2]int{int(w.own.Failures[1].First), w.own.Failures[1].Count})
-	require.Equal(t, 3, w.ended.Ended)
+	require.Equal(t, overlay.Done{Ended: 3, Never: 3}, w.ended)
 	require.Contains(t, w.own.Failures[0].Text, "3 ranks are more than")
 }
 

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 )
 
 // Reach says from where a bootstrap can start agents.
@@ -102,8 +101,8 @@ const (
 	Handshake    Phase = "agent hello"
 )
 
-// Error is why a host could not be started. Permanent errors (name, host key,
-// authentication) are not retried; others are, with full jitter.
+// Error is why a host could not be started. Permanent errors (host key, authentication)
+// are not retried; others are, with full jitter, for as long as Patience says.
 type Error struct {
 	Host      string
 	Phase     Phase
@@ -113,13 +112,28 @@ type Error struct {
 	// Unreached says that there was no connection to the host at all, which tells
 	// nothing of other hosts: a jump host is not meant.
 	Unreached bool
-	// Patience is for how long the host is worth trying, since the first try;
-	// 0 leaves that to who tries.
-	Patience time.Duration
-	// Awaited says what is not there yet and may come while the host is tried
-	// again, as "there is no such container yet"; "" where that is not known.
+	// Absent says what of the host is not there yet, which bounds how long it is tried.
+	Absent Absence
+	// Tries is how often the user wants the host tried at least, once a second; 0 leaves
+	// that to Limits.
+	Tries int
+	// Awaited tells the user why the host is tried again, as "there is no such
+	// container yet"; "" where that is not known.
 	Awaited string
+	// Whole says that not this host's command alone has ended, but that of a Bulk for all
+	// hosts of its start: nothing is known to be wrong with the host.
+	Whole Whole
 }
+
+// Whole is what became of a Bulk's start as a whole.
+type Whole uint8
+
+// What may have become of it.
+const (
+	WholeRuns      Whole = iota // or nothing is known
+	WholeEnded                  // it has ended before its time
+	WholeCancelled              // somebody, or a limit of the manager's, had it ended
+)
 
 // Error renders "host HOST: PHASE: cause".
 func (e *Error) Error() string { return fmt.Sprintf("host %s: %s: %v", e.Host, e.Phase, e.Err) }

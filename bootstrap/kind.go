@@ -41,6 +41,9 @@ type Kind struct {
 	// CheckHosts checks that the hosts can be reached with these values, however
 	// the bootstrap was chosen.
 	CheckHosts func(getenv func(string) string, v Values, hosts []job.Host) error
+	// Container reports values with which an engine enters containers: ranks get the
+	// environment of the image then, unless the user says otherwise.
+	Container func(v Values) bool
 	// Reach says from where the bootstrap works; nil is Anywhere. Widen is the
 	// flag by which the user says that it works from anywhere.
 	Reach func(v Values) Reach
@@ -69,14 +72,6 @@ type Option struct {
 
 // Values are what the user gave for Options, by name.
 type Values map[string]string
-
-// Limits bound each attempt to reach a host.
-type Limits struct {
-	ConnectTimeout time.Duration
-	// MissAfter is how long a host that may be missing has to answer at all; 0
-	// if none may.
-	MissAfter time.Duration
-}
 
 // Job is what the launcher's side is opened for.
 type Job struct {
@@ -114,6 +109,9 @@ type Opened struct {
 	Routes []Route
 	// Authority makes signatures for agents; nil where they need none.
 	Authority Authority
+	// LookUp resolves the name of a host once more, for an agent that cannot; nil where
+	// agents need no address.
+	LookUp func(ctx context.Context, host job.HostIndex) (addr string, err error)
 }
 
 // Route is how to reach a host, for whom is to start an agent there.
@@ -129,6 +127,9 @@ type Node struct {
 	Limits
 	// Sign has the launcher make a signature.
 	Sign func(ctx context.Context, r SignRequest) ([]byte, error)
+	// LookUp has the launcher resolve the name of a host that did not resolve when the job
+	// began: Opened.LookUp.
+	LookUp func(ctx context.Context, host job.HostIndex) (addr string, err error)
 	// Accepted is told of each host whose key was accepted without being known.
 	Accepted func(name string)
 }

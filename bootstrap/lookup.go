@@ -2,6 +2,7 @@ package bootstrap
 
 import (
 	"context"
+	"net"
 	"net/netip"
 	"slices"
 	"time"
@@ -26,6 +27,17 @@ type Question struct {
 
 // LookUpFunc is net.Resolver's LookupNetIP.
 type LookUpFunc func(ctx context.Context, network, host string) ([]netip.Addr, error)
+
+// NearEnd is the address of this machine on the route to an address, which is not called.
+func NearEnd(to string) (netip.Addr, error) {
+	// Connecting a UDP socket sends nothing; it only picks a route.
+	c, err := net.Dial("udp", net.JoinHostPort(to, "9"))
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	defer c.Close()
+	return c.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap().WithZone(""), nil
+}
 
 // LookUp resolves names, each once; "" is the answer of one that does not resolve.
 // Where a name has addresses of both families the IPv4 one is taken: half-configured

@@ -41,3 +41,20 @@ func Detail(ctx context.Context, format string, args ...any) {
 		tell(fmt.Sprintf(format, args...))
 	}
 }
+
+type awaitedKey struct{}
+
+// WithAwaited returns a context whose starts tell of what they wait for without an error,
+// as Error.Awaited says it. Several goroutines may call tell, until the start's pipe has
+// spoken or is closed.
+func WithAwaited(ctx context.Context, tell func(text string)) context.Context {
+	return context.WithValue(ctx, awaitedKey{}, tell)
+}
+
+// Await tells what the start that ctx is for waits for. Where nobody wants to know it does
+// nothing.
+func Await(ctx context.Context, text string) {
+	if tell, ok := ctx.Value(awaitedKey{}).(func(string)); ok {
+		tell(text)
+	}
+}

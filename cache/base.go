@@ -37,6 +37,9 @@ func (f *base) join(child Peer, h header) error {
 	if f.heard[child] {
 		return fmt.Errorf("fence %d: second %v", h.epoch, h.kind)
 	}
+	if f.cfg.Below != nil && h.ranks != f.cfg.Below[child] {
+		return fmt.Errorf("fence %d: %d ranks of the child's %d", h.epoch, h.ranks, f.cfg.Below[child])
+	}
 	f.heard[child] = true
 	f.missing--
 	f.ranks += h.ranks
@@ -44,7 +47,7 @@ func (f *base) join(child Peer, h header) error {
 }
 
 // ready reports whether this subtree's part of the fence can end.
-func (f *base) ready() bool { return !f.waiting && f.local() && f.missing == 0 }
+func (f *base) ready() bool { return !f.waiting && !f.cfg.Lacking && f.local() && f.missing == 0 }
 
 // end ends this subtree's part of the fence and returns the number of its
 // ranks. At the root the fence is complete with it.

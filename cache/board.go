@@ -33,6 +33,15 @@ func (p Peer) String() string {
 	return fmt.Sprintf("child %d", int(p))
 }
 
+// wrong is the error of a message that a peer should not have sent. Numbers of nodes say
+// nothing to a user: whoever carries messages knows what their hosts are called.
+func (p Peer) wrong(err error) error {
+	if _, ok := p.Node(); ok {
+		return fmt.Errorf("board message: %w", err)
+	}
+	return fmt.Errorf("board message from %v: %w", p, err)
+}
+
 // Epoch counts a world's completed fences.
 type Epoch uint64
 
@@ -97,7 +106,8 @@ type Board interface {
 	// Receive takes a message that a peer's Board sent; msg belongs to the
 	// Board from then on. A message that was sent to a node by its number
 	// comes from the sender's number, any other from the neighbor. Bytes that
-	// are no such message give an error that names the peer and the offset.
+	// are no such message give an error that names a neighbor and the offset; one
+	// from a node's number leaves the Board as it was.
 	Receive(from Peer, msg []byte, out *Effects) error
 	// Stats reports what the Board has done and holds.
 	Stats() Stats

@@ -31,6 +31,13 @@ type Config struct {
 	LocalRanks int  // ranks of the world on this node; may be 0
 	Size       int  // ranks of the world, at least 1
 
+	// Below are the ranks of the world at and below each child, which has to bring all
+	// of them into each fence; nil where that is not known.
+	Below []int
+	// Lacking says that ranks were lost before the first fence, which is never complete
+	// then.
+	Lacking bool
+
 	// World, Nodes and Node are for policies that use homes. World is any name
 	// that tells the job's worlds apart, the same at each node. Nodes that hold
 	// the world are numbered 0..Nodes-1, this one being Node, in pre-order of
@@ -73,6 +80,8 @@ func (c *Config) validate() error {
 		return fmt.Errorf("board: a world of %d ranks: at least 1 is needed", c.Size)
 	case c.Children < 0:
 		return fmt.Errorf("board: %d children", c.Children)
+	case c.Below != nil && len(c.Below) != c.Children:
+		return fmt.Errorf("board: ranks of %d children of %d", len(c.Below), c.Children)
 	case c.LocalRanks < 0 || c.LocalRanks > c.Size:
 		return fmt.Errorf("board: %d local ranks in a world of %d", c.LocalRanks, c.Size)
 	case c.Root && c.LocalRanks == 0 && c.Children == 0:

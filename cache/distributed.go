@@ -75,7 +75,7 @@ func (b *distributed) Enter(out *Effects) error {
 func (b *distributed) Receive(from Peer, msg []byte, out *Effects) error {
 	b.count(msg)
 	if err := b.receive(from, msg, out); err != nil {
-		return fmt.Errorf("board message from %v: %w", from, err)
+		return from.wrong(err)
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (b *distributed) receive(from Peer, msg []byte, out *Effects) error {
 	case kindAccepted:
 		return b.accepted(from, h, msg[body:], out)
 	case kindPut, kindGet:
-		if early, err := b.homes.early(from, h, msg); early || err != nil {
+		if early, err := b.homes.early(from, h, msg, msg[body:]); early || err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,8 @@ func (b *distributed) receive(from Peer, msg []byte, out *Effects) error {
 	return b.homes.receive(from, h, msg[body:], out)
 }
 
-// accept takes the puts that another node has for this home.
+// accept takes the puts that another node has for this home, which their keys were
+// found to have.
 func (b *distributed) accept(from Peer, h header, body []byte, out *Effects) error {
 	if err := b.current(h); err != nil {
 		return err
@@ -140,9 +141,6 @@ func (b *distributed) accept(from Peer, h header, body []byte, out *Effects) err
 	source, _ := from.Node()
 	again := drops{max: b.cfg.MaxDrops}
 	for key, value := range entries(body) {
-		if home, mine := b.homes.home(key); !mine {
-			return fmt.Errorf("put: the home of %q is %v", key, home)
-		}
 		b.take(source, string(key), string(value), &again)
 	}
 	b.send(from, again.message(header{kind: kindAccepted, epoch: b.epoch}), out)

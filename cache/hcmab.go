@@ -74,7 +74,7 @@ func (b *hcmab) Enter(out *Effects) error {
 func (b *hcmab) Receive(from Peer, msg []byte, out *Effects) error {
 	b.count(msg)
 	if err := b.receive(from, msg, out); err != nil {
-		return fmt.Errorf("board message from %v: %w", from, err)
+		return from.wrong(err)
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (b *hcmab) receive(from Peer, msg []byte, out *Effects) error {
 		b.subSize += len(msg) - body
 		return b.advance(out)
 	case kindGet:
-		if early, err := b.homes.early(from, h, msg); early || err != nil {
+		if early, err := b.homes.early(from, h, msg, msg[body:]); early || err != nil {
 			return err
 		}
 	}

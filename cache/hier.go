@@ -115,7 +115,7 @@ func (b *hier) Receive(from Peer, msg []byte, out *Effects) error {
 		err = b.fromChild(from, h, msg[body:], out)
 	}
 	if err != nil {
-		return fmt.Errorf("board message from %v: %w", from, err)
+		return from.wrong(err)
 	}
 	return nil
 }

@@ -35,6 +35,7 @@ type homes struct {
 	// has not heard yet.
 	later      []mail
 	laterBytes int
+	laterOf    map[Peer]int // bytes of each node; nil for none
 }
 
 type mail struct {
@@ -86,17 +87,13 @@ func (s *homes) install(body []byte, own *batch) {
 // receive takes a get, or the answer to one.
 func (s *homes) receive(from Peer, h header, body []byte, out *Effects) error {
 	key, value := keyAndValue(h, body)
-	home, mine := s.home(key)
-	if h.kind == kindGet {
-		if !mine {
-			return fmt.Errorf("get: the home of %q is %v", key, home)
-		}
+	if h.kind == kindGet { // this is its home
 		value, found := s.store.get(key)
 		s.base.reply(from, h.epoch, key, value, found, out)
 		return nil
 	}
-	if home != from {
-		return fmt.Errorf("%v: the home of %q is %v", h.kind, key, home)
+	if home, _ := s.home(key); home != from {
+		return fmt.Errorf("%v: the home of %q is elsewhere", h.kind, key)
 	}
 	if err := s.asked.answered(h, key, value, out); err != nil {
 		return err
@@ -112,17 +109,55 @@ func (s *homes) receive(from Peer, h header, body []byte, out *Effects) error {
 }
 
 // early reports whether a get or put is of the epoch to come, and keeps it for
-// then.
-func (s *homes) early(from Peer, h header, msg []byte) (bool, error) {
+// then. One that is not for this home it refuses.
+func (s *homes) early(from Peer, h header, msg, body []byte) (bool, error) {
+	if err := s.mine(h, body); err != nil {
+		return false, err
+	}
 	switch epoch := s.base.epoch; {
 	case h.epoch <= epoch:
 		return false, nil
 	case h.epoch > epoch+1:
 		return false, fmt.Errorf("offset 1: %v of epoch %d in epoch %d", h.kind, h.epoch, epoch)
 	}
+	cost := len(msg) + mailCost
+	if most := s.mostLater(); s.laterOf[from]+cost > most {
+		return false, fmt.Errorf("%v of epoch %d in epoch %d: more than %d bytes of one node would be kept", h.kind, h.epoch, s.base.epoch, most)
+	}
+	if s.laterOf == nil {
+		s.laterOf = make(map[Peer]int)
+	}
+	s.laterOf[from] += cost
 	s.later = append(s.later, mail{from, msg})
-	s.laterBytes += len(msg) + mailCost
+	s.laterBytes += cost
 	return true, nil
+}
+
+// mine refuses keys of a get or put whose home this is not.
+func (s *homes) mine(h header, body []byte) error {
+	check := func(key []byte) error {
+		if _, mine := s.home(key); !mine {
+			return fmt.Errorf("%v: the home of %q is elsewhere", h.kind, key)
+		}
+		return nil
+	}
+	if h.kind == kindGet {
+		key, _ := keyAndValue(h, body)
+		return check(key)
+	}
+	for key := range entries(body) {
+		if err := check(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostLater is the most bytes that are kept of one node: the puts of a fence, and a get of
+// each rank of the world, which waits for its answer.
+func (s *homes) mostLater() int {
+	c := &s.base.cfg
+	return c.MaxMessage + mailCost + c.Size*(maxHeader+fieldSize(c.MaxKey)+mailCost)
 }
 
 // mailCost is what a kept message costs on top of its bytes.
@@ -131,10 +166,10 @@ const mailCost = 2 * 32
 // deliver hands what was kept for the epoch that has begun to receive.
 func (s *homes) deliver(receive func(Peer, []byte, *Effects) error, out *Effects) error {
 	due := s.later
-	s.later, s.laterBytes = nil, 0
+	s.later, s.laterBytes, s.laterOf = nil, 0, nil
 	for _, m := range due {
 		if err := receive(m.from, m.msg, out); err != nil {
-			return fmt.Errorf("kept from %v: %w", m.from, err)
+			return fmt.Errorf("kept until fence %d: %w", s.base.epoch, err)
 		}
 	}
 	return nil

@@ -1,5 +1,7 @@
 package cache
 
+import "fmt"
+
 // Policy names a way to spread a world's state over the nodes. The first four
 // are those of ScELA (sections 3.2.1 to 3.2.4), the last is what its section
 // 3.4 leaves for later.
@@ -26,18 +28,18 @@ const (
 type policy struct {
 	name  Policy
 	help  string // for users, in a line
-	homes bool   // it speaks to the homes of keys
+	homes kinds  // of the messages to and from the homes of keys; none where it has none
 	make  func(Config) Board
 }
 
 // policies is the table of all that there are, in the order in which they came to be. A
 // new one is its file, and its name and a line here.
 var policies = [...]policy{
-	{HCS, "each put travels up at once", false, func(c Config) Board { return newHier(c, true) }},
-	{HCMA, "a subtree's puts travel up together, at the fence", false, func(c Config) Board { return newHier(c, false) }},
-	{HCMAB, "as hcma, and the fence brings all of them to every node", false, func(c Config) Board { return newHCMAB(c, false) }},
-	{HCMABLRU, "as hcmab, but a node keeps its share of the keys, and --cache-bytes of others", true, func(c Config) Board { return newHCMAB(c, true) }},
-	{Distributed, "each put goes to the node whose share it is in", true, func(c Config) Board { return newDistributed(c) }},
+	{HCS, "each put travels up at once", 0, func(c Config) Board { return newHier(c, true) }},
+	{HCMA, "a subtree's puts travel up together, at the fence", 0, func(c Config) Board { return newHier(c, false) }},
+	{HCMAB, "as hcma, and the fence brings all of them to every node", 0, func(c Config) Board { return newHCMAB(c, false) }},
+	{HCMABLRU, "as hcmab, but a node keeps its share of the keys, and --cache-bytes of others", getAndAnswers, func(c Config) Board { return newHCMAB(c, true) }},
+	{Distributed, "each put goes to the node whose share it is in", toHomes, func(c Config) Board { return newDistributed(c) }},
 }
 
 // Policies returns every policy, in the order in which they came to be.
@@ -67,4 +69,21 @@ func (p Policy) Help() string { return p.row().help }
 
 // UsesHomes reports whether boards of the policy speak to the homes of keys,
 // which needs Config.Nodes and a caller that carries messages to any node.
-func (p Policy) UsesHomes() bool { return p.Known() && p.row().homes }
+func (p Policy) UsesHomes() bool { return p.Known() && p.row().homes != 0 }
+
+// CheckHome reports what is wrong with the form of a message between a node and the home of
+// a key, of a world of so many ranks. Whose home is whose only these two know.
+func (p Policy) CheckHome(msg []byte, size int) error {
+	row := p.row()
+	if row == nil || row.homes == 0 {
+		return fmt.Errorf("with policy %s there are no messages to homes", p)
+	}
+	h, body, err := parseHeader(msg, size)
+	if err != nil {
+		return err
+	}
+	if !row.homes.has(h.kind) {
+		return fmt.Errorf("offset 0: %v where %v is due", h.kind, row.homes)
+	}
+	return checkBody(msg, body, h.kind, DefaultMaxKey, DefaultMaxValue)
+}

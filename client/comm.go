@@ -75,8 +75,9 @@ type Location struct {
 	Node int
 }
 
-// Locate finds a member, wherever it is: its agent knows the members of its own
-// node and what was asked lately, and asks the member's agent for others.
+// Locate finds a member, wherever it is, or was before it left: its agent knows the
+// members of its own node and what was asked lately, and asks the member's agent for
+// others.
 func (c *Comm) Locate(ctx context.Context, rank int) (Location, error) {
 	if c == nil {
 		return Location{}, noComm("locate")

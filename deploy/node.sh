@@ -4,7 +4,9 @@
 #
 #	node.sh head          wait to be used
 #	node.sh node          run sshd
-#	node.sh golaunch ...  on the head: golaunch on all nodes that are up
+#	node.sh golaunch ...  on the head: golaunch on all nodes that are up; it waits a
+#	                      minute for those that were asked for: the containers of the
+#	                      service, or as many as $NODES says
 set -eu
 
 keys=/cluster/known
@@ -31,7 +33,21 @@ node)
 	;;
 golaunch)
 	shift
-	if [ -z "$(ls "$keys" 2>/dev/null)" ]; then
+	up=0
+	asked=0
+	for _ in $(seq 600); do
+		# A node that was killed is known still, but its name is not.
+		for key in "$keys"/*; do
+			[ -e "$key" ] && ! getent hosts "${key##*/}" >/dev/null && rm -f "$key"
+		done
+		up=$(find "$keys" -type f ! -name '.*' 2>/dev/null | wc -l)
+		asked=$(getent ahostsv4 node | cut -d' ' -f1 | sort -u | wc -l)
+		[ "$asked" -ge "${NODES:-0}" ] || asked=$NODES
+		[ "$up" -lt "$asked" ] || break
+		sleep 0.1
+	done
+	[ "$up" -ge "$asked" ] || echo "node.sh: $up of $asked nodes are up: look at docker compose logs node" >&2
+	if [ "$up" -eq 0 ]; then
 		echo "node.sh: no node is up: look at docker compose logs node, or start some: docker compose up --scale node=4" >&2
 		exit 1
 	fi

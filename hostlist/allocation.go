@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/golaunch/golaunch/job"
 )
@@ -19,6 +20,7 @@ type Environment struct {
 // Allocation is what a resource manager has given to a job.
 type Allocation struct {
 	Manager string     // "" outside of a job of one
+	ID      string     // of the job, and of its task where it is an array of them; "" where it is not told
 	Hosts   []job.Host // none where the environment does not tell them
 	Hint    string     // how users name the hosts themselves, where there are none
 }
@@ -26,7 +28,8 @@ type Allocation struct {
 // manager is a resource manager: how its jobs are known, and their hosts.
 type manager struct {
 	name  string
-	job   string // the variable that each of its jobs has, "" if none is known
+	job   string   // the variable that each of its jobs has, "" if none is known by that
+	id    []string // the variables that tell its jobs and their tasks apart, if not that one
 	hosts func(Environment) ([]job.Host, error)
 	hint  string
 }
@@ -35,8 +38,8 @@ type manager struct {
 var managers = []manager{
 	{name: "Slurm", job: "SLURM_JOB_ID", hosts: slurm},
 	{name: "PBS", job: "PBS_JOBID", hosts: file("PBS_NODEFILE", linePerSlot)},
-	{name: "LSF", job: "LSB_JOBID", hosts: lsf},
-	{name: "Grid Engine", hosts: peHosts},
+	{name: "LSF", job: "LSB_JOBID", id: []string{"LSB_JOBID", "LSB_JOBINDEX"}, hosts: lsf},
+	{name: "Grid Engine", id: []string{"JOB_ID", "SGE_TASK_ID"}, hosts: peHosts},
 	{name: "Cobalt", job: "COBALT_JOBID", hosts: file("COBALT_NODEFILE", listed)},
 	{name: "OAR", job: "OAR_JOB_ID", hosts: file("OAR_NODEFILE", linePerSlot)},
 	{name: "LoadLeveler", job: "LOADL_STEP_ID", hosts: loadLeveler},
@@ -53,13 +56,28 @@ func Allocated(env Environment) (Allocation, error) {
 	for _, m := range managers {
 		hosts, err := m.hosts(env)
 		if err != nil || len(hosts) > 0 {
-			return Allocation{Manager: m.name, Hosts: hosts}, err
+			return Allocation{Manager: m.name, ID: m.number(env), Hosts: hosts}, err
 		}
 		if within.Manager == "" && m.job != "" && env.Getenv(m.job) != "" {
 			within = Allocation{Manager: m.name, Hint: cmp.Or(m.hint, "--hosts")}
 		}
 	}
 	return within, nil
+}
+
+// number is the number of the job, and of its task: managers say "undefined" or 0 where it
+// has none.
+func (m *manager) number(env Environment) (id string) {
+	variables := m.id
+	if variables == nil {
+		variables = []string{m.job}
+	}
+	for _, name := range variables {
+		if v := env.Getenv(name); v != "" && v != "undefined" && v != "0" {
+			id += "." + v
+		}
+	}
+	return strings.TrimPrefix(id, ".")
 }
 
 // file reads the file that a variable names.

@@ -89,3 +89,22 @@ func TestAllocated(t *testing.T) {
 		assert.EqualError(t, err, c.want)
 	}
 }
+
+// Jobs of a manager have a number each, and so have the tasks of an array of them.
+func TestNumbersOfAllocations(t *testing.T) {
+	for variables, want := range map[string]string{
+		"SLURM_JOB_ID=7;SLURM_JOB_NODELIST=n1":                     "7",
+		"SLURM_JOB_NODELIST=n1":                                    "",
+		"PBS_JOBID=1[2].a;PBS_NODEFILE=cores":                      "1[2].a",
+		"LSB_JOBID=1;LSB_JOBINDEX=0;LSB_HOSTS=a":                   "1",
+		"LSB_JOBID=1;LSB_JOBINDEX=3;LSB_HOSTS=a":                   "1.3",
+		"JOB_ID=5;SGE_TASK_ID=undefined;PE_HOSTFILE=pe":            "5",
+		"JOB_ID=5;SGE_TASK_ID=2;PE_HOSTFILE=pe;SLURM_JOB_ID=other": "5.2",
+		"OAR_JOB_ID=9;OAR_NODEFILE=cores":                          "9",
+		"HOME=/root":                                               "",
+	} {
+		a, err := Allocated(environment(variables))
+		require.NoError(t, err)
+		assert.Equal(t, want, a.ID, variables)
+	}
+}

@@ -126,13 +126,15 @@ func applySettings(hosts []job.Host, fields []string) (capped bool, err error) {
 			return false, fmt.Errorf("%s: %w", quote(field), err)
 		}
 		if key == "max_slots" {
-			maxSlots = n
+			if maxSlots = n; n == noSlots {
+				return false, fmt.Errorf("%s: leave the host out instead", quote(field))
+			}
 		}
 		for i := range hosts {
 			h := &hosts[i]
 			switch {
-			case key == "slots" && h.Slots > 0:
-				return false, fmt.Errorf("%s: host %s has its slots from :%d already", quote(field), h.Name, h.Slots)
+			case key == "slots" && h.Slots != 0:
+				return false, fmt.Errorf("%s: host %s has its slots from :%d already", quote(field), h.Name, max(h.Slots, 0))
 			case key == "slots":
 				h.Slots = n
 			case key == "port":

@@ -11,6 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// Host files are read as editors of any system write them: without an end of the last
+// line, with those of DOS, a byte order mark, blanks, tabs and comments.
+//
+//report:hosts pmodels/mpich#6719 a host file whose last line does not end
 func TestParseFile(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"plain":       {"a\nb\n", "a b"},
@@ -55,7 +59,9 @@ func TestParseFileErrors(t *testing.T) {
 		"a b\n":                       `hosts:1: "b" is not key=value; put one host on a line`,
 		"slots=4\n":                   `hosts:1: "slots=4": a line begins with the host`,
 		"a slots=\n":                  `hosts:1: "slots=": no number of slots after the colon`,
-		"a slots=0\n":                 `hosts:1: "slots=0": 0 slots: leave the host out instead`,
+		"a slots=0\n":                 "hosts:1: no host has slots; give one a number above 0",
+		"a max_slots=0\n":             `hosts:1: "max_slots=0": leave the host out instead`,
+		"a:0 slots=2\n":               `hosts:1: "slots=2": host a has its slots from :0 already`,
 		"a slots=2 slots=3\n":         `hosts:1: "slots=3": given twice`,
 		"a:2 slots=3\n":               `hosts:1: "slots=3": host a has its slots from :2 already`,
 		"a slots=4 max_slots=2\n":     `hosts:1: host a: slots=4 is above max_slots=2`,
@@ -101,4 +107,16 @@ func FuzzParseFile(f *testing.F) {
 			require.True(t, strings.HasPrefix(h.Pos, "hosts:"))
 		}
 	})
+}
+
+// A host without slots has no ranks, in a file and in a list, and the others have theirs.
+//
+//report:hosts open-mpi/ompi#9221 a host with slots=0
+func TestHostsWithoutSlots(t *testing.T) {
+	f, err := ParseFile(strings.NewReader("a slots=0\nb slots=2\n"), "hosts")
+	require.NoError(t, err)
+	require.Equal(t, "b:2", show(f.Hosts))
+	hosts, err := Parse("a:0,b:2", "-H")
+	require.NoError(t, err)
+	require.Equal(t, "b:2", show(hosts))
 }

@@ -15,7 +15,8 @@
 // whose first number is written with leading zeros pads to that width.
 //
 // A host named more than once is one host: its slots add up, and a mention
-// without a number counts as one slot, as in Hydra and Open MPI.
+// without a number counts as one slot, as in Hydra and Open MPI. A host with no
+// slots (a:0, slots=0) is left out, as in Open MPI.
 //
 // The package is pure: it opens no file, reads no environment and resolves no
 // name. Where ranks go is decided by package placement.
@@ -60,10 +61,17 @@ func ParseNames(list, pos string) (hosts []job.Host, names []string, err error) 
 	return hosts, names, err
 }
 
+// noSlots are the slots of a host that was given none, while its mentions are read: 0 are
+// slots left open.
+const noSlots = -1
+
+// namesOf are the names of mentions that have slots, or leave them open.
 func namesOf(hosts []job.Host) []string {
-	names := make([]string, len(hosts))
-	for i, h := range hosts {
-		names[i] = h.Name
+	names := make([]string, 0, len(hosts))
+	for _, h := range hosts {
+		if h.Slots != noSlots {
+			names = append(names, h.Name)
+		}
 	}
 	return names
 }
@@ -212,7 +220,7 @@ func isIPv6(s string) bool {
 	return true
 }
 
-// parseSlots reads a number of slots, 1 to MaxSlots.
+// parseSlots reads a number of slots, 1 to MaxSlots; noSlots for 0.
 func parseSlots(s string) (int, error) {
 	n, err := strconv.ParseUint(s, 10, 64)
 	switch {
@@ -223,7 +231,7 @@ func parseSlots(s string) (int, error) {
 	case err != nil || n > MaxSlots:
 		return 0, fmt.Errorf("%s slots are more than %d", clip(s), MaxSlots)
 	case n == 0:
-		return 0, errors.New("0 slots: leave the host out instead")
+		return noSlots, nil
 	}
 	return int(n), nil
 }
@@ -251,7 +259,8 @@ func isNameByte(c byte) bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// merge joins the mentions of each host, in the order of their first one.
+// merge joins the mentions of each host, in the order of their first one, and leaves out
+// hosts that have no slots.
 func merge(hosts []job.Host) ([]job.Host, error) {
 	seen := make(map[string]int, len(hosts))
 	out := hosts[:0]
@@ -262,13 +271,30 @@ func merge(hosts []job.Host) ([]job.Host, error) {
 			out = append(out, h)
 			continue
 		}
-		out[i].Slots = max(out[i].Slots, 1)
-		h.Slots = max(h.Slots, 1)
+		out[i].Slots, h.Slots = counted(out[i].Slots), counted(h.Slots)
 		if err := add(&out[i], h); err != nil {
 			return nil, err
 		}
+		if out[i].Slots == 0 {
+			out[i].Slots = noSlots
+		}
 	}
-	return out, nil
+	without := func(h job.Host) bool { return h.Slots == noSlots }
+	if len(out) > 0 && !slices.ContainsFunc(out, func(h job.Host) bool { return !without(h) }) {
+		return nil, fmt.Errorf("%s: no host has slots; give one a number above 0", out[0].Pos)
+	}
+	return slices.DeleteFunc(out, without), nil
+}
+
+// counted are the slots of one of several mentions: a mention without a number is one.
+func counted(slots int) int {
+	switch slots {
+	case noSlots:
+		return 0
+	case 0:
+		return 1
+	}
+	return slots
 }
 
 // add adds what another mention of a host says to the first one.

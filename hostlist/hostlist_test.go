@@ -53,6 +53,10 @@ func TestParse(t *testing.T) {
 		"a,b,a":                 "a:2 b",
 		"a:2,b,a:3":             "a:5 b",
 		"joe@a,a":               "joe@a:2",
+		"a:0,b:2":               "b:2",
+		"a:0,b,a:2":             "a:2 b",
+		"a:0,a":                 "a:1",
+		"n[1-3]:0,n2,m":         "n2:1 m",
 		"n[999999999999999999]": "n999999999999999999",
 	} {
 		hosts, err := Parse(list, "-H")
@@ -73,7 +77,8 @@ func TestParseErrors(t *testing.T) {
 		"a:":                  `-H: "a:": no number of slots after the colon`,
 		"a:x":                 `-H: "a:x": "x" is not a number of slots`,
 		"a:-1":                `-H: "a:-1": "-1" is not a number of slots`,
-		"a:0":                 `-H: "a:0": 0 slots: leave the host out instead`,
+		"a:0":                 "-H: no host has slots; give one a number above 0",
+		"a:0,a:0":             "-H: no host has slots; give one a number above 0",
 		"a:9999999":           `-H: "a:9999999": 9999999 slots are more than 1048576`,
 		"a:1048576,a":         `-H: host a: more than 1048576 slots in all`,
 		"n[1-4":               `-H: "n[1-4": [ without ]`,

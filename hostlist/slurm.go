@@ -66,7 +66,7 @@ func slurmComponent(env Environment, suffix string) ([]job.Host, error) {
 		}
 	}
 	counts, each := "SLURM_TASKS_PER_NODE"+suffix, 1
-	if id := env.Getenv("SLURM_STEP_ID"); id != "" && id != interactiveStep {
+	if id := env.Getenv("SLURM_STEP_ID"); id != "" && id != InteractiveStep {
 		counts = "SLURM_JOB_CPUS_PER_NODE" + suffix
 		if n, err := strconv.Atoi(env.Getenv("SLURM_CPUS_PER_TASK" + suffix)); err == nil && n > 1 {
 			each = n
@@ -81,9 +81,9 @@ func slurmComponent(env Environment, suffix string) ([]job.Host, error) {
 	return hosts, err
 }
 
-// interactiveStep is the step in which salloc runs a shell on the first node where the
+// InteractiveStep is the step in which salloc runs a shell on the first node where the
 // site has it so (LaunchParameters=use_interactive_step): its variables are the job's.
-const interactiveStep = "4294967290"
+const InteractiveStep = "4294967290"
 
 // named is the value of a variable.
 type named struct{ name, value string }

@@ -16,6 +16,12 @@ const (
 // PhasePMGR is the Phase of a failure in the protocol PMGR.
 const PhasePMGR = "PMGR"
 
+// PhasePMIx is the Phase of a failure in what a rank says over PMIx.
+const PhasePMIx = "PMIx"
+
+// PhaseAlone is the Phase of a failure of a rank whose MPI took it for the only one.
+const PhaseAlone = "alone"
+
 // PhaseTree is the Phase of a failure in the protocol between a rank and its
 // agent (docs/client.md).
 const PhaseTree = "the tree's service"
@@ -47,9 +53,12 @@ type Failure struct {
 	Signal int        `cbor:"6,keyasint"` // signal number, where the class has one
 	Phase  string     `cbor:"7,keyasint"` // what was going on: "running", "MPI_Init", ...
 	Text   string     `cbor:"8,keyasint"` // abort message or error text
-	// Age is how long ago it happened: the time that it was on its way, but for
-	// the links themselves. No clocks of two hosts are compared.
+	// Age is how long ago it happened. Each node on the way adds for how long the word
+	// of it was on its way to there, and there.
 	Age time.Duration `cbor:"9,keyasint"`
+	// Said is the time at which Age held, on the monotonic clock of the node that tells of
+	// it to the next. 0 where that is not said.
+	Said time.Duration `cbor:"16,keyasint,omitempty"`
 	// Clock is when it happened, on its node's own monotonic clock: what orders
 	// the failures of one node. 0 where a node failed.
 	Clock time.Duration `cbor:"12,keyasint,omitempty"`
@@ -60,10 +69,9 @@ type Failure struct {
 	// waited.
 	Told  bool `cbor:"13,keyasint,omitempty"`
 	World int  `cbor:"10,keyasint,omitempty"` // of Rank
-	// FirstBelow to before EndBelow are hosts among which all are that were lost with a
-	// node, it too.
-	FirstBelow HostIndex `cbor:"14,keyasint,omitempty"`
-	EndBelow   HostIndex `cbor:"15,keyasint,omitempty"`
+	// Lost are the hosts that were lost with a node, it too: runs of them, ascending and
+	// apart, each from a host to before another.
+	Lost [][2]HostIndex `cbor:"14,keyasint,omitempty"`
 }
 
 // ExitCode is the job's exit code when f is its cause (docs/errors.md):
@@ -94,15 +102,16 @@ const (
 )
 
 // Tie is within what time failures count as one event: one of them brought the
-// others about, and Weight says which. A rank that dies ends its peers over the
-// network sooner than its own node hears of it, by as much as busy ranks keep its
-// processors from that. It need not be short: what golaunch has ended itself is
-// no failure, and it ends all ranks at the first one.
-const Tie = 200 * time.Millisecond
+// others about, and Weight says which. The times that are known of failures on two
+// nodes err by so much that either may seem to be the first: by 22 ms at most, as measured
+// on two processors with a load average of 38 (docs/results/culprit.md). It need not be short:
+// what golaunch has ended itself is no failure, and it ends all ranks at the first one.
+const Tie = 100 * time.Millisecond
 
 // The weights of failures of one moment: the cause weighs least.
 const (
 	WeightSeen  = iota // the rank broke a protocol, as its agent saw
+	WeightFault        // a signal that no program sends itself because a peer has ended
 	WeightOwn          // the rank, or the node, ended by itself
 	WeightAbort        // what ranks do whose peers have ended
 	WeightPipe         // SIGPIPE: what they get who write to a rank that has ended
@@ -110,8 +119,13 @@ const (
 	Weights
 )
 
-// sigPipe is SIGPIPE on Linux.
-const sigPipe = 13
+// Signals that a rank may get because a peer of its has ended, as they are numbered on
+// Linux: it aborts, it writes to a connection that is closed, somebody ends it.
+const (
+	sigAbort = 6
+	sigPipe  = 13
+	sigTerm  = 15
+)
 
 // Weight is what f weighs beside other failures.
 func (f Failure) Weight() int {
@@ -124,6 +138,8 @@ func (f Failure) Weight() int {
 		return WeightAbort
 	case f.Class == CauseProtocol:
 		return WeightSeen
+	case f.Class == CauseSignal && f.Signal != sigAbort && f.Signal != sigTerm:
+		return WeightFault
 	}
 	return WeightOwn
 }

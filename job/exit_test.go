@@ -16,18 +16,21 @@ func TestExitCodeOfAnyFailure(t *testing.T) {
 		require.Positive(t, code)
 		require.LessOrEqual(t, code, 255)
 	})
-	for f, code := range map[Failure]int{
-		{Class: CauseSignal, Signal: 9}:    137,
-		{Class: CauseSignal, Signal: -128}: ExitLauncher,
-		{Class: CauseExit, Code: 3}:        3,
-		{Class: CauseAbort, Code: 256}:     1,
-		{Class: CauseAbort, Code: -1}:      255,
-		{Class: CauseStart, Code: 127}:     127,
-		{Class: CauseStart}:                ExitLauncher,
-		{Class: CauseNoFinalize}:           1,
-		{Class: CauseNodeLost}:             ExitLauncher,
-		{Class: 99}:                        ExitLauncher,
+	for _, x := range []struct {
+		f    Failure
+		code int
+	}{
+		{Failure{Class: CauseSignal, Signal: 9}, 137},
+		{Failure{Class: CauseSignal, Signal: -128}, ExitLauncher},
+		{Failure{Class: CauseExit, Code: 3}, 3},
+		{Failure{Class: CauseAbort, Code: 256}, 1},
+		{Failure{Class: CauseAbort, Code: -1}, 255},
+		{Failure{Class: CauseStart, Code: 127}, 127},
+		{Failure{Class: CauseStart}, ExitLauncher},
+		{Failure{Class: CauseNoFinalize}, 1},
+		{Failure{Class: CauseNodeLost}, ExitLauncher},
+		{Failure{Class: 99}, ExitLauncher},
 	} {
-		require.Equal(t, code, f.ExitCode(), "%+v", f)
+		require.Equal(t, x.code, x.f.ExitCode(), "%+v", x.f)
 	}
 }

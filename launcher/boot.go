@@ -6,6 +6,7 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/bootstrap/registry"
+	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/overlay/rendezvous"
 	"github.com/golaunch/golaunch/stage"
@@ -17,24 +18,24 @@ type boot struct {
 	common    overlay.Common
 	hosts     []overlay.HostEntry
 	starter   *overlay.Starter
-	authority bootstrap.Authority // nil where nothing is to be signed
-	gate      *overlay.Gate       // nil without relays
-	bulk      *bulk               // nil unless agents call
+	authority bootstrap.Authority                                  // nil where nothing is to be signed
+	lookUp    func(context.Context, job.HostIndex) (string, error) // bootstrap.Opened.LookUp
+	gate      *overlay.Gate                                        // nil without relays
+	bulk      *bulk                                                // nil unless agents call
 }
 
 func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *overlay.Inbox, report *reporter) (*boot, error) {
 	b := &boot{
 		common: overlay.Common{
 			StartOptions: o.StartOptions,
-			JobID:        jobID, Bootstrap: plan.Bootstrap, Degree: plan.Degree, Relayed: plan.relayed,
-			Grace: o.Grace, Trace: o.TraceFile != "", Entries: o.ReportFile != "", Progress: report.status != nil,
+			JobID:        jobID, Bootstrap: plan.Bootstrap, Degree: plan.Degree, Relayed: plan.relayed, Allocation: plan.allocation.key(),
+			Grace: o.Grace, Trace: o.TraceFile != "", Entries: o.ReportFile != "", Progress: report.status != nil || o.Timeout > 0,
 		},
 		hosts: plan.entries(),
 	}
-	if !o.AllowDeadNodes || !plan.redundant() {
-		b.common.MissAfter = 0
-	}
-	if !o.CopyAgent {
+	b.common.Levels = overlay.Levels(plan.toStart(b.hosts), plan.Degree, plan.relayed)
+	b.common.StartOptions = o.patience(plan)
+	if !o.CopyAgent && o.AgentPath == "" {
 		b.common.Agent = stage.SelfInstalled()
 	}
 	source, err := stage.Self()
@@ -52,10 +53,27 @@ func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *ov
 		}
 		b.common.Gate = b.gate.Name()
 	}
-	noise := func(host, line string) { inbox.Put(noiseHeard{host, line}) }
+	noise := func(host job.HostIndex, line string) { inbox.Put(noiseHeard{host, line}) }
 	b.starter = overlay.NewStarter(ctx, piper, source, b.common, inbox, noise)
 	b.starter.Redial = true
 	return b, nil
+}
+
+// patience is for how long hosts are tried: one that others replace is given up soon,
+// unless the user would wait.
+func (o *Options) patience(plan *Plan) overlay.StartOptions {
+	s := o.StartOptions
+	replaced := o.AllowDeadNodes && plan.redundant()
+	if o.Wait || !replaced {
+		s.MissAfter = 0
+	}
+	if o.Wait || !replaced && o.Spares == 0 {
+		s.LateAfter = 0
+	}
+	if o.Wait {
+		s.UnknownAfter = 0
+	}
+	return s
 }
 
 // open opens the bootstrap: what it takes to reach the hosts of a plan.
@@ -78,7 +96,7 @@ func (b *boot) open(ctx context.Context, o Options, plan *Plan, source stage.Sou
 	case err != nil:
 		return nil, err
 	}
-	b.authority, b.common.Setup = opened.Authority, opened.Setup
+	b.authority, b.lookUp, b.common.Setup = opened.Authority, opened.LookUp, opened.Setup
 	for i := range b.hosts {
 		if h := &b.hosts[i]; !h.Relay() && opened.Routes != nil {
 			h.Reach(opened.Routes[h.Index])

@@ -8,7 +8,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
@@ -29,6 +28,7 @@ type bulk struct {
 	stop   context.CancelFunc
 	ended  chan struct{} // closed when all commands have ended
 	word   chan struct{} // has an element after each command that ended with an error
+	waited time.Duration // for the commands, since the job is over
 }
 
 // bulkEnd is how long the commands of a bulk start may take to end when the job is
@@ -41,7 +41,7 @@ const bulkEnd = 800 * time.Millisecond
 const managerLag = 2 * time.Second
 
 // lastWord is the same at the end of a job, which is not to be late for it.
-const lastWord = 200 * time.Millisecond
+const lastWord = 600 * time.Millisecond
 
 // startBulk starts the agents of all hosts, which have patience to call; 0 is the
 // connect timeout.
@@ -50,8 +50,12 @@ func startBulk(ctx context.Context, opened *bootstrap.Opened, patience time.Dura
 	if err != nil {
 		return nil, err
 	}
-	// Every agent may keep its call for a while.
-	if err := unix.NeedFiles(uint64(ownFiles+len(hosts)), "golaunch"); err != nil {
+	// Every agent may keep its call for a while. Others that call get by with what there is.
+	kept := uint64(ownFiles + len(hosts))
+	if err := unix.NeedFiles(kept, "golaunch"); err != nil {
+		return nil, err
+	}
+	if _, err := unix.RaiseNoFile(kept + uint64(rendezvous.Pending(len(hosts)))); err != nil {
 		return nil, err
 	}
 	addr, err := listenAt(ctx, opened.Listen, names)
@@ -61,7 +65,7 @@ func startBulk(ctx context.Context, opened *bootstrap.Opened, patience time.Dura
 	secret := tlslink.NewSecret()
 	b := &bulk{within: cmp.Or(patience, c.ConnectTimeout), ended: make(chan struct{}), word: make(chan struct{}, 1)}
 	if b.calls, err = rendezvous.Listen(ctx, rendezvous.Config{
-		Secret: secret, Addr: net.JoinHostPort(addr, "0"), Hosts: names, Log: few(note), Together: opened.Together,
+		Secret: secret, Addr: net.JoinHostPort(addr, "0"), Hosts: names, Log: func(line string) { note("%s", line) }, Together: opened.Together,
 	}); err != nil {
 		return nil, err
 	}
@@ -101,6 +105,9 @@ func startBulk(ctx context.Context, opened *bootstrap.Opened, patience time.Dura
 }
 
 func (b *bulk) missing(why error) {
+	if flood := b.calls.Flood(); flood != "" {
+		why = fmt.Errorf("%w, while %s", why, flood)
+	}
 	b.calls.FailMissing(func(host string) *bootstrap.Error {
 		return &bootstrap.Error{
 			Host: host, Phase: bootstrap.Connect, Err: why, Permanent: true,
@@ -115,26 +122,10 @@ func (b *bulk) close() {
 	b.calls.Close()
 	select {
 	case <-b.ended:
-	case <-time.After(bulkEnd):
+	case <-time.After(bulkEnd - b.waited):
 	}
 	b.stop()
 	<-b.ended
-}
-
-// maxRefusals is how many calls that were refused are told of: anybody may call.
-const maxRefusals = 8
-
-// few tells of the first of many lines.
-func few(note func(string, ...any)) func(line string) {
-	var told atomic.Int64
-	return func(line string) {
-		switch n := told.Add(1); {
-		case n <= maxRefusals:
-			note("%s", line)
-		case n == maxRefusals+1:
-			note("of further calls that are refused nothing is said")
-		}
-	}
 }
 
 // namesOf are the names of hosts, by which their agents say where they are.
@@ -172,13 +163,10 @@ func listenAt(ctx context.Context, given string, names []string) (string, error)
 		if to == "" {
 			continue
 		}
-		// Connecting a UDP socket sends nothing; it only picks a route.
-		c, err := net.Dial("udp", net.JoinHostPort(to, "9"))
+		ip, err := bootstrap.NearEnd(to)
 		if err != nil {
 			continue
 		}
-		defer c.Close()
-		ip := c.LocalAddr().(*net.UDPAddr).IP
 		if !ip.IsLoopback() {
 			return ip.String(), nil
 		}
@@ -199,7 +187,11 @@ func (b *boot) summon(ctx context.Context, host string, q overlay.Summon) error 
 	defer cancel()
 	err := b.bulk.calls.Send(ctx, host, q.Addr)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("its agent has called, but not again within %v", b.bulk.within)
+		err = fmt.Errorf("its agent has called, but not again within %v", b.bulk.within)
+		if flood := b.bulk.calls.Flood(); flood != "" {
+			err = fmt.Errorf("%w, while %s", err, flood)
+		}
+		return err
 	}
 	if be := (*bootstrap.Error)(nil); errors.As(err, &be) {
 		return be.Err // whoever asked knows the rest
@@ -248,13 +240,33 @@ func (b *boot) explain(dead []overlay.DeadHost) {
 	}
 }
 
-// explainLoss adds to the loss of a host what the manager has said of its agent.
+// explainLoss adds to the loss of a host what the manager has said of its agent. It is called
+// after whole, which has waited for that.
 func (b *boot) explainLoss(f *job.Failure) {
 	if b == nil || b.bulk == nil || f.Class != job.CauseNodeLost || int(f.Host) >= len(b.hosts) {
 		return
 	}
-	b.awaitManager(lastWord, func() bool { return b.told(f.Host) })
 	if e := b.bulk.calls.Failed(b.hosts[f.Host].Name); e != nil && !strings.Contains(f.Text, e.Err.Error()) {
 		f.Text += "; " + e.Err.Error()
 	}
+}
+
+// whole is what the manager has said of its command for all hosts, where that has ended:
+// then the loss of a host is no fault of that host's. It is nil where there is no such word.
+func (b *boot) whole(f *job.Failure) *bootstrap.Error {
+	if b == nil || b.bulk == nil || f.Class != job.CauseNodeLost {
+		return nil
+	}
+	ended := func() *bootstrap.Error {
+		for _, h := range b.hosts {
+			if e := b.bulk.calls.Failed(h.Name); e != nil && e.Whole != bootstrap.WholeRuns {
+				return e
+			}
+		}
+		return nil
+	}
+	begin := time.Now()
+	b.awaitManager(lastWord, func() bool { return ended() != nil })
+	b.bulk.waited = time.Since(begin)
+	return ended()
 }

@@ -1,10 +1,12 @@
 package launcher
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -127,10 +129,58 @@ func TestSummon(t *testing.T) {
 	for _, x := range []struct {
 		by, host job.HostIndex
 		want     string
-	}{{0, 1, "no room"}, {0, 9, "host 9 may not call host 0"}, {9, 1, "host 1 may not call host 9"}} {
+	}{{0, 1, "no room"}, {0, 9, "another host may not call a"}, {9, 1, "b may not call another host"}} {
 		r.summon(0, overlay.Summon{ID: 5, By: x.by, Host: x.host, Addr: "127.0.0.1:1"})
 		r.tasks.Wait()
 		events := r.inbox.Take(nil)
 		require.Equal(t, signatureMade{0, overlay.SignAnswer{ID: 5, Refusal: x.want}}, events[len(events)-1])
 	}
+}
+
+// What has ended all agents at once is told instead of the loss of a host, and no host
+// is to blame.
+func TestTheEndOfAllAgentsIsNoLoss(t *testing.T) {
+	for whole, want := range map[bootstrap.Whole]struct {
+		status  int
+		says    string
+		decided bool
+	}{
+		bootstrap.WholeCancelled: {job.ExitTERM, "golaunch: the step was cancelled: the job is ended\n", true},
+		bootstrap.WholeEnded:     {job.ExitLauncher, "golaunch: the step was cancelled: the job is ended\n", false},
+		bootstrap.WholeRuns:      {0, "", false},
+	} {
+		r, _ := launchedRun(t)
+		var said bytes.Buffer
+		r.report = newReporter(&said, false)
+		calls, err := rendezvous.Listen(t.Context(), rendezvous.Config{Secret: tlslink.NewSecret(), Addr: "127.0.0.1:0", Hosts: []string{"a", "b"}, Log: func(string) {}})
+		require.NoError(t, err)
+		defer calls.Close()
+		calls.Fail("b", &bootstrap.Error{Host: "b", Err: errors.New("the step was cancelled"), Whole: whole})
+		r.boot = &boot{bulk: &bulk{calls: calls, ended: make(chan struct{})}, hosts: []overlay.HostEntry{{Name: "a"}, {Index: 1, Name: "b"}}}
+		close(r.boot.bulk.ended)
+		lost := job.Failure{Class: job.CauseNodeLost, Rank: -1, Text: "link lost"}
+		require.Equal(t, whole != bootstrap.WholeRuns, r.wholeEnded(&lost))
+		require.Equal(t, want.status, r.status)
+		require.Equal(t, want.decided, r.decided)
+		require.Equal(t, want.says, said.String())
+		exit := job.Failure{Class: job.CauseExit, Code: 3}
+		require.False(t, r.wholeEnded(&exit), "a rank's own end")
+	}
+}
+
+// What a manager's word is waited for is time in which its commands may end: that of a dead
+// node never does, and keeps golaunch no longer for it.
+func TestTheWordIsAwaitedWhileCommandsEnd(t *testing.T) {
+	calls, err := rendezvous.Listen(t.Context(), rendezvous.Config{Secret: tlslink.NewSecret(), Addr: "127.0.0.1:0", Hosts: []string{"a"}, Log: func(string) {}})
+	require.NoError(t, err)
+	calls.Close()
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan struct{})
+		b := &bulk{calls: calls, late: time.NewTimer(time.Hour), word: make(chan struct{}, 1), ended: ended, stop: func() { close(ended) }}
+		begin := time.Now()
+		require.Nil(t, (&boot{bulk: b, hosts: []overlay.HostEntry{{Name: "a"}}}).whole(&job.Failure{Class: job.CauseNodeLost}))
+		require.Equal(t, lastWord, time.Since(begin))
+		b.close()
+		require.Equal(t, bulkEnd, time.Since(begin))
+	})
 }

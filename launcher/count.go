@@ -8,11 +8,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/report"
-	"github.com/golaunch/golaunch/tree"
 )
 
 // countTimeout bounds how long the agents' counters are waited for.
@@ -26,13 +26,13 @@ type counted struct {
 	asked    bool
 	timing   bool              // the root's clock is being measured
 	of       *report.Collected // nil until the agents have answered
-	failures []job.Failure     // all; for --report only
+	failures []heard           // all; for --report only
 }
 
 // failure keeps what the report tells.
-func (c *counted) failure(r *run, f job.Failure) {
+func (c *counted) failure(r *run, f job.Failure, at time.Time) {
 	if r.ReportFile != "" {
-		c.failures = append(c.failures, f)
+		c.failures = append(c.failures, heard{Failure: f, at: at})
 	}
 }
 
@@ -81,8 +81,8 @@ func (r *run) collected(c report.Collected) error {
 }
 
 // rootClock takes the root's answer to a ping.
-func (r *run) rootClock(slot tree.Slot, p overlay.Pong) error {
-	done, err := r.subtree.Pong(slot, p)
+func (r *run) rootClock(m overlay.Message, p overlay.Pong) error {
+	done, err := r.subtree.Pong(m.From, p, m.Residence())
 	if done && r.counted.timing {
 		r.counted.timing = false
 		r.countedIf()
@@ -93,40 +93,36 @@ func (r *run) rootClock(slot tree.Slot, p overlay.Pong) error {
 // countedIf ends the job once all is told.
 func (r *run) countedIf() { r.over = r.over || r.counted.of != nil && !r.counted.timing }
 
+// privateMode keeps a file to its owner: it names hosts, and how they are reached, or
+// what a program does.
+const privateMode = 0o600
+
 // prepareFile makes sure that the file of a flag can be written, before anything
-// runs. A named pipe is left alone: its reader would take it for the end.
+// runs, and be read by nobody else where mode says so. What is in it stays until there is
+// something to write. A named pipe is left alone: its reader would take it for the end.
 func prepareFile(flag, path string, mode os.FileMode) error {
-	switch {
-	case path == "", path == standardOutput:
+	if path == "" || path == standardOutput {
 		return nil
-	case isPipe(path):
+	}
+	pipe, err := isPipe(path, 0)
+	if err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
+	}
+	if pipe {
 		const write = 2 // W_OK
 		if err := syscall.Access(path, write); err != nil {
 			return fmt.Errorf("%s: %s: %w", flag, path, err)
 		}
 		return nil
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode)
+	f, err := unix.OpenOutput(path, 0, os.O_CREATE|os.O_WRONLY, mode)
 	if err != nil {
 		return fmt.Errorf("%s: %w", flag, err)
 	}
-	return f.Close()
-}
-
-// privateMode keeps a file to its owner: it names hosts, and how they are reached, or
-// what a program does.
-const privateMode = 0o600
-
-// preparePrivate makes sure that such a file can be written, by nobody else read.
-func preparePrivate(flag, path string) error {
-	err := prepareFile(flag, path, privateMode)
-	if err != nil || path == "" || path == standardOutput {
-		return err
+	if info, serr := f.Stat(); mode == privateMode && serr == nil && info.Mode().IsRegular() {
+		err = f.Chmod(mode) // one that was there before
 	}
-	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-		return os.Chmod(path, privateMode) // one that was there before
-	}
-	return nil
+	return errors.Join(err, f.Close())
 }
 
 // tell prints and writes the counters, and returns golaunch's exit status.
@@ -183,12 +179,12 @@ func (r *run) fullReport(status int) *report.Report {
 	for _, a := range r.plan.Apps {
 		doc.Job.Apps = append(doc.Job.Apps, report.App{Argv: a.Argv, Ranks: a.N})
 	}
-	if cause := r.verdict.cause(); cause != nil {
-		f := r.reported(*cause)
+	if cause := r.verdict.earliest(); cause != nil {
+		f := r.reported(cause)
 		doc.Cause = &f
 	}
-	for _, f := range r.counted.failures {
-		doc.Failures = append(doc.Failures, r.reported(f))
+	for i := range r.counted.failures {
+		doc.Failures = append(doc.Failures, r.reported(&r.counted.failures[i]))
 	}
 	for _, d := range ready.Dead {
 		doc.Dead = append(doc.Dead, report.DeadHost{Host: r.hostName(d.Index), Phase: d.Phase, Cause: d.Cause})
@@ -208,9 +204,9 @@ var classNames = map[job.CauseClass]string{
 	job.CauseStart: "start", job.CauseNodeLost: "node lost", job.CauseProtocol: "protocol",
 }
 
-func (r *run) reported(f job.Failure) report.Failure {
+func (r *run) reported(f *heard) report.Failure {
 	return report.Failure{
 		Class: classNames[f.Class], World: f.World, Rank: int(f.Rank), Host: r.hostName(f.Host), PID: f.PID,
-		Code: f.Code, Signal: f.Signal, Phase: f.Phase, Text: f.Text,
+		Code: f.Code, Signal: f.Signal, Phase: f.Phase, Text: f.Text, At: f.at,
 	}
 }

@@ -3,10 +3,12 @@ package launcher
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/stdio"
 )
 
@@ -33,6 +35,7 @@ func TestFailuresAreDescribed(t *testing.T) {
 		{with(func(f *job.Failure) {
 			f.Class, f.Signal, f.Phase, f.Text = job.CauseSignal, 9, "running", "out of memory"
 		}), "rank 5 on n002 (pid 9) was killed by signal 9: out of memory"},
+		{with(func(f *job.Failure) { f.Class, f.Phase, f.Text = job.CauseAbort, "running", "one\nn003: two\n" }), "rank 5 on n002 (pid 9) called abort with code 7: one\n  | n003: two"},
 		{lost, "host n003 (ranks 8-11): lost: x"},
 		{job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: 1, Phase: "start", Text: "x"}, "host n002 (ranks 4-7, rank 1.1): start: x"},
 		{job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: 7, Phase: "start", Text: "x"}, "host this machine: start: x"},
@@ -41,8 +44,27 @@ func TestFailuresAreDescribed(t *testing.T) {
 	}
 }
 
+// Of the ranks that were told to end, those count that ran.
+func TestRanksThatNeverRanWereNotEnded(t *testing.T) {
+	p, err := NewPlan(options(t, "n[001-003]:4", 12), "here")
+	require.NoError(t, err)
+	for total, want := range map[overlay.Done]string{
+		{Failed: 1, Ended: 11}:            "golaunch: 11 other ranks were ended\n",
+		{Failed: 1, Ended: 11, Never: 10}: "golaunch: 1 other rank was ended\n",
+		{Failed: 1, Ended: 11, Never: 11}: "",
+	} {
+		var said strings.Builder
+		r := &run{plan: p, worlds: map[int]*world{0: {plan: p}}, total: total, report: &reporter{w: &said}}
+		r.verdict.add(job.Failure{Class: job.CauseExit, Rank: 5, Host: 1, PID: 9, Code: 7}, time.Now(), 0)
+		r.report.failure(r, *r.verdict.cause())
+		require.Equal(t, "golaunch: rank 5 on n002 (pid 9) exited with code 7\n"+want, said.String())
+	}
+}
+
 // A line of golaunch's begins at the beginning of a line, whatever ranks wrote before
 // it in the same place, and theirs is not ended twice.
+//
+//report:io ExaWorks/psij-python#509 words of the launcher among those of ranks
 func TestOwnLinesBeginALine(t *testing.T) {
 	type write struct {
 		stream stdio.Stream // 0 for golaunch's own word

@@ -49,3 +49,19 @@ func TestALostNodeIsTheCause(t *testing.T) {
 		require.NotContains(t, further, x.cause)
 	}
 }
+
+// Others go on after the end of a rank where they are to. After a loss or an abort, or
+// without a rank that never started, they do not.
+func TestWhatEndsAJobThatKeepsGoing(t *testing.T) {
+	for class, goesOn := range map[job.CauseClass]bool{
+		job.CauseSignal: true, job.CauseExit: true, job.CauseNoFinalize: true, job.CauseProtocol: true,
+		job.CauseAbort: false, job.CauseStart: false, job.CauseNodeLost: false,
+	} {
+		for _, code := range []int{job.ExitLauncher, job.ExitNotFound} {
+			r, _ := launchedRun(t)
+			r.KeepGoing = true
+			r.failed(job.Failure{Class: class, Rank: 1, Code: code}, time.Now())
+			require.Equal(t, goesOn, !r.killed, class)
+		}
+	}
+}

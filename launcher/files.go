@@ -7,6 +7,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/stdio"
 )
 
@@ -22,6 +23,7 @@ type files struct {
 	byPath map[string]*file
 	open   []*file // longest unused first
 	more   bool    // files that are there are added to
+	made   int     // how many of the directories above golaunch has made
 }
 
 // file is one output file. It is the stdio.Output of its Assembler.
@@ -44,13 +46,17 @@ func (s *files) create(path string) error {
 	if s.byPath[path] != nil {
 		return nil
 	}
-	f := &file{set: s, path: path, pipe: isPipe(path)}
+	pipe, err := isPipe(path, s.made)
+	if err != nil {
+		return err
+	}
+	f := &file{set: s, path: path, pipe: pipe}
 	if !f.pipe {
 		how := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
 		if s.more {
 			how &^= os.O_TRUNC
 		}
-		fh, err := os.OpenFile(path, how, 0o666)
+		fh, err := unix.OpenOutput(path, s.made, how, 0o666)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w; make the directory first", err)
 		}
@@ -63,7 +69,6 @@ func (s *files) create(path string) error {
 	}
 	config := s.config
 	config.Out = f
-	var err error
 	if f.dest, err = stdio.NewAssembler(config); err != nil {
 		return err
 	}
@@ -87,7 +92,7 @@ func (s *files) flush() error {
 			first = err
 		}
 		if f.pipe && f.f == nil { // nothing was written: who reads is told all the same
-			f.f, _ = os.OpenFile(f.path, os.O_WRONLY|syscall.O_NONBLOCK, 0) // fails if nobody does
+			f.f, _ = unix.OpenOutput(f.path, s.made, os.O_WRONLY|syscall.O_NONBLOCK, 0) // fails if nobody does
 		}
 		if err := f.shut(); first == nil {
 			first = err
@@ -111,7 +116,7 @@ func (f *file) Write(_ stdio.Stream, p []byte) error {
 // open opens the file to append to it, and closes another if too many are open.
 func (f *file) open() (err error) {
 	if f.pipe {
-		f.f, err = openPipe("output file", f.path, f.set.report)
+		f.f, err = openPipe("output file", f.path, f.set.made, f.set.report)
 		return err
 	}
 	if len(f.set.open) == filesOpen {
@@ -120,7 +125,7 @@ func (f *file) open() (err error) {
 		}
 		f.set.open = f.set.open[1:]
 	}
-	if f.f, err = os.OpenFile(f.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666); err == nil {
+	if f.f, err = unix.OpenOutput(f.path, f.set.made, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666); err == nil {
 		f.set.open = append(f.set.open, f)
 	}
 	return err

@@ -1,11 +1,10 @@
 package launcher
 
 import (
-	"context"
 	"fmt"
-	"os/signal"
 	"time"
 
+	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
@@ -27,6 +26,7 @@ func (r *run) kill(grace time.Duration) {
 		return
 	}
 	r.killed = true
+	r.tearDown.Killed(grace)
 	r.stdin.close()
 	r.terminal.end()
 	r.staging.stop()
@@ -56,24 +56,32 @@ func (r *run) endIf() {
 // finish takes the tree down and says how the job went.
 func (r *run) finish() int {
 	r.terminal.end()
-	r.report.status.end()
+	if r.wider == nil {
+		r.report.status.end()
+	} else {
+		r.report.status.erase()
+	}
 	r.tellNotes()
 	r.clock.mark("output drained")
 	if !r.left { // else its link cannot come to a good end
-		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
-		defer cancel()
-		r.subtree.End(ctx)
-		r.awaitRoot(ctx)
+		r.endTree()
 	}
 	r.clock.mark("tree down")
+	if r.wider != nil {
+		return 0
+	}
 	cause := r.verdict.cause()
 	if r.worlds != nil && !r.active() && (cause == nil || cause.Class != job.CauseNodeLost) { // else nobody knows what was read
 		r.stdin.giveBack()
 	}
 	status := r.status
-	if cause != nil {
+	if cause != nil && r.wholeEnded(cause) {
+		status = r.status
+	} else if cause != nil {
 		r.boot.explainLoss(cause)
-		r.report.failure(r, *cause)
+		if !r.ofInterrupt() || r.Verbose > 0 {
+			r.report.failure(r, *cause)
+		}
 		if !r.decided {
 			status = cause.ExitCode()
 		}
@@ -81,10 +89,38 @@ func (r *run) finish() int {
 		r.report.say("%v", err)
 		status = job.ExitLauncher
 	}
+	r.tellCut()
 	if r.Timing {
 		r.report.timing(r)
 	}
 	return r.tell(status)
+}
+
+// tellCut tells of ranks that were killed in the midst of what they did to end.
+func (r *run) tellCut() {
+	if n := r.total.Cut; n > 0 {
+		r.report.note("%s not ended %v after SIGTERM, and %s killed: --grace TIME gives more",
+			count(n, "rank had", "ranks had"), r.Grace, map[bool]string{true: "was", false: "were"}[n == 1])
+	}
+}
+
+// wholeEnded tells of the manager's own end of all agents, of which the loss of a host is
+// what came of it, and reports whether there was one. A job that somebody cancelled so ends
+// as one that is told to terminate, and is not started again.
+func (r *run) wholeEnded(cause *job.Failure) bool {
+	e := r.boot.whole(cause)
+	if e == nil {
+		return false
+	}
+	r.report.say("%v: the job is ended", e.Err)
+	r.heldBy = nil // no host is to blame
+	if !r.decided {
+		r.status = job.ExitLauncher
+		if e.Whole == bootstrap.WholeCancelled {
+			r.decided, r.status = true, job.ExitTERM
+		}
+	}
+	return true
 }
 
 // unexplained is an error if ranks have not ended well, though no failure was told
@@ -96,37 +132,34 @@ func (r *run) unexplained() error {
 	return fmt.Errorf("%d of %s ended well, and no agent says why the others did not: the job cannot be trusted", r.total.Ranks, plural(r.expected, "rank"))
 }
 
-// awaitRoot waits until the root has ended its side, so that the agents are
-// gone when golaunch is. The host of one that is lost meanwhile is swept.
-func (r *run) awaitRoot(ctx context.Context) {
-	for r.subtree.Degree() > 0 {
-		select {
-		case <-r.woken:
-			for _, e := range r.inbox.Take(nil) {
-				if e, ok := e.(overlay.EdgeEnded); ok && r.subtree.Live(e.From) {
-					r.subtree.Leave(e.From)
-					if e.Err != nil {
-						r.subtree.Sweep(e.From)
-					}
-				}
-			}
-		case <-ctx.Done():
-			return
-		}
+// closeTree lets go of the tree. What was cut off in its tear-down has been swept by
+// then, as far as it can be: no host keeps golaunch for longer.
+func (r *run) closeTree() {
+	if !r.tearDown.Begun() {
+		r.subtree.Close()
+		return
 	}
+	by := r.tearDown.Sweeps()
+	if least := time.Now().Add(leastSweep); by.Before(least) {
+		by = least
+	}
+	overlay.Until(by, r.subtree.Close)
 }
 
-// close releases everything. It takes a few seconds at most, in which the job's
-// signals are still taken, and come to nothing: the job is over, and has its status.
+// leastSweep is how long hosts may be swept at least, however late it is.
+const leastSweep = time.Second
+
+// close releases everything. It takes a few seconds at most, in which signals wait for the
+// next attempt; where there is none they come to nothing: the job has its status.
 func (r *run) close() {
-	defer signal.Stop(r.signals)
 	r.terminal.end() // also after a panic
 	r.stop()
 	if r.progress.timer != nil {
 		r.progress.timer.Stop()
 	}
+	r.tearDown.Stop()
 	if r.subtree != nil {
-		r.subtree.Close()
+		r.closeTree()
 	}
 	if r.plan.kind.Orphans {
 		unix.EndChildren()

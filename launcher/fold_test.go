@@ -83,6 +83,7 @@ func TestNotesAreToldOnce(t *testing.T) {
 			h := job.HostIndex(i % 2)
 			r.noted(overlay.Note{Host: h, Text: "working directory /w: no such file or directory; ranks run in / instead"})
 			r.noted(overlay.Note{Level: overlay.NoteAlways, Host: h, Text: "still running: pid 8"})
+			r.noted(overlay.Note{Level: 1, Host: h, Text: "only with -v"})
 		}
 		require.Empty(t, said.String())
 		r.tellNotes()
@@ -95,4 +96,24 @@ func TestNotesAreToldOnce(t *testing.T) {
 		r.tellNotes()
 		require.Empty(t, said.String())
 	}
+}
+
+// What -v tells of hosts is folded as well; what -vv tells shows when it happens.
+func TestLinesOfVerbosityAreFolded(t *testing.T) {
+	var said strings.Builder
+	r, _ := launchedRun(t)
+	plan, err := NewPlan(options(t, "n[1-3]", 3), "here")
+	require.NoError(t, err)
+	r.plan, r.inbox, r.Verbose = plan, overlay.NewInbox(func() {}), 2
+	r.report = &reporter{w: &said}
+	for h := range job.HostIndex(3) {
+		r.handle(noiseHeard{h, "Welcome"})
+		r.noted(overlay.Note{Level: 1, Host: h, Text: "app uses MPICH"})
+		r.noted(overlay.Note{Level: 2, Host: h, Text: "is up"})
+		r.noted(overlay.Note{Level: 3, Host: h, Text: "not asked for"})
+	}
+	require.Equal(t, "golaunch: host n1: is up\ngolaunch: host n2: is up\ngolaunch: host n3: is up\n", said.String())
+	said.Reset()
+	r.tellNotes()
+	require.Equal(t, "golaunch: hosts n[1-3]: printed at login: Welcome\ngolaunch: hosts n[1-3]: app uses MPICH\n", said.String())
 }

@@ -2,6 +2,7 @@ package launcher
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,6 +10,7 @@ import (
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/profile"
 	"github.com/golaunch/golaunch/tree"
 )
 
@@ -73,7 +75,7 @@ func TestForgedDeaths(t *testing.T) {
 	dead := r.subtree.ReadyValue().Dead
 	require.Len(t, dead, 1)
 	require.Equal(t, job.HostIndex(0), dead[0].Index)
-	require.Contains(t, dead[0].Cause, "host 1, which is not below it, is dead")
+	require.Contains(t, dead[0].Cause, "another host, which is not below it, is dead")
 }
 
 // Ranks that have not ended well, without a failure, make no job that has.
@@ -86,6 +88,50 @@ func TestRanksThatNobodyAccountsFor(t *testing.T) {
 			require.NoError(t, r.unexplained())
 		} else {
 			require.ErrorContains(t, r.unexplained(), "of 2 ranks ended well")
+		}
+	}
+}
+
+// Only hosts that their sender has lost with it are gone, and the job goes on without
+// them where they hold no ranks.
+func TestLostSpares(t *testing.T) {
+	for name, x := range map[string]struct {
+		lost [][2]job.HostIndex
+		gone []job.HostIndex // nil where the job does not go on
+	}{
+		"itself":             {[][2]job.HostIndex{{3, 4}}, []job.HostIndex{3}},
+		"with one below":     {[][2]job.HostIndex{{1, 2}, {3, 4}}, []job.HostIndex{1, 3}},
+		"with one of ranks":  {[][2]job.HostIndex{{0, 1}, {3, 4}}, nil},
+		"nobody says so":     {nil, nil},
+		"one being started":  {[][2]job.HostIndex{{3, 5}}, []job.HostIndex{3}},
+		"all that hold none": {[][2]job.HostIndex{{1, 4}}, []job.HostIndex{1, 2, 3}},
+	} {
+		r, _ := launchedRun(t)
+		p, err := NewPlan(options(t, "a,b,c,d", 1), "here")
+		require.NoError(t, err)
+		r.plan = p.withUnused()
+		r.worlds[0].started = true
+		f := job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: 3, Lost: x.lost, Text: "lost"}
+		require.Equal(t, x.gone, r.idle(f), name)
+	}
+}
+
+// What the root passes on as it is and turns out wrong is dropped, and the user hears of
+// whom it is: the root keeps its link, unless it says that it is its own.
+func TestTheRootIsNotBlamedForOthers(t *testing.T) {
+	for from, blamed := range map[job.HostIndex]bool{0: true, 1: false} {
+		r, _ := launchedRun(t)
+		var said strings.Builder
+		p, err := NewPlan(options(t, "a,b", 1), "here")
+		require.NoError(t, err)
+		r.plan, r.report, r.ready, r.profiles = p.withUnused(), &reporter{w: &said}, true, newProfiles()
+		for range 3 {
+			r.handle(overlay.Message{Header: tree.Header{Kind: overlay.KindProfile, World: 7, From: from}, Value: profile.Part{}})
+		}
+		r.tellNotes()
+		require.Equal(t, blamed, r.verdict.cause() != nil)
+		if !blamed {
+			require.Equal(t, "golaunch: host b: its message \"profile\", as relayed by a, was dropped: counters of world 7, which there is not\n", said.String())
 		}
 	}
 }

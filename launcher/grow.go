@@ -68,7 +68,7 @@ func (r *run) grow(hosts []job.Host, q overlay.SpawnRequest) {
 	}
 	r.verbose(1, "starting agents on %s for a spawn", plural(len(hosts), "more host"))
 	plan, common := r.plan, r.boot.common
-	common.MissAfter = 0 // the spawn is placed on them already: none may be missing
+	common.MissAfter, common.LateAfter = 0, 0 // the spawn is placed on them already: none may be missing
 	g.opening = &boot{common: common, hosts: plan.entries()}
 	r.tasks.Go(func() { // ends when the keys are open, which were let go of at the launch, or with the job
 		_, err := g.opening.open(r.ctx, r.Options, plan, nil, r.report) // the root's piper starts them
@@ -80,6 +80,9 @@ func (r *run) grow(hosts []job.Host, q overlay.SpawnRequest) {
 func (r *run) growthReady(e growthReady) {
 	g := r.growing
 	g.boot = g.opening
+	if e.err == nil {
+		g.boot.common.Grow(g.boot.hosts[g.first:])
+	}
 	switch {
 	case r.killed:
 	case e.err != nil && g.early:
@@ -139,7 +142,7 @@ func (r *run) grown(ready overlay.Ready, err error) {
 	}
 	r.plan = &plan
 	for _, d := range ready.Dead {
-		r.report.note("host %s: %s: %s", r.hostName(d.Index), d.Phase, d.Cause)
+		r.report.note("host %s: %s: %s", r.hostName(d.Index), d.Phase, quoted(d.Cause))
 	}
 	r.live.Live = append(r.live.Live, ready.Live...)
 	r.knowNames(r.live)

@@ -91,8 +91,8 @@ func (r *run) hangText(id int, missing []int) string {
 		return text + fmt.Sprintf("%s although %s is loaded, which should end the hang of %s: please report where gdb shows it",
 			hang, overlay.LibMPICHFinalize, library)
 	case r.NoMPICHFix:
-		return text + fmt.Sprintf("that is the hang of %s: golaunch ends it without --no-mpich-fix", library)
+		return text + fmt.Sprintf("that is the hang of %s: golaunch ends it without --mpi none", library)
 	default:
-		return text + fmt.Sprintf("that is the hang of %s: --mpich-fix ends it", library)
+		return text + fmt.Sprintf("that is the hang of %s: --mpi mpich ends it", library)
 	}
 }

@@ -40,7 +40,7 @@ func TestRanksThatHangAreNamed(t *testing.T) {
 	require.NoError(t, r.ranksWait(0, waits(library, overlay.RankRange{First: 3, Count: 1})))
 	r.waitersHeard(waitersHeard{0, 4})
 	require.Equal(t, "golaunch: rank 3 on a, rank 6 on b have kept all others waiting in MPI_Finalize for 10s; "+
-		"if they are in it, too, that is the hang of "+library+": --mpich-fix ends it\n", said.String())
+		"if they are in it, too, that is the hang of "+library+": --mpi mpich ends it\n", said.String())
 
 	// Many, and a user who did without.
 	r, said = begin(12)
@@ -48,7 +48,7 @@ func TestRanksThatHangAreNamed(t *testing.T) {
 	require.NoError(t, r.ranksWait(0, waits(library, overlay.RankRange{First: 0, Count: 2})))
 	r.waitersHeard(waitersHeard{0, 1})
 	require.Contains(t, said.String(), ": ranks 2-3 on a, ranks 4-7 on b, ranks 8-11 on c have kept ")
-	require.Contains(t, said.String(), ": golaunch ends it without --no-mpich-fix\n")
+	require.Contains(t, said.String(), ": golaunch ends it without --mpi none\n")
 
 	// What ends the hang is loaded, everywhere or not.
 	r, said = begin(12)
@@ -61,7 +61,7 @@ func TestRanksThatHangAreNamed(t *testing.T) {
 	require.NoError(t, r.ranksWait(0, fixed))
 	require.NoError(t, r.ranksWait(0, waits("MPICH 4.1", overlay.RankRange{First: 0, Count: 1})))
 	r.waitersHeard(waitersHeard{0, 2})
-	require.Contains(t, said.String(), "that is the hang of MPICH 4.1: --mpich-fix ends it\n")
+	require.Contains(t, said.String(), "that is the hang of MPICH 4.1: --mpi mpich ends it\n")
 
 	// Nobody is named where nobody is missing, or the end has come.
 	r, said = begin(4)

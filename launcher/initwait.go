@@ -7,16 +7,17 @@ import (
 	"github.com/golaunch/golaunch/overlay"
 )
 
-// sayInit tells which ranks of a world wait in MPI_Init, and for whom.
-func (r *run) sayInit(x overlay.Wait) {
+// sayInit tells which ranks of a world wait in MPI_Init, and for whom, and reports whether
+// there are any.
+func (r *run) sayInit(x overlay.Wait) bool {
 	world := x.ID.World
 	w := r.worlds[world]
 	if w == nil || w.done {
-		return
+		return false
 	}
-	out := r.ranksOf(world, slices.Concat(x.Missing, x.Begun, x.Ended))
+	out := r.ranksOf(world, slices.Concat(x.Missing, x.Begun, x.Ended, x.Left))
 	if len(out) == 0 || len(out) == w.plan.Size {
-		return
+		return false
 	}
 	var waiting []int
 	for rank := range w.plan.Size {
@@ -36,6 +37,7 @@ func (r *run) sayInit(x overlay.Wait) {
 		whom = append(whom, w.plan.ranksText(world, ranks)+one)
 	}
 	of(x.Ended, ", which has ended without calling it", ", which have ended without calling it")
+	of(x.Left, ", which has called it, and left before the others came", ", which have called it, and left before the others came")
 	of(x.Missing, ", which has not called it", ", which have not called it")
 	of(x.Begun, ", which has begun it, but not come as far", ", which have begun it, but not come as far")
 	text := numbersText(world, waiting)
@@ -47,4 +49,5 @@ func (r *run) sayInit(x overlay.Wait) {
 		text += ": that never ends, as every rank of an MPI job has to call MPI_Init; if some are no MPI programs, start them by a golaunch of their own"
 	}
 	r.sayStall("%s", text)
+	return true
 }

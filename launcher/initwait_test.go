@@ -25,6 +25,8 @@ func TestWhoKeepsOthersInInitIsNamed(t *testing.T) {
 		"all kinds": {0, overlay.Wait{Ended: runs(0, 1), Missing: runs(2), Begun: runs(8, 9)},
 			"ranks 3-7,10-11 wait in MPI_Init for ranks 0-1 on a, which have ended without calling it; and for rank 2 on a, which has not called it; " +
 				"and for ranks 8-9 on c, which have begun it, but not come as far" + hint},
+		"one has been there": {0, overlay.Wait{Left: runs(2)},
+			"ranks 0-1,3-11 wait in MPI_Init for rank 2 on a, which has called it, and left before the others came"},
 		"a spawned world": {1, overlay.Wait{Ended: runs(0)},
 			"rank 1.1 waits in MPI_Init for rank 1.0 on a, which has ended without calling it" + hint},
 		"a world that is over":            {2, overlay.Wait{Ended: runs(0)}, ""},

@@ -25,11 +25,19 @@ func (r *run) launchMessage(ready overlay.Ready) (*overlay.Launch, error) {
 	if r.ProfileFile == "" {
 		o.Profile = ""
 	}
+	label, err := labelPattern(r.Label)
+	if err != nil {
+		return nil, err
+	}
+	o.Timed = label.Timed()
+	if o.EnvFrom = r.EnvFrom.In(r.plan.containers); o.EnvFrom != r.EnvFrom {
+		r.verbose(1, "ranks have the environment of their containers' images, not golaunch's (--env-from)")
+	}
 	return &overlay.Launch{
 		LaunchOptions: o,
 
 		World:     r.worldMessage(0, r.plan),
-		Env:       r.Env,
+		Env:       o.EnvFrom.Sent(r.Env),
 		EnvGiven:  r.given(),
 		Terminal:  r.terminal.ask(),
 		Umask:     unix.Umask(),

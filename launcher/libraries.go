@@ -24,7 +24,10 @@ func (o *Options) mpichFix() overlay.Fix {
 // libraries are those that ranks of some MPI libraries need, as far as they were built.
 // Only a node sees which its programs take.
 func (r *run) libraries() []overlay.Library {
-	names := []string{overlay.LibPMI, overlay.PMIxHelper}
+	var names []string
+	if !r.NoMPI {
+		names = append(names, overlay.LibPMI, overlay.LibMPIInit, overlay.PMIxHelper)
+	}
 	if r.mpichFix() != overlay.FixNone {
 		names = append(names, overlay.LibMPICHFinalize)
 	}

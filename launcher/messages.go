@@ -3,6 +3,7 @@ package launcher
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
@@ -22,6 +23,8 @@ func (r *run) message(m overlay.Message) error {
 		})
 	case overlay.KindSign:
 		return take(m, func(q overlay.SignRequest) { r.sign(m.From, q) })
+	case overlay.KindAddress:
+		return take(m, func(q overlay.AddrRequest) { r.address(m.From, q) })
 	case overlay.KindSummon:
 		return take(m, func(q overlay.Summon) { r.summon(m.From, q) })
 	case overlay.KindSchedule:
@@ -42,7 +45,10 @@ func (r *run) message(m overlay.Message) error {
 			return nil
 		})
 	case overlay.KindFailure:
-		return take(m, func(f job.Failure) { r.failed(f, m.At.Add(-f.Age)) })
+		return take(m, func(f job.Failure) {
+			age, _ := r.subtree.Age(m, f)
+			r.failed(f, time.Now().Add(-age))
+		})
 	case overlay.KindDied:
 		return take(m, func(d overlay.Died) { r.hostsDied(d.Dead) })
 	case overlay.KindDone:
@@ -52,7 +58,7 @@ func (r *run) message(m overlay.Message) error {
 	case overlay.KindProfile:
 		return overlay.Take(m, func(p profile.Part) error { return r.profiles.add(world, &p) })
 	case overlay.KindPong:
-		return overlay.Take(m, func(p overlay.Pong) error { return r.rootClock(m.From, p) })
+		return overlay.Take(m, func(p overlay.Pong) error { return r.rootClock(m, p) })
 	case overlay.KindProgress:
 		return take(m, func(p overlay.Progress) { r.progress.below = p })
 	case overlay.KindStalled:
@@ -61,15 +67,36 @@ func (r *run) message(m overlay.Message) error {
 	case overlay.KindWaits:
 		return overlay.Take(m, r.waits)
 	case overlay.KindNote:
-		return take(m, r.noted)
+		return take(m, r.note)
 	case overlay.KindDemand:
 		return take(m, func(d overlay.Demand) { r.demanded(d.Host) })
+	case overlay.KindClaimed:
+		return take(m, r.claimed)
 	case overlay.KindWaiting:
 		return overlay.Take(m, func(w overlay.Waiting) error { return r.ranksWait(world, w) })
 	case overlay.KindInputAck:
 		return overlay.Take(m, r.takenInput)
 	}
 	return fmt.Errorf("unexpected message of kind %d", m.Header.Kind)
+}
+
+// dropped reports whether a message that is found wrong here, and could not be on its
+// way, is one that the root has passed on as it was: then nobody loses a link, as any on
+// the way can have written it.
+func (r *run) dropped(m overlay.Message, err error) bool {
+	root, from := r.subtree.Host(m.From), m.Header.From
+	if !overlay.ForLauncher(m.Header.Kind) || from == root.Index {
+		return false
+	}
+	if r.forgers == nil {
+		r.forgers = map[job.HostIndex]bool{}
+	}
+	if !r.forgers[from] {
+		r.forgers[from] = true
+		r.noted(overlay.Note{Level: overlay.NoteAlways, Host: from,
+			Text: fmt.Sprintf("its message %q, as relayed by %s, was dropped: %v", overlay.Word(m.Header.Kind), r.hostName(root.Index), err)})
+	}
+	return true
 }
 
 // take is overlay.Take where any body that can be read is right.
@@ -85,11 +112,11 @@ func take[T any](m overlay.Message, do func(T)) error {
 func (r *run) output(h tree.Header, body []byte) {
 	switch h.Kind {
 	case overlay.KindOutput:
-		if err := r.printer.print(body); err != nil {
+		if err := r.tearDown.printing.does(func() error { return r.printer.print(body) }); err != nil {
 			r.inbox.Put(outputFailed{err})
 		}
 	case overlay.KindDrained:
-		if err := r.printer.end(int(h.World)); err != nil {
+		if err := r.tearDown.printing.does(func() error { return r.printer.end(int(h.World)) }); err != nil {
 			r.inbox.Put(outputFailed{err})
 		}
 		r.inbox.Put(outputDrained{int(h.World)})

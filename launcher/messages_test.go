@@ -11,6 +11,7 @@ import (
 	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/link/memlink"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/report"
 	"github.com/golaunch/golaunch/stdio"
@@ -44,6 +45,33 @@ func TestHostsForASpawnHaveTheirTime(t *testing.T) {
 	r.grow(p.Unused, overlay.SpawnRequest{})
 	r.tasks.Wait()
 	require.Equal(t, overlay.Common{StartOptions: overlay.StartOptions{ConnectTimeout: time.Minute}}, r.growing.opening.common)
+}
+
+// The root and the agents that it starts for a spawn hear how deep the tree is with these:
+// those above give those below longer to end than these need.
+func TestASpawnsHostsCountAsLevels(t *testing.T) {
+	inbox := overlay.NewInbox(func() {})
+	r := &run{inbox: inbox, report: &reporter{w: io.Discard}}
+	common := overlay.Common{Degree: 2, Levels: 1}
+	sink := func(tree.Header, []byte) {}
+	r.subtree = overlay.NewSubtree(overlay.NewStarter(t.Context(), nil, nil, common, inbox, nil), common, inbox, func(tree.Slot) overlay.Sink { return sink })
+	near, far := memlink.Pair()
+	defer far.Close()
+	hosts := make([]overlay.HostEntry, 5) // the root is above two of whom each is above one
+	for i := range hosts {
+		hosts[i].Index = job.HostIndex(i)
+	}
+	r.subtree.Join(overlay.Joined{Link: near, Host: hosts[0]})
+	r.growing = &growth{first: 1, opening: &boot{common: common, hosts: hosts}}
+	r.growthReady(growthReady{})
+	frame, err := far.Recv(link.KVS)
+	require.NoError(t, err)
+	h, body, err := tree.ParseHeader(frame)
+	require.NoError(t, err)
+	require.Equal(t, overlay.KindGrow, h.Kind)
+	told, err := overlay.Decode[overlay.Range](body)
+	require.NoError(t, err)
+	require.Equal(t, 3, told.Levels)
 }
 
 // Counters are the last that the launcher hears: it must not take some for the

@@ -23,8 +23,11 @@ type notesDue struct{}
 
 // noted takes a note from a host.
 func (r *run) noted(n overlay.Note) {
-	if n.Level > 0 { // of one host, for who wants to see it happen
-		r.verbose(n.Level, "host %s: %s", r.hostName(n.Host), n.Text)
+	if n.Level > 1 { // for who wants to see it happen
+		r.verbose(n.Level, "host %s: %s", r.hostName(n.Host), quoted(n.Text))
+		return
+	}
+	if n.Level > r.Verbose {
 		return
 	}
 	host := n.Host
@@ -47,10 +50,10 @@ func (r *run) noted(n overlay.Note) {
 func (r *run) tellNotes() {
 	for _, n := range r.notes.order {
 		say := r.report.note
-		if n.Level == overlay.NoteAlways {
+		if n.Level == overlay.NoteAlways || n.Level > 0 {
 			say = r.report.say
 		}
-		say("%s: %s", hostsText(r.notes.hosts[n], r.hostName), n.Text)
+		say("%s: %s", hostsText(r.notes.hosts[n], r.hostName), quoted(n.Text))
 	}
 	r.notes = notes{}
 }

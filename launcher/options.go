@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/internal/environ"
+	"github.com/golaunch/golaunch/internal/iface"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/placement"
@@ -74,12 +76,18 @@ type Options struct {
 	BootstrapValues bootstrap.Values
 	// Environ is the environment of golaunch itself, which may select a bootstrap.
 	Environ []string
+	// Allocation is the one that the hosts are of, whose slots other golaunch may use: the
+	// job takes free ones, or waits. Nil where others do not count.
+	Allocation *Allocation
 	// Nodes is the number of agents that fork makes on this machine for the ranks, spares
 	// not counted; 0 is one.
 	Nodes int
 	// RankHosts is how many of the hosts hold ranks, the first; 0 is as many as the ranks
 	// need. Spares come after these, and others may replace dead ones.
 	RankHosts int
+	// Wait has hosts tried until the connect timeout, also those that others replace, and
+	// those whose names nobody knows.
+	Wait bool
 	// AllowDeadNodes goes on without hosts that can't be reached. Their ranks go
 	// to hosts that no rank needed, or to the others, if their slots suffice;
 	// where neither the number of ranks nor slots are given, they go with their
@@ -135,6 +143,12 @@ type Options struct {
 	// OutPattern and ErrPattern name the files that take the output
 	// (stdio.Pattern); "" means golaunch's own.
 	OutPattern, ErrPattern string
+	// Tee has golaunch's own streams have the output that goes to files, too.
+	Tee bool
+	// Show says of which ranks golaunch's own streams have the output, as Tee has it where
+	// it goes to files: numbers and ranges, as in "0,4-7", or of ranks on each host,
+	// "local:0"; they count in each world. "" is all.
+	Show string
 	// LineMax is the longest line, in bytes, that is held in memory to be
 	// printed in one piece.
 	LineMax int
@@ -145,6 +159,12 @@ type Options struct {
 	LogDir string
 	// appendOut adds to the files of OutPattern and ErrPattern.
 	appendOut bool
+	// outMade is how many of the directories above them golaunch has made.
+	outMade int
+	// deadline is the end of Timeout, of a job that began anew; else zero.
+	deadline time.Time
+	// agents is the least number of hosts with an agent, if there are so many.
+	agents int
 	// passphrases asks for those of private keys.
 	passphrases *passphrases
 
@@ -178,6 +198,8 @@ func DefaultOptions() Options {
 		StartOptions: overlay.StartOptions{
 			ConnectTimeout: 15 * time.Second,
 			MissAfter:      3 * time.Second,
+			LateAfter:      3 * time.Second,
+			UnknownAfter:   3 * time.Second,
 			LostAfter:      10 * time.Second,
 			StallAfter:     10 * time.Second,
 		},
@@ -194,6 +216,9 @@ func DefaultOptions() Options {
 		LineMax:    1 << 20,
 	}
 }
+
+// teed tells whether golaunch's own streams have the output that goes to files, too.
+func (o *Options) teed() bool { return o.Tee || o.Show != "" }
 
 // Validate checks the options one by one and against each other. The error is
 // one line and names the flag.
@@ -254,16 +279,32 @@ func (o *Options) Validate() error {
 	if _, err := binding.Parse(o.BindTo); err != nil {
 		return fmt.Errorf("--bind-to: %w", err)
 	}
-	if o.Fold && (o.Label != "" || o.OutPattern != "") {
-		return errors.New("--fold says whose each output is, and shows it at the end; leave out --label and --out")
+	if o.Fold && (o.Label != "" || o.OutPattern != "" && !o.teed()) {
+		return errors.New("--fold says whose each output is, and shows it at the end; leave out --label, and --out unless it is beside --tee or --show")
 	}
 	if _, err := stdio.ParsePatterns(o.OutPattern, o.ErrPattern); err != nil {
 		return err
 	}
-	if err := cmp.Or(o.checkRestarts(), o.checkPTY()); err != nil {
+	if err := cmp.Or(o.checkRestarts(), o.checkPTY(), o.checkShow(), o.checkAgents()); err != nil {
 		return err
 	}
 	return o.Place.Check(o.Network != nil)
+}
+
+// checkAgents checks how agents are had and reached.
+func (o *Options) checkAgents() error {
+	switch {
+	case o.AgentPath != "" && !path.IsAbs(o.AgentPath):
+		return fmt.Errorf("--agent-path: %q is no absolute path; say where the hosts have golaunch", o.AgentPath)
+	case o.AgentPath != "" && (o.CopyAgent || o.KeepAgent):
+		return errors.New("--agent-path names an agent that the hosts have; leave out --copy-agent and --keep-agent")
+	case o.Iface == "":
+		return nil
+	}
+	if _, err := iface.Parse(o.Iface); err != nil {
+		return fmt.Errorf("--iface: %w", err)
+	}
+	return nil
 }
 
 func (o *Options) validateApps() error {

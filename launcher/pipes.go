@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/golaunch/golaunch/internal/unix"
 )
 
 // pipeAfter is how long the reader of a named pipe may take to come until the user
@@ -18,19 +21,26 @@ const pipeAfter = 3 * time.Second
 const standardOutput = "-"
 
 // isPipe reports whether path is a named pipe: whoever opens it for writing waits for
-// its reader, and who reads takes a close for the end.
-func isPipe(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode()&os.ModeNamedPipe != 0
+// its reader, and who reads takes a close for the end. An error says why what is there
+// cannot be written. Golaunch has made the last made directories above.
+func isPipe(path string, made int) (bool, error) {
+	info, err := unix.StatOutput(path, made)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return info.Mode()&os.ModeNamedPipe != 0, nil
 }
 
 // openPipe opens a named pipe for writing. A wait that is long is told.
-func openPipe(flag, path string, report *reporter) (*os.File, error) {
+func openPipe(flag, path string, made int, report *reporter) (*os.File, error) {
 	told := time.AfterFunc(pipeAfter, func() {
 		report.say("%s: %s is a named pipe that nobody reads: waiting for its reader", flag, path)
 	})
 	defer told.Stop()
-	return os.OpenFile(path, os.O_WRONLY, 0)
+	return unix.OpenOutput(path, made, os.O_WRONLY, 0)
 }
 
 // replaceFile is writeFile for what must never be seen half written: a file takes the
@@ -65,8 +75,12 @@ func (r *run) writeFile(flag, path string, mode os.FileMode, write func(io.Write
 		err = write(f)
 		return errors.Join(err, f.Close())
 	}
-	if path != standardOutput && !isPipe(path) {
-		return whole(os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode))
+	if path != standardOutput {
+		if pipe, err := isPipe(path, 0); err != nil {
+			return err
+		} else if !pipe {
+			return whole(unix.OpenOutput(path, 0, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode))
+		}
 	}
 	done := make(chan error, 1)
 	go func() { // ends with its reader, or with golaunch
@@ -74,7 +88,7 @@ func (r *run) writeFile(flag, path string, mode os.FileMode, write func(io.Write
 			done <- write(r.stdout)
 			return
 		}
-		done <- whole(openPipe(flag, path, r.report))
+		done <- whole(openPipe(flag, path, 0, r.report))
 	}()
 	ended := r.ctx.Done()
 	for {
@@ -83,6 +97,7 @@ func (r *run) writeFile(flag, path string, mode os.FileMode, write func(io.Write
 			return err
 		case s := <-r.signals:
 			if s == syscall.SIGINT || s == syscall.SIGTERM || s == syscall.SIGHUP {
+				r.decided = true // nor is there a further attempt
 				return fmt.Errorf("%s: %v while its reader was waited for", path, s)
 			}
 		case <-ended:

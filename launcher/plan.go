@@ -11,6 +11,7 @@ import (
 	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/placement"
 )
 
@@ -47,15 +48,21 @@ type Plan struct {
 	// of Hosts.
 	Relays []string
 
-	kind    bootstrap.Kind // of Bootstrap
-	outside string         // why not the manager whose job this is starts agents, "" where it does
-	network planNetwork
-	dead    []bool // by HostIndex
-	rules   rules
-	bindTo  string            // Options.BindTo
-	given   []string          // Options.EnvGiven
-	placed  *placement.Placed // what of Blocks is told
-	relayed bool              // hosts start no others
+	kind bootstrap.Kind // of Bootstrap
+	// containers says that the hosts are containers, which have environments of their own.
+	containers bool
+	outside    string // why not the manager whose job this is starts agents, "" where it does
+	network    planNetwork
+	dead       []bool // by HostIndex
+	rules      rules
+	bindTo     string            // Options.BindTo
+	given      []string          // Options.EnvGiven
+	placed     *placement.Placed // what of Blocks is told
+	relayed    bool              // hosts start no others
+
+	allocation *Allocation   // nil where no other golaunch counts
+	parts      overlay.Share // what each of its slots is to have: CPUs, GPUs
+	rankHosts  int           // Options.RankHosts
 }
 
 // NewPlan decides hosts, ranks and tree for o; localHost is this machine's
@@ -68,7 +75,11 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Bootstrap: kind.Name, kind: kind, outside: outside, Apps: appsIn(o), bindTo: o.BindTo, given: o.EnvGiven}
+	p := &Plan{allocation: o.Allocation, parts: o.parts(), rankHosts: o.RankHosts, Bootstrap: kind.Name, kind: kind, outside: outside, Apps: appsIn(o), bindTo: o.BindTo, given: o.EnvGiven}
+	if o.AgentPath != "" && (kind.Here || kind.Bulk) {
+		return nil, fmt.Errorf("--agent-path: --bootstrap %s starts golaunch by its own path; leave it out", kind.Name)
+	}
+	p.containers = kind.Container != nil && kind.Container(o.BootstrapValues)
 	if p.rules, err = newRules(o, hosts); err != nil {
 		return nil, err
 	}
@@ -87,6 +98,10 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 	if o.Prelaunch {
 		used = len(hosts)
 	}
+	if more := min(o.agents-len(hosts), len(p.reserve)); more > 0 {
+		hosts, p.reserve = slices.Concat(hosts, p.reserve[:more]), p.reserve[more:]
+	}
+	used = max(used, min(o.agents, len(hosts)))
 	p.Hosts, p.Unused = slices.Clone(hosts[:used]), hosts[used:]
 	p.dead = make([]bool, used)
 	p.Degree = o.Degree
@@ -271,7 +286,7 @@ func (p *Plan) without(dead []job.HostIndex, place placeFunc) (*Plan, error) {
 		err = q.count()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("without %s: %w", hostlist.Fold(bare(gone)), err)
+		return nil, fmt.Errorf("without %s: %w%s", hostlist.Fold(bare(gone)), err, p.spareHint())
 	}
 	return &q, nil
 }

@@ -10,7 +10,8 @@ import (
 
 // standIns are the live hosts that are to hold the ranks, as many as were wanted in
 // the first place if there are so many: a spare has the position of the dead host
-// that it stands in for. rest are the live ones that stay spare.
+// that it stands in for. rest are the live ones that stay spare, before them hosts beyond
+// Options.RankHosts.
 func (p *Plan) standIns() (wanted, rest []job.HostIndex) {
 	first := len(p.Hosts) - p.Spares
 	for i := first; i < len(p.Hosts); i++ {
@@ -26,6 +27,9 @@ func (p *Plan) standIns() (wanted, rest []job.HostIndex) {
 			wanted, rest = append(wanted, rest[0]), rest[1:]
 		}
 	}
+	if n := p.rankHosts; n > 0 && len(wanted) > n {
+		wanted, rest = wanted[:n:n], slices.Concat(wanted[n:], rest)
+	}
 	return wanted, rest
 }
 
@@ -34,6 +38,15 @@ func (p *Plan) standIns() (wanted, rest []job.HostIndex) {
 // hosts of their own.
 func (p *Plan) mayReplace() bool {
 	return len(p.standby()) > 0 && !p.relayed && !p.kind.Bulk && !apart(p.Apps)
+}
+
+// spareHint tells of unused hosts that cannot take the place of dead ones because relays
+// stand between, but could as spares, "" if there are none.
+func (p *Plan) spareHint() string {
+	if n := len(p.standby()); n > 0 && p.relayed && !apart(p.Apps) {
+		return fmt.Sprintf("; --spares N starts N more, of %s unused", plural(n, "host"))
+	}
+	return ""
 }
 
 // standby are the hosts that may take the place of dead ones.

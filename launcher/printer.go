@@ -1,6 +1,7 @@
 package launcher
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -30,9 +31,12 @@ type printer struct {
 	files *files
 	timer *time.Timer // shows unfinished lines that rest
 	err   error
-	plans map[int]*Plan // by world, until its output ends
-	fold  *fold         // of standard output; nil without --fold
-	own   *ptyOutput    // where what rank 0 shows goes, byte for byte, with --pty; else nil
+	plans map[int]*Plan  // by world, until its output ends
+	fold  *fold          // of standard output; nil without --fold
+	tee   bool           // the streams have what goes to files, too
+	shown shownRanks     // of which ranks; with it tee is set
+	among map[int][]bool // by world, which of its ranks they are; nil is all
+	own   *ptyOutput     // where what rank 0 shows goes, byte for byte, with --pty; else nil
 }
 
 func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (*printer, error) {
@@ -40,11 +44,15 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 	if err != nil {
 		return nil, err
 	}
-	p := &printer{report: report, patterns: patterns, jobID: jobID, dests: map[stdio.Stream]*stdio.Assembler{}, plans: map[int]*Plan{0: plan}}
+	p := &printer{report: report, patterns: patterns, jobID: jobID, dests: map[stdio.Stream]*stdio.Assembler{}, plans: map[int]*Plan{0: plan}, among: map[int][]bool{}, tee: o.teed()}
+	if p.shown, err = parseShown(o.Show); err == nil && !o.appendOut { // hosts may hold fewer ranks after a restart
+		err = p.shown.check(plan)
+	}
 	for _, st := range outputs {
-		if err := p.check(st); err != nil {
-			return nil, bootstrap.UsageError{Err: err}
-		}
+		err = cmp.Or(err, p.check(st))
+	}
+	if err != nil {
+		return nil, bootstrap.UsageError{Err: err}
 	}
 	onePlace := samePlace(own.Stdout, own.Stderr)
 	out := terminal{own, onePlace, report}
@@ -75,7 +83,7 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 		}
 	}
 	p.files = newFiles(config, report)
-	p.files.more = o.appendOut
+	p.files.more, p.files.made = o.appendOut, o.outMade
 	return p, nil
 }
 
@@ -87,24 +95,37 @@ const (
 
 // label is the text of labels that a word or a pattern stands for; nil is that of
 // package stdio.
-func (p *printer) label(text string) (func(b []byte, r job.RankID) []byte, error) {
-	switch text {
-	case "", LabelRank:
+func (p *printer) label(text string) (func(b []byte, r job.RankID, at time.Time) []byte, error) {
+	if text == "" || text == LabelRank {
 		return nil, nil
-	case LabelHost:
-		text = "[%r@%h] "
 	}
-	pattern, err := stdio.ParsePattern(text)
+	pattern, err := labelPattern(text)
 	if err != nil {
-		return nil, fmt.Errorf("--label: %w", err)
+		return nil, err
 	}
-	return func(b []byte, r job.RankID) []byte {
+	return func(b []byte, r job.RankID, at time.Time) []byte {
 		host := ""
 		if plan := p.plans[r.World]; plan != nil {
 			host = plan.Hosts[plan.hostOf(r.Rank)].Name
 		}
-		return append(b, pattern.Expand(r, host, p.jobID)...)
+		return append(b, pattern.Label(r, host, p.jobID, at)...)
 	}, nil
+}
+
+// labelPattern is the pattern that a value of Options.Label stands for, of LabelRank and
+// none that of no label.
+func labelPattern(text string) (stdio.Pattern, error) {
+	switch text {
+	case "", LabelRank:
+		return stdio.Pattern{}, nil
+	case LabelHost:
+		text = "[%r@%h] "
+	}
+	pattern, err := stdio.ParseLabel(text)
+	if err != nil {
+		return pattern, fmt.Errorf("--label: %w", err)
+	}
+	return pattern, nil
 }
 
 // outputs are the streams of ranks that may go to files.
@@ -160,7 +181,7 @@ func (s IO) atTerminal() bool {
 func (p *printer) prepare(world int, plan *Plan) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.plans[world] = plan
+	p.plans[world], p.among[world] = plan, p.shown.of(plan)
 	if world > 0 {
 		for _, d := range p.dests {
 			d.SetRanks(0)
@@ -188,6 +209,7 @@ func (p *printer) end(world int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.plans, world)
+	delete(p.among, world)
 	if err := p.own.begin(); p.err == nil {
 		p.err = err
 	}
@@ -207,7 +229,8 @@ func (p *printer) print(body []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	err := overlay.Chunks(body, func(r job.RankID, st stdio.Stream, data []byte) {
+	err := overlay.Chunks(body, func(c overlay.Chunk) {
+		r, st, data := c.Rank, c.Stream, c.Data
 		if p.err != nil {
 			return
 		}
@@ -219,20 +242,20 @@ func (p *printer) print(body []byte) error {
 			p.err = p.own.show(data)
 			return
 		}
-		if p.fold != nil && st == stdio.Stdout {
-			plan := p.plans[r.World]
-			host := plan.hostOf(r.Rank)
-			p.err = p.fold.add(r, host, plan.Hosts[host].Name, data)
-			return
+		if c.At.IsZero() {
+			c.At = now
 		}
-		dest, err := p.dest(r, st)
-		switch {
-		case err != nil:
-			p.err = err
-		case len(data) == 0:
-			p.err = dest.End(r, st)
-		default:
-			p.err = dest.Add(now, r, st, data)
+		if p.patterns.For(st).Given() {
+			dest, err := p.files.dest(p.path(r, st))
+			if p.err = err; err == nil {
+				p.err = pour(dest, now, c)
+			}
+			if !p.tee {
+				return
+			}
+		}
+		if p.err == nil && p.shows(r) {
+			p.err = p.show(now, c)
 		}
 	})
 	if p.err == nil {
@@ -242,11 +265,28 @@ func (p *printer) print(body []byte) error {
 	return p.err
 }
 
-func (p *printer) dest(r job.RankID, st stdio.Stream) (*stdio.Assembler, error) {
-	if p.patterns.For(st).Given() {
-		return p.files.dest(p.path(r, st))
+// shows tells whether golaunch's own streams are to have the output of a rank.
+func (p *printer) shows(r job.RankID) bool {
+	among := p.among[r.World]
+	return among == nil || among[r.Rank]
+}
+
+// show has output on golaunch's own streams.
+func (p *printer) show(now time.Time, c overlay.Chunk) error {
+	if p.fold == nil || c.Stream != stdio.Stdout {
+		return pour(p.dests[c.Stream], now, c)
 	}
-	return p.dests[st], nil
+	plan := p.plans[c.Rank.World]
+	host := plan.hostOf(c.Rank.Rank)
+	return p.fold.add(c.Rank, host, plan.Hosts[host].Name, c.Data)
+}
+
+// pour hands a chunk to its destination.
+func pour(dest *stdio.Assembler, now time.Time, c overlay.Chunk) error {
+	if len(c.Data) == 0 {
+		return dest.End(c.Rank, c.Stream)
+	}
+	return dest.AddAt(now, c.At, c.Rank, c.Stream, c.Data)
 }
 
 // schedule sets the timer for the next unfinished line to be shown; p.mu is
@@ -348,7 +388,7 @@ func (t terminal) Write(s stdio.Stream, b []byte) error {
 	if (s == stdio.Stderr || t.onePlace) && !t.report.among(b) {
 		return nil
 	}
-	return unread(w.Write(t.report.lines(w, b)))
+	return unread(t.report.write(w, b))
 }
 
 // show writes what the terminal of rank 0 shows.

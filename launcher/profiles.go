@@ -48,8 +48,12 @@ func (p *profiles) more() bool {
 }
 
 // writeProfile writes what has come of who sent whom how much, and tells of ranks
-// of which nothing has.
+// of which nothing has. Where no rank was started there is nothing to write.
 func (r *run) writeProfile(status int) error {
+	if len(r.profiles.plans) == 0 {
+		r.report.note("--profile: no rank ran: nothing is written to %s", r.ProfileFile)
+		return nil
+	}
 	doc := profile.Profile{
 		Job: r.jobID, Command: r.command(), Began: r.clock.begin.UTC(), Status: status,
 		Quantity: r.Profile, From: r.ProfileFrom,

@@ -31,7 +31,7 @@ type progressDue struct{}
 // watchProgress begins to show how far the start-up is, if somebody sits there.
 func (r *run) watchProgress() {
 	r.progress.below.Host = job.NoHost
-	if r.boot.common.Progress {
+	if r.report.status != nil {
 		r.progress.timer = time.AfterFunc(max(0, progressAfter-time.Since(r.clock.begin)), func() { r.inbox.Put(progressDue{}) })
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,4 +91,52 @@ func TestProgressLine(t *testing.T) {
 	require.Equal(t, "3 of 8 nodes up, 5 of 16 ranks; waiting for n5 (5 s: authenticate)", progressLine(p, 8, 16, name))
 	p = overlay.Progress{Host: 5, Age: 2 * time.Second, Step: bootstrap.Authenticate}
 	require.Equal(t, "0 of 8 nodes up, 0 of 16 ranks; waiting for n5 (2 s)", progressLine(p, 8, 16, name))
+}
+
+// A terminal that is stopped holds up what ranks write there, and neither golaunch's own words
+// elsewhere nor the end of its raw mode.
+func TestAStoppedTerminal(t *testing.T) {
+	user, tty := openTerminal(t, 80)
+	var said strings.Builder
+	p := newReporter(&said, false)
+	written := make(chan error, 1)
+	go func() { // ends with the terminal
+		_, err := p.write(tty, make([]byte, 1<<20))
+		written <- err
+	}()
+	_, err := user.Read(make([]byte, 1)) // the write has begun
+	require.NoError(t, err)
+	changed := make(chan bool, 1)
+	go func() { // ends at once
+		p.say("told to terminate")
+		_ = p.changeMode(true, func() error { return nil })
+		changed <- p.raw
+	}()
+	select {
+	case raw := <-changed:
+		require.True(t, raw)
+	case err := <-written:
+		require.Fail(t, "the terminal has taken all", "%v", err)
+	case <-time.After(time.Minute):
+		require.Fail(t, "golaunch waits for the terminal")
+	}
+	require.Equal(t, "golaunch: told to terminate\n", said.String())
+	tty.Close()
+	require.Error(t, <-written)
+}
+
+// A start on more hosts shows how far it is, though one has ended before.
+func TestProgressOfAJobBegunAnew(t *testing.T) {
+	for _, again := range []bool{true, false} {
+		t.Setenv("TERM", "xterm")
+		_, tty := openTerminal(t, 80)
+		r, _ := launchedRun(t)
+		r.report, r.left = newReporter(tty, false), true
+		r.decided, r.status = true, job.ExitTERM
+		if again {
+			r.wider = &wider{}
+		}
+		r.finish()
+		require.Equal(t, !again, r.report.status.ended)
+	}
 }

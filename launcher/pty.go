@@ -59,7 +59,11 @@ func (t *userTerminal) enter() {
 	if t == nil || t.raw || t.ended || t.stdio.Stdin == nil || !unix.IsTerminal(t.stdio.Stdin) || !unix.Foreground(t.stdio.Stdin) {
 		return
 	}
-	restore, err := unix.Raw(t.stdio.Stdin)
+	var restore func()
+	err := t.report.changeMode(true, func() (err error) {
+		restore, err = unix.Raw(t.stdio.Stdin)
+		return err
+	})
 	if err != nil {
 		t.report.say("--pty: the terminal stays as it is: %v", err)
 		return
@@ -68,7 +72,6 @@ func (t *userTerminal) enter() {
 		t.restore = restore
 	}
 	t.raw = true
-	t.report.setRaw(true)
 }
 
 // leave makes the terminal what it was before enter, unless it is another job's.
@@ -77,10 +80,12 @@ func (t *userTerminal) leave() {
 		return
 	}
 	t.raw = false
-	if unix.Foreground(t.stdio.Stdin) {
-		t.restore()
-	}
-	t.report.setRaw(false)
+	_ = t.report.changeMode(false, func() error {
+		if unix.Foreground(t.stdio.Stdin) {
+			t.restore()
+		}
+		return nil
+	})
 }
 
 // end leaves for good.
@@ -173,6 +178,8 @@ func (o *Options) checkPTY() error {
 		return errors.New("--pty: rank 0 has the terminal, and nobody else reads it; leave out --stdin")
 	case o.Label != "" || o.Fold || o.OutPattern != "" || o.ErrPattern != "" || o.LogDir != "":
 		return errors.New("--pty shows what rank 0 writes as it is; leave out --label, --fold, --out, --err and --log-dir")
+	case o.Show != "":
+		return errors.New("--pty shows what rank 0 writes; leave out --show")
 	case o.Restarts > 0:
 		return errors.New("--pty and --restarts exclude each other: what was typed cannot be typed again")
 	}

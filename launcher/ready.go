@@ -68,18 +68,19 @@ func (r *run) settle(ready overlay.Ready) {
 			r.giveUp(job.ExitLauncher, 0)
 			return
 		}
-		if text := r.plan.replaced(plan); text != "" {
-			r.report.note("%s", text)
-		}
-		if text := r.plan.fewer(plan); text != "" {
-			r.report.note("%s", text)
-		}
-		for _, note := range r.plan.placeNotes(plan) {
-			r.report.note("%s", note)
-		}
+		r.tellWithout(r.plan, plan)
 		r.plan = plan
 	}
-	r.launch()
+	r.share()
+}
+
+// tellWithout says what is other in q, which is p without hosts that are dead.
+func (r *run) tellWithout(p, q *Plan) {
+	for _, text := range append([]string{p.replaced(q), p.fewer(q)}, p.placeNotes(q)...) {
+		if text != "" {
+			r.report.note("%s", text)
+		}
+	}
 }
 
 // launch sends the ranks on their way.
@@ -104,6 +105,7 @@ func (r *run) launch() {
 	r.worlds = map[int]*world{0: {plan: r.plan}}
 	r.subtree.Worlds.Know(0, r.plan.Blocks)
 	r.subtree.Broadcast(link.KVS, overlay.KindLaunch, overlay.Encode(launch))
+	r.realTime = realTime()
 	r.clock.mark("launch sent")
 	r.sendFiles()
 }
@@ -116,6 +118,9 @@ func (r *run) hostsDied(dead []overlay.DeadHost) {
 		return
 	case !r.ready:
 		r.died = append(r.died, dead...)
+		return
+	case r.worlds == nil && len(r.sharing.of) > 0 && !r.decided:
+		r.sharingLost(dead)
 		return
 	case r.growing != nil && dead[0].Index >= r.growing.first: // they hold nothing yet
 		r.growing.died = append(r.growing.died, dead...)

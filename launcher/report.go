@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 	"unicode"
 
 	"github.com/golaunch/golaunch/internal/unix"
@@ -32,6 +33,11 @@ type reporter struct {
 	line  lineOfRanks
 	raw   bool // the user's terminal takes a newline for a step down
 
+	// screen has an element while ranks' lines are written to a terminal, be it stopped, or
+	// its mode is changed: a lock that takeScreen waits for with a limit. It is taken before
+	// mu, and never to say something.
+	screen chan struct{}
+
 	status *statusLine // nil where none is to be shown
 }
 
@@ -47,7 +53,7 @@ const (
 // newReporter returns a reporter, which shows progress where somebody sits and
 // has not asked for quiet.
 func newReporter(w io.Writer, quiet bool) *reporter {
-	p := &reporter{w: w, quiet: quiet}
+	p := &reporter{w: w, quiet: quiet, screen: make(chan struct{}, 1)}
 	if !quiet {
 		p.status = newStatusLine(w)
 	}
@@ -68,18 +74,50 @@ func (p *reporter) say(format string, args ...any) {
 	_, _ = p.w.Write(p.forRaw(p.w, []byte(text))) // who closed it does not read it
 }
 
-// setRaw says whether the user's terminal is in raw mode.
-func (p *reporter) setRaw(raw bool) {
+// modeWait is how long a change of the terminal's mode may wait for the end of a line. It
+// goes on without, as a stopped terminal takes none.
+const modeWait = 100 * time.Millisecond
+
+// changeMode has change put the user's terminal in raw mode, or take it out of that, between
+// lines that are written.
+func (p *reporter) changeMode(raw bool, change func() error) error {
+	if p.takeScreen(modeWait) {
+		defer p.leaveScreen()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if err := change(); err != nil {
+		return err
+	}
 	p.raw = raw
+	return nil
 }
 
-// lines are lines of text as w shows them as such.
-func (p *reporter) lines(w io.Writer, text []byte) []byte {
+// takeScreen takes the screen, unless it is not to be had for so long.
+func (p *reporter) takeScreen(limit time.Duration) bool {
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	select {
+	case p.screen <- struct{}{}:
+		return true
+	case <-late.C:
+		return false
+	}
+}
+
+func (p *reporter) leaveScreen() { <-p.screen }
+
+// write writes lines of text as w shows them as such.
+func (p *reporter) write(w io.Writer, text []byte) (int, error) {
+	if f, ok := w.(*os.File); !ok || !unix.IsTerminal(f) {
+		return w.Write(text)
+	}
+	p.screen <- struct{}{}
+	defer p.leaveScreen()
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.forRaw(w, text)
+	text = p.forRaw(w, text)
+	p.mu.Unlock()
+	return w.Write(text)
 }
 
 func (p *reporter) forRaw(w io.Writer, text []byte) []byte {
@@ -110,6 +148,12 @@ func printable(s string) string {
 		}
 		return '?'
 	}, s)
+}
+
+// quoted is a text of another program's or an agent's: what follows its first line is marked,
+// so that nobody takes it for a line of golaunch's own.
+func quoted(text string) string {
+	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  | ")
 }
 
 // note writes what the user may want to know, unless they asked for quiet.
@@ -145,9 +189,9 @@ func (p *reporter) dead(plan *Plan, dead []overlay.DeadHost, of int, allowed boo
 			break
 		}
 		told += len(g.hosts)
-		fmt.Fprintf(&b, "\n  %s: %s: %s", hostsText(g.hosts, plan.hostName), g.Phase, g.Cause)
+		fmt.Fprintf(&b, "\n  %s: %s: %s", hostsText(g.hosts, plan.hostName), g.Phase, quoted(g.Cause))
 		if g.Hint != "" {
-			fmt.Fprintf(&b, " (%s)", g.Hint)
+			fmt.Fprintf(&b, " (%s)", quoted(g.Hint))
 		}
 	}
 	switch {
@@ -189,8 +233,8 @@ func (p *reporter) failure(r *run, cause job.Failure) {
 	if more > 0 {
 		p.say("and %s", count(more, "more failure", "more failures"))
 	}
-	if r.total.Ended > 0 {
-		p.note("%s ended", count(r.total.Ended, "other rank was", "other ranks were"))
+	if ran := r.total.Ended - r.total.Never; ran > 0 {
+		p.note("%s ended", count(ran, "other rank was", "other ranks were"))
 	}
 }
 
@@ -206,6 +250,7 @@ func count(n int, one, many string) string {
 // something, when; of a host that failed also the ranks that it held.
 func describe(f job.Failure, hostName func(job.HostIndex) string, heldBy map[job.HostIndex]string) string {
 	host := hostName(f.Host)
+	f.Text = quoted(f.Text)
 	when := ""
 	if f.Phase != phaseRunning && f.Phase != "" {
 		when = ", " + f.Phase
@@ -245,7 +290,10 @@ func describe(f job.Failure, hostName func(job.HostIndex) string, heldBy map[job
 		if f.Phase == job.PhasePMGR {
 			return fmt.Sprintf("%s broke the PMGR protocol%s", who, extra)
 		}
-		if f.Phase == job.PhaseTree {
+		if f.Phase == job.PhaseAlone {
+			return fmt.Sprintf("%s is a world of its own, rank 0 of 1%s", who, extra)
+		}
+		if f.Phase == job.PhaseTree || f.Phase == job.PhasePMIx {
 			return fmt.Sprintf("%s broke the protocol of %s%s", who, f.Phase, extra)
 		}
 		return fmt.Sprintf("%s broke the PMI protocol%s%s", who, when, extra)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 )
 
@@ -55,13 +56,12 @@ func (s *restarts) options() (Options, error) {
 	o.appendOut = s.attempt > 0
 	o.AllowDeadNodes = o.AllowDeadNodes || s.attempt > 0 // who died with the host that was missed first
 	if o.LogDir != "" && !o.DryRun {
-		dir := s.logDir()
-		if err := os.MkdirAll(dir, 0o777); err != nil {
+		if err := s.makeLogDir(); err != nil {
 			return o, fmt.Errorf("--log-dir: %w", err)
 		}
-		dir = strings.ReplaceAll(dir, "%", "%%")
+		dir := strings.ReplaceAll(s.logDir(), "%", "%%")
 		o.OutPattern, o.ErrPattern = filepath.Join(dir, "%r.out"), filepath.Join(dir, "%r.err")
-		o.LogDir = ""
+		o.LogDir, o.outMade = "", 2
 	}
 	return o, nil
 }
@@ -72,6 +72,19 @@ func (s *restarts) logDir() string {
 }
 
 const attemptDir = "attempt-" // and the number
+
+// makeLogDir makes it, in Options.LogDir, which is made if need be.
+func (s *restarts) makeLogDir() error {
+	root, err := unix.OpenOutputDir(s.o.LogDir, true)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := root.Mkdir(filepath.Base(s.logDir()), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
 
 // isLog reports whether a name in the directory of an attempt is of a rank's output, as in
 // 3.out, or 1.3.err of a spawned world's.
@@ -92,8 +105,16 @@ func (s *restarts) clearLogs(report *reporter) error {
 	if s.o.LogDir == "" || s.o.DryRun {
 		return nil
 	}
-	attempts, err := os.ReadDir(s.o.LogDir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	root, err := unix.OpenOutputDir(s.o.LogDir, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("--log-dir: %w", err)
+	}
+	defer root.Close()
+	attempts, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
 		return fmt.Errorf("--log-dir: %w", err)
 	}
 	removed := 0
@@ -101,8 +122,7 @@ func (s *restarts) clearLogs(report *reporter) error {
 		if number, ok := strings.CutPrefix(a.Name(), attemptDir); !ok || !a.IsDir() || !isNumber(number) {
 			continue
 		}
-		dir := filepath.Join(s.o.LogDir, a.Name())
-		logs, err := os.ReadDir(dir)
+		logs, err := fs.ReadDir(root.FS(), a.Name())
 		if err != nil {
 			return fmt.Errorf("--log-dir: %w", err)
 		}
@@ -110,12 +130,12 @@ func (s *restarts) clearLogs(report *reporter) error {
 			if !f.Type().IsRegular() || !isLog(f.Name()) {
 				continue
 			}
-			if err := os.Remove(filepath.Join(dir, f.Name())); err != nil {
+			if err := root.Remove(filepath.Join(a.Name(), f.Name())); err != nil {
 				return fmt.Errorf("--log-dir: a file of an earlier job: %w", err)
 			}
 			removed++
 		}
-		_ = os.Remove(dir) // unless something else is there
+		_ = root.Remove(a.Name()) // unless something else is there
 	}
 	if removed > 0 {
 		report.note("--log-dir: %s of an earlier job removed from %s", plural(removed, "file"), s.o.LogDir)
@@ -132,29 +152,39 @@ func (s *restarts) again(ctx context.Context, f *failed, report *reporter) bool 
 	if s.attempt == s.o.Restarts || ctx.Err() != nil {
 		return false
 	}
-	if !s.deadline.IsZero() {
-		if s.o.Timeout = time.Until(s.deadline); s.o.Timeout <= 0 {
-			report.note("no restart: the time of --timeout is over")
-			return false
-		}
+	if !s.deadline.IsZero() && time.Until(s.deadline) <= 0 {
+		report.note("no restart: the time of --timeout is over")
+		return false
 	}
+	s.o.deadline = s.deadline
 	s.attempt++
 	s.o.Apps = f.apps
 	s.o.Stdin = StdinNone // it is read
 	if len(s.o.Hosts) > 0 && len(f.lost) > 0 {
-		s.o.Hosts = remaining(f.substituted(s.o.Hosts), f.lost)
-		for i := range s.o.Apps {
-			a := &s.o.Apps[i]
-			own := len(a.Hosts) > 0
-			a.Hosts = remaining(a.Hosts, f.lost)
-			if len(a.Hosts) == 0 && (own || len(s.o.Hosts) == 0) {
-				report.note("no restart: none of the hosts of %s is left", appName(s.o.Apps, i))
-				return false
-			}
+		s.o.Hosts = f.substituted(s.o.Hosts)
+		if app := s.leave(f.lost); app >= 0 {
+			report.note("no restart: none of the hosts of %s is left", appName(s.o.Apps, app))
+			return false
 		}
-		s.o.Spares = max(0, s.o.Spares-len(f.lost))
 	}
 	return true
+}
+
+// leave has further attempts do without lost hosts. It returns the first app that has none
+// then, or -1.
+func (s *restarts) leave(lost []job.Host) (app int) {
+	s.o.Hosts = remaining(s.o.Hosts, lost)
+	s.o.Spares = max(0, s.o.Spares-len(lost))
+	s.o.Apps = slices.Clone(s.o.Apps)
+	for i := range s.o.Apps {
+		a := &s.o.Apps[i]
+		own := len(a.Hosts) > 0
+		a.Hosts = remaining(a.Hosts, lost)
+		if len(a.Hosts) == 0 && (own || len(s.o.Hosts) == 0) {
+			return i
+		}
+	}
+	return -1
 }
 
 // tell says that an attempt by a plan follows one that failed, and who takes the ranks of
@@ -278,8 +308,8 @@ func (o *Options) checkRestarts() error {
 		return fmt.Errorf("--restarts and --keep-going exclude each other: where the others go on, nothing is started again")
 	case o.LogDir != "" && (o.OutPattern != "" || o.ErrPattern != ""):
 		return fmt.Errorf("--log-dir names the files of output; leave out --out and --err")
-	case o.LogDir != "" && o.Fold:
-		return fmt.Errorf("--fold shows output that --log-dir takes; leave one out")
+	case o.LogDir != "" && o.Fold && !o.teed():
+		return fmt.Errorf("--fold shows output that --log-dir takes; leave one out, or add --tee")
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -31,9 +32,6 @@ type IO struct {
 	Stdout io.Writer
 	Stderr io.Writer
 }
-
-// endTimeout bounds how long the tree may take to come down in good order.
-const endTimeout = 5 * time.Second
 
 // planPatience is how long a plan may take until a line says what is being done.
 const planPatience = 2 * time.Second
@@ -60,6 +58,8 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 		return job.ExitUsage
 	}
 	o.passphrases = newPassphrases()
+	signals := make(chan os.Signal, 8) // of all attempts: what comes at the end of one is for the next
+	defer signal.Stop(signals)
 	attempts := newRestarts(o)
 	if err := attempts.clearLogs(report); err != nil {
 		report.say("%v", err)
@@ -70,7 +70,7 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 		report.say("this machine has no name: %v", err)
 		return job.ExitLauncher
 	}
-	status, failed := 0, (*failed)(nil)
+	status, failed, more := 0, (*failed)(nil), (*wider)(nil)
 	for {
 		o, err := attempts.options()
 		if err != nil {
@@ -94,19 +94,42 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 		case failed != nil:
 			attempts.tell(failed, plan, report)
 		}
-		status, failed = runOnce(ctx, o, plan, begin, stdio, report)
+		if more == nil { // else what is told of the plan was told
+			plan.tell(o, report)
+		}
+		if status, failed, more = runOnce(ctx, o, plan, begin, stdio, report, signals); more != nil {
+			attempts.widen(more)
+			continue
+		}
 		if failed == nil || !attempts.again(ctx, failed, report) {
 			return status
 		}
 	}
 }
 
-// runOnce carries the job out once, which began with its plan. What it leaves if it
-// fails by itself comes beside its exit status.
-func runOnce(ctx context.Context, o Options, plan *Plan, begin time.Time, stdio IO, report *reporter) (int, *failed) {
-	for _, note := range slices.Concat(plan.network.notes, plan.placed.Notes) {
+// tell tells the user of a plan what they may not expect.
+func (p *Plan) tell(o Options, report *reporter) {
+	for _, note := range slices.Concat(p.network.notes, p.placed.Notes) {
 		report.note("%s", note)
 	}
+	if o.DryRun {
+		return
+	}
+	if !p.kind.Here && o.Verbose > 0 {
+		report.say("agents are started by %s", p.Bootstrap)
+	}
+	if p.outside != "" {
+		report.note("agents are started by %s, and so outside of what the manager of this job contains: %s", p.Bootstrap, p.outside)
+	}
+	if p.Crowded != "" {
+		report.note("%s", p.Crowded)
+	}
+}
+
+// runOnce carries the job out once, which began with its plan. What it leaves if it
+// fails by itself comes beside its exit status, and how it is to begin anew where others
+// use what it wants.
+func runOnce(ctx context.Context, o Options, plan *Plan, begin time.Time, stdio IO, report *reporter, signals chan os.Signal) (int, *failed, *wider) {
 	if o.DryRun {
 		rows := maxRows
 		if o.Verbose > 0 {
@@ -114,9 +137,9 @@ func runOnce(ctx context.Context, o Options, plan *Plan, begin time.Time, stdio 
 		}
 		if _, err := io.WriteString(stdio.Stdout, plan.text(rows)); err != nil {
 			report.say("the output cannot be written: %v", err)
-			return job.ExitLauncher, nil
+			return job.ExitLauncher, nil, nil
 		}
-		return 0, nil
+		return 0, nil, nil
 	}
 	if plan.network.order != "" && o.Verbose > 0 {
 		report.say("order of hosts: %s", plan.network.order)
@@ -124,34 +147,25 @@ func runOnce(ctx context.Context, o Options, plan *Plan, begin time.Time, stdio 
 	if text := plan.mapped(); text != "" && o.Verbose > 0 {
 		report.say("map of ranks: %s", text)
 	}
-	if !plan.kind.Here && o.Verbose > 0 {
-		report.say("agents are started by %s", plan.Bootstrap)
-	}
-	if plan.outside != "" {
-		report.note("agents are started by %s, and so outside of what the manager of this job contains: %s", plan.Bootstrap, plan.outside)
-	}
-	if plan.Crowded != "" {
-		report.note("%s", plan.Crowded)
-	}
-	if err := cmp.Or(prepareFile("--report", o.ReportFile, 0o644), preparePrivate("--trace", o.TraceFile), preparePrivate("--profile", o.ProfileFile)); err != nil {
+	if err := cmp.Or(prepareFile("--report", o.ReportFile, 0o644), prepareFile("--trace", o.TraceFile, privateMode), prepareFile("--profile", o.ProfileFile, privateMode)); err != nil {
 		report.say("%v", err)
-		return job.ExitUsage, nil
+		return job.ExitUsage, nil, nil
 	}
-	r, err := newRun(ctx, o, plan, report, stdio)
+	r, err := newRun(ctx, o, plan, report, stdio, signals)
 	if err != nil {
 		report.say("%v", err)
 		switch {
 		case errors.As(err, new(bootstrap.UsageError)):
-			return job.ExitUsage, nil
+			return job.ExitUsage, nil, nil
 		case errors.Is(err, errInterrupted):
-			return job.ExitINT, nil
+			return job.ExitINT, nil, nil
 		}
-		return job.ExitLauncher, nil
+		return job.ExitLauncher, nil, nil
 	}
 	r.clock.begin = begin
 	defer r.close()
 	status := r.loop()
-	return status, r.outcome()
+	return status, r.outcome(), r.wider
 }
 
 // run is one job while it runs. Its fields belong to the goroutine of loop,
@@ -168,7 +182,8 @@ type run struct {
 	terminal *userTerminal // nil without --pty
 	inbox    *overlay.Inbox
 	woken    chan struct{}
-	signals  chan os.Signal
+	signals  chan os.Signal   // Run's
+	realTime <-chan os.Signal // those of real time; nil before the launch
 
 	ctx      context.Context
 	stop     context.CancelFunc
@@ -182,6 +197,8 @@ type run struct {
 	live     overlay.Ready      // who is there, once ready
 	died     []overlay.DeadHost // since they were ready, before the launch
 	worlds   map[int]*world
+	sharing  sharing
+	wider    *wider                   // it is to begin anew so
 	growing  *growth                  // nil while no further hosts are started
 	newest   int                      // highest number of a world so far
 	names    map[string]job.HostIndex // what hosts call themselves
@@ -192,13 +209,19 @@ type run struct {
 
 	verdict verdict                  // why the job fails
 	heldBy  map[job.HostIndex]string // which ranks hosts held when they failed
+	forgers map[job.HostIndex]bool   // who was told of, see dropped
 	gone    []job.HostIndex          // of these, those that held none, and were no failure
 	killed  bool
 	status  int // exit status while nothing has failed
 	decided bool
 	over    bool
 	demands demands
-	unheard bool // the output cannot be written
+	// interrupted is when the interrupt came by which the job ends, if it was one and its
+	// ranks have not lived through it.
+	interrupted time.Time
+	// tearDown is the time that the tree has to end.
+	tearDown tearDown
+	unheard  bool // the output cannot be written
 
 	hadTerminal bool // when it began: a hang-up is its end, then
 
@@ -217,7 +240,10 @@ type (
 	outputDrained struct{ world int }
 	outputStuck   struct{} // drainTimeout is over
 	outputFailed  struct{ err error }
-	noiseHeard    struct{ host, line string }
+	noiseHeard    struct {
+		host job.HostIndex
+		line string
+	}
 	signatureMade struct {
 		slot   tree.Slot
 		answer overlay.SignAnswer
@@ -228,8 +254,8 @@ type (
 	}
 )
 
-func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio IO) (*run, error) {
-	r := &run{Options: o, profiles: newProfiles(), plan: plan, report: report, stdout: stdio.Stdout, woken: make(chan struct{}, 1), signals: make(chan os.Signal, 8)}
+func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio IO, signals chan os.Signal) (*run, error) {
+	r := &run{Options: o, profiles: newProfiles(), plan: plan, report: report, stdout: stdio.Stdout, woken: make(chan struct{}, 1), signals: signals}
 	var id [16]byte
 	rand.Read(id[:]) // never fails
 	r.jobID = hex.EncodeToString(id[:])
@@ -270,17 +296,26 @@ func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio 
 	return r, nil
 }
 
+// timeLeft is the time that the job has: Timeout, or what is left of it to one that began anew.
+func (o *Options) timeLeft() time.Duration {
+	if o.deadline.IsZero() {
+		return o.Timeout
+	}
+	return time.Until(o.deadline)
+}
+
 // loop runs the job from the first connection to the last END.
 func (r *run) loop() int {
 	r.catch()
 	r.clock.mark("resolve")
 	r.subtree = overlay.NewSubtree(r.boot.starter, r.boot.common, r.inbox, func(tree.Slot) overlay.Sink { return r.output })
+	r.limitTearDown()
 	r.subtree.Begin(overlay.Ready{}, r.plan.toStart(r.boot.hosts), 1)
 	r.watchProgress()
 
 	var timeout <-chan time.Time
 	if r.Timeout > 0 {
-		t := time.NewTimer(r.Timeout)
+		t := time.NewTimer(r.timeLeft())
 		defer t.Stop()
 		timeout = t.C
 	}
@@ -294,6 +329,8 @@ func (r *run) loop() int {
 				r.handle(e)
 			}
 		case s := <-r.signals:
+			r.signal(s.(syscall.Signal))
+		case s := <-r.realTime:
 			r.signal(s.(syscall.Signal))
 		case <-ended:
 			ended = nil
@@ -326,24 +363,25 @@ func (r *run) handle(e overlay.Event) {
 			r.treeReady()
 		}
 	case overlay.Message:
-		if err = r.message(e); err != nil {
+		if err = r.message(e); err != nil && !r.dropped(e, err) {
 			r.rootLost(e.From, overlay.BrokeProtocol(err))
 		}
 	case overlay.EdgeEnded:
 		r.rootLost(e.From, e.Err)
 	case growthReady:
 		r.growthReady(e)
+	case shareDue:
+		r.shareAgain()
 	case outputDrained:
 		r.worldDrained(e.world)
 	case outputStuck:
-		if !r.drained() {
-			r.report.say("nobody reads the output: what is left of it is dropped")
-			r.over, r.left = true, true
-		}
+		r.outputStuck()
+	case treeLate:
+		r.treeLate()
 	case outputFailed:
 		r.outputFailed(e.err)
 	case noiseHeard:
-		r.verbose(1, "host %s printed at login: %s", e.host, e.line)
+		r.noted(overlay.Note{Level: 1, Host: e.host, Text: "printed at login: " + e.line})
 	case signatureMade:
 		if r.subtree.Live(e.slot) {
 			r.subtree.Send(e.slot, link.Service, overlay.KindSigned, overlay.Encode(e.answer))
@@ -357,6 +395,7 @@ func (r *run) handle(e overlay.Event) {
 	case waitersHeard:
 		r.waitersHeard(e)
 	case waitsLate:
+		r.statesLate()
 		r.timeUp()
 	case countersLate:
 		r.countersLate()
@@ -377,15 +416,15 @@ func (r *run) handle(e overlay.Event) {
 // time. The first that is heard of ends the job, unless it is to keep going; what
 // the cause is shows in the end.
 func (r *run) failed(f job.Failure, at time.Time) {
-	r.counted.failure(r, f)
-	if _, known := r.heldBy[f.Host]; f.Rank < 0 && !known {
-		if r.heldBy == nil {
-			r.heldBy = map[job.HostIndex]string{}
-		}
-		r.heldBy[f.Host] = r.ranksOn(f.Host)
+	r.counted.failure(r, f, at)
+	if f.Rank < 0 {
+		r.holds(f.Host)
 	}
 	if idle := r.idle(f); idle != nil {
 		r.gone = append(r.gone, idle...)
+		if overlay.IsBreach(f) {
+			r.report.say("%s: %s", hostsText([]job.HostIndex{f.Host}, r.hostName), quoted(f.Text))
+		}
 		r.report.note("%s, without ranks, lost: the job goes on", hostsText(idle, r.hostName))
 		return
 	}
@@ -400,12 +439,19 @@ func (r *run) failed(f job.Failure, at time.Time) {
 	}
 	r.verdict.add(f, at, explains)
 	switch {
-	case f.Finalized, r.KeepGoing && !lost && f.Class != job.CauseAbort:
+	case f.Finalized, r.KeepGoing && leavesOthers(f.Class):
 	case r.plan.isRelay(f.Host) && !r.ready:
 		r.giveUp(f.ExitCode(), 0) // hosts that are still awaited make no difference
 	case !r.killed:
 		r.kill(r.Grace)
 	}
+}
+
+// leavesOthers reports whether other ranks may go on after such a failure, where they are
+// to (--keep-going). A rank that never started comes to no MPI_Init, in which the others
+// would wait for it for ever.
+func leavesOthers(c job.CauseClass) bool {
+	return c != job.CauseNodeLost && c != job.CauseAbort && c != job.CauseStart
 }
 
 // idle are the hosts whose loss matters to no rank: spares, and what held ranks of worlds
@@ -415,11 +461,11 @@ func (r *run) idle(f job.Failure) (hosts []job.HostIndex) {
 		return nil
 	}
 	used := r.used()
-	if f.FirstBelow < 0 || int(f.EndBelow) > len(used) {
-		return nil
-	}
-	for h := f.FirstBelow; h < f.EndBelow; h++ {
-		if used[h] > 0 {
+	for _, h := range tree.Hosts(f.Lost).List() { // which its sender has
+		switch {
+		case int(h) >= len(used): // a relay, or it is being started
+			continue
+		case used[h] > 0:
 			return nil
 		}
 		if !slices.Contains(r.gone, h) {
@@ -456,6 +502,14 @@ func (r *run) verbose(level int, format string, args ...any) {
 	if level <= r.Verbose {
 		r.report.say(format, args...)
 	}
+}
+
+// called is hostName of a host that somebody speaks of, which need not be one.
+func (r *run) called(h job.HostIndex) string {
+	if h < 0 || int(h) >= len(r.plan.Hosts)+len(r.plan.Relays) {
+		return "another host"
+	}
+	return r.hostName(h)
 }
 
 // hostName is what the user calls a host.

@@ -34,7 +34,7 @@ func (r *run) sign(slot tree.Slot, q overlay.SignRequest) {
 	answer := overlay.SignAnswer{ID: q.ID}
 	boot := r.starting()
 	if !r.below(slot, q.By) || !r.below(slot, q.Request.Host) || boot.authority == nil {
-		answer.Refuse(&bootstrap.RefusedError{Reason: fmt.Sprintf("host %d may not ask for host %d", q.By, q.Request.Host)})
+		answer.Refuse(&bootstrap.RefusedError{Reason: fmt.Sprintf("%s may not ask for %s", r.called(q.By), r.called(q.Request.Host))})
 		r.inbox.Put(signatureMade{slot, answer})
 		return
 	}
@@ -72,12 +72,30 @@ func (r *run) later(slot tree.Slot, answer overlay.SignAnswer, decide func(*over
 func (r *run) summon(slot tree.Slot, q overlay.Summon) {
 	answer := overlay.SignAnswer{ID: q.ID}
 	if !r.below(slot, q.By) || !r.below(slot, q.Host) {
-		answer.Refusal = fmt.Sprintf("host %d may not call host %d", q.Host, q.By)
+		answer.Refusal = fmt.Sprintf("%s may not call %s", r.called(q.Host), r.called(q.By))
 		r.inbox.Put(signatureMade{slot, answer})
 		return
 	}
 	r.later(slot, answer, func(answer *overlay.SignAnswer) { // ends with the connect timeout, or with the job
 		if err := r.boot.summon(r.ctx, r.boot.hosts[q.Host].Name, q); err != nil {
+			answer.Refusal = err.Error()
+		}
+	})
+}
+
+// address tells an agent what address a host has that it is to start, once the name
+// resolves here. That it may ask was checked on the way, as in sign.
+func (r *run) address(slot tree.Slot, q overlay.AddrRequest) {
+	answer := overlay.SignAnswer{ID: q.ID}
+	boot := r.starting()
+	if !r.below(slot, q.By) || !r.below(slot, q.Host) || boot.lookUp == nil {
+		answer.Refusal = fmt.Sprintf("%s may not ask for %s", r.called(q.By), r.called(q.Host))
+		r.inbox.Put(signatureMade{slot, answer})
+		return
+	}
+	r.later(slot, answer, func(answer *overlay.SignAnswer) { // ends with the resolver's answer, or with the job
+		addr, err := boot.lookUp(r.ctx, q.Host)
+		if answer.Signature = []byte(addr); err != nil {
 			answer.Refusal = err.Error()
 		}
 	})

@@ -5,10 +5,12 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/pem"
+	"errors"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh"
@@ -188,5 +190,53 @@ func TestSignaturesFollowTheCuts(t *testing.T) {
 	r.boot.allow(0, r.boot.hosts[1:])
 	require.NoError(t, ask(t, r, key, hostKey, 2, 3))
 	require.NoError(t, ask(t, r, key, hostKey, 0, 3))
-	require.ErrorContains(t, ask(t, r, key, hostKey, 1, 2), "host 1 may not ask for host c")
+	require.ErrorContains(t, ask(t, r, key, hostKey, 1, 2), "b may not ask for c")
+}
+
+// The launcher answers for whom an agent is to start, by what its resolver says then.
+func TestAddressesOfHosts(t *testing.T) {
+	hostKey, _ := signer(t)
+	r, _ := signing(t, hostKey) // a job of four, whose root is host 0
+	r.boot.lookUp = func(_ context.Context, h job.HostIndex) (string, error) {
+		if h == 2 {
+			return "10.0.0.2", nil
+		}
+		return "", errors.New("name b does not resolve")
+	}
+	for _, x := range []struct {
+		by, host      job.HostIndex
+		addr, refusal string
+	}{{0, 2, "10.0.0.2", ""}, {0, 1, "", "name b does not resolve"}, {0, 9, "", "a may not ask for another host"}, {9, 2, "", "another host may not ask for c"}} {
+		r.address(0, overlay.AddrRequest{ID: 5, By: x.by, Host: x.host})
+		r.tasks.Wait()
+		events := r.inbox.Take(nil)
+		made, ok := events[len(events)-1].(signatureMade)
+		require.True(t, ok)
+		require.Equal(t, uint64(5), made.answer.ID)
+		require.Equal(t, x.addr, string(made.answer.Signature))
+		require.Equal(t, x.refusal, made.answer.Refusal)
+	}
+}
+
+// How long hosts are tried depends on whether others replace them, and on the user.
+func TestPatienceWithHosts(t *testing.T) {
+	const s = 3 * time.Second
+	for _, x := range []struct {
+		name                  string
+		change                func(*Options)
+		silent, late, unknown time.Duration
+	}{
+		{"all must be there", func(*Options) {}, 0, 0, s},
+		{"dead nodes", func(o *Options) { o.AllowDeadNodes = true }, s, s, s},
+		{"a spare", func(o *Options) { o.Spares = 1 }, 0, s, s},
+		{"dead nodes, and no room", func(o *Options) { o.AllowDeadNodes, o.Apps[0].N = true, 4 }, 0, 0, s},
+		{"the user waits", func(o *Options) { o.AllowDeadNodes, o.Wait = true, true }, 0, 0, 0},
+	} {
+		o := options(t, "a:2,b:2", 2)
+		x.change(o)
+		p, err := NewPlan(o, "here")
+		require.NoError(t, err, x.name)
+		got := o.patience(p)
+		require.Equal(t, []time.Duration{x.silent, x.late, x.unknown}, []time.Duration{got.MissAfter, got.LateAfter, got.UnknownAfter}, x.name)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -14,12 +15,20 @@ import (
 	"github.com/golaunch/golaunch/overlay"
 )
 
-// handled are the signals that golaunch takes for the whole job.
-var handled = []os.Signal{
-	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP,
-	syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
+// handled are the signals that golaunch takes for the whole job, beside realTime's.
+var handled = slices.Concat([]os.Signal{
+	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT,
 	syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGPIPE,
-}
+}, unix.ForRanks)
+
+// realTime has the real-time signals to golaunch, for its ranks, from the first launch on.
+// Go takes some 25 µs to catch one and to let go of it, and they are many: nobody waits for
+// that, neither at a start nor at an end.
+var realTime = sync.OnceValue(func() <-chan os.Signal {
+	c := make(chan os.Signal, 8)
+	go signal.Notify(c, slices.DeleteFunc(unix.RealTime(), signal.Ignored)...) // ends when all are caught
+	return c
+})
 
 // stopAfter is how long ranks may take to act on SIGTSTP before they are
 // stopped: they lead sessions of their own, in which the kernel ignores it.
@@ -154,13 +163,25 @@ func (r *run) signal(s syscall.Signal) {
 // All agents may get it, and golaunch too: one of them counts, and no further one is
 // a demand to hurry.
 func (r *run) demanded(host job.HostIndex) {
-	if r.demands.count > 0 {
+	switch {
+	case r.wider != nil:
+		r.demandedNext()
+		return
+	case r.demands.count > 0:
 		return
 	}
 	r.end(syscall.SIGTERM, func() {
 		r.report.say("host %s: its agent was told to terminate, as by a resource manager: the job is ended", r.hostName(host))
 		r.giveUp(job.ExitTERM, r.Grace)
 	})
+}
+
+// demandedNext has the next attempt end, if there is one.
+func (r *run) demandedNext() {
+	select {
+	case r.signals <- syscall.SIGTERM:
+	default: // enough wait there
+	}
 }
 
 // interrupt passes an interrupt on to the ranks.
@@ -172,7 +193,8 @@ func (r *run) interrupt() {
 	r.report.say("interrupting the ranks; to kill them, interrupt again %s", again)
 	if !r.decided {
 		r.decided, r.status = true, job.ExitINT
-		r.demands.interrupt = r.demands.last[syscall.SIGINT]
+		r.interrupted = r.demands.last[syscall.SIGINT]
+		r.demands.interrupt = r.interrupted
 		old := interruptOld{r.demands.interrupt}
 		time.AfterFunc(livedThrough, func() { r.inbox.Put(old) })
 	}
@@ -183,9 +205,23 @@ func (r *run) interrupt() {
 // live and nothing else came.
 func (r *run) interruptOld(e interruptOld) {
 	if !e.came.IsZero() && e.came.Equal(r.demands.interrupt) && r.running() && r.active() && !r.killed && r.verdict.cause() == nil {
-		r.demands = demands{}
+		r.demands, r.interrupted = demands{}, time.Time{}
 		r.decided, r.status = false, 0
 	}
+}
+
+// ofInterrupt reports whether an interrupt, which the user knows of, is all that has made
+// ranks fail: each has ended after it, by it or in its own way to end.
+func (r *run) ofInterrupt() bool {
+	return !r.interrupted.IsZero() && !slices.ContainsFunc(r.verdict.kept, func(h *heard) bool {
+		switch h.Class {
+		case job.CauseExit, job.CauseAbort, job.CauseNoFinalize:
+			return h.at.Before(r.interrupted)
+		case job.CauseSignal:
+			return h.at.Before(r.interrupted) || syscall.Signal(h.Signal) != syscall.SIGINT
+		}
+		return true
+	})
 }
 
 // launched reports whether the ranks run, or will within moments: what they

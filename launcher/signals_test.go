@@ -3,6 +3,8 @@ package launcher
 import (
 	"context"
 	"io"
+	"os"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -212,4 +214,76 @@ func TestInterruptThatRanksLiveThroughIsForgotten(t *testing.T) {
 	r.handle(interruptOld{r.demands.last[syscall.SIGINT]})
 	require.Equal(t, job.ExitINT, r.status)
 	require.True(t, r.decided)
+}
+
+// Of what ends by an interrupt its user knows why. What failed before, or fails otherwise,
+// is told all the same, and so is everything once the interrupt is forgotten.
+func TestWhatAnInterruptExplains(t *testing.T) {
+	killed := func(s syscall.Signal) job.Failure { return job.Failure{Class: job.CauseSignal, Signal: int(s)} }
+	exited := job.Failure{Class: job.CauseExit, Code: 3}
+	for name, x := range map[string]struct {
+		before    []job.Failure
+		after     []job.Failure
+		forgotten bool
+		want      bool
+	}{
+		"ranks die of it":            {nil, []job.Failure{killed(syscall.SIGINT), killed(syscall.SIGINT)}, false, true},
+		"a handler exits":            {nil, []job.Failure{exited, {Class: job.CauseAbort, Code: 1}}, false, true},
+		"one crashes at it":          {nil, []job.Failure{killed(syscall.SIGINT), killed(syscall.SIGSEGV)}, false, false},
+		"a node is lost":             {nil, []job.Failure{killed(syscall.SIGINT), {Class: job.CauseNodeLost, Rank: -1}}, false, false},
+		"one had failed":             {[]job.Failure{exited}, []job.Failure{killed(syscall.SIGINT)}, false, false},
+		"it is forgotten":            {nil, []job.Failure{exited}, true, false},
+		"somebody else sends SIGINT": {nil, []job.Failure{killed(syscall.SIGINT)}, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, _ := launchedRun(t)
+			r.stdin, r.KeepGoing = &stdinPump{}, true
+			require.NoError(t, r.worldStarted(0, overlay.Started{Ranks: 2}))
+			for _, f := range x.before {
+				r.failed(f, time.Now())
+			}
+			r.signal(syscall.SIGINT)
+			if x.forgotten {
+				r.handle(interruptOld{r.demands.interrupt})
+			}
+			for _, f := range x.after {
+				r.failed(f, time.Now())
+			}
+			require.Equal(t, x.want, r.ofInterrupt())
+		})
+	}
+}
+
+// A signal that comes while an attempt ends is the next one's.
+func TestASignalBetweenAttempts(t *testing.T) {
+	o := options(t, "n1", 1)
+	o.Bootstrap, o.BootstrapValues = "exec", bootstrap.Values{"exec-command": "sleep 1000 {host} {command}"}
+	o.passphrases = newPassphrases()
+	p, err := NewPlan(o, "here")
+	require.NoError(t, err)
+	var said strings.Builder
+	report := newReporter(&said, false)
+	signals := make(chan os.Signal, 8)
+	defer signal.Stop(signals)
+	signals <- syscall.SIGINT
+	status, failed, more := runOnce(t.Context(), *o, p, time.Now(), IO{Stdout: io.Discard, Stderr: io.Discard}, report, signals)
+	require.Equal(t, job.ExitINT, status)
+	require.Nil(t, failed)
+	require.Nil(t, more)
+	require.Contains(t, said.String(), "golaunch: interrupted before the ranks ran: the job is ended\n")
+	signal.Stop(signals)
+
+	r, _ := launchedRun(t) // its end
+	r.signals = signals
+	for range 9 { // more than have room
+		r.handleEnding(overlay.Message{Header: tree.Header{Kind: overlay.KindDemand}, Value: overlay.Demand{}})
+	}
+	require.Equal(t, os.Signal(syscall.SIGTERM), <-signals)
+	for len(signals) > 0 {
+		<-signals
+	}
+	r.wider = &wider{} // since a message before
+	r.demanded(0)
+	require.Equal(t, os.Signal(syscall.SIGTERM), <-signals)
+	require.False(t, r.decided)
 }

@@ -90,6 +90,42 @@ func TestNothingIsRun(t *testing.T) {
 	}
 }
 
+// Behind relays unused hosts replace no dead ones, but as spares they do: the error says so.
+func TestSparesBehindRelays(t *testing.T) {
+	o := options(t, "n[1-4]:2", 4)
+	o.Bootstrap, o.BootstrapValues = "exec", bootstrap.Values{"exec-command": "x {host} {command}"}
+	p, err := NewPlan(o, "here")
+	require.NoError(t, err)
+	_, err = p.Without([]job.HostIndex{0})
+	require.ErrorContains(t, err, "without n1: not enough slots: 4 ranks, 2 slots on 1 host of -H, 2 missing")
+	require.ErrorContains(t, err, "; --spares N starts N more, of 2 hosts unused")
+
+	o.Spares = 2
+	p, err = NewPlan(o, "here")
+	require.NoError(t, err)
+	_, err = p.Without([]job.HostIndex{0, 1, 2})
+	require.ErrorContains(t, err, "2 missing")
+	require.NotContains(t, err.Error(), "--spares", "none is unused")
+}
+
+// As many hosts as the user wants hold ranks where more have agents, whoever is dead.
+func TestHostsBeyondThoseForRanks(t *testing.T) {
+	for dead, want := range map[job.HostIndex]string{
+		0: "n5:0-1/0 n2:2-3/0",
+		1: "n1:0-1/0 n5:2-3/0",
+		3: "n1:0-1/0 n2:2-3/0",
+	} {
+		o := options(t, "n[1-6]", 4)
+		o.RankHosts, o.Spares, o.agents = 2, 1, 5
+		p, err := NewPlan(o, "here")
+		require.NoError(t, err)
+		require.Len(t, p.Hosts, 5)
+		p, err = p.Without([]job.HostIndex{dead})
+		require.NoError(t, err)
+		require.Equal(t, want, where(p), "without %d", dead)
+	}
+}
+
 // Hosts of the list without ranks stand in for dead ones, in their position.
 func TestReplacements(t *testing.T) {
 	for _, c := range []struct {

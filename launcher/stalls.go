@@ -29,6 +29,7 @@ type stalls struct {
 	of       []overlay.Wait // what they wait in
 	told     map[string]bool
 	timedOut bool // the job ends after that
+	silent   bool // it is told which connections nobody answers
 }
 
 // stalled learns that ranks have waited for long.
@@ -60,6 +61,8 @@ func (r *run) waits(w overlay.Waits) error {
 		s.asking = false
 		return nil
 	case len(s.question.Of) == 0 && len(w.Waits) > 0:
+		r.sayUnanswered(w)
+		r.sayStates(w)
 		s.of = w.Waits
 		var of []overlay.WaitID
 		for _, x := range w.Waits {
@@ -69,6 +72,8 @@ func (r *run) waits(w overlay.Waits) error {
 		return nil
 	}
 	s.asking = false
+	r.sayUnanswered(w)
+	r.sayStates(w)
 	if len(s.question.Of) > 0 {
 		r.sayWaits(w.Waits)
 	} else if w.Living > 0 && w.Messages == w.Living {
@@ -88,35 +93,71 @@ func (r *run) waits(w overlay.Waits) error {
 	return nil
 }
 
+// sayUnanswered tells of connections that ranks wait for, once, and again at the end of a
+// job whose time is up.
+func (r *run) sayUnanswered(w overlay.Waits) {
+	s := &r.stalls
+	if w.Attempts == 0 || s.silent && !s.timedOut {
+		return
+	}
+	s.silent = true
+	examples := w.Unanswered
+	if more := w.Attempts - len(examples); more > 0 {
+		examples = append(examples, fmt.Sprintf("and %d more", more))
+	}
+	r.sayStall("nobody answers connections of ranks: %s; they wait in MPI_Init, or for messages: "+
+		"do these hosts share no network, or is there a firewall? (golaunch doctor tells which hosts reach one another)", strings.Join(examples, "; "))
+}
+
 // sayWaits tells of each communicator what ranks wait in first that others have not
 // entered.
 func (r *run) sayWaits(missing []overlay.Wait) {
 	first := map[overlay.WaitID]overlay.Wait{} // with Seq 0
+	init := map[int]bool{}                     // worlds of which it is told who keeps others in MPI_Init
 	for _, x := range missing {
 		if x.ID.Init {
-			r.sayInit(x)
+			init[x.ID.World] = r.sayInit(x)
 			continue
 		}
-		key := overlay.WaitID{Fence: x.ID.Fence, Comm: x.ID.Comm, World: x.ID.World}
-		if y, ok := first[key]; len(x.Missing) > 0 && (!ok || x.ID.Seq < y.ID.Seq) {
+		key := x.ID
+		key.Seq = 0
+		if y, ok := first[key]; len(x.Missing)+len(x.Ended)+len(x.Left) > 0 && (!ok || x.ID.Seq < y.ID.Seq) {
 			first[key] = x
 		}
 	}
 	for _, x := range r.stalls.of {
-		y, ok := first[overlay.WaitID{Fence: x.ID.Fence, Comm: x.ID.Comm, World: x.ID.World}]
-		if !ok || y.ID != x.ID { // MPI_Init is told of
+		key := x.ID
+		key.Seq = 0
+		y, ok := first[key]
+		if !ok || y.ID != x.ID || x.ID.PMIx && init[x.ID.World] { // that fence is in MPI_Init
 			continue
 		}
-		ranks := r.ranksOf(y.ID.World, y.Missing)
-		if len(ranks) == 0 { // the world is over
-			continue
+		if whom := r.whom(y); whom != "" { // else the world is over
+			r.sayStall("%s, waits for %s", x.Text, whom)
 		}
-		who := "rank " + record.FoldNumbers(ranks) + ", which has"
-		if len(ranks) > 1 {
-			who = "ranks " + record.FoldNumbers(ranks) + ", which have"
-		}
-		r.sayStall("%s, waits for %s not entered it", x.Text, who)
 	}
+}
+
+// whom names those for whom others wait in an operation or a fence.
+func (r *run) whom(x overlay.Wait) string {
+	var list []string
+	of := func(runs []overlay.WaitRun, what string) {
+		ranks := r.ranksOf(x.ID.World, runs)
+		switch {
+		case len(ranks) == 1:
+			list = append(list, "rank "+record.FoldNumbers(ranks)+", which has "+what)
+		case len(ranks) > 1:
+			list = append(list, "ranks "+record.FoldNumbers(ranks)+", which have "+what)
+		}
+	}
+	missing := "not entered it"
+	if x.ID.PMIx && len(r.ranksOf(x.ID.World, x.Missing)) > 1 { // a node tells only that all its ranks have
+		missing = "not all entered it"
+	}
+	of(x.Ended, "ended")
+	of(x.Left, "finalized")
+	of(x.Missing, missing)
+	return strings.Join(list, "; and for ")
 }
 
 // ranksOf are the ranks of runs of a world, in order.
@@ -155,6 +196,9 @@ func (r *run) sayStall(format string, args ...any) {
 // timedOut ends a job whose time is up, once it is told what its ranks wait for.
 func (r *run) timedOut() {
 	r.report.say("the job has not ended within %v: it is killed", r.Timeout)
+	if !r.running() {
+		r.report.say("at that time: %s", r.howFar())
+	}
 	if r.worlds == nil || r.killed || r.subtree.Degree() == 0 {
 		r.giveUp(job.ExitTimeout, r.Grace)
 		return

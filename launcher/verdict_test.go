@@ -110,6 +110,29 @@ func TestVerdictOfAPeerThatIsHeardFirst(t *testing.T) {
 	}
 }
 
+// A signal that no program gets because a peer has ended comes before an exit of the same
+// moment, whichever is taken for the earlier.
+func TestVerdictOfASignalAndAnExit(t *testing.T) {
+	now := time.Now()
+	exit := job.Failure{Class: job.CauseExit, Rank: 0, Code: 5}
+	for sig, comes := range map[syscall.Signal]bool{
+		syscall.SIGKILL: true, syscall.SIGSEGV: true, syscall.SIGBUS: true, syscall.SIGFPE: true, syscall.SIGILL: true,
+		syscall.SIGTERM: false, syscall.SIGABRT: false, syscall.SIGPIPE: false,
+	} {
+		signal := job.Failure{Class: job.CauseSignal, Rank: 1, Host: 1, Signal: int(sig)}
+		for _, after := range []time.Duration{time.Millisecond, job.Tie, job.Tie + 1} {
+			var v verdict
+			v.add(exit, now, 0)
+			v.add(signal, now.Add(after), 0)
+			want := exit
+			if comes && after <= job.Tie {
+				want = signal
+			}
+			require.Equal(t, want, *v.cause(), "%v after %v", sig, after)
+		}
+	}
+}
+
 // What one node tells is in the order of its own clock, though the word of the
 // first was on its way for longer.
 func TestVerdictOfOneNode(t *testing.T) {

@@ -107,7 +107,6 @@ func (r *run) begin(plan *Plan, codes []int, q overlay.SpawnRequest) error {
 	}
 	message := r.worldMessage(id, plan)
 	message.Spawner, message.SpawnRank, message.Preput = r.kvsName(q.World), q.Rank, map[string]string{}
-	message.PMIx = q.Call != 0
 	for _, p := range q.Spawn.Preput {
 		message.Preput[p.Key] = p.Value
 	}
@@ -191,7 +190,7 @@ func (r *run) startFailures(w *world, failures []overlay.StartFailure) (codes []
 	failed := 0
 	for _, f := range failures {
 		if f.First < 0 || f.Count < 1 || int(f.First) > len(place)-f.Count {
-			return nil, fmt.Errorf("host %d failed to start ranks %d+%d, which do not exist", f.Host, f.First, f.Count)
+			return nil, fmt.Errorf("%s failed to start ranks %d+%d, which do not exist", r.hostName(f.Host), f.First, f.Count)
 		}
 		failed += f.Count
 		for _, n := range place[f.First:][:f.Count] {
@@ -199,7 +198,7 @@ func (r *run) startFailures(w *world, failures []overlay.StartFailure) (codes []
 		}
 	}
 	first := failures[0]
-	text := fmt.Sprintf("%s not started: on %s: %s", count(failed, "process was", "processes were"), r.hostName(first.Host), first.Text)
+	text := fmt.Sprintf("%s not started: on %s: %s", count(failed, "process was", "processes were"), r.hostName(first.Host), quoted(first.Text))
 	return codes, errors.New(text)
 }
 

@@ -15,7 +15,7 @@
  *
  * golaunch puts it at the end of LD_PRELOAD. There it stays in scripts, which
  * hand it on, and leaves in the process that has MPICH: what a rank starts is
- * not to have it.
+ * not to have it. It is part of libmpiinit, too, which knows where it is needed.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,43 +25,102 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "libmpiinit/next.h"
+
+#ifdef PART_OF_LIBMPIINIT
+#define LIBRARY "libmpiinit"
+#define OPEN __attribute__((visibility("default")))
+/* Where they are not in the C library, a program with UCX has them. */
+#pragma weak pthread_create
+#pragma weak pthread_detach
+#pragma weak pthread_sigmask
+HIDDEN int finalize_needed(void);
+#else
+#define LIBRARY "libmpichfinalize"
+#define OPEN
 #include "preload.h"
+static int finalize_needed(void) { return 1; }
+#endif
 
 enum { MAX_WORKERS = 64, PAUSE_MICROSECONDS = 200 };
 
+/* ucx is the UCX behind one library that calls it: a process may have several, each for
+ * a module of an interpreter alone. */
+struct ucx {
+	const struct ucx *older;
+	struct object caller;
+	int (*ucp_worker_create)(void *, const void *, void **);
+	void (*ucp_worker_destroy)(void *);
+	void *(*ucp_disconnect_nb)(void *);
+	unsigned (*ucp_worker_progress)(void *);
+	void (*ucp_request_release)(void *);
+};
+
+struct worker {
+	void *of_ucx;
+	unsigned (*progress)(void *);
+};
+
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static void *workers[MAX_WORKERS]; /* the live ones; guarded by lock */
+static struct worker workers[MAX_WORKERS]; /* the live ones; guarded by lock */
 static int num_workers;
 static volatile int closing; /* the thread runs; set and cleared under lock */
+static const struct ucx *known; /* the newest; threads add to them */
 
-/* real returns UCX's own function of that name. */
-static void *real(const char *name)
+/* fail ends a program that would otherwise wait for ever, or crash. */
+static void fail(const char *what)
 {
-	void *f = dlsym(RTLD_NEXT, name);
-
-	if (!f) { /* an interpreter has loaded MPICH, and with it UCX, for itself alone */
-		void *ucp = dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD);
-
-		f = ucp ? dlsym(ucp, name) : NULL;
-	}
-	if (!f) {
-		fprintf(stderr, "libmpichfinalize: %s is not in this program's UCX; run it without this library\n", name);
-		abort();
-	}
-	return f;
+	dprintf(STDERR_FILENO, LIBRARY ": %s; golaunch --mpi none runs this program without " LIBRARY "\n", what);
+	abort();
 }
 
-#define REAL(result, name, ...) \
-	static result (*next)(__VA_ARGS__); \
-	if (!next) \
-		next = (result (*)(__VA_ARGS__))real(name)
+/* learn finds the UCX of a caller, whose library is kept: its place in memory is its own. */
+static const struct ucx *learn(const void *caller)
+{
+	struct ucx *u = malloc(sizeof *u);
 
+	if (!u)
+		fail("no memory is left");
+	u->caller = object_of(caller);
+	if (u->caller.file)
+		dlopen(u->caller.file, RTLD_LAZY | RTLD_NOLOAD);
+#define FIND(name) u->name = (__typeof__(u->name))next_of(#name, caller)
+	FIND(ucp_worker_create);
+	FIND(ucp_worker_destroy);
+	FIND(ucp_disconnect_nb);
+	FIND(ucp_worker_progress);
+	FIND(ucp_request_release);
+	u->older = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
+	while (!__atomic_compare_exchange_n(&known, &u->older, u, 0, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+		;
+	return u;
+}
+
+static const struct ucx *ucx_of(const void *caller)
+{
+	uintptr_t at = (uintptr_t)caller;
+
+	for (const struct ucx *u = __atomic_load_n(&known, __ATOMIC_ACQUIRE); u; u = u->older)
+		if (at >= u->caller.from && at < u->caller.to)
+			return u;
+	return learn(caller);
+}
+
+/* UCX has ucx be that of a function's caller, which has this function. */
+#define UCX(name) \
+	const struct ucx *ucx = ucx_of(__builtin_return_address(0)); \
+\
+	if (!ucx->name) \
+		fail(#name " is in no UCX of this program")
+
+#ifndef PART_OF_LIBMPIINIT
 /* loaded runs before main. A script has no MPICH and hands LD_PRELOAD on. */
 __attribute__((constructor)) static void loaded(void)
 {
 	if (dlsym(RTLD_DEFAULT, "MPII_Version_string"))
 		leave_preload(&lock);
 }
+#endif
 
 /* enter takes the lock if there may be a thread to keep out, and says so. */
 static int enter(void)
@@ -82,14 +141,13 @@ static void leave(int locked)
 /* serve answers the peers until no worker is left. */
 static void *serve(void *unused)
 {
-	REAL(unsigned, "ucp_worker_progress", void *);
 	int left;
 
 	(void)unused;
 	do {
 		pthread_mutex_lock(&lock);
 		for (int i = 0; i < num_workers; i++)
-			while (next(workers[i]))
+			while (workers[i].progress(workers[i].of_ucx))
 				;
 		left = num_workers;
 		if (left == 0)
@@ -100,28 +158,32 @@ static void *serve(void *unused)
 	return NULL;
 }
 
-int ucp_worker_create(void *context, const void *params, void **worker)
+OPEN int ucp_worker_create(void *context, const void *params, void **worker)
 {
-	REAL(int, "ucp_worker_create", void *, const void *, void **);
-	int status = next(context, params, worker);
+	UCX(ucp_worker_create);
+	int status = ucx->ucp_worker_create(context, params, worker);
 
+	if (!finalize_needed())
+		return status;
 	pthread_mutex_lock(&lock);
+#ifndef PART_OF_LIBMPIINIT
 	leave_preload(&lock); /* an interpreter has loaded MPICH after its start */
-	if (status == 0 && num_workers < MAX_WORKERS)
-		workers[num_workers++] = *worker;
+#endif
+	if (status == 0 && ucx->ucp_worker_progress && num_workers < MAX_WORKERS)
+		workers[num_workers++] = (struct worker){*worker, ucx->ucp_worker_progress};
 	pthread_mutex_unlock(&lock);
 	return status;
 }
 
-void ucp_worker_destroy(void *worker)
+OPEN void ucp_worker_destroy(void *worker)
 {
-	REAL(void, "ucp_worker_destroy", void *);
+	UCX(ucp_worker_destroy);
 
 	pthread_mutex_lock(&lock);
 	for (int i = 0; i < num_workers; i++)
-		if (workers[i] == worker)
+		if (workers[i].of_ucx == worker)
 			workers[i--] = workers[--num_workers];
-	next(worker);
+	ucx->ucp_worker_destroy(worker);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -141,34 +203,34 @@ static void start_serving(void)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void *ucp_disconnect_nb(void *endpoint)
+OPEN void *ucp_disconnect_nb(void *endpoint)
 {
-	REAL(void *, "ucp_disconnect_nb", void *);
+	UCX(ucp_disconnect_nb);
 	void *request;
 
 	pthread_mutex_lock(&lock);
-	if (!closing)
+	if (!closing && num_workers > 0)
 		start_serving();
-	request = next(endpoint);
+	request = ucx->ucp_disconnect_nb(endpoint);
 	pthread_mutex_unlock(&lock);
 	return request;
 }
 
-unsigned ucp_worker_progress(void *worker)
+OPEN unsigned ucp_worker_progress(void *worker)
 {
-	REAL(unsigned, "ucp_worker_progress", void *);
+	UCX(ucp_worker_progress);
 	int locked = enter();
-	unsigned count = next(worker);
+	unsigned count = ucx->ucp_worker_progress(worker);
 
 	leave(locked);
 	return count;
 }
 
-void ucp_request_release(void *request)
+OPEN void ucp_request_release(void *request)
 {
-	REAL(void, "ucp_request_release", void *);
+	UCX(ucp_request_release);
 	int locked = enter();
 
-	next(request);
+	ucx->ucp_request_release(request);
 	leave(locked);
 }

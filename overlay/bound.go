@@ -67,7 +67,7 @@ func (o *Origin) bound(h tree.Header, list []Bound) error {
 				return err
 			}
 			if ranks[host] != len(b.Ranks) {
-				return fmt.Errorf("it is said once where %d ranks of host %d are bound, which has %d", len(b.Ranks), host, ranks[host])
+				return fmt.Errorf("it is said once where %d ranks of %s are bound, which has %d", len(b.Ranks), o.called(host), ranks[host])
 			}
 			ranks[host] = -1
 		}

@@ -101,7 +101,7 @@ func TestWhatGrowsOnItsWay(t *testing.T) {
 			for i := range n.Trace.Starts {
 				n.Trace.Starts[i].Host = 3
 			}
-		}), "try 9 to start host 3"},
+		}), "try 9 to start n3"},
 		"too many fences": {KindCollected, 0, many(func(n *report.Node) { n.Trace.Fences = make([]report.Fence, report.MaxFences+1) }), "257 fences"},
 		"its own clock":   {KindCollected, 0, many(func(n *report.Node) { n.Trace.Clock = make([]report.Offset, 1) }), "1 offsets"},
 		"too many steps":  {KindCollected, 0, many(func(n *report.Node) { n.Trace.Steps = make([]report.Step, maxSpans+1) }), "17 steps"},
@@ -122,6 +122,22 @@ func TestEveryOtherRankMayWait(t *testing.T) {
 		m.Ranks = append(m.Ranks, RankRange{First: r, Count: 1})
 	}
 	require.NoError(t, say(o, KindWaiting, 0, m))
+}
+
+// Of many hosts every other one may be lost with one of them, which takes a run for each.
+func TestEveryOtherHostMayBeLost(t *testing.T) {
+	var hosts []HostEntry
+	var lost []job.HostIndex
+	for h := job.HostIndex(0); h < 65536; h++ {
+		hosts = append(hosts, HostEntry{Index: h})
+		if h%2 == 1 {
+			lost = append(lost, h)
+		}
+	}
+	o := new(Worlds).Child(false, hosts)
+	f := job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: 1, Text: strings.Repeat("x", maxText), Lost: tree.MakeHosts(lost)}
+	require.Len(t, f.Lost, len(lost))
+	require.NoError(t, say(o, KindFailure, 0, f))
 }
 
 // A child tells each cause of a rank once, also of a world that is over, of whose

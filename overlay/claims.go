@@ -23,7 +23,7 @@ func (o *Origin) ready(_ tree.Header, r Ready) error {
 	if err := once(&o.isReady); err != nil {
 		return err
 	}
-	return r.tells(o.nodes, o.given)
+	return r.tells(o.nodes, o.given, o.called)
 }
 
 // grown: so does every host that was to be started for a spawn.
@@ -33,27 +33,27 @@ func (o *Origin) grown(_ tree.Header, r Ready) error {
 	}
 	hosts := o.awaited
 	o.awaited = nil
-	return r.tells(hosts, hosts)
+	return r.tells(hosts, hosts, o.called)
 }
 
 // tells checks that r is about each node once, and about nothing that was not
 // given. A relay that is dead takes all below it along.
-func (r *Ready) tells(nodes, given tree.Hosts) error {
+func (r *Ready) tells(nodes, given tree.Hosts, called func(job.HostIndex) string) error {
 	told, relays := make([]job.HostIndex, 0, len(r.Live)+len(r.Dead)), 0
 	for _, n := range r.Live {
 		if n.Room == nil {
 			n.Room = &Room{}
 		}
-		if err := cmp.Or(long(maxWord, n.HostName, n.Addr), long(maxCause/2, n.Room.Has, n.Room.None)); err != nil {
+		if err := cmp.Or(long(maxWord, n.HostName, n.Addr), line(maxCause/2, n.Room.Has, n.Room.None), n.Shared.check()); err != nil {
 			return err
 		}
 		switch {
 		case !nodes.Has(n.Index):
-			return fmt.Errorf("host %d, which is not below it, is up", n.Index)
+			return fmt.Errorf("%s, which is not below it, is up", called(n.Index))
 		case n.Cores < 0:
-			return fmt.Errorf("host %d has %d cores", n.Index, n.Cores)
+			return fmt.Errorf("%s has %d cores", called(n.Index), n.Cores)
 		case n.Room.Ranks < 0:
-			return fmt.Errorf("host %d has room for %d ranks", n.Index, n.Room.Ranks)
+			return fmt.Errorf("%s has room for %d ranks", called(n.Index), n.Room.Ranks)
 		}
 		told = append(told, n.Index)
 	}
@@ -63,14 +63,14 @@ func (r *Ready) tells(nodes, given tree.Hosts) error {
 		}
 		switch {
 		case !given.Has(d.Index):
-			return fmt.Errorf("host %d, which is not below it, is dead", d.Index)
+			return fmt.Errorf("%s, which is not below it, is dead", called(d.Index))
 		case !nodes.Has(d.Index):
 			relays++
 		}
 		told = append(told, d.Index)
 	}
 	if h, again := twice(told); again {
-		return fmt.Errorf("host %d is told of twice", h)
+		return fmt.Errorf("%s is told of twice", called(h))
 	}
 	if relays == 0 && len(told) != nodes.Len() {
 		return fmt.Errorf("%d of %d hosts are told of", len(told), nodes.Len())
@@ -101,7 +101,7 @@ func (o *Origin) died(_ tree.Header, d Died) error {
 		told[i] = x.Index
 	}
 	if h, again := twice(told); again {
-		return fmt.Errorf("host %d has died twice", h)
+		return fmt.Errorf("%s has died twice", o.called(h))
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func (o *Origin) started(h tree.Header, s Started) error {
 			return fmt.Errorf("exit code %d does not exist", f.Code)
 		}
 		if f.Count < 1 || f.Count > left || !allOn(blocks, f.First, f.Count, func(h job.HostIndex) bool { return h == f.Host }) {
-			return fmt.Errorf("ranks %d+%d are not on host %d", f.First, f.Count, f.Host)
+			return fmt.Errorf("ranks %d+%d are not on %s", f.First, f.Count, o.called(f.Host))
 		}
 		left -= f.Count
 	}
@@ -173,6 +173,9 @@ func (o *Origin) done(h tree.Header, d Done) error {
 			return fmt.Errorf("%d, %d and %d ranks of %d have ended", d.Ranks, d.Failed, d.Ended, w.ranks)
 		}
 		left -= n
+	}
+	if d.Cut < 0 || d.Never < 0 || d.Cut > d.Ended || d.Never > d.Ended-d.Cut {
+		return fmt.Errorf("%d ranks were killed late and %d never ran, of %d that were told to end", d.Cut, d.Never, d.Ended)
 	}
 	return nil
 }
@@ -216,6 +219,11 @@ func (o *Origin) summon(_ tree.Header, s Summon) error {
 	return nil
 }
 
+// address: whoever asks, and the host it asks for, were given to the child.
+func (o *Origin) address(_ tree.Header, q AddrRequest) error {
+	return cmp.Or(o.host(q.By), o.host(q.Host))
+}
+
 func (o *Origin) inputAck(_ tree.Header, k InputAck) error {
 	if k.Bytes < 0 || k.Read < 0 {
 		return fmt.Errorf("%d bytes were taken, %d were read", k.Bytes, k.Read)
@@ -250,7 +258,7 @@ func (o *Origin) progress(_ tree.Header, p Progress) error {
 	if w := o.worlds[0]; w != nil {
 		ranks = w.ranks
 	}
-	if err := long(maxWord, string(p.Step)); err != nil {
+	if err := line(maxWord, string(p.Step)); err != nil {
 		return err
 	}
 	switch {
@@ -279,14 +287,12 @@ func (o *Origin) aboutWorld(h tree.Header, _ []byte) error {
 	return err
 }
 
-func (o *Origin) group(h tree.Header, _ Group) error { return o.aboutWorld(h, nil) }
-
 // output: records of ranks below it, of worlds whose output has not ended.
 func (o *Origin) output(_ tree.Header, records []byte) error {
 	var fault error
-	err := Chunks(records, func(r job.RankID, s stdio.Stream, _ []byte) {
+	err := Chunks(records, func(c Chunk) {
 		if fault == nil {
-			fault = o.outputOf(r, s)
+			fault = o.outputOf(c.Rank, c.Stream)
 		}
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"errors"
+	"time"
 
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/report"
@@ -11,9 +12,10 @@ import (
 // pings is how many round trips an offset is measured with.
 const pings = 8
 
-// Ping asks a child for the time of its clock; the child's Pong echoes it.
+// Ping asks a child for the time of its clocks; the child's Pong echoes it.
 type Ping struct {
-	Sent int64 `cbor:"1,keyasint"` // parent's clock, nanoseconds since 1970
+	Sent  int64         `cbor:"1,keyasint,omitempty"` // for --trace: parent's clock, nanoseconds since 1970
+	Clock time.Duration `cbor:"2,keyasint,omitempty"` // for the times of failures: parent's monotonic clock
 }
 
 // Pong is the answer to a Ping.
@@ -21,11 +23,21 @@ type Pong struct {
 	Sent     int64 `cbor:"1,keyasint"`
 	Received int64 `cbor:"2,keyasint"` // child's clock
 	Answered int64 `cbor:"3,keyasint"` // child's clock
+
+	Clock time.Duration `cbor:"4,keyasint,omitempty"`
+	Heard time.Duration `cbor:"5,keyasint,omitempty"` // child's monotonic clock
+	Said  time.Duration `cbor:"6,keyasint,omitempty"` // child's monotonic clock
 }
+
+var errUnasked = errors.New("a time that nobody asked for")
+
+// pong: what time it is at a child nobody else knows.
+func (o *Origin) pong(tree.Header, Pong) error { return nil }
 
 // offset is what is known of a child's clock.
 type offset struct {
-	left   int // round trips still to make, one after the other
+	left   int   // round trips still to make, one after the other
+	sent   int64 // of the ping that is out while there are any
 	bounds report.Bounds
 	known  []report.Offset
 }
@@ -42,14 +54,20 @@ func (f *Subtree) Ping(slot tree.Slot) {
 }
 
 func (f *Subtree) ping(slot tree.Slot) {
-	f.Send(slot, link.Control, KindPing, Encode(Ping{Sent: f.Now().UnixNano()}))
+	sent := f.Now().UnixNano()
+	f.children[slot].offset.sent = sent
+	f.Send(slot, link.Control, KindPing, Encode(Ping{Sent: sent}))
 }
 
-// Pong takes a child's answer and reports whether its clock is measured.
-func (f *Subtree) Pong(slot tree.Slot, p Pong) (done bool, err error) {
+// Pong takes a child's answer, which has arrived so long ago, and reports whether its
+// clock is measured for --trace.
+func (f *Subtree) Pong(slot tree.Slot, p Pong, ago time.Duration) (done bool, err error) {
+	if p.Clock != 0 {
+		return false, f.reckoned(slot, p, ago)
+	}
 	o := &f.children[slot].offset
-	if o.left == 0 {
-		return false, errors.New("a time that nobody asked for")
+	if o.left == 0 || p.Sent != o.sent {
+		return false, errUnasked
 	}
 	o.bounds.Add(report.Trip{Sent: p.Sent, Received: p.Received, Answered: p.Answered, Back: f.Now().UnixNano()})
 	if o.left--; o.left > 0 {

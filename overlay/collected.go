@@ -32,7 +32,7 @@ func (o *Origin) collected(_ tree.Header, c report.Collected) error {
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
 		if n.Level < 0 || n.Level >= len(c.Levels) {
-			return fmt.Errorf("host %d is %d levels down of %d", n.Host, n.Level, len(c.Levels))
+			return fmt.Errorf("%s is %d levels down of %d", o.called(n.Host), n.Level, len(c.Levels))
 		}
 		told[i] = n.Host
 		if err := o.node(n, tries); err != nil {
@@ -40,7 +40,7 @@ func (o *Origin) collected(_ tree.Header, c report.Collected) error {
 		}
 	}
 	if h, again := twice(told); again {
-		return fmt.Errorf("host %d has two records", h)
+		return fmt.Errorf("%s has two records", o.called(h))
 	}
 	if len(c.Ranks) > o.ranks {
 		return fmt.Errorf("records of %d ranks of %d", len(c.Ranks), o.ranks)
@@ -71,7 +71,7 @@ func (o *Origin) node(n *report.Node, tries map[job.HostIndex]int) error {
 		}
 	}
 	if len(n.Phases) > maxPhases {
-		return fmt.Errorf("host %d has %d phases", n.Host, len(n.Phases))
+		return fmt.Errorf("%s has %d phases", o.called(n.Host), len(n.Phases))
 	}
 	for _, p := range n.Phases {
 		if err := long(maxStep, p.Name); err != nil {
@@ -87,7 +87,7 @@ func (o *Origin) node(n *report.Node, tries map[job.HostIndex]int) error {
 		offsets = 0
 	}
 	if len(t.Fences) > report.MaxFences || len(t.Clock) > offsets {
-		return fmt.Errorf("host %d has %d fences, %d offsets", n.Host, len(t.Fences), len(t.Clock))
+		return fmt.Errorf("%s has %d fences, %d offsets", o.called(n.Host), len(t.Fences), len(t.Clock))
 	}
 	for _, f := range t.Fences {
 		if f.World < 0 || f.World >= MaxWorlds {
@@ -99,7 +99,7 @@ func (o *Origin) node(n *report.Node, tries map[job.HostIndex]int) error {
 			return err
 		}
 		if tries[s.Host]++; tries[s.Host] > maxTries || s.Host == o.own {
-			return fmt.Errorf("try %d to start host %d", tries[s.Host], s.Host)
+			return fmt.Errorf("try %d to start %s", tries[s.Host], o.called(s.Host))
 		}
 		if err := long(maxError, s.Error); err != nil {
 			return err

@@ -21,19 +21,21 @@ type Sink func(h tree.Header, body []byte)
 // inbox (stdio and data: into their sinks), and one per stream in use sends what
 // was queued. All of them end when the link ends or is closed.
 type Edge struct {
-	slot   tree.Slot
-	link   link.Link
-	origin *Origin
-	inbox  *Inbox
-	room   *room
-	held   *leftOpen // the pipe below link; nil if it is none of ours to end
+	slot    tree.Slot
+	link    link.Link
+	origin  *Origin
+	inbox   *Inbox
+	room    *room                    // of all streams but Control
+	control *room                    // of Control
+	held    atomic.Pointer[leftOpen] // the pipe below link; nil if it is none of ours to end
 
 	mu      sync.Mutex
 	queues  [link.NumStreams]*sendQueue
 	closing bool
 
 	traffic traffic
-	dropped atomic.Bool // nothing more of it is wanted
+	dropped atomic.Bool  // nothing more of it is wanted
+	asked   atomic.Int64 // Clock of the Ping that is out for this edge's reckoning; 0 for none
 
 	sending [link.NumStreams]sync.Mutex // held for a whole message
 
@@ -47,7 +49,8 @@ type Edge struct {
 // events, origin is what the other end may say. A nil data puts messages of that
 // stream into the inbox, too.
 func NewEdge(l link.Link, slot tree.Slot, origin *Origin, inbox *Inbox, stdio, data Sink) *Edge {
-	e := &Edge{slot: slot, link: l, origin: origin, inbox: inbox, room: newRoom(), gone: make(chan struct{})}
+	e := &Edge{slot: slot, link: l, origin: origin, inbox: inbox, gone: make(chan struct{})}
+	e.room, e.control = newRoom(roomBytes), newRoom(controlBytes)
 	e.readers.Go(func() { e.read(link.Control, nil) })
 	e.readers.Go(func() { e.read(link.KVS, nil) })
 	e.readers.Go(func() { e.read(link.Data, data) })
@@ -59,6 +62,18 @@ func NewEdge(l link.Link, slot tree.Slot, origin *Origin, inbox *Inbox, stdio, d
 		e.ended(nil)
 	}()
 	return e
+}
+
+// lost reports that the link is lost, with what became of the host as far as its bootstrap
+// can tell.
+func (e *Edge) lost(err error) {
+	e.over.Do(func() {
+		if !e.dropped.Load() {
+			err = withState(err, e.held.Load())
+		}
+		e.inbox.Put(EdgeEnded{From: e.slot, Err: err})
+		close(e.gone)
+	})
 }
 
 // ended reports the end of the edge: a loss is not followed by a good end.
@@ -82,7 +97,7 @@ func (e *Edge) read(s link.Stream, sink Sink) {
 			return
 		}
 		if err != nil {
-			e.ended(err)
+			e.lost(err)
 			return
 		}
 		if e.dropped.Load() {
@@ -103,20 +118,43 @@ func (e *Edge) read(s link.Stream, sink Sink) {
 		case sink != nil:
 			sink(h, body)
 		default:
-			m := Message{From: e.slot, Stream: s, Header: h, Body: body, At: time.Now(), Value: value, room: e.room}
-			e.room.enter(len(body) + messageCost)
+			m := Message{From: e.slot, Stream: s, Header: h, Body: body, At: time.Now(), Value: value, room: e.roomOf(s)}
+			m.room.enter(len(body) + messageCost)
 			e.inbox.Put(m)
 		}
 	}
+}
+
+// roomOf is where messages of a stream wait. Those of Control never wait for others: a
+// neighbor that takes nothing of what is passed on to it holds up no kill for the rest.
+func (e *Edge) roomOf(s link.Stream) *room {
+	if s == link.Control {
+		return e.control
+	}
+	return e.room
 }
 
 // Send queues a message on stream s and returns at once. The payload must not
 // be changed afterwards; it may be shared between edges. Messages queued after
 // End or Close are dropped, as the peer is gone.
 func (e *Edge) Send(s link.Stream, h tree.Header, payload []byte) {
+	e.send(s, queued{header: h, payload: payload})
+}
+
+// Pass queues a message that has come on another edge. It counts there as one that
+// waits until it is on its way here.
+func (e *Edge) Pass(m Message) {
+	if m.room != nil {
+		m.room.stay(len(m.Body) + messageCost)
+	}
+	e.send(m.Stream, queued{m.Header, m.Body, m.room})
+}
+
+func (e *Edge) send(s link.Stream, m queued) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closing {
+		m.gone()
 		return
 	}
 	q := e.queues[s]
@@ -125,7 +163,7 @@ func (e *Edge) Send(s link.Stream, h tree.Header, payload []byte) {
 		e.queues[s] = q
 		e.writers.Go(func() { e.write(s, q) })
 	}
-	q.put(h, payload)
+	q.put(m)
 }
 
 // SendWait queues a message as Send does and waits until it is on its way, so
@@ -173,14 +211,17 @@ func (e *Edge) write(s link.Stream, q *sendQueue) {
 		if !ok {
 			return
 		}
-		for _, m := range batch {
+		for i, m := range batch {
 			var err error
 			buf, err = e.fragments(buf, s, m.header, m.payload)
 			if err != nil {
 				q.close()
 				q.sent()
+				q.drop(batch[i:])
 				return
 			}
+			batch[i] = queued{}
+			m.gone()
 		}
 		q.sent()
 		if cap(buf) > 64<<10 {
@@ -212,7 +253,7 @@ func (e *Edge) End(ctx context.Context) error {
 	case <-flushed:
 		err := e.link.End(ctx)
 		if err == nil {
-			e.held.watch() // it runs, and will see the link's end
+			e.held.Load().bidFarewell()
 		}
 		return err
 	case <-ctx.Done():
@@ -233,14 +274,15 @@ func (e *Edge) drop() {
 	e.dropped.Store(true)
 	e.stopSending()
 	e.room.close()
+	e.control.close()
 }
 
 // hold notes the pipe below the link.
 func (e *Edge) hold(p *leftOpen) {
-	e.held = p
+	e.held.Store(p)
 	if p != nil {
 		p.joined.Store(true)
-		tell := e.ended
+		tell := e.lost
 		p.tell.Store(&tell)
 	}
 }
@@ -259,6 +301,14 @@ func (e *Edge) stopSending() {
 type queued struct {
 	header  tree.Header
 	payload []byte
+	room    *room // of the edge from which it is passed on; nil for none
+}
+
+// gone says that it is on its way, or never will be.
+func (m *queued) gone() {
+	if m.room != nil {
+		m.room.leave(len(m.payload) + messageCost)
+	}
 }
 
 // sendQueue holds what one stream still has to send.
@@ -276,13 +326,25 @@ func newSendQueue() *sendQueue {
 	return q
 }
 
-func (q *sendQueue) put(h tree.Header, payload []byte) {
+func (q *sendQueue) put(m queued) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.closed {
-		q.items = append(q.items, queued{h, payload})
-		q.changed.Broadcast()
+	if q.closed {
+		m.gone()
+		return
 	}
+	q.items = append(q.items, m)
+	q.changed.Broadcast()
+}
+
+// drop lets go of what will not be sent: these, and what is queued.
+func (q *sendQueue) drop(batch []queued) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, m := range append(batch, q.items...) {
+		m.gone()
+	}
+	q.items = nil
 }
 
 // take waits for items; ok is false once the queue is closed and empty.

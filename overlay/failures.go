@@ -60,6 +60,21 @@ func (o *Origin) failure(_ tree.Header, f job.Failure) error {
 	if !o.failures.First(f) {
 		return errors.New("it is said twice")
 	}
+	return o.lost(f)
+}
+
+// lost: hosts that went with one that is the child's are the child's.
+func (o *Origin) lost(f job.Failure) error {
+	switch lost := tree.Hosts(f.Lost); {
+	case len(lost) == 0:
+		return nil
+	case f.Rank != -1 || f.Class != job.CauseNodeLost:
+		return errors.New("hosts are lost with what is no host")
+	case !o.given.Holds(lost):
+		return fmt.Errorf("with %s others are lost, which are not below it", o.called(f.Host))
+	case !lost.Has(f.Host):
+		return fmt.Errorf("others are lost with %s, and it is not", o.called(f.Host))
+	}
 	return nil
 }
 
@@ -80,12 +95,12 @@ func possible(f job.Failure) error {
 		return fmt.Errorf("exit code %d does not exist", f.Code)
 	case f.Finalized && f.Class != job.CauseExit:
 		return fmt.Errorf("a failure of class %d after MPI_Finalize", f.Class)
-	case f.Age < 0 || f.Age > MaxAge || f.Clock < 0:
-		return fmt.Errorf("a failure of %v ago, at %v", f.Age, f.Clock)
+	case f.Age < 0 || f.Age > MaxAge || f.Clock < 0 || f.Said < 0:
+		return fmt.Errorf("a failure of %v ago, at %v, told at %v", f.Age, f.Clock, f.Said)
 	case f.PID < 0:
 		return fmt.Errorf("process %d does not exist", f.PID)
 	}
-	if err := long(maxWord, f.Phase); err != nil {
+	if err := line(maxWord, f.Phase); err != nil {
 		return err
 	}
 	return long(maxText, f.Text)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,9 +13,11 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap"
 	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
+	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/pmi"
+	"github.com/golaunch/golaunch/pmix"
 	"github.com/golaunch/golaunch/report"
 	"github.com/golaunch/golaunch/stdio"
 	"github.com/golaunch/golaunch/tree"
@@ -30,6 +33,7 @@ type model struct {
 	launcher Worlds
 	root     *modelAgent
 	agents   []*modelAgent // that live, parents first
+	node     job.HostIndex // that holds ranks of the world under way
 }
 
 // modelAgent is one agent, with what its parent may hear from it.
@@ -42,6 +46,18 @@ type modelAgent struct {
 	ready  Ready
 
 	failures Failures // that were told
+}
+
+// modelRules has servers that say all that there is to say.
+var modelRules = LaunchOptions{Cache: cache.HCMABLRU, PMIVersion: pmi.VersionGroups}
+
+// hosts are that of an agent and of those below it.
+func (a *modelAgent) hosts() []job.HostIndex {
+	all := []job.HostIndex{a.host.Index}
+	for _, kid := range a.kids {
+		all = append(all, kid.hosts()...)
+	}
+	return all
 }
 
 // trouble happens once in n times.
@@ -77,6 +93,14 @@ func (m *model) summon(from *modelAgent, s Summon) {
 	}
 }
 
+// address passes a question up, which has another number on each link.
+func (m *model) address(from *modelAgent, q AddrRequest) {
+	for a := from; a != nil; a = a.parent {
+		q.ID = uint64(m.pick(1 << 40))
+		require.NoError(m.t, m.tell(a, from, KindAddress, 0, q))
+	}
+}
+
 // sign passes a request up, which has another number on each link.
 func (m *model) sign(from *modelAgent, s SignRequest) {
 	for a := from; a != nil; a = a.parent {
@@ -91,6 +115,9 @@ func (m *model) tell(via, from *modelAgent, k tree.Kind, world int, message any)
 		body = Encode(message)
 	}
 	h := tree.Header{Kind: k, World: uint16(world), To: tree.Launcher, From: from.host.Index}
+	if kinds[k].by == byNode {
+		h.To = m.node
+	}
 	_, err := hear(via.origin, kinds[k].stream, h, body)
 	return err
 }
@@ -143,6 +170,7 @@ func (m *model) join(a *modelAgent, part []HostEntry) {
 // newModel grows the tree.
 func newModel(t require.TestingT, hosts, degree int, troubles bool, pick func(int) int) *model {
 	m := &model{t: t, pick: pick, degree: degree, troubles: troubles}
+	m.launcher.Rules(modelRules)
 	entries := make([]HostEntry, hosts)
 	for i := range entries {
 		entries[i] = HostEntry{Index: job.HostIndex(i), Name: "n"}
@@ -175,6 +203,7 @@ func (m *model) world(id, ranks int) {
 	if len(blocks) == 0 {
 		blocks = []job.Block{{Host: m.root.host.Index, Count: 1}}
 	}
+	m.node = blocks[m.pick(len(blocks))].Host
 	m.launcher.Know(id, blocks)
 	m.know(m.root, id, blocks)
 	run := map[job.HostIndex]job.Block{}
@@ -211,6 +240,7 @@ func (m *model) world(id, ranks int) {
 // knows it must not be heard before.
 func (m *model) know(a *modelAgent, id int, blocks []job.Block) bool {
 	here := slices.ContainsFunc(blocks, func(b job.Block) bool { return b.Host == a.host.Index })
+	a.below.Rules(modelRules)
 	a.below.Know(id, blocks)
 	for _, kid := range a.kids {
 		here = m.know(kid, id, blocks) || here
@@ -231,6 +261,7 @@ func (m *model) work(a *modelAgent, id int, b job.Block) {
 		failure.Code = m.pick(1<<31) - 1<<30
 	case job.CauseNodeLost:
 		failure.Rank, failure.World, failure.PID = -1, 0, 0
+		failure.Lost = tree.MakeHosts(a.hosts())
 	}
 	failure.Finalized = failure.Class == job.CauseExit && m.pick(2) == 0
 	failure.Age, failure.Clock = time.Duration(m.pick(1<<60)), time.Duration(m.pick(1<<60))
@@ -242,13 +273,14 @@ func (m *model) work(a *modelAgent, id int, b job.Block) {
 	m.pass(a, KindSchedule, 0, ScheduleRequest{Host: b.Host, Rank: rank, Schedule: Schedule{World: id, Algorithm: "ring", Bytes: 8}})
 	m.pass(a, KindName, 0, NameRequest{Host: b.Host, World: id, Rank: rank, Op: pmi.Publish, Service: []byte("s"), Port: []byte("p")})
 	m.pass(a, KindOutput, 0, AppendChunk(nil, job.RankID{World: id, Rank: rank}, stdio.Stdout, []byte("line\n")))
-	m.say(a, KindHome, id, []byte("x"))
+	m.pass(a, KindHome, id, []byte("\x07\x00\x01k"))
 	m.say(a, KindPMIxFence, id, []byte("x"))
-	m.pass(a, KindPMIxCall, 0, PMIxCall{Host: b.Host, Number: 1, Count: 1, Frame: []byte("x")})
-	m.say(a, KindPMIxModex, 0, PMIxModex{Number: 1, Namespace: "kvs", Rank: rank})
-	m.say(a, KindGroup, id, Group{Key: []byte("k"), Need: 2})
+	m.pass(a, KindPMIxCall, 0, PMIxCall{Host: b.Host, Number: 1, Count: 1, Frame: pmix.Append(nil, 1, pmix.Fence{Blob: []byte("x")})})
+	m.pass(a, KindPMIxModex, 0, PMIxModex{Number: 1, Namespace: "kvs", Rank: rank})
+	m.pass(a, KindGroup, id, Group{Key: []byte("WORLD:1"), Need: 1})
 	for _, kid := range a.kids {
 		m.summon(a, Summon{By: a.host.Index, Host: kid.host.Index, Addr: "[fe80::1%eth0]:65535"})
+		m.address(a, AddrRequest{By: a.host.Index, Host: kid.host.Index})
 		m.sign(a, SignRequest{By: a.host.Index, Request: bootstrap.SignRequest{Host: kid.host.Index, Data: make([]byte, 300)}})
 	}
 }
@@ -305,6 +337,16 @@ func (m *model) waits(a *modelAgent, run map[job.HostIndex]job.Block) Waits {
 		}
 	}
 	w.Examples = []string{"rank 0 for a message"}
+	if b.Count > 0 {
+		w.Unanswered, w.Attempts = []string{"rank 0 on a"}, b.Count*MostAttempts
+	}
+	for r := range b.Count { // no two ranks alike, with texts as long as they may be
+		w.MergeStates(State{Call: strings.Repeat("x", MostStateText-10) + fmt.Sprint(int(b.First)+r), Process: strings.Repeat("y", MostStateText),
+			Kernel: strings.Repeat("z", MostStateText), For: One(1 << 20), CPU: One(1000), Ranks: []WaitRun{{First: int(b.First) + r, Count: 1}}})
+	}
+	if here {
+		w.Silent = append(w.Silent, a.host.Index)
+	}
 	for _, kid := range a.kids {
 		w.Merge(m.waits(kid, run))
 	}

@@ -22,12 +22,14 @@ type Message struct {
 	At     time.Time // of its arrival
 	Value  any       // what the body says, where that was judged: see As
 
-	room *room // that it takes until the event loop has it
+	room *room // that it takes until the event loop has it, and while it is passed on
 }
 
-// room bounds the messages of one edge that wait for the event loop: a neighbor
-// that sends faster than they are handled waits, in its own stream.
+// room bounds the messages of one edge that wait for the event loop, or to be passed
+// on: a neighbor that sends faster than that is done waits, in its own stream.
 type room struct {
+	most int // bytes
+
 	mu      sync.Mutex
 	changed sync.Cond
 	bytes   int
@@ -35,12 +37,13 @@ type room struct {
 }
 
 const (
-	roomBytes   = 64 << 20
-	messageCost = 256 // of a message beside its body
+	roomBytes    = 64 << 20
+	controlBytes = 16 << 20 // of Control
+	messageCost  = 256      // of a message beside its body
 )
 
-func newRoom() *room {
-	r := &room{}
+func newRoom(most int) *room {
+	r := &room{most: most}
 	r.changed.L = &r.mu
 	return r
 }
@@ -49,9 +52,16 @@ func newRoom() *room {
 func (r *room) enter(bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for r.bytes > 0 && r.bytes+bytes > roomBytes && !r.closed {
+	for r.bytes > 0 && r.bytes+bytes > r.most && !r.closed {
 		r.changed.Wait()
 	}
+	r.bytes += bytes
+}
+
+// stay keeps room for a message that has left, without a wait.
+func (r *room) stay(bytes int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.bytes += bytes
 }
 
@@ -82,7 +92,7 @@ type EdgeEnded struct {
 
 // Inbox is an unbounded queue of events from many goroutines to one event loop.
 // What feeds it is bounded by the protocol (credits, one aggregate per child
-// and fence), and for each edge by its room; output of ranks never passes through it.
+// and fence), and for each edge by its rooms; output of ranks never passes through it.
 type Inbox struct {
 	wake func()
 

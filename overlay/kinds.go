@@ -1,7 +1,6 @@
 package overlay
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/golaunch/golaunch/internal/unix"
@@ -12,7 +11,7 @@ import (
 // Protocol is the version of the messages. It rises with each new kind, and where one
 // comes to mean something else. An agent and its parent must agree on it; they are the same
 // executable unless architectures are mixed.
-const Protocol = 8
+const Protocol = 10
 
 // Kinds of messages. A number keeps its meaning: a new kind takes the next that is
 // free in its group (1 the job and its nodes, 64 names, 72 worlds, 96 and on servers
@@ -45,6 +44,9 @@ const (
 	KindScheduled  tree.Kind = 25
 	KindDemand     tree.Kind = 26
 	KindResize     tree.Kind = 27
+	KindAddress    tree.Kind = 28
+	KindClaim      tree.Kind = 29
+	KindClaimed    tree.Kind = 30
 	KindName       tree.Kind = 64
 	KindNamed      tree.Kind = 65
 	KindWorld      tree.Kind = 72
@@ -132,7 +134,7 @@ var kinds = [...]kind{
 	KindReady:   {"ready", link.Service, up, byChild, ofEach, false, causes, records, coded((*Origin).ready)},
 	KindLaunch:  {"launch", link.KVS, down, byParent, ofBelow, false, large, many, coded[Launch](nil)},
 	KindStarted: {"started", link.Control, up, byChild, ofRanks, true, reasons, perRank, coded((*Origin).started)},
-	KindFailure: {"failure", link.Control, up, byChild, ofRanks, false, text, few, coded((*Origin).failure)},
+	KindFailure: {"failure", link.Control, up, byChild, ofRanks, false, losses, runsOfHosts, coded((*Origin).failure)},
 	KindDone:    {"done", link.Control, up, byChild, ofCounts, true, small, few, coded((*Origin).done)},
 	KindSignal:  {"signal", link.Control, down, byParent, ofNothing, false, small, few, coded[Signal](nil)},
 	KindKill:    {"kill", link.Control, down, byParent, ofNothing, false, small, few, coded[Kill](nil)},
@@ -145,16 +147,19 @@ var kinds = [...]kind{
 	KindInput:   {"input", link.Stdio, down, byParent, ofNothing, false, chunk, few, raw(nil)},
 	KindInputAck: {"input ack", link.Control, up, byChild, ofNothing, false, small, few,
 		coded((*Origin).inputAck)},
-	KindHome:       {"home", link.KVS, both, byNode, ofWorld, true, large, few, raw((*Origin).aboutWorld)},
+	KindHome:       {"home", link.KVS, both, byNode, ofWorld, true, large, few, raw((*Origin).home)},
 	KindFile:       {"file", link.Data, down, byParent, ofNothing, false, chunk, few, raw(nil)},
 	KindFileEnd:    {"file end", link.Data, down, byParent, ofNothing, false, small, few, raw(nil)},
 	KindDied:       {"died", link.Service, up, byBelow, ofHosts, false, causes, records, coded((*Origin).died)},
 	KindWaiting:    {"waiting", link.Control, up, byBelow, ofRanks, true, runs, perRank, coded((*Origin).waiting)},
+	KindAddress:    {"address", link.Service, up, byChild, ofHosts, false, small, few, coded((*Origin).address)},
 	KindSummon:     {"summon", link.Service, up, byChild, ofHosts, false, small, few, coded((*Origin).summon)},
 	KindSchedule:   {"schedule", link.Service, up, byBelow, ofRanks, false, small, few, coded((*Origin).schedule)},
 	KindScheduled:  {"scheduled", link.Service, down, byParent, ofNothing, false, large, many, coded[ScheduleAnswer](nil)},
 	KindDemand:     {"demand", link.Control, up, byBelow, ofHosts, false, small, few, coded((*Origin).demand)},
 	KindResize:     {"resize", link.Control, down, byParent, ofNothing, false, small, few, coded[unix.Window](nil)},
+	KindClaim:      {"claim", link.Service, down, byParent, ofBelow, false, large, many, coded[Claim](nil)},
+	KindClaimed:    {"claimed", link.Service, up, byBelow, ofHosts, false, small, few, coded((*Origin).claimed)},
 	KindName:       {"name", link.Service, up, byChild, ofRanks, false, text, few, coded((*Origin).name)},
 	KindNamed:      {"named", link.Service, down, byParent, ofNothing, false, text, few, coded[NameAnswer](nil)},
 	KindWorld:      {"world", link.KVS, down, byParent, ofBelow, true, large, many, coded[World](nil)},
@@ -169,7 +174,7 @@ var kinds = [...]kind{
 	KindCollected: {"collected", link.Service, up, byChild, ofRanks, false, large, counters,
 		coded((*Origin).collected)},
 	KindPing:       {"ping", link.Control, down, byParent, ofNothing, false, small, few, coded[Ping](nil)},
-	KindPong:       {"pong", link.Control, up, byChild, ofNothing, false, small, few, coded[Pong](nil)},
+	KindPong:       {"pong", link.Control, up, byChild, ofNothing, false, small, few, coded((*Origin).pong)},
 	KindProgress:   {"progress", link.Control, up, byChild, ofCounts, false, small, few, coded((*Origin).progress)},
 	KindStalled:    {"stalled", link.Control, up, byChild, ofNothing, false, empty, few, raw(nil)},
 	KindAskWaits:   {"ask waits", link.Control, down, byParent, ofNothing, false, small, few, coded[WaitQuestion](nil)},
@@ -188,6 +193,14 @@ var kinds = [...]kind{
 // ranks of a world, on nodes of either side of an edge.
 func BetweenServers(k tree.Kind) bool { return int(k) < len(kinds) && kinds[k].way == both }
 
+// Word is what a kind of message is called.
+func Word(k tree.Kind) string {
+	if int(k) < len(kinds) && kinds[k].name != "" {
+		return kinds[k].name
+	}
+	return fmt.Sprintf("kind %d", k)
+}
+
 // ForLauncher tells whether agents pass such messages on to the launcher as they are.
 func ForLauncher(k tree.Kind) bool { return int(k) < len(kinds) && kinds[k].by == byBelow }
 
@@ -203,66 +216,28 @@ var (
 	empty   = size{}
 	small   = size{base: 64 << 10}
 	text    = size{base: 2*maxText + 4<<10}           // a text of maxText, or two
+	losses  = size{base: 2*maxText + 4<<10, host: 16} // and every other host is lost
 	chunk   = size{base: 4 << 20}                     // of output, input or a file
 	spawns  = size{base: 8 << 20}                     // package pmi takes 1 MiB of text
 	causes  = size{base: 4 << 10, host: 2 * maxCause} // each host is dead, and may have hints
 	reasons = size{base: 4 << 10, rank: 2 * maxCause} // no rank was started
 	runs    = size{base: 2 * maxCause, rank: 16}      // every other rank waits
-	stalls  = size{base: 16 * maxCause, rank: 32 * MostWaits}
+	stalls  = size{base: 16 * maxCause, rank: 32 * lists}
 	large   = size{base: tree.MaxMessage}
 )
 
 // Bounds on the values of payloads that are encoded.
 var (
-	few      = size{base: 128}
-	many     = size{base: 1 << 24}                           // a range of 65,536 hosts with their keys takes a fifth
-	words    = size{base: 1 << 20}                           // of a spawn's commands
-	parts    = size{base: 1 << 17}                           // profile.MaxPart of the longest
-	records  = size{base: 64, host: 32}                      // NodeInfo, DeadHost
-	perRank  = size{base: 64, rank: 32}                      // StartFailure
-	waiters  = size{base: 512, rank: 16 * MostWaits}         // heads of Waits, and WaitRun
-	counters = size{base: 64 << 10, host: 8 << 10, rank: 32} // records of a node with its trace, and of a rank
+	few         = size{base: 128}
+	runsOfHosts = size{base: 128, host: 8}                      // Failure.Lost
+	many        = size{base: 1 << 24}                           // a range of 65,536 hosts with their keys takes a fifth
+	words       = size{base: 1 << 20}                           // of a spawn's commands
+	parts       = size{base: 1 << 17}                           // profile.MaxPart of the longest
+	records     = size{base: 64, host: 32}                      // NodeInfo, DeadHost
+	perRank     = size{base: 64, rank: 32}                      // StartFailure
+	waiters     = size{base: 4096, host: 1, rank: 16 * lists}   // heads of Waits and States, and WaitRun
+	counters    = size{base: 64 << 10, host: 8 << 10, rank: 32} // records of a node with its trace, and of a rank
 )
-
-// Texts that come from elsewhere are cut, so that what tells of them is small.
-const (
-	maxText  = 256 << 10 // bytes of a failure's or a note's
-	maxCause = 16 << 10  // bytes of why a host is dead or a rank was not started, or of what ranks wait in
-	maxWord  = 1 << 10   // bytes of a name or a phase
-	maxStep  = 64        // bytes of the name of a step that is traced
-)
-
-// Cut shortens a text for a failure or a note to what these may carry.
-func Cut(text string) string { return cut(text, maxText) }
-
-// CutCause shortens a text for what tells of it for each rank.
-func CutCause(text string) string { return cut(text, maxCause) }
-
-// CutWhy shortens a text of a live host.
-func CutWhy(text string) string { return cut(text, maxCause/2) }
-
-// long refuses texts that are longer than their sender may make them. Whoever
-// passes them on adds to what they are in, which must be within its bound still.
-func long(most int, texts ...string) error {
-	for _, t := range texts {
-		if len(t) > most {
-			return fmt.Errorf("a text of %d bytes, of at most %d", len(t), most)
-		}
-	}
-	return nil
-}
-
-// long refuses texts of d that are too long.
-func (d *DeadHost) long() error {
-	return cmp.Or(long(maxWord, d.Phase), long(maxCause, d.Cause), long(maxCause/2, d.Hint))
-}
-
-func cut(text string, most int) string {
-	if len(text) > most {
-		return text[:most-3] + "..."
-	}
-	return text
-}
 
 // body is how a payload is read, and held to what its sender may speak of.
 type body func(o *Origin, h tree.Header, payload []byte, values int) (any, error)

@@ -1,9 +1,11 @@
 package overlay
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/job"
@@ -23,25 +25,65 @@ func Lost(host job.HostIndex, phase string, cause error, below int) job.Failure 
 	return job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: host, Phase: phase, Text: text}
 }
 
-// lostText says that the link to a host's agent broke, and why. Where its agent has
-// said nothing itself, it says what to look at.
+// lostText says that the link to a host's agent broke, and why. Where neither its
+// agent nor its bootstrap has said anything, it says what to look at.
 func lostText(cause error) string {
 	why := strings.TrimPrefix(cause.Error(), link.ErrLost.Error()+": ")
-	text := "lost: the link to its agent broke: " + why
-	if !strings.Contains(why, saidMark) && !strings.HasPrefix(why, protocolMark) {
+	text := lostMark + why
+	if !Known(cause) && !strings.Contains(why, saidMark) && !strings.HasPrefix(why, protocolMark) {
 		text += " (is the host up, and reached from the others? was the agent there killed? dmesg there may tell)"
 	}
 	return text
 }
 
-// saidMark begins what an agent has printed, protocolMark what it may not send.
+// inspectTimeout bounds how long a loss waits for what a bootstrap can tell of the host.
+const inspectTimeout = 2 * time.Second
+
+// withState adds to why a link is lost what became of the host, where its bootstrap knows.
+func withState(err error, p *leftOpen) error {
+	if p == nil {
+		return err
+	}
+	i, ok := p.Pipe.(bootstrap.Inspector)
+	if !ok {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), inspectTimeout)
+	defer cancel()
+	if state := i.Inspect(ctx); state != "" {
+		return stated{err, state}
+	}
+	return err
+}
+
+// Known tells whether the bootstrap says what became of the host of a link that was lost
+// for a cause: it went by itself, not since golaunch ended ranks there.
+func Known(cause error) bool { return errors.As(cause, new(stated)) }
+
+// stated is why a link was lost, with what became of the host.
+type stated struct {
+	error
+	state string
+}
+
+func (s stated) Error() string { return s.error.Error() + "; " + s.state }
+func (s stated) Unwrap() error { return s.error }
+
+// lostMark begins the text of a host that was lost, saidMark what an agent has printed,
+// protocolMark what it may not send.
 const (
+	lostMark     = "lost: the link to its agent broke: "
 	saidMark     = "; it said: "
 	protocolMark = "protocol error: "
 )
 
 // BrokeProtocol is the end of a link whose other end sent what it may not.
 func BrokeProtocol(err error) error { return fmt.Errorf("%w: "+protocolMark+"%w", link.ErrLost, err) }
+
+// IsBreach tells whether a node is lost since it sent what it may not.
+func IsBreach(f job.Failure) bool {
+	return f.Class == job.CauseNodeLost && strings.HasPrefix(f.Text, lostMark+protocolMark)
+}
 
 // errEnded is the cause where a link ended in order, though nobody asked for that.
 var errEnded = errors.New("its agent ended")

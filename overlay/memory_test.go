@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -252,4 +253,163 @@ func checkHeard(t *testing.T, v any) {
 			rank(r.World, r.Rank, r.Host)
 		}
 	}
+}
+
+// relay passes on what comes from a child to a parent who takes nothing until told.
+type relay struct {
+	inbox         *Inbox
+	child, parent *Edge
+	below, above  link.Link
+	passed        int // messages
+}
+
+func newRelay(t *testing.T) *relay {
+	r := &relay{}
+	near, remote := memlink.Pair()
+	up, above := memlink.Pair()
+	r.below, r.above = remote, above
+	r.inbox = NewInbox(func() {})
+	r.child = NewEdge(near, 0, middleChild(false), r.inbox, func(tree.Header, []byte) {}, nil)
+	r.parent = NewEdge(up, tree.Up, OfParent(), NewInbox(func() {}), func(tree.Header, []byte) {}, nil)
+	t.Cleanup(func() { r.child.Close(); r.parent.Close() })
+	return r
+}
+
+// turn is one of its event loop.
+func (r *relay) turn() {
+	for _, e := range r.inbox.Take(nil) {
+		if m, ok := e.(Message); ok {
+			r.parent.Pass(m)
+			r.passed++
+		}
+	}
+}
+
+// waits is how many bytes wait for the event loop, or to be passed on.
+func (r *relay) waits() int {
+	r.child.room.mu.Lock()
+	defer r.child.room.mu.Unlock()
+	return r.child.room.bytes
+}
+
+// queued is how many bytes of messages wait for the parent.
+func (r *relay) queued() int {
+	r.parent.mu.Lock()
+	q := r.parent.queues[link.KVS]
+	r.parent.mu.Unlock()
+	if q == nil {
+		return 0
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := 0
+	for _, m := range q.items {
+		n += len(m.payload)
+	}
+	return n
+}
+
+// A child that sends faster than its messages are passed on waits, whatever the parent
+// does, and goes on when that takes them.
+func TestMessagesWaitToBePassedOn(t *testing.T) {
+	const frames = 4 * roomBytes / link.MaxFrame
+	r := newRelay(t)
+	sent := make(chan int, frames)
+	go func() { // ends when all is sent, or the link is closed
+		frame := append(tree.AppendHeader(nil, tree.Header{Kind: KindBoard, To: tree.Launcher, From: 2}), make([]byte, link.MaxFrame-tree.HeaderSize)...)
+		for i := range frames {
+			if r.below.Send(link.KVS, frame) != nil {
+				return
+			}
+			sent <- i
+		}
+	}()
+	for r.waits() < roomBytes-2*link.MaxFrame { // the loop takes all there is, at once
+		r.turn()
+		require.LessOrEqual(t, r.queued(), roomBytes)
+		require.Less(t, len(sent), frames, "all was taken, and nothing passed on")
+	}
+	require.Less(t, len(sent), frames/2)
+	for n := 0; n < frames; n++ {
+		got := make(chan error, 1)
+		go func() { _, err := r.above.Recv(link.KVS); got <- err }() // ends with the frame
+		for done := false; !done; {
+			r.turn()
+			require.LessOrEqual(t, r.queued(), roomBytes)
+			select {
+			case err := <-got:
+				require.NoError(t, err)
+				done = true
+			default:
+			}
+		}
+	}
+	require.Equal(t, frames, r.passed)
+}
+
+// What a child waits for goes on where the link is lost over which it was passed on.
+func TestNobodyWaitsForALostLink(t *testing.T) {
+	r := newRelay(t)
+	sent := make(chan error, 1)
+	go func() { // ends when all is sent
+		frame := append(tree.AppendHeader(nil, tree.Header{Kind: KindBoard, To: tree.Launcher, From: 2}), make([]byte, link.MaxFrame-tree.HeaderSize)...)
+		for range 2 * roomBytes / link.MaxFrame {
+			if err := r.below.Send(link.KVS, frame); err != nil {
+				sent <- err
+				return
+			}
+		}
+		sent <- nil
+	}()
+	for r.waits() < roomBytes-2*link.MaxFrame {
+		r.turn()
+	}
+	require.NoError(t, r.above.Close())
+	for {
+		r.turn()
+		select {
+		case err := <-sent:
+			require.NoError(t, err)
+			r.turn()
+			return
+		default:
+		}
+	}
+}
+
+// A message of the largest size is in memory twice while its pieces are joined, as
+// docs/protocol-tree.md says, and no more than that.
+func TestTheLargestMessage(t *testing.T) {
+	r := newRelay(t)
+	go func() { // ends with the link
+		for {
+			if _, err := r.above.Recv(link.KVS); err != nil {
+				return
+			}
+		}
+	}()
+	defer debug.SetGCPercent(debug.SetGCPercent(5)) // what is held counts, and not what is garbage
+	runtime.GC()
+	var before, now runtime.MemStats
+	runtime.ReadMemStats(&before)
+	body := make([]byte, tree.MaxMessage) // the sender's
+	done := make(chan error, 1)
+	go func() { // ends when all is sent
+		_, err := tree.Fragments(nil, tree.Header{Kind: KindBoard, To: tree.Launcher, From: 2}, body, link.MaxFrame, func(f []byte) error { return r.below.Send(link.KVS, f) })
+		done <- err
+	}()
+	most := int64(0)
+	for r.passed == 0 {
+		r.turn()
+		runtime.ReadMemStats(&now)
+		most = max(most, int64(now.HeapInuse)-int64(before.HeapInuse)-tree.MaxMessage)
+	}
+	require.NoError(t, <-done)
+	runtime.KeepAlive(body)
+	t.Logf("%d MiB at most", most>>20)
+	bound := int64(maxUnderway + tree.MaxMessage + roomBytes + controlBytes)
+	if raced {
+		bound += tree.MaxMessage // the collector comes later
+	}
+	require.Less(t, most, bound)
 }

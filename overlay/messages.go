@@ -35,6 +35,10 @@ type HostEntry struct {
 	// Cut is how many of the entries that follow the network puts below this host
 	// (tree.Cut); 0 for a leaf, and where no network cuts the ranges.
 	Cut int `cbor:"8,keyasint,omitempty"`
+	// Told says that the user knows that this host is awaited.
+	Told bool `cbor:"9,keyasint,omitempty"`
+	// Share is the job's claim there; nil where no other golaunch counts.
+	Share *Share `cbor:"10,keyasint,omitempty"`
 }
 
 // Access is what else a bootstrap takes to reach a host.
@@ -81,6 +85,9 @@ type Range struct {
 	Self  HostEntry   `cbor:"1,keyasint"`
 	Hosts []HostEntry `cbor:"2,keyasint"` // in the pre-order of the tree
 	Root  bool        `cbor:"3,keyasint"` // the parent is the launcher
+	// Parent is the name of the agent's host that is the parent; "" for the launcher.
+	Parent string `cbor:"4,keyasint,omitempty"`
+	Level  int    `cbor:"5,keyasint"` // how many links are between Self and the launcher
 	Common
 }
 
@@ -98,7 +105,10 @@ type Common struct {
 	Entries   bool            `cbor:"26,keyasint"` // keep the entries of nodes and ranks for the report
 	Progress  bool            `cbor:"25,keyasint"` // tell how far a long start-up is
 	Grace     time.Duration   `cbor:"32,keyasint"` // between SIGTERM and SIGKILL, where a node has to know before it is told
-	Bulk      bool            `cbor:"30,keyasint"` // all agents were started at once, and call (package rendezvous)
+	Levels    int             `cbor:"33,keyasint"` // between the launcher and the lowest agents, as planned
+	// Allocation tells allocations apart in which hosts have a Share; "" where none has.
+	Allocation string `cbor:"40,keyasint,omitempty"`
+	Bulk       bool   `cbor:"30,keyasint"` // all agents were started at once, and call (package rendezvous)
 }
 
 // NodeInfo is what the launcher learns of a live host.
@@ -108,6 +118,7 @@ type NodeInfo struct {
 	Addr     string        `cbor:"3,keyasint"`
 	Cores    int           `cbor:"4,keyasint"`
 	Room     *Room         `cbor:"5,keyasint,omitempty"` // nil where ranks are not bound
+	Shared   *Shared       `cbor:"6,keyasint,omitempty"` // nil where the host has no Share
 }
 
 // Room is for how many ranks a host has what StartOptions.BindTo binds them to, and what
@@ -214,6 +225,7 @@ type Library struct {
 // Names of libraries.
 const (
 	LibPMI           = "libpmi.so"           // PMI for Open MPI 3 and 4
+	LibMPIInit       = "libmpiinit.so"       // asks by which variables a rank's MPI finds golaunch
 	LibMPICHFinalize = "libmpichfinalize.so" // ends the hang of some MPICHs in MPI_Finalize
 	// Those that count what ranks send.
 	LibProfileMPICH   = "libprofile-mpich.so"
@@ -239,9 +251,11 @@ const (
 
 // Done says that every rank of the world in the subtree has ended.
 type Done struct {
-	Ranks  int `cbor:"1,keyasint"` // that exited 0, unprovoked
-	Failed int `cbor:"2,keyasint"` // that failed unprovoked; each was reported
-	Ended  int `cbor:"3,keyasint"` // that ended because they were told to
+	Ranks  int `cbor:"1,keyasint"`           // that exited 0, unprovoked
+	Failed int `cbor:"2,keyasint"`           // that failed unprovoked; each was reported
+	Ended  int `cbor:"3,keyasint"`           // that ended because they were told to
+	Cut    int `cbor:"4,keyasint,omitempty"` // of Ended: killed since they outlived the grace
+	Never  int `cbor:"5,keyasint,omitempty"` // of Ended: that never ran
 }
 
 // Merge folds another subtree's part in.
@@ -249,6 +263,8 @@ func (d *Done) Merge(part Done) {
 	d.Ranks += part.Ranks
 	d.Failed += part.Failed
 	d.Ended += part.Ended
+	d.Cut += part.Cut
+	d.Never += part.Never
 }
 
 // Signal is passed on to every rank's process group.
@@ -267,6 +283,9 @@ type Note struct {
 	Level int           `cbor:"1,keyasint"`
 	Host  job.HostIndex `cbor:"2,keyasint"`
 	Text  string        `cbor:"3,keyasint"`
+	// Silent says that the host's agent owed something at the end of the job, and was cut
+	// off.
+	Silent bool `cbor:"4,keyasint,omitempty"`
 }
 
 // NoteAlways is the Level of a note that even those see who asked for quiet.
@@ -293,6 +312,14 @@ type Summon struct {
 	Host job.HostIndex `cbor:"2,keyasint"`
 	Addr string        `cbor:"3,keyasint"` // IP address and port
 	By   job.HostIndex `cbor:"4,keyasint"` // who wants it for its child
+}
+
+// AddrRequest asks the launcher for the address of a host whose name By does not know.
+// It is answered as a SignRequest is, with the address as text.
+type AddrRequest struct {
+	ID   uint64        `cbor:"1,keyasint"` // as SignRequest's
+	Host job.HostIndex `cbor:"2,keyasint"`
+	By   job.HostIndex `cbor:"3,keyasint"` // who is to start it
 }
 
 // SignAnswer is the launcher's answer: a signature or a refusal.

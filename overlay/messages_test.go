@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -50,9 +51,10 @@ func TestTextInAnyEncoding(t *testing.T) {
 
 func FuzzRecords(f *testing.F) {
 	f.Add(AppendChunk(AppendChunk(nil, job.RankID{Rank: 7}, stdio.Stdout, []byte("hello\n")), job.RankID{World: 65535, Rank: 1 << 20}, stdio.Stderr, nil))
+	f.Add(Chunk{Rank: job.RankID{Rank: 7}, Stream: stdio.Stdout, At: time.UnixMicro(1e15), Data: []byte("x")}.AppendTo(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		total := 0
-		err := Chunks(b, func(_ job.RankID, _ stdio.Stream, data []byte) { total += len(data) })
+		err := Chunks(b, func(c Chunk) { total += len(c.Data) })
 		require.LessOrEqual(t, total, len(b))
 		_ = err
 	})
@@ -69,20 +71,26 @@ func TestNamedCPUsOfManyRanks(t *testing.T) {
 }
 
 func TestRecordsRoundTrip(t *testing.T) {
-	b := AppendChunk(AppendChunk(nil, job.RankID{Rank: 7}, stdio.Stdout, []byte("hello\n")), job.RankID{World: 12, Rank: 300}, stdio.Stderr, nil)
-	type record struct {
-		rank   job.RankID
-		stream stdio.Stream
-		data   string
+	want := []Chunk{
+		{Rank: job.RankID{Rank: 7}, Stream: stdio.Stdout, Data: []byte("hello\n")},
+		{Rank: job.RankID{World: 12, Rank: 300}, Stream: stdio.Stderr, Data: []byte{}},
+		{Rank: job.RankID{Rank: 8}, Stream: stdio.Stderr, At: time.UnixMicro(1_790_000_000_123_456), Data: []byte("x")},
 	}
-	var got []record
-	require.NoError(t, Chunks(b, func(r job.RankID, s stdio.Stream, data []byte) { got = append(got, record{r, s, string(data)}) }))
-	require.Equal(t, []record{{job.RankID{Rank: 7}, stdio.Stdout, "hello\n"}, {job.RankID{World: 12, Rank: 300}, stdio.Stderr, ""}}, got)
+	var b []byte
+	whole := map[int]bool{}
+	for _, c := range want {
+		b = c.AppendTo(b)
+		whole[len(b)] = true
+	}
+	var got []Chunk
+	require.NoError(t, Chunks(b, func(c Chunk) { got = append(got, c) }))
+	require.Equal(t, want, got)
 	for n := 1; n < len(b); n++ {
-		if err := Chunks(b[:n], func(job.RankID, stdio.Stream, []byte) {}); err == nil {
-			require.Equal(t, len(AppendChunk(nil, job.RankID{Rank: 7}, stdio.Stdout, []byte("hello\n"))), n, "only a whole record is whole")
-		}
+		require.Equal(t, whole[n], Chunks(b[:n], func(Chunk) {}) == nil, "only a whole record is whole")
 	}
+	late := Chunk{Rank: job.RankID{Rank: 8}, At: time.UnixMicro(1 << 62), Stream: stdio.Stdout}.AppendTo(nil)
+	require.NoError(t, Chunks(late, func(c Chunk) { require.Equal(t, 9999, c.At.UTC().Year()) }))
+	require.Error(t, Chunks([]byte{0, 0, 0x81, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0}, func(Chunk) {}))
 }
 
 func TestReadySettles(t *testing.T) {

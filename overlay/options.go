@@ -22,6 +22,11 @@ type StartOptions struct {
 	// connection (bootstrap.Limits), if the job can do without it: AllowDeadNodes, and
 	// slots to spare. 0 is ConnectTimeout. For ssh.
 	MissAfter time.Duration `cbor:"27,keyasint"`
+	// LateAfter bounds for how long a host is tried that refuses connections, and
+	// UnknownAfter one whose name no resolver knows (bootstrap.Limits). 0 is
+	// ConnectTimeout.
+	LateAfter    time.Duration `cbor:"34,keyasint"`
+	UnknownAfter time.Duration `cbor:"35,keyasint"`
 	// LostAfter is how long a link may be silent before its peer counts as lost.
 	LostAfter time.Duration `cbor:"16,keyasint"`
 	// StallAfter is how long ranks may wait for others over the tree's service before
@@ -29,6 +34,9 @@ type StartOptions struct {
 	StallAfter time.Duration `cbor:"28,keyasint"`
 	// KeepAgent leaves the staged agent on the hosts for the next job.
 	KeepAgent bool `cbor:"17,keyasint"`
+	// AgentPath is the path of a golaunch, or nla, on the hosts that is the agent: it is started
+	// without a shell and without a copy. "" has the agent brought.
+	AgentPath string `cbor:"38,keyasint,omitempty"`
 	// BindTo is what ranks are bound to (binding.Parse); "" binds none. Agents say
 	// before the launch for how many ranks they have that (NodeInfo.Room).
 	BindTo string `cbor:"31,keyasint,omitempty"`
@@ -38,7 +46,9 @@ type StartOptions struct {
 
 // Limits bound the tries to reach a host.
 func (o StartOptions) Limits() bootstrap.Limits {
-	return bootstrap.Limits{ConnectTimeout: o.ConnectTimeout, MissAfter: o.MissAfter}
+	return bootstrap.Limits{
+		ConnectTimeout: o.ConnectTimeout, MissAfter: o.MissAfter, LateAfter: o.LateAfter, UnknownAfter: o.UnknownAfter,
+	}
 }
 
 // LaunchOptions are those that agents need for the ranks. They are in Launch, with
@@ -60,6 +70,8 @@ type LaunchOptions struct {
 	// PMIx has every program's ranks served over PMIx, beside PMI, also where the program
 	// does not show that it needs it.
 	PMIx bool `cbor:"29,keyasint,omitempty"`
+	// NoMPI has ranks left alone by what finds out about their MPI library, and serves it.
+	NoMPI bool `cbor:"36,keyasint,omitempty"`
 	// EnvFrom says what of Launch.Env ranks get on each node; "" is environ.Launcher: all.
 	EnvFrom environ.From `cbor:"31,keyasint,omitempty"`
 	// PMGR has every agent serve PMGR_COLLECTIVE, beside PMI, at a port of the loopback
@@ -70,8 +82,15 @@ type LaunchOptions struct {
 	// GPUsPerRank is how many GPUs of its host each rank has for itself (package gpu); 0
 	// leaves that to the programs.
 	GPUsPerRank int `cbor:"33,keyasint,omitempty"`
+	// Iface is the network interface by which ranks are to talk, by its name or a subnet
+	// that it has an address in (package iface); "" leaves that to the programs.
+	Iface string `cbor:"45,keyasint,omitempty"`
 	// Names tells ranks who they are by another launcher's variables, too.
 	Names RankNames `cbor:"35,keyasint,omitempty"`
+	// Unbuffered has standard output of ranks be a raw pseudo-terminal (proc.Child).
+	Unbuffered bool `cbor:"50,keyasint,omitempty"`
+	// Timed has agents say when they have read what ranks write (Chunk.At).
+	Timed bool `cbor:"51,keyasint,omitempty"`
 	// Profile is what ranks count of what they send; in Launch, "" has them count
 	// nothing.
 	Profile profile.Quantity `cbor:"27,keyasint,omitempty"`

@@ -97,6 +97,8 @@ func (o *Origin) admit(s link.Stream, h tree.Header) (most int, err error) {
 		return 0, fmt.Errorf("message %q on the stream of others", k.name)
 	case h.World != 0 && !k.world:
 		return 0, fmt.Errorf("message %q about world %d", k.name, h.World)
+	case k.by == byNode && h.To < 0:
+		return 0, fmt.Errorf("message %q for no host", k.name)
 	}
 	if err := o.source(k, h.From); err != nil {
 		return 0, fmt.Errorf("message %q: %w", k.name, err)
@@ -110,9 +112,11 @@ func (o *Origin) source(k *kind, from job.HostIndex) error {
 	case o.parent && k.by == byNode:
 		return nil // who is below the receiver is known there
 	case o.parent && from != tree.Launcher:
-		return fmt.Errorf("it says it comes from host %d, which is not above", from)
-	case o.parent, from == tree.Launcher && k.by != byNode:
+		return errors.New("it says that it comes from a host, which is not above")
+	case o.parent, from == tree.Launcher && k.by != byNode && k.by != byBelow:
 		return nil
+	case from == tree.Launcher:
+		return errors.New("it says that it comes from no host")
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -139,7 +143,7 @@ func (o *Origin) charge(bytes int) bool { return o.spare.Add(-int64(bytes)) >= 0
 // following are called.
 func (o *Origin) host(h job.HostIndex) error {
 	if !o.given.Has(h) {
-		return fmt.Errorf("host %d is not below it", h)
+		return fmt.Errorf("%s is not below it", o.called(h))
 	}
 	return nil
 }
@@ -155,7 +159,7 @@ func (o *Origin) rank(world int, r job.Rank, host job.HostIndex) error {
 		return err
 	}
 	if b := job.BlockOf(blocks, r); b == nil || b.Host != host {
-		return fmt.Errorf("rank %v is not on host %d", job.RankID{World: world, Rank: r}, host)
+		return fmt.Errorf("rank %v is not on %s", job.RankID{World: world, Rank: r}, o.called(host))
 	}
 	return nil
 }

@@ -1,9 +1,11 @@
 package overlay
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/pmix"
 	"github.com/golaunch/golaunch/tree"
 )
 
@@ -46,9 +48,38 @@ type PMIxModex struct {
 // pmixCall: who wrote it speaks for itself. The root knows who has which ranks.
 func (o *Origin) pmixCall(h tree.Header, q PMIxCall) error {
 	if q.Host != h.From {
-		return fmt.Errorf("host %d speaks for host %d", h.From, q.Host)
+		return fmt.Errorf("%s speaks for %s", o.called(h.From), o.called(q.Host))
+	}
+	if _, err := q.Parse(); err != nil {
+		return err
 	}
 	return o.host(q.Host)
 }
 
-func (o *Origin) pmixModex(_ tree.Header, m PMIxModex) error { return long(maxWord, m.Namespace) }
+// Parse is the frame of a call, which is one that nodes make.
+func (q *PMIxCall) Parse() (pmix.Frame, error) {
+	f, n, err := pmix.Next(q.Frame)
+	if err == nil && (n == 0 || n != len(q.Frame)) {
+		err = fmt.Errorf("a frame of %d bytes in %d", n, len(q.Frame))
+	}
+	if err != nil {
+		return f, err
+	}
+	switch f.Body.(type) {
+	case pmix.Fence, pmix.Connect, pmix.Disconnect, pmix.Group, pmix.Publish, pmix.Lookup, pmix.Unpublish, pmix.Event, pmix.Gone:
+		return f, nil
+	}
+	return f, fmt.Errorf("a call of kind %d", f.Kind)
+}
+
+// pmixModex: whom it is for, of all hosts of the job, its root knows, and what has been
+// put and asked, the receiver.
+func (o *Origin) pmixModex(_ tree.Header, m PMIxModex) error {
+	if o.parent {
+		return nil
+	}
+	if !m.Answer && (m.Namespace == "" || m.Rank < 0 || m.Status != 0 || len(m.Blob) > 0) {
+		return errors.New("a question that is none")
+	}
+	return long(maxWord, m.Namespace)
+}

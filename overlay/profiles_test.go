@@ -20,9 +20,9 @@ func TestProfilesOfAChild(t *testing.T) {
 		want  string // of the error; "" for none
 	}{
 		"counters":                {2, 0, profile.Part{Rank: 4, State: profile.Finished, Sent: []int64{9, 1, 2, 0}}, ""},
-		"of another host's rank":  {3, 0, profile.Part{Rank: 4}, "rank 4 is not on host 3"},
-		"of others":               {0, 0, profile.Part{Rank: 0}, "host 0 is not below it"},
-		"of a rank that is not":   {2, 0, profile.Part{Rank: 10}, "rank 10 is not on host 2"},
+		"of another host's rank":  {3, 0, profile.Part{Rank: 4}, "rank 4 is not on n3"},
+		"of others":               {0, 0, profile.Part{Rank: 0}, "n0 is not below it"},
+		"of a rank that is not":   {2, 0, profile.Part{Rank: 10}, "rank 10 is not on n2"},
 		"of a world that is over": {2, 3, profile.Part{Rank: 7, Got: []int64{800, 1, 1, 1}}, ""},
 		"sent to no rank":         {2, 0, profile.Part{Rank: 4, Sent: []int64{10, 1, 2, 0}}, "name rank 10 of 10"},
 		"cut off":                 {2, 0, profile.Part{Rank: 4, Sent: []int64{1, 1, 2}}, "cut off"},

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/pmi"
+	"github.com/golaunch/golaunch/tree"
 )
 
 // Worlds is where the ranks of all worlds are that a node knows of, for the
@@ -14,7 +17,19 @@ type Worlds struct {
 	learning sync.RWMutex // held for writing while a launch is read
 	mu       sync.Mutex
 	blocks   map[int][]job.Block // in rank order; nil once over
+	nodes    map[int]tree.Hosts  // that hold ranks; none until somebody wants to know
 	children []*Origin
+	called   called
+	policy   cache.Policy // of all boards
+	groups   bool         // ranks have barriers of groups
+}
+
+// Rules says how the ranks of all worlds are served: what their servers tell each other
+// follows from that.
+func (w *Worlds) Rules(l LaunchOptions) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.policy, w.groups = l.Cache, l.PMIVersion == pmi.VersionGroups
 }
 
 // Child is the Origin of a child that was given hosts, the first of which is its
@@ -63,6 +78,7 @@ func (w *Worlds) Forget(world int) {
 	w.mu.Lock()
 	if w.blocks[world] != nil {
 		w.blocks[world] = nil
+		delete(w.nodes, world)
 	}
 	children := w.children
 	w.mu.Unlock()
@@ -80,6 +96,44 @@ func (w *Worlds) of(world int) (blocks []job.Block, over bool, err error) {
 		return nil, false, fmt.Errorf("world %d does not exist there", world)
 	}
 	return blocks, blocks == nil, nil
+}
+
+// haveGroups says whether groups have barriers.
+func (w *Worlds) haveGroups() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.groups
+}
+
+// boards is the policy of all boards.
+func (w *Worlds) boards() cache.Policy {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.policy
+}
+
+// on are the hosts that hold ranks of a world that is not over, and how many these are.
+func (w *Worlds) on(world int) (nodes tree.Hosts, size int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	blocks := w.blocks[world]
+	if len(blocks) == 0 {
+		return nil, 0
+	}
+	last := blocks[len(blocks)-1]
+	nodes, known := w.nodes[world]
+	if !known {
+		hosts := make([]job.HostIndex, len(blocks))
+		for i, b := range blocks {
+			hosts[i] = b.Host
+		}
+		nodes = tree.MakeHosts(hosts)
+		if w.nodes == nil {
+			w.nodes = map[int]tree.Hosts{}
+		}
+		w.nodes[world] = nodes
+	}
+	return nodes, int(last.First) + last.Count
 }
 
 // share is what a child has of one world.

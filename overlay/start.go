@@ -8,11 +8,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/bootstrap/registry"
+	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/link/yamuxlink"
 	"github.com/golaunch/golaunch/stage"
@@ -21,7 +21,6 @@ import (
 )
 
 const (
-	refusedFor       = time.Second // how long a refused connection, or a dying agent, is tried again
 	retryFirst       = 50 * time.Millisecond
 	retryLongest     = time.Second
 	endTimeout       = 2 * time.Second
@@ -70,12 +69,13 @@ type Starter struct {
 	common   Common
 	patience time.Duration // of a bulk start, bootstrap.Kind.Patience
 	inbox    *Inbox
-	noise    func(host, line string)
+	noise    func(host job.HostIndex, line string)
 	window   *window
 	gate     func() (*Gate, error)              // opened once, by a relay
 	open     func(*leftOpen) (link.Link, error) // the parent's side of a link
 	tasks    sync.WaitGroup
 	starts   *starts
+	told     sync.Map // job.HostIndex of those of which the user knows that they are awaited
 
 	// Redial makes a late host the business of the one that joined first,
 	// which dials it anew; otherwise the late one becomes a leaf of ours. The
@@ -85,7 +85,7 @@ type Starter struct {
 
 // NewStarter returns a Starter that starts agents through piper and reports to
 // inbox. noise is told what hosts print before the agent runs.
-func NewStarter(ctx context.Context, piper bootstrap.Piper, source stage.Source, common Common, inbox *Inbox, noise func(host, line string)) *Starter {
+func NewStarter(ctx context.Context, piper bootstrap.Piper, source stage.Source, common Common, inbox *Inbox, noise func(host job.HostIndex, line string)) *Starter {
 	open := func(p *leftOpen) (link.Link, error) {
 		if l, ok := p.Pipe.(Linked); ok {
 			return l.Link(), nil
@@ -118,6 +118,7 @@ func (s *Starter) Wait() { s.tasks.Wait() }
 // has no substitute: what is below it can't start others.
 func (s *Starter) run(part []HostEntry) {
 	results := make(chan result) // all are received, here or by dismissLate
+	handedOn := make(chan struct{})
 	begun := make(chan struct{}, len(part))
 	heads := len(part)
 	if part[0].Relay() {
@@ -126,7 +127,7 @@ func (s *Starter) run(part []HostEntry) {
 	p := pacing.NewPart(heads)
 	try := func(n int, tell func()) {
 		for i := p.Next() - n; i < p.Next(); i++ {
-			s.tasks.Go(func() { results <- s.attempt(i, part[i], tell) })
+			s.tasks.Go(func() { results <- s.attempt(i, part[i], tell, handedOn) })
 		}
 	}
 	begins := func() { begun <- struct{}{} }
@@ -157,11 +158,12 @@ func (s *Starter) run(part []HostEntry) {
 			if p.Join(r.i) {
 				r.joined.Rest = part[p.Next():]
 				if s.Redial {
-					r.joined.Rest = slices.Concat(pick(part, p.Pending()), part[p.Next():])
+					r.joined.Rest = slices.Concat(s.late(part, p.Pending()), part[p.Next():])
 				}
 			}
 			s.inbox.Put(r.joined)
 			if pending := len(p.Pending()); s.Redial && pending > 0 {
+				close(handedOn)
 				s.tasks.Go(func() { s.dismissLate(results, pending) })
 				s.inbox.Put(PartDone{})
 				return
@@ -177,10 +179,13 @@ type result struct {
 	err    *bootstrap.Error
 }
 
-func pick(part []HostEntry, which []int) []HostEntry {
+// late are hosts of a part that have not joined, for who dials them anew.
+func (s *Starter) late(part []HostEntry, which []int) []HostEntry {
 	var hosts []HostEntry
 	for _, i := range which {
-		hosts = append(hosts, part[i])
+		h := part[i]
+		_, h.Told = s.told.Load(h.Index)
+		hosts = append(hosts, h)
 	}
 	return hosts
 }
@@ -205,17 +210,17 @@ func (s *Starter) dismiss(j Joined) {
 	j.Pipe.Close() // which the link leaves open where the agent has ended
 }
 
-// attempt starts an agent on one host, again and again while the error is
-// transient and its time is not up. It calls begun when it has its first permit
-// in the window.
-func (s *Starter) attempt(i int, h HostEntry, begun func()) result {
+// attempt starts an agent on one host, again and again while the error may pass
+// (bootstrap.Error) and the host is nobody else's. It calls begun when it has its first
+// permit in the window.
+func (s *Starter) attempt(i int, h HostEntry, begun func(), handedOn <-chan struct{}) result {
 	defer s.starts.host(h.Index)()
 	begun = sync.OnceFunc(begun)
 	var begin time.Time // of the first try: waiting for a permit does not count
 	pause := retryFirst
 	installed := s.common.Agent
 	var telling *time.Timer
-	for {
+	for tries := 1; ; tries++ {
 		joined, err := s.once(h, installed, &begin, begun)
 		if err == nil {
 			return result{i: i, joined: joined}
@@ -224,17 +229,9 @@ func (s *Starter) attempt(i int, h HostEntry, begun func()) result {
 		if !errors.As(err, &be) {
 			be = &bootstrap.Error{Host: h.Name, Phase: bootstrap.Connect, Err: err}
 		}
-		agent := be.Phase == bootstrap.Stage || be.Phase == bootstrap.Handshake
-		patience := s.common.ConnectTimeout
-		if be.Patience > 0 {
-			patience = be.Patience
-		}
-		if errors.Is(be, syscall.ECONNREFUSED) || agent {
-			patience = refusedFor
-		}
 		wait := time.Duration(rand.Int64N(int64(pause)) + 1)
-		tired := be.Permanent || time.Since(begin)+wait > patience
-		if agent && installed != (stage.Installed{}) {
+		tired := !be.Again(s.common.Limits(), tries, time.Since(begin)+wait)
+		if agent := be.Phase == bootstrap.Stage || be.Phase == bootstrap.Handshake; agent && installed != (stage.Installed{}) {
 			// It may be another build after all: a copy has its chance.
 			installed, tired = stage.Installed{}, be.Permanent
 		}
@@ -242,12 +239,14 @@ func (s *Starter) attempt(i int, h HostEntry, begun func()) result {
 			return result{i: i, err: be}
 		}
 		if be.Awaited != "" && telling == nil {
-			telling = s.tellAwaited(h, be, begin, patience)
+			telling = s.tellAwaited(h, be, begin)
 			defer telling.Stop()
 		}
 		pause = min(2*pause, retryLongest)
 		select {
 		case <-time.After(wait):
+		case <-handedOn:
+			return result{i: i, err: be}
 		case <-s.ctx.Done():
 			return result{i: i, err: be}
 		}
@@ -260,6 +259,7 @@ func (s *Starter) attempt(i int, h HostEntry, begun func()) result {
 // is bounded here.
 func (s *Starter) once(h HostEntry, installed stage.Installed, begin *time.Time, begun func()) (Joined, error) {
 	traced, done := s.starts.try(s.ctx, h.Index)
+	traced = bootstrap.WithAwaited(traced, func(lacks string) { s.awaited(h, lacks, s.common.ConnectTimeout, connectFlag) })
 	joined, err := s.admitted(traced, h, installed, begin, begun)
 	done(err)
 	return joined, err
@@ -323,8 +323,8 @@ func (s *Starter) handshake(ctx context.Context, h HostEntry, installed stage.In
 		piper = s.relays
 	}
 	words := []string{AgentWord, LostAfterWord, s.common.LostAfter.String()}
-	noise := func(line string) { s.noise(h.Name, line[:min(len(line), maxNoise)]) }
-	pipe, err := stage.Start(ctx, piper, host, s.source, words, stage.Options{Keep: s.common.KeepAgent, Installed: installed, Noise: noise})
+	noise := func(line string) { s.noise(h.Index, line[:min(len(line), maxNoise)]) }
+	pipe, err := stage.Start(ctx, piper, host, s.source, words, stage.Options{Keep: s.common.KeepAgent, Installed: installed, AgentPath: s.common.AgentPath, Noise: noise})
 	if err != nil {
 		return Joined{}, err
 	}
@@ -333,7 +333,10 @@ func (s *Starter) handshake(ctx context.Context, h HostEntry, installed stage.In
 		err = withDiagnostics(err, pipe)
 		return Joined{}, &bootstrap.Error{Host: h.Name, Phase: bootstrap.Handshake, Err: err}
 	}
-	held := &leftOpen{Pipe: pipe, job: NodeJob(h.Index, s.common.JobID)}
+	held := newLeftOpen(pipe, NodeJob(h.Index, s.common.JobID))
+	if !h.Relay() {
+		held.agentPath = s.common.AgentPath
+	}
 	l, err := s.open(held)
 	if err != nil {
 		return fail(err)

@@ -99,6 +99,7 @@ type outcome struct {
 	dead   []string
 	causes []string // of the dead
 	said   []string // of hosts that are awaited
+	told   []string // hosts among rest of which the user was told
 	took   time.Duration
 	tries  map[string]int
 }
@@ -126,7 +127,7 @@ func startIn(t *testing.T, common Common, n, size int, redial bool, does map[str
 			}
 		})
 		ctx, stop := context.WithCancel(t.Context())
-		s := NewStarter(ctx, h, self{}, common, inbox, func(string, string) {})
+		s := NewStarter(ctx, h, self{}, common, inbox, func(job.HostIndex, string) {})
 		s.Redial = redial
 		s.open = func(p *leftOpen) (link.Link, error) { return p.Pipe.(agentPipe).link, nil }
 		part := make([]HostEntry, n)
@@ -149,6 +150,9 @@ func startIn(t *testing.T, common Common, n, size int, redial bool, does map[str
 					out.joined = append(out.joined, e.Host.Name)
 					for _, r := range e.Rest {
 						out.rest[e.Host.Name] = append(out.rest[e.Host.Name], r.Name)
+						if r.Told {
+							out.told = append(out.told, r.Name)
+						}
 					}
 				case HostFailed:
 					out.causes = append(out.causes, e.Dead.Phase+": "+e.Dead.Cause)
@@ -236,10 +240,11 @@ func TestAHostThatMayBeMissingIsGivenUpEarly(t *testing.T) {
 	missing := func(wait time.Duration) func(context.Context) error {
 		return func(context.Context) error {
 			time.Sleep(wait) // in fake time
-			return &bootstrap.Error{Phase: bootstrap.Connect, Err: errors.New("nobody there"), Patience: timeout / 5}
+			return &bootstrap.Error{Phase: bootstrap.Connect, Err: errors.New("nobody there"), Absent: bootstrap.NoAnswer}
 		}
 	}
-	o := start(t, 2, false, map[string]func(context.Context) error{"n0": missing(timeout / 5), "n1": missing(time.Millisecond)})
+	common := Common{StartOptions: StartOptions{ConnectTimeout: timeout, MissAfter: timeout / 5, LostAfter: time.Minute}}
+	o := startIn(t, common, 2, 2, false, map[string]func(context.Context) error{"n0": missing(timeout / 5), "n1": missing(time.Millisecond)})
 	require.Equal(t, []string{"n0", "n1"}, o.dead)
 	require.Equal(t, 1, o.tries["n0"])
 	require.Greater(t, o.tries["n1"], 1)
@@ -266,6 +271,42 @@ func TestAHostThatIsAwaitedIsTold(t *testing.T) {
 		require.Equal(t, want, o.said)
 		require.Equal(t, comes < timeout, len(o.joined) == 1)
 	}
+}
+
+// A host that comes late is the business of who takes its range over, who knows that the
+// user was told of it; the launcher tries it no more.
+func TestALateRootIsHandedOn(t *testing.T) {
+	var first, last time.Time // of the tries
+	does := map[string]func(context.Context) error{"n0": func(context.Context) error {
+		if last = time.Now(); first.IsZero() {
+			first = last
+		}
+		return &bootstrap.Error{Phase: bootstrap.Connect, Err: errors.New("refused"), Absent: bootstrap.NoListener, Unreached: true, Awaited: "no sshd yet"}
+	}, "n1": after(time.Second)} // when the user was told of n0
+	o := start(t, 3, true, does)
+	require.Equal(t, []string{"n1"}, o.joined)
+	require.Equal(t, []string{"n0", "n2"}, o.rest["n1"])
+	require.Equal(t, []string{"n0"}, o.told)
+	require.Equal(t, []string{"n0: no sshd yet: waiting up to 15s for it (--connect-timeout)"}, o.said)
+	require.Empty(t, o.dead)
+	require.Greater(t, o.tries["n0"], 1)
+	require.LessOrEqual(t, last.Sub(first), pacing.HedgeAfter+time.Second, "until the hedge has come")
+
+	o = start(t, 3, false, does) // an agent has it as a leaf of its own
+	require.Equal(t, []string{"n2"}, o.rest["n1"])
+	require.Equal(t, []string{"n0"}, o.dead)
+	require.InDelta(t, timeout, o.took, float64(2*time.Second))
+}
+
+// What a start waits for without an error is told as well, and once.
+func TestASilentStartIsTold(t *testing.T) {
+	o := start(t, 1, true, map[string]func(context.Context) error{"n0": func(ctx context.Context) error {
+		bootstrap.Await(ctx, "docker has said nothing yet")
+		bootstrap.Await(ctx, "docker has said nothing yet")
+		return nil
+	}})
+	require.Equal(t, []string{"n0: docker has said nothing yet: waiting up to 15s for it (--connect-timeout)"}, o.said)
+	require.Equal(t, []string{"n0"}, o.joined)
 }
 
 // Hosts that are not there leave the window as it is: what they hold up is not
@@ -330,10 +371,10 @@ func TestAMissingRackIsNotServedInTurn(t *testing.T) {
 	for i := range 8 {
 		rack[fmt.Sprint("n", i)] = func(context.Context) error {
 			time.Sleep(missAfter) // in fake time
-			return &bootstrap.Error{Phase: bootstrap.Connect, Err: errors.New("no answer"), Unreached: true, Patience: missAfter}
+			return &bootstrap.Error{Phase: bootstrap.Connect, Err: errors.New("no answer"), Unreached: true, Absent: bootstrap.NoAnswer}
 		}
 	}
-	o := start(t, 12, false, rack)
+	o := startIn(t, Common{StartOptions: StartOptions{ConnectTimeout: timeout, MissAfter: missAfter, LostAfter: time.Minute}}, 12, 12, false, rack)
 	require.Contains(t, o.joined, "n8")
 	require.Len(t, o.dead, 8)
 	require.LessOrEqual(t, o.took, pacing.HedgeAfter*3+missAfter)

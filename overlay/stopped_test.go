@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/link/memlink"
 	"github.com/golaunch/golaunch/stage"
@@ -115,7 +116,7 @@ func TestAStartThatIsGivenUpIsSwept(t *testing.T) {
 			})
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			s := NewStarter(ctx, h, self{}, Common{StartOptions: StartOptions{ConnectTimeout: limit, LostAfter: time.Hour}}, inbox, func(string, string) {})
+			s := NewStarter(ctx, h, self{}, Common{StartOptions: StartOptions{ConnectTimeout: limit, LostAfter: time.Hour}}, inbox, func(job.HostIndex, string) {})
 			s.Start([]HostEntry{{Name: "n0"}})
 			if x.stop {
 				require.Eventually(t, func() bool {
@@ -134,6 +135,19 @@ func TestAStartThatIsGivenUpIsSwept(t *testing.T) {
 			}
 		})
 	}
+}
+
+// endBoth ends a subtree's links and the other side of one, as a peer that lives does.
+func endBoth(f *Subtree, far link.Link) {
+	for stream := range link.NumStreams {
+		go func() { // ends with END
+			for err := error(nil); err == nil; {
+				_, err = far.Recv(stream)
+			}
+		}()
+	}
+	go func() { _ = far.End(context.Background()) }() // ends when f has ended, too
+	f.End(context.Background())
 }
 
 // While nobody there watches an agent that has said hello, its link's end ends it;
@@ -166,19 +180,17 @@ func TestAnAgentThatNobodyWatchesIsSwept(t *testing.T) {
 			p.Close()
 		}, []string{"job swept", "swept", "closed"}},
 		"it ended in good order": {func(f *Subtree, p *leftOpen, far link.Link) {
-			for stream := range link.NumStreams { // as a peer that lives does
-				go func() { // ends with END
-					for err := error(nil); err == nil; {
-						_, err = far.Recv(stream)
-					}
-				}()
-			}
-			go func() { _ = far.End(context.Background()) }() // ends when f has ended, too
-			f.End(context.Background())
+			endBoth(f, far)
+			p.noteEnd()
 			p.Close()
+			f.Close()
 		}, []string{"closed"}},
+		"it ended in good order, and is stopped before it exits": {func(f *Subtree, p *leftOpen, far link.Link) {
+			endBoth(f, far)
+			p.Close()
+		}, []string{"job swept", "swept", "closed"}},
 		"it ended by itself and is lost": {func(f *Subtree, p *leftOpen, _ link.Link) {
-			p.ended.Store(true)
+			p.noteEnd()
 			f.Lose(0, io.ErrUnexpectedEOF)
 			p.Close()
 			f.sweeps.Wait()
@@ -197,7 +209,7 @@ func TestAnAgentThatNobodyWatchesIsSwept(t *testing.T) {
 			inbox := NewInbox(func() {})
 			f := NewSubtree(NewStarter(t.Context(), nil, self{}, Common{}, inbox, nil), Common{}, inbox, func(tree.Slot) Sink { return func(tree.Header, []byte) {} })
 			f.Begin(Ready{}, nil, 1)
-			held := &leftOpen{Pipe: pipe, job: "3.job"}
+			held := newLeftOpen(pipe, "3.job")
 			f.Join(Joined{Host: HostEntry{Index: 3, Name: "n3"}, Link: near, Pipe: pipe, held: held})
 			x.do(f, held, far)
 			require.ElementsMatch(t, x.want, noted.done)
@@ -208,7 +220,7 @@ func TestAnAgentThatNobodyWatchesIsSwept(t *testing.T) {
 		noted, pipe := staged(t)
 		near, far := memlink.Pair()
 		defer far.Close()
-		held := &leftOpen{Pipe: pipe}
+		held := newLeftOpen(pipe, "")
 		Joined{Link: near, Pipe: pipe, held: held}.Refuse()
 		require.NoError(t, held.Close())
 		require.Equal(t, []string{"closed"}, noted.done)

@@ -26,6 +26,10 @@ type Subtree struct {
 
 	// Now reads this node's clock.
 	Now func() time.Time
+	// Name is what the user calls this node's host; "" at the launcher. Level is how many
+	// links are between this node and the launcher.
+	Name  string
+	Level int
 
 	children []child // by slot
 	sweeps   sync.WaitGroup
@@ -41,7 +45,8 @@ type child struct {
 	ready bool
 	old   bool // was there before Grow
 
-	offset offset // of the child's clock
+	offset    offset // of the child's clock
+	reckoning reckoning
 }
 
 // NewSubtree returns a subtree without children. sink makes the stdio sink of a
@@ -57,6 +62,7 @@ func NewSubtree(s *Starter, c Common, inbox *Inbox, sink func(tree.Slot) Sink) *
 // most degree of them from here. It reports whether the subtree is complete at
 // once.
 func (f *Subtree) Begin(own Ready, hosts []HostEntry, degree int) (complete bool) {
+	f.Worlds.Call(hosts...)
 	for _, part := range Parts(hosts, degree, f.common.Relayed) {
 		f.start(part)
 	}
@@ -74,6 +80,7 @@ func (f *Subtree) Grow(s *Starter, c Common, hosts []HostEntry, degree int) {
 	}
 	f.ready = tree.Gather[Ready]{Merge: (*Ready).Merge}
 	f.ready.Expect(1)
+	f.Worlds.Call(hosts...)
 	for _, part := range Parts(hosts, degree, f.common.Relayed) {
 		f.start(part)
 	}
@@ -88,6 +95,7 @@ func (f *Subtree) Extend(slot tree.Slot, hosts []HostEntry) {
 		below = append(below, h.Index)
 	}
 	f.Cover(slot, below)
+	f.Worlds.Call(hosts...)
 	f.children[slot].edge.origin.extend(hosts)
 }
 
@@ -112,7 +120,9 @@ func (f *Subtree) Join(j Joined) tree.Slot {
 	edge := NewEdge(j.Link, slot, origin, f.inbox, f.sink(slot), nil)
 	edge.hold(j.held)
 	f.children = append(f.children, child{edge: edge, pipe: j.Pipe, host: j.Host, rest: j.Rest})
-	f.Send(slot, link.Service, KindRange, Encode(Range{Self: j.Host, Hosts: j.Rest, Root: f.starter.Redial, Common: f.starter.handOn(f.common)}))
+	f.Send(slot, link.Service, KindRange, Encode(Range{
+		Self: j.Host, Hosts: j.Rest, Root: f.starter.Redial, Parent: f.Name, Level: f.Level + 1, Common: f.starter.handOn(f.common),
+	}))
 	return slot
 }
 
@@ -144,7 +154,10 @@ func (f *Subtree) ChildReady(slot tree.Slot, r Ready) (complete bool) {
 
 // Watched notes that the wardens of a child's subtree watch their agents: its ranks
 // have started. That its agents are ready says nothing of wardens.
-func (f *Subtree) Watched(slot tree.Slot) { f.children[slot].edge.held.watch() }
+func (f *Subtree) Watched(slot tree.Slot) {
+	f.children[slot].edge.held.Load().watch()
+	f.reckon(slot)
+}
 
 // ReadyValue is what is known of the subtree; final once complete.
 func (f *Subtree) ReadyValue() Ready { return f.ready.Value() }
@@ -159,7 +172,7 @@ func (f *Subtree) Lose(slot tree.Slot, cause error) (complete bool, died []DeadH
 		return false, nil
 	}
 	k := &f.children[slot]
-	k.edge.held.watch() // who said something wrong runs; who was silent is ended all the same
+	k.edge.held.Load().watch() // who said something wrong runs; who was silent is ended all the same
 	k.edge.drop()
 	dead := f.dead(slot, cause)
 	f.Sweep(slot)
@@ -182,17 +195,37 @@ func (f *Subtree) Lose(slot tree.Slot, cause error) (complete bool, died []DeadH
 // is stopped. Then nothing needs its connection any more.
 func (f *Subtree) Sweep(slot tree.Slot) {
 	edge, pipe, name := f.children[slot].edge, f.children[slot].pipe, NodeJob(f.children[slot].host.Index, f.common.JobID)
+	agentPath := f.common.AgentPath
+	if f.children[slot].host.Relay() {
+		agentPath = ""
+	}
 	f.sweeps.Go(func() { // ends with sweepTimeout, and the bootstrap's bound of Close, at the latest
 		edge.Close()
-		if !edge.held.clean() {
-			sweep(pipe, name)
+		if !edge.held.Load().clean() {
+			sweep(pipe, name, agentPath)
 		}
 		pipe.Close()
 	})
 }
 
-// Swept waits until all that was begun to be swept is. No sweep may begin meanwhile.
-func (f *Subtree) Swept() { f.sweeps.Wait() }
+// Swept waits until all that was begun to be swept is, or until a time. No sweep may
+// begin meanwhile.
+func (f *Subtree) Swept(by time.Time) { Until(by, f.sweeps.Wait) }
+
+// Until waits until a task is done, or until a time: it goes on in the background then.
+func Until(by time.Time, task func()) {
+	done := make(chan struct{})
+	go func() { // ends with the task
+		task()
+		close(done)
+	}()
+	late := time.NewTimer(time.Until(by))
+	defer late.Stop()
+	select {
+	case <-done:
+	case <-late.C:
+	}
+}
 
 // Host is the host of the child at slot.
 func (f *Subtree) Host(slot tree.Slot) HostEntry { return f.children[slot].host }
@@ -206,6 +239,10 @@ func (f *Subtree) Send(slot tree.Slot, s link.Stream, kind tree.Kind, payload []
 func (f *Subtree) Forward(slot tree.Slot, s link.Stream, h tree.Header, payload []byte) {
 	f.children[slot].edge.Send(s, h, payload)
 }
+
+// Pass queues a message that has come from another neighbor to one child, as Edge.Pass
+// does.
+func (f *Subtree) Pass(slot tree.Slot, m Message) { f.children[slot].edge.Pass(m) }
 
 // Broadcast queues a message to every live child; the payload is shared.
 func (f *Subtree) Broadcast(s link.Stream, kind tree.Kind, payload []byte) {

@@ -48,13 +48,19 @@ func NodeJob(host job.HostIndex, jobID string) string { return fmt.Sprintf("%d.%
 
 // sweep has a node cleaned over the connection that its lost agent leaves
 // behind, if there is one.
-func sweep(pipe bootstrap.Pipe, jobID string) {
+//
+// Where it may have no shell the agent at agentPath does it.
+func sweep(pipe bootstrap.Pipe, jobID, agentPath string) {
 	c, ok := pipe.(bootstrap.Companion)
 	if !ok {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
 	defer cancel()
+	if agentPath != "" {
+		_ = c.Also(ctx, []string{agentPath, SweepWord, jobID}) // as below
+		return
+	}
 	// Where it fails the connection is gone, and with it whoever could help.
 	_ = c.Also(ctx, []string{"/bin/sh", "-c", sweepScript(), "golaunch", jobID})
 }
@@ -65,20 +71,63 @@ func sweep(pipe bootstrap.Pipe, jobID string) {
 // it yet, Close ends it: it may be stopped, and would not see that its link ends.
 type leftOpen struct {
 	bootstrap.Pipe
-	job     string // what it is called there, see NodeJob
-	ended   atomic.Bool
-	watched atomic.Bool // by a warden; or else it is known to run
-	joined  atomic.Bool // it may have a warden
-	silent  atomic.Bool
-	tell    atomic.Pointer[func(error)] // of silence; nil while nobody wants to know
-	cleaned sync.Once
+	job string // what it is called there, see NodeJob
+	// agentPath is StartOptions.AgentPath, "" of a relay.
+	agentPath string
+	ended     chan struct{} // closed by noteEnd
+	noteEnd   func()        // called by the reader when the command has ended; again does nothing
+	exiting   atomic.Bool   // the link has ended in good order: the agent has only to exit
+	watched   atomic.Bool   // by a warden; or else it is known to run
+	joined    atomic.Bool   // it may have a warden
+	silent    atomic.Bool
+	tell      atomic.Pointer[func(error)] // of silence; nil while nobody wants to know
+	cleaned   sync.Once
 }
+
+func newLeftOpen(p bootstrap.Pipe, job string) *leftOpen {
+	ended := make(chan struct{})
+	return &leftOpen{Pipe: p, job: job, ended: ended, noteEnd: sync.OnceFunc(func() { close(ended) })}
+}
+
+// exitWait is how long an agent that has nothing more to say may take to exit.
+const exitWait = time.Second
 
 // watch notes that the agent need not be ended. There may be no p: others' links
 // have none.
 func (p *leftOpen) watch() {
 	if p != nil {
 		p.watched.Store(true)
+	}
+}
+
+// bidFarewell notes that the agent has only to exit, see exits.
+func (p *leftOpen) bidFarewell() {
+	if p != nil {
+		p.watched.Store(true)
+		p.exiting.Store(true)
+	}
+}
+
+// exits waits until the agent has exited, and reports false where it is stopped in that
+// moment for good: nobody watches it any more.
+func (p *leftOpen) exits() bool {
+	late := time.NewTimer(exitWait)
+	defer late.Stop()
+	select {
+	case <-p.ended:
+		return true
+	case <-late.C:
+		return false
+	}
+}
+
+// hasEnded tells whether the command is known to have ended.
+func (p *leftOpen) hasEnded() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -109,7 +158,7 @@ func (p *leftOpen) end() {
 		var both sync.WaitGroup
 		both.Go(func() { stage.Sweep(p.Pipe) })
 		if p.joined.Load() {
-			both.Go(func() { sweep(p.Pipe, p.job) })
+			both.Go(func() { sweep(p.Pipe, p.job, p.agentPath) })
 		}
 		both.Wait()
 	})
@@ -118,7 +167,7 @@ func (p *leftOpen) end() {
 func (p *leftOpen) Read(b []byte) (int, error) {
 	n, err := p.Pipe.Read(b)
 	if err != nil {
-		p.ended.Store(true)
+		p.noteEnd()
 	}
 	return n, err
 }
@@ -126,8 +175,13 @@ func (p *leftOpen) Read(b []byte) (int, error) {
 // Close closes the pipe unless its reader knows that it has ended.
 func (p *leftOpen) Close() error {
 	switch {
-	case p.ended.Load():
+	case p.hasEnded():
 		return nil
+	case p.exiting.Load() && !p.silent.Load():
+		if p.exits() {
+			return nil
+		}
+		p.end()
 	case !p.clean() && !p.watched.Load():
 		p.end()
 	}

@@ -32,10 +32,13 @@ func (o *Origin) waiting(h tree.Header, m Waiting) error {
 
 // waits: no more than a question allows, of ranks that are below the child.
 func (o *Origin) waits(_ tree.Header, m Waits) error {
-	if len(m.Waits) > MostWaits || len(m.Examples) > MostExamples {
-		return fmt.Errorf("%d waits with %d examples", len(m.Waits), len(m.Examples))
+	if len(m.Waits) > MostWaits || len(m.Examples) > MostExamples || len(m.Unanswered) > MostExamples {
+		return fmt.Errorf("%d waits with %d examples, and %d of connections", len(m.Waits), len(m.Examples), len(m.Unanswered))
 	}
-	if err := long(maxCause, m.Examples...); err != nil {
+	if m.Attempts < len(m.Unanswered) || m.Attempts > o.ranks*MostAttempts {
+		return fmt.Errorf("%d connections that nobody answers", m.Attempts)
+	}
+	if err := line(maxCause, slices.Concat(m.Examples, m.Unanswered)...); err != nil {
 		return err
 	}
 	if m.Living < 0 || m.Messages < 0 || m.Messages > m.Living {
@@ -44,22 +47,20 @@ func (o *Origin) waits(_ tree.Header, m Waits) error {
 	if m.Living > o.ranks {
 		return fmt.Errorf("%d ranks of %d live", m.Living, o.ranks)
 	}
+	if err := o.states(&m); err != nil {
+		return err
+	}
 	told := map[WaitID]bool{}
 	for _, x := range m.Waits {
 		if told[x.ID] {
 			return fmt.Errorf("wait %d of %d of world %d is told of twice", x.ID.Seq, x.ID.Comm, x.ID.World)
 		}
 		told[x.ID] = true
-		if err := long(maxCause, x.Text); err != nil {
+		if err := line(maxCause, x.Text); err != nil {
 			return err
 		}
-		left := 0
-		if _, over, _ := o.ranksOf.of(x.ID.World); over {
-			left = o.ranks
-		} else if w := o.worlds[x.ID.World]; w != nil {
-			left = w.ranks
-		}
-		for _, r := range slices.Concat(x.Missing, x.Begun, x.Ended) {
+		left := o.ranksIn(x.ID.World)
+		for _, r := range slices.Concat(x.Missing, x.Begun, x.Ended, x.Left) {
 			if err := o.take(&left, x.ID.World, job.Rank(r.First), r.Count); err != nil {
 				return fmt.Errorf("a wait for %w", err)
 			}

@@ -3,6 +3,8 @@ package overlay
 import (
 	"cmp"
 	"slices"
+
+	"github.com/golaunch/golaunch/job"
 )
 
 // WaitID names what ranks of a world wait in: an operation of a communicator, a fence
@@ -13,13 +15,14 @@ type WaitID struct {
 	Seq   uint64 `cbor:"3,keyasint"`
 	World int    `cbor:"4,keyasint,omitempty"`
 	Init  bool   `cbor:"5,keyasint,omitempty"`
+	PMIx  bool   `cbor:"6,keyasint,omitempty"` // of a Fence: one of PMIx, which have numbers of their own
 }
 
 // InitOf names MPI_Init of a world.
 func InitOf(world int) WaitID { return WaitID{Init: true, World: world} }
 
 // WaitQuestion asks what ranks wait in, or, where Of names some of that, who has not
-// entered it. Now also wants what has not lasted long.
+// entered it. Now also wants what has not lasted long, and the states of all ranks.
 type WaitQuestion struct {
 	Number int      `cbor:"1,keyasint"`
 	Now    bool     `cbor:"2,keyasint,omitempty"`
@@ -32,7 +35,8 @@ type Wait struct {
 	Text    string    `cbor:"2,keyasint,omitempty"`
 	Missing []WaitRun `cbor:"3,keyasint,omitempty"` // who has not entered it
 	Begun   []WaitRun `cbor:"4,keyasint,omitempty"` // of MPI_Init: who has, but has not come as far as others
-	Ended   []WaitRun `cbor:"5,keyasint,omitempty"` // of MPI_Init: whose process has ended without it
+	Ended   []WaitRun `cbor:"5,keyasint,omitempty"` // whose process has ended without it
+	Left    []WaitRun `cbor:"6,keyasint,omitempty"` // who has finalized without it, and, of MPI_Init, who has begun it and ended
 }
 
 // WaitRun is Count ranks from First on.
@@ -49,12 +53,23 @@ type Waits struct {
 	Living   int      `cbor:"3,keyasint,omitempty"` // ranks, of all worlds
 	Messages int      `cbor:"4,keyasint,omitempty"` // of these, those that wait for messages
 	Examples []string `cbor:"5,keyasint,omitempty"` // of what these wait for
+
+	Attempts   int      `cbor:"9,keyasint,omitempty"`  // connections that ranks have begun and nobody answers
+	Unanswered []string `cbor:"10,keyasint,omitempty"` // examples of these
+
+	States []State         `cbor:"6,keyasint,omitempty"` // of ranks, where Now asks for them
+	Untold int             `cbor:"7,keyasint,omitempty"` // ranks of further states
+	Silent []job.HostIndex `cbor:"8,keyasint,omitempty"` // whose agents have not told theirs in time
 }
 
-// MostWaits bounds what an answer tells of, and MostExamples its examples.
+// MostWaits bounds what an answer tells of, MostExamples its examples, and MostAttempts
+// the connections that count of a rank, on average.
 const (
 	MostWaits    = 8
 	MostExamples = 3
+	MostAttempts = 64
+
+	lists = MostWaits + 1 // how often a rank may be told of: in each wait, and in one state
 )
 
 // Merge adds the answer of another part of the tree to w.
@@ -63,6 +78,12 @@ func (w *Waits) Merge(part Waits) {
 	w.Messages += part.Messages
 	w.Examples = append(w.Examples, part.Examples...)
 	w.Examples = w.Examples[:min(len(w.Examples), MostExamples)]
+	w.Attempts += part.Attempts
+	w.Unanswered = append(w.Unanswered, part.Unanswered...)
+	w.Unanswered = w.Unanswered[:min(len(w.Unanswered), MostExamples)]
+	w.MergeStates(part.States...)
+	w.Untold += part.Untold
+	w.Silent = append(w.Silent, part.Silent...)
 	for _, x := range part.Waits {
 		i := slices.IndexFunc(w.Waits, func(y Wait) bool { return y.ID == x.ID })
 		switch {
@@ -71,6 +92,7 @@ func (w *Waits) Merge(part Waits) {
 			w.Waits[i].Missing = append(w.Waits[i].Missing, x.Missing...)
 			w.Waits[i].Begun = append(w.Waits[i].Begun, x.Begun...)
 			w.Waits[i].Ended = append(w.Waits[i].Ended, x.Ended...)
+			w.Waits[i].Left = append(w.Waits[i].Left, x.Left...)
 		case len(w.Waits) < MostWaits:
 			w.Waits = append(w.Waits, x)
 		}

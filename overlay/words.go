@@ -13,7 +13,7 @@ const AgentWord = "nla-agent"
 // IsAgent says whether a command line, without the program's name, is that of an
 // agent. What package stage starts has its options first.
 func IsAgent(words []string) bool {
-	return len(words) > 0 && slices.Contains([]string{AgentWord, "--unlink", "--hash", stage.InstalledWord, stage.StartWord}, words[0])
+	return len(words) > 0 && slices.Contains([]string{AgentWord, "--unlink", "--hash", stage.InstalledWord, stage.StartWord, stage.EndStartWord, SweepWord}, words[0])
 }
 
 // Options of an agent that is to call the launcher. It reads the job's secret from
@@ -28,3 +28,7 @@ const (
 // LostAfterWord is the agent's option that names its link's LostAfter, which
 // both sides must share.
 const LostAfterWord = "--lost-after"
+
+// SweepWord is the option of an agent that is to end, on its node, what a job has left
+// whose agent and warden are dead: the next word is NodeJob.
+const SweepWord = "--sweep"

@@ -40,8 +40,6 @@ type World struct {
 	// Names are those of the hosts that hold ranks, in their order, as hostlist.Fold has
 	// them.
 	Names string `cbor:"12,keyasint,omitempty"`
-	// PMIx says that the world was spawned over PMIx, which its ranks speak then.
-	PMIx bool `cbor:"13,keyasint,omitempty"`
 	// SpawnRank is the rank of the world Spawner that asked.
 	SpawnRank job.Rank `cbor:"14,keyasint,omitempty"`
 }

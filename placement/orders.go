@@ -2,6 +2,8 @@ package placement
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/golaunch/golaunch/placement/mapping"
 	"github.com/golaunch/golaunch/topology"
@@ -12,19 +14,25 @@ type order struct {
 	name string
 	help string // for users, in a line
 	// of is the order in which hosts, each with its number of places, are taken;
-	// each says whether it is one place at a time.
+	// each is the number of places at a time, 0 for all.
 	of      func(in *Input) ([]int, error)
-	each    bool
+	each    int
 	network bool // it needs one
 }
 
 // orders is the table of all that there are, in the order of help.
 var orders = [...]order{
-	{"slot", "one host after the other", inTheirOrder, false, false},
-	{"node", "each host in turn", inTheirOrder, true, false},
-	{mapping.Morton, "one host after the other, along Morton's curve through a torus or a mesh", alongCurve(mapping.Morton), false, true},
-	{mapping.Hilbert, "the same along Hilbert's curve", alongCurve(mapping.Hilbert), false, true},
+	{"slot", "one host after the other", inTheirOrder, 0, false},
+	{"node", "each host in turn", inTheirOrder, 1, false},
+	{mapping.Morton, "one host after the other, along Morton's curve through a torus or a mesh", alongCurve(mapping.Morton), 0, true},
+	{mapping.Hilbert, "the same along Hilbert's curve", alongCurve(mapping.Hilbert), 0, true},
 }
+
+// Plane begins the name of the order by which each host takes so many ranks in turn: plane:2.
+const Plane = "plane:"
+
+// IsOrder reports whether a word is an order: one of Orders, or Plane and a number.
+func IsOrder(word string) bool { return orderOf(word) != nil }
 
 // Orders returns the name of every order of ranks, in the order of help.
 func Orders() []string {
@@ -44,6 +52,13 @@ func OrderHelp(name string) string {
 }
 
 func orderOf(name string) *order {
+	if size, ok := strings.CutPrefix(name, Plane); ok {
+		n, err := strconv.Atoi(size)
+		if err != nil || n < 1 {
+			return nil
+		}
+		return &order{name: name, of: inTheirOrder, each: n}
+	}
 	for i := range orders {
 		if orders[i].name == name {
 			return &orders[i]
@@ -65,11 +80,9 @@ func (o *order) number(in *Input, hosts []int) ([]int, error) {
 	out := make([]int, 0, len(hosts))
 	for len(out) < len(hosts) {
 		for _, h := range sequence {
-			for left[h] > 0 {
+			for n := 0; left[h] > 0 && (o.each == 0 || n < o.each); n++ {
 				out = append(out, h)
-				if left[h]--; o.each {
-					break
-				}
+				left[h]--
 			}
 		}
 	}

@@ -270,3 +270,31 @@ func TestFewest(t *testing.T) {
 		require.Equal(t, want, fewest(n, load))
 	})
 }
+
+// Each host takes so many ranks in turn, as long as it has places left.
+func TestPlanes(t *testing.T) {
+	for _, c := range []struct {
+		slots []int
+		size  string
+		want  []int
+	}{
+		{[]int{2, 2, 2}, "plane:2", []int{0, 0, 1, 1, 2, 2}},
+		{[]int{4, 1, 1}, "plane:2", []int{0, 0, 1, 2, 0, 0}},
+		{[]int{4, 1, 1}, "plane:3", []int{0, 0, 0, 1, 2, 0}},
+		{[]int{2, 3}, "plane:1", []int{0, 1, 0, 1, 1}},
+		{[]int{2, 3}, "plane:9", []int{0, 0, 1, 1, 1}},
+	} {
+		in := &Input{}
+		for i, n := range c.slots {
+			in.Hosts = append(in.Hosts, Host{Host: job.Host{Name: fmt.Sprint(i), Slots: n}, Index: job.HostIndex(i)})
+		}
+		w := Wish{Order: c.size}
+		require.NoError(t, w.Check(false))
+		p, err := w.Place(in)
+		require.NoError(t, err)
+		require.Equal(t, c.want, in.expand(p.Blocks), c)
+	}
+	for _, word := range []string{"plane:", "plane:0", "plane:-1", "plane:x", "plane"} {
+		require.False(t, IsOrder(word), word)
+	}
+}

@@ -58,7 +58,7 @@ func (w *Wish) Check(network bool) error {
 	case w.Rule != "" && r.name != w.Rule:
 		return fmt.Errorf("--map-by: %q is no rule", w.Rule)
 	case w.Order != "" && o == nil:
-		return fmt.Errorf("--rank-by: %q is no order; %s are", w.Order, strings.Join(Orders(), ", "))
+		return fmt.Errorf("--rank-by: %q is no order; %s and %sN are", w.Order, strings.Join(Orders(), ", "), Plane)
 	case w.Metric != "" && !w.Metric.Known():
 		return fmt.Errorf("--metric: %q is none; %s are", w.Metric, join(mapping.Metrics()))
 	case r.network && !network:

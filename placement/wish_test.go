@@ -243,7 +243,7 @@ func TestChecks(t *testing.T) {
 		want    string
 	}{
 		{Wish{Rule: "odd"}, true, `--map-by: "odd" is no rule`},
-		{Wish{Order: "odd"}, true, `--rank-by: "odd" is no order; slot, node, morton, hilbert are`},
+		{Wish{Order: "odd"}, true, `--rank-by: "odd" is no order; slot, node, morton, hilbert and plane:N are`},
 		{Wish{Rule: Comm, Graph: graph, Metric: "odd"}, true, `--metric: "odd" is none; hop-bytes, max-load are`},
 		{Wish{Rule: Switch}, false, "--map-by switch: it is not known which host is below which switch; name the network with --topology"},
 		{Wish{Rule: Topology}, false, "--map-by topology: it is not known which host is below which switch; name the network with --topology"},

@@ -111,6 +111,15 @@ func (s *Server) Wants(c Conn) bool {
 	return x != nil && !(x.rank != nil && x.rank.called)
 }
 
+// Calls tells in which operation a local rank waits, if it waits: "a barrier".
+func (s *Server) Calls(r job.Rank) (text string, some bool) {
+	x := s.ranks[r]
+	if x == nil || !x.called || x.closed || x.ended || s.over {
+		return "", false
+	}
+	return x.packet.call.String(), true
+}
+
 // Receive takes bytes that came over a connection, cut anywhere; they stay the
 // caller's.
 func (s *Server) Receive(c Conn, data []byte, out *Effects) {

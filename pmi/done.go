@@ -1,6 +1,9 @@
 package pmi
 
 import (
+	"errors"
+	"slices"
+
 	"github.com/golaunch/golaunch/job"
 )
 
@@ -99,6 +102,38 @@ func (s *Server) FenceDone(out *Effects) {
 		// A rank that enters the next fence here is not met again: each
 		// client is visited once.
 		s.goOn(c, out)
+	}
+}
+
+// Fencing reports whether a rank of this node waits in a fence.
+func (s *Server) Fencing() bool {
+	return slices.ContainsFunc(s.order, func(c *client) bool { return len(c.fences) > 0 })
+}
+
+// FencesFail says that the fences which ranks of this node are in, or wait to enter,
+// will not be complete, and why: they go on with an error.
+func (s *Server) FencesFail(why string, out *Effects) {
+	for _, c := range s.order {
+		failed := c.fences
+		c.fences = nil
+		for _, d := range failed {
+			if d.aside {
+				c.ahead--
+			} else {
+				c.wait = 0
+			}
+			switch {
+			case c.ring != nil && !d.aside:
+				s.ringEnd(c, errors.New(why), out)
+			case d.cmd != "":
+				out.refuse(c.rank, d, -1, why)
+			default:
+				sayBarrierFailed(c.rank, d, why, out)
+			}
+		}
+		if len(failed) > 0 {
+			s.goOn(c, out)
+		}
 	}
 }
 

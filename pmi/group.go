@@ -88,6 +88,31 @@ func (s *Server) group(c *client, who string, tag int) (*group, error) {
 	return g, nil
 }
 
+// VersionGroups is the World.Version that has barriers of groups.
+const VersionGroups = "1.2"
+
+// GroupMembers are the members, in ascending order, of the group that a Request of a world
+// of so many ranks names by its Key; nil for the whole world. What no server asks for
+// is an error.
+func GroupMembers(key string, size int) (members []job.Rank, err error) {
+	who, tag, ok := strings.Cut(key, ":")
+	number, err := strconv.Atoi(tag)
+	if !ok || err != nil || number < 0 || strconv.Itoa(number) != tag {
+		return nil, errGroup
+	}
+	if who == "WORLD" {
+		return nil, nil
+	}
+	for word := range strings.SplitSeq(who, ",") {
+		r, err := strconv.Atoi(word)
+		if err != nil || r >= size || r < 0 || strconv.Itoa(r) != word || len(members) > 0 && job.Rank(r) <= members[len(members)-1] {
+			return nil, errGroup
+		}
+		members = append(members, job.Rank(r))
+	}
+	return members, nil
+}
+
 // groupKey names a group alike on every node.
 func groupKey(members []job.Rank, who string, tag int) string {
 	if who == "WORLD" || who == "NODE" {

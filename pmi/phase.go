@@ -36,6 +36,18 @@ func (s *Server) Phase(r job.Rank) Phase {
 	return BeforeInit
 }
 
+// Waits is what a rank waits for; 0 for nothing.
+func (s *Server) Waits(r job.Rank) Op {
+	switch c := s.clients[r]; {
+	case c == nil || c.deaf:
+		return 0
+	case c.wait == 0 && len(c.fences) > 0:
+		return Fence
+	default:
+		return c.wait
+	}
+}
+
 // Initialised reports whether the rank has ever completed PMI init.
 func (s *Server) Initialised(r job.Rank) bool { return s.Phase(r) != BeforeInit }
 

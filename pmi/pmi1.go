@@ -44,7 +44,7 @@ func (s *Server) init(c *client, line []byte, out *Effects) {
 		out.say(c.rank, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1 msg=only_PMI_1.x_and_2.0_are_served\n")
 		out.Notes = append(out.Notes, Note{Rank: c.rank, Text: fmt.Sprintf("asked for PMI %d.%d, but only PMI 1.x and 2.0 are served", version, sub)})
 		return
-	case s.world.Version == "1.2":
+	case s.world.Version == VersionGroups:
 		granted = "pmi_version=1 pmi_subversion=2"
 	}
 	if !c.ready() {
@@ -149,7 +149,7 @@ func (s *Server) barrier(c *client, line []byte, out *Effects) {
 	switch {
 	case !grouped:
 		s.enter(c, due{}, line, out)
-	case s.world.Version != "1.2":
+	case s.world.Version != VersionGroups:
 		out.say(c.rank, "cmd=barrier_out rc=-1 msg=group_barriers_need_PMI_1.2\n")
 	default:
 		s.groupBarrier(c, line, string(spec), out)
@@ -163,4 +163,13 @@ func sayBarrier(r job.Rank, d due, out *Effects) {
 	} else {
 		out.say(r, "cmd=barrier_out\n")
 	}
+}
+
+// sayBarrierFailed tells a rank that a PMI-1 barrier will not be complete.
+func sayBarrierFailed(r job.Rank, d due, why string, out *Effects) {
+	tag := ""
+	if d.tagged {
+		tag = " tag=" + strconv.Itoa(d.tag)
+	}
+	out.say(r, "cmd=barrier_out"+tag+" rc=-1 msg="+word(why)+"\n")
 }

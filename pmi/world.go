@@ -66,7 +66,7 @@ func (w *World) validate() error {
 		return fmt.Errorf("pmi: spawner %q: must be one word of at most %d bytes", w.Spawner, MaxKVSName-1)
 	case w.UniverseSize < -1 || w.UniverseSize == 0:
 		return fmt.Errorf("pmi: universe size %d: must be positive, or -1 if unknown", w.UniverseSize)
-	case w.Version != "" && w.Version != "1.1" && w.Version != "1.2":
+	case w.Version != "" && w.Version != "1.1" && w.Version != VersionGroups:
 		return fmt.Errorf("pmi: version %q: must be 1.1 or 1.2", w.Version)
 	case w.AppNum == nil:
 		return errors.New("pmi: the world has no AppNum")

@@ -58,6 +58,8 @@ type Failure struct {
 	Signal int    `json:"signal"`
 	Phase  string `json:"phase"`
 	Text   string `json:"text"`
+	// At is when it happened, by golaunch's own clock, as far as the way of its word tells.
+	At time.Time `json:"at"`
 }
 
 // DeadHost is a host on which no agent could be started.

@@ -61,6 +61,8 @@ golaunch: initial-upload-closes-no-bugs
 golaunch: package-name-doesnt-match-sonames
 golaunch: link-to-shared-library-in-wrong-package
 golaunch: pkg-config-unavailable-for-cross-compilation
+# It is preloaded into programs of any C library, and takes what it needs from theirs.
+golaunch: library-not-linked-against-libc [usr/lib/golaunch/libmpiinit.so]
 END
 so=$(cd "$root/usr/lib" && ls libgolaunch.so.*)
 echo "libgolaunch ${so##*.} golaunch" >"$root/DEBIAN/shlibs"

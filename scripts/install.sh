@@ -40,7 +40,7 @@ file 755 bin/golaunch cat "$bin/golaunch"
 for agent in "$bin"/libexec/golaunch/nla-*; do
 	[ ! -f "$agent" ] || file 755 "libexec/golaunch/$(basename "$agent")" cat "$agent"
 done
-for library in libpmi.so libmpichfinalize.so libprofile-mpich.so libprofile-openmpi.so golaunch-pmix; do
+for library in libpmi.so libmpiinit.so libmpichfinalize.so libprofile-mpich.so libprofile-openmpi.so golaunch-pmix; do
 	if [ "$action" = install ] && ! [ -f "$bin/lib/golaunch/$library" ]; then
 		say "without $library, which was not built"
 		continue

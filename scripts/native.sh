@@ -18,7 +18,7 @@ multiarch=$("$cc" -print-multiarch 2>/dev/null || true)
 out=${OUT:-bin/native}
 lib=${LIB:-bin/lib/golaunch}
 mkdir -p "$out" "$lib"
-[ $# -gt 0 ] || set -- native/libgolaunch native/libprofile native/pmix native/*.c native/*.f90
+[ $# -gt 0 ] || set -- native/libgolaunch native/libmpiinit native/libprofile native/pmix native/*.c native/*.f90
 
 skip() { echo "native: $1: $2: not built" >&2; }
 
@@ -28,7 +28,7 @@ fresh() {
 	made=$1
 	shift
 	[ -e "$made" ] || return
-	for from in "$@" native/*.h native/libgolaunch/*.h native/libprofile/*.h native/pmix/*.h scripts/native.sh; do
+	for from in "$@" native/*.h native/libgolaunch/*.h native/libmpiinit/*.[ch] native/libprofile/*.h native/pmix/*.h scripts/native.sh; do
 		if [ -f "$from" ] && ! [ "$made" -nt "$from" ]; then
 			return 1
 		fi
@@ -68,16 +68,27 @@ with_openmpi() {
 	fi
 }
 
-# with_openmpi5 NAME SOURCE LIBRARY HEADERS: with a library of Open MPI 5, and with
+# with_openmpi5 NAME SOURCE LIBRARY HEADERS [FLAG]: with a library of Open MPI 5, and with
 # its C library, as NAME.openmpi5
 with_openmpi5() {
 	if [ -e "$openmpi5/complete" ]; then
 		libs=$openmpi5/usr/lib/x86_64-linux-gnu
-		compile "$out/$1.openmpi5" "$2" "$cc" "-I$libs/$4/include" "-L$libs" "-l:$3" \
+		compile "$out/$1.openmpi5" "$2" "$cc" ${5:+"$5"} "-I$libs/$4/include" "-L$libs" "-l:$3" \
 			"-Wl,--allow-shlib-undefined,--disable-new-dtags,-rpath,$libs,--dynamic-linker=$openmpi5/usr/lib64/ld-linux-x86-64.so.2"
 	else
 		skip "$2" "no Open MPI 5 (scripts/openmpi5.sh)"
 	fi
+}
+
+# with_ch3 NAME SOURCE: with MPICH's ch3, as NAME.ch3
+with_ch3() {
+	for mpich in "$PWD"/.cache/mpich-*; do # of scripts/mpich.sh
+		if [ -e "$mpich/complete" ]; then
+			compile "$out/$1.ch3" "$2" "$mpich/bin/mpicc"
+			return
+		fi
+	done
+	skip "$2" "no MPICH with ch3 (scripts/mpich.sh)"
 }
 
 # has HEADER: whether the C compiler finds it
@@ -124,15 +135,26 @@ for source in "$@"; do
 		with_tree "$out/$name" "$source" "$cc"
 		sanitized "$out/$name.sanitized" "$source"
 		;;
-	treebench | treecompute | treesplit | treeswitch | treeschedule | treeleave | treeroom) with_tree "$out/$name" "$source" "$cc" ;;
+	treebench | treecompute | treesplit | treeswitch | treeschedule | treeleave | treeroom | treestay) with_tree "$out/$name" "$source" "$cc" ;;
 	mpitree) with_tree "$out/$name" "$source" "$mpicc" ;;
+	libmpiinit) # of no library but the one that has dlsym in older releases of glibc
+		compile "$lib/$name.so" "$source/init.c" "$cc" "$source/exec.c" "$source/finalize.c" "$source/next.c" -shared -fPIC -Os -s -fvisibility=hidden -fno-stack-protector -U_FORTIFY_SOURCE \
+			-nostdlib -Wl,--no-as-needed -l:libdl.so.2 -Wl,-z,noseparate-code -Wl,--build-id=none
+		;;
+	libmpichfinalize) compile "$lib/$name.so" "$source" "$cc" native/libmpiinit/next.c -shared -fPIC -Os -s -Wl,-z,noseparate-code -Wl,--build-id=none ;;
 	lib*) compile "$lib/$name.so" "$source" "$cc" -shared -fPIC -Os -s -Wl,-z,noseparate-code -Wl,--build-id=none ;; # small: it travels
 	mpisends | profilebench)
 		compile "$out/$name" "$source" "$mpicc"
 		with_openmpi "$name" "$source"
 		;;
-	mpihello | mpisum | mpiabort | mpidie | mpispawn | mpinames)
+	mpihello | mpisum | mpiabort | mpidie | mpihang | mpispawn | mpinames)
 		compile "$out/$name" "$source" "$mpicc"
+		with_openmpi "$name" "$source"
+		with_openmpi5 "$name" "$source" libmpi.so.40 openmpi
+		;;
+	mpibytes)
+		compile "$out/$name" "$source" "$mpicc"
+		with_ch3 "$name" "$source"
 		with_openmpi "$name" "$source"
 		with_openmpi5 "$name" "$source" libmpi.so.40 openmpi
 		;;
@@ -148,6 +170,21 @@ for source in "$@"; do
 			skip "$source" "no pmix.h (Debian: libpmix-dev)"
 		fi
 		with_openmpi5 "$name" "$source" libpmix.so.2 pmix2
+		;;
+	fences) # one for each protocol
+		compile "$out/$name.pmi1" "$source" "$cc" -DPMI1
+		with_tree "$out/$name.tree" "$source" "$cc"
+		if has slurm/pmi2.h; then
+			compile "$out/$name.pmi2" "$source" "$cc" -DPMI2 -lpmi2
+		else
+			skip "$source" "no slurm/pmi2.h (Debian: libpmi2-0-dev)"
+		fi
+		if [ -e "/usr/lib/$multiarch/pmix2/include/pmix.h" ]; then
+			compile "$out/$name.pmix" "$source" "$cc" -DPMIX "-I/usr/lib/$multiarch/pmix2/include" -l:libpmix.so.2
+		else
+			skip "$source" "no pmix.h (Debian: libpmix-dev)"
+		fi
+		with_openmpi5 "$name.pmix" "$source" libpmix.so.2 pmix2 -DPMIX
 		;;
 	mpilate)
 		compile "$out/$name" "$source" "$mpicc"

@@ -32,6 +32,7 @@ lintian lintian the package that make deb makes
 python3 python3 programs that are scripts
 csh tcsh tests of login shells
 busybox busybox-static tests of small images and shells
+musl-gcc musl-tools tests of images with another libc
 fish fish tests of login shells
 ksh ksh tests of login shells
 mksh mksh tests of login shells
@@ -92,6 +93,22 @@ if command -v ldconfig >/dev/null && ! ldconfig -p | grep -q libjemalloc.so.2; t
 	packages="$packages libjemalloc2"
 fi
 
+# What tests start with Debian's own Python and R.
+module() { # MODULE PACKAGE
+	/usr/bin/python3 -c "import importlib.util as u; exit(not u.find_spec('$1'))" 2>/dev/null && return
+	say "missing: $1 of python3 (package $2): MPI programs in Python"
+	packages="$packages $2"
+}
+module mpi4py python3-mpi4py
+[ -e /usr/lib/python3/dist-packages/h5py/_debian_h5py_mpi ] || {
+	say "missing: h5py with MPI (package python3-h5py-mpi): MPI programs in Python"
+	packages="$packages python3-h5py-mpi"
+}
+[ -e /usr/lib/R/site-library/Rmpi ] || {
+	say "missing: Rmpi (package r-cran-rmpi): MPI programs in R"
+	packages="$packages r-cran-rmpi"
+}
+
 if [ -n "$packages" ]; then
 	if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
 		say "going on without; as root on Debian: apt-get install$packages"
@@ -108,3 +125,4 @@ fi
 go mod download
 scripts/openmpi5.sh
 scripts/gridengine.sh
+scripts/openssh10.sh

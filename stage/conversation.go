@@ -45,10 +45,13 @@ func (c *conversation) run(ctx context.Context, p bootstrap.Piper) (bootstrap.Pi
 	// The magic goes in halves: a shell that prints its commands must not
 	// print it.
 	argv := append([]string{
-		"/bin/sh", "-c", script(), "golaunch", magic[:16], magic[16:],
+		"/bin/sh", "-c", loader, "golaunch", magic[:16], magic[16:],
 		unameOf(c.native.OS, c.native.Arch), c.native.Hash, keep, strings.Join(c.candidates, " "),
 		c.options.Installed.Path, c.options.Installed.stamp(),
 	}, c.words...)
+	if c.options.AgentPath != "" {
+		argv = append([]string{c.options.AgentPath, InstalledWord, magic[:16] + " " + magic[16:]}, c.words...)
+	}
 	pipe, err := c.start(ctx, p, magic, argv)
 	if err != nil {
 		return nil, err
@@ -62,7 +65,7 @@ func (c *conversation) run(ctx context.Context, p bootstrap.Piper) (bootstrap.Pi
 	over := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() { // ends every wait below
 		defer close(over)
-		sweep(pipe, magic) // who runs there may be stopped, and would stay
+		sweep(pipe, magic, c.options.AgentPath) // who runs there may be stopped, and would stay
 		pipe.Close()
 	})
 	err = c.lead()
@@ -73,10 +76,10 @@ func (c *conversation) run(ctx context.Context, p bootstrap.Piper) (bootstrap.Pi
 		err = cmp.Or(err, ended)
 	}
 	if err == nil {
-		return &staged{Pipe: pipe, r: c.lines.r, magic: magic}, nil
+		return &staged{Pipe: pipe, r: c.lines.r, magic: magic, agentPath: c.options.AgentPath}, nil
 	}
 	if known := (*bootstrap.Error)(nil); c.copies && ended == nil && !errors.As(err, &known) {
-		sweep(pipe, magic) // else the script lives, and cleans up when its input ends
+		sweep(pipe, magic, c.options.AgentPath) // else the script lives, and cleans up when its input ends
 	}
 	pipe.Close()
 	if c.sent != nil {
@@ -92,7 +95,7 @@ func (c *conversation) run(ctx context.Context, p bootstrap.Piper) (bootstrap.Pi
 // agent without it.
 func (c *conversation) start(ctx context.Context, p bootstrap.Piper, magic string, argv []string) (bootstrap.Pipe, error) {
 	shell, ok := p.(bootstrap.LoginSheller)
-	if !ok || !c.options.Installed.Owned {
+	if !ok || !c.options.Installed.Owned || c.options.AgentPath != "" {
 		return p.Start(ctx, c.host, argv)
 	}
 	c.direct = true
@@ -117,6 +120,12 @@ func (c *conversation) lead() error {
 		}
 		verb, rest, _ := strings.Cut(line, " ")
 		switch verb {
+		case "reads":
+			// If that fails the shell has ended, and its last words count.
+			_, _ = io.WriteString(c.pipe, script()+"\n")
+		case "lacks":
+			command, path, _ := strings.Cut(rest, " ")
+			return noCommand(c.host, command, path)
 		case "here":
 			c.copies = true
 		case "skip":
@@ -263,12 +272,19 @@ func (c *conversation) explain(err, ended error) error {
 		said = c.lines.last
 	}
 	if e, ok := c.pipe.(bootstrap.Explainer); ok && !c.lines.begun {
-		return e.Explain(said)
+		known := e.Explain(said)
+		if c.options.AgentPath != "" && (known.Permanent && known.Hint == "" || strings.HasPrefix(known.Hint, "try ")) {
+			known.Hint = "is golaunch, or nla, at " + c.options.AgentPath + " there (--agent-path), and may it be executed?"
+		}
+		return known
 	}
 	if said != "" {
 		said = ": " + said
 	}
 	switch {
+	case c.options.AgentPath != "":
+		return stageError(c.host, fmt.Errorf("%s there ended before it said a word%s", c.options.AgentPath, said), said != "",
+			"is it golaunch, or nla, of this build (--agent-path)?")
 	case !c.lines.begun:
 		// What says why it ended will do so again.
 		return stageError(c.host, fmt.Errorf("the login shell ended before it ran /bin/sh%s", said), said != "",
@@ -284,7 +300,17 @@ type staged struct {
 	bootstrap.Pipe
 	r     *bufio.Reader
 	magic string
-	swept sync.Once
+	// agentPath is Options.AgentPath.
+	agentPath string
+	swept     sync.Once
+}
+
+// Inspect implements bootstrap.Inspector where the pipe below does.
+func (s *staged) Inspect(ctx context.Context) string {
+	if i, ok := s.Pipe.(bootstrap.Inspector); ok {
+		return i.Inspect(ctx)
+	}
+	return ""
 }
 
 // Also implements bootstrap.Companion where the pipe below does.

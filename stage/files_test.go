@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -195,6 +196,17 @@ func TestPlacesForFiles(t *testing.T) {
 		"/readonly: read-only file system", "/noexec: nothing may be executed there", "/full: no space left on device", "make room"} {
 		require.ErrorContains(t, err, says)
 	}
+
+	denied := place("denied", "mode=1755")
+	done := make(chan error)
+	go func() { // ends with its thread, which has become another user's
+		runtime.LockOSThread()
+		_ = syscall.Setfsuid(12345)
+		_, err := stage.NewIncoming([]string{denied}, program)
+		done <- err
+	}()
+	err = <-done
+	require.ErrorContains(t, err, "/denied: we may not write there (give the account the right to write in one of them")
 
 	_, err = stage.NewIncoming([]string{noexec}, program)
 	require.ErrorAs(t, err, &none)

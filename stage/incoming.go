@@ -26,16 +26,39 @@ const ScratchPrefix = "golaunch-files-"
 // Whoever cleans up for a dead agent finds it by its beginning, and owner.
 func ScratchDirs(job string) []string {
 	var dirs []string
+	for _, place := range scratchPlaces() {
+		dirs = append(dirs, filepath.Join(place, ScratchPrefix+job+"-"+rand.Text()))
+	}
+	return dirs
+}
+
+// scratchPlaces are the directories in which agents and files are staged.
+func scratchPlaces() (places []string) {
 	home := os.Getenv("HOME")
 	if home != "" {
 		home = filepath.Join(home, ".cache")
 	}
 	for _, place := range []string{os.Getenv("XDG_RUNTIME_DIR"), "/dev/shm", "/tmp", home} {
 		if filepath.IsAbs(place) {
-			dirs = append(dirs, filepath.Join(place, ScratchPrefix+job+"-"+rand.Text()))
+			places = append(places, place)
 		}
 	}
-	return dirs
+	return places
+}
+
+// RemoveScratch removes those of ScratchDirs that a job's dead processes have left, by the
+// rules of RemoveScript.
+func RemoveScratch(job string) {
+	for _, place := range scratchPlaces() {
+		entries, _ := os.ReadDir(place) // some are better than none
+		for _, e := range entries {
+			info, err := e.Info()
+			if strings.HasPrefix(e.Name(), ScratchPrefix+job+"-") && err == nil && info.IsDir() && info.Mode()&0o022 == 0 {
+				_ = unix.RemoveTree(filepath.Join(place, e.Name())) // another user's stays
+			}
+		}
+		unix.RemoveRootCache(place)
+	}
 }
 
 // Incoming writes files that arrive one after the other, each followed by its
@@ -60,8 +83,11 @@ type NoDirError struct {
 // Error implements error.
 func (e *NoDirError) Error() string {
 	hint := "make room in one of them"
-	if e.NoExec {
+	switch {
+	case e.NoExec:
 		hint = "mount one of them without noexec"
+	case mayWriteNone(e.Skipped):
+		hint = hintNoWrite
 	}
 	return fmt.Sprintf("no directory takes %s: %s (%s)", sizeText(e.Size), strings.Join(e.Skipped, "; "), hint)
 }
@@ -146,15 +172,22 @@ func occupy(dir string, files []File) (err error) {
 	if filepath.Base(place) == ".cache" {
 		_ = os.Mkdir(place, 0o700) // it may be there; if it cannot be, the next step says why
 	}
-	if err := private(place); err != nil {
-		return err
+	if err = private(place); err == nil {
+		err = os.Mkdir(dir, 0o700)
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	if err != nil {
+		unix.RemoveRootCache(place)
+	}
+	switch {
+	case errors.Is(err, syscall.EACCES):
+		return errNoWrite
+	case err != nil:
 		return reason(err)
 	}
 	defer func() {
 		if err != nil {
 			_ = unix.RemoveTree(dir)
+			unix.RemoveRootCache(place)
 		}
 	}()
 	if err := os.Chmod(dir, 0o700); err != nil { // whatever the umask
@@ -178,10 +211,34 @@ func private(place string) error {
 	switch {
 	case !info.IsDir():
 		return syscall.ENOTDIR
-	case info.Mode()&os.ModeSticky == 0 && (!ok || int(st.Uid) != os.Geteuid() || info.Mode()&0o022 != 0):
+	case info.Mode()&os.ModeSticky != 0 || ok && int(st.Uid) == os.Geteuid() && info.Mode()&0o022 == 0:
+	case !unix.MayWrite(place):
+		return errNoWrite
+	default:
 		return errors.New("others may remove files there")
 	}
 	return nil
+}
+
+// errNoWrite says that the account has no right to write at a place.
+var errNoWrite = errors.New("we may not write there")
+
+const hintNoWrite = "give the account the right to write in one of them; /tmp is mostly of mode 1777"
+
+// mayWriteNone reports whether all that keeps directories, "DIR: REASON", from being used
+// is that they may not be written, or are not there.
+func mayWriteNone(skipped []string) bool {
+	found := false
+	for _, s := range skipped {
+		switch _, reason, _ := strings.Cut(s, ": "); reason {
+		case errNoWrite.Error():
+			found = true
+		case "not set", syscall.ENOENT.Error():
+		default:
+			return false
+		}
+	}
+	return found
 }
 
 // errNoExec says that nothing may be executed at a place.

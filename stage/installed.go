@@ -85,12 +85,34 @@ const InstalledWord = "--installed"
 // is for who looks at command lines.
 const StartWord = "--start"
 
+// EmptyWord is an option of an agent that --unlink has remove its file and directory: the
+// next word is the directory above, which was made for it.
+const EmptyWord = "--empty"
+
+// processors is the environment variable that keeps the host's own GOMAXPROCS, "" for none,
+// until RestoreEnviron.
+const processors = "GOLAUNCH_GOMAXPROCS"
+
 // frugal has a shell of any kind prepare what is too late once it has become the
 // agent, which keeps its timer slack (see unix.CoarseTimers) and its environment:
 // an agent that begins on all processors stops all that it does to go back to one,
 // and gives up memory that it has just set up. $shell is what csh, which has no
 // export, is known by.
-var frugal = fmt.Sprintf(`test "$shell" || export GOMAXPROCS=1; test -w %[1]s && echo %[2]d >> %[1]s; `, "/proc/self/timerslack_ns", unix.CoarseTimers.Nanoseconds())
+var frugal = fmt.Sprintf(`test "$shell" || export %[3]s="$GOMAXPROCS" GOMAXPROCS=1; test -w %[1]s && echo %[2]d >> %[1]s; `,
+	"/proc/self/timerslack_ns", unix.CoarseTimers.Nanoseconds(), processors)
+
+// RestoreEnviron gives the running agent the environment that it has of its host, without
+// what its start has set there for its own sake.
+func RestoreEnviron() {
+	own, set := os.LookupEnv(processors)
+	if !set {
+		return
+	}
+	_ = os.Unsetenv(processors) // a name without a fault
+	if _ = os.Unsetenv("GOMAXPROCS"); own != "" {
+		_ = os.Setenv("GOMAXPROCS", own)
+	}
+}
 
 // line is what a login shell of any kind makes of that: the installed file with
 // words as its arguments, else otherwise. It costs no process beyond the shell.
@@ -138,9 +160,14 @@ func (i Installed) condition() (string, error) {
 
 // Accept tells the starter, on w, whether the running executable is the one it
 // means, as the word after InstalledWord describes it: then the agent's own
-// output follows. An error means that it does not, and what was said.
+// output follows. One that was named by its path (Options.AgentPath) is not described.
+// An error means that it does not, and what was said.
 func Accept(w io.Writer, about string) error {
 	f := strings.Fields(about)
+	if len(f) == 2 {
+		_, err := fmt.Fprintf(w, "%s%s have\n", f[0], f[1])
+		return err
+	}
 	if len(f) != 4 {
 		return fmt.Errorf("%s %q: two halves of the magic, a size and a time are needed", InstalledWord, about)
 	}

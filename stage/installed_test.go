@@ -154,12 +154,15 @@ func TestAccept(t *testing.T) {
 	size, mtime := info.Size(), info.ModTime().Unix()
 	require.NoError(t, stage.Accept(&said, fmt.Sprint("ab cd ", size, " ", mtime)))
 	require.Equal(t, "abcd have\n", said.String())
+	said.Reset()
+	require.NoError(t, stage.Accept(&said, "ab cd"), "whatever build it is")
+	require.Equal(t, "abcd have\n", said.String())
 	for _, stamp := range []string{fmt.Sprint(size+1, " ", mtime), fmt.Sprint(size, " ", mtime-1)} {
 		said.Reset()
 		require.ErrorContains(t, stage.Accept(&said, "ab cd "+stamp), "own executable is another")
 		require.Equal(t, "abcd other\n", said.String())
 	}
-	for _, about := range []string{"", "ab cd", "ab cd 1", "ab cd 1 2 3"} {
+	for _, about := range []string{"", "ab", "ab cd 1", "ab cd 1 2 3"} {
 		said.Reset()
 		require.ErrorContains(t, stage.Accept(&said, about), "are needed")
 		require.Empty(t, said.String())

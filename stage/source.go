@@ -54,11 +54,19 @@ func Self() (Source, error) {
 				return s.file(runtime.GOOS, runtime.GOARCH, path)
 			}
 		}
-		open := func() (io.ReadCloser, error) { return os.Open(running) }
-		return newImage(runtime.GOOS, runtime.GOARCH, "own executable", open)
+		return Running()
 	})
 	return s, nil
 }
+
+// Running is the image of the running executable. It is hashed once: an agent that has
+// looked at its own hash does not do so again for those below it.
+func Running() (Image, error) { return hashedOnce() }
+
+var hashedOnce = sync.OnceValues(func() (Image, error) {
+	open := func() (io.ReadCloser, error) { return os.Open(running) }
+	return newImage(runtime.GOOS, runtime.GOARCH, "own executable", open)
+})
 
 type self struct {
 	path   string

@@ -35,6 +35,9 @@ type Options struct {
 	Keep bool
 	// Installed is run, without --hash, where the host has that very file.
 	Installed Installed
+	// AgentPath, if not "", is a golaunch, or nla, that the host has there: it is run at once,
+	// without a shell and without a copy.
+	AgentPath string
 	// Noise is told, line by line, what the host's shell printed of its own
 	// accord; may be nil. It is called from the goroutine of Start.
 	Noise func(line string)
@@ -62,7 +65,7 @@ func Start(ctx context.Context, p bootstrap.Piper, h bootstrap.Host, src Source,
 	}
 	// Its hash takes time, and only a kept file is asked for by it.
 	native := Image{OS: runtime.GOOS, Arch: runtime.GOARCH}
-	if o.Keep {
+	if o.Keep && o.AgentPath == "" {
 		var err error
 		if native, err = src.Native(); err != nil {
 			return nil, stageError(h, err, true, "")
@@ -100,13 +103,27 @@ func stageError(h bootstrap.Host, err error, permanent bool, hint string) *boots
 	return &bootstrap.Error{Host: h.Name, Phase: bootstrap.Stage, Err: err, Permanent: permanent, Hint: hint}
 }
 
+// noCommand is the error of a host whose shell does not find what the script needs.
+func noCommand(h bootstrap.Host, command, path string) *bootstrap.Error {
+	return stageError(h, fmt.Errorf("the shell there finds no %s in its PATH (%s)", command, path), true,
+		"do the shell's start-up files, or ~/.ssh/environment, set PATH there without /usr/bin and /bin?")
+}
+
 // noDir is the error when all candidates are used up.
 func noDir(h bootstrap.Host, skipped []string) *bootstrap.Error {
 	for i, s := range skipped {
-		if dir, reason, _ := strings.Cut(s, ": "); strings.Contains(reason, "No space left on device") { // who says so does not matter
+		switch dir, reason, _ := strings.Cut(s, ": "); { // who says so does not matter
+		case strings.Contains(reason, "No space left on device"):
 			skipped[i] = dir + ": no space left on device"
+		case strings.Contains(reason, "./") && strings.Contains(reason, "ermission denied"): // what script has tried to run
+			skipped[i] = dir + ": " + errNoExec.Error()
+		case strings.HasPrefix(reason, "mkdir: ") && strings.Contains(reason, "Permission denied"):
+			skipped[i] = dir + ": " + errNoWrite.Error()
 		}
 	}
-	return stageError(h, fmt.Errorf("no directory takes the agent: %s", strings.Join(skipped, "; ")), true,
-		"make room in one of them, or mount one without noexec, a container with --tmpfs /tmp:exec; or install golaunch there, in the same place as here")
+	hint := "make room in one of them, or mount one without noexec, a container with --tmpfs /tmp:exec; or install golaunch there, in the same place as here"
+	if mayWriteNone(skipped) {
+		hint = hintNoWrite + "; or install golaunch there, in the same place as here"
+	}
+	return stageError(h, fmt.Errorf("no directory takes the agent: %s", strings.Join(skipped, "; ")), true, hint)
 }

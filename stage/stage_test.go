@@ -167,7 +167,7 @@ func TestCandidates(t *testing.T) {
 		namespace(t, h, full+noexec+readonly+"unset HOME")
 		_, err := stage.Start(t.Context(), h, here, newSource(), nil, stage.Options{})
 		e := wantError(t, err, true, "no directory takes the agent: ", h.inside+"/run: no space left on device",
-			"/dev/shm: ", "Permission denied", "/tmp: ", "Read-only file system", "HOME/.cache: not set")
+			"/dev/shm: nothing may be executed there", "/tmp: ", "Read-only file system", "HOME/.cache: not set")
 		require.Contains(t, e.Hint, "noexec")
 	})
 	t.Run("all full", func(t *testing.T) {
@@ -177,6 +177,20 @@ func TestCandidates(t *testing.T) {
 		for _, keep := range []bool{false, true} {
 			_, err := stage.Start(t.Context(), h, here, newSource(), nil, stage.Options{Keep: keep})
 			wantError(t, err, true, "/dev/shm: no space left on device; ", "/tmp: no space left on device; ")
+		}
+	})
+	t.Run("none that the account may write", func(t *testing.T) {
+		if os.Getuid() != 0 {
+			t.Skip("only root can be another account")
+		}
+		h := newHost(t)
+		namespace(t, h, "unset XDG_RUNTIME_DIR; for d in /dev/shm /tmp; do mount -t tmpfs -o mode=1755 none $d; done; chmod 755 /mnt /mnt/home; "+
+			`set -- setpriv --reuid 12345 --regid 12345 --clear-groups "$@"`)
+		for _, keep := range []bool{false, true} {
+			_, err := stage.Start(t.Context(), h, here, newSource(), nil, stage.Options{Keep: keep})
+			e := wantError(t, err, true, "XDG_RUNTIME_DIR: not set", "/dev/shm: we may not write there", "/tmp: we may not write there", "/home/.cache: we may not write there")
+			require.Contains(t, e.Hint, "give the account the right to write")
+			require.NotContains(t, e.Hint, "room")
 		}
 	})
 	t.Run("a runtime directory of somebody else", func(t *testing.T) {
@@ -189,6 +203,23 @@ func TestCandidates(t *testing.T) {
 		_, words := start(t, h, newSource(), nil, stage.Options{})
 		require.Equal(t, h.inside+"/home/.cache", filepath.Dir(filepath.Dir(words[1])))
 	})
+}
+
+// A PATH that start-up files have spoilt is named, and nothing else that comes of it.
+func TestCommandsThatPATHDoesNotHave(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		h := newHost(t)
+		require.NoError(t, os.Mkdir(h.home+"/some", 0o700))
+		require.NoError(t, os.Symlink("/bin/uname", h.home+"/some/uname"))
+		for path, command := range map[string]string{"/no/such/place:/nor/this": "uname", h.home + "/some": "mkdir"} {
+			h.prelude = "PATH=" + path
+			_, err := stage.Start(t.Context(), h, here, newSource(), nil, stage.Options{Keep: keep})
+			e := wantError(t, err, true, "the shell there finds no "+command+" in its PATH ("+path+")")
+			require.Contains(t, e.Hint, "PATH")
+			require.NotContains(t, e.Error(), "directory")
+			wantEmpty(t, h.run)
+		}
+	}
 }
 
 func TestKeepCopiesOnce(t *testing.T) {
@@ -315,8 +346,16 @@ func TestInterruptedCopies(t *testing.T) {
 		wantError(t, err, true, "gone")
 		wantEmpty(t, h.run)
 	})
+	t.Run("host's dd counts no bytes", func(t *testing.T) {
+		h, src := newHost(t), newSource()
+		h.command(t, "dd", "exit 1")
+		pipe, err := stage.Start(t.Context(), h, here, src, nil, stage.Options{})
+		require.NoError(t, err)
+		pipe.Close()
+	})
 	t.Run("host loses head", func(t *testing.T) {
 		h, src := newHost(t), newSource()
+		h.command(t, "dd", "exit 1") // as one that cannot count bytes
 		h.command(t, "head", "kill -9 $PPID")
 		_, err := stage.Start(t.Context(), h, here, src, nil, stage.Options{})
 		wantError(t, err, false)

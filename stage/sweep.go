@@ -1,9 +1,15 @@
 package stage
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
@@ -61,13 +67,19 @@ const sweepTimeout = 5 * time.Second
 
 // sweep ends and removes what a start that is given up may have left, over its
 // connection, which must be open still.
-func sweep(pipe bootstrap.Pipe, magic string) {
+//
+// Where the host may have no shell the agent at agentPath does it.
+func sweep(pipe bootstrap.Pipe, magic, agentPath string) {
 	c, ok := pipe.(bootstrap.Companion)
 	if !ok {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
 	defer cancel()
+	if agentPath != "" {
+		_ = c.Also(ctx, []string{agentPath, EndStartWord, magic[16:] + " " + magic[:16]}) // as below
+		return
+	}
 	// Where it fails the connection is gone: who is not stopped has seen that, and cleaned up.
 	_ = c.Also(ctx, []string{"/bin/sh", "-c", sweepScript(), "golaunch", magic[16:], magic[:16]})
 }
@@ -84,6 +96,31 @@ func Abandon(pipe bootstrap.Pipe) {
 // own file first of all. That takes five seconds at most, and is done once.
 func Sweep(pipe bootstrap.Pipe) {
 	if s, ok := pipe.(*staged); ok {
-		s.swept.Do(func() { sweep(s.Pipe, s.magic) })
+		s.swept.Do(func() { sweep(s.Pipe, s.magic, s.agentPath) })
 	}
+}
+
+// EndStartWord is the option of an agent that is to end another one, whose start the next
+// word names: the halves of its magic in the wrong order, as for sweepScript.
+const EndStartWord = "--end-start"
+
+// EndStart ends the processes of this user's with the magic of a start, as the word after
+// EndStartWord has it, in their command lines.
+func EndStart(word string) error {
+	second, first, ok := strings.Cut(word, " ")
+	if len(first) != 16 || len(second) != 16 || !ok {
+		return fmt.Errorf("%s %q: two halves of the magic are needed", EndStartWord, word)
+	}
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		return err
+	}
+	for _, path := range lines {
+		line, err := os.ReadFile(path)
+		pid, numeric := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err == nil && numeric == nil && bytes.Contains(line, []byte(first+" "+second)) {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // another user's stays
+		}
+	}
+	return nil
 }

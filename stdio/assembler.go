@@ -27,8 +27,9 @@ type AssemblerConfig struct {
 	Ranks int
 	// Label puts "[RANK] " before every line; RANK is as in job.RankID.
 	Label bool
-	// LabelText, if not nil, appends what is there instead.
-	LabelText func(b []byte, r job.RankID) []byte
+	// LabelText, if not nil, appends what is there instead; at is when the line's first byte
+	// came, as AddAt has it.
+	LabelText func(b []byte, r job.RankID, at time.Time) []byte
 	// LineMax is the longest line, in bytes without its newline, that is held
 	// in memory until it is whole; a longer one spills. 0: DefaultLineMax.
 	LineMax int
@@ -117,7 +118,8 @@ type Assembler struct {
 	owner      key    // of an owned line
 	openStream Stream // where a newline that breaks the open line goes
 
-	scratch []byte // labelled lines on their way out
+	at      time.Time // when the bytes that are added have come
+	scratch []byte    // labelled lines on their way out
 	free    []*source
 }
 
@@ -152,6 +154,12 @@ func (a *Assembler) SetRanks(n int) { a.cfg.Ranks = n }
 // be reused once it returns. An error is Output.Write's, or says that r or st
 // is none; the bytes it concerned are gone, and the Assembler stays usable.
 func (a *Assembler) Add(now time.Time, r job.RankID, st Stream, data []byte) error {
+	return a.AddAt(now, now, r, st, data)
+}
+
+// AddAt is Add of bytes that came at another time, by which labels go.
+func (a *Assembler) AddAt(now, at time.Time, r job.RankID, st Stream, data []byte) error {
+	a.at = at
 	if r.World < 0 || r.Rank < 0 || st != Stdout && st != Stderr {
 		return fmt.Errorf("stdio: no such output: rank %v, %v", r, st)
 	}
@@ -224,7 +232,7 @@ func (a *Assembler) labelled(k key, data []byte) error {
 	buf := a.scratch[:0]
 	for len(data) > 0 {
 		end := bytes.IndexByte(data, '\n') + 1
-		buf = a.cfg.LabelText(buf, k.rank)
+		buf = a.cfg.LabelText(buf, k.rank, a.at)
 		buf = append(buf, data[:end]...)
 		data = data[end:]
 		if len(buf) >= flushAt || len(data) == 0 {
@@ -249,6 +257,8 @@ func (a *Assembler) finish(s *source, tail []byte) error {
 		return nil // the rest of a cut line is dropped, newline included
 	case s.size() == 0 && len(tail) <= 1:
 		return nil // the break already ended this line
+	case s.size() == 0:
+		s.at = a.at
 	}
 	return a.emit(s, tail)
 }
@@ -262,7 +272,7 @@ func (a *Assembler) emit(s *source, tail []byte) error {
 		// One write for the whole line. hold keeps the buffer short, so the
 		// copies are cheap.
 		if a.cfg.Label {
-			a.scratch = append(a.cfg.LabelText(a.scratch[:0], s.rank), s.buf...)
+			a.scratch = append(a.cfg.LabelText(a.scratch[:0], s.rank, s.at), s.buf...)
 			a.scratch = append(a.scratch, tail...)
 			return a.cfg.Out.Write(s.stream, a.scratch)
 		}
@@ -271,7 +281,7 @@ func (a *Assembler) emit(s *source, tail []byte) error {
 		return a.cfg.Out.Write(s.stream, s.buf)
 	}
 	if a.cfg.Label {
-		a.scratch = a.cfg.LabelText(a.scratch[:0], s.rank)
+		a.scratch = a.cfg.LabelText(a.scratch[:0], s.rank, s.at)
 		if err := a.cfg.Out.Write(s.stream, a.scratch); err != nil {
 			return err
 		}

@@ -2,12 +2,15 @@ package stdio
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/job"
 )
 
 func TestAssemblerLines(t *testing.T) {
@@ -267,4 +270,34 @@ func BenchmarkAssembler(b *testing.B) {
 			}
 		})
 	}
+}
+
+// A line has the time of its first byte, whoever writes meanwhile and wherever it is held.
+func TestAssemblerLabelsWithTime(t *testing.T) {
+	for _, x := range []struct {
+		name    string
+		lineMax int
+		steps   []step
+		want    string
+	}{
+		{"whole lines", 0, []step{{ms: 1, data: "a\nb\n"}, {ms: 2, rank: 1, data: "c\n"}}, "1/0 a\n1/0 b\n2/1 c\n"},
+		{"the first byte", 0, []step{{ms: 1, data: "he"}, {ms: 2, rank: 1, data: "x\n"}, {ms: 3, data: "llo\nworld\n"}}, "2/1 x\n1/0 hello\n3/0 world\n"},
+		{"a spilled line", 3, []step{{ms: 1, data: "0123"}, {ms: 2, rank: 1, data: "x\n"}, {ms: 3, data: "4567"}, {ms: 4, data: "\n5\n"}}, "2/1 x\n1/0 01234567\n4/0 5\n"},
+		{"no newline", 0, []step{{ms: 1, data: "a"}, {ms: 2, rank: 1, data: "b"}, {ms: 3}}, "1/0 a\n"},
+		{"a broken line", 0, []step{{data: "a"}, {ms: 100, tick: true}, {ms: 101, rank: 1, data: "x\n"}, {ms: 102, data: "b"}, {ms: 103, data: "c\nd\n"}}, "0/0 a\n101/1 x\n102/0 bc\n103/0 d\n"},
+		{"a broken line that ends at once", 0, []step{{data: "a"}, {ms: 100, tick: true}, {ms: 101, rank: 1, data: "x\n"}, {ms: 102, data: "b\n"}}, "0/0 a\n101/1 x\n102/0 b\n"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			a, rec := newAssembler(t, AssemblerConfig{Label: true, LineMax: x.lineMax, LabelText: func(b []byte, r job.RankID, at time.Time) []byte {
+				return fmt.Appendf(b, "%d/%d ", at.Sub(epoch).Milliseconds(), r.Rank)
+			}})
+			play(t, a, x.steps)
+			assert.Equal(t, x.want, rec.all.String())
+		})
+	}
+	a, rec := newAssembler(t, AssemblerConfig{Label: true, LabelText: func(b []byte, _ job.RankID, at time.Time) []byte {
+		return fmt.Appendf(b, "%d ", at.Unix())
+	}})
+	require.NoError(t, a.AddAt(at(5000), time.Unix(7, 0), rankID(0), Stdout, []byte("a\n")))
+	assert.Equal(t, "7 a\n", rec.all.String())
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/golaunch/golaunch/job"
 )
@@ -17,7 +18,12 @@ const (
 	rankPart
 	hostPart
 	jobPart
+	timePart
 )
+
+// TimeFormat is the layout of the time in a label: RFC 3339, to the millisecond, in the
+// zone of who looks.
+const TimeFormat = "2006-01-02T15:04:05.000Z07:00"
 
 type part struct {
 	kind  partKind
@@ -25,11 +31,12 @@ type part struct {
 	width int    // of a rank: least number of digits
 }
 
-// Pattern is a file name with escapes, as given to --out and --err:
+// Pattern is a file name with escapes, as given to --out and --err, or a label:
 //
 //	%r   the rank, as in job.RankID; %0Nr (N from 1 to 9) with at least N digits
 //	%h   the name of the rank's host
 //	%j   the job's identifier
+//	%t   of a label: the time of the line (TimeFormat)
 //	%%   a percent sign
 //
 // The zero Pattern stands for no file.
@@ -38,14 +45,23 @@ type Pattern struct {
 	parts []part
 }
 
-// ParsePattern reads a pattern. The error names the escape that is wrong and
+// ParsePattern reads the pattern of a file. The error names the escape that is wrong and
 // its place, counted in bytes from 1.
 func ParsePattern(s string) (Pattern, error) {
 	if s == "" {
 		return Pattern{}, fmt.Errorf("output pattern is empty: give a file name")
 	}
+	return parsePattern("output pattern", s, "%r, %0Nr, %h, %j and %%", false)
+}
+
+// ParseLabel reads the pattern of a label, as ParsePattern does that of a file.
+func ParseLabel(s string) (Pattern, error) {
+	return parsePattern("label", s, "%r, %0Nr, %h, %j, %t and %%", true)
+}
+
+func parsePattern(what, s, known string, timed bool) (Pattern, error) {
 	if i := strings.IndexByte(s, 0); i >= 0 {
-		return Pattern{}, fmt.Errorf("output pattern %q: zero byte at position %d", s, i+1)
+		return Pattern{}, fmt.Errorf("%s %q: zero byte at position %d", what, s, i+1)
 	}
 	p := Pattern{text: s}
 	rest := s
@@ -57,10 +73,10 @@ func ParsePattern(s string) (Pattern, error) {
 		}
 		p.literal(rest[:at])
 		rest = rest[at:]
-		n := p.escape(rest)
+		n := p.escape(rest, timed)
 		if n == 0 {
-			return Pattern{}, fmt.Errorf("output pattern %q: bad escape %q at position %d: known are %%r, %%0Nr, %%h, %%j and %%%%",
-				s, badEscape(rest), len(s)-len(rest)+1)
+			return Pattern{}, fmt.Errorf("%s %q: bad escape %q at position %d: known are %s",
+				what, s, badEscape(rest), len(s)-len(rest)+1, known)
 		}
 		rest = rest[n:]
 	}
@@ -68,8 +84,8 @@ func ParsePattern(s string) (Pattern, error) {
 }
 
 // escape adds the escape that s begins with and returns its length, 0 if it is
-// none.
-func (p *Pattern) escape(s string) int {
+// none; timed allows that of the time.
+func (p *Pattern) escape(s string, timed bool) int {
 	switch {
 	case len(s) < 2:
 		return 0
@@ -81,6 +97,8 @@ func (p *Pattern) escape(s string) int {
 		p.parts = append(p.parts, part{kind: hostPart})
 	case s[1] == 'j':
 		p.parts = append(p.parts, part{kind: jobPart})
+	case s[1] == 't' && timed:
+		p.parts = append(p.parts, part{kind: timePart})
 	case len(s) >= 4 && s[1] == '0' && s[2] >= '1' && s[2] <= '9' && s[3] == 'r':
 		p.parts = append(p.parts, part{kind: rankPart, width: int(s[2] - '0')})
 		return 4
@@ -122,6 +140,9 @@ func (p Pattern) PerRank() bool { return p.has(rankPart) }
 // PerHost says whether ranks on different hosts have different files.
 func (p Pattern) PerHost() bool { return p.has(hostPart) }
 
+// Timed says whether a label has the time.
+func (p Pattern) Timed() bool { return p.has(timePart) }
+
 func (p Pattern) has(k partKind) bool {
 	for _, x := range p.parts {
 		if x.kind == k {
@@ -144,6 +165,11 @@ func (p Pattern) Dir() string {
 // Expand returns the file name for a rank on a host. A path separator in host
 // or jobID becomes an underscore, so that neither chooses the directory.
 func (p Pattern) Expand(r job.RankID, host, jobID string) string {
+	return p.Label(r, host, jobID, time.Time{})
+}
+
+// Label returns the label of a line of a rank that came at a time.
+func (p Pattern) Label(r job.RankID, host, jobID string, at time.Time) string {
 	var b strings.Builder
 	for _, x := range p.parts {
 		switch x.kind {
@@ -162,6 +188,8 @@ func (p Pattern) Expand(r job.RankID, host, jobID string) string {
 			b.WriteString(fileWord(host))
 		case jobPart:
 			b.WriteString(fileWord(jobID))
+		case timePart:
+			b.WriteString(at.Local().Format(TimeFormat))
 		}
 	}
 	return b.String()

@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -92,4 +93,21 @@ func FuzzPattern(f *testing.F) {
 		assert.Equal(t, p.PerRank(), a != b, "only a pattern with a rank tells ranks apart")
 		assert.Equal(t, p.PerHost(), a != p.Expand(rankID(1), "other", "j"))
 	})
+}
+
+// Labels may have the time, files may not.
+func TestLabel(t *testing.T) {
+	p, err := ParseLabel("%t %h/%r: ")
+	require.NoError(t, err)
+	assert.True(t, p.Timed())
+	at := time.Date(2026, 11, 28, 3, 59, 15, 123_999_999, time.Local)
+	want := "2026-11-28T03:59:15.123" + at.Format("Z07:00") + " n7/42: "
+	assert.Equal(t, want, p.Label(rankID(42), "n7", "j1", at))
+	p, err = ParseLabel("%r")
+	require.NoError(t, err)
+	assert.False(t, p.Timed())
+	_, err = ParseLabel("%x")
+	require.EqualError(t, err, `label "%x": bad escape "%x" at position 1: known are %r, %0Nr, %h, %j, %t and %%`)
+	_, err = ParsePattern("out.%t")
+	require.EqualError(t, err, `output pattern "out.%t": bad escape "%t" at position 5: known are %r, %0Nr, %h, %j and %%`)
 }

@@ -18,8 +18,9 @@ const (
 type source struct {
 	key
 	buf     []byte
-	spill   Spill // nil until the line outgrows memory; holds what precedes buf
-	spilled int64 // bytes in spill
+	spill   Spill     // nil until the line outgrows memory; holds what precedes buf
+	spilled int64     // bytes in spill
+	at      time.Time // when the first byte came, of what was not shown
 	last    time.Time
 	broken  bool // the line's start was shown and broken off
 	cut     bool // the line was printed short; its rest is dropped
@@ -63,6 +64,9 @@ func (a *Assembler) hold(now time.Time, k key, data []byte) error {
 	s.last = now
 	if s.cut {
 		return nil
+	}
+	if s.size() == 0 {
+		s.at = a.at
 	}
 	s.buf = append(s.buf, data...)
 	a.held += len(data)
@@ -162,7 +166,7 @@ func (a *Assembler) unspill(s *source) error {
 }
 
 // appendLabel appends "[RANK] ".
-func appendLabel(b []byte, r job.RankID) []byte {
+func appendLabel(b []byte, r job.RankID, _ time.Time) []byte {
 	b = append(b, '[')
 	b = r.AppendTo(b)
 	return append(b, "] "...)

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -68,7 +69,7 @@ func ParseHeader(frame []byte) (Header, []byte, error) {
 		From:  job.HostIndex(int32(binary.BigEndian.Uint32(frame[8:]))),
 	}
 	if h.To < Neighbor || h.From < Launcher {
-		return Header{}, nil, fmt.Errorf("frame header has destination %d, source %d", h.To, h.From)
+		return Header{}, nil, errors.New("frame header has a destination or source that is none")
 	}
 	return h, frame[HeaderSize:], nil
 }
@@ -121,8 +122,7 @@ func (a *Assembler) Add(frame []byte) (h Header, msg []byte, done bool, err erro
 	}
 	if a.open {
 		if h.Kind != a.head.Kind || h.World != a.head.World || h.To != a.head.To || h.From != a.head.From {
-			return h, nil, false, fmt.Errorf("frame of kind %d from %d breaks into a message of kind %d from %d",
-				h.Kind, h.From, a.head.Kind, a.head.From)
+			return h, nil, false, fmt.Errorf("frame of kind %d breaks into a message of kind %d", h.Kind, a.head.Kind)
 		}
 	} else if a.most = MaxMessage; a.Admit != nil {
 		if a.most, err = a.Admit(h); err != nil {
@@ -130,13 +130,13 @@ func (a *Assembler) Add(frame []byte) (h Header, msg []byte, done bool, err erro
 		}
 	}
 	if a.size+len(payload) > a.most {
-		return h, nil, false, fmt.Errorf("message of kind %d from %d exceeds %d bytes", h.Kind, h.From, a.most)
+		return h, nil, false, fmt.Errorf("message of kind %d exceeds %d bytes", h.Kind, a.most)
 	}
 	if !a.open && !h.More {
 		return h, payload, true, nil
 	}
 	if a.Charge != nil && !a.Charge(len(frame)+frameCost) {
-		return h, nil, false, fmt.Errorf("message of kind %d from %d: too much is under way on this link", h.Kind, h.From)
+		return h, nil, false, fmt.Errorf("message of kind %d: too much is under way on this link", h.Kind)
 	}
 	a.size, a.cost = a.size+len(payload), a.cost+len(frame)+frameCost
 	a.frames = append(a.frames, payload)

@@ -86,15 +86,6 @@ func (n *Node) Gone(host job.HostIndex) bool {
 // Below returns the hosts known to lie in the subtree of slot.
 func (n *Node) Below(slot Slot) []job.HostIndex { return n.children[slot].hosts.List() }
 
-// Span is from the first host of Below to after the last. Others may lie between.
-func (n *Node) Span(slot Slot) (first, end job.HostIndex) {
-	runs := n.children[slot].hosts
-	if len(runs) == 0 {
-		return 0, 0
-	}
-	return runs[0][0], runs[len(runs)-1][1]
-}
-
 // Count is how many of hosts, which ascend, lie in the subtree of slot.
 func (n *Node) Count(slot Slot, hosts []job.HostIndex) int {
 	count := 0
@@ -137,6 +128,23 @@ func (r Hosts) Has(h job.HostIndex) bool {
 		return 0
 	})
 	return found
+}
+
+// Holds reports whether runs are a set, and all of its hosts are in r.
+func (r Hosts) Holds(runs Hosts) bool {
+	i := 0
+	for n, run := range runs {
+		if run[0] >= run[1] || n > 0 && run[0] <= runs[n-1][1] {
+			return false
+		}
+		for i < len(r) && r[i][1] <= run[0] {
+			i++
+		}
+		if i == len(r) || run[0] < r[i][0] || run[1] > r[i][1] {
+			return false
+		}
+	}
+	return true
 }
 
 // Len is how many hosts are in the set.

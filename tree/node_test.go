@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -185,4 +186,21 @@ func TestGatherCompletesOnceAndWithoutTheLost(t *testing.T) {
 	require.True(t, g.Done())
 	require.False(t, g.Add(7), "completes once")
 	require.Equal(t, 13, g.Value())
+}
+
+// A set holds those whose hosts it all has, whatever hosts are between.
+func TestHostsThatASetHolds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		some := rapid.SliceOf(rapid.Map(rapid.IntRange(0, 20), func(i int) job.HostIndex { return job.HostIndex(i) }))
+		all, part := some.Draw(t, "all"), some.Draw(t, "part")
+		want := true
+		for _, h := range part {
+			want = want && slices.Contains(all, h)
+		}
+		require.Equal(t, want, MakeHosts(all).Holds(MakeHosts(part)))
+	})
+	all := MakeHosts([]job.HostIndex{0, 1, 2, 3})
+	for _, odd := range []Hosts{{{2, 2}}, {{3, 1}}, {{0, 1}, {1, 2}}, {{2, 3}, {0, 1}}, {{0, 2}, {1, 3}}, {{-1, 1}}, {{0, math.MaxInt}}, {{math.MinInt, math.MaxInt}}} {
+		require.False(t, all.Holds(odd), "%v", odd)
+	}
 }

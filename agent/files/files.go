@@ -4,6 +4,7 @@ package files
 
 import (
 	"fmt"
+	"path/filepath"
 	"sync"
 
 	"github.com/golaunch/golaunch/internal/unix"
@@ -133,5 +134,6 @@ func (f *Files) Close() {
 	}
 	for _, dir := range f.dirs {
 		_ = unix.RemoveTree(dir) // those that were not made are not there, or not ours
+		unix.RemoveRootCache(filepath.Dir(dir))
 	}
 }

@@ -9,6 +9,7 @@ package output
 
 import (
 	"sync"
+	"time"
 
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
@@ -33,6 +34,9 @@ type Output struct {
 	closing bool     // the reading goroutine is to end
 	pipes   map[uint64]source
 	lastTag uint64
+	timed   bool      // chunks say when they were read
+	sending bool      // the parent is to take some
+	sent    time.Time // when it has taken some last
 
 	tasks sync.WaitGroup
 }
@@ -50,6 +54,21 @@ func New(send func(tree.Header, []byte) error, idle func()) (*Output, error) {
 	o.tasks.Go(o.read)
 	o.tasks.Go(o.sendAll)
 	return o, nil
+}
+
+// Time has chunks say from now on when they were read.
+func (o *Output) Time() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.timed = true
+}
+
+// now returns the time for a chunk; o.mu is held.
+func (o *Output) now() (at time.Time) {
+	if o.timed {
+		at = time.Now()
+	}
+	return at
 }
 
 // Open begins a world, in which some children and this node take part.
@@ -108,7 +127,7 @@ func (o *Output) Say(rank job.RankID, stream stdio.Stream, text []byte) bool {
 	if o.over || o.queue.full() || len(text) > frame || !o.owed.has(rank.World) {
 		return false
 	}
-	o.queue.put(overlay.AppendChunk(nil, rank, stream, text))
+	o.queue.put(overlay.Chunk{Rank: rank, Stream: stream, At: o.now(), Data: text}.AppendTo(nil))
 	o.changed.Broadcast()
 	return true
 }
@@ -172,12 +191,18 @@ func (o *Output) enqueue(records []byte) {
 
 // sendAll ends when Abandon says so, or the parent is gone.
 func (o *Output) sendAll() {
+	defer func() {
+		o.mu.Lock()
+		o.sending = false
+		o.mu.Unlock()
+	}()
 	for {
 		o.mu.Lock()
 		for len(o.queue.pieces) == 0 && !o.over {
 			o.changed.Wait()
 		}
 		batch, over := o.queue.take(), o.over
+		o.sending = true
 		o.changed.Broadcast()
 		o.mu.Unlock()
 		if over {
@@ -189,7 +214,27 @@ func (o *Output) sendAll() {
 				return
 			}
 		}
+		o.mu.Lock()
+		o.sending, o.sent = false, time.Now()
+		o.mu.Unlock()
 	}
+}
+
+// stillMoves is for how long after the last output more is expected.
+const stillMoves = 500 * time.Millisecond
+
+// Moving reports whether output goes up, or waits for the parent to take it.
+func (o *Output) Moving() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.sending || time.Since(o.sent) < stillMoves
+}
+
+// Owes reports whether a child may have more output of some world.
+func (o *Output) Owes(slot tree.Slot) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.owed.owes(slot)
 }
 
 // Abandon drops everything queued and to come, so that nobody waits for a parent

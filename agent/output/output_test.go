@@ -5,6 +5,7 @@ import (
 	"errors"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -191,4 +192,86 @@ func TestOutputIsHeldUp(t *testing.T) {
 	}
 	close(goOn)
 	<-held
+}
+
+// With Time chunks say when they were read; the end of a stream does not.
+func TestChunksAreTimed(t *testing.T) {
+	o, sent, _ := newTest(t)
+	o.Time()
+	o.Open(0, nil)
+	before := time.Now().Truncate(time.Microsecond)
+	w := pipe(t, o, 3)
+	o.Complete(0)
+	_, err := unix.Write(w, []byte("no newline"))
+	require.NoError(t, err)
+	var got []overlay.Chunk
+	require.NoError(t, overlay.Chunks([]byte((<-sent).body), func(c overlay.Chunk) { got = append(got, c) }))
+	require.Len(t, got, 1)
+	require.False(t, got[0].At.Before(before) || got[0].At.After(time.Now()), "%v", got[0].At)
+	unix.Close(w)
+	require.Equal(t, record(3, ""), <-sent)
+	require.Equal(t, drained(0), <-sent)
+}
+
+// A raw terminal that something outside the job holds open is read out, which is more than
+// it tells of, and closed.
+func TestATerminalIsCutOff(t *testing.T) {
+	o, sent, _ := newTest(t)
+	o.Open(0, nil)
+	master, terminal, err := unix.RawPTY(unix.Window{Rows: 24, Columns: 80})
+	if err != nil {
+		t.Skipf("skipped: no terminals here: %v", err)
+	}
+	defer unix.Close(terminal)
+	require.NoError(t, unix.SetNonblock(master))
+	require.NoError(t, unix.SetNonblock(terminal))
+	var wrote int
+	for line := []byte("0123456789\n"); ; { // as much as it takes, before anybody reads
+		n, err := unix.Write(terminal, line)
+		if err != nil {
+			require.ErrorIs(t, err, unix.EAGAIN)
+			break
+		}
+		wrote += n
+	}
+	require.Greater(t, wrote, 4096)
+	require.NoError(t, o.Add(job.RankID{Rank: 1}, stdio.Stdout, master))
+	o.Complete(0)
+	o.CutOff(func(int) bool { return true })
+	read := 0
+	for m := range sent {
+		if m.kind == overlay.KindDrained {
+			break
+		}
+		require.NoError(t, overlay.Chunks([]byte(m.body), func(c overlay.Chunk) { read += len(c.Data) }))
+	}
+	require.Equal(t, wrote, read)
+}
+
+// A raw terminal that nobody has open any more ends while it is read out: so does its line.
+func TestALineOfATerminalThatIsCutOffEnds(t *testing.T) {
+	o, sent, _ := newTest(t)
+	o.Open(0, nil)
+	master, terminal, err := unix.RawPTY(unix.Window{Rows: 24, Columns: 80})
+	if err != nil {
+		t.Skipf("skipped: no terminals here: %v", err)
+	}
+	require.NoError(t, unix.SetNonblock(master))
+	_, err = unix.Write(terminal, []byte("x"))
+	require.NoError(t, err)
+	unix.Close(terminal)
+	o.mu.Lock() // as Add has it, but nobody reads before it is cut off
+	o.pipes[1] = source{rank: job.RankID{Rank: 1}, stream: stdio.Stdout, fd: master, tag: 1}
+	o.owed.pipe(0, 1)
+	o.mu.Unlock()
+	o.Complete(0)
+	o.CutOff(func(int) bool { return true })
+	var read []string
+	for m := range sent {
+		if m.kind == overlay.KindDrained {
+			break
+		}
+		require.NoError(t, overlay.Chunks([]byte(m.body), func(c overlay.Chunk) { read = append(read, string(c.Data)) }))
+	}
+	require.Equal(t, []string{"x", ""}, read)
 }

@@ -82,6 +82,16 @@ func (o *owed) pipe(world, n int) {
 	o.ripe = o.ripe || n < 0
 }
 
+// owes reports more output that a child may have, of some world.
+func (o *owed) owes(slot tree.Slot) bool {
+	for _, s := range o.worlds {
+		if s.children[slot] {
+			return true
+		}
+	}
+	return false
+}
+
 // has tells whether this node may have output of a world still.
 func (o *owed) has(world int) bool {
 	s := o.worlds[world]

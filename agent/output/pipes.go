@@ -34,7 +34,7 @@ func (o *Output) read() {
 		}
 		o.cutOff(cut, buf)
 		for _, r := range ready[:n] {
-			records = o.take(r.Tag, buf, records)
+			records, _ = o.take(r.Tag, buf, records)
 			if len(records) >= frame-quantum {
 				o.enqueue(records)
 				records = nil
@@ -54,14 +54,14 @@ func (o *Output) cutOff(tags []uint64, buf []byte) {
 		if !open {
 			continue
 		}
-		left, err := unix.Unread(src.fd)
+		left, err := unix.UnreadAtMost(src.fd)
 		for err == nil && left > 0 {
-			records := o.take(tag, buf[:min(left, len(buf))], nil)
-			if len(records) == 0 {
+			records, n := o.take(tag, buf[:min(left, len(buf))], nil)
+			o.enqueue(records) // of the end, too: a terminal may have less than it might
+			if n <= 0 {
 				break
 			}
-			o.enqueue(records)
-			left -= len(buf)
+			left -= n
 		}
 		if src, open = o.source(tag); open { // take knows how its last line stands
 			o.enqueue(o.shut(src, nil))
@@ -76,15 +76,18 @@ func (o *Output) source(tag uint64) (src source, open bool) {
 	return src, open
 }
 
-// take reads once from a pipe and appends what came to records.
-func (o *Output) take(tag uint64, buf, records []byte) []byte {
-	src, open := o.source(tag)
+// take reads once from a pipe and appends what came to records; n is how many bytes.
+func (o *Output) take(tag uint64, buf, records []byte) (all []byte, n int) {
+	o.mu.Lock()
+	src, open := o.pipes[tag]
+	at := o.now()
+	o.mu.Unlock()
 	if !open {
-		return records
+		return records, 0
 	}
 	n, err := unix.Read(src.fd, buf)
 	if err == unix.EAGAIN {
-		return records
+		return records, 0
 	}
 	if n > 0 {
 		midline := buf[n-1] != '\n'
@@ -94,9 +97,9 @@ func (o *Output) take(tag uint64, buf, records []byte) []byte {
 			o.pipes[tag] = src
 			o.mu.Unlock()
 		}
-		return overlay.AppendChunk(records, src.rank, src.stream, buf[:n])
+		return overlay.Chunk{Rank: src.rank, Stream: src.stream, At: at, Data: buf[:n]}.AppendTo(records), n
 	}
-	return o.shut(src, records) // end of file; an error on a pipe means the same
+	return o.shut(src, records), 0 // end of file; an error means the same: a terminal that nobody has open has EIO
 }
 
 // shut closes a pipe. Only an unfinished line needs the launcher's attention.

@@ -7,6 +7,7 @@ package serve
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
@@ -55,6 +56,9 @@ type Server interface {
 	Judge(r *Rank, ok bool) *job.Failure
 	// Ended says that a rank has ended, however.
 	Ended(r *Rank)
+	// Calls tells what local ranks that have spoken to the server wait for, or how far
+	// they have come, by rank.
+	Calls() map[job.Rank]Call
 	// Shut is called, once or more, when no local rank is left: nobody can call any
 	// more. Messages may still come.
 	Shut()
@@ -104,11 +108,21 @@ func (Idle) Judge(*Rank, bool) *job.Failure { return nil }
 // Ended does nothing.
 func (Idle) Ended(*Rank) {}
 
+// Calls are none.
+func (Idle) Calls() map[job.Rank]Call { return nil }
+
 // Shut does nothing.
 func (Idle) Shut() {}
 
 // Close does nothing.
 func (Idle) Close() {}
+
+// Call is what a rank waits for, or how far it has come.
+type Call struct {
+	Text  string    // as in "rank 3: in MPI_Init, its first PMI barrier"
+	Since time.Time // of its last word; zero where that is not known
+	Waits bool      // for an answer
+}
 
 // Neighbor is a neighbor in the tree of one world: the number of a child that has ranks
 // of it below, from 0, or Parent.

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"slices"
+	"time"
 
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
@@ -15,6 +16,10 @@ const CallerBound = 1 << 20
 // MoreCallers is how many connections to a port beyond one for each local rank may
 // not yet have said whose they are.
 const MoreCallers = 16
+
+// HoldEnds is how long others need not know of ranks that have ended as they should: for so long
+// they are told of together, before all hear that fences cannot complete.
+const HoldEnds = time.Second
 
 // Rank is a local rank as all servers of its world, and the agent, know it.
 type Rank struct {
@@ -78,11 +83,12 @@ func (w *World) RankID(r *Rank) job.RankID { return job.RankID{World: w.ID, Rank
 // from any goroutine.
 type Node interface {
 	// Watch has h told when fd can be read, or its other end is gone; Change what it
-	// is watched for. CloseFD closes it. A handler that has closed its descriptor may
-	// be told of it once more.
+	// is watched for. CloseFD closes it, Forget only ends the watch. A handler that has
+	// closed its descriptor may be told of it once more.
 	Watch(fd int, h Handler) error
 	Change(fd int, read, write bool) error
 	CloseFD(fd int)
+	Forget(fd int)
 	// Post has the event loop call f. It may come after Close.
 	Post(f func())
 

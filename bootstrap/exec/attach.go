@@ -12,6 +12,33 @@ import (
 // side's input only where it is asked to.
 var engines = []string{"docker", "podman", "nerdctl", "kubectl", "oc", "crictl"}
 
+// others run a command in a container by exec as engines do, with this side's input unasked.
+var others = []string{"ctr", "docker-compose", "incus", "lxc"}
+
+// operatorsExec is the command that an mpi-operator without ssh has for reaching pods.
+const operatorsExec = "kubexec.sh"
+
+// entersContainer reports an engine among the words before {command}, with an exec or run
+// that the command goes to; sudo, env or ssh may stand in front.
+func (t *Template) entersContainer() bool {
+	engine := false
+	for _, w := range t.words {
+		for _, p := range w.pieces {
+			if p.ph == phCommand {
+				return false
+			}
+			for _, text := range strings.Fields(p.text) {
+				name := path.Base(text)
+				if engine && (text == "exec" || text == "run") || name == operatorsExec {
+					return true
+				}
+				engine = engine || slices.Contains(engines, name) || slices.Contains(others, name)
+			}
+		}
+	}
+	return false
+}
+
 // attached refuses a command of Slurm's, or an engine's exec, through which no link can go: without input, or
 // with a terminal, which changes bytes. Options stand between exec and {command}.
 func (t *Template) attached() error {

@@ -19,6 +19,7 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
@@ -28,6 +29,14 @@ import (
 // defaultKillAfter leaves an agent, which needs two seconds at most
 // (docs/design.md), time to clean up.
 const defaultKillAfter = 2 * time.Second
+
+// How long a command may say nothing until the user is told: where none has said a word yet,
+// as where its engine does not answer; and where others have, for then it may only be slow,
+// on a machine that has much to do.
+const (
+	silentAfter = time.Second
+	slowAfter   = 5 * time.Second
+)
 
 // Config is what a Piper needs. Template is required.
 type Config struct {
@@ -49,6 +58,7 @@ type Config struct {
 type Piper struct {
 	cfg     Config
 	reapers sync.WaitGroup
+	spoken  atomic.Bool // a command has
 }
 
 var _ bootstrap.Piper = (*Piper)(nil)
@@ -79,8 +89,12 @@ func (x *Piper) Start(ctx context.Context, host bootstrap.Host, argv []string) (
 		return nil, &bootstrap.Error{Host: host.Name, Phase: phase, Err: err, Permanent: permanent, Hint: hint}
 	}
 	if host.Addr == "" && x.cfg.Template.Uses("addr") {
-		return fail(bootstrap.Resolve, errors.New("its name does not resolve, and {addr} is in --exec-command"), true,
-			"use {host}, or name the hosts by their addresses")
+		if host.Addr = lookUp(ctx, host.Name); host.Addr == "" {
+			return nil, &bootstrap.Error{
+				Host: host.Name, Phase: bootstrap.Resolve, Err: errors.New("its name does not resolve, and {addr} is in --exec-command"),
+				Absent: bootstrap.NoName, Awaited: "its name is not known yet", Hint: "use {host}, or name the hosts by their addresses",
+			}
+		}
 	}
 	words, err := x.expand(host, argv)
 	if err != nil {
@@ -89,6 +103,7 @@ func (x *Piper) Start(ctx context.Context, host bootstrap.Host, argv []string) (
 	if err := ctx.Err(); err != nil {
 		return fail(bootstrap.Command, err, false, "")
 	}
+	begun := time.Now()
 	done := bootstrap.BeginStep(ctx, bootstrap.Command)
 	p, err := x.start(words)
 	done()
@@ -100,7 +115,12 @@ func (x *Piper) Start(ctx context.Context, host bootstrap.Host, argv []string) (
 	default:
 		return fail(bootstrap.Command, err, false, "raise the limits on open files and processes (ulimit -n, ulimit -u)")
 	}
-	p.host, p.expand = host, x.expand
+	p.host, p.expand, p.begun = host, x.expand, begun
+	if x.cfg.Here == "" || host.Name != x.cfg.Here {
+		p.inspect = x.cfg.Template.inspection(host)
+	}
+	p.spoken = &x.spoken
+	p.waits = time.AfterFunc(silentAfter, func() { p.tellSilence(ctx) })
 	p.trial = x.trial(host)
 	return p, nil
 }

@@ -92,7 +92,7 @@ func TestFailuresAreExplained(t *testing.T) {
 		{"/no/such/program {command}", 0, here, bootstrap.Command, true, "/no/such/program cannot be run: no such file or directory", "installed"},
 		{"no-such-program {command}", 0, here, bootstrap.Command, true, "no-such-program cannot be run: executable file not found in $PATH", "installed"},
 		{"/etc/passwd {command}", 0, here, bootstrap.Command, true, "/etc/passwd cannot be run: permission denied", "installed"},
-		{"env {addr} {command}", 0, here, bootstrap.Resolve, true, "its name does not resolve, and {addr} is in --exec-command", "use {host}"},
+		{"env {addr} {command}", 0, here, bootstrap.Resolve, false, "its name does not resolve, and {addr} is in --exec-command", "use {host}"},
 		{"env {user} {command}", 0, here, bootstrap.Command, true, "nothing is known for {user}", ""},
 		{"sh -c 'echo no such container >&2; exit 3' {host} {command}", 0, here, bootstrap.Command, false,
 			"sh ended before the agent spoke (exit status 3): no such container", "try sh -c 'echo no such container >&2; exit 3' here true"},
@@ -112,24 +112,55 @@ func TestFailuresAreExplained(t *testing.T) {
 	}
 }
 
-// What engines say of a container or pod that does not exist is known, and tried
-// again: it may come.
-func TestWhatIsAwaitedIsKnown(t *testing.T) {
-	for said, want := range map[string]string{
-		"Error response from daemon: No such container: c1":                               "there is no such container yet",
-		`Error: no container with name or ID "c1" found: no such container`:               "there is no such container yet",
-		`Error from server (NotFound): pods "c1" not found`:                               "there is no such pod yet",
-		"Error response from daemon: container 0a1b is not running":                       "",
-		`Error from server (NotFound): namespaces "x" not found`:                          "",
-		"Cannot connect to the Docker daemon at unix:///var/run/docker.sock":              "",
-		`Error from server (Forbidden): pods "c1" is forbidden: User "x" cannot get them`: "",
+// What engines say tells whether another try is worth it, and what the user is told
+// meanwhile: what is not there yet, or the engine's last line.
+func TestWhatEnginesSay(t *testing.T) {
+	const kubectl, docker = "kubectl", "docker"
+	for _, x := range []struct {
+		engine, said string
+		status       int
+		final        bool
+		awaited      string // "" for the last line of said
+		hint         string
+	}{
+		{docker, "Error response from daemon: No such container: c1", 1, false, "there is no such container yet", "try "},
+		{docker, `Error: no container with name or ID "c1" found: no such container`, 125, false, "there is no such container yet", "try "},
+		{docker, "Error response from daemon: container 0a1b is not running", 1, false, "its container does not run", "try "},
+		{docker, "Error response from daemon: Container 0a1b is paused, unpause the container before exec", 1, false, "its container is paused", "try "},
+		{docker, "Error response from daemon: Container 0a1b is restarting, wait until the container is running", 1, false, "its container is restarting", "try "},
+		{docker, "OCI runtime exec failed: exec failed: cannot exec in a stopped container: unknown", 126, false, "its container does not run", "try "},
+		{docker, "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?", 1, false, "", "try "},
+		{docker, "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock", 1, true, "", "the group docker"},
+		{docker, `OCI runtime exec failed: exec failed: unable to start container process: exec: "/bin/sh": stat /bin/sh: no such file or directory: unknown`, 127, true, "", "no /bin/sh"},
+		{docker, "OCI runtime exec failed: something new", 126, true, "", "try "},
+		{"kubexec.sh", "OCI runtime exec failed: something new", 126, false, "", "try "}, // a shell's own status, for all we know
+		{kubectl, `Error from server (NotFound): pods "c1" not found`, 1, false, "there is no such pod yet", "try "},
+		{kubectl, "Defaulted container x out of: x, y\nError from server (BadRequest): pod c1 does not have a host assigned", 1, false, "its pod has no node yet", "try "},
+		{kubectl, `error: unable to upgrade connection: container not found ("x")`, 1, false, "its container is not up yet", "try "},
+		{kubectl, "first\nThe connection to the server 10.0.0.1:6443 was refused", 1, false, "The connection to the server 10.0.0.1:6443 was refused", "try "},
+		{kubectl, `Error from server (Forbidden): pods "c1" is forbidden: User "x" cannot create resource "pods/exec"`, 1, true, "", "kubectl auth can-i create pods/exec"},
+		{"kubexec.sh", "error: cannot exec into a container in a completed pod; current phase is Succeeded", 1, true, "", "go on running"},
+		{kubectl, "error: You must be logged in to the server (Unauthorized)", 1, true, "", "kubectl auth whoami"},
+		{kubectl, "error: unable to upgrade connection: Forbidden (user=apiserver, verb=create, resource=nodes, subresource=proxy)", 1, true, "", "no right"},
+		{kubectl, "The connection to the server localhost:8080 was refused - did you specify the right host or port?", 1, true, "", "KUBECONFIG"},
+		{kubectl, "Unable to connect to the server: x509: certificate signed by unknown authority", 1, true, "", "KUBECONFIG"},
+		{kubectl, `error: context "x" does not exist`, 1, true, "", "get-contexts"},
+		{kubectl, "Error from server (BadRequest): container y is not valid for pod c1", 1, true, "", "kubectl exec -c"},
+		{kubectl, "error: unknown flag: --inn", 1, true, "", "try "},
+		{docker, `unable to resolve docker endpoint: context "x": context not found: open meta.json`, 1, true, "", "docker context ls"},
+		{kubectl, "", 1, false, "kubectl failed", "try "},
 	} {
-		script := filepath.Join(t.TempDir(), "engine")
-		require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\necho '"+said+"' >&2\nexit 1\n"), 0o755))
+		script := filepath.Join(t.TempDir(), x.engine)
+		require.NoError(t, os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\nprintf '%%s\\n' '%s' >&2\nexit %d\n", x.said, x.status), 0o755))
 		e := failure(t, script+" {host} {command}", 0, here)
-		require.Equal(t, want, e.Awaited, said)
-		require.False(t, e.Permanent, said)
-		require.ErrorContains(t, e.Err, said)
+		require.Equal(t, x.final, e.Permanent, x.said)
+		want := x.awaited
+		if want == "" && !x.final {
+			want = x.said
+		}
+		require.Equal(t, want, e.Awaited, x.said)
+		require.ErrorContains(t, e.Err, x.said)
+		require.Contains(t, e.Hint, x.hint, x.said)
 	}
 }
 
@@ -159,6 +190,28 @@ func TestSilenceOfACommandThatWaits(t *testing.T) {
 			return
 		}
 	}
+}
+
+// A command that says nothing is told of, unless it was closed by then, or has spoken.
+func TestSilenceIsTold(t *testing.T) {
+	t.Parallel()
+	told := make(chan string, 3)
+	for _, command := range []string{"sh -c 'exec sleep 1000 # {command}'", "sh -c 'echo; exec sleep 1000 # {command}'"} {
+		ctx := bootstrap.WithAwaited(t.Context(), func(text string) { told <- command + ": " + text })
+		p, err := newPiper(t, command, execboot.Config{KillAfter: time.Millisecond}).Start(ctx, here, []string{"agent"})
+		require.NoError(t, err)
+		defer p.Close()
+		if strings.Contains(command, "echo") {
+			_, err = p.Read(make([]byte, 1))
+			require.NoError(t, err)
+		}
+	}
+	ctx := bootstrap.WithAwaited(t.Context(), func(string) { told <- "closed" })
+	p, err := newPiper(t, "sleep 1000 {command}", execboot.Config{KillAfter: time.Millisecond}).Start(ctx, here, []string{"1"})
+	require.NoError(t, err)
+	require.NoError(t, p.Close())
+	require.Equal(t, "sh -c 'exec sleep 1000 # {command}': sh has said nothing yet", <-told)
+	require.Empty(t, told)
 }
 
 // A command that has spoken is not given up, however long it is silent then.

@@ -68,6 +68,10 @@ func kind(name, says string, command func(bootstrap.Values) string) bootstrap.Ki
 		CheckHosts: func(_ func(string) string, v bootstrap.Values, hosts []job.Host) error {
 			return checkHosts(says, command(v), hosts)
 		},
+		Container: func(v bootstrap.Values) bool {
+			t, err := Parse(command(v))
+			return err == nil && t.entersContainer()
+		},
 		Reach: reach,
 		Open: func(ctx context.Context, j bootstrap.Job) (*bootstrap.Opened, error) {
 			return open(ctx, setup{Command: command(j.Values), FromNodes: reach(j.Values) == bootstrap.Anywhere}, j)
@@ -150,6 +154,14 @@ func routes(ctx context.Context, hosts []job.Host) []bootstrap.Route {
 		found[i].Addr = addr
 	}
 	return found
+}
+
+// lookUp resolves a name that did not when the job began; "" where it still does not.
+func lookUp(ctx context.Context, name string) string {
+	ctx, cancel := context.WithTimeout(ctx, bootstrap.LookUpTimeout)
+	defer cancel()
+	answers, _ := bootstrap.LookUp(ctx, []bootstrap.Question{{Network: "ip", Name: name}}, net.DefaultResolver.LookupNetIP) // as in routes
+	return answers[0]
 }
 
 // join is the side of an agent.

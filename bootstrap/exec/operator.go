@@ -21,7 +21,8 @@ func fromOperator(getenv func(string) string) bootstrap.Values {
 		if len(words) == 0 || path.Base(words[0]) == "ssh" {
 			return nil
 		}
-		return bootstrap.Values{commandOption: agent + " {host} '{command}'"}
+		words = append(words, strings.Fields(getenv(o.Args))...)
+		return bootstrap.Values{commandOption: strings.Join(words, " ") + " {host} '{command}'"}
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package execboot
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os/exec"
@@ -31,13 +30,17 @@ type pipe struct {
 	name      string // the program
 	trial     string // hint for errors
 	expand    func(bootstrap.Host, []string) ([]string, error)
+	inspect   *inspection // nil where no engine is known
+	begun     time.Time
 	killAfter time.Duration
 	silence   time.Duration
 	quiet     *time.Timer   // runs until the first byte of output; nil for none
+	waits     *time.Timer   // runs until then, or the end: the user is told
 	silent    atomic.Bool   // the timer has run out
 	heard     atomic.Bool   // a byte of output was read
 	first     chan struct{} // closed at that, or at the end of output
 	spoke     sync.Once
+	spoken    *atomic.Bool // a command of the Piper has
 	closing   sync.Once
 }
 
@@ -45,6 +48,7 @@ var (
 	_ bootstrap.Pipe      = (*pipe)(nil)
 	_ bootstrap.Explainer = (*pipe)(nil)
 	_ bootstrap.Companion = (*pipe)(nil)
+	_ bootstrap.Inspector = (*pipe)(nil)
 )
 
 // killGroup ends a command's process group. The group's number is not given
@@ -65,19 +69,44 @@ func (p *pipe) giveUp() {
 
 func (p *pipe) Read(b []byte) (int, error) {
 	n, err := p.Child.Read(b)
-	if n > 0 && p.heard.CompareAndSwap(false, true) && p.quiet != nil {
-		p.quiet.Stop()
+	if n > 0 && p.heard.CompareAndSwap(false, true) {
+		p.spoken.Store(true)
+		if p.quiet != nil {
+			p.quiet.Stop()
+		}
 	}
 	if n > 0 || err != nil {
-		p.spoke.Do(func() { close(p.first) })
+		p.spoke.Do(func() {
+			p.waits.Stop()
+			close(p.first)
+		})
 	}
 	return n, err
+}
+
+// tellSilence tells of a command that has said nothing for silentAfter, or for slowAfter.
+func (p *pipe) tellSilence(ctx context.Context) {
+	if p.spoken.Load() {
+		rest := time.NewTimer(slowAfter - silentAfter)
+		defer rest.Stop()
+		select {
+		case <-rest.C:
+		case <-p.first:
+			return
+		case <-p.Exited:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+	bootstrap.Await(ctx, path.Base(p.name)+" has said nothing yet")
 }
 
 // Close ends the command's input and output, waits for it to go, and kills its
 // process group if it does not in time.
 func (p *pipe) Close() error {
 	p.closing.Do(func() {
+		p.waits.Stop()
 		if p.quiet != nil {
 			p.quiet.Stop()
 		}
@@ -130,8 +159,7 @@ func (p *pipe) Explain(said string) *bootstrap.Error {
 		e.Err = fmt.Errorf("%s closed its output before the agent spoke", name)
 	default:
 		e.Err = fmt.Errorf("%s ended before the agent spoke (%s)", name, p.Cmd.ProcessState)
-		e.Awaited = awaited(said)
-		e.Hint = cmp.Or(refused(said), e.Hint)
+		judge(e, p.name, p.Cmd.ProcessState.ExitCode(), said)
 	}
 	if said != "" {
 		e.Err = fmt.Errorf("%w: %s", e.Err, said)

@@ -20,8 +20,8 @@ import (
 
 const (
 	maxSecret = 4 << 10 // bytes
-	// settle is how long after the end of a task is told more may come of it: what it
-	// said comes by another way.
+	// settle bounds the wait for further news after that of the end of a task, or of the step:
+	// the words of a task, and the reason for the step's end, come by other ways.
 	settle = 300 * time.Millisecond
 	// killAfter is how long srun, which was told to end, may wait for nodes that do not
 	// answer. What it would kill has ended by itself: agents do so without their link.
@@ -78,13 +78,17 @@ func (b *Bulk) Start(ctx context.Context, hosts []bootstrap.Host, argv []string,
 
 // fail tells that no command of a host will run any more. Each host fails once.
 func (s *start) fail(host string, phase bootstrap.Phase, hint, format string, args ...any) {
+	s.tell(&bootstrap.Error{Host: host, Phase: phase, Err: fmt.Errorf(format, args...), Permanent: true, Hint: hint})
+}
+
+func (s *start) tell(e *bootstrap.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.told[host] {
+	if s.told[e.Host] {
 		return
 	}
-	s.told[host] = true
-	s.failures <- &bootstrap.Error{Host: host, Phase: phase, Err: fmt.Errorf(format, args...), Permanent: true, Hint: hint}
+	s.told[e.Host] = true
+	s.failures <- e
 }
 
 // run carries out a step, and those that it leaves to do. Each has fewer hosts.
@@ -114,6 +118,12 @@ func (s *start) once(st step) (again []string) {
 			return slices.Contains(lacking, name) || slices.ContainsFunc(failed, func(f failure) bool { return f.host == name })
 		})
 		s.bring(st, lacking)
+		if l.record.settle(); l.record.cancelled != "" {
+			l.cancelled()
+		}
+	}
+	l.cancelled = func() {
+		s.failAll(l.left, bootstrap.WholeCancelled, fmt.Errorf("Slurm ended the step of golaunch's agents: %s", l.record.cancelled)) //nolint:staticcheck // a name
 	}
 	cmd.Stderr = l
 	err := cmd.Run()
@@ -141,7 +151,10 @@ type listener struct {
 	left    []string // hosts of which nothing bad was told
 	part    []byte   // of a line
 	late    *time.Timer
-	settled func() // called with the lock held, a while after tasks have ended
+	settled func() // called with the lock held, a while after tasks, or the step, have ended
+	// cancelled is called with the lock held, at once when the step is said to be cancelled:
+	// that is to be known before its agents are missed.
+	cancelled func()
 }
 
 // Write takes what srun says. It never fails.
@@ -157,10 +170,13 @@ func (l *listener) Write(p []byte) (int, error) {
 		l.record.note(string(line))
 		l.part = rest
 	}
+	if l.record.cancelled != "" {
+		l.cancelled()
+	}
 	if len(l.part) > maxLine {
 		l.part = nil
 	}
-	if len(l.record.ended) > 0 && l.late == nil {
+	if (len(l.record.ended) > 0 || l.record.aborted) && l.late == nil {
 		l.late = time.AfterFunc(settle, func() {
 			l.mu.Lock()
 			defer l.mu.Unlock()
@@ -188,7 +204,7 @@ func (l *listener) close() (left []string) {
 // bring starts hosts anew that lack the executable, with srun to bring it.
 func (s *start) bring(st step, lacking []string) {
 	if st.bring != "" { // it was brought, and is not there
-		s.failAll(lacking, fmt.Errorf("srun brought golaunch to %s, and does not find it there", st.bring))
+		s.failAll(lacking, bootstrap.WholeRuns, fmt.Errorf("srun brought golaunch to %s, and does not find it there", st.bring))
 		return
 	}
 	if len(lacking) == 0 {
@@ -215,15 +231,29 @@ func (s *start) over(r *record, left []string, ended error) (again []string) {
 	left = slices.DeleteFunc(left, func(name string) bool { return dead[name] != "" })
 	_, exited := errors.AsType[*exec.ExitError](ended)
 	switch {
-	case ended == nil:
+	case ended == nil, r.cancelled != "":
 		return nil // and so has each task
 	case len(dead) > 0:
 		return left
 	case exited && r.each && !r.stopped: // its status is that of a task
 		return nil
 	}
-	s.failAll(left, fmt.Errorf("srun ended (%w)%s", ended, prefixed(": ", r.text())))
+	whole := bootstrap.WholeRuns
+	if killed(ended) {
+		whole = bootstrap.WholeEnded
+	}
+	s.failAll(left, whole, fmt.Errorf("srun ended (%w)%s", ended, prefixed(": ", r.text())))
 	return nil
+}
+
+// killed tells whether a signal has ended a command.
+func killed(ended error) bool {
+	e, ok := errors.AsType[*exec.ExitError](ended)
+	if !ok {
+		return false
+	}
+	status, ok := e.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled()
 }
 
 func prefixed(prefix, text string) string {
@@ -233,9 +263,9 @@ func prefixed(prefix, text string) string {
 	return prefix + text
 }
 
-func (s *start) failAll(hosts []string, err error) {
+func (s *start) failAll(hosts []string, whole bootstrap.Whole, err error) {
 	for _, host := range hosts {
-		s.fail(host, bootstrap.Command, "", "%w", err)
+		s.tell(&bootstrap.Error{Host: host, Phase: bootstrap.Command, Err: err, Permanent: true, Whole: whole})
 	}
 }
 

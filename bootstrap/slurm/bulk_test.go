@@ -175,3 +175,31 @@ func TestWhichHostsItServes(t *testing.T) {
 	require.ErrorContains(t, foreign(groups, []job.Host{{Name: "a", User: "x"}}), "has a user or a port")
 	require.ErrorContains(t, foreign(nil, []job.Host{{Name: "a"}}), "no job of Slurm's")
 }
+
+// A step that is cancelled is told at once, of all hosts, as such; an srun that is killed, too.
+func TestTheWholeStepEnds(t *testing.T) {
+	for script, want := range map[string]struct {
+		whole bootstrap.Whole
+		why   string
+	}{
+		`echo "0: slurmstepd: error: *** STEP 5.0 ON a CANCELLED AT 2026-11-28T01:00:00 ***" >&2; exec sleep 1000`: {bootstrap.WholeCancelled,
+			"Slurm ended the step of golaunch's agents: *** STEP 5.0 ON a CANCELLED AT 2026-11-28T01:00:00 ***"},
+		`echo "srun: Job step aborted: Waiting up to 32 seconds for job step to finish." >&2; exec sleep 1000`: {bootstrap.WholeCancelled,
+			"Slurm ended the step of golaunch's agents: srun: Job step aborted"},
+		"kill -9 $$": {bootstrap.WholeEnded, "srun ended (signal: killed)"},
+		"exit 1":     {bootstrap.WholeRuns, "srun ended (exit status 1)"},
+	} {
+		b, _ := play(t, script)
+		ctx, cancel := context.WithCancel(t.Context())
+		failures, err := b.Start(ctx, []bootstrap.Host{{Name: "a"}, {Index: 1, Name: "b"}}, []string{"/x/golaunch"}, strings.NewReader("the secret"))
+		require.NoError(t, err)
+		for _, host := range []string{"a", "b"} {
+			e := <-failures
+			require.Equal(t, host, e.Host)
+			require.Equal(t, want.whole, e.Whole, script)
+			require.EqualError(t, e.Err, want.why)
+		}
+		cancel()
+		require.Empty(t, <-failures)
+	}
+}

@@ -17,6 +17,12 @@ const (
 	nodeWord   = " failed on node "
 	// "slurmstepd: error: *** STEP 4.0 ON n001 CANCELLED AT 2026-11-23T17:13:43 DUE TO TIME LIMIT ***"
 	stepEnded = "*** STEP "
+	// What stepEnded says of a step that somebody, or a limit, had ended; and what of one that
+	// a node has ended, whose loss golaunch finds by itself.
+	cancelledWord   = " CANCELLED "
+	nodeFailureWord = "NODE FAILURE"
+	// "srun: Job step aborted: Waiting up to 22 seconds for job step to finish."
+	abortedWord = "srun: Job step aborted"
 	// "2: slurmstepd: error: execve(): /opt/golaunch: No such file or directory"
 	executeWord = "execve(): "
 	noSuchWord  = ": No such file or directory"
@@ -24,7 +30,7 @@ const (
 
 var (
 	// The whole step is being ended.
-	aborted = []string{"srun: Job step aborted", "srun: Force Terminated", errorWord + "Application launch failed"}
+	aborted = []string{abortedWord, "srun: Force Terminated", errorWord + "Application launch failed"}
 	// No step could be made, for some of its nodes.
 	noNodes = []string{"Required node not available", "Requested node configuration is not available", "Requested nodes are busy"}
 	// Flags that mean nothing on this cluster.
@@ -77,6 +83,9 @@ type record struct {
 	general []string // what is about no task
 	each    bool     // it told of tasks how they ended
 	stopped bool     // the whole step is being ended: how a task ends says nothing of it
+	// cancelled is what Slurm says of a step that somebody, or a limit, had it end; or "".
+	cancelled string
+	aborted   bool // srun has the step ended, for nothing that it has told of
 }
 
 // end is how a task ended.
@@ -109,11 +118,30 @@ func (r *record) note(line string) {
 		}
 		return
 	}
-	if anyIn(line, aborted) {
-		r.stopped = true
-	}
+	r.aborted = r.aborted || !r.stopped && strings.Contains(line, abortedWord)
+	r.stopped = r.stopped || anyIn(line, aborted)
+	r.cancelledBy(line)
 	if len(r.general) < maxLines && !anyIn(line, idle) && strings.TrimSpace(line) != "" {
 		r.general = append(r.general, line)
+	}
+}
+
+// cancelledBy notes that a line says that the step was cancelled, unless srun itself does so
+// since it cannot start some of it.
+func (r *record) cancelledBy(line string) {
+	at := strings.Index(line, stepEnded)
+	if at < 0 || !strings.Contains(line, cancelledWord) || strings.Contains(line, nodeFailureWord) || len(r.dead) > 0 {
+		return
+	}
+	r.stopped, r.cancelled = true, line[at:]
+}
+
+// settle takes a step that srun has ended for cancelled, where nothing else has come of it
+// meanwhile: its agents may all be gone before the node that tells of it has.
+func (r *record) settle() {
+	lost := func(line string) bool { return strings.Contains(strings.ToUpper(line), nodeFailureWord) }
+	if r.aborted && r.cancelled == "" && len(r.dead) == 0 && !slices.ContainsFunc(r.general, lost) {
+		r.cancelled = abortedWord
 	}
 }
 

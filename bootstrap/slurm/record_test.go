@@ -56,6 +56,35 @@ func TestRecord(t *testing.T) {
 	require.True(t, r.refused())
 }
 
+// A step that somebody, or a limit, has cancelled is told from one that a node has ended.
+func TestCancelledStep(t *testing.T) {
+	const (
+		step    = "*** STEP 5.0 ON n001 CANCELLED AT 2026-11-28T01:00:00"
+		aborted = "srun: Job step aborted: Waiting up to 32 seconds for job step to finish."
+	)
+	for said, cancelled := range map[string]string{
+		"0: slurmstepd-n001: error: " + step + " ***":                                                               step + " ***",
+		"slurmstepd: error: " + step + " DUE TO TIME LIMIT ***":                                                     step + " DUE TO TIME LIMIT ***",
+		"slurmstepd: error: " + step + " DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***":                    "",
+		"srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n0: slurmstepd: " + step + " ***": step + " ***",
+		"srun: error: Task launch for StepId=5.0 failed on node n003: x\n0: slurmstepd: " + step + " ***":           "",
+		"srun: error: n001: task 0: Killed":                                                                         "",
+		"srun: error: n002: task 1: Killed\n" + aborted:                                                             abortedWord,
+		aborted + "\nsrun: error: n002: task 1: Killed":                                                             abortedWord,
+		"srun: error: Application launch failed: x\n" + aborted:                                                     "",
+		"srun: error: Task launch for StepId=5.0 failed on node n003: x\n" + aborted:                                "",
+		aborted + "\nsrun: error: Node failure on n003":                                                             "",
+		aborted + "\nslurmstepd: error: " + step + " DUE TO NODE FAILURE ***":                                       "",
+	} {
+		r := newRecord([]string{"n001", "n002", "n003"})
+		for line := range strings.Lines(said) {
+			r.note(line)
+		}
+		r.settle()
+		require.Equal(t, cancelled, r.cancelled, said)
+	}
+}
+
 // Whatever srun says is bounded, and no panic.
 func FuzzRecord(f *testing.F) {
 	f.Add("srun: error: n[001-002]: tasks 0-1: Killed\n1: x\nsrun: error: Task launch for StepId=1 failed on node n001: y")

@@ -47,6 +47,9 @@ type AuthorityConfig struct {
 	// has not; may be nil. It is asked about keys that a host has shown and
 	// that are not known for that host.
 	Elsewhere func(key []byte) string
+	// SameHost says that a key which Elsewhere has found is known for the very host of t
+	// by another name; may be nil.
+	SameHost func(ctx context.Context, key []byte, t *Target) bool
 	// Passphrase is bootstrap.Job's. It is asked for those of key files that a target
 	// names, and of the usual ones where a target has no other key.
 	Passphrase func(file string, again bool) ([]byte, error)
@@ -66,12 +69,13 @@ type Authority struct {
 
 	mu        sync.Mutex
 	sealed    bool
-	elsewhere func(key []byte) string  // AuthorityConfig.Elsewhere
-	root      job.HostIndex            // which may ask for every place
-	places    map[job.HostIndex]place  // in the range of the root
-	logIns    map[job.HostIndex]int    // signed for
-	signed    map[signedSession]bool   // by agents' requests
-	shown     map[job.HostIndex][]byte // the host key that agents met last, as a blob
+	elsewhere func(key []byte) string                               // AuthorityConfig.Elsewhere
+	sameHost  func(ctx context.Context, key []byte, t *Target) bool // AuthorityConfig.SameHost
+	root      job.HostIndex                                         // which may ask for every place
+	places    map[job.HostIndex]place                               // in the range of the root
+	logIns    map[job.HostIndex]int                                 // signed for
+	signed    map[signedSession]bool                                // by agents' requests
+	shown     map[job.HostIndex][]byte                              // the host key that agents met last, as a blob
 }
 
 // userKey is a key and how to use it.
@@ -97,6 +101,7 @@ func OpenAuthority(ctx context.Context, cfg AuthorityConfig) (*Authority, error)
 		targets:   cfg.Targets,
 		maxLogIns: cfg.LogIns,
 		elsewhere: cfg.Elsewhere,
+		sameHost:  cfg.SameHost,
 		touch:     make(chan struct{}, 1),
 		root:      job.NoHost,
 		logIns:    make(map[job.HostIndex]int),
@@ -180,7 +185,11 @@ func (a *Authority) mayAsk(from, host job.HostIndex) error {
 		ok = ok && by.part == to.part && by.after < to.after
 	}
 	if !ok {
-		return &RefusedError{Reason: fmt.Sprintf("host %d may not ask for host %s", from, a.targets[host].Name)}
+		by := "another host"
+		if from >= 0 && int(from) < len(a.targets) {
+			by = a.targets[from].Name
+		}
+		return &RefusedError{Reason: fmt.Sprintf("%s may not ask for %s", by, a.targets[host].Name)}
 	}
 	return nil
 }
@@ -194,7 +203,7 @@ func (a *Authority) Seal() {
 	for i := range a.keys {
 		a.keys[i].sign = nil
 	}
-	a.elsewhere, a.places, a.logIns, a.signed = nil, nil, nil, nil
+	a.elsewhere, a.sameHost, a.places, a.logIns, a.signed = nil, nil, nil, nil, nil
 }
 
 // Close seals the Authority and waits for signatures under way, which lose
@@ -215,7 +224,7 @@ func (a *Authority) Sign(ctx context.Context, r SignRequest) ([]byte, error) {
 	if err != nil {
 		return nil, &RefusedError{Reason: "request: " + err.Error()}
 	}
-	key, format, err := a.admit(r, req)
+	key, format, err := a.admit(ctx, r, req)
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +248,7 @@ func (a *Authority) Sign(ctx context.Context, r SignRequest) ([]byte, error) {
 
 // admit checks a request against plan, range and proof, counts it, and returns
 // the key and the signature format it is for.
-func (a *Authority) admit(r SignRequest, req authRequest) (userKey, string, error) {
+func (a *Authority) admit(ctx context.Context, r SignRequest, req authRequest) (userKey, string, error) {
 	index, format, err := a.plannedKey(r, req)
 	if err != nil {
 		return userKey{}, "", err
@@ -249,7 +258,7 @@ func (a *Authority) admit(r SignRequest, req authRequest) (userKey, string, erro
 		if err := a.mayAsk(r.From, r.Host); err != nil {
 			return userKey{}, "", err
 		}
-		if shown, err = a.prove(&a.targets[r.Host], req.session, r.Proof); err != nil {
+		if shown, err = a.prove(ctx, &a.targets[r.Host], req.session, r.Proof); err != nil {
 			return userKey{}, "", err
 		}
 	}
@@ -273,7 +282,7 @@ func (a *Authority) plannedKey(r SignRequest, req authRequest) (index int, forma
 		return 0, "", &RefusedError{Reason: fmt.Sprintf(format, args...)}
 	}
 	if r.Host < 0 || int(r.Host) >= len(a.targets) {
-		return refuse("host %d is not planned", r.Host)
+		return refuse("it is for a host that is not planned")
 	}
 	t := &a.targets[r.Host]
 	index = -1

@@ -209,7 +209,7 @@ func TestSignOnlyWhatWasPlanned(t *testing.T) {
 		{"rsa with sha-2", 0, 2, request("bob", "rsa-sha2-256", rsaPub.Marshal()), ""},
 		{"rsa with sha-1", 0, 2, request("bob", "ssh-rsa", rsaPub.Marshal()), "does not fit the key"},
 		{"algorithm of another type", 0, 1, request("ann", "rsa-sha2-256", blob), "does not fit the key"},
-		{"below the range", 0, 0, good, "may not ask for host n0"},
+		{"below the range", 0, 0, good, "n0 may not ask for n0"},
 		{"above the range", 0, 3, good, "not planned with"},
 		{"agent without a range", 2, 1, good, "may not ask"},
 		{"host that is not planned", 0, 4, good, "not planned"},

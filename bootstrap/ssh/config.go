@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -120,8 +121,17 @@ func (c *Config) loadLines(lines []string) error {
 	return nil
 }
 
-// Warnings are the lines of known_hosts files that were passed over so far, as
-// "file:line: reason".
+// warn keeps a warning, once.
+func (c *Config) warn(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !slices.Contains(c.warnings, text) {
+		c.warnings = append(c.warnings, text)
+	}
+}
+
+// Warnings are the lines of known_hosts and configuration files that were passed over so
+// far, as far as the user is to know, as "file:line: reason".
 func (c *Config) Warnings() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -46,10 +46,11 @@ func TestConfigTarget(t *testing.T) {
 			assert.Equal(t, []Identity{{Path: home + "/.ssh/id_ed25519"}, {Path: home + "/.ssh/id_ecdsa"}, {Path: home + "/.ssh/id_rsa"}}, got.Identities)
 			assert.Equal(t, home+"/.ssh/known_hosts", got.KnownHostsFile)
 		}},
-		{"first value wins", "Host n?\n Port 2022\n User first\nHost *\n User second\n Port 1\n ConnectTimeout 7", job.Host{Name: "n1"}, func(t *testing.T, got Target) {
+		{"first value wins", "Host n?\n Port 2022\n User first\nHost *\n User second\n Port 1\n ConnectTimeout 7\n ConnectionAttempts 4", job.Host{Name: "n1"}, func(t *testing.T, got Target) {
 			assert.Equal(t, 2022, got.Port)
 			assert.Equal(t, "first", got.User)
 			assert.Equal(t, 7*time.Second, got.ConnectTimeout)
+			assert.Equal(t, 4, got.Attempts)
 		}},
 		{"host file wins", "Host *\n User cfg\n Port 5", job.Host{Name: "n1", User: "bob", Port: 77}, func(t *testing.T, got Target) {
 			assert.Equal(t, "bob", got.User)
@@ -160,6 +161,8 @@ func TestConfigErrors(t *testing.T) {
 		{"port range", "Port 70000", "70000"},
 		{"policy", "StrictHostKeyChecking maybe", "StrictHostKeyChecking"},
 		{"timeout", "ConnectTimeout soon", "ConnectTimeout"},
+		{"attempts", "ConnectionAttempts many", "ConnectionAttempts"},
+		{"no attempts", "ConnectionAttempts 0", "it is no number of 1 to 100000"},
 		{"token", "IdentityFile ~/%Z", "%Z"},
 		{"dangling token", "IdentityFile ~/%", "ends in %"},
 		{"variable", "IdentityFile ${GOLAUNCH_NO_SUCH}/x", "GOLAUNCH_NO_SUCH"},
@@ -269,7 +272,7 @@ func FuzzConfig(f *testing.F) {
 func TestTargetTravelsWithoutLauncherMatters(t *testing.T) {
 	in := Target{
 		Name: "n1", HostName: "n1.x", Addr: "10.0.0.1", Port: 22, User: "u", KeyName: "n1.x", HostKeys: [][]byte{{1}},
-		Policy: AcceptNew, Keys: []int{2, 0}, ConnectTimeout: time.Second,
+		Policy: AcceptNew, Keys: []int{2, 0}, ConnectTimeout: time.Second, Attempts: 5,
 		Kex: algorithmList{1}, Ciphers: algorithmList{2}, MACs: algorithmList{3}, HostKeyAlgorithms: algorithmList{4}, CASignatures: algorithmList{5},
 		KeyAlgorithms: algorithmList{6, 7}, MinRSA: 2048, RekeyBytes: 1 << 30, Network: "tcp4",
 		Certificates: []string{"/home/u/.ssh/cert"}, Agent: "/home/u/agent", HashKnownHosts: true,
@@ -313,6 +316,52 @@ func TestResolve(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, Resolve(ctx, []Target{{HostName: "x"}}, lookup), context.Canceled)
+}
+
+// A host that is this machine by a name that is 127.0.1.1 here is dialled at the address
+// that the others see; what the user has written so stays.
+func TestMeetElsewhere(t *testing.T) {
+	nearEnd := func(to string) (netip.Addr, error) {
+		if end, ok := map[string]string{"10.0.0.2": "10.0.0.1", "2001:db8::2": "2001:db8::1", "10.9.9.9": "127.0.0.1"}[to]; ok {
+			return netip.MustParseAddr(end), nil
+		}
+		return netip.Addr{}, errors.New("no route")
+	}
+	var routes []string
+	meet := func(targets ...Target) (addrs []string) {
+		meetElsewhere(targets, func(to string) (netip.Addr, error) {
+			routes = append(routes, to)
+			return nearEnd(to)
+		})
+		for _, target := range targets {
+			addrs = append(addrs, target.Addr)
+		}
+		return addrs
+	}
+	here := Target{HostName: "here", Addr: "127.0.1.1"}
+	unknown, far, off := Target{HostName: "unknown"}, Target{HostName: "far", Addr: "10.0.0.2"}, Target{HostName: "off", Addr: "10.8.8.8"}
+	require.Equal(t, []string{"127.0.1.1"}, meet(here))
+	require.Equal(t, []string{"127.0.1.1", "", "127.0.1.1"}, meet(here, unknown, here))
+	require.Equal(t, []string{"127.0.0.1", "127.0.0.1", "10.0.0.2"}, meet(Target{HostName: "localhost", Addr: "127.0.0.1"}, Target{HostName: "127.0.0.1", Addr: "127.0.0.1"}, far))
+	require.Empty(t, routes, "nothing to find out")
+	require.Equal(t, []string{"10.0.0.1", "", "10.8.8.8", "10.0.0.2"}, meet(here, unknown, off, far))
+	require.Equal(t, []string{"127.0.1.1", "10.9.9.9"}, meet(here, Target{HostName: "alias", Addr: "10.9.9.9"}))
+	require.Equal(t, []string{"10.0.0.2", "2001:db8::2", "2001:db8::1"}, meet(far, Target{HostName: "six", Addr: "2001:db8::2"}, Target{HostName: "here", Addr: "::1", Network: "tcp6"}))
+}
+
+func TestLookUp(t *testing.T) {
+	lookup := func(_ context.Context, network, host string) ([]netip.Addr, error) {
+		require.Equal(t, "ip4", network)
+		if host == "late" {
+			return []netip.Addr{netip.MustParseAddr("10.0.0.2")}, nil
+		}
+		return nil, errors.New("no such host")
+	}
+	addr, err := lookUp(t.Context(), &Target{HostName: "late", Network: "tcp4"}, lookup)
+	require.NoError(t, err)
+	require.Equal(t, "10.0.0.2", addr)
+	_, err = lookUp(t.Context(), &Target{HostName: "later", Network: "tcp4"}, lookup)
+	require.EqualError(t, err, "name later does not resolve")
 }
 
 // Comments end a line where OpenSSH ends it; quotes are not part of a value.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -46,6 +48,9 @@ type DialerConfig struct {
 	// ConnectTimeout, which jump hosts, and Targets with one of their own,
 	// have in any case.
 	MissAfter time.Duration
+	// LookUp asks elsewhere for the address of a host whose name does not resolve here;
+	// nil where nobody can be asked.
+	LookUp func(ctx context.Context, host job.HostIndex) (addr string, err error)
 	// UseJump says to go through the Targets' jump hosts and proxies.
 	UseJump bool
 	// Accepted is told of each host key that was accepted without being
@@ -147,7 +152,7 @@ func (d *Dialer) start(ctx context.Context, host bootstrap.Host, t *Target, comm
 		}
 		route = append(route, t)
 	}
-	base, e := d.open(ctx, route[0], len(route) == 1)
+	base, e := d.open(ctx, host, route[0], len(route) == 1)
 	if e != nil {
 		return nil, throughJump(e, route, 0)
 	}
@@ -195,9 +200,9 @@ func (d *Dialer) start(ctx context.Context, host bootstrap.Host, t *Target, comm
 }
 
 // open connects, by the ProxyCommand if there is one.
-func (d *Dialer) open(ctx context.Context, t *Target, direct bool) (transport, *bootstrap.Error) {
+func (d *Dialer) open(ctx context.Context, host bootstrap.Host, t *Target, direct bool) (transport, *bootstrap.Error) {
 	if t.Proxy == "" || !d.cfg.UseJump {
-		c, e := d.connect(ctx, t, direct)
+		c, e := d.connect(ctx, host, t, direct)
 		if e != nil {
 			return nil, e
 		}
@@ -213,7 +218,7 @@ func (d *Dialer) open(ctx context.Context, t *Target, direct bool) (transport, *
 }
 
 // connect makes the TCP connection, to a host or to its first jump host.
-func (d *Dialer) connect(ctx context.Context, t *Target, direct bool) (*tcpConn, *bootstrap.Error) {
+func (d *Dialer) connect(ctx context.Context, host bootstrap.Host, t *Target, direct bool) (*tcpConn, *bootstrap.Error) {
 	limit, missAfter := t.ConnectTimeout, time.Duration(0)
 	if limit <= 0 {
 		limit = d.cfg.ConnectTimeout
@@ -224,20 +229,30 @@ func (d *Dialer) connect(ctx context.Context, t *Target, direct bool) (*tcpConn,
 	defer bootstrap.BeginStep(ctx, bootstrap.Connect)()
 	dialCtx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	c, err := dialTCP(dialCtx, cmp.Or(t.Network, "tcp"), t.address(), missAfter)
+	network := cmp.Or(t.Network, "tcp")
+	c, err := dialTCP(dialCtx, network, t.address(), missAfter)
+	if _, unknown := errors.AsType[*net.DNSError](err); unknown && d.cfg.LookUp != nil && direct {
+		answer, _ := d.cfg.LookUp(dialCtx, job.HostIndex(host.Index)) // whose error says less than err
+		if addr, perr := netip.ParseAddr(answer); perr == nil {
+			t.Addr = addr.String()
+			c, err = dialTCP(dialCtx, network, t.address(), missAfter)
+		}
+	}
 	if err == nil {
 		bootstrap.Detail(ctx, "reached %v", c.RemoteAddr())
 		return c, nil
 	}
 	bootstrap.Detail(ctx, "did not reach %s", t.address())
 	e := connectError(ctx, err, t, limit)
-	e.Unreached = direct
+	e.Unreached, e.Tries = direct, t.Attempts
 	switch {
+	case e.Absent == bootstrap.NoListener && !direct:
+		e.Absent = bootstrap.Present // nothing replaces a jump host
 	case errors.Is(err, errUnanswered):
-		e.Err, e.Patience = &timeoutError{missAfter}, missAfter
+		e.Err, e.Absent = &timeoutError{missAfter}, bootstrap.NoAnswer
 		e.Hint = fmt.Sprintf("is the host up, and port %d open in its firewall? --connect-timeout waits longer", t.Port)
-	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		e.Patience = missAfter
+	case missAfter > 0 && (errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)):
+		e.Absent = bootstrap.NoAnswer
 	}
 	return nil, e
 }

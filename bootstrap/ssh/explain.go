@@ -46,19 +46,23 @@ func connectError(ctx context.Context, err error, t *Target, limit time.Duration
 		e.Err = ctx.Err()
 	case errors.As(err, &dns):
 		e.Phase = bootstrap.Resolve
-		e.Permanent = dns.IsNotFound
+		if e.Awaited = "its name does not resolve yet"; dns.IsNotFound {
+			e.Absent, e.Awaited = bootstrap.NoName, "its name is not known yet"
+		}
 		e.Err = fmt.Errorf("name %s: %s", t.HostName, dns.Err)
 		e.Hint = "check the spelling, /etc/hosts and HostName in the ssh configuration"
 	case errors.Is(err, context.DeadlineExceeded) || isTimeout(err):
 		e.Err = &timeoutError{limit}
 		e.Hint = fmt.Sprintf("is the host up, and port %d open in its firewall?", t.Port)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		e.Err = fmt.Errorf("%s: %w", t.address(), syscall.ECONNREFUSED) // wrapped: overlay.Starter tries it again
+		e.Absent, e.Awaited = bootstrap.NoListener, fmt.Sprintf("nothing listens on port %d yet", t.Port)
+		e.Err = fmt.Errorf("%s: %w", t.address(), syscall.ECONNREFUSED)
 		e.Hint = fmt.Sprintf("does sshd run there, on port %d?", t.Port)
 	case errors.Is(err, syscall.ECONNRESET):
 		e.Hint, e.Err = lostInHandshake(err)
 	case errors.As(err, &op):
-		e.Err = fmt.Errorf("%s: %w", t.address(), root(op.Err))
+		cause := root(op.Err)
+		e.Err, e.Awaited = fmt.Errorf("%s: %w", t.address(), cause), cause.Error()
 	}
 	return e
 }

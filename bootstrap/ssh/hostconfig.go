@@ -66,13 +66,20 @@ func (c *Config) target(name, user string, port int, seen []string) (Target, err
 	return t, nil
 }
 
-// refuse stops at what golaunch would have to do otherwise than ssh.
+// refuse stops at what golaunch would have to do otherwise than ssh, and notes what it
+// passes over that ranks may want.
 func (c *Config) refuse(set settings) error {
 	for _, key := range slices.Sorted(maps.Keys(set)) {
 		line, k := set.first(key), byName()[key]
-		if k != nil && k.rule == refused && !slices.Contains(k.fine, strings.ToLower(line.text)) &&
-			(len(line.args) != 1 || !slices.Contains(k.fine, strings.ToLower(line.arg()))) {
+		if k == nil || slices.Contains(k.fine, strings.ToLower(line.text)) ||
+			len(line.args) == 1 && slices.Contains(k.fine, strings.ToLower(line.arg())) {
+			continue
+		}
+		switch k.rule {
+		case refused:
 			return line.errorf("not supported: %s", k.why)
+		case told:
+			c.warn(line.errorf("passed over: %s (--%s %s=%s ends this line)", k.why, keywordOption, k.name, k.fine[0]).Error())
 		}
 	}
 	if line := set.first("preferredauthentications"); line.arg() != "" && !slices.Contains(strings.Split(line.arg(), ","), "publickey") {
@@ -117,6 +124,9 @@ func (c *Config) endpoint(t *Target, set settings) error {
 	return nil
 }
 
+// maxAttempts is more than a day of ConnectionAttempts.
+const maxAttempts = 100_000
+
 // limits fills in what bounds the connection, and the policy.
 func (t *Target) limits(set settings) error {
 	line := set.first("stricthostkeychecking")
@@ -149,6 +159,11 @@ func (t *Target) limits(set settings) error {
 			return line.errorf("%v", err)
 		}
 		break
+	}
+	if line = set.first("connectionattempts"); line.arg() != "" {
+		if t.Attempts, err = strconv.Atoi(line.arg()); err != nil || t.Attempts < 1 || t.Attempts > maxAttempts {
+			return line.errorf("it is no number of 1 to %d", maxAttempts)
+		}
 	}
 	if line = set.first("requiredrsasize"); line.arg() != "" {
 		if t.MinRSA, err = strconv.Atoi(line.arg()); err != nil || t.MinRSA < 0 {

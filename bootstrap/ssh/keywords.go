@@ -12,9 +12,10 @@ const (
 	honoured rule = iota + 1 // means what it means to ssh
 	refused                  // stops the start, but for values that change nothing
 	harmless                 // passed over: golaunch never does what it is about
+	told                     // the same, and said so, but for values that change nothing: ranks may want it
 )
 
-func (r rule) String() string { return [...]string{"", "honoured", "refused", "harmless"}[r] }
+func (r rule) String() string { return [...]string{"", "honoured", "refused", "harmless", "told"}[r] }
 
 // keyword is one line of the table.
 type keyword struct {
@@ -23,7 +24,8 @@ type keyword struct {
 	// why says how far a keyword is honoured, what to do instead of one that
 	// is refused, or why one does no harm.
 	why string
-	// fine are the values, in lower case, that a refused keyword may have.
+	// fine are the values, in lower case, that a refused keyword may have, and of which
+	// nothing is told.
 	fine []string
 	// alias are older names, in lower case.
 	alias []string
@@ -72,7 +74,7 @@ var keywords = []keyword{
 	{name: "ClearAllForwardings", rule: harmless, why: noForwards},
 	{name: "Compression", rule: harmless, why: "golaunch never compresses"},
 	{name: "CompressionLevel", rule: harmless, why: notEvenSSH},
-	{name: "ConnectionAttempts", rule: harmless, why: "golaunch has its own rules for trying again"},
+	{name: "ConnectionAttempts", rule: honoured, why: "at least so many tries, one a second; golaunch goes on until --connect-timeout"},
 	{name: "ConnectTimeout", rule: honoured, why: "it bounds the connection, not the log-in"},
 	{name: "ControlMaster", rule: harmless, why: noSharing},
 	{name: "ControlPath", rule: harmless, why: noSharing},
@@ -85,7 +87,7 @@ var keywords = []keyword{
 	{name: "FallBackToRsh", rule: harmless, why: notEvenSSH},
 	{name: "FingerprintHash", rule: harmless, why: onlyShown},
 	{name: "ForkAfterAuthentication", rule: harmless, why: noTerminal},
-	{name: "ForwardAgent", rule: harmless, why: noForwards},
+	{name: "ForwardAgent", rule: told, fine: no, why: "ranks have no ssh-agent of yours: keys never travel, and golaunch signs nothing after the start"},
 	{name: "ForwardX11", rule: harmless, why: noForwards},
 	{name: "ForwardX11Timeout", rule: harmless, why: noForwards},
 	{name: "ForwardX11Trusted", rule: harmless, why: noForwards},

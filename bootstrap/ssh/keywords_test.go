@@ -109,6 +109,24 @@ func TestRefusedKeywords(t *testing.T) {
 	}
 }
 
+// A keyword that golaunch passes over though programs may count on it is told, once for
+// all hosts of its line, and not where it asks for nothing.
+func TestKeywordsThatAreTold(t *testing.T) {
+	home := t.TempDir()
+	c := load(t, home, "Host n3\n ForwardAgent no\nHost n*\n User ann\n forwardagent yes\nHost m\n ForwardAgent /run/agent\n")
+	for _, name := range []string{"n3", "other"} {
+		_, err := c.Target(job.Host{Name: name})
+		require.NoError(t, err)
+	}
+	require.Empty(t, c.Warnings())
+	for _, name := range []string{"n1", "n2", "m"} {
+		_, err := c.Target(job.Host{Name: name})
+		require.NoError(t, err)
+	}
+	const why = "passed over: ranks have no ssh-agent of yours: keys never travel, and golaunch signs nothing after the start (--ssh-option ForwardAgent=no ends this line)"
+	require.Equal(t, []string{home + "/config:5: ForwardAgent yes: " + why, home + "/config:7: ForwardAgent /run/agent: " + why}, c.Warnings())
+}
+
 // Of ProxyCommand and ProxyJump the first counts, as in ssh.
 func TestProxyCommandBeforeProxyJump(t *testing.T) {
 	got, err := load(t, t.TempDir(), "ProxyCommand nc \"%h\" %p\nProxyJump gate").Target(job.Host{Name: "n1"})

@@ -58,8 +58,12 @@ func openJob(ctx context.Context, j bootstrap.Job) (*bootstrap.Opened, error) {
 	resolving, cancel := context.WithTimeout(ctx, bootstrap.LookUpTimeout)
 	_ = Resolve(resolving, targets, net.DefaultResolver.LookupNetIP) // what stays unresolved is tried where it is dialled
 	cancel()
+	meetElsewhere(targets, bootstrap.NearEnd)
 	authority, err := OpenAuthority(ctx, AuthorityConfig{
 		AgentSocket: os.Getenv("SSH_AUTH_SOCK"), Targets: targets, Elsewhere: config.Elsewhere, Passphrase: j.Passphrase,
+		SameHost: func(ctx context.Context, key []byte, t *Target) bool {
+			return config.SameHost(ctx, key, t, net.DefaultResolver)
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -83,6 +87,12 @@ func lines(text string) []string {
 func opened(j bootstrap.Job, authority *Authority, targets []Target) (*bootstrap.Opened, error) {
 	s := Setup{Keys: authority.Keys(), KeyNotes: authority.Notes(), PreferKey: -1}
 	o := &bootstrap.Opened{Authority: authority, Routes: make([]bootstrap.Route, len(targets))}
+	o.LookUp = func(ctx context.Context, h job.HostIndex) (string, error) {
+		if h < 0 || int(h) >= len(targets) {
+			return "", fmt.Errorf("host %d is not planned", h)
+		}
+		return lookUp(ctx, &targets[h], net.DefaultResolver.LookupNetIP)
+	}
 	var err error
 	if o.Setup, err = bootstrap.Pack(s); err != nil {
 		return nil, err
@@ -140,7 +150,7 @@ func joinNode(n bootstrap.Node) (bootstrap.Piper, error) {
 	}
 	config := s.dialer(n.Limits)
 	config.Targets = func(i job.HostIndex) (Target, bool) { t, ok := targets[i]; return t, ok }
-	config.Sign = n.Sign
+	config.Sign, config.LookUp = n.Sign, n.LookUp
 	// What a node saw of another is no proof for the user's known_hosts.
 	config.Accepted = func(t *Target, _ string) { n.Accepted(t.Name) }
 	return New(config)

@@ -27,8 +27,8 @@ type knownHosts struct {
 	plain    map[string][]*knownLine
 	patterns []*knownLine
 	hashed   []hashedLine
-	bad      []string       // lines passed over, "file:line: reason"
-	byKey    map[string]int // first lines of the keys; made when it is asked for
+	bad      []string               // lines passed over, "file:line: reason"
+	byKey    map[string]*whereKnown // made when it is asked for
 }
 
 // knownLine is one line but for names that are in the index.

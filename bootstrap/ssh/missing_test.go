@@ -2,6 +2,7 @@ package sshboot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/job"
 )
 
 // What is unanswered is given up when it is sure that it is, in time.
@@ -87,16 +89,16 @@ func TestHostsThatMayBeMissing(t *testing.T) {
 	dir := t.TempDir()
 	saveKey(t, dir+"/id", newEd25519(t))
 	for _, x := range []struct {
-		name     string
-		timeout  time.Duration // for connections; long where another rule ends the wait
-		change   func(*Target)
-		want     string
-		patience time.Duration
+		name    string
+		timeout time.Duration // for connections; long where another rule ends the wait
+		change  func(*Target)
+		want    string
+		absent  bootstrap.Absence
 	}{
-		{"nobody answers", time.Minute, func(*Target) {}, "no answer within 100ms", missAfter},
-		{"a timeout of its own", time.Minute, func(x *Target) { x.ConnectTimeout = 300 * time.Millisecond }, "no answer within 300ms", 0},
-		{"a jump host that does not answer", 2 * time.Second, func(x *Target) { x.Jump = []Target{*x} }, "jump host n0: no answer within 2s", 0},
-		{"no route", time.Minute, func(x *Target) { x.Addr = "255.255.255.255" }, "unreachable", missAfter},
+		{"nobody answers", time.Minute, func(*Target) {}, "no answer within 100ms", bootstrap.NoAnswer},
+		{"a timeout of its own", time.Minute, func(x *Target) { x.ConnectTimeout = 300 * time.Millisecond }, "no answer within 300ms", bootstrap.Present},
+		{"a jump host that does not answer", 2 * time.Second, func(x *Target) { x.Jump = []Target{*x} }, "jump host n0: no answer within 2s", bootstrap.Present},
+		{"no route", time.Minute, func(x *Target) { x.Addr = "255.255.255.255" }, "unreachable", bootstrap.NoAnswer},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
@@ -107,10 +109,44 @@ func TestHostsThatMayBeMissing(t *testing.T) {
 			d := dialer(t, []Target{target}, func(cfg *DialerConfig) { cfg.MissAfter, cfg.ConnectTimeout = missAfter, x.timeout })
 			_, err := d.Start(t.Context(), n0, []string{"true"})
 			e := wantError(t, err, bootstrap.Connect, false, x.want)
-			require.Equal(t, x.patience, e.Patience)
+			require.Equal(t, x.absent, e.Absent)
 			require.Equal(t, len(target.Jump) == 0, e.Unreached)
 		})
 	}
+}
+
+// A name that does not resolve where the host is dialled is asked for elsewhere, at every
+// try: the answer may come late.
+func TestANameThatOthersKnow(t *testing.T) {
+	dir := t.TempDir()
+	saveKey(t, dir+"/id", newEd25519(t))
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	free.Close() // nobody listens there
+	s := &server{port: free.Addr().(*net.TCPAddr).Port, hostKey: newSigner(t, "ed25519")}
+	target := s.target(t, dir)
+	target.Addr, target.HostName = "", "no-such-host.invalid"
+	answers := []string{"", "no address", "127.0.0.1"}
+	d := dialer(t, []Target{target}, func(cfg *DialerConfig) {
+		cfg.LookUp = func(_ context.Context, h job.HostIndex) (string, error) {
+			require.Zero(t, h)
+			answer := answers[0]
+			answers = answers[1:]
+			if answer == "" {
+				return "", errors.New("not known")
+			}
+			return answer, nil
+		}
+	})
+	for _, phase := range []bootstrap.Phase{bootstrap.Resolve, bootstrap.Resolve, bootstrap.Connect} {
+		_, err := d.Start(t.Context(), n0, []string{"true"})
+		var e *bootstrap.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, phase, e.Phase, "%v", err)
+		require.False(t, e.Permanent)
+		require.NotEmpty(t, e.Awaited)
+	}
+	require.Empty(t, answers)
 }
 
 // A host that answers when it is asked again is not missing.
@@ -132,6 +168,6 @@ func TestAHostThatAnswersLateIsNotMissing(t *testing.T) {
 	})
 	_, err := d.Start(t.Context(), n0, []string{"true"})
 	e := wantError(t, err, bootstrap.Connect, false, "connection lost during the ssh handshake")
-	require.Zero(t, e.Patience)
+	require.Equal(t, bootstrap.Present, e.Absent)
 	require.False(t, e.Unreached)
 }

@@ -1,6 +1,7 @@
 package sshboot
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -105,7 +106,7 @@ func TestNoSignatureForAnotherServer(t *testing.T) {
 		{"host 2 in the name of host 1", func(r *SignRequest) { r.Host = 1 }, "is not the one in known_hosts"},
 		{"a stranger without a proof", func(r *SignRequest) { r.Host, r.Proof = 1, Proof{} }, "host key is malformed"},
 		{"a stranger with its own proof", func(r *SignRequest) { r.Host = 1 }, "is not the one in known_hosts"},
-		{"a stranger with its own number", func(r *SignRequest) { r.Host = 3 }, "host 3 is not planned"},
+		{"a stranger with its own number", func(r *SignRequest) { r.Host = 3 }, "a host that is not planned"},
 		{"a stranger with the proof of host 1", func(r *SignRequest) { r.Host, r.Proof = 1, honest.Proof }, "is not one with the owner of key"},
 		{"a stranger with the key of host 1", func(r *SignRequest) { r.Host, r.Proof.HostKey = 1, honest.Proof.HostKey }, "is not one with the owner of key"},
 		{"a stranger with the session of host 1", func(r *SignRequest) { *r = honest }, "that session was signed for before"},
@@ -182,6 +183,28 @@ func TestAFalseKeyKeepsAHostOut(t *testing.T) {
 	a.Allow(1, [][]job.HostIndex{{2}}) // the hostile node was lost
 	require.ErrorContains(t, sign(1, truth), "host victim shows the key")
 	require.NoError(t, sign(1, lie), "the false key is the host's for this job")
+}
+
+// A key that known_hosts has for others only is the host's own where it is known to be the
+// same host; the host is held to it as to any that was not known for it.
+func TestAKeyOfTheSameHostByAnotherName(t *testing.T) {
+	own, other := newSigner(t, "ed25519"), newSigner(t, "ed25519")
+	known := AuthorityConfig{
+		Elsewhere: func([]byte) string { return "/known:2" },
+		SameHost: func(_ context.Context, key []byte, _ *Target) bool {
+			return bytes.Equal(key, own.PublicKey().Marshal())
+		},
+	}
+	for _, policy := range []Policy{AcceptNew, AcceptAny} {
+		a, sign := threeHosts(t, known, Target{Name: "victim", Policy: policy})
+		a.Allow(0, [][]job.HostIndex{{1, 2}})
+		require.ErrorContains(t, sign(0, other), "is known, but only for other hosts (/known:2)")
+		require.NoError(t, sign(0, own))
+		require.NoError(t, sign(0, own))
+	}
+	a, sign := threeHosts(t, known, Target{Name: "victim", Policy: Strict})
+	a.Allow(0, [][]job.HostIndex{{1, 2}})
+	require.ErrorContains(t, sign(0, own), "is not known", "who demands known keys gets them alone")
 }
 
 // Under "no" a host may show any key instead of the one that is known.
@@ -267,7 +290,7 @@ func TestProofs(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&p)
 			}
-			_, err := a.prove(&tc.target, session, p)
+			_, err := a.prove(t.Context(), &tc.target, session, p)
 			if tc.refused == "" {
 				require.NoError(t, err)
 				return
@@ -332,7 +355,7 @@ func BenchmarkProof(b *testing.B) {
 			p := proofOf(b, tc.signer, tc.algorithm, session)
 			before := cpuTime(b)
 			for b.Loop() {
-				_, err := a.prove(&target, session, p)
+				_, err := a.prove(b.Context(), &target, session, p)
 				require.NoError(b, err)
 			}
 			b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/float64(b.N), "cpu-µs/op")

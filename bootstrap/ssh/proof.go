@@ -2,6 +2,7 @@ package sshboot
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,8 +20,9 @@ type proven struct {
 
 // prove decides whether the session is one with t: with the key that the plan
 // knows of it, or accepts, which has signed the session identifier in the key
-// exchange. A host key signs nothing else that is as short.
-func (a *Authority) prove(t *Target, session []byte, p Proof) (proven, error) {
+// exchange. A host key signs nothing else that is as short. What is known of other
+// hosts it may have to look up.
+func (a *Authority) prove(ctx context.Context, t *Target, session []byte, p Proof) (proven, error) {
 	refuse := func(format string, args ...any) (proven, error) {
 		return proven{}, &RefusedError{Reason: "host " + t.Name + " has not proved itself: " + fmt.Sprintf(format, args...)}
 	}
@@ -52,22 +54,27 @@ func (a *Authority) prove(t *Target, session []byte, p Proof) (proven, error) {
 	if !fresh {
 		return shown, nil
 	}
-	if where := a.whereKnown(shown.key); where != "" {
+	if where := a.whereKnown(ctx, t, shown.key); where != "" {
 		return refuse("host key %s is known, but only for other hosts (%s); if they share it, add %s there",
 			fingerprint(shown.key), where, t.knownHostsName())
 	}
 	return shown, nil
 }
 
-// whereKnown says where known_hosts has a key, "" if it has not.
-func (a *Authority) whereKnown(key ssh.PublicKey) string {
+// whereKnown says where known_hosts has a key for hosts other than t, "" if it has not.
+func (a *Authority) whereKnown(ctx context.Context, t *Target, key ssh.PublicKey) string {
 	a.mu.Lock()
-	elsewhere := a.elsewhere
+	elsewhere, same := a.elsewhere, a.sameHost
 	a.mu.Unlock()
 	if elsewhere == nil {
 		return ""
 	}
-	return elsewhere(key.Marshal())
+	blob := key.Marshal()
+	where := elsewhere(blob)
+	if where != "" && same != nil && same(ctx, blob, t) {
+		return ""
+	}
+	return where
 }
 
 // allowsHostSignature says that a host key of that type may sign in that format

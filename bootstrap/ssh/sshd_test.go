@@ -142,7 +142,8 @@ Match all
 	require.NoError(t, p.Close())
 
 	_, err = d.Start(t.Context(), bootstrap.Host{Index: 1, Name: "lost"}, []string{"cat"})
-	e := wantError(t, err, bootstrap.Resolve, true, "jump host gate cannot connect to outside.invalid")
+	e := wantError(t, err, bootstrap.Resolve, false, "jump host gate cannot connect to outside.invalid")
+	require.Equal(t, bootstrap.NoName, e.Absent)
 	require.Contains(t, e.Hint, "resolve on gate")
 }
 

@@ -45,6 +45,9 @@ type Target struct {
 	Kex algorithmList `cbor:"12,keyasint,omitempty"`
 	// ConnectTimeout bounds the TCP connection; 0 means the Dialer's own.
 	ConnectTimeout time.Duration `cbor:"13,keyasint,omitempty"`
+	// Attempts is how often the connection is tried at least, once a second; 0 leaves
+	// that to who tries.
+	Attempts int `cbor:"14,keyasint,omitempty"`
 
 	// Ciphers and MACs are those to propose.
 	Ciphers algorithmList `cbor:"20,keyasint,omitempty"`

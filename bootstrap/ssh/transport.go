@@ -74,12 +74,15 @@ func tunnelError(err error, hop, next *Target) *bootstrap.Error {
 		Phase: bootstrap.Connect,
 		Err:   fmt.Errorf("jump host %s cannot connect to %s: %s", hop.Name, next.namedAddress(), open.Message),
 	}
+	e.Awaited = "its jump host does not reach it yet"
 	switch {
 	case open.Reason == ssh.Prohibited:
 		e.Permanent = true
 		e.Hint = fmt.Sprintf("sshd on %s must permit forwarding: AllowTcpForwarding, PermitOpen", hop.Name)
+	case strings.Contains(open.Message, "refused"):
+		e.Absent = bootstrap.NoListener
 	case strings.Contains(open.Message, "unknown host") || strings.Contains(open.Message, "not known"):
-		e.Phase, e.Permanent = bootstrap.Resolve, true
+		e.Phase, e.Absent, e.Awaited = bootstrap.Resolve, bootstrap.NoName, "its name is not known yet"
 		e.Hint = fmt.Sprintf("the name must resolve on %s", hop.Name)
 	}
 	return e

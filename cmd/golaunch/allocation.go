@@ -10,7 +10,45 @@ import (
 	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/launcher"
+	"github.com/golaunch/golaunch/placement"
 )
+
+// shared is the allocation around golaunch, in which other golaunch may be; nil outside of
+// one, with --overlap, and in a rank of another golaunch, which runs in the slots of that.
+// Where its hosts can't be read, which are named then, nobody else counts.
+func (c *commandLine) shared() *launcher.Allocation {
+	getenv := func(name string) string { return variable(c.environ, name) }
+	if c.overlap || c.here() || getenv("GOLAUNCH_JOB") != "" {
+		return nil
+	}
+	given, err := hostlist.Allocated(hostlist.Environment{
+		Getenv: getenv,
+		Read:   func(file string, read func(io.Reader) error) error { return withFile(io.Discard, file, read) },
+	})
+	if err != nil || given.ID == "" {
+		return nil
+	}
+	a := &launcher.Allocation{Manager: given.Manager, ID: given.ID, Slots: map[string]int{}}
+	for _, h := range given.Hosts {
+		a.Slots[h.Name] = h.Slots
+	}
+	return a
+}
+
+// untoldSlots has the ranks of a job of Slurm be as many as it has tasks, where it does not
+// tell of the slots of its hosts, as with sbatch -m arbitrary.
+func (c *commandLine) untoldSlots(w io.Writer, o *launcher.Options) {
+	slotted := slices.ContainsFunc(o.Hosts, func(h job.Host) bool { return h.Slots > 0 })
+	named := len(c.hosts) > 0 || c.hostfile != ""
+	step := variable(c.environ, "SLURM_STEP_ID")
+	n, _ := strconv.Atoi(variable(c.environ, "SLURM_NTASKS"))
+	if slotted || named || len(o.Hosts) == 0 || len(o.Apps) > 1 || o.Apps[0].N > 0 || o.PPN > 0 || n < 1 ||
+		!c.inSlurm() || step != "" && step != hostlist.InteractiveStep || c.beginsWith(&srunTool) {
+		return
+	}
+	o.Apps[0].N = n
+	c.tell(w, 0, "SLURM_TASKS_PER_NODE does not say how many ranks each host holds: the %d of SLURM_NTASKS are spread evenly", n)
+}
 
 // allocation returns the hosts that a resource manager has given to the job
 // golaunch runs in, none outside of one. The error says how to do without. Where
@@ -22,7 +60,7 @@ func (c *commandLine) allocation(w io.Writer) ([]job.Host, error) {
 		Read:   func(file string, read func(io.Reader) error) error { return withFile(w, file, read) },
 	})
 	if err == nil && len(given.Hosts) == 0 {
-		given.Hosts, err = operatorHosts(w, getenv)
+		given.Hosts, err = c.operatorHosts(w, getenv)
 	}
 	if n, _ := strconv.Atoi(getenv("SLURM_STEP_NUM_TASKS")); n > 1 && getenv("SLURM_PROCID") == "0" && len(given.Hosts) > 0 {
 		c.tell(w, 0, "srun runs %d golaunch beside each other, each of which starts all ranks of a job of its own: leave srun out, or give it -n1", n)
@@ -38,26 +76,6 @@ func (c *commandLine) allocation(w io.Writer) ([]job.Host, error) {
 		return nil, fmt.Errorf("-r %d: the allocation has %s, of which the first is 0", c.relative, count(len(given.Hosts), "host"))
 	}
 	return given.Hosts[c.relative:], nil
-}
-
-// operatorHosts are the hosts of the file that an operator names.
-func operatorHosts(w io.Writer, getenv func(string) string) ([]job.Host, error) {
-	for _, o := range hostlist.Operators {
-		name := getenv(o.Hosts)
-		if name == "" {
-			continue
-		}
-		var file hostlist.File
-		err := withFile(w, name, func(r io.Reader) (err error) {
-			file, err = hostlist.ParseFile(r, name)
-			return err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", o.Hosts, err)
-		}
-		return file.Hosts, nil
-	}
-	return nil, nil
 }
 
 // nodesHere says what becomes of the nodes of another launcher's line where no hosts are
@@ -94,9 +112,8 @@ func onNodes(o *launcher.Options, named, ordered bool) error {
 	return nil
 }
 
-// spread sets the slots of the first n hosts, which are to hold the ranks, so that these
-// are spread evenly over all of them, or, where slots don't suffice for that, fill them
-// one after the other so that each has one at least.
+// spread sets the slots of the first n hosts, which are to hold the ranks, as
+// placement.SpreadSlots does; where these are spread evenly, those of the others, too.
 func spread(hosts []job.Host, n int, o *launcher.Options) {
 	ranks := 0
 	for _, a := range o.Apps {
@@ -105,17 +122,14 @@ func spread(hosts []job.Host, n int, o *launcher.Options) {
 	if ranks == 0 || o.PPN > 0 {
 		return
 	}
-	each := (ranks + n - 1) / n
-	if !slices.ContainsFunc(hosts[:n], func(h job.Host) bool { return h.Slots > 0 && h.Slots < each }) {
-		for i := range hosts {
-			hosts[i].Slots = 0
-		}
-		return
+	slots := make([]int, len(hosts))
+	for i, h := range hosts {
+		slots[i] = h.Slots
 	}
-	for i, h := range hosts[:n] {
-		if after := n - 1 - i; h.Slots > 1 && ranks > after {
-			hosts[i].Slots = min(h.Slots, ranks-after)
-		}
-		ranks -= hosts[i].Slots
+	if placement.SpreadSlots(ranks, slots[:n]) {
+		clear(slots)
+	}
+	for i := range hosts {
+		hosts[i].Slots = slots[i]
 	}
 }

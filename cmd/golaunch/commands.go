@@ -89,6 +89,15 @@ func findCommand(name string) *command {
 	return &all[i]
 }
 
+// commandNames are the words by which commands are called.
+func commandNames() []string {
+	var names []string
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
 // parsed is the action of a command whose words are flags, as package pflag reads
 // them, and arguments. Its help needs neither.
 func parsed(name string, f *pflag.FlagSet, act action) action {

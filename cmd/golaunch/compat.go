@@ -39,6 +39,10 @@ type row struct {
 	// also goes before it everywhere: it rewrites the tool's values, and leaves
 	// golaunch's alone.
 	over, also bool
+	partly     bool // some of its values are passed over, others answered
+	// alone says that what fits is nobody else's: it shows whose line it is, though
+	// golaunch has a flag of that name.
+	alone bool
 }
 
 // How many arguments follow, where that is no number.
@@ -102,9 +106,27 @@ func pass(names string, values int, text string) row {
 	}}
 }
 
+// passFor is pass for a flag whose value may ask for what golaunch has no equal of: fits
+// tells whether it does not, of no value too, and otherwise says what to do.
+func passFor(names string, values int, text, otherwise string, fits func(v []string) bool) row {
+	return row{names: names, values: values, verb: passes, partly: true, text: text + "; else answered: " + otherwise, to: func(p *pasted, v []string) ([]string, string) {
+		if !fits(v) {
+			return nil, otherwise
+		}
+		p.note("%s", text)
+		return nil, ""
+	}}
+}
+
 // first is r, with over.
 func (r row) first() row {
 	r.over = true
+	return r
+}
+
+// onlyHere is r, which goes before golaunch's own flag for values that nobody else has.
+func (r row) onlyHere(fits func(w word, next []string) bool) row {
+	r.also, r.alone, r.fits = true, true, fits
 	return r
 }
 

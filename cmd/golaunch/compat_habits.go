@@ -30,8 +30,18 @@ func (c *commandLine) habits() {
 	case c.beginsWith(&rshTool):
 		c.Names = overlay.MVAPICHNames
 	}
-	if c.isLineOf(&openMPITool) || slices.Contains(c.asked, &openMPITool) {
-		c.OpenMPI = true // what a script or Python starts does not show it
+	if c.likeOpenMPI() && !c.flags.Changed("unbuffered") {
+		c.Unbuffered = true
+	}
+	if c.timed {
+		switch c.Label {
+		case launcher.LabelRank:
+			c.Label = "%t [%r] "
+		case launcher.LabelHost:
+			c.Label = "%t [%r@%h] "
+		default:
+			c.Label = "%t " + c.Label
+		}
 	}
 	if c.isLineOf(&torchrunTool) {
 		standard := []string{"TORCHELASTIC_RUN_ID=none"}
@@ -40,6 +50,12 @@ func (c *commandLine) habits() {
 		}
 		c.genv = append(standard, c.genv...) // of one name the last counts
 	}
+}
+
+// likeOpenMPI tells whether the line begins with a command of Open MPI's, and is no other
+// launcher's: mpiexec is MPICH's as much, where nothing tells them apart.
+func (c *commandLine) likeOpenMPI() bool {
+	return c.beginsWith(&openMPITool) || c.calledBy == "mpirun" && c.lineOf == nil
 }
 
 func (c *commandLine) srunHabits() {
@@ -59,7 +75,10 @@ func (c *commandLine) srunHabits() {
 // its variable says, or one on each node, they are spread over all nodes, and -w names
 // some that are among these.
 func (c *commandLine) srunNodes(w io.Writer, o *launcher.Options) error {
-	if !c.beginsWith(&srunTool) || !c.inSlurm() || c.hostfile != "" || c.here() || len(o.Apps) > 1 {
+	if c.isLineOf(&srunTool) && c.inSlurm() && c.mapBy == placement.Seq && !c.here() {
+		return c.allocationOrder(w, o)
+	}
+	if !c.beginsWith(&srunTool) || !c.inSlurm() || c.hostfile != "" || c.mapBy == placement.Seq || c.hetSize() > 1 || c.here() || len(o.Apps) > 1 {
 		return nil
 	}
 	given := o.Hosts
@@ -100,6 +119,23 @@ func (c *commandLine) srunNodes(w io.Writer, o *launcher.Options) error {
 	if (c.mapBy == "" || c.mapBy == placement.Slot) && nodes <= len(o.Hosts) {
 		o.Nodes = nodes
 	}
+	return nil
+}
+
+// allocationOrder numbers hosts as the allocation does, whatever the order of their ranks:
+// others come after its own.
+func (c *commandLine) allocationOrder(w io.Writer, o *launcher.Options) error {
+	all, err := c.allocation(w)
+	if err != nil {
+		return err
+	}
+	place := func(h job.Host) int {
+		if i := slices.IndexFunc(all, func(a job.Host) bool { return a.Name == h.Name }); i >= 0 {
+			return i
+		}
+		return len(all)
+	}
+	slices.SortStableFunc(o.Hosts, func(a, b job.Host) int { return place(a) - place(b) })
 	return nil
 }
 
@@ -148,6 +184,9 @@ func (c *commandLine) tellHabits(w io.Writer, o *launcher.Options) {
 	if program := o.Apps[0].Argv[0]; len(c.asked) == 0 && len(calledAs(program)) > 0 && c.flags.ArgsLenAtDash() < 0 {
 		c.tell(w, 0, "%s is the program here, which each rank starts; write golaunch %s ... for its line to be read, golaunch ... -- %s where the program is meant",
 			program, program, program)
+	}
+	if c.pack != "" {
+		c.tell(w, 0, "%s: Pack: ranks are spread over the hosts as without it; -N says over how many", c.pack)
 	}
 	open := o.Apps[0].N == 0 && o.PPN == 0
 	if slotted := slices.ContainsFunc(o.Hosts, func(h job.Host) bool { return h.Slots > 0 }); !open || slotted || len(o.Hosts) == 0 {

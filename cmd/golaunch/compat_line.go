@@ -19,15 +19,17 @@ type pasted struct {
 	answers []string
 	notes   []string // what -v tells
 
-	listMPI    bool   // srun's --mpi=list
+	app        int    // that is read, by its number on the line
+	iface      string // of the first, by Open MPI's parameter
 	multiProg  bool   // the program is srun's file of programs
 	appFile    string // a file of apps
 	cpus       int    // of each rank, as srun's line says; 0 where it does not
+	het        []int  // the components of a heterogeneous job whose hosts the app has
 	elements   int    // of processing, of each rank, as Open MPI's line says; 0 where it does not
 	stage      bool   // the programs are brought to the hosts
 	python     pythonWish
-	plane      int    // the ranks of a block that srun deals; 0 where it does not
 	redirects  bool   // torchrun's output goes to files
+	timed      bool   // lines of output have the time in front
 	standalone bool   // torchrun's ranks run on this machine alone
 	counted    string // what its --nproc-per-node counts on this machine, and the number
 }
@@ -47,10 +49,11 @@ func (e answersError) Error() string { return strings.Join(e, "\n") }
 // one error. The line may begin with the name of its launcher, as in srun -N4 ./app,
 // and golaunch be called by that name.
 func (c *commandLine) readPasted(args []string) (*pasted, [][]string, error) {
-	p := &pasted{c: c, asked: calledAs(filepath.Base(os.Args[0]))}
+	c.calledBy = filepath.Base(os.Args[0])
 	if len(args) > 0 && calledAs(args[0]) != nil {
-		p.asked, args = calledAs(args[0]), args[1:]
+		c.calledBy, args = args[0], args[1:]
 	}
+	p := &pasted{c: c, asked: calledAs(c.calledBy)}
 	parts := splitApps(args)
 	p.decide(parts)
 	parts, err := p.parts(parts)
@@ -62,10 +65,11 @@ func (c *commandLine) readPasted(args []string) (*pasted, [][]string, error) {
 
 // parts rewrites apps, and says with err why the line can't be read.
 func (p *pasted) parts(raw [][]string) ([][]string, error) {
-	parts := make([][]string, len(raw))
+	var parts [][]string
 	var programs []string
 	for i, part := range raw {
 		said := len(p.answers)
+		p.app = i
 		flags, rest, err := p.read(part)
 		if i > 0 {
 			for j := said; j < len(p.answers); j++ {
@@ -87,8 +91,9 @@ func (p *pasted) parts(raw [][]string) ([][]string, error) {
 			p.checkTorchrun(flags)
 		}
 		flags = p.widen(flags)
-		flags = p.deal(flags)
-		parts[i] = append(flags, rest...)
+		for _, own := range p.hetParts(flags, i, len(raw)) {
+			parts = append(parts, append(own, rest...))
+		}
 	}
 	if p.stage && !p.multiProg {
 		for _, program := range programs {

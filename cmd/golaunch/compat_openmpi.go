@@ -48,11 +48,11 @@ var openMPITool = tool{
 		as("set-env", "--env"),
 		answer("unset-env", 1, "take it from golaunch, as in env -u NAME golaunch"),
 		answer("prepend-env append-env", 2, answerSet),
-		turns("mca omca", 2, "`--env OMPI_MCA_KEY=VALUE`; what is for the launcher becomes its flag", mca("--env")),
-		turns("gmca gomca", 2, "`--genv OMPI_MCA_KEY=VALUE`", mca("--genv")),
+		turns("mca omca", 2, "`--env OMPI_MCA_KEY=VALUE`; what is for the launcher becomes its flag, btl_tcp_if_include `--iface`", mca("--env")),
+		turns("gmca gomca", 2, "`--genv OMPI_MCA_KEY=VALUE`, or as `--mca`", mca("--genv")),
 		turns("pmixmca", 2, "`--env PMIX_MCA_KEY=VALUE`", pmixMCA("--env")),
 		turns("gpmixmca", 2, "`--genv PMIX_MCA_KEY=VALUE`", pmixMCA("--genv")),
-		pass("prtemca", 2, "golaunch is not PRRTE, whose parameters these are"),
+		turns("prtemca", 2, "golaunch's flag where there is one, as with --mca; else passed over: golaunch is not PRRTE, whose parameters these are", prteMCA),
 		answer("am tune", 1, answerMCAFile),
 		same("wdir", "--wdir", 1),
 		as("wd", "--wdir"),
@@ -66,7 +66,7 @@ var openMPITool = tool{
 		}),
 		answer("preload-files", 1, "use --stage FILE for each; ranks find them in $GOLAUNCH_STAGE_DIR"),
 		pass("personality", 1, "golaunch sees which MPI library a program has"),
-		pass("pset", 1, "the processes are one world"),
+		answer("pset", 1, "golaunch names no sets of processes: leave it out, and choose by rank"),
 		answer("index-argv-by-rank", 0, "ranks know their number by PMI_RANK and RANK"),
 
 		// How agents are started.
@@ -88,17 +88,19 @@ var openMPITool = tool{
 		pass("fwd-mpirun-port", 0, "golaunch listens at no port"),
 		pass("enable-instant-on-support", 0, "golaunch chooses how it starts"),
 		pass("set-sid", 0, "agents leave the session in any case"),
-		pass("tmpdir", 1, "golaunch leaves no files on the hosts"),
+		value("tmpdir", "`--genv OMPI_MCA_orte_tmpdir_base=DIR`: where ranks of Open MPI 4 have their files", func(v []string) ([]string, string) {
+			return []string{"--genv", "OMPI_MCA_orte_tmpdir_base=" + v[0]}, ""
+		}),
 		pass("leave-session-attached", 0, "what agents say comes back in any case"),
 
 		// Input, output, end.
 		same("stdin", "--stdin", 1),
 		means("tag-output", "--label"),
-		answer("timestamp-output", 0, answerTimestamp),
-		value("output", "`--label` for tag; else answered", outputDirectives).where(isDirective),
-		answer("output-filename output-directory", 1, answerOutFiles),
+		turns("timestamp-output", 0, "`--label='%t '`, with --tag-output `'%t [%r] '`", withTime),
+		turns("output", 1, "`--label` for tag and timestamp, `--log-dir`, `--tee` for dir, `--out`, `--err`, `--tee` for file, the latter but for :nocopy; else answered", outputDirectives).where(isDirective),
+		value("output-filename output-directory", "`--log-dir`, and `--tee` but for :nocopy; files are DIR/attempt-0/RANK.out and RANK.err", logDir),
 		answer("merge-stderr-to-stdout", 0, answerMerge),
-		pass("stream-buffering", 1, "golaunch holds no output back"),
+		value("stream-buffering", "`--genv OMPI_MCA_ompi_stream_buffering=N`, and `OMPI_MCA_ess_base_stream_buffering=N` of Open MPI 4: MPI_Init sets the buffering of standard output", streamBuffering),
 		answer("xml", 0, "--label marks each line with its rank"),
 		answer("xml-file", 1, "--label marks each line with its rank"),
 		same("timeout", "--timeout", 1),
@@ -108,13 +110,14 @@ var openMPITool = tool{
 		pass("disable-recovery", 0, "a rank that fails ends the job"),
 		turns("max-restarts", 1, "`--restarts`, of the whole job", restarts),
 		value("runtime-options rtos", "`--keep-going`, `--timeout`; else answered", runtimeOptions),
-		pass("forward-signals", 1, "'golaunch help signals' says which signals reach the ranks"),
+		passFor("forward-signals", 1, "golaunch passes these on", "golaunch passes on INT, QUIT, USR1, USR2, ALRM, VTALRM, XCPU and CONT; TERM and HUP end the ranks", forwarded),
 		pass("report-child-jobs-separately", 0, "the exit status is that of the rank that failed first"),
 
 		// Looking inside.
 		same("v verbose", "--verbose", 0),
 		same("q quiet", "--quiet", 0),
-		same("h help", "--help", 0),
+		same("h", "-h", 0),
+		same("help", "--help", 0),
 		means("V version", "--version"),
 		means("do-not-launch", "--dry-run"),
 		answer("display", 1, answerPlan),
@@ -133,6 +136,27 @@ var openMPITool = tool{
 		answer("stop-on-exec stop-in-init stop-in-app", optional, answerDebug),
 		answer("xterm", 1, answerDebug),
 	},
+}
+
+// streamBuffering says how far a program's libraries hold output back: 0 not at all, 1 up to
+// the end of a line, 2 as to a file.
+func streamBuffering(v []string) ([]string, string) {
+	if v[0] != "0" && v[0] != "1" && v[0] != "2" {
+		return nil, "it is 0 (not at all), 1 (up to the end of a line) or 2 (as to a file)"
+	}
+	return []string{"--genv", "OMPI_MCA_ompi_stream_buffering=" + v[0], "--genv", "OMPI_MCA_ess_base_stream_buffering=" + v[0]}, ""
+}
+
+// forwarded tells whether golaunch passes all signals of a list on.
+func forwarded(v []string) bool {
+	for word := range strings.SplitSeq(strings.ToUpper(v[0]), ",") {
+		switch strings.TrimPrefix(strings.TrimSpace(word), "SIG") {
+		case "", "NONE", "ALL", "INT", "TERM", "HUP", "QUIT", "USR1", "USR2", "ALRM", "VTALRM", "XCPU", "TSTP", "CONT":
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // restarts is how often a program is started anew.
@@ -169,24 +193,70 @@ func isDirective(w word, next []string) bool {
 func noDirective(w word, next []string) bool { return !isDirective(w, next) }
 
 // outputDirectives are PRRTE's words for output.
-func outputDirectives(v []string) (flags []string, answer string) {
-	for word := range strings.SplitSeq(strings.ToLower(v[0]), ",") {
-		name, _, _ := strings.Cut(word, "=")
-		switch name {
+func outputDirectives(p *pasted, v []string) (flags []string, answer string) {
+	for word := range strings.SplitSeq(v[0], ",") {
+		name, value, _ := strings.Cut(word, "=")
+		switch strings.ToLower(name) {
 		case "tag", "tag-detailed", "tag-fullname", "rank":
 			flags = append(flags, "--label")
 		case "raw":
 		case "timestamp":
-			return nil, answerTimestamp
+			p.timed = true
 		case "merge", "merge-stderr-to-stdout":
 			return nil, answerMerge
-		case "dir", "directory", "file", "filename":
-			return nil, answerOutFiles
+		case "dir", "directory":
+			more, answer := logDir([]string{value})
+			if answer != "" {
+				return nil, answer
+			}
+			flags = append(flags, more...)
+		case "file", "filename":
+			name, tee, answer := shownToo(value)
+			if answer != "" {
+				return nil, answer
+			}
+			name = strings.ReplaceAll(name, "%", "%%")
+			flags = append(append(flags, "--out", name+".%r.out", "--err", name+".%r.err"), tee...)
 		default:
 			return nil, "--label marks each line with its rank"
 		}
 	}
 	return flags, ""
+}
+
+// withTime puts the time in front of every line.
+func withTime(p *pasted, _ []string) ([]string, string) {
+	p.timed = true
+	return nil, ""
+}
+
+// shownToo is the name of a file or a directory, and the flag by which its output is shown
+// as well, unless :nocopy follows the name.
+func shownToo(value string) (name string, tee []string, answer string) {
+	name, words, _ := strings.Cut(value, ":")
+	tee = []string{"--tee"}
+	for word := range strings.SplitSeq(words, ",") {
+		switch strings.ToLower(word) {
+		case "", "copy":
+		case "nocopy":
+			tee = nil
+		default:
+			return "", nil, word + ": " + answerOutFiles
+		}
+	}
+	if name == "" {
+		return "", nil, answerLog
+	}
+	return name, tee, ""
+}
+
+// logDir is a directory for the output of all ranks.
+func logDir(v []string) ([]string, string) {
+	name, tee, answer := shownToo(v[0])
+	if answer != "" {
+		return nil, answer
+	}
+	return append([]string{"--log-dir", name}, tee...), ""
 }
 
 // runtimeOptions are PRRTE's words for the end of a job.

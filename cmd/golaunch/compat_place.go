@@ -1,10 +1,16 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/placement"
 )
 
@@ -103,6 +109,7 @@ func isPartOfHost(word string) bool {
 // rankBy is Open MPI's value. golaunch's own it leaves as they are.
 func rankBy(v []string) ([]string, string) {
 	switch {
+	case strings.HasPrefix(v[0], placement.Plane): // golaunch's, right or wrong
 	case asSlot[v[0]] || v[0] == "fill":
 		return []string{"--rank-by", "slot"}, ""
 	case isPartOfHost(v[0]) || v[0] == "span" || strings.Contains(v[0], ":"):
@@ -117,56 +124,96 @@ func rankFile(v []string) ([]string, string) {
 }
 
 // distribution is srun's value, and that of mpirun_rsh of MVAPICH2's network-aware
-// job launcher, pt2pt: by the communication graph of --metis-file.
+// job launcher, pt2pt: by the communication graph of --metis-file. Its further words are of
+// sockets and cores, which --bind-to chooses here.
 func distribution(p *pasted, v []string) ([]string, string) {
-	word, _, _ := strings.Cut(v[0], ",") // NoPack and Pack, of which golaunch has neither
-	if size, ok := strings.CutPrefix(strings.ToLower(word), "plane="); ok {
+	word, pack, _ := strings.Cut(strings.ToLower(v[0]), ",")
+	if p.c.pack = ""; pack == "pack" {
+		p.c.pack = "-m"
+	}
+	first, within, parts := strings.Cut(word, ":")
+	for part := range strings.SplitSeq(within, ":") {
+		switch part {
+		case "block", "cyclic", "fcyclic", "*":
+		default:
+			if parts {
+				return nil, answerWithin
+			}
+		}
+	}
+	if parts && within != "*" && within != "*:*" {
+		p.note("-m %s: --bind-to says on which sockets and cores of their host ranks run", v[0])
+	}
+	if size, ok := strings.CutPrefix(first, "plane="); ok {
 		n, err := strconv.Atoi(size)
 		if err != nil || n < 1 {
 			return nil, "a plane has a number of ranks, as in plane=2"
 		}
-		p.plane = n
-		return nil, ""
+		return []string{"--map-by", placement.Slot, "--rank-by", fmt.Sprint(placement.Plane, n)}, ""
 	}
-	switch word {
-	case "block", "block:block", "block:cyclic", "block:*", "*", "*:*":
-		return []string{"--map-by", "slot"}, ""
-	case "cyclic", "cyclic:block", "cyclic:cyclic", "cyclic:*":
-		return []string{"--map-by", "node"}, ""
-	case "pt2pt":
-		return []string{"--map-by", "topology"}, ""
+	switch first {
+	case "block", "*":
+		return []string{"--map-by", placement.Slot}, ""
+	case "cyclic":
+		return []string{"--map-by", placement.Node}, ""
 	case "arbitrary":
-		return nil, answerRankMap
+		return []string{"--map-by", placement.Seq}, ""
+	case "pt2pt":
+		return []string{"--map-by", placement.Topology}, ""
 	}
 	return nil, answerWithin
 }
 
-// deal puts blocks of ranks on each host in turn, as srun's plane does: each host has as
-// many ranks as --map-by node would give it. It needs both numbers.
-func (p *pasted) deal(flags []string) []string {
-	if p.plane == 0 {
-		return flags
+// slurmDistribution places ranks as a job of Slurm was asked to, by salloc or sbatch -m or
+// by the user's environment, where the line says nothing of it. What it cannot have is told
+// on w. In a step the variables are those of srun, which has placed golaunch itself.
+func (c *commandLine) slurmDistribution(w io.Writer) error {
+	const name = "SLURM_DISTRIBUTION"
+	value := strings.ToLower(variable(c.environ, name))
+	file := variable(c.environ, "SLURM_HOSTFILE")
+	step := variable(c.environ, "SLURM_STEP_ID")
+	inStep := step != "" && step != hostlist.InteractiveStep
+	if !c.inSlurm() || inStep || c.here() || c.rankBy != "" || c.metisFile != "" || c.topology != "" && c.topology != topologyNone {
+		return nil
 	}
-	ranks, _ := strconv.Atoi(p.valueOf(flags, "np")) // what is no number is refused with the flags
-	hosts, _ := strconv.Atoi(p.valueOf(flags, "nodes"))
-	if ranks < 1 || ranks > mostMapped || hosts < 1 || hosts > ranks {
-		p.answers = append(p.answers, fmt.Sprintf("plane=%d: say how many ranks on how many hosts, as in -N 4 -n 16", p.plane))
-		return flags
+	said, listed := c.mapBy != "", len(c.hosts) > 0 || c.hostfile != ""
+	if said && c.mapBy != placement.Seq && !(c.isLineOf(&srunTool) && file != "") {
+		return nil
 	}
-	var b strings.Builder
-	left := make([]int, hosts)
-	for i := range left {
-		left[i] = (ranks + hosts - 1 - i) / hosts
-	}
-	for rank, host := 0, 0; rank < ranks; host = (host + 1) % hosts {
-		n := min(p.plane, left[host])
-		left[host] -= n
-		for range n {
-			fmt.Fprintf(&b, "rank %d=+n%d\n", rank, host)
-			rank++
+	if !said && !listed && value != "" && !strings.HasPrefix(value, "arbitrary") {
+		if value == "plane" {
+			value = "plane=" + variable(c.environ, "SLURM_DIST_PLANESIZE")
 		}
+		p := &pasted{c: c}
+		flags, answer := distribution(p, []string{value})
+		if c.pack != "" {
+			c.pack = name
+		}
+		if answer != "" || slices.Contains(flags, placement.Topology) {
+			c.tell(w, 0, "%s: %s: %s", name, value, cmp.Or(answer, answerWithin))
+			flags = nil
+		}
+		for i := 0; i+1 < len(flags); i += 2 {
+			if err := c.flags.Set(strings.TrimPrefix(flags[i], "--"), flags[i+1]); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		c.tell(w, 1, "%s=%s: ranks are placed so", name, value)
 	}
-	p.c.rankMap, p.c.rankMapName = b.String(), fmt.Sprintf("plane=%d", p.plane)
-	p.plane = 0
-	return append(flags, "--map-by", placement.File+p.c.rankMapName)
+	// Slurm takes the hosts of the ranks from this file wherever it is named.
+	arbitrary := c.mapBy == placement.Seq || !said && strings.HasPrefix(value, "arbitrary")
+	switch {
+	case listed || c.rankMap != "" || c.PPN > 0 && !arbitrary:
+		return nil
+	case file != "" && (arbitrary || c.isLineOf(&srunTool)):
+		if _, err := os.Stat(file); err != nil { // the user may not know of it
+			return fmt.Errorf("SLURM_HOSTFILE: %s: %w", file, reason(err))
+		}
+		c.hostfile, c.mapBy, c.rankBy = file, placement.Seq, ""
+	case arbitrary && said:
+		return errors.New("-m arbitrary: name the host of each rank, in order, with -w or -F, or in the file that SLURM_HOSTFILE names")
+	case arbitrary:
+		c.tell(w, 0, "%s=arbitrary: the host of each rank is in no file that SLURM_HOSTFILE names: ranks are placed by --map-by slot", name)
+	}
+	return nil
 }

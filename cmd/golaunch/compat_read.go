@@ -79,6 +79,14 @@ func (r *row) suits(w word, next []string) bool {
 	return r.fits == nil || r.fits(w, next)
 }
 
+// valueIs tells whether a word has a value, and that is of a form.
+func valueIs(form func(value string) bool, w word, next []string) bool {
+	if w.attached {
+		return form(w.value)
+	}
+	return len(next) > 0 && form(next[0])
+}
+
 // split cuts a cluster of the tool's letters, with the value of the last: -c8, -ul. A
 // value that begins with a letter is one only where loose. It is nil for what is none.
 func (t *tool) split(w word, loose bool) []word {
@@ -123,10 +131,10 @@ func (p *pasted) reads(t *tool, args []string) (r reading) {
 		flag, written := p.c.own(w)
 		row := t.row(w.name)
 		switch last, ours := p.ownCluster(w); {
-		case row != nil && row.suits(w, args) && (!written || row.over):
+		case row != nil && row.suits(w, args) && (!written || row.over || row.alone):
 			_, used, _ := row.arguments(w, args)
 			args = args[used:]
-			if flag == nil {
+			if flag == nil || row.alone {
 				r.foreign++
 			}
 		case flag != nil || ours:
@@ -157,6 +165,35 @@ func (p *pasted) reads(t *tool, args []string) (r reading) {
 	return r
 }
 
+// isOwn tells whether golaunch's own flags, as golaunch writes them, lead up to the program
+// of an app: the words behind a program are the program's, whatever a tool would take them
+// for.
+func (p *pasted) isOwn(args []string) bool {
+	for len(args) > 0 && isFlag(args[0]) {
+		w := newWord(args[0])
+		args = args[1:]
+		flag, written := p.c.own(w)
+		attached := w.attached
+		if slices.ContainsFunc(tools, func(t *tool) bool { r := t.row(w.name); return r != nil && r.alone && r.suits(w, args) }) {
+			return false
+		}
+		if !written {
+			last, ours := p.ownCluster(w)
+			if !ours {
+				return false
+			}
+			flag, attached = last, false
+		}
+		if flag != nil && flag.NoOptDefVal == "" && !attached {
+			if len(args) == 0 {
+				return false
+			}
+			args = args[1:]
+		}
+	}
+	return len(args) > 0
+}
+
 // ownCluster tells whether a word is a cluster of golaunch's own letters, and which flag at
 // its end has its value still to come.
 func (p *pasted) ownCluster(w word) (last *pflag.Flag, ours bool) {
@@ -167,13 +204,16 @@ func (p *pasted) ownCluster(w word) (last *pflag.Flag, ours bool) {
 	return last, err == nil
 }
 
-// decide finds out whose line it is: that of the tools of one family, where no other
-// knows all of its words that golaunch does not have, or reads as many words as flags.
-// Where the line has the name of several, it is that of those which know most of its
-// words.
+// decide finds out whose line it is: golaunch's own where golaunch's flags alone lead up to
+// the program. Else it is that of the tools of one family, where no other knows all of its
+// words that golaunch does not have, or reads as many words as flags. Where the line has the
+// name of several, it is that of those which know most of its words.
 func (p *pasted) decide(parts [][]string) {
 	from := p.asked
 	if from == nil {
+		if !slices.ContainsFunc(parts, func(part []string) bool { return !p.isOwn(part) }) {
+			return
+		}
 		from = tools
 	}
 	var some, nearest best
@@ -458,7 +498,7 @@ func (r *row) lacks(w word, values, flags []string) bool {
 // unable is the line for a word whose row gave an answer: of a flag that golaunch has an
 // equal of, it is the value that has none.
 func (r *row) unable(w word, values []string, answer string) string {
-	if r.verb != becomes || len(values) == 0 {
+	if r.verb != becomes && !r.partly || len(values) == 0 {
 		return noEqual(w.arg, answer)
 	}
 	value := strconv.Quote(strings.Join(values, " "))

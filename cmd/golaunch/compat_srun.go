@@ -20,7 +20,7 @@ var srunTool = tool{
 		as("x", "--exclude").first().where(func(w word, next []string) bool {
 			return w.attached && w.long || !strings.Contains(next[0], "=")
 		}),
-		turns("m distribution", 1, "`--map-by`; plane=SIZE with -n and -N", distribution),
+		turns("m distribution", 1, "`--map-by`; plane=SIZE `--rank-by plane:SIZE`; arbitrary `--map-by seq`; words for sockets and cores are left to --bind-to", distribution),
 		means("O overcommit", "--oversubscribe"),
 		same("oversubscribe", "--oversubscribe", 0),
 		pass("s", 0, "hosts are shared as the allocation says"),
@@ -30,7 +30,7 @@ var srunTool = tool{
 		answer("ntasks-per-gpu", 1, answerSlots),
 		answer("spread-job", 0, answerSpread),
 		answer("use-min-nodes", 0, answerInclude),
-		answer("het-group", 1, "all components of the job are used; name hosts in -H to use some"),
+		turns("het-group", 1, "`--hosts`: those of these components of a heterogeneous job; ranks are for each", hetGroups),
 		turns("multi-prog", 0, "an app for each line of the file", func(p *pasted, _ []string) ([]string, string) {
 			p.multiProg = true
 			return nil, ""
@@ -39,7 +39,7 @@ var srunTool = tool{
 		// Binding.
 		value("cpu-bind cpu_bind", "`--bind-to`, `--report-bindings`", cpuBind),
 		value("mem-bind", "nothing for local, none and words of -v's; else answered: "+answerMemory, memBind),
-		pass("hint", 1, "ranks are bound only as --bind-to says"),
+		passFor("hint", 1, "ranks are bound only as --bind-to says", answerThreads, func(v []string) bool { return v[0] == "multithread" }),
 		answer("threads-per-core", 1, answerThreads),
 		answer("accel-bind", 1, answerDevice),
 		answer("gpu-bind", 1, answerDevice),
@@ -51,8 +51,8 @@ var srunTool = tool{
 		as("D chdir", "--wdir"),
 		turns("export", 1, "`--env-none` unless ALL is in it, and `--genv` for each variable", exportList).where(fitsExport),
 		pass("E preserve-env", 0, "Slurm's variables of the allocation stay as they are"),
-		pass("propagate", optional, "resource limits always go along"),
-		turns("mpi", 1, "nothing: golaunch serves what the program's MPI library asks for; `list` prints what that may be", mpiType),
+		passFor("propagate", optional, "resource limits always go along", answerLimits, func(v []string) bool { return len(v) == 0 || v[0] == "ALL" }),
+		turns("mpi", 1, "`--mpi`; what golaunch has no word for is `--mpi auto`, pmix with a version `--mpi pmix`", mpiOf).onlyHere(isSrunMPI),
 		pass("resv-ports", optional, "golaunch needs no ports of the nodes"),
 		answer("prolog", 1, answerScript),
 		answer("epilog", 1, answerScript),
@@ -71,19 +71,21 @@ var srunTool = tool{
 		turns("pty", optional, "`--pty`; =0 too, another descriptor is answered: "+answerPTY, ptyOf).first(),
 
 		// Input, output, end.
-		turns("o output", 1, "`--out`; %t becomes %r, %N becomes %h, %j is the Slurm job's number; none is `/dev/null`; without -e it has both streams", patternFor("--out")).asWell().where(noDirective),
+		turns("o output", 1, "`--out`; %t becomes %r, %N becomes %h, %j is the Slurm job's number; none is `/dev/null`; a rank's number is `--show`; without -e it has both streams", patternFor("--out")).asWell().where(noDirective),
 		turns("e error", 1, "`--err`; as -o; none is `/dev/null`", patternFor("--err")).asWell(),
 		turns("i input", 1, "`--stdin`; a file is answered: "+answerInput, inputOf).asWell(),
 		same("l label", "--label", 0),
-		pass("u unbuffered", 0, "golaunch holds no output back"),
+		same("u unbuffered", "--unbuffered", 0),
 		value("open-mode", "nothing for truncate; else answered: "+answerAppend, openMode),
 		value("t time", "`--timeout`; 10 is ten minutes, 1:30:00 is 90 minutes", slurmTime),
-		value("W wait", "nothing for 0; else answered: "+answerWait, waitOf),
+		value("W", "nothing for 0; else answered: "+answerWait, waitOf),
+		value("wait", "nothing for 0; else answered: "+answerWait, waitOf).where(isSeconds).first(),
 		turns("K kill-on-bad-exit", optional, "nothing: a rank that fails ends the job; with 0 `--keep-going`", killOnBadExit),
 		turns("k no-kill", optional, "nothing for off; else answered: "+answerLost, noKill),
 		pass("X disable-status", 0, "the first Ctrl-C goes to the ranks, the second ends them"),
 		pass("quit-on-interrupt", 0, "a second Ctrl-C ends the ranks"),
-		pass("oom-kill-step", optional, "a rank that is killed ends the job"),
+		passFor("oom-kill-step", optional, "a rank that is killed ends the job", "--keep-going lets the others go on when a rank fails, for whatever cause",
+			func(v []string) bool { return len(v) == 0 || v[0] == "1" }),
 		answer("signal", 1, "golaunch sends SIGTERM at the end of --timeout, and SIGKILL --grace later"),
 		pass("msg-timeout", 1, "--lost-after says when a silent node counts as lost"),
 		pass("slurmd-debug", 1, "there is no slurmd between; -v has golaunch tell more"),
@@ -92,8 +94,9 @@ var srunTool = tool{
 		// Looking inside.
 		same("v verbose", "--verbose", 0),
 		means("Q quiet", "--quiet"),
-		same("h help", "--help", 0),
-		means("usage", "--help"),
+		same("h", "-h", 0),
+		same("help", "--help", 0),
+		same("usage", "--usage", 0),
 		means("V version", "--version"),
 		answer("test-only", 0, answerPlan),
 		pass("acctg-freq", 1, "golaunch keeps no accounts; --report FILE has what each rank used"),
@@ -101,9 +104,9 @@ var srunTool = tool{
 
 		// The allocation.
 		pass("exclusive", optional, "the hosts of the allocation are used as they are"),
-		pass("overlap", 0, "golaunch reserves nothing in the allocation"),
-		pass("exact", 0, "golaunch reserves nothing in the allocation"),
-		turns("I immediate", optional, "nothing: golaunch does not wait for hosts", immediate),
+		same("overlap", "--overlap", 0),
+		pass("exact", 0, "golaunch reserves slots, and what ranks are bound to"),
+		turns("I immediate", optional, "nothing: "+waits, immediate),
 		pass("no-shell", 0, "golaunch starts programs only"),
 		turns("jobid", 1, "nothing for the allocation's own; else answered: "+answerJob, ownJob),
 		pass("external-launcher", 0, "golaunch starts agents by itself"),
@@ -111,8 +114,10 @@ var srunTool = tool{
 		answer("Z no-allocate", 0, "name the hosts in -H or -f"),
 		allocation("A account", 1),
 		allocation("p partition", 1),
-		allocation("q qos", 1).first(),
-		pass("J job-name", 1, "golaunch gives jobs no names"),
+		allocation("q qos", 1).first().where(func(w word, next []string) bool {
+			return w.attached || !strings.Contains(next[0], "/") // golaunch's -q, and a program
+		}),
+		turns("J job-name", 1, "`--genv SLURM_JOB_NAME=NAME`; nothing in an allocation, which has one", jobName),
 		allocation("C constraint", 1),
 		allocation("cluster-constraint", 1),
 		allocation("M clusters", 1),
@@ -121,7 +126,7 @@ var srunTool = tool{
 		allocation("gpus-per-socket", 1),
 		allocation("cpus-per-gpu", 1),
 		allocation("gpu-freq", 1),
-		allocation("cpu-freq", 1),
+		answer("cpu-freq", 1, "golaunch sets no frequencies: have a script do it that starts the program, or the job's prolog"),
 		allocation("gres", 1),
 		allocation("gres-flags", 1),
 		allocation("mem", 1),
@@ -160,8 +165,7 @@ var srunTool = tool{
 		allocation("priority", 1),
 		allocation("reboot", 0),
 		allocation("time-min", 1),
-		allocation("gid", 1),
-		allocation("uid", 1),
+		answer("gid uid", 1, "ranks run as who starts golaunch: start it as that user, as in sudo -u"),
 		pass("T threads", 1, "golaunch chooses how many hosts it starts at a time"),
 	},
 }

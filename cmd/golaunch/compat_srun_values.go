@@ -62,6 +62,15 @@ func hostsOrFile(v []string) ([]string, string) {
 	return []string{"--hosts", v[0]}, ""
 }
 
+// jobName is the name of the job that srun makes outside of an allocation.
+func jobName(p *pasted, v []string) ([]string, string) {
+	if p.c.inSlurm() {
+		p.note("the allocation has a name")
+		return nil, ""
+	}
+	return []string{"--genv", "SLURM_JOB_NAME=" + v[0]}, ""
+}
+
 // memBind is srun's and numactl's word for memory.
 func memBind(v []string) ([]string, string) {
 	switch v[0] {
@@ -70,25 +79,6 @@ func memBind(v []string) ([]string, string) {
 	}
 	return nil, answerMemory
 }
-
-// mpiType is srun's name of what MPI libraries speak.
-func mpiType(p *pasted, v []string) ([]string, string) {
-	if v[0] == "list" {
-		p.listMPI = true
-		return nil, ""
-	}
-	if strings.HasPrefix(v[0], "pmix") {
-		return []string{"--pmix"}, ""
-	}
-	p.note("golaunch serves what the program's MPI library asks for")
-	return nil, ""
-}
-
-// mpiTypes is what --mpi=list prints.
-const mpiTypes = `golaunch serves what the program's MPI library asks for, whatever --mpi says:
-  PMI-1, PMI-2   MPICH, MVAPICH2, Intel MPI, Open MPI 3 and 4
-  PMIx           Open MPI 5 and what else links libpmix; with --pmix all programs
-`
 
 // sendLibs is srun's wish to bring libraries.
 func sendLibs(_ *pasted, v []string) ([]string, string) {
@@ -107,6 +97,8 @@ func patternFor(flag string) func(p *pasted, v []string) ([]string, string) {
 			return nil, ""
 		case v[0] == "none":
 			return []string{flag, os.DevNull}, ""
+		case err == nil && flag == "--out":
+			return []string{"--show", v[0]}, ""
 		case err == nil:
 			return nil, answerOneRank
 		}
@@ -216,6 +208,14 @@ func slurmTime(v []string) ([]string, string) {
 	return []string{"--timeout", strconv.FormatUint(seconds, 10)}, ""
 }
 
+// isSeconds tells whether a value is a number of seconds: golaunch's own --wait has none.
+func isSeconds(w word, next []string) bool {
+	return valueIs(func(value string) bool {
+		_, err := strconv.ParseUint(value, 10, 32)
+		return err == nil
+	}, w, next)
+}
+
 // waitOf is how long srun waits for the other ranks once one has ended.
 func waitOf(v []string) ([]string, string) {
 	if v[0] == "0" {
@@ -243,6 +243,9 @@ func killOnBadExit(p *pasted, v []string) ([]string, string) {
 	return nil, ""
 }
 
+// waits is for how long golaunch does, whatever --immediate says.
+const waits = "golaunch waits for late hosts as --connect-timeout says, and for slots of an allocation until they are free"
+
 // immediate is how many seconds srun waits for hosts.
 func immediate(p *pasted, v []string) ([]string, string) {
 	if len(v) > 0 {
@@ -250,7 +253,7 @@ func immediate(p *pasted, v []string) ([]string, string) {
 			return nil, noNumber(v[0], "a number of seconds")
 		}
 	}
-	p.note("golaunch does not wait for hosts")
+	p.note(waits)
 	return nil, ""
 }
 

@@ -88,12 +88,16 @@ func TestRows(t *testing.T) {
 // holds only in its own lines, or for values that golaunch does not have.
 func TestHiddenFlags(t *testing.T) {
 	f := newCommandLine(nil).flags
-	var over, also []string
+	var over, also, differ []string
 	for _, of := range tools {
 		for _, r := range of.rows {
 			for name := range strings.FieldsSeq(r.names) {
-				if f.Lookup(name) == nil && (len(name) > 1 || f.ShorthandLookup(name) == nil) {
+				own := f.Lookup(name)
+				if own == nil && (len(name) > 1 || f.ShorthandLookup(name) == nil) {
 					continue
+				}
+				if own != nil && (own.NoOptDefVal == "") != (r.values == 1) && !r.over && !r.also {
+					differ = append(differ, of.name+" "+name)
 				}
 				if r.over {
 					over = append(over, of.name+" "+name)
@@ -104,10 +108,14 @@ func TestHiddenFlags(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, []string{"mpirun of Open MPI x", "srun N", "srun nodes", "srun x", "srun pty", "srun profile", "srun q"}, over)
+	assert.Equal(t, []string{"mpirun of Open MPI x", "srun N", "srun nodes", "srun x", "srun pty", "srun wait", "srun profile", "srun q", "torchrun tee"}, over)
 	assert.Equal(t, []string{
-		"openmpi map-by", "openmpi rank-by", "hydra map-by", "srun o", "srun e", "srun i",
+		"openmpi map-by", "openmpi rank-by", "hydra map-by", "srun mpi", "srun o", "srun e", "srun i",
 	}, also)
+	// With another number of values than golaunch's, written with one dash in manuals.
+	assert.Equal(t, []string{
+		"mpiexec of MPICH genv", "mpiexec of MPICH env", "mpiexec of MPICH profile", "mpiexec of Intel MPI trace", "mpirun_rsh show",
+	}, differ)
 }
 
 // The page of the tables is what they say.
@@ -257,24 +265,54 @@ func FuzzApps(f *testing.F) {
 	})
 }
 
-// Lines that may be of Open MPI's mpirun have what scripts start count as Open MPI's.
-func TestProgramsOfOpenMPI(t *testing.T) {
-	for line, want := range map[string]bool{
-		"mpirun -np 2 ./wrapper":               true,
-		"mpirun -np 2 -l ./wrapper":            true, // Hydra's letter
-		"mpirun -H a --pmi-port ./wrapper":     true,
-		"mpiexec -n 2 python3 app.py":          true,
-		"mpirun.openmpi -n 2 ./wrapper":        true,
-		"--mca btl tcp,self -np 2 ./wrapper":   true,
-		"--open-mpi -n 2 ./wrapper":            true,
-		"-n 2 ./wrapper":                       false,
-		"mpiexec.hydra -n 2 ./wrapper":         false,
-		"mpirun_rsh -np 2 a b ./wrapper":       false,
-		"srun -n 2 --mpi=pmix ./wrapper":       false,
-		"torchrun --nproc-per-node 2 train.py": false,
+// --mpi and the flags that it has replaced.
+func TestMPIOfALine(t *testing.T) {
+	type is struct{ openMPI, pmix, fix, noFix, none bool }
+	flags := func(c *commandLine) is { return is{c.OpenMPI, c.PMIx, c.MPICHFix, c.NoMPICHFix, c.NoMPI} }
+	for line, want := range map[string]is{
+		"-n 2 ./a":                          {},
+		"--mpi auto ./a":                    {},
+		"--mpi mpich ./a":                   {fix: true},
+		"--mpi openmpi ./a":                 {openMPI: true},
+		"--mpi=pmix ./a":                    {pmix: true},
+		"--mpi none ./a":                    {noFix: true, none: true},
+		"srun -n 2 --mpi=pmix ./a":          {pmix: true},
+		"srun -n 2 --mpi=pmix_v4 ./a":       {pmix: true},
+		"srun -n 2 --mpi=pmi2 ./a":          {},
+		"-n 2 --mpi pmix_v3 ./a":            {pmix: true},
+		"srun -n 2 --mpi=none ./a":          {noFix: true, none: true},
+		"-N4 --mpi=cray_shasta ./a":         {},
+		"--open-mpi ./a":                    {openMPI: true},
+		"--pmix ./a":                        {pmix: true},
+		"--mpich-fix ./a":                   {fix: true},
+		"--no-mpich-fix ./a":                {noFix: true},
+		"mpirun -np 2 ./wrapper":            {}, // which MPI is found out
+		"--mca btl tcp,self -np 2 ./a":      {},
+		"mpirun -H a --pmi-port ./wrapper":  {},
+		"mpiexec -n 2 --mpi openmpi app.py": {openMPI: true},
+		"--open-mpi --no-mpich-fix ./a":     {openMPI: true, noFix: true},
 	} {
 		c := newCommandLine(nil)
 		require.NoError(t, c.parse(strings.Fields(line)), line)
-		assert.Equal(t, want, c.OpenMPI, line)
+		assert.Equal(t, want, flags(c), line)
 	}
+	for _, x := range []struct {
+		variables, line string
+		want            is
+	}{ // the line counts more
+		{"GOLAUNCH_MPI=pmix", "./a", is{pmix: true}},
+		{"GOLAUNCH_MPI=pmix", "--mpich-fix ./a", is{fix: true}},
+		{"GOLAUNCH_MPI=mpich", "--no-mpich-fix ./a", is{noFix: true}},
+		{"GOLAUNCH_OPEN_MPI=1", "--mpi pmix ./a", is{pmix: true}},
+		{"GOLAUNCH_OPEN_MPI=1", "--pmix ./a", is{pmix: true}},
+		{"GOLAUNCH_MPICH_FIX=1", "--mpi auto ./a", is{}},
+		{"GOLAUNCH_MPICH_FIX=1", "--no-mpich-fix ./a", is{noFix: true}},
+		{"GOLAUNCH_OPEN_MPI=1", "--no-mpich-fix ./a", is{openMPI: true, noFix: true}},
+		{"GOLAUNCH_OPEN_MPI=1 GOLAUNCH_NO_MPICH_FIX=1", "./a", is{openMPI: true, noFix: true}},
+	} {
+		c := newCommandLine(strings.Fields(x.variables))
+		require.NoError(t, c.parse(strings.Fields(x.line)), x)
+		assert.Equal(t, x.want, flags(c), x)
+	}
+	assert.ErrorContains(t, newCommandLine(nil).parse([]string{"--mpi", "ompi", "./a"}), `"ompi" is none; auto, mpich, openmpi, pmix, none are`)
 }

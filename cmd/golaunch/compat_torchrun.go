@@ -50,23 +50,24 @@ var torchrunTool = tool{
 		// Output and end.
 		as("log-dir log_dir", "--log-dir"),
 		turns("r redirects", 1, "nothing: --log-dir has both streams of all ranks", redirects),
-		value("t tee", "nothing for 0; else answered: "+answerTee, tee),
+		value("t", "`--tee`, but for 0", tee),
+		value("tee", "`--tee`, but for 0", tee).where(isStreams).first(),
 		answer("log-line-prefix-template log_line_prefix_template", 1, "--label puts [rank] in front of every line"),
-		answer("local-ranks-filter local_ranks_filter", 1, "use -o 'out.%r', and read the files of these ranks"),
+		value("local-ranks-filter local_ranks_filter", "`--show local:RANKS`", func(v []string) ([]string, string) {
+			return []string{"--show", "local:" + v[0]}, ""
+		}),
 		answer("duplicate-stdout-filters duplicate_stdout_filters", 1, answerOutFiles),
 		answer("duplicate-stderr-filters duplicate_stderr_filters", 1, answerOutFiles),
 		answer("logs-specs logs_specs", 1, answerOutFiles),
 		pass("signals-to-handle signals_to_handle", 1, "'golaunch help signals' says which signals reach the ranks"),
 		as("shutdown-timeout shutdown_timeout", "--grace"),
-		same("h help", "--help", 0),
+		same("h", "-h", 0),
+		same("help", "--help", 0),
 		answer("print-completion print_completion", 1, "golaunch completion prints golaunch's own"),
 	},
 }
 
-const (
-	answerTee = "--log-dir has the output in files alone; leave it out, and tail -f DIR/attempt-0/0.out shows rank 0's"
-	answerLog = "name the directory, as in --log-dir DIR"
-)
+const answerLog = "name the directory, as in --log-dir DIR"
 
 // redirects are the streams that go to files; whether there is a directory for them is
 // checked once the line is read.
@@ -77,12 +78,29 @@ func redirects(p *pasted, v []string) ([]string, string) {
 	return nil, ""
 }
 
+// isStreams tells whether a value names streams, of all ranks, as 3 does, or of some, as
+// 0:1,1:3: golaunch's own --tee has none.
+func isStreams(w word, next []string) bool {
+	return valueIs(func(value string) bool {
+		for item := range strings.SplitSeq(value, ",") {
+			rank, streams, some := strings.Cut(item, ":")
+			if !some {
+				rank, streams = "0", item
+			}
+			if _, err := strconv.ParseUint(rank, 10, 31); err != nil || len(streams) != 1 || !strings.Contains("0123", streams) {
+				return false
+			}
+		}
+		return true
+	}, w, next)
+}
+
 // tee are the streams that go to files and to the terminal.
 func tee(v []string) ([]string, string) {
 	if v[0] == "0" {
 		return nil, ""
 	}
-	return nil, answerTee
+	return []string{"--tee"}, ""
 }
 
 const answerOnce = "call golaunch once, on one machine: it starts the ranks of all nodes"
@@ -189,7 +207,7 @@ func (p *pasted) checkTorchrun(flags []string) {
 	}
 	elsewhere := nodes != "" && nodes != "1" || p.valueOf(flags, "hosts") != "" || p.valueOf(flags, "hostfile") != ""
 	if what, n, _ := strings.Cut(p.counted, " "); what != "" && elsewhere {
-		p.answers = append(p.answers, fmt.Sprintf("--nproc-per-node: %q is not known of other hosts before they are reached; give the number, as in --nproc-per-node %s", what, n))
+		p.answers = append(p.answers, fmt.Sprintf("--nproc-per-node: the number of other hosts' %ss is not known before they are reached; give it, as in --nproc-per-node %s", strings.ToUpper(what), n))
 	}
 }
 
@@ -197,7 +215,7 @@ func (p *pasted) checkTorchrun(flags []string) {
 func numaBinding(v []string) ([]string, string) {
 	switch v[0] {
 	case "node":
-		return []string{"--bind-to", "numa"}, ""
+		return []string{"--bind-to", "gpu"}, ""
 	case "socket":
 		return []string{"--bind-to", "socket"}, ""
 	case "core-complex":

@@ -58,7 +58,7 @@ func places() []place {
 	for _, c := range commands() {
 		p := place{name: c.name, help: c.help}
 		f, _ := c.setup()
-		f.VisitAll(func(f *pflag.Flag) { p.flags = append(p.flags, f) })
+		eachShown(f, func(f *pflag.Flag) { p.flags = append(p.flags, f) })
 		if c.words != nil {
 			p.words = c.words()
 		}
@@ -67,7 +67,7 @@ func places() []place {
 	app := newFlagSet(appPlace)
 	new(appFlags).define(app)
 	p := place{name: appPlace}
-	app.VisitAll(func(f *pflag.Flag) { p.flags = append(p.flags, f) })
+	eachShown(app, func(f *pflag.Flag) { p.flags = append(p.flags, f) })
 	return append(all, p)
 }
 
@@ -84,10 +84,7 @@ func dashedNames(f *pflag.Flag) []string {
 
 // fill puts the names of the commands, and each value of parts, into a script.
 func fill(script string, parts map[string][]string) string {
-	var names []string
-	for _, c := range commands() {
-		names = append(names, c.name)
-	}
+	names := commandNames()
 	all := []string{"@DEFAULT@", defaultCommand, "@NAMES@", strings.Join(names, " "), "@PATTERN@", strings.Join(names, " | ")}
 	for _, key := range slices.Sorted(maps.Keys(parts)) {
 		all = append(all, key, strings.Join(parts[key], "\n"))

@@ -14,7 +14,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/hostlist"
+	"github.com/golaunch/golaunch/internal/environ"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/launcher/doctor"
@@ -26,8 +28,10 @@ const doctorUsage = "doctor [FLAG]... [HOST]..."
 func doctorHead() string {
 	return `Says what would fail, host by host, before a job does: starts an agent on each host, as
 a job does, and has it run one rank that looks around. Hosts that are alike are shown
-together; those that cannot be reached are named with the reason. Exit status 1 tells
-that there are problems. Without hosts it looks at an allocation's, or at this machine.
+together; those that cannot be reached are named with the reason. It tells what 16 ranks
+on a host meet in its limits, and whether hosts answer one another at the addresses that
+MPI uses: of up to 8 all, of more some. Exit status 1 tells that there are problems.
+Without hosts it looks at an allocation's, or at this machine.
 
   golaunch doctor -f hosts
   golaunch doctor 'n[001-128]'
@@ -36,7 +40,7 @@ that there are problems. Without hosts it looks at an allocation's, or at this m
 
 // doctorFlags are flags of run, which doctor hands on.
 func doctorFlags() []string {
-	return []string{"hosts", "hostfile", "exclude", "bootstrap", "ssh-config", "ssh-option", "exec-command", "connect-timeout", "copy-agent", "verbose"}
+	return []string{"hosts", "hostfile", "exclude", "bootstrap", "ssh-config", "ssh-option", "exec-command", "connect-timeout", "wait", "copy-agent", "agent-path", "verbose"}
 }
 
 // setupDoctor is the command that looks at hosts.
@@ -117,7 +121,7 @@ func doctorJob(e env, flags []string) (o launcher.Options, err error) {
 		return o, err
 	}
 	c := newCommandLine(os.Environ())
-	words := slices.Concat(flags, []string{"--ppn", "1", "--stage", self, "--stdin", "none", "--label=%h\t", "--wdir", "/", self, doctor.Word, dir})
+	words := slices.Concat(flags, []string{"--ppn", "1", "--stage", self, "--stdin", "none", "--mpi", "none", "--label=%h\t", "--wdir", "/", self, doctor.Word, dir})
 	if err := c.parse(words); err != nil {
 		return o, err
 	}
@@ -132,9 +136,23 @@ func doctorJob(e env, flags []string) (o launcher.Options, err error) {
 			hosts = append(hosts, h)
 		}
 	}
+	argv := &o.Apps[0].Argv
+	kind, given := registry.Find(o.Bootstrap)
+	if !given && len(o.Hosts) > 0 {
+		kind, _ = registry.For(o.Environ, o.Hosts) // as the launcher takes it
+	}
+	if kind.Container != nil && kind.Container(o.BootstrapValues) && o.EnvFrom.In(true) == environ.Node {
+		*argv = []string{self, doctor.Word, ""} // ranks run in the image's directory where there is none
+	}
+	if o.AgentPath != "" {
+		(*argv)[0], o.Stage = o.AgentPath, nil
+		*argv = append(*argv, o.AgentPath)
+	}
 	o.Hosts, o.Nodes, o.Spares, o.AllowDeadNodes, o.Prelaunch, o.Apps[0].N = hosts, 0, 0, len(hosts) > 1, false, 0
 	o.OutPattern, o.ErrPattern, o.DryRun, o.KeepGoing, o.Fold, o.Restarts, o.LogDir = "", "", false, true, false, 0, ""
+	o.Show, o.Unbuffered = "", false
 	o.ReportFile, o.TraceFile, o.ProfileFile = "", "", ""
+	o.Allocation = nil // it is to look where other golaunch use all slots, and to take none from them
 	return o, nil
 }
 
@@ -147,6 +165,7 @@ func diagnoses(printed, said string, hosts []job.Host, from, to time.Time) (text
 	}
 	groups := map[string][]job.Host{} // that are alike, by what is said of them
 	heard := map[string]bool{}
+	var everyone []doctor.Found
 	for line := range strings.Lines(printed) {
 		host, facts, ok := strings.Cut(line, "\t")
 		var f doctor.Facts
@@ -154,6 +173,7 @@ func diagnoses(printed, said string, hosts []job.Host, from, to time.Time) (text
 			return "", false, errors.New("what the ranks print is wrong")
 		}
 		heard[host] = true
+		everyone = append(everyone, doctor.Found{Host: host, Facts: f})
 		lines := f.Lines(host)
 		found := f.Problems(from, to)
 		for _, p := range found {
@@ -178,6 +198,11 @@ func diagnoses(printed, said string, hosts []job.Host, from, to time.Time) (text
 		}
 		fmt.Fprintf(&b, "%s\n%s", hostlist.Fold(groups[block]), text)
 	}
+	slices.SortFunc(everyone, func(x, y doctor.Found) int { return cmp.Compare(at[x.Host], at[y.Host]) })
+	if lines, wrong := doctor.Network(everyone); len(lines) > 0 {
+		problems = problems || wrong
+		fmt.Fprintf(&b, "between hosts\n  %s\n", strings.Join(lines, "\n  "))
+	}
 	var lost []job.Host
 	for _, h := range hosts {
 		if !heard[h.Name] {
@@ -186,12 +211,22 @@ func diagnoses(printed, said string, hosts []job.Host, from, to time.Time) (text
 	}
 	if len(lost) > 0 {
 		problems = true
-		fmt.Fprintf(&b, "%s\n  problem    no agent could be started\n", hostlist.Fold(lost))
-		for line := range strings.Lines(said) {
-			if why, ok := strings.CutPrefix(line, "golaunch:   host"); ok {
-				fmt.Fprintf(&b, "             host%s", why)
-			}
-		}
+		fmt.Fprintf(&b, "%s\n%s", hostlist.Fold(lost), silence(said))
 	}
 	return b.String(), problems, nil
+}
+
+// silence is why nothing was heard of hosts, by what golaunch said: they have no agent, or
+// the loss of a host has ended the job before they told.
+func silence(said string) string {
+	what, reasons := "no agent could be started", ""
+	for line := range strings.Lines(said) {
+		if why, ok := strings.CutPrefix(line, "golaunch:   host"); ok {
+			reasons += "             host" + why
+		} else if why, ok := strings.CutPrefix(line, "golaunch: host"); ok && strings.Contains(line, " (rank") {
+			what = "nothing was found out: the job ended before, with the loss of a host"
+			reasons += "             host" + why
+		}
+	}
+	return "  problem    " + what + "\n" + reasons
 }

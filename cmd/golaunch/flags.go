@@ -25,15 +25,19 @@ type commandLine struct {
 	excluded []job.Host
 	relative int // the place of the first host in the allocation
 	envNone  bool
+	overlap  bool       // slots of other golaunch are used, too
 	further  []appFlags // of the apps after the first
 	topology string     // a file, a word, topologyAuto or topologyNone; "" is none
 	mapFile  string
 	placeFlags
 	sequence []string // the names of --hosts or --hostfile, one for each mention
-	help     bool
+	help     bool     // all of it
+	usage    bool     // a page of it
 	version  bool
-	listMPI  bool   // srun's --mpi=list
-	rankMap  string // the rank file that Hydra's -rankmap, or srun's plane, means
+	mpi      string // --mpi
+	listMPI  bool   // --mpi=list
+	rankMap  string // the rank file that Hydra's -rankmap means
+	pack     string // what asked srun to fill one host after the other: -m, or a variable
 	// rankMapName is what that file is called.
 	rankMapName string
 	// The launcher's word that --nodes was given by, "" where it is golaunch's own.
@@ -41,6 +45,8 @@ type commandLine struct {
 	lineOf    []*tool  // whose line it is; nil where it is golaunch's own, or not known
 	errOwn    bool     // srun's standard error goes where it does without a file
 	asked     []*tool  // those with a command of the name by which the line begins
+	timed     bool     // Open MPI's --timestamp-output
+	calledBy  string   // the name by which the line begins, where it is a launcher's
 	notes     []string // what -v tells of the words of other launchers
 
 	flags *pflag.FlagSet
@@ -83,8 +89,12 @@ const (
 var groups = []string{groupJob, groupHosts, groupPlace, groupTree, groupIO, groupDebug}
 
 // exclusive are flags of which one on the command line sets aside the
-// environment variables of the others.
-var exclusive = [][]string{{"env-none", "env-from"}, {"hosts", "hostfile", "nodes"}, {"quiet", "verbose"}, {"degree", "degree-rule"}, {"map-by", "metis-file"}}
+// environment variables of the others. --nodes takes of the hosts that variables
+// name: it is set aside by hosts, and sets none aside.
+var exclusive = [][]string{
+	{"env-none", "env-from"}, {"hosts", "hostfile"}, {"quiet", "verbose"}, {"degree", "degree-rule"}, {"map-by", "metis-file"},
+	{"mpi", "open-mpi"}, {"mpi", "pmix"}, {"mpi", "mpich-fix"}, {"mpi", "no-mpich-fix"}, {"open-mpi", "pmix"}, {"mpich-fix", "no-mpich-fix"},
+}
 
 // newCommandLine returns a command line with the defaults, and its flags.
 func newCommandLine(variables []string) *commandLine {
@@ -101,15 +111,12 @@ func newCommandLine(variables []string) *commandLine {
 	f.Var(timeValue{&c.StallAfter}, "stall-after", "name who keeps others waiting after `TIME`; 0 is never")
 	f.Var(timeValue{&c.Grace}, "grace", "`TIME` between SIGTERM and SIGKILL when the job is ended")
 	f.Var(countValue{&c.Restarts, 0, 1000}, "restarts", "start the job again, up to `N` times, if a rank or a node fails")
-	f.BoolVar(&c.KeepGoing, "keep-going", false, "let the other ranks run when one fails; a lost node ends the job")
-	f.BoolVar(&c.OpenMPI, "open-mpi", false, "the programs use Open MPI 3 or 4, though their files do not show it")
-	f.BoolVar(&c.PMIx, "pmix", false, "serve PMIx, too, though the programs do not show that they need it")
-	f.BoolVar(&c.MPICHFix, "mpich-fix", false, "keep MPICH 3.4 to 4.1 from hanging in MPI_Finalize in scripts, too")
-	f.BoolVar(&c.NoMPICHFix, "no-mpich-fix", false, "leave programs of MPICH 3.4 to 4.1 as they are, hanging or not")
+	f.BoolVar(&c.KeepGoing, "keep-going", false, "others run on when a rank fails; lost nodes and failed starts end the job")
+	f.Var(textValue{&c.Iface}, "iface", "have ranks talk over interface `NAME|SUBNET`, as eth1 or 10.1.0.0/16")
+	c.defineMPI(f)
 	f.Var(textValue{&c.PMIVersion}, "pmi", "grant PMI `VERSION` 1.1, or 1.2, which has barriers of groups")
-	f.BoolVar(&c.PMIPort, "pmi-port", false, "ranks connect to PMI_PORT, of their own host only, instead of PMI_FD")
 	f.BoolVar(&c.PMGR, "pmgr", false, "serve PMGR_COLLECTIVE (MVAPICH 1), too, at a port of each host's own")
-	annotate(f, groupJob, "genv", "env-none", "env-from", "timeout", "stall-after", "grace", "restarts", "keep-going", "open-mpi", "pmix", "mpich-fix", "no-mpich-fix", "pmi", "pmi-port", "pmgr")
+	annotate(f, groupJob, "genv", "env-none", "env-from", "timeout", "stall-after", "grace", "restarts", "keep-going", "iface", "pmi", "pmgr")
 
 	c.defineHosts(f)
 	c.definePlace(f)
@@ -123,14 +130,17 @@ func newCommandLine(variables []string) *commandLine {
 
 	f.VarP(stdinValue{&c.Stdin}, "stdin", "i", "who reads standard input: `RANK`, all or none")
 	f.BoolVar(&c.PTY, "pty", false, "give rank 0 a terminal, at which yours types, as srun --pty and ssh -t do")
+	f.BoolVar(&c.Unbuffered, "unbuffered", false, "standard output is a terminal (isatty is true), so no line is held back")
 	f.VarP(labelValue{&c.Label}, "label", "l", "put [rank] before each line; =host: [rank@host]; ='%h %r: ': host and rank")
 	f.Lookup("label").NoOptDefVal = launcher.LabelRank
 	f.BoolVar(&c.Fold, "fold", false, "show equal output once, when all have ended, and who wrote it")
 	f.VarP(textValue{&c.OutPattern}, "out", "o", "write output to files `PATTERN`; %r is the rank, %h the host, %j the job")
 	f.VarP(textValue{&c.ErrPattern}, "err", "e", "write standard error to files `PATTERN`")
 	f.Var(textValue{&c.LogDir}, "log-dir", "write output of each rank to `DIR`/attempt-0/RANK.out and RANK.err")
+	f.BoolVar(&c.Tee, "tee", false, "show output that goes to files, too")
+	f.Var(textValue{&c.Show}, "show", "show output of `RANKS` alone, as in 0,4-7 or local:0; files have that of all")
 	f.Var(sizeValue{&c.LineMax}, "line-max", "keep lines up to `SIZE` in memory (K, M, G)")
-	annotate(f, groupIO, "stdin", "pty", "label", "fold", "out", "err", "log-dir", "line-max")
+	annotate(f, groupIO, "stdin", "pty", "unbuffered", "label", "fold", "out", "err", "log-dir", "tee", "show", "line-max")
 
 	f.BoolVar(&c.DryRun, "dry-run", false, "print the plan and start nothing")
 	f.CountVarP(&c.Verbose, "verbose", "v", "tell more, up to three times")
@@ -144,8 +154,9 @@ func newCommandLine(variables []string) *commandLine {
 	f.Var(oneOf{(*string)(&c.ProfileFrom), textsOf(profile.Triggers())}, "profile-from", "begin to count at `WHEN`: "+either(profile.Triggers()))
 	f.Var(textValue{&c.configFile}, "config", "read further flags from `FILE`, one per line; the command line counts more")
 	f.BoolVar(&c.version, "version", false, "print the version")
-	f.BoolVarP(&c.help, "help", "h", false, "print this help")
-	annotate(f, groupDebug, "dry-run", "verbose", "quiet", "timing", "stats", "report", "trace", "profile", "profile-what", "profile-from", "config", "version", "help")
+	f.BoolVarP(&c.usage, "usage", "h", false, "print the flags that are used most")
+	f.BoolVar(&c.help, "help", false, "print this help")
+	annotate(f, groupDebug, "dry-run", "verbose", "quiet", "timing", "stats", "report", "trace", "profile", "profile-what", "profile-from", "config", "version", "usage", "help")
 
 	describeFlags(f)
 	return c
@@ -157,20 +168,23 @@ func (c *commandLine) defineHosts(f *pflag.FlagSet) {
 	c.defineBootstraps(f)
 	f.Var(listValue{&c.exclude}, "exclude", "use all `HOSTS` but these")
 	f.Var(countValue{&c.Nodes, 1, launcher.MaxForkNodes}, "nodes", "use `N` of the hosts; without any, N nodes of this machine ("+registry.Local().Name+")")
+	f.BoolVar(&c.overlap, "overlap", false, "in an allocation, use slots and cores that other golaunch use, too")
 	f.Var(timeValue{&c.ConnectTimeout}, "connect-timeout", "give a host up after `TIME` without answer")
+	f.BoolVar(&c.Wait, "wait", false, "wait for late hosts and unknown names until --connect-timeout")
 	f.BoolVar(&c.AllowDeadNodes, "allow-dead-nodes", false, "go on without unreachable hosts: unused ones, or free slots, replace them")
 	f.Var(countValue{&c.Spares, 0, launcher.MaxRanks}, "spares", "start agents on `N` more hosts, to take the ranks of dead ones")
 	f.BoolVar(&c.Prelaunch, "prelaunch", false, "start agents on hosts without ranks too, for worlds spawned later")
 	f.BoolVar(&c.CopyAgent, "copy-agent", false, "copy the agent to the hosts even if they have golaunch in the same place")
+	f.Var(textValue{&c.AgentPath}, "agent-path", "the hosts have golaunch at `PATH`: start that, without a shell and a copy")
 	f.BoolVar(&c.KeepAgent, "keep-agent", false, "leave the agent on the hosts for the next job")
 	f.Var(listValue{&c.Stage}, "stage", "bring `FILE` to the hosts, to $GOLAUNCH_STAGE_DIR; PROGRAM too, if it is one")
-	annotate(f, groupHosts, "hosts", "hostfile", "exclude", "bootstrap", "nodes", "connect-timeout", "allow-dead-nodes", "spares", "prelaunch", "copy-agent", "keep-agent", "stage")
+	annotate(f, groupHosts, "hosts", "hostfile", "exclude", "bootstrap", "nodes", "overlap", "connect-timeout", "wait", "allow-dead-nodes", "spares", "prelaunch", "copy-agent", "agent-path", "keep-agent", "stage")
 }
 
 // describeFlags says of the flags above what usage, completion and variables need to know.
 func describeFlags(f *pflag.FlagSet) {
 	mark(f, repeatKey, "genv", "exclude", "stage", "verbose")
-	mark(f, noVariable, "env", "genv", "stage", "pty", "version", "help")
+	mark(f, noVariable, "env", "genv", "stage", "pty", "version", "usage", "help")
 	mark(f, filesKey, "stage", "out", "err", "log-dir", "report", "trace", "profile", "config")
 	choices(f, "bootstrap", registry.Names()...)
 	choices(f, "env-from", environ.Froms()...)

@@ -22,7 +22,7 @@ import (
 func TestEveryFlagIsInTheHelp(t *testing.T) {
 	f := newCommandLine(nil).flags
 	help := findCommand(defaultCommand).text(f)
-	f.VisitAll(func(f *pflag.Flag) {
+	eachShown(f, func(f *pflag.Flag) {
 		group := f.Annotations[groupKey]
 		require.Len(t, group, 1, f.Name)
 		assert.Contains(t, groups, group[0], f.Name)
@@ -39,7 +39,7 @@ func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"hostfile", "host-file", 1}, {"lable", "label", 2}, {"degree", "degree", 0}} {
+	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"hostfile", "host-file", 1}, {"lable", "label", 1}, {"hosst", "hosts", 1}, {"ab", "ba", 1}, {"abcd", "dcba", 3}, {"degree", "degree", 0}} {
 		assert.Equal(t, c.want, distance(c.a, c.b), c)
 	}
 }
@@ -143,7 +143,7 @@ func TestCommands(t *testing.T) {
 		for line := range strings.SplitSeq(help, "\n") {
 			assert.LessOrEqual(t, len(line), 104, line)
 		}
-		f.VisitAll(func(f *pflag.Flag) {
+		eachShown(f, func(f *pflag.Flag) {
 			for shell, scriptHas := range map[string]bool{
 				"bash": strings.Contains(bashCompletion(), " --"+f.Name),
 				"zsh":  strings.Contains(zshCompletion(), "--"+f.Name+"[") || strings.Contains(zshCompletion(), "--"+f.Name+"=["),
@@ -163,6 +163,8 @@ func TestACommandBehindFlags(t *testing.T) {
 		{"-n 2 doctor", "golaunch: doctor is a command of golaunch's where it is the first word: golaunch doctor [FLAG]...\n"},
 		{"-q -n 2 doctor", ""},
 		{"-n 2 doctors", ""},
+		{"docter -f hosts", "golaunch: is the command doctor meant? golaunch doctor [FLAG]...\n"},
+		{"unheard-of", ""},
 	} {
 		var errs strings.Builder
 		require.Equal(t, job.ExitNotFound, run(t.Context(), strings.Fields(c.line), launcher.IO{Stderr: &errs}, missing))

@@ -90,6 +90,40 @@ func runHead() string {
 	return b.String()
 }
 
+// usedMost are the flags of usageText, in its order.
+var usedMost = []string{
+	"np", "hosts", "hostfile", "ppn", "env", "wdir", "stdin", "label", "out", "unbuffered", "bind-to", "gpus-per-rank", "timeout", "dry-run", "verbose",
+}
+
+const usageHead = `Usage: golaunch [FLAG]... PROGRAM [ARG]... [: [-n N] PROGRAM [ARG]...]...
+
+  golaunch -n 4 ./app                  four ranks here
+  golaunch -H 'n[001-128]:16' ./app    sixteen on each of 128 hosts
+  golaunch -f hosts -n 100 ./app       on the hosts of a file
+  golaunch srun -N4 -n8 ./app          a line of srun, mpiexec, mpirun, mpirun_rsh or torchrun
+
+`
+
+const usageTail = `
+All flags, commands and exit statuses: golaunch --help. More: golaunch help WORD, as in
+golaunch help output, of a flag, a command or a topic (golaunch help help); man golaunch.
+`
+
+// usageText is the page for the first day.
+func usageText(f *pflag.FlagSet) string {
+	width := 0
+	for _, name := range usedMost {
+		width = max(width, len(flagColumn(f.Lookup(name))))
+	}
+	var b strings.Builder
+	b.WriteString(usageHead)
+	for _, name := range usedMost {
+		fmt.Fprintf(&b, "  %-*s  %s\n", width, flagColumn(f.Lookup(name)), purpose(f.Lookup(name)))
+	}
+	b.WriteString(usageTail)
+	return b.String()
+}
+
 // runTail is what it says after them.
 func runTail() string { return "\n" + valueRules + "\nExit status:\n" + statusText() }
 
@@ -117,9 +151,9 @@ func (c command) text(f *pflag.FlagSet) string {
 // groupText lists the flags of a group, "" if it has none.
 func groupText(f *pflag.FlagSet, group string) string {
 	width := 0
-	f.VisitAll(func(f *pflag.Flag) { width = max(width, len(flagColumn(f))) })
+	eachShown(f, func(f *pflag.Flag) { width = max(width, len(flagColumn(f))) })
 	var b strings.Builder
-	f.VisitAll(func(f *pflag.Flag) {
+	eachShown(f, func(f *pflag.Flag) {
 		if groupOf(f) == group {
 			fmt.Fprintf(&b, "  %-*s  %s\n", width, flagColumn(f), purpose(f))
 		}

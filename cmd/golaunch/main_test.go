@@ -37,11 +37,6 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 		return usageError(stdio.Stderr, err)
 	}
 	w, def := stdio.Stdout, launcher.DefaultOptions()
-	show := func(name string, value, standard any) {
-		if value != standard {
-			fmt.Fprintf(w, "%s %v\n", name, value)
-		}
-	}
 	for i, a := range o.Apps {
 		fmt.Fprintf(w, "app %d n=%d argv=%q", i, a.N, a.Argv)
 		if len(a.Env) > 0 {
@@ -55,6 +50,26 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	if o.RankHosts > 0 {
 		o.Hosts = o.Hosts[:o.RankHosts+o.Spares]
 	}
+	show := func(name string, value, standard any) {
+		if value != standard {
+			fmt.Fprintf(w, "%s %v\n", name, value)
+		}
+	}
+	showHosts(show, o, def)
+	showRanks(show, o, def)
+	if os.Getenv("SHOW_UNBUFFERED") != "" { // a habit of many lines
+		show("unbuffered", o.Unbuffered, def.Unbuffered)
+	}
+	if os.Getenv("SHOW_ENV") != "" {
+		for _, kv := range slices.Concat(o.Env, o.EnvGiven) {
+			fmt.Fprintf(w, "env %s\n", kv)
+		}
+	}
+	return 0
+}
+
+// showHosts shows where ranks run, and how agents come there.
+func showHosts(show func(name string, value, standard any), o, def launcher.Options) {
 	show("hosts", hostlist.Fold(o.Hosts), "")
 	show("bootstrap", o.Bootstrap, def.Bootstrap)
 	show("exec-command", o.BootstrapValues["exec-command"], "")
@@ -64,6 +79,7 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	show("ssh-option", strings.ReplaceAll(o.BootstrapValues["ssh-option"], "\n", " | "), "")
 	show("connect-timeout", o.ConnectTimeout, def.ConnectTimeout)
 	show("miss-after", o.MissAfter, def.MissAfter)
+	show("wait", o.Wait, def.Wait)
 	show("allow-dead-nodes", o.AllowDeadNodes, def.AllowDeadNodes)
 	show("keep-agent", o.KeepAgent, def.KeepAgent)
 	show("stage", strings.Join(o.Stage, " "), "")
@@ -71,10 +87,15 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	show("oversubscribe", o.Oversubscribe, def.Oversubscribe)
 	show("bind-to", o.BindTo, def.BindTo)
 	show("report-bindings", o.ReportBindings, def.ReportBindings)
+	show("iface", o.Iface, def.Iface)
 	show("gpus-per-rank", o.GPUsPerRank, def.GPUsPerRank)
 	show("degree", o.Degree, def.Degree)
 	show("degree-rule", o.DegreeRule, def.DegreeRule)
 	show("lost-after", o.LostAfter, def.LostAfter)
+}
+
+// showRanks shows how ranks run, and what becomes of their output.
+func showRanks(show func(name string, value, standard any), o, def launcher.Options) {
 	show("env-from", o.EnvFrom, def.EnvFrom)
 	show("timeout", o.Timeout, def.Timeout)
 	show("stall-after", o.StallAfter, def.StallAfter)
@@ -82,6 +103,8 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	show("keep-going", o.KeepGoing, def.KeepGoing)
 	show("stdin", o.Stdin, def.Stdin)
 	show("pty", o.PTY, def.PTY)
+	show("tee", o.Tee, def.Tee)
+	show("show", o.Show, def.Show)
 	show("label", o.Label, def.Label)
 	show("out", o.OutPattern, def.OutPattern)
 	show("err", o.ErrPattern, def.ErrPattern)
@@ -92,12 +115,6 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	show("verbose", o.Verbose, def.Verbose)
 	show("quiet", o.Quiet, def.Quiet)
 	show("timing", o.Timing, def.Timing)
-	if os.Getenv("SHOW_ENV") != "" {
-		for _, kv := range slices.Concat(o.Env, o.EnvGiven) {
-			fmt.Fprintf(w, "env %s\n", kv)
-		}
-	}
-	return 0
 }
 
 func TestScripts(t *testing.T) {

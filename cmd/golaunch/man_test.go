@@ -48,7 +48,7 @@ func TestManPages(t *testing.T) {
 			page = "golaunch"
 		}
 		f, _ := c.setup()
-		f.VisitAll(func(f *pflag.Flag) {
+		eachShown(f, func(f *pflag.Flag) {
 			assert.True(t, hasItem(page, strings.TrimSpace(flagColumn(f))), "--%s in %s.1", f.Name, page)
 		})
 	}

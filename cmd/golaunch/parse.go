@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 
@@ -19,11 +21,11 @@ func (c *commandLine) parse(args []string) error {
 	if err != nil {
 		return err
 	}
-	c.notes, c.listMPI, c.lineOf, c.asked = p.notes, p.listMPI, p.line, p.asked
+	c.notes, c.lineOf, c.asked, c.timed = p.notes, p.line, p.asked, p.timed
 	if err := c.parsePart(c.flags, parts[0]); err != nil {
 		return err
 	}
-	if c.help || c.version || c.listMPI {
+	if c.help || c.usage || c.version || c.listMPI {
 		return nil
 	}
 	if err := c.readConfig(); err != nil {
@@ -34,7 +36,7 @@ func (c *commandLine) parse(args []string) error {
 	}
 	c.habits()
 	if c.flags.Changed("connect-timeout") {
-		c.MissAfter = 0 // a time that the user chose holds for every host
+		c.MissAfter = 0 // a time that the user chose holds for every host that is silent
 	}
 	if c.Bootstrap == "auto" {
 		c.Bootstrap = ""
@@ -154,8 +156,8 @@ func (c *commandLine) flagError(err error) error {
 	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		return fmt.Errorf("%s: its value is missing", flagName(e.GetFlag()))
 	}
-	if errors.Is(err, pflag.ErrHelp) { // of a later app, which lacks the flag
-		return wholeJob(c.flags.Lookup("help"))
+	if errors.Is(err, pflag.ErrHelp) { // of a later app, which lacks the flags
+		return errors.New("-h and --help are for the whole job; put them before the first program")
 	}
 	e, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
@@ -238,6 +240,9 @@ func (c *commandLine) setAside(name string) bool {
 			return true
 		}
 	}
+	if name == "nodes" && (c.given["hosts"] || c.given["hostfile"] || c.configured["hosts"] || c.configured["hostfile"]) {
+		return true
+	}
 	if kind, option, ok := registry.Owner(name); ok && option.Own {
 		return !registry.Chosen(kind, c.Bootstrap, c.environ) // meant for when it is
 	}
@@ -267,6 +272,9 @@ func (c *commandLine) addApp(f *pflag.FlagSet, a appFlags) error {
 	if f.Arg(0) == "" {
 		return errors.New("the program's name is empty")
 	}
+	if err := c.programIsFlag(f.Arg(0)); err != nil && f.ArgsLenAtDash() != 0 {
+		return err
+	}
 	app := job.App{Argv: f.Args(), N: a.np, Dir: a.wdir, DirGiven: a.wdir != ""}
 	for _, arg := range a.env {
 		kv, err := c.resolveVariable(arg)
@@ -276,6 +284,26 @@ func (c *commandLine) addApp(f *pflag.FlagSet, a appFlags) error {
 		app.Env = setVariable(app.Env, kv)
 	}
 	c.Apps = append(c.Apps, app)
+	return nil
+}
+
+// minusSign looks like a dash, and is none to Unicode.
+const minusSign = '\u2212'
+
+// programIsFlag is the error for a word that stands where the program does, and was meant
+// for a flag, or for the text of a label.
+func (c *commandLine) programIsFlag(program string) error {
+	dash, size := utf8.DecodeRuneInString(program)
+	switch {
+	case dash >= utf8.RuneSelf && (unicode.Is(unicode.Pd, dash) || dash == minusSign) && size < len(program):
+		meant := "-" + program[size:]
+		if name, _, _ := strings.Cut(program[size:], "="); c.flags.Lookup(name) != nil {
+			meant = "-" + meant
+		}
+		return fmt.Errorf("%s: begins with %U, a dash of text processors; write %s", program, dash, meant)
+	case dash == '%' && c.given["label"]:
+		return fmt.Errorf("the program is %q; the text of --label goes with =, as in --label='%[1]s'", program)
+	}
 	return nil
 }
 
@@ -297,23 +325,28 @@ func nearest(names []string, name string) string {
 	return best
 }
 
-// distance is how many characters to insert, delete or change to turn a into b.
+// distance is how many characters to insert, delete, change or exchange with the next to
+// turn a into b.
 func distance(a, b string) int {
+	var before []int // two characters of a ago
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
+		next := make([]int, len(b)+1)
+		next[0] = i + 1
 		for j := range len(b) {
-			change := diagonal
+			change := row[j]
 			if a[i] != b[j] {
 				change++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+			next[j+1] = min(change, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
 		}
+		before, row = row, next
 	}
 	return row[len(b)]
 }

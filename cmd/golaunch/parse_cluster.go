@@ -34,10 +34,13 @@ func (c *commandLine) lastOfCluster(cluster string) (*pflag.Flag, error) {
 		if flag == nil || flag.Name == "help" && len(cluster) > 1 {
 			return nil, c.unknownFlag("-"+cluster, cluster)
 		}
+		value := cluster[i+1:]
 		if flag.NoOptDefVal != "" {
+			if strings.HasPrefix(value, "=") && len(cluster) > 2 && i == 0 { // -l=host
+				return nil, nil
+			}
 			continue
 		}
-		value := cluster[i+1:]
 		switch {
 		case value == "":
 			return flag, nil

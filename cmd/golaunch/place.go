@@ -32,11 +32,11 @@ func (c *commandLine) definePlace(f *pflag.FlagSet) {
 	f.VarP(countValue{&c.PPN, 1, launcher.MaxRanks}, "ppn", "N", "`N` ranks per host")
 	f.BoolVar(&c.Oversubscribe, "oversubscribe", false, "allow more ranks than slots, or than --bind-to has cores for")
 	f.Var(ruleValue{&c.mapBy}, "map-by", "place by `RULE`: "+either(placement.Forms()))
-	f.Var(oneOf{&c.rankBy, placement.Orders()}, "rank-by", "number ranks on these places by `ORDER`: "+either(placement.Orders()))
+	f.Var(orderValue{&c.rankBy}, "rank-by", "number ranks there by `ORDER`: "+either(append(placement.Orders(), placement.Plane+"N")))
 	f.Var(oneOf{&c.metric, textsOf(mapping.Metrics())}, "metric", "choose among the maps of comm:GRAPH by `METRIC`: "+either(mapping.Metrics()))
 	f.Var(textValue{&c.metisFile}, "metis-file", "place ranks by the communication graph in `FILE`, as --map-by comm:FILE")
 	f.BoolVar(&c.Place.AvoidConflicts, "avoid-path-conflict", false, "of more hosts than needed, take some that share no link, by --topology")
-	f.Var(bindValue{&c.BindTo}, "bind-to", "bind to `WHAT`: none, core[:N], hwthread, socket, numa, l3 or cpu-list:0-3,8")
+	f.Var(bindValue{&c.BindTo}, "bind-to", "bind to `WHAT`: none|core[:N]|hwthread|socket|numa|l3|gpu|cpu-list:0-3,8")
 	f.BoolVar(&c.ReportBindings, "report-bindings", false, "say to which CPUs each rank is bound")
 	f.Var(countValue{&c.GPUsPerRank, 1, launcher.MaxGPUs}, "gpus-per-rank", "give each rank `N` GPUs of its host for itself, by CUDA_VISIBLE_DEVICES")
 	f.Var(textValue{&c.topology}, "topology", "order hosts by their network: `FILE`, a word as torus:8x8x8, auto or none")
@@ -67,6 +67,21 @@ func (v ruleValue) Set(s string) error {
 func (v ruleValue) String() string { return textValue(v).String() }
 
 func (ruleValue) Type() string { return "text" }
+
+// orderValue is the word of an order of ranks.
+type orderValue struct{ p *string }
+
+func (v orderValue) Set(s string) error {
+	if !placement.IsOrder(s) {
+		return fmt.Errorf("%q is none; %s and %sN are", s, strings.Join(placement.Orders(), ", "), placement.Plane)
+	}
+	*v.p = s
+	return nil
+}
+
+func (v orderValue) String() string { return textValue(v).String() }
+
+func (orderValue) Type() string { return "text" }
 
 // oneOf is one of some words.
 type oneOf struct {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/report/page"
 )
 
@@ -135,25 +137,33 @@ func (t *reportFlags) reportNetwork(w io.Writer) (*page.Network, error) {
 	return &page.Network{From: n.from, Router: n.router, Names: n.names}, nil
 }
 
-// writePage writes a page to a file, whole or not at all. It takes the place of an earlier page, and of no other file.
+// writePage writes a page to a file, whole or not at all. It takes the place of an earlier page, whose mode it has, and
+// of no other file. A new one is for those to read whom umask lets: a page is there to be shown.
 func writePage(name string, text []byte) error {
-	switch info, err := os.Stat(name); {
+	info, err := unix.StatOutput(name, 0)
+	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return fmt.Errorf("-o %w", err)
 	case info.IsDir():
 		return fmt.Errorf("-o %s: it is a directory", name)
 	case !info.Mode().IsRegular():
-		return os.WriteFile(name, text, 0o600)
+		return writeAsIs(name, text)
 	case info.Size() > 0 && !isPage(name):
 		return fmt.Errorf("-o %s: there is such a file, which golaunch report has not written; remove it, or say another name", name)
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".golaunch-report-*")
+	unnamed := filepath.Join(filepath.Dir(name), ".golaunch-report-"+rand.Text())
+	f, err := os.OpenFile(unnamed, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return fmt.Errorf("-o %s: %w", name, reason(err))
 	}
 	defer os.Remove(f.Name()) // where it was not renamed
-	_, err = f.Write(text)
+	if info != nil {
+		err = f.Chmod(info.Mode().Perm())
+	}
+	if err == nil {
+		_, err = f.Write(text)
+	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), name)
 	}
@@ -161,6 +171,16 @@ func writePage(name string, text []byte) error {
 		return fmt.Errorf("-o %s: %w", name, reason(err))
 	}
 	return nil
+}
+
+// writeAsIs writes to a pipe or a device.
+func writeAsIs(name string, text []byte) error {
+	f, err := unix.OpenOutput(name, 0, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("-o %w", err)
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
 }
 
 // isPage says whether a file is a page that golaunch report wrote.

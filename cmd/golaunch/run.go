@@ -33,18 +33,23 @@ func (c *commandLine) run(e env, words []string) (int, error) {
 	switch {
 	case c.help:
 		return e.print(findCommand(defaultCommand).text(c.flags)), nil
+	case c.usage:
+		return e.print(usageText(c.flags)), nil
 	case c.version:
 		return e.print(versionLine() + "\n"), nil
 	case c.listMPI:
-		return e.print(mpiTypes), nil
-	}
-	rule, value, err := c.rule()
-	if err != nil {
-		return 0, err
+		return e.print(mpiList()), nil
 	}
 	w := e.stdio.Stderr
 	if c.Quiet {
 		w = io.Discard
+	}
+	if err := c.slurmDistribution(w); err != nil {
+		return 0, err
+	}
+	rule, value, err := c.rule()
+	if err != nil {
+		return 0, err
 	}
 	for _, note := range c.notes {
 		c.tell(w, 1, "%s", printable(note))
@@ -66,10 +71,20 @@ func (c *commandLine) run(e env, words []string) (int, error) {
 		return 0, err
 	}
 	status := e.launch(e.ctx, o, e.stdio)
-	if name := o.Apps[0].Argv[0]; status == job.ExitNotFound && findCommand(name) != nil {
-		c.tell(w, 0, "%s is a command of golaunch's where it is the first word: golaunch %s [FLAG]...", name, name)
+	if status == job.ExitNotFound {
+		c.tellCommand(w, o.Apps[0].Argv[0], words[0])
 	}
 	return status, nil
+}
+
+// tellCommand says that a program which was not found may be meant as a command of
+// golaunch's. First is the first word of the line.
+func (c *commandLine) tellCommand(w io.Writer, program, first string) {
+	if findCommand(program) != nil {
+		c.tell(w, 0, "%s is a command of golaunch's where it is the first word: golaunch %s [FLAG]...", program, program)
+	} else if near := nearest(commandNames(), program); near != "" && program == first {
+		c.tell(w, 0, "is the command %s meant? golaunch %[1]s [FLAG]...", near)
+	}
 }
 
 // parseOrSingleton reads a command line, which may be that of an MPI program that
@@ -130,7 +145,11 @@ func (c *commandLine) options(w io.Writer) (launcher.Options, error) {
 		err = c.leaveOut(w, &o)
 	}
 	if err == nil {
+		c.untoldSlots(w, &o)
 		err = c.srunNodes(w, &o)
+	}
+	if len(o.Hosts) > 0 {
+		o.Allocation = c.shared()
 	}
 	apart := slices.ContainsFunc(o.Apps, func(a job.App) bool { return len(a.Hosts) > 0 })
 	if err != nil || apart || len(o.Hosts) == 0 || c.here() {

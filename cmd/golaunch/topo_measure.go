@@ -144,7 +144,7 @@ func pairsJob(hosts []job.Host, pairs [][2]int) (o launcher.Options, err error) 
 	}
 	o.Hosts, o.Nodes, o.Spares, o.AllowDeadNodes, o.Prelaunch = hosts, 0, 0, false, false
 	o.Label, o.OutPattern, o.ErrPattern, o.DryRun, o.KeepGoing, o.StallAfter = "", "", "", false, false, 0
-	o.Fold, o.Restarts, o.LogDir = false, 0, ""
+	o.Fold, o.Restarts, o.LogDir, o.Show, o.Unbuffered = false, 0, "", "", false
 	for _, file := range []*string{&o.ReportFile, &o.TraceFile, &o.ProfileFile} {
 		if *file == "-" { // where the lines are
 			*file = ""

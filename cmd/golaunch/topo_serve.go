@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/routing/tii"
 )
 
@@ -41,7 +42,7 @@ func (t *topoFlags) serve(e env, _ []string) (int, error) {
 	if t.topology == "-" || t.tables == "-" {
 		return 0, errors.New("standard input is read once, and files are read again when they change; give files")
 	}
-	s := &server{flags: t, said: e.stdio.Stderr, busy: make(chan struct{}, runtime.GOMAXPROCS(0)), clients: make(chan struct{}, maxClients)}
+	s := &server{flags: t, said: e.stdio.Stderr, busy: make(chan struct{}, runtime.GOMAXPROCS(0)), guests: newGuests(maxClients)}
 	stamp := t.stamp()
 	service, err := s.load()
 	if err != nil {
@@ -65,10 +66,10 @@ func (t *topoFlags) serve(e env, _ []string) (int, error) {
 // server is a query service. Its network may be put in another's place while it
 // answers.
 type server struct {
-	flags   *topoFlags
-	said    io.Writer
-	busy    chan struct{} // has an entry for each query that is computed
-	clients chan struct{} // and for each client
+	flags  *topoFlags
+	said   io.Writer
+	busy   chan struct{} // has an entry for each query that is computed
+	guests *guests
 
 	mu    sync.Mutex
 	cache *tii.Cache
@@ -143,45 +144,9 @@ func (s *server) reload() {
 	}
 }
 
-// accept serves clients until the context ends, and returns when the last is gone.
-func (s *server) accept(ctx context.Context, listener net.Listener) {
-	var group sync.WaitGroup
-	defer group.Wait()
-	after := context.AfterFunc(ctx, func() { _ = listener.Close() })
-	defer after()
-	for {
-		conn, err := listener.Accept()
-		switch {
-		case err == nil:
-		case ctx.Err() != nil:
-			return
-		default: // out of descriptors, mostly
-			fmt.Fprintf(s.said, "golaunch: topo: a client was not accepted: %v\n", err)
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Second):
-			}
-			continue
-		}
-		select {
-		case s.clients <- struct{}{}:
-		default:
-			_ = conn.SetWriteDeadline(time.Now().Add(stuck))
-			fmt.Fprintf(conn, "error: %d clients are served already\n", maxClients)
-			_ = conn.Close()
-			continue
-		}
-		group.Go(func() {
-			defer func() { <-s.clients }()
-			defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-			defer conn.Close()
-			s.client(conn)
-		})
-	}
-}
-
 // client answers what one client asks, line by line, until it has no more.
-func (s *server) client(conn net.Conn) {
+func (s *server) client(x *guest) {
+	conn := x.conn
 	in := bufio.NewReaderSize(conn, 4096)
 	out := bufio.NewWriter(conn)
 	for {
@@ -194,6 +159,7 @@ func (s *server) client(conn net.Conn) {
 			}
 			return
 		}
+		s.guests.hears(x)
 		lines := s.answer(line)
 		for _, text := range lines {
 			_ = conn.SetWriteDeadline(time.Now().Add(stuck))
@@ -258,7 +224,7 @@ func isAddress(where string) bool {
 
 // listen opens a socket: at a path, for this user only, or at an address of this
 // machine's own.
-func listen(where string) (net.Listener, error) {
+func listen(where string) (entrance, error) {
 	if isAddress(where) {
 		address, err := net.ResolveTCPAddr("tcp", where)
 		if err != nil {
@@ -267,7 +233,12 @@ func listen(where string) (net.Listener, error) {
 		if !address.IP.IsLoopback() {
 			return nil, fmt.Errorf("%s: anybody could ask there; give a path, or 127.0.0.1:PORT", where)
 		}
-		return net.ListenTCP("tcp", address)
+		l, err := net.ListenTCP("tcp", address)
+		if err != nil {
+			return nil, err
+		}
+		calls, err := unix.NewListener(l)
+		return public{calls}, err
 	}
 	if info, err := os.Lstat(where); err == nil {
 		if info.Mode()&os.ModeSocket == 0 {
@@ -287,7 +258,8 @@ func listen(where string) (net.Listener, error) {
 	}
 	mask := syscall.Umask(0o177)
 	defer syscall.Umask(mask)
-	return net.Listen("unix", where)
+	l, err := net.Listen("unix", where)
+	return private{l}, err
 }
 
 // ask has a service answer a line, and prints the answer.

@@ -154,7 +154,7 @@ func (v labelValue) Set(s string) error {
 	case err == nil:
 		s = ""
 	case s != launcher.LabelRank && s != launcher.LabelHost && !strings.Contains(s, "%"):
-		return fmt.Errorf("%q is not rank, host or a pattern with %%r (the rank) or %%h (the host), such as '%%h: '", s)
+		return fmt.Errorf("%q is not rank, host or a pattern with %%r (the rank), %%h (the host) or %%t (the time), such as '%%h: '", s)
 	}
 	*v.p = s
 	return nil

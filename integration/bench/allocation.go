@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,7 +22,12 @@ const (
 	stepName = "srun, a task per node" // what golaunch has srun do, and no more
 	pmi2Name = "srun, PMI-2"
 	sshName  = "golaunch, ssh"
+	// hydraSSH is there for the key exchange's cost, which only OpenSSH's client has.
+	hydraSSH = "Hydra, ssh"
 )
+
+// overSSH is /bin/true once more, in the contest of launchers over ssh.
+const overSSH = "true, ssh"
 
 // helloName is the MPI program, as a row calls it.
 const helloName = "mpihello"
@@ -49,6 +55,13 @@ var allocationLaunchers = []contender{
 	{name: sshName, argv: func(f *field, t task) []string { return f.golaunch(t) }},
 }
 
+// keyExchangeLaunchers are those over ssh, whose key exchange is told apart.
+func keyExchangeLaunchers() []contender {
+	hydra := named(hydraName)[0]
+	hydra.name = hydraSSH
+	return append(slices.Clone(allocationLaunchers[1:2]), allocationLaunchers[3], hydra)
+}
+
 // allocationJobs starts programs on the nodes of allocations: one for each number of
 // nodes and of ranks on them.
 func (b *bench) allocationJobs(ctx context.Context, f *field) error {
@@ -69,6 +82,13 @@ func (b *bench) allocationJobs(ctx context.Context, f *field) error {
 
 // inOne is what runs in one allocation.
 func (b *bench) inOne(ctx context.Context, f *field, t task) error {
+	t.program = trueProgram
+	if err := b.hold(ctx, f, place{partSlurm, f.kex, t.nodes, t.ppn, overSSH}, f.runners(keyExchangeLaunchers(), t)); err != nil {
+		return err
+	}
+	if f.kex != cluster.KexDefault { // the rest makes no difference there
+		return nil
+	}
 	client := filepath.Join(b.bin, "native", "pmi2client")
 	for _, p := range []struct {
 		name    string
@@ -161,7 +181,18 @@ Programs: /bin/true; native/mpihello.c, which is MPICH's MPI_Init and MPI_Finali
 everyone's (p).
 `, stepName, pmi2Name, sshName, helloRanks)
 	p.shared()
-	contests := p.of(partSlurm, cluster.KexDefault)
+	all := p.of(partSlurm, cluster.KexDefault)
+	contests := slices.DeleteFunc(slices.Clone(all), func(c *contest) bool { return c.program == overSSH })
+	keys := slices.DeleteFunc(append(all, p.of(partSlurm, cluster.KexCurve25519)...), func(c *contest) bool { return c.program != overSSH })
+	if len(keys) > 0 {
+		fmt.Fprint(p, `
+## The key exchange of ssh
+
+`+"`/bin/true`"+` over ssh. Default is OpenSSH's: sntrup761 between two OpenSSHs, curve25519 with golaunch's client; curve25519
+is KexAlgorithms curve25519-sha256 at every sshd and every client.
+`)
+		p.threeTables(keys, func(c *contest) string { return shape(c) + ", " + c.kex }, "nodes × ranks, key exchange")
+	}
 	if len(contests) == 0 {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 func readings(ms ...int) (rs []reading) {
@@ -202,6 +204,33 @@ func fullBook(t *testing.T) *book {
 	return b
 }
 
+// A run that is interrupted leaves the page of the last one alone, and tells where its own is.
+func TestAnInterruptedRunLeavesThePage(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "startup.md")
+	require.NoError(t, os.WriteFile(file, []byte("the last run's"), 0o600))
+	s := fullBook(t).settings
+	s.out = file
+	broken := errors.New("no cluster")
+	require.NoError(t, results.Write(results.Partial(file), "an earlier run's, which was interrupted"))
+	b, err := newBench(s)
+	require.NoError(t, err)
+	require.EqualError(t, results.Left(b.final, broken), "no cluster", "nothing is there of this run")
+	s = b.settings
+	b.book = fullBook(t)
+	b.book.settings = s
+	require.NoError(t, b.save())
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "the last run's", string(text))
+	require.EqualError(t, results.Left(b.final, broken), "no cluster: what came of it is in "+b.out)
+	require.NoError(t, b.finish())
+	text, err = os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "plots/startup-local.svg")
+	require.FileExists(t, filepath.Join(filepath.Dir(file), b.book.plotName("local")))
+	require.NoDirExists(t, file+".partial")
+}
+
 func TestPageTellsAll(t *testing.T) {
 	b := fullBook(t)
 	text := b.page()
@@ -226,6 +255,31 @@ func TestPageTellsAll(t *testing.T) {
 	}
 	require.ErrorContains(t, b.failed(), "1 of 3 starts")
 	require.ErrorContains(t, b.failed(), "part memory: gone")
+}
+
+// The pages of containers and of allocations tell the key exchange's cost apart.
+func TestKeyExchangesAreToldApart(t *testing.T) {
+	for provider, want := range map[string][]string{
+		cluster.Docker: {"## Containers over SSH, OpenSSH's default key exchange (nodes)", "## Containers over SSH, curve25519 (nodes)", "| 16 × 1 | 300 | 700 |", "| 16 × 1 | 250 | 400 |"},
+		allocated:      {"## The key exchange of ssh", "| 16 × 1, default | 300 | 700 |", "| 16 × 1, curve25519 | 250 | 400 |"},
+	} {
+		s, err := parse([]string{"-provider", provider})
+		require.NoError(t, err)
+		b := newBook(s)
+		b.head = []string{"2 cores"}
+		part, program, mine, rival := partNodes, "true", golaunchName, hydraName
+		if provider == allocated {
+			part, program, mine, rival = partSlurm, overSSH, sshName, hydraSSH
+		}
+		for kex, took := range map[string][2]int{cluster.KexDefault: {300, 700}, cluster.KexCurve25519: {250, 400}} {
+			b.contests = append(b.contests, &contest{place{part, kex, 16, 1, program},
+				[]*entry{{name: mine, readings: readings(took[0])}, {name: rival, readings: readings(took[1])}}})
+		}
+		text := b.page()
+		for _, line := range want {
+			require.Contains(t, text, line, provider)
+		}
+	}
 }
 
 func TestClaimsAreComputed(t *testing.T) {
@@ -286,4 +340,26 @@ func TestSlowContendersAreNotTriedOnMore(t *testing.T) {
 	b.book.contests = append(b.book.contests, &contest{place{part: partNodes, nodes: 64, ppn: 1}, []*entry{{name: taktukName, readings: readings(16000)}}})
 	require.Empty(t, b.slow(place{part: partNodes, nodes: 256, ppn: 1}, runner{name: taktukName}), "over nodes time grows as their number at most")
 	require.Empty(t, b.slow(place{part: partLocal, ppn: 512, program: "true"}, runner{name: hydraName}), "fewer ranks")
+}
+
+// Rows of OpenSSH 10 stand beside the others; where it is not there, they say so, and that is
+// no failure of golaunch's.
+func TestPageOfKeyExchanges(t *testing.T) {
+	s, err := parse([]string{"-parts", "kex", "-nodes", "16,64", "-ranks", "16"})
+	require.NoError(t, err)
+	b, err := newBench(s)
+	require.NoError(t, err)
+	b.book.head = []string{"2 cores"}
+	require.Equal(t, []task{{16, 4, trueProgram}, {64, 16, trueProgram}}, b.kexTasks())
+	for kex, took := range map[string][2]int{cluster.KexDefault: {300, 700}, cluster.KexCurve25519: {250, 400}} {
+		for _, k := range b.kexTasks() {
+			b.book.contests = append(b.book.contests, &contest{place{partKex, kex, k.nodes, k.ppn, "true"},
+				[]*entry{{name: golaunchName, readings: readings(took[0])}, {name: hydraName, readings: readings(took[1])}}})
+		}
+	}
+	require.NoError(t, b.lackOpenSSH10(errors.New("no OpenSSH 10 in .cache")))
+	require.NoError(t, b.book.failed())
+	text := b.book.page()
+	require.Contains(t, text, "| 16 × 4, default | 300 | 700 |\n| 16 × 4, curve25519 | 250 | 400 |\n| 16 × 4, openssh10 | – [1] | – [2] |\n| 64 × 16, default |")
+	require.Contains(t, text, "1. golaunch: not over OpenSSH 10: no OpenSSH 10 in .cache\n")
 }

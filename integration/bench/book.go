@@ -45,6 +45,7 @@ type entry struct {
 	name     string
 	readings []reading // of each round
 	failed   string    // why it was not run, or not again
+	absent   bool      // there is nothing here to run it over: no failure of its own
 }
 
 func (c *contest) entry(name string) *entry {
@@ -113,6 +114,8 @@ type book struct {
 	memory   []memoryRow
 	refusals *refusals
 	stopped  []string // parts that came to an early end, and why
+	// openSSH10 is what OpenSSH 10 says of its version; empty where it was not measured.
+	openSSH10 string
 }
 
 func newBook(s settings) *book { return &book{settings: s} }
@@ -143,7 +146,7 @@ func (b *book) failed() error {
 	var where []string
 	for _, c := range b.contests {
 		for _, e := range c.entries {
-			if strings.HasPrefix(e.name, golaunchName) && e.failed != "" {
+			if strings.HasPrefix(e.name, golaunchName) && e.failed != "" && !e.absent {
 				where = append(where, fmt.Sprintf("%s, %s, %d × %d, %s: %s: %s", c.part, c.kex, c.nodes, c.ppn, c.program, e.name, e.failed))
 			}
 		}

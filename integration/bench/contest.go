@@ -12,7 +12,8 @@ import (
 // bench is what is under way.
 type bench struct {
 	settings
-	book *book
+	book  *book
+	final string // where the page goes in the end; "" for standard output
 }
 
 // runner is one entry of a contest.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -199,61 +200,77 @@ func readStart(out string, begun time.Time, r *reading) error {
 	return nil
 }
 
+// step is a part and what carries it out on a cluster.
+type step struct {
+	part string
+	do   func(context.Context, *field) error
+}
+
+// on carries out those of some steps that are wanted, on a cluster that is made for them.
+func (b *bench) on(ctx context.Context, config cluster.Config, steps ...step) error {
+	steps = slices.DeleteFunc(steps, func(s step) bool { return !b.wants(s.part) })
+	if len(steps) == 0 {
+		return nil
+	}
+	return b.onField(ctx, config, func(f *field) error {
+		if err := f.remember(); err != nil {
+			return err
+		}
+		for _, s := range steps {
+			b.tell("%s, key exchange %s", s.part, f.kex)
+			err := s.do(ctx, f)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil { // the other parts may go well
+				b.tell("%s: %v", s.part, err)
+				b.book.stopped = append(b.book.stopped, fmt.Sprintf("the rest of part %s: %v", s.part, err))
+			}
+		}
+		return b.save()
+	})
+}
+
 // all runs every part that is wanted, each on a cluster that suits it.
 func (b *bench) all(ctx context.Context) error {
 	b.book.head = about(b.bin)
-	if b.provider == cluster.Docker {
-		b.book.head = aboutContainers(b.bin)
-	}
 	largest := b.nodes[len(b.nodes)-1]
-	type step struct {
-		part string
-		do   func(context.Context, *field) error
-	}
-	on := func(config cluster.Config, steps ...step) error {
-		var mine []step
-		for _, s := range steps {
-			if b.wants(s.part) {
-				mine = append(mine, s)
-			}
-		}
-		if len(mine) == 0 {
-			return nil
-		}
-		return b.onField(ctx, config, func(f *field) error {
-			if err := f.remember(); err != nil {
-				return err
-			}
-			for _, s := range mine {
-				b.tell("%s, key exchange %s", s.part, f.kex)
-				err := s.do(ctx, f)
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-				if err != nil { // the other parts may go well
-					b.tell("%s: %v", s.part, err)
-					b.book.stopped = append(b.book.stopped, fmt.Sprintf("the rest of part %s: %v", s.part, err))
-				}
-			}
-			return b.save()
-		})
-	}
 	switch b.provider {
 	case allocated:
-		return on(cluster.Config{Nodes: largest, Kex: cluster.KexDefault, Slurm: true}, step{partSlurm, b.allocationJobs})
+		job := step{partSlurm, b.allocationJobs}
+		if err := b.on(ctx, cluster.Config{Nodes: largest, Kex: cluster.KexDefault, Slurm: true}, job); err != nil {
+			return err
+		}
+		return b.on(ctx, cluster.Config{Nodes: largest, Kex: cluster.KexCurve25519, Slurm: true}, job)
 	case cluster.Docker:
-		return on(cluster.Config{Nodes: largest, Provider: cluster.Docker, Kex: cluster.KexDefault}, step{partNodes, b.nodeJobs}, step{partRanks, b.rankJobs}, step{partExec, b.execJobs})
+		b.book.head = aboutContainers(b.bin)
+		containers := cluster.Config{Nodes: largest, Provider: cluster.Docker, Kex: cluster.KexDefault}
+		if err := b.on(ctx, containers, step{partNodes, b.nodeJobs}, step{partRanks, b.rankJobs}, step{partExec, b.execJobs}); err != nil {
+			return err
+		}
+		containers.Kex = cluster.KexCurve25519
+		return b.on(ctx, containers, step{partNodes, b.nodeJobs}, step{partRanks, b.rankJobs})
 	}
-	usual, quick, slurm := cluster.Config{Nodes: largest, Kex: cluster.KexDefault}, cluster.Config{Nodes: largest, Kex: cluster.KexCurve25519}, cluster.Config{Nodes: largest, Kex: cluster.KexDefault, Slurm: true}
+	return b.inNamespaces(ctx, largest)
+}
+
+// inNamespaces runs the parts whose nodes are namespaces, up to so many.
+func (b *bench) inNamespaces(ctx context.Context, largest int) error {
+	usual, quick := cluster.Config{Nodes: largest, Kex: cluster.KexDefault}, cluster.Config{Nodes: largest, Kex: cluster.KexCurve25519}
+	slurm := cluster.Config{Nodes: largest, Kex: cluster.KexDefault, Slurm: true}
 	refusing := cluster.Config{Nodes: b.most(128), Kex: cluster.KexDefault, MaxStartups: maxStartups}
-	if err := on(usual, step{partLocal, b.localJobs}, step{partPhases, b.phaseJobs}, step{partMemory, b.memoryJobs}, step{partTable, b.tableJobs}); err != nil {
+	kex := step{partKex, b.kexJobs}
+	if err := b.on(ctx, usual, step{partLocal, b.localJobs}, kex, step{partPhases, b.phaseJobs}, step{partMemory, b.memoryJobs}, step{partTable, b.tableJobs}); err != nil {
 		return err
 	}
-	if err := on(slurm, step{partNodes, b.nodeJobs}, step{partRanks, b.rankJobs}, step{partPMI, b.pmiJobs}, step{partFigures, b.figureJobs}); err != nil {
+	if err := b.on(ctx, slurm, step{partNodes, b.nodeJobs}, step{partRanks, b.rankJobs}, step{partPMI, b.pmiJobs}, step{partFigures, b.figureJobs}); err != nil {
 		return err
 	}
-	if err := on(quick, step{partNodes, b.nodeJobs}, step{partRanks, b.rankJobs}); err != nil {
+	if err := b.on(ctx, quick, step{partNodes, b.nodeJobs}, step{partRanks, b.rankJobs}, kex); err != nil {
 		return err
 	}
-	return on(refusing, step{partHard, b.hardJobs})
+	if err := b.overOpenSSH10(ctx, kex); err != nil {
+		return err
+	}
+	return b.on(ctx, refusing, step{partHard, b.hardJobs})
 }

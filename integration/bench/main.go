@@ -31,6 +31,7 @@ const (
 	partLocal   = "local"   // one machine
 	partNodes   = "nodes"   // numbers of nodes
 	partRanks   = "ranks"   // ranks per node
+	partKex     = "kex"     // key exchanges of ssh
 	partPMI     = "pmi"     // PMI clients
 	partPhases  = "phases"  // golaunch's phases and messages
 	partMemory  = "memory"  // golaunch's memory and descriptors
@@ -41,7 +42,7 @@ const (
 	partSlurm   = "slurm"   // allocations; of -provider slurm
 )
 
-var parts = []string{partLocal, partNodes, partRanks, partPMI, partPhases, partMemory, partTable, partFigures, partHard}
+var parts = []string{partLocal, partNodes, partRanks, partKex, partPMI, partPhases, partMemory, partTable, partFigures, partHard}
 
 // presets are what is measured unless the command line says, by provider.
 var presets = map[string]struct {
@@ -99,11 +100,14 @@ func run(ctx context.Context, args []string) error {
 			return fmt.Errorf("bin/%s is missing: run make build native", needed)
 		}
 	}
-	b := &bench{settings: s, book: newBook(s)}
-	if err := b.all(ctx); err != nil {
+	b, err := newBench(s)
+	if err != nil {
 		return err
 	}
-	if err := results.Write(s.out, b.book.page()); err != nil {
+	if err := b.all(ctx); err != nil {
+		return results.Left(b.final, err)
+	}
+	if err := b.finish(); err != nil {
 		return err
 	}
 	return b.book.failed()
@@ -129,6 +133,9 @@ func parse(args []string) (settings, error) {
 	}
 	if *quick {
 		*nodes, *ranks, *local, s.runs, s.hardRuns = "1,4,8", "4,16", "512,1024", 1, 3
+	}
+	if s.out == "-" { // standard output, which has no pictures beside it
+		s.out = ""
 	}
 	if s.runs < 1 || s.hardRuns < 1 {
 		return s, errors.New("-runs and -hardruns must be positive")

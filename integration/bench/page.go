@@ -12,6 +12,30 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
+// newBench is one that keeps its page beside the file for it until it is done: a run that
+// is interrupted leaves the page of the last one alone.
+func newBench(s settings) (*bench, error) {
+	b := &bench{final: s.out}
+	if err := results.Done(s.out); err != nil { // an earlier run may have left its own
+		return nil, err
+	}
+	s.out = results.Partial(s.out)
+	b.settings, b.book = s, newBook(s)
+	return b, nil
+}
+
+// finish puts the page and its pictures in their place.
+func (b *bench) finish() error {
+	if b.final == "" {
+		return results.Write("", b.book.page())
+	}
+	b.out, b.book.settings.out = b.final, b.final
+	if err := b.save(); err != nil {
+		return err
+	}
+	return results.Done(b.final)
+}
+
 // save writes the page of what is known so far, and its pictures, to their files.
 func (b *bench) save() error {
 	b.book.took = time.Since(b.begun)
@@ -85,6 +109,7 @@ With -parts and the names in brackets below, a table is made alone.
 	p.overSSH(cluster.KexDefault, "Nodes over SSH, OpenSSH's default key exchange",
 		"sntrup761 between two OpenSSHs; golaunch's client and the floor have curve25519 at every sshd")
 	p.overSSH(cluster.KexCurve25519, "Nodes over SSH, curve25519", "KexAlgorithms curve25519-sha256 at every sshd and every client")
+	p.kex()
 	p.pmi()
 	p.local()
 	p.phases()
@@ -118,7 +143,9 @@ has ranks before it is measured, in a run that does not count.
 		fmt.Fprintln(p, claim{what + "faster than Hydra", c.ratio(hydraName, golaunchName, wall), 3, true, " ×"})
 		fmt.Fprintln(p, claim{what + "less CPU than Hydra", c.ratio(hydraName, golaunchName, cpu), 1, true, " ×"})
 	}
-	p.overSSH(cluster.KexDefault, "Containers over SSH", "OpenSSH's default key exchange")
+	p.overSSH(cluster.KexDefault, "Containers over SSH, OpenSSH's default key exchange",
+		"sntrup761 between two OpenSSHs; golaunch's client and the floor have curve25519 at every sshd")
+	p.overSSH(cluster.KexCurve25519, "Containers over SSH, curve25519", "KexAlgorithms curve25519-sha256 at every sshd and every client")
 	if contests := p.of(partExec, cluster.KexDefault); len(contests) > 0 {
 		fmt.Fprint(p, `
 ## Containers over docker exec (exec)

@@ -77,7 +77,7 @@ func TestStrangersAtTheLauncher(t *testing.T) {
 	require.Zero(t, r.wait(), r.stderr.String())
 	require.Equal(t, size, strings.Count(r.stdout.String(), "of 15\n"), r.stdout.String())
 	require.Contains(t, r.stderr.String(), "refused 127.0.0.1:")
-	require.Contains(t, r.stderr.String(), "too long to prove itself")
+	require.Contains(t, r.stderr.String(), "had not proved itself when its place was needed")
 	r.nothingLeft()
 }
 

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,6 +14,8 @@ import (
 
 	"github.com/golaunch/golaunch/integration/cluster"
 	"github.com/golaunch/golaunch/integration/programs"
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/profile"
 )
 
 // TestChaos is a minute of the command. How soon things are gone, and how many jobs
@@ -30,10 +35,18 @@ func TestChaos(t *testing.T) {
 	require.Positive(t, counted.jobs)
 }
 
+// paper is a place where nothing runs, but everything is.
+func paper(t *testing.T) place {
+	p := place{nodes: []string{"n001", "n002", "n003"}, sshConfig: "config", golaunch: "golaunch", race: "golaunch-race", native: "/native", dir: "/dir"}
+	require.NoError(t, p.survey(func(string) bool { return true }, nil))
+	require.Empty(t, p.lacks)
+	return p
+}
+
 func TestDrawsAreTheSame(t *testing.T) {
-	p := place{nodes: []string{"n001", "n002", "n003"}, sshConfig: "config", golaunch: "golaunch", race: "golaunch-race", native: "native"}
-	race, seen, commands := 0, map[string]bool{}, map[string]bool{}
-	for n := range 1000 {
+	p := paper(t)
+	race, seen, kinds, commands := 0, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for n := range 2000 {
 		d := p.draw(7, n)
 		require.Equal(t, d.String(), p.draw(7, n).String())
 		commands[d.String()] = true
@@ -42,12 +55,64 @@ func TestDrawsAreTheSame(t *testing.T) {
 		}
 		for _, b := range d.blows {
 			seen[b.name] = true
+			require.True(t, b.of == nil || b.of(d), "%v", d)
+		}
+		for _, k := range d.kindsOf() {
+			kinds[k] = true
 		}
 	}
-	require.Greater(t, len(commands), 990)
-	require.InDelta(t, 500, race, 100)
+	require.Greater(t, len(commands), 1980)
+	require.InDelta(t, 1000, race, 200)
 	require.Len(t, seen, len(faults))
+	require.Len(t, kinds, len(jobKinds)+len(ways))
 	require.NotEqual(t, p.draw(8, 1).String(), p.draw(7, 1).String())
+}
+
+// What golaunch refuses is no job: flags that exclude each other, programs that would not
+// find their libraries as a copy.
+func TestDrawsAreJobs(t *testing.T) {
+	p := paper(t)
+	for n := range 2000 {
+		d := p.draw(3, n)
+		if d.has("--pty") {
+			require.False(t, d.has("--label") || d.has("--restarts"), "%v", d)
+		}
+		require.False(t, d.has("--spares") && len(d.hosts) == 1, "%v", d)
+		if i := slices.Index(d.argv, d.program.argv[0]); d.has("--stage") && d.argv[i-1] == "--stage" {
+			require.Contains(t, []string{"no MPI", "PMI"}, d.kind)
+			require.NotEqual(t, 127, d.program.code)
+		}
+		staged := map[string]bool{}
+		for i, word := range d.argv {
+			if word == "--stage" {
+				require.False(t, staged[d.argv[i+1]], "%v", d)
+				staged[d.argv[i+1]] = true
+			}
+		}
+		if d.has("--profile") {
+			require.Contains(t, []string{"MPICH", "Open MPI 4"}, d.kind)
+		}
+	}
+}
+
+// What a machine lacks is named, and drawn by no job.
+func TestSurvey(t *testing.T) {
+	p := place{native: "/native", nodes: []string{"n001"}}
+	there := func(program string) bool { return program != "mpidie.openmpi5" }
+	require.NoError(t, p.survey(there, errors.New("no controller")))
+	require.Equal(t, []string{
+		`jobs of kind "PMIx, Open MPI 5", as there is no mpidie.openmpi5 (scripts/openmpi5.sh, make native)`,
+		`blow "memory short from the start": no controller`, `blow "memory short": no controller`, `blow "memory taken, the kernel kills": no controller`,
+	}, p.lacks)
+	for n := range 1000 {
+		d := p.draw(1, n)
+		require.NotContains(t, d.kind, "Open MPI 5")
+		for _, b := range d.blows {
+			require.False(t, b.memory)
+		}
+	}
+	none := func(string) bool { return false }
+	require.ErrorContains(t, new(place).survey(none, nil), "make native")
 }
 
 func blowOf(t *testing.T, name, node string) blow {
@@ -62,6 +127,13 @@ func blowOf(t *testing.T, name, node string) blow {
 
 func TestJudge(t *testing.T) {
 	agent := []blow{blowOf(t, "kill -9 of an agent", "n002")}
+	early := []blow{agent[0]}
+	early[0].early = true
+	memory := []blow{blowOf(t, "memory short", "n002")}
+	again := func(hosts ...string) drawn {
+		return drawn{hosts: hosts, argv: []string{"golaunch", "--restarts", "1", "-n", "4", "x"}, program: program{endless: true}}
+	}
+	const lostN002 = "golaunch: host n002: running: lost\n"
 	for _, x := range []struct {
 		name    string
 		o       outcome
@@ -72,6 +144,7 @@ func TestJudge(t *testing.T) {
 		{name: "it failed, and nothing had happened", o: outcome{code: 125, stderr: "golaunch: host n002: running: lost\n"}, found: "wrong codes"},
 		{name: "the culprit is named", o: outcome{code: 125, struck: agent, stderr: "golaunch: host n002: running: lost\n"}},
 		{name: "in a list", o: outcome{code: 125, struck: agent, stderr: "golaunch: 1 of 2 hosts could not be started:\ngolaunch:   host n002: connect: x\n"}},
+		{name: "by another host's word", o: outcome{code: 125, struck: agent, stderr: "golaunch: host n001: host n002: lost: it broke: the PMIx fence that others wait in cannot complete\n"}},
 		{name: "it is not", o: outcome{code: 125, struck: agent, stderr: "golaunch: something was lost\n"}, found: "unnamed culprits"},
 		{name: "another is", o: outcome{code: 125, struck: agent, stderr: "golaunch: host n001: running: lost\ngolaunch: then host n002: lost\n"}, found: "unnamed culprits"},
 		{name: "the ranks' words do not count", o: outcome{code: 125, struck: agent, stderr: "n002\n"}, found: "unnamed culprits"},
@@ -85,6 +158,16 @@ func TestJudge(t *testing.T) {
 		{name: "golaunch was stopped, and took the root for lost", o: outcome{code: 0, struck: []blow{blowOf(t, "SIGSTOP and SIGCONT of golaunch", "n002")},
 			stderr: "golaunch: 1 of 2 hosts could not be started:\ngolaunch:   host n001: agent hello: link lost\n"}},
 		{name: "it crashed", o: outcome{code: 125, struck: agent, stderr: "golaunch: host n002: lost; it said: panic: nil\n"}, found: "panics"},
+		{name: "it starts again", endless: true, o: outcome{drawn: again("n001", "n002"), code: 143, termed: true, struck: agent, stderr: lostN002}},
+		{name: "it does not start again", endless: true, o: outcome{drawn: again("n001", "n002"), code: 125, struck: agent, stderr: lostN002}, found: "wrong codes"},
+		{name: "nor with no other host", endless: true, o: outcome{drawn: again("n002"), code: 125, struck: agent, stderr: lostN002}},
+		{name: "nor where it had not started", endless: true, o: outcome{drawn: again("n001", "n002"), code: 125, struck: early, stderr: lostN002}},
+		{name: "nor with two blows", endless: true, o: outcome{drawn: again("n001", "n002"), code: 125, struck: slices.Concat(agent, agent), stderr: lostN002}},
+		{name: "a rank fails for want of memory", o: outcome{code: 1, struck: memory, stderr: "golaunch: rank 3 on n002 exited with code 1\n"}},
+		{name: "another rank does", o: outcome{code: 1, struck: memory, stderr: "golaunch: rank 3 on n001 exited with code 1\n"}, found: "unnamed culprits"},
+		{name: "the helper is killed", o: outcome{code: 125, struck: []blow{blowOf(t, "kill -9 of a PMIx helper", "n002")},
+			stderr: "golaunch: host n002 (ranks 2-3): the PMIx helper (golaunch-pmix) ended: killed\n"}},
+		{name: "Ctrl-C", o: outcome{code: 130, struck: []blow{blowOf(t, "Ctrl-C at the terminal", "n002")}}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			x.o.program.endless = x.endless
@@ -99,18 +182,103 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// Segments are removed where a rank may have been ended before it unlinked them, and found
+// elsewhere.
+func TestForced(t *testing.T) {
+	stopped, full := []blow{blowOf(t, "SIGSTOP and SIGCONT of a rank", "n002")}, []blow{blowOf(t, "/dev/shm full", "n002")}
+	for _, x := range []struct {
+		name string
+		o    outcome
+		want bool
+	}{
+		{"nothing happened", outcome{}, false},
+		{"it failed by itself", outcome{code: 7}, false},
+		{"all ranks ended well", outcome{struck: stopped}, false},
+		{"golaunch ended them", outcome{struck: stopped, code: exitLost}, true},
+		{"a signal ended them", outcome{struck: stopped, drawn: drawn{program: program{endless: true}}}, true},
+		{"those of an attempt", outcome{struck: stopped, drawn: drawn{argv: []string{"golaunch", "--restarts", "1", "-n", "1", "x"}}}, true},
+		{"golaunch hung, and was killed", outcome{struck: stopped, faults: []finding{{"hangs", "for ever"}}}, true},
+		{"no room", outcome{struck: full}, true},
+	} {
+		require.Equal(t, x.want, x.o.forced(), x.name)
+	}
+}
+
+func TestJudgeProfile(t *testing.T) {
+	var whole bytes.Buffer
+	world := profile.World{Size: 1, Nodes: []string{"n001"}, NodeOf: []profile.OnNode{{Count: 1}}}
+	require.NoError(t, (&profile.Profile{Status: 5, Worlds: []profile.World{world}}).Write(&whole))
+	for _, x := range []struct {
+		name, content string
+		code          int
+		killed        bool
+		restarts      bool
+		found         int
+	}{
+		{name: "whole", content: whole.String(), code: 5},
+		{name: "of another end", content: whole.String(), code: 0, found: 1},
+		{name: "of an attempt", content: whole.String(), code: 143, restarts: true},
+		{name: "of a failed attempt, and the job ended well", content: whole.String(), restarts: true, found: 1},
+		{name: "torn", content: whole.String()[:whole.Len()/2], code: 5, found: 1},
+		{name: "emptied", code: 125, found: 1},
+		{name: "as it was", content: oldProfile, code: 125},
+		{name: "not written", content: oldProfile, code: 0, found: 1},
+		{name: "torn, of a golaunch that was killed", content: "{", code: 137, killed: true, found: 1},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			o := outcome{code: x.code}
+			if x.restarts {
+				o.argv = []string{"--restarts", "2", "-n", "1"}
+			}
+			if x.killed {
+				o.struck = []blow{blowOf(t, "kill -9 of golaunch", "n001")}
+			}
+			o.judgeProfile([]byte(x.content))
+			require.Len(t, o.faults, x.found)
+		})
+	}
+}
+
+// A terminal that was left raw is seen; one that is gone is nobody's.
+func TestSeat(t *testing.T) {
+	s, err := drawn{argv: []string{"golaunch", "--pty", "-n", "1"}}.sit()
+	require.NoError(t, err)
+	defer s.close()
+	require.Empty(t, s.changed())
+	restore, err := unix.Raw(s.terminal())
+	require.NoError(t, err)
+	require.Contains(t, s.changed(), "the terminal has modes")
+	restore()
+	require.Empty(t, s.changed())
+	require.NoError(t, s.hangUp())
+	require.Empty(t, s.changed())
+	require.Error(t, s.types("x"))
+
+	s, err = drawn{argv: []string{"golaunch", "-n", "1", "prog", "--pty"}}.sit()
+	require.NoError(t, err)
+	require.Nil(t, s)
+	require.Empty(t, s.changed())
+	s.close()
+}
+
 func TestPage(t *testing.T) {
 	counted := newTally()
-	counted.add(outcome{})
+	counted.lacks, counted.kills = []string{"blow x: y"}, 7
+	counted.add(outcome{drawn: drawn{kind: "MPICH", argv: []string{"golaunch", "--profile", "p", "-n", "1", "x", "--pty"}}})
 	require.NoError(t, counted.err())
-	o := outcome{struck: []blow{blowOf(t, "node dead", "n002")}, code: 125}
+	o := outcome{drawn: drawn{kind: "PMI"}, struck: []blow{blowOf(t, "node dead", "n002")}, code: 125}
 	o.find("hangs", "for ever")
+	o.segments = 3
 	counted.add(o)
 	require.EqualError(t, counted.err(), "1 of 2 jobs show a fault")
 	page := counted.page(settings{nodes: 8}, "-x")
 	require.Contains(t, page, "bin/chaos -x\n")
-	require.Contains(t, page, "| nothing | 1 | 0: 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |\n| node dead | 1 | 125: 1 | 1 | 0 | 0 | 0 | 0 | 0 | 0 |\n")
-	require.Contains(t, page, "| all | 2 | 0: 1, 125: 1 | 1 |")
+	require.Contains(t, page, "| nothing | 1 | 0: 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |\n| node dead | 1 | 125: 1 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 3 |\n")
+	require.Contains(t, page, "| PMI | 1 | 125: 1 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 3 |\n| MPICH | 1 | 0: 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |\n"+
+		"| --profile | 1 | 0: 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |\n| all | 2 | 0: 1, 125: 1 | 1 |")
+	require.Contains(t, page, "killed 7 processes")
+	require.Contains(t, page, "\nLeft out: blow x: y.\n")
+	require.NotContains(t, page, "--pty |")
 	require.Contains(t, page, "HANGS: for ever")
 }
 

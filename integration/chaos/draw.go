@@ -25,9 +25,12 @@ type place struct {
 	nodes     []string
 	sshConfig string
 	golaunch  string
-	race      string // golaunch with the race detector; "" for none
-	native    string // directory of the programs of native/
-	dir       string // for files of jobs; the nodes see it
+	race      string  // golaunch with the race detector; "" for none
+	native    string  // directory of the programs of native/
+	dir       string  // for files of jobs; the nodes see it
+	kinds     []*kind // to draw from, each as often as its weight says
+	faults    []*fault
+	lacks     []string // what this machine cannot have
 }
 
 // drawn is one job as it was drawn: all that is random in it.
@@ -35,6 +38,8 @@ type drawn struct {
 	number  int
 	hosts   []string // of --hosts
 	argv    []string // golaunch's command line
+	kind    string
+	helped  bool // a PMIx helper serves its ranks
 	program program
 	race    bool
 	blows   []blow
@@ -53,31 +58,53 @@ func (d drawn) String() string {
 func (p place) draw(seed uint64, number int) drawn {
 	r := rand.New(rand.NewPCG(seed, uint64(number)))
 	d := drawn{number: number, race: r.IntN(2) == 0 && p.race != ""}
-	for _, i := range r.Perm(len(p.nodes))[:1+r.IntN(len(p.nodes))] {
+	k := pick(r, p.kinds)
+	d.kind, d.helped = k.name, k.helped
+	hosts, perHost := len(p.nodes), 1+r.IntN(3)
+	if k.large {
+		hosts, perHost = min(hosts, mostLarge), min(perHost, 2)
+	}
+	for _, i := range r.Perm(len(p.nodes))[:1+r.IntN(hosts)] {
 		d.hosts = append(d.hosts, p.nodes[i])
 	}
-	perHost := 1 + r.IntN(3)
 	ranks := perHost * len(d.hosts)
 	if r.IntN(2) == 0 {
 		ranks = 1 + r.IntN(ranks)
 	}
-	d.program = pick(r, p.programs(r, ranks))
-	d.argv = slices.Concat([]string{p.golaunch}, p.flags(r, d.hosts, perHost+1, d.program), d.program.flags,
+	d.program = drawProgram(r, k.programs(deck{p.native, strconv.Itoa(r.IntN(ranks))}))
+	ranks = max(ranks, d.program.least)
+	d.argv = slices.Concat([]string{p.golaunch}, p.flags(r, d.hosts, perHost+1, k, d.program), d.program.flags,
 		[]string{"-n", strconv.Itoa(ranks)}, d.program.argv)
 	if d.race {
 		d.argv[0] = p.race
 	}
 	for range pick(r, []int{0, 1, 1, 1, 2, 2}) {
-		d.blows = append(d.blows, drawBlow(r, d.hosts))
+		if b, some := p.drawBlow(r, d); some {
+			d.blows = append(d.blows, b)
+		}
 	}
 	return d
+}
+
+// mostLarge is how many hosts a job of large programs has at most.
+const mostLarge = 4
+
+// drawProgram draws one that is endless as often as not, where there is one: most blows
+// want time.
+func drawProgram(r *rand.Rand, list []program) program {
+	endless := slices.Clone(list)
+	endless = slices.DeleteFunc(endless, func(p program) bool { return !p.endless })
+	if len(endless) > 0 && r.IntN(2) == 0 {
+		return pick(r, endless)
+	}
+	return pick(r, list)
 }
 
 func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
 // flags draws those that change how a job is carried out, and not what comes of
 // it.
-func (p place) flags(r *rand.Rand, hosts []string, slots int, run program) []string {
+func (p place) flags(r *rand.Rand, hosts []string, slots int, k *kind, run program) []string {
 	list := make([]string, len(hosts))
 	for i, h := range hosts {
 		list[i] = fmt.Sprintf("%s:%d", h, slots)
@@ -101,11 +128,19 @@ func (p place) flags(r *rand.Rand, hosts []string, slots int, run program) []str
 	sometimes(70, "--cache", string(pick(r, policies)))
 	sometimes(20, "--cache-bytes", "16K")
 	sometimes(30, "--copy-agent")
-	sometimes(20, "--stage", filepath.Join(p.native, "pmiclient"))
+	sometimes(10, "--stage", filepath.Join(p.native, "pmiclient"))
+	if k.alone && filepath.IsAbs(run.argv[0]) && run.code != 127 && !slices.Contains(f, run.argv[0]) {
+		sometimes(25, "--stage", run.argv[0])
+	}
 	sometimes(30, "--allow-dead-nodes")
 	sometimes(20, "--prelaunch")
 	sometimes(30, "--grace", "500ms")
-	sometimes(20, "--label")
+	if r.IntN(100) < 12 {
+		f = append(f, "--pty")
+	} else {
+		sometimes(20, "--label")
+		sometimes(30, "--restarts", strconv.Itoa(1+r.IntN(2)))
+	}
 	if !run.inherits {
 		sometimes(15, "--pmi-port")
 	}
@@ -113,48 +148,15 @@ func (p place) flags(r *rand.Rand, hosts []string, slots int, run program) []str
 	sometimes(20, "--report", filepath.Join(p.dir, "report.json"))
 	sometimes(20, "--trace", filepath.Join(p.dir, "trace.json"))
 	if len(hosts) > 1 {
-		sometimes(20, "--spares", "1")
+		often := 20
+		if slices.Contains(f, "--restarts") {
+			often = 70
+		}
+		sometimes(often, "--spares", "1")
+	}
+	if k.counts {
+		what := pick(r, []string{"volume", "time"})
+		sometimes(40, "--profile", p.profile(), "--profile-what", what)
 	}
 	return f
-}
-
-// program is what the ranks of a job run, and what comes of it undisturbed.
-type program struct {
-	argv     []string
-	flags    []string // that it needs
-	policy   string   // the only one, and the default, that will do; "" for any
-	code     int
-	inherits bool // it knows no other way to PMI
-	endless  bool // it prints a line per rank, and is ended by SIGTERM
-}
-
-// programs are those to choose from for a number of ranks.
-func (p place) programs(r *rand.Rand, ranks int) []program {
-	at := func(name string, words ...string) []string {
-		return append([]string{filepath.Join(p.native, name)}, words...)
-	}
-	one := strconv.Itoa(r.IntN(ranks))
-	endless := []program{
-		{argv: at("rankprobe", "sleep"), endless: true},
-		{argv: at("rankprobe", "stubborn"), endless: true},
-		{argv: at("rankprobe", "flood", "0"), endless: true},
-	}
-	list := []program{
-		{argv: []string{"hostname"}},
-		{argv: at("rankprobe", "lines", "2000", one, "3000")},
-		{argv: at("rankprobe", "leave")},
-		{argv: at("rankprobe", "-r", one, "exit", "7"), code: 7},
-		{argv: at("rankprobe", "-r", one, "signal", "11"), code: 139},
-		{argv: at("pmiclient", "-q", "-n", "50")},
-		{argv: at("pmiclient", "-q", "-m", "all", "-p", "3", "-l", "600")},
-		{argv: at("pmiclient", "-x", "abort:5", "-r", one), code: 5},
-		{argv: at("pmiclient", "-x", "nofinalize", "-r", one), code: 1},
-		{argv: at("pmi2client", "-n", "5"), inherits: true},
-		{argv: at("treetour", "2000"), policy: "hcmab"}, // with keys on every node
-		{argv: at("treesplit", "3"), policy: "hcmab"},
-		{argv: at("pmgrclient", "-n", "20"), flags: []string{"--pmgr"}},
-		{argv: at("spawnclient", "-w", "2", "--", filepath.Join(p.native, "spawnclient"), "child")},
-		{argv: []string{"/no/such/program"}, code: 127},
-	}
-	return slices.Concat(endless, endless, endless, endless, list) // most blows want time
 }

@@ -32,6 +32,7 @@ type job struct {
 	*trial.Job
 	drawn
 	place place
+	seat  *seat // nil without --pty
 	ended chan struct{}
 
 	mu     sync.Mutex
@@ -47,6 +48,8 @@ type outcome struct {
 	stderr string
 	termed bool // it was endless, and nothing ended it before
 	faults []finding
+	// segments counts the files of MPICH and UCX that were removed, see unlink.
+	segments int
 }
 
 // finding is something that golaunch did wrong.
@@ -67,9 +70,16 @@ func (p place) run(d drawn, l limits) (o outcome, err error) {
 	if err != nil {
 		return o, errors.Join(err, undo())
 	}
+	if j.seat, err = j.sit(); err != nil {
+		return o, errors.Join(err, undo())
+	}
+	defer j.seat.close()
+	if err := j.prepareProfile(); err != nil {
+		return o, errors.Join(err, undo())
+	}
 	lines := 0
 	enough := func(string) bool { lines++; return lines >= j.ready() }
-	if j.Job, err = trial.Start(p.cluster, d.argv, raceEnv, enough); err != nil {
+	if j.Job, err = trial.StartAt(j.seat.terminal(), p.cluster, d.argv, raceEnv, enough); err != nil {
 		return o, errors.Join(err, undo())
 	}
 	j.Ignore, j.Patience = j.foreign, soon
@@ -89,10 +99,17 @@ func (p place) run(d drawn, l limits) (o outcome, err error) {
 	o.termed = <-termed
 	blows.Wait()
 	since := time.Now()
+	modes := j.seat.changed()
 	if err := errors.Join(append(j.errs, undo())...); err != nil {
 		return o, err
 	}
 	o.drawn, o.struck, o.stderr = d, j.struck, j.Stderr.String()
+	if modes != "" && !o.killed() {
+		o.find("leftovers", "%s", modes)
+	}
+	if err := j.lookAtProfile(&o); err != nil {
+		return o, err
+	}
 	return o, j.look(&o, held, since, l.left)
 }
 
@@ -137,7 +154,7 @@ func (j *job) before() (undo func() error, err error) {
 	for _, b := range j.blows {
 		if b.before && err == nil {
 			var u func() error
-			if u, err = b.strike(j, b.node); u != nil {
+			if u, err = b.strike(j, b); u != nil {
 				undos = append(undos, u)
 			}
 			j.struck = append(j.struck, b)
@@ -163,7 +180,7 @@ func (j *job) deal(b blow) {
 		return
 	default:
 	}
-	undo, err := b.strike(j, b.node)
+	undo, err := b.strike(j, b)
 	if err == nil {
 		j.mu.Lock()
 		j.struck = append(j.struck, b)
@@ -225,10 +242,10 @@ func (j *job) undecided() bool {
 func (j *job) foreign(node string, p cluster.Proc) bool {
 	line := strings.Join(p.Cmdline, " ")
 	return slices.ContainsFunc(j.blows, func(b blow) bool {
-		if b.node == node && b.dead && strings.Contains(line, "[listener]") {
+		if b.node == node && (b.dead || b.memory) && strings.Contains(line, "[listener]") {
 			return true
 		}
-		return b.node == node && (b.cuts || b.name == "sshd late") && !strings.Contains(line, "nla-") && !strings.Contains(line, j.program.argv[0])
+		return b.node == node && (b.cuts || b.name == "sshd late") && !strings.Contains(line, "nla-") && !strings.Contains(line, j.word())
 	})
 }
 
@@ -252,7 +269,7 @@ func (j *job) look(o *outcome, held trial.Holdings, since time.Time, limit time.
 			o.find("late", "processes %v; gone after %v", late, took.Round(time.Millisecond))
 		}
 	}
-	if err := j.bury(held); err != nil {
+	if err := errors.Join(j.unlink(o, held), j.bury(held)); err != nil {
 		return err
 	}
 	if late := trial.AwaitNothingHeld(j.place.cluster, held, since, limit); late != nil {
@@ -266,23 +283,6 @@ func (j *job) look(o *outcome, held trial.Holdings, since time.Time, limit time.
 		return err
 	}
 	o.judge()
-	return nil
-}
-
-// bury removes what lies on nodes all of whose processes were killed at once, and
-// takes those nodes out of what is looked at: only a restart cleans them.
-func (j *job) bury(held trial.Holdings) error {
-	for _, b := range j.struck {
-		if !b.dead {
-			continue
-		}
-		delete(held, b.node)
-		out, err := j.place.cluster.Command(b.node, "sh", "-c", `rm -rf /tmp/golaunch-* /dev/shm/golaunch-*
-find /sys/fs/cgroup -depth -name "golaunch-*" -exec rmdir {} +`).CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("%s: clean up: %w: %s", b.node, err, out)
-		}
-	}
 	return nil
 }
 

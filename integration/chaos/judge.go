@@ -8,7 +8,7 @@ import (
 )
 
 // kinds are what may be wrong, the columns of the table.
-var kinds = []string{"hangs", "panics", "races", "late", "leftovers", "wrong codes", "unnamed culprits"}
+var kinds = []string{"hangs", "panics", "races", "late", "leftovers", "wrong codes", "wrong files", "unnamed culprits"}
 
 // crashed are words of a Go program that ends badly.
 var crashed = regexp.MustCompile(`panic: |fatal error: |SIGSEGV|goroutine \d+ \[|DATA RACE`)
@@ -33,7 +33,8 @@ func (o *outcome) judge() {
 	unnamed := false   // or something that has no name
 	for _, b := range o.struck {
 		switch {
-		case !slices.Contains(b.codes, o.code):
+		case b.again && o.goesOn():
+		case !slices.Contains(b.codes, o.code) && !(b.starves && o.code != 0):
 		case b.blames:
 			nodes = append(nodes, b.node)
 		default:
@@ -55,13 +56,26 @@ func (o *outcome) judge() {
 	}
 }
 
+// goesOn tells whether the job had to outlive the only thing that happened to it: all its
+// ranks ran, it had an attempt left (--restarts), and another host.
+func (o *outcome) goesOn() bool {
+	return o.has("--restarts") && len(o.struck) == 1 && !o.struck[0].early && o.program.endless && len(o.hosts) > 1
+}
+
+// killed tells whether golaunch was killed, so that it could put nothing in order.
+func (o *outcome) killed() bool {
+	return slices.ContainsFunc(o.struck, func(b blow) bool { return b.name == "kill -9 of golaunch" }) ||
+		slices.ContainsFunc(o.faults, func(f finding) bool { return f.kind == "hangs" })
+}
+
 // names tells whether golaunch named a node.
 func (o *outcome) names(node string) bool {
 	return regexp.MustCompile(`(?m)^golaunch: .*\b` + node + `\b`).MatchString(o.stderr)
 }
 
-// blame is how golaunch begins when a host is the cause.
-var blame = regexp.MustCompile(`(?m)^golaunch: (?:  )?host (\S+?)(?:\.\d+)?(?: \(ranks? [^)]*\))?: `)
+// blame matches the beginning of a line of golaunch's about a host as the cause, be it by
+// another host's word.
+var blame = regexp.MustCompile(`(?m)^golaunch: (?:  )?(?:hosts? \S+: )?host (\S+?)(?:\.\d+)?(?: \(ranks? [^)]*\))?: `)
 
 // innocent is a host that golaunch blames first although nothing happened to it,
 // nor to golaunch itself so that the host had to take it for lost.

@@ -31,6 +31,8 @@ type settings struct {
 	job    int // the only one; 0 for all
 	nodes  int
 	race   bool
+	kinds  string // regular expressions: of which kinds jobs are, and by what they are struck
+	blows  string
 	limits limits
 	// revision is that of golaunch's source.
 	revision string
@@ -47,6 +49,8 @@ func run(ctx context.Context, args []string) error {
 	f.IntVar(&s.job, "job", 0, "run only the job of `NUMBER`")
 	f.IntVar(&s.nodes, "nodes", 8, "nodes of the cluster")
 	f.BoolVar(&s.race, "race", false, "build golaunch with the race detector (cgo), and use it for half of the jobs")
+	f.StringVar(&s.kinds, "kinds", "", "draw only jobs of kinds that match `REGEXP`")
+	f.StringVar(&s.blows, "blows", "", "draw only blows that match `REGEXP`")
 	f.DurationVar(&s.limits.hang, "hang", 30*time.Second, "how long golaunch may take to end, beyond the limits it states")
 	f.DurationVar(&s.limits.left, "left", 3*time.Second, "how long something may be left when it has ended")
 	out := f.String("o", "", "write to `FILE`; else to standard output")
@@ -60,6 +64,10 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	native := filepath.Join(bin, "native")
+	if err := programs.Examples(native); err != nil {
+		return err
+	}
 	race := ""
 	if s.race {
 		race = filepath.Join(bin, "golaunch-race")
@@ -68,12 +76,12 @@ func run(ctx context.Context, args []string) error {
 		}
 	}
 	s.revision = revision(ctx, ".")
-	t, err := s.chaos(ctx, filepath.Join(bin, "golaunch"), race, filepath.Join(bin, "native"), bin)
+	t, err := s.chaos(ctx, filepath.Join(bin, "golaunch"), race, native, bin)
 	if t.jobs == 0 {
 		return err
 	}
 	page := strings.ReplaceAll(t.page(s, strings.Join(args, " ")), bin+"/", "")
-	return errors.Join(err, results.Write(*out, page), t.err())
+	return errors.Join(results.Conclude(ctx, *out, page, err), t.err())
 }
 
 // revision is that of the source in a directory, "-dirty" if it was changed since.
@@ -90,25 +98,57 @@ func revision(ctx context.Context, dir string) string {
 func (s settings) chaos(ctx context.Context, golaunch, race, native, dir string) (*tally, error) {
 	s.tell("seed %d", s.seed)
 	t := newTally()
-	config := cluster.Config{Nodes: s.nodes, Share: []string{filepath.Dir(golaunch), native}, SessionEnv: raceEnv}
+	config := cluster.Config{Nodes: s.nodes, Share: append(programs.Shared(filepath.Dir(golaunch)), native), SessionEnv: raceEnv}
+	memory := cluster.MemoryUnavailable()
+	config.Memory = memory == nil
 	return t, cluster.With(ctx, dir, config, func(c *cluster.Cluster, dir string) error {
 		p := place{cluster: c, sshConfig: c.SSHConfig(), golaunch: golaunch, race: race, native: native, dir: dir}
 		for _, n := range c.Nodes() {
 			p.nodes = append(p.nodes, n.Name)
 		}
+		if err := p.survey(p.built, memory); err != nil {
+			return err
+		}
+		if err := p.only(s.kinds, s.blows); err != nil {
+			return err
+		}
+		for _, l := range p.lacks {
+			s.tell("left out: %s", l)
+		}
+		t.lacks = p.lacks
 		if err := p.prepare(); err != nil {
 			return err
 		}
-		if s.job != 0 {
-			return s.one(p, t, s.job)
-		}
-		for end, n := time.Now().Add(s.time), 1; time.Now().Before(end) && ctx.Err() == nil; n++ {
-			if err := s.one(p, t, n); err != nil {
-				return err
-			}
-		}
-		return nil
+		return errors.Join(s.all(ctx, p, t), p.countKills(t))
 	})
+}
+
+// all runs one job, or as many as there is time for.
+func (s settings) all(ctx context.Context, p place, t *tally) error {
+	if s.job != 0 {
+		return s.one(p, t, s.job)
+	}
+	for end, n := time.Now().Add(s.time), 1; time.Now().Before(end) && ctx.Err() == nil; n++ {
+		if err := s.one(p, t, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countKills counts the processes that the kernel has killed for want of memory.
+func (p place) countKills(t *tally) error {
+	if cluster.MemoryUnavailable() != nil {
+		return nil //nolint:nilerr // the blows of memory are left out, and the page says so
+	}
+	for _, name := range p.nodes {
+		kills, err := p.cluster.MemoryKills(name)
+		if err != nil {
+			return err
+		}
+		t.kills += kills
+	}
+	return nil
 }
 
 // prepare makes the directory that an account mostly has, and that the agent may

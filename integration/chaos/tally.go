@@ -10,24 +10,28 @@ import (
 
 // row counts what came of the jobs to which one thing happened.
 type row struct {
-	jobs  int
-	codes map[int]int
-	found map[string]int // by kind
+	jobs     int
+	codes    map[int]int
+	found    map[string]int // by kind
+	segments int
 }
 
 // tally counts all jobs.
 type tally struct {
 	jobs, raced int
-	rows        map[string]*row
+	blows       map[string]*row // by the name of the blow
+	sorts       map[string]*row // by kind, or flag
 	all         row
+	kills       int      // of the kernel's, for want of memory
+	lacks       []string // what this machine cannot have
 	bad         []outcome
 }
 
 func newTally() *tally {
-	return &tally{rows: make(map[string]*row), all: newRow()}
+	return &tally{blows: make(map[string]*row), sorts: make(map[string]*row), all: *newRow()}
 }
 
-func newRow() row { return row{codes: make(map[int]int), found: make(map[string]int)} }
+func newRow() *row { return &row{codes: make(map[int]int), found: make(map[string]int)} }
 
 func (r *row) add(o outcome) {
 	r.jobs++
@@ -35,9 +39,10 @@ func (r *row) add(o outcome) {
 	for _, f := range o.faults {
 		r.found[f.kind]++
 	}
+	r.segments += o.segments
 }
 
-// add counts a job in the row of each blow that fell.
+// add counts a job in the row of each blow that fell, and of what it was.
 func (t *tally) add(o outcome) {
 	t.jobs++
 	if o.race {
@@ -55,12 +60,18 @@ func (t *tally) add(o outcome) {
 		names["nothing"] = true
 	}
 	for name := range names {
-		if t.rows[name] == nil {
-			r := newRow()
-			t.rows[name] = &r
-		}
-		t.rows[name].add(o)
+		addTo(t.blows, name, o)
 	}
+	for _, name := range o.kindsOf() {
+		addTo(t.sorts, name, o)
+	}
+}
+
+func addTo(rows map[string]*row, name string, o outcome) {
+	if rows[name] == nil {
+		rows[name] = newRow()
+	}
+	rows[name].add(o)
 }
 
 // err says that golaunch did something wrong, if it did. What was late only is
@@ -90,31 +101,51 @@ own word; left is what was not on a machine before, be it a process, a file, a m
 cgroup, %v after golaunch's end (and --lost-after where something fell silent): late if
 it was gone within %v more, for want of processors, else a leftover; a
 culprit is unnamed if golaunch fails for a host and does not say so, or blames another
-one first. -seed N -job K draws a job again.
+one first; a file of --profile is wrong if it is neither whole nor the one that was there before; a terminal
+that is not as it was is left, too. Segments are files of MPICH and UCX in /dev/shm that were removed, and are
+no leftovers: ranks unlink them in MPI_Init, if they are not killed before or find no room, and nobody else
+knows whose they are. Of struck jobs whose ranks all ended by themselves none are removed. Of a job with --restarts all of whose ranks ran, and that loses one rank or node, no
+status is right but its own. The kernel killed %d processes for want of memory. -seed N -job K draws a job again.
+%s
+## What happened
 
-| what happened | jobs | exit statuses | %s |
-|---|---|---|%s
 `
 
 // page is docs/results/chaos.md.
 func (t *tally) page(s settings, args string) string {
 	var b strings.Builder
+	var lacks strings.Builder
+	for _, l := range t.lacks {
+		fmt.Fprintf(&lacks, "\nLeft out: %s.\n", l)
+	}
 	fmt.Fprintf(&b, preamble, args, time.Now().UTC().Format("2006-01-02"), s.revision, s.seed, t.jobs, s.nodes, t.raced,
-		s.limits.hang, s.limits.left, patience, strings.Join(kinds, " | "), strings.Repeat("---|", len(kinds)))
+		s.limits.hang, s.limits.left, patience, t.kills, &lacks)
 	names := []string{"nothing"}
 	for _, f := range faults {
 		names = append(names, f.name)
 	}
-	for _, name := range names {
-		if r := t.rows[name]; r != nil {
-			r.write(&b, name)
-		}
+	writeTable(&b, "what happened", names, t.blows, &t.all)
+	names = nil
+	for _, k := range jobKinds {
+		names = append(names, k.name)
 	}
-	t.all.write(&b, "all")
+	b.WriteString("\n## What the jobs were\n\n")
+	writeTable(&b, "kind, or flag", append(names, ways...), t.sorts, &t.all)
 	for i := range t.bad {
 		fmt.Fprintf(&b, "\n```\n%v```\n", &t.bad[i])
 	}
 	return b.String()
+}
+
+// writeTable writes those rows that there are, in an order, and their sum.
+func writeTable(b *strings.Builder, what string, names []string, rows map[string]*row, all *row) {
+	fmt.Fprintf(b, "| %s | jobs | exit statuses | %s | segments |\n|---|---|---|%s---|\n", what, strings.Join(kinds, " | "), strings.Repeat("---|", len(kinds)))
+	for _, name := range names {
+		if r := rows[name]; r != nil {
+			r.write(b, name)
+		}
+	}
+	all.write(b, "all")
 }
 
 func (r *row) write(b *strings.Builder, name string) {
@@ -126,5 +157,5 @@ func (r *row) write(b *strings.Builder, name string) {
 	for _, k := range kinds {
 		fmt.Fprintf(b, " %d |", r.found[k])
 	}
-	fmt.Fprintln(b)
+	fmt.Fprintf(b, " %d |\n", r.segments)
 }

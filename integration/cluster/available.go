@@ -42,6 +42,12 @@ func netnsAvailable(c Config) error {
 			return err
 		}
 	}
+	if c.Kex == KexOpenSSH10 {
+		if _, err := openSSH10Tree(); err != nil {
+			return err
+		}
+		tools = append(tools, "ssh")
+	}
 	for _, tool := range tools {
 		if _, err := findTool(tool); err != nil {
 			return err
@@ -83,6 +89,8 @@ func debianPackage(tool string) string {
 	switch tool {
 	case "sshd":
 		return "openssh-server"
+	case "ssh":
+		return "openssh-client"
 	case "ip", "bridge", "tc":
 		return "iproute2"
 	case "env", "sleep":
@@ -97,9 +105,12 @@ func debianPackage(tool string) string {
 
 // sshdPrograms finds the node's sshd and the program it executes for each
 // connection, if that is another.
-func sshdPrograms(provider string) (sshd, session string, err error) {
-	if provider == Docker {
+func sshdPrograms(c Config) (sshd, session string, err error) {
+	if c.Provider == Docker {
 		return imageSSHD, "", nil
+	}
+	if c.Kex == KexOpenSSH10 {
+		return openSSH10 + "/sshd", openSSH10 + "/sshd-session", nil
 	}
 	if sshd, err = findTool("sshd"); err != nil {
 		return "", "", err
@@ -110,4 +121,25 @@ func sshdPrograms(provider string) (sshd, session string, err error) {
 	}
 	session, err = sessionProgram(sshd)
 	return sshd, session, err
+}
+
+// unpacked finds the tree of a program from Debian 13, by the name of the script that
+// unpacks it: in .cache of a folder above the working directory, or above this program.
+func unpacked(name, program string) (string, error) {
+	var starts []string
+	if dir, err := os.Getwd(); err == nil {
+		starts = append(starts, dir)
+	}
+	if self, err := os.Executable(); err == nil {
+		starts = append(starts, filepath.Dir(self))
+	}
+	for _, dir := range starts {
+		for ; dir != "/"; dir = filepath.Dir(dir) {
+			tree := filepath.Join(dir, ".cache", name)
+			if _, err := os.Stat(filepath.Join(tree, "complete")); err == nil {
+				return filepath.EvalSymlinks(tree)
+			}
+		}
+	}
+	return "", fmt.Errorf("no %s in .cache: scripts/%s.sh unpacks it", program, name)
 }

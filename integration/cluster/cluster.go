@@ -53,7 +53,7 @@ func Up(ctx context.Context, config Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.SSHD, s.Session, err = sshdPrograms(config.Provider); err != nil {
+	if s.SSHD, s.Session, err = sshdPrograms(config); err != nil {
 		return nil, err
 	}
 	if config.GridEngine {
@@ -61,6 +61,12 @@ func Up(ctx context.Context, config Config) (*Cluster, error) {
 			return nil, err
 		}
 		s.Config.Share = append(s.Config.Share, s.GridEngine)
+	}
+	if config.Kex == KexOpenSSH10 {
+		if s.OpenSSH10, err = openSSH10Tree(); err != nil {
+			return nil, err
+		}
+		s.Config.Share = append(s.Config.Share, s.OpenSSH10)
 	}
 	if err := s.claim(); err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -27,6 +28,9 @@ const Root = "root"
 const (
 	KexDefault    = "default"    // OpenSSH's own choice (sntrup761x25519 since 9.0)
 	KexCurve25519 = "curve25519" // the cheaper exchange, for comparisons
+	// KexOpenSSH10 has sshd and ssh be of OpenSSH 10, which scripts/openssh10.sh unpacks,
+	// with its own choice: mlkem768x25519. For Netns alone.
+	KexOpenSSH10 = "openssh10"
 )
 
 // Config says what cluster to make. Only Nodes is required.
@@ -47,8 +51,8 @@ type Config struct {
 	// Delay is added to every packet a node sends. It needs the kernel's
 	// netem; Up says so where it is missing.
 	Delay time.Duration
-	// Kex is the SSH key exchange of all connections, KexDefault or
-	// KexCurve25519.
+	// Kex is the SSH key exchange of all connections: KexDefault, KexCurve25519 or
+	// KexOpenSSH10.
 	Kex string
 	// MaxStartups is sshd's option of that name. Default: 1000, so that it
 	// never refuses a connection.
@@ -72,6 +76,15 @@ type Config struct {
 	// GridEngine has the nodes be those of a Grid Engine: sge_qmaster runs on head,
 	// sge_execd on the nodes. For Netns alone.
 	GridEngine bool
+	// SecondNetwork gives each node, but not head, a second interface, eth1, on a network
+	// of its own behind one switch. For Netns alone.
+	SecondNetwork bool
+	// IPv6Only has no machine's interfaces have an IPv4 address, but for loopback's, and
+	// names mean IPv6 addresses. For Netns alone, without Slurm and Grid Engine.
+	IPv6Only bool
+	// Memory has each node's sshd, and what it starts, in a memory cgroup, which
+	// BoundMemory makes short. For Netns alone.
+	Memory bool
 	// Share lists files and directories below /tmp, /run, /dev/shm or
 	// /var/log that the nodes share with the host although they have their
 	// own /tmp and so on. Dir needs no mention.
@@ -150,6 +163,14 @@ func (c *Config) validate() error {
 		return fmt.Errorf("directory %q: the name may hold only letters, digits and ._/+@=,-", dir)
 	}
 	c.Dir = dir
+	c.Share = slices.Clone(c.Share) // the caller keeps its own
+	for i, p := range c.Share {
+		abs, err := filepath.Abs(p)
+		if err != nil {
+			return fmt.Errorf("shared path %s: %w", p, err)
+		}
+		c.Share[i] = abs
+	}
 	if c.Nodes < 1 || c.Nodes > MaxNodes {
 		return fmt.Errorf("%d nodes: want 1 to %d", c.Nodes, MaxNodes)
 	}
@@ -162,8 +183,11 @@ func (c *Config) validate() error {
 	if c.Kex == "" {
 		c.Kex = KexDefault
 	}
-	if c.Kex != KexDefault && c.Kex != KexCurve25519 {
-		return fmt.Errorf("key exchange %q: want %s or %s", c.Kex, KexDefault, KexCurve25519)
+	if !slices.Contains([]string{KexDefault, KexCurve25519, KexOpenSSH10}, c.Kex) {
+		return fmt.Errorf("key exchange %q: want %s, %s or %s", c.Kex, KexDefault, KexCurve25519, KexOpenSSH10)
+	}
+	if c.Kex == KexOpenSSH10 && c.Provider == Docker {
+		return fmt.Errorf("key exchange %s: provider %s has the OpenSSH of its image", c.Kex, Docker)
 	}
 	for _, v := range c.SessionEnv {
 		if !envPattern.MatchString(v) {
@@ -179,6 +203,17 @@ func (c *Config) validate() error {
 	if c.User != Root && c.Provider == Docker {
 		return fmt.Errorf("user %q: provider %s has only root", c.User, Docker)
 	}
+	if c.MaxStartups == "" {
+		c.MaxStartups = "1000"
+	}
+	if !maxStartupsPattern.MatchString(c.MaxStartups) {
+		return fmt.Errorf("max startups %q: want sshd's form, such as 100 or 10:30:100", c.MaxStartups)
+	}
+	return cmp.Or(c.validateManagers(), c.validateNetwork())
+}
+
+// validateManagers is validate for managers of resources, and what they bound.
+func (c *Config) validateManagers() error {
 	if c.Slurm && c.Provider == Docker {
 		return fmt.Errorf("provider %s has no Slurm", Docker)
 	}
@@ -189,30 +224,25 @@ func (c *Config) validate() error {
 	if c.GridEngine && c.Provider == Docker {
 		return fmt.Errorf("provider %s has no Grid Engine", Docker)
 	}
-	if c.MaxStartups == "" {
-		c.MaxStartups = "1000"
+	if c.Memory && c.Provider == Docker {
+		return fmt.Errorf("provider %s does not bound memory", Docker)
 	}
-	if !maxStartupsPattern.MatchString(c.MaxStartups) {
-		return fmt.Errorf("max startups %q: want sshd's form, such as 100 or 10:30:100", c.MaxStartups)
+	if c.IPv6Only && (c.Slurm || c.GridEngine) {
+		return errors.New("a cluster of IPv6 only has no Slurm and no Grid Engine")
 	}
+	return nil
+}
+
+// validateNetwork is validate for networks.
+func (c *Config) validateNetwork() error {
 	if c.Delay < 0 || c.Delay > time.Minute {
 		return fmt.Errorf("delay %v: want 0 to 1m", c.Delay)
 	}
-	c.Share = slices.Clone(c.Share) // the caller keeps its own
-	for i, p := range c.Share {
-		abs, err := filepath.Abs(p)
-		if err != nil {
-			return fmt.Errorf("shared path %s: %w", p, err)
-		}
-		c.Share[i] = abs
-	}
-	return c.validateNetwork()
-}
-
-func (c *Config) validateNetwork() error {
 	s := c.Switches
 	shaped := c.Uplink != 0 || c.Edge != 0 || c.Delay != 0
 	switch {
+	case c.Provider == Docker && (c.SecondNetwork || c.IPv6Only):
+		return fmt.Errorf("provider %s: a second network, and one of IPv6 only, are the %s provider's", Docker, Netns)
 	case c.Provider == Docker && (s != Switches{} || shaped):
 		return fmt.Errorf("provider %s: switches, rates and delay are the %s provider's", Docker, Netns)
 	case s == Switches{} && c.Uplink != 0:

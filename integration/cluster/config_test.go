@@ -74,6 +74,8 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Dir = "/a%b" }, "may hold only"},
 		{func(c *Config) { c.Provider = "vm" }, "want netns or docker"},
 		{func(c *Config) { c.Kex = "rsa" }, "key exchange"},
+		{func(c *Config) { c.Kex = KexOpenSSH10 }, ""},
+		{func(c *Config) { c.Provider = Docker; c.Kex = KexOpenSSH10 }, "the OpenSSH of its image"},
 		{func(c *Config) { c.MaxStartups = "10\nUsePAM yes" }, "max startups"},
 		{func(c *Config) { c.SessionEnv = []string{"A=b c", "D="} }, ""},
 		{func(c *Config) { c.SessionEnv = []string{"A=b\nUsePAM yes"} }, "session environment"},
@@ -88,6 +90,10 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.SlurmCPUs = -1 }, "want a positive number"},
 		{func(c *Config) { c.SlurmPatience = time.Second / 2 }, "whole seconds"},
 		{func(c *Config) { c.Provider = Docker; c.GridEngine = true }, "provider docker has no Grid Engine"},
+		{func(c *Config) { c.SecondNetwork, c.IPv6Only = true, true }, ""},
+		{func(c *Config) { c.Provider = Docker; c.SecondNetwork = true }, "the netns provider's"},
+		{func(c *Config) { c.Provider = Docker; c.IPv6Only = true }, "the netns provider's"},
+		{func(c *Config) { c.Slurm, c.IPv6Only = true, true }, "has no Slurm"},
 	} {
 		c := Config{Dir: "/x", Nodes: 8}
 		test.change(&c)
@@ -110,6 +116,8 @@ func drawState(t *rapid.T) *state {
 		c.Switches.Hosts = rapid.IntRange(1, c.Nodes).Draw(t, "hosts")
 		c.Switches.Count = (c.Nodes + c.Switches.Hosts - 1) / c.Switches.Hosts
 	}
+	c.SecondNetwork = rapid.Bool().Draw(t, "second network")
+	c.IPv6Only = rapid.Bool().Draw(t, "IPv6 only")
 	require.NoError(t, c.validate())
 	return &state{Config: c, Nodes: planNodes(c, netnsSubnets)}
 }
@@ -148,9 +156,9 @@ func TestAddresses(t *testing.T) {
 	s := &state{Config: Config{Nodes: MaxNodes}, Nodes: planNodes(Config{Nodes: MaxNodes}, netnsSubnets)}
 	seen := make(map[string]bool)
 	for _, p := range s.ports() {
-		assert.NotContains(t, []byte{0, 255}, p.addr[3], "%s", p.name)
-		assert.False(t, seen[string(p.addr[:])], p.name)
-		seen[string(p.addr[:])] = true
+		assert.NotContains(t, []byte{0, 255}, p.addr.As4()[3], "%s", p.name)
+		assert.False(t, seen[p.addr.String()], p.name)
+		seen[p.addr.String()] = true
 	}
 	n, err := s.node("n256")
 	require.NoError(t, err)

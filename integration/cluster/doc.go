@@ -12,7 +12,8 @@
 //	golaunch -f DIR/hosts --ssh-config DIR/ssh_config …
 //
 // With [Config.Slurm] the nodes are those of a Slurm: sbatch, salloc and srun work on
-// all machines. With [Config.GridEngine] qsub, qrsh and qdel do.
+// all machines. With [Config.GridEngine] qsub, qrsh and qdel do. With
+// [Config.SecondNetwork] nodes have two networks, with [Config.IPv6Only] no IPv4.
 //
 // Provider "netns" builds a node from Linux namespaces (network, UTS, PID,
 // IPC, mount, cgroup). The network's bridges and all their ports live in a

@@ -113,8 +113,19 @@ func (p *netnsProvider) start(n *Node, cmd *Cmd) error {
 	return nil
 }
 
-// startIn starts cmd in all namespaces and in the cgroup of n.
+// startIn starts cmd in all namespaces and in the cgroup of n, but for that which bounds
+// memory: who looks at a node that is short of it has some.
 func (p *netnsProvider) startIn(n *Node, cmd *exec.Cmd) error {
+	return p.startAfter(n, cmd, p.enterFreezer)
+}
+
+// startBound starts cmd as startIn does, and in the node's memory cgroup.
+func (p *netnsProvider) startBound(n *Node, cmd *exec.Cmd) error {
+	return p.startAfter(n, cmd, func(n *Node) error { return errors.Join(p.enterFreezer(n), p.enterMemory(n)) })
+}
+
+// startAfter does so when the thread that becomes the command has entered cgroups.
+func (p *netnsProvider) startAfter(n *Node, cmd *exec.Cmd, entered func(*Node) error) error {
 	if _, err := pidNamespaceOf(n.Init); err != nil {
 		return err
 	}
@@ -126,7 +137,7 @@ func (p *netnsProvider) startIn(n *Node, cmd *exec.Cmd) error {
 	cgroup.use(cmd)
 	cmd.Err = nil
 	return onThread(func() error {
-		if err := p.enterFreezer(n); err != nil {
+		if err := entered(n); err != nil {
 			return err
 		}
 		if err := enter(n.Init, allNamespaces); err != nil {

@@ -15,17 +15,20 @@ import (
 )
 
 // bridge is a switch in the fabric, the namespace that holds them: a leaf from
-// 1, or one of the two that every cluster has.
+// 1, one of the two that every cluster has, or that of the second network.
 type bridge int
 
 const (
-	extBridge  bridge = -1 // between head and outside
-	coreBridge bridge = 0  // joins the leaves, or has all nodes where there are none
+	secondBridge bridge = -2 // of the second network
+	extBridge    bridge = -1 // between head and outside
+	coreBridge   bridge = 0  // joins the leaves, or has all nodes where there are none
 )
 
 // String is the name of the bridge's interface.
 func (b bridge) String() string {
 	switch b {
+	case secondBridge:
+		return "second"
 	case extBridge:
 		return "ext"
 	case coreBridge:
@@ -47,7 +50,13 @@ func leaves(c *Config) []bridge {
 	return list
 }
 
-func bridges(c *Config) []bridge { return append(leaves(c), coreBridge, extBridge) }
+func bridges(c *Config) []bridge {
+	list := append(leaves(c), coreBridge, extBridge)
+	if c.SecondNetwork {
+		list = append(list, secondBridge)
+	}
+	return list
+}
 
 // port is a node's connection to a switch.
 type port struct {
@@ -55,25 +64,29 @@ type port struct {
 	dev    string // on the node
 	node   *Node
 	bridge bridge
-	addr   [4]byte
+	addr   netip.Addr
 	hw     string
 	bits   int // of the network's prefix
 }
 
 // ports lists the connections of a machine: head has two.
 func (n *Node) ports() []port {
-	p := port{n.Name, "eth0", n, bridge(n.Switch), n.Addr.As4(), hwAddr(n.Addr), netBits}
+	p := port{n.Name, "eth0", n, bridge(n.Switch), n.Addr, hwAddr(n.Addr), netBits}
 	if n.Name == Outside {
 		p.bridge, p.bits = extBridge, extBits
 	}
-	if !n.ExtAddr.IsValid() {
-		return []port{p}
+	list := []port{p}
+	if n.ExtAddr.IsValid() {
+		list = append(list, port{Head + "-ext", "eth1", n, extBridge, n.ExtAddr, hwAddr(n.ExtAddr), extBits})
 	}
-	return []port{p, {Head + "-ext", "eth1", n, extBridge, n.ExtAddr.As4(), hwAddr(n.ExtAddr), extBits}}
+	if n.SecondAddr.IsValid() {
+		list = append(list, port{n.Name + "-2", "eth1", n, secondBridge, n.SecondAddr, hwAddr(n.SecondAddr), netBits})
+	}
+	return list
 }
 
 // reaches reports whether the port is on the same network as a bridge.
-func (p port) reaches(b bridge) bool { return (p.bridge == extBridge) == (b == extBridge) }
+func (p port) reaches(b bridge) bool { return min(p.bridge, coreBridge) == min(b, coreBridge) }
 
 // from is the port of bridge b behind which p is.
 func (p port) from(b bridge) string {
@@ -145,10 +158,14 @@ func linkCommands(s *state) []string {
 		add("link add name %v type bridge stp_state 0 forward_delay 0 mcast_snooping 0", b)
 		add("link set dev %v up", b)
 	}
+	proxy := "on"
+	if c.IPv6Only { // for ARP alone, and a port with it gets no other broadcast
+		proxy = "off"
+	}
 	attach := func(port string, b bridge) {
 		add("link set dev %s master %v", port, b)
 		add("link set dev %s up", port)
-		add("link set dev %s type bridge_slave proxy_arp on learning off", port)
+		add("link set dev %s type bridge_slave proxy_arp %s learning off", port, proxy)
 	}
 	for _, b := range leaves(c) {
 		leaf, core := b.uplink()
@@ -162,8 +179,8 @@ func linkCommands(s *state) []string {
 	}
 	for _, b := range bridges(c) {
 		for _, p := range s.ports() {
-			if p.reaches(b) {
-				add("neigh replace %v lladdr %s nud permanent dev %v", netip.AddrFrom4(p.addr), p.hw, b)
+			if p.reaches(b) && p.addr.Is4() {
+				add("neigh replace %v lladdr %s nud permanent dev %v", p.addr, p.hw, b)
 			}
 		}
 	}
@@ -200,15 +217,33 @@ func (p *netnsProvider) configureNetwork(n *Node) error {
 			return err
 		}
 		for _, port := range n.ports() {
-			if err := setAddress(fd, port); err != nil {
-				return err
+			if port.addr.Is4() {
+				err = setAddress(fd, port)
+			} else {
+				err = addAddress(port)
 			}
-			if err := interfaceUp(fd, port.dev); err != nil {
+			if err == nil {
+				err = interfaceUp(fd, port.dev)
+			}
+			if err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// addAddress gives an interface its IPv6 address, at once: nobody else has it.
+func addAddress(p port) error {
+	tool, err := findTool("ip")
+	if err != nil {
+		return err
+	}
+	address := netip.PrefixFrom(p.addr, ipv6Bits).String()
+	if out, err := exec.Command(tool, "address", "add", address, "dev", p.dev, "nodad").CombinedOutput(); err != nil {
+		return fmt.Errorf("interface %s: set address: %w%s", p.dev, err, quote(out))
+	}
+	return nil
 }
 
 func setAddress(fd int, p port) error {
@@ -217,7 +252,7 @@ func setAddress(fd int, p port) error {
 	for _, set := range []struct {
 		request uint
 		value   [4]byte
-	}{{unix.SIOCSIFADDR, p.addr}, {unix.SIOCSIFNETMASK, netmask}} {
+	}{{unix.SIOCSIFADDR, p.addr.As4()}, {unix.SIOCSIFNETMASK, netmask}} {
 		req, err := unix.NewIfreq(p.dev)
 		if err == nil {
 			err = req.SetInet4Addr(set.value[:])

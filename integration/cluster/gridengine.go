@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,25 +24,8 @@ func GridEngineUnavailable() error {
 	return netnsAvailable(Config{Provider: Netns, GridEngine: true})
 }
 
-// gridEngineTree is where scripts/gridengine.sh has unpacked the programs: in .cache of
-// a folder above the working directory, or above this program.
 func gridEngineTree() (string, error) {
-	var starts []string
-	if dir, err := os.Getwd(); err == nil {
-		starts = append(starts, dir)
-	}
-	if self, err := os.Executable(); err == nil {
-		starts = append(starts, filepath.Dir(self))
-	}
-	for _, dir := range starts {
-		for ; dir != "/"; dir = filepath.Dir(dir) {
-			tree := filepath.Join(dir, ".cache", "gridengine")
-			if _, err := os.Stat(filepath.Join(tree, "complete")); err == nil {
-				return filepath.EvalSymlinks(tree)
-			}
-		}
-	}
-	return "", errors.New("no Grid Engine in .cache: scripts/gridengine.sh unpacks it")
+	return unpacked("gridengine", "Grid Engine")
 }
 
 func gridEngineRoot(dir string) string { return filepath.Join(dir, "gridengine") }

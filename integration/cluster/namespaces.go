@@ -25,7 +25,7 @@ var privateDirs = []struct {
 // makeNamespaces moves the current, locked thread into new namespaces and
 // arranges them as n's. What is left to process 1 are those that only a
 // process inside can make: the PID and cgroup namespace, /proc, cgroups.
-func makeNamespaces(c *Config, n *Node) error {
+func makeNamespaces(s *state, n *Node) error {
 	flags := unix.CLONE_FS | unix.CLONE_NEWNET | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWNS
 	if err := unix.Unshare(flags); err != nil {
 		return fmt.Errorf("make namespaces: %w", err)
@@ -33,10 +33,15 @@ func makeNamespaces(c *Config, n *Node) error {
 	if err := unix.Sethostname([]byte(n.Name)); err != nil {
 		return fmt.Errorf("set host name: %w", err)
 	}
-	if err := quietIPv6(); err != nil {
+	if !s.Config.IPv6Only {
+		if err := quietIPv6(); err != nil {
+			return err
+		}
+	}
+	if err := arrangeMounts(&s.Config, n); err != nil {
 		return err
 	}
-	return arrangeMounts(c, n)
+	return bindOpenSSH10(s.OpenSSH10)
 }
 
 // quietIPv6 keeps interfaces made later in the current network namespace from

@@ -51,6 +51,11 @@ func (p *netnsProvider) up(ctx context.Context) error {
 			return err
 		}
 	}
+	if p.state.Config.Memory {
+		if err := p.makeMemory(); err != nil {
+			return err
+		}
+	}
 	if err := p.startFabric(ctx); err != nil {
 		return fmt.Errorf("switches: %w", err)
 	}
@@ -135,7 +140,7 @@ func (p *netnsProvider) startInit(ctx context.Context, n *Node) error {
 		if err := p.enterFreezer(n); err != nil {
 			return err
 		}
-		return makeNamespaces(&p.state.Config, n)
+		return makeNamespaces(p.state, n)
 	})
 	return err
 }
@@ -201,7 +206,7 @@ func (p *netnsProvider) down(ctx context.Context) error {
 	if err := p.killAll(ctx); err != nil {
 		return err
 	}
-	if err := removeCgroups(ctx, p.state.Cgroup, p.state.Freezer); err != nil {
+	if err := removeCgroups(ctx, p.state.Cgroup, p.state.Freezer, p.state.Memory); err != nil {
 		return err
 	}
 	return restoreNeighbourLimits(p.state)

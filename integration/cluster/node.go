@@ -21,6 +21,8 @@ type Node struct {
 	Addr netip.Addr
 	// ExtAddr is head's address on the network it shares with Outside.
 	ExtAddr netip.Addr
+	// SecondAddr is a node's address on the second network (Config.SecondNetwork).
+	SecondAddr netip.Addr
 	// Switch is the leaf switch the node is behind, from 1; 0 is the core.
 	Switch int
 	// Init is process 1 of the node, seen from the host; zero for containers.
@@ -30,25 +32,36 @@ type Node struct {
 // NodeName is the name of node i, from 1.
 func NodeName(i int) string { return fmt.Sprintf("n%03d", i) }
 
-// The sizes of the two networks: of the nodes, and of head and outside.
+// The sizes of the networks: of the nodes, and of head and outside; of all with IPv6.
 const (
-	netBits = 16
-	extBits = 24
+	netBits  = 16
+	extBits  = 24
+	ipv6Bits = 64
 )
 
 // netnsSubnets are the second bytes of the two 10.x networks of namespaces.
 // Nobody else sees these, so they may repeat what the host uses.
 var netnsSubnets = [2]byte{88, 89}
 
+// secondSubnet is that of the nodes' second network.
+const secondSubnet = 90
+
 // planNodes lists all machines of a cluster: the nodes in order, head, outside.
 func planNodes(c Config, subnets [2]byte) []Node {
-	addr := func(network int, hi, lo byte) netip.Addr {
-		return netip.AddrFrom4([4]byte{10, subnets[network], hi, lo})
+	in := func(subnet, hi, lo byte) netip.Addr {
+		if c.IPv6Only { // the last bytes are those that IPv4 would have, and hwAddr has
+			return netip.AddrFrom16([16]byte{0: 0xfd, 7: subnet, 12: 10, 13: subnet, 14: hi, 15: lo})
+		}
+		return netip.AddrFrom4([4]byte{10, subnet, hi, lo})
 	}
+	addr := func(network int, hi, lo byte) netip.Addr { return in(subnets[network], hi, lo) }
 	nodes := make([]Node, 0, c.Nodes+2)
 	for i := range c.Nodes {
 		n := Node{Name: NodeName(i + 1)}
 		n.Addr = addr(0, byte(1+i/200), byte(1+i%200))
+		if c.SecondNetwork {
+			n.SecondAddr = in(secondSubnet, byte(1+i/200), byte(1+i%200))
+		}
 		if c.Switches.Count > 0 {
 			n.Switch = 1 + i/c.Switches.Hosts
 		}
@@ -62,8 +75,8 @@ func planNodes(c Config, subnets [2]byte) []Node {
 // hwAddr is the hardware address that belongs to an address: fixed, so that
 // the bridges can be told where everybody is.
 func hwAddr(a netip.Addr) string {
-	b := a.As4()
-	return fmt.Sprintf("02:00:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3])
+	b := a.As16()
+	return fmt.Sprintf("02:00:%02x:%02x:%02x:%02x", b[12], b[13], b[14], b[15])
 }
 
 // files names the places of one node's own files, in DIR/nodes/NAME, which no

@@ -155,6 +155,8 @@ func FuzzProcFiles(f *testing.F) {
 		_, _ = parseStat([]byte(s))
 		_ = cgroup2Mount(s)
 		_ = freezerMount(s)
+		_ = cgroupOfController(s, "memory")
+		_, _ = oomKills(s)
 		_, _ = interfaceCounters(s, "n001")
 		_ = nodePID([]byte(s))
 		_, _, _ = parseVersion(s)

@@ -23,7 +23,7 @@ func sshdConfig(s *state, n *Node) string {
 	f := nodeFiles(s.Config.Dir, n.Name)
 	lines := []string{
 		"Port 22",
-		"ListenAddress 0.0.0.0",
+		"ListenAddress " + listenAddress(s.Config),
 		"HostKey " + f.in("host_key"),
 		"PidFile " + f.sshdPID(),
 		"AuthorizedKeysFile " + f.in("home/.ssh/authorized_keys"),
@@ -52,7 +52,18 @@ func sshdConfig(s *state, n *Node) string {
 	if s.Session != "" {
 		lines = append(lines, "SshdSessionPath "+f.session())
 	}
+	if s.Config.Kex == KexOpenSSH10 {
+		lines = append(lines, "SshdAuthPath "+openSSH10+"/sshd-auth")
+	}
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// listenAddress is any of a node's.
+func listenAddress(c Config) string {
+	if c.IPv6Only {
+		return "::"
+	}
+	return "0.0.0.0"
 }
 
 // sshClientConfig is the ssh_config for use on head or outside.
@@ -129,7 +140,7 @@ func (p *netnsProvider) startSSHD(ctx context.Context, n *Node) error {
 	cmd := &exec.Cmd{Path: p.state.SSHD, Args: []string{f.session(), "-f", f.sshdConfig(), "-E", f.sshdLog()},
 		Dir: "/", Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := p.startIn(n, cmd); err != nil {
+	if err := p.startBound(n, cmd); err != nil {
 		return fmt.Errorf("start sshd: %w", err)
 	}
 	if err := cmd.Wait(); err != nil { // the daemon goes on without it

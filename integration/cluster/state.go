@@ -35,9 +35,12 @@ type state struct {
 	Fabric  procID // holds the network namespace of the switches
 	Cgroup  string // directory of the cluster's cgroup; empty without cgroup v2
 	Freezer string // the same in the freezer's hierarchy of cgroup v1; empty without Slurm, too
+	Memory  string // the same in the memory controller's; empty without Config.Memory, too
 	// GridEngine is where the programs of Grid Engine are unpacked; empty without it.
 	GridEngine string
-	SSHD       string // path of the sshd program
+	// OpenSSH10 is where the programs of OpenSSH 10 are unpacked; empty without them.
+	OpenSSH10 string
+	SSHD      string // path of the sshd program, as nodes have it
 	// Session is the program sshd executes for each connection; empty where
 	// that is sshd itself.
 	Session string

@@ -119,11 +119,9 @@ func TestTheAgentAloneTravels(t *testing.T) {
 	require.Equal(t, strings.Repeat(fmt.Sprintln(want), 3), r.stdout)
 }
 
-// Programs of machine learning find where to meet, on every node the same, and can: rank
-// 0 listens there, the others call.
-func TestRanksMeetOverTCP(t *testing.T) {
-	c := theCluster(t)
-	meet := `
+// meet is a program whose ranks meet at rank 0, which listens, as programs of machine
+// learning do. It prints what the others are.
+const meet = `
 import os, socket
 rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 at = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
@@ -139,6 +137,11 @@ else:
             pass
     s.sendall(("%s %s\n" % (os.environ["GROUP_RANK"], os.environ["LOCAL_RANK"])).encode())
 `
+
+// Programs of machine learning find where to meet, on every node the same, and can: rank
+// 0 listens there, the others call.
+func TestRanksMeetOverTCP(t *testing.T) {
+	c := theCluster(t)
 	r := over(t, c, 3, "-n", "6", "--degree", "1", "-N", "2", "python3", "-c", meet)
 	require.Zero(t, r.code, r.stderr)
 	require.Equal(t, "['0 1\\n', '1 0\\n', '1 1\\n', '2 0\\n', '2 1\\n']\n", r.stdout)
@@ -241,6 +244,7 @@ func TestDeadHostsRunNothing(t *testing.T) {
 		{[]string{"-H", "n001,n002,n002,nowhere", "-n", "3"}, []string{nodes[0], nodes[1], nodes[1]}},
 	} {
 		t.Run(strings.Join(x.args, " "), func(t *testing.T) {
+			t.Parallel()
 			r := onNode(t, c, cluster.Head, append(append([]string{"--ssh-config", c.SSHConfig(), "--allow-dead-nodes"}, x.args...), "sh", "-c", "echo $(hostname) $PMI_SIZE")...)
 			require.Zero(t, r.code, r.stderr)
 			var want []string
@@ -250,10 +254,13 @@ func TestDeadHostsRunNothing(t *testing.T) {
 			require.ElementsMatch(t, want, r.lines(), r.stderr)
 		})
 	}
-	r := onNode(t, c, cluster.Head, "--ssh-config", c.SSHConfig(), "--allow-dead-nodes", "-H", "n001,n001,nowhere", "hostname")
-	require.Equal(t, 125, r.code)
-	require.Empty(t, r.stdout)
-	require.Contains(t, r.stderr, "without nowhere: not enough slots: 3 ranks, 2 slots on 1 host of -H, 1 missing")
+	t.Run("too few are left", func(t *testing.T) {
+		t.Parallel()
+		r := onNode(t, c, cluster.Head, "--ssh-config", c.SSHConfig(), "--allow-dead-nodes", "-H", "n001,n001,nowhere", "hostname")
+		require.Equal(t, 125, r.code)
+		require.Empty(t, r.stdout)
+		require.Contains(t, r.stderr, "without nowhere: not enough slots: 3 ranks, 2 slots on 1 host of -H, 1 missing")
+	})
 }
 
 // A spare host takes the ranks of a dead one; without any dead it idles, and

@@ -1,12 +1,13 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -56,18 +57,16 @@ func TestCompose(t *testing.T) {
 	})
 	out, err := run("up", "--no-build", "--detach", "--scale", "node=3")
 	require.NoError(t, err, out)
-	require.Eventually(t, func() bool {
-		out, err := run("exec", "-T", "head", "ls", "/cluster/known")
-		return err == nil && len(strings.Fields(out)) == 3
-	}, time.Minute, 100*time.Millisecond, "three nodes")
-	out, err = run("exec", "-T", "head", "node.sh", "golaunch", "-n", "6", "-N", "2", "hostname")
-	require.NoError(t, err, out)
-	names := map[string]int{}
-	for _, name := range strings.Fields(out) {
-		names[name]++
-	}
-	require.Len(t, names, 3, out)
-	for name, n := range names {
-		require.Equal(t, 2, n, name)
+	// All three are waited for; one that was killed is no node any more.
+	for _, nodes := range []int{3, 2} {
+		out, err = run("exec", "-T", "-e", fmt.Sprint("NODES=", nodes), "head", "node.sh", "golaunch", "--ppn", "2", "hostname")
+		require.NoError(t, err, out)
+		names := strings.Fields(out)
+		slices.Sort(names)
+		require.Len(t, names, 2*nodes, out)
+		require.Len(t, slices.Compact(slices.Clone(names)), nodes, "two ranks on each: %s", out)
+		if nodes == 3 {
+			engine(t, "kill", names[0])
+		}
 	}
 }

@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"archive/tar"
-	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"os"
@@ -60,7 +58,8 @@ func inside(t *testing.T, name string) string {
 func TestContainers(t *testing.T) {
 	needEngine(t)
 	stay := []string{cluster.NodeImage, "sleep", "infinity"}
-	golaunch := bin("golaunch")
+	golaunch, err := filepath.EvalSymlinks(bin("golaunch")) // as golaunch names itself
+	require.NoError(t, err)
 	for _, x := range []struct {
 		name string
 		run  []string // options of docker run
@@ -73,7 +72,7 @@ func TestContainers(t *testing.T) {
 		{name: "no capabilities", run: []string{"--cap-drop", "ALL"}, want: "uid 0"},
 		{name: "no new privileges, ordinary user", run: []string{"--security-opt", "no-new-privileges", "--cap-drop", "ALL", "--user", "nobody"}, want: "uid 65534"},
 		{name: "read-only root, nothing executable", run: []string{"--read-only", "--tmpfs", "/tmp:noexec"}, code: 125, says: []string{
-			"no directory takes the agent", "--tmpfs /tmp:exec", "install golaunch there"}},
+			"no directory takes the agent", "/tmp: nothing may be executed there", "--tmpfs /tmp:exec", "install golaunch there"}},
 		{name: "read-only root, executable /tmp", run: []string{"--read-only", "--tmpfs", "/tmp:exec"}, want: "uid 0"},
 		{name: "read-only root, golaunch in the image", run: []string{"--read-only", "--volume", golaunch + ":" + golaunch + ":ro"}, want: "uid 0"},
 		{name: "64 kB of /dev/shm", run: []string{"--shm-size", "64k"}, want: "uid 0"},
@@ -163,37 +162,31 @@ func TestContainerKilledInTheMiddleOfACopy(t *testing.T) {
 
 // An image from scratch with busybox alone will do.
 func TestBusyboxContainer(t *testing.T) {
-	needEngine(t)
-	path, err := exec.LookPath("busybox")
-	if err != nil {
-		t.Skip("skipped: no busybox; apt-get install busybox-static")
-	}
-	program, err := os.ReadFile(path)
-	require.NoError(t, err)
-	var image bytes.Buffer
-	w := tar.NewWriter(&image)
-	add := func(h tar.Header, body []byte) {
-		h.Size = int64(len(body))
-		require.NoError(t, w.WriteHeader(&h))
-		_, err := w.Write(body)
-		require.NoError(t, err)
-	}
-	add(tar.Header{Name: "bin/busybox", Mode: 0o755}, program)
-	for _, applet := range []string{"sh", "uname", "mkdir", "chmod", "head", "rm", "mv", "id", "sleep", "stat", "echo"} {
-		add(tar.Header{Name: "bin/" + applet, Typeflag: tar.TypeSymlink, Linkname: "busybox"}, nil)
-	}
-	add(tar.Header{Name: "tmp/", Typeflag: tar.TypeDir, Mode: 0o1777}, nil)
-	require.NoError(t, w.Close())
-	name := containerName()
-	cmd := exec.Command("docker", "import", "-", name+":test")
-	cmd.Stdin = &image
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	t.Cleanup(func() { _ = exec.Command("docker", "rmi", "--force", name+":test").Run() })
-	container(t, name, name+":test", "/bin/sleep", "1000")
+	name := busybox(t, "sh", "uname", "mkdir", "chmod", "head", "rm", "mv", "id", "sleep", "stat", "echo")
 	r := local(t, "", "--bootstrap", "docker", "-H", name+":2", "sh", "-c", "echo $RANK")
 	require.Zero(t, r.code, r.stderr)
 	require.ElementsMatch(t, []string{"0", "1"}, r.lines())
+}
+
+// An image without a shell is told as such, however long hosts are waited for: it will
+// have none later.
+func TestContainerWithoutAShell(t *testing.T) {
+	r := local(t, "", "--bootstrap", "docker", "--connect-timeout", "2m", "-H", busybox(t), "true")
+	require.Equal(t, 125, r.code)
+	require.Contains(t, r.stderr, "stat /bin/sh: no such file or directory")
+	require.Contains(t, r.stderr, "(the image has no /bin/sh: mount golaunch into the container, and name its path there with --agent-path)")
+	require.Less(t, r.took, time.Minute)
+}
+
+// busybox runs a container of an image from scratch, with some of busybox's applets.
+func busybox(t *testing.T, applets ...string) (name string) {
+	t.Helper()
+	i := newImage(t)
+	i.applets(t, applets...)
+	i.dirs["/tmp"] = 0o1777
+	name = containerName()
+	container(t, name, i.make(t), "/bin/busybox", "sleep", "1000")
+	return name
 }
 
 // golaunch works inside a container, as a user without a name, agents and all.
@@ -230,31 +223,70 @@ func TestOperatorsCommand(t *testing.T) {
 	}
 }
 
+// MPI between networks that do not reach each other hangs in silence: the addresses that
+// do not connect are told.
+func TestMPIBetweenIsolatedNetworks(t *testing.T) {
+	needMPI(t)
+	needEngine(t)
+	var hosts []string
+	for range 2 {
+		name := containerName()
+		engine(t, "network", "create", name)
+		t.Cleanup(func() { _ = exec.Command("docker", "network", "rm", name).Run() })
+		container(t, name, "--network", name, cluster.NodeImage, "sleep", "infinity")
+		hosts = append(hosts, name)
+	}
+	for _, program := range []string{"mpisum", "mpisum.openmpi"} {
+		t.Run(program, func(t *testing.T) {
+			t.Parallel()
+			needBuilt(t, program, "libmpich-dev libopenmpi-dev")
+			cmd := exec.Command(bin("golaunch"), "--bootstrap", "docker", "--stall-after", "500ms", "-H", strings.Join(hosts, ","), "--stage", bin(program), bin(program))
+			said, ended := hear(t, cmd, cmd, func(line string) {
+				if strings.Contains(line, "nobody answers connections") {
+					require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+				}
+			})
+			require.Error(t, ended, said)
+			require.Equal(t, 143, cmd.ProcessState.ExitCode(), said)
+			require.Regexp(t, `(?m)^golaunch: after 500ms: nobody answers connections of ranks: rank [01] on (?:`+strings.Join(hosts, "|")+`), [0-9.]+ to [0-9.]+:\d+`, strings.Join(said, "\n"))
+		})
+	}
+}
+
 // What an engine does to a container of a running job, and to one that is being
-// entered, ends the job, names the container, and leaves nothing in it.
+// entered, ends the job, names the container with the engine's word for it, and leaves
+// nothing in it.
 func TestWhatAnEngineDoes(t *testing.T) {
 	needEngine(t)
 	for _, x := range []struct {
 		name string
 		do   []string // to the second container
 		undo []string
+		says string
 	}{
-		{"kill", []string{"kill"}, []string{"start"}},
-		{"stop", []string{"stop", "--time", "1"}, []string{"start"}},
-		{"pause", []string{"pause"}, []string{"unpause"}},
-		{"restart", []string{"restart", "--time", "0"}, nil},
+		{"kill", []string{"kill"}, []string{"start"}, "the container has exited with code 137"},
+		{"stop", []string{"stop", "--time", "1"}, []string{"start"}, "the container has exited with code 137"},
+		{"pause", []string{"pause"}, []string{"unpause"}, "the container is paused"},
+		{"restart", []string{"restart", "--time", "0"}, nil, "the container (was restarted|has exited with code 137)"},
+		{"remove", []string{"rm", "--force"}, nil, "(there is no such container any more|the container .*)"},
+		// Process 1 takes all the memory: the kernel ends it.
+		{"out of memory", []string{"kill", "--signal", "USR1"}, nil, "the container has exited with code 137, OOM-killed"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
 			names := []string{containerName(), containerName()}
 			for _, name := range names {
-				container(t, name, cluster.NodeImage, "sleep", "infinity")
+				container(t, name, "--memory", "64m", cluster.NodeImage, "sh", "-c", "trap 'exec tail /dev/zero' USR1; sleep infinity & wait")
 			}
 			j := startLocal(t, 2, "--bootstrap", "docker", "--lost-after", "2s", "-H", strings.Join(names, ","), "sh", "-c", "echo runs; exec sleep 1000")
 			engine(t, append(x.do, names[1])...)
 			j.over(t, 125)
-			require.Contains(t, j.said(t), names[1])
-			if x.undo != nil {
+			require.Regexp(t, "golaunch: host "+names[1]+" .*lost: .*; docker says: "+x.says+"\n", j.said(t))
+			switch {
+			case x.undo != nil:
 				engine(t, append(x.undo, names[1])...)
+			case x.name != "restart":
+				names = names[:1]
 			}
 			for _, name := range names {
 				require.Eventually(t, func() bool {
@@ -264,4 +296,25 @@ func TestWhatAnEngineDoes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Ranks that miss a lost container may end before its loss is known: it is told all the
+// same, in the engine's words.
+func TestAContainerIsLostAfterItsPeersFailed(t *testing.T) {
+	needEngine(t)
+	names := []string{containerName(), containerName()}
+	for _, name := range names {
+		container(t, name, cluster.NodeImage, "sleep", "infinity")
+	}
+	cmd := exec.Command(bin("golaunch"), "--bootstrap", "docker", "--grace", "1m", "-H", strings.Join(names, ","), "sh", "-c",
+		`[ $PMI_RANK = 1 ] && trap "echo told >&2" TERM; echo runs; if [ $PMI_RANK = 0 ]; then read x; exit 3; fi; while :; do sleep 0.1; done`)
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	j := startCommand(t, 2, cmd)
+	require.NoError(t, stdin.Close()) // rank 0 fails
+	require.Eventually(t, func() bool { return strings.Contains(j.said(t), "told") }, limit, 10*time.Millisecond)
+	engine(t, "kill", names[1])
+	j.over(t, 125)
+	require.Regexp(t, "golaunch: host "+names[1]+" .*lost: .*; docker says: the container has exited with code 137\n", j.said(t))
+	require.Contains(t, j.said(t), "exited with code 3")
 }

@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -58,6 +60,28 @@ func TestTheCulpritIsNamed(t *testing.T) {
 					require.NotRegexp(t, `(?m)^golaunch: rank [^`+rank+`] `, r.stderr)
 				}
 			})
+		}
+	}
+}
+
+// Ranks that end at once, with a code of their own, when they see a peer's connection
+// end: golaunch may hear of them first. Ends by a code, where nothing but their times
+// tells who was first, are measured by integration/culprit.
+func TestTheCulpritOverSockets(t *testing.T) {
+	c := theCluster(t)
+	star, err := filepath.Abs("testdata/star.py")
+	require.NoError(t, err)
+	for _, x := range []struct {
+		ranks int
+		argv  []string
+	}{{2, []string{bin("peerend")}}, {8, []string{"python3", star}}} {
+		for how, sig := range map[string]int{"kill": 9, "segv": 11} {
+			for i := range culpritRuns(t) {
+				rank := strconv.Itoa((i + 1) % x.ranks)
+				r := over(t, c, x.ranks, slices.Concat([]string{"-n", strconv.Itoa(x.ranks), "-N", "1"}, x.argv, []string{rank, how})...)
+				require.Equal(t, 128+sig, r.code, r.stderr)
+				require.Regexp(t, `(?m)^golaunch: rank `+rank+` on n00\d \(pid \d+\) was killed by signal `+strconv.Itoa(sig), r.stderr)
+			}
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 // What make deb makes is installed by dpkg below a directory, starts ranks on two nodes
 // from there, and is removed without a trace; lintian finds nothing in it.
 func TestDebianPackage(t *testing.T) {
+	t.Parallel()
 	for _, tool := range []string{"dpkg-deb", "dpkg"} {
 		needShell(t, tool)
 	}
@@ -25,7 +26,8 @@ func TestDebianPackage(t *testing.T) {
 	packed := func(version string) (deb string) {
 		out := t.TempDir()
 		cmd := exec.Command("../../scripts/deb.sh")
-		cmd.Env = append(os.Environ(), "BIN="+built, "OUT="+out, "VERSION="+version, "SOURCE_DATE_EPOCH=1000000000")
+		cmd.Env = append(os.Environ(), "BIN="+built, "OUT="+out, "VERSION="+version, "SOURCE_DATE_EPOCH=1000000000",
+			"DPKG_DEB_COMPRESSOR_LEVEL=0") // the default takes most of a minute
 		said, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", said)
 		files, err := filepath.Glob(filepath.Join(out, "golaunch_"+version+"_*.deb"))

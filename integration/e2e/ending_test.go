@@ -48,8 +48,7 @@ func startCommand(t *testing.T, ranks int, cmd *exec.Cmd) *localJob {
 	j.Stderr, j.stderr = stderr, stderr.Name()
 	out, err := j.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, j.Start())
-	t.Cleanup(func() { j.Process.Kill() })
+	begin(t, j, j.Cmd)
 	lines := bufio.NewReader(out)
 	for range ranks {
 		_, err := lines.ReadString('\n')
@@ -132,6 +131,14 @@ func TestASecondSignalKills(t *testing.T) {
 	}
 }
 
+// Who interrupts a job reads one line about it, however many ranks end by it.
+func TestAnInterruptIsOneLine(t *testing.T) {
+	j := startLocal(t, 6, "--nodes", "3", "sh", "-c", `[ $RANK != 2 ] || trap 'exit 3' INT; echo up; while :; do sleep 0.01; done`)
+	require.NoError(t, j.Process.Signal(syscall.SIGINT))
+	j.ends(t, 130)
+	require.Regexp(t, `^golaunch: interrupting the ranks; .*\n$`, j.said(t))
+}
+
 // Who presses Ctrl-C at a terminal twice need not count to a second in between.
 func TestCtrlCTwice(t *testing.T) {
 	terminal := exec.Command("script", "-q", "-e", "-c", bin("golaunch")+" -n 2 --grace 1h "+bin("rankprobe")+" stubborn", "/dev/null")
@@ -139,8 +146,7 @@ func TestCtrlCTwice(t *testing.T) {
 	require.NoError(t, err)
 	out, err := terminal.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, terminal.Start())
-	t.Cleanup(func() { terminal.Process.Kill() })
+	begin(t, terminal, terminal)
 	lines := bufio.NewReader(out)
 	press := func(until string) {
 		_, err := keys.Write([]byte{3})
@@ -177,6 +183,51 @@ func TestCtrlCTwice(t *testing.T) {
 	require.Error(t, terminal.Wait())
 	require.Equal(t, 130, terminal.ProcessState.ExitCode())
 	nothingRuns(t)
+}
+
+// Ranks have the time of --grace to end, and golaunch names the flag where that was too
+// short, as a program that saves its state may be killed in the midst of it; not where
+// ranks were to be killed at once.
+//
+//report:ends open-mpi/ompi#12149, open-mpi/ompi#2528 ranks that need time to end
+func TestRanksThatOutliveTheGraceAreTold(t *testing.T) {
+	const rank = `[ $RANK = 0 ] || trap '' TERM; echo up; while :; do sleep 0.01; done`
+	j := startLocal(t, 3, "--grace", "100ms", "sh", "-c", rank)
+	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
+	j.ends(t, 143)
+	require.Contains(t, j.said(t), "golaunch: 2 ranks had not ended 100ms after SIGTERM, and were killed: --grace TIME gives more\n")
+	j = startLocal(t, 2, "--grace", "1h", bin("rankprobe"), "stubborn")
+	j.tell(t, syscall.SIGTERM, answers[0])
+	j.tell(t, syscall.SIGTERM, answers[1])
+	j.ends(t, 143)
+	require.NotContains(t, j.said(t), "--grace")
+}
+
+// Signals that golaunch has no use for are for the ranks: the user's, quit, alarms, those
+// of limits of CPU time, and real-time ones; golaunch died of some of these.
+//
+//report:ends open-mpi/ompi#13496, open-mpi/ompi#8672 signals to the launcher
+func TestSignalsForRanks(t *testing.T) {
+	const rank = `for s in USR1 USR2 ALRM VTALRM XCPU RTMIN+1 RTMIN+3 RTMAX; do trap "echo $s >>'$0'" $s; done
+trap 'exit 0' QUIT; echo up; while :; do sleep 0.01; done`
+	heard := filepath.Join(t.TempDir(), "heard")
+	j := startLocal(t, 1, "bash", "-c", rank, heard)
+	for _, x := range []struct {
+		signal syscall.Signal
+		name   string
+	}{
+		{syscall.SIGUSR1, "USR1"}, {syscall.SIGUSR2, "USR2"}, {syscall.SIGALRM, "ALRM"}, {syscall.SIGVTALRM, "VTALRM"},
+		{syscall.SIGXCPU, "XCPU"}, {35, "RTMIN+1"}, {37, "RTMIN+3"}, {64, "RTMAX"},
+	} {
+		require.NoError(t, j.Process.Signal(syscall.SIGPROF)) // dropped
+		require.NoError(t, j.Process.Signal(x.signal))
+		require.Eventually(t, func() bool {
+			b, _ := os.ReadFile(heard)
+			return strings.HasSuffix("\n"+string(b), "\n"+x.name+"\n")
+		}, limit, time.Millisecond, "%v; it said %s", x.signal, j.said(t))
+	}
+	require.NoError(t, j.Process.Signal(syscall.SIGQUIT))
+	j.ends(t, 0)
 }
 
 // timeout(1) tells golaunch, and then its whole group: ranks have their grace.
@@ -222,7 +273,7 @@ func TestHangUpIsToldForWhatItIs(t *testing.T) {
 		terminal := exec.Command("script", "-q", "-c", bin("golaunch")+" -n 1 "+bin("rankprobe")+" sleep 2>"+said, "/dev/null")
 		out, err := terminal.StdoutPipe()
 		require.NoError(t, err)
-		require.NoError(t, terminal.Start())
+		begin(t, terminal, terminal)
 		_, err = bufio.NewReader(out).ReadString('\n') // the rank runs
 		require.NoError(t, err)
 		require.NoError(t, terminal.Process.Kill())
@@ -261,8 +312,7 @@ func TestSuspensionWhileRanksStart(t *testing.T) {
 		return n
 	}
 	cmd := exec.Command(bin("golaunch"), "-n", strconv.Itoa(n), "--nodes", "4", "--lost-after", "1h", program, "1h")
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { cmd.Process.Kill() })
+	begin(t, cmd, cmd)
 	require.Eventually(t, func() bool { return count("") > 0 }, limit, time.Millisecond)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTSTP))
 	require.Eventually(t, func() bool { return state(t, cmd.Process.Pid) == "T" }, limit, time.Millisecond)
@@ -301,14 +351,15 @@ func TestTooFewDescriptors(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o777))
 	for _, x := range []struct {
-		limit, ranks int
-		says         string
+		limit, ranks  int
+		program, says string
 	}{
-		{20, 1, "golaunch: golaunch needs 32 open files, the limit is 20; raise it (ulimit -n)\n"},
-		{60, 100, ": the agent of 100 ranks needs 435 open files, the limit is 60; raise it (ulimit -n), or use fewer ranks per host; warden lost"},
+		{20, 1, "sleep 10", "golaunch: golaunch needs 32 open files, the limit is 20; raise it (ulimit -n)\n"},
+		{60, 100, "sleep 10", ": the agent of 100 ranks needs 435 open files, the limit is 60; raise it (ulimit -n), or use fewer ranks per host; warden lost"},
+		{60, 100, "sh -c 'exec sleep 10'", ": the agent of 100 ranks needs 540 open files, the limit is 60; raise it (ulimit -n), or use fewer ranks per host; warden lost"},
 	} {
 		cmd := exec.Command(as, "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c",
-			fmt.Sprintf("cd %s; ulimit -n %d; exec %s -n %d sleep 10", dir, x.limit, bin("golaunch"), x.ranks))
+			fmt.Sprintf("cd %s; ulimit -n %d; exec %s -n %d %s", dir, x.limit, bin("golaunch"), x.ranks, x.program))
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		require.Error(t, cmd.Run())
@@ -325,8 +376,7 @@ func TestASignalAfterTheEndComesToNothing(t *testing.T) {
 	require.NoError(t, os.WriteFile(wrap, []byte("#!/bin/sh\n\"$@\"\nexec sleep 1000\n"), 0o700)) // Close waits for it
 	cmd := exec.Command(bin("golaunch"), "-H", "localhost", "--bootstrap", "exec", "--exec-command", wrap+" {command}",
 		"--report", report, "-n", "1", "sh", "-c", "exit 7")
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { cmd.Process.Kill() })
+	begin(t, cmd, cmd)
 	require.Eventually(t, func() bool {
 		info, err := os.Stat(report) // it is the last that is done before
 		return err == nil && info.Size() > 0

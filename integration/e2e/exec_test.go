@@ -228,8 +228,7 @@ func TestExecKillAtStart(t *testing.T) {
 			r := &running{cmd: c.Command(cluster.Head, bin("golaunch"), "--bootstrap", "exec", "--exec-command", "sh -c 'sleep 1000; true' {command}",
 				"-H", hostsArg(n), "--degree", "2", "--connect-timeout", "1h", "--allow-dead-nodes", "hostname")}
 			r.cmd.Stderr = &r.stderr
-			require.NoError(t, r.cmd.Start())
-			t.Cleanup(func() { r.cmd.Process.Kill() })
+			begin(t, r.cmd, r.cmd.Cmd)
 			var relays []cluster.Proc
 			require.Eventually(t, func() bool {
 				procs, err := c.Processes(cluster.Head)
@@ -282,5 +281,27 @@ func TestContainerThatDoesNotExist(t *testing.T) {
 		require.Equal(t, 125, r.code)
 		require.Regexp(t, `(?m)^golaunch: hosts? nosuch.*1.*: there is no such container yet: waiting up to 5s for it \(--connect-timeout\)$`, r.stderr)
 		require.Contains(t, r.stderr, "No such container: ")
+	}
+}
+
+// What an engine refuses for good ends the job at once, in its own words; whatever else
+// golaunch tries again for is told, while it does.
+func TestWhatAnEngineRefuses(t *testing.T) {
+	t.Parallel()
+	engine := filepath.Join(t.TempDir(), "kubectl")
+	const forbidden = `Error from server (Forbidden): pods "c1" is forbidden: User "x" cannot create resource "pods/exec"`
+	const unreachable = "The connection to the server 10.0.0.1:6443 was refused - did you specify the right host or port?"
+	for said, x := range map[string]struct{ timeout, waits string }{
+		forbidden: {"2m", ""},
+		"error: cannot exec into a container in a completed pod; current phase is Succeeded": {"2m", ""},
+		unreachable: {"4s", "golaunch: host c1: " + unreachable + ": waiting up to 4s for it (--connect-timeout)\n"},
+	} {
+		require.NoError(t, os.WriteFile(engine, []byte("#!/bin/sh\necho '"+said+"' >&2\nexit 1\n"), 0o755))
+		r := local(t, "", "--bootstrap", "exec", "--exec-command", engine+" exec -i {host} -- {command}", "--connect-timeout", x.timeout, "-H", "c1", "true")
+		require.Equal(t, 125, r.code)
+		require.Contains(t, r.stderr, "host c1: run command: kubectl ended before the agent spoke (exit status 1): "+said)
+		require.Contains(t, r.stderr, x.waits)
+		require.Equal(t, x.waits != "", strings.Contains(r.stderr, "waiting"), r.stderr)
+		require.Less(t, r.took, time.Minute)
 	}
 }

@@ -42,7 +42,7 @@ func TestPassphrase(t *testing.T) {
 	cmd := c.Command(cluster.Head, append([]string{"setsid", "-w", "-c"}, words...)...)
 	var out bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, &out, &out
-	require.NoError(t, cmd.Start())
+	begin(t, cmd, cmd.Cmd)
 	tty.Close()
 	prompt := make([]byte, len("golaunch: passphrase for "+locked+": "))
 	if _, err = io.ReadFull(user, prompt); err != nil {
@@ -77,7 +77,7 @@ func TestPassphraseStopped(t *testing.T) {
 	cmd := exec.Command("setsid", "-w", "-c", "bash", "-mc", script, file)
 	cmd.Env = append(os.Environ(), "SSH_AUTH_SOCK=")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
-	require.NoError(t, cmd.Start())
+	begin(t, cmd, cmd)
 	tty.Close()
 	var shown []byte
 	sees := func(text string) {
@@ -127,9 +127,18 @@ func TestHostsProveThemselves(t *testing.T) {
 		name, _, _ := strings.Cut(names, ",")
 		all[name] = key
 	}
+	var byName string
+	var addresses []string
+	for _, name := range firstNodes(c, 4) {
+		n, err := c.Node(name)
+		require.NoError(t, err)
+		byName += name + " " + all[name]
+		addresses = append(addresses, n.Addr.String())
+	}
 	for _, x := range []struct {
 		name, policy string
 		known        string   // known_hosts
+		byAddress    bool     // hosts are named so
 		ends         int      // exit status
 		says         []string // on standard error
 		recorded     int      // lines of known_hosts afterwards
@@ -140,6 +149,10 @@ func TestHostsProveThemselves(t *testing.T) {
 		{name: "known for another", policy: "accept-new", known: "# mine\nother " + all["n003"], ends: 125, recorded: 3,
 			says: []string{"host n003: authenticate: signature refused: host n003 has not proved itself: host key ssh-ed25519 SHA256:",
 				"is known, but only for other hosts (", "known_hosts:2); if they share it, add n003 there"}},
+		{name: "known by name", policy: "accept-new", known: byName, byAddress: true, says: []string{"host key of " + addresses[0] + " was added"}, recorded: 5},
+		{name: "known by name, any will do", policy: "no", known: byName, byAddress: true, says: []string{"host key of " + addresses[0] + " was added"}, recorded: 5},
+		{name: "known for another, by address", policy: "no", known: "n004 " + all["n003"], byAddress: true, ends: 125, recorded: 2,
+			says: []string{"host " + addresses[2] + ": authenticate: signature refused", "is known, but only for other hosts ("}},
 		{name: "shared", policy: "yes", known: string(keys) + "n002,n004 " + all["n001"], recorded: 1 + strings.Count(string(keys), "\n"),
 			says: []string{"hosts n[001-002,004] share a host key: each of them can pass for the others\n"}},
 	} {
@@ -151,7 +164,11 @@ func TestHostsProveThemselves(t *testing.T) {
 			own := "UserKnownHostsFile " + known + "\nStrictHostKeyChecking " + x.policy + "\n" + string(config)
 			file := filepath.Join(dir, "ssh_config")
 			require.NoError(t, os.WriteFile(file, []byte(own), 0o600))
-			r := onNode(t, c, cluster.Head, "-H", hostsArg(4), "--ssh-config", file, "--degree", "1", "-v", "-n", "4", "hostname")
+			hosts := hostsArg(4)
+			if x.byAddress {
+				hosts = strings.Join(addresses, ",")
+			}
+			r := onNode(t, c, cluster.Head, "-H", hosts, "--ssh-config", file, "--degree", "1", "-v", "-n", "4", "hostname")
 			require.Equal(t, x.ends, r.code, r.stderr)
 			for _, phrase := range x.says {
 				require.Contains(t, r.stderr, phrase)

@@ -37,6 +37,7 @@ func TestInstall(t *testing.T) {
 	want := []string{
 		"bin/golaunch",
 		"libexec/golaunch/nla-" + runtime.GOOS + "-" + runtime.GOARCH,
+		"lib/golaunch/libmpiinit.so",
 		"lib/golaunch/libpmi.so",
 		"lib/golaunch/libmpichfinalize.so",
 		"lib/libgolaunch.so.1", "lib/libgolaunch.so", "lib/pkgconfig/golaunch.pc", "include/golaunch.h",

@@ -135,7 +135,6 @@ func start(t *testing.T, c *cluster.Cluster, n int, args ...string) *running {
 	t.Helper()
 	r := &running{cmd: c.Command(cluster.Head, append([]string{bin("golaunch"), "-H", hostsArg(n), "--ssh-config", c.SSHConfig()}, args...)...)}
 	r.cmd.Stderr = &r.stderr
-	require.NoError(t, r.cmd.Start())
-	t.Cleanup(func() { _ = r.cmd.Process.Kill() })
+	begin(t, r.cmd, r.cmd.Cmd)
 	return r
 }

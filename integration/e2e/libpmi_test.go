@@ -53,10 +53,10 @@ func (f fakeServer) serve(c io.ReadWriteCloser) {
 func TestAClosedDescriptorIsNamed(t *testing.T) {
 	needOpenMPI(t)
 	const closes = `eval "exec ${PMI_FD:-9}>&-"; "$0"; exit $?`
-	r := local(t, "", "-n", "1", "--open-mpi", "sh", "-c", closes, bin("mpisum.openmpi"))
+	r := local(t, "", "-n", "1", "--open-mpi", "bash", "-c", closes, bin("mpisum.openmpi"))
 	require.NotZero(t, r.code)
 	require.Regexp(t, `(?m)^libpmi: PMI_FD=\d+ is closed here: .*golaunch --pmi-port`, r.stderr)
-	r = local(t, "", "-n", "2", "--open-mpi", "--pmi-port", "sh", "-c", closes, bin("mpisum.openmpi"))
+	r = local(t, "", "-n", "2", "--open-mpi", "--pmi-port", "bash", "-c", closes, bin("mpisum.openmpi"))
 	require.Zero(t, r.code, r.stderr)
 	require.Equal(t, "rank 0 of 2 on", r.stdout[:14])
 	require.Empty(t, r.stderr)

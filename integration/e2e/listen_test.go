@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -77,7 +79,7 @@ func TestListeningSocketsAreSeen(t *testing.T) {
 }
 
 // Neither golaunch nor an agent or a warden of it has a socket at which others
-// could reach it, here and on nodes.
+// could reach it, here and on nodes; what was asked for has, for this machine alone.
 func TestNothingListens(t *testing.T) {
 	words := []string{"nla-agent", "nla-warden"}
 	j := startLocal(t, 2, "--nodes", "2", bin("rankprobe"), "sleep")
@@ -95,6 +97,8 @@ func TestNothingListens(t *testing.T) {
 	require.Len(t, listening(t, j.agent), 1, "only for ranks, as long as they live")
 	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
 	j.ends(t, 143)
+
+	t.Run("Open MPI 4", onlyTheHelperListens)
 
 	const n = 3
 	c := theCluster(t)
@@ -120,4 +124,49 @@ func TestNothingListens(t *testing.T) {
 	require.NoError(t, r.cmd.Process.Kill())
 	r.wait(t)
 	nothingLeft(t, c, firstNodes(c, n)...)
+}
+
+// onlyTheHelperListens runs a plain program of Open MPI 4: the PMIx helper that it gets listens
+// on the loopback interface, and nothing else of golaunch anywhere.
+func onlyTheHelperListens(t *testing.T) {
+	needOpenMPI(t)
+	in, input, err := os.Pipe()
+	require.NoError(t, err)
+	defer input.Close()
+	cmd := exec.Command(bin("golaunch"), "-n", "2", bin("mpisum.openmpi"), "-w")
+	cmd.Stdin = in
+	j := startCommand(t, 1, cmd) // a line of the node: MPI has begun
+	in.Close()
+	require.Empty(t, listening(t, j.Process.Pid))
+	require.Empty(t, listening(t, j.agent))
+	var helpers []int
+	for _, warden := range childrenOf(t, j.agent) {
+		require.Empty(t, listening(t, warden))
+		for _, pid := range childrenOf(t, warden) {
+			line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			require.NoError(t, err)
+			if isHelper(strings.Split(string(line), "\x00")) {
+				helpers = append(helpers, pid)
+			}
+		}
+	}
+	require.Len(t, helpers, 1)
+	found := listening(t, helpers[0])
+	require.Len(t, found, 1)
+	require.Regexp(t, "^tcp: [0-9]+: 0100007F:", found[0], "127.0.0.1")
+	require.NoError(t, input.Close())
+	j.ends(t, 0)
+}
+
+// childrenOf are the processes that one has started.
+func childrenOf(t *testing.T, pid int) (children []int) {
+	t.Helper()
+	out, err := exec.Command("pgrep", "-P", strconv.Itoa(pid)).Output()
+	require.NoError(t, err)
+	for _, word := range strings.Fields(string(out)) {
+		child, err := strconv.Atoi(word)
+		require.NoError(t, err)
+		children = append(children, child)
+	}
+	return children
 }

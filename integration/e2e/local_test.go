@@ -80,6 +80,10 @@ func TestManyRanks(t *testing.T) {
 	require.Empty(t, r.stdout+r.stderr)
 }
 
+// The rank that failed is named, with its host, its code or signal, and the status of
+// golaunch is that of its end.
+//
+//report:ends flux-framework/flux-core#1998, flux-framework/flux-core#6054 which rank failed, and how
 func TestExitCodes(t *testing.T) {
 	for _, x := range []struct {
 		name string
@@ -132,6 +136,37 @@ func TestKeepGoing(t *testing.T) {
 	got := r.lines()
 	slices.Sort(got)
 	require.Equal(t, []string{"0", "2", "3"}, got, "the others ran to their end")
+}
+
+// What a rank writes last before it fails is there, also without an end of the line.
+//
+//report:io flux-framework/flux-core#7328 the last line of the rank that fails
+func TestLastWordsOfAFailedRank(t *testing.T) {
+	for range 5 {
+		r := local(t, "", "-n", "4", "--nodes", "2", "sh", "-c", "[ $RANK = 3 ] || exec sleep 1000; seq 20000; printf last; exit 3")
+		require.Equal(t, 3, r.code, r.stderr)
+		lines := r.lines()
+		require.Len(t, lines, 20001)
+		require.Equal(t, "last", lines[20000])
+	}
+}
+
+// A rank that ends with 0 ends no other, however early.
+//
+//report:ends flux-framework/flux-core#5820 a rank that ends before the others
+func TestARankThatEndsEarly(t *testing.T) {
+	const rank = `cd "$0"; [ $RANK != 0 ] || { echo $$ >new; mv new pid; exit 0; }
+until [ -e pid ] && [ ! -e /proc/$(cat pid) ]; do sleep 0.01; done; echo $RANK`
+	r := local(t, "", "-n", "3", "--nodes", "3", "sh", "-c", rank, t.TempDir())
+	require.Zero(t, r.code, r.stderr)
+	require.ElementsMatch(t, []string{"1", "2"}, r.lines())
+}
+
+// A rank that never started would be waited for in MPI_Init for ever.
+func TestKeepGoingWithoutARankThatNeverStarted(t *testing.T) {
+	r := local(t, "", "--keep-going", "-n", "1", "/no/such/program", ":", "-n", "1", "sleep", "1000")
+	require.Equal(t, 127, r.code, r.stderr)
+	require.Regexp(t, `rank 0 on \S+ was not started: program not found`, r.stderr)
 }
 
 func TestCorner17RankThatNeverSpeaksPMI(t *testing.T) {
@@ -232,8 +267,8 @@ func TestContextOfRanks(t *testing.T) {
 	wd, err := os.Getwd()
 	require.NoError(t, err)
 	for _, want := range []string{
-		"rank 1 cwd " + wd, "rank 1 descriptors 0 1 2 3 4", "rank 1 leader yes",
-		"rank 1 env PMI_FD=3", "rank 1 env PMI_RANK=1", "rank 1 env PMI_SIZE=2",
+		"rank 1 cwd " + wd, "rank 1 descriptors 0 1 2 4 1008", "rank 1 leader yes",
+		"rank 1 env PMI_FD=1008", "rank 1 env PMI_RANK=1", "rank 1 env PMI_SIZE=2",
 		"rank 1 env MPI_LOCALRANKID=1", "rank 1 env MPI_LOCALNRANKS=2",
 		"rank 1 env PMI_HOSTNAME=127.0.0.1", "rank 1 env MPIR_CVAR_CH3_INTERFACE_HOSTNAME=127.0.0.1",
 		"rank 1 env KEPT=as it is", "rank 1 env ADDED=x y",
@@ -313,8 +348,7 @@ func TestOutputToANamedPipe(t *testing.T) {
 		read := exec.Command("cat", pipe)
 		var got bytes.Buffer
 		read.Stdout = &got
-		require.NoError(t, read.Start())
-		t.Cleanup(func() { read.Process.Kill() }) // does nothing to one that was waited for
+		begin(t, read, read)
 		ended := make(chan error, 1)
 		go func() { ended <- read.Wait() }() // ends with the reader
 		for running := true; running; {
@@ -353,8 +387,7 @@ func TestNamedPipesThatNobodyReads(t *testing.T) {
 			cmd := exec.Command(bin("golaunch"), "-n", "1", flag, pipe, "echo", "hello")
 			stderr, err := cmd.StderrPipe()
 			require.NoError(t, err)
-			require.NoError(t, cmd.Start())
-			t.Cleanup(func() { cmd.Process.Kill() })
+			begin(t, cmd, cmd)
 			said := bufio.NewReader(stderr)
 			line, err := said.ReadString('\n')
 			require.NoError(t, err)
@@ -372,8 +405,7 @@ func TestNamedPipesThatNobodyReads(t *testing.T) {
 	read := exec.Command("cat", report)
 	var got bytes.Buffer
 	read.Stdout = &got
-	require.NoError(t, read.Start())
-	t.Cleanup(func() { read.Process.Kill() })
+	begin(t, read, read)
 	r := local(t, "", "-n", "1", "--report", report, "true")
 	require.Zero(t, r.code, r.stderr)
 	require.NoError(t, read.Wait())

@@ -93,10 +93,16 @@ func theCluster(t *testing.T) *cluster.Cluster {
 
 // ownCluster returns a cluster for one test that breaks nodes.
 func ownCluster(t *testing.T, n int) *cluster.Cluster {
+	return clusterOf(t, cluster.Config{Nodes: n})
+}
+
+// clusterOf returns one of a kind, for one test.
+func clusterOf(t *testing.T, config cluster.Config) *cluster.Cluster {
 	needCluster(t)
 	dir, err := os.MkdirTemp(built, "cluster-")
 	require.NoError(t, err)
-	c, err := cluster.Up(context.Background(), cluster.Config{Dir: filepath.Join(dir, "c"), Nodes: n, Share: programs.Shared(built)})
+	config.Dir, config.Share = filepath.Join(dir, "c"), programs.Shared(built)
+	c, err := cluster.Up(context.Background(), config)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Down(context.Background())) })
 	return c

@@ -8,7 +8,7 @@ import (
 
 // mapsBoard is a rank that puts a value, fences, and prints what it finds in the
 // bulletin board's file, and whether it can change it.
-const mapsBoard = `say() { printf '%s\n' "$1" >&3; IFS= read -r reply <&3; }
+const mapsBoard = `say() { printf '%s\n' "$1" >&$PMI_FD; IFS= read -r reply <&$PMI_FD; }
 say 'cmd=init pmi_version=1 pmi_subversion=1'
 say "cmd=put kvsname=any key=k$PMI_RANK value=v$PMI_RANK-end"
 say cmd=barrier_in

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/cluster"
 )
 
 // memoryCgroup makes a cgroup of so many bytes of memory, of the version that this
@@ -58,6 +60,19 @@ func TestOutOfMemory(t *testing.T) {
 		r := finish(t, cmd, cmd, "")
 		require.Equal(t, 137, r.code, r.stderr)
 		require.Regexp(t, `(?m)^golaunch: rank 1 on \S+ \(pid \d+\) `+want, r.stderr)
+	}
+}
+
+// A container's limit is told as such, also where memory with swap has the same one: newer
+// kernels do not count then that it was in the way.
+func TestOutOfMemoryInAContainer(t *testing.T) {
+	needEngine(t)
+	for _, swap := range []string{"64m", "128m"} {
+		name := containerName()
+		container(t, name, "--memory", "64m", "--memory-swap", swap, cluster.NodeImage, "sleep", "infinity")
+		r := local(t, "", "--bootstrap", "docker", "-H", name+":2", "sh", "-c", greedy)
+		require.Equal(t, 137, r.code, r.stderr)
+		require.Regexp(t, `(?m)^golaunch: rank 1 on `+name+` \(pid \d+\) was killed by signal 9: out of memory \(its cgroup's limit of 64 MiB\)$`, r.stderr)
 	}
 }
 

@@ -25,8 +25,9 @@ func TestMPICHEnds(t *testing.T) {
 		"as it is":                {[]string{bin("mpilate")}, ""},
 		"with the user's own":     {[]string{"-x", "LD_PRELOAD=libm.so.6", bin("mpilate")}, "libm.so.6"},
 		"with what users knew":    {[]string{"-x", "LD_PRELOAD=libm.so.6:" + shared, bin("mpilate")}, "libm.so.6"},
-		"in a script":             {[]string{"--mpich-fix", "sh", "-c", "exec " + bin("mpilate")}, ""},
-		"opened at run time":      {[]string{"--mpich-fix", bin("mpilate.opened")}, ""},
+		"in a script":             {[]string{"sh", "-c", "exec " + bin("mpilate")}, ""},
+		"as the user says":        {[]string{"--mpi", "mpich", "sh", "-c", "exec " + bin("mpilate")}, ""},
+		"opened at run time":      {[]string{bin("mpilate.opened")}, ""},
 		"one of several":          {[]string{":", "-n", "2", "-x", "LD_PRELOAD=libm.so.6", bin("mpilate")}, ""},
 		"by a relative directory": {[]string{"--wdir", ".", "-x", "PATH=" + built, "mpilate"}, ""},
 		"from another directory":  {[]string{"--wdir", built, "./mpilate"}, ""},
@@ -49,7 +50,7 @@ func TestMPICHEnds(t *testing.T) {
 	// The program may be brought, too, and its loader is asked where it then is.
 	r := over(t, c, 2, "-n", "4", "-N", "2", "-v", "--stage", bin("mpilate"), bin("mpilate"))
 	require.Zero(t, r.code, r.stderr)
-	require.Regexp(t, `(?m)^golaunch: host n001: mpilate uses MPICH \S+ \(ch4:ucx, \S+/libmpich\.so\.12\) and gets libmpichfinalize\.so, which ends the hang of MPICH 3\.4 to 4\.1 in MPI_Finalize \(--no-mpich-fix\)$`, r.stderr)
+	require.Regexp(t, `(?m)^golaunch: host n001: mpilate uses MPICH \S+ \(ch4:ucx, \S+/libmpich\.so\.12\) and gets libmpichfinalize\.so, which ends the hang of MPICH 3\.4 to 4\.1 in MPI_Finalize \(--mpi none leaves it\)$`, r.stderr)
 	nothingLeft(t, c, firstNodes(c, 2)...)
 }
 
@@ -60,7 +61,7 @@ func TestMPICHEndsWhatNobodyWaitedFor(t *testing.T) {
 	c := ownCluster(t, 2)
 	for name, args := range map[string][]string{
 		"linked":    {bin("mpifree")},
-		"preloaded": {"--mpich-fix", "sh", "-c", "exec " + bin("mpifree")},
+		"preloaded": {"sh", "-c", "exec " + bin("mpifree")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := over(t, c, 2, append([]string{"-N", "2", "--timeout", limit.String(), "-n", "4"}, args...)...)
@@ -88,8 +89,8 @@ func TestMPICHThatHangsIsExplained(t *testing.T) {
 			says string
 			ends bool // by itself
 		}{
-			"left as it is":  {[]string{"--no-mpich-fix", bin("mpilate"), "1000"}, hang + "that is " + mpich + "golaunch ends it without --no-mpich-fix$", false},
-			"a script":       {[]string{"sh", "-c", bin("mpilate") + " 1000; true"}, hang + "that is " + mpich + "--mpich-fix ends it$", false},
+			"left as it is":  {[]string{"--no-mpich-fix", bin("mpilate"), "1000"}, hang + "that is " + mpich + "golaunch ends it without --mpi none$", false},
+			"a script":       {[]string{"sh", "-c", "unset GOLAUNCH_MPI_PIPE; " + bin("mpilate") + " 1000; true"}, hang + "that is " + mpich + "--mpi mpich ends it$", false},
 			"late, not hung": {[]string{bin("mpilate"), "15"}, hang + `they hang although libmpichfinalize\.so is loaded, which should end ` + mpich + "please report where gdb shows it$", true},
 		} {
 			t.Run(name, func(t *testing.T) {

@@ -5,11 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/internal/trial"
 )
 
 // needBuilt skips where a native program was not built for want of a library.
@@ -49,9 +50,10 @@ func TestOpenMPIHere(t *testing.T) {
 		"by its path":              {bin("mpisum.openmpi"), "-a"},
 		"along the ranks' PATH":    {"-x", "PATH=" + built + ":/usr/bin:/bin", "mpisum.openmpi", "-a"},
 		"from its directory":       {"--wdir", built, "./mpisum.openmpi", "-a"},
-		"over a port":              {"--pmi-port", bin("mpisum.openmpi"), "-a"},
+		"over a port":              {"--mpi", "openmpi", "--pmi-port", bin("mpisum.openmpi"), "-a"},
 		"on nodes of this machine": {"--nodes", "2", bin("mpisum.openmpi"), "-a"},
-		"inside a script":          {"--open-mpi", "sh", "-c", "exec " + bin("mpisum.openmpi") + " -a; true"},
+		"inside a script":          {"sh", "-c", "exec " + bin("mpisum.openmpi") + " -a; true"},
+		"as Flux's":                {"--mpi", "openmpi", "sh", "-c", "exec " + bin("mpisum.openmpi") + " -a; true"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			twoRanksAddUp(t, append([]string{"-n", "2"}, args...)...)
@@ -110,34 +112,53 @@ func lonelyGolaunch(t *testing.T) string {
 	return lonely
 }
 
-// The classic failure: every rank a world of its own, and no word about it.
-func TestMPIThatIsAloneIsExplained(t *testing.T) {
+// The classic failure, every rank a world of its own, is one: where the program's file shows
+// Open MPI, and where its process does.
+func TestAWorldOfOneIsAnError(t *testing.T) {
+	t.Parallel()
 	needOpenMPI(t)
-	cmd := exec.Command(lonelyGolaunch(t), "-n", "2", "--nodes", "2", bin("mpisum.openmpi"))
+	lonely := lonelyGolaunch(t)
+	cmd := exec.Command(lonely, "-n", "2", "--nodes", "2", bin("mpisum.openmpi"))
 	r := finish(t, cmd, cmd, "")
-	require.Zero(t, r.code, r.stderr)
-	require.Contains(t, r.stdout, "rank 0 of 1")
-	require.Regexp(t, `^golaunch: host \S+: \S+/mpisum.openmpi: Open MPI's ranks will not find each other: libpmi.so was not found beside golaunch, in lib/golaunch; build it with make build\n$`, r.stderr)
+	require.Equal(t, 125, r.code, r.stderr)
+	require.Empty(t, r.stdout)
+	require.Regexp(t, `(?m)^golaunch: rank \d on \S+ was not started: mpisum.openmpi: Open MPI's ranks would not find each other: libmpiinit.so was not found beside golaunch, in lib/golaunch; build it with make build$`, r.stderr)
 
-	r = local(t, "", "-n", "2", "-x", "FLUX_PMI_LIBRARY_PATH=/nowhere.so", bin("mpisum.openmpi"))
+	const alone = `(?m)^golaunch: rank 0 on \S+ \(pid \d+\) is a world of its own, rank 0 of 1: libmpi.so\S+: what finds golaunch for Open MPI could not be preloaded`
+	for name, x := range map[string]struct {
+		line  []string
+		wrong bool
+	}{
+		"of a script":       {[]string{"sh", "-c", "unset GOLAUNCH_MPI_PIPE; exec " + bin("mpisum.openmpi") + " -w"}, true},
+		"of an executable":  {[]string{"env", "-u", "GOLAUNCH_MPI_PIPE", bin("mpisum.openmpi"), "-w"}, true},
+		"of a tool":         {[]string{"sh", "-c", "env -u GOLAUNCH_MPI_PIPE " + bin("mpisum.openmpi") + " -w; true"}, false}, // that ranks start
+		"as the user likes": {[]string{"--mpi", "none", "sh", "-c", bin("mpisum.openmpi")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command(bin("golaunch"), append([]string{"-v", "-n", "2", "--stdin", "all"}, x.line...)...)
+			stdin, err := cmd.StdinPipe()
+			require.NoError(t, err)
+			said, _ := hear(t, cmd, cmd, func(line string) {
+				if strings.Contains(line, " uses libmpi") {
+					require.NoError(t, stdin.Close()) // the ranks end
+				}
+			})
+			require.Equal(t, x.wrong, cmd.ProcessState.ExitCode() == 125, "%q", said)
+			require.Equal(t, x.wrong, cmd.ProcessState.ExitCode() != 0, "%q", said)
+			if x.wrong {
+				require.Regexp(t, alone, strings.Join(said, "\n"))
+			}
+		})
+	}
+
+	r = local(t, "", "-n", "2", "--mpi", "none", bin("mpisum.openmpi"))
+	require.Zero(t, r.code, r.stderr)
+	require.Contains(t, r.stdout, "rank 0 of 1", "which was asked for")
+	require.Empty(t, r.stderr)
+
+	r = local(t, "", "-n", "2", "--mpi", "openmpi", "-x", "FLUX_PMI_LIBRARY_PATH=/nowhere.so", bin("mpisum.openmpi"))
 	require.Contains(t, r.stdout, "rank 0 of 1")
 	require.Regexp(t, `^golaunch: host \S+: mpisum.openmpi never asked golaunch who it is; if its ranks each say that they are 0 of 1, the FLUX_PMI_LIBRARY_PATH that you set may not fit; without it golaunch sets its own\n$`, r.stderr)
-}
-
-// A script does not show what it starts, but the processes do.
-func TestMPIInAScriptIsExplained(t *testing.T) {
-	needOpenMPI(t)
-	cmd := exec.Command(bin("golaunch"), "-v", "-n", "2", "--stdin", "all", "sh", "-c", bin("mpisum.openmpi")+" -w; true")
-	stdin, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	said, ended := hear(t, cmd, cmd, func(line string) {
-		if strings.Contains(line, "sh uses libmpi") {
-			require.NoError(t, stdin.Close()) // the ranks end
-		}
-	})
-	require.NoError(t, ended, "%q", said)
-	at := slices.IndexFunc(said, func(line string) bool { return strings.Contains(line, "sh uses libmpi") })
-	require.Regexp(t, `^golaunch: host \S+: sh does not ask golaunch who it is; if its ranks each say that they are 0 of 1, start it with --open-mpi: it uses Open MPI \(lib\S+\), which its file does not show$`, said[at+1])
 }
 
 // In lines of mpirun it works, and programs without MPI are none of its business.
@@ -174,4 +195,20 @@ func TestValueSizes(t *testing.T) {
 			require.Len(t, r.lines(), 3)
 		})
 	}
+}
+
+// Nor where agent and warden of a node are killed while ranks of Open MPI run there.
+func TestOpenMPILeavesNothingOfALostNode(t *testing.T) {
+	t.Parallel()
+	needOpenMPI(t)
+	c := ownCluster(t, 2)
+	ours := func(string) bool { return true }
+	j, err := trial.Start(c, []string{bin("golaunch"), "-H", hostsArg(2), "--ssh-config", c.SSHConfig(), "-n", "4", "-N", "2", bin("mpidie.openmpi"), "0", "never"}, nil, ours)
+	require.NoError(t, err)
+	require.NoError(t, j.Await())
+	require.NoError(t, j.KillBoth("n002"))
+	code, err := j.End(limit)
+	require.NoError(t, err)
+	require.Equal(t, 125, code, j.Stderr.String())
+	nothingOfPMIxLeft(t, c, firstNodes(c, 2)...)
 }

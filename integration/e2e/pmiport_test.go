@@ -73,7 +73,7 @@ func TestPMIPortIsOurs(t *testing.T) {
 	require.NoError(t, err)
 	var errs strings.Builder
 	cmd.Stderr = &errs
-	require.NoError(t, cmd.Start())
+	begin(t, cmd, cmd)
 	out := bufio.NewScanner(stdout)
 	line := func() string {
 		require.True(t, out.Scan(), "golaunch has ended: %s", &errs)

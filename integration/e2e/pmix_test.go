@@ -186,3 +186,21 @@ func TestOpenPMIxClients(t *testing.T) {
 		})
 	}
 }
+
+// A rank that connects as another of its node is named, and the job ends: ranks would wait
+// for it for ever.
+func TestPMIxRanksConnectAsThemselves(t *testing.T) {
+	for program, packages := range map[string]string{"pmixclient": "libpmix-dev", "pmixclient.openmpi5": "the packages of scripts/openmpi5.sh"} {
+		t.Run(program, func(t *testing.T) {
+			needBuilt(t, program, packages)
+			for liar, as := range map[string]string{"0": "1", "1": "0"} {
+				for _, how := range []string{"exec ", "setsid -w "} {
+					script := "[ $PMIX_RANK = " + liar + " ] && export PMIX_RANK=" + as + "; " + how + bin(program)
+					r := local(t, "", "--timeout", pmixLimit, "-n", "4", "--nodes", "2", "--pmix", "sh", "-c", script)
+					require.Equal(t, 125, r.code, "%s: %s", script, r.stderr)
+					require.Regexp(t, `(?m)^golaunch: rank `+liar+` on \S+ \(pid \d+\) broke the protocol of PMIx: it has connected as rank `+as+`: has it changed PMIX_RANK\?$`, r.stderr)
+				}
+			}
+		})
+	}
+}

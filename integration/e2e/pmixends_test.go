@@ -115,6 +115,20 @@ func TestPMIxKilledPartsLeaveNothing(t *testing.T) {
 	}
 }
 
+// TestKeepGoingWithoutAHelper has a node that has no room for its PMIx helper: its ranks
+// never start, and the others would wait for them in MPI_Init for ever.
+func TestKeepGoingWithoutAHelper(t *testing.T) {
+	t.Parallel()
+	needBuilt(t, "pmixclient", "libpmix-dev")
+	const n = 2
+	c := ownCluster(t, n)
+	shell(t, c, "n002", "for d in /dev/shm /tmp; do mount -o remount,size=2m $d; done; mkdir -p ~/.cache; mount -t tmpfs -o size=2m none ~/.cache")
+	r := over(t, c, n, "--keep-going", "--timeout", pmixLimit, "--pmix", "-n", "4", "-N", "2", bin("pmixclient"))
+	require.Equal(t, 125, r.code, r.stderr)
+	require.Regexp(t, `rank 2 on n002 was not started: .*no space left on device`, r.stderr)
+	nothingOfPMIxLeft(t, c, firstNodes(c, n)...)
+}
+
 // A helper that is stopped before its ranks reach it is named, with what lets it go on.
 func TestPMIxHelperThatIsStopped(t *testing.T) {
 	needBuilt(t, "pmixclient", "libpmix-dev")
@@ -146,8 +160,7 @@ func waiters(t *testing.T, c *cluster.Cluster, waiting int, program ...string) *
 	r.cmd.Stderr = &r.stderr
 	pipe, err := r.cmd.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, r.cmd.Start())
-	t.Cleanup(func() { _ = r.cmd.Process.Kill() })
+	begin(t, r.cmd, r.cmd.Cmd)
 	r.out = bufio.NewReader(pipe)
 	for range waiting {
 		line, err := r.out.ReadString('\n')

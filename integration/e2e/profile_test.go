@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -67,7 +68,8 @@ func TestProfileIsExact(t *testing.T) {
 			t.Run(x.mpi+" "+how, func(t *testing.T) {
 				needBuilt(t, program, x.packages)
 				file := filepath.Join(t.TempDir(), "profile.json")
-				r := local(t, "", "-n", "6", "--nodes", "3", "--profile", file, bin(program), how)
+				// Debian's configuration of Open MPI has no windows over TCP.
+				r := local(t, "", "-n", "6", "--nodes", "3", "-x", "OMPI_MCA_osc=pt2pt", "--profile", file, bin(program), how)
 				p := readProfile(t, file)
 				require.Len(t, p.Worlds, 1)
 				w := &p.Worlds[0]
@@ -193,4 +195,30 @@ func TestProfileOfTime(t *testing.T) {
 	require.Zero(t, r.code, r.stderr)
 	require.Equal(t, "golaunch: --profile: there is none of ranks 0-2: did it come to MPI_Init, in an MPICH or Open MPI that is a shared library?\n", r.stderr)
 	require.Equal(t, []int{0, 1, 2}, readProfile(t, file).Worlds[0].Missing)
+}
+
+// An older profile stays until there is another one: of a job that comes to no ranks, and
+// of a golaunch that is killed while they run.
+func TestAnOlderProfileStays(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "profile.json")
+	older := func() string {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		return string(text)
+	}
+	require.NoError(t, os.WriteFile(file, []byte("older\n"), 0o600))
+	r := local(t, "", "-n", "1", "-H", "no-such-host.invalid", "--profile", file, "true")
+	require.Equal(t, 125, r.code)
+	require.Contains(t, r.stderr, "--profile: no rank ran: nothing is written to "+file)
+	require.Equal(t, "older\n", older())
+
+	cmd := exec.Command(bin("golaunch"), "-n", "1", "--profile", file, bin("rankprobe"), "sleep")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	begin(t, cmd, cmd)
+	_, err = bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	require.Equal(t, "older\n", older())
 }

@@ -48,8 +48,7 @@ func TestAJobStartsAgainOnSpares(t *testing.T) {
 	cmd.Stderr = &stderr
 	pipe, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { cmd.Process.Kill() })
+	begin(t, cmd, cmd.Cmd)
 	out := bufio.NewReader(pipe)
 	hear := func(want string) {
 		t.Helper()
@@ -78,8 +77,7 @@ func TestHostsBeyondNodesTakeOver(t *testing.T) {
 	cmd.Stderr = &stderr
 	pipe, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { cmd.Process.Kill() })
+	begin(t, cmd, cmd.Cmd)
 	out := bufio.NewScanner(pipe)
 	hear := func(want ...string) {
 		t.Helper()
@@ -109,8 +107,7 @@ func TestASpareIsLost(t *testing.T) {
 	require.NoError(t, err)
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { cmd.Process.Kill() })
+	begin(t, cmd, cmd.Cmd)
 	out, said := bufio.NewScanner(stdout), bufio.NewScanner(stderr)
 	for range 3 {
 		require.True(t, out.Scan())

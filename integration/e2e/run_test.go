@@ -3,12 +3,12 @@ package e2e
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,17 +33,53 @@ func (r result) lines() []string {
 	return strings.Split(strings.TrimSuffix(r.stdout, "\n"), "\n")
 }
 
-// runner is what exec.Cmd and cluster.Cmd have in common.
-type runner interface{ Run() error }
+// saidSoFar collects the output of a process that runs on.
+type saidSoFar struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
 
-func finish(t *testing.T, run runner, cmd *exec.Cmd, stdin string) result {
+func (s *saidSoFar) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.Write(p)
+}
+
+func (s *saidSoFar) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.String()
+}
+
+// starter is what exec.Cmd and cluster.Cmd have in common.
+type starter interface {
+	Start() error
+	Wait() error
+}
+
+// begin starts run, which is cmd or has it in it, and has it killed after limit, and at the
+// end of the test: whoever waits for it, or for what it says, waits no longer.
+func begin(t *testing.T, run starter, cmd *exec.Cmd) {
+	t.Helper()
+	require.NoError(t, run.Start())
+	kill := func() { _ = cmd.Process.Kill() } // does nothing to one that was waited for
+	overdue := time.AfterFunc(limit, kill)
+	t.Cleanup(func() {
+		overdue.Stop()
+		kill()
+	})
+}
+
+// finish runs a command as begin does, with an input, and returns what it left.
+func finish(t *testing.T, run starter, cmd *exec.Cmd, stdin string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
 	cmd.WaitDelay = 10 * time.Second
-	begin := time.Now()
-	err := run.Run()
-	r := result{stdout: out.String(), stderr: errs.String(), took: time.Since(begin)}
+	started := time.Now()
+	begin(t, run, cmd)
+	err := run.Wait()
+	r := result{stdout: out.String(), stderr: errs.String(), took: time.Since(started)}
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit):
@@ -54,24 +90,13 @@ func finish(t *testing.T, run runner, cmd *exec.Cmd, stdin string) result {
 	return r
 }
 
-// starter is what exec.Cmd and cluster.Cmd have in common, too.
-type starter interface {
-	Start() error
-	Wait() error
-}
-
-// hear starts run, which is cmd or has it in it, and calls heard for each line of its
-// standard error. It returns these lines and how the command ended, which is killed
-// after limit.
+// hear runs a command as begin does, and calls heard for each line of its standard error.
+// It returns these lines and how the command ended.
 func hear(t *testing.T, run starter, cmd *exec.Cmd, heard func(line string)) (said []string, ended error) {
 	t.Helper()
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
-	require.NoError(t, run.Start())
-	kill := func() { _ = cmd.Process.Kill() } // does nothing to one that was waited for
-	t.Cleanup(kill)
-	overdue := time.AfterFunc(limit, kill)
-	defer overdue.Stop()
+	begin(t, run, cmd)
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		said = append(said, lines.Text())
 		heard(lines.Text())
@@ -82,9 +107,7 @@ func hear(t *testing.T, run starter, cmd *exec.Cmd, heard func(line string)) (sa
 // local runs golaunch on this machine.
 func local(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, bin("golaunch"), args...)
+	cmd := exec.Command(bin("golaunch"), args...)
 	cmd.Env = os.Environ()
 	return finish(t, cmd, cmd, stdin)
 }
@@ -92,9 +115,7 @@ func local(t *testing.T, stdin string, args ...string) result {
 // onNode runs golaunch on a node as it is.
 func onNode(t *testing.T, c *cluster.Cluster, node string, args ...string) result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	cmd := c.CommandContext(ctx, node, append([]string{bin("golaunch")}, args...)...)
+	cmd := c.Command(node, append([]string{bin("golaunch")}, args...)...)
 	return finish(t, cmd, cmd.Cmd, "")
 }
 

@@ -73,7 +73,13 @@ func TestWorkQueue(t *testing.T) {
 		require.Zero(t, r.code, r.stderr)
 		require.Equal(t, "100 tasks, results add up to 328350\n", r.stdout)
 	}
-	r := local(t, "", "-n", "6", "--nodes", "3", bin("workqueue"), "-tasks", "100", "-leave", "5")
+	// Rank 2 begins when rank 0 has left.
+	late := `test $PMI_RANK = 2 || exec "$0" -tasks 20; until test -s "$1" && ! kill -0 $(cat "$1") 2>/dev/null; do sleep 0.1; done; exec "$0"`
+	pid := filepath.Join(t.TempDir(), "pid")
+	r := local(t, "", "-n", "3", "sh", "-c", `test $PMI_RANK != 0 || echo $$ >"$1"; `+late, bin("workqueue"), pid)
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, "20 tasks, results add up to 2470\n", r.stdout)
+	r = local(t, "", "-n", "6", "--nodes", "3", bin("workqueue"), "-tasks", "100", "-leave", "5")
 	require.Equal(t, 1, r.code)
 	require.Regexp(t, `^workqueue: 80 tasks are not done: rank \d on \S+ has left\n`, r.stderr)
 }
@@ -125,6 +131,19 @@ func TestServiceRefuses(t *testing.T) {
 	require.Contains(t, r.stdout, "put: put: key of 299999 bytes, at most 64 are allowed\n")
 	require.Contains(t, r.stdout, "sum of half an element: allreduce: 1 bytes are no whole number of int64, of 8 bytes each\n")
 	require.Contains(t, r.stdout, "bits of doubles: scan: exclusive or of double: bitwise operations are for integers\n")
+}
+
+// TestServiceKnowsItsRanks has ranks call as each other, by what they are or start: they
+// are refused, and the user is told who did it.
+func TestServiceKnowsItsRanks(t *testing.T) {
+	for _, way := range []string{"exec %s", "%s; exit $?", "setsid -w %s", "(%s & wait $!)"} {
+		as := fmt.Sprintf("PMI_RANK=$((1 - PMI_RANK)); export PMI_RANK; "+way, bin("treetour"))
+		r := local(t, "", "-n", "2", "sh", "-c", as)
+		require.Equal(t, 1, r.code, "%s: %s", way, r.stderr)
+		require.Regexp(t, `a call for the tree's service was refused: pid \d+ calls as rank [01], and is a process of rank [01]: has it changed PMI_RANK\?`, r.stderr, way)
+		r = local(t, "", "-n", "2", "sh", "-c", fmt.Sprintf(way, bin("treetour")))
+		require.Zero(t, r.code, "%s: %s", way, r.stderr)
+	}
 }
 
 // TestMisuseInC has programs of the C library make mistakes: each is an error that says
@@ -226,13 +245,13 @@ func TestSplit(t *testing.T) {
 // TestLostNodeIsNamed kills an agent while ranks use the tree: those elsewhere
 // learn which node was lost before the job is ended.
 func TestLostNodeIsNamed(t *testing.T) {
-	lostIsNamed(t, `treebench: rank [0-3]: node n005: lost: the link to its agent broke`, bin("treebench")+" 0.5")
+	lostIsNamed(t, `treebench: rank [0-3]: host n005: lost: the link to its agent broke`, bin("treebench")+" 0.5")
 }
 
 // TestLookUpOnALostNode is the same for look-ups in a communicator that a split
 // made.
 func TestLookUpOnALostNode(t *testing.T) {
-	lostIsNamed(t, `treesplit: rank [0-3]: locate: node n005: lost: the link to its agent broke`, bin("treesplit")+" -l")
+	lostIsNamed(t, `treesplit: rank [0-3]: locate: host n005: lost: the link to its agent broke`, bin("treesplit")+" -l")
 }
 
 func lostIsNamed(t *testing.T, said, program string) {
@@ -244,8 +263,7 @@ func lostIsNamed(t *testing.T, said, program string) {
 	cmd.Stderr = &stderr
 	pipe, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { cmd.Process.Kill() })
+	begin(t, cmd, cmd.Cmd)
 	out := bufio.NewReader(pipe)
 	_, err = out.ReadString('\n') // operations are under way
 	require.NoError(t, err)

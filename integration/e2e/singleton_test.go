@@ -51,14 +51,12 @@ func newSingle(t *testing.T) *single {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	t.Cleanup(cancel)
 	port := fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
-	s := &single{t: t, mpiexec: exec.CommandContext(ctx, bin("golaunch"), "-pmi_args", port, "default_interface", "default_key", fmt.Sprint(os.Getpid()))}
+	s := &single{t: t, mpiexec: exec.Command(bin("golaunch"), "-pmi_args", port, "default_interface", "default_key", fmt.Sprint(os.Getpid()))}
 	// What the environment says of other jobs does not move this one.
 	s.mpiexec.Env = append(os.Environ(), "GOLAUNCH_HOSTS=elsewhere", "GOLAUNCH_NP=7", "GOLAUNCH_PMI_PORT=true", "GOLAUNCH_STDIN=all")
 	s.mpiexec.Stdout, s.mpiexec.Stderr = &s.stdout, &s.stderr
-	require.NoError(t, s.mpiexec.Start())
+	begin(t, s.mpiexec, s.mpiexec)
 	require.NoError(t, l.(*net.TCPListener).SetDeadline(time.Now().Add(limit)))
 	s.Conn, err = l.Accept()
 	require.NoError(t, err, s.stderr.String())

@@ -168,7 +168,7 @@ func TestStageKill(t *testing.T) {
 			r := &running{cmd: c.Command(cluster.Head, bin("golaunch"), "-H", hostsArg(2), "--ssh-config", c.SSHConfig(), "-n", "2", "--stage", dir+"/large",
 				bin("rankprobe"), "sleep")} // should they come to run
 			r.cmd.Stderr = &r.stderr
-			require.NoError(t, r.cmd.Start())
+			begin(t, r.cmd, r.cmd.Cmd)
 			require.Eventually(t, func() bool {
 				return shell(t, c, "n002", "ls /dev/shm/golaunch-files-*/large 2> /dev/null; true") != ""
 			}, limit, 10*time.Millisecond)

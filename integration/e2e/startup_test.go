@@ -39,7 +39,7 @@ func TestStartFailuresAreNamed(t *testing.T) {
 	}{
 		{name: "a name that does not resolve", hosts: "n001,no-such-host,n003",
 			phrases: []string{"host no-such-host: resolve: "}},
-		{name: "a port that nobody listens on", config: "Port 9",
+		{name: "a port that nobody listens on", config: "Port 9", args: []string{"--connect-timeout", "2s"},
 			phrases: []string{"host n002: connect: ", "refused", "sshd"}},
 		{name: "a host that drops packets", damage: partition, args: []string{"--connect-timeout", "2s"},
 			phrases: []string{"host n002: connect: ", "2s"}},

@@ -109,7 +109,7 @@ func TestStdinClosedByARank(t *testing.T) {
 	defer in.Close()
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
+	begin(t, cmd, cmd)
 	defer cmd.Wait()
 	defer cmd.Process.Kill()
 	_, err = out.Read(make([]byte, 1))
@@ -169,8 +169,10 @@ func (p *pattern) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// TestStdinVolume sends much standard input to one rank, and to all ranks of
-// several nodes: every byte arrives, in order, and its end.
+// Much standard input, to one rank or to all ranks of several nodes, arrives whole, in
+// order, and with its end.
+//
+//report:io openpmix/prrte#2579 much standard input to one rank, or to all
 func TestStdinVolume(t *testing.T) {
 	c := theCluster(t)
 	size := stdinBytes(t)

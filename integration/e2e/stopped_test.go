@@ -118,7 +118,7 @@ func TestAgentsStoppedAtTheStartLeaveNothing(t *testing.T) {
 			_ = os.Remove(stopped)
 			r := &running{cmd: c.Command(cluster.Head, slices.Concat([]string{bin("golaunch")}, impatient(i), job)...)}
 			r.cmd.Stderr = &r.stderr
-			require.NoError(t, r.cmd.Start())
+			begin(t, r.cmd, r.cmd.Cmd)
 			hit = stopAgent(t, c, cluster.Head, r)
 			goOn()
 			if code := r.wait(t); hit {

@@ -38,8 +38,7 @@ func TestOutputThatNobodyReadsAnyMore(t *testing.T) {
 			if name == "stderr" {
 				cmd.Stdout, cmd.Stderr = others, write
 			}
-			require.NoError(t, cmd.Start())
-			t.Cleanup(func() { cmd.Process.Kill() }) // does nothing to one that was waited for
+			begin(t, cmd, cmd)
 			line, err := bufio.NewReader(read).ReadString('\n')
 			require.NoError(t, err)
 			require.Equal(t, "y\n", line)

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/overlay"
 )
 
 // ShellName is the file name by which a program knows that it is to call Main.
@@ -86,7 +87,7 @@ func Main(words []string) int {
 	}
 	magic := magicHalves.FindStringSubmatch(words[1])
 	text, err := os.ReadFile(orderFile)
-	if magic == nil || err != nil {
+	if magic == nil || err != nil || !strings.Contains(words[1], overlay.AgentWord) { // what sweeps a node has such words, too
 		err := syscall.Exec("/bin/sh", []string{"sh", "-c", words[1]}, os.Environ())
 		fmt.Fprintln(os.Stderr, "fakeagent:", err)
 		return 1
@@ -104,7 +105,7 @@ func Main(words []string) int {
 
 // forge finds the forgery and commits it.
 func (n *node) forge() error {
-	all := slices.Concat(Forgeries(), Signings())
+	all := slices.Concat(Forgeries(), Signings(), Relayed(), Spares(), Mutes())
 	i := slices.IndexFunc(all, func(f Forgery) bool { return f.Name == n.order.Forgery })
 	if i < 0 {
 		return fmt.Errorf("no forgery %q", n.order.Forgery)

@@ -3,6 +3,7 @@ package fakeagent
 import (
 	"math"
 	"strings"
+	"time"
 
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
@@ -24,6 +25,9 @@ const (
 	running                // its ranks run
 	told                   // it has said that they have ended
 	dried                  // it has said that all their output has come, and no more
+	killed                 // its ranks, which run, are told to end
+	asked                  // it is asked for its counters
+	ended                  // the job is over for it
 )
 
 // Forgery is one breach of the protocol.
@@ -34,6 +38,8 @@ type Forgery struct {
 	Root bool
 	// Sum says that only the sum of all nodes shows it: nobody can be named.
 	Sum bool
+	// Passed says that a relay cannot see it: whoever can drops it.
+	Passed bool
 
 	at       moment
 	claims   bool // say that the hosts below are up, and have run their ranks
@@ -45,7 +51,7 @@ type Forgery struct {
 // who commits one has broken the protocol.
 func Forgeries() []Forgery {
 	var all []Forgery
-	for _, some := range [][]Forgery{stagings(), failures(), hosts(), counts(), outputs(), wrongKinds(), frames()} {
+	for _, some := range [][]Forgery{stagings(), failures(), hosts(), counts(), outputs(), clocks(), wrongKinds(), frames()} {
 		all = append(all, some...)
 	}
 	return all
@@ -207,6 +213,27 @@ func outputs() []Forgery {
 			n.send(link.Stdio, n.header(overlay.KindOutput), record[:len(record)-3])
 			return nil
 		}},
+	}
+}
+
+// clocks are times that the parent has not asked for: it would ask again for each.
+func clocks() []Forgery {
+	answer := func(name string, times int, clock func(asked time.Duration) time.Duration) Forgery {
+		return Forgery{Name: "pong: " + name, Root: true, at: running, commit: func(n *node) error {
+			select {
+			case p := <-n.pings:
+				for range times {
+					n.up(link.Control, overlay.KindPong, overlay.Pong{Clock: clock(p.Clock), Heard: 1, Said: 1})
+				}
+				return nil
+			case <-n.gone:
+				return errGone
+			}
+		}}
+	}
+	return []Forgery{
+		answer("of another clock than was sent", 1, func(asked time.Duration) time.Duration { return asked + 1 }),
+		answer("more often than was asked", 1000, func(asked time.Duration) time.Duration { return asked }),
 	}
 }
 

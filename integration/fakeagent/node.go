@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,8 +28,11 @@ type node struct {
 	ranges chan overlay.Range
 	launch chan overlay.Launch
 	signed chan overlay.SignAnswer
-	gone   chan struct{} // closed when the link has ended
+	pings  chan overlay.Ping // the first, which is not answered
+	gone   chan struct{}     // closed when the link has ended
 	once   sync.Once
+	killed chan struct{} // gets something when the ranks are told to end
+	asked  chan struct{} // and when the counters are asked for
 
 	lastSign uint64
 
@@ -52,6 +56,8 @@ func (n *node) play(pipe io.ReadWriteCloser) error {
 	n.link = l
 	n.ranges, n.launch = make(chan overlay.Range, 1), make(chan overlay.Launch, 1)
 	n.signed, n.gone = make(chan overlay.SignAnswer, 16), make(chan struct{})
+	n.pings = make(chan overlay.Ping, 1)
+	n.killed, n.asked = make(chan struct{}, 1), make(chan struct{}, 1)
 	for s := range link.NumStreams {
 		go n.read(s) // ends with the link
 	}
@@ -126,7 +132,8 @@ func (n *node) takeLaunch() error {
 	}
 	n.first = -1
 	for _, b := range n.world.Blocks {
-		if b.Host == n.self.Index || n.forgery.claims {
+		below := slices.ContainsFunc(n.given.Hosts, func(h overlay.HostEntry) bool { return h.Index == b.Host })
+		if b.Host == n.self.Index || n.forgery.claims && below {
 			if n.first < 0 {
 				n.first = b.First
 			}
@@ -142,6 +149,9 @@ func (n *node) run() error {
 	if err := n.act(running); err != nil {
 		return err
 	}
+	if err := n.untilTold(); err != nil {
+		return err
+	}
 	done := func() { n.up(link.Control, overlay.KindDone, overlay.Done{Ranks: n.ranks}) }
 	drained := func() { n.send(link.Stdio, n.header(overlay.KindDrained), nil) }
 	first, second, at := done, drained, told
@@ -153,8 +163,7 @@ func (n *node) run() error {
 		return err
 	}
 	second()
-	<-n.gone
-	return nil
+	return n.atTheEnd()
 }
 
 // up sends a message as the node's own.
@@ -201,6 +210,14 @@ func (n *node) take(h tree.Header, body []byte) {
 		err = keep(n.launch, body)
 	case overlay.KindSigned:
 		err = keep(n.signed, body)
+	case overlay.KindPing:
+		if len(n.pings) == 0 {
+			err = keep(n.pings, body)
+		}
+	case overlay.KindKill:
+		note(n.killed)
+	case overlay.KindCollect:
+		note(n.asked)
 	}
 	if err != nil {
 		n.log("kind %d from the parent: %v", h.Kind, err)
@@ -218,5 +235,13 @@ func keep[T any](into chan T, body []byte) error {
 		return nil
 	default:
 		return fmt.Errorf("%T that nobody asked for", m)
+	}
+}
+
+// note says, once, that something was heard.
+func note(heard chan struct{}) {
+	select {
+	case heard <- struct{}{}:
+	default:
 	}
 }

@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	// limit bounds every wait: a hang is a failure.
-	limit = 90 * time.Second
+	// limit bounds every wait: a hang is a failure. Slurm's shortest time limit is a minute,
+	// and it looks every half minute for jobs whose time is up.
+	limit = 2 * time.Minute
 	// sharedNodes are those of the cluster that tests share which break nothing.
 	sharedNodes = 5
 )

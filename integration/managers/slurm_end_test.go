@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -74,6 +75,25 @@ func TestScancel(t *testing.T) {
 	}
 }
 
+// A launcher that is killed before the manager's signals come to its agents: the ranks have
+// their time all the same.
+func TestAKilledLauncher(t *testing.T) {
+	t.Parallel()
+	s := theSite(t)
+	j := s.submit("golaunch "+s.heeding()+`; echo status $?; while [ ! -e go ]; do sleep 0.1; done`, "-N2", "--ntasks-per-node=1")
+	j.says("] up\n", 2)
+	j.onFirst("golaunch "+s.dir, syscall.SIGKILL)
+	j.says("status 137\n", 1)
+	for rank := range 2 {
+		j.eventually("its ranks have their time", func() bool {
+			b, _ := os.ReadFile(filepath.Join(s.dir, fmt.Sprint(rank)))
+			return string(b) == "TERM\n"
+		})
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "go"), nil, 0o644))
+	j.wait()
+}
+
 // A job that is requeued: the ranks of the first start are told and have their time, all of
 // it is gone before the second start, and that one runs as the first did.
 func TestRequeue(t *testing.T) {
@@ -89,9 +109,7 @@ golaunch -l hostname; echo status $?`
 	j.nothingLeft()
 	s.heard(16, "TERM\n")
 	first := j.said()
-	out, err = s.head("scontrol", "update", "JobId="+j.id, "StartTime=now") // else in two minutes
-	require.NoError(t, err, out)
-	j.says("status ", 1)
+	j.startsAgain()
 	said, found := strings.CutPrefix(j.wait(), first)
 	require.True(t, found)
 	require.Contains(t, said, "status 0\n")
@@ -109,18 +127,25 @@ golaunch --lost-after 3s -l sh -c 'echo up; exec sleep 1000'
 [ $? = 125 ] && scontrol requeue $SLURM_JOB_ID`, "-N4", "--ntasks-per-node=4", "--requeue", "--no-kill", "--open-mode=append")
 	j.says("] up\n", 16)
 	require.NoError(t, s.Kill("n003"))
-	j.eventually("the second start ends", func() bool { // Slurm first takes the node for down
-		if j.state() == "PENDING" {
-			_, _ = s.head("scontrol", "update", "JobId="+j.id, "StartTime=now") // it may start just now
-		}
-		return strings.Contains(j.said(), "status ")
-	})
+	j.startsAgain() // once Slurm takes the node for down
 	first, second, found := strings.Cut(j.wait(), "other ranks were ended\n")
 	require.True(t, found)
 	require.Contains(t, first, "golaunch: host n003 ")
 	require.Contains(t, second, "status 0\n")
 	require.NotContains(t, second, "n003")
 	j.onSlots(second, "", []int{4, 4, 4, 4})
+}
+
+// startsAgain waits for the end of a requeued job's second start, which Slurm puts off for
+// two minutes unless it is told otherwise while the job is pending.
+func (j *job) startsAgain() {
+	j.t.Helper()
+	j.eventually("the second start ends", func() bool {
+		if j.state() == "PENDING" {
+			_, _ = j.head("scontrol", "update", "JobId="+j.id, "StartTime=now") // it may start just now
+		}
+		return strings.Contains(j.said(), "status ")
+	})
 }
 
 // state is what Slurm says of the job.
@@ -164,4 +189,18 @@ func TestScancelOfAnAllocation(t *testing.T) {
 	_ = cmd.Wait() // salloc has a status of its own
 	require.Contains(t, j.wait(), "its agent was told to terminate, as by a resource manager: the job is ended\n")
 	s.heard(2, "TERM\n")
+}
+
+// A step that is cancelled is no node that was lost: golaunch says what srun says of it.
+func TestACancelledStep(t *testing.T) {
+	t.Parallel()
+	s := theSite(t)
+	j := s.submit("golaunch -l sh -c 'echo up; exec sleep 1000'; echo status $?", "-N4", "--ntasks-per-node=2")
+	j.says("] up\n", 8)
+	out, err := s.head("scancel", j.id+".0")
+	require.NoError(t, err, out)
+	said := j.wait()
+	require.Regexp(t, `golaunch: Slurm ended the step of golaunch's agents: (\*\*\* STEP `+j.id+`\.0 ON n00\d CANCELLED AT \S+ \*\*\*|srun: Job step aborted): the job is ended\n`, said)
+	require.Contains(t, said, "status 143\n")
+	require.NotContains(t, said, "golaunch: host ", "nothing is wrong with any")
 }

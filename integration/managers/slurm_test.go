@@ -3,6 +3,7 @@ package managers
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -155,17 +156,72 @@ func TestSeveralBySrun(t *testing.T) {
 	require.Equal(t, 1, strings.Count(out, "golaunch: srun runs 2 golaunch beside each other, "), out)
 }
 
-// Two jobs of golaunch beside each other in one allocation.
+// says has a script wait until a file, NAME.out, has so many lines with some words: says
+// NAME WORDS LINES.
+const says = `
+says() { while [ $(grep -cF "$2" $1.out) -lt $3 ]; do sleep 0.05; done; }`
+
+// Several golaunch in one allocation of two nodes with two slots each: each rank has a slot
+// and a core of its own; a golaunch for which there is none waits, as srun does, and says
+// so, unless it is to overlap; one that is killed leaves its slots to others. A golaunch
+// that srun starts in a step counts as well.
+func TestSlotsOfAnAllocation(t *testing.T) {
+	t.Parallel()
+	s := theSite(t)
+	if runtime.NumCPU() < 2 {
+		t.Skipf("skipped: this machine has one CPU, to which two ranks of a node cannot be bound")
+	}
+	require.NoError(t, os.WriteFile(s.dir+"/rank", []byte(`#!/bin/sh
+echo $1 $(hostname) $(sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status)
+while [ ! -e $1.go ]; do sleep 0.05; done
+`), 0o755))
+	out := s.submit(says+`
+one() { name=$1; shift; exec golaunch -l "$@" ./rank $name >$name.out 2>&1; }
+one a -n 2 --bind-to hwthread & a=$!
+one b -n 2 --bind-to hwthread & b=$!
+says a ']' 2; says b ']' 2
+one c -n 1 & c=$!
+says c "golaunch: waiting for 1 of 4 slots that other golaunch of allocation $SLURM_JOB_ID use (--overlap shares them)" 1
+touch step.go
+srun -N1 -n1 --overlap golaunch -l -n 1 ./rank step >step.out 2>&1 & step=$!
+touch o.go; (one o -n 4 --overlap); echo overlap $?
+[ $(grep -c ']' c.out) = 0 ] && echo c waits
+kill -9 $b; wait $b; echo b $?
+says c ']' 1
+touch a.go; wait $a; echo a $?
+wait $step; echo step $?
+touch c.go; wait $c; echo c $?
+touch all.go; (one all -n 4); echo all $?
+cat a.out b.out c.out o.out step.out all.out`, "-N2", "--ntasks-per-node=2").wait()
+	require.Contains(t, out, "overlap 0\nc waits\n")
+	require.Contains(t, out, "b 137\na 0\nstep 0\nc 0\nall 0\n")
+	var places []string
+	for _, line := range lines(out) {
+		if f := strings.Fields(line); f[1] == "a" || f[1] == "b" {
+			places = append(places, f[2]+" "+f[3])
+		}
+	}
+	slices.Sort(places)
+	require.Len(t, slices.Compact(places), 4, out)
+}
+
+// Two golaunch that each want all slots run one after the other.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	s := theSite(t)
-	out := s.submit(`
-golaunch -l sh -c 'echo first; sleep 1' & one=$!
-golaunch -l sh -c 'echo second; sleep 1'; echo second $?
-wait $one; echo first $?`, "-N3", "--ntasks-per-node=2").wait()
-	require.Contains(t, out, "second 0\n")
-	require.Contains(t, out, "first 0\n")
-	require.Len(t, lines(out), 12, out)
+	out := s.submit(says+`
+golaunch -l sh -c 'echo first; while [ ! -e first.go ]; do sleep 0.05; done' >first.out 2>&1 & one=$!
+says first ']' 6
+golaunch -l echo second >second.out 2>&1 & two=$!
+says second "golaunch: waiting for 6 of 6 slots that other golaunch of allocation $SLURM_JOB_ID use (--overlap shares them)" 1
+[ $(grep -c ']' second.out) = 0 ] && echo second waits
+touch first.go; wait $one; echo first $?
+wait $two; echo second $?
+cat first.out second.out`, "-N3", "--ntasks-per-node=2").wait()
+	require.Contains(t, out, "second waits\nfirst 0\nsecond 0\n")
+	require.Equal(t, 1, strings.Count(out, "golaunch: waiting for 6 of 6 slots that other golaunch of allocation "), out)
+	require.Equal(t, 6, strings.Count(out, "] first\n"), out)
+	require.Equal(t, 6, strings.Count(out, "] second\n"), out)
 }
 
 // Nodes that lack golaunch are brought it, and nothing of it is left.
@@ -212,27 +268,82 @@ func TestLinesOfSrun(t *testing.T) {
 	t.Parallel()
 	s := theSite(t)
 	const who = `'echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURMD_NODENAME $SLURM_NTASKS $SLURM_NNODES $SLURM_TASKS_PER_NODE $SLURM_STEP_NODELIST'`
-	both := `line() {
+	both := `who=` + who + `
+line() {
 	srun "$@" <${in-/dev/null} 2>&1 | grep -v "^srun: Warning" | sort >real
 	` + bin("golaunch") + ` srun "$@" <${in-/dev/null} 2>&1 | sort >ours
 	cmp -s real ours && echo same || { echo "srun $*:"; cat real; echo "ours:"; cat ours; }
 }
 mkdir lines.$SLURM_JOB_ID; cd lines.$SLURM_JOB_ID; echo input >in
 `
+	const six = "-N3 -n6"
 	for allocation, list := range map[string][]string{
 		"-N3": {"", "-N2", "-n2", "-w n002", "--ntasks-per-node=1", "-N2 -x n002", "-n2 -x n001", "-N1 -r2", "-n1 -r2", "-n1 --jobid=$SLURM_JOB_ID"},
-		"-N3 -n6": {
+		six: {
 			"", "-n1", "-n2", "-n5", "-N2 -n4", "-n2 -w n003", "-N1 -n1 -w n003", "-m cyclic -n5", "-m block -n5", "-N2 -m cyclic -n4",
 			"-n3 --ntasks-per-node=2", "--ntasks-per-node=1", "--exclusive -n2 -c1", "-l -n3",
+			"-m plane=2 -n5", "-m plane=3", "-N2 -n4 -m plane=2", "-m block:cyclic -n5", "-m cyclic:block -n5", "-m cyclic:fcyclic:block",
+			"-m arbitrary -w n002,n001,n002 -n3", "-m arbitrary -w ./hosts -n5",
 		},
 	} {
-		script := both
+		script := both + `printf 'n002\nn001\nn002\nn003\nn001\n' >hosts` + "\n"
+		var places []string // by variables
+		if allocation == six {
+			places = []string{
+				"SLURM_DISTRIBUTION=cyclic line -n5", "SLURM_DISTRIBUTION=cyclic line -n5 -m block", "SLURM_DISTRIBUTION=plane=2 line -n6",
+				"SLURM_DISTRIBUTION=block:cyclic line -n5", "SLURM_HOSTFILE=hosts line -n5 -m arbitrary", "SLURM_HOSTFILE=hosts line -n3 -m arbitrary",
+				"SLURM_HOSTFILE=hosts line -n5", "SLURM_HOSTFILE=hosts line -n5 -m cyclic",
+			}
+		}
 		for _, flags := range list {
 			script += "line " + flags + " sh -c " + who + "\n"
+		}
+		for _, x := range places {
+			script += x + ` sh -c "$who"` + "\n"
 		}
 		script += "in=in line -n2 cat\nin=in line -n2 -i none cat\nline -n1 -o both.%j sh -c 'echo out; echo err >&2'; sort both.$SLURM_JOB_ID\n"
 		out, err := s.head(slices.Concat([]string{"salloc", "--quiet", "-w", "n[001-003]"}, strings.Fields(allocation), []string{"bash", "-c", script})...)
 		require.NoError(t, err, out)
-		require.Equal(t, strings.Repeat("same\n", len(list)+3)+"err\nout\n", out, allocation)
+		require.Equal(t, strings.Repeat("same\n", len(list)+len(places)+3)+"err\nout\n", out, allocation)
+	}
+}
+
+// Lines of srun start their apps on the components of a heterogeneous job that srun would;
+// golaunch's own lines distribute ranks as the job was asked to.
+func TestDistributions(t *testing.T) {
+	t.Parallel()
+	s := theSite(t)
+	list := []string{
+		"--het-group=0 -n2 hostname : --het-group=1 -n1 hostname", "-n2 hostname : -n3 hostname", "--het-group=0,1 -n1 hostname",
+		"--het-group=1 hostname", "hostname", "-n2 hostname", "--het-group=1 -n2 hostname", "--het-group=1 -N1 -n2 hostname",
+	}
+	script := `line() {
+	srun -l "$@" </dev/null 2>&1 | grep -v "^srun: Warning" | sort >real
+	` + bin("golaunch") + ` srun -l "$@" </dev/null 2>&1 | sort >ours
+	cmp -s real ours && echo same || { echo "srun $*:"; cat real; echo "ours:"; cat ours; }
+}
+mkdir het.$SLURM_JOB_ID; cd het.$SLURM_JOB_ID
+`
+	for _, flags := range list {
+		script += "line " + flags + "\n"
+	}
+	out, err := s.head("salloc", "--quiet", "-N1", "-n2", ":", "-N2", "--ntasks-per-node=2", "bash", "-c", script)
+	require.NoError(t, err, out)
+	require.Equal(t, strings.Repeat("same\n", len(list)), out)
+
+	const own = `srun -l hostname 2>/dev/null | sort >real; golaunch -l='%r: ' hostname | sort >ours; cmp real ours && echo same`
+	for _, how := range []string{"-m cyclic", "-m plane=2", "-m block", "-m arbitrary"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			here := at(t, s.Cluster)
+			hosts := here.dir + "/hosts"
+			require.NoError(t, os.WriteFile(hosts, []byte("n002\nn001\nn002\nn003\nn001\n"), 0o644))
+			script := own
+			flags := append([]string{"-N3", "--ntasks-per-node=2", "-w", "n[001-003]"}, strings.Fields(how)...)
+			if how == "-m arbitrary" {
+				flags, script = []string{"-n5", "-m", "arbitrary", "-w", hosts}, "export SLURM_HOSTFILE="+hosts+"; "+own
+			}
+			require.Equal(t, "same\n", here.submit(script, flags...).wait())
+		})
 	}
 }

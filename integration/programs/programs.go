@@ -68,11 +68,16 @@ func makeIn(root, dir string) (err error) {
 }
 
 // Shared is what the nodes of a cluster have to see of what was made: the directory, and
-// the Open MPI 5 that programs in it are linked with (scripts/openmpi5.sh), where it is.
+// the Open MPI 5 and MPICH that programs in it are linked with (scripts/openmpi5.sh,
+// scripts/mpich.sh), where they are.
 func Shared(built string) []string {
 	shared := []string{built}
 	if dir := OpenMPI5(); dir != "" {
 		shared = append(shared, dir)
+	}
+	if root, err := root(); err == nil {
+		mpich, _ := filepath.Glob(filepath.Join(root, ".cache", "mpich-*")) // its pattern is in order
+		shared = append(shared, mpich...)
 	}
 	return shared
 }
@@ -92,14 +97,22 @@ func OpenMPI5() string {
 }
 
 // Race builds golaunch with the race detector, which needs cgo, as file.
-func Race(file string) error {
+func Race(file string) error { return goBuild("CGO_ENABLED=1", "-race", "-o", file, "./cmd/golaunch") }
+
+// Examples builds the examples of package client into a folder.
+func Examples(dir string) error {
+	return goBuild("CGO_ENABLED=0", "-ldflags=-s -w", "-o", dir+"/", "./client/examples/...")
+}
+
+// goBuild runs go build in the module, with a variable of the environment.
+func goBuild(env string, args ...string) error {
 	root, err := root()
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "build", "-race", "-trimpath", "-o", file, "./cmd/golaunch")
+	cmd := exec.Command("go", append([]string{"build", "-trimpath"}, args...)...)
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
+	cmd.Env = append(os.Environ(), env)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
 	}

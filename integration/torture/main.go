@@ -6,7 +6,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"path/filepath"
@@ -64,7 +63,7 @@ many lines it wrote and their checksum.
 	err = torture(ctx, s, filepath.Join(bin, "golaunch"), filepath.Join(bin, "native"), bin, func(name string, o outcome) {
 		fmt.Fprintf(page, "| %s | %.1f MB | %.1f s | %.0f | %.0f | %.0f |\n", name, float64(o.bytes)/1e6, o.took.Seconds(), o.peaks["golaunch"], o.peaks["agent"], o.peaks["warden"])
 	})
-	return errors.Join(err, results.Write(*out, page.String()))
+	return results.Conclude(ctx, *out, page.String(), err)
 }
 
 // torture makes a cluster below dir, which its nodes see, and runs every job.

@@ -4,7 +4,7 @@ package archtest
 // folder with all folders below it. Code of a room may import rooms of lower
 // layers and itself, and nothing else of this module.
 var layers = [][]string{
-	{"internal/lines", "internal/environ", "internal/filestest"}, // lines of files, for parsers; variables; files, for tests
+	{"internal/lines", "internal/environ", "internal/iface", "internal/filestest"}, // lines of files, for parsers; variables; interfaces; files, for tests
 	{"job"},       // nouns that everybody speaks
 	{"hostlist"},  // names of hosts
 	{"commsplit"}, // algorithms alone, which agents run over the tree
@@ -18,6 +18,7 @@ var layers = [][]string{
 	{"report"},        // draws profiles
 	{"client"},        // linked into users' programs: must drag in no part of the launcher
 	{"internal/unix"}, // the system calls that package syscall lacks
+	{"internal/cgroups"},
 	{"bootstrap", "link", "internal/proc", "internal/loader"},
 	{"stage"},   // works over any bootstrap
 	{"overlay"}, // what the launcher and the agents have in common
@@ -31,7 +32,7 @@ var layers = [][]string{
 var pure = []string{
 	"job", "hostlist", "tree", "routing", "commgraph", "topology", "cache", "stdio",
 	"pmi", "pmgr", "pmix", "commsplit", "placement", "netsim", "xrcsim", "profile", "report/page", "agent/ending", "agent/input",
-	"internal/lines", "internal/environ",
+	"internal/lines", "internal/environ", "internal/iface",
 }
 
 // impure are standard packages that pure rooms do not import. "x/..." stands

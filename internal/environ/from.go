@@ -25,9 +25,26 @@ func (f From) Help() string {
 	case Launcher:
 		return "golaunch's on every node, as under srun"
 	case Node:
-		return "what a login has on the node, as under ssh"
+		return "what a login has on the node, as under ssh; in a container its image's, as under docker exec"
 	}
-	return "golaunch's, but HOME, TMPDIR and the like of the node where golaunch's mean nothing there"
+	return "node in containers; else golaunch's, but HOME, TMPDIR and the like of the node where golaunch's mean nothing there"
+}
+
+// In resolves f for the nodes of a job, which may be containers that an engine enters.
+func (f From) In(containers bool) From {
+	if f == Auto && containers {
+		return Node
+	}
+	return f
+}
+
+// Sent returns the part of the launcher's environment that travels to the nodes: all that ranks may get
+// there. HOME always does, by which Here.Environ is known to be brought from the launcher.
+func (f From) Sent(launcher []string) []string {
+	if f != Node {
+		return launcher
+	}
+	return slices.DeleteFunc(slices.Clone(launcher), func(kv string) bool { return nameOf(kv) != "HOME" })
 }
 
 // Here is what is known of a node.
@@ -48,6 +65,8 @@ var (
 	scratch = []string{"TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR"}
 	// files are paths.
 	files = []string{"SSH_AUTH_SOCK", "XAUTHORITY"}
+	// shells set these for themselves on their way to the agent.
+	shells = []string{"_", "OLDPWD", "SHLVL"}
 )
 
 // Of is the environment of the ranks on a node, without what is set for them alone,
@@ -58,7 +77,7 @@ func (f From) Of(launcher []string, here Here) (env []string, note string) {
 	case Launcher:
 		return launcher, ""
 	case Node:
-		return Inherited(here.Environ), ""
+		return slices.DeleteFunc(Inherited(here.Environ), func(kv string) bool { return slices.Contains(shells, nameOf(kv)) }), ""
 	}
 	note = otherAccount(launcher, here)
 	useless := map[string]bool{} // of launcher's, by name

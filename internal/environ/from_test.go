@@ -40,7 +40,7 @@ func TestOf(t *testing.T) {
 		{"what only here is a directory", Auto, "TMPDIR=/job/7 XDG_RUNTIME_DIR=/run/user/7 SSH_AUTH_SOCK=/tmp/a SSH_TTY=/dev/pts/1 HOSTNAME=laptop", "TMPDIR=/var/tmp", nodeOf("TMPDIR=/var/tmp"), ""},
 		{"and there too", Auto, "TMPDIR=/scratch XDG_RUNTIME_DIR=/run/user/7 SSH_AUTH_SOCK=/tmp/a", "TMPDIR=/scratch SSH_AUTH_SOCK=/tmp/a XDG_RUNTIME_DIR=/run/user/8", nodeOf("TMPDIR=/var/tmp XDG_RUNTIME_DIR=/run/user/8", "/scratch", "/run/user/7/", "/tmp/a"), ""},
 		{"as it is", Launcher, "HOME=/Users/joe TMPDIR=/x", "HOME=/Users/joe TMPDIR=/x", nodeOf(login), ""},
-		{"a login", Node, "HOME=/Users/joe X=1", login, nodeOf(login + " SLURM_PROCID=1 PMIX_RANK=2"), ""},
+		{"a login", Node, "HOME=/Users/joe X=1", login, nodeOf(login + " SLURM_PROCID=1 PMIX_RANK=2 _=/bin/sh SHLVL=1 OLDPWD=/dev/shm"), ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			env, note := x.from.Of(strings.Fields(x.launcher), x.here)
@@ -62,6 +62,19 @@ func TestHere(t *testing.T) {
 		env, _ := Auto.Of(slices.Clone(mine), nodeOf(strings.Join(mine, " "), dirs...))
 		require.ElementsMatch(t, mine, env)
 	})
+}
+
+// A container has its image's environment unless the user says otherwise, and of the
+// launcher's nothing travels there that could be a secret.
+func TestContainersHaveTheirImages(t *testing.T) {
+	for from, want := range map[From]From{Auto: Node, Node: Node, Launcher: Launcher, "": ""} {
+		require.Equal(t, want, from.In(true))
+		require.Equal(t, from, from.In(false))
+	}
+	mine := []string{"AWS_SECRET_ACCESS_KEY=s", "HOME=/root", "HOMEDIR=/x"}
+	require.Equal(t, []string{"HOME=/root"}, Node.Sent(mine))
+	require.Equal(t, mine, Auto.Sent(mine))
+	require.Equal(t, mine, From("").Sent(mine))
 }
 
 func TestFroms(t *testing.T) {

@@ -11,11 +11,34 @@ import (
 // is as fast.
 const mostOpened = 32
 
-// runtimes begin the names of the libraries of compilers and of the C library, which
-// need nothing but each other.
-var runtimes = []string{
-	"libc.so.", "libm.so.", "libmvec.so.", "libpthread.so.", "libdl.so.", "librt.so.", "libutil.so.", "libresolv.so.",
-	"ld-linux", "ld64.so.", "libc.musl-", "ld-musl-", "libgcc_s.so.", "libstdc++.so.", "libgomp.so.", "libgfortran.so.", "libquadmath.so.",
+// cLibrary has what begins the names of the libraries of the C library, and runtimes those of
+// compilers, too: they need nothing but each other.
+var (
+	cLibrary = []string{
+		"libc.so.", "libm.so.", "libmvec.so.", "libpthread.so.", "libdl.so.", "librt.so.", "libutil.so.", "libresolv.so.",
+		"ld-linux", "ld64.so.", "libc.musl-", "ld-musl-",
+	}
+	runtimes = slices.Concat(cLibrary, []string{"libgcc_s.so.", "libstdc++.so.", "libgomp.so.", "libgfortran.so.", "libquadmath.so."})
+)
+
+// starters begin the names of the functions by which a program loads libraries or executes
+// programs: syscall(2) may be execve.
+var starters = []string{"dlopen", "dlmopen", "__libc_dlopen", "exec", "fexec", "posix_spawn", "system", "popen", "wordexp", "syscall"}
+
+// Alone reports whether a program runs nothing but its own file and the C library's: it names
+// no other library in libraries, and calls nothing that loads one or executes a program. In
+// doubt, as with a static one, it does not say so.
+func Alone(file string, libraries []string) bool {
+	if slices.ContainsFunc(libraries, func(l string) bool { return !hasPrefix(l, cLibrary) }) {
+		return false
+	}
+	f, err := elf.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	symbols, err := f.ImportedSymbols()
+	return err == nil && len(symbols) > 0 && !slices.ContainsFunc(symbols, func(s elf.ImportedSymbol) bool { return hasPrefix(s.Name, starters) })
 }
 
 // Plain reports whether a program that names these libraries needs no others than
@@ -24,8 +47,10 @@ func Plain(libraries []string) bool {
 	return !slices.ContainsFunc(libraries, func(l string) bool { return !isRuntime(l) })
 }
 
-func isRuntime(library string) bool {
-	return slices.ContainsFunc(runtimes, func(r string) bool { return strings.HasPrefix(library, r) })
+func isRuntime(library string) bool { return hasPrefix(library, runtimes) }
+
+func hasPrefix(name string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
 // MayLoad reports whether a program may run with a library that match takes: it, or

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"fmt"
+	"slices"
 )
 
 // longestText bounds what Texts reads of one symbol, in bytes.
@@ -76,4 +77,18 @@ func Mentions(file, text string) (bool, error) {
 		return false, fmt.Errorf("%s: %w", file, err)
 	}
 	return bytes.Contains(data, []byte(text)), nil
+}
+
+// Defines reports whether a shared library has a symbol for others.
+func Defines(file, name string) (bool, error) {
+	f, err := elf.Open(file)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", file, err)
+	}
+	return slices.ContainsFunc(symbols, func(s elf.Symbol) bool { return s.Name == name && s.Section != elf.SHN_UNDEF }), nil
 }

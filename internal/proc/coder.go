@@ -130,6 +130,7 @@ func (s *Spec) fields(b *coder) {
 		b.unsigned(&l.Cur)
 		b.unsigned(&l.Max)
 	})
+	b.string(&s.Socket)
 }
 
 func (a *App) fields(b *coder) {
@@ -150,6 +151,7 @@ func children(l *[]Child) func(*coder) {
 			b.strings(&c.Env)
 			b.bool(&c.StdinPipe)
 			window(b, &c.Terminal)
+			b.bool(&c.Unbuffered)
 			list(b, &c.CPUs, func(cpu *int, b *coder) { number(b, cpu) })
 		})
 	}
@@ -194,6 +196,7 @@ func (e *wireEvent) fields(b *coder) {
 	b.bool(&e.StdinPipe)
 	b.bool(&e.Terminal)
 	b.bool(&e.Provoked)
+	b.bool(&e.Cut)
 	b.string(&e.Text)
 	number(b, &e.User)
 	number(b, &e.System)

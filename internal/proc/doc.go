@@ -10,8 +10,8 @@
 // Help, Signal, Kill, Finish) and reads events (Next).
 //
 // A rank gets stdin (a pipe or /dev/null), stdout and stderr (pipes), and one end
-// of a stream socketpair for PMI at descriptor 3, and Options.Shared, if there is
-// one, at 4; nothing else is open. It is the leader of its own session and
+// of a stream socketpair for PMI whose number is as high as can be (marks.go), and Options.Shared, if there
+// is one, at 4; nothing else is open. It is the leader of its own session and
 // process group, ignores and blocks no signal, whatever the agent does, and its
 // environment carries GOLAUNCH_JOB.
 //

@@ -13,8 +13,9 @@ import (
 )
 
 // KillLimit is how long processes may take to die of SIGKILL before the warden
-// says that it cannot end them: ones in uninterruptible sleep, or another user's.
-const KillLimit = 10 * time.Second
+// says that it cannot end them: ones in uninterruptible sleep, or another user's. That
+// word has to come before the node counts as silent (overlay.Common.Patience).
+const KillLimit = 2200 * time.Millisecond
 
 // phase is how far the end of the job has come.
 type phase uint8
@@ -35,6 +36,7 @@ type ending struct {
 	final     bool                  // the warden leaves when the job is gone
 	survived  error                 // what could not be ended
 	own       map[int]time.Duration // ranks that began to end before they were told to, and when that was seen
+	cut       bool                  // killing began since ranks outlived their grace
 	childless bool                  // the last wait4 said that no child is left, and none was started since
 }
 
@@ -62,7 +64,7 @@ func (w *warden) reap() {
 			Kind: evExited, World: c.World, Rank: int(c.Rank), PID: pid, Code: int(status), Text: w.killer(status),
 			User: time.Duration(usage.Utime.Nano()), System: time.Duration(usage.Stime.Nano()),
 			MaxRSS: usage.Maxrss << 10, // the kernel counts KiB
-			At:     time.Now().UnixNano(), Clock: at, Provoked: !own,
+			At:     time.Now().UnixNano(), Clock: at, Provoked: !own, Cut: w.cut && status.Signaled() && status.Signal() == syscall.SIGKILL,
 		})
 	}
 }
@@ -107,13 +109,8 @@ func (w *warden) hangUp() {
 func (w *warden) noteEnding() {
 	w.reap()
 	w.own = map[int]time.Duration{}
-	buf := make([]byte, 1024)
 	for pid := range w.live {
-		n, err := readProc(fmt.Sprintf("/proc/%d/stat", pid), buf)
-		if err != nil {
-			continue
-		}
-		if p, ok := parseStat(buf[:n]); ok && p.ending {
+		if isEnding(pid) {
 			w.own[pid] = unix.Monotonic()
 		}
 	}
@@ -122,11 +119,12 @@ func (w *warden) noteEnding() {
 // takeEnding tells of a rank that was reaped when it ended, and whether it did
 // so by itself.
 func (w *warden) takeEnding(pid int) (at time.Duration, own bool) {
-	if at, own = w.own[pid]; own {
+	at = w.marks.take(pid)
+	if seen, own := w.own[pid]; own {
 		delete(w.own, pid)
-		return at, true
+		return min(at, seen), true
 	}
-	return unix.Monotonic(), w.phase == running || w.phase == gone
+	return at, w.phase == running || w.phase == gone
 }
 
 // kill begins to end the job; ranks that wait for their turn are not started.
@@ -189,6 +187,7 @@ func (n *ending) stepEnding(w *warden) {
 	now := time.Now()
 	if n.phase == terminating && (len(w.live) == 0 || !now.Before(n.deadline)) {
 		n.startKilling(now)
+		n.cut = len(w.live) > 0
 	}
 	if n.phase != killing {
 		return
@@ -234,12 +233,12 @@ func (w *warden) killRound() error {
 		}
 	}
 	killAll(all, found)
-	return fmt.Errorf("still running after SIGKILL: %s (a hanging device or file system, or another user's process)", pidList(found))
+	return fmt.Errorf("still running after SIGKILL: %s (a hanging device or file system, much memory that is being freed, or another user's process)", pidList(found))
 }
 
 // gone reports the end of killing.
 func (n *ending) gone(w *warden, survived error) {
-	n.phase, n.survived = gone, survived
+	n.phase, n.survived, n.cut = gone, survived, false
 	switch {
 	case survived != nil:
 		w.cgroupFD = -1 // it stays, for a further kill; new ranks are tracked by descent

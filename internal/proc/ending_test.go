@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/cgroups"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 )
@@ -51,6 +52,7 @@ func TestKillEndsEverything(t *testing.T) {
 			assert.False(t, alive(pid), "pid %d", pid)
 		}
 		assert.Equal(t, syscall.SIGKILL, f.exited[0].Status.Signal())
+		assert.True(t, f.exited[0].Cut)
 		f.output(0) // ends, since nobody has it open any more
 		f.finishes()
 	})
@@ -65,6 +67,7 @@ func TestKillGivesGrace(t *testing.T) {
 	f.until("gone", func() bool { return len(f.gone) == 1 })
 	assert.Equal(t, exitStatus(5), f.exited[0].Status)
 	assert.True(t, f.exited[0].Provoked)
+	assert.False(t, f.exited[0].Cut)
 	assert.Equal(t, "ready\nbye\n", f.output(0))
 	f.finishes()
 }
@@ -382,7 +385,7 @@ func cgroupOf(t *testing.T, pid int) string {
 	require.NoError(t, err)
 	member, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	require.NoError(t, err)
-	_, dir, _ := cgroupDir(string(mounts), string(member), "")
+	_, dir, _ := cgroups.Dir(string(mounts), string(member), "")
 	return dir
 }
 
@@ -477,7 +480,8 @@ func TestOrdinaryUser(t *testing.T) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
-	assert.Equal(t, "uid=65534 groups\nnote: resource limit memlock\nstatus 0\nall dead\n", string(out))
+	assert.Equal(t, "uid=65534 groups\nnote: 1 ranks get memlock N of unlimited, nice N of unlimited: this host's hard limits are lower than golaunch's\n"+
+		"status 0\nstatus 0\nall dead\n", string(out))
 }
 
 // What two killed processes could not remove, the next job does; another job's

@@ -14,8 +14,10 @@ type Event interface{ event() }
 
 // Started says that a rank's program runs. The descriptors belong to the
 // receiver from now on, are nonblocking and close-on-exec; Stdin is -1 where the
-// rank has /dev/null. Of a rank with a terminal Stdin and Stdout are its master, the
-// same open file, and Stderr is -1.
+// rank has /dev/null. Stdout may be the master of a pseudo-terminal (Child.Unbuffered),
+// which ends with EIO. Of a rank with a terminal Stdin and Stdout are its master, the
+// same open file, and Stderr is -1. PMI shows the warden when the rank ends: who has it
+// closes it after Exited.
 type Started struct {
 	World int
 	Rank  job.Rank
@@ -49,11 +51,13 @@ type Exited struct {
 	Killer string // why the kernel killed it, or a process of a shell's; "" where it did not, or does not tell
 	Usage  Usage
 	At     time.Time // when it was reaped
-	// Clock is when it ended, or was seen to, on the node's monotonic clock
-	// (unix.Monotonic).
+	// Clock is when it ended, by the end of file on its socket, or was seen to, on the
+	// node's monotonic clock (unix.Monotonic).
 	Clock time.Duration
 	// Provoked says that Kill or Finish came before it began to end.
 	Provoked bool
+	// Cut says that it was killed since it had not ended within the grace of Kill.
+	Cut bool
 }
 
 // Usage is what a rank and its reaped children consumed.

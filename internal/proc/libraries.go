@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -96,22 +97,9 @@ func LoadedFile(pid int, match func(name string) bool) string {
 	pids := []int{pid}
 	for i := 0; i < len(pids) && i < mostLooked; i++ {
 		dir := fmt.Sprintf("/proc/%d", pids[i])
-		maps, err := os.ReadFile(dir + "/maps")
-		if err != nil {
-			continue // it has ended, or is not ours to look at
-		}
-		for line := range strings.Lines(string(maps)) {
-			// Address, mode, offset, device, inode, and then the file.
-			at := strings.IndexByte(line, '/')
-			if at < 0 {
-				continue
-			}
-			if file := strings.TrimSuffix(line[at:], "\n"); match(filepath.Base(file)) {
-				if !sameLauncher(pid, pids[i]) {
-					break
-				}
-				return file
-			}
+		files, _ := Mapped(pids[i]) // it has ended, or is not ours to look at
+		if at := slices.IndexFunc(files, func(file string) bool { return match(filepath.Base(file)) }); at >= 0 && SameLauncher(pid, pids[i]) {
+			return files[at]
 		}
 		threads, _ := filepath.Glob(dir + "/task/*/children")
 		for _, file := range threads {
@@ -126,13 +114,15 @@ func LoadedFile(pid int, match func(name string) bool) string {
 	return ""
 }
 
-// sameLauncher reports whether two processes are told the same identity.
-func sameLauncher(a, b int) bool {
-	read := func(pid int) []string {
-		env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // it may have ended
-		return strings.Split(string(env), "\x00")
-	}
-	x, y := read(a), read(b)
+// EnvironOf is the environment with which a process has begun; none of one that has ended.
+func EnvironOf(pid int) []string {
+	env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return strings.FieldsFunc(string(env), func(r rune) bool { return r == 0 })
+}
+
+// SameLauncher reports whether two processes are told the same identity.
+func SameLauncher(a, b int) bool {
+	x, y := EnvironOf(a), EnvironOf(b)
 	for _, name := range identity {
 		v, ok := lookup(x, name)
 		w, also := lookup(y, name)
@@ -141,4 +131,21 @@ func sameLauncher(a, b int) bool {
 		}
 	}
 	return true
+}
+
+// Mapped are the files that a process has mapped, each once, in the order of their
+// addresses: its program and its shared libraries among them.
+func Mapped(pid int) (files []string, err error) {
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	for line := range strings.Lines(string(maps)) {
+		// Address, mode, offset, device, inode, and then the file.
+		at := strings.IndexByte(line, '/')
+		if at < 0 {
+			continue
+		}
+		if file := strings.TrimSuffix(line[at:], "\n"); !slices.Contains(files, file) {
+			files = append(files, file)
+		}
+	}
+	return files, err
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
@@ -48,6 +49,7 @@ type warden struct {
 	held     bool    // every rank was stopped: none is started
 	cgroup   *cgroup // nil where there is none
 	memory   *memory
+	marks    marks
 	scratch  []string // directories to remove in the end
 	helpers
 	spawner
@@ -101,6 +103,9 @@ func runWarden(args []string) error {
 	if err := unix.CloseOnExecFrom(first); err != nil {
 		return err
 	}
+	if number := socketNumber(); number > first { // see roomy
+		unix.Close(number)
+	}
 	lostAfter, err := time.ParseDuration(args[3])
 	if err != nil {
 		return err
@@ -136,7 +141,7 @@ func newWarden(jobID string, noCgroup bool) (*warden, *hello, error) {
 	if err := poll.Add(agentFD, socketTag); err != nil {
 		return nil, nil, err
 	}
-	w := &warden{sock: agentFD, poll: poll, recv: unix.NewRights(packetRoom), agent: os.Getppid()}
+	w := &warden{sock: agentFD, poll: poll, recv: unix.NewRights(packetRoom), agent: os.Getppid(), marks: newMarks(poll)}
 	w.helping = map[int]int{}
 	w.out.sock = agentFD
 	if w.spawner, err = newSpawner(jobID); err != nil {
@@ -159,10 +164,11 @@ func newWarden(jobID string, noCgroup bool) (*warden, *hello, error) {
 // loop runs until the job has been ended and the agent told, or is gone itself.
 func (w *warden) loop() error {
 	// What a resource manager sends to all processes of a job is the agent's to act on.
-	// Caught and not ignored: ranks would inherit that. For each signal that it is
-	// to catch, Go goes from this thread to others and back a few times: so that of
-	// children is not among them before the first child.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2)
+	// Caught and not ignored: ranks would inherit that. SIGTERM alone, as of unix.ForRanks
+	// Go's runtime does nothing: for each signal that it is to catch, Go goes from this
+	// thread to others and back a few times, so that of children is not among them before
+	// the first child, either.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM)
 	children := make(chan os.Signal, 1)
 	go func() { // lives as long as the process
 		for range children {
@@ -170,7 +176,7 @@ func (w *warden) loop() error {
 		}
 	}()
 
-	ready := make([]unix.Ready, 1)
+	ready := make([]unix.Ready, 64)
 	listening := false // to SIGCHLD
 	for {
 		timeout := w.step()
@@ -187,12 +193,16 @@ func (w *warden) loop() error {
 			signal.Notify(children, syscall.SIGCHLD)
 			timeout = 0
 		}
+		w.marks.sleeps(timeout == 0)
 		n, err := w.poll.Wait(ready, timeout)
 		if err != nil {
 			return err
 		}
-		if n > 0 && ready[0].Readable {
-			w.receive()
+		w.marks.note(ready[:n]) // before a command that ends ranks
+		for _, r := range ready[:n] {
+			if r.Tag == socketTag && r.Readable {
+				w.receive()
+			}
 		}
 	}
 }
@@ -210,7 +220,7 @@ func (w *warden) step() time.Duration {
 		w.childless = false
 	}
 	if w.mayStart() {
-		w.spawnOne(&w.out)
+		w.spawnOne(&w.out, &w.marks)
 		w.childless = false
 	}
 	busy := w.mayStart()
@@ -374,6 +384,7 @@ func (w *warden) leave() error {
 		if err := unix.RemoveTree(dir); err != nil && !errors.Is(err, os.ErrPermission) { // where it is not ours it was not made
 			w.out.add(wireEvent{Kind: evNote, Text: fmt.Sprintf("the job's files could not be removed: %v", err)})
 		}
+		unix.RemoveRootCache(filepath.Dir(dir))
 	}
 	if w.out.closed {
 		return w.left()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/cgroups"
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
@@ -35,13 +36,14 @@ type memoryGroup struct {
 // memoryFiles are the files of a memory cgroup that count, with the words before
 // their counts. Of version 1, kills are counted in the process's own cgroup only; of
 // version 2, kills and limits in the way are counted upwards, too, and by Linux 5.2
-// in a file of the cgroup whose limit it was.
-type memoryFiles struct{ kills, killsWord, hits, hitsWord, limit string }
+// in a file of the cgroup whose limit it was. Newer kernels do not count a limit of
+// version 1 in the way that is one of memory with swap, too: the most that was used tells.
+type memoryFiles struct{ kills, killsWord, hits, hitsWord, limit, peak string }
 
 var (
-	memoryFiles2    = &memoryFiles{"memory.events", "oom_kill", "memory.events.local", "oom", "memory.max"}
-	memoryFiles2Old = &memoryFiles{"memory.events", "oom_kill", "memory.events", "oom", "memory.max"}
-	memoryFiles1    = &memoryFiles{"memory.oom_control", "oom_kill", "memory.failcnt", "", "memory.limit_in_bytes"}
+	memoryFiles2    = &memoryFiles{"memory.events", "oom_kill", "memory.events.local", "oom", "memory.max", ""}
+	memoryFiles2Old = &memoryFiles{"memory.events", "oom_kill", "memory.events", "oom", "memory.max", ""}
+	memoryFiles1    = &memoryFiles{"memory.oom_control", "oom_kill", "memory.failcnt", "", "memory.limit_in_bytes", "memory.max_usage_in_bytes"}
 )
 
 // watchMemory finds the memory cgroups of this process and of the ranks that it
@@ -62,13 +64,13 @@ func watchMemory(jobCgroup string) *memory {
 // /proc/self/cgroup. The kernel has memory in one of the versions.
 func newMemory(mountinfo, member, jobCgroup string) *memory {
 	m := &memory{}
-	if point, dir, err := cgroupDir(mountinfo, member, ""); err == nil {
+	if point, dir, err := cgroups.Dir(mountinfo, member, ""); err == nil {
 		if jobCgroup != "" {
 			dir = jobCgroup
 		}
 		m.add(point, dir, memoryFiles2)
 	}
-	if point, dir, err := cgroupDir(mountinfo, member, "memory"); err == nil && len(m.groups) == 0 {
+	if point, dir, err := cgroups.Dir(mountinfo, member, "memory"); err == nil && len(m.groups) == 0 {
 		m.add(point, dir, memoryFiles1)
 	}
 	if len(m.groups) > 0 {
@@ -82,7 +84,7 @@ func newMemory(mountinfo, member, jobCgroup string) *memory {
 // add adds a directory and those above it, up to the mount point, that are memory
 // cgroups.
 func (m *memory) add(point, dir string, files *memoryFiles) {
-	for ; within(dir, point); dir = filepath.Dir(dir) {
+	for ; cgroups.Within(dir, point); dir = filepath.Dir(dir) {
 		g := memoryGroup{dir: dir, files: files}
 		if _, ok := g.kills(); ok {
 			var counted bool
@@ -96,10 +98,6 @@ func (m *memory) add(point, dir string, files *memoryFiles) {
 			return
 		}
 	}
-}
-
-func within(dir, point string) bool {
-	return dir == point || strings.HasPrefix(dir, strings.TrimSuffix(point, "/")+"/")
 }
 
 // explain says why the kernel has killed a process of the ranks', if it has for want
@@ -139,13 +137,16 @@ func (m *memory) cause() string {
 		why = "out of memory (the limit of a cgroup below its job's)"
 	}
 	m.below = limits
+	counted := false
 	for i := len(m.groups) - 1; i >= 0; i-- { // the nearest one counts
 		g := &m.groups[i]
 		hits, _ := g.count(g.files.hits, g.files.hitsWord)
 		if hits < g.hits { // it was made anew
 			g.hits = 0
 		}
-		if limit, ok := g.limit(); ok && hits > g.hits {
+		limit, limited := g.limit()
+		if rose := hits > g.hits; limited && (rose || !counted && g.full(limit)) {
+			counted = counted || rose
 			why = fmt.Sprintf("out of memory (its cgroup's limit of %s)", size(limit))
 		}
 		g.hits = hits
@@ -169,6 +170,16 @@ func (g *memoryGroup) limits() uint64 {
 func (g *memoryGroup) limit() (uint64, bool) {
 	n, ok := g.count(g.files.limit, "")
 	return n, ok && n < 1<<62
+}
+
+// full tells whether the cgroup has ever used all that it may, but for what the kernel
+// charges at a time.
+func (g *memoryGroup) full(limit uint64) bool {
+	if g.files.peak == "" {
+		return false
+	}
+	peak, ok := g.count(g.files.peak, "")
+	return ok && peak >= limit-limit/64
 }
 
 // count reads the number in a file behind a word, where there is one.

@@ -128,6 +128,20 @@ func TestMemoryV1(t *testing.T) {
 	set(3, 1)
 	assert.Equal(t, "out of memory (its cgroup's limit of 2 GiB)", m.explain(now))
 	assert.Empty(t, m.explain(now))
+
+	// Newer kernels count no limit in the way where memory and swap have the same one: the
+	// most that was used tells.
+	for _, x := range []struct{ peak, why string }{
+		{"1073741824\n", "out of memory (of the host)"}, // half of the limit
+		{"2147479552\n", "out of memory (its cgroup's limit of 2 GiB)"},
+		{"2147487744\n", "out of memory (its cgroup's limit of 2 GiB)"}, // a page more, as is charged
+	} {
+		set(0, 0)
+		groupFiles(t, limited, map[string]string{"memory.max_usage_in_bytes": x.peak})
+		m = newMemory(mounts, "4:hugetlb,memory:/limited/step\n", "")
+		set(0, 1)
+		assert.Equal(t, x.why, m.explain(now))
+	}
 }
 
 func TestMemoryThatNobodyCounts(t *testing.T) {

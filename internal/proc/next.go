@@ -135,7 +135,7 @@ func (e *wireEvent) event(fds []int) (Event, error) {
 		return Exited{
 			World: e.World, Rank: rank, PID: e.PID, Status: syscall.WaitStatus(e.Code), Killer: e.Text,
 			Usage: Usage{User: e.User, System: e.System, MaxRSS: e.MaxRSS},
-			At:    time.Unix(0, e.At), Clock: e.Clock, Provoked: e.Provoked,
+			At:    time.Unix(0, e.At), Clock: e.Clock, Provoked: e.Provoked, Cut: e.Cut,
 		}, nil
 	case evNote:
 		return Note{Level: e.Code, Text: e.Text}, nil

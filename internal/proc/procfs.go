@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // jobVariable names the job in every rank's environment.
@@ -21,7 +22,13 @@ type process struct {
 	pid, parent, group, session int
 	dead                        bool // only waits to be reaped
 	ending                      bool // does nothing any more but end
+	name                        string
+	state                       byte          // of the main thread: R, S, D, ...
+	used                        time.Duration // processor time of all its threads
 }
+
+// tick is the unit of times in /proc, the same on all machines that Go runs on.
+const tick = time.Second / 100
 
 // parseStat reads /proc/PID/stat (proc_pid_stat(5)).
 func parseStat(b []byte) (process, bool) {
@@ -31,13 +38,13 @@ func parseStat(b []byte) (process, bool) {
 		return process{}, false
 	}
 	f := bytes.Fields(b[end+1:])
-	const state, parent, group, session, flags, threads = 0, 1, 2, 3, 6, 17
+	const state, parent, group, session, flags, user, system, threads = 0, 1, 2, 3, 6, 11, 12, 17
 	const exiting = 0x4 // the kernel's PF_EXITING
 	if len(f) <= threads || len(f[state]) != 1 {
 		return process{}, false
 	}
 	var p process
-	var n, bits int
+	var n, bits, userTicks, systemTicks int
 	for _, field := range []struct {
 		text []byte
 		to   *int
@@ -47,6 +54,8 @@ func parseStat(b []byte) (process, bool) {
 		{f[group], &p.group},
 		{f[session], &p.session},
 		{f[flags], &bits},
+		{f[user], &userTicks},
+		{f[system], &systemTicks},
 		{f[threads], &n},
 	} {
 		v, err := strconv.Atoi(string(field.text))
@@ -59,7 +68,38 @@ func parseStat(b []byte) (process, bool) {
 	s := f[state][0]
 	p.dead = s == 'X' || s == 'x' || s == 'Z' && n <= 1
 	p.ending = bits&exiting != 0
+	p.name, p.state = string(b[open+1:end]), s
+	p.used = time.Duration(userTicks)*tick + time.Duration(systemTicks)*tick
 	return p, p.pid > 0
+}
+
+// aboveAtMost bounds how many processes a process is looked for below: others may start
+// and end meanwhile.
+const aboveAtMost = 1 << 10
+
+// Leader finds the process by whose number is says yes: pid, the leader of its session, or
+// one of those above it and the leaders of theirs; 0 if none is, or /proc shows none of
+// them. Ranks lead sessions, which whatever they start is in, or has left by itself.
+func Leader(pid int, is func(pid int) bool) int {
+	buf := make([]byte, 4096)
+	for range aboveAtMost {
+		if pid <= 1 || is(pid) {
+			break
+		}
+		n, err := readProc("/proc/"+strconv.Itoa(pid)+"/stat", buf)
+		p, ok := parseStat(buf[:max(n, 0)])
+		switch {
+		case err != nil || !ok:
+			return 0
+		case is(p.session):
+			return p.session
+		}
+		pid = p.parent
+	}
+	if pid <= 1 {
+		return 0
+	}
+	return pid
 }
 
 // processes lists what runs on this host, as far as /proc shows it.

@@ -3,6 +3,8 @@ package proc
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -114,7 +116,7 @@ func programError(name string, err error) *startError {
 	}
 	switch errno {
 	case syscall.ENOENT, syscall.ENOTDIR:
-		return &startError{code: job.ExitNotFound, text: fmt.Sprintf("program not found: %s: %v; is its directory there on this host? --stage brings it along", name, errno)}
+		return &startError{code: job.ExitNotFound, text: fmt.Sprintf("program not found: %s: %v; is it on this host, under that path? --stage brings it along", name, errno)}
 	case syscall.EACCES, syscall.EPERM:
 		return notExec(errno.Error() + "; check its mode, its directories' and whether its file system is mounted noexec")
 	case syscall.EISDIR:
@@ -137,11 +139,36 @@ func programError(name string, err error) *startError {
 	return &startError{code: job.ExitLauncher, cause: err, text: fmt.Sprintf("start %s: %v", name, errno)}
 }
 
-// execError is programError for a program that findProgram has found: what the
+// execError is programError for a program, at path, that findProgram has found: what the
 // kernel does not find then is what it needs to run it.
-func execError(name string, err error) *startError {
-	if errors.Is(err, syscall.ENOENT) {
-		return &startError{code: job.ExitNotExecutable, text: fmt.Sprintf("program not executable: %s: its interpreter (#! line) or dynamic loader is missing on this host", name)}
+func execError(name, path string, err error) *startError {
+	if !errors.Is(err, syscall.ENOENT) {
+		return programError(name, err)
 	}
-	return programError(name, err)
+	missing := "its interpreter (#! line) or dynamic loader is missing on this host"
+	switch interpreter := interpreterOf(path); {
+	case strings.HasSuffix(interpreter, "\r"):
+		missing = fmt.Sprintf("its #! line ends with a carriage return, so that its interpreter is %q; write it with lines as Unix has them: sed -i 's/\\r$//' %s",
+			interpreter, name)
+	case interpreter != "":
+		missing = fmt.Sprintf("its interpreter %s (#! line) is missing on this host", interpreter)
+	}
+	return &startError{code: job.ExitNotExecutable, text: fmt.Sprintf("program not executable: %s: %s", name, missing)}
+}
+
+// interpreterOf is the interpreter that the #! line of a file names, "" where it has none.
+func interpreterOf(file string) string {
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	head := make([]byte, 256) // of which the kernel reads no more
+	n, _ := io.ReadFull(f, head)
+	line, _, _ := strings.Cut(string(head[:n]), "\n")
+	line, ok := strings.CutPrefix(line, "#!")
+	if line = strings.Trim(line, " \t"); !ok || line == "" {
+		return ""
+	}
+	return strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' })[0]
 }

@@ -2,10 +2,13 @@ package proc
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -16,6 +19,7 @@ import (
 
 	"github.com/golaunch/golaunch/job"
 
+	"github.com/golaunch/golaunch/internal/cgroups"
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
@@ -138,40 +142,6 @@ func TestMalformedPackets(t *testing.T) {
 	assert.LessOrEqual(t, len(a.partial), maxMessage)
 }
 
-func TestCgroupDir(t *testing.T) {
-	const hybrid = "25 1 0:22 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n" +
-		"26 25 0:23 / /sys/fs/cgroup/cpu rw shared:4 - cgroup cgroup rw,cpu\n" +
-		"27 25 0:24 / /sys/fs/cgroup/unified rw shared:5 master:1 - cgroup2 cgroup2 rw\n"
-	tests := []struct {
-		name, mounts, member, want, err string
-	}{
-		{"unified", "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/user.slice/u.scope\n", "/sys/fs/cgroup/user.slice/u.scope", ""},
-		{"hybrid", hybrid, "4:memory:/m\n1:cpu:/c\n0::/\n", "/sys/fs/cgroup/unified", ""},
-		{"subtree mounted", "30 1 0:26 /pod/a /cg rw - cgroup2 none rw\n", "0::/pod/a/b\n", "/cg/b", ""},
-		{"blank in mount point", `30 1 0:26 / /c\040g rw - cgroup2 none rw` + "\n", "0::/b\n", "/c g/b", ""},
-		{"second mount shows it", "29 1 0:26 /other /x rw - cgroup2 none rw\n30 1 0:26 / /cg rw - cgroup2 none rw\n", "0::/b\n", "/cg/b", ""},
-		{"outside of the mount", "30 1 0:26 /pod/a /cg rw - cgroup2 none rw\n", "0::/pod/ab\n", "", "no cgroup v2 file system"},
-		{"outside of the namespace", "30 1 0:26 / /cg rw - cgroup2 none rw\n", "0::/../up\n", "", "no cgroup v2 file system"},
-		{"the namespace's parent", "30 1 0:26 / /cg rw - cgroup2 none rw\n", "0::/..\n", "", "no cgroup v2 file system"},
-		{"only v1", "26 25 0:23 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n", "1:cpu:/c\n", "", "in no cgroup v2"},
-		{"empty", "", "", "", "in no cgroup v2"},
-	}
-	_, v1, err := cgroupDir(hybrid, "4:memory:/m\n1:cpu:/c\n0::/\n", "cpu")
-	assert.NoError(t, err)
-	assert.Equal(t, "/sys/fs/cgroup/cpu/c", v1)
-	_, _, err = cgroupDir(hybrid, "4:memory:/m\n1:cpu:/c\n0::/\n", "memory")
-	assert.ErrorContains(t, err, "no cgroup v1 with memory file system")
-	for _, tt := range tests {
-		_, got, err := cgroupDir(tt.mounts, tt.member, "")
-		assert.Equal(t, tt.want, got, tt.name)
-		if tt.err == "" {
-			assert.NoError(t, err, tt.name)
-		} else {
-			assert.ErrorContains(t, err, tt.err, tt.name)
-		}
-	}
-}
-
 func TestParseStat(t *testing.T) {
 	const rest = " -1 0 0 0 0 0 0 0 0 0 20 0 "
 	tests := []struct {
@@ -179,11 +149,13 @@ func TestParseStat(t *testing.T) {
 		want process
 		ok   bool
 	}{
-		{"7 (a) S 1 2 3 4" + rest + "1 0 99", process{pid: 7, parent: 1, group: 2, session: 3}, true},
-		{"7 (a) b) (c) Z 1 2 3 4" + rest + "1 0", process{pid: 7, parent: 1, group: 2, session: 3, dead: true}, true},
-		{"7 (threads live) Z 1 2 3 4" + rest + "2 0", process{pid: 7, parent: 1, group: 2, session: 3}, true},
-		{"7 (a) X 1 2 3 4" + rest + "0 0", process{pid: 7, parent: 1, group: 2, session: 3, dead: true}, true},
-		{"7 (a) R 1 2 3 4 -1 4194308 0 0 0 0 0 0 0 0 20 0 1 0", process{pid: 7, parent: 1, group: 2, session: 3, ending: true}, true},
+		{"7 (a) S 1 2 3 4" + rest + "1 0 99", process{pid: 7, parent: 1, group: 2, session: 3, name: "a", state: 'S'}, true},
+		{"7 (a) b) (c) Z 1 2 3 4" + rest + "1 0", process{pid: 7, parent: 1, group: 2, session: 3, dead: true, name: "a) b) (c", state: 'Z'}, true},
+		{"7 (threads live) Z 1 2 3 4" + rest + "2 0", process{pid: 7, parent: 1, group: 2, session: 3, name: "threads live", state: 'Z'}, true},
+		{"7 (a) X 1 2 3 4" + rest + "0 0", process{pid: 7, parent: 1, group: 2, session: 3, dead: true, name: "a", state: 'X'}, true},
+		{"7 (a) R 1 2 3 4 -1 4194308 0 0 0 0 0 0 0 0 20 0 1 0", process{pid: 7, parent: 1, group: 2, session: 3, ending: true, name: "a", state: 'R'}, true},
+		{"7 (a) R 1 2 3 4 -1 0 0 0 0 0 150 25 9 9 20 0 1 0", process{pid: 7, parent: 1, group: 2, session: 3, name: "a", state: 'R', used: 1750 * time.Millisecond}, true},
+		{"7 (a) R 1 2 3 4 -1 0 0 0 0 0 x 25 9 9 20 0 1 0", process{}, false},
 		{"", process{}, false},
 		{"7 (a) S 1 2 3", process{}, false},
 		{"x (a) S 1 2 3 4" + rest + "1 0", process{}, false},
@@ -203,6 +175,31 @@ func TestParseStat(t *testing.T) {
 	assert.Equal(t, os.Getpid(), p.pid)
 	assert.Equal(t, os.Getppid(), p.parent)
 	assert.Equal(t, unix.Session(), p.session)
+}
+
+// Of a process below another, in its session or out of it, that one is found.
+func TestLeader(t *testing.T) {
+	of := func(pids ...int) func(int) bool { return func(pid int) bool { return slices.Contains(pids, pid) } }
+	me := os.Getpid()
+	cmd := exec.Command("sh", "-c", `setsid sh -c 'sh -c "echo \$\$; exec sleep 1000"; :' & wait`)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	var below int
+	_, err = fmt.Fscan(stdout, &below)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_ = syscall.Kill(below, syscall.SIGKILL)
+		_ = cmd.Wait()
+	})
+	require.Equal(t, cmd.Process.Pid, Leader(below, of(cmd.Process.Pid)))
+	require.Equal(t, cmd.Process.Pid, Leader(cmd.Process.Pid, of(cmd.Process.Pid, me)), "the nearest")
+	require.Equal(t, me, Leader(below, of(me)))
+	require.Zero(t, Leader(below, of()))
+	require.Zero(t, Leader(me, of(below)))
+	require.Zero(t, Leader(0, of(1)), "a process that cannot be seen")
+	require.Zero(t, Leader(1<<30, of(me)))
 }
 
 func TestDescendants(t *testing.T) {
@@ -351,13 +348,14 @@ func FuzzEvents(f *testing.F) {
 
 func FuzzProcFiles(f *testing.F) {
 	f.Add([]byte("7 (a) S 1 2 3 4 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 99"))
+	f.Add([]byte("7 (a) b) R 1 2 3 4 0 -1 0 0 0 0 18446744073709551615 9223372036854775807 0 0 0 20 0 1 0 99"))
 	f.Add([]byte("30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n0::/x"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if p, ok := parseStat(b); ok {
 			assert.Positive(t, p.pid)
 		}
 		for _, controller := range []string{"", "memory"} {
-			_, dir, err := cgroupDir(string(b), string(b), controller)
+			_, dir, err := cgroups.Dir(string(b), string(b), controller)
 			assert.Equal(t, err != nil, dir == "")
 		}
 		hasVariable(bytes.NewReader(b), "A=B")

@@ -52,7 +52,8 @@ func TestStartFails(t *testing.T) {
 	}
 	write("plain", "#!/bin/sh\n", 0o644)
 	write("garbage", "\x01\x02\x03", 0o755)
-	write("lost", "#!/no/such/interpreter\n", 0o755)
+	write("lost", "#! /no/such/interpreter -x\n", 0o755)
+	write("dos", "#!/bin/sh\r\necho\r\n", 0o755)
 	write("ok", "#!/bin/sh\nexit 0\n", 0o755)
 	require.NoError(t, os.Symlink("circle", filepath.Join(dir, "circle")))
 	path := "PATH=" + dir + ":/usr/bin:/bin"
@@ -73,7 +74,8 @@ func TestStartFails(t *testing.T) {
 		{"mode, by PATH", App{Argv: []string{"plain"}}, 126, "program not executable: plain"},
 		{"directory", App{Argv: []string{dir}}, 126, "is a directory"},
 		{"format", App{Argv: []string{"garbage"}}, 126, "another architecture"},
-		{"interpreter", App{Argv: []string{"lost"}}, 126, "interpreter"},
+		{"interpreter", App{Argv: []string{"lost"}}, 126, "lost: its interpreter /no/such/interpreter (#! line) is missing on this host"},
+		{"interpreter of DOS", App{Argv: []string{"dos"}}, 126, `its #! line ends with a carriage return, so that its interpreter is "/bin/sh\r"`},
 		{"arguments", App{Argv: []string{"ok", strings.Repeat("x", 1<<20)}}, 126, "too long"},
 		{"directory given", App{Argv: []string{"ok"}, Dir: "/no/dir", DirGiven: true}, 127, "working directory /no/dir: no such file or directory"},
 		{"directory is a file", App{Argv: []string{"ok"}, Dir: dir + "/ok", DirGiven: true}, 126, "not a directory"},
@@ -248,8 +250,8 @@ func TestOnlyFourDescriptors(t *testing.T) {
 	f.launch(40, "/bin/ls", "/proc/self/fd")
 	f.ends(40)
 	for r := range 40 {
-		// 4 is the directory that ls reads.
-		assert.Equal(t, "0\n1\n2\n3\n4\n", f.output(job.Rank(r)))
+		// 3 is the directory that ls reads.
+		assert.Equal(t, "0\n1\n1008\n2\n3\n", f.output(job.Rank(r)))
 	}
 	f.finishes()
 }
@@ -292,7 +294,8 @@ func TestEnvironment(t *testing.T) {
 // PMI over the inherited descriptor.
 func TestCorner18PMIOfGrandchild(t *testing.T) {
 	f := begin(t, Options{})
-	f.shell(`sh -c 'read line <&3; echo "got $line" >&3'; exit 0`)
+	const script = `bash -c 'read line <&$SOCKET; echo "got $line" >&$SOCKET'; exit 0`
+	f.launchSpec(Spec{Env: []string{"PATH=/usr/bin:/bin"}, Apps: []App{{Argv: []string{"/bin/sh", "-c", script}}}, Socket: "SOCKET"}, 1)
 	f.until("start", func() bool { return len(f.started) == 1 })
 	_, err := f.pmi[0].WriteString("cmd\n")
 	require.NoError(t, err)

@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
+	"regexp"
 	"syscall"
 
 	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/job"
 )
 
 // helperWord makes the test binary one of the helpers below.
@@ -70,11 +71,17 @@ func userHelper() error {
 	var s Spec
 	s.Env = []string{"PATH=/usr/bin:/bin"}
 	s.Apps = []App{{Argv: []string{"/bin/sh", "-c", "trap '' TERM; setsid sleep 1000 & exit 0"}}}
-	s.Rlimits = []Rlimit{{Resource: 8, Cur: unix.Unlimited, Max: unix.Unlimited}}
-	if err := w.Launch(s, []Child{{}}); err != nil {
-		return err
+	for _, resource := range []int{8, 13} { // memlock, nice
+		s.Rlimits = append(s.Rlimits, Rlimit{Resource: resource, Cur: unix.Unlimited, Max: unix.Unlimited})
+	}
+	const ranks = 2
+	for i := range job.Rank(ranks) { // each as a world of its own
+		if err := w.Launch(s, []Child{{Rank: i}}); err != nil {
+			return err
+		}
 	}
 	fmt.Printf("uid=%d groups\n", os.Getuid())
+	ended, digits := 0, regexp.MustCompile("[0-9]+")
 	for {
 		events, err := w.Next()
 		if err != nil {
@@ -83,12 +90,14 @@ func userHelper() error {
 		for _, e := range events {
 			switch e := e.(type) {
 			case Note:
-				name, _, _ := strings.Cut(e.Text, ":")
-				fmt.Println("note:", name)
+				fmt.Println("note:", e.Level, digits.ReplaceAllString(e.Text, "N"))
 			case StartFailed:
 				return fmt.Errorf("start: %s", e.Text)
 			case Exited:
 				fmt.Println("status", e.Status.ExitStatus())
+				if ended++; ended < ranks {
+					continue
+				}
 				if err := w.Finish(); err != nil {
 					return err
 				}

@@ -36,3 +36,23 @@ func TestSharedDescriptor(t *testing.T) {
 	f.finishes()
 	require.NotEqual(t, syscall.WaitStatus(0), f.exited[0].Status, "a rank without it has no descriptor 4")
 }
+
+// The warden has what it is to hold open as long as it lives, and ranks have not.
+func TestHeldDescriptor(t *testing.T) {
+	held, err := os.CreateTemp(t.TempDir(), "")
+	require.NoError(t, err)
+	require.NoError(t, syscall.Flock(int(held.Fd()), syscall.LOCK_EX))
+	f := begin(t, Options{Held: held})
+	require.NoError(t, held.Close())
+	other, err := os.Open(held.Name())
+	require.NoError(t, err)
+	defer other.Close()
+	require.ErrorIs(t, syscall.Flock(int(other.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+	s := Spec{Apps: []App{{Argv: []string{"/bin/sh", "-c", "! ls -l /proc/self/fd | grep -F " + held.Name()}}}}
+	require.NoError(t, f.Launch(s, []Child{{Rank: 0}}))
+	f.ends(1)
+	require.Equal(t, syscall.WaitStatus(0), f.exited[0].Status)
+	require.ErrorIs(t, syscall.Flock(int(other.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+	f.finishes()
+	require.NoError(t, syscall.Flock(int(other.Fd()), syscall.LOCK_EX), "it has gone with the warden")
+}

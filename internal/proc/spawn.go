@@ -21,12 +21,14 @@ type spawner struct {
 	startDir int // the warden's first working directory
 	startPWD string
 
-	spec    *Spec   // for batches to come
-	queue   []batch // ranks not started yet
-	current []Child // of queue[0], decoded, the rest to start
-	place   *place  // of the last rank started
-	inForce *Spec   // whose umask and limits are in force
+	spec    *Spec     // for batches to come
+	queue   []batch   // ranks not started yet
+	current []Child   // of queue[0], decoded, the rest to start
+	place   *place    // of the last rank started
+	inForce *Spec     // whose umask and limits are in force
+	told    [2]string // of limits that could not be set, by level
 	live    map[int]Child
+	noPTY   bool     // it was told that there are no pseudo-terminals
 	env     []string // reused
 	binder
 }
@@ -100,7 +102,7 @@ func (s *spawner) taken() {
 
 // spawnOne starts the next rank, or reports why not. Where descriptors run out
 // while some wait to be handed over, the rank keeps its turn.
-func (s *spawner) spawnOne(out *outbox) {
+func (s *spawner) spawnOne(out *outbox, m *marks) {
 	c, spec, err := s.next()
 	if err != nil { // the agent is the same executable: a bug
 		out.add(wireEvent{Kind: evNote, Text: err.Error()})
@@ -116,6 +118,9 @@ func (s *spawner) spawnOne(out *outbox) {
 		e = wireEvent{Kind: evStartFailed, World: c.World, Rank: int(c.Rank), Code: serr.code, Text: serr.text}
 	} else {
 		s.live[e.PID] = Child{World: c.World, Rank: c.Rank, Terminal: c.Terminal}
+		if err := m.watch(e.PID, fds[len(fds)-1]); err != nil {
+			out.add(wireEvent{Kind: evNote, Code: 1, Text: fmt.Sprintf("rank %d: its end is known when it is reaped: %v", c.Rank, err)})
+		}
 	}
 	out.add(e, fds...)
 	s.taken()
@@ -130,7 +135,6 @@ func (s *spawner) start(c *Child, spec *Spec, out *outbox) (wireEvent, []int, *s
 	if p.err != nil {
 		return wireEvent{}, nil, p.err
 	}
-	s.env = p.base.with(s.env[:0], c.Env)
 	argv := spec.Apps[c.App].Argv
 	path, missing := p.path, p.missing
 	if own, ok := lookup(c.Env, "PATH"); ok {
@@ -140,14 +144,23 @@ func (s *spawner) start(c *Child, spec *Spec, out *outbox) (wireEvent, []int, *s
 		return wireEvent{}, nil, missing
 	}
 
-	child, parent, err := s.ends(c)
+	child, parent, err := s.ends(c, out)
 	if err != nil {
 		return wireEvent{}, nil, programError(argv[0], err)
 	}
-	files := child[:]
+	files := slices.Clone(child[:])
+	number := raise(&child)
+	if number != lowSocket {
+		files[lowSocket] = ^uintptr(0) // nothing
+	}
 	if s.shared >= 0 {
 		files = append(files, uintptr(s.shared))
 	}
+	own := c.Env
+	if spec.Socket != "" {
+		own = append(slices.Clip(own), fmt.Sprintf("%s=%d", spec.Socket, number))
+	}
+	s.env = p.base.with(s.env[:0], own)
 	if serr := s.onto(c.CPUs); serr != nil {
 		s.closeChildEnds(child)
 		closeAll(parent)
@@ -160,7 +173,7 @@ func (s *spawner) start(c *Child, spec *Spec, out *outbox) (wireEvent, []int, *s
 	s.closeChildEnds(child)
 	if err != nil {
 		closeAll(parent)
-		return wireEvent{}, nil, execError(argv[0], err)
+		return wireEvent{}, nil, execError(argv[0], path, err)
 	}
 	return wireEvent{Kind: evStarted, World: c.World, Rank: int(c.Rank), PID: pid, StdinPipe: c.StdinPipe, Terminal: c.Terminal != nil, At: time.Now().UnixNano()}, parent, nil
 }
@@ -190,7 +203,7 @@ func (s *spawner) fork(path string, argv []string, attr *syscall.ProcAttr, out *
 
 // ends makes a rank's pipes, or its terminal, and its socket: what becomes its
 // descriptors 0 to 3, and the other ends in the order of wireEvent.
-func (s *spawner) ends(c *Child) (child [4]uintptr, parent []int, err error) {
+func (s *spawner) ends(c *Child, out *outbox) (child [4]uintptr, parent []int, err error) {
 	child = [4]uintptr{uintptr(s.devNull)}
 	made := make([]int, 0, 4)
 	defer func() {
@@ -227,13 +240,60 @@ func (s *spawner) ends(c *Child) (child [4]uintptr, parent []int, err error) {
 		}
 	}
 	for slot := 1; slot <= 2 && c.Terminal == nil; slot++ {
-		r, w, err := unix.Pipe()
+		r, w, err := s.outputOf(c, slot, out)
 		if err := add(slot, r, w, err); err != nil {
 			return child, parent, err
 		}
 	}
 	a, b, err := unix.StreamPair()
 	return child, parent, add(3, a, b, err)
+}
+
+// unbuffered is the size of terminals for standard output, which nobody looks at.
+var unbuffered = unix.Window{Rows: 24, Columns: 80}
+
+// outputOf makes what a rank has as standard output (1) or error (2): to read from and to
+// write to.
+func (s *spawner) outputOf(c *Child, slot int, out *outbox) (r, w int, err error) {
+	if !c.Unbuffered || slot != 1 {
+		return unix.Pipe()
+	}
+	r, w, err = unix.RawPTY(unbuffered)
+	if err == nil || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) { // of which a pipe needs two as well
+		return r, w, err
+	}
+	if !s.noPTY {
+		s.noPTY = true
+		out.add(wireEvent{Kind: evNote, Text: fmt.Sprintf("--unbuffered: standard output of some ranks is a pipe, in which programs may hold it back: %v; kernel.pty.max says how many there may be", err)})
+	}
+	return unix.Pipe()
+}
+
+// The number of a rank's socket: the highest below highSocket that its limit of open
+// files allows, so that the socket is the first that the kernel closes when the rank
+// ends (see marks); with little room lowSocket. Some numbers above stay free: select
+// takes none from 1024 on, and valgrind keeps a dozen at the limit for itself.
+const (
+	lowSocket  = 3
+	highSocket = 1024
+	keptFree   = 16
+)
+
+// socketNumber is that number by the limit in force.
+func socketNumber() int { return int(min(unix.OpenFiles(), highSocket)) - keptFree }
+
+// raise moves a rank's end of its socket up in the warden, where the rank inherits it, and
+// returns its number; it is lowSocket where nothing was moved.
+func raise(child *[4]uintptr) (number int) {
+	// What package syscall moves out of its own way goes right above these.
+	const between = 8
+	number = socketNumber()
+	if number <= int(slices.Max(child[:]))+between || unix.DupTo(int(child[lowSocket]), number) != nil {
+		return lowSocket
+	}
+	unix.Close(int(child[lowSocket]))
+	child[lowSocket] = uintptr(number)
+	return number
 }
 
 // terminalOf makes a pseudo-terminal of that size.
@@ -268,12 +328,7 @@ func (s *spawner) enter(spec *Spec, app int, out *outbox) {
 	if s.inForce != spec {
 		s.inForce = spec
 		unix.SetUmask(spec.Umask)
-		for _, want := range spec.Rlimits {
-			note := limit(want)
-			if note != "" {
-				out.add(wireEvent{Kind: evNote, Text: note})
-			}
-		}
+		s.limit(spec.Rlimits, out)
 	}
 	a := &spec.Apps[app]
 	// The job's name comes first, where a scan of environments finds it soonest.
@@ -314,19 +369,4 @@ func (s *spawner) ownFiles() {
 		s.inForce, s.place = nil, nil
 		_, _ = unix.RaiseNoFile(enough) // with less it is as well as can be
 	}
-}
-
-// limit sets one of the warden's own limits, which ranks inherit; the launcher,
-// a program of the same kind, lived with it. It returns what the user should
-// know.
-func limit(want Rlimit) (note string) {
-	got, err := unix.SetRlimit(want)
-	name := unix.ResourceName(want.Resource)
-	switch {
-	case err != nil:
-		return fmt.Sprintf("ranks run with this host's limit: %v", err)
-	case got.Cur < want.Cur:
-		return fmt.Sprintf("resource limit %s: ranks get %d of %d, which is this host's hard limit", name, got.Cur, want.Cur)
-	}
-	return "" // a lower hard limit alone changes nothing for most programs
 }

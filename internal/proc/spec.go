@@ -23,6 +23,9 @@ type Spec struct {
 	// are cut to them, with a Note. Without one for open files, ranks may see the
 	// agent's raised one.
 	Rlimits []Rlimit
+	// Socket is the variable by which a rank finds the number of its socket; "" for
+	// ranks that are not told.
+	Socket string
 }
 
 // App is one program.
@@ -51,6 +54,10 @@ type Child struct {
 	// Terminal, if not nil, has standard input, output and error be a pseudo-terminal of
 	// that size, which controls the rank's session; StdinPipe is not set then.
 	Terminal *unix.Window
+	// Unbuffered has standard output be a raw pseudo-terminal of 80 columns and 24 rows that
+	// controls no session, so that libraries hold back no line: without Terminal, and where
+	// the node has one.
+	Unbuffered bool
 	// CPUs are those on which the rank is to run, ascending; none are the agent's own.
 	CPUs []int
 }
@@ -83,7 +90,7 @@ func (s *Spec) validate() error {
 			return err
 		}
 	}
-	return nil
+	return noNUL("environment", []string{s.Socket})
 }
 
 func (c *Child) validate(apps int) error {

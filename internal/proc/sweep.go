@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/cgroups"
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
@@ -144,7 +145,7 @@ func jobCgroup(pid int, jobID string) string {
 	if err != nil {
 		return ""
 	}
-	_, dir, err := cgroupDir(string(mounts), string(member), "")
+	_, dir, err := cgroups.Dir(string(mounts), string(member), "")
 	if err != nil {
 		return ""
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/job"
 )
 
 // atTerminal starts a script as rank 0, at a terminal, beside a rank without one.
@@ -59,5 +60,25 @@ func TestTerminalAndPipeAreRefused(t *testing.T) {
 	f := begin(t, Options{})
 	err := f.Launch(Spec{Apps: []App{{Argv: []string{"true"}}}}, []Child{{StdinPipe: true, Terminal: &unix.Window{}}})
 	require.ErrorContains(t, err, "rank 0: standard input is a terminal and a pipe")
+	f.finishes()
+}
+
+// A rank that is unbuffered has a raw terminal for standard output alone, which controls
+// nothing, and it goes on until the last process that has it lets go.
+func TestUnbuffered(t *testing.T) {
+	f := begin(t, Options{})
+	script := `test -t 1 && ! test -t 0 && ! test -t 2 && ! (: </dev/tty) 2>/dev/null && stty size <&1
+		printf 'a\n\003\004\r\t\377'; echo err >&2; (printf heir) & exit 3`
+	s := Spec{Env: []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}, Apps: []App{{Argv: []string{"/bin/sh", "-c", script}}}}
+	require.NoError(t, f.Launch(s, []Child{{Rank: 0, Unbuffered: true, StdinPipe: true}, {Rank: 1, Unbuffered: true}}))
+	f.until("start", func() bool { return len(f.started) == 2 })
+	f.ends(2)
+	for rank := range job.Rank(2) {
+		<-f.stdout[rank].done
+		<-f.stderr[rank].done
+		assert.Equal(t, "24 80\na\n\x03\x04\r\t\xffheir", f.stdout[rank].String())
+		assert.Equal(t, "err\n", f.stderr[rank].String())
+		assert.Equal(t, exitStatus(3), f.exited[rank].Status)
+	}
 	f.finishes()
 }

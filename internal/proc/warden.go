@@ -49,6 +49,10 @@ type Options struct {
 	// Shared, if not nil, is a descriptor that every rank inherits as SharedFD. It
 	// stays the caller's, who may close it after Start.
 	Shared *os.File
+	// Held, if not nil, is a descriptor that the warden has open as long as it lives, and
+	// no rank has: a lock on it lasts until both processes have ended. It stays the
+	// caller's, as Shared does.
+	Held *os.File
 	// Log, if not nil, gets lines for the curious or for bug reports: why there is
 	// no cgroup, what a crashing warden said. It is called from one other
 	// goroutine, and from Start.
@@ -174,11 +178,26 @@ func (w *Warden) fork(sock, log *os.File) (*os.Process, error) {
 		argv = append(argv, sharedWord)
 		files = append(files, w.opts.Shared)
 	}
+	if w.opts.Held != nil {
+		files = append(files, w.opts.Held) // at a number that nobody has to know
+	}
 	return os.StartProcess(w.opts.Exe, argv, &os.ProcAttr{
 		Env:   env,
-		Files: files,
+		Files: roomy(files, null),
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
+}
+
+// roomy adds a descriptor at the number that sockets of ranks have (see highSocket). Where
+// a process of several threads, as the warden is, needs a larger table of descriptors, the
+// kernel waits for all who may read the old one, some 10 ms; so the warden comes with a
+// large table, from the child of one thread that executes it. It closes the descriptor.
+func roomy(files []*os.File, null *os.File) []*os.File {
+	number := socketNumber()
+	if number <= len(files) {
+		return files
+	}
+	return append(append(files, make([]*os.File, number-len(files))...), null)
 }
 
 // readLog passes on what the warden writes to its stderr.

@@ -75,6 +75,7 @@ type wireEvent struct {
 	StdinPipe bool
 	Terminal  bool
 	Provoked  bool
+	Cut       bool
 	Text      string // of StartFailed, Note, Gone and HelperEnded; Killer of Exited
 	User      time.Duration
 	System    time.Duration

@@ -110,6 +110,20 @@ func Dup(fd int) (int, error) {
 	return again, nil
 }
 
+// DupTo makes number a descriptor of fd's open file that programs started from here
+// inherit. It takes no number that is taken.
+func DupTo(fd, number int) error {
+	got, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD, number)
+	if err == nil && got != number {
+		Close(got)
+		err = unix.EBUSY
+	}
+	if err != nil {
+		return fmt.Errorf("fcntl: duplicate of descriptor %d as %d: %w", fd, number, err)
+	}
+	return nil
+}
+
 // Pipe returns a blocking pipe.
 func Pipe() (r, w int, err error) {
 	var p [2]int
@@ -130,6 +144,17 @@ func SetPipeSize(fd, size int) error {
 
 // Unread returns how many bytes are in a pipe, of which fd is either end.
 func Unread(fd int) (int, error) { return unix.IoctlGetInt(fd, unix.TIOCINQ) }
+
+// UnreadAtMost returns how many bytes may be in a pipe, or a pseudo-terminal, of which fd is
+// the end to read from. A pseudo-terminal tells only of what has come to its master: the
+// kernel holds up to 64 KiB on the way there (tty_buffer.c), and 4 KiB at it (n_tty.c).
+func UnreadAtMost(fd int) (int, error) {
+	const held = 64<<10 + 4<<10
+	if _, err := unix.IoctlGetTermios(fd, unix.TCGETS); err == nil {
+		return held, nil
+	}
+	return Unread(fd)
+}
 
 // StreamPair returns a pair of connected, blocking stream sockets.
 func StreamPair() (a, b int, err error) { return pair(unix.SOCK_STREAM) }

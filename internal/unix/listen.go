@@ -1,8 +1,10 @@
 package unix
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,8 +32,8 @@ func ListenLoopback() (fd int, at netip.AddrPort, err error) {
 	return fd, addrPort(own), nil
 }
 
-// TryAccept takes a connection that waits at a nonblocking listener of TCP over
-// IPv4, and who is at its other end; EAGAIN if none does.
+// TryAccept takes a connection that waits at a nonblocking listener of TCP, and
+// the address of its other end; EAGAIN if none does.
 func TryAccept(listener int) (fd int, peer netip.AddrPort, err error) {
 	for {
 		fd, from, err := unix.Accept4(listener, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
@@ -48,15 +50,21 @@ func TryAccept(listener int) (fd int, peer netip.AddrPort, err error) {
 // IsExhausted says of an error that descriptors or memory have run out, which may
 // pass.
 func IsExhausted(err error) bool {
-	return err == unix.EMFILE || err == unix.ENFILE || err == unix.ENOBUFS || err == unix.ENOMEM
+	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM)
 }
 
 func addrPort(a unix.Sockaddr) netip.AddrPort {
-	v4, _ := a.(*unix.SockaddrInet4)
-	if v4 == nil {
-		return netip.AddrPort{}
+	switch a := a.(type) {
+	case *unix.SockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4(a.Addr), uint16(a.Port))
+	case *unix.SockaddrInet6:
+		addr := netip.AddrFrom16(a.Addr).Unmap()
+		if a.ZoneId != 0 {
+			addr = addr.WithZone(strconv.FormatUint(uint64(a.ZoneId), 10))
+		}
+		return netip.AddrPortFrom(addr, uint16(a.Port))
 	}
-	return netip.AddrPortFrom(netip.AddrFrom4(v4.Addr), uint16(v4.Port))
+	return netip.AddrPort{}
 }
 
 // QuickAckFD switches delayed acknowledgements of a TCP connection off until the

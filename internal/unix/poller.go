@@ -34,6 +34,7 @@ type Poller struct {
 	epfd   int
 	wakefd int
 	raw    []unix.EpollEvent // Wait's
+	woken  uint64            // Wait's: the tag of the first result of the last one
 	park   parking
 }
 
@@ -65,6 +66,13 @@ func (p *Poller) Add(fd int, tag uint64) error {
 // AddWrite watches fd for room to write, and for the other end's hang-up.
 func (p *Poller) AddWrite(fd int, tag uint64) error {
 	return p.add(fd, tag, events(false, true))
+}
+
+// AddEnd watches fd for the other end's hang-up, which is reported once, and for
+// nothing else. It is watched for as long as the open file lives, though fd be
+// closed, if a duplicate does in another process.
+func (p *Poller) AddEnd(fd int, tag uint64) error {
+	return p.add(fd, tag, unix.EPOLLONESHOT)
 }
 
 func (p *Poller) add(fd int, tag uint64, ev uint32) error {
@@ -116,7 +124,8 @@ func (p *Poller) ctl(op, fd int, tag uint64, ev uint32) error {
 
 // Wait fills buf with descriptors that are ready and returns how many. It
 // returns 0 when the timeout has passed (rounded up to a millisecond; negative
-// means none), after a Wake, and when a signal arrived. buf must not be empty.
+// means none), after a Wake, and when a signal arrived. A Wake takes a place in
+// buf, which must not be empty.
 // Close makes it return os.ErrClosed.
 func (p *Poller) Wait(buf []Ready, timeout time.Duration) (int, error) {
 	if len(buf) == 0 {
@@ -124,14 +133,14 @@ func (p *Poller) Wait(buf []Ready, timeout time.Duration) (int, error) {
 	}
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	// One more, so that the wake-up takes no place of the caller's.
-	if len(p.raw) < len(buf)+1 {
-		p.raw = make([]unix.EpollEvent, len(buf)+1)
+	if len(p.raw) < len(buf) {
+		p.raw = make([]unix.EpollEvent, len(buf))
 	}
 	if p.closed.Load() {
 		return 0, fmt.Errorf("epoll_wait: %w", os.ErrClosed)
 	}
-	got, err := epollWait(p.epfd, p.raw[:len(buf)+1], timeout)
+	// No more than there is room for: an end (AddEnd) is reported by the kernel once.
+	got, err := epollWait(p.epfd, p.raw[:len(buf)], timeout)
 	switch {
 	case p.closed.Load():
 		return 0, fmt.Errorf("epoll_wait: %w", os.ErrClosed)
@@ -141,14 +150,15 @@ func (p *Poller) Wait(buf []Ready, timeout time.Duration) (int, error) {
 		return 0, fmt.Errorf("epoll_wait: %w", err)
 	}
 	n := 0
+	p.woken = wakeTag
+	if got > 0 { // they are in the order in which they became ready
+		p.woken = tagOf(p.raw[0])
+	}
 	for _, e := range p.raw[:got] {
-		tag := uint64(uint32(e.Fd)) | uint64(uint32(e.Pad))<<32
+		tag := tagOf(e)
 		if tag == wakeTag {
 			p.drainWake()
 			continue
-		}
-		if n == len(buf) {
-			break // level triggered: it is reported again
 		}
 		buf[n] = Ready{
 			Tag:      tag,
@@ -160,6 +170,13 @@ func (p *Poller) Wait(buf []Ready, timeout time.Duration) (int, error) {
 	}
 	return n, nil
 }
+
+func tagOf(e unix.EpollEvent) uint64 { return uint64(uint32(e.Fd)) | uint64(uint32(e.Pad))<<32 }
+
+// Woken reports whether the descriptor of this tag was the first to become ready of what
+// the last Wait told of, before any Wake: if it had to wait, that ended it. It belongs to
+// Wait's goroutine.
+func (p *Poller) Woken(tag uint64) bool { return p.woken == tag }
 
 // epollWait waits, if it is to wait.
 func epollWait(epfd int, events []unix.EpollEvent, timeout time.Duration) (int, error) {

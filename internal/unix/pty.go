@@ -118,14 +118,35 @@ func onDescriptor(f *os.File, do func(fd int) error) error {
 // Raw has a terminal hand on every byte as it is typed, without echo, and none of them as
 // a signal. restore puts it back to what it was; it may be called more than once.
 func Raw(terminal *os.File) (restore func(), err error) {
-	before, err := change(terminal, func(m *unix.Termios) {
-		m.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
-		m.Oflag &^= unix.OPOST
-		m.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
-		m.Cflag = m.Cflag&^(unix.CSIZE|unix.PARENB) | unix.CS8
-		m.Cc[unix.VMIN], m.Cc[unix.VTIME] = 1, 0
-	})
+	before, err := change(terminal, makeRaw)
 	return func() { putBack(terminal, unix.TCSETS, before) }, err
+}
+
+// makeRaw changes modes to those of a terminal that changes no byte either way.
+func makeRaw(m *unix.Termios) {
+	m.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
+	m.Oflag &^= unix.OPOST
+	m.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
+	m.Cflag = m.Cflag&^(unix.CSIZE|unix.PARENB) | unix.CS8
+	m.Cc[unix.VMIN], m.Cc[unix.VTIME] = 1, 0
+}
+
+// RawPTY is PTY with a terminal that is raw (Raw) and has that size.
+func RawPTY(size Window) (master, terminal int, err error) {
+	if master, terminal, err = PTY(); err != nil {
+		return -1, -1, err
+	}
+	modes, err := unix.IoctlGetTermios(terminal, unix.TCGETS)
+	if err == nil {
+		makeRaw(modes)
+		err = unix.IoctlSetTermios(terminal, unix.TCSETS, modes)
+	}
+	if err = errors.Join(err, SetWindow(master, size)); err != nil {
+		Close(master)
+		Close(terminal)
+		return -1, -1, fmt.Errorf("no raw pseudo-terminal: %w", err)
+	}
+	return master, terminal, nil
 }
 
 // Hush has a terminal not show what is typed, and otherwise do what a shell has it do:

@@ -83,3 +83,11 @@ func removeAll(root *os.Root) error {
 	}
 	return nil
 }
+
+// RemoveRootCache removes dir if it is the .cache of a user whose home directory is /, as in
+// an image without an account for the user, unless something is in it.
+func RemoveRootCache(dir string) {
+	if dir == "/.cache" {
+		_ = os.Remove(dir) // fails unless it is empty
+	}
+}

@@ -45,11 +45,24 @@ func SendRights(sock int, msg []byte, fds []int) error {
 type Rights struct {
 	msg []byte
 	oob []byte
+
+	// Sender is the process that has sent the last message received, where the kernel
+	// was asked for it (PassSender) and this process can see it; else 0.
+	Sender int
 }
 
 // NewRights returns a receiver of messages of at most size bytes.
 func NewRights(size int) *Rights {
-	return &Rights{msg: make([]byte, size), oob: make([]byte, unix.CmsgSpace(MaxRights*4))}
+	return &Rights{msg: make([]byte, size), oob: make([]byte, unix.CmsgSpace(MaxRights*4)+unix.CmsgSpace(unix.SizeofUcred))}
+}
+
+// PassSender has the kernel say with each message received at a local socket which
+// process has sent it (SO_PASSCRED).
+func PassSender(sock int) error {
+	if err := unix.SetsockoptInt(sock, unix.SOL_SOCKET, unix.SO_PASSCRED, 1); err != nil {
+		return fmt.Errorf("SO_PASSCRED: %w", err)
+	}
+	return nil
 }
 
 // Recv receives one message and the descriptors that came with it, which are
@@ -69,8 +82,9 @@ func (r *Rights) Recv(sock int) (msg []byte, fds []int, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("recvmsg: %w", err)
 	}
+	r.Sender = 0
 	if oobn > 0 {
-		fds, err = parseRights(r.oob[:oobn])
+		fds, err = r.parse(r.oob[:oobn])
 	}
 	switch {
 	case err != nil:
@@ -78,7 +92,7 @@ func (r *Rights) Recv(sock int) (msg []byte, fds []int, err error) {
 		err = fmt.Errorf("recvmsg: more than %d bytes: %w", len(r.msg), ErrTruncated)
 	case flags&unix.MSG_CTRUNC != 0:
 		err = fmt.Errorf("recvmsg: no room for the descriptors sent (raise the limit of open files): %w", ErrTruncated)
-	case n == 0 && len(fds) == 0 && ended(sock):
+	case n == 0 && len(fds) == 0 && HungUp(sock): // of an empty message recvmsg says the same
 		err = io.EOF
 	}
 	if err != nil {
@@ -90,25 +104,17 @@ func (r *Rights) Recv(sock int) (msg []byte, fds []int, err error) {
 	return r.msg[:n], fds, nil
 }
 
-// ended reports whether nothing more comes than what waits to be received. Of the
-// end and of an empty message recvmsg says the same.
-func ended(sock int) bool {
-	p := []unix.PollFd{{Fd: int32(sock), Events: unix.POLLRDHUP}}
-	for {
-		if _, err := unix.Poll(p, 0); err != unix.EINTR {
-			return err != nil || p[0].Revents&(unix.POLLRDHUP|unix.POLLHUP) != 0
-		}
-	}
-}
-
-// parseRights returns the descriptors of all control messages; those found
-// before an error are returned with it.
-func parseRights(oob []byte) (fds []int, err error) {
+// parse returns the descriptors of all control messages, those found before an error
+// with it, and notes who has sent them.
+func (r *Rights) parse(oob []byte) (fds []int, err error) {
 	cmsgs, err := unix.ParseSocketControlMessage(oob)
 	if err != nil {
 		return nil, fmt.Errorf("recvmsg: control message: %w", err)
 	}
 	for i := range cmsgs {
+		if who, err := unix.ParseUnixCredentials(&cmsgs[i]); err == nil {
+			r.Sender = int(who.Pid)
+		}
 		if cmsgs[i].Header.Level != unix.SOL_SOCKET || cmsgs[i].Header.Type != unix.SCM_RIGHTS {
 			continue
 		}

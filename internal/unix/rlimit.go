@@ -1,8 +1,10 @@
 package unix
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -95,6 +97,10 @@ func originalNoFile() (uint64, error) {
 	}
 	defer r.Close()
 	p, err := os.StartProcess("/bin/sh", []string{"sh"}, &os.ProcAttr{Env: []string{}, Files: []*os.File{r, nil, nil}})
+	if errors.Is(err, os.ErrNotExist) { // an image without a shell: what the runtime has set is near
+		w.Close()
+		return math.MaxUint64, nil
+	}
 	if err != nil {
 		w.Close()
 		return 0, fmt.Errorf("find the limit of open files: %w", err)
@@ -166,6 +172,15 @@ func RaiseNoFile(want uint64) (uint64, error) {
 		return l.Cur, fmt.Errorf("setrlimit: nofile: %w", err)
 	}
 	return soft, nil
+}
+
+// OpenFiles is this process's soft limit of open files; 0 where it is not known.
+func OpenFiles() uint64 {
+	var l syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
+		return 0
+	}
+	return l.Cur
 }
 
 // NeedFiles makes sure that this process may have want files open; what says in

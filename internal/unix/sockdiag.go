@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,75 +17,184 @@ const (
 	nlHeader         = 16 // bytes of struct nlmsghdr
 	diagRequest      = 56 // bytes of struct inet_diag_req_v2
 	diagAnswer       = 72 // bytes of struct inet_diag_msg
-	tcpEstablished   = 1
+	tcpListen        = 10
 )
 
-// PeerUIDs is PeerUID for many connections over IPv4 to one address of this
-// machine, own. A peer that is not connected any more is left out. The kernel is
-// asked for each (sock_diag(7)), where it can be: to read its table takes
-// milliseconds on a machine with much memory, however few connections there are.
-func PeerUIDs(own netip.AddrPort, peers []netip.AddrPort) (map[netip.AddrPort]int, error) {
+const (
+	// diagBatch is how many sockets are asked for with one system call. The answers of
+	// all fit into a socket's queue.
+	diagBatch = 32
+	// loopback is the number of the loopback interface, in every network namespace. A
+	// socket that is bound to it is found only if it is named; others are found so, too.
+	loopback = 1
+)
+
+var errNoDiag = errors.New("sock_diag does not answer")
+
+// diagOwners asks the kernel for the owners of calls at a listener whose address is own. That
+// of one that was closed stays unknown.
+func diagOwners(own netip.AddrPort, calls []Call) error {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_INET_DIAG)
 	if err != nil {
-		return tableUIDs(own, peers)
+		return err
 	}
 	defer unix.Close(fd)
-	owners := make(map[netip.AddrPort]int, len(peers))
-	for _, p := range peers {
-		switch uid, err := diagUID(fd, own, p); {
-		case err == nil:
-			owners[p] = uid
-		case !errors.Is(err, ErrNoPeer):
-			return tableUIDs(own, peers)
+	known := false
+	for len(calls) > 0 {
+		n := min(len(calls), diagBatch)
+		some, err := diagSome(fd, calls[:n])
+		if err != nil {
+			return err
 		}
+		known, calls = known || some, calls[n:]
 	}
-	return owners, nil
+	if known {
+		return nil
+	}
+	// A kernel without this part of sock_diag says of each socket that it is not there. The
+	// listener is.
+	return diagListener(fd, own)
 }
 
-// diagUID is the user who owns the other end, peer, of a TCP connection over IPv4 to
-// own, an address of this machine; ErrNoPeer where it is not connected any more.
-func diagUID(fd int, own, peer netip.AddrPort) (uid int, err error) {
-	q := make([]byte, nlHeader+diagRequest)
+// diagSome asks for few calls, and reports whether there is any such socket.
+func diagSome(fd int, calls []Call) (some bool, err error) {
+	q := make([]byte, 0, len(calls)*(nlHeader+diagRequest))
+	for i, c := range calls {
+		iface := 0
+		switch zone := c.Peer.Addr().Zone(); {
+		case c.Here && zone == "":
+			iface = loopback
+		case zone != "":
+			iface = zoneNumber(zone)
+		}
+		q = appendDiag(q, uint32(i), unmapped(c.Peer), unmapped(c.own), iface)
+	}
+	err = askDiag(fd, q, len(calls), func(a diagSocket) error {
+		if a.sequence >= uint32(len(calls)) {
+			return errNoDiag
+		}
+		if c := &calls[a.sequence]; a.found {
+			some = true
+			if a.inode != 0 && a.state != tcpListen && a.port == c.Peer.Port() && a.toPort == c.own.Port() {
+				c.UID = int(a.uid)
+			}
+		}
+		return nil
+	})
+	return some, err
+}
+
+// diagListener asks for a listener, which is there.
+func diagListener(fd int, own netip.AddrPort) error {
+	own = unmapped(own)
+	nobody := netip.IPv4Unspecified()
+	if own.Addr().Is6() {
+		nobody = netip.IPv6Unspecified()
+	}
+	q := appendDiag(nil, 0, own, netip.AddrPortFrom(nobody, 0), zoneNumber(own.Addr().Zone()))
+	return askDiag(fd, q, 1, func(a diagSocket) error {
+		if !a.found {
+			return errNoDiag
+		}
+		return nil
+	})
+}
+
+// zoneNumber is the number of the interface of a link-local address.
+func zoneNumber(zone string) int {
+	if n, err := strconv.Atoi(zone); err == nil {
+		return n
+	}
+	if i, err := net.InterfaceByName(zone); err == nil {
+		return i.Index
+	}
+	return 0
+}
+
+// appendDiag appends the question for a socket of this machine's, at an address and connected to
+// another. An IPv6 socket that uses an IPv4 address is found by that.
+func appendDiag(q []byte, sequence uint32, at, to netip.AddrPort, iface int) []byte {
 	ne, be := binary.NativeEndian, binary.BigEndian
-	ne.PutUint32(q, uint32(len(q)))
-	ne.PutUint16(q[4:], sockDiagByFamily)
-	ne.PutUint16(q[6:], unix.NLM_F_REQUEST)
-	r := q[nlHeader:]
-	r[0], r[1] = unix.AF_INET, unix.IPPROTO_TCP
-	ne.PutUint32(r[4:], 1<<tcpEstablished)
-	be.PutUint16(r[8:], peer.Port())
-	be.PutUint16(r[10:], own.Port())
-	from, to := peer.Addr().Unmap().As4(), own.Addr().Unmap().As4()
-	copy(r[12:], from[:])
-	copy(r[28:], to[:])
-	ne.PutUint64(r[48:], 1<<64-1) // no cookie
-	if err := unix.Sendto(fd, q, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
-		return 0, fmt.Errorf("ask for the owner of %v: %w", peer, err)
+	var r [nlHeader + diagRequest]byte
+	ne.PutUint32(r[:], uint32(len(r)))
+	ne.PutUint16(r[4:], sockDiagByFamily)
+	ne.PutUint16(r[6:], unix.NLM_F_REQUEST)
+	ne.PutUint32(r[8:], sequence)
+	b := r[nlHeader:]
+	b[0], b[1] = unix.AF_INET, unix.IPPROTO_TCP
+	if at.Addr().Is6() {
+		b[0] = unix.AF_INET6
 	}
-	b := make([]byte, 4<<10)
-	n, _, err := unix.Recvfrom(fd, b, 0)
-	if err != nil {
-		return 0, fmt.Errorf("ask for the owner of %v: %w", peer, err)
-	}
-	return diagOwner(b[:n], peer)
+	ne.PutUint32(b[4:], 1<<32-1) // whatever its state is
+	be.PutUint16(b[8:], at.Port())
+	be.PutUint16(b[10:], to.Port())
+	copy(b[12:28], at.Addr().AsSlice())
+	copy(b[28:44], to.Addr().AsSlice())
+	ne.PutUint32(b[44:], uint32(iface))
+	ne.PutUint64(b[48:], 1<<64-1) // no cookie
+	return append(q, r[:]...)
 }
 
-// diagOwner reads the kernel's answer. A socket that is not connected to us, or
-// that its owner has closed, has none.
-func diagOwner(b []byte, peer netip.AddrPort) (uid int, err error) {
-	ne := binary.NativeEndian
-	if len(b) >= nlHeader+4 && ne.Uint16(b[4:]) == unix.NLMSG_ERROR {
-		if errno := unix.Errno(-int32(ne.Uint32(b[nlHeader:]))); errno != unix.ENOENT {
-			return 0, fmt.Errorf("ask for the owner of %v: %w", peer, errno)
+// askDiag asks questions, and hands each answer on. The kernel has answered all of them when
+// sending returns.
+func askDiag(fd int, questions []byte, n int, answer func(diagSocket) error) error {
+	if err := unix.Sendto(fd, questions, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+		return fmt.Errorf("sock_diag: %w", err)
+	}
+	var b [1 << 10]byte
+	for range n {
+		got, err := receive(fd, b[:])
+		if err != nil {
+			return fmt.Errorf("sock_diag: %w", err)
 		}
-		return 0, fmt.Errorf("peer %v: %w", peer, ErrNoPeer)
+		a, err := readDiag(b[:got])
+		if err == nil {
+			err = answer(a)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if len(b) < nlHeader+diagAnswer {
-		return 0, fmt.Errorf("ask for the owner of %v: an answer of %d bytes", peer, len(b))
+	return nil
+}
+
+// receive takes a packet of the kernel's, longer ones cut, and never waits.
+func receive(fd int, b []byte) (n int, err error) {
+	for {
+		if n, _, err = unix.Recvfrom(fd, b, unix.MSG_DONTWAIT); err != unix.EINTR {
+			return n, err
+		}
 	}
+}
+
+// diagSocket is what the kernel says of a socket.
+type diagSocket struct {
+	sequence     uint32 // of the question
+	found        bool
+	state        byte
+	port, toPort uint16
+	uid, inode   uint32 // one that its owner has closed has no inode, and may seem to be root's
+}
+
+// readDiag reads the kernel's answer.
+func readDiag(b []byte) (a diagSocket, err error) {
+	ne, be := binary.NativeEndian, binary.BigEndian
+	if len(b) < nlHeader+4 {
+		return a, fmt.Errorf("sock_diag: an answer of %d bytes", len(b))
+	}
+	a.sequence = ne.Uint32(b[8:])
 	m := b[nlHeader:]
-	if m[1] != tcpEstablished || binary.BigEndian.Uint16(m[4:]) != peer.Port() || ne.Uint32(m[68:]) == 0 {
-		return 0, fmt.Errorf("peer %v: %w", peer, ErrNoPeer)
+	switch kind := ne.Uint16(b[4:]); {
+	case kind == unix.NLMSG_ERROR:
+		if errno := unix.Errno(-int32(ne.Uint32(m))); errno != unix.ENOENT {
+			return a, fmt.Errorf("sock_diag: %w", errno)
+		}
+		return a, nil
+	case kind != sockDiagByFamily || len(m) < diagAnswer:
+		return a, fmt.Errorf("sock_diag: an answer of kind %d and %d bytes", kind, len(b))
 	}
-	return int(ne.Uint32(m[64:])), nil
+	a.found, a.state = true, m[1]
+	a.port, a.toPort = be.Uint16(m[4:]), be.Uint16(m[6:])
+	a.uid, a.inode = ne.Uint32(m[64:]), ne.Uint32(m[68:])
+	return a, nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -152,7 +151,7 @@ func testPoller(t *testing.T, waitFor func(*Poller, []Ready) (int, error)) {
 	assert.Equal(t, []Ready{{Tag: rTag, Readable: true}}, wait())
 	assert.Equal(t, []Ready{{Tag: rTag, Readable: true}}, wait(), "level triggered")
 
-	// A wake-up takes none of the room for results.
+	// What was ready before a wake-up comes first.
 	p.Wake()
 	n, err = p.Wait(buf[:1], 0)
 	require.NoError(t, err)
@@ -479,14 +478,9 @@ func TestExecutable(t *testing.T) {
 }
 
 func TestQuickAck(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	c, err := net.Dial("tcp", l.Addr().String())
-	require.NoError(t, err)
-	fd, err := Detach(c.(*net.TCPConn))
-	require.NoError(t, err)
-	defer Close(fd)
+	l := listener(t, "127.0.0.1:0")
+	dial(t, "tcp", l.Addr().String(), nil)
+	fd := take(t, l, 1)[0].FD
 	require.NoError(t, unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_QUICKACK, 0))
 	QuickAckFD(fd)
 	on, err := unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_QUICKACK)

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/cgroups"
 	"github.com/golaunch/golaunch/internal/environ"
 	"github.com/golaunch/golaunch/internal/unix"
 )
@@ -32,16 +33,23 @@ type Facts struct {
 	HomeThere   bool     `json:"home_there"`
 	System      string   `json:"system"`
 	CPUs        int      `json:"cpus"`
-	Memory      uint64   `json:"memory"` // bytes
-	Dirs        []Dir    `json:"dirs"`   // where the agent and staged files may go, in turn
-	Files       uint64   `json:"files"`  // the limit of open files, and how far it can be raised
+	Memory      uint64   `json:"memory"`     // bytes
+	AgentPath   string   `json:"agent_path"` // where golaunch is already, "" where it is brought
+	Dirs        []Dir    `json:"dirs"`       // where the agent and staged files may go, in turn
+	Files       uint64   `json:"files"`      // the limit of open files, and how far it can be raised
 	FilesMax    uint64   `json:"files_max"`
 	Processes   uint64   `json:"processes"` // the limit of processes of this user
 	Libc        string   `json:"libc"`      // "" if there is none that can be asked
 	Tools       []string `json:"tools"`     // "sh", "python3 3.11.2": those that are there
 	MPI         []string `json:"mpi"`       // versions of the MPI libraries in PATH
-	WorkDir     string   `json:"work_dir"`  // where golaunch was called
+	WorkDir     string   `json:"work_dir"`  // where golaunch was called, "" if that does not matter
 	WorkDirHere bool     `json:"work_dir_here"`
+
+	Cgroup      cgroups.Limits `json:"cgroup"`
+	Shm         uint64         `json:"shm"` // bytes that /dev/shm can hold; 0 if there is none
+	Rank        int            `json:"rank"`
+	Ways        []Way          `json:"ways"`         // to other ranks' hosts
+	WaysUnknown string         `json:"ways_unknown"` // why there are none
 }
 
 // Dir is a directory that executables may be brought to.
@@ -52,12 +60,16 @@ type Dir struct {
 	Free  uint64 `json:"free"`  // bytes
 }
 
-// Main is such a rank, of which words has the directory where golaunch was called. It
-// prints its facts as a line of JSON and returns the exit status.
+// Main is such a rank, of which words has Facts.WorkDir, then Facts.AgentPath if it is not
+// "". It prints its facts as a line of JSON and returns the exit status.
 func Main(words []string) int {
 	f := Facts{Time: time.Now().UnixNano(), CPUs: runtime.NumCPU(), User: os.Getenv("USER"), Home: os.Getenv("HOME")}
+	var unknown error // first, as others wait for it
+	if f.Rank, f.Ways, unknown = tryOthers(context.Background(), ownEnd(), gather); unknown != nil {
+		f.WaysUnknown = unknown.Error()
+	}
 	f.HomeThere = isDir(f.Home)
-	f.System = firstLine("uname", "-sr") + ", " + runtime.GOARCH
+	f.System = kernel() + ", " + runtime.GOARCH
 	var info syscall.Sysinfo_t
 	if syscall.Sysinfo(&info) == nil {
 		f.Memory = info.Totalram * uint64(info.Unit)
@@ -89,6 +101,14 @@ func Main(words []string) int {
 	if len(words) > 0 {
 		f.WorkDir, f.WorkDirHere = words[0], isDir(words[0])
 	}
+	if len(words) > 1 {
+		f.AgentPath = words[1]
+	}
+	f.Cgroup = cgroups.Own()
+	var shm syscall.Statfs_t
+	if syscall.Statfs("/dev/shm", &shm) == nil {
+		f.Shm = shm.Blocks * uint64(shm.Bsize)
+	}
 	line, err := json.Marshal(f)
 	if err == nil {
 		_, err = fmt.Fprintf(os.Stdout, "%s\n", line)
@@ -114,6 +134,12 @@ func look(path string) Dir {
 func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
+}
+
+// kernel is its name and release, as uname -sr prints it, which an image may lack.
+func kernel() string {
+	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	return strings.TrimSpace("Linux " + string(release))
 }
 
 // firstLine is that of what a command prints, "" if it fails.

@@ -21,8 +21,9 @@
 // direction (reflection), and the listener shows nothing to a dialer that has
 // not shown its own.
 //
-// A peer that has not proved itself holds one of a bounded number of slots for
-// a bounded time. Somebody on the network can thereby delay honest dialers, but
+// A peer that has not proved itself holds one of a bounded number of places for
+// a bounded time, and loses it to others who call when there is none left (type
+// places). Somebody on the network can thereby have honest dialers call again, but
 // neither read, write nor join.
 //
 // What is not here: which node a connection comes from (the agent's hello says

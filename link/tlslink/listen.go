@@ -6,8 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
+	"os"
 	"sync"
 	"time"
+
+	"github.com/golaunch/golaunch/internal/unix"
 )
 
 // Options tunes a Listener. The zero value is right outside of tests.
@@ -15,9 +19,12 @@ type Options struct {
 	// HandshakeTimeout is how long a peer may take to prove itself; 0 means
 	// 5 s.
 	HandshakeTimeout time.Duration
-	// MaxPending bounds the connections that have not been proved and
-	// accepted; further ones wait in the kernel's queue. 0 means 64.
+	// MaxPending bounds the connections that have not been proved; for a further one
+	// another has to go (places.leaves). 0 means 64.
 	MaxPending int
+	// Expected finds addresses of those who are expected to call, who are the last to go. It is
+	// called once at most, when all places are taken; nil finds none.
+	Expected func(context.Context) []netip.Addr
 	// Log is told why a connection was refused, a line at a time, possibly
 	// from several goroutines at once; nil discards it.
 	Log func(line string)
@@ -43,16 +50,30 @@ func (o Options) withDefaults() (Options, error) {
 type Listener struct {
 	opts   Options
 	secret Secret
-	tcp    net.Listener
+	tcp    *unix.Listener
 	config *tls.Config
 	ctx    context.Context // done when the listener is closed
 	cancel context.CancelFunc
-	slots  chan struct{} // one element per pending connection
 	proved chan net.Conn
 	wg     sync.WaitGroup
+
+	mu     sync.Mutex
+	places *places
+	hands  *hands
+	asked  bool // for those who are expected
+	known  bool // they are, or nobody can be asked
+	crowd  crowd
 }
 
-var errTooSlow = errors.New("the peer took too long to prove itself")
+// callBatch is how many connections are taken at a time.
+const callBatch = 64
+
+var (
+	errTooSlow = errors.New("the peer took too long to prove itself")
+	errCrowded = errors.New("the peer had not proved itself when its place was needed")
+	errSlow    = errors.New("the peer had not proved itself while others waited for their turn")
+	errGone    = errors.New("the peer has gone again")
+)
 
 // Listen listens at addr, "HOST:PORT". An empty host, or an empty addr, is this
 // machine's loopback address: to be reached from other machines the address has
@@ -85,13 +106,23 @@ func Listen(ctx context.Context, addr string, secret Secret, opts Options) (*Lis
 	l := &Listener{
 		opts:   opts,
 		secret: secret,
-		tcp:    tcp,
 		config: config,
-		slots:  make(chan struct{}, opts.MaxPending),
 		proved: make(chan net.Conn),
+		places: newPlaces(opts.MaxPending),
+		crowd:  crowd{},
+	}
+	l.hands = newHands(l.places.expected)
+	l.known = opts.Expected == nil
+	if l.tcp, err = unix.NewListener(tcp.(*net.TCPListener)); err != nil {
+		return nil, fmt.Errorf("link: %w", err)
 	}
 	l.ctx, l.cancel = context.WithCancel(ctx)
-	context.AfterFunc(l.ctx, func() { _ = tcp.Close() })
+	context.AfterFunc(l.ctx, func() { // so that nobody waits for those who are silent
+		l.tcp.Close()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.places.clear()
+	})
 	l.wg.Go(l.run) // ends when the listener is closed
 	return l, nil
 }
@@ -116,61 +147,197 @@ func (l *Listener) Accept(ctx context.Context) (net.Conn, error) {
 // Those that were live on.
 func (l *Listener) Close() error {
 	l.cancel()
-	err := l.tcp.Close()
 	l.wg.Wait()
-	if errors.Is(err, net.ErrClosed) {
-		return nil // the context's end, or an earlier Close
-	}
-	return err
+	return nil
 }
 
-// run takes connections as long as there are slots for them.
+// run takes connections, many at a time, and never waits for those that came before.
 func (l *Listener) run() {
 	for {
-		select {
-		case l.slots <- struct{}{}:
-		case <-l.ctx.Done():
+		calls, rest, err := l.tcp.Take(callBatch)
+		if errors.Is(err, os.ErrClosed) {
 			return
 		}
-		conn, err := l.tcp.Accept()
-		if err == nil {
-			// Ends with the handshake timeout, or when the connection is
-			// accepted or the listener is closed.
-			l.wg.Go(func() {
-				l.serve(conn)
-				<-l.slots
-			})
-			continue
+		if len(calls) == 0 { // such as no free descriptor: passing, so that the listener stays
+			l.opts.Log(fmt.Sprintf("listener at %v: %v", l.Addr(), err))
+			rest = max(rest, 100*time.Millisecond)
 		}
-		<-l.slots
-		if l.ctx.Err() != nil {
-			return
+		for _, c := range calls {
+			l.take(c)
 		}
-		// Such as no free descriptor: passing, so that the listener stays.
-		l.opts.Log(fmt.Sprintf("listener at %v: %v", l.Addr(), err))
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-l.ctx.Done():
-			return
+		if rest > 0 {
+			select {
+			case <-time.After(rest):
+			case <-l.ctx.Done():
+				return
+			}
 		}
 	}
+}
+
+// take gives a connection a place, unless it is another user's, or nobody's any more.
+func (l *Listener) take(c unix.Call) {
+	switch from := c.Peer.Addr(); {
+	case c.UID > 0 && c.UID != os.Geteuid():
+		unix.Close(c.FD)
+		l.refused(c.Peer, fmt.Sprintf("%v (user %d of this machine)", from, c.UID), fmt.Errorf("it is of user %d of this machine", c.UID))
+		return
+	case c.UID < 0 && c.Here:
+		unix.Close(c.FD)
+		l.refused(c.Peer, from.String(), errGone)
+		return
+	}
+	conn, err := c.Conn()
+	if err != nil {
+		l.refused(c.Peer, c.Peer.Addr().String(), err)
+		return
+	}
+	p := &peer{addr: c.Peer, conn: conn, turn: make(chan struct{})}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ctx.Err() != nil {
+		_ = conn.Close()
+		return
+	}
+	if gone := l.places.enter(p); gone != nil {
+		l.hands.leave(gone)
+		l.turn()
+		l.askExpected()
+	}
+	// Ends with the handshake timeout, when its place is needed, or when the connection is
+	// accepted or the listener is closed.
+	l.wg.Go(func() { l.serve(p) })
+}
+
+// askExpected finds out once who is expected. The lock is held.
+func (l *Listener) askExpected() {
+	if !l.asked && l.opts.Expected != nil {
+		l.asked = true
+		l.wg.Go(func() { l.expect(l.opts.Expected(l.ctx)) }) // ends with the listener
+	}
+}
+
+// expect has those who call from some addresses go last.
+func (l *Listener) expect(addrs []netip.Addr) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, a := range addrs {
+		l.places.expect(a)
+	}
+	l.known = true
+	l.turn()
 }
 
 // serve lets one peer prove itself and hands its connection to Accept.
-func (l *Listener) serve(tcp net.Conn) {
-	ctx, cancel := context.WithTimeoutCause(l.ctx, l.opts.HandshakeTimeout, errTooSlow)
-	defer cancel()
-	conn := tls.Server(tcp, l.config)
-	if err := authenticate(ctx, conn, l.secret, false); err != nil {
-		_ = tcp.Close()
+func (l *Listener) serve(p *peer) {
+	conn := tls.Server(p.conn, l.config)
+	err := l.prove(p, conn)
+	l.mu.Lock()
+	l.places.leave(p)
+	l.hands.leave(p)
+	if p.why != nil { // it was sent away
+		err = p.why
+	} else if err == nil {
+		l.places.expect(p.addr.Addr())
+	}
+	l.turn()
+	l.mu.Unlock()
+	if err != nil {
+		_ = p.conn.Close()
 		if l.ctx.Err() == nil {
-			l.opts.Log(fmt.Sprintf("listener at %v: refused %v: %v", l.Addr(), tcp.RemoteAddr(), err))
+			l.refused(p.addr, p.addr.Addr().String(), err)
 		}
 		return
 	}
 	select {
 	case l.proved <- conn:
 	case <-l.ctx.Done():
-		_ = tcp.Close()
+		_ = p.conn.Close()
 	}
+}
+
+// prove waits until a peer says something, which costs little, and then whether it can prove
+// that it knows the secret.
+func (l *Listener) prove(p *peer, conn *tls.Conn) error {
+	if err := p.conn.SetReadDeadline(time.Now().Add(l.opts.HandshakeTimeout)); err != nil {
+		return err
+	}
+	if err := unix.AwaitInput(p.conn); err != nil {
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			err = fmt.Errorf("no complete handshake: %w", errTooSlow)
+		}
+		return err
+	}
+	if err := p.conn.SetReadDeadline(time.Time{}); err != nil {
+		return err
+	}
+	if err := l.awaitHand(p); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(l.ctx, l.opts.HandshakeTimeout, errTooSlow)
+	defer cancel()
+	return authenticate(ctx, conn, l.secret, false)
+}
+
+// awaitHand waits until a peer that has spoken is to prove itself, or is sent away.
+func (l *Listener) awaitHand(p *peer) error {
+	l.mu.Lock()
+	l.places.speaks(p)
+	if p.why == nil {
+		l.hands.wait(p)
+		l.turn()
+	}
+	why := p.why
+	l.mu.Unlock()
+	if why != nil {
+		return why
+	}
+	look := time.NewTicker(crowdedPatience)
+	defer look.Stop()
+	for {
+		select {
+		case <-p.turn: // or it was sent away
+			return nil
+		case <-look.C: // at those who take long
+			l.mu.Lock()
+			l.turn()
+			l.mu.Unlock()
+		case <-l.ctx.Done():
+			return l.ctx.Err()
+		}
+	}
+}
+
+// turn lets those who wait for a hand have theirs. The lock is held.
+func (l *Listener) turn() {
+	now := time.Now()
+	l.hands.turn(now)
+	slow := l.hands.slow(now)
+	if len(slow) > 0 && !l.known { // some of them may be expected
+		l.askExpected()
+		return
+	}
+	for _, x := range slow {
+		x.why = errSlow
+		_ = x.conn.Close() // which has it leave
+	}
+}
+
+// refused tells of a connection that was refused, and counts where it came from.
+func (l *Listener) refused(peer netip.AddrPort, from string, why error) {
+	l.mu.Lock()
+	l.crowd.add(from)
+	l.mu.Unlock()
+	l.opts.Log(fmt.Sprintf("listener at %v: refused %v: %v", l.Addr(), peer, why))
+}
+
+// Flood says from where more connections were refused than there are places, or "".
+func (l *Listener) Flood() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	from, n := l.crowd.most()
+	if n <= l.places.max {
+		return ""
+	}
+	return fmt.Sprintf("%d connections from %s did not prove that they know the job's secret", n, from)
 }

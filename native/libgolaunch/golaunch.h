@@ -249,8 +249,8 @@ golaunch_request *golaunch_isplit(golaunch_comm *comm, int color, int key, golau
  * over it. */
 golaunch_comm *golaunch_shrink(golaunch_comm *comm);
 
-/* Where a member of comm is: its rank in the world and its node. Either may be
- * NULL. */
+/* Where a member of comm is, or was before it left: its rank in the world and its node.
+ * Either may be NULL. */
 int golaunch_locate(golaunch_comm *comm, int rank, int *world_rank, int *node);
 
 /* The network between the job's hosts, as golaunch --topology knows it: how many levels

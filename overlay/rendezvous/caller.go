@@ -1,6 +1,7 @@
 package rendezvous
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,25 +60,37 @@ func (c *Caller) launcher(ctx context.Context) (conn net.Conn, parent string, er
 		if err == nil {
 			return c.ask(ctx, conn, true)
 		}
-		wait := time.Duration(rand.Int64N(int64(pause)) + 1)
 		if errors.Is(err, syscall.ECONNREFUSED) { // it listened before this agent was started
 			return nil, "", fmt.Errorf("the launcher takes no calls any more: %w", err)
 		}
-		if errors.Is(err, tlslink.ErrSecret) || time.Since(begin)+wait > c.Within {
-			return nil, "", err
+		if errors.Is(err, tlslink.ErrSecret) || !c.again(ctx, begin, &pause) {
+			return nil, "", cmp.Or(ctx.Err(), err)
 		}
-		pause = min(2*pause, pauseLongest)
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return nil, "", ctx.Err()
-		}
+	}
+}
+
+// again waits before another try, and reports false if the time is up.
+func (c *Caller) again(ctx context.Context, begin time.Time, pause *time.Duration) bool {
+	wait := time.Duration(rand.Int64N(int64(*pause)) + 1)
+	if time.Since(begin)+wait > c.Within {
+		return false
+	}
+	*pause = min(2**pause, pauseLongest)
+	select {
+	case <-time.After(wait):
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
 // parent calls a parent, which has to be there: it wanted this agent.
 func (c *Caller) parent(ctx context.Context, addr string) (net.Conn, error) {
+	begin, pause := time.Now(), pauseFirst
 	conn, err := c.dial(ctx, addr)
+	for errors.Is(err, tlslink.ErrDropped) && c.again(ctx, begin, &pause) { // a crowd calls
+		conn, err = c.dial(ctx, addr)
+	}
 	if err != nil {
 		return nil, err
 	}

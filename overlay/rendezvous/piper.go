@@ -47,15 +47,22 @@ func (p *Piper) Start(ctx context.Context, host bootstrap.Host, _ []string) (boo
 	ctx, cancel := context.WithTimeout(ctx, p.Within)
 	defer cancel()
 	conn, err := p.Here.Link(ctx, host.Name)
+	hint := ""
 	switch {
 	case err == nil:
 		return &pipe{conn, func() string { return p.said(host.Name) }}, nil
 	case !errors.Is(err, context.DeadlineExceeded):
 		return fail(err, "")
 	case p.Summon == nil:
-		return fail(fmt.Errorf("its agent has not called within %v", p.Within), "")
+		err = fmt.Errorf("its agent has not called within %v", p.Within)
+	default:
+		err = fmt.Errorf("its agent was told to call %s, and has not within %v", p.Here.Addr(), p.Within)
+		hint = "let the hosts connect to each other's ports"
 	}
-	return fail(fmt.Errorf("its agent was told to call %s, and has not within %v", p.Here.Addr(), p.Within), "let the hosts connect to each other's ports")
+	if flood := p.Here.Flood(); flood != "" {
+		err = fmt.Errorf("%w, while %s", err, flood)
+	}
+	return fail(err, hint)
 }
 
 // said is what was heard of an agent that ended.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
@@ -25,8 +27,8 @@ type Config struct {
 	// and its call is kept, or has failed. Until then agents may hang up, and others call
 	// in their place.
 	Together bool
-	// Log is told of who was refused, and why, a line each, possibly from several
-	// goroutines at once.
+	// Log is told of the first that were refused, and why, a line each, possibly from
+	// several goroutines at once.
 	Log func(line string)
 	// HandshakeTimeout is tlslink.Options'; 0 is its default.
 	HandshakeTimeout time.Duration
@@ -66,13 +68,54 @@ type answer struct {
 	err  error
 }
 
+// Pending is how many connections may not yet have been proved where the agents of so many
+// hosts call. All of these may do so at once; the others are somebody else's.
+func Pending(hosts int) int { return hosts + 64 }
+
+// maxRefusals is how many calls that were refused are told of: anybody may call.
+const maxRefusals = 8
+
+// few tells of the first of many lines.
+func few(log func(line string)) func(line string) {
+	var told atomic.Int64
+	return func(line string) {
+		switch n := told.Add(1); {
+		case n <= maxRefusals:
+			log(line)
+		case n == maxRefusals+1:
+			log("of further calls that are refused nothing is said")
+		}
+	}
+}
+
+// addresses are those of hosts whose names resolve in time.
+func addresses(ctx context.Context, hosts []string) (addrs []netip.Addr) {
+	questions := make([]bootstrap.Question, len(hosts))
+	for i, h := range hosts {
+		questions[i] = bootstrap.Question{Network: "ip", Name: h}
+	}
+	ctx, cancel := context.WithTimeout(ctx, bootstrap.LookUpTimeout)
+	defer cancel()
+	answers, _ := bootstrap.LookUp(ctx, questions, net.DefaultResolver.LookupNetIP) // its error is that the time is up
+	for _, text := range answers {
+		if a, err := netip.ParseAddr(text); err == nil {
+			addrs = append(addrs, a)
+		}
+	}
+	return addrs
+}
+
 // Listen takes calls until Close, or until ctx is done.
 func Listen(ctx context.Context, c Config) (*Rendezvous, error) {
-	l, err := tlslink.Listen(ctx, c.Addr, c.Secret, tlslink.Options{Log: c.Log, HandshakeTimeout: c.HandshakeTimeout})
+	log := few(c.Log)
+	l, err := tlslink.Listen(ctx, c.Addr, c.Secret, tlslink.Options{
+		Log: log, HandshakeTimeout: c.HandshakeTimeout, MaxPending: Pending(len(c.Hosts)),
+		Expected: func(ctx context.Context) []netip.Addr { return addresses(ctx, c.Hosts) },
+	})
 	if err != nil {
 		return nil, err
 	}
-	r := &Rendezvous{listener: l, log: c.Log, gathered: !c.Together, seats: make(map[string]*seat, len(c.Hosts))}
+	r := &Rendezvous{listener: l, log: log, gathered: !c.Together, seats: make(map[string]*seat, len(c.Hosts))}
 	for _, h := range c.Hosts {
 		r.seats[h] = &seat{}
 	}
@@ -80,6 +123,9 @@ func Listen(ctx context.Context, c Config) (*Rendezvous, error) {
 	r.tasks.Go(r.run) // ends when the listener is closed
 	return r, nil
 }
+
+// Flood says who kept agents from calling, if somebody may have; see tlslink.Listener.
+func (r *Rendezvous) Flood() string { return r.listener.Flood() }
 
 // Addr is the address to call.
 func (r *Rendezvous) Addr() string { return r.listener.Addr().String() }

@@ -1,7 +1,6 @@
 package rendezvous
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +26,6 @@ const patience = 20 * time.Second
 type place struct {
 	*Rendezvous
 	secret tlslink.Secret
-	within time.Duration // that callers try; 0 for patience
 	mu     sync.Mutex
 	log    []string
 }
@@ -83,7 +81,7 @@ type called struct {
 // call has an agent of host call p.
 func (p *place) call(t *testing.T, host string) <-chan called {
 	done := make(chan called, 1)
-	c := Caller{Secret: p.secret, Launcher: p.Addr(), Host: host, Within: cmp.Or(p.within, patience), Note: func(string) {}}
+	c := Caller{Secret: p.secret, Launcher: p.Addr(), Host: host, Within: patience, Note: func(string) {}}
 	go func() { // ends with the call: at the latest when p is closed
 		conn, err := c.Link(t.Context())
 		done <- called{conn, err}
@@ -171,8 +169,8 @@ func TestSend(t *testing.T) {
 // late.
 func TestStrangers(t *testing.T) {
 	p := listenFor(t, time.Second, tlslink.NewSecret(), "n1", "n2", "n3")
-	wrong := &place{Rendezvous: p.Rendezvous, secret: tlslink.NewSecret(), within: 2 * time.Second} // one try has to come to its end
-	require.ErrorContains(t, (<-wrong.call(t, "n1")).err, "refused", "by a wrong secret")
+	_, err := tlslink.Dial(t.Context(), p.Addr(), tlslink.NewSecret())
+	require.ErrorContains(t, err, "refused", "by a wrong secret")
 	p.logged(t, "refused 127.0.0.1", "does not know this job's secret")
 
 	require.ErrorContains(t, (<-p.call(t, "n9")).err, "that host is not expected to call")
@@ -367,4 +365,22 @@ func TestPiperErrors(t *testing.T) {
 	dead := &bootstrap.Error{Host: "n1", Phase: bootstrap.Command, Err: errors.New("exit status 1"), Permanent: true}
 	p.Fail("n1", dead)
 	require.Equal(t, dead, start(&Piper{Here: p.Rendezvous, Within: patience}))
+}
+
+// Where a host does not call while a crowd does, it is told from where that came.
+func TestFloodsAreNamed(t *testing.T) {
+	p := listen(t, tlslink.NewSecret(), "n1")
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP("127.0.0.9")}}
+	for range 2*Pending(1) + 1 {
+		c, err := d.Dial("tcp", p.Addr())
+		require.NoError(t, err)
+		defer c.Close()
+	}
+	require.Eventually(t, func() bool { return p.Flood() != "" }, patience, time.Millisecond)
+	_, err := (&Piper{Here: p.Rendezvous, Within: time.Millisecond}).Start(t.Context(), bootstrap.Host{Name: "n1"}, nil)
+	require.ErrorContains(t, err, "host n1: connect: its agent has not called within 1ms, while ")
+	require.ErrorContains(t, err, " connections from 127.0.0.9 did not prove that they know the job's secret")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	require.LessOrEqual(t, len(p.log), maxRefusals+1)
 }

@@ -24,21 +24,7 @@ func (h *Host) Assign(w Wish) ([][]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	placeOf := map[int]int{}
-	for i, p := range places {
-		for _, c := range p.cpus {
-			placeOf[c] = i
-		}
-	}
-	for _, cpus := range w.Taken {
-		counted := map[int]bool{}
-		for _, c := range cpus {
-			if i, ok := placeOf[c]; ok && !counted[i] {
-				counted[i] = true
-				places[i].load++
-			}
-		}
-	}
+	load(places, w.Taken)
 	sets := make([][]int, w.Ranks)
 	for r := range sets {
 		best := &places[0]
@@ -54,6 +40,39 @@ func (h *Host) Assign(w Wish) ([][]int, error) {
 		sets[r] = best.cpus
 	}
 	return sets, nil
+}
+
+// Free is for how many more ranks the host has room if they are bound so, where CPUs are
+// taken: by one list for each rank that has them.
+func (h *Host) Free(c Choice, taken [][]int) (ranks int, err error) {
+	places, err := h.places(c)
+	if err != nil {
+		return 0, err
+	}
+	load(places, taken)
+	for _, p := range places {
+		ranks += max(0, p.room-p.load)
+	}
+	return ranks, nil
+}
+
+// load counts the ranks that have CPUs of places.
+func load(places []place, taken [][]int) {
+	placeOf := map[int]int{}
+	for i, p := range places {
+		for _, c := range p.cpus {
+			placeOf[c] = i
+		}
+	}
+	for _, cpus := range taken {
+		counted := map[int]bool{}
+		for _, c := range cpus {
+			if i, ok := placeOf[c]; ok && !counted[i] {
+				counted[i] = true
+				places[i].load++
+			}
+		}
+	}
 }
 
 // before tells whether a rank takes p rather than q, which comes first in the host.

@@ -215,6 +215,12 @@ func TestAssignBesideOthers(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, [][]int{{1, 5}, {3, 7}}, sets)
 
+	for on, want := range map[string]int{"core": 2, "hwthread": 4, "socket": 2} {
+		free, err := h.Free(choice(t, on), w.Taken)
+		require.NoError(t, err)
+		assert.Equal(t, want, free, on)
+	}
+
 	w.Ranks = 3
 	_, err = h.Assign(w)
 	assert.ErrorContains(t, err, "the host has 4 cores for 3 ranks beside 2 that live; use fewer")
@@ -310,7 +316,7 @@ func TestParse(t *testing.T) {
 		assert.Equal(t, want, choice(t, word).String())
 	}
 	for word, want := range map[string]string{
-		"cores":           `"cores" is nothing to bind to; none, core, core:N, hwthread, socket, numa, l3 and cpu-list:LIST are`,
+		"cores":           `"cores" is nothing to bind to; none, core, core:N, hwthread, socket, numa, l3, gpu and cpu-list:LIST are`,
 		"socket:2":        `"socket:2" is nothing to bind to`,
 		"core:0":          `"core:0": "0" is not how many each rank has`,
 		"core:":           `"core:": "" is not how many`,

@@ -20,11 +20,12 @@ const (
 	Socket Kind = "socket"   // a package
 	NUMA   Kind = "numa"     // a NUMA node
 	L3     Kind = "l3"       // the cores that share a level 3 cache
+	GPU    Kind = "gpu"      // the CPUs near the GPUs of the rank
 	List   Kind = "cpu-list" // one of the CPUs of a list
 )
 
 // Words are the kinds that are a word alone: all but List.
-func Words() []Kind { return []Kind{None, Core, Thread, Socket, NUMA, L3} }
+func Words() []Kind { return []Kind{None, Core, Thread, Socket, NUMA, L3, GPU} }
 
 // Help says in a few words what it is.
 func (k Kind) Help() string {
@@ -41,6 +42,8 @@ func (k Kind) Help() string {
 		return "a NUMA node, in turn"
 	case L3:
 		return "the cores of a level 3 cache, in turn"
+	case GPU:
+		return "the CPUs near the rank's GPUs, of --gpus-per-rank or its LOCAL_RANK"
 	}
 	return "a CPU of the list"
 }
@@ -77,7 +80,7 @@ func Parse(word string) (Choice, error) {
 			c.each = 0
 		}
 	case ok || !slices.Contains(Words(), c.kind):
-		return Choice{}, fmt.Errorf("%q is nothing to bind to; none, core, core:N, hwthread, socket, numa, l3 and cpu-list:LIST are", word)
+		return Choice{}, fmt.Errorf("%q is nothing to bind to; none, core, core:N, hwthread, socket, numa, l3, gpu and cpu-list:LIST are", word)
 	}
 	return c, nil
 }
@@ -86,7 +89,11 @@ func Parse(word string) (Choice, error) {
 func (c Choice) Binds() bool { return c.kind != "" && c.kind != None }
 
 // Local tells whether c needs no more of a host than the numbers of its CPUs.
-func (c Choice) Local() bool { return !c.Binds() || c.kind == List }
+func (c Choice) Local() bool { return !c.Binds() || c.kind == List || c.kind == GPU }
+
+// ByGPU tells whether a rank's CPUs follow from its GPUs: Host.Within, and not Assign, finds
+// them, and Room is not to be asked.
+func (c Choice) ByGPU() bool { return c.kind == GPU }
 
 // String is what Parse reads.
 func (c Choice) String() string {

@@ -9,6 +9,7 @@
 package binding
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -68,6 +69,11 @@ func New(n *node.Node, ours []int) *Host {
 // CPUs are those that are ours, ascending. They are not to be changed.
 func (h *Host) CPUs() []int { return h.ours }
 
+// Within are those CPUs of a list that are ours, ascending.
+func (h *Host) Within(list []int) []int {
+	return slices.DeleteFunc(slices.Clone(h.ours), func(c int) bool { return !slices.Contains(list, c) })
+}
+
 // place is what ranks can be bound to.
 type place struct {
 	cpus []int // ascending
@@ -78,6 +84,8 @@ type place struct {
 // places are those of a choice that binds, in the order in which ranks take them.
 func (h *Host) places(choice Choice) ([]place, error) {
 	switch choice.kind {
+	case GPU:
+		return nil, errors.New("the CPUs near GPUs are found by these")
 	case List:
 		if err := h.mine(choice.cpus); err != nil {
 			return nil, err

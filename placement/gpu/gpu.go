@@ -52,6 +52,16 @@ func (h Host) Assign(per, ranks int, taken []string) ([][]string, error) {
 	return sets, nil
 }
 
+// Free counts the devices that are not taken.
+func (h Host) Free(taken []string) (n int) {
+	for _, d := range h.Devices {
+		if !slices.Contains(taken, d) {
+			n++
+		}
+	}
+	return n
+}
+
 func (h Host) tooFew(per, ranks, free int) error {
 	if h.Has == 0 {
 		return fmt.Errorf("the host has no GPU, by /%s, /%s/nvidia[0-9]* and /%s; leave the flag out, or set -x %s for a program that finds some",

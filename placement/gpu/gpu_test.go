@@ -73,6 +73,7 @@ func TestAssign(t *testing.T) {
 			}
 		}
 		sets, err := h.Assign(per, ranks, taken)
+		require.Equal(t, err == nil, h.Free(taken)/per >= ranks)
 		if per*ranks > len(free) {
 			require.Error(t, err)
 			return

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"cmp"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -22,7 +23,7 @@ func Read(root fs.FS, environ []string) Host {
 	if n := nvidia(root); n > 0 {
 		return within(Host{Maker: NVIDIA, Has: n}, environ, CUDA)
 	}
-	if n := amd(root); n > 0 {
+	if n := len(amd(root)); n > 0 {
 		return within(Host{Maker: AMD, Has: n}, environ, ROCR, HIP, CUDA)
 	}
 	return Host{}
@@ -42,11 +43,13 @@ func nvidia(root fs.FS) int {
 	return n
 }
 
-// amd counts as ROCm's runtime does: a container may see GPUs of the host that it may
-// not use, which have no file to open there.
-func amd(root fs.FS) int {
+// amd are the properties of GPUs, in the order in which ROCm's runtime numbers them: a
+// container may see GPUs of the host that it may not use, which have no file to open there.
+func amd(root fs.FS) (gpus []string) {
 	nodes, _ := fs.ReadDir(root, amdNodes) // without them there is none
-	n := 0
+	slices.SortStableFunc(nodes, func(x, y fs.DirEntry) int {
+		return cmp.Compare(len(x.Name()), len(y.Name())) // they are numbers, in the order of texts
+	})
 	for _, node := range nodes {
 		dir := amdNodes + "/" + node.Name()
 		id, err := fs.ReadFile(root, dir+"/gpu_id")
@@ -59,9 +62,9 @@ func amd(root fs.FS) int {
 				continue
 			}
 		}
-		n++
+		gpus = append(gpus, string(properties))
 	}
-	return n
+	return gpus
 }
 
 // property is the value of a line "name value", "" if there is none.

@@ -28,7 +28,7 @@ func (n *Node) askRequest(in *input, s *seat, r *record.Record, raw []byte) (ok 
 	case twice || len(ep.asks) >= record.MaxRequests:
 		return false, fmt.Errorf("more than %d questions at a time, or number %d twice", record.MaxRequests, r.Seq)
 	}
-	if why := n.hopeless(c, r.Dst, 0); why.text != "" {
+	if why := c.untold(); why.text != "" {
 		n.failed(ep, record.FailAsk, c.id, r.Seq, why)
 		return true, nil
 	}
@@ -51,6 +51,19 @@ func (n *Node) askRequest(in *input, s *seat, r *record.Record, raw []byte) (ok 
 		}
 	})
 	return true, nil
+}
+
+// untold is why nobody tells where members of a communicator are; no text if they are
+// told. Where one is does not change: of one that has left, or is lost with a node that
+// nobody needs to ask, it is where it was, whoever has heard of that.
+func (c *comm) untold() reason {
+	switch {
+	case c.freed:
+		return wasFreed
+	case c.ways != nil && c.hard: // it may be the lost node that knows
+		return c.broken
+	}
+	return reason{}
 }
 
 // answered takes the answer of a member's node to a question.

@@ -343,7 +343,7 @@ func (n *Node) flood(in *input, r *record.Record, raw []byte) (ok bool, err erro
 		}
 		then = n.use
 	case record.NoFence:
-		if !n.endFences(r.Seq, string(r.Body)) {
+		if !n.takeFences(r) {
 			return true, nil
 		}
 	}

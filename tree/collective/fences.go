@@ -7,33 +7,67 @@ import (
 // The world's fences are the bulletin board's business. What is told here is that a
 // rank will never enter one, which ends it, and all that follow, for those who wait.
 
+// Waiters are those who wait in the world's fences.
+type Waiters int
+
+// Over the tree they hear of every rank that has left its service and does not use
+// PMI; by PMI, of ranks that have ended or are lost, as only these never come back.
+const (
+	OverTree Waiters = iota
+	ByPMI
+)
+
 // fences tells from which of the world's fences on none will be complete.
 type fences struct {
 	why  string // "" if all may be
 	from uint64
 }
 
-// FencesEnd is the number of the first fence, from 0, that will not be complete, and
-// why; "" if all may be.
-func (n *Node) FencesEnd() (from uint64, why string) { return n.fences.from, n.fences.why }
+// FencesEnd is the number of the first fence, from 0, that will not be complete for
+// some waiters, and why; "" if all may be.
+func (n *Node) FencesEnd(of Waiters) (from uint64, why string) {
+	return n.fences[of].from, n.fences[of].why
+}
 
-// EndFences says that a local rank will not enter the fence of a number, nor those
-// after it. Everyone learns of it once ranks use the service.
+// EndFences says that a local rank will not enter the fence of a number over the tree,
+// nor those after it. Everyone learns of it once ranks use the service.
 func (n *Node) EndFences(from uint64, why string) {
-	if n.endFences(from, why) && n.used {
-		n.tellFences()
+	if n.endFences(OverTree, from, why) && n.used {
+		n.tellFences(OverTree)
+	}
+}
+
+// EndFencesForAll says that a local rank will not enter a fence by whatever means.
+// Everyone learns of it now.
+func (n *Node) EndFencesForAll(from uint64, why string) {
+	if n.endFencesForAll(from, why) {
+		n.tellFences(ByPMI)
 	}
 }
 
 // endFences reports whether that is news.
-func (n *Node) endFences(from uint64, why string) bool {
-	if n.fences.why != "" && from >= n.fences.from {
+func (n *Node) endFences(of Waiters, from uint64, why string) bool {
+	if n.fences[of].why != "" && from >= n.fences[of].from {
 		return false
 	}
-	n.fences = fences{why, from}
+	n.fences[of] = fences{why, from}
 	return true
 }
 
-func (n *Node) tellFences() {
-	n.send2all(&record.Record{Kind: record.NoFence, Seq: n.fences.from, Body: []byte(n.fences.why)})
+// endFencesForAll reports whether that is news for those who wait by PMI.
+func (n *Node) endFencesForAll(from uint64, why string) bool {
+	n.endFences(OverTree, from, why)
+	return n.endFences(ByPMI, from, why)
+}
+
+func (n *Node) tellFences(of Waiters) {
+	n.send2all(&record.Record{Kind: record.NoFence, Fn: uint8(of), Seq: n.fences[of].from, Body: []byte(n.fences[of].why)})
+}
+
+// takeFences takes such a record of a neighbor, and reports whether it is news.
+func (n *Node) takeFences(r *record.Record) bool {
+	if Waiters(r.Fn) == ByPMI {
+		return n.endFencesForAll(r.Seq, string(r.Body))
+	}
+	return n.endFences(OverTree, r.Seq, string(r.Body))
 }

@@ -22,7 +22,7 @@ func TestEveryoneLearnsOfTheEndOfFences(t *testing.T) {
 	ends := func(from uint64, why string) {
 		t.Helper()
 		for _, n := range s.nodes {
-			first, text := n.FencesEnd()
+			first, text := n.FencesEnd(collective.OverTree)
 			require.Equal(t, from, first, "node %d", n.index)
 			require.Equal(t, why, text, "node %d", n.index)
 		}
@@ -40,7 +40,40 @@ func TestEveryoneLearnsOfTheEndOfFences(t *testing.T) {
 	ends(2, left(6))
 	s.kill(5)
 	s.run()
-	from, why := s.nodes[0].FencesEnd()
+	from, why := s.nodes[0].FencesEnd(collective.OverTree)
 	require.Zero(t, from)
 	require.Equal(t, "node 5 is lost", why)
+}
+
+// TestEveryoneLearnsOfRanksThatEnd has a rank end: everyone learns of the first fence that
+// it will not enter, though nobody uses the service. Who has left the service alone may
+// still enter by PMI.
+func TestEveryoneLearnsOfRanksThatEnd(t *testing.T) {
+	s := newSim(seeded(6), 7, 2, blocks(7, 1))
+	do := func(node int, what func(n *collective.Node)) {
+		what(s.nodes[node].Node)
+		s.flush(s.nodes[node], &collective.Effects{})
+		s.run()
+		require.Empty(t, s.faults)
+	}
+	ends := func(of collective.Waiters, from uint64, why string) {
+		t.Helper()
+		for _, n := range s.nodes {
+			first, text := n.FencesEnd(of)
+			require.Equal(t, from, first, "node %d", n.index)
+			require.Equal(t, why, text, "node %d", n.index)
+		}
+	}
+	do(4, func(n *collective.Node) { n.EndFencesForAll(3, "4 has ended") })
+	ends(collective.ByPMI, 3, "4 has ended")
+	ends(collective.OverTree, 3, "4 has ended")
+	puts := s.nodes[6].up.puts
+	do(6, func(n *collective.Node) { n.EndFencesForAll(3, "6 has ended") })
+	require.Equal(t, puts, s.nodes[6].up.puts, "it is no news")
+	do(2, func(n *collective.Node) { n.Use(); n.EndFences(1, left(2)) })
+	ends(collective.OverTree, 1, left(2))
+	ends(collective.ByPMI, 3, "4 has ended")
+	do(5, func(n *collective.Node) { n.EndFencesForAll(2, "5 has ended") })
+	ends(collective.OverTree, 1, left(2))
+	ends(collective.ByPMI, 2, "5 has ended")
 }

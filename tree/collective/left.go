@@ -50,8 +50,8 @@ func (n *Node) Use() {
 // without any are told now.
 func (n *Node) use() {
 	n.used = true
-	if n.fences.why != "" {
-		n.tellFences()
+	if n.fences[OverTree] != n.fences[ByPMI] { // of these everyone has heard
+		n.tellFences(OverTree)
 	}
 	for _, ep := range n.local {
 		if ep.left != "" {

@@ -88,7 +88,7 @@ func (n *Node) forget(list []int, why string) {
 	for _, ep := range list {
 		n.lost[ep] = why
 		if ep < n.ranks {
-			n.endFences(0, why)
+			n.endFencesForAll(0, why)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(n.comms)) {
@@ -180,7 +180,7 @@ func (n *Node) forgetMessages(s *seat) {
 	}
 	for _, seq := range slices.Sorted(maps.Keys(ep.asks)) {
 		x := ep.asks[seq]
-		if why := n.hopeless(c, x.member, 0); x.comm == c.id && why.text != "" {
+		if why := c.untold(); x.comm == c.id && why.text != "" {
 			delete(ep.asks, seq)
 			n.failed(ep, record.FailAsk, c.id, seq, why)
 		}

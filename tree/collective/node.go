@@ -114,7 +114,7 @@ type Node struct {
 	keep      int            // KeptNumbers
 	lost      map[int]string // endpoints, and why
 	used      bool           // ranks make requests
-	fences    fences
+	fences    [2]fences      // by Waiters
 
 	ownInput input
 	next     int // the input that is resumed first

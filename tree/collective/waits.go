@@ -25,7 +25,7 @@ func (n *Node) Waits(most int) (list []Wait) {
 			if !slices.ContainsFunc(o.members, inside) {
 				continue
 			}
-			list = append(list, Wait{id, seq, fmt.Sprintf("%s, operation %d of %s", n.text(c, o.call, o.root), seq, n.name(c))})
+			list = append(list, Wait{id, seq, n.opText(c, o, seq)})
 			break
 		}
 		if len(list) >= most {
@@ -73,7 +73,11 @@ func (n *Node) MessageWaits() (list []MessageWait) {
 
 // MessageText says what a local rank waits for that MessageWaits names.
 func (n *Node) MessageText(rank int) string {
-	ep := n.ends[rank]
+	return fmt.Sprintf("rank %d for %s", rank, n.messageText(n.ends[rank]))
+}
+
+// messageText is for which message, or whom, an endpoint waits.
+func (n *Node) messageText(ep *endpoint) string {
 	if ep != nil && ep.posted.length > 0 {
 		w := ep.posted.head.value
 		from, tag := fmt.Sprintf("member %d", w.src), fmt.Sprintf("tag %d", w.tag)
@@ -85,10 +89,42 @@ func (n *Node) MessageText(rank int) string {
 		if w.tag == record.Any {
 			tag = "any tag"
 		}
-		return fmt.Sprintf("rank %d for a message of %s with %s over %s", rank, from, tag, n.name(n.comms[w.comm]))
+		return fmt.Sprintf("a message of %s with %s over %s", from, tag, n.name(n.comms[w.comm]))
 	}
 	if ep != nil && len(ep.sends) == 0 && len(ep.creating) > 0 {
-		return fmt.Sprintf("rank %d for rank %d, the first of %d, to make a communicator", rank, ep.creating[0].members[0], len(ep.creating[0].members))
+		return fmt.Sprintf("rank %d, the first of %d, to make a communicator", ep.creating[0].members[0], len(ep.creating[0].members))
 	}
-	return fmt.Sprintf("rank %d for a message of its to be taken", rank)
+	return "a message of its to be taken"
+}
+
+// Calls tells in which operation each local rank is, the first of a communicator, or else
+// what it waits for, as MessageText has it: "in barrier, operation 2 of the world".
+func (n *Node) Calls() map[int]string {
+	calls := map[int]string{}
+	for _, id := range slices.Sorted(maps.Keys(n.comms)) {
+		c := n.comms[id]
+		for _, seq := range slices.Sorted(maps.Keys(c.ops)) {
+			o, text := c.ops[seq], ""
+			for _, m := range o.members {
+				if m == nil || m.seat.ep.id >= n.ranks || calls[m.seat.ep.id] != "" {
+					continue
+				}
+				if text == "" {
+					text = "in " + n.opText(c, o, seq)
+				}
+				calls[m.seat.ep.id] = text
+			}
+		}
+	}
+	for _, w := range n.MessageWaits() {
+		if calls[w.Rank] == "" {
+			calls[w.Rank] = "waiting for " + n.messageText(n.ends[w.Rank])
+		}
+	}
+	return calls
+}
+
+// opText names an operation.
+func (n *Node) opText(c *comm, o *op, seq uint64) string {
+	return fmt.Sprintf("%s, operation %d of %s", n.text(c, o.call, o.root), seq, n.name(c))
 }

@@ -132,7 +132,7 @@ const (
 	InUse                    // everyone: ranks use the service
 	Where                    // agents: process Src asks process Dst where Count members from rank Off on are
 	There                    // agents: the answer, in Body
-	NoFence                  // everyone: no fence of the world from number Seq on will be complete, for the reason in Body
+	NoFence                  // everyone: no fence of the world from number Seq on will be complete, for the reason in Body: Fn 0 for those who wait over the tree, 1 by PMI, too
 	Cluster                  // rank to agent: request Seq for the switch clusters of rank Dst of the world; agent to rank: they are in Body
 	Schedule                 // rank to agent: request Seq for the rank's part of the schedule of the algorithm named in Body, of Size bytes; agent to rank: of Size stages, in Body
 	Called                   // agents: operation Seq is Op, Fn, Size, its root member Dst, of rank Src, as the members of the ranks in Body call it

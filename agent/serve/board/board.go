@@ -5,6 +5,7 @@ package board
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/cache"
@@ -48,8 +49,9 @@ type Board struct {
 	// NoImages is why there are no files of the board's state; nil if there are.
 	NoImages error
 	// Over, if not nil, tells why the fence under way, or to come, will not be
-	// complete; "" if it may be.
-	Over func() string
+	// complete for those who wait over the tree; "" if it may be. OverByPMI is for those
+	// who wait by PMI: where it has a reason, Over has one.
+	Over, OverByPMI func() string
 }
 
 // memberShift is where a token has the number of the member that asks.
@@ -61,7 +63,14 @@ func New(w *serve.World, watch Watcher) (*Board, error) {
 	if node < 0 {
 		node = cache.NoNode
 	}
+	below := make([]int, w.Children) // both count children from 0
+	for _, x := range w.Blocks {
+		if n, _ := slices.BinarySearch(w.Hosts, x.Host); w.Toward[n] >= 0 {
+			below[w.Toward[n]] += x.Count
+		}
+	}
 	b, err := cache.New(cache.Config{
+		Below: below, Lacking: slices.Contains(w.Toward, serve.Gone),
 		Policy: w.Launch.Cache, Root: w.Root, Children: w.Children, LocalRanks: len(w.Ranks), Size: w.Size,
 		World: w.KVSName, Nodes: len(w.Hosts), Node: node, Budget: w.Launch.CacheBytes,
 		MaxMessage: tree.MaxMessage,
@@ -154,13 +163,23 @@ func (b *Board) Enter(r *serve.Rank) (ok bool) {
 	return true
 }
 
-// FencesOver is why the fence under way, or to come, will not be complete; "" if it
-// may be.
-func (b *Board) FencesOver() string {
-	if b.Over == nil {
+// FencesOver is why the fence under way, or to come, will not be complete for those
+// who wait over the tree; "" if it may be.
+func (b *Board) FencesOver() string { return reasonOf(b.Over) }
+
+// FencesOverByPMI is the same for those who wait by PMI. A nil board has none.
+func (b *Board) FencesOverByPMI() string {
+	if b == nil {
 		return ""
 	}
-	return b.Over()
+	return reasonOf(b.OverByPMI)
+}
+
+func reasonOf(f func() string) string {
+	if f == nil {
+		return ""
+	}
+	return f()
 }
 
 // MayEnter tells whether a rank may enter fences through another member than s.

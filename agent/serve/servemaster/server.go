@@ -88,6 +88,10 @@ func (s *Server) Kinds() []tree.Kind { return []tree.Kind{overlay.KindMaster} }
 
 // Message takes what rank 0's node has said.
 func (s *Server) Message(m serve.Message) error {
+	// A neighbor that is not on the way to rank 0's node cannot know.
+	if at := s.w.Toward[s.w.NodeOf(0)]; at != serve.Direction(m.Neighbor) {
+		return fmt.Errorf("a place to meet of world %d, whose rank 0 is elsewhere", s.w.ID)
+	}
 	if s.known {
 		return fmt.Errorf("a second place to meet of world %d", s.w.ID)
 	}

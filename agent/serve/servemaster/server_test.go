@@ -80,4 +80,13 @@ func TestANodeThatSaysNonsenseIsRefused(t *testing.T) {
 	require.NoError(t, say(""), "no place is known")
 	require.ErrorContains(t, say("10.0.0.1:99"), "a second place to meet of world 3")
 	require.Empty(t, s.Env(nil))
+
+	// Only who is on the way to rank 0 can know.
+	n = servetest.New(t, 3, nil, 1, 1, 1)
+	for node, from := range map[int]serve.Neighbor{0: 0, 1: 0} {
+		m := overlay.Message{Header: tree.Header{Kind: overlay.KindMaster}, Body: []byte("10.0.0.1:99")}
+		s := servemaster.New(n.Nodes[node].World)
+		require.ErrorContains(t, s.Message(serve.Message{Message: m, Neighbor: from}), "whose rank 0 is elsewhere")
+		require.Empty(t, s.Env(nil))
+	}
 }

@@ -18,11 +18,11 @@ const drainAccepts = 1024
 
 // Hear reads what ranks have said by now, and where they abort.
 func (s *Server) Hear(ranks ...*serve.Rank) {
-	if s.listener < 0 {
+	if !s.door.Open() {
 		return
 	}
 	for most := drainAccepts; most > 0; {
-		n := s.accept(min(most, acceptBatch))
+		n := s.door.Take(most)
 		if most -= n; n == 0 {
 			break
 		}

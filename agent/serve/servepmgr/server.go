@@ -3,10 +3,9 @@
 package servepmgr
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
-	"net/netip"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,17 +24,15 @@ import (
 type Server struct {
 	serve.Idle
 	treeEnd
-	w        *serve.World
-	server   *pmgr.Server // nil where no rank is
-	out      pmgr.Effects
-	listener int // -1 when closed
-	at       netip.AddrPort
-	conns    map[int]*conn // by descriptor
-	byRank   map[job.Rank]*conn
-	words    map[job.Rank]*pmgr.Abort // of ranks that are said to abort, by nobody knows whom
-	trees    bool                     // clients build trees of their own
-	most     int                      // connections that may not yet have said whose they are
-	refused  serve.Refusals
+	w      *serve.World
+	server *pmgr.Server // nil where no rank is
+	out    pmgr.Effects
+	door   *serve.Door   // nil before it is opened
+	conns  map[int]*conn // by descriptor
+	byRank map[job.Rank]*conn
+	words  map[job.Rank]*pmgr.Abort // of ranks that are said to abort, by nobody knows whom
+	trees  bool                     // clients build trees of their own
+	most   int                      // connections that may not yet have said whose they are
 }
 
 // conn is one connection; its number is the descriptor.
@@ -47,11 +44,12 @@ type conn struct {
 	out     []byte
 	reading bool // what the poller watches for
 	writing bool
+	heard   time.Time // when something was read from it last
 }
 
 // New makes the server of w at this node, which uses the tree's service.
 func New(w *serve.World, t *servetree.Server) *Server {
-	s := &Server{w: w, listener: -1, conns: map[int]*conn{}, byRank: map[job.Rank]*conn{}, words: map[job.Rank]*pmgr.Abort{}, most: len(w.Ranks) + serve.MoreCallers}
+	s := &Server{w: w, conns: map[int]*conn{}, byRank: map[job.Rank]*conn{}, words: map[job.Rank]*pmgr.Abort{}, most: len(w.Ranks) + serve.MoreCallers}
 	s.trees = s.clientTrees()
 	s.join(t)
 	return s
@@ -71,11 +69,8 @@ func (s *Server) open() (err error) {
 	if s.server, err = pmgr.New(pmgr.World{Nodes: nodes, Node: int(s.w.Self), Trees: s.trees}); err != nil {
 		return err
 	}
-	if s.listener, s.at, err = unix.ListenLoopback(); err != nil {
-		s.listener = -1
-		return err
-	}
-	return s.w.Watch(s.listener, door{s})
+	s.door, err = serve.OpenDoor(s.w, "PMGR", s.enter)
+	return err
 }
 
 // Env is what ranks are told: of each its number, and env.
@@ -93,7 +88,7 @@ func (s *Server) env() []string {
 	id := fnv.New32a()
 	id.Write([]byte(s.w.KVSName))
 	return []string{
-		"MPIRUN_HOST=" + s.at.Addr().String(), "MPIRUN_PORT=" + strconv.Itoa(int(s.at.Port())),
+		"MPIRUN_HOST=" + s.door.At.Addr().String(), "MPIRUN_PORT=" + strconv.Itoa(int(s.door.At.Port())),
 		"MPIRUN_NPROCS=" + strconv.Itoa(s.w.Size), "MPIRUN_ID=" + strconv.Itoa(int(id.Sum32()>>1|1)),
 		"MPIRUN_MPD=0", "MPIRUN_USE_TREES=0", "MPIRUN_SHM_ENABLE=0",
 	}
@@ -101,7 +96,7 @@ func (s *Server) env() []string {
 
 // Files are the ranks' connections, the listener, and connections that have not yet
 // said whose they are.
-func (s *Server) Files() (perRank, more int) { return 2, serve.MoreCallers + 1 }
+func (s *Server) Files() (perRank, more int) { return 2, serve.DoorFiles }
 
 // clientTrees tells whether the user wants the clients to build a tree of their
 // own.
@@ -112,16 +107,6 @@ func (s *Server) clientTrees() bool {
 	}
 	return slices.ContainsFunc(s.w.Launch.Env, wanted) ||
 		slices.ContainsFunc(s.w.Apps, func(app job.App) bool { return slices.ContainsFunc(app.Env, wanted) })
-}
-
-// door is the listener.
-type door struct{ *Server }
-
-// Ready takes connections.
-func (d door) Ready(unix.Ready, []byte) {
-	if d.listener >= 0 {
-		d.accept(acceptBatch)
-	}
 }
 
 // Ready serves a connection.
@@ -138,85 +123,39 @@ func (c *conn) Ready(on unix.Ready, buf []byte) {
 	}
 }
 
-const (
-	// acceptBatch is how many connections are taken in one turn of the event loop:
-	// anybody on the node can make more of them than there are descriptors.
-	acceptBatch = 16
-	// acceptPause is for how long none is taken when descriptors have run out.
-	acceptPause = 100 * time.Millisecond
-)
-
-// accept takes up to most of the connections that wait, and returns how many
-// there were.
-func (s *Server) accept(most int) int {
-	var fds []int
-	var peers []netip.AddrPort
-	for len(fds) < most {
-		fd, peer, err := unix.TryAccept(s.listener)
-		if err == unix.EAGAIN {
-			break
-		}
-		if unix.IsExhausted(err) {
-			s.pause(true)
-			break
-		}
-		if err != nil {
-			s.w.FailNode(job.PhasePMGR, fmt.Errorf("take a connection: %w", err))
-			s.Shut()
-			break
-		}
-		fds, peers = append(fds, fd), append(peers, peer)
+// enter takes a connection, of this user's if that is sure, or says why not. One that was closed
+// already is read at once, and so takes no place.
+func (s *Server) enter(fd int, sure bool) error {
+	if left, err := unix.Unread(fd); !sure && (left == 0 || err != nil) {
+		return errors.New("it was closed without a word")
 	}
-	if len(fds) == 0 {
-		return 0
-	}
-	owners, err := unix.PeerUIDs(s.at, peers)
 	unknown := 0
 	for _, c := range s.conns {
 		if !c.known {
 			unknown++
 		}
 	}
-	for i, fd := range fds {
-		uid, sure := owners[peers[i]]
-		refusal := err
-		c := &conn{server: s, fd: fd, reading: true}
-		switch {
-		case err != nil:
-		case sure && uid != os.Getuid():
-			refusal = fmt.Errorf("it is of user %d", uid)
-		case unknown >= s.most:
-			refusal = fmt.Errorf("%d others have not yet said whose they are", unknown)
-		default:
-			refusal = s.w.Watch(fd, c)
+	if sure && unknown >= s.most {
+		return fmt.Errorf("%d others have not yet said whose they are", unknown)
+	}
+	c := &conn{server: s, fd: fd, reading: true}
+	if err := s.w.Watch(fd, c); err != nil {
+		return err
+	}
+	s.conns[fd] = c
+	s.server.Open(pmgr.Conn(fd), sure)
+	if !sure {
+		buf := make([]byte, 4<<10)
+		serve.ByNow(fd, len(buf), func() bool { return s.read(c, buf) })
+		if s.conns[fd] == c { // what it was to be told it does not read any more
+			s.server.EOF(pmgr.Conn(fd), &s.out)
+			s.carry()
 		}
-		if refusal != nil {
-			unix.Close(fd)
-			s.refuse(refusal)
-			continue
+		if s.conns[fd] == c {
+			s.drop(c)
 		}
-		unknown++
-		s.conns[fd] = c
-		s.server.Open(pmgr.Conn(fd), sure)
 	}
-	return len(fds)
-}
-
-// pause has the listener left alone for a while, or watched again.
-func (s *Server) pause(on bool) {
-	if s.listener < 0 {
-		return // closed meanwhile
-	}
-	if err := s.w.Change(s.listener, !on, false); err != nil {
-		s.w.FailNode(job.PhasePMGR, err)
-	} else if on {
-		time.AfterFunc(acceptPause, func() { s.w.Post(func() { s.pause(false) }) })
-	}
-}
-
-// refuse tells the user why a connection was refused.
-func (s *Server) refuse(err error) {
-	s.w.Note(s.refused.Level(), "a connection to PMGR was refused: %v", err)
+	return nil
 }
 
 // read takes what came over a connection, and reports whether there may be
@@ -232,6 +171,7 @@ func (s *Server) read(c *conn, buf []byte) (more bool) {
 			s.out.Closes = append(s.out.Closes, pmgr.Conn(c.fd))
 		}
 	default:
+		c.heard = time.Now()
 		s.server.Receive(pmgr.Conn(c.fd), buf[:n], &s.out)
 		if s.server.Wants(pmgr.Conn(c.fd)) { // the packet is not whole: clients write head and data
 			unix.QuickAckFD(c.fd)
@@ -284,7 +224,7 @@ func (s *Server) carry() {
 		}
 	}
 	for _, x := range out.Refusals {
-		s.refuse(x.Err)
+		s.door.Refuse(x.Err)
 	}
 	for _, x := range out.Closes {
 		if c := s.conns[int(x)]; c != nil {
@@ -320,11 +260,10 @@ func (s *Server) carry() {
 
 // Shut ends listening and hangs up. Nothing is served any more.
 func (s *Server) Shut() {
-	if s.listener < 0 {
+	if !s.door.Open() {
 		return
 	}
-	s.w.CloseFD(s.listener)
-	s.listener = -1
+	s.door.Close()
 	for _, c := range s.conns {
 		s.server.EOF(pmgr.Conn(c.fd), &s.out)
 		s.drop(c)

@@ -1,6 +1,7 @@
 package servepmi
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -54,6 +55,9 @@ func (s *Server) tellGroup(to job.NodeID, g overlay.Group) error {
 func (s *Server) Message(m serve.Message) error {
 	g, err := overlay.As[overlay.Group](m.Message)
 	if err == nil {
+		err = s.judge(m.Node, g)
+	}
+	if err == nil {
 		err = s.takeGroup(m.Node, g)
 	}
 	if err == nil {
@@ -62,11 +66,29 @@ func (s *Server) Message(m serve.Message) error {
 	return err
 }
 
+// judge refuses what a node cannot have to say of a group: who is in it, its key says, so
+// that no node can have others wait for it, or not wait.
+func (s *Server) judge(from job.NodeID, g overlay.Group) error {
+	if s.groups == nil {
+		return errors.New("a message about a group in a world without groups")
+	}
+	members, err := pmi.GroupMembers(string(g.Key), s.w.Size)
+	if err != nil {
+		return fmt.Errorf("%.60q is no group of the world", g.Key)
+	}
+	nodes := nodesOf(s.w, members)
+	first, other := s.w.Self, from
+	if g.Need == 0 {
+		first, other = from, s.w.Self
+	}
+	if _, in := slices.BinarySearch(nodes, other); !in || nodes[0] != first || g.Need > 0 && g.Need != len(nodes) {
+		return fmt.Errorf("group %.60q is not of these nodes", g.Key)
+	}
+	return nil
+}
+
 // takeGroup counts a node in, or lets the ranks of this one go.
 func (s *Server) takeGroup(from job.NodeID, g overlay.Group) error {
-	if s.groups == nil {
-		return fmt.Errorf("a message about a group from node %d in a world without groups", from)
-	}
 	if g.Need == 0 {
 		s.groups.Learn(g.Entries)
 		s.pmi.GroupDone(string(g.Key), &s.out)

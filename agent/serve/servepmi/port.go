@@ -3,11 +3,7 @@ package servepmi
 import (
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"os"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/golaunch/golaunch/agent/serve"
@@ -19,152 +15,30 @@ import (
 // is, before it is closed.
 const callTimeout = 10 * time.Second
 
-// pmiPort is the listener on the loopback interface where ranks connect that
-// are not handed a descriptor (--pmi-port). It takes connections of this user
-// only, one for each local rank, and closes when all are in.
-type pmiPort struct {
-	listener net.Listener
-	server   *OnPort
-	most     int // connections that may not yet have said whose they are
-
-	// The event loop's.
-	waiting  int // local ranks that have not called
-	refusals serve.Refusals
-
-	mu      sync.Mutex
-	callers map[net.Conn]bool // that have not said whose they are; nil after close
-}
-
-// openPMIPort listens for n ranks.
-func openPMIPort(n int, s *OnPort) (*pmiPort, error) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("listen for ranks: %w", err)
-	}
-	p := &pmiPort{listener: l, server: s, most: n + serve.MoreCallers, waiting: n, callers: map[net.Conn]bool{}}
-	go p.accept() // ends with close
-	return p, nil
-}
-
-func (p *pmiPort) address() string { return p.listener.Addr().String() }
-
-func (p *pmiPort) accept() {
-	for {
-		c, err := p.listener.Accept()
-		switch {
-		case errors.Is(err, net.ErrClosed):
-			return
-		case err != nil: // out of descriptors, or the caller has gone again
-			time.Sleep(10 * time.Millisecond) //nolint:forbidigo // nothing tells when there are descriptors again
-			continue
-		}
-		uid, err := unix.PeerUID(c)
-		switch {
-		case err != nil:
-			p.refuse(c, err)
-		case uid != os.Getuid():
-			p.refuse(c, fmt.Errorf("it is of user %d", uid))
-		case !p.hold(c):
-			p.refuse(c, fmt.Errorf("%d others have not yet said whose they are", p.most))
-		default:
-			go p.greet(c.(*net.TCPConn)) // ends with callTimeout at the latest
-		}
-	}
-}
-
-// refuse closes a connection and has that told.
-func (p *pmiPort) refuse(c net.Conn, err error) {
-	c.Close()
-	p.server.w.Post(func() { p.server.refused(fmt.Errorf("a connection to PMI_PORT was refused: %w", err)) })
-}
-
-// hold counts a connection in until release, if there is room.
-func (p *pmiPort) hold(c net.Conn) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.callers == nil || len(p.callers) >= p.most {
-		return false
-	}
-	p.callers[c] = true
-	return true
-}
-
-// release reports whether the port is still open.
-func (p *pmiPort) release(c net.Conn) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	open := p.callers != nil
-	delete(p.callers, c)
-	return open
-}
-
-// greet reads whose connection this is.
-func (p *pmiPort) greet(c *net.TCPConn) {
-	caller, err := identify(c)
-	if !p.release(c) {
-		c.Close()
-		return
-	}
-	if err != nil {
-		_, _ = c.Write([]byte(pmi.RefuseInitack)) // who cannot read it is refused all the same
-		p.refuse(c, err)
-		return
-	}
-	fd, err := unix.Detach(c)
-	if err != nil {
-		p.refuse(c, err)
-		return
-	}
-	p.server.w.Post(func() { p.server.called(caller, fd) })
-}
-
-// identify reads until a connection has said whose it is.
-func identify(c net.Conn) (*pmi.Caller, error) {
-	if err := c.SetDeadline(time.Now().Add(callTimeout)); err != nil {
-		return nil, err
-	}
-	caller := new(pmi.Caller)
-	buf := make([]byte, 4<<10)
-	for {
-		n, err := c.Read(buf)
-		answer, known, cerr := caller.Receive(buf[:n])
-		switch {
-		case cerr != nil:
-			return nil, cerr
-		case known:
-			return caller, nil
-		case err != nil:
-			return nil, fmt.Errorf("it did not say whose it is: %w", err)
-		}
-		if _, err := io.WriteString(c, answer); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// close ends listening, and what has not yet said whose it is.
-func (p *pmiPort) close() {
-	p.listener.Close()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for c := range p.callers {
-		c.Close()
-	}
-	p.callers = nil
-}
-
 // OnPort is the PMI server of ranks that connect to a port of the loopback
-// interface.
+// interface, as they are not handed a descriptor (--pmi-port). It takes connections of
+// this user only, one for each local rank, and stops listening when all are in.
 type OnPort struct {
 	*Server
-	port *pmiPort // nil until Open
-	over bool
+	door    *serve.Door // nil until Open
+	waiting int         // local ranks that have not called
+	callers map[*caller]bool
+}
+
+// caller is a connection to the port, and once it has said whose it is a rank's.
+type caller struct {
+	s    *OnPort
+	fd   int
+	said pmi.Caller
+	late *time.Timer // until it is closed if it has not said whose it is
+	rank *conn       // nil until then
 }
 
 // Open listens for the local ranks.
 func (s *OnPort) Open(ready func(error)) {
 	var err error
-	s.port, err = openPMIPort(len(s.w.Ranks), s)
+	s.waiting, s.callers = len(s.w.Ranks), map[*caller]bool{}
+	s.door, err = serve.OpenDoor(s.w, "PMI_PORT", s.enter)
 	ready(err)
 }
 
@@ -173,17 +47,25 @@ func (s *OnPort) Env(r *serve.Rank) []string {
 	if r != nil {
 		return []string{"PMI_ID=" + strconv.Itoa(int(r.Number))}
 	}
-	return []string{"PMI_PORT=" + s.port.address()}
+	return []string{"PMI_PORT=" + s.door.At.String()}
 }
 
-// Files are the ranks' connections, the listener, and connections that have not yet
-// said whose they are.
-func (s *OnPort) Files() (perRank, more int) { return 2, serve.MoreCallers + 1 }
+// Files are the ranks' connections, the sockets that they were started with, the
+// listener, and connections that have not yet said whose they are.
+func (s *OnPort) Files() (perRank, more int) { return 3, serve.DoorFiles }
 
-// Shut ends listening.
+// Socket keeps the socket that the rank was started with, over which nothing is said: it
+// tells the warden when the rank ended.
+func (s *OnPort) Socket(r *serve.Rank, fd int) (taken bool, err error) {
+	s.conns[r.Number].kept = fd
+	return true, nil
+}
+
+// Shut ends listening, and what has not yet said whose it is.
 func (s *OnPort) Shut() {
-	if s.port != nil {
-		s.port.close()
+	s.door.Close()
+	for c := range s.callers {
+		c.end()
 	}
 }
 
@@ -191,31 +73,88 @@ func (s *OnPort) Shut() {
 func (s *OnPort) Close() {
 	s.Shut()
 	s.Server.Close()
-	s.over = true
+}
+
+// enter takes a connection of this user's, or says why not.
+func (s *OnPort) enter(fd int, sure bool) error {
+	most := len(s.w.Ranks) + serve.MoreCallers
+	if !sure {
+		return errors.New("it was closed before it could be seen whose it is")
+	}
+	if len(s.callers) >= most {
+		return fmt.Errorf("%d others have not yet said whose they are", most)
+	}
+	c := &caller{s: s, fd: fd}
+	if err := s.w.Watch(fd, c); err != nil {
+		return err
+	}
+	s.callers[c] = true
+	c.late = time.AfterFunc(callTimeout, func() {
+		s.w.Post(func() {
+			if s.callers[c] {
+				c.refuse(fmt.Errorf("it did not say whose it is within %v", callTimeout))
+			}
+		})
+	})
+	return nil
+}
+
+// Ready serves the connection.
+func (c *caller) Ready(on unix.Ready, buf []byte) {
+	if c.rank != nil {
+		c.rank.Ready(on, buf)
+	} else if c.s.callers[c] {
+		c.read(buf)
+	}
+}
+
+// read reads whose connection it is.
+func (c *caller) read(buf []byte) {
+	n, err := unix.TryRecv(c.fd, buf)
+	if err == unix.EAGAIN {
+		return
+	}
+	if err != nil {
+		c.refuse(fmt.Errorf("it did not say whose it is: %w", err))
+		return
+	}
+	answer, known, err := c.said.Receive(buf[:n])
+	switch {
+	case err != nil:
+		c.refuse(err)
+	case known:
+		c.s.called(c)
+	default:
+		_, _ = unix.TrySend(c.fd, []byte(answer)) // of few bytes; reading shows who has gone
+	}
+}
+
+// refuse tells the caller and the user.
+func (c *caller) refuse(why error) {
+	_, _ = unix.TrySend(c.fd, []byte(pmi.RefuseInitack)) // who cannot read it is refused all the same
+	c.end()
+	c.s.door.Refuse(why)
+}
+
+// end closes a connection of which is not known whose it is.
+func (c *caller) end() {
+	c.late.Stop()
+	delete(c.s.callers, c)
+	c.s.w.CloseFD(c.fd)
 }
 
 // called gives a rank its connection.
-func (s *OnPort) called(caller *pmi.Caller, fd int) {
-	if s.over {
-		unix.Close(fd)
+func (s *OnPort) called(c *caller) {
+	if err := s.pmi.Attach(&c.said, &s.out); err != nil {
+		c.refuse(err)
 		return
 	}
-	if err := s.pmi.Attach(caller, &s.out); err != nil {
-		_, _ = unix.TrySend(fd, []byte(pmi.RefuseInitack))
-		unix.Close(fd)
-		s.refused(fmt.Errorf("a connection to PMI_PORT was refused: %w", err))
-		return
-	}
-	if s.port.waiting--; s.port.waiting == 0 {
-		s.port.close()
-	}
-	if err := s.attach(s.conns[caller.Rank].rank, fd); err != nil {
-		s.w.FailNode("start", err)
+	c.late.Stop()
+	delete(s.callers, c)
+	c.rank = s.conns[c.said.Rank]
+	c.rank.fd = c.fd
+	if s.waiting--; s.waiting == 0 {
+		s.Shut()
 	}
 	s.Settle()
-}
-
-// refused tells the user why a connection was refused.
-func (s *OnPort) refused(err error) {
-	s.w.Note(s.port.refusals.Level(), "%v", err)
 }

@@ -6,6 +6,7 @@ package servepmi
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/agent/serve/board"
@@ -29,23 +30,28 @@ type Beyond interface {
 // Server is what both PMI servers have in common.
 type Server struct {
 	serve.Idle
-	w      *serve.World
-	seat   board.Seat
-	beyond Beyond
-	pmi    *pmi.Server
-	out    pmi.Effects
-	busy   bool          // Settle is under way
-	groups *cache.Groups // nil where barriers of groups are not granted
-	conns  map[job.Rank]*conn
+	w       *serve.World
+	seat    board.Seat
+	beyond  Beyond
+	pmi     *pmi.Server
+	out     pmi.Effects
+	busy    bool          // Settle is under way
+	failing string        // why fences fail, as the user was told
+	groups  *cache.Groups // nil where barriers of groups are not granted
+	conns   map[job.Rank]*conn
 }
 
 // conn is a rank's connection.
 type conn struct {
 	*Server
 	rank    *serve.Rank
-	fd      int    // -1 when closed
-	replies []byte // that the socket had no room for
-	retired bool   // the rank was seen to have finalised
+	fd      int       // -1 when closed
+	kept    int       // the agent's end of the socket that the rank was started with, until the rank was reaped; -1 for none
+	replies []byte    // that the socket had no room for
+	retired bool      // the rank was seen to have finalised
+	heard   time.Time // when the rank has said something last
+
+	inherited bool // fd is that socket
 }
 
 // New makes the PMI server of the local ranks of w, of which there is one at least.
@@ -55,9 +61,9 @@ func New(w *serve.World, b *board.Board, beyond Beyond) (*Server, error) {
 	local := make([]job.Rank, len(w.Ranks))
 	for i, r := range w.Ranks {
 		local[i] = r.Number
-		s.conns[r.Number] = &conn{Server: s, rank: r, fd: -1}
+		s.conns[r.Number] = &conn{Server: s, rank: r, fd: -1, kept: -1}
 	}
-	if w.Launch.PMIVersion == "1.2" {
+	if w.Launch.PMIVersion == pmi.VersionGroups {
 		s.groups = cache.NewGroups(w.Self)
 		b.NoImages = errors.New("barriers of groups bring newer values than the last fence")
 	}
@@ -115,9 +121,12 @@ func (s *Server) Judge(r *serve.Rank, ok bool) *job.Failure {
 // Close closes the connections.
 func (s *Server) Close() {
 	for _, c := range s.conns {
-		c.close()
+		c.letGo()
 	}
 }
+
+// Ended lets go of what the rank has left.
+func (s *Server) Ended(r *serve.Rank) { s.conns[r.Number].letGo() }
 
 // attach gives a rank its connection.
 func (s *Server) attach(r *serve.Rank, fd int) error {
@@ -151,6 +160,7 @@ func (c *conn) read(buf []byte) (more bool) {
 		c.close()
 	default:
 		c.rank.Heard++
+		c.heard = time.Now()
 		c.pmi.Receive(c.rank.Number, buf[:n], &c.out)
 	}
 	c.Settle()
@@ -161,10 +171,27 @@ func (c *conn) read(buf []byte) (more bool) {
 	return n == len(buf)
 }
 
+// close ends the conversation. The socket that the rank was started with stays open until the
+// rank was reaped: it tells the warden when the rank ended (proc.Started).
 func (c *conn) close() {
-	if c.fd >= 0 {
+	switch {
+	case c.fd < 0:
+		return
+	case c.inherited:
+		c.w.Forget(c.fd)
+		c.kept = c.fd
+	default:
 		c.w.CloseFD(c.fd)
-		c.fd = -1
+	}
+	c.fd = -1
+}
+
+// letGo ends everything with a rank that has ended.
+func (c *conn) letGo() {
+	c.close()
+	if c.kept >= 0 {
+		unix.Close(c.kept)
+		c.kept = -1
 	}
 }
 
@@ -229,7 +256,7 @@ func (s *Server) request(q *pmi.Request) {
 	case pmi.Get:
 		s.get(q)
 	case pmi.Fence:
-		if !s.seat.Enter(r) {
+		if s.seat.FencesOverByPMI() == "" && !s.seat.Enter(r) { // else it fails in the next Turn
 			s.fail(q.Rank, job.Failure{Class: job.CauseProtocol, Text: board.ErrFencing.Error()})
 		}
 	case pmi.Publish, pmi.Unpublish, pmi.Lookup:
@@ -244,8 +271,9 @@ func (s *Server) request(q *pmi.Request) {
 		m, err := s.seat.Image()
 		s.pmi.MapDone(q.Rank, m, err, &s.out)
 	default: // it would wait for ever
-		s.fail(q.Rank, job.Failure{Class: job.CauseProtocol, Text: fmt.Sprintf("no agent carries out %v, which its request takes: that is golaunch's fault", q.Op)})
-		s.conns[q.Rank].close()
+		text := fmt.Sprintf("no agent carries out %v, which its request takes: that is golaunch's fault", q.Op)
+		s.fail(q.Rank, job.Failure{Class: job.CauseProtocol, Text: text})
+		s.conns[q.Rank].letGo()
 	}
 }
 
@@ -281,6 +309,38 @@ func (s *Server) Fenced() {
 		s.groups.Fenced()
 	}
 	s.pmi.FenceDone(&s.out)
+}
+
+// Fencing reports local ranks that wait in a fence.
+func (s *Server) Fencing() bool { return s != nil && s.pmi.Fencing() }
+
+// Turn has fences fail that cannot complete, as a rank has ended that has not entered
+// them.
+func (s *Server) Turn() (some bool) {
+	why := s.seat.FencesOverByPMI()
+	if why == "" || !s.pmi.Fencing() {
+		return false
+	}
+	if s.failing != why {
+		s.failing = why
+		s.w.Note(overlay.NoteAlways, "%s: %s", why, s.fails())
+	}
+	for _, r := range s.w.Ranks {
+		r.Told = r.Told || r.Fencing
+	}
+	s.pmi.FencesFail(why, &s.out)
+	s.Settle()
+	return true
+}
+
+// fails says what fails for local ranks.
+func (s *Server) fails() string {
+	for _, r := range s.w.Ranks {
+		if r.Fencing && s.pmi.Phase(r.Number) == pmi.InInit {
+			return "MPI_Init, which needs all ranks, fails for the others (what is no MPI program is to be started by a golaunch of its own)"
+		}
+	}
+	return "the fence that others wait in (MPI_Finalize, or another of PMI) cannot complete, and fails for them"
 }
 
 // Enters tells whether a rank may enter fences by PMI.

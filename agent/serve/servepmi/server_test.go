@@ -13,9 +13,11 @@ import (
 	"github.com/golaunch/golaunch/agent/serve/board"
 	"github.com/golaunch/golaunch/agent/serve/servetest"
 	"github.com/golaunch/golaunch/cache"
+	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/pmi"
+	"github.com/golaunch/golaunch/tree"
 )
 
 // quiet watches no fences.
@@ -70,8 +72,6 @@ func newWorld(t *testing.T, launch *overlay.Launch, perNode ...int) *world {
 		s, err := New(x.World, b, &w.beyond)
 		require.NoError(t, err)
 		door := OnDescriptor{s}
-		require.Equal(t, []string{"PMI_FD=3"}, door.Env(nil))
-		require.Empty(t, door.Env(x.Ranks[0]))
 		for _, r := range x.Ranks {
 			mine, its := socketPair(t)
 			w.ranks[r.Number] = mine
@@ -182,6 +182,39 @@ func TestGroupsOfTwoNodes(t *testing.T) {
 	require.Empty(t, w.Nodes[0].Failures)
 }
 
+// Who is in a group its key says. A node that says otherwise, or enters one that it is not
+// in, is refused, and what the group's own nodes say counts as before.
+func TestWhoIsInAGroup(t *testing.T) {
+	w := newWorld(t, &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB, PMIVersion: "1.2"}, Universe: -1}, 1, 1, 1, 1)
+	tell := func(from job.NodeID, g overlay.Group) error {
+		m := overlay.Message{Header: tree.Header{Kind: overlay.KindGroup}, Value: g, Body: overlay.Encode(g)}
+		return w.servers[0].Message(serve.Message{Message: m, Node: from})
+	}
+	group := []byte("0,2:1")
+	for name, x := range map[string]struct {
+		from job.NodeID
+		g    overlay.Group
+	}{
+		"not in it":             {1, overlay.Group{Key: group, Need: 2}},
+		"of fewer nodes":        {2, overlay.Group{Key: group, Need: 1}},
+		"of more nodes":         {2, overlay.Group{Key: group, Need: 3}},
+		"to one that is not in": {2, overlay.Group{Key: []byte("1,2:1"), Need: 2}},
+		"over, by the last":     {2, overlay.Group{Key: group}},
+		"no group":              {2, overlay.Group{Key: []byte("2,0:1"), Need: 2}},
+		"beyond the world":      {2, overlay.Group{Key: []byte("0,4:1"), Need: 2}},
+	} {
+		require.Error(t, tell(x.from, x.g), name)
+	}
+	for r := job.Rank(0); r < 3; r++ {
+		w.ask(r, "cmd=init pmi_version=1 pmi_subversion=2")
+	}
+	w.say(0, "cmd=barrier_in group=0,2:1")
+	w.say(2, "cmd=barrier_in group=0,2:1")
+	require.Contains(t, w.hear(0), "barrier_out")
+	require.Contains(t, w.hear(2), "barrier_out")
+	require.Empty(t, w.Nodes[0].Failures)
+}
+
 func TestNodesOfDealtOutRanks(t *testing.T) {
 	v := &serve.World{Hosts: []job.HostIndex{3, 5, 9}}
 	for rank, h := range []job.HostIndex{5, 3, 3, 9, 5, 3} {
@@ -238,6 +271,30 @@ func TestOperationsThatNobodyCarriesOut(t *testing.T) {
 	n, err := syscall.Read(w.ranks[0], make([]byte, 1))
 	require.NoError(t, err)
 	require.Zero(t, n, "the rank reads the end of its connection")
+}
+
+// The socket that a rank was started with is closed when the rank was reaped, and not at its end
+// of file: until then it shows the warden when that was.
+func TestTheSocketIsKeptUntilTheReap(t *testing.T) {
+	w := newWorld(t, nil, 1)
+	w.ask(0, initLine)
+	s := w.servers[0]
+	fd := s.conns[0].fd
+	require.NoError(t, syscall.Close(w.ranks[0]))
+	w.Run(func() bool { return s.conns[0].fd < 0 })
+	require.True(t, unix.IsStreamSocket(fd))
+	OnDescriptor{s}.Ended(w.Nodes[0].Ranks[0])
+	require.False(t, unix.IsStreamSocket(fd))
+
+	port := OnPort{Server: s} // over which nothing is said
+	mine, its := socketPair(t)
+	taken, err := port.Socket(w.Nodes[0].Ranks[0], its)
+	require.NoError(t, err)
+	require.True(t, taken)
+	port.Ended(w.Nodes[0].Ranks[0])
+	n, err := syscall.Read(mine, make([]byte, 1))
+	require.NoError(t, err)
+	require.Zero(t, n)
 }
 
 // What a rank says while it is heard for the last time is not waited for: it may go on

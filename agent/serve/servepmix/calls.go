@@ -2,6 +2,7 @@ package servepmix
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
@@ -13,22 +14,24 @@ type call struct {
 	helper  *helper
 	request uint32
 	kind    pmix.Kind
+	procs   []pmix.Proc // whose it is, or who take part in it
+	since   time.Time
 }
 
-// call passes a request on to the root.
-func (l *Local) call(h *helper, f pmix.Frame, count int) {
+// call passes a request of processes on to the root.
+func (l *Local) call(h *helper, f pmix.Frame, procs []pmix.Proc, count int) {
 	frame := pmix.Append(nil, f.Request, f.Body)
 	if len(frame) > maxBlob {
 		h.reply(f.Request, failed(f.Kind, pmix.OutOfResource))
 		return
 	}
-	l.agent.ToRoot(overlay.PMIxCall{Host: l.host, Number: l.noteCall(h, f), Count: count, Frame: frame})
+	l.agent.ToRoot(overlay.PMIxCall{Host: l.host, Number: l.noteCall(h, f, procs), Count: count, Frame: frame})
 }
 
 // noteCall has a request wait for its answer.
-func (l *Local) noteCall(h *helper, f pmix.Frame) (number uint32) {
+func (l *Local) noteCall(h *helper, f pmix.Frame, procs []pmix.Proc) (number uint32) {
 	l.last++
-	l.calls[l.last] = call{h, f.Request, f.Kind}
+	l.calls[l.last] = call{h, f.Request, f.Kind, procs, time.Now()}
 	return l.last
 }
 
@@ -90,7 +93,7 @@ func (l *Local) meet(h *helper, f pmix.Frame, procs []pmix.Proc, with func(procs
 			}
 		}
 	}
-	l.call(h, f, count)
+	l.call(h, f, procs, count)
 }
 
 // Answered takes what the root says, of a call where number is one's. An error says that
@@ -222,6 +225,6 @@ func (l *Local) spawn(h *helper, request uint32, s *Server, r *rank, b pmix.Spaw
 		return
 	}
 	r.Heard++
-	number := l.noteCall(h, pmix.Frame{Kind: pmix.KindSpawn, Request: request})
+	number := l.noteCall(h, pmix.Frame{Kind: pmix.KindSpawn, Request: request}, []pmix.Proc{s.proc(r.Number)})
 	l.agent.Spawn(job.RankID{World: s.w.ID, Rank: r.Number}, number, world)
 }

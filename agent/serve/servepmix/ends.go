@@ -5,6 +5,7 @@ import (
 
 	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/pmix"
 )
 
@@ -81,10 +82,10 @@ func (s *Server) noteTold(h *helper, status pmix.Status) {
 	}
 }
 
-// helperLost has nobody wait for the ranks of a helper.
+// helperLost has nobody wait for the ranks of a helper that live.
 func (s *Server) helperLost(h *helper) {
 	for i, p := range s.parts {
-		if p.helper == h && s.opened {
+		if p.helper == h && s.opened && p.living > 0 { // else it has left with its ranks
 			s.fences.leave(opening-1-i, pmix.LostConnection)
 		}
 	}
@@ -96,7 +97,7 @@ func (s *Server) tellLater(gone pmix.Gone) {
 	if s.quiet = append(s.quiet, gone); len(s.quiet) > 1 {
 		return // it goes with the first
 	}
-	s.local.agent.After(holdEnds, func() {
+	s.local.agent.After(serve.HoldEnds, func() {
 		quiet := s.quiet
 		s.quiet = nil
 		if s.closed() || s.w.Ending() {
@@ -108,7 +109,8 @@ func (s *Server) tellLater(gone pmix.Gone) {
 	})
 }
 
-// Ended has nobody wait for a rank.
+// Ended has nobody wait for a rank. It may be called again, for a helper that did not know of
+// the rank before.
 func (s *Server) Ended(r *serve.Rank) {
 	x := s.ranks[r.Number]
 	if x == nil {
@@ -125,6 +127,10 @@ func (s *Server) Ended(r *serve.Rank) {
 	}
 	gone := pmix.Gone{Proc: s.proc(r.Number)}
 	x.helper.say(gone)
+	if x.counted {
+		return
+	}
+	x.counted = true
 	switch failed := x.connected && !x.finalized; {
 	case s.w.Ending(): // all are about to be gone
 	case failed:
@@ -134,7 +140,48 @@ func (s *Server) Ended(r *serve.Rank) {
 	default:
 		s.tellLater(gone)
 	}
-	if x.living--; x.living == 0 {
-		s.fences.leave(opening-1-slices.Index(s.parts, x.part), pmix.ProcTerminated)
+	x.living--
+	if x.connected && !x.finalized || s.Over == nil {
+		s.outOfFences(x.part)
+	} else {
+		s.leavers = append(s.leavers, x.part)
 	}
+}
+
+// outOfFences has the fences fail that a helper's ranks will not enter, as one of them has
+// ended. As long as others live, libpmix does without one that has died, and waits for
+// ever for one that has finalized.
+func (s *Server) outOfFences(p *part) {
+	member := opening - 1 - slices.Index(s.parts, p)
+	if p.living == 0 {
+		s.fences.leave(member, pmix.ProcTerminated)
+	} else if slices.ContainsFunc(p.ranks, func(r *rank) bool { return r.Exited && r.finalized }) {
+		s.fences.giveUp(s.fences.entered[member], pmix.ProcTerminated)
+	}
+}
+
+// Turn has those leave the fences that have ended as they should, once everyone is told
+// that they have, and tells the user, once, for which rank a fence has failed here.
+func (s *Server) Turn() (some bool) {
+	silent := s.late && !slices.ContainsFunc(s.w.Ranks, func(r *serve.Rank) bool { return !r.Exited })
+	if s.Over == nil || len(s.leavers) == 0 && (!s.failed || s.toldFailed) && !silent {
+		return false
+	}
+	why := s.Over()
+	if why == "" || s.w.Ending() {
+		return false
+	}
+	if silent { // nobody has come to speak it
+		s.late = false
+		s.fences.leave(opening, pmix.ProcTerminated)
+	}
+	for _, p := range s.leavers {
+		s.outOfFences(p)
+	}
+	s.leavers = nil
+	if s.failed && !s.toldFailed {
+		s.toldFailed = true
+		s.w.Note(overlay.NoteAlways, "%s: the PMIx fence that others wait in cannot complete, and fails for them", why)
+	}
+	return true
 }

@@ -40,7 +40,13 @@ type node struct {
 	queue   []func()
 	shown   []string
 	spawns  []spawn
-	dying   bool // the helper is about to end, and its socket does not show it
+
+	connected map[job.RankID]int // whose connections to the helper are
+	unknown   int
+	looked    int // how often it was asked
+
+	later bool // ranks of an app without a library may have one later
+	dying bool // the helper is about to end, and its socket does not show it
 }
 
 type spawn struct {
@@ -157,7 +163,13 @@ func (n *net) also(world int, name string, perNode ...int) {
 	}
 }
 
-func (x *node) InInit() {}
+func (x *node) Waiting() {}
+
+func (x *node) Connected(pid int) (of map[job.RankID]int, others int, err error) {
+	require.Equal(x.net.t, x.PID(""), pid)
+	x.looked++
+	return x.connected, x.unknown, nil
+}
 
 func (x *node) Say(r job.RankID, stderr bool, text string) {
 	x.shown = append(x.shown, fmt.Sprintf("%v %v %s", r, stderr, text))
@@ -172,6 +184,7 @@ func (x *node) ToNode(to job.HostIndex, m overlay.PMIxModex) {
 }
 
 func (x *node) Library(_, app int) string { return x.library(app) }
+func (x *node) Later(_, app int) bool     { return x.later && x.library(app) == "" }
 
 func (x *node) Dir(namespace string) (string, error) { return "/dir/" + namespace, nil }
 func (x *node) Forget(string)                        {}

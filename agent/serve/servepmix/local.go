@@ -21,6 +21,9 @@ type Helpers interface {
 	// Library says which libpmix the local ranks of an app use: a key, equal for equal
 	// helpers, or "" where they do not speak PMIx. It is known when servers open.
 	Library(world, app int) string
+	// Later reports an app whose local ranks may speak PMIx though Library is "": the first
+	// of them to begin decides (Server.Join).
+	Later(world, app int) bool
 	// Start starts the helper of a library. done is called later by the event loop, with
 	// the agent's end of a stream socket, non-blocking, or an error. The helper's later
 	// death comes as Local.HelperEnded.
@@ -45,12 +48,16 @@ type Agent interface {
 	CloseFD(fd int)
 	Note(level int, format string, args ...any)
 	FailNode(phase string, err error)
-	// InInit is told that a rank has begun, of a world that has had no fence yet.
-	InInit()
+	// Waiting is told that ranks may wait for others from now on, in a fence.
+	Waiting()
 	// Say shows the user what a rank wants shown.
 	Say(r job.RankID, stderr bool, text string)
 	// After has the event loop call f after a while, if the agent is not over by then.
 	After(d time.Duration, f func())
+
+	// Connected says how many TCP connections within this machine each rank of this node has
+	// to a process, and how many there are of which that is not known.
+	Connected(pid int) (of map[job.RankID]int, others int, err error)
 
 	// ToRoot passes a call on to the root; Answered has the answer.
 	ToRoot(c overlay.PMIxCall)
@@ -84,6 +91,7 @@ type Local struct {
 	calls     map[uint32]call
 	modexes   map[uint32]modex
 	known     map[string]*overlay.World // without ranks here, by namespace
+	looks     looks
 	over      bool
 }
 
@@ -93,14 +101,15 @@ var (
 	errLeft   = errors.New("it was told to end")
 )
 
+// errOver is why no helper learns of a world.
+var errOver = errors.New("the world is over")
+
 const (
 	// explainAfter is how long the reason may take for which a helper has ended.
 	explainAfter = 5 * time.Second
 	// holdAborts is how long an abort waits for the death of a process that has
 	// brought it about.
 	holdAborts = 300 * time.Millisecond
-	// holdEnds is how long the root need not know of ranks that have ended as they should.
-	holdEnds = time.Second
 )
 
 // NewLocal makes what a node has of PMIx. Helpers may be nil: nobody speaks it then.
@@ -203,11 +212,11 @@ func (l *Local) request(h *helper, f pmix.Frame) error {
 	case pmix.Group:
 		l.meet(h, f, b.Procs, func(procs []pmix.Proc) any { b.Procs = procs; return b })
 	case pmix.Publish:
-		return l.ofRank(h, f, b.Proc, func(_ *Server, r *rank) { r.published = true; l.call(h, f, 0) })
+		return l.ofRank(h, f, b.Proc, func(_ *Server, r *rank) { r.published = true; l.call(h, f, []pmix.Proc{b.Proc}, 0) })
 	case pmix.Lookup:
-		return l.ofRank(h, f, b.Proc, func(*Server, *rank) { l.call(h, f, 0) })
+		return l.ofRank(h, f, b.Proc, func(*Server, *rank) { l.call(h, f, []pmix.Proc{b.Proc}, 0) })
 	case pmix.Unpublish:
-		return l.ofRank(h, f, b.Proc, func(*Server, *rank) { l.call(h, f, 0) })
+		return l.ofRank(h, f, b.Proc, func(*Server, *rank) { l.call(h, f, []pmix.Proc{b.Proc}, 0) })
 	case pmix.Spawn:
 		return l.ofRank(h, f, b.Proc, func(s *Server, r *rank) { l.spawn(h, f.Request, s, r, b) })
 	case pmix.Event:
@@ -217,8 +226,10 @@ func (l *Local) request(h *helper, f pmix.Frame) error {
 	case pmix.Client:
 		return l.ofRank(h, f, b.Proc, func(s *Server, r *rank) {
 			r.Heard++
+			r.heard = time.Now()
+			l.claimed(h, s, r, b.Finalized)
 			if r.connected, r.finalized = true, b.Finalized; s.InInit(r.Rank) && s.w.Size > 1 {
-				l.agent.InInit()
+				l.agent.Waiting()
 			}
 		})
 	case pmix.Log:

@@ -1,7 +1,7 @@
 package servepmix
 
 import (
-	"fmt"
+	"errors"
 	"time"
 
 	"github.com/golaunch/golaunch/job"
@@ -14,6 +14,8 @@ type modex struct {
 	helper  *helper
 	request uint32
 	host    job.HostIndex // that is asked
+	of      pmix.Proc
+	since   time.Time
 }
 
 // mostModexes bounds the direct modexes of a node's helpers that wait for other nodes, and
@@ -36,7 +38,7 @@ func (l *Local) modex(h *helper, request uint32, m pmix.Modex) {
 	}
 	l.last++
 	number := l.last
-	l.modexes[number] = modex{h, request, host}
+	l.modexes[number] = modex{h, request, host, m.Proc, time.Now()}
 	l.agent.ToNode(host, overlay.PMIxModex{Number: number, Namespace: m.Proc.Namespace, Rank: job.Rank(m.Proc.Rank)})
 	if m.Timeout > 0 {
 		l.agent.After(time.Duration(m.Timeout)*time.Second, func() { l.modexDone(number, pmix.Timeout, nil) })
@@ -56,7 +58,7 @@ func (l *Local) Asked(from job.HostIndex, m overlay.PMIxModex) error {
 	if m.Answer {
 		// That a host is lost, any on the way to it says.
 		if x, waits := l.modexes[m.Number]; waits && x.host != from && m.Status != int32(pmix.Unreachable) {
-			return fmt.Errorf("host %d answers what host %d was asked", from, x.host)
+			return errors.New("it answers what another host was asked")
 		}
 		l.modexDone(m.Number, pmix.Status(m.Status), m.Blob)
 		return nil

@@ -44,10 +44,7 @@ func NewRoot(a Above) *Root {
 // Called takes a call of a node, which its link has vouched for. An error says that the
 // node broke the protocol.
 func (r *Root) Called(c overlay.PMIxCall) error {
-	f, n, err := pmix.Next(c.Frame)
-	if err == nil && n != len(c.Frame) {
-		err = fmt.Errorf("a frame of %d bytes in %d", n, len(c.Frame))
-	}
+	f, err := c.Parse()
 	if err != nil {
 		return err
 	}
@@ -95,7 +92,7 @@ func (r *Root) ofRank(c caller, kind pmix.Kind, p pmix.Proc, do func()) error {
 		return nil
 	}
 	if b := job.BlockOf(w.Blocks, job.Rank(p.Rank)); b == nil || b.Host != c.host {
-		return fmt.Errorf("rank %d of %s is not on host %d", p.Rank, p.Namespace, c.host)
+		return fmt.Errorf("it calls for rank %d of %s, which is elsewhere", p.Rank, p.Namespace)
 	}
 	do()
 	return nil

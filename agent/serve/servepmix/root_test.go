@@ -380,7 +380,7 @@ func TestEvents(t *testing.T) {
 	e := pmix.Event{Status: -1000, Source: proc("a", 0), Range: pmix.RangeGlobal, Blob: []byte("x")}
 	r.call(t, 0, 0, 0, e)
 	require.Equal(t, []any{pmix.Notify{Event: e}}, r.heard(t, job.NoHost))
-	require.EqualError(t, r.Called(overlay.PMIxCall{Host: 1, Frame: pmix.Append(nil, 0, e)}), "rank 0 of a is not on host 1")
+	require.EqualError(t, r.Called(overlay.PMIxCall{Host: 1, Frame: pmix.Append(nil, 0, e)}), "it calls for rank 0 of a, which is elsewhere")
 	require.Empty(t, r.answers)
 }
 

@@ -1,6 +1,7 @@
 package servepmix
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -25,6 +26,17 @@ type Server struct {
 	parked []func()    // what others ask before that
 	asked  int         // of what they ask, parked or not, that is not answered
 	quiet  []pmix.Gone // ranks that have ended as they should, of which the root does not know
+
+	// late: local ranks may speak PMIx later, and none has begun to; until then they stand
+	// for themselves among the members of fences, as opening.
+	late bool
+
+	leavers            []*part // with a rank that has ended as it should, of which not all are told yet
+	failed, toldFailed bool    // a fence has, for want of a rank; the user knows for which
+
+	// Over, if not nil, tells which rank has ended, so that no fence completes; "" if none
+	// has.
+	Over func() string
 }
 
 // part is what one helper has of the world.
@@ -32,7 +44,13 @@ type part struct {
 	helper  *helper
 	ranks   []*rank
 	living  int
-	waiting []uint32 // its requests for fences, in order
+	waiting []waiting // its requests for fences, in order
+}
+
+// waiting is a request for a fence.
+type waiting struct {
+	request uint32
+	since   time.Time
 }
 
 // rank is a local rank that speaks PMIx.
@@ -42,10 +60,13 @@ type rank struct {
 	env       []string
 	connected bool
 	finalized bool
+	heard     time.Time // when the helper has told either of these
+	claims    claims
 	published bool
 	last      int
 	asked     map[int]func(pmix.Status, []byte) // who wants what it has put
 	abort     *held
+	counted   bool // out of the living
 }
 
 // opening stands for the local helpers among the members of fences until it is known
@@ -77,7 +98,11 @@ func New(w *serve.World, l *Local) *Server {
 func (s *Server) Open(ready func(error)) {
 	if s.local.helpers != nil {
 		for _, r := range s.w.Ranks {
-			s.assign(r)
+			s.assign(r, s.local.helpers.Library(s.w.ID, r.App))
+		}
+		s.late = slices.ContainsFunc(s.w.Ranks, s.isLater)
+		if s.late && len(s.parts) > 0 { // a world has one MPI
+			s.assignLater(s.parts[0].helper.library)
 		}
 	}
 	left := len(s.parts)
@@ -101,9 +126,54 @@ func (s *Server) Open(ready func(error)) {
 	}
 }
 
-// assign gives a rank to its helper, if it speaks PMIx.
-func (s *Server) assign(r *serve.Rank) {
-	library := s.local.helpers.Library(s.w.ID, r.App)
+// Join has the local ranks speak PMIx from now on that may do so later, with a library: one
+// of them has begun to. Done is called when Environment has what they find it by.
+func (s *Server) Join(library string, done func(error)) {
+	switch {
+	case s.closed():
+		done(errOver)
+		return
+	case !s.late:
+		done(nil)
+		return
+	}
+	s.assignLater(library)
+	joined := func(err error) {
+		switch {
+		case s.closed():
+		case err != nil:
+			s.fences.leave(opening, pmix.LostConnection)
+		default:
+			s.fences.leave(opening, pmix.Success)
+			for _, r := range s.parts[0].ranks {
+				if r.Exited { // before the helper knew of it
+					s.Ended(r.Rank)
+				}
+			}
+		}
+		done(err)
+	}
+	if len(s.parts) == 0 {
+		joined(errors.New("no rank of this node may speak PMIx"))
+		return
+	}
+	s.register(s.parts[0], joined)
+}
+
+func (s *Server) assignLater(library string) {
+	s.late = false
+	for _, r := range s.w.Ranks {
+		if s.isLater(r) {
+			s.assign(r, library)
+		}
+	}
+}
+
+// isLater reports whether a rank may speak PMIx later.
+func (s *Server) isLater(r *serve.Rank) bool { return s.local.helpers.Later(s.w.ID, r.App) }
+
+// assign gives a rank to the helper of a library; "" for none.
+func (s *Server) assign(r *serve.Rank, library string) {
 	if library == "" {
 		return
 	}
@@ -125,6 +195,8 @@ func (s *Server) assign(r *serve.Rank) {
 func (s *Server) register(p *part, done func(error)) {
 	p.helper.whenReady(func(err error) {
 		switch {
+		case s.closed():
+			done(errOver)
 		case err == errLeft: // with the ranks before: the next one takes its place
 			p.helper = s.local.helper(p.helper.library)
 			s.register(p, done)
@@ -146,6 +218,9 @@ func (s *Server) tell(p *part, done func(error)) {
 	p.helper.ask(world, func(f pmix.Frame) {
 		r, ok := f.Body.(pmix.Registered)
 		switch {
+		case s.closed():
+			done(errOver)
+			return
 		case !ok:
 			s.register(p, done) // which fails, but for one that has left
 			return
@@ -166,7 +241,7 @@ func (s *Server) tell(p *part, done func(error)) {
 // begin goes on with what has waited for the helpers.
 func (s *Server) begin() {
 	s.opened = true
-	if len(s.w.Ranks) > 0 {
+	if len(s.w.Ranks) > 0 && !s.late {
 		if len(s.parts) == 0 && len(s.w.Apps) == 1 {
 			s.fences.gone = true // nobody of the world speaks PMIx, and nobody waits for the word
 		}
@@ -178,12 +253,20 @@ func (s *Server) begin() {
 	s.parked = nil
 }
 
-// Env is what the helper has for a rank.
+// Env returns the helper's variables for a rank that speaks PMIx from its start.
 func (s *Server) Env(r *serve.Rank) []string {
-	if r == nil || s.ranks[r.Number] == nil {
+	if r == nil || s.ranks[r.Number] == nil || s.isLater(r) {
 		return nil
 	}
 	return s.ranks[r.Number].env
+}
+
+// Environment returns the helper's variables for a rank, whenever it speaks PMIx.
+func (s *Server) Environment(r *serve.Rank) []string {
+	if x := s.ranks[r.Number]; x != nil {
+		return x.env
+	}
+	return nil
 }
 
 // Files are the helpers' sockets.
@@ -222,8 +305,9 @@ func (s *Server) fence(h *helper, request uint32, b pmix.Fence) {
 		h.reply(request, pmix.Data{Status: pmix.OutOfResource})
 		return
 	}
-	p.waiting = append(p.waiting, request)
+	p.waiting = append(p.waiting, waiting{request, time.Now()})
 	number := s.fences.enter(opening-1-i, b.Blob)
+	s.local.agent.Waiting()
 	if b.Timeout > 0 {
 		s.local.agent.After(time.Duration(b.Timeout)*time.Second, func() { s.fences.giveUp(number, pmix.Timeout) })
 	}
@@ -232,9 +316,10 @@ func (s *Server) fence(h *helper, request uint32, b pmix.Fence) {
 // fenced lets a helper's ranks go.
 func (s *Server) fenced(member int, status pmix.Status, blob []byte) {
 	p := s.parts[opening-1-member]
-	request := p.waiting[0]
+	request := p.waiting[0].request
 	p.waiting = p.waiting[1:]
 	s.noteTold(p.helper, status)
+	s.failed = s.failed || status == pmix.ProcTerminated || status == pmix.LostConnection
 	p.helper.reply(request, pmix.Data{Status: status, Blob: blob})
 }
 
@@ -308,6 +393,43 @@ func (s *Server) InInit(r *serve.Rank) bool {
 
 // Fenced says whether a fence of the world is over.
 func (s *Server) Fenced() bool { return s != nil && s.fences.first > 0 }
+
+// FenceWaits tells whether all local ranks of a helper wait in a fence of the world, and
+// its number.
+func (s *Server) FenceWaits() (number uint64, some bool) {
+	if s == nil {
+		return 0, false
+	}
+	return uint64(s.fences.first), slices.ContainsFunc(s.parts, func(p *part) bool { return len(p.waiting) > 0 })
+}
+
+// NotInFence are the local ranks of helpers of which some rank has not entered the fence
+// of a number: the helper tells only that all have. Where some have ended or finalized,
+// it is these.
+func (s *Server) NotInFence(number uint64) (list []*serve.Rank) {
+	if s == nil || uint64(s.fences.first) > number {
+		return nil
+	}
+	for i, p := range s.parts {
+		if uint64(s.fences.entered[opening-1-i]) > number {
+			continue
+		}
+		var live, gone []*serve.Rank
+		for _, r := range p.ranks {
+			if r.Exited || r.finalized {
+				gone = append(gone, r.Rank)
+			} else {
+				live = append(live, r.Rank)
+			}
+		}
+		if len(gone) > 0 {
+			live = gone
+		}
+		list = append(list, live...)
+	}
+	slices.SortFunc(list, func(a, b *serve.Rank) int { return int(a.Number - b.Number) })
+	return list
+}
 
 // Hear takes what the helpers of ranks have said by now.
 func (s *Server) Hear(ranks ...*serve.Rank) {

@@ -156,6 +156,93 @@ func TestAborts(t *testing.T) {
 	require.Len(t, x.Failures, 1, "it is told once")
 }
 
+// Where more processes are connected as a rank than are its own, one that is connected and
+// does not say so is to blame.
+func TestRanksThatConnectAsOthers(t *testing.T) {
+	as := func(x *node, rank uint32, finalized bool) {
+		heard := x.Ranks[rank].Heard
+		x.fake().say(0, pmix.Client{Proc: pmix.Proc{Namespace: "kvs", Rank: rank}, Finalized: finalized})
+		x.net.Run(func() bool { return x.Ranks[rank].Heard > heard })
+	}
+	begin := func(connected map[job.RankID]int) *node {
+		n := newNet(t, 3)
+		n.begin()
+		x := n.nodes[0]
+		x.timers, x.connected = nil, connected
+		as(x, 1, false)
+		require.Empty(t, x.timers)
+		return x
+	}
+	rank := func(n int) job.RankID { return job.RankID{Rank: job.Rank(n)} }
+
+	x := begin(map[job.RankID]int{rank(0): 1, rank(1): 1, rank(2): 1})
+	as(x, 2, false)
+	as(x, 1, false)
+	as(x, 1, true)
+	x.Ranks[0].Exited = true
+	x.elapse()
+	require.Equal(t, []job.Failure{{Class: job.CauseProtocol, Rank: 0, Phase: job.PhasePMIx, Text: "it has connected as rank 1: has it changed PMIX_RANK?"}}, x.Failures)
+
+	x = begin(map[job.RankID]int{rank(0): 1, rank(1): 2})
+	as(x, 1, false)
+	x.elapse()
+	require.Empty(t, x.Failures, "both are the rank's own")
+
+	x = begin(map[job.RankID]int{rank(0): 1, rank(1): 2})
+	for range 100 {
+		as(x, 1, false)
+	}
+	require.Equal(t, 1, x.looked)
+	x.elapse()
+	require.Equal(t, 2, x.looked, "those who came meanwhile are looked at together")
+	x.elapse()
+	require.Len(t, x.Failures, 1)
+	require.EqualValues(t, 0, x.Failures[0].Rank)
+
+	x = begin(map[job.RankID]int{rank(0): 1, rank(1): 1})
+	as(x, 1, false)
+	as(x, 0, false)
+	x.elapse()
+	require.Empty(t, x.Failures, "it says who it is, and one of the others has gone")
+
+	x = begin(map[job.RankID]int{rank(0): 1, rank(1): 1})
+	as(x, 1, true)
+	as(x, 1, false)
+	x.elapse()
+	require.Empty(t, x.Failures, "it has finalized, and begun again")
+
+	x = begin(map[job.RankID]int{rank(1): 1})
+	x.unknown = 1
+	as(x, 1, false)
+	notes := len(x.Notes)
+	for range looksAgain {
+		require.Len(t, x.Notes, notes, "it may be known at the next look")
+		x.elapse()
+	}
+	require.Empty(t, x.Failures)
+	require.Equal(t, "2 processes are connected over PMIx as rank 1, and whose they are is not known of all: if ranks hang, has one changed PMIX_RANK?", x.Notes[len(x.Notes)-1])
+
+	x = begin(map[job.RankID]int{rank(1): 1})
+	x.unknown = 1
+	as(x, 1, false)
+	x.connected, x.unknown = map[job.RankID]int{rank(0): 1, rank(1): 1}, 0
+	x.elapse()
+	x.elapse()
+	require.Len(t, x.Failures, 1, "its owner is known a moment later")
+	require.EqualValues(t, 0, x.Failures[0].Rank)
+
+	x = begin(map[job.RankID]int{rank(0): 2, rank(1): 1, rank(2): 1})
+	as(x, 1, false)
+	as(x, 2, false)
+	as(x, 2, false)
+	as(x, 0, false)
+	as(x, 0, false)
+	require.Equal(t, 1, x.looked)
+	x.elapse()
+	x.elapse()
+	require.Equal(t, 3, x.looked, "each rank that claims has its look")
+}
+
 // A helper's end is the node's failure, and no fault of its ranks.
 func TestHelpersThatEnd(t *testing.T) {
 	n := newNet(t, 1, 1)

@@ -220,6 +220,12 @@ func (x *Node) CloseFD(fd int) {
 	unix.Close(fd)
 }
 
+// Forget ends the watch.
+func (x *Node) Forget(fd int) {
+	delete(x.net.handlers, fd)
+	_ = x.net.poller.Remove(fd) // as in CloseFD
+}
+
 // Post has f called by Run.
 func (x *Node) Post(f func()) {
 	x.net.posted <- f

@@ -3,11 +3,13 @@ package servetree
 import (
 	"encoding/binary"
 	"fmt"
+	"time"
 
 	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/agent/serve/board"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/tree/collective"
 	"github.com/golaunch/golaunch/tree/record"
 )
 
@@ -20,8 +22,9 @@ type caller struct {
 	out     []byte // for it
 	reading bool   // what the poller watches for
 	writing bool
-	plans   int  // schedules that it waits for
-	leaving bool // when all that it has said was taken
+	plans   int       // schedules that it waits for
+	leaving bool      // when all that it has said was taken
+	heard   time.Time // when the rank has said something last
 }
 
 // welcome answers the hello of a rank.
@@ -55,6 +58,7 @@ func (s *Server) readCaller(c *caller, buf []byte) {
 		s.closed(c)
 		return
 	}
+	c.heard = time.Now()
 	c.keep(buf, n)
 	if n == len(buf) && cap(c.in) > len(c.in) {
 		n, _ = unix.TryRecv(c.fd, c.space(buf)) // an error is there the next time, too
@@ -175,7 +179,7 @@ func (s *Server) request(c *caller, raw []byte) error {
 func (s *Server) fence(c *caller, request uint64) error {
 	s.node.Use()
 	s.fences = append(s.fences, fence{c.rank, request}) // Enter may complete it
-	if s.fencesOver() == "" && !s.seat.Enter(s.w.Local(c.rank)) {
+	if s.fencesOver(collective.OverTree) == "" && !s.seat.Enter(s.w.Local(c.rank)) {
 		return board.ErrFencing
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/tree/record"
 )
 
@@ -32,11 +33,22 @@ type Door struct {
 	shared  int // the agent's end; -1 if there is none
 	rights  *unix.Rights
 	refused serve.Refusals
+	held    []heldCall
 
 	// Find returns the server of a world; nil if this node has none.
 	Find func(world int) *Server
+	// Owner says which rank of this node a process belongs to, where that can be told;
+	// not yet, where ranks have started of which it is not known.
+	Owner func(pid int) (r job.RankID, known, notYet bool)
 	// Note tells the user something.
 	Note func(level int, format string, args ...any)
+}
+
+// heldCall is one by a process of which it is not known yet whose it is.
+type heldCall struct {
+	hello  record.Record
+	fd     int
+	sender int
 }
 
 // Open makes the descriptor, and returns the ranks' end.
@@ -47,6 +59,9 @@ func (d *Door) Open(p Poller) (ranks *os.File, err error) {
 	}
 	d.poller, d.shared, d.rights = p, mine, unix.NewRights(256)
 	if err = unix.SetNonblock(mine); err == nil {
+		err = unix.PassSender(mine)
+	}
+	if err == nil {
 		err = p.Watch(mine, func() { d.take(callsAtOnce) })
 	}
 	if err != nil {
@@ -66,6 +81,33 @@ func (d *Door) Close() {
 	if d.open() {
 		d.poller.CloseFD(d.shared)
 		d.shared = -1
+	}
+	for _, c := range d.held {
+		unix.Close(c.fd)
+	}
+	d.held = nil
+}
+
+// Born takes the calls that waited for word of a process, which is a rank.
+func (d *Door) Born(pid int) { d.again(func(sender int) bool { return sender == pid }) }
+
+// AllBorn takes those that waited for word of any: to find out of whose descent a process is
+// takes a while, so that this is not done for each rank.
+func (d *Door) AllBorn() { d.again(func(int) bool { return true }) }
+
+func (d *Door) again(due func(sender int) bool) {
+	held := d.held
+	d.held = nil
+	for i := range held {
+		c := &held[i]
+		if !due(c.sender) {
+			d.held = append(d.held, *c)
+			continue
+		}
+		if err := d.admit(&c.hello, c.fd, c.sender); err != nil {
+			unix.Close(c.fd)
+			d.refuse(err)
+		}
 	}
 }
 
@@ -117,23 +159,42 @@ func (d *Door) call(msg []byte, fds []int) error {
 	case !unix.IsStreamSocket(fds[0]): // of others, calls may wait whatever is asked for
 		return errors.New("what came with the hello is no local stream socket")
 	}
-	if err = d.admit(&hello, fds[0]); err != nil {
-		_, _ = unix.TrySend(fds[0], record.AppendFrame(nil, &record.Record{Kind: record.Fail, Body: []byte(err.Error())}))
+	return d.admit(&hello, fds[0], d.rights.Sender)
+}
+
+// admit hands a call to who serves its rank, or tells the caller why not.
+func (d *Door) admit(hello *record.Record, fd, sender int) error {
+	r, known, notYet := d.Owner(sender)
+	if !known && notYet && len(d.held) < waitingCalls {
+		hello.Body = nil // its memory is the message's
+		d.held = append(d.held, heldCall{*hello, fd, sender})
+		return nil
+	}
+	s, err := d.server(hello)
+	if err == nil && known && (r.World != s.w.ID || int(r.Rank) != hello.Src) {
+		as := job.RankID{World: s.w.ID, Rank: job.Rank(hello.Src)}
+		err = fmt.Errorf("pid %d calls as rank %v, and is a process of rank %v: has it changed PMI_RANK?", sender, as, r)
+	}
+	if err == nil {
+		err = s.call(hello, fd)
+	}
+	if err != nil {
+		_, _ = unix.TrySend(fd, record.AppendFrame(nil, &record.Record{Kind: record.Fail, Body: []byte(err.Error())}))
 	}
 	return err
 }
 
-// admit finds who serves the rank that calls.
-func (d *Door) admit(hello *record.Record, fd int) error {
+// server finds who serves the rank that calls.
+func (d *Door) server(hello *record.Record) (*Server, error) {
 	if hello.Seq != record.Version {
-		return fmt.Errorf("rank %d speaks version %d of the protocol; this is version %d: build the program with this golaunch's library", hello.Src, hello.Seq, record.Version)
+		return nil, fmt.Errorf("rank %d speaks version %d of the protocol; this is version %d: build the program with this golaunch's library", hello.Src, hello.Seq, record.Version)
 	}
 	var s *Server
 	if hello.Comm < 1<<16 { // worlds are numbered below that
 		s = d.Find(int(hello.Comm))
 	}
-	if s == nil {
-		return fmt.Errorf("rank %d is not on this node", hello.Src)
+	if s == nil || s.w.Local(job.Rank(hello.Src)) == nil {
+		return nil, fmt.Errorf("rank %d is not on this node", hello.Src)
 	}
-	return s.call(hello, fd)
+	return s, nil
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/pmi"
+	"github.com/golaunch/golaunch/tree/collective"
 	"github.com/golaunch/golaunch/tree/record"
 )
 
@@ -67,6 +69,62 @@ func (s *Server) Ended(r *serve.Rank) {
 		s.hangUp(c) // a child of the rank may hold the socket open, and go on talking
 	}
 	s.leaveWhenHeard(r.Number)
+	s.endForAll(r)
+}
+
+// endForAll has everyone told, a while after, which fences a rank will not enter that
+// has ended. Mostly the job, or the rank's world, is over first, as where the rank has
+// failed, or the others end like it: then nobody needs to hear.
+func (s *Server) endForAll(r *serve.Rank) {
+	if s.w.Size == 1 {
+		return
+	}
+	from, how := s.entersFrom(r), s.howEnded(r)
+	if s.ended.how != "" && from >= s.ended.from {
+		return
+	}
+	due := s.ended.how != ""
+	s.ended = rankEnd{from, how}
+	if due {
+		return
+	}
+	time.AfterFunc(serve.HoldEnds, func() {
+		s.w.Post(func() {
+			x := s.ended
+			s.ended = rankEnd{}
+			if !s.over && !s.w.Ending() {
+				s.node.EndFencesForAll(x.from, x.how)
+			}
+		})
+	})
+}
+
+// rankEnd is the first fence that a rank which has ended will not enter, and how it
+// has ended; "" is none.
+type rankEnd struct {
+	from uint64
+	how  string
+}
+
+// howEnded says how a rank has ended, for those who wait for it in a fence.
+func (s *Server) howEnded(r *serve.Rank) string {
+	who := fmt.Sprintf("rank %v on %s has ", s.w.RankID(r), s.w.HostName())
+	switch {
+	case r.Heard == 0:
+		return who + "ended without having called MPI_Init"
+	case s.w.Phase(r) == pmi.AfterFinalize.String():
+		return who + "finalized and ended"
+	}
+	return who + "ended"
+}
+
+// entersFrom is the first fence that a rank has not entered.
+func (s *Server) entersFrom(r *serve.Rank) uint64 {
+	from := s.seat.Completed()
+	if r.Fencing {
+		from++
+	}
+	return from
 }
 
 // leaveWhenHeard has a rank leave once its last request was taken.
@@ -107,11 +165,7 @@ func (s *Server) outOfFences(r *serve.Rank) {
 	if !r.Exited && s.seat.MayEnter(r) {
 		return
 	}
-	from := s.seat.Completed()
-	if r.Fencing {
-		from++
-	}
-	s.node.EndFences(from, s.hasLeft(r.Number))
+	s.node.EndFences(s.entersFrom(r), s.hasLeft(r.Number))
 }
 
 // Enters says that a rank may enter fences over the tree if it may at all: who has
@@ -129,10 +183,10 @@ func (s *Server) Retired(r *serve.Rank) {
 // Settle has nothing to do: what is told to ranks is written in Turn, or at once.
 func (s *Server) Settle() {}
 
-// fencesOver is why the world's fence under way, or to come, will not be complete; ""
-// if it may be.
-func (s *Server) fencesOver() string {
-	if from, why := s.node.FencesEnd(); s.seat.Completed() >= from {
+// fencesOver is why the world's fence under way, or to come, will not be complete for
+// some waiters; "" if it may be.
+func (s *Server) fencesOver(of collective.Waiters) string {
+	if from, why := s.node.FencesEnd(of); s.seat.Completed() >= from {
 		return why
 	}
 	return ""
@@ -144,7 +198,7 @@ func (s *Server) endFences() (some bool) {
 	if len(s.fences) == 0 {
 		return false
 	}
-	why := s.fencesOver()
+	why := s.fencesOver(collective.OverTree)
 	if why == "" {
 		return false
 	}

@@ -6,6 +6,7 @@ package servetree
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/agent/serve/board"
@@ -34,6 +35,7 @@ type Server struct {
 	gets    map[uint64]fence // by the token of the bulletin board
 	lastGet uint64
 	plans   plans
+	ended   rankEnd // of which all are about to be told
 	over    bool
 
 	clusters []byte // how many there are at each depth of the network
@@ -65,7 +67,8 @@ func New(w *serve.World, b *board.Board, door *Door) (*Server, error) {
 	s.clusters = s.countClusters()
 	if b != nil {
 		s.seat = b.Join(s)
-		b.Over = s.fencesOver
+		b.Over = func() string { return s.fencesOver(collective.OverTree) }
+		b.OverByPMI = func() string { return s.fencesOver(collective.ByPMI) }
 	}
 	towards := make([]collective.Direction, len(w.Hosts))
 	for n, d := range w.Toward {
@@ -220,7 +223,7 @@ func (s *Server) call(hello *record.Record, fd int) error {
 	case s.callers[rank] != nil || s.left[rank]:
 		return fmt.Errorf("rank %d has called already", rank)
 	}
-	c := &caller{server: s, rank: rank, fd: fd, reading: true}
+	c := &caller{server: s, rank: rank, fd: fd, reading: true, heard: time.Now()}
 	if err := s.w.Watch(fd, c); err != nil {
 		return err
 	}

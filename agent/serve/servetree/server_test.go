@@ -3,6 +3,7 @@ package servetree_test
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"os"
 	"syscall"
 	"testing"
@@ -42,6 +43,9 @@ type world struct {
 	trees []*servetree.Server
 	doors []*os.File
 	ranks map[int]*rank
+	gates []*servetree.Door
+
+	ownerOf func(pid int) (r job.RankID, known, notYet bool)
 }
 
 // rank is a process that uses the service.
@@ -54,7 +58,10 @@ type rank struct {
 
 // prepare makes the nodes of a world that nobody serves yet.
 func prepare(t *testing.T, id int, perNode ...int) *world {
-	return &world{Net: servetest.New(t, id, nil, perNode...), t: t, id: id, ranks: map[int]*rank{}}
+	return &world{
+		Net: servetest.New(t, id, nil, perNode...), t: t, id: id, ranks: map[int]*rank{},
+		ownerOf: func(int) (r job.RankID, known, notYet bool) { return r, false, false },
+	}
 }
 
 func newWorld(t *testing.T, id int, perNode ...int) *world {
@@ -67,7 +74,7 @@ func (w *world) serve() *world {
 	for _, x := range w.Nodes {
 		b, err := board.New(x.World, &watcher{})
 		require.NoError(t, err)
-		door := &servetree.Door{Note: x.Note}
+		door := &servetree.Door{Note: x.Note, Owner: func(pid int) (job.RankID, bool, bool) { return w.ownerOf(pid) }}
 		ranks, err := door.Open(atDoor{x})
 		require.NoError(t, err)
 		t.Cleanup(func() { door.Close(); ranks.Close() })
@@ -80,7 +87,7 @@ func (w *world) serve() *world {
 			return s
 		}
 		x.Servers = []serve.Server{b, s}
-		w.trees, w.doors = append(w.trees, s), append(w.doors, ranks)
+		w.trees, w.doors, w.gates = append(w.trees, s), append(w.doors, ranks), append(w.gates, door)
 	}
 	w.Start()
 	return w
@@ -228,6 +235,35 @@ func TestAWorldUsesTheTree(t *testing.T) {
 	}
 }
 
+// Of each rank that uses the service it is told what it waits for.
+func TestWhatRanksWaitFor(t *testing.T) {
+	w := newWorld(t, 7, 4)
+	ranks := w.all()
+	ranks[0].session.World().Barrier()
+	ranks[1].session.World().Recv(3, 7, nil)
+	ranks[2].session.Fence()
+	for _, r := range ranks {
+		w.pump(r)
+	}
+	server := w.trees[0]
+	calls := func() (waits int) {
+		for _, c := range server.Calls() {
+			require.False(t, c.Since.IsZero())
+			if c.Waits {
+				waits++
+			}
+		}
+		return waits
+	}
+	w.Run(func() bool { return calls() == 3 })
+	got := server.Calls()
+	require.Equal(t, "in barrier, operation 0 of the world", got[0].Text)
+	require.Equal(t, "waiting for a message of rank 3 with tag 7 over the world", got[1].Text)
+	require.Equal(t, "in fence, number 0 of the world", got[2].Text)
+	require.Equal(t, "in no call of the tree's service", got[3].Text)
+	require.False(t, got[3].Waits)
+}
+
 // A call is for a world that is here, and a rank of it that is, once.
 func TestCallsAreForAWorld(t *testing.T) {
 	w := newWorld(t, 2, 1, 1)
@@ -242,6 +278,53 @@ func TestCallsAreForAWorld(t *testing.T) {
 	}
 	require.Len(t, w.Nodes[0].Notes, 3)
 	require.Empty(t, w.Nodes[0].Failures)
+}
+
+// A process calls as the rank that it belongs to, and as no other; as any where nobody
+// can tell whose it is.
+func TestCallsAreOfTheRanksOwn(t *testing.T) {
+	w := newWorld(t, 2, 3)
+	belongs := 1
+	w.ownerOf = func(pid int) (r job.RankID, known, notYet bool) {
+		require.Equal(t, os.Getpid(), pid)
+		return job.RankID{World: 2, Rank: job.Rank(belongs)}, belongs >= 0, false
+	}
+	lies := w.call(0, 2, 0)
+	says := fmt.Sprintf("pid %d calls as rank 2.0, and is a process of rank 2.1: has it changed PMI_RANK?", os.Getpid())
+	require.ErrorContains(t, w.wait(lies.welcome)[0], says)
+	require.Len(t, w.Nodes[0].Notes, 1)
+	require.Contains(t, w.Nodes[0].Notes[0], "a call for the tree's service was refused: "+says)
+	require.NoError(t, w.wait(w.call(0, 2, 1).welcome)[0])
+	belongs = 0
+	require.NoError(t, w.wait(w.call(0, 2, 0).welcome)[0], "whom another has called as")
+	belongs = -1
+	require.NoError(t, w.wait(w.call(0, 2, 2).welcome)[0])
+}
+
+// A process that is faster than the word of its start waits for that.
+func TestCallsBeforeTheRankIsKnown(t *testing.T) {
+	w := newWorld(t, 1, 2)
+	born, asked := false, 0
+	w.ownerOf = func(int) (r job.RankID, known, notYet bool) {
+		asked++
+		return job.RankID{World: 1, Rank: 1}, born, !born
+	}
+	lies, honest := w.call(0, 1, 0), w.call(0, 1, 1)
+	w.Run(func() bool { return asked == 2 })
+	for _, r := range []*rank{lies, honest} {
+		w.pump(r)
+		done, _ := r.welcome.Done()
+		require.False(t, done)
+	}
+	w.gates[0].Born(-1)
+	require.Equal(t, 2, asked, "it is another's birth")
+	w.gates[0].AllBorn()
+	require.Equal(t, 4, asked)
+	born = true
+	w.gates[0].AllBorn()
+	outcome := w.wait(lies.welcome, honest.welcome)
+	require.ErrorContains(t, outcome[0], "is a process of rank 1.1")
+	require.NoError(t, outcome[1])
 }
 
 // Who waits for a rank that has ended learns it, and a fence that it will not enter
@@ -275,8 +358,7 @@ func TestARankBreaksTheProtocol(t *testing.T) {
 	for _, s := range w.Nodes[0].Servers {
 		s.Ended(w.Nodes[0].Ranks[0])
 	}
-	_, some := w.trees[0].FenceWaits()
-	require.False(t, some)
+	require.False(t, w.trees[0].Fencing())
 	require.True(t, w.trees[0].InUse())
 }
 

@@ -1,17 +1,18 @@
 package servetree
 
-import "github.com/golaunch/golaunch/tree/collective"
+import (
+	"fmt"
+
+	"github.com/golaunch/golaunch/agent/serve"
+	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/tree/collective"
+)
 
 // InUse tells whether local ranks use the service.
 func (s *Server) InUse() bool { return len(s.callers) > 0 }
 
-// FenceWaits tells whether local ranks wait in a fence over the tree, and its number.
-func (s *Server) FenceWaits() (number uint64, some bool) {
-	if s.seat.Board == nil { // there are no ranks
-		return 0, false
-	}
-	return s.seat.Completed(), len(s.fences) > 0
-}
+// Fencing tells whether local ranks wait in a fence over the tree.
+func (s *Server) Fencing() bool { return len(s.fences) > 0 }
 
 // Waits are what local ranks wait in, at most so many.
 func (s *Server) Waits(most int) []collective.Wait { return s.node.Waits(most) }
@@ -29,13 +30,30 @@ func (s *Server) MessageText(rank int) string { return s.node.MessageText(rank) 
 // Missing are the local ranks that have not entered an operation that others wait in.
 func (s *Server) Missing(comm, seq uint64) []int { return s.node.Missing(comm, seq) }
 
-// MissingInFence are those that have not entered the fence of a number.
-func (s *Server) MissingInFence(number uint64) (ranks []int) {
-	done, _ := s.FenceWaits()
-	for _, r := range s.w.Ranks {
-		if done < number || done == number && !r.Fencing {
-			ranks = append(ranks, int(r.Number))
+// Calls tells what local ranks wait for that use the service.
+func (s *Server) Calls() map[job.Rank]serve.Call {
+	calls := map[job.Rank]serve.Call{}
+	for number, c := range s.callers {
+		calls[number] = serve.Call{Text: "in no call of the tree's service", Since: c.heard}
+		if c.plans > 0 {
+			s.waits(calls, number, "waiting for a schedule")
 		}
 	}
-	return ranks
+	for _, q := range s.gets {
+		s.waits(calls, q.rank, "in a get of the bulletin board")
+	}
+	for number, text := range s.node.Calls() {
+		s.waits(calls, job.Rank(number), text)
+	}
+	for _, q := range s.fences {
+		s.waits(calls, q.rank, fmt.Sprintf("in fence, number %d of the world", s.seat.Completed()))
+	}
+	return calls
+}
+
+// waits notes what a rank waits for, if it is there.
+func (s *Server) waits(calls map[job.Rank]serve.Call, rank job.Rank, text string) {
+	if c := s.callers[rank]; c != nil {
+		calls[rank] = serve.Call{Text: text, Since: c.heard, Waits: true}
+	}
 }

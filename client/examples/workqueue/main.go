@@ -65,10 +65,15 @@ func run(ctx context.Context, tasks, leave int) error {
 func serve(ctx context.Context, world *client.Comm, leave int) error {
 	answer, task := result{task: none}, make([]int, 1)
 	for number := 1; ; number++ {
-		if err := client.Send(ctx, world, 0, resultTag, []int{answer.task, answer.value}); err != nil {
-			return err
+		err := client.Send(ctx, world, 0, resultTag, []int{answer.task, answer.value})
+		if err == nil {
+			_, err = client.Recv(ctx, world, 0, taskTag, task)
 		}
-		if _, err := client.Recv(ctx, world, 0, taskTag, task); err != nil {
+		var gone *client.LeftError
+		switch {
+		case number == 1 && errors.As(err, &gone):
+			return nil // the others have done all tasks while this rank began
+		case err != nil:
 			return err
 		}
 		if task[0] == none || number == leave {

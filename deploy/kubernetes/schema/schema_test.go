@@ -46,11 +46,12 @@ var types = map[string]func() any{
 	"kubeflow.org/v2beta1 MPIJob":              func() any { return new(mpiJob) },
 }
 
-// Every document of the examples is of a known kind and has no field that its type
-// lacks; names that refer to each other agree.
-func TestExamples(t *testing.T) {
+// examples are the documents, by kind: each is of a known one, and has no field that its
+// type lacks.
+func examples(t *testing.T) map[string]any {
+	t.Helper()
 	all := map[string]any{}
-	for _, file := range []string{"../job.yaml", "../mpijob.yaml"} {
+	for _, file := range []string{"../job.yaml", "../distroless.yaml", "../mpijob.yaml"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		for i, document := range strings.Split(string(text), "\n---\n") {
@@ -60,18 +61,30 @@ func TestExamples(t *testing.T) {
 			require.Contains(t, types, name, "%s, document %d", file, i)
 			value := types[name]()
 			require.NoError(t, yaml.UnmarshalStrict([]byte(document), value), "%s, document %d", file, i)
+			if file == "../distroless.yaml" { // which stands for one of job.yaml's
+				kind.Kind += " distroless"
+			}
 			all[kind.Kind] = value
 		}
 	}
-	require.Len(t, all, len(types))
+	require.Len(t, all, len(types)+1)
+	return all
+}
+
+// Names that refer to each other agree.
+func TestExamples(t *testing.T) {
+	all := examples(t)
 	job, role := all["Job"].(*batch.Job), all["RoleBinding"].(*rbac.RoleBinding)
 	require.Equal(t, all["ServiceAccount"].(*core.ServiceAccount).Name, job.Spec.Template.Spec.ServiceAccountName)
 	require.Equal(t, all["Role"].(*rbac.Role).Name, role.RoleRef.Name)
-	set := all["StatefulSet"].(*apps.StatefulSet)
+	set, distroless := all["StatefulSet"].(*apps.StatefulSet), all["StatefulSet distroless"].(*apps.StatefulSet)
+	require.Equal(t, []any{set.Name, set.Spec.ServiceName, set.Spec.Selector, set.Spec.Template.Labels},
+		[]any{distroless.Name, distroless.Spec.ServiceName, distroless.Spec.Selector, distroless.Spec.Template.Labels})
 	require.Equal(t, all["Service"].(*core.Service).Name, set.Spec.ServiceName)
 	require.Equal(t, set.Spec.Selector.MatchLabels, set.Spec.Template.Labels)
 	require.Equal(t, set.Spec.Selector.MatchLabels, all["Service"].(*core.Service).Spec.Selector)
 	require.Contains(t, job.Spec.Template.Spec.Containers[0].Command, set.Name+"-[0-3]:2")
 	require.Equal(t, int32(4), *set.Spec.Replicas)
+	require.Equal(t, "statefulset/"+set.Name, job.Spec.Template.Spec.Containers[0].Env[0].Value, "which the job ends")
 	require.Contains(t, all["MPIJob"].(*mpiJob).Spec.MPIReplicaSpecs, "Launcher")
 }

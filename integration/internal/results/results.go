@@ -3,6 +3,7 @@
 package results
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -42,10 +43,13 @@ func Parse(f *flag.FlagSet, args []string) error {
 	return nil
 }
 
+// isOutput tells that a file's name is standard output's.
+func isOutput(file string) bool { return file == "" || file == "-" }
+
 // Write writes a page to a file, in folders made for it, or to standard output
 // where the file's name is empty or -.
 func Write(file, page string) error {
-	if file == "" || file == "-" {
+	if isOutput(file) {
 		_, err := fmt.Print(page)
 		return err
 	}
@@ -53,6 +57,53 @@ func Write(file, page string) error {
 		return err
 	}
 	return os.WriteFile(file, []byte(page), 0o644)
+}
+
+// folder is where Partial is.
+func folder(file string) string { return file + ".partial" }
+
+// Partial is the file for the page of a run that has not come to its end, which leaves that
+// of the last one, file, alone. It is in a folder of its own, FILE.partial; standard output
+// is its own.
+func Partial(file string) string {
+	if isOutput(file) {
+		return file
+	}
+	return filepath.Join(folder(file), filepath.Base(file))
+}
+
+// Left is the error err of a run, and where the page of it is (Partial), if there is one.
+func Left(file string, err error) error {
+	part := Partial(file)
+	if _, missing := os.Stat(part); isOutput(file) || missing != nil {
+		return err
+	}
+	return fmt.Errorf("%w: what came of it is in %s", err, part)
+}
+
+// Done removes what Partial has in its folder: at the end of a run that needs it no more, and
+// at the beginning of one that keeps its own there.
+func Done(file string) error {
+	if isOutput(file) {
+		return nil
+	}
+	return os.RemoveAll(folder(file))
+}
+
+// Conclude writes the page of a run as Write does if the run has come to its end. One that
+// failed with err, or was interrupted (ctx), has its page in Partial, as the error, which is
+// then never nil, tells.
+func Conclude(ctx context.Context, file, page string, err error) error {
+	if err = cmp.Or(err, ctx.Err()); err == nil {
+		if err = Write(file, page); err != nil {
+			return err
+		}
+		return Done(file)
+	}
+	if wrong := Write(Partial(file), page); wrong != nil {
+		return errors.Join(err, wrong)
+	}
+	return Left(file, err)
 }
 
 // Parts reads the value of -parts, a list of names with commas between them; all of

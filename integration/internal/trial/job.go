@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -41,6 +42,15 @@ type Job struct {
 // added, and remembers what ran on the nodes before. Ready is closed once enough
 // says so of a line of the output.
 func Start(c *cluster.Cluster, argv, env []string, enough func(line string) bool) (*Job, error) {
+	return StartAt(nil, c, argv, env, enough)
+}
+
+// StartAt is Start at a terminal, which golaunch has as its standard input and as that
+// of its session; nil is none.
+func StartAt(tty *os.File, c *cluster.Cluster, argv, env []string, enough func(line string) bool) (*Job, error) {
+	if tty != nil {
+		argv = append([]string{"setsid", "-c"}, argv...)
+	}
 	j := &Job{c: c, Patience: startLimit, Ready: make(chan struct{}), read: make(chan struct{})}
 	var err error
 	if j.before, err = snapshot(c); err != nil {
@@ -49,6 +59,9 @@ func Start(c *cluster.Cluster, argv, env []string, enough func(line string) bool
 	j.Cmd = c.Command(cluster.Head, argv...)
 	j.Cmd.Env = append(j.Cmd.Env, env...)
 	j.Cmd.Stderr = &j.Stderr
+	if tty != nil {
+		j.Cmd.Stdin = tty
+	}
 	out, err := j.Cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -223,7 +236,8 @@ func (j *Job) Clear() error {
 	return nil
 }
 
-// Find waits for the job's process on a node whose command line has the word.
+// Find waits for the job's process on a node whose command line has the word, or a path
+// that ends in it: programs may be copied.
 func (j *Job) Find(node, word string) (cluster.Proc, error) {
 	for deadline := time.Now().Add(j.Patience); ; {
 		procs, err := j.c.Processes(node)
@@ -231,7 +245,7 @@ func (j *Job) Find(node, word string) (cluster.Proc, error) {
 			return cluster.Proc{}, err
 		}
 		for _, p := range procs {
-			if j.fresh(node, p) && slices.Contains(p.Cmdline, word) {
+			if j.fresh(node, p) && slices.ContainsFunc(p.Cmdline, func(w string) bool { return w == word || strings.HasSuffix(w, "/"+word) }) {
 				return p, nil
 			}
 		}

@@ -1,0 +1,104 @@
+package agent
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+
+	"github.com/golaunch/golaunch/internal/proc"
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/overlay"
+)
+
+// MPI libraries wait for ever, in silence, for connections between hosts that do not
+// reach one another: in MPI_Init, or in the first message. With what else ranks wait in,
+// the agent looks at connections that its ranks have begun and nobody answers.
+
+// attempt names such a connection of a rank's.
+type attempt struct {
+	rank string
+	from netip.Addr
+	to   netip.AddrPort
+}
+
+// attemptsSeen is the event that those of local ranks are known, by pid.
+type attemptsSeen struct{ of map[int][]unix.Attempt }
+
+// mayConnect reports a local rank past its first fence, and so with the addresses of the
+// others.
+func (a *Agent) mayConnect() bool {
+	for _, w := range a.worlds {
+		if !w.killed && w.connects() && slices.ContainsFunc(w.ranks, func(r *rank) bool { return !r.Exited }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *world) connects() bool { return w.fences > 0 || w.pmix.Fenced() }
+
+// lookForAttempts has them looked for, beside the event loop: it may take a while.
+func (a *Agent) lookForAttempts() {
+	var pids []int
+	for _, w := range a.worlds {
+		for _, r := range w.ranks {
+			if w.connects() && r.PID > 0 && !r.Exited {
+				pids = append(pids, r.PID)
+			}
+		}
+	}
+	go func() { // ends with the look
+		found, err := proc.Attempts(pids)
+		if err != nil {
+			found = nil
+		}
+		a.inbox.Put(attemptsSeen{found})
+	}()
+}
+
+// attemptsSeen counts for how many looks each connection was there, and has the launcher
+// told of those that last.
+func (a *Agent) attemptsSeen(e attemptsSeen) {
+	s := &a.stalls
+	if a.end.Killed() || a.end.Leaving() {
+		s.attempts = nil
+		return
+	}
+	ages, due := map[attempt]int{}, false
+	for _, w := range a.worlds {
+		for _, r := range w.ranks {
+			for _, c := range e.of[r.PID] {
+				x := attempt{w.named(fmt.Sprintf("rank %d", r.Number)), c.From.Addr(), c.To}
+				if _, twice := ages[x]; !twice {
+					ages[x] = s.attempts[x] + 1
+					due = due || ages[x] == looksToStall+1
+				}
+			}
+		}
+	}
+	s.attempts = ages
+	if due {
+		a.stalled()
+	}
+}
+
+// ownAttempts adds to an answer those that last, or all that there are now.
+func (a *Agent) ownAttempts(own *overlay.Waits, now bool) {
+	for _, x := range slices.SortedFunc(maps.Keys(a.stalls.attempts), attempt.compare) {
+		if !now && a.stalls.attempts[x] <= looksToStall {
+			continue
+		}
+		if own.Attempts == own.Living*overlay.MostAttempts {
+			return
+		}
+		if own.Attempts++; len(own.Unanswered) < overlay.MostExamples {
+			own.Unanswered = append(own.Unanswered, overlay.CutWait(fmt.Sprintf("%s on %s, %v to %v", x.rank, a.self.Name, x.from, x.to)))
+		}
+	}
+}
+
+func (x attempt) compare(y attempt) int {
+	return cmp.Or(cmp.Compare(x.rank, y.rank), x.from.Compare(y.from), x.to.Compare(y.to))
+}

@@ -1,0 +1,29 @@
+package agent
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A look that hangs is answered for at the limit, and told to end.
+func TestFindWithin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := make(chan string, 1)
+		begin := time.Now()
+		findWithin(time.Minute, func(context.Context) string { return "found" }, "late", func(s string) { got <- s })
+		require.Equal(t, "found", <-got)
+		require.Zero(t, time.Since(begin))
+		findWithin(time.Minute, func(ctx context.Context) string {
+			<-ctx.Done()
+			time.Sleep(time.Minute) // in fake time: it does not listen
+			return "found"
+		}, "late", func(s string) { got <- s })
+		require.Equal(t, "late", <-got)
+		require.Equal(t, time.Minute, time.Since(begin))
+		time.Sleep(2 * time.Minute) // in fake time
+	})
+}

@@ -1,0 +1,22 @@
+package agent
+
+import "github.com/golaunch/golaunch/internal/unix"
+
+// yieldVariable has ranks of Open MPI that wait let others run, which costs those time
+// that have a CPU for themselves.
+const yieldVariable = "OMPI_MCA_mpi_yield_when_idle"
+
+// yieldEnv tells ranks of Open MPI that they are more than the CPUs (hardware threads)
+// that golaunch may use on their node; nothing where they are not, or the user's own word,
+// in own, says how it is.
+func (a *Agent) yieldEnv(w *world, own []string) []string {
+	ranks := a.end.Living()
+	if a.onOneMachine() { // and so are the other nodes
+		ranks = max(ranks, w.Size)
+	}
+	cpus, err := unix.Affinity(0)
+	if err != nil || ranks <= len(cpus) || lastOf(own, yieldVariable) != "" {
+		return nil
+	}
+	return []string{yieldVariable + "=1"}
+}

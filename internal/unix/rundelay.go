@@ -1,0 +1,34 @@
+package unix
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// RunDelay is for how long the calling thread was ready to run so far and did not, for
+// want of a processor: by how much more after a wait than before it is how late the
+// thread was woken. A caller has to be locked to its thread. ok is false where the kernel
+// does not count that, or there is no descriptor to read it.
+func RunDelay() (d time.Duration, ok bool) {
+	fd, err := unix.Open(fmt.Sprintf("/proc/self/task/%d/schedstat", unix.Gettid()), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, false
+	}
+	defer Close(fd)
+	buf := make([]byte, 96)
+	n, err := unix.Read(fd, buf)
+	if err != nil {
+		return 0, false
+	}
+	// Nanoseconds on a processor, nanoseconds that it waited for one, turns.
+	f := bytes.Fields(buf[:n])
+	if len(f) < 2 {
+		return 0, false
+	}
+	ns, err := strconv.ParseInt(string(f[1]), 10, 64)
+	return time.Duration(ns), err == nil
+}

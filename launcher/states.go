@@ -1,0 +1,106 @@
+package launcher
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/golaunch/golaunch/overlay"
+)
+
+// mostStates is how many kinds of states are told of, one in a line.
+const mostStates = 8
+
+// sayStates tells what ranks do when the job's time is up, the most of them first. Where
+// kinds are too many, those of the most and of the fewest ranks are told of: one that
+// keeps all others waiting is alone.
+func (r *run) sayStates(w overlay.Waits) {
+	if !r.stalls.timedOut {
+		return
+	}
+	lines, further := r.stateLines(w.States)
+	further += w.Untold
+	for _, line := range lines {
+		r.report.say("at that time: %s", line)
+	}
+	if further > 0 {
+		r.report.say("at that time: %d further ranks do something else", further)
+	}
+	if len(w.Silent) > 0 {
+		r.saySilent(hostsText(w.Silent, r.hostName), len(w.Silent) > 1)
+	}
+}
+
+// saySilent tells of hosts whose agents have not answered in time.
+func (r *run) saySilent(hosts string, several bool) {
+	does := "does"
+	if several {
+		does = "do"
+	}
+	r.report.say("at that time: %s %s not answer: what ranks do there, and below in the tree, is not known", hosts, does)
+}
+
+// statesLate says so of the host that is to answer for all, if it has not.
+func (r *run) statesLate() {
+	if s := &r.stalls; s.timedOut && s.asking && len(s.question.Of) == 0 {
+		for slot := range r.subtree.Children {
+			r.saySilent("host "+r.hostName(r.subtree.Host(slot).Index), false)
+		}
+	}
+}
+
+// stateLines are the lines of states, and how many ranks they leave out.
+func (r *run) stateLines(states []overlay.State) (lines []string, further int) {
+	type said struct {
+		overlay.State
+		ranks []int
+	}
+	var list []said
+	for _, s := range states {
+		if ranks := r.ranksOf(s.World, s.Ranks); len(ranks) > 0 { // or its world is over
+			list = append(list, said{s, ranks})
+		}
+	}
+	slices.SortFunc(list, func(a, b said) int {
+		return cmp.Or(cmp.Compare(len(b.ranks), len(a.ranks)), cmp.Compare(a.World, b.World), cmp.Compare(a.ranks[0], b.ranks[0]))
+	})
+	if left := len(list) - mostStates; left > 0 {
+		for _, s := range list[mostStates/2 : mostStates/2+left] {
+			further += len(s.ranks)
+		}
+		list = slices.Delete(list, mostStates/2, mostStates/2+left)
+	}
+	for _, s := range list {
+		lines = append(lines, r.worlds[s.World].plan.ranksText(s.World, s.ranks)+": "+stateText(&s.State))
+	}
+	return lines, further
+}
+
+// stateText is a state in words: "in MPI_Init, in no call of PMI, for 3-4 s; used 100 %
+// of a processor, running".
+func stateText(s *overlay.State) string {
+	text := s.Call
+	if s.For != overlay.Unknown {
+		text += ", for " + spanText(s.For) + " s"
+	}
+	if s.CPU == overlay.Unknown {
+		return text
+	}
+	does := []string{"used " + spanText(s.CPU) + " % of a processor"}
+	if s.Kernel != "" {
+		does = append(does, s.Kernel)
+	}
+	if s.Process != "" {
+		does[0] = "its process " + s.Process + " " + does[0]
+	}
+	return text + "; " + strings.Join(does, ", ")
+}
+
+// spanText is "3", or "3-4".
+func spanText(s overlay.Span) string {
+	if s.Least == s.Most {
+		return fmt.Sprint(s.Least)
+	}
+	return fmt.Sprintf("%d-%d", s.Least, s.Most)
+}
