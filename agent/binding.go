@@ -7,8 +7,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/placement/binding"
 	"github.com/golaunch/golaunch/topology/node"

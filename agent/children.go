@@ -8,8 +8,8 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/bootstrap/registry"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/proc"
-	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/stage"

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/internal/environ"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/job"
 )
 
 // takeEnviron makes the environment that the launch message brings that of this

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/proc"
-	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 )

@@ -15,9 +15,9 @@ import (
 
 	"github.com/golaunch/golaunch/agent/files"
 	"github.com/golaunch/golaunch/agent/output"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/link/yamuxlink"
 	"github.com/golaunch/golaunch/overlay"

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
 )
 

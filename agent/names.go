@@ -3,7 +3,7 @@ package agent
 import (
 	"errors"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/pmi"

@@ -1,8 +1,8 @@
 package agent
 
 import (
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/proc"
-	"github.com/golaunch/golaunch/job"
 )
 
 // ownerless is one who wants to know which rank a process belongs to, of which the warden may

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/agent/serve/servepmix"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/proc"
-	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/pmi"

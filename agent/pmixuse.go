@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/loader"
 	"github.com/golaunch/golaunch/internal/proc"
-	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
 )
 

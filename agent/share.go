@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/agent/ledger"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/placement/binding"

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/link/memlink"
 	"github.com/golaunch/golaunch/overlay"

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/agent/serve"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/pmi"

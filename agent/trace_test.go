@@ -10,7 +10,7 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap/fork"
 	"github.com/golaunch/golaunch/bootstrap/registry"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/link/memlink"
 	"github.com/golaunch/golaunch/overlay"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // Kind is one way to start agents: all that others know of a bootstrap. Package

@@ -3,7 +3,7 @@ package bootstrap
 import (
 	"context"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // Authority makes signatures in the launcher, where the keys are. It may be used

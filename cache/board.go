@@ -3,7 +3,7 @@ package cache
 import (
 	"fmt"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // Peer is whom a node exchanges messages with: its neighbors in the tree, who

@@ -7,7 +7,7 @@ import (
 
 	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/cache/cachetest"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 func TestPoliciesConform(t *testing.T) {

@@ -3,7 +3,7 @@ package cache
 import (
 	"fmt"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // distributed is policy Distributed, which ScELA section 3.4 names as future

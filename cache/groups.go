@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // Groups is what barriers of groups (PMI 1.2) add to one node's view of a world

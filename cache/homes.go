@@ -3,7 +3,7 @@ package cache
 import (
 	"fmt"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // Home is the node that holds the authoritative copy of a world's key under the

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // Environment is what an allocation is read from.

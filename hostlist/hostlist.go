@@ -30,7 +30,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // Limits of what is read. MaxHosts bounds one list, file or allocation after

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // linePerSlot reads a file that names a host once for each of its slots, as

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/bootstrap/registry"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/overlay"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/bootstrap/registry"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/overlay/rendezvous"
 	"github.com/golaunch/golaunch/stage"

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 )

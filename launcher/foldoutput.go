@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/hostlist"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // fold keeps what ranks write on standard output until all have ended, and shows what

@@ -22,7 +22,7 @@ import (
 	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/internal/environ"
 	"github.com/golaunch/golaunch/internal/iface"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/placement"
 	"github.com/golaunch/golaunch/placement/binding"

@@ -9,7 +9,7 @@ import (
 
 	"github.com/golaunch/golaunch/commgraph"
 	"github.com/golaunch/golaunch/hostlist"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/placement"
 	"github.com/golaunch/golaunch/placement/rankfile"
 )

@@ -3,7 +3,7 @@ package launcher
 import (
 	"fmt"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/placement"
 	"github.com/golaunch/golaunch/placement/arrange"
 	"github.com/golaunch/golaunch/routing"

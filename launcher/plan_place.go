@@ -3,7 +3,7 @@ package launcher
 import (
 	"slices"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // first are the first n hosts.

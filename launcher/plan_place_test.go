@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/hostlist"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/placement"
 )
 

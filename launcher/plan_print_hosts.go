@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/golaunch/golaunch/hostlist"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // spans is ranks in ascending order, as runs without gaps.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/hostlist"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // standIns are the live hosts that are to hold the ranks, as many as were wanted in

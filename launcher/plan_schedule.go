@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/netsim"
 	"github.com/golaunch/golaunch/netsim/algorithms"
 	"github.com/golaunch/golaunch/overlay"

@@ -16,7 +16,7 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/hostlist"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // apps is one app for each number of ranks.

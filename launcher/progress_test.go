@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/internal/job"
 	ownunix "github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/stdio"
 )

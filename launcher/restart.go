@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/job"
 )
 
 // restarts carries out a job again and again while it fails, as often as

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/golaunch/golaunch/bootstrap"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/stage"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // verdict finds the cause among the failures of a job: the one that happened

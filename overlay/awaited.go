@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // connectFlag bounds what is tried again by no other rule.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap"
 	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/pmi"
 	"github.com/golaunch/golaunch/report"
 	"github.com/golaunch/golaunch/tree"

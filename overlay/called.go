@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/hostlist"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // called are the names of hosts that a node knows: users know no numbers. Lists are kept

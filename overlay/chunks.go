@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/stdio"
 )
 

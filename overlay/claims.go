@@ -8,7 +8,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/pmi"
 	"github.com/golaunch/golaunch/stdio"
 	"github.com/golaunch/golaunch/tree"

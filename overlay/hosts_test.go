@@ -10,7 +10,7 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/cache"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/pmi"
 	"github.com/golaunch/golaunch/pmix"
 	"github.com/golaunch/golaunch/report"

@@ -1,7 +1,7 @@
 package overlay
 
 import (
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/pmi"
 )
 

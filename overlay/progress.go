@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // ProgressEvery is how often an agent whose subtree is still starting tells its

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/golaunch/golaunch/cache"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/pmi"
 	"github.com/golaunch/golaunch/tree"
 )

@@ -1,6 +1,6 @@
 package overlay
 
-import "github.com/golaunch/golaunch/job"
+import "github.com/golaunch/golaunch/internal/job"
 
 // Schedule names a schedule of all ranks of a world: an algorithm, and the bytes that
 // netsim.Algorithm speaks of.

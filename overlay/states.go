@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // State is what some ranks of a world do when a job's time is up: all those that do the

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // WaitID names what ranks of a world wait in: an operation of a communicator, a fence

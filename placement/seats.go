@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/placement/rankfile"
 )
 

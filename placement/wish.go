@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/commgraph"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/placement/mapping"
 	"github.com/golaunch/golaunch/placement/rankfile"
 )

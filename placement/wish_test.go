@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/commgraph"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/placement/mapping"
 	"github.com/golaunch/golaunch/placement/rankfile"
 	"github.com/golaunch/golaunch/routing"

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // done ends the wait of rank r for op, or returns nil where there is none.

@@ -3,7 +3,7 @@ package pmi
 import (
 	"fmt"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // Op is what a Request asks for.

@@ -3,7 +3,7 @@ package pmi
 import (
 	"strconv"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // Mapping is a file that has the state of the world's bulletin board as of a

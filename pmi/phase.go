@@ -1,6 +1,6 @@
 package pmi
 
-import "github.com/golaunch/golaunch/job"
+import "github.com/golaunch/golaunch/internal/job"
 
 // Phase tells how far a rank has come, for messages.
 type Phase uint8

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // Server speaks PMI-1 and PMI-2 with one node's ranks of one world. Calls must

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // Limits of the protocol as get_maxes reports them, in bytes. Each counts a

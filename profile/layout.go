@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // The file that a node's ranks of one world share with their agent, which makes it

@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/commgraph"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // memory is the file of a Layout, as the interposer fills it.

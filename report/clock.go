@@ -3,7 +3,7 @@ package report
 import (
 	"time"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // Offset says how far a node's clock is ahead of its parent's at one moment.

@@ -1,6 +1,6 @@
 package report
 
-import "github.com/golaunch/golaunch/job"
+import "github.com/golaunch/golaunch/internal/job"
 
 // Level is the agents that are equally far from the root.
 type Level struct {

@@ -3,7 +3,7 @@ package report
 import (
 	"time"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // Node is the entry of one agent. Its times are of its own clock.

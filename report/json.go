@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // SchemaVersion is the number of docs/report-v1.schema.json. What it describes

@@ -3,7 +3,7 @@ package report
 import (
 	"time"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // NodeTrace is what only --trace wants to know of an agent. Its times are of

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // TraceVersion is the number of docs/trace-v1.schema.json. What it describes

@@ -17,7 +17,7 @@ import (
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/bootstrap/bootstraptest"
 	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/stage"
 )
 

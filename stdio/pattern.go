@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // partKind is what one part of a Pattern stands for.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // Next returns when Tick is due, and false while nothing waits for it.

@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // HeaderSize is the length of a frame's header, in bytes.

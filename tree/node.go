@@ -3,7 +3,7 @@ package tree
 import (
 	"slices"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // Slot numbers a node's children in the order in which they joined. Slots are

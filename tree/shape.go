@@ -1,6 +1,6 @@
 package tree
 
-import "github.com/golaunch/golaunch/job"
+import "github.com/golaunch/golaunch/internal/job"
 
 // Split cuts hosts into at most k contiguous parts whose sizes differ by one
 // at most, larger ones first. The parts alias hosts. k below 1 counts as 1.

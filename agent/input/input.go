@@ -6,7 +6,7 @@ package input
 import (
 	"fmt"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/stdio"
 	"github.com/golaunch/golaunch/tree"
 )

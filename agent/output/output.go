@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/stdio"
 	"github.com/golaunch/golaunch/tree"

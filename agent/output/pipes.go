@@ -1,8 +1,8 @@
 package output
 
 import (
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/stdio"
 )

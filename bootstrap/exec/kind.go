@@ -7,7 +7,7 @@ import (
 	"net"
 
 	"github.com/golaunch/golaunch/bootstrap"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // The flags, and where the second says that the command works.

@@ -13,7 +13,7 @@ import (
 	"github.com/golaunch/golaunch/bootstrap/fork"
 	slurmboot "github.com/golaunch/golaunch/bootstrap/slurm"
 	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // table has the bootstraps; the first that is not Here is for hosts that nothing

@@ -6,7 +6,7 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/hostlist"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // kept are the variables of golaunch's environment that srun gets, and so the agents. Of

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // Options says where Config reads.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/bootstrap"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // The flags: a file of configuration, and keywords that count before it.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 	"pgregory.net/rapid"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 func keyText(k ssh.PublicKey) string { return strings.TrimSpace(string(ssh.MarshalAuthorizedKey(k))) }

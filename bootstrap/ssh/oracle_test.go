@@ -16,7 +16,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/golaunch/golaunch/bootstrap/bootstraptest"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // hostile is an agent that asks the launcher for more than its log-ins: on

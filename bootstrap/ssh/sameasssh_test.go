@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/bootstrap/bootstraptest"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // samples are values that ssh takes, separated by |, for keywords that the

@@ -12,7 +12,7 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/bootstrap/bootstraptest"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // start logs in to a server in this process and returns what it comes to;

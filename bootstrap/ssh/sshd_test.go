@@ -18,7 +18,7 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/bootstrap/bootstraptest"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 var n0 = bootstrap.Host{Index: 0, Name: "n0"}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/hostlist"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/placement"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/placement"

@@ -17,7 +17,7 @@ import (
 	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/internal/environ"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/launcher/doctor"
 )

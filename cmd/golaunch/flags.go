@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/internal/environ"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/profile"
 )

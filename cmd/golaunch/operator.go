@@ -8,7 +8,7 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/hostlist"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // sshOption is the flag for what ssh's configuration has.

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/golaunch/golaunch/bootstrap/registry"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // parse reads a command line and the GOLAUNCH_ variables, which count where the

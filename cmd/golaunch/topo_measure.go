@@ -11,7 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/launcher/pingpong"
 	"github.com/golaunch/golaunch/routing"

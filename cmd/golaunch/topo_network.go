@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/hostlist"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/routing"
 	"github.com/golaunch/golaunch/topology"
 	"github.com/golaunch/golaunch/topology/ibnet"

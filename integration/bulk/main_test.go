@@ -21,7 +21,7 @@ import (
 	"github.com/golaunch/golaunch/bootstrap/bootstraptest"
 	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/integration/programs"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/overlay"
 )

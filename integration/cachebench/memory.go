@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/golaunch/golaunch/cache"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // forest is a tree of boards in this process, with ranks that put one value

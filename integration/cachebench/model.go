@@ -6,7 +6,7 @@ import (
 
 	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/integration/internal/event"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // costs are the delays of the model. An agent does one thing at a time, in the

@@ -13,7 +13,7 @@ import (
 
 	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/integration/cluster"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // needShell skips where a login shell is not installed.

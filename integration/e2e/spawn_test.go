@@ -15,7 +15,7 @@ import (
 
 	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/integration/cluster"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/report"
 )
 

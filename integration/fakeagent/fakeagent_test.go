@@ -17,7 +17,7 @@ import (
 	"github.com/golaunch/golaunch/integration/cluster"
 	"github.com/golaunch/golaunch/integration/internal/trial"
 	"github.com/golaunch/golaunch/integration/programs"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/link/yamuxlink"
 	"github.com/golaunch/golaunch/overlay"

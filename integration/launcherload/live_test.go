@@ -14,7 +14,7 @@ import (
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/integration/internal/results"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/launcher"
 )
 

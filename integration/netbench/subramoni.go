@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/netsim"
 	"github.com/golaunch/golaunch/netsim/alltoall"
 	"github.com/golaunch/golaunch/netsim/rooted"

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/overlay"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/integration/internal/results"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/tree"
 	"github.com/golaunch/golaunch/tree/collective"
 	"github.com/golaunch/golaunch/tree/member"

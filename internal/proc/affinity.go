@@ -6,8 +6,8 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/placement/binding"
 )
 

@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/job"
 )
 
 // KillLimit is how long processes may take to die of SIGKILL before the warden

@@ -4,7 +4,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // Event is something the warden reports: Started, StartFailed, Exited, HelperStarted,

@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/job"
 )
 
 // Next waits for events and returns those of one message, in order. It returns

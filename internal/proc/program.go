@@ -9,8 +9,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/job"
 )
 
 // defaultPath is searched by ranks without PATH.

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 
 	"github.com/golaunch/golaunch/internal/cgroups"
 	"github.com/golaunch/golaunch/internal/unix"

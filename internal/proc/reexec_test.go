@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"syscall"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/job"
 )
 
 // helperWord makes the test binary one of the helpers below.

@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/job"
 )
 
 // spawner starts ranks and knows which live.

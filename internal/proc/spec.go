@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/job"
 )
 
 // Rlimit is a resource limit that ranks get; unix.Rlimits reads the launcher's.

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/hostlist"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/routing"
 	"github.com/golaunch/golaunch/routing/tii"
 	"github.com/golaunch/golaunch/topology"

@@ -18,8 +18,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/lines"
-	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/placement/binding"
 )
 

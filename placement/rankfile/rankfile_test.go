@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/lines"
-	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/placement/binding"
 )
 

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/golaunch/golaunch/commsplit"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/tree"
 	"github.com/golaunch/golaunch/tree/collective"
 	"github.com/golaunch/golaunch/tree/member"

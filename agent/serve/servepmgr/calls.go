@@ -2,7 +2,7 @@ package servepmgr
 
 import (
 	"github.com/golaunch/golaunch/agent/serve"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // Calls lists the calls in which ranks wait that have checked in.

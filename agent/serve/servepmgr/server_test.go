@@ -14,7 +14,7 @@ import (
 	"github.com/golaunch/golaunch/agent/serve/servepmgr"
 	"github.com/golaunch/golaunch/agent/serve/servetest"
 	"github.com/golaunch/golaunch/agent/serve/servetree"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // Operations of PMGR.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // A process connects as the rank that its PMIX_RANK says, and libpmix believes it: also as

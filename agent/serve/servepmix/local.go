@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/agent/serve"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/pmi"
 	"github.com/golaunch/golaunch/pmix"

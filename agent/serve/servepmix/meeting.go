@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/pmix"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/pmix"
 )
 

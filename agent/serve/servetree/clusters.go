@@ -3,7 +3,7 @@ package servetree
 import (
 	"fmt"
 
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/tree/record"
 )
 

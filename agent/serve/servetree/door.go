@@ -6,8 +6,8 @@ import (
 	"os"
 
 	"github.com/golaunch/golaunch/agent/serve"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/tree/record"
 )
 

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/agent/serve"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/pmi"
 	"github.com/golaunch/golaunch/tree/collective"
 	"github.com/golaunch/golaunch/tree/record"

@@ -14,8 +14,8 @@ import (
 	"github.com/golaunch/golaunch/agent/serve/board"
 	"github.com/golaunch/golaunch/agent/serve/servetest"
 	"github.com/golaunch/golaunch/agent/serve/servetree"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/job"
 	"github.com/golaunch/golaunch/tree/member"
 	"github.com/golaunch/golaunch/tree/record"
 )

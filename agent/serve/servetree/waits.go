@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/golaunch/golaunch/agent/serve"
-	"github.com/golaunch/golaunch/job"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/tree/collective"
 )
 
