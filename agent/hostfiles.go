@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/golaunch/golaunch/hostlist"
+	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/link"

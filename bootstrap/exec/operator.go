@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/bootstrap"
-	"github.com/golaunch/golaunch/hostlist"
+	"github.com/golaunch/golaunch/internal/hostlist"
 )
 
 // fromOperator is the command that an operator has for reaching hosts, where it names

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/golaunch/golaunch/hostlist"
+	"github.com/golaunch/golaunch/internal/hostlist"
 )
 
 // What srun's lines begin with or have in them. Its words are those of 22.05.

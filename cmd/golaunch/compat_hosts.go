@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/golaunch/golaunch/hostlist"
+	"github.com/golaunch/golaunch/internal/hostlist"
 )
 
 // wordsAreHosts answers whoever names hosts as with mpirun_rsh: one word for each

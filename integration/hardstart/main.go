@@ -19,9 +19,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/integration/cluster"
 	"github.com/golaunch/golaunch/integration/internal/results"
+	"github.com/golaunch/golaunch/internal/hostlist"
 )
 
 // sizes say how large and how often.

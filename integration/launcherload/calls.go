@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/agent"
-	"github.com/golaunch/golaunch/hostlist"
 	"github.com/golaunch/golaunch/integration/internal/results"
+	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/link/tlslink"
 	"github.com/golaunch/golaunch/overlay"

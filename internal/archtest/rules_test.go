@@ -5,10 +5,10 @@ package archtest
 // layers and itself, and nothing else of this module.
 var layers = [][]string{
 	{"internal/lines", "internal/environ", "internal/iface", "internal/filestest"}, // lines of files, for parsers; variables; interfaces; files, for tests
-	{"internal/job"}, // nouns that everybody speaks
-	{"hostlist"},     // names of hosts
-	{"commsplit"},    // algorithms alone, which agents run over the tree
-	{"tree"},         // shape, frames, routing: keys and transports are not its business
+	{"internal/job"},      // nouns that everybody speaks
+	{"internal/hostlist"}, // names of hosts
+	{"commsplit"},         // algorithms alone, which agents run over the tree
+	{"tree"},              // shape, frames, routing: keys and transports are not its business
 	{"topology", "commgraph"},
 	{"routing"},
 	{"cache", "stdio"},
@@ -30,7 +30,7 @@ var layers = [][]string{
 // pure rooms own no goroutine, socket, clock, environment or randomness, so
 // that every behaviour of theirs can be tested without any.
 var pure = []string{
-	"internal/job", "hostlist", "tree", "routing", "commgraph", "topology", "cache", "stdio",
+	"internal/job", "internal/hostlist", "tree", "routing", "commgraph", "topology", "cache", "stdio",
 	"pmi", "pmgr", "pmix", "commsplit", "placement", "netsim", "xrcsim", "profile", "report/page", "agent/ending", "agent/input",
 	"internal/lines", "internal/environ", "internal/iface",
 }
