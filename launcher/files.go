@@ -7,8 +7,8 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/golaunch/golaunch/internal/stdio"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/stdio"
 )
 
 // filesOpen bounds how many output files are open at a time: the launcher's

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/stdio"
+	"github.com/golaunch/golaunch/internal/stdio"
 )
 
 // A directory of a rank's own, which shows only when the ranks are placed, has to be

@@ -13,9 +13,9 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/stdio"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/stdio"
 )
 
 // printer writes the ranks' output where the user wants it: whole lines on

@@ -13,9 +13,9 @@ import (
 
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/stdio"
 	ownunix "github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/stdio"
 )
 
 // openTerminal returns a terminal of so many columns, and who sees it.

@@ -8,10 +8,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/stdio"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/stdio"
 	"github.com/golaunch/golaunch/tree"
 )
 

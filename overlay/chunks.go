@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/stdio"
+	"github.com/golaunch/golaunch/internal/stdio"
 )
 
 // Chunk is a piece of a rank's output on one of its streams, as its agent has read it at once.

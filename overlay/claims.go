@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/stdio"
 	"github.com/golaunch/golaunch/pmi"
-	"github.com/golaunch/golaunch/stdio"
 	"github.com/golaunch/golaunch/tree"
 	"github.com/golaunch/golaunch/tree/record"
 )

@@ -15,11 +15,11 @@ import (
 	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
 	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/stdio"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/pmi"
 	"github.com/golaunch/golaunch/pmix"
 	"github.com/golaunch/golaunch/report"
-	"github.com/golaunch/golaunch/stdio"
 	"github.com/golaunch/golaunch/tree"
 )
 

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/stdio"
 	"github.com/golaunch/golaunch/pmi"
-	"github.com/golaunch/golaunch/stdio"
 )
 
 // FuzzMessages feeds every decoder of messages what a peer may send.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/stdio"
+	"github.com/golaunch/golaunch/internal/stdio"
 	"github.com/golaunch/golaunch/tree"
 )
 

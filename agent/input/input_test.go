@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/stdio"
+	"github.com/golaunch/golaunch/internal/stdio"
 	"github.com/golaunch/golaunch/tree"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/stdio"
+	"github.com/golaunch/golaunch/internal/stdio"
 )
 
 // Files have the output of all ranks, and golaunch's own streams that of those which are to

@@ -11,7 +11,7 @@ var layers = [][]string{
 	{"tree"},              // shape, frames, routing: keys and transports are not its business
 	{"topology", "commgraph"},
 	{"routing"},
-	{"cache", "stdio"},
+	{"cache", "internal/stdio"},
 	{"pmi", "pmgr", "pmix", "netsim", "xrcsim"},
 	{"placement"}, // maps ranks by what their messages put on links
 	{"profile"},
@@ -30,7 +30,7 @@ var layers = [][]string{
 // pure rooms own no goroutine, socket, clock, environment or randomness, so
 // that every behaviour of theirs can be tested without any.
 var pure = []string{
-	"internal/job", "internal/hostlist", "tree", "routing", "commgraph", "topology", "cache", "stdio",
+	"internal/job", "internal/hostlist", "tree", "routing", "commgraph", "topology", "cache", "internal/stdio",
 	"pmi", "pmgr", "pmix", "commsplit", "placement", "netsim", "xrcsim", "profile", "report/page", "agent/ending", "agent/input",
 	"internal/lines", "internal/environ", "internal/iface",
 }
