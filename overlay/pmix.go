@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/pmix"
+	"github.com/golaunch/golaunch/internal/pmix"
 	"github.com/golaunch/golaunch/tree"
 )
 

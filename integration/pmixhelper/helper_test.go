@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/pmix"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/pmix"
 )
 
 // helper is a golaunch-pmix of one node, from the agent's side.

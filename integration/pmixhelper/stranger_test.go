@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/pmix"
+	"github.com/golaunch/golaunch/internal/pmix"
 )
 
 // A connection of another user ends before a word is said: libpmix would have the ranks

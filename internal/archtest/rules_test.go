@@ -12,7 +12,7 @@ var layers = [][]string{
 	{"topology", "commgraph"},
 	{"routing"},
 	{"cache", "internal/stdio"},
-	{"pmi", "pmgr", "pmix", "netsim", "xrcsim"},
+	{"pmi", "pmgr", "internal/pmix", "netsim", "xrcsim"},
 	{"placement"}, // maps ranks by what their messages put on links
 	{"profile"},
 	{"report"},        // draws profiles
@@ -31,7 +31,7 @@ var layers = [][]string{
 // that every behaviour of theirs can be tested without any.
 var pure = []string{
 	"internal/job", "internal/hostlist", "tree", "routing", "commgraph", "topology", "cache", "internal/stdio",
-	"pmi", "pmgr", "pmix", "commsplit", "placement", "netsim", "xrcsim", "profile", "report/page", "agent/ending", "agent/input",
+	"pmi", "pmgr", "internal/pmix", "commsplit", "placement", "netsim", "xrcsim", "profile", "report/page", "agent/ending", "agent/input",
 	"internal/lines", "internal/environ", "internal/iface",
 }
 

@@ -1,6 +1,6 @@
 /*
  * Frames between golaunch-pmix and the agent. Kinds and fields are those of package
- * pmix (pmix/messages.go), the encoding is in pmix/doc.go.
+ * pmix (internal/pmix/messages.go), the encoding is in internal/pmix/doc.go.
  */
 #ifndef GOLAUNCH_PMIX_FRAME_H
 #define GOLAUNCH_PMIX_FRAME_H

@@ -11,10 +11,10 @@ import (
 	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/agent/serve/servetest"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/pmix"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/pmi"
-	"github.com/golaunch/golaunch/pmix"
 )
 
 // net is the nodes of one world whose ranks speak PMIx, each with a helper that the

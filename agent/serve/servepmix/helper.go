@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/golaunch/golaunch/agent/serve"
+	"github.com/golaunch/golaunch/internal/pmix"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/pmix"
 )
 
 // helper is one helper process of this node.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/pmix"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/pmi"
-	"github.com/golaunch/golaunch/pmix"
 )
 
 // Helpers starts the helper processes of a node, one for each libpmix in use.

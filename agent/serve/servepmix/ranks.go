@@ -7,7 +7,7 @@ import (
 
 	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/pmix"
+	"github.com/golaunch/golaunch/internal/pmix"
 )
 
 // What is known of ranks that wait: the helper tells of a fence, or a meeting, when all

@@ -7,7 +7,7 @@ import (
 
 	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/pmix"
+	"github.com/golaunch/golaunch/internal/pmix"
 )
 
 // What the helper has told of ranks is known: that all of a node are in a fence, that

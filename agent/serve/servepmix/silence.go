@@ -3,7 +3,7 @@ package servepmix
 import (
 	"time"
 
-	"github.com/golaunch/golaunch/pmix"
+	"github.com/golaunch/golaunch/internal/pmix"
 )
 
 // A helper that is stopped, or hangs in its library, has ranks wait in silence that no

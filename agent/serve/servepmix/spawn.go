@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golaunch/golaunch/internal/pmix"
 	"github.com/golaunch/golaunch/pmi"
-	"github.com/golaunch/golaunch/pmix"
 )
 
 // Bounds of a spawn.
