@@ -8,10 +8,10 @@ import (
 	"syscall"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/profile"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/profile"
 	"github.com/golaunch/golaunch/tree"
 )
 

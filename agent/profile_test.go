@@ -11,9 +11,9 @@ import (
 
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/proc"
+	"github.com/golaunch/golaunch/internal/profile"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/profile"
 )
 
 // profiled is an agent that is to profile a world that waits for its program's loader.

@@ -23,11 +23,11 @@ import (
 	"github.com/golaunch/golaunch/internal/environ"
 	"github.com/golaunch/golaunch/internal/iface"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/profile"
 	"github.com/golaunch/golaunch/internal/stdio"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/placement"
 	"github.com/golaunch/golaunch/placement/binding"
-	"github.com/golaunch/golaunch/profile"
 )
 
 // Names of the rules that Options.DegreeRule may hold.

@@ -2,7 +2,7 @@ package overlay
 
 import (
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/profile"
+	"github.com/golaunch/golaunch/internal/profile"
 	"github.com/golaunch/golaunch/tree"
 )
 

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/profile"
+	"github.com/golaunch/golaunch/internal/profile"
 	"github.com/golaunch/golaunch/tree"
 )
 

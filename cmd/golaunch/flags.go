@@ -11,8 +11,8 @@ import (
 	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/internal/environ"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/profile"
 	"github.com/golaunch/golaunch/launcher"
-	"github.com/golaunch/golaunch/profile"
 )
 
 // commandLine is what a command line says. Its Options lack Dir, Env and

@@ -11,12 +11,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/golaunch/golaunch/commgraph"
+	"github.com/golaunch/golaunch/internal/profile"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/placement"
 	"github.com/golaunch/golaunch/placement/binding"
 	"github.com/golaunch/golaunch/placement/mapping"
 	"github.com/golaunch/golaunch/placement/rankfile"
-	"github.com/golaunch/golaunch/profile"
 )
 
 // placeFlags are the flags that say where ranks go, as they were given.

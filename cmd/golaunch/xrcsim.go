@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/golaunch/golaunch/commgraph"
-	"github.com/golaunch/golaunch/profile"
+	"github.com/golaunch/golaunch/internal/profile"
 	"github.com/golaunch/golaunch/xrcsim"
 	"github.com/golaunch/golaunch/xrcsim/workload"
 )

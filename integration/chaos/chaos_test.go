@@ -14,8 +14,8 @@ import (
 
 	"github.com/golaunch/golaunch/integration/cluster"
 	"github.com/golaunch/golaunch/integration/programs"
+	"github.com/golaunch/golaunch/internal/profile"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/profile"
 )
 
 // TestChaos is a minute of the command. How soon things are gone, and how many jobs

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/golaunch/golaunch/profile"
+	"github.com/golaunch/golaunch/internal/profile"
 )
 
 // profile is the file of every job's --profile.

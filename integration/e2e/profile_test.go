@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/profile"
+	"github.com/golaunch/golaunch/internal/profile"
 )
 
 // pair is a source and a destination.

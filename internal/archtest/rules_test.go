@@ -14,7 +14,7 @@ var layers = [][]string{
 	{"cache", "internal/stdio"},
 	{"pmi", "pmgr", "internal/pmix", "netsim", "xrcsim"},
 	{"placement"}, // maps ranks by what their messages put on links
-	{"profile"},
+	{"internal/profile"},
 	{"report"},        // draws profiles
 	{"client"},        // linked into users' programs: must drag in no part of the launcher
 	{"internal/unix"}, // the system calls that package syscall lacks
@@ -31,7 +31,7 @@ var layers = [][]string{
 // that every behaviour of theirs can be tested without any.
 var pure = []string{
 	"internal/job", "internal/hostlist", "tree", "routing", "commgraph", "topology", "cache", "internal/stdio",
-	"pmi", "pmgr", "internal/pmix", "commsplit", "placement", "netsim", "xrcsim", "profile", "report/page", "agent/ending", "agent/input",
+	"pmi", "pmgr", "internal/pmix", "commsplit", "placement", "netsim", "xrcsim", "internal/profile", "report/page", "agent/ending", "agent/input",
 	"internal/lines", "internal/environ", "internal/iface",
 }
 
@@ -73,7 +73,7 @@ var confined = []struct {
 		"leak tests do not belong in shipped code"},
 	{"testing/...", append([]string{"integration"}, testKits...),
 		"tests do not belong in shipped code"},
-	{"net/http/...", []string{"profile", "report"},
+	{"net/http/...", []string{"internal/profile", "report"},
 		"an agent that is copied to every node carries no web server"},
 	{"regexp", []string{"integration"},
 		"it and the tables of Unicode that it wants are made at the start of every agent and warden"},

@@ -1,6 +1,6 @@
 /*
  * The file in which the ranks of a node and their agent share the counters of one
- * world: words of 8 bytes. The agent makes it (profile/layout.go has the same
+ * world: words of 8 bytes. The agent makes it (internal/profile/layout.go has the same
  * numbers) and names it in GOLAUNCH_COUNTERS, with the slot of the rank in it.
  */
 #ifndef LAYOUT_H
@@ -43,7 +43,7 @@ enum { STATE_ABSENT, STATE_CLAIMED, STATE_COUNTING, STATE_FINISHED };
  */
 enum { RECORD_WHOSE, RECORD_COMM, RECORD_WHAT, RECORD_COUNTS, RECORD_WORDS = 8 };
 
-enum operation { /* as in profile/operations.go */
+enum operation { /* as in internal/profile/operations.go */
 	OP_Barrier = 1,
 	OP_Bcast,
 	OP_Gather,

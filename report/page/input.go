@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/golaunch/golaunch/profile"
+	"github.com/golaunch/golaunch/internal/profile"
 	"github.com/golaunch/golaunch/report"
 	"github.com/golaunch/golaunch/xrcsim"
 )

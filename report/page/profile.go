@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/golaunch/golaunch/profile"
+	"github.com/golaunch/golaunch/internal/profile"
 )
 
 // maxCalls is how many rows the table of collective operations has.
