@@ -16,11 +16,11 @@ import (
 	"github.com/golaunch/golaunch/agent/serve/servetree"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/proc"
+	"github.com/golaunch/golaunch/internal/report"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/pmi"
-	"github.com/golaunch/golaunch/report"
 	"github.com/golaunch/golaunch/topology/node"
 	"github.com/golaunch/golaunch/tree"
 )

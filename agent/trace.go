@@ -3,10 +3,10 @@ package agent
 import (
 	"time"
 
+	"github.com/golaunch/golaunch/internal/report"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/report"
 )
 
 // tracing is what only --trace wants to know, beside what is kept anyway.

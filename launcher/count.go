@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/report"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/report"
 )
 
 // countTimeout bounds how long the agents' counters are waited for.

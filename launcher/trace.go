@@ -3,7 +3,7 @@ package launcher
 import (
 	"slices"
 
-	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/internal/report"
 )
 
 // writeTrace writes what is known of when each step took place.

@@ -10,8 +10,8 @@ import (
 	"github.com/golaunch/golaunch/bootstrap"
 	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/report"
 	"github.com/golaunch/golaunch/pmi"
-	"github.com/golaunch/golaunch/report"
 	"github.com/golaunch/golaunch/tree"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/internal/report"
 	"github.com/golaunch/golaunch/tree"
 )
 

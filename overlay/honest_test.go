@@ -16,10 +16,10 @@ import (
 	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/pmix"
+	"github.com/golaunch/golaunch/internal/report"
 	"github.com/golaunch/golaunch/internal/stdio"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/pmi"
-	"github.com/golaunch/golaunch/report"
 	"github.com/golaunch/golaunch/tree"
 )
 

@@ -11,10 +11,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/report"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/link/memlink"
 	"github.com/golaunch/golaunch/pmi"
-	"github.com/golaunch/golaunch/report"
 	"github.com/golaunch/golaunch/tree"
 )
 

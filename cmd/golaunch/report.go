@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/internal/report/page"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/report/page"
 )
 
 const reportUsage = "report [FLAG]... FILE..."

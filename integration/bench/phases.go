@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/internal/report"
 )
 
 // phaseRow is one job of pmistart, by its report: what was over when, in

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/integration/cluster"
-	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/internal/report"
 )
 
 func (p *page) phases() {

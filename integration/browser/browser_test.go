@@ -20,7 +20,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/report/page/pagetest"
+	"github.com/golaunch/golaunch/internal/report/page/pagetest"
 )
 
 // pictures is a directory to which the tests of the browser write what they see; none if it is empty.

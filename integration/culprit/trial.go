@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/integration/cluster"
-	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/internal/report"
 )
 
 // trial is where jobs run.

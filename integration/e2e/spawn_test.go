@@ -16,7 +16,7 @@ import (
 	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/integration/cluster"
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/internal/report"
 )
 
 // four are flags for a tree of four nodes of this machine, all with agents.

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/report"
 	"github.com/golaunch/golaunch/internal/stdio"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/report"
 	"github.com/golaunch/golaunch/tree"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/golaunch/golaunch/integration/cluster"
 	"github.com/golaunch/golaunch/integration/internal/results"
-	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/internal/report"
 )
 
 // reading is one round of an exchange, in milliseconds.

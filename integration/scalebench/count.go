@@ -14,7 +14,7 @@ import (
 	"github.com/golaunch/golaunch/integration/cluster"
 	"github.com/golaunch/golaunch/integration/internal/results"
 	"github.com/golaunch/golaunch/internal/proc"
-	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/internal/report"
 )
 
 // Processes are counted on so many nodes with one rank each, so often, while the

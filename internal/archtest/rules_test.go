@@ -15,9 +15,9 @@ var layers = [][]string{
 	{"pmi", "pmgr", "internal/pmix", "netsim", "xrcsim"},
 	{"placement"}, // maps ranks by what their messages put on links
 	{"internal/profile"},
-	{"report"},        // draws profiles
-	{"client"},        // linked into users' programs: must drag in no part of the launcher
-	{"internal/unix"}, // the system calls that package syscall lacks
+	{"internal/report"}, // draws profiles
+	{"client"},          // linked into users' programs: must drag in no part of the launcher
+	{"internal/unix"},   // the system calls that package syscall lacks
 	{"internal/cgroups"},
 	{"bootstrap", "link", "internal/proc", "internal/loader"},
 	{"stage"},   // works over any bootstrap
@@ -31,7 +31,7 @@ var layers = [][]string{
 // that every behaviour of theirs can be tested without any.
 var pure = []string{
 	"internal/job", "internal/hostlist", "tree", "routing", "commgraph", "topology", "cache", "internal/stdio",
-	"pmi", "pmgr", "internal/pmix", "commsplit", "placement", "netsim", "xrcsim", "internal/profile", "report/page", "agent/ending", "agent/input",
+	"pmi", "pmgr", "internal/pmix", "commsplit", "placement", "netsim", "xrcsim", "internal/profile", "internal/report/page", "agent/ending", "agent/input",
 	"internal/lines", "internal/environ", "internal/iface",
 }
 
@@ -49,7 +49,7 @@ var impureTime = []string{
 
 // testKits hold conformance suites, and what tests share: packages that only tests import.
 var testKits = []string{"link/linktest", "cache/cachetest", "bootstrap/bootstraptest", "agent/serve/servetest", "topology/ibnet/ibsimtest",
-	"internal/filestest", "report/page/pagetest"}
+	"internal/filestest", "internal/report/page/pagetest"}
 
 // confined says which folders alone may import a package, and why.
 var confined = []struct {
@@ -73,7 +73,7 @@ var confined = []struct {
 		"leak tests do not belong in shipped code"},
 	{"testing/...", append([]string{"integration"}, testKits...),
 		"tests do not belong in shipped code"},
-	{"net/http/...", []string{"internal/profile", "report"},
+	{"net/http/...", []string{"internal/profile", "internal/report"},
 		"an agent that is copied to every node carries no web server"},
 	{"regexp", []string{"integration"},
 		"it and the tables of Unicode that it wants are made at the start of every agent and warden"},

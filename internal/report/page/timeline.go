@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/internal/report"
 )
 
 // maxSpans is how many spans of a trace a page has: the longest.

@@ -1,6 +1,6 @@
 package page_test
 
-import "github.com/golaunch/golaunch/report/page/pagetest"
+import "github.com/golaunch/golaunch/internal/report/page/pagetest"
 
 // What tests take from the kit.
 var (

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/internal/report"
 )
 
 // Startup is what a run report tells of a job: its phases first.

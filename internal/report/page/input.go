@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/internal/profile"
-	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/internal/report"
 	"github.com/golaunch/golaunch/xrcsim"
 )
 

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/internal/report"
 )
 
 // Whatever the clocks of the nodes show, however they drift and however uneven

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/report"
+	"github.com/golaunch/golaunch/internal/report"
 )
 
 // counters of one agent, all told by n.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/report/page"
+	"github.com/golaunch/golaunch/internal/report/page"
 )
 
 // Kinds of files are told by what is in them, and what is none is refused by name.

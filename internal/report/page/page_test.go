@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/golaunch/golaunch/report/page"
+	"github.com/golaunch/golaunch/internal/report/page"
 	"github.com/golaunch/golaunch/routing"
 	"github.com/golaunch/golaunch/topology"
 )

@@ -13,8 +13,8 @@ import (
 
 	"github.com/golaunch/golaunch/commgraph"
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/report"
-	"github.com/golaunch/golaunch/report/page"
+	"github.com/golaunch/golaunch/internal/report"
+	"github.com/golaunch/golaunch/internal/report/page"
 	"github.com/golaunch/golaunch/routing"
 	"github.com/golaunch/golaunch/topology/spec"
 )
