@@ -11,8 +11,8 @@ import (
 
 	"github.com/golaunch/golaunch/agent/ending"
 	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/internal/link/memlink"
 	"github.com/golaunch/golaunch/internal/proc"
-	"github.com/golaunch/golaunch/link/memlink"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/tree"
 )

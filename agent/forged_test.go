@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/link"
-	"github.com/golaunch/golaunch/link/memlink"
+	"github.com/golaunch/golaunch/internal/link"
+	"github.com/golaunch/golaunch/internal/link/memlink"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/tree"
 )

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/proc"
-	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 )
 

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/internal/link"
+	"github.com/golaunch/golaunch/internal/link/yamuxlink"
 	"github.com/golaunch/golaunch/internal/proc"
-	"github.com/golaunch/golaunch/link"
-	"github.com/golaunch/golaunch/link/yamuxlink"
 	"github.com/golaunch/golaunch/overlay/rendezvous"
 )
 

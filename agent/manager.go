@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 )
 

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/internal/link/tlslink"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/link/tlslink"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/overlay/rendezvous"
 )

@@ -2,7 +2,7 @@ package agent
 
 import (
 	"github.com/golaunch/golaunch/agent/serve"
-	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/overlay"
 )
 

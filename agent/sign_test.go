@@ -7,8 +7,8 @@ import (
 
 	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/link"
-	"github.com/golaunch/golaunch/link/memlink"
+	"github.com/golaunch/golaunch/internal/link"
+	"github.com/golaunch/golaunch/internal/link/memlink"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/tree"
 )

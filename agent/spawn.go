@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/pmi"
 )

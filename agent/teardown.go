@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/tree"
 )

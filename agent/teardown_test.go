@@ -10,7 +10,7 @@ import (
 
 	"github.com/golaunch/golaunch/agent/ending"
 	"github.com/golaunch/golaunch/bootstrap"
-	"github.com/golaunch/golaunch/link/memlink"
+	"github.com/golaunch/golaunch/internal/link/memlink"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/tree"
 )

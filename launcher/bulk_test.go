@@ -14,7 +14,7 @@ import (
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/bootstrap/bootstraptest"
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/link/tlslink"
+	"github.com/golaunch/golaunch/internal/link/tlslink"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/overlay/rendezvous"
 	"github.com/golaunch/golaunch/stage"

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/overlay"
 )
 

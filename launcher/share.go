@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/placement"
 	"github.com/golaunch/golaunch/placement/binding"

@@ -18,7 +18,7 @@ import (
 	"github.com/golaunch/golaunch/bootstrap"
 	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/link/memlink"
+	"github.com/golaunch/golaunch/internal/link/memlink"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/tree"
 )

@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/stdio"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/tree"
 )

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/report"
-	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/tree"
 )
 

@@ -3,8 +3,8 @@ package overlay
 import (
 	"fmt"
 
+	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/tree"
 )
 

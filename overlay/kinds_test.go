@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/tree"
 )
 

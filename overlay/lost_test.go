@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/internal/link"
 )
 
 func TestLost(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/tree"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/golaunch/golaunch/internal/filestest"
-	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/tree"
 )
 

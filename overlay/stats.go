@@ -3,8 +3,8 @@ package overlay
 import (
 	"sync/atomic"
 
+	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/report"
-	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/tree"
 )
 

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/stage"
 	"github.com/golaunch/golaunch/tree"

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/link"
-	"github.com/golaunch/golaunch/link/yamuxlink"
+	"github.com/golaunch/golaunch/internal/link"
+	"github.com/golaunch/golaunch/internal/link/yamuxlink"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/tree"
 )

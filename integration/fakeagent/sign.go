@@ -14,7 +14,7 @@ import (
 	"github.com/golaunch/golaunch/bootstrap"
 	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/link"
+	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/overlay"
 )
 

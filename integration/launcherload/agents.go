@@ -15,10 +15,10 @@ import (
 	"github.com/golaunch/golaunch/agent"
 	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/bootstrap/fork"
+	"github.com/golaunch/golaunch/internal/link"
+	"github.com/golaunch/golaunch/internal/link/memlink"
+	"github.com/golaunch/golaunch/internal/link/yamuxlink"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/link"
-	"github.com/golaunch/golaunch/link/memlink"
-	"github.com/golaunch/golaunch/link/yamuxlink"
 	"github.com/golaunch/golaunch/overlay"
 )
 

@@ -15,8 +15,8 @@ import (
 	"github.com/golaunch/golaunch/agent"
 	"github.com/golaunch/golaunch/integration/internal/results"
 	"github.com/golaunch/golaunch/internal/hostlist"
+	"github.com/golaunch/golaunch/internal/link/tlslink"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/link/tlslink"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/overlay/rendezvous"
 )

@@ -2,7 +2,7 @@
 // on thousands of nodes: descriptors, memory and processor time, against the
 // bounds of docs/results/launcher.md, which it writes. golaunch is the real one,
 // in a process of its own. So are the agents, hundreds to a process, with links
-// in memory between them (package link/memlink); the processes of a node, its
+// in memory between them (package internal/link/memlink); the processes of a node, its
 // warden and ranks, are stood in for, with the descriptors that an agent has of
 // them. With -calls the agents are started in bulk instead, and call golaunch over
 // TLS: docs/results/launcher-bulk.md.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/link/tlslink"
+	"github.com/golaunch/golaunch/internal/link/tlslink"
 )
 
 // held has a script wait until the test lets it go on.

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/golaunch/golaunch/link/tlslink"
+	"github.com/golaunch/golaunch/internal/link/tlslink"
 )
 
 // Caller is an agent that calls.

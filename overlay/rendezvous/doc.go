@@ -1,5 +1,5 @@
 // Package rendezvous brings agents that a bootstrap.Bulk has started to their
-// parents. Every agent calls the launcher, over package link/tlslink, and says on
+// parents. Every agent calls the launcher, over package internal/link/tlslink, and says on
 // which host it runs. The launcher keeps the connection until somebody wants that
 // host: either it takes the connection for the link, or it tells the agent whom to
 // call instead, where the same goes on. To those who want hosts it is a
@@ -9,6 +9,6 @@
 // call, the host's name; then the order, link or an address or a refusal; then,
 // to be linked, the agent's word that it is there still.
 //
-// Not here: who knows the job's secret (link/tlslink), who becomes whose parent
+// Not here: who knows the job's secret (internal/link/tlslink), who becomes whose parent
 // (package overlay), how agents are started (bootstrap.Bulk).
 package rendezvous

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/bootstrap"
-	"github.com/golaunch/golaunch/link/tlslink"
+	"github.com/golaunch/golaunch/internal/link/tlslink"
 )
 
 // callTime is how long an agent may take to say where it is, or to answer an

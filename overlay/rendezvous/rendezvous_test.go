@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/golaunch/golaunch/bootstrap"
-	"github.com/golaunch/golaunch/link/tlslink"
+	"github.com/golaunch/golaunch/internal/link/tlslink"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

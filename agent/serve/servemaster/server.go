@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/agent/serve"
+	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/link"
 	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/tree"
 )
