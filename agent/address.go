@@ -3,7 +3,7 @@ package agent
 import (
 	"net"
 
-	"github.com/golaunch/golaunch/bootstrap/registry"
+	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 )
 
 // address is one at which other nodes reach this one: that of the interface that ranks are

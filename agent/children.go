@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/golaunch/golaunch/bootstrap"
-	"github.com/golaunch/golaunch/bootstrap/registry"
+	"github.com/golaunch/golaunch/internal/bootstrap"
+	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/proc"

@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/link/yamuxlink"
 	"github.com/golaunch/golaunch/internal/proc"

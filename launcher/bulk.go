@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link/tlslink"
 	"github.com/golaunch/golaunch/internal/unix"

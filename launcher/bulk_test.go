@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/bootstrap"
-	"github.com/golaunch/golaunch/bootstrap/bootstraptest"
+	"github.com/golaunch/golaunch/internal/bootstrap"
+	"github.com/golaunch/golaunch/internal/bootstrap/bootstraptest"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link/tlslink"
 	"github.com/golaunch/golaunch/overlay"

@@ -18,8 +18,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/cache"
+	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/environ"
 	"github.com/golaunch/golaunch/internal/iface"
 	"github.com/golaunch/golaunch/internal/job"

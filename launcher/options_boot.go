@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/golaunch/golaunch/bootstrap"
-	"github.com/golaunch/golaunch/bootstrap/registry"
+	"github.com/golaunch/golaunch/internal/bootstrap"
+	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 )
 
 // validateBootstrap checks the bootstrap and the flags that bootstraps have of

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/golaunch/golaunch/bootstrap"
-	"github.com/golaunch/golaunch/bootstrap/registry"
+	"github.com/golaunch/golaunch/internal/bootstrap"
+	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/overlay"

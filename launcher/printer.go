@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/stdio"
 	"github.com/golaunch/golaunch/internal/unix"

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh"
 
-	"github.com/golaunch/golaunch/bootstrap"
-	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
+	"github.com/golaunch/golaunch/internal/bootstrap"
+	sshboot "github.com/golaunch/golaunch/internal/bootstrap/ssh"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link/memlink"
 	"github.com/golaunch/golaunch/overlay"

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/bootstrap"
-	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
+	"github.com/golaunch/golaunch/internal/bootstrap"
+	sshboot "github.com/golaunch/golaunch/internal/bootstrap/ssh"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/report"
 	"github.com/golaunch/golaunch/pmi"

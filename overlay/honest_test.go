@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/golaunch/golaunch/bootstrap"
-	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
 	"github.com/golaunch/golaunch/cache"
+	"github.com/golaunch/golaunch/internal/bootstrap"
+	sshboot "github.com/golaunch/golaunch/internal/bootstrap/ssh"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/pmix"

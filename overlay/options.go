@@ -3,8 +3,8 @@ package overlay
 import (
 	"time"
 
-	"github.com/golaunch/golaunch/bootstrap"
 	"github.com/golaunch/golaunch/cache"
+	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/environ"
 	"github.com/golaunch/golaunch/internal/profile"
 )

@@ -3,7 +3,7 @@ package overlay
 import (
 	"time"
 
-	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/job"
 )
 

@@ -3,7 +3,7 @@ package overlay
 import (
 	"errors"
 
-	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/internal/bootstrap"
 )
 
 // Refuse makes the answer a refusal.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/internal/bootstrap"
 )
 
 // conversation is one run of script on a host.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/unix"
 )
 

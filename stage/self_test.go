@@ -14,9 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/bootstrap"
-	"github.com/golaunch/golaunch/bootstrap/bootstraptest"
-	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
+	"github.com/golaunch/golaunch/internal/bootstrap"
+	"github.com/golaunch/golaunch/internal/bootstrap/bootstraptest"
+	sshboot "github.com/golaunch/golaunch/internal/bootstrap/ssh"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/stage"
 )

@@ -23,7 +23,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/internal/bootstrap"
 )
 
 // defaultTimeout is patience enough for a slow line: 16 MiB at 1 Mbit/s.

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/bootstrap/bootstraptest"
-	"github.com/golaunch/golaunch/bootstrap/fork"
+	"github.com/golaunch/golaunch/internal/bootstrap/bootstraptest"
+	"github.com/golaunch/golaunch/internal/bootstrap/fork"
 	"github.com/golaunch/golaunch/stage"
 )
 

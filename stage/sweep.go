@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/internal/bootstrap"
 )
 
 // RemoveScript returns what a host's /bin/sh does to remove directories that dead

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/golaunch/golaunch/bootstrap/registry"
+	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/launcher"

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/golaunch/golaunch/bootstrap"
-	"github.com/golaunch/golaunch/bootstrap/registry"
+	"github.com/golaunch/golaunch/internal/bootstrap"
+	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 )
 
 // bootstrapWord is Hydra's name of how to log in.

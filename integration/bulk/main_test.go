@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/agent"
-	"github.com/golaunch/golaunch/bootstrap"
-	"github.com/golaunch/golaunch/bootstrap/bootstraptest"
-	"github.com/golaunch/golaunch/bootstrap/registry"
 	"github.com/golaunch/golaunch/integration/programs"
+	"github.com/golaunch/golaunch/internal/bootstrap"
+	"github.com/golaunch/golaunch/internal/bootstrap/bootstraptest"
+	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/overlay"

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/bootstrap/bootstraptest"
+	"github.com/golaunch/golaunch/internal/bootstrap/bootstraptest"
 )
 
 // proc is a process of a job.

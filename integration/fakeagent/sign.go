@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/golaunch/golaunch/bootstrap"
-	sshboot "github.com/golaunch/golaunch/bootstrap/ssh"
+	"github.com/golaunch/golaunch/internal/bootstrap"
+	sshboot "github.com/golaunch/golaunch/internal/bootstrap/ssh"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/overlay"

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/agent"
-	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/launcher"

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/bootstrap/registry"
+	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 )
 
 // unaware are the rooms that work with whatever bootstrap there is: one that is
@@ -32,7 +32,7 @@ func TestNobodyKnowsWhichBootstrapItIs(t *testing.T) {
 		}
 		for _, imported := range s.imports {
 			dir := strings.TrimPrefix(imported, module)
-			assert.False(t, within(dir, []string{"bootstrap"}) && dir != "bootstrap" && dir != "bootstrap/registry",
+			assert.False(t, within(dir, []string{"internal/bootstrap"}) && dir != "internal/bootstrap" && dir != "internal/bootstrap/registry",
 				"%s imports %s: ask the bootstrap.Kind that package registry has", s.name, dir)
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {
@@ -42,7 +42,7 @@ func TestNobodyKnowsWhichBootstrapItIs(t *testing.T) {
 				assert.False(t, err == nil && !strings.HasPrefix(s.name, foreign) && slices.Contains(names, text),
 					"%v: %s: ask package registry", s.fset.Position(n.Pos()), n.Value)
 			case *ast.Ident:
-				name, ok := strings.CutPrefix(strings.ToLower(n.Name), "bootstrap")
+				name, ok := strings.CutPrefix(strings.ToLower(n.Name), "internal/bootstrap")
 				assert.False(t, ok && slices.Contains(names, name), "%v: %s: ask package registry", s.fset.Position(n.Pos()), n.Name)
 			}
 			return true

@@ -208,7 +208,7 @@ func TestExamplesQuoteBrackets(t *testing.T) {
 		}
 	}
 	for _, s := range scan(t) {
-		if s.test || !within(s.dir, []string{"cmd", "launcher", "bootstrap", "internal/hostlist"}) {
+		if s.test || !within(s.dir, []string{"cmd", "launcher", "internal/bootstrap", "internal/hostlist"}) {
 			continue
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {

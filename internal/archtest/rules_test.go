@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"client"},          // linked into users' programs: must drag in no part of the launcher
 	{"internal/unix"},   // the system calls that package syscall lacks
 	{"internal/cgroups"},
-	{"bootstrap", "internal/link", "internal/proc", "internal/loader"},
+	{"internal/bootstrap", "internal/link", "internal/proc", "internal/loader"},
 	{"stage"},   // works over any bootstrap
 	{"overlay"}, // what the launcher and the agents have in common
 	{"launcher", "agent"},
@@ -48,7 +48,7 @@ var impureTime = []string{
 }
 
 // testKits hold conformance suites, and what tests share: packages that only tests import.
-var testKits = []string{"internal/link/linktest", "cache/cachetest", "bootstrap/bootstraptest", "agent/serve/servetest", "topology/ibnet/ibsimtest",
+var testKits = []string{"internal/link/linktest", "cache/cachetest", "internal/bootstrap/bootstraptest", "agent/serve/servetest", "topology/ibnet/ibsimtest",
 	"internal/filestest", "internal/report/page/pagetest"}
 
 // confined says which folders alone may import a package, and why.
@@ -61,7 +61,7 @@ var confined = []struct {
 		"its types appear in no other API, so that the multiplexer can be replaced"},
 	{"golang.org/x/sys/unix/...", []string{"internal/unix", "internal/proc", "integration/cluster", "integration/pmixbench", "integration/splitbench"},
 		"system calls are wrapped once, with the errors and the ownership of descriptors spelled out"},
-	{"golang.org/x/crypto/ssh/...", []string{"bootstrap/ssh", "bootstrap/bootstraptest", "integration"},
+	{"golang.org/x/crypto/ssh/...", []string{"internal/bootstrap/ssh", "internal/bootstrap/bootstraptest", "integration"},
 		"keys and host keys are handled in one room that can be reviewed"},
 	{"github.com/spf13/pflag", []string{"cmd", "integration"},
 		"flags become plain options before they leave the command"},

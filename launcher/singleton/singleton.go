@@ -24,7 +24,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/golaunch/golaunch/bootstrap/registry"
+	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 )
 
 // Word is the first argument that makes golaunch's own executable the bridge.

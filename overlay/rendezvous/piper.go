@@ -7,7 +7,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/golaunch/golaunch/bootstrap"
+	"github.com/golaunch/golaunch/internal/bootstrap"
 )
 
 // Piper is the bootstrap.Piper of agents that are there already, and call. It may
