@@ -11,8 +11,8 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/proc"
+	"github.com/golaunch/golaunch/internal/stage"
 	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/stage"
 	"github.com/golaunch/golaunch/tree"
 )
 

@@ -19,9 +19,9 @@ import (
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/link/yamuxlink"
 	"github.com/golaunch/golaunch/internal/proc"
+	"github.com/golaunch/golaunch/internal/stage"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/stage"
 	"github.com/golaunch/golaunch/tree"
 )
 

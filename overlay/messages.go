@@ -9,8 +9,8 @@ import (
 
 	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/stage"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/stage"
 )
 
 // Hello is the first message of an agent to its parent.

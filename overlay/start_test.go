@@ -16,7 +16,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/link/memlink"
-	"github.com/golaunch/golaunch/stage"
+	"github.com/golaunch/golaunch/internal/stage"
 	"github.com/golaunch/golaunch/tree"
 	"github.com/golaunch/golaunch/tree/pacing"
 )

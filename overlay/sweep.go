@@ -10,7 +10,7 @@ import (
 
 	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/stage"
+	"github.com/golaunch/golaunch/internal/stage"
 )
 
 // sweepTimeout bounds the sweep of a node whose agent is lost.

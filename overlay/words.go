@@ -3,7 +3,7 @@ package overlay
 import (
 	"slices"
 
-	"github.com/golaunch/golaunch/stage"
+	"github.com/golaunch/golaunch/internal/stage"
 )
 
 // AgentWord is the first argument that turns golaunch's own executable into an

@@ -18,7 +18,7 @@ import (
 	"github.com/golaunch/golaunch/internal/bootstrap/bootstraptest"
 	sshboot "github.com/golaunch/golaunch/internal/bootstrap/ssh"
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/stage"
+	"github.com/golaunch/golaunch/internal/stage"
 )
 
 func hashOf(t testing.TB, path string) string {

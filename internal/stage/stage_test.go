@@ -19,7 +19,7 @@ import (
 
 	"github.com/golaunch/golaunch/internal/bootstrap/bootstraptest"
 	"github.com/golaunch/golaunch/internal/bootstrap/fork"
-	"github.com/golaunch/golaunch/stage"
+	"github.com/golaunch/golaunch/internal/stage"
 )
 
 // Every shell that may be /bin/sh somewhere runs the script.

@@ -22,7 +22,7 @@ import (
 
 	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/bootstrap/fork"
-	"github.com/golaunch/golaunch/stage"
+	"github.com/golaunch/golaunch/internal/stage"
 )
 
 // selfTest makes the test binary show what stage.Self sees after its own file

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/stage"
+	"github.com/golaunch/golaunch/internal/stage"
 )
 
 // killer is a command that does its work and then, the first time, kills the

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/internal/bootstrap"
-	"github.com/golaunch/golaunch/stage"
+	"github.com/golaunch/golaunch/internal/stage"
 )
 
 // farHost is a host whose connection outlives the command and says nothing to it:
