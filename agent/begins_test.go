@@ -14,9 +14,9 @@ import (
 
 	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // helpingWarden takes helpers, of which it says nothing.

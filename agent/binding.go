@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/placement/binding"
 	"github.com/golaunch/golaunch/topology/node"
 )

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/agent/ending"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 const (

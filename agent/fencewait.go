@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/golaunch/golaunch/agent/serve"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 )
 
 // outside are ranks that have not entered what others wait in.

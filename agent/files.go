@@ -9,8 +9,8 @@ import (
 
 	"github.com/golaunch/golaunch/agent/files"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/stage"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // filesHere is the event of the job's files being complete in dir, or of what

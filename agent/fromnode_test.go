@@ -9,8 +9,8 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/link/memlink"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/pmix"
-	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/pmi"
 	"github.com/golaunch/golaunch/tree"
 )

@@ -6,8 +6,8 @@ import (
 
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // An MPICH that hangs in MPI_Finalize has some ranks wait in the fence there, which

@@ -10,7 +10,7 @@ import (
 
 	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 )
 
 func TestWaitingRanksAreTold(t *testing.T) {

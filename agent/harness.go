@@ -8,8 +8,8 @@ import (
 	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/link/yamuxlink"
+	"github.com/golaunch/golaunch/internal/overlay/rendezvous"
 	"github.com/golaunch/golaunch/internal/proc"
-	"github.com/golaunch/golaunch/overlay/rendezvous"
 )
 
 // Warden starts and ends the ranks of a node: a *proc.Warden, whose methods tell

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/internal/iface"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 )
 
 // network is the interface by which the ranks of this node are to talk (--iface).

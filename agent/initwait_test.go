@@ -8,8 +8,8 @@ import (
 
 	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // Ranks 0 and 1 wait in MPI_Init, 2 and 3 have ended, 4 has only begun, 5 does

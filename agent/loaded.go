@@ -9,8 +9,8 @@ import (
 
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/loader"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // A program may use an MPI library that its file does not name: scripts and

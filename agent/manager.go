@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/link"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // managers' signals reach the tasks of a job, which are the agents where a resource manager

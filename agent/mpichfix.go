@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/loader"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // MPICH 3.4 to 4.1 with UCX hangs in MPI_Finalize once its ranks have talked over a

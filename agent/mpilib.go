@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // Open MPI 3 and 4 speak no PMI of their own. Their flux component, which a

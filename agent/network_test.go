@@ -8,7 +8,7 @@ import (
 
 	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 )
 
 // What ranks are told of their network is that of their own node, whatever the order

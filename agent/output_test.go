@@ -7,7 +7,7 @@ import (
 
 	"github.com/golaunch/golaunch/agent/output"
 	"github.com/golaunch/golaunch/internal/link/memlink"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/tree"
 )
 

@@ -13,9 +13,9 @@ import (
 
 	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/link/tlslink"
+	"github.com/golaunch/golaunch/internal/overlay"
+	"github.com/golaunch/golaunch/internal/overlay/rendezvous"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/overlay/rendezvous"
 )
 
 // stdioPipe is the byte pipe to the parent.

@@ -7,10 +7,10 @@ import (
 	"github.com/golaunch/golaunch/agent/serve/servepmix"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/pmix"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/stdio"
-	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/pmi"
 	"github.com/golaunch/golaunch/tree"
 )

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/profile"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // profiled is an agent that is to profile a world that waits for its program's loader.

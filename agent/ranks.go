@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/stdio"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // startRanks hands the ranks of a world to the warden, unless the job was killed

@@ -3,7 +3,7 @@ package agent
 import (
 	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/internal/link"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 )
 
 // askSchedule asks the launcher, which alone knows the network, for the parts of this

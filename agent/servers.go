@@ -12,8 +12,8 @@ import (
 	"github.com/golaunch/golaunch/agent/serve/servepmix"
 	"github.com/golaunch/golaunch/agent/serve/servetree"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/pmi"
 	"github.com/golaunch/golaunch/tree"
 )

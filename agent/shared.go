@@ -7,8 +7,8 @@ import (
 	"syscall"
 
 	"github.com/golaunch/golaunch/agent/serve/servepmix"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/stage"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // leastRoom is how much room a file system has to have for what ranks of a node, and

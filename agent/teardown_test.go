@@ -11,7 +11,7 @@ import (
 	"github.com/golaunch/golaunch/agent/ending"
 	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/link/memlink"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/tree"
 )
 

@@ -7,9 +7,9 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // MPI libraries wait for ever, in silence, for connections between hosts that do not

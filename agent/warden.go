@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // killSignal ends a rank at once.

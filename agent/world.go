@@ -9,9 +9,9 @@ import (
 	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/report"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/tree"
 )
 

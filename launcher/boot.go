@@ -7,9 +7,9 @@ import (
 	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
+	"github.com/golaunch/golaunch/internal/overlay/rendezvous"
 	"github.com/golaunch/golaunch/internal/stage"
-	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/overlay/rendezvous"
 )
 
 // boot is the launcher's side of starting agents: the hosts as they travel,

@@ -13,10 +13,10 @@ import (
 	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link/tlslink"
+	"github.com/golaunch/golaunch/internal/overlay"
+	"github.com/golaunch/golaunch/internal/overlay/rendezvous"
 	"github.com/golaunch/golaunch/internal/stage"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/overlay/rendezvous"
 )
 
 // bulk is the launcher's side of agents that were started all at once: it listens

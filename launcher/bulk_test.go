@@ -15,9 +15,9 @@ import (
 	"github.com/golaunch/golaunch/internal/bootstrap/bootstraptest"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link/tlslink"
+	"github.com/golaunch/golaunch/internal/overlay"
+	"github.com/golaunch/golaunch/internal/overlay/rendezvous"
 	"github.com/golaunch/golaunch/internal/stage"
-	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/overlay/rendezvous"
 )
 
 // noBulk is a manager that starts nothing.

@@ -7,8 +7,8 @@ import (
 	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // giveUp ends the job with an exit status of golaunch's own.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 )
 
 // deadGroup is dead hosts of which the same is said, in the words of the first.

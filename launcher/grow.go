@@ -6,7 +6,7 @@ import (
 
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 )
 
 // growth is hosts without agents that are being started because spawns need

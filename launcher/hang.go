@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 )
 
 // gatherWaiters is how long the nodes have to tell of ranks that wait, after the

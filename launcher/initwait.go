@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 )
 
 // sayInit tells which ranks of a world wait in MPI_Init, and for whom, and reports whether

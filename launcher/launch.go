@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // launchMessage turns the final plan into what the agents need to know.

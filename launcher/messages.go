@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/profile"
-	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/tree"
 )
 

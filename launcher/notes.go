@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 )
 
 const (

@@ -23,9 +23,9 @@ import (
 	"github.com/golaunch/golaunch/internal/environ"
 	"github.com/golaunch/golaunch/internal/iface"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/profile"
 	"github.com/golaunch/golaunch/internal/stdio"
-	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/placement"
 	"github.com/golaunch/golaunch/placement/binding"
 )

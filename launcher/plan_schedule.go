@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/netsim"
 	"github.com/golaunch/golaunch/netsim/algorithms"
-	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/topology"
 	"github.com/golaunch/golaunch/tree/record"
 )

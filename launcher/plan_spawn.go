@@ -9,7 +9,7 @@ import (
 
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/pmi"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/tree"
 )
 

@@ -13,9 +13,9 @@ import (
 
 	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/stdio"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // printer writes the ranks' output where the user wants it: whole lines on

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/internal/link"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // userTerminal is the terminal that golaunch was called at, while somebody types there

@@ -10,9 +10,9 @@ import (
 
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/netsim"
 	"github.com/golaunch/golaunch/netsim/algorithms"
-	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/tree"
 	"github.com/golaunch/golaunch/tree/record"
 )

@@ -9,7 +9,7 @@ import (
 
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/placement"
 	"github.com/golaunch/golaunch/placement/binding"
 	"github.com/golaunch/golaunch/placement/gpu"

@@ -19,7 +19,7 @@ import (
 	sshboot "github.com/golaunch/golaunch/internal/bootstrap/ssh"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link/memlink"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/tree"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // handled are the signals that golaunch takes for the whole job, beside realTime's.

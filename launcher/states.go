@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 )
 
 // mostStates is how many kinds of states are told of, one in a line.

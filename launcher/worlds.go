@@ -8,7 +8,7 @@ import (
 
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/tree"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/internal/link"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/stage"
-	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/tree"
 )
 

@@ -2,9 +2,9 @@ package output
 
 import (
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/stdio"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 const quantum = 16 << 10 // bytes taken from one pipe at a time, in turn

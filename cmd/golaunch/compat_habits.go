@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/launcher"
-	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/placement"
 )
 

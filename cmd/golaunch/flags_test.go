@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/launcher/singleton"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // Every flag has its place in the help and says what it does.

@@ -12,11 +12,11 @@ import (
 	"os"
 
 	"github.com/golaunch/golaunch/agent"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/launcher/doctor"
 	"github.com/golaunch/golaunch/launcher/pingpong"
 	"github.com/golaunch/golaunch/launcher/singleton"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 func main() {

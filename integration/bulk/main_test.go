@@ -22,8 +22,8 @@ import (
 	"github.com/golaunch/golaunch/internal/bootstrap/bootstraptest"
 	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/launcher"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 const (

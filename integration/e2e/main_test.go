@@ -16,7 +16,7 @@ import (
 	"github.com/golaunch/golaunch/agent"
 	"github.com/golaunch/golaunch/integration/cluster"
 	"github.com/golaunch/golaunch/integration/programs"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 )
 
 // nodes is the size of the cluster that most tests share.

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/integration/cluster"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 )
 
 // ShellName is the file name by which a program knows that it is to call Main.

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/golaunch/golaunch/internal/link"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/tree"
 )
 

@@ -15,7 +15,7 @@ import (
 	sshboot "github.com/golaunch/golaunch/internal/bootstrap/ssh"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 )
 
 // Signings try to have the launcher sign what logs the fake in to a host that it

@@ -18,8 +18,8 @@ import (
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/link/memlink"
 	"github.com/golaunch/golaunch/internal/link/yamuxlink"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // rootWord is this command's first word where it stands for the host on which

@@ -16,9 +16,9 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/link/tlslink"
+	"github.com/golaunch/golaunch/internal/overlay"
+	"github.com/golaunch/golaunch/internal/overlay/rendezvous"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
-	"github.com/golaunch/golaunch/overlay/rendezvous"
 )
 
 // srunName is this program's name where it stands for Slurm's srun: one process has all

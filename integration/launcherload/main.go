@@ -19,7 +19,7 @@ import (
 
 	"github.com/golaunch/golaunch/integration/internal/results"
 	"github.com/golaunch/golaunch/integration/programs"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 )
 
 // settings say what is measured.

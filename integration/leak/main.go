@@ -17,8 +17,8 @@ import (
 	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/launcher"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 func main() {

@@ -16,7 +16,7 @@ import (
 
 	sshboot "github.com/golaunch/golaunch/internal/bootstrap/ssh"
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 )
 
 // microNodes is the size of the job whose messages are timed.

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 )
 
 // simple are costs with which sums can be made by hand: messages are free.

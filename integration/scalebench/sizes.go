@@ -10,10 +10,10 @@ import (
 	sshboot "github.com/golaunch/golaunch/internal/bootstrap/ssh"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/stage"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/launcher"
-	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/tree"
 )
 

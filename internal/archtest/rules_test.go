@@ -20,8 +20,8 @@ var layers = [][]string{
 	{"internal/unix"},   // the system calls that package syscall lacks
 	{"internal/cgroups"},
 	{"internal/bootstrap", "internal/link", "internal/proc", "internal/loader"},
-	{"internal/stage"}, // works over any bootstrap
-	{"overlay"},        // what the launcher and the agents have in common
+	{"internal/stage"},   // works over any bootstrap
+	{"internal/overlay"}, // what the launcher and the agents have in common
 	{"launcher", "agent"},
 	{"integration", "internal/archtest"},
 	{"cmd"}, // nothing imports a command

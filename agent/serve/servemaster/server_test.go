@@ -9,7 +9,7 @@ import (
 	"github.com/golaunch/golaunch/agent/serve"
 	"github.com/golaunch/golaunch/agent/serve/servemaster"
 	"github.com/golaunch/golaunch/agent/serve/servetest"
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/tree"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/golaunch/golaunch/agent/serve/board"
 	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/overlay"
 	"github.com/golaunch/golaunch/pmi"
 	"github.com/golaunch/golaunch/tree"
 )

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/pmix"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // call is a request of a helper that the root, or for a Spawn the launcher, is to answer.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/pmix"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // describe is the world as one of its helpers learns of it.

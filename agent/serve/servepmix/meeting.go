@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/pmix"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // meeting is what processes of several nodes do together: a fence of some of a world, a

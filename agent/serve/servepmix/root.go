@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/pmix"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // Root is what the root agent does for the helpers of all nodes: it knows all worlds.

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/pmix"
-	"github.com/golaunch/golaunch/overlay"
 )
 
 // root is a Root whose answers are kept, by host.

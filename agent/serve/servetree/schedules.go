@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/golaunch/golaunch/overlay"
+	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/tree/record"
 )
 
