@@ -11,7 +11,7 @@ import (
 	"context"
 	"os"
 
-	"github.com/golaunch/golaunch/agent"
+	"github.com/golaunch/golaunch/internal/agent"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/launcher/doctor"

@@ -6,7 +6,7 @@ package main
 import (
 	"os"
 
-	"github.com/golaunch/golaunch/agent"
+	"github.com/golaunch/golaunch/internal/agent"
 )
 
 func main() { os.Exit(agent.Main(os.Args[1:])) }

@@ -16,8 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/agent"
 	"github.com/golaunch/golaunch/integration/programs"
+	"github.com/golaunch/golaunch/internal/agent"
 	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/bootstrap/bootstraptest"
 	"github.com/golaunch/golaunch/internal/bootstrap/registry"

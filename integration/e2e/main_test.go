@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/agent"
 	"github.com/golaunch/golaunch/integration/cluster"
 	"github.com/golaunch/golaunch/integration/programs"
+	"github.com/golaunch/golaunch/internal/agent"
 	"github.com/golaunch/golaunch/internal/overlay"
 )
 

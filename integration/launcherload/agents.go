@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/golaunch/golaunch/agent"
+	"github.com/golaunch/golaunch/internal/agent"
 	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/bootstrap/fork"
 	"github.com/golaunch/golaunch/internal/link"

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/golaunch/golaunch/agent"
 	"github.com/golaunch/golaunch/integration/internal/results"
+	"github.com/golaunch/golaunch/internal/agent"
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/link/tlslink"
 	"github.com/golaunch/golaunch/internal/overlay"

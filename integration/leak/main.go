@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/golaunch/golaunch/agent"
+	"github.com/golaunch/golaunch/internal/agent"
 	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"

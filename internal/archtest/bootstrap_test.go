@@ -15,7 +15,7 @@ import (
 
 // unaware are the rooms that work with whatever bootstrap there is: one that is
 // added needs no change in them.
-var unaware = []string{"internal/stage", "internal/overlay", "launcher", "agent", "cmd/golaunch", "cmd/nla"}
+var unaware = []string{"internal/stage", "internal/overlay", "launcher", "internal/agent", "cmd/golaunch", "cmd/nla"}
 
 // foreign is what the files begin with that have the words of other launchers, some of
 // which bear the name of a bootstrap.

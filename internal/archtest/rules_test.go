@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"internal/bootstrap", "internal/link", "internal/proc", "internal/loader"},
 	{"internal/stage"},   // works over any bootstrap
 	{"internal/overlay"}, // what the launcher and the agents have in common
-	{"launcher", "agent"},
+	{"launcher", "internal/agent"},
 	{"integration", "internal/archtest"},
 	{"cmd"}, // nothing imports a command
 }
@@ -31,7 +31,7 @@ var layers = [][]string{
 // that every behaviour of theirs can be tested without any.
 var pure = []string{
 	"internal/job", "internal/hostlist", "tree", "routing", "commgraph", "topology", "cache", "internal/stdio",
-	"pmi", "pmgr", "internal/pmix", "commsplit", "placement", "netsim", "xrcsim", "internal/profile", "internal/report/page", "agent/ending", "agent/input",
+	"pmi", "pmgr", "internal/pmix", "commsplit", "placement", "netsim", "xrcsim", "internal/profile", "internal/report/page", "internal/agent/ending", "internal/agent/input",
 	"internal/lines", "internal/environ", "internal/iface",
 }
 
@@ -48,7 +48,7 @@ var impureTime = []string{
 }
 
 // testKits hold conformance suites, and what tests share: packages that only tests import.
-var testKits = []string{"internal/link/linktest", "cache/cachetest", "internal/bootstrap/bootstraptest", "agent/serve/servetest", "topology/ibnet/ibsimtest",
+var testKits = []string{"internal/link/linktest", "cache/cachetest", "internal/bootstrap/bootstraptest", "internal/agent/serve/servetest", "topology/ibnet/ibsimtest",
 	"internal/filestest", "internal/report/page/pagetest"}
 
 // confined says which folders alone may import a package, and why.

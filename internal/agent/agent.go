@@ -1,0 +1,428 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/golaunch/golaunch/internal/agent/ending"
+	"github.com/golaunch/golaunch/internal/agent/files"
+	"github.com/golaunch/golaunch/internal/agent/input"
+	"github.com/golaunch/golaunch/internal/agent/output"
+	"github.com/golaunch/golaunch/internal/agent/serve"
+	"github.com/golaunch/golaunch/internal/agent/serve/servepmix"
+	"github.com/golaunch/golaunch/internal/agent/serve/servetree"
+	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/link"
+	"github.com/golaunch/golaunch/internal/overlay"
+	"github.com/golaunch/golaunch/internal/proc"
+	"github.com/golaunch/golaunch/internal/report"
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/pmi"
+	"github.com/golaunch/golaunch/topology/node"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// Agent is one node launch agent. Its fields belong to the goroutine of run,
+// except those that are safe for many: inbox, output and the links.
+type Agent struct {
+	hello       overlay.Hello
+	poller      *unix.Poller
+	descriptors descriptors
+	inbox       *overlay.Inbox
+	hostFiles   hostFileReader
+	parent      *overlay.Edge
+	calls       *calls          // nil unless it called its parent
+	above       *overlay.Origin // the parent's
+	output      *output.Output
+
+	// From the Range on.
+	self        overlay.HostEntry
+	root        bool   // the parent is the launcher
+	parentName  string // its host's; "" of the launcher
+	common      overlay.Common
+	ctx         context.Context // ends when no more hosts are to be started
+	stop        context.CancelFunc
+	subtree     *overlay.Subtree
+	warden      Warden
+	wardenStart sync.WaitGroup // until it is up, or failed
+	harness     Harness
+	share       share
+	spread      bool // over more than one processor
+	ballast     []byte
+
+	signs    map[uint64]signOrigin
+	lastSign uint64
+
+	// From the Launch on.
+	ready  bool // the parent was told of the subtree
+	launch *overlay.Launch
+	node   job.NodeID
+	first  *world         // the job's, from the launch on
+	worlds map[int]*world // that take part here and are not over
+	newest int            // highest number of a world so far
+	names  pmi.Names      // used at the root
+	input  *input.Input   // of the first world; nil if no rank of it is here or below
+
+	terminal *terminal // of rank 0; nil unless it runs here, and has one
+
+	now          func() time.Time // the node's clock
+	begun        time.Time        // of this process
+	phases       []report.Phase
+	tracing      tracing
+	progress     progress
+	collection   *collection      // from the launcher's question on
+	past         past             // what is to be reported of worlds that are over
+	failures     overlay.Failures // that were told
+	files        *files.Files
+	filesBegun   bool
+	awaiting     bool                 // the ranks wait for the job's files
+	stopped      bool                 // by Ctrl-Z: no rank is to run
+	scratch      string               // where those are; "" while there are none
+	memLibraries map[string]*os.File  // by name, of Launch.Libraries: those that some app needs
+	scratchDirs  []string             // that the warden removes: where those are, or could have been, and what pmix makes
+	fixes        map[string]*mpichFix // by program
+	pmixes       map[string]*pmixUse  // by program, and who says that it speaks PMIx
+	beginsPath   string               // of the pipe by which ranks ask that begin MPI; "" while there is none
+	counting     []*counters          // of the worlds that ran here, for --profile
+	counts       bool                 // they are on now, or will be
+	openMPILeft  []openMPILeft        // what ranks leave that are killed
+	openMPIDir   string               // where they have their files; "" while there are none
+	tooFew       error                // not all descriptors that the ranks need can be had
+	door         servetree.Door
+	byPID        map[int]*rank          // those that run; see rankStarted
+	ownerless    []ownerless            // processes of which the warden may have yet to tell
+	pmix         *servepmix.Local       // nil before the first world
+	pmixRoot     *servepmix.Root        // used at the root; nil before the first call
+	dropped      map[job.HostIndex]bool // who was told of, see drop
+	helpers      *pmixHelpers
+	processors   *node.Node // the host's inside; nil until a rank is bound
+	early        early
+	network      network // that its ranks are to use
+	stalls       stalls
+	states       states
+
+	end    ending.Machine // how far the end is
+	timers endTimers
+	// tearDown is the time that children have to end.
+	tearDown tearDown
+	unfit    error // why this node can have no ranks: the agent ends before the launch
+	alone    bool  // the children have ended or are given up
+
+	demanded bool // a manager has told this agent to terminate
+	orphaned bool // and the parent is lost since
+}
+
+// rank is one local process.
+type rank struct {
+	serve.Rank
+	world   *world
+	asked   *pmi.Spawn // its last spawn
+	refusal *refusal   // of its last spawn, where it may wait for ever since
+	record  report.Rank
+	cpus    []int    // to which it is bound, ascending; nil if it is not
+	gpus    []string // that it has for itself (package gpu); nil if it has none
+	gpuEnv  []string // by which it finds them
+	// nearGPUs are the CPUs near the GPUs that it uses, with --bind-to gpu.
+	nearGPUs []int
+	begins   bool   // it has asked how its MPI finds golaunch
+	loaded   string // an Open MPI that it has loaded without what asks; "" for none
+}
+
+func (r *rank) id() job.RankID { return job.RankID{World: r.world.id, Rank: r.Number} }
+
+// Events of the agent itself, beside those of package overlay.
+type (
+	wardenUp struct {
+		warden Warden
+		err    error
+	}
+	wardenEvents struct{ events []proc.Event }
+	wardenLost   struct{ err error }
+	wardenStuck  struct{ number int } // it has had its time
+	beatDue      struct{}             // the warden is to hear of us
+	outputIdle   struct{}             // every pipe of the local ranks is closed
+	lingerOver   struct{}             // what outlived the ranks has had its time
+	familyEnded  struct{}             // every child has ENDed or is lost
+	familySwept  struct{}             // and nothing is left of those that were lost
+)
+
+// run is the event loop. It returns when the job is over for this node.
+func (a *Agent) run() error {
+	ready := make([]unix.Ready, 128)
+	buf := make([]byte, 64<<10)
+	var events []overlay.Event
+	for !a.end.Over() {
+		n, err := a.poller.Park(ready)
+		if err != nil {
+			return fmt.Errorf("wait for events: %w", err)
+		}
+		for _, r := range ready[:n] {
+			a.descriptors.ready(r, buf)
+		}
+		events = a.inbox.Take(events)
+		for _, e := range events {
+			a.handle(e)
+		}
+		a.serveWorlds()
+		a.orphanEnds()
+	}
+	return nil
+}
+
+func (a *Agent) handle(e overlay.Event) {
+	switch e := e.(type) {
+	case overlay.Message:
+		if err := a.message(e); err != nil {
+			a.broken(e.From, err)
+		}
+	case overlay.EdgeEnded:
+		a.edgeEnded(e)
+	case overlay.Joined:
+		a.joined(e)
+	case overlay.HostFailed:
+		a.subtree.HostFailed(e.Dead)
+	case overlay.HostAwaited:
+		a.noteOf(e.Host, 0, "%s", e.Text)
+	case overlay.HostTried:
+		a.noteOf(e.Host, overlay.LevelTries, "%s", e.Text)
+	case overlay.PartDone:
+		a.readyIf(a.subtree.PartDone())
+	case callRefused:
+		a.note(overlay.NoteAlways, "%s", e.line)
+	case wardenUp:
+		a.wardenUp(e)
+	case wardenEvents:
+		a.wardenEvents(e.events)
+	case wardenLost:
+		a.wardenLost(e.err)
+	case wardenStuck:
+		a.do(a.end.WardenStuck(e.number))
+	case told:
+		a.told(e.signal)
+	case graceOver:
+		a.end.ParentLost()
+	case beatDue:
+		a.beat()
+	case progressDue:
+		a.tellProgress()
+	case inputArrived:
+		a.takeInput(e)
+	case filesHere:
+		a.filesHere(e)
+	case noiseHeard:
+		a.noteOf(e.host, 1, "printed at login: %s", e.line)
+	case keyAccepted:
+		a.noteOf(e.host, 1, "its host key was accepted without being known; it is not recorded")
+	case posted:
+		e()
+	case hostFilesRead:
+		a.sendSpawn(e.request)
+	case spawnSilent:
+		a.spawnSilent(e)
+	case outputIdle:
+		a.do(a.end.OutputIdle())
+	case lingerOver:
+		a.do(a.end.LingerOver())
+	case childrenLate:
+		a.childrenLate()
+	case familyEnded:
+		a.familyEnded()
+	case familySwept:
+		a.end.ChildrenEnded()
+	default:
+		a.learned(e)
+	}
+}
+
+// learned handles what was found out about ranks and their programs, and the times to look again.
+func (a *Agent) learned(e overlay.Event) {
+	switch e := e.(type) {
+	case stallDue:
+		a.look()
+	case attemptsSeen:
+		a.attemptsSeen(e)
+	case momentsSeen:
+		a.momentsSeen(e)
+	case statesLate:
+		a.statesLate(e)
+	case fixKnown:
+		a.fixKnown(e)
+	case begunKnown:
+		a.begunKnown(e)
+	case pmixKnown:
+		a.pmixKnown(e)
+	case fenceLong:
+		a.fenceLong(e)
+	case waitingSeen:
+		a.waitingSeen(e)
+	case lookDue:
+		a.lookForMPI(e)
+	default:
+		panic(fmt.Sprintf("event %T has no handler", e)) // a bug of this package
+	}
+}
+
+// up queues a message to the parent.
+func (a *Agent) up(s link.Stream, kind tree.Kind, body []byte) {
+	a.parent.Send(s, tree.Header{Kind: kind, To: tree.Launcher, From: a.self.Index}, body)
+}
+
+// message handles one from the parent or a child. An error means that the
+// sender broke the protocol.
+func (a *Agent) message(m overlay.Message) error {
+	if m.From == tree.Up {
+		return a.fromParent(m)
+	}
+	if !a.subtree.Live(m.From) {
+		return nil
+	}
+	return a.fromChild(m)
+}
+
+func (a *Agent) fromParent(m overlay.Message) error {
+	switch { // of what may overtake the range, on its own stream
+	case m.Header.Kind == overlay.KindPing:
+		return overlay.Take(m, func(p overlay.Ping) error { a.pong(p, m.Residence()); return nil })
+	case m.Header.Kind == overlay.KindSignal && a.subtree == nil:
+		return overlay.Take(m, a.signal)
+	case m.Header.Kind != overlay.KindRange && a.subtree == nil:
+		return fmt.Errorf("message of kind %d before the range", m.Header.Kind)
+	}
+	switch m.Header.Kind {
+	case overlay.KindRange:
+		return overlay.Take(m, a.takeRange)
+	case overlay.KindLaunch:
+		a.stamp(nil, phaseLaunch) // before anybody below can have it
+		a.noMoreCalls()
+		defer a.subtree.Worlds.Learn()()
+		a.subtree.Broadcast(link.KVS, overlay.KindLaunch, m.Body)
+		return overlay.Take(m, a.takeLaunch)
+	case overlay.KindSigned:
+		return overlay.Take(m, func(s overlay.SignAnswer) error { a.signed(s); return nil })
+	case overlay.KindSignal:
+		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
+		return overlay.Take(m, a.signal)
+	case overlay.KindResize:
+		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
+		return overlay.Take(m, func(w unix.Window) error { a.resize(w); return nil })
+	case overlay.KindKill:
+		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
+		return overlay.Take(m, func(k overlay.Kill) error { a.kill(k.Grace); return nil })
+	case overlay.KindClaim:
+		a.subtree.Broadcast(link.Service, m.Header.Kind, m.Body)
+		return overlay.Take(m, a.claimAgain)
+	case overlay.KindAskWaits:
+		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
+		return overlay.Take(m, func(q overlay.WaitQuestion) error { a.askWaits(q); return nil })
+	case overlay.KindCollect:
+		a.subtree.Broadcast(link.Service, m.Header.Kind, m.Body)
+		return a.collect()
+	case overlay.KindNamed:
+		return overlay.Take(m, a.nameAnswer)
+	case overlay.KindGrow:
+		return overlay.Take(m, a.grow)
+	case overlay.KindLateLaunch:
+		a.subtree.BroadcastNew(link.KVS, overlay.KindLaunch, m.Body)
+		return nil
+	case overlay.KindWorld:
+		return a.takeWorld(m)
+	case overlay.KindSpawned:
+		return overlay.Take(m, a.spawned)
+	case overlay.KindPMIxAnswer:
+		return overlay.Take(m, a.passAnswer)
+	case overlay.KindScheduled:
+		return overlay.Take(m, a.scheduled)
+	case overlay.KindEndWorld:
+		return a.aboutWorld(m, a.endWorld)
+	case overlay.KindForget:
+		a.subtree.Worlds.Forget(int(m.Header.World))
+		return a.aboutWorld(m, a.forget)
+	}
+	if overlay.BetweenServers(m.Header.Kind) {
+		return a.fromServer(m)
+	}
+	return fmt.Errorf("unexpected message of kind %d from the parent", m.Header.Kind)
+}
+
+func (a *Agent) fromChild(m overlay.Message) error {
+	switch m.Header.Kind {
+	case overlay.KindReady:
+		return overlay.Take(m, func(r overlay.Ready) error {
+			a.progress.ready(m.From, r)
+			a.readyIf(a.subtree.ChildReady(m.From, r))
+			return nil
+		})
+	case overlay.KindSign:
+		return overlay.Take(m, func(r overlay.SignRequest) error { a.childSignature(m.From, r); return nil })
+	case overlay.KindAddress:
+		return overlay.Take(m, func(q overlay.AddrRequest) error { a.childAddress(m.From, q); return nil })
+	case overlay.KindSummon:
+		return overlay.Take(m, func(s overlay.Summon) error { a.childSummon(m.From, s); return nil })
+	case overlay.KindStarted:
+		return a.aboutWorld(m, func(w *world) error {
+			return overlay.Take(m, func(s overlay.Started) error {
+				a.subtree.Watched(m.From)
+				a.childStarted(w, m.From, s)
+				return nil
+			})
+		})
+	case overlay.KindDone:
+		return a.aboutWorld(m, func(w *world) error {
+			return overlay.Take(m, func(d overlay.Done) error { a.childDone(w, m.From, d); return nil })
+		})
+	case overlay.KindFailure:
+		return overlay.Take(m, func(f job.Failure) error {
+			f.Age, f.Said = a.subtree.Age(m, f)
+			a.tellFailure(f)
+			return nil
+		})
+	case overlay.KindInputAck:
+		return overlay.Take(m, func(k overlay.InputAck) error { return a.inputAck(m.From, k) })
+	case overlay.KindCollected:
+		return overlay.Take(m, func(c report.Collected) error { return a.collected(m.From, c) })
+	case overlay.KindPong:
+		return overlay.Take(m, func(p overlay.Pong) error { return a.childClock(m, p) })
+	case overlay.KindProgress:
+		return overlay.Take(m, func(p overlay.Progress) error { a.progress.of(m.From, p); return nil })
+	case overlay.KindStalled:
+		a.stalled()
+		return nil
+	case overlay.KindWaits:
+		return overlay.Take(m, func(w overlay.Waits) error { return a.childWaits(m.From, w) })
+	case overlay.KindName:
+		return a.childName(m)
+	case overlay.KindPMIxCall:
+		return a.pmixCall(m)
+	}
+	switch {
+	case overlay.BetweenServers(m.Header.Kind):
+		return a.fromServer(m)
+	case overlay.ForLauncher(m.Header.Kind):
+		a.noticeSilence(m)
+		a.parent.Pass(m)
+		return nil
+	}
+	return fmt.Errorf("unexpected message of kind %d from a child", m.Header.Kind)
+}
+
+// broken cuts off a neighbor that broke the protocol.
+func (a *Agent) broken(from tree.Slot, err error) {
+	a.edgeEnded(overlay.EdgeEnded{From: from, Err: overlay.BrokeProtocol(err)})
+}
+
+// edgeEnded handles the END or the loss of a link.
+func (a *Agent) edgeEnded(e overlay.EdgeEnded) {
+	switch {
+	case e.From == tree.Up && e.Err == nil:
+		a.parentEnded()
+	case e.From == tree.Up:
+		a.parentLost()
+	case e.Err == nil && a.end.Leaving(), a.alone:
+		a.subtree.Leave(e.From)
+	default:
+		a.childLost(e.From, e.Err)
+	}
+}

@@ -1,0 +1,74 @@
+package agent
+
+import (
+	"github.com/golaunch/golaunch/internal/agent/serve"
+	"github.com/golaunch/golaunch/internal/unix"
+)
+
+// descriptors are those that the agent's poller watches, each with who is told of it.
+// A descriptor's number is its tag.
+type descriptors struct {
+	poller   *unix.Poller
+	handlers map[int]serve.Handler
+}
+
+// handlerFunc is a function as a handler.
+type handlerFunc func(on unix.Ready, buf []byte)
+
+// Ready calls it.
+func (f handlerFunc) Ready(on unix.Ready, buf []byte) { f(on, buf) }
+
+func newDescriptors(p *unix.Poller) descriptors {
+	return descriptors{p, map[int]serve.Handler{}}
+}
+
+// watch has h told when fd can be read.
+func (d *descriptors) watch(fd int, h serve.Handler) error {
+	if err := d.poller.Add(fd, uint64(fd)); err != nil {
+		return err
+	}
+	d.handlers[fd] = h
+	return nil
+}
+
+// ready tells who watches a descriptor; it may have been closed meanwhile.
+func (d *descriptors) ready(on unix.Ready, buf []byte) {
+	if h := d.handlers[int(on.Tag)]; h != nil {
+		h.Ready(on, buf)
+	}
+}
+
+// closeFD closes a descriptor that is watched.
+func (a *Agent) closeFD(fd int) {
+	a.forgetFD(fd)
+	unix.Close(fd)
+}
+
+// forgetFD ends the watch of a descriptor.
+func (a *Agent) forgetFD(fd int) {
+	delete(a.descriptors.handlers, fd)
+	a.poller.Remove(fd)
+}
+
+// holdFD has a rank's standard input, which is watched for room, told to the rank's
+// reader.
+func (a *Agent) holdFD(fd int, r *rank) {
+	a.descriptors.handlers[fd] = handlerFunc(func(on unix.Ready, _ []byte) {
+		if on.HangUp { // the rank closed it, or is gone
+			a.shutInput(r)
+		} else {
+			a.input.Feed(r.Number)
+		}
+	})
+}
+
+// atDoor is the poller as the door of the tree's service uses it.
+type atDoor struct{ *Agent }
+
+// Watch has ready called when fd can be read.
+func (d atDoor) Watch(fd int, ready func()) error {
+	return d.descriptors.watch(fd, handlerFunc(func(unix.Ready, []byte) { ready() }))
+}
+
+// CloseFD closes it.
+func (d atDoor) CloseFD(fd int) { d.closeFD(fd) }

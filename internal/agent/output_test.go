@@ -1,0 +1,53 @@
+package agent
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/internal/agent/output"
+	"github.com/golaunch/golaunch/internal/link/memlink"
+	"github.com/golaunch/golaunch/internal/overlay"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// newTestOutput returns an output of an agent whose parent takes everything.
+func newTestOutput(t *testing.T) *output.Output {
+	t.Helper()
+	o, err := output.New(func(tree.Header, []byte) error { return nil }, func() {})
+	require.NoError(t, err)
+	t.Cleanup(o.Close)
+	return o
+}
+
+// TestALostChildHasStartedOnce has a child get lost that had told that its ranks
+// run: its sibling is still waited for.
+func TestALostChildHasStartedOnce(t *testing.T) {
+	near, remote := memlink.Pair()
+	said := make(chan overlay.Event, 100)
+	var far *overlay.Inbox
+	far = overlay.NewInbox(func() {
+		for _, e := range far.Take(nil) {
+			said <- e
+		}
+	})
+	above := overlay.NewEdge(remote, 0, childOn(0, 2), far, func(tree.Header, []byte) {}, nil)
+	parent := overlay.NewEdge(near, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), nil, nil)
+	t.Cleanup(func() { parent.Close(); above.Close() })
+	a := &Agent{parent: parent}
+	a.output = newTestOutput(t)
+	peers := []tree.Slot{0, 1}
+	w := &world{peers: peers}
+	w.started.Merge = (*overlay.Started).Merge
+	w.started.Expect(1)
+	for _, slot := range peers {
+		w.started.awaits(slot)
+	}
+	a.startedIf(w, w.started.Add(overlay.Started{})) // nothing is to start here
+	a.childStarted(w, 0, overlay.Started{Ranks: 1})
+	a.worldWithout(w, 0)
+	a.childStarted(w, 1, overlay.Started{Ranks: 1})
+	started, err := overlay.Decode[overlay.Started]((<-said).(overlay.Message).Body)
+	require.NoError(t, err)
+	require.Equal(t, 2, started.Ranks)
+}

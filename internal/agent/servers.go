@@ -1,0 +1,347 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/golaunch/golaunch/internal/agent/serve"
+	"github.com/golaunch/golaunch/internal/agent/serve/board"
+	"github.com/golaunch/golaunch/internal/agent/serve/servemaster"
+	"github.com/golaunch/golaunch/internal/agent/serve/servepmgr"
+	"github.com/golaunch/golaunch/internal/agent/serve/servepmi"
+	"github.com/golaunch/golaunch/internal/agent/serve/servepmix"
+	"github.com/golaunch/golaunch/internal/agent/serve/servetree"
+	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/pmi"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// servers are what answers the ranks of one world on this node.
+type servers struct {
+	view *serve.World
+	all  []serve.Server // in the order in which they judge how a rank has ended
+	to   map[tree.Kind]serve.Server
+
+	board *board.Board     // nil where the world's messages only pass
+	pmi   *servepmi.Server // nil where no rank is
+	pmix  *servepmix.Server
+	tree  *servetree.Server
+
+	socket string // the variable by which ranks find theirs; "" where no server hears it
+
+	opened  bool // each server was told to open
+	opening int  // those that are not ready
+}
+
+// makeServers makes the servers of a world on this node. This is the table of all
+// that there are.
+func (a *Agent) makeServers(w *world) (err error) {
+	view := a.viewOf(w)
+	if w.view = view; view == nil {
+		return nil
+	}
+	if !view.Refused {
+		if w.board, err = board.New(view, fences{a, w}); err != nil {
+			return err
+		}
+		w.add(w.board)
+	}
+	if len(view.Ranks) > 0 {
+		if w.pmi, err = servepmi.New(view, w.board, beyond{a, w}); err != nil {
+			return err
+		}
+		if a.launch.PMIPort {
+			w.add(&servepmi.OnPort{Server: w.pmi})
+		} else {
+			w.add(servepmi.OnDescriptor{Server: w.pmi})
+			w.socket = servepmi.Variable
+		}
+	}
+	w.add(servemaster.New(view))
+	w.pmix = servepmix.New(view, a.localPMIx())
+	if w.board != nil {
+		w.pmix.Over = w.board.FencesOverByPMI
+	}
+	w.add(w.pmix)
+	if w.tree, err = servetree.New(view, w.board, &a.door); err != nil {
+		return err
+	}
+	w.tree.Called = func() {
+		a.moreGarbage()
+		a.lookForStalls()
+	}
+	w.tree.Ask = a.askSchedule
+	w.add(w.tree)
+	if a.launch.PMGR && len(view.Ranks) > 0 {
+		w.add(servepmgr.New(view, w.tree))
+	}
+	return nil
+}
+
+func (s *servers) add(x serve.Server) {
+	s.all = append(s.all, x)
+	for _, kind := range x.Kinds() {
+		if s.to == nil {
+			s.to = map[tree.Kind]serve.Server{}
+		}
+		s.to[kind] = x
+	}
+}
+
+// viewOf is what servers see of a world; nil on a node below which one child has all
+// of it.
+func (a *Agent) viewOf(w *world) *serve.World {
+	v := &serve.World{
+		Node: station{a, w}, World: w.World, ID: w.id, Launch: a.launch,
+		Hosts: w.nodes, Self: -1, Root: true, Children: len(w.peers), Refused: w.refused > 0,
+	}
+	for n, h := range w.nodes {
+		d := a.toward(w, h)
+		switch d {
+		case serve.Here:
+			v.Self = job.NodeID(n)
+		case serve.Up:
+			v.Root = false
+		}
+		v.Toward = append(v.Toward, d)
+	}
+	// Who is lost counts as below, here and there: else the two would differ.
+	if len(w.peers) == 1 && !slices.ContainsFunc(v.Toward, func(d serve.Direction) bool { return d != 0 }) {
+		return nil
+	}
+	v.Root = v.Root || a.root
+	for _, r := range w.ranks {
+		v.Ranks = append(v.Ranks, &r.Rank)
+	}
+	return v
+}
+
+// toward is the direction of a host that holds ranks of a world.
+func (a *Agent) toward(w *world, h job.HostIndex) serve.Direction {
+	if h == a.self.Index {
+		return serve.Here
+	}
+	slot, below := a.subtree.Route(h)
+	switch {
+	case below:
+		return serve.Direction(slices.Index(w.peers, slot))
+	case a.subtree.Gone(h):
+		return serve.Gone
+	}
+	return serve.Up
+}
+
+// openServers has the servers of a world get ready for its ranks, and reports
+// whether they are. If not, startIf is called again.
+func (a *Agent) openServers(w *world) (ready bool) {
+	if !w.opened {
+		w.opened = true
+		w.opening = len(w.all)
+		later := false
+		for _, s := range w.all {
+			s.Open(func(err error) {
+				w.opening--
+				switch {
+				case err != nil && !w.launched:
+					a.cannotStart(w, err)
+				case err != nil:
+				case later && w.opening == 0:
+					a.startIf()
+				}
+			})
+		}
+		later = true
+	}
+	return w.opening == 0 && !w.launched && !a.end.Over()
+}
+
+// treeOf finds the tree's service of a world, for ranks that call.
+func (a *Agent) treeOf(id int) *servetree.Server {
+	if w := a.worlds[id]; w != nil {
+		return w.tree
+	}
+	return nil
+}
+
+// tellServers says that a child is lost.
+func (a *Agent) tellServers(slot tree.Slot, why string) {
+	for _, w := range a.worlds {
+		if child := slices.Index(w.peers, slot); child >= 0 {
+			for _, s := range w.all {
+				s.Lost(serve.Neighbor(child), why)
+			}
+		}
+	}
+}
+
+// giveSocket hands a rank's end of the socket pair that it was started with to whom it is
+// for, if anybody.
+func (w *world) giveSocket(r *rank, fd int) error {
+	for _, s := range w.all {
+		if taken, err := s.Socket(&r.Rank, fd); taken || err != nil {
+			return err
+		}
+	}
+	unix.Close(fd)
+	return nil
+}
+
+// phase says how far a rank had come. A program that never spoke PMI may not
+// be one of MPI at all.
+func (w *world) phase(r *serve.Rank) string {
+	switch {
+	case w.pmi.Initialised(r):
+		return w.pmi.Phase(r)
+	case w.pmix.InInit(r) && w.Size > 1:
+		return "in MPI_Init (PMIx)"
+	case w.pmix.Finalised(r):
+		return pmi.AfterFinalize.String()
+	}
+	return "running"
+}
+
+// spoke reports whether a rank has asked who it is, over PMI or PMIx.
+func (w *world) spoke(r *rank) bool { return w.pmi.Initialised(&r.Rank) || w.pmix.Initialised(&r.Rank) }
+
+// hear has what ranks have said by now taken.
+func (w *world) hear(ranks ...*serve.Rank) {
+	for _, s := range w.all {
+		s.Hear(ranks...)
+	}
+}
+
+// judge is what servers find wrong with a rank that has ended by itself.
+func (w *world) judge(r *rank, ok bool) *job.Failure {
+	for _, s := range w.all {
+		if f := s.Judge(&r.Rank, ok); f != nil || r.Aborted {
+			return f
+		}
+	}
+	return nil
+}
+
+// shut has no rank call any more: none is left.
+func (w *world) shut() {
+	for _, s := range w.all {
+		s.Shut()
+	}
+}
+
+// closeServers lets go of them.
+func (w *world) closeServers() {
+	for _, s := range w.all {
+		s.Close()
+	}
+}
+
+// serveWorlds carries out what servers want done. It is called after each batch of
+// events.
+func (a *Agent) serveWorlds() {
+	for _, w := range a.worlds {
+		for again := true; again; {
+			again = false
+			for _, s := range w.all {
+				again = s.Turn() || again
+			}
+		}
+	}
+}
+
+// fromServer takes a message of a server on another node.
+func (a *Agent) fromServer(m overlay.Message) error {
+	if overlay.FromAnyNode(m.Header.Kind) {
+		return a.fromNode(m)
+	}
+	return a.fromNeighbor(m)
+}
+
+// fromNeighbor takes a message of a neighbor for a server.
+func (a *Agent) fromNeighbor(m overlay.Message) error {
+	id := int(m.Header.World)
+	if m.From == tree.Up && (a.launch == nil || id > a.newest) {
+		return a.early.hold(id, m)
+	}
+	return a.aboutWorld(m, func(w *world) error {
+		peer := serve.Parent
+		if m.From != tree.Up {
+			peer = serve.Neighbor(slices.Index(w.peers, m.From))
+		}
+		if peer < serve.Parent || m.From != tree.Up && peer == serve.Parent {
+			return fmt.Errorf("message %q from where nothing of world %d is", overlay.Word(m.Header.Kind), id)
+		}
+		return a.toServer(w, serve.Message{Message: m, Neighbor: peer, Node: -1})
+	})
+}
+
+// toServer hands a message to whom it is for.
+func (a *Agent) toServer(w *world, m serve.Message) error {
+	s := w.to[m.Header.Kind]
+	switch {
+	case s != nil:
+		return s.Message(m)
+	case w.refused > 0:
+		return nil // what is below has begun, and is about to be ended
+	}
+	return fmt.Errorf("message %q from where nothing of world %d is", overlay.Word(m.Header.Kind), w.id)
+}
+
+// hearEarly hands over what has come before the world, which came on another stream.
+func (a *Agent) hearEarly(w *world) error {
+	for _, m := range a.early.take(w.id) {
+		if w.all == nil {
+			return nil
+		}
+		if err := a.fromNeighbor(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// early is what the parent has said of worlds that this node has not heard of.
+type early map[int]*earlyWorld
+
+// earlyWorld is that of one world.
+type earlyWorld struct {
+	messages []overlay.Message
+	bytes    int
+}
+
+// mostEarly bounds it, for each world, in bytes: a parent may have 1 MiB under way, and
+// a byte for each that is given back. A message counts earlyCost beside its body.
+const (
+	mostEarly = 4 << 20
+	earlyCost = 64
+)
+
+func (e *early) hold(world int, m overlay.Message) error {
+	if *e == nil {
+		*e = early{}
+	}
+	w := (*e)[world]
+	if w == nil {
+		w = &earlyWorld{}
+		(*e)[world] = w
+	}
+	if w.bytes += len(m.Body) + earlyCost; w.bytes > mostEarly {
+		return fmt.Errorf("more than %d bytes about world %d before the world", mostEarly, world)
+	}
+	w.messages = append(w.messages, m)
+	return nil
+}
+
+// take returns what was said of a world, and forgets what was of earlier ones, which
+// never came.
+func (e early) take(world int) (held []overlay.Message) {
+	if w := e[world]; w != nil {
+		held = w.messages
+	}
+	for id := range e {
+		if id <= world {
+			delete(e, id)
+		}
+	}
+	return held
+}

@@ -1,0 +1,328 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/golaunch/golaunch/internal/agent/serve"
+	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/link"
+	"github.com/golaunch/golaunch/internal/overlay"
+	"github.com/golaunch/golaunch/internal/report"
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// world is what this node knows of one world of the job. A node takes part in
+// the worlds that have ranks here or below: it starts its own, and gathers what
+// the nodes below have to say. A world's bulletin board spans less: from the
+// lowest node that has all of the world here or below.
+type world struct {
+	overlay.World
+	id    int
+	nodes []job.HostIndex // that hold ranks, ascending; the board's numbers of nodes
+	peers []tree.Slot     // children with ranks below, by serve.Neighbor
+
+	ranks    []*rank // local ones
+	byRank   map[job.Rank]*rank
+	launched bool // the ranks were handed to the warden, or never will be
+	refused  int  // ranks that this node was to hold and cannot; then it has none
+	unborn   int  // ranks neither started nor failed to
+	living   int  // ranks not yet ended
+	killed   bool // the ranks were told to end, though the job goes on
+	settled  bool // this node's part of done is given
+
+	libraries map[int]*appLibrary // by app, of those with local ranks
+	begun     *begun              // what they use that have begun MPI; nil while none has asked
+
+	own     overlay.Started // this node's part of started
+	ended   overlay.Done    // this node's part of done
+	started answers[overlay.Started]
+	done    answers[overlay.Done]
+
+	fences  int          // that are complete
+	waiting *time.Timer  // until a fence under way takes long; nil if that is not watched
+	fence   report.Fence // under way, and its number; for --trace only
+	servers
+}
+
+// takeLaunch learns what all worlds have in common, and the first of them.
+func (a *Agent) takeLaunch(l overlay.Launch) error {
+	if a.launch != nil {
+		return errors.New("a second launch message")
+	}
+	a.launch = &l
+	a.takeEnviron()
+	a.takeIface()
+	if l.Timed {
+		a.output.Time()
+	}
+	a.end.Launched()
+	a.progress.launch = time.Now()
+	a.node = job.NodeID(slices.Index(l.Nodes, a.self.Index))
+	a.subtree.Worlds.Rules(l.LaunchOptions)
+	w, err := a.newWorld(0, l.World)
+	if err != nil {
+		return err
+	}
+	a.first = w
+	if w.here() {
+		if err := a.openInput(w); err != nil {
+			return err
+		}
+	}
+	if err := a.begin(w); err != nil {
+		return err
+	}
+	a.startIf() // there are files to pass on also where no ranks are
+	return nil
+}
+
+// takeWorld learns of a spawned world and passes it on to the nodes that hold
+// it.
+func (a *Agent) takeWorld(m overlay.Message) error {
+	id := int(m.Header.World)
+	if a.launch == nil || id <= a.newest {
+		return fmt.Errorf("world %d is out of turn", id)
+	}
+	return overlay.Take(m, func(spec overlay.World) error {
+		w, err := a.newWorld(id, spec)
+		if err != nil {
+			return err
+		}
+		a.down(w, link.KVS, overlay.KindWorld, m.Body)
+		return a.begin(w)
+	})
+}
+
+// checkBlocks checks that they tell of each rank once, in order.
+func (w *world) checkBlocks() error {
+	next := 0
+	for _, b := range w.Blocks {
+		switch {
+		case b.App < 0 || b.App >= len(w.Apps) || b.Count < 1 || b.Count > w.Size-next:
+			return fmt.Errorf("world %d: ranks %d+%d of app %d do not exist", w.id, b.First, b.Count, b.App)
+		case int(b.First) != next:
+			return fmt.Errorf("world %d: ranks %d+%d where rank %d should follow", w.id, b.First, b.Count, next)
+		}
+		next += b.Count
+	}
+	if next != w.Size {
+		return fmt.Errorf("world %d: it is said where %d of %d ranks are", w.id, next, w.Size)
+	}
+	return nil
+}
+
+// newWorld finds out who is concerned by a world.
+func (a *Agent) newWorld(id int, spec overlay.World) (*world, error) {
+	w := &world{World: spec, id: id, byRank: map[job.Rank]*rank{}, libraries: map[int]*appLibrary{}}
+	if err := w.checkPrograms(a.launch.Files); err != nil {
+		return nil, err
+	}
+	w.started.Merge = (*overlay.Started).Merge
+	w.done.Merge = (*overlay.Done).Merge
+	if err := w.checkBlocks(); err != nil {
+		return nil, err
+	}
+	most := unix.MaxProcesses()
+	for _, b := range w.Blocks {
+		if _, found := slices.BinarySearch(a.launch.Nodes, b.Host); !found && id == 0 {
+			return nil, fmt.Errorf("ranks %d+%d are where no node of the job is", b.First, b.Count)
+		}
+		w.nodes = append(w.nodes, b.Host)
+		if b.Host != a.self.Index {
+			continue
+		}
+		if w.refused += b.Count; uint64(w.refused) > most {
+			w.ranks, w.byRank = nil, nil
+			continue
+		}
+		for i := range b.Count {
+			r := &rank{world: w, Rank: serve.Rank{Number: b.First + job.Rank(i), App: b.App}}
+			r.record = report.Rank{World: id, Rank: r.Number, Host: b.Host, Outcome: report.NotStarted}
+			w.ranks = append(w.ranks, r)
+			w.byRank[r.Number] = r
+		}
+	}
+	if uint64(w.refused) <= most {
+		w.refused = 0
+	}
+	slices.Sort(w.nodes)
+	w.nodes = slices.Compact(w.nodes)
+	if err := w.CheckClusters(len(w.nodes)); err != nil {
+		return nil, fmt.Errorf("world %d: %w", id, err)
+	}
+	for slot := range a.subtree.Children {
+		if a.subtree.Count(slot, w.nodes) > 0 {
+			w.peers = append(w.peers, slot)
+		}
+	}
+	if id == 0 {
+		a.subtree.Worlds.CallNodes(w.nodes, w.Names)
+	}
+	a.subtree.Worlds.Know(id, w.Blocks)
+	slices.SortFunc(w.peers, func(x, y tree.Slot) int {
+		return int(a.subtree.Host(x).Index - a.subtree.Host(y).Index)
+	})
+	w.unborn, w.living = len(w.ranks), len(w.ranks)
+	a.newest = id
+	return w, nil
+}
+
+// here reports whether the world has ranks on this node or below.
+func (w *world) here() bool { return len(w.ranks) > 0 || len(w.peers) > 0 || w.refused > 0 }
+
+// refuse says that the ranks of a world are too many for this node.
+func (a *Agent) refuse(w *world) {
+	text := fmt.Sprintf("%d ranks are more than the %d processes that this host can have (kernel.pid_max); use fewer per host", w.refused, unix.MaxProcesses())
+	w.ended.Merge(overlay.Done{Ended: w.refused, Never: w.refused})
+	for _, b := range w.Blocks {
+		switch {
+		case b.Host != a.self.Index:
+		case w.id > 0:
+			w.own.Fail(overlay.StartFailure{Host: b.Host, First: b.First, Count: b.Count, Code: job.ExitLauncher, Text: text})
+		default: // the first says enough
+			a.fail(job.Failure{Class: job.CauseStart, Rank: b.First, Host: b.Host, Code: job.ExitLauncher, Phase: "start", Text: text})
+			return
+		}
+	}
+}
+
+// begin takes part in a world.
+func (a *Agent) begin(w *world) error {
+	if !w.here() {
+		return nil
+	}
+	if err := a.makeServers(w); err != nil {
+		return err
+	}
+	a.worlds[w.id] = w
+	w.started.Expect(1)
+	w.done.Expect(1)
+	for _, slot := range w.peers {
+		w.started.awaits(slot)
+		w.done.awaits(slot)
+	}
+	a.output.Open(w.id, w.peers)
+	for _, s := range w.all {
+		if err := s.Start(); err != nil {
+			return err
+		}
+	}
+	if err := a.hearEarly(w); err != nil {
+		return err
+	}
+	if w.refused > 0 {
+		a.refuse(w)
+	}
+	if len(w.ranks) == 0 {
+		a.neverStart(w)
+		return nil
+	}
+	a.do(a.end.RanksCome(w.living))
+	if a.end.Living() > manyRanks {
+		a.moreProcessors()
+	}
+	a.startIf()
+	return nil
+}
+
+// world finds the one that a message of some kind is about; nil if it is over.
+func (a *Agent) world(id int, kind tree.Kind) (*world, error) {
+	w := a.worlds[id]
+	if w == nil && (a.launch == nil || id > a.newest) {
+		return nil, fmt.Errorf("message %q about world %d, which does not exist", overlay.Word(kind), id)
+	}
+	return w, nil
+}
+
+// down sends a message to the children that take part in a world.
+func (a *Agent) down(w *world, s link.Stream, kind tree.Kind, body []byte) {
+	for _, slot := range w.peers {
+		if a.subtree.Live(slot) {
+			a.subtree.Forward(slot, s, tree.Header{Kind: kind, World: uint16(w.id), To: tree.Neighbor, From: tree.Launcher}, body)
+		}
+	}
+}
+
+// upWorld queues a message about a world to the parent.
+func (a *Agent) upWorld(w *world, s link.Stream, kind tree.Kind, body []byte) {
+	a.parent.Send(s, tree.Header{Kind: kind, World: uint16(w.id), To: tree.Launcher, From: a.self.Index}, body)
+}
+
+// aboutWorld handles what the parent says of a spawned world, or a child of any
+// world. What concerns one that is over is dropped.
+func (a *Agent) aboutWorld(m overlay.Message, handle func(*world) error) error {
+	w, err := a.world(int(m.Header.World), m.Header.Kind)
+	if w == nil {
+		return err
+	}
+	return handle(w)
+}
+
+func (a *Agent) startedIf(w *world, complete bool) {
+	if complete {
+		a.upWorld(w, link.Control, overlay.KindStarted, overlay.Encode(w.started.Value()))
+	}
+}
+
+func (a *Agent) doneIf(w *world, complete bool) {
+	if complete {
+		a.upWorld(w, link.Control, overlay.KindDone, overlay.Encode(w.done.Value()))
+	}
+}
+
+func (a *Agent) childStarted(w *world, slot tree.Slot, s overlay.Started) {
+	if w.started.owed[slot] {
+		a.progress.started(w, slot, s)
+		a.startedIf(w, w.started.take(slot, s))
+	}
+}
+
+func (a *Agent) childDone(w *world, slot tree.Slot, d overlay.Done) {
+	if w.done.owed[slot] {
+		a.doneIf(w, w.done.take(slot, d))
+	}
+}
+
+// worldWithout stops waiting for a child that is lost.
+func (a *Agent) worldWithout(w *world, slot tree.Slot) {
+	if !slices.Contains(w.peers, slot) {
+		return
+	}
+	a.output.Drain(w.id, slot)
+	a.startedIf(w, w.started.without(slot))
+	a.doneIf(w, w.done.without(slot))
+}
+
+// endWorld kills the ranks of one world: it could not be started as a whole.
+func (a *Agent) endWorld(w *world) error {
+	a.down(w, link.Control, overlay.KindEndWorld, nil)
+	w.killed = true
+	a.startIf() // if it waits to start, it never will
+	if a.warden != nil && w.living > 0 {
+		if err := a.warden.SignalWorld(w.id, killSignal); err != nil {
+			a.wardenLost(err)
+		}
+	}
+	return nil
+}
+
+// forget lets go of a world that is over on every node. The first is as long as the job.
+func (a *Agent) forget(w *world) error {
+	if w.id == 0 || w.living > 0 {
+		return fmt.Errorf("world %d is to be forgotten, of which %d ranks live here", w.id, w.living)
+	}
+	a.down(w, link.KVS, overlay.KindForget, nil)
+	a.past.add(w, a.common.Entries)
+	a.tellProfiles(func(world int) bool { return world == w.id })
+	w.stopWaiting()
+	w.closeServers()
+	delete(a.worlds, w.id)
+	if a.pmixRoot != nil {
+		a.pmixRoot.Forget(w.KVSName)
+	}
+	return nil
+}
