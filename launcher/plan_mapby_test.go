@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/commgraph"
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/network/commgraph"
 	"github.com/golaunch/golaunch/placement"
 	"github.com/golaunch/golaunch/placement/rankfile"
 )

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/golaunch/golaunch/commgraph"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/network/commgraph"
 	"github.com/golaunch/golaunch/placement/mapping"
 	"github.com/golaunch/golaunch/placement/rankfile"
 )

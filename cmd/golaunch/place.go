@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/golaunch/golaunch/commgraph"
 	"github.com/golaunch/golaunch/internal/profile"
 	"github.com/golaunch/golaunch/launcher"
+	"github.com/golaunch/golaunch/network/commgraph"
 	"github.com/golaunch/golaunch/placement"
 	"github.com/golaunch/golaunch/placement/binding"
 	"github.com/golaunch/golaunch/placement/mapping"

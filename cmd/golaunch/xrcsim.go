@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/golaunch/golaunch/commgraph"
 	"github.com/golaunch/golaunch/internal/profile"
+	"github.com/golaunch/golaunch/network/commgraph"
 	"github.com/golaunch/golaunch/xrcsim"
 	"github.com/golaunch/golaunch/xrcsim/workload"
 )

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/golaunch/golaunch/commgraph"
+	"github.com/golaunch/golaunch/network/commgraph"
 	"github.com/golaunch/golaunch/placement/levels"
 	"github.com/golaunch/golaunch/placement/partition"
 )

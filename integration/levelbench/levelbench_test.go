@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/commgraph"
+	"github.com/golaunch/golaunch/network/commgraph"
 )
 
 // Every map has one rank on each core, and the volume of all levels is what ranks send.

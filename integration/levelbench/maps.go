@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/golaunch/golaunch/commgraph"
+	"github.com/golaunch/golaunch/network/commgraph"
 	"github.com/golaunch/golaunch/placement/levels"
 )
 

@@ -15,8 +15,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/golaunch/golaunch/commgraph"
 	"github.com/golaunch/golaunch/integration/internal/results"
+	"github.com/golaunch/golaunch/network/commgraph"
 )
 
 func main() { results.Main("mapbench", bench) }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/golaunch/golaunch/commgraph"
+	"github.com/golaunch/golaunch/network/commgraph"
 	"github.com/golaunch/golaunch/placement/mapping"
 )
 

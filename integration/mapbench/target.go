@@ -4,7 +4,7 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/golaunch/golaunch/commgraph"
+	"github.com/golaunch/golaunch/network/commgraph"
 	"github.com/golaunch/golaunch/placement/mapping"
 	"github.com/golaunch/golaunch/routing"
 	"github.com/golaunch/golaunch/topology"

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/commgraph"
 	"github.com/golaunch/golaunch/internal/filestest"
+	"github.com/golaunch/golaunch/network/commgraph"
 	"github.com/golaunch/golaunch/xrcsim"
 	"github.com/golaunch/golaunch/xrcsim/workload"
 )

@@ -9,7 +9,7 @@ var layers = [][]string{
 	{"internal/hostlist"}, // names of hosts
 	{"commsplit"},         // algorithms alone, which agents run over the tree
 	{"tree"},              // shape, frames, routing: keys and transports are not its business
-	{"topology", "commgraph"},
+	{"topology", "network/commgraph"},
 	{"routing"},
 	{"cache", "internal/stdio"},
 	{"pmi", "pmgr", "internal/pmix", "netsim", "xrcsim"},
@@ -30,7 +30,7 @@ var layers = [][]string{
 // pure rooms own no goroutine, socket, clock, environment or randomness, so
 // that every behaviour of theirs can be tested without any.
 var pure = []string{
-	"internal/job", "internal/hostlist", "tree", "routing", "commgraph", "topology", "cache", "internal/stdio",
+	"internal/job", "internal/hostlist", "tree", "routing", "network/commgraph", "topology", "cache", "internal/stdio",
 	"pmi", "pmgr", "internal/pmix", "commsplit", "placement", "netsim", "xrcsim", "internal/profile", "internal/report/page", "internal/agent/ending", "internal/agent/input",
 	"internal/lines", "internal/environ", "internal/iface",
 }

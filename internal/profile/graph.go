@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/golaunch/golaunch/commgraph"
+	"github.com/golaunch/golaunch/network/commgraph"
 )
 
 // Graph is the communication graph of the world: between each two ranks the bytes

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/golaunch/golaunch/commgraph"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/network/commgraph"
 )
 
 // memory is the file of a Layout, as the interposer fills it.

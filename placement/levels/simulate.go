@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/golaunch/golaunch/commgraph"
+	"github.com/golaunch/golaunch/network/commgraph"
 	"github.com/golaunch/golaunch/routing"
 	"github.com/golaunch/golaunch/topology"
 )

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/golaunch/golaunch/commgraph"
+	"github.com/golaunch/golaunch/network/commgraph"
 	"github.com/golaunch/golaunch/routing"
 	"github.com/golaunch/golaunch/topology"
 )

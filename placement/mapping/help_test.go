@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/commgraph"
 	"github.com/golaunch/golaunch/internal/filestest"
+	"github.com/golaunch/golaunch/network/commgraph"
 	"github.com/golaunch/golaunch/routing"
 	"github.com/golaunch/golaunch/topology"
 	"github.com/golaunch/golaunch/topology/spec"

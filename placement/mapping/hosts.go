@@ -1,7 +1,7 @@
 package mapping
 
 import (
-	"github.com/golaunch/golaunch/commgraph"
+	"github.com/golaunch/golaunch/network/commgraph"
 	"github.com/golaunch/golaunch/placement/partition"
 )
 

@@ -1,6 +1,6 @@
 package mapping
 
-import "github.com/golaunch/golaunch/commgraph"
+import "github.com/golaunch/golaunch/network/commgraph"
 
 // maxWeight bounds the sum of the weights that are worked with: greater ones are
 // halved until they fit, so that no product with a distance is too large.

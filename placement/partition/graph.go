@@ -1,6 +1,6 @@
 package partition
 
-import "github.com/golaunch/golaunch/commgraph"
+import "github.com/golaunch/golaunch/network/commgraph"
 
 // graph is a graph whose vertices stand for several ranks each.
 type graph struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/golaunch/golaunch/commgraph"
 	"github.com/golaunch/golaunch/internal/filestest"
+	"github.com/golaunch/golaunch/network/commgraph"
 	"github.com/golaunch/golaunch/routing"
 )
 
