@@ -22,7 +22,7 @@ AGENT   := libexec/golaunch/nla-$(shell $(GO) env GOOS)-$(shell $(GO) env GOARCH
 CLUSTERED = $(shell $(GO) list ./integration/... ./cmd/cluster/...)
 # Pure rooms have no goroutines, which internal/archtest sees to and has none of either:
 # nothing for the race detector, which makes their tests up to ten times as long. Tests
-# of topology/cluster and of commsplit have some.
+# of network/topology/cluster and of commsplit have some.
 PURE      = internal/agent/ending internal/agent/input cache commgraph hostlist internal/archtest internal/environ internal/lines job netsim placement pmgr pmi pmix routing stdio topology tree xrcsim
 MODULE    = $(shell $(GO) list -m)
 PLAIN     = $(filter-out %/topology/cluster,$(filter $(foreach room,$(PURE),$(MODULE)/$(room) $(MODULE)/$(room)/%),$(shell $(GO) list ./...)))

@@ -9,7 +9,7 @@ import (
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/netsim"
 	"github.com/golaunch/golaunch/netsim/algorithms"
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/tree/record"
 )
 

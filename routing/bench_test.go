@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/spec"
+	"github.com/golaunch/golaunch/network/topology"
+	"github.com/golaunch/golaunch/network/topology/spec"
 )
 
 // reportMemory reports what is in use, all of it that lives at the end of a

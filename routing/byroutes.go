@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // byRoutes derives an order of all hosts of a fat tree from the routes alone,

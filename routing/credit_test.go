@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/spec"
+	"github.com/golaunch/golaunch/network/topology"
+	"github.com/golaunch/golaunch/network/topology/spec"
 )
 
 func router(t testing.TB, text string) ByDestination {

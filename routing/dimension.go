@@ -3,7 +3,7 @@ package routing
 import (
 	"fmt"
 
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // DimensionOrder is the routing of tori and meshes that corrects one coordinate

@@ -3,7 +3,7 @@ package routing
 import (
 	"fmt"
 
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // DModK is D-Mod-K routing of a PGFT [Zahavi, equation 1]: a switch of level l

@@ -3,7 +3,7 @@ package routing
 import (
 	"fmt"
 
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // Minimal is minimal routing of a dragonfly [Kim]: within the group to a router with a

@@ -3,7 +3,7 @@ package routing
 import (
 	"fmt"
 
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // Contention is what a sequence does to the links of a network, stage by stage.

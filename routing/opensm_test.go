@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/ibnet"
+	"github.com/golaunch/golaunch/network/topology"
+	"github.com/golaunch/golaunch/network/topology/ibnet"
 )
 
 // renamed is g with the numbers, names and GUIDs of its hosts and switches and

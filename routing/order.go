@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // Order is an order of hosts, in which they become ranks, and what is known of

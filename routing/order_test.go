@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // A job of Unit hosts, or several times as many, that are contiguous is free of

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // components numbers the connected parts of a network's switches.

@@ -3,7 +3,7 @@ package routing
 import (
 	"fmt"
 
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // Step is a link of a route and the virtual lane (virtual channel) that the

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/ibnet"
+	"github.com/golaunch/golaunch/network/topology"
+	"github.com/golaunch/golaunch/network/topology/ibnet"
 )
 
 // Tables routes as the linear forwarding tables of a fabric's switches say.

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/internal/filestest"
-	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/ibnet"
+	"github.com/golaunch/golaunch/network/topology"
+	"github.com/golaunch/golaunch/network/topology/ibnet"
 )
 
 // fabric reads what OpenSM (-R ftree) and ibnetdiscover said of a network of

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // UpDown is up/down routing of any network [Schroeder]: each cable has an upper

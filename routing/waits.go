@@ -1,6 +1,6 @@
 package routing
 
-import "github.com/golaunch/golaunch/topology"
+import "github.com/golaunch/golaunch/network/topology"
 
 // byDestination notes what byPair does, but of the routes to the hosts first,
 // first+step, ... from all. The routes to one host are a tree, of which each switch

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/integration/cluster"
-	"github.com/golaunch/golaunch/topology/measure"
+	"github.com/golaunch/golaunch/network/topology/measure"
 )
 
 // TestMeasuredNetwork measures between four nodes, two on each of two leaf switches

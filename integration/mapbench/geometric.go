@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/golaunch/golaunch/network/commgraph"
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // geometric is a random geometric graph: points in a periodic cube, edges between

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/routing"
-	"github.com/golaunch/golaunch/topology"
 )
 
 // errata lists what is printed and does not hold.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/golaunch/golaunch/netsim"
 	"github.com/golaunch/golaunch/netsim/collective"
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // collectives is the part of the page with collectives on tori, meshes and Clos

@@ -11,13 +11,13 @@ import (
 	"github.com/golaunch/golaunch/netsim"
 	"github.com/golaunch/golaunch/netsim/alltoall"
 	"github.com/golaunch/golaunch/netsim/rooted"
+	"github.com/golaunch/golaunch/network/topology"
+	"github.com/golaunch/golaunch/network/topology/ibnet"
+	"github.com/golaunch/golaunch/network/topology/source"
+	"github.com/golaunch/golaunch/network/topology/spec"
 	"github.com/golaunch/golaunch/placement/arrange"
 	"github.com/golaunch/golaunch/routing"
 	"github.com/golaunch/golaunch/routing/tii"
-	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/ibnet"
-	"github.com/golaunch/golaunch/topology/source"
-	"github.com/golaunch/golaunch/topology/spec"
 )
 
 // oversubscribed is built as Stampede was [Subramoni 6.3]: leaf switches of 20 hosts

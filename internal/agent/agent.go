@@ -20,8 +20,8 @@ import (
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/report"
 	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/network/topology/node"
 	"github.com/golaunch/golaunch/pmi"
-	"github.com/golaunch/golaunch/topology/node"
 	"github.com/golaunch/golaunch/tree"
 )
 

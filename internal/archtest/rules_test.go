@@ -9,7 +9,7 @@ var layers = [][]string{
 	{"internal/hostlist"}, // names of hosts
 	{"commsplit"},         // algorithms alone, which agents run over the tree
 	{"tree"},              // shape, frames, routing: keys and transports are not its business
-	{"topology", "network/commgraph"},
+	{"network/topology", "network/commgraph"},
 	{"routing"},
 	{"cache", "internal/stdio"},
 	{"pmi", "pmgr", "internal/pmix", "netsim", "xrcsim"},
@@ -30,7 +30,7 @@ var layers = [][]string{
 // pure rooms own no goroutine, socket, clock, environment or randomness, so
 // that every behaviour of theirs can be tested without any.
 var pure = []string{
-	"internal/job", "internal/hostlist", "tree", "routing", "network/commgraph", "topology", "cache", "internal/stdio",
+	"internal/job", "internal/hostlist", "tree", "routing", "network/commgraph", "network/topology", "cache", "internal/stdio",
 	"pmi", "pmgr", "internal/pmix", "commsplit", "placement", "netsim", "xrcsim", "internal/profile", "internal/report/page", "internal/agent/ending", "internal/agent/input",
 	"internal/lines", "internal/environ", "internal/iface",
 }
@@ -48,7 +48,7 @@ var impureTime = []string{
 }
 
 // testKits hold conformance suites, and what tests share: packages that only tests import.
-var testKits = []string{"internal/link/linktest", "cache/cachetest", "internal/bootstrap/bootstraptest", "internal/agent/serve/servetest", "topology/ibnet/ibsimtest",
+var testKits = []string{"internal/link/linktest", "cache/cachetest", "internal/bootstrap/bootstraptest", "internal/agent/serve/servetest", "network/topology/ibnet/ibsimtest",
 	"internal/filestest", "internal/report/page/pagetest"}
 
 // confined says which folders alone may import a package, and why.
@@ -77,7 +77,7 @@ var confined = []struct {
 		"an agent that is copied to every node carries no web server"},
 	{"regexp", []string{"integration"},
 		"it and the tables of Unicode that it wants are made at the start of every agent and warden"},
-	{"encoding/xml", []string{"topology/node/hwloc", "integration"},
+	{"encoding/xml", []string{"network/topology/node/hwloc", "integration"},
 		"it has tables made at the start of every agent and warden"},
 	{"math/rand", nil, "use math/rand/v2"},
 	{"unsafe", []string{"client", "internal/unix", "internal/proc", "integration/cluster"},

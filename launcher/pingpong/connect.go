@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/client"
-	"github.com/golaunch/golaunch/topology/measure"
+	"github.com/golaunch/golaunch/network/topology/measure"
 )
 
 // addressVariable is the address by which this host was reached, or which else is

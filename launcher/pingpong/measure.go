@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/golaunch/golaunch/topology/measure"
+	"github.com/golaunch/golaunch/network/topology/measure"
 )
 
 // sizes are those of the messages, in bytes.

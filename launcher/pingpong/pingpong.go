@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/client"
-	"github.com/golaunch/golaunch/topology/measure"
+	"github.com/golaunch/golaunch/network/topology/measure"
 )
 
 // Word is the first argument that makes golaunch's own executable such a rank.

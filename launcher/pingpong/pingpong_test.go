@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/golaunch/golaunch/topology/measure"
+	"github.com/golaunch/golaunch/network/topology/measure"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

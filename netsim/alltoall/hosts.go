@@ -2,7 +2,7 @@ package alltoall
 
 import (
 	"github.com/golaunch/golaunch/netsim"
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // Hosts is the network with one rank on each host that n has ranks on, in the order

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // Job is what an algorithm is to be made for.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/golaunch/golaunch/netsim"
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // Schedules are the Algorithms for package netsim, with root 0. Those that need a

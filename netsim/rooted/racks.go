@@ -5,7 +5,7 @@ import (
 
 	"github.com/golaunch/golaunch/netsim"
 	"github.com/golaunch/golaunch/netsim/alltoall"
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // Racks are the ranks below each leaf switch, in the order of their first ranks. A

@@ -1,6 +1,6 @@
 // Package arrange puts a job's hosts into an order in which collective operations
 // share few links of their network, and tells which of them are below the same
-// switches. It joins what routing (the order, package tii) and topology/match (whose
+// switches. It joins what routing (the order, package tii) and network/topology/match (whose
 // hosts they are) know; a Rule of package placement then goes by the order.
 package arrange
 
@@ -10,11 +10,11 @@ import (
 
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/network/topology"
+	"github.com/golaunch/golaunch/network/topology/cluster"
+	"github.com/golaunch/golaunch/network/topology/match"
 	"github.com/golaunch/golaunch/routing"
 	"github.com/golaunch/golaunch/routing/tii"
-	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/cluster"
-	"github.com/golaunch/golaunch/topology/match"
 )
 
 // Seed is what hosts are shuffled by where no rule suits the network.

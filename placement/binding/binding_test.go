@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/golaunch/golaunch/topology/node"
+	"github.com/golaunch/golaunch/network/topology/node"
 )
 
 // machine is a host as sysfs shows it, a line per core: package, NUMA node, lowest CPU

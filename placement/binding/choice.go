@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/golaunch/golaunch/topology/node"
+	"github.com/golaunch/golaunch/network/topology/node"
 )
 
 // Kind is what each rank is bound to.

@@ -13,7 +13,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/golaunch/golaunch/topology/node"
+	"github.com/golaunch/golaunch/network/topology/node"
 )
 
 // Host is what a host has for ranks.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/golaunch/golaunch/topology/node"
+	"github.com/golaunch/golaunch/network/topology/node"
 )
 
 // Slots are the CPUs of one rank as a user names them: numbers of CPUs, as the kernel

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/golaunch/golaunch/topology/node"
+	"github.com/golaunch/golaunch/network/topology/node"
 )
 
 // pciDevices has a directory for each device on the PCI bus, by its address: its file

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/network/commgraph"
-	"github.com/golaunch/golaunch/topology/measure"
+	"github.com/golaunch/golaunch/network/topology/measure"
 )
 
 // Cray is the latency and bandwidth of messages of 1 to 8 KB that [Sahoo, table 3.2]

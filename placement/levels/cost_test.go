@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/network/commgraph"
-	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/measure"
+	"github.com/golaunch/golaunch/network/topology"
+	"github.com/golaunch/golaunch/network/topology/measure"
 )
 
 // What a map costs is what each message costs at the level that the coordinates tell;

@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/network/commgraph"
-	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/measure"
-	"github.com/golaunch/golaunch/topology/spec"
+	"github.com/golaunch/golaunch/network/topology"
+	"github.com/golaunch/golaunch/network/topology/measure"
+	"github.com/golaunch/golaunch/network/topology/spec"
 )
 
 // chain is what a process sends each of its six neighbors in [Sahoo, table 4.1]: of

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/network/commgraph"
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // Machine is the cores that a job has, in the order in which ranks get them by
@@ -52,7 +52,7 @@ func New(names []string, place [][]int32) (*Machine, error) {
 	return m, nil
 }
 
-// OnCray is the machine of all cores of some hosts of a Cray XC, which topology/spec
+// OnCray is the machine of all cores of some hosts of a Cray XC, which network/topology/spec
 // calls cray:6,16,4,2,12; the levels are group, chassis, blade, node and socket. The
 // order of hosts is that of the cores. The error says that g is no Cray whose sockets
 // and cores are known, or which host is none or given twice.

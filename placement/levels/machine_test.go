@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/spec"
+	"github.com/golaunch/golaunch/network/topology"
+	"github.com/golaunch/golaunch/network/topology/spec"
 )
 
 func TestEntitiesAreNested(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/network/commgraph"
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // bestOfFive is what [Sahoo, table 4.1] has for the best of five depths, summed from

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // Names of space-filling curves.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // Hilbert's curve goes through a cube step by step.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // Workload is what jobs arrive, at random.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/network/topology"
+	"github.com/golaunch/golaunch/network/topology/spec"
 	"github.com/golaunch/golaunch/routing"
-	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/spec"
 )
 
 // threads is a Loop of so many goroutines.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golaunch/golaunch/network/topology"
+	"github.com/golaunch/golaunch/network/topology/cluster"
 	"github.com/golaunch/golaunch/routing"
-	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/cluster"
 )
 
 // routes is whom bulk queries are made to.

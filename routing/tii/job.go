@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // Job is what the network is to the hosts of a job. It is immutable.

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/internal/filestest"
-	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/ibnet"
+	"github.com/golaunch/golaunch/network/topology"
+	"github.com/golaunch/golaunch/network/topology/ibnet"
 )
 
 func TestParseQuery(t *testing.T) {

@@ -1,9 +1,9 @@
 package tii
 
 import (
+	"github.com/golaunch/golaunch/network/topology"
+	"github.com/golaunch/golaunch/network/topology/cluster"
 	"github.com/golaunch/golaunch/routing"
-	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/cluster"
 )
 
 // Reached is how far hosts are from each other, pair by pair in both directions.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/lines"
-	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/cluster"
-	"github.com/golaunch/golaunch/topology/match"
+	"github.com/golaunch/golaunch/network/topology"
+	"github.com/golaunch/golaunch/network/topology/cluster"
+	"github.com/golaunch/golaunch/network/topology/match"
 )
 
 // MaxMatrix bounds the hosts of a matrix that a service is asked for.

@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/internal/filestest"
+	"github.com/golaunch/golaunch/network/topology"
+	"github.com/golaunch/golaunch/network/topology/cluster"
+	"github.com/golaunch/golaunch/network/topology/ibnet"
+	"github.com/golaunch/golaunch/network/topology/spec"
 	"github.com/golaunch/golaunch/routing"
-	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/cluster"
-	"github.com/golaunch/golaunch/topology/ibnet"
-	"github.com/golaunch/golaunch/topology/spec"
 )
 
 // network discovers that of a spec.

@@ -4,7 +4,7 @@ import (
 	"container/heap"
 	"time"
 
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // event is something that is to happen.

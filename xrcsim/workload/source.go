@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/network/commgraph"
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // Source makes the pattern of a program for a number of ranks.

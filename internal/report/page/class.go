@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golaunch/golaunch/network/topology"
+	"github.com/golaunch/golaunch/network/topology/match"
 	"github.com/golaunch/golaunch/routing"
-	"github.com/golaunch/golaunch/topology"
-	"github.com/golaunch/golaunch/topology/match"
 )
 
 // Network is what tells how far messages go.

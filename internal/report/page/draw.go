@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // What a drawing has at most.

@@ -3,7 +3,7 @@ package page
 import (
 	"math"
 
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // The kinds of drawings.

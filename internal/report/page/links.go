@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/netsim"
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // maxHot is how many links a table has, and hotMarks how many of them the drawing numbers.

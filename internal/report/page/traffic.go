@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/golaunch/golaunch/topology"
+	"github.com/golaunch/golaunch/network/topology"
 )
 
 // What cells take at most, so that a page stays small: more of them are added up, two by two senders and receivers, until

@@ -1,7 +1,7 @@
 // Package random has numbers that look random and are the same on every machine.
 package random
 
-import "github.com/golaunch/golaunch/topology"
+import "github.com/golaunch/golaunch/network/topology"
 
 // Source is a sequence of numbers that its first value, the seed, decides.
 type Source uint64
