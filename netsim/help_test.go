@@ -6,9 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/spec"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // tree324 is one of the trees of table 3 [Zahavi].

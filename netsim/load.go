@@ -3,8 +3,8 @@ package netsim
 import (
 	"fmt"
 
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // Load adds up what messages put on each directed link. It is used again from

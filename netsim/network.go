@@ -3,8 +3,8 @@ package netsim
 import (
 	"fmt"
 
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // Network is ranks on the hosts of a network, and the links that their messages

@@ -1,6 +1,6 @@
 package netsim
 
-import "github.com/golaunch/golaunch/routing"
+import "github.com/golaunch/golaunch/network/routing"
 
 // Message is what one rank sends another in a stage.
 type Message struct {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // Progress says how ranks go from stage to stage, and beside whom.

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // drawCosts draws costs, some of them none.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/placement/mapping"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // refineSteps is how far maps of a job are refined: well below a second.

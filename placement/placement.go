@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // Host is a host that may get ranks. Slots is how many it may hold, 0 for any

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/golaunch/golaunch/routing"
-	"github.com/golaunch/golaunch/routing/tii"
+	"github.com/golaunch/golaunch/network/routing"
+	"github.com/golaunch/golaunch/network/routing/tii"
 )
 
 // exitProblem is the exit status if a network has a problem.

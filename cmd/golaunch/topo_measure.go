@@ -14,9 +14,9 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/launcher/pingpong"
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology/match"
 	"github.com/golaunch/golaunch/network/topology/measure"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // maxMeasured bounds the pairs that are measured, one after the other.

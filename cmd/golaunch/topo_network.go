@@ -13,12 +13,12 @@ import (
 
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/ibnet"
 	"github.com/golaunch/golaunch/network/topology/match"
 	"github.com/golaunch/golaunch/network/topology/source"
 	"github.com/golaunch/golaunch/network/topology/spec"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // network is what the flags say.

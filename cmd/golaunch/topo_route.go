@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/golaunch/golaunch/network/routing"
+	"github.com/golaunch/golaunch/network/routing/tii"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/routing"
-	"github.com/golaunch/golaunch/routing/tii"
 )
 
 // shownRoute is what topo route prints.

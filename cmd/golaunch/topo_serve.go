@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/routing/tii"
+	"github.com/golaunch/golaunch/network/routing/tii"
 )
 
 const (

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/launcher"
-	"github.com/golaunch/golaunch/routing/tii"
+	"github.com/golaunch/golaunch/network/routing/tii"
 )
 
 // service runs golaunch topo serve until the test ends; it returns where it is,

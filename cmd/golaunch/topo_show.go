@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golaunch/golaunch/network/routing/tii"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/cluster"
-	"github.com/golaunch/golaunch/routing/tii"
 )
 
 // shown is what topo show prints.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // errata lists what is printed and does not hold.

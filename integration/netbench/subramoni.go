@@ -11,13 +11,13 @@ import (
 	"github.com/golaunch/golaunch/netsim"
 	"github.com/golaunch/golaunch/netsim/alltoall"
 	"github.com/golaunch/golaunch/netsim/rooted"
+	"github.com/golaunch/golaunch/network/routing"
+	"github.com/golaunch/golaunch/network/routing/tii"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/ibnet"
 	"github.com/golaunch/golaunch/network/topology/source"
 	"github.com/golaunch/golaunch/network/topology/spec"
 	"github.com/golaunch/golaunch/placement/arrange"
-	"github.com/golaunch/golaunch/routing"
-	"github.com/golaunch/golaunch/routing/tii"
 )
 
 // oversubscribed is built as Stampede was [Subramoni 6.3]: leaf switches of 20 hosts
@@ -225,7 +225,7 @@ var phases = []struct {
 		"discovery (5.2) | | 0.006 | 0.007 | 0.011 | 0.018 | | |",
 		"discovery (8.1, 6.1) | 0.0030 | 0.0052 | 0.0047 | 0.0175 | 0.0343 | 0.1237 | |",
 		"delay matrix (4.2) | 0.0057 | 0.0237 | 0.1031 | | | | |",
-	}, "matrix of paths (routing/tii)"},
+	}, "matrix of paths (network/routing/tii)"},
 	{[]string{
 		"communicator (4.2) | 0.00013 | 0.0015 | 0.0024 | | | | |",
 		"communicator (5.2) | | 0.006 | 0.008 | 0.578 | 0.773 | | |",

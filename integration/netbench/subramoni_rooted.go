@@ -7,8 +7,8 @@ import (
 
 	"github.com/golaunch/golaunch/netsim"
 	"github.com/golaunch/golaunch/netsim/rooted"
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // twoSwitches are 4 hosts of one leaf switch and 29 of another, which a third joins by

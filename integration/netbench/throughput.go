@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/netsim"
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // The constants of [Zahavi]: links and what a host can send, in bytes per second.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/spec"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // The trees of table 3 [Zahavi], and the one of 128 hosts of figure 3. The printed

@@ -10,7 +10,7 @@ var layers = [][]string{
 	{"commsplit"},         // algorithms alone, which agents run over the tree
 	{"tree"},              // shape, frames, routing: keys and transports are not its business
 	{"network/topology", "network/commgraph"},
-	{"routing"},
+	{"network/routing"},
 	{"cache", "internal/stdio"},
 	{"pmi", "pmgr", "internal/pmix", "netsim", "xrcsim"},
 	{"placement"}, // maps ranks by what their messages put on links
@@ -30,7 +30,7 @@ var layers = [][]string{
 // pure rooms own no goroutine, socket, clock, environment or randomness, so
 // that every behaviour of theirs can be tested without any.
 var pure = []string{
-	"internal/job", "internal/hostlist", "tree", "routing", "network/commgraph", "network/topology", "cache", "internal/stdio",
+	"internal/job", "internal/hostlist", "tree", "network/routing", "network/commgraph", "network/topology", "cache", "internal/stdio",
 	"pmi", "pmgr", "internal/pmix", "commsplit", "placement", "netsim", "xrcsim", "internal/profile", "internal/report/page", "internal/agent/ending", "internal/agent/input",
 	"internal/lines", "internal/environ", "internal/iface",
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/golaunch/golaunch/netsim/alltoall"
 	"github.com/golaunch/golaunch/netsim/collective"
 	"github.com/golaunch/golaunch/netsim/rooted"
-	"github.com/golaunch/golaunch/routing"
+	"github.com/golaunch/golaunch/network/routing"
 )
 
 // All is the table.

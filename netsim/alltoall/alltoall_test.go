@@ -8,10 +8,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/netsim"
+	"github.com/golaunch/golaunch/network/routing"
+	"github.com/golaunch/golaunch/network/routing/tii"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/spec"
-	"github.com/golaunch/golaunch/routing"
-	"github.com/golaunch/golaunch/routing/tii"
 )
 
 // oversubscribed has leaf switches of 20 hosts with 16 uplinks, of which D-Mod-K

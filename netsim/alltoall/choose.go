@@ -4,8 +4,8 @@ import (
 	"math/bits"
 
 	"github.com/golaunch/golaunch/netsim"
+	"github.com/golaunch/golaunch/network/routing/tii"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/routing/tii"
 )
 
 // Default is what MPI libraries use for long messages: XOR for a power of two, else

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/netsim"
-	"github.com/golaunch/golaunch/routing"
+	"github.com/golaunch/golaunch/network/routing"
 )
 
 // MaxRanks bounds what TACS1 and TACS2 plan for: they keep the routes of all pairs.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/golaunch/golaunch/netsim"
-	"github.com/golaunch/golaunch/routing"
+	"github.com/golaunch/golaunch/network/routing"
 )
 
 // exchange is the allreduce by bidirectional exchange of whole vectors [Sack

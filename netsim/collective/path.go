@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/netsim"
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // boustrophedon is the place of index x on the Hamiltonian path that goes to and

@@ -8,8 +8,8 @@ import (
 
 	"github.com/golaunch/golaunch/netsim"
 	"github.com/golaunch/golaunch/netsim/alltoall"
-	"github.com/golaunch/golaunch/routing"
-	"github.com/golaunch/golaunch/routing/tii"
+	"github.com/golaunch/golaunch/network/routing"
+	"github.com/golaunch/golaunch/network/routing/tii"
 )
 
 // Order is the order in which places of a tree are given to hosts.

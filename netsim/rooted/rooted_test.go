@@ -8,9 +8,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/netsim"
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/spec"
-	"github.com/golaunch/golaunch/routing"
 )
 
 func network(t require.TestingT, g *topology.Graph, hosts []topology.Node) *netsim.Network {

@@ -10,11 +10,11 @@ import (
 
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/network/routing"
+	"github.com/golaunch/golaunch/network/routing/tii"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/cluster"
 	"github.com/golaunch/golaunch/network/topology/match"
-	"github.com/golaunch/golaunch/routing"
-	"github.com/golaunch/golaunch/routing/tii"
 )
 
 // Seed is what hosts are shuffled by where no rule suits the network.

@@ -10,12 +10,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/network/routing"
+	"github.com/golaunch/golaunch/network/routing/tii"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/cluster"
 	"github.com/golaunch/golaunch/network/topology/match"
 	"github.com/golaunch/golaunch/network/topology/spec"
-	"github.com/golaunch/golaunch/routing"
-	"github.com/golaunch/golaunch/routing/tii"
 )
 
 // network is that of a word.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/golaunch/golaunch/network/commgraph"
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // Sharing is what messages share that are on their way at the same time: the links of

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/network/commgraph"
-	"github.com/golaunch/golaunch/routing"
+	"github.com/golaunch/golaunch/network/routing"
 )
 
 // Options are how to look for a map.

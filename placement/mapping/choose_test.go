@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/network/commgraph"
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // What graphs of 512 ranks reach without refinement. The figures that are asked for

@@ -8,9 +8,9 @@ import (
 
 	"github.com/golaunch/golaunch/internal/filestest"
 	"github.com/golaunch/golaunch/network/commgraph"
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/spec"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // The networks that figures are given for.

@@ -2,7 +2,7 @@ package mapping
 
 import (
 	"github.com/golaunch/golaunch/network/commgraph"
-	"github.com/golaunch/golaunch/routing"
+	"github.com/golaunch/golaunch/network/routing"
 )
 
 // Metric is the name of what maps are judged by; less is better.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/golaunch/golaunch/netsim"
 	"github.com/golaunch/golaunch/network/commgraph"
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // Map is the place of each rank.

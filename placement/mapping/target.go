@@ -3,9 +3,9 @@ package mapping
 import (
 	"fmt"
 
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/cluster"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // Unit is what distances count.

@@ -3,8 +3,8 @@ package sched
 import (
 	"fmt"
 
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // Links is the link to its leaf switch by which each host's messages from elsewhere

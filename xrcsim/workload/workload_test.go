@@ -13,7 +13,7 @@ import (
 
 	"github.com/golaunch/golaunch/internal/filestest"
 	"github.com/golaunch/golaunch/network/commgraph"
-	"github.com/golaunch/golaunch/routing"
+	"github.com/golaunch/golaunch/network/routing"
 )
 
 // lists are the peers of all ranks.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/match"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // Network is what tells how far messages go.

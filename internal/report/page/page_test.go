@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/internal/report/page"
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // Eight ranks on four hosts of two leaf switches: every number of the page can be counted by hand.

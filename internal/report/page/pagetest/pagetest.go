@@ -15,8 +15,8 @@ import (
 	"github.com/golaunch/golaunch/internal/report"
 	"github.com/golaunch/golaunch/internal/report/page"
 	"github.com/golaunch/golaunch/network/commgraph"
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology/spec"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // TB is a test, or one of package rapid.

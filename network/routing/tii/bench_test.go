@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/spec"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // threads is a Loop of so many goroutines.

@@ -6,9 +6,9 @@ import (
 	"hash/fnv"
 	"slices"
 
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/cluster"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // Network is what is known of a network: its routes, and the clusters of its

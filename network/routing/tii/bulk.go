@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/cluster"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // routes is whom bulk queries are made to.

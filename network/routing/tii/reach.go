@@ -1,9 +1,9 @@
 package tii
 
 import (
+	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/cluster"
-	"github.com/golaunch/golaunch/routing"
 )
 
 // Reached is how far hosts are from each other, pair by pair in both directions.
