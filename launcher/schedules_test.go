@@ -11,8 +11,8 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
-	"github.com/golaunch/golaunch/netsim"
-	"github.com/golaunch/golaunch/netsim/algorithms"
+	"github.com/golaunch/golaunch/network/netsim"
+	"github.com/golaunch/golaunch/network/netsim/algorithms"
 	"github.com/golaunch/golaunch/tree"
 	"github.com/golaunch/golaunch/tree/record"
 )

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/golaunch/golaunch/netsim/algorithms"
+	"github.com/golaunch/golaunch/network/netsim/algorithms"
 	"github.com/golaunch/golaunch/placement/arrange"
 )
 

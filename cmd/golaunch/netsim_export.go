@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/golaunch/golaunch/netsim"
-	"github.com/golaunch/golaunch/netsim/algorithms"
+	"github.com/golaunch/golaunch/network/netsim"
+	"github.com/golaunch/golaunch/network/netsim/algorithms"
 )
 
 // maxExported bounds the messages of a schedule that is printed: a line of about

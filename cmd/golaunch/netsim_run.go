@@ -7,8 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/golaunch/golaunch/netsim"
-	"github.com/golaunch/golaunch/netsim/algorithms"
+	"github.com/golaunch/golaunch/network/netsim"
+	"github.com/golaunch/golaunch/network/netsim/algorithms"
 	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
 )

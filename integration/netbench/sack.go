@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/golaunch/golaunch/netsim"
-	"github.com/golaunch/golaunch/netsim/collective"
+	"github.com/golaunch/golaunch/network/netsim"
+	"github.com/golaunch/golaunch/network/netsim/collective"
 	"github.com/golaunch/golaunch/network/topology"
 )
 
@@ -19,7 +19,7 @@ func collectives(page *strings.Builder) error {
 
 What [Sack 3] has, by the model of [Sack 3.1]: a stage takes α for each message of the rank that has most, and δ for
 each byte on the link that has most. n is the size of a rank's part. The links between hosts and switches of a torus do
-not count. Every algorithm is a value that the tests of netsim/collective run on data; the figures are what the same
+not count. Every algorithm is a value that the tests of network/netsim/collective run on data; the figures are what the same
 value puts on links.
 `)
 	for _, write := range []func(){

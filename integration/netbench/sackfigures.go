@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/golaunch/golaunch/netsim/collective"
+	"github.com/golaunch/golaunch/network/netsim/collective"
 )
 
 // figures writes the curves of the source's figures as tables.

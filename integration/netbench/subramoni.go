@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/netsim"
-	"github.com/golaunch/golaunch/netsim/alltoall"
-	"github.com/golaunch/golaunch/netsim/rooted"
+	"github.com/golaunch/golaunch/network/netsim"
+	"github.com/golaunch/golaunch/network/netsim/alltoall"
+	"github.com/golaunch/golaunch/network/netsim/rooted"
 	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/routing/tii"
 	"github.com/golaunch/golaunch/network/topology"

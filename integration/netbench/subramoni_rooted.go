@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/golaunch/golaunch/netsim"
-	"github.com/golaunch/golaunch/netsim/rooted"
+	"github.com/golaunch/golaunch/network/netsim"
+	"github.com/golaunch/golaunch/network/netsim/rooted"
 	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
 )

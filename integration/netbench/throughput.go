@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/golaunch/golaunch/netsim"
+	"github.com/golaunch/golaunch/network/netsim"
 	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
 )

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/netsim"
+	"github.com/golaunch/golaunch/network/netsim"
 	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
 )

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/golaunch/golaunch/netsim"
-	"github.com/golaunch/golaunch/netsim/collective"
+	"github.com/golaunch/golaunch/network/netsim"
+	"github.com/golaunch/golaunch/network/netsim/collective"
 )
 
 // Choice names the algorithm (collective.Find) by which a collective operation of so

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/golaunch/golaunch/netsim"
 	"github.com/golaunch/golaunch/network/commgraph"
+	"github.com/golaunch/golaunch/network/netsim"
 	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/golaunch/golaunch/netsim"
+	"github.com/golaunch/golaunch/network/netsim"
 	"github.com/golaunch/golaunch/network/topology"
 )
 

@@ -1,6 +1,6 @@
 package collective
 
-import "github.com/golaunch/golaunch/netsim"
+import "github.com/golaunch/golaunch/network/netsim"
 
 // Operation is what a Program does with its vector.
 type Operation string

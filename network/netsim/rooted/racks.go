@@ -3,8 +3,8 @@ package rooted
 import (
 	"slices"
 
-	"github.com/golaunch/golaunch/netsim"
-	"github.com/golaunch/golaunch/netsim/alltoall"
+	"github.com/golaunch/golaunch/network/netsim"
+	"github.com/golaunch/golaunch/network/netsim/alltoall"
 	"github.com/golaunch/golaunch/network/topology"
 )
 

@@ -1,7 +1,7 @@
 package alltoall
 
 import (
-	"github.com/golaunch/golaunch/netsim"
+	"github.com/golaunch/golaunch/network/netsim"
 	"github.com/golaunch/golaunch/network/topology"
 )
 

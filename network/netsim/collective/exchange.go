@@ -3,7 +3,7 @@ package collective
 import (
 	"fmt"
 
-	"github.com/golaunch/golaunch/netsim"
+	"github.com/golaunch/golaunch/network/netsim"
 	"github.com/golaunch/golaunch/network/routing"
 )
 

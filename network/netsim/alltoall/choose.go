@@ -3,7 +3,7 @@ package alltoall
 import (
 	"math/bits"
 
-	"github.com/golaunch/golaunch/netsim"
+	"github.com/golaunch/golaunch/network/netsim"
 	"github.com/golaunch/golaunch/network/routing/tii"
 	"github.com/golaunch/golaunch/network/topology"
 )

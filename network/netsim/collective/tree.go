@@ -3,7 +3,7 @@ package collective
 import (
 	"fmt"
 
-	"github.com/golaunch/golaunch/netsim"
+	"github.com/golaunch/golaunch/network/netsim"
 )
 
 // tree is a broadcast down the k-nomial tree below the root: in each stage, those

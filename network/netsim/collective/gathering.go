@@ -1,6 +1,6 @@
 package collective
 
-import "github.com/golaunch/golaunch/netsim"
+import "github.com/golaunch/golaunch/network/netsim"
 
 // gathering is a way to allgather as many parts of one size as there are ranks.
 type gathering struct {

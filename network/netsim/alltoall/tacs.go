@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/golaunch/golaunch/netsim"
+	"github.com/golaunch/golaunch/network/netsim"
 )
 
 // TACS1 is topology-aware communication schedule 1 [Subramoni, algorithm 2]: in no

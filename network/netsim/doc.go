@@ -4,9 +4,9 @@
 // knows the links between them; Load (load.go) adds up what a stage puts on each
 // link; Simulate lets its messages flow.
 //
-// The algorithms are in packages beside: netsim/collective has those that MPI
+// The algorithms are in packages beside: network/netsim/collective has those that MPI
 // libraries use and those made for tori, meshes and Clos networks;
-// netsim/alltoall has exchanges that avoid shared links; netsim/rooted has
+// network/netsim/alltoall has exchanges that avoid shared links; network/netsim/rooted has
 // gathers, scatters and broadcasts by racks and near hosts.
 //
 // Sizes are in bytes wherever time is asked for, and else in a unit of the

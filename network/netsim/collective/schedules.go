@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/golaunch/golaunch/netsim"
+	"github.com/golaunch/golaunch/network/netsim"
 	"github.com/golaunch/golaunch/network/topology"
 )
 

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/golaunch/golaunch/netsim"
-	"github.com/golaunch/golaunch/netsim/alltoall"
+	"github.com/golaunch/golaunch/network/netsim"
+	"github.com/golaunch/golaunch/network/netsim/alltoall"
 	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/routing/tii"
 )

@@ -3,7 +3,7 @@ package rooted
 import (
 	"slices"
 
-	"github.com/golaunch/golaunch/netsim"
+	"github.com/golaunch/golaunch/network/netsim"
 )
 
 // Tree is by whom each rank is reached from a root.

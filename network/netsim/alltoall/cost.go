@@ -3,7 +3,7 @@ package alltoall
 import (
 	"fmt"
 
-	"github.com/golaunch/golaunch/netsim"
+	"github.com/golaunch/golaunch/network/netsim"
 )
 
 // Cost is what each stage of a schedule costs: what is on the directed link that

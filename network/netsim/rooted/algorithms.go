@@ -1,6 +1,6 @@
 package rooted
 
-import "github.com/golaunch/golaunch/netsim"
+import "github.com/golaunch/golaunch/network/netsim"
 
 // arity is that of broadcast trees [Subramoni, figure 4.1].
 const arity = 4

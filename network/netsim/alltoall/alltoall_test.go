@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/golaunch/golaunch/netsim"
+	"github.com/golaunch/golaunch/network/netsim"
 	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/routing/tii"
 	"github.com/golaunch/golaunch/network/topology"

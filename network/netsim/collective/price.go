@@ -3,7 +3,7 @@ package collective
 import (
 	"fmt"
 
-	"github.com/golaunch/golaunch/netsim"
+	"github.com/golaunch/golaunch/network/netsim"
 )
 
 // Cost is what a Program or one of its stages costs, in the terms of [Sack 3.1].

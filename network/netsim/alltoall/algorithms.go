@@ -1,6 +1,6 @@
 package alltoall
 
-import "github.com/golaunch/golaunch/netsim"
+import "github.com/golaunch/golaunch/network/netsim"
 
 // Algorithms are all of this package.
 func Algorithms() []netsim.Algorithm {

@@ -3,7 +3,7 @@ package rooted
 import (
 	"math"
 
-	"github.com/golaunch/golaunch/netsim"
+	"github.com/golaunch/golaunch/network/netsim"
 )
 
 // Level is how far a message goes.

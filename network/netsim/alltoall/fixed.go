@@ -3,7 +3,7 @@ package alltoall
 import (
 	"math/bits"
 
-	"github.com/golaunch/golaunch/netsim"
+	"github.com/golaunch/golaunch/network/netsim"
 )
 
 // window is how many messages a rank has under way at once in ScatterDestination;

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/golaunch/golaunch/netsim"
-	"github.com/golaunch/golaunch/netsim/alltoall"
-	"github.com/golaunch/golaunch/netsim/collective"
-	"github.com/golaunch/golaunch/netsim/rooted"
+	"github.com/golaunch/golaunch/network/netsim"
+	"github.com/golaunch/golaunch/network/netsim/alltoall"
+	"github.com/golaunch/golaunch/network/netsim/collective"
+	"github.com/golaunch/golaunch/network/netsim/rooted"
 	"github.com/golaunch/golaunch/network/routing"
 )
 
