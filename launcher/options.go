@@ -26,8 +26,8 @@ import (
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/profile"
 	"github.com/golaunch/golaunch/internal/stdio"
-	"github.com/golaunch/golaunch/placement"
-	"github.com/golaunch/golaunch/placement/binding"
+	"github.com/golaunch/golaunch/network/placement"
+	"github.com/golaunch/golaunch/network/placement/binding"
 )
 
 // Names of the rules that Options.DegreeRule may hold.

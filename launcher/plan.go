@@ -12,7 +12,7 @@ import (
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
-	"github.com/golaunch/golaunch/placement"
+	"github.com/golaunch/golaunch/network/placement"
 )
 
 // NoNode is the NodeID of a host that is dead.

@@ -10,8 +10,8 @@ import (
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/network/commgraph"
-	"github.com/golaunch/golaunch/placement"
-	"github.com/golaunch/golaunch/placement/rankfile"
+	"github.com/golaunch/golaunch/network/placement"
+	"github.com/golaunch/golaunch/network/placement/rankfile"
 )
 
 func graphOf(t *testing.T, word string) *placement.Graph {

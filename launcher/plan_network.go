@@ -4,10 +4,10 @@ import (
 	"fmt"
 
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/network/placement"
+	"github.com/golaunch/golaunch/network/placement/arrange"
 	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/placement"
-	"github.com/golaunch/golaunch/placement/arrange"
 )
 
 // Network is the network between a job's hosts.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/placement/binding"
+	"github.com/golaunch/golaunch/network/placement/binding"
 )
 
 // String is the table that --dry-run prints: the job, its apps, and the hosts

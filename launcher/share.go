@@ -10,9 +10,9 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
-	"github.com/golaunch/golaunch/placement"
-	"github.com/golaunch/golaunch/placement/binding"
-	"github.com/golaunch/golaunch/placement/gpu"
+	"github.com/golaunch/golaunch/network/placement"
+	"github.com/golaunch/golaunch/network/placement/binding"
+	"github.com/golaunch/golaunch/network/placement/gpu"
 )
 
 // Allocation is a resource manager's, in which other golaunch of the user may run beside

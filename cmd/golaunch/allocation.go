@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/launcher"
-	"github.com/golaunch/golaunch/placement"
+	"github.com/golaunch/golaunch/network/placement"
 )
 
 // shared is the allocation around golaunch, in which other golaunch may be; nil outside of

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/golaunch/golaunch/placement/binding"
+	"github.com/golaunch/golaunch/network/placement/binding"
 )
 
 // Answers about binding.

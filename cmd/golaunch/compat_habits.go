@@ -8,7 +8,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/launcher"
-	"github.com/golaunch/golaunch/placement"
+	"github.com/golaunch/golaunch/network/placement"
 )
 
 // What other launchers do where their lines say nothing, if golaunch does otherwise. It

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/golaunch/golaunch/placement"
+	"github.com/golaunch/golaunch/network/placement"
 )
 
 // hydraTool is MPICH's mpiexec, Hydra, by its help and its table of flags in 4.

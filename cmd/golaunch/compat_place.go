@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/internal/hostlist"
-	"github.com/golaunch/golaunch/placement"
+	"github.com/golaunch/golaunch/network/placement"
 )
 
 // What other launchers have after --map-by, --rank-by and the like. Their words for

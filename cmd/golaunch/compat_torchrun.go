@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/internal/bootstrap/registry"
-	"github.com/golaunch/golaunch/placement/gpu"
+	"github.com/golaunch/golaunch/network/placement/gpu"
 )
 
 // torchrunTool is PyTorch's torchrun, by the flags of torch/distributed/run.py in 2.

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/golaunch/golaunch/network/netsim/algorithms"
-	"github.com/golaunch/golaunch/placement/arrange"
+	"github.com/golaunch/golaunch/network/placement/arrange"
 )
 
 // netsimFlags are the flags of netsim.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/launcher"
-	"github.com/golaunch/golaunch/placement/arrange"
+	"github.com/golaunch/golaunch/network/placement/arrange"
 )
 
 // The words that --topology takes beside files and networks in one word.

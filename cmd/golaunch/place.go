@@ -13,10 +13,10 @@ import (
 	"github.com/golaunch/golaunch/internal/profile"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/network/commgraph"
-	"github.com/golaunch/golaunch/placement"
-	"github.com/golaunch/golaunch/placement/binding"
-	"github.com/golaunch/golaunch/placement/mapping"
-	"github.com/golaunch/golaunch/placement/rankfile"
+	"github.com/golaunch/golaunch/network/placement"
+	"github.com/golaunch/golaunch/network/placement/binding"
+	"github.com/golaunch/golaunch/network/placement/mapping"
+	"github.com/golaunch/golaunch/network/placement/rankfile"
 )
 
 // placeFlags are the flags that say where ranks go, as they were given.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/network/placement/sched"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/placement/sched"
 )
 
 // The cluster of sched where no network is named: 64 hosts on leaf switches of 20 hosts

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/golaunch/golaunch/placement/sched"
+	"github.com/golaunch/golaunch/network/placement/sched"
 )
 
 // scheduled is what sched sim prints.

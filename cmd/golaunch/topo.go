@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/golaunch/golaunch/internal/bootstrap/registry"
+	"github.com/golaunch/golaunch/network/placement/arrange"
 	"github.com/golaunch/golaunch/network/topology/spec"
-	"github.com/golaunch/golaunch/placement/arrange"
 )
 
 // topoFlags are the flags of topo.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/placement/arrange"
+	"github.com/golaunch/golaunch/network/placement/arrange"
 )
 
 // ordered is what topo order prints as JSON.

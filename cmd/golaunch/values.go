@@ -12,7 +12,7 @@ import (
 
 	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/launcher"
-	"github.com/golaunch/golaunch/placement/binding"
+	"github.com/golaunch/golaunch/network/placement/binding"
 )
 
 // The types of flag values. Each Set gives an error that completes a line

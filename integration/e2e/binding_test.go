@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/network/placement/binding"
 	processors "github.com/golaunch/golaunch/network/topology/node"
-	"github.com/golaunch/golaunch/placement/binding"
 )
 
 // where is a rank that prints where the kernel lets it run.

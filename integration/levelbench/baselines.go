@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/network/commgraph"
-	"github.com/golaunch/golaunch/placement/levels"
-	"github.com/golaunch/golaunch/placement/partition"
+	"github.com/golaunch/golaunch/network/placement/levels"
+	"github.com/golaunch/golaunch/network/placement/partition"
 )
 
 // numa is LAMMPS's NUMA mapping [Sahoo 4.3]: each host has a box of the grid, of the

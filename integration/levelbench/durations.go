@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/golaunch/golaunch/placement/levels"
+	"github.com/golaunch/golaunch/network/placement/levels"
 )
 
 // durations writes how long mapping takes.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/golaunch/golaunch/network/commgraph"
-	"github.com/golaunch/golaunch/placement/levels"
+	"github.com/golaunch/golaunch/network/placement/levels"
 )
 
 // copyRate is a socket's rate of copies, in bytes/s, where a page takes one: below 4

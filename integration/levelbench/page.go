@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/golaunch/golaunch/placement/levels"
+	"github.com/golaunch/golaunch/network/placement/levels"
 )
 
 // kinds are the levels of messages, as [Sahoo 3.1] abbreviates them.
@@ -28,7 +28,7 @@ messages, with the constants of [Sahoo, table 3.2]. Nothing is measured on a net
 - *Depth d* is recursive mapping to groups (0), chassis, blades, nodes, sockets (4), with
   rank order below; *dynamic* is the depth whose messages, all sent at once, arrive first
   where they share links and %.0f GB/s of copies in a socket.
-- *Best* is the one of all candidates of package placement/levels that has the least max
+- *Best* is the one of all candidates of package network/placement/levels that has the least max
   t; *graph only* is without the grid's dimensions.
 - The rank order is of the grid as LAMMPS factors it, the last dimension fastest.
 `, strings.Join(append([]string{""}, args...), " "), copyRate/1e9)

@@ -5,10 +5,10 @@ import (
 	"math"
 
 	"github.com/golaunch/golaunch/network/commgraph"
+	"github.com/golaunch/golaunch/network/placement/levels"
 	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/spec"
-	"github.com/golaunch/golaunch/placement/levels"
 )
 
 // coresPerHost is that of the machine of [Sahoo].

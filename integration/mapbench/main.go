@@ -1,5 +1,5 @@
 // Command mapbench maps the ranks of known programs to known networks by package
-// placement/mapping, beside scotch_gmap where it is installed and beside quoted
+// network/placement/mapping, beside scotch_gmap where it is installed and beside quoted
 // figures of other mappers. It writes docs/results/mapping.md.
 //
 // Hop-bytes are not measured: they are the same on any machine, busy or not.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/network/commgraph"
-	"github.com/golaunch/golaunch/placement/mapping"
+	"github.com/golaunch/golaunch/network/placement/mapping"
 )
 
 // quoted is what another mapper reached, as it is quoted.

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/network/commgraph"
-	"github.com/golaunch/golaunch/placement/mapping"
+	"github.com/golaunch/golaunch/network/placement/mapping"
 )
 
 const gmap = "scotch_gmap"

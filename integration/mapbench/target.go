@@ -5,10 +5,10 @@ import (
 	"syscall"
 
 	"github.com/golaunch/golaunch/network/commgraph"
+	"github.com/golaunch/golaunch/network/placement/mapping"
 	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/spec"
-	"github.com/golaunch/golaunch/placement/mapping"
 )
 
 // network is a target by the names that golaunch and Scotch have for it.

@@ -11,13 +11,13 @@ import (
 	"github.com/golaunch/golaunch/network/netsim"
 	"github.com/golaunch/golaunch/network/netsim/alltoall"
 	"github.com/golaunch/golaunch/network/netsim/rooted"
+	"github.com/golaunch/golaunch/network/placement/arrange"
 	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/routing/tii"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/ibnet"
 	"github.com/golaunch/golaunch/network/topology/source"
 	"github.com/golaunch/golaunch/network/topology/spec"
-	"github.com/golaunch/golaunch/placement/arrange"
 )
 
 // oversubscribed is built as Stampede was [Subramoni 6.3]: leaf switches of 20 hosts
@@ -233,7 +233,7 @@ var phases = []struct {
 	{[]string{
 		"mapping by the library (5.2) | | 0.180 | 0.228 | 0.635 | 1.474 | | |",
 		"mapping by the scheduler (8.1) | 0.0030 | 0.0040 | 0.0090 | 0.0200 | 0.0400 | | |",
-	}, "order of hosts (placement/arrange)"},
+	}, "order of hosts (network/placement/arrange)"},
 	{[]string{"schedule (6.1) | 0.0020 | 0.0023 | 0.0058 | 0.1132 | 0.3965 | 11.6709 | |"}, "schedule, TACS1"},
 }
 

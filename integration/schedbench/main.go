@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/integration/internal/results"
+	"github.com/golaunch/golaunch/network/placement/sched"
 	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/spec"
-	"github.com/golaunch/golaunch/placement/sched"
 )
 
 // The cluster has 64 hosts of 8 cores, on leaf switches with 20 hosts and 16 links up.

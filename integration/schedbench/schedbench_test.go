@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/placement/sched"
+	"github.com/golaunch/golaunch/network/placement/sched"
 )
 
 // Of 20 hosts of a leaf switch the last four share links with the first four.

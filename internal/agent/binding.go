@@ -10,8 +10,8 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/network/placement/binding"
 	"github.com/golaunch/golaunch/network/topology/node"
-	"github.com/golaunch/golaunch/placement/binding"
 )
 
 // sysfs is where Linux tells of the inside of a host.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/placement/binding"
-	"github.com/golaunch/golaunch/placement/gpu"
+	"github.com/golaunch/golaunch/network/placement/binding"
+	"github.com/golaunch/golaunch/network/placement/gpu"
 )
 
 // giveGPUs gives the local ranks of a world GPUs of their own, if LaunchOptions says so:

@@ -11,8 +11,8 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
-	"github.com/golaunch/golaunch/placement/binding"
-	"github.com/golaunch/golaunch/placement/gpu"
+	"github.com/golaunch/golaunch/network/placement/binding"
+	"github.com/golaunch/golaunch/network/placement/gpu"
 )
 
 // share is this job's part of the node, where other golaunch of the same allocation may

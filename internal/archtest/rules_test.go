@@ -13,7 +13,7 @@ var layers = [][]string{
 	{"network/routing"},
 	{"cache", "internal/stdio"},
 	{"pmi", "pmgr", "internal/pmix", "network/netsim", "xrcsim"},
-	{"placement"}, // maps ranks by what their messages put on links
+	{"network/placement"}, // maps ranks by what their messages put on links
 	{"internal/profile"},
 	{"internal/report"}, // draws profiles
 	{"client"},          // linked into users' programs: must drag in no part of the launcher
@@ -31,7 +31,7 @@ var layers = [][]string{
 // that every behaviour of theirs can be tested without any.
 var pure = []string{
 	"internal/job", "internal/hostlist", "tree", "network/routing", "network/commgraph", "network/topology", "cache", "internal/stdio",
-	"pmi", "pmgr", "internal/pmix", "commsplit", "placement", "network/netsim", "xrcsim", "internal/profile", "internal/report/page", "internal/agent/ending", "internal/agent/input",
+	"pmi", "pmgr", "internal/pmix", "commsplit", "network/placement", "network/netsim", "xrcsim", "internal/profile", "internal/report/page", "internal/agent/ending", "internal/agent/input",
 	"internal/lines", "internal/environ", "internal/iface",
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/placement/binding"
+	"github.com/golaunch/golaunch/network/placement/binding"
 )
 
 // binder has ranks begin on CPUs of their own. A rank inherits those of the warden's

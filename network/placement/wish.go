@@ -7,8 +7,8 @@ import (
 
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/network/commgraph"
-	"github.com/golaunch/golaunch/placement/mapping"
-	"github.com/golaunch/golaunch/placement/rankfile"
+	"github.com/golaunch/golaunch/network/placement/mapping"
+	"github.com/golaunch/golaunch/network/placement/rankfile"
 )
 
 // Wish is what a user says of where ranks go. The zero value leaves it all to rule

@@ -7,8 +7,8 @@ import (
 
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/network/placement/sched"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/placement/sched"
 )
 
 // Prefer returns the positions of the hosts of in, those first that are to hold

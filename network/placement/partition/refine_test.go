@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/golaunch/golaunch/network/commgraph"
-	"github.com/golaunch/golaunch/placement/internal/random"
+	"github.com/golaunch/golaunch/network/placement/internal/random"
 )
 
 // drawSides puts each vertex on a side.

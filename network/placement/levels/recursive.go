@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/network/commgraph"
+	"github.com/golaunch/golaunch/network/placement/partition"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/placement/partition"
 )
 
 // Plan says how Recursive maps.

@@ -1,6 +1,6 @@
 package partition
 
-import "github.com/golaunch/golaunch/placement/internal/random"
+import "github.com/golaunch/golaunch/network/placement/internal/random"
 
 // starts is how many first divisions of the coarsest graph are tried.
 const starts = 6

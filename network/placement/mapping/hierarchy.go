@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/golaunch/golaunch/network/commgraph"
-	"github.com/golaunch/golaunch/placement/partition"
+	"github.com/golaunch/golaunch/network/placement/partition"
 )
 
 // hierarchy divides the ranks among the widest groups of the network, then among

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/placement/rankfile"
+	"github.com/golaunch/golaunch/network/placement/rankfile"
 )
 
 // wishOf is that of a rank file.

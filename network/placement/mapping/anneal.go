@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/golaunch/golaunch/placement/internal/random"
+	"github.com/golaunch/golaunch/network/placement/internal/random"
 )
 
 const (

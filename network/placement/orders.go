@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/golaunch/golaunch/network/placement/mapping"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/placement/mapping"
 )
 
 // order numbers the ranks anew over the places that a rule has chosen.

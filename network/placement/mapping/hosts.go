@@ -2,7 +2,7 @@ package mapping
 
 import (
 	"github.com/golaunch/golaunch/network/commgraph"
-	"github.com/golaunch/golaunch/placement/partition"
+	"github.com/golaunch/golaunch/network/placement/partition"
 )
 
 // hostsFirst divides the ranks among hosts at once, so that as much as can be stays

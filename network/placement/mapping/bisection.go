@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/golaunch/golaunch/placement/partition"
+	"github.com/golaunch/golaunch/network/placement/partition"
 )
 
 // bisection halves the places and the ranks again and again, all domains of one

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golaunch/golaunch/network/placement/mapping"
 	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
-	"github.com/golaunch/golaunch/placement/mapping"
 )
 
 // refineSteps is how far maps of a job are refined: well below a second.

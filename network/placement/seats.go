@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/placement/rankfile"
+	"github.com/golaunch/golaunch/network/placement/rankfile"
 )
 
 // seats is the rule that has a host for each rank, as the user has listed them.

@@ -11,11 +11,11 @@ import (
 
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/network/commgraph"
+	"github.com/golaunch/golaunch/network/placement/mapping"
+	"github.com/golaunch/golaunch/network/placement/rankfile"
 	"github.com/golaunch/golaunch/network/routing"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/spec"
-	"github.com/golaunch/golaunch/placement/mapping"
-	"github.com/golaunch/golaunch/placement/rankfile"
 )
 
 // inputOf is some hosts, the first of the network of a word ("" for none), with as many

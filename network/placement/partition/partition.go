@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/golaunch/golaunch/network/commgraph"
-	"github.com/golaunch/golaunch/placement/internal/random"
+	"github.com/golaunch/golaunch/network/placement/internal/random"
 )
 
 // Options are how hard to try. The zero value is one try.

@@ -1,6 +1,6 @@
 package partition
 
-import "github.com/golaunch/golaunch/placement/internal/random"
+import "github.com/golaunch/golaunch/network/placement/internal/random"
 
 // few is how many vertices are divided without making them fewer.
 const few = 48
