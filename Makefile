@@ -23,7 +23,7 @@ CLUSTERED = $(shell $(GO) list ./integration/... ./cmd/cluster/...)
 # Pure rooms have no goroutines, which internal/archtest sees to and has none of either:
 # nothing for the race detector, which makes their tests up to ten times as long. Tests
 # of network/topology/cluster and of commsplit have some.
-PURE      = internal/agent/ending internal/agent/input cache commgraph hostlist internal/archtest internal/environ internal/lines job netsim placement pmgr pmi pmix routing stdio topology tree xrcsim
+PURE      = cache internal/agent/ending internal/agent/input internal/archtest internal/environ internal/hostlist internal/job internal/lines internal/pmix internal/stdio network pmgr pmi tree xrcsim
 MODULE    = $(shell $(GO) list -m)
 PLAIN     = $(filter-out %/topology/cluster,$(filter $(foreach room,$(PURE),$(MODULE)/$(room) $(MODULE)/$(room)/%),$(shell $(GO) list ./...)))
 UNIT      = $(filter-out $(CLUSTERED) $(PLAIN),$(shell $(GO) list ./...))
@@ -47,7 +47,7 @@ build:
 	$(BUILD) -o bin/golaunch ./cmd/golaunch
 	$(BUILD) -o bin/$(AGENT) ./cmd/nla
 	$(BUILD) -o bin/cluster ./cmd/cluster
-	@CC="$(CC)" scripts/native.sh native/libpmi.c native/libmpichfinalize.c native/libmpiinit native/libprofile native/libgolaunch native/pmix
+	@CC="$(CC)" scripts/native.sh native/libpmi native/libmpichfinalize native/libmpiinit native/libprofile native/libgolaunch native/pmix
 
 native:
 	@CC="$(CC)" scripts/native.sh

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds the C programs of native/, or only the sources named as arguments, into
+# Builds the libraries of native/ and the programs of native/programs, or only those named as arguments, into
 # $OUT, bin/native if unset: with MPICH's mpicc what includes mpi.h, with the C
-# compiler the rest. lib*.c become shared libraries, which go to $LIB,
+# compiler the rest. Folders become shared libraries, which go to $LIB,
 # bin/lib/golaunch if unset: golaunch looks for them beside itself. libgolaunch.so.N,
 # for programs that use the tree, is made of native/libgolaunch, whose header has N, and
 # goes to the directory above. What is newer
@@ -18,7 +18,7 @@ multiarch=$("$cc" -print-multiarch 2>/dev/null || true)
 out=${OUT:-bin/native}
 lib=${LIB:-bin/lib/golaunch}
 mkdir -p "$out" "$lib"
-[ $# -gt 0 ] || set -- native/libgolaunch native/libmpiinit native/libprofile native/pmix native/*.c native/*.f90
+[ $# -gt 0 ] || set -- native/libgolaunch native/libmpichfinalize native/libmpiinit native/libpmi native/libprofile native/pmix native/programs/*.c native/programs/*.f90
 
 skip() { echo "native: $1: $2: not built" >&2; }
 
@@ -28,7 +28,7 @@ fresh() {
 	made=$1
 	shift
 	[ -e "$made" ] || return
-	for from in "$@" native/*.h native/libgolaunch/*.h native/libmpiinit/*.[ch] native/libprofile/*.h native/pmix/*.h scripts/native.sh; do
+	for from in "$@" native/*.h native/programs/*.h native/libgolaunch/*.h native/libmpiinit/*.[ch] native/libprofile/*.h native/pmix/*.h scripts/native.sh; do
 		if [ -f "$from" ] && ! [ "$made" -nt "$from" ]; then
 			return 1
 		fi
@@ -141,8 +141,8 @@ for source in "$@"; do
 		compile "$lib/$name.so" "$source/init.c" "$cc" "$source/exec.c" "$source/finalize.c" "$source/next.c" -shared -fPIC -Os -s -fvisibility=hidden -fno-stack-protector -U_FORTIFY_SOURCE \
 			-nostdlib -Wl,--no-as-needed -l:libdl.so.2 -Wl,-z,noseparate-code -Wl,--build-id=none
 		;;
-	libmpichfinalize) compile "$lib/$name.so" "$source" "$cc" native/libmpiinit/next.c -shared -fPIC -Os -s -Wl,-z,noseparate-code -Wl,--build-id=none ;;
-	lib*) compile "$lib/$name.so" "$source" "$cc" -shared -fPIC -Os -s -Wl,-z,noseparate-code -Wl,--build-id=none ;; # small: it travels
+	libmpichfinalize) compile "$lib/$name.so" "$source/finalize.c" "$cc" native/libmpiinit/next.c -shared -fPIC -Os -s -Wl,-z,noseparate-code -Wl,--build-id=none ;;
+	libpmi) compile "$lib/$name.so" "$source/pmi.c" "$cc" -shared -fPIC -Os -s -Wl,-z,noseparate-code -Wl,--build-id=none ;; # small: it travels
 	mpisends | profilebench)
 		compile "$out/$name" "$source" "$mpicc"
 		with_openmpi "$name" "$source"
@@ -191,7 +191,7 @@ for source in "$@"; do
 		compile "$out/$name.opened" "$source" "$mpicc" -DOPENED -Wl,--as-needed
 		;;
 	pmivalues)
-		compile "$out/$name" "$source" "$cc" native/libpmi.c
+		compile "$out/$name" "$source" "$cc" native/libpmi/pmi.c
 		# MPICH's PMI is inside its library: only the static one lends it.
 		archive=$(${mpicc:-false} -print-file-name=libmpich.a 2>/dev/null || true)
 		if [ -f "$archive" ]; then
@@ -204,7 +204,7 @@ for source in "$@"; do
 		san=-fsanitize=address,undefined
 		echo 'int main(void) { return 0; }' | "$cc" $san -x c -o "$out/$name.try" - 2>/dev/null || san=
 		rm -f "$out/$name.try"
-		compile "$out/$name" "$source" "$cc" native/libpmi.c -g $san ${san:+-fno-sanitize-recover=all}
+		compile "$out/$name" "$source" "$cc" native/libpmi/pmi.c -g $san ${san:+-fno-sanitize-recover=all}
 		;;
 	pmi2client)
 		if has slurm/pmi2.h; then

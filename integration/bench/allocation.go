@@ -176,8 +176,8 @@ an sshd each. All commands run on head, in an allocation that is there before.
 - **%s** is srun --mpi=pmi2, whose daemons start the ranks and serve them.
 - **%s** is golaunch over ssh, OpenSSH's default key exchange.
 
-Programs: /bin/true; native/mpihello.c, which is MPICH's MPI_Init and MPI_Finalize, with up to
-%d ranks; native/pmi2client.c on Slurm's libpmi2, which puts a value, fences and gets two values or
+Programs: /bin/true; native/programs/mpihello.c, which is MPICH's MPI_Init and MPI_Finalize, with up to
+%d ranks; native/programs/pmi2client.c on Slurm's libpmi2, which puts a value, fences and gets two values or
 everyone's (p).
 `, stepName, pmi2Name, sshName, helloRanks)
 	p.shared()

@@ -284,8 +284,8 @@ func (p *page) pmi() {
 	fmt.Fprintf(p, `
 ## PMI clients, start to finish (pmi)
 
-native/pmiclient.c puts one value, enters the fence and gets two values or everyone's, over
-plain PMI-1; %s, default key exchange. The floor here is native/pmifloor.c, a server that
+native/programs/pmiclient.c puts one value, enters the fence and gets two values or everyone's, over
+plain PMI-1; %s, default key exchange. The floor here is native/programs/pmifloor.c, a server that
 answers every get from a constant, on this machine without any network. [pmi.md](pmi.md) has the
 exchanges alone.
 `, shape(contests[0]))
@@ -300,7 +300,7 @@ func (p *page) local() {
 	fmt.Fprintf(p, `
 ## One machine (local)
 
-`+"`golaunch -n N /bin/true`"+` and the same with others. The floor is native/floor.c, which
+`+"`golaunch -n N /bin/true`"+` and the same with others. The floor is native/programs/floor.c, which
 makes the same processes and pipes as fast as it can. It and golaunch are run %d times at
 least. Hydra runs once with %d ranks, and may take %v for that.
 `, localRounds, claimedRanks, max(p.settings.limit, patience))

@@ -17,7 +17,7 @@ func (p *page) phases() {
 	fmt.Fprint(p, `
 ## golaunch's phases and messages (phases)
 
-One job of native/pmistart.c for each row, which puts an address, enters the fence and gets
+One job of native/programs/pmistart.c for each row, which puts an address, enters the fence and gets
 two, with --report. What was over when, in milliseconds since golaunch began:
 
 | nodes × ranks | degree |`)
@@ -154,7 +154,7 @@ func (p *page) figures() {
 	fmt.Fprint(p, `
 ## Figures 2.4 and 2.5: the phases of a start-up (figures)
 
-native/pmistart.c under each launcher that serves PMI-1. Spawn is from the start of the
+native/programs/pmistart.c under each launcher that serves PMI-1. Spawn is from the start of the
 launcher to the last rank's main; init from there until the last rank has put its address, passed
 the fence and got two others'. srun's daemons run before. Figure 2.6, over PMGR, is in [pmgr.md](pmgr.md).
 `)

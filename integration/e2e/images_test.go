@@ -248,7 +248,7 @@ func TestMuslImages(t *testing.T) {
 	dir := t.TempDir()
 	for name, flag := range map[string]string{"static": "-static", "dynamic": "-rdynamic"} {
 		program := filepath.Join(dir, name)
-		out, err := exec.Command(compiler, flag, "-std=gnu11", "-O2", "-o", program, "../../native/pmiclient.c").CombinedOutput()
+		out, err := exec.Command(compiler, flag, "-std=gnu11", "-O2", "-o", program, "../../native/programs/pmiclient.c").CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		i.files["/bin/"+name] = program
 	}

@@ -107,7 +107,7 @@ func ofInstalled(t *testing.T, dest, golaunch string) {
 		t.Skip("skipped: no pkg-config; apt-get install pkg-config")
 	}
 	program := filepath.Join(t.TempDir(), "treetour")
-	build := exec.Command("sh", "-c", `gcc -o "$0" ../../native/treetour.c $(pkg-config --cflags --libs golaunch)`, program)
+	build := exec.Command("sh", "-c", `gcc -o "$0" ../../native/programs/treetour.c $(pkg-config --cflags --libs golaunch)`, program)
 	build.Env = append(os.Environ(), "PKG_CONFIG_PATH="+filepath.Join(dest, "opt/x/lib/pkgconfig"), "PKG_CONFIG_SYSROOT_DIR="+dest)
 	said, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", said)

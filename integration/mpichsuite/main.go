@@ -86,7 +86,7 @@ func build(ctx context.Context, bin string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(program), 0o755); err != nil {
 		return "", err
 	}
-	cmd = exec.CommandContext(ctx, filepath.Join(dir, "bin", "mpicc"), "-std=gnu11", "-O2", "-o", program, "native/mpispawn.c")
+	cmd = exec.CommandContext(ctx, filepath.Join(dir, "bin", "mpicc"), "-std=gnu11", "-O2", "-o", program, "native/programs/mpispawn.c")
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("mpispawn: %w: %s", err, said)
 	}

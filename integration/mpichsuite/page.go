@@ -25,7 +25,7 @@ others used, too.
 	b.WriteString("MPICH's list, `test/mpi/spawn/testlist`: a program and its number of ranks.\n\n")
 	table(b, tried, false)
 	b.WriteString(`
-Programs of ours (` + "`native/mpispawn.c`" + `). Spawns that are refused: every parent gets an
+Programs of ours (` + "`native/programs/mpispawn.c`" + `). Spawns that are refused: every parent gets an
 error and goes on, with MPI_ERRORS_RETURN. Worlds that part: both disconnect, one
 finalizes and exits with code 3; the other then spawns once more, and the job's exit
 status is 3. What golaunch does there is told in [Spawn](../spawn.md).

@@ -80,7 +80,7 @@ func noErrors(said string, code int) string {
 	return ""
 }
 
-// ours are the tests of native/mpispawn.c, here built as program.
+// ours are the tests of native/programs/mpispawn.c, here built as program.
 func ours(program string, limit time.Duration) []test {
 	lines := func(want int, line string, status int) func(string, int) string {
 		return func(said string, code int) string {

@@ -25,7 +25,7 @@ barrier; over PMI-1 (golaunch's own, in the same rounds) a put, a fence and two 
 values. golaunch starts the ranks in all columns.
 
 "Central" is one server that all ranks connect to, which takes, reads and answers one
-after another (native/pmgrcentral.c), as MVAPICH 1's launcher did: with the limits of its
+after another (native/programs/pmgrcentral.c), as MVAPICH 1's launcher did: with the limits of its
 time, a backlog of %d connections and %d open files; and with no limit but the machine's.
 `, strings.TrimSpace("go run ./integration/pmgrbench "+strings.Join(s.args, " ")), time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), results.Kernel(), s.nodes, s.degree, s.runs, backlog, descriptors)
 	if s.shared {

@@ -2,7 +2,7 @@
 // [Sridhar] on test clusters of this machine: every rank puts one value, enters
 // the fence, and gets two values or everyone's. It holds every cache policy
 // beside Hydra and beside the floor, a server in C that answers from a constant
-// (native/pmifloor.c), and writes docs/results/pmi.md.
+// (native/programs/pmifloor.c), and writes docs/results/pmi.md.
 //
 // The clients time their own steps, so that launching is not in the figures.
 // Contenders run in turn; a table quotes medians, and ratios are medians over
@@ -112,13 +112,13 @@ func preamble(page *strings.Builder, s settings) {
 
 %s. %d cores, Linux %s, %s. Figures 3.3 and 3.4 of [Sridhar]: every
 rank puts one value, enters the fence, and gets its two neighbours' values or
-everyone's. The client (native/pmiclient.c, plain PMI-1 over a socket) times its
+everyone's. The client (native/programs/pmiclient.c, plain PMI-1 over a socket) times its
 own steps; a figure is the time from the first rank's begin to the last rank's end
 of a step, in milliseconds, the median of %d alternating runs, of which each has %d
 rounds of the first exchange or %d of the second. Ratios are medians over the
 pairs of rounds. (In the second exchange the policies other than %s run once.)
 The floor is a server in C for each node that answers every get
-from one constant and passes a byte for a barrier (native/pmifloor.c), with the same
+from one constant and passes a byte for a barrier (native/programs/pmifloor.c), with the same
 clients. Nodes are namespaces with an sshd each, on this machine, whose processor
 bounds everything here: nobody can be faster than the floor, so "Hydra / floor" is
 as far ahead of Hydra as anybody can be. golaunch's messages cross the nodes' sshd,

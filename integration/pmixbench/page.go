@@ -90,7 +90,7 @@ medians of %d alternating runs; a ratio is the median over the runs.
 	fmt.Fprint(&out, `
 ## Start-up to the end of MPI_Init
 
-From the launcher's start until the last rank (native/mpihello.c) has left MPI_Init, whose
+From the launcher's start until the last rank (native/programs/mpihello.c) has left MPI_Init, whose
 connections Open MPI makes later, as ranks send.
 
 `)
@@ -112,7 +112,7 @@ connections Open MPI makes later, as ranks send.
 ## Fence and direct modex, %v
 
 Every rank puts one value of 32 bytes and enters the fence; then it gets that of the rank
-half the world away (native/pmixclient.c, which is linked with libpmix 4.2.2 or 5.0.7).
+half the world away (native/programs/pmixclient.c, which is linked with libpmix 4.2.2 or 5.0.7).
 A fence that collects brings all values to all nodes, and its figure is without the get;
 after one that does not, the value is fetched from its node, and the figure is that of
 all three steps. From the first rank's begin to the last rank's end; %d rounds in a run.

@@ -41,7 +41,7 @@ func page(s settings, readings map[trial]reading, sizes []memory) string {
 
 	%s
 
-%s. A test cluster of two nodes on this machine (`+"`native/profilebench.c`"+`). Each was run
+%s. A test cluster of two nodes on this machine (`+"`native/programs/profilebench.c`"+`). Each was run
 without and with `+"`--profile`"+` in turn, %d pairs. *A call*: rank 0 sends itself %d messages of
 8 bytes, each with MPI_Irecv, MPI_Send and MPI_Wait, of which MPI_Send counts; nanoseconds of CPU
 for the three. With threads or time it is a tenth of the messages. *Latency*: half a round trip

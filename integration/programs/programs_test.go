@@ -27,7 +27,7 @@ func TestNativeIsMadeOfAllItsSources(t *testing.T) {
 		old := time.Now().Add(-time.Hour)
 		require.NoError(t, os.Chtimes(to, old, old))
 	}
-	for _, name := range []string{"scripts/native.sh", "native/pmiinfo.c", "native/libpmi.c", "native/pmi1.h"} {
+	for _, name := range []string{"scripts/native.sh", "native/programs/pmiinfo.c", "native/libpmi/pmi.c", "native/programs/pmi1.h"} {
 		copied(name)
 	}
 	headers, err := filepath.Glob(filepath.Join(from, "native", "libgolaunch", "*.h"))
@@ -36,7 +36,7 @@ func TestNativeIsMadeOfAllItsSources(t *testing.T) {
 		copied(filepath.Join("native", "libgolaunch", filepath.Base(name)))
 	}
 	run := func() string {
-		cmd := exec.Command(filepath.Join(dir, "scripts", "native.sh"), "native/pmiinfo.c")
+		cmd := exec.Command(filepath.Join(dir, "scripts", "native.sh"), "native/programs/pmiinfo.c")
 		cmd.Env = append(os.Environ(), "OUT="+filepath.Join(dir, "out"), "LIB="+filepath.Join(dir, "lib"))
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
@@ -44,7 +44,7 @@ func TestNativeIsMadeOfAllItsSources(t *testing.T) {
 	}
 	require.Contains(t, run(), "out/pmiinfo ")
 	require.Empty(t, run(), "nothing has changed")
-	for _, name := range []string{"native/libpmi.c", "native/pmi1.h", "scripts/native.sh"} {
+	for _, name := range []string{"native/libpmi/pmi.c", "native/programs/pmi1.h", "scripts/native.sh"} {
 		later := time.Now().Add(time.Hour)
 		require.NoError(t, os.Chtimes(filepath.Join(dir, name), later, later))
 		require.Contains(t, run(), "out/pmiinfo ", name)

@@ -94,7 +94,7 @@ func stencilPage(command string, runs, rounds int, all []reading) string {
 %s. A test cluster of this machine: %d leaf switches with %d nodes each, 1 Gbit/s to a
 node, 100 Mbit/s between switch and core. The hosts are listed as n001, n005, n006, n002,
 8 ranks each: n005 and n006 are on the other switch. %d ranks of an MPICH program
-(`+"`native/mpistencil.c`"+`) exchange faces of %d KiB with their neighbors in an open grid of
+(`+"`native/programs/mpistencil.c`"+`) exchange faces of %d KiB with their neighbors in an open grid of
 %s. One round comes before the %d that are timed. PROFILE is what one run in the default
 order left with `+"`--profile PROFILE`"+`: the map knows nothing but that. Bytes are those from
 the switches to the core, by their counters, while the rounds are timed; time is that of

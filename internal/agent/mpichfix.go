@@ -16,7 +16,7 @@ import (
 )
 
 // MPICH 3.4 to 4.1 with UCX hangs in MPI_Finalize once its ranks have talked over a
-// network (native/libmpichfinalize.c). The ranks of programs that link it preload a
+// network (native/libmpichfinalize/finalize.c). The ranks of programs that link it preload a
 // library which ends that.
 
 // fixLimit bounds how long the programs' start may wait for what their loader says.

@@ -13,7 +13,7 @@ import (
 )
 
 // BenchmarkLaunch starts n ranks that do nothing, with an agent that closes what
-// it gets; its floor is native/floor.c:
+// it gets; its floor is native/programs/floor.c:
 //
 //	go test -run '^$' -bench Launch -benchtime 3x ./internal/proc
 func BenchmarkLaunch(b *testing.B) {

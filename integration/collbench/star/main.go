@@ -5,7 +5,7 @@
 //
 //	star SECONDS BYTES   for each operation and size; at most so many bytes
 //
-// Rank 0 prints what native/collbench.h says.
+// Rank 0 prints what native/programs/collbench.h says.
 package main
 
 import (
@@ -52,7 +52,7 @@ func run(ctx context.Context, args []string) error {
 	return measure(ctx, job, s, budget, max(most, sizes[0]))
 }
 
-// sizes are those of native/collbench.h, in its order.
+// sizes are those of native/programs/collbench.h, in its order.
 var sizes = []int{8, 1 << 10, 64 << 10, 1 << 20, 10 << 20, 64 << 20}
 
 // What has no size, or one alone.

@@ -1,4 +1,4 @@
-"""star.py RANK HOW: native/peerend.c in Python, for its slower ends.
+"""star.py RANK HOW: native/programs/peerend.c in Python, for its slower ends.
 
 Rank RANK ends by itself, HOW is "exit" (with code 3), "kill" or "segv"; who sees a
 connection end exits with code 5. All ranks are connected with rank 0.

@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "libmpiinit/next.h"
+#include "../libmpiinit/next.h"
 
 #ifdef PART_OF_LIBMPIINIT
 #define LIBRARY "libmpiinit"
@@ -38,7 +38,7 @@ HIDDEN int finalize_needed(void);
 #else
 #define LIBRARY "libmpichfinalize"
 #define OPEN
-#include "preload.h"
+#include "../preload.h"
 static int finalize_needed(void) { return 1; }
 #endif
 
