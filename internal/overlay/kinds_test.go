@@ -16,7 +16,7 @@ import (
 
 // The protocol's page has the table of kinds, all of it and nothing else.
 func TestProtocolPageHasTheTable(t *testing.T) {
-	page, err := os.ReadFile("../docs/protocol-tree.md")
+	page, err := os.ReadFile("../../docs/protocol-tree.md")
 	require.NoError(t, err)
 	streams := map[link.Stream]string{link.Control: "control", link.KVS: "kvs", link.Data: "data", link.Stdio: "stdio", link.Service: "service"}
 	var want, got []string

@@ -24,7 +24,7 @@ var (
 func counted(t *testing.T) []string {
 	var names []string
 	for _, file := range []string{"calls.h", "profile.c"} {
-		text, err := os.ReadFile(filepath.Join("../native/libprofile", file))
+		text, err := os.ReadFile(filepath.Join("../../native/libprofile", file))
 		require.NoError(t, err)
 		for _, m := range countedCall.FindAllStringSubmatch(string(text), -1) {
 			these := []string{"MPI_" + m[2]}
@@ -66,7 +66,7 @@ func TestCallsOfMPICHsSuite(t *testing.T) {
 // The page has each call that counts, and no other in its table; each collective
 // operation has the number that the profiler gives it.
 func TestCallsOfThePage(t *testing.T) {
-	page, err := os.ReadFile("../docs/profile.md")
+	page, err := os.ReadFile("../../docs/profile.md")
 	require.NoError(t, err)
 	_, table, _ := strings.Cut(string(page), "## What counts")
 	table, _, ok := strings.Cut(table, "\n## ")
@@ -92,7 +92,7 @@ func TestCallsOfThePage(t *testing.T) {
 	for _, name := range got {
 		require.Contains(t, want, name)
 	}
-	layout, err := os.ReadFile("../native/libprofile/layout.h")
+	layout, err := os.ReadFile("../../native/libprofile/layout.h")
 	require.NoError(t, err)
 	var numbered []string
 	for _, m := range regexp.MustCompile(`(?m)^\tOP_(\w+)`).FindAllStringSubmatch(string(layout), -1) {

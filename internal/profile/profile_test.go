@@ -397,7 +397,7 @@ func TestFold(t *testing.T) {
 
 // The schema in docs has every member of the file, and no other.
 func TestSchema(t *testing.T) {
-	text, err := os.ReadFile("../docs/profile-v1.schema.json")
+	text, err := os.ReadFile("../../docs/profile-v1.schema.json")
 	require.NoError(t, err)
 	var schema struct {
 		Properties map[string]any `json:"properties"`

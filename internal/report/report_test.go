@@ -95,7 +95,7 @@ all           3    18    36    54      72         90      108  126 B (84 B)  0.0
 
 // The schema in docs has every member of the JSON, and no other.
 func TestSchemaIsComplete(t *testing.T) {
-	text, err := os.ReadFile(fmt.Sprintf("../docs/report-v%d.schema.json", report.SchemaVersion))
+	text, err := os.ReadFile(fmt.Sprintf("../../docs/report-v%d.schema.json", report.SchemaVersion))
 	require.NoError(t, err)
 	var schema map[string]any
 	require.NoError(t, json.Unmarshal(text, &schema))

@@ -122,7 +122,7 @@ func TestTraceHasOneClock(t *testing.T) {
 
 // The schema in docs has every member of the JSON, and no other.
 func TestTraceSchemaIsComplete(t *testing.T) {
-	text, err := os.ReadFile(fmt.Sprintf("../docs/trace-v%d.schema.json", report.TraceVersion))
+	text, err := os.ReadFile(fmt.Sprintf("../../docs/trace-v%d.schema.json", report.TraceVersion))
 	require.NoError(t, err)
 	var schema map[string]any
 	require.NoError(t, json.Unmarshal(text, &schema))

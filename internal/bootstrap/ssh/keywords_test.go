@@ -78,7 +78,7 @@ func TestTableOfKeywords(t *testing.T) {
 		}
 		fmt.Fprintf(&rows, "| %s | %s | %s |\n", k.name, k.rule, why)
 	}
-	page := mustRead(t, "../../docs/ssh-config.md")
+	page := mustRead(t, "../../../docs/ssh-config.md")
 	assert.Contains(t, page, rows.String(), "the table in docs/ssh-config.md is not:\n%s", rows.String())
 }
 
