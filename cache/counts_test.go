@@ -13,7 +13,7 @@ import (
 	"github.com/golaunch/golaunch/cache/cachetest"
 )
 
-// counts are the numbers that docs/cache.md derives, of one round on a tree in
+// counts are the numbers that docs/pmi.md derives, of one round on a tree in
 // which every node has a rank: each put has a key of its own, which was never
 // put before, and there is room for all.
 type counts struct {
@@ -180,7 +180,7 @@ func counted(cl *cachetest.Cluster, before cachetest.Traffic, root cache.Stats) 
 	return counts{t.Messages, t.Bytes, int(now.Received - root.Received), int(now.ReceivedBytes - root.ReceivedBytes)}
 }
 
-// What docs/cache.md derives is what the boards do, to the byte.
+// What docs/pmi.md derives is what the boards do, to the byte.
 func TestCountsAreThoseDerived(t *testing.T) {
 	for _, policy := range cache.Policies() {
 		t.Run(string(policy), func(t *testing.T) {
@@ -234,7 +234,7 @@ func draw(t *rapid.T, r *round) {
 	}
 }
 
-// The root's messages of one round as docs/cache.md prints them: p ranks, c0 of
+// The root's messages of one round as docs/pmi.md prints them: p ranks, c0 of
 // them at the root, which has k children, n puts each.
 func TestRootsMessages(t *testing.T) {
 	const n = 3

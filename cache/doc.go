@@ -1,5 +1,5 @@
 // Package cache is the bulletin board of a world: the key-value space that PMI
-// puts, gets and fences work on, as seen by one node of the tree (docs/design.md).
+// puts, gets and fences work on, as seen by one node of the tree (docs/architecture.md).
 //
 // # Model
 //
@@ -46,7 +46,7 @@
 // round over every edge; under distributed no message carries more than one
 // node has put, but most messages cross several edges.
 //
-// docs/cache.md derives the exact counts.
+// docs/pmi.md derives the exact counts.
 //
 // Copies: where caches hold values that the fence does not bring itself (hcs,
 // hcma, distributed), its answer lists the keys of which they may be wrong, or

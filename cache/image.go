@@ -8,7 +8,7 @@ import (
 
 // Imager is a Board that can hand out all that its node knows as one block of
 // bytes, for processes of the node to map and to look keys up in by themselves
-// (ScELA section 5.2). docs/pmi-map.md describes the block.
+// (ScELA section 5.2). docs/pmi.md describes the block.
 type Imager interface {
 	// Image returns the state as of the last completed fence, and its epoch. It
 	// does not have this node's later puts. The block is the caller's.

@@ -12,7 +12,7 @@ import (
 	"github.com/golaunch/golaunch/cache"
 )
 
-// lookUp finds a key in an image as docs/pmi-map.md says.
+// lookUp finds a key in an image as docs/pmi.md says.
 func lookUp(t require.TestingT, image []byte, key string) (value string, found bool) {
 	le := binary.LittleEndian
 	require.Equal(t, "golaunch", string(image[:8]))

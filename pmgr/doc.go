@@ -1,7 +1,7 @@
 // Package pmgr is the server side of PMGR_COLLECTIVE, protocol version 8, by
 // which MPI libraries of the MVAPICH 1 family start up, for the ranks that one
 // node holds: bytes from the ranks go in, replies and operations over the tree
-// come out [Sridhar 2.3.2]. docs/pmgr.md describes the protocol as
+// come out [Sridhar 2.3.2]. docs/pmi.md describes the protocol as
 // served here.
 //
 // Ranks call collective operations, all the same in the same order. A [Server]

@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/pmi"
 )
 
-// The numbers are those of the corner cases in docs/pmi1.md and docs/pmi2.md;
+// The numbers are those of the corner cases in docs/pmi.md;
 // 11 to 16 are in corner2_test.go, spawn_test.go and names_test.go.
 
 const putOK = "cmd=put_result rc=0"

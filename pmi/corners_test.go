@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// corner is the t of a test of one of the 18 corner cases in docs/pmi1.md and
-// docs/pmi2.md. The name of such a test begins with TestCorner and the case's number.
+// corner is the t of a test of one of the 18 corner cases in docs/pmi.md.
+// The name of such a test begins with TestCorner and the case's number.
 type corner struct {
 	*testing.T
 	asserted int

@@ -1,6 +1,6 @@
 // Package pmi is the server side of PMI-1 and PMI-2 for the ranks that one node
 // holds of one world: bytes from the ranks go in, replies and requests to the
-// rest of the job come out. docs/pmi1.md and docs/pmi2.md describe the
+// rest of the job come out. docs/pmi.md describes the
 // protocols as served here; a connection may switch between them at any
 // request, as PMI-2 clients do after their first.
 //

@@ -7,7 +7,7 @@ import (
 )
 
 // Mapping is a file that has the state of the world's bulletin board as of a
-// fence (docs/pmi-map.md).
+// fence (docs/pmi.md).
 type Mapping struct {
 	Path  string // without blanks
 	Size  int    // bytes

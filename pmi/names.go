@@ -23,7 +23,7 @@ var (
 // maxNames bounds what the names of a job hold, in bytes.
 const maxNames = 64 << 20
 
-// Names is the job's table of published services (docs/design.md: names per
+// Names is the job's table of published services (docs/architecture.md: names per
 // job, at the root). The zero value is empty and ready.
 type Names struct {
 	ports map[string]string

@@ -53,5 +53,5 @@ func (s *Server) Initialised(r job.Rank) bool { return s.Phase(r) != BeforeInit 
 
 // Finalised reports whether the rank has completed PMI finalize and not begun
 // anew. A rank that is Initialised and exits without being Finalised has
-// failed, whatever its exit code (docs/design.md).
+// failed, whatever its exit code (docs/errors.md).
 func (s *Server) Finalised(r job.Rank) bool { return s.Phase(r) == AfterFinalize }

@@ -6,7 +6,7 @@
 //
 // xrcsim/workload says who communicates with whom. xrcsim/protocol simulates how
 // the connections come to be, message by message, and gives the same counts.
-// Package xrcsim is pure; docs/xrcsim.md explains the model.
+// Package xrcsim is pure; docs/simulators.md explains the model.
 package xrcsim
 
 // Format is what the JSON of golaunch xrcsim is called in its member "format".

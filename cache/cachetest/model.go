@@ -114,7 +114,7 @@ const (
 )
 
 // checkMemory requires that a node holds no more than its policy's part of the
-// state (docs/design.md), its own puts and what the fence under way needs.
+// state (docs/architecture.md), its own puts and what the fence under way needs.
 func (cl *Cluster) checkMemory(at int) {
 	cl.t.Helper()
 	bound := cl.bound(at)

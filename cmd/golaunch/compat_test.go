@@ -140,18 +140,33 @@ func TestPageOfTables(t *testing.T) {
 	}
 }
 
-// tablesText is the tables as Markdown.
+// tablesText is the tables as Markdown: a row for all flags of which the same becomes,
+// and one for those that are passed over, of which 'golaunch help FLAG' says why.
 func tablesText() string {
 	var b strings.Builder
 	for _, of := range tools {
-		fmt.Fprintf(&b, "\n### %s\n\nBy the manual of %s.\n\n| flag | golaunch |\n|---|---|\n", of.name, of.manual)
+		var texts []string
+		flags := map[string][]string{}
 		for i := range of.rows {
 			r := &of.rows[i]
-			text := r.text
-			if r.verb != becomes {
+			names := of.spelled(r)
+			text := strings.ReplaceAll(r.text, "|", `\|`)
+			switch {
+			case len(names) == 1 && r.text == "`"+names[0]+"`":
+				text = "the same"
+			case r.verb == passes && !strings.Contains(r.text, "answered"):
+				text = passes
+			case r.verb != becomes:
 				text = r.verb + ": " + text
 			}
-			fmt.Fprintf(&b, "| `%s` | %s |\n", strings.Join(of.spelled(r), "`, `"), strings.ReplaceAll(text, "|", `\|`))
+			if flags[text] == nil {
+				texts = append(texts, text)
+			}
+			flags[text] = append(flags[text], names...)
+		}
+		fmt.Fprintf(&b, "\n### %s\n\nBy the manual of %s.\n\n| flag | golaunch |\n|---|---|\n", of.name, of.manual)
+		for _, text := range texts {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", strings.Join(flags[text], "`, `"), text)
 		}
 	}
 	b.WriteByte('\n')

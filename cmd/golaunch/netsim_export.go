@@ -15,7 +15,7 @@ import (
 // 40 bytes for each.
 const maxExported = 1 << 22
 
-// exported is a schedule as programs read it; docs/netsim.md has the meaning. It is
+// exported is a schedule as programs read it; docs/simulators.md has the meaning. It is
 // followed by "stages", a list of lists of exportedMessage.
 type exported struct {
 	Version   int      `json:"version"`

@@ -107,12 +107,12 @@ the agents of the tree. Trees have degree %d.
 `, strings.Join(append([]string{""}, s.args...), " "), usual.request, usual.receive, usual.send, usual.reply, usual.think, usual.byte, degree)
 }
 
-// counts writes the messages of one round, which docs/cache.md derives.
+// counts writes the messages of one round, which docs/pmi.md derives.
 func counts(page *strings.Builder, s settings) error {
 	fmt.Fprintf(page, `
 ## Messages of one round, %d × %d
 
-One put by each rank and the fence; docs/cache.md derives the numbers.
+One put by each rank and the fence; docs/pmi.md derives the numbers.
 
 | policy | messages | received by the root | bytes received by the root | gets 1:2: messages | gets 1:p: messages |
 |---|---|---|---|---|---|

@@ -1,6 +1,6 @@
 // Command collbench measures the operations of libgolaunch on a test cluster of
 // this machine, beside a star of TCP connections (package star below) and beside MPICH
-// over TCP, and writes docs/results/collectives.md (docs/design.md).
+// over TCP, and writes docs/results/collectives.md (docs/architecture.md).
 package main
 
 import (

@@ -65,7 +65,7 @@ const (
 const floodBytes = 1 << 20
 
 // allowance is the time between detection and the last process's end that
-// docs/design.md promises, "No orphans".
+// docs/security.md promises, "No orphans".
 const allowance = 2 * time.Second
 
 // errTooLate says that a busy machine let start-up pass before the blow.

@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
-// The bounds of docs/design.md: what golaunch may take.
+// The bounds of what golaunch may take.
 const (
 	boundMemory  = 20_000_000            // bytes
 	boundPerNode = 200                   // bytes

@@ -28,7 +28,7 @@ others used, too.
 Programs of ours (` + "`native/programs/mpispawn.c`" + `). Spawns that are refused: every parent gets an
 error and goes on, with MPI_ERRORS_RETURN. Worlds that part: both disconnect, one
 finalizes and exits with code 3; the other then spawns once more, and the job's exit
-status is 3. What golaunch does there is told in [Spawn](../spawn.md).
+status is 3. What golaunch does there is told in [Spawn](../pmi.md#spawn).
 
 `)
 	table(b, tried, true)

@@ -50,7 +50,7 @@ var published = []struct{ name, rc, xrc string }{
 // benchmarks is [Sridhar, table 4.2] beside the patterns.
 func benchmarks(b *strings.Builder) error {
 	b.WriteString("\n## The NAS Parallel Benchmarks on 8 nodes of 8\n\nClass B, shared memory inside a node, beside [Sridhar, table 4.2]. " +
-		"[The model's page](../xrcsim.md#beside-the-published-table) says where they differ and why.\n\n" +
+		"[The model's page](../simulators.md#beside-the-published-table) says where they differ and why.\n\n" +
 		"| benchmark | RC, pattern | RC, published | XRC, pattern | XRC, published | receive-only of a node |\n|---|---|---|---|---|---|\n")
 	for _, x := range published {
 		points, err := counted("npb:"+x.name, 64, 8, xrcsim.Default(), xrcsim.RC, xrcsim.XRC)

@@ -27,7 +27,7 @@ func bench(_ context.Context, args []string) error {
 	}
 	var page strings.Builder
 	page.WriteString("# InfiniBand connections of MPI jobs\n\n\tgo run ./integration/xrcbench\n\n" +
-		"Counts and simulations of [the model](../xrcsim.md); nothing is measured. Ranks are on nodes in blocks. A mean\n" +
+		"Counts and simulations of [the model](../simulators.md#xrcsim); nothing is measured. Ranks are on nodes in blocks. A mean\n" +
 		"with brackets is followed by the least and the most of a process.\n")
 	for _, write := range []func(*strings.Builder) error{fullyConnected, benchmarks, sizes, gigabyte} {
 		if err := write(&page); err != nil {

@@ -30,7 +30,7 @@ func sums(average string) (list []int) {
 	return list
 }
 
-// What docs/xrcsim.md says of the published averages: each has one sum, and MG's by RC,
+// What docs/simulators.md says of the published averages: each has one sum, and MG's by RC,
 // where connections have two ends, is odd.
 func TestPublishedSums(t *testing.T) {
 	want := map[string][2]int{

@@ -20,7 +20,7 @@ type signOrigin struct {
 }
 
 // sign has a signature made for a handshake here. No private key is here:
-// the request travels up to the launcher (docs/design.md).
+// the request travels up to the launcher (docs/security.md).
 func (a *Agent) sign(ctx context.Context, r bootstrap.SignRequest) ([]byte, error) {
 	return a.answered(ctx, "signature", func(from signOrigin) { a.askSignature(r, a.self.Index, from) })
 }

@@ -1,4 +1,4 @@
-// Package archtest holds the repository to its layout (docs/design.md): who
+// Package archtest holds the repository to its layout (docs/architecture.md): who
 // may import whom, what pure packages may not touch, one package comment per
 // package, short files. The rules are data, in rules_test.go; golangci-lint
 // checks the same layering where it is installed, this package everywhere.

@@ -1,6 +1,6 @@
 // Package bootstrap defines how node launch agents are started on hosts: the
 // seams Piper and Bulk, the reach of a bootstrap, and the errors they return
-// (docs/design.md). Implementations are the packages below it; the
+// (docs/architecture.md). Implementations are the packages below it; the
 // conformance suite is package bootstraptest.
 package bootstrap
 
@@ -13,7 +13,7 @@ import (
 // Reach says from where a bootstrap can start agents.
 type Reach int
 
-// The reaches of docs/design.md.
+// The reaches of docs/architecture.md.
 const (
 	Anywhere     Reach = iota // any node can start agents on any other
 	LauncherOnly              // only the launcher's own host can

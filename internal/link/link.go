@@ -1,5 +1,5 @@
 // Package link defines the edge of the tree: an ordered, reliable pipe between
-// a parent and a child that carries five independent streams of frames (docs/design.md). Implementations: memlink (in process), yamuxlink (over any byte
+// a parent and a child that carries five independent streams of frames (docs/architecture.md). Implementations: memlink (in process), yamuxlink (over any byte
 // pipe) and tlslink (a TCP connection authenticated by a per-job secret, under
 // a yamuxlink). linktest holds the one conformance suite all of them pass and
 // the decorator that injects faults.

@@ -58,7 +58,7 @@ type PartDone struct{}
 // Linked is a Pipe that is a link already, as between agents of one process.
 type Linked interface{ Link() link.Link }
 
-// Starter starts agents, one per part of a host list, as docs/design.md
+// Starter starts agents, one per part of a host list, as docs/architecture.md
 // says. Its goroutines end when ctx is done or every host is decided; Wait
 // waits for them.
 type Starter struct {

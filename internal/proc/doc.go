@@ -1,4 +1,4 @@
-// Package proc starts, watches and ends the ranks of one node (docs/design.md,
+// Package proc starts, watches and ends the ranks of one node (docs/architecture.md,
 // Processes).
 //
 // Model: two processes. The warden is the same executable run again, as a

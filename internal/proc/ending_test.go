@@ -390,7 +390,7 @@ func cgroupOf(t *testing.T, pid int) string {
 }
 
 // Warden and agent both die, so that nobody is left but whoever sweeps. The
-// process that cleared its environment is beyond it without a cgroup (docs/design.md).
+// process that cleared its environment is beyond it without a cgroup (docs/security.md).
 func TestSweepAfterBothDied(t *testing.T) {
 	bothWays(t, func(t *testing.T, o Options) {
 		require.NoError(t, unix.Subreaper()) // stands in for init, which reaps
@@ -416,7 +416,7 @@ func TestSweepAfterBothDied(t *testing.T) {
 		require.NoError(t, Sweep(ctx, SweepOptions{JobID: agentJob}))
 		for i, pid := range list {
 			if i == cleared && o.NoCgroup {
-				assert.True(t, alive(pid), "if it is found after all, docs/design.md promises too little")
+				assert.True(t, alive(pid), "if it is found after all, docs/security.md promises too little")
 				require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 				continue
 			}

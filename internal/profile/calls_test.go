@@ -66,7 +66,7 @@ func TestCallsOfMPICHsSuite(t *testing.T) {
 // The page has each call that counts, and no other in its table; each collective
 // operation has the number that the profiler gives it.
 func TestCallsOfThePage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/profile.md")
+	page, err := os.ReadFile("../../docs/report.md")
 	require.NoError(t, err)
 	_, table, _ := strings.Cut(string(page), "## What counts")
 	table, _, ok := strings.Cut(table, "\n## ")

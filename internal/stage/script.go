@@ -13,7 +13,7 @@ const (
 	keptOrder = "3 2 4 1"
 )
 
-// script runs on the host (docs/design.md). It talks on standard output,
+// script runs on the host (docs/architecture.md). It talks on standard output,
 // in lines that begin with the magic:
 //
 //	reads              (loader) we send the script

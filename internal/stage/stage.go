@@ -1,6 +1,6 @@
 // Package stage brings the agent's executable to a host and starts it there,
 // over any bootstrap.Piper: one command that looks at the host, takes the
-// executable from its standard input, and becomes the agent (docs/design.md).
+// executable from its standard input, and becomes the agent (docs/architecture.md).
 //
 // What the agent is told, as its first words: --hash HEX, the SHA-256 that its
 // own executable must have, which it checks itself (/proc/self/exe), and

@@ -1,5 +1,5 @@
 // Package stdio is the pure part of carrying the ranks' input and output:
-// lines, labels, output file patterns and credits (docs/design.md).
+// lines, labels, output file patterns and credits (docs/architecture.md).
 //
 //   - Assembler, at the launcher, turns the chunks of many ranks into whole
 //     lines for one destination.

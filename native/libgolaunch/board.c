@@ -1,4 +1,4 @@
-/* The world's bulletin board. docs/pmi-map.md has the file's format. */
+/* The world's bulletin board. docs/pmi.md has the file's format. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * golaunch hands this one to the ranks.
  *
  * It speaks over the descriptor PMI_FD or, where that is not set, over a
- * connection to PMI_PORT. docs/pmi1.md has the protocol. Values reach to the end
+ * connection to PMI_PORT. docs/pmi.md has the protocol. Values reach to the end
  * of the line, so they may hold blanks. Like other libraries of this interface
  * it is not for several threads at a time.
  */

@@ -1,7 +1,7 @@
 /*
  * floor: the cheapest way this machine can start N ranks.
  *
- * The yardstick for the warden (docs/design.md). For each rank it makes what
+ * The yardstick for the warden (docs/architecture.md). For each rank it makes what
  * golaunch gives a rank, and nothing else: a pipe for stdout, a pipe for stderr
  * and a stream socketpair for PMI (the rank's end at descriptor 3), stdin from
  * /dev/null, a session of its own. Ranks are started one after another and

@@ -1,6 +1,6 @@
 /*
  * A client of PMGR_COLLECTIVE, version 8, written from the protocol
- * (docs/pmgr.md). It checks every operation; with MPIRUN_USE_TREES=1 it gathers
+ * (docs/pmi.md). It checks every operation; with MPIRUN_USE_TREES=1 it gathers
  * addresses over the server and does the rest in a binomial tree of its own, as
  * MVAPICH's client does.
  *

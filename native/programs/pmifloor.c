@@ -1,7 +1,7 @@
 /*
  * pmifloor: the cheapest way this machine can serve PMI to the ranks of a job.
  *
- * The yardstick for the agents' bulletin board (docs/design.md): as many
+ * The yardstick for the agents' bulletin board (docs/architecture.md): as many
  * processes as there are nodes, each an epoll loop that starts its ranks over
  * socket pairs, answers every put with "done" and every get with one constant,
  * without keeping or looking up anything, and passes a byte up and down for a

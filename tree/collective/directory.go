@@ -19,7 +19,7 @@ import (
 //
 // Ranks in the order of the tree are numbers already. Where they are not, a
 // table tells the number of each rank: row r is at the home of rank r, a process
-// that has the rows of n/P ranks ([Sack 2.3.2]; docs/commsplit.md).
+// that has the rows of n/P ranks ([Sack 2.3.2]; docs/client.md).
 // An agent asks there before it sends to a member that it has not heard of
 // lately, and nothing that is under way ever waits for that: only its own
 // endpoints' requests do.

@@ -1,7 +1,7 @@
 // Package collective is one agent's part of the operations that ranks and
 // agents do over the tree: Send and Recv between any two endpoints, Broadcast,
 // Gather, AllGather, Scatter, AllToAll, Barrier, Reduce, AllReduce and Split over
-// all ranks, all agents, or the members of a communicator [Sridhar 2.2.3; docs/commsplit.md]. docs/collectives.md has the design, with its bounds on memory and why
+// all ranks, all agents, or the members of a communicator [Sridhar 2.2.3; docs/client.md]. docs/client.md has the design, with its bounds on memory and why
 // nothing can wait for itself.
 //
 // A Node is pure: it is told what came over a link ([Node.Receive]) or from an

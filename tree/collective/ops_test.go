@@ -27,7 +27,7 @@ func blocks(nodes, each int) []int {
 	return place
 }
 
-// bound is what a node may hold (docs/collectives.md): on its links, for its
+// bound is what a node may hold (docs/client.md): on its links, for its
 // endpoints, and for each operation in flight.
 func bound(children, local, flight int) int {
 	const some = 2 * record.Chunk // records that are made here, or go beyond a bound

@@ -445,7 +445,7 @@ func (s *Session) Get(key string) *Request {
 	return s.other(&record.Record{Kind: record.Get, Body: []byte(key)})
 }
 
-// Map asks for the bulletin board as a file (docs/pmi-map.md).
+// Map asks for the bulletin board as a file (docs/pmi.md).
 func (s *Session) Map() *Request { return s.other(&record.Record{Kind: record.Map}) }
 
 // Mapped is the file that a Map got: its path, its size and how many fences it

@@ -1,4 +1,4 @@
-// Package pacing holds the rules for the pace at which an agent starts those below it (docs/design.md): how many handshakes it has in flight, and which host of a part
+// Package pacing holds the rules for the pace at which an agent starts those below it (docs/architecture.md): how many handshakes it has in flight, and which host of a part
 // is tried when. Package overlay carries them out over real connections,
 // integration/scalebench in an event model.
 //

@@ -4,5 +4,5 @@
 // and small collective operations connect besides (collective.go). A pattern is a
 // function of the rank: it takes no memory, however many ranks there are.
 //
-// docs/xrcsim.md derives the formulas. Package workload is pure.
+// docs/simulators.md has the formulas. Package workload is pure.
 package workload

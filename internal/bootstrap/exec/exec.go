@@ -27,7 +27,7 @@ import (
 )
 
 // defaultKillAfter leaves an agent, which needs two seconds at most
-// (docs/design.md), time to clean up.
+// (docs/architecture.md), time to clean up.
 const defaultKillAfter = 2 * time.Second
 
 // How long a command may say nothing until the user is told: where none has said a word yet,

@@ -26,7 +26,7 @@ const (
 	// closeWait is how long Close waits for a command that it has killed.
 	closeWait = time.Second
 	// defaultKillAfter leaves agents, which need two seconds at most
-	// (docs/design.md), ample time to clean up.
+	// (docs/architecture.md), ample time to clean up.
 	defaultKillAfter = 5 * time.Second
 )
 

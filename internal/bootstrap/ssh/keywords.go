@@ -51,7 +51,7 @@ var (
 )
 
 // keywords is all that ssh_config(5) knows. A keyword that is not here is
-// refused unless IgnoreUnknown names it. The table in docs/ssh-config.md is
+// refused unless IgnoreUnknown names it. The table in docs/hosts.md is
 // this one.
 var keywords = []keyword{
 	{name: "AddKeysToAgent", rule: harmless, why: "golaunch adds no key to the ssh-agent"},

@@ -1,5 +1,5 @@
 // Package tlslink opens TCP connections between agents that a resource manager
-// started in bulk, without a byte pipe to each (docs/design.md). A
+// started in bulk, without a byte pipe to each (docs/architecture.md). A
 // yamuxlink over the connection makes it a link.
 //
 // # Model

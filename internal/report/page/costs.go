@@ -34,7 +34,7 @@ type cost struct {
 	sweep  []sweepPoint // of netsim; drawn together with others of its kind
 }
 
-// simulated is what netsim run and sweep print (docs/netsim.md), as far as it is drawn.
+// simulated is what netsim run and sweep print (docs/simulators.md), as far as it is drawn.
 type simulated struct {
 	Algorithm string      `json:"algorithm"`
 	Ranks     int         `json:"ranks"`

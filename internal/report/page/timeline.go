@@ -45,7 +45,7 @@ const (
 	rankRows    = "ranks"
 )
 
-// kindOfRow tells it from the name (docs/trace.md).
+// kindOfRow tells it from the name (docs/report.md).
 func kindOfRow(name string) string {
 	switch {
 	case name == "phases":
