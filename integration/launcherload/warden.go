@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/unix"
 )
@@ -59,11 +60,11 @@ func (w *warden) Next() ([]proc.Event, error) {
 	return events, nil
 }
 
-func (*warden) Help(proc.Helper) error {
+func (*warden) Help(job.Number, proc.Helper) error {
 	return errors.New("a warden without processes has no helpers")
 }
 
-func (w *warden) Launch(_ proc.Spec, ranks []proc.Child) error {
+func (w *warden) Launch(_ job.Number, _ proc.Spec, ranks []proc.Child) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, c := range ranks {
@@ -123,19 +124,21 @@ func (w *warden) gone(over bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.over = w.over || over
-	w.post(proc.Gone{})
+	w.post(proc.Gone{Job: job.Cold})
 	return nil
 }
 
-func (w *warden) Signal(syscall.Signal) error                 { return nil }
-func (w *warden) SignalWorld(int, syscall.Signal) error       { return nil }
-func (w *warden) Kill(time.Duration) error                    { return w.gone(false) }
-func (w *warden) Finish() error                               { return w.gone(true) }
-func (w *warden) Beat() error                                 { return nil }
-func (w *warden) BeatEvery() time.Duration                    { return 0 }
-func (w *warden) Scratch([]string) error                      { return nil }
-func (w *warden) Sweep(context.Context, func(int) bool) error { return nil }
-func (w *warden) Destroy()                                    {}
+func (w *warden) OpenJob(job.Number) error                          { return nil }
+func (w *warden) CloseJob(job.Number) error                         { return w.gone(false) }
+func (w *warden) Signal(job.Number, syscall.Signal) error           { return nil }
+func (w *warden) SignalWorld(job.Number, int, syscall.Signal) error { return nil }
+func (w *warden) Kill(job.Number, time.Duration) error              { return w.gone(false) }
+func (w *warden) Finish() error                                     { return w.gone(true) }
+func (w *warden) Beat() error                                       { return nil }
+func (w *warden) BeatEvery() time.Duration                          { return 0 }
+func (w *warden) Scratch(job.Number, []string) error                { return nil }
+func (w *warden) Sweep(context.Context, func(int) bool) error       { return nil }
+func (w *warden) Destroy()                                          {}
 
 func (w *warden) Close() {
 	w.mu.Lock()

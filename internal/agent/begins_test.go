@@ -22,7 +22,7 @@ import (
 // helpingWarden takes helpers, of which it says nothing.
 type helpingWarden struct{ willingWarden }
 
-func (helpingWarden) Help(proc.Helper) error { return nil }
+func (helpingWarden) Help(job.Number, proc.Helper) error { return nil }
 
 // askingWorld is a world of so many ranks, which are this process, and ask when MPI begins.
 func askingWorld(t *testing.T, ranks int) (*Agent, *world, <-chan overlay.Message) {

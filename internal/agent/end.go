@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/agent/ending"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
 )
@@ -38,7 +39,7 @@ func (a *Agent) do(actions []ending.Action) {
 		case ending.StopLinger:
 			a.timers.linger.Stop()
 		case ending.Kill:
-			if err := a.warden.Kill(x.Grace); err != nil {
+			if err := a.warden.Kill(job.Cold, x.Grace); err != nil {
 				a.wardenLost(err)
 			}
 		case ending.Watch:

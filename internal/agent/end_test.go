@@ -11,6 +11,7 @@ import (
 
 	"github.com/golaunch/golaunch/internal/agent/ending"
 	"github.com/golaunch/golaunch/internal/bootstrap"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link/memlink"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
@@ -106,7 +107,7 @@ type killedWarden struct {
 	kills *int
 }
 
-func (w killedWarden) Kill(time.Duration) error { *w.kills++; return nil }
+func (w killedWarden) Kill(job.Number, time.Duration) error { *w.kills++; return nil }
 
 // TestWhatRanksLeftIsKilledThoughAWorldNeverStarts has a world come, and be killed
 // before it starts, while what the ranks of another left behind still writes: that
@@ -159,7 +160,7 @@ type toldWarden struct {
 
 func (w toldWarden) note(what string) error { *w.told = append(*w.told, what); return nil }
 
-func (w toldWarden) Kill(time.Duration) error                        { return w.note("kill") }
+func (w toldWarden) Kill(job.Number, time.Duration) error            { return w.note("kill") }
 func (w toldWarden) Finish() error                                   { return w.note("finish") }
 func (w toldWarden) Beat() error                                     { return w.note("beat") }
 func (w toldWarden) Destroy()                                        { _ = w.note("destroy") }
@@ -214,6 +215,7 @@ func TestTheEndIsCarriedOut(t *testing.T) {
 // lateWarden has ended as soon as it is up, and notes what it is told.
 type lateWarden struct{ toldWarden }
 
+func (lateWarden) OpenJob(job.Number) error    { return nil }
 func (lateWarden) Next() ([]proc.Event, error) { return nil, io.EOF }
 func (w lateWarden) Close()                    { _ = w.note("close") }
 

@@ -64,7 +64,7 @@ func (a *Agent) beginFiles() error {
 // addScratch has the warden remove more directories in the end.
 func (a *Agent) addScratch(dirs []string) error {
 	a.scratchDirs = append(a.scratchDirs, dirs...)
-	return a.warden.Scratch(a.scratchDirs)
+	return a.warden.Scratch(job.Cold, a.scratchDirs)
 }
 
 // filesHere starts the ranks, or says why none of them can start here.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/bootstrap"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/link/yamuxlink"
 	"github.com/golaunch/golaunch/internal/overlay/rendezvous"
@@ -16,15 +17,17 @@ import (
 // what is expected, or what stands in for one.
 type Warden interface {
 	Next() ([]proc.Event, error)
-	Launch(proc.Spec, []proc.Child) error
-	Help(proc.Helper) error
-	Signal(syscall.Signal) error
-	SignalWorld(world int, sig syscall.Signal) error
-	Kill(grace time.Duration) error
+	OpenJob(job.Number) error
+	CloseJob(job.Number) error
+	Launch(job.Number, proc.Spec, []proc.Child) error
+	Help(job.Number, proc.Helper) error
+	Signal(job.Number, syscall.Signal) error
+	SignalWorld(n job.Number, world int, sig syscall.Signal) error
+	Kill(n job.Number, grace time.Duration) error
+	Scratch(n job.Number, dirs []string) error
 	Beat() error
 	BeatEvery() time.Duration
 	Finish() error
-	Scratch(dirs []string) error
 	Sweep(ctx context.Context, keep func(pid int) bool) error
 	Destroy()
 	Close()

@@ -20,15 +20,16 @@ type willingWarden struct {
 	launched *[]proc.Spec
 }
 
-func (w willingWarden) Launch(s proc.Spec, _ []proc.Child) error {
+func (w willingWarden) Launch(_ job.Number, s proc.Spec, _ []proc.Child) error {
 	*w.launched = append(*w.launched, s)
 	return nil
 }
-func (willingWarden) Signal(syscall.Signal) error                     { return nil }
-func (willingWarden) SignalWorld(int, syscall.Signal) error           { return nil }
-func (willingWarden) Kill(time.Duration) error                        { return nil }
-func (willingWarden) Next() ([]proc.Event, error)                     { return nil, io.EOF }
-func (willingWarden) Sweep(context.Context, func(pid int) bool) error { return nil }
+func (willingWarden) Signal(job.Number, syscall.Signal) error           { return nil }
+func (willingWarden) SignalWorld(job.Number, int, syscall.Signal) error { return nil }
+func (willingWarden) Kill(job.Number, time.Duration) error              { return nil }
+func (willingWarden) OpenJob(job.Number) error                          { return nil }
+func (willingWarden) Next() ([]proc.Event, error)                       { return nil, io.EOF }
+func (willingWarden) Sweep(context.Context, func(pid int) bool) error   { return nil }
 
 // waitingWorld is a world of which one program's loader has not answered.
 func waitingWorld(t *testing.T) (*Agent, *world, <-chan overlay.Message, *[]proc.Spec) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/internal/agent/serve/servepmix"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/unix"
 )
@@ -85,7 +86,7 @@ func (p *pmixHelpers) Start(library string, done func(fd int, err error)) {
 	n := p.last
 	p.started[n] = &pmixHelper{library: library, done: done, output: -1}
 	files := uint64(moreFiles + filesPerRank*p.a.end.Living())
-	if err := p.a.warden.Help(proc.Helper{Number: n, Argv: plan.argv, Env: plan.env, Files: files}); err != nil {
+	if err := p.a.warden.Help(job.Cold, proc.Helper{Number: n, Argv: plan.argv, Env: plan.env, Files: files}); err != nil {
 		delete(p.started, n)
 		p.a.inbox.Put(posted(func() { done(-1, err) }))
 	}

@@ -22,6 +22,7 @@ func withWarden(t *testing.T, scripts map[string]string) *Agent {
 	a, _, _ := agentOf(t, nil)
 	w, err := proc.Start(t.Context(), proc.Options{JobID: "pmix" + strconv.Itoa(os.Getpid())})
 	require.NoError(t, err)
+	require.NoError(t, w.OpenJob(job.Cold))
 	t.Cleanup(func() {
 		w.Close()
 		for _, dir := range a.scratchDirs { // as the agent does in the end
@@ -130,7 +131,7 @@ func TestHelperThatDoesNotStart(t *testing.T) {
 // deafWarden takes no helper.
 type deafWarden struct{ Warden }
 
-func (deafWarden) Help(proc.Helper) error { return errGone }
+func (deafWarden) Help(job.Number, proc.Helper) error { return errGone }
 
 func TestHelperOfALostWarden(t *testing.T) {
 	a, _, _ := agentOf(t, deafWarden{})

@@ -72,7 +72,7 @@ func (a *Agent) startRanks(w *world) {
 			children[i].Env = append(children[i].Env, counters.env(i))
 		}
 	}
-	if err := a.warden.Launch(spec, children); err != nil {
+	if err := a.warden.Launch(job.Cold, spec, children); err != nil {
 		a.wardenLost(err)
 		return
 	}

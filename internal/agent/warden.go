@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
 )
@@ -35,6 +36,7 @@ func (a *Agent) wardenUp(w wardenUp) {
 	}
 	a.warden = w.warden
 	a.tracing.warden.End = a.now()
+	_ = a.warden.OpenJob(job.Cold) // a warden that is lost shows otherwise
 	a.beat()
 	go func() { // ends with the warden
 		for {
@@ -51,7 +53,7 @@ func (a *Agent) wardenUp(w wardenUp) {
 		return
 	}
 	if a.stopped {
-		if err := a.warden.Signal(syscall.SIGSTOP); err != nil {
+		if err := a.warden.Signal(job.Cold, syscall.SIGSTOP); err != nil {
 			a.wardenLost(err)
 			return
 		}
@@ -71,7 +73,9 @@ func (a *Agent) wardenEvents(events []proc.Event) {
 			if e.Text != "" {
 				a.note(overlay.NoteAlways, "%s", e.Text)
 			}
-			a.do(a.end.RanksGone())
+			if e.Job != job.TreeItself {
+				a.do(a.end.RanksGone())
+			}
 		case proc.Exited:
 			a.rankExited(e)
 		case proc.HelperStarted:
@@ -148,7 +152,7 @@ func (a *Agent) signal(s overlay.Signal) error {
 		a.stopped = sig == syscall.SIGSTOP
 	}
 	if a.end.WardenHere() && (a.end.Living() > 0 || holds) {
-		if err := a.warden.Signal(sig); err != nil {
+		if err := a.warden.Signal(job.Cold, sig); err != nil {
 			a.wardenLost(err)
 		}
 	}

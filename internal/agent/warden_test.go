@@ -29,10 +29,10 @@ var (
 	errLeft = errors.New("still running: pid 8")
 )
 
-func (lostWarden) Signal(syscall.Signal) error                     { return errGone }
-func (lostWarden) SignalWorld(int, syscall.Signal) error           { return errGone }
-func (lostWarden) Kill(time.Duration) error                        { return errGone }
-func (lostWarden) Sweep(context.Context, func(pid int) bool) error { return errLeft }
+func (lostWarden) Signal(job.Number, syscall.Signal) error           { return errGone }
+func (lostWarden) SignalWorld(job.Number, int, syscall.Signal) error { return errGone }
+func (lostWarden) Kill(job.Number, time.Duration) error              { return errGone }
+func (lostWarden) Sweep(context.Context, func(pid int) bool) error   { return errLeft }
 
 // endOf is the end of a launched job's agent with a warden, and ranks that wait
 // and run.
@@ -114,7 +114,7 @@ func TestACommandFindsTheWardenDead(t *testing.T) {
 // What cannot be ended is named, also where the job ends anyhow.
 func TestWhatCannotBeEndedIsNamed(t *testing.T) {
 	for name, end := range map[string]func(a *Agent){
-		"by the warden": func(a *Agent) { a.wardenEvents([]proc.Event{proc.Gone{Text: errLeft.Error()}}) },
+		"by the warden": func(a *Agent) { a.wardenEvents([]proc.Event{proc.Gone{Job: job.Cold, Text: errLeft.Error()}}) },
 		"by the sweep":  func(a *Agent) { a.wardenLost(errGone) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -136,11 +136,12 @@ type askedWarden struct {
 	asked []syscall.Signal
 }
 
-func (w *askedWarden) Signal(s syscall.Signal) error {
+func (w *askedWarden) Signal(_ job.Number, s syscall.Signal) error {
 	w.asked = append(w.asked, s)
 	return nil
 }
 
+func (*askedWarden) OpenJob(job.Number) error    { return nil }
 func (*askedWarden) Next() ([]proc.Event, error) { return nil, errGone }
 func (*askedWarden) BeatEvery() time.Duration    { return 0 }
 

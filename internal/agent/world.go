@@ -303,7 +303,7 @@ func (a *Agent) endWorld(w *world) error {
 	w.killed = true
 	a.startIf() // if it waits to start, it never will
 	if a.warden != nil && w.living > 0 {
-		if err := a.warden.SignalWorld(w.id, killSignal); err != nil {
+		if err := a.warden.SignalWorld(job.Cold, w.id, killSignal); err != nil {
 			a.wardenLost(err)
 		}
 	}

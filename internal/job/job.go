@@ -11,6 +11,15 @@ import (
 	"strconv"
 )
 
+// Number is a job's on its tree, from 1 on; a restart has the next, and none is used again.
+type Number uint32
+
+// TreeItself stands for no job: what belongs to the tree.
+const TreeItself Number = 0
+
+// Cold is the job of a tree that is started for one.
+const Cold Number = 1
+
 // Rank is one process of a world, 0..size-1 (docs/words.md).
 type Rank int
 

@@ -42,7 +42,8 @@ func benchLaunch(b *testing.B, n, wardens int, noCgroup bool) {
 			for k := range ranks {
 				ranks[k] = Child{Rank: job.Rank(i*len(ranks) + k), Env: []string{"PMI_RANK=0", "PMI_FD=3"}}
 			}
-			require.NoError(b, w.Launch(Spec{Umask: 0o22, Env: []string{"PATH=/usr/bin:/bin"}, Apps: []App{{Argv: []string{"/bin/true"}}}}, ranks))
+			require.NoError(b, w.OpenJob(job.Cold))
+			require.NoError(b, w.Launch(job.Cold, Spec{Umask: 0o22, Env: []string{"PATH=/usr/bin:/bin"}, Apps: []App{{Argv: []string{"/bin/true"}}}}, ranks))
 			ended := 0
 			for {
 				events, err := w.Next()

@@ -14,11 +14,11 @@ import (
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
-// cgroup is a cgroup v2 of the job's own, in which ranks are started. Killing it
-// is atomic: nothing can fork its way out.
+// cgroup is a cgroup v2 of the tree's own, below which those of jobs are, in which ranks
+// are started. Killing one is atomic: nothing can fork its way out.
 type cgroup struct {
 	dir string
-	fd  int // also holds the lock that tells others that it is in use
+	fd  int // of the tree's also holds the lock that tells others that it is in use
 }
 
 // newCgroup makes a child of this process's own cgroup, so that nothing leaves
@@ -71,6 +71,20 @@ func (c *cgroup) open() (err error) {
 	return nil
 }
 
+// below makes a cgroup below, which the lock of this one covers.
+func (c *cgroup) below(name string) (*cgroup, error) {
+	sub := &cgroup{dir: filepath.Join(c.dir, name)}
+	if err := os.Mkdir(sub.dir, 0o755); err != nil {
+		return nil, err
+	}
+	var err error
+	if sub.fd, err = syscall.Open(sub.dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0); err != nil {
+		_ = os.Remove(sub.dir)
+		return nil, fmt.Errorf("open %s: %w", sub.dir, err)
+	}
+	return sub, nil
+}
+
 // forbidsStart says why no process can be started in the cgroup that fd is, if
 // that is so. It costs a fork, so ask where a start has failed. That something is
 // short, here or in general, is no fault of the cgroup's.
@@ -107,7 +121,7 @@ func removeStale(own string) {
 			continue
 		}
 		if syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-			_ = syscall.Rmdir(dir) // fails, as it should, where processes live in it
+			_ = removeCgroupTree(dir) // fails, as it should, where processes live in it
 		}
 		_ = syscall.Close(fd)
 	}
@@ -175,16 +189,29 @@ func ownCgroup() (string, error) {
 	return dir, err
 }
 
-// dropCgroup removes the cgroup of a warden that ends before its time, such as
-// one whose agent is gone before it can say hello.
-func (w *warden) dropCgroup() {
-	if w.cgroup == nil || w.survived != nil {
+// dropCgroup removes the job's cgroup, or the tree's, which is empty.
+func (w *warden) dropCgroup(j *wardenJob) {
+	if j.cgroup == nil {
 		return
 	}
-	dir := w.cgroup.dir
-	w.cgroup.close()
-	_ = killCgroup(dir) // a warden that cannot go on has no other word for its ranks
+	dir := j.cgroup.dir
+	j.cgroup.close()
+	j.cgroup, j.cgroupFD = nil, -1
 	if err := removeCgroup(dir); err != nil {
+		w.note(j, 0, fmt.Sprintf("the job's cgroup could not be removed: %v", err))
+	}
+}
+
+// abandonCgroup removes the tree's cgroup where the warden ends before its time, such as
+// one whose agent is gone before it can say hello.
+func (w *warden) abandonCgroup() {
+	cg := w.tree.cgroup
+	if cg == nil || w.tree.survived != nil {
+		return
+	}
+	cg.close()
+	_ = killCgroup(cg.dir) // a warden that cannot go on has no other word for its ranks
+	if err := removeCgroup(cg.dir); err != nil {
 		complain("the job's cgroup could not be removed: %v", err)
 	}
 }

@@ -67,15 +67,15 @@ func TestACgroupThatIsGoneIsNotTaken(t *testing.T) {
 // nothing be started: ranks run all the same, but a program that cannot is no
 // reason to do without.
 func TestRanksStartWithoutAUselessCgroup(t *testing.T) {
-	s, err := newSpawner("useless")
+	s, err := newSpawner()
 	require.NoError(t, err)
 	defer syscall.Close(s.startDir)
-	s.cgroupFD = s.devNull
+	j := &wardenJob{id: "useless", cgroupFD: s.devNull}
 	defer syscall.Close(s.devNull)
 	var out outbox
-	pid, err := s.fork("/bin/true", []string{"true"}, &syscall.ProcAttr{}, &out)
+	pid, err := s.fork(j, "/bin/true", []string{"true"}, &syscall.ProcAttr{}, &out)
 	require.NoError(t, err)
-	require.Negative(t, s.cgroupFD)
+	require.Negative(t, j.cgroupFD)
 	require.Len(t, out.events, 1)
 	require.Contains(t, out.events[0].Text, "no rank can be started in the job's cgroup")
 	_, err = syscall.Wait4(pid, nil, 0, nil)
@@ -84,12 +84,12 @@ func TestRanksStartWithoutAUselessCgroup(t *testing.T) {
 	needCgroup(t)
 	cg, err := newCgroup(fmt.Sprint(cgroupPrefix("useful"), os.Getpid()))
 	require.NoError(t, err)
-	s.cgroupFD = cg.fd
-	_, err = s.fork("/no/such", []string{"such"}, &syscall.ProcAttr{}, &out)
+	j.cgroupFD = cg.fd
+	_, err = s.fork(j, "/no/such", []string{"such"}, &syscall.ProcAttr{}, &out)
 	require.ErrorIs(t, err, syscall.ENOENT)
-	withoutDescriptors(t, func() { _, err = s.fork("/bin/true", []string{"true"}, &syscall.ProcAttr{}, &out) })
+	withoutDescriptors(t, func() { _, err = s.fork(j, "/bin/true", []string{"true"}, &syscall.ProcAttr{}, &out) })
 	require.ErrorIs(t, err, syscall.EMFILE, "which is no reason, either")
-	require.Equal(t, cg.fd, s.cgroupFD)
+	require.Equal(t, cg.fd, j.cgroupFD)
 	require.Len(t, out.events, 1)
 	cg.close()
 	require.NoError(t, removeCgroup(cg.dir))

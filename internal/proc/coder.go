@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
@@ -174,6 +175,33 @@ func window(b *coder, w **unix.Window) {
 	}
 }
 
+// jobNumber is a job's number.
+func jobNumber(b *coder, n *job.Number) {
+	v := uint64(*n)
+	b.unsigned(&v)
+	*n = job.Number(v)
+	b.bad = b.bad || uint64(*n) != v
+}
+
+// ofJob describes the body of a message about a job; fields may be nil.
+func ofJob(n job.Number, fields func(*coder)) func(*coder) {
+	return func(b *coder) {
+		jobNumber(b, &n)
+		if fields != nil {
+			fields(b)
+		}
+	}
+}
+
+// splitJob takes the job's number off the body of such a message.
+func splitJob(kind msgKind, body []byte) (n job.Number, rest []byte, err error) {
+	b := coder{bytes: body, reading: true}
+	if jobNumber(&b, &n); b.bad {
+		return 0, nil, fmt.Errorf("decode message of kind %d: it names no job", kind)
+	}
+	return n, b.bytes, nil
+}
+
 // duration describes the body of msgKill.
 func duration(d *time.Duration) func(*coder) {
 	return func(b *coder) { number(b, d) }
@@ -189,6 +217,7 @@ func (e *wireEvent) fields(b *coder) {
 	number(b, &kind)
 	e.Kind = eventKind(kind)
 	b.bad = b.bad || int(e.Kind) != kind
+	jobNumber(b, &e.Job)
 	number(b, &e.World)
 	number(b, &e.Rank)
 	number(b, &e.PID)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 // word has to come before the node counts as silent (overlay.Common.Patience).
 const KillLimit = 2200 * time.Millisecond
 
-// phase is how far the end of the job has come.
+// phase is how far the end of a job has come.
 type phase uint8
 
 const (
@@ -27,17 +26,16 @@ const (
 	gone              // nothing was left; more may be launched
 )
 
-// ending is the state of killing the job.
+// ending is the state of killing a job.
 type ending struct {
-	phase     phase
-	deadline  time.Time             // of the grace period, or of killing
-	again     time.Time             // when killing looks once more
-	rounds    int                   // of killing
-	final     bool                  // the warden leaves when the job is gone
-	survived  error                 // what could not be ended
-	own       map[int]time.Duration // ranks that began to end before they were told to, and when that was seen
-	cut       bool                  // killing began since ranks outlived their grace
-	childless bool                  // the last wait4 said that no child is left, and none was started since
+	phase    phase
+	deadline time.Time             // of the grace period, or of killing
+	again    time.Time             // when killing looks once more
+	rounds   int                   // of killing
+	empty    int                   // of these, the last ones, in which nothing of the job was found
+	survived error                 // what could not be ended
+	own      map[int]time.Duration // ranks that began to end before they were told to, and when that was seen
+	cut      bool                  // killing began since ranks outlived their grace
 }
 
 // reap collects every child that has ended: ranks, which are reported, and
@@ -59,23 +57,25 @@ func (w *warden) reap() {
 			continue
 		}
 		delete(w.live, pid)
-		at, own := w.takeEnding(pid)
+		c.job.living--
+		j := c.job
+		at, own := w.takeEnding(j, pid)
 		w.out.add(wireEvent{
-			Kind: evExited, World: c.World, Rank: int(c.Rank), PID: pid, Code: int(status), Text: w.killer(status),
+			Kind: evExited, Job: j.number, World: c.World, Rank: int(c.Rank), PID: pid, Code: int(status), Text: w.killer(j, status),
 			User: time.Duration(usage.Utime.Nano()), System: time.Duration(usage.Stime.Nano()),
 			MaxRSS: usage.Maxrss << 10, // the kernel counts KiB
-			At:     time.Now().UnixNano(), Clock: at, Provoked: !own, Cut: w.cut && status.Signaled() && status.Signal() == syscall.SIGKILL,
+			At:     time.Now().UnixNano(), Clock: at, Provoked: !own, Cut: j.cut && status.Signaled() && status.Signal() == syscall.SIGKILL,
 		})
 	}
 }
 
 // killer says why the kernel has killed a rank, or a process of a shell that is
 // one, if it has. Whom the warden kills it does not ask about.
-func (w *warden) killer(status syscall.WaitStatus) string {
+func (w *warden) killer(j *wardenJob, status syscall.WaitStatus) string {
 	const byShell = 128 + int(syscall.SIGKILL) // what shells exit with
 	killed := status.Signaled() && status.Signal() == syscall.SIGKILL || status.ExitStatus() == byShell
 	switch {
-	case w.phase == terminating || w.phase == killing:
+	case j.phase == terminating || j.phase == killing:
 		return ""
 	case killed:
 		return w.memory.explain(time.Now())
@@ -84,10 +84,10 @@ func (w *warden) killer(status syscall.WaitStatus) string {
 	return ""
 }
 
-// signal signals the process group of every rank of a world that lives.
-func (w *warden) signal(world int, sig syscall.Signal) {
+// signal signals the process group of every rank of one of the job's worlds that lives.
+func (w *warden) signal(j *wardenJob, world int, sig syscall.Signal) {
 	for pid, c := range w.live {
-		if world == everyWorld || c.World == world {
+		if c.job == j && (world == everyWorld || c.World == world) {
 			_ = syscall.Kill(-pid, sig) // it has ended but was not reaped, or changed its user
 		}
 	}
@@ -95,9 +95,9 @@ func (w *warden) signal(world int, sig syscall.Signal) {
 
 // hangUp tells ranks that have a terminal that it goes: shells there live through
 // SIGTERM, and pass SIGHUP on to the process groups that they have made.
-func (w *warden) hangUp() {
+func (w *warden) hangUp(j *wardenJob) {
 	for pid, c := range w.live {
-		if c.Terminal != nil {
+		if c.job == j && c.Terminal != nil {
 			_ = syscall.Kill(-pid, syscall.SIGHUP) // as in signal
 		}
 	}
@@ -106,172 +106,208 @@ func (w *warden) hangUp() {
 // noteEnding notes which ranks are about to end by themselves. Ends go by
 // degrees: a peer on another node may have seen a rank's connections close, and
 // the job's end have come back from there, before the rank can be reaped.
-func (w *warden) noteEnding() {
+func (w *warden) noteEnding(j *wardenJob) {
 	w.reap()
-	w.own = map[int]time.Duration{}
-	for pid := range w.live {
-		if isEnding(pid) {
-			w.own[pid] = unix.Monotonic()
+	j.own = map[int]time.Duration{}
+	for pid, c := range w.live {
+		if c.job == j && isEnding(pid) {
+			j.own[pid] = unix.Monotonic()
 		}
 	}
 }
 
 // takeEnding tells of a rank that was reaped when it ended, and whether it did
 // so by itself.
-func (w *warden) takeEnding(pid int) (at time.Duration, own bool) {
+func (w *warden) takeEnding(j *wardenJob, pid int) (at time.Duration, own bool) {
 	at = w.marks.take(pid)
-	if seen, own := w.own[pid]; own {
-		delete(w.own, pid)
+	if seen, own := j.own[pid]; own {
+		delete(j.own, pid)
 		return min(at, seen), true
 	}
-	return at, w.phase == running || w.phase == gone
+	return at, j.phase == running || j.phase == gone
 }
 
-// kill begins to end the job; ranks that wait for their turn are not started.
+// kill begins to end a job; ranks that wait for their turn are not started.
 // A second kill can only shorten the grace period.
-func (n *ending) kill(w *warden, grace time.Duration) {
-	if n.phase == running || n.phase == gone {
-		w.noteEnding()
+func (w *warden) kill(j *wardenJob, grace time.Duration) {
+	if j.phase == running || j.phase == gone {
+		w.noteEnding(j)
 	}
-	w.cancelQueue()
-	w.cancelHelpers()
+	w.cancelQueue(j)
+	w.cancelHelpers(j)
 	w.ownFiles()
 	now := time.Now()
 	switch {
-	case n.phase == killing:
-	case grace > 0 && len(w.live) > 0:
-		if until := now.Add(grace); n.phase != terminating || until.Before(n.deadline) {
-			n.deadline = until
+	case j.phase == killing:
+	case grace > 0 && j.living > 0:
+		if until := now.Add(grace); j.phase != terminating || until.Before(j.deadline) {
+			j.deadline = until
 		}
-		if n.phase != terminating {
-			n.phase = terminating
-			w.signal(everyWorld, syscall.SIGTERM)
-			w.hangUp()
-			w.signal(everyWorld, syscall.SIGCONT) // a stopped rank could not obey
+		if j.phase != terminating {
+			j.phase = terminating
+			w.signal(j, everyWorld, syscall.SIGTERM)
+			w.hangUp(j)
+			w.signal(j, everyWorld, syscall.SIGCONT) // a stopped rank could not obey
 		}
 	default:
-		n.startKilling(now)
+		j.startKilling(now)
 	}
 }
 
-// finish ends what is left at once, and then the warden.
-func (n *ending) finish(w *warden) {
-	n.final = true
-	n.kill(w, 0)
+// finish ends what is left of all jobs at once, and then the warden.
+func (w *warden) finish() {
+	w.final = true
+	for _, j := range w.order {
+		w.kill(j, 0)
+	}
 }
 
 func (n *ending) startKilling(now time.Time) {
-	n.phase, n.deadline, n.again, n.rounds = killing, now.Add(KillLimit), now, 0
+	n.phase, n.deadline, n.again, n.rounds, n.empty = killing, now.Add(KillLimit), now, 0, 0
 }
 
-// cancelQueue reports the ranks that wait as not started.
-func (w *warden) cancelQueue() {
-	for w.spawnable() {
-		c, _, err := w.next()
+// cancelQueue reports the job's ranks that wait as not started.
+func (w *warden) cancelQueue(j *wardenJob) {
+	for j.spawnable() {
+		c, _, err := j.next()
 		if err != nil {
-			w.current, w.queue = nil, w.queue[1:]
+			j.current, j.queue = nil, j.queue[1:]
 			continue
 		}
 		w.out.add(wireEvent{
-			Kind: evStartFailed, World: c.World, Rank: int(c.Rank), Code: job.ExitLauncher,
+			Kind: evStartFailed, Job: j.number, World: c.World, Rank: int(c.Rank), Code: job.ExitLauncher,
 			Text: "not started: the job was ended first", Provoked: true,
 		})
-		w.taken()
+		j.taken()
 	}
 }
 
-// stepEnding takes killing further. It relies on reap just having been called:
+// stepEndings takes killing further: of jobs, and in the end of what none of them was
+// known to have.
+func (w *warden) stepEndings() {
+	over := true
+	var survived error
+	for _, j := range w.order {
+		w.stepEnding(j)
+		over = over && j.phase == gone
+		survived = errors.Join(survived, j.survived)
+	}
+	switch {
+	case !w.final || !over || w.tree.phase == gone:
+		return
+	case survived != nil: // it was tried for as long as it may take
+		w.tree.phase, w.tree.survived = gone, survived
+		return
+	case w.tree.phase == running:
+		w.tree.startKilling(time.Now())
+	}
+	w.stepEnding(w.tree)
+}
+
+// stepEnding takes killing a job further. It relies on reap just having been called:
 // when no child is left, there is no descendant either, because orphans of a
 // subreaper's descendants are its children.
-func (n *ending) stepEnding(w *warden) {
+func (w *warden) stepEnding(j *wardenJob) {
 	now := time.Now()
-	if n.phase == terminating && (len(w.live) == 0 || !now.Before(n.deadline)) {
-		n.startKilling(now)
-		n.cut = len(w.live) > 0
+	if j.phase == terminating {
+		if j.living == 0 || !now.Before(j.deadline) {
+			j.startKilling(now)
+			j.cut = j.living > 0
+		}
 	}
-	if n.phase != killing {
+	if j.phase != killing {
 		return
 	}
 	switch {
 	case w.childless:
-		n.gone(w, nil)
-	case !now.Before(n.again):
-		survived := w.killRound()
-		n.rounds++
-		n.again = now.Add(sweepPause)
-		if w.childless || now.After(n.deadline) {
-			n.gone(w, survived)
+		w.gone(j, nil)
+	case !now.Before(j.again):
+		survived := w.killRound(j)
+		j.rounds++
+		j.again = now.Add(sweepPause)
+		if w.childless || j.empty > 1 {
+			w.gone(j, nil)
+		} else if now.After(j.deadline) {
+			w.gone(j, survived)
 		}
 	}
 }
 
-// killRound kills every descendant once. Where there is a cgroup, the first
-// round kills that, and the next ones what may have left it. The error names
-// what was found.
-func (w *warden) killRound() error {
-	if w.cgroup != nil {
-		if err := killCgroup(w.cgroup.dir); err == nil && w.rounds == 0 {
+// killRound kills once what is the job's: every descendant, where no other job is open, else
+// what can be told to be its. Where there is a cgroup, the first round kills that, and the
+// next ones what may have left it. The error names what was found.
+func (w *warden) killRound(j *wardenJob) error {
+	if j.cgroup != nil {
+		if err := killCgroup(j.cgroup.dir); err == nil && j.rounds == 0 {
 			return nil
 		}
 	}
-	unix.KillChildren(childRounds, nil, func([]int) { w.reap() })
-	if w.childless {
-		return nil
+	alone := w.alone(j)
+	if alone {
+		unix.KillChildren(childRounds, nil, func([]int) { w.reap() })
+		if w.childless {
+			return nil
+		}
 	}
 	all, err := processes()
 	if err != nil {
-		w.signal(everyWorld, syscall.SIGKILL) // without /proc, what is known
-		for pid := range w.helping {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // it has ended but was not reaped
+		w.signal(j, everyWorld, syscall.SIGKILL) // without /proc, what is known
+		for pid, h := range w.helping {
+			if h.job == j {
+				_ = syscall.Kill(pid, syscall.SIGKILL) // it has ended but was not reaped
+			}
 		}
 		return err
 	}
-	found := descendants(all, os.Getpid(), nil)
-	for _, p := range all {
-		if p.dead {
-			delete(found, p.pid)
+	var found map[int]bool
+	if alone {
+		found = descendants(all, os.Getpid(), nil)
+		for _, p := range all {
+			if p.dead {
+				delete(found, p.pid)
+			}
 		}
+	} else if found = w.claimed(j, all); len(found) == 0 && j.living == 0 {
+		j.empty++
+		return nil
 	}
+	j.empty = 0
 	killAll(all, found)
 	return fmt.Errorf("still running after SIGKILL: %s (a hanging device or file system, much memory that is being freed, or another user's process)", pidList(found))
 }
 
 // gone reports the end of killing.
-func (n *ending) gone(w *warden, survived error) {
-	n.phase, n.survived, n.cut = gone, survived, false
+func (w *warden) gone(j *wardenJob, survived error) {
+	j.phase, j.survived, j.cut = gone, survived, false
 	switch {
 	case survived != nil:
-		w.cgroupFD = -1 // it stays, for a further kill; new ranks are tracked by descent
-	case w.cgroup != nil && (n.final || n.rounds > 0):
-		w.renewCgroup(n.final)
+		j.cgroupFD = -1 // it stays, for a further kill; new ranks are tracked by descent
+	case j.closing:
+	case w.final:
+		w.dropCgroup(j)
+	case j.rounds > 0: // one that was killed cannot be used again: what is forked into it is killed, too (seen with Linux 6.18)
+		w.dropCgroup(j)
+		w.makeCgroup(j)
 	}
-	e := wireEvent{Kind: evGone}
+	e := wireEvent{Kind: evGone, Job: j.number}
 	if survived != nil {
 		e.Text = survived.Error()
 	}
 	w.out.add(e)
-}
-
-// renewCgroup removes the job's cgroup, which is empty, and makes it anew unless
-// this is the end. A cgroup cannot be used again once it was killed: what is
-// later forked into it from outside is killed too (seen with Linux 6.18).
-func (w *warden) renewCgroup(final bool) {
-	dir := w.cgroup.dir
-	w.cgroup.close()
-	w.cgroup, w.cgroupFD = nil, -1
-	err := removeCgroup(dir)
-	if err == nil && !final {
-		var cg *cgroup
-		if cg, err = newCgroup(filepath.Base(dir)); err == nil {
-			w.cgroup, w.cgroupFD = cg, cg.fd
-		}
-	}
-	if err != nil {
-		w.out.add(wireEvent{Kind: evNote, Text: fmt.Sprintf("the job's cgroup could not be removed or made anew: %v", err)})
+	if j.closing {
+		w.forget(j)
 	}
 }
 
-// patience is how long the loop may wait for an event.
+// patienceOfAll is how long the loop may wait for an event.
+func (w *warden) patienceOfAll() time.Duration {
+	timeout := w.tree.patience()
+	for _, j := range w.jobs {
+		timeout = sooner(timeout, j.patience())
+	}
+	return timeout
+}
+
 func (n *ending) patience() time.Duration {
 	switch n.phase {
 	case terminating:
@@ -283,7 +319,7 @@ func (n *ending) patience() time.Duration {
 }
 
 // finished reports that the warden's work is done.
-func (n *ending) finished() bool { return n.final && n.phase == gone }
+func (w *warden) finished() bool { return w.final && w.tree.phase == gone }
 
 // left is what the warden exits with.
-func (n *ending) left() error { return n.survived }
+func (w *warden) left() error { return w.tree.survived }

@@ -293,7 +293,11 @@ func agentHelper(o Options) int {
 		return 1
 	}
 	fmt.Println(w.PID())
-	err = w.Launch(Spec{Env: []string{"PATH=/usr/bin:/bin"}, Apps: []App{{Argv: []string{"/bin/sh", "-c", stubborn + "wait"}}}}, []Child{{}})
+	if err := w.OpenJob(job.Cold); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	err = w.Launch(job.Cold, Spec{Env: []string{"PATH=/usr/bin:/bin"}, Apps: []App{{Argv: []string{"/bin/sh", "-c", stubborn + "wait"}}}}, []Child{{}})
 	if err != nil {
 		fmt.Println(err)
 		return 1

@@ -8,7 +8,7 @@ import (
 )
 
 // Event is something the warden reports: Started, StartFailed, Exited, HelperStarted,
-// HelperEnded, Note, Gone or Beat. For each rank of a Launch there is either one
+// HelperEnded, Note, Gone, JobClosed or Beat. For each rank of a Launch there is either one
 // StartFailed, or one Started and later one Exited.
 type Event interface{ event() }
 
@@ -19,6 +19,7 @@ type Event interface{ event() }
 // same open file, and Stderr is -1. PMI shows the warden when the rank ends: who has it
 // closes it after Exited.
 type Started struct {
+	Job   job.Number
 	World int
 	Rank  job.Rank
 	PID   int // also its process group and session
@@ -29,6 +30,7 @@ type Started struct {
 
 // StartFailed says that a rank's program was not started.
 type StartFailed struct {
+	Job   job.Number
 	World int
 	Rank  job.Rank
 	// Code is job.ExitNotFound or job.ExitNotExecutable, of the program or of the
@@ -44,6 +46,7 @@ type StartFailed struct {
 // Exited says that a rank has ended and was reaped. Its pipes may still be open
 // in processes that it left behind.
 type Exited struct {
+	Job    job.Number
 	World  int
 	Rank   job.Rank
 	PID    int
@@ -68,19 +71,24 @@ type Usage struct {
 
 // Note is something that the user should know and that is no error.
 type Note struct {
-	Level int // how many -v the user gives to be told of it
+	Job   job.Number // 0 if it is about none
+	Level int        // how many -v the user gives to be told of it
 	Text  string
 }
 
 // Beat answers Warden.Beat.
 type Beat struct{}
 
-// Gone answers Kill and Finish: of everything ever started nothing runs any
-// more, save what Text names.
+// Gone answers Kill and Finish: of what the job has ever started nothing runs any
+// more, save what Text names. That of job 0 answers Finish last.
 type Gone struct {
+	Job job.Number
 	// Text is empty, or says which processes could not be ended and why.
 	Text string
 }
+
+// JobClosed answers CloseJob, after Gone: the job's files are removed, too.
+type JobClosed struct{ Job job.Number }
 
 func (Started) event()     {}
 func (StartFailed) event() {}
@@ -88,3 +96,4 @@ func (Exited) event()      {}
 func (Note) event()        {}
 func (Beat) event()        {}
 func (Gone) event()        {}
+func (JobClosed) event()   {}

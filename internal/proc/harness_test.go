@@ -30,6 +30,7 @@ type fixture struct {
 	exited  map[job.Rank]Exited
 	notes   []string
 	gone    []Gone
+	closed  []job.Number
 	beats   int // answers to Beat
 	helpers map[int]HelperStarted
 	helped  map[int]HelperEnded
@@ -95,7 +96,20 @@ func begin(t *testing.T, o Options) *fixture {
 		helpers: map[int]HelperStarted{}, helped: map[int]HelperEnded{},
 	}
 	t.Cleanup(f.close)
+	require.NoError(t, w.OpenJob(job.Cold))
 	return f
+}
+
+// Those of the one job that most tests have.
+
+func (f *fixture) Launch(s Spec, ranks []Child) error { return f.Warden.Launch(job.Cold, s, ranks) }
+func (f *fixture) Help(h Helper) error                { return f.Warden.Help(job.Cold, h) }
+func (f *fixture) Kill(grace time.Duration) error     { return f.Warden.Kill(job.Cold, grace) }
+func (f *fixture) Scratch(dirs []string) error        { return f.Warden.Scratch(job.Cold, dirs) }
+func (f *fixture) Signal(sig syscall.Signal) error    { return f.Warden.Signal(job.Cold, sig) }
+
+func (f *fixture) SignalWorld(world int, sig syscall.Signal) error {
+	return f.Warden.SignalWorld(job.Cold, world, sig)
 }
 
 func (f *fixture) close() {
@@ -168,6 +182,8 @@ func (f *fixture) step() error {
 			f.notes = append(f.notes, e.Text)
 		case Gone:
 			f.gone = append(f.gone, e)
+		case JobClosed:
+			f.closed = append(f.closed, e.Job)
 		case Beat:
 			f.beats++
 		case HelperStarted:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"syscall"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
@@ -17,7 +18,7 @@ const helperMask = 0o077
 // Helper is a process of golaunch's own beside the ranks, which serves them. It has
 // /dev/null as standard input, one pipe as standard output and error, and HelperFD.
 // It is no rank: Signal does not reach it, and Kill does not wait for it. It ends with
-// what ranks leave behind, with the job, and with the warden.
+// what the job's ranks leave behind, with the job, and with the warden.
 type Helper struct {
 	Number int      // the caller's; handed back in events
 	Argv   []string // the file to execute, which is sought nowhere, and arguments
@@ -28,12 +29,14 @@ type Helper struct {
 // HelperStarted says that a helper runs. The descriptors belong to the receiver from
 // now on, are nonblocking and close-on-exec.
 type HelperStarted struct {
+	Job            job.Number
 	Number, PID    int
 	Socket, Output int // the other ends of HelperFD, and of its standard output and error
 }
 
 // HelperEnded says that a helper has ended and was reaped, or that it did not start.
 type HelperEnded struct {
+	Job         job.Number
 	Number, PID int // 0 if it did not start
 	Status      syscall.WaitStatus
 	Text        string // why it did not start, or why the kernel killed it; "" where that is not known
@@ -45,14 +48,14 @@ type HelperEnded struct {
 func (HelperStarted) event() {}
 func (HelperEnded) event()   {}
 
-// Help has a helper started, before the ranks of any later Launch, and returns at
+// Help has a helper of a job started, before the ranks of any later Launch, and returns at
 // once: HelperStarted follows, and later HelperEnded, or only the latter. After a Kill
 // it waits for Gone. An error is about the arguments, or ErrLost.
-func (w *Warden) Help(h Helper) error {
+func (w *Warden) Help(n job.Number, h Helper) error {
 	if err := h.validate(); err != nil {
 		return err
 	}
-	return w.command(msgHelper, h.fields)
+	return w.command(msgHelper, ofJob(n, h.fields))
 }
 
 func (h *Helper) validate() error {
@@ -72,39 +75,39 @@ func (h *Helper) fields(b *coder) {
 	b.unsigned(&h.Files)
 }
 
-// helpers are those that wait for their start, and by pid the numbers of those that
-// live.
-type helpers struct {
-	toHelp  []Helper
-	helping map[int]int
+// helping is a helper that lives.
+type helping struct {
+	job    *wardenJob
+	number int
 }
 
 // mayHelp reports that a helper waits for its start and nothing is in its way: what
 // mayStart says of ranks, but that a stop of these is none.
-func (w *warden) mayHelp() bool {
-	return len(w.toHelp) > 0 && w.out.clear() && (w.phase == running || w.phase == gone)
+func (w *warden) mayHelp(j *wardenJob) bool {
+	return len(j.toHelp) > 0 && w.out.clear() && (j.phase == running || j.phase == gone)
 }
 
-// startHelper starts the helper that waits first, or reports why not.
-func (w *warden) startHelper() {
-	h := &w.toHelp[0]
-	pid, parent, err := w.forkHelper(h)
+// startHelper starts the job's helper that waits first, or reports why not.
+func (w *warden) startHelper(j *wardenJob) {
+	h := &j.toHelp[0]
+	pid, parent, err := w.forkHelper(j, h)
 	switch {
 	case errors.Is(err, syscall.EMFILE) && w.out.holdsFDs():
 		w.out.seal() // it keeps its turn
 		return
 	case err != nil:
-		w.out.add(wireEvent{Kind: evHelperEnded, Rank: h.Number, Text: programError(h.Argv[0], err).text})
+		w.out.add(wireEvent{Kind: evHelperEnded, Job: j.number, Rank: h.Number, Text: programError(h.Argv[0], err).text})
 	default:
-		w.helping[pid] = h.Number
-		w.out.add(wireEvent{Kind: evHelperStarted, Rank: h.Number, PID: pid}, parent...)
+		w.helping[pid] = helping{j, h.Number}
+		w.lead(j, pid)
+		w.out.add(wireEvent{Kind: evHelperStarted, Job: j.number, Rank: h.Number, PID: pid}, parent...)
 	}
-	w.toHelp = w.toHelp[1:]
+	j.toHelp = j.toHelp[1:]
 }
 
 // forkHelper starts a helper. The descriptors are the parent's ends, in the order of
 // wireEvent.
-func (w *warden) forkHelper(h *Helper) (pid int, parent []int, err error) {
+func (w *warden) forkHelper(j *wardenJob, h *Helper) (pid int, parent []int, err error) {
 	w.ownFiles()                     // whose launch's limits and mask were in force sets them again
 	_, _ = unix.RaiseNoFile(h.Files) // with less it says so itself
 	unix.SetUmask(helperMask)
@@ -119,10 +122,10 @@ func (w *warden) forkHelper(h *Helper) (pid int, parent []int, err error) {
 		return 0, nil, err
 	}
 	defer unix.Close(write)
-	env := newEnviron([]string{JobEnv(w.jobID)}, h.Env)
-	env.set(JobEnv(w.jobID))
+	env := newEnviron([]string{JobEnv(j.id)}, h.Env)
+	env.set(JobEnv(j.id))
 	files := []uintptr{uintptr(w.devNull), uintptr(write), uintptr(write), uintptr(its)}
-	if pid, err = w.fork(h.Argv[0], h.Argv, &syscall.ProcAttr{Env: env.vars, Files: files, Dir: "/"}, &w.out); err != nil {
+	if pid, err = w.fork(j, h.Argv[0], h.Argv, &syscall.ProcAttr{Env: env.vars, Files: files, Dir: "/"}, &w.out); err != nil {
 		unix.Close(mine)
 		unix.Close(out)
 		return 0, nil, err
@@ -132,22 +135,22 @@ func (w *warden) forkHelper(h *Helper) (pid int, parent []int, err error) {
 
 // helperEnded reports the end of a helper, if a process is one.
 func (w *warden) helperEnded(pid int, status syscall.WaitStatus) bool {
-	n, ok := w.helping[pid]
+	h, ok := w.helping[pid]
 	if !ok {
 		return false
 	}
 	delete(w.helping, pid)
 	w.out.add(wireEvent{
-		Kind: evHelperEnded, Rank: n, PID: pid, Code: int(status), Text: w.killer(status),
-		Provoked: w.phase == terminating || w.phase == killing,
+		Kind: evHelperEnded, Job: h.job.number, Rank: h.number, PID: pid, Code: int(status), Text: w.killer(h.job, status),
+		Provoked: h.job.phase == terminating || h.job.phase == killing,
 	})
 	return true
 }
 
-// cancelHelpers reports the helpers that wait as not started.
-func (w *warden) cancelHelpers() {
-	for _, h := range w.toHelp {
-		w.out.add(wireEvent{Kind: evHelperEnded, Rank: h.Number, Text: "not started: the job was ended first", Provoked: true})
+// cancelHelpers reports the job's helpers that wait as not started.
+func (w *warden) cancelHelpers(j *wardenJob) {
+	for _, h := range j.toHelp {
+		w.out.add(wireEvent{Kind: evHelperEnded, Job: j.number, Rank: h.Number, Text: "not started: the job was ended first", Provoked: true})
 	}
-	w.toHelp = nil
+	j.toHelp = nil
 }

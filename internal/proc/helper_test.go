@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
@@ -48,9 +49,9 @@ func TestHelperTalks(t *testing.T) {
 		require.NoError(t, socket.SetReadDeadline(time.Now().Add(patience)))
 		line, err := bufio.NewReader(socket).ReadString('\n')
 		require.NoError(t, err)
-		require.Equal(t, "hello yes "+f.opts.JobID+" / 0077\n", line)
+		require.Equal(t, "hello yes "+f.opts.JobID+".1 / 0077\n", line)
 		f.until("the end", func() bool { return f.helped[7].PID == h.PID })
-		require.Equal(t, HelperEnded{Number: 7, PID: h.PID, Status: exitStatus(9)}, f.helped[7])
+		require.Equal(t, HelperEnded{Job: job.Cold, Number: 7, PID: h.PID, Status: exitStatus(9)}, f.helped[7])
 		<-out.done
 		require.Equal(t, "last words\n", out.String())
 		socket.Close()
@@ -87,7 +88,7 @@ func TestHelperIsNoRank(t *testing.T) {
 			require.NoError(t, f.Signal(s))
 		}
 		if f.cgroup != "" {
-			require.Equal(t, f.cgroup, cgroupOf(t, pid))
+			require.Equal(t, f.cgroup+"/1", cgroupOf(t, pid))
 		}
 		require.NoError(t, f.Kill(time.Hour)) // but for the rank it would last so long
 		f.until("the rank", func() bool { return len(f.exited) == 1 })

@@ -14,13 +14,13 @@ import (
 // same kind, lived with them. The user is told once of those that are lower than the
 // launcher's: always of what programs come up against, else with -v. A lower hard limit alone
 // changes nothing for most programs.
-func (s *spawner) limit(limits []Rlimit, out *outbox) {
+func (s *spawner) limit(j *wardenJob, limits []Rlimit, out *outbox) {
 	var lower [2][]string // by level
 	for _, want := range limits {
 		got, err := ownunix.SetRlimit(want)
 		switch {
 		case err != nil:
-			out.add(wireEvent{Kind: evNote, Text: fmt.Sprintf("ranks run with this host's limit: %v", err)})
+			out.add(wireEvent{Kind: evNote, Job: j.number, Text: fmt.Sprintf("ranks run with this host's limit: %v", err)})
 		case got.Cur < want.Cur:
 			level := 1
 			if matters(got) {
@@ -31,9 +31,9 @@ func (s *spawner) limit(limits []Rlimit, out *outbox) {
 	}
 	for level, each := range lower {
 		text := strings.Join(each, ", ")
-		if text != "" && text != s.told[level] {
-			out.add(wireEvent{Kind: evNote, Code: level, Text: "ranks get " + text + ": this host's hard limits are lower than golaunch's"})
-			s.told[level] = text
+		if text != "" && text != j.told[level] {
+			out.add(wireEvent{Kind: evNote, Job: j.number, Code: level, Text: "ranks get " + text + ": this host's hard limits are lower than golaunch's"})
+			j.told[level] = text
 		}
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
@@ -46,14 +46,24 @@ type warden struct {
 	out      outbox
 	agent    int // its pid
 	heart    heartbeat
-	held     bool    // every rank was stopped: none is started
-	cgroup   *cgroup // nil where there is none
 	memory   *memory
 	marks    marks
-	scratch  []string // directories to remove in the end
-	helpers
+	tree     *wardenJob // what belongs to no job: its cgroup has those of jobs below
+	jobs     map[job.Number]*wardenJob
+	order    []*wardenJob // of jobs, as they were opened; a list that was read stays as it was
+	live     map[int]liveRank
+	helping  map[int]helping
+	removals removals
+	// childless says that the last wait4 found no child left, and none was started since.
+	childless bool
+	final     bool // it leaves when nothing is left
 	spawner
-	ending
+}
+
+// liveRank is a rank that runs, and its job.
+type liveRank struct {
+	job *wardenJob
+	Child
 }
 
 // socketTag is the agent's socket in the poller.
@@ -122,7 +132,7 @@ func runWarden(args []string) error {
 		return err
 	}
 	w.shared, w.heart.every = shared, lostAfter/BeatsPerLoss
-	defer w.dropCgroup()
+	defer w.abandonCgroup()
 	if err := w.out.message(msgHello, hello.fields); err != nil {
 		return err
 	}
@@ -142,17 +152,17 @@ func newWarden(jobID string, noCgroup bool) (*warden, *hello, error) {
 		return nil, nil, err
 	}
 	w := &warden{sock: agentFD, poll: poll, recv: unix.NewRights(packetRoom), agent: os.Getppid(), marks: newMarks(poll)}
-	w.helping = map[int]int{}
+	w.live, w.helping, w.jobs = map[int]liveRank{}, map[int]helping{}, map[job.Number]*wardenJob{}
+	w.tree = &wardenJob{number: job.TreeItself, id: jobID, cgroupFD: -1, sessions: map[int]bool{}}
 	w.out.sock = agentFD
-	if w.spawner, err = newSpawner(jobID); err != nil {
+	if w.spawner, err = newSpawner(); err != nil {
 		return nil, nil, err
 	}
 	first := &hello{PID: os.Getpid(), NoCgroup: "switched off"}
 	if !noCgroup {
 		cg, err := newCgroup(cgroupName(jobID, os.Getpid()))
 		if err == nil {
-			w.cgroup = cg
-			w.cgroupFD = cg.fd
+			w.tree.cgroup = cg
 			first.Cgroup, first.NoCgroup = cg.dir, ""
 		} else {
 			first.NoCgroup = err.Error()
@@ -214,16 +224,19 @@ func (w *warden) step() time.Duration {
 		w.killAgent()
 	}
 	w.reap()
-	w.stepEnding(w)
-	for w.mayHelp() {
-		w.startHelper()
+	w.stepEndings()
+	w.hearRemoved()
+	for _, j := range w.order {
+		for w.mayHelp(j) {
+			w.startHelper(j)
+			w.childless = false
+		}
+	}
+	if j := w.mayStart(); j != nil {
+		w.spawnOne(j)
 		w.childless = false
 	}
-	if w.mayStart() {
-		w.spawnOne(&w.out, &w.marks)
-		w.childless = false
-	}
-	busy := w.mayStart()
+	busy := w.mayStart() != nil
 	retry, err := w.out.flush(busy)
 	if err != nil {
 		w.agentLost()
@@ -231,10 +244,10 @@ func (w *warden) step() time.Duration {
 	if err := w.watch(w.out.blocked() && retry == 0); err != nil {
 		w.agentLost()
 	}
-	if busy && w.mayStart() {
+	if busy && w.mayStart() != nil {
 		return 0
 	}
-	timeout := w.patience()
+	timeout := w.patienceOfAll()
 	if retry > 0 {
 		timeout = sooner(timeout, retry)
 	}
@@ -252,25 +265,19 @@ func sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
-// mayStart reports that a rank waits for its start and nothing is in its way:
+// mayStart finds a job with a rank that waits for its start and nothing in its way:
 // neither an agent that is behind, nor the end of what was launched before, nor
-// a stop of all ranks.
-func (w *warden) mayStart() bool {
-	return w.spawnable() && w.out.clear() && !w.held && (w.phase == running || w.phase == gone)
-}
-
-// hold has the ranks that wait for their start wait on while all ranks are
-// stopped: started later, they would run.
-func (w *warden) hold(s wireSignal) {
-	if s.World != everyWorld {
-		return
+// a stop of all its ranks. It returns nil for none.
+func (w *warden) mayStart() *wardenJob {
+	if !w.out.clear() {
+		return nil
 	}
-	switch syscall.Signal(s.Signal) {
-	case syscall.SIGSTOP:
-		w.held = true
-	case syscall.SIGCONT:
-		w.held = false
+	for _, j := range w.order {
+		if j.spawnable() && !j.held && (j.phase == running || j.phase == gone) {
+			return j
+		}
 	}
+	return nil
 }
 
 // watch asks for word of room in the socket, or no longer.
@@ -309,51 +316,72 @@ func (w *warden) receive() {
 }
 
 func (w *warden) command(kind msgKind, body []byte) error {
-	switch kind {
-	case 0: // the message goes on
+	switch {
+	case kind == 0: // the message goes on
 		return nil
+	case kind <= msgClose:
+		n, rest, err := splitJob(kind, body)
+		if err != nil {
+			return err
+		}
+		if kind == msgOpen {
+			return w.openJob(n)
+		}
+		j := w.jobs[n]
+		if j == nil || j.closing {
+			return fmt.Errorf("message of kind %d for job %d, which is not open", kind, n)
+		}
+		return w.commandOf(j, kind, rest)
+	case kind == msgFinish:
+		w.finish()
+		return nil
+	case kind == msgBeat:
+		w.heart.beat(time.Now())
+		w.out.add(wireEvent{Kind: evBeat})
+		return nil
+	}
+	return fmt.Errorf("unexpected message of kind %d", kind)
+}
+
+// commandOf carries out a command about a job.
+func (w *warden) commandOf(j *wardenJob, kind msgKind, body []byte) error {
+	switch kind {
 	case msgSpec:
 		spec := new(Spec)
 		if err := decode(kind, body, spec.fields); err != nil {
 			return err
 		}
-		w.spec = spec
+		j.spec = spec
 		return nil
 	case msgRanks:
-		return w.enqueue(body)
+		return j.enqueue(body)
 	case msgHelper:
 		var h Helper
 		if err := decode(kind, body, h.fields); err != nil {
 			return err
 		}
-		w.toHelp = append(w.toHelp, h)
+		j.toHelp = append(j.toHelp, h)
 		return nil
 	case msgSignal:
 		var s wireSignal
 		if err := decode(kind, body, s.fields); err != nil {
 			return err
 		}
-		w.hold(s)
-		w.signal(s.World, syscall.Signal(s.Signal))
+		j.hold(s)
+		w.signal(j, s.World, syscall.Signal(s.Signal))
 		return nil
 	case msgKill:
 		var grace time.Duration
 		if err := decode(kind, body, duration(&grace)); err != nil {
 			return err
 		}
-		w.kill(w, grace)
-		return nil
-	case msgFinish:
-		w.finish(w)
+		w.kill(j, grace)
 		return nil
 	case msgScratch:
-		return decode(kind, body, func(b *coder) { b.strings(&w.scratch) })
-	case msgBeat:
-		w.heart.beat(time.Now())
-		w.out.add(wireEvent{Kind: evBeat})
-		return nil
+		return decode(kind, body, func(b *coder) { b.strings(&j.scratch) })
 	}
-	return fmt.Errorf("unexpected message of kind %d", kind)
+	w.close(j) // msgClose
+	return nil
 }
 
 // killAgent ends an agent that is stopped or hangs, and with it its links, so
@@ -374,17 +402,18 @@ func (w *warden) agentLost() {
 	w.out.close()
 	_ = w.poll.Remove(w.sock)
 	unix.Close(w.sock)
-	w.finish(w)
+	w.finish()
 }
 
-// leave says goodbye; everything of the job has ended.
+// leave says goodbye; everything of all jobs has ended.
 func (w *warden) leave() error {
 	defer w.poll.Close()
-	for _, dir := range w.scratch {
-		if err := unix.RemoveTree(dir); err != nil && !errors.Is(err, os.ErrPermission) { // where it is not ours it was not made
-			w.out.add(wireEvent{Kind: evNote, Text: fmt.Sprintf("the job's files could not be removed: %v", err)})
+	w.removals.running.Wait()
+	w.hearRemoved()
+	for _, j := range w.order {
+		for _, e := range scratchNotes(j) {
+			w.out.add(e)
 		}
-		unix.RemoveRootCache(filepath.Dir(dir))
 	}
 	if w.out.closed {
 		return w.left()

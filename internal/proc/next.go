@@ -119,7 +119,7 @@ func (e *wireEvent) event(fds []int) (Event, error) {
 	rank := job.Rank(e.Rank)
 	switch e.Kind {
 	case evStarted:
-		s := Started{World: e.World, Rank: rank, PID: e.PID, Stdin: -1, At: time.Unix(0, e.At)}
+		s := Started{Job: e.Job, World: e.World, Rank: rank, PID: e.PID, Stdin: -1, At: time.Unix(0, e.At)}
 		switch {
 		case e.Terminal:
 			s.Stdin, s.Stdout, s.Stderr, s.PMI = fds[0], fds[1], -1, fds[2]
@@ -130,23 +130,25 @@ func (e *wireEvent) event(fds []int) (Event, error) {
 		s.Stdout, s.Stderr, s.PMI = fds[0], fds[1], fds[2]
 		return s, nil
 	case evStartFailed:
-		return StartFailed{World: e.World, Rank: rank, Code: e.Code, Text: e.Text, Provoked: e.Provoked}, nil
+		return StartFailed{Job: e.Job, World: e.World, Rank: rank, Code: e.Code, Text: e.Text, Provoked: e.Provoked}, nil
 	case evExited:
 		return Exited{
-			World: e.World, Rank: rank, PID: e.PID, Status: syscall.WaitStatus(e.Code), Killer: e.Text,
+			Job: e.Job, World: e.World, Rank: rank, PID: e.PID, Status: syscall.WaitStatus(e.Code), Killer: e.Text,
 			Usage: Usage{User: e.User, System: e.System, MaxRSS: e.MaxRSS},
 			At:    time.Unix(0, e.At), Clock: e.Clock, Provoked: e.Provoked, Cut: e.Cut,
 		}, nil
 	case evNote:
-		return Note{Level: e.Code, Text: e.Text}, nil
+		return Note{Job: e.Job, Level: e.Code, Text: e.Text}, nil
 	case evBeat:
 		return Beat{}, nil
 	case evGone:
-		return Gone{e.Text}, nil
+		return Gone{Job: e.Job, Text: e.Text}, nil
 	case evHelperStarted:
-		return HelperStarted{Number: e.Rank, PID: e.PID, Socket: fds[0], Output: fds[1]}, nil
+		return HelperStarted{Job: e.Job, Number: e.Rank, PID: e.PID, Socket: fds[0], Output: fds[1]}, nil
 	case evHelperEnded:
-		return HelperEnded{Number: e.Rank, PID: e.PID, Status: syscall.WaitStatus(e.Code), Text: e.Text, Provoked: e.Provoked}, nil
+		return HelperEnded{Job: e.Job, Number: e.Rank, PID: e.PID, Status: syscall.WaitStatus(e.Code), Text: e.Text, Provoked: e.Provoked}, nil
+	case evClosed:
+		return JobClosed{e.Job}, nil
 	}
 	return nil, fmt.Errorf("event of unknown kind %d", e.Kind)
 }

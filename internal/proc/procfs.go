@@ -164,8 +164,8 @@ func descendants(all []process, root int, keep func(pid int) bool) map[int]bool 
 }
 
 // carries reports whether the environment that a process was started with has
-// the variable NAME=value. A process whose environment cannot be read, because
-// it has ended or is another user's, does not.
+// the variable NAME=value, or NAME=value.more, as the jobs of a tree have. A process
+// whose environment cannot be read, because it has ended or is another user's, does not.
 func carries(pid int, variable string) bool {
 	fd, err := syscall.Open("/proc/"+strconv.Itoa(pid)+"/environ", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -191,23 +191,28 @@ func (r procReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// hasVariable looks for one of the zero-terminated strings of r, in pieces: an
-// environment can have megabytes.
+// hasVariable looks for one of the zero-terminated strings of r, or one that goes on
+// with a dot, in pieces: an environment can have megabytes.
 func hasVariable(r io.Reader, variable string) bool {
 	want := append([]byte{0}, variable...) // preceded by the end of another
-	want = append(want, 0)
-	buf := make([]byte, 1, 16<<10) // begins as if another had ended
+	buf := make([]byte, 1, 16<<10)         // begins as if another had ended
 	for {
 		n, err := r.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
-		if bytes.Contains(buf, want) {
-			return true
+		for rest := buf; ; {
+			i := bytes.Index(rest, want)
+			if i < 0 {
+				break
+			}
+			rest = rest[i+len(want):]
+			if len(rest) > 0 && (rest[0] == 0 || rest[0] == '.') {
+				return true
+			}
 		}
 		if err != nil {
-			// The last may lack its zero where a process wrote over it.
-			return bytes.HasSuffix(buf, want[:len(want)-1])
+			return bytes.HasSuffix(buf, want) // the last may lack its zero where a process wrote over it
 		}
-		if tail := len(want) - 1; len(buf) > tail { // keep what may be its beginning
+		if tail := len(want); len(buf) > tail { // keep what may be its beginning
 			buf = buf[:copy(buf, buf[len(buf)-tail:])]
 		}
 	}

@@ -284,7 +284,7 @@ func TestEnvironment(t *testing.T) {
 	f.ends(2)
 	here, err := os.Getwd()
 	require.NoError(t, err)
-	assert.Equal(t, []string{"GOLAUNCH_JOB=env-1", "PATH=/usr/bin:/bin", "A=2", "B=2", "C=3", "PWD=" + here, "D=4", ""},
+	assert.Equal(t, []string{"GOLAUNCH_JOB=env-1.1", "PATH=/usr/bin:/bin", "A=2", "B=2", "C=3", "PWD=" + here, "D=4", ""},
 		strings.Split(f.output(0), "\n"))
 	assert.Equal(t, 127, f.failed[1].Code, "each rank's own PATH counts")
 	f.finishes()

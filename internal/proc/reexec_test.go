@@ -44,7 +44,10 @@ func helpedAgent() error {
 		return err
 	}
 	fmt.Println(w.PID())
-	if err := w.Help(Helper{Argv: []string{"/bin/sh", "-c", sleeper}, Env: []string{"PATH=/usr/bin:/bin"}}); err != nil {
+	if err := w.OpenJob(job.Cold); err != nil {
+		return err
+	}
+	if err := w.Help(job.Cold, Helper{Argv: []string{"/bin/sh", "-c", sleeper}, Env: []string{"PATH=/usr/bin:/bin"}}); err != nil {
 		return err
 	}
 	for {
@@ -74,9 +77,12 @@ func userHelper() error {
 	for _, resource := range []int{8, 13} { // memlock, nice
 		s.Rlimits = append(s.Rlimits, Rlimit{Resource: resource, Cur: unix.Unlimited, Max: unix.Unlimited})
 	}
+	if err := w.OpenJob(job.Cold); err != nil {
+		return err
+	}
 	const ranks = 2
 	for i := range job.Rank(ranks) { // each as a world of its own
-		if err := w.Launch(s, []Child{{Rank: i}}); err != nil {
+		if err := w.Launch(job.Cold, s, []Child{{Rank: i}}); err != nil {
 			return err
 		}
 	}

@@ -12,23 +12,15 @@ import (
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
-// spawner starts ranks and knows which live.
+// spawner starts ranks.
 type spawner struct {
-	jobID    string
-	cgroupFD int // -1 where there is none
 	devNull  int
 	shared   int // what ranks get as SharedFD; -1: nothing
 	startDir int // the warden's first working directory
 	startPWD string
 
-	spec    *Spec     // for batches to come
-	queue   []batch   // ranks not started yet
-	current []Child   // of queue[0], decoded, the rest to start
-	place   *place    // of the last rank started
-	inForce *Spec     // whose umask and limits are in force
-	told    [2]string // of limits that could not be set, by level
-	live    map[int]Child
-	noPTY   bool     // it was told that there are no pseudo-terminals
+	place   *place   // of the last rank started
+	inForce *Spec    // whose umask and limits are in force
 	env     []string // reused
 	binder
 }
@@ -51,8 +43,8 @@ type place struct {
 	missing *startError // why none was found
 }
 
-func newSpawner(jobID string) (spawner, error) {
-	s := spawner{jobID: jobID, cgroupFD: -1, shared: -1, live: map[int]Child{}}
+func newSpawner() (spawner, error) {
+	s := spawner{shared: -1}
 	var err error
 	if s.devNull, err = syscall.Open("/dev/null", syscall.O_RDWR|syscall.O_CLOEXEC, 0); err != nil {
 		return s, fmt.Errorf("open /dev/null: %w", err)
@@ -68,68 +60,71 @@ func newSpawner(jobID string) (spawner, error) {
 	return s, nil
 }
 
-func (s *spawner) enqueue(body []byte) error {
-	if s.spec == nil {
+func (j *wardenJob) enqueue(body []byte) error {
+	if j.spec == nil {
 		return errors.New("ranks without a specification")
 	}
-	s.queue = append(s.queue, batch{s.spec, append([]byte(nil), body...)})
+	j.queue = append(j.queue, batch{j.spec, append([]byte(nil), body...)})
 	return nil
 }
 
-func (s *spawner) spawnable() bool { return len(s.queue) > 0 }
+func (j *wardenJob) spawnable() bool { return len(j.queue) > 0 }
 
 // next returns the next rank to start, and its spec, without taking it off.
-func (s *spawner) next() (*Child, *Spec, error) {
-	if len(s.current) == 0 {
-		if err := decode(msgRanks, s.queue[0].body, children(&s.current)); err != nil {
+func (j *wardenJob) next() (*Child, *Spec, error) {
+	if len(j.current) == 0 {
+		if err := decode(msgRanks, j.queue[0].body, children(&j.current)); err != nil {
 			return nil, nil, err
 		}
-		if len(s.current) == 0 {
+		if len(j.current) == 0 {
 			return nil, nil, errors.New("an empty list of ranks")
 		}
 	}
-	return &s.current[0], s.queue[0].spec, nil
+	return &j.current[0], j.queue[0].spec, nil
 }
 
 // taken takes that rank off.
-func (s *spawner) taken() {
-	if s.current = s.current[1:]; len(s.current) == 0 {
-		s.current = nil
-		s.queue[0] = batch{}
-		s.queue = s.queue[1:]
+func (j *wardenJob) taken() {
+	if j.current = j.current[1:]; len(j.current) == 0 {
+		j.current = nil
+		j.queue[0] = batch{}
+		j.queue = j.queue[1:]
 	}
 }
 
-// spawnOne starts the next rank, or reports why not. Where descriptors run out
+// spawnOne starts the job's next rank, or reports why not. Where descriptors run out
 // while some wait to be handed over, the rank keeps its turn.
-func (s *spawner) spawnOne(out *outbox, m *marks) {
-	c, spec, err := s.next()
+func (w *warden) spawnOne(j *wardenJob) {
+	c, spec, err := j.next()
 	if err != nil { // the agent is the same executable: a bug
-		out.add(wireEvent{Kind: evNote, Text: err.Error()})
-		s.current, s.queue = nil, s.queue[1:]
+		w.note(j, 0, err.Error())
+		j.current, j.queue = nil, j.queue[1:]
 		return
 	}
-	e, fds, serr := s.start(c, spec, out)
+	out := &w.out
+	e, fds, serr := w.start(j, c, spec, out)
 	if serr != nil {
 		if errors.Is(serr.cause, syscall.EMFILE) && out.holdsFDs() {
 			out.seal()
 			return
 		}
-		e = wireEvent{Kind: evStartFailed, World: c.World, Rank: int(c.Rank), Code: serr.code, Text: serr.text}
+		e = wireEvent{Kind: evStartFailed, Job: j.number, World: c.World, Rank: int(c.Rank), Code: serr.code, Text: serr.text}
 	} else {
-		s.live[e.PID] = Child{World: c.World, Rank: c.Rank, Terminal: c.Terminal}
-		if err := m.watch(e.PID, fds[len(fds)-1]); err != nil {
-			out.add(wireEvent{Kind: evNote, Code: 1, Text: fmt.Sprintf("rank %d: its end is known when it is reaped: %v", c.Rank, err)})
+		w.live[e.PID] = liveRank{j, Child{World: c.World, Rank: c.Rank, Terminal: c.Terminal}}
+		w.lead(j, e.PID)
+		j.living++
+		if err := w.marks.watch(e.PID, fds[len(fds)-1]); err != nil {
+			w.note(j, 1, fmt.Sprintf("rank %d: its end is known when it is reaped: %v", c.Rank, err))
 		}
 	}
 	out.add(e, fds...)
-	s.taken()
+	j.taken()
 }
 
 // start forks and executes one rank. The descriptors are the parent's ends.
-func (s *spawner) start(c *Child, spec *Spec, out *outbox) (wireEvent, []int, *startError) {
+func (s *spawner) start(j *wardenJob, c *Child, spec *Spec, out *outbox) (wireEvent, []int, *startError) {
 	if s.place == nil || s.place.spec != spec || s.place.app != c.App {
-		s.enter(spec, c.App, out)
+		s.enter(j, spec, c.App, out)
 	}
 	p := s.place
 	if p.err != nil {
@@ -144,7 +139,7 @@ func (s *spawner) start(c *Child, spec *Spec, out *outbox) (wireEvent, []int, *s
 		return wireEvent{}, nil, missing
 	}
 
-	child, parent, err := s.ends(c, out)
+	child, parent, err := s.ends(j, c, out)
 	if err != nil {
 		return wireEvent{}, nil, programError(argv[0], err)
 	}
@@ -166,44 +161,44 @@ func (s *spawner) start(c *Child, spec *Spec, out *outbox) (wireEvent, []int, *s
 		closeAll(parent)
 		return wireEvent{}, nil, serr
 	}
-	pid, err := s.fork(path, argv, &syscall.ProcAttr{Env: s.env, Files: files, Sys: &syscall.SysProcAttr{Setctty: c.Terminal != nil}}, out)
+	pid, err := s.fork(j, path, argv, &syscall.ProcAttr{Env: s.env, Files: files, Sys: &syscall.SysProcAttr{Setctty: c.Terminal != nil}}, out)
 	if note := s.back(c.CPUs, pid); note != "" {
-		out.add(wireEvent{Kind: evNote, Text: note})
+		out.add(wireEvent{Kind: evNote, Job: j.number, Text: note})
 	}
 	s.closeChildEnds(child)
 	if err != nil {
 		closeAll(parent)
 		return wireEvent{}, nil, execError(argv[0], path, err)
 	}
-	return wireEvent{Kind: evStarted, World: c.World, Rank: int(c.Rank), PID: pid, StdinPipe: c.StdinPipe, Terminal: c.Terminal != nil, At: time.Now().UnixNano()}, parent, nil
+	return wireEvent{Kind: evStarted, Job: j.number, World: c.World, Rank: int(c.Rank), PID: pid, StdinPipe: c.StdinPipe, Terminal: c.Terminal != nil, At: time.Now().UnixNano()}, parent, nil
 }
 
 // fork starts a process in the job's cgroup, or without it where that cannot be
 // used after all. Of attr.Sys it takes whether standard input controls the session.
-func (s *spawner) fork(path string, argv []string, attr *syscall.ProcAttr, out *outbox) (pid int, err error) {
+func (s *spawner) fork(j *wardenJob, path string, argv []string, attr *syscall.ProcAttr, out *outbox) (pid int, err error) {
 	attr.Sys = &syscall.SysProcAttr{
 		Setsid:      true,
 		Setctty:     attr.Sys != nil && attr.Sys.Setctty, // Ctty is 0
 		Pdeathsig:   syscall.SIGKILL,                     // the warden's thread lives as long as it does
-		UseCgroupFD: s.cgroupFD >= 0,
-		CgroupFD:    s.cgroupFD,
+		UseCgroupFD: j.cgroupFD >= 0,
+		CgroupFD:    j.cgroupFD,
 	}
 	pid, err = syscall.ForkExec(path, argv, attr)
-	if err == nil || s.cgroupFD < 0 {
+	if err == nil || j.cgroupFD < 0 {
 		return pid, err
 	}
-	why := forbidsStart(s.cgroupFD)
+	why := forbidsStart(j.cgroupFD)
 	if why == nil {
 		return 0, err
 	}
-	out.add(wireEvent{Kind: evNote, Code: 1, Text: fmt.Sprintf("no rank can be started in the job's cgroup (%v): its processes are tracked by descent", why)})
-	s.cgroupFD = -1
-	return s.fork(path, argv, attr, out)
+	out.add(wireEvent{Kind: evNote, Job: j.number, Code: 1, Text: fmt.Sprintf("no rank can be started in the job's cgroup (%v): its processes are tracked by descent", why)})
+	j.cgroupFD = -1
+	return s.fork(j, path, argv, attr, out)
 }
 
 // ends makes a rank's pipes, or its terminal, and its socket: what becomes its
 // descriptors 0 to 3, and the other ends in the order of wireEvent.
-func (s *spawner) ends(c *Child, out *outbox) (child [4]uintptr, parent []int, err error) {
+func (s *spawner) ends(j *wardenJob, c *Child, out *outbox) (child [4]uintptr, parent []int, err error) {
 	child = [4]uintptr{uintptr(s.devNull)}
 	made := make([]int, 0, 4)
 	defer func() {
@@ -240,7 +235,7 @@ func (s *spawner) ends(c *Child, out *outbox) (child [4]uintptr, parent []int, e
 		}
 	}
 	for slot := 1; slot <= 2 && c.Terminal == nil; slot++ {
-		r, w, err := s.outputOf(c, slot, out)
+		r, w, err := s.outputOf(j, c, slot, out)
 		if err := add(slot, r, w, err); err != nil {
 			return child, parent, err
 		}
@@ -254,7 +249,7 @@ var unbuffered = unix.Window{Rows: 24, Columns: 80}
 
 // outputOf makes what a rank has as standard output (1) or error (2): to read from and to
 // write to.
-func (s *spawner) outputOf(c *Child, slot int, out *outbox) (r, w int, err error) {
+func (s *spawner) outputOf(j *wardenJob, c *Child, slot int, out *outbox) (r, w int, err error) {
 	if !c.Unbuffered || slot != 1 {
 		return unix.Pipe()
 	}
@@ -262,9 +257,9 @@ func (s *spawner) outputOf(c *Child, slot int, out *outbox) (r, w int, err error
 	if err == nil || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) { // of which a pipe needs two as well
 		return r, w, err
 	}
-	if !s.noPTY {
-		s.noPTY = true
-		out.add(wireEvent{Kind: evNote, Text: fmt.Sprintf("--unbuffered: standard output of some ranks is a pipe, in which programs may hold it back: %v; kernel.pty.max says how many there may be", err)})
+	if !j.noPTY {
+		j.noPTY = true
+		out.add(wireEvent{Kind: evNote, Job: j.number, Text: fmt.Sprintf("--unbuffered: standard output of some ranks is a pipe, in which programs may hold it back: %v; kernel.pty.max says how many there may be", err)})
 	}
 	return unix.Pipe()
 }
@@ -318,7 +313,7 @@ func (s *spawner) closeChildEnds(child [4]uintptr) {
 
 // enter puts the limits of spec in force and goes where the app is to run; the
 // result is s.place.
-func (s *spawner) enter(spec *Spec, app int, out *outbox) {
+func (s *spawner) enter(j *wardenJob, spec *Spec, app int, out *outbox) {
 	p := &place{spec: spec, app: app}
 	s.place = p
 	if app < 0 || app >= len(spec.Apps) || len(spec.Apps[app].Argv) == 0 {
@@ -328,19 +323,19 @@ func (s *spawner) enter(spec *Spec, app int, out *outbox) {
 	if s.inForce != spec {
 		s.inForce = spec
 		unix.SetUmask(spec.Umask)
-		s.limit(spec.Rlimits, out)
+		s.limit(j, spec.Rlimits, out)
 	}
 	a := &spec.Apps[app]
 	// The job's name comes first, where a scan of environments finds it soonest.
-	p.base = newEnviron([]string{JobEnv(s.jobID)}, spec.Env, a.Env)
-	p.base.set(JobEnv(s.jobID))
+	p.base = newEnviron([]string{JobEnv(j.id)}, spec.Env, a.Env)
+	p.base.set(JobEnv(j.id))
 	dir, note, err := s.changeDir(a, p.base)
 	if err != nil {
 		p.err = err
 		return
 	}
 	if note != "" {
-		out.add(wireEvent{Kind: evNote, Text: note})
+		out.add(wireEvent{Kind: evNote, Job: j.number, Text: note})
 	}
 	p.base.set("PWD=" + dir)
 	path, ok := lookup(p.base.vars, "PATH")
@@ -349,7 +344,7 @@ func (s *spawner) enter(spec *Spec, app int, out *outbox) {
 	}
 	p.path, p.missing = findProgram(a.Argv[0], along(a.Path, path))
 	if p.missing != nil && p.missing.sought != "" {
-		out.add(wireEvent{Kind: evNote, Code: 1, Text: fmt.Sprintf("%s was sought in %s", a.Argv[0], p.missing.sought)})
+		out.add(wireEvent{Kind: evNote, Job: j.number, Code: 1, Text: fmt.Sprintf("%s was sought in %s", a.Argv[0], p.missing.sought)})
 	}
 }
 

@@ -25,8 +25,8 @@ const (
 
 // SweepOptions say what belongs to a job.
 type SweepOptions struct {
-	// JobID selects the processes whose environment carries GOLAUNCH_JOB with
-	// this value. It must not be empty.
+	// JobID selects the processes whose environment carries GOLAUNCH_JOB with this value, or
+	// with this value, a dot and more: those of the tree's jobs. It must not be empty.
 	JobID string
 	// Cgroup, if not empty, is a cgroup v2 directory whose processes are ended
 	// and which is removed.

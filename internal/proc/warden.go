@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
@@ -36,8 +37,8 @@ type Options struct {
 	// Exe is the executable, which must have this package in it. Empty is this
 	// process's own.
 	Exe string
-	// JobID is GOLAUNCH_JOB in every rank's environment: 1 to 64 letters, digits,
-	// '-', '_' and '.'.
+	// JobID is what GOLAUNCH_JOB in every rank's environment begins with: 1 to 64 letters,
+	// digits, '-', '_' and '.'. A dot and the job's number follow there.
 	JobID string
 	// NoCgroup has the warden do without a cgroup, as on hosts where none can be
 	// made.
@@ -243,10 +244,27 @@ func (w *Warden) greet(ctx context.Context) error {
 // PID returns the warden's process id.
 func (w *Warden) PID() int { return w.proc.Pid }
 
-// Launch has ranks started, in the order given, and returns at once; events
+// OpenJob has a job begin, of which ranks are to be started: its processes carry a
+// GOLAUNCH_JOB of its own, the tree's with a dot and its number. Of the methods below those
+// about a job want it open.
+func (w *Warden) OpenJob(n job.Number) error {
+	if n == job.TreeItself {
+		return errors.New("job 0 is the tree itself")
+	}
+	return w.command(msgOpen, ofJob(n, nil))
+}
+
+// CloseJob ends at once what is left of a job, removes its files and cgroup, and forgets
+// it: JobClosed follows. Other jobs go on.
+func (w *Warden) CloseJob(n job.Number) error {
+	w.wake()
+	return w.command(msgClose, ofJob(n, nil))
+}
+
+// Launch has ranks of a job started, in the order given, and returns at once; events
 // tell what became of each. After a Kill it waits for Gone. An error is about the
 // arguments, or ErrLost.
-func (w *Warden) Launch(s Spec, ranks []Child) error {
+func (w *Warden) Launch(n job.Number, s Spec, ranks []Child) error {
 	if err := s.validate(); err != nil {
 		return err
 	}
@@ -255,44 +273,47 @@ func (w *Warden) Launch(s Spec, ranks []Child) error {
 			return err
 		}
 	}
-	packets, err := encode(msgSpec, s.fields)
+	packets, err := encode(msgSpec, ofJob(n, s.fields))
 	if err != nil {
 		return err
 	}
 	for len(ranks) > 0 {
-		n := min(len(ranks), ranksPerMsg)
-		some := ranks[:n]
-		more, err := encode(msgRanks, children(&some))
+		some := ranks[:min(len(ranks), ranksPerMsg)]
+		more, err := encode(msgRanks, ofJob(n, children(&some)))
 		if err != nil {
 			return err
 		}
-		packets, ranks = append(packets, more...), ranks[n:]
+		packets, ranks = append(packets, more...), ranks[len(some):]
 	}
 	return w.post(packets)
 }
 
-// Signal sends a signal to the process group of every rank that lives. SIGSTOP
-// keeps ranks from being started, too, until SIGCONT.
-func (w *Warden) Signal(sig syscall.Signal) error { return w.SignalWorld(everyWorld, sig) }
+// Signal sends a signal to the process group of every rank of a job that lives. SIGSTOP
+// keeps its ranks from being started, too, until SIGCONT.
+func (w *Warden) Signal(n job.Number, sig syscall.Signal) error {
+	return w.SignalWorld(n, everyWorld, sig)
+}
 
-// SignalWorld sends a signal to the process group of every rank of one world
+// SignalWorld sends a signal to the process group of every rank of one of a job's worlds
 // that lives; ranks that wait for their start get none.
-func (w *Warden) SignalWorld(world int, sig syscall.Signal) error {
+func (w *Warden) SignalWorld(n job.Number, world int, sig syscall.Signal) error {
 	if sig <= 0 || sig > 64 {
 		return fmt.Errorf("signal %d: no such signal", int(sig))
 	}
 	s := wireSignal{World: world, Signal: int(sig)}
-	return w.command(msgSignal, s.fields)
+	return w.command(msgSignal, ofJob(n, s.fields))
 }
 
-// Kill ends the job: ranks not started yet are not, the process groups of the
-// others get SIGTERM, with a terminal SIGHUP, too, and what is left after the grace period SIGKILL, whatever
-// it is a descendant of. Gone follows. A further Kill may shorten the grace
-// period.
-func (w *Warden) Kill(grace time.Duration) error {
+// Kill ends what runs of a job: ranks not started yet are not, the process groups of the
+// others get SIGTERM, with a terminal SIGHUP, too, and what is left after the grace period
+// SIGKILL, whatever it is a descendant of. Gone follows. A further Kill may shorten the grace
+// period. While other jobs are open, a process that has left the cgroup, or where there is
+// none the sessions and descent of the job's ranks, and has cleared its environment, lives
+// on until the last job or the warden ends.
+func (w *Warden) Kill(n job.Number, grace time.Duration) error {
 	grace = max(0, grace)
 	w.wake()
-	return w.command(msgKill, duration(&grace))
+	return w.command(msgKill, ofJob(n, duration(&grace)))
 }
 
 // Beat tells the warden that its agent is alive, and asks whether it is itself:
@@ -303,8 +324,8 @@ func (w *Warden) Beat() error { return w.command(msgBeat, nil) }
 // BeatEvery is how often to call Beat; 0 is never.
 func (w *Warden) BeatEvery() time.Duration { return w.opts.LostAfter / BeatsPerLoss }
 
-// Finish ends what is left of the job at once, and then the warden: after Gone,
-// Next returns io.EOF.
+// Finish ends what is left of all jobs at once, and then the warden: after a Gone of each
+// and one of the tree itself, Next returns io.EOF.
 func (w *Warden) Finish() error {
 	w.wake()
 	return w.command(msgFinish, nil)
@@ -313,10 +334,10 @@ func (w *Warden) Finish() error {
 // wake has a warden that was stopped go on: it could not obey.
 func (w *Warden) wake() { _ = w.proc.Signal(syscall.SIGCONT) } // it has ended already
 
-// Scratch names directories that the warden removes, with all that is in them,
-// when nothing of the job is left, whoever told it to end. They may be missing.
-func (w *Warden) Scratch(dirs []string) error {
-	return w.command(msgScratch, func(b *coder) { b.strings(&dirs) })
+// Scratch names the directories of a job that the warden removes, with all that is in them,
+// when it is closed or the warden ends, whoever told it to. They may be missing.
+func (w *Warden) Scratch(n job.Number, dirs []string) error {
+	return w.command(msgScratch, ofJob(n, func(b *coder) { b.strings(&dirs) }))
 }
 
 func (w *Warden) command(kind msgKind, fields func(*coder)) error {

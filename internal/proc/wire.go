@@ -3,6 +3,8 @@ package proc
 import (
 	"fmt"
 	"time"
+
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // The socket between agent and warden keeps message boundaries. A message is
@@ -21,17 +23,22 @@ const (
 type msgKind uint8
 
 const (
-	msgSpec    msgKind = iota + 1 // agent to warden: Spec, for the msgRanks after it
-	msgRanks                      // agent to warden: []Child
-	msgSignal                     // agent to warden: wireSignal
-	msgKill                       // agent to warden: time.Duration
-	msgFinish                     // agent to warden: nil
-	msgScratch                    // agent to warden: []string
-	msgBeat                       // agent to warden: nil, see heartbeat
-	msgHelper                     // agent to warden: Helper
-	msgHello                      // warden to agent: hello
-	msgEvents                     // warden to agent: []wireEvent
-	msgBye                        // warden to agent: nil; the end of the socket follows
+	// From the agent to the warden, about a job, whose number comes first.
+	msgOpen    msgKind = iota + 1 // nil
+	msgSpec                       // Spec, for the msgRanks after it
+	msgRanks                      // []Child
+	msgSignal                     // wireSignal
+	msgKill                       // time.Duration
+	msgScratch                    // []string
+	msgHelper                     // Helper
+	msgClose                      // nil
+	// From the agent to the warden.
+	msgFinish // nil
+	msgBeat   // nil, see heartbeat
+	// From the warden to the agent.
+	msgHello  // hello
+	msgEvents // []wireEvent
+	msgBye    // nil; the end of the socket follows
 )
 
 // wireSignal is a signal for the ranks of one world, or of everyWorld.
@@ -45,7 +52,7 @@ const everyWorld = -1
 // hello is the warden's first message.
 type hello struct {
 	PID      int
-	Cgroup   string // directory of the job's cgroup; empty if there is none
+	Cgroup   string // directory of the tree's cgroup, below which jobs have theirs; empty if there is none
 	NoCgroup string // why there is none
 }
 
@@ -61,6 +68,7 @@ const (
 	evBeat
 	evHelperStarted
 	evHelperEnded
+	evClosed
 )
 
 // wireEvent is any Event. A started rank's descriptors are, in the order of the
@@ -68,6 +76,7 @@ const (
 // master twice, to write and to read, and PMI; a helper's its socket and its output.
 type wireEvent struct {
 	Kind      eventKind
+	Job       job.Number // 0 for none
 	World     int
 	Rank      int // or the number of a helper
 	PID       int
@@ -134,7 +143,7 @@ func (a *assembler) add(packet []byte) (msgKind, []byte, error) {
 	}
 	kind, more, body := msgKind(packet[0]), packet[1] == 1, packet[packetHeader:]
 	switch {
-	case kind < msgSpec || kind > msgBye:
+	case kind < msgOpen || kind > msgBye:
 		return 0, nil, fmt.Errorf("packet of unknown kind %d", kind)
 	case a.kind != 0 && a.kind != kind:
 		return 0, nil, fmt.Errorf("packet of kind %d inside a message of kind %d", kind, a.kind)
