@@ -25,7 +25,7 @@ func TestStagedPrograms(t *testing.T) {
 		{app, "/", "app"},
 		{"./app", here, "app"},
 		{"./app", "/no/such/dir", "app"}, // as seen from here
-		{"./internal/link", here, "app"},
+		{"./link", here, "app"},
 		{"app", other, "app"}, // along PATH
 		{filepath.Join(other, "app"), here, ""},
 		{"./app", other, ""}, // the ranks find another
