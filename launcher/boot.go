@@ -27,15 +27,15 @@ type boot struct {
 func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *overlay.Inbox, report *reporter) (*boot, error) {
 	b := &boot{
 		common: overlay.Common{
-			StartOptions: o.StartOptions,
+			StartOptions: o.Start,
 			JobID:        jobID, Bootstrap: plan.Bootstrap, Degree: plan.Degree, Relayed: plan.relayed, Allocation: plan.allocation.key(),
-			Grace: o.Grace, Trace: o.TraceFile != "", Entries: o.ReportFile != "", Progress: report.status != nil || o.Timeout > 0,
+			Grace: o.Ending.Grace, Trace: o.Report.TraceFile != "", Entries: o.Report.File != "", Progress: report.status != nil || o.Ending.Timeout > 0,
 		},
 		hosts: plan.entries(),
 	}
 	b.common.Levels = overlay.Levels(plan.toStart(b.hosts), plan.Degree, plan.relayed)
 	b.common.StartOptions = o.patience(plan)
-	if !o.CopyAgent && o.AgentPath == "" {
+	if !o.Boot.CopyAgent && o.Start.AgentPath == "" {
 		b.common.Agent = stage.SelfInstalled()
 	}
 	source, err := stage.Self()
@@ -62,15 +62,15 @@ func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *ov
 // patience is for how long hosts are tried: one that others replace is given up soon,
 // unless the user would wait.
 func (o *Options) patience(plan *Plan) overlay.StartOptions {
-	s := o.StartOptions
-	replaced := o.AllowDeadNodes && plan.redundant()
-	if o.Wait || !replaced {
+	s := o.Start
+	replaced := o.Hosts.AllowDeadNodes && plan.redundant()
+	if o.Hosts.Wait || !replaced {
 		s.MissAfter = 0
 	}
-	if o.Wait || !replaced && o.Spares == 0 {
+	if o.Hosts.Wait || !replaced && o.Hosts.Spares == 0 {
 		s.LateAfter = 0
 	}
-	if o.Wait {
+	if o.Hosts.Wait {
 		s.UnknownAfter = 0
 	}
 	return s
@@ -80,10 +80,10 @@ func (o *Options) patience(plan *Plan) overlay.StartOptions {
 func (b *boot) open(ctx context.Context, o Options, plan *Plan, source stage.Source, report *reporter) (bootstrap.Piper, error) {
 	asking, interrupt := context.WithCancelCause(ctx)
 	opened, err := plan.kind.Open(asking, bootstrap.Job{
-		Hosts: plan.Hosts, Values: o.BootstrapValues, Limits: b.common.Limits(),
-		Getenv: registry.Getenv(o.Environ), Note: report.note,
+		Hosts: plan.Hosts, Values: o.Boot.Values, Limits: b.common.Limits(),
+		Getenv: registry.Getenv(o.Boot.Environ), Note: report.note,
 		Passphrase: func(file string, again bool) ([]byte, error) {
-			word, err := o.passphrases.get(asking, file, again)
+			word, err := o.attempt.passphrases.get(asking, file, again)
 			if errors.Is(err, errInterrupted) {
 				interrupt(err)
 			}

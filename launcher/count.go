@@ -31,7 +31,7 @@ type counted struct {
 
 // failure keeps what the report tells.
 func (c *counted) failure(r *run, f job.Failure, at time.Time) {
-	if r.ReportFile != "" {
+	if r.options.Report.File != "" {
 		c.failures = append(c.failures, heard{Failure: f, at: at})
 	}
 }
@@ -41,12 +41,12 @@ func (c *counted) failure(r *run, f job.Failure, at time.Time) {
 func (r *run) count() {
 	switch {
 	case r.counted.asked:
-	case !r.Stats && r.ReportFile == "" && r.TraceFile == "" && r.ProfileFile == "", r.subtree.Degree() == 0:
+	case !r.options.Report.Stats && r.options.Report.File == "" && r.options.Report.TraceFile == "" && r.options.Report.ProfileFile == "", r.subtree.Degree() == 0:
 		r.over = true
 	default:
 		r.counted.asked = true
 		r.subtree.Broadcast(link.Service, overlay.KindCollect, nil)
-		if r.TraceFile != "" {
+		if r.options.Report.TraceFile != "" {
 			for slot := range r.subtree.Children { // the root
 				r.counted.timing = true
 				r.subtree.Ping(slot)
@@ -127,9 +127,9 @@ func prepareFile(flag, path string, mode os.FileMode) error {
 
 // tell prints and writes the counters, and returns golaunch's exit status.
 func (r *run) tell(status int) int {
-	if r.Stats {
+	if r.options.Report.Stats {
 		if r.counted.of != nil {
-			r.report.say("%s, cache %s\n%s", r.shape(), r.Cache, r.counted.of.Table())
+			r.report.say("%s, cache %s\n%s", r.shape(), r.options.Launch.Cache, r.counted.of.Table())
 		} else {
 			r.report.say("no counters: the root agent has not answered")
 		}
@@ -143,16 +143,16 @@ func (r *run) tell(status int) int {
 			status = job.ExitLauncher
 		}
 	}
-	if r.TraceFile != "" {
+	if r.options.Report.TraceFile != "" {
 		write("--trace", r.writeTrace())
 	}
-	if r.ProfileFile != "" {
+	if r.options.Report.ProfileFile != "" {
 		write("--profile", r.writeProfile(status))
 	}
-	if r.ReportFile != "" {
+	if r.options.Report.File != "" {
 		text, err := r.fullReport(status).Encode()
 		if err == nil {
-			err = r.writeFile("--report", r.ReportFile, 0o644, func(w io.Writer) error {
+			err = r.writeFile("--report", r.options.Report.File, 0o644, func(w io.Writer) error {
 				_, err := w.Write(text)
 				return err
 			})
@@ -171,7 +171,7 @@ func (r *run) fullReport(status int) *report.Report {
 	doc := &report.Report{
 		Job: report.Job{
 			ID: r.jobID, Ranks: r.plan.Size, Nodes: len(ready.Live), Degree: r.plan.Degree,
-			Bootstrap: r.plan.Bootstrap, Cache: string(r.Cache),
+			Bootstrap: r.plan.Bootstrap, Cache: string(r.options.Launch.Cache),
 		},
 		Begin: r.clock.begin, End: time.Now(), Status: status,
 		Failures: []report.Failure{}, Dead: []report.DeadHost{},

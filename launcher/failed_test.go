@@ -36,7 +36,7 @@ func TestALostNodeIsTheCause(t *testing.T) {
 		{[]job.Failure{lost, exit}, time.Minute, false, lost},
 	} {
 		r, _ := launchedRun(t)
-		r.KeepGoing = x.keepGoing
+		r.options.Ending.KeepGoing = x.keepGoing
 		r.killed = true // nothing is left to be ended
 		begin := time.Now()
 		for i, f := range x.heard {
@@ -59,7 +59,7 @@ func TestWhatEndsAJobThatKeepsGoing(t *testing.T) {
 	} {
 		for _, code := range []int{job.ExitLauncher, job.ExitNotFound} {
 			r, _ := launchedRun(t)
-			r.KeepGoing = true
+			r.options.Ending.KeepGoing = true
 			r.failed(job.Failure{Class: class, Rank: 1, Code: code}, time.Now())
 			require.Equal(t, goesOn, !r.killed, class)
 		}

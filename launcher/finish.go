@@ -36,7 +36,7 @@ func (r *run) kill(grace time.Duration) {
 // endIf leaves the loop when there is nothing more to wait for.
 func (r *run) endIf() {
 	if r.worlds == nil { // nothing was launched
-		if r.decided && r.ready && r.TraceFile != "" {
+		if r.decided && r.ready && r.options.Report.TraceFile != "" {
 			r.count() // what took its time, or failed, is of interest all the more
 			return
 		}
@@ -79,7 +79,7 @@ func (r *run) finish() int {
 		status = r.status
 	} else if cause != nil {
 		r.boot.explainLoss(cause)
-		if !r.ofInterrupt() || r.Verbose > 0 {
+		if !r.ofInterrupt() || r.options.Start.Verbose > 0 {
 			r.report.failure(r, *cause)
 		}
 		if !r.decided {
@@ -90,7 +90,7 @@ func (r *run) finish() int {
 		status = job.ExitLauncher
 	}
 	r.tellCut()
-	if r.Timing {
+	if r.options.Report.Timing {
 		r.report.timing(r)
 	}
 	return r.tell(status)
@@ -100,7 +100,7 @@ func (r *run) finish() int {
 func (r *run) tellCut() {
 	if n := r.total.Cut; n > 0 {
 		r.report.note("%s not ended %v after SIGTERM, and %s killed: --grace TIME gives more",
-			count(n, "rank had", "ranks had"), r.Grace, map[bool]string{true: "was", false: "were"}[n == 1])
+			count(n, "rank had", "ranks had"), r.options.Ending.Grace, map[bool]string{true: "was", false: "were"}[n == 1])
 	}
 }
 

@@ -104,7 +104,7 @@ func TestLinesOfVerbosityAreFolded(t *testing.T) {
 	r, _ := launchedRun(t)
 	plan, err := NewPlan(options(t, "n[1-3]", 3), "here")
 	require.NoError(t, err)
-	r.plan, r.inbox, r.Verbose = plan, overlay.NewInbox(func() {}), 2
+	r.plan, r.inbox, r.options.Start.Verbose = plan, overlay.NewInbox(func() {}), 2
 	r.report = &reporter{w: &said}
 	for h := range job.HostIndex(3) {
 		r.handle(noiseHeard{h, "Welcome"})

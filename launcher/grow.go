@@ -27,7 +27,7 @@ type growthReady struct{ err error }
 // relays stand between, nor where all agents are started at once, nor where files
 // would have to be brought there first.
 func (r *run) mayGrow() bool {
-	return !r.plan.relayed && !r.plan.kind.Bulk && len(r.Stage) == 0
+	return !r.plan.relayed && !r.plan.kind.Bulk && len(r.options.Boot.Stage) == 0
 }
 
 // withUnused is the plan with every unused host, as if it had an agent.
@@ -71,7 +71,7 @@ func (r *run) grow(hosts []job.Host, q overlay.SpawnRequest) {
 	common.MissAfter, common.LateAfter = 0, 0 // the spawn is placed on them already: none may be missing
 	g.opening = &boot{common: common, hosts: plan.entries()}
 	r.tasks.Go(func() { // ends when the keys are open, which were let go of at the launch, or with the job
-		_, err := g.opening.open(r.ctx, r.Options, plan, nil, r.report) // the root's piper starts them
+		_, err := g.opening.open(r.ctx, r.options, plan, nil, r.report) // the root's piper starts them
 		r.inbox.Put(growthReady{err})
 	})
 }
@@ -110,7 +110,7 @@ func (r *run) replace(hosts []job.Host) {
 	plan := r.plan
 	r.tasks.Go(func() { // ends when the keys are open, or with the job
 		var err error
-		g.opening, err = newBoot(r.ctx, r.Options, plan, r.jobID, r.inbox, r.report)
+		g.opening, err = newBoot(r.ctx, r.options, plan, r.jobID, r.inbox, r.report)
 		r.inbox.Put(growthReady{err})
 	})
 }

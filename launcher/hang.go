@@ -90,7 +90,7 @@ func (r *run) hangText(id int, missing []int) string {
 	case w.hang.fixed:
 		return text + fmt.Sprintf("%s although %s is loaded, which should end the hang of %s: please report where gdb shows it",
 			hang, overlay.LibMPICHFinalize, library)
-	case r.NoMPICHFix:
+	case r.options.MPI.NoMPICHFix:
 		return text + fmt.Sprintf("that is the hang of %s: golaunch ends it without --mpi none", library)
 	default:
 		return text + fmt.Sprintf("that is the hang of %s: --mpi mpich ends it", library)

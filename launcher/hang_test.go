@@ -44,7 +44,7 @@ func TestRanksThatHangAreNamed(t *testing.T) {
 
 	// Many, and a user who did without.
 	r, said = begin(12)
-	r.NoMPICHFix = true
+	r.options.MPI.NoMPICHFix = true
 	require.NoError(t, r.ranksWait(0, waits(library, overlay.RankRange{First: 0, Count: 2})))
 	r.waitersHeard(waitersHeard{0, 1})
 	require.Contains(t, said.String(), ": ranks 2-3 on a, ranks 4-7 on b, ranks 8-11 on c have kept ")

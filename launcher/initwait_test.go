@@ -37,7 +37,7 @@ func TestWhoKeepsOthersInInitIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var said bytes.Buffer
 			r, _ := launchedRun(t)
-			r.report, r.StallAfter = &reporter{w: &said}, 10*time.Second
+			r.report, r.options.Start.StallAfter = &reporter{w: &said}, 10*time.Second
 			p, err := NewPlan(options(t, "a:4,b:4,c:4", 12), "here")
 			require.NoError(t, err)
 			two, err := NewPlan(options(t, "a:4,b:4,c:4", 2), "here")

@@ -21,23 +21,23 @@ func (r *run) launchMessage(ready overlay.Ready) (*overlay.Launch, error) {
 	}
 	slices.Sort(nodes)
 	r.profiles.know(0, r.plan)
-	o := r.LaunchOptions
-	if r.ProfileFile == "" {
+	o := r.options.Launch
+	if r.options.Report.ProfileFile == "" {
 		o.Profile = ""
 	}
-	label, err := labelPattern(r.Label)
+	label, err := labelPattern(r.options.Output.Label)
 	if err != nil {
 		return nil, err
 	}
 	o.Timed = label.Timed()
-	if o.EnvFrom = r.EnvFrom.In(r.plan.containers); o.EnvFrom != r.EnvFrom {
+	if o.EnvFrom = r.options.Launch.EnvFrom.In(r.plan.containers); o.EnvFrom != r.options.Launch.EnvFrom {
 		r.verbose(1, "ranks have the environment of their containers' images, not golaunch's (--env-from)")
 	}
 	return &overlay.Launch{
 		LaunchOptions: o,
 
 		World:     r.worldMessage(0, r.plan),
-		Env:       o.EnvFrom.Sent(r.Env),
+		Env:       o.EnvFrom.Sent(r.options.Programs.Env),
 		EnvGiven:  r.given(),
 		Terminal:  r.terminal.ask(),
 		Umask:     unix.Umask(),
@@ -45,9 +45,9 @@ func (r *run) launchMessage(ready overlay.Ready) (*overlay.Launch, error) {
 		Nodes:     nodes,
 		StdinRank: r.stdinRank(),
 		Universe:  r.plan.universe(r.mayGrow()),
-		ShareCPUs: r.Oversubscribe,
+		ShareCPUs: r.options.Placement.Oversubscribe,
 		Libraries: r.libraries(),
-		MPICHFix:  r.mpichFix(),
+		MPICHFix:  r.options.mpichFix(),
 		Files:     r.staging.files.List(),
 	}, nil
 }
@@ -69,10 +69,10 @@ func (r *run) worldMessage(id int, p *Plan) overlay.World {
 
 // slots are the CPUs that a rank file names.
 func (r *run) slots() map[job.Rank]string {
-	if r.Place.RankFile == nil {
+	if r.options.Placement.Wish.RankFile == nil {
 		return nil
 	}
-	return r.Place.RankFile.Slots()
+	return r.options.Placement.Wish.RankFile.Slots()
 }
 
 // kvsName is the name of a world's key-value space.
@@ -88,11 +88,11 @@ func (p *Plan) hostOf(r job.Rank) job.HostIndex {
 
 // stdinRank says in the launch message's terms who reads standard input.
 func (r *run) stdinRank() job.Rank {
-	switch r.Stdin {
+	switch r.options.Input.Stdin {
 	case StdinAll:
 		return overlay.StdinAll
 	case StdinNone:
 		return overlay.StdinNone
 	}
-	return job.Rank(r.Stdin)
+	return job.Rank(r.options.Input.Stdin)
 }

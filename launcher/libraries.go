@@ -13,9 +13,9 @@ const maxLibrary = 1 << 20
 // mpichFix says in the launch message's terms whose ranks get LibMPICHFinalize.
 func (o *Options) mpichFix() overlay.Fix {
 	switch {
-	case o.NoMPICHFix:
+	case o.MPI.NoMPICHFix:
 		return overlay.FixNone
-	case o.MPICHFix:
+	case o.MPI.MPICHFix:
 		return overlay.FixAll
 	}
 	return overlay.FixAffected
@@ -25,13 +25,13 @@ func (o *Options) mpichFix() overlay.Fix {
 // Only a node sees which its programs take.
 func (r *run) libraries() []overlay.Library {
 	var names []string
-	if !r.NoMPI {
+	if !r.options.Launch.NoMPI {
 		names = append(names, overlay.LibPMI, overlay.LibMPIInit, overlay.PMIxHelper)
 	}
-	if r.mpichFix() != overlay.FixNone {
+	if r.options.mpichFix() != overlay.FixNone {
 		names = append(names, overlay.LibMPICHFinalize)
 	}
-	if r.ProfileFile != "" {
+	if r.options.Report.ProfileFile != "" {
 		names = append(names, overlay.LibProfileMPICH, overlay.LibProfileOpenMPI)
 	}
 	var list []overlay.Library

@@ -27,7 +27,7 @@ func (r *run) noted(n overlay.Note) {
 		r.verbose(n.Level, "host %s: %s", r.hostName(n.Host), quoted(n.Text))
 		return
 	}
-	if n.Level > r.Verbose {
+	if n.Level > r.options.Start.Verbose {
 		return
 	}
 	host := n.Host

@@ -30,7 +30,7 @@ import (
 	"github.com/golaunch/golaunch/network/placement/binding"
 )
 
-// Names of the rules that Options.DegreeRule may hold.
+// Names of the rules that TreeOptions.DegreeRule may hold.
 const (
 	DegreeAuto  = "auto"
 	DegreeScELA = "scela"
@@ -44,13 +44,30 @@ const (
 	MaxGPUs      = 1 << 10 // per rank
 )
 
-// Options is everything a run needs to know. Start from DefaultOptions: the
+// Options is everything a run needs to know, in groups. Start from DefaultOptions: the
 // zero value has no program and no time limits, and Validate refuses it.
 type Options struct {
-	// Those that travel to agents.
-	overlay.StartOptions
-	overlay.LaunchOptions
+	// Start and Launch travel to agents: what these need before the launch, and what
+	// they need for the ranks.
+	Start  overlay.StartOptions
+	Launch overlay.LaunchOptions
 
+	Programs  ProgramOptions
+	Hosts     HostOptions
+	Boot      BootOptions
+	Placement PlacementOptions
+	Tree      TreeOptions
+	MPI       MPIOptions
+	Ending    EndingOptions
+	Input     InputOptions
+	Output    OutputOptions
+	Report    ReportOptions
+
+	attempt attempt
+}
+
+// ProgramOptions say what the ranks execute, and in which environment.
+type ProgramOptions struct {
 	// Apps are the programs in command-line order. N == 0 means that the
 	// number of ranks was not given, which only a single app may leave open.
 	Apps []job.App
@@ -62,20 +79,19 @@ type Options struct {
 	// Dir is the working directory of apps that name none, and what their
 	// relative ones are relative to.
 	Dir string
+	// Singleton says that the one rank stands for a program that was started
+	// without a launcher (package launcher/singleton).
+	Singleton bool
+}
 
-	// Hosts are the machines to use, in order; none means this machine. Those of an app
+// HostOptions say which machines the job uses, and what becomes of those that it lacks.
+type HostOptions struct {
+	// List has the machines to use, in order; none means this machine. Those of an app
 	// (job.App.Hosts) come on top.
-	Hosts []job.Host
+	List []job.Host
 	// Network, if known, says in which order to use them instead, and which of them
 	// are below the same switches.
 	Network *Network
-	// Bootstrap is the name of one (package registry), or "" to choose: the one of
-	// this machine, or, when another host is named, the one that Environ selects.
-	Bootstrap string
-	// BootstrapValues are the values of the flags that bootstraps have of their own.
-	BootstrapValues bootstrap.Values
-	// Environ is the environment of golaunch itself, which may select a bootstrap.
-	Environ []string
 	// Allocation is the one that the hosts are of, whose slots other golaunch may use: the
 	// job takes free ones, or waits. Nil where others do not count.
 	Allocation *Allocation
@@ -99,42 +115,75 @@ type Options struct {
 	// Prelaunch starts agents on all hosts, also those without ranks, for worlds
 	// that are spawned later.
 	Prelaunch bool
+}
+
+// BootOptions say how agents and files come to the hosts.
+type BootOptions struct {
+	// Bootstrap is the name of one (package registry), or "" to choose: the one of
+	// this machine, or, when another host is named, the one that Environ selects.
+	Bootstrap string
+	// Values are those of the flags that bootstraps have of their own.
+	Values bootstrap.Values
+	// Environ is the environment of golaunch itself, which may select a bootstrap.
+	Environ []string
 	// CopyAgent brings the agent to every host, also where golaunch is
 	// installed in the same place as here.
 	CopyAgent bool
 	// Stage names files of this machine that every node gets for the time of
 	// the job. Programs of Apps that are among them run from there.
 	Stage []string
+}
 
+// PlacementOptions say which ranks run where.
+type PlacementOptions struct {
 	// PPN is the number of ranks per host; 0 leaves it to the slots.
 	PPN int
 	// Oversubscribe allows more ranks than slots, and than what BindTo binds them to.
 	Oversubscribe bool
-	// Place says which host each rank runs on.
-	Place placement.Wish
-	// Rule, if there is one, decides it instead of Place.
+	// Wish says which host each rank runs on.
+	Wish placement.Wish
+	// Rule, if there is one, decides it instead of Wish.
 	Rule placement.Rule
+}
 
+// TreeOptions give the shape of the tree.
+type TreeOptions struct {
 	// Degree is the number of children of a node in the tree; 0 leaves it to
 	// DegreeRule, which is DegreeAuto ("" too) or DegreeScELA.
 	Degree     int
 	DegreeRule string
+}
+
+// MPIOptions say what is done about faults of MPI libraries.
+type MPIOptions struct {
 	// MPICHFix hands every program's ranks the library that ends the hang of some
 	// MPICHs in MPI_Finalize, NoMPICHFix none's. Else programs have it whose MPICH
 	// is one of those.
 	MPICHFix, NoMPICHFix bool
+}
 
+// EndingOptions say what ends the job, and what follows.
+type EndingOptions struct {
 	// Timeout ends the job after that time; 0 never does.
 	Timeout time.Duration
 	// Grace is the time between SIGTERM and SIGKILL; 0 kills at once.
 	Grace time.Duration
 	// KeepGoing lets the other ranks run when one fails.
 	KeepGoing bool
+	// Restarts is how often the job is started again when a rank or a node of it fails.
+	Restarts int
+}
 
+// InputOptions say what ranks read.
+type InputOptions struct {
 	// Stdin tells which ranks read golaunch's standard input.
 	Stdin StdinTarget
 	// PTY gives rank 0 a pseudo-terminal, at which who is at golaunch's own types.
 	PTY bool
+}
+
+// OutputOptions say where the output of ranks goes, and in which form.
+type OutputOptions struct {
 	// Label is put in front of every line of output: nothing, LabelRank, LabelHost,
 	// or a pattern as in stdio.Pattern.
 	Label string
@@ -143,6 +192,8 @@ type Options struct {
 	// OutPattern and ErrPattern name the files that take the output
 	// (stdio.Pattern); "" means golaunch's own.
 	OutPattern, ErrPattern string
+	// LogDir is a directory for the output of each rank and attempt; "" for none.
+	LogDir string
 	// Tee has golaunch's own streams have the output that goes to files, too.
 	Tee bool
 	// Show says of which ranks golaunch's own streams have the output, as Tee has it where
@@ -152,11 +203,31 @@ type Options struct {
 	// LineMax is the longest line, in bytes, that is held in memory to be
 	// printed in one piece.
 	LineMax int
+}
 
-	// Restarts is how often the job is started again when a rank or a node of it fails.
-	Restarts int
-	// LogDir is a directory for the output of each rank and attempt; "" for none.
-	LogDir string
+// ReportOptions say what golaunch itself tells of the job.
+type ReportOptions struct {
+	// DryRun prints the plan and starts nothing.
+	DryRun bool
+	// Quiet keeps golaunch silent but for why the job failed.
+	Quiet bool
+	// Timing prints how long each phase took.
+	Timing bool
+	// Stats prints the agents' counters by level of the tree.
+	Stats bool
+	// File is where to write a report (package report), as JSON; "-" for
+	// standard output, "" for none.
+	File string
+	// TraceFile is where to write when each step took place on each node
+	// (report.Trace), as JSON for a trace viewer; "-" and "" as above.
+	TraceFile string
+	// ProfileFile is where to write who sent whom how much (package profile), as JSON;
+	// "-" and "" as above. LaunchOptions.Profile and ProfileFrom say what is counted.
+	ProfileFile string
+}
+
+// attempt is what differs from the options of the user where a job begins anew.
+type attempt struct {
 	// appendOut adds to the files of OutPattern and ErrPattern.
 	appendOut bool
 	// outMade is how many of the directories above them golaunch has made.
@@ -167,35 +238,12 @@ type Options struct {
 	agents int
 	// passphrases asks for those of private keys.
 	passphrases *passphrases
-
-	// DryRun prints the plan and starts nothing.
-	DryRun bool
-	// Quiet keeps golaunch silent but for why the job failed.
-	Quiet bool
-	// Timing prints how long each phase took.
-	Timing bool
-	// Stats prints the agents' counters by level of the tree.
-	Stats bool
-	// Singleton says that the one rank stands for a program that was started
-	// without a launcher (package launcher/singleton).
-	Singleton bool
-
-	// ReportFile is where to write a report (package report), as JSON; "-" for
-	// standard output, "" for none.
-	ReportFile string
-	// TraceFile is where to write when each step took place on each node
-	// (report.Trace), as JSON for a trace viewer; "-" and "" as above.
-	TraceFile string
-	// ProfileFile is where to write who sent whom how much (package profile), as JSON;
-	// "-" and "" as above. LaunchOptions.Profile and ProfileFrom say what is counted.
-	ProfileFile string
 }
 
-// DefaultOptions returns the options of a command line without flags. Apps and
-// Dir are left to fill in.
+// DefaultOptions returns the options of a command line without flags. Programs are left to fill in.
 func DefaultOptions() Options {
 	return Options{
-		StartOptions: overlay.StartOptions{
+		Start: overlay.StartOptions{
 			ConnectTimeout: 15 * time.Second,
 			MissAfter:      3 * time.Second,
 			LateAfter:      3 * time.Second,
@@ -203,7 +251,7 @@ func DefaultOptions() Options {
 			LostAfter:      10 * time.Second,
 			StallAfter:     10 * time.Second,
 		},
-		LaunchOptions: overlay.LaunchOptions{
+		Launch: overlay.LaunchOptions{
 			Cache:      cache.HCMAB,
 			CacheBytes: cache.OneRound,
 			PMIVersion: "1.1",
@@ -211,14 +259,14 @@ func DefaultOptions() Options {
 
 			Profile: profile.Volume, ProfileFrom: profile.FromStart,
 		},
-		Grace:      2 * time.Second,
-		DegreeRule: DegreeAuto,
-		LineMax:    1 << 20,
+		Tree:   TreeOptions{DegreeRule: DegreeAuto},
+		Ending: EndingOptions{Grace: 2 * time.Second},
+		Output: OutputOptions{LineMax: 1 << 20},
 	}
 }
 
 // teed tells whether golaunch's own streams have the output that goes to files, too.
-func (o *Options) teed() bool { return o.Tee || o.Show != "" }
+func (o *Options) teed() bool { return o.Output.Tee || o.Output.Show != "" }
 
 // Validate checks the options one by one and against each other. The error is
 // one line and names the flag.
@@ -233,100 +281,100 @@ func (o *Options) Validate() error {
 		return err
 	}
 	switch {
-	case o.PPN < 0 || o.PPN > MaxRanks:
-		return fmt.Errorf("--ppn: %d is not 1 to %d", o.PPN, MaxRanks)
-	case o.GPUsPerRank < 0 || o.GPUsPerRank > MaxGPUs:
-		return fmt.Errorf("--gpus-per-rank: %d is not 1 to %d", o.GPUsPerRank, MaxGPUs)
-	case o.Degree < 0:
-		return fmt.Errorf("--degree: %d is below 1", o.Degree)
-	case o.DegreeRule != "" && o.DegreeRule != DegreeAuto && o.DegreeRule != DegreeScELA:
-		return fmt.Errorf("--degree-rule: %q is not a rule; %s and %s are", o.DegreeRule, DegreeAuto, DegreeScELA)
-	case !o.Cache.Known():
-		return fmt.Errorf("--cache: %q is not a policy; %s are", o.Cache, sentence(cache.Policies()))
-	case o.CacheBytes < cache.OneRound:
-		return fmt.Errorf("--cache-bytes: %d is negative", o.CacheBytes)
-	case !slices.Contains([]string{"", "1.1", "1.2"}, o.PMIVersion):
-		return fmt.Errorf("--pmi: %q is not a version; 1.1 and 1.2 are", o.PMIVersion)
-	case o.EnvFrom != "" && !slices.Contains(environ.Froms(), o.EnvFrom):
-		return fmt.Errorf("--env-from: %q is none; %s are", o.EnvFrom, sentence(environ.Froms()))
-	case o.LostAfter <= 0:
-		return fmt.Errorf("--lost-after: %v is no time; give more than 0", o.LostAfter)
-	case o.Timeout < 0:
-		return fmt.Errorf("--timeout: %v is negative", o.Timeout)
-	case o.StallAfter < 0:
-		return fmt.Errorf("--stall-after: %v is negative", o.StallAfter)
-	case o.Grace < 0:
-		return fmt.Errorf("--grace: %v is negative", o.Grace)
-	case o.LineMax < 1 || o.LineMax > MaxLine:
-		return fmt.Errorf("--line-max: %d is not 1 to %d bytes", o.LineMax, MaxLine)
-	case o.Stdin < StdinNone:
+	case o.Placement.PPN < 0 || o.Placement.PPN > MaxRanks:
+		return fmt.Errorf("--ppn: %d is not 1 to %d", o.Placement.PPN, MaxRanks)
+	case o.Launch.GPUsPerRank < 0 || o.Launch.GPUsPerRank > MaxGPUs:
+		return fmt.Errorf("--gpus-per-rank: %d is not 1 to %d", o.Launch.GPUsPerRank, MaxGPUs)
+	case o.Tree.Degree < 0:
+		return fmt.Errorf("--degree: %d is below 1", o.Tree.Degree)
+	case o.Tree.DegreeRule != "" && o.Tree.DegreeRule != DegreeAuto && o.Tree.DegreeRule != DegreeScELA:
+		return fmt.Errorf("--degree-rule: %q is not a rule; %s and %s are", o.Tree.DegreeRule, DegreeAuto, DegreeScELA)
+	case !o.Launch.Cache.Known():
+		return fmt.Errorf("--cache: %q is not a policy; %s are", o.Launch.Cache, sentence(cache.Policies()))
+	case o.Launch.CacheBytes < cache.OneRound:
+		return fmt.Errorf("--cache-bytes: %d is negative", o.Launch.CacheBytes)
+	case !slices.Contains([]string{"", "1.1", "1.2"}, o.Launch.PMIVersion):
+		return fmt.Errorf("--pmi: %q is not a version; 1.1 and 1.2 are", o.Launch.PMIVersion)
+	case o.Launch.EnvFrom != "" && !slices.Contains(environ.Froms(), o.Launch.EnvFrom):
+		return fmt.Errorf("--env-from: %q is none; %s are", o.Launch.EnvFrom, sentence(environ.Froms()))
+	case o.Start.LostAfter <= 0:
+		return fmt.Errorf("--lost-after: %v is no time; give more than 0", o.Start.LostAfter)
+	case o.Ending.Timeout < 0:
+		return fmt.Errorf("--timeout: %v is negative", o.Ending.Timeout)
+	case o.Start.StallAfter < 0:
+		return fmt.Errorf("--stall-after: %v is negative", o.Start.StallAfter)
+	case o.Ending.Grace < 0:
+		return fmt.Errorf("--grace: %v is negative", o.Ending.Grace)
+	case o.Output.LineMax < 1 || o.Output.LineMax > MaxLine:
+		return fmt.Errorf("--line-max: %d is not 1 to %d bytes", o.Output.LineMax, MaxLine)
+	case o.Input.Stdin < StdinNone:
 		return errors.New("--stdin: not a rank, all or none")
-	case o.Verbose < 0:
-		return fmt.Errorf("--verbose: %d is negative", o.Verbose)
-	case o.TraceFile != "" && o.TraceFile == o.ReportFile:
+	case o.Start.Verbose < 0:
+		return fmt.Errorf("--verbose: %d is negative", o.Start.Verbose)
+	case o.Report.TraceFile != "" && o.Report.TraceFile == o.Report.File:
 		return errors.New("--trace and --report name the same file; name two")
-	case o.ProfileFile != "" && (o.ProfileFile == o.ReportFile || o.ProfileFile == o.TraceFile):
+	case o.Report.ProfileFile != "" && (o.Report.ProfileFile == o.Report.File || o.Report.ProfileFile == o.Report.TraceFile):
 		return errors.New("--profile names the file of --report or --trace, too; name another")
-	case o.Profile != "" && !slices.Contains(profile.Quantities(), o.Profile):
-		return fmt.Errorf("--profile-what: %q is none; %s are", o.Profile, sentence(profile.Quantities()))
-	case o.ProfileFrom != "" && !slices.Contains(profile.Triggers(), o.ProfileFrom):
-		return fmt.Errorf("--profile-from: %q is none; %s are", o.ProfileFrom, sentence(profile.Triggers()))
-	case o.MPICHFix && o.NoMPICHFix:
+	case o.Launch.Profile != "" && !slices.Contains(profile.Quantities(), o.Launch.Profile):
+		return fmt.Errorf("--profile-what: %q is none; %s are", o.Launch.Profile, sentence(profile.Quantities()))
+	case o.Launch.ProfileFrom != "" && !slices.Contains(profile.Triggers(), o.Launch.ProfileFrom):
+		return fmt.Errorf("--profile-from: %q is none; %s are", o.Launch.ProfileFrom, sentence(profile.Triggers()))
+	case o.MPI.MPICHFix && o.MPI.NoMPICHFix:
 		return errors.New("--mpich-fix and --no-mpich-fix exclude each other")
-	case o.Quiet && o.Verbose > 0:
+	case o.Report.Quiet && o.Start.Verbose > 0:
 		return errors.New("--quiet and --verbose exclude each other")
 	}
-	if _, err := binding.Parse(o.BindTo); err != nil {
+	if _, err := binding.Parse(o.Start.BindTo); err != nil {
 		return fmt.Errorf("--bind-to: %w", err)
 	}
-	if o.Fold && (o.Label != "" || o.OutPattern != "" && !o.teed()) {
+	if o.Output.Fold && (o.Output.Label != "" || o.Output.OutPattern != "" && !o.teed()) {
 		return errors.New("--fold says whose each output is, and shows it at the end; leave out --label, and --out unless it is beside --tee or --show")
 	}
-	if _, err := stdio.ParsePatterns(o.OutPattern, o.ErrPattern); err != nil {
+	if _, err := stdio.ParsePatterns(o.Output.OutPattern, o.Output.ErrPattern); err != nil {
 		return err
 	}
 	if err := cmp.Or(o.checkRestarts(), o.checkPTY(), o.checkShow(), o.checkAgents()); err != nil {
 		return err
 	}
-	return o.Place.Check(o.Network != nil)
+	return o.Placement.Wish.Check(o.Hosts.Network != nil)
 }
 
 // checkAgents checks how agents are had and reached.
 func (o *Options) checkAgents() error {
 	switch {
-	case o.AgentPath != "" && !path.IsAbs(o.AgentPath):
-		return fmt.Errorf("--agent-path: %q is no absolute path; say where the hosts have golaunch", o.AgentPath)
-	case o.AgentPath != "" && (o.CopyAgent || o.KeepAgent):
+	case o.Start.AgentPath != "" && !path.IsAbs(o.Start.AgentPath):
+		return fmt.Errorf("--agent-path: %q is no absolute path; say where the hosts have golaunch", o.Start.AgentPath)
+	case o.Start.AgentPath != "" && (o.Boot.CopyAgent || o.Start.KeepAgent):
 		return errors.New("--agent-path names an agent that the hosts have; leave out --copy-agent and --keep-agent")
-	case o.Iface == "":
+	case o.Launch.Iface == "":
 		return nil
 	}
-	if _, err := iface.Parse(o.Iface); err != nil {
+	if _, err := iface.Parse(o.Launch.Iface); err != nil {
 		return fmt.Errorf("--iface: %w", err)
 	}
 	return nil
 }
 
 func (o *Options) validateApps() error {
-	if len(o.Apps) == 0 {
+	if len(o.Programs.Apps) == 0 {
 		return errors.New("no program given")
 	}
 	total := 0
-	for i, a := range o.Apps {
+	for i, a := range o.Programs.Apps {
 		switch {
 		case len(a.Argv) == 0 || a.Argv[0] == "":
 			return fmt.Errorf("app %d: no program given", i)
 		case a.N < 0:
 			return fmt.Errorf("app %d (%s): -n: %d is below 1", i, a.Argv[0], a.N)
-		case a.N == 0 && len(o.Apps) > 1:
+		case a.N == 0 && len(o.Programs.Apps) > 1:
 			return fmt.Errorf("app %d (%s): -n is missing; of several apps each needs its own", i, a.Argv[0])
 		case a.N > MaxRanks-total:
 			return fmt.Errorf("-n: more than %d ranks in all", MaxRanks)
 		}
 		total += a.N
 	}
-	if int(o.Stdin) >= total && total > 0 {
-		return fmt.Errorf("--stdin: there is no rank %d among %d", o.Stdin, total)
+	if int(o.Input.Stdin) >= total && total > 0 {
+		return fmt.Errorf("--stdin: there is no rank %d among %d", o.Input.Stdin, total)
 	}
 	return nil
 }
@@ -336,12 +384,12 @@ func (o *Options) validateHosts() error {
 		return err
 	}
 	switch {
-	case o.Nodes < 0 || o.Nodes > MaxForkNodes:
-		return fmt.Errorf("--nodes: %d is not 1 to %d", o.Nodes, MaxForkNodes)
-	case o.Nodes > 0 && len(o.Hosts) > 0:
+	case o.Hosts.Nodes < 0 || o.Hosts.Nodes > MaxForkNodes:
+		return fmt.Errorf("--nodes: %d is not 1 to %d", o.Hosts.Nodes, MaxForkNodes)
+	case o.Hosts.Nodes > 0 && len(o.Hosts.List) > 0:
 		return errors.New("--nodes makes nodes of this machine and excludes named hosts; leave one out")
-	case o.ConnectTimeout <= 0:
-		return fmt.Errorf("--connect-timeout: %v is no time; give more than 0", o.ConnectTimeout)
+	case o.Start.ConnectTimeout <= 0:
+		return fmt.Errorf("--connect-timeout: %v is no time; give more than 0", o.Start.ConnectTimeout)
 	}
 	hosts, err := o.allHosts()
 	if err != nil {

@@ -11,16 +11,16 @@ import (
 // validateBootstrap checks the bootstrap and the flags that bootstraps have of
 // their own.
 func (o *Options) validateBootstrap() error {
-	chosen, known := registry.Find(o.Bootstrap)
-	if o.Bootstrap != "" && !known {
-		return fmt.Errorf("--bootstrap: %q is not known; %s are", o.Bootstrap, sentence(registry.Names()))
+	chosen, known := registry.Find(o.Boot.Bootstrap)
+	if o.Boot.Bootstrap != "" && !known {
+		return fmt.Errorf("--bootstrap: %q is not known; %s are", o.Boot.Bootstrap, sentence(registry.Names()))
 	}
-	if known && !chosen.Here && len(o.Hosts) == 0 {
+	if known && !chosen.Here && len(o.Hosts.List) == 0 {
 		return fmt.Errorf("--bootstrap %s: no hosts are named; give --hosts or --hostfile", chosen.Name)
 	}
 	for _, k := range registry.All() {
 		for _, option := range k.Options {
-			if err := validateOption(k, option, o.BootstrapValues[option.Name], registry.Chosen(k, o.Bootstrap, o.Environ)); err != nil {
+			if err := validateOption(k, option, o.Boot.Values[option.Name], registry.Chosen(k, o.Boot.Bootstrap, o.Boot.Environ)); err != nil {
 				return err
 			}
 		}
@@ -28,7 +28,7 @@ func (o *Options) validateBootstrap() error {
 	if chosen.Check == nil {
 		return nil
 	}
-	return chosen.Check(o.BootstrapValues)
+	return chosen.Check(o.Boot.Values)
 }
 
 // validateOption checks the value of one flag of k.

@@ -28,12 +28,12 @@ type Plan struct {
 	// directories.
 	Apps []job.App
 	// Hosts are the hosts that get ranks, and after them the spares, or all
-	// (Options.Prelaunch), in order; a
+	// (HostOptions.Prelaunch), in order; a
 	// job.HostIndex is a position in it. Dead hosts keep theirs.
 	Hosts []job.Host
 	// Unused are the hosts after those: they have no agent.
 	Unused []job.Host
-	// reserve are hosts beyond Options.RankHosts, which take the place of dead ones only.
+	// reserve are hosts beyond HostOptions.RankHosts, which take the place of dead ones only.
 	reserve []job.Host
 	// Spares is how many of Hosts may be dead without anything missing: the last
 	// ones.
@@ -55,14 +55,14 @@ type Plan struct {
 	network    planNetwork
 	dead       []bool // by HostIndex
 	rules      rules
-	bindTo     string            // Options.BindTo
-	given      []string          // Options.EnvGiven
+	bindTo     string            // StartOptions.BindTo
+	given      []string          // ProgramOptions.EnvGiven
 	placed     *placement.Placed // what of Blocks is told
 	relayed    bool              // hosts start no others
 
 	allocation *Allocation   // nil where no other golaunch counts
 	parts      overlay.Share // what each of its slots is to have: CPUs, GPUs
-	rankHosts  int           // Options.RankHosts
+	rankHosts  int           // HostOptions.RankHosts
 }
 
 // NewPlan decides hosts, ranks and tree for o; localHost is this machine's
@@ -75,38 +75,38 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{allocation: o.Allocation, parts: o.parts(), rankHosts: o.RankHosts, Bootstrap: kind.Name, kind: kind, outside: outside, Apps: appsIn(o), bindTo: o.BindTo, given: o.EnvGiven}
-	if o.AgentPath != "" && (kind.Here || kind.Bulk) {
+	p := &Plan{allocation: o.Hosts.Allocation, parts: o.parts(), rankHosts: o.Hosts.RankHosts, Bootstrap: kind.Name, kind: kind, outside: outside, Apps: appsIn(o), bindTo: o.Start.BindTo, given: o.Programs.EnvGiven}
+	if o.Start.AgentPath != "" && (kind.Here || kind.Bulk) {
 		return nil, fmt.Errorf("--agent-path: --bootstrap %s starts golaunch by its own path; leave it out", kind.Name)
 	}
-	p.containers = kind.Container != nil && kind.Container(o.BootstrapValues)
+	p.containers = kind.Container != nil && kind.Container(o.Boot.Values)
 	if p.rules, err = newRules(o, hosts); err != nil {
 		return nil, err
 	}
 	if hosts, err = p.arrange(o, hosts); err != nil {
 		return nil, err
 	}
-	if few := o.RankHosts + o.Spares; o.RankHosts > 0 && few < len(hosts) {
+	if few := o.Hosts.RankHosts + o.Hosts.Spares; o.Hosts.RankHosts > 0 && few < len(hosts) {
 		hosts, p.reserve = hosts[:few], hosts[few:]
 	}
 	if hosts, err = p.placeAll(o, hosts); err != nil {
 		return nil, err
 	}
 	hosts, used, most := p.usedFirst(hosts)
-	p.Spares = o.Spares
-	used += o.Spares
-	if o.Prelaunch {
+	p.Spares = o.Hosts.Spares
+	used += o.Hosts.Spares
+	if o.Hosts.Prelaunch {
 		used = len(hosts)
 	}
-	if more := min(o.agents-len(hosts), len(p.reserve)); more > 0 {
+	if more := min(o.attempt.agents-len(hosts), len(p.reserve)); more > 0 {
 		hosts, p.reserve = slices.Concat(hosts, p.reserve[:more]), p.reserve[more:]
 	}
-	used = max(used, min(o.agents, len(hosts)))
+	used = max(used, min(o.attempt.agents, len(hosts)))
 	p.Hosts, p.Unused = slices.Clone(hosts[:used]), hosts[used:]
 	p.dead = make([]bool, used)
-	p.Degree = o.Degree
+	p.Degree = o.Tree.Degree
 	if p.Degree == 0 {
-		p.Degree = degreeFor(o.DegreeRule, used, most, launcherOnly(kind, o))
+		p.Degree = degreeFor(o.Tree.DegreeRule, used, most, launcherOnly(kind, o))
 	}
 	if err := p.checkHosts(o); err != nil {
 		return nil, err
@@ -120,13 +120,13 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 
 // appsIn are the apps with absolute directories.
 func appsIn(o *Options) []job.App {
-	apps := slices.Clone(o.Apps)
+	apps := slices.Clone(o.Programs.Apps)
 	for i := range apps {
 		switch a := &apps[i]; {
 		case a.Dir == "":
-			a.Dir = o.Dir
+			a.Dir = o.Programs.Dir
 		case !path.IsAbs(a.Dir):
-			a.Dir = path.Join(o.Dir, a.Dir)
+			a.Dir = path.Join(o.Programs.Dir, a.Dir)
 		}
 	}
 	return apps
@@ -135,20 +135,20 @@ func appsIn(o *Options) []job.App {
 // placeAll places the ranks on hosts, but for the spares, and counts them. It returns
 // the hosts that are preferred first.
 func (p *Plan) placeAll(o *Options, hosts []job.Host) ([]job.Host, error) {
-	if o.Spares >= len(hosts) {
-		return nil, fmt.Errorf("--spares: %s of %s leave no host for ranks; name more hosts", plural(o.Spares, "spare"), plural(len(hosts), "host"))
+	if o.Hosts.Spares >= len(hosts) {
+		return nil, fmt.Errorf("--spares: %s of %s leave no host for ranks; name more hosts", plural(o.Hosts.Spares, "spare"), plural(len(hosts), "host"))
 	}
 	hosts, notes := p.preferred(hosts)
-	within := first(len(hosts) - o.Spares)
+	within := first(len(hosts) - o.Hosts.Spares)
 	var err error
 	if p.placed, err = p.rules.placeApps(p.Apps, p.rules.open, hosts, within, p.rules.place); err != nil {
-		if o.Spares > 0 {
-			err = fmt.Errorf("--spares %d keeps %s free: %w; or lower --spares", o.Spares, hostlist.Fold(bare(hosts[len(within):])), err)
+		if o.Hosts.Spares > 0 {
+			err = fmt.Errorf("--spares %d keeps %s free: %w; or lower --spares", o.Hosts.Spares, hostlist.Fold(bare(hosts[len(within):])), err)
 		}
 		return nil, err
 	}
 	p.Blocks, p.placed.Notes = p.placed.Blocks, slices.Concat(notes, p.placed.Notes)
-	if o.Spares > 0 {
+	if o.Hosts.Spares > 0 {
 		p.Crowded = p.crowded(hosts, len(within))
 	}
 	return hosts, p.count()
@@ -162,25 +162,25 @@ func chooseHosts(o *Options, localHost string) (kind bootstrap.Kind, hosts []job
 		return kind, nil, "", err
 	}
 	if len(hosts) == 0 {
-		if o.Nodes == 0 || o.Nodes == 1 && o.Spares == 0 {
+		if o.Hosts.Nodes == 0 || o.Hosts.Nodes == 1 && o.Hosts.Spares == 0 {
 			return local, []job.Host{{Name: localHost, Pos: "this machine"}}, "", nil
 		}
-		for i := range o.Nodes + o.Spares {
+		for i := range o.Hosts.Nodes + o.Hosts.Spares {
 			hosts = append(hosts, job.Host{Name: fmt.Sprintf("%s.%d", localHost, i), Pos: "--nodes"})
 		}
 		return local, hosts, "", nil
 	}
 	other := slices.IndexFunc(hosts, func(h job.Host) bool { return !isLocal(h, localHost) })
-	kind, given := registry.Find(o.Bootstrap) // Validate: "" or known
+	kind, given := registry.Find(o.Boot.Bootstrap) // Validate: "" or known
 	switch {
 	case kind.Here && other >= 0:
 		h := hosts[other]
 		return kind, nil, "", fmt.Errorf("--bootstrap %s: %s: host %s is not this machine; use %s, or --nodes without hosts",
-			kind.Name, h.Pos, h.Name, registry.Remote(o.Environ).Name)
+			kind.Name, h.Pos, h.Name, registry.Remote(o.Boot.Environ).Name)
 	case given:
 		return kind, hosts, "", nil
 	case other >= 0:
-		kind, why = registry.For(o.Environ, hosts)
+		kind, why = registry.For(o.Boot.Environ, hosts)
 		return kind, hosts, why, nil
 	}
 	return local, hosts, "", nil

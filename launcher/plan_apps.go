@@ -19,14 +19,14 @@ func apart(apps []job.App) bool {
 // allHosts are the job's hosts and those that apps have of their own. The error is that
 // of hostlist.Union.
 func (o *Options) allHosts() ([]job.Host, error) {
-	if !apart(o.Apps) {
-		return o.Hosts, nil
+	if !apart(o.Programs.Apps) {
+		return o.Hosts.List, nil
 	}
 	var lists [][]job.Host
-	if slices.ContainsFunc(o.Apps, func(a job.App) bool { return len(a.Hosts) == 0 }) {
-		lists = append(lists, o.Hosts)
+	if slices.ContainsFunc(o.Programs.Apps, func(a job.App) bool { return len(a.Hosts) == 0 }) {
+		lists = append(lists, o.Hosts.List)
 	}
-	for _, a := range o.Apps {
+	for _, a := range o.Programs.Apps {
 		lists = append(lists, a.Hosts)
 	}
 	return hostlist.Union(lists...)
@@ -34,24 +34,24 @@ func (o *Options) allHosts() ([]job.Host, error) {
 
 // checkApart says what excludes hosts of an app's own.
 func (o *Options) checkApart() error {
-	i := slices.IndexFunc(o.Apps, func(a job.App) bool { return len(a.Hosts) > 0 })
+	i := slices.IndexFunc(o.Programs.Apps, func(a job.App) bool { return len(a.Hosts) > 0 })
 	if i < 0 {
 		return nil
 	}
-	own := appName(o.Apps, i) + " has hosts of its own"
-	switch rule := strings.TrimSuffix(o.Place.Rule, ":"); {
-	case o.Nodes > 0:
+	own := appName(o.Programs.Apps, i) + " has hosts of its own"
+	switch rule := strings.TrimSuffix(o.Placement.Wish.Rule, ":"); {
+	case o.Hosts.Nodes > 0:
 		return fmt.Errorf("--nodes counts hosts of the whole job, and %s; name for each app just those that it is to use", own)
-	case o.Spares > 0:
+	case o.Hosts.Spares > 0:
 		return fmt.Errorf("--spares: %s, which no spare may replace; leave one out", own)
-	case o.Rule != nil || !o.Place.WithinApps():
+	case o.Placement.Rule != nil || !o.Placement.Wish.WithinApps():
 		return fmt.Errorf("--map-by %s places the ranks of all apps together, and %s; use --map-by %s, %s or %s", rule, own, placement.Slot, placement.Node, placement.Switch)
-	case o.Place.AvoidConflicts:
+	case o.Placement.Wish.AvoidConflicts:
 		return fmt.Errorf("--avoid-path-conflict chooses among the hosts of the whole job, and %s; leave one out", own)
 	}
-	for j, a := range o.Apps {
-		if len(a.Hosts) == 0 && len(o.Hosts) == 0 {
-			return fmt.Errorf("%s has no hosts, and %s; name its own before its program, too", appName(o.Apps, j), own)
+	for j, a := range o.Programs.Apps {
+		if len(a.Hosts) == 0 && len(o.Hosts.List) == 0 {
+			return fmt.Errorf("%s has no hosts, and %s; name its own before its program, too", appName(o.Programs.Apps, j), own)
 		}
 	}
 	return nil

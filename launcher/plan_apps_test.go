@@ -17,7 +17,7 @@ import (
 func apartOptions(t *testing.T, first, second string) *Options {
 	o := options(t, first, 2, 4, 2)
 	var err error
-	o.Apps[1].Hosts, err = hostlist.Parse(second, "-H")
+	o.Programs.Apps[1].Hosts, err = hostlist.Parse(second, "-H")
 	require.NoError(t, err)
 	return o
 }
@@ -41,8 +41,8 @@ func TestAppsOnTheirHosts(t *testing.T) {
 		{"apart", "a", "b,c", nil, []string{"a", "a", "b", "b", "c", "c", "a", "a"}},
 		{"slots of each list", "a:1,b:3", "b:1,c:3", nil, []string{"a", "b", "b", "c", "c", "c", "b", "b"}},
 		{"one list has slots", "a:2,b:2", "b", nil, []string{"a", "a", "b", "b", "b", "b", "b", "b"}},
-		{"dealt", "a,b", "b,c", func(o *Options) { o.Place.Rule = "node" }, []string{"a", "b", "b", "c", "b", "c", "a", "b"}},
-		{"numbered in turn", "a,b", "b,c", func(o *Options) { o.Place.Order = "node" }, []string{"a", "b", "b", "c", "b", "c", "a", "b"}},
+		{"dealt", "a,b", "b,c", func(o *Options) { o.Placement.Wish.Rule = "node" }, []string{"a", "b", "b", "c", "b", "c", "a", "b"}},
+		{"numbered in turn", "a,b", "b,c", func(o *Options) { o.Placement.Wish.Order = "node" }, []string{"a", "b", "b", "c", "b", "c", "a", "b"}},
 	} {
 		o := apartOptions(t, c.first, c.second)
 		if c.edit != nil {
@@ -75,7 +75,7 @@ func TestAppsWithoutDeadHosts(t *testing.T) {
 // not its.
 func TestRestartOfAppsApart(t *testing.T) {
 	o := apartOptions(t, "a,d", "b,c")
-	o.Restarts = 3
+	o.Ending.Restarts = 3
 	for _, c := range []struct {
 		lost  string
 		again bool
@@ -89,10 +89,10 @@ func TestRestartOfAppsApart(t *testing.T) {
 		require.NoError(t, err)
 		var said strings.Builder
 		s := newRestarts(*o)
-		apps := slices.Clone(o.Apps)
+		apps := slices.Clone(o.Programs.Apps)
 		require.Equal(t, c.again, s.again(t.Context(), &failed{apps: apps, lost: lost, names: []string{"hosts"}, rank: job.RankID{Rank: -1}}, newReporter(&said, false)))
 		require.Equal(t, c.said, said.String())
-		require.Equal(t, c.want, hostlist.Fold(s.o.Apps[1].Hosts))
+		require.Equal(t, c.want, hostlist.Fold(s.o.Programs.Apps[1].Hosts))
 	}
 }
 
@@ -110,14 +110,14 @@ func TestRestartKeepsRanksWhereTheyAre(t *testing.T) {
 		{"n[1-3]", 6, 0, "n2", "n[1,3]"},
 	} {
 		o := options(t, c.hosts, c.n)
-		o.Spares, o.Restarts = c.spares, 1
+		o.Hosts.Spares, o.Ending.Restarts = c.spares, 1
 		p, err := NewPlan(o, "here")
 		require.NoError(t, err)
 		lost, err := hostlist.Parse(c.lost, "-H")
 		require.NoError(t, err)
 		var said strings.Builder
 		s := newRestarts(*o)
-		require.True(t, s.again(t.Context(), &failed{plan: p, apps: o.Apps, lost: lost, rank: job.RankID{Rank: -1}}, newReporter(&said, false)))
-		require.Equal(t, c.want, hostlist.Fold(s.o.Hosts), "%+v", c)
+		require.True(t, s.again(t.Context(), &failed{plan: p, apps: o.Programs.Apps, lost: lost, rank: job.RankID{Rank: -1}}, newReporter(&said, false)))
+		require.Equal(t, c.want, hostlist.Fold(s.o.Hosts.List), "%+v", c)
 	}
 }

@@ -24,8 +24,8 @@ func graphOf(t *testing.T, word string) *placement.Graph {
 // deals ranks out does so again.
 func TestMapOfLiveHosts(t *testing.T) {
 	o := options(t, "h[0-8]:4", 32)
-	o.Network, o.Spares = networkOf(t, "torus:3x3", ""), 1
-	o.Place = placement.Wish{Rule: placement.Comm, Graph: graphOf(t, "cart:4x8")}
+	o.Hosts.Network, o.Hosts.Spares = networkOf(t, "torus:3x3", ""), 1
+	o.Placement.Wish = placement.Wish{Rule: placement.Comm, Graph: graphOf(t, "cart:4x8")}
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Empty(t, p.placed.Notes)
@@ -40,8 +40,8 @@ func TestMapOfLiveHosts(t *testing.T) {
 		require.LessOrEqual(t, f.Map, f.Default)
 	}
 
-	o.Place = placement.Wish{Rule: placement.Node}
-	o.Network, o.Spares = nil, 0
+	o.Placement.Wish = placement.Wish{Rule: placement.Node}
+	o.Hosts.Network, o.Hosts.Spares = nil, 0
 	p, err = NewPlan(o, "here")
 	require.NoError(t, err)
 	q, err = p.Without([]job.HostIndex{2})
@@ -59,8 +59,8 @@ func blockLengths(p *Plan) (lengths []int) {
 // A graph that does not fit the ranks that are left is told of then.
 func TestMapOfFewerRanks(t *testing.T) {
 	o := options(t, "h[0-3]", 0)
-	o.Network = networkOf(t, "torus:2x2", "")
-	o.Place = placement.Wish{Rule: placement.Comm, Graph: graphOf(t, "cart:4")}
+	o.Hosts.Network = networkOf(t, "torus:2x2", "")
+	o.Placement.Wish = placement.Wish{Rule: placement.Comm, Graph: graphOf(t, "cart:4")}
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Empty(t, p.placed.Notes)
@@ -73,10 +73,10 @@ func TestMapOfFewerRanks(t *testing.T) {
 // are others; +n counts the hosts as the user lists them.
 func TestPlanByRankFile(t *testing.T) {
 	o := options(t, "h3,h1,h0,h2", 4)
-	o.Network, o.Spares = networkOf(t, "fattree:2,2/1,2/1,1", ""), 1
+	o.Hosts.Network, o.Hosts.Spares = networkOf(t, "fattree:2,2/1,2/1,1", ""), 1
 	file, err := rankfile.Parse(strings.NewReader("rank 0=+n0\nrank 1=h2\nrank 2=+n0\nrank 3=+n1\n"), "ranks")
 	require.NoError(t, err)
-	o.Place = placement.Wish{Rule: placement.File, RankFile: file}
+	o.Placement.Wish = placement.Wish{Rule: placement.File, RankFile: file}
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Equal(t, "h[1-3,0]", hostlist.Fold(bare(p.Hosts)))
@@ -87,7 +87,7 @@ func TestPlanByRankFile(t *testing.T) {
 
 	file, err = rankfile.Parse(strings.NewReader("0-3 far\n"), "ranks")
 	require.NoError(t, err)
-	o.Place.RankFile = file
+	o.Placement.Wish.RankFile = file
 	_, err = NewPlan(o, "here")
 	require.EqualError(t, err, "--map-by: ranks:1: host far is not one of the job's; name it in -H or -f")
 }
@@ -95,18 +95,18 @@ func TestPlanByRankFile(t *testing.T) {
 // Of more hosts than it takes, those are used that share no link.
 func TestPlanAvoidsConflicts(t *testing.T) {
 	o := options(t, "h0,h1,h2,h3,h4,h5,h6,h7", 4)
-	o.PPN = 1
-	o.Network = networkOf(t, "xgft:4,2/1,2", "")
-	o.Place.AvoidConflicts = true
+	o.Placement.PPN = 1
+	o.Hosts.Network = networkOf(t, "xgft:4,2/1,2", "")
+	o.Placement.Wish.AvoidConflicts = true
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Equal(t, "h[0-1,4-5]", hostlist.Fold(bare(p.Hosts)))
 	require.Equal(t, "h[2-3,6-7]", hostlist.Fold(bare(p.Unused)))
-	o.PPN, o.Place.Rule = 0, placement.Node
+	o.Placement.PPN, o.Placement.Wish.Rule = 0, placement.Node
 	p, err = NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Equal(t, "h[0-1,4-5]", hostlist.Fold(bare(p.Hosts)))
-	o.Apps[0].N = 5
+	o.Programs.Apps[0].N = 5
 	p, err = NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Equal(t, []string{"--avoid-path-conflict: too few hosts have a link to themselves; these of 5 hosts share one above their switch: h[0,2]"}, p.placed.Notes)
@@ -115,12 +115,12 @@ func TestPlanAvoidsConflicts(t *testing.T) {
 // Lines of hosts are folded by what repeats, and no more than fit a screen.
 func TestPlanIsReadable(t *testing.T) {
 	o := options(t, "n[001-256]:16", 4096)
-	o.Place = placement.Wish{Rule: placement.Node}
+	o.Placement.Wish = placement.Wish{Rule: placement.Node}
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Contains(t, p.String(), "\nn[001-256]:16  16              0-3840/256, +1 on each next host\n")
 
-	o.Place = placement.Wish{Rule: placement.Comm, Graph: graphOf(t, "cart:16x16x16:periodic")}
+	o.Placement.Wish = placement.Wish{Rule: placement.Comm, Graph: graphOf(t, "cart:16x16x16:periodic")}
 	p, err = NewPlan(o, "here")
 	require.NoError(t, err)
 	text := p.String()

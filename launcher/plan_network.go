@@ -68,31 +68,31 @@ func (n *hostNetwork) among(hosts []job.Host, some []job.HostIndex) *placement.N
 // arrange puts hosts into the order of the network, if one is known, and keeps what that
 // says of them.
 func (p *Plan) arrange(o *Options, hosts []job.Host) ([]job.Host, error) {
-	if o.Network == nil {
+	if o.Hosts.Network == nil {
 		return hosts, nil
 	}
 	n := &p.network
-	a, err := o.Network.Arrange(hosts)
+	a, err := o.Hosts.Network.Arrange(hosts)
 	switch {
-	case err != nil && o.Network.Optional:
-		n.notes = []string{fmt.Sprintf("network %s is not used: %v", o.Network.From, err)}
+	case err != nil && o.Hosts.Network.Optional:
+		n.notes = []string{fmt.Sprintf("network %s is not used: %v", o.Hosts.Network.From, err)}
 		return hosts, nil
 	case err != nil:
-		return nil, fmt.Errorf("--topology: %s: %w", o.Network.From, err)
-	case a.Rule == "" && a.Unrouted == "" && o.Network.Given:
-		return nil, fmt.Errorf("--topology: %s: %s", o.Network.From, a.Lacking)
+		return nil, fmt.Errorf("--topology: %s: %w", o.Hosts.Network.From, err)
+	case a.Rule == "" && a.Unrouted == "" && o.Hosts.Network.Given:
+		return nil, fmt.Errorf("--topology: %s: %s", o.Hosts.Network.From, a.Lacking)
 	}
 	if a.Unrouted != "" {
-		n.notes = append(n.notes, fmt.Sprintf("network %s: %s; the hosts keep their order", o.Network.From, a.Unrouted))
+		n.notes = append(n.notes, fmt.Sprintf("network %s: %s; the hosts keep their order", o.Hosts.Network.From, a.Unrouted))
 	}
 	for _, note := range []string{a.Lacking, a.Unclustered} {
 		if note != "" {
-			n.notes = append(n.notes, fmt.Sprintf("network %s: %s", o.Network.From, note))
+			n.notes = append(n.notes, fmt.Sprintf("network %s: %s", o.Hosts.Network.From, note))
 		}
 	}
-	p.rules.network = newHostNetwork(o.Network, a)
+	p.rules.network = newHostNetwork(o.Hosts.Network, a)
 	if a.Rule != "" {
-		n.order = fmt.Sprintf("%s, by network %s", a.Rule, o.Network.From)
+		n.order = fmt.Sprintf("%s, by network %s", a.Rule, o.Hosts.Network.From)
 	}
 	if n.depth = a.Depth; n.depth > 0 {
 		n.order += fmt.Sprintf(", %s of switches between the hosts", plural(n.depth, "level"))

@@ -32,7 +32,7 @@ func networkOf(t *testing.T, word, names string) *Network {
 // dead or come later.
 func TestPlanByNetwork(t *testing.T) {
 	o := options(t, "h3:2,h1,far,h0,h2", 4)
-	o.Network = networkOf(t, "fattree:2,2/1,2/1,1", "")
+	o.Hosts.Network = networkOf(t, "fattree:2,2/1,2/1,1", "")
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Equal(t, "h[0-3]", hostlist.Fold(bare(p.Hosts)))
@@ -59,8 +59,8 @@ func TestTreeByNetwork(t *testing.T) {
 		return cuts
 	}
 	o := options(t, "h[0-8]", 9)
-	o.Degree = 2
-	o.Network = networkOf(t, "fattree:3,3/1,3/1,1", "")
+	o.Tree.Degree = 2
+	o.Hosts.Network = networkOf(t, "fattree:3,3/1,3/1,1", "")
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Contains(t, p.String(), "tree of degree 2 and depth 3\n")
@@ -69,21 +69,21 @@ func TestTreeByNetwork(t *testing.T) {
 
 	// Hosts that the network lacks are below no switch, and no edge of theirs is between two.
 	o = options(t, "h[0-8],far,off", 11)
-	o.Degree = 2
-	o.Network = networkOf(t, "fattree:3,3/1,3/1,1", "")
+	o.Tree.Degree = 2
+	o.Hosts.Network = networkOf(t, "fattree:3,3/1,3/1,1", "")
 	p, err = NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Contains(t, p.String(), "\ntree   2 of 10 edges between switches, of which there are 3; 2 of hosts that the network lacks\n")
 
 	o = options(t, "h[0-8]", 9)
-	o.Degree = 1
-	o.Network = networkOf(t, "fattree:3,3/1,3/1,1", "")
+	o.Tree.Degree = 1
+	o.Hosts.Network = networkOf(t, "fattree:3,3/1,3/1,1", "")
 	p, err = NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Equal(t, make([]int, 9), cuts(p), "a chain")
 	require.NotContains(t, p.String(), "\ntree ")
 
-	o.Degree, o.Network = 2, nil
+	o.Tree.Degree, o.Hosts.Network = 2, nil
 	p, err = NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Equal(t, make([]int, 9), cuts(p))
@@ -94,7 +94,7 @@ func TestTreeByNetwork(t *testing.T) {
 // range, and the first host stays the root.
 func TestTreeOfShuffledHosts(t *testing.T) {
 	o := options(t, "h[0-63]", 64)
-	o.Network = networkOf(t, "dragonfly:p=2,a=4,h=2,g=8", "")
+	o.Hosts.Network = networkOf(t, "dragonfly:p=2,a=4,h=2,g=8", "")
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Contains(t, p.String(), "\norder  shuffled")
@@ -118,8 +118,8 @@ func TestTreeOfShuffledHosts(t *testing.T) {
 // A rule of placement that leaves hosts out does not mix clusters up.
 func TestClustersOfAnyRule(t *testing.T) {
 	o := options(t, "h0,h1,h2,h3", 2)
-	o.Rule = listed{3, 1}
-	o.Network = networkOf(t, "fattree:2,2/1,2/1,1", "")
+	o.Placement.Rule = listed{3, 1}
+	o.Hosts.Network = networkOf(t, "fattree:2,2/1,2/1,1", "")
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Equal(t, "h[1,3]", hostlist.Fold(bare(p.Hosts)))
@@ -129,8 +129,8 @@ func TestClustersOfAnyRule(t *testing.T) {
 // Nodes of this machine are hosts, too, which a map finds.
 func TestNetworkOfNodes(t *testing.T) {
 	o := options(t, "", 2)
-	o.Nodes = 2
-	o.Network = networkOf(t, "torus:4", "here.0 h0\nhere.1 h2\n")
+	o.Hosts.Nodes = 2
+	o.Hosts.Network = networkOf(t, "torus:4", "here.0 h0\nhere.1 h2\n")
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Empty(t, p.network.notes)
@@ -142,10 +142,10 @@ func TestNetworkOfNodes(t *testing.T) {
 // left out where they did not.
 func TestPlanWithWrongNetwork(t *testing.T) {
 	o := options(t, "h0,h0.a", 2)
-	o.Network = networkOf(t, "torus:4", "")
+	o.Hosts.Network = networkOf(t, "torus:4", "")
 	_, err := NewPlan(o, "here")
 	require.EqualError(t, err, "--topology: torus:4: hosts h0 and h0.a are both h0 of the network; a map file can tell them apart")
-	o.Network.Optional = true
+	o.Hosts.Network.Optional = true
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Equal(t, []string{"network torus:4 is not used: hosts h0 and h0.a are both h0 of the network; a map file can tell them apart"}, p.network.notes)

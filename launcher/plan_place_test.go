@@ -33,17 +33,17 @@ func TestRanksOfDeadHosts(t *testing.T) {
 	}{
 		{"one per host", "n[1-3]", nil, []job.HostIndex{1}, []int{1, 0, 1}, ""},
 		{"two die", "n[1-3]", nil, []job.HostIndex{0, 2}, []int{0, 1, 0}, ""},
-		{"-n", "n[1-3]", func(o *Options) { o.Apps[0].N = 3 }, []job.HostIndex{1}, []int{2, 0, 1}, ""},
-		{"ppn", "n[1-3]", func(o *Options) { o.PPN = 2 }, []job.HostIndex{1}, []int{2, 0, 2}, ""},
-		{"oversubscribe", "n[1-3]", func(o *Options) { o.PPN, o.Oversubscribe = 2, true }, []job.HostIndex{0}, []int{0, 2, 2}, ""},
-		{"a spare", "n[1-4]", func(o *Options) { o.Spares = 1 }, []job.HostIndex{1}, []int{1, 0, 1, 1}, ""},
-		{"a spare for two", "n[1-4]", func(o *Options) { o.Spares = 1 }, []job.HostIndex{0, 1}, []int{0, 0, 1, 1}, ""},
-		{"a dead spare", "n[1-4]", func(o *Options) { o.Spares = 1 }, []job.HostIndex{3}, []int{1, 1, 1, 0}, ""},
+		{"-n", "n[1-3]", func(o *Options) { o.Programs.Apps[0].N = 3 }, []job.HostIndex{1}, []int{2, 0, 1}, ""},
+		{"ppn", "n[1-3]", func(o *Options) { o.Placement.PPN = 2 }, []job.HostIndex{1}, []int{2, 0, 2}, ""},
+		{"oversubscribe", "n[1-3]", func(o *Options) { o.Placement.PPN, o.Placement.Oversubscribe = 2, true }, []job.HostIndex{0}, []int{0, 2, 2}, ""},
+		{"a spare", "n[1-4]", func(o *Options) { o.Hosts.Spares = 1 }, []job.HostIndex{1}, []int{1, 0, 1, 1}, ""},
+		{"a spare for two", "n[1-4]", func(o *Options) { o.Hosts.Spares = 1 }, []job.HostIndex{0, 1}, []int{0, 0, 1, 1}, ""},
+		{"a dead spare", "n[1-4]", func(o *Options) { o.Hosts.Spares = 1 }, []job.HostIndex{3}, []int{1, 1, 1, 0}, ""},
 		{"slots", "n[1-3]:2", nil, []job.HostIndex{1}, nil, "without n2: not enough slots: 6 ranks, 4 slots on 2 hosts of -H, 2 missing"},
 		{"a host twice", "n1,n1,n2", nil, []job.HostIndex{1}, nil, "without n2: not enough slots: 3 ranks, 2 slots on 1 host of -H, 1 missing"},
-		{"a host twice, -n", "n1,n1,n2", func(o *Options) { o.Apps[0].N = 2 }, nil, []int{2}, ""},
-		{"slots to oversubscribe", "n[1-3]:2", func(o *Options) { o.Oversubscribe = true }, []job.HostIndex{1}, []int{3, 0, 3}, ""},
-		{"input for a rank that is gone", "n[1-3]", func(o *Options) { o.Stdin = 2 }, []job.HostIndex{1}, nil, "without n2: --stdin: there is no rank 2 among 2"},
+		{"a host twice, -n", "n1,n1,n2", func(o *Options) { o.Programs.Apps[0].N = 2 }, nil, []int{2}, ""},
+		{"slots to oversubscribe", "n[1-3]:2", func(o *Options) { o.Placement.Oversubscribe = true }, []job.HostIndex{1}, []int{3, 0, 3}, ""},
+		{"input for a rank that is gone", "n[1-3]", func(o *Options) { o.Input.Stdin = 2 }, []job.HostIndex{1}, nil, "without n2: --stdin: there is no rank 2 among 2"},
 	} {
 		o := options(t, c.hosts, 0)
 		if c.edit != nil {
@@ -78,7 +78,7 @@ func TestRanksOfDeadHosts(t *testing.T) {
 // order, those with ranks first, so that the others stay unused.
 func TestPlanOfAnyRule(t *testing.T) {
 	o := options(t, "a,b,c,d,e", 3, 4)
-	o.Rule, o.Spares = listed{3, 0, 0, 3, 3, 1, 0}, 1
+	o.Placement.Rule, o.Hosts.Spares = listed{3, 0, 0, 3, 3, 1, 0}, 1
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Equal(t, "a,b,d,c", hostlist.Fold(bare(p.Hosts)), "a spare after those with ranks")
@@ -101,16 +101,16 @@ func TestPlanOfAnyRuleAgainstList(t *testing.T) {
 		list := listed(rapid.SliceOfN(rapid.IntRange(0, hosts-1), 1, 24).Draw(t, "host of each rank"))
 		o := options(t, "", len(list))
 		for i := range hosts {
-			o.Hosts = append(o.Hosts, job.Host{Name: string(rune('a' + i))})
+			o.Hosts.List = append(o.Hosts.List, job.Host{Name: string(rune('a' + i))})
 		}
-		o.Rule = list
+		o.Placement.Rule = list
 		p, err := NewPlan(o, "here")
 		require.NoError(t, err)
 		nodes := slices.Compact(slices.Sorted(slices.Values(list)))
 		var want, got []int
 		for rank, h := range list {
 			want = append(want, slices.Index(nodes, h))
-			require.Equal(t, o.Hosts[h].Name, p.Hosts[p.hostOf(job.Rank(rank))].Name)
+			require.Equal(t, o.Hosts.List[h].Name, p.Hosts[p.hostOf(job.Rank(rank))].Name)
 		}
 		got = unpack(t, p.ProcessMapping())
 		require.Equal(t, want, got)

@@ -15,22 +15,22 @@ func (p *Plan) checkHosts(o *Options) error {
 	if p.kind.CheckHosts == nil {
 		return nil
 	}
-	return p.kind.CheckHosts(registry.Getenv(o.Environ), o.BootstrapValues, p.Hosts)
+	return p.kind.CheckHosts(registry.Getenv(o.Boot.Environ), o.Boot.Values, p.Hosts)
 }
 
 // launcherOnly tells whether no host can start agents on others.
 func launcherOnly(k bootstrap.Kind, o *Options) bool {
-	return k.Reach != nil && k.Reach(o.BootstrapValues) == bootstrap.LauncherOnly
+	return k.Reach != nil && k.Reach(o.Boot.Values) == bootstrap.LauncherOnly
 }
 
 // planRelays plans relays on this machine, since only it reaches the hosts.
 func (p *Plan) planRelays(o *Options, localHost string) error {
-	if o.Cache.UsesHomes() {
+	if o.Launch.Cache.UsesHomes() {
 		way := "use another policy"
 		if p.kind.Widen != "" {
 			way += ", or " + p.kind.Widen
 		}
-		return fmt.Errorf("--cache %s: relays hold no keys; %s", o.Cache, way)
+		return fmt.Errorf("--cache %s: relays hold no keys; %s", o.Launch.Cache, way)
 	}
 	p.Degree = max(p.Degree, 2) // of hosts that are leaves no chain can be made
 	p.relayed = true

@@ -11,7 +11,7 @@ import (
 // standIns are the live hosts that are to hold the ranks, as many as were wanted in
 // the first place if there are so many: a spare has the position of the dead host
 // that it stands in for. rest are the live ones that stay spare, before them hosts beyond
-// Options.RankHosts.
+// HostOptions.RankHosts.
 func (p *Plan) standIns() (wanted, rest []job.HostIndex) {
 	first := len(p.Hosts) - p.Spares
 	for i := first; i < len(p.Hosts); i++ {

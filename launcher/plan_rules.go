@@ -25,19 +25,19 @@ type rules struct {
 
 // newRules are those of the options, for a job on hosts.
 func newRules(o *Options, hosts []job.Host) (rules, error) {
-	wish, err := o.Place.At(hosts)
+	wish, err := o.Placement.Wish.At(hosts)
 	if err != nil {
 		return rules{}, fmt.Errorf("--map-by: %w", err)
 	}
 	return rules{
-		rule:          o.Rule,
+		rule:          o.Placement.Rule,
 		wish:          wish,
-		hosts:         o.Hosts,
-		open:          o.Apps[0].N == 0, // Validate: it is the only one
-		ppn:           o.PPN,
+		hosts:         o.Hosts.List,
+		open:          o.Programs.Apps[0].N == 0, // Validate: it is the only one
+		ppn:           o.Placement.PPN,
 		slotted:       slices.ContainsFunc(hosts, func(h job.Host) bool { return h.Slots > 0 }),
-		oversubscribe: o.Oversubscribe,
-		stdin:         o.Stdin,
+		oversubscribe: o.Placement.Oversubscribe,
+		stdin:         o.Input.Stdin,
 	}, nil
 }
 

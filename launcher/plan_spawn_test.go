@@ -77,7 +77,7 @@ func TestSpawnPlacement(t *testing.T) {
 		}, "a:0/0 b:1/0"},
 	} {
 		o := options(t, c.hosts, c.n)
-		o.Oversubscribe, o.Prelaunch = c.over, c.pre
+		o.Placement.Oversubscribe, o.Hosts.Prelaunch = c.over, c.pre
 		p, err := NewPlan(o, "here")
 		require.NoError(t, err, c.name)
 		if c.edit != nil {
@@ -138,7 +138,7 @@ func TestUniverse(t *testing.T) {
 		require.Equal(t, c.lone, p.universe(false), c.hosts)
 	}
 	o := options(t, "a:1,b:1", 5)
-	o.Oversubscribe = true
+	o.Placement.Oversubscribe = true
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Equal(t, 5, p.universe(true), "no smaller than the world")
@@ -201,7 +201,7 @@ func TestSpawnedApps(t *testing.T) {
 // A host that is dead takes nothing; the numbers of nodes are the world's own.
 func TestSpawnWithoutDeadHosts(t *testing.T) {
 	o := options(t, "n[1-4]:2", 2)
-	o.Prelaunch = true
+	o.Hosts.Prelaunch = true
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	p, err = p.Without([]job.HostIndex{1})

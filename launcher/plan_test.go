@@ -31,10 +31,10 @@ func apps(n ...int) []job.App {
 // options are those of a job of so many ranks per app on a host list.
 func options(t require.TestingT, hosts string, n ...int) *Options {
 	o := DefaultOptions()
-	o.Apps, o.Dir = apps(n...), "/work"
+	o.Programs.Apps, o.Programs.Dir = apps(n...), "/work"
 	if hosts != "" {
 		var err error
-		o.Hosts, err = hostlist.Parse(hosts, "-H")
+		o.Hosts.List, err = hostlist.Parse(hosts, "-H")
 		require.NoError(t, err)
 	}
 	return &o
@@ -79,7 +79,7 @@ func TestPlacement(t *testing.T) {
 		{"oversubscribe not needed", "a:2,b:2", 3, 0, true, []int{2, 1}},
 	} {
 		o := options(t, c.hosts, c.n)
-		o.PPN, o.Oversubscribe = c.ppn, c.over
+		o.Placement.PPN, o.Placement.Oversubscribe = c.ppn, c.over
 		p, err := NewPlan(o, "here")
 		require.NoError(t, err, c.name)
 		assert.Equal(t, c.want, perHost(p), c.name)
@@ -96,37 +96,37 @@ func TestPlanErrors(t *testing.T) {
 			"not enough slots: 5 ranks, 4 slots on 2 hosts of -H, 1 missing; add hosts, give more slots (host:N), or --oversubscribe"},
 		{options(t, "a:1", 2), nil,
 			"not enough slots: 2 ranks, 1 slot on 1 host of -H, 1 missing; add hosts, give more slots (host:N), or --oversubscribe"},
-		{options(t, "a,b", 9), func(o *Options) { o.PPN = 4 },
+		{options(t, "a,b", 9), func(o *Options) { o.Placement.PPN = 4 },
 			"not enough slots: 9 ranks, 8 on 2 hosts of -H with --ppn 4, 1 missing; add hosts, raise --ppn, or --oversubscribe"},
-		{options(t, "a:4,b:2", 8), func(o *Options) { o.PPN = 4 },
+		{options(t, "a:4,b:2", 8), func(o *Options) { o.Placement.PPN = 4 },
 			"not enough slots on host b: 4 ranks by --ppn, 2 slots; give it more slots (host:N), lower --ppn, or --oversubscribe"},
 		{options(t, "a:1048576,b:1048576,c[1-16]:1048576", 0), nil,
 			"-n: the slots hold 18874368 ranks, more than 16777216; give -n"},
-		{options(t, "a,here", 2), func(o *Options) { o.Bootstrap = "fork" },
+		{options(t, "a,here", 2), func(o *Options) { o.Boot.Bootstrap = "fork" },
 			"--bootstrap fork: -H: host a is not this machine; use ssh, or --nodes without hosts"},
-		{options(t, "a", 2), func(o *Options) { o.Nodes = 2 },
+		{options(t, "a", 2), func(o *Options) { o.Hosts.Nodes = 2 },
 			"--nodes makes nodes of this machine and excludes named hosts; leave one out"},
-		{options(t, "", 2), func(o *Options) { o.Bootstrap = "ssh" },
+		{options(t, "", 2), func(o *Options) { o.Boot.Bootstrap = "ssh" },
 			"--bootstrap ssh: no hosts are named; give --hosts or --hostfile"},
-		{options(t, "", 2), func(o *Options) { o.Bootstrap = "rsh" },
+		{options(t, "", 2), func(o *Options) { o.Boot.Bootstrap = "rsh" },
 			`--bootstrap: "rsh" is not known; ssh, fork, exec, docker, podman, kubectl, slurm, srun, sge, lsf and pbs are`},
 		{options(t, "", 0, 2), nil, "app 0 (./app0): -n is missing; of several apps each needs its own"},
 		{options(t, "", 1<<24, 1), nil, "-n: more than 16777216 ranks in all"},
 		{options(t, ""), nil, "no program given"},
-		{options(t, "", 2), func(o *Options) { o.Apps[0].Argv = nil }, "app 0: no program given"},
-		{options(t, "", 2), func(o *Options) { o.Stdin = 2 }, "--stdin: there is no rank 2 among 2"},
-		{options(t, "a,b", 0), func(o *Options) { o.Stdin = 2 }, "--stdin: there is no rank 2 among 2"},
-		{options(t, "", 2), func(o *Options) { o.Nodes = 1 << 20 }, "--nodes: 1048576 is not 1 to 4096"},
-		{options(t, "", 2), func(o *Options) { o.PPN = -1 }, "--ppn: -1 is not 1 to 16777216"},
-		{options(t, "", 2), func(o *Options) { o.Degree = -1 }, "--degree: -1 is below 1"},
-		{options(t, "", 2), func(o *Options) { o.DegreeRule = "best" }, `--degree-rule: "best" is not a rule; auto and scela are`},
-		{options(t, "", 2), func(o *Options) { o.ConnectTimeout = 0 }, "--connect-timeout: 0s is no time; give more than 0"},
-		{options(t, "", 2), func(o *Options) { o.StallAfter = -time.Second }, "--stall-after: -1s is negative"},
-		{options(t, "", 2), func(o *Options) { o.LostAfter = -time.Second }, "--lost-after: -1s is no time; give more than 0"},
-		{options(t, "", 2), func(o *Options) { o.Timeout = -1 }, "--timeout: -1ns is negative"},
-		{options(t, "", 2), func(o *Options) { o.Grace = -1 }, "--grace: -1ns is negative"},
-		{options(t, "", 2), func(o *Options) { o.LineMax = 0 }, "--line-max: 0 is not 1 to 1073741824 bytes"},
-		{options(t, "", 2), func(o *Options) { o.Quiet, o.Verbose = true, 1 }, "--quiet and --verbose exclude each other"},
+		{options(t, "", 2), func(o *Options) { o.Programs.Apps[0].Argv = nil }, "app 0: no program given"},
+		{options(t, "", 2), func(o *Options) { o.Input.Stdin = 2 }, "--stdin: there is no rank 2 among 2"},
+		{options(t, "a,b", 0), func(o *Options) { o.Input.Stdin = 2 }, "--stdin: there is no rank 2 among 2"},
+		{options(t, "", 2), func(o *Options) { o.Hosts.Nodes = 1 << 20 }, "--nodes: 1048576 is not 1 to 4096"},
+		{options(t, "", 2), func(o *Options) { o.Placement.PPN = -1 }, "--ppn: -1 is not 1 to 16777216"},
+		{options(t, "", 2), func(o *Options) { o.Tree.Degree = -1 }, "--degree: -1 is below 1"},
+		{options(t, "", 2), func(o *Options) { o.Tree.DegreeRule = "best" }, `--degree-rule: "best" is not a rule; auto and scela are`},
+		{options(t, "", 2), func(o *Options) { o.Start.ConnectTimeout = 0 }, "--connect-timeout: 0s is no time; give more than 0"},
+		{options(t, "", 2), func(o *Options) { o.Start.StallAfter = -time.Second }, "--stall-after: -1s is negative"},
+		{options(t, "", 2), func(o *Options) { o.Start.LostAfter = -time.Second }, "--lost-after: -1s is no time; give more than 0"},
+		{options(t, "", 2), func(o *Options) { o.Ending.Timeout = -1 }, "--timeout: -1ns is negative"},
+		{options(t, "", 2), func(o *Options) { o.Ending.Grace = -1 }, "--grace: -1ns is negative"},
+		{options(t, "", 2), func(o *Options) { o.Output.LineMax = 0 }, "--line-max: 0 is not 1 to 1073741824 bytes"},
+		{options(t, "", 2), func(o *Options) { o.Report.Quiet, o.Start.Verbose = true, 1 }, "--quiet and --verbose exclude each other"},
 	} {
 		if c.edit != nil {
 			c.edit(c.o)
@@ -135,11 +135,11 @@ func TestPlanErrors(t *testing.T) {
 		assert.EqualError(t, err, c.want)
 	}
 	o := options(t, "", 3)
-	o.Hosts = []job.Host{{Name: "a", Slots: 1, Pos: "my:hosts:12"}, {Name: "b", Pos: "my:hosts:13"}}
+	o.Hosts.List = []job.Host{{Name: "a", Slots: 1, Pos: "my:hosts:12"}, {Name: "b", Pos: "my:hosts:13"}}
 	_, err := NewPlan(o, "here")
 	require.ErrorContains(t, err, "2 slots on 2 hosts of my:hosts, 1 missing")
 	o = options(t, "", 1)
-	o.ErrPattern = "log.%q"
+	o.Output.ErrPattern = "log.%q"
 	require.ErrorContains(t, o.Validate(), "--err: ")
 	require.Error(t, new(Options).Validate(), "the zero value is no job")
 }
@@ -168,7 +168,7 @@ func TestBootstrapChoice(t *testing.T) {
 
 func TestForkNodesAreNamedAfterThisMachine(t *testing.T) {
 	o := options(t, "", 5)
-	o.Nodes = 3
+	o.Hosts.Nodes = 3
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	assert.Equal(t, "here.[0-2]", hostlist.Fold(p.Hosts))
@@ -178,7 +178,7 @@ func TestForkNodesAreNamedAfterThisMachine(t *testing.T) {
 
 func TestAppsShareHosts(t *testing.T) {
 	o := options(t, "a:3,b:3", 2, 3, 1)
-	o.Apps[1].Dir, o.Apps[2].Dir = "sub/../other", "/abs"
+	o.Programs.Apps[1].Dir, o.Programs.Apps[2].Dir = "sub/../other", "/abs"
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	assert.Equal(t, []job.Block{
@@ -193,7 +193,7 @@ func TestAppsShareHosts(t *testing.T) {
 		dirs = append(dirs, a.Dir)
 	}
 	assert.Equal(t, []string{"/work", "/work/other", "/abs"}, dirs)
-	assert.Empty(t, o.Apps[0].Dir, "the options are left alone")
+	assert.Empty(t, o.Programs.Apps[0].Dir, "the options are left alone")
 }
 
 func TestWithout(t *testing.T) {
@@ -249,11 +249,11 @@ func TestDegree(t *testing.T) {
 		assert.Equal(t, want, degreeFor(DegreeAuto, nodes, 128, true), "%d hosts behind relays", nodes)
 	}
 	o := options(t, "n[1-100]", 100)
-	o.DegreeRule = DegreeScELA
+	o.Tree.DegreeRule = DegreeScELA
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	assert.Equal(t, 5, p.Degree)
-	o.Degree = 3
+	o.Tree.Degree = 3
 	p, err = NewPlan(o, "here")
 	require.NoError(t, err)
 	assert.Equal(t, 3, p.Degree, "--degree rules")
@@ -329,15 +329,15 @@ func TestPlanAgainstOracle(t *testing.T) {
 			hosts = append(hosts, job.Host{Name: fmt.Sprintf("n%d", i), Slots: slots})
 		}
 		o := options(t, "", rapid.SliceOfN(rapid.IntRange(1, 15), 1, 4).Draw(t, "apps")...)
-		o.Hosts = hosts
-		o.PPN = rapid.IntRange(0, 4).Draw(t, "ppn")
-		o.Oversubscribe = rapid.Bool().Draw(t, "oversubscribe")
+		o.Hosts.List = hosts
+		o.Placement.PPN = rapid.IntRange(0, 4).Draw(t, "ppn")
+		o.Placement.Oversubscribe = rapid.Bool().Draw(t, "oversubscribe")
 		size := 0
-		for _, a := range o.Apps {
+		for _, a := range o.Programs.Apps {
 			size += a.N
 		}
 		p, err := NewPlan(o, "here")
-		want, wantErr := fill(size, hosts, o.PPN, o.Oversubscribe)
+		want, wantErr := fill(size, hosts, o.Placement.PPN, o.Placement.Oversubscribe)
 		require.Equal(t, wantErr != nil, err != nil, "%v, %v", wantErr, err)
 		if err != nil {
 			return
@@ -365,7 +365,7 @@ func TestPlanAgainstOracle(t *testing.T) {
 				live[i].Slots = max(live[i].Slots, 1)
 			}
 		}
-		want, wantErr = fill(size, live, o.PPN, o.Oversubscribe)
+		want, wantErr = fill(size, live, o.Placement.PPN, o.Placement.Oversubscribe)
 		require.Equal(t, wantErr != nil, err != nil, "%v, %v", wantErr, err)
 		if err == nil {
 			checkPlan(t, q, want)
@@ -406,31 +406,31 @@ func checkPlan(t *rapid.T, p *Plan, want []int) {
 func TestPlanGolden(t *testing.T) {
 	datadriven.RunTest(t, "testdata/plan", func(t *testing.T, d *datadriven.TestData) string {
 		o := DefaultOptions()
-		o.Dir = "/work"
+		o.Programs.Dir = "/work"
 		f := pflag.NewFlagSet("plan", pflag.ContinueOnError)
 		f.SetInterspersed(false)
 		sizes := f.IntSliceP("np", "n", []int{0}, "")
 		hosts := f.String("hosts", "", "")
 		dead := f.IntSlice("dead", nil, "")
-		f.IntVar(&o.PPN, "ppn", 0, "")
-		f.IntVar(&o.Nodes, "nodes", 0, "")
-		f.IntVar(&o.Degree, "degree", 0, "")
-		f.BoolVar(&o.Oversubscribe, "oversubscribe", false, "")
-		f.StringVar(&o.DegreeRule, "degree-rule", "", "")
-		f.StringVar(&o.Bootstrap, "bootstrap", "", "")
+		f.IntVar(&o.Placement.PPN, "ppn", 0, "")
+		f.IntVar(&o.Hosts.Nodes, "nodes", 0, "")
+		f.IntVar(&o.Tree.Degree, "degree", 0, "")
+		f.BoolVar(&o.Placement.Oversubscribe, "oversubscribe", false, "")
+		f.StringVar(&o.Tree.DegreeRule, "degree-rule", "", "")
+		f.StringVar(&o.Boot.Bootstrap, "bootstrap", "", "")
 		from := f.String("exec-from", "", "")
 		require.NoError(t, f.Parse(strings.Fields(d.Input)))
-		o.BootstrapValues = bootstrap.Values{"exec-from": *from}
-		if o.Bootstrap == "exec" {
-			o.BootstrapValues["exec-command"] = "docker exec -i {host} {command}"
+		o.Boot.Values = bootstrap.Values{"exec-from": *from}
+		if o.Boot.Bootstrap == "exec" {
+			o.Boot.Values["exec-command"] = "docker exec -i {host} {command}"
 		}
-		o.Apps = apps(*sizes...)
+		o.Programs.Apps = apps(*sizes...)
 		if f.NArg() > 0 {
-			o.Apps[0] = job.App{Argv: f.Args(), N: o.Apps[0].N, Env: []string{"A=1", "B=two words"}, Dir: "sub", DirGiven: true}
+			o.Programs.Apps[0] = job.App{Argv: f.Args(), N: o.Programs.Apps[0].N, Env: []string{"A=1", "B=two words"}, Dir: "sub", DirGiven: true}
 		}
 		var err error
 		if *hosts != "" {
-			o.Hosts, err = hostlist.Parse(*hosts, "-H")
+			o.Hosts.List, err = hostlist.Parse(*hosts, "-H")
 			require.NoError(t, err)
 		}
 		p, err := NewPlan(&o, "here")
@@ -487,10 +487,10 @@ func TestRedundant(t *testing.T) {
 		{"n[1-4]", 4, nil, true}, // without slots the others take more
 		{"n1", 1, nil, false},
 		{"n[1-4]:2", 8, nil, false},
-		{"n[1-5]:2", 8, func(o *Options) { o.Spares = 1 }, true},
-		{"n[1-4]:2", 8, func(o *Options) { o.Oversubscribe = true }, true},
-		{"n1:8,n[2-4]:2", 8, func(o *Options) { o.Prelaunch = true }, false}, // six are left without the first
-		{"n1:6,n[2-4]:2", 6, func(o *Options) { o.Prelaunch = true }, true},
+		{"n[1-5]:2", 8, func(o *Options) { o.Hosts.Spares = 1 }, true},
+		{"n[1-4]:2", 8, func(o *Options) { o.Placement.Oversubscribe = true }, true},
+		{"n1:8,n[2-4]:2", 8, func(o *Options) { o.Hosts.Prelaunch = true }, false}, // six are left without the first
+		{"n1:6,n[2-4]:2", 6, func(o *Options) { o.Hosts.Prelaunch = true }, true},
 	} {
 		o := options(t, x.hosts, x.n)
 		if x.change != nil {

@@ -40,12 +40,12 @@ type printer struct {
 }
 
 func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (*printer, error) {
-	patterns, err := stdio.ParsePatterns(o.OutPattern, o.ErrPattern)
+	patterns, err := stdio.ParsePatterns(o.Output.OutPattern, o.Output.ErrPattern)
 	if err != nil {
 		return nil, err
 	}
 	p := &printer{report: report, patterns: patterns, jobID: jobID, dests: map[stdio.Stream]*stdio.Assembler{}, plans: map[int]*Plan{0: plan}, among: map[int][]bool{}, tee: o.teed()}
-	if p.shown, err = parseShown(o.Show); err == nil && !o.appendOut { // hosts may hold fewer ranks after a restart
+	if p.shown, err = parseShown(o.Output.Show); err == nil && !o.attempt.appendOut { // hosts may hold fewer ranks after a restart
 		err = p.shown.check(plan)
 	}
 	for _, st := range outputs {
@@ -56,14 +56,14 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 	}
 	onePlace := samePlace(own.Stdout, own.Stderr)
 	out := terminal{own, onePlace, report}
-	if o.PTY {
+	if o.Input.PTY {
 		p.own = &ptyOutput{to: out}
 	}
-	config := stdio.AssemblerConfig{Ranks: plan.Size, Label: o.Label != "", LineMax: o.LineMax, Out: out}
-	if config.LabelText, err = p.label(o.Label); err != nil {
+	config := stdio.AssemblerConfig{Ranks: plan.Size, Label: o.Output.Label != "", LineMax: o.Output.LineMax, Out: out}
+	if config.LabelText, err = p.label(o.Output.Label); err != nil {
 		return nil, bootstrap.UsageError{Err: err}
 	}
-	if o.Fold {
+	if o.Output.Fold {
 		if p.fold, err = newFold(own.Stdout); err != nil {
 			return nil, err
 		}
@@ -83,11 +83,11 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 		}
 	}
 	p.files = newFiles(config, report)
-	p.files.more, p.files.made = o.appendOut, o.outMade
+	p.files.more, p.files.made = o.attempt.appendOut, o.attempt.outMade
 	return p, nil
 }
 
-// Words of Options.Label.
+// Words of OutputOptions.Label.
 const (
 	LabelRank = "rank"
 	LabelHost = "host"
@@ -112,7 +112,7 @@ func (p *printer) label(text string) (func(b []byte, r job.RankID, at time.Time)
 	}, nil
 }
 
-// labelPattern is the pattern that a value of Options.Label stands for, of LabelRank and
+// labelPattern is the pattern that a value of OutputOptions.Label stands for, of LabelRank and
 // none that of no label.
 func labelPattern(text string) (stdio.Pattern, error) {
 	switch text {

@@ -51,12 +51,12 @@ func (p *profiles) more() bool {
 // of which nothing has. Where no rank was started there is nothing to write.
 func (r *run) writeProfile(status int) error {
 	if len(r.profiles.plans) == 0 {
-		r.report.note("--profile: no rank ran: nothing is written to %s", r.ProfileFile)
+		r.report.note("--profile: no rank ran: nothing is written to %s", r.options.Report.ProfileFile)
 		return nil
 	}
 	doc := profile.Profile{
 		Job: r.jobID, Command: r.command(), Began: r.clock.begin.UTC(), Status: status,
-		Quantity: r.Profile, From: r.ProfileFrom,
+		Quantity: r.options.Launch.Profile, From: r.options.Launch.ProfileFrom,
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.profiles.plans)) {
 		plan := r.profiles.plans[id]
@@ -73,7 +73,7 @@ func (r *run) writeProfile(status int) error {
 		}
 	}
 	doc.Seconds = time.Since(r.clock.begin).Seconds()
-	return r.replaceFile("--profile", r.ProfileFile, privateMode, doc.Write)
+	return r.replaceFile("--profile", r.options.Report.ProfileFile, privateMode, doc.Write)
 }
 
 // whyNoProfile is what a user should look for.

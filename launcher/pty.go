@@ -155,7 +155,7 @@ func (r *run) resized() {
 // given is what is set for all ranks; with a terminal its kind is among it, first, so
 // that what the user says of it counts more.
 func (r *run) given() []string {
-	if r.Names == overlay.SlurmNames {
+	if r.options.Launch.Names == overlay.SlurmNames {
 		return slices.Concat(r.plan.stepNames(), r.ownGiven())
 	}
 	return r.ownGiven()
@@ -163,24 +163,24 @@ func (r *run) given() []string {
 
 // ownGiven is given without srun's variables.
 func (r *run) ownGiven() []string {
-	i := slices.IndexFunc(r.Environ, func(kv string) bool { return strings.HasPrefix(kv, "TERM=") })
+	i := slices.IndexFunc(r.options.Boot.Environ, func(kv string) bool { return strings.HasPrefix(kv, "TERM=") })
 	if r.terminal == nil || i < 0 {
-		return r.EnvGiven
+		return r.options.Programs.EnvGiven
 	}
-	return slices.Concat(r.Environ[i:i+1], r.EnvGiven)
+	return slices.Concat(r.options.Boot.Environ[i:i+1], r.options.Programs.EnvGiven)
 }
 
-// checkPTY says which other options exclude Options.PTY.
+// checkPTY says which other options exclude InputOptions.PTY.
 func (o *Options) checkPTY() error {
 	switch {
-	case !o.PTY:
-	case o.Stdin != 0:
+	case !o.Input.PTY:
+	case o.Input.Stdin != 0:
 		return errors.New("--pty: rank 0 has the terminal, and nobody else reads it; leave out --stdin")
-	case o.Label != "" || o.Fold || o.OutPattern != "" || o.ErrPattern != "" || o.LogDir != "":
+	case o.Output.Label != "" || o.Output.Fold || o.Output.OutPattern != "" || o.Output.ErrPattern != "" || o.Output.LogDir != "":
 		return errors.New("--pty shows what rank 0 writes as it is; leave out --label, --fold, --out, --err and --log-dir")
-	case o.Show != "":
+	case o.Output.Show != "":
 		return errors.New("--pty shows what rank 0 writes; leave out --show")
-	case o.Restarts > 0:
+	case o.Ending.Restarts > 0:
 		return errors.New("--pty and --restarts exclude each other: what was typed cannot be typed again")
 	}
 	return nil

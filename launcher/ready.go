@@ -42,12 +42,12 @@ func (r *run) settle(ready overlay.Ready) {
 	for _, d := range r.live.Dead {
 		dead = append(dead, d.Index)
 	}
-	allowed := (r.AllowDeadNodes || len(dead) <= r.plan.Spares) && r.plan.deadRelays(ready.Dead) == 0
+	allowed := (r.options.Hosts.AllowDeadNodes || len(dead) <= r.plan.Spares) && r.plan.deadRelays(ready.Dead) == 0
 	if len(dead) > 0 && !r.decided {
 		if len(ready.Dead) > 0 {
 			r.report.dead(r.plan, ready.Dead, tried, allowed)
 		}
-		if others := r.plan.replacements(dead); allowed && r.AllowDeadNodes && len(others) > 0 {
+		if others := r.plan.replacements(dead); allowed && r.options.Hosts.AllowDeadNodes && len(others) > 0 {
 			r.replace(others)
 			return
 		}
@@ -85,7 +85,7 @@ func (r *run) tellWithout(p, q *Plan) {
 
 // launch sends the ranks on their way.
 func (r *run) launch() {
-	if text := r.plan.boundTooMany(r.live.Live, r.BindTo, r.Oversubscribe, r.slots()); text != "" {
+	if text := r.plan.boundTooMany(r.live.Live, r.options.Start.BindTo, r.options.Placement.Oversubscribe, r.slots()); text != "" {
 		r.report.say("%s", text)
 		r.giveUp(job.ExitLauncher, 0)
 		return

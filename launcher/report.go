@@ -218,7 +218,7 @@ func (p *Plan) notRun(dead, of int) string {
 
 // failure says why the job failed.
 func (p *reporter) failure(r *run, cause job.Failure) {
-	if r.Singleton && cause.Class == job.CauseNoFinalize { // of the bridge, of which the user knows nothing
+	if r.options.Programs.Singleton && cause.Class == job.CauseNoFinalize { // of the bridge, of which the user knows nothing
 		p.say("the program ended without MPI_Finalize")
 		return
 	}

@@ -19,11 +19,11 @@ import (
 )
 
 // restarts carries out a job again and again while it fails, as often as
-// Options.Restarts allow (--restarts): each attempt is a job of its own, with as many
+// EndingOptions.Restarts allow (--restarts): each attempt is a job of its own, with as many
 // ranks as the first, on hosts that no attempt has lost.
 type restarts struct {
 	o        Options
-	deadline time.Time // of Options.Timeout; zero for none
+	deadline time.Time // of EndingOptions.Timeout; zero for none
 	attempt  int
 }
 
@@ -39,8 +39,8 @@ type failed struct {
 
 func newRestarts(o Options) *restarts {
 	s := &restarts{o: o}
-	if o.Timeout > 0 {
-		s.deadline = time.Now().Add(o.Timeout)
+	if o.Ending.Timeout > 0 {
+		s.deadline = time.Now().Add(o.Ending.Timeout)
 	}
 	return s
 }
@@ -48,34 +48,34 @@ func newRestarts(o Options) *restarts {
 // options are those of the next attempt.
 func (s *restarts) options() (Options, error) {
 	o := s.o
-	o.EnvGiven = slices.Clip(o.EnvGiven)
-	if o.Restarts > 0 {
-		o.EnvGiven = append(o.EnvGiven, fmt.Sprint("GOLAUNCH_RESTART=", s.attempt),
-			fmt.Sprint("TORCHELASTIC_RESTART_COUNT=", s.attempt), fmt.Sprint("TORCHELASTIC_MAX_RESTARTS=", o.Restarts))
+	o.Programs.EnvGiven = slices.Clip(o.Programs.EnvGiven)
+	if o.Ending.Restarts > 0 {
+		o.Programs.EnvGiven = append(o.Programs.EnvGiven, fmt.Sprint("GOLAUNCH_RESTART=", s.attempt),
+			fmt.Sprint("TORCHELASTIC_RESTART_COUNT=", s.attempt), fmt.Sprint("TORCHELASTIC_MAX_RESTARTS=", o.Ending.Restarts))
 	}
-	o.appendOut = s.attempt > 0
-	o.AllowDeadNodes = o.AllowDeadNodes || s.attempt > 0 // who died with the host that was missed first
-	if o.LogDir != "" && !o.DryRun {
+	o.attempt.appendOut = s.attempt > 0
+	o.Hosts.AllowDeadNodes = o.Hosts.AllowDeadNodes || s.attempt > 0 // who died with the host that was missed first
+	if o.Output.LogDir != "" && !o.Report.DryRun {
 		if err := s.makeLogDir(); err != nil {
 			return o, fmt.Errorf("--log-dir: %w", err)
 		}
 		dir := strings.ReplaceAll(s.logDir(), "%", "%%")
-		o.OutPattern, o.ErrPattern = filepath.Join(dir, "%r.out"), filepath.Join(dir, "%r.err")
-		o.LogDir, o.outMade = "", 2
+		o.Output.OutPattern, o.Output.ErrPattern = filepath.Join(dir, "%r.out"), filepath.Join(dir, "%r.err")
+		o.Output.LogDir, o.attempt.outMade = "", 2
 	}
 	return o, nil
 }
 
 // logDir is where the output of this attempt goes.
 func (s *restarts) logDir() string {
-	return filepath.Join(s.o.LogDir, fmt.Sprint(attemptDir, s.attempt))
+	return filepath.Join(s.o.Output.LogDir, fmt.Sprint(attemptDir, s.attempt))
 }
 
 const attemptDir = "attempt-" // and the number
 
-// makeLogDir makes it, in Options.LogDir, which is made if need be.
+// makeLogDir makes it, in OutputOptions.LogDir, which is made if need be.
 func (s *restarts) makeLogDir() error {
-	root, err := unix.OpenOutputDir(s.o.LogDir, true)
+	root, err := unix.OpenOutputDir(s.o.Output.LogDir, true)
 	if err != nil {
 		return err
 	}
@@ -99,13 +99,13 @@ func isNumber(s string) bool {
 	return err == nil
 }
 
-// clearLogs removes what an earlier job has left in Options.LogDir: its attempts and
+// clearLogs removes what an earlier job has left in OutputOptions.LogDir: its attempts and
 // ranks would be taken for this one's. Other files stay.
 func (s *restarts) clearLogs(report *reporter) error {
-	if s.o.LogDir == "" || s.o.DryRun {
+	if s.o.Output.LogDir == "" || s.o.Report.DryRun {
 		return nil
 	}
-	root, err := unix.OpenOutputDir(s.o.LogDir, false)
+	root, err := unix.OpenOutputDir(s.o.Output.LogDir, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (s *restarts) clearLogs(report *reporter) error {
 		_ = root.Remove(a.Name()) // unless something else is there
 	}
 	if removed > 0 {
-		report.note("--log-dir: %s of an earlier job removed from %s", plural(removed, "file"), s.o.LogDir)
+		report.note("--log-dir: %s of an earlier job removed from %s", plural(removed, "file"), s.o.Output.LogDir)
 	}
 	return nil
 }
@@ -146,24 +146,24 @@ func (s *restarts) clearLogs(report *reporter) error {
 // again prepares the next attempt after one that failed, and reports whether there is
 // one.
 func (s *restarts) again(ctx context.Context, f *failed, report *reporter) bool {
-	if s.o.LogDir != "" {
+	if s.o.Output.LogDir != "" {
 		s.tail(f.rank, report)
 	}
-	if s.attempt == s.o.Restarts || ctx.Err() != nil {
+	if s.attempt == s.o.Ending.Restarts || ctx.Err() != nil {
 		return false
 	}
 	if !s.deadline.IsZero() && time.Until(s.deadline) <= 0 {
 		report.note("no restart: the time of --timeout is over")
 		return false
 	}
-	s.o.deadline = s.deadline
+	s.o.attempt.deadline = s.deadline
 	s.attempt++
-	s.o.Apps = f.apps
-	s.o.Stdin = StdinNone // it is read
-	if len(s.o.Hosts) > 0 && len(f.lost) > 0 {
-		s.o.Hosts = f.substituted(s.o.Hosts)
+	s.o.Programs.Apps = f.apps
+	s.o.Input.Stdin = StdinNone // it is read
+	if len(s.o.Hosts.List) > 0 && len(f.lost) > 0 {
+		s.o.Hosts.List = f.substituted(s.o.Hosts.List)
 		if app := s.leave(f.lost); app >= 0 {
-			report.note("no restart: none of the hosts of %s is left", appName(s.o.Apps, app))
+			report.note("no restart: none of the hosts of %s is left", appName(s.o.Programs.Apps, app))
 			return false
 		}
 	}
@@ -173,14 +173,14 @@ func (s *restarts) again(ctx context.Context, f *failed, report *reporter) bool 
 // leave has further attempts do without lost hosts. It returns the first app that has none
 // then, or -1.
 func (s *restarts) leave(lost []job.Host) (app int) {
-	s.o.Hosts = remaining(s.o.Hosts, lost)
-	s.o.Spares = max(0, s.o.Spares-len(lost))
-	s.o.Apps = slices.Clone(s.o.Apps)
-	for i := range s.o.Apps {
-		a := &s.o.Apps[i]
+	s.o.Hosts.List = remaining(s.o.Hosts.List, lost)
+	s.o.Hosts.Spares = max(0, s.o.Hosts.Spares-len(lost))
+	s.o.Programs.Apps = slices.Clone(s.o.Programs.Apps)
+	for i := range s.o.Programs.Apps {
+		a := &s.o.Programs.Apps[i]
 		own := len(a.Hosts) > 0
 		a.Hosts = remaining(a.Hosts, lost)
-		if len(a.Hosts) == 0 && (own || len(s.o.Hosts) == 0) {
+		if len(a.Hosts) == 0 && (own || len(s.o.Hosts.List) == 0) {
 			return i
 		}
 	}
@@ -190,8 +190,8 @@ func (s *restarts) leave(lost []job.Host) (app int) {
 // tell says that an attempt by a plan follows one that failed, and who takes the ranks of
 // hosts that it lost.
 func (s *restarts) tell(f *failed, plan *Plan, report *reporter) {
-	text := fmt.Sprintf("restart %d of %d", s.attempt, s.o.Restarts)
-	if len(f.names) > 0 && len(s.o.Hosts) > 0 {
+	text := fmt.Sprintf("restart %d of %d", s.attempt, s.o.Ending.Restarts)
+	if len(f.names) > 0 && len(s.o.Hosts.List) > 0 {
 		text += ", without " + strings.Join(f.names, ", ")
 	}
 	report.note("%s", text)
@@ -302,13 +302,13 @@ func (r *run) outcome() *failed {
 // checkRestarts says which other options exclude those of this file.
 func (o *Options) checkRestarts() error {
 	switch {
-	case o.Restarts < 0:
-		return fmt.Errorf("--restarts: %d is negative", o.Restarts)
-	case o.Restarts > 0 && o.KeepGoing:
+	case o.Ending.Restarts < 0:
+		return fmt.Errorf("--restarts: %d is negative", o.Ending.Restarts)
+	case o.Ending.Restarts > 0 && o.Ending.KeepGoing:
 		return fmt.Errorf("--restarts and --keep-going exclude each other: where the others go on, nothing is started again")
-	case o.LogDir != "" && (o.OutPattern != "" || o.ErrPattern != ""):
+	case o.Output.LogDir != "" && (o.Output.OutPattern != "" || o.Output.ErrPattern != ""):
 		return fmt.Errorf("--log-dir names the files of output; leave out --out and --err")
-	case o.LogDir != "" && o.Fold && !o.teed():
+	case o.Output.LogDir != "" && o.Output.Fold && !o.teed():
 		return fmt.Errorf("--fold shows output that --log-dir takes; leave one out, or add --tee")
 	}
 	return nil

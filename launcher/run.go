@@ -52,12 +52,12 @@ const drainTimeout = 2 * time.Second
 // (docs/errors.md). It handles SIGINT, SIGTERM, SIGHUP and the signals that
 // are passed on to the ranks while it runs; ending ctx counts as SIGTERM.
 func Run(ctx context.Context, o Options, stdio IO) int {
-	report := newReporter(stdio.Stderr, o.Quiet)
+	report := newReporter(stdio.Stderr, o.Report.Quiet)
 	if err := o.Validate(); err != nil {
 		report.say("%v", err)
 		return job.ExitUsage
 	}
-	o.passphrases = newPassphrases()
+	o.attempt.passphrases = newPassphrases()
 	signals := make(chan os.Signal, 8) // of all attempts: what comes at the end of one is for the next
 	defer signal.Stop(signals)
 	attempts := newRestarts(o)
@@ -84,7 +84,7 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 		switch {
 		case err != nil && failed != nil:
 			report.say("no restart: %v", err)
-			if o.Spares == 0 && len(failed.lost) > 0 {
+			if o.Hosts.Spares == 0 && len(failed.lost) > 0 {
 				report.note("--spares N keeps N hosts free for the ranks of those that are lost")
 			}
 			return status
@@ -112,10 +112,10 @@ func (p *Plan) tell(o Options, report *reporter) {
 	for _, note := range slices.Concat(p.network.notes, p.placed.Notes) {
 		report.note("%s", note)
 	}
-	if o.DryRun {
+	if o.Report.DryRun {
 		return
 	}
-	if !p.kind.Here && o.Verbose > 0 {
+	if !p.kind.Here && o.Start.Verbose > 0 {
 		report.say("agents are started by %s", p.Bootstrap)
 	}
 	if p.outside != "" {
@@ -130,9 +130,9 @@ func (p *Plan) tell(o Options, report *reporter) {
 // fails by itself comes beside its exit status, and how it is to begin anew where others
 // use what it wants.
 func runOnce(ctx context.Context, o Options, plan *Plan, begin time.Time, stdio IO, report *reporter, signals chan os.Signal) (int, *failed, *wider) {
-	if o.DryRun {
+	if o.Report.DryRun {
 		rows := maxRows
-		if o.Verbose > 0 {
+		if o.Start.Verbose > 0 {
 			rows = 0
 		}
 		if _, err := io.WriteString(stdio.Stdout, plan.text(rows)); err != nil {
@@ -141,13 +141,13 @@ func runOnce(ctx context.Context, o Options, plan *Plan, begin time.Time, stdio 
 		}
 		return 0, nil, nil
 	}
-	if plan.network.order != "" && o.Verbose > 0 {
+	if plan.network.order != "" && o.Start.Verbose > 0 {
 		report.say("order of hosts: %s", plan.network.order)
 	}
-	if text := plan.mapped(); text != "" && o.Verbose > 0 {
+	if text := plan.mapped(); text != "" && o.Start.Verbose > 0 {
 		report.say("map of ranks: %s", text)
 	}
-	if err := cmp.Or(prepareFile("--report", o.ReportFile, 0o644), prepareFile("--trace", o.TraceFile, privateMode), prepareFile("--profile", o.ProfileFile, privateMode)); err != nil {
+	if err := cmp.Or(prepareFile("--report", o.Report.File, 0o644), prepareFile("--trace", o.Report.TraceFile, privateMode), prepareFile("--profile", o.Report.ProfileFile, privateMode)); err != nil {
 		report.say("%v", err)
 		return job.ExitUsage, nil, nil
 	}
@@ -171,7 +171,7 @@ func runOnce(ctx context.Context, o Options, plan *Plan, begin time.Time, stdio 
 // run is one job while it runs. Its fields belong to the goroutine of loop,
 // except inbox, printer and authority, which are safe for many.
 type run struct {
-	Options
+	options Options
 	plan    *Plan // without dead hosts from the launch on
 	jobID   string
 	report  *reporter
@@ -255,7 +255,7 @@ type (
 )
 
 func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio IO, signals chan os.Signal) (*run, error) {
-	r := &run{Options: o, profiles: newProfiles(), plan: plan, report: report, stdout: stdio.Stdout, woken: make(chan struct{}, 1), signals: signals}
+	r := &run{options: o, profiles: newProfiles(), plan: plan, report: report, stdout: stdio.Stdout, woken: make(chan struct{}, 1), signals: signals}
 	var id [16]byte
 	rand.Read(id[:]) // never fails
 	r.jobID = hex.EncodeToString(id[:])
@@ -275,10 +275,10 @@ func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio 
 	if r.printer, err = newPrinter(o, plan, r.jobID, stdio, report); err != nil {
 		return nil, err
 	}
-	if r.stdin, err = newStdinPump(stdio.Stdin, o.Stdin == StdinAll || o.PTY, r.inbox); err != nil {
+	if r.stdin, err = newStdinPump(stdio.Stdin, o.Input.Stdin == StdinAll || o.Input.PTY, r.inbox); err != nil {
 		return nil, err
 	}
-	if o.PTY {
+	if o.Input.PTY {
 		r.terminal = newUserTerminal(stdio, report)
 	}
 	if plan.kind.Orphans {
@@ -292,16 +292,16 @@ func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio 
 		r.stop()
 		return nil, err
 	}
-	o.passphrases.late = true
+	o.attempt.passphrases.late = true
 	return r, nil
 }
 
 // timeLeft is the time that the job has: Timeout, or what is left of it to one that began anew.
 func (o *Options) timeLeft() time.Duration {
-	if o.deadline.IsZero() {
-		return o.Timeout
+	if o.attempt.deadline.IsZero() {
+		return o.Ending.Timeout
 	}
-	return time.Until(o.deadline)
+	return time.Until(o.attempt.deadline)
 }
 
 // loop runs the job from the first connection to the last END.
@@ -314,8 +314,8 @@ func (r *run) loop() int {
 	r.watchProgress()
 
 	var timeout <-chan time.Time
-	if r.Timeout > 0 {
-		t := time.NewTimer(r.timeLeft())
+	if r.options.Ending.Timeout > 0 {
+		t := time.NewTimer(r.options.timeLeft())
 		defer t.Stop()
 		timeout = t.C
 	}
@@ -347,7 +347,7 @@ func (r *run) handle(e overlay.Event) {
 	switch e := e.(type) {
 	case overlay.Joined:
 		r.starting().allow(e.Host.Index, e.Rest) // before it is told of them
-		if slot := r.subtree.Join(e); r.TraceFile != "" {
+		if slot := r.subtree.Join(e); r.options.Report.TraceFile != "" {
 			r.subtree.Ping(slot)
 		}
 		r.clock.mark("connect")
@@ -434,16 +434,16 @@ func (r *run) failed(f job.Failure, at time.Time) {
 	}
 	lost := f.Class == job.CauseNodeLost
 	var explains time.Duration
-	if lost && !r.KeepGoing {
-		explains = r.LostAfter + lossKnown
+	if lost && !r.options.Ending.KeepGoing {
+		explains = r.options.Start.LostAfter + lossKnown
 	}
 	r.verdict.add(f, at, explains)
 	switch {
-	case f.Finalized, r.KeepGoing && leavesOthers(f.Class):
+	case f.Finalized, r.options.Ending.KeepGoing && leavesOthers(f.Class):
 	case r.plan.isRelay(f.Host) && !r.ready:
 		r.giveUp(f.ExitCode(), 0) // hosts that are still awaited make no difference
 	case !r.killed:
-		r.kill(r.Grace)
+		r.kill(r.options.Ending.Grace)
 	}
 }
 
@@ -499,7 +499,7 @@ func (r *run) rootLost(slot tree.Slot, err error) {
 }
 
 func (r *run) verbose(level int, format string, args ...any) {
-	if level <= r.Verbose {
+	if level <= r.options.Start.Verbose {
 		r.report.say(format, args...)
 	}
 }

@@ -85,7 +85,7 @@ func (r *run) makeSchedule() {
 	}
 	plan := w.plan
 	r.tasks.Go(func() { // ends in seconds (mostScheduled), or soon after the job
-		made, err := plan.schedule(r.ctx, r.Network, s.of)
+		made, err := plan.schedule(r.ctx, r.options.Hosts.Network, s.of)
 		r.inbox.Put(scheduleMade{made, err})
 	})
 }

@@ -43,10 +43,10 @@ func messagesOf(t *testing.T, made rankPlan, received bool) (list []string) {
 // several ranks on a host and hosts in any order.
 func TestScheduleByRank(t *testing.T) {
 	o := options(t, "h3:2,h1:2,h0:2,h2:2", 8)
-	o.Network = networkOf(t, "fattree:2,2/1,2/1,1", "")
+	o.Hosts.Network = networkOf(t, "fattree:2,2/1,2/1,1", "")
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
-	n, err := p.ranksIn(o.Network)
+	n, err := p.ranksIn(o.Hosts.Network)
 	require.NoError(t, err)
 	require.Equal(t, 8, n.Ranks())
 	for rank := range int32(8) {
@@ -54,7 +54,7 @@ func TestScheduleByRank(t *testing.T) {
 	}
 	made := 0
 	for _, a := range algorithms.All() {
-		got, err := p.schedule(t.Context(), o.Network, overlay.Schedule{Algorithm: a.Name, Bytes: 1 << 10})
+		got, err := p.schedule(t.Context(), o.Hosts.Network, overlay.Schedule{Algorithm: a.Name, Bytes: 1 << 10})
 		s, other := algorithms.Schedule(&a, 8, n, 1<<10)
 		require.Equal(t, other == nil, err == nil, "%s: %v", a.Name, err)
 		if err != nil {
@@ -218,12 +218,12 @@ func TestAnyScheduleIsMadeOrRefused(t *testing.T) {
 	for _, word := range []string{"torus:3x3", "fattree:3,3/1,3/1,1"} {
 		for _, ranks := range []int{1, 2, 3, 7, 9} {
 			o := options(t, "h0,h1,h2,h3,h4,h5,h6,h7,h8", ranks)
-			o.Network = networkOf(t, word, "")
+			o.Hosts.Network = networkOf(t, word, "")
 			p, err := NewPlan(o, "here")
 			require.NoError(t, err)
 			for _, name := range algorithms.Names() {
 				for _, bytes := range []int64{0, 1, 1000, (1 << 40) / int64(ranks)} {
-					made, err := p.schedule(t.Context(), o.Network, overlay.Schedule{Algorithm: name, Bytes: bytes})
+					made, err := p.schedule(t.Context(), o.Hosts.Network, overlay.Schedule{Algorithm: name, Bytes: bytes})
 					if err == nil {
 						require.Equal(t, messagesOf(t, made, true), messagesOf(t, made, false), "%s of %d ranks, %d bytes", name, ranks, bytes)
 					}

@@ -177,7 +177,7 @@ func (r *run) sharingLost(dead []overlay.DeadHost) {
 		delete(s.of, d.Index)
 		delete(s.missed, d.Index)
 	}
-	allowed := !needed || r.AllowDeadNodes || len(r.live.Dead) <= s.base.Spares
+	allowed := !needed || r.options.Hosts.AllowDeadNodes || len(r.live.Dead) <= s.base.Spares
 	plan, err := s.base.Without(hosts)
 	if allowed && err != nil {
 		r.report.say("%v", err)
@@ -206,11 +206,11 @@ func (p *Plan) holds(h job.HostIndex) bool {
 // parts is the share of each slot: CPUs, where ranks do not share these, and GPUs, where
 // all have some of their own.
 func (o *Options) parts() (s overlay.Share) {
-	choice, err := binding.Parse(o.BindTo)
-	s.CPUs = err == nil && choice.Binds() && !o.Oversubscribe && o.Place.RankFile == nil
-	chosen := slices.ContainsFunc(o.Apps, func(a job.App) bool { return gpu.Chosen(a.Env) })
-	if !chosen && !gpu.Chosen(o.EnvGiven) {
-		s.GPUs = o.GPUsPerRank
+	choice, err := binding.Parse(o.Start.BindTo)
+	s.CPUs = err == nil && choice.Binds() && !o.Placement.Oversubscribe && o.Placement.Wish.RankFile == nil
+	chosen := slices.ContainsFunc(o.Programs.Apps, func(a job.App) bool { return gpu.Chosen(a.Env) })
+	if !chosen && !gpu.Chosen(o.Programs.EnvGiven) {
+		s.GPUs = o.Launch.GPUsPerRank
 	}
 	return s
 }
@@ -411,12 +411,12 @@ func (p *Plan) wider(of map[job.HostIndex]overlay.Shared) *wider {
 
 // widen has the next attempt begin so.
 func (s *restarts) widen(w *wider) {
-	s.o.agents = w.agents
+	s.o.attempt.agents = w.agents
 	if w.hosts != nil {
-		s.o.Hosts = w.hosts
+		s.o.Hosts.List = w.hosts
 	}
 	if len(w.dead) > 0 {
 		s.leave(w.dead)
 	}
-	s.o.deadline = s.deadline
+	s.o.attempt.deadline = s.deadline
 }

@@ -18,9 +18,9 @@ import (
 // n1 to n9.
 func inAllocation(t *testing.T, hosts string, n int) *Options {
 	o := options(t, hosts, n)
-	o.Allocation = &Allocation{Manager: "Slurm", ID: "7", Slots: map[string]int{}}
+	o.Hosts.Allocation = &Allocation{Manager: "Slurm", ID: "7", Slots: map[string]int{}}
 	for i := range 9 {
-		o.Allocation.Slots[fmt.Sprint("n", i+1)] = 2
+		o.Hosts.Allocation.Slots[fmt.Sprint("n", i+1)] = 2
 	}
 	return o
 }
@@ -37,8 +37,8 @@ func free(counts ...int) map[job.HostIndex]overlay.Shared {
 // Where others use slots, ranks go to free ones by the same rules, and nowhere if there
 // are too few.
 func TestAmongOthers(t *testing.T) {
-	cyclic := func(o *Options) { o.Place.Rule = placement.Node }
-	onTwo := func(o *Options) { o.RankHosts = 2 }
+	cyclic := func(o *Options) { o.Placement.Wish.Rule = placement.Node }
+	onTwo := func(o *Options) { o.Hosts.RankHosts = 2 }
 	for _, c := range []struct {
 		name  string
 		hosts string
@@ -53,24 +53,26 @@ func TestAmongOthers(t *testing.T) {
 		{"too few", "n[1-3]:2", 4, nil, []int{1, 0, 2}, nil},
 		{"as many as slots", "n[1-3]:2", 0, nil, []int{2, 2, 1}, nil},
 		{"in turn", "n[1-3]:2", 3, cyclic, []int{0, 2, 2}, []int{0, 2, 1}},
-		{"ppn", "n[1-3]:2", 0, func(o *Options) { o.PPN, o.Apps[0].N = 2, 2 }, []int{1, 2, 2}, []int{0, 2}},
-		{"one of each", "n[1-3]:2", 0, func(o *Options) { o.PPN, o.Apps[0].N = 1, 2 }, []int{0, 1, 1}, []int{0, 1, 1}},
+		{"ppn", "n[1-3]:2", 0, func(o *Options) { o.Placement.PPN, o.Programs.Apps[0].N = 2, 2 }, []int{1, 2, 2}, []int{0, 2}},
+		{"one of each", "n[1-3]:2", 0, func(o *Options) { o.Placement.PPN, o.Programs.Apps[0].N = 1, 2 }, []int{0, 1, 1}, []int{0, 1, 1}},
 		{"evenly on two", "n[1-3]", 2, onTwo, []int{0, 1, 2}, []int{0, 1, 1}},
 		{"unevenly on two", "n[1-3]", 3, onTwo, []int{0, 1, 2}, []int{0, 1, 2}},
 		{"one is not two", "n[1-3]", 2, onTwo, []int{0, 0, 2}, nil},
 		{"evenly on all that are named", "n[1-3]", 3, nil, []int{0, 2, 2}, nil},
 		{"hosts of nobody's allocation", "a,b", 2, nil, nil, []int{1, 1}},
-		{"more than slots", "n[1-2]:2", 8, func(o *Options) { o.Oversubscribe = true }, []int{2, 2}, []int{4, 4}},
-		{"more than slots, in use", "n[1-2]:2", 8, func(o *Options) { o.Oversubscribe = true }, []int{2, 1}, nil},
-		{"oversubscribe, not needed", "n[1-2]:2", 2, func(o *Options) { o.Oversubscribe = true }, []int{0, 2}, []int{0, 2}},
-		{"the list", "n2,n1", 2, func(o *Options) { o.Place.Rule, o.Place.Sequence = placement.Seq, []string{"n2", "n1"} }, []int{0, 2}, nil},
+		{"more than slots", "n[1-2]:2", 8, func(o *Options) { o.Placement.Oversubscribe = true }, []int{2, 2}, []int{4, 4}},
+		{"more than slots, in use", "n[1-2]:2", 8, func(o *Options) { o.Placement.Oversubscribe = true }, []int{2, 1}, nil},
+		{"oversubscribe, not needed", "n[1-2]:2", 2, func(o *Options) { o.Placement.Oversubscribe = true }, []int{0, 2}, []int{0, 2}},
+		{"the list", "n2,n1", 2, func(o *Options) {
+			o.Placement.Wish.Rule, o.Placement.Wish.Sequence = placement.Seq, []string{"n2", "n1"}
+		}, []int{0, 2}, nil},
 	} {
 		o := inAllocation(t, c.hosts, c.n)
 		if c.edit != nil {
 			c.edit(o)
 		}
-		o.Prelaunch = true
-		o.agents = 9
+		o.Hosts.Prelaunch = true
+		o.attempt.agents = 9
 		p, err := NewPlan(o, "here")
 		require.NoError(t, err, c.name)
 		q := p.among(free(c.free...))
@@ -116,7 +118,7 @@ func TestWider(t *testing.T) {
 	require.Equal(t, "waiting for 1 of 17 slots that other golaunch of allocation 7 use (--overlap shares them)", s.text(p))
 
 	o = inAllocation(t, "n[1-3]:2", 2)
-	o.Place.Rule, o.Place.Sequence = placement.Seq, []string{"n2", "n1"}
+	o.Placement.Wish.Rule, o.Placement.Wish.Sequence = placement.Seq, []string{"n2", "n1"}
 	p, err = NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Nil(t, p.wider(free(0, 0)), "each rank has its host")
@@ -133,9 +135,9 @@ func TestWiderWithoutTheDead(t *testing.T) {
 		spares int
 		first  string
 	}{
-		{"one of two", func(o *Options) { o.Spares = 1 }, 0, 2, 0, "n3"},
-		{"a spare", func(o *Options) { o.Spares = 1 }, 1, 2, 0, "n3"},
-		{"one of four", func(o *Options) { o.Spares, o.agents = 2, 4 }, 2, 6, 1, "n5"},
+		{"one of two", func(o *Options) { o.Hosts.Spares = 1 }, 0, 2, 0, "n3"},
+		{"a spare", func(o *Options) { o.Hosts.Spares = 1 }, 1, 2, 0, "n3"},
+		{"one of four", func(o *Options) { o.Hosts.Spares, o.attempt.agents = 2, 4 }, 2, 6, 1, "n5"},
 	} {
 		o := inAllocation(t, "n[1-9]:2", 2)
 		c.edit(o)
@@ -150,17 +152,17 @@ func TestWiderWithoutTheDead(t *testing.T) {
 		require.NotNil(t, w, c.name)
 		s := newRestarts(*o)
 		s.widen(w)
-		require.Equal(t, c.agents, s.o.agents, c.name)
-		require.Equal(t, c.spares, s.o.Spares, c.name)
-		require.Len(t, s.o.Hosts, 8, c.name)
-		require.NotContains(t, hostlist.Fold(bare(s.o.Hosts)), dead, c.name)
-		require.Equal(t, c.first, s.o.Hosts[0].Name, c.name)
+		require.Equal(t, c.agents, s.o.attempt.agents, c.name)
+		require.Equal(t, c.spares, s.o.Hosts.Spares, c.name)
+		require.Len(t, s.o.Hosts.List, 8, c.name)
+		require.NotContains(t, hostlist.Fold(bare(s.o.Hosts.List)), dead, c.name)
+		require.Equal(t, c.first, s.o.Hosts.List[0].Name, c.name)
 	}
 	o := inAllocation(t, "", 2) // apps with hosts of their own
-	o.Apps, o.Oversubscribe = apps(4, 2), true
+	o.Programs.Apps, o.Placement.Oversubscribe = apps(4, 2), true
 	for i, hosts := range []string{"n[1-4]:2", "n[5-6]:2"} {
 		var err error
-		o.Apps[i].Hosts, err = hostlist.Parse(hosts, "-H")
+		o.Programs.Apps[i].Hosts, err = hostlist.Parse(hosts, "-H")
 		require.NoError(t, err)
 	}
 	p, err := NewPlan(o, "here")
@@ -169,9 +171,9 @@ func TestWiderWithoutTheDead(t *testing.T) {
 	require.NoError(t, err)
 	s := newRestarts(*o)
 	s.widen(p.wider(free(0, 0, 0)))
-	require.Equal(t, 5, s.o.agents)
-	require.Equal(t, "n[2-4]", hostlist.Fold(bare(s.o.Apps[0].Hosts)))
-	require.Equal(t, "n[1-4]", hostlist.Fold(bare(o.Apps[0].Hosts)))
+	require.Equal(t, 5, s.o.attempt.agents)
+	require.Equal(t, "n[2-4]", hostlist.Fold(bare(s.o.Programs.Apps[0].Hosts)))
+	require.Equal(t, "n[1-4]", hostlist.Fold(bare(o.Programs.Apps[0].Hosts)))
 }
 
 // A host that is lost while the job waits for slots ends it where it holds ranks that no other
@@ -189,12 +191,12 @@ func TestALossWhileSlotsAreAwaited(t *testing.T) {
 		{"a host without ranks", nil, []job.HostIndex{2, 3}, []job.HostIndex{0}, "golaunch: hosts n[3-4] lost before the ranks ran: link lost: the job goes on\n", 0, ""},
 		{"the last that is asked", nil, []job.HostIndex{3}, nil, "golaunch: host n4 lost before the ranks ran: link lost: the job goes on\n", 0, ""},
 		{"a host with ranks", nil, []job.HostIndex{0, 1}, nil, "", job.ExitLauncher, "n1 n2"},
-		{"one that others replace", func(o *Options) { o.AllowDeadNodes = true }, []job.HostIndex{0}, []job.HostIndex{1},
+		{"one that others replace", func(o *Options) { o.Hosts.AllowDeadNodes = true }, []job.HostIndex{0}, []job.HostIndex{1},
 			"golaunch: host n1 lost before the ranks ran: link lost: the job goes on\ngolaunch: host n3 takes the place of n1\n", 0, ""},
-		{"one for which there is a spare", func(o *Options) { o.Spares = 1 }, []job.HostIndex{1}, []job.HostIndex{0},
+		{"one for which there is a spare", func(o *Options) { o.Hosts.Spares = 1 }, []job.HostIndex{1}, []job.HostIndex{0},
 			"golaunch: host n2 lost before the ranks ran: link lost: the job goes on\ngolaunch: host n4 takes the place of n2\n", 0, ""},
-		{"two for one spare", func(o *Options) { o.Spares = 1 }, []job.HostIndex{0, 1}, nil, "", job.ExitLauncher, "n1 n2"},
-		{"too few are left", func(o *Options) { o.AllowDeadNodes = true }, []job.HostIndex{0, 1, 2}, nil,
+		{"two for one spare", func(o *Options) { o.Hosts.Spares = 1 }, []job.HostIndex{0, 1}, nil, "", job.ExitLauncher, "n1 n2"},
+		{"too few are left", func(o *Options) { o.Hosts.AllowDeadNodes = true }, []job.HostIndex{0, 1, 2}, nil,
 			"golaunch: without n[1-3]: not enough slots: 4 ranks, 2 slots on 1 host of -H, 2 missing; add hosts, give more slots (host:N), or --oversubscribe\n", job.ExitLauncher, "n1 n2 n3"},
 	} {
 		r, _ := launchedRun(t)
@@ -202,12 +204,12 @@ func TestALossWhileSlotsAreAwaited(t *testing.T) {
 		if c.edit != nil {
 			c.edit(o)
 		}
-		o.agents = 4
+		o.attempt.agents = 4
 		p, err := NewPlan(o, "here")
 		require.NoError(t, err, c.name)
 		require.Len(t, p.Hosts, 4, c.name)
 		var said strings.Builder
-		r.report.w, r.Options, r.plan, r.worlds, r.ready = &said, *o, p, nil, true
+		r.report.w, r.options, r.plan, r.worlds, r.ready = &said, *o, p, nil, true
 		for i := range p.Hosts {
 			r.live.Live = append(r.live.Live, overlay.NodeInfo{Index: job.HostIndex(i)})
 		}
@@ -253,7 +255,7 @@ func TestHostsOfWhichNothingIsSaid(t *testing.T) {
 // What agents are to claim travels with the hosts.
 func TestShares(t *testing.T) {
 	o := inAllocation(t, "n[1-2]:2,a:2", 6)
-	o.BindTo, o.GPUsPerRank = "core", 1
+	o.Start.BindTo, o.Launch.GPUsPerRank = "core", 1
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	want := &overlay.Share{Has: 2, Slots: 2, GPUs: 1, CPUs: true}
@@ -263,7 +265,7 @@ func TestShares(t *testing.T) {
 	require.Equal(t, []overlay.HostShare{{Host: 0, Share: *want}, {Host: 1, Share: *want}}, p.shares())
 	require.False(t, p.has(map[job.HostIndex]overlay.Shared{0: {Slots: 2}, 1: {Slots: 1}}))
 	require.True(t, p.has(map[job.HostIndex]overlay.Shared{0: {Slots: 2}, 1: {Slots: 2}}))
-	o.Allocation = nil
+	o.Hosts.Allocation = nil
 	p, err = NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Nil(t, p.entries()[0].Share)

@@ -8,7 +8,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// showLocal begins a value of Options.Show whose numbers are those of ranks on their hosts.
+// showLocal begins a value of OutputOptions.Show whose numbers are those of ranks on their hosts.
 const showLocal = "local:"
 
 // shownRanks says whose output golaunch's own streams have. The zero value: that of all.
@@ -21,7 +21,7 @@ type shownRanks struct {
 // showRun are ranks that follow each other.
 type showRun struct{ first, last int }
 
-// parseShown reads a value of Options.Show: numbers and ranges of ranks, as in 0,4-7, or,
+// parseShown reads a value of OutputOptions.Show: numbers and ranges of ranks, as in 0,4-7, or,
 // after showLocal, of ranks on their hosts. "" is all ranks.
 func parseShown(text string) (shownRanks, error) {
 	if text == "" {
@@ -92,9 +92,9 @@ func (s shownRanks) check(p *Plan) error {
 	return nil
 }
 
-// checkShow says what is wrong with Options.Show.
+// checkShow says what is wrong with OutputOptions.Show.
 func (o *Options) checkShow() error {
-	if _, err := parseShown(o.Show); err != nil {
+	if _, err := parseShown(o.Output.Show); err != nil {
 		return fmt.Errorf("--show: %w", err)
 	}
 	return nil

@@ -108,7 +108,7 @@ func (r *run) below(slot tree.Slot, h job.HostIndex) bool {
 
 // tellShared names the hosts that the proofs of their keys cannot tell apart.
 func (r *run) tellShared() {
-	if r.boot.authority == nil || r.Verbose < 1 {
+	if r.boot.authority == nil || r.options.Start.Verbose < 1 {
 		return
 	}
 	for _, group := range r.boot.authority.Shared() {

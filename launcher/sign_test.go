@@ -172,7 +172,7 @@ func TestHostsThatShareAKeyAreNamed(t *testing.T) {
 	for verbose, want := range map[int]string{0: "", 1: "golaunch: hosts a,b,c,d share a host key: each of them can pass for the others\n"} {
 		r, _ := signing(t, hostKey)
 		var said strings.Builder
-		r.Verbose, r.report = verbose, &reporter{w: &said}
+		r.options.Start.Verbose, r.report = verbose, &reporter{w: &said}
 		r.tellShared()
 		require.Equal(t, want, said.String())
 	}
@@ -227,10 +227,10 @@ func TestPatienceWithHosts(t *testing.T) {
 		silent, late, unknown time.Duration
 	}{
 		{"all must be there", func(*Options) {}, 0, 0, s},
-		{"dead nodes", func(o *Options) { o.AllowDeadNodes = true }, s, s, s},
-		{"a spare", func(o *Options) { o.Spares = 1 }, 0, s, s},
-		{"dead nodes, and no room", func(o *Options) { o.AllowDeadNodes, o.Apps[0].N = true, 4 }, 0, 0, s},
-		{"the user waits", func(o *Options) { o.AllowDeadNodes, o.Wait = true, true }, 0, 0, 0},
+		{"dead nodes", func(o *Options) { o.Hosts.AllowDeadNodes = true }, s, s, s},
+		{"a spare", func(o *Options) { o.Hosts.Spares = 1 }, 0, s, s},
+		{"dead nodes, and no room", func(o *Options) { o.Hosts.AllowDeadNodes, o.Programs.Apps[0].N = true, 4 }, 0, 0, s},
+		{"the user waits", func(o *Options) { o.Hosts.AllowDeadNodes, o.Hosts.Wait = true, true }, 0, 0, 0},
 	} {
 		o := options(t, "a:2,b:2", 2)
 		x.change(o)

@@ -98,7 +98,7 @@ func (r *run) catch() {
 	r.hadTerminal = unix.HasTerminal()
 	signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU)
 	caught := slices.Clone(handled)
-	if r.PTY {
+	if r.options.Input.PTY {
 		caught = append(caught, syscall.SIGWINCH)
 	}
 	signal.Notify(r.signals, slices.DeleteFunc(caught, signal.Ignored)...)
@@ -131,7 +131,7 @@ func (r *run) signal(s syscall.Signal) {
 	case syscall.SIGTERM, contextEnded:
 		r.end(s, func() {
 			r.report.say("told to terminate: the job is ended; once more kills its ranks at once")
-			r.giveUp(job.ExitTERM, r.Grace)
+			r.giveUp(job.ExitTERM, r.options.Ending.Grace)
 		})
 	case syscall.SIGHUP:
 		r.end(s, func() {
@@ -140,7 +140,7 @@ func (r *run) signal(s syscall.Signal) {
 				what = "the terminal is gone"
 			}
 			r.report.say("%s: the job is ended", what)
-			r.giveUp(job.ExitHUP, r.Grace)
+			r.giveUp(job.ExitHUP, r.options.Ending.Grace)
 		})
 	case syscall.SIGTSTP:
 		r.passOn(s)
@@ -172,7 +172,7 @@ func (r *run) demanded(host job.HostIndex) {
 	}
 	r.end(syscall.SIGTERM, func() {
 		r.report.say("host %s: its agent was told to terminate, as by a resource manager: the job is ended", r.hostName(host))
-		r.giveUp(job.ExitTERM, r.Grace)
+		r.giveUp(job.ExitTERM, r.options.Ending.Grace)
 	})
 }
 

@@ -35,7 +35,7 @@ func (onlyLink) PeerAddr() string    { return "" }
 func launchedRun(t *testing.T) (*run, link.Link) {
 	t.Helper()
 	o := options(t, "a", 2)
-	o.Stdin = StdinNone
+	o.Input.Stdin = StdinNone
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	near, agent := memlink.Pair()
@@ -55,7 +55,7 @@ func launchedRun(t *testing.T) (*run, link.Link) {
 	t.Cleanup(func() { agent.Close(); subtree.Close() })
 	return &run{
 		inbox: inbox, woken: woken, stdin: &stdinPump{},
-		Options: *o, plan: p, worlds: map[int]*world{0: {plan: p}},
+		options: *o, plan: p, worlds: map[int]*world{0: {plan: p}},
 		subtree: subtree, staging: &staging{}, report: &reporter{w: io.Discard},
 	}, agent
 }
@@ -237,7 +237,7 @@ func TestWhatAnInterruptExplains(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, _ := launchedRun(t)
-			r.stdin, r.KeepGoing = &stdinPump{}, true
+			r.stdin, r.options.Ending.KeepGoing = &stdinPump{}, true
 			require.NoError(t, r.worldStarted(0, overlay.Started{Ranks: 2}))
 			for _, f := range x.before {
 				r.failed(f, time.Now())
@@ -257,8 +257,8 @@ func TestWhatAnInterruptExplains(t *testing.T) {
 // A signal that comes while an attempt ends is the next one's.
 func TestASignalBetweenAttempts(t *testing.T) {
 	o := options(t, "n1", 1)
-	o.Bootstrap, o.BootstrapValues = "exec", bootstrap.Values{"exec-command": "sleep 1000 {host} {command}"}
-	o.passphrases = newPassphrases()
+	o.Boot.Bootstrap, o.Boot.Values = "exec", bootstrap.Values{"exec-command": "sleep 1000 {host} {command}"}
+	o.attempt.passphrases = newPassphrases()
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	var said strings.Builder

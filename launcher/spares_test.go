@@ -30,7 +30,7 @@ func TestSpares(t *testing.T) {
 		{"smaller slots need both spares", "a:4,b:2,c:2", 4, 2, []job.HostIndex{0}, []int{0, 2, 2}},
 	} {
 		o := options(t, c.hosts, c.n)
-		o.Spares = c.spares
+		o.Hosts.Spares = c.spares
 		p, err := NewPlan(o, "here")
 		require.NoError(t, err, c.name)
 		if len(c.dead) > 0 {
@@ -53,7 +53,7 @@ func TestSpares(t *testing.T) {
 		{"slots", "n[1-3]:2", 5, "", "--spares 1 keeps n3 free: not enough slots: 5 ranks, 4 slots on 2 hosts of -H, 1 missing; add hosts, give more slots (host:N), or --oversubscribe; or lower --spares"},
 	} {
 		o := options(t, c.hosts, c.n)
-		o.Spares = 1
+		o.Hosts.Spares = 1
 		p, err := NewPlan(o, "here")
 		if c.err != "" {
 			require.EqualError(t, err, c.err, c.name)
@@ -63,7 +63,7 @@ func TestSpares(t *testing.T) {
 		require.Equal(t, c.want, p.Crowded, c.name)
 	}
 	o := options(t, "a,b", 2)
-	o.Spares = 2
+	o.Hosts.Spares = 2
 	_, err := NewPlan(o, "here")
 	require.EqualError(t, err, "--spares: 2 spares of 2 hosts leave no host for ranks; name more hosts")
 }
@@ -83,7 +83,7 @@ func TestNothingIsRun(t *testing.T) {
 		{"n[1-4]", 2, 2, 4, "nothing was run: 2 spares are too few for 4 dead hosts"},
 	} {
 		o := options(t, c.hosts, c.n)
-		o.Spares = c.spares
+		o.Hosts.Spares = c.spares
 		p, err := NewPlan(o, "here")
 		require.NoError(t, err)
 		require.Equal(t, c.want, p.notRun(c.dead, len(p.Hosts)), "%+v", c)
@@ -93,14 +93,14 @@ func TestNothingIsRun(t *testing.T) {
 // Behind relays unused hosts replace no dead ones, but as spares they do: the error says so.
 func TestSparesBehindRelays(t *testing.T) {
 	o := options(t, "n[1-4]:2", 4)
-	o.Bootstrap, o.BootstrapValues = "exec", bootstrap.Values{"exec-command": "x {host} {command}"}
+	o.Boot.Bootstrap, o.Boot.Values = "exec", bootstrap.Values{"exec-command": "x {host} {command}"}
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	_, err = p.Without([]job.HostIndex{0})
 	require.ErrorContains(t, err, "without n1: not enough slots: 4 ranks, 2 slots on 1 host of -H, 2 missing")
 	require.ErrorContains(t, err, "; --spares N starts N more, of 2 hosts unused")
 
-	o.Spares = 2
+	o.Hosts.Spares = 2
 	p, err = NewPlan(o, "here")
 	require.NoError(t, err)
 	_, err = p.Without([]job.HostIndex{0, 1, 2})
@@ -116,7 +116,7 @@ func TestHostsBeyondThoseForRanks(t *testing.T) {
 		3: "n1:0-1/0 n2:2-3/0",
 	} {
 		o := options(t, "n[1-6]", 4)
-		o.RankHosts, o.Spares, o.agents = 2, 1, 5
+		o.Hosts.RankHosts, o.Hosts.Spares, o.attempt.agents = 2, 1, 5
 		p, err := NewPlan(o, "here")
 		require.NoError(t, err)
 		require.Len(t, p.Hosts, 5)
@@ -146,12 +146,12 @@ func TestReplacements(t *testing.T) {
 		{"none", "n[1-3]", 3, nil, []job.HostIndex{0}, "", nil, "", "n2:0-1/0 n3:2/0", "host n2 holds more ranks without n1"},
 		{"two of four", "n[1-4]", 8, nil, []job.HostIndex{0, 3}, "", nil, "", "n2:0-3/0 n3:4-7/0", "hosts n[2-3] hold more ranks without n[1,4]"},
 		{"a dead one of theirs", "n[1-6]", 2, nil, []job.HostIndex{0}, "n3", []job.HostIndex{0, 2}, "n[4-5]", "n4:0/0 n2:1/0", "host n4 takes the place of n1"},
-		{"a spare is enough", "n[1-6]", 2, func(o *Options) { o.Spares = 1 }, []job.HostIndex{0}, "", nil, "", "n3:0/0 n2:1/0", "host n3 takes the place of n1"},
+		{"a spare is enough", "n[1-6]", 2, func(o *Options) { o.Hosts.Spares = 1 }, []job.HostIndex{0}, "", nil, "", "n3:0/0 n2:1/0", "host n3 takes the place of n1"},
 		{"smaller slots", "a:4,b:1,c:1,d:1,e:1,f", 4, nil, []job.HostIndex{0}, "b", []job.HostIndex{0}, "c", "", ""},
-		{"of --nodes", "n[1-4]", 4, func(o *Options) { o.RankHosts = 2 }, []job.HostIndex{0}, "n3", nil, "", "n3:0-1/0 n2:2-3/0", "host n3 takes the place of n1"},
-		{"of --nodes and a spare", "n[1-4]", 4, func(o *Options) { o.RankHosts, o.Spares = 2, 1 }, []job.HostIndex{0, 1}, "n4", nil, "", "n3:0-1/0 n4:2-3/0", "hosts n[3-4] take the place of n[1-2]"},
+		{"of --nodes", "n[1-4]", 4, func(o *Options) { o.Hosts.RankHosts = 2 }, []job.HostIndex{0}, "n3", nil, "", "n3:0-1/0 n2:2-3/0", "host n3 takes the place of n1"},
+		{"of --nodes and a spare", "n[1-4]", 4, func(o *Options) { o.Hosts.RankHosts, o.Hosts.Spares = 2, 1 }, []job.HostIndex{0, 1}, "n4", nil, "", "n3:0-1/0 n4:2-3/0", "hosts n[3-4] take the place of n[1-2]"},
 		{"relays", "n[1-6]", 3, func(o *Options) {
-			o.Bootstrap, o.BootstrapValues = "exec", bootstrap.Values{"exec-command": "x {host} {command}"}
+			o.Boot.Bootstrap, o.Boot.Values = "exec", bootstrap.Values{"exec-command": "x {host} {command}"}
 		},
 			[]job.HostIndex{0}, "", nil, "", "n2:0-1/0 n3:2/0", "host n2 holds more ranks without n1"},
 	} {

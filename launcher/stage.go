@@ -33,11 +33,11 @@ type filesSent struct{ err error }
 
 // newStaging opens the files.
 func newStaging(o *Options) (*staging, error) {
-	files, err := stage.OpenFiles(o.Stage)
+	files, err := stage.OpenFiles(o.Boot.Stage)
 	if err != nil {
 		return nil, bootstrap.UsageError{Err: fmt.Errorf("--stage: %w", err)}
 	}
-	return &staging{files: files, dir: o.Dir}, nil
+	return &staging{files: files, dir: o.Programs.Dir}, nil
 }
 
 // programs tells of each app which of the files is its program: it runs that. One

@@ -34,16 +34,16 @@ func TestStagedPrograms(t *testing.T) {
 		{"only", other, "only"}, // in no directory of PATH
 		{"none", here, ""},
 	} {
-		s, err := newStaging(&Options{Dir: here, Stage: []string{app, only}})
+		s, err := newStaging(&Options{Programs: ProgramOptions{Dir: here}, Boot: BootOptions{Stage: []string{app, only}}})
 		require.NoError(t, err)
 		require.Equal(t, []string{x.want}, s.programs([]job.App{{Argv: []string{x.program}, Dir: x.dir}}), "%s in %s", x.program, x.dir)
 		s.files.Close()
 	}
-	s, err := newStaging(&Options{Dir: here})
+	s, err := newStaging(&Options{Programs: ProgramOptions{Dir: here}})
 	require.NoError(t, err)
 	require.Empty(t, s.programs([]job.App{{Argv: []string{app}, Dir: here}}), "nothing is brought")
 
-	_, err = newStaging(&Options{Stage: []string{"/no/such/file"}})
+	_, err = newStaging(&Options{Boot: BootOptions{Stage: []string{"/no/such/file"}}})
 	require.ErrorAs(t, err, new(bootstrap.UsageError), "it is the command line that is wrong")
 	require.EqualError(t, err, "--stage: /no/such/file: no such file or directory")
 }

@@ -189,18 +189,18 @@ func (r *run) sayStall(format string, args ...any) {
 	if s.timedOut {
 		r.report.say("at that time: %s", text)
 	} else {
-		r.report.say("after %v: %s", r.StallAfter, text)
+		r.report.say("after %v: %s", r.options.Start.StallAfter, text)
 	}
 }
 
 // timedOut ends a job whose time is up, once it is told what its ranks wait for.
 func (r *run) timedOut() {
-	r.report.say("the job has not ended within %v: it is killed", r.Timeout)
+	r.report.say("the job has not ended within %v: it is killed", r.options.Ending.Timeout)
 	if !r.running() {
 		r.report.say("at that time: %s", r.howFar())
 	}
 	if r.worlds == nil || r.killed || r.subtree.Degree() == 0 {
-		r.giveUp(job.ExitTimeout, r.Grace)
+		r.giveUp(job.ExitTimeout, r.options.Ending.Grace)
 		return
 	}
 	if !r.decided {
@@ -215,6 +215,6 @@ func (r *run) timedOut() {
 func (r *run) timeUp() {
 	if s := &r.stalls; s.timedOut {
 		s.timedOut, s.asking = false, false
-		r.giveUp(job.ExitTimeout, r.Grace)
+		r.giveUp(job.ExitTimeout, r.options.Ending.Grace)
 	}
 }

@@ -33,7 +33,7 @@ func TestWhoIsMissingInAFenceIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var said bytes.Buffer
 			r, _ := launchedRun(t)
-			r.report, r.StallAfter = &reporter{w: &said}, 10*time.Second
+			r.report, r.options.Start.StallAfter = &reporter{w: &said}, 10*time.Second
 			p, err := NewPlan(options(t, "a:4", 4), "here")
 			require.NoError(t, err)
 			if name == "ended" {

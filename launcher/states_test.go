@@ -18,7 +18,7 @@ import (
 func timedOutRun(t *testing.T) (*run, *bytes.Buffer) {
 	var said bytes.Buffer
 	r, _ := launchedRun(t)
-	r.report, r.Timeout = &reporter{w: &said}, time.Second
+	r.report, r.options.Ending.Timeout = &reporter{w: &said}, time.Second
 	p, err := NewPlan(options(t, "a:4,b:4,c:4", 12), "here")
 	require.NoError(t, err)
 	two, err := NewPlan(options(t, "a:4,b:4,c:4", 2), "here")

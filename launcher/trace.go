@@ -13,7 +13,7 @@ func (r *run) writeTrace() error {
 		r.subtree.TellClocks(c.Nodes, 0)
 		t.Nodes, t.Ranks = c.Nodes, c.Ranks
 	}
-	return r.writeFile("--trace", r.TraceFile, privateMode, t.Encode)
+	return r.writeFile("--trace", r.options.Report.TraceFile, privateMode, t.Encode)
 }
 
 // phases are the marks in order of time.

@@ -38,15 +38,15 @@ func (c *commandLine) shared() *launcher.Allocation {
 // untoldSlots has the ranks of a job of Slurm be as many as it has tasks, where it does not
 // tell of the slots of its hosts, as with sbatch -m arbitrary.
 func (c *commandLine) untoldSlots(w io.Writer, o *launcher.Options) {
-	slotted := slices.ContainsFunc(o.Hosts, func(h job.Host) bool { return h.Slots > 0 })
+	slotted := slices.ContainsFunc(o.Hosts.List, func(h job.Host) bool { return h.Slots > 0 })
 	named := len(c.hosts) > 0 || c.hostfile != ""
 	step := variable(c.environ, "SLURM_STEP_ID")
 	n, _ := strconv.Atoi(variable(c.environ, "SLURM_NTASKS"))
-	if slotted || named || len(o.Hosts) == 0 || len(o.Apps) > 1 || o.Apps[0].N > 0 || o.PPN > 0 || n < 1 ||
+	if slotted || named || len(o.Hosts.List) == 0 || len(o.Programs.Apps) > 1 || o.Programs.Apps[0].N > 0 || o.Placement.PPN > 0 || n < 1 ||
 		!c.inSlurm() || step != "" && step != hostlist.InteractiveStep || c.beginsWith(&srunTool) {
 		return
 	}
-	o.Apps[0].N = n
+	o.Programs.Apps[0].N = n
 	c.tell(w, 0, "SLURM_TASKS_PER_NODE does not say how many ranks each host holds: the %d of SLURM_NTASKS are spread evenly", n)
 }
 
@@ -93,22 +93,22 @@ func (c *commandLine) nodesHere(w io.Writer, n int) error {
 // onNodes takes --nodes of an allocation's hosts, or of those named, the first, as srun
 // means it, and as many more as there are spares. The others may replace dead ones.
 func onNodes(o *launcher.Options, named, ordered bool) error {
-	have := count(len(o.Hosts), "host")
+	have := count(len(o.Hosts.List), "host")
 	switch {
-	case o.Nodes+o.Spares > len(o.Hosts) && o.Spares > 0 && o.Nodes <= len(o.Hosts):
-		return fmt.Errorf("--nodes: %d and %s are more than the %s; name more, or lower one of them", o.Nodes, count(o.Spares, "spare"), have)
-	case o.Nodes > len(o.Hosts) && named:
-		return fmt.Errorf("--nodes: %d are more than the %s named; name more, or leave it out", o.Nodes, have)
-	case o.Nodes > len(o.Hosts):
+	case o.Hosts.Nodes+o.Hosts.Spares > len(o.Hosts.List) && o.Hosts.Spares > 0 && o.Hosts.Nodes <= len(o.Hosts.List):
+		return fmt.Errorf("--nodes: %d and %s are more than the %s; name more, or lower one of them", o.Hosts.Nodes, count(o.Hosts.Spares, "spare"), have)
+	case o.Hosts.Nodes > len(o.Hosts.List) && named:
+		return fmt.Errorf("--nodes: %d are more than the %s named; name more, or leave it out", o.Hosts.Nodes, have)
+	case o.Hosts.Nodes > len(o.Hosts.List):
 		return fmt.Errorf("--nodes: %d are more than the %s of the allocation; for nodes of this machine say --bootstrap %s, too",
-			o.Nodes, have, registry.Local().Name)
+			o.Hosts.Nodes, have, registry.Local().Name)
 	}
-	all := slices.Clone(o.Hosts)
+	all := slices.Clone(o.Hosts.List)
 	if ordered { // by the network, later: it is the first of the user's that are meant
-		all = all[:o.Nodes+o.Spares]
+		all = all[:o.Hosts.Nodes+o.Hosts.Spares]
 	}
-	spread(all, o.Nodes, o)
-	o.Hosts, o.RankHosts, o.Nodes = all, o.Nodes, 0
+	spread(all, o.Hosts.Nodes, o)
+	o.Hosts.List, o.Hosts.RankHosts, o.Hosts.Nodes = all, o.Hosts.Nodes, 0
 	return nil
 }
 
@@ -116,10 +116,10 @@ func onNodes(o *launcher.Options, named, ordered bool) error {
 // placement.SpreadSlots does; where these are spread evenly, those of the others, too.
 func spread(hosts []job.Host, n int, o *launcher.Options) {
 	ranks := 0
-	for _, a := range o.Apps {
+	for _, a := range o.Programs.Apps {
 		ranks += a.N
 	}
-	if ranks == 0 || o.PPN > 0 {
+	if ranks == 0 || o.Placement.PPN > 0 {
 		return
 	}
 	slots := make([]int, len(hosts))

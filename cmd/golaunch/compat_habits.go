@@ -26,26 +26,26 @@ func (c *commandLine) habits() {
 	case c.beginsWith(&srunTool):
 		c.srunHabits()
 	case c.beginsWith(&openMPITool):
-		c.Names = overlay.OpenMPINames
+		c.Launch.Names = overlay.OpenMPINames
 	case c.beginsWith(&rshTool):
-		c.Names = overlay.MVAPICHNames
+		c.Launch.Names = overlay.MVAPICHNames
 	}
 	if c.likeOpenMPI() && !c.flags.Changed("unbuffered") {
-		c.Unbuffered = true
+		c.Launch.Unbuffered = true
 	}
 	if c.timed {
-		switch c.Label {
+		switch c.Output.Label {
 		case launcher.LabelRank:
-			c.Label = "%t [%r] "
+			c.Output.Label = "%t [%r] "
 		case launcher.LabelHost:
-			c.Label = "%t [%r@%h] "
+			c.Output.Label = "%t [%r@%h] "
 		default:
-			c.Label = "%t " + c.Label
+			c.Output.Label = "%t " + c.Output.Label
 		}
 	}
 	if c.isLineOf(&torchrunTool) {
 		standard := []string{"TORCHELASTIC_RUN_ID=none"}
-		if c.Restarts == 0 {
+		if c.Ending.Restarts == 0 {
 			standard = append(standard, "TORCHELASTIC_RESTART_COUNT=0", "TORCHELASTIC_MAX_RESTARTS=0")
 		}
 		c.genv = append(standard, c.genv...) // of one name the last counts
@@ -59,15 +59,15 @@ func (c *commandLine) likeOpenMPI() bool {
 }
 
 func (c *commandLine) srunHabits() {
-	c.Names = overlay.SlurmNames
-	if !c.flags.Changed("stdin") && !c.PTY && !c.Singleton {
-		c.Stdin = launcher.StdinAll
+	c.Launch.Names = overlay.SlurmNames
+	if !c.flags.Changed("stdin") && !c.Input.PTY && !c.Programs.Singleton {
+		c.Input.Stdin = launcher.StdinAll
 	}
 	if !c.flags.Changed("err") && !c.errOwn {
-		c.ErrPattern = c.OutPattern
+		c.Output.ErrPattern = c.Output.OutPattern
 	}
-	if c.Label == launcher.LabelRank {
-		c.Label = "%r: "
+	if c.Output.Label == launcher.LabelRank {
+		c.Output.Label = "%r: "
 	}
 }
 
@@ -78,46 +78,46 @@ func (c *commandLine) srunNodes(w io.Writer, o *launcher.Options) error {
 	if c.isLineOf(&srunTool) && c.inSlurm() && c.mapBy == placement.Seq && !c.here() {
 		return c.allocationOrder(w, o)
 	}
-	if !c.beginsWith(&srunTool) || !c.inSlurm() || c.hostfile != "" || c.mapBy == placement.Seq || c.hetSize() > 1 || c.here() || len(o.Apps) > 1 {
+	if !c.beginsWith(&srunTool) || !c.inSlurm() || c.hostfile != "" || c.mapBy == placement.Seq || c.hetSize() > 1 || c.here() || len(o.Programs.Apps) > 1 {
 		return nil
 	}
-	given := o.Hosts
+	given := o.Hosts.List
 	if len(c.hosts) > 0 {
 		var err error
-		if o.Hosts, err = c.allocation(w); err == nil {
-			o.Hosts, err = without(o.Hosts, c.excluded)
+		if o.Hosts.List, err = c.allocation(w); err == nil {
+			o.Hosts.List, err = without(o.Hosts.List, c.excluded)
 		}
 		if err != nil {
 			return err
 		}
-		outside := slices.ContainsFunc(given, func(h job.Host) bool { return !named(o.Hosts, h.Name) })
-		if outside || c.rankMap != "" || len(o.Hosts) == 0 {
-			o.Hosts = given
+		outside := slices.ContainsFunc(given, func(h job.Host) bool { return !named(o.Hosts.List, h.Name) })
+		if outside || c.rankMap != "" || len(o.Hosts.List) == 0 {
+			o.Hosts.List = given
 			return nil
 		}
 	}
-	ranks, nodes := &o.Apps[0].N, o.Nodes
+	ranks, nodes := &o.Programs.Apps[0].N, o.Hosts.Nodes
 	if *ranks == 0 {
 		*ranks, _ = strconv.Atoi(variable(c.environ, "SLURM_NTASKS")) // 0 where it is not told
 	}
 	switch {
 	case nodes == 0 && *ranks > 0:
-		nodes = min(*ranks, len(o.Hosts))
+		nodes = min(*ranks, len(o.Hosts.List))
 	case nodes == 0:
-		nodes = len(o.Hosts)
+		nodes = len(o.Hosts.List)
 	}
-	if *ranks == 0 && o.PPN == 0 {
+	if *ranks == 0 && o.Placement.PPN == 0 {
 		*ranks = nodes
 	}
 	if len(c.hosts) > 0 {
 		nodes = max(nodes, len(given))
-		o.Hosts = including(o.Hosts, given, nodes)
+		o.Hosts.List = including(o.Hosts.List, given, nodes)
 	}
 	if *ranks > 0 {
-		o.PPN = 0 // srun has it for the most that a node takes, or passes it over
+		o.Placement.PPN = 0 // srun has it for the most that a node takes, or passes it over
 	}
-	if (c.mapBy == "" || c.mapBy == placement.Slot) && nodes <= len(o.Hosts) {
-		o.Nodes = nodes
+	if (c.mapBy == "" || c.mapBy == placement.Slot) && nodes <= len(o.Hosts.List) {
+		o.Hosts.Nodes = nodes
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func (c *commandLine) allocationOrder(w io.Writer, o *launcher.Options) error {
 		}
 		return len(all)
 	}
-	slices.SortStableFunc(o.Hosts, func(a, b job.Host) int { return place(a) - place(b) })
+	slices.SortStableFunc(o.Hosts.List, func(a, b job.Host) int { return place(a) - place(b) })
 	return nil
 }
 
@@ -162,11 +162,11 @@ func including(hosts, wanted []job.Host, n int) []job.Host {
 // where the hosts have no slots, "" where golaunch's own default holds. mpirun_rsh goes
 // by the list of hosts, in which a host may be several times.
 func (c *commandLine) habitualRule(o *launcher.Options) string {
-	slotted := slices.ContainsFunc(o.Hosts, func(h job.Host) bool { return h.Slots > 0 })
+	slotted := slices.ContainsFunc(o.Hosts.List, func(h job.Host) bool { return h.Slots > 0 })
 	switch {
-	case len(o.Hosts) < 2 || o.PPN > 0 || c.rankBy != "":
+	case len(o.Hosts.List) < 2 || o.Placement.PPN > 0 || c.rankBy != "":
 		return ""
-	case c.beginsWith(&rshTool) && len(o.Apps) == 1 && len(c.sequence) > len(o.Hosts) && o.Apps[0].N <= len(c.sequence):
+	case c.beginsWith(&rshTool) && len(o.Programs.Apps) == 1 && len(c.sequence) > len(o.Hosts.List) && o.Programs.Apps[0].N <= len(c.sequence):
 		return placement.Seq
 	case !slotted && (c.beginsWith(&hydraTool) || c.beginsWith(&rshTool)):
 		return placement.Node
@@ -176,20 +176,20 @@ func (c *commandLine) habitualRule(o *launcher.Options) string {
 
 // tellHabits says what a line may have meant that golaunch can't know.
 func (c *commandLine) tellHabits(w io.Writer, o *launcher.Options) {
-	if addr := variable(o.EnvGiven, "MASTER_ADDR"); c.isLineOf(&torchrunTool) && len(o.Hosts) > 1 && c.mapBy == "" {
-		if i := slices.IndexFunc(o.Hosts, func(h job.Host) bool { return h.Name == addr }); i > 0 {
-			c.tell(w, 0, "--master-addr: rank 0 is on %s, and ranks are told to meet on %s: leave it out, or name that host first", o.Hosts[0].Name, addr)
+	if addr := variable(o.Programs.EnvGiven, "MASTER_ADDR"); c.isLineOf(&torchrunTool) && len(o.Hosts.List) > 1 && c.mapBy == "" {
+		if i := slices.IndexFunc(o.Hosts.List, func(h job.Host) bool { return h.Name == addr }); i > 0 {
+			c.tell(w, 0, "--master-addr: rank 0 is on %s, and ranks are told to meet on %s: leave it out, or name that host first", o.Hosts.List[0].Name, addr)
 		}
 	}
-	if program := o.Apps[0].Argv[0]; len(c.asked) == 0 && len(calledAs(program)) > 0 && c.flags.ArgsLenAtDash() < 0 {
+	if program := o.Programs.Apps[0].Argv[0]; len(c.asked) == 0 && len(calledAs(program)) > 0 && c.flags.ArgsLenAtDash() < 0 {
 		c.tell(w, 0, "%s is the program here, which each rank starts; write golaunch %s ... for its line to be read, golaunch ... -- %s where the program is meant",
 			program, program, program)
 	}
 	if c.pack != "" {
 		c.tell(w, 0, "%s: Pack: ranks are spread over the hosts as without it; -N says over how many", c.pack)
 	}
-	open := o.Apps[0].N == 0 && o.PPN == 0
-	if slotted := slices.ContainsFunc(o.Hosts, func(h job.Host) bool { return h.Slots > 0 }); !open || slotted || len(o.Hosts) == 0 {
+	open := o.Programs.Apps[0].N == 0 && o.Placement.PPN == 0
+	if slotted := slices.ContainsFunc(o.Hosts.List, func(h job.Host) bool { return h.Slots > 0 }); !open || slotted || len(o.Hosts.List) == 0 {
 		return
 	}
 	if c.beginsWith(&openMPITool) && c.hostfile != "" {

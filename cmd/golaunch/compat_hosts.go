@@ -14,9 +14,9 @@ import (
 // machine would run the first of them and has no such program, but the one after
 // them; a single word is rather one that is misspelt.
 func (c *commandLine) wordsAreHosts() error {
-	a := c.Apps[0]
+	a := c.Programs.Apps[0]
 	setsPath := slices.ContainsFunc(slices.Concat(c.genv, a.Env), func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
-	elsewhere := setsPath || c.envNone || a.DirGiven || len(c.Stage) > 0 // the ranks find other programs
+	elsewhere := setsPath || c.envNone || a.DirGiven || len(c.Boot.Stage) > 0 // the ranks find other programs
 	if elsewhere || a.N < 2 || len(a.Argv) <= a.N || isProgram(a.Argv[0]) {
 		return nil
 	}

@@ -84,10 +84,10 @@ func TestQuietIsNoQOS(t *testing.T) {
 	} {
 		c := newCommandLine([]string{"SLURM_JOB_ID=7"})
 		require.NoError(t, c.parse(strings.Fields(line)), line)
-		assert.Equal(t, program, strings.Join(c.Apps[0].Argv, " "), line)
+		assert.Equal(t, program, strings.Join(c.Programs.Apps[0].Argv, " "), line)
 	}
 	c := newCommandLine(nil)
 	require.NoError(t, c.parse([]string{"-q", "sh", "-c", "echo hi"}))
-	assert.Equal(t, []string{"sh", "-c", "echo hi"}, c.Apps[0].Argv)
-	assert.True(t, c.Quiet)
+	assert.Equal(t, []string{"sh", "-c", "echo hi"}, c.Programs.Apps[0].Argv)
+	assert.True(t, c.Report.Quiet)
 }

@@ -203,7 +203,7 @@ func (c *commandLine) slurmDistribution(w io.Writer) error {
 	// Slurm takes the hosts of the ranks from this file wherever it is named.
 	arbitrary := c.mapBy == placement.Seq || !said && strings.HasPrefix(value, "arbitrary")
 	switch {
-	case listed || c.rankMap != "" || c.PPN > 0 && !arbitrary:
+	case listed || c.rankMap != "" || c.Placement.PPN > 0 && !arbitrary:
 		return nil
 	case file != "" && (arbitrary || c.isLineOf(&srunTool)):
 		if _, err := os.Stat(file); err != nil { // the user may not know of it

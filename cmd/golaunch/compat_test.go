@@ -283,7 +283,9 @@ func FuzzApps(f *testing.F) {
 // --mpi and the flags that it has replaced.
 func TestMPIOfALine(t *testing.T) {
 	type is struct{ openMPI, pmix, fix, noFix, none bool }
-	flags := func(c *commandLine) is { return is{c.OpenMPI, c.PMIx, c.MPICHFix, c.NoMPICHFix, c.NoMPI} }
+	flags := func(c *commandLine) is {
+		return is{c.Launch.OpenMPI, c.Launch.PMIx, c.MPI.MPICHFix, c.MPI.NoMPICHFix, c.Launch.NoMPI}
+	}
 	for line, want := range map[string]is{
 		"-n 2 ./a":                          {},
 		"--mpi auto ./a":                    {},

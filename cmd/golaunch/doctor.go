@@ -87,16 +87,16 @@ func examine(e env, flags []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	out := boundedBuffer{most: max(1, len(o.Hosts)) * maxPrinted}
+	out := boundedBuffer{most: max(1, len(o.Hosts.List)) * maxPrinted}
 	stdio := e.stdio
-	said := boundedBuffer{most: max(1, len(o.Hosts)) * maxPrinted}
+	said := boundedBuffer{most: max(1, len(o.Hosts.List)) * maxPrinted}
 	stdio.Stdin, stdio.Stdout, stdio.Stderr = nil, &out, io.MultiWriter(e.stdio.Stderr, &said)
 	begun := time.Now()
 	status := e.launch(e.ctx, o, stdio)
 	if out.over {
 		return 0, fmt.Errorf("what the ranks print is wrong: it is more than %d bytes", out.most)
 	}
-	text, problems, err := diagnoses(out.String(), said.String(), o.Hosts, begun, time.Now())
+	text, problems, err := diagnoses(out.String(), said.String(), o.Hosts.List, begun, time.Now())
 	if err != nil {
 		return 0, err
 	}
@@ -130,29 +130,29 @@ func doctorJob(e env, flags []string) (o launcher.Options, err error) {
 	}
 	var hosts []job.Host
 	seen := map[string]bool{}
-	for _, h := range o.Hosts {
+	for _, h := range o.Hosts.List {
 		if h.Slots = 0; !seen[h.Name] {
 			seen[h.Name] = true
 			hosts = append(hosts, h)
 		}
 	}
-	argv := &o.Apps[0].Argv
-	kind, given := registry.Find(o.Bootstrap)
-	if !given && len(o.Hosts) > 0 {
-		kind, _ = registry.For(o.Environ, o.Hosts) // as the launcher takes it
+	argv := &o.Programs.Apps[0].Argv
+	kind, given := registry.Find(o.Boot.Bootstrap)
+	if !given && len(o.Hosts.List) > 0 {
+		kind, _ = registry.For(o.Boot.Environ, o.Hosts.List) // as the launcher takes it
 	}
-	if kind.Container != nil && kind.Container(o.BootstrapValues) && o.EnvFrom.In(true) == environ.Node {
+	if kind.Container != nil && kind.Container(o.Boot.Values) && o.Launch.EnvFrom.In(true) == environ.Node {
 		*argv = []string{self, doctor.Word, ""} // ranks run in the image's directory where there is none
 	}
-	if o.AgentPath != "" {
-		(*argv)[0], o.Stage = o.AgentPath, nil
-		*argv = append(*argv, o.AgentPath)
+	if o.Start.AgentPath != "" {
+		(*argv)[0], o.Boot.Stage = o.Start.AgentPath, nil
+		*argv = append(*argv, o.Start.AgentPath)
 	}
-	o.Hosts, o.Nodes, o.Spares, o.AllowDeadNodes, o.Prelaunch, o.Apps[0].N = hosts, 0, 0, len(hosts) > 1, false, 0
-	o.OutPattern, o.ErrPattern, o.DryRun, o.KeepGoing, o.Fold, o.Restarts, o.LogDir = "", "", false, true, false, 0, ""
-	o.Show, o.Unbuffered = "", false
-	o.ReportFile, o.TraceFile, o.ProfileFile = "", "", ""
-	o.Allocation = nil // it is to look where other golaunch use all slots, and to take none from them
+	o.Hosts.List, o.Hosts.Nodes, o.Hosts.Spares, o.Hosts.AllowDeadNodes, o.Hosts.Prelaunch, o.Programs.Apps[0].N = hosts, 0, 0, len(hosts) > 1, false, 0
+	o.Output.OutPattern, o.Output.ErrPattern, o.Report.DryRun, o.Ending.KeepGoing, o.Output.Fold, o.Ending.Restarts, o.Output.LogDir = "", "", false, true, false, 0, ""
+	o.Output.Show, o.Launch.Unbuffered = "", false
+	o.Report.File, o.Report.TraceFile, o.Report.ProfileFile = "", "", ""
+	o.Hosts.Allocation = nil // it is to look where other golaunch use all slots, and to take none from them
 	return o, nil
 }
 

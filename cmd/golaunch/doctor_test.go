@@ -56,14 +56,14 @@ func TestDoctorJob(t *testing.T) {
 			}
 			o, err := doctorJob(env{stdio: launcher.IO{Stderr: io.Discard}}, x.flags)
 			require.NoError(t, err)
-			require.Len(t, o.Hosts, x.hosts)
-			require.Nil(t, o.Allocation)
+			require.Len(t, o.Hosts.List, x.hosts)
+			require.Nil(t, o.Hosts.Allocation)
 			want, err := os.Getwd()
 			require.NoError(t, err)
 			if x.contained {
 				want = ""
 			}
-			require.Equal(t, want, o.Apps[0].Argv[2])
+			require.Equal(t, want, o.Programs.Apps[0].Argv[2])
 		})
 	}
 }

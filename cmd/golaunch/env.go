@@ -47,7 +47,7 @@ func (c *commandLine) resolveVariable(arg string) (string, error) {
 		return "", fmt.Errorf("%q is not NAME or NAME=VALUE", arg)
 	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
 		return "", fmt.Errorf("%q is no name of a variable: it has a blank in it", name)
-	case slices.Contains(reserved, name), strings.HasPrefix(name, "GOLAUNCH_"), c.PMGR && slices.Contains(reservedPMGR, name):
+	case slices.Contains(reserved, name), strings.HasPrefix(name, "GOLAUNCH_"), c.Launch.PMGR && slices.Contains(reservedPMGR, name):
 		return "", fmt.Errorf("%s is golaunch's to set", name)
 	case hasValue:
 		return arg, nil

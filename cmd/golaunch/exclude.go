@@ -25,8 +25,8 @@ func (c *commandLine) leaveOut(w io.Writer, o *launcher.Options) error {
 		}
 		return err
 	}
-	all := slices.Clone(o.Hosts)
-	for _, a := range o.Apps {
+	all := slices.Clone(o.Hosts.List)
+	for _, a := range o.Programs.Apps {
 		all = append(all, a.Hosts...)
 	}
 	if len(all) == 0 && !c.given["exclude"] {
@@ -40,11 +40,11 @@ func (c *commandLine) leaveOut(w io.Writer, o *launcher.Options) error {
 			c.tell(w, 0, "--exclude: %s is none of the hosts", h.Name)
 		}
 	}
-	if o.Hosts, err = without(o.Hosts, c.excluded); err != nil {
+	if o.Hosts.List, err = without(o.Hosts.List, c.excluded); err != nil {
 		return err
 	}
-	for i := range o.Apps {
-		if o.Apps[i].Hosts, err = without(o.Apps[i].Hosts, c.excluded); err != nil {
+	for i := range o.Programs.Apps {
+		if o.Programs.Apps[i].Hosts, err = without(o.Programs.Apps[i].Hosts, c.excluded); err != nil {
 			return err
 		}
 	}

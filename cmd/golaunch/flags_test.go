@@ -56,15 +56,15 @@ func FuzzParse(f *testing.F) {
 		if err := c.parse(args); err != nil || c.help || c.version {
 			return
 		}
-		require.NotEmpty(t, c.Apps)
+		require.NotEmpty(t, c.Programs.Apps)
 		separators := 0
 		for _, a := range args {
 			if a == ":" {
 				separators++
 			}
 		}
-		require.Len(t, c.Apps, separators+1)
-		last := c.Apps[separators].Argv
+		require.Len(t, c.Programs.Apps, separators+1)
+		last := c.Programs.Apps[separators].Argv
 		require.NotEmpty(t, last)
 		if len(last) > 2 && strings.HasPrefix(last[0], "python") && last[1] == "-u" { // torchrun's interpreter
 			last = last[2:]

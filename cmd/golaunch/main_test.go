@@ -37,7 +37,7 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 		return usageError(stdio.Stderr, err)
 	}
 	w, def := stdio.Stdout, launcher.DefaultOptions()
-	for i, a := range o.Apps {
+	for i, a := range o.Programs.Apps {
 		fmt.Fprintf(w, "app %d n=%d argv=%q", i, a.N, a.Argv)
 		if len(a.Env) > 0 {
 			fmt.Fprintf(w, " env=%q", a.Env)
@@ -47,8 +47,8 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 		}
 		fmt.Fprintln(w)
 	}
-	if o.RankHosts > 0 {
-		o.Hosts = o.Hosts[:o.RankHosts+o.Spares]
+	if o.Hosts.RankHosts > 0 {
+		o.Hosts.List = o.Hosts.List[:o.Hosts.RankHosts+o.Hosts.Spares]
 	}
 	show := func(name string, value, standard any) {
 		if value != standard {
@@ -58,10 +58,10 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	showHosts(show, o, def)
 	showRanks(show, o, def)
 	if os.Getenv("SHOW_UNBUFFERED") != "" { // a habit of many lines
-		show("unbuffered", o.Unbuffered, def.Unbuffered)
+		show("unbuffered", o.Launch.Unbuffered, def.Launch.Unbuffered)
 	}
 	if os.Getenv("SHOW_ENV") != "" {
-		for _, kv := range slices.Concat(o.Env, o.EnvGiven) {
+		for _, kv := range slices.Concat(o.Programs.Env, o.Programs.EnvGiven) {
 			fmt.Fprintf(w, "env %s\n", kv)
 		}
 	}
@@ -70,51 +70,51 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 
 // showHosts shows where ranks run, and how agents come there.
 func showHosts(show func(name string, value, standard any), o, def launcher.Options) {
-	show("hosts", hostlist.Fold(o.Hosts), "")
-	show("bootstrap", o.Bootstrap, def.Bootstrap)
-	show("exec-command", o.BootstrapValues["exec-command"], "")
-	show("exec-from", o.BootstrapValues["exec-from"], "")
-	show("nodes", o.Nodes, def.Nodes)
-	show("ssh-config", o.BootstrapValues["ssh-config"], "")
-	show("ssh-option", strings.ReplaceAll(o.BootstrapValues["ssh-option"], "\n", " | "), "")
-	show("connect-timeout", o.ConnectTimeout, def.ConnectTimeout)
-	show("miss-after", o.MissAfter, def.MissAfter)
-	show("wait", o.Wait, def.Wait)
-	show("allow-dead-nodes", o.AllowDeadNodes, def.AllowDeadNodes)
-	show("keep-agent", o.KeepAgent, def.KeepAgent)
-	show("stage", strings.Join(o.Stage, " "), "")
-	show("ppn", o.PPN, def.PPN)
-	show("oversubscribe", o.Oversubscribe, def.Oversubscribe)
-	show("bind-to", o.BindTo, def.BindTo)
-	show("report-bindings", o.ReportBindings, def.ReportBindings)
-	show("iface", o.Iface, def.Iface)
-	show("gpus-per-rank", o.GPUsPerRank, def.GPUsPerRank)
-	show("degree", o.Degree, def.Degree)
-	show("degree-rule", o.DegreeRule, def.DegreeRule)
-	show("lost-after", o.LostAfter, def.LostAfter)
+	show("hosts", hostlist.Fold(o.Hosts.List), "")
+	show("bootstrap", o.Boot.Bootstrap, def.Boot.Bootstrap)
+	show("exec-command", o.Boot.Values["exec-command"], "")
+	show("exec-from", o.Boot.Values["exec-from"], "")
+	show("nodes", o.Hosts.Nodes, def.Hosts.Nodes)
+	show("ssh-config", o.Boot.Values["ssh-config"], "")
+	show("ssh-option", strings.ReplaceAll(o.Boot.Values["ssh-option"], "\n", " | "), "")
+	show("connect-timeout", o.Start.ConnectTimeout, def.Start.ConnectTimeout)
+	show("miss-after", o.Start.MissAfter, def.Start.MissAfter)
+	show("wait", o.Hosts.Wait, def.Hosts.Wait)
+	show("allow-dead-nodes", o.Hosts.AllowDeadNodes, def.Hosts.AllowDeadNodes)
+	show("keep-agent", o.Start.KeepAgent, def.Start.KeepAgent)
+	show("stage", strings.Join(o.Boot.Stage, " "), "")
+	show("ppn", o.Placement.PPN, def.Placement.PPN)
+	show("oversubscribe", o.Placement.Oversubscribe, def.Placement.Oversubscribe)
+	show("bind-to", o.Start.BindTo, def.Start.BindTo)
+	show("report-bindings", o.Launch.ReportBindings, def.Launch.ReportBindings)
+	show("iface", o.Launch.Iface, def.Launch.Iface)
+	show("gpus-per-rank", o.Launch.GPUsPerRank, def.Launch.GPUsPerRank)
+	show("degree", o.Tree.Degree, def.Tree.Degree)
+	show("degree-rule", o.Tree.DegreeRule, def.Tree.DegreeRule)
+	show("lost-after", o.Start.LostAfter, def.Start.LostAfter)
 }
 
 // showRanks shows how ranks run, and what becomes of their output.
 func showRanks(show func(name string, value, standard any), o, def launcher.Options) {
-	show("env-from", o.EnvFrom, def.EnvFrom)
-	show("timeout", o.Timeout, def.Timeout)
-	show("stall-after", o.StallAfter, def.StallAfter)
-	show("grace", o.Grace, def.Grace)
-	show("keep-going", o.KeepGoing, def.KeepGoing)
-	show("stdin", o.Stdin, def.Stdin)
-	show("pty", o.PTY, def.PTY)
-	show("tee", o.Tee, def.Tee)
-	show("show", o.Show, def.Show)
-	show("label", o.Label, def.Label)
-	show("out", o.OutPattern, def.OutPattern)
-	show("err", o.ErrPattern, def.ErrPattern)
-	show("log-dir", o.LogDir, def.LogDir)
-	show("restarts", o.Restarts, def.Restarts)
-	show("line-max", o.LineMax, def.LineMax)
-	show("dry-run", o.DryRun, def.DryRun)
-	show("verbose", o.Verbose, def.Verbose)
-	show("quiet", o.Quiet, def.Quiet)
-	show("timing", o.Timing, def.Timing)
+	show("env-from", o.Launch.EnvFrom, def.Launch.EnvFrom)
+	show("timeout", o.Ending.Timeout, def.Ending.Timeout)
+	show("stall-after", o.Start.StallAfter, def.Start.StallAfter)
+	show("grace", o.Ending.Grace, def.Ending.Grace)
+	show("keep-going", o.Ending.KeepGoing, def.Ending.KeepGoing)
+	show("stdin", o.Input.Stdin, def.Input.Stdin)
+	show("pty", o.Input.PTY, def.Input.PTY)
+	show("tee", o.Output.Tee, def.Output.Tee)
+	show("show", o.Output.Show, def.Output.Show)
+	show("label", o.Output.Label, def.Output.Label)
+	show("out", o.Output.OutPattern, def.Output.OutPattern)
+	show("err", o.Output.ErrPattern, def.Output.ErrPattern)
+	show("log-dir", o.Output.LogDir, def.Output.LogDir)
+	show("restarts", o.Ending.Restarts, def.Ending.Restarts)
+	show("line-max", o.Output.LineMax, def.Output.LineMax)
+	show("dry-run", o.Report.DryRun, def.Report.DryRun)
+	show("verbose", o.Start.Verbose, def.Start.Verbose)
+	show("quiet", o.Report.Quiet, def.Report.Quiet)
+	show("timing", o.Report.Timing, def.Report.Timing)
 }
 
 func TestScripts(t *testing.T) {

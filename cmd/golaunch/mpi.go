@@ -17,10 +17,10 @@ type mpiType struct {
 // mpiTypes are the values of --mpi; srun's others mean one of them (mpiOf).
 var mpiTypes = []mpiType{
 	{"auto", "what each rank's MPI library asks for", func(*commandLine) {}},
-	{"mpich", "MPICH and its descendants: PMI, and the cure of their hang in MPI_Finalize everywhere", func(c *commandLine) { c.MPICHFix = true }},
-	{"openmpi", "Open MPI 3 and 4 by variables alone, as Flux does, without MPI_Comm_spawn", func(c *commandLine) { c.OpenMPI = true }},
-	{"pmix", "PMIx by variables alone: what links libpmix, Open MPI in containers that ranks start", func(c *commandLine) { c.PMIx = true }},
-	{"none", "PMI for what asks for it; nothing is looked at, nothing preloaded", func(c *commandLine) { c.NoMPI, c.NoMPICHFix = true, true }},
+	{"mpich", "MPICH and its descendants: PMI, and the cure of their hang in MPI_Finalize everywhere", func(c *commandLine) { c.MPI.MPICHFix = true }},
+	{"openmpi", "Open MPI 3 and 4 by variables alone, as Flux does, without MPI_Comm_spawn", func(c *commandLine) { c.Launch.OpenMPI = true }},
+	{"pmix", "PMIx by variables alone: what links libpmix, Open MPI in containers that ranks start", func(c *commandLine) { c.Launch.PMIx = true }},
+	{"none", "PMI for what asks for it; nothing is looked at, nothing preloaded", func(c *commandLine) { c.Launch.NoMPI, c.MPI.NoMPICHFix = true, true }},
 }
 
 // srunMPIs begin srun's own values of --mpi.
@@ -58,7 +58,7 @@ func (v mpiValue) Set(s string) error {
 	}
 	for _, t := range mpiTypes {
 		if t.name == s {
-			v.c.OpenMPI, v.c.PMIx, v.c.MPICHFix, v.c.NoMPICHFix, v.c.NoMPI = false, false, false, false, false
+			v.c.Launch.OpenMPI, v.c.Launch.PMIx, v.c.MPI.MPICHFix, v.c.MPI.NoMPICHFix, v.c.Launch.NoMPI = false, false, false, false, false
 			v.c.mpi = s
 			t.set(v.c)
 			return nil
@@ -101,11 +101,11 @@ func (c *commandLine) defineMPI(f *pflag.FlagSet) {
 	choices(f, "mpi", mpiNames()...)
 	tell(f, "mpi", func(t mpiType) string { return t.serves }, mpiTypes)
 
-	f.BoolVar(&c.OpenMPI, "open-mpi", false, "--mpi openmpi")
-	f.BoolVar(&c.PMIx, "pmix", false, "--mpi pmix")
-	f.BoolVar(&c.MPICHFix, "mpich-fix", false, "--mpi mpich")
-	f.BoolVar(&c.NoMPICHFix, "no-mpich-fix", false, "--mpi none, of MPICH alone")
-	f.BoolVar(&c.PMIPort, "pmi-port", false, "ranks connect to PMI_PORT, of their own host only, instead of PMI_FD")
+	f.BoolVar(&c.Launch.OpenMPI, "open-mpi", false, "--mpi openmpi")
+	f.BoolVar(&c.Launch.PMIx, "pmix", false, "--mpi pmix")
+	f.BoolVar(&c.MPI.MPICHFix, "mpich-fix", false, "--mpi mpich")
+	f.BoolVar(&c.MPI.NoMPICHFix, "no-mpich-fix", false, "--mpi none, of MPICH alone")
+	f.BoolVar(&c.Launch.PMIPort, "pmi-port", false, "ranks connect to PMI_PORT, of their own host only, instead of PMI_FD")
 	for _, name := range []string{"open-mpi", "pmix", "mpich-fix", "no-mpich-fix", "pmi-port"} {
 		annotate(f, groupJob, name)
 		f.Lookup(name).Hidden = true

@@ -111,7 +111,7 @@ func (c *commandLine) use(w io.Writer, n *network) (*launcher.Network, error) {
 	}
 	c.tell(w, 1, "network %s (%s%s): %s, %s", n.from, n.Form, old, count(n.Graph.Hosts(), "host"), count(n.Graph.Switches(), "switch"))
 	loop := parallel
-	if !c.Quiet {
+	if !c.Report.Quiet {
 		loop = progress(w, "network between hosts")
 	}
 	return &launcher.Network{
@@ -122,7 +122,7 @@ func (c *commandLine) use(w io.Writer, n *network) (*launcher.Network, error) {
 
 // tell writes a line for those who want to know so much.
 func (c *commandLine) tell(w io.Writer, level int, format string, args ...any) {
-	if c.Verbose >= level && !c.Quiet {
+	if c.Start.Verbose >= level && !c.Report.Quiet {
 		fmt.Fprintf(w, "golaunch: "+format+"\n", args...)
 	}
 }

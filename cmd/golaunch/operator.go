@@ -32,15 +32,15 @@ func (c *commandLine) operatorHosts(w io.Writer, getenv func(string) string) ([]
 		}
 		agent, _, _ := strings.Cut(strings.TrimSpace(getenv(o.Agent)), " ")
 		kind, _, _ := registry.Owner(sshOption)
-		if args := getenv(o.Args); args != "" && (agent == "" || path.Base(agent) == kind.Name) && registry.Chosen(kind, c.Bootstrap, c.environ) {
+		if args := getenv(o.Args); args != "" && (agent == "" || path.Base(agent) == kind.Name) && registry.Chosen(kind, c.Boot.Bootstrap, c.environ) {
 			options, rest := sshOptions(strings.Fields(args))
 			if len(rest) > 0 {
 				c.tell(w, 0, "%s: %s is not known: golaunch's ssh does without; --ssh-option KEY=VALUE has what ssh's configuration has", o.Args, strings.Join(rest, " "))
 			}
-			if own := c.BootstrapValues[sshOption]; own != "" { // what comes first counts
+			if own := c.Boot.Values[sshOption]; own != "" { // what comes first counts
 				options = append([]string{own}, options...)
 			}
-			c.BootstrapValues[sshOption] = strings.Join(options, "\n")
+			c.Boot.Values[sshOption] = strings.Join(options, "\n")
 		}
 		return file.Hosts, nil
 	}

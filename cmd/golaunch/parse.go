@@ -36,10 +36,10 @@ func (c *commandLine) parse(args []string) error {
 	}
 	c.habits()
 	if c.flags.Changed("connect-timeout") {
-		c.MissAfter = 0 // a time that the user chose holds for every host that is silent
+		c.Start.MissAfter = 0 // a time that the user chose holds for every host that is silent
 	}
-	if c.Bootstrap == "auto" {
-		c.Bootstrap = ""
+	if c.Boot.Bootstrap == "auto" {
+		c.Boot.Bootstrap = ""
 	}
 	for i, name := range c.genv {
 		var err error
@@ -73,15 +73,15 @@ func (c *commandLine) parse(args []string) error {
 // usePrograms puts the programs of srun's file in the place of the file, which stands
 // where a program does.
 func (c *commandLine) usePrograms() error {
-	if len(c.Apps) > 1 || len(c.Apps[0].Argv) > 1 {
+	if len(c.Programs.Apps) > 1 || len(c.Programs.Apps[0].Argv) > 1 {
 		return fmt.Errorf("--multi-prog: %w", errTwice)
 	}
-	name := c.Apps[0].Argv[0]
+	name := c.Programs.Apps[0].Argv[0]
 	list, err := openApps(name, readPrograms)
 	if err != nil {
 		return fmt.Errorf("--multi-prog: %w", err)
 	}
-	if c.Apps, err = programApps(c.Apps[0], list); err != nil {
+	if c.Programs.Apps, err = programApps(c.Programs.Apps[0], list); err != nil {
 		return fmt.Errorf("--multi-prog: %s: %w", name, err)
 	}
 	return nil
@@ -244,14 +244,14 @@ func (c *commandLine) setAside(name string) bool {
 		return true
 	}
 	if kind, option, ok := registry.Owner(name); ok && option.Own {
-		return !registry.Chosen(kind, c.Bootstrap, c.environ) // meant for when it is
+		return !registry.Chosen(kind, c.Boot.Bootstrap, c.environ) // meant for when it is
 	}
 	return (name == "hosts" || name == "hostfile") && c.given["bootstrap"] && c.here()
 }
 
 // here tells whether the bootstrap that is asked for is this machine's own.
 func (c *commandLine) here() bool {
-	kind, _ := registry.Find(c.Bootstrap) // "" and unknown ones are not
+	kind, _ := registry.Find(c.Boot.Bootstrap) // "" and unknown ones are not
 	return kind.Here
 }
 
@@ -283,7 +283,7 @@ func (c *commandLine) addApp(f *pflag.FlagSet, a appFlags) error {
 		}
 		app.Env = setVariable(app.Env, kv)
 	}
-	c.Apps = append(c.Apps, app)
+	c.Programs.Apps = append(c.Programs.Apps, app)
 	return nil
 }
 

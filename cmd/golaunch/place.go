@@ -29,16 +29,16 @@ type placeFlags struct {
 
 // definePlace adds the flags of placement.
 func (c *commandLine) definePlace(f *pflag.FlagSet) {
-	f.VarP(countValue{&c.PPN, 1, launcher.MaxRanks}, "ppn", "N", "`N` ranks per host")
-	f.BoolVar(&c.Oversubscribe, "oversubscribe", false, "allow more ranks than slots, or than --bind-to has cores for")
+	f.VarP(countValue{&c.Placement.PPN, 1, launcher.MaxRanks}, "ppn", "N", "`N` ranks per host")
+	f.BoolVar(&c.Placement.Oversubscribe, "oversubscribe", false, "allow more ranks than slots, or than --bind-to has cores for")
 	f.Var(ruleValue{&c.mapBy}, "map-by", "place by `RULE`: "+either(placement.Forms()))
 	f.Var(orderValue{&c.rankBy}, "rank-by", "number ranks there by `ORDER`: "+either(append(placement.Orders(), placement.Plane+"N")))
 	f.Var(oneOf{&c.metric, textsOf(mapping.Metrics())}, "metric", "choose among the maps of comm:GRAPH by `METRIC`: "+either(mapping.Metrics()))
 	f.Var(textValue{&c.metisFile}, "metis-file", "place ranks by the communication graph in `FILE`, as --map-by comm:FILE")
-	f.BoolVar(&c.Place.AvoidConflicts, "avoid-path-conflict", false, "of more hosts than needed, take some that share no link, by --topology")
-	f.Var(bindValue{&c.BindTo}, "bind-to", "bind to `WHAT`: none|core[:N]|hwthread|socket|numa|l3|gpu|cpu-list:0-3,8")
-	f.BoolVar(&c.ReportBindings, "report-bindings", false, "say to which CPUs each rank is bound")
-	f.Var(countValue{&c.GPUsPerRank, 1, launcher.MaxGPUs}, "gpus-per-rank", "give each rank `N` GPUs of its host for itself, by CUDA_VISIBLE_DEVICES")
+	f.BoolVar(&c.Placement.Wish.AvoidConflicts, "avoid-path-conflict", false, "of more hosts than needed, take some that share no link, by --topology")
+	f.Var(bindValue{&c.Start.BindTo}, "bind-to", "bind to `WHAT`: none|core[:N]|hwthread|socket|numa|l3|gpu|cpu-list:0-3,8")
+	f.BoolVar(&c.Launch.ReportBindings, "report-bindings", false, "say to which CPUs each rank is bound")
+	f.Var(countValue{&c.Launch.GPUsPerRank, 1, launcher.MaxGPUs}, "gpus-per-rank", "give each rank `N` GPUs of its host for itself, by CUDA_VISIBLE_DEVICES")
 	f.Var(textValue{&c.topology}, "topology", "order hosts by their network: `FILE`, a word as torus:8x8x8, auto or none")
 	f.Var(textValue{&c.mapFile}, "map", "`FILE` of lines 'n001 h0': a host, its GUID, LID or name in the network")
 	annotate(f, groupPlace, "ppn", "oversubscribe", "map-by", "rank-by", "metric", "metis-file", "avoid-path-conflict", "bind-to", "report-bindings", "gpus-per-rank", "topology", "map")
@@ -135,7 +135,7 @@ func (c *commandLine) rule() (rule, value string, err error) {
 // wish is what the flags say of where ranks go, with the value of the rule read. What
 // a graph is like it tells on w.
 func (c *commandLine) wish(w io.Writer, rule, value string) (placement.Wish, error) {
-	wish := c.Place
+	wish := c.Placement.Wish
 	wish.Rule, wish.Order, wish.Metric = rule, c.rankBy, mapping.Metric(c.metric)
 	var err error
 	switch rule {

@@ -41,7 +41,7 @@ func (c *commandLine) run(e env, words []string) (int, error) {
 		return e.print(mpiList()), nil
 	}
 	w := e.stdio.Stderr
-	if c.Quiet {
+	if c.Report.Quiet {
 		w = io.Discard
 	}
 	if err := c.slurmDistribution(w); err != nil {
@@ -62,17 +62,17 @@ func (c *commandLine) run(e env, words []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	o.Network = network
+	o.Hosts.Network = network
 	c.tellHabits(w, &o)
 	if rule == "" {
 		rule = c.habitualRule(&o)
 	}
-	if o.Place, err = c.wish(w, rule, value); err != nil {
+	if o.Placement.Wish, err = c.wish(w, rule, value); err != nil {
 		return 0, err
 	}
 	status := e.launch(e.ctx, o, e.stdio)
 	if status == job.ExitNotFound {
-		c.tellCommand(w, o.Apps[0].Argv[0], words[0])
+		c.tellCommand(w, o.Programs.Apps[0].Argv[0], words[0])
 	}
 	return status, nil
 }
@@ -98,7 +98,7 @@ func (c *commandLine) parseOrSingleton(args []string) error {
 	if err != nil {
 		return err
 	}
-	c.Singleton = len(words) > len(args)
+	c.Programs.Singleton = len(words) > len(args)
 	return c.parse(words)
 }
 
@@ -132,14 +132,14 @@ func (c *commandLine) options(w io.Writer) (launcher.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	if o.Hosts, err = c.findHosts(w); err == nil && len(o.Hosts) == 0 {
+	if o.Hosts.List, err = c.findHosts(w); err == nil && len(o.Hosts.List) == 0 {
 		err = c.wordsAreHosts()
 	}
 	if err == nil {
-		err = c.findOwnHosts(w, o.Apps)
+		err = c.findOwnHosts(w, o.Programs.Apps)
 	}
-	if err == nil && len(o.Hosts) == 0 && o.Nodes > 1 && c.nodesWord != "" && !c.here() {
-		err = c.nodesHere(w, o.Nodes)
+	if err == nil && len(o.Hosts.List) == 0 && o.Hosts.Nodes > 1 && c.nodesWord != "" && !c.here() {
+		err = c.nodesHere(w, o.Hosts.Nodes)
 	}
 	if err == nil {
 		err = c.leaveOut(w, &o)
@@ -148,14 +148,14 @@ func (c *commandLine) options(w io.Writer) (launcher.Options, error) {
 		c.untoldSlots(w, &o)
 		err = c.srunNodes(w, &o)
 	}
-	if len(o.Hosts) > 0 {
-		o.Allocation = c.shared()
+	if len(o.Hosts.List) > 0 {
+		o.Hosts.Allocation = c.shared()
 	}
-	apart := slices.ContainsFunc(o.Apps, func(a job.App) bool { return len(a.Hosts) > 0 })
-	if err != nil || apart || len(o.Hosts) == 0 || c.here() {
+	apart := slices.ContainsFunc(o.Programs.Apps, func(a job.App) bool { return len(a.Hosts) > 0 })
+	if err != nil || apart || len(o.Hosts.List) == 0 || c.here() {
 		return o, err
 	}
-	if o.Nodes > 0 {
+	if o.Hosts.Nodes > 0 {
 		err = onNodes(&o, len(c.hosts) > 0 || c.hostfile != "", c.topology != "" && c.topology != topologyNone)
 	}
 	return o, err
@@ -164,25 +164,25 @@ func (c *commandLine) options(w io.Writer) (launcher.Options, error) {
 // hostless is options without the hosts.
 func (c *commandLine) hostless() (launcher.Options, error) {
 	o := c.Options
-	if c.given["profile-what"] && c.ProfileFile == "" {
+	if c.given["profile-what"] && c.Report.ProfileFile == "" {
 		return o, errors.New("--profile-what: nothing is counted without --profile FILE")
 	}
-	o.Environ = c.environ
+	o.Boot.Environ = c.environ
 	var err error
-	if o.Dir, err = os.Getwd(); err != nil {
+	if o.Programs.Dir, err = os.Getwd(); err != nil {
 		return o, fmt.Errorf("the working directory is unusable: %w; change to another", err)
 	}
 	if !c.envNone {
-		o.Env = environ.Inherited(c.environ)
-	} else if o.EnvFrom = environ.Launcher; c.given["env-from"] {
+		o.Programs.Env = environ.Inherited(c.environ)
+	} else if o.Launch.EnvFrom = environ.Launcher; c.given["env-from"] {
 		return o, errors.New("--env-none and --env-from exclude each other")
 	}
 	for _, kv := range c.genv {
-		o.EnvGiven = setVariable(o.EnvGiven, kv)
+		o.Programs.EnvGiven = setVariable(o.Programs.EnvGiven, kv)
 	}
-	for name, value := range registry.Given(o.Bootstrap, c.environ) {
-		if o.BootstrapValues[name] == "" {
-			o.BootstrapValues[name] = value
+	for name, value := range registry.Given(o.Boot.Bootstrap, c.environ) {
+		if o.Boot.Values[name] == "" {
+			o.Boot.Values[name] = value
 		}
 	}
 	return o, nil
@@ -236,7 +236,7 @@ func (c *commandLine) named(w io.Writer, a *appFlags) (hosts []job.Host, names [
 		file, err = hostlist.ParseFile(r, a.hostfile)
 		return err
 	})
-	if err == nil && file.Capped != "" && c.Oversubscribe {
+	if err == nil && file.Capped != "" && c.Placement.Oversubscribe {
 		err = fmt.Errorf("%s: max_slots forbids --oversubscribe; leave one out", file.Capped)
 	}
 	return file.Hosts, file.Names, err

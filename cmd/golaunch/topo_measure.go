@@ -142,10 +142,10 @@ func pairsJob(hosts []job.Host, pairs [][2]int) (o launcher.Options, err error) 
 	if o, err = c.hostless(); err != nil {
 		return o, err
 	}
-	o.Hosts, o.Nodes, o.Spares, o.AllowDeadNodes, o.Prelaunch = hosts, 0, 0, false, false
-	o.Label, o.OutPattern, o.ErrPattern, o.DryRun, o.KeepGoing, o.StallAfter = "", "", "", false, false, 0
-	o.Fold, o.Restarts, o.LogDir, o.Show, o.Unbuffered = false, 0, "", "", false
-	for _, file := range []*string{&o.ReportFile, &o.TraceFile, &o.ProfileFile} {
+	o.Hosts.List, o.Hosts.Nodes, o.Hosts.Spares, o.Hosts.AllowDeadNodes, o.Hosts.Prelaunch = hosts, 0, 0, false, false
+	o.Output.Label, o.Output.OutPattern, o.Output.ErrPattern, o.Report.DryRun, o.Ending.KeepGoing, o.Start.StallAfter = "", "", "", false, false, 0
+	o.Output.Fold, o.Ending.Restarts, o.Output.LogDir, o.Output.Show, o.Launch.Unbuffered = false, 0, "", "", false
+	for _, file := range []*string{&o.Report.File, &o.Report.TraceFile, &o.Report.ProfileFile} {
 		if *file == "-" { // where the lines are
 			*file = ""
 		}

@@ -105,19 +105,19 @@ func launch(text string) int {
 	}
 	registry.Add(kind)
 	o := launcher.DefaultOptions()
-	o.Bootstrap = kind.Name
+	o.Boot.Bootstrap = kind.Name
 	for _, name := range s.Hosts {
-		o.Hosts = append(o.Hosts, job.Host{Name: name, Pos: "the test"})
+		o.Hosts.List = append(o.Hosts.List, job.Host{Name: name, Pos: "the test"})
 	}
-	o.Apps = []job.App{{N: s.Ranks, Argv: s.Program}}
-	o.Dir, o.Env, o.Stdin = "/", []string{"PATH=" + os.Getenv("PATH"), markVariable + "=" + os.Getenv(markVariable)}, launcher.StdinNone
-	o.Degree, o.AllowDeadNodes, o.Label = s.Degree, s.Allow, launcher.LabelRank
-	o.ConnectTimeout, o.LostAfter = time.Minute, time.Minute
+	o.Programs.Apps = []job.App{{N: s.Ranks, Argv: s.Program}}
+	o.Programs.Dir, o.Programs.Env, o.Input.Stdin = "/", []string{"PATH=" + os.Getenv("PATH"), markVariable + "=" + os.Getenv(markVariable)}, launcher.StdinNone
+	o.Tree.Degree, o.Hosts.AllowDeadNodes, o.Output.Label = s.Degree, s.Allow, launcher.LabelRank
+	o.Start.ConnectTimeout, o.Start.LostAfter = time.Minute, time.Minute
 	if s.Connect > 0 {
-		o.ConnectTimeout = s.Connect
+		o.Start.ConnectTimeout = s.Connect
 	}
 	if s.LostAfter > 0 {
-		o.LostAfter = s.LostAfter
+		o.Start.LostAfter = s.LostAfter
 	}
 	return launcher.Run(context.Background(), o, launcher.IO{Stdout: os.Stdout, Stderr: os.Stderr})
 }

@@ -44,11 +44,11 @@ func (l listed) nodes() []int {
 func dealt(t *testing.T, stdin string, edit func(*launcher.Options), argv ...string) result {
 	t.Helper()
 	o := launcher.DefaultOptions()
-	o.Apps = []job.App{{Argv: argv, N: 5}, {Argv: argv, N: len(dealtOut) - 5}}
+	o.Programs.Apps = []job.App{{Argv: argv, N: 5}, {Argv: argv, N: len(dealtOut) - 5}}
 	var err error
-	o.Dir, err = os.Getwd()
+	o.Programs.Dir, err = os.Getwd()
 	require.NoError(t, err)
-	o.Env, o.Nodes, o.Degree, o.Rule = os.Environ(), 6, 2, dealtOut
+	o.Programs.Env, o.Hosts.Nodes, o.Tree.Degree, o.Placement.Rule = os.Environ(), 6, 2, dealtOut
 	if edit != nil {
 		edit(&o)
 	}
@@ -67,7 +67,7 @@ func dealt(t *testing.T, stdin string, edit func(*launcher.Options), argv ...str
 // Every part of a job takes ranks in any order on hosts in any order: the launch,
 // PMI's mapping, what ranks are told of their node, output and input.
 func TestRanksOnAnyHost(t *testing.T) {
-	r := dealt(t, "", func(o *launcher.Options) { o.Label = launcher.LabelRank }, "sh", "-c", "echo $GOLAUNCH_NODEID $LOCAL_RANK $LOCAL_WORLD_SIZE $MPI_LOCALNRANKS")
+	r := dealt(t, "", func(o *launcher.Options) { o.Output.Label = launcher.LabelRank }, "sh", "-c", "echo $GOLAUNCH_NODEID $LOCAL_RANK $LOCAL_WORLD_SIZE $MPI_LOCALNRANKS")
 	require.Zero(t, r.code, r.stderr)
 	require.Empty(t, r.stderr)
 	all := dealtOut.nodes()
@@ -99,7 +99,7 @@ func TestRanksOnAnyHost(t *testing.T) {
 
 	text := strings.Repeat("line of input\n", 20_000)
 	for _, to := range []launcher.StdinTarget{0, 5, launcher.StdinAll} {
-		r = dealt(t, text, func(o *launcher.Options) { o.Stdin = to }, bin("rankprobe"), "stdin")
+		r = dealt(t, text, func(o *launcher.Options) { o.Input.Stdin = to }, bin("rankprobe"), "stdin")
 		require.Zero(t, r.code, r.stderr)
 		for rank := range dealtOut {
 			n := 0
@@ -117,14 +117,14 @@ func TestBoardsOfRanksOnAnyHost(t *testing.T) {
 	for _, policy := range cache.Policies() {
 		t.Run(string(policy), func(t *testing.T) {
 			for _, bytes := range []int{cache.OneRound, 0} {
-				r := dealt(t, "", func(o *launcher.Options) { o.Cache, o.CacheBytes = policy, bytes },
+				r := dealt(t, "", func(o *launcher.Options) { o.Launch.Cache, o.Launch.CacheBytes = policy, bytes },
 					bin("pmiclient"), "-m", "all", "-n", "3", "-p", "2")
 				require.Zero(t, r.code, r.stderr)
 				require.Len(t, r.lines(), len(dealtOut))
 			}
 			r := dealt(t, "", func(o *launcher.Options) {
-				o.Cache, o.PMIVersion = policy, "1.2"
-				o.Apps = []job.App{{Argv: o.Apps[0].Argv, N: len(dealtOut)}}
+				o.Launch.Cache, o.Launch.PMIVersion = policy, "1.2"
+				o.Programs.Apps = []job.App{{Argv: o.Programs.Apps[0].Argv, N: len(dealtOut)}}
 			}, raw("groups")...)
 			require.Zero(t, r.code, r.stderr)
 			require.Len(t, r.lines(), len(dealtOut))
@@ -148,8 +148,8 @@ func TestServiceOfRanksOnAnyHost(t *testing.T) {
 	for _, trees := range []string{"0", "1"} {
 		for _, idle := range []bool{false, true} {
 			r := dealt(t, "", func(o *launcher.Options) {
-				o.PMGR, o.Prelaunch = true, idle
-				o.Env = append(o.Env, "MPIRUN_USE_TREES="+trees)
+				o.Launch.PMGR, o.Hosts.Prelaunch = true, idle
+				o.Programs.Env = append(o.Programs.Env, "MPIRUN_USE_TREES="+trees)
 			}, bin("pmgrclient"), "-s", "3000")
 			require.Zero(t, r.code, r.stderr)
 			require.Len(t, r.lines(), len(dealtOut))
@@ -165,7 +165,7 @@ func TestServiceOfRanksOnAnyHost(t *testing.T) {
 // by ranks that are.
 func TestSpawnByRanksOnAnyHost(t *testing.T) {
 	client := bin("pmiclient")
-	r := dealt(t, "", func(o *launcher.Options) { o.Prelaunch, o.Label = true, launcher.LabelRank },
+	r := dealt(t, "", func(o *launcher.Options) { o.Hosts.Prelaunch, o.Output.Label = true, launcher.LabelRank },
 		bin("spawnclient"), "-r", "5", "5", "--", client, "-i", "-m", "all", "+", "4", "--", client, "-m", "all")
 	require.Zero(t, r.code, r.stderr)
 	// Four processes of the first command go to the two idle hosts.

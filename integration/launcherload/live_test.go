@@ -43,15 +43,15 @@ func live(t *testing.T, nodes int) int64 {
 	require.NoError(t, err)
 	defer null.Close()
 	o := launcher.DefaultOptions()
-	o.Hosts, err = hostlist.Parse(fmt.Sprintf("x[1-%d]", nodes), "-H")
+	o.Hosts.List, err = hostlist.Parse(fmt.Sprintf("x[1-%d]", nodes), "-H")
 	require.NoError(t, err)
-	o.Apps = []job.App{{Argv: []string{"true"}, N: nodes}}
-	o.Env, o.Dir = os.Environ(), t.TempDir()
-	o.Bootstrap = "exec"
-	o.BootstrapValues = bootstrap.Values{"exec-command": self + " " + rootWord + " {host} {command}", "exec-from": "nodes"}
-	o.Degree, o.PPN = 16, 1
-	o.Stdin = launcher.StdinNone
-	o.ConnectTimeout, o.LostAfter = time.Minute, time.Minute
+	o.Programs.Apps = []job.App{{Argv: []string{"true"}, N: nodes}}
+	o.Programs.Env, o.Programs.Dir = os.Environ(), t.TempDir()
+	o.Boot.Bootstrap = "exec"
+	o.Boot.Values = bootstrap.Values{"exec-command": self + " " + rootWord + " {host} {command}", "exec-from": "nodes"}
+	o.Tree.Degree, o.Placement.PPN = 16, 1
+	o.Input.Stdin = launcher.StdinNone
+	o.Start.ConnectTimeout, o.Start.LostAfter = time.Minute, time.Minute
 
 	var said bytes.Buffer
 	before := collected()

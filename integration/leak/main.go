@@ -52,19 +52,19 @@ func run(args []string) error {
 		return err
 	}
 	o := launcher.DefaultOptions()
-	o.Nodes, o.Degree, o.BootstrapValues = 3, 2, bootstrap.Values{"ssh-config": *config}
+	o.Hosts.Nodes, o.Tree.Degree, o.Boot.Values = 3, 2, bootstrap.Values{"ssh-config": *config}
 	if *hosts != "" {
 		var err error
-		if o.Hosts, err = hostlist.Parse(*hosts, "-hosts"); err != nil {
+		if o.Hosts.List, err = hostlist.Parse(*hosts, "-hosts"); err != nil {
 			return err
 		}
-		o.Nodes = 0
+		o.Hosts.Nodes = 0
 	}
 	var err error
-	if o.Dir, err = os.Getwd(); err != nil {
+	if o.Programs.Dir, err = os.Getwd(); err != nil {
 		return err
 	}
-	o.Env = os.Environ()
+	o.Programs.Env = os.Environ()
 	var before counts
 	for i := range *jobs {
 		if i == *first {
@@ -73,7 +73,7 @@ func run(args []string) error {
 			}
 		}
 		kind := kinds[i%len(kinds)]
-		o.Apps = []job.App{{Argv: kind.argv, N: 6}}
+		o.Programs.Apps = []job.App{{Argv: kind.argv, N: 6}}
 		var said strings.Builder
 		if status := launcher.Run(context.Background(), o, launcher.IO{Stdout: io.Discard, Stderr: &said}); status != kind.status {
 			return fmt.Errorf("job %d, %q: status %d, not %d: %s", i, kind.argv, status, kind.status, &said)

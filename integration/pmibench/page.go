@@ -11,7 +11,7 @@ import (
 )
 
 // usual is the policy that users get who ask for none.
-var usual = string(launcher.DefaultOptions().Cache)
+var usual = string(launcher.DefaultOptions().Launch.Cache)
 
 // table writes the tables of one pattern, and its picture.
 func table(page *strings.Builder, s settings, p pattern, results map[place][]reading) error {

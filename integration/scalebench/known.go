@@ -41,9 +41,9 @@ func degreeOf(nodes int) (int, error) {
 		return k, nil
 	}
 	o := launcher.DefaultOptions()
-	o.Dir, o.Apps = "/", []job.App{{Argv: []string{"true"}, N: nodes}}
+	o.Programs.Dir, o.Programs.Apps = "/", []job.App{{Argv: []string{"true"}, N: nodes}}
 	for i := range nodes {
-		o.Hosts = append(o.Hosts, job.Host{Name: nameOf(i)})
+		o.Hosts.List = append(o.Hosts.List, job.Host{Name: nameOf(i)})
 	}
 	p, err := launcher.NewPlan(&o, "login")
 	if err != nil {

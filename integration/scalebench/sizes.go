@@ -88,10 +88,10 @@ func (s *sizes) under(degree int) *sizes {
 // launchOf is the launch message of a job, by the launcher's own plan.
 func launchOf(nodes, ranks int) (*overlay.Launch, error) {
 	o := launcher.DefaultOptions()
-	o.Dir, o.PPN = "/home/user", ranks
-	o.Apps = []job.App{{Argv: []string{"./app"}, N: nodes * ranks}}
+	o.Programs.Dir, o.Placement.PPN = "/home/user", ranks
+	o.Programs.Apps = []job.App{{Argv: []string{"./app"}, N: nodes * ranks}}
 	for i := range nodes {
-		o.Hosts = append(o.Hosts, job.Host{Name: nameOf(i)})
+		o.Hosts.List = append(o.Hosts.List, job.Host{Name: nameOf(i)})
 	}
 	p, err := launcher.NewPlan(&o, "login")
 	if err != nil {
