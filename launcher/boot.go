@@ -17,36 +17,31 @@ import (
 type boot struct {
 	common    overlay.Common
 	hosts     []overlay.HostEntry
+	start     []overlay.HostEntry // the same in the pre-order of the tree
 	starter   *overlay.Starter
 	authority bootstrap.Authority                                  // nil where nothing is to be signed
 	lookUp    func(context.Context, job.HostIndex) (string, error) // bootstrap.Opened.LookUp
 	gate      *overlay.Gate                                        // nil without relays
+	orphans   bool                                                 // bootstrap.Kind.Orphans
 	bulk      *bulk                                                // nil unless agents call
 }
 
-func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *overlay.Inbox, report *reporter) (*boot, error) {
-	b := &boot{
-		common: overlay.Common{
-			StartOptions: o.Start,
-			JobID:        jobID, Bootstrap: plan.Bootstrap, Degree: plan.Degree, Relayed: plan.relayed, Allocation: plan.allocation.key(),
-			Grace: o.Ending.Grace, Trace: o.Report.TraceFile != "", Entries: o.Report.File != "", Progress: report.status != nil || o.Ending.Timeout > 0,
-		},
-		hosts: plan.entries(),
-	}
-	b.common.Levels = overlay.Levels(plan.toStart(b.hosts), plan.Degree, plan.relayed)
-	b.common.StartOptions = o.patience(plan)
-	if !o.Boot.CopyAgent && o.Start.AgentPath == "" {
+func newBoot(ctx context.Context, c *treeConfig, id string, inbox *overlay.Inbox, report *reporter) (*boot, error) {
+	b := &boot{common: c.common, hosts: c.entries, orphans: c.kind.Orphans}
+	b.common.JobID = id
+	if c.installed {
 		b.common.Agent = stage.SelfInstalled()
 	}
 	source, err := stage.Self()
 	if err != nil {
 		return nil, err
 	}
-	piper, err := b.open(ctx, o, plan, source, report)
+	piper, err := b.open(ctx, c, source, report)
 	if err != nil {
 		return nil, err
 	}
-	if len(plan.Relays) > 0 {
+	b.start = c.inOrder(b.hosts)
+	if len(c.relays) > 0 {
 		if b.gate, err = overlay.NewGate(); err != nil {
 			b.close()
 			return nil, err
@@ -59,31 +54,14 @@ func newBoot(ctx context.Context, o Options, plan *Plan, jobID string, inbox *ov
 	return b, nil
 }
 
-// patience is for how long hosts are tried: one that others replace is given up soon,
-// unless the user would wait.
-func (o *Options) patience(plan *Plan) overlay.StartOptions {
-	s := o.Start
-	replaced := o.Hosts.AllowDeadNodes && plan.redundant()
-	if o.Hosts.Wait || !replaced {
-		s.MissAfter = 0
-	}
-	if o.Hosts.Wait || !replaced && o.Hosts.Spares == 0 {
-		s.LateAfter = 0
-	}
-	if o.Hosts.Wait {
-		s.UnknownAfter = 0
-	}
-	return s
-}
-
-// open opens the bootstrap: what it takes to reach the hosts of a plan.
-func (b *boot) open(ctx context.Context, o Options, plan *Plan, source stage.Source, report *reporter) (bootstrap.Piper, error) {
+// open opens the bootstrap: what it takes to reach the hosts.
+func (b *boot) open(ctx context.Context, c *treeConfig, source stage.Source, report *reporter) (bootstrap.Piper, error) {
 	asking, interrupt := context.WithCancelCause(ctx)
-	opened, err := plan.kind.Open(asking, bootstrap.Job{
-		Hosts: plan.Hosts, Values: o.Boot.Values, Limits: b.common.Limits(),
-		Getenv: registry.Getenv(o.Boot.Environ), Note: report.note,
+	opened, err := c.kind.Open(asking, bootstrap.Job{
+		Hosts: c.hosts, Values: c.values, Limits: b.common.Limits(),
+		Getenv: registry.Getenv(c.environ), Note: report.note,
 		Passphrase: func(file string, again bool) ([]byte, error) {
-			word, err := o.attempt.passphrases.get(asking, file, again)
+			word, err := c.ask.get(asking, file, again)
 			if errors.Is(err, errInterrupted) {
 				interrupt(err)
 			}
@@ -102,11 +80,11 @@ func (b *boot) open(ctx context.Context, o Options, plan *Plan, source stage.Sou
 			h.Reach(opened.Routes[h.Index])
 		}
 	}
-	if !plan.kind.Bulk {
+	if !c.kind.Bulk {
 		return opened.Piper, nil
 	}
 	b.common.Bulk = true
-	if b.bulk, err = startBulk(ctx, opened, plan.kind.Patience, plan.Hosts, source, b.common, report.note); err != nil {
+	if b.bulk, err = startBulk(ctx, opened, c.kind.Patience, c.hosts, source, b.common, report.note); err != nil {
 		return nil, err
 	}
 	return &rendezvous.Piper{Here: b.bulk.calls, Within: b.bulk.within}, nil

@@ -119,20 +119,20 @@ func (s sourceOf) Path() string { return s.path }
 // An agent may be sent to those above it alone.
 func TestSummon(t *testing.T) {
 	hostKey, _ := signer(t)
-	r, _ := signing(t, hostKey) // a job of four, whose root is host 0
+	tr, _ := signing(t, hostKey) // a job of four, whose root is host 0
 	calls, err := rendezvous.Listen(t.Context(), rendezvous.Config{Secret: tlslink.NewSecret(), Addr: "127.0.0.1:0", Hosts: []string{"a", "b"}, Log: func(string) {}})
 	require.NoError(t, err)
 	defer calls.Close()
 	calls.Fail("b", &bootstrap.Error{Host: "b", Err: errors.New("no room")})
-	r.boot.bulk = &bulk{calls: calls, within: time.Minute, late: time.NewTimer(time.Minute), stop: func() {}, ended: make(chan struct{})}
-	close(r.boot.bulk.ended)
+	tr.boot.bulk = &bulk{calls: calls, within: time.Minute, late: time.NewTimer(time.Minute), stop: func() {}, ended: make(chan struct{})}
+	close(tr.boot.bulk.ended)
 	for _, x := range []struct {
 		by, host job.HostIndex
 		want     string
 	}{{0, 1, "no room"}, {0, 9, "another host may not call a"}, {9, 1, "b may not call another host"}} {
-		r.summon(0, overlay.Summon{ID: 5, By: x.by, Host: x.host, Addr: "127.0.0.1:1"})
-		r.tasks.Wait()
-		events := r.inbox.Take(nil)
+		tr.summon(0, overlay.Summon{ID: 5, By: x.by, Host: x.host, Addr: "127.0.0.1:1"})
+		tr.tasks.Wait()
+		events := tr.inbox.Take(nil)
 		require.Equal(t, signatureMade{0, overlay.SignAnswer{ID: 5, Refusal: x.want}}, events[len(events)-1])
 	}
 }
@@ -156,8 +156,8 @@ func TestTheEndOfAllAgentsIsNoLoss(t *testing.T) {
 		require.NoError(t, err)
 		defer calls.Close()
 		calls.Fail("b", &bootstrap.Error{Host: "b", Err: errors.New("the step was cancelled"), Whole: whole})
-		r.boot = &boot{bulk: &bulk{calls: calls, ended: make(chan struct{})}, hosts: []overlay.HostEntry{{Name: "a"}, {Index: 1, Name: "b"}}}
-		close(r.boot.bulk.ended)
+		r.tree.boot = &boot{bulk: &bulk{calls: calls, ended: make(chan struct{})}, hosts: []overlay.HostEntry{{Name: "a"}, {Index: 1, Name: "b"}}}
+		close(r.tree.boot.bulk.ended)
 		lost := job.Failure{Class: job.CauseNodeLost, Rank: -1, Text: "link lost"}
 		require.Equal(t, whole != bootstrap.WholeRuns, r.wholeEnded(&lost))
 		require.Equal(t, want.status, r.status)

@@ -2,15 +2,13 @@ package launcher
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
 
-// clock notes when each phase of a job was over.
-type clock struct {
-	begin time.Time
-	marks []mark
-}
+// clock notes when each phase of a job, or of a tree, was over.
+type clock []mark
 
 type mark struct {
 	phase string
@@ -19,28 +17,26 @@ type mark struct {
 
 // mark says that a phase is over; only the first time counts.
 func (c *clock) mark(phase string) {
-	if !c.has(phase) {
-		c.marks = append(c.marks, mark{phase, time.Now()})
+	if !slices.ContainsFunc(*c, func(m mark) bool { return m.phase == phase }) {
+		*c = append(*c, mark{phase, time.Now()})
 	}
 }
 
-func (c *clock) has(phase string) bool {
-	for _, m := range c.marks {
-		if m.phase == phase {
-			return true
-		}
-	}
-	return false
+// marks are those of the job and of its tree, in order of time.
+func (r *run) marks() []mark {
+	marks := slices.Concat(r.tree.clock, r.clock)
+	slices.SortStableFunc(marks, func(x, y mark) int { return x.at.Compare(y.at) })
+	return marks
 }
 
-// String is the phase table of --timing: each phase's length and when it was
+// clockText is the phase table of --timing: each phase's length and when it was
 // over, in milliseconds since golaunch began.
-func (c *clock) String() string {
+func (r *run) clockText() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-16s %10s %10s\n", "phase", "ms", "since start")
-	last := c.begin
-	for _, m := range c.marks {
-		fmt.Fprintf(&b, "%-16s %10.1f %10.1f\n", m.phase, ms(m.at.Sub(last)), ms(m.at.Sub(c.begin)))
+	last := r.began
+	for _, m := range r.marks() {
+		fmt.Fprintf(&b, "%-16s %10.1f %10.1f\n", m.phase, ms(m.at.Sub(last)), ms(m.at.Sub(r.began)))
 		last = m.at
 	}
 	return b.String()

@@ -41,23 +41,20 @@ func (c *counted) failure(r *run, f job.Failure, at time.Time) {
 func (r *run) count() {
 	switch {
 	case r.counted.asked:
-	case !r.options.Report.Stats && r.options.Report.File == "" && r.options.Report.TraceFile == "" && r.options.Report.ProfileFile == "", r.subtree.Degree() == 0:
+	case !r.options.Report.Stats && r.options.Report.File == "" && r.options.Report.TraceFile == "" && r.options.Report.ProfileFile == "", !r.tree.rooted():
 		r.over = true
 	default:
 		r.counted.asked = true
-		r.subtree.Broadcast(link.Service, overlay.KindCollect, nil)
+		r.tree.broadcast(link.Service, overlay.KindCollect, nil)
 		if r.options.Report.TraceFile != "" {
-			for slot := range r.subtree.Children { // the root
-				r.counted.timing = true
-				r.subtree.Ping(slot)
-			}
+			r.counted.timing = r.tree.pingRoot()
 		}
 		r.awaitCounters()
 	}
 }
 
 func (r *run) awaitCounters() {
-	time.AfterFunc(countTimeout, func() { r.inbox.Put(countersLate{}) })
+	r.tree.postAfter(countTimeout, countersLate{})
 }
 
 // countersLate goes on without what has not come, unless profiles come still: there
@@ -80,14 +77,12 @@ func (r *run) collected(c report.Collected) error {
 	return nil
 }
 
-// rootClock takes the root's answer to a ping.
-func (r *run) rootClock(m overlay.Message, p overlay.Pong) error {
-	done, err := r.subtree.Pong(m.From, p, m.Residence())
-	if done && r.counted.timing {
+// rootTimed goes on once the clock of the root is known.
+func (r *run) rootTimed() {
+	if r.counted.timing {
 		r.counted.timing = false
 		r.countedIf()
 	}
-	return err
 }
 
 // countedIf ends the job once all is told.
@@ -164,16 +159,13 @@ func (r *run) tell(status int) int {
 
 // fullReport is the report of this job.
 func (r *run) fullReport(status int) *report.Report {
-	ready := r.live
-	if !r.ready {
-		ready = r.subtree.ReadyValue()
-	}
+	ready := r.tree.known()
 	doc := &report.Report{
 		Job: report.Job{
-			ID: r.jobID, Ranks: r.plan.Size, Nodes: len(ready.Live), Degree: r.plan.Degree,
+			ID: r.tree.id, Ranks: r.plan.Size, Nodes: len(ready.Live), Degree: r.plan.Degree,
 			Bootstrap: r.plan.Bootstrap, Cache: string(r.options.Launch.Cache),
 		},
-		Begin: r.clock.begin, End: time.Now(), Status: status,
+		Begin: r.began, End: time.Now(), Status: status,
 		Failures: []report.Failure{}, Dead: []report.DeadHost{},
 	}
 	for _, a := range r.plan.Apps {
@@ -189,7 +181,7 @@ func (r *run) fullReport(status int) *report.Report {
 	for _, d := range ready.Dead {
 		doc.Dead = append(doc.Dead, report.DeadHost{Host: r.hostName(d.Index), Phase: d.Phase, Cause: d.Cause})
 	}
-	doc.Phases = r.clock.phases()
+	doc.Phases = r.phases()
 	var c report.Collected
 	if r.counted.of != nil {
 		c = *r.counted.of

@@ -6,9 +6,6 @@ import (
 
 	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/internal/link"
-	"github.com/golaunch/golaunch/internal/overlay"
-	"github.com/golaunch/golaunch/internal/unix"
 )
 
 // giveUp ends the job with an exit status of golaunch's own.
@@ -26,17 +23,16 @@ func (r *run) kill(grace time.Duration) {
 		return
 	}
 	r.killed = true
-	r.tearDown.Killed(grace)
 	r.stdin.close()
 	r.terminal.end()
 	r.staging.stop()
-	r.subtree.Broadcast(link.Control, overlay.KindKill, overlay.Encode(overlay.Kill{Grace: grace}))
+	r.tree.kill(grace)
 }
 
 // endIf leaves the loop when there is nothing more to wait for.
 func (r *run) endIf() {
 	if r.worlds == nil { // nothing was launched
-		if r.decided && r.ready && r.options.Report.TraceFile != "" {
+		if r.decided && r.tree.up && r.options.Report.TraceFile != "" {
 			r.count() // what took its time, or failed, is of interest all the more
 			return
 		}
@@ -49,7 +45,7 @@ func (r *run) endIf() {
 		r.clock.mark("output drained")
 		r.count()
 	case r.decided:
-		time.AfterFunc(drainTimeout, func() { r.inbox.Put(outputStuck{}) })
+		r.tree.postAfter(drainTimeout, outputStuck{})
 	}
 }
 
@@ -64,7 +60,8 @@ func (r *run) finish() int {
 	r.tellNotes()
 	r.clock.mark("output drained")
 	if !r.left { // else its link cannot come to a good end
-		r.endTree()
+		r.tree.end()
+		r.tellNotes()
 	}
 	r.clock.mark("tree down")
 	if r.wider != nil {
@@ -78,7 +75,7 @@ func (r *run) finish() int {
 	if cause != nil && r.wholeEnded(cause) {
 		status = r.status
 	} else if cause != nil {
-		r.boot.explainLoss(cause)
+		r.tree.explainLoss(cause)
 		if !r.ofInterrupt() || r.options.Start.Verbose > 0 {
 			r.report.failure(r, *cause)
 		}
@@ -108,7 +105,7 @@ func (r *run) tellCut() {
 // what came of it, and reports whether there was one. A job that somebody cancelled so ends
 // as one that is told to terminate, and is not started again.
 func (r *run) wholeEnded(cause *job.Failure) bool {
-	e := r.boot.whole(cause)
+	e := r.tree.whole(cause)
 	if e == nil {
 		return false
 	}
@@ -132,44 +129,15 @@ func (r *run) unexplained() error {
 	return fmt.Errorf("%d of %s ended well, and no agent says why the others did not: the job cannot be trusted", r.total.Ranks, plural(r.expected, "rank"))
 }
 
-// closeTree lets go of the tree. What was cut off in its tear-down has been swept by
-// then, as far as it can be: no host keeps golaunch for longer.
-func (r *run) closeTree() {
-	if !r.tearDown.Begun() {
-		r.subtree.Close()
-		return
-	}
-	by := r.tearDown.Sweeps()
-	if least := time.Now().Add(leastSweep); by.Before(least) {
-		by = least
-	}
-	overlay.Until(by, r.subtree.Close)
-}
-
-// leastSweep is how long hosts may be swept at least, however late it is.
-const leastSweep = time.Second
-
 // close releases everything. It takes a few seconds at most, in which signals wait for the
 // next attempt; where there is none they come to nothing: the job has its status.
 func (r *run) close() {
 	r.terminal.end() // also after a panic
-	r.stop()
 	if r.progress.timer != nil {
 		r.progress.timer.Stop()
 	}
-	r.tearDown.Stop()
-	if r.subtree != nil {
-		r.closeTree()
-	}
-	if r.plan.kind.Orphans {
-		unix.EndChildren()
-	}
 	r.stdin.close()
-	r.boot.close()
-	r.tasks.Wait()
-	if r.growing != nil {
-		r.growing.opening.close()
-	}
+	r.tree.close()
 	r.staging.files.Close()
 	if !r.left { // else it waits for its reader still
 		r.printer.close()

@@ -77,7 +77,7 @@ func TestNotesAreToldOnce(t *testing.T) {
 		r, _ := launchedRun(t)
 		plan, err := NewPlan(options(t, "n[1-2]", 2), "here")
 		require.NoError(t, err)
-		r.plan, r.inbox = plan, overlay.NewInbox(func() {})
+		r.plan, r.tree.inbox = plan, overlay.NewInbox(func() {})
 		r.report = &reporter{w: &said, quiet: quiet}
 		for i := range 4 {
 			h := job.HostIndex(i % 2)
@@ -104,7 +104,7 @@ func TestLinesOfVerbosityAreFolded(t *testing.T) {
 	r, _ := launchedRun(t)
 	plan, err := NewPlan(options(t, "n[1-3]", 3), "here")
 	require.NoError(t, err)
-	r.plan, r.inbox, r.options.Start.Verbose = plan, overlay.NewInbox(func() {}), 2
+	r.plan, r.tree.inbox, r.options.Start.Verbose = plan, overlay.NewInbox(func() {}), 2
 	r.report = &reporter{w: &said}
 	for h := range job.HostIndex(3) {
 		r.handle(noiseHeard{h, "Welcome"})

@@ -53,7 +53,7 @@ func (r *run) ranksWait(id int, m overlay.Waiting) error {
 	}
 	h.reports++
 	e := waitersHeard{id, h.reports}
-	time.AfterFunc(gatherWaiters, func() { r.inbox.Put(e) })
+	r.tree.postAfter(gatherWaiters, e)
 	return nil
 }
 

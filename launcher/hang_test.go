@@ -22,7 +22,7 @@ func TestRanksThatHangAreNamed(t *testing.T) {
 		p, err := NewPlan(o, "here")
 		require.NoError(t, err)
 		r.plan, r.worlds, r.report = p, map[int]*world{0: {plan: p}}, &reporter{w: &said}
-		r.inbox = overlay.NewInbox(func() {})
+		r.tree.inbox = overlay.NewInbox(func() {})
 		return r, &said
 	}
 

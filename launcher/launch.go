@@ -76,7 +76,7 @@ func (r *run) slots() map[job.Rank]string {
 }
 
 // kvsName is the name of a world's key-value space.
-func (r *run) kvsName(world int) string { return fmt.Sprintf("kvs_%s_%d", r.jobID[:16], world) }
+func (r *run) kvsName(world int) string { return fmt.Sprintf("kvs_%s_%d", r.tree.id[:16], world) }
 
 // hostOf is the host of a rank of the plan.
 func (p *Plan) hostOf(r job.Rank) job.HostIndex {

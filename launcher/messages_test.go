@@ -28,42 +28,44 @@ func from(kind tree.Kind, body any) overlay.Message {
 func TestHostsDieWhileTheJobGrows(t *testing.T) {
 	p, err := NewPlan(options(t, "a,b,c", 1), "here")
 	require.NoError(t, err)
-	r := &run{plan: p.withUnused(), ready: true, growing: &growth{first: 1}}
+	r := &run{plan: p.withUnused()}
+	r.tree = &Tree{job: r, up: true, growing: &growth{first: 1}}
 	dead := []overlay.DeadHost{{Index: 2, Cause: "power"}}
-	require.NoError(t, r.message(from(overlay.KindDied, overlay.Died{Dead: dead})))
+	require.NoError(t, r.tree.message(from(overlay.KindDied, overlay.Died{Dead: dead})))
 	require.Nil(t, r.verdict.cause())
-	require.Equal(t, dead, r.growing.died)
+	require.Equal(t, dead, r.tree.growing.died)
 }
 
 // What a job may do without when it begins, a spawn that was placed may not.
 func TestHostsForASpawnHaveTheirTime(t *testing.T) {
 	p, err := NewPlan(options(t, "a,b", 1), "here")
 	require.NoError(t, err)
-	r := &run{ctx: t.Context(), plan: p, inbox: overlay.NewInbox(func() {}), report: &reporter{w: io.Discard}}
-	r.boot = &boot{common: overlay.Common{StartOptions: overlay.StartOptions{ConnectTimeout: time.Minute, MissAfter: time.Second}}}
+	r := &run{plan: p, report: &reporter{w: io.Discard}}
+	r.tree = newTree(r, r.report)
+	r.tree.ctx, r.tree.hosts = t.Context(), p.Hosts
+	r.tree.boot = &boot{common: overlay.Common{StartOptions: overlay.StartOptions{ConnectTimeout: time.Minute, MissAfter: time.Second}}}
 	p.kind = registry.Local() // which has nothing to open
 	r.grow(p.Unused, overlay.SpawnRequest{})
-	r.tasks.Wait()
-	require.Equal(t, overlay.Common{StartOptions: overlay.StartOptions{ConnectTimeout: time.Minute}}, r.growing.opening.common)
+	r.tree.tasks.Wait()
+	require.Equal(t, overlay.Common{StartOptions: overlay.StartOptions{ConnectTimeout: time.Minute}}, r.tree.growing.opening.common)
 }
 
 // The root and the agents that it starts for a spawn hear how deep the tree is with these:
 // those above give those below longer to end than these need.
 func TestASpawnsHostsCountAsLevels(t *testing.T) {
-	inbox := overlay.NewInbox(func() {})
-	r := &run{inbox: inbox, report: &reporter{w: io.Discard}}
+	tr := newTree(nil, &reporter{w: io.Discard})
 	common := overlay.Common{Degree: 2, Levels: 1}
 	sink := func(tree.Header, []byte) {}
-	r.subtree = overlay.NewSubtree(overlay.NewStarter(t.Context(), nil, nil, common, inbox, nil), common, inbox, func(tree.Slot) overlay.Sink { return sink })
+	tr.subtree = overlay.NewSubtree(overlay.NewStarter(t.Context(), nil, nil, common, tr.inbox, nil), common, tr.inbox, func(tree.Slot) overlay.Sink { return sink })
 	near, far := memlink.Pair()
 	defer far.Close()
 	hosts := make([]overlay.HostEntry, 5) // the root is above two of whom each is above one
 	for i := range hosts {
 		hosts[i].Index = job.HostIndex(i)
 	}
-	r.subtree.Join(overlay.Joined{Link: near, Host: hosts[0]})
-	r.growing = &growth{first: 1, opening: &boot{common: common, hosts: hosts}}
-	r.growthReady(growthReady{})
+	tr.subtree.Join(overlay.Joined{Link: near, Host: hosts[0]})
+	tr.growing = &growth{first: 1, opening: &boot{common: common, hosts: hosts}}
+	tr.growthReady(growthReady{})
 	frame, err := far.Recv(link.KVS)
 	require.NoError(t, err)
 	h, body, err := tree.ParseHeader(frame)
@@ -105,7 +107,8 @@ func TestTheLastLineOfALostRank(t *testing.T) {
 	o := options(t, "a,b", 2)
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
-	r := &run{plan: p, inbox: overlay.NewInbox(func() {})}
+	r := &run{plan: p}
+	r.tree = newTree(r, nil)
 	var stdout strings.Builder
 	r.printer, err = newPrinter(*o, p, "job", IO{Stdout: &stdout, Stderr: &strings.Builder{}}, &reporter{w: io.Discard})
 	require.NoError(t, err)

@@ -35,7 +35,7 @@ func (r *run) noted(n overlay.Note) {
 	held := &r.notes
 	if held.hosts == nil {
 		held.hosts = map[overlay.Note][]job.HostIndex{}
-		time.AfterFunc(noteDelay, func() { r.inbox.Put(notesDue{}) })
+		r.tree.postAfter(noteDelay, notesDue{})
 	}
 	if held.hosts[n] == nil {
 		held.order = append(held.order, n)

@@ -90,7 +90,7 @@ func (r *run) writeFile(flag, path string, mode os.FileMode, write func(io.Write
 		}
 		done <- whole(openPipe(flag, path, 0, r.report))
 	}()
-	ended := r.ctx.Done()
+	ended := r.tree.ctx.Done()
 	for {
 		select {
 		case err := <-done:

@@ -100,12 +100,15 @@ func (p *Plan) deadRelays(dead []overlay.DeadHost) (n int) {
 }
 
 // hostName is what the user calls a host; of a relay, its name.
-func (p *Plan) hostName(h job.HostIndex) string {
+func (p *Plan) hostName(h job.HostIndex) string { return hostNameAmong(p.Hosts, p.Relays, h) }
+
+// hostNameAmong is what the user calls one of hosts and relays.
+func hostNameAmong(hosts []job.Host, relays []string, h job.HostIndex) string {
 	switch {
-	case p.isRelay(h):
-		return p.Relays[int(h)-len(p.Hosts)]
-	case h < 0 || int(h) >= len(p.Hosts):
+	case h < 0 || int(h) >= len(hosts)+len(relays):
 		return "this machine"
+	case int(h) >= len(hosts):
+		return relays[int(h)-len(hosts)]
 	}
-	return p.Hosts[h].Name
+	return hosts[h].Name
 }

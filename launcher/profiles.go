@@ -55,7 +55,7 @@ func (r *run) writeProfile(status int) error {
 		return nil
 	}
 	doc := profile.Profile{
-		Job: r.jobID, Command: r.command(), Began: r.clock.begin.UTC(), Status: status,
+		Job: r.tree.id, Command: r.command(), Began: r.began.UTC(), Status: status,
 		Quantity: r.options.Launch.Profile, From: r.options.Launch.ProfileFrom,
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.profiles.plans)) {
@@ -72,7 +72,7 @@ func (r *run) writeProfile(status int) error {
 			r.report.note("--profile: there is none of %s: %s", numbersText(id, w.Missing), whyNoProfile)
 		}
 	}
-	doc.Seconds = time.Since(r.clock.begin).Seconds()
+	doc.Seconds = time.Since(r.began).Seconds()
 	return r.replaceFile("--profile", r.options.Report.ProfileFile, privateMode, doc.Write)
 }
 

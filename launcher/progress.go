@@ -21,7 +21,6 @@ const (
 
 // progress is what is shown of a start-up that takes long.
 type progress struct {
-	below overlay.Progress // what the root has told
 	timer *time.Timer
 }
 
@@ -30,9 +29,8 @@ type progressDue struct{}
 
 // watchProgress begins to show how far the start-up is, if somebody sits there.
 func (r *run) watchProgress() {
-	r.progress.below.Host = job.NoHost
 	if r.report.status != nil {
-		r.progress.timer = time.AfterFunc(max(0, progressAfter-time.Since(r.clock.begin)), func() { r.inbox.Put(progressDue{}) })
+		r.progress.timer = r.tree.postAfter(max(0, progressAfter-time.Since(r.began)), progressDue{})
 	}
 }
 
@@ -47,12 +45,10 @@ func (r *run) showProgress() {
 
 // howFar says how far the start-up is, where it is watched.
 func (r *run) howFar() string {
-	p := r.progress.below
-	p.Merge(r.subtree.Slowest())
+	p := r.tree.howFar()
 	nodes := len(r.plan.Hosts)
-	if r.ready {
-		nodes = len(r.live.Live)
-		p.Nodes = nodes
+	if r.tree.up {
+		nodes = p.Nodes
 	}
 	return progressLine(p, nodes, r.plan.Size, r.hostName)
 }

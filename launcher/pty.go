@@ -148,7 +148,7 @@ func (r *run) resized() {
 	}
 	if size := r.terminal.window(); size != r.terminal.size {
 		r.terminal.size = size
-		r.subtree.Broadcast(link.Control, overlay.KindResize, overlay.Encode(size))
+		r.tree.broadcast(link.Control, overlay.KindResize, overlay.Encode(size))
 	}
 }
 

@@ -2,6 +2,7 @@ package launcher
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/golaunch/golaunch/internal/job"
@@ -9,56 +10,45 @@ import (
 	"github.com/golaunch/golaunch/internal/overlay"
 )
 
-// treeReady has the list of who lives of the hosts that were started from here.
-func (r *run) treeReady() {
-	r.starting().seal()
-	r.tellShared()
-	r.settle(r.subtree.ReadyValue())
+// hostsTried tells which of so many hosts that were started are dead, and has others
+// started in their place, where it may.
+func (r *run) hostsTried(dead []overlay.DeadHost, tried int) (replaced bool) {
+	all := r.deadHosts()
+	if len(all) == 0 || r.decided {
+		return false
+	}
+	allowed := r.mayLack(all)
+	if len(dead) > 0 {
+		r.report.dead(r.plan, dead, tried, allowed)
+	}
+	if others := r.plan.replacements(all); allowed && r.options.Hosts.AllowDeadNodes && len(others) > 0 {
+		r.replace(others)
+		return true
+	}
+	return false
 }
 
-// settle takes in who lives of the hosts that were started. It fixes the plan and
-// launches, gives the reasons why not, or has other hosts started in place of those
-// that are dead.
-func (r *run) settle(ready overlay.Ready) {
-	tried := len(r.plan.Hosts)
-	if g := r.growing; g != nil {
-		tried -= int(g.first)
-		for _, d := range r.died {
-			if d.Index < g.first { // it was up, until now
-				tried++
-			}
-		}
-		g.boot.close()
-		r.growing = nil
-	}
-	ready.Dead = append(ready.Dead, r.died...)
-	r.died = nil
-	ready.Settle()
-	r.boot.explain(ready.Dead)
-	r.live.Live = append(r.live.Live, ready.Live...)
-	r.live.Dead = append(r.live.Dead, ready.Dead...)
-	r.live.Settle()
-	var dead []job.HostIndex
-	for _, d := range r.live.Dead {
+// deadHosts are those on which no agent lives, relays among them.
+func (r *run) deadHosts() (dead []job.HostIndex) {
+	for _, d := range r.tree.live.Dead {
 		dead = append(dead, d.Index)
 	}
-	allowed := (r.options.Hosts.AllowDeadNodes || len(dead) <= r.plan.Spares) && r.plan.deadRelays(ready.Dead) == 0
-	if len(dead) > 0 && !r.decided {
-		if len(ready.Dead) > 0 {
-			r.report.dead(r.plan, ready.Dead, tried, allowed)
-		}
-		if others := r.plan.replacements(dead); allowed && r.options.Hosts.AllowDeadNodes && len(others) > 0 {
-			r.replace(others)
-			return
-		}
-	}
-	r.ready = true
-	r.clock.mark("agents up")
+	return dead
+}
+
+// mayLack reports whether the job may do without hosts.
+func (r *run) mayLack(dead []job.HostIndex) bool {
+	return (r.options.Hosts.AllowDeadNodes || len(dead) <= r.plan.Spares) && !slices.ContainsFunc(dead, r.plan.isRelay)
+}
+
+// treeUp fixes the plan and launches, or gives the reasons why not.
+func (r *run) treeUp() {
+	dead := r.deadHosts()
 	switch {
 	case r.decided:
 		r.endIf()
 		return
-	case !allowed:
+	case !r.mayLack(dead):
 		r.giveUp(job.ExitLauncher, 0)
 		return
 	case len(dead) > 0:
@@ -85,7 +75,7 @@ func (r *run) tellWithout(p, q *Plan) {
 
 // launch sends the ranks on their way.
 func (r *run) launch() {
-	if text := r.plan.boundTooMany(r.live.Live, r.options.Start.BindTo, r.options.Placement.Oversubscribe, r.slots()); text != "" {
+	if text := r.plan.boundTooMany(r.tree.live.Live, r.options.Start.BindTo, r.options.Placement.Oversubscribe, r.slots()); text != "" {
 		r.report.say("%s", text)
 		r.giveUp(job.ExitLauncher, 0)
 		return
@@ -95,35 +85,25 @@ func (r *run) launch() {
 		r.giveUp(job.ExitUsage, 0)
 		return
 	}
-	launch, err := r.launchMessage(r.live)
+	launch, err := r.launchMessage(r.tree.live)
 	if err != nil {
 		r.report.say("%v", err)
 		r.giveUp(job.ExitLauncher, 0)
 		return
 	}
-	r.knowNames(r.live)
+	r.knowNames(r.tree.live)
 	r.worlds = map[int]*world{0: {plan: r.plan}}
-	r.subtree.Worlds.Know(0, r.plan.Blocks)
-	r.subtree.Broadcast(link.KVS, overlay.KindLaunch, overlay.Encode(launch))
+	r.tree.know(0, r.plan.Blocks)
+	r.tree.broadcast(link.KVS, overlay.KindLaunch, overlay.Encode(launch))
 	r.realTime = realTime()
 	r.clock.mark("launch sent")
 	r.sendFiles()
 }
 
-// hostsDied takes hosts out that were lost after they were ready, the first of
-// them with its own cause. If the launch is under way, the job has lost a node.
-func (r *run) hostsDied(dead []overlay.DeadHost) {
-	switch {
-	case len(dead) == 0:
-		return
-	case !r.ready:
-		r.died = append(r.died, dead...)
-		return
-	case r.worlds == nil && len(r.sharing.of) > 0 && !r.decided:
+// hostsLost ends a job that has lost hosts since they were up, unless they matter to no rank.
+func (r *run) hostsLost(dead []overlay.DeadHost) {
+	if r.worlds == nil && len(r.sharing.of) > 0 && !r.decided {
 		r.sharingLost(dead)
-		return
-	case r.growing != nil && dead[0].Index >= r.growing.first: // they hold nothing yet
-		r.growing.died = append(r.growing.died, dead...)
 		return
 	}
 	r.failed(overlay.Lost(dead[0].Index, "launch", errors.New(dead[0].Cause), len(dead)-1), time.Now())

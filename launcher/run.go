@@ -3,22 +3,17 @@ package launcher
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/tree"
@@ -162,44 +157,34 @@ func runOnce(ctx context.Context, o Options, plan *Plan, begin time.Time, stdio 
 		}
 		return job.ExitLauncher, nil, nil
 	}
-	r.clock.begin = begin
+	r.began = begin
 	defer r.close()
 	status := r.loop()
 	return status, r.outcome(), r.wider
 }
 
-// run is one job while it runs. Its fields belong to the goroutine of loop,
-// except inbox, printer and authority, which are safe for many.
+// run is one job while it runs. Its fields belong to the goroutine of loop, except
+// printer, which is safe for many.
 type run struct {
 	options Options
 	plan    *Plan // without dead hosts from the launch on
-	jobID   string
+	tree    *Tree
 	report  *reporter
 	printer *printer
 	stdout  io.Writer // golaunch's own
 	stdin   *stdinPump
 
-	terminal *userTerminal // nil without --pty
-	inbox    *overlay.Inbox
-	woken    chan struct{}
+	terminal *userTerminal    // nil without --pty
 	signals  chan os.Signal   // Run's
 	realTime <-chan os.Signal // those of real time; nil before the launch
 
-	ctx      context.Context
-	stop     context.CancelFunc
-	boot     *boot
 	staging  *staging
-	tasks    sync.WaitGroup // what signs, and what sends files
-	answers  atomic.Int64   // tasks that answer requests of agents
-	subtree  *overlay.Subtree
+	began    time.Time // before the plan
 	clock    clock
-	ready    bool
-	live     overlay.Ready      // who is there, once ready
-	died     []overlay.DeadHost // since they were ready, before the launch
 	worlds   map[int]*world
 	sharing  sharing
 	wider    *wider                   // it is to begin anew so
-	growing  *growth                  // nil while no further hosts are started
+	waiting  []overlay.SpawnRequest   // for hosts that the tree grows to
 	newest   int                      // highest number of a world so far
 	names    map[string]job.HostIndex // what hosts call themselves
 	early    []syscall.Signal         // for ranks, before all of them ran
@@ -209,7 +194,6 @@ type run struct {
 
 	verdict verdict                  // why the job fails
 	heldBy  map[job.HostIndex]string // which ranks hosts held when they failed
-	forgers map[job.HostIndex]bool   // who was told of, see dropped
 	gone    []job.HostIndex          // of these, those that held none, and were no failure
 	killed  bool
 	status  int // exit status while nothing has failed
@@ -219,9 +203,8 @@ type run struct {
 	// interrupted is when the interrupt came by which the job ends, if it was one and its
 	// ranks have not lived through it.
 	interrupted time.Time
-	// tearDown is the time that the tree has to end.
-	tearDown tearDown
-	unheard  bool // the output cannot be written
+	printing    printing
+	unheard     bool // the output cannot be written
 
 	hadTerminal bool // when it began: a hang-up is its end, then
 
@@ -235,36 +218,20 @@ type run struct {
 	suspended bool // the tree was told that this process is stopped
 }
 
-// Events of the launcher itself, beside those of package overlay.
+// Events of the job.
 type (
 	outputDrained struct{ world int }
 	outputStuck   struct{} // drainTimeout is over
 	outputFailed  struct{ err error }
-	noiseHeard    struct {
-		host job.HostIndex
-		line string
-	}
-	signatureMade struct {
-		slot   tree.Slot
-		answer overlay.SignAnswer
-	}
-	stdinRead struct {
+	stdinRead     struct {
 		data []byte
 		err  error
 	}
 )
 
 func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio IO, signals chan os.Signal) (*run, error) {
-	r := &run{options: o, profiles: newProfiles(), plan: plan, report: report, stdout: stdio.Stdout, woken: make(chan struct{}, 1), signals: signals}
-	var id [16]byte
-	rand.Read(id[:]) // never fails
-	r.jobID = hex.EncodeToString(id[:])
-	r.inbox = overlay.NewInbox(func() {
-		select {
-		case r.woken <- struct{}{}:
-		default:
-		}
-	})
+	r := &run{options: o, profiles: newProfiles(), plan: plan, report: report, stdout: stdio.Stdout, signals: signals}
+	r.tree = newTree(r, report)
 	err := unix.NeedFiles(ownFiles, "golaunch")
 	if err != nil {
 		return nil, err
@@ -272,28 +239,16 @@ func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio 
 	if r.staging, err = newStaging(&o); err != nil {
 		return nil, err
 	}
-	if r.printer, err = newPrinter(o, plan, r.jobID, stdio, report); err != nil {
+	if r.printer, err = newPrinter(o, plan, r.tree.id, stdio, report); err != nil {
 		return nil, err
 	}
-	if r.stdin, err = newStdinPump(stdio.Stdin, o.Input.Stdin == StdinAll || o.Input.PTY, r.inbox); err != nil {
+	if r.stdin, err = newStdinPump(stdio.Stdin, o.Input.Stdin == StdinAll || o.Input.PTY, r.tree.inbox); err != nil {
 		return nil, err
 	}
 	if o.Input.PTY {
 		r.terminal = newUserTerminal(stdio, report)
 	}
-	if plan.kind.Orphans {
-		// What a root that dies leaves behind here becomes ours to end.
-		if err := unix.Subreaper(); err != nil {
-			return nil, err
-		}
-	}
-	r.ctx, r.stop = context.WithCancel(ctx)
-	if r.boot, err = newBoot(r.ctx, o, plan, r.jobID, r.inbox, report); err != nil {
-		r.stop()
-		return nil, err
-	}
-	o.attempt.passphrases.late = true
-	return r, nil
+	return r, r.tree.open(ctx, r.treeConfig())
 }
 
 // timeLeft is the time that the job has: Timeout, or what is left of it to one that began anew.
@@ -304,13 +259,10 @@ func (o *Options) timeLeft() time.Duration {
 	return time.Until(o.attempt.deadline)
 }
 
-// loop runs the job from the first connection to the last END.
+// loop runs the job, and its tree, from the first connection to the last END.
 func (r *run) loop() int {
 	r.catch()
-	r.clock.mark("resolve")
-	r.subtree = overlay.NewSubtree(r.boot.starter, r.boot.common, r.inbox, func(tree.Slot) overlay.Sink { return r.output })
-	r.limitTearDown()
-	r.subtree.Begin(overlay.Ready{}, r.plan.toStart(r.boot.hosts), 1)
+	r.tree.begin(r.output)
 	r.watchProgress()
 
 	var timeout <-chan time.Time
@@ -320,11 +272,11 @@ func (r *run) loop() int {
 		timeout = t.C
 	}
 	var events []overlay.Event
-	ended := r.ctx.Done()
+	ended := r.tree.ctx.Done()
 	for !r.over {
 		select {
-		case <-r.woken:
-			events = r.inbox.Take(events)
+		case <-r.tree.woken:
+			events = r.tree.inbox.Take(events)
 			for _, e := range events {
 				r.handle(e)
 			}
@@ -342,50 +294,23 @@ func (r *run) loop() int {
 	return r.finish()
 }
 
+// ended reports whether the job waits for nothing more.
+func (r *run) ended() bool { return r.over }
+
+// handle handles an event of the job, or of its tree.
 func (r *run) handle(e overlay.Event) {
-	var err error
+	if r.tree.handle(e) {
+		return
+	}
 	switch e := e.(type) {
-	case overlay.Joined:
-		r.starting().allow(e.Host.Index, e.Rest) // before it is told of them
-		if slot := r.subtree.Join(e); r.options.Report.TraceFile != "" {
-			r.subtree.Ping(slot)
-		}
-		r.clock.mark("connect")
-		r.verbose(1, "agent on %s is up; it starts %d more", e.Host.Name, len(e.Rest))
-	case overlay.HostFailed:
-		r.subtree.HostFailed(e.Dead)
-	case overlay.HostAwaited:
-		r.noted(overlay.Note{Host: e.Host, Text: e.Text})
-	case overlay.HostTried:
-		r.noted(overlay.Note{Level: overlay.LevelTries, Host: e.Host, Text: e.Text})
-	case overlay.PartDone:
-		if r.subtree.PartDone() {
-			r.treeReady()
-		}
-	case overlay.Message:
-		if err = r.message(e); err != nil && !r.dropped(e, err) {
-			r.rootLost(e.From, overlay.BrokeProtocol(err))
-		}
-	case overlay.EdgeEnded:
-		r.rootLost(e.From, e.Err)
-	case growthReady:
-		r.growthReady(e)
 	case shareDue:
 		r.shareAgain()
 	case outputDrained:
 		r.worldDrained(e.world)
 	case outputStuck:
 		r.outputStuck()
-	case treeLate:
-		r.treeLate()
 	case outputFailed:
 		r.outputFailed(e.err)
-	case noiseHeard:
-		r.noted(overlay.Note{Level: 1, Host: e.host, Text: "printed at login: " + e.line})
-	case signatureMade:
-		if r.subtree.Live(e.slot) {
-			r.subtree.Send(e.slot, link.Service, overlay.KindSigned, overlay.Encode(e.answer))
-		}
 	case scheduleMade:
 		r.scheduleMade(e)
 	case progressDue:
@@ -440,7 +365,7 @@ func (r *run) failed(f job.Failure, at time.Time) {
 	r.verdict.add(f, at, explains)
 	switch {
 	case f.Finalized, r.options.Ending.KeepGoing && leavesOthers(f.Class):
-	case r.plan.isRelay(f.Host) && !r.ready:
+	case r.plan.isRelay(f.Host) && !r.tree.up:
 		r.giveUp(f.ExitCode(), 0) // hosts that are still awaited make no difference
 	case !r.killed:
 		r.kill(r.options.Ending.Grace)
@@ -475,26 +400,13 @@ func (r *run) idle(f job.Failure) (hosts []job.HostIndex) {
 	return hosts
 }
 
-// rootLost handles the end of the one link that the launcher has.
-func (r *run) rootLost(slot tree.Slot, err error) {
-	if r.over || !r.subtree.Live(slot) {
-		return
-	}
-	host := r.subtree.Host(slot)
-	if !r.ready && (r.growing == nil || r.subtree.Awaited(slot)) {
-		if complete, _ := r.subtree.Lose(slot, err); complete {
-			r.treeReady()
-		}
-		return
-	}
-	err = r.subtree.Explain(slot, err)
-	r.subtree.Leave(slot)
-	r.subtree.Sweep(slot)
+// rootLost ends the job, which has lost the root of its tree.
+func (r *run) rootLost(root overlay.HostEntry, err error) {
 	phase := phaseRunning
 	if r.worlds == nil {
 		phase = "launch"
 	}
-	r.failed(overlay.Lost(host.Index, phase, err, 0), time.Now())
+	r.failed(overlay.Lost(root.Index, phase, err, 0), time.Now())
 	r.over = true
 }
 
@@ -502,14 +414,6 @@ func (r *run) verbose(level int, format string, args ...any) {
 	if level <= r.options.Start.Verbose {
 		r.report.say(format, args...)
 	}
-}
-
-// called is hostName of a host that somebody speaks of, which need not be one.
-func (r *run) called(h job.HostIndex) string {
-	if h < 0 || int(h) >= len(r.plan.Hosts)+len(r.plan.Relays) {
-		return "another host"
-	}
-	return r.hostName(h)
 }
 
 // hostName is what the user calls a host.

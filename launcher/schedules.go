@@ -80,13 +80,13 @@ func (r *run) makeSchedule() {
 	s := r.schedules.queue[0]
 	w := r.worlds[s.of.World]
 	if w == nil { // it is over
-		r.inbox.Put(scheduleMade{})
+		r.tree.post(scheduleMade{})
 		return
 	}
 	plan := w.plan
-	r.tasks.Go(func() { // ends in seconds (mostScheduled), or soon after the job
-		made, err := plan.schedule(r.ctx, r.options.Hosts.Network, s.of)
-		r.inbox.Put(scheduleMade{made, err})
+	r.tree.tasks.Go(func() { // ends in seconds (mostScheduled), or soon after the job
+		made, err := plan.schedule(r.tree.ctx, r.options.Hosts.Network, s.of)
+		r.tree.post(scheduleMade{made, err})
 	})
 }
 
@@ -121,7 +121,7 @@ func (r *run) tellSchedule(h job.HostIndex, s *schedule) {
 			}
 		}
 	}
-	r.toRoot(0, link.Service, overlay.KindScheduled, overlay.Encode(answer))
+	r.tree.toRoot(0, link.Service, overlay.KindScheduled, overlay.Encode(answer))
 }
 
 // keep counts one that was made, and forgets the others where these are too many.

@@ -114,7 +114,7 @@ func TestScheduleRefuses(t *testing.T) {
 // planning is a run whose agent asks for schedules.
 func planning(t *testing.T) (*run, link.Link) {
 	r, agent := launchedRun(t)
-	r.ctx, r.ready = t.Context(), true
+	r.tree.ctx, r.tree.up = t.Context(), true
 	_, err := agent.Recv(link.Service) // its range
 	require.NoError(t, err)
 	return r, agent
@@ -123,12 +123,12 @@ func planning(t *testing.T) (*run, link.Link) {
 // settle handles what comes until everything asked for is made.
 func settle(r *run) {
 	for len(r.schedules.queue) > 0 {
-		<-r.woken
-		for _, e := range r.inbox.Take(nil) {
+		<-r.tree.woken
+		for _, e := range r.tree.inbox.Take(nil) {
 			r.handle(e)
 		}
 	}
-	r.tasks.Wait()
+	r.tree.tasks.Wait()
 }
 
 // answers are the next so many of the launcher.

@@ -60,7 +60,7 @@ func (r *run) share() {
 	*s = sharing{base: r.plan, of: map[job.HostIndex]overlay.Shared{}, pause: firstPause}
 	unknown := ""
 	var hosts []job.HostIndex
-	for _, n := range r.live.Live {
+	for _, n := range r.tree.live.Live {
 		if n.Shared == nil {
 			continue
 		}
@@ -112,7 +112,7 @@ func (r *run) judgeShares() {
 	}
 	r.claim(nil)
 	s.missed = nil // it does not matter what they say
-	time.AfterFunc(s.pause/2+rand.N(s.pause), func() { r.inbox.Put(shareDue{}) })
+	r.tree.postAfter(s.pause/2+rand.N(s.pause), shareDue{})
 	s.pause = min(2*s.pause, maxPause)
 }
 
@@ -138,7 +138,7 @@ func (r *run) claim(of []overlay.HostShare) {
 	for h := range s.of {
 		s.missed[h] = true
 	}
-	r.subtree.Broadcast(link.Service, overlay.KindClaim, overlay.Encode(overlay.Claim{Round: s.round, Of: of}))
+	r.tree.broadcast(link.Service, overlay.KindClaim, overlay.Encode(overlay.Claim{Round: s.round, Of: of}))
 }
 
 // claimed takes what came of a claim on one host.
@@ -168,8 +168,7 @@ func (r *run) shareAgain() {
 // were to hold none of its ranks, or others may take these.
 func (r *run) sharingLost(dead []overlay.DeadHost) {
 	s := &r.sharing
-	r.live.Dead = append(r.live.Dead, dead...)
-	r.live.Settle()
+	r.tree.without(dead)
 	hosts, waits, needed := make([]job.HostIndex, len(dead)), len(s.missed) > 0, false
 	for i, d := range dead {
 		hosts[i] = d.Index
@@ -177,7 +176,7 @@ func (r *run) sharingLost(dead []overlay.DeadHost) {
 		delete(s.of, d.Index)
 		delete(s.missed, d.Index)
 	}
-	allowed := !needed || r.options.Hosts.AllowDeadNodes || len(r.live.Dead) <= s.base.Spares
+	allowed := !needed || r.options.Hosts.AllowDeadNodes || len(r.tree.live.Dead) <= s.base.Spares
 	plan, err := s.base.Without(hosts)
 	if allowed && err != nil {
 		r.report.say("%v", err)

@@ -30,17 +30,17 @@ func (b *boot) allow(root job.HostIndex, hosts []overlay.HostEntry) {
 // sign answers a request that came up the tree. Every link on its way has
 // checked that both the asker and the host to log in to lie in the range of
 // the child it came from.
-func (r *run) sign(slot tree.Slot, q overlay.SignRequest) {
+func (t *Tree) sign(slot tree.Slot, q overlay.SignRequest) {
 	answer := overlay.SignAnswer{ID: q.ID}
-	boot := r.starting()
-	if !r.below(slot, q.By) || !r.below(slot, q.Request.Host) || boot.authority == nil {
-		answer.Refuse(&bootstrap.RefusedError{Reason: fmt.Sprintf("%s may not ask for %s", r.called(q.By), r.called(q.Request.Host))})
-		r.inbox.Put(signatureMade{slot, answer})
+	boot := t.starting()
+	if !t.below(slot, q.By) || !t.below(slot, q.Request.Host) || boot.authority == nil {
+		answer.Refuse(&bootstrap.RefusedError{Reason: fmt.Sprintf("%s may not ask for %s", t.called(q.By), t.called(q.Request.Host))})
+		t.post(signatureMade{slot, answer})
 		return
 	}
 	q.Request.From = q.By
-	r.later(slot, answer, func(answer *overlay.SignAnswer) { // ends with the ssh-agent's answer, or with the job
-		signature, err := boot.authority.Sign(r.ctx, q.Request)
+	t.later(slot, answer, func(answer *overlay.SignAnswer) { // ends with the ssh-agent's answer, or with the job
+		signature, err := boot.authority.Sign(t.ctx, q.Request)
 		if answer.Signature = signature; err != nil {
 			answer.Refuse(err)
 		}
@@ -53,31 +53,31 @@ const maxAnswers = 16
 
 // later answers a request as decide does, which may take its time. Agents that ask
 // for more at once than they can have hosts to start are refused for now.
-func (r *run) later(slot tree.Slot, answer overlay.SignAnswer, decide func(*overlay.SignAnswer)) {
-	if most := int64(maxAnswers * len(r.plan.Hosts)); r.answers.Load() >= most {
+func (t *Tree) later(slot tree.Slot, answer overlay.SignAnswer, decide func(*overlay.SignAnswer)) {
+	if most := int64(maxAnswers * len(t.hosts)); t.answers.Load() >= most {
 		answer.Refusal = fmt.Sprintf("%d requests wait for an answer already", most)
-		r.inbox.Put(signatureMade{slot, answer})
+		t.post(signatureMade{slot, answer})
 		return
 	}
-	r.answers.Add(1)
-	r.tasks.Go(func() {
-		defer r.answers.Add(-1)
+	t.answers.Add(1)
+	t.tasks.Go(func() {
+		defer t.answers.Add(-1)
 		decide(&answer)
-		r.inbox.Put(signatureMade{slot, answer})
+		t.post(signatureMade{slot, answer})
 	})
 }
 
 // summon has an agent call another, for whom it is. That the caller lies below
 // whom it is to call was checked on the way, as in sign.
-func (r *run) summon(slot tree.Slot, q overlay.Summon) {
+func (t *Tree) summon(slot tree.Slot, q overlay.Summon) {
 	answer := overlay.SignAnswer{ID: q.ID}
-	if !r.below(slot, q.By) || !r.below(slot, q.Host) {
-		answer.Refusal = fmt.Sprintf("%s may not call %s", r.called(q.Host), r.called(q.By))
-		r.inbox.Put(signatureMade{slot, answer})
+	if !t.below(slot, q.By) || !t.below(slot, q.Host) {
+		answer.Refusal = fmt.Sprintf("%s may not call %s", t.called(q.Host), t.called(q.By))
+		t.post(signatureMade{slot, answer})
 		return
 	}
-	r.later(slot, answer, func(answer *overlay.SignAnswer) { // ends with the connect timeout, or with the job
-		if err := r.boot.summon(r.ctx, r.boot.hosts[q.Host].Name, q); err != nil {
+	t.later(slot, answer, func(answer *overlay.SignAnswer) { // ends with the connect timeout, or with the job
+		if err := t.boot.summon(t.ctx, t.boot.hosts[q.Host].Name, q); err != nil {
 			answer.Refusal = err.Error()
 		}
 	})
@@ -85,37 +85,37 @@ func (r *run) summon(slot tree.Slot, q overlay.Summon) {
 
 // address tells an agent what address a host has that it is to start, once the name
 // resolves here. That it may ask was checked on the way, as in sign.
-func (r *run) address(slot tree.Slot, q overlay.AddrRequest) {
+func (t *Tree) address(slot tree.Slot, q overlay.AddrRequest) {
 	answer := overlay.SignAnswer{ID: q.ID}
-	boot := r.starting()
-	if !r.below(slot, q.By) || !r.below(slot, q.Host) || boot.lookUp == nil {
-		answer.Refusal = fmt.Sprintf("%s may not ask for %s", r.called(q.By), r.called(q.Host))
-		r.inbox.Put(signatureMade{slot, answer})
+	boot := t.starting()
+	if !t.below(slot, q.By) || !t.below(slot, q.Host) || boot.lookUp == nil {
+		answer.Refusal = fmt.Sprintf("%s may not ask for %s", t.called(q.By), t.called(q.Host))
+		t.post(signatureMade{slot, answer})
 		return
 	}
-	r.later(slot, answer, func(answer *overlay.SignAnswer) { // ends with the resolver's answer, or with the job
-		addr, err := boot.lookUp(r.ctx, q.Host)
+	t.later(slot, answer, func(answer *overlay.SignAnswer) { // ends with the resolver's answer, or with the job
+		addr, err := boot.lookUp(t.ctx, q.Host)
 		if answer.Signature = []byte(addr); err != nil {
 			answer.Refusal = err.Error()
 		}
 	})
 }
 
-func (r *run) below(slot tree.Slot, h job.HostIndex) bool {
-	via, ok := r.subtree.Route(h)
+func (t *Tree) below(slot tree.Slot, h job.HostIndex) bool {
+	via, ok := t.subtree.Route(h)
 	return ok && via == slot
 }
 
 // tellShared names the hosts that the proofs of their keys cannot tell apart.
-func (r *run) tellShared() {
-	if r.boot.authority == nil || r.options.Start.Verbose < 1 {
+func (t *Tree) tellShared() {
+	if t.boot.authority == nil || t.boot.common.Verbose < 1 {
 		return
 	}
-	for _, group := range r.boot.authority.Shared() {
+	for _, group := range t.boot.authority.Shared() {
 		hosts := make([]job.Host, len(group))
 		for i, h := range group {
-			hosts[i] = job.Host{Name: r.hostName(h)}
+			hosts[i] = job.Host{Name: t.hostName(h)}
 		}
-		r.report.say("hosts %s share a host key: each of them can pass for the others", hostlist.Fold(hosts))
+		t.report.say("hosts %s share a host key: each of them can pass for the others", hostlist.Fold(hosts))
 	}
 }

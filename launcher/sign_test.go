@@ -35,7 +35,7 @@ func signer(t *testing.T) (ssh.Signer, ed25519.PrivateKey) {
 
 // signing is a job of the hosts a, b, c and d, whose agents know hostKey for
 // the key of each; the agent on a has joined, to start the others.
-func signing(t *testing.T, hostKey ssh.Signer) (r *run, key []byte) {
+func signing(t *testing.T, hostKey ssh.Signer) (tr *Tree, key []byte) {
 	t.Helper()
 	user, private := signer(t)
 	block, err := ssh.MarshalPrivateKey(private, "")
@@ -54,18 +54,19 @@ func signing(t *testing.T, hostKey ssh.Signer) (r *run, key []byte) {
 	require.NoError(t, err)
 	t.Cleanup(b.close)
 
-	r = &run{plan: p, boot: b, ctx: t.Context(), inbox: overlay.NewInbox(func() {}), report: &reporter{w: new(strings.Builder)}}
+	tr = newTree(nil, &reporter{w: new(strings.Builder)})
+	tr.boot, tr.hosts, tr.ctx = b, p.Hosts, t.Context()
 	sink := func(tree.Header, []byte) {}
-	starter := overlay.NewStarter(t.Context(), nil, nil, b.common, r.inbox, nil)
-	r.subtree = overlay.NewSubtree(starter, b.common, r.inbox, func(tree.Slot) overlay.Sink { return sink })
+	starter := overlay.NewStarter(t.Context(), nil, nil, b.common, tr.inbox, nil)
+	tr.subtree = overlay.NewSubtree(starter, b.common, tr.inbox, func(tree.Slot) overlay.Sink { return sink })
 	near, far := memlink.Pair()
 	t.Cleanup(func() { near.Close(); far.Close() })
-	r.handle(overlay.Joined{Link: near, Host: b.hosts[0], Rest: b.hosts[1:]})
-	return r, user.PublicKey().Marshal()
+	tr.handle(overlay.Joined{Link: near, Host: b.hosts[0], Rest: b.hosts[1:]})
+	return tr, user.PublicKey().Marshal()
 }
 
 // ask has the root ask in the name of by, with the proof of a new session.
-func ask(t *testing.T, r *run, key []byte, hostKey ssh.Signer, by, host job.HostIndex) error {
+func ask(t *testing.T, tr *Tree, key []byte, hostKey ssh.Signer, by, host job.HostIndex) error {
 	t.Helper()
 	session := make([]byte, 32)
 	rand.Read(session)
@@ -80,9 +81,9 @@ func ask(t *testing.T, r *run, key []byte, hostKey ssh.Signer, by, host job.Host
 		Key                   []byte
 	}{session, 50, "ann", "ssh-connection", "publickey", true, ssh.KeyAlgoED25519, key})
 	proof := sshboot.Proof{HostKey: hostKey.PublicKey().Marshal(), Signature: ssh.Marshal(signature)}
-	r.sign(0, overlay.SignRequest{ID: 7, By: by, Request: sshboot.SignRequest{Host: host, Data: data, Proof: proof}})
-	r.tasks.Wait()
-	for _, e := range r.inbox.Take(nil) {
+	tr.sign(0, overlay.SignRequest{ID: 7, By: by, Request: sshboot.SignRequest{Host: host, Data: data, Proof: proof}})
+	tr.tasks.Wait()
+	for _, e := range tr.inbox.Take(nil) {
 		if made, ok := e.(signatureMade); ok {
 			require.Equal(t, uint64(7), made.answer.ID)
 			_, err := made.answer.Result()
@@ -97,11 +98,11 @@ func ask(t *testing.T, r *run, key []byte, hostKey ssh.Signer, by, host job.Host
 // starts b and d, and b starts c.
 func TestSignaturesByRange(t *testing.T) {
 	hostKey, _ := signer(t)
-	r, key := signing(t, hostKey)
+	tr, key := signing(t, hostKey)
 	allowed := map[job.HostIndex][]job.HostIndex{0: {1, 2, 3}, 1: {2}}
 	for by := job.HostIndex(-1); by < 5; by++ {
 		for host := job.HostIndex(-1); host < 5; host++ {
-			err := ask(t, r, key, hostKey, by, host)
+			err := ask(t, tr, key, hostKey, by, host)
 			if slices.Contains(allowed[by], host) {
 				require.NoError(t, err, "%d asks for %d", by, host)
 				continue
@@ -111,20 +112,20 @@ func TestSignaturesByRange(t *testing.T) {
 		}
 	}
 	other, _ := signer(t)
-	require.ErrorContains(t, ask(t, r, key, other, 0, 1), "host b has not proved itself")
-	r.boot.seal()
-	require.ErrorContains(t, ask(t, r, key, hostKey, 0, 1), "the job is launched")
+	require.ErrorContains(t, ask(t, tr, key, other, 0, 1), "host b has not proved itself")
+	tr.boot.seal()
+	require.ErrorContains(t, ask(t, tr, key, hostKey, 0, 1), "the job is launched")
 }
 
 // Hosts for a spawn are the root's and their own business, and no others are.
 func TestSignaturesWhileTheJobGrows(t *testing.T) {
 	hostKey, _ := signer(t)
-	r, key := signing(t, hostKey)
-	r.growing = &growth{first: 2, opening: r.boot}
-	r.growthReady(growthReady{})
+	tr, key := signing(t, hostKey)
+	tr.growing = &growth{first: 2, opening: tr.boot}
+	tr.growthReady(growthReady{})
 	for by := job.HostIndex(0); by < 4; by++ {
 		for host := job.HostIndex(0); host < 4; host++ {
-			err := ask(t, r, key, hostKey, by, host)
+			err := ask(t, tr, key, hostKey, by, host)
 			require.Equal(t, by == 0 && host >= 2, err == nil, "%d asks for %d: %v", by, host, err)
 		}
 	}
@@ -145,35 +146,35 @@ func (s slow) Sign(context.Context, bootstrap.SignRequest) ([]byte, error) {
 // hosts can have.
 func TestRequestsThatWaitAreBounded(t *testing.T) {
 	hostKey, _ := signer(t)
-	r, _ := signing(t, hostKey) // a job of four
+	tr, _ := signing(t, hostKey) // a job of four
 	release := make(chan struct{})
-	r.boot.authority = slow{r.boot.authority, release}
+	tr.boot.authority = slow{tr.boot.authority, release}
 	ask := func() []overlay.Event {
-		r.sign(0, overlay.SignRequest{By: 0, Request: bootstrap.SignRequest{Host: 1}})
-		return r.inbox.Take(nil)
+		tr.sign(0, overlay.SignRequest{By: 0, Request: bootstrap.SignRequest{Host: 1}})
+		return tr.inbox.Take(nil)
 	}
-	r.inbox.Take(nil)
+	tr.inbox.Take(nil)
 	for range 4 * maxAnswers {
 		require.Empty(t, ask())
 	}
 	refused := signatureMade{0, overlay.SignAnswer{Refusal: "64 requests wait for an answer already"}}
 	require.Equal(t, []overlay.Event{refused}, ask(), "it may ask again")
 	close(release)
-	r.tasks.Wait()
-	require.Len(t, r.inbox.Take(nil), 4*maxAnswers)
+	tr.tasks.Wait()
+	require.Len(t, tr.inbox.Take(nil), 4*maxAnswers)
 	ask()
-	r.tasks.Wait()
-	require.Zero(t, r.answers.Load())
+	tr.tasks.Wait()
+	require.Zero(t, tr.answers.Load())
 }
 
 // Hosts that share a key are named, once the tree is up and to who wants to know.
 func TestHostsThatShareAKeyAreNamed(t *testing.T) {
 	hostKey, _ := signer(t)
 	for verbose, want := range map[int]string{0: "", 1: "golaunch: hosts a,b,c,d share a host key: each of them can pass for the others\n"} {
-		r, _ := signing(t, hostKey)
+		tr, _ := signing(t, hostKey)
 		var said strings.Builder
-		r.options.Start.Verbose, r.report = verbose, &reporter{w: &said}
-		r.tellShared()
+		tr.boot.common.Verbose, tr.report = verbose, &reporter{w: &said}
+		tr.tellShared()
 		require.Equal(t, want, said.String())
 	}
 }
@@ -182,22 +183,22 @@ func TestHostsThatShareAKeyAreNamed(t *testing.T) {
 // cuts them: b has nobody below it, c has d.
 func TestSignaturesFollowTheCuts(t *testing.T) {
 	hostKey, _ := signer(t)
-	r, key := signing(t, hostKey)
-	require.NoError(t, ask(t, r, key, hostKey, 1, 2), "in even ranges c is below b")
+	tr, key := signing(t, hostKey)
+	require.NoError(t, ask(t, tr, key, hostKey, 1, 2), "in even ranges c is below b")
 	for i, below := range []int{3, 0, 1, 0} {
-		r.boot.hosts[i].Cut = below
+		tr.boot.hosts[i].Cut = below
 	}
-	r.boot.allow(0, r.boot.hosts[1:])
-	require.NoError(t, ask(t, r, key, hostKey, 2, 3))
-	require.NoError(t, ask(t, r, key, hostKey, 0, 3))
-	require.ErrorContains(t, ask(t, r, key, hostKey, 1, 2), "b may not ask for c")
+	tr.boot.allow(0, tr.boot.hosts[1:])
+	require.NoError(t, ask(t, tr, key, hostKey, 2, 3))
+	require.NoError(t, ask(t, tr, key, hostKey, 0, 3))
+	require.ErrorContains(t, ask(t, tr, key, hostKey, 1, 2), "b may not ask for c")
 }
 
 // The launcher answers for whom an agent is to start, by what its resolver says then.
 func TestAddressesOfHosts(t *testing.T) {
 	hostKey, _ := signer(t)
-	r, _ := signing(t, hostKey) // a job of four, whose root is host 0
-	r.boot.lookUp = func(_ context.Context, h job.HostIndex) (string, error) {
+	tr, _ := signing(t, hostKey) // a job of four, whose root is host 0
+	tr.boot.lookUp = func(_ context.Context, h job.HostIndex) (string, error) {
 		if h == 2 {
 			return "10.0.0.2", nil
 		}
@@ -207,9 +208,9 @@ func TestAddressesOfHosts(t *testing.T) {
 		by, host      job.HostIndex
 		addr, refusal string
 	}{{0, 2, "10.0.0.2", ""}, {0, 1, "", "name b does not resolve"}, {0, 9, "", "a may not ask for another host"}, {9, 2, "", "another host may not ask for c"}} {
-		r.address(0, overlay.AddrRequest{ID: 5, By: x.by, Host: x.host})
-		r.tasks.Wait()
-		events := r.inbox.Take(nil)
+		tr.address(0, overlay.AddrRequest{ID: 5, By: x.by, Host: x.host})
+		tr.tasks.Wait()
+		events := tr.inbox.Take(nil)
 		made, ok := events[len(events)-1].(signatureMade)
 		require.True(t, ok)
 		require.Equal(t, uint64(5), made.answer.ID)

@@ -122,7 +122,7 @@ func (r *run) signal(s syscall.Signal) {
 				return
 			default:
 				r.report.say("interrupted before the ranks ran: the job is ended")
-				if r.boot.common.Progress {
+				if r.watched() {
 					r.report.say("at that time: %s", r.howFar())
 				}
 			}
@@ -144,7 +144,7 @@ func (r *run) signal(s syscall.Signal) {
 		})
 	case syscall.SIGTSTP:
 		r.passOn(s)
-		time.AfterFunc(stopAfter, func() { r.inbox.Put(stopNow{}) })
+		r.tree.postAfter(stopAfter, stopNow{})
 	case syscall.SIGCONT:
 		r.resume()
 	case syscall.SIGWINCH:
@@ -196,7 +196,7 @@ func (r *run) interrupt() {
 		r.interrupted = r.demands.last[syscall.SIGINT]
 		r.demands.interrupt = r.interrupted
 		old := interruptOld{r.demands.interrupt}
-		time.AfterFunc(livedThrough, func() { r.inbox.Put(old) })
+		r.tree.postAfter(livedThrough, old)
 	}
 	r.toRanks(syscall.SIGINT)
 }
@@ -243,7 +243,7 @@ func (r *run) toRanks(s syscall.Signal) {
 // What follows SIGCONT is resume's.
 func (r *run) stopSelf() {
 	r.passOn(syscall.SIGSTOP)
-	if err := r.subtree.Suspend(true); err != nil {
+	if err := r.tree.subtree.Suspend(true); err != nil {
 		return // the loss of the link ends the job
 	}
 	r.suspended = true
@@ -256,7 +256,7 @@ func (r *run) stopSelf() {
 func (r *run) resume() {
 	if r.suspended {
 		r.suspended = false
-		_ = r.subtree.Suspend(false) // a lost link shows as EdgeEnded
+		_ = r.tree.subtree.Suspend(false) // a lost link shows as EdgeEnded
 	}
 	r.passOn(syscall.SIGCONT)
 	r.terminal.leave() // a shell has changed it meanwhile
@@ -283,5 +283,5 @@ func (r *run) end(s syscall.Signal, first func()) {
 }
 
 func (r *run) passOn(s syscall.Signal) {
-	r.subtree.Broadcast(link.Control, overlay.KindSignal, overlay.Encode(overlay.Signal{Number: int(s)}))
+	r.tree.broadcast(link.Control, overlay.KindSignal, overlay.Encode(overlay.Signal{Number: int(s)}))
 }

@@ -53,11 +53,12 @@ func launchedRun(t *testing.T) (*run, link.Link) {
 	subtree.Join(overlay.Joined{Link: near, Pipe: onlyLink{}})
 	subtree.Worlds.Know(0, p.Blocks)
 	t.Cleanup(func() { agent.Close(); subtree.Close() })
-	return &run{
-		inbox: inbox, woken: woken, stdin: &stdinPump{},
+	r := &run{
 		options: *o, plan: p, worlds: map[int]*world{0: {plan: p}},
-		subtree: subtree, staging: &staging{}, report: &reporter{w: io.Discard},
-	}, agent
+		stdin: &stdinPump{}, staging: &staging{}, report: &reporter{w: io.Discard},
+	}
+	r.tree = &Tree{job: r, report: r.report, inbox: inbox, woken: woken, boot: &boot{}, hosts: p.Hosts, subtree: subtree}
+	return r, agent
 }
 
 // What is to be passed on to ranks of which some do not run yet reaches all of
@@ -97,9 +98,10 @@ func TestAnInterruptTellsWhoWasAwaited(t *testing.T) {
 		r, _ := launchedRun(t)
 		var said strings.Builder
 		r.report.w, r.worlds = &said, nil
-		r.boot = &boot{}
-		r.boot.common.Progress = c.watched
-		r.progress.below = overlay.Progress{Host: 0, Age: 4 * time.Second, Step: bootstrap.Connect}
+		if c.watched {
+			r.options.Ending.Timeout = time.Minute
+		}
+		r.tree.progress = overlay.Progress{Host: 0, Age: 4 * time.Second, Step: bootstrap.Connect}
 		r.signal(syscall.SIGINT)
 		require.Equal(t, "golaunch: interrupted before the ranks ran: the job is ended\n"+c.want, said.String())
 	}
@@ -276,7 +278,7 @@ func TestASignalBetweenAttempts(t *testing.T) {
 	r, _ := launchedRun(t) // its end
 	r.signals = signals
 	for range 9 { // more than have room
-		r.handleEnding(overlay.Message{Header: tree.Header{Kind: overlay.KindDemand}, Value: overlay.Demand{}})
+		r.tree.handleEnding(overlay.Message{Header: tree.Header{Kind: overlay.KindDemand}, Value: overlay.Demand{}})
 	}
 	require.Equal(t, os.Signal(syscall.SIGTERM), <-signals)
 	for len(signals) > 0 {

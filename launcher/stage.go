@@ -101,8 +101,8 @@ func (s *staging) stop() { s.stopped.Store(true) }
 func (r *run) sendFiles() {
 	if len(r.staging.files.List()) > 0 {
 		r.staging.sending = true
-		edges := r.subtree.Edges()
-		r.tasks.Go(func() { r.staging.send(edges, r.inbox) }) // ends with the links
+		edges := r.tree.subtree.Edges()
+		r.tree.tasks.Go(func() { r.staging.send(edges, r.tree.inbox) }) // ends with the links
 	}
 }
 

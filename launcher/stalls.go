@@ -46,7 +46,7 @@ func (r *run) askWaits(of []overlay.WaitID) {
 	s := &r.stalls
 	s.asking = true
 	s.question = overlay.WaitQuestion{Number: s.question.Number + 1, Now: s.timedOut, Of: of}
-	r.subtree.Broadcast(link.Control, overlay.KindAskWaits, overlay.Encode(s.question))
+	r.tree.broadcast(link.Control, overlay.KindAskWaits, overlay.Encode(s.question))
 }
 
 // waits takes the answer.
@@ -199,7 +199,7 @@ func (r *run) timedOut() {
 	if !r.running() {
 		r.report.say("at that time: %s", r.howFar())
 	}
-	if r.worlds == nil || r.killed || r.subtree.Degree() == 0 {
+	if r.worlds == nil || r.killed || !r.tree.rooted() {
 		r.giveUp(job.ExitTimeout, r.options.Ending.Grace)
 		return
 	}
@@ -208,7 +208,7 @@ func (r *run) timedOut() {
 	}
 	r.stalls.timedOut = true
 	r.askWaits(nil)
-	time.AfterFunc(waitsTimeout, func() { r.inbox.Put(waitsLate{}) })
+	r.tree.postAfter(waitsTimeout, waitsLate{})
 }
 
 // timeUp kills it.

@@ -44,8 +44,8 @@ func (r *run) saySilent(hosts string, several bool) {
 // statesLate says so of the host that is to answer for all, if it has not.
 func (r *run) statesLate() {
 	if s := &r.stalls; s.timedOut && s.asking && len(s.question.Of) == 0 {
-		for slot := range r.subtree.Children {
-			r.saySilent("host "+r.hostName(r.subtree.Host(slot).Index), false)
+		if root, ok := r.tree.root(); ok {
+			r.saySilent("host "+r.hostName(root.Index), false)
 		}
 	}
 }

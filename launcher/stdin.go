@@ -186,9 +186,7 @@ func (r *run) sendInput(e stdinRead) {
 		to = r.plan.hostOf(rank)
 	}
 	send := func(data []byte) {
-		for slot := range r.subtree.Children {
-			r.subtree.Forward(slot, link.Stdio, tree.Header{Kind: overlay.KindInput, To: to, From: tree.Launcher}, data)
-		}
+		r.tree.send(link.Stdio, tree.Header{Kind: overlay.KindInput, To: to}, data)
 	}
 	if len(e.data) > 0 && !r.stdin.window.Ended() {
 		if err := r.stdin.window.Sent(len(e.data)); err != nil {

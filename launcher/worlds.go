@@ -9,7 +9,6 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
-	"github.com/golaunch/golaunch/tree"
 )
 
 // world is one world of the job that is not over.
@@ -75,14 +74,14 @@ func (r *run) start(q overlay.SpawnRequest) {
 	}
 	app := by.plan.Apps[block.App]
 	on := r.plan.lacking(r.gone)
-	if r.mayGrow() && r.growing == nil {
+	if r.mayGrow() && r.tree.growing == nil {
 		on = on.withUnused()
 	}
 	used := append(r.used(), make([]int, len(on.Hosts)-len(r.plan.Hosts))...)
 	plan, codes, err := on.Spawn(&q.Spawn, app, SpawnHosts{Used: used, Names: r.names, HostFile: hostFile(q.Files)})
 	switch {
-	case err != nil && r.growing != nil:
-		r.growing.waiting = append(r.growing.waiting, q)
+	case err != nil && r.tree.growing != nil:
+		r.waiting = append(r.waiting, q)
 		return
 	case err == nil && len(r.missing(plan)) > 0:
 		r.grow(r.missing(plan), q)
@@ -113,8 +112,8 @@ func (r *run) begin(plan *Plan, codes []int, q overlay.SpawnRequest) error {
 	r.newest = id
 	r.profiles.know(id, plan)
 	r.worlds[id] = &world{plan: plan, by: q, codes: codes}
-	r.subtree.Worlds.Know(id, plan.Blocks)
-	r.toRoot(id, link.KVS, overlay.KindWorld, overlay.Encode(message))
+	r.tree.know(id, plan.Blocks)
+	r.tree.toRoot(id, link.KVS, overlay.KindWorld, overlay.Encode(message))
 	r.verbose(1, "world %d: %s spawned by rank %v on %s", id, plural(plan.Size, "rank"), asker(q), r.hostName(q.Host))
 	return nil
 }
@@ -134,14 +133,7 @@ func (r *run) refuse(q overlay.SpawnRequest, err error, codes []int) {
 
 func (r *run) answer(q overlay.SpawnRequest, s overlay.SpawnAnswer) {
 	s.Host, s.World, s.Rank, s.Call = q.Host, q.World, q.Rank, q.Call
-	r.toRoot(0, link.Service, overlay.KindSpawned, overlay.Encode(s))
-}
-
-// toRoot sends the root a message about a world.
-func (r *run) toRoot(world int, s link.Stream, kind tree.Kind, body []byte) {
-	for slot := range r.subtree.Children {
-		r.subtree.Forward(slot, s, tree.Header{Kind: kind, World: uint16(world), To: tree.Neighbor, From: tree.Launcher}, body)
-	}
+	r.tree.toRoot(0, link.Service, overlay.KindSpawned, overlay.Encode(s))
 }
 
 // worldStarted has the first world get the signals kept for it and read its
@@ -172,7 +164,7 @@ func (r *run) worldStarted(id int, s overlay.Started) error {
 	}
 	w.failed = true
 	if s.Ranks > 0 {
-		r.toRoot(id, link.Control, overlay.KindEndWorld, nil)
+		r.tree.toRoot(id, link.Control, overlay.KindEndWorld, nil)
 	}
 	codes, err := r.startFailures(w, s.Failures)
 	r.refuse(w.by, err, codes)
@@ -244,9 +236,9 @@ func (r *run) worldDrained(id int) {
 func (r *run) worldOver(id int, w *world) {
 	if id > 0 && w.done && w.drained && w.started {
 		delete(r.worlds, id)
-		r.subtree.Worlds.Forget(id)
+		r.tree.forgetWorld(id)
 		r.schedules.forget(func(s *schedule) bool { return s.of.World == id })
-		r.toRoot(id, link.KVS, overlay.KindForget, nil)
+		r.tree.toRoot(id, link.KVS, overlay.KindForget, nil)
 	}
 	r.endIf()
 }

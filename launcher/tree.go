@@ -1,0 +1,317 @@
+package launcher
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/golaunch/golaunch/internal/bootstrap"
+	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/link"
+	"github.com/golaunch/golaunch/internal/overlay"
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// Tree is the living agents of a set of hosts and their links, from the first connection to
+// the last END. It belongs to the goroutine that hands it events, but for its inbox, which
+// is safe for many. Its one link is that to the root agent.
+type Tree struct {
+	id     string // random
+	inbox  *overlay.Inbox
+	woken  chan struct{} // has an element when events wait in inbox
+	job    treeJob
+	report *reporter
+
+	ctx     context.Context
+	stop    context.CancelFunc
+	tasks   sync.WaitGroup // what signs, sends files, makes schedules
+	answers atomic.Int64   // tasks that answer requests of agents
+
+	boot    *boot
+	growing *growth // nil while no further hosts are started
+	subtree *overlay.Subtree
+	clock   clock
+	hosts   []job.Host // by HostIndex; relays follow
+	relays  []string
+
+	up       bool
+	live     overlay.Ready      // hosts that live, once the tree is up
+	died     []overlay.DeadHost // since they were ready, before the tree is up
+	forgers  map[job.HostIndex]bool
+	progress overlay.Progress // what the root has told of the start
+
+	killed   bool // nothing more is started
+	deadline overlay.Deadline
+	cut      bool // the user was told of a host that was cut off
+}
+
+// treeJob is the job of a tree, as far as the tree tells it anything.
+type treeJob interface {
+	// hostsTried hears which of so many hosts, on which agents were started, are dead. It
+	// reports whether it has others started in their place.
+	hostsTried(dead []overlay.DeadHost, tried int) (replaced bool)
+	// treeUp hears that no further host is awaited.
+	treeUp()
+	// replaceFailed hears why hosts cannot be started in place of dead ones.
+	replaceFailed(err error)
+	// grown hears which further hosts are up, or why none is.
+	grown(ready overlay.Ready, err error)
+	// hostsLost hears of hosts that were lost since the tree was up.
+	hostsLost(dead []overlay.DeadHost)
+	// rootLost hears of the end of the tree's one link.
+	rootLost(root overlay.HostEntry, err error)
+	// late hears that the time of the tear-down may be over.
+	late()
+	// noted hears what a host has to say to the user, silent of one that was cut off.
+	noted(n overlay.Note)
+	silent(n overlay.Note)
+	// demanded hears that the agent of a host was told to terminate, demandedNext when
+	// that comes while the tree ends.
+	demanded(host job.HostIndex)
+	demandedNext()
+	// rootTimed hears that the clock of the root agent is known.
+	rootTimed()
+	// message takes one of the root that is not the tree's own. An error means that it broke
+	// the protocol.
+	message(m overlay.Message) error
+	// ended reports whether the job waits for nothing more.
+	ended() bool
+}
+
+// treeConfig is what it takes to start the agents of hosts.
+type treeConfig struct {
+	common  overlay.Common // without what the opening of the bootstrap adds
+	kind    bootstrap.Kind
+	values  bootstrap.Values
+	environ []string // of golaunch itself
+	hosts   []job.Host
+	relays  []string
+	entries []overlay.HostEntry // of hosts and relays, as they travel
+	// inOrder puts entries in the pre-order of the tree, and cuts them.
+	inOrder func([]overlay.HostEntry) []overlay.HostEntry
+	// installed has the agent run from where golaunch is installed, if it is.
+	installed bool
+	ask       *passphrases
+}
+
+// Events of the tree itself, beside those of package overlay.
+type (
+	noiseHeard struct {
+		host job.HostIndex
+		line string
+	}
+	signatureMade struct {
+		slot   tree.Slot
+		answer overlay.SignAnswer
+	}
+)
+
+// newTree returns a tree without hosts.
+func newTree(j treeJob, report *reporter) *Tree {
+	t := &Tree{job: j, report: report, woken: make(chan struct{}, 1)}
+	var id [16]byte
+	rand.Read(id[:]) // never fails
+	t.id = hex.EncodeToString(id[:])
+	t.progress.Host = job.NoHost
+	t.inbox = overlay.NewInbox(func() {
+		select {
+		case t.woken <- struct{}{}:
+		default:
+		}
+	})
+	return t
+}
+
+// open gets hold of what it takes to reach the hosts.
+func (t *Tree) open(ctx context.Context, c *treeConfig) (err error) {
+	if c.kind.Orphans {
+		// What a root that dies leaves behind here becomes ours to end.
+		if err := unix.Subreaper(); err != nil {
+			return err
+		}
+	}
+	t.hosts, t.relays = c.hosts, c.relays
+	t.ctx, t.stop = context.WithCancel(ctx)
+	if t.boot, err = newBoot(t.ctx, c, t.id, t.inbox, t.report); err != nil {
+		t.stop()
+		return err
+	}
+	c.ask.late = true
+	return nil
+}
+
+// begin starts the agents. output takes what ranks write, in the goroutine that reads the
+// root's link.
+func (t *Tree) begin(output overlay.Sink) {
+	t.clock.mark("resolve")
+	t.subtree = overlay.NewSubtree(t.boot.starter, t.boot.common, t.inbox, func(tree.Slot) overlay.Sink { return output })
+	t.deadline = overlay.NewDeadline(t.boot.common, 0, func() { t.post(treeLate{}) })
+	t.subtree.Begin(overlay.Ready{}, t.boot.start, 1)
+}
+
+// post queues an event. Any goroutine may call it.
+func (t *Tree) post(e overlay.Event) { t.inbox.Put(e) }
+
+// postAfter queues an event after a while.
+func (t *Tree) postAfter(d time.Duration, e overlay.Event) *time.Timer {
+	return time.AfterFunc(d, func() { t.post(e) })
+}
+
+// handle handles an event, and reports whether it is one of the tree's.
+func (t *Tree) handle(e overlay.Event) bool {
+	switch e := e.(type) {
+	case overlay.Joined:
+		t.joined(e)
+	case overlay.HostFailed:
+		t.subtree.HostFailed(e.Dead)
+	case overlay.HostAwaited:
+		t.job.noted(overlay.Note{Host: e.Host, Text: e.Text})
+	case overlay.HostTried:
+		t.job.noted(overlay.Note{Level: overlay.LevelTries, Host: e.Host, Text: e.Text})
+	case overlay.PartDone:
+		if t.subtree.PartDone() {
+			t.complete()
+		}
+	case overlay.Message:
+		if err := t.message(e); err != nil && !t.dropped(e, err) {
+			t.rootLost(e.From, overlay.BrokeProtocol(err))
+		}
+	case overlay.EdgeEnded:
+		t.rootLost(e.From, e.Err)
+	case growthReady:
+		t.growthReady(e)
+	case treeLate:
+		if !t.job.ended() && t.deadline.Passed() {
+			t.job.late()
+		}
+	case noiseHeard:
+		t.job.noted(overlay.Note{Level: 1, Host: e.host, Text: "printed at login: " + e.line})
+	case signatureMade:
+		if t.subtree.Live(e.slot) {
+			t.subtree.Send(e.slot, link.Service, overlay.KindSigned, overlay.Encode(e.answer))
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// joined takes in an agent that was started from here.
+func (t *Tree) joined(e overlay.Joined) {
+	t.starting().allow(e.Host.Index, e.Rest) // before it is told of them
+	if slot := t.subtree.Join(e); t.boot.common.Trace {
+		t.subtree.Ping(slot)
+	}
+	t.clock.mark("connect")
+	if t.boot.common.Verbose >= 1 {
+		t.report.say("agent on %s is up; it starts %d more", e.Host.Name, len(e.Rest))
+	}
+}
+
+// message handles one of the root, or hands it to the job.
+func (t *Tree) message(m overlay.Message) error {
+	switch m.Header.Kind {
+	case overlay.KindReady:
+		return take(m, func(ready overlay.Ready) {
+			if t.subtree.ChildReady(m.From, ready) {
+				t.complete()
+			}
+		})
+	case overlay.KindSign:
+		return take(m, func(q overlay.SignRequest) { t.sign(m.From, q) })
+	case overlay.KindAddress:
+		return take(m, func(q overlay.AddrRequest) { t.address(m.From, q) })
+	case overlay.KindSummon:
+		return take(m, func(q overlay.Summon) { t.summon(m.From, q) })
+	case overlay.KindGrown:
+		return overlay.Take(m, func(ready overlay.Ready) error {
+			if t.growing == nil {
+				return errors.New("hosts that were not to be started")
+			}
+			t.grown(ready, nil)
+			return nil
+		})
+	case overlay.KindDied:
+		return take(m, func(d overlay.Died) { t.hostsDied(d.Dead) })
+	case overlay.KindPong:
+		return overlay.Take(m, func(p overlay.Pong) error { return t.rootClock(m, p) })
+	case overlay.KindProgress:
+		return take(m, func(p overlay.Progress) { t.progress = p })
+	case overlay.KindNote:
+		return take(m, t.note)
+	case overlay.KindDemand:
+		return take(m, func(d overlay.Demand) { t.job.demanded(d.Host) })
+	}
+	return t.job.message(m)
+}
+
+// take is overlay.Take where any body that can be read is right.
+func take[T any](m overlay.Message, do func(T)) error {
+	return overlay.Take(m, func(body T) error {
+		do(body)
+		return nil
+	})
+}
+
+// dropped reports whether a message that is found wrong here, and could not be on its
+// way, is one that the root has passed on as it was: then nobody loses a link, as any on
+// the way can have written it.
+func (t *Tree) dropped(m overlay.Message, err error) bool {
+	root, from := t.subtree.Host(m.From), m.Header.From
+	if !overlay.ForLauncher(m.Header.Kind) || from == root.Index {
+		return false
+	}
+	if t.forgers == nil {
+		t.forgers = map[job.HostIndex]bool{}
+	}
+	if !t.forgers[from] {
+		t.forgers[from] = true
+		t.job.noted(overlay.Note{Level: overlay.NoteAlways, Host: from,
+			Text: fmt.Sprintf("its message %q, as relayed by %s, was dropped: %v", overlay.Word(m.Header.Kind), t.hostName(root.Index), err)})
+	}
+	return true
+}
+
+// rootLost handles the end of the one link that the launcher has.
+func (t *Tree) rootLost(slot tree.Slot, err error) {
+	if t.job.ended() || !t.subtree.Live(slot) {
+		return
+	}
+	host := t.subtree.Host(slot)
+	if !t.up && (t.growing == nil || t.subtree.Awaited(slot)) {
+		if complete, _ := t.subtree.Lose(slot, err); complete {
+			t.complete()
+		}
+		return
+	}
+	err = t.subtree.Explain(slot, err)
+	t.subtree.Leave(slot)
+	t.subtree.Sweep(slot)
+	t.job.rootLost(host, err)
+}
+
+// rootClock takes the root's answer to a ping.
+func (t *Tree) rootClock(m overlay.Message, p overlay.Pong) error {
+	done, err := t.subtree.Pong(m.From, p, m.Residence())
+	if done {
+		t.job.rootTimed()
+	}
+	return err
+}
+
+// hostName is what the user calls a host.
+func (t *Tree) hostName(h job.HostIndex) string { return hostNameAmong(t.hosts, t.relays, h) }
+
+// called is hostName of a host that somebody speaks of, which need not be one.
+func (t *Tree) called(h job.HostIndex) string {
+	if h < 0 || int(h) >= len(t.hosts)+len(t.relays) {
+		return "another host"
+	}
+	return t.hostName(h)
+}

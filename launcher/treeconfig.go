@@ -1,0 +1,44 @@
+package launcher
+
+import "github.com/golaunch/golaunch/internal/overlay"
+
+// treeConfig is what the tree of the job's plan is started by.
+func (r *run) treeConfig() *treeConfig { return r.options.treeConfig(r.plan, r.watched()) }
+
+// watched reports whether the user, or a message at the end, shows how far the start is.
+func (r *run) watched() bool { return r.report.status != nil || r.options.Ending.Timeout > 0 }
+
+// treeConfig is what the tree of a plan is started by. watched says that
+// somebody shows how far the start is.
+func (o *Options) treeConfig(plan *Plan, watched bool) *treeConfig {
+	c := &treeConfig{
+		common: overlay.Common{
+			StartOptions: o.patience(plan),
+			Bootstrap:    plan.Bootstrap, Degree: plan.Degree, Relayed: plan.relayed, Allocation: plan.allocation.key(),
+			Grace: o.Ending.Grace, Trace: o.Report.TraceFile != "", Entries: o.Report.File != "", Progress: watched,
+		},
+		kind: plan.kind, values: o.Boot.Values, environ: o.Boot.Environ,
+		hosts: plan.Hosts, relays: plan.Relays, entries: plan.entries(), inOrder: plan.toStart,
+		installed: !o.Boot.CopyAgent && o.Start.AgentPath == "",
+		ask:       o.attempt.passphrases,
+	}
+	c.common.Levels = overlay.Levels(plan.toStart(c.entries), plan.Degree, plan.relayed)
+	return c
+}
+
+// patience is for how long hosts are tried: one that others replace is given up soon,
+// unless the user would wait.
+func (o *Options) patience(plan *Plan) overlay.StartOptions {
+	s := o.Start
+	replaced := o.Hosts.AllowDeadNodes && plan.redundant()
+	if o.Hosts.Wait || !replaced {
+		s.MissAfter = 0
+	}
+	if o.Hosts.Wait || !replaced && o.Hosts.Spares == 0 {
+		s.LateAfter = 0
+	}
+	if o.Hosts.Wait {
+		s.UnknownAfter = 0
+	}
+	return s
+}

@@ -1,0 +1,152 @@
+package launcher
+
+import (
+	"context"
+	"time"
+
+	"github.com/golaunch/golaunch/internal/bootstrap"
+	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/link"
+	"github.com/golaunch/golaunch/internal/overlay"
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// treeLate is the event that the time of the tear-down may be over.
+type treeLate struct{}
+
+// kill has every rank ended: SIGTERM, and SIGKILL after grace. Then the tree has its time
+// to end.
+func (t *Tree) kill(grace time.Duration) {
+	t.killed = true
+	t.deadline.Killed(grace)
+	t.broadcast(link.Control, overlay.KindKill, overlay.Encode(overlay.Kill{Grace: grace}))
+}
+
+// limitEnd begins the time that the tree has to end, if it has not begun.
+func (t *Tree) limitEnd() {
+	if !t.deadline.Begun() {
+		t.deadline.Killed(0)
+	}
+}
+
+// note takes a note that the root has passed on.
+func (t *Tree) note(n overlay.Note) {
+	if n.Silent && t.deadline.Begun() {
+		t.silent(n)
+		return
+	}
+	t.job.noted(n)
+}
+
+// silent tells of a host whose agent was cut off.
+func (t *Tree) silent(n overlay.Note) {
+	t.cut = true
+	t.job.silent(n)
+}
+
+// cutOff ends the link to the root, which owes something, and tells the user, unless
+// somebody below it is named already: it may have waited for that one.
+func (t *Tree) cutOff(owed overlay.Owed) {
+	var late []tree.Slot
+	for slot := range t.subtree.Children {
+		late = append(late, slot)
+	}
+	for _, slot := range late {
+		if !t.cut {
+			t.silent(overlay.Silent(t.subtree.Host(slot), owed))
+		}
+		t.subtree.Silence(slot)
+		t.subtree.Leave(slot)
+		t.subtree.Sweep(slot)
+	}
+}
+
+// end has the tree end, and goes on without who does not.
+func (t *Tree) end() {
+	t.deadline.Ended()
+	ctx, cancel := context.WithDeadline(context.Background(), t.deadline.By())
+	defer cancel()
+	t.subtree.End(ctx)
+	t.awaitRoot(ctx)
+	t.cutOff(overlay.OwesEnd)
+}
+
+// awaitRoot waits until the root has ended its side, so that the agents are
+// gone when golaunch is. The host of one that is lost meanwhile is swept.
+func (t *Tree) awaitRoot(ctx context.Context) {
+	for over := false; !over && t.rooted(); {
+		select {
+		case <-t.woken:
+		case <-ctx.Done():
+			over = true
+		}
+		for _, e := range t.inbox.Take(nil) {
+			t.handleEnding(e)
+		}
+	}
+}
+
+// handleEnding handles an event after END: the root's end, who was cut off below it, and
+// that an agent was told to terminate.
+func (t *Tree) handleEnding(e overlay.Event) {
+	switch e := e.(type) {
+	case overlay.EdgeEnded:
+		if t.subtree.Live(e.From) {
+			t.subtree.Leave(e.From)
+			if e.Err != nil {
+				t.subtree.Sweep(e.From)
+			}
+		}
+	case overlay.Message:
+		if !t.subtree.Live(e.From) {
+			return
+		}
+		switch e.Header.Kind {
+		case overlay.KindNote:
+			_ = take(e, t.note) // the link has judged it
+		case overlay.KindDemand:
+			t.job.demandedNext()
+		}
+	}
+}
+
+// leastSweep is how long hosts may be swept at least, however late it is.
+const leastSweep = time.Second
+
+// close releases everything. It takes a few seconds at most.
+func (t *Tree) close() {
+	t.stop()
+	t.deadline.Stop()
+	if t.subtree != nil {
+		t.closeLinks()
+	}
+	if t.boot.orphans {
+		unix.EndChildren()
+	}
+	t.boot.close()
+	t.tasks.Wait()
+	if t.growing != nil {
+		t.growing.opening.close()
+	}
+}
+
+// closeLinks lets go of the agents. What was cut off in the tear-down has been swept by
+// then, as far as it can be: no host keeps golaunch for longer.
+func (t *Tree) closeLinks() {
+	if !t.deadline.Begun() {
+		t.subtree.Close()
+		return
+	}
+	by := t.deadline.Sweeps()
+	if least := time.Now().Add(leastSweep); by.Before(least) {
+		by = least
+	}
+	overlay.Until(by, t.subtree.Close)
+}
+
+// explainLoss adds to the loss of a host what the manager has said of its agent.
+func (t *Tree) explainLoss(f *job.Failure) { t.boot.explainLoss(f) }
+
+// whole is what the manager has said of its command for all hosts, nil where it has not.
+func (t *Tree) whole(f *job.Failure) *bootstrap.Error { return t.boot.whole(f) }

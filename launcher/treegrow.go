@@ -1,0 +1,153 @@
+package launcher
+
+import (
+	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/link"
+	"github.com/golaunch/golaunch/internal/overlay"
+)
+
+// growth is hosts without agents that are being started because the job needs them, or in
+// place of dead ones before the tree is up, as new ranges below the root.
+type growth struct {
+	first   job.HostIndex // of those hosts, which are the last of the tree
+	early   bool          // before the tree is up
+	opening *boot         // a task's until growthReady
+	boot    *boot         // the same from then on: their keys and addresses are known
+	died    []overlay.DeadHost
+}
+
+// growthReady is the event of knowing how the hosts are reached, or why not.
+type growthReady struct{ err error }
+
+// complete has the list of who lives of the hosts that were started from here.
+func (t *Tree) complete() {
+	t.starting().seal()
+	t.tellShared()
+	t.settle(t.subtree.ReadyValue())
+}
+
+// settle takes in who lives of the hosts that were started before the tree is up. It is
+// up then, unless the job has others started in place of those that are dead.
+func (t *Tree) settle(ready overlay.Ready) {
+	tried := len(t.hosts)
+	if g := t.growing; g != nil {
+		tried -= int(g.first)
+		for _, d := range t.died {
+			if d.Index < g.first { // it was up, until now
+				tried++
+			}
+		}
+		g.boot.close()
+		t.growing = nil
+	}
+	ready.Dead = append(ready.Dead, t.died...)
+	t.died = nil
+	ready.Settle()
+	t.boot.explain(ready.Dead)
+	t.live.Live = append(t.live.Live, ready.Live...)
+	t.live.Dead = append(t.live.Dead, ready.Dead...)
+	t.live.Settle()
+	if t.job.hostsTried(ready.Dead, tried) {
+		return
+	}
+	t.up = true
+	t.clock.mark("agents up")
+	t.job.treeUp()
+}
+
+// replace begins to start agents in place of dead ones: on the last hosts of c, which has
+// those before as they were.
+func (t *Tree) replace(c *treeConfig) {
+	g := t.grows(c, true)
+	t.tasks.Go(func() { // ends when the keys are open, or with the job
+		var err error
+		g.opening, err = newBoot(t.ctx, c, t.id, t.inbox, t.report)
+		t.post(growthReady{err})
+	})
+}
+
+// extend begins to start agents on the last hosts of c, once the tree is up.
+func (t *Tree) extend(c *treeConfig) {
+	g := t.grows(c, false)
+	common := t.boot.common
+	common.MissAfter, common.LateAfter = 0, 0 // what wants them is placed on them already: none may be missing
+	g.opening = &boot{common: common, hosts: c.entries}
+	t.tasks.Go(func() { // ends when the keys are open, which were let go of at the launch, or with the job
+		_, err := g.opening.open(t.ctx, c, nil, t.report) // the root's piper starts them
+		t.post(growthReady{err})
+	})
+}
+
+// grows notes that the tree grows to the hosts of c.
+func (t *Tree) grows(c *treeConfig, early bool) *growth {
+	t.growing = &growth{first: job.HostIndex(len(t.hosts)), early: early}
+	t.hosts = c.hosts
+	return t.growing
+}
+
+// growthReady has the root start the hosts.
+func (t *Tree) growthReady(e growthReady) {
+	g := t.growing
+	g.boot = g.opening
+	if e.err == nil {
+		g.boot.common.Grow(g.boot.hosts[g.first:])
+	}
+	switch {
+	case t.killed:
+	case e.err != nil && g.early:
+		t.job.replaceFailed(e.err)
+	case e.err != nil:
+		t.grown(overlay.Ready{}, e.err)
+	case !t.rooted(): // nobody lived: a new root is among these
+		t.subtree.Grow(g.boot.starter, g.boot.common, g.boot.hosts[g.first:], 1)
+	default:
+		for slot := range t.subtree.Children {
+			t.subtree.Extend(slot, g.boot.hosts[g.first:])
+			g.boot.allow(t.subtree.Host(slot).Index, g.boot.hosts[g.first:])
+		}
+		t.toRoot(0, link.KVS, overlay.KindGrow, overlay.Encode(overlay.Range{Hosts: g.boot.hosts[g.first:], Common: g.boot.common}))
+	}
+}
+
+// starting is what the hosts that are being started are reached by.
+func (t *Tree) starting() *boot {
+	if t.growing != nil && t.growing.boot != nil {
+		return t.growing.boot
+	}
+	return t.boot
+}
+
+// grown takes in the further hosts that are up, or why none is.
+func (t *Tree) grown(ready overlay.Ready, err error) {
+	g := t.growing
+	if g.early {
+		t.settle(ready)
+		return
+	}
+	t.growing = nil
+	g.boot.close()
+	ready.Dead = append(ready.Dead, g.died...)
+	ready.Settle()
+	t.live.Live = append(t.live.Live, ready.Live...)
+	t.job.grown(ready, err)
+}
+
+// hostsDied takes hosts out that were lost after they were ready, the first of
+// them with its own cause.
+func (t *Tree) hostsDied(dead []overlay.DeadHost) {
+	switch {
+	case len(dead) == 0:
+	case !t.up:
+		t.died = append(t.died, dead...)
+	case t.growing != nil && dead[0].Index >= t.growing.first: // they hold nothing yet
+		t.growing.died = append(t.growing.died, dead...)
+	default:
+		t.job.hostsLost(dead)
+	}
+}
+
+// without notes that the tree goes on without hosts.
+func (t *Tree) without(dead []overlay.DeadHost) {
+	t.live.Dead = append(t.live.Dead, dead...)
+	t.live.Settle()
+}
