@@ -57,11 +57,11 @@ func (r *run) finish() int {
 	} else {
 		r.report.status.erase()
 	}
-	r.tellNotes()
+	r.notes.tell()
 	r.clock.mark("output drained")
 	if !r.left { // else its link cannot come to a good end
 		r.tree.end()
-		r.tellNotes()
+		r.notes.tell()
 	}
 	r.clock.mark("tree down")
 	if r.wider != nil {

@@ -86,14 +86,14 @@ func TestNotesAreToldOnce(t *testing.T) {
 			r.noted(overlay.Note{Level: 1, Host: h, Text: "only with -v"})
 		}
 		require.Empty(t, said.String())
-		r.tellNotes()
+		r.notes.tell()
 		want := "golaunch: hosts n[1-2]: working directory /w: no such file or directory; ranks run in / instead\n"
 		if quiet {
 			want = ""
 		}
 		require.Equal(t, want+"golaunch: hosts n[1-2]: still running: pid 8\n", said.String())
 		said.Reset()
-		r.tellNotes()
+		r.notes.tell()
 		require.Empty(t, said.String())
 	}
 }
@@ -114,6 +114,6 @@ func TestLinesOfVerbosityAreFolded(t *testing.T) {
 	}
 	require.Equal(t, "golaunch: host n1: is up\ngolaunch: host n2: is up\ngolaunch: host n3: is up\n", said.String())
 	said.Reset()
-	r.tellNotes()
+	r.notes.tell()
 	require.Equal(t, "golaunch: hosts n[1-3]: printed at login: Welcome\ngolaunch: hosts n[1-3]: app uses MPICH\n", said.String())
 }

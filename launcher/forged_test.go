@@ -128,7 +128,7 @@ func TestTheRootIsNotBlamedForOthers(t *testing.T) {
 		for range 3 {
 			r.handle(overlay.Message{Header: tree.Header{Kind: overlay.KindProfile, World: 7, From: from}, Value: profile.Part{}})
 		}
-		r.tellNotes()
+		r.notes.tell()
 		require.Equal(t, blamed, r.verdict.cause() != nil)
 		if !blamed {
 			require.Equal(t, "golaunch: host b: its message \"profile\", as relayed by a, was dropped: counters of world 7, which there is not\n", said.String())

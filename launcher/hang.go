@@ -26,8 +26,8 @@ type waitersHeard struct{ world, reports int }
 
 // ranksWait notes ranks of a node that wait for others in MPI_Finalize. An error
 // means that there can be none such.
-func (r *run) ranksWait(id int, m overlay.Waiting) error {
-	w := r.worlds[id]
+func (s *stalls) ranksWait(id int, m overlay.Waiting) error {
+	w := s.job.worlds[id]
 	if w == nil {
 		return nil // it is over meanwhile
 	}
@@ -53,15 +53,15 @@ func (r *run) ranksWait(id int, m overlay.Waiting) error {
 	}
 	h.reports++
 	e := waitersHeard{id, h.reports}
-	r.tree.postAfter(gatherWaiters, e)
+	s.job.tree.postAfter(gatherWaiters, e)
 	return nil
 }
 
 // waitersHeard names, once, the ranks of a world that have not waited long, as all
 // others have. Some may wait since a short time ago.
-func (r *run) waitersHeard(e waitersHeard) {
-	w := r.worlds[e.world]
-	if w == nil || w.done || w.hang.told || w.hang.reports > e.reports || r.killed || r.over {
+func (s *stalls) waitersHeard(e waitersHeard) {
+	w := s.job.worlds[e.world]
+	if w == nil || w.done || w.hang.told || w.hang.reports > e.reports || s.job.killed || s.job.over {
 		return
 	}
 	w.hang.told = true
@@ -74,12 +74,12 @@ func (r *run) waitersHeard(e waitersHeard) {
 	if len(missing) == 0 { // the fence is about to be complete
 		return
 	}
-	r.report.note("%s", r.hangText(e.world, missing))
+	s.job.report.note("%s", s.hangText(e.world, missing))
 }
 
 // hangText names ranks for which all others wait, with the likely cause.
-func (r *run) hangText(id int, missing []int) string {
-	w := r.worlds[id]
+func (s *stalls) hangText(id int, missing []int) string {
+	w := s.job.worlds[id]
 	they, has, hang := "it is", "has", "it hangs"
 	if len(missing) > 1 {
 		they, has, hang = "they are", "have", "they hang"
@@ -90,7 +90,7 @@ func (r *run) hangText(id int, missing []int) string {
 	case w.hang.fixed:
 		return text + fmt.Sprintf("%s although %s is loaded, which should end the hang of %s: please report where gdb shows it",
 			hang, overlay.LibMPICHFinalize, library)
-	case r.options.MPI.NoMPICHFix:
+	case s.job.options.MPI.NoMPICHFix:
 		return text + fmt.Sprintf("that is the hang of %s: golaunch ends it without --mpi none", library)
 	default:
 		return text + fmt.Sprintf("that is the hang of %s: --mpi mpich ends it", library)

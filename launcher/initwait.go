@@ -9,13 +9,13 @@ import (
 
 // sayInit tells which ranks of a world wait in MPI_Init, and for whom, and reports whether
 // there are any.
-func (r *run) sayInit(x overlay.Wait) bool {
+func (s *stalls) sayInit(x overlay.Wait) bool {
 	world := x.ID.World
-	w := r.worlds[world]
+	w := s.job.worlds[world]
 	if w == nil || w.done {
 		return false
 	}
-	out := r.ranksOf(world, slices.Concat(x.Missing, x.Begun, x.Ended, x.Left))
+	out := s.job.ranksOf(world, slices.Concat(x.Missing, x.Begun, x.Ended, x.Left))
 	if len(out) == 0 || len(out) == w.plan.Size {
 		return false
 	}
@@ -27,7 +27,7 @@ func (r *run) sayInit(x overlay.Wait) bool {
 	}
 	var whom []string
 	of := func(runs []overlay.WaitRun, one, more string) {
-		ranks := r.ranksOf(world, runs)
+		ranks := s.job.ranksOf(world, runs)
 		if len(ranks) == 0 {
 			return
 		}
@@ -48,6 +48,6 @@ func (r *run) sayInit(x overlay.Wait) bool {
 	if len(x.Ended) > 0 {
 		text += ": that never ends, as every rank of an MPI job has to call MPI_Init; if some are no MPI programs, start them by a golaunch of their own"
 	}
-	r.sayStall("%s", text)
+	s.say("%s", text)
 	return true
 }

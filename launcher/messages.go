@@ -14,7 +14,7 @@ func (r *run) message(m overlay.Message) error {
 	world := int(m.Header.World)
 	switch m.Header.Kind {
 	case overlay.KindSchedule:
-		return take(m, r.schedule)
+		return take(m, r.schedules.request)
 	case overlay.KindStarted:
 		return overlay.Take(m, func(s overlay.Started) error {
 			r.tree.watched(m)
@@ -31,14 +31,14 @@ func (r *run) message(m overlay.Message) error {
 	case overlay.KindProfile:
 		return overlay.Take(m, func(p profile.Part) error { return r.profiles.add(world, &p) })
 	case overlay.KindStalled:
-		r.stalled()
+		r.stalls.stalled()
 		return nil
 	case overlay.KindWaits:
-		return overlay.Take(m, r.waits)
+		return overlay.Take(m, r.stalls.answered)
 	case overlay.KindClaimed:
-		return take(m, r.claimed)
+		return take(m, r.sharing.claimed)
 	case overlay.KindWaiting:
-		return overlay.Take(m, func(w overlay.Waiting) error { return r.ranksWait(world, w) })
+		return overlay.Take(m, func(w overlay.Waiting) error { return r.stalls.ranksWait(world, w) })
 	case overlay.KindInputAck:
 		return overlay.Take(m, r.takenInput)
 	}

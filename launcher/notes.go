@@ -14,6 +14,7 @@ const (
 
 // notes holds what hosts have to say until others may have said the same.
 type notes struct {
+	job   *run
 	order []overlay.Note // the first of each, without its host
 	hosts map[overlay.Note][]job.HostIndex
 }
@@ -42,18 +43,18 @@ func (r *run) noted(n overlay.Note) {
 	}
 	held.hosts[n] = append(held.hosts[n], host)
 	if len(held.order) == maxNotes {
-		r.tellNotes()
+		r.notes.tell()
 	}
 }
 
 // tellNotes tells each note once, with the hosts that it is of.
-func (r *run) tellNotes() {
-	for _, n := range r.notes.order {
-		say := r.report.note
+func (held *notes) tell() {
+	for _, n := range held.order {
+		say := held.job.report.note
 		if n.Level == overlay.NoteAlways || n.Level > 0 {
-			say = r.report.say
+			say = held.job.report.say
 		}
-		say("%s: %s", hostsText(r.notes.hosts[n], r.hostName), quoted(n.Text))
+		say("%s: %s", hostsText(held.hosts[n], held.job.hostName), quoted(n.Text))
 	}
-	r.notes = notes{}
+	*held = notes{job: held.job}
 }

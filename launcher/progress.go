@@ -21,6 +21,7 @@ const (
 
 // progress is what is shown of a start-up that takes long.
 type progress struct {
+	job   *run
 	timer *time.Timer
 }
 
@@ -28,29 +29,29 @@ type progress struct {
 type progressDue struct{}
 
 // watchProgress begins to show how far the start-up is, if somebody sits there.
-func (r *run) watchProgress() {
-	if r.report.status != nil {
-		r.progress.timer = r.tree.postAfter(max(0, progressAfter-time.Since(r.began)), progressDue{})
+func (p *progress) watch() {
+	if p.job.report.status != nil {
+		p.timer = p.job.tree.postAfter(max(0, progressAfter-time.Since(p.job.began)), progressDue{})
 	}
 }
 
 // showProgress draws the line, until all ranks run.
-func (r *run) showProgress() {
-	if r.running() || r.killed || r.over {
+func (p *progress) show() {
+	if p.job.running() || p.job.killed || p.job.over {
 		return
 	}
-	r.report.status.draw(r.howFar())
-	r.progress.timer.Reset(progressEvery)
+	p.job.report.status.draw(p.text())
+	p.timer.Reset(progressEvery)
 }
 
 // howFar says how far the start-up is, where it is watched.
-func (r *run) howFar() string {
-	p := r.tree.howFar()
-	nodes := len(r.plan.Hosts)
-	if r.tree.up {
-		nodes = p.Nodes
+func (p *progress) text() string {
+	start := p.job.tree.howFar()
+	nodes := len(p.job.plan.Hosts)
+	if p.job.tree.up {
+		nodes = start.Nodes
 	}
-	return progressLine(p, nodes, r.plan.Size, r.hostName)
+	return progressLine(start, nodes, p.job.plan.Size, p.job.hostName)
 }
 
 // progressLine says how far a start-up is.

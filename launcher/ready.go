@@ -61,7 +61,7 @@ func (r *run) treeUp() {
 		r.tellWithout(r.plan, plan)
 		r.plan = plan
 	}
-	r.share()
+	r.sharing.begin()
 }
 
 // tellWithout says what is other in q, which is p without hosts that are dead.
@@ -103,7 +103,7 @@ func (r *run) launch() {
 // hostsLost ends a job that has lost hosts since they were up, unless they matter to no rank.
 func (r *run) hostsLost(dead []overlay.DeadHost) {
 	if r.worlds == nil && len(r.sharing.of) > 0 && !r.decided {
-		r.sharingLost(dead)
+		r.sharing.lost(dead)
 		return
 	}
 	r.failed(overlay.Lost(dead[0].Index, "launch", errors.New(dead[0].Cause), len(dead)-1), time.Now())

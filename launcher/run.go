@@ -231,6 +231,7 @@ type (
 
 func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio IO, signals chan os.Signal) (*run, error) {
 	r := &run{options: o, profiles: newProfiles(), plan: plan, report: report, stdout: stdio.Stdout, signals: signals}
+	r.join()
 	r.tree = newTree(r, report)
 	err := unix.NeedFiles(ownFiles, "golaunch")
 	if err != nil {
@@ -251,6 +252,11 @@ func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio 
 	return r, r.tree.open(ctx, r.treeConfig())
 }
 
+// join gives the parts of the job the job.
+func (r *run) join() {
+	r.sharing.job, r.progress.job, r.notes.job, r.stalls.job, r.schedules.job = r, r, r, r, r
+}
+
 // timeLeft is the time that the job has: Timeout, or what is left of it to one that began anew.
 func (o *Options) timeLeft() time.Duration {
 	if o.attempt.deadline.IsZero() {
@@ -263,7 +269,7 @@ func (o *Options) timeLeft() time.Duration {
 func (r *run) loop() int {
 	r.catch()
 	r.tree.begin(r.output)
-	r.watchProgress()
+	r.progress.watch()
 
 	var timeout <-chan time.Time
 	if r.options.Ending.Timeout > 0 {
@@ -304,7 +310,7 @@ func (r *run) handle(e overlay.Event) {
 	}
 	switch e := e.(type) {
 	case shareDue:
-		r.shareAgain()
+		r.sharing.again()
 	case outputDrained:
 		r.worldDrained(e.world)
 	case outputStuck:
@@ -312,16 +318,16 @@ func (r *run) handle(e overlay.Event) {
 	case outputFailed:
 		r.outputFailed(e.err)
 	case scheduleMade:
-		r.scheduleMade(e)
+		r.schedules.made(e)
 	case progressDue:
-		r.showProgress()
+		r.progress.show()
 	case notesDue:
-		r.tellNotes()
+		r.notes.tell()
 	case waitersHeard:
-		r.waitersHeard(e)
+		r.stalls.waitersHeard(e)
 	case waitsLate:
-		r.statesLate()
-		r.timeUp()
+		r.stalls.statesLate()
+		r.stalls.timeUp()
 	case countersLate:
 		r.countersLate()
 	case interruptOld:

@@ -18,6 +18,7 @@ const (
 // schedules are those of collective operations that ranks ask for. They are made one
 // at a time, each once for all nodes of a world.
 type schedules struct {
+	job   *run
 	known map[overlay.Schedule]*schedule
 	queue []*schedule // not made yet; the first is being made
 	bytes int         // of those that are
@@ -39,14 +40,13 @@ type scheduleMade struct {
 
 // schedule answers a node that asks for its ranks' parts of a schedule, once it is
 // made. One that asks for more than agents do at a time gets no answer.
-func (r *run) schedule(q overlay.ScheduleRequest) {
-	k := &r.schedules
-	if r.worlds[q.Schedule.World] == nil || r.over {
+func (k *schedules) request(q overlay.ScheduleRequest) {
+	if k.job.worlds[q.Schedule.World] == nil || k.job.over {
 		return // whoever asked is gone, or about to be
 	}
 	s := k.known[q.Schedule]
 	if s != nil && s.waiting == nil {
-		r.tellSchedule(q.Host, s)
+		k.tell(q.Host, s)
 		return
 	}
 	if k.waits(q) >= overlay.MostSchedules {
@@ -59,7 +59,7 @@ func (r *run) schedule(q overlay.ScheduleRequest) {
 		}
 		k.known[q.Schedule] = s
 		if k.queue = append(k.queue, s); len(k.queue) == 1 {
-			r.makeSchedule()
+			k.makeNext()
 		}
 	}
 	s.waiting[q.Host] = true
@@ -76,52 +76,51 @@ func (k *schedules) waits(q overlay.ScheduleRequest) (n int) {
 }
 
 // makeSchedule makes the first of the queue.
-func (r *run) makeSchedule() {
-	s := r.schedules.queue[0]
-	w := r.worlds[s.of.World]
+func (k *schedules) makeNext() {
+	s := k.queue[0]
+	w := k.job.worlds[s.of.World]
 	if w == nil { // it is over
-		r.tree.post(scheduleMade{})
+		k.job.tree.post(scheduleMade{})
 		return
 	}
 	plan := w.plan
-	r.tree.tasks.Go(func() { // ends in seconds (mostScheduled), or soon after the job
-		made, err := plan.schedule(r.tree.ctx, r.options.Hosts.Network, s.of)
-		r.tree.post(scheduleMade{made, err})
+	k.job.tree.tasks.Go(func() { // ends in seconds (mostScheduled), or soon after the job
+		made, err := plan.schedule(k.job.tree.ctx, k.job.options.Hosts.Network, s.of)
+		k.job.tree.post(scheduleMade{made, err})
 	})
 }
 
 // scheduleMade tells all who wait for the first of the queue, and begins the next.
-func (r *run) scheduleMade(e scheduleMade) {
-	k := &r.schedules
+func (k *schedules) made(e scheduleMade) {
 	s := k.queue[0]
 	nodes := slices.Sorted(maps.Keys(s.waiting))
 	s.made, s.err, s.waiting = e.made, e.err, nil
-	if k.queue = k.queue[1:]; r.worlds[s.of.World] == nil {
+	if k.queue = k.queue[1:]; k.job.worlds[s.of.World] == nil {
 		delete(k.known, s.of)
 	} else {
 		for _, h := range nodes {
-			r.tellSchedule(h, s)
+			k.tell(h, s)
 		}
 		k.keep(s)
 	}
-	if len(k.queue) > 0 && !r.over {
-		r.makeSchedule()
+	if len(k.queue) > 0 && !k.job.over {
+		k.makeNext()
 	}
 }
 
 // tellSchedule tells a node the parts of its ranks.
-func (r *run) tellSchedule(h job.HostIndex, s *schedule) {
+func (k *schedules) tell(h job.HostIndex, s *schedule) {
 	answer := overlay.ScheduleAnswer{Host: h, Schedule: s.of, Stages: s.made.stages}
 	if s.err != nil {
 		answer.Failure = s.err.Error()
 	} else {
-		for _, b := range r.worlds[s.of.World].plan.Blocks {
+		for _, b := range k.job.worlds[s.of.World].plan.Blocks {
 			if b.Host == h {
 				answer.Parts = append(answer.Parts, s.made.parts[b.First:][:b.Count]...)
 			}
 		}
 	}
-	r.tree.toRoot(0, link.Service, overlay.KindScheduled, overlay.Encode(answer))
+	k.job.tree.toRoot(0, link.Service, overlay.KindScheduled, overlay.Encode(answer))
 }
 
 // keep counts one that was made, and forgets the others where these are too many.

@@ -41,6 +41,7 @@ const (
 // plan wants of its host. Where some has not got it, there is another plan, by what is
 // free; and where there is none, all is given back and tried again.
 type sharing struct {
+	job     *run
 	base    *Plan // by which everything would be free
 	of      map[job.HostIndex]overlay.Shared
 	round   uint32
@@ -55,12 +56,11 @@ type sharing struct {
 type shareDue struct{}
 
 // share launches the job once it has the slots of its plan for itself.
-func (r *run) share() {
-	s := &r.sharing
-	*s = sharing{base: r.plan, of: map[job.HostIndex]overlay.Shared{}, pause: firstPause}
+func (s *sharing) begin() {
+	*s = sharing{job: s.job, base: s.job.plan, of: map[job.HostIndex]overlay.Shared{}, pause: firstPause}
 	unknown := ""
 	var hosts []job.HostIndex
-	for _, n := range r.tree.live.Live {
+	for _, n := range s.job.tree.live.Live {
 		if n.Shared == nil {
 			continue
 		}
@@ -70,49 +70,47 @@ func (r *run) share() {
 			hosts = append(hosts, n.Index)
 		}
 	}
-	r.tellUnknown(hosts, unknown)
-	r.judgeShares()
+	s.tellUnknown(hosts, unknown)
+	s.judge()
 }
 
 // tellUnknown tells on which hosts nobody knows what others use, once of each.
-func (r *run) tellUnknown(hosts []job.HostIndex, why string) {
-	s := &r.sharing
+func (s *sharing) tellUnknown(hosts []job.HostIndex, why string) {
 	hosts = slices.DeleteFunc(hosts, func(h job.HostIndex) bool { return slices.Contains(s.unknown, h) })
 	if len(hosts) > 0 {
 		s.unknown = append(s.unknown, hosts...)
-		r.report.note("%s: the slots that other golaunch of the allocation use there are unknown, ranks may share them: %s", hostsText(hosts, r.hostName), quoted(why))
+		s.job.report.note("%s: the slots that other golaunch of the allocation use there are unknown, ranks may share them: %s", hostsText(hosts, s.job.hostName), quoted(why))
 	}
 }
 
 // judgeShares goes on by what the job has of each host.
-func (r *run) judgeShares() {
-	s := &r.sharing
-	if r.plan.has(s.of) {
-		r.launch()
+func (s *sharing) judge() {
+	if s.job.plan.has(s.of) {
+		s.job.launch()
 		return
 	}
 	plan := s.base.among(s.of)
 	if plan == nil {
-		if r.wider = r.plan.wider(s.of); r.wider != nil {
-			r.verbose(1, "other golaunch use slots of %s: looking at more hosts", plural(len(r.plan.nodes()), "host"))
-			r.decided, r.over = true, true
+		if s.job.wider = s.job.plan.wider(s.of); s.job.wider != nil {
+			s.job.verbose(1, "other golaunch use slots of %s: looking at more hosts", plural(len(s.job.plan.nodes()), "host"))
+			s.job.decided, s.job.over = true, true
 			return
 		}
 	}
 	if plan != nil && s.claims < maxClaims {
 		s.claims++
-		r.plan = plan
-		r.claim(plan.shares())
+		s.job.plan = plan
+		s.claim(plan.shares())
 		return
 	}
 	if plan == nil {
 		if s.waits++; s.waits == 2 { // not where somebody else has just tried, or is about to end
-			r.report.note("%s", s.text(r.plan))
+			s.job.report.note("%s", s.text(s.job.plan))
 		}
 	}
-	r.claim(nil)
+	s.claim(nil)
 	s.missed = nil // it does not matter what they say
-	r.tree.postAfter(s.pause/2+rand.N(s.pause), shareDue{})
+	s.job.tree.postAfter(s.pause/2+rand.N(s.pause), shareDue{})
 	s.pause = min(2*s.pause, maxPause)
 }
 
@@ -131,44 +129,41 @@ func (s *sharing) text(p *Plan) string {
 }
 
 // claim has the agents claim shares, and give back all others.
-func (r *run) claim(of []overlay.HostShare) {
-	s := &r.sharing
+func (s *sharing) claim(of []overlay.HostShare) {
 	s.round++
 	s.missed = map[job.HostIndex]bool{}
 	for h := range s.of {
 		s.missed[h] = true
 	}
-	r.tree.broadcast(link.Service, overlay.KindClaim, overlay.Encode(overlay.Claim{Round: s.round, Of: of}))
+	s.job.tree.broadcast(link.Service, overlay.KindClaim, overlay.Encode(overlay.Claim{Round: s.round, Of: of}))
 }
 
 // claimed takes what came of a claim on one host.
-func (r *run) claimed(c overlay.Claimed) {
-	s := &r.sharing
-	if c.Round != s.round || !s.missed[c.Host] || r.decided || r.worlds != nil {
+func (s *sharing) claimed(c overlay.Claimed) {
+	if c.Round != s.round || !s.missed[c.Host] || s.job.decided || s.job.worlds != nil {
 		return
 	}
 	delete(s.missed, c.Host)
 	if c.Shared.Unknown != "" {
-		r.tellUnknown([]job.HostIndex{c.Host}, c.Shared.Unknown)
+		s.tellUnknown([]job.HostIndex{c.Host}, c.Shared.Unknown)
 	}
 	if s.of[c.Host] = c.Shared; len(s.missed) == 0 {
-		r.judgeShares()
+		s.judge()
 	}
 }
 
 // shareAgain asks what is free by now.
-func (r *run) shareAgain() {
-	if !r.decided && r.worlds == nil && !r.killed {
-		r.sharing.claims = 0
-		r.claim(nil)
+func (s *sharing) again() {
+	if !s.job.decided && s.job.worlds == nil && !s.job.killed {
+		s.claims = 0
+		s.claim(nil)
 	}
 }
 
 // sharingLost has a job that waits for slots go on without hosts that it has lost, where they
 // were to hold none of its ranks, or others may take these.
-func (r *run) sharingLost(dead []overlay.DeadHost) {
-	s := &r.sharing
-	r.tree.without(dead)
+func (s *sharing) lost(dead []overlay.DeadHost) {
+	s.job.tree.without(dead)
 	hosts, waits, needed := make([]job.HostIndex, len(dead)), len(s.missed) > 0, false
 	for i, d := range dead {
 		hosts[i] = d.Index
@@ -176,24 +171,24 @@ func (r *run) sharingLost(dead []overlay.DeadHost) {
 		delete(s.of, d.Index)
 		delete(s.missed, d.Index)
 	}
-	allowed := !needed || r.options.Hosts.AllowDeadNodes || len(r.tree.live.Dead) <= s.base.Spares
+	allowed := !needed || s.job.options.Hosts.AllowDeadNodes || len(s.job.tree.live.Dead) <= s.base.Spares
 	plan, err := s.base.Without(hosts)
 	if allowed && err != nil {
-		r.report.say("%v", err)
+		s.job.report.say("%v", err)
 	}
 	if !allowed || err != nil {
 		for _, h := range hosts {
-			r.holds(h)
+			s.job.holds(h)
 		}
-		r.failed(overlay.Lost(hosts[0], "launch", errors.New(dead[0].Cause), len(dead)-1), time.Now())
-		r.over = true
+		s.job.failed(overlay.Lost(hosts[0], "launch", errors.New(dead[0].Cause), len(dead)-1), time.Now())
+		s.job.over = true
 		return
 	}
-	r.report.note("%s lost before the ranks ran: %s: the job goes on", hostsText(hosts, r.hostName), quoted(dead[0].Cause))
-	r.tellWithout(s.base, plan)
-	r.plan, s.base = plan, plan
+	s.job.report.note("%s lost before the ranks ran: %s: the job goes on", hostsText(hosts, s.job.hostName), quoted(dead[0].Cause))
+	s.job.tellWithout(s.base, plan)
+	s.job.plan, s.base = plan, plan
 	if len(s.missed) == 0 && (waits || len(s.of) == 0) {
-		r.judgeShares()
+		s.judge()
 	}
 }
 

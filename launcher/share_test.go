@@ -213,7 +213,7 @@ func TestALossWhileSlotsAreAwaited(t *testing.T) {
 		for i := range p.Hosts {
 			r.tree.live.Live = append(r.tree.live.Live, overlay.NodeInfo{Index: job.HostIndex(i)})
 		}
-		r.sharing = sharing{base: p, of: free(1, 1, 1, 1), round: 1, claims: maxClaims, pause: time.Hour, missed: map[job.HostIndex]bool{}}
+		r.sharing = sharing{job: r, base: p, of: free(1, 1, 1, 1), round: 1, claims: maxClaims, pause: time.Hour, missed: map[job.HostIndex]bool{}}
 		for _, h := range append(c.missed, c.dead...) {
 			r.sharing.missed[h] = true
 		}

@@ -123,7 +123,7 @@ func (r *run) signal(s syscall.Signal) {
 			default:
 				r.report.say("interrupted before the ranks ran: the job is ended")
 				if r.watched() {
-					r.report.say("at that time: %s", r.howFar())
+					r.report.say("at that time: %s", r.progress.text())
 				}
 			}
 			r.giveUp(job.ExitINT, 0)

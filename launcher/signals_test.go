@@ -57,6 +57,7 @@ func launchedRun(t *testing.T) (*run, link.Link) {
 		options: *o, plan: p, worlds: map[int]*world{0: {plan: p}},
 		stdin: &stdinPump{}, staging: &staging{}, report: &reporter{w: io.Discard},
 	}
+	r.join()
 	r.tree = &Tree{job: r, report: r.report, inbox: inbox, woken: woken, boot: &boot{}, hosts: p.Hosts, subtree: subtree}
 	return r, agent
 }

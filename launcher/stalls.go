@@ -23,6 +23,7 @@ type waitsLate struct{}
 // stalls is what is known of ranks that wait for long. The agents are asked twice:
 // what ranks wait in, and who has not entered that.
 type stalls struct {
+	job      *run
 	question overlay.WaitQuestion
 	asking   bool
 	again    bool           // more ranks have stalled meanwhile
@@ -33,70 +34,67 @@ type stalls struct {
 }
 
 // stalled learns that ranks have waited for long.
-func (r *run) stalled() {
-	if s := &r.stalls; s.asking {
+func (s *stalls) stalled() {
+	if s.asking {
 		s.again = true
-	} else if !r.killed {
-		r.askWaits(nil)
+	} else if !s.job.killed {
+		s.ask(nil)
 	}
 }
 
 // askWaits asks all agents, as a new question.
-func (r *run) askWaits(of []overlay.WaitID) {
-	s := &r.stalls
+func (s *stalls) ask(of []overlay.WaitID) {
 	s.asking = true
 	s.question = overlay.WaitQuestion{Number: s.question.Number + 1, Now: s.timedOut, Of: of}
-	r.tree.broadcast(link.Control, overlay.KindAskWaits, overlay.Encode(s.question))
+	s.job.tree.broadcast(link.Control, overlay.KindAskWaits, overlay.Encode(s.question))
 }
 
 // waits takes the answer.
-func (r *run) waits(w overlay.Waits) error {
-	s := &r.stalls
+func (s *stalls) answered(w overlay.Waits) error {
 	switch {
 	case w.Number > s.question.Number:
 		return errors.New("an answer to what nobody asked")
 	case w.Number < s.question.Number || !s.asking:
 		return nil
-	case r.killed && !s.timedOut: // what ranks waited for is over
+	case s.job.killed && !s.timedOut: // what ranks waited for is over
 		s.asking = false
 		return nil
 	case len(s.question.Of) == 0 && len(w.Waits) > 0:
-		r.sayUnanswered(w)
-		r.sayStates(w)
+		s.sayUnanswered(w)
+		s.sayStates(w)
 		s.of = w.Waits
 		var of []overlay.WaitID
 		for _, x := range w.Waits {
 			of = append(of, x.ID)
 		}
-		r.askWaits(of)
+		s.ask(of)
 		return nil
 	}
 	s.asking = false
-	r.sayUnanswered(w)
-	r.sayStates(w)
+	s.sayUnanswered(w)
+	s.sayStates(w)
 	if len(s.question.Of) > 0 {
-		r.sayWaits(w.Waits)
+		s.sayWaits(w.Waits)
 	} else if w.Living > 0 && w.Messages == w.Living {
 		examples := w.Examples
 		if more := w.Messages - len(examples); more > 0 {
 			examples = append(examples, fmt.Sprintf("and %d more", more))
 		}
-		r.sayStall("every rank waits for a message that does not come: %s", strings.Join(examples, "; "))
+		s.say("every rank waits for a message that does not come: %s", strings.Join(examples, "; "))
 	}
 	switch {
 	case s.timedOut:
-		r.timeUp()
+		s.timeUp()
 	case s.again:
 		s.again = false
-		r.askWaits(nil)
+		s.ask(nil)
 	}
 	return nil
 }
 
 // sayUnanswered tells of connections that ranks wait for, once, and again at the end of a
 // job whose time is up.
-func (r *run) sayUnanswered(w overlay.Waits) {
-	s := &r.stalls
+func (s *stalls) sayUnanswered(w overlay.Waits) {
 	if w.Attempts == 0 || s.silent && !s.timedOut {
 		return
 	}
@@ -105,18 +103,18 @@ func (r *run) sayUnanswered(w overlay.Waits) {
 	if more := w.Attempts - len(examples); more > 0 {
 		examples = append(examples, fmt.Sprintf("and %d more", more))
 	}
-	r.sayStall("nobody answers connections of ranks: %s; they wait in MPI_Init, or for messages: "+
+	s.say("nobody answers connections of ranks: %s; they wait in MPI_Init, or for messages: "+
 		"do these hosts share no network, or is there a firewall? (golaunch doctor tells which hosts reach one another)", strings.Join(examples, "; "))
 }
 
 // sayWaits tells of each communicator what ranks wait in first that others have not
 // entered.
-func (r *run) sayWaits(missing []overlay.Wait) {
+func (s *stalls) sayWaits(missing []overlay.Wait) {
 	first := map[overlay.WaitID]overlay.Wait{} // with Seq 0
 	init := map[int]bool{}                     // worlds of which it is told who keeps others in MPI_Init
 	for _, x := range missing {
 		if x.ID.Init {
-			init[x.ID.World] = r.sayInit(x)
+			init[x.ID.World] = s.sayInit(x)
 			continue
 		}
 		key := x.ID
@@ -125,24 +123,24 @@ func (r *run) sayWaits(missing []overlay.Wait) {
 			first[key] = x
 		}
 	}
-	for _, x := range r.stalls.of {
+	for _, x := range s.of {
 		key := x.ID
 		key.Seq = 0
 		y, ok := first[key]
 		if !ok || y.ID != x.ID || x.ID.PMIx && init[x.ID.World] { // that fence is in MPI_Init
 			continue
 		}
-		if whom := r.whom(y); whom != "" { // else the world is over
-			r.sayStall("%s, waits for %s", x.Text, whom)
+		if whom := s.whom(y); whom != "" { // else the world is over
+			s.say("%s, waits for %s", x.Text, whom)
 		}
 	}
 }
 
 // whom names those for whom others wait in an operation or a fence.
-func (r *run) whom(x overlay.Wait) string {
+func (s *stalls) whom(x overlay.Wait) string {
 	var list []string
 	of := func(runs []overlay.WaitRun, what string) {
-		ranks := r.ranksOf(x.ID.World, runs)
+		ranks := s.job.ranksOf(x.ID.World, runs)
 		switch {
 		case len(ranks) == 1:
 			list = append(list, "rank "+record.FoldNumbers(ranks)+", which has "+what)
@@ -151,7 +149,7 @@ func (r *run) whom(x overlay.Wait) string {
 		}
 	}
 	missing := "not entered it"
-	if x.ID.PMIx && len(r.ranksOf(x.ID.World, x.Missing)) > 1 { // a node tells only that all its ranks have
+	if x.ID.PMIx && len(s.job.ranksOf(x.ID.World, x.Missing)) > 1 { // a node tells only that all its ranks have
 		missing = "not all entered it"
 	}
 	of(x.Ended, "ended")
@@ -176,8 +174,7 @@ func (r *run) ranksOf(world int, runs []overlay.WaitRun) (ranks []int) {
 }
 
 // sayStall says it once, and again at the end of a job whose time is up.
-func (r *run) sayStall(format string, args ...any) {
-	s := &r.stalls
+func (s *stalls) say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if s.told[text] && !s.timedOut {
 		return
@@ -187,9 +184,9 @@ func (r *run) sayStall(format string, args ...any) {
 	}
 	s.told[text] = true
 	if s.timedOut {
-		r.report.say("at that time: %s", text)
+		s.job.report.say("at that time: %s", text)
 	} else {
-		r.report.say("after %v: %s", r.options.Start.StallAfter, text)
+		s.job.report.say("after %v: %s", s.job.options.Start.StallAfter, text)
 	}
 }
 
@@ -197,7 +194,7 @@ func (r *run) sayStall(format string, args ...any) {
 func (r *run) timedOut() {
 	r.report.say("the job has not ended within %v: it is killed", r.options.Ending.Timeout)
 	if !r.running() {
-		r.report.say("at that time: %s", r.howFar())
+		r.report.say("at that time: %s", r.progress.text())
 	}
 	if r.worlds == nil || r.killed || !r.tree.rooted() {
 		r.giveUp(job.ExitTimeout, r.options.Ending.Grace)
@@ -207,14 +204,14 @@ func (r *run) timedOut() {
 		r.decided, r.status = true, job.ExitTimeout
 	}
 	r.stalls.timedOut = true
-	r.askWaits(nil)
+	r.stalls.ask(nil)
 	r.tree.postAfter(waitsTimeout, waitsLate{})
 }
 
 // timeUp kills it.
-func (r *run) timeUp() {
-	if s := &r.stalls; s.timedOut {
+func (s *stalls) timeUp() {
+	if s.timedOut {
 		s.timedOut, s.asking = false, false
-		r.giveUp(job.ExitTimeout, r.options.Ending.Grace)
+		s.job.giveUp(job.ExitTimeout, s.job.options.Ending.Grace)
 	}
 }

@@ -15,64 +15,64 @@ const mostStates = 8
 // sayStates tells what ranks do when the job's time is up, the most of them first. Where
 // kinds are too many, those of the most and of the fewest ranks are told of: one that
 // keeps all others waiting is alone.
-func (r *run) sayStates(w overlay.Waits) {
-	if !r.stalls.timedOut {
+func (s *stalls) sayStates(w overlay.Waits) {
+	if !s.timedOut {
 		return
 	}
-	lines, further := r.stateLines(w.States)
+	lines, further := s.stateLines(w.States)
 	further += w.Untold
 	for _, line := range lines {
-		r.report.say("at that time: %s", line)
+		s.job.report.say("at that time: %s", line)
 	}
 	if further > 0 {
-		r.report.say("at that time: %d further ranks do something else", further)
+		s.job.report.say("at that time: %d further ranks do something else", further)
 	}
 	if len(w.Silent) > 0 {
-		r.saySilent(hostsText(w.Silent, r.hostName), len(w.Silent) > 1)
+		s.saySilent(hostsText(w.Silent, s.job.hostName), len(w.Silent) > 1)
 	}
 }
 
 // saySilent tells of hosts whose agents have not answered in time.
-func (r *run) saySilent(hosts string, several bool) {
+func (s *stalls) saySilent(hosts string, several bool) {
 	does := "does"
 	if several {
 		does = "do"
 	}
-	r.report.say("at that time: %s %s not answer: what ranks do there, and below in the tree, is not known", hosts, does)
+	s.job.report.say("at that time: %s %s not answer: what ranks do there, and below in the tree, is not known", hosts, does)
 }
 
 // statesLate says so of the host that is to answer for all, if it has not.
-func (r *run) statesLate() {
-	if s := &r.stalls; s.timedOut && s.asking && len(s.question.Of) == 0 {
-		if root, ok := r.tree.root(); ok {
-			r.saySilent("host "+r.hostName(root.Index), false)
+func (s *stalls) statesLate() {
+	if s.timedOut && s.asking && len(s.question.Of) == 0 {
+		if root, ok := s.job.tree.root(); ok {
+			s.saySilent("host "+s.job.hostName(root.Index), false)
 		}
 	}
 }
 
 // stateLines are the lines of states, and how many ranks they leave out.
-func (r *run) stateLines(states []overlay.State) (lines []string, further int) {
+func (s *stalls) stateLines(states []overlay.State) (lines []string, further int) {
 	type said struct {
 		overlay.State
 		ranks []int
 	}
 	var list []said
-	for _, s := range states {
-		if ranks := r.ranksOf(s.World, s.Ranks); len(ranks) > 0 { // or its world is over
-			list = append(list, said{s, ranks})
+	for _, x := range states {
+		if ranks := s.job.ranksOf(x.World, x.Ranks); len(ranks) > 0 { // or its world is over
+			list = append(list, said{x, ranks})
 		}
 	}
 	slices.SortFunc(list, func(a, b said) int {
 		return cmp.Or(cmp.Compare(len(b.ranks), len(a.ranks)), cmp.Compare(a.World, b.World), cmp.Compare(a.ranks[0], b.ranks[0]))
 	})
 	if left := len(list) - mostStates; left > 0 {
-		for _, s := range list[mostStates/2 : mostStates/2+left] {
-			further += len(s.ranks)
+		for _, x := range list[mostStates/2 : mostStates/2+left] {
+			further += len(x.ranks)
 		}
 		list = slices.Delete(list, mostStates/2, mostStates/2+left)
 	}
-	for _, s := range list {
-		lines = append(lines, r.worlds[s.World].plan.ranksText(s.World, s.ranks)+": "+stateText(&s.State))
+	for _, x := range list {
+		lines = append(lines, s.job.worlds[x.World].plan.ranksText(x.World, x.ranks)+": "+stateText(&x.State))
 	}
 	return lines, further
 }

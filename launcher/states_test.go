@@ -56,7 +56,7 @@ func TestStatesAreTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, said := timedOutRun(t)
 			x.answer.Number = r.stalls.question.Number
-			require.NoError(t, r.waits(x.answer))
+			require.NoError(t, r.stalls.answered(x.answer))
 			want := ""
 			for _, line := range x.want {
 				want += "golaunch: at that time: " + line + "\n"
@@ -80,7 +80,7 @@ func TestManyStatesAreFewLines(t *testing.T) {
 		states = append(states, overlay.State{Call: fmt.Sprint("kind ", kind), Ranks: []overlay.WaitRun{{First: rank, Count: n}}})
 		rank += n
 	}
-	r.sayStates(overlay.Waits{States: states})
+	r.stalls.sayStates(overlay.Waits{States: states})
 	require.Equal(t, mostStates+1, strings.Count(said.String(), "\n"))
 	require.Contains(t, said.String(), "rank 0 on n001: kind 0")
 	require.Contains(t, said.String(), ": kind 89,")
@@ -97,13 +97,13 @@ func TestASilentRootIsNamed(t *testing.T) {
 	require.True(t, r.killed)
 
 	r, said = timedOutRun(t)
-	require.NoError(t, r.waits(overlay.Waits{Number: r.stalls.question.Number}))
+	require.NoError(t, r.stalls.answered(overlay.Waits{Number: r.stalls.question.Number}))
 	r.handle(waitsLate{})
 	require.Empty(t, said.String())
 
 	// What is asked besides a stall names nobody's state.
 	r, said = timedOutRun(t)
 	r.stalls.timedOut = false
-	r.sayStates(overlay.Waits{States: []overlay.State{{Call: "x", Ranks: []overlay.WaitRun{{First: 0, Count: 1}}}}})
+	r.stalls.sayStates(overlay.Waits{States: []overlay.State{{Call: "x", Ranks: []overlay.WaitRun{{First: 0, Count: 1}}}}})
 	require.Empty(t, said.String())
 }
