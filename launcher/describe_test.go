@@ -19,6 +19,7 @@ func TestFailuresAreDescribed(t *testing.T) {
 	two, err := NewPlan(options(t, "n[001-003]:1", 2), "here")
 	require.NoError(t, err)
 	r := &run{plan: p, worlds: map[int]*world{0: {plan: p, done: true}, 1: {plan: two}, 2: {plan: two, done: true}}}
+	r.join()
 	rank := job.Failure{Class: job.CauseExit, Rank: 5, Host: 1, PID: 9, Code: 7}
 	with := func(change func(*job.Failure)) job.Failure { f := rank; change(&f); return f }
 	lost := job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: 2, Phase: "running", Text: "lost: x"}
@@ -55,6 +56,7 @@ func TestRanksThatNeverRanWereNotEnded(t *testing.T) {
 	} {
 		var said strings.Builder
 		r := &run{plan: p, worlds: map[int]*world{0: {plan: p}}, total: total, report: &reporter{w: &said}}
+		r.join()
 		r.verdict.add(job.Failure{Class: job.CauseExit, Rank: 5, Host: 1, PID: 9, Code: 7}, time.Now(), 0)
 		r.report.failure(r, *r.verdict.cause())
 		require.Equal(t, "golaunch: rank 5 on n002 (pid 9) exited with code 7\n"+want, said.String())

@@ -23,8 +23,8 @@ func (r *run) kill(grace time.Duration) {
 		return
 	}
 	r.killed = true
-	r.stdin.close()
-	r.terminal.end()
+	r.input.pump.close()
+	r.input.terminal.end()
 	r.staging.stop()
 	r.tree.kill(grace)
 }
@@ -51,7 +51,7 @@ func (r *run) endIf() {
 
 // finish takes the tree down and says how the job went.
 func (r *run) finish() int {
-	r.terminal.end()
+	r.input.terminal.end()
 	if r.wider == nil {
 		r.report.status.end()
 	} else {
@@ -69,14 +69,14 @@ func (r *run) finish() int {
 	}
 	cause := r.verdict.cause()
 	if r.worlds != nil && !r.active() && (cause == nil || cause.Class != job.CauseNodeLost) { // else nobody knows what was read
-		r.stdin.giveBack()
+		r.input.pump.giveBack()
 	}
 	status := r.status
 	if cause != nil && r.wholeEnded(cause) {
 		status = r.status
 	} else if cause != nil {
 		r.tree.explainLoss(cause)
-		if !r.ofInterrupt() || r.options.Start.Verbose > 0 {
+		if !r.signals.explainFailures() || r.options.Start.Verbose > 0 {
 			r.report.failure(r, *cause)
 		}
 		if !r.decided {
@@ -132,14 +132,14 @@ func (r *run) unexplained() error {
 // close releases everything. It takes a few seconds at most, in which signals wait for the
 // next attempt; where there is none they come to nothing: the job has its status.
 func (r *run) close() {
-	r.terminal.end() // also after a panic
+	r.input.terminal.end() // also after a panic
 	if r.progress.timer != nil {
 		r.progress.timer.Stop()
 	}
-	r.stdin.close()
+	r.input.pump.close()
 	r.tree.close()
 	r.staging.files.Close()
 	if !r.left { // else it waits for its reader still
-		r.printer.close()
+		r.output.printer.close()
 	}
 }

@@ -45,10 +45,10 @@ func TestWhoKeepsOthersInInitIsNamed(t *testing.T) {
 			r.plan, r.worlds = p, map[int]*world{0: {plan: p}, 1: {plan: two}, 2: {plan: two, done: true}}
 			x.wait.ID = overlay.InitOf(x.world)
 			r.stalls.asking = true
-			require.NoError(t, r.stalls.answered(overlay.Waits{Waits: []overlay.Wait{{ID: x.wait.ID}}}))
+			require.NoError(t, r.stalls.take(overlay.Waits{Waits: []overlay.Wait{{ID: x.wait.ID}}}))
 			for range 2 { // told once
 				r.stalls.asking = true
-				require.NoError(t, r.stalls.answered(overlay.Waits{Number: r.stalls.question.Number, Waits: []overlay.Wait{x.wait}}))
+				require.NoError(t, r.stalls.take(overlay.Waits{Number: r.stalls.question.Number, Waits: []overlay.Wait{x.wait}}))
 			}
 			if x.want != "" {
 				x.want = "golaunch: after 10s: " + x.want + "\n"

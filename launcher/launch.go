@@ -39,7 +39,7 @@ func (r *run) launchMessage(ready overlay.Ready) (*overlay.Launch, error) {
 		World:     r.worldMessage(0, r.plan),
 		Env:       o.EnvFrom.Sent(r.options.Programs.Env),
 		EnvGiven:  r.given(),
-		Terminal:  r.terminal.ask(),
+		Terminal:  r.input.terminal.ask(),
 		Umask:     unix.Umask(),
 		Rlimits:   limits,
 		Nodes:     nodes,

@@ -14,7 +14,7 @@ func (r *run) message(m overlay.Message) error {
 	world := int(m.Header.World)
 	switch m.Header.Kind {
 	case overlay.KindSchedule:
-		return take(m, r.schedules.request)
+		return take(m, r.schedules.serve)
 	case overlay.KindStarted:
 		return overlay.Take(m, func(s overlay.Started) error {
 			r.tree.watched(m)
@@ -31,32 +31,32 @@ func (r *run) message(m overlay.Message) error {
 	case overlay.KindProfile:
 		return overlay.Take(m, func(p profile.Part) error { return r.profiles.add(world, &p) })
 	case overlay.KindStalled:
-		r.stalls.stalled()
+		r.stalls.noteStall()
 		return nil
 	case overlay.KindWaits:
-		return overlay.Take(m, r.stalls.answered)
+		return overlay.Take(m, r.stalls.take)
 	case overlay.KindClaimed:
 		return take(m, r.sharing.claimed)
 	case overlay.KindWaiting:
 		return overlay.Take(m, func(w overlay.Waiting) error { return r.stalls.ranksWait(world, w) })
 	case overlay.KindInputAck:
-		return overlay.Take(m, r.takenInput)
+		return overlay.Take(m, r.input.ack)
 	}
 	return fmt.Errorf("unexpected message of kind %d", m.Header.Kind)
 }
 
-// output is the sink of the root's stdio stream: it prints, in the reading
+// take is the sink of the root's stdio stream: it prints, in the reading
 // goroutine, so that a terminal that stops holds up output and nothing else.
-func (r *run) output(h tree.Header, body []byte) {
+func (out *output) take(h tree.Header, body []byte) {
 	switch h.Kind {
 	case overlay.KindOutput:
-		if err := r.printing.does(func() error { return r.printer.print(body) }); err != nil {
-			r.tree.post(outputFailed{err})
+		if err := out.printing.does(func() error { return out.printer.print(body) }); err != nil {
+			out.job.tree.post(outputFailed{err})
 		}
 	case overlay.KindDrained:
-		if err := r.printing.does(func() error { return r.printer.end(int(h.World)) }); err != nil {
-			r.tree.post(outputFailed{err})
+		if err := out.printing.does(func() error { return out.printer.end(int(h.World)) }); err != nil {
+			out.job.tree.post(outputFailed{err})
 		}
-		r.tree.post(outputDrained{int(h.World)})
+		out.job.tree.post(outputDrained{int(h.World)})
 	}
 }

@@ -29,6 +29,7 @@ func TestHostsDieWhileTheJobGrows(t *testing.T) {
 	p, err := NewPlan(options(t, "a,b,c", 1), "here")
 	require.NoError(t, err)
 	r := &run{plan: p.withUnused()}
+	r.join()
 	r.tree = &Tree{job: r, up: true, growing: &growth{first: 1}}
 	dead := []overlay.DeadHost{{Index: 2, Cause: "power"}}
 	require.NoError(t, r.tree.message(from(overlay.KindDied, overlay.Died{Dead: dead})))
@@ -41,6 +42,7 @@ func TestHostsForASpawnHaveTheirTime(t *testing.T) {
 	p, err := NewPlan(options(t, "a,b", 1), "here")
 	require.NoError(t, err)
 	r := &run{plan: p, report: &reporter{w: io.Discard}}
+	r.join()
 	r.tree = newTree(r, r.report)
 	r.tree.ctx, r.tree.hosts = t.Context(), p.Hosts
 	r.tree.boot = &boot{common: overlay.Common{StartOptions: overlay.StartOptions{ConnectTimeout: time.Minute, MissAfter: time.Second}}}
@@ -80,6 +82,7 @@ func TestASpawnsHostsCountAsLevels(t *testing.T) {
 // end of a job that runs.
 func TestCountersThatNobodyAskedFor(t *testing.T) {
 	r := &run{}
+	r.join()
 	require.ErrorContains(t, r.message(from(overlay.KindCollected, report.Collected{})), "nobody asked for")
 	require.False(t, r.over)
 	r.counted.asked = true
@@ -92,6 +95,7 @@ func TestStartFailuresOfRanksThatDoNotExist(t *testing.T) {
 	require.NoError(t, err)
 	w := &world{plan: p, by: overlay.SpawnRequest{Spawn: *spawnOf(2)}}
 	r := &run{plan: p}
+	r.join()
 	codes, err := r.startFailures(w, []overlay.StartFailure{{First: 1, Count: 1, Code: 127, Text: "not found"}})
 	require.ErrorContains(t, err, "1 process was not started: on a: not found")
 	require.Equal(t, []int{0, 127}, codes)
@@ -108,13 +112,14 @@ func TestTheLastLineOfALostRank(t *testing.T) {
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	r := &run{plan: p}
+	r.join()
 	r.tree = newTree(r, nil)
 	var stdout strings.Builder
-	r.printer, err = newPrinter(*o, p, "job", IO{Stdout: &stdout, Stderr: &strings.Builder{}}, &reporter{w: io.Discard})
+	r.output.printer, err = newPrinter(*o, p, "job", IO{Stdout: &stdout, Stderr: &strings.Builder{}}, &reporter{w: io.Discard})
 	require.NoError(t, err)
-	require.NoError(t, r.printer.prepare(0, p))
-	r.output(tree.Header{Kind: overlay.KindOutput}, overlay.AppendChunk(nil, job.RankID{Rank: 1}, stdio.Stdout, []byte("so far")))
+	require.NoError(t, r.output.printer.prepare(0, p))
+	r.output.take(tree.Header{Kind: overlay.KindOutput}, overlay.AppendChunk(nil, job.RankID{Rank: 1}, stdio.Stdout, []byte("so far")))
 	require.Empty(t, stdout.String())
-	r.output(tree.Header{Kind: overlay.KindDrained}, nil)
+	r.output.take(tree.Header{Kind: overlay.KindDrained}, nil)
 	require.Equal(t, "so far", strings.TrimSuffix(stdout.String(), "\n"))
 }

@@ -47,7 +47,7 @@ func (r *run) noted(n overlay.Note) {
 	}
 }
 
-// tellNotes tells each note once, with the hosts that it is of.
+// tell tells each note once, with the hosts that it is of.
 func (held *notes) tell() {
 	for _, n := range held.order {
 		say := held.job.report.note

@@ -95,7 +95,7 @@ func (r *run) writeFile(flag, path string, mode os.FileMode, write func(io.Write
 		select {
 		case err := <-done:
 			return err
-		case s := <-r.signals:
+		case s := <-r.signals.caught:
 			if s == syscall.SIGINT || s == syscall.SIGTERM || s == syscall.SIGHUP {
 				r.decided = true // nor is there a further attempt
 				return fmt.Errorf("%s: %v while its reader was waited for", path, s)

@@ -222,6 +222,7 @@ func TestSpawnOnUnusedHosts(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, p.Hosts, 1)
 	r := &run{plan: p}
+	r.join()
 	all := p.withUnused()
 	at := place(p)
 	at.Used = append(at.Used, 0, 0, 0)

@@ -18,6 +18,14 @@ import (
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
+// output is what ranks write, on its way to the user.
+type output struct {
+	job      *run
+	printer  *printer // safe for many goroutines
+	printing printing
+	unheard  bool // it cannot be written
+}
+
 // printer writes the ranks' output where the user wants it: whole lines on
 // golaunch's own streams, or files named by --out and --err. It is called from
 // the goroutine that reads the root's output and from a timer.
@@ -336,20 +344,20 @@ func (p *printer) flush() error {
 	return p.err
 }
 
-// outputFailed ends the job. All output that still comes fails as well: only the
+// failed ends the job. All output that still comes fails as well: only the
 // first of it is told, and ends anything.
-func (r *run) outputFailed(err error) {
-	if r.unheard {
+func (out *output) failed(err error) {
+	if out.unheard {
 		return
 	}
-	r.unheard = true
+	out.unheard = true
 	if errors.Is(err, errUnread) {
-		r.verbose(1, "%v: the job is ended", err)
-		r.giveUp(job.ExitPIPE, 0)
+		out.job.verbose(1, "%v: the job is ended", err)
+		out.job.giveUp(job.ExitPIPE, 0)
 		return
 	}
-	r.report.say("the output cannot be written: %v", err)
-	r.giveUp(job.ExitLauncher, 0)
+	out.job.report.say("the output cannot be written: %v", err)
+	out.job.giveUp(job.ExitLauncher, 0)
 }
 
 // close stops the timer, and shows what is folded where the job's output had no end.

@@ -28,14 +28,14 @@ type progress struct {
 // progressDue is the event of the time to show it.
 type progressDue struct{}
 
-// watchProgress begins to show how far the start-up is, if somebody sits there.
+// watch begins to show how far the start-up is, if somebody sits there.
 func (p *progress) watch() {
 	if p.job.report.status != nil {
 		p.timer = p.job.tree.postAfter(max(0, progressAfter-time.Since(p.job.began)), progressDue{})
 	}
 }
 
-// showProgress draws the line, until all ranks run.
+// show draws the line, until all ranks run.
 func (p *progress) show() {
 	if p.job.running() || p.job.killed || p.job.over {
 		return
@@ -44,7 +44,7 @@ func (p *progress) show() {
 	p.timer.Reset(progressEvery)
 }
 
-// howFar says how far the start-up is, where it is watched.
+// text says how far the start-up is, where it is watched.
 func (p *progress) text() string {
 	start := p.job.tree.howFar()
 	nodes := len(p.job.plan.Hosts)

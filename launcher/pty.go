@@ -141,14 +141,14 @@ func (p *printer) showOwn() {
 	}
 }
 
-// resized has rank 0's terminal follow the size of the user's, once there is one.
-func (r *run) resized() {
-	if r.terminal == nil || !r.running() {
+// resize has rank 0's terminal follow the size of the user's, once there is one.
+func (in *input) resize() {
+	if in.terminal == nil || !in.job.running() {
 		return
 	}
-	if size := r.terminal.window(); size != r.terminal.size {
-		r.terminal.size = size
-		r.tree.broadcast(link.Control, overlay.KindResize, overlay.Encode(size))
+	if size := in.terminal.window(); size != in.terminal.size {
+		in.terminal.size = size
+		in.job.tree.broadcast(link.Control, overlay.KindResize, overlay.Encode(size))
 	}
 }
 
@@ -164,7 +164,7 @@ func (r *run) given() []string {
 // ownGiven is given without srun's variables.
 func (r *run) ownGiven() []string {
 	i := slices.IndexFunc(r.options.Boot.Environ, func(kv string) bool { return strings.HasPrefix(kv, "TERM=") })
-	if r.terminal == nil || i < 0 {
+	if r.input.terminal == nil || i < 0 {
 		return r.options.Programs.EnvGiven
 	}
 	return slices.Concat(r.options.Boot.Environ[i:i+1], r.options.Programs.EnvGiven)

@@ -80,7 +80,7 @@ func (r *run) launch() {
 		r.giveUp(job.ExitLauncher, 0)
 		return
 	}
-	if err := r.printer.prepare(0, r.plan); err != nil {
+	if err := r.output.printer.prepare(0, r.plan); err != nil {
 		r.report.say("%v", err)
 		r.giveUp(job.ExitUsage, 0)
 		return
@@ -95,7 +95,7 @@ func (r *run) launch() {
 	r.worlds = map[int]*world{0: {plan: r.plan}}
 	r.tree.know(0, r.plan.Blocks)
 	r.tree.broadcast(link.KVS, overlay.KindLaunch, overlay.Encode(launch))
-	r.realTime = realTime()
+	r.signals.realTime = realTime()
 	r.clock.mark("launch sent")
 	r.sendFiles()
 }
@@ -103,7 +103,7 @@ func (r *run) launch() {
 // hostsLost ends a job that has lost hosts since they were up, unless they matter to no rank.
 func (r *run) hostsLost(dead []overlay.DeadHost) {
 	if r.worlds == nil && len(r.sharing.of) > 0 && !r.decided {
-		r.sharing.lost(dead)
+		r.sharing.loseHosts(dead)
 		return
 	}
 	r.failed(overlay.Lost(dead[0].Index, "launch", errors.New(dead[0].Cause), len(dead)-1), time.Now())

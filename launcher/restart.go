@@ -287,7 +287,7 @@ func (r *run) outcome() *failed {
 	if cause == nil || r.decided || cause.Class == job.CauseStart {
 		return nil
 	}
-	f := &failed{plan: r.plan, apps: r.plan.Apps, rank: job.RankID{World: cause.World, Rank: cause.Rank}, input: r.stdin.took()}
+	f := &failed{plan: r.plan, apps: r.plan.Apps, rank: job.RankID{World: cause.World, Rank: cause.Rank}, input: r.input.pump.took()}
 	for h := range r.heldBy {
 		if int(h) >= len(r.plan.Hosts) { // a relay, which is started anew
 			continue

@@ -170,14 +170,11 @@ type run struct {
 	plan    *Plan // without dead hosts from the launch on
 	tree    *Tree
 	report  *reporter
-	printer *printer
 	stdout  io.Writer // golaunch's own
-	stdin   *stdinPump
 
-	terminal *userTerminal    // nil without --pty
-	signals  chan os.Signal   // Run's
-	realTime <-chan os.Signal // those of real time; nil before the launch
-
+	signals  signals
+	input    input
+	output   output
 	staging  *staging
 	began    time.Time // before the plan
 	clock    clock
@@ -187,7 +184,6 @@ type run struct {
 	waiting  []overlay.SpawnRequest   // for hosts that the tree grows to
 	newest   int                      // highest number of a world so far
 	names    map[string]job.HostIndex // what hosts call themselves
-	early    []syscall.Signal         // for ranks, before all of them ran
 	left     bool                     // without the tree's good end: nobody reads the output, or waits
 	total    overlay.Done
 	expected int // ranks of the worlds in total
@@ -199,14 +195,6 @@ type run struct {
 	status  int // exit status while nothing has failed
 	decided bool
 	over    bool
-	demands demands
-	// interrupted is when the interrupt came by which the job ends, if it was one and its
-	// ranks have not lived through it.
-	interrupted time.Time
-	printing    printing
-	unheard     bool // the output cannot be written
-
-	hadTerminal bool // when it began: a hang-up is its end, then
 
 	counted   counted
 	progress  progress
@@ -214,8 +202,6 @@ type run struct {
 	stalls    stalls
 	schedules schedules
 	profiles  profiles
-
-	suspended bool // the tree was told that this process is stopped
 }
 
 // Events of the job.
@@ -229,8 +215,8 @@ type (
 	}
 )
 
-func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio IO, signals chan os.Signal) (*run, error) {
-	r := &run{options: o, profiles: newProfiles(), plan: plan, report: report, stdout: stdio.Stdout, signals: signals}
+func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio IO, caught chan os.Signal) (*run, error) {
+	r := &run{options: o, profiles: newProfiles(), plan: plan, report: report, stdout: stdio.Stdout, signals: signals{caught: caught}}
 	r.join()
 	r.tree = newTree(r, report)
 	err := unix.NeedFiles(ownFiles, "golaunch")
@@ -240,20 +226,21 @@ func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio 
 	if r.staging, err = newStaging(&o); err != nil {
 		return nil, err
 	}
-	if r.printer, err = newPrinter(o, plan, r.tree.id, stdio, report); err != nil {
+	if r.output.printer, err = newPrinter(o, plan, r.tree.id, stdio, report); err != nil {
 		return nil, err
 	}
-	if r.stdin, err = newStdinPump(stdio.Stdin, o.Input.Stdin == StdinAll || o.Input.PTY, r.tree.inbox); err != nil {
+	if r.input.pump, err = newStdinPump(stdio.Stdin, o.Input.Stdin == StdinAll || o.Input.PTY, r.tree.inbox); err != nil {
 		return nil, err
 	}
 	if o.Input.PTY {
-		r.terminal = newUserTerminal(stdio, report)
+		r.input.terminal = newUserTerminal(stdio, report)
 	}
 	return r, r.tree.open(ctx, r.treeConfig())
 }
 
 // join gives the parts of the job the job.
 func (r *run) join() {
+	r.signals.job, r.input.job, r.output.job = r, r, r
 	r.sharing.job, r.progress.job, r.notes.job, r.stalls.job, r.schedules.job = r, r, r, r, r
 }
 
@@ -267,8 +254,8 @@ func (o *Options) timeLeft() time.Duration {
 
 // loop runs the job, and its tree, from the first connection to the last END.
 func (r *run) loop() int {
-	r.catch()
-	r.tree.begin(r.output)
+	r.signals.catch()
+	r.tree.begin(r.output.take)
 	r.progress.watch()
 
 	var timeout <-chan time.Time
@@ -286,13 +273,13 @@ func (r *run) loop() int {
 			for _, e := range events {
 				r.handle(e)
 			}
-		case s := <-r.signals:
-			r.signal(s.(syscall.Signal))
-		case s := <-r.realTime:
-			r.signal(s.(syscall.Signal))
+		case s := <-r.signals.caught:
+			r.signals.act(s.(syscall.Signal))
+		case s := <-r.signals.realTime:
+			r.signals.act(s.(syscall.Signal))
 		case <-ended:
 			ended = nil
-			r.signal(contextEnded)
+			r.signals.act(contextEnded)
 		case <-timeout:
 			r.timedOut()
 		}
@@ -310,15 +297,15 @@ func (r *run) handle(e overlay.Event) {
 	}
 	switch e := e.(type) {
 	case shareDue:
-		r.sharing.again()
+		r.sharing.retry()
 	case outputDrained:
 		r.worldDrained(e.world)
 	case outputStuck:
-		r.outputStuck()
+		r.output.stuck()
 	case outputFailed:
-		r.outputFailed(e.err)
+		r.output.failed(e.err)
 	case scheduleMade:
-		r.schedules.made(e)
+		r.schedules.finish(e)
 	case progressDue:
 		r.progress.show()
 	case notesDue:
@@ -331,11 +318,11 @@ func (r *run) handle(e overlay.Event) {
 	case countersLate:
 		r.countersLate()
 	case interruptOld:
-		r.interruptOld(e)
+		r.signals.interruptOld(e)
 	case stopNow:
-		r.stopSelf()
+		r.signals.stopSelf()
 	case stdinRead:
-		r.sendInput(e)
+		r.input.send(e)
 	case filesSent:
 		r.filesSent(e)
 	default:

@@ -38,9 +38,9 @@ type scheduleMade struct {
 	err  error
 }
 
-// schedule answers a node that asks for its ranks' parts of a schedule, once it is
+// serve answers a node that asks for its ranks' parts of a schedule, once it is
 // made. One that asks for more than agents do at a time gets no answer.
-func (k *schedules) request(q overlay.ScheduleRequest) {
+func (k *schedules) serve(q overlay.ScheduleRequest) {
 	if k.job.worlds[q.Schedule.World] == nil || k.job.over {
 		return // whoever asked is gone, or about to be
 	}
@@ -75,7 +75,7 @@ func (k *schedules) waits(q overlay.ScheduleRequest) (n int) {
 	return n
 }
 
-// makeSchedule makes the first of the queue.
+// makeNext makes the first of the queue.
 func (k *schedules) makeNext() {
 	s := k.queue[0]
 	w := k.job.worlds[s.of.World]
@@ -90,8 +90,8 @@ func (k *schedules) makeNext() {
 	})
 }
 
-// scheduleMade tells all who wait for the first of the queue, and begins the next.
-func (k *schedules) made(e scheduleMade) {
+// finish tells all who wait for the first of the queue, and begins the next.
+func (k *schedules) finish(e scheduleMade) {
 	s := k.queue[0]
 	nodes := slices.Sorted(maps.Keys(s.waiting))
 	s.made, s.err, s.waiting = e.made, e.err, nil
@@ -108,7 +108,7 @@ func (k *schedules) made(e scheduleMade) {
 	}
 }
 
-// tellSchedule tells a node the parts of its ranks.
+// tell tells a node the parts of its ranks.
 func (k *schedules) tell(h job.HostIndex, s *schedule) {
 	answer := overlay.ScheduleAnswer{Host: h, Schedule: s.of, Stages: s.made.stages}
 	if s.err != nil {

@@ -152,18 +152,18 @@ func TestSchedulesAreMadeOnce(t *testing.T) {
 	r, agent := planning(t)
 	want := overlay.Schedule{Algorithm: "ring", Bytes: 8}
 	hear(t, r, agent, link.Service, overlay.KindSchedule, overlay.ScheduleRequest{Schedule: want})
-	r.schedules.request(overlay.ScheduleRequest{Schedule: want}) // it is asked for already, and may be made
+	r.schedules.serve(overlay.ScheduleRequest{Schedule: want}) // it is asked for already, and may be made
 	settle(r)
 	made := r.schedules.known[want]
 	require.NotNil(t, made)
-	r.schedules.request(overlay.ScheduleRequest{Schedule: want})
+	r.schedules.serve(overlay.ScheduleRequest{Schedule: want})
 	require.Same(t, made, r.schedules.known[want])
 	require.Empty(t, r.schedules.queue)
 	for _, a := range answers(t, agent, 2) {
 		require.Equal(t, overlay.ScheduleAnswer{Schedule: want, Stages: 1, Parts: made.made.parts}, a)
 		require.Len(t, a.Parts, 2)
 	}
-	r.schedules.request(overlay.ScheduleRequest{Schedule: overlay.Schedule{Algorithm: "nonsense"}})
+	r.schedules.serve(overlay.ScheduleRequest{Schedule: overlay.Schedule{Algorithm: "nonsense"}})
 	settle(r)
 	require.Equal(t, `"nonsense" is no algorithm that it knows; see golaunch netsim list`, answers(t, agent, 1)[0].Failure)
 }
@@ -172,7 +172,7 @@ func TestSchedulesAreMadeOnce(t *testing.T) {
 func TestTooManySchedules(t *testing.T) {
 	r, agent := planning(t)
 	for i := range 3 * overlay.MostSchedules {
-		r.schedules.request(overlay.ScheduleRequest{Schedule: overlay.Schedule{Algorithm: "ring", Bytes: int64(i)}})
+		r.schedules.serve(overlay.ScheduleRequest{Schedule: overlay.Schedule{Algorithm: "ring", Bytes: int64(i)}})
 	}
 	require.Len(t, r.schedules.queue, overlay.MostSchedules)
 	settle(r)
@@ -187,14 +187,14 @@ func TestTooManySchedules(t *testing.T) {
 func TestSchedulesAreForgotten(t *testing.T) {
 	r, agent := planning(t)
 	for i := range 2 * mostSchedulesKept {
-		r.schedules.request(overlay.ScheduleRequest{Schedule: overlay.Schedule{Algorithm: "ring", Bytes: int64(i)}})
+		r.schedules.serve(overlay.ScheduleRequest{Schedule: overlay.Schedule{Algorithm: "ring", Bytes: int64(i)}})
 		settle(r)
 		answers(t, agent, 1)
 		require.LessOrEqual(t, len(r.schedules.known), mostSchedulesKept+1)
 		require.Contains(t, r.schedules.known, overlay.Schedule{Algorithm: "ring", Bytes: int64(i)})
 	}
 	r.schedules.bytes += mostSchedulesBytes
-	r.schedules.request(overlay.ScheduleRequest{Schedule: overlay.Schedule{Algorithm: "shift", Bytes: 8}})
+	r.schedules.serve(overlay.ScheduleRequest{Schedule: overlay.Schedule{Algorithm: "shift", Bytes: 8}})
 	settle(r)
 	require.Len(t, r.schedules.known, 1)
 	r.schedules.bytes -= mostSchedulesBytes
@@ -203,13 +203,13 @@ func TestSchedulesAreForgotten(t *testing.T) {
 
 	r.worlds[1] = &world{plan: r.plan, started: true, done: true, drained: true}
 	for i := range 3 {
-		r.schedules.request(overlay.ScheduleRequest{Schedule: overlay.Schedule{World: 1, Algorithm: "ring", Bytes: int64(i)}})
+		r.schedules.serve(overlay.ScheduleRequest{Schedule: overlay.Schedule{World: 1, Algorithm: "ring", Bytes: int64(i)}})
 	}
 	r.worldOver(1, r.worlds[1])
 	settle(r)
 	require.Len(t, r.schedules.known, 1)
 	require.Equal(t, kept.made.bytes, r.schedules.bytes)
-	r.schedules.request(overlay.ScheduleRequest{Schedule: overlay.Schedule{World: 1, Algorithm: "ring"}})
+	r.schedules.serve(overlay.ScheduleRequest{Schedule: overlay.Schedule{World: 1, Algorithm: "ring"}})
 	require.Empty(t, r.schedules.queue, "the world is over")
 }
 

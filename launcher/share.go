@@ -55,7 +55,7 @@ type sharing struct {
 // shareDue is the event of a pause that is over.
 type shareDue struct{}
 
-// share launches the job once it has the slots of its plan for itself.
+// begin launches the job once it has the slots of its plan for itself.
 func (s *sharing) begin() {
 	*s = sharing{job: s.job, base: s.job.plan, of: map[job.HostIndex]overlay.Shared{}, pause: firstPause}
 	unknown := ""
@@ -83,7 +83,7 @@ func (s *sharing) tellUnknown(hosts []job.HostIndex, why string) {
 	}
 }
 
-// judgeShares goes on by what the job has of each host.
+// judge goes on by what the job has of each host.
 func (s *sharing) judge() {
 	if s.job.plan.has(s.of) {
 		s.job.launch()
@@ -152,17 +152,17 @@ func (s *sharing) claimed(c overlay.Claimed) {
 	}
 }
 
-// shareAgain asks what is free by now.
-func (s *sharing) again() {
+// retry asks what is free by now.
+func (s *sharing) retry() {
 	if !s.job.decided && s.job.worlds == nil && !s.job.killed {
 		s.claims = 0
 		s.claim(nil)
 	}
 }
 
-// sharingLost has a job that waits for slots go on without hosts that it has lost, where they
+// loseHosts has a job that waits for slots go on without hosts that it has lost, where they
 // were to hold none of its ranks, or others may take these.
-func (s *sharing) lost(dead []overlay.DeadHost) {
+func (s *sharing) loseHosts(dead []overlay.DeadHost) {
 	s.job.tree.without(dead)
 	hosts, waits, needed := make([]job.HostIndex, len(dead)), len(s.missed) > 0, false
 	for i, d := range dead {

@@ -53,6 +53,20 @@ const (
 // once and so counts always.
 const contextEnded syscall.Signal = 0
 
+// signals are those to golaunch, and what came of them.
+type signals struct {
+	job      *run
+	caught   chan os.Signal   // Run's
+	realTime <-chan os.Signal // those of real time; nil before the launch
+	early    []syscall.Signal // for ranks, before all of them ran
+	demands  demands
+	// interrupted is when the interrupt came by which the job ends, if it was one and its
+	// ranks have not lived through it.
+	interrupted time.Time
+	hadTerminal bool // when the job began: a hang-up is its end, then
+	suspended   bool // the tree was told that this process is stopped
+}
+
 // demands are those to end the job so far.
 type demands struct {
 	count int
@@ -94,68 +108,68 @@ type interruptOld struct{ came time.Time }
 // never stop golaunch: reading in the background waits (see stdinPump), writing
 // goes through. What golaunch was started to ignore, as nohup has it do with SIGHUP,
 // stays ignored; of SIGTERM Go's runtime does not tell.
-func (r *run) catch() {
-	r.hadTerminal = unix.HasTerminal()
+func (g *signals) catch() {
+	g.hadTerminal = unix.HasTerminal()
 	signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU)
 	caught := slices.Clone(handled)
-	if r.options.Input.PTY {
+	if g.job.options.Input.PTY {
 		caught = append(caught, syscall.SIGWINCH)
 	}
-	signal.Notify(r.signals, slices.DeleteFunc(caught, signal.Ignored)...)
+	signal.Notify(g.caught, slices.DeleteFunc(caught, signal.Ignored)...)
 }
 
-// signal acts on a signal to golaunch: the first SIGINT interrupts the ranks, which
+// act acts on a signal to golaunch: the first SIGINT interrupts the ranks, which
 // may live through it; SIGTERM and SIGHUP end the job, with time for the ranks to do
 // so; a second of these three, whichever it is, kills the ranks, and a third leaves
 // at once; SIGTSTP stops the ranks and golaunch; others are passed on to the ranks.
 // The end of Run's context counts as SIGTERM.
-func (r *run) signal(s syscall.Signal) {
+func (g *signals) act(s syscall.Signal) {
 	switch s {
 	case syscall.SIGINT:
-		r.end(s, func() {
+		g.end(s, func() {
 			switch {
-			case r.killed:
-			case r.launched() && !r.active():
-				r.report.say("interrupted after the ranks have ended")
-			case r.launched():
-				r.interrupt()
+			case g.job.killed:
+			case g.job.launched() && !g.job.active():
+				g.job.report.say("interrupted after the ranks have ended")
+			case g.job.launched():
+				g.interrupt()
 				return
 			default:
-				r.report.say("interrupted before the ranks ran: the job is ended")
-				if r.watched() {
-					r.report.say("at that time: %s", r.progress.text())
+				g.job.report.say("interrupted before the ranks ran: the job is ended")
+				if g.job.watched() {
+					g.job.report.say("at that time: %s", g.job.progress.text())
 				}
 			}
-			r.giveUp(job.ExitINT, 0)
+			g.job.giveUp(job.ExitINT, 0)
 		})
 	case syscall.SIGTERM, contextEnded:
-		r.end(s, func() {
-			r.report.say("told to terminate: the job is ended; once more kills its ranks at once")
-			r.giveUp(job.ExitTERM, r.options.Ending.Grace)
+		g.end(s, func() {
+			g.job.report.say("told to terminate: the job is ended; once more kills its ranks at once")
+			g.job.giveUp(job.ExitTERM, g.job.options.Ending.Grace)
 		})
 	case syscall.SIGHUP:
-		r.end(s, func() {
+		g.end(s, func() {
 			what := "hung up"
-			if r.hadTerminal {
+			if g.hadTerminal {
 				what = "the terminal is gone"
 			}
-			r.report.say("%s: the job is ended", what)
-			r.giveUp(job.ExitHUP, r.options.Ending.Grace)
+			g.job.report.say("%s: the job is ended", what)
+			g.job.giveUp(job.ExitHUP, g.job.options.Ending.Grace)
 		})
 	case syscall.SIGTSTP:
-		r.passOn(s)
-		r.tree.postAfter(stopAfter, stopNow{})
+		g.passOn(s)
+		g.job.tree.postAfter(stopAfter, stopNow{})
 	case syscall.SIGCONT:
-		r.resume()
+		g.resume()
 	case syscall.SIGWINCH:
-		r.resized()
+		g.job.input.resize()
 	case syscall.SIGPIPE: // the write has failed: outputFailed
 	default:
-		if !r.launched() {
-			r.report.say("%v: no rank runs yet that could get it", s)
+		if !g.job.launched() {
+			g.job.report.say("%v: no rank runs yet that could get it", s)
 			return
 		}
-		r.toRanks(s)
+		g.toRanks(s)
 	}
 }
 
@@ -167,10 +181,10 @@ func (r *run) demanded(host job.HostIndex) {
 	case r.wider != nil:
 		r.demandedNext()
 		return
-	case r.demands.count > 0:
+	case r.signals.demands.count > 0:
 		return
 	}
-	r.end(syscall.SIGTERM, func() {
+	r.signals.end(syscall.SIGTERM, func() {
 		r.report.say("host %s: its agent was told to terminate, as by a resource manager: the job is ended", r.hostName(host))
 		r.giveUp(job.ExitTERM, r.options.Ending.Grace)
 	})
@@ -179,46 +193,46 @@ func (r *run) demanded(host job.HostIndex) {
 // demandedNext has the next attempt end, if there is one.
 func (r *run) demandedNext() {
 	select {
-	case r.signals <- syscall.SIGTERM:
+	case r.signals.caught <- syscall.SIGTERM:
 	default: // enough wait there
 	}
 }
 
 // interrupt passes an interrupt on to the ranks.
-func (r *run) interrupt() {
+func (g *signals) interrupt() {
 	again := fmt.Sprintf("within %v", livedThrough)
 	if same := sameFor(syscall.SIGINT); same != sameKey {
 		again = fmt.Sprintf("between %v and %v from now", same, livedThrough)
 	}
-	r.report.say("interrupting the ranks; to kill them, interrupt again %s", again)
-	if !r.decided {
-		r.decided, r.status = true, job.ExitINT
-		r.interrupted = r.demands.last[syscall.SIGINT]
-		r.demands.interrupt = r.interrupted
-		old := interruptOld{r.demands.interrupt}
-		r.tree.postAfter(livedThrough, old)
+	g.job.report.say("interrupting the ranks; to kill them, interrupt again %s", again)
+	if !g.job.decided {
+		g.job.decided, g.job.status = true, job.ExitINT
+		g.interrupted = g.demands.last[syscall.SIGINT]
+		g.demands.interrupt = g.interrupted
+		old := interruptOld{g.demands.interrupt}
+		g.job.tree.postAfter(livedThrough, old)
 	}
-	r.toRanks(syscall.SIGINT)
+	g.toRanks(syscall.SIGINT)
 }
 
 // interruptOld has the job go on as if it had not been interrupted, if its ranks
 // live and nothing else came.
-func (r *run) interruptOld(e interruptOld) {
-	if !e.came.IsZero() && e.came.Equal(r.demands.interrupt) && r.running() && r.active() && !r.killed && r.verdict.cause() == nil {
-		r.demands, r.interrupted = demands{}, time.Time{}
-		r.decided, r.status = false, 0
+func (g *signals) interruptOld(e interruptOld) {
+	if !e.came.IsZero() && e.came.Equal(g.demands.interrupt) && g.job.running() && g.job.active() && !g.job.killed && g.job.verdict.cause() == nil {
+		g.demands, g.interrupted = demands{}, time.Time{}
+		g.job.decided, g.job.status = false, 0
 	}
 }
 
-// ofInterrupt reports whether an interrupt, which the user knows of, is all that has made
+// explainFailures reports whether an interrupt, which the user knows of, is all that has made
 // ranks fail: each has ended after it, by it or in its own way to end.
-func (r *run) ofInterrupt() bool {
-	return !r.interrupted.IsZero() && !slices.ContainsFunc(r.verdict.kept, func(h *heard) bool {
+func (g *signals) explainFailures() bool {
+	return !g.interrupted.IsZero() && !slices.ContainsFunc(g.job.verdict.kept, func(h *heard) bool {
 		switch h.Class {
 		case job.CauseExit, job.CauseAbort, job.CauseNoFinalize:
-			return h.at.Before(r.interrupted)
+			return h.at.Before(g.interrupted)
 		case job.CauseSignal:
-			return h.at.Before(r.interrupted) || syscall.Signal(h.Signal) != syscall.SIGINT
+			return h.at.Before(g.interrupted) || syscall.Signal(h.Signal) != syscall.SIGINT
 		}
 		return true
 	})
@@ -230,58 +244,58 @@ func (r *run) launched() bool { return r.worlds[0] != nil && !r.staging.sending 
 
 // toRanks passes a signal on to the ranks of a job that was launched, each of
 // which gets it: what comes before all of them run is kept until they do.
-func (r *run) toRanks(s syscall.Signal) {
+func (g *signals) toRanks(s syscall.Signal) {
 	switch {
-	case r.running():
-		r.passOn(s)
-	case !slices.Contains(r.early, s):
-		r.early = append(r.early, s)
+	case g.job.running():
+		g.passOn(s)
+	case !slices.Contains(g.early, s):
+		g.early = append(g.early, s)
 	}
 }
 
 // stopSelf stops the ranks, announces silence to the tree, and stops this process.
 // What follows SIGCONT is resume's.
-func (r *run) stopSelf() {
-	r.passOn(syscall.SIGSTOP)
-	if err := r.tree.subtree.Suspend(true); err != nil {
+func (g *signals) stopSelf() {
+	g.passOn(syscall.SIGSTOP)
+	if err := g.job.tree.subtree.Suspend(true); err != nil {
 		return // the loss of the link ends the job
 	}
-	r.suspended = true
-	r.report.status.erase()
-	r.terminal.leave()
+	g.suspended = true
+	g.job.report.status.erase()
+	g.job.input.terminal.leave()
 	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 }
 
 // resume has the ranks run again.
-func (r *run) resume() {
-	if r.suspended {
-		r.suspended = false
-		_ = r.tree.subtree.Suspend(false) // a lost link shows as EdgeEnded
+func (g *signals) resume() {
+	if g.suspended {
+		g.suspended = false
+		_ = g.job.tree.subtree.Suspend(false) // a lost link shows as EdgeEnded
 	}
-	r.passOn(syscall.SIGCONT)
-	r.terminal.leave() // a shell has changed it meanwhile
-	if r.running() {
-		r.terminal.enter()
-		r.resized()
+	g.passOn(syscall.SIGCONT)
+	g.job.input.terminal.leave() // a shell has changed it meanwhile
+	if g.job.running() {
+		g.job.input.terminal.enter()
+		g.job.input.resize()
 	}
 }
 
 // end takes the first, or a further, demand to end the job. What a third leaves
 // behind ends by itself: every agent loses its parent.
-func (r *run) end(s syscall.Signal, first func()) {
-	switch r.demands.next(s, time.Now(), sameFor(s)) {
+func (g *signals) end(s syscall.Signal, first func()) {
+	switch g.demands.next(s, time.Now(), sameFor(s)) {
 	case 0:
 	case 1:
 		first()
 	case 2:
-		r.report.say("told again: the ranks are killed")
-		r.giveUp(job.ExitLauncher, 0) // the status is that of the first demand
+		g.job.report.say("told again: the ranks are killed")
+		g.job.giveUp(job.ExitLauncher, 0) // the status is that of the first demand
 	default:
-		r.report.say("told a third time: leaving, whatever still runs")
-		r.over, r.left = true, true
+		g.job.report.say("told a third time: leaving, whatever still runs")
+		g.job.over, g.job.left = true, true
 	}
 }
 
-func (r *run) passOn(s syscall.Signal) {
-	r.tree.broadcast(link.Control, overlay.KindSignal, overlay.Encode(overlay.Signal{Number: int(s)}))
+func (g *signals) passOn(s syscall.Signal) {
+	g.job.tree.broadcast(link.Control, overlay.KindSignal, overlay.Encode(overlay.Signal{Number: int(s)}))
 }

@@ -55,7 +55,7 @@ func launchedRun(t *testing.T) (*run, link.Link) {
 	t.Cleanup(func() { agent.Close(); subtree.Close() })
 	r := &run{
 		options: *o, plan: p, worlds: map[int]*world{0: {plan: p}},
-		stdin: &stdinPump{}, staging: &staging{}, report: &reporter{w: io.Discard},
+		input: input{pump: &stdinPump{}}, staging: &staging{}, report: &reporter{w: io.Discard},
 	}
 	r.join()
 	r.tree = &Tree{job: r, report: r.report, inbox: inbox, woken: woken, boot: &boot{}, hosts: p.Hosts, subtree: subtree}
@@ -66,12 +66,12 @@ func launchedRun(t *testing.T) (*run, link.Link) {
 // them, in order.
 func TestSignalsBeforeEveryRankRuns(t *testing.T) {
 	r, agent := launchedRun(t)
-	r.signal(syscall.SIGUSR1)
-	r.signal(syscall.SIGINT)
-	r.signal(syscall.SIGUSR1) // of one kind: once
+	r.signals.act(syscall.SIGUSR1)
+	r.signals.act(syscall.SIGINT)
+	r.signals.act(syscall.SIGUSR1) // of one kind: once
 	require.False(t, r.over)
 	require.NoError(t, r.worldStarted(0, overlay.Started{Ranks: 2}))
-	r.signal(syscall.SIGUSR2)
+	r.signals.act(syscall.SIGUSR2)
 	var got []syscall.Signal
 	for len(got) < 3 {
 		frame, err := agent.Recv(link.Control)
@@ -103,7 +103,7 @@ func TestAnInterruptTellsWhoWasAwaited(t *testing.T) {
 			r.options.Ending.Timeout = time.Minute
 		}
 		r.tree.progress = overlay.Progress{Host: 0, Age: 4 * time.Second, Step: bootstrap.Connect}
-		r.signal(syscall.SIGINT)
+		r.signals.act(syscall.SIGINT)
 		require.Equal(t, "golaunch: interrupted before the ranks ran: the job is ended\n"+c.want, said.String())
 	}
 }
@@ -115,11 +115,11 @@ func TestOutputThatCannotBeWrittenIsToldOnce(t *testing.T) {
 	var said strings.Builder
 	r.report.w = &said
 	r.killed, r.decided, r.status = true, true, job.ExitINT // interrupted twice, say
-	r.stdin = &stdinPump{}
+	r.input.pump = &stdinPump{}
 	for range 3 {
 		r.handle(outputFailed{syscall.EPIPE})
 	}
-	r.passOn(syscall.SIGUSR1) // what comes next
+	r.signals.passOn(syscall.SIGUSR1) // what comes next
 	for _, kind := range []tree.Kind{overlay.KindKill, overlay.KindSignal} {
 		frame, err := agent.Recv(link.Control)
 		require.NoError(t, err)
@@ -173,8 +173,8 @@ func TestADemandRightAfterAnInterrupt(t *testing.T) {
 			var said strings.Builder
 			r.report.w = &said
 			require.NoError(t, r.worldStarted(0, overlay.Started{Ranks: 2}))
-			r.signal(syscall.SIGINT)
-			r.signal(s)
+			r.signals.act(syscall.SIGINT)
+			r.signals.act(s)
 			require.True(t, r.killed)
 			for _, kind := range []tree.Kind{overlay.KindSignal, overlay.KindKill} {
 				frame, err := agent.Recv(link.Control)
@@ -185,7 +185,7 @@ func TestADemandRightAfterAnInterrupt(t *testing.T) {
 			}
 			require.Regexp(t, `to kill them, interrupt again (between 1s and 5s from now|within 5s)\n`, said.String())
 			require.Contains(t, said.String(), "told again: the ranks are killed\n")
-			r.handle(interruptOld{r.demands.last[syscall.SIGINT]})
+			r.handle(interruptOld{r.signals.demands.last[syscall.SIGINT]})
 			require.True(t, r.decided)
 			require.Equal(t, job.ExitINT, r.status)
 		})
@@ -195,26 +195,26 @@ func TestADemandRightAfterAnInterrupt(t *testing.T) {
 // An interpreter or a debugger lives through any number of interrupts.
 func TestInterruptThatRanksLiveThroughIsForgotten(t *testing.T) {
 	r, _ := launchedRun(t)
-	r.stdin = &stdinPump{}
+	r.input.pump = &stdinPump{}
 	require.NoError(t, r.worldStarted(0, overlay.Started{Ranks: 2}))
 	for range 3 {
-		r.signal(syscall.SIGINT)
+		r.signals.act(syscall.SIGINT)
 		require.Equal(t, job.ExitINT, r.status)
 		require.False(t, r.killed)
-		r.handle(interruptOld{r.demands.interrupt.Add(-1)}) // another's
+		r.handle(interruptOld{r.signals.demands.interrupt.Add(-1)}) // another's
 		require.True(t, r.decided)
-		r.handle(interruptOld{r.demands.interrupt})
+		r.handle(interruptOld{r.signals.demands.interrupt})
 		require.False(t, r.decided, "the exit status is the ranks' again")
 		require.Zero(t, r.status)
 	}
 	// A second one before that kills, and is not forgotten.
-	r.signal(syscall.SIGINT)
-	came := r.demands.interrupt
-	r.demands.last[syscall.SIGINT] = came.Add(-sameDemand)
-	r.signal(syscall.SIGINT)
+	r.signals.act(syscall.SIGINT)
+	came := r.signals.demands.interrupt
+	r.signals.demands.last[syscall.SIGINT] = came.Add(-sameDemand)
+	r.signals.act(syscall.SIGINT)
 	require.True(t, r.killed)
 	r.handle(interruptOld{came})
-	r.handle(interruptOld{r.demands.last[syscall.SIGINT]})
+	r.handle(interruptOld{r.signals.demands.last[syscall.SIGINT]})
 	require.Equal(t, job.ExitINT, r.status)
 	require.True(t, r.decided)
 }
@@ -240,19 +240,19 @@ func TestWhatAnInterruptExplains(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, _ := launchedRun(t)
-			r.stdin, r.options.Ending.KeepGoing = &stdinPump{}, true
+			r.input.pump, r.options.Ending.KeepGoing = &stdinPump{}, true
 			require.NoError(t, r.worldStarted(0, overlay.Started{Ranks: 2}))
 			for _, f := range x.before {
 				r.failed(f, time.Now())
 			}
-			r.signal(syscall.SIGINT)
+			r.signals.act(syscall.SIGINT)
 			if x.forgotten {
-				r.handle(interruptOld{r.demands.interrupt})
+				r.handle(interruptOld{r.signals.demands.interrupt})
 			}
 			for _, f := range x.after {
 				r.failed(f, time.Now())
 			}
-			require.Equal(t, x.want, r.ofInterrupt())
+			require.Equal(t, x.want, r.signals.explainFailures())
 		})
 	}
 }
@@ -277,7 +277,7 @@ func TestASignalBetweenAttempts(t *testing.T) {
 	signal.Stop(signals)
 
 	r, _ := launchedRun(t) // its end
-	r.signals = signals
+	r.signals.caught = signals
 	for range 9 { // more than have room
 		r.tree.handleEnding(overlay.Message{Header: tree.Header{Kind: overlay.KindDemand}, Value: overlay.Demand{}})
 	}

@@ -33,8 +33,8 @@ type stalls struct {
 	silent   bool // it is told which connections nobody answers
 }
 
-// stalled learns that ranks have waited for long.
-func (s *stalls) stalled() {
+// noteStall learns that ranks have waited for long.
+func (s *stalls) noteStall() {
 	if s.asking {
 		s.again = true
 	} else if !s.job.killed {
@@ -42,15 +42,15 @@ func (s *stalls) stalled() {
 	}
 }
 
-// askWaits asks all agents, as a new question.
+// ask asks all agents, as a new question.
 func (s *stalls) ask(of []overlay.WaitID) {
 	s.asking = true
 	s.question = overlay.WaitQuestion{Number: s.question.Number + 1, Now: s.timedOut, Of: of}
 	s.job.tree.broadcast(link.Control, overlay.KindAskWaits, overlay.Encode(s.question))
 }
 
-// waits takes the answer.
-func (s *stalls) answered(w overlay.Waits) error {
+// take takes the answer.
+func (s *stalls) take(w overlay.Waits) error {
 	switch {
 	case w.Number > s.question.Number:
 		return errors.New("an answer to what nobody asked")
@@ -173,7 +173,7 @@ func (r *run) ranksOf(world int, runs []overlay.WaitRun) (ranks []int) {
 	return slices.Compact(ranks)
 }
 
-// sayStall says it once, and again at the end of a job whose time is up.
+// say says it once, and again at the end of a job whose time is up.
 func (s *stalls) say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if s.told[text] && !s.timedOut {

@@ -46,8 +46,8 @@ func TestWhoIsMissingInAFenceIsNamed(t *testing.T) {
 			for _, w := range x.waits {
 				first = append(first, overlay.Wait{ID: w.ID, Text: "F"})
 			}
-			require.NoError(t, r.stalls.answered(overlay.Waits{Waits: first}))
-			require.NoError(t, r.stalls.answered(overlay.Waits{Number: r.stalls.question.Number, Waits: x.waits}))
+			require.NoError(t, r.stalls.take(overlay.Waits{Waits: first}))
+			require.NoError(t, r.stalls.take(overlay.Waits{Number: r.stalls.question.Number, Waits: x.waits}))
 			if x.want != "" {
 				x.want = "golaunch: after 10s: " + x.want
 			}

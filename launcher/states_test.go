@@ -56,7 +56,7 @@ func TestStatesAreTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, said := timedOutRun(t)
 			x.answer.Number = r.stalls.question.Number
-			require.NoError(t, r.stalls.answered(x.answer))
+			require.NoError(t, r.stalls.take(x.answer))
 			want := ""
 			for _, line := range x.want {
 				want += "golaunch: at that time: " + line + "\n"
@@ -97,7 +97,7 @@ func TestASilentRootIsNamed(t *testing.T) {
 	require.True(t, r.killed)
 
 	r, said = timedOutRun(t)
-	require.NoError(t, r.stalls.answered(overlay.Waits{Number: r.stalls.question.Number}))
+	require.NoError(t, r.stalls.take(overlay.Waits{Number: r.stalls.question.Number}))
 	r.handle(waitsLate{})
 	require.Empty(t, said.String())
 

@@ -15,6 +15,13 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
+// input is what ranks read: of golaunch's standard input, or of its terminal.
+type input struct {
+	job      *run
+	pump     *stdinPump
+	terminal *userTerminal // nil without --pty
+}
+
 // stdinPump reads golaunch's standard input for the ranks, and not at all
 // before they run: what they don't read is for whoever reads next, such as the
 // shell. Of a file the unread part is given back. Of anything else what was
@@ -153,44 +160,44 @@ func (p *stdinPump) close() {
 	p.more.Signal()
 }
 
-// startInput begins to read standard input once the ranks run.
-func (r *run) startInput() {
-	if r.terminal != nil {
-		defer r.printer.showOwn()
+// start begins to read standard input once the ranks run.
+func (in *input) start() {
+	if in.terminal != nil {
+		defer in.job.output.printer.showOwn()
 	}
-	if r.stdinRank() == overlay.StdinNone || r.killed || r.stdin.window.Ended() {
+	if in.job.stdinRank() == overlay.StdinNone || in.job.killed || in.pump.window.Ended() {
 		return
 	}
-	r.terminal.enter()
-	if r.stdin.file == nil {
-		r.sendInput(stdinRead{err: io.EOF})
+	in.terminal.enter()
+	if in.pump.file == nil {
+		in.send(stdinRead{err: io.EOF})
 		return
 	}
-	r.stdin.start()
+	in.pump.start()
 }
 
-// takenInput notes what ranks have read.
-func (r *run) takenInput(k overlay.InputAck) error {
-	err := r.stdin.ack(k)
-	if r.stdin.window.Ended() {
-		r.terminal.end()
+// ack notes what ranks have read.
+func (in *input) ack(k overlay.InputAck) error {
+	err := in.pump.ack(k)
+	if in.pump.window.Ended() {
+		in.terminal.end()
 	}
 	return err
 }
 
-// sendInput passes on what was read; an empty message is the end.
-func (r *run) sendInput(e stdinRead) {
-	r.terminal.enter() // it may be ours only now
+// send passes on what was read; an empty message is the end.
+func (in *input) send(e stdinRead) {
+	in.terminal.enter() // it may be ours only now
 	to := tree.Everyone
-	if rank := r.stdinRank(); rank != overlay.StdinAll {
-		to = r.plan.hostOf(rank)
+	if rank := in.job.stdinRank(); rank != overlay.StdinAll {
+		to = in.job.plan.hostOf(rank)
 	}
 	send := func(data []byte) {
-		r.tree.send(link.Stdio, tree.Header{Kind: overlay.KindInput, To: to}, data)
+		in.job.tree.send(link.Stdio, tree.Header{Kind: overlay.KindInput, To: to}, data)
 	}
-	if len(e.data) > 0 && !r.stdin.window.Ended() {
-		if err := r.stdin.window.Sent(len(e.data)); err != nil {
-			r.report.say("standard input: %v", err)
+	if len(e.data) > 0 && !in.pump.window.Ended() {
+		if err := in.pump.window.Sent(len(e.data)); err != nil {
+			in.job.report.say("standard input: %v", err)
 			return
 		}
 		send(e.data)
@@ -198,7 +205,7 @@ func (r *run) sendInput(e stdinRead) {
 	if e.err != nil {
 		// nohup opens standard input for writing only: there is none.
 		if !errors.Is(e.err, io.EOF) && !errors.Is(e.err, syscall.EBADF) {
-			r.report.say("standard input: %v; the ranks see its end", e.err)
+			in.job.report.say("standard input: %v; the ranks see its end", e.err)
 		}
 		send(nil)
 	}

@@ -14,7 +14,7 @@ func (r *run) late() {
 	case r.worlds != nil && r.active():
 		r.tree.cutOff(overlay.OwesRanks)
 		r.over = true
-	case r.worlds != nil && !r.drained() && !r.decided && r.printing.moves():
+	case r.worlds != nil && !r.drained() && !r.decided && r.output.printing.moves():
 		r.tree.deadline.Later(stillPrints)
 	case r.worlds != nil && !r.drained():
 		r.tree.cutOff(overlay.OwesOutput)
@@ -24,16 +24,16 @@ func (r *run) late() {
 	}
 }
 
-// outputStuck goes on without what output has not come of a job that was told to end and
+// stuck goes on without what output has not come of a job that was told to end and
 // has: nobody reads it, or else an agent is silent.
-func (r *run) outputStuck() {
+func (out *output) stuck() {
 	switch {
-	case r.drained():
-	case r.printing.moves():
-		r.report.say("nobody reads the output: what is left of it is dropped")
-		r.over, r.left = true, true
+	case out.job.drained():
+	case out.printing.moves():
+		out.job.report.say("nobody reads the output: what is left of it is dropped")
+		out.job.over, out.job.left = true, true
 	default:
-		r.tree.limitEnd()
+		out.job.tree.limitEnd()
 	}
 }
 

@@ -101,7 +101,7 @@ func (r *run) begin(plan *Plan, codes []int, q overlay.SpawnRequest) error {
 	if id == overlay.MaxWorlds {
 		return fmt.Errorf("a job has at most %d worlds", overlay.MaxWorlds)
 	}
-	if err := r.printer.prepare(id, plan); err != nil {
+	if err := r.output.printer.prepare(id, plan); err != nil {
 		return err
 	}
 	message := r.worldMessage(id, plan)
@@ -150,11 +150,11 @@ func (r *run) worldStarted(id int, s overlay.Started) error {
 		w.started = true
 		r.clock.mark("ranks started")
 		r.report.status.end()
-		for _, s := range r.early {
-			r.passOn(s)
+		for _, s := range r.signals.early {
+			r.signals.passOn(s)
 		}
-		r.startInput()
-		r.resized()
+		r.input.start()
+		r.input.resize()
 		return nil
 	}
 	w.started = true
