@@ -18,8 +18,11 @@ func TestFailuresAreDescribed(t *testing.T) {
 	require.NoError(t, err)
 	two, err := NewPlan(options(t, "n[001-003]:1", 2), "here")
 	require.NoError(t, err)
-	r := &run{plan: p, worlds: map[int]*world{0: {plan: p, done: true}, 1: {plan: two}, 2: {plan: two, done: true}}}
+	r := &run{plan: p}
 	r.join()
+	r.worlds.launch(p)
+	r.worlds.own.done = true
+	r.worlds.all[1], r.worlds.all[2] = &world{plan: two}, &world{plan: two, done: true}
 	rank := job.Failure{Class: job.CauseExit, Rank: 5, Host: 1, PID: 9, Code: 7}
 	with := func(change func(*job.Failure)) job.Failure { f := rank; change(&f); return f }
 	lost := job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: 2, Phase: "running", Text: "lost: x"}
@@ -41,7 +44,7 @@ func TestFailuresAreDescribed(t *testing.T) {
 		{job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: 1, Phase: "start", Text: "x"}, "host n002 (ranks 4-7, rank 1.1): start: x"},
 		{job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: 7, Phase: "start", Text: "x"}, "host this machine: start: x"},
 	} {
-		require.Equal(t, x.want, describe(x.of, r.hostName, map[job.HostIndex]string{x.of.Host: r.ranksOn(x.of.Host)}))
+		require.Equal(t, x.want, describe(x.of, r.hostName, map[job.HostIndex]string{x.of.Host: r.worlds.ranksOn(x.of.Host)}))
 	}
 }
 
@@ -55,7 +58,7 @@ func TestRanksThatNeverRanWereNotEnded(t *testing.T) {
 		{Failed: 1, Ended: 11, Never: 11}: "",
 	} {
 		var said strings.Builder
-		r := &run{plan: p, worlds: map[int]*world{0: {plan: p}}, total: total, report: &reporter{w: &said}}
+		r := &run{plan: p, total: total, report: &reporter{w: &said}}
 		r.join()
 		r.verdict.add(job.Failure{Class: job.CauseExit, Rank: 5, Host: 1, PID: 9, Code: 7}, time.Now(), 0)
 		r.report.failure(r, *r.verdict.cause())

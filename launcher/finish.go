@@ -31,7 +31,7 @@ func (r *run) kill(grace time.Duration) {
 
 // endIf leaves the loop when there is nothing more to wait for.
 func (r *run) endIf() {
-	if r.worlds == nil { // nothing was launched
+	if !r.worlds.launched() { // nothing was launched
 		if r.decided && r.tree.up && r.options.Report.TraceFile != "" {
 			r.count() // what took its time, or failed, is of interest all the more
 			return
@@ -39,8 +39,8 @@ func (r *run) endIf() {
 		r.over = r.over || r.decided
 		return
 	}
-	switch drained := r.drained(); {
-	case r.active():
+	switch drained := r.worlds.drained(); {
+	case r.worlds.active():
 	case drained:
 		r.clock.mark("output drained")
 		r.count()
@@ -68,7 +68,7 @@ func (r *run) finish() int {
 		return 0
 	}
 	cause := r.verdict.cause()
-	if r.worlds != nil && !r.active() && (cause == nil || cause.Class != job.CauseNodeLost) { // else nobody knows what was read
+	if r.worlds.launched() && !r.worlds.active() && (cause == nil || cause.Class != job.CauseNodeLost) { // else nobody knows what was read
 		r.input.pump.giveBack()
 	}
 	status := r.status
@@ -123,7 +123,7 @@ func (r *run) wholeEnded(cause *job.Failure) bool {
 // unexplained is an error if ranks have not ended well, though no failure was told
 // of: some agent tells of its ranks what cannot be.
 func (r *run) unexplained() error {
-	if r.worlds == nil || r.active() || r.total.Ranks == r.expected {
+	if !r.worlds.launched() || r.worlds.active() || r.total.Ranks == r.expected {
 		return nil
 	}
 	return fmt.Errorf("%d of %s ended well, and no agent says why the others did not: the job cannot be trusted", r.total.Ranks, plural(r.expected, "rank"))

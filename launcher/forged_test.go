@@ -58,8 +58,8 @@ func TestForgedSpawns(t *testing.T) {
 		r, agent := launchedRun(t)
 		r.tree.up = true
 		q := overlay.SpawnRequest{Rank: rank}
-		r.start(q)
-		require.Len(t, r.worlds, 1)
+		r.worlds.start(q)
+		require.Len(t, r.worlds.all, 1)
 		hear(t, r, agent, link.Service, overlay.KindSpawn, q)
 		cause := r.verdict.cause()
 		require.NotNil(t, cause)
@@ -83,7 +83,7 @@ func TestRanksThatNobodyAccountsFor(t *testing.T) {
 	for done, ok := range map[overlay.Done]bool{{Ranks: 2}: true, {Ranks: 1, Failed: 1}: false, {Ranks: 1, Ended: 1}: false, {}: false} {
 		r, _ := launchedRun(t)
 		require.NoError(t, r.unexplained())
-		require.NoError(t, r.worldDone(0, done))
+		require.NoError(t, r.worlds.noteDone(0, done))
 		if ok {
 			require.NoError(t, r.unexplained())
 		} else {
@@ -110,7 +110,7 @@ func TestLostSpares(t *testing.T) {
 		p, err := NewPlan(options(t, "a,b,c,d", 1), "here")
 		require.NoError(t, err)
 		r.plan = p.withUnused()
-		r.worlds[0].started = true
+		r.worlds.all[0].started = true
 		f := job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: 3, Lost: x.lost, Text: "lost"}
 		require.Equal(t, x.gone, r.idle(f), name)
 	}

@@ -34,10 +34,10 @@ func (p *Plan) with(hosts []job.Host) *Plan {
 }
 
 // missing are the unused hosts that a plan made withUnused puts ranks on.
-func (r *run) missing(p *Plan) []job.Host {
+func (ws *worlds) missing(p *Plan) []job.Host {
 	var hosts []job.Host
 	for _, h := range p.nodes() {
-		if int(h) >= len(r.plan.Hosts) {
+		if int(h) >= len(ws.job.plan.Hosts) {
 			hosts = append(hosts, p.Hosts[h])
 		}
 	}
@@ -46,7 +46,7 @@ func (r *run) missing(p *Plan) []job.Host {
 
 // grow begins to start agents on hosts for a spawn. Until they are up they count as dead.
 func (r *run) grow(hosts []job.Host, q overlay.SpawnRequest) {
-	r.waiting = []overlay.SpawnRequest{q}
+	r.worlds.waiting = []overlay.SpawnRequest{q}
 	first := len(r.plan.Hosts)
 	r.plan = r.plan.with(hosts)
 	for i := first; i < len(r.plan.Hosts); i++ {
@@ -81,19 +81,19 @@ func (r *run) grown(ready overlay.Ready, err error) {
 	for _, d := range ready.Dead {
 		r.report.note("host %s: %s: %s", r.hostName(d.Index), d.Phase, quoted(d.Cause))
 	}
-	r.knowNames(r.tree.live)
+	r.worlds.knowNames(r.tree.live)
 	if launch, lerr := r.launchMessage(r.tree.live); lerr != nil {
 		err = errors.Join(err, lerr)
 	} else if len(ready.Live) > 0 {
-		r.tree.toRoot(0, link.KVS, overlay.KindLateLaunch, overlay.Encode(launch))
+		r.tree.tell(link.KVS, overlay.KindLateLaunch, overlay.Encode(launch))
 	}
-	waiting := r.waiting
-	r.waiting = nil
+	waiting := r.worlds.waiting
+	r.worlds.waiting = nil
 	for _, q := range waiting {
 		if err != nil {
-			r.refuse(q, err, nil)
+			r.worlds.refuse(q, err, nil)
 		} else {
-			r.start(q)
+			r.worlds.start(q)
 		}
 	}
 }

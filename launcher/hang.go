@@ -27,7 +27,7 @@ type waitersHeard struct{ world, reports int }
 // ranksWait notes ranks of a node that wait for others in MPI_Finalize. An error
 // means that there can be none such.
 func (s *stalls) ranksWait(id int, m overlay.Waiting) error {
-	w := s.job.worlds[id]
+	w := s.job.worlds.all[id]
 	if w == nil {
 		return nil // it is over meanwhile
 	}
@@ -60,7 +60,7 @@ func (s *stalls) ranksWait(id int, m overlay.Waiting) error {
 // waitersHeard names, once, the ranks of a world that have not waited long, as all
 // others have. Some may wait since a short time ago.
 func (s *stalls) waitersHeard(e waitersHeard) {
-	w := s.job.worlds[e.world]
+	w := s.job.worlds.all[e.world]
 	if w == nil || w.done || w.hang.told || w.hang.reports > e.reports || s.job.killed || s.job.over {
 		return
 	}
@@ -79,7 +79,7 @@ func (s *stalls) waitersHeard(e waitersHeard) {
 
 // hangText names ranks for which all others wait, with the likely cause.
 func (s *stalls) hangText(id int, missing []int) string {
-	w := s.job.worlds[id]
+	w := s.job.worlds.all[id]
 	they, has, hang := "it is", "has", "it hangs"
 	if len(missing) > 1 {
 		they, has, hang = "they are", "have", "they hang"

@@ -21,7 +21,8 @@ func TestRanksThatHangAreNamed(t *testing.T) {
 		o := options(t, "a:4,b:4,c:4", size)
 		p, err := NewPlan(o, "here")
 		require.NoError(t, err)
-		r.plan, r.worlds, r.report = p, map[int]*world{0: {plan: p}}, &reporter{w: &said}
+		r.plan, r.report = p, &reporter{w: &said}
+		r.worlds.launch(p)
 		r.tree.inbox = overlay.NewInbox(func() {})
 		return r, &said
 	}
@@ -70,7 +71,7 @@ func TestRanksThatHangAreNamed(t *testing.T) {
 	r, _ = begin(4)
 	r.report.w = said
 	require.NoError(t, r.stalls.ranksWait(0, waits(library, overlay.RankRange{First: 0, Count: 1})))
-	r.worlds[0].done = true
+	r.worlds.all[0].done = true
 	r.stalls.waitersHeard(waitersHeard{0, 1})
 	require.Empty(t, said.String())
 

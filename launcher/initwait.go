@@ -11,11 +11,11 @@ import (
 // there are any.
 func (s *stalls) sayInit(x overlay.Wait) bool {
 	world := x.ID.World
-	w := s.job.worlds[world]
+	w := s.job.worlds.all[world]
 	if w == nil || w.done {
 		return false
 	}
-	out := s.job.ranksOf(world, slices.Concat(x.Missing, x.Begun, x.Ended, x.Left))
+	out := s.job.worlds.ranksOf(world, slices.Concat(x.Missing, x.Begun, x.Ended, x.Left))
 	if len(out) == 0 || len(out) == w.plan.Size {
 		return false
 	}
@@ -27,7 +27,7 @@ func (s *stalls) sayInit(x overlay.Wait) bool {
 	}
 	var whom []string
 	of := func(runs []overlay.WaitRun, one, more string) {
-		ranks := s.job.ranksOf(world, runs)
+		ranks := s.job.worlds.ranksOf(world, runs)
 		if len(ranks) == 0 {
 			return
 		}

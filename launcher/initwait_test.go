@@ -42,7 +42,9 @@ func TestWhoKeepsOthersInInitIsNamed(t *testing.T) {
 			require.NoError(t, err)
 			two, err := NewPlan(options(t, "a:4,b:4,c:4", 2), "here")
 			require.NoError(t, err)
-			r.plan, r.worlds = p, map[int]*world{0: {plan: p}, 1: {plan: two}, 2: {plan: two, done: true}}
+			r.plan = p
+			r.worlds.launch(p)
+			r.worlds.all[1], r.worlds.all[2] = &world{plan: two}, &world{plan: two, done: true}
 			x.wait.ID = overlay.InitOf(x.world)
 			r.stalls.asking = true
 			require.NoError(t, r.stalls.take(overlay.Waits{Waits: []overlay.Wait{{ID: x.wait.ID}}}))

@@ -20,7 +20,7 @@ func (r *run) launchMessage(ready overlay.Ready) (*overlay.Launch, error) {
 		nodes[i] = n.Index
 	}
 	slices.Sort(nodes)
-	r.profiles.know(0, r.plan)
+	r.profiles.know(ownWorld, r.plan)
 	o := r.options.Launch
 	if r.options.Report.ProfileFile == "" {
 		o.Profile = ""
@@ -33,10 +33,12 @@ func (r *run) launchMessage(ready overlay.Ready) (*overlay.Launch, error) {
 	if o.EnvFrom = r.options.Launch.EnvFrom.In(r.plan.containers); o.EnvFrom != r.options.Launch.EnvFrom {
 		r.verbose(1, "ranks have the environment of their containers' images, not golaunch's (--env-from)")
 	}
+	own := r.worldMessage(ownWorld, r.plan)
+	own.Slots = r.slots()
 	return &overlay.Launch{
 		LaunchOptions: o,
 
-		World:     r.worldMessage(0, r.plan),
+		World:     own,
 		Env:       o.EnvFrom.Sent(r.options.Programs.Env),
 		EnvGiven:  r.given(),
 		Terminal:  r.input.terminal.ask(),
@@ -54,12 +56,7 @@ func (r *run) launchMessage(ready overlay.Ready) (*overlay.Launch, error) {
 
 // worldMessage is what the nodes of a world need to know of it.
 func (r *run) worldMessage(id int, p *Plan) overlay.World {
-	var slots map[job.Rank]string
-	if id == 0 {
-		slots = r.slots()
-	}
 	return overlay.World{
-		Slots:   slots,
 		KVSName: r.kvsName(id), Size: p.Size, Apps: p.Apps, Blocks: p.Blocks, Mapping: p.ProcessMapping(),
 		Programs: r.staging.programs(p.Apps),
 		Depth:    p.network.depth, Clusters: p.clustersOf(p.nodes()),

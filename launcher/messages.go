@@ -18,14 +18,14 @@ func (r *run) message(m overlay.Message) error {
 	case overlay.KindStarted:
 		return overlay.Take(m, func(s overlay.Started) error {
 			r.tree.watched(m)
-			return r.worldStarted(world, s)
+			return r.worlds.noteStarted(world, s)
 		})
 	case overlay.KindSpawn:
-		return take(m, r.spawn)
+		return take(m, r.worlds.spawn)
 	case overlay.KindFailure:
 		return take(m, func(f job.Failure) { r.failed(f, r.tree.since(m, f)) })
 	case overlay.KindDone:
-		return overlay.Take(m, func(d overlay.Done) error { return r.worldDone(world, d) })
+		return overlay.Take(m, func(d overlay.Done) error { return r.worlds.noteDone(world, d) })
 	case overlay.KindCollected:
 		return overlay.Take(m, r.collected)
 	case overlay.KindProfile:

@@ -93,14 +93,14 @@ func TestCountersThatNobodyAskedFor(t *testing.T) {
 func TestStartFailuresOfRanksThatDoNotExist(t *testing.T) {
 	p, err := NewPlan(options(t, "a,b", 2), "here")
 	require.NoError(t, err)
-	w := &world{plan: p, by: overlay.SpawnRequest{Spawn: *spawnOf(2)}}
+	w := &world{plan: p, by: &overlay.SpawnRequest{Spawn: *spawnOf(2)}}
 	r := &run{plan: p}
 	r.join()
-	codes, err := r.startFailures(w, []overlay.StartFailure{{First: 1, Count: 1, Code: 127, Text: "not found"}})
+	codes, err := r.worlds.startFailures(w, []overlay.StartFailure{{First: 1, Count: 1, Code: 127, Text: "not found"}})
 	require.ErrorContains(t, err, "1 process was not started: on a: not found")
 	require.Equal(t, []int{0, 127}, codes)
 	for _, f := range []overlay.StartFailure{{First: -1, Count: 1}, {First: 1, Count: 2}, {Count: 1 << 62}, {First: 1, Count: -1}, {}} {
-		_, err := r.startFailures(w, []overlay.StartFailure{f})
+		_, err := r.worlds.startFailures(w, []overlay.StartFailure{f})
 		require.ErrorContains(t, err, "which do not exist")
 	}
 }

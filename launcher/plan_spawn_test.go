@@ -231,7 +231,7 @@ func TestSpawnOnUnusedHosts(t *testing.T) {
 	w, _, err := all.Spawn(s, p.Apps[0], at)
 	require.NoError(t, err)
 	require.Equal(t, "a:0/0 d:1/1 b:2/2", where(w))
-	needed := r.missing(w)
+	needed := r.worlds.missing(w)
 	require.Equal(t, "b,d", hostlist.Fold(bare(needed)))
 
 	grown := p.with(needed)

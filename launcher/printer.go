@@ -43,6 +43,7 @@ type printer struct {
 	fold  *fold          // of standard output; nil without --fold
 	tee   bool           // the streams have what goes to files, too
 	shown shownRanks     // of which ranks; with it tee is set
+	begun bool           // it has a world
 	among map[int][]bool // by world, which of its ranks they are; nil is all
 	own   *ptyOutput     // where what rank 0 shows goes, byte for byte, with --pty; else nil
 }
@@ -52,12 +53,12 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 	if err != nil {
 		return nil, err
 	}
-	p := &printer{report: report, patterns: patterns, jobID: jobID, dests: map[stdio.Stream]*stdio.Assembler{}, plans: map[int]*Plan{0: plan}, among: map[int][]bool{}, tee: o.teed()}
+	p := &printer{report: report, patterns: patterns, jobID: jobID, dests: map[stdio.Stream]*stdio.Assembler{}, plans: map[int]*Plan{}, among: map[int][]bool{}, tee: o.teed()}
 	if p.shown, err = parseShown(o.Output.Show); err == nil && !o.attempt.appendOut { // hosts may hold fewer ranks after a restart
 		err = p.shown.check(plan)
 	}
 	for _, st := range outputs {
-		err = cmp.Or(err, p.check(st))
+		err = cmp.Or(err, p.check(plan, st))
 	}
 	if err != nil {
 		return nil, bootstrap.UsageError{Err: err}
@@ -140,7 +141,7 @@ func labelPattern(text string) (stdio.Pattern, error) {
 var outputs = []stdio.Stream{stdio.Stdout, stdio.Stderr}
 
 // check finds patterns for a stream that can't be right, before anything is made.
-func (p *printer) check(st stdio.Stream) error {
+func (p *printer) check(plan *Plan, st stdio.Stream) error {
 	pattern := p.patterns.For(st)
 	if !pattern.Given() {
 		return nil
@@ -150,7 +151,7 @@ func (p *printer) check(st stdio.Stream) error {
 			return p.wrong(st, fmt.Errorf("%w; make the directory first", err))
 		}
 	}
-	path := p.path(job.RankID{}, st)
+	path := p.path(plan, job.RankID{}, st)
 	if path == standardOutput {
 		return p.wrong(st, fmt.Errorf("output goes to golaunch's own streams without the flag; a file of that name is ./%s", path))
 	}
@@ -190,17 +191,18 @@ func (p *printer) prepare(world int, plan *Plan) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.plans[world], p.among[world] = plan, p.shown.of(plan)
-	if world > 0 {
+	if p.begun { // nobody knows how many ranks follow
 		for _, d := range p.dests {
 			d.SetRanks(0)
 		}
 	}
+	p.begun = true
 	for _, st := range outputs {
 		if !p.patterns.For(st).Given() {
 			continue
 		}
 		for r := range job.Rank(plan.Size) {
-			if err := p.files.create(p.path(job.RankID{World: world, Rank: r}, st)); err != nil {
+			if err := p.files.create(p.path(plan, job.RankID{World: world, Rank: r}, st)); err != nil {
 				return p.wrong(st, err)
 			}
 			if !p.patterns.PerRank(st) && !p.patterns.For(st).PerHost() {
@@ -227,8 +229,7 @@ func (p *printer) end(world int) error {
 	return p.flush()
 }
 
-func (p *printer) path(r job.RankID, st stdio.Stream) string {
-	plan := p.plans[r.World]
+func (p *printer) path(plan *Plan, r job.RankID, st stdio.Stream) string {
 	return p.patterns.For(st).Expand(r, plan.Hosts[plan.hostOf(r.Rank)].Name, p.jobID)
 }
 
@@ -242,11 +243,12 @@ func (p *printer) print(body []byte) error {
 		if p.err != nil {
 			return
 		}
-		if plan := p.plans[r.World]; plan == nil || int(r.Rank) >= plan.Size || st != stdio.Stdout && st != stdio.Stderr {
+		plan := p.plans[r.World]
+		if plan == nil || int(r.Rank) >= plan.Size || st != stdio.Stdout && st != stdio.Stderr {
 			p.err = fmt.Errorf("output of rank %v, stream %d does not exist", r, st)
 			return
 		}
-		if p.own != nil && r == (job.RankID{}) {
+		if p.own != nil && r == p.own.rank {
 			p.err = p.own.show(data)
 			return
 		}
@@ -254,7 +256,7 @@ func (p *printer) print(body []byte) error {
 			c.At = now
 		}
 		if p.patterns.For(st).Given() {
-			dest, err := p.files.dest(p.path(r, st))
+			dest, err := p.files.dest(p.path(plan, r, st))
 			if p.err = err; err == nil {
 				p.err = pour(dest, now, c)
 			}

@@ -37,7 +37,7 @@ func (p *progress) watch() {
 
 // show draws the line, until all ranks run.
 func (p *progress) show() {
-	if p.job.running() || p.job.killed || p.job.over {
+	if p.job.worlds.running() || p.job.killed || p.job.over {
 		return
 	}
 	p.job.report.status.draw(p.text())

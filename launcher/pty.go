@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
@@ -100,6 +101,7 @@ func (t *userTerminal) end() {
 // terminal is raw waits for that: the terminal would show its line ends as its own. A nil
 // one takes nothing.
 type ptyOutput struct {
+	rank  job.RankID // rank 0 of the own world
 	to    terminal
 	begun bool
 	early []byte
@@ -143,7 +145,7 @@ func (p *printer) showOwn() {
 
 // resize has rank 0's terminal follow the size of the user's, once there is one.
 func (in *input) resize() {
-	if in.terminal == nil || !in.job.running() {
+	if in.terminal == nil || !in.job.worlds.running() {
 		return
 	}
 	if size := in.terminal.window(); size != in.terminal.size {

@@ -26,9 +26,9 @@ func numbersText(world int, ranks []int) string {
 	return "ranks " + record.FoldNumbers(ranks) + of
 }
 
-// ranksOn names the ranks that a host holds, of the first world also those that have
-// ended; "" for none.
-func (r *run) ranksOn(h job.HostIndex) string {
+// ranksOn names the ranks that a host holds, of the own world also those that have
+// ended, or will hold once they are launched; "" for none.
+func (ws *worlds) ranksOn(h job.HostIndex) string {
 	var parts []string
 	on := func(id int, p *Plan) {
 		var ranks []int
@@ -41,9 +41,11 @@ func (r *run) ranksOn(h job.HostIndex) string {
 			parts = append(parts, numbersText(id, ranks))
 		}
 	}
-	on(0, r.plan)
-	for _, id := range slices.Sorted(maps.Keys(r.worlds)) {
-		if w := r.worlds[id]; id > 0 && !w.done {
+	if !ws.launched() {
+		on(ownWorld, ws.job.plan)
+	}
+	for _, id := range slices.Sorted(maps.Keys(ws.all)) {
+		if w := ws.all[id]; w == ws.own || !w.done {
 			on(id, w.plan)
 		}
 	}

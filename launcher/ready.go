@@ -80,7 +80,7 @@ func (r *run) launch() {
 		r.giveUp(job.ExitLauncher, 0)
 		return
 	}
-	if err := r.output.printer.prepare(0, r.plan); err != nil {
+	if err := r.output.printer.prepare(ownWorld, r.plan); err != nil {
 		r.report.say("%v", err)
 		r.giveUp(job.ExitUsage, 0)
 		return
@@ -91,9 +91,9 @@ func (r *run) launch() {
 		r.giveUp(job.ExitLauncher, 0)
 		return
 	}
-	r.knowNames(r.tree.live)
-	r.worlds = map[int]*world{0: {plan: r.plan}}
-	r.tree.know(0, r.plan.Blocks)
+	r.worlds.knowNames(r.tree.live)
+	r.worlds.launch(r.plan)
+	r.tree.know(ownWorld, r.plan.Blocks)
 	r.tree.broadcast(link.KVS, overlay.KindLaunch, overlay.Encode(launch))
 	r.signals.realTime = realTime()
 	r.clock.mark("launch sent")
@@ -102,7 +102,7 @@ func (r *run) launch() {
 
 // hostsLost ends a job that has lost hosts since they were up, unless they matter to no rank.
 func (r *run) hostsLost(dead []overlay.DeadHost) {
-	if r.worlds == nil && len(r.sharing.of) > 0 && !r.decided {
+	if !r.worlds.launched() && len(r.sharing.of) > 0 && !r.decided {
 		r.sharing.loseHosts(dead)
 		return
 	}

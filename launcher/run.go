@@ -178,13 +178,10 @@ type run struct {
 	staging  *staging
 	began    time.Time // before the plan
 	clock    clock
-	worlds   map[int]*world
+	worlds   worlds
 	sharing  sharing
-	wider    *wider                   // it is to begin anew so
-	waiting  []overlay.SpawnRequest   // for hosts that the tree grows to
-	newest   int                      // highest number of a world so far
-	names    map[string]job.HostIndex // what hosts call themselves
-	left     bool                     // without the tree's good end: nobody reads the output, or waits
+	wider    *wider // it is to begin anew so
+	left     bool   // without the tree's good end: nobody reads the output, or waits
 	total    overlay.Done
 	expected int // ranks of the worlds in total
 
@@ -240,7 +237,7 @@ func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio 
 
 // join gives the parts of the job the job.
 func (r *run) join() {
-	r.signals.job, r.input.job, r.output.job = r, r, r
+	r.worlds.job, r.signals.job, r.input.job, r.output.job = r, r, r, r
 	r.sharing.job, r.progress.job, r.notes.job, r.stalls.job, r.schedules.job = r, r, r, r, r
 }
 
@@ -299,7 +296,7 @@ func (r *run) handle(e overlay.Event) {
 	case shareDue:
 		r.sharing.retry()
 	case outputDrained:
-		r.worldDrained(e.world)
+		r.worlds.noteDrained(e.world)
 	case outputStuck:
 		r.output.stuck()
 	case outputFailed:
@@ -375,10 +372,10 @@ func leavesOthers(c job.CauseClass) bool {
 // idle are the hosts whose loss matters to no rank: spares, and what held ranks of worlds
 // that are over. It is nil where a failure is something else.
 func (r *run) idle(f job.Failure) (hosts []job.HostIndex) {
-	if f.Class != job.CauseNodeLost || f.Rank >= 0 || !r.running() || !r.active() || r.killed {
+	if f.Class != job.CauseNodeLost || f.Rank >= 0 || !r.worlds.running() || !r.worlds.active() || r.killed {
 		return nil
 	}
-	used := r.used()
+	used := r.worlds.used()
 	for _, h := range tree.Hosts(f.Lost).List() { // which its sender has
 		switch {
 		case int(h) >= len(used): // a relay, or it is being started
@@ -396,7 +393,7 @@ func (r *run) idle(f job.Failure) (hosts []job.HostIndex) {
 // rootLost ends the job, which has lost the root of its tree.
 func (r *run) rootLost(root overlay.HostEntry, err error) {
 	phase := phaseRunning
-	if r.worlds == nil {
+	if !r.worlds.launched() {
 		phase = "launch"
 	}
 	r.failed(overlay.Lost(root.Index, phase, err, 0), time.Now())

@@ -41,7 +41,7 @@ type scheduleMade struct {
 // serve answers a node that asks for its ranks' parts of a schedule, once it is
 // made. One that asks for more than agents do at a time gets no answer.
 func (k *schedules) serve(q overlay.ScheduleRequest) {
-	if k.job.worlds[q.Schedule.World] == nil || k.job.over {
+	if k.job.worlds.all[q.Schedule.World] == nil || k.job.over {
 		return // whoever asked is gone, or about to be
 	}
 	s := k.known[q.Schedule]
@@ -78,7 +78,7 @@ func (k *schedules) waits(q overlay.ScheduleRequest) (n int) {
 // makeNext makes the first of the queue.
 func (k *schedules) makeNext() {
 	s := k.queue[0]
-	w := k.job.worlds[s.of.World]
+	w := k.job.worlds.all[s.of.World]
 	if w == nil { // it is over
 		k.job.tree.post(scheduleMade{})
 		return
@@ -95,7 +95,7 @@ func (k *schedules) finish(e scheduleMade) {
 	s := k.queue[0]
 	nodes := slices.Sorted(maps.Keys(s.waiting))
 	s.made, s.err, s.waiting = e.made, e.err, nil
-	if k.queue = k.queue[1:]; k.job.worlds[s.of.World] == nil {
+	if k.queue = k.queue[1:]; k.job.worlds.all[s.of.World] == nil {
 		delete(k.known, s.of)
 	} else {
 		for _, h := range nodes {
@@ -114,13 +114,13 @@ func (k *schedules) tell(h job.HostIndex, s *schedule) {
 	if s.err != nil {
 		answer.Failure = s.err.Error()
 	} else {
-		for _, b := range k.job.worlds[s.of.World].plan.Blocks {
+		for _, b := range k.job.worlds.all[s.of.World].plan.Blocks {
 			if b.Host == h {
 				answer.Parts = append(answer.Parts, s.made.parts[b.First:][:b.Count]...)
 			}
 		}
 	}
-	k.job.tree.toRoot(0, link.Service, overlay.KindScheduled, overlay.Encode(answer))
+	k.job.tree.tell(link.Service, overlay.KindScheduled, overlay.Encode(answer))
 }
 
 // keep counts one that was made, and forgets the others where these are too many.

@@ -201,11 +201,11 @@ func TestSchedulesAreForgotten(t *testing.T) {
 	kept := r.schedules.known[overlay.Schedule{Algorithm: "shift", Bytes: 8}]
 	require.Equal(t, kept.made.bytes, r.schedules.bytes)
 
-	r.worlds[1] = &world{plan: r.plan, started: true, done: true, drained: true}
+	r.worlds.all[1] = &world{plan: r.plan, started: true, done: true, drained: true}
 	for i := range 3 {
 		r.schedules.serve(overlay.ScheduleRequest{Schedule: overlay.Schedule{World: 1, Algorithm: "ring", Bytes: int64(i)}})
 	}
-	r.worldOver(1, r.worlds[1])
+	r.worlds.forget(1, r.worlds.all[1])
 	settle(r)
 	require.Len(t, r.schedules.known, 1)
 	require.Equal(t, kept.made.bytes, r.schedules.bytes)

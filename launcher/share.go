@@ -140,7 +140,7 @@ func (s *sharing) claim(of []overlay.HostShare) {
 
 // claimed takes what came of a claim on one host.
 func (s *sharing) claimed(c overlay.Claimed) {
-	if c.Round != s.round || !s.missed[c.Host] || s.job.decided || s.job.worlds != nil {
+	if c.Round != s.round || !s.missed[c.Host] || s.job.decided || s.job.worlds.launched() {
 		return
 	}
 	delete(s.missed, c.Host)
@@ -154,7 +154,7 @@ func (s *sharing) claimed(c overlay.Claimed) {
 
 // retry asks what is free by now.
 func (s *sharing) retry() {
-	if !s.job.decided && s.job.worlds == nil && !s.job.killed {
+	if !s.job.decided && !s.job.worlds.launched() && !s.job.killed {
 		s.claims = 0
 		s.claim(nil)
 	}

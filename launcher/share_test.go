@@ -209,7 +209,7 @@ func TestALossWhileSlotsAreAwaited(t *testing.T) {
 		require.NoError(t, err, c.name)
 		require.Len(t, p.Hosts, 4, c.name)
 		var said strings.Builder
-		r.report.w, r.options, r.plan, r.worlds, r.tree.up = &said, *o, p, nil, true
+		r.report.w, r.options, r.plan, r.worlds.own, r.tree.up = &said, *o, p, nil, true
 		for i := range p.Hosts {
 			r.tree.live.Live = append(r.tree.live.Live, overlay.NodeInfo{Index: job.HostIndex(i)})
 		}

@@ -129,7 +129,7 @@ func (g *signals) act(s syscall.Signal) {
 		g.end(s, func() {
 			switch {
 			case g.job.killed:
-			case g.job.launched() && !g.job.active():
+			case g.job.launched() && !g.job.worlds.active():
 				g.job.report.say("interrupted after the ranks have ended")
 			case g.job.launched():
 				g.interrupt()
@@ -218,7 +218,7 @@ func (g *signals) interrupt() {
 // interruptOld has the job go on as if it had not been interrupted, if its ranks
 // live and nothing else came.
 func (g *signals) interruptOld(e interruptOld) {
-	if !e.came.IsZero() && e.came.Equal(g.demands.interrupt) && g.job.running() && g.job.active() && !g.job.killed && g.job.verdict.cause() == nil {
+	if !e.came.IsZero() && e.came.Equal(g.demands.interrupt) && g.job.worlds.running() && g.job.worlds.active() && !g.job.killed && g.job.verdict.cause() == nil {
 		g.demands, g.interrupted = demands{}, time.Time{}
 		g.job.decided, g.job.status = false, 0
 	}
@@ -240,13 +240,13 @@ func (g *signals) explainFailures() bool {
 
 // launched reports whether the ranks run, or will within moments: what they
 // need is on its way.
-func (r *run) launched() bool { return r.worlds[0] != nil && !r.staging.sending }
+func (r *run) launched() bool { return r.worlds.launched() && !r.staging.sending }
 
 // toRanks passes a signal on to the ranks of a job that was launched, each of
 // which gets it: what comes before all of them run is kept until they do.
 func (g *signals) toRanks(s syscall.Signal) {
 	switch {
-	case g.job.running():
+	case g.job.worlds.running():
 		g.passOn(s)
 	case !slices.Contains(g.early, s):
 		g.early = append(g.early, s)
@@ -274,7 +274,7 @@ func (g *signals) resume() {
 	}
 	g.passOn(syscall.SIGCONT)
 	g.job.input.terminal.leave() // a shell has changed it meanwhile
-	if g.job.running() {
+	if g.job.worlds.running() {
 		g.job.input.terminal.enter()
 		g.job.input.resize()
 	}

@@ -54,10 +54,11 @@ func launchedRun(t *testing.T) (*run, link.Link) {
 	subtree.Worlds.Know(0, p.Blocks)
 	t.Cleanup(func() { agent.Close(); subtree.Close() })
 	r := &run{
-		options: *o, plan: p, worlds: map[int]*world{0: {plan: p}},
+		options: *o, plan: p,
 		input: input{pump: &stdinPump{}}, staging: &staging{}, report: &reporter{w: io.Discard},
 	}
 	r.join()
+	r.worlds.launch(p)
 	r.tree = &Tree{job: r, report: r.report, inbox: inbox, woken: woken, boot: &boot{}, hosts: p.Hosts, subtree: subtree}
 	return r, agent
 }
@@ -70,7 +71,7 @@ func TestSignalsBeforeEveryRankRuns(t *testing.T) {
 	r.signals.act(syscall.SIGINT)
 	r.signals.act(syscall.SIGUSR1) // of one kind: once
 	require.False(t, r.over)
-	require.NoError(t, r.worldStarted(0, overlay.Started{Ranks: 2}))
+	require.NoError(t, r.worlds.noteStarted(0, overlay.Started{Ranks: 2}))
 	r.signals.act(syscall.SIGUSR2)
 	var got []syscall.Signal
 	for len(got) < 3 {
@@ -98,7 +99,7 @@ func TestAnInterruptTellsWhoWasAwaited(t *testing.T) {
 	} {
 		r, _ := launchedRun(t)
 		var said strings.Builder
-		r.report.w, r.worlds = &said, nil
+		r.report.w, r.worlds.own = &said, nil
 		if c.watched {
 			r.options.Ending.Timeout = time.Minute
 		}
@@ -172,7 +173,7 @@ func TestADemandRightAfterAnInterrupt(t *testing.T) {
 			r, agent := launchedRun(t)
 			var said strings.Builder
 			r.report.w = &said
-			require.NoError(t, r.worldStarted(0, overlay.Started{Ranks: 2}))
+			require.NoError(t, r.worlds.noteStarted(0, overlay.Started{Ranks: 2}))
 			r.signals.act(syscall.SIGINT)
 			r.signals.act(s)
 			require.True(t, r.killed)
@@ -196,7 +197,7 @@ func TestADemandRightAfterAnInterrupt(t *testing.T) {
 func TestInterruptThatRanksLiveThroughIsForgotten(t *testing.T) {
 	r, _ := launchedRun(t)
 	r.input.pump = &stdinPump{}
-	require.NoError(t, r.worldStarted(0, overlay.Started{Ranks: 2}))
+	require.NoError(t, r.worlds.noteStarted(0, overlay.Started{Ranks: 2}))
 	for range 3 {
 		r.signals.act(syscall.SIGINT)
 		require.Equal(t, job.ExitINT, r.status)
@@ -241,7 +242,7 @@ func TestWhatAnInterruptExplains(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, _ := launchedRun(t)
 			r.input.pump, r.options.Ending.KeepGoing = &stdinPump{}, true
-			require.NoError(t, r.worldStarted(0, overlay.Started{Ranks: 2}))
+			require.NoError(t, r.worlds.noteStarted(0, overlay.Started{Ranks: 2}))
 			for _, f := range x.before {
 				r.failed(f, time.Now())
 			}

@@ -140,7 +140,7 @@ func (s *stalls) sayWaits(missing []overlay.Wait) {
 func (s *stalls) whom(x overlay.Wait) string {
 	var list []string
 	of := func(runs []overlay.WaitRun, what string) {
-		ranks := s.job.ranksOf(x.ID.World, runs)
+		ranks := s.job.worlds.ranksOf(x.ID.World, runs)
 		switch {
 		case len(ranks) == 1:
 			list = append(list, "rank "+record.FoldNumbers(ranks)+", which has "+what)
@@ -149,7 +149,7 @@ func (s *stalls) whom(x overlay.Wait) string {
 		}
 	}
 	missing := "not entered it"
-	if x.ID.PMIx && len(s.job.ranksOf(x.ID.World, x.Missing)) > 1 { // a node tells only that all its ranks have
+	if x.ID.PMIx && len(s.job.worlds.ranksOf(x.ID.World, x.Missing)) > 1 { // a node tells only that all its ranks have
 		missing = "not all entered it"
 	}
 	of(x.Ended, "ended")
@@ -159,8 +159,8 @@ func (s *stalls) whom(x overlay.Wait) string {
 }
 
 // ranksOf are the ranks of runs of a world, in order.
-func (r *run) ranksOf(world int, runs []overlay.WaitRun) (ranks []int) {
-	w := r.worlds[world]
+func (ws *worlds) ranksOf(world int, runs []overlay.WaitRun) (ranks []int) {
+	w := ws.all[world]
 	if w == nil {
 		return nil
 	}
@@ -193,10 +193,10 @@ func (s *stalls) say(format string, args ...any) {
 // timedOut ends a job whose time is up, once it is told what its ranks wait for.
 func (r *run) timedOut() {
 	r.report.say("the job has not ended within %v: it is killed", r.options.Ending.Timeout)
-	if !r.running() {
+	if !r.worlds.running() {
 		r.report.say("at that time: %s", r.progress.text())
 	}
-	if r.worlds == nil || r.killed || !r.tree.rooted() {
+	if !r.worlds.launched() || r.killed || !r.tree.rooted() {
 		r.giveUp(job.ExitTimeout, r.options.Ending.Grace)
 		return
 	}

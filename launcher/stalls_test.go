@@ -40,7 +40,8 @@ func TestWhoIsMissingInAFenceIsNamed(t *testing.T) {
 				p, err = NewPlan(options(t, "a:5", 5), "here")
 				require.NoError(t, err)
 			}
-			r.plan, r.worlds = p, map[int]*world{0: {plan: p}}
+			r.plan = p
+			r.worlds.launch(p)
 			r.stalls.asking = true
 			var first []overlay.Wait
 			for _, w := range x.waits {

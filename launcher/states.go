@@ -58,7 +58,7 @@ func (s *stalls) stateLines(states []overlay.State) (lines []string, further int
 	}
 	var list []said
 	for _, x := range states {
-		if ranks := s.job.ranksOf(x.World, x.Ranks); len(ranks) > 0 { // or its world is over
+		if ranks := s.job.worlds.ranksOf(x.World, x.Ranks); len(ranks) > 0 { // or its world is over
 			list = append(list, said{x, ranks})
 		}
 	}
@@ -72,7 +72,7 @@ func (s *stalls) stateLines(states []overlay.State) (lines []string, further int
 		list = slices.Delete(list, mostStates/2, mostStates/2+left)
 	}
 	for _, x := range list {
-		lines = append(lines, s.job.worlds[x.World].plan.ranksText(x.World, x.ranks)+": "+stateText(&x.State))
+		lines = append(lines, s.job.worlds.all[x.World].plan.ranksText(x.World, x.ranks)+": "+stateText(&x.State))
 	}
 	return lines, further
 }

@@ -23,7 +23,10 @@ func timedOutRun(t *testing.T) (*run, *bytes.Buffer) {
 	require.NoError(t, err)
 	two, err := NewPlan(options(t, "a:4,b:4,c:4", 2), "here")
 	require.NoError(t, err)
-	r.plan, r.worlds = p, map[int]*world{0: {plan: p, started: true}, 1: {plan: two, started: true}}
+	r.plan = p
+	r.worlds.launch(p)
+	r.worlds.own.started = true
+	r.worlds.all[1] = &world{plan: two, started: true}
 	r.timedOut()
 	require.Equal(t, "golaunch: the job has not ended within 1s: it is killed\n", said.String())
 	said.Reset()
@@ -73,7 +76,8 @@ func TestManyStatesAreFewLines(t *testing.T) {
 	r, said := timedOutRun(t)
 	p, err := NewPlan(options(t, "n[001-128]:32", 4096), "here")
 	require.NoError(t, err)
-	r.plan, r.worlds = p, map[int]*world{0: {plan: p}}
+	r.plan = p
+	r.worlds.launch(p)
 	var states []overlay.State
 	for kind, rank := 0, 0; rank < 4096; kind++ {
 		n := min(kind+1, 4096-rank)

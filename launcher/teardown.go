@@ -11,12 +11,12 @@ import (
 // late goes on without a root that owes something though its time is over.
 func (r *run) late() {
 	switch {
-	case r.worlds != nil && r.active():
+	case r.worlds.launched() && r.worlds.active():
 		r.tree.cutOff(overlay.OwesRanks)
 		r.over = true
-	case r.worlds != nil && !r.drained() && !r.decided && r.output.printing.moves():
+	case r.worlds.launched() && !r.worlds.drained() && !r.decided && r.output.printing.moves():
 		r.tree.deadline.Later(stillPrints)
-	case r.worlds != nil && !r.drained():
+	case r.worlds.launched() && !r.worlds.drained():
 		r.tree.cutOff(overlay.OwesOutput)
 		r.over = true
 	default: // of counters it has been waited for long enough
@@ -28,7 +28,7 @@ func (r *run) late() {
 // has: nobody reads it, or else an agent is silent.
 func (out *output) stuck() {
 	switch {
-	case out.job.drained():
+	case out.job.worlds.drained():
 	case out.printing.moves():
 		out.job.report.say("nobody reads the output: what is left of it is dropped")
 		out.job.over, out.job.left = true, true
@@ -51,7 +51,7 @@ func (r *run) holds(h job.HostIndex) {
 	if r.heldBy == nil {
 		r.heldBy = map[job.HostIndex]string{}
 	}
-	r.heldBy[h] = r.ranksOn(h)
+	r.heldBy[h] = r.worlds.ranksOn(h)
 }
 
 // stillPrints is for how long after the last output was printed more is expected.

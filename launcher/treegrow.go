@@ -105,7 +105,7 @@ func (t *Tree) growthReady(e growthReady) {
 			t.subtree.Extend(slot, g.boot.hosts[g.first:])
 			g.boot.allow(t.subtree.Host(slot).Index, g.boot.hosts[g.first:])
 		}
-		t.toRoot(0, link.KVS, overlay.KindGrow, overlay.Encode(overlay.Range{Hosts: g.boot.hosts[g.first:], Common: g.boot.common}))
+		t.tell(link.KVS, overlay.KindGrow, overlay.Encode(overlay.Range{Hosts: g.boot.hosts[g.first:], Common: g.boot.common}))
 	}
 }
 

@@ -23,6 +23,11 @@ func (t *Tree) send(s link.Stream, h tree.Header, body []byte) {
 	}
 }
 
+// tell sends the root a message.
+func (t *Tree) tell(s link.Stream, kind tree.Kind, body []byte) {
+	t.send(s, tree.Header{Kind: kind, To: tree.Neighbor}, body)
+}
+
 // toRoot sends the root a message about a world.
 func (t *Tree) toRoot(world int, s link.Stream, kind tree.Kind, body []byte) {
 	t.send(s, tree.Header{Kind: kind, World: uint16(world), To: tree.Neighbor}, body)

@@ -11,7 +11,30 @@ import (
 	"github.com/golaunch/golaunch/internal/overlay"
 )
 
-// world is one world of the job that is not over.
+// ownWorld is the number of the world of the job's own apps, which the launch message
+// starts. Spawned ones have higher numbers.
+const ownWorld = 0
+
+// worlds are those of the job that are not over.
+type worlds struct {
+	job     *run
+	own     *world // of the job's own apps, also once it is over; nil before the launch
+	all     map[int]*world
+	newest  int                      // highest number so far
+	names   map[string]job.HostIndex // what hosts call themselves
+	waiting []overlay.SpawnRequest   // for hosts that the tree grows to
+}
+
+// launch begins with the world of the job's own apps.
+func (ws *worlds) launch(plan *Plan) {
+	ws.own = &world{plan: plan}
+	ws.all = map[int]*world{ownWorld: ws.own}
+}
+
+// launched reports whether ranks were sent on their way.
+func (ws *worlds) launched() bool { return ws.own != nil }
+
+// world is one of them.
 type world struct {
 	plan    *Plan
 	started bool // every rank was started, or could not be
@@ -21,13 +44,13 @@ type world struct {
 	hang    hang // of its ranks in MPI_Finalize
 
 	// Of a spawned one.
-	by    overlay.SpawnRequest
-	codes []int // of the processes that were left out from the beginning
+	by    *overlay.SpawnRequest // nil of the job's own
+	codes []int                 // of the processes that were left out from the beginning
 }
 
 // active reports whether some rank of some world has not ended.
-func (r *run) active() bool {
-	for _, w := range r.worlds {
+func (ws *worlds) active() bool {
+	for _, w := range ws.all {
 		if !w.done {
 			return true
 		}
@@ -35,13 +58,13 @@ func (r *run) active() bool {
 	return false
 }
 
-// running reports whether the first world has started.
-func (r *run) running() bool { return r.worlds[0] != nil && r.worlds[0].started }
+// running reports whether all ranks of the job's own apps have started.
+func (ws *worlds) running() bool { return ws.launched() && ws.own.started }
 
 // used is how many ranks each host holds.
-func (r *run) used() []int {
-	used := make([]int, len(r.plan.Hosts))
-	for _, w := range r.worlds {
+func (ws *worlds) used() []int {
+	used := make([]int, len(ws.job.plan.Hosts))
+	for _, w := range ws.all {
 		if w.done {
 			continue
 		}
@@ -53,68 +76,68 @@ func (r *run) used() []int {
 }
 
 // spawn starts what a rank asks for as a new world, or answers why not.
-func (r *run) spawn(q overlay.SpawnRequest) {
-	if r.worlds[q.World] == nil || r.killed || r.over {
+func (ws *worlds) spawn(q overlay.SpawnRequest) {
+	if ws.all[q.World] == nil || ws.job.killed || ws.job.over {
 		return // whoever asked is gone, or about to be
 	}
-	r.start(q)
+	ws.start(q)
 }
 
 // start begins a new world, or answers why not. It may have to wait for hosts
 // to get agents.
-func (r *run) start(q overlay.SpawnRequest) {
-	by := r.worlds[q.World]
-	if by == nil || r.killed || r.over {
+func (ws *worlds) start(q overlay.SpawnRequest) {
+	by := ws.all[q.World]
+	if by == nil || ws.job.killed || ws.job.over {
 		return // meanwhile
 	}
 	block := job.BlockOf(by.plan.Blocks, q.Rank)
 	if block == nil {
-		r.refuse(q, fmt.Errorf("rank %v does not exist", asker(q)), nil)
+		ws.refuse(q, fmt.Errorf("rank %v does not exist", asker(q)), nil)
 		return
 	}
 	app := by.plan.Apps[block.App]
-	on := r.plan.lacking(r.gone)
-	if r.mayGrow() && r.tree.growing == nil {
+	on := ws.job.plan.lacking(ws.job.gone)
+	if ws.job.mayGrow() && ws.job.tree.growing == nil {
 		on = on.withUnused()
 	}
-	used := append(r.used(), make([]int, len(on.Hosts)-len(r.plan.Hosts))...)
-	plan, codes, err := on.Spawn(&q.Spawn, app, SpawnHosts{Used: used, Names: r.names, HostFile: hostFile(q.Files)})
+	used := append(ws.used(), make([]int, len(on.Hosts)-len(ws.job.plan.Hosts))...)
+	plan, codes, err := on.Spawn(&q.Spawn, app, SpawnHosts{Used: used, Names: ws.names, HostFile: hostFile(q.Files)})
 	switch {
-	case err != nil && r.tree.growing != nil:
-		r.waiting = append(r.waiting, q)
+	case err != nil && ws.job.tree.growing != nil:
+		ws.waiting = append(ws.waiting, q)
 		return
-	case err == nil && len(r.missing(plan)) > 0:
-		r.grow(r.missing(plan), q)
+	case err == nil && len(ws.missing(plan)) > 0:
+		ws.job.grow(ws.missing(plan), q)
 		return
 	case err == nil:
-		err = r.begin(plan, codes, q)
+		err = ws.begin(plan, codes, q)
 	}
 	if err != nil {
-		r.refuse(q, err, nil)
+		ws.refuse(q, err, nil)
 	}
 }
 
 // begin sends a new world on its way. The answer to the spawn follows when all
 // its ranks are started.
-func (r *run) begin(plan *Plan, codes []int, q overlay.SpawnRequest) error {
-	id := r.newest + 1
+func (ws *worlds) begin(plan *Plan, codes []int, q overlay.SpawnRequest) error {
+	id := ws.newest + 1
 	if id == overlay.MaxWorlds {
 		return fmt.Errorf("a job has at most %d worlds", overlay.MaxWorlds)
 	}
-	if err := r.output.printer.prepare(id, plan); err != nil {
+	if err := ws.job.output.printer.prepare(id, plan); err != nil {
 		return err
 	}
-	message := r.worldMessage(id, plan)
-	message.Spawner, message.SpawnRank, message.Preput = r.kvsName(q.World), q.Rank, map[string]string{}
+	message := ws.job.worldMessage(id, plan)
+	message.Spawner, message.SpawnRank, message.Preput = ws.job.kvsName(q.World), q.Rank, map[string]string{}
 	for _, p := range q.Spawn.Preput {
 		message.Preput[p.Key] = p.Value
 	}
-	r.newest = id
-	r.profiles.know(id, plan)
-	r.worlds[id] = &world{plan: plan, by: q, codes: codes}
-	r.tree.know(id, plan.Blocks)
-	r.tree.toRoot(id, link.KVS, overlay.KindWorld, overlay.Encode(message))
-	r.verbose(1, "world %d: %s spawned by rank %v on %s", id, plural(plan.Size, "rank"), asker(q), r.hostName(q.Host))
+	ws.newest = id
+	ws.job.profiles.know(id, plan)
+	ws.all[id] = &world{plan: plan, by: &q, codes: codes}
+	ws.job.tree.know(id, plan.Blocks)
+	ws.job.tree.toRoot(id, link.KVS, overlay.KindWorld, overlay.Encode(message))
+	ws.job.verbose(1, "world %d: %s spawned by rank %v on %s", id, plural(plan.Size, "rank"), asker(q), ws.job.hostName(q.Host))
 	return nil
 }
 
@@ -122,58 +145,57 @@ func (r *run) begin(plan *Plan, codes []int, q overlay.SpawnRequest) error {
 func asker(q overlay.SpawnRequest) job.RankID { return job.RankID{World: q.World, Rank: q.Rank} }
 
 // refuse answers that there is no new world, and tells the user why.
-func (r *run) refuse(q overlay.SpawnRequest, err error, codes []int) {
+func (ws *worlds) refuse(q overlay.SpawnRequest, err error, codes []int) {
 	waits := ""
-	if by := r.worlds[q.World]; by != nil && q.Spawn.CodesTell(by.plan.Size) {
+	if by := ws.all[q.World]; by != nil && q.Spawn.CodesTell(by.plan.Size) {
 		waits = "; where they ignore error codes (MPI_ERRCODES_IGNORE) its ranks now wait for ever, as MPICH's ch3 has it"
 	}
-	r.report.note("spawn by rank %v on %s: %v%s", asker(q), r.hostName(q.Host), err, waits)
-	r.answer(q, overlay.SpawnAnswer{Failure: err.Error(), Codes: codes})
+	ws.job.report.note("spawn by rank %v on %s: %v%s", asker(q), ws.job.hostName(q.Host), err, waits)
+	ws.answer(q, overlay.SpawnAnswer{Failure: err.Error(), Codes: codes})
 }
 
-func (r *run) answer(q overlay.SpawnRequest, s overlay.SpawnAnswer) {
+func (ws *worlds) answer(q overlay.SpawnRequest, s overlay.SpawnAnswer) {
 	s.Host, s.World, s.Rank, s.Call = q.Host, q.World, q.Rank, q.Call
-	r.tree.toRoot(0, link.Service, overlay.KindSpawned, overlay.Encode(s))
+	ws.job.tree.tell(link.Service, overlay.KindSpawned, overlay.Encode(s))
 }
 
-// worldStarted has the first world get the signals kept for it and read its
+// noteStarted has the own world get the signals kept for it and read its
 // input, and answers the spawn of another.
-func (r *run) worldStarted(id int, s overlay.Started) error {
-	w := r.worlds[id]
+func (ws *worlds) noteStarted(id int, s overlay.Started) error {
+	w := ws.all[id]
 	if w == nil || w.started {
 		return fmt.Errorf("world %d has started twice, or never began", id)
 	}
 	if lines := boundLines(id, w.plan, s.Bound); len(lines) > 0 {
-		r.report.say("%s", strings.Join(lines, "\n"))
-	}
-	if id == 0 {
-		w.started = true
-		r.clock.mark("ranks started")
-		r.report.status.end()
-		for _, s := range r.signals.early {
-			r.signals.passOn(s)
-		}
-		r.input.start()
-		r.input.resize()
-		return nil
+		ws.job.report.say("%s", strings.Join(lines, "\n"))
 	}
 	w.started = true
+	if w == ws.own {
+		ws.job.clock.mark("ranks started")
+		ws.job.report.status.end()
+		for _, s := range ws.job.signals.early {
+			ws.job.signals.passOn(s)
+		}
+		ws.job.input.start()
+		ws.job.input.resize()
+		return nil
+	}
 	if len(s.Failures) == 0 {
-		r.answer(w.by, overlay.SpawnAnswer{KVSName: r.kvsName(id), Codes: w.codes})
+		ws.answer(*w.by, overlay.SpawnAnswer{KVSName: ws.job.kvsName(id), Codes: w.codes})
 		return nil
 	}
 	w.failed = true
 	if s.Ranks > 0 {
-		r.tree.toRoot(id, link.Control, overlay.KindEndWorld, nil)
+		ws.job.tree.toRoot(id, link.Control, overlay.KindEndWorld, nil)
 	}
-	codes, err := r.startFailures(w, s.Failures)
-	r.refuse(w.by, err, codes)
+	codes, err := ws.startFailures(w, s.Failures)
+	ws.refuse(*w.by, err, codes)
 	return nil
 }
 
 // startFailures says why a spawned world is not there, and which processes are
 // to blame.
-func (r *run) startFailures(w *world, failures []overlay.StartFailure) (codes []int, err error) {
+func (ws *worlds) startFailures(w *world, failures []overlay.StartFailure) (codes []int, err error) {
 	place := w.places()
 	codes = w.codes
 	if codes == nil {
@@ -182,7 +204,7 @@ func (r *run) startFailures(w *world, failures []overlay.StartFailure) (codes []
 	failed := 0
 	for _, f := range failures {
 		if f.First < 0 || f.Count < 1 || int(f.First) > len(place)-f.Count {
-			return nil, fmt.Errorf("%s failed to start ranks %d+%d, which do not exist", r.hostName(f.Host), f.First, f.Count)
+			return nil, fmt.Errorf("%s failed to start ranks %d+%d, which do not exist", ws.job.hostName(f.Host), f.First, f.Count)
 		}
 		failed += f.Count
 		for _, n := range place[f.First:][:f.Count] {
@@ -190,7 +212,7 @@ func (r *run) startFailures(w *world, failures []overlay.StartFailure) (codes []
 		}
 	}
 	first := failures[0]
-	text := fmt.Sprintf("%s not started: on %s: %s", count(failed, "process was", "processes were"), r.hostName(first.Host), quoted(first.Text))
+	text := fmt.Sprintf("%s not started: on %s: %s", count(failed, "process was", "processes were"), ws.job.hostName(first.Host), quoted(first.Text))
 	return codes, errors.New(text)
 }
 
@@ -207,45 +229,45 @@ func (w *world) places() []int {
 	return places
 }
 
-// worldDone counts a world's ranks out. Its slots are free from now on.
-func (r *run) worldDone(id int, d overlay.Done) error {
-	w := r.worlds[id]
+// noteDone counts a world's ranks out. Its slots are free from now on.
+func (ws *worlds) noteDone(id int, d overlay.Done) error {
+	w := ws.all[id]
 	if w == nil || w.done {
 		return fmt.Errorf("world %d has ended twice, or never began", id)
 	}
 	if w.done = true; !w.failed {
-		r.total.Merge(d)
-		r.expected += w.plan.Size
+		ws.job.total.Merge(d)
+		ws.job.expected += w.plan.Size
 	}
-	if !r.active() {
-		r.clock.mark("ranks ended")
+	if !ws.active() {
+		ws.job.clock.mark("ranks ended")
 	}
-	r.worldOver(id, w)
+	ws.forget(id, w)
 	return nil
 }
 
-func (r *run) worldDrained(id int) {
-	if w := r.worlds[id]; w != nil {
+func (ws *worlds) noteDrained(id int) {
+	if w := ws.all[id]; w != nil {
 		w.drained = true
-		r.worldOver(id, w)
+		ws.forget(id, w)
 	}
 }
 
-// worldOver has a spawned world forgotten once nothing more comes of it. That
-// of the first is the job's.
-func (r *run) worldOver(id int, w *world) {
-	if id > 0 && w.done && w.drained && w.started {
-		delete(r.worlds, id)
-		r.tree.forgetWorld(id)
-		r.schedules.forget(func(s *schedule) bool { return s.of.World == id })
-		r.tree.toRoot(id, link.KVS, overlay.KindForget, nil)
+// forget has a spawned world forgotten once nothing more comes of it. The own one is
+// kept as long as the job.
+func (ws *worlds) forget(id int, w *world) {
+	if w != ws.own && w.done && w.drained && w.started {
+		delete(ws.all, id)
+		ws.job.tree.forgetWorld(id)
+		ws.job.schedules.forget(func(s *schedule) bool { return s.of.World == id })
+		ws.job.tree.toRoot(id, link.KVS, overlay.KindForget, nil)
 	}
-	r.endIf()
+	ws.job.endIf()
 }
 
 // drained reports whether all output that can come was printed.
-func (r *run) drained() bool {
-	for _, w := range r.worlds {
+func (ws *worlds) drained() bool {
+	for _, w := range ws.all {
 		if !w.drained {
 			return false
 		}
@@ -254,14 +276,14 @@ func (r *run) drained() bool {
 }
 
 // knowNames notes what the live hosts call themselves, for hints of spawns.
-func (r *run) knowNames(ready overlay.Ready) {
-	r.names = map[string]job.HostIndex{}
+func (ws *worlds) knowNames(ready overlay.Ready) {
+	ws.names = map[string]job.HostIndex{}
 	for _, n := range ready.Live {
-		if _, taken := r.names[n.HostName]; taken {
-			r.names[n.HostName] = job.NoHost
+		if _, taken := ws.names[n.HostName]; taken {
+			ws.names[n.HostName] = job.NoHost
 			continue
 		}
-		r.names[n.HostName] = n.Index
+		ws.names[n.HostName] = n.Index
 	}
-	maps.DeleteFunc(r.names, func(_ string, h job.HostIndex) bool { return h == job.NoHost })
+	maps.DeleteFunc(ws.names, func(_ string, h job.HostIndex) bool { return h == job.NoHost })
 }
