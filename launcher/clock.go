@@ -23,20 +23,20 @@ func (c *clock) mark(phase string) {
 }
 
 // marks are those of the job and of its tree, in order of time.
-func (r *run) marks() []mark {
-	marks := slices.Concat(r.tree.clock, r.clock)
+func (acc *account) marks() []mark {
+	marks := slices.Concat(acc.job.tree.clock, acc.clock)
 	slices.SortStableFunc(marks, func(x, y mark) int { return x.at.Compare(y.at) })
 	return marks
 }
 
-// clockText is the phase table of --timing: each phase's length and when it was
+// phaseTable is the phase table of --timing: each phase's length and when it was
 // over, in milliseconds since golaunch began.
-func (r *run) clockText() string {
+func (acc *account) phaseTable() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-16s %10s %10s\n", "phase", "ms", "since start")
-	last := r.began
-	for _, m := range r.marks() {
-		fmt.Fprintf(&b, "%-16s %10.1f %10.1f\n", m.phase, ms(m.at.Sub(last)), ms(m.at.Sub(r.began)))
+	last := acc.began
+	for _, m := range acc.marks() {
+		fmt.Fprintf(&b, "%-16s %10.1f %10.1f\n", m.phase, ms(m.at.Sub(last)), ms(m.at.Sub(acc.began)))
 		last = m.at
 	}
 	return b.String()

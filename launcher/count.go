@@ -21,8 +21,13 @@ const countTimeout = 5 * time.Second
 // countersLate is the event of its end.
 type countersLate struct{}
 
-// counted is what --stats, --report, --trace and --profile want to know at the end.
-type counted struct {
+// account is what --stats, --report, --trace, --profile and --timing tell at the end.
+type account struct {
+	job      *run
+	stdout   io.Writer // golaunch's own
+	began    time.Time // before the plan
+	clock    clock     // of the job's phases, beside those of its tree
+	profiles profiles
 	asked    bool
 	timing   bool              // the root's clock is being measured
 	of       *report.Collected // nil until the agents have answered
@@ -30,63 +35,65 @@ type counted struct {
 }
 
 // failure keeps what the report tells.
-func (c *counted) failure(r *run, f job.Failure, at time.Time) {
-	if r.options.Report.File != "" {
-		c.failures = append(c.failures, heard{Failure: f, at: at})
+func (acc *account) failure(f job.Failure, at time.Time) {
+	if acc.job.options.Report.File != "" {
+		acc.failures = append(acc.failures, heard{Failure: f, at: at})
 	}
 }
 
-// count asks the agents for their counters if somebody wants to know, and else
+// gather asks the agents for their counters if somebody wants to know, and else
 // ends the job. Nothing else is under way in the tree any more.
-func (r *run) count() {
+func (acc *account) gather() {
+	o := &acc.job.options.Report
+	wanted := o.Stats || o.File != "" || o.TraceFile != "" || o.ProfileFile != ""
 	switch {
-	case r.counted.asked:
-	case !r.options.Report.Stats && r.options.Report.File == "" && r.options.Report.TraceFile == "" && r.options.Report.ProfileFile == "", !r.tree.rooted():
-		r.over = true
+	case acc.asked:
+	case !wanted || !acc.job.tree.rooted():
+		acc.job.over = true
 	default:
-		r.counted.asked = true
-		r.tree.broadcast(link.Service, overlay.KindCollect, nil)
-		if r.options.Report.TraceFile != "" {
-			r.counted.timing = r.tree.pingRoot()
+		acc.asked = true
+		acc.job.tree.broadcast(link.Service, overlay.KindCollect, nil)
+		if o.TraceFile != "" {
+			acc.timing = acc.job.tree.pingRoot()
 		}
-		r.awaitCounters()
+		acc.await()
 	}
 }
 
-func (r *run) awaitCounters() {
-	r.tree.postAfter(countTimeout, countersLate{})
+func (acc *account) await() {
+	acc.job.tree.postAfter(countTimeout, countersLate{})
 }
 
-// countersLate goes on without what has not come, unless profiles come still: there
+// late goes on without what has not come, unless profiles come still: there
 // may be many.
-func (r *run) countersLate() {
-	if !r.over && r.profiles.more() {
-		r.awaitCounters()
+func (acc *account) late() {
+	if !acc.job.over && acc.profiles.more() {
+		acc.await()
 		return
 	}
-	r.over = true
+	acc.job.over = true
 }
 
-// collected takes what the agents have answered.
-func (r *run) collected(c report.Collected) error {
-	if !r.counted.asked || r.counted.of != nil {
+// take takes what the agents have answered.
+func (acc *account) take(c report.Collected) error {
+	if !acc.asked || acc.of != nil {
 		return errors.New("counters that nobody asked for")
 	}
-	r.counted.of = &c
-	r.countedIf()
+	acc.of = &c
+	acc.endIfComplete()
 	return nil
 }
 
 // rootTimed goes on once the clock of the root is known.
 func (r *run) rootTimed() {
-	if r.counted.timing {
-		r.counted.timing = false
-		r.countedIf()
+	if r.account.timing {
+		r.account.timing = false
+		r.account.endIfComplete()
 	}
 }
 
-// countedIf ends the job once all is told.
-func (r *run) countedIf() { r.over = r.over || r.counted.of != nil && !r.counted.timing }
+// endIfComplete ends the job once all is told.
+func (acc *account) endIfComplete() { acc.job.over = acc.job.over || acc.of != nil && !acc.timing }
 
 // privateMode keeps a file to its owner: it names hosts, and how they are reached, or
 // what a program does.
@@ -121,33 +128,34 @@ func prepareFile(flag, path string, mode os.FileMode) error {
 }
 
 // tell prints and writes the counters, and returns golaunch's exit status.
-func (r *run) tell(status int) int {
-	if r.options.Report.Stats {
-		if r.counted.of != nil {
-			r.report.say("%s, cache %s\n%s", r.shape(), r.options.Launch.Cache, r.counted.of.Table())
+func (acc *account) tell(status int) int {
+	o := &acc.job.options.Report
+	if o.Stats {
+		if acc.of != nil {
+			acc.job.report.say("%s, cache %s\n%s", acc.shape(), acc.job.options.Launch.Cache, acc.of.Table())
 		} else {
-			r.report.say("no counters: the root agent has not answered")
+			acc.job.report.say("no counters: the root agent has not answered")
 		}
 	}
 	write := func(flag string, err error) {
 		if err == nil {
 			return
 		}
-		r.report.say("%s: %v", flag, err)
+		acc.job.report.say("%s: %v", flag, err)
 		if status == 0 {
 			status = job.ExitLauncher
 		}
 	}
-	if r.options.Report.TraceFile != "" {
-		write("--trace", r.writeTrace())
+	if o.TraceFile != "" {
+		write("--trace", acc.writeTrace())
 	}
-	if r.options.Report.ProfileFile != "" {
-		write("--profile", r.writeProfile(status))
+	if o.ProfileFile != "" {
+		write("--profile", acc.writeProfile(status))
 	}
-	if r.options.Report.File != "" {
-		text, err := r.fullReport(status).Encode()
+	if o.File != "" {
+		text, err := acc.fullReport(status).Encode()
 		if err == nil {
-			err = r.writeFile("--report", r.options.Report.File, 0o644, func(w io.Writer) error {
+			err = acc.writeFile("--report", o.File, 0o644, func(w io.Writer) error {
 				_, err := w.Write(text)
 				return err
 			})
@@ -158,35 +166,35 @@ func (r *run) tell(status int) int {
 }
 
 // fullReport is the report of this job.
-func (r *run) fullReport(status int) *report.Report {
-	ready := r.tree.known()
+func (acc *account) fullReport(status int) *report.Report {
+	ready := acc.job.tree.known()
 	doc := &report.Report{
 		Job: report.Job{
-			ID: r.tree.id, Ranks: r.plan.Size, Nodes: len(ready.Live), Degree: r.plan.Degree,
-			Bootstrap: r.plan.Bootstrap, Cache: string(r.options.Launch.Cache),
+			ID: acc.job.tree.id, Ranks: acc.job.plan.Size, Nodes: len(ready.Live), Degree: acc.job.plan.Degree,
+			Bootstrap: acc.job.plan.Bootstrap, Cache: string(acc.job.options.Launch.Cache),
 		},
-		Begin: r.began, End: time.Now(), Status: status,
+		Begin: acc.began, End: time.Now(), Status: status,
 		Failures: []report.Failure{}, Dead: []report.DeadHost{},
 	}
-	for _, a := range r.plan.Apps {
+	for _, a := range acc.job.plan.Apps {
 		doc.Job.Apps = append(doc.Job.Apps, report.App{Argv: a.Argv, Ranks: a.N})
 	}
-	if cause := r.verdict.earliest(); cause != nil {
-		f := r.reported(cause)
+	if cause := acc.job.verdict.earliest(); cause != nil {
+		f := acc.reported(cause)
 		doc.Cause = &f
 	}
-	for i := range r.counted.failures {
-		doc.Failures = append(doc.Failures, r.reported(&r.counted.failures[i]))
+	for i := range acc.failures {
+		doc.Failures = append(doc.Failures, acc.reported(&acc.failures[i]))
 	}
 	for _, d := range ready.Dead {
-		doc.Dead = append(doc.Dead, report.DeadHost{Host: r.hostName(d.Index), Phase: d.Phase, Cause: d.Cause})
+		doc.Dead = append(doc.Dead, report.DeadHost{Host: acc.job.hostName(d.Index), Phase: d.Phase, Cause: d.Cause})
 	}
-	doc.Phases = r.phases()
+	doc.Phases = acc.phases()
 	var c report.Collected
-	if r.counted.of != nil {
-		c = *r.counted.of
+	if acc.of != nil {
+		c = *acc.of
 	}
-	doc.Fill(c, r.hostName)
+	doc.Fill(c, acc.job.hostName)
 	return doc
 }
 
@@ -196,9 +204,9 @@ var classNames = map[job.CauseClass]string{
 	job.CauseStart: "start", job.CauseNodeLost: "node lost", job.CauseProtocol: "protocol",
 }
 
-func (r *run) reported(f *heard) report.Failure {
+func (acc *account) reported(f *heard) report.Failure {
 	return report.Failure{
-		Class: classNames[f.Class], World: f.World, Rank: int(f.Rank), Host: r.hostName(f.Host), PID: f.PID,
+		Class: classNames[f.Class], World: f.World, Rank: int(f.Rank), Host: acc.job.hostName(f.Host), PID: f.PID,
 		Code: f.Code, Signal: f.Signal, Phase: f.Phase, Text: f.Text, At: f.at,
 	}
 }

@@ -33,7 +33,7 @@ func (r *run) kill(grace time.Duration) {
 func (r *run) endIf() {
 	if !r.worlds.launched() { // nothing was launched
 		if r.decided && r.tree.up && r.options.Report.TraceFile != "" {
-			r.count() // what took its time, or failed, is of interest all the more
+			r.account.gather() // what took its time, or failed, is of interest all the more
 			return
 		}
 		r.over = r.over || r.decided
@@ -42,8 +42,8 @@ func (r *run) endIf() {
 	switch drained := r.worlds.drained(); {
 	case r.worlds.active():
 	case drained:
-		r.clock.mark("output drained")
-		r.count()
+		r.account.clock.mark("output drained")
+		r.account.gather()
 	case r.decided:
 		r.tree.postAfter(drainTimeout, outputStuck{})
 	}
@@ -58,12 +58,12 @@ func (r *run) finish() int {
 		r.report.status.erase()
 	}
 	r.notes.tell()
-	r.clock.mark("output drained")
+	r.account.clock.mark("output drained")
 	if !r.left { // else its link cannot come to a good end
 		r.tree.end()
 		r.notes.tell()
 	}
-	r.clock.mark("tree down")
+	r.account.clock.mark("tree down")
 	if r.wider != nil {
 		return 0
 	}
@@ -90,7 +90,7 @@ func (r *run) finish() int {
 	if r.options.Report.Timing {
 		r.report.timing(r)
 	}
-	return r.tell(status)
+	return r.account.tell(status)
 }
 
 // tellCut tells of ranks that were killed in the midst of what they did to end.

@@ -124,7 +124,7 @@ func TestTheRootIsNotBlamedForOthers(t *testing.T) {
 		var said strings.Builder
 		p, err := NewPlan(options(t, "a,b", 1), "here")
 		require.NoError(t, err)
-		r.plan, r.report, r.tree.up, r.profiles = p.withUnused(), &reporter{w: &said}, true, newProfiles()
+		r.plan, r.report, r.tree.up, r.account.profiles = p.withUnused(), &reporter{w: &said}, true, newProfiles()
 		for range 3 {
 			r.handle(overlay.Message{Header: tree.Header{Kind: overlay.KindProfile, World: 7, From: from}, Value: profile.Part{}})
 		}

@@ -20,7 +20,7 @@ func (r *run) launchMessage(ready overlay.Ready) (*overlay.Launch, error) {
 		nodes[i] = n.Index
 	}
 	slices.Sort(nodes)
-	r.profiles.know(ownWorld, r.plan)
+	r.account.profiles.know(ownWorld, r.plan)
 	o := r.options.Launch
 	if r.options.Report.ProfileFile == "" {
 		o.Profile = ""

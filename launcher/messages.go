@@ -27,9 +27,9 @@ func (r *run) message(m overlay.Message) error {
 	case overlay.KindDone:
 		return overlay.Take(m, func(d overlay.Done) error { return r.worlds.noteDone(world, d) })
 	case overlay.KindCollected:
-		return overlay.Take(m, r.collected)
+		return overlay.Take(m, r.account.take)
 	case overlay.KindProfile:
-		return overlay.Take(m, func(p profile.Part) error { return r.profiles.add(world, &p) })
+		return overlay.Take(m, func(p profile.Part) error { return r.account.profiles.add(world, &p) })
 	case overlay.KindStalled:
 		r.stalls.noteStall()
 		return nil

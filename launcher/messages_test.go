@@ -85,7 +85,7 @@ func TestCountersThatNobodyAskedFor(t *testing.T) {
 	r.join()
 	require.ErrorContains(t, r.message(from(overlay.KindCollected, report.Collected{})), "nobody asked for")
 	require.False(t, r.over)
-	r.counted.asked = true
+	r.account.asked = true
 	require.NoError(t, r.message(from(overlay.KindCollected, report.Collected{})))
 	require.True(t, r.over)
 }

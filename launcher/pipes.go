@@ -45,14 +45,14 @@ func openPipe(flag, path string, made int, report *reporter) (*os.File, error) {
 
 // replaceFile is writeFile for what must never be seen half written: a file takes the
 // place of the one that is there, where their directory allows that.
-func (r *run) replaceFile(flag, path string, mode os.FileMode, write func(io.Writer) error) error {
+func (acc *account) replaceFile(flag, path string, mode os.FileMode, write func(io.Writer) error) error {
 	info, err := os.Lstat(path)
 	if path == standardOutput || err != nil || !info.Mode().IsRegular() {
-		return r.writeFile(flag, path, mode, write)
+		return acc.writeFile(flag, path, mode, write)
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
 	if err != nil {
-		return r.writeFile(flag, path, mode, write)
+		return acc.writeFile(flag, path, mode, write)
 	}
 	err = errors.Join(write(f), f.Chmod(mode), f.Close())
 	if err == nil {
@@ -67,7 +67,7 @@ func (r *run) replaceFile(flag, path string, mode os.FileMode, write func(io.Wri
 // writeFile writes what is told at the end, when the ranks' output is written, to the
 // file of a flag, or to standard output. Where that is a pipe, a signal that ends the
 // job ends the wait for its reader.
-func (r *run) writeFile(flag, path string, mode os.FileMode, write func(io.Writer) error) error {
+func (acc *account) writeFile(flag, path string, mode os.FileMode, write func(io.Writer) error) error {
 	whole := func(f *os.File, err error) error {
 		if err != nil {
 			return err
@@ -85,19 +85,19 @@ func (r *run) writeFile(flag, path string, mode os.FileMode, write func(io.Write
 	done := make(chan error, 1)
 	go func() { // ends with its reader, or with golaunch
 		if path == standardOutput {
-			done <- write(r.stdout)
+			done <- write(acc.stdout)
 			return
 		}
-		done <- whole(openPipe(flag, path, 0, r.report))
+		done <- whole(openPipe(flag, path, 0, acc.job.report))
 	}()
-	ended := r.tree.ctx.Done()
+	ended := acc.job.tree.ctx.Done()
 	for {
 		select {
 		case err := <-done:
 			return err
-		case s := <-r.signals.caught:
+		case s := <-acc.job.signals.caught:
 			if s == syscall.SIGINT || s == syscall.SIGTERM || s == syscall.SIGHUP {
-				r.decided = true // nor is there a further attempt
+				acc.job.decided = true // nor is there a further attempt
 				return fmt.Errorf("%s: %v while its reader was waited for", path, s)
 			}
 		case <-ended:

@@ -49,40 +49,40 @@ func (p *profiles) more() bool {
 
 // writeProfile writes what has come of who sent whom how much, and tells of ranks
 // of which nothing has. Where no rank was started there is nothing to write.
-func (r *run) writeProfile(status int) error {
-	if len(r.profiles.plans) == 0 {
-		r.report.note("--profile: no rank ran: nothing is written to %s", r.options.Report.ProfileFile)
+func (acc *account) writeProfile(status int) error {
+	if len(acc.profiles.plans) == 0 {
+		acc.job.report.note("--profile: no rank ran: nothing is written to %s", acc.job.options.Report.ProfileFile)
 		return nil
 	}
 	doc := profile.Profile{
-		Job: r.tree.id, Command: r.command(), Began: r.began.UTC(), Status: status,
-		Quantity: r.options.Launch.Profile, From: r.options.Launch.ProfileFrom,
+		Job: acc.job.tree.id, Command: acc.command(), Began: acc.began.UTC(), Status: status,
+		Quantity: acc.job.options.Launch.Profile, From: acc.job.options.Launch.ProfileFrom,
 	}
-	for _, id := range slices.Sorted(maps.Keys(r.profiles.plans)) {
-		plan := r.profiles.plans[id]
-		g := r.profiles.gathered[id]
+	for _, id := range slices.Sorted(maps.Keys(acc.profiles.plans)) {
+		plan := acc.profiles.plans[id]
+		g := acc.profiles.gathered[id]
 		if g == nil {
 			g = profile.NewGathering(plan.Size)
 		}
 		w := g.World()
 		w.World = id
-		r.profiles.place(&w, plan)
+		acc.profiles.place(&w, plan)
 		doc.Worlds = append(doc.Worlds, w)
-		if len(w.Missing) > 0 && r.verdict.cause() == nil {
-			r.report.note("--profile: there is none of %s: %s", numbersText(id, w.Missing), whyNoProfile)
+		if len(w.Missing) > 0 && acc.job.verdict.cause() == nil {
+			acc.job.report.note("--profile: there is none of %s: %s", numbersText(id, w.Missing), whyNoProfile)
 		}
 	}
-	doc.Seconds = time.Since(r.began).Seconds()
-	return r.replaceFile("--profile", r.options.Report.ProfileFile, privateMode, doc.Write)
+	doc.Seconds = time.Since(acc.began).Seconds()
+	return acc.replaceFile("--profile", acc.job.options.Report.ProfileFile, privateMode, doc.Write)
 }
 
 // whyNoProfile is what a user should look for.
 const whyNoProfile = "did it come to MPI_Init, in an MPICH or Open MPI that is a shared library?"
 
 // command is the job's programs with their arguments, as on the command line.
-func (r *run) command() []string {
+func (acc *account) command() []string {
 	var words []string
-	for i, a := range r.plan.Apps {
+	for i, a := range acc.job.plan.Apps {
 		if i > 0 {
 			words = append(words, ":")
 		}

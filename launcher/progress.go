@@ -31,7 +31,7 @@ type progressDue struct{}
 // watch begins to show how far the start-up is, if somebody sits there.
 func (p *progress) watch() {
 	if p.job.report.status != nil {
-		p.timer = p.job.tree.postAfter(max(0, progressAfter-time.Since(p.job.began)), progressDue{})
+		p.timer = p.job.tree.postAfter(max(0, progressAfter-time.Since(p.job.account.began)), progressDue{})
 	}
 }
 

@@ -96,7 +96,7 @@ func (r *run) launch() {
 	r.tree.know(ownWorld, r.plan.Blocks)
 	r.tree.broadcast(link.KVS, overlay.KindLaunch, overlay.Encode(launch))
 	r.signals.realTime = realTime()
-	r.clock.mark("launch sent")
+	r.account.clock.mark("launch sent")
 	r.sendFiles()
 }
 

@@ -308,10 +308,10 @@ const (
 
 // timing prints the phase table.
 func (p *reporter) timing(r *run) {
-	p.say("%s\n%v", r.shape(), r.clockText())
+	p.say("%s\n%v", r.account.shape(), r.account.phaseTable())
 }
 
 // shape is the size of the job and of its tree.
-func (r *run) shape() string {
-	return fmt.Sprintf("%s on %s, degree %d", plural(r.plan.Size, "rank"), plural(len(r.tree.live.Live), "node"), r.plan.Degree)
+func (acc *account) shape() string {
+	return fmt.Sprintf("%s on %s, degree %d", plural(acc.job.plan.Size, "rank"), plural(len(acc.job.tree.live.Live), "node"), acc.job.plan.Degree)
 }

@@ -157,7 +157,7 @@ func runOnce(ctx context.Context, o Options, plan *Plan, begin time.Time, stdio 
 		}
 		return job.ExitLauncher, nil, nil
 	}
-	r.began = begin
+	r.account.began = begin
 	defer r.close()
 	status := r.loop()
 	return status, r.outcome(), r.wider
@@ -170,14 +170,11 @@ type run struct {
 	plan    *Plan // without dead hosts from the launch on
 	tree    *Tree
 	report  *reporter
-	stdout  io.Writer // golaunch's own
 
 	signals  signals
 	input    input
 	output   output
 	staging  *staging
-	began    time.Time // before the plan
-	clock    clock
 	worlds   worlds
 	sharing  sharing
 	wider    *wider // it is to begin anew so
@@ -193,12 +190,11 @@ type run struct {
 	decided bool
 	over    bool
 
-	counted   counted
+	account   account
 	progress  progress
 	notes     notes
 	stalls    stalls
 	schedules schedules
-	profiles  profiles
 }
 
 // Events of the job.
@@ -213,7 +209,7 @@ type (
 )
 
 func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio IO, caught chan os.Signal) (*run, error) {
-	r := &run{options: o, profiles: newProfiles(), plan: plan, report: report, stdout: stdio.Stdout, signals: signals{caught: caught}}
+	r := &run{options: o, plan: plan, report: report, account: account{stdout: stdio.Stdout, profiles: newProfiles()}, signals: signals{caught: caught}}
 	r.join()
 	r.tree = newTree(r, report)
 	err := unix.NeedFiles(ownFiles, "golaunch")
@@ -238,6 +234,7 @@ func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio 
 // join gives the parts of the job the job.
 func (r *run) join() {
 	r.worlds.job, r.signals.job, r.input.job, r.output.job = r, r, r, r
+	r.account.job = r
 	r.sharing.job, r.progress.job, r.notes.job, r.stalls.job, r.schedules.job = r, r, r, r, r
 }
 
@@ -313,7 +310,7 @@ func (r *run) handle(e overlay.Event) {
 		r.stalls.statesLate()
 		r.stalls.timeUp()
 	case countersLate:
-		r.countersLate()
+		r.account.late()
 	case interruptOld:
 		r.signals.interruptOld(e)
 	case stopNow:
@@ -331,7 +328,7 @@ func (r *run) handle(e overlay.Event) {
 // time. The first that is heard of ends the job, unless it is to keep going; what
 // the cause is shows in the end.
 func (r *run) failed(f job.Failure, at time.Time) {
-	r.counted.failure(r, f, at)
+	r.account.failure(f, at)
 	if f.Rank < 0 {
 		r.holds(f.Host)
 	}

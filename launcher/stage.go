@@ -114,5 +114,5 @@ func (r *run) filesSent(e filesSent) {
 		r.giveUp(job.ExitLauncher, 0)
 		return
 	}
-	r.clock.mark("files sent")
+	r.account.clock.mark("files sent")
 }

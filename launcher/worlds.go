@@ -133,7 +133,7 @@ func (ws *worlds) begin(plan *Plan, codes []int, q overlay.SpawnRequest) error {
 		message.Preput[p.Key] = p.Value
 	}
 	ws.newest = id
-	ws.job.profiles.know(id, plan)
+	ws.job.account.profiles.know(id, plan)
 	ws.all[id] = &world{plan: plan, by: &q, codes: codes}
 	ws.job.tree.know(id, plan.Blocks)
 	ws.job.tree.toRoot(id, link.KVS, overlay.KindWorld, overlay.Encode(message))
@@ -171,7 +171,7 @@ func (ws *worlds) noteStarted(id int, s overlay.Started) error {
 	}
 	w.started = true
 	if w == ws.own {
-		ws.job.clock.mark("ranks started")
+		ws.job.account.clock.mark("ranks started")
 		ws.job.report.status.end()
 		for _, s := range ws.job.signals.early {
 			ws.job.signals.passOn(s)
@@ -240,7 +240,7 @@ func (ws *worlds) noteDone(id int, d overlay.Done) error {
 		ws.job.expected += w.plan.Size
 	}
 	if !ws.active() {
-		ws.job.clock.mark("ranks ended")
+		ws.job.account.clock.mark("ranks ended")
 	}
 	ws.forget(id, w)
 	return nil
