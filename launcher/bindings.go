@@ -87,7 +87,7 @@ func (p *Plan) boundTooMany(live []overlay.NodeInfo, bindTo string, share bool, 
 		ranks[b.Host] += b.Count
 	}
 	for r := range named {
-		ranks[p.hostOf(r)]--
+		ranks[p.Blocks.hostOf(r)]--
 	}
 	var order []string
 	tooMany := false

@@ -36,7 +36,7 @@ func (p *Plan) with(hosts []job.Host) *Plan {
 // missing are the unused hosts that a plan made withUnused puts ranks on.
 func (ws *worlds) missing(p *Plan) []job.Host {
 	var hosts []job.Host
-	for _, h := range p.nodes() {
+	for _, h := range p.Blocks.hosts() {
 		if int(h) >= len(ws.job.plan.Hosts) {
 			hosts = append(hosts, p.Hosts[h])
 		}

@@ -59,7 +59,7 @@ func (r *run) worldMessage(id int, p *Plan) overlay.World {
 	return overlay.World{
 		KVSName: r.kvsName(id), Size: p.Size, Apps: p.Apps, Blocks: p.Blocks, Mapping: p.ProcessMapping(),
 		Programs: r.staging.programs(p.Apps),
-		Depth:    p.network.depth, Clusters: p.clustersOf(p.nodes()),
+		Depth:    p.network.depth, Clusters: p.clustersOf(p.Blocks.hosts()),
 		Names: p.nodeNames(),
 	}
 }
@@ -74,14 +74,6 @@ func (r *run) slots() map[job.Rank]string {
 
 // kvsName is the name of a world's key-value space.
 func (r *run) kvsName(world int) string { return fmt.Sprintf("kvs_%s_%d", r.tree.id[:16], world) }
-
-// hostOf is the host of a rank of the plan.
-func (p *Plan) hostOf(r job.Rank) job.HostIndex {
-	if b := job.BlockOf(p.Blocks, r); b != nil {
-		return b.Host
-	}
-	return job.NoHost
-}
 
 // stdinRank says in the launch message's terms who reads standard input.
 func (r *run) stdinRank() job.Rank {

@@ -42,7 +42,7 @@ type Plan struct {
 	// not.
 	Crowded string
 	// Blocks tell where the ranks are, in rank order.
-	Blocks []job.Block
+	Blocks Blocks
 	// Relays are agents on this machine, without ranks, through which it
 	// reaches the hosts where no other can. Their job.HostIndexes follow those
 	// of Hosts.
@@ -339,7 +339,7 @@ func (p *Plan) NodeOf() []job.NodeID {
 // ranks of the world, numbered in the order of hosts. It covers every rank, since
 // some clients do not repeat a pattern that falls short.
 func (p *Plan) ProcessMapping() string {
-	nodes := p.nodes()
+	nodes := p.Blocks.hosts()
 	type tuple struct{ node, nodes, ranks int }
 	var tuples []tuple
 	for i := 0; i < len(p.Blocks); {
@@ -366,20 +366,10 @@ func (p *Plan) ProcessMapping() string {
 	return b.String()
 }
 
-// nodes are the hosts that hold ranks, in order.
-func (p *Plan) nodes() []job.HostIndex {
-	hosts := make([]job.HostIndex, len(p.Blocks))
-	for i, b := range p.Blocks {
-		hosts[i] = b.Host
-	}
-	slices.Sort(hosts)
-	return slices.Compact(hosts)
-}
-
-// nodeNames are the names of those hosts, as hostlist.Fold has them.
+// nodeNames are the names of the hosts that hold ranks, as hostlist.Fold has them.
 func (p *Plan) nodeNames() string {
 	var names []job.Host
-	for _, h := range p.nodes() {
+	for _, h := range p.Blocks.hosts() {
 		names = append(names, job.Host{Name: p.Hosts[h].Name})
 	}
 	return hostlist.Fold(names)

@@ -40,13 +40,13 @@ func TestPlanByNetwork(t *testing.T) {
 	require.Equal(t, 2, p.Hosts[3].Slots)
 	require.Equal(t, []string{"network fattree:2,2/1,2/1,1: 1 of 5 hosts are not in the network and keep their order: far; --map FILE says which of its hosts (h0, h1, ...) they are"}, p.network.notes)
 	require.Contains(t, p.String(), "\norder  fat tree: no contention, by network fattree:2,2/1,2/1,1, 2 levels of switches between the hosts\n")
-	require.Equal(t, []int{0, 0, 0, 0, 0, 2, 0, 2}, p.clustersOf(p.nodes()))
+	require.Equal(t, []int{0, 0, 0, 0, 0, 2, 0, 2}, p.clustersOf(p.Blocks.hosts()))
 
 	more := p.withUnused()
 	require.Equal(t, []int{0, 2, 4, 4}, more.clustersOf([]job.HostIndex{3, 4}), "a host that the network lacks is alone")
 	q, err := p.Without([]job.HostIndex{0})
 	require.NoError(t, err)
-	require.Equal(t, []int{0, 0, 0, 2, 0, 2}, q.clustersOf(q.nodes()))
+	require.Equal(t, []int{0, 0, 0, 2, 0, 2}, q.clustersOf(q.Blocks.hosts()))
 }
 
 // The tree's ranges are cut between switches, as the agents are told: in a tree of even
@@ -123,7 +123,7 @@ func TestClustersOfAnyRule(t *testing.T) {
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Equal(t, "h[1,3]", hostlist.Fold(bare(p.Hosts)))
-	require.Equal(t, []int{0, 0, 0, 2}, p.clustersOf(p.nodes()))
+	require.Equal(t, []int{0, 0, 0, 2}, p.clustersOf(p.Blocks.hosts()))
 }
 
 // Nodes of this machine are hosts, too, which a map finds.
@@ -135,7 +135,7 @@ func TestNetworkOfNodes(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, p.network.notes)
 	require.Positive(t, p.network.depth)
-	require.Len(t, p.clustersOf(p.nodes()), 2*p.network.depth)
+	require.Len(t, p.clustersOf(p.Blocks.hosts()), 2*p.network.depth)
 }
 
 // A network that does not suit the hosts is the user's error where they named it, and
@@ -150,6 +150,6 @@ func TestPlanWithWrongNetwork(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"network torus:4 is not used: hosts h0 and h0.a are both h0 of the network; a map file can tell them apart"}, p.network.notes)
 	require.Equal(t, "h0,h0.a", hostlist.Fold(bare(p.Hosts)))
-	require.Empty(t, p.clustersOf(p.nodes()))
+	require.Empty(t, p.clustersOf(p.Blocks.hosts()))
 	require.NotContains(t, p.String(), "order")
 }

@@ -86,7 +86,7 @@ func TestPlanOfAnyRule(t *testing.T) {
 	require.Equal(t, "d:0/0 a:1-2/0 d:3-4/1 b:5/1 a:6/1", where(p))
 	require.Equal(t, "(vector,(2,1,1),(0,1,2),(2,1,2),(1,1,1),(0,1,1))", p.ProcessMapping())
 	for rank, host := range []job.HostIndex{2, 0, 0, 2, 2, 1, 0} {
-		require.Equal(t, host, p.hostOf(job.Rank(rank)))
+		require.Equal(t, host, p.Blocks.hostOf(job.Rank(rank)))
 	}
 	require.Contains(t, p.String(), "\nhosts  ranks per host  ranks\na      3               1-2,6\nb      1               5\nd      3               0,3-4\nc      0               -\n")
 
@@ -110,7 +110,7 @@ func TestPlanOfAnyRuleAgainstList(t *testing.T) {
 		var want, got []int
 		for rank, h := range list {
 			want = append(want, slices.Index(nodes, h))
-			require.Equal(t, o.Hosts.List[h].Name, p.Hosts[p.hostOf(job.Rank(rank))].Name)
+			require.Equal(t, o.Hosts.List[h].Name, p.Hosts[p.Blocks.hostOf(job.Rank(rank))].Name)
 		}
 		got = unpack(t, p.ProcessMapping())
 		require.Equal(t, want, got)

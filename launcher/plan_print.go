@@ -20,54 +20,60 @@ const maxRows = 40
 
 // text is String with another number of lines of hosts; 0 for all.
 func (p *Plan) text(rows int) string {
-	var b strings.Builder
+	b := &planText{plan: p}
 	live := 0
 	for _, d := range p.dead {
 		if !d {
 			live++
 		}
 	}
-	fmt.Fprintf(&b, "job    %s on %s\n", plural(p.Size, "rank"), plural(live, "host"))
+	fmt.Fprintf(b, "job    %s on %s\n", plural(p.Size, "rank"), plural(live, "host"))
 	if p.Spares > 0 {
-		fmt.Fprintf(&b, "spare  %s\n", plural(p.Spares, "host"))
+		fmt.Fprintf(b, "spare  %s\n", plural(p.Spares, "host"))
 		if p.Crowded != "" {
-			fmt.Fprintf(&b, "       %s\n", p.Crowded)
+			fmt.Fprintf(b, "       %s\n", p.Crowded)
 		}
 	}
-	fmt.Fprintf(&b, "start  %s, tree of degree %d and depth %d\n", p.Bootstrap, p.Degree, p.depth(live))
+	fmt.Fprintf(b, "start  %s, tree of degree %d and depth %d\n", p.Bootstrap, p.Degree, p.depth(live))
 	if p.network.order != "" {
-		fmt.Fprintf(&b, "order  %s\n", p.network.order)
+		fmt.Fprintf(b, "order  %s\n", p.network.order)
 	}
 	if text := p.treeText(); text != "" {
-		fmt.Fprintf(&b, "tree   %s\n", text)
+		fmt.Fprintf(b, "tree   %s\n", text)
 	}
 	if len(p.Relays) > 0 {
-		fmt.Fprintf(&b, "relays %s on this machine, since only it reaches the hosts\n", hostlist.Fold(unslotted(p.Relays)))
+		fmt.Fprintf(b, "relays %s on this machine, since only it reaches the hosts\n", hostlist.Fold(unslotted(p.Relays)))
 	}
 	if choice, err := binding.Parse(p.bindTo); err == nil && choice.Binds() {
-		fmt.Fprintf(&b, "bind   each rank to %v\n", choice)
+		fmt.Fprintf(b, "bind   each rank to %v\n", choice)
 	}
-	p.writeMap(&b)
+	b.writeMap()
 	if len(p.given) > 0 {
-		fmt.Fprintf(&b, "env    %s for all ranks\n", words(p.given))
+		fmt.Fprintf(b, "env    %s for all ranks\n", words(p.given))
 	}
 	first := 0
 	for i, a := range p.Apps {
-		fmt.Fprintf(&b, "app %d  ranks %s: %s\n", i, span(first, a.N), words(a.Argv))
+		fmt.Fprintf(b, "app %d  ranks %s: %s\n", i, span(first, a.N), words(a.Argv))
 		if apart(p.Apps) {
-			fmt.Fprintf(&b, "       on %s\n", hostlist.Fold(p.rules.hostsOf(a)))
+			fmt.Fprintf(b, "       on %s\n", hostlist.Fold(p.rules.hostsOf(a)))
 		}
 		if a.DirGiven {
-			fmt.Fprintf(&b, "       in %s\n", words([]string{a.Dir}))
+			fmt.Fprintf(b, "       in %s\n", words([]string{a.Dir}))
 		}
 		if len(a.Env) > 0 {
-			fmt.Fprintf(&b, "       with %s\n", words(a.Env))
+			fmt.Fprintf(b, "       with %s\n", words(a.Env))
 		}
 		first += a.N
 	}
 	b.WriteString("\n")
-	p.writeHosts(&b, rows)
+	b.writeHosts(rows)
 	return b.String()
+}
+
+// planText is the text of a plan while it is written.
+type planText struct {
+	strings.Builder
+	plan *Plan
 }
 
 // unslotted are hosts that have but a name.

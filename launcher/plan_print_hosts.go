@@ -91,8 +91,9 @@ type hostRow struct {
 // writeHosts writes one row for each run of neighboring hosts with the same
 // slots and number of ranks, if they hold the ranks in turn; at most some rows, 0
 // for all.
-func (p *Plan) writeHosts(b *strings.Builder, most int) {
-	rows := p.hostRows()
+func (b *planText) writeHosts(most int) {
+	p := b.plan
+	rows := hostRows(p)
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "hosts\tranks per host\tranks")
 	left := 0
@@ -129,13 +130,13 @@ func (r *hostRow) hostsOfRanks() int {
 }
 
 // hostRows are the rows of all hosts.
-func (p *Plan) hostRows() (rows []hostRow) {
+func hostRows(p *Plan) (rows []hostRow) {
 	ranks := make([]spans, len(p.Hosts))
 	for _, block := range p.Blocks {
 		ranks[block.Host].add(block)
 	}
 	for i := range p.Hosts {
-		if n := len(rows) - 1; n >= 0 && p.joins(&rows[n], ranks, i) {
+		if n := len(rows) - 1; n >= 0 && rows[n].join(p, ranks, i) {
 			continue
 		}
 		rows = append(unpaired(rows, ranks), hostRowOf(ranks, i))
@@ -159,8 +160,8 @@ func unpaired(rows []hostRow, ranks []spans) []hostRow {
 	return append(rows[:n], hostRowOf(ranks, i), hostRowOf(ranks, i+1))
 }
 
-// joins adds host i to the row before it, if it is like the others there.
-func (p *Plan) joins(r *hostRow, ranks []spans, i int) bool {
+// join adds host i of a plan to the row before it, if it is like the others there.
+func (r *hostRow) join(p *Plan, ranks []spans, i int) bool {
 	last := i - 1
 	if p.dead[i] != p.dead[last] || p.Hosts[i].Slots != p.Hosts[last].Slots || ranks[i].count() != ranks[last].count() {
 		return false

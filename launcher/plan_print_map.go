@@ -21,8 +21,8 @@ func (p *Plan) mapped() string {
 }
 
 // writeMap writes how ranks were mapped, and what is gained by it.
-func (p *Plan) writeMap(b *strings.Builder) {
-	w, m := &p.rules.wish, p.placed.Mapped
+func (b *planText) writeMap() {
+	w, m := &b.plan.rules.wish, b.plan.placed.Mapped
 	if m == nil {
 		return
 	}

@@ -56,7 +56,7 @@ func (p *Plan) depth(live int) int {
 // entries lists the hosts as they travel, among the relays in pre-order.
 func (p *Plan) entries() []overlay.HostEntry {
 	entries := make([]overlay.HostEntry, 0, len(p.Hosts)+len(p.Relays))
-	ranks := p.ranksOn()
+	ranks := p.Blocks.perHost(len(p.Hosts))
 	host := func(i int) {
 		h := p.Hosts[i]
 		e := overlay.HostEntry{Index: job.HostIndex(i), Name: h.Name, Share: p.shareOf(job.HostIndex(i), ranks[i])}

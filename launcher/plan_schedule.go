@@ -61,14 +61,14 @@ func (p *Plan) schedule(ctx context.Context, network *Network, want overlay.Sche
 func (p *Plan) ranksIn(network *Network) (*netsim.Network, error) {
 	hosts := make([]job.Host, 0, len(p.Blocks))
 	nodes := map[job.HostIndex]topology.Node{}
-	for _, h := range p.nodes() {
+	for _, h := range p.Blocks.hosts() {
 		hosts = append(hosts, p.Hosts[h])
 	}
 	found, err := network.Nodes(hosts)
 	if err != nil {
 		return nil, err
 	}
-	for i, h := range p.nodes() {
+	for i, h := range p.Blocks.hosts() {
 		nodes[h] = found[i]
 	}
 	order := make([]topology.Node, 0, p.Size)

@@ -181,7 +181,7 @@ func TestAppsShareHosts(t *testing.T) {
 	o.Programs.Apps[1].Dir, o.Programs.Apps[2].Dir = "sub/../other", "/abs"
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
-	assert.Equal(t, []job.Block{
+	assert.Equal(t, Blocks{
 		{Host: 0, First: 0, Count: 2, App: 0},
 		{Host: 0, First: 2, Count: 1, App: 1},
 		{Host: 1, First: 3, Count: 2, App: 1},

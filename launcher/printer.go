@@ -115,7 +115,7 @@ func (p *printer) label(text string) (func(b []byte, r job.RankID, at time.Time)
 	return func(b []byte, r job.RankID, at time.Time) []byte {
 		host := ""
 		if plan := p.plans[r.World]; plan != nil {
-			host = plan.Hosts[plan.hostOf(r.Rank)].Name
+			host = plan.Hosts[plan.Blocks.hostOf(r.Rank)].Name
 		}
 		return append(b, pattern.Label(r, host, p.jobID, at)...)
 	}, nil
@@ -230,7 +230,7 @@ func (p *printer) end(world int) error {
 }
 
 func (p *printer) path(plan *Plan, r job.RankID, st stdio.Stream) string {
-	return p.patterns.For(st).Expand(r, plan.Hosts[plan.hostOf(r.Rank)].Name, p.jobID)
+	return p.patterns.For(st).Expand(r, plan.Hosts[plan.Blocks.hostOf(r.Rank)].Name, p.jobID)
 }
 
 // print takes a message of output records.
@@ -287,7 +287,7 @@ func (p *printer) show(now time.Time, c overlay.Chunk) error {
 		return pour(p.dests[c.Stream], now, c)
 	}
 	plan := p.plans[c.Rank.World]
-	host := plan.hostOf(c.Rank.Rank)
+	host := plan.Blocks.hostOf(c.Rank.Rank)
 	return p.fold.add(c.Rank, host, plan.Hosts[host].Name, c.Data)
 }
 

@@ -158,7 +158,7 @@ func (in *input) resize() {
 // that what the user says of it counts more.
 func (r *run) given() []string {
 	if r.options.Launch.Names == overlay.SlurmNames {
-		return slices.Concat(r.plan.stepNames(), r.ownGiven())
+		return slices.Concat(stepNames(r.plan), r.ownGiven())
 	}
 	return r.ownGiven()
 }

@@ -59,8 +59,8 @@ func (p *Plan) ranksText(world int, ranks []int) string {
 	var parts []string
 	var hosts []job.HostIndex
 	for rest := ranks; len(rest) > 0; {
-		host, n := p.hostOf(job.Rank(rest[0])), 1
-		for n < len(rest) && rest[n] == rest[0]+n && p.hostOf(job.Rank(rest[n])) == host {
+		host, n := p.Blocks.hostOf(job.Rank(rest[0])), 1
+		for n < len(rest) && rest[n] == rest[0]+n && p.Blocks.hostOf(job.Rank(rest[n])) == host {
 			n++
 		}
 		if len(parts) <= mostParts {

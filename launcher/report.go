@@ -198,14 +198,14 @@ func (p *reporter) dead(plan *Plan, dead []overlay.DeadHost, of int, allowed boo
 	case relays > 0:
 		b.WriteString("\nnothing was run: golaunch does not reach the hosts without its relays")
 	case !allowed:
-		b.WriteString("\n" + plan.notRun(len(dead), of))
+		b.WriteString("\n" + notRun(plan, len(dead), of))
 	}
 	say("%s", b.String())
 }
 
 // notRun says that nothing was run, since so many of the hosts that were tried are dead,
 // and what to do about it, if anything.
-func (p *Plan) notRun(dead, of int) string {
+func notRun(p *Plan, dead, of int) string {
 	text := "nothing was run"
 	if p.Spares > 0 {
 		text += fmt.Sprintf(": %s too few for %s", count(p.Spares, "spare is", "spares are"), plural(dead, "dead host"))

@@ -90,7 +90,7 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 			attempts.tell(failed, plan, report)
 		}
 		if more == nil { // else what is told of the plan was told
-			plan.tell(o, report)
+			tellPlan(plan, &o, report)
 		}
 		if status, failed, more = runOnce(ctx, o, plan, begin, stdio, report, signals); more != nil {
 			attempts.widen(more)
@@ -102,8 +102,8 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 	}
 }
 
-// tell tells the user of a plan what they may not expect.
-func (p *Plan) tell(o Options, report *reporter) {
+// tellPlan tells the user of a plan what they may not expect.
+func tellPlan(p *Plan, o *Options, report *reporter) {
 	for _, note := range slices.Concat(p.network.notes, p.placed.Notes) {
 		report.note("%s", note)
 	}

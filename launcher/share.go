@@ -92,7 +92,7 @@ func (s *sharing) judge() {
 	plan := s.base.among(s.of)
 	if plan == nil {
 		if s.job.wider = s.job.plan.wider(s.of); s.job.wider != nil {
-			s.job.verbose(1, "other golaunch use slots of %s: looking at more hosts", plural(len(s.job.plan.nodes()), "host"))
+			s.job.verbose(1, "other golaunch use slots of %s: looking at more hosts", plural(len(s.job.plan.Blocks.hosts()), "host"))
 			s.job.decided, s.job.over = true, true
 			return
 		}
@@ -167,7 +167,7 @@ func (s *sharing) loseHosts(dead []overlay.DeadHost) {
 	hosts, waits, needed := make([]job.HostIndex, len(dead)), len(s.missed) > 0, false
 	for i, d := range dead {
 		hosts[i] = d.Index
-		needed = needed || s.base.holds(d.Index)
+		needed = needed || s.base.Blocks.on(d.Index)
 		delete(s.of, d.Index)
 		delete(s.missed, d.Index)
 	}
@@ -190,11 +190,6 @@ func (s *sharing) loseHosts(dead []overlay.DeadHost) {
 	if len(s.missed) == 0 && (waits || len(s.of) == 0) {
 		s.judge()
 	}
-}
-
-// holds reports whether a host holds ranks.
-func (p *Plan) holds(h job.HostIndex) bool {
-	return slices.ContainsFunc(p.Blocks, func(b job.Block) bool { return b.Host == h })
 }
 
 // parts is the share of each slot: CPUs, where ranks do not share these, and GPUs, where
@@ -233,22 +228,13 @@ func (p *Plan) shareOf(h job.HostIndex, ranks int) *overlay.Share {
 
 // shares are the hosts of which the plan wants something for itself.
 func (p *Plan) shares() (list []overlay.HostShare) {
-	ranks := p.ranksOn()
-	for _, h := range p.nodes() {
+	ranks := p.Blocks.perHost(len(p.Hosts))
+	for _, h := range p.Blocks.hosts() {
 		if s := p.shareOf(h, ranks[h]); s != nil {
 			list = append(list, overlay.HostShare{Host: h, Share: *s})
 		}
 	}
 	return list
-}
-
-// ranksOn counts the ranks of each host.
-func (p *Plan) ranksOn() []int {
-	ranks := make([]int, len(p.Hosts))
-	for _, b := range p.Blocks {
-		ranks[b.Host] += b.Count
-	}
-	return ranks
 }
 
 // has reports whether the job has all that the plan wants. A host whose agent keeps no
@@ -380,7 +366,7 @@ func (p *Plan) wider(of map[job.HostIndex]overlay.Shared) *wider {
 	}
 	rank := make([]int, len(all.Hosts))
 	if q := all.among(ifFree); q != nil {
-		used := q.nodes()
+		used := q.Blocks.hosts()
 		for _, h := range used {
 			rank[h] = -1
 		}

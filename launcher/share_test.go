@@ -81,7 +81,7 @@ func TestAmongOthers(t *testing.T) {
 			continue
 		}
 		require.NotNil(t, q, c.name)
-		require.Equal(t, c.want, q.ranksOn()[:len(c.want)], c.name)
+		require.Equal(t, c.want, q.Blocks.perHost(len(q.Hosts))[:len(c.want)], c.name)
 		require.Equal(t, p.Size, q.Size, c.name)
 		require.Equal(t, p.Hosts, q.Hosts, c.name)
 	}
@@ -233,7 +233,7 @@ func TestALossWhileSlotsAreAwaited(t *testing.T) {
 			require.Equal(t, c.attempt, strings.Join(r.outcome().names, " "), c.name)
 			continue
 		}
-		require.False(t, r.plan.holds(c.dead[0]), c.name)
+		require.False(t, r.plan.Blocks.on(c.dead[0]), c.name)
 		require.Equal(t, len(c.missed) == 0, r.sharing.round == 2, "%s: it is judged once all have answered", c.name)
 	}
 }

@@ -86,7 +86,7 @@ func TestNothingIsRun(t *testing.T) {
 		o.Hosts.Spares = c.spares
 		p, err := NewPlan(o, "here")
 		require.NoError(t, err)
-		require.Equal(t, c.want, p.notRun(c.dead, len(p.Hosts)), "%+v", c)
+		require.Equal(t, c.want, notRun(p, c.dead, len(p.Hosts)), "%+v", c)
 	}
 }
 

@@ -190,7 +190,7 @@ func (in *input) send(e stdinRead) {
 	in.terminal.enter() // it may be ours only now
 	to := tree.Everyone
 	if rank := in.job.stdinRank(); rank != overlay.StdinAll {
-		to = in.job.plan.hostOf(rank)
+		to = in.job.plan.Blocks.hostOf(rank)
 	}
 	send := func(data []byte) {
 		in.job.tree.send(link.Stdio, tree.Header{Kind: overlay.KindInput, To: to}, data)

@@ -7,10 +7,10 @@ import (
 
 // stepNames are srun's variables of a whole step, of those that programs ask: which nodes
 // it has, and how many ranks each.
-func (p *Plan) stepNames() []string {
+func stepNames(p *Plan) []string {
 	counts := p.holders()
 	var each []string
-	for _, h := range p.nodes() {
+	for _, h := range p.Blocks.hosts() {
 		each = append(each, fmt.Sprint(counts[p.Hosts[h].Name]))
 	}
 	nodes, perNode := fmt.Sprint(len(each)), repeats(each)

@@ -12,5 +12,5 @@ func TestStepNames(t *testing.T) {
 	require.Equal(t, []string{
 		"SLURM_NNODES=6", "SLURM_STEP_NUM_NODES=6", "SLURM_STEP_NODELIST=n[1-4],x,y",
 		"SLURM_TASKS_PER_NODE=3(x4),1(x2)", "SLURM_STEP_TASKS_PER_NODE=3(x4),1(x2)",
-	}, p.stepNames())
+	}, stepNames(p))
 }
