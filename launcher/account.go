@@ -48,20 +48,20 @@ func (acc *account) gather() {
 	wanted := o.Stats || o.File != "" || o.TraceFile != "" || o.ProfileFile != ""
 	switch {
 	case acc.asked:
-	case !wanted || !acc.job.tree.rooted():
+	case !wanted || !acc.job.rooted():
 		acc.job.over = true
 	default:
 		acc.asked = true
-		acc.job.tree.broadcast(link.Service, overlay.KindCollect, nil)
+		acc.job.broadcast(link.Service, overlay.KindCollect, nil)
 		if o.TraceFile != "" {
-			acc.timing = acc.job.tree.pingRoot()
+			acc.timing = acc.job.tree.PingRoot()
 		}
 		acc.await()
 	}
 }
 
 func (acc *account) await() {
-	acc.job.tree.postAfter(countTimeout, countersLate{})
+	acc.job.tree.PostAfter(countTimeout, countersLate{})
 }
 
 // late goes on without what has not come, unless profiles come still: there
@@ -84,8 +84,8 @@ func (acc *account) take(c report.Collected) error {
 	return nil
 }
 
-// rootTimed goes on once the clock of the root is known.
-func (r *run) rootTimed() {
+// RootTimed goes on once the clock of the root is known.
+func (r *run) RootTimed() {
 	if r.account.timing {
 		r.account.timing = false
 		r.account.endIfComplete()
@@ -167,10 +167,10 @@ func (acc *account) tell(status int) int {
 
 // fullReport is the report of this job.
 func (acc *account) fullReport(status int) *report.Report {
-	ready := acc.job.tree.known()
+	ready := acc.job.tree.Known()
 	doc := &report.Report{
 		Job: report.Job{
-			ID: acc.job.tree.id, Ranks: acc.job.plan.Size, Nodes: len(ready.Live), Degree: acc.job.plan.Degree,
+			ID: acc.job.tree.ID(), Ranks: acc.job.plan.Size, Nodes: len(ready.Live), Degree: acc.job.plan.Degree,
 			Bootstrap: acc.job.plan.Bootstrap, Cache: string(acc.job.options.Launch.Cache),
 		},
 		Begin: acc.began, End: time.Now(), Status: status,

@@ -130,7 +130,7 @@ func TestSummon(t *testing.T) {
 		by, host job.HostIndex
 		want     string
 	}{{0, 1, "no room"}, {0, 9, "another host may not call a"}, {9, 1, "b may not call another host"}} {
-		tr.summon(0, overlay.Summon{ID: 5, By: x.by, Host: x.host, Addr: "127.0.0.1:1"})
+		tr.requests.summon(0, overlay.Summon{ID: 5, By: x.by, Host: x.host, Addr: "127.0.0.1:1"})
 		tr.tasks.Wait()
 		events := tr.inbox.Take(nil)
 		require.Equal(t, signatureMade{0, overlay.SignAnswer{ID: 5, Refusal: x.want}}, events[len(events)-1])
@@ -156,8 +156,8 @@ func TestTheEndOfAllAgentsIsNoLoss(t *testing.T) {
 		require.NoError(t, err)
 		defer calls.Close()
 		calls.Fail("b", &bootstrap.Error{Host: "b", Err: errors.New("the step was cancelled"), Whole: whole})
-		r.tree.boot = &boot{bulk: &bulk{calls: calls, ended: make(chan struct{})}, hosts: []overlay.HostEntry{{Name: "a"}, {Index: 1, Name: "b"}}}
-		close(r.tree.boot.bulk.ended)
+		r.agents.boot = &boot{bulk: &bulk{calls: calls, ended: make(chan struct{})}, hosts: []overlay.HostEntry{{Name: "a"}, {Index: 1, Name: "b"}}}
+		close(r.agents.boot.bulk.ended)
 		lost := job.Failure{Class: job.CauseNodeLost, Rank: -1, Text: "link lost"}
 		require.Equal(t, whole != bootstrap.WholeRuns, r.wholeEnded(&lost))
 		require.Equal(t, want.status, r.status)

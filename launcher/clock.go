@@ -24,7 +24,7 @@ func (c *clock) mark(phase string) {
 
 // marks are those of the job and of its tree, in order of time.
 func (acc *account) marks() []mark {
-	marks := slices.Concat(acc.job.tree.clock, acc.clock)
+	marks := slices.Concat(acc.job.tree.Marks(), acc.clock)
 	slices.SortStableFunc(marks, func(x, y mark) int { return x.at.Compare(y.at) })
 	return marks
 }

@@ -26,13 +26,13 @@ func (r *run) kill(grace time.Duration) {
 	r.input.pump.close()
 	r.input.terminal.end()
 	r.staging.stop()
-	r.tree.kill(grace)
+	r.tree.Kill(grace)
 }
 
 // endIf leaves the loop when there is nothing more to wait for.
 func (r *run) endIf() {
 	if !r.worlds.launched() { // nothing was launched
-		if r.decided && r.tree.up && r.options.Report.TraceFile != "" {
+		if r.decided && r.tree.Up() && r.options.Report.TraceFile != "" {
 			r.account.gather() // what took its time, or failed, is of interest all the more
 			return
 		}
@@ -45,12 +45,12 @@ func (r *run) endIf() {
 		r.account.clock.mark("output drained")
 		r.account.gather()
 	case r.decided:
-		r.tree.postAfter(drainTimeout, outputStuck{})
+		r.tree.PostAfter(drainTimeout, outputStuck{})
 	}
 }
 
-// finish takes the tree down and says how the job went.
-func (r *run) finish() int {
+// windUp ends what is to be seen while the job runs.
+func (r *run) windUp() {
 	r.input.terminal.end()
 	if r.wider == nil {
 		r.report.status.end()
@@ -59,11 +59,10 @@ func (r *run) finish() int {
 	}
 	r.notes.tell()
 	r.account.clock.mark("output drained")
-	if !r.left { // else its link cannot come to a good end
-		r.tree.end()
-		r.notes.tell()
-	}
-	r.account.clock.mark("tree down")
+}
+
+// judge says how the job went, once its tree is down.
+func (r *run) judge() int {
 	if r.wider != nil {
 		return 0
 	}
@@ -75,7 +74,7 @@ func (r *run) finish() int {
 	if cause != nil && r.wholeEnded(cause) {
 		status = r.status
 	} else if cause != nil {
-		r.tree.explainLoss(cause)
+		r.tree.ExplainLoss(cause)
 		if !r.signals.explainFailures() || r.options.Start.Verbose > 0 {
 			r.report.failure(r, *cause)
 		}
@@ -105,7 +104,7 @@ func (r *run) tellCut() {
 // what came of it, and reports whether there was one. A job that somebody cancelled so ends
 // as one that is told to terminate, and is not started again.
 func (r *run) wholeEnded(cause *job.Failure) bool {
-	e := r.tree.whole(cause)
+	e := r.tree.Whole(cause)
 	if e == nil {
 		return false
 	}
@@ -129,15 +128,17 @@ func (r *run) unexplained() error {
 	return fmt.Errorf("%d of %s ended well, and no agent says why the others did not: the job cannot be trusted", r.total.Ranks, plural(r.expected, "rank"))
 }
 
-// close releases everything. It takes a few seconds at most, in which signals wait for the
-// next attempt; where there is none they come to nothing: the job has its status.
-func (r *run) close() {
+// endInput ends the reading of input.
+func (r *run) endInput() {
 	r.input.terminal.end() // also after a panic
+	r.input.pump.close()
+}
+
+// close lets go of files, once no task works on them.
+func (r *run) close() {
 	if r.progress.timer != nil {
 		r.progress.timer.Stop()
 	}
-	r.input.pump.close()
-	r.tree.close()
 	r.staging.files.Close()
 	if !r.left { // else it waits for its reader still
 		r.output.printer.close()

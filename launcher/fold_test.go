@@ -77,13 +77,13 @@ func TestNotesAreToldOnce(t *testing.T) {
 		r, _ := launchedRun(t)
 		plan, err := NewPlan(options(t, "n[1-2]", 2), "here")
 		require.NoError(t, err)
-		r.plan, r.tree.inbox = plan, overlay.NewInbox(func() {})
+		r.plan, r.agents.inbox = plan, overlay.NewInbox(func() {})
 		r.report = &reporter{w: &said, quiet: quiet}
 		for i := range 4 {
 			h := job.HostIndex(i % 2)
-			r.noted(overlay.Note{Host: h, Text: "working directory /w: no such file or directory; ranks run in / instead"})
-			r.noted(overlay.Note{Level: overlay.NoteAlways, Host: h, Text: "still running: pid 8"})
-			r.noted(overlay.Note{Level: 1, Host: h, Text: "only with -v"})
+			r.Noted(overlay.Note{Host: h, Text: "working directory /w: no such file or directory; ranks run in / instead"})
+			r.Noted(overlay.Note{Level: overlay.NoteAlways, Host: h, Text: "still running: pid 8"})
+			r.Noted(overlay.Note{Level: 1, Host: h, Text: "only with -v"})
 		}
 		require.Empty(t, said.String())
 		r.notes.tell()
@@ -104,13 +104,13 @@ func TestLinesOfVerbosityAreFolded(t *testing.T) {
 	r, _ := launchedRun(t)
 	plan, err := NewPlan(options(t, "n[1-3]", 3), "here")
 	require.NoError(t, err)
-	r.plan, r.tree.inbox, r.options.Start.Verbose = plan, overlay.NewInbox(func() {}), 2
+	r.plan, r.agents.inbox, r.options.Start.Verbose = plan, overlay.NewInbox(func() {}), 2
 	r.report = &reporter{w: &said}
 	for h := range job.HostIndex(3) {
 		r.handle(noiseHeard{h, "Welcome"})
-		r.noted(overlay.Note{Level: 1, Host: h, Text: "app uses MPICH"})
-		r.noted(overlay.Note{Level: 2, Host: h, Text: "is up"})
-		r.noted(overlay.Note{Level: 3, Host: h, Text: "not asked for"})
+		r.Noted(overlay.Note{Level: 1, Host: h, Text: "app uses MPICH"})
+		r.Noted(overlay.Note{Level: 2, Host: h, Text: "is up"})
+		r.Noted(overlay.Note{Level: 3, Host: h, Text: "not asked for"})
 	}
 	require.Equal(t, "golaunch: host n1: is up\ngolaunch: host n2: is up\ngolaunch: host n3: is up\n", said.String())
 	said.Reset()

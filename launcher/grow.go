@@ -53,25 +53,25 @@ func (r *run) grow(hosts []job.Host, q overlay.SpawnRequest) {
 		r.plan.dead[i] = true
 	}
 	r.verbose(1, "starting agents on %s for a spawn", plural(len(hosts), "more host"))
-	r.tree.extend(r.treeConfig())
+	r.tree.Extend(r.treeConfig())
 }
 
 // replace begins to start agents on unused hosts in place of dead ones.
 func (r *run) replace(hosts []job.Host) {
 	r.plan = r.plan.withMore(hosts)
 	r.verbose(1, "starting agents on %s of the list in place of those", plural(len(hosts), "more host"))
-	r.tree.replace(r.treeConfig())
+	r.tree.Replace(r.treeConfig())
 }
 
-// replaceFailed ends a job of which hosts cannot be started in place of dead ones.
-func (r *run) replaceFailed(err error) {
+// ReplaceFailed ends a job of which hosts cannot be started in place of dead ones.
+func (r *run) ReplaceFailed(err error) {
 	r.report.say("%v", err)
 	r.giveUp(job.ExitLauncher, 0)
 }
 
-// grown takes the hosts that are up into the plan, and goes on with the spawns
+// Grown takes the hosts that are up into the plan, and goes on with the spawns
 // that wait for them.
-func (r *run) grown(ready overlay.Ready, err error) {
+func (r *run) Grown(ready overlay.Ready, err error) {
 	plan := *r.plan
 	plan.dead = slices.Clone(plan.dead)
 	for _, n := range ready.Live {
@@ -81,11 +81,11 @@ func (r *run) grown(ready overlay.Ready, err error) {
 	for _, d := range ready.Dead {
 		r.report.note("host %s: %s: %s", r.hostName(d.Index), d.Phase, quoted(d.Cause))
 	}
-	r.worlds.knowNames(r.tree.live)
-	if launch, lerr := r.launchMessage(r.tree.live); lerr != nil {
+	r.worlds.knowNames(r.tree.Hosts())
+	if launch, lerr := r.launchMessage(r.tree.Hosts()); lerr != nil {
 		err = errors.Join(err, lerr)
 	} else if len(ready.Live) > 0 {
-		r.tree.tell(link.KVS, overlay.KindLateLaunch, overlay.Encode(launch))
+		r.tell(link.KVS, overlay.KindLateLaunch, overlay.Encode(launch))
 	}
 	waiting := r.worlds.waiting
 	r.worlds.waiting = nil

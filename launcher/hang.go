@@ -53,7 +53,7 @@ func (s *stalls) ranksWait(id int, m overlay.Waiting) error {
 	}
 	h.reports++
 	e := waitersHeard{id, h.reports}
-	s.job.tree.postAfter(gatherWaiters, e)
+	s.job.tree.PostAfter(gatherWaiters, e)
 	return nil
 }
 

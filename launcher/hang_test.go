@@ -15,7 +15,7 @@ func TestRanksThatHangAreNamed(t *testing.T) {
 		return overlay.Waiting{Ranks: ranks, Library: library}
 	}
 	const library = "MPICH 4.0.2 (ch4:ucx, /lib/libmpich.so.12)"
-	begin := func(size int) (*run, *bytes.Buffer) {
+	begin := func(size int) (*testRun, *bytes.Buffer) {
 		var said bytes.Buffer
 		r, _ := launchedRun(t)
 		o := options(t, "a:4,b:4,c:4", size)
@@ -23,7 +23,7 @@ func TestRanksThatHangAreNamed(t *testing.T) {
 		require.NoError(t, err)
 		r.plan, r.report = p, &reporter{w: &said}
 		r.worlds.launch(p)
-		r.tree.inbox = overlay.NewInbox(func() {})
+		r.agents.inbox = overlay.NewInbox(func() {})
 		return r, &said
 	}
 

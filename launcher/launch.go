@@ -73,7 +73,7 @@ func (r *run) slots() map[job.Rank]string {
 }
 
 // kvsName is the name of a world's key-value space.
-func (r *run) kvsName(world int) string { return fmt.Sprintf("kvs_%s_%d", r.tree.id[:16], world) }
+func (r *run) kvsName(world int) string { return fmt.Sprintf("kvs_%s_%d", r.tree.ID()[:16], world) }
 
 // stdinRank says in the launch message's terms who reads standard input.
 func (r *run) stdinRank() job.Rank {

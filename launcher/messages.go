@@ -9,21 +9,21 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// message handles one of the root that is about the job. An error means that it broke the protocol.
-func (r *run) message(m overlay.Message) error {
+// Message handles one of the root that is about the job. An error means that it broke the protocol.
+func (r *run) Message(m overlay.Message) error {
 	world := int(m.Header.World)
 	switch m.Header.Kind {
 	case overlay.KindSchedule:
 		return take(m, r.schedules.serve)
 	case overlay.KindStarted:
 		return overlay.Take(m, func(s overlay.Started) error {
-			r.tree.watched(m)
+			r.tree.Watched(m)
 			return r.worlds.noteStarted(world, s)
 		})
 	case overlay.KindSpawn:
 		return take(m, r.worlds.spawn)
 	case overlay.KindFailure:
-		return take(m, func(f job.Failure) { r.failed(f, r.tree.since(m, f)) })
+		return take(m, func(f job.Failure) { r.failed(f, r.tree.Since(m, f)) })
 	case overlay.KindDone:
 		return overlay.Take(m, func(d overlay.Done) error { return r.worlds.noteDone(world, d) })
 	case overlay.KindCollected:
@@ -51,12 +51,12 @@ func (out *output) take(h tree.Header, body []byte) {
 	switch h.Kind {
 	case overlay.KindOutput:
 		if err := out.printing.does(func() error { return out.printer.print(body) }); err != nil {
-			out.job.tree.post(outputFailed{err})
+			out.job.tree.Post(outputFailed{err})
 		}
 	case overlay.KindDrained:
 		if err := out.printing.does(func() error { return out.printer.end(int(h.World)) }); err != nil {
-			out.job.tree.post(outputFailed{err})
+			out.job.tree.Post(outputFailed{err})
 		}
-		out.job.tree.post(outputDrained{int(h.World)})
+		out.job.tree.Post(outputDrained{int(h.World)})
 	}
 }

@@ -28,28 +28,29 @@ func from(kind tree.Kind, body any) overlay.Message {
 func TestHostsDieWhileTheJobGrows(t *testing.T) {
 	p, err := NewPlan(options(t, "a,b,c", 1), "here")
 	require.NoError(t, err)
-	r := &run{plan: p.withUnused()}
+	r := &testRun{run: &run{plan: p.withUnused()}}
 	r.join()
-	r.tree = &Tree{job: r, up: true, growing: &growth{first: 1}}
+	r.agents = &Tree{job: r.run, up: true, growing: &growth{first: 1}}
 	dead := []overlay.DeadHost{{Index: 2, Cause: "power"}}
-	require.NoError(t, r.tree.message(from(overlay.KindDied, overlay.Died{Dead: dead})))
+	require.NoError(t, r.agents.message(from(overlay.KindDied, overlay.Died{Dead: dead})))
 	require.Nil(t, r.verdict.cause())
-	require.Equal(t, dead, r.tree.growing.died)
+	require.Equal(t, dead, r.agents.growing.died)
 }
 
 // What a job may do without when it begins, a spawn that was placed may not.
 func TestHostsForASpawnHaveTheirTime(t *testing.T) {
 	p, err := NewPlan(options(t, "a,b", 1), "here")
 	require.NoError(t, err)
-	r := &run{plan: p, report: &reporter{w: io.Discard}}
+	r := &testRun{run: &run{plan: p, report: &reporter{w: io.Discard}}}
 	r.join()
-	r.tree = newTree(r, r.report)
-	r.tree.ctx, r.tree.hosts = t.Context(), p.Hosts
-	r.tree.boot = &boot{common: overlay.Common{StartOptions: overlay.StartOptions{ConnectTimeout: time.Minute, MissAfter: time.Second}}}
+	r.agents = newTree(r.run, r.report)
+	r.tree = r.agents
+	r.agents.ctx, r.agents.hosts = t.Context(), p.Hosts
+	r.agents.boot = &boot{common: overlay.Common{StartOptions: overlay.StartOptions{ConnectTimeout: time.Minute, MissAfter: time.Second}}}
 	p.kind = registry.Local() // which has nothing to open
 	r.grow(p.Unused, overlay.SpawnRequest{})
-	r.tree.tasks.Wait()
-	require.Equal(t, overlay.Common{StartOptions: overlay.StartOptions{ConnectTimeout: time.Minute}}, r.tree.growing.opening.common)
+	r.agents.tasks.Wait()
+	require.Equal(t, overlay.Common{StartOptions: overlay.StartOptions{ConnectTimeout: time.Minute}}, r.agents.growing.opening.common)
 }
 
 // The root and the agents that it starts for a spawn hear how deep the tree is with these:
@@ -83,10 +84,10 @@ func TestASpawnsHostsCountAsLevels(t *testing.T) {
 func TestCountersThatNobodyAskedFor(t *testing.T) {
 	r := &run{}
 	r.join()
-	require.ErrorContains(t, r.message(from(overlay.KindCollected, report.Collected{})), "nobody asked for")
+	require.ErrorContains(t, r.Message(from(overlay.KindCollected, report.Collected{})), "nobody asked for")
 	require.False(t, r.over)
 	r.account.asked = true
-	require.NoError(t, r.message(from(overlay.KindCollected, report.Collected{})))
+	require.NoError(t, r.Message(from(overlay.KindCollected, report.Collected{})))
 	require.True(t, r.over)
 }
 

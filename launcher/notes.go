@@ -22,8 +22,8 @@ type notes struct {
 // notesDue is the event of the time to tell them.
 type notesDue struct{}
 
-// noted takes a note from a host.
-func (r *run) noted(n overlay.Note) {
+// Noted takes a note from a host.
+func (r *run) Noted(n overlay.Note) {
 	if n.Level > 1 { // for who wants to see it happen
 		r.verbose(n.Level, "host %s: %s", r.hostName(n.Host), quoted(n.Text))
 		return
@@ -36,7 +36,7 @@ func (r *run) noted(n overlay.Note) {
 	held := &r.notes
 	if held.hosts == nil {
 		held.hosts = map[overlay.Note][]job.HostIndex{}
-		r.tree.postAfter(noteDelay, notesDue{})
+		r.tree.PostAfter(noteDelay, notesDue{})
 	}
 	if held.hosts[n] == nil {
 		held.order = append(held.order, n)

@@ -90,7 +90,7 @@ func (acc *account) writeFile(flag, path string, mode os.FileMode, write func(io
 		}
 		done <- whole(openPipe(flag, path, 0, acc.job.report))
 	}()
-	ended := acc.job.tree.ctx.Done()
+	ended := acc.job.tree.Context().Done()
 	for {
 		select {
 		case err := <-done:

@@ -55,7 +55,7 @@ func (acc *account) writeProfile(status int) error {
 		return nil
 	}
 	doc := profile.Profile{
-		Job: acc.job.tree.id, Command: acc.command(), Began: acc.began.UTC(), Status: status,
+		Job: acc.job.tree.ID(), Command: acc.command(), Began: acc.began.UTC(), Status: status,
 		Quantity: acc.job.options.Launch.Profile, From: acc.job.options.Launch.ProfileFrom,
 	}
 	for _, id := range slices.Sorted(maps.Keys(acc.profiles.plans)) {

@@ -31,7 +31,7 @@ type progressDue struct{}
 // watch begins to show how far the start-up is, if somebody sits there.
 func (p *progress) watch() {
 	if p.job.report.status != nil {
-		p.timer = p.job.tree.postAfter(max(0, progressAfter-time.Since(p.job.account.began)), progressDue{})
+		p.timer = p.job.tree.PostAfter(max(0, progressAfter-time.Since(p.job.account.began)), progressDue{})
 	}
 }
 
@@ -46,9 +46,9 @@ func (p *progress) show() {
 
 // text says how far the start-up is, where it is watched.
 func (p *progress) text() string {
-	start := p.job.tree.howFar()
+	start := p.job.tree.HowFar()
 	nodes := len(p.job.plan.Hosts)
-	if p.job.tree.up {
+	if p.job.tree.Up() {
 		nodes = start.Nodes
 	}
 	return progressLine(start, nodes, p.job.plan.Size, p.job.hostName)

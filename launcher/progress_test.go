@@ -136,7 +136,8 @@ func TestProgressOfAJobBegunAnew(t *testing.T) {
 		if again {
 			r.wider = &wider{}
 		}
-		r.finish()
+		r.windUp()
+		r.judge()
 		require.Equal(t, !again, r.report.status.ended)
 	}
 }

@@ -150,7 +150,7 @@ func (in *input) resize() {
 	}
 	if size := in.terminal.window(); size != in.terminal.size {
 		in.terminal.size = size
-		in.job.tree.broadcast(link.Control, overlay.KindResize, overlay.Encode(size))
+		in.job.broadcast(link.Control, overlay.KindResize, overlay.Encode(size))
 	}
 }
 

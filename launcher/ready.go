@@ -10,9 +10,9 @@ import (
 	"github.com/golaunch/golaunch/internal/overlay"
 )
 
-// hostsTried tells which of so many hosts that were started are dead, and has others
+// HostsTried tells which of so many hosts that were started are dead, and has others
 // started in their place, where it may.
-func (r *run) hostsTried(dead []overlay.DeadHost, tried int) (replaced bool) {
+func (r *run) HostsTried(dead []overlay.DeadHost, tried int) (replaced bool) {
 	all := r.deadHosts()
 	if len(all) == 0 || r.decided {
 		return false
@@ -30,7 +30,7 @@ func (r *run) hostsTried(dead []overlay.DeadHost, tried int) (replaced bool) {
 
 // deadHosts are those on which no agent lives, relays among them.
 func (r *run) deadHosts() (dead []job.HostIndex) {
-	for _, d := range r.tree.live.Dead {
+	for _, d := range r.tree.Hosts().Dead {
 		dead = append(dead, d.Index)
 	}
 	return dead
@@ -41,8 +41,8 @@ func (r *run) mayLack(dead []job.HostIndex) bool {
 	return (r.options.Hosts.AllowDeadNodes || len(dead) <= r.plan.Spares) && !slices.ContainsFunc(dead, r.plan.isRelay)
 }
 
-// treeUp fixes the plan and launches, or gives the reasons why not.
-func (r *run) treeUp() {
+// TreeUp fixes the plan and launches, or gives the reasons why not.
+func (r *run) TreeUp() {
 	dead := r.deadHosts()
 	switch {
 	case r.decided:
@@ -75,7 +75,7 @@ func (r *run) tellWithout(p, q *Plan) {
 
 // launch sends the ranks on their way.
 func (r *run) launch() {
-	if text := r.plan.boundTooMany(r.tree.live.Live, r.options.Start.BindTo, r.options.Placement.Oversubscribe, r.slots()); text != "" {
+	if text := r.plan.boundTooMany(r.tree.Hosts().Live, r.options.Start.BindTo, r.options.Placement.Oversubscribe, r.slots()); text != "" {
 		r.report.say("%s", text)
 		r.giveUp(job.ExitLauncher, 0)
 		return
@@ -85,23 +85,23 @@ func (r *run) launch() {
 		r.giveUp(job.ExitUsage, 0)
 		return
 	}
-	launch, err := r.launchMessage(r.tree.live)
+	launch, err := r.launchMessage(r.tree.Hosts())
 	if err != nil {
 		r.report.say("%v", err)
 		r.giveUp(job.ExitLauncher, 0)
 		return
 	}
-	r.worlds.knowNames(r.tree.live)
+	r.worlds.knowNames(r.tree.Hosts())
 	r.worlds.launch(r.plan)
-	r.tree.know(ownWorld, r.plan.Blocks)
-	r.tree.broadcast(link.KVS, overlay.KindLaunch, overlay.Encode(launch))
+	r.tree.Know(ownWorld, r.plan.Blocks)
+	r.broadcast(link.KVS, overlay.KindLaunch, overlay.Encode(launch))
 	r.signals.realTime = realTime()
 	r.account.clock.mark("launch sent")
 	r.sendFiles()
 }
 
-// hostsLost ends a job that has lost hosts since they were up, unless they matter to no rank.
-func (r *run) hostsLost(dead []overlay.DeadHost) {
+// HostsLost ends a job that has lost hosts since they were up, unless they matter to no rank.
+func (r *run) HostsLost(dead []overlay.DeadHost) {
 	if !r.worlds.launched() && len(r.sharing.of) > 0 && !r.decided {
 		r.sharing.loseHosts(dead)
 		return

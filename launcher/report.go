@@ -313,5 +313,5 @@ func (p *reporter) timing(r *run) {
 
 // shape is the size of the job and of its tree.
 func (acc *account) shape() string {
-	return fmt.Sprintf("%s on %s, degree %d", plural(acc.job.plan.Size, "rank"), plural(len(acc.job.tree.live.Live), "node"), acc.job.plan.Degree)
+	return fmt.Sprintf("%s on %s, degree %d", plural(acc.job.plan.Size, "rank"), plural(len(acc.job.tree.Hosts().Live), "node"), acc.job.plan.Degree)
 }

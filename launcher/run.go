@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/golaunch/golaunch/internal/bootstrap"
@@ -146,7 +145,7 @@ func runOnce(ctx context.Context, o Options, plan *Plan, begin time.Time, stdio 
 		report.say("%v", err)
 		return job.ExitUsage, nil, nil
 	}
-	r, err := newRun(ctx, o, plan, report, stdio, signals)
+	c, err := newCold(ctx, o, plan, report, stdio, signals)
 	if err != nil {
 		report.say("%v", err)
 		switch {
@@ -157,18 +156,18 @@ func runOnce(ctx context.Context, o Options, plan *Plan, begin time.Time, stdio 
 		}
 		return job.ExitLauncher, nil, nil
 	}
-	r.account.began = begin
-	defer r.close()
-	status := r.loop()
-	return status, r.outcome(), r.wider
+	c.job.account.began = begin
+	defer c.close()
+	status := c.run()
+	return status, c.job.outcome(), c.job.wider
 }
 
-// run is one job while it runs. Its fields belong to the goroutine of loop, except
-// printer, which is safe for many.
+// run is one job while it runs: everything that a user sees of it. It belongs to the
+// goroutine that hands it events.
 type run struct {
 	options Options
 	plan    *Plan // without dead hosts from the launch on
-	tree    *Tree
+	tree    jobTree
 	report  *reporter
 
 	signals  signals
@@ -208,27 +207,24 @@ type (
 	}
 )
 
-func newRun(ctx context.Context, o Options, plan *Plan, report *reporter, stdio IO, caught chan os.Signal) (*run, error) {
-	r := &run{options: o, plan: plan, report: report, account: account{stdout: stdio.Stdout, profiles: newProfiles()}, signals: signals{caught: caught}}
-	r.join()
-	r.tree = newTree(r, report)
+// open opens what the job reads and writes.
+func (r *run) open(stdio IO) error {
+	o := &r.options
 	err := unix.NeedFiles(ownFiles, "golaunch")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if r.staging, err = newStaging(&o); err != nil {
-		return nil, err
+	if r.staging, err = newStaging(o); err != nil {
+		return err
 	}
-	if r.output.printer, err = newPrinter(o, plan, r.tree.id, stdio, report); err != nil {
-		return nil, err
-	}
-	if r.input.pump, err = newStdinPump(stdio.Stdin, o.Input.Stdin == StdinAll || o.Input.PTY, r.tree.inbox); err != nil {
-		return nil, err
+	if r.output.printer, err = newPrinter(*o, r.plan, r.tree.ID(), stdio, r.report); err != nil {
+		return err
 	}
 	if o.Input.PTY {
-		r.input.terminal = newUserTerminal(stdio, report)
+		r.input.terminal = newUserTerminal(stdio, r.report)
 	}
-	return r, r.tree.open(ctx, r.treeConfig())
+	r.input.pump, err = newStdinPump(stdio.Stdin, o.Input.Stdin == StdinAll || o.Input.PTY, r.tree.Post)
+	return err
 }
 
 // join gives the parts of the job the job.
@@ -246,49 +242,11 @@ func (o *Options) timeLeft() time.Duration {
 	return time.Until(o.attempt.deadline)
 }
 
-// loop runs the job, and its tree, from the first connection to the last END.
-func (r *run) loop() int {
-	r.signals.catch()
-	r.tree.begin(r.output.take)
-	r.progress.watch()
+// Ended reports whether the job waits for nothing more.
+func (r *run) Ended() bool { return r.over }
 
-	var timeout <-chan time.Time
-	if r.options.Ending.Timeout > 0 {
-		t := time.NewTimer(r.options.timeLeft())
-		defer t.Stop()
-		timeout = t.C
-	}
-	var events []overlay.Event
-	ended := r.tree.ctx.Done()
-	for !r.over {
-		select {
-		case <-r.tree.woken:
-			events = r.tree.inbox.Take(events)
-			for _, e := range events {
-				r.handle(e)
-			}
-		case s := <-r.signals.caught:
-			r.signals.act(s.(syscall.Signal))
-		case s := <-r.signals.realTime:
-			r.signals.act(s.(syscall.Signal))
-		case <-ended:
-			ended = nil
-			r.signals.act(contextEnded)
-		case <-timeout:
-			r.timedOut()
-		}
-	}
-	return r.finish()
-}
-
-// ended reports whether the job waits for nothing more.
-func (r *run) ended() bool { return r.over }
-
-// handle handles an event of the job, or of its tree.
+// handle handles an event of the job.
 func (r *run) handle(e overlay.Event) {
-	if r.tree.handle(e) {
-		return
-	}
 	switch e := e.(type) {
 	case shareDue:
 		r.sharing.retry()
@@ -352,7 +310,7 @@ func (r *run) failed(f job.Failure, at time.Time) {
 	r.verdict.add(f, at, explains)
 	switch {
 	case f.Finalized, r.options.Ending.KeepGoing && leavesOthers(f.Class):
-	case r.plan.isRelay(f.Host) && !r.tree.up:
+	case r.plan.isRelay(f.Host) && !r.tree.Up():
 		r.giveUp(f.ExitCode(), 0) // hosts that are still awaited make no difference
 	case !r.killed:
 		r.kill(r.options.Ending.Grace)
@@ -387,8 +345,8 @@ func (r *run) idle(f job.Failure) (hosts []job.HostIndex) {
 	return hosts
 }
 
-// rootLost ends the job, which has lost the root of its tree.
-func (r *run) rootLost(root overlay.HostEntry, err error) {
+// RootLost ends the job, which has lost the root of its tree.
+func (r *run) RootLost(root overlay.HostEntry, err error) {
 	phase := phaseRunning
 	if !r.worlds.launched() {
 		phase = "launch"

@@ -80,13 +80,13 @@ func (k *schedules) makeNext() {
 	s := k.queue[0]
 	w := k.job.worlds.all[s.of.World]
 	if w == nil { // it is over
-		k.job.tree.post(scheduleMade{})
+		k.job.tree.Post(scheduleMade{})
 		return
 	}
 	plan := w.plan
-	k.job.tree.tasks.Go(func() { // ends in seconds (mostScheduled), or soon after the job
-		made, err := plan.schedule(k.job.tree.ctx, k.job.options.Hosts.Network, s.of)
-		k.job.tree.post(scheduleMade{made, err})
+	k.job.tree.Go(func() { // ends in seconds (mostScheduled), or soon after the job
+		made, err := plan.schedule(k.job.tree.Context(), k.job.options.Hosts.Network, s.of)
+		k.job.tree.Post(scheduleMade{made, err})
 	})
 }
 
@@ -120,7 +120,7 @@ func (k *schedules) tell(h job.HostIndex, s *schedule) {
 			}
 		}
 	}
-	k.job.tree.tell(link.Service, overlay.KindScheduled, overlay.Encode(answer))
+	k.job.tell(link.Service, overlay.KindScheduled, overlay.Encode(answer))
 }
 
 // keep counts one that was made, and forgets the others where these are too many.

@@ -112,23 +112,23 @@ func TestScheduleRefuses(t *testing.T) {
 }
 
 // planning is a run whose agent asks for schedules.
-func planning(t *testing.T) (*run, link.Link) {
+func planning(t *testing.T) (*testRun, link.Link) {
 	r, agent := launchedRun(t)
-	r.tree.ctx, r.tree.up = t.Context(), true
+	r.agents.ctx, r.agents.up = t.Context(), true
 	_, err := agent.Recv(link.Service) // its range
 	require.NoError(t, err)
 	return r, agent
 }
 
 // settle handles what comes until everything asked for is made.
-func settle(r *run) {
+func settle(r *testRun) {
 	for len(r.schedules.queue) > 0 {
-		<-r.tree.woken
-		for _, e := range r.tree.inbox.Take(nil) {
+		<-r.agents.woken
+		for _, e := range r.agents.inbox.Take(nil) {
 			r.handle(e)
 		}
 	}
-	r.tree.tasks.Wait()
+	r.agents.tasks.Wait()
 }
 
 // answers are the next so many of the launcher.

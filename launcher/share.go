@@ -60,7 +60,7 @@ func (s *sharing) begin() {
 	*s = sharing{job: s.job, base: s.job.plan, of: map[job.HostIndex]overlay.Shared{}, pause: firstPause}
 	unknown := ""
 	var hosts []job.HostIndex
-	for _, n := range s.job.tree.live.Live {
+	for _, n := range s.job.tree.Hosts().Live {
 		if n.Shared == nil {
 			continue
 		}
@@ -110,7 +110,7 @@ func (s *sharing) judge() {
 	}
 	s.claim(nil)
 	s.missed = nil // it does not matter what they say
-	s.job.tree.postAfter(s.pause/2+rand.N(s.pause), shareDue{})
+	s.job.tree.PostAfter(s.pause/2+rand.N(s.pause), shareDue{})
 	s.pause = min(2*s.pause, maxPause)
 }
 
@@ -135,7 +135,7 @@ func (s *sharing) claim(of []overlay.HostShare) {
 	for h := range s.of {
 		s.missed[h] = true
 	}
-	s.job.tree.broadcast(link.Service, overlay.KindClaim, overlay.Encode(overlay.Claim{Round: s.round, Of: of}))
+	s.job.broadcast(link.Service, overlay.KindClaim, overlay.Encode(overlay.Claim{Round: s.round, Of: of}))
 }
 
 // claimed takes what came of a claim on one host.
@@ -163,7 +163,7 @@ func (s *sharing) retry() {
 // loseHosts has a job that waits for slots go on without hosts that it has lost, where they
 // were to hold none of its ranks, or others may take these.
 func (s *sharing) loseHosts(dead []overlay.DeadHost) {
-	s.job.tree.without(dead)
+	s.job.tree.Without(dead)
 	hosts, waits, needed := make([]job.HostIndex, len(dead)), len(s.missed) > 0, false
 	for i, d := range dead {
 		hosts[i] = d.Index
@@ -171,7 +171,7 @@ func (s *sharing) loseHosts(dead []overlay.DeadHost) {
 		delete(s.of, d.Index)
 		delete(s.missed, d.Index)
 	}
-	allowed := !needed || s.job.options.Hosts.AllowDeadNodes || len(s.job.tree.live.Dead) <= s.base.Spares
+	allowed := !needed || s.job.options.Hosts.AllowDeadNodes || len(s.job.tree.Hosts().Dead) <= s.base.Spares
 	plan, err := s.base.Without(hosts)
 	if allowed && err != nil {
 		s.job.report.say("%v", err)

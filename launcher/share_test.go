@@ -209,11 +209,11 @@ func TestALossWhileSlotsAreAwaited(t *testing.T) {
 		require.NoError(t, err, c.name)
 		require.Len(t, p.Hosts, 4, c.name)
 		var said strings.Builder
-		r.report.w, r.options, r.plan, r.worlds.own, r.tree.up = &said, *o, p, nil, true
+		r.report.w, r.options, r.plan, r.worlds.own, r.agents.up = &said, *o, p, nil, true
 		for i := range p.Hosts {
-			r.tree.live.Live = append(r.tree.live.Live, overlay.NodeInfo{Index: job.HostIndex(i)})
+			r.agents.live.Live = append(r.agents.live.Live, overlay.NodeInfo{Index: job.HostIndex(i)})
 		}
-		r.sharing = sharing{job: r, base: p, of: free(1, 1, 1, 1), round: 1, claims: maxClaims, pause: time.Hour, missed: map[job.HostIndex]bool{}}
+		r.sharing = sharing{job: r.run, base: p, of: free(1, 1, 1, 1), round: 1, claims: maxClaims, pause: time.Hour, missed: map[job.HostIndex]bool{}}
 		for _, h := range append(c.missed, c.dead...) {
 			r.sharing.missed[h] = true
 		}
@@ -221,10 +221,10 @@ func TestALossWhileSlotsAreAwaited(t *testing.T) {
 		for _, h := range c.dead {
 			dead = append(dead, overlay.DeadHost{Index: h, Cause: "link lost"})
 		}
-		r.tree.hostsDied(dead)
+		r.agents.hostsDied(dead)
 		require.Equal(t, c.says, said.String(), c.name)
 		require.Equal(t, c.status != 0, r.over, c.name)
-		require.Len(t, r.tree.live.Live, 4-len(dead), c.name)
+		require.Len(t, r.agents.live.Live, 4-len(dead), c.name)
 		for _, h := range c.dead {
 			require.NotContains(t, r.sharing.of, h, c.name)
 		}

@@ -2,6 +2,7 @@ package launcher
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/hostlist"
@@ -27,20 +28,26 @@ func (b *boot) allow(root job.HostIndex, hosts []overlay.HostEntry) {
 	b.authority.Allow(root, parts)
 }
 
+// requests are those of agents that only the launcher can answer.
+type requests struct {
+	tree    *Tree
+	waiting atomic.Int64 // tasks that answer one
+}
+
 // sign answers a request that came up the tree. Every link on its way has
 // checked that both the asker and the host to log in to lie in the range of
 // the child it came from.
-func (t *Tree) sign(slot tree.Slot, q overlay.SignRequest) {
-	answer := overlay.SignAnswer{ID: q.ID}
-	boot := t.starting()
-	if !t.below(slot, q.By) || !t.below(slot, q.Request.Host) || boot.authority == nil {
-		answer.Refuse(&bootstrap.RefusedError{Reason: fmt.Sprintf("%s may not ask for %s", t.called(q.By), t.called(q.Request.Host))})
-		t.post(signatureMade{slot, answer})
+func (q *requests) sign(slot tree.Slot, ask overlay.SignRequest) {
+	answer := overlay.SignAnswer{ID: ask.ID}
+	boot := q.tree.starting()
+	if !q.below(slot, ask.By) || !q.below(slot, ask.Request.Host) || boot.authority == nil {
+		answer.Refuse(&bootstrap.RefusedError{Reason: fmt.Sprintf("%s may not ask for %s", q.tree.called(ask.By), q.tree.called(ask.Request.Host))})
+		q.tree.Post(signatureMade{slot, answer})
 		return
 	}
-	q.Request.From = q.By
-	t.later(slot, answer, func(answer *overlay.SignAnswer) { // ends with the ssh-agent's answer, or with the job
-		signature, err := boot.authority.Sign(t.ctx, q.Request)
+	ask.Request.From = ask.By
+	q.later(slot, answer, func(answer *overlay.SignAnswer) { // ends with the ssh-agent's answer, or with the job
+		signature, err := boot.authority.Sign(q.tree.ctx, ask.Request)
 		if answer.Signature = signature; err != nil {
 			answer.Refuse(err)
 		}
@@ -53,31 +60,31 @@ const maxAnswers = 16
 
 // later answers a request as decide does, which may take its time. Agents that ask
 // for more at once than they can have hosts to start are refused for now.
-func (t *Tree) later(slot tree.Slot, answer overlay.SignAnswer, decide func(*overlay.SignAnswer)) {
-	if most := int64(maxAnswers * len(t.hosts)); t.answers.Load() >= most {
+func (q *requests) later(slot tree.Slot, answer overlay.SignAnswer, decide func(*overlay.SignAnswer)) {
+	if most := int64(maxAnswers * len(q.tree.hosts)); q.waiting.Load() >= most {
 		answer.Refusal = fmt.Sprintf("%d requests wait for an answer already", most)
-		t.post(signatureMade{slot, answer})
+		q.tree.Post(signatureMade{slot, answer})
 		return
 	}
-	t.answers.Add(1)
-	t.tasks.Go(func() {
-		defer t.answers.Add(-1)
+	q.waiting.Add(1)
+	q.tree.tasks.Go(func() {
+		defer q.waiting.Add(-1)
 		decide(&answer)
-		t.post(signatureMade{slot, answer})
+		q.tree.Post(signatureMade{slot, answer})
 	})
 }
 
 // summon has an agent call another, for whom it is. That the caller lies below
 // whom it is to call was checked on the way, as in sign.
-func (t *Tree) summon(slot tree.Slot, q overlay.Summon) {
-	answer := overlay.SignAnswer{ID: q.ID}
-	if !t.below(slot, q.By) || !t.below(slot, q.Host) {
-		answer.Refusal = fmt.Sprintf("%s may not call %s", t.called(q.Host), t.called(q.By))
-		t.post(signatureMade{slot, answer})
+func (q *requests) summon(slot tree.Slot, ask overlay.Summon) {
+	answer := overlay.SignAnswer{ID: ask.ID}
+	if !q.below(slot, ask.By) || !q.below(slot, ask.Host) {
+		answer.Refusal = fmt.Sprintf("%s may not call %s", q.tree.called(ask.Host), q.tree.called(ask.By))
+		q.tree.Post(signatureMade{slot, answer})
 		return
 	}
-	t.later(slot, answer, func(answer *overlay.SignAnswer) { // ends with the connect timeout, or with the job
-		if err := t.boot.summon(t.ctx, t.boot.hosts[q.Host].Name, q); err != nil {
+	q.later(slot, answer, func(answer *overlay.SignAnswer) { // ends with the connect timeout, or with the job
+		if err := q.tree.boot.summon(q.tree.ctx, q.tree.boot.hosts[ask.Host].Name, ask); err != nil {
 			answer.Refusal = err.Error()
 		}
 	})
@@ -85,24 +92,24 @@ func (t *Tree) summon(slot tree.Slot, q overlay.Summon) {
 
 // address tells an agent what address a host has that it is to start, once the name
 // resolves here. That it may ask was checked on the way, as in sign.
-func (t *Tree) address(slot tree.Slot, q overlay.AddrRequest) {
-	answer := overlay.SignAnswer{ID: q.ID}
-	boot := t.starting()
-	if !t.below(slot, q.By) || !t.below(slot, q.Host) || boot.lookUp == nil {
-		answer.Refusal = fmt.Sprintf("%s may not ask for %s", t.called(q.By), t.called(q.Host))
-		t.post(signatureMade{slot, answer})
+func (q *requests) address(slot tree.Slot, ask overlay.AddrRequest) {
+	answer := overlay.SignAnswer{ID: ask.ID}
+	boot := q.tree.starting()
+	if !q.below(slot, ask.By) || !q.below(slot, ask.Host) || boot.lookUp == nil {
+		answer.Refusal = fmt.Sprintf("%s may not ask for %s", q.tree.called(ask.By), q.tree.called(ask.Host))
+		q.tree.Post(signatureMade{slot, answer})
 		return
 	}
-	t.later(slot, answer, func(answer *overlay.SignAnswer) { // ends with the resolver's answer, or with the job
-		addr, err := boot.lookUp(t.ctx, q.Host)
+	q.later(slot, answer, func(answer *overlay.SignAnswer) { // ends with the resolver's answer, or with the job
+		addr, err := boot.lookUp(q.tree.ctx, ask.Host)
 		if answer.Signature = []byte(addr); err != nil {
 			answer.Refusal = err.Error()
 		}
 	})
 }
 
-func (t *Tree) below(slot tree.Slot, h job.HostIndex) bool {
-	via, ok := t.subtree.Route(h)
+func (q *requests) below(slot tree.Slot, h job.HostIndex) bool {
+	via, ok := q.tree.subtree.Route(h)
 	return ok && via == slot
 }
 

@@ -61,7 +61,7 @@ func signing(t *testing.T, hostKey ssh.Signer) (tr *Tree, key []byte) {
 	tr.subtree = overlay.NewSubtree(starter, b.common, tr.inbox, func(tree.Slot) overlay.Sink { return sink })
 	near, far := memlink.Pair()
 	t.Cleanup(func() { near.Close(); far.Close() })
-	tr.handle(overlay.Joined{Link: near, Host: b.hosts[0], Rest: b.hosts[1:]})
+	tr.Handle(overlay.Joined{Link: near, Host: b.hosts[0], Rest: b.hosts[1:]})
 	return tr, user.PublicKey().Marshal()
 }
 
@@ -81,7 +81,7 @@ func ask(t *testing.T, tr *Tree, key []byte, hostKey ssh.Signer, by, host job.Ho
 		Key                   []byte
 	}{session, 50, "ann", "ssh-connection", "publickey", true, ssh.KeyAlgoED25519, key})
 	proof := sshboot.Proof{HostKey: hostKey.PublicKey().Marshal(), Signature: ssh.Marshal(signature)}
-	tr.sign(0, overlay.SignRequest{ID: 7, By: by, Request: sshboot.SignRequest{Host: host, Data: data, Proof: proof}})
+	tr.requests.sign(0, overlay.SignRequest{ID: 7, By: by, Request: sshboot.SignRequest{Host: host, Data: data, Proof: proof}})
 	tr.tasks.Wait()
 	for _, e := range tr.inbox.Take(nil) {
 		if made, ok := e.(signatureMade); ok {
@@ -150,7 +150,7 @@ func TestRequestsThatWaitAreBounded(t *testing.T) {
 	release := make(chan struct{})
 	tr.boot.authority = slow{tr.boot.authority, release}
 	ask := func() []overlay.Event {
-		tr.sign(0, overlay.SignRequest{By: 0, Request: bootstrap.SignRequest{Host: 1}})
+		tr.requests.sign(0, overlay.SignRequest{By: 0, Request: bootstrap.SignRequest{Host: 1}})
 		return tr.inbox.Take(nil)
 	}
 	tr.inbox.Take(nil)
@@ -164,7 +164,7 @@ func TestRequestsThatWaitAreBounded(t *testing.T) {
 	require.Len(t, tr.inbox.Take(nil), 4*maxAnswers)
 	ask()
 	tr.tasks.Wait()
-	require.Zero(t, tr.answers.Load())
+	require.Zero(t, tr.requests.waiting.Load())
 }
 
 // Hosts that share a key are named, once the tree is up and to who wants to know.
@@ -208,7 +208,7 @@ func TestAddressesOfHosts(t *testing.T) {
 		by, host      job.HostIndex
 		addr, refusal string
 	}{{0, 2, "10.0.0.2", ""}, {0, 1, "", "name b does not resolve"}, {0, 9, "", "a may not ask for another host"}, {9, 2, "", "another host may not ask for c"}} {
-		tr.address(0, overlay.AddrRequest{ID: 5, By: x.by, Host: x.host})
+		tr.requests.address(0, overlay.AddrRequest{ID: 5, By: x.by, Host: x.host})
 		tr.tasks.Wait()
 		events := tr.inbox.Take(nil)
 		made, ok := events[len(events)-1].(signatureMade)

@@ -158,7 +158,7 @@ func (g *signals) act(s syscall.Signal) {
 		})
 	case syscall.SIGTSTP:
 		g.passOn(s)
-		g.job.tree.postAfter(stopAfter, stopNow{})
+		g.job.tree.PostAfter(stopAfter, stopNow{})
 	case syscall.SIGCONT:
 		g.resume()
 	case syscall.SIGWINCH:
@@ -173,13 +173,13 @@ func (g *signals) act(s syscall.Signal) {
 	}
 }
 
-// demanded ends the job because the agent of a host got SIGTERM, as if golaunch itself had.
+// Demanded ends the job because the agent of a host got SIGTERM, as if golaunch itself had.
 // All agents may get it, and golaunch too: one of them counts, and no further one is
 // a demand to hurry.
-func (r *run) demanded(host job.HostIndex) {
+func (r *run) Demanded(host job.HostIndex) {
 	switch {
 	case r.wider != nil:
-		r.demandedNext()
+		r.DemandedNext()
 		return
 	case r.signals.demands.count > 0:
 		return
@@ -190,8 +190,8 @@ func (r *run) demanded(host job.HostIndex) {
 	})
 }
 
-// demandedNext has the next attempt end, if there is one.
-func (r *run) demandedNext() {
+// DemandedNext has the next attempt end, if there is one.
+func (r *run) DemandedNext() {
 	select {
 	case r.signals.caught <- syscall.SIGTERM:
 	default: // enough wait there
@@ -210,7 +210,7 @@ func (g *signals) interrupt() {
 		g.interrupted = g.demands.last[syscall.SIGINT]
 		g.demands.interrupt = g.interrupted
 		old := interruptOld{g.demands.interrupt}
-		g.job.tree.postAfter(livedThrough, old)
+		g.job.tree.PostAfter(livedThrough, old)
 	}
 	g.toRanks(syscall.SIGINT)
 }
@@ -257,7 +257,7 @@ func (g *signals) toRanks(s syscall.Signal) {
 // What follows SIGCONT is resume's.
 func (g *signals) stopSelf() {
 	g.passOn(syscall.SIGSTOP)
-	if err := g.job.tree.subtree.Suspend(true); err != nil {
+	if err := g.job.tree.Suspend(true); err != nil {
 		return // the loss of the link ends the job
 	}
 	g.suspended = true
@@ -270,7 +270,7 @@ func (g *signals) stopSelf() {
 func (g *signals) resume() {
 	if g.suspended {
 		g.suspended = false
-		_ = g.job.tree.subtree.Suspend(false) // a lost link shows as EdgeEnded
+		_ = g.job.tree.Suspend(false) // a lost link shows as EdgeEnded
 	}
 	g.passOn(syscall.SIGCONT)
 	g.job.input.terminal.leave() // a shell has changed it meanwhile
@@ -297,5 +297,5 @@ func (g *signals) end(s syscall.Signal, first func()) {
 }
 
 func (g *signals) passOn(s syscall.Signal) {
-	g.job.tree.broadcast(link.Control, overlay.KindSignal, overlay.Encode(overlay.Signal{Number: int(s)}))
+	g.job.broadcast(link.Control, overlay.KindSignal, overlay.Encode(overlay.Signal{Number: int(s)}))
 }

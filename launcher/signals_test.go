@@ -32,7 +32,7 @@ func (onlyLink) PeerAddr() string    { return "" }
 
 // launchedRun is a launcher whose launch is on its way to one agent, and the
 // agent's end of the link.
-func launchedRun(t *testing.T) (*run, link.Link) {
+func launchedRun(t *testing.T) (*testRun, link.Link) {
 	t.Helper()
 	o := options(t, "a", 2)
 	o.Input.Stdin = StdinNone
@@ -53,15 +53,25 @@ func launchedRun(t *testing.T) (*run, link.Link) {
 	subtree.Join(overlay.Joined{Link: near, Pipe: onlyLink{}})
 	subtree.Worlds.Know(0, p.Blocks)
 	t.Cleanup(func() { agent.Close(); subtree.Close() })
-	r := &run{
+	r := &testRun{run: &run{
 		options: *o, plan: p,
 		input: input{pump: &stdinPump{}}, staging: &staging{}, report: &reporter{w: io.Discard},
-	}
+	}}
 	r.join()
 	r.worlds.launch(p)
-	r.tree = &Tree{job: r, report: r.report, inbox: inbox, woken: woken, boot: &boot{}, hosts: p.Hosts, subtree: subtree}
+	r.agents = &Tree{job: r.run, report: r.report, inbox: inbox, woken: woken, boot: &boot{}, hosts: p.Hosts, subtree: subtree}
+	r.tree = r.agents
 	return r, agent
 }
+
+// testRun is a job, and its tree, which a test looks into.
+type testRun struct {
+	*run
+	agents *Tree
+}
+
+// handle handles an event as cold does.
+func (r *testRun) handle(e overlay.Event) { (&cold{job: r.run, tree: r.agents}).handle(e) }
 
 // What is to be passed on to ranks of which some do not run yet reaches all of
 // them, in order.
@@ -103,7 +113,7 @@ func TestAnInterruptTellsWhoWasAwaited(t *testing.T) {
 		if c.watched {
 			r.options.Ending.Timeout = time.Minute
 		}
-		r.tree.progress = overlay.Progress{Host: 0, Age: 4 * time.Second, Step: bootstrap.Connect}
+		r.agents.progress = overlay.Progress{Host: 0, Age: 4 * time.Second, Step: bootstrap.Connect}
 		r.signals.act(syscall.SIGINT)
 		require.Equal(t, "golaunch: interrupted before the ranks ran: the job is ended\n"+c.want, said.String())
 	}
@@ -280,14 +290,14 @@ func TestASignalBetweenAttempts(t *testing.T) {
 	r, _ := launchedRun(t) // its end
 	r.signals.caught = signals
 	for range 9 { // more than have room
-		r.tree.handleEnding(overlay.Message{Header: tree.Header{Kind: overlay.KindDemand}, Value: overlay.Demand{}})
+		r.agents.handleEnding(overlay.Message{Header: tree.Header{Kind: overlay.KindDemand}, Value: overlay.Demand{}})
 	}
 	require.Equal(t, os.Signal(syscall.SIGTERM), <-signals)
 	for len(signals) > 0 {
 		<-signals
 	}
 	r.wider = &wider{} // since a message before
-	r.demanded(0)
+	r.Demanded(0)
 	require.Equal(t, os.Signal(syscall.SIGTERM), <-signals)
 	require.False(t, r.decided)
 }

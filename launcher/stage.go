@@ -77,8 +77,8 @@ func programPlace(app job.App, here string) string {
 	return there
 }
 
-// send sends the files to the agents on edges and then reports to inbox.
-func (s *staging) send(edges []*overlay.Edge, inbox *overlay.Inbox) {
+// send sends the files to the agents on edges and then posts that they are on their way.
+func (s *staging) send(edges []*overlay.Edge, post func(overlay.Event)) {
 	to := func(kind tree.Kind) func([]byte) error {
 		return func(b []byte) error {
 			for _, e := range edges {
@@ -90,7 +90,7 @@ func (s *staging) send(edges []*overlay.Edge, inbox *overlay.Inbox) {
 		}
 	}
 	if err := s.files.Send(to(overlay.KindFile), to(overlay.KindFileEnd)); !errors.Is(err, stage.ErrStopped) {
-		inbox.Put(filesSent{err})
+		post(filesSent{err})
 	}
 }
 
@@ -101,8 +101,8 @@ func (s *staging) stop() { s.stopped.Store(true) }
 func (r *run) sendFiles() {
 	if len(r.staging.files.List()) > 0 {
 		r.staging.sending = true
-		edges := r.tree.subtree.Edges()
-		r.tree.tasks.Go(func() { r.staging.send(edges, r.tree.inbox) }) // ends with the links
+		edges := r.tree.Edges()
+		r.tree.Go(func() { r.staging.send(edges, r.tree.Post) }) // ends with the links
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *stalls) noteStall() {
 func (s *stalls) ask(of []overlay.WaitID) {
 	s.asking = true
 	s.question = overlay.WaitQuestion{Number: s.question.Number + 1, Now: s.timedOut, Of: of}
-	s.job.tree.broadcast(link.Control, overlay.KindAskWaits, overlay.Encode(s.question))
+	s.job.broadcast(link.Control, overlay.KindAskWaits, overlay.Encode(s.question))
 }
 
 // take takes the answer.
@@ -196,7 +196,7 @@ func (r *run) timedOut() {
 	if !r.worlds.running() {
 		r.report.say("at that time: %s", r.progress.text())
 	}
-	if !r.worlds.launched() || r.killed || !r.tree.rooted() {
+	if !r.worlds.launched() || r.killed || !r.rooted() {
 		r.giveUp(job.ExitTimeout, r.options.Ending.Grace)
 		return
 	}
@@ -205,7 +205,7 @@ func (r *run) timedOut() {
 	}
 	r.stalls.timedOut = true
 	r.stalls.ask(nil)
-	r.tree.postAfter(waitsTimeout, waitsLate{})
+	r.tree.PostAfter(waitsTimeout, waitsLate{})
 }
 
 // timeUp kills it.

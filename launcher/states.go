@@ -44,7 +44,7 @@ func (s *stalls) saySilent(hosts string, several bool) {
 // statesLate says so of the host that is to answer for all, if it has not.
 func (s *stalls) statesLate() {
 	if s.timedOut && s.asking && len(s.question.Of) == 0 {
-		if root, ok := s.job.tree.root(); ok {
+		if root, ok := s.job.tree.Root(); ok {
 			s.saySilent("host "+s.job.hostName(root.Index), false)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 // timedOutRun is one whose time is up, of 12 ranks on three hosts and of a spawned world
 // of two, and what it says.
-func timedOutRun(t *testing.T) (*run, *bytes.Buffer) {
+func timedOutRun(t *testing.T) (*testRun, *bytes.Buffer) {
 	var said bytes.Buffer
 	r, _ := launchedRun(t)
 	r.report, r.options.Ending.Timeout = &reporter{w: &said}, time.Second

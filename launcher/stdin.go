@@ -29,7 +29,7 @@ type input struct {
 // and of a terminal only a line at a time.
 type stdinPump struct {
 	file   *os.File
-	inbox  *overlay.Inbox
+	post   func(overlay.Event)
 	window *stdio.Window // of the event loop
 	byLine bool          // of a terminal: nothing is read before all is read that was sent
 	read   int64         // bytes that a rank has read, as far as is known
@@ -51,13 +51,13 @@ const (
 // newStdinPump returns a pump for one reader, or an eager one: for all ranks, of which
 // some may read while others never do, and get a whole window all the same; for a
 // terminal, which takes what is typed whether it is read or not.
-func newStdinPump(file *os.File, eager bool, inbox *overlay.Inbox) (*stdinPump, error) {
+func newStdinPump(file *os.File, eager bool, post func(overlay.Event)) (*stdinPump, error) {
 	first := stdio.WindowFirst
 	if eager {
 		first = stdio.WindowSize
 	}
 	window, err := stdio.NewWindow(first, stdio.WindowSize)
-	p := &stdinPump{file: file, inbox: inbox, window: window}
+	p := &stdinPump{file: file, post: post, window: window}
 	p.byLine = file != nil && !eager && unix.IsTerminal(file)
 	p.more.L = &p.mu
 	return p, err
@@ -98,7 +98,7 @@ func (p *stdinPump) pump() {
 			p.limit = p.taken
 		}
 		p.mu.Unlock()
-		p.inbox.Put(stdinRead{buf[:n], err})
+		p.post(stdinRead{buf[:n], err})
 		if err != nil {
 			return
 		}
@@ -193,7 +193,7 @@ func (in *input) send(e stdinRead) {
 		to = in.job.plan.Blocks.hostOf(rank)
 	}
 	send := func(data []byte) {
-		in.job.tree.send(link.Stdio, tree.Header{Kind: overlay.KindInput, To: to}, data)
+		in.job.tree.Send(link.Stdio, tree.Header{Kind: overlay.KindInput, To: to}, data)
 	}
 	if len(e.data) > 0 && !in.pump.window.Ended() {
 		if err := in.pump.window.Sent(len(e.data)); err != nil {

@@ -8,16 +8,16 @@ import (
 	"github.com/golaunch/golaunch/internal/overlay"
 )
 
-// late goes on without a root that owes something though its time is over.
-func (r *run) late() {
+// Late goes on without a root that owes something though its time is over.
+func (r *run) Late() {
 	switch {
 	case r.worlds.launched() && r.worlds.active():
-		r.tree.cutOff(overlay.OwesRanks)
+		r.tree.CutOff(overlay.OwesRanks)
 		r.over = true
 	case r.worlds.launched() && !r.worlds.drained() && !r.decided && r.output.printing.moves():
-		r.tree.deadline.Later(stillPrints)
+		r.tree.MoreTime(stillPrints)
 	case r.worlds.launched() && !r.worlds.drained():
-		r.tree.cutOff(overlay.OwesOutput)
+		r.tree.CutOff(overlay.OwesOutput)
 		r.over = true
 	default: // of counters it has been waited for long enough
 		r.over = true
@@ -33,14 +33,14 @@ func (out *output) stuck() {
 		out.job.report.say("nobody reads the output: what is left of it is dropped")
 		out.job.over, out.job.left = true, true
 	default:
-		out.job.tree.limitEnd()
+		out.job.tree.LimitEnd()
 	}
 }
 
-// silent tells of a host whose agent was cut off. A further attempt does without it.
-func (r *run) silent(n overlay.Note) {
+// Silent tells of a host whose agent was cut off. A further attempt does without it.
+func (r *run) Silent(n overlay.Note) {
 	r.holds(n.Host)
-	r.noted(n)
+	r.Noted(n)
 }
 
 // holds notes which ranks a host holds that has failed.

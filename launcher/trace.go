@@ -6,9 +6,9 @@ import (
 
 // writeTrace writes what is known of when each step took place.
 func (acc *account) writeTrace() error {
-	t := report.Trace{Job: acc.job.tree.id, Begin: acc.began, Phases: acc.phases(), Starts: acc.job.tree.starts(), Name: acc.job.hostName}
+	t := report.Trace{Job: acc.job.tree.ID(), Begin: acc.began, Phases: acc.phases(), Starts: acc.job.tree.Starts(), Name: acc.job.hostName}
 	if c := acc.of; c != nil {
-		acc.job.tree.onOurClock(c.Nodes)
+		acc.job.tree.OnOurClock(c.Nodes)
 		t.Nodes, t.Ranks = c.Nodes, c.Ranks
 	}
 	return acc.writeFile("--trace", acc.job.options.Report.TraceFile, privateMode, t.Encode)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/golaunch/golaunch/internal/bootstrap"
@@ -28,17 +27,17 @@ type Tree struct {
 	job    treeJob
 	report *reporter
 
-	ctx     context.Context
-	stop    context.CancelFunc
-	tasks   sync.WaitGroup // what signs, sends files, makes schedules
-	answers atomic.Int64   // tasks that answer requests of agents
+	ctx   context.Context
+	stop  context.CancelFunc
+	tasks sync.WaitGroup // what answers requests of agents, sends files, makes schedules
 
-	boot    *boot
-	growing *growth // nil while no further hosts are started
-	subtree *overlay.Subtree
-	clock   clock
-	hosts   []job.Host // by HostIndex; relays follow
-	relays  []string
+	boot     *boot
+	growing  *growth // nil while no further hosts are started
+	subtree  *overlay.Subtree
+	requests requests
+	clock    clock
+	hosts    []job.Host // by HostIndex; relays follow
+	relays   []string
 
 	up       bool
 	live     overlay.Ready      // hosts that live, once the tree is up
@@ -53,35 +52,35 @@ type Tree struct {
 
 // treeJob is the job of a tree, as far as the tree tells it anything.
 type treeJob interface {
-	// hostsTried hears which of so many hosts, on which agents were started, are dead. It
+	// HostsTried hears which of so many hosts, on which agents were started, are dead. It
 	// reports whether it has others started in their place.
-	hostsTried(dead []overlay.DeadHost, tried int) (replaced bool)
-	// treeUp hears that no further host is awaited.
-	treeUp()
-	// replaceFailed hears why hosts cannot be started in place of dead ones.
-	replaceFailed(err error)
-	// grown hears which further hosts are up, or why none is.
-	grown(ready overlay.Ready, err error)
-	// hostsLost hears of hosts that were lost since the tree was up.
-	hostsLost(dead []overlay.DeadHost)
-	// rootLost hears of the end of the tree's one link.
-	rootLost(root overlay.HostEntry, err error)
-	// late hears that the time of the tear-down may be over.
-	late()
-	// noted hears what a host has to say to the user, silent of one that was cut off.
-	noted(n overlay.Note)
-	silent(n overlay.Note)
-	// demanded hears that the agent of a host was told to terminate, demandedNext when
+	HostsTried(dead []overlay.DeadHost, tried int) (replaced bool)
+	// TreeUp hears that no further host is awaited.
+	TreeUp()
+	// ReplaceFailed hears why hosts cannot be started in place of dead ones.
+	ReplaceFailed(err error)
+	// Grown hears which further hosts are up, or why none is.
+	Grown(ready overlay.Ready, err error)
+	// HostsLost hears of hosts that were lost since the tree was up.
+	HostsLost(dead []overlay.DeadHost)
+	// RootLost hears of the end of the tree's one link.
+	RootLost(root overlay.HostEntry, err error)
+	// Late hears that the time of the tear-down may be over.
+	Late()
+	// Noted hears what a host has to say to the user, silent of one that was cut off.
+	Noted(n overlay.Note)
+	Silent(n overlay.Note)
+	// Demanded hears that the agent of a host was told to terminate, demandedNext when
 	// that comes while the tree ends.
-	demanded(host job.HostIndex)
-	demandedNext()
-	// rootTimed hears that the clock of the root agent is known.
-	rootTimed()
-	// message takes one of the root that is not the tree's own. An error means that it broke
+	Demanded(host job.HostIndex)
+	DemandedNext()
+	// RootTimed hears that the clock of the root agent is known.
+	RootTimed()
+	// Message takes one of the root that is not the tree's own. An error means that it broke
 	// the protocol.
-	message(m overlay.Message) error
-	// ended reports whether the job waits for nothing more.
-	ended() bool
+	Message(m overlay.Message) error
+	// Ended reports whether the job waits for nothing more.
+	Ended() bool
 }
 
 // treeConfig is what it takes to start the agents of hosts.
@@ -115,6 +114,7 @@ type (
 // newTree returns a tree without hosts.
 func newTree(j treeJob, report *reporter) *Tree {
 	t := &Tree{job: j, report: report, woken: make(chan struct{}, 1)}
+	t.requests.tree = t
 	var id [16]byte
 	rand.Read(id[:]) // never fails
 	t.id = hex.EncodeToString(id[:])
@@ -128,8 +128,8 @@ func newTree(j treeJob, report *reporter) *Tree {
 	return t
 }
 
-// open gets hold of what it takes to reach the hosts.
-func (t *Tree) open(ctx context.Context, c *treeConfig) (err error) {
+// Open gets hold of what it takes to reach the hosts.
+func (t *Tree) Open(ctx context.Context, c *treeConfig) (err error) {
 	if c.kind.Orphans {
 		// What a root that dies leaves behind here becomes ours to end.
 		if err := unix.Subreaper(); err != nil {
@@ -146,34 +146,46 @@ func (t *Tree) open(ctx context.Context, c *treeConfig) (err error) {
 	return nil
 }
 
-// begin starts the agents. output takes what ranks write, in the goroutine that reads the
+// Begin starts the agents. output takes what ranks write, in the goroutine that reads the
 // root's link.
-func (t *Tree) begin(output overlay.Sink) {
+func (t *Tree) Begin(output overlay.Sink) {
 	t.clock.mark("resolve")
 	t.subtree = overlay.NewSubtree(t.boot.starter, t.boot.common, t.inbox, func(tree.Slot) overlay.Sink { return output })
-	t.deadline = overlay.NewDeadline(t.boot.common, 0, func() { t.post(treeLate{}) })
+	t.deadline = overlay.NewDeadline(t.boot.common, 0, func() { t.Post(treeLate{}) })
 	t.subtree.Begin(overlay.Ready{}, t.boot.start, 1)
 }
 
-// post queues an event. Any goroutine may call it.
-func (t *Tree) post(e overlay.Event) { t.inbox.Put(e) }
+// ID tells the tree from all others.
+func (t *Tree) ID() string { return t.id }
 
-// postAfter queues an event after a while.
-func (t *Tree) postAfter(d time.Duration, e overlay.Event) *time.Timer {
-	return time.AfterFunc(d, func() { t.post(e) })
+// Marks tell when each phase of the start, and of the end, was over.
+func (t *Tree) Marks() []mark { return t.clock }
+
+// Context ends with the tree.
+func (t *Tree) Context() context.Context { return t.ctx }
+
+// Go runs a task, which ends soon after the context. The tree is not closed before.
+func (t *Tree) Go(task func()) { t.tasks.Go(task) }
+
+// Post queues an event. Any goroutine may call it.
+func (t *Tree) Post(e overlay.Event) { t.inbox.Put(e) }
+
+// PostAfter queues an event after a while.
+func (t *Tree) PostAfter(d time.Duration, e overlay.Event) *time.Timer {
+	return time.AfterFunc(d, func() { t.Post(e) })
 }
 
-// handle handles an event, and reports whether it is one of the tree's.
-func (t *Tree) handle(e overlay.Event) bool {
+// Handle handles an event, and reports whether it is one of the tree's.
+func (t *Tree) Handle(e overlay.Event) bool {
 	switch e := e.(type) {
 	case overlay.Joined:
 		t.joined(e)
 	case overlay.HostFailed:
 		t.subtree.HostFailed(e.Dead)
 	case overlay.HostAwaited:
-		t.job.noted(overlay.Note{Host: e.Host, Text: e.Text})
+		t.job.Noted(overlay.Note{Host: e.Host, Text: e.Text})
 	case overlay.HostTried:
-		t.job.noted(overlay.Note{Level: overlay.LevelTries, Host: e.Host, Text: e.Text})
+		t.job.Noted(overlay.Note{Level: overlay.LevelTries, Host: e.Host, Text: e.Text})
 	case overlay.PartDone:
 		if t.subtree.PartDone() {
 			t.complete()
@@ -187,11 +199,11 @@ func (t *Tree) handle(e overlay.Event) bool {
 	case growthReady:
 		t.growthReady(e)
 	case treeLate:
-		if !t.job.ended() && t.deadline.Passed() {
-			t.job.late()
+		if !t.job.Ended() && t.deadline.Passed() {
+			t.job.Late()
 		}
 	case noiseHeard:
-		t.job.noted(overlay.Note{Level: 1, Host: e.host, Text: "printed at login: " + e.line})
+		t.job.Noted(overlay.Note{Level: 1, Host: e.host, Text: "printed at login: " + e.line})
 	case signatureMade:
 		if t.subtree.Live(e.slot) {
 			t.subtree.Send(e.slot, link.Service, overlay.KindSigned, overlay.Encode(e.answer))
@@ -224,11 +236,11 @@ func (t *Tree) message(m overlay.Message) error {
 			}
 		})
 	case overlay.KindSign:
-		return take(m, func(q overlay.SignRequest) { t.sign(m.From, q) })
+		return take(m, func(q overlay.SignRequest) { t.requests.sign(m.From, q) })
 	case overlay.KindAddress:
-		return take(m, func(q overlay.AddrRequest) { t.address(m.From, q) })
+		return take(m, func(q overlay.AddrRequest) { t.requests.address(m.From, q) })
 	case overlay.KindSummon:
-		return take(m, func(q overlay.Summon) { t.summon(m.From, q) })
+		return take(m, func(q overlay.Summon) { t.requests.summon(m.From, q) })
 	case overlay.KindGrown:
 		return overlay.Take(m, func(ready overlay.Ready) error {
 			if t.growing == nil {
@@ -246,9 +258,9 @@ func (t *Tree) message(m overlay.Message) error {
 	case overlay.KindNote:
 		return take(m, t.note)
 	case overlay.KindDemand:
-		return take(m, func(d overlay.Demand) { t.job.demanded(d.Host) })
+		return take(m, func(d overlay.Demand) { t.job.Demanded(d.Host) })
 	}
-	return t.job.message(m)
+	return t.job.Message(m)
 }
 
 // take is overlay.Take where any body that can be read is right.
@@ -272,7 +284,7 @@ func (t *Tree) dropped(m overlay.Message, err error) bool {
 	}
 	if !t.forgers[from] {
 		t.forgers[from] = true
-		t.job.noted(overlay.Note{Level: overlay.NoteAlways, Host: from,
+		t.job.Noted(overlay.Note{Level: overlay.NoteAlways, Host: from,
 			Text: fmt.Sprintf("its message %q, as relayed by %s, was dropped: %v", overlay.Word(m.Header.Kind), t.hostName(root.Index), err)})
 	}
 	return true
@@ -280,7 +292,7 @@ func (t *Tree) dropped(m overlay.Message, err error) bool {
 
 // rootLost handles the end of the one link that the launcher has.
 func (t *Tree) rootLost(slot tree.Slot, err error) {
-	if t.job.ended() || !t.subtree.Live(slot) {
+	if t.job.Ended() || !t.subtree.Live(slot) {
 		return
 	}
 	host := t.subtree.Host(slot)
@@ -293,14 +305,14 @@ func (t *Tree) rootLost(slot tree.Slot, err error) {
 	err = t.subtree.Explain(slot, err)
 	t.subtree.Leave(slot)
 	t.subtree.Sweep(slot)
-	t.job.rootLost(host, err)
+	t.job.RootLost(host, err)
 }
 
 // rootClock takes the root's answer to a ping.
 func (t *Tree) rootClock(m overlay.Message, p overlay.Pong) error {
 	done, err := t.subtree.Pong(m.From, p, m.Residence())
 	if done {
-		t.job.rootTimed()
+		t.job.RootTimed()
 	}
 	return err
 }

@@ -15,20 +15,23 @@ import (
 // treeLate is the event that the time of the tear-down may be over.
 type treeLate struct{}
 
-// kill has every rank ended: SIGTERM, and SIGKILL after grace. Then the tree has its time
+// Kill has every rank ended: SIGTERM, and SIGKILL after grace. Then the tree has its time
 // to end.
-func (t *Tree) kill(grace time.Duration) {
+func (t *Tree) Kill(grace time.Duration) {
 	t.killed = true
 	t.deadline.Killed(grace)
-	t.broadcast(link.Control, overlay.KindKill, overlay.Encode(overlay.Kill{Grace: grace}))
+	t.Send(link.Control, tree.Header{Kind: overlay.KindKill, To: tree.Everyone}, overlay.Encode(overlay.Kill{Grace: grace}))
 }
 
-// limitEnd begins the time that the tree has to end, if it has not begun.
-func (t *Tree) limitEnd() {
+// LimitEnd begins the time that the tree has to end, if it has not begun.
+func (t *Tree) LimitEnd() {
 	if !t.deadline.Begun() {
 		t.deadline.Killed(0)
 	}
 }
+
+// MoreTime gives the tree more time to end.
+func (t *Tree) MoreTime(d time.Duration) { t.deadline.Later(d) }
 
 // note takes a note that the root has passed on.
 func (t *Tree) note(n overlay.Note) {
@@ -36,18 +39,18 @@ func (t *Tree) note(n overlay.Note) {
 		t.silent(n)
 		return
 	}
-	t.job.noted(n)
+	t.job.Noted(n)
 }
 
 // silent tells of a host whose agent was cut off.
 func (t *Tree) silent(n overlay.Note) {
 	t.cut = true
-	t.job.silent(n)
+	t.job.Silent(n)
 }
 
-// cutOff ends the link to the root, which owes something, and tells the user, unless
+// CutOff ends the link to the root, which owes something, and tells the user, unless
 // somebody below it is named already: it may have waited for that one.
-func (t *Tree) cutOff(owed overlay.Owed) {
+func (t *Tree) CutOff(owed overlay.Owed) {
 	var late []tree.Slot
 	for slot := range t.subtree.Children {
 		late = append(late, slot)
@@ -62,14 +65,14 @@ func (t *Tree) cutOff(owed overlay.Owed) {
 	}
 }
 
-// end has the tree end, and goes on without who does not.
-func (t *Tree) end() {
+// End has the tree end, and goes on without who does not.
+func (t *Tree) End() {
 	t.deadline.Ended()
 	ctx, cancel := context.WithDeadline(context.Background(), t.deadline.By())
 	defer cancel()
 	t.subtree.End(ctx)
 	t.awaitRoot(ctx)
-	t.cutOff(overlay.OwesEnd)
+	t.CutOff(overlay.OwesEnd)
 }
 
 // awaitRoot waits until the root has ended its side, so that the agents are
@@ -106,7 +109,7 @@ func (t *Tree) handleEnding(e overlay.Event) {
 		case overlay.KindNote:
 			_ = take(e, t.note) // the link has judged it
 		case overlay.KindDemand:
-			t.job.demandedNext()
+			t.job.DemandedNext()
 		}
 	}
 }
@@ -114,8 +117,8 @@ func (t *Tree) handleEnding(e overlay.Event) {
 // leastSweep is how long hosts may be swept at least, however late it is.
 const leastSweep = time.Second
 
-// close releases everything. It takes a few seconds at most.
-func (t *Tree) close() {
+// Close releases everything. It takes a few seconds at most.
+func (t *Tree) Close() {
 	t.stop()
 	t.deadline.Stop()
 	if t.subtree != nil {
@@ -145,8 +148,8 @@ func (t *Tree) closeLinks() {
 	overlay.Until(by, t.subtree.Close)
 }
 
-// explainLoss adds to the loss of a host what the manager has said of its agent.
-func (t *Tree) explainLoss(f *job.Failure) { t.boot.explainLoss(f) }
+// ExplainLoss adds to the loss of a host what the manager has said of its agent.
+func (t *Tree) ExplainLoss(f *job.Failure) { t.boot.explainLoss(f) }
 
-// whole is what the manager has said of its command for all hosts, nil where it has not.
-func (t *Tree) whole(f *job.Failure) *bootstrap.Error { return t.boot.whole(f) }
+// Whole is what the manager has said of its command for all hosts, nil where it has not.
+func (t *Tree) Whole(f *job.Failure) *bootstrap.Error { return t.boot.whole(f) }

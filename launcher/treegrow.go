@@ -4,6 +4,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
+	"github.com/golaunch/golaunch/tree"
 )
 
 // growth is hosts without agents that are being started because the job needs them, or in
@@ -47,34 +48,34 @@ func (t *Tree) settle(ready overlay.Ready) {
 	t.live.Live = append(t.live.Live, ready.Live...)
 	t.live.Dead = append(t.live.Dead, ready.Dead...)
 	t.live.Settle()
-	if t.job.hostsTried(ready.Dead, tried) {
+	if t.job.HostsTried(ready.Dead, tried) {
 		return
 	}
 	t.up = true
 	t.clock.mark("agents up")
-	t.job.treeUp()
+	t.job.TreeUp()
 }
 
-// replace begins to start agents in place of dead ones: on the last hosts of c, which has
+// Replace begins to start agents in place of dead ones: on the last hosts of c, which has
 // those before as they were.
-func (t *Tree) replace(c *treeConfig) {
+func (t *Tree) Replace(c *treeConfig) {
 	g := t.grows(c, true)
 	t.tasks.Go(func() { // ends when the keys are open, or with the job
 		var err error
 		g.opening, err = newBoot(t.ctx, c, t.id, t.inbox, t.report)
-		t.post(growthReady{err})
+		t.Post(growthReady{err})
 	})
 }
 
-// extend begins to start agents on the last hosts of c, once the tree is up.
-func (t *Tree) extend(c *treeConfig) {
+// Extend begins to start agents on the last hosts of c, once the tree is up.
+func (t *Tree) Extend(c *treeConfig) {
 	g := t.grows(c, false)
 	common := t.boot.common
 	common.MissAfter, common.LateAfter = 0, 0 // what wants them is placed on them already: none may be missing
 	g.opening = &boot{common: common, hosts: c.entries}
 	t.tasks.Go(func() { // ends when the keys are open, which were let go of at the launch, or with the job
 		_, err := g.opening.open(t.ctx, c, nil, t.report) // the root's piper starts them
-		t.post(growthReady{err})
+		t.Post(growthReady{err})
 	})
 }
 
@@ -95,7 +96,7 @@ func (t *Tree) growthReady(e growthReady) {
 	switch {
 	case t.killed:
 	case e.err != nil && g.early:
-		t.job.replaceFailed(e.err)
+		t.job.ReplaceFailed(e.err)
 	case e.err != nil:
 		t.grown(overlay.Ready{}, e.err)
 	case !t.rooted(): // nobody lived: a new root is among these
@@ -105,7 +106,8 @@ func (t *Tree) growthReady(e growthReady) {
 			t.subtree.Extend(slot, g.boot.hosts[g.first:])
 			g.boot.allow(t.subtree.Host(slot).Index, g.boot.hosts[g.first:])
 		}
-		t.tell(link.KVS, overlay.KindGrow, overlay.Encode(overlay.Range{Hosts: g.boot.hosts[g.first:], Common: g.boot.common}))
+		t.Send(link.KVS, tree.Header{Kind: overlay.KindGrow, To: tree.Neighbor},
+			overlay.Encode(overlay.Range{Hosts: g.boot.hosts[g.first:], Common: g.boot.common}))
 	}
 }
 
@@ -129,7 +131,7 @@ func (t *Tree) grown(ready overlay.Ready, err error) {
 	ready.Dead = append(ready.Dead, g.died...)
 	ready.Settle()
 	t.live.Live = append(t.live.Live, ready.Live...)
-	t.job.grown(ready, err)
+	t.job.Grown(ready, err)
 }
 
 // hostsDied takes hosts out that were lost after they were ready, the first of
@@ -142,12 +144,12 @@ func (t *Tree) hostsDied(dead []overlay.DeadHost) {
 	case t.growing != nil && dead[0].Index >= t.growing.first: // they hold nothing yet
 		t.growing.died = append(t.growing.died, dead...)
 	default:
-		t.job.hostsLost(dead)
+		t.job.HostsLost(dead)
 	}
 }
 
-// without notes that the tree goes on without hosts.
-func (t *Tree) without(dead []overlay.DeadHost) {
+// Without notes that the tree goes on without hosts.
+func (t *Tree) Without(dead []overlay.DeadHost) {
 	t.live.Dead = append(t.live.Dead, dead...)
 	t.live.Settle()
 }

@@ -10,56 +10,47 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// broadcast sends all agents a message.
-func (t *Tree) broadcast(s link.Stream, kind tree.Kind, body []byte) {
-	t.subtree.Broadcast(s, kind, body)
-}
-
-// send sends the root a message with a header, for itself (tree.Neighbor) or for others.
-func (t *Tree) send(s link.Stream, h tree.Header, body []byte) {
+// Send sends the root a message: for itself (tree.Neighbor), a host, or all (tree.Everyone).
+func (t *Tree) Send(s link.Stream, h tree.Header, body []byte) {
 	h.From = tree.Launcher
 	for slot := range t.subtree.Children {
 		t.subtree.Forward(slot, s, h, body)
 	}
 }
 
-// tell sends the root a message.
-func (t *Tree) tell(s link.Stream, kind tree.Kind, body []byte) {
-	t.send(s, tree.Header{Kind: kind, To: tree.Neighbor}, body)
-}
-
-// toRoot sends the root a message about a world.
-func (t *Tree) toRoot(world int, s link.Stream, kind tree.Kind, body []byte) {
-	t.send(s, tree.Header{Kind: kind, World: uint16(world), To: tree.Neighbor}, body)
-}
-
-// know notes where the ranks of a world are, forgetWorld that it is over: agents speak of
+// Know notes where the ranks of a world are, forgetWorld that it is over: agents speak of
 // no other.
-func (t *Tree) know(world int, blocks []job.Block) { t.subtree.Worlds.Know(world, blocks) }
-func (t *Tree) forgetWorld(world int)              { t.subtree.Worlds.Forget(world) }
+func (t *Tree) Know(world int, blocks []job.Block) { t.subtree.Worlds.Know(world, blocks) }
+func (t *Tree) Forget(world int)                   { t.subtree.Worlds.Forget(world) }
 
-// watched notes that the wardens watch their agents: ranks have started.
-func (t *Tree) watched(m overlay.Message) { t.subtree.Watched(m.From) }
+// Watched notes that the wardens watch their agents: ranks have started.
+func (t *Tree) Watched(m overlay.Message) { t.subtree.Watched(m.From) }
 
-// since is when a failure took place that a message tells of.
-func (t *Tree) since(m overlay.Message, f job.Failure) time.Time {
+// Since is when a failure took place that a message tells of.
+func (t *Tree) Since(m overlay.Message, f job.Failure) time.Time {
 	age, _ := t.subtree.Age(m, f)
 	return time.Now().Add(-age)
 }
 
+// Edges are the links, for a goroutine that is to send on them.
+func (t *Tree) Edges() []*overlay.Edge { return t.subtree.Edges() }
+
+// Suspend announces that this process is about to be stopped, or runs again.
+func (t *Tree) Suspend(on bool) error { return t.subtree.Suspend(on) }
+
 // rooted reports whether there is a root agent.
 func (t *Tree) rooted() bool { return t.subtree.Degree() > 0 }
 
-// root is the host of the root agent, if there is one.
-func (t *Tree) root() (host overlay.HostEntry, ok bool) {
+// Root is the host of the root agent, if there is one.
+func (t *Tree) Root() (host overlay.HostEntry, ok bool) {
 	for slot := range t.subtree.Children {
 		return t.subtree.Host(slot), true
 	}
 	return host, false
 }
 
-// pingRoot begins to measure the root's clock, if there is a root.
-func (t *Tree) pingRoot() (begun bool) {
+// PingRoot begins to measure the root's clock, if there is a root.
+func (t *Tree) PingRoot() (begun bool) {
 	for slot := range t.subtree.Children {
 		t.subtree.Ping(slot)
 		begun = true
@@ -67,16 +58,25 @@ func (t *Tree) pingRoot() (begun bool) {
 	return begun
 }
 
-// known is what is known of the hosts: which live, and which are dead.
-func (t *Tree) known() overlay.Ready {
+// Up reports whether no further host is awaited, of those that were started first.
+func (t *Tree) Up() bool { return t.up }
+
+// Growing reports whether further hosts are being started.
+func (t *Tree) Growing() bool { return t.growing != nil }
+
+// Hosts are those that live, and those that are dead, as far as the job was told.
+func (t *Tree) Hosts() overlay.Ready { return t.live }
+
+// Known is what is known of the hosts: which live, and which are dead.
+func (t *Tree) Known() overlay.Ready {
 	if t.up {
 		return t.live
 	}
 	return t.subtree.ReadyValue()
 }
 
-// howFar is how far the start is.
-func (t *Tree) howFar() overlay.Progress {
+// HowFar is how far the start is.
+func (t *Tree) HowFar() overlay.Progress {
 	p := t.progress
 	p.Merge(t.subtree.Slowest())
 	if t.up {
@@ -85,7 +85,7 @@ func (t *Tree) howFar() overlay.Progress {
 	return p
 }
 
-// starts are the starts of agents from here, for a trace; onOurClock puts what nodes tell
+// Starts are the starts of agents from here, for a trace; onOurClock puts what nodes tell
 // on the launcher's clock.
-func (t *Tree) starts() []report.Start         { return t.subtree.Starts() }
-func (t *Tree) onOurClock(nodes []report.Node) { t.subtree.TellClocks(nodes, 0) }
+func (t *Tree) Starts() []report.Start         { return t.subtree.Starts() }
+func (t *Tree) OnOurClock(nodes []report.Node) { t.subtree.TellClocks(nodes, 0) }

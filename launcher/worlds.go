@@ -97,13 +97,13 @@ func (ws *worlds) start(q overlay.SpawnRequest) {
 	}
 	app := by.plan.Apps[block.App]
 	on := ws.job.plan.lacking(ws.job.gone)
-	if ws.job.mayGrow() && ws.job.tree.growing == nil {
+	if ws.job.mayGrow() && !ws.job.tree.Growing() {
 		on = on.withUnused()
 	}
 	used := append(ws.used(), make([]int, len(on.Hosts)-len(ws.job.plan.Hosts))...)
 	plan, codes, err := on.Spawn(&q.Spawn, app, SpawnHosts{Used: used, Names: ws.names, HostFile: hostFile(q.Files)})
 	switch {
-	case err != nil && ws.job.tree.growing != nil:
+	case err != nil && ws.job.tree.Growing():
 		ws.waiting = append(ws.waiting, q)
 		return
 	case err == nil && len(ws.missing(plan)) > 0:
@@ -135,8 +135,8 @@ func (ws *worlds) begin(plan *Plan, codes []int, q overlay.SpawnRequest) error {
 	ws.newest = id
 	ws.job.account.profiles.know(id, plan)
 	ws.all[id] = &world{plan: plan, by: &q, codes: codes}
-	ws.job.tree.know(id, plan.Blocks)
-	ws.job.tree.toRoot(id, link.KVS, overlay.KindWorld, overlay.Encode(message))
+	ws.job.tree.Know(id, plan.Blocks)
+	ws.job.tellOf(id, link.KVS, overlay.KindWorld, overlay.Encode(message))
 	ws.job.verbose(1, "world %d: %s spawned by rank %v on %s", id, plural(plan.Size, "rank"), asker(q), ws.job.hostName(q.Host))
 	return nil
 }
@@ -156,7 +156,7 @@ func (ws *worlds) refuse(q overlay.SpawnRequest, err error, codes []int) {
 
 func (ws *worlds) answer(q overlay.SpawnRequest, s overlay.SpawnAnswer) {
 	s.Host, s.World, s.Rank, s.Call = q.Host, q.World, q.Rank, q.Call
-	ws.job.tree.tell(link.Service, overlay.KindSpawned, overlay.Encode(s))
+	ws.job.tell(link.Service, overlay.KindSpawned, overlay.Encode(s))
 }
 
 // noteStarted has the own world get the signals kept for it and read its
@@ -186,7 +186,7 @@ func (ws *worlds) noteStarted(id int, s overlay.Started) error {
 	}
 	w.failed = true
 	if s.Ranks > 0 {
-		ws.job.tree.toRoot(id, link.Control, overlay.KindEndWorld, nil)
+		ws.job.tellOf(id, link.Control, overlay.KindEndWorld, nil)
 	}
 	codes, err := ws.startFailures(w, s.Failures)
 	ws.refuse(*w.by, err, codes)
@@ -258,9 +258,9 @@ func (ws *worlds) noteDrained(id int) {
 func (ws *worlds) forget(id int, w *world) {
 	if w != ws.own && w.done && w.drained && w.started {
 		delete(ws.all, id)
-		ws.job.tree.forgetWorld(id)
+		ws.job.tree.Forget(id)
 		ws.job.schedules.forget(func(s *schedule) bool { return s.of.World == id })
-		ws.job.tree.toRoot(id, link.KVS, overlay.KindForget, nil)
+		ws.job.tellOf(id, link.KVS, overlay.KindForget, nil)
 	}
 	ws.job.endIf()
 }
