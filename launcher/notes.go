@@ -12,8 +12,8 @@ const (
 	maxNotes  = 100                    // texts that are kept so long
 )
 
-// notes holds what hosts have to say until others may have said the same.
-type notes struct {
+// heldNotes holds what hosts have to say until others may have said the same.
+type heldNotes struct {
 	job   *run
 	order []overlay.Note // the first of each, without its host
 	hosts map[overlay.Note][]job.HostIndex
@@ -48,7 +48,7 @@ func (r *run) Noted(n overlay.Note) {
 }
 
 // tell tells each note once, with the hosts that it is of.
-func (held *notes) tell() {
+func (held *heldNotes) tell() {
 	for _, n := range held.order {
 		say := held.job.report.note
 		if n.Level == overlay.NoteAlways || n.Level > 0 {
@@ -56,5 +56,5 @@ func (held *notes) tell() {
 		}
 		say("%s: %s", hostsText(held.hosts[n], held.job.hostName), quoted(n.Text))
 	}
-	*held = notes{job: held.job}
+	*held = heldNotes{job: held.job}
 }

@@ -93,9 +93,9 @@ func readSilently(ctx context.Context, tty *os.File, prompt string) ([]byte, err
 
 // askOnce asks once, unless a signal comes.
 func askOnce(ctx context.Context, tty *os.File, prompt string) (word []byte, came os.Signal, err error) {
-	signals := make(chan os.Signal, len(atQuestion))
-	signal.Notify(signals, slices.DeleteFunc(slices.Clone(atQuestion), signal.Ignored)...)
-	defer signal.Stop(signals)
+	caught := make(chan os.Signal, len(atQuestion))
+	signal.Notify(caught, slices.DeleteFunc(slices.Clone(atQuestion), signal.Ignored)...)
+	defer signal.Stop(caught)
 	restore, err := unix.Hush(tty)
 	if err != nil {
 		return nil, nil, errNoTerminal
@@ -108,22 +108,22 @@ func askOnce(ctx context.Context, tty *os.File, prompt string) (word []byte, cam
 	if _, err := io.WriteString(tty, prompt); err != nil {
 		return nil, nil, err
 	}
-	var failed error
+	var readErr error
 	read := make(chan struct{})
 	go func() { // ends with the line, or by the deadline
 		defer close(read)
 		var line []byte
-		line, failed = bufio.NewReader(io.LimitReader(tty, mostPassphrase+1)).ReadBytes('\n')
+		line, readErr = bufio.NewReader(io.LimitReader(tty, mostPassphrase+1)).ReadBytes('\n')
 		word = bytes.TrimSuffix(line, []byte("\n"))
 		if len(word) > mostPassphrase {
-			failed = fmt.Errorf("a passphrase of more than %d bytes", mostPassphrase)
+			readErr = fmt.Errorf("a passphrase of more than %d bytes", mostPassphrase)
 		}
 	}()
 	select {
 	case <-read:
-		answered = failed == nil
-		return word, nil, failed
-	case came = <-signals:
+		answered = readErr == nil
+		return word, nil, readErr
+	case came = <-caught:
 	case <-ctx.Done():
 		err = ctx.Err()
 	}

@@ -90,7 +90,7 @@ func TestRestartOfAppsApart(t *testing.T) {
 		var said strings.Builder
 		s := newRestarts(*o)
 		apps := slices.Clone(o.Programs.Apps)
-		require.Equal(t, c.again, s.again(t.Context(), &failed{apps: apps, lost: lost, names: []string{"hosts"}, rank: job.RankID{Rank: -1}}, newReporter(&said, false)))
+		require.Equal(t, c.again, s.again(t.Context(), &failedAttempt{apps: apps, lost: lost, names: []string{"hosts"}, rank: job.RankID{Rank: -1}}, newReporter(&said, false)))
 		require.Equal(t, c.said, said.String())
 		require.Equal(t, c.want, hostlist.Fold(s.o.Programs.Apps[1].Hosts))
 	}
@@ -117,7 +117,7 @@ func TestRestartKeepsRanksWhereTheyAre(t *testing.T) {
 		require.NoError(t, err)
 		var said strings.Builder
 		s := newRestarts(*o)
-		require.True(t, s.again(t.Context(), &failed{plan: p, apps: o.Programs.Apps, lost: lost, rank: job.RankID{Rank: -1}}, newReporter(&said, false)))
+		require.True(t, s.again(t.Context(), &failedAttempt{plan: p, apps: o.Programs.Apps, lost: lost, rank: job.RankID{Rank: -1}}, newReporter(&said, false)))
 		require.Equal(t, c.want, hostlist.Fold(s.o.Hosts.List), "%+v", c)
 	}
 }

@@ -27,8 +27,8 @@ type restarts struct {
 	attempt  int
 }
 
-// failed is what an attempt leaves that failed by itself.
-type failed struct {
+// failedAttempt is what an attempt leaves that failed by itself.
+type failedAttempt struct {
 	plan  *Plan
 	apps  []job.App // with their final number of ranks
 	lost  []job.Host
@@ -145,7 +145,7 @@ func (s *restarts) clearLogs(report *reporter) error {
 
 // again prepares the next attempt after one that failed, and reports whether there is
 // one.
-func (s *restarts) again(ctx context.Context, f *failed, report *reporter) bool {
+func (s *restarts) again(ctx context.Context, f *failedAttempt, report *reporter) bool {
 	if s.o.Output.LogDir != "" {
 		s.tail(f.rank, report)
 	}
@@ -189,7 +189,7 @@ func (s *restarts) leave(lost []job.Host) (app int) {
 
 // tell says that an attempt by a plan follows one that failed, and who takes the ranks of
 // hosts that it lost.
-func (s *restarts) tell(f *failed, plan *Plan, report *reporter) {
+func (s *restarts) tell(f *failedAttempt, plan *Plan, report *reporter) {
 	text := fmt.Sprintf("restart %d of %d", s.attempt, s.o.Ending.Restarts)
 	if len(f.names) > 0 && len(s.o.Hosts.List) > 0 {
 		text += ", without " + strings.Join(f.names, ", ")
@@ -205,7 +205,7 @@ func (s *restarts) tell(f *failed, plan *Plan, report *reporter) {
 
 // substituted are the hosts with those that held no ranks in the places of lost ones that
 // did, as far as there are any: the other ranks stay where they were.
-func (f *failed) substituted(hosts []job.Host) []job.Host {
+func (f *failedAttempt) substituted(hosts []job.Host) []job.Host {
 	if f.plan == nil {
 		return hosts
 	}
@@ -282,12 +282,12 @@ func lastLines(path string) ([]byte, error) {
 }
 
 // outcome is what the attempt of r leaves, or nil where it ended well or was ended.
-func (r *run) outcome() *failed {
+func (r *run) outcome() *failedAttempt {
 	cause := r.verdict.cause()
 	if cause == nil || r.decided || cause.Class == job.CauseStart {
 		return nil
 	}
-	f := &failed{plan: r.plan, apps: r.plan.Apps, rank: job.RankID{World: cause.World, Rank: cause.Rank}, input: r.input.pump.took()}
+	f := &failedAttempt{plan: r.plan, apps: r.plan.Apps, rank: job.RankID{World: cause.World, Rank: cause.Rank}, input: r.input.pump.took()}
 	for h := range r.heldBy {
 		if int(h) >= len(r.plan.Hosts) { // a relay, which is started anew
 			continue

@@ -52,8 +52,8 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 		return job.ExitUsage
 	}
 	o.attempt.passphrases = newPassphrases()
-	signals := make(chan os.Signal, 8) // of all attempts: what comes at the end of one is for the next
-	defer signal.Stop(signals)
+	caught := make(chan os.Signal, 8) // of all attempts: what comes at the end of one is for the next
+	defer signal.Stop(caught)
 	attempts := newRestarts(o)
 	if err := attempts.clearLogs(report); err != nil {
 		report.say("%v", err)
@@ -64,7 +64,9 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 		report.say("this machine has no name: %v", err)
 		return job.ExitLauncher
 	}
-	status, failed, more := 0, (*failed)(nil), (*wider)(nil)
+	status := 0
+	var failed *failedAttempt
+	var more *wider
 	for {
 		o, err := attempts.options()
 		if err != nil {
@@ -91,7 +93,7 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 		if more == nil { // else what is told of the plan was told
 			tellPlan(plan, &o, report)
 		}
-		if status, failed, more = runOnce(ctx, o, plan, begin, stdio, report, signals); more != nil {
+		if status, failed, more = runOnce(ctx, o, plan, begin, stdio, report, caught); more != nil {
 			attempts.widen(more)
 			continue
 		}
@@ -123,7 +125,7 @@ func tellPlan(p *Plan, o *Options, report *reporter) {
 // runOnce carries the job out once, which began with its plan. What it leaves if it
 // fails by itself comes beside its exit status, and how it is to begin anew where others
 // use what it wants.
-func runOnce(ctx context.Context, o Options, plan *Plan, begin time.Time, stdio IO, report *reporter, signals chan os.Signal) (int, *failed, *wider) {
+func runOnce(ctx context.Context, o Options, plan *Plan, begin time.Time, stdio IO, report *reporter, caught chan os.Signal) (int, *failedAttempt, *wider) {
 	if o.Report.DryRun {
 		rows := maxRows
 		if o.Start.Verbose > 0 {
@@ -145,7 +147,7 @@ func runOnce(ctx context.Context, o Options, plan *Plan, begin time.Time, stdio 
 		report.say("%v", err)
 		return job.ExitUsage, nil, nil
 	}
-	c, err := newCold(ctx, o, plan, report, stdio, signals)
+	c, err := newCold(ctx, o, plan, report, stdio, caught)
 	if err != nil {
 		report.say("%v", err)
 		switch {
@@ -191,7 +193,7 @@ type run struct {
 
 	account   account
 	progress  progress
-	notes     notes
+	notes     heldNotes
 	stalls    stalls
 	schedules schedules
 }

@@ -277,27 +277,27 @@ func TestASignalBetweenAttempts(t *testing.T) {
 	require.NoError(t, err)
 	var said strings.Builder
 	report := newReporter(&said, false)
-	signals := make(chan os.Signal, 8)
-	defer signal.Stop(signals)
-	signals <- syscall.SIGINT
-	status, failed, more := runOnce(t.Context(), *o, p, time.Now(), IO{Stdout: io.Discard, Stderr: io.Discard}, report, signals)
+	caught := make(chan os.Signal, 8)
+	defer signal.Stop(caught)
+	caught <- syscall.SIGINT
+	status, again, more := runOnce(t.Context(), *o, p, time.Now(), IO{Stdout: io.Discard, Stderr: io.Discard}, report, caught)
 	require.Equal(t, job.ExitINT, status)
-	require.Nil(t, failed)
+	require.Nil(t, again)
 	require.Nil(t, more)
 	require.Contains(t, said.String(), "golaunch: interrupted before the ranks ran: the job is ended\n")
-	signal.Stop(signals)
+	signal.Stop(caught)
 
 	r, _ := launchedRun(t) // its end
-	r.signals.caught = signals
+	r.signals.caught = caught
 	for range 9 { // more than have room
 		r.agents.handleEnding(overlay.Message{Header: tree.Header{Kind: overlay.KindDemand}, Value: overlay.Demand{}})
 	}
-	require.Equal(t, os.Signal(syscall.SIGTERM), <-signals)
-	for len(signals) > 0 {
-		<-signals
+	require.Equal(t, os.Signal(syscall.SIGTERM), <-caught)
+	for len(caught) > 0 {
+		<-caught
 	}
 	r.wider = &wider{} // since a message before
 	r.Demanded(0)
-	require.Equal(t, os.Signal(syscall.SIGTERM), <-signals)
+	require.Equal(t, os.Signal(syscall.SIGTERM), <-caught)
 	require.False(t, r.decided)
 }

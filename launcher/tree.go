@@ -146,11 +146,11 @@ func (t *Tree) Open(ctx context.Context, c *treeConfig) (err error) {
 	return nil
 }
 
-// Begin starts the agents. output takes what ranks write, in the goroutine that reads the
+// Begin starts the agents. sink takes what ranks write, in the goroutine that reads the
 // root's link.
-func (t *Tree) Begin(output overlay.Sink) {
+func (t *Tree) Begin(sink overlay.Sink) {
 	t.clock.mark("resolve")
-	t.subtree = overlay.NewSubtree(t.boot.starter, t.boot.common, t.inbox, func(tree.Slot) overlay.Sink { return output })
+	t.subtree = overlay.NewSubtree(t.boot.starter, t.boot.common, t.inbox, func(tree.Slot) overlay.Sink { return sink })
 	t.deadline = overlay.NewDeadline(t.boot.common, 0, func() { t.Post(treeLate{}) })
 	t.subtree.Begin(overlay.Ready{}, t.boot.start, 1)
 }

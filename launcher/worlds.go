@@ -201,18 +201,18 @@ func (ws *worlds) startFailures(w *world, failures []overlay.StartFailure) (code
 	if codes == nil {
 		codes = make([]int, len(place))
 	}
-	failed := 0
+	lost := 0
 	for _, f := range failures {
 		if f.First < 0 || f.Count < 1 || int(f.First) > len(place)-f.Count {
 			return nil, fmt.Errorf("%s failed to start ranks %d+%d, which do not exist", ws.job.hostName(f.Host), f.First, f.Count)
 		}
-		failed += f.Count
+		lost += f.Count
 		for _, n := range place[f.First:][:f.Count] {
 			codes[n] = f.Code
 		}
 	}
 	first := failures[0]
-	text := fmt.Sprintf("%s not started: on %s: %s", count(failed, "process was", "processes were"), ws.job.hostName(first.Host), quoted(first.Text))
+	text := fmt.Sprintf("%s not started: on %s: %s", count(lost, "process was", "processes were"), ws.job.hostName(first.Host), quoted(first.Text))
 	return codes, errors.New(text)
 }
 
