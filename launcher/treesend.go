@@ -18,10 +18,11 @@ func (t *Tree) Send(s link.Stream, h tree.Header, body []byte) {
 	}
 }
 
-// Know notes where the ranks of a world are, forgetWorld that it is over: agents speak of
-// no other.
+// Know notes where the ranks of a world are: agents speak of no other.
 func (t *Tree) Know(world int, blocks []job.Block) { t.subtree.Worlds.Know(world, blocks) }
-func (t *Tree) Forget(world int)                   { t.subtree.Worlds.Forget(world) }
+
+// Forget notes that a world is over.
+func (t *Tree) Forget(world int) { t.subtree.Worlds.Forget(world) }
 
 // Watched notes that the wardens watch their agents: ranks have started.
 func (t *Tree) Watched(m overlay.Message) { t.subtree.Watched(m.From) }
@@ -85,7 +86,8 @@ func (t *Tree) HowFar() overlay.Progress {
 	return p
 }
 
-// Starts are the starts of agents from here, for a trace; onOurClock puts what nodes tell
-// on the launcher's clock.
-func (t *Tree) Starts() []report.Start         { return t.subtree.Starts() }
+// Starts are the starts of agents from here, for a trace.
+func (t *Tree) Starts() []report.Start { return t.subtree.Starts() }
+
+// OnOurClock puts what nodes tell of times on the launcher's clock.
 func (t *Tree) OnOurClock(nodes []report.Node) { t.subtree.TellClocks(nodes, 0) }
