@@ -82,13 +82,15 @@ test-integration: bin/programs
 # tested alone.
 bin/programs: FORCE
 	@mkdir -p $@
-	@$(BUILD) -o $@/ ./cmd/golaunch ./client/examples/... ./integration/collbench/star
+	@$(BUILD) -o $@/ ./cmd/golaunch ./client/examples/... ./integration/bench/collectives/star
 	@$(BUILD) -o $@/$(AGENT) ./cmd/nla
 	@CC="$(CC)" OUT=$@ LIB=$@/lib/golaunch scripts/native.sh
 
 # Built, not run by go: the cluster's nodes see the project, not go's cache.
-bin/bench bin/chaos bin/culprit bin/hardstart bin/killtable bin/mpichsuite bin/torture: FORCE
-	$(GO) build -o $@ ./integration/$(@F)
+bin/bench: FORCE
+	$(GO) build -o $@ ./integration/bench/startup
+bin/chaos bin/culprit bin/hardstart bin/killtable bin/mpichsuite bin/torture: FORCE
+	$(GO) build -o $@ ./integration/bench/$(@F)
 
 # The rivals are installed for this alone.
 bench: setup-bench build native bin/bench
@@ -102,16 +104,16 @@ bench-docker: setup build native image bin/bench
 	bin/bench -provider docker -runs $(RUNS) -o docs/results/startup-docker.md $(BENCH)
 
 bench-pmi: setup build native
-	$(GO) run ./integration/pmibench -runs $(RUNS) -o docs/results/pmi.md $(BENCH)
+	$(GO) run ./integration/bench/pmi -runs $(RUNS) -o docs/results/pmi.md $(BENCH)
 
 # Measures what the model of start-up is held against, and its costs.
 bench-scale: setup build
-	$(GO) run ./integration/scalebench -measure -runs $(RUNS) -o docs/results/scale.md $(BENCH)
+	$(GO) run ./integration/bench/scale -measure -runs $(RUNS) -o docs/results/scale.md $(BENCH)
 
 bench-split: setup build
-	$(GO) run ./integration/splitbench -p 2,4,8,16,32,64,128,256 -runs 1 -o docs/results/commsplit.md
-	$(GO) run ./integration/splitbench -what auto -runs 1 -grid 32K -o docs/results/commsplit-auto.md
-	$(GO) run ./integration/splitbench -what tree -runs 3 -o docs/results/commsplit-tree.md
+	$(GO) run ./integration/bench/commsplit -p 2,4,8,16,32,64,128,256 -runs 1 -o docs/results/commsplit.md
+	$(GO) run ./integration/bench/commsplit -what auto -runs 1 -grid 32K -o docs/results/commsplit-auto.md
+	$(GO) run ./integration/bench/commsplit -what tree -runs 3 -o docs/results/commsplit-tree.md
 
 # Everything in docs/results that no target beside this one writes.
 results: setup build native bin/culprit bin/hardstart bin/killtable bin/mpichsuite bin/torture
@@ -120,20 +122,20 @@ results: setup build native bin/culprit bin/hardstart bin/killtable bin/mpichsui
 	bin/torture -o docs/results/torture.md
 	bin/mpichsuite -limit 1m -o docs/results/mpich-spawn.md
 	bin/killtable -v -o docs/results/kill-table.md
-	$(GO) run ./integration/collbench -o docs/results/collectives.md
-	$(GO) run ./integration/uplinkbench
-	$(GO) run ./integration/profilebench -o docs/results/profile.md
-	$(GO) run ./integration/pmgrbench -o docs/results/pmgr.md
-	$(GO) run ./integration/pmixbench -o docs/results/pmix.md
-	$(GO) run ./integration/jobloop -o docs/results/job-loop.md
-	$(GO) run ./integration/cachebench
-	$(GO) run ./integration/scalebench -o docs/results/scale.md
-	$(GO) run ./integration/netbench
-	$(GO) run ./integration/launcherload -o docs/results/launcher.md
-	$(GO) run ./integration/launcherload -calls -nodes 64,256,1024 -ppn 1 -o docs/results/launcher-bulk.md
-	$(GO) run ./integration/levelbench
-	$(GO) run ./integration/schedbench
-	$(GO) run ./integration/xrcbench
+	$(GO) run ./integration/bench/collectives -o docs/results/collectives.md
+	$(GO) run ./integration/bench/uplink
+	$(GO) run ./integration/bench/profile -o docs/results/profile.md
+	$(GO) run ./integration/bench/pmgr -o docs/results/pmgr.md
+	$(GO) run ./integration/bench/pmix -o docs/results/pmix.md
+	$(GO) run ./integration/bench/jobloop -o docs/results/job-loop.md
+	$(GO) run ./integration/bench/cache
+	$(GO) run ./integration/bench/scale -o docs/results/scale.md
+	$(GO) run ./integration/bench/netsim
+	$(GO) run ./integration/bench/launcherload -o docs/results/launcher.md
+	$(GO) run ./integration/bench/launcherload -calls -nodes 64,256,1024 -ppn 1 -o docs/results/launcher-bulk.md
+	$(GO) run ./integration/bench/levels
+	$(GO) run ./integration/bench/scheduling
+	$(GO) run ./integration/bench/xrcsim
 	$(GO) test -count=1 -v -run AtScale ./tree/collective -large
 	STDIN_BYTES=$$((1 << 30)) $(GO) test -count=1 -v -run StdinVolume -timeout 25m ./integration/e2e
 

@@ -66,7 +66,7 @@ func TestTheCulpritIsNamed(t *testing.T) {
 
 // Ranks that end at once, with a code of their own, when they see a peer's connection
 // end: golaunch may hear of them first. Ends by a code, where nothing but their times
-// tells who was first, are measured by integration/culprit.
+// tells who was first, are measured by integration/bench/culprit.
 func TestTheCulpritOverSockets(t *testing.T) {
 	c := theCluster(t)
 	star, err := filepath.Abs("testdata/star.py")

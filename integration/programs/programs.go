@@ -61,7 +61,7 @@ func makeIn(root, dir string) (err error) {
 			err = fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
 		}
 	}
-	run("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir, "./cmd/golaunch", "./client/examples/...", "./integration/collbench/star")
+	run("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir, "./cmd/golaunch", "./client/examples/...", "./integration/bench/collectives/star")
 	run("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "libexec", "golaunch", "nla-"+runtime.GOOS+"-"+runtime.GOARCH), "./cmd/nla")
 	run("scripts/native.sh")
 	return err

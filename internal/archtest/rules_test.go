@@ -59,7 +59,7 @@ var confined = []struct {
 }{
 	{"github.com/hashicorp/yamux", []string{"internal/link/yamuxlink"},
 		"its types appear in no other API, so that the multiplexer can be replaced"},
-	{"golang.org/x/sys/unix/...", []string{"internal/unix", "internal/proc", "integration/cluster", "integration/pmixbench", "integration/splitbench"},
+	{"golang.org/x/sys/unix/...", []string{"internal/unix", "internal/proc", "integration/cluster", "integration/bench/pmix", "integration/bench/commsplit"},
 		"system calls are wrapped once, with the errors and the ownership of descriptors spelled out"},
 	{"golang.org/x/crypto/ssh/...", []string{"internal/bootstrap/ssh", "internal/bootstrap/bootstraptest", "integration"},
 		"keys and host keys are handled in one room that can be reviewed"},

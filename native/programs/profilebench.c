@@ -1,5 +1,5 @@
 /*
- * profilebench: what a call costs, for integration/profilebench.
+ * profilebench: what a call costs, for integration/bench/profile.
  *
  *   profilebench calls N     rank 0 sends itself N messages of 8 bytes: nanoseconds of CPU each
  *   profilebench latency N   ranks 0 and 1 send each other N messages of 8 bytes in

@@ -1,5 +1,5 @@
 /*
- * treebench: how long the operations of libgolaunch take (integration/collbench
+ * treebench: how long the operations of libgolaunch take (integration/bench/collectives
  * runs it).
  *
  *   treebench [SECONDS [BYTES]]   for each operation and size, 0.1; of each buffer at most, 1 MiB

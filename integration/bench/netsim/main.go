@@ -1,0 +1,66 @@
+// Command netsim works out what collective operations cost on networks that are
+// known, by packages netsim and below, beside the figures of the works that they
+// come from. It writes docs/results/netsim.md.
+//
+// Nothing in it is measured, but for times that it calls such: it gives the same
+// figures on any machine, busy or not.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
+)
+
+// part is a section of the page.
+type part struct {
+	name  string
+	write func(page *strings.Builder) error
+}
+
+// parts are the sections in their order.
+func parts() []part {
+	return []part{
+		{"contention", contention},
+		{"collectives", collectives},
+		{"alltoall", writeSubramoni}, // and gather, scatter, broadcast
+	}
+}
+
+func main() { results.Main("netbench", bench) }
+
+func bench(_ context.Context, args []string) error {
+	f := flag.NewFlagSet("netbench", flag.ContinueOnError)
+	out := f.String("o", "docs/results/netsim.md", "`file` to write; - is standard output")
+	only := f.String("parts", "", "`list` of parts to work out, else all: "+strings.Join(names(), ", "))
+	if err := results.Parse(f, args); err != nil {
+		return err
+	}
+	chosen, err := results.Parts(*only, names())
+	if err != nil {
+		return err
+	}
+	var page strings.Builder
+	fmt.Fprintf(&page, "# Collective operations on known networks\n\n\tgo run ./integration/bench/netsim%s\n",
+		strings.Join(append([]string{""}, args...), " "))
+	for _, p := range parts() {
+		if slices.Contains(chosen, p.name) {
+			if err := p.write(&page); err != nil {
+				return fmt.Errorf("%s: %w", p.name, err)
+			}
+		}
+	}
+	return results.Write(*out, page.String())
+}
+
+func names() []string {
+	var list []string
+	for _, p := range parts() {
+		list = append(list, p.name)
+	}
+	return list
+}

@@ -1,0 +1,150 @@
+// Command pmix measures what ranks that speak PMIx wait for: start-up to the end of
+// MPI_Init of Open MPI 4 and 5, under golaunch and under the mpirun of each over the same
+// ssh, and srun; and PMIx's fence and direct modex, with a small client (native/
+// pmixclient.c). It writes docs/results/pmix.md.
+//
+// Ranks tell times of the machine's one clock, so that a launcher's end is not in the
+// figures. Contenders run in turn; a table quotes medians, and ratios are medians over the
+// rounds. Nothing else should run on the machine.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/integration/internal/results"
+	"github.com/golaunch/golaunch/integration/internal/rivals"
+	"github.com/golaunch/golaunch/integration/programs"
+)
+
+// settings say what is measured.
+type settings struct {
+	runs    int
+	rounds  int
+	limit   time.Duration
+	out     string
+	shared  bool
+	sizes   []size // of start-up
+	fences  size
+	bin     string
+	five    string // directory of Open MPI 5, or ""
+	noSlurm error  // why srun is not measured; nil if it is
+	args    []string
+}
+
+// size is a number of nodes, and of ranks on each.
+type size struct{ nodes, ranks int }
+
+func (s size) String() string { return fmt.Sprintf("%d × %d", s.nodes, s.ranks) }
+
+func main() { results.Main("pmixbench", run) }
+
+func run(ctx context.Context, args []string) error {
+	s, err := parse(args)
+	if err != nil {
+		return err
+	}
+	if os.Getuid() != 0 {
+		return errors.New("not root: the clusters of namespaces need it")
+	}
+	for _, program := range []string{"mpihello.openmpi", "mpihello.openmpi5", "pmixclient", "pmixclient.openmpi5"} {
+		if _, err := os.Stat(filepath.Join(s.bin, "native", program)); err != nil {
+			return fmt.Errorf("bin/native/%s is missing: run make setup build native", program)
+		}
+	}
+	b := book{}
+	for _, at := range s.all() {
+		if err := s.onCluster(ctx, at, b); err != nil {
+			return err
+		}
+	}
+	return results.Write(s.out, page(s, b))
+}
+
+func parse(args []string) (settings, error) {
+	s := settings{args: args, five: programs.OpenMPI5(), noSlurm: cluster.SlurmUnavailable()}
+	f := flag.NewFlagSet("pmixbench", flag.ContinueOnError)
+	f.IntVar(&s.runs, "runs", 3, "how often each is run")
+	f.IntVar(&s.rounds, "rounds", 9, "rounds of fences and gets of a run")
+	f.DurationVar(&s.limit, "limit", 2*time.Minute, "how long one run may take")
+	f.StringVar(&s.out, "o", "", "write to `file`; else to standard output")
+	f.BoolVar(&s.shared, "shared", false, "say that other programs ran at the same time")
+	sizes := f.String("sizes", "8x4,16x4,64x1,64x16", "`list` of nodes x ranks for start-up")
+	fences := f.String("fences", "64x8", "nodes x `ranks` for fences and gets")
+	if err := results.Parse(f, args); err != nil {
+		return s, err
+	}
+	if s.runs < 1 || s.rounds < 1 || s.limit <= 0 {
+		return s, errors.New("-runs, -rounds and -limit must be positive")
+	}
+	var err error
+	if s.sizes, err = parseSizes("sizes", *sizes); err != nil {
+		return s, err
+	}
+	one, err := parseSizes("fences", *fences)
+	if err != nil {
+		return s, err
+	}
+	if s.fences = one[0]; len(one) > 1 {
+		return s, fmt.Errorf("-fences %q: want one size", *fences)
+	}
+	s.bin, err = filepath.Abs("bin")
+	return s, err
+}
+
+func parseSizes(flag, list string) ([]size, error) {
+	var sizes []size
+	for word := range strings.SplitSeq(list, ",") {
+		nodes, ranks, _ := strings.Cut(word, "x")
+		n, err := strconv.Atoi(nodes)
+		r, wrong := strconv.Atoi(ranks)
+		if err != nil || wrong != nil || n < 1 || r < 1 {
+			return nil, fmt.Errorf("-%s %q: %q is not a size like 16x4", flag, list, word)
+		}
+		sizes = append(sizes, size{n, r})
+	}
+	return sizes, nil
+}
+
+// work is what is measured on a cluster of a size: start-up, fences or both.
+type work struct {
+	size
+	jobs []job
+}
+
+// all is what is measured, by the cluster that it needs.
+func (s settings) all() []work {
+	var all []work
+	for _, at := range s.sizes {
+		all = append(all, work{at, startups})
+	}
+	return append(all, work{s.fences, exchanges})
+}
+
+func (s settings) onCluster(ctx context.Context, w work, b book) error {
+	// The key exchange does not matter here, and this one is the quickest.
+	config := cluster.Config{Nodes: w.nodes, Kex: cluster.KexCurve25519, Share: programs.Shared(s.bin), Slurm: s.noSlurm == nil}
+	return cluster.With(ctx, "", config, func(c *cluster.Cluster, _ string) error {
+		if err := rivals.GiveKeys(c); err != nil {
+			return err
+		}
+		f := field{Cluster: c, settings: s}
+		for range s.runs {
+			for _, j := range w.jobs {
+				f.round(ctx, w.size, j, b)
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}

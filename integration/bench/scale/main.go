@@ -1,0 +1,107 @@
+// Command scale says how start-up grows to sizes that this machine cannot
+// hold. It runs golaunch's own rules (how ranges are cut, the window of
+// handshakes, hedging, gathers) in a discrete-event model, with costs that were
+// measured, and writes docs/results/scale.md with its tables and pictures.
+//
+// With -measure it first runs golaunch on a test cluster in several sizes, fits
+// the costs to some of them and writes docs/results/scale.json. Without, it
+// takes the costs from there, and its page is the same on every machine; with -fit
+// it fits them again to what is there.
+package main
+
+import (
+	"context"
+	"flag"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
+)
+
+// settings say what is computed.
+type settings struct {
+	out   string
+	data  string
+	sizes []int // nodes of the curves
+	ranks int   // per node, of the curves
+	trial []int // nodes of the table of degrees
+	args  []string
+
+	sweeps map[time.Duration]sweep // those that were made, by hop
+	*measured
+}
+
+// exchangeBytes is what a rank puts for others: an address as MPI libraries
+// have it, with its key.
+const exchangeBytes = 120
+
+// hops are the one-way delays between nodes: a rack, a campus, continents.
+var hops = []time.Duration{50 * time.Microsecond, time.Millisecond, 50 * time.Millisecond}
+
+func main() { results.Main("scalebench", bench) }
+
+func bench(ctx context.Context, args []string) error {
+	s := settings{
+		sizes: []int{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536}, ranks: 64,
+		trial: []int{64, 512, 4096, 65536}, args: args,
+		sweeps: map[time.Duration]sweep{},
+	}
+	f := flag.NewFlagSet("scalebench", flag.ContinueOnError)
+	f.StringVar(&s.out, "o", "docs/results/scale.md", "`file` to write; pictures go to plots/ beside it")
+	f.StringVar(&s.data, "data", "docs/results/scale.json", "`file` of what was measured")
+	again := f.Bool("measure", false, "measure on a test cluster first; needs root and bin/golaunch")
+	refit := f.Bool("fit", false, "fit the costs again to what was measured")
+	var e effort
+	f.IntVar(&e.runs, "runs", 3, "how often each size is measured at least")
+	f.DurationVar(&e.time, "time", 10*time.Minute, "for how long sizes are measured")
+	f.IntVar(&e.most, "most", 128, "nodes of the largest size that is measured")
+	quick := f.Bool("quick", false, "small sizes, for a look")
+	if err := results.Parse(f, args); err != nil {
+		return err
+	}
+	if *quick {
+		s.sizes, s.trial = []int{1, 4, 16, 64}, []int{16, 64}
+	}
+	var err error
+	if *again {
+		s.measured, err = measureAll(ctx, e)
+	} else {
+		s.measured, err = readMeasured(s.data)
+	}
+	if err == nil && *again { // kept, whatever comes of the fit
+		err = s.write(s.data)
+	}
+	if err == nil && (*again || *refit) {
+		if s.Costs, err = fit(s.measured); err == nil {
+			err = s.write(s.data)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a run makes millions of small things
+	var page strings.Builder
+	preamble(&page, s)
+	for _, part := range []func(*strings.Builder, settings) error{validation, curves, laws, loads, degrees, windows, accidents, thesis} {
+		if err := part(&page, s); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return results.Write(s.out, page.String())
+}
+
+// measureAll measures what there is to measure: on a cluster, and in this process.
+func measureAll(ctx context.Context, e effort) (*measured, error) {
+	m, err := measure(ctx, e)
+	if err == nil {
+		err = micro(ctx, &m.Costs)
+	}
+	return m, err
+}
+
+func (s settings) plotPath(name string) string { return filepath.Join(filepath.Dir(s.out), name) }

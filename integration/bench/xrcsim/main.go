@@ -1,0 +1,89 @@
+// Command xrcsim counts the InfiniBand connections of MPI jobs by package xrcsim,
+// beside the figures of [Sridhar 4], simulates how they come to be, and writes
+// docs/results/xrcsim.md. Nothing in it is measured: it gives the same figures on any
+// machine.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
+	"github.com/golaunch/golaunch/xrcsim"
+	"github.com/golaunch/golaunch/xrcsim/workload"
+)
+
+func main() { results.Main("xrcbench", bench) }
+
+func bench(_ context.Context, args []string) error {
+	f := flag.NewFlagSet("xrcbench", flag.ContinueOnError)
+	out := f.String("o", "docs/results/xrcsim.md", "`file` to write; its figures go to plots beside it")
+	if err := results.Parse(f, args); err != nil {
+		return err
+	}
+	var page strings.Builder
+	page.WriteString("# InfiniBand connections of MPI jobs\n\n\tgo run ./integration/bench/xrcsim\n\n" +
+		"Counts and simulations of [the model](../simulators.md#xrcsim); nothing is measured. Ranks are on nodes in blocks. A mean\n" +
+		"with brackets is followed by the least and the most of a process.\n")
+	for _, write := range []func(*strings.Builder) error{fullyConnected, benchmarks, sizes, gigabyte} {
+		if err := write(&page); err != nil {
+			return err
+		}
+	}
+	if err := growth(&page, filepath.Join(filepath.Dir(*out), "plots")); err != nil {
+		return err
+	}
+	if err := handshakes(&page); err != nil {
+		return err
+	}
+	if err := sending(&page); err != nil {
+		return err
+	}
+	return results.Write(*out, page.String())
+}
+
+// counted has a point for each transport.
+func counted(word string, ranks, ppn int, p xrcsim.Parameters, transports ...xrcsim.Transport) ([]xrcsim.Point, error) {
+	sources, err := workload.Parse(word)
+	if err != nil {
+		return nil, err
+	}
+	program, err := sources[0].Peers(ranks)
+	if err != nil {
+		return nil, err
+	}
+	j, err := xrcsim.NewJob(ranks, ppn)
+	if err != nil {
+		return nil, err
+	}
+	return xrcsim.Count(j, xrcsim.Workload{Name: word, Program: program, Setup: workload.Collectives(ranks)}, p, transports)
+}
+
+// spreadText is a mean, with the least and the most where they differ.
+func spreadText(s xrcsim.Spread) string {
+	mean := number(s.Average)
+	if s.Minimum == s.Maximum {
+		return mean
+	}
+	return fmt.Sprintf("%s (%s, %s)", mean, number(s.Minimum), number(s.Maximum))
+}
+
+// number has up to three decimals.
+func number(x float64) string {
+	text := strings.TrimRight(strconv.FormatFloat(x, 'f', 3, 64), "0")
+	return strings.TrimSuffix(text, ".")
+}
+
+// bytesText is a number of bytes in the unit that suits it.
+func bytesText(x float64) string {
+	units := []string{"B", "KiB", "MiB", "GiB"}
+	i := 0
+	for ; x >= 1000 && i < len(units)-1; i++ {
+		x /= 1024
+	}
+	return fmt.Sprintf("%.3g %s", x, units[i])
+}
