@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/golaunch/golaunch/cache"
-	"github.com/golaunch/golaunch/integration/internal/results"
 	"github.com/golaunch/golaunch/integration/internal/plot"
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // spread is the least, the median and the most of numbers.
