@@ -36,6 +36,9 @@ func TestLayers(t *testing.T) {
 			below, otherRoom, ok := layerOf(dir)
 			assert.True(t, ok && (room == otherRoom || below < layer),
 				"%s imports %s: a room imports only rooms of lower layers", s.name, dir)
+			for _, rule := range separate {
+				assert.False(t, within(s.dir, rule.folders) && within(dir, rule.from) && !within(dir, rule.folders), "%s imports %s: %s", s.name, dir, rule.why)
+			}
 			assert.True(t, within(s.dir, testKits) || !within(dir, testKits),
 				"%s imports %s: only tests use conformance suites", s.name, dir)
 		}
@@ -44,12 +47,9 @@ func TestLayers(t *testing.T) {
 
 func TestConfinedImports(t *testing.T) {
 	for _, s := range scan(t) {
-		if s.test {
-			continue
-		}
 		for _, imported := range s.imports {
 			for _, rule := range confined {
-				if matches(imported, rule.imported) {
+				if matches(imported, rule.imported) && (!s.test || rule.only == nil) {
 					assert.True(t, within(s.dir, rule.only), "%s imports %s: %s (allowed in %q)",
 						s.name, imported, rule.why, rule.only)
 				}

@@ -4,11 +4,11 @@ package archtest
 // folder with all folders below it. Code of a room may import rooms of lower
 // layers and itself, and nothing else of this module.
 var layers = [][]string{
+	{"internal/job"}, // nouns that everybody speaks
 	{"internal/lines", "internal/environ", "internal/iface", "internal/filestest"}, // lines of files, for parsers; variables; interfaces; files, for tests
-	{"internal/job"},      // nouns that everybody speaks
-	{"internal/hostlist"}, // names of hosts
-	{"commsplit"},         // algorithms alone, which agents run over the tree
-	{"tree"},              // shape, frames, routing: keys and transports are not its business
+	{"commsplit"}, // algorithms alone, which agents run over the tree
+	{"internal/hostlist", // names of hosts
+		"tree"}, // shape, frames, routing: numbers, not names; keys and transports are not its business
 	{"network/topology", "network/commgraph"},
 	{"network/routing"},
 	{"cache", "internal/stdio"},
@@ -25,6 +25,23 @@ var layers = [][]string{
 	{"launcher", "internal/agent"},
 	{"integration", "internal/archtest"},
 	{"cmd"}, // nothing imports a command
+}
+
+// separate lists what layers allow and rooms still do not import.
+var separate = []struct {
+	folders, from []string
+	why           string
+}{
+	{[]string{"network/placement"}, []string{"pmi", "pmgr", "cache", "internal/stdio", "tree"},
+		"rules go by hosts, slots and ranks; who serves or carries the ranks is other rooms' business"},
+	{pure, []string{"internal/unix", "internal/cgroups", "internal/bootstrap", "internal/link", "internal/proc", "internal/loader", "internal/stage", "internal/overlay", "internal/agent"},
+		"pure packages reach no I/O"},
+	{[]string{"launcher"}, []string{"internal/proc"},
+		"only agents own ranks"},
+	{[]string{"cmd/nla"}, []string{"launcher"},
+		"an agent is no launcher"},
+	{[]string{"cmd/golaunch", "cmd/nla"}, []string{"integration"},
+		"shipped code does not know the test cluster"},
 }
 
 // pure rooms own no goroutine, socket, clock, environment or randomness, so
@@ -51,7 +68,8 @@ var impureTime = []string{
 var testKits = []string{"internal/link/linktest", "cache/cachetest", "internal/bootstrap/bootstraptest", "internal/agent/serve/servetest", "network/topology/ibnet/ibsimtest",
 	"internal/filestest", "internal/report/page/pagetest"}
 
-// confined says which folders alone may import a package, and why.
+// confined says which folders alone may import a package, and why. What names no folder
+// is for nobody, tests included.
 var confined = []struct {
 	imported string
 	only     []string
@@ -79,7 +97,10 @@ var confined = []struct {
 		"it and the tables of Unicode that it wants are made at the start of every agent and warden"},
 	{"encoding/xml", []string{"network/topology/node/hwloc", "integration"},
 		"it has tables made at the start of every agent and warden"},
+	{"html/template", []string{"internal/report"}, "an agent renders nothing"},
+	{"text/template", []string{"internal/report"}, "an agent renders nothing"},
 	{"math/rand", nil, "use math/rand/v2"},
+	{"io/ioutil", nil, "use io and os"},
 	{"unsafe", []string{"client", "internal/unix", "internal/proc", "integration/cluster"},
 		"memory safety is given up only next to system calls, and where elements are seen as bytes"},
 }

@@ -1,7 +1,6 @@
 // Package archtest holds the repository to its layout (docs/architecture.md): who
 // may import whom, what pure packages may not touch, one package comment per
-// package, short files. The rules are data, in rules_test.go; golangci-lint
-// checks the same layering where it is installed, this package everywhere.
+// package, short files. The rules are data, in rules_test.go.
 //
 // It reads source files only, and has no code but tests.
 package archtest
@@ -35,10 +34,23 @@ type source struct {
 	fset    *token.FileSet
 }
 
-// scan parses every Go file of the repository.
+// scan returns every Go file of the repository, parsed.
 func scan(t *testing.T) []source {
 	t.Helper()
-	root := repository(t)
+	if sources == nil {
+		var err error
+		sources, err = parse(repository(t))
+		require.NoError(t, err)
+		require.NotEmpty(t, sources)
+	}
+	return sources
+}
+
+// sources is what scan returned first: no test changes it, none is parallel.
+var sources []source
+
+// parse parses the Go files below a folder.
+func parse(root string) ([]source, error) {
 	fset := token.NewFileSet()
 	var all []source
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
@@ -88,9 +100,7 @@ func scan(t *testing.T) []source {
 		all = append(all, s)
 		return nil
 	})
-	require.NoError(t, err)
-	require.NotEmpty(t, all)
-	return all
+	return all, err
 }
 
 // repository finds the top of the repository: the folder of go.mod.
