@@ -86,61 +86,60 @@ bin/programs: FORCE
 	@$(BUILD) -o $@/$(AGENT) ./cmd/nla
 	@CC="$(CC)" OUT=$@ LIB=$@/lib/golaunch scripts/native.sh
 
-# Built, not run by go: the cluster's nodes see the project, not go's cache.
+# All measurements (bin/bench lists them). Built, not run by go: the cluster's nodes see
+# the project, not go's cache.
 bin/bench: FORCE
-	$(GO) build -o $@ ./integration/bench/startup
-bin/chaos bin/culprit bin/hardstart bin/killtable bin/mpichsuite bin/torture: FORCE
-	$(GO) build -o $@ ./integration/bench/$(@F)
+	$(GO) build -o $@ ./integration/bench
 
 # The rivals are installed for this alone.
 bench: setup-bench build native bin/bench
-	bin/bench -runs $(RUNS) -o docs/results/startup.md $(BENCH)
+	bin/bench startup -runs $(RUNS) -o docs/results/startup.md $(BENCH)
 
 # Starts in an allocation of Slurm's.
 bench-slurm: setup-bench build native bin/bench
-	bin/bench -provider slurm -runs $(RUNS) -budget 40s -limit 2m -o docs/results/startup-slurm.md $(BENCH)
+	bin/bench startup -provider slurm -runs $(RUNS) -budget 40s -limit 2m -o docs/results/startup-slurm.md $(BENCH)
 
 bench-docker: setup build native image bin/bench
-	bin/bench -provider docker -runs $(RUNS) -o docs/results/startup-docker.md $(BENCH)
+	bin/bench startup -provider docker -runs $(RUNS) -o docs/results/startup-docker.md $(BENCH)
 
-bench-pmi: setup build native
-	$(GO) run ./integration/bench/pmi -runs $(RUNS) -o docs/results/pmi.md $(BENCH)
+bench-pmi: setup build native bin/bench
+	bin/bench pmi -runs $(RUNS) -o docs/results/pmi.md $(BENCH)
 
 # Measures what the model of start-up is held against, and its costs.
-bench-scale: setup build
-	$(GO) run ./integration/bench/scale -measure -runs $(RUNS) -o docs/results/scale.md $(BENCH)
+bench-scale: setup build bin/bench
+	bin/bench scale -measure -runs $(RUNS) -o docs/results/scale.md $(BENCH)
 
-bench-split: setup build
-	$(GO) run ./integration/bench/commsplit -p 2,4,8,16,32,64,128,256 -runs 1 -o docs/results/commsplit.md
-	$(GO) run ./integration/bench/commsplit -what auto -runs 1 -grid 32K -o docs/results/commsplit-auto.md
-	$(GO) run ./integration/bench/commsplit -what tree -runs 3 -o docs/results/commsplit-tree.md
+bench-split: setup build bin/bench
+	bin/bench commsplit -p 2,4,8,16,32,64,128,256 -runs 1 -o docs/results/commsplit.md
+	bin/bench commsplit -what auto -runs 1 -grid 32K -o docs/results/commsplit-auto.md
+	bin/bench commsplit -what tree -runs 3 -o docs/results/commsplit-tree.md
 
 # Everything in docs/results that no target beside this one writes.
-results: setup build native bin/culprit bin/hardstart bin/killtable bin/mpichsuite bin/torture
-	bin/hardstart -o docs/results/hard-start.md
-	bin/culprit -o docs/results/culprit.md
-	bin/torture -o docs/results/torture.md
-	bin/mpichsuite -limit 1m -o docs/results/mpich-spawn.md
-	bin/killtable -v -o docs/results/kill-table.md
-	$(GO) run ./integration/bench/collectives -o docs/results/collectives.md
-	$(GO) run ./integration/bench/uplink
-	$(GO) run ./integration/bench/profile -o docs/results/profile.md
-	$(GO) run ./integration/bench/pmgr -o docs/results/pmgr.md
-	$(GO) run ./integration/bench/pmix -o docs/results/pmix.md
-	$(GO) run ./integration/bench/jobloop -o docs/results/job-loop.md
-	$(GO) run ./integration/bench/cache
-	$(GO) run ./integration/bench/scale -o docs/results/scale.md
-	$(GO) run ./integration/bench/netsim
-	$(GO) run ./integration/bench/launcherload -o docs/results/launcher.md
-	$(GO) run ./integration/bench/launcherload -calls -nodes 64,256,1024 -ppn 1 -o docs/results/launcher-bulk.md
-	$(GO) run ./integration/bench/levels
-	$(GO) run ./integration/bench/scheduling
-	$(GO) run ./integration/bench/xrcsim
+results: setup build native bin/bench
+	bin/bench hardstart -o docs/results/hard-start.md
+	bin/bench culprit -o docs/results/culprit.md
+	bin/bench torture -o docs/results/torture.md
+	bin/bench mpichsuite -limit 1m -o docs/results/mpich-spawn.md
+	bin/bench killtable -v -o docs/results/kill-table.md
+	bin/bench collectives -o docs/results/collectives.md
+	bin/bench uplink
+	bin/bench profile -o docs/results/profile.md
+	bin/bench pmgr -o docs/results/pmgr.md
+	bin/bench pmix -o docs/results/pmix.md
+	bin/bench jobloop -o docs/results/job-loop.md
+	bin/bench cache
+	bin/bench scale -o docs/results/scale.md
+	bin/bench netsim
+	bin/bench launcherload -o docs/results/launcher.md
+	bin/bench launcherload -calls -nodes 64,256,1024 -ppn 1 -o docs/results/launcher-bulk.md
+	bin/bench levels
+	bin/bench scheduling
+	bin/bench xrcsim
 	$(GO) test -count=1 -v -run AtScale ./tree/collective -large
 	STDIN_BYTES=$$((1 << 30)) $(GO) test -count=1 -v -run StdinVolume -timeout 25m ./integration/e2e
 
-chaos: setup build native bin/chaos
-	bin/chaos -race -o docs/results/chaos.md $(CHAOS)
+chaos: setup build native bin/bench
+	bin/bench chaos -race -o docs/results/chaos.md $(CHAOS)
 
 fuzz:
 	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" scripts/fuzz.sh

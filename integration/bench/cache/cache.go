@@ -1,18 +1,16 @@
-// Command cache runs the cache policies where no machine is in the way: in
+// Package cache runs the cache policies where no machine is in the way: in
 // an event model with stated delays, and as large trees of boards in one
 // process. It writes docs/results/cache-model.md with its tables and pictures,
 // which show figures 3.3 and 3.4 and table 3.1 of [Sridhar].
 //
 // Nothing in it is measured but the memory that boards say they hold: it gives
 // the same figures on any machine, busy or not.
-package main
+package cache
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/golaunch/golaunch/cache"
@@ -21,14 +19,13 @@ import (
 
 // settings say what is computed.
 type settings struct {
-	out    string
+	results.Frame
 	nodes  int // of the curves over budgets
 	ranks  int // per node, of figures and curves
 	most   int // nodes of the figures
 	table  []int
 	growth int // ranks of the picture of memory
 	trees  []treeSize
-	args   []string
 	after  *strings.Builder
 }
 
@@ -57,23 +54,20 @@ func (s settings) rounds(p int) []int {
 	return []int{1, 2, 4, 8, 16}
 }
 
-func (s settings) plotPath(name string) string { return filepath.Join(filepath.Dir(s.out), name) }
-
-func main() { results.Main("cachebench", bench) }
-
-func bench(_ context.Context, args []string) error {
+// Run runs the model and writes its page.
+func Run(_ context.Context, f *results.Flags) error {
 	s := settings{
-		nodes: 64, ranks: 8, most: 512, args: args, growth: 4096,
+		nodes: 64, ranks: 8, most: 512, growth: 4096,
 		table: []int{64, 256, 1024, 4096, 16384, 65536},
 		trees: []treeSize{{1024, 16, false}, {4096, 16, true}},
 		after: new(strings.Builder),
 	}
-	f := flag.NewFlagSet("cachebench", flag.ContinueOnError)
-	f.StringVar(&s.out, "o", "docs/results/cache-model.md", "`file` to write; pictures go to plots/ beside it")
+	f.Out = "docs/results/cache-model.md"
 	quick := f.Bool("quick", false, "small sizes, for a look")
-	if err := results.Parse(f, args); err != nil {
+	if err := f.Parse(); err != nil {
 		return err
 	}
+	s.Frame = f.Frame
 	if *quick {
 		s.nodes, s.most, s.growth, s.table = 8, 16, 256, []int{64, 256}
 		s.trees = []treeSize{{64, 4, false}, {128, 4, true}}
@@ -85,15 +79,12 @@ func bench(_ context.Context, args []string) error {
 			return err
 		}
 	}
-	return results.Write(s.out, page.String())
+	return s.Write(page.String())
 }
 
 func preamble(page *strings.Builder, s settings) {
-	fmt.Fprintf(page, `# The node caches in a model
-
-	go run ./integration/bench/cache%s
-
-Figures 3.3 and 3.4 and table 3.1 of [Sridhar], from the policies' own state
+	page.WriteString(s.Head("The node caches in a model"))
+	fmt.Fprintf(page, `Figures 3.3 and 3.4 and table 3.1 of [Sridhar], from the policies' own state
 machines (package cache) in a discrete-event model. Every figure is the same on
 every machine. It takes some minutes and 6 GB of memory.
 
@@ -104,7 +95,7 @@ reply that had to wait; a client takes %v between a reply and its next request. 
 message takes the hop from the end of its sending on, and %v per byte before, for
 which its sender's network is busy (8 Gbit/s). Messages to homes are passed on by
 the agents of the tree. Trees have degree %d.
-`, strings.Join(append([]string{""}, s.args...), " "), usual.request, usual.receive, usual.send, usual.reply, usual.think, usual.byte, degree)
+`, usual.request, usual.receive, usual.send, usual.reply, usual.think, usual.byte, degree)
 }
 
 // counts writes the messages of one round, which docs/pmi.md derives.

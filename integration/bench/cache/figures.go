@@ -1,4 +1,4 @@
-package main
+package cache
 
 import (
 	"fmt"
@@ -107,7 +107,7 @@ func (s settings) figure(page *strings.Builder, p pattern, hop time.Duration) er
 		}
 		fmt.Fprintf(page, " %.3f |\n", hcmab/hcs)
 	}
-	return chart.WriteFile(s.plotPath(s.plotName(p.name, hop)))
+	return chart.WriteFile(s.Beside(s.plotName(p.name, hop)))
 }
 
 // at is the usual costs with a hop.
@@ -160,7 +160,7 @@ asked another node. One round is %s here.
 			}
 		}
 		name := fmt.Sprintf("plots/cache-budget-%s.svg", p.name)
-		if err := chart.WriteFile(s.plotPath(name)); err != nil {
+		if err := chart.WriteFile(s.Beside(name)); err != nil {
 			return err
 		}
 		fmt.Fprintf(s.after, "\n![budgets, %s](%s)\n", p.title, name)

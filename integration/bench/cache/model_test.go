@@ -1,4 +1,4 @@
-package main
+package cache
 
 import (
 	"os"
@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/cache"
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // The time of a small exchange is what its steps add up to by hand.
@@ -63,7 +64,7 @@ func TestThesis(t *testing.T) {
 // The whole page, in small.
 func TestPage(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "page.md")
-	require.NoError(t, bench(t.Context(), []string{"-quick", "-o", out}))
+	require.NoError(t, Run(t.Context(), results.NewFlags("cache", "-quick", "-o", out)))
 	text, err := os.ReadFile(out)
 	require.NoError(t, err)
 	for line := range strings.Lines(string(text)) {
@@ -73,5 +74,5 @@ func TestPage(t *testing.T) {
 			require.Contains(t, string(picture), "</svg>")
 		}
 	}
-	require.ErrorContains(t, bench(t.Context(), []string{"stray"}), "stray argument")
+	require.ErrorContains(t, Run(t.Context(), results.NewFlags("cache", "stray")), "stray argument")
 }

@@ -1,4 +1,4 @@
-package main
+package cache
 
 import (
 	"github.com/golaunch/golaunch/internal/job"

@@ -1,4 +1,4 @@
-package main
+package cache
 
 import (
 	"fmt"
@@ -68,7 +68,7 @@ share of keys that live with them is p·n by that.
 	}
 	const name = "plots/cache-memory.svg"
 	fmt.Fprintf(page, "\n![memory over rounds](%s)\n", name)
-	return chart.WriteFile(s.plotPath(name))
+	return chart.WriteFile(s.Beside(name))
 }
 
 // rounds plays rounds and tells what is held after each of the numbers in list.

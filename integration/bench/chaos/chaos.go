@@ -1,16 +1,15 @@
-// Command chaos runs random jobs on a test cluster of this machine, lets random
+// Package chaos runs random jobs on a test cluster of this machine, lets random
 // things happen to them (processes are killed or stopped, links go down, disks
 // are full), and looks at what comes of it: whether golaunch ends in time, with a
 // status that what happened explains, names the culprit, and leaves nothing.
 //
 // A seed and a number make a job: -seed N -job K draws it again. Times are drawn
 // too, but a machine is never twice in the same state.
-package main
+package chaos
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -34,16 +33,15 @@ type settings struct {
 	kinds  string // regular expressions: of which kinds jobs are, and by what they are struck
 	blows  string
 	limits limits
+	results.Frame
 	// revision is that of golaunch's source.
 	revision string
 	tell     func(format string, args ...any)
 }
 
-func main() { results.Main("chaos", run) }
-
-func run(ctx context.Context, args []string) error {
+// Run runs jobs until the time is up and writes the page of them.
+func Run(ctx context.Context, f *results.Flags) error {
 	s := settings{tell: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }}
-	f := flag.NewFlagSet("chaos", flag.ContinueOnError)
 	f.DurationVar(&s.time, "time", 30*time.Minute, "how long jobs are started")
 	f.Uint64Var(&s.seed, "seed", rand.Uint64()>>32, "what the jobs are drawn from")
 	f.IntVar(&s.job, "job", 0, "run only the job of `NUMBER`")
@@ -53,14 +51,14 @@ func run(ctx context.Context, args []string) error {
 	f.StringVar(&s.blows, "blows", "", "draw only blows that match `REGEXP`")
 	f.DurationVar(&s.limits.hang, "hang", 30*time.Second, "how long golaunch may take to end, beyond the limits it states")
 	f.DurationVar(&s.limits.left, "left", 3*time.Second, "how long something may be left when it has ended")
-	out := f.String("o", "", "write to `FILE`; else to standard output")
-	if err := results.Parse(f, args); err != nil {
+	if err := f.Parse(); err != nil {
 		return err
 	}
+	s.Frame = f.Frame
 	if s.time <= 0 || s.job < 0 {
 		return fmt.Errorf("-time %v, -job %d: want a time above 0, and the number of a job or 0", s.time, s.job)
 	}
-	bin, err := filepath.Abs("bin")
+	bin, err := results.Built("golaunch")
 	if err != nil {
 		return err
 	}
@@ -80,8 +78,8 @@ func run(ctx context.Context, args []string) error {
 	if t.jobs == 0 {
 		return err
 	}
-	page := strings.ReplaceAll(t.page(s, strings.Join(args, " ")), bin+"/", "")
-	return errors.Join(results.Conclude(ctx, *out, page, err), t.err())
+	page := strings.ReplaceAll(t.page(s), bin+"/", "")
+	return errors.Join(f.Conclude(ctx, page, err), t.err())
 }
 
 // revision is that of the source in a directory, "-dirty" if it was changed since.

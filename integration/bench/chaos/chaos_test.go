@@ -1,4 +1,4 @@
-package main
+package chaos
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/integration/internal/results"
 	"github.com/golaunch/golaunch/integration/programs"
 	"github.com/golaunch/golaunch/internal/profile"
 	"github.com/golaunch/golaunch/internal/unix"
@@ -271,8 +272,8 @@ func TestPage(t *testing.T) {
 	o.segments = 3
 	counted.add(o)
 	require.EqualError(t, counted.err(), "1 of 2 jobs show a fault")
-	page := counted.page(settings{nodes: 8}, "-x")
-	require.Contains(t, page, "bin/chaos -x\n")
+	page := counted.page(settings{nodes: 8, Frame: results.NewFlags("chaos", "-x").Frame})
+	require.Contains(t, page, "bin/bench chaos -x\n")
 	require.Contains(t, page, "| nothing | 1 | 0: 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |\n| node dead | 1 | 125: 1 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 3 |\n")
 	require.Contains(t, page, "| PMI | 1 | 125: 1 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 3 |\n| MPICH | 1 | 0: 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |\n"+
 		"| --profile | 1 | 0: 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |\n| all | 2 | 0: 1, 125: 1 | 1 |")
@@ -285,7 +286,7 @@ func TestPage(t *testing.T) {
 // What would run no job at all is an error.
 func TestBadFlags(t *testing.T) {
 	for _, args := range [][]string{{"-time", "0s"}, {"-job", "-1"}} {
-		require.ErrorContains(t, run(t.Context(), args), args[0]+" "+args[1])
+		require.ErrorContains(t, Run(t.Context(), results.NewFlags("chaos", args...)), args[0]+" "+args[1])
 	}
 }
 

@@ -1,11 +1,12 @@
-package main
+package chaos
 
 import (
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // row counts what came of the jobs to which one thing happened.
@@ -89,11 +90,7 @@ func (t *tally) err() error {
 	return fmt.Errorf("%d of %d jobs show a fault", wrong, t.jobs)
 }
 
-const preamble = `# Chaos
-
-	make build native bin/chaos && bin/chaos %s
-
-%s, golaunch %s, seed %d. %d random jobs on %d nodes (namespaces with an sshd each, on one machine),
+const preamble = `%s, golaunch %s, seed %d. %d random jobs on %d nodes (namespaces with an sshd each, on one machine),
 %d of them with golaunch built with -race: random hosts, ranks, programs, cache
 policies, degrees and flags, and none to two of the blows below, each at a random
 time. A job hangs if golaunch has not ended %v after all that it waits for by its
@@ -112,13 +109,14 @@ status is right but its own. The kernel killed %d processes for want of memory. 
 `
 
 // page is docs/results/chaos.md.
-func (t *tally) page(s settings, args string) string {
+func (t *tally) page(s settings) string {
 	var b strings.Builder
 	var lacks strings.Builder
 	for _, l := range t.lacks {
 		fmt.Fprintf(&lacks, "\nLeft out: %s.\n", l)
 	}
-	fmt.Fprintf(&b, preamble, args, time.Now().UTC().Format("2006-01-02"), s.revision, s.seed, t.jobs, s.nodes, t.raced,
+	b.WriteString(s.Head("Chaos", "build", "native"))
+	fmt.Fprintf(&b, preamble, results.Today(), s.revision, s.seed, t.jobs, s.nodes, t.raced,
 		s.limits.hang, s.limits.left, patience, t.kills, &lacks)
 	names := []string{"nothing"}
 	for _, f := range faults {

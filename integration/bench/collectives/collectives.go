@@ -1,12 +1,11 @@
-// Command collectives measures the operations of libgolaunch on a test cluster of
+// Package collectives measures the operations of libgolaunch on a test cluster of
 // this machine, beside a star of TCP connections (package star below) and beside MPICH
 // over TCP, and writes docs/results/collectives.md (docs/architecture.md).
-package main
+package collectives
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -24,8 +23,7 @@ type settings struct {
 	nodes, ppn, degree int
 	seconds            string // for each operation and size
 	limit              string // for each job; what is not measured by then is left out
-	out                string
-	shared             bool
+	results.Frame
 }
 
 // Bytes of a rank's buffers at most: where a node has one rank, and where it has several.
@@ -34,29 +32,26 @@ const (
 	mostOf    = 10 << 20
 )
 
-func main() { results.Main("collbench", run) }
-
-func parse(args []string) (settings, error) {
+func parse(f *results.Flags) (settings, error) {
 	s := settings{}
-	f := flag.NewFlagSet("collbench", flag.ContinueOnError)
 	f.IntVar(&s.nodes, "nodes", 8, "number of nodes")
 	f.IntVar(&s.ppn, "ppn", 8, "ranks per node, of the larger jobs")
 	f.IntVar(&s.degree, "degree", 8, "degree of the tree")
 	f.StringVar(&s.seconds, "seconds", "0.1", "for each operation and size")
 	f.StringVar(&s.limit, "limit", "45", "`seconds` for each of seven jobs; what it has not measured by then is left out")
-	f.BoolVar(&s.shared, "shared", false, "say that other programs ran at the same time")
-	f.StringVar(&s.out, "o", "", "write to `FILE`; else to standard output")
-	if err := f.Parse(args); err != nil {
+	if err := f.Parse(); err != nil {
 		return s, err
 	}
-	if f.NArg() > 0 || s.nodes < 2 || s.ppn < 1 || s.degree < 1 {
-		return s, errors.New("usage: collbench [flags]; 2 nodes at least")
+	s.Frame = f.Frame
+	if s.nodes < 2 || s.ppn < 1 || s.degree < 1 {
+		return s, errors.New("-nodes is at least 2, -ppn and -degree at least 1")
 	}
 	return s, nil
 }
 
-func run(ctx context.Context, args []string) error {
-	s, err := parse(args)
+// Run measures and writes the page of it.
+func Run(ctx context.Context, f *results.Flags) error {
+	s, err := parse(f)
 	if err != nil {
 		return err
 	}
@@ -74,7 +69,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return results.Write(s.out, page(s, tables))
+	return s.Write(page(s, tables))
 }
 
 // timedOut is golaunch's exit status after --timeout.

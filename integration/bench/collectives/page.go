@@ -1,10 +1,8 @@
-package main
+package collectives
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
-	"time"
 
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
@@ -47,13 +45,9 @@ var sizes = []int{0, 8, 1 << 10, 64 << 10, 1 << 20, 10 << 20, 64 << 20}
 // page renders the results.
 func page(s settings, t tables) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `# Collective operations over the tree, measured
-
-	go run ./integration/bench/collectives -o docs/results/collectives.md
-
-`)
+	b.WriteString(s.Head("Collective operations over the tree, measured", "build", "native"))
 	fmt.Fprintf(&b, "%s seconds for each operation and size, %s for each job; what is missing was cut off.\n", s.seconds, s.limit)
-	fmt.Fprintf(&b, `%s, %d cores, Linux %s. %d nodes are network namespaces of this
+	fmt.Fprintf(&b, `%s, %s. %d nodes are network namespaces of this
 machine, each with an sshd; the tree has degree %d, and its links are SSH sessions.
 Microseconds per operation, on the rank that takes longest, after some that are not
 counted; "bytes" is what one rank gives to, or gets from, one other. MB/s is that over
@@ -69,10 +63,7 @@ the link, passes an sshd, and goes from an agent to a rank, where the star has o
 connection without any of that. Where ranks share nodes, the tree's links carry one part
 of each node instead of one of each rank. In an allocation of Slurm's agents have links of
 TLS, without an sshd between them: the table of these has star and MPI of the first.
-`, time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), results.Kernel(), s.nodes, s.degree)
-	if s.shared {
-		b.WriteString("**Other programs ran at the same time: only the order of magnitude counts.**\n")
-	}
+`, results.Today(), results.Machine(), s.nodes, s.degree)
 	table(&b, fmt.Sprintf("%d ranks, one per node", s.nodes), t.few)
 	if len(t.tls) > 0 {
 		table(&b, fmt.Sprintf("%d ranks, one per node, links of TLS", s.nodes), t.tls)

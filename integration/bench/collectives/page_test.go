@@ -1,9 +1,11 @@
-package main
+package collectives
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 func TestReadingsBecomeAPage(t *testing.T) {
@@ -22,7 +24,7 @@ func TestNonsenseIsRefused(t *testing.T) {
 		require.Error(t, err, "%q", text)
 	}
 	for _, args := range [][]string{{"-nodes", "1"}, {"stray"}, {"-ppn", "0"}} {
-		_, err := parse(args)
+		_, err := parse(results.NewFlags("collectives", args...))
 		require.Error(t, err, "%q", args)
 	}
 }

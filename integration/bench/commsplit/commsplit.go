@@ -1,4 +1,4 @@
-// Command commsplit reproduces the experiment of [Sack 2.4]: the
+// Package commsplit reproduces the experiment of [Sack 2.4]: the
 // processor time of one process in MPI_Comm_split, for the conventional
 // algorithm, for merging in place and for the parallel sort with 2 to 64
 // sorting processes, phase by phase, the process that takes longest. With -what,
@@ -8,11 +8,10 @@
 // It writes a page for docs/results/. Time is the thread's processor time, one
 // process at a time, so other programs disturb it little; but they share caches
 // and memory, and for figures to be quoted the machine should be idle.
-package main
+package commsplit
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -27,20 +26,16 @@ import (
 type settings struct {
 	sizes   []int // ranks
 	sorters []int
-	small   int // ranks of the table with small communicators
-	grid    int // most ranks in the table of choices
-	runs    int
+	small   int    // ranks of the table with small communicators
+	grid    int    // most ranks in the table of choices
 	what    string // "sort", "auto" or "tree"
 	nodes   []int  // of the test cluster
-	shared  bool
-	out     string
-	args    []string
+	results.Frame
 }
 
-func main() { results.Main("splitbench", run) }
-
-func run(ctx context.Context, args []string) error {
-	s, err := parse(args)
+// Run measures and writes the page of it.
+func Run(ctx context.Context, f *results.Flags) error {
+	s, err := parse(f)
 	if err != nil {
 		return err
 	}
@@ -51,32 +46,30 @@ func run(ctx context.Context, args []string) error {
 		if err := onTree(ctx, &page, s); err != nil {
 			return err
 		}
-		return results.Write(s.out, page.String())
+		return s.Write(page.String())
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	if err := write(&page, s); err != nil {
 		return err
 	}
-	return results.Write(s.out, page.String())
+	return s.Write(page.String())
 }
 
-func parse(args []string) (settings, error) {
-	s := settings{args: args}
-	f := flag.NewFlagSet("splitbench", flag.ContinueOnError)
+func parse(f *results.Flags) (settings, error) {
+	var s settings
+	f.Runs = 5
 	sizes := f.String("n", "8M,16M,32M,64M,128M", "`list` of ranks, powers of two; 36 bytes of memory for each of the largest")
 	sorters := f.String("p", "2,4,8,16,32,64", "`list` of sorting processes, powers of two")
 	small := f.String("small", "8M", "`ranks` of the table with small communicators")
 	grid := f.String("grid", "32K", "most `ranks` in the table of choices")
-	f.IntVar(&s.runs, "runs", 5, "how often each is measured; the median counts")
 	nodes := f.String("nodes", "4,16,32", "`list` of sizes of the test cluster, for -what tree")
 	f.StringVar(&s.what, "what", "sort", "what is measured: sort, the experiment; auto, its choices; tree, splits and look-ups on a test cluster")
-	f.BoolVar(&s.shared, "shared", false, "say that other programs ran at the same time")
-	f.StringVar(&s.out, "o", "", "`file` to write instead of standard output")
-	if err := f.Parse(args); err != nil {
+	if err := f.Parse(); err != nil {
 		return s, err
 	}
-	if f.NArg() > 0 || s.runs < 1 || !slices.Contains([]string{"sort", "auto", "tree"}, s.what) {
-		return s, fmt.Errorf("usage: splitbench [flags]; runs at least 1; -what sort, auto or tree")
+	s.Frame = f.Frame
+	if !slices.Contains([]string{"sort", "auto", "tree"}, s.what) {
+		return s, fmt.Errorf("-what %q: want sort, auto or tree", s.what)
 	}
 	var err error
 	if s.sizes, err = counts(*sizes); err != nil {

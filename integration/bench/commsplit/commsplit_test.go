@@ -1,4 +1,4 @@
-package main
+package commsplit
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/commsplit"
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // The sorters that are carried out end with the same table as a sort of all
@@ -57,13 +58,13 @@ func TestFullTable(t *testing.T) {
 
 func TestPage(t *testing.T) {
 	var page strings.Builder
-	s, err := parse([]string{"-n", "4K,8K", "-small", "4K", "-runs", "1", "-shared"})
+	s, err := parse(results.NewFlags("commsplit", "-n", "4K,8K", "-small", "4K", "-runs", "1", "-shared"))
 	require.NoError(t, err)
 	require.NoError(t, write(&page, s))
 	one := []kind{{ranks: gridProcesses, colors: 16, order: cyclic}, {ranks: 1 << 30}}
 	s.grid = gridProcesses
 	require.NoError(t, gridTable(&page, s, one))
-	for _, part := range []string{"Provisional", "| 4K | collect |", "| 8K |", "-n 4K,8K", "auto/best", "| 256 | 16 | even | cyclic |"} {
+	for _, part := range []string{"Other programs ran", "| 4K | collect |", "| 8K |", "-n 4K,8K", "auto/best", "| 256 | 16 | even | cyclic |"} {
 		require.Contains(t, page.String(), part)
 	}
 	require.NotContains(t, page.String(), "NaN")
@@ -102,7 +103,7 @@ func TestGrid(t *testing.T) {
 
 func TestBadFlags(t *testing.T) {
 	for _, args := range [][]string{{"-n", "3M"}, {"-n", ""}, {"-p", "x"}, {"-runs", "0"}, {"more"}, {"-small", "-2"}, {"-what", "all"}, {"-nodes", "1"}} {
-		_, err := parse(args)
+		_, err := parse(results.NewFlags("commsplit", args...))
 		require.Error(t, err, "%q", args)
 	}
 	_, err := newSorting(nil, 12, 4, 4, 1)

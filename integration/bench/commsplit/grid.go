@@ -1,4 +1,4 @@
-package main
+package commsplit
 
 import (
 	"fmt"
@@ -119,7 +119,7 @@ columns of a grid (its rows are ranges).
 		if k.ranks > s.grid {
 			continue
 		}
-		auto, best, err := compare(k, costs, s.runs)
+		auto, best, err := compare(k, costs, s.Runs)
 		if err != nil {
 			return err
 		}

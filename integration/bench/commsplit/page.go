@@ -1,16 +1,16 @@
-package main
+package commsplit
 
 import (
 	"fmt"
 	"math"
 	"math/bits"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/golaunch/golaunch/commsplit"
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // sackTotals is table 2.1 of [Sack]: seconds by ranks and by 2 to 64 sorting
@@ -24,10 +24,10 @@ var sackTotals = map[int][]float64{
 }
 
 func write(page *strings.Builder, s settings) error {
-	title, how := "MPI_Comm_split by parallel sort", fmt.Sprintf("processor time of one process, the slowest of p, median of %d runs", s.runs)
+	title, how := "MPI_Comm_split by parallel sort", fmt.Sprintf("processor time of one process, the slowest of p, median of %d runs", s.Runs)
 	if s.what != "sort" {
 		title, how = "What auto chooses", fmt.Sprintf("the least processor time of each process in %d to %d runs, fewer where an algorithm is far from the best",
-			runsAtLeast(s.runs), runsAtMost(s.runs))
+			runsAtLeast(s.Runs), runsAtMost(s.Runs))
 	}
 	head(page, s, title, how)
 	if s.what != "sort" {
@@ -51,21 +51,8 @@ func write(page *strings.Builder, s settings) error {
 
 // head begins a page.
 func head(page *strings.Builder, s settings, title, how string) {
-	fmt.Fprintf(page, "# %s\n\n    go run ./integration/bench/commsplit %s\n\n", title, strings.Join(s.args, " "))
-	fmt.Fprintf(page, "%s, %s, %d processors; %s.\n", time.Now().Format("2006-01-02"), runtime.Version(), runtime.NumCPU(), how)
-	if s.shared {
-		fmt.Fprintf(page, "\n**Provisional**: other programs ran on this machine at the same time and shared its caches and memory (a load of %s when this began).\n", load())
-	}
-}
-
-// load is how many threads ran or wanted to, on average over the last minute.
-func load() string {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return "an unknown number"
-	}
-	one, _, _ := strings.Cut(string(text), " ")
-	return one
+	page.WriteString(s.Head(title))
+	fmt.Fprintf(page, "%s, %s, %s; %s.\n", results.Today(), runtime.Version(), results.Machine(), how)
 }
 
 // size is everything about one number of ranks.
@@ -79,18 +66,18 @@ type size struct {
 
 func measureSize(m *arena, n int, s settings) (r size, err error) {
 	r.n = n
-	r.conventional = measureConventional(m, n, 1, s.runs)
-	if r.merge, err = measureSort(m, n, 1, 1, 1, s.runs); err != nil {
+	r.conventional = measureConventional(m, n, 1, s.Runs)
+	if r.merge, err = measureSort(m, n, 1, 1, 1, s.Runs); err != nil {
 		return r, err
 	}
 	for _, p := range s.sorters {
-		sort, err := measureSort(m, n, p, p, 1, s.runs)
+		sort, err := measureSort(m, n, p, p, 1, s.Runs)
 		if err != nil {
 			return r, err
 		}
 		r.sorts = append(r.sorts, sort)
 	}
-	r.full, err = measureSort(m, n, s.sorters[r.best()], 1, 1, s.runs)
+	r.full, err = measureSort(m, n, s.sorters[r.best()], 1, 1, s.Runs)
 	return r, err
 }
 
@@ -197,12 +184,12 @@ func smallTable(page *strings.Builder, m *arena, s settings) error {
 	fmt.Fprintf(page, "\n## Small communicators (section 2.4.2)\n\n%s ranks, colours at random; the conventional algorithm sorts its own communicator only,\nbut scans, and gathers, everything. Parallel with p = %d.\n\n| members | scan | sort | sort at end | merge in place | parallel | sort at end / parallel |\n|---|---|---|---|---|---|---|\n", short(s.small), p)
 	for members := s.small / 2; members >= 2; members /= 64 {
 		colors := s.small / members
-		c := measureConventional(m, s.small, colors, s.runs)
-		merge, err := measureSort(m, s.small, 1, 1, colors, s.runs)
+		c := measureConventional(m, s.small, colors, s.Runs)
+		merge, err := measureSort(m, s.small, 1, 1, colors, s.Runs)
 		if err != nil {
 			return err
 		}
-		sort, err := measureSort(m, s.small, p, p, colors, s.runs)
+		sort, err := measureSort(m, s.small, p, p, colors, s.Runs)
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package main
+package commsplit
 
 import (
 	"context"
@@ -22,8 +22,8 @@ func onTree(ctx context.Context, page *strings.Builder, s settings) error {
 		return err
 	}
 	defer os.RemoveAll(built)
-	head(page, s, "Splits and look-ups on the tree", fmt.Sprintf("%d runs", s.runs))
-	if err := agentTable(page, s.runs); err != nil {
+	head(page, s, "Splits and look-ups on the tree", fmt.Sprintf("%d runs", s.Runs))
+	if err := agentTable(page, s.Runs); err != nil {
 		return err
 	}
 	fmt.Fprintf(page, `

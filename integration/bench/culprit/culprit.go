@@ -1,17 +1,14 @@
-// Command culprit has a rank of a job over several nodes end by itself, whereupon its peers
+// Package culprit has a rank of a job over several nodes end by itself, whereupon its peers
 // end, too, and counts how often golaunch names it; and by how much the times err that
 // it takes the ends for. It writes what came of it as docs/results/culprit.md.
-package main
+package culprit
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -19,8 +16,6 @@ import (
 	"github.com/golaunch/golaunch/integration/cluster"
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
-
-func main() { results.Main("culprit", run) }
 
 // program is what is run, a rank on each of some nodes.
 type program struct {
@@ -47,42 +42,37 @@ var ways = []struct {
 	code int
 }{{"kill", 128 + 9}, {"segv", 128 + 11}, {"exit", 3}}
 
-func run(ctx context.Context, args []string) error {
-	f := flag.NewFlagSet("culprit", flag.ContinueOnError)
-	runs := f.Int("runs", 20, "runs of each program and way to end, without load and with it")
+// Run runs the programs and writes who was named.
+func Run(ctx context.Context, f *results.Flags) error {
+	f.Runs = 20
 	busy := f.Int("busy", 8, "loops that keep processors busy, for the load")
-	out := f.String("o", "", "write to `FILE`; else to standard output")
-	if err := results.Parse(f, args); err != nil {
+	if err := f.Parse(); err != nil {
 		return err
 	}
-	if *runs < 1 || *busy < 0 {
-		return errors.New("want positive numbers")
+	if *busy < 0 {
+		return fmt.Errorf("-busy %d: want a number from 0 on", *busy)
 	}
-	bin, err := filepath.Abs("bin")
+	bin, err := results.Built("golaunch", "native/peerend")
 	if err != nil {
 		return err
 	}
 	page := &strings.Builder{}
-	fmt.Fprintf(page, `# Who is named as the cause
-
-	make build native bin/culprit && bin/culprit %s
-
-%s, %s. Nodes are namespaces with an sshd each, on one machine of %d
-processors. A rank ends by itself; who sees a connection to it end exits with code 5 at
-once, or MPI aborts. Right is a run whose exit code is the rank's.
+	page.WriteString(f.Head("Who is named as the cause", "build", "native"))
+	fmt.Fprintf(page, `%s, %s. Nodes are namespaces with an sshd each, on one machine. A rank
+ends by itself; who sees a connection to it end exits with code 5 at once, or MPI aborts. Right is a run whose exit code is the rank's.
 
 The error is that of the time between the rank's end and a peer's: by what golaunch
 takes them for, and by what both write of one clock right before they end. What the
 kernel does of a process between that and the end of its connections is in it.
 
-`, strings.Join(args, " "), time.Now().UTC().Format("2006-01-02"), results.Kernel(), runtime.NumCPU())
+`, results.Today(), results.Machine())
 	err = cluster.With(ctx, bin, cluster.Config{Nodes: 8, Share: []string{bin}}, func(c *cluster.Cluster, dir string) error {
 		star, err := filepath.Abs("integration/e2e/testdata/star.py")
 		if err != nil {
 			return err
 		}
 		for _, load := range []int{0, *busy} {
-			if err := series(ctx, page, &trial{c, filepath.Join(bin, "golaunch"), *runs}, programs(bin, star), load); err != nil {
+			if err := series(ctx, page, &trial{c, filepath.Join(bin, "golaunch"), f.Runs}, programs(bin, star), load); err != nil {
 				return err
 			}
 		}
@@ -91,7 +81,7 @@ kernel does of a process between that and the end of its connections is in it.
 	if err != nil {
 		return err
 	}
-	return results.Write(*out, page.String())
+	return f.Write(page.String())
 }
 
 // series runs everything beside some busy loops.

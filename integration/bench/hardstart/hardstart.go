@@ -1,13 +1,12 @@
-// Command hardstart starts jobs on clusters that do not make it easy: a rack of
+// Package hardstart starts jobs on clusters that do not make it easy: a rack of
 // hosts that drop every packet, and sshds that are slow or refuse connections at
 // random while several jobs start on them at once. It writes what came of it as
 // docs/results/hard-start.md.
-package main
+package hardstart
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,45 +34,40 @@ type sizes struct {
 // refuses 30 % of new ones at random, from 100 on all.
 const maxStartups = "10:30:100"
 
-func main() { results.Main("hardstart", run) }
-
-func run(ctx context.Context, args []string) error {
+// Run starts the jobs and writes the page of them.
+func Run(ctx context.Context, f *results.Flags) error {
 	var s sizes
-	f := flag.NewFlagSet("hardstart", flag.ContinueOnError)
 	f.IntVar(&s.nodes, "nodes", 64, "nodes")
 	f.IntVar(&s.dead, "dead", 16, "contiguous nodes that drop packets")
-	f.IntVar(&s.runs, "runs", 100, "rounds over slow sshds that refuse connections")
+	f.Runs = 100
 	f.IntVar(&s.jobs, "jobs", 3, "jobs at once in a round: each is another parent of every host")
 	f.DurationVar(&s.slow, "slow", 2*time.Second, "how late one sshd in twenty answers")
-	out := f.String("o", "", "write to `FILE`; else to standard output")
-	if err := f.Parse(args); err != nil {
+	if err := f.Parse(); err != nil {
 		return err
 	}
-	if f.NArg() > 0 || s.dead < 1 || s.dead >= s.nodes-1 || s.runs < 1 || s.jobs < 1 {
-		return errors.New("want no arguments, positive numbers, and fewer dead nodes than nodes")
+	s.runs = f.Runs
+	if s.dead < 1 || s.dead >= s.nodes-1 || s.jobs < 1 {
+		return errors.New("-dead and -jobs are at least 1, and -dead is at most -nodes less 2")
 	}
-	bin, err := filepath.Abs("bin")
+	bin, err := results.Built("golaunch")
 	if err != nil {
 		return err
 	}
 	page := &strings.Builder{}
-	fmt.Fprintf(page, `# Starts that are made hard
-
-	make build native bin/hardstart && bin/hardstart %s
-
-%s. %d nodes (namespaces with an sshd each, MaxStartups %s, on one machine of two
+	page.WriteString(f.Head("Starts that are made hard", "build", "native"))
+	fmt.Fprintf(page, `%s. %d nodes (namespaces with an sshd each, MaxStartups %s, on one machine of two
 cores), one rank each.
 
 | what | runs | failed | median | longest |
 |---|---|---|---|---|
-`, strings.Join(args, " "), time.Now().UTC().Format("2006-01-02"), s.nodes, maxStartups)
+`, results.Today(), s.nodes, maxStartups)
 	failed, err := hardStart(ctx, s, filepath.Join(bin, "golaunch"), bin, func(what string, failures int, times []time.Duration) {
 		fmt.Fprintf(page, "| %s | %d | %d | %.1f s | %.1f s |\n", what, len(times), failures, results.Median(times).Seconds(), slices.Max(times).Seconds())
 	})
 	if err != nil {
 		return err
 	}
-	if err := results.Write(*out, page.String()); err != nil {
+	if err := f.Write(page.String()); err != nil {
 		return err
 	}
 	if failed > 0 {

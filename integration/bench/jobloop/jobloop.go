@@ -1,13 +1,12 @@
-// Command jobloop runs many small jobs on a test cluster of this machine, one after
+// Package jobloop runs many small jobs on a test cluster of this machine, one after
 // another and several at a time, with golaunch and with Hydra's mpiexec in turn, and
 // writes docs/results/job-loop.md: whether each job ended with status 0 and left nothing,
 // and how long it took.
-package main
+package jobloop
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,32 +30,26 @@ const (
 
 // settings say what is run.
 type settings struct {
-	nodes, ppn       int
-	jobs             int // one after another
-	crowd, atATime   int // jobs several at a time
-	program          []string
-	out              string
-	shared           bool
-	args             []string
+	nodes, ppn     int
+	jobs           int // one after another
+	crowd, atATime int // jobs several at a time
+	program        []string
+	results.Frame
 	golaunch, config string
 	hostFile         string
 }
 
-func main() { results.Main("jobloop", run) }
-
-func parse(args []string) (settings, error) {
-	s := settings{args: args}
-	f := flag.NewFlagSet("jobloop", flag.ContinueOnError)
+func parse(f *results.Flags) (settings, error) {
+	s := settings{}
 	f.IntVar(&s.nodes, "nodes", 6, "number of nodes")
 	f.IntVar(&s.ppn, "ppn", 2, "ranks per node")
 	f.IntVar(&s.jobs, "jobs", 100, "jobs one after another")
 	f.IntVar(&s.crowd, "crowd", 24, "jobs several at a time")
 	f.IntVar(&s.atATime, "at-a-time", 12, "how many at a time")
-	f.BoolVar(&s.shared, "shared", false, "say that other programs ran at the same time")
-	f.StringVar(&s.out, "o", "", "write to `FILE`; else to standard output")
-	if err := f.Parse(args); err != nil {
+	if err := f.ParseLeading(); err != nil {
 		return s, err
 	}
+	s.Frame = f.Frame
 	if s.program = f.Args(); len(s.program) == 0 {
 		s.program = []string{"/bin/true"}
 	}
@@ -66,8 +59,9 @@ func parse(args []string) (settings, error) {
 	return s, nil
 }
 
-func run(ctx context.Context, args []string) error {
-	s, err := parse(args)
+// Run runs the jobs and writes the page of them.
+func Run(ctx context.Context, f *results.Flags) error {
+	s, err := parse(f)
 	if err != nil {
 		return err
 	}
@@ -86,7 +80,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := results.Write(s.out, s.page(all)); err != nil {
+	if err := s.Write(s.page(all)); err != nil {
 		return err
 	}
 	for _, one := range all {

@@ -1,9 +1,8 @@
-package main
+package jobloop
 
 import (
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -14,21 +13,15 @@ import (
 // page renders the results.
 func (s *settings) page(all []*series) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `# Many small jobs
-
-	%s
-
-%s, %d cores, Linux %s. Jobs of %d ranks of %s on %d nodes (network namespaces of this
+	b.WriteString(s.Head("Many small jobs", "build", "native"))
+	fmt.Fprintf(&b, `%s, %s. Jobs of %d ranks of %s on %d nodes (network namespaces of this
 machine, each with an sshd), which golaunch and Hydra's mpiexec start over ssh: %d jobs one
 after another, the launchers in turn; and %d jobs, %d at a time, one launcher after the
 other. After each part the machines are searched for processes, files, mounts and cgroups
 that were not there before: none may be left %v later. Ratios one after another are medians
 over the pairs of jobs.
-`, strings.TrimSpace("go run ./integration/bench/jobloop "+strings.Join(s.args, " ")), time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(),
-		results.Kernel(), s.nodes*s.ppn, strings.Join(s.program, " "), s.nodes, s.jobs, s.crowd, s.atATime, leftLimit)
-	if s.shared {
-		b.WriteString("\n**Other programs ran at the same time: only the order of magnitude counts.**\n")
-	}
+`, results.Today(), results.Machine(),
+		s.nodes*s.ppn, strings.Join(s.program, " "), s.nodes, s.jobs, s.crowd, s.atATime, leftLimit)
 	b.WriteString(`
 | jobs | launcher | median | slowest | all | to golaunch's | status 0 | left behind |
 |---|---|---|---|---|---|---|---|

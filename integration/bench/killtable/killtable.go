@@ -1,4 +1,4 @@
-// Command killtable kills golaunch's parts, one at a time and in every phase of
+// Package killtable kills golaunch's parts, one at a time and in every phase of
 // a job, on a test cluster of this machine, and writes what was left and how
 // long it lived as docs/results/kill-table.md.
 //
@@ -6,11 +6,10 @@
 // node's own process 1 alive, and of the job nothing on any machine: every
 // process that was not there before counts, whatever it did to its environment,
 // session or parent.
-package main
+package killtable
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,11 +24,10 @@ import (
 
 // settings are the command line.
 type settings struct {
-	runs    int
-	as      []string
-	only    *regexp.Regexp
-	phases  []phase
-	out     string
+	as     []string
+	only   *regexp.Regexp
+	phases []phase
+	results.Frame
 	verbose bool
 	bin     string
 }
@@ -46,15 +44,15 @@ var places = map[string]struct {
 	"slurm":  {"An ordinary user in an allocation of Slurm's, no sshd used", overSlurm, cluster.Config{User: "guest", Slurm: true}},
 }
 
-func main() { results.Main("killtable", run) }
-
-func run(ctx context.Context, args []string) error {
-	s, err := parse(args)
+// Run kills the parts and writes the table.
+func Run(ctx context.Context, f *results.Flags) error {
+	s, err := parse(f)
 	if err != nil {
 		return err
 	}
 	var page strings.Builder
-	fmt.Fprintf(&page, preamble, strings.Join(args, " "), time.Now().UTC().Format("2006-01-02"), s.runs, lostAfter, allowance)
+	page.WriteString(s.Head("The kill table", "build", "native"))
+	fmt.Fprintf(&page, preamble, results.Today(), s.Runs, lostAfter, allowance)
 	failures := 0
 	for _, as := range s.as {
 		failed, err := table(ctx, &page, s, as)
@@ -63,7 +61,7 @@ func run(ctx context.Context, args []string) error {
 		}
 		failures += failed
 	}
-	if err := results.Write(s.out, page.String()); err != nil {
+	if err := s.Write(page.String()); err != nil {
 		return err
 	}
 	if failures > 0 {
@@ -72,11 +70,7 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-const preamble = `# The kill table
-
-	make build native bin/killtable && bin/killtable %s
-
-%s. Seven nodes of namespaces (or containers) with an sshd each in a binary
+const preamble = `%s. Seven nodes of namespaces (or containers) with an sshd each in a binary
 tree, two ranks per node, on one machine; %d runs per cell, --lost-after %v.
 A cell says in how many runs golaunch ended with the right exit status and
 message and nothing of the job was left on any node, and how long after the
@@ -145,7 +139,7 @@ func (s settings) repeat(ctx context.Context, c *cluster.Cluster, way string, b 
 	}
 	var times []time.Duration
 	survived := 0
-	for range s.runs {
+	for range s.Runs {
 		if err := ctx.Err(); err != nil {
 			return "", 0, err
 		}
@@ -161,7 +155,7 @@ func (s settings) repeat(ctx context.Context, c *cluster.Cluster, way string, b 
 			survived++
 		}
 	}
-	text = fmt.Sprintf("%d/%d", len(times), s.runs)
+	text = fmt.Sprintf("%d/%d", len(times), s.Runs)
 	if len(times) > 0 {
 		text += fmt.Sprintf(", %.2f s, %.2f s", results.Median(times).Seconds(), slices.Max(times).Seconds())
 	}
@@ -213,21 +207,17 @@ func unavailable(config cluster.Config) error {
 	return cluster.Unavailable()
 }
 
-func parse(args []string) (settings, error) {
+func parse(f *results.Flags) (settings, error) {
 	var s settings
-	f := flag.NewFlagSet("killtable", flag.ContinueOnError)
-	f.IntVar(&s.runs, "runs", 20, "runs of each cell")
+	f.Runs = 20
 	as := f.String("as", "root,user,docker,slurm", "what golaunch is on the nodes: any of root, user, docker, slurm")
 	only := f.String("only", "", "only blows that match `REGEXP`")
 	during := f.String("phases", "", "only phases that match `REGEXP`")
-	f.StringVar(&s.out, "o", "", "write to `FILE`; else to standard output")
 	f.BoolVar(&s.verbose, "v", false, "tell each cell on standard error")
-	if err := results.Parse(f, args); err != nil {
+	if err := f.Parse(); err != nil {
 		return s, err
 	}
-	if s.runs < 1 {
-		return s, fmt.Errorf("-runs %d: must be positive", s.runs)
-	}
+	s.Frame = f.Frame
 	s.as = strings.Split(*as, ",")
 	for _, word := range s.as {
 		if _, ok := places[word]; !ok {
@@ -247,6 +237,6 @@ func parse(args []string) (settings, error) {
 			s.phases = append(s.phases, p)
 		}
 	}
-	s.bin, err = filepath.Abs("bin")
+	s.bin, err = results.Built("golaunch")
 	return s, err
 }

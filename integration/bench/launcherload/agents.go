@@ -1,4 +1,4 @@
-package main
+package launcherload
 
 import (
 	"context"
@@ -22,8 +22,8 @@ import (
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
-// rootWord is this command's first word where it stands for the host on which
-// golaunch starts the root: the template is `COMMAND root {host} {command}`.
+// rootWord is the bench's first word where it stands for the host on which golaunch
+// starts the root: the template is `COMMAND launcherload root {host} {command}`.
 const rootWord = "root"
 
 // usageDir names, in the environment, where processes of agents leave word of
@@ -41,11 +41,6 @@ func serveRoot(words []string) error {
 	}
 	fmt.Println(words[at+1] + words[at+2] + " have") // the script's word that an agent follows
 	return serve(words, agent.Harness{Piper: func() bootstrap.Piper { return fork.New() }, Warden: fakeWarden})
-}
-
-// serveBranch is an agent below the root, and all those below it.
-func serveBranch(words []string) error {
-	return serve(words, agent.Harness{Piper: func() bootstrap.Piper { return &branch }, Warden: fakeWarden})
 }
 
 func fakeWarden() agent.Warden { return newWarden() }

@@ -1,4 +1,4 @@
-package main
+package launcherload
 
 import (
 	"context"
@@ -21,9 +21,9 @@ import (
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
-// srunName is this program's name where it stands for Slurm's srun: one process has all
+// srunWord is the bench's first word where it stands for Slurm's srun: one process has all
 // agents, each of which calls golaunch over TCP and TLS, as on nodes of their own.
-const srunName = "srun"
+const srunWord = "srun"
 
 // measureCalls runs one job whose agents call.
 func measureCalls(ctx context.Context, golaunch string, nodes, ppn, degree int) (load, error) {
@@ -36,11 +36,12 @@ func measureCalls(ctx context.Context, golaunch string, nodes, ppn, degree int) 
 		return load{}, err
 	}
 	defer os.RemoveAll(dir)
-	if err := os.Symlink(self, filepath.Join(dir, srunName)); err != nil {
+	usage := filepath.Join(dir, "usage")
+	if err := os.Mkdir(usage, 0o700); err != nil {
 		return load{}, err
 	}
-	usage := filepath.Join(dir, "usage") // where that srun looks for it
-	if err := os.Mkdir(usage, 0o700); err != nil {
+	script := fmt.Sprintf("#!/bin/sh\n%s=%s exec %s launcherload %s \"$@\"\n", usageDir, usage, self, srunWord)
+	if err := os.WriteFile(filepath.Join(dir, "srun"), []byte(script), 0o700); err != nil {
 		return load{}, err
 	}
 	// golaunch listens at the address of the route to a host whose name resolves.
@@ -61,7 +62,7 @@ func serveCalling(words []string) error {
 			nodes = list
 		}
 	}
-	hosts, err := hostlist.Parse(nodes, srunName)
+	hosts, err := hostlist.Parse(nodes, srunWord)
 	if err != nil {
 		return err
 	}
@@ -76,9 +77,6 @@ func serveCalling(words []string) error {
 	_, err3 := unix.RaiseNoFile(1 << 20)
 	secret, err4 := tlslink.ReadSecret(os.Stdin)
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		return err
-	}
-	if err := os.Setenv(usageDir, filepath.Join(filepath.Dir(os.Args[0]), "usage")); err != nil {
 		return err
 	}
 	var all sync.WaitGroup
@@ -101,15 +99,8 @@ func serveCalling(words []string) error {
 // callsPage renders the results of agents that call.
 func callsPage(s settings, all []load) string {
 	var b strings.Builder
-	others := ""
-	if s.shared {
-		others = " Other programs ran at the same time."
-	}
-	fmt.Fprintf(&b, `# What the launcher takes where agents call it
-
-	go run ./integration/bench/launcherload %s
-
-%s, %d cores, Linux %s; medians of %d runs.%s
+	b.WriteString(s.Head("What the launcher takes where agents call it"))
+	fmt.Fprintf(&b, `%s, %s; medians of %d runs.
 
 golaunch is a process of its own and the real one, started with --bootstrap slurm. srun is
 stood in for: one process that has all agents, which are real but for their wardens and
@@ -125,7 +116,7 @@ every node more than in the row above.
 
 | nodes | ranks | descriptors | more | memory MB | more, KB | CPU ms | more, us | wall s | more, ms | an agent: memory KB | CPU ms |
 |---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
-`, strings.Join(s.rest, " "), runtime.Version(), runtime.NumCPU(), results.Kernel(), s.runs, others, s.degree, poll)
+`, runtime.Version(), results.Machine(), s.Runs, s.degree, poll)
 	for i, l := range all {
 		more := func(of func(load) float64, digits int) string {
 			if i == 0 || all[i-1].ppn != l.ppn {

@@ -1,29 +1,32 @@
-package main
+package launcherload
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/integration/internal/results"
 	"github.com/golaunch/golaunch/internal/overlay"
 )
 
 func TestMain(m *testing.M) {
-	words := os.Args[1:]
-	switch {
-	case filepath.Base(os.Args[0]) == srunName:
-		ended(serveCalling(words))
-	case len(words) > 0 && words[0] == rootWord:
-		ended(serveRoot(words))
+	var err error
+	switch words := os.Args[1:]; {
+	case len(words) > 0 && words[0] == "launcherload":
+		err = Run(context.Background(), results.NewFlags(words[0], words[1:]...))
 	case overlay.IsAgent(words):
-		ended(serveBranch(words))
+		err = Branch(words)
 	default:
 		os.Exit(m.Run())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "launcherload:", err)
+		os.Exit(1)
 	}
 }
 
@@ -63,8 +66,8 @@ func TestPageOfCalls(t *testing.T) {
 		{nodes: 256, ppn: 1, descriptors: 266, memory: 24e6, cpu: 242 * time.Millisecond, wall: 3 * time.Second, agents: 1},
 		{nodes: 1024, ppn: 1, descriptors: 1034, memory: 72e6, cpu: 1778 * time.Millisecond, wall: 11 * time.Second, agents: 1},
 	}
-	text := callsPage(settings{degree: 16, runs: 3, rest: []string{"-calls"}}, loads)
-	require.Contains(t, text, "go run ./integration/bench/launcherload -calls\n")
+	text := callsPage(settings{degree: 16, Frame: results.NewFlags("launcherload", "-calls").Frame}, loads)
+	require.Contains(t, text, "bin/bench launcherload -calls\n")
 	require.Contains(t, text, "| 256 | 256 | 266 | 1.00 | 24.0 | 62.5 | 242.0 | 1000 | 3.00 | 10.42 |")
 	require.Contains(t, text, "From 256 to 1024 nodes a node more costs so many times what it does from 64 to 256 (1 is linear): descriptors 1.00, memory 1.00, CPU 2.00, wall time 1.00.\n")
 }
@@ -84,8 +87,8 @@ func TestPage(t *testing.T) {
 		median([]load{{nodes: 10, ppn: 2, memory: 3e6, cpu: time.Millisecond, agents: 10, agentMemory: 20e3}, {memory: 1e6, agents: 5}, {memory: 2e6, agents: 1}}),
 		{nodes: 110, ppn: 2, descriptors: 9, memory: 2_500_000, cpu: 11 * time.Millisecond, wall: time.Second, agents: 2, agentMemory: 5e3, agentCPU: 3 * time.Millisecond},
 	}
-	text := page(settings{degree: 16, runs: 3, shared: true}, loads)
-	require.Contains(t, text, "medians of 3 runs. Other programs ran at the same time.")
+	text := page(settings{degree: 16, Frame: results.Frame{Runs: 3, Shared: true}}, loads)
+	require.Contains(t, text, "\n**Other programs ran at the same time: ratios count, and are rough.**\n")
 	require.Contains(t, text, "\n| 10 | 20 | 0 | 2.0 | 20.0 | – | 0.0 | 0.0 | 0.00 | 0 | 0.00 |\n")
 	require.Contains(t, text, "\n\nWith 2 per node it would take more memory than it may from about 3811 nodes on.\n")
 	loads[1].memory = 2_020_000

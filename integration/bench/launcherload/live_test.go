@@ -1,4 +1,4 @@
-package main
+package launcherload
 
 import (
 	"bytes"
@@ -48,7 +48,7 @@ func live(t *testing.T, nodes int) int64 {
 	o.Programs.Apps = []job.App{{Argv: []string{"true"}, N: nodes}}
 	o.Programs.Env, o.Programs.Dir = os.Environ(), t.TempDir()
 	o.Boot.Bootstrap = "exec"
-	o.Boot.Values = bootstrap.Values{"exec-command": self + " " + rootWord + " {host} {command}", "exec-from": "nodes"}
+	o.Boot.Values = bootstrap.Values{"exec-command": self + " launcherload " + rootWord + " {host} {command}", "exec-from": "nodes"}
 	o.Tree.Degree, o.Placement.PPN = 16, 1
 	o.Input.Stdin = launcher.StdinNone
 	o.Start.ConnectTimeout, o.Start.LostAfter = time.Minute, time.Minute

@@ -1,4 +1,4 @@
-package main
+package launcherload
 
 import (
 	"bytes"
@@ -46,7 +46,7 @@ func measure(ctx context.Context, golaunch string, nodes, ppn, degree int) (load
 	}
 	defer os.RemoveAll(dir)
 	return runJob(ctx, load{nodes: nodes, ppn: ppn}, dir, []string{usageDir + "=" + dir}, golaunch, "-H", fmt.Sprintf("x[1-%d]", nodes),
-		"--bootstrap", "exec", "--exec-command", self+" "+rootWord+" {host} {command}", "--exec-from=nodes", "--degree", strconv.Itoa(degree))
+		"--bootstrap", "exec", "--exec-command", self+" launcherload "+rootWord+" {host} {command}", "--exec-from=nodes", "--degree", strconv.Itoa(degree))
 }
 
 // runJob runs golaunch with some flags and in an environment, and looks at it. The

@@ -1,4 +1,4 @@
-package main
+package launcherload
 
 import (
 	"fmt"
@@ -26,15 +26,8 @@ func (l load) bound() int64 {
 // page renders the results.
 func page(s settings, all []load) string {
 	var b strings.Builder
-	others := ""
-	if s.shared {
-		others = " Other programs ran at the same time."
-	}
-	fmt.Fprintf(&b, `# What the launcher takes, by nodes and ranks
-
-	go run ./integration/bench/launcherload -o docs/results/launcher.md
-
-%s, %d cores, Linux %s; medians of %d runs.%s
+	b.WriteString(s.Head("What the launcher takes, by nodes and ranks"))
+	fmt.Fprintf(&b, `%s, %s; medians of %d runs.
 
 golaunch is a process of its own and the real one, started with --bootstrap exec. The
 agents are real, too, in a tree of degree %d: the root is a process, and below each of
@@ -53,7 +46,7 @@ Not in it: signatures. With --bootstrap ssh golaunch makes one for each node.
 
 | nodes | ranks | descriptors | memory MB | may be MB | bytes per node more | CPU ms | CPU us per node | wall s | an agent: memory KB | CPU ms |
 |---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
-`, runtime.Version(), runtime.NumCPU(), results.Kernel(), s.runs, others, s.degree, poll, boundCPU)
+`, runtime.Version(), results.Machine(), s.Runs, s.degree, poll, boundCPU)
 	var first load
 	for _, l := range all {
 		if l.ppn != first.ppn {

@@ -1,4 +1,4 @@
-package main
+package levels
 
 import (
 	"path/filepath"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/integration/internal/results"
 	"github.com/golaunch/golaunch/network/commgraph"
 )
 
@@ -40,6 +41,6 @@ func TestRepairGivesSizes(t *testing.T) {
 }
 
 func TestUnknownFlagsAreRefused(t *testing.T) {
-	err := bench(t.Context(), []string{"-o", filepath.Join(t.TempDir(), "page.md"), "stray"})
+	err := Run(t.Context(), results.NewFlags("levels", "-o", filepath.Join(t.TempDir(), "page.md"), "stray"))
 	assert.EqualError(t, err, `stray argument "stray"`)
 }

@@ -1,21 +1,19 @@
-package main
+package levels
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/golaunch/golaunch/integration/internal/results"
 	"github.com/golaunch/golaunch/network/placement/levels"
 )
 
 // kinds are the levels of messages, as [Sahoo 3.1] abbreviates them.
 var kinds = []string{"IG", "IC", "IB", "IN", "IS", "IaS"}
 
-func preamble(page *strings.Builder, args []string) {
-	fmt.Fprintf(page, `# Maps onto a machine that is a hierarchy
-
-	go run ./integration/bench/levels%s
-
-Ranks in a periodic 3-D grid, each with six neighbors, on hosts of a Cray XC40
+func preamble(page *strings.Builder, f results.Frame) {
+	page.WriteString(f.Head("Maps onto a machine that is a hierarchy"))
+	fmt.Fprintf(page, `Ranks in a periodic 3-D grid, each with six neighbors, on hosts of a Cray XC40
 (`+"`cray:6,16,4,2,12`"+`), as [Sahoo] ran LAMMPS. Volumes are MB of 10⁶ bytes that a
 process sends, the mean over all; IG, IC, IB, IN, IS and IaS are messages between
 groups, chassis, blades, nodes, sockets, and within a socket. Max t is the time of the
@@ -31,7 +29,7 @@ messages, with the constants of [Sahoo, table 3.2]. Nothing is measured on a net
 - *Best* is the one of all candidates of package network/placement/levels that has the least max
   t; *graph only* is without the grid's dimensions.
 - The rank order is of the grid as LAMMPS factors it, the last dimension fastest.
-`, strings.Join(append([]string{""}, args...), " "), copyRate/1e9)
+`, copyRate/1e9)
 }
 
 // published are rows of [Sahoo, table 4.1] at 8016 cores, by benchmark.

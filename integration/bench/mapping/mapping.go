@@ -1,14 +1,13 @@
-// Command mapping maps the ranks of known programs to known networks by package
+// Package mapping maps the ranks of known programs to known networks by package
 // network/placement/mapping, beside scotch_gmap where it is installed and beside quoted
 // figures of other mappers. It writes docs/results/mapping.md.
 //
 // Hop-bytes are not measured: they are the same on any machine, busy or not.
 // Processor times are.
-package main
+package mapping
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,8 +17,6 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 	"github.com/golaunch/golaunch/network/commgraph"
 )
-
-func main() { results.Main("mapbench", bench) }
 
 // parts are the sections in their order. The large one comes before what takes
 // memory.
@@ -44,13 +41,13 @@ type run struct {
 
 func (r *run) printf(format string, args ...any) { fmt.Fprintf(&r.page, format, args...) }
 
-func bench(ctx context.Context, args []string) error {
-	f := flag.NewFlagSet("mapbench", flag.ContinueOnError)
-	out := f.String("o", "docs/results/mapping.md", "`file` to write; - is standard output")
+// Run maps the graphs and writes the page of them.
+func Run(ctx context.Context, f *results.Flags) error {
+	f.Out = "docs/results/mapping.md"
 	data := f.String("data", "../shared/data", "`folder` of the graphs")
 	seeds := f.Int("seeds", 20, "`number` of random geometric graphs")
 	only := f.String("parts", "", "`list` of parts to work out, else all: "+strings.Join(names(), ", "))
-	if err := results.Parse(f, args); err != nil {
+	if err := f.Parse(); err != nil {
 		return err
 	}
 	chosen, err := results.Parts(*only, names())
@@ -58,8 +55,7 @@ func bench(ctx context.Context, args []string) error {
 		return err
 	}
 	r := &run{Context: ctx, data: *data, seeds: *seeds}
-	r.printf("# Mappings of ranks to networks\n\n\tgo run ./integration/bench/mapping%s\n", strings.Join(append([]string{""}, args...), " "))
-	r.printf("%s\n%s\n", preface, scotchIs(ctx))
+	r.printf("%s%s\n%s\n", f.Head("Mappings of ranks to networks"), preface, scotchIs(ctx))
 	for _, p := range parts {
 		if slices.Contains(chosen, p.name) {
 			if err := p.write(r); err != nil {
@@ -67,7 +63,7 @@ func bench(ctx context.Context, args []string) error {
 			}
 		}
 	}
-	return results.Write(*out, r.page.String())
+	return f.Write(r.page.String())
 }
 
 func names() []string {
@@ -78,8 +74,7 @@ func names() []string {
 	return list
 }
 
-const preface = `
-Hop-bytes: the sum over all pairs of ranks that communicate, each once, of weight times distance. On tori the distance
+const preface = `Hop-bytes: the sum over all pairs of ranks that communicate, each once, of weight times distance. On tori the distance
 is in links between routers, on trees and dragonflies in links, those of the hosts too: 2, 4 or 6 in a tree of three
 levels, from 2 on in a dragonfly. Ranks are one to a host; the default order is rank *i* on host *i*. Tori are numbered
 with the first dimension fastest. The dragonflies are those of [topology.md](../topology.md#networks-in-one-word), with

@@ -1,15 +1,14 @@
-// Command mpichsuite builds MPICH with the device ch3:nemesis and runs the spawn
+// Package mpichsuite builds MPICH with the device ch3:nemesis and runs the spawn
 // programs of its own test suite under golaunch, on one machine, over agents of
 // one machine and over a cluster, and under Hydra over the cluster. Beside them
 // run programs whose spawns are refused and whose worlds part. It writes what
 // passed as docs/results/mpich-spawn.md.
-package main
+package mpichsuite
 
 import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -24,20 +23,17 @@ import (
 
 const clusterNodes = 4
 
-func main() { results.Main("mpichsuite", run) }
-
-func run(ctx context.Context, args []string) error {
-	f := flag.NewFlagSet("mpichsuite", flag.ContinueOnError)
+// Run runs the programs and writes what passed.
+func Run(ctx context.Context, f *results.Flags) error {
 	limit := f.Duration("limit", 3*time.Minute, "how long a program may take; those that the list gives more time get as much more")
 	only := f.String("only", "", "run the programs of MPICH's whose lines in the list begin with `TEXT`")
-	out := f.String("o", "", "write to `FILE`; else to standard output")
-	if err := results.Parse(f, args); err != nil {
+	if err := f.Parse(); err != nil {
 		return err
 	}
 	if *limit < time.Second {
 		return fmt.Errorf("-limit %v: want a second or more", *limit)
 	}
-	bin, err := filepath.Abs("bin")
+	bin, err := results.Built("golaunch")
 	if err != nil {
 		return err
 	}
@@ -67,7 +63,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := results.Write(*out, page(args, tried)); err != nil {
+	if err := f.Write(page(f.Frame, tried)); err != nil {
 		return err
 	}
 	return verdict(tried)

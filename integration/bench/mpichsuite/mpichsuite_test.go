@@ -1,4 +1,4 @@
-package main
+package mpichsuite
 
 import (
 	"strings"
@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 func TestParseList(t *testing.T) {
@@ -52,8 +54,8 @@ func TestPage(t *testing.T) {
 		{test{name: "b 2"}, one, "", time.Second},
 		{test{name: "parts", ours: true}, one, "", 2 * time.Second},
 	}
-	text := page([]string{"-limit", "1m"}, tried)
-	require.Contains(t, text, "\tmake build bin/mpichsuite && bin/mpichsuite -limit 1m\n")
+	text := page(results.NewFlags("mpichsuite", "-limit", "1m").Frame, tried)
+	require.Contains(t, text, "\tmake build bin/bench && bin/bench mpichsuite -limit 1m\n")
 	require.Contains(t, text, `| program | one | Hydra |
 |---|---|---|
 | a 1 | passed, 1.0 s | **failed**, 3.0 s |

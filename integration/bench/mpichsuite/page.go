@@ -1,27 +1,25 @@
-package main
+package mpichsuite
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // page is the page of results.
-func page(args []string, tried []trial) string {
+func page(f results.Frame, tried []trial) string {
 	b := &strings.Builder{}
-	fmt.Fprintf(b, `# MPICH's spawn programs
-
-	make build bin/mpichsuite && bin/mpichsuite %s
-
-%s. MPICH 4.0.2 from Debian's source package, built with ch3:nemesis
+	b.WriteString(f.Head("MPICH's spawn programs", "build"))
+	fmt.Fprintf(b, `%s. MPICH 4.0.2 from Debian's source package, built with ch3:nemesis
 (`+"`scripts/mpich.sh`"+`). Agents are golaunch's on one machine; nodes are namespaces with an
 sshd each, on the same machine. A program passes if it prints " No Errors" and nothing
 else, and the job's exit status is 0, in time. Times are wall clock, on two cores that
 others used, too.
 
-`, strings.Join(args, " "), time.Now().UTC().Format("2006-01-02"))
+`, results.Today())
 	b.WriteString("MPICH's list, `test/mpi/spawn/testlist`: a program and its number of ranks.\n\n")
 	table(b, tried, false)
 	b.WriteString(`

@@ -1,14 +1,13 @@
-// Command netsim works out what collective operations cost on networks that are
+// Package netsim works out what collective operations cost on networks that are
 // known, by packages netsim and below, beside the figures of the works that they
 // come from. It writes docs/results/netsim.md.
 //
 // Nothing in it is measured, but for times that it calls such: it gives the same
 // figures on any machine, busy or not.
-package main
+package netsim
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,13 +30,11 @@ func parts() []part {
 	}
 }
 
-func main() { results.Main("netbench", bench) }
-
-func bench(_ context.Context, args []string) error {
-	f := flag.NewFlagSet("netbench", flag.ContinueOnError)
-	out := f.String("o", "docs/results/netsim.md", "`file` to write; - is standard output")
+// Run works out the operations and writes the page of them.
+func Run(_ context.Context, f *results.Flags) error {
+	f.Out = "docs/results/netsim.md"
 	only := f.String("parts", "", "`list` of parts to work out, else all: "+strings.Join(names(), ", "))
-	if err := results.Parse(f, args); err != nil {
+	if err := f.Parse(); err != nil {
 		return err
 	}
 	chosen, err := results.Parts(*only, names())
@@ -45,8 +42,7 @@ func bench(_ context.Context, args []string) error {
 		return err
 	}
 	var page strings.Builder
-	fmt.Fprintf(&page, "# Collective operations on known networks\n\n\tgo run ./integration/bench/netsim%s\n",
-		strings.Join(append([]string{""}, args...), " "))
+	page.WriteString(strings.TrimSuffix(f.Head("Collective operations on known networks"), "\n"))
 	for _, p := range parts() {
 		if slices.Contains(chosen, p.name) {
 			if err := p.write(&page); err != nil {
@@ -54,7 +50,7 @@ func bench(_ context.Context, args []string) error {
 			}
 		}
 	}
-	return results.Write(*out, page.String())
+	return f.Write(page.String())
 }
 
 func names() []string {

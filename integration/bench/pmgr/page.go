@@ -1,11 +1,9 @@
-package main
+package pmgr
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
@@ -13,11 +11,8 @@ import (
 // page renders the results.
 func page(s settings, all map[int][ways][]reading) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `# Start-up over PMGR, measured
-
-	%s
-
-%s, %d cores, Linux %s. The two phases of figure 2.6 of [Sridhar] on %d nodes (network
+	b.WriteString(s.Head("Start-up over PMGR, measured", "build", "native"))
+	fmt.Fprintf(&b, `%s, %s. The two phases of figure 2.6 of [Sridhar] on %d nodes (network
 namespaces of this machine, each with an sshd), degree %d, seconds, medians of %d runs in
 turn. Spawn is from the start of golaunch to the last rank's main; init from there until the
 last rank is through: over PMGR the names of all, an alltoall of 8 bytes for each pair and a
@@ -27,10 +22,7 @@ values. golaunch starts the ranks in all columns.
 "Central" is one server that all ranks connect to, which takes, reads and answers one
 after another (native/programs/pmgrcentral.c), as MVAPICH 1's launcher did: with the limits of its
 time, a backlog of %d connections and %d open files; and with no limit but the machine's.
-`, strings.TrimSpace("go run ./integration/bench/pmgr "+strings.Join(s.args, " ")), time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), results.Kernel(), s.nodes, s.degree, s.runs, backlog, descriptors)
-	if s.shared {
-		b.WriteString("\n**Other programs ran at the same time: only the order of magnitude counts.**\n")
-	}
+`, results.Today(), results.Machine(), s.nodes, s.degree, s.Runs, backlog, descriptors)
 	b.WriteString(`
 | ranks | PMGR spawn | init | PMI spawn | init | central spawn | init | unlimited spawn | init | central / PMGR, init |
 |---|---|---|---|---|---|---|---|---|---|

@@ -1,14 +1,16 @@
-package main
+package pmgr
 
 import (
 	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 func TestPage(t *testing.T) {
-	s, err := parse([]string{"-ranks", "64,1024", "-shared"})
+	s, err := parse(results.NewFlags("pmgr", "-ranks", "64,1024", "-shared"))
 	require.NoError(t, err)
 	three := func(init float64) []reading {
 		return []reading{{1, 9, "", load{2e6, 50}}, {2, init, "", load{}}, {3, 0, "", load{}}}
@@ -26,7 +28,7 @@ func TestPage(t *testing.T) {
 
 func TestWrongArguments(t *testing.T) {
 	for _, args := range [][]string{{"-ranks", "1"}, {"-ranks", "x"}, {"stray"}, {"-runs", "0"}} {
-		_, err := parse(args)
+		_, err := parse(results.NewFlags("pmgr", args...))
 		require.Error(t, err, "%q", args)
 	}
 	require.Equal(t, "accept: x", reason(nil, "pmgrcentral: accept: x\n"))

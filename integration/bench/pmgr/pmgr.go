@@ -1,15 +1,14 @@
-// Command pmgr measures start-up over PMGR (figure 2.6 of
+// Package pmgr measures start-up over PMGR (figure 2.6 of
 // [Sridhar]) on a test cluster of this machine: over golaunch's server at every node,
 // over PMI in the same rounds, and over one server that every rank connects to,
 // as MVAPICH 1 had it; and writes docs/results/pmgr.md.
-package main
+package pmgr
 
 import (
 	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,39 +31,34 @@ const jobLimit = 30 * time.Second
 
 // settings say what is measured.
 type settings struct {
-	nodes, runs, degree int
-	ranks               []int
-	out                 string
-	shared              bool
-	args                []string
+	nodes, degree int
+	ranks         []int
+	results.Frame
 }
 
-func main() { results.Main("pmgrbench", run) }
-
-func parse(args []string) (settings, error) {
-	s := settings{args: args}
-	f := flag.NewFlagSet("pmgrbench", flag.ContinueOnError)
+func parse(f *results.Flags) (settings, error) {
+	s := settings{}
+	f.Runs = 3
 	f.IntVar(&s.nodes, "nodes", 32, "number of nodes")
-	f.IntVar(&s.runs, "runs", 3, "how often each is run")
 	f.IntVar(&s.degree, "degree", 8, "degree of the tree")
-	f.BoolVar(&s.shared, "shared", false, "say that other programs ran at the same time")
-	f.StringVar(&s.out, "o", "", "write to `FILE`; else to standard output")
 	ranks := f.String("ranks", "64,128,256,512,1024", "`LIST` of numbers of ranks")
-	if err := f.Parse(args); err != nil {
+	if err := f.Parse(); err != nil {
 		return s, err
 	}
 	var err error
 	if s.ranks, err = results.Numbers("ranks", *ranks, 2); err != nil {
 		return s, err
 	}
-	if f.NArg() > 0 || s.nodes < 1 || s.runs < 1 || s.degree < 1 {
-		return s, errors.New("usage: pmgrbench [flags]; a node and a run at least")
+	s.Frame = f.Frame
+	if s.nodes < 1 || s.degree < 1 {
+		return s, errors.New("-nodes and -degree are at least 1")
 	}
 	return s, nil
 }
 
-func run(ctx context.Context, args []string) error {
-	s, err := parse(args)
+// Run measures and writes the page of it.
+func Run(ctx context.Context, f *results.Flags) error {
+	s, err := parse(f)
 	if err != nil {
 		return err
 	}
@@ -76,7 +70,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return results.Write(s.out, page(s, readings))
+	return s.Write(page(s, readings))
 }
 
 // way is how ranks start up.
@@ -113,7 +107,7 @@ func (b *bench) measure(ctx context.Context) (map[int][ways][]reading, error) {
 	all := map[int][ways][]reading{}
 	for _, n := range b.ranks {
 		of := all[n]
-		for range b.runs {
+		for range b.Runs {
 			for w := range ways {
 				r, err := b.job(ctx, n, w)
 				if err != nil {

@@ -1,4 +1,4 @@
-package main
+package pmi
 
 import (
 	"bytes"
@@ -80,7 +80,7 @@ func (s settings) onCluster(ctx context.Context, nodes int, results map[place][]
 
 func (s settings) rounds(ctx context.Context, c *cluster.Cluster, dir string, nodes int, results map[place][]reading) error {
 	for _, p := range patterns {
-		for run := range s.runs {
+		for run := range s.Runs {
 			for _, contender := range s.contenders() {
 				if run > 0 && p.rounds == 1 && !slices.Contains([]string{floor, hydra, usual}, contender) {
 					continue // it is long, and stands by itself

@@ -1,4 +1,4 @@
-package main
+package pmi
 
 import (
 	"fmt"
@@ -36,7 +36,7 @@ func table(page *strings.Builder, s settings, p pattern, results map[place][]rea
 		}
 	}
 	s.single(page, p, results)
-	if s.out == "" {
+	if s.Out == "" {
 		return nil
 	}
 	chart := plot.Chart{
@@ -52,7 +52,7 @@ func table(page *strings.Builder, s settings, p pattern, results map[place][]rea
 	}
 	name := fmt.Sprintf("plots/pmi-%s.svg", p.name)
 	fmt.Fprintf(page, "\n![%s](%s)\n", p.title, name)
-	return chart.WriteFile(filepath.Join(filepath.Dir(s.out), name))
+	return chart.WriteFile(filepath.Join(filepath.Dir(s.Out), name))
 }
 
 // single writes the steps of single ranks on the largest cluster.

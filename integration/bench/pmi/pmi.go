@@ -1,4 +1,4 @@
-// Command pmi measures the exchange of figures 3.3 and 3.4 of
+// Package pmi measures the exchange of figures 3.3 and 3.4 of
 // [Sridhar] on test clusters of this machine: every rank puts one value, enters
 // the fence, and gets two values or everyone's. It holds every cache policy
 // beside Hydra and beside the floor, a server in C that answers from a constant
@@ -7,20 +7,15 @@
 // The clients time their own steps, so that launching is not in the figures.
 // Contenders run in turn; a table quotes medians, and ratios are medians over
 // the pairs of runs. Nothing else should run on the machine.
-package main
+package pmi
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/integration/internal/results"
@@ -28,31 +23,27 @@ import (
 
 // settings say what is measured.
 type settings struct {
-	runs     int
-	out      string
+	results.Frame
 	nodes    []int
 	ranks    int // per node
 	policies []string
-	shared   bool
 	bin      string
-	args     []string
 }
 
-func main() { results.Main("pmibench", run) }
-
-func run(ctx context.Context, args []string) error {
-	s, err := parse(args)
+// Run measures and writes the page of it.
+func Run(ctx context.Context, f *results.Flags) error {
+	s, err := parse(f)
 	if err != nil {
 		return err
 	}
-	if os.Getuid() != 0 {
-		return errors.New("not root: the clusters of namespaces need it")
+	if err := results.Root(); err != nil {
+		return err
+	}
+	if s.bin, err = results.Built("golaunch", "native/pmifloor"); err != nil {
+		return err
 	}
 	if _, err := exec.LookPath("mpiexec.hydra"); err != nil {
 		return errors.New("no mpiexec.hydra to compare with: apt-get install mpich")
-	}
-	if _, err := os.Stat(filepath.Join(s.bin, "native", "pmifloor")); err != nil {
-		return errors.New("bin/native/pmifloor is missing: run make build native")
 	}
 	readings, err := measure(ctx, s)
 	if err != nil {
@@ -65,27 +56,25 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	return results.Write(s.out, page.String())
+	return s.Write(page.String())
 }
 
-func parse(args []string) (settings, error) {
-	s := settings{args: args}
+func parse(f *results.Flags) (settings, error) {
+	var s settings
+	f.Runs = 3
 	var all []string
 	for _, p := range cache.Policies() {
 		all = append(all, string(p))
 	}
-	f := flag.NewFlagSet("pmibench", flag.ContinueOnError)
-	f.IntVar(&s.runs, "runs", 3, "how often each is run")
 	f.IntVar(&s.ranks, "ranks", 8, "ranks per node")
-	f.StringVar(&s.out, "o", "", "write to `file`, and pictures to plots/ beside it; else to standard output, without")
-	f.BoolVar(&s.shared, "shared", false, "say that other programs ran at the same time")
 	policies := f.String("policies", strings.Join(all, ","), "`list` of cache policies, with hcmab")
 	nodes := f.String("nodes", "8,16,32,64", "`list` of numbers of nodes")
-	if err := f.Parse(args); err != nil {
+	if err := f.Parse(); err != nil {
 		return s, err
 	}
-	if f.NArg() > 0 || s.runs < 1 || s.ranks < 1 {
-		return s, errors.New("usage: pmibench [flags]; runs and ranks at least 1")
+	s.Frame = f.Frame
+	if s.ranks < 1 {
+		return s, errors.New("-ranks is at least 1")
 	}
 	s.policies = strings.Split(*policies, ",")
 	for _, p := range s.policies {
@@ -100,17 +89,13 @@ func parse(args []string) (settings, error) {
 	if s.nodes, err = results.Numbers("nodes", *nodes, 1); err != nil {
 		return s, err
 	}
-	s.bin, err = filepath.Abs("bin")
-	return s, err
+	return s, nil
 }
 
 // preamble says what was measured, on what, and how to do it again.
 func preamble(page *strings.Builder, s settings) {
-	fmt.Fprintf(page, `# PMI exchanges, measured
-
-	make build native && go run ./integration/bench/pmi %s
-
-%s. %d cores, Linux %s, %s. Figures 3.3 and 3.4 of [Sridhar]: every
+	page.WriteString(s.Head("PMI exchanges, measured", "build", "native"))
+	fmt.Fprintf(page, `%s. %s, %s. Figures 3.3 and 3.4 of [Sridhar]: every
 rank puts one value, enters the fence, and gets its two neighbours' values or
 everyone's. The client (native/programs/pmiclient.c, plain PMI-1 over a socket) times its
 own steps; a figure is the time from the first rank's begin to the last rank's end
@@ -125,12 +110,7 @@ as far ahead of Hydra as anybody can be. golaunch's messages cross the nodes' ss
 Hydra's a connection of its own. In the second exchange ranks that leave the fence
 first take the processor from those that are still in it: the first exchange tells
 more of the fence.
-`, strings.Join(s.args, " "), time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), results.Kernel(), hydraVersion(), s.runs, patterns[0].rounds, patterns[1].rounds, usual)
-	if s.shared {
-		fmt.Fprint(page, `
-**Other programs used the machine during this run: ratios count, and are rough.**
-`)
-	}
+`, results.Today(), results.Machine(), hydraVersion(), s.Runs, patterns[0].rounds, patterns[1].rounds, usual)
 }
 
 func hydraVersion() string {

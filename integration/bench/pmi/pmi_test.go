@@ -1,10 +1,12 @@
-package main
+package pmi
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 func TestReadTimes(t *testing.T) {
@@ -29,9 +31,9 @@ func TestRatiosAreOfPairs(t *testing.T) {
 }
 
 func TestPageHasAll(t *testing.T) {
-	s, err := parse([]string{"-nodes", "8,16", "-runs", "1"})
+	s, err := parse(results.NewFlags("pmi", "-nodes", "8,16", "-runs", "1"))
 	require.NoError(t, err)
-	s.out = t.TempDir() + "/page.md"
+	s.Out = t.TempDir() + "/page.md"
 	results := map[place][]reading{}
 	for _, n := range s.nodes {
 		for _, c := range s.contenders() {
@@ -42,13 +44,13 @@ func TestPageHasAll(t *testing.T) {
 	preamble(&page, s)
 	require.NoError(t, table(&page, s, patterns[1], results))
 	require.Contains(t, page.String(), "| 16 × 8 | 3.00 | 3.00 | 3.00 | 3.00 | 3.00 | 3.00 | 3.00 | 1.00 | 1.0 | 1.0 | 1.00 |")
-	require.Contains(t, page.String(), "go run ./integration/bench/pmi -nodes 8,16 -runs 1\n")
-	require.FileExists(t, strings.TrimSuffix(s.out, "page.md")+"plots/pmi-1top.svg")
+	require.Contains(t, page.String(), "bin/bench pmi -nodes 8,16 -runs 1\n")
+	require.FileExists(t, strings.TrimSuffix(s.Out, "page.md")+"plots/pmi-1top.svg")
 }
 
 func TestCommandLine(t *testing.T) {
 	for _, bad := range [][]string{{"-nodes", "x"}, {"-nodes", "0"}, {"-runs", "0"}, {"stray"}, {"-policies", "mru"}, {"-policies", "hcs"}} {
-		_, err := parse(bad)
+		_, err := parse(results.NewFlags("pmi", bad...))
 		require.Error(t, err, "%q", bad)
 	}
 }

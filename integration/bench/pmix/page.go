@@ -1,12 +1,10 @@
-package main
+package pmix
 
 import (
 	"fmt"
 	"math"
 	"os/exec"
-	"runtime"
 	"strings"
-	"time"
 
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
@@ -73,20 +71,14 @@ func number(x float64, format string) string {
 // page is the whole page.
 func page(s settings, b book) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, `# PMIx, measured
-
-	make setup-bench build native && go run ./integration/bench/pmix %s
-
-%s. %d cores, Linux %s. %s; Open MPI 5.0.7 and its PMIx of Debian 13, beside it
+	out.WriteString(s.Head("PMIx, measured", "setup-bench", "build", "native"))
+	fmt.Fprintf(&out, `%s. %s. %s; Open MPI 5.0.7 and its PMIx of Debian 13, beside it
 (scripts/openmpi5.sh). Nodes are namespaces with an sshd each, on this machine, whose
 processor bounds everything here. golaunch and both mpirun start their daemons over ssh;
 srun's run before. golaunch serves both libraries over PMIx (4.1.4 with --pmix), each
 with a helper of its node that has the ranks' own libpmix. Figures are milliseconds,
 medians of %d alternating runs; a ratio is the median over the runs.
-`, strings.Join(s.args, " "), time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), results.Kernel(), mpirun(), s.runs)
-	if s.shared {
-		fmt.Fprint(&out, "\n**Other programs used the machine during this run: ratios count, and are rough.**\n")
-	}
+`, results.Today(), results.Machine(), mpirun(), s.Runs)
 	fmt.Fprint(&out, `
 ## Start-up to the end of MPI_Init
 

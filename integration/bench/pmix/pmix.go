@@ -1,4 +1,4 @@
-// Command pmix measures what ranks that speak PMIx wait for: start-up to the end of
+// Package pmix measures what ranks that speak PMIx wait for: start-up to the end of
 // MPI_Init of Open MPI 4 and 5, under golaunch and under the mpirun of each over the same
 // ssh, and srun; and PMIx's fence and direct modex, with a small client (native/
 // pmixclient.c). It writes docs/results/pmix.md.
@@ -6,15 +6,12 @@
 // Ranks tell times of the machine's one clock, so that a launcher's end is not in the
 // figures. Contenders run in turn; a table quotes medians, and ratios are medians over the
 // rounds. Nothing else should run on the machine.
-package main
+package pmix
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -27,17 +24,14 @@ import (
 
 // settings say what is measured.
 type settings struct {
-	runs    int
+	results.Frame
 	rounds  int
 	limit   time.Duration
-	out     string
-	shared  bool
 	sizes   []size // of start-up
 	fences  size
 	bin     string
 	five    string // directory of Open MPI 5, or ""
 	noSlurm error  // why srun is not measured; nil if it is
-	args    []string
 }
 
 // size is a number of nodes, and of ranks on each.
@@ -45,20 +39,18 @@ type size struct{ nodes, ranks int }
 
 func (s size) String() string { return fmt.Sprintf("%d × %d", s.nodes, s.ranks) }
 
-func main() { results.Main("pmixbench", run) }
-
-func run(ctx context.Context, args []string) error {
-	s, err := parse(args)
+// Run measures and writes the page of it.
+func Run(ctx context.Context, f *results.Flags) error {
+	s, err := parse(f)
 	if err != nil {
 		return err
 	}
-	if os.Getuid() != 0 {
-		return errors.New("not root: the clusters of namespaces need it")
+	if err := results.Root(); err != nil {
+		return err
 	}
-	for _, program := range []string{"mpihello.openmpi", "mpihello.openmpi5", "pmixclient", "pmixclient.openmpi5"} {
-		if _, err := os.Stat(filepath.Join(s.bin, "native", program)); err != nil {
-			return fmt.Errorf("bin/native/%s is missing: run make setup build native", program)
-		}
+	s.bin, err = results.Built("golaunch", "native/mpihello.openmpi", "native/mpihello.openmpi5", "native/pmixclient", "native/pmixclient.openmpi5")
+	if err != nil {
+		return err
 	}
 	b := book{}
 	for _, at := range s.all() {
@@ -66,24 +58,22 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	return results.Write(s.out, page(s, b))
+	return s.Write(page(s, b))
 }
 
-func parse(args []string) (settings, error) {
-	s := settings{args: args, five: programs.OpenMPI5(), noSlurm: cluster.SlurmUnavailable()}
-	f := flag.NewFlagSet("pmixbench", flag.ContinueOnError)
-	f.IntVar(&s.runs, "runs", 3, "how often each is run")
+func parse(f *results.Flags) (settings, error) {
+	s := settings{five: programs.OpenMPI5(), noSlurm: cluster.SlurmUnavailable()}
+	f.Runs = 3
 	f.IntVar(&s.rounds, "rounds", 9, "rounds of fences and gets of a run")
 	f.DurationVar(&s.limit, "limit", 2*time.Minute, "how long one run may take")
-	f.StringVar(&s.out, "o", "", "write to `file`; else to standard output")
-	f.BoolVar(&s.shared, "shared", false, "say that other programs ran at the same time")
 	sizes := f.String("sizes", "8x4,16x4,64x1,64x16", "`list` of nodes x ranks for start-up")
 	fences := f.String("fences", "64x8", "nodes x `ranks` for fences and gets")
-	if err := results.Parse(f, args); err != nil {
+	if err := f.Parse(); err != nil {
 		return s, err
 	}
-	if s.runs < 1 || s.rounds < 1 || s.limit <= 0 {
-		return s, errors.New("-runs, -rounds and -limit must be positive")
+	s.Frame = f.Frame
+	if s.rounds < 1 || s.limit <= 0 {
+		return s, errors.New("-rounds and -limit must be positive")
 	}
 	var err error
 	if s.sizes, err = parseSizes("sizes", *sizes); err != nil {
@@ -96,8 +86,7 @@ func parse(args []string) (settings, error) {
 	if s.fences = one[0]; len(one) > 1 {
 		return s, fmt.Errorf("-fences %q: want one size", *fences)
 	}
-	s.bin, err = filepath.Abs("bin")
-	return s, err
+	return s, nil
 }
 
 func parseSizes(flag, list string) ([]size, error) {
@@ -137,7 +126,7 @@ func (s settings) onCluster(ctx context.Context, w work, b book) error {
 			return err
 		}
 		f := field{Cluster: c, settings: s}
-		for range s.runs {
+		for range s.Runs {
 			for _, j := range w.jobs {
 				f.round(ctx, w.size, j, b)
 				if err := ctx.Err(); err != nil {

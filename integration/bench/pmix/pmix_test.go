@@ -1,10 +1,12 @@
-package main
+package pmix
 
 import (
 	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 func TestReady(t *testing.T) {
@@ -33,7 +35,7 @@ func TestSteps(t *testing.T) {
 }
 
 func TestPage(t *testing.T) {
-	s, err := parse([]string{"-sizes", "8x4", "-runs", "2"})
+	s, err := parse(results.NewFlags("pmix", "-sizes", "8x4", "-runs", "2"))
 	require.NoError(t, err)
 	b := book{}
 	for i, c := range contenders {
@@ -43,12 +45,12 @@ func TestPage(t *testing.T) {
 	text := page(s, b)
 	require.Contains(t, text, "| 8 × 4 | 100 | 200 | 300 | 400 | 500 | – | 2.00 | 3.00 | 1.25 | – |\n")
 	require.Contains(t, text, "- srun, 5.0.7, 8 × 4, start-up to the end of MPI_Init: no daemons\n")
-	require.Contains(t, text, "go run ./integration/bench/pmix -sizes 8x4 -runs 2\n")
+	require.Contains(t, text, "bin/bench pmix -sizes 8x4 -runs 2\n")
 }
 
 func TestCommandLine(t *testing.T) {
 	for _, bad := range [][]string{{"-sizes", "8"}, {"-sizes", "0x4"}, {"-runs", "0"}, {"-fences", "8x1,4x1"}, {"stray"}, {"-limit", "0s"}} {
-		_, err := parse(bad)
+		_, err := parse(results.NewFlags("pmix", bad...))
 		require.Error(t, err, "%q", bad)
 	}
 }

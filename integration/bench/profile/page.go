@@ -1,10 +1,9 @@
-package main
+package profile
 
 import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
@@ -37,11 +36,8 @@ func (t trial) String() string {
 // page is the page of results.
 func page(s settings, readings map[trial]reading, sizes []memory) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `# What a profile costs
-
-	%s
-
-%s. A test cluster of two nodes on this machine (`+"`native/programs/profilebench.c`"+`). Each was run
+	b.WriteString(s.Head("What a profile costs", "build", "native"))
+	fmt.Fprintf(&b, `%s. A test cluster of two nodes on this machine (`+"`native/programs/profilebench.c`"+`). Each was run
 without and with `+"`--profile`"+` in turn, %d pairs. *A call*: rank 0 sends itself %d messages of
 8 bytes, each with MPI_Irecv, MPI_Send and MPI_Wait, of which MPI_Send counts; nanoseconds of CPU
 for the three. With threads or time it is a tenth of the messages. *Latency*: half a round trip
@@ -51,7 +47,7 @@ highest.
 
 | MPI | what | without, ns | with, ns | difference, ns | of the pairs | in %% |
 |---|---|---|---|---|---|---|
-`, strings.TrimSpace("go run ./integration/bench/profile "+strings.Join(s.args, " ")), time.Now().UTC().Format(time.DateOnly), s.pairs, s.calls, s.trips)
+`, results.Today(), s.pairs, s.calls, s.trips)
 	for _, t := range trials() {
 		r := readings[t]
 		more := r.more()

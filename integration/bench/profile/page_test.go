@@ -1,9 +1,11 @@
-package main
+package profile
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // The page has medians of the pairs' differences, and memory beside what is published.
@@ -20,11 +22,11 @@ func TestPage(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	s, err := parse(nil)
+	s, err := parse(results.NewFlags("profile"))
 	require.NoError(t, err)
 	require.Equal(t, []int{64, 128, 256}, s.ranks)
 	for _, args := range [][]string{{"-pairs", "0"}, {"-calls", "9"}, {"-trips", "0"}, {"-ranks", "1"}, {"x"}} {
-		_, err := parse(args)
+		_, err := parse(results.NewFlags("profile", args...))
 		require.Error(t, err, args)
 	}
 }

@@ -1,12 +1,11 @@
-// Command profile measures what --profile costs: nanoseconds of each call, a
+// Package profile measures what --profile costs: nanoseconds of each call, a
 // latency loop between two nodes of a test cluster, and the memory of the counters;
 // and writes docs/results/profile.md.
-package main
+package profile
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,27 +17,22 @@ import (
 	"github.com/golaunch/golaunch/integration/programs"
 )
 
-func main() { results.Main("profilebench", run) }
-
 // settings say what is measured.
 type settings struct {
 	pairs, calls, trips int
 	ranks               []int
-	out                 string
-	args                []string
+	results.Frame
 }
 
-func parse(args []string) (s settings, err error) {
-	s.args = args
-	f := flag.NewFlagSet("profilebench", flag.ContinueOnError)
+func parse(f *results.Flags) (s settings, err error) {
 	f.IntVar(&s.pairs, "pairs", 10, "runs without and with a profile, in turn")
 	f.IntVar(&s.calls, "calls", 10_000_000, "calls of a run")
 	f.IntVar(&s.trips, "trips", 50, "round trips of a batch of the latency loop, of which a run has 200")
-	f.StringVar(&s.out, "o", "", "write to `FILE`; else to standard output")
 	ranks := f.String("ranks", "64,128,256", "`LIST` of numbers of ranks of which the memory is measured")
-	if err := results.Parse(f, args); err != nil {
+	if err := f.Parse(); err != nil {
 		return s, err
 	}
+	s.Frame = f.Frame
 	if s.pairs < 1 || s.calls < 10 || s.trips < 1 {
 		return s, errors.New("-pairs and -trips are at least 1, -calls at least 10")
 	}
@@ -83,8 +77,9 @@ type bench struct {
 	built   string
 }
 
-func run(ctx context.Context, args []string) error {
-	s, err := parse(args)
+// Run measures and writes the page of it.
+func Run(ctx context.Context, f *results.Flags) error {
+	s, err := parse(f)
 	if err != nil {
 		return err
 	}
@@ -110,7 +105,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return results.Write(s.out, page(s, readings, sizes))
+	return s.Write(page(s, readings, sizes))
 }
 
 // pairsOf runs a trial without and with a profile in turn.

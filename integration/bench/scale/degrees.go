@@ -1,4 +1,4 @@
-package main
+package scale
 
 import (
 	"fmt"
@@ -74,7 +74,7 @@ line is bold, for either.
 		return err
 	}
 	fmt.Fprintf(page, "\n--degree-rule auto takes %d; [architecture.md](../architecture.md#the-degree) says why.\n", own)
-	return chart.WriteFile(s.plotPath("plots/scale-degree.svg"))
+	return chart.WriteFile(s.Beside("plots/scale-degree.svg"))
 }
 
 func ratio(d, best time.Duration) float64 { return float64(d) / float64(best) }

@@ -1,4 +1,4 @@
-package main
+package scale
 
 import (
 	"fmt"
@@ -88,7 +88,7 @@ where the nodes may log in to each other by themselves.
 			fmt.Fprintln(page)
 			chart.Series = append(chart.Series, line)
 		}
-		if err := chart.WriteFile(s.plotPath(startPlot(hop))); err != nil {
+		if err := chart.WriteFile(s.Beside(startPlot(hop))); err != nil {
 			return err
 		}
 	}
@@ -183,7 +183,7 @@ signatures. Without them it takes what the nodes' lists do; [launcher.md](launch
 measured, with real agents, to 4,096 nodes.
 `)
 	for k, name := range []string{"plots/scale-launcher.svg", "plots/scale-root.svg"} {
-		if err := charts[k].WriteFile(s.plotPath(name)); err != nil {
+		if err := charts[k].WriteFile(s.Beside(name)); err != nil {
 			return err
 		}
 		fmt.Fprintf(page, "\n![%s](%s)\n", charts[k].Title, name)

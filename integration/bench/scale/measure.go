@@ -1,10 +1,9 @@
-package main
+package scale
 
 import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,14 +44,14 @@ type effort struct {
 // measure runs golaunch on a test cluster, in all sizes in turn, so that what
 // changes with time hits all of them.
 func measure(ctx context.Context, e effort) (*measured, error) {
-	if os.Getuid() != 0 {
-		return nil, errors.New("not root: the clusters of namespaces need it")
+	if err := results.Root(); err != nil {
+		return nil, err
 	}
 	bin, err := filepath.Abs("bin/golaunch")
 	if err != nil {
 		return nil, err
 	}
-	m := &measured{Date: time.Now().UTC().Format("2006-01-02"), Machine: machine(), Cores: runtime.NumCPU(), Costs: usual}
+	m := &measured{Date: results.Today(), Machine: machine(), Cores: runtime.NumCPU(), Costs: usual}
 	for _, p := range toMeasure {
 		if p.Nodes <= e.most {
 			m.Points = append(m.Points, p)

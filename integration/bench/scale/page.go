@@ -1,4 +1,4 @@
-package main
+package scale
 
 import (
 	"fmt"
@@ -11,11 +11,8 @@ import (
 // preamble says what the page is, and lists the inputs.
 func preamble(page *strings.Builder, s settings) {
 	c := s.Costs
-	fmt.Fprintf(page, `# Start-up at scale, in a model
-
-	go run ./integration/bench/scale%s
-
-What is modelled is golaunch's start over SSH, up to 65,536 nodes × %d ranks: a
+	page.WriteString(s.Head("Start-up at scale, in a model", "build"))
+	fmt.Fprintf(page, `What is modelled is golaunch's start over SSH, up to 65,536 nodes × %d ranks: a
 discrete-event run of the rules that golaunch itself runs (package tree: how a range
 is cut, gathers; package tree/pacing: the window of %d handshakes, hedging), with the
 costs below. Messages are as long as package overlay encodes them for such a job,
@@ -28,7 +25,7 @@ counts are exact; times are as good as the section "Against the test cluster" sh
 
 | input | | from |
 |---|---|---|
-`, strings.Join(append([]string{""}, s.args...), " "), s.ranks, pacing.WindowBegin, s.Date, s.Machine, coresOfNode)
+`, s.ranks, pacing.WindowBegin, s.Date, s.Machine, coresOfNode)
 	row := func(name string, value any, from string) { fmt.Fprintf(page, "| %s | %v | %s |\n", name, value, from) }
 	const fitted = "fitted"
 	counted := fmt.Sprintf("counted, on %d nodes", s.Counted.Nodes)

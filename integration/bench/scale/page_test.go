@@ -1,4 +1,4 @@
-package main
+package scale
 
 import (
 	"os"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // The whole page, in small.
@@ -15,7 +17,7 @@ func TestPage(t *testing.T) {
 	out, data := filepath.Join(dir, "scale.md"), filepath.Join(dir, "scale.json")
 	m := &measured{Cores: 2, Costs: usual, Points: []point{{Nodes: 8, Ranks: 1, reading: reading{Connect: 50, Up: 150, Started: 160, Wall: 170, CPU: 250}}}}
 	require.NoError(t, m.write(data))
-	require.NoError(t, bench(t.Context(), []string{"-quick", "-data", data, "-o", out}))
+	require.NoError(t, Run(t.Context(), results.NewFlags("scale", "-quick", "-data", data, "-o", out)))
 	text, err := os.ReadFile(out)
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "%!")
@@ -31,6 +33,6 @@ func TestPage(t *testing.T) {
 	}
 	require.Equal(t, len(hops)+4, pictures)
 
-	require.ErrorContains(t, bench(t.Context(), []string{"stray"}), "stray argument")
-	require.ErrorContains(t, bench(t.Context(), []string{"-data", filepath.Join(dir, "none")}), "-measure")
+	require.ErrorContains(t, Run(t.Context(), results.NewFlags("scale", "stray")), "stray argument")
+	require.ErrorContains(t, Run(t.Context(), results.NewFlags("scale", "-data", filepath.Join(dir, "none"))), "-measure")
 }

@@ -1,4 +1,4 @@
-// Command scale says how start-up grows to sizes that this machine cannot
+// Package scale says how start-up grows to sizes that this machine cannot
 // hold. It runs golaunch's own rules (how ranges are cut, the window of
 // handshakes, hedging, gathers) in a discrete-event model, with costs that were
 // measured, and writes docs/results/scale.md with its tables and pictures.
@@ -7,12 +7,10 @@
 // the costs to some of them and writes docs/results/scale.json. Without, it
 // takes the costs from there, and its page is the same on every machine; with -fit
 // it fits them again to what is there.
-package main
+package scale
 
 import (
 	"context"
-	"flag"
-	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -22,12 +20,11 @@ import (
 
 // settings say what is computed.
 type settings struct {
-	out   string
+	results.Frame
 	data  string
 	sizes []int // nodes of the curves
 	ranks int   // per node, of the curves
 	trial []int // nodes of the table of degrees
-	args  []string
 
 	sweeps map[time.Duration]sweep // those that were made, by hop
 	*measured
@@ -40,27 +37,25 @@ const exchangeBytes = 120
 // hops are the one-way delays between nodes: a rack, a campus, continents.
 var hops = []time.Duration{50 * time.Microsecond, time.Millisecond, 50 * time.Millisecond}
 
-func main() { results.Main("scalebench", bench) }
-
-func bench(ctx context.Context, args []string) error {
+// Run runs the model, measures what it needs if asked, and writes its page.
+func Run(ctx context.Context, f *results.Flags) error {
 	s := settings{
 		sizes: []int{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536}, ranks: 64,
-		trial: []int{64, 512, 4096, 65536}, args: args,
+		trial:  []int{64, 512, 4096, 65536},
 		sweeps: map[time.Duration]sweep{},
 	}
-	f := flag.NewFlagSet("scalebench", flag.ContinueOnError)
-	f.StringVar(&s.out, "o", "docs/results/scale.md", "`file` to write; pictures go to plots/ beside it")
+	f.Out, f.Runs = "docs/results/scale.md", 3
 	f.StringVar(&s.data, "data", "docs/results/scale.json", "`file` of what was measured")
 	again := f.Bool("measure", false, "measure on a test cluster first; needs root and bin/golaunch")
 	refit := f.Bool("fit", false, "fit the costs again to what was measured")
 	var e effort
-	f.IntVar(&e.runs, "runs", 3, "how often each size is measured at least")
 	f.DurationVar(&e.time, "time", 10*time.Minute, "for how long sizes are measured")
 	f.IntVar(&e.most, "most", 128, "nodes of the largest size that is measured")
 	quick := f.Bool("quick", false, "small sizes, for a look")
-	if err := results.Parse(f, args); err != nil {
+	if err := f.Parse(); err != nil {
 		return err
 	}
+	s.Frame, e.runs = f.Frame, f.Runs
 	if *quick {
 		s.sizes, s.trial = []int{1, 4, 16, 64}, []int{16, 64}
 	}
@@ -92,7 +87,7 @@ func bench(ctx context.Context, args []string) error {
 			return ctx.Err()
 		}
 	}
-	return results.Write(s.out, page.String())
+	return s.Write(page.String())
 }
 
 // measureAll measures what there is to measure: on a cluster, and in this process.
@@ -103,5 +98,3 @@ func measureAll(ctx context.Context, e effort) (*measured, error) {
 	}
 	return m, err
 }
-
-func (s settings) plotPath(name string) string { return filepath.Join(filepath.Dir(s.out), name) }

@@ -1,4 +1,4 @@
-package main
+package scale
 
 import (
 	"fmt"
@@ -101,7 +101,7 @@ an ssh per rank, which goes no further, and 25 for ScELA, which goes to 32K.
 		chart.Series[1].Points = append(chart.Series[1].Points, point2(n, ssh))
 	}
 	fmt.Fprint(page, "\n![hello world at 1K to 32K cores](plots/scale-ranger.svg)\n")
-	return chart.WriteFile(s.plotPath("plots/scale-ranger.svg"))
+	return chart.WriteFile(s.Beside("plots/scale-ranger.svg"))
 }
 
 func point2(n int, t time.Duration) plot.Point { return plot.Point{X: float64(n), Y: t.Seconds()} }

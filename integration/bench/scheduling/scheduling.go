@@ -1,11 +1,10 @@
-// Command scheduling simulates a resource manager that gives the hosts of a fat tree to
+// Package scheduling simulates a resource manager that gives the hosts of a fat tree to
 // jobs, with and without regard to the links that they share [Subramoni 8.3.6], and
 // writes docs/results/scheduling.md. It gives the same figures on any machine.
-package main
+package scheduling
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"strings"
 
@@ -28,19 +27,17 @@ const (
 // sizes are the ranks of jobs, of which each is as likely.
 var sizes = []int{128, 192, 256, 384, 512}
 
-func main() { results.Main("schedbench", bench) }
-
-func bench(_ context.Context, args []string) error {
-	f := flag.NewFlagSet("schedbench", flag.ContinueOnError)
-	out := f.String("o", "docs/results/scheduling.md", "`file` to write")
-	if err := results.Parse(f, args); err != nil {
+// Run runs the simulation and writes its page.
+func Run(_ context.Context, f *results.Flags) error {
+	f.Out = "docs/results/scheduling.md"
+	if err := f.Parse(); err != nil {
 		return err
 	}
-	page, err := page()
+	text, err := page(f.Frame)
 	if err != nil {
 		return err
 	}
-	return results.Write(*out, page)
+	return f.Write(text)
 }
 
 // links is the link by which messages reach the leaf switch of each host.
@@ -86,17 +83,14 @@ func simulate(link []int32, pick sched.Select, slowdown, gap float64) (o sched.O
 	return o, nil
 }
 
-func page() (string, error) {
+func page(f results.Frame) (string, error) {
 	link, err := links()
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `# Hosts that share no links, in a simulated resource manager
-
-	go run ./integration/bench/scheduling
-
-%d hosts of %d cores on leaf switches of 20 hosts and 16 links up (5:4, %s, D-Mod-K).
+	b.WriteString(f.Head("Hosts that share no links, in a simulated resource manager"))
+	fmt.Fprintf(&b, `%d hosts of %d cores on leaf switches of 20 hosts and 16 links up (5:4, %s, D-Mod-K).
 %d jobs of %s ranks, each size as likely, whose runtime is 60 to 600 s; they arrive at
 random, so many seconds apart on average. A job two of whose hosts share the link to
 their leaf switch takes longer by the slowdown: 15 %% and 21 %% are those that

@@ -1,9 +1,7 @@
-package main
+package startup
 
 import (
-	"fmt"
 	"os/exec"
-	"runtime"
 	"strings"
 
 	"github.com/golaunch/golaunch/integration/internal/results"
@@ -11,7 +9,7 @@ import (
 
 // about says what was measured on what: a sentence each.
 func about(bin string) []string {
-	lines := []string{fmt.Sprintf("%d cores, Linux %s", runtime.NumCPU(), results.Kernel())}
+	lines := []string{results.Machine()}
 	for _, p := range []struct{ program, flag, mark string }{
 		{bin + "/golaunch", "--version", "golaunch"}, {"sshd", "-V", "OpenSSH"}, {"mpiexec.hydra", "--version", "Version:"}, {"mpirun.openmpi", "--version", "OpenRTE"},
 		{"pdsh", "-V", "pdsh"}, {"clush", "--version", "clush"}, {"taktuk", "--version", "TakTuk"}, {"slurmctld", "-V", "slurm"},

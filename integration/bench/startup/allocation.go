@@ -1,4 +1,4 @@
-package main
+package startup
 
 import (
 	"context"
@@ -164,7 +164,7 @@ func exchangeOf(t task) func(string, time.Time, *reading) error {
 
 // allocations is the page of provider slurm.
 func (p *page) allocations() {
-	p.heading("Start-up in an allocation, measured", "")
+	p.heading("Start-up in an allocation, measured", "build", "native")
 	fmt.Fprintf(p, ` CPU is the processor time of everything on the cluster's
 machines, Slurm's daemons and sshds included, by their cgroup (the whole machine's where there is no
 cgroup v2), until all is quiet again. Nodes are network namespaces on this machine with a slurmd and
@@ -180,7 +180,6 @@ Programs: /bin/true; native/programs/mpihello.c, which is MPICH's MPI_Init and M
 %d ranks; native/programs/pmi2client.c on Slurm's libpmi2, which puts a value, fences and gets two values or
 everyone's (p).
 `, stepName, pmi2Name, sshName, helloRanks)
-	p.shared()
 	all := p.of(partSlurm, cluster.KexDefault)
 	contests := slices.DeleteFunc(slices.Clone(all), func(c *contest) bool { return c.program == overSSH })
 	keys := slices.DeleteFunc(append(all, p.of(partSlurm, cluster.KexCurve25519)...), func(c *contest) bool { return c.program != overSSH })

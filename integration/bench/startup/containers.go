@@ -1,4 +1,4 @@
-package main
+package startup
 
 import (
 	"context"
@@ -59,7 +59,7 @@ const timedWord = "timed"
 // to a file, in nanoseconds.
 func (f *field) timedCommand(argv []string) (timed []string, file string) {
 	file = filepath.Join(f.dir, "took")
-	return append([]string{f.self, timedWord, file}, argv...), file
+	return append([]string{f.self, "startup", timedWord, file}, argv...), file
 }
 
 func timed(args []string) error {

@@ -1,4 +1,4 @@
-package main
+package startup
 
 import (
 	"context"
@@ -106,7 +106,7 @@ func (s settings) again(r runner, rounds int, spent time.Duration) bool {
 	case r.once:
 		return false
 	}
-	return rounds < s.runs && spent <= s.budget
+	return rounds < s.Runs && spent <= s.budget
 }
 
 // try makes one run, in its time.

@@ -1,4 +1,4 @@
-package main
+package startup
 
 import (
 	"errors"
@@ -32,7 +32,7 @@ func (f *field) floorCommand(nodes, connections, ranks int) []string {
 // windowed is the same with so many connections being made at a time.
 func (f *field) windowed(window, nodes, connections, ranks int) []string {
 	key := filepath.Join(f.Home(cluster.Head), ".ssh", "id_ed25519")
-	argv := []string{f.self, floorWord, key, strconv.Itoa(window), strconv.Itoa(ranks)}
+	argv := []string{f.self, "startup", floorWord, key, strconv.Itoa(window), strconv.Itoa(ranks)}
 	for range connections {
 		for _, n := range f.Nodes()[:nodes] {
 			argv = append(argv, n.Addr.String()+":22")

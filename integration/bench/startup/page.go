@@ -1,4 +1,4 @@
-package main
+package startup
 
 import (
 	"fmt"
@@ -15,11 +15,11 @@ import (
 // newBench is one that keeps its page beside the file for it until it is done: a run that
 // is interrupted leaves the page of the last one alone.
 func newBench(s settings) (*bench, error) {
-	b := &bench{final: s.out}
-	if err := results.Done(s.out); err != nil { // an earlier run may have left its own
+	b := &bench{final: s.Out}
+	if err := results.Done(s.Out); err != nil { // an earlier run may have left its own
 		return nil, err
 	}
-	s.out = results.Partial(s.out)
+	s.Out = results.Partial(s.Out)
 	b.settings, b.book = s, newBook(s)
 	return b, nil
 }
@@ -29,7 +29,7 @@ func (b *bench) finish() error {
 	if b.final == "" {
 		return results.Write("", b.book.page())
 	}
-	b.out, b.book.settings.out = b.final, b.final
+	b.Out, b.book.settings.Out = b.final, b.final
 	if err := b.save(); err != nil {
 		return err
 	}
@@ -39,13 +39,13 @@ func (b *bench) finish() error {
 // save writes the page of what is known so far, and its pictures, to their files.
 func (b *bench) save() error {
 	b.book.took = time.Since(b.begun)
-	if b.out == "" {
+	if b.Out == "" {
 		return nil
 	}
 	if err := b.book.plots(); err != nil {
 		return err
 	}
-	return results.Write(b.out, b.book.page())
+	return results.Write(b.Out, b.book.page())
 }
 
 // page is docs/results/startup.md, startup-docker.md or startup-slurm.md.
@@ -64,29 +64,19 @@ func (b *book) page() string {
 }
 
 // heading says what was run, when and on what.
-func (p *page) heading(title, needs string) {
-	fmt.Fprintf(p, `# %s
-
-	make build native bin/bench%s && bin/bench %s
-
-%s, %s: %s. It took %.0f minutes.
+func (p *page) heading(title string, needs ...string) {
+	p.WriteString(p.settings.Head(title, needs...))
+	fmt.Fprintf(p, `%s, %s: %s. It took %.0f minutes.
 
 Contenders run in turn, up to %d times (no round begins after %v); figures are
 medians, and ratios are medians over the pairs of runs. Wall time is from the start of the
-command to its end.`, title, needs, strings.Join(p.settings.rest, " "), time.Now().UTC().Format("2006-01-02"), p.head[0], strings.Join(p.head[1:], "; "), p.took.Minutes(),
-		p.settings.runs, p.settings.budget)
-}
-
-// shared says so where it was said on the command line.
-func (p *page) shared() {
-	if p.settings.shared {
-		p.WriteString("\n**Other programs ran at the same time: only the order of magnitude counts.**\n")
-	}
+command to its end.`, results.Today(), p.head[0], strings.Join(p.head[1:], "; "), p.took.Minutes(),
+		p.settings.Runs, p.settings.budget)
 }
 
 // namespaces is the page of provider netns.
 func (p *page) namespaces() {
-	p.heading("Start-up, measured", "")
+	p.heading("Start-up, measured", "build", "native")
 	fmt.Fprintf(p, ` CPU is the processor time of everything on the cluster's
 machines, launcher, sshds and ranks, by their cgroup (the whole machine's where there is no
 cgroup v2), until all is quiet again.
@@ -104,7 +94,6 @@ host as often as it has ranks before it is measured, in a run that does not coun
 
 With -parts and the names in brackets below, a table is made alone.
 `, runtime.NumCPU())
-	p.shared()
 	p.claims()
 	p.overSSH(cluster.KexDefault, "Nodes over SSH, OpenSSH's default key exchange",
 		"sntrup761 between two OpenSSHs; golaunch's client and the floor have curve25519 at every sshd")
@@ -121,7 +110,7 @@ With -parts and the names in brackets below, a table is made alone.
 
 // containers is the page of provider docker.
 func (p *page) containers() {
-	p.heading("Start-up in containers, measured", " && bin/cluster image")
+	p.heading("Start-up in containers, measured", "build", "native", "image")
 	fmt.Fprintf(p, ` It is taken in the container where the command runs. CPU is the
 processor time of the whole machine until all is quiet again.
 Nodes are containers with an sshd each, of Debian's packages, on this machine: all of them share its
@@ -134,7 +123,6 @@ the same place, as Hydra's and Open MPI's must. pdsh starts one command per cont
 has several ranks, it is a shell's loop. Every launcher has named each container as often as it
 has ranks before it is measured, in a run that does not count.
 `, runtime.NumCPU())
-	p.shared()
 	nodes := p.settings.most(full)
 	fmt.Fprint(p, claimsHead)
 	for _, ppn := range p.settings.ranks {

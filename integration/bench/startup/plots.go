@@ -1,4 +1,4 @@
-package main
+package startup
 
 import (
 	"math"
@@ -79,5 +79,5 @@ func (b *book) draw(name, title, xLabel, yLabel string, contests []*contest, x f
 	if len(chart.Series) == 0 {
 		return nil
 	}
-	return chart.WriteFile(filepath.Join(filepath.Dir(b.settings.out), b.plotName(name)))
+	return chart.WriteFile(filepath.Join(filepath.Dir(b.settings.Out), b.plotName(name)))
 }

@@ -1,4 +1,4 @@
-// Command startup measures how fast golaunch starts jobs, beside its rivals and
+// Package startup measures how fast golaunch starts jobs, beside its rivals and
 // beside the floor, on test clusters of this machine, and writes
 // docs/results/startup.md with its pictures; with -provider docker on containers,
 // and docs/results/startup-docker.md; with -provider slurm
@@ -8,16 +8,14 @@
 // medians over the pairs of runs. A contender that cannot run, or fails, is
 // left out with its reason, and the page is written again after every contest.
 // Nothing else should run on the machine.
-package main
+package startup
 
 import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -57,48 +55,40 @@ var presets = map[string]struct {
 
 // settings say what is measured.
 type settings struct {
-	runs     int
+	results.Frame
 	budget   time.Duration // of one contest, after which no round begins
 	limit    time.Duration // of one run
-	out      string
 	parts    []string
 	nodes    []int
 	ranks    []int // per node
 	local    []int // ranks on this machine alone
 	hardRuns int
-	shared   bool   // other programs ran at the same time
 	provider string // of the cluster
 	name     string // of the page, which the pictures' names begin with
 	bin      string
-	self     string   // this program, which the cluster's nodes must see
-	rest     []string // the command line, to be quoted in the results
+	self     string // this program, which the cluster's nodes must see
 	begun    time.Time
 }
 
-func main() {
-	results.Main("bench", func(ctx context.Context, args []string) error {
-		switch {
-		case len(args) > 0 && args[0] == floorWord:
-			return floor(args[1:])
-		case len(args) > 0 && args[0] == timedWord:
-			return timed(args[1:])
+// Run measures starts and writes their page.
+func Run(ctx context.Context, f *results.Flags) error {
+	if words := f.Words(); len(words) > 0 {
+		switch words[0] {
+		case floorWord:
+			return floor(words[1:])
+		case timedWord:
+			return timed(words[1:])
 		}
-		return run(ctx, args)
-	})
-}
-
-func run(ctx context.Context, args []string) error {
-	s, err := parse(args)
+	}
+	s, err := parse(f)
 	if err != nil {
 		return err
 	}
-	if os.Getuid() != 0 {
-		return errors.New("not root: the clusters of namespaces need it")
+	if err := results.Root(); err != nil {
+		return err
 	}
-	for _, needed := range []string{"golaunch", "native/floor"} {
-		if _, err := os.Stat(filepath.Join(s.bin, needed)); err != nil {
-			return fmt.Errorf("bin/%s is missing: run make build native", needed)
-		}
+	if s.bin, err = results.Built("golaunch", "native/floor"); err != nil {
+		return err
 	}
 	b, err := newBench(s)
 	if err != nil {
@@ -113,32 +103,30 @@ func run(ctx context.Context, args []string) error {
 	return b.book.failed()
 }
 
-func parse(args []string) (settings, error) {
-	s := settings{rest: args, begun: time.Now()}
-	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.IntVar(&s.runs, "runs", 3, "how often each is run")
+func parse(f *results.Flags) (settings, error) {
+	s := settings{begun: time.Now()}
+	f.Runs = 3
 	f.DurationVar(&s.budget, "budget", time.Minute, "begin no further round of a contest after this time")
 	f.DurationVar(&s.limit, "limit", time.Minute, "a run that takes longer counts as failed")
-	f.StringVar(&s.out, "o", "", "write to `FILE`, and pictures to plots/ beside it; else to standard output, without")
 	f.IntVar(&s.hardRuns, "hardruns", 100, "starts over sshds that refuse connections")
-	f.BoolVar(&s.shared, "shared", false, "say that other programs ran at the same time")
 	f.StringVar(&s.provider, "provider", cluster.Netns, "what the nodes are: netns (namespaces), docker (containers) or slurm (namespaces in an allocation)")
 	chosen := f.String("parts", "", "`LIST` of what to measure; all of it unless said")
 	nodes := f.String("nodes", "", "`LIST` of numbers of nodes; "+presets[cluster.Netns].nodes+", or of containers "+presets[cluster.Docker].nodes+" unless said")
 	ranks := f.String("ranks", "", "`LIST` of ranks per node, on 64 nodes at most; "+presets[cluster.Netns].ranks+", in containers "+presets[cluster.Docker].ranks+" unless said")
 	local := f.String("local", "512,1024,2048,4096,8192", "`LIST` of ranks on this machine alone")
 	quick := f.Bool("quick", false, "everything in small: 8 nodes, 1024 local ranks, one run")
-	if err := results.Parse(f, args); err != nil {
+	if err := f.Parse(); err != nil {
 		return s, err
 	}
+	s.Frame = f.Frame
 	if *quick {
-		*nodes, *ranks, *local, s.runs, s.hardRuns = "1,4,8", "4,16", "512,1024", 1, 3
+		*nodes, *ranks, *local, s.Runs, s.hardRuns = "1,4,8", "4,16", "512,1024", 1, 3
 	}
-	if s.out == "-" { // standard output, which has no pictures beside it
-		s.out = ""
+	if s.Out == "-" { // standard output, which has no pictures beside it
+		s.Out = ""
 	}
-	if s.runs < 1 || s.hardRuns < 1 {
-		return s, errors.New("-runs and -hardruns must be positive")
+	if s.hardRuns < 1 {
+		return s, errors.New("-hardruns must be positive")
 	}
 	preset, known := presets[s.provider]
 	if !known {
@@ -163,9 +151,6 @@ func parse(args []string) (settings, error) {
 		if !slices.Contains(preset.parts, p) {
 			return s, fmt.Errorf("-parts %q: %q is none of %v", *chosen, p, preset.parts)
 		}
-	}
-	if s.bin, err = filepath.Abs("bin"); err != nil {
-		return s, err
 	}
 	s.self, err = os.Executable()
 	return s, err

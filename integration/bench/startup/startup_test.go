@@ -1,4 +1,4 @@
-package main
+package startup
 
 import (
 	"errors"
@@ -39,14 +39,14 @@ func TestMediansAndRatiosOfPairs(t *testing.T) {
 }
 
 func TestCommandLine(t *testing.T) {
-	s, err := parse([]string{"-nodes", "64,2,128", "-runs", "5", "-parts", "local,hard"})
+	s, err := parse(results.NewFlags("startup", "-nodes", "64,2,128", "-runs", "5", "-parts", "local,hard"))
 	require.NoError(t, err)
 	require.Equal(t, []int{2, 64, 128}, s.nodes)
 	require.Equal(t, 64, s.most(100))
 	require.Equal(t, 16, s.pmiRanks())
 	require.True(t, s.wants(partHard) && !s.wants(partNodes, partPMI))
 	for _, bad := range [][]string{{"-nodes", "x"}, {"-nodes", "0"}, {"-runs", "0"}, {"-hardruns", "0"}, {"stray"}, {"-parts", "all"}} {
-		_, err := parse(bad)
+		_, err := parse(results.NewFlags("startup", bad...))
 		require.Error(t, err, "%q", bad)
 	}
 }
@@ -99,7 +99,7 @@ func TestReadExchange(t *testing.T) {
 }
 
 func TestPageOfAllocations(t *testing.T) {
-	s, err := parse([]string{"-provider", "slurm"})
+	s, err := parse(results.NewFlags("startup", "-provider", "slurm"))
 	require.NoError(t, err)
 	require.Equal(t, []int{64}, s.nodes)
 	require.Equal(t, []int{1, 16}, s.ranks)
@@ -165,7 +165,7 @@ func TestFailureIsOneLine(t *testing.T) {
 
 // fullBook has something in every part.
 func fullBook(t *testing.T) *book {
-	s, err := parse([]string{"-nodes", "32,64,128", "-o", t.TempDir() + "/startup.md"})
+	s, err := parse(results.NewFlags("startup", "-nodes", "32,64,128", "-o", t.TempDir()+"/startup.md"))
 	require.NoError(t, err)
 	b := newBook(s)
 	b.head = []string{"2 cores", "sshd 9"}
@@ -209,7 +209,7 @@ func TestAnInterruptedRunLeavesThePage(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "startup.md")
 	require.NoError(t, os.WriteFile(file, []byte("the last run's"), 0o600))
 	s := fullBook(t).settings
-	s.out = file
+	s.Out = file
 	broken := errors.New("no cluster")
 	require.NoError(t, results.Write(results.Partial(file), "an earlier run's, which was interrupted"))
 	b, err := newBench(s)
@@ -222,7 +222,7 @@ func TestAnInterruptedRunLeavesThePage(t *testing.T) {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, "the last run's", string(text))
-	require.EqualError(t, results.Left(b.final, broken), "no cluster: what came of it is in "+b.out)
+	require.EqualError(t, results.Left(b.final, broken), "no cluster: what came of it is in "+b.Out)
 	require.NoError(t, b.finish())
 	text, err = os.ReadFile(file)
 	require.NoError(t, err)
@@ -235,7 +235,7 @@ func TestPageTellsAll(t *testing.T) {
 	b := fullBook(t)
 	text := b.page()
 	for _, want := range []string{
-		"bin/bench -nodes 32,64,128 -o ",
+		"bin/bench startup -nodes 32,64,128 -o ",
 		"| 64 × 1 | 160 | 200 | 700 | 500 | – [1] |", // medians, and a rival that is not there
 		"| 64 × 1 | 0.80 | 3.50 | 2.50 | – [1] |",    // ratios to golaunch
 		"1. srun: no slurmd\n", "**Failed**: the rest of part memory: gone\n", "Rounds, row by row: 2, 2, 2.\n",
@@ -251,7 +251,7 @@ func TestPageTellsAll(t *testing.T) {
 	}
 	require.NoError(t, b.plots())
 	for _, name := range []string{"nodes-default", "cpu-curve25519", "ranks-default", "local", "table-2.1", "figure-2.5-spawn"} {
-		require.FileExists(t, strings.TrimSuffix(b.settings.out, "startup.md")+b.plotName(name))
+		require.FileExists(t, strings.TrimSuffix(b.settings.Out, "startup.md")+b.plotName(name))
 	}
 	require.ErrorContains(t, b.failed(), "1 of 3 starts")
 	require.ErrorContains(t, b.failed(), "part memory: gone")
@@ -263,7 +263,7 @@ func TestKeyExchangesAreToldApart(t *testing.T) {
 		cluster.Docker: {"## Containers over SSH, OpenSSH's default key exchange (nodes)", "## Containers over SSH, curve25519 (nodes)", "| 16 × 1 | 300 | 700 |", "| 16 × 1 | 250 | 400 |"},
 		allocated:      {"## The key exchange of ssh", "| 16 × 1, default | 300 | 700 |", "| 16 × 1, curve25519 | 250 | 400 |"},
 	} {
-		s, err := parse([]string{"-provider", provider})
+		s, err := parse(results.NewFlags("startup", "-provider", provider))
 		require.NoError(t, err)
 		b := newBook(s)
 		b.head = []string{"2 cores"}
@@ -306,7 +306,7 @@ func TestClaimsAreComputed(t *testing.T) {
 }
 
 func TestRounds(t *testing.T) {
-	s := settings{runs: 3, budget: time.Minute}
+	s := settings{Frame: results.Frame{Runs: 3}, budget: time.Minute}
 	for _, x := range []struct {
 		r     runner
 		spent time.Duration
@@ -345,7 +345,7 @@ func TestSlowContendersAreNotTriedOnMore(t *testing.T) {
 // Rows of OpenSSH 10 stand beside the others; where it is not there, they say so, and that is
 // no failure of golaunch's.
 func TestPageOfKeyExchanges(t *testing.T) {
-	s, err := parse([]string{"-parts", "kex", "-nodes", "16,64", "-ranks", "16"})
+	s, err := parse(results.NewFlags("startup", "-parts", "kex", "-nodes", "16,64", "-ranks", "16"))
 	require.NoError(t, err)
 	b, err := newBench(s)
 	require.NoError(t, err)

@@ -1,12 +1,11 @@
-// Command torture drives golaunch's output as hard as it can on a test cluster
+// Package torture drives golaunch's output as hard as it can on a test cluster
 // of this machine: floods with random write sizes, checked at the far end, a
 // line of 64 MB, a reader that has stopped. It writes what came, and how much
 // memory golaunch's processes took, as docs/results/torture.md.
-package main
+package torture
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -28,42 +27,36 @@ type sizes struct {
 	pause        time.Duration
 }
 
-func main() { results.Main("torture", run) }
-
-func run(ctx context.Context, args []string) error {
+// Run runs the jobs and writes the page of them.
+func Run(ctx context.Context, f *results.Flags) error {
 	var s sizes
-	f := flag.NewFlagSet("torture", flag.ContinueOnError)
 	f.IntVar(&s.nodes, "nodes", 16, "nodes")
 	f.IntVar(&s.ranks, "ranks", 64, "ranks")
 	f.IntVar(&s.flood, "flood", 100e6, "bytes that each rank prints")
 	f.IntVar(&s.line, "line", 64e6, "bytes of one line")
 	f.IntVar(&s.stall, "stall", 10e6, "bytes of each rank before a stopped reader")
 	f.DurationVar(&s.pause, "pause", 30*time.Second, "how long the reader has stopped")
-	out := f.String("o", "", "write to `FILE`; else to standard output")
-	if err := results.Parse(f, args); err != nil {
+	if err := f.Parse(); err != nil {
 		return err
 	}
-	bin, err := filepath.Abs("bin")
+	bin, err := results.Built("golaunch")
 	if err != nil {
 		return err
 	}
 	page := &strings.Builder{}
-	fmt.Fprintf(page, `# Output under torture
-
-	make build native bin/torture && bin/torture %s
-
-%s. %d ranks on %d nodes (namespaces with an sshd each, on one machine) in a tree of
+	page.WriteString(f.Head("Output under torture", "build", "native"))
+	fmt.Fprintf(page, `%s. %d ranks on %d nodes (namespaces with an sshd each, on one machine) in a tree of
 degree 4. Memory is the highest resident size of any process of its kind, in MiB;
 %d are allowed. Every byte is checked at the far end: each rank's last line says how
 many lines it wrote and their checksum.
 
 | job | came | took | golaunch | highest agent | highest warden |
 |---|---|---|---|---|---|
-`, strings.Join(args, " "), time.Now().UTC().Format("2006-01-02"), s.ranks, s.nodes, memoryLimit)
+`, results.Today(), s.ranks, s.nodes, memoryLimit)
 	err = torture(ctx, s, filepath.Join(bin, "golaunch"), filepath.Join(bin, "native"), bin, func(name string, o outcome) {
 		fmt.Fprintf(page, "| %s | %.1f MB | %.1f s | %.0f | %.0f | %.0f |\n", name, float64(o.bytes)/1e6, o.took.Seconds(), o.peaks["golaunch"], o.peaks["agent"], o.peaks["warden"])
 	})
-	return results.Conclude(ctx, *out, page.String(), err)
+	return f.Conclude(ctx, page.String(), err)
 }
 
 // torture makes a cluster below dir, which its nodes see, and runs every job.

@@ -1,4 +1,4 @@
-package main
+package uplink
 
 import (
 	"bufio"
@@ -40,8 +40,7 @@ func operations() []operation {
 }
 
 // rank carries out all operations, in step with the program that started the job.
-func rank() error {
-	ctx := context.Background()
+func rank(ctx context.Context) error {
 	job, err := client.Open(ctx)
 	if err != nil {
 		return err

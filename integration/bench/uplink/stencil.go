@@ -1,4 +1,4 @@
-package main
+package uplink
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/golaunch/golaunch/integration/cluster"
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // The job: an open grid of ranks on hosts that are listed out of order.
@@ -85,13 +85,10 @@ func mapFile(dir string) (string, error) {
 }
 
 // stencilPage is the page of results.
-func stencilPage(command string, runs, rounds int, all []reading) string {
+func stencilPage(f results.Frame, rounds int, all []reading) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `# A stencil program on two switches
-
-	%s
-
-%s. A test cluster of this machine: %d leaf switches with %d nodes each, 1 Gbit/s to a
+	b.WriteString(f.Head("A stencil program on two switches", "build", "native"))
+	fmt.Fprintf(&b, `%s. A test cluster of this machine: %d leaf switches with %d nodes each, 1 Gbit/s to a
 node, 100 Mbit/s between switch and core. The hosts are listed as n001, n005, n006, n002,
 8 ranks each: n005 and n006 are on the other switch. %d ranks of an MPICH program
 (`+"`native/programs/mpistencil.c`"+`) exchange faces of %d KiB with their neighbors in an open grid of
@@ -102,7 +99,7 @@ the slowest rank. Medians of %d runs, one of each way in turn.
 
 | ranks | flags | MB on the uplink | beside the default | seconds | beside the default |
 |---|---|---|---|---|---|
-`, command, time.Now().UTC().Format(time.DateOnly), shape.Switches.Count, shape.Switches.Hosts, ranks, face>>10, grid, rounds, runs)
+`, results.Today(), shape.Switches.Count, shape.Switches.Hosts, ranks, face>>10, grid, rounds, f.Runs)
 	mb := func(w way) float64 { return median(all, w.name, func(r reading) float64 { return r.bytes / 1e6 }) }
 	seconds := func(w way) float64 { return median(all, w.name, func(r reading) float64 { return r.seconds }) }
 	for _, w := range ways {

@@ -1,14 +1,16 @@
-package main
+package uplink
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // The page has medians, and changes beside the default order.
 func TestStencilPage(t *testing.T) {
-	text := stencilPage("go run", 3, 10, []reading{
+	text := stencilPage(results.Frame{Runs: 3}, 10, []reading{
 		{ways[0].name, 100e6, 4}, {ways[0].name, 90e6, 2}, {ways[0].name, 200e6, 3},
 		{ways[1].name, 25e6, 1}, {ways[1].name, 24e6, 2}, {ways[1].name, 90e6, 1.5},
 		{ways[2].name, 20e6, 1},

@@ -1,4 +1,4 @@
-package main
+package uplink
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // network is the cluster's, in the form of Slurm's topology.conf.
@@ -36,7 +38,7 @@ func (b *bench) tree(ctx context.Context) (all []reading, err error) {
 	for _, s := range settings() {
 		for _, topology := range []string{"none", conf} {
 			more, err := b.job(ctx, len(list), "-H", listed, "-N", strconv.Itoa(s.each), "-n", strconv.Itoa(shape.Nodes*s.each),
-				"--degree", strconv.Itoa(s.degree), "--topology", topology, "--timeout", "120", b.program, rankWord)
+				"--degree", strconv.Itoa(s.degree), "--topology", topology, "--timeout", "120", b.program, "uplink", rankWord)
 			if err != nil {
 				return nil, fmt.Errorf("%d ranks on a host, degree %d, --topology %s: %w", s.each, s.degree, topology, err)
 			}
@@ -51,13 +53,10 @@ func (b *bench) tree(ctx context.Context) (all []reading, err error) {
 }
 
 // treePage is the page of results.
-func treePage(command string, runs int, all []reading) string {
+func treePage(f results.Frame, all []reading) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `# The tree over two switches
-
-	%s
-
-Eight hosts of a test cluster, four on each of two leaf switches; their links carry
+	b.WriteString(f.Head("The tree over two switches", "build", "native"))
+	fmt.Fprintf(&b, `Eight hosts of a test cluster, four on each of two leaf switches; their links carry
 %d Mbit/s, those between leaf and core switch %d Mbit/s, each way. Hosts are listed
 alternately from both switches. Operations of the tree's service, from rank 0 or to it;
 the size is that of the whole in a broadcast, of a rank's part in a gather, of what a rank
@@ -67,7 +66,7 @@ slowest rank. Medians of %d runs, with and without --topology in turn.
 
 | operation | size | ranks on a host | degree | kB without | kB with | | ms without | ms with | |
 |---|---|---|---|---|---|---|---|---|---|
-`, command, shape.Edge/1e6, shape.Uplink/1e6, runs)
+`, shape.Edge/1e6, shape.Uplink/1e6, f.Runs)
 	for _, o := range operations() {
 		for _, s := range settings() {
 			kb := func(network bool) float64 {

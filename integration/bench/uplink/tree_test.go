@@ -1,9 +1,11 @@
-package main
+package uplink
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
 // The page has the medians of each operation and setting, and by how much they differ.
@@ -24,7 +26,7 @@ func TestTreePage(t *testing.T) {
 			all = append(all, reading{name, 1e9, 1e9}, reading{name, 0, 0})
 		}
 	}
-	got := treePage("go run", 3, all)
+	got := treePage(results.Frame{Runs: 3}, all)
 	require.Contains(t, got, "\n| broadcast | 1024 | 1 | 8 | 8.0 | 2.0 | -75 % | 4.00 | 8.00 | +100 % |\n")
 	require.Contains(t, got, "\n| all-to-all | 8192 | 4 | 8 | 8.0 | 2.0 | -75 % | 4.00 | 8.00 | +100 % |\n")
 	require.Contains(t, got, "Medians of 3 runs")

@@ -1,16 +1,14 @@
-// Command uplink measures what goes over the links between two leaf switches of a
+// Package uplink measures what goes over the links between two leaf switches of a
 // test cluster, and how long it takes, with and without a network named to golaunch:
 // operations of the tree (docs/results/tree-uplink.md), and a stencil program of MPICH
 // whose ranks golaunch maps by their communication graph (docs/results/stencil.md).
-package main
+package uplink
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/golaunch/golaunch/integration/cluster"
 	"github.com/golaunch/golaunch/integration/internal/results"
@@ -23,27 +21,18 @@ const rankWord = "rank"
 // The cluster: two leaf switches with four hosts each.
 var shape = cluster.Config{Nodes: 8, Switches: cluster.Switches{Count: 2, Hosts: 4}, Uplink: 100e6, Edge: 1e9}
 
-func main() {
-	if len(os.Args) > 1 && os.Args[1] == rankWord {
-		if err := rank(); err != nil {
-			fmt.Fprintln(os.Stderr, "uplinkbench:", err)
-			os.Exit(1)
-		}
-		return
+// Run measures and writes the page of it.
+func Run(ctx context.Context, f *results.Flags) error {
+	if len(f.Words()) > 0 && f.Words()[0] == rankWord {
+		return rank(ctx)
 	}
-	results.Main("uplinkbench", run)
-}
-
-func run(ctx context.Context, args []string) error {
-	f := flag.NewFlagSet("uplinkbench", flag.ContinueOnError)
-	runs := f.Int("runs", 5, "runs of each job with and without the network, in turn")
+	f.Runs, f.Out = 5, "docs/results/tree-uplink.md"
 	rounds := f.Int("rounds", 10, "exchanges of the stencil that are timed in each run")
-	out := f.String("o", "docs/results", "`folder` to write the pages to")
-	if err := results.Parse(f, args); err != nil {
+	if err := f.Parse(); err != nil {
 		return err
 	}
-	if *runs < 1 || *rounds < 1 {
-		return errors.New("-runs and -rounds are at least 1")
+	if *rounds < 1 {
+		return errors.New("-rounds is at least 1")
 	}
 	built, err := programs.Make()
 	if err != nil {
@@ -59,7 +48,7 @@ func run(ctx context.Context, args []string) error {
 	var tree, stencil []reading
 	err = cluster.With(ctx, built, config, func(c *cluster.Cluster, dir string) error {
 		b.cluster, b.dir = c, dir
-		for range *runs {
+		for range f.Runs {
 			more, err := b.tree(ctx)
 			if err != nil {
 				return err
@@ -75,11 +64,10 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	command := fmt.Sprintf("go run ./integration/bench/uplink -runs %d -rounds %d", *runs, *rounds)
-	if err := results.Write(filepath.Join(*out, "tree-uplink.md"), treePage(command, *runs, tree)); err != nil {
+	if err := f.Write(treePage(f.Frame, tree)); err != nil {
 		return err
 	}
-	return results.Write(filepath.Join(*out, "stencil.md"), stencilPage(command, *runs, *rounds, stencil))
+	return results.Write(f.Beside("stencil.md"), stencilPage(f.Frame, *rounds, stencil))
 }
 
 // bench is what jobs are run with.

@@ -1,14 +1,12 @@
-// Command xrcsim counts the InfiniBand connections of MPI jobs by package xrcsim,
+// Package xrcsim counts the InfiniBand connections of MPI jobs by package xrcsim,
 // beside the figures of [Sridhar 4], simulates how they come to be, and writes
 // docs/results/xrcsim.md. Nothing in it is measured: it gives the same figures on any
 // machine.
-package main
+package xrcsim
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -17,16 +15,14 @@ import (
 	"github.com/golaunch/golaunch/xrcsim/workload"
 )
 
-func main() { results.Main("xrcbench", bench) }
-
-func bench(_ context.Context, args []string) error {
-	f := flag.NewFlagSet("xrcbench", flag.ContinueOnError)
-	out := f.String("o", "docs/results/xrcsim.md", "`file` to write; its figures go to plots beside it")
-	if err := results.Parse(f, args); err != nil {
+// Run counts and simulates the connections and writes the page of them.
+func Run(_ context.Context, f *results.Flags) error {
+	f.Out = "docs/results/xrcsim.md"
+	if err := f.Parse(); err != nil {
 		return err
 	}
 	var page strings.Builder
-	page.WriteString("# InfiniBand connections of MPI jobs\n\n\tgo run ./integration/bench/xrcsim\n\n" +
+	page.WriteString(f.Head("InfiniBand connections of MPI jobs") +
 		"Counts and simulations of [the model](../simulators.md#xrcsim); nothing is measured. Ranks are on nodes in blocks. A mean\n" +
 		"with brackets is followed by the least and the most of a process.\n")
 	for _, write := range []func(*strings.Builder) error{fullyConnected, benchmarks, sizes, gigabyte} {
@@ -34,7 +30,7 @@ func bench(_ context.Context, args []string) error {
 			return err
 		}
 	}
-	if err := growth(&page, filepath.Join(filepath.Dir(*out), "plots")); err != nil {
+	if err := growth(&page, f.Beside("plots")); err != nil {
 		return err
 	}
 	if err := handshakes(&page); err != nil {
@@ -43,7 +39,7 @@ func bench(_ context.Context, args []string) error {
 	if err := sending(&page); err != nil {
 		return err
 	}
-	return results.Write(*out, page.String())
+	return f.Write(page.String())
 }
 
 // counted has a point for each transport.

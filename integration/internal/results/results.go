@@ -1,47 +1,18 @@
-// Package results is the frame of the commands that measure and write a page of
-// docs/results: how they end, what their lists look like, where pages go.
+// Package results is the frame of the benches, which measure and write pages of
+// docs/results: flags that all have, what lists look like, where pages go.
 package results
 
 import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 )
-
-// Main runs a command with the arguments of the process and exits with status 1
-// where it fails, having said why. The context ends with SIGINT and SIGTERM, so
-// that a cluster is taken down.
-func Main(name string, run func(ctx context.Context, args []string) error) {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:])
-	stop()
-	if err != nil {
-		if !errors.Is(err, flag.ErrHelp) { // which has been shown
-			fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
-		}
-		os.Exit(1)
-	}
-}
-
-// Parse parses the arguments of a command that takes nothing but flags.
-func Parse(f *flag.FlagSet, args []string) error {
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-	if f.NArg() > 0 {
-		return fmt.Errorf("stray argument %q", f.Arg(0))
-	}
-	return nil
-}
 
 // isOutput tells that a file's name is standard output's.
 func isOutput(file string) bool { return file == "" || file == "-" }

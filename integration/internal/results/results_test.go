@@ -3,8 +3,6 @@ package results
 import (
 	"context"
 	"errors"
-	"flag"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -20,17 +18,6 @@ func TestNumbers(t *testing.T) {
 		_, err := Numbers("nodes", wrong, 2)
 		require.EqualError(t, err, `-nodes "`+wrong+`": not a list of numbers from 2 on`)
 	}
-}
-
-func TestParse(t *testing.T) {
-	f := flag.NewFlagSet("x", flag.ContinueOnError)
-	f.SetOutput(io.Discard)
-	runs := f.Int("runs", 1, "")
-	require.NoError(t, Parse(f, []string{"-runs", "2"}))
-	require.Equal(t, 2, *runs)
-	require.EqualError(t, Parse(f, []string{"-runs", "2", "x"}), `stray argument "x"`)
-	require.ErrorContains(t, Parse(f, []string{"-walks"}), "not defined: -walks")
-	require.ErrorIs(t, Parse(f, []string{"-h"}), flag.ErrHelp)
 }
 
 func TestWriteMakesFolders(t *testing.T) {
