@@ -310,7 +310,6 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for i := range p.Worlds {
-			p.Worlds[i].OnNodes()
 			if p.Worlds[i].Size <= 64 && len(p.Worlds[i].Collectives) < 8 {
 				_, _, _ = p.Worlds[i].Graph()
 			}
@@ -387,12 +386,6 @@ func TestGraph(t *testing.T) {
 	require.Equal(t, "METIS", file.Form)
 	_, err = ReadGraph(strings.NewReader(strings.Replace(strings.Replace(text, `"sent":[[0,1,2,30],[1,0,1,12],[2,2,1,99]],`, "", 1), `"bytes":8`, `"bytes":0`, 1)), "f")
 	require.EqualError(t, err, "f: no rank sent another one anything")
-}
-
-func TestFold(t *testing.T) {
-	w := World{Size: 4, NodeOf: []OnNode{{1, 0, 2}, {0, 2, 2}}}
-	require.Equal(t, []Sent{{0, 1, Counts{4, 40, 0}}, {1, 1, Counts{1, 1, 0}}},
-		Fold([]Sent{{0, 1, Counts{1, 1, 0}}, {2, 0, Counts{3, 30, 0}}, {3, 1, Counts{1, 10, 0}}}, w.OnNodes()))
 }
 
 // The schema in docs has every member of the file, and no other.

@@ -37,7 +37,7 @@ func TestNoCreditLoops(t *testing.T) {
 			assert.Fail(t, "credit loop", "%s by %v: %v", text, u, c)
 		}
 		if rule == "minimal" {
-			v, err := NewValiant(r.Graph(), 1)
+			v, err := newValiant(r.Graph(), 1)
 			require.NoError(t, err)
 			if c := CreditLoop(v, parallel); c != nil {
 				assert.Fail(t, "credit loop", "%s by %v: %v", text, v, c)
@@ -64,19 +64,19 @@ func checkCycle(t *testing.T, r Router, name string, c *Cycle) {
 // What the lanes are for: without them a torus and a dragonfly can deadlock.
 func TestCreditLoopsOnOneLane(t *testing.T) {
 	for _, text := range []string{"torus:4x4", "torus:5x5x5", "dragonfly:p=2,a=4,h=2,g=9", "cray:3,4,1,2,12,groups=4"} {
-		r := OneLane(router(t, text))
+		r := onLaneZero(router(t, text))
 		checkCycle(t, r, text, CreditLoop(r, parallel))
 	}
-	v, err := NewValiant(graph(t, "dragonfly:p=1,a=2,h=2,g=5"), 1)
+	v, err := newValiant(graph(t, "dragonfly:p=1,a=2,h=2,g=5"), 1)
 	require.NoError(t, err)
-	checkCycle(t, OneLane(v), "valiant", CreditLoop(OneLane(v), parallel))
-	mesh := OneLane(router(t, "mesh:4x4"))
+	checkCycle(t, onLaneZero(v), "valiant", CreditLoop(onLaneZero(v), parallel))
+	mesh := onLaneZero(router(t, "mesh:4x4"))
 	assert.Nil(t, CreditLoop(mesh, topology.Serial))
 }
 
 func TestCycleIsPrinted(t *testing.T) {
 	r := router(t, "torus:5")
-	c := CreditLoop(OneLane(r), topology.Serial)
+	c := CreditLoop(onLaneZero(r), topology.Serial)
 	require.NotNil(t, c)
 	assert.Equal(t, "s0 -> s1 -> s2 -> s3 -> s4 -> s0 (lane 0)", c.String())
 	c.Steps[2].Lane = 1
@@ -239,4 +239,22 @@ func checkRoute(t require.TestingT, g *topology.Graph, route []Step, src, dst to
 		seen[at] = true
 	}
 	require.Equal(t, dst, at)
+}
+
+// onLaneZero is a router that goes as r does, with all messages on lane 0. It shows
+// what the lanes of r are for.
+func onLaneZero(r Router) Router { return oneLane{r} }
+
+type oneLane struct{ Router }
+
+func (r oneLane) String() string { return r.Router.String() + " on one lane" }
+func (oneLane) Lanes() int       { return 1 }
+
+func (r oneLane) Append(steps []Step, src, dst topology.Node) ([]Step, error) {
+	first := len(steps)
+	steps, err := r.Router.Append(steps, src, dst)
+	for i := range steps[first:] {
+		steps[first+i].Lane = 0
+	}
+	return steps, err
 }

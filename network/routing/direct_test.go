@@ -91,7 +91,7 @@ func TestMinimalAndValiant(t *testing.T) {
 		require.NoError(t, err)
 		m, err := NewMinimal(g)
 		require.NoError(t, err)
-		v, err := NewValiant(g, rapid.Uint64().Draw(t, "seed"))
+		v, err := newValiant(g, rapid.Uint64().Draw(t, "seed"))
 		require.NoError(t, err)
 		f := m.fly
 		within := func(a, b topology.Node) int { return int(m.far[f.Router(a)*f.A+f.Router(b)]) }
@@ -155,6 +155,6 @@ func TestWhatIsMissing(t *testing.T) {
 	require.EqualError(t, err, "minimal routing: no cable from s0 to router 1 of its group")
 	_, err = NewMinimal(cut("dragonfly:p=1,a=2,h=1,g=3", 10))
 	require.ErrorContains(t, err, "minimal routing: no cable between groups")
-	_, err = NewValiant(graph(t, tree144), 1)
+	_, err = newValiant(graph(t, tree144), 1)
 	require.ErrorContains(t, err, "needs a dragonfly")
 }

@@ -3,9 +3,8 @@
 //
 // A Router (router.go) gives the route of a pair of hosts. There is one for each
 // kind of network: DModK for whole fat trees, UpDown for whatever else, among it
-// fat trees with parts missing, DimensionOrder for tori and meshes, Minimal and
-// Valiant for dragonflies, and Tables for what a subnet manager says it does. New
-// picks one. CreditLoop tells whether a router can deadlock, and where.
+// fat trees with parts missing, DimensionOrder for tori and meshes, Minimal
+// for dragonflies, and Tables for what a subnet manager says it does. New picks one. CreditLoop tells whether a router can deadlock, and where.
 //
 // A Sequence (sequence.go) is who sends to whom in each stage of a collective
 // operation; HotSpots counts how many of a stage's messages share a link. Plan

@@ -17,6 +17,7 @@ import (
 
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/ibnet"
+	"github.com/golaunch/golaunch/network/topology/ibnet/ibsimtest"
 )
 
 // renamed is g with the numbers, names and GUIDs of its hosts and switches and
@@ -217,10 +218,10 @@ func TestIBDMChkAcceptsOurTables(t *testing.T) {
 			}
 			r, err := New(f.Graph, parallel)
 			require.NoError(t, err)
-			made, err := Forwarding(f, r)
+			made, err := forwarding(f, r)
 			require.NoError(t, err)
 			var out bytes.Buffer
-			require.NoError(t, ibnet.WriteTables(&out, made))
+			require.NoError(t, ibsimtest.WriteTables(&out, made))
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "ours.fdbs"), out.Bytes(), 0o600))
 			check := exec.CommandContext(t.Context(), "ibdmchk", "-s", "opensm-subnet.lst", "-f", "ours.fdbs", "-m", "opensm.mcfdbs")
 			check.Dir = dir

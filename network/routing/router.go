@@ -66,24 +66,6 @@ func noRoute(g *topology.Graph, src, dst, at topology.Node) error {
 	return fmt.Errorf("%s to %s: %s has no way on", g.Name(src), g.Name(dst), g.Name(at))
 }
 
-// OneLane is a router that goes as r does, with all messages on lane 0. It is of
-// use to show what the lanes of r are for.
-func OneLane(r Router) Router { return oneLane{r} }
-
-type oneLane struct{ Router }
-
-func (r oneLane) String() string { return r.Router.String() + " on one lane" }
-func (oneLane) Lanes() int       { return 1 }
-
-func (r oneLane) Append(steps []Step, src, dst topology.Node) ([]Step, error) {
-	first := len(steps)
-	steps, err := r.Router.Append(steps, src, dst)
-	for i := range steps[first:] {
-		steps[first+i].Lane = 0
-	}
-	return steps, err
-}
-
 // New is the router that suits a network: the closed form of its family where
 // the network is whole enough for it, and else UpDown.
 func New(g *topology.Graph, loop topology.Loop) (ByDestination, error) {

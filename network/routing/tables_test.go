@@ -88,7 +88,7 @@ func TestForwarding(t *testing.T) {
 	f, _ := fabric(t, "16")
 	d, err := NewDModK(f.Graph)
 	require.NoError(t, err)
-	made, err := Forwarding(f, d)
+	made, err := forwarding(f, d)
 	require.NoError(t, err)
 	require.Len(t, made.Switches, 6)
 	require.Len(t, made.Destinations, 22)
@@ -107,7 +107,7 @@ func TestForwarding(t *testing.T) {
 		}
 		assert.Zero(t, table.Port(table.LID))
 	}
-	_, err = Forwarding(f, dmodk(t, tree144))
+	_, err = forwarding(f, dmodk(t, tree144))
 	require.ErrorContains(t, err, "another network")
 }
 

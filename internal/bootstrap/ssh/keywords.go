@@ -15,8 +15,6 @@ const (
 	told                     // the same, and said so, but for values that change nothing: ranks may want it
 )
 
-func (r rule) String() string { return [...]string{"", "honoured", "refused", "harmless", "told"}[r] }
-
 // keyword is one line of the table.
 type keyword struct {
 	name string // as ssh_config(5) spells it

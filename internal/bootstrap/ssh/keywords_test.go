@@ -187,3 +187,6 @@ func TestMatchExec(t *testing.T) {
 	require.ErrorContains(t, err, "config:1: Match exec %Z: ")
 	require.NoError(t, os.Remove(home+"/log"))
 }
+
+// String names the rule for the page.
+func (r rule) String() string { return [...]string{"", "honoured", "refused", "harmless", "told"}[r] }

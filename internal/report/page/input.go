@@ -55,15 +55,6 @@ func kinds() []kind {
 	}
 }
 
-// Kinds names the kinds of files that Read knows.
-func Kinds() []string {
-	var names []string
-	for _, k := range kinds() {
-		names = append(names, k.name)
-	}
-	return names
-}
-
 // Read reads a file and tells its kind by its content. Name is what the page and errors call it. The error says what is
 // wrong, and where; for a file of no known kind what was expected.
 func (in *Inputs) Read(r io.Reader, name string) error {

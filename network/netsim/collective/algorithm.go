@@ -159,18 +159,6 @@ func (w way) stages(o Operation) func(j Job, unit, bytes int64) []Stage {
 	}
 }
 
-// Nomial is a broadcast, scatter, gather or reduce by a k-nomial tree, k from 2.
-// The table has those of 2 and 4. The error is that of another operation or k.
-func Nomial(o Operation, k int) (Algorithm, error) {
-	if !slices.Contains(trees, o) {
-		return Algorithm{}, fmt.Errorf("%s by a tree: expected one of %v", o, trees)
-	}
-	if k < 2 || k > topology.MaxNodes {
-		return Algorithm{}, fmt.Errorf("%d-nomial tree: expected 2..%d", k, topology.MaxNodes)
-	}
-	return nomial(o, k), nil
-}
-
 // trees are the operations that a tree does.
 var trees = []Operation{Broadcast, Scatter, Gather, Reduce}
 

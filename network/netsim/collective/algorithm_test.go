@@ -50,13 +50,6 @@ func TestWhatIsWrongWithAJob(t *testing.T) {
 	}
 }
 
-func TestNomialOfOtherK(t *testing.T) {
-	_, err := Nomial(Broadcast, 1)
-	require.EqualError(t, err, "1-nomial tree: expected 2..2097152")
-	_, err = Nomial(Allgather, 2)
-	require.EqualError(t, err, "allgather by a tree: expected one of [broadcast scatter gather reduce]")
-}
-
 // The path visits every index once, each beside the one before.
 func TestBoustrophedon(t *testing.T) {
 	dims := []int{3, 4, 5}

@@ -55,20 +55,6 @@ func paths(dims []int, ways int, members []int32) []gathering {
 	return list
 }
 
-// Morton is the order of a torus' indices in which plain recursive doubling,
-// distance doubling, talks as the torus order does, and needs no stage that
-// restores the order: rank i is on index Morton[i]. It is the bit-reversed Morton
-// order [Sack 3.4.5] if sizes are powers of two.
-func Morton(dims []int) []int32 {
-	b := newBox(dims...)
-	order := b.torusOrder()
-	ranks := itself(b.size())
-	slices.SortFunc(ranks, func(x, y int32) int {
-		return cmp.Compare(remap(order, b.address(int(x))), remap(order, b.address(int(y))))
-	})
-	return ranks
-}
-
 // Torus is a torus or mesh with a rank at each of its switches, in the order of
 // the indices, and routes in dimension order whose ties go both ways: the network
 // of [Sack 3.1].

@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 
@@ -79,7 +80,7 @@ func TestTorusSchedule(t *testing.T) {
 func TestMortonOrder(t *testing.T) {
 	n := torus(t, 8, 8, 8)
 	order := make([]topology.Node, 512)
-	for rank, x := range Morton([]int{8, 8, 8}) {
+	for rank, x := range morton([]int{8, 8, 8}) {
 		order[rank] = topology.Node(x)
 	}
 	n, err := netsim.New(n.Router(), order)
@@ -238,4 +239,18 @@ func TestPlateaus(t *testing.T) {
 func TestPriceNamesWhatIsMissing(t *testing.T) {
 	_, err := Price(must(t, "allgather/ring", Job{Ranks: 9, Bytes: 1}), torus(t, 2, 2, 2), true)
 	require.EqualError(t, err, "allgather/ring: 9 ranks on a network that has 8")
+}
+
+// morton is the order of a torus' indices in which plain recursive doubling,
+// distance doubling, talks as the torus order does, and needs no stage that
+// restores the order: rank i is on index morton[i]. It is the bit-reversed Morton
+// order [Sack 3.4.5] if sizes are powers of two.
+func morton(dims []int) []int32 {
+	b := newBox(dims...)
+	order := b.torusOrder()
+	ranks := itself(b.size())
+	slices.SortFunc(ranks, func(x, y int32) int {
+		return cmp.Compare(remap(order, b.address(int(x))), remap(order, b.address(int(y))))
+	})
+	return ranks
 }

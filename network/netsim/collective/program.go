@@ -80,11 +80,6 @@ type Program struct {
 	unit int64 // size of a part; the last parts may be shorter, or empty
 }
 
-// part is the bytes of part i: from at up to end.
-func (p *Program) part(i int) (at, end int64) {
-	return min(int64(i)*p.unit, p.Bytes), min(int64(i+1)*p.unit, p.Bytes)
-}
-
 // Schedule is the Program without its bytes. Each repetition is a stage of it.
 func (p *Program) Schedule() netsim.Schedule {
 	type step struct{ stage, r int }

@@ -23,8 +23,7 @@ func TestAlgorithmsGiveWhatTheOperationSays(t *testing.T) {
 	}
 	for k := 2; k <= 9; k++ {
 		for _, o := range trees {
-			a, err := Nomial(o, k)
-			require.NoError(t, err)
+			a := nomial(o, k)
 			t.Run(a.Name, func(t *testing.T) {
 				rapid.Check(t, func(t *rapid.T) { checkData(t, a, drawJob(t, Any)) })
 			})

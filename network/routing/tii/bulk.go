@@ -156,18 +156,3 @@ func (b *bulk) of(n *routes, host topology.Node) uint8 {
 	}
 	return cluster.Unreachable
 }
-
-// route is the switches from a host on, in order; nil if there is no route.
-func (b *bulk) route(n *routes, host topology.Node) []topology.Node {
-	hops := b.of(n, host)
-	if hops == 0 || hops == cluster.Unreachable {
-		return nil
-	}
-	s, _ := n.first(host, b.to)
-	path := make([]topology.Node, 0, hops)
-	for range hops {
-		path = append(path, n.graph.Switch(s))
-		s = n.graph.SwitchIndex(n.graph.To(b.next[s]).Node)
-	}
-	return path
-}

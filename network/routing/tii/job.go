@@ -72,11 +72,6 @@ func (j *Job) Paths(loop topology.Loop) *Paths {
 // itself, cluster.Unreachable if there is no route.
 func (p *Paths) Hops(a, b int) uint8 { return p.bulk[b].of(p.job.network.routes, p.job.hosts[a]) }
 
-// Switches are those on the route from host a to host b, in order.
-func (p *Paths) Switches(a, b int) []topology.Node {
-	return p.bulk[b].route(p.job.network.routes, p.job.hosts[a])
-}
-
 // SharingLinks are the hosts, in order, that share a link just above their leaf
 // switch with another of the job: messages of the job to both come down by the
 // same link to their leaf switch (tii_get_hosts_sharing_links).

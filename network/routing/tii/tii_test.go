@@ -153,13 +153,6 @@ func TestPaths(t *testing.T) {
 	for a := range want {
 		for b := range want[a] {
 			assert.Equal(t, want[a][b], paths.Hops(a, b), "%d to %d", a, b)
-			switches := paths.Switches(a, b)
-			assert.Len(t, switches, int(want[a][b]))
-			steps, err := n.Route(job.Hosts()[a], job.Hosts()[b])
-			require.NoError(t, err)
-			for i, s := range switches {
-				assert.Equal(t, n.Graph().To(steps[i].Link).Node, s)
-			}
 		}
 	}
 }

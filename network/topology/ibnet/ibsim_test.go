@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/filestest"
 	"github.com/golaunch/golaunch/network/topology"
 	"github.com/golaunch/golaunch/network/topology/ibnet"
 	"github.com/golaunch/golaunch/network/topology/ibnet/ibsimtest"
@@ -70,4 +71,17 @@ func lead(t *testing.T, f *ibnet.Fabric, tables *ibnet.Tables) {
 			}
 		}
 	}
+}
+
+// OpenSM's tables, written and read again, are the same, as far as the form tells.
+func TestWriteTables(t *testing.T) {
+	tables, err := ibnet.ParseTables(filestest.Open(t, "testdata/pgft_16.opensm.fdbs"), "fdbs")
+	require.NoError(t, err)
+	tables.Switches[0].Ports[3] = ibnet.Unreachable
+	var text strings.Builder
+	require.NoError(t, ibsimtest.WriteTables(&text, tables))
+	assert.Contains(t, text.String(), "0x0002 : 000  : 00   : yes\n0x0003 : UNREACHABLE\n0x0004 : 007  : 00   : yes\n")
+	again, err := ibnet.ParseTables(strings.NewReader(text.String()), "written")
+	require.NoError(t, err)
+	assert.Equal(t, tables, again)
 }

@@ -6,6 +6,7 @@ package ibsimtest
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -160,4 +161,23 @@ func Permuted(t testing.TB, g *topology.Graph, seed uint64) (permuted *topology.
 	permuted, err = b.Build()
 	must(t, err)
 	return permuted, of
+}
+
+// WriteTables writes forwarding tables in the form of OpenSM's opensm.fdbs, which
+// ibnet.ParseTables and ibdmchk read. The form has the number of hops to each LID, which
+// tables do not tell: it is 0.
+func WriteTables(w io.Writer, t *ibnet.Tables) error {
+	out := bufio.NewWriter(w)
+	for i := range t.Switches {
+		s := &t.Switches[i]
+		fmt.Fprintf(out, "dump_ucast_routes: Switch 0x%016x\nLID    : Port : Hops : Optimal\n", s.GUID)
+		for lid := 1; lid < len(s.Ports); lid++ {
+			if port := s.Ports[lid]; port == ibnet.Unreachable {
+				fmt.Fprintf(out, "0x%04X : UNREACHABLE\n", lid)
+			} else {
+				fmt.Fprintf(out, "0x%04X : %03d  : 00   : yes\n", lid, port)
+			}
+		}
+	}
+	return out.Flush()
 }

@@ -62,3 +62,8 @@ func deliver(has [][]byte, list []Transfer, put func(into, with []byte)) {
 		put(to[:t.Size-first], sent[i][first:])
 	}
 }
+
+// part is the bytes of part i: from at up to end.
+func (p *Program) part(i int) (at, end int64) {
+	return min(int64(i)*p.unit, p.Bytes), min(int64(i+1)*p.unit, p.Bytes)
+}
