@@ -1,5 +1,5 @@
 #!/bin/sh
-# Lints the code with golangci-lint, the scripts with shellcheck, and go.mod.
+# Lints the code with golangci-lint and deadcode, the scripts with shellcheck, and go.mod.
 # golangci-lint is of one version, in .cache/bin, and built when it is not there.
 set -eu
 cd "$(dirname "$0")/.."
@@ -23,6 +23,7 @@ fi
 # All of them, whatever one finds.
 status=0
 "$lint" run ./... || status=1
+scripts/deadcode.sh || status=1
 shellcheck scripts/*.sh deploy/*.sh .ci/run || status=1
 "$go" mod tidy -diff || {
 	echo "lint: go.mod or go.sum is not tidy: run '$go mod tidy'" >&2
