@@ -14,6 +14,19 @@ func (n notYet) Unwrap() error { return n.error }
 
 func retry(err error) error { return notYet{err} }
 
+// Eventually reports whether something comes true within a limit. It serves tests, for what
+// nothing announces.
+func Eventually(limit time.Duration, is func() bool) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	return poll(ctx, func() error {
+		if is() {
+			return nil
+		}
+		return retry(errors.New("not yet"))
+	}) == nil
+}
+
 // poll calls f until it returns something else than a retry error, or ctx
 // ends. It serves the few events the kernel announces to nobody: that another
 // program's file has appeared, that somebody else's process has ended.

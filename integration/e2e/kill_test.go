@@ -148,7 +148,7 @@ func TestSuspension(t *testing.T) {
 	}
 	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTSTP))
 	require.Eventually(t, func() bool { return state(t, r.cmd.Process.Pid) == "T" && states() == "TTTTT" }, limit, 10*time.Millisecond, "golaunch and its ranks stop")
-	time.Sleep(6 * time.Second) // thrice what would be a loss
+	time.Sleep(6 * time.Second) //nolint:forbidigo // thrice what would be a loss
 	require.NoError(t, r.cmd.Process.Signal(syscall.SIGCONT))
 	require.Eventually(t, func() bool { return states() == "SSSSS" }, limit, 10*time.Millisecond, "they run again")
 	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM))

@@ -125,12 +125,11 @@ func nothingLeft(t *testing.T, c *cluster.Cluster, names ...string) {
 	t.Helper()
 	// How fast is measured elsewhere; hundreds of nodes share two cores here.
 	var left []string
-	for deadline := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
-		if left = leftovers(t, c, names...); len(left) == 0 {
-			return
-		}
-		require.True(t, time.Now().Before(deadline), "left: %q", left)
-	}
+	cluster.Eventually(limit, func() bool {
+		left = leftovers(t, c, names...)
+		return len(left) == 0
+	})
+	require.Empty(t, left)
 }
 
 func leftovers(t *testing.T, c *cluster.Cluster, names ...string) []string {

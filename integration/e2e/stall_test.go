@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/integration/cluster"
 )
 
 // stalled starts a local job whose output nobody reads yet.
@@ -79,12 +81,11 @@ func blocked(t *testing.T, pid int) bool {
 func nothingRuns(t *testing.T) {
 	t.Helper()
 	var left []string
-	for deadline := time.Now().Add(limit); ; time.Sleep(10 * time.Millisecond) {
-		if left = runs(t, bin("golaunch"), bin("rankprobe")); len(left) == 0 {
-			return
-		}
-		require.True(t, time.Now().Before(deadline), "left: %s", strings.Join(left, "\n"))
-	}
+	cluster.Eventually(limit, func() bool {
+		left = runs(t, bin("golaunch"), bin("rankprobe"))
+		return len(left) == 0
+	})
+	require.Empty(t, left)
 }
 
 // runs describes the processes of this machine that run one of the programs.

@@ -129,7 +129,7 @@ func TestStdinClosedByARank(t *testing.T) {
 		return sum
 	}
 	before := ticks()
-	time.Sleep(time.Second) // a busy loop would fill it
+	time.Sleep(time.Second) //nolint:forbidigo // a busy loop would fill it
 	require.Less(t, ticks()-before, 30, "hundredths of a second of processor time")
 }
 

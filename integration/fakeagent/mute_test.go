@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/integration/cluster"
 	"github.com/golaunch/golaunch/integration/internal/trial"
 	"github.com/golaunch/golaunch/internal/job"
 )
@@ -113,7 +114,7 @@ func (x *trialOf) tell(l lab, j *trial.Job) (time.Time, error) {
 		return begin, err
 	}
 	if x.signal == syscall.SIGINT && x.forgery.at > up { // ranks may live through one
-		time.Sleep(1500 * time.Millisecond) // sooner a second one is the same demand
+		time.Sleep(1500 * time.Millisecond) //nolint:forbidigo // sooner a second one is the same demand
 		return begin, j.Cmd.Signal(x.signal)
 	}
 	return begin, nil
@@ -121,10 +122,11 @@ func (x *trialOf) tell(l lab, j *trial.Job) (time.Time, error) {
 
 // awaitCommit waits until the fake has begun its forgery.
 func awaitCommit(l lab, node string) error {
-	for late := time.Now().Add(limit); time.Now().Before(late); time.Sleep(50 * time.Millisecond) {
-		if out, _ := l.Command(node, "cat", logFile).Output(); strings.Contains(string(out), "commits it") {
-			return nil
-		}
+	if cluster.Eventually(limit, func() bool {
+		out, _ := l.Command(node, "cat", logFile).Output()
+		return strings.Contains(string(out), "commits it")
+	}) {
+		return nil
 	}
 	return fmt.Errorf("%s: the fake has committed nothing", node)
 }

@@ -98,7 +98,7 @@ const (
 // while things settle, and waits until they are no higher than before's.
 func count(when string, before counts) (lowest counts, err error) {
 	lowest = counts{1 << 30, 1 << 30}
-	for begin := time.Now(); time.Since(begin) < settle || lowest.above(before) && time.Since(begin) < settleLast; time.Sleep(settle / 100) {
+	for begin := time.Now(); time.Since(begin) < settle || lowest.above(before) && time.Since(begin) < settleLast; time.Sleep(settle / 100) { //nolint:forbidigo // it samples
 		list, err := os.ReadDir("/proc/self/fd")
 		if err != nil {
 			return lowest, err

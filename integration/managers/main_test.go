@@ -182,10 +182,8 @@ func (j *job) said() string {
 // eventually waits for something.
 func (j *job) eventually(what string, is func() bool) {
 	j.t.Helper()
-	for deadline := time.Now().Add(limit); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			require.Fail(j.t, what, "the job says: %s", j.said())
-		}
+	if !cluster.Eventually(limit, is) {
+		require.Fail(j.t, what, "the job says: %s", j.said())
 	}
 }
 

@@ -19,11 +19,11 @@ func TestFindWithin(t *testing.T) {
 		require.Zero(t, time.Since(begin))
 		findWithin(time.Minute, func(ctx context.Context) string {
 			<-ctx.Done()
-			time.Sleep(time.Minute) // in fake time: it does not listen
+			time.Sleep(time.Minute) //nolint:forbidigo // in fake time: it does not listen
 			return "found"
 		}, "late", func(s string) { got <- s })
 		require.Equal(t, "late", <-got)
 		require.Equal(t, time.Minute, time.Since(begin))
-		time.Sleep(2 * time.Minute) // in fake time
+		time.Sleep(2 * time.Minute) //nolint:forbidigo // in fake time
 	})
 }

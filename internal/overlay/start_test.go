@@ -239,7 +239,7 @@ func TestAHostThatStallsHasOneLimit(t *testing.T) {
 func TestAHostThatMayBeMissingIsGivenUpEarly(t *testing.T) {
 	missing := func(wait time.Duration) func(context.Context) error {
 		return func(context.Context) error {
-			time.Sleep(wait) // in fake time
+			time.Sleep(wait) //nolint:forbidigo // in fake time
 			return &bootstrap.Error{Phase: bootstrap.Connect, Err: errors.New("nobody there"), Absent: bootstrap.NoAnswer}
 		}
 	}
@@ -370,7 +370,7 @@ func TestAMissingRackIsNotServedInTurn(t *testing.T) {
 	rack := map[string]func(context.Context) error{}
 	for i := range 8 {
 		rack[fmt.Sprint("n", i)] = func(context.Context) error {
-			time.Sleep(missAfter) // in fake time
+			time.Sleep(missAfter) //nolint:forbidigo // in fake time
 			return &bootstrap.Error{Phase: bootstrap.Connect, Err: errors.New("no answer"), Unreached: true, Absent: bootstrap.NoAnswer}
 		}
 	}

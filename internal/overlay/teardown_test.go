@@ -87,11 +87,11 @@ func TestDeadline(t *testing.T) {
 		require.Equal(t, time.Minute+patience, after(), "a later kill ends no grace but its own")
 		d.Killed(0)
 		require.Equal(t, patience, after())
-		time.Sleep(patience - time.Millisecond)
+		time.Sleep(patience - time.Millisecond) //nolint:forbidigo // in fake time
 		require.False(t, d.Passed())
 		d.Ended()
 		require.Equal(t, patience/4, after())
-		time.Sleep(patience / 4)
+		time.Sleep(patience / 4) //nolint:forbidigo // in fake time
 		synctest.Wait()
 		require.True(t, d.Passed())
 		require.Equal(t, 1, passed)

@@ -86,7 +86,7 @@ func (w *wire) Write(p []byte) (int, error) {
 func (w *wire) Read(p []byte) (int, error) {
 	if len(w.left) == 0 {
 		a := <-w.in
-		time.Sleep(time.Until(a.at))
+		time.Sleep(time.Until(a.at)) //nolint:forbidigo // in fake time
 		w.left = a.data
 	}
 	n := copy(p, w.left)
@@ -100,7 +100,7 @@ func TestTimes(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			there, back := make(chan arrival, 4), make(chan arrival, 4)
 			go func() {
-				time.Sleep(late)
+				time.Sleep(late) //nolint:forbidigo // in fake time
 				assert.NoError(t, answerBoth(&wire{out: back, in: there}))
 			}()
 			samples, err := measureBoth(&wire{out: there, in: back})

@@ -233,7 +233,7 @@ func (h *held) check(c *cluster.Cluster, of ...*series) error {
 			note(of, left...)
 			break
 		}
-		time.Sleep(50 * time.Millisecond) // processes of others: nothing tells of their end
+		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // processes of others: nothing tells of their end
 	}
 	if err := trial.AwaitNothingHeld(c, h.things, begin, leftLimit); err != nil {
 		note(of, err.Error())

@@ -93,7 +93,7 @@ func (l *load) watch(pid int) error {
 		if err == nil {
 			l.memory = max(l.memory, peak(string(status)))
 		}
-		time.Sleep(poll)
+		time.Sleep(poll) //nolint:forbidigo // it samples
 	}
 }
 

@@ -47,7 +47,7 @@ func (f *field) settled() (time.Duration, error) {
 	const pause, quiet = 25 * time.Millisecond, 3 * time.Millisecond
 	last, err := f.cpuTime()
 	for i := 0; i < 40 && err == nil; i++ {
-		time.Sleep(pause)
+		time.Sleep(pause) //nolint:forbidigo // it samples
 		var now time.Duration
 		if now, err = f.cpuTime(); now-last < quiet {
 			return now, err

@@ -150,7 +150,7 @@ func (p place) allThrough(ctx context.Context, marks string) error {
 		if time.Now().After(deadline) || ctx.Err() != nil {
 			return fmt.Errorf("PMI of only %d of %d ranks went through within %v while nobody read", len(found), p.ranks, throughLimit)
 		}
-		time.Sleep(20 * time.Millisecond) // marks are files: nothing tells of them
+		time.Sleep(20 * time.Millisecond) //nolint:forbidigo // marks are files: nothing tells of them
 	}
 }
 

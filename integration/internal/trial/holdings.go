@@ -93,6 +93,6 @@ func AwaitNothingHeld(c *cluster.Cluster, before Holdings, since time.Time, limi
 		if late {
 			return fmt.Errorf("left after %v: %s", time.Since(since).Round(time.Millisecond), strings.Join(added, "; "))
 		}
-		time.Sleep(50 * time.Millisecond) // files and cgroups: nothing tells of them
+		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // files and cgroups: nothing tells of them
 	}
 }

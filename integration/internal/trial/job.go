@@ -216,7 +216,7 @@ func awaitNothing(all []string, left func([]string) (map[string][]string, error)
 		if took > limit {
 			return took, last, fmt.Errorf("left after %v: %s", took.Round(time.Millisecond), last)
 		}
-		time.Sleep(20 * time.Millisecond) // how exactly the time is measured
+		time.Sleep(20 * time.Millisecond) //nolint:forbidigo // how exactly the time is measured
 	}
 }
 
@@ -252,6 +252,6 @@ func (j *Job) Find(node, word string) (cluster.Proc, error) {
 		if time.Now().After(deadline) {
 			return cluster.Proc{}, fmt.Errorf("%s: no %s within %v", node, word, j.Patience)
 		}
-		time.Sleep(5 * time.Millisecond) // it is starting
+		time.Sleep(5 * time.Millisecond) //nolint:forbidigo // it is starting
 	}
 }

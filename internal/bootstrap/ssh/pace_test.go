@@ -12,7 +12,10 @@ import (
 // answers take rtt, and returns how often it asked.
 func sendThrough(total int, rtt time.Duration) int {
 	asked := 0
-	p := newPacer(func() { time.Sleep(rtt); asked++ })
+	p := newPacer(func() {
+		time.Sleep(rtt) //nolint:forbidigo // in fake time
+		asked++
+	})
 	for ; total > 0; total -= 32 << 10 {
 		p.wrote(32 << 10)
 	}
@@ -30,7 +33,7 @@ func TestPacer(t *testing.T) {
 		p := newPacer(func() { asked++ })
 		for range 1000 {
 			p.wrote(1 << 10)
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(20 * time.Millisecond) //nolint:forbidigo // in fake time
 		}
 		require.Zero(t, asked, "small messages with pauses are never held up")
 	})
