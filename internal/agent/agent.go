@@ -10,6 +10,7 @@ import (
 	"github.com/golaunch/golaunch/internal/agent/ending"
 	"github.com/golaunch/golaunch/internal/agent/files"
 	"github.com/golaunch/golaunch/internal/agent/input"
+	"github.com/golaunch/golaunch/internal/agent/mpi"
 	"github.com/golaunch/golaunch/internal/agent/output"
 	"github.com/golaunch/golaunch/internal/agent/serve"
 	"github.com/golaunch/golaunch/internal/agent/serve/servepmix"
@@ -78,27 +79,22 @@ type Agent struct {
 	failures     overlay.Failures // that were told
 	files        *files.Files
 	filesBegun   bool
-	awaiting     bool                 // the ranks wait for the job's files
-	stopped      bool                 // by Ctrl-Z: no rank is to run
-	scratch      string               // where those are; "" while there are none
-	memLibraries map[string]*os.File  // by name, of Launch.Libraries: those that some app needs
-	scratchDirs  []string             // that the warden removes: where those are, or could have been, and what pmix makes
-	fixes        map[string]*mpichFix // by program
-	pmixes       map[string]*pmixUse  // by program, and who says that it speaks PMIx
-	beginsPath   string               // of the pipe by which ranks ask that begin MPI; "" while there is none
-	counting     []*counters          // of the worlds that ran here, for --profile
-	counts       bool                 // they are on now, or will be
-	openMPILeft  []openMPILeft        // what ranks leave that are killed
-	openMPIDir   string               // where they have their files; "" while there are none
-	tooFew       error                // not all descriptors that the ranks need can be had
+	awaiting     bool                // the ranks wait for the job's files
+	stopped      bool                // by Ctrl-Z: no rank is to run
+	scratch      string              // where those are; "" while there are none
+	memLibraries map[string]*os.File // by name, of Launch.Libraries: those that some app needs
+	libraries    *mpi.Libraries      // nil before the range
+	scratchDirs  []string            // that the warden removes: where those are, or could have been, and what pmix makes
+	counting     []*counters         // of the worlds that ran here, for --profile
+	counts       bool                // they are on now, or will be
+	tooFew       error               // not all descriptors that the ranks need can be had
 	door         servetree.Door
 	byPID        map[int]*rank          // those that run; see rankStarted
 	ownerless    []ownerless            // processes of which the warden may have yet to tell
 	pmix         *servepmix.Local       // nil before the first world
 	pmixRoot     *servepmix.Root        // used at the root; nil before the first call
 	dropped      map[job.HostIndex]bool // who was told of, see drop
-	helpers      *pmixHelpers
-	processors   *node.Node // the host's inside; nil until a rank is bound
+	processors   *node.Node             // the host's inside; nil until a rank is bound
 	early        early
 	network      network // that its ranks are to use
 	stalls       stalls
@@ -127,8 +123,6 @@ type rank struct {
 	gpuEnv  []string // by which it finds them
 	// nearGPUs are the CPUs near the GPUs that it uses, with --bind-to gpu.
 	nearGPUs []int
-	begins   bool   // it has asked how its MPI finds golaunch
-	loaded   string // an Open MPI that it has loaded without what asks; "" for none
 }
 
 func (r *rank) id() job.RankID { return job.RankID{World: r.world.id, Rank: r.Number} }
@@ -248,18 +242,6 @@ func (a *Agent) learned(e overlay.Event) {
 		a.momentsSeen(e)
 	case statesLate:
 		a.statesLate(e)
-	case fixKnown:
-		a.fixKnown(e)
-	case begunKnown:
-		a.begunKnown(e)
-	case pmixKnown:
-		a.pmixKnown(e)
-	case fenceLong:
-		a.fenceLong(e)
-	case waitingSeen:
-		a.waitingSeen(e)
-	case lookDue:
-		a.lookForMPI(e)
 	default:
 		panic(fmt.Sprintf("event %T has no handler", e)) // a bug of this package
 	}

@@ -213,9 +213,6 @@ func (a *Agent) cannotStart(w *world, err error) {
 	if e, ok := errors.AsType[*placeError](err); ok {
 		first = e.rank
 	}
-	if e, ok := errors.AsType[*pmixError](err); ok {
-		first = e.first
-	}
 	for _, b := range w.Blocks {
 		if w.id > 0 && b.Host == a.self.Index {
 			w.own.Fail(overlay.StartFailure{Host: b.Host, First: b.First, Count: b.Count, Code: job.ExitLauncher, Text: text})

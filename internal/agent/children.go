@@ -23,6 +23,7 @@ func (a *Agent) takeRange(r overlay.Range) error {
 	}
 	a.self, a.root, a.common, a.parentName = r.Self, r.Root, r.Common, r.Parent
 	a.above.Launcher(r.Root)
+	a.libraries = a.newLibraries()
 	a.stamp(nil, phaseRange)
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	if len(r.Hosts) > 0 {

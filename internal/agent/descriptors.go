@@ -12,12 +12,6 @@ type descriptors struct {
 	handlers map[int]serve.Handler
 }
 
-// handlerFunc is a function as a handler.
-type handlerFunc func(on unix.Ready, buf []byte)
-
-// Ready calls it.
-func (f handlerFunc) Ready(on unix.Ready, buf []byte) { f(on, buf) }
-
 func newDescriptors(p *unix.Poller) descriptors {
 	return descriptors{p, map[int]serve.Handler{}}
 }
@@ -53,7 +47,7 @@ func (a *Agent) forgetFD(fd int) {
 // holdFD has a rank's standard input, which is watched for room, told to the rank's
 // reader.
 func (a *Agent) holdFD(fd int, r *rank) {
-	a.descriptors.handlers[fd] = handlerFunc(func(on unix.Ready, _ []byte) {
+	a.descriptors.handlers[fd] = serve.HandlerFunc(func(on unix.Ready, _ []byte) {
 		if on.HangUp { // the rank closed it, or is gone
 			a.shutInput(r)
 		} else {
@@ -67,7 +61,7 @@ type atDoor struct{ *Agent }
 
 // Watch has ready called when fd can be read.
 func (d atDoor) Watch(fd int, ready func()) error {
-	return d.descriptors.watch(fd, handlerFunc(func(unix.Ready, []byte) { ready() }))
+	return d.descriptors.watch(fd, serve.HandlerFunc(func(unix.Ready, []byte) { ready() }))
 }
 
 // CloseFD closes it.

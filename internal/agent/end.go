@@ -191,15 +191,14 @@ func (a *Agent) takeLateWarden() {
 func (a *Agent) close() {
 	a.timers.stop()
 	a.tearDown.stop()
-	for _, w := range a.worlds {
-		w.stopWaiting()
-	}
 	a.output.Abandon()
 	a.files.Abandon()
 	if a.subtree != nil {
 		a.stop()
 	}
-	a.removeOpenMPILeft()
+	if a.libraries != nil {
+		a.libraries.RemoveLeft()
+	}
 	if a.end.Lost() {
 		a.parent.Close()
 	} else {
@@ -236,7 +235,9 @@ func (a *Agent) close() {
 	if a.pmix != nil {
 		a.pmix.Close()
 	}
-	a.helpers.close()
+	if a.libraries != nil {
+		a.libraries.Close()
+	}
 	a.door.Close()
 	a.output.Close()
 	a.poller.Close()

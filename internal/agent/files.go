@@ -10,6 +10,7 @@ import (
 	"github.com/golaunch/golaunch/internal/agent/files"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
+	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/stage"
 )
 
@@ -85,9 +86,15 @@ func (a *Agent) filesHere(e filesHere) {
 	a.noRank(job.Failure{Class: job.CauseStart, Code: code, Phase: "stage files", Text: e.err.Error()})
 }
 
-// program is the program of an app: where it was brought to, or what the user
-// named.
-func (a *Agent) program(w *world, app int) []string {
+// programOf is what the ranks of an app run here, but for their environment.
+func (a *Agent) programOf(w *world, i int) proc.App {
+	app := w.Apps[i]
+	return proc.App{Argv: a.argvOf(w, i), Dir: a.dirOf(app), DirGiven: app.DirGiven, Path: app.Path}
+}
+
+// argvOf is the command line of an app, whose program is where it was brought to, or what the
+// user named.
+func (a *Agent) argvOf(w *world, app int) []string {
 	argv := w.Apps[app].Argv
 	if a.scratch == "" || w.Programs[app] == "" {
 		return argv

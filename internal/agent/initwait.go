@@ -55,7 +55,7 @@ func (a *Agent) outOfInit(id overlay.WaitID) overlay.Wait {
 	}
 	var out outside
 	for _, r := range w.ranks {
-		switch began := w.spoke(r); {
+		switch began := w.spoke(&r.Rank); {
 		case !r.Exited && w.came(r):
 		case w.finalised(&r.Rank), r.Exited && began:
 			out.left = append(out.left, int(r.Number))

@@ -53,7 +53,7 @@ func TestWhoKeepsOthersInInit(t *testing.T) {
 	a.look()
 	require.Empty(t, a.ownWaits(overlay.WaitQuestion{}).Waits)
 	require.Len(t, a.ownWaits(overlay.WaitQuestion{Now: true}).Waits, 1)
-	w.unwatchFence()
+	w.fences++
 	require.Empty(t, a.ownWaits(overlay.WaitQuestion{Now: true}).Waits)
 	require.Empty(t, a.outOfInit(overlay.InitOf(0)).Ended)
 

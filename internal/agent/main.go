@@ -196,19 +196,15 @@ func newAgentAt(l link.Link, addr string) (*Agent, error) {
 			Protocol: overlay.Protocol, OSArch: runtime.GOOS + "/" + runtime.GOARCH,
 			Cores: runtime.NumCPU(), HostName: name, Addr: addr,
 		},
-		poller:       poller,
-		self:         overlay.HostEntry{Index: job.NoHost}, // until the range
-		now:          time.Now,
-		signs:        map[uint64]signOrigin{},
-		worlds:       map[int]*world{},
-		byPID:        map[int]*rank{},
-		memLibraries: map[string]*os.File{},
-		fixes:        map[string]*mpichFix{},
-		pmixes:       map[string]*pmixUse{},
-		descriptors:  newDescriptors(poller),
+		poller:      poller,
+		self:        overlay.HostEntry{Index: job.NoHost}, // until the range
+		now:         time.Now,
+		signs:       map[uint64]signOrigin{},
+		worlds:      map[int]*world{},
+		byPID:       map[int]*rank{},
+		descriptors: newDescriptors(poller),
 	}
 	a.inbox = overlay.NewInbox(poller.Wake)
-	a.helpers = newPMIxHelpers(a)
 	a.door.Note, a.door.Find, a.door.Owner = a.note, a.treeOf, a.ownerOf
 	a.hostFiles = newHostFileReader()
 	a.files = files.New(func(dir string, err error) { a.inbox.Put(filesHere{dir, err}) })

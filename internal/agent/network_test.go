@@ -15,6 +15,7 @@ import (
 // of the blocks.
 func TestNetworkOfANode(t *testing.T) {
 	a := &Agent{root: true, self: overlay.HostEntry{Index: 5}, subtree: &overlay.Subtree{}, launch: &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: []job.HostIndex{3, 5, 9}, Universe: -1}}
+	a.libraries = a.newLibraries()
 	spec := overlay.World{Size: 3, KVSName: "k", Apps: make([]job.App, 1), Blocks: []job.Block{{Host: 9, First: 0, Count: 1}, {Host: 5, First: 1, Count: 1}, {Host: 3, First: 2, Count: 1}}}
 	w, err := a.newWorld(0, spec)
 	require.NoError(t, err)
@@ -39,6 +40,7 @@ func TestClustersThatAreNone(t *testing.T) {
 		"world 0: switch cluster 2147483648 does not exist":     {1, []int{0, math.MaxInt32 + 1}},
 	} {
 		a := &Agent{self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, launch: &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: []job.HostIndex{3, 5}, Universe: -1}}
+		a.libraries = a.newLibraries()
 		_, err := a.newWorld(0, overlay.World{Size: 2, KVSName: "k", Apps: make([]job.App, 1), Blocks: []job.Block{{Host: 3, First: 0, Count: 1}, {Host: 5, First: 1, Count: 1}}, Depth: x.depth, Clusters: x.clusters})
 		require.EqualError(t, err, want)
 	}

@@ -23,7 +23,7 @@ var _ servepmix.Agent = atPMIx{}
 // localPMIx is what this node has of PMIx.
 func (a *Agent) localPMIx() *servepmix.Local {
 	if a.pmix == nil {
-		a.pmix = servepmix.NewLocal(servepmix.Node{Host: a.self.Index, Name: a.self.Name, Job: a.common.JobID, StallAfter: a.common.StallAfter}, atPMIx{station{a: a}}, a.helpers)
+		a.pmix = servepmix.NewLocal(servepmix.Node{Host: a.self.Index, Name: a.self.Name, Job: a.common.JobID, StallAfter: a.common.StallAfter}, atPMIx{station{a: a}}, a.libraries.Helpers)
 	}
 	return a.pmix
 }

@@ -3,8 +3,6 @@ package agent
 import (
 	"fmt"
 	"os"
-	"path"
-	"strings"
 	"syscall"
 
 	"github.com/golaunch/golaunch/internal/job"
@@ -84,56 +82,6 @@ func (a *Agent) profileSignal(s syscall.Signal) bool {
 		a.note(1, "--profile: counting has ended")
 	}
 	return true
-}
-
-// profileLibrary is the file that an app's ranks preload to count, "" for none. One
-// node speaks for all.
-func (a *Agent) profileLibrary(w *world, app int) string {
-	if a.launch.Profile == "" {
-		return ""
-	}
-	lib := w.libraries[app]
-	name := overlay.LibProfileMPICH
-	if lib.openMPI {
-		name = overlay.LibProfileOpenMPI
-	}
-	file, why := a.library(name, lib)
-	if why != "" && w.byRank[lib.first] != nil {
-		a.note(0, "--profile: %s is not counted: %s", path.Base(w.Apps[app].Argv[0]), why)
-	}
-	return file
-}
-
-// preloadEnv is what the ranks of an app preload beside what the user has them: the
-// profiler in front, so that tools of others have what the program calls behind it,
-// and golaunch's own at the end.
-func (a *Agent) preloadEnv(w *world, app int) []string {
-	profiler, fix := a.profileLibrary(w, app), a.fixFile(w, app)
-	begins, env := a.beginsEnv(w, app)
-	own := preloaded(a.envOf(w, app))
-	var files []string
-	for _, f := range []string{profiler, strings.Trim(own, ": "), fix, begins} {
-		if f != "" {
-			files = append(files, f)
-		}
-	}
-	if profiler == "" && fix == "" && begins == "" {
-		return nil
-	}
-	return append(env, preloadVariable+strings.Join(files, ":"), sanitizerEnv(a.envOf(w, app)))
-}
-
-// sanitizerVariable has the options of a program that was built with ASan.
-const sanitizerVariable = "ASAN_OPTIONS"
-
-// sanitizerEnv has ASan take what is preloaded before its own runtime, whereupon it
-// would end the program. What is preloaded takes it back (native/preload.h).
-func sanitizerEnv(env []string) string {
-	const option = "verify_asan_link_order=no"
-	if own := lastOf(env, sanitizerVariable); own != "" {
-		return sanitizerVariable + "=" + own + ":" + option
-	}
-	return sanitizerVariable + "=" + option
 }
 
 // tellProfiles sends the launcher what the ranks here have counted in those worlds

@@ -3,7 +3,6 @@ package agent
 import (
 	"encoding/binary"
 	"os"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -11,37 +10,14 @@ import (
 
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
-	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/profile"
-	"github.com/golaunch/golaunch/internal/unix"
 )
 
 // profiled is an agent that is to profile a world that waits for its program's loader.
 func profiled(t *testing.T, from profile.Trigger) (*Agent, *world) {
 	a, w, _, _ := waitingWorld(t)
 	a.launch.Profile, a.launch.ProfileFrom = profile.Volume, from
-	a.memLibraries = map[string]*os.File{}
 	return a, w
-}
-
-// The profiler is in front of what the user preloads, what ends MPICH's hang behind it.
-func TestProfilerIsPreloadedInFront(t *testing.T) {
-	a, w := profiled(t, profile.FromStart)
-	self, err := os.ReadFile("/proc/self/exe") // a library of this platform, as far as that is looked at
-	require.NoError(t, err)
-	a.launch.Libraries = []overlay.Library{{Name: overlay.LibProfileMPICH, Contents: self}, {Name: overlay.LibProfileOpenMPI, Contents: self}}
-	w.libraries[0].needs.Platform, err = proc.LibraryPlatform(self)
-	require.NoError(t, err)
-	w.libraries[0].fix = &mpichFix{known: true, mpich: "MPICH", file: "/fix.so"}
-	env := a.preloadEnv(w, 0)
-	require.Len(t, env, 2)
-	require.Equal(t, "ASAN_OPTIONS=verify_asan_link_order=no", env[1])
-	files := strings.Split(strings.TrimPrefix(env[0], preloadVariable), ":")
-	require.Equal(t, []string{"own.so", "/fix.so"}, files[1:])
-	require.Equal(t, unix.DescriptorPath(a.memLibraries[overlay.LibProfileMPICH]), files[0])
-	w.libraries[0].openMPI, w.libraries[0].fix = true, nil
-	files = strings.Split(strings.TrimPrefix(a.preloadEnv(w, 0)[0], preloadVariable), ":")
-	require.Equal(t, []string{unix.DescriptorPath(a.memLibraries[overlay.LibProfileOpenMPI]), "own.so"}, files)
 }
 
 // Counting is on from the start, or from a signal on that ranks do not get; a further

@@ -24,7 +24,7 @@ func (a *Agent) startRanks(w *world) {
 	case a.end.Killed() || a.end.WardenGone() || w.killed:
 		a.neverStart(w)
 		return
-	case !a.knowLibraries(w):
+	case !w.mpi.Ready():
 		return
 	}
 	// With fewer it may go well still: ranks that end make room for others.
@@ -32,7 +32,10 @@ func (a *Agent) startRanks(w *world) {
 	if !w.opened { // servers know where ranks are bound
 		err := a.network.err
 		if err == nil {
-			err = a.lacksPMIx(w)
+			var first job.Rank
+			if first, err = w.mpi.Lacks(); err != nil {
+				err = &placeError{first, err}
+			}
 		}
 		if err == nil {
 			err = a.giveParts(w, os.DirFS("/"), os.Environ())
@@ -49,8 +52,10 @@ func (a *Agent) startRanks(w *world) {
 	a.end.RanksHanded(w.unborn)
 	l := a.launch
 	spec := proc.Spec{Env: slices.Concat(bindingEnv(w), a.addressEnv(w), l.Env, a.nodeEnv(w)), Umask: l.Umask, Rlimits: l.Rlimits, Socket: w.socket}
-	for i, app := range w.Apps {
-		spec.Apps = append(spec.Apps, proc.App{Argv: a.program(w, i), Env: a.libraryEnv(w, i), Dir: a.dirOf(app), DirGiven: app.DirGiven, Path: app.Path})
+	for i := range w.Apps {
+		app := a.programOf(w, i)
+		app.Env = w.mpi.Env(i)
+		spec.Apps = append(spec.Apps, app)
 	}
 	children := make([]proc.Child, len(w.ranks))
 	counters := a.openCounters(w)
@@ -76,7 +81,7 @@ func (a *Agent) startRanks(w *world) {
 		a.wardenLost(err)
 		return
 	}
-	a.lookLater(w, firstLook)
+	w.mpi.Started()
 }
 
 // neverStart counts the ranks of a world that is not launched as ended.
@@ -109,7 +114,7 @@ func (a *Agent) openFiles() uint64 {
 		if w.living == 0 {
 			continue
 		}
-		n += pipes*w.living + w.answerFiles()
+		n += pipes*w.living + w.mpi.Files()
 		for _, s := range w.all {
 			perRank, more := s.Files()
 			n += perRank*w.living + more
@@ -245,7 +250,7 @@ func (a *Agent) rankExited(e proc.Exited) {
 	a.recordEnd(r, e)
 	r.world.hear(&r.Rank)
 	if !e.Status.Signaled() { // else it may not have come to ask
-		a.explainSilence(r)
+		r.world.mpi.ExplainSilence(&r.Rank)
 	}
 	f := job.Failure{Phase: r.world.phase(&r.Rank)}
 	ok := !e.Status.Signaled() && e.Status.ExitStatus() == 0
@@ -255,7 +260,7 @@ func (a *Agent) rankExited(e proc.Exited) {
 		judged = r.world.judge(r, ok)
 	}
 	if ok && judged == nil && !provoked {
-		judged = r.alone()
+		judged = r.world.mpi.Alone(&r.Rank)
 	}
 	switch {
 	case r.Aborted: // reported when it said so

@@ -65,6 +65,9 @@ func (a *Agent) makeServers(w *world) (err error) {
 		w.pmix.Over = w.board.FencesOverByPMI
 	}
 	w.add(w.pmix)
+	if len(view.Ranks) > 0 {
+		w.mpi = a.libraries.World(view, ranksOf{a, w}, w.pmix)
+	}
 	if w.tree, err = servetree.New(view, w.board, &a.door); err != nil {
 		return err
 	}
@@ -203,7 +206,7 @@ func (w *world) phase(r *serve.Rank) string {
 }
 
 // spoke reports whether a rank has asked who it is, over PMI or PMIx.
-func (w *world) spoke(r *rank) bool { return w.pmi.Initialised(&r.Rank) || w.pmix.Initialised(&r.Rank) }
+func (w *world) spoke(r *serve.Rank) bool { return w.pmi.Initialised(r) || w.pmix.Initialised(r) }
 
 // hear has what ranks have said by now taken.
 func (w *world) hear(ranks ...*serve.Rank) {
@@ -231,6 +234,9 @@ func (w *world) shut() {
 
 // closeServers lets go of them.
 func (w *world) closeServers() {
+	if w.mpi != nil {
+		w.mpi.Close()
+	}
 	for _, s := range w.all {
 		s.Close()
 	}

@@ -68,7 +68,7 @@ func slowWorld(t *testing.T) (*Agent, *world, *slowServer, <-chan overlay.Messag
 	w.launched, w.unborn = false, 1
 	w.started.Merge = (*overlay.Started).Merge
 	w.started.Expect(1)
-	w.libraries = map[int]*appLibrary{0: {}}
+	w.mpi = &fakeLibraries{}
 	a.startIf()
 	require.NotNil(t, s.ready)
 	require.Empty(t, launched)
@@ -116,15 +116,10 @@ func TestDescriptorsThatServersNeed(t *testing.T) {
 // Ranks that ask when MPI begins mostly do so at once, each with a pipe for the answer.
 func TestDescriptorsForAnswers(t *testing.T) {
 	a, w, _ := agentOf(t, nil)
-	w.ranks = []*rank{{}, {}, {}, {}}
-	for i, r := range w.ranks {
-		r.Number, r.App = job.Rank(i), i/3
-	}
 	served(t, a, w)
-	w.ranks[2].Exited = true
 	none := a.openFiles()
-	w.libraries = map[int]*appLibrary{0: {pmix: &pmixUse{known: true, later: true}}, 1: {}}
-	require.Equal(t, int(none)+2+beginsFiles, int(a.openFiles()))
+	w.mpi = &fakeLibraries{files: 7}
+	require.Equal(t, int(none)+7, int(a.openFiles()))
 }
 
 // needy is a server that needs descriptors.
@@ -270,7 +265,7 @@ func TestDescriptorsAreTheirWatchers(t *testing.T) {
 	require.NoError(t, syscall.Pipe2(fds[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK))
 	t.Cleanup(func() { syscall.Close(fds[1]) })
 	told := 0
-	require.NoError(t, a.descriptors.watch(fds[0], handlerFunc(func(unix.Ready, []byte) { told++ })))
+	require.NoError(t, a.descriptors.watch(fds[0], serve.HandlerFunc(func(unix.Ready, []byte) { told++ })))
 	a.descriptors.ready(unix.Ready{Tag: uint64(fds[0]), Readable: true}, nil)
 	require.Equal(t, 1, told)
 	a.closeFD(fds[0])

@@ -101,14 +101,17 @@ type fences struct {
 // Entered notes that a local rank has entered one.
 func (f fences) Entered() {
 	f.a.fenceEntered(f.w)
-	f.a.watchFence(f.w)
+	f.w.mpi.FenceEntered()
 	f.a.lookForStalls()
 }
 
 // Released notes that it is complete.
 func (f fences) Released() {
 	f.a.fenceReleased(f.w)
-	f.w.unwatchFence()
+	f.w.fences++
+	if f.w.mpi != nil { // there are ranks here
+		f.w.mpi.FenceReleased()
+	}
 }
 
 // beyond is the agent as the way to the job's names and to new worlds.

@@ -79,9 +79,9 @@ func (a *Agent) wardenEvents(events []proc.Event) {
 		case proc.Exited:
 			a.rankExited(e)
 		case proc.HelperStarted:
-			a.helpers.helperStarted(e)
+			a.libraries.Helpers.Started(e)
 		case proc.HelperEnded:
-			a.helpers.helperEnded(e)
+			a.libraries.Helpers.Ended(e)
 		case proc.Note:
 			a.note(e.Level, "%s", e.Text)
 		}

@@ -63,10 +63,10 @@ func agentOf(t *testing.T, w Warden) (*Agent, *world, <-chan overlay.Message) {
 	parent := overlay.NewEdge(near, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), nil, nil)
 	t.Cleanup(func() { parent.Close(); above.Close() })
 	a := &Agent{parent: parent, subtree: &overlay.Subtree{}, launch: &overlay.Launch{}, warden: w, end: endOf(0, 1), inbox: overlay.NewInbox(func() {}), now: time.Now}
-	a.helpers = newPMIxHelpers(a)
+	a.libraries = a.newLibraries()
 	a.files = files.New(func(string, error) {})
 	a.output = newTestOutput(t)
-	first := &world{ranks: []*rank{{}}, living: 1, launched: true}
+	first := &world{ranks: []*rank{{}}, living: 1, launched: true, mpi: &fakeLibraries{}}
 	first.done.Merge = (*overlay.Done).Merge
 	first.done.Expect(1)
 	a.worlds = map[int]*world{0: first}

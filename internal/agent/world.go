@@ -34,17 +34,15 @@ type world struct {
 	killed   bool // the ranks were told to end, though the job goes on
 	settled  bool // this node's part of done is given
 
-	libraries map[int]*appLibrary // by app, of those with local ranks
-	begun     *begun              // what they use that have begun MPI; nil while none has asked
+	mpi mpiLibraries // of its local ranks; nil where there are none
 
 	own     overlay.Started // this node's part of started
 	ended   overlay.Done    // this node's part of done
 	started answers[overlay.Started]
 	done    answers[overlay.Done]
 
-	fences  int          // that are complete
-	waiting *time.Timer  // until a fence under way takes long; nil if that is not watched
-	fence   report.Fence // under way, and its number; for --trace only
+	fences int          // that are complete
+	fence  report.Fence // under way, and its number; for --trace only
 	servers
 }
 
@@ -117,7 +115,7 @@ func (w *world) checkBlocks() error {
 
 // newWorld finds out who is concerned by a world.
 func (a *Agent) newWorld(id int, spec overlay.World) (*world, error) {
-	w := &world{World: spec, id: id, byRank: map[job.Rank]*rank{}, libraries: map[int]*appLibrary{}}
+	w := &world{World: spec, id: id, byRank: map[job.Rank]*rank{}}
 	if err := w.checkPrograms(a.launch.Files); err != nil {
 		return nil, err
 	}
@@ -318,7 +316,6 @@ func (a *Agent) forget(w *world) error {
 	a.down(w, link.KVS, overlay.KindForget, nil)
 	a.past.add(w, a.common.Entries)
 	a.tellProfiles(func(world int) bool { return world == w.id })
-	w.stopWaiting()
 	w.closeServers()
 	delete(a.worlds, w.id)
 	if a.pmixRoot != nil {

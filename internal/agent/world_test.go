@@ -35,6 +35,7 @@ func TestDamagedLaunch(t *testing.T) {
 		"a host that is not": {[]job.Block{block(3, 0, 2), block(4, 2, 2)}, "ranks 2+2 are where no node of the job is"},
 	} {
 		a := &Agent{self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, launch: &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: []job.HostIndex{3, 5}, Universe: -1}}
+		a.libraries = a.newLibraries()
 		w, err := a.newWorld(0, overlay.World{Size: 4, KVSName: "k", Apps: make([]job.App, 1), Blocks: x.blocks})
 		if err == nil {
 			err = a.makeServers(w)
@@ -52,6 +53,7 @@ func TestDamagedLaunch(t *testing.T) {
 // on it is under way: that is no breach of the parent's.
 func TestLaunchOfALostChild(t *testing.T) {
 	a := &Agent{root: true, self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, launch: &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: []job.HostIndex{3, 5, 6}, Universe: -1}}
+	a.libraries = a.newLibraries()
 	slot := a.subtree.Node.Join()
 	a.subtree.Cover(slot, []job.HostIndex{5, 6})
 	a.subtree.Leave(slot)
@@ -87,6 +89,7 @@ func TestWhereAWorldHasServers(t *testing.T) {
 			starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, inbox, nil)
 			sink := func(tree.Slot) overlay.Sink { return func(tree.Header, []byte) {} }
 			a := &Agent{self: overlay.HostEntry{Index: 3}, launch: &overlay.Launch{}, root: x.root, subtree: overlay.NewSubtree(starter, overlay.Common{}, inbox, sink)}
+			a.libraries = a.newLibraries()
 			t.Cleanup(a.subtree.Close)
 			for _, h := range []job.HostIndex{4, 6} {
 				near, far := memlink.Pair()
@@ -117,6 +120,7 @@ func TestWhereAWorldHasServers(t *testing.T) {
 // of each of its blocks, which may lie apart.
 func TestRefusedRanks(t *testing.T) {
 	a := &Agent{self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, launch: &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: []job.HostIndex{3, 5}, Universe: -1}}
+	a.libraries = a.newLibraries()
 	w := &world{id: 1, refused: 3, World: overlay.World{Blocks: []job.Block{{Host: 3, First: 0, Count: 2}, {Host: 5, First: 2, Count: 4}, {Host: 3, First: 6, Count: 1}}}}
 	a.refuse(w)
 	require.Len(t, w.own.Failures, 2)
@@ -134,6 +138,7 @@ func TestNodesOfDealtOutRanks(t *testing.T) {
 		blocks = append(blocks, job.Block{Host: h, First: job.Rank(rank), Count: 1})
 	}
 	a := &Agent{self: overlay.HostEntry{Index: 5}, subtree: &overlay.Subtree{}, launch: &overlay.Launch{Nodes: []job.HostIndex{3, 5, 9}}, root: true}
+	a.libraries = a.newLibraries()
 	w, err := a.newWorld(0, overlay.World{Size: len(hosts), Apps: make([]job.App, 1), Blocks: blocks})
 	require.NoError(t, err)
 	view := a.viewOf(w)

@@ -145,3 +145,9 @@ type Message struct {
 type Handler interface {
 	Ready(on unix.Ready, buf []byte)
 }
+
+// HandlerFunc is a function as a Handler.
+type HandlerFunc func(on unix.Ready, buf []byte)
+
+// Ready calls it.
+func (f HandlerFunc) Ready(on unix.Ready, buf []byte) { f(on, buf) }

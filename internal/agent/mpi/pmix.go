@@ -1,4 +1,4 @@
-package agent
+package mpi
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golaunch/golaunch/internal/agent/serve"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/loader"
 	"github.com/golaunch/golaunch/internal/overlay"
@@ -20,15 +21,11 @@ import (
 // libpmix itself, are served by a helper of their node (native/pmix), which runs with
 // the libpmix that the program takes: versions of it do not all understand each other.
 
-// pmixLimit bounds how long a program's start may wait for what its loader says.
-const pmixLimit = fixLimit
-
 // libPMIx is the SONAME of libpmix 2 to 6.
 const libPMIx = "libpmix.so.2"
 
 // pmixUse is what is known of a program that may speak PMIx.
 type pmixUse struct {
-	known bool       // the rest is
 	uses  string     // what it shows, or who says so; "" if it does not speak PMIx
 	later bool       // its ranks ask how their MPI finds golaunch, if they have any (begins.go)
 	alone bool       // what its ranks run can have none, see loader.Alone
@@ -55,42 +52,33 @@ type helperPlan struct {
 	env     []string
 }
 
-// pmixKnown is the event that a program's pmixUse is known.
-type pmixKnown struct {
-	program string
-	result  pmixUse
-}
-
-// pmixFor finds the PMIx of an app's program: nil if nothing is to be done.
-// Each program's loader is asked once.
-func (a *Agent) pmixFor(w *world, app int, lib *appLibrary) *pmixUse {
+// findPMIx finds out about the PMIx of an app's program, unless nothing is to be done.
+func (w *World) findPMIx(app int, lib *appLibrary) {
 	asked := ""
 	switch {
-	case a.launch.NoMPI:
-		return nil
-	case a.launch.PMIx:
+	case w.Launch.NoMPI:
+		return
+	case w.Launch.PMIx:
 		asked = "--mpi pmix"
-	case a.launch.OpenMPI && (lib.openMPI || lib.name == ""):
-		return nil
+	case w.Launch.OpenMPI && (lib.openMPI || lib.name == ""):
+		return
 	case lib.readErr != nil || loader.Plain(lib.needs.Libraries):
-		alone := lib.readErr == nil && preloaded(a.envOf(w, app)) == "" && loader.Alone(lib.needs.File, lib.needs.Libraries)
-		return &pmixUse{known: true, later: true, alone: alone}
+		alone := lib.readErr == nil && preloaded(w.envOf(app)) == "" && loader.Alone(lib.needs.File, lib.needs.Libraries)
+		lib.pmix = &pmixUse{later: true, alone: alone}
+		return
 	}
-	helper, why := a.library(overlay.PMIxHelper, lib)
+	helper, why := w.library(overlay.PMIxHelper, lib)
 	program, err := filepath.Abs(lib.needs.File)
 	if err != nil || lib.readErr != nil {
 		program = ""
 	}
-	p := loader.Program{File: program, Dir: w.Apps[app].Dir, Env: append(a.envOf(w, app), proc.JobEnv(a.common.JobID))}
-	key := asked + "\x00" + programKey(p)
-	if u := a.pmixes[key]; u != nil {
-		return u
-	}
-	u := &pmixUse{}
-	a.pmixes[key] = u
-	look := func(ctx context.Context) pmixUse { return findPMIx(ctx, p, asked, helper, why) }
-	findWithin(pmixLimit, look, latePMIx(asked), func(u pmixUse) { a.inbox.Put(pmixKnown{program: key, result: u}) })
-	return u
+	p := loader.Program{File: program, Dir: w.Apps[app].Dir, Env: append(w.envOf(app), proc.JobEnv(w.l.JobID))}
+	look := func(ctx context.Context) pmixUse { return lookForPMIx(ctx, p, asked, helper, why) }
+	lib.unknown++
+	w.l.pmixes.ask(asked+"\x00"+programKey(p), look, latePMIx(asked), func(u *pmixUse) {
+		lib.unknown--
+		lib.pmix = u
+	})
 }
 
 // latePMIx stands for the answer of a loader that is slow. Ranks that need not speak PMIx from
@@ -99,20 +87,12 @@ func latePMIx(asked string) pmixUse {
 	if asked == "" {
 		return pmixUse{later: true}
 	}
-	return pmixUse{uses: asked, why: fmt.Sprintf("the program's loader has not said within %v which libraries it takes", pmixLimit)}
+	return pmixUse{uses: asked, why: fmt.Sprintf("the program's loader has not said within %v which libraries it takes", askLimit)}
 }
 
-// pmixKnown lets the worlds start that waited for it.
-func (a *Agent) pmixKnown(e pmixKnown) {
-	u := a.pmixes[e.program]
-	*u = e.result
-	u.known = true
-	a.startIf()
-}
-
-// findPMIx finds out whether a program speaks PMIx, and how its helper, which is a
+// lookForPMIx finds out whether a program speaks PMIx, and how its helper, which is a
 // file, is run. Asked says who says that it does; why, why there is no helper.
-func findPMIx(ctx context.Context, p loader.Program, asked, helper, why string) (u pmixUse) {
+func lookForPMIx(ctx context.Context, p loader.Program, asked, helper, why string) (u pmixUse) {
 	if _, err := os.Stat(p.Dir); err != nil { // then ranks run elsewhere
 		p.Dir = ""
 	}
@@ -288,44 +268,37 @@ func lastOf(env []string, name string) (value string) {
 	return value
 }
 
-// lacksPMIx says why the ranks of a world, which need PMIx to find each other, or to ask how
-// they do, cannot have it; nil if none needs it, or all is well. Of what is well one node speaks for all.
-func (a *Agent) lacksPMIx(w *world) error {
+// Lacks says why the ranks of the world, which need PMIx to find each other, or to ask how
+// they do, cannot have it, with the first of an app's; nil if none needs it, or all is well.
+// Of what is well one node speaks for all.
+func (w *World) Lacks() (first job.Rank, err error) {
 	for app, lib := range w.libraries {
 		if lib.asks() && lib.openMPI && w.Size > 1 {
-			if _, why := a.library(overlay.LibMPIInit, lib); why != "" {
-				return &pmixError{w.firstHere(app), fmt.Sprintf("%s: Open MPI's ranks would not find each other: %s", path.Base(w.Apps[app].Argv[0]), why)}
+			if _, why := w.library(overlay.LibMPIInit, lib); why != "" {
+				return w.firstHere(app), fmt.Errorf("%s: Open MPI's ranks would not find each other: %s", path.Base(w.Apps[app].Argv[0]), why)
 			}
 		}
 		if !lib.needsPMIx() {
 			continue
 		}
-		program, speaks := path.Base(w.Apps[app].Argv[0]), w.byRank[lib.first] != nil
+		program, speaks := path.Base(w.Apps[app].Argv[0]), w.Local(lib.first) != nil
 		switch u := lib.pmix; {
 		case u.why != "" && w.Size > 1:
-			return &pmixError{w.firstHere(app), fmt.Sprintf("%s needs PMIx (%s): %s", program, u.uses, u.why)}
+			return w.firstHere(app), fmt.Errorf("%s needs PMIx (%s): %s", program, u.uses, u.why)
 		case speaks && u.why != "":
-			a.note(1, "%s runs without PMIx (%s): %s", program, u.uses, u.why)
+			w.Note(1, "%s runs without PMIx (%s): %s", program, u.uses, u.why)
 		case speaks:
-			a.note(1, "%s is served over PMIx (%s), with %s", program, u.uses, u.plan.library)
+			w.Note(1, "%s is served over PMIx (%s), with %s", program, u.uses, u.plan.library)
 		}
 	}
-	return nil
+	return 0, nil
 }
 
 // firstHere is the lowest rank of an app that is on this node.
-func (w *world) firstHere(app int) job.Rank {
-	i := slices.IndexFunc(w.ranks, func(r *rank) bool { return r.App == app })
-	return w.ranks[i].Number
+func (w *World) firstHere(app int) job.Rank {
+	i := slices.IndexFunc(w.Ranks, func(r *serve.Rank) bool { return r.App == app })
+	return w.Ranks[i].Number
 }
-
-// pmixError is why no rank of an app can have PMIx.
-type pmixError struct {
-	first job.Rank
-	text  string
-}
-
-func (e *pmixError) Error() string { return e.text }
 
 // pmixEnv is what ranks need beside what the helper tells them; what the user sets
 // counts more. Open MPI 4 takes a rank for alone unless it sees that a launcher is there:
@@ -333,16 +306,16 @@ func (e *pmixError) Error() string { return e.text }
 // with the job; names of files there are the same on two nodes of one machine. Nodes and
 // worlds of one machine talk over its own network: Open MPI's TCP expects a peer to call
 // from one address, and drops it when it calls from another of the machine's.
-func (a *Agent) pmixEnv(w *world, app int, four bool) (env []string) {
-	own := a.envOf(w, app)
+func (w *World) pmixEnv(app int, four bool) (env []string) {
+	own := w.envOf(app)
 	if four && lastOf(own, fluxJob) == "" {
 		env = append(env, fluxJob+"=1")
 	}
-	if a.onOneMachine() && lastOf(own, tcpInclude) == "" && lastOf(own, tcpExclude) == "" {
+	if w.l.agent.OneMachine() && lastOf(own, tcpInclude) == "" && lastOf(own, tcpExclude) == "" {
 		env = append(env, tcpInclude+"=lo")
 	}
-	env = append(env, a.yieldEnv(w, own)...)
-	dir, err := a.helpers.Dir(w.KVSName + sharedEnd) // libpmix empties its own before Open MPI is through
+	env = append(env, w.yieldEnv(own)...)
+	dir, err := w.l.Helpers.Dir(w.KVSName + sharedEnd) // libpmix empties its own before Open MPI is through
 	if err != nil {
 		return env
 	}

@@ -1,4 +1,4 @@
-package agent
+package mpi
 
 import (
 	"context"
@@ -65,7 +65,7 @@ func mpich(t *testing.T, out, version, device string) string {
 const emptyMain = "int main(void) { return 0; }"
 
 // The library that the program's own loader takes decides.
-func TestFindFix(t *testing.T) {
+func TestLookForFix(t *testing.T) {
 	dir := t.TempDir()
 	old := mpich(t, filepath.Join(dir, "old", "libmpi.so.12"), "4.0.2", "ch4:ucx")
 	mpich(t, filepath.Join(dir, "new", "libmpi.so.12"), "4.2.0", "ch4:ucx")
@@ -103,25 +103,25 @@ func TestFindFix(t *testing.T) {
 		"the user's is kept":          {direct, append(path("old"), "LD_PRELOAD=libm.so.6"), cure, mpichFix{mpich: uses, file: cure}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, x.want, findFix(context.Background(), loader.Program{File: x.program, Env: x.env}, x.file, ""))
+			require.Equal(t, x.want, lookForFix(context.Background(), loader.Program{File: x.program, Env: x.env}, x.file, ""))
 		})
 	}
 	// Without the directory, ranks run in another.
 	require.Equal(t, mpichFix{mpich: uses, file: cure},
-		findFix(context.Background(), loader.Program{File: direct, Dir: "/no/such", Env: path("old")}, cure, ""))
+		lookForFix(context.Background(), loader.Program{File: direct, Dir: "/no/such", Env: path("old")}, cure, ""))
 	// What the loader would not take is not handed over: ranks would not start, or complain.
 	for _, file := range []string{damaged, filepath.Join(dir, "missing.so")} {
 		require.Equal(t, mpichFix{mpich: uses, why: "its loader does not take libmpichfinalize.so"},
-			findFix(context.Background(), loader.Program{File: direct, Env: path("old")}, file, ""))
+			lookForFix(context.Background(), loader.Program{File: direct, Env: path("old")}, file, ""))
 	}
 	gone := library(t, filepath.Join(dir, "libgone.so.1"), "")
 	needy := library(t, filepath.Join(dir, "needy.so"), "", gone)
 	require.NoError(t, os.Remove(gone))
-	f := findFix(context.Background(), loader.Program{File: direct, Env: path("old")}, needy, "")
+	f := lookForFix(context.Background(), loader.Program{File: direct, Env: path("old")}, needy, "")
 	require.Empty(t, f.file)
 	require.Contains(t, f.why, "libgone.so.1")
 	require.Equal(t, mpichFix{mpich: uses, why: "not built"},
-		findFix(context.Background(), loader.Program{File: direct, Env: path("old")}, "", "not built"))
+		lookForFix(context.Background(), loader.Program{File: direct, Env: path("old")}, "", "not built"))
 }
 
 func TestPreloadKeepsTheUsers(t *testing.T) {
@@ -136,5 +136,24 @@ func TestPreloadKeepsTheUsers(t *testing.T) {
 		{[]string{"LD_PRELOAD=a.so", "LD_PRELOAD=c.so"}, "LD_PRELOAD=c.so:/x"}, // an app's own
 	} {
 		require.Equal(t, x.want, preload(x.env, "/x"))
+	}
+}
+
+// Ranks start when it is known what they need; each program's loader is asked once.
+func TestRanksWaitForTheirLoader(t *testing.T) {
+	a, w, _ := newWorld(t, 1)
+	w.Apps[0].Env = []string{"LD_PRELOAD=own.so"}
+	for _, again := range []int{0, 1} { // a second world has the answer at once
+		lib := &appLibrary{name: "libmpi.so.12", unknown: 1}
+		w.libraries = map[int]*appLibrary{0: lib}
+		never := func(ctx context.Context) mpichFix { <-ctx.Done(); return mpichFix{} }
+		w.l.fixes.ask("app", never, mpichFix{}, func(f *mpichFix) { lib.unknown, lib.fix = 0, f })
+		if again == 0 {
+			require.False(t, w.Ready())
+			w.l.fixes.known("app", mpichFix{mpich: "MPICH", file: "/fix.so"})
+		}
+		require.True(t, w.Ready())
+		require.Equal(t, 1, a.learned)
+		require.Equal(t, []string{"LD_PRELOAD=own.so", "LD_PRELOAD=own.so:/fix.so", "ASAN_OPTIONS=verify_asan_link_order=no"}, w.Env(0))
 	}
 }

@@ -1,4 +1,4 @@
-package agent
+package mpi
 
 import (
 	"testing"
@@ -12,10 +12,10 @@ import (
 func TestYield(t *testing.T) {
 	cpus, err := unix.Affinity(0)
 	require.NoError(t, err)
-	a, w, _, _ := waitingWorld(t)
+	a, w, _ := newWorld(t, 1)
 	for ranks, want := range map[int][]string{len(cpus): nil, len(cpus) + 1: {"OMPI_MCA_mpi_yield_when_idle=1"}} {
-		a.common.Bootstrap, w.Size = "fork", ranks
-		require.Equal(t, want, a.yieldEnv(w, nil), ranks)
-		require.Empty(t, a.yieldEnv(w, []string{"OMPI_MCA_mpi_yield_when_idle=0"}))
+		a.oneMachine, w.Size = true, ranks
+		require.Equal(t, want, w.yieldEnv(nil), ranks)
+		require.Empty(t, w.yieldEnv([]string{"OMPI_MCA_mpi_yield_when_idle=0"}))
 	}
 }

@@ -1,4 +1,4 @@
-package agent
+package mpi
 
 import (
 	"context"
@@ -10,14 +10,14 @@ import (
 )
 
 // A look that hangs is answered for at the limit, and told to end.
-func TestFindWithin(t *testing.T) {
+func TestWithin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := make(chan string, 1)
 		begin := time.Now()
-		findWithin(time.Minute, func(context.Context) string { return "found" }, "late", func(s string) { got <- s })
+		within(time.Minute, func(context.Context) string { return "found" }, "late", func(s string) { got <- s })
 		require.Equal(t, "found", <-got)
 		require.Zero(t, time.Since(begin))
-		findWithin(time.Minute, func(ctx context.Context) string {
+		within(time.Minute, func(ctx context.Context) string {
 			<-ctx.Done()
 			time.Sleep(time.Minute) //nolint:forbidigo // in fake time: it does not listen
 			return "found"

@@ -1,4 +1,4 @@
-package agent
+package mpi
 
 import (
 	"fmt"
@@ -22,17 +22,17 @@ const openMPITmp = "OMPI_MCA_orte_tmpdir_base"
 // goes with it, also where this agent and its warden are killed. What the user sets, own,
 // counts more. Where there is no room for such a directory, ranks have them in Open MPI's
 // own places.
-func (a *Agent) openMPIDirs(own []string) []string {
-	if a.openMPIDir == "" {
-		dir, err := a.makeShared()
+func (l *Libraries) openMPIDirs(own []string) []string {
+	if l.openMPIDir == "" {
+		dir, err := l.makeShared()
 		if err != nil {
 			return nil
 		}
-		a.openMPIDir = dir
+		l.openMPIDir = dir
 	}
-	env := sharedEnv(a.openMPIDir, own)
+	env := sharedEnv(l.openMPIDir, own)
 	if unset(own, openMPITmp) {
-		env = append(env, openMPITmp+"="+a.openMPIDir)
+		env = append(env, openMPITmp+"="+l.openMPIDir)
 	}
 	return env
 }
@@ -107,17 +107,17 @@ func ours(path string) bool {
 	return ok && int(st.Uid) == os.Geteuid()
 }
 
-// removeOpenMPILeft removes what killed ranks of Open MPI have left. No rank of the
+// RemoveLeft removes what killed ranks of Open MPI have left. No rank of the
 // job runs here any more.
-func (a *Agent) removeOpenMPILeft() {
-	for _, left := range a.openMPILeft {
+func (l *Libraries) RemoveLeft() {
+	for _, left := range l.left {
 		left.remove(sharedMemory)
 	}
 }
 
 // expectOpenMPILeft notes what ranks of a world may leave.
-func (a *Agent) expectOpenMPILeft(left openMPILeft) {
-	if !slices.Contains(a.openMPILeft, left) {
-		a.openMPILeft = append(a.openMPILeft, left)
+func (l *Libraries) expectOpenMPILeft(left openMPILeft) {
+	if !slices.Contains(l.left, left) {
+		l.left = append(l.left, left)
 	}
 }

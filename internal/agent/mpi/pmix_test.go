@@ -1,4 +1,4 @@
-package agent
+package mpi
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/loader"
-	"github.com/golaunch/golaunch/internal/overlay"
 )
 
 func TestWhichProgramsSpeakPMIx(t *testing.T) {
@@ -54,7 +53,7 @@ func TestMPICHBuiltForPMIx(t *testing.T) {
 		pmix := library(t, filepath.Join(dir, name, "libpmix.so.2"), "")
 		mpi := library(t, filepath.Join(dir, name, "libmpi.so.12"), x.source, pmix)
 		program := compile(t, filepath.Join(dir, name, "program"), emptyMain, mpi, "-Wl,-rpath,"+filepath.Join(dir, name))
-		u := findPMIx(context.Background(), loader.Program{File: program}, "", helper, "")
+		u := lookForPMIx(context.Background(), loader.Program{File: program}, "", helper, "")
 		require.Equal(t, x.want, u.uses, name)
 	}
 }
@@ -70,7 +69,7 @@ func distribution(t *testing.T, dir string, libraries ...string) (program string
 
 // The helper runs with the libpmix that the program takes, and finds other libraries
 // where the program does.
-func TestFindPMIx(t *testing.T) {
+func TestLookForPMIx(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	five := distribution(t, filepath.Join(dir, "5"), "libpmix.so.2", "libopen-pal.so.80", "libmpi.so.40")
@@ -78,7 +77,7 @@ func TestFindPMIx(t *testing.T) {
 	other := library(t, filepath.Join(dir, "other", "libpmix.so.2"), "")
 	helper := compile(t, filepath.Join(dir, "helper"), emptyMain)
 	find := func(program, asked, why string, env ...string) pmixUse {
-		return findPMIx(context.Background(), loader.Program{File: program, Env: env}, asked, helper, why)
+		return lookForPMIx(context.Background(), loader.Program{File: program, Env: env}, asked, helper, why)
 	}
 
 	u := find(five, "", "", "X=1", "LD_PRELOAD=", "PMIX_RANK=7", "PMIX_SERVER_URI41=x")
@@ -112,7 +111,7 @@ func TestFindPMIx(t *testing.T) {
 	// A helper that does not run here.
 	broken := compile(t, filepath.Join(dir, "broken"), emptyMain, library(t, filepath.Join(dir, "libgone.so.1"), ""))
 	require.NoError(t, os.Remove(filepath.Join(dir, "libgone.so.1")))
-	u = findPMIx(context.Background(), loader.Program{File: five}, "", broken, "")
+	u = lookForPMIx(context.Background(), loader.Program{File: five}, "", broken, "")
 	require.Contains(t, u.why, "golaunch-pmix does not run here: ")
 	require.Contains(t, u.why, "libgone.so.1")
 }
@@ -134,7 +133,7 @@ func TestHelperOfAnotherDistribution(t *testing.T) {
 	compile(t, filepath.Join(dir, "program"), emptyMain, pmix, "-Wl,-rpath,"+lib, "-Wl,--dynamic-linker="+interpreter)
 	helper := compile(t, filepath.Join(dir, "helper"), emptyMain)
 
-	u := findPMIx(context.Background(), loader.Program{File: "program", Dir: dir}, "", helper, "")
+	u := lookForPMIx(context.Background(), loader.Program{File: "program", Dir: dir}, "", helper, "")
 	require.Equal(t, pmix, u.uses)
 	require.Empty(t, u.why)
 	require.Equal(t, []string{interpreter, "--library-path"}, u.plan.argv[:2])
@@ -156,27 +155,23 @@ func TestHelperEnvironment(t *testing.T) {
 // A world of a program that cannot do without PMIx does not start without; where there
 // is one rank, it needs nobody.
 func TestWorldThatLacksPMIx(t *testing.T) {
-	a, w, said, launched := waitingWorld(t)
-	w.Size, a.common.Verbose = 2, 1
-	w.libraries[0] = &appLibrary{pmix: &pmixUse{known: true, uses: "Open MPI 5", why: "not built"}}
-	a.startIf()
-	require.True(t, w.launched)
-	require.Empty(t, *launched)
-	m := <-said
-	require.Equal(t, overlay.KindFailure, m.Header.Kind)
-	f, err := overlay.Decode[job.Failure](m.Body)
-	require.NoError(t, err)
-	require.Equal(t, "app needs PMIx (Open MPI 5): not built", f.Text)
-	require.Equal(t, job.CauseStart, f.Class)
-
-	a, w, said, launched = waitingWorld(t)
-	a.common.Verbose = 1
-	w.libraries[0] = &appLibrary{pmix: &pmixUse{known: true, uses: "Open MPI 5", why: "not built"}}
-	a.startIf()
-	require.Len(t, *launched, 1)
-	n, err := overlay.Decode[overlay.Note]((<-said).Body)
-	require.NoError(t, err)
-	require.Equal(t, overlay.Note{Level: 1, Text: "app runs without PMIx (Open MPI 5): not built"}, n)
+	for ranks, want := range map[int]struct{ lacks, note string }{
+		2: {"app needs PMIx (Open MPI 5): not built", ""},
+		1: {"", "1 app runs without PMIx (Open MPI 5): not built"},
+	} {
+		a, w, _ := newWorld(t, ranks)
+		w.libraries[0] = &appLibrary{pmix: &pmixUse{uses: "Open MPI 5", why: "not built"}}
+		require.True(t, w.Ready())
+		first, err := w.Lacks()
+		if want.lacks != "" {
+			require.EqualError(t, err, want.lacks)
+			require.Equal(t, job.Rank(0), first)
+			require.Empty(t, a.notes)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, []string{want.note}, a.notes)
+	}
 }
 
 // Of a program whose loader is slow the ranks ask, unless the user says what they speak.
@@ -189,16 +184,4 @@ func TestPMIxOfASlowLoader(t *testing.T) {
 	require.False(t, lib.asks())
 	require.True(t, lib.needsPMIx())
 	require.Contains(t, late.why, "the program's loader has not said within")
-}
-
-// Ranks wait until it is known whether they speak PMIx.
-func TestRanksWaitForWordOfPMIx(t *testing.T) {
-	a, w, _, launched := waitingWorld(t)
-	use := &pmixUse{}
-	w.libraries[0] = &appLibrary{pmix: use}
-	a.pmixes = map[string]*pmixUse{"app": use}
-	a.startIf()
-	require.Empty(t, *launched)
-	a.pmixKnown(pmixKnown{"app", pmixUse{}})
-	require.Len(t, *launched, 1)
 }

@@ -1,6 +1,7 @@
-package agent
+package mpi
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/agent/serve"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
@@ -17,35 +19,41 @@ import (
 
 // withWarden is an agent with a warden of its own, and programs here that use libraries
 // whose helpers are scripts.
-func withWarden(t *testing.T, scripts map[string]string) *Agent {
+func withWarden(t *testing.T, scripts map[string]string) (*fakeAgent, *Libraries, *proc.Warden) {
 	t.Helper()
-	a, _, _ := agentOf(t, nil)
+	a, l := newFake(t)
 	w, err := proc.Start(t.Context(), proc.Options{JobID: "pmix" + strconv.Itoa(os.Getpid())})
 	require.NoError(t, err)
 	require.NoError(t, w.OpenJob(job.Cold))
 	t.Cleanup(func() {
 		w.Close()
-		for _, dir := range a.scratchDirs { // as the agent does in the end
+		for _, dir := range a.scratch { // as the agent does in the end
 			_ = unix.RemoveTree(dir)
 		}
 	})
-	poller, err := unix.NewPoller()
-	require.NoError(t, err)
-	t.Cleanup(func() { poller.Close() })
-	a.warden, a.poller, a.descriptors = w, poller, newDescriptors(poller)
-	a.common.JobID, a.launch.Nodes = "job"+strconv.Itoa(os.Getpid()), []job.HostIndex{0}
+	a.help = func(h proc.Helper) error { return w.Help(job.Cold, h) }
+	a.remove = func(dirs []string) error { return w.Scratch(job.Cold, dirs) }
 	for library, script := range scripts {
-		a.helpers.plans[library] = helperPlan{library: library, argv: []string{"/bin/sh", "-c", script}, env: []string{"PATH=/usr/bin:/bin"}}
+		l.Helpers.plans[library] = helperPlan{library: library, argv: []string{"/bin/sh", "-c", script}, env: []string{"PATH=/usr/bin:/bin"}}
 	}
-	return a
+	return a, l, w
 }
 
-// step has the agent take what its warden says next.
-func step(t *testing.T, a *Agent) {
+// take has the helpers take what the warden says next; it returns the last end of one.
+func take(t *testing.T, p *Helpers, w *proc.Warden) (ended proc.HelperEnded) {
 	t.Helper()
-	events, err := a.warden.Next()
+	events, err := w.Next()
 	require.NoError(t, err)
-	a.wardenEvents(events)
+	for _, e := range events {
+		switch e := e.(type) {
+		case proc.HelperStarted:
+			p.Started(e)
+		case proc.HelperEnded:
+			ended = e
+			p.Ended(e)
+		}
+	}
+	return ended
 }
 
 // answer is what Start was answered.
@@ -54,122 +62,110 @@ type answer struct {
 	err error
 }
 
-func start(t *testing.T, a *Agent, library string) (got *answer) {
+func start(t *testing.T, p *Helpers, w *proc.Warden, library string) (got *answer) {
 	t.Helper()
-	a.helpers.Start(library, func(fd int, err error) { got = &answer{fd, err} })
+	p.Start(library, func(fd int, err error) { got = &answer{fd, err} })
 	for got == nil {
-		step(t, a)
+		take(t, p, w)
 	}
 	return got
 }
 
 // end waits for the end of the helper that was started first.
-func (p *pmixHelpers) end(t *testing.T) (text string) {
+func end(t *testing.T, p *Helpers, w *proc.Warden) string {
 	t.Helper()
-	h := p.started[1]
-	for p.started[1] != nil {
-		events, err := p.a.warden.Next()
-		require.NoError(t, err)
-		for _, e := range events {
-			p.a.wardenEvents([]proc.Event{e})
-			if ended, ok := e.(proc.HelperEnded); ok {
-				text = h.epitaph(ended)
-			}
+	h := p.running[1]
+	for {
+		if ended := take(t, p, w); ended.Number == 1 {
+			return h.epitaph(ended)
 		}
 	}
-	return text
 }
 
 // A helper and the agent talk; its last words say why it has ended.
 func TestHelperRunsAndEnds(t *testing.T) {
-	a := withWarden(t, map[string]string{"libpmix": `read line <&3; echo "got $line" >&3; echo "libpmix is too old" >&2; echo "give another" >&2; exit 3`})
-	got := start(t, a, "libpmix")
+	_, l, w := withWarden(t, map[string]string{"libpmix": `read line <&3; echo "got $line" >&3; echo "libpmix is too old" >&2; echo "give another" >&2; exit 3`})
+	got := start(t, l.Helpers, w, "libpmix")
 	require.NoError(t, got.err)
 	defer unix.Close(got.fd)
 	_, err := unix.TrySend(got.fd, []byte("this\n"))
 	require.NoError(t, err)
-	require.Regexp(t, `^pid \d+ exited with code 3: libpmix is too old; give another$`, a.helpers.end(t))
+	require.Regexp(t, `^pid \d+ exited with code 3: libpmix is too old; give another$`, end(t, l.Helpers, w))
 	var said [64]byte
 	n, err := unix.TryRecv(got.fd, said[:])
 	require.NoError(t, err)
 	require.Equal(t, "got this\n", string(said[:n]))
-	require.Empty(t, a.helpers.started)
+	require.Empty(t, l.Helpers.running)
 }
 
 // What a helper goes on to say, only the last is kept of.
 func TestHelpersWordsAreBounded(t *testing.T) {
-	a := withWarden(t, map[string]string{"libpmix": `i=0; while [ $i -lt 900 ]; do i=$((i+1)); echo "line $i of many that nobody wants"; done; kill -9 $$`})
-	got := start(t, a, "libpmix")
+	a, l, w := withWarden(t, map[string]string{"libpmix": `i=0; while [ $i -lt 900 ]; do i=$((i+1)); echo "line $i of many that nobody wants"; done; kill -9 $$`})
+	got := start(t, l.Helpers, w, "libpmix")
 	require.NoError(t, got.err)
 	defer unix.Close(got.fd)
-	h := a.helpers.started[1]
+	h := l.Helpers.running[1]
 	buf := make([]byte, 512)
 	ready := make([]unix.Ready, 1)
 	for h.output >= 0 {
 		_, err := a.poller.Wait(ready, -1)
 		require.NoError(t, err)
-		a.descriptors.ready(ready[0], buf)
+		a.handlers[int(ready[0].Tag)].Ready(ready[0], buf)
 		require.LessOrEqual(t, len(h.said), mostSaid)
 	}
-	require.Regexp(t, `^pid \d+ was killed by signal 9: line 897 of .*; line 900 of many that nobody wants$`, a.helpers.end(t))
+	require.Regexp(t, `^pid \d+ was killed by signal 9: line 897 of .*; line 900 of many that nobody wants$`, end(t, l.Helpers, w))
 }
 
 func TestHelperThatDoesNotStart(t *testing.T) {
-	a := withWarden(t, nil)
-	a.helpers.plans["gone"] = helperPlan{argv: []string{"/no/such"}}
-	require.ErrorContains(t, start(t, a, "gone").err, "it did not start: program not found: /no/such")
-	require.Empty(t, a.helpers.started)
+	a, l, w := withWarden(t, nil)
+	l.Helpers.plans["gone"] = helperPlan{argv: []string{"/no/such"}}
+	require.ErrorContains(t, start(t, l.Helpers, w, "gone").err, "it did not start: program not found: /no/such")
+	require.Empty(t, l.Helpers.running)
 
 	var unknown error
-	a.helpers.Start("unheard of", func(_ int, err error) { unknown = err })
-	for _, e := range a.inbox.Take(nil) {
-		e.(posted)()
-	}
+	l.Helpers.Start("unheard of", func(_ int, err error) { unknown = err })
+	a.turn()
 	require.EqualError(t, unknown, "no program here uses unheard of")
 }
 
-// deafWarden takes no helper.
-type deafWarden struct{ Warden }
-
-func (deafWarden) Help(job.Number, proc.Helper) error { return errGone }
-
 func TestHelperOfALostWarden(t *testing.T) {
-	a, _, _ := agentOf(t, deafWarden{})
-	a.helpers.plans["libpmix"] = helperPlan{argv: []string{"/bin/true"}}
+	a, l := newFake(t)
+	errGone := errors.New("the warden is lost")
+	a.help = func(proc.Helper) error { return errGone }
+	l.Helpers.plans["libpmix"] = helperPlan{argv: []string{"/bin/true"}}
 	var got error
-	a.helpers.Start("libpmix", func(_ int, err error) { got = err })
+	l.Helpers.Start("libpmix", func(_ int, err error) { got = err })
 	require.NoError(t, got, "later, by an event")
-	for _, e := range a.inbox.Take(nil) {
-		e.(posted)()
-	}
+	a.turn()
 	require.ErrorIs(t, got, errGone)
 }
 
 // Apps with one libpmix share its helper; those without PMIx have none.
 func TestLibraryOfAnApp(t *testing.T) {
-	a, w, _ := agentOf(t, nil)
+	_, w, _ := newWorld(t, 1)
+	l := w.l
 	use := func(library, uses, why string) *appLibrary {
-		return &appLibrary{pmix: &pmixUse{known: true, uses: uses, why: why, plan: helperPlan{library: library}}}
+		return &appLibrary{pmix: &pmixUse{uses: uses, why: why, plan: helperPlan{library: library}}}
 	}
 	w.libraries = map[int]*appLibrary{0: use("/l", "Open MPI 5", ""), 1: use("/l", "--pmix", ""), 2: use("/m", "--pmix", ""), 3: {}, 4: use("/l", "", ""), 5: use("/l", "x", "missing")}
 	for app, want := range []string{"/l", "/l", "/m", "", "", "", ""} {
-		require.Equal(t, want, a.helpers.Library(0, app), app)
+		require.Equal(t, want, l.Helpers.Library(0, app), app)
 	}
-	require.Empty(t, a.helpers.Library(1, 0), "a world that is not here")
-	require.Len(t, a.helpers.plans, 2)
+	require.Empty(t, l.Helpers.Library(1, 0), "a world that is not here")
+	require.Len(t, l.Helpers.plans, 2)
 }
 
 // The directories are private, each world's in the node's, and go with the warden.
 func TestPMIxDirectories(t *testing.T) {
-	a := withWarden(t, nil)
-	own, err := a.helpers.Dir("")
+	_, l, w := withWarden(t, nil)
+	own, err := l.Helpers.Dir("")
 	require.NoError(t, err)
-	first, err := a.helpers.Dir("kvs_1_0")
+	first, err := l.Helpers.Dir("kvs_1_0")
 	require.NoError(t, err)
-	again, err := a.helpers.Dir("kvs_1_0")
+	again, err := l.Helpers.Dir("kvs_1_0")
 	require.NoError(t, err)
 	require.Equal(t, first, again)
-	second, err := a.helpers.Dir("kvs_1_1")
+	second, err := l.Helpers.Dir("kvs_1_1")
 	require.NoError(t, err)
 	require.NotEqual(t, first, second)
 	for _, dir := range []string{own, first, second} {
@@ -179,13 +175,13 @@ func TestPMIxDirectories(t *testing.T) {
 	}
 	require.Equal(t, own, filepath.Dir(first))
 	for _, bad := range []string{"..", ".", "a/b", "a\x00"} {
-		_, err := a.helpers.Dir(bad)
+		_, err := l.Helpers.Dir(bad)
 		require.ErrorContains(t, err, "cannot name a directory", bad)
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(second, "segment"), nil, 0o600))
-	require.NoError(t, a.warden.Finish())
+	require.NoError(t, w.Finish())
 	for err := error(nil); err == nil; {
-		_, err = a.warden.Next()
+		_, err = w.Next()
 	}
 	require.NoDirExists(t, own)
 }
@@ -193,57 +189,57 @@ func TestPMIxDirectories(t *testing.T) {
 // Open MPI's shared files are in the world's directory, unless the user has them
 // elsewhere; what a spawning world's ranks have handed on counts for nothing.
 func TestPMIxEnvironment(t *testing.T) {
-	a := withWarden(t, nil)
-	a.common.Bootstrap = "fork"
-	env := func(w *world, own ...string) []string {
-		w.Apps = []job.App{{Argv: []string{"app"}, Env: own}}
-		w.libraries = map[int]*appLibrary{0: {pmix: &pmixUse{known: true, uses: "--pmix", four: true}}}
-		return a.libraryEnv(w, 0)
+	a, l, _ := withWarden(t, nil)
+	a.oneMachine = true
+	view := &serve.World{Node: a, Launch: &overlay.Launch{}, World: overlay.World{KVSName: "child", Size: 1}, Ranks: []*serve.Rank{{}}}
+	world := l.World(view, &fakeRanks{view: view}, nil)
+	env := func(own ...string) []string {
+		world.Apps = []job.App{{Argv: []string{"app"}, Env: own}}
+		world.libraries = map[int]*appLibrary{0: {pmix: &pmixUse{uses: "--pmix", four: true}}}
+		return world.Env(0)
 	}
-	parent, err := a.helpers.Dir("parent")
+	parent, err := l.Helpers.Dir("parent")
 	require.NoError(t, err)
 	if !isMemory(parent) {
 		t.Skip("no directory in memory for the job's files: /dev/shm is none or full")
 	}
-	w := a.worlds[0]
-	w.KVSName = "child"
-	child, err := a.helpers.Dir("child")
+	child, err := l.Helpers.Dir("child")
 	child += sharedEnd
 	require.NoError(t, err)
-	got := env(w, "OMPI_MCA_btl_vader_backing_directory="+parent, "OMPI_MCA_osc_sm_backing_directory=/mine")
+	got := env("OMPI_MCA_btl_vader_backing_directory="+parent, "OMPI_MCA_osc_sm_backing_directory=/mine")
 	require.Equal(t, []string{
 		"OMPI_MCA_btl_vader_backing_directory=" + parent, "OMPI_MCA_osc_sm_backing_directory=/mine", "FLUX_JOB_ID=1",
 		"OMPI_MCA_btl_tcp_if_include=lo",
 		"OMPI_MCA_btl_vader_backing_directory=" + child, "OMPI_MCA_btl_sm_backing_directory=" + child, "OMPI_MCA_osc_rdma_backing_directory=" + child,
 	}, got)
-	require.NotContains(t, env(w, "OMPI_MCA_btl_tcp_if_exclude=eth7"), "OMPI_MCA_btl_tcp_if_include=lo")
-	require.NotContains(t, env(w, "OMPI_MCA_btl_tcp_if_include=eth7"), "OMPI_MCA_btl_tcp_if_include=lo")
-	a.common.Bootstrap = "ssh"
-	require.NotContains(t, env(w), "OMPI_MCA_btl_tcp_if_include=lo")
+	require.NotContains(t, env("OMPI_MCA_btl_tcp_if_exclude=eth7"), "OMPI_MCA_btl_tcp_if_include=lo")
+	require.NotContains(t, env("OMPI_MCA_btl_tcp_if_include=eth7"), "OMPI_MCA_btl_tcp_if_include=lo")
+	a.oneMachine = false
+	require.NotContains(t, env(), "OMPI_MCA_btl_tcp_if_include=lo")
 }
 
 // A job without the helper's executable says what to do.
 func TestHelperThatWasNotBuilt(t *testing.T) {
-	a, _, _ := agentOf(t, nil)
-	_, why := a.library(overlay.PMIxHelper, &appLibrary{})
+	_, w, _ := newWorld(t, 1)
+	_, why := w.library(overlay.PMIxHelper, &appLibrary{})
 	require.Equal(t, "golaunch-pmix was not found beside golaunch, in lib/golaunch; build it with make build", why)
 }
 
 // The directories of a world go when it is over, those of others stay.
 func TestPMIxDirectoriesOfAWorldThatIsOver(t *testing.T) {
-	a := withWarden(t, nil)
-	kept, err := a.helpers.Dir("kept")
+	_, l, _ := withWarden(t, nil)
+	kept, err := l.Helpers.Dir("kept")
 	require.NoError(t, err)
 	var gone []string
 	for _, name := range []string{"over", "over" + sharedEnd} {
-		dir, err := a.helpers.Dir(name)
+		dir, err := l.Helpers.Dir(name)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "segment"), nil, 0o600))
 		gone = append(gone, dir)
 	}
-	a.helpers.Forget("over")
-	for _, bad := range []string{"", ".", "../" + filepath.Base(a.helpers.dir)} {
-		a.helpers.Forget(bad)
+	l.Helpers.Forget("over")
+	for _, bad := range []string{"", ".", "../" + filepath.Base(l.Helpers.dir)} {
+		l.Helpers.Forget(bad)
 	}
 	require.DirExists(t, kept)
 	for _, dir := range gone {

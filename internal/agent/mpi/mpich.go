@@ -1,4 +1,4 @@
-package agent
+package mpi
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/golaunch/golaunch/internal/loader"
 	"github.com/golaunch/golaunch/internal/overlay"
@@ -19,79 +18,48 @@ import (
 // network (native/libmpichfinalize/finalize.c). The ranks of programs that link it preload a
 // library which ends that.
 
-// fixLimit bounds how long the programs' start may wait for what their loader says.
-const fixLimit = 5 * time.Second
-
 // fixName is in the name of that library, also where the user preloads it.
 var fixName = strings.TrimSuffix(overlay.LibMPICHFinalize, ".so")
 
 // mpichFix is what is known of a program that may link an MPICH that hangs.
 type mpichFix struct {
-	known bool   // the rest is
 	mpich string // its MPICH, if that is known to hang: version, device and file
 	file  string // what its ranks preload; "" for nothing
 	why   string // why that cannot be what it should
 }
 
-// fixKnown is the event that a program's mpichFix is known.
-type fixKnown struct {
-	program string
-	result  mpichFix
-}
-
-// fixFor is what is known of the MPICH of an app's program: nil if its file shows
-// that it links none, or nothing is to be done. Each program's loader is asked once.
-func (a *Agent) fixFor(w *world, app int, lib *appLibrary) *mpichFix {
-	env := a.envOf(w, app)
+// findFix finds out about the MPICH of an app's program, unless its file shows that it links
+// none, or nothing is to be done.
+func (w *World) findFix(app int, lib *appLibrary) {
+	env := w.envOf(app)
 	switch {
-	case a.launch.MPICHFix == overlay.FixNone || lib.openMPI || strings.Contains(preloaded(env), fixName):
-		return nil
-	case a.launch.MPICHFix == overlay.FixAll:
-		file, why := a.library(overlay.LibMPICHFinalize, lib)
-		return &mpichFix{known: true, file: file, why: why}
+	case w.Launch.MPICHFix == overlay.FixNone || lib.openMPI || strings.Contains(preloaded(env), fixName):
+		return
+	case w.Launch.MPICHFix == overlay.FixAll:
+		file, why := w.library(overlay.LibMPICHFinalize, lib)
+		lib.fix = &mpichFix{file: file, why: why}
+		return
 	case lib.readErr != nil || loader.Plain(lib.needs.Libraries):
-		return nil
+		return
 	}
 	program, err := filepath.Abs(lib.needs.File)
 	if err != nil { // this agent has no directory
-		return nil
+		return
 	}
-	p := loader.Program{File: program, Dir: w.Apps[app].Dir, Env: append(env, proc.JobEnv(a.common.JobID))}
-	key := programKey(p)
-	if f := a.fixes[key]; f != nil {
-		return f
-	}
-	f := &mpichFix{}
-	a.fixes[key] = f
-	file, why := a.library(overlay.LibMPICHFinalize, lib)
-	look := func(ctx context.Context) mpichFix { return findFix(ctx, p, file, why) }
-	late := mpichFix{why: fmt.Sprintf("its loader has not said within %v which MPI library it takes", fixLimit)}
-	findWithin(fixLimit, look, late, func(f mpichFix) { a.inbox.Put(fixKnown{program: key, result: f}) })
-	return f
+	p := loader.Program{File: program, Dir: w.Apps[app].Dir, Env: append(env, proc.JobEnv(w.l.JobID))}
+	file, why := w.library(overlay.LibMPICHFinalize, lib)
+	look := func(ctx context.Context) mpichFix { return lookForFix(ctx, p, file, why) }
+	late := mpichFix{why: fmt.Sprintf("its loader has not said within %v which MPI library it takes", askLimit)}
+	lib.unknown++
+	w.l.fixes.ask(programKey(p), look, late, func(f *mpichFix) {
+		lib.unknown--
+		lib.fix = f
+	})
 }
 
-// programKey tells programs apart whose loader may take other libraries.
-func programKey(p loader.Program) string {
-	key := []string{p.File, p.Dir}
-	for _, v := range p.Env {
-		if strings.HasPrefix(v, "LD_") {
-			key = append(key, v)
-		}
-	}
-	return strings.Join(key, "\x00")
-}
-
-// fixKnown lets the worlds start that waited for it.
-func (a *Agent) fixKnown(e fixKnown) {
-	f := a.fixes[e.program]
-	*f = e.result
-	f.known = true
-	a.startIf()
-}
-
-// findFix finds out whether a program links an MPICH that hangs, and whether its
+// lookForFix finds out whether a program links an MPICH that hangs, and whether its
 // loader takes the file that ends that. Why says why there is none.
-func findFix(ctx context.Context, p loader.Program, file, why string) (f mpichFix) {
+func lookForFix(ctx context.Context, p loader.Program, file, why string) (f mpichFix) {
 	if _, err := os.Stat(p.Dir); err != nil { // then ranks run elsewhere
 		p.Dir = ""
 	}
@@ -162,48 +130,28 @@ func hangs(version, device string) bool {
 
 // fixFile is what the ranks of an app preload because of their MPICH; "" for nothing.
 // One node speaks for all.
-func (a *Agent) fixFile(w *world, app int) string {
+func (w *World) fixFile(app int) string {
 	lib := w.libraries[app]
 	fix := lib.fix
 	if fix == nil || fix.file == "" && fix.why == "" {
 		return ""
 	}
-	program, speaks := path.Base(w.Apps[app].Argv[0]), w.byRank[lib.first] != nil
+	program, speaks := path.Base(w.Apps[app].Argv[0]), w.Local(lib.first) != nil
 	if fix.mpich != "" {
 		program += " uses " + fix.mpich + " and"
 	}
 	if fix.why != "" {
 		level := 0
-		if len(w.nodes) == 1 { // there it hangs seldom
+		if len(w.Hosts) == 1 { // there it hangs seldom
 			level = 1
 		}
 		if speaks {
-			a.note(level, "%s may hang in MPI_Finalize: %s", program, fix.why)
+			w.Note(level, "%s may hang in MPI_Finalize: %s", program, fix.why)
 		}
 		return ""
 	}
 	if speaks {
-		a.note(1, "%s gets %s, which ends the hang of MPICH 3.4 to 4.1 in MPI_Finalize (--mpi none leaves it)", program, overlay.LibMPICHFinalize)
+		w.Note(1, "%s gets %s, which ends the hang of MPICH 3.4 to 4.1 in MPI_Finalize (--mpi none leaves it)", program, overlay.LibMPICHFinalize)
 	}
 	return fix.file
-}
-
-const preloadVariable = "LD_PRELOAD="
-
-// preloaded is the user's LD_PRELOAD.
-func preloaded(env []string) (own string) {
-	for _, v := range env {
-		if value, ok := strings.CutPrefix(v, preloadVariable); ok {
-			own = value
-		}
-	}
-	return own
-}
-
-// preload is LD_PRELOAD with a file behind the user's own.
-func preload(env []string, file string) string {
-	if own := preloaded(env); strings.Trim(own, ": ") != "" {
-		return preloadVariable + own + ":" + file
-	}
-	return preloadVariable + file
 }

@@ -1,4 +1,4 @@
-package agent
+package mpi
 
 import (
 	"errors"
@@ -8,23 +8,23 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golaunch/golaunch/internal/agent/serve"
 	"github.com/golaunch/golaunch/internal/agent/serve/servepmix"
-	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
-// pmixHelpers are the PMIx servers of this node: one for each libpmix in use.
-type pmixHelpers struct {
-	a       *Agent
+// Helpers are the PMIx servers of this node: one for each libpmix in use.
+type Helpers struct {
+	l       *Libraries
 	plans   map[string]helperPlan // by library, of programs that run here: the first one's
-	started map[int]*pmixHelper   // by number, those that were not reaped
+	running map[int]*helper       // by number, those that were not reaped
 	last    int                   // number
 	dir     string                // of all that they, and their clients, make; "" while there is none
 }
 
-// pmixHelper is one of them.
-type pmixHelper struct {
+// helper is one of them.
+type helper struct {
 	library string
 	pid     int // 0 until it runs
 	done    func(fd int, err error)
@@ -35,16 +35,16 @@ type pmixHelper struct {
 // mostSaid bounds what is kept of a helper's words, in bytes.
 const mostSaid = 2 << 10
 
-var _ servepmix.Helpers = (*pmixHelpers)(nil)
+var _ servepmix.Helpers = (*Helpers)(nil)
 
-func newPMIxHelpers(a *Agent) *pmixHelpers {
-	return &pmixHelpers{a: a, plans: map[string]helperPlan{}, started: map[int]*pmixHelper{}}
+func newHelpers(l *Libraries) *Helpers {
+	return &Helpers{l: l, plans: map[string]helperPlan{}, running: map[int]*helper{}}
 }
 
 // Library says which libpmix the local ranks of an app use: a key, equal for equal
 // helpers, or "" where they do not speak PMIx. It is known when servers open.
-func (p *pmixHelpers) Library(world, app int) string {
-	w := p.a.worlds[world]
+func (p *Helpers) Library(world, app int) string {
+	w := p.l.worlds[world]
 	if w == nil || !w.libraries[app].speaks() {
 		return ""
 	}
@@ -55,13 +55,13 @@ func (p *pmixHelpers) Library(world, app int) string {
 
 // Later reports an app whose local ranks may speak PMIx, though their program's file does
 // not show it.
-func (p *pmixHelpers) Later(world, app int) bool {
-	w := p.a.worlds[world]
+func (p *Helpers) Later(world, app int) bool {
+	w := p.l.worlds[world]
 	return w != nil && w.libraries[app].asks()
 }
 
 // plan notes how the helper of a library is run, if nothing is known of it.
-func (p *pmixHelpers) plan(plan helperPlan) {
+func (p *Helpers) plan(plan helperPlan) {
 	if _, known := p.plans[plan.library]; !known {
 		p.plans[plan.library] = plan
 	}
@@ -76,27 +76,27 @@ const (
 
 // Start starts the helper of a library. Done is called later, with the agent's end of
 // the socket to it, or an error.
-func (p *pmixHelpers) Start(library string, done func(fd int, err error)) {
+func (p *Helpers) Start(library string, done func(fd int, err error)) {
 	plan, known := p.plans[library]
 	if !known {
-		p.a.inbox.Put(posted(func() { done(-1, fmt.Errorf("no program here uses %s", library)) }))
+		p.l.agent.Post(func() { done(-1, fmt.Errorf("no program here uses %s", library)) })
 		return
 	}
 	p.last++
 	n := p.last
-	p.started[n] = &pmixHelper{library: library, done: done, output: -1}
-	files := uint64(moreFiles + filesPerRank*p.a.end.Living())
-	if err := p.a.warden.Help(job.Cold, proc.Helper{Number: n, Argv: plan.argv, Env: plan.env, Files: files}); err != nil {
-		delete(p.started, n)
-		p.a.inbox.Put(posted(func() { done(-1, err) }))
+	p.running[n] = &helper{library: library, done: done, output: -1}
+	files := uint64(moreFiles + filesPerRank*p.l.agent.Living())
+	if err := p.l.agent.Help(proc.Helper{Number: n, Argv: plan.argv, Env: plan.env, Files: files}); err != nil {
+		delete(p.running, n)
+		p.l.agent.Post(func() { done(-1, err) })
 	}
 }
 
-// helperStarted hands the socket over, and hears what the helper prints.
-func (p *pmixHelpers) helperStarted(e proc.HelperStarted) {
-	h := p.started[e.Number]
+// Started hands the socket over, and hears what the helper prints.
+func (p *Helpers) Started(e proc.HelperStarted) {
+	h := p.running[e.Number]
 	h.pid, h.output = e.PID, e.Output
-	err := p.a.descriptors.watch(e.Output, handlerFunc(func(_ unix.Ready, buf []byte) { p.hear(h, buf) }))
+	err := p.l.agent.Watch(e.Output, serve.HandlerFunc(func(_ unix.Ready, buf []byte) { p.hear(h, buf) }))
 	if err != nil { // it goes on, and nobody hears why it ends
 		unix.Close(e.Output)
 		h.output = -1
@@ -105,7 +105,7 @@ func (p *pmixHelpers) helperStarted(e proc.HelperStarted) {
 }
 
 // hear takes some of what a helper prints, and reports whether there may be more.
-func (p *pmixHelpers) hear(h *pmixHelper, buf []byte) (more bool) {
+func (p *Helpers) hear(h *helper, buf []byte) (more bool) {
 	if h.output < 0 {
 		return false
 	}
@@ -120,15 +120,15 @@ func (p *pmixHelpers) hear(h *pmixHelper, buf []byte) (more bool) {
 	case errors.Is(err, unix.EAGAIN):
 		return false
 	}
-	p.a.closeFD(h.output)
+	p.l.agent.CloseFD(h.output)
 	h.output = -1
 	return false
 }
 
-// helperEnded says why a helper did not start, or has ended.
-func (p *pmixHelpers) helperEnded(e proc.HelperEnded) {
-	h := p.started[e.Number]
-	delete(p.started, e.Number)
+// Ended says why a helper did not start, or has ended.
+func (p *Helpers) Ended(e proc.HelperEnded) {
+	h := p.running[e.Number]
+	delete(p.running, e.Number)
 	if h.pid == 0 {
 		h.done(-1, fmt.Errorf("it did not start: %s", e.Text))
 		return
@@ -140,19 +140,19 @@ func (p *pmixHelpers) helperEnded(e proc.HelperEnded) {
 	if !e.Provoked { // else no rank is left here, and a later world has it started again
 		why = errors.New(h.epitaph(e))
 	}
-	p.a.localPMIx().HelperEnded(h.library, why)
+	p.l.agent.LostHelper(h.library, why)
 }
 
 // drop lets go of a helper's output, which a process that it left behind may hold open.
-func (p *pmixHelpers) drop(h *pmixHelper) {
+func (p *Helpers) drop(h *helper) {
 	if h.output >= 0 {
-		p.a.closeFD(h.output)
+		p.l.agent.CloseFD(h.output)
 		h.output = -1
 	}
 }
 
 // epitaph says how a helper has ended, with its last words.
-func (h *pmixHelper) epitaph(e proc.HelperEnded) string {
+func (h *helper) epitaph(e proc.HelperEnded) string {
 	text := fmt.Sprintf("pid %d ", e.PID)
 	if e.Status.Signaled() {
 		text += fmt.Sprintf("was killed by signal %d", e.Status.Signal())
@@ -177,14 +177,14 @@ func (h *pmixHelper) epitaph(e proc.HelperEnded) string {
 
 // Alive tells whether the helper of a library is no process that is about to end: one
 // that ends has no memory any more, and so no command line, before its sockets close.
-func (p *pmixHelpers) Alive(library string) bool {
+func (p *Helpers) Alive(library string) bool {
 	words, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID(library)))
 	return err == nil && len(words) > 0
 }
 
 // PID is the process of the helper of a library, 0 if none runs.
-func (p *pmixHelpers) PID(library string) int {
-	for _, h := range p.started {
+func (p *Helpers) PID(library string) int {
+	for _, h := range p.running {
 		if h.library == library && h.pid > 0 {
 			return h.pid
 		}
@@ -194,12 +194,12 @@ func (p *pmixHelpers) PID(library string) int {
 
 // Dir is a private directory of this node for a world's namespace; for "" the one in
 // which they all are, for the helpers themselves. It is there, and goes with the job.
-func (p *pmixHelpers) Dir(namespace string) (string, error) {
+func (p *Helpers) Dir(namespace string) (string, error) {
 	if namespace != "" && !isName(namespace) {
 		return "", fmt.Errorf("namespace %.60q cannot name a directory", namespace)
 	}
 	if p.dir == "" {
-		dir, err := p.a.makeShared()
+		dir, err := p.l.makeShared()
 		if err != nil {
 			return "", err
 		}
@@ -220,7 +220,7 @@ const sharedEnd = ".shared"
 
 // Forget removes what was made for a namespace, which is not made again. A file system may
 // be slow: nobody waits for it. What cannot be removed goes with the job.
-func (p *pmixHelpers) Forget(namespace string) {
+func (p *Helpers) Forget(namespace string) {
 	if p.dir == "" || !isName(namespace) {
 		return
 	}
@@ -238,8 +238,8 @@ func isName(namespace string) bool {
 }
 
 // close lets go of what is still open. All ranks have ended.
-func (p *pmixHelpers) close() {
-	for _, h := range p.started {
+func (p *Helpers) close() {
+	for _, h := range p.running {
 		p.drop(h)
 	}
 }

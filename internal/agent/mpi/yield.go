@@ -1,4 +1,4 @@
-package agent
+package mpi
 
 import "github.com/golaunch/golaunch/internal/unix"
 
@@ -9,9 +9,9 @@ const yieldVariable = "OMPI_MCA_mpi_yield_when_idle"
 // yieldEnv tells ranks of Open MPI that they are more than the CPUs (hardware threads)
 // that golaunch may use on their node; nothing where they are not, or the user's own word,
 // in own, says how it is.
-func (a *Agent) yieldEnv(w *world, own []string) []string {
-	ranks := a.end.Living()
-	if a.onOneMachine() { // and so are the other nodes
+func (w *World) yieldEnv(own []string) []string {
+	ranks := w.l.agent.Living()
+	if w.l.agent.OneMachine() { // and so are the other nodes
 		ranks = max(ranks, w.Size)
 	}
 	cpus, err := unix.Affinity(0)

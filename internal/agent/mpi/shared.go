@@ -1,4 +1,4 @@
-package agent
+package mpi
 
 import (
 	"path/filepath"
@@ -7,7 +7,6 @@ import (
 	"syscall"
 
 	"github.com/golaunch/golaunch/internal/agent/serve/servepmix"
-	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/stage"
 )
 
@@ -18,10 +17,10 @@ const leastRoom = 16 << 20
 // makeShared makes a directory for what ranks of this node share, in memory where
 // possible. The warden removes it, as it does the job's files, and so does whoever sweeps
 // after both.
-func (a *Agent) makeShared() (string, error) {
-	dirs := stage.ScratchDirs(overlay.NodeJob(a.self.Index, a.common.JobID))
+func (l *Libraries) makeShared() (string, error) {
+	dirs := stage.ScratchDirs(l.NodeJob)
 	slices.SortStableFunc(dirs, func(x, y string) int { return order(x) - order(y) })
-	if err := a.addScratch(dirs); err != nil {
+	if err := l.agent.Scratch(dirs); err != nil {
 		return "", err
 	}
 	return stage.MakePrivate(dirs, leastRoom)

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"io"
 	"syscall"
 	"testing"
@@ -42,9 +43,7 @@ func waitingWorld(t *testing.T) (*Agent, *world, <-chan overlay.Message, *[]proc
 	a.end = endOf(1, 0)
 	w.started.Merge = (*overlay.Started).Merge
 	w.started.Expect(1)
-	fix := &mpichFix{}
-	w.libraries = map[int]*appLibrary{0: {fix: fix, name: "libmpi.so.12"}}
-	a.fixes, a.first = map[string]*mpichFix{"app": fix}, w
+	w.mpi, a.first = &fakeLibraries{waits: true}, w
 	a.startIf()
 	require.Empty(t, launched)
 	require.False(t, w.launched)
@@ -54,10 +53,30 @@ func waitingWorld(t *testing.T) (*Agent, *world, <-chan overlay.Message, *[]proc
 // Ranks start when it is known what they need.
 func TestRanksStartWhenTheLoaderHasAnswered(t *testing.T) {
 	a, w, _, launched := waitingWorld(t)
-	a.fixKnown(fixKnown{"app", mpichFix{mpich: "MPICH", file: "/fix.so"}})
+	loaderSays(a, w)
 	require.True(t, w.launched)
 	require.Len(t, *launched, 1)
-	require.Equal(t, []string{"LD_PRELOAD=own.so", "LD_PRELOAD=own.so:/fix.so", "ASAN_OPTIONS=verify_asan_link_order=no"}, (*launched)[0].Apps[0].Env)
+}
+
+// loaderSays has the loader of the world's program answer.
+func loaderSays(a *Agent, w *world) {
+	w.mpi = &fakeLibraries{}
+	atMPI{station{a: a}}.Learned()
+}
+
+// Ranks that cannot have what their MPI needs do not start, and the reason is told.
+func TestAWorldThatLacksWhatItsMPINeeds(t *testing.T) {
+	a, w, said, launched := waitingWorld(t)
+	w.mpi = &fakeLibraries{lacking: errors.New("app needs PMIx: not built")}
+	a.startIf()
+	require.True(t, w.launched)
+	require.Empty(t, *launched)
+	m := <-said
+	require.Equal(t, overlay.KindFailure, m.Header.Kind)
+	f, err := overlay.Decode[job.Failure](m.Body)
+	require.NoError(t, err)
+	require.Equal(t, "app needs PMIx: not built", f.Text)
+	require.Equal(t, job.CauseStart, f.Class)
 }
 
 // A job that ends while a loader is asked does not wait for it.
@@ -83,7 +102,7 @@ func TestTheEndDoesNotWaitForALoader(t *testing.T) {
 				}
 			}
 			require.Len(t, kinds, 2)
-			a.fixKnown(fixKnown{"app", mpichFix{}}) // late
+			loaderSays(a, w) // late
 			require.Empty(t, *launched)
 		})
 	}

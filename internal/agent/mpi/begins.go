@@ -1,4 +1,4 @@
-package agent
+package mpi
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/golaunch/golaunch/internal/agent/serve"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/loader"
 	"github.com/golaunch/golaunch/internal/overlay"
@@ -55,20 +56,14 @@ const finalizeWord = "+finalize"
 type question struct {
 	fd   int // of the pipe that the answer goes to
 	pid  int // of the process that asks
-	rank *rank
-}
-
-// begunKnown is the event that it is known what a world's ranks use.
-type begunKnown struct {
-	world  *world
-	result begun
+	rank *serve.Rank
 }
 
 // beginsAt opens the pipe on which local ranks ask, at which nobody but this user's processes
 // can write.
-func (a *Agent) beginsAt() (string, error) {
-	if a.beginsPath != "" {
-		return a.beginsPath, nil
+func (l *Libraries) beginsAt() (string, error) {
+	if l.beginsPath != "" {
+		return l.beginsPath, nil
 	}
 	r, w, err := unix.Pipe()
 	if err != nil {
@@ -76,21 +71,21 @@ func (a *Agent) beginsAt() (string, error) {
 	}
 	err = unix.SetNonblock(r)
 	if err == nil {
-		err = a.descriptors.watch(r, handlerFunc(func(_ unix.Ready, buf []byte) { a.takeQuestions(r, buf) }))
+		err = l.agent.Watch(r, serve.HandlerFunc(func(_ unix.Ready, buf []byte) { l.takeQuestions(r, buf) }))
 	}
 	if err != nil {
 		unix.Close(r)
 		unix.Close(w)
 		return "", err
 	}
-	a.beginsPath = fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), w) // which stays open: the pipe has no end
-	return a.beginsPath, nil
+	l.beginsPath = fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), w) // which stays open: the pipe has no end
+	return l.beginsPath, nil
 }
 
-// answerFiles counts the files that answers to a world's local ranks need: a pipe for each rank
+// Files counts the files that answers to a world's local ranks need: a pipe for each rank
 // that asks, as mostly all begin MPI at once, and beginsFiles.
-func (w *world) answerFiles() (n int) {
-	for _, r := range w.ranks {
+func (w *World) Files() (n int) {
+	for _, r := range w.Ranks {
 		if !r.Exited && w.libraries[r.App].preloads() {
 			n++
 		}
@@ -110,7 +105,7 @@ const beginsFiles = 2 + 1 + 2
 const questionSize = 4 + 4 + 8
 
 // takeQuestions takes those that wait. Each is written at once, and so is whole.
-func (a *Agent) takeQuestions(r int, buf []byte) {
+func (l *Libraries) takeQuestions(r int, buf []byte) {
 	n, err := unix.Read(r, buf[:len(buf)/questionSize*questionSize])
 	if err != nil {
 		return // nothing is there
@@ -121,17 +116,17 @@ func (a *Agent) takeQuestions(r int, buf []byte) {
 		}
 		pid, fd := int(binary.NativeEndian.Uint32(q)), binary.NativeEndian.Uint32(q[4:])
 		if fd == unseen {
-			a.unanswered(pid, 1, "it lets nobody look at it, as where its program's file may not be read")
+			l.unanswered(pid, 1, "it lets nobody look at it, as where its program's file may not be read")
 			continue
 		}
 		pipe, err := unix.OpenAnswer(pid, int(fd), binary.NativeEndian.Uint64(q[8:]))
 		switch {
 		case errors.Is(err, os.ErrNotExist): // it has ended
-			a.note(1, "how its MPI finds golaunch is not told to process %d: %v", pid, err)
+			l.agent.Note(1, "how its MPI finds golaunch is not told to process %d: %v", pid, err)
 		case err != nil:
-			a.unanswered(pid, 0, err.Error())
+			l.unanswered(pid, 0, err.Error())
 		default:
-			a.withRank(pid, func(r *rank) { a.question(question{pipe, pid, r}) })
+			l.agent.WithRank(pid, func(w *World, r *serve.Rank) { w.question(question{pipe, pid, r}) })
 		}
 	}
 }
@@ -142,41 +137,43 @@ const unseen = 1<<32 - 1
 
 // unanswered fails the rank, in a world of more than alone, whose process cannot be told
 // how its MPI finds golaunch.
-func (a *Agent) unanswered(pid, alone int, why string) {
-	a.withRank(pid, func(r *rank) {
-		if r != nil && r.world.Size > alone {
-			a.failAlone(r, fmt.Sprintf("process %d cannot be told how its MPI finds golaunch: %s; "+
+func (l *Libraries) unanswered(pid, alone int, why string) {
+	l.agent.WithRank(pid, func(w *World, r *serve.Rank) {
+		if r != nil && w.Size > alone {
+			w.failAlone(r, fmt.Sprintf("process %d cannot be told how its MPI finds golaunch: %s; "+
 				"--mpi pmix has Open MPI find it, --mpi none leaves it alone", pid, why))
 		}
 	})
 }
 
-// question takes that of a process of a rank, or of none.
-func (a *Agent) question(q question) {
+// question takes that of a process of a rank of w, or of none: then w is nil.
+func (w *World) question(q question) {
 	r := q.rank
 	if r == nil || !proc.SameLauncher(r.PID, q.pid) { // another launcher's, which a rank has started
 		reply(q.fd)
 		return
 	}
-	r.begins = true
-	w := r.world
+	if w.asks == nil {
+		w.asks = map[job.Rank]bool{}
+	}
+	w.asks[r.Number] = true
 	switch b := w.begun; {
 	case b == nil:
 		w.begun = &begun{asked: []question{q}}
-		a.lookInto(w, r, q.pid)
+		w.lookInto(r, q.pid)
 	case !b.known:
 		b.asked = append(b.asked, q)
 	default:
-		a.answerQuestion(w, q)
+		w.answerQuestion(q)
 	}
 }
 
 // lookInto finds out what a process uses that begins MPI.
-func (a *Agent) lookInto(w *world, r *rank, pid int) {
-	helper, noHelper := a.library(overlay.PMIxHelper, w.libraries[r.App])
+func (w *World) lookInto(r *serve.Rank, pid int) {
+	helper, noHelper := w.library(overlay.PMIxHelper, w.libraries[r.App])
 	look := func(ctx context.Context) begun { return lookAtProcess(ctx, pid, helper, noHelper) }
-	late := begun{why: fmt.Sprintf("process %d has not shown within %v which MPI library it uses", pid, pmixLimit)}
-	findWithin(pmixLimit, look, late, func(b begun) { a.inbox.Put(begunKnown{w, b}) })
+	late := begun{why: fmt.Sprintf("process %d has not shown within %v which MPI library it uses", pid, askLimit)}
+	within(askLimit, look, late, func(b begun) { w.Post(func() { w.begunKnown(b) }) })
 }
 
 // lookAtProcess finds out what a process uses that begins MPI, and waits.
@@ -209,7 +206,7 @@ func lookAtProcess(ctx context.Context, pid int, helper, noHelper string) (b beg
 		}
 	}
 	four := fileOf(libraries, openRTE)
-	u := pmixUse{uses: pmixIn(libraries, lacksPMI), known: true}
+	u := pmixUse{uses: pmixIn(libraries, lacksPMI)}
 	switch {
 	case four != "":
 		b.library = four
@@ -241,45 +238,40 @@ func isServer(libpmix string) bool {
 }
 
 // begunKnown answers those who wait for it, once the PMIx server is ready that they need.
-func (a *Agent) begunKnown(e begunKnown) {
-	w, b := e.world, e.world.begun
-	e.result.asked = b.asked
-	*b = e.result
-	if b.hangs != "" && a.launch.MPICHFix != overlay.FixAffected {
+func (w *World) begunKnown(result begun) {
+	b := w.begun
+	result.asked = b.asked
+	*b = result
+	if b.hangs != "" && w.Launch.MPICHFix != overlay.FixAffected {
 		b.hangs = ""
 	}
-	if b.hangs != "" && w.byRank[0] != nil {
-		a.note(1, "world %d uses %s, whose hang in MPI_Finalize is cured (--mpi none leaves it)", w.id, b.hangs)
+	if b.hangs != "" && w.Local(0) != nil {
+		w.Note(1, "world %d uses %s, whose hang in MPI_Finalize is cured (--mpi none leaves it)", w.ID, b.hangs)
 	}
 	u := b.pmix
-	if u == nil || u.why != "" || w.pmix == nil || a.isOver(w) {
-		a.answerAll(w)
+	if u == nil || u.why != "" || w.isOver() {
+		w.answerAll()
 		return
 	}
-	if w.byRank[0] != nil {
-		a.note(1, "world %d is served over PMIx (%s), with %s", w.id, u.uses, u.plan.library)
+	if w.Local(0) != nil {
+		w.Note(1, "world %d is served over PMIx (%s), with %s", w.ID, u.uses, u.plan.library)
 	}
-	a.helpers.plan(u.plan)
+	w.l.Helpers.plan(u.plan)
 	w.pmix.Join(u.plan.library, func(err error) {
 		if err != nil {
 			b.why = err.Error()
 		}
-		a.answerAll(w)
+		w.answerAll()
 	})
 }
 
-// isOver reports whether no rank of a world is here that golaunch has not told to end.
-func (a *Agent) isOver(w *world) bool {
-	return a.worlds[w.id] != w || w.living == 0 || w.killed || a.end.Killed()
-}
-
 // answerAll answers those who wait for what their world uses.
-func (a *Agent) answerAll(w *world) {
+func (w *World) answerAll() {
 	b := w.begun
 	asked := b.asked
 	b.known, b.asked = true, nil
 	switch {
-	case a.isOver(w):
+	case w.isOver():
 		for _, q := range asked {
 			reply(q.fd)
 		}
@@ -287,28 +279,28 @@ func (a *Agent) answerAll(w *world) {
 		w.begun = nil
 		reply(asked[0].fd)
 		for _, q := range asked[1:] {
-			a.question(q)
+			w.question(q)
 		}
 	default:
 		for _, q := range asked {
-			a.answerQuestion(w, q)
+			w.answerQuestion(q)
 		}
 	}
 }
 
 // answerQuestion tells a rank by which variables its MPI finds golaunch, or why it cannot.
-func (a *Agent) answerQuestion(w *world, q question) {
+func (w *World) answerQuestion(q question) {
 	b, env := w.begun, []string(nil)
 	switch {
 	case b.why != "" && w.Size > 1:
 		env = []string{"!"}
-		a.failAlone(q.rank, b.reason())
+		w.failAlone(q.rank, b.reason())
 	case b.why != "":
-		a.note(1, "%s runs alone: %s", path.Base(w.Apps[q.rank.App].Argv[0]), b.reason())
+		w.Note(1, "%s runs alone: %s", path.Base(w.Apps[q.rank.App].Argv[0]), b.reason())
 	case b.pmix != nil:
-		env = append(w.pmix.Environment(&q.rank.Rank), a.pmixEnv(w, q.rank.App, b.pmix.four)...)
+		env = append(w.pmix.Environment(q.rank), w.pmixEnv(q.rank.App, b.pmix.four)...)
 	case b.flux:
-		env = a.fluxEnv(w, q.rank.App)
+		env = w.fluxEnv(q.rank.App)
 	}
 	if b.hangs != "" {
 		env = append(env, finalizeWord)
@@ -328,10 +320,10 @@ func reply(fd int, texts ...string) {
 }
 
 // failAlone reports that a rank's MPI takes it, or would take it, for the only rank.
-func (a *Agent) failAlone(r *rank, why string) {
+func (w *World) failAlone(r *serve.Rank, why string) {
 	if !r.Aborted {
 		r.Aborted = true
-		a.fail(job.Failure{Class: job.CauseProtocol, World: r.world.id, Rank: r.Number, Host: a.self.Index, PID: r.PID, Phase: job.PhaseAlone, Text: why})
+		w.Fail(r, job.Failure{Class: job.CauseProtocol, Phase: job.PhaseAlone, Text: why})
 	}
 }
 
@@ -340,26 +332,26 @@ const libDL = "libdl.so.2"
 
 // beginsEnv finds the file that the ranks of an app preload to ask, and the variable by which they
 // find where; "" for nothing.
-func (a *Agent) beginsEnv(w *world, app int) (file string, env []string) {
+func (w *World) beginsEnv(app int) (file string, env []string) {
 	lib := w.libraries[app]
 	if !lib.preloads() {
 		return "", nil
 	}
-	file, why := a.library(overlay.LibMPIInit, lib)
-	program := loader.Program{File: lib.needs.File, Dir: w.Apps[app].Dir, Env: a.envOf(w, app)}
+	file, why := w.library(overlay.LibMPIInit, lib)
+	program := loader.Program{File: lib.needs.File, Dir: w.Apps[app].Dir, Env: w.envOf(app)}
 	if why == "" && lib.readErr == nil && !loader.HasRuntime(program, libDL) {
 		why = fmt.Sprintf("this host has no %s, which what finds golaunch needs", libDL)
 	}
 	var at string
 	if why == "" {
 		var err error
-		if at, err = a.beginsAt(); err != nil {
+		if at, err = w.l.beginsAt(); err != nil {
 			why = err.Error()
 		}
 	}
 	if why != "" {
-		if w.byRank[lib.first] != nil {
-			a.note(1, "%s: if it uses Open MPI, its ranks will not find each other: %s", w.Apps[app].Argv[0], why)
+		if w.Local(lib.first) != nil {
+			w.Note(1, "%s: if it uses Open MPI, its ranks will not find each other: %s", w.Apps[app].Argv[0], why)
 		}
 		return "", nil
 	}

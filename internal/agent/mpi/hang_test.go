@@ -1,4 +1,4 @@
-package agent
+package mpi
 
 import (
 	"os"
@@ -8,45 +8,36 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/internal/agent/serve"
-	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 )
 
 func TestWaitingRanksAreTold(t *testing.T) {
-	a, w, said := agentOf(t, lostWarden{})
-	w.ranks = nil
-	for i, fencing := range []bool{true, false, true} {
-		w.ranks = append(w.ranks, &rank{world: w, Rank: serve.Rank{Number: job.Rank(i), Fencing: fencing}})
-	}
-	e := fenceLong{w, 0}
-	a.waitingSeen(waitingSeen{e, "", false}) // of a library that does not hang
-	a.waitingSeen(waitingSeen{e, "MPICH", true})
-	w.unwatchFence()
-	a.waitingSeen(waitingSeen{e, "too late", false})
-	a.end.KillOrdered(0)
-	a.waitingSeen(waitingSeen{fenceLong{w, 1}, "as good as over", false})
-	a.note(0, "the last")
-	m := <-said
-	require.Equal(t, overlay.KindWaiting, m.Header.Kind)
-	told, err := overlay.Decode[overlay.Waiting](m.Body)
-	require.NoError(t, err)
-	require.Equal(t, overlay.Waiting{Library: "MPICH", Fixed: true, Ranks: []overlay.RankRange{{First: 0, Count: 1}, {First: 2, Count: 1}}}, told)
-	require.Equal(t, overlay.KindNote, (<-said).Header.Kind)
+	a, w, x := newWorld(t, 3)
+	w.Ranks[0].Fencing, w.Ranks[2].Fencing = true, true
+	w.waitingSeen(0, "", false) // of a library that does not hang
+	w.waitingSeen(0, "MPICH", true)
+	x.fences++
+	w.waitingSeen(0, "too late", false)
+	x.over = "a rank has ended"
+	w.waitingSeen(1, "it cannot complete", false)
+	x.over, a.ending = "", true
+	w.waitingSeen(1, "as good as over", false)
+	require.Equal(t, []overlay.Waiting{{Library: "MPICH", Fixed: true, Ranks: []overlay.RankRange{{First: 0, Count: 1}, {First: 2, Count: 1}}}}, a.waiting)
 }
 
 // Fences are watched after MPI_Init's first, one at a time.
 func TestWhichFencesAreWatched(t *testing.T) {
-	a, w, _ := agentOf(t, lostWarden{})
-	a.watchFence(w)
+	_, w, x := newWorld(t, 1)
+	w.FenceEntered()
 	require.Nil(t, w.waiting)
-	w.unwatchFence()
-	a.watchFence(w)
+	x.fences++
+	w.FenceReleased()
+	w.FenceEntered()
 	first := w.waiting
 	require.NotNil(t, first)
-	a.watchFence(w)
+	w.FenceEntered()
 	require.Same(t, first, w.waiting)
-	w.unwatchFence()
+	w.FenceReleased()
 	require.Nil(t, w.waiting)
 }
 

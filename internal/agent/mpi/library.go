@@ -1,4 +1,4 @@
-package agent
+package mpi
 
 import (
 	"fmt"
@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golaunch/golaunch/internal/agent/serve"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
-	"github.com/golaunch/golaunch/internal/unix"
 )
 
 // Open MPI 3 and 4 speak no PMI of their own. Their flux component, which a
@@ -32,39 +32,39 @@ type appLibrary struct {
 	explained bool
 	given     bool      // the user has named another libpmi.so
 	why       string    // why Open MPI's ranks will not find each other; "" if they should
+	unknown   int       // of the next two, which its program's loader has still to tell
 	fix       *mpichFix // of its MPICH; nil if it links none
 	pmix      *pmixUse  // nil if it speaks no PMIx
 }
 
-// knowLibraries finds out about the MPI libraries of a world's local ranks, and
-// reports whether all is known. If not, startIf is called again.
-func (a *Agent) knowLibraries(w *world) bool {
-	known := true
+// Ready finds out about the MPI libraries of the world's local ranks, and reports whether all
+// is known that they need to start. If not, the agent is told of what is Learned.
+func (w *World) Ready() bool {
+	ready := true
 	for app := range w.Apps {
 		lib := w.libraries[app]
-		if lib == nil && slices.ContainsFunc(w.ranks, func(r *rank) bool { return r.App == app }) {
-			lib = a.lookAt(w, app)
+		if lib == nil && slices.ContainsFunc(w.Ranks, func(r *serve.Rank) bool { return r.App == app }) {
+			lib = w.lookAt(app)
 			w.libraries[app] = lib
-			lib.fix, lib.pmix = a.fixFor(w, app, lib), a.pmixFor(w, app, lib)
+			w.findFix(app, lib)
+			w.findPMIx(app, lib)
 		}
-		known = known && (lib == nil || (lib.fix == nil || lib.fix.known) && (lib.pmix == nil || lib.pmix.known))
+		ready = ready && (lib == nil || lib.unknown == 0)
 	}
-	return known
+	return ready
 }
 
 // envOf is the environment of an app's ranks before it is theirs: the launch
 // message's.
-func (a *Agent) envOf(w *world, app int) []string {
-	return slices.Concat(a.launch.Env, w.Apps[app].Env)
+func (w *World) envOf(app int) []string {
+	return slices.Concat(w.Launch.Env, w.Apps[app].Env)
 }
 
 // lookAt notes what the file of an app's program shows of its MPI library.
-func (a *Agent) lookAt(w *world, app int) *appLibrary {
-	l := a.launch
-	spec := proc.App{Argv: a.program(w, app), Dir: a.dirOf(w.Apps[app]), Path: w.Apps[app].Path}
-	all := a.envOf(w, app)
+func (w *World) lookAt(app int) *appLibrary {
+	all := w.envOf(app)
 	lib := &appLibrary{first: w.firstOf(app)}
-	lib.needs, lib.readErr = proc.ProgramNeeds(spec, all) // what cannot be read is no MPI program, or no program: the warden will say
+	lib.needs, lib.readErr = proc.ProgramNeeds(w.ranks.Program(app), all) // what cannot be read is no MPI program, or no program: the warden will say
 	for _, name := range lib.needs.Libraries {
 		switch {
 		case isOpenMPI(name):
@@ -73,50 +73,50 @@ func (a *Agent) lookAt(w *world, app int) *appLibrary {
 			lib.name = name
 		}
 	}
-	lib.openMPI = lib.openMPI || l.OpenMPI && lib.name == ""
+	lib.openMPI = lib.openMPI || w.Launch.OpenMPI && lib.name == ""
 	lib.given = slices.ContainsFunc(all, func(v string) bool { return strings.HasPrefix(v, fluxLibrary+"=") })
 	return lib
 }
 
-// libraryEnv is an app's environment with what its ranks need beside that of nodeEnv
-// because of their MPI library.
-func (a *Agent) libraryEnv(w *world, app int) []string {
+// Env is an app's own environment with what its ranks need because of their MPI library, or
+// of --profile.
+func (w *World) Env(app int) []string {
 	env := w.Apps[app].Env
 	lib := w.libraries[app]
 	if lib == nil { // it has no ranks here
 		return env
 	}
 	if lib.speaks() {
-		return slices.Concat(env, a.pmixEnv(w, app, lib.pmix.four), a.preloadEnv(w, app))
+		return slices.Concat(env, w.pmixEnv(app, lib.pmix.four), w.preloadEnv(app))
 	}
-	return slices.Concat(a.openMPIEnv(w, app), env, a.preloadEnv(w, app)) // what the user sets counts more than Open MPI's
+	return slices.Concat(w.openMPIEnv(app), env, w.preloadEnv(app)) // what the user sets counts more than Open MPI's
 }
 
 // openMPIEnv is what the ranks of an app need because they use Open MPI.
-func (a *Agent) openMPIEnv(w *world, app int) (env []string) {
+func (w *World) openMPIEnv(app int) (env []string) {
 	lib := w.libraries[app]
-	if !lib.openMPI || a.launch.NoMPI || lib.given || lib.needsPMIx() || lib.asks() {
+	if !lib.openMPI || w.Launch.NoMPI || lib.given || lib.needsPMIx() || lib.asks() {
 		return nil
 	}
-	return a.fluxEnv(w, app)
+	return w.fluxEnv(app)
 }
 
 // fluxEnv returns the variables by which the Open MPI 3 or 4 of an app takes golaunch for Flux.
-func (a *Agent) fluxEnv(w *world, app int) (env []string) {
+func (w *World) fluxEnv(app int) (env []string) {
 	lib := w.libraries[app]
-	file, why := a.library(overlay.LibPMI, lib)
+	file, why := w.library(overlay.LibPMI, lib)
 	if lib.why = why; why != "" {
-		if w.byRank[lib.first] != nil {
-			a.note(0, "%s: Open MPI's ranks will not find each other: %s", w.Apps[app].Argv[0], why)
+		if w.Local(lib.first) != nil {
+			w.Note(0, "%s: Open MPI's ranks will not find each other: %s", w.Apps[app].Argv[0], why)
 		}
 		return nil
 	}
 	id := fluxID(w.KVSName)
-	own := a.envOf(w, app)
-	env = append([]string{fluxJob + "=" + id, fluxLibrary + "=" + file}, a.openMPIDirs(own)...)
-	env = append(env, a.yieldEnv(w, own)...)
-	a.expectOpenMPILeft(openMPILeaves(id, own))
-	if a.onOneMachine() && len(w.nodes) > 1 {
+	own := w.envOf(app)
+	env = append([]string{fluxJob + "=" + id, fluxLibrary + "=" + file}, w.l.openMPIDirs(own)...)
+	env = append(env, w.yieldEnv(own)...)
+	w.l.expectOpenMPILeft(openMPILeaves(id, own))
+	if w.l.agent.OneMachine() && len(w.Hosts) > 1 {
 		env = append(env, "GOLAUNCH_ONE_MACHINE=1")
 	}
 	return env
@@ -132,7 +132,7 @@ func fluxID(world string) string {
 }
 
 // firstOf is the lowest rank of an app.
-func (w *world) firstOf(app int) job.Rank {
+func (w *World) firstOf(app int) job.Rank {
 	for _, b := range w.Blocks { // in rank order
 		if b.App == app {
 			return b.First
@@ -143,24 +143,23 @@ func (w *world) firstOf(app int) job.Rank {
 
 // library is a file on this node with a library that the launch message brought, or
 // why there is none for a program.
-func (a *Agent) library(name string, program *appLibrary) (file, why string) {
-	brought := slices.IndexFunc(a.launch.Libraries, func(l overlay.Library) bool { return l.Name == name })
+func (w *World) library(name string, program *appLibrary) (file, why string) {
+	brought := slices.IndexFunc(w.Launch.Libraries, func(l overlay.Library) bool { return l.Name == name })
 	if brought < 0 {
 		return "", name + " was not found beside golaunch, in lib/golaunch; build it with make build"
 	}
-	contents := a.launch.Libraries[brought].Contents
+	contents := w.Launch.Libraries[brought].Contents
 	own, err := proc.LibraryPlatform(contents)
 	if err == nil && program.readErr == nil && own != program.needs.Platform {
 		err = fmt.Errorf("golaunch's %s is for %s, the program for %s", name, own, program.needs.Platform)
 	}
-	if err == nil && a.memLibraries[name] == nil {
-		a.memLibraries[name], err = unix.MemFile(name, contents)
+	if err == nil {
+		file, err = w.l.agent.MemFile(name, contents)
 	}
 	if err != nil {
-		delete(a.memLibraries, name)
 		return "", err.Error()
 	}
-	return unix.DescriptorPath(a.memLibraries[name]), ""
+	return file, ""
 }
 
 // isMPI recognises MPI libraries by name.
@@ -180,13 +179,12 @@ func hasAnyPrefix(s string, prefixes ...string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
 }
 
-// explainSilence tells the user why an MPI program may have thought that it is alone: a
+// ExplainSilence tells the user why an MPI program may have thought that it is alone: a
 // rank of it has ended and never asked who it is.
-func (a *Agent) explainSilence(r *rank) {
-	w := r.world
+func (w *World) ExplainSilence(r *serve.Rank) {
 	lib := w.libraries[r.App]
-	if lib == nil || a.launch.NoMPI || lib.asks() && isOpenMPI(lib.name) || lib.first != r.Number || lib.name == "" || lib.explained || lib.why != "" || lib.needsPMIx() ||
-		w.Size == 1 || a.end.Killed() || w.killed || w.spoke(r) {
+	if lib == nil || w.Launch.NoMPI || lib.asks() && isOpenMPI(lib.name) || lib.first != r.Number || lib.name == "" || lib.explained || lib.why != "" || lib.needsPMIx() ||
+		w.Size == 1 || w.Ending() || w.ranks.Spoke(r) {
 		return
 	}
 	lib.explained = true
@@ -201,5 +199,5 @@ func (a *Agent) explainSilence(r *rank) {
 	default:
 		text += fmt.Sprintf("their MPI library (%s) was built for another launcher: golaunch serves PMI-1 and PMI-2 on PMI_FD", lib.name)
 	}
-	a.note(0, "%s", text)
+	w.Note(0, "%s", text)
 }

@@ -1,4 +1,4 @@
-package agent
+package mpi
 
 import (
 	"path"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/agent/serve"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/loader"
 	"github.com/golaunch/golaunch/internal/overlay"
@@ -15,26 +16,23 @@ import (
 
 // A program may use an MPI library that its file does not name: scripts and
 // interpreters do. The first rank of such an app is looked at a few times, ever
-// more seldom, for the sake of explainSilence, and of a rank that is alone.
+// more seldom, for the sake of ExplainSilence, and of a rank that is alone.
 const (
 	firstLook = 100 * time.Millisecond
 	lastLook  = 10 * time.Second
 )
 
-// lookDue is the event that a world's programs are to be looked at.
-type lookDue struct {
-	world *world
-	after time.Duration
-}
+// Started notes that the ranks start.
+func (w *World) Started() { w.lookLater(firstLook) }
 
 // lookLater has the programs of w looked at, if it is not known what they use.
-func (a *Agent) lookLater(w *world, after time.Duration) {
-	if w.Size == 1 || a.launch.NoMPI || after > lastLook || w.living == 0 {
+func (w *World) lookLater(after time.Duration) {
+	if w.Size == 1 || w.Launch.NoMPI || after > lastLook || w.ranks.Living() == 0 {
 		return
 	}
 	for app := range w.libraries {
 		if w.silent(app) != nil {
-			time.AfterFunc(after, func() { a.inbox.Put(lookDue{w, after}) })
+			time.AfterFunc(after, func() { w.Post(func() { w.look(after) }) })
 			return
 		}
 	}
@@ -42,34 +40,42 @@ func (a *Agent) lookLater(w *world, after time.Duration) {
 
 // silent is the first rank of an app, if it is here, lives, has not asked who it is,
 // and it is not known whether it will.
-func (w *world) silent(app int) *rank {
+func (w *World) silent(app int) *serve.Rank {
 	lib := w.libraries[app]
-	r := w.byRank[lib.first]
-	if r == nil || r.Exited || r.loaded != "" || lib.name != "" && !lib.asks() || r.begins || w.spoke(r) {
+	r := w.Local(lib.first)
+	if r == nil || r.Exited || w.loaded[r.Number] != "" || lib.name != "" && !lib.asks() || w.asks[r.Number] || w.ranks.Spoke(r) {
 		return nil
 	}
 	return r
 }
 
-func (a *Agent) lookForMPI(e lookDue) {
-	w := e.world
+// look finds out what the programs have loaded, so long after the look before.
+func (w *World) look(after time.Duration) {
 	for app, lib := range w.libraries {
 		r := w.silent(app)
 		if r == nil || r.PID == 0 {
 			continue
 		}
 		if lib.asks() {
-			r.loaded = openMPIAlone(r.PID)
+			w.hasLoaded(r, openMPIAlone(r.PID))
 		}
 		if lib.name != "" {
 			continue
 		}
 		if lib.name = proc.LoadedLibrary(r.PID, isMPI); lib.name != "" {
 			lib.loaded = true
-			a.note(1, "%s uses %s", path.Base(w.Apps[app].Argv[0]), lib.name)
+			w.Note(1, "%s uses %s", path.Base(w.Apps[app].Argv[0]), lib.name)
 		}
 	}
-	a.lookLater(w, 2*e.after)
+	w.lookLater(2 * after)
+}
+
+// hasLoaded notes the Open MPI that a rank has loaded without what asks, "" for none.
+func (w *World) hasLoaded(r *serve.Rank, name string) {
+	if w.loaded == nil {
+		w.loaded = map[job.Rank]string{}
+	}
+	w.loaded[r.Number] = name
 }
 
 // notPreloaded is why Open MPI's ranks are alone.
@@ -80,24 +86,23 @@ const notPreloaded = "what finds golaunch for Open MPI could not be preloaded, a
 // is itself the program of doctor and of topo measure, does not have them in it.
 func openMPIWords() string { return strings.Join([]string{"ompi", "mpi", "init: "}, "_") }
 
-// alone names the fault of a rank that has ended and whose own process took itself for the
+// Alone names the fault of a rank that has ended and whose own process took itself for the
 // only rank of a world of several; nil for nothing.
-func (r *rank) alone() *job.Failure {
-	w := r.world
+func (w *World) Alone(r *serve.Rank) *job.Failure {
 	lib := w.libraries[r.App]
-	if !lib.asks() || w.Size == 1 || r.begins || w.spoke(r) {
+	if !lib.asks() || w.Size == 1 || w.asks[r.Number] || w.ranks.Spoke(r) {
 		return nil
 	}
-	mpi := r.loaded
+	loaded := w.loaded[r.Number]
 	if lib.first == r.Number && lib.static() {
 		if has, err := loader.Mentions(lib.needs.File, openMPIWords()); has && err == nil {
-			mpi = "Open MPI, static"
+			loaded = "Open MPI, static"
 		}
 	}
-	if mpi == "" {
+	if loaded == "" {
 		return nil
 	}
-	return &job.Failure{Class: job.CauseProtocol, Phase: job.PhaseAlone, Text: mpi + ": " + notPreloaded}
+	return &job.Failure{Class: job.CauseProtocol, Phase: job.PhaseAlone, Text: loaded + ": " + notPreloaded}
 }
 
 // static reports whether an app's program is known to load no library at all.
