@@ -10,7 +10,7 @@ import (
 // to use, if they are told of one; else the one the parent used, or the local end of a route
 // towards another host of the job. Where none is known only the node itself knows one.
 func (a *Agent) address() string {
-	if c := a.network.choice; c != nil {
+	if c := a.job.env.network.choice; c != nil {
 		return c.Addr.String()
 	}
 	if a.hello.Addr != "" {

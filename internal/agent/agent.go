@@ -3,25 +3,16 @@ package agent
 import (
 	"context"
 	"fmt"
-	"os"
-	"sync"
 	"time"
 
-	"github.com/golaunch/golaunch/internal/agent/ending"
-	"github.com/golaunch/golaunch/internal/agent/files"
-	"github.com/golaunch/golaunch/internal/agent/input"
-	"github.com/golaunch/golaunch/internal/agent/mpi"
 	"github.com/golaunch/golaunch/internal/agent/output"
 	"github.com/golaunch/golaunch/internal/agent/serve"
-	"github.com/golaunch/golaunch/internal/agent/serve/servepmix"
-	"github.com/golaunch/golaunch/internal/agent/serve/servetree"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/report"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/network/topology/node"
 	"github.com/golaunch/golaunch/pmi"
 	"github.com/golaunch/golaunch/tree"
 )
@@ -40,75 +31,34 @@ type Agent struct {
 	output      *output.Output
 
 	// From the Range on.
-	self        overlay.HostEntry
-	root        bool   // the parent is the launcher
-	parentName  string // its host's; "" of the launcher
-	common      overlay.Common
-	ctx         context.Context // ends when no more hosts are to be started
-	stop        context.CancelFunc
-	subtree     *overlay.Subtree
-	warden      Warden
-	wardenStart sync.WaitGroup // until it is up, or failed
-	harness     Harness
-	share       share
-	spread      bool // over more than one processor
-	ballast     []byte
+	self       overlay.HostEntry
+	root       bool   // the parent is the launcher
+	parentName string // its host's; "" of the launcher
+	common     overlay.Common
+	ctx        context.Context // ends when no more hosts are to be started
+	stop       context.CancelFunc
+	subtree    *overlay.Subtree
+	ready      bool // the parent was told of the subtree
 
-	signs    map[uint64]signOrigin
-	lastSign uint64
+	now        func() time.Time // the node's clock
+	begun      time.Time        // of this process
+	phases     []report.Phase   // those before the launch
+	wardenStep report.Step      // the start of the warden
+	harness    Harness
 
-	// From the Launch on.
-	ready  bool // the parent was told of the subtree
-	launch *overlay.Launch
-	node   job.NodeID
-	first  *world         // the job's, from the launch on
-	worlds map[int]*world // that take part here and are not over
-	newest int            // highest number of a world so far
-	names  pmi.Names      // used at the root
-	input  *input.Input   // of the first world; nil if no rank of it is here or below
+	life     life
+	machine  machine
+	requests requests
+	share    share
+	progress progress
+	transit  transit
 
-	terminal *terminal // of rank 0; nil unless it runs here, and has one
+	job *Job
+}
 
-	now          func() time.Time // the node's clock
-	begun        time.Time        // of this process
-	phases       []report.Phase
-	tracing      tracing
-	progress     progress
-	collection   *collection      // from the launcher's question on
-	past         past             // what is to be reported of worlds that are over
-	failures     overlay.Failures // that were told
-	files        *files.Files
-	filesBegun   bool
-	awaiting     bool                // the ranks wait for the job's files
-	stopped      bool                // by Ctrl-Z: no rank is to run
-	scratch      string              // where those are; "" while there are none
-	memLibraries map[string]*os.File // by name, of Launch.Libraries: those that some app needs
-	libraries    *mpi.Libraries      // nil before the range
-	scratchDirs  []string            // that the warden removes: where those are, or could have been, and what pmix makes
-	counting     []*counters         // of the worlds that ran here, for --profile
-	counts       bool                // they are on now, or will be
-	tooFew       error               // not all descriptors that the ranks need can be had
-	door         servetree.Door
-	byPID        map[int]*rank          // those that run; see rankStarted
-	ownerless    []ownerless            // processes of which the warden may have yet to tell
-	pmix         *servepmix.Local       // nil before the first world
-	pmixRoot     *servepmix.Root        // used at the root; nil before the first call
-	dropped      map[job.HostIndex]bool // who was told of, see drop
-	processors   *node.Node             // the host's inside; nil until a rank is bound
-	early        early
-	network      network // that its ranks are to use
-	stalls       stalls
-	states       states
-
-	end    ending.Machine // how far the end is
-	timers endTimers
-	// tearDown is the time that children have to end.
-	tearDown tearDown
-	unfit    error // why this node can have no ranks: the agent ends before the launch
-	alone    bool  // the children have ended or are given up
-
-	demanded bool // a manager has told this agent to terminate
-	orphaned bool // and the parent is lost since
+// join has the parts of an agent know it.
+func (a *Agent) join() {
+	a.life.n, a.machine.n, a.requests.n, a.share.n, a.progress.n, a.transit.n = a, a, a, a, a, a
 }
 
 // rank is one local process.
@@ -148,7 +98,7 @@ func (a *Agent) run() error {
 	ready := make([]unix.Ready, 128)
 	buf := make([]byte, 64<<10)
 	var events []overlay.Event
-	for !a.end.Over() {
+	for !a.life.end.Over() {
 		n, err := a.poller.Park(ready)
 		if err != nil {
 			return fmt.Errorf("wait for events: %w", err)
@@ -160,8 +110,8 @@ func (a *Agent) run() error {
 		for _, e := range events {
 			a.handle(e)
 		}
-		a.serveWorlds()
-		a.orphanEnds()
+		a.job.serveWorlds()
+		a.life.orphanEnds()
 	}
 	return nil
 }
@@ -187,25 +137,25 @@ func (a *Agent) handle(e overlay.Event) {
 	case callRefused:
 		a.note(overlay.NoteAlways, "%s", e.line)
 	case wardenUp:
-		a.wardenUp(e)
+		a.life.wardenUp(e)
 	case wardenEvents:
-		a.wardenEvents(e.events)
+		a.life.wardenEvents(e.events)
 	case wardenLost:
-		a.wardenLost(e.err)
+		a.life.wardenLost(e.err)
 	case wardenStuck:
-		a.do(a.end.WardenStuck(e.number))
+		a.life.do(a.life.end.WardenStuck(e.number))
 	case told:
-		a.told(e.signal)
+		a.life.told(e.signal)
 	case graceOver:
-		a.end.ParentLost()
+		a.life.end.ParentLost()
 	case beatDue:
-		a.beat()
+		a.life.beat()
 	case progressDue:
-		a.tellProgress()
+		a.progress.tell()
 	case inputArrived:
-		a.takeInput(e)
+		a.job.stdin.take(e)
 	case filesHere:
-		a.filesHere(e)
+		a.job.staging.here(e)
 	case noiseHeard:
 		a.noteOf(e.host, 1, "printed at login: %s", e.line)
 	case keyAccepted:
@@ -213,19 +163,19 @@ func (a *Agent) handle(e overlay.Event) {
 	case posted:
 		e()
 	case hostFilesRead:
-		a.sendSpawn(e.request)
+		a.job.spawns.send(e.request)
 	case spawnSilent:
-		a.spawnSilent(e)
+		a.job.spawns.silent(e)
 	case outputIdle:
-		a.do(a.end.OutputIdle())
+		a.life.do(a.life.end.OutputIdle())
 	case lingerOver:
-		a.do(a.end.LingerOver())
+		a.life.do(a.life.end.LingerOver())
 	case childrenLate:
-		a.childrenLate()
+		a.life.childrenLate()
 	case familyEnded:
-		a.familyEnded()
+		a.life.familyEnded()
 	case familySwept:
-		a.end.ChildrenEnded()
+		a.life.end.ChildrenEnded()
 	default:
 		a.learned(e)
 	}
@@ -235,13 +185,13 @@ func (a *Agent) handle(e overlay.Event) {
 func (a *Agent) learned(e overlay.Event) {
 	switch e := e.(type) {
 	case stallDue:
-		a.look()
+		a.job.stalls.look()
 	case attemptsSeen:
-		a.attemptsSeen(e)
+		a.job.stalls.attemptsSeen(e)
 	case momentsSeen:
-		a.momentsSeen(e)
+		a.job.stalls.momentsSeen(e)
 	case statesLate:
-		a.statesLate(e)
+		a.job.stalls.statesLate(e)
 	default:
 		panic(fmt.Sprintf("event %T has no handler", e)) // a bug of this package
 	}
@@ -269,7 +219,7 @@ func (a *Agent) fromParent(m overlay.Message) error {
 	case m.Header.Kind == overlay.KindPing:
 		return overlay.Take(m, func(p overlay.Ping) error { a.pong(p, m.Residence()); return nil })
 	case m.Header.Kind == overlay.KindSignal && a.subtree == nil:
-		return overlay.Take(m, a.signal)
+		return overlay.Take(m, a.job.signal)
 	case m.Header.Kind != overlay.KindRange && a.subtree == nil:
 		return fmt.Errorf("message of kind %d before the range", m.Header.Kind)
 	}
@@ -277,51 +227,51 @@ func (a *Agent) fromParent(m overlay.Message) error {
 	case overlay.KindRange:
 		return overlay.Take(m, a.takeRange)
 	case overlay.KindLaunch:
-		a.stamp(nil, phaseLaunch) // before anybody below can have it
+		a.job.accounts.add(phaseLaunch) // before anybody below can have it
 		a.noMoreCalls()
 		defer a.subtree.Worlds.Learn()()
 		a.subtree.Broadcast(link.KVS, overlay.KindLaunch, m.Body)
-		return overlay.Take(m, a.takeLaunch)
+		return overlay.Take(m, a.job.takeLaunch)
 	case overlay.KindSigned:
-		return overlay.Take(m, func(s overlay.SignAnswer) error { a.signed(s); return nil })
+		return overlay.Take(m, func(s overlay.SignAnswer) error { a.requests.signed(s); return nil })
 	case overlay.KindSignal:
 		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
-		return overlay.Take(m, a.signal)
+		return overlay.Take(m, a.job.signal)
 	case overlay.KindResize:
 		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
-		return overlay.Take(m, func(w unix.Window) error { a.resize(w); return nil })
+		return overlay.Take(m, func(w unix.Window) error { a.job.stdin.resize(w); return nil })
 	case overlay.KindKill:
 		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
-		return overlay.Take(m, func(k overlay.Kill) error { a.kill(k.Grace); return nil })
+		return overlay.Take(m, func(k overlay.Kill) error { a.life.kill(k.Grace); return nil })
 	case overlay.KindClaim:
 		a.subtree.Broadcast(link.Service, m.Header.Kind, m.Body)
-		return overlay.Take(m, a.claimAgain)
+		return overlay.Take(m, a.share.claimAgain)
 	case overlay.KindAskWaits:
 		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
-		return overlay.Take(m, func(q overlay.WaitQuestion) error { a.askWaits(q); return nil })
+		return overlay.Take(m, func(q overlay.WaitQuestion) error { a.job.stalls.ask(q); return nil })
 	case overlay.KindCollect:
 		a.subtree.Broadcast(link.Service, m.Header.Kind, m.Body)
-		return a.collect()
+		return a.job.accounts.collect()
 	case overlay.KindNamed:
-		return overlay.Take(m, a.nameAnswer)
+		return overlay.Take(m, a.job.services.answered)
 	case overlay.KindGrow:
 		return overlay.Take(m, a.grow)
 	case overlay.KindLateLaunch:
 		a.subtree.BroadcastNew(link.KVS, overlay.KindLaunch, m.Body)
 		return nil
 	case overlay.KindWorld:
-		return a.takeWorld(m)
+		return a.job.takeWorld(m)
 	case overlay.KindSpawned:
-		return overlay.Take(m, a.spawned)
+		return overlay.Take(m, a.job.spawns.spawned)
 	case overlay.KindPMIxAnswer:
-		return overlay.Take(m, a.passAnswer)
+		return overlay.Take(m, a.job.pmix.passAnswer)
 	case overlay.KindScheduled:
-		return overlay.Take(m, a.scheduled)
+		return overlay.Take(m, a.job.scheduled)
 	case overlay.KindEndWorld:
-		return a.aboutWorld(m, a.endWorld)
+		return a.job.aboutWorld(m, a.job.endWorld)
 	case overlay.KindForget:
 		a.subtree.Worlds.Forget(int(m.Header.World))
-		return a.aboutWorld(m, a.forget)
+		return a.job.aboutWorld(m, a.job.forget)
 	}
 	if overlay.BetweenServers(m.Header.Kind) {
 		return a.fromServer(m)
@@ -338,52 +288,52 @@ func (a *Agent) fromChild(m overlay.Message) error {
 			return nil
 		})
 	case overlay.KindSign:
-		return overlay.Take(m, func(r overlay.SignRequest) error { a.childSignature(m.From, r); return nil })
+		return overlay.Take(m, func(r overlay.SignRequest) error { a.requests.childSignature(m.From, r); return nil })
 	case overlay.KindAddress:
-		return overlay.Take(m, func(q overlay.AddrRequest) error { a.childAddress(m.From, q); return nil })
+		return overlay.Take(m, func(q overlay.AddrRequest) error { a.requests.childAddress(m.From, q); return nil })
 	case overlay.KindSummon:
-		return overlay.Take(m, func(s overlay.Summon) error { a.childSummon(m.From, s); return nil })
+		return overlay.Take(m, func(s overlay.Summon) error { a.requests.childSummon(m.From, s); return nil })
 	case overlay.KindStarted:
-		return a.aboutWorld(m, func(w *world) error {
+		return a.job.aboutWorld(m, func(w *world) error {
 			return overlay.Take(m, func(s overlay.Started) error {
 				a.subtree.Watched(m.From)
-				a.childStarted(w, m.From, s)
+				a.job.childStarted(w, m.From, s)
 				return nil
 			})
 		})
 	case overlay.KindDone:
-		return a.aboutWorld(m, func(w *world) error {
-			return overlay.Take(m, func(d overlay.Done) error { a.childDone(w, m.From, d); return nil })
+		return a.job.aboutWorld(m, func(w *world) error {
+			return overlay.Take(m, func(d overlay.Done) error { a.job.childDone(w, m.From, d); return nil })
 		})
 	case overlay.KindFailure:
 		return overlay.Take(m, func(f job.Failure) error {
 			f.Age, f.Said = a.subtree.Age(m, f)
-			a.tellFailure(f)
+			a.job.failures.pass(f)
 			return nil
 		})
 	case overlay.KindInputAck:
-		return overlay.Take(m, func(k overlay.InputAck) error { return a.inputAck(m.From, k) })
+		return overlay.Take(m, func(k overlay.InputAck) error { return a.job.stdin.acked(m.From, k) })
 	case overlay.KindCollected:
-		return overlay.Take(m, func(c report.Collected) error { return a.collected(m.From, c) })
+		return overlay.Take(m, func(c report.Collected) error { return a.job.accounts.collected(m.From, c) })
 	case overlay.KindPong:
-		return overlay.Take(m, func(p overlay.Pong) error { return a.childClock(m, p) })
+		return overlay.Take(m, func(p overlay.Pong) error { return a.job.accounts.childClock(m, p) })
 	case overlay.KindProgress:
 		return overlay.Take(m, func(p overlay.Progress) error { a.progress.of(m.From, p); return nil })
 	case overlay.KindStalled:
-		a.stalled()
+		a.job.stalls.tell()
 		return nil
 	case overlay.KindWaits:
-		return overlay.Take(m, func(w overlay.Waits) error { return a.childWaits(m.From, w) })
+		return overlay.Take(m, func(w overlay.Waits) error { return a.job.stalls.fromChild(m.From, w) })
 	case overlay.KindName:
-		return a.childName(m)
+		return a.job.services.fromChild(m)
 	case overlay.KindPMIxCall:
-		return a.pmixCall(m)
+		return a.job.pmix.call(m)
 	}
 	switch {
 	case overlay.BetweenServers(m.Header.Kind):
 		return a.fromServer(m)
 	case overlay.ForLauncher(m.Header.Kind):
-		a.noticeSilence(m)
+		a.life.noticeSilence(m)
 		a.parent.Pass(m)
 		return nil
 	}
@@ -399,10 +349,10 @@ func (a *Agent) broken(from tree.Slot, err error) {
 func (a *Agent) edgeEnded(e overlay.EdgeEnded) {
 	switch {
 	case e.From == tree.Up && e.Err == nil:
-		a.parentEnded()
+		a.life.parentEnded()
 	case e.From == tree.Up:
-		a.parentLost()
-	case e.Err == nil && a.end.Leaving(), a.alone:
+		a.life.parentLost()
+	case e.Err == nil && a.life.end.Leaving(), a.life.alone:
 		a.subtree.Leave(e.From)
 	default:
 		a.childLost(e.From, e.Err)

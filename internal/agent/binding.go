@@ -25,24 +25,27 @@ type placeError struct {
 
 func (e *placeError) Unwrap() error { return e.error }
 
+// placing gives a job's ranks their CPUs and GPUs.
+type placing struct{ j *Job }
+
 // bind finds the CPUs of the local ranks of a world, if they are to be bound: those
 // that the user names for a rank, or what LaunchOptions.BindTo says. Ranks of worlds
 // that live count as there.
-func (a *Agent) bind(w *world) error {
-	l := a.launch
-	choice, err := binding.Parse(a.common.BindTo)
+func (pl *placing) bind(w *world) error {
+	l := pl.j.launch
+	choice, err := binding.Parse(pl.j.node.common.BindTo)
 	if err != nil || !choice.Binds() && len(w.Slots) == 0 && !l.ReportBindings {
 		return err
 	}
-	host, err := a.host(choice.Local() && len(w.Slots) == 0)
+	host, err := pl.j.node.machine.host(choice.Local() && len(w.Slots) == 0)
 	if err != nil {
 		return err
 	}
-	if err := a.bindNamed(w, host); err != nil {
+	if err := pl.bindNamed(w, host); err != nil {
 		return err
 	}
 	if choice.Binds() {
-		if err := a.bindOthers(w, host, choice); err != nil {
+		if err := pl.bindOthers(w, host, choice); err != nil {
 			return err
 		}
 	}
@@ -51,21 +54,21 @@ func (a *Agent) bind(w *world) error {
 		r.record.CPUs = r.CPUs
 	}
 	if l.ReportBindings {
-		w.own.Bound = []overlay.Bound{{Ranks: boundTexts(w, host), Hosts: []job.HostIndex{a.self.Index}}}
+		w.own.Bound = []overlay.Bound{{Ranks: boundTexts(w, host), Hosts: []job.HostIndex{pl.j.node.self.Index}}}
 	}
 	return nil
 }
 
 // room notes for how many ranks this host has what they are to be bound to.
-func (a *Agent) room(n *overlay.NodeInfo) {
-	choice, err := binding.Parse(a.common.BindTo)
+func (m *machine) room(n *overlay.NodeInfo) {
+	choice, err := binding.Parse(m.n.common.BindTo)
 	if err == nil && (!choice.Binds() || choice.ByGPU()) { // as many ranks as have GPUs
 		return
 	}
 	var room overlay.Room
 	var host *binding.Host
 	if err == nil {
-		host, err = a.host(choice.Local())
+		host, err = m.host(choice.Local())
 	}
 	if err == nil {
 		room.Ranks, room.Has, err = host.Room(choice)
@@ -80,23 +83,23 @@ func (a *Agent) room(n *overlay.NodeInfo) {
 // host is what this host has for ranks. Where numbers of CPUs are enough, it does not
 // matter that its inside can't be read. One that Linux does not show, as in some
 // containers, is not known.
-func (a *Agent) host(enough bool) (*binding.Host, error) {
+func (m *machine) host(enough bool) (*binding.Host, error) {
 	ours, err := unix.Affinity(0)
 	if err != nil {
 		return nil, err
 	}
-	if a.processors == nil {
+	if m.processors == nil {
 		n, err := node.FromSysfs(os.DirFS(sysfs))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !enough {
 			return nil, fmt.Errorf("%s: %w; use --bind-to cpu-list:LIST, or none", sysfs, err)
 		}
-		a.processors = n
+		m.processors = n
 	}
-	return binding.New(a.processors, ours), nil
+	return binding.New(m.processors, ours), nil
 }
 
 // bindNamed gives ranks the CPUs that the user names for them.
-func (a *Agent) bindNamed(w *world, host *binding.Host) error {
+func (pl *placing) bindNamed(w *world, host *binding.Host) error {
 	for _, r := range w.ranks {
 		text, ok := w.Slots[r.Number]
 		if !ok {
@@ -115,7 +118,7 @@ func (a *Agent) bindNamed(w *world, host *binding.Host) error {
 
 // bindOthers gives the other ranks theirs. Nodes on one machine share its CPUs: ranks of
 // a lower node come first.
-func (a *Agent) bindOthers(w *world, host *binding.Host, choice binding.Choice) error {
+func (pl *placing) bindOthers(w *world, host *binding.Host, choice binding.Choice) error {
 	var ranks []*rank
 	for _, r := range w.ranks {
 		if r.cpus == nil {
@@ -129,10 +132,10 @@ func (a *Agent) bindOthers(w *world, host *binding.Host, choice binding.Choice) 
 		return bindNearGPUs(ranks, host)
 	}
 	before, all := 0, len(ranks)
-	if a.onOneMachine() {
-		before, all = w.unnamed(a.self.Index)
+	if pl.j.node.onOneMachine() {
+		before, all = w.unnamed(pl.j.node.self.Index)
 	}
-	sets, err := host.Assign(binding.Wish{Choice: choice, Ranks: all, Taken: a.taken(), Share: a.launch.ShareCPUs})
+	sets, err := host.Assign(binding.Wish{Choice: choice, Ranks: all, Taken: pl.taken(), Share: pl.j.launch.ShareCPUs})
 	if err != nil {
 		return &placeError{ranks[0].Number, fmt.Errorf("--bind-to %v: %w", choice, err)}
 	}
@@ -173,9 +176,9 @@ func (w *world) unnamed(host job.HostIndex) (before, all int) {
 
 // taken are the CPUs of the local ranks that are bound and have not ended, and of ranks of
 // other jobs.
-func (a *Agent) taken() (sets [][]int) {
-	sets = slices.Clone(a.share.others.CPUs)
-	for _, w := range a.worlds {
+func (pl *placing) taken() (sets [][]int) {
+	sets = slices.Clone(pl.j.node.share.others.CPUs)
+	for _, w := range pl.j.worlds {
 		for _, r := range w.ranks {
 			if r.cpus != nil && !r.Exited {
 				sets = append(sets, r.cpus)
@@ -208,21 +211,21 @@ func cpusText(cpus []int) string {
 }
 
 // cannotStart has no rank of a world start here, since some cannot have what it needs.
-func (a *Agent) cannotStart(w *world, err error) {
+func (j *Job) cannotStart(w *world, err error) {
 	text, first := overlay.CutCause(err.Error()), w.ranks[0].Number
 	if e, ok := errors.AsType[*placeError](err); ok {
 		first = e.rank
 	}
 	for _, b := range w.Blocks {
-		if w.id > 0 && b.Host == a.self.Index {
+		if w.id > 0 && b.Host == j.node.self.Index {
 			w.own.Fail(overlay.StartFailure{Host: b.Host, First: b.First, Count: b.Count, Code: job.ExitLauncher, Text: text})
 		}
 	}
 	if w.id == 0 {
-		a.fail(job.Failure{Class: job.CauseStart, Rank: first, Host: a.self.Index, Code: job.ExitLauncher, Phase: "start", Text: text})
+		j.failures.fail(job.Failure{Class: job.CauseStart, Rank: first, Host: j.node.self.Index, Code: job.ExitLauncher, Phase: "start", Text: text})
 	}
 	w.ended.Merge(overlay.Done{Failed: 1, Ended: -1, Never: -1}) // of those that are counted next
-	a.neverStart(w)
+	j.neverStart(w)
 }
 
 // bindingEnv is what keeps MPI libraries that bind ranks by themselves from doing so

@@ -20,7 +20,7 @@ func boundWorld(bindTo string, ranks int, slots map[job.Rank]string) (*Agent, *w
 	for i := range ranks {
 		w.ranks = append(w.ranks, &rank{world: w, Rank: serve.Rank{Number: job.Rank(i)}})
 	}
-	a := &Agent{self: overlay.HostEntry{Index: 3}, launch: &overlay.Launch{ShareCPUs: true}, worlds: map[int]*world{0: w}}
+	a := joined(&Agent{self: overlay.HostEntry{Index: 3}, job: &Job{launch: &overlay.Launch{ShareCPUs: true}, worlds: map[int]*world{0: w}}})
 	a.common.BindTo = bindTo
 	return a, w
 }
@@ -34,7 +34,7 @@ func TestNamedCPUs(t *testing.T) {
 	named := map[job.Rank]string{1: binding.Format(first)}
 
 	a, w := boundWorld("", 2, named)
-	require.NoError(t, a.bind(w))
+	require.NoError(t, a.job.placing.bind(w))
 	require.Nil(t, w.ranks[0].cpus)
 	require.Equal(t, first, w.ranks[1].cpus)
 	require.Equal(t, binding.Format(first), w.ranks[1].record.CPUs)
@@ -44,8 +44,8 @@ func TestNamedCPUs(t *testing.T) {
 	if len(ours) == 1 {
 		a, w = boundWorld("cpu-list:"+binding.Format(ours), 2, named)
 	}
-	a.launch.ReportBindings = true
-	require.NoError(t, a.bind(w))
+	a.job.launch.ReportBindings = true
+	require.NoError(t, a.job.placing.bind(w))
 	require.Equal(t, first, w.ranks[1].cpus)
 	if len(ours) > 1 {
 		require.Equal(t, ours[1:2], w.ranks[0].cpus)
@@ -54,9 +54,9 @@ func TestNamedCPUs(t *testing.T) {
 	require.Regexp(t, fmt.Sprintf(`^CPU %d( \(.*\))?$`, first[0]), w.own.Bound[0].Ranks[1])
 
 	_, w = boundWorld("", 2, map[job.Rank]string{0: "x"})
-	require.EqualError(t, a.bind(w), `slot=x: "x": expected a list of numbers below 65536, such as 0-3,8`)
+	require.EqualError(t, a.job.placing.bind(w), `slot=x: "x": expected a list of numbers below 65536, such as 0-3,8`)
 	_, w = boundWorld("", 2, map[job.Rank]string{0: binding.Format(last), 1: "65000"})
-	err = a.bind(w)
+	err = a.job.placing.bind(w)
 	require.ErrorContains(t, err, "slot=65000: CPU 65000 is not the job's to use there")
 	require.Equal(t, job.Rank(1), err.(*placeError).rank) //nolint:errorlint // its own type
 }

@@ -23,11 +23,11 @@ func (a *Agent) takeRange(r overlay.Range) error {
 	}
 	a.self, a.root, a.common, a.parentName = r.Self, r.Root, r.Common, r.Parent
 	a.above.Launcher(r.Root)
-	a.libraries = a.newLibraries()
-	a.stamp(nil, phaseRange)
+	a.job.libraries = a.job.newLibraries()
+	a.stamp(phaseRange)
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	if len(r.Hosts) > 0 {
-		a.moreProcessors()
+		a.machine.moreProcessors()
 	}
 	starter, err := a.starter(r)
 	if err != nil {
@@ -36,15 +36,15 @@ func (a *Agent) takeRange(r overlay.Range) error {
 	a.subtree = overlay.NewSubtree(starter, r.Common, a.inbox, a.output.Child)
 	a.subtree.Now, a.subtree.Name, a.subtree.Level = a.now, r.Self.Name, r.Level
 	a.subtree.Worlds.Call(r.Self)
-	a.tearDown.Deadline = overlay.NewDeadline(r.Common, r.Level, func() { a.inbox.Put(childrenLate{}) })
-	a.end.Ranged()
-	a.watchProgress()
+	a.life.tearDown.Deadline = overlay.NewDeadline(r.Common, r.Level, func() { a.inbox.Put(childrenLate{}) })
+	a.life.end.Ranged()
+	a.progress.watch()
 	var own overlay.Ready
 	if !r.Self.Relay() { // a relay has no ranks
-		shared := a.openShare()
-		a.startWarden()
+		shared := a.share.open()
+		a.life.startWarden()
 		n := overlay.NodeInfo{Index: r.Self.Index, HostName: a.hello.HostName, Addr: a.hello.Addr, Cores: a.hello.Cores, Shared: shared}
-		a.room(&n)
+		a.machine.room(&n)
 		own.Live = []overlay.NodeInfo{n}
 	}
 	a.readyIf(a.subtree.Begin(own, r.Hosts, r.Degree))
@@ -71,10 +71,10 @@ func (a *Agent) grow(r overlay.Range) error {
 	if !a.ready || len(r.Hosts) == 0 {
 		return errors.New("hosts to start too soon, or none")
 	}
-	a.moreProcessors()
+	a.machine.moreProcessors()
 	r.Levels = max(r.Levels, a.common.Levels)
 	a.common.Levels = r.Levels
-	a.tearDown.Grown(r.Levels)
+	a.life.tearDown.Grown(r.Levels)
 	starter, err := a.starter(r)
 	if err == nil {
 		a.subtree.Grow(starter, r.Common, r.Hosts, r.Degree)
@@ -104,7 +104,7 @@ func (a *Agent) piper(r overlay.Range) (bootstrap.Piper, error) {
 		return nil, fmt.Errorf("bootstrap %q is not known", r.Bootstrap)
 	}
 	return kind.Join(bootstrap.Node{
-		Setup: r.Setup, Data: overlay.Data(r.Hosts), Limits: r.Limits(), Sign: a.sign, LookUp: a.hostAddress,
+		Setup: r.Setup, Data: overlay.Data(r.Hosts), Limits: r.Limits(), Sign: a.requests.sign, LookUp: a.requests.hostAddress,
 		Accepted: func(name string) {
 			if i := slices.IndexFunc(r.Hosts, func(h overlay.HostEntry) bool { return h.Name == name }); i >= 0 {
 				a.inbox.Put(keyAccepted{r.Hosts[i].Index})
@@ -113,26 +113,26 @@ func (a *Agent) piper(r overlay.Range) (bootstrap.Piper, error) {
 	})
 }
 
-func (a *Agent) startWarden() {
+func (l *life) startWarden() {
 	// Agents of one machine must not end each other's ranks.
-	ctx, id := a.ctx, overlay.NodeJob(a.self.Index, a.common.JobID)
-	shared, err := a.door.Open(atDoor{a})
-	held := a.share.file()
-	a.tracing.warden.Begin = a.now()
-	a.end.WardenBegun()
-	a.wardenStart.Go(func() { // ends when the warden is up, or its start failed or is called off
+	ctx, id := l.n.ctx, overlay.NodeJob(l.n.self.Index, l.n.common.JobID)
+	shared, err := l.n.job.door.Open(atDoor{l.n.job})
+	held := l.n.share.file()
+	l.n.wardenStep.Begin = l.n.now()
+	l.end.WardenBegun()
+	l.wardenStart.Go(func() { // ends when the warden is up, or its start failed or is called off
 		var w Warden
 		if err == nil {
 			defer shared.Close()
-			w, err = a.harness.startWarden(ctx, proc.Options{JobID: id, LostAfter: a.common.LostAfter, Shared: shared, Held: held})
+			w, err = l.n.harness.startWarden(ctx, proc.Options{JobID: id, LostAfter: l.n.common.LostAfter, Shared: shared, Held: held})
 		}
-		a.inbox.Put(wardenUp{w, err})
+		l.n.inbox.Put(wardenUp{w, err})
 	})
 }
 
 // joined takes in a child that said hello.
 func (a *Agent) joined(j overlay.Joined) {
-	if a.end.Leaving() {
+	if a.life.end.Leaving() {
 		j.Refuse()
 		return
 	}
@@ -150,7 +150,7 @@ func (a *Agent) readyIf(complete bool) {
 		a.tellReady(overlay.KindGrown)
 	case complete:
 		a.ready = true
-		a.stamp(nil, phaseReady)
+		a.stamp(phaseReady)
 		a.tellReady(overlay.KindReady)
 	}
 }
@@ -180,7 +180,7 @@ func (a *Agent) childLost(slot tree.Slot, cause error) {
 		delete(a.progress.below, slot)
 		return
 	}
-	if len(died) > 0 && a.launch == nil {
+	if len(died) > 0 && a.job.launch == nil {
 		a.up(link.Service, overlay.KindDied, overlay.Encode(overlay.Died{Dead: died}))
 	}
 	// After the failure: the launcher must not hear that all ranks have ended
@@ -188,28 +188,28 @@ func (a *Agent) childLost(slot tree.Slot, cause error) {
 	defer a.doWithout(slot)
 	phase := "running"
 	switch {
-	case a.end.Leaving(), a.launch == nil && !host.Relay():
+	case a.life.end.Leaving(), a.job.launch == nil && !host.Relay():
 		return
-	case a.launch == nil: // nothing replaces a relay, so nothing is waited for
+	case a.job.launch == nil: // nothing replaces a relay, so nothing is waited for
 		phase, below = "starting", 0
 	}
 	f := overlay.Lost(host.Index, phase, a.subtree.Explain(slot, cause), below)
 	f.Lost = tree.MakeHosts(append(a.subtree.Below(slot), host.Index))
-	a.tellServers(slot, fmt.Sprintf("host %s: %s", host.Name, f.Text))
+	a.job.tellServers(slot, fmt.Sprintf("host %s: %s", host.Name, f.Text))
 	if overlay.Known(cause) { // also where ranks were told to end: they may have failed for want of it
-		a.report(f)
+		a.job.failures.report(f)
 		return
 	}
-	a.fail(f)
+	a.job.failures.fail(f)
 }
 
 // doWithout stops waiting for a child that is lost.
 func (a *Agent) doWithout(slot tree.Slot) {
 	delete(a.progress.below, slot)
-	for _, w := range a.worlds {
-		a.worldWithout(w, slot)
+	for _, w := range a.job.worlds {
+		a.job.worldWithout(w, slot)
 	}
-	a.skipCollected(slot)
-	a.skipWaits(slot)
-	a.dropInput(slot)
+	a.job.accounts.skip(slot)
+	a.job.stalls.skip(slot)
+	a.job.stdin.drop(slot)
 }

@@ -44,25 +44,25 @@ func (a *Agent) forgetFD(fd int) {
 	a.poller.Remove(fd)
 }
 
-// holdFD has a rank's standard input, which is watched for room, told to the rank's
+// hold has a rank's standard input, which is watched for room, told to the rank's
 // reader.
-func (a *Agent) holdFD(fd int, r *rank) {
-	a.descriptors.handlers[fd] = serve.HandlerFunc(func(on unix.Ready, _ []byte) {
+func (si *stdin) hold(fd int, r *rank) {
+	si.j.node.descriptors.handlers[fd] = serve.HandlerFunc(func(on unix.Ready, _ []byte) {
 		if on.HangUp { // the rank closed it, or is gone
-			a.shutInput(r)
+			si.shut(r)
 		} else {
-			a.input.Feed(r.Number)
+			si.input.Feed(r.Number)
 		}
 	})
 }
 
 // atDoor is the poller as the door of the tree's service uses it.
-type atDoor struct{ *Agent }
+type atDoor struct{ j *Job }
 
 // Watch has ready called when fd can be read.
 func (d atDoor) Watch(fd int, ready func()) error {
-	return d.descriptors.watch(fd, serve.HandlerFunc(func(unix.Ready, []byte) { ready() }))
+	return d.j.node.descriptors.watch(fd, serve.HandlerFunc(func(unix.Ready, []byte) { ready() }))
 }
 
 // CloseFD closes it.
-func (d atDoor) CloseFD(fd int) { d.closeFD(fd) }
+func (d atDoor) CloseFD(fd int) { d.j.node.closeFD(fd) }

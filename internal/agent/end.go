@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/golaunch/golaunch/internal/agent/ending"
@@ -19,6 +20,20 @@ const (
 	endTimeout = 5 * time.Second // for the parent to acknowledge END
 )
 
+// life is how far the end of the agent is, and of its warden.
+type life struct {
+	n           *Agent
+	end         ending.Machine
+	warden      Warden
+	wardenStart sync.WaitGroup // until it is up, or failed
+	timers      endTimers
+	tearDown    tearDown // the time that children have to end
+	unfit       error    // why this node can have no ranks: the agent ends before the launch
+	alone       bool     // the children have ended or are given up
+	demanded    bool     // a manager has told this agent to terminate
+	orphaned    bool     // and the parent is lost since
+}
+
 // endTimers are those of the end; nil while they do not run.
 type endTimers struct {
 	linger *time.Timer // until lingerOver
@@ -27,49 +42,49 @@ type endTimers struct {
 }
 
 // do carries out what the end's machine asks for.
-func (a *Agent) do(actions []ending.Action) {
+func (l *life) do(actions []ending.Action) {
 	for _, x := range actions {
 		switch x.Do {
 		case ending.StartNone:
-			a.startNone()
+			l.n.job.startNone()
 		case ending.Settle:
-			a.settleAll()
+			l.n.job.settleAll()
 		case ending.Linger:
-			a.put(&a.timers.linger, lingerTime, lingerOver{})
+			l.put(&l.timers.linger, lingerTime, lingerOver{})
 		case ending.StopLinger:
-			a.timers.linger.Stop()
+			l.timers.linger.Stop()
 		case ending.Kill:
-			if err := a.warden.Kill(job.Cold, x.Grace); err != nil {
-				a.wardenLost(err)
+			if err := l.warden.Kill(job.Cold, x.Grace); err != nil {
+				l.wardenLost(err)
 			}
 		case ending.Watch:
-			a.put(&a.timers.stuck, x.Grace+wardenTimeout, wardenStuck{x.Number})
+			l.put(&l.timers.stuck, x.Grace+wardenTimeout, wardenStuck{x.Number})
 		case ending.Finish:
-			_ = a.warden.Finish() // a warden that is lost shows otherwise
+			_ = l.warden.Finish() // a warden that is lost shows otherwise
 		case ending.Destroy:
-			a.warden.Destroy()
+			l.warden.Destroy()
 		case ending.Beat:
-			_ = a.warden.Beat() // the same
+			_ = l.warden.Beat() // the same
 		case ending.BeatLater:
-			a.put(&a.timers.beat, a.warden.BeatEvery(), beatDue{})
+			l.put(&l.timers.beat, l.warden.BeatEvery(), beatDue{})
 		case ending.Cut:
-			a.output.CutOff(func(world int) bool { w := a.worlds[world]; return w == nil || w.living == 0 })
+			l.n.output.CutOff(func(world int) bool { w := l.n.job.worlds[world]; return w == nil || w.living == 0 })
 		case ending.CutAll:
-			a.output.CutOff(func(int) bool { return true })
+			l.n.output.CutOff(func(int) bool { return true })
 		case ending.Shut:
-			a.shutPorts()
+			l.n.job.shutPorts()
 		case ending.Sweep:
-			a.sweep(x.Err)
+			l.sweep(x.Err)
 		case ending.Forsake:
-			for _, w := range a.worlds {
-				a.allEnded(w)
+			for _, w := range l.n.job.worlds {
+				l.n.job.allEnded(w)
 			}
 		case ending.CallOff:
-			a.stop()
+			l.n.stop()
 		case ending.EndChildren:
-			a.endChildren()
+			l.endChildren()
 		case ending.Unfit:
-			a.unfitFor(x.Err)
+			l.unfitFor(x.Err)
 		default:
 			panic(fmt.Sprintf("nothing carries out %v", x.Do)) // a bug of this package
 		}
@@ -78,11 +93,11 @@ func (a *Agent) do(actions []ending.Action) {
 
 // put has an event come after a while, in place of the one that the timer was set
 // for before.
-func (a *Agent) put(timer **time.Timer, after time.Duration, event overlay.Event) {
+func (l *life) put(timer **time.Timer, after time.Duration, event overlay.Event) {
 	if *timer != nil {
 		(*timer).Stop()
 	}
-	*timer = time.AfterFunc(after, func() { a.inbox.Put(event) })
+	*timer = time.AfterFunc(after, func() { l.n.inbox.Put(event) })
 }
 
 func (t *endTimers) stop() {
@@ -95,22 +110,22 @@ func (t *endTimers) stop() {
 
 // kill ends the local ranks. What they said over PMI before is heard first: an
 // abort among it is their own.
-func (a *Agent) kill(grace time.Duration) {
-	a.hearLast()
-	a.tearDown.Killed(grace)
-	a.do(a.end.KillOrdered(grace))
+func (l *life) kill(grace time.Duration) {
+	l.n.job.hearLast()
+	l.tearDown.Killed(grace)
+	l.do(l.end.KillOrdered(grace))
 }
 
 // parentEnded begins the orderly end.
-func (a *Agent) parentEnded() {
-	a.hearLast()
-	a.do(a.end.ParentEnded())
+func (l *life) parentEnded() {
+	l.n.job.hearLast()
+	l.do(l.end.ParentEnded())
 }
 
 // hearLast takes what the ranks said before they were told to end: an abort among
 // it is their own.
-func (a *Agent) hearLast() {
-	for _, w := range a.worlds {
+func (j *Job) hearLast() {
+	for _, w := range j.worlds {
 		if w.view != nil && len(w.view.Ranks) > 0 {
 			w.hear(w.view.Ranks...)
 		}
@@ -119,69 +134,69 @@ func (a *Agent) hearLast() {
 
 // startNone counts the ranks that wait as ended, those that wait for the job's
 // files, too.
-func (a *Agent) startNone() {
-	if a.awaiting {
-		a.awaiting = false
-		a.files.Abandon()
+func (j *Job) startNone() {
+	if j.staging.awaiting {
+		j.staging.awaiting = false
+		j.staging.files.Abandon()
 	}
-	a.startIf()
+	j.startIf()
 }
 
 // settleAll settles every world whose local ranks have ended.
-func (a *Agent) settleAll() {
-	for _, w := range a.worlds {
+func (j *Job) settleAll() {
+	for _, w := range j.worlds {
 		if w.launched && w.living == 0 {
-			a.settle(w)
+			j.settle(w)
 		}
 	}
 }
 
 // settle gives this node's part in the end of a world.
-func (a *Agent) settle(w *world) {
+func (j *Job) settle(w *world) {
 	if !w.settled {
 		w.settled = true
 		w.shut()
-		a.giveBack(w)
-		a.doneIf(w, w.done.Add(w.ended))
+		j.placing.giveBack(w)
+		j.doneIf(w, w.done.Add(w.ended))
 	}
 }
 
 // shutPorts closes where ranks could still connect.
-func (a *Agent) shutPorts() {
-	for _, w := range a.worlds {
+func (j *Job) shutPorts() {
+	for _, w := range j.worlds {
 		w.shut()
 	}
 }
 
 // allEnded counts the local ranks of a world as ended with the warden.
-func (a *Agent) allEnded(w *world) {
+func (j *Job) allEnded(w *world) {
 	w.ended.Merge(overlay.Done{Ended: w.living, Never: w.unborn})
 	w.living, w.unborn = 0, 0
-	defer a.allBorn()
+	defer j.owners.allBorn()
 	for _, r := range w.ranks {
-		a.shutInput(r)
+		j.stdin.shut(r)
 	}
-	a.output.Complete(w.id)
-	a.settle(w)
+	j.node.output.Complete(w.id)
+	j.settle(w)
 }
 
 // unfitFor says why this node has no warden. Before the launch the reason is on
 // the agent's standard error.
-func (a *Agent) unfitFor(why error) {
-	a.unfit = why
-	if a.launch != nil {
-		a.nodeFailed("start warden", why)
+func (l *life) unfitFor(why error) {
+	l.unfit = why
+	if l.n.job.launch != nil {
+		l.n.job.failures.nodeFailed("start warden", why)
 	}
 }
 
 // takeLateWarden has a warden that comes while the parent is lost belong to this
 // agent still, which is to close it: one that was forgotten might stay, with its
 // cgroup.
-func (a *Agent) takeLateWarden() {
-	a.wardenStart.Wait() // not long: it was called off
-	for _, e := range a.inbox.Take(nil) {
+func (l *life) takeLateWarden() {
+	l.wardenStart.Wait() // not long: it was called off
+	for _, e := range l.n.inbox.Take(nil) {
 		if up, ok := e.(wardenUp); ok && up.err == nil {
-			a.warden = up.warden
+			l.warden = up.warden
 		}
 	}
 }
@@ -189,17 +204,17 @@ func (a *Agent) takeLateWarden() {
 // close releases everything. After a lost parent the warden kills what runs
 // here as soon as it is closed; children see their link break and do the same.
 func (a *Agent) close() {
-	a.timers.stop()
-	a.tearDown.stop()
+	a.life.timers.stop()
+	a.life.tearDown.stop()
 	a.output.Abandon()
-	a.files.Abandon()
+	a.job.staging.files.Abandon()
 	if a.subtree != nil {
 		a.stop()
 	}
-	if a.libraries != nil {
-		a.libraries.RemoveLeft()
+	if a.job.libraries != nil {
+		a.job.libraries.RemoveLeft()
 	}
-	if a.end.Lost() {
+	if a.life.end.Lost() {
 		a.parent.Close()
 	} else {
 		a.share.close() // before the launcher ends: the next job wants it
@@ -207,38 +222,38 @@ func (a *Agent) close() {
 		defer cancel()
 		a.parent.End(ctx) // if the parent does not answer, there is nobody to tell
 	}
-	a.takeLateWarden()
-	if a.warden != nil {
-		a.warden.Close()
+	a.life.takeLateWarden()
+	if a.life.warden != nil {
+		a.life.warden.Close()
 	}
 	a.share.close()
-	for _, dir := range a.scratchDirs {
+	for _, dir := range a.job.staging.dirs {
 		_ = unix.RemoveTree(dir) // where the warden was killed
 		unix.RemoveRootCache(filepath.Dir(dir))
 	}
 	if a.subtree != nil {
 		a.subtree.Close()
 	}
-	a.files.Close()
+	a.job.staging.files.Close()
 	if a.self.Relay() && !a.harness.shared() {
 		// What relays that died below have left to this one, a subreaper: the
 		// commands that reached their hosts.
 		unix.EndChildren()
 	}
 	a.parent.Close()
-	for _, f := range a.memLibraries {
+	for _, f := range a.machine.memFiles {
 		f.Close()
 	}
-	for _, w := range a.worlds {
+	for _, w := range a.job.worlds {
 		w.closeServers()
 	}
-	if a.pmix != nil {
-		a.pmix.Close()
+	if a.job.pmix.local != nil {
+		a.job.pmix.local.Close()
 	}
-	if a.libraries != nil {
-		a.libraries.Close()
+	if a.job.libraries != nil {
+		a.job.libraries.Close()
 	}
-	a.door.Close()
+	a.job.door.Close()
 	a.output.Close()
 	a.poller.Close()
 }

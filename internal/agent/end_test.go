@@ -25,14 +25,14 @@ func TestChildrenLeaveWhileTheFamilyEnds(t *testing.T) {
 	inbox := overlay.NewInbox(func() { woken <- true })
 	starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, inbox, nil)
 	sink := func(tree.Header, []byte) {}
-	a := &Agent{inbox: inbox, stop: func() {}}
+	a := joined(&Agent{inbox: inbox, stop: func() {}})
 	a.subtree = overlay.NewSubtree(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
 	near, remote := memlink.Pair()
 	far := overlay.NewEdge(remote, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), sink, nil)
 	slot := a.subtree.Join(overlay.Joined{Link: near, Host: overlay.HostEntry{Index: 1}})
 
-	a.end.Ranged()
-	a.parentEnded()
+	a.life.end.Ranged()
+	a.life.parentEnded()
 	require.True(t, a.subtree.Leave(slot))
 	far.Close()
 	for ended := false; !ended; {
@@ -70,7 +70,7 @@ func TestAnAgentLeavesAfterItsChildren(t *testing.T) {
 			starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, inbox, nil)
 			sink := func(tree.Header, []byte) {}
 			a, _, _ := agentOf(t, nil)
-			a.inbox, a.stop, a.launch, a.end = inbox, func() {}, nil, ending.Machine{}
+			a.inbox, a.stop, a.job.launch, a.life.end = inbox, func() {}, nil, ending.Machine{}
 			a.subtree = overlay.NewSubtree(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
 			a.subtree.Begin(overlay.Ready{}, nil, 2)
 			near, remote := memlink.Pair()
@@ -79,8 +79,8 @@ func TestAnAgentLeavesAfterItsChildren(t *testing.T) {
 			pipe := &sweptPipe{}
 			a.subtree.Join(overlay.Joined{Link: near, Pipe: pipe, Host: overlay.HostEntry{Index: 1}})
 
-			a.end.Ranged()
-			a.parentEnded()
+			a.life.end.Ranged()
+			a.life.parentEnded()
 			for ended := false; !ended; {
 				<-heard
 				for _, e := range below.Take(nil) {
@@ -89,7 +89,7 @@ func TestAnAgentLeavesAfterItsChildren(t *testing.T) {
 				}
 			}
 			x.leave(far)
-			for !a.end.Over() {
+			for !a.life.end.Over() {
 				<-woken
 				for _, e := range inbox.Take(nil) {
 					a.handle(e)
@@ -119,20 +119,20 @@ func TestWhatRanksLeftIsKilledThoughAWorldNeverStarts(t *testing.T) {
 	a.output.Open(0, nil) // and not complete: something may write
 	r := first.ranks[0]
 	r.world = first
-	a.rankEnded(r, overlay.Done{Ranks: 1})
+	a.job.rankEnded(r, overlay.Done{Ranks: 1})
 	require.Zero(t, kills)
 	next := &world{id: 1, ranks: []*rank{{}}, unborn: 1, living: 1, killed: true}
 	next.ranks[0].world = next
 	next.started.Merge, next.done.Merge = (*overlay.Started).Merge, (*overlay.Done).Merge
 	next.started.Expect(1)
 	next.done.Expect(1)
-	a.worlds[1] = next
-	a.do(a.end.RanksCome(1))
+	a.job.worlds[1] = next
+	a.life.do(a.life.end.RanksCome(1))
 	require.True(t, first.settled)
-	before := a.timers.linger
-	a.startIf()
+	before := a.life.timers.linger
+	a.job.startIf()
 	require.True(t, next.settled)
-	require.NotSame(t, before, a.timers.linger)
+	require.NotSame(t, before, a.life.timers.linger)
 	require.Zero(t, kills)
 	a.handle(lingerOver{})
 	require.Equal(t, 1, kills)
@@ -144,12 +144,12 @@ func TestAnEndIsHeardAfterItsWardenWasLost(t *testing.T) {
 	a, w, _ := agentOf(t, lostWarden{})
 	r := w.ranks[0]
 	r.world = w
-	a.wardenLost(errGone)
+	a.life.wardenLost(errGone)
 	require.Equal(t, overlay.Done{Ended: 1}, w.ended)
-	a.rankEnded(r, overlay.Done{Failed: 1})
+	a.job.rankEnded(r, overlay.Done{Failed: 1})
 	require.Equal(t, overlay.Done{Ended: 1}, w.ended)
 	require.Zero(t, w.living)
-	require.Zero(t, a.end.Living())
+	require.Zero(t, a.life.end.Living())
 }
 
 // toldWarden notes what it is told, and does nothing.
@@ -173,24 +173,24 @@ func TestTheEndIsCarriedOut(t *testing.T) {
 		warden []string
 		ok     func(a *Agent, w *world, stopped bool) bool
 	}{
-		ending.StartNone:   {ok: func(a *Agent, _ *world, _ bool) bool { return !a.awaiting }},
+		ending.StartNone:   {ok: func(a *Agent, _ *world, _ bool) bool { return !a.job.staging.awaiting }},
 		ending.Settle:      {ok: func(_ *Agent, w *world, _ bool) bool { return !w.settled }}, // a rank lives
-		ending.Linger:      {ok: func(a *Agent, _ *world, _ bool) bool { return a.timers.linger != nil }},
-		ending.StopLinger:  {ok: func(a *Agent, _ *world, _ bool) bool { return !a.timers.linger.Stop() }},
+		ending.Linger:      {ok: func(a *Agent, _ *world, _ bool) bool { return a.life.timers.linger != nil }},
+		ending.StopLinger:  {ok: func(a *Agent, _ *world, _ bool) bool { return !a.life.timers.linger.Stop() }},
 		ending.Kill:        {warden: []string{"kill"}},
-		ending.Watch:       {ok: func(a *Agent, _ *world, _ bool) bool { return a.timers.stuck.Stop() }},
+		ending.Watch:       {ok: func(a *Agent, _ *world, _ bool) bool { return a.life.timers.stuck.Stop() }},
 		ending.Finish:      {warden: []string{"finish"}},
 		ending.Destroy:     {warden: []string{"destroy"}},
 		ending.Beat:        {warden: []string{"beat"}},
-		ending.BeatLater:   {ok: func(a *Agent, _ *world, _ bool) bool { return a.timers.beat.Stop() }},
+		ending.BeatLater:   {ok: func(a *Agent, _ *world, _ bool) bool { return a.life.timers.beat.Stop() }},
 		ending.Cut:         {},
 		ending.CutAll:      {},
 		ending.Shut:        {},
-		ending.Sweep:       {warden: []string{"sweep"}, ok: func(a *Agent, _ *world, _ bool) bool { return !a.awaiting }},
+		ending.Sweep:       {warden: []string{"sweep"}, ok: func(a *Agent, _ *world, _ bool) bool { return !a.job.staging.awaiting }},
 		ending.Forsake:     {ok: func(_ *Agent, w *world, _ bool) bool { return w.settled && w.living == 0 }},
 		ending.CallOff:     {ok: func(_ *Agent, _ *world, stopped bool) bool { return stopped }},
 		ending.EndChildren: {},
-		ending.Unfit:       {ok: func(a *Agent, _ *world, _ bool) bool { return a.unfit == errGone }},
+		ending.Unfit:       {ok: func(a *Agent, _ *world, _ bool) bool { return a.life.unfit == errGone }},
 	}
 	require.Len(t, verbs, int(ending.Unfit))
 	for v, want := range verbs {
@@ -199,15 +199,15 @@ func TestTheEndIsCarriedOut(t *testing.T) {
 			a, w, _ := agentOf(t, toldWarden{told: &told})
 			stopped := false
 			a.stop = func() { stopped = true }
-			a.awaiting = true
+			a.job.staging.awaiting = true
 			w.ranks[0].world = w
 			if v == ending.StopLinger {
-				a.timers.linger = time.NewTimer(time.Hour)
+				a.life.timers.linger = time.NewTimer(time.Hour)
 			}
-			a.do([]ending.Action{{Do: v, Err: errGone}})
+			a.life.do([]ending.Action{{Do: v, Err: errGone}})
 			require.Equal(t, want.warden, told)
 			require.True(t, want.ok == nil || want.ok(a, w, stopped))
-			a.timers.stop()
+			a.life.timers.stop()
 		})
 	}
 }
@@ -228,7 +228,7 @@ func TestAnEndBeforeTheWardenIsUp(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(func() {
 			remote.Close()
-			a.end.ParentLost()
+			a.life.end.ParentLost()
 			a.close()
 		})
 		a.ctx, a.stop = context.WithCancel(t.Context())
@@ -238,35 +238,35 @@ func TestAnEndBeforeTheWardenIsUp(t *testing.T) {
 			<-a.ctx.Done()
 			return late
 		}
-		a.end.Ranged()
-		a.startWarden()
+		a.life.end.Ranged()
+		a.life.startWarden()
 		return a
 	}
 	t.Run("in good order", func(t *testing.T) {
 		var told []string
 		w := lateWarden{toldWarden{told: &told}}
 		a := begun(t, w)
-		a.parentEnded()
+		a.life.parentEnded()
 		a.handle(familySwept{})
-		require.False(t, a.end.Over())
+		require.False(t, a.life.end.Over())
 		a.handle(wardenUp{warden: w})
 		require.Contains(t, told, "finish")
 		a.handle(wardenLost{io.EOF})
-		require.True(t, a.end.Over())
+		require.True(t, a.life.end.Over())
 	})
 	t.Run("it never is", func(t *testing.T) {
 		a := begun(t, nil)
-		a.parentEnded()
+		a.life.parentEnded()
 		a.handle(wardenUp{err: errGone})
-		require.False(t, a.end.Over())
+		require.False(t, a.life.end.Over())
 		a.handle(familySwept{})
-		require.True(t, a.end.Over())
-		require.NoError(t, a.unfit)
+		require.True(t, a.life.end.Over())
+		require.NoError(t, a.life.unfit)
 	})
 	t.Run("the parent is lost", func(t *testing.T) {
 		var told []string
 		a := begun(t, lateWarden{toldWarden{told: &told}})
-		a.end.ParentLost()
+		a.life.end.ParentLost()
 		a.close()
 		require.Equal(t, []string{"close"}, told)
 	})

@@ -23,9 +23,9 @@ func TestWhatEndedByItselfIsReported(t *testing.T) {
 			a, w, said := agentOf(t, &askedWarden{})
 			a.now = func() time.Time { return time.Now().Add(5 * time.Second) }
 			served(t, a, w)
-			a.end.KillOrdered(0)
+			a.life.end.KillOrdered(0)
 			ago := unix.Monotonic() / 2 // the machine may have begun just now
-			a.wardenEvents([]proc.Event{proc.Exited{PID: 7, Status: syscall.WaitStatus(syscall.SIGKILL),
+			a.life.wardenEvents([]proc.Event{proc.Exited{PID: 7, Status: syscall.WaitStatus(syscall.SIGKILL),
 				Clock: unix.Monotonic() - ago, Provoked: provoked}})
 			m := <-said // a rank that was told to end is counted only
 			if provoked {
@@ -50,11 +50,11 @@ func TestWhyARankWasKilled(t *testing.T) {
 		"out of memory, core dumped": {Status: syscall.WaitStatus(syscall.SIGKILL) | dumped, Killer: "out of memory"},
 	} {
 		a, w, said := agentOf(t, lostWarden{})
-		a.end.RanksCome(1)
-		a.end.RanksHanded(1)
+		a.life.end.RanksCome(1)
+		a.life.end.RanksHanded(1)
 		w.living = 2 // another goes on
 		served(t, a, w)
-		a.wardenEvents([]proc.Event{e})
+		a.life.wardenEvents([]proc.Event{e})
 		f, err := overlay.Decode[job.Failure]((<-said).Body)
 		require.NoError(t, err)
 		require.Equal(t, want, f.Text)

@@ -12,14 +12,20 @@ import (
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
+// rankEnv makes the environment of a job's ranks on this node.
+type rankEnv struct {
+	j       *Job
+	network network // that they are to use
+}
+
 // takeEnviron makes the environment that the launch message brings that of this
 // node's ranks.
-func (a *Agent) takeEnviron() {
-	l := a.launch
+func (re *rankEnv) takeEnviron() {
+	l := re.j.launch
 	if l.EnvFrom != "" {
 		env, note := l.EnvFrom.Of(l.Env, environ.Here{Environ: loginEnviron(os.Environ(), l.Env), IsDir: isDir, Usable: usable, Exists: exists})
 		if note != "" {
-			a.note(1, "%s: HOME and what belongs to it are this host's (--env-from)", note)
+			re.j.node.note(1, "%s: HOME and what belongs to it are this host's (--env-from)", note)
 		}
 		l.Env = env
 	}
@@ -46,8 +52,8 @@ func loginEnviron(env, launcher []string) []string {
 
 // dirOf is the working directory of an app here. With the node's environment ranks run
 // where a login, or docker exec, does ("") if the launcher's directory is not here.
-func (a *Agent) dirOf(app job.App) string {
-	if a.launch.EnvFrom == environ.Node && !app.DirGiven && !isDir(app.Dir) {
+func (re *rankEnv) dirOf(app job.App) string {
+	if re.j.launch.EnvFrom == environ.Node && !app.DirGiven && !isDir(app.Dir) {
 		return ""
 	}
 	return app.Dir

@@ -21,85 +21,95 @@ type filesHere struct {
 	err error
 }
 
+// staging is the job's files on their way through this node, and where they are.
+type staging struct {
+	j        *Job
+	files    *files.Files
+	begun    bool
+	awaiting bool     // the ranks wait for the job's files
+	scratch  string   // where those are; "" while there are none
+	dirs     []string // that the warden removes: where those are, or could have been, and what MPI makes
+}
+
 // startIf starts the ranks of every world once there is a launch and a warden,
 // and the files that the launch names have come.
-func (a *Agent) startIf() {
-	if a.launch == nil || a.warden == nil && !a.self.Relay() {
+func (j *Job) startIf() {
+	if j.launch == nil || j.node.life.warden == nil && !j.node.self.Relay() {
 		return
 	}
-	if err := a.beginFiles(); err != nil {
-		a.wardenLost(err)
+	if err := j.staging.beginAll(); err != nil {
+		j.node.life.wardenLost(err)
 		return
 	}
-	for _, id := range slices.Sorted(maps.Keys(a.worlds)) {
-		if !a.awaiting {
-			a.startRanks(a.worlds[id])
+	for _, id := range slices.Sorted(maps.Keys(j.worlds)) {
+		if !j.staging.awaiting {
+			j.startRanks(j.worlds[id])
 		}
 	}
 }
 
-// beginFiles has the job's files passed on, and written wherever there may be
+// beginAll has the job's files passed on, and written wherever there may be
 // ranks, now or later.
-func (a *Agent) beginFiles() error {
-	if a.filesBegun || len(a.launch.Files) == 0 {
+func (st *staging) beginAll() error {
+	if st.begun || len(st.j.launch.Files) == 0 {
 		return nil
 	}
-	a.filesBegun = true
+	st.begun = true
 	var dirs []string
-	if !a.self.Relay() && !a.end.Killed() {
-		a.awaiting = true
-		a.tracing.files.Begin = a.now()
-		dirs = stage.ScratchDirs(overlay.NodeJob(a.self.Index, a.common.JobID))
-		if err := a.addScratch(dirs); err != nil {
+	if !st.j.node.self.Relay() && !st.j.node.life.end.Killed() {
+		st.awaiting = true
+		st.j.accounts.tracing.files.Begin = st.j.node.now()
+		dirs = stage.ScratchDirs(overlay.NodeJob(st.j.node.self.Index, st.j.node.common.JobID))
+		if err := st.scratchIn(dirs); err != nil {
 			return err
 		}
 	}
 	var children []files.Child
-	for _, e := range a.subtree.Edges() {
+	for _, e := range st.j.node.subtree.Edges() {
 		children = append(children, e)
 	}
-	a.files.Begin(children, a.launch.Files, dirs)
+	st.files.Begin(children, st.j.launch.Files, dirs)
 	return nil
 }
 
-// addScratch has the warden remove more directories in the end.
-func (a *Agent) addScratch(dirs []string) error {
-	a.scratchDirs = append(a.scratchDirs, dirs...)
-	return a.warden.Scratch(job.Cold, a.scratchDirs)
+// scratchIn has the warden remove more directories in the end.
+func (st *staging) scratchIn(dirs []string) error {
+	st.dirs = append(st.dirs, dirs...)
+	return st.j.node.life.warden.Scratch(job.Cold, st.dirs)
 }
 
-// filesHere starts the ranks, or says why none of them can start here.
-func (a *Agent) filesHere(e filesHere) {
-	if !a.awaiting {
+// here starts the ranks, or says why none of them can start here.
+func (st *staging) here(e filesHere) {
+	if !st.awaiting {
 		return // the job has been ended meanwhile
 	}
-	a.awaiting = false
-	a.tracing.files.End = a.now()
-	if a.scratch = e.dir; e.err == nil {
-		a.startIf()
+	st.awaiting = false
+	st.j.accounts.tracing.files.End = st.j.node.now()
+	if st.scratch = e.dir; e.err == nil {
+		st.j.startIf()
 		return
 	}
 	code := job.ExitLauncher
 	if none, ok := errors.AsType[*stage.NoDirError](e.err); ok && none.NoExec {
 		code = job.ExitNotExecutable
 	}
-	a.noRank(job.Failure{Class: job.CauseStart, Code: code, Phase: "stage files", Text: e.err.Error()})
+	st.j.noRank(job.Failure{Class: job.CauseStart, Code: code, Phase: "stage files", Text: e.err.Error()})
 }
 
 // programOf is what the ranks of an app run here, but for their environment.
-func (a *Agent) programOf(w *world, i int) proc.App {
+func (st *staging) programOf(w *world, i int) proc.App {
 	app := w.Apps[i]
-	return proc.App{Argv: a.argvOf(w, i), Dir: a.dirOf(app), DirGiven: app.DirGiven, Path: app.Path}
+	return proc.App{Argv: st.argvOf(w, i), Dir: st.j.env.dirOf(app), DirGiven: app.DirGiven, Path: app.Path}
 }
 
 // argvOf is the command line of an app, whose program is where it was brought to, or what the
 // user named.
-func (a *Agent) argvOf(w *world, app int) []string {
+func (st *staging) argvOf(w *world, app int) []string {
 	argv := w.Apps[app].Argv
-	if a.scratch == "" || w.Programs[app] == "" {
+	if st.scratch == "" || w.Programs[app] == "" {
 		return argv
 	}
-	return slices.Concat([]string{filepath.Join(a.scratch, w.Programs[app])}, argv[1:])
+	return slices.Concat([]string{filepath.Join(st.scratch, w.Programs[app])}, argv[1:])
 }
 
 // checkPrograms refuses a world whose programs are files that the job does not

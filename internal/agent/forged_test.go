@@ -36,7 +36,7 @@ func withChildren(t *testing.T, a *Agent, ranges ...[]overlay.HostEntry) (childr
 // does not pass on: it tells the launcher who has said it, and its other child goes on.
 func TestForgeriesAreNotPassedOn(t *testing.T) {
 	a, _, said := agentOf(t, lostWarden{})
-	a.end = endOf(0, 0)
+	a.life.end = endOf(0, 0)
 	woken := make(chan struct{}, 1)
 	a.inbox = overlay.NewInbox(func() {
 		select {
@@ -77,7 +77,7 @@ func TestForgeriesAreNotPassedOn(t *testing.T) {
 	tell(1, others)
 	require.Equal(t, others, heard())
 	last := job.Failure{Class: job.CauseAbort, Rank: 2, Host: 2, Code: 3, Age: overlay.MaxAge}
-	a.report(others) // the same, told again
+	a.job.failures.report(others) // the same, told again
 	tell(1, last)
 	for heard := false; !heard; {
 		select {

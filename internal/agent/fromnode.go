@@ -12,58 +12,65 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
+// transit is what goes from any node to any other by way of this one.
+type transit struct {
+	n       *Agent
+	dropped map[job.HostIndex]bool // who was told of, see drop
+	early   early
+}
+
 // passOn takes a message of one server to another on any node of the world, by way of
 // the lowest common ancestor, one step on. One for a host that is lost goes nowhere:
 // the loss ends the job anyhow.
-func (a *Agent) passOn(h tree.Header, msg []byte) {
-	a.pass(overlay.Message{Stream: link.KVS, Header: h, Body: msg})
+func (t *transit) passOn(h tree.Header, msg []byte) {
+	t.pass(overlay.Message{Stream: link.KVS, Header: h, Body: msg})
 }
 
 // pass is passOn for one that has come from a neighbor.
-func (a *Agent) pass(m overlay.Message) {
-	if slot, ok := a.subtree.Route(m.Header.To); ok {
-		a.subtree.Pass(slot, m)
-	} else if !a.subtree.Gone(m.Header.To) {
-		a.parent.Pass(m)
+func (t *transit) pass(m overlay.Message) {
+	if slot, ok := t.n.subtree.Route(m.Header.To); ok {
+		t.n.subtree.Pass(slot, m)
+	} else if !t.n.subtree.Gone(m.Header.To) {
+		t.n.parent.Pass(m)
 	} else if m.Header.Kind == overlay.KindPMIxModex {
-		a.modexOfLost(m.Header, m.Body)
+		t.n.job.pmix.modexOfLost(m.Header, m.Body)
 	}
 }
 
 // fromNode takes one that came from a neighbor. Which node wrote it is known by the
 // subtree it came from.
-func (a *Agent) fromNode(m overlay.Message) error {
+func (t *transit) fromNode(m overlay.Message) error {
 	h := m.Header
-	slot, below := a.subtree.Route(h.From)
+	slot, below := t.n.subtree.Route(h.From)
 	switch {
-	case m.From != tree.Up && (!below || slot != m.From), m.From == tree.Up && (below || h.From == a.self.Index):
-		return fmt.Errorf("a message %q from %s, which is elsewhere", overlay.Word(h.Kind), a.subtree.Worlds.Called(h.From))
-	case h.To == a.self.Index:
-		return a.drop(m, a.forServer(m))
+	case m.From != tree.Up && (!below || slot != m.From), m.From == tree.Up && (below || h.From == t.n.self.Index):
+		return fmt.Errorf("a message %q from %s, which is elsewhere", overlay.Word(h.Kind), t.n.subtree.Worlds.Called(h.From))
+	case h.To == t.n.self.Index:
+		return t.drop(m, t.n.job.forServer(m))
 	}
-	if _, ok := a.subtree.Route(h.To); !ok && !a.subtree.Gone(h.To) {
+	if _, ok := t.n.subtree.Route(h.To); !ok && !t.n.subtree.Gone(h.To) {
 		switch {
 		case m.From == tree.Up:
-			return fmt.Errorf("a message %q for %s, which is not below", overlay.Word(h.Kind), a.subtree.Worlds.Called(h.To))
-		case a.root:
-			return a.drop(m, errors.New("it is for a host that the job does not have"))
+			return fmt.Errorf("a message %q for %s, which is not below", overlay.Word(h.Kind), t.n.subtree.Worlds.Called(h.To))
+		case t.n.root:
+			return t.drop(m, errors.New("it is for a host that the job does not have"))
 		}
 	}
-	a.pass(m)
+	t.pass(m)
 	return nil
 }
 
 // forServer hands a message of any node to the server here that it is for.
-func (a *Agent) forServer(m overlay.Message) error {
+func (j *Job) forServer(m overlay.Message) error {
 	if m.Header.Kind == overlay.KindPMIxModex {
-		return a.pmixModex(m)
+		return j.pmix.modex(m)
 	}
-	return a.aboutWorld(m, func(w *world) error {
+	return j.aboutWorld(m, func(w *world) error {
 		from, found := slices.BinarySearch(w.nodes, m.Header.From)
 		if !found || w.board == nil {
 			return fmt.Errorf("it is from where no node of world %d is", w.id)
 		}
-		return a.toServer(w, serve.Message{Message: m, Node: job.NodeID(from)})
+		return j.toServer(w, serve.Message{Message: m, Node: job.NodeID(from)})
 	})
 }
 
@@ -71,29 +78,29 @@ func (a *Agent) forServer(m overlay.Message) error {
 // not be where it was passed on. The neighbor that handed it over keeps its link, unless
 // it says that it wrote it itself: it could have. So could those on the way; the user is
 // told of both, once for each source.
-func (a *Agent) drop(m overlay.Message, err error) error {
+func (t *transit) drop(m overlay.Message, err error) error {
 	if err == nil {
 		return nil
 	}
 	from, up := m.Header.From, m.From == tree.Up
-	by, via := a.subtree.Worlds.Called(from), a.parentName
+	by, via := t.n.subtree.Worlds.Called(from), t.n.parentName
 	if !up {
-		via = a.subtree.Host(m.From).Name
+		via = t.n.subtree.Host(m.From).Name
 	}
-	if own := !up && a.subtree.Host(m.From).Index == from; own || up && by == via {
+	if own := !up && t.n.subtree.Host(m.From).Index == from; own || up && by == via {
 		return fmt.Errorf("message %q: %w", overlay.Word(m.Header.Kind), err)
 	}
-	if a.dropped[from] {
+	if t.dropped[from] {
 		return nil
 	}
-	if a.dropped == nil {
-		a.dropped = map[job.HostIndex]bool{}
+	if t.dropped == nil {
+		t.dropped = map[job.HostIndex]bool{}
 	}
-	a.dropped[from] = true
+	t.dropped[from] = true
 	if up {
-		a.note(overlay.NoteAlways, "dropped a message %q of %s, as relayed by %s: %v", overlay.Word(m.Header.Kind), by, via, err)
+		t.n.note(overlay.NoteAlways, "dropped a message %q of %s, as relayed by %s: %v", overlay.Word(m.Header.Kind), by, via, err)
 	} else {
-		a.noteOf(from, overlay.NoteAlways, "its message %q, as relayed by %s, was dropped: %v", overlay.Word(m.Header.Kind), via, err)
+		t.n.noteOf(from, overlay.NoteAlways, "its message %q, as relayed by %s, was dropped: %v", overlay.Word(m.Header.Kind), via, err)
 	}
 	return nil
 }

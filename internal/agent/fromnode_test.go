@@ -56,11 +56,11 @@ func TestMessagesToALostHomeAreDropped(t *testing.T) {
 	above := overlay.NewEdge(remote, 0, childWith(threeRanks...), far, nil, nil)
 	parent := overlay.NewEdge(near, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), nil, nil)
 	t.Cleanup(func() { parent.Close(); above.Close() })
-	a := &Agent{self: overlay.HostEntry{Index: 1}, parent: parent, subtree: &overlay.Subtree{}}
+	a := joined(&Agent{self: overlay.HostEntry{Index: 1}, parent: parent, subtree: &overlay.Subtree{}})
 	slot := a.subtree.Node.Join()
 	a.subtree.Cover(slot, []job.HostIndex{2, 3})
 	a.subtree.Leave(slot)
-	s := station{a, &world{nodes: []job.HostIndex{0, 1, 2, 3}}}
+	s := station{a.job, &world{nodes: []job.HostIndex{0, 1, 2, 3}}}
 
 	s.SendTo(2, overlay.KindHome, []byte(get))
 	s.SendTo(0, overlay.KindHome, []byte(get))
@@ -69,7 +69,7 @@ func TestMessagesToALostHomeAreDropped(t *testing.T) {
 
 	pass := func(to job.HostIndex) error {
 		h := tree.Header{Kind: overlay.KindHome, To: to, From: 0}
-		return a.fromNode(overlay.Message{From: tree.Up, Stream: link.KVS, Header: h})
+		return a.transit.fromNode(overlay.Message{From: tree.Up, Stream: link.KVS, Header: h})
 	}
 	require.NoError(t, pass(3))
 	require.ErrorContains(t, pass(4), "which is not below")
@@ -84,11 +84,11 @@ func TestNobodyElseIsBlamed(t *testing.T) {
 	withChildren(t, a, []overlay.HostEntry{{Index: 1, Name: "n003"}, {Index: 2, Name: "n002"}})
 	w.KVSName, w.Blocks, w.Size = "kvs", threeRanks, 3
 	modex := func(from job.HostIndex) error {
-		return a.fromNode(overlay.Message{From: 0, Stream: link.KVS, Header: tree.Header{Kind: overlay.KindPMIxModex, To: 9, From: from}})
+		return a.transit.fromNode(overlay.Message{From: 0, Stream: link.KVS, Header: tree.Header{Kind: overlay.KindPMIxModex, To: 9, From: from}})
 	}
 	call := func(from job.HostIndex) error {
 		gone := pmix.Append(nil, 0, pmix.Gone{Proc: pmix.Proc{Namespace: "kvs", Rank: 0}})
-		return a.pmixCall(overlay.Message{From: 0, Stream: link.Service, Header: tree.Header{Kind: overlay.KindPMIxCall, From: from},
+		return a.job.pmix.call(overlay.Message{From: 0, Stream: link.Service, Header: tree.Header{Kind: overlay.KindPMIxCall, From: from},
 			Value: overlay.PMIxCall{Host: from, Frame: gone}})
 	}
 	for name, x := range map[string]struct {
@@ -98,7 +98,7 @@ func TestNobodyElseIsBlamed(t *testing.T) {
 		"a host outside":      {modex, `"PMIx modex", as relayed by n003, was dropped: it is for a host that the job does not have`},
 		"another host's rank": {call, `"PMIx call", as relayed by n003, was dropped: it calls for rank 0 of kvs, which is elsewhere`},
 	} {
-		a.dropped = nil
+		a.transit.dropped = nil
 		for range 3 { // told once
 			require.NoError(t, x.send(2), name)
 		}

@@ -15,9 +15,9 @@ import (
 // of those that the host has, by its files, and that the environment of this agent
 // leaves. Ranks for which the user names some have these, and none of ours. Nodes on one
 // machine share its GPUs: ranks of a lower node come first.
-func (a *Agent) giveGPUs(w *world, root fs.FS, environ []string) error {
-	per := a.launch.GPUsPerRank
-	if per == 0 || gpu.Chosen(a.launch.EnvGiven) {
+func (pl *placing) giveGPUs(w *world, root fs.FS, environ []string) error {
+	per := pl.j.launch.GPUsPerRank
+	if per == 0 || gpu.Chosen(pl.j.launch.EnvGiven) {
 		return nil
 	}
 	wants := func(app int) bool { return !gpu.Chosen(w.Apps[app].Env) }
@@ -31,11 +31,11 @@ func (a *Agent) giveGPUs(w *world, root fs.FS, environ []string) error {
 		return nil
 	}
 	before, all := 0, len(ranks)
-	if a.onOneMachine() {
-		before, all = w.wanting(a.self.Index, wants)
+	if pl.j.node.onOneMachine() {
+		before, all = w.wanting(pl.j.node.self.Index, wants)
 	}
-	taken := slices.Clone(a.share.others.GPUs)
-	for _, other := range a.worlds {
+	taken := slices.Clone(pl.j.node.share.others.GPUs)
+	for _, other := range pl.j.worlds {
 		for _, r := range other.ranks {
 			if !r.Exited {
 				taken = append(taken, r.gpus...)
@@ -63,8 +63,8 @@ type seenGPUs struct {
 // findNear finds the CPUs near the GPUs of the local ranks of a world, with --bind-to gpu: of
 // ranks that have none of their own, near that of their number on the host, which programs
 // choose by LOCAL_RANK among those that the environment leaves.
-func (a *Agent) findNear(w *world, root fs.FS, environ []string) error {
-	choice, err := binding.Parse(a.common.BindTo)
+func (pl *placing) findNear(w *world, root fs.FS, environ []string) error {
+	choice, err := binding.Parse(pl.j.node.common.BindTo)
 	if err != nil || !choice.ByGPU() {
 		return err
 	}
@@ -75,7 +75,7 @@ func (a *Agent) findNear(w *world, root fs.FS, environ []string) error {
 		}
 		seen := apps[r.App]
 		if seen == nil {
-			seen = &seenGPUs{host: gpu.Read(root, slices.Concat(environ, a.launch.EnvGiven, w.Apps[r.App].Env))}
+			seen = &seenGPUs{host: gpu.Read(root, slices.Concat(environ, pl.j.launch.EnvGiven, w.Apps[r.App].Env))}
 			if r.gpus == nil { // as all ranks of this app
 				if seen.sets, err = seen.host.Assign(1, len(w.ranks), nil); err != nil {
 					return &placeError{r.Number, fmt.Errorf("--bind-to %v: %w", choice, err)}
@@ -90,7 +90,7 @@ func (a *Agent) findNear(w *world, root fs.FS, environ []string) error {
 		if r.nearGPUs, err = seen.host.Near(root, near); err != nil {
 			return &placeError{r.Number, fmt.Errorf("--bind-to %v: %w", choice, err)}
 		}
-		if seen.host.Maker == gpu.NVIDIA && !a.ordersGPUs(w, r) {
+		if seen.host.Maker == gpu.NVIDIA && !pl.ordersGPUs(w, r) {
 			r.gpuEnv = append(r.gpuEnv, gpu.DeviceOrder+"="+gpu.ByPCI)
 		}
 	}
@@ -98,9 +98,9 @@ func (a *Agent) findNear(w *world, root fs.FS, environ []string) error {
 }
 
 // ordersGPUs reports an order of GPUs for CUDA in the environment of a rank.
-func (a *Agent) ordersGPUs(w *world, r *rank) bool {
+func (pl *placing) ordersGPUs(w *world, r *rank) bool {
 	sets := func(kv string) bool { return strings.HasPrefix(kv, gpu.DeviceOrder+"=") }
-	return slices.ContainsFunc(slices.Concat(a.launch.Env, a.launch.EnvGiven, w.Apps[r.App].Env), sets)
+	return slices.ContainsFunc(slices.Concat(pl.j.launch.Env, pl.j.launch.EnvGiven, w.Apps[r.App].Env), sets)
 }
 
 // wanting counts the ranks of a world whose apps want something: those on hosts before

@@ -32,8 +32,8 @@ func gpuWorld(per int, envs ...[]string) (*Agent, *world) {
 			w.ranks = append(w.ranks, &rank{world: w, Rank: serve.Rank{Number: first + 1 + n, App: i}})
 		}
 	}
-	a := &Agent{self: overlay.HostEntry{Index: 3}, launch: &overlay.Launch{}, worlds: map[int]*world{0: w}}
-	a.launch.GPUsPerRank = per
+	a := joined(&Agent{self: overlay.HostEntry{Index: 3}, job: &Job{launch: &overlay.Launch{}, worlds: map[int]*world{0: w}}})
+	a.job.launch.GPUsPerRank = per
 	return a, w
 }
 
@@ -48,20 +48,20 @@ func gpuEnvs(w *world) (envs [][]string) {
 // names some has none of ours, and ranks of a later world have what is left.
 func TestGPUsOfRanks(t *testing.T) {
 	a, w := gpuWorld(1, nil, []string{"CUDA_VISIBLE_DEVICES="}, nil)
-	require.NoError(t, a.giveGPUs(w, fourGPUs(), nil))
+	require.NoError(t, a.job.placing.giveGPUs(w, fourGPUs(), nil))
 	require.Equal(t, [][]string{{"CUDA_VISIBLE_DEVICES=0"}, {"CUDA_VISIBLE_DEVICES=1"}, nil, nil, {"CUDA_VISIBLE_DEVICES=2"}, {"CUDA_VISIBLE_DEVICES=3"}}, gpuEnvs(w))
 
 	_, later := gpuWorld(1, nil)
-	a.worlds[1] = later
-	err := a.giveGPUs(later, fourGPUs(), nil)
+	a.job.worlds[1] = later
+	err := a.job.placing.giveGPUs(later, fourGPUs(), nil)
 	require.EqualError(t, err, "--gpus-per-rank 1: the host has 4 NVIDIA GPUs, ranks that live have 4, and 2 ranks want 1 each; use a smaller number")
 	require.Equal(t, job.Rank(1), err.(*placeError).rank) //nolint:errorlint // its own type
 	w.ranks[0].Exited, w.ranks[5].Exited = true, true
-	require.NoError(t, a.giveGPUs(later, fourGPUs(), nil))
+	require.NoError(t, a.job.placing.giveGPUs(later, fourGPUs(), nil))
 	require.Equal(t, [][]string{{"CUDA_VISIBLE_DEVICES=0"}, {"CUDA_VISIBLE_DEVICES=3"}}, gpuEnvs(later))
 
 	a, w = gpuWorld(1, nil)
-	require.NoError(t, a.giveGPUs(w, fourGPUs(), []string{"CUDA_VISIBLE_DEVICES=3,1"}))
+	require.NoError(t, a.job.placing.giveGPUs(w, fourGPUs(), []string{"CUDA_VISIBLE_DEVICES=3,1"}))
 	require.Equal(t, [][]string{{"CUDA_VISIBLE_DEVICES=3"}, {"CUDA_VISIBLE_DEVICES=1"}}, gpuEnvs(w), "a manager's part")
 }
 
@@ -69,24 +69,24 @@ func TestGPUsOfRanks(t *testing.T) {
 func TestGPUsOfNodesOnOneMachine(t *testing.T) {
 	a, w := gpuWorld(1, nil)
 	a.common.Bootstrap = registry.Local().Name
-	require.NoError(t, a.giveGPUs(w, fourGPUs(), nil))
+	require.NoError(t, a.job.placing.giveGPUs(w, fourGPUs(), nil))
 	require.Equal(t, [][]string{{"CUDA_VISIBLE_DEVICES=1"}, {"CUDA_VISIBLE_DEVICES=2"}}, gpuEnvs(w))
 
 	a, w = gpuWorld(2, nil)
 	a.common.Bootstrap = registry.Local().Name
-	require.EqualError(t, a.giveGPUs(w, fourGPUs(), nil), "--gpus-per-rank 2: the host has 4 NVIDIA GPUs, and 3 ranks want 2 each; use --ppn 2, or a smaller number")
+	require.EqualError(t, a.job.placing.giveGPUs(w, fourGPUs(), nil), "--gpus-per-rank 2: the host has 4 NVIDIA GPUs, and 3 ranks want 2 each; use --ppn 2, or a smaller number")
 }
 
 // Nobody looks for GPUs where none are to be given.
 func TestGPUsThatNobodyWants(t *testing.T) {
 	for name, change := range map[string]func(*Agent){
-		"no flag":           func(a *Agent) { a.launch.GPUsPerRank = 0 },
-		"named for all":     func(a *Agent) { a.launch.EnvGiven = []string{"CUDA_VISIBLE_DEVICES=9"} },
-		"named for the app": func(a *Agent) { a.worlds[0].Apps[0].Env = []string{"HIP_VISIBLE_DEVICES=9"} },
+		"no flag":           func(a *Agent) { a.job.launch.GPUsPerRank = 0 },
+		"named for all":     func(a *Agent) { a.job.launch.EnvGiven = []string{"CUDA_VISIBLE_DEVICES=9"} },
+		"named for the app": func(a *Agent) { a.job.worlds[0].Apps[0].Env = []string{"HIP_VISIBLE_DEVICES=9"} },
 	} {
 		a, w := gpuWorld(1, nil)
 		change(a)
-		require.NoError(t, a.giveGPUs(w, fstest.MapFS{}, nil), name)
+		require.NoError(t, a.job.placing.giveGPUs(w, fstest.MapFS{}, nil), name)
 		require.Equal(t, [][]string{nil, nil}, gpuEnvs(w), name)
 	}
 }
@@ -103,14 +103,16 @@ func TestBoundNearGPUs(t *testing.T) {
 	}
 	a, w := gpuWorld(1, nil)
 	a.common.BindTo = string(binding.GPU)
-	bind := func(w *world) error { return cmp.Or(a.giveGPUs(w, root, nil), a.findNear(w, root, nil), a.bind(w)) }
+	bind := func(w *world) error {
+		return cmp.Or(a.job.placing.giveGPUs(w, root, nil), a.job.placing.findNear(w, root, nil), a.job.placing.bind(w))
+	}
 	require.NoError(t, bind(w))
 	require.Equal(t, [][]int{first, last}, [][]int{w.ranks[0].cpus, w.ranks[1].cpus})
 	require.Equal(t, []string{"CUDA_VISIBLE_DEVICES=0", "CUDA_DEVICE_ORDER=PCI_BUS_ID"}, w.ranks[0].gpuEnv)
 	require.Equal(t, binding.Format(last), w.ranks[1].record.CPUs)
 
 	_, later := gpuWorld(1, []string{"CUDA_DEVICE_ORDER=FASTEST_FIRST"})
-	a.worlds[1] = later
+	a.job.worlds[1] = later
 	w.ranks[0].Exited = true
 	err = bind(later)
 	require.EqualError(t, err, "--bind-to gpu: CPUs 65000-65001 are near the rank's GPUs, of which the job may use none: it may use CPUs "+binding.Format(ours)+"; use --bind-to none")
@@ -132,6 +134,6 @@ func TestBoundNearGPUs(t *testing.T) {
 	require.EqualError(t, bind(w), "--bind-to gpu: the host has 3 NVIDIA GPUs, of which CUDA_VISIBLE_DEVICES=1 leaves 1, and 2 ranks want 1 each; use --ppn 1, or a smaller number")
 	a, w = gpuWorld(0, nil)
 	a.common.BindTo = string(binding.GPU)
-	require.EqualError(t, a.findNear(w, fourGPUs(), nil), "--bind-to gpu: the host does not say in /proc/driver/nvidia/gpus near which CPUs GPU 0 is; use --bind-to numa, or none")
-	require.ErrorContains(t, a.findNear(w, fstest.MapFS{}, nil), "--bind-to gpu: the host has no GPU, by ")
+	require.EqualError(t, a.job.placing.findNear(w, fourGPUs(), nil), "--bind-to gpu: the host does not say in /proc/driver/nvidia/gpus near which CPUs GPU 0 is; use --bind-to numa, or none")
+	require.ErrorContains(t, a.job.placing.findNear(w, fstest.MapFS{}, nil), "--bind-to gpu: the host has no GPU, by ")
 }

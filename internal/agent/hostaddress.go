@@ -12,28 +12,28 @@ import (
 
 // hostAddress has the launcher resolve the name of a host that is to be started from here:
 // names may mean something there alone.
-func (a *Agent) hostAddress(ctx context.Context, h job.HostIndex) (string, error) {
-	text, err := a.answered(ctx, "address", func(from signOrigin) {
-		a.askAddress(overlay.AddrRequest{Host: h, By: a.self.Index}, from)
+func (rq *requests) hostAddress(ctx context.Context, h job.HostIndex) (string, error) {
+	text, err := rq.answered(ctx, "address", func(from signOrigin) {
+		rq.askAddress(overlay.AddrRequest{Host: h, By: rq.n.self.Index}, from)
 	})
 	return string(text), err
 }
 
 // askAddress sends a question up. Its answer comes as that to a signature does.
-func (a *Agent) askAddress(q overlay.AddrRequest, from signOrigin) {
-	q.ID = a.awaits(from)
-	a.up(link.Service, overlay.KindAddress, overlay.Encode(q))
+func (rq *requests) askAddress(q overlay.AddrRequest, from signOrigin) {
+	q.ID = rq.awaits(from)
+	rq.n.up(link.Service, overlay.KindAddress, overlay.Encode(q))
 }
 
 // childAddress passes a child's question on if both who asks and the host were given to
 // that child.
-func (a *Agent) childAddress(slot tree.Slot, q overlay.AddrRequest) {
+func (rq *requests) childAddress(slot tree.Slot, q overlay.AddrRequest) {
 	for _, h := range []job.HostIndex{q.By, q.Host} {
-		if via, ok := a.subtree.Route(h); !ok || via != slot {
-			answer := overlay.SignAnswer{Refusal: fmt.Sprintf("%s may not ask for %s", a.subtree.Worlds.Called(q.By), a.subtree.Worlds.Called(q.Host))}
-			a.answerSignature(signOrigin{slot: slot, id: q.ID}, answer)
+		if via, ok := rq.n.subtree.Route(h); !ok || via != slot {
+			answer := overlay.SignAnswer{Refusal: fmt.Sprintf("%s may not ask for %s", rq.n.subtree.Worlds.Called(q.By), rq.n.subtree.Worlds.Called(q.Host))}
+			rq.answerSignature(signOrigin{slot: slot, id: q.ID}, answer)
 			return
 		}
 	}
-	a.askAddress(q, signOrigin{slot: slot, id: q.ID})
+	rq.askAddress(q, signOrigin{slot: slot, id: q.ID})
 }

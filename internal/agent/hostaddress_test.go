@@ -16,11 +16,11 @@ func TestAddressesThatAChildMayAskFor(t *testing.T) {
 		by, host job.HostIndex
 		allowed  bool
 	}{{1, 2, true}, {2, 3, true}, {1, 4, false}, {4, 2, false}, {1, 0, false}} {
-		a.childAddress(slot, overlay.AddrRequest{ID: 7, By: tc.by, Host: tc.host})
+		a.requests.childAddress(slot, overlay.AddrRequest{ID: 7, By: tc.by, Host: tc.host})
 		if tc.allowed {
 			passed := received[overlay.AddrRequest](t, above, overlay.KindAddress)
 			require.Equal(t, overlay.AddrRequest{ID: passed.ID, By: tc.by, Host: tc.host}, passed)
-			a.signed(overlay.SignAnswer{ID: passed.ID, Signature: []byte("10.0.0.1")})
+			a.requests.signed(overlay.SignAnswer{ID: passed.ID, Signature: []byte("10.0.0.1")})
 		}
 		answer := received[overlay.SignAnswer](t, below, overlay.KindSigned)
 		require.Equal(t, uint64(7), answer.ID)

@@ -127,18 +127,18 @@ func readHostFile(dir, name string, bytes *int64) (hosts string, err error) {
 
 // askWithFiles asks for a spawn when its host files are read, relative to where
 // the rank is.
-func (a *Agent) askWithFiles(r *rank, q overlay.SpawnRequest, names []string) {
+func (sp *spawns) askWithFiles(r *rank, q overlay.SpawnRequest, names []string) {
 	dir := r.world.Apps[r.App].Dir
 	if r.PID > 0 { // else the warden's word that the rank was started is on its way
 		dir = fmt.Sprintf("/proc/%d/cwd", r.PID)
 	}
-	a.hostFiles.start(dir, names, func(files []overlay.HostFile) {
+	sp.j.node.machine.hostFiles.start(dir, names, func(files []overlay.HostFile) {
 		q.Files = files
-		a.inbox.Put(hostFilesRead{q}) // an inbox takes what nobody reads any more
+		sp.j.node.inbox.Put(hostFilesRead{q}) // an inbox takes what nobody reads any more
 	})
 }
 
-// sendSpawn passes on what a local rank wants started.
-func (a *Agent) sendSpawn(q overlay.SpawnRequest) {
-	a.up(link.Service, overlay.KindSpawn, overlay.Encode(q))
+// send passes on what a local rank wants started.
+func (sp *spawns) send(q overlay.SpawnRequest) {
+	sp.j.node.up(link.Service, overlay.KindSpawn, overlay.Encode(q))
 }

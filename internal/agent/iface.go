@@ -22,8 +22,8 @@ type network struct {
 }
 
 // takeIface finds it. A node without it fails where ranks are to start.
-func (a *Agent) takeIface() {
-	text := a.launch.Iface
+func (re *rankEnv) takeIface() {
+	text := re.j.launch.Iface
 	if text == "" {
 		return
 	}
@@ -37,37 +37,37 @@ func (a *Agent) takeIface() {
 		choice, err = want.Choose(all)
 	}
 	if err != nil {
-		a.network.err = fmt.Errorf("--iface %s: %w", text, err)
+		re.network.err = fmt.Errorf("--iface %s: %w", text, err)
 		return
 	}
 	choice.Devices = rdmaDevices(os.DirFS("/sys"), choice.Name)
-	a.network.choice = &choice
-	a.note(2, "--iface %s: %s, with address %s", text, choice.Name, choice.Addr)
+	re.network.choice = &choice
+	re.j.node.note(2, "--iface %s: %s, with address %s", text, choice.Name, choice.Addr)
 }
 
 // addressEnv tells ranks the address of this node, and the interface that they are to
 // use. What the user sets counts more.
-func (a *Agent) addressEnv(w *world) []string {
-	set := a.setFor(w)
-	env := iface.HostVariables(a.address(), set)
-	if a.network.choice == nil {
+func (re *rankEnv) addressEnv(w *world) []string {
+	set := re.setFor(w)
+	env := iface.HostVariables(re.j.node.address(), set)
+	if re.network.choice == nil {
 		return env
 	}
-	if w.byRank[0] != nil && len(w.nodes) > 1 && a.network.choice.Addr.IsLoopback() && !a.onOneMachine() {
-		a.note(overlay.NoteAlways, "--iface %s: no other host reaches %s, and ranks are on %d hosts", a.launch.Iface, a.network.choice.Addr, len(w.nodes))
+	if w.byRank[0] != nil && len(w.nodes) > 1 && re.network.choice.Addr.IsLoopback() && !re.j.node.onOneMachine() {
+		re.j.node.note(overlay.NoteAlways, "--iface %s: no other host reaches %s, and ranks are on %d hosts", re.j.launch.Iface, re.network.choice.Addr, len(w.nodes))
 	}
-	env = append(env, a.network.choice.Variables(set)...)
+	env = append(env, re.network.choice.Variables(set)...)
 	for _, v := range env {
 		if name, _, _ := strings.Cut(v, "="); w.byRank[0] != nil && set(name) {
-			a.note(1, "%s is set, and counts more than --iface %s", name, a.launch.Iface)
+			re.j.node.note(1, "%s is set, and counts more than --iface %s", name, re.j.launch.Iface)
 		}
 	}
 	return env
 }
 
 // setFor tells which variables the user sets for ranks of a world.
-func (a *Agent) setFor(w *world) func(name string) bool {
-	users := slices.Clone(a.launch.Env)
+func (re *rankEnv) setFor(w *world) func(name string) bool {
+	users := slices.Clone(re.j.launch.Env)
 	for _, app := range w.Apps {
 		users = append(users, app.Env...)
 	}
@@ -78,10 +78,10 @@ func (a *Agent) setFor(w *world) func(name string) bool {
 
 // forgetNetwork takes from an environment, which a rank of a world hands over to those that
 // it spawns, what it was told of its own node's network: theirs may have other names.
-func (a *Agent) forgetNetwork(w *world, env []string) []string {
-	set := a.setFor(w)
-	told := iface.HostVariables(a.address(), set)
-	if c := a.network.choice; c != nil {
+func (re *rankEnv) forgetNetwork(w *world, env []string) []string {
+	set := re.setFor(w)
+	told := iface.HostVariables(re.j.node.address(), set)
+	if c := re.network.choice; c != nil {
 		told = append(told, c.Variables(set)...)
 	}
 	return slices.DeleteFunc(env, func(v string) bool {

@@ -14,9 +14,9 @@ import (
 // ifaceWorld is an agent whose ranks are to talk over an interface, with a world whose
 // apps have these environments.
 func ifaceWorld(wanted string, env []string, apps ...[]string) (*Agent, *world) {
-	a := &Agent{launch: &overlay.Launch{Env: env}}
+	a := joined(&Agent{job: &Job{launch: &overlay.Launch{Env: env}}})
 	a.hello.Addr = "10.0.0.1" // at which the parent has reached it
-	a.launch.Iface = wanted
+	a.job.launch.Iface = wanted
 	w := &world{}
 	for _, env := range apps {
 		w.Apps = append(w.Apps, job.App{Env: env})
@@ -27,28 +27,28 @@ func ifaceWorld(wanted string, env []string, apps ...[]string) (*Agent, *world) 
 func TestIface(t *testing.T) {
 	for _, wanted := range []string{"lo", "127.0.0.0/8"} {
 		a, w := ifaceWorld(wanted, nil, nil)
-		a.takeIface()
-		require.NoError(t, a.network.err)
+		a.job.env.takeIface()
+		require.NoError(t, a.job.env.network.err)
 		require.Equal(t, "127.0.0.1", a.address())
-		env := a.addressEnv(w)
+		env := a.job.env.addressEnv(w)
 		for _, v := range []string{"PMI_HOSTNAME=127.0.0.1", "MPIR_CVAR_CH3_INTERFACE_HOSTNAME=127.0.0.1", "UCX_NET_DEVICES=lo", "OMPI_MCA_btl_tcp_if_include=lo"} {
 			require.Contains(t, env, v)
 		}
 	}
 	a, _ := ifaceWorld("no-such", nil)
-	a.takeIface()
-	require.ErrorContains(t, a.network.err, "--iface no-such: there is no such interface; this host has lo (127.0.0.1/8")
+	a.job.env.takeIface()
+	require.ErrorContains(t, a.job.env.network.err, "--iface no-such: there is no such interface; this host has lo (127.0.0.1/8")
 	a, w := ifaceWorld("", nil, nil)
-	a.takeIface()
-	require.NoError(t, a.network.err)
-	require.Equal(t, []string{"PMI_HOSTNAME=10.0.0.1", "MPIR_CVAR_CH3_INTERFACE_HOSTNAME=10.0.0.1"}, a.addressEnv(w))
+	a.job.env.takeIface()
+	require.NoError(t, a.job.env.network.err)
+	require.Equal(t, []string{"PMI_HOSTNAME=10.0.0.1", "MPIR_CVAR_CH3_INTERFACE_HOSTNAME=10.0.0.1"}, a.job.env.addressEnv(w))
 }
 
 // With some variables of the user's others would keep MPI from starting.
 func TestIfaceBesideTheUsers(t *testing.T) {
 	a, w := ifaceWorld("lo", []string{"OMPI_MCA_btl_tcp_if_exclude=lo"}, nil, []string{"MPIR_CVAR_NEMESIS_TCP_NETWORK_IFACE=lo"})
-	a.takeIface()
-	env := a.addressEnv(w)
+	a.job.env.takeIface()
+	env := a.job.env.addressEnv(w)
 	require.Contains(t, env, "OMPI_MCA_oob_tcp_if_include=lo")
 	require.NotContains(t, env, "OMPI_MCA_btl_tcp_if_include=lo")
 	require.NotContains(t, env, "MPIR_CVAR_CH3_INTERFACE_HOSTNAME=127.0.0.1")
@@ -58,9 +58,9 @@ func TestIfaceBesideTheUsers(t *testing.T) {
 // interface otherwise.
 func TestSpawnForgetsTheNetworkOfItsNode(t *testing.T) {
 	a, w := ifaceWorld("lo", nil, []string{"FI_TCP_IFACE=lo"})
-	a.takeIface()
-	env := slices.Concat(a.addressEnv(w), []string{"OMPI_MCA_pml=ob1", "OMPI_MCA_btl_tcp_if_include=eth7"})
-	require.Equal(t, []string{"FI_TCP_IFACE=lo", "OMPI_MCA_pml=ob1", "OMPI_MCA_btl_tcp_if_include=eth7"}, a.forgetNetwork(w, env))
+	a.job.env.takeIface()
+	env := slices.Concat(a.job.env.addressEnv(w), []string{"OMPI_MCA_pml=ob1", "OMPI_MCA_btl_tcp_if_include=eth7"})
+	require.Equal(t, []string{"FI_TCP_IFACE=lo", "OMPI_MCA_pml=ob1", "OMPI_MCA_btl_tcp_if_include=eth7"}, a.job.env.forgetNetwork(w, env))
 }
 
 // UCX calls InfiniBand's and RoCE's devices otherwise than the kernel its interfaces.

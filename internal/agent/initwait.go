@@ -14,9 +14,9 @@ import (
 // the tree.
 
 // initWaits are the MPI_Inits that local ranks wait in, by world.
-func (a *Agent) initWaits() (list []waiting) {
-	for _, id := range slices.Sorted(maps.Keys(a.worlds)) {
-		w := a.worlds[id]
+func (s *stalls) initWaits() (list []waiting) {
+	for _, id := range slices.Sorted(maps.Keys(s.j.worlds)) {
+		w := s.j.worlds[id]
 		if w.inInit() {
 			list = append(list, waiting{id: overlay.InitOf(id), missing: w.absent()})
 		}
@@ -47,9 +47,9 @@ func (w *world) absent() (n int) {
 
 // outOfInit tells which local ranks have not come to a world's first fence, if that
 // is not complete.
-func (a *Agent) outOfInit(id overlay.WaitID) overlay.Wait {
+func (s *stalls) outOfInit(id overlay.WaitID) overlay.Wait {
 	x := overlay.Wait{ID: id}
-	w := a.worlds[id.World]
+	w := s.j.worlds[id.World]
 	if w == nil || w.fences > 0 || w.pmix.Fenced() {
 		return x
 	}

@@ -36,29 +36,29 @@ func TestWhoKeepsOthersInInit(t *testing.T) {
 	}
 	want := overlay.Wait{ID: overlay.InitOf(0), Missing: []overlay.WaitRun{{First: 5, Count: 1}},
 		Begun: []overlay.WaitRun{{First: 4, Count: 1}}, Ended: []overlay.WaitRun{{First: 2, Count: 2}}, Left: []overlay.WaitRun{{First: 6, Count: 1}}}
-	require.Equal(t, want, a.outOfInit(overlay.InitOf(0)))
-	require.Equal(t, overlay.Wait{ID: overlay.InitOf(9)}, a.outOfInit(overlay.InitOf(9)), "a world that is not here")
+	require.Equal(t, want, a.job.stalls.outOfInit(overlay.InitOf(0)))
+	require.Equal(t, overlay.Wait{ID: overlay.InitOf(9)}, a.job.stalls.outOfInit(overlay.InitOf(9)), "a world that is not here")
 
 	a.common.StallAfter = 1 << 40 // no clock looks
 	for range looksToStall {
-		a.look()
+		a.job.stalls.look()
 	}
-	require.Empty(t, a.ownWaits(overlay.WaitQuestion{}).Waits)
-	a.look()
+	require.Empty(t, a.job.stalls.ownWaits(overlay.WaitQuestion{}).Waits)
+	a.job.stalls.look()
 	require.Equal(t, overlay.KindStalled, (<-said).Header.Kind)
-	require.Equal(t, []overlay.Wait{{ID: overlay.InitOf(0)}}, a.ownWaits(overlay.WaitQuestion{}).Waits)
-	require.Equal(t, []overlay.Wait{want}, a.ownWaits(overlay.WaitQuestion{Of: []overlay.WaitID{want.ID}}).Waits)
+	require.Equal(t, []overlay.Wait{{ID: overlay.InitOf(0)}}, a.job.stalls.ownWaits(overlay.WaitQuestion{}).Waits)
+	require.Equal(t, []overlay.Wait{want}, a.job.stalls.ownWaits(overlay.WaitQuestion{Of: []overlay.WaitID{want.ID}}).Waits)
 
 	w.ranks[5].Fencing = true // one more has come: the others may come, too
-	a.look()
-	require.Empty(t, a.ownWaits(overlay.WaitQuestion{}).Waits)
-	require.Len(t, a.ownWaits(overlay.WaitQuestion{Now: true}).Waits, 1)
+	a.job.stalls.look()
+	require.Empty(t, a.job.stalls.ownWaits(overlay.WaitQuestion{}).Waits)
+	require.Len(t, a.job.stalls.ownWaits(overlay.WaitQuestion{Now: true}).Waits, 1)
 	w.fences++
-	require.Empty(t, a.ownWaits(overlay.WaitQuestion{Now: true}).Waits)
-	require.Empty(t, a.outOfInit(overlay.InitOf(0)).Ended)
+	require.Empty(t, a.job.stalls.ownWaits(overlay.WaitQuestion{Now: true}).Waits)
+	require.Empty(t, a.job.stalls.outOfInit(overlay.InitOf(0)).Ended)
 
 	// Later fences tell who has ended, and who has not come.
 	fence := overlay.WaitID{Fence: true}
 	require.Equal(t, overlay.Wait{ID: fence, Missing: []overlay.WaitRun{{First: 4, Count: 1}}, Ended: []overlay.WaitRun{{First: 2, Count: 2}, {First: 6, Count: 1}}},
-		a.outOf(fence))
+		a.job.stalls.outOf(fence))
 }

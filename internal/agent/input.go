@@ -19,9 +19,16 @@ type inputArrived struct {
 	body   []byte
 }
 
+// stdin is the standard input of a job's ranks.
+type stdin struct {
+	j        *Job
+	input    *input.Input // of the first world; nil if no rank of it is here or below
+	terminal *terminal    // of rank 0; nil unless it runs here, and has one
+}
+
 // stdinPipe is the pipe to a rank's standard input, watched by the agent's poller.
 type stdinPipe struct {
-	a  *Agent
+	j  *Job
 	fd int
 }
 
@@ -35,36 +42,36 @@ func (p stdinPipe) Write(b []byte) (int, error) {
 
 func (p stdinPipe) Unread() (int, error)  { return unix.Unread(p.fd) }
 func (p stdinPipe) Resize(size int) error { return unix.SetPipeSize(p.fd, size) }
-func (p stdinPipe) Await(room bool)       { p.a.poller.Modify(p.fd, uint64(p.fd), false, room) }
-func (p stdinPipe) Close()                { p.a.closeFD(p.fd) }
+func (p stdinPipe) Await(room bool)       { p.j.node.poller.Modify(p.fd, uint64(p.fd), false, room) }
+func (p stdinPipe) Close()                { p.j.node.closeFD(p.fd) }
 
-// openReader takes a rank's pipe in, or the master of its terminal.
-func (a *Agent) openReader(r *rank, fd int) {
-	a.holdFD(fd, r)
-	a.poller.AddWrite(fd, uint64(fd))
-	p := stdinPipe{a, fd}
+// open takes a rank's pipe in, or the master of its terminal.
+func (si *stdin) open(r *rank, fd int) {
+	si.hold(fd, r)
+	si.j.node.poller.AddWrite(fd, uint64(fd))
+	p := stdinPipe{si.j, fd}
 	p.Await(false) // there is nothing to write yet
-	if a.terminalOf(r.world, r.Number) == nil {
-		a.input.Open(r.Number, p)
+	if si.terminalOf(r.world, r.Number) == nil {
+		si.input.Open(r.Number, p)
 		return
 	}
-	a.terminal = &terminal{stdinPipe: p, rank: r}
-	a.input.Open(r.Number, a.terminal)
+	si.terminal = &terminal{stdinPipe: p, rank: r}
+	si.input.Open(r.Number, si.terminal)
 }
 
 // terminalOf is the size of the terminal that a rank is to have, nil if it is to have
 // none.
-func (a *Agent) terminalOf(w *world, r job.Rank) *unix.Window {
+func (si *stdin) terminalOf(w *world, r job.Rank) *unix.Window {
 	if w.id > 0 || r != 0 {
 		return nil
 	}
-	return a.launch.Terminal
+	return si.j.launch.Terminal
 }
 
-// openInput finds out who below reads standard input, when the launch is known.
-func (a *Agent) openInput(w *world) (err error) {
-	to := a.launch.StdinRank
-	if a.launch.Terminal != nil && to != 0 {
+// openAll finds out who below reads standard input, when the launch is known.
+func (si *stdin) openAll(w *world) (err error) {
+	to := si.j.launch.StdinRank
+	if si.j.launch.Terminal != nil && to != 0 {
 		return fmt.Errorf("rank 0 has a terminal, and reader %d is to read standard input", to)
 	}
 	var readers []job.Rank
@@ -75,12 +82,12 @@ func (a *Agent) openInput(w *world) (err error) {
 	}
 	var children []tree.Slot
 	for _, slot := range w.peers {
-		if via, ok := a.subtree.Route(w.hostOf(to)); to == overlay.StdinAll || ok && via == slot {
+		if via, ok := si.j.node.subtree.Route(w.hostOf(to)); to == overlay.StdinAll || ok && via == slot {
 			children = append(children, slot)
 		}
 	}
-	a.input, err = input.New(readers, children, func(least, most int64) {
-		a.up(link.Control, overlay.KindInputAck, overlay.Encode(overlay.InputAck{Bytes: least, Read: most}))
+	si.input, err = input.New(readers, children, func(least, most int64) {
+		si.j.node.up(link.Control, overlay.KindInputAck, overlay.Encode(overlay.InputAck{Bytes: least, Read: most}))
 	})
 	return err
 }
@@ -95,47 +102,47 @@ func (w *world) hostOf(r job.Rank) job.HostIndex {
 	return job.NoHost
 }
 
-// takeInput passes standard input on and gives it to local readers.
-func (a *Agent) takeInput(e inputArrived) {
-	if a.input == nil {
+// take passes standard input on and gives it to local readers.
+func (si *stdin) take(e inputArrived) {
+	if si.input == nil {
 		return // the launch is still to come: the launcher sends input only after it
 	}
-	a.input.Receive(len(e.body))
-	forward := func(slot tree.Slot) { a.subtree.Forward(slot, link.Stdio, e.header, e.body) }
+	si.input.Receive(len(e.body))
+	forward := func(slot tree.Slot) { si.j.node.subtree.Forward(slot, link.Stdio, e.header, e.body) }
 	switch e.header.To {
 	case tree.Everyone:
-		a.input.Children(forward)
-	case a.self.Index:
+		si.input.Children(forward)
+	case si.j.node.self.Index:
 	default:
-		if slot, ok := a.subtree.Route(e.header.To); ok {
+		if slot, ok := si.j.node.subtree.Route(e.header.To); ok {
 			forward(slot)
 		}
 		return
 	}
-	a.input.Take(e.body)
+	si.input.Take(e.body)
 }
 
-// shutInput closes a rank's standard input. That of spawned worlds is empty.
-func (a *Agent) shutInput(r *rank) {
-	if a.input != nil && r.world.id == 0 {
-		a.input.Shut(r.Number)
+// shut closes a rank's standard input. That of spawned worlds is empty.
+func (si *stdin) shut(r *rank) {
+	if si.input != nil && r.world.id == 0 {
+		si.input.Shut(r.Number)
 	}
-	if a.terminal != nil && a.terminal.rank == r && r.Exited {
-		a.terminal.release()
+	if si.terminal != nil && si.terminal.rank == r && r.Exited {
+		si.terminal.release()
 	}
 }
 
-// inputAck takes a subtree's acknowledgement.
-func (a *Agent) inputAck(slot tree.Slot, k overlay.InputAck) error {
-	if a.input == nil {
+// acked takes a subtree's acknowledgement.
+func (si *stdin) acked(slot tree.Slot, k overlay.InputAck) error {
+	if si.input == nil {
 		return errors.New("input acknowledged before the launch")
 	}
-	return a.input.Acked(slot, k.Bytes, k.Read)
+	return si.input.Acked(slot, k.Bytes, k.Read)
 }
 
-// dropInput stops waiting for a subtree that is lost.
-func (a *Agent) dropInput(slot tree.Slot) {
-	if a.input != nil {
-		a.input.Drop(slot)
+// drop stops waiting for a subtree that is lost.
+func (si *stdin) drop(slot tree.Slot) {
+	if si.input != nil {
+		si.input.Drop(slot)
 	}
 }

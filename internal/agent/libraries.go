@@ -40,21 +40,21 @@ type mpiLibraries interface {
 var _ mpiLibraries = (*mpi.World)(nil)
 
 // newLibraries begins to know the MPI libraries of the job's ranks here.
-func (a *Agent) newLibraries() *mpi.Libraries {
-	return mpi.New(atMPI{station{a: a}}, mpi.Options{JobID: a.common.JobID, NodeJob: overlay.NodeJob(a.self.Index, a.common.JobID)})
+func (j *Job) newLibraries() *mpi.Libraries {
+	return mpi.New(atMPI{station{j: j}}, mpi.Options{JobID: j.node.common.JobID, NodeJob: overlay.NodeJob(j.node.self.Index, j.node.common.JobID)})
 }
 
 // memFile makes a file in memory, unless there is one of that name, and returns its path.
-func (a *Agent) memFile(name string, contents []byte) (path string, err error) {
-	file := a.memLibraries[name]
+func (m *machine) memFile(name string, contents []byte) (path string, err error) {
+	file := m.memFiles[name]
 	if file == nil {
 		if file, err = unix.MemFile(name, contents); err != nil {
 			return "", err
 		}
-		if a.memLibraries == nil {
-			a.memLibraries = map[string]*os.File{}
+		if m.memFiles == nil {
+			m.memFiles = map[string]*os.File{}
 		}
-		a.memLibraries[name] = file
+		m.memFiles[name] = file
 	}
 	return unix.DescriptorPath(file), nil
 }
@@ -65,17 +65,17 @@ type atMPI struct{ station }
 var _ mpi.Agent = atMPI{}
 
 // Learned starts the ranks that waited for it.
-func (s atMPI) Learned() { s.a.startIf() }
+func (s atMPI) Learned() { s.j.startIf() }
 
 // Living counts the local ranks that have not ended.
-func (s atMPI) Living() int { return s.a.end.Living() }
+func (s atMPI) Living() int { return s.j.node.life.end.Living() }
 
 // OneMachine reports whether all nodes are on this machine.
-func (s atMPI) OneMachine() bool { return s.a.onOneMachine() }
+func (s atMPI) OneMachine() bool { return s.j.node.onOneMachine() }
 
 // WithRank finds the rank that a process belongs to.
 func (s atMPI) WithRank(pid int, do func(*mpi.World, *serve.Rank)) {
-	s.a.withRank(pid, func(r *rank) {
+	s.j.owners.withRank(pid, func(r *rank) {
 		if r == nil {
 			do(nil, nil)
 			return
@@ -87,28 +87,28 @@ func (s atMPI) WithRank(pid int, do func(*mpi.World, *serve.Rank)) {
 
 // MemFile makes a file in memory.
 func (s atMPI) MemFile(name string, contents []byte) (string, error) {
-	return s.a.memFile(name, contents)
+	return s.j.node.machine.memFile(name, contents)
 }
 
 // Scratch has the warden remove directories in the end.
-func (s atMPI) Scratch(dirs []string) error { return s.a.addScratch(dirs) }
+func (s atMPI) Scratch(dirs []string) error { return s.j.staging.scratchIn(dirs) }
 
 // Help has the warden start a helper.
-func (s atMPI) Help(h proc.Helper) error { return s.a.warden.Help(job.Cold, h) }
+func (s atMPI) Help(h proc.Helper) error { return s.j.node.life.warden.Help(job.Cold, h) }
 
 // LostHelper tells those whom the helper has served.
-func (s atMPI) LostHelper(library string, why error) { s.a.localPMIx().HelperEnded(library, why) }
+func (s atMPI) LostHelper(library string, why error) { s.j.pmix.atNode().HelperEnded(library, why) }
 
 // ranksOf are the local ranks of a world as its mpi.World knows them.
 type ranksOf struct {
-	a *Agent
+	j *Job
 	w *world
 }
 
 var _ mpi.Ranks = ranksOf{}
 
 // Program is what the ranks of an app run here.
-func (x ranksOf) Program(app int) proc.App { return x.a.programOf(x.w, app) }
+func (x ranksOf) Program(app int) proc.App { return x.j.staging.programOf(x.w, app) }
 
 // Spoke reports whether a rank has asked who it is.
 func (x ranksOf) Spoke(r *serve.Rank) bool { return x.w.spoke(r) }

@@ -27,7 +27,7 @@ import (
 
 // Main is the whole of an agent process; words are the command line after the
 // program's name, beginning with overlay.AgentWord or with an option. It returns
-// the exit status. A warden never gets to main: see package proc.
+// Main exit status. A warden never gets to main: see package proc.
 //
 // An agent talks to its parent over its standard input and output, or, with
 // overlay.DialWord, over a connection that it makes (parent.go). It takes
@@ -97,10 +97,10 @@ func runOn(pipe io.ReadWriteCloser, o words, begun time.Time, calls *calls) (*Ag
 		return nil, err
 	}
 	a.begun, a.calls = begun, calls
-	a.heed()
+	a.life.heed()
 	err = a.run()
-	if a.unfit != nil {
-		fmt.Fprintln(os.Stderr, "golaunch agent:", a.unfit) // before the link breaks
+	if a.life.unfit != nil {
+		fmt.Fprintln(os.Stderr, "golaunch agent:", a.life.unfit) // before the link breaks
 	}
 	a.close()
 	return a, err
@@ -199,15 +199,15 @@ func newAgentAt(l link.Link, addr string) (*Agent, error) {
 		poller:      poller,
 		self:        overlay.HostEntry{Index: job.NoHost}, // until the range
 		now:         time.Now,
-		signs:       map[uint64]signOrigin{},
-		worlds:      map[int]*world{},
-		byPID:       map[int]*rank{},
 		descriptors: newDescriptors(poller),
+		requests:    requests{signs: map[uint64]signOrigin{}},
 	}
+	a.join()
+	newJob(a)
 	a.inbox = overlay.NewInbox(poller.Wake)
-	a.door.Note, a.door.Find, a.door.Owner = a.note, a.treeOf, a.ownerOf
-	a.hostFiles = newHostFileReader()
-	a.files = files.New(func(dir string, err error) { a.inbox.Put(filesHere{dir, err}) })
+	a.job.door.Note, a.job.door.Find, a.job.door.Owner = a.note, a.job.treeOf, a.job.owners.ownerOf
+	a.machine.hostFiles = newHostFileReader()
+	a.job.staging.files = files.New(func(dir string, err error) { a.inbox.Put(filesHere{dir, err}) })
 	a.above = overlay.OfParent()
 	a.parent = overlay.NewEdge(l, tree.Up, a.above, a.inbox, func(h tree.Header, body []byte) {
 		a.inbox.Put(inputArrived{h, body})
@@ -215,7 +215,7 @@ func newAgentAt(l link.Link, addr string) (*Agent, error) {
 		if overlay.BetweenServers(h.Kind) {
 			a.inbox.Put(overlay.Message{From: tree.Up, Stream: link.Data, Header: h, Body: body})
 		} else {
-			a.files.Take(h, body)
+			a.job.staging.files.Take(h, body)
 		}
 	})
 	a.output, err = output.New(func(h tree.Header, body []byte) error {
@@ -224,7 +224,7 @@ func newAgentAt(l link.Link, addr string) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.stamp(nil, phaseHello)
+	a.stamp(phaseHello)
 	a.parent.Send(link.Control, tree.Header{Kind: overlay.KindHello, To: tree.Neighbor, From: tree.Launcher}, overlay.Encode(a.hello))
 	return a, nil
 }

@@ -26,16 +26,16 @@ var tasks = []os.Signal{syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT}
 type told struct{ signal syscall.Signal }
 
 // heed has the agent be told of signals to this process.
-func (a *Agent) heed() {
+func (l *life) heed() {
 	heeded := managers
-	if a.calls != nil {
+	if l.n.calls != nil {
 		heeded = slices.Concat(managers, tasks)
 	}
 	signals := make(chan os.Signal, len(heeded))
 	signal.Notify(signals, heeded...)
 	go func() { // lives as long as the process
 		for s := range signals {
-			a.inbox.Put(told{s.(syscall.Signal)}) //nolint:forcetypeassert // the runtime sends no others
+			l.n.inbox.Put(told{s.(syscall.Signal)}) //nolint:forcetypeassert // the runtime sends no others
 		}
 	}()
 }
@@ -43,16 +43,16 @@ func (a *Agent) heed() {
 // told acts on a signal to this process. SIGTERM is a demand to end the job, with time for
 // its ranks: the launcher decides, since a job without one of its nodes is none. Any other
 // is for the ranks here; each node gets its own.
-func (a *Agent) told(s syscall.Signal) {
+func (l *life) told(s syscall.Signal) {
 	switch {
 	case s != syscall.SIGTERM:
-		_ = a.signal(overlay.Signal{Number: int(s)}) // which exists
-	case a.subtree == nil: // nobody knows this agent yet
+		_ = l.n.job.signal(overlay.Signal{Number: int(s)}) // which exists
+	case l.n.subtree == nil: // nobody knows this agent yet
 		fmt.Fprintln(os.Stderr, "golaunch agent: told to terminate")
 		os.Exit(128 + int(s))
 	default:
-		a.demanded = true
-		a.up(link.Control, overlay.KindDemand, overlay.Encode(overlay.Demand{Host: a.self.Index}))
+		l.demanded = true
+		l.n.up(link.Control, overlay.KindDemand, overlay.Encode(overlay.Demand{Host: l.n.self.Index}))
 	}
 }
 
@@ -63,22 +63,22 @@ type graceOver struct{}
 // is part of what it ends, and maybe the first to go: a script that runs it dies of
 // SIGTERM, and takes it along. The ranks have their time all the same. A manager's own
 // task takes the loss for such an end: its SIGTERM may come later than the news.
-func (a *Agent) parentLost() {
-	managed := a.demanded || a.calls != nil
-	if !managed || a.orphaned || a.end.Living() == 0 {
-		a.end.ParentLost()
+func (l *life) parentLost() {
+	managed := l.demanded || l.n.calls != nil
+	if !managed || l.orphaned || l.end.Living() == 0 {
+		l.end.ParentLost()
 		return
 	}
-	a.orphaned = true
-	grace := a.common.Grace
-	a.subtree.Broadcast(link.Control, overlay.KindKill, overlay.Encode(overlay.Kill{Grace: grace}))
-	time.AfterFunc(grace, func() { a.inbox.Put(graceOver{}) })
-	a.kill(grace)
+	l.orphaned = true
+	grace := l.n.common.Grace
+	l.n.subtree.Broadcast(link.Control, overlay.KindKill, overlay.Encode(overlay.Kill{Grace: grace}))
+	time.AfterFunc(grace, func() { l.n.inbox.Put(graceOver{}) })
+	l.kill(grace)
 }
 
 // orphanEnds ends an agent that has outlived its parent, with its last rank.
-func (a *Agent) orphanEnds() {
-	if a.orphaned && a.end.Living() == 0 {
-		a.end.ParentLost()
+func (l *life) orphanEnds() {
+	if l.orphaned && l.end.Living() == 0 {
+		l.end.ParentLost()
 	}
 }

@@ -10,22 +10,22 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// askName passes on what a local rank asks about a published service. The
+// ask passes on what a local rank asks about a published service. The
 // answer of a root agent to its own ranks is there on return.
-func (a *Agent) askName(w *world, n overlay.NameRequest) {
-	if a.root {
-		a.nameDone(w, a.lookUp(n))
+func (sv *services) ask(w *world, n overlay.NameRequest) {
+	if sv.j.node.root {
+		sv.done(w, sv.lookUp(n))
 	} else {
-		a.up(link.Service, overlay.KindName, overlay.Encode(n))
+		sv.j.node.up(link.Service, overlay.KindName, overlay.Encode(n))
 	}
 }
 
 // lookUp answers a request at the root.
-func (a *Agent) lookUp(q overlay.NameRequest) overlay.NameAnswer {
+func (sv *services) lookUp(q overlay.NameRequest) overlay.NameAnswer {
 	answer := overlay.NameAnswer{Host: q.Host, World: q.World, Rank: q.Rank}
 	port, err := "", pmi.ErrPublished
-	if q.Op != pmi.Publish || a.pmixRoot == nil || !a.pmixRoot.Published(string(q.Service)) {
-		port, err = a.names.Do(q.Op, string(q.Service), string(q.Port))
+	if q.Op != pmi.Publish || sv.j.pmix.root == nil || !sv.j.pmix.root.Published(string(q.Service)) {
+		port, err = sv.names.Do(q.Op, string(q.Service), string(q.Port))
 	}
 	if err != nil {
 		answer.Failure = err.Error()
@@ -34,7 +34,7 @@ func (a *Agent) lookUp(q overlay.NameRequest) overlay.NameAnswer {
 	return answer
 }
 
-func (a *Agent) nameDone(w *world, n overlay.NameAnswer) {
+func (sv *services) done(w *world, n overlay.NameAnswer) {
 	var err error
 	if n.Failure != "" {
 		err = errors.New(n.Failure)
@@ -42,33 +42,39 @@ func (a *Agent) nameDone(w *world, n overlay.NameAnswer) {
 	w.pmi.NameDone(n.Rank, string(n.Port), err)
 }
 
-// childName takes a request from below.
-func (a *Agent) childName(m overlay.Message) error {
-	if a.root {
-		return overlay.Take(m, func(q overlay.NameRequest) error { return a.nameAnswer(a.lookUp(q)) })
+// fromChild takes a request from below.
+func (sv *services) fromChild(m overlay.Message) error {
+	if sv.j.node.root {
+		return overlay.Take(m, func(q overlay.NameRequest) error { return sv.answered(sv.lookUp(q)) })
 	}
-	a.up(m.Stream, overlay.KindName, m.Body)
+	sv.j.node.up(m.Stream, overlay.KindName, m.Body)
 	return nil
 }
 
-// nameAnswer takes an answer one step toward the rank that waits for it.
-func (a *Agent) nameAnswer(n overlay.NameAnswer) error {
-	if n.Host != a.self.Index {
-		a.route(n.Host, link.Service, overlay.KindNamed, overlay.Encode(n))
+// answered takes an answer one step toward the rank that waits for it.
+func (sv *services) answered(n overlay.NameAnswer) error {
+	if n.Host != sv.j.node.self.Index {
+		sv.j.node.transit.route(n.Host, link.Service, overlay.KindNamed, overlay.Encode(n))
 		return nil
 	}
-	w, err := a.world(n.World, overlay.KindNamed)
+	w, err := sv.j.world(n.World, overlay.KindNamed)
 	if w == nil || w.pmi == nil {
 		return err // the world is over, its ranks are not waiting
 	}
-	a.nameDone(w, n)
+	sv.done(w, n)
 	return nil
 }
 
 // route sends a message one step toward a host below, if the way is still
 // there.
-func (a *Agent) route(h job.HostIndex, s link.Stream, kind tree.Kind, body []byte) {
-	if slot, ok := a.subtree.Route(h); ok && a.subtree.Live(slot) {
-		a.subtree.Send(slot, s, kind, body)
+func (t *transit) route(h job.HostIndex, s link.Stream, kind tree.Kind, body []byte) {
+	if slot, ok := t.n.subtree.Route(h); ok && t.n.subtree.Live(slot) {
+		t.n.subtree.Send(slot, s, kind, body)
 	}
+}
+
+// services are those that ranks have published.
+type services struct {
+	j     *Job
+	names pmi.Names // used at the root
 }

@@ -34,7 +34,7 @@ func TestALostChildHasStartedOnce(t *testing.T) {
 	above := overlay.NewEdge(remote, 0, childOn(0, 2), far, func(tree.Header, []byte) {}, nil)
 	parent := overlay.NewEdge(near, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), nil, nil)
 	t.Cleanup(func() { parent.Close(); above.Close() })
-	a := &Agent{parent: parent}
+	a := joined(&Agent{parent: parent})
 	a.output = newTestOutput(t)
 	peers := []tree.Slot{0, 1}
 	w := &world{peers: peers}
@@ -43,10 +43,10 @@ func TestALostChildHasStartedOnce(t *testing.T) {
 	for _, slot := range peers {
 		w.started.awaits(slot)
 	}
-	a.startedIf(w, w.started.Add(overlay.Started{})) // nothing is to start here
-	a.childStarted(w, 0, overlay.Started{Ranks: 1})
-	a.worldWithout(w, 0)
-	a.childStarted(w, 1, overlay.Started{Ranks: 1})
+	a.job.startedIf(w, w.started.Add(overlay.Started{})) // nothing is to start here
+	a.job.childStarted(w, 0, overlay.Started{Ranks: 1})
+	a.job.worldWithout(w, 0)
+	a.job.childStarted(w, 1, overlay.Started{Ranks: 1})
 	started, err := overlay.Decode[overlay.Started]((<-said).(overlay.Message).Body)
 	require.NoError(t, err)
 	require.Equal(t, 2, started.Ranks)

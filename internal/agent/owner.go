@@ -5,6 +5,13 @@ import (
 	"github.com/golaunch/golaunch/internal/proc"
 )
 
+// owners tells whose a process is.
+type owners struct {
+	j         *Job
+	byPID     map[int]*rank // those that run; see rankStarted
+	ownerless []ownerless   // processes of which the warden may have yet to tell
+}
+
 // ownerless is one who wants to know which rank a process belongs to, of which the warden may
 // have yet to tell.
 type ownerless struct {
@@ -17,51 +24,51 @@ const mostOwnerless = 64 << 10
 
 // withRank hands do the rank that a process belongs to, once that is known; nil for none, and
 // where the job ends.
-func (a *Agent) withRank(pid int, do func(*rank)) {
-	switch id, known, notYet := a.ownerOf(pid); {
-	case a.end.Killed():
+func (o *owners) withRank(pid int, do func(*rank)) {
+	switch id, known, notYet := o.ownerOf(pid); {
+	case o.j.node.life.end.Killed():
 		do(nil)
 	case known:
-		do(a.rankOf(id.World, id.Rank))
-	case notYet && len(a.ownerless) < mostOwnerless:
-		a.ownerless = append(a.ownerless, ownerless{pid, do})
+		do(o.j.rankOf(id.World, id.Rank))
+	case notYet && len(o.ownerless) < mostOwnerless:
+		o.ownerless = append(o.ownerless, ownerless{pid, do})
 	default:
 		do(nil)
 	}
 }
 
 // born goes on with what has waited for word of a process, which is a rank.
-func (a *Agent) born(pid int) {
-	a.door.Born(pid)
-	a.findOwners(func(of int) bool { return of == pid })
+func (o *owners) born(pid int) {
+	o.j.door.Born(pid)
+	o.find(func(of int) bool { return of == pid })
 }
 
 // allBorn goes on with what has waited for word of any, as no rank of some world is unborn.
-func (a *Agent) allBorn() {
-	a.door.AllBorn()
-	a.findOwners(func(int) bool { return true })
+func (o *owners) allBorn() {
+	o.j.door.AllBorn()
+	o.find(func(int) bool { return true })
 }
 
-func (a *Agent) findOwners(due func(pid int) bool) {
-	waiting := a.ownerless
-	a.ownerless = nil
+func (o *owners) find(due func(pid int) bool) {
+	waiting := o.ownerless
+	o.ownerless = nil
 	for _, x := range waiting {
 		if due(x.pid) {
-			a.withRank(x.pid, x.do)
+			o.withRank(x.pid, x.do)
 		} else {
-			a.ownerless = append(a.ownerless, x)
+			o.ownerless = append(o.ownerless, x)
 		}
 	}
 }
 
 // ownerOf says which rank of this node a process belongs to, where that can be told;
 // notYet, where it may be one of those of which the warden has yet to tell.
-func (a *Agent) ownerOf(pid int) (r job.RankID, known, notYet bool) {
-	owner := a.byPID[proc.Leader(pid, func(pid int) bool { return a.byPID[pid] != nil })]
+func (o *owners) ownerOf(pid int) (r job.RankID, known, notYet bool) {
+	owner := o.byPID[proc.Leader(pid, func(pid int) bool { return o.byPID[pid] != nil })]
 	if owner != nil {
 		return owner.id(), true, false
 	}
-	for _, w := range a.worlds {
+	for _, w := range o.j.worlds {
 		notYet = notYet || w.unborn > 0
 	}
 	return r, false, notYet

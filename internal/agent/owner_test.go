@@ -16,20 +16,20 @@ func TestWhoseProcessAsks(t *testing.T) {
 	}
 	a, w, _, _ := waitingWorld(t)
 	own, other := found{}, found{}
-	a.withRank(os.Getpid(), func(r *rank) { own = found{true, r} })
-	a.withRank(os.Getppid(), func(r *rank) { other = found{true, r} })
+	a.job.owners.withRank(os.Getpid(), func(r *rank) { own = found{true, r} })
+	a.job.owners.withRank(os.Getppid(), func(r *rank) { other = found{true, r} })
 	require.Equal(t, [2]found{}, [2]found{own, other})
-	a.byPID = map[int]*rank{os.Getpid(): w.ranks[0]}
-	a.born(os.Getpid())
+	a.job.owners.byPID = map[int]*rank{os.Getpid(): w.ranks[0]}
+	a.job.owners.born(os.Getpid())
 	require.Equal(t, found{true, w.ranks[0]}, own)
 	require.False(t, other.some)
-	require.NoError(t, a.endWorld(w)) // so that no rank is unborn
+	require.NoError(t, a.job.endWorld(w)) // so that no rank is unborn
 	require.Equal(t, found{true, nil}, other)
-	require.Empty(t, a.ownerless)
+	require.Empty(t, a.job.owners.ownerless)
 
 	a, _, _, _ = waitingWorld(t)
-	a.end.KillOrdered(0)
+	a.life.end.KillOrdered(0)
 	other = found{}
-	a.withRank(os.Getppid(), func(r *rank) { other = found{true, r} })
+	a.job.owners.withRank(os.Getppid(), func(r *rank) { other = found{true, r} })
 	require.Equal(t, found{true, nil}, other, "nobody waits at the end")
 }

@@ -106,9 +106,9 @@ func runCalling(o words, begun time.Time) error {
 	switch {
 	case err != nil:
 		return err
-	case a.unfit != nil:
-		return a.unfit // for who waits for this process: the parent had no standard error to read
-	case !a.end.Lost(), a.launch != nil:
+	case a.life.unfit != nil:
+		return a.life.unfit // for who waits for this process: the parent had no standard error to read
+	case !a.life.end.Lost(), a.job.launch != nil:
 		return nil
 	}
 	return beginAnew(secret, o.secretFile == "")
@@ -166,7 +166,7 @@ func (a *Agent) callers(r overlay.Range) (bootstrap.Piper, error) {
 	if a.calls == nil {
 		return nil, errors.New("the agents below are to call, and this one did not")
 	}
-	p := &rendezvous.Piper{Within: r.ConnectTimeout, Summon: a.summon}
+	p := &rendezvous.Piper{Within: r.ConnectTimeout, Summon: a.requests.summon}
 	if len(r.Hosts) == 0 {
 		return p, nil
 	}

@@ -20,16 +20,23 @@ type atPMIx struct{ station }
 
 var _ servepmix.Agent = atPMIx{}
 
-// localPMIx is what this node has of PMIx.
-func (a *Agent) localPMIx() *servepmix.Local {
-	if a.pmix == nil {
-		a.pmix = servepmix.NewLocal(servepmix.Node{Host: a.self.Index, Name: a.self.Name, Job: a.common.JobID, StallAfter: a.common.StallAfter}, atPMIx{station{a: a}}, a.libraries.Helpers)
+// pmixJob is what a job has of PMIx.
+type pmixJob struct {
+	j     *Job
+	local *servepmix.Local // nil before the first world
+	root  *servepmix.Root  // used at the root; nil before the first call
+}
+
+// atNode is what this node has of PMIx.
+func (px *pmixJob) atNode() *servepmix.Local {
+	if px.local == nil {
+		px.local = servepmix.NewLocal(servepmix.Node{Host: px.j.node.self.Index, Name: px.j.node.self.Name, Job: px.j.node.common.JobID, StallAfter: px.j.node.common.StallAfter}, atPMIx{station{j: px.j}}, px.j.libraries.Helpers)
 	}
-	return a.pmix
+	return px.local
 }
 
 // Waiting looks whether ranks wait for ever.
-func (s atPMIx) Waiting() { s.a.lookForStalls() }
+func (s atPMIx) Waiting() { s.j.stalls.begin() }
 
 // Say adds to a rank's output, or tells the user where that is over.
 func (s atPMIx) Say(r job.RankID, stderr bool, text string) {
@@ -37,8 +44,8 @@ func (s atPMIx) Say(r job.RankID, stderr bool, text string) {
 	if stderr {
 		stream = stdio.Stderr
 	}
-	if !s.a.output.Say(r, stream, []byte(text)) {
-		s.a.note(0, "rank %v: %s", r, text)
+	if !s.j.node.output.Say(r, stream, []byte(text)) {
+		s.j.node.note(0, "rank %v: %s", r, text)
 	}
 }
 
@@ -50,7 +57,7 @@ func (s atPMIx) Connected(pid int) (of map[job.RankID]int, others int, err error
 		known := false
 		for _, holder := range holders {
 			var r job.RankID
-			if r, known, _ = s.a.ownerOf(holder); known {
+			if r, known, _ = s.j.owners.ownerOf(holder); known {
 				of[r]++
 				break
 			}
@@ -64,37 +71,37 @@ func (s atPMIx) Connected(pid int) (of map[job.RankID]int, others int, err error
 
 // After has f called in the event loop.
 func (s atPMIx) After(d time.Duration, f func()) {
-	time.AfterFunc(d, func() { s.a.inbox.Put(posted(f)) })
+	time.AfterFunc(d, func() { s.j.node.inbox.Put(posted(f)) })
 }
 
 // ToRoot passes a call on to the root.
 func (s atPMIx) ToRoot(c overlay.PMIxCall) {
-	if s.a.root {
-		s.Post(func() { _ = s.a.rootPMIx().Called(c) }) // what is wrong with it is this agent's fault
+	if s.j.node.root {
+		s.Post(func() { _ = s.j.pmix.atRoot().Called(c) }) // what is wrong with it is this agent's fault
 	} else {
-		s.a.up(link.Service, overlay.KindPMIxCall, overlay.Encode(c))
+		s.j.node.up(link.Service, overlay.KindPMIxCall, overlay.Encode(c))
 	}
 }
 
 // ToNode sends a message to another node.
 func (s atPMIx) ToNode(to job.HostIndex, m overlay.PMIxModex) {
-	s.a.passOn(tree.Header{Kind: overlay.KindPMIxModex, To: to, From: s.a.self.Index}, overlay.Encode(m))
+	s.j.node.transit.passOn(tree.Header{Kind: overlay.KindPMIxModex, To: to, From: s.j.node.self.Index}, overlay.Encode(m))
 }
 
 // Spawn asks for a new world.
 func (s atPMIx) Spawn(by job.RankID, call uint32, spawn *pmi.Spawn) {
-	a := s.a
-	if w := a.worlds[by.World]; w != nil {
+	j := s.j
+	if w := j.worlds[by.World]; w != nil {
 		for i := range spawn.Commands {
-			spawn.Commands[i].Env = a.forgetNetwork(w, spawn.Commands[i].Env)
+			spawn.Commands[i].Env = j.env.forgetNetwork(w, spawn.Commands[i].Env)
 		}
 	}
-	q := overlay.SpawnRequest{Host: a.self.Index, Rank: by.Rank, World: by.World, Spawn: *spawn, Call: call}
+	q := overlay.SpawnRequest{Host: j.node.self.Index, Rank: by.Rank, World: by.World, Spawn: *spawn, Call: call}
 	if names := hostFiles(spawn); len(names) > 0 {
-		a.askWithFiles(a.rankOf(by.World, by.Rank), q, names)
+		j.spawns.askWithFiles(j.rankOf(by.World, by.Rank), q, names)
 		return
 	}
-	a.sendSpawn(q)
+	j.spawns.send(q)
 }
 
 // abovePMIx is the root agent as its servepmix.Root uses it.
@@ -104,7 +111,7 @@ var _ servepmix.Above = abovePMIx{}
 
 // World finds a world that is not over.
 func (s abovePMIx) World(namespace string) *overlay.World {
-	for _, w := range s.a.worlds {
+	for _, w := range s.j.worlds {
 		if w.KVSName == namespace {
 			return &w.World
 		}
@@ -113,72 +120,72 @@ func (s abovePMIx) World(namespace string) *overlay.World {
 }
 
 // Taken tells whether PMI has published a service.
-func (s abovePMIx) Taken(name string) bool { return s.a.names.Has(name) }
+func (s abovePMIx) Taken(name string) bool { return s.j.services.names.Has(name) }
 
 // Answer sends an answer to those who have called, or to all.
 func (s abovePMIx) Answer(x overlay.PMIxAnswer) {
-	s.Post(func() { _ = s.a.passAnswer(x) }) // what is wrong with it is this agent's fault
+	s.Post(func() { _ = s.j.pmix.passAnswer(x) }) // what is wrong with it is this agent's fault
 }
 
-// rootPMIx is what the root agent has of PMIx.
-func (a *Agent) rootPMIx() *servepmix.Root {
-	if a.pmixRoot == nil {
-		a.pmixRoot = servepmix.NewRoot(abovePMIx{atPMIx{station{a: a}}})
+// atRoot is what the root agent has of PMIx.
+func (px *pmixJob) atRoot() *servepmix.Root {
+	if px.root == nil {
+		px.root = servepmix.NewRoot(abovePMIx{atPMIx{station{j: px.j}}})
 	}
-	return a.pmixRoot
+	return px.root
 }
 
-// pmixCall takes a call from below.
-func (a *Agent) pmixCall(m overlay.Message) error {
-	if !a.root {
-		a.parent.Pass(m)
+// call takes a call from below.
+func (px *pmixJob) call(m overlay.Message) error {
+	if !px.j.node.root {
+		px.j.node.parent.Pass(m)
 		return nil
 	}
-	return a.drop(m, overlay.Take(m, a.rootPMIx().Called))
+	return px.j.node.transit.drop(m, overlay.Take(m, px.atRoot().Called))
 }
 
 // passAnswer takes an answer of the root one step toward those whom it is for.
-func (a *Agent) passAnswer(x overlay.PMIxAnswer) error {
-	local := a.localPMIx()
+func (px *pmixJob) passAnswer(x overlay.PMIxAnswer) error {
+	local := px.atNode()
 	if len(x.To) == 0 {
-		a.subtree.Broadcast(link.Service, overlay.KindPMIxAnswer, overlay.Encode(x))
+		px.j.node.subtree.Broadcast(link.Service, overlay.KindPMIxAnswer, overlay.Encode(x))
 		return local.Answered(0, x)
 	}
 	below := map[tree.Slot][]overlay.PMIxCaller{}
 	for _, c := range x.To {
-		if c.Host == a.self.Index {
+		if c.Host == px.j.node.self.Index {
 			if err := local.Answered(c.Number, x); err != nil {
 				return err
 			}
-		} else if slot, ok := a.subtree.Route(c.Host); ok && a.subtree.Live(slot) {
+		} else if slot, ok := px.j.node.subtree.Route(c.Host); ok && px.j.node.subtree.Live(slot) {
 			below[slot] = append(below[slot], c)
 		}
 	}
 	for slot, to := range below {
 		x.To = to
-		a.subtree.Send(slot, link.Service, overlay.KindPMIxAnswer, overlay.Encode(x))
+		px.j.node.subtree.Send(slot, link.Service, overlay.KindPMIxAnswer, overlay.Encode(x))
 	}
 	return nil
 }
 
 // modexOfLost answers what a lost host was asked: with --keep-going the job goes on.
-func (a *Agent) modexOfLost(h tree.Header, msg []byte) {
+func (px *pmixJob) modexOfLost(h tree.Header, msg []byte) {
 	m, err := overlay.Decode[overlay.PMIxModex](msg)
 	if err != nil || m.Answer {
 		return
 	}
 	m = overlay.PMIxModex{Number: m.Number, Answer: true, Status: int32(pmix.Unreachable)}
-	if h.From == a.self.Index {
-		a.inbox.Put(posted(func() { _ = a.localPMIx().Asked(h.From, m) })) // what is wrong with it is this agent's fault
+	if h.From == px.j.node.self.Index {
+		px.j.node.inbox.Put(posted(func() { _ = px.atNode().Asked(h.From, m) })) // what is wrong with it is this agent's fault
 		return
 	}
-	a.passOn(tree.Header{Kind: h.Kind, To: h.From, From: a.self.Index}, overlay.Encode(m))
+	px.j.node.transit.passOn(tree.Header{Kind: h.Kind, To: h.From, From: px.j.node.self.Index}, overlay.Encode(m))
 }
 
-// pmixModex takes a message of another node's helper.
-func (a *Agent) pmixModex(m overlay.Message) error {
-	if a.pmix == nil {
+// modex takes a message of another node's helper.
+func (px *pmixJob) modex(m overlay.Message) error {
+	if px.local == nil {
 		return errors.New("it comes before the launch")
 	}
-	return overlay.Take(m, func(x overlay.PMIxModex) error { return a.pmix.Asked(m.Header.From, x) })
+	return overlay.Take(m, func(x overlay.PMIxModex) error { return px.local.Asked(m.Header.From, x) })
 }

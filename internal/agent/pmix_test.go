@@ -45,11 +45,11 @@ func TestAnswersOfTheRootPartOnTheirWay(t *testing.T) {
 	}
 	frame := pmix.Append(nil, 0, pmix.Forget{Namespace: "kvs"})
 	to := []overlay.PMIxCaller{{Host: 0}, {Host: 2, Number: 5}, {Host: 3, Number: 6}, {Host: 4, Number: 7}}
-	require.NoError(t, a.passAnswer(overlay.PMIxAnswer{To: to, Frame: frame}))
+	require.NoError(t, a.job.pmix.passAnswer(overlay.PMIxAnswer{To: to, Frame: frame}))
 	require.Equal(t, overlay.PMIxAnswer{To: to[1:2], Frame: frame}, <-arrived[0])
 	require.Equal(t, overlay.PMIxAnswer{To: to[2:], Frame: frame}, <-arrived[1])
-	require.NoError(t, a.passAnswer(overlay.PMIxAnswer{To: to[1:2], Frame: frame}))
-	require.NoError(t, a.passAnswer(overlay.PMIxAnswer{Frame: frame}))
+	require.NoError(t, a.job.pmix.passAnswer(overlay.PMIxAnswer{To: to[1:2], Frame: frame}))
+	require.NoError(t, a.job.pmix.passAnswer(overlay.PMIxAnswer{Frame: frame}))
 	for _, heard := range arrived {
 		for x := range heard {
 			if x.To == nil {
@@ -58,7 +58,7 @@ func TestAnswersOfTheRootPartOnTheirWay(t *testing.T) {
 			require.Equal(t, to[1:2], x.To)
 		}
 	}
-	require.Error(t, a.passAnswer(overlay.PMIxAnswer{To: to[:1], Frame: []byte("x")}))
+	require.Error(t, a.job.pmix.passAnswer(overlay.PMIxAnswer{To: to[:1], Frame: []byte("x")}))
 }
 
 // What is called at the root is carried out there; elsewhere it is passed on as it is.
@@ -70,21 +70,21 @@ func TestCallsGoToTheRoot(t *testing.T) {
 	c := overlay.PMIxCall{Host: 1, Number: 1, Frame: pmix.Append(nil, 1, publish)}
 	m := overlay.Message{From: 0, Stream: link.Service, Value: c, Body: overlay.Encode(c),
 		Header: tree.Header{Kind: overlay.KindPMIxCall, To: tree.Launcher, From: 1}}
-	require.NoError(t, a.pmixCall(m))
+	require.NoError(t, a.job.pmix.call(m))
 	passed := <-said
 	require.Equal(t, m.Header, passed.Header)
 	require.Equal(t, m.Body, passed.Body)
 
 	a.root = true
 	withChildren(t, a, []overlay.HostEntry{{Index: 2, Name: "n2"}, {Index: 1, Name: "n1"}})
-	require.NoError(t, a.pmixCall(m))
-	answer := a.lookUp(overlay.NameRequest{Op: pmi.Publish, Service: []byte("service"), Port: []byte("y")})
+	require.NoError(t, a.job.pmix.call(m))
+	answer := a.job.services.lookUp(overlay.NameRequest{Op: pmi.Publish, Service: []byte("service"), Port: []byte("y")})
 	require.Equal(t, pmi.ErrPublished.Error(), answer.Failure, "PMIx has it")
-	require.Empty(t, a.lookUp(overlay.NameRequest{Op: pmi.Publish, Service: []byte("other"), Port: []byte("y")}).Failure)
-	require.True(t, abovePMIx{atPMIx{station{a: a}}}.Taken("other"))
+	require.Empty(t, a.job.services.lookUp(overlay.NameRequest{Op: pmi.Publish, Service: []byte("other"), Port: []byte("y")}).Failure)
+	require.True(t, abovePMIx{atPMIx{station{j: a.job}}}.Taken("other"))
 	c.Host = 2
 	m.Value, m.Header.From = c, 2
-	require.ErrorContains(t, a.pmixCall(m), `message "PMIx call": it calls for rank 1 of kvs, which is elsewhere`)
+	require.ErrorContains(t, a.job.pmix.call(m), `message "PMIx call": it calls for rank 1 of kvs, which is elsewhere`)
 }
 
 // Who asks a lost host is told so by who has lost it.
@@ -96,7 +96,7 @@ func TestModexOfALostHost(t *testing.T) {
 	a.subtree.Leave(slot)
 	body := overlay.Encode(overlay.PMIxModex{Number: 4, Namespace: "kvs", Rank: 2})
 	m := overlay.Message{From: tree.Up, Stream: link.KVS, Body: body, Header: tree.Header{Kind: overlay.KindPMIxModex, To: 2, From: 0}}
-	require.NoError(t, a.fromNode(m))
+	require.NoError(t, a.transit.fromNode(m))
 	answer, err := overlay.As[overlay.PMIxModex](<-said)
 	require.NoError(t, err)
 	require.Equal(t, overlay.PMIxModex{Number: 4, Answer: true, Status: int32(pmix.Unreachable)}, answer)
@@ -108,12 +108,12 @@ func TestModexOfAnyNode(t *testing.T) {
 	a.self.Index, a.parentName = 1, "n9"
 	x := overlay.PMIxModex{Number: 4, Namespace: "over", Rank: 2}
 	m := overlay.Message{From: tree.Up, Stream: link.KVS, Value: x, Header: tree.Header{Kind: overlay.KindPMIxModex, To: 1, From: 0}}
-	require.NoError(t, a.fromNode(m))
+	require.NoError(t, a.transit.fromNode(m))
 	note, err := overlay.As[overlay.Note](<-said)
 	require.NoError(t, err)
 	require.Equal(t, overlay.Note{Level: overlay.NoteAlways, Host: 1, Text: `dropped a message "PMIx modex" of another host, as relayed by n9: it comes before the launch`}, note)
-	a.localPMIx()
-	require.NoError(t, a.fromNode(m))
+	a.job.pmix.atNode()
+	require.NoError(t, a.transit.fromNode(m))
 	answer, err := overlay.As[overlay.PMIxModex](<-said)
 	require.NoError(t, err)
 	require.Equal(t, overlay.PMIxModex{Number: 4, Answer: true, Status: int32(pmix.NotFound)}, answer)

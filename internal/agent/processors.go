@@ -1,6 +1,11 @@
 package agent
 
-import "runtime"
+import (
+	"os"
+	"runtime"
+
+	"github.com/golaunch/golaunch/network/topology/node"
+)
 
 // manyRanks is how many ranks of one node keep more than one processor busy
 // with their requests.
@@ -11,11 +16,21 @@ const manyRanks = 32
 // ranks'.
 func oneProcessor() { runtime.GOMAXPROCS(1) }
 
+// machine is what an agent has and knows of the machine that it runs on.
+type machine struct {
+	n          *Agent
+	spread     bool // over more than one processor
+	ballast    []byte
+	processors *node.Node          // the inside of the host; nil until a rank is bound
+	memFiles   map[string]*os.File // by name, of Launch.Libraries: those that some app needs
+	hostFiles  hostFileReader
+}
+
 // moreProcessors lets an agent with children to connect, or with many ranks,
 // use what Go finds best.
-func (a *Agent) moreProcessors() {
-	if !a.spread {
-		a.spread = true
+func (m *machine) moreProcessors() {
+	if !m.spread {
+		m.spread = true
 		runtime.SetDefaultGOMAXPROCS()
 	}
 }
@@ -27,8 +42,8 @@ const ballastSize = 16 << 20
 
 // moreGarbage has the agent collect garbage less often: memory that is never touched, and
 // so costs none, counts as held.
-func (a *Agent) moreGarbage() {
-	if a.ballast == nil {
-		a.ballast = make([]byte, ballastSize)
+func (m *machine) moreGarbage() {
+	if m.ballast == nil {
+		m.ballast = make([]byte, ballastSize)
 	}
 }

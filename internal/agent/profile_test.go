@@ -16,7 +16,7 @@ import (
 // profiled is an agent that is to profile a world that waits for its program's loader.
 func profiled(t *testing.T, from profile.Trigger) (*Agent, *world) {
 	a, w, _, _ := waitingWorld(t)
-	a.launch.Profile, a.launch.ProfileFrom = profile.Volume, from
+	a.job.launch.Profile, a.job.launch.ProfileFrom = profile.Volume, from
 	return a, w
 }
 
@@ -31,21 +31,21 @@ func TestSignalsSwitchCounting(t *testing.T) {
 		return binary.NativeEndian.Uint64(word[:]) == 1
 	}
 	a, w := profiled(t, profile.FromStart)
-	c := a.openCounters(w)
+	c := a.job.profiling.open(w)
 	require.True(t, on(c))
-	require.False(t, a.profileSignal(syscall.SIGUSR2), "ranks get it")
+	require.False(t, a.job.profiling.signal(syscall.SIGUSR2), "ranks get it")
 
 	a, w = profiled(t, profile.FromPcontrol)
-	require.False(t, on(a.openCounters(w)))
+	require.False(t, on(a.job.profiling.open(w)))
 
 	a, w = profiled(t, profile.FromSignal)
-	c = a.openCounters(w)
+	c = a.job.profiling.open(w)
 	require.False(t, on(c))
-	require.False(t, a.profileSignal(syscall.SIGUSR1))
-	require.True(t, a.profileSignal(syscall.SIGUSR2))
+	require.False(t, a.job.profiling.signal(syscall.SIGUSR1))
+	require.True(t, a.job.profiling.signal(syscall.SIGUSR2))
 	require.True(t, on(c))
-	require.True(t, on(a.openCounters(&world{id: 1, World: overlay.World{Size: 1}, ranks: []*rank{{}}})), "a world that is spawned later")
-	require.True(t, a.profileSignal(syscall.SIGUSR2))
+	require.True(t, on(a.job.profiling.open(&world{id: 1, World: overlay.World{Size: 1}, ranks: []*rank{{}}})), "a world that is spawned later")
+	require.True(t, a.job.profiling.signal(syscall.SIGUSR2))
 	require.False(t, on(c))
 	require.Equal(t, job.Rank(0), c.ranks[0])
 }
@@ -54,20 +54,20 @@ func TestSignalsSwitchCounting(t *testing.T) {
 // let go: a job may spawn many. What cannot be, as ranks may write, is not told.
 func TestCountersOfAWorldThatIsOver(t *testing.T) {
 	a, w, said := agentOf(t, willingWarden{})
-	a.launch.Profile, a.launch.ProfileFrom = profile.Volume, profile.FromStart
+	a.job.launch.Profile, a.job.launch.ProfileFrom = profile.Volume, profile.FromStart
 	w.Size = 1
 	spawned := &world{id: 1, World: overlay.World{Size: 1}, ranks: []*rank{{}}}
-	a.worlds[1] = spawned
-	first, second := a.openCounters(w), a.openCounters(spawned)
-	require.NoError(t, a.forget(spawned))
+	a.job.worlds[1] = spawned
+	first, second := a.job.profiling.open(w), a.job.profiling.open(spawned)
+	require.NoError(t, a.job.forget(spawned))
 	m := <-said
 	require.Equal(t, overlay.KindProfile, m.Header.Kind)
 	require.Equal(t, uint16(1), m.Header.World)
-	require.Equal(t, []*counters{first}, a.counting)
+	require.Equal(t, []*counters{first}, a.job.profiling.counting)
 	_, err := second.file.Stat()
 	require.ErrorIs(t, err, os.ErrClosed)
 
 	spoiled := &profile.Rank{State: profile.Finished, Members: []profile.Member{{Communicator: 1, Rank: -1, Size: 1}}}
-	require.ErrorContains(t, a.sendProfile(first, spoiled), "rank 0 is -1")
+	require.ErrorContains(t, a.job.profiling.send(first, spoiled), "rank 0 is -1")
 	require.Empty(t, said)
 }

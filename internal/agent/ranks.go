@@ -17,20 +17,20 @@ import (
 
 // startRanks hands the ranks of a world to the warden, unless the job was killed
 // meanwhile.
-func (a *Agent) startRanks(w *world) {
+func (j *Job) startRanks(w *world) {
 	switch {
 	case w.launched:
 		return
-	case a.end.Killed() || a.end.WardenGone() || w.killed:
-		a.neverStart(w)
+	case j.node.life.end.Killed() || j.node.life.end.WardenGone() || w.killed:
+		j.neverStart(w)
 		return
 	case !w.mpi.Ready():
 		return
 	}
 	// With fewer it may go well still: ranks that end make room for others.
-	a.tooFew = unix.NeedFiles(a.openFiles(), fmt.Sprintf("the agent of %d ranks", a.end.Living()))
+	j.tooFew = unix.NeedFiles(j.openFiles(), fmt.Sprintf("the agent of %d ranks", j.node.life.end.Living()))
 	if !w.opened { // servers know where ranks are bound
-		err := a.network.err
+		err := j.env.network.err
 		if err == nil {
 			var first job.Rank
 			if first, err = w.mpi.Lacks(); err != nil {
@@ -38,32 +38,32 @@ func (a *Agent) startRanks(w *world) {
 			}
 		}
 		if err == nil {
-			err = a.giveParts(w, os.DirFS("/"), os.Environ())
+			err = j.placing.giveParts(w, os.DirFS("/"), os.Environ())
 		}
 		if err != nil {
-			a.cannotStart(w, err)
+			j.cannotStart(w, err)
 			return
 		}
 	}
-	if !a.openServers(w) {
+	if !j.openServers(w) {
 		return
 	}
 	w.launched = true
-	a.end.RanksHanded(w.unborn)
-	l := a.launch
-	spec := proc.Spec{Env: slices.Concat(bindingEnv(w), a.addressEnv(w), l.Env, a.nodeEnv(w)), Umask: l.Umask, Rlimits: l.Rlimits, Socket: w.socket}
+	j.node.life.end.RanksHanded(w.unborn)
+	l := j.launch
+	spec := proc.Spec{Env: slices.Concat(bindingEnv(w), j.env.addressEnv(w), l.Env, j.env.nodeEnv(w)), Umask: l.Umask, Rlimits: l.Rlimits, Socket: w.socket}
 	for i := range w.Apps {
-		app := a.programOf(w, i)
+		app := j.staging.programOf(w, i)
 		app.Env = w.mpi.Env(i)
 		spec.Apps = append(spec.Apps, app)
 	}
 	children := make([]proc.Child, len(w.ranks))
-	counters := a.openCounters(w)
+	counters := j.profiling.open(w)
 	for i, r := range w.ranks {
 		n, local := strconv.Itoa(int(r.Number)), strconv.Itoa(i)
 		children[i] = proc.Child{
 			World: w.id, Rank: r.Number, App: r.App,
-			Terminal: a.terminalOf(w, r.Number),
+			Terminal: j.stdin.terminalOf(w, r.Number),
 			CPUs:     r.cpus, Unbuffered: l.Unbuffered,
 			Env: []string{"PMI_RANK=" + n, "RANK=" + n, "ROLE_RANK=" + n, "MPI_LOCALRANKID=" + local, "LOCAL_RANK=" + local},
 		}
@@ -77,40 +77,40 @@ func (a *Agent) startRanks(w *world) {
 			children[i].Env = append(children[i].Env, counters.env(i))
 		}
 	}
-	if err := a.warden.Launch(job.Cold, spec, children); err != nil {
-		a.wardenLost(err)
+	if err := j.node.life.warden.Launch(job.Cold, spec, children); err != nil {
+		j.node.life.wardenLost(err)
 		return
 	}
 	w.mpi.Started()
 }
 
 // neverStart counts the ranks of a world that is not launched as ended.
-func (a *Agent) neverStart(w *world) {
+func (j *Job) neverStart(w *world) {
 	w.launched = true
 	w.ended.Merge(overlay.Done{Ended: w.unborn, Never: w.unborn})
 	waited := w.unborn
 	w.unborn, w.living = 0, 0
-	defer a.allBorn()
+	defer j.owners.allBorn()
 	for _, r := range w.ranks {
 		r.Exited = true
-		a.shutInput(r)
+		j.stdin.shut(r)
 	}
-	a.output.Complete(w.id)
-	a.startedIf(w, w.started.Add(w.own))
-	a.settle(w)
-	a.do(a.end.RanksNever(waited, a.output.Quiet()))
+	j.node.output.Complete(w.id)
+	j.startedIf(w, w.started.Add(w.own))
+	j.settle(w)
+	j.node.life.do(j.node.life.end.RanksNever(waited, j.node.output.Quiet()))
 }
 
 // openFiles is how many files an agent may have open once its ranks run: two pipes of
 // each, what servers need, the pipes of those that read standard input, and those for
 // the answers to those that ask when MPI begins, its links, and some of its own.
-func (a *Agent) openFiles() uint64 {
+func (j *Job) openFiles() uint64 {
 	const perLink, pipes = 4, 2
-	n := ownFiles + perLink*a.subtree.Degree()
-	if a.input != nil {
-		n += a.input.Readers()
+	n := ownFiles + perLink*j.node.subtree.Degree()
+	if j.stdin.input != nil {
+		n += j.stdin.input.Readers()
 	}
-	for _, w := range a.worlds {
+	for _, w := range j.worlds {
 		if w.living == 0 {
 			continue
 		}
@@ -124,40 +124,40 @@ func (a *Agent) openFiles() uint64 {
 }
 
 // noRank reports why no rank that waits can start on this node.
-func (a *Agent) noRank(f job.Failure) {
-	f.Rank, f.Host = -1, a.self.Index
-	a.fail(f)
-	for _, w := range a.worlds {
+func (j *Job) noRank(f job.Failure) {
+	f.Rank, f.Host = -1, j.node.self.Index
+	j.failures.fail(f)
+	for _, w := range j.worlds {
 		if w.launched {
 			continue
 		}
 		w.launched = true
-		a.end.RanksHanded(w.unborn)
+		j.node.life.end.RanksHanded(w.unborn)
 		for _, r := range w.ranks {
-			a.rankBorn(w)
-			a.rankEnded(r, a.outcome(r, true, a.end.Killed()))
+			j.rankBorn(w)
+			j.rankEnded(r, j.outcome(r, true, j.node.life.end.Killed()))
 		}
 	}
 }
 
 // nodeEnv is what every rank of this node is told about its world and node.
-func (a *Agent) nodeEnv(w *world) []string {
+func (re *rankEnv) nodeEnv(w *world) []string {
 	size, local := strconv.Itoa(w.Size), strconv.Itoa(len(w.ranks))
-	group := strconv.Itoa(slices.Index(w.nodes, a.self.Index))
+	group := strconv.Itoa(slices.Index(w.nodes, re.j.node.self.Index))
 	env := []string{
 		"PMI_SIZE=" + size, "MPI_LOCALNRANKS=" + local,
 		"WORLD_SIZE=" + size, "LOCAL_WORLD_SIZE=" + local,
-		"GOLAUNCH_NODEID=" + strconv.Itoa(int(a.node)),
+		"GOLAUNCH_NODEID=" + strconv.Itoa(int(re.j.nodeID)),
 		"GROUP_RANK=" + group, "GROUP_WORLD_SIZE=" + strconv.Itoa(len(w.nodes)),
 		"ROLE_NAME=default", "ROLE_WORLD_SIZE=" + size,
 	}
-	env = append(env, a.launch.Names.OfNode(size, local, group, a.self.Name)...)
-	env = append(env, networkEnv(w, a.self.Index)...)
+	env = append(env, re.j.launch.Names.OfNode(size, local, group, re.j.node.self.Name)...)
+	env = append(env, networkEnv(w, re.j.node.self.Index)...)
 	for _, s := range w.all {
 		env = append(env, s.Env(nil)...)
 	}
-	if a.scratch != "" {
-		env = append(env, "GOLAUNCH_STAGE_DIR="+a.scratch)
+	if re.j.staging.scratch != "" {
+		env = append(env, "GOLAUNCH_STAGE_DIR="+re.j.staging.scratch)
 	}
 	if w.Spawner != "" {
 		env = append(env, "PMI_SPAWNED=1")
@@ -183,71 +183,71 @@ func networkEnv(w *world, host job.HostIndex) []string {
 
 // rankOf finds the local rank that an event of the warden is about. Its world
 // is not over while it lives.
-func (a *Agent) rankOf(world int, r job.Rank) *rank { return a.worlds[world].byRank[r] }
+func (j *Job) rankOf(world int, r job.Rank) *rank { return j.worlds[world].byRank[r] }
 
 // startFailed notes why a rank does not run. For a spawned world that is the
 // answer to the spawn; for the first it is the end of the job.
-func (a *Agent) startFailed(e proc.StartFailed) {
-	r := a.rankOf(e.World, e.Rank)
+func (j *Job) startFailed(e proc.StartFailed) {
+	r := j.rankOf(e.World, e.Rank)
 	switch {
 	case e.Provoked:
 	case e.World > 0:
-		r.world.own.Fail(overlay.StartFailure{Host: a.self.Index, First: e.Rank, Count: 1, Code: e.Code, Text: e.Text})
+		r.world.own.Fail(overlay.StartFailure{Host: j.node.self.Index, First: e.Rank, Count: 1, Code: e.Code, Text: e.Text})
 	default:
-		a.fail(job.Failure{Class: job.CauseStart, Rank: e.Rank, Host: a.self.Index, Code: e.Code, Phase: "start", Text: e.Text})
+		j.failures.fail(job.Failure{Class: job.CauseStart, Rank: e.Rank, Host: j.node.self.Index, Code: e.Code, Phase: "start", Text: e.Text})
 	}
-	a.rankBorn(r.world)
+	j.rankBorn(r.world)
 	if e.World > 0 {
-		a.rankEnded(r, overlay.Done{Ended: 1, Never: 1})
+		j.rankEnded(r, overlay.Done{Ended: 1, Never: 1})
 	} else {
-		a.rankEnded(r, a.outcome(r, true, a.end.Killed()))
+		j.rankEnded(r, j.outcome(r, true, j.node.life.end.Killed()))
 	}
 }
 
-func (a *Agent) rankStarted(e proc.Started) {
-	r := a.rankOf(e.World, e.Rank)
-	r.PID, a.byPID[e.PID] = e.PID, r
-	a.recordStart(r, e)
+func (j *Job) rankStarted(e proc.Started) {
+	r := j.rankOf(e.World, e.Rank)
+	r.PID, j.owners.byPID[e.PID] = e.PID, r
+	r.recordStart(e)
 	r.world.own.Ranks++
-	errs := []error{a.output.Add(r.id(), stdio.Stdout, e.Stdout)}
+	errs := []error{j.node.output.Add(r.id(), stdio.Stdout, e.Stdout)}
 	if e.Stderr >= 0 {
-		errs = append(errs, a.output.Add(r.id(), stdio.Stderr, e.Stderr))
+		errs = append(errs, j.node.output.Add(r.id(), stdio.Stderr, e.Stderr))
 	}
 	errs = append(errs, r.world.giveSocket(r, e.PMI))
 	for _, err := range errs {
 		if err != nil {
-			a.nodeFailed("start", err)
+			j.failures.nodeFailed("start", err)
 		}
 	}
 	if e.Stdin >= 0 {
-		a.openReader(r, e.Stdin)
+		j.stdin.open(r, e.Stdin)
 	}
-	a.born(r.PID)
-	a.rankBorn(r.world)
+	j.owners.born(r.PID)
+	j.rankBorn(r.world)
 }
 
 // nodeFailed reports what this node can't go on without.
-func (a *Agent) nodeFailed(phase string, err error) {
-	a.fail(job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: a.self.Index, Phase: phase, Text: err.Error()})
+func (fl *reporting) nodeFailed(phase string, err error) {
+	fl.fail(job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: fl.j.node.self.Index, Phase: phase, Text: err.Error()})
 }
 
-func (a *Agent) rankBorn(w *world) {
+func (j *Job) rankBorn(w *world) {
 	if w.unborn--; w.unborn == 0 {
-		defer a.allBorn()
-		a.stamp(w, phaseStarted)
-		a.output.Complete(w.id)
-		a.startedIf(w, w.started.Add(w.own))
+		defer j.owners.allBorn()
+		j.accounts.stamp(w, phaseStarted)
+		j.node.output.Complete(w.id)
+		j.startedIf(w, w.started.Add(w.own))
 	}
 }
 
 // rankExited classifies the end of a rank, after reading what it last said
 // over PMI.
-func (a *Agent) rankExited(e proc.Exited) {
-	r := a.rankOf(e.World, e.Rank)
+func (j *Job) rankExited(e proc.Exited) {
+	r := j.rankOf(e.World, e.Rank)
 	if r.Exited {
 		return
 	}
-	a.recordEnd(r, e)
+	r.recordEnd(e)
 	r.world.hear(&r.Rank)
 	if !e.Status.Signaled() { // else it may not have come to ask
 		r.world.mpi.ExplainSilence(&r.Rank)
@@ -264,14 +264,14 @@ func (a *Agent) rankExited(e proc.Exited) {
 	}
 	switch {
 	case r.Aborted: // reported when it said so
-		a.rankEnded(r, overlay.Done{Failed: 1})
+		j.rankEnded(r, overlay.Done{Failed: 1})
 		return
 	case provoked, ok && judged == nil: // nobody asks why what was told to end has ended
-		d := a.outcome(r, false, e.Provoked)
+		d := j.outcome(r, false, e.Provoked)
 		if e.Cut {
 			d.Cut = d.Ended
 		}
-		a.rankEnded(r, d)
+		j.rankEnded(r, d)
 		return
 	case judged != nil:
 		judged.Phase = cmp.Or(judged.Phase, f.Phase)
@@ -293,13 +293,13 @@ func (a *Agent) rankExited(e proc.Exited) {
 			f.Text = "a process that it started was killed: " + e.Killer
 		}
 	}
-	f.World, f.Rank, f.Host, f.PID, f.Clock, f.Told = r.world.id, r.Number, a.self.Index, e.PID, e.Clock, r.Told
-	a.report(f)
-	a.rankEnded(r, a.outcome(r, true, e.Provoked))
+	f.World, f.Rank, f.Host, f.PID, f.Clock, f.Told = r.world.id, r.Number, j.node.self.Index, e.PID, e.Clock, r.Told
+	j.failures.report(f)
+	j.rankEnded(r, j.outcome(r, true, e.Provoked))
 }
 
 // outcome counts one rank's end.
-func (a *Agent) outcome(r *rank, failed, provoked bool) overlay.Done {
+func (j *Job) outcome(r *rank, failed, provoked bool) overlay.Done {
 	switch {
 	case provoked || r.world.killed:
 		if r.PID == 0 {
@@ -314,23 +314,23 @@ func (a *Agent) outcome(r *rank, failed, provoked bool) overlay.Done {
 
 // rankEnded counts a rank out. After the last one of the node, what the ranks
 // left behind has a moment to finish writing.
-func (a *Agent) rankEnded(r *rank, d overlay.Done) {
+func (j *Job) rankEnded(r *rank, d overlay.Done) {
 	w := r.world
 	r.Exited = true
-	if a.byPID[r.PID] == r {
-		delete(a.byPID, r.PID) // it may be another's soon
+	if j.owners.byPID[r.PID] == r {
+		delete(j.owners.byPID, r.PID) // it may be another's soon
 	}
 	r.recordOutcome(d)
-	a.shutInput(r)
+	j.stdin.shut(r)
 	for _, s := range w.all {
 		s.Ended(&r.Rank)
 	}
-	if a.end.WardenGone() {
+	if j.node.life.end.WardenGone() {
 		return // it was counted out with its warden
 	}
 	w.ended.Merge(d)
 	if w.living--; w.living == 0 {
-		a.stamp(w, phaseEnded)
+		j.accounts.stamp(w, phaseEnded)
 	}
-	a.do(a.end.RankEnded(w.living == 0, a.output.Quiet()))
+	j.node.life.do(j.node.life.end.RankEnded(w.living == 0, j.node.output.Quiet()))
 }

@@ -8,17 +8,17 @@ import (
 
 // askSchedule asks the launcher, which alone knows the network, for the parts of this
 // node's ranks in a schedule.
-func (a *Agent) askSchedule(r *serve.Rank, want overlay.Schedule) {
-	a.up(link.Service, overlay.KindSchedule, overlay.Encode(overlay.ScheduleRequest{Host: a.self.Index, Rank: r.Number, Schedule: want}))
+func (j *Job) askSchedule(r *serve.Rank, want overlay.Schedule) {
+	j.node.up(link.Service, overlay.KindSchedule, overlay.Encode(overlay.ScheduleRequest{Host: j.node.self.Index, Rank: r.Number, Schedule: want}))
 }
 
 // scheduled takes an answer one step toward the node that waits for it.
-func (a *Agent) scheduled(s overlay.ScheduleAnswer) error {
-	if s.Host != a.self.Index {
-		a.route(s.Host, link.Service, overlay.KindScheduled, overlay.Encode(s))
+func (j *Job) scheduled(s overlay.ScheduleAnswer) error {
+	if s.Host != j.node.self.Index {
+		j.node.transit.route(s.Host, link.Service, overlay.KindScheduled, overlay.Encode(s))
 		return nil
 	}
-	w, err := a.world(s.Schedule.World, overlay.KindScheduled)
+	w, err := j.world(s.Schedule.World, overlay.KindScheduled)
 	if w == nil || w.tree == nil {
 		return err // the world is over, its ranks are not waiting
 	}

@@ -37,22 +37,22 @@ type servers struct {
 
 // makeServers makes the servers of a world on this node. This is the table of all
 // that there are.
-func (a *Agent) makeServers(w *world) (err error) {
-	view := a.viewOf(w)
+func (j *Job) makeServers(w *world) (err error) {
+	view := j.viewOf(w)
 	if w.view = view; view == nil {
 		return nil
 	}
 	if !view.Refused {
-		if w.board, err = board.New(view, fences{a, w}); err != nil {
+		if w.board, err = board.New(view, fences{j, w}); err != nil {
 			return err
 		}
 		w.add(w.board)
 	}
 	if len(view.Ranks) > 0 {
-		if w.pmi, err = servepmi.New(view, w.board, beyond{a, w}); err != nil {
+		if w.pmi, err = servepmi.New(view, w.board, beyond{j, w}); err != nil {
 			return err
 		}
-		if a.launch.PMIPort {
+		if j.launch.PMIPort {
 			w.add(&servepmi.OnPort{Server: w.pmi})
 		} else {
 			w.add(servepmi.OnDescriptor{Server: w.pmi})
@@ -60,24 +60,24 @@ func (a *Agent) makeServers(w *world) (err error) {
 		}
 	}
 	w.add(servemaster.New(view))
-	w.pmix = servepmix.New(view, a.localPMIx())
+	w.pmix = servepmix.New(view, j.pmix.atNode())
 	if w.board != nil {
 		w.pmix.Over = w.board.FencesOverByPMI
 	}
 	w.add(w.pmix)
 	if len(view.Ranks) > 0 {
-		w.mpi = a.libraries.World(view, ranksOf{a, w}, w.pmix)
+		w.mpi = j.libraries.World(view, ranksOf{j, w}, w.pmix)
 	}
-	if w.tree, err = servetree.New(view, w.board, &a.door); err != nil {
+	if w.tree, err = servetree.New(view, w.board, &j.door); err != nil {
 		return err
 	}
 	w.tree.Called = func() {
-		a.moreGarbage()
-		a.lookForStalls()
+		j.node.machine.moreGarbage()
+		j.stalls.begin()
 	}
-	w.tree.Ask = a.askSchedule
+	w.tree.Ask = j.askSchedule
 	w.add(w.tree)
-	if a.launch.PMGR && len(view.Ranks) > 0 {
+	if j.launch.PMGR && len(view.Ranks) > 0 {
 		w.add(servepmgr.New(view, w.tree))
 	}
 	return nil
@@ -95,13 +95,13 @@ func (s *servers) add(x serve.Server) {
 
 // viewOf is what servers see of a world; nil on a node below which one child has all
 // of it.
-func (a *Agent) viewOf(w *world) *serve.World {
+func (j *Job) viewOf(w *world) *serve.World {
 	v := &serve.World{
-		Node: station{a, w}, World: w.World, ID: w.id, Launch: a.launch,
+		Node: station{j, w}, World: w.World, ID: w.id, Launch: j.launch,
 		Hosts: w.nodes, Self: -1, Root: true, Children: len(w.peers), Refused: w.refused > 0,
 	}
 	for n, h := range w.nodes {
-		d := a.toward(w, h)
+		d := j.toward(w, h)
 		switch d {
 		case serve.Here:
 			v.Self = job.NodeID(n)
@@ -114,7 +114,7 @@ func (a *Agent) viewOf(w *world) *serve.World {
 	if len(w.peers) == 1 && !slices.ContainsFunc(v.Toward, func(d serve.Direction) bool { return d != 0 }) {
 		return nil
 	}
-	v.Root = v.Root || a.root
+	v.Root = v.Root || j.node.root
 	for _, r := range w.ranks {
 		v.Ranks = append(v.Ranks, &r.Rank)
 	}
@@ -122,15 +122,15 @@ func (a *Agent) viewOf(w *world) *serve.World {
 }
 
 // toward is the direction of a host that holds ranks of a world.
-func (a *Agent) toward(w *world, h job.HostIndex) serve.Direction {
-	if h == a.self.Index {
+func (j *Job) toward(w *world, h job.HostIndex) serve.Direction {
+	if h == j.node.self.Index {
 		return serve.Here
 	}
-	slot, below := a.subtree.Route(h)
+	slot, below := j.node.subtree.Route(h)
 	switch {
 	case below:
 		return serve.Direction(slices.Index(w.peers, slot))
-	case a.subtree.Gone(h):
+	case j.node.subtree.Gone(h):
 		return serve.Gone
 	}
 	return serve.Up
@@ -138,7 +138,7 @@ func (a *Agent) toward(w *world, h job.HostIndex) serve.Direction {
 
 // openServers has the servers of a world get ready for its ranks, and reports
 // whether they are. If not, startIf is called again.
-func (a *Agent) openServers(w *world) (ready bool) {
+func (j *Job) openServers(w *world) (ready bool) {
 	if !w.opened {
 		w.opened = true
 		w.opening = len(w.all)
@@ -148,29 +148,29 @@ func (a *Agent) openServers(w *world) (ready bool) {
 				w.opening--
 				switch {
 				case err != nil && !w.launched:
-					a.cannotStart(w, err)
+					j.cannotStart(w, err)
 				case err != nil:
 				case later && w.opening == 0:
-					a.startIf()
+					j.startIf()
 				}
 			})
 		}
 		later = true
 	}
-	return w.opening == 0 && !w.launched && !a.end.Over()
+	return w.opening == 0 && !w.launched && !j.node.life.end.Over()
 }
 
 // treeOf finds the tree's service of a world, for ranks that call.
-func (a *Agent) treeOf(id int) *servetree.Server {
-	if w := a.worlds[id]; w != nil {
+func (j *Job) treeOf(id int) *servetree.Server {
+	if w := j.worlds[id]; w != nil {
 		return w.tree
 	}
 	return nil
 }
 
 // tellServers says that a child is lost.
-func (a *Agent) tellServers(slot tree.Slot, why string) {
-	for _, w := range a.worlds {
+func (j *Job) tellServers(slot tree.Slot, why string) {
+	for _, w := range j.worlds {
 		if child := slices.Index(w.peers, slot); child >= 0 {
 			for _, s := range w.all {
 				s.Lost(serve.Neighbor(child), why)
@@ -244,8 +244,8 @@ func (w *world) closeServers() {
 
 // serveWorlds carries out what servers want done. It is called after each batch of
 // events.
-func (a *Agent) serveWorlds() {
-	for _, w := range a.worlds {
+func (j *Job) serveWorlds() {
+	for _, w := range j.worlds {
 		for again := true; again; {
 			again = false
 			for _, s := range w.all {
@@ -258,18 +258,18 @@ func (a *Agent) serveWorlds() {
 // fromServer takes a message of a server on another node.
 func (a *Agent) fromServer(m overlay.Message) error {
 	if overlay.FromAnyNode(m.Header.Kind) {
-		return a.fromNode(m)
+		return a.transit.fromNode(m)
 	}
-	return a.fromNeighbor(m)
+	return a.job.fromNeighbor(m)
 }
 
 // fromNeighbor takes a message of a neighbor for a server.
-func (a *Agent) fromNeighbor(m overlay.Message) error {
+func (j *Job) fromNeighbor(m overlay.Message) error {
 	id := int(m.Header.World)
-	if m.From == tree.Up && (a.launch == nil || id > a.newest) {
-		return a.early.hold(id, m)
+	if m.From == tree.Up && (j.launch == nil || id > j.newest) {
+		return j.node.transit.early.hold(id, m)
 	}
-	return a.aboutWorld(m, func(w *world) error {
+	return j.aboutWorld(m, func(w *world) error {
 		peer := serve.Parent
 		if m.From != tree.Up {
 			peer = serve.Neighbor(slices.Index(w.peers, m.From))
@@ -277,12 +277,12 @@ func (a *Agent) fromNeighbor(m overlay.Message) error {
 		if peer < serve.Parent || m.From != tree.Up && peer == serve.Parent {
 			return fmt.Errorf("message %q from where nothing of world %d is", overlay.Word(m.Header.Kind), id)
 		}
-		return a.toServer(w, serve.Message{Message: m, Neighbor: peer, Node: -1})
+		return j.toServer(w, serve.Message{Message: m, Neighbor: peer, Node: -1})
 	})
 }
 
 // toServer hands a message to whom it is for.
-func (a *Agent) toServer(w *world, m serve.Message) error {
+func (j *Job) toServer(w *world, m serve.Message) error {
 	s := w.to[m.Header.Kind]
 	switch {
 	case s != nil:
@@ -294,12 +294,12 @@ func (a *Agent) toServer(w *world, m serve.Message) error {
 }
 
 // hearEarly hands over what has come before the world, which came on another stream.
-func (a *Agent) hearEarly(w *world) error {
-	for _, m := range a.early.take(w.id) {
+func (j *Job) hearEarly(w *world) error {
+	for _, m := range j.node.transit.early.take(w.id) {
 		if w.all == nil {
 			return nil
 		}
-		if err := a.fromNeighbor(m); err != nil {
+		if err := j.fromNeighbor(m); err != nil {
 			return err
 		}
 	}

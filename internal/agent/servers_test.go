@@ -69,7 +69,7 @@ func slowWorld(t *testing.T) (*Agent, *world, *slowServer, <-chan overlay.Messag
 	w.started.Merge = (*overlay.Started).Merge
 	w.started.Expect(1)
 	w.mpi = &fakeLibraries{}
-	a.startIf()
+	a.job.startIf()
 	require.NotNil(t, s.ready)
 	require.Empty(t, launched)
 	return a, w, s, said, &launched
@@ -79,7 +79,7 @@ func slowWorld(t *testing.T) (*Agent, *world, *slowServer, <-chan overlay.Messag
 // have for them.
 func TestRanksStartWhenTheirServersAreReady(t *testing.T) {
 	a, w, s, _, launched := slowWorld(t)
-	a.startIf() // some other event
+	a.job.startIf() // some other event
 	require.Empty(t, *launched)
 	a.handle(posted(func() { s.ready(nil) }))
 	require.True(t, w.launched)
@@ -87,7 +87,7 @@ func TestRanksStartWhenTheirServersAreReady(t *testing.T) {
 	require.Contains(t, (*launched)[0].Env, "ALL=1")
 	require.Equal(t, "PMI_FD", (*launched)[0].Socket)
 	require.NotContains(t, (*launched)[0].Env, "GOLAUNCH_WORLD=0", "the first world's ranks are not told")
-	a.startIf()
+	a.job.startIf()
 	require.Len(t, *launched, 1)
 }
 
@@ -96,12 +96,12 @@ func TestRanksStartWhenTheirServersAreReady(t *testing.T) {
 func TestDescriptorsThatServersNeed(t *testing.T) {
 	files := func(l overlay.Launch, living int, more ...serve.Server) int {
 		a, w, _ := agentOf(t, nil)
-		a.launch, w.living = &l, living
+		a.job.launch, w.living = &l, living
 		served(t, a, w)
 		for _, s := range more {
 			w.add(s)
 		}
-		return int(a.openFiles())
+		return int(a.job.openFiles())
 	}
 	none := files(overlay.Launch{}, 0)
 	require.Equal(t, none, files(overlay.Launch{LaunchOptions: overlay.LaunchOptions{PMIPort: true, PMGR: true}}, 0, needy{}), "nobody can call any more")
@@ -117,9 +117,9 @@ func TestDescriptorsThatServersNeed(t *testing.T) {
 func TestDescriptorsForAnswers(t *testing.T) {
 	a, w, _ := agentOf(t, nil)
 	served(t, a, w)
-	none := a.openFiles()
+	none := a.job.openFiles()
 	w.mpi = &fakeLibraries{files: 7}
-	require.Equal(t, int(none)+7, int(a.openFiles()))
+	require.Equal(t, int(none)+7, int(a.job.openFiles()))
 }
 
 // needy is a server that needs descriptors.
@@ -131,29 +131,29 @@ func (needy) Files() (perRank, more int) { return 3, 5 }
 func TestAServerThatCannotServe(t *testing.T) {
 	a, w, s, said, launched := slowWorld(t)
 	s.ready(errors.New("no helper"))
-	require.False(t, a.end.Over())
+	require.False(t, a.life.end.Over())
 	require.True(t, w.launched)
-	require.Zero(t, a.end.Living())
+	require.Zero(t, a.life.end.Living())
 	require.Empty(t, *launched)
 	f, err := overlay.As[job.Failure](<-said)
 	require.NoError(t, err)
 	require.Equal(t, job.CauseStart, f.Class)
 	require.Contains(t, f.Text, "no helper")
 	s.ready(errors.New("again")) // and not a second time
-	a.startIf()
+	a.job.startIf()
 	require.Empty(t, *launched)
 }
 
 // A job that ends while a server gets ready does not wait for it.
 func TestTheEndDoesNotWaitForAServer(t *testing.T) {
 	a, w, s, _, launched := slowWorld(t)
-	a.kill(0)
+	a.life.kill(0)
 	require.True(t, w.launched)
-	require.Zero(t, a.end.Living())
+	require.Zero(t, a.life.end.Living())
 	s.ready(nil) // late
 	require.Empty(t, *launched)
 	w.id = 1 // the first is never forgotten
-	require.NoError(t, a.forget(w))
+	require.NoError(t, a.job.forget(w))
 	require.Equal(t, []string{"hear 1", "shut", "close"}, s.told)
 }
 
@@ -180,14 +180,14 @@ func TestServersJudgeTheEndOfARank(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, w, said := agentOf(t, lostWarden{})
-			a.end.RanksCome(1) // another goes on, of another world
-			a.end.RanksHanded(1)
+			a.life.end.RanksCome(1) // another goes on, of another world
+			a.life.end.RanksHanded(1)
 			w.killed = x.killed
 			served(t, a, w)
 			s := &slowServer{wrong: x.wrong}
 			w.add(s)
 			x.end.PID, w.ranks[0].PID = 7, 7
-			a.wardenEvents([]proc.Event{x.end})
+			a.life.wardenEvents([]proc.Event{x.end})
 			require.Equal(t, x.told, s.told[:len(x.told)])
 			require.Equal(t, x.done, w.ended)
 			if reflect.ValueOf(x.want).IsZero() {
@@ -225,12 +225,12 @@ func TestMessagesWaitForTheirWorld(t *testing.T) {
 
 	later, second := &world{id: 2}, &slowServer{}
 	later.add(second)
-	a.worlds[2], a.newest = later, 2
-	require.NoError(t, a.hearEarly(later))
+	a.job.worlds[2], a.job.newest = later, 2
+	require.NoError(t, a.job.hearEarly(later))
 	require.NoError(t, say(2, "three"))
 	require.Equal(t, []string{`message "one" of -1`, `message "two" of -1`, `message "three" of -1`}, second.told)
-	require.NotContains(t, a.early, 1, "it never came here")
-	require.NotContains(t, a.early, 2)
+	require.NotContains(t, a.transit.early, 1, "it never came here")
+	require.NotContains(t, a.transit.early, 2)
 	require.NoError(t, say(1, "over"))
 	require.Len(t, s.told, 1)
 
@@ -244,7 +244,7 @@ func TestMessagesWaitForTheirWorld(t *testing.T) {
 func TestServersSpeakForTheirWorld(t *testing.T) {
 	a, _, said := agentOf(t, lostWarden{})
 	w := &world{id: 0, nodes: []job.HostIndex{0, 1}}
-	s := station{a, w}
+	s := station{a.job, w}
 	s.Send(serve.Parent, link.Data, overlay.KindRecords, []byte("up"))
 	m := <-said
 	require.Equal(t, []any{overlay.KindRecords, uint16(0), "up"}, []any{m.Header.Kind, m.Header.World, string(m.Body)})
@@ -260,7 +260,7 @@ func TestDescriptorsAreTheirWatchers(t *testing.T) {
 	poller, err := unix.NewPoller()
 	require.NoError(t, err)
 	t.Cleanup(poller.Close)
-	a := &Agent{poller: poller, descriptors: newDescriptors(poller)}
+	a := joined(&Agent{poller: poller, descriptors: newDescriptors(poller)})
 	var fds [2]int
 	require.NoError(t, syscall.Pipe2(fds[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK))
 	t.Cleanup(func() { syscall.Close(fds[1]) })

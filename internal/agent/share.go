@@ -18,63 +18,64 @@ import (
 // share is this job's part of the node, where other golaunch of the same allocation may
 // have theirs.
 type share struct {
+	n       *Agent
 	has     int           // slots that the allocation has here; 0 where no other golaunch counts
 	entry   *ledger.Entry // nil where what others use was never known
 	unknown string        // why it is not, since the beginning or later
 	others  ledger.Use    // while something is given to ranks
 }
 
-// openShare begins to take part in the allocation, and claims what the job wants of this
+// open begins to take part in the allocation, and claims what the job wants of this
 // node; nil where nothing is shared. The warden must not be there yet: it is to hold the
 // entry, too.
-func (a *Agent) openShare() *overlay.Shared {
-	s := a.self.Share
-	if s == nil || a.common.Allocation == "" || a.harness.shared() {
+func (sh *share) open() *overlay.Shared {
+	s := sh.n.self.Share
+	if s == nil || sh.n.common.Allocation == "" || sh.n.harness.shared() {
 		return nil
 	}
-	a.share.has = s.Has
+	sh.has = s.Has
 	var err error
-	if a.share.entry, err = ledger.Open(a.common.Allocation, a.self.Name); err != nil {
-		a.share.unknown = overlay.CutWhy(err.Error())
+	if sh.entry, err = ledger.Open(sh.n.common.Allocation, sh.n.self.Name); err != nil {
+		sh.unknown = overlay.CutWhy(err.Error())
 	}
-	got := a.claim(*s, os.DirFS("/"), os.Environ())
+	got := sh.claim(*s, os.DirFS("/"), os.Environ())
 	return &got
 }
 
 // file returns the file of the entry; nil where there is none.
-func (s *share) file() *os.File {
-	if s.entry == nil {
+func (sh *share) file() *os.File {
+	if sh.entry == nil {
 		return nil
 	}
-	return s.entry.File()
+	return sh.entry.File()
 }
 
 // known reports whether what others use is.
-func (s *share) known() bool { return s.entry != nil && s.unknown == "" }
+func (sh *share) known() bool { return sh.entry != nil && sh.unknown == "" }
 
 // close gives everything back.
-func (s *share) close() {
-	if s.entry != nil {
-		s.entry.Close()
+func (sh *share) close() {
+	if sh.entry != nil {
+		sh.entry.Close()
 	}
 }
 
 // claim tries to have a share, instead of what the job has of this node. A lack that the
 // node has without any other golaunch, too, hinders none: the launch tells of it.
-func (a *Agent) claim(s overlay.Share, root fs.FS, environ []string) (got overlay.Shared) {
-	all := overlay.Shared{Slots: s.Slots, Free: a.share.has, Unknown: a.share.unknown}
-	if !a.share.known() {
+func (sh *share) claim(s overlay.Share, root fs.FS, environ []string) (got overlay.Shared) {
+	all := overlay.Shared{Slots: s.Slots, Free: sh.has, Unknown: sh.unknown}
+	if !sh.known() {
 		return all
 	}
-	err := a.share.entry.Change(func(others ledger.Use) (own ledger.Use, err error) {
-		got.Free = max(0, a.share.has-others.Slots)
+	err := sh.entry.Change(func(others ledger.Use) (own ledger.Use, err error) {
+		got.Free = max(0, sh.has-others.Slots)
 		if s.Slots == 0 && others.Slots == 0 { // else a job that wants more than there is would wait for nobody
 			return ledger.Use{}, nil
 		}
 		least := max(1, s.Slots)
 		var give []func() error
-		if choice, cerr := binding.Parse(a.common.BindTo); s.CPUs && cerr == nil && choice.Binds() {
-			host, err := a.host(choice.Local())
+		if choice, cerr := binding.Parse(sh.n.common.BindTo); s.CPUs && cerr == nil && choice.Binds() {
+			host, err := sh.n.machine.host(choice.Local())
 			if err == nil {
 				if room, _, err := host.Room(choice); err == nil && room >= least {
 					free, _ := host.Free(choice, others.CPUs)
@@ -108,71 +109,71 @@ func (a *Agent) claim(s overlay.Share, root fs.FS, environ []string) (got overla
 		return own, nil
 	})
 	if err != nil {
-		a.share.unknown = overlay.CutWhy(err.Error())
-		all.Unknown = a.share.unknown
+		sh.unknown = overlay.CutWhy(err.Error())
+		all.Unknown = sh.unknown
 		return all
 	}
 	return got
 }
 
 // claimAgain answers a claim of the launcher.
-func (a *Agent) claimAgain(c overlay.Claim) error {
-	if a.launch != nil {
+func (sh *share) claimAgain(c overlay.Claim) error {
+	if sh.n.job.launch != nil {
 		return errors.New("a claim after the launch")
 	}
-	if a.share.has == 0 {
+	if sh.has == 0 {
 		return nil
 	}
 	want := overlay.Share{}
-	if i, found := slices.BinarySearchFunc(c.Of, a.self.Index, func(h overlay.HostShare, self job.HostIndex) int {
+	if i, found := slices.BinarySearchFunc(c.Of, sh.n.self.Index, func(h overlay.HostShare, self job.HostIndex) int {
 		return int(h.Host - self)
 	}); found {
 		want = c.Of[i].Share
-	} else if a.self.Share != nil { // what a rank would have to have
-		want.CPUs, want.GPUs = a.self.Share.CPUs, a.self.Share.GPUs
+	} else if sh.n.self.Share != nil { // what a rank would have to have
+		want.CPUs, want.GPUs = sh.n.self.Share.CPUs, sh.n.self.Share.GPUs
 	}
-	got := a.claim(want, os.DirFS("/"), os.Environ())
-	a.up(link.Service, overlay.KindClaimed, overlay.Encode(overlay.Claimed{Round: c.Round, Host: a.self.Index, Shared: got}))
+	got := sh.claim(want, os.DirFS("/"), os.Environ())
+	sh.n.up(link.Service, overlay.KindClaimed, overlay.Encode(overlay.Claimed{Round: c.Round, Host: sh.n.self.Index, Shared: got}))
 	return nil
 }
 
 // giveParts gives the local ranks of a world CPUs and GPUs of their own, which other jobs
 // in the allocation do not have, as far as that is known.
-func (a *Agent) giveParts(w *world, root fs.FS, environ []string) error {
+func (pl *placing) giveParts(w *world, root fs.FS, environ []string) error {
 	give := func() error {
-		if err := a.giveGPUs(w, root, environ); err != nil {
+		if err := pl.giveGPUs(w, root, environ); err != nil {
 			return err
 		}
-		if err := a.findNear(w, root, environ); err != nil {
+		if err := pl.findNear(w, root, environ); err != nil {
 			return err
 		}
-		return a.bind(w)
+		return pl.bind(w)
 	}
-	if !a.share.known() {
+	if !pl.j.node.share.known() {
 		return give()
 	}
 	var refused error
 	given := false
-	err := a.share.entry.Change(func(others ledger.Use) (ledger.Use, error) {
-		own := a.used()
-		if free := a.share.has - others.Slots; w.id > 0 && own.Slots > free && !a.launch.ShareCPUs {
+	err := pl.j.node.share.entry.Change(func(others ledger.Use) (ledger.Use, error) {
+		own := pl.used()
+		if free := pl.j.node.share.has - others.Slots; w.id > 0 && own.Slots > free && !pl.j.launch.ShareCPUs {
 			refused = &placeError{w.ranks[0].Number, fmt.Errorf("not enough free slots: other golaunch of the allocation use %d of %d on this host; --overlap shares them",
-				others.Slots, a.share.has)}
+				others.Slots, pl.j.node.share.has)}
 			return own, refused
 		}
-		a.share.others = others
-		defer func() { a.share.others = ledger.Use{} }()
+		pl.j.node.share.others = others
+		defer func() { pl.j.node.share.others = ledger.Use{} }()
 		given = true
 		if refused = give(); refused != nil {
 			return own, refused
 		}
-		return a.used(), nil
+		return pl.used(), nil
 	})
 	if refused != nil || err == nil {
 		return refused
 	}
-	a.share.unknown = overlay.CutWhy(err.Error())
-	a.note(0, "the slots that other golaunch of the allocation use here are unknown, ranks may share them: %v", err)
+	pl.j.node.share.unknown = overlay.CutWhy(err.Error())
+	pl.j.node.note(0, "the slots that other golaunch of the allocation use here are unknown, ranks may share them: %v", err)
 	if given {
 		return nil
 	}
@@ -181,8 +182,8 @@ func (a *Agent) giveParts(w *world, root fs.FS, environ []string) error {
 
 // used sums up the use of the local ranks: those of the first world as long as the job lives,
 // others until they end.
-func (a *Agent) used() (use ledger.Use) {
-	for _, w := range a.worlds {
+func (pl *placing) used() (use ledger.Use) {
+	for _, w := range pl.j.worlds {
 		use.Slots += w.living
 		if w.id == 0 {
 			use.Slots += len(w.ranks) - w.living
@@ -197,13 +198,13 @@ func (a *Agent) used() (use ledger.Use) {
 			use.GPUs = append(use.GPUs, r.gpus...)
 		}
 	}
-	use.Slots = min(use.Slots, a.share.has)
+	use.Slots = min(use.Slots, pl.j.node.share.has)
 	return use
 }
 
 // giveBack has others use what a spawned world does not any more.
-func (a *Agent) giveBack(w *world) {
-	if a.share.known() && w.id > 0 {
-		_ = a.share.entry.Change(func(ledger.Use) (ledger.Use, error) { return a.used(), nil }) // else with the job
+func (pl *placing) giveBack(w *world) {
+	if pl.j.node.share.known() && w.id > 0 {
+		_ = pl.j.node.share.entry.Change(func(ledger.Use) (ledger.Use, error) { return pl.used(), nil }) // else with the job
 	}
 }

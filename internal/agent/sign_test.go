@@ -38,7 +38,7 @@ func withChild(t *testing.T) (a *Agent, slot tree.Slot, above, below link.Link) 
 	sink := func(tree.Header, []byte) {}
 	inbox := overlay.NewInbox(func() {})
 	starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, inbox, nil)
-	a = &Agent{inbox: inbox, signs: map[uint64]signOrigin{}}
+	a = joined(&Agent{inbox: inbox, requests: requests{signs: map[uint64]signOrigin{}}})
 	up, above := memlink.Pair()
 	a.parent = overlay.NewEdge(up, tree.Up, overlay.OfParent(), inbox, sink, nil)
 	a.subtree = overlay.NewSubtree(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
@@ -74,13 +74,13 @@ func TestSignaturesThatAChildMayAskFor(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			proof := sshboot.Proof{HostKey: []byte("key"), Signature: []byte("signature")}
 			request := sshboot.SignRequest{From: job.NoHost, Host: tc.host, Data: []byte("data"), Proof: proof}
-			a.childSignature(slot, overlay.SignRequest{ID: 7, By: tc.by, Request: request})
+			a.requests.childSignature(slot, overlay.SignRequest{ID: 7, By: tc.by, Request: request})
 			if tc.allowed {
 				passed := received[overlay.SignRequest](t, above, overlay.KindSign)
 				require.Equal(t, tc.by, passed.By)
 				request.From = 0 // which does not travel
 				require.Equal(t, request, passed.Request)
-				a.signed(overlay.SignAnswer{ID: passed.ID, Signature: []byte("made")})
+				a.requests.signed(overlay.SignAnswer{ID: passed.ID, Signature: []byte("made")})
 				answer := received[overlay.SignAnswer](t, below, overlay.KindSigned)
 				require.Equal(t, overlay.SignAnswer{ID: 7, Signature: []byte("made")}, answer)
 				return

@@ -9,38 +9,41 @@ import (
 	"github.com/golaunch/golaunch/pmi"
 )
 
-// askSpawn passes on what a local rank wants started: the launcher alone knows
+// spawns are what a job's ranks want started.
+type spawns struct{ j *Job }
+
+// ask passes on what a local rank wants started: the launcher alone knows
 // which slots are free.
-func (a *Agent) askSpawn(r *rank, s *pmi.Spawn) {
+func (sp *spawns) ask(r *rank, s *pmi.Spawn) {
 	r.asked = s
-	request := overlay.SpawnRequest{Host: a.self.Index, Rank: r.Number, World: r.world.id, Spawn: *s}
+	request := overlay.SpawnRequest{Host: sp.j.node.self.Index, Rank: r.Number, World: r.world.id, Spawn: *s}
 	if names := hostFiles(s); len(names) > 0 {
-		a.askWithFiles(r, request, names)
+		sp.askWithFiles(r, request, names)
 		return
 	}
-	a.sendSpawn(request)
+	sp.send(request)
 }
 
 // spawned takes an answer one step toward the rank that waits for it.
-func (a *Agent) spawned(s overlay.SpawnAnswer) error {
-	if s.Host != a.self.Index {
-		a.route(s.Host, link.Service, overlay.KindSpawned, overlay.Encode(s))
+func (sp *spawns) spawned(s overlay.SpawnAnswer) error {
+	if s.Host != sp.j.node.self.Index {
+		sp.j.node.transit.route(s.Host, link.Service, overlay.KindSpawned, overlay.Encode(s))
 		return nil
 	}
 	if s.Call != 0 {
-		if a.pmix != nil {
-			a.pmix.Spawned(s.Call, s.KVSName, s.Failure)
+		if sp.j.pmix.local != nil {
+			sp.j.pmix.local.Spawned(s.Call, s.KVSName, s.Failure)
 		}
 		return nil
 	}
-	w, err := a.world(s.World, overlay.KindSpawned)
+	w, err := sp.j.world(s.World, overlay.KindSpawned)
 	if w == nil || w.pmi == nil {
 		return err // the world is over, its ranks are not waiting
 	}
 	result := pmi.SpawnResult{JobID: s.KVSName, Codes: s.Codes}
 	if s.Failure != "" {
 		result.Err = errors.New(s.Failure)
-		a.watchRefused(w.byRank[s.Rank], s.Failure)
+		sp.watchRefused(w.byRank[s.Rank], s.Failure)
 	}
 	w.pmi.SpawnDone(s.Rank, result)
 	return nil
@@ -59,20 +62,20 @@ type spawnSilent struct{ *refusal }
 
 // watchRefused looks after a while whether a rank whose spawn is refused goes on. Where
 // error codes alone tell, and it ignores them, it waits for the new world.
-func (a *Agent) watchRefused(r *rank, why string) {
-	if r == nil || r.asked == nil || !r.asked.CodesTell(r.world.Size) || a.common.StallAfter <= 0 {
+func (sp *spawns) watchRefused(r *rank, why string) {
+	if r == nil || r.asked == nil || !r.asked.CodesTell(r.world.Size) || sp.j.node.common.StallAfter <= 0 {
 		return
 	}
 	r.refusal = &refusal{r, r.asked.Commands[0].Exec, why, r.Heard}
 	e := spawnSilent{r.refusal}
-	time.AfterFunc(a.common.StallAfter, func() { a.inbox.Put(e) })
+	time.AfterFunc(sp.j.node.common.StallAfter, func() { sp.j.node.inbox.Put(e) })
 }
 
-// spawnSilent tells of a rank that has said nothing over PMI since.
-func (a *Agent) spawnSilent(e spawnSilent) {
-	if r := e.rank; r.refusal == e.refusal && r.Heard == e.heard && !r.Exited && !r.world.killed && !a.end.Killed() {
-		a.note(overlay.NoteAlways, "rank %v has said nothing for %v, since its spawn of %s was refused (%s): if it ignores error codes (MPI_ERRCODES_IGNORE), "+
+// silent tells of a rank that has said nothing over PMI since.
+func (sp *spawns) silent(e spawnSilent) {
+	if r := e.rank; r.refusal == e.refusal && r.Heard == e.heard && !r.Exited && !r.world.killed && !sp.j.node.life.end.Killed() {
+		sp.j.node.note(overlay.NoteAlways, "rank %v has said nothing for %v, since its spawn of %s was refused (%s): if it ignores error codes (MPI_ERRCODES_IGNORE), "+
 			"it waits in MPI_Comm_spawn for ever, as MPICH's ch3 has it, and all ranks that spawn with it; pass an array of error codes, or end the job",
-			r.id(), a.common.StallAfter, e.program, e.why)
+			r.id(), sp.j.node.common.StallAfter, e.program, e.why)
 	}
 }

@@ -20,19 +20,19 @@ func TestSilenceAfterARefusedSpawnIsTold(t *testing.T) {
 		r := &rank{world: w, Rank: serve.Rank{Number: 2}}
 		r.asked = &pmi.Spawn{Commands: []pmi.Command{{Exec: "./w", Procs: 1}}, Preput: []pmi.Pair{{Key: "PARENT_ROOT_PORT_NAME", Value: port}}}
 		w.Size, w.ranks, w.byRank = size, []*rank{r}, map[job.Rank]*rank{2: r}
-		a.watchRefused(r, "no slots")
+		a.job.spawns.watchRefused(r, "no slots")
 		return a, r, said
 	}
 	const ch3, ch4 = "tag#0$description#n$port#1$", "tag#0$connentry#00$"
 	a, r, said := asks(4, ch3)
 	of := r.refusal
 	require.NotNil(t, of)
-	for _, goesOn := range []func(){func() { r.Exited = true }, func() { r.Exited, r.Heard = false, 1 }, func() { r.Heard = 0; a.end.KillOrdered(0) }} {
+	for _, goesOn := range []func(){func() { r.Exited = true }, func() { r.Exited, r.Heard = false, 1 }, func() { r.Heard = 0; a.life.end.KillOrdered(0) }} {
 		goesOn()
-		a.spawnSilent(spawnSilent{of})
+		a.job.spawns.silent(spawnSilent{of})
 	}
-	a.end = endOf(0, 1)
-	a.spawnSilent(spawnSilent{of})
+	a.life.end = endOf(0, 1)
+	a.job.spawns.silent(spawnSilent{of})
 	n, err := overlay.Decode[overlay.Note]((<-said).Body)
 	require.NoError(t, err)
 	require.Contains(t, n.Text, "since its spawn of ./w was refused (no slots): if it ignores error codes")

@@ -15,6 +15,7 @@ import (
 // stalls is what this agent knows of ranks that wait over the tree for long. Until
 // some do it looks at its own, now and then, and sends nothing.
 type stalls struct {
+	j       *Job
 	looking bool
 	ages    map[waiting]int // looks that have found it
 	all     bool            // all local ranks have waited for messages for long
@@ -24,6 +25,7 @@ type stalls struct {
 
 	number int // of the launcher's question
 	gather answers[overlay.Waits]
+	states states
 }
 
 // waiting names what ranks wait in, or for which message which rank waits.
@@ -41,30 +43,29 @@ const looksToStall = 4
 // stallDue is the event of the time for a look.
 type stallDue struct{}
 
-// lookForStalls looks from now on, as long as ranks use the service or wait in a fence.
-func (a *Agent) lookForStalls() {
-	if s := &a.stalls; !s.looking && a.common.StallAfter > 0 {
+// begin looks from now on, as long as ranks use the service or wait in a fence.
+func (s *stalls) begin() {
+	if !s.looking && s.j.node.common.StallAfter > 0 {
 		s.looking = true
-		time.AfterFunc(max(a.common.StallAfter/looksToStall, time.Millisecond), func() { a.inbox.Put(stallDue{}) })
+		time.AfterFunc(max(s.j.node.common.StallAfter/looksToStall, time.Millisecond), func() { s.j.node.inbox.Put(stallDue{}) })
 	}
 }
 
 // look counts for how long ranks have waited in what they wait in now.
-func (a *Agent) look() {
-	s := &a.stalls
+func (s *stalls) look() {
 	s.looking = false
-	waits := a.waits()
-	connects := a.mayConnect()
-	if a.end.Killed() || a.end.Leaving() || !a.treeInUse() && len(waits) == 0 && !connects {
+	waits := s.waits()
+	connects := s.mayConnect()
+	if s.j.node.life.end.Killed() || s.j.node.life.end.Leaving() || !s.treeInUse() && len(waits) == 0 && !connects {
 		s.ages = nil
 		return
 	}
-	a.lookForStalls()
-	if a.stopped { // that is no stall
+	s.begin()
+	if s.j.stopped { // that is no stall
 		return
 	}
 	if connects {
-		a.lookForAttempts()
+		s.lookForAttempts()
 	}
 	ages, messages, due, dueMessages := map[waiting]int{}, 0, false, false
 	for _, w := range waits {
@@ -73,7 +74,7 @@ func (a *Agent) look() {
 		switch {
 		case !w.message:
 			if due = due || reached; reached && !w.id.Fence && !w.id.Init {
-				a.worlds[w.id.World].tree.Doubt(w.id.Comm, w.id.Seq)
+				s.j.worlds[w.id.World].tree.Doubt(w.id.Comm, w.id.Seq)
 			}
 		case ages[w] > looksToStall:
 			messages++
@@ -81,16 +82,16 @@ func (a *Agent) look() {
 		}
 	}
 	s.ages = ages
-	all := messages > 0 && messages == a.end.Living()
+	all := messages > 0 && messages == s.j.node.life.end.Living()
 	if due || all && (dueMessages || !s.all) {
-		a.stalled()
+		s.tell()
 	}
 	s.all = all
 }
 
 // treeInUse tells whether local ranks of some world use the tree's service.
-func (a *Agent) treeInUse() bool {
-	for _, w := range a.worlds {
+func (s *stalls) treeInUse() bool {
+	for _, w := range s.j.worlds {
 		if w.tree != nil && w.tree.InUse() {
 			return true
 		}
@@ -99,10 +100,10 @@ func (a *Agent) treeInUse() bool {
 }
 
 // waits is what local ranks wait in and for.
-func (a *Agent) waits() (list []waiting) {
-	list = a.initWaits()
-	for _, id := range slices.Sorted(maps.Keys(a.worlds)) {
-		if w := a.worlds[id]; w.tree != nil {
+func (s *stalls) waits() (list []waiting) {
+	list = s.initWaits()
+	for _, id := range slices.Sorted(maps.Keys(s.j.worlds)) {
+		if w := s.j.worlds[id]; w.tree != nil {
 			list = append(list, w.waits()...)
 		}
 	}
@@ -130,53 +131,52 @@ func (w *world) named(text string) string {
 	return fmt.Sprintf("world %d: %s", w.id, text)
 }
 
-// stalled tells the launcher that ranks here or below have waited for long. It is
+// tell tells the launcher that ranks here or below have waited for long. It is
 // told once, until it asks.
-func (a *Agent) stalled() {
-	if !a.stalls.poked {
-		a.stalls.poked = true
-		a.up(link.Control, overlay.KindStalled, nil)
+func (s *stalls) tell() {
+	if !s.poked {
+		s.poked = true
+		s.j.node.up(link.Control, overlay.KindStalled, nil)
 	}
 }
 
-// askWaits answers what the launcher asks, with what is below.
-func (a *Agent) askWaits(q overlay.WaitQuestion) {
-	s := &a.stalls
+// ask answers what the launcher asks, with what is below.
+func (s *stalls) ask(q overlay.WaitQuestion) {
 	s.poked = false
 	s.number, s.gather = q.Number, answers[overlay.Waits]{}
 	s.gather.Merge = (*overlay.Waits).Merge
 	s.gather.Expect(1)
-	for slot := range a.subtree.Children {
-		if !a.states.mute[slot] {
+	for slot := range s.j.node.subtree.Children {
+		if !s.states.mute[slot] {
 			s.gather.awaits(slot)
 		}
 	}
 	if q.Now && len(q.Of) == 0 {
-		a.askStates(q)
+		s.askStates(q)
 		return
 	}
-	a.waitsIf(s.gather.Add(a.ownWaits(q)))
+	s.tellIf(s.gather.Add(s.ownWaits(q)))
 }
 
-func (a *Agent) ownWaits(q overlay.WaitQuestion) overlay.Waits {
+func (s *stalls) ownWaits(q overlay.WaitQuestion) overlay.Waits {
 	var own overlay.Waits
 	for _, id := range q.Of {
-		own.Waits = append(own.Waits, a.outOf(id))
+		own.Waits = append(own.Waits, s.outOf(id))
 	}
 	if len(q.Of) > 0 {
 		return own
 	}
-	own.Living = a.end.Living()
-	a.ownAttempts(&own, q.Now)
-	for _, x := range a.waits() {
+	own.Living = s.j.node.life.end.Living()
+	s.ownAttempts(&own, q.Now)
+	for _, x := range s.waits() {
 		switch {
-		case !q.Now && a.stalls.ages[x] <= looksToStall:
+		case !q.Now && s.ages[x] <= looksToStall:
 		case !x.message && len(own.Waits) == overlay.MostWaits:
 		case !x.message:
 			own.Waits = append(own.Waits, overlay.Wait{ID: x.id, Text: overlay.CutWait(x.text)})
 		default:
 			if own.Messages++; len(own.Examples) < overlay.MostExamples {
-				w := a.worlds[x.id.World]
+				w := s.j.worlds[x.id.World]
 				own.Examples = append(own.Examples, overlay.CutWait(w.named(w.tree.MessageText(x.rank))))
 			}
 		}
@@ -185,11 +185,11 @@ func (a *Agent) ownWaits(q overlay.WaitQuestion) overlay.Waits {
 }
 
 // outOf tells which local ranks have not entered what others wait in.
-func (a *Agent) outOf(id overlay.WaitID) overlay.Wait {
-	w := a.worlds[id.World]
+func (s *stalls) outOf(id overlay.WaitID) overlay.Wait {
+	w := s.j.worlds[id.World]
 	switch {
 	case id.Init:
-		return a.outOfInit(id)
+		return s.outOfInit(id)
 	case w == nil || w.tree == nil:
 		return overlay.Wait{ID: id}
 	case id.Fence:
@@ -198,24 +198,24 @@ func (a *Agent) outOf(id overlay.WaitID) overlay.Wait {
 	return overlay.Wait{ID: id, Missing: overlay.AppendWaitRuns(nil, w.tree.Missing(id.Comm, id.Seq))}
 }
 
-// childWaits takes a child's answer. One to an older question is of no interest.
-func (a *Agent) childWaits(slot tree.Slot, w overlay.Waits) error {
-	switch s := &a.stalls; {
+// fromChild takes a child's answer. One to an older question is of no interest.
+func (s *stalls) fromChild(slot tree.Slot, w overlay.Waits) error {
+	switch {
 	case w.Number > s.number:
 		return errors.New("an answer to what nobody asked")
 	case w.Number == s.number && s.gather.owed[slot]:
-		a.waitsIf(s.gather.take(slot, w))
+		s.tellIf(s.gather.take(slot, w))
 	}
 	return nil
 }
 
-// skipWaits does without the answer of a child that was lost.
-func (a *Agent) skipWaits(slot tree.Slot) { a.waitsIf(a.stalls.gather.without(slot)) }
+// skip does without the answer of a child that was lost.
+func (s *stalls) skip(slot tree.Slot) { s.tellIf(s.gather.without(slot)) }
 
-func (a *Agent) waitsIf(complete bool) {
+func (s *stalls) tellIf(complete bool) {
 	if complete {
-		all := a.stalls.gather.Value()
-		all.Number = a.stalls.number
-		a.up(link.Control, overlay.KindWaits, overlay.Encode(all))
+		all := s.gather.Value()
+		all.Number = s.number
+		s.j.node.up(link.Control, overlay.KindWaits, overlay.Encode(all))
 	}
 }

@@ -39,55 +39,54 @@ type (
 )
 
 // askStates has this node's part of the answer come, and all of it in time.
-func (a *Agent) askStates(q overlay.WaitQuestion) {
-	a.states = states{question: q, watching: true}
+func (s *stalls) askStates(q overlay.WaitQuestion) {
+	s.states = states{question: q, watching: true}
 	var pids []int
 	below := 0
-	for _, w := range a.worlds {
+	for _, w := range s.j.worlds {
 		for _, r := range w.ranks {
 			if r.PID > 0 && !r.Exited {
 				pids = append(pids, r.PID)
 			}
 		}
 	}
-	for slot := range a.subtree.Children {
-		below += len(a.subtree.Below(slot))
+	for slot := range s.j.node.subtree.Children {
+		below += len(s.j.node.subtree.Below(slot))
 	}
-	time.AfterFunc(overlay.StatesWithin(tree.Depth(below+1, a.common.Degree)), func() { a.inbox.Put(statesLate{q.Number}) })
+	time.AfterFunc(overlay.StatesWithin(tree.Depth(below+1, s.j.node.common.Degree)), func() { s.j.node.inbox.Put(statesLate{q.Number}) })
 	go func() { // ends with a look at the processes; what hangs in it is not waited for
 		moments, err := proc.Moments(pids, momentLong)
 		if err != nil {
 			moments = nil
 		}
-		a.inbox.Put(momentsSeen{q.Number, moments})
+		s.j.node.inbox.Put(momentsSeen{q.Number, moments})
 	}()
 }
 
 // momentsSeen adds this node's part.
-func (a *Agent) momentsSeen(e momentsSeen) {
-	s := &a.states
-	if !s.watching || e.number != s.question.Number {
+func (s *stalls) momentsSeen(e momentsSeen) {
+	if !s.states.watching || e.number != s.states.question.Number {
 		return
 	}
-	s.watching = false
-	own := a.ownWaits(s.question)
+	s.states.watching = false
+	own := s.ownWaits(s.states.question)
 	now := time.Now()
-	for _, id := range slices.Sorted(maps.Keys(a.worlds)) {
-		own.MergeStates(a.worlds[id].states(e.moments, now)...)
+	for _, id := range slices.Sorted(maps.Keys(s.j.worlds)) {
+		own.MergeStates(s.j.worlds[id].states(e.moments, now)...)
 	}
-	a.waitsIf(a.stalls.gather.Add(own))
+	s.tellIf(s.gather.Add(own))
 }
 
 // statesLate answers without what has not come in time.
-func (a *Agent) statesLate(e statesLate) {
-	if e.number != a.stalls.number || e.number != a.states.question.Number || a.stalls.gather.Done() {
+func (s *stalls) statesLate(e statesLate) {
+	if e.number != s.number || e.number != s.states.question.Number || s.gather.Done() {
 		return
 	}
-	a.momentsSeen(momentsSeen{number: e.number})
-	owed := a.stalls.gather.owed
-	a.states.mute = maps.Clone(owed)
+	s.momentsSeen(momentsSeen{number: e.number})
+	owed := s.gather.owed
+	s.states.mute = maps.Clone(owed)
 	for _, slot := range slices.Sorted(maps.Keys(owed)) {
-		a.waitsIf(a.stalls.gather.take(slot, overlay.Waits{Silent: []job.HostIndex{a.subtree.Host(slot).Index}}))
+		s.tellIf(s.gather.take(slot, overlay.Waits{Silent: []job.HostIndex{s.j.node.subtree.Host(slot).Index}}))
 	}
 }
 

@@ -97,7 +97,7 @@ func TestAnAgentTellsTheStatesOfItsRanks(t *testing.T) {
 	served(t, a, w)
 	woken := make(chan bool, 100)
 	a.inbox = overlay.NewInbox(func() { woken <- true })
-	a.askWaits(overlay.WaitQuestion{Number: 7, Now: true})
+	a.job.stalls.ask(overlay.WaitQuestion{Number: 7, Now: true})
 	for {
 		select {
 		case <-woken:
@@ -129,25 +129,25 @@ func TestASilentChildIsNotWaitedFor(t *testing.T) {
 		t.Cleanup(far.Close)
 		a.subtree.Join(overlay.Joined{Link: near, Pipe: noPipe{}, Host: overlay.HostEntry{Index: h}})
 	}
-	delete(a.worlds, 0)
+	delete(a.job.worlds, 0)
 	heard := func() overlay.Waits {
 		answer, err := overlay.As[overlay.Waits](<-said)
 		require.NoError(t, err)
 		return answer
 	}
-	a.askWaits(overlay.WaitQuestion{Number: 1, Now: true})
+	a.job.stalls.ask(overlay.WaitQuestion{Number: 1, Now: true})
 	state := overlay.State{Call: "x", For: overlay.Unknown, CPU: overlay.Unknown, Ranks: []overlay.WaitRun{{First: 0, Count: 1}}}
-	require.NoError(t, a.childWaits(1, overlay.Waits{Number: 1, States: []overlay.State{state}}))
-	a.statesLate(statesLate{number: 0}) // of an older question
+	require.NoError(t, a.job.stalls.fromChild(1, overlay.Waits{Number: 1, States: []overlay.State{state}}))
+	a.job.stalls.statesLate(statesLate{number: 0}) // of an older question
 	require.Empty(t, said)
-	a.statesLate(statesLate{number: 1}) // before its own part, too
+	a.job.stalls.statesLate(statesLate{number: 1}) // before its own part, too
 	require.Equal(t, overlay.Waits{Number: 1, Living: 1, States: []overlay.State{state}, Silent: []job.HostIndex{0}}, heard())
-	a.momentsSeen(momentsSeen{number: 1})
-	a.statesLate(statesLate{number: 1})
-	require.NoError(t, a.childWaits(0, overlay.Waits{Number: 1}), "late")
+	a.job.stalls.momentsSeen(momentsSeen{number: 1})
+	a.job.stalls.statesLate(statesLate{number: 1})
+	require.NoError(t, a.job.stalls.fromChild(0, overlay.Waits{Number: 1}), "late")
 	require.Empty(t, said)
 
-	a.askWaits(overlay.WaitQuestion{Number: 2, Now: true, Of: []overlay.WaitID{{Seq: 3}}})
-	require.NoError(t, a.childWaits(1, overlay.Waits{Number: 2}))
+	a.job.stalls.ask(overlay.WaitQuestion{Number: 2, Now: true, Of: []overlay.WaitID{{Seq: 3}}})
+	require.NoError(t, a.job.stalls.fromChild(1, overlay.Waits{Number: 2}))
 	require.Equal(t, 2, heard().Number)
 }

@@ -13,44 +13,44 @@ import (
 
 // station is the agent as the servers of one world use it.
 type station struct {
-	a *Agent
+	j *Job
 	w *world
 }
 
 var _ serve.Node = station{}
 
 // Watch has h told when fd can be read.
-func (s station) Watch(fd int, h serve.Handler) error { return s.a.descriptors.watch(fd, h) }
+func (s station) Watch(fd int, h serve.Handler) error { return s.j.node.descriptors.watch(fd, h) }
 
 // Change replaces what a descriptor is watched for.
 func (s station) Change(fd int, read, write bool) error {
-	return s.a.poller.Modify(fd, uint64(fd), read, write)
+	return s.j.node.poller.Modify(fd, uint64(fd), read, write)
 }
 
 // CloseFD closes it.
-func (s station) CloseFD(fd int) { s.a.closeFD(fd) }
+func (s station) CloseFD(fd int) { s.j.node.closeFD(fd) }
 
 // Forget ends its watch.
-func (s station) Forget(fd int) { s.a.forgetFD(fd) }
+func (s station) Forget(fd int) { s.j.node.forgetFD(fd) }
 
 // posted is the event of something to be done in the event loop.
 type posted func()
 
 // Post has f called there.
-func (s station) Post(f func()) { s.a.inbox.Put(posted(f)) }
+func (s station) Post(f func()) { s.j.node.inbox.Put(posted(f)) }
 
 // Send queues a message to a neighbor in the world's tree.
 func (s station) Send(to serve.Neighbor, on link.Stream, kind tree.Kind, body []byte) {
 	if to == serve.Parent {
-		s.a.upWorld(s.w, on, kind, body)
-	} else if slot := s.w.peers[to]; s.a.subtree.Live(slot) {
-		s.a.subtree.Forward(slot, on, tree.Header{Kind: kind, World: uint16(s.w.id), To: tree.Neighbor, From: tree.Launcher}, body)
+		s.j.upWorld(s.w, on, kind, body)
+	} else if slot := s.w.peers[to]; s.j.node.subtree.Live(slot) {
+		s.j.node.subtree.Forward(slot, on, tree.Header{Kind: kind, World: uint16(s.w.id), To: tree.Neighbor, From: tree.Launcher}, body)
 	}
 }
 
 // SendTo queues one for any other node of the world.
 func (s station) SendTo(to job.NodeID, kind tree.Kind, body []byte) {
-	s.a.passOn(tree.Header{Kind: kind, World: uint16(s.w.id), To: s.w.nodes[to], From: s.a.self.Index}, body)
+	s.j.node.transit.passOn(tree.Header{Kind: kind, World: uint16(s.w.id), To: s.w.nodes[to], From: s.j.node.self.Index}, body)
 }
 
 // Broken cuts a neighbor off.
@@ -59,55 +59,55 @@ func (s station) Broken(by serve.Neighbor, err error) {
 	if by != serve.Parent {
 		slot = s.w.peers[by]
 	}
-	s.a.broken(slot, err)
+	s.j.node.broken(slot, err)
 }
 
 // Ending says that the world's ranks were told to end.
-func (s station) Ending() bool { return s.a.end.Killed() || s.w.killed }
+func (s station) Ending() bool { return s.j.node.life.end.Killed() || s.w.killed }
 
 // Fail reports a failure of a rank, or of the world.
 func (s station) Fail(r *serve.Rank, f job.Failure) {
-	f.World, f.Rank, f.Host = s.w.id, -1, s.a.self.Index
+	f.World, f.Rank, f.Host = s.w.id, -1, s.j.node.self.Index
 	if r != nil {
 		f.Rank = r.Number
 		if f.PID == 0 {
 			f.PID = r.PID
 		}
 	}
-	s.a.fail(f)
+	s.j.failures.fail(f)
 }
 
 // FailNode reports what the node cannot go on without.
-func (s station) FailNode(phase string, err error) { s.a.nodeFailed(phase, err) }
+func (s station) FailNode(phase string, err error) { s.j.failures.nodeFailed(phase, err) }
 
 // Phase says how far a rank has come.
 func (s station) Phase(r *serve.Rank) string { return s.w.phase(r) }
 
 // Note tells the user something.
-func (s station) Note(level int, format string, args ...any) { s.a.note(level, format, args...) }
+func (s station) Note(level int, format string, args ...any) { s.j.node.note(level, format, args...) }
 
 // HostName is this node's.
-func (s station) HostName() string { return s.a.self.Name }
+func (s station) HostName() string { return s.j.node.self.Name }
 
 // Address is one at which other nodes reach this one.
-func (s station) Address() string { return s.a.address() }
+func (s station) Address() string { return s.j.node.address() }
 
 // fences is the agent as the watcher of a world's fences.
 type fences struct {
-	a *Agent
+	j *Job
 	w *world
 }
 
 // Entered notes that a local rank has entered one.
 func (f fences) Entered() {
-	f.a.fenceEntered(f.w)
+	f.j.accounts.fenceEntered(f.w)
 	f.w.mpi.FenceEntered()
-	f.a.lookForStalls()
+	f.j.stalls.begin()
 }
 
 // Released notes that it is complete.
 func (f fences) Released() {
-	f.a.fenceReleased(f.w)
+	f.j.accounts.fenceReleased(f.w)
 	f.w.fences++
 	if f.w.mpi != nil { // there are ranks here
 		f.w.mpi.FenceReleased()
@@ -116,15 +116,15 @@ func (f fences) Released() {
 
 // beyond is the agent as the way to the job's names and to new worlds.
 type beyond struct {
-	a *Agent
+	j *Job
 	w *world
 }
 
 // Name passes a request for a published service on.
 func (b beyond) Name(r *serve.Rank, q *pmi.Request) {
-	b.a.askName(b.w, overlay.NameRequest{Host: b.a.self.Index, World: b.w.id, Rank: r.Number, Op: q.Op,
+	b.j.services.ask(b.w, overlay.NameRequest{Host: b.j.node.self.Index, World: b.w.id, Rank: r.Number, Op: q.Op,
 		Service: slices.Clone(q.Key), Port: slices.Clone(q.Value)})
 }
 
 // Spawn passes a request for a new world on.
-func (b beyond) Spawn(r *serve.Rank, s *pmi.Spawn) { b.a.askSpawn(b.w.byRank[r.Number], s) }
+func (b beyond) Spawn(r *serve.Rank, s *pmi.Spawn) { b.j.spawns.ask(b.w.byRank[r.Number], s) }

@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"os"
+	"slices"
 
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
@@ -23,13 +24,30 @@ const (
 	phaseEnded   = "ranks ended"
 )
 
-// stamp notes that a phase is over, if it is one of the first world (nil for what
-// is of none).
-func (a *Agent) stamp(w *world, phase string) {
-	if w != nil && w.id > 0 {
-		return
-	}
+// stamp notes that a phase before the launch is over.
+func (a *Agent) stamp(phase string) {
 	a.phases = append(a.phases, report.Phase{Name: phase, End: a.now()})
+}
+
+// accounts is what a job is to report at its end.
+type accounts struct {
+	j          *Job
+	phases     []report.Phase // from the launch on
+	tracing    tracing
+	past       past        // what is to be reported of worlds that are over
+	collection *collection // from the launcher's question on
+}
+
+// stamp notes that a phase is over, of the first world alone.
+func (ac *accounts) stamp(w *world, phase string) {
+	if w.id == 0 {
+		ac.add(phase)
+	}
+}
+
+// add notes that a phase of the job is over.
+func (ac *accounts) add(phase string) {
+	ac.phases = append(ac.phases, report.Phase{Name: phase, End: ac.j.node.now()})
 }
 
 // collection is the counters of this subtree on their way to the launcher.
@@ -39,80 +57,80 @@ type collection struct {
 }
 
 // collect asks the children for their counters and adds this agent's.
-func (a *Agent) collect() error {
-	if a.collection != nil {
+func (ac *accounts) collect() error {
+	if ac.collection != nil {
 		return errors.New("asked twice for the counters")
 	}
 	s := &collection{timed: map[tree.Slot]bool{}}
 	s.gather.Merge = (*report.Collected).Merge
 	s.gather.Expect(1)
-	for slot := range a.subtree.Children {
+	for slot := range ac.j.node.subtree.Children {
 		s.gather.awaits(slot)
-		if a.common.Trace {
+		if ac.j.node.common.Trace {
 			s.gather.Expect(1)
 			s.timed[slot] = true
-			a.subtree.Ping(slot)
+			ac.j.node.subtree.Ping(slot)
 		}
 	}
-	a.collection = s
-	a.tellProfiles(func(int) bool { return true }) // before what the launcher waits for
-	a.collectedIf(s.gather.Add(a.counted()))
+	ac.collection = s
+	ac.j.profiling.tellAll(func(int) bool { return true }) // before what the launcher waits for
+	ac.tellIf(s.gather.Add(ac.counted()))
 	return nil
 }
 
 // collected takes a child's counters.
-func (a *Agent) collected(slot tree.Slot, c report.Collected) error {
-	if a.collection == nil || !a.collection.gather.owed[slot] {
+func (ac *accounts) collected(slot tree.Slot, c report.Collected) error {
+	if ac.collection == nil || !ac.collection.gather.owed[slot] {
 		return errors.New("counters that nobody asked for")
 	}
-	c.Below(a.self.Index)
-	a.collectedIf(a.collection.gather.take(slot, c))
+	c.Below(ac.j.node.self.Index)
+	ac.tellIf(ac.collection.gather.take(slot, c))
 	return nil
 }
 
-// skipCollected does without the counters of a child that was lost.
-func (a *Agent) skipCollected(slot tree.Slot) {
-	if a.collection != nil {
-		a.collectedIf(a.collection.gather.without(slot))
+// skip does without the counters of a child that was lost.
+func (ac *accounts) skip(slot tree.Slot) {
+	if ac.collection != nil {
+		ac.tellIf(ac.collection.gather.without(slot))
 	}
-	a.timed(slot)
+	ac.timed(slot)
 }
 
 // timed goes on when a child's clock is measured, or never will be.
-func (a *Agent) timed(slot tree.Slot) {
-	if a.collection != nil && a.collection.timed[slot] {
-		delete(a.collection.timed, slot)
-		a.collectedIf(a.collection.gather.Skip())
+func (ac *accounts) timed(slot tree.Slot) {
+	if ac.collection != nil && ac.collection.timed[slot] {
+		delete(ac.collection.timed, slot)
+		ac.tellIf(ac.collection.gather.Skip())
 	}
 }
 
-func (a *Agent) collectedIf(complete bool) {
+func (ac *accounts) tellIf(complete bool) {
 	if complete {
-		all := a.collection.gather.Value()
-		a.subtree.TellClocks(all.Nodes, 1)
-		a.up(link.Service, overlay.KindCollected, overlay.Encode(all))
+		all := ac.collection.gather.Value()
+		ac.j.node.subtree.TellClocks(all.Nodes, 1)
+		ac.j.node.up(link.Service, overlay.KindCollected, overlay.Encode(all))
 	}
 }
 
 // counted is what this agent itself has to report: as much as the launcher has
 // wanted from the beginning.
-func (a *Agent) counted() report.Collected {
-	counters := a.counters()
+func (ac *accounts) counted() report.Collected {
+	counters := ac.counters()
 	own := report.Collected{Levels: []report.Level{report.One(counters)}}
-	if !a.common.Entries && !a.common.Trace {
+	if !ac.j.node.common.Entries && !ac.j.node.common.Trace {
 		return own
 	}
-	own.Nodes = []report.Node{{Host: a.self.Index, Parent: job.NoHost, PID: os.Getpid(), Phases: a.phases, Counters: counters}}
-	ranks := a.past.ranks
-	for _, w := range a.worlds {
+	own.Nodes = []report.Node{{Host: ac.j.node.self.Index, Parent: job.NoHost, PID: os.Getpid(), Phases: slices.Concat(ac.j.node.phases, ac.phases), Counters: counters}}
+	ranks := ac.past.ranks
+	for _, w := range ac.j.worlds {
 		for _, r := range w.ranks {
 			ranks = append(ranks, r.record)
 		}
 	}
-	if a.common.Trace {
-		own.Nodes[0].Trace = a.traced(ranks)
+	if ac.j.node.common.Trace {
+		own.Nodes[0].Trace = ac.traced(ranks)
 	}
-	if a.common.Entries {
+	if ac.j.node.common.Entries {
 		own.Ranks = ranks
 	}
 	return own
@@ -150,14 +168,14 @@ func countBoard(c *report.Counters, w *world) {
 	c[report.Resident] += uint64(s.Resident)
 }
 
-func (a *Agent) counters() report.Counters {
-	c := a.past.counters
-	for _, w := range a.worlds {
+func (ac *accounts) counters() report.Counters {
+	c := ac.past.counters
+	for _, w := range ac.j.worlds {
 		countBoard(&c, w)
 	}
 	for s := range link.NumStreams {
-		sent, received := a.parent.Traffic(s)
-		down, up := a.subtree.Traffic(s)
+		sent, received := ac.j.node.parent.Traffic(s)
+		down, up := ac.j.node.subtree.Traffic(s)
 		sent.Add(down)
 		received.Add(up)
 		c.SetStream(int(s), sent, received)
@@ -168,12 +186,12 @@ func (a *Agent) counters() report.Counters {
 }
 
 // recordStart notes that a rank runs.
-func (a *Agent) recordStart(r *rank, e proc.Started) {
+func (r *rank) recordStart(e proc.Started) {
 	r.record.PID, r.record.Start = e.PID, e.At
 }
 
 // recordEnd notes how a rank ended.
-func (a *Agent) recordEnd(r *rank, e proc.Exited) {
+func (r *rank) recordEnd(e proc.Exited) {
 	if e.Status.Signaled() {
 		r.record.Signal = int(e.Status.Signal())
 	} else {

@@ -21,11 +21,11 @@ func TestSummonsOfAChild(t *testing.T) {
 	}{
 		{1, 2, true}, {2, 3, true}, {1, 1, false}, {1, 4, false}, {4, 2, false}, {1, 0, false},
 	} {
-		a.childSummon(slot, overlay.Summon{ID: 7, By: tc.by, Host: tc.host, Addr: "10.0.0.1:9"})
+		a.requests.childSummon(slot, overlay.Summon{ID: 7, By: tc.by, Host: tc.host, Addr: "10.0.0.1:9"})
 		if tc.allowed {
 			passed := received[overlay.Summon](t, above, overlay.KindSummon)
 			require.Equal(t, overlay.Summon{ID: passed.ID, By: tc.by, Host: tc.host, Addr: "10.0.0.1:9"}, passed)
-			a.signed(overlay.SignAnswer{ID: passed.ID})
+			a.requests.signed(overlay.SignAnswer{ID: passed.ID})
 		}
 		answer := received[overlay.SignAnswer](t, below, overlay.KindSigned)
 		require.Equal(t, uint64(7), answer.ID)
@@ -61,9 +61,9 @@ func TestWordsOfAnAgentThatCalls(t *testing.T) {
 	_, err = readSecret(file)
 	require.ErrorContains(t, err, "has mode 0644, not 0600")
 
-	_, err = (&Agent{}).callers(overlay.Range{Common: overlay.Common{Bulk: true}})
+	_, err = joined(&Agent{}).callers(overlay.Range{Common: overlay.Common{Bulk: true}})
 	require.ErrorContains(t, err, "this one did not")
-	p, err := (&Agent{calls: &calls{secret: tlslink.NewSecret()}}).callers(overlay.Range{})
+	p, err := joined(&Agent{calls: &calls{secret: tlslink.NewSecret()}}).callers(overlay.Range{})
 	require.NoError(t, err, "nobody is to call a leaf: it does not listen")
 	require.False(t, p.NeedsStaging())
 }

@@ -34,66 +34,66 @@ func (t *tearDown) stop() {
 
 // endChildren tells them that the job is over, and has an event come when they have
 // ended, or had their time: a node that is lost before that is swept.
-func (a *Agent) endChildren() {
-	a.tearDown.Ended()
-	children := a.subtree.Edges()
+func (l *life) endChildren() {
+	l.tearDown.Ended()
+	children := l.n.subtree.Edges()
 	var ctx context.Context
-	ctx, a.tearDown.give = context.WithCancel(context.Background())
+	ctx, l.tearDown.give = context.WithCancel(context.Background())
 	go func() { // ends with the children's time at the latest
 		overlay.EndEdges(ctx, children)
-		a.inbox.Put(familyEnded{})
+		l.n.inbox.Put(familyEnded{})
 	}()
 }
 
 // familyEnded waits for the sweeps of children that were lost while they ended.
-func (a *Agent) familyEnded() {
-	a.alone = true
-	by := a.tearDown.Sweeps()
+func (l *life) familyEnded() {
+	l.alone = true
+	by := l.tearDown.Sweeps()
 	go func() { // ends at that time at the latest
-		a.subtree.Swept(by)
-		a.inbox.Put(familySwept{})
+		l.n.subtree.Swept(by)
+		l.n.inbox.Put(familySwept{})
 	}()
 }
 
 // childrenLate cuts those off that owe something still.
-func (a *Agent) childrenLate() {
-	if a.alone || a.end.Over() || !a.tearDown.Passed() {
+func (l *life) childrenLate() {
+	if l.alone || l.end.Over() || !l.tearDown.Passed() {
 		return
 	}
 	late, moves := map[tree.Slot]overlay.Owed{}, false
-	for slot := range a.subtree.Children {
-		switch owed := a.owed(slot); {
-		case owed == overlay.OwesOutput && a.output.Moving():
+	for slot := range l.n.subtree.Children {
+		switch owed := l.owed(slot); {
+		case owed == overlay.OwesOutput && l.n.output.Moving():
 			moves = true
 		case owed != "":
 			late[slot] = owed
 		}
 	}
 	for slot, owed := range late {
-		a.cutOff(slot, owed)
+		l.cutOff(slot, owed)
 	}
 	if moves {
-		a.tearDown.Later(outputMoves)
+		l.tearDown.Later(outputMoves)
 	}
-	if a.end.Leaving() {
-		a.tearDown.give()
+	if l.end.Leaving() {
+		l.tearDown.give()
 	}
 }
 
 // owed is what a child owes at the end of the job, "" for nothing.
-func (a *Agent) owed(slot tree.Slot) overlay.Owed {
-	if a.end.Leaving() {
+func (l *life) owed(slot tree.Slot) overlay.Owed {
+	if l.end.Leaving() {
 		return overlay.OwesEnd
 	}
-	for _, w := range a.worlds {
+	for _, w := range l.n.job.worlds {
 		if w.done.owed[slot] {
 			return overlay.OwesRanks
 		}
 	}
 	switch {
-	case a.output.Owes(slot):
+	case l.n.output.Owes(slot):
 		return overlay.OwesOutput
-	case a.collection != nil && (a.collection.gather.owed[slot] || a.collection.timed[slot]):
+	case l.n.job.accounts.collection != nil && (l.n.job.accounts.collection.gather.owed[slot] || l.n.job.accounts.collection.timed[slot]):
 		return overlay.OwesCounters
 	}
 	return ""
@@ -101,22 +101,22 @@ func (a *Agent) owed(slot tree.Slot) overlay.Owed {
 
 // cutOff ends the link to a child that owes something, and tells the user, unless
 // somebody below it is named already: it may have waited for that one.
-func (a *Agent) cutOff(slot tree.Slot, owed overlay.Owed) {
-	if !a.tearDown.excused[slot] {
-		a.up(link.Control, overlay.KindNote, overlay.Encode(overlay.Silent(a.subtree.Host(slot), owed)))
+func (l *life) cutOff(slot tree.Slot, owed overlay.Owed) {
+	if !l.tearDown.excused[slot] {
+		l.n.up(link.Control, overlay.KindNote, overlay.Encode(overlay.Silent(l.n.subtree.Host(slot), owed)))
 	}
-	a.subtree.Silence(slot)
-	a.childLost(slot, errSilent)
+	l.n.subtree.Silence(slot)
+	l.n.childLost(slot, errSilent)
 }
 
 var errSilent = errors.New("it was cut off at the end of the job")
 
 // noticeSilence notes whose subtree has somebody in it who was cut off.
-func (a *Agent) noticeSilence(m overlay.Message) {
+func (l *life) noticeSilence(m overlay.Message) {
 	if n, ok := m.Value.(overlay.Note); ok && n.Silent {
-		if a.tearDown.excused == nil {
-			a.tearDown.excused = map[tree.Slot]bool{}
+		if l.tearDown.excused == nil {
+			l.tearDown.excused = map[tree.Slot]bool{}
 		}
-		a.tearDown.excused[m.From] = true
+		l.tearDown.excused[m.From] = true
 	}
 }

@@ -34,10 +34,10 @@ func TestSilentChildren(t *testing.T) {
 			starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, inbox, nil)
 			sink := func(tree.Header, []byte) {}
 			a, w, said := agentOf(t, nil)
-			a.inbox, a.stop, a.end = inbox, func() {}, ending.Machine{}
+			a.inbox, a.stop, a.life.end = inbox, func() {}, ending.Machine{}
 			a.subtree = overlay.NewSubtree(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
 			a.subtree.Begin(overlay.Ready{}, nil, 2)
-			a.tearDown.Deadline = overlay.NewDeadline(overlay.Common{}, 0, func() { inbox.Put(childrenLate{}) })
+			a.life.tearDown.Deadline = overlay.NewDeadline(overlay.Common{}, 0, func() { inbox.Put(childrenLate{}) })
 			near, remote := memlink.Pair()
 			far := overlay.NewEdge(remote, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), sink, nil)
 			defer far.Close()
@@ -46,16 +46,16 @@ func TestSilentChildren(t *testing.T) {
 			w.peers = []tree.Slot{slot}
 			w.done.awaits(slot)
 			if x.excused {
-				a.noticeSilence(overlay.Message{From: slot, Value: overlay.Note{Silent: true}})
+				a.life.noticeSilence(overlay.Message{From: slot, Value: overlay.Note{Silent: true}})
 			}
-			a.end.Ranged()
+			a.life.end.Ranged()
 			if x.killed {
-				a.kill(0)
+				a.life.kill(0)
 			} else {
-				a.parentEnded()
+				a.life.parentEnded()
 			}
-			a.tearDown.Later(0)
-			over := func() bool { return !a.subtree.Live(slot) && (x.killed || a.end.Over()) }
+			a.life.tearDown.Later(0)
+			over := func() bool { return !a.subtree.Live(slot) && (x.killed || a.life.end.Over()) }
 			for !over() {
 				<-woken
 				for _, e := range inbox.Take(nil) {
@@ -93,8 +93,8 @@ func TestTheRootWaitsForASpawnsAgents(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	a.ctx, a.ready, a.harness = ctx, true, Harness{Piper: func() bootstrap.Piper { return nowhere{} }}
 	a.common = overlay.Common{Levels: 1, Degree: 1}
-	a.tearDown.Deadline = overlay.NewDeadline(a.common, 1, func() {})
-	defer a.tearDown.Stop()
+	a.life.tearDown.Deadline = overlay.NewDeadline(a.common, 1, func() {})
+	defer a.life.tearDown.Stop()
 	grown := a.common
 	hosts := []overlay.HostEntry{{Index: 6}, {Index: 7}}
 	grown.Grow(hosts)
@@ -103,8 +103,8 @@ func TestTheRootWaitsForASpawnsAgents(t *testing.T) {
 	require.NoError(t, a.grow(overlay.Range{Hosts: hosts[:1], Common: grown}))
 	stop()
 	begun := time.Now()
-	a.tearDown.Killed(0)
-	root := a.tearDown.By().Sub(begun)
+	a.life.tearDown.Killed(0)
+	root := a.life.tearDown.By().Sub(begun)
 	require.GreaterOrEqual(t, root, overlay.Common{Levels: 3}.Patience(1))
 	require.Greater(t, root, overlay.Common{Levels: 3}.Patience(2))
 }

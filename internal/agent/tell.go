@@ -23,17 +23,23 @@ func (a *Agent) noteOf(host job.HostIndex, level int, format string, args ...any
 	a.up(link.Control, overlay.KindNote, overlay.Encode(overlay.Note{Level: level, Host: host, Text: text}))
 }
 
+// reporting tells the launcher of a job's failures.
+type reporting struct {
+	j    *Job
+	told overlay.Failures
+}
+
 // fail reports a failure, unless golaunch has told the ranks to end, which brings
 // failures with it.
-func (a *Agent) fail(f job.Failure) {
-	if !a.end.Killed() {
-		a.report(f)
+func (fl *reporting) fail(f job.Failure) {
+	if !fl.j.node.life.end.Killed() {
+		fl.report(f)
 	}
 }
 
 // report tells the launcher of a failure, which has happened now unless it says
 // when.
-func (a *Agent) report(f job.Failure) {
+func (fl *reporting) report(f job.Failure) {
 	now := unix.Monotonic()
 	if f.Clock == 0 && f.Rank >= 0 {
 		f.Clock = now
@@ -42,13 +48,13 @@ func (a *Agent) report(f job.Failure) {
 		f.Age = max(0, now-f.Clock)
 	}
 	f.Said, f.Text = now, overlay.Cut(f.Text)
-	a.tellFailure(f)
+	fl.pass(f)
 }
 
-// tellFailure passes a failure on, unless the same was told before.
-func (a *Agent) tellFailure(f job.Failure) {
+// pass passes a failure on, unless the same was told before.
+func (fl *reporting) pass(f job.Failure) {
 	f.Age = min(f.Age, overlay.MaxAge)
-	if a.failures.First(f) {
-		a.up(link.Control, overlay.KindFailure, overlay.Encode(f))
+	if fl.told.First(f) {
+		fl.j.node.up(link.Control, overlay.KindFailure, overlay.Encode(f))
 	}
 }

@@ -33,8 +33,8 @@ func (t *terminal) Resize(int) error     { return errNoPage }
 // Close has the rank see the end of input for as long as it lives: the terminal is its
 // output, too.
 func (t *terminal) Close() {
-	delete(t.a.descriptors.handlers, t.fd)
-	t.a.poller.Remove(t.fd)
+	delete(t.j.node.descriptors.handlers, t.fd)
+	t.j.node.poller.Remove(t.fd)
 	t.typeEnd(firstEnd)
 }
 
@@ -46,7 +46,7 @@ func (t *terminal) typeEnd(again time.Duration) {
 	if err := unix.TypeEnd(t.fd); err != nil && !errors.Is(err, syscall.EINTR) {
 		return // no process has it open
 	}
-	time.AfterFunc(again, func() { t.a.inbox.Put(posted(func() { t.typeEnd(min(2*again, lastEnd)) })) })
+	time.AfterFunc(again, func() { t.j.node.inbox.Put(posted(func() { t.typeEnd(min(2*again, lastEnd)) })) })
 }
 
 // release lets go of the terminal of a rank that has ended, after Close. Nothing does so
@@ -59,8 +59,8 @@ func (t *terminal) release() {
 }
 
 // resize takes the size of the user's terminal.
-func (a *Agent) resize(w unix.Window) {
-	if a.terminal != nil && !a.terminal.over {
-		_ = unix.SetWindow(a.terminal.fd, w) // then it stays as it was
+func (si *stdin) resize(w unix.Window) {
+	if si.terminal != nil && !si.terminal.over {
+		_ = unix.SetWindow(si.terminal.fd, w) // then it stays as it was
 	}
 }

@@ -11,9 +11,9 @@ import (
 
 // tracing is what only --trace wants to know, beside what is kept anyway.
 type tracing struct {
-	warden, files report.Step
-	fences        []report.Fence
-	fencesLeft    int
+	files      report.Step
+	fences     []report.Fence
+	fencesLeft int
 }
 
 // pong tells the parent this node's time; the question has arrived so long ago.
@@ -24,46 +24,46 @@ func (a *Agent) pong(p overlay.Ping, ago time.Duration) {
 }
 
 // childClock takes a child's answer to a ping.
-func (a *Agent) childClock(m overlay.Message, p overlay.Pong) error {
-	done, err := a.subtree.Pong(m.From, p, m.Residence())
+func (ac *accounts) childClock(m overlay.Message, p overlay.Pong) error {
+	done, err := ac.j.node.subtree.Pong(m.From, p, m.Residence())
 	if done {
-		a.timed(m.From)
+		ac.timed(m.From)
 	}
 	return err
 }
 
 // fenceEntered notes that a local rank has entered a fence.
-func (a *Agent) fenceEntered(w *world) {
-	if !a.common.Trace {
+func (ac *accounts) fenceEntered(w *world) {
+	if !ac.j.node.common.Trace {
 		return
 	}
-	w.fence.Last = a.now()
+	w.fence.Last = ac.j.node.now()
 	if w.fence.First.IsZero() {
 		w.fence.First = w.fence.Last
 	}
 }
 
 // fenceReleased notes that a fence is complete.
-func (a *Agent) fenceReleased(w *world) {
-	if !a.common.Trace {
+func (ac *accounts) fenceReleased(w *world) {
+	if !ac.j.node.common.Trace {
 		return
 	}
 	w.fence.Number++
 	f := w.fence
 	w.fence.First = time.Time{}
-	if len(a.tracing.fences) == report.MaxFences {
-		a.tracing.fencesLeft++
+	if len(ac.tracing.fences) == report.MaxFences {
+		ac.tracing.fencesLeft++
 		return
 	}
-	f.World, f.Released = w.id, a.now()
-	a.tracing.fences = append(a.tracing.fences, f)
+	f.World, f.Released = w.id, ac.j.node.now()
+	ac.tracing.fences = append(ac.tracing.fences, f)
 }
 
 // traced is what --trace gets of this node.
-func (a *Agent) traced(ranks []report.Rank) *report.NodeTrace {
+func (ac *accounts) traced(ranks []report.Rank) *report.NodeTrace {
 	t := &report.NodeTrace{
-		Begin: a.begun, Starts: a.subtree.Starts(),
-		Fences: a.tracing.fences, FencesLeft: a.tracing.fencesLeft,
+		Begin: ac.j.node.begun, Starts: ac.j.node.subtree.Starts(),
+		Fences: ac.tracing.fences, FencesLeft: ac.tracing.fencesLeft,
 	}
 	step := func(s report.Step, track, name string) {
 		if !s.Begin.IsZero() && !s.End.IsZero() {
@@ -71,8 +71,8 @@ func (a *Agent) traced(ranks []report.Rank) *report.NodeTrace {
 			t.Steps = append(t.Steps, s)
 		}
 	}
-	step(a.tracing.warden, report.TrackWarden, "start warden")
-	step(a.tracing.files, report.TrackFiles, "receive files")
+	step(ac.j.node.wardenStep, report.TrackWarden, "start warden")
+	step(ac.tracing.files, report.TrackFiles, "receive files")
 	var spawned, ended report.Step
 	for _, r := range ranks {
 		if r.World > 0 { // whenever that was

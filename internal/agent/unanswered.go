@@ -28,8 +28,8 @@ type attemptsSeen struct{ of map[int][]unix.Attempt }
 
 // mayConnect reports a local rank past its first fence, and so with the addresses of the
 // others.
-func (a *Agent) mayConnect() bool {
-	for _, w := range a.worlds {
+func (s *stalls) mayConnect() bool {
+	for _, w := range s.j.worlds {
 		if !w.killed && w.connects() && slices.ContainsFunc(w.ranks, func(r *rank) bool { return !r.Exited }) {
 			return true
 		}
@@ -40,9 +40,9 @@ func (a *Agent) mayConnect() bool {
 func (w *world) connects() bool { return w.fences > 0 || w.pmix.Fenced() }
 
 // lookForAttempts has them looked for, beside the event loop: it may take a while.
-func (a *Agent) lookForAttempts() {
+func (s *stalls) lookForAttempts() {
 	var pids []int
-	for _, w := range a.worlds {
+	for _, w := range s.j.worlds {
 		for _, r := range w.ranks {
 			if w.connects() && r.PID > 0 && !r.Exited {
 				pids = append(pids, r.PID)
@@ -54,20 +54,19 @@ func (a *Agent) lookForAttempts() {
 		if err != nil {
 			found = nil
 		}
-		a.inbox.Put(attemptsSeen{found})
+		s.j.node.inbox.Put(attemptsSeen{found})
 	}()
 }
 
 // attemptsSeen counts for how many looks each connection was there, and has the launcher
 // told of those that last.
-func (a *Agent) attemptsSeen(e attemptsSeen) {
-	s := &a.stalls
-	if a.end.Killed() || a.end.Leaving() {
+func (s *stalls) attemptsSeen(e attemptsSeen) {
+	if s.j.node.life.end.Killed() || s.j.node.life.end.Leaving() {
 		s.attempts = nil
 		return
 	}
 	ages, due := map[attempt]int{}, false
-	for _, w := range a.worlds {
+	for _, w := range s.j.worlds {
 		for _, r := range w.ranks {
 			for _, c := range e.of[r.PID] {
 				x := attempt{w.named(fmt.Sprintf("rank %d", r.Number)), c.From.Addr(), c.To}
@@ -80,21 +79,21 @@ func (a *Agent) attemptsSeen(e attemptsSeen) {
 	}
 	s.attempts = ages
 	if due {
-		a.stalled()
+		s.tell()
 	}
 }
 
 // ownAttempts adds to an answer those that last, or all that there are now.
-func (a *Agent) ownAttempts(own *overlay.Waits, now bool) {
-	for _, x := range slices.SortedFunc(maps.Keys(a.stalls.attempts), attempt.compare) {
-		if !now && a.stalls.attempts[x] <= looksToStall {
+func (s *stalls) ownAttempts(own *overlay.Waits, now bool) {
+	for _, x := range slices.SortedFunc(maps.Keys(s.attempts), attempt.compare) {
+		if !now && s.attempts[x] <= looksToStall {
 			continue
 		}
 		if own.Attempts == own.Living*overlay.MostAttempts {
 			return
 		}
 		if own.Attempts++; len(own.Unanswered) < overlay.MostExamples {
-			own.Unanswered = append(own.Unanswered, overlay.CutWait(fmt.Sprintf("%s on %s, %v to %v", x.rank, a.self.Name, x.from, x.to)))
+			own.Unanswered = append(own.Unanswered, overlay.CutWait(fmt.Sprintf("%s on %s, %v to %v", x.rank, s.j.node.self.Name, x.from, x.to)))
 		}
 	}
 }

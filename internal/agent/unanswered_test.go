@@ -17,22 +17,22 @@ func TestConnectionsThatNobodyAnswers(t *testing.T) {
 	served(t, a, w)
 	a.self.Name = "n1"
 	w.ranks[0].PID = 7
-	require.False(t, a.mayConnect(), "before the first fence")
+	require.False(t, a.job.stalls.mayConnect(), "before the first fence")
 	w.fences = 1
-	require.True(t, a.mayConnect())
+	require.True(t, a.job.stalls.mayConnect())
 	lasts := unix.Attempt{From: netip.MustParseAddrPort("10.0.0.1:4000"), To: netip.MustParseAddrPort("10.9.0.1:22")}
 	passes := unix.Attempt{From: lasts.From, To: netip.MustParseAddrPort("10.0.0.2:22")}
-	seen := func(of ...unix.Attempt) { a.attemptsSeen(attemptsSeen{map[int][]unix.Attempt{7: of}}) }
+	seen := func(of ...unix.Attempt) { a.job.stalls.attemptsSeen(attemptsSeen{map[int][]unix.Attempt{7: of}}) }
 	for range looksToStall {
 		seen(passes, lasts, lasts)
 	}
-	require.Empty(t, a.ownWaits(overlay.WaitQuestion{}).Unanswered)
-	require.Len(t, a.ownWaits(overlay.WaitQuestion{Now: true}).Unanswered, 2)
+	require.Empty(t, a.job.stalls.ownWaits(overlay.WaitQuestion{}).Unanswered)
+	require.Len(t, a.job.stalls.ownWaits(overlay.WaitQuestion{Now: true}).Unanswered, 2)
 	seen(lasts)
 	require.Equal(t, overlay.KindStalled, (<-said).Header.Kind)
-	own := a.ownWaits(overlay.WaitQuestion{})
+	own := a.job.stalls.ownWaits(overlay.WaitQuestion{})
 	require.Equal(t, []string{"rank 0 on n1, 10.0.0.1 to 10.9.0.1:22"}, own.Unanswered)
 	require.Equal(t, 1, own.Attempts)
 	seen()
-	require.Zero(t, a.ownWaits(overlay.WaitQuestion{Now: true}).Attempts)
+	require.Zero(t, a.job.stalls.ownWaits(overlay.WaitQuestion{Now: true}).Attempts)
 }

@@ -40,11 +40,11 @@ func waitingWorld(t *testing.T) (*Agent, *world, <-chan overlay.Message, *[]proc
 	w.ranks = []*rank{{world: w}}
 	w.byRank = map[job.Rank]*rank{0: w.ranks[0]}
 	w.launched, w.unborn = false, 1
-	a.end = endOf(1, 0)
+	a.life.end = endOf(1, 0)
 	w.started.Merge = (*overlay.Started).Merge
 	w.started.Expect(1)
-	w.mpi, a.first = &fakeLibraries{waits: true}, w
-	a.startIf()
+	w.mpi, a.job.first = &fakeLibraries{waits: true}, w
+	a.job.startIf()
 	require.Empty(t, launched)
 	require.False(t, w.launched)
 	return a, w, said, &launched
@@ -61,14 +61,14 @@ func TestRanksStartWhenTheLoaderHasAnswered(t *testing.T) {
 // loaderSays has the loader of the world's program answer.
 func loaderSays(a *Agent, w *world) {
 	w.mpi = &fakeLibraries{}
-	atMPI{station{a: a}}.Learned()
+	atMPI{station{j: a.job}}.Learned()
 }
 
 // Ranks that cannot have what their MPI needs do not start, and the reason is told.
 func TestAWorldThatLacksWhatItsMPINeeds(t *testing.T) {
 	a, w, said, launched := waitingWorld(t)
 	w.mpi = &fakeLibraries{lacking: errors.New("app needs PMIx: not built")}
-	a.startIf()
+	a.job.startIf()
 	require.True(t, w.launched)
 	require.Empty(t, *launched)
 	m := <-said
@@ -82,13 +82,13 @@ func TestAWorldThatLacksWhatItsMPINeeds(t *testing.T) {
 // A job that ends while a loader is asked does not wait for it.
 func TestTheEndDoesNotWaitForALoader(t *testing.T) {
 	for name, end := range map[string]func(*Agent, *world) error{
-		"of the job":   func(a *Agent, _ *world) error { a.kill(0); return nil },
-		"of the world": func(a *Agent, w *world) error { return a.endWorld(w) },
+		"of the job":   func(a *Agent, _ *world) error { a.life.kill(0); return nil },
+		"of the world": func(a *Agent, w *world) error { return a.job.endWorld(w) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, w, said, launched := waitingWorld(t)
 			require.NoError(t, end(a, w))
-			require.Zero(t, a.end.Living())
+			require.Zero(t, a.life.end.Living())
 			kinds := map[string]bool{}
 			for range 2 {
 				switch m := <-said; m.Header.Kind {

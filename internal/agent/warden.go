@@ -29,81 +29,81 @@ const (
 )
 
 // wardenUp takes the warden in; the launch may have come before it.
-func (a *Agent) wardenUp(w wardenUp) {
+func (l *life) wardenUp(w wardenUp) {
 	if w.err != nil {
-		a.do(a.end.WardenFailed(w.err))
+		l.do(l.end.WardenFailed(w.err))
 		return
 	}
-	a.warden = w.warden
-	a.tracing.warden.End = a.now()
-	_ = a.warden.OpenJob(job.Cold) // a warden that is lost shows otherwise
-	a.beat()
+	l.warden = w.warden
+	l.n.wardenStep.End = l.n.now()
+	_ = l.warden.OpenJob(job.Cold) // a warden that is lost shows otherwise
+	l.beat()
 	go func() { // ends with the warden
 		for {
 			events, err := w.warden.Next()
 			if err != nil {
-				a.inbox.Put(wardenLost{err})
+				l.n.inbox.Put(wardenLost{err})
 				return
 			}
-			a.inbox.Put(wardenEvents{events})
+			l.n.inbox.Put(wardenEvents{events})
 		}
 	}()
-	a.do(a.end.WardenUp())
-	if a.end.Finished() {
+	l.do(l.end.WardenUp())
+	if l.end.Finished() {
 		return
 	}
-	if a.stopped {
-		if err := a.warden.Signal(job.Cold, syscall.SIGSTOP); err != nil {
-			a.wardenLost(err)
+	if l.n.job.stopped {
+		if err := l.warden.Signal(job.Cold, syscall.SIGSTOP); err != nil {
+			l.wardenLost(err)
 			return
 		}
 	}
-	a.startIf()
+	l.n.job.startIf()
 }
 
-func (a *Agent) wardenEvents(events []proc.Event) {
-	a.end.WardenHeard()
+func (l *life) wardenEvents(events []proc.Event) {
+	l.end.WardenHeard()
 	for _, e := range events {
 		switch e := e.(type) {
 		case proc.Started:
-			a.rankStarted(e)
+			l.n.job.rankStarted(e)
 		case proc.StartFailed:
-			a.startFailed(e)
+			l.n.job.startFailed(e)
 		case proc.Gone:
 			if e.Text != "" {
-				a.note(overlay.NoteAlways, "%s", e.Text)
+				l.n.note(overlay.NoteAlways, "%s", e.Text)
 			}
 			if e.Job != job.TreeItself {
-				a.do(a.end.RanksGone())
+				l.do(l.end.RanksGone())
 			}
 		case proc.Exited:
-			a.rankExited(e)
+			l.n.job.rankExited(e)
 		case proc.HelperStarted:
-			a.libraries.Helpers.Started(e)
+			l.n.job.libraries.Helpers.Started(e)
 		case proc.HelperEnded:
-			a.libraries.Helpers.Ended(e)
+			l.n.job.libraries.Helpers.Ended(e)
 		case proc.Note:
-			a.note(e.Level, "%s", e.Text)
+			l.n.note(e.Level, "%s", e.Text)
 		}
 	}
 }
 
 // wardenLost handles the end of the warden.
-func (a *Agent) wardenLost(err error) { a.do(a.end.WardenLost(err)) }
+func (l *life) wardenLost(err error) { l.do(l.end.WardenLost(err)) }
 
 // beat tells the warden, again and again, that this event loop turns.
-func (a *Agent) beat() {
-	every := a.warden.BeatEvery()
+func (l *life) beat() {
+	every := l.warden.BeatEvery()
 	patience := every * proc.BeatsPerLoss
-	if a.bearing() {
+	if l.n.job.bearing() {
 		patience = max(patience, bearTime)
 	}
-	a.do(a.end.BeatDue(every, patience))
+	l.do(l.end.BeatDue(every, patience))
 }
 
 // bearing reports whether the warden has ranks to start.
-func (a *Agent) bearing() bool {
-	for _, w := range a.worlds {
+func (j *Job) bearing() bool {
+	for _, w := range j.worlds {
 		if w.unborn > 0 {
 			return true
 		}
@@ -112,22 +112,22 @@ func (a *Agent) bearing() bool {
 }
 
 // sweep ends what a dead warden left behind, and says why it is lost.
-func (a *Agent) sweep(why error) {
+func (l *life) sweep(why error) {
 	text := fmt.Sprintf("%v; the ranks of the node were killed", why)
-	if a.tooFew != nil {
-		text = fmt.Sprintf("%v, or use fewer ranks per host; %s", a.tooFew, text)
+	if l.n.job.tooFew != nil {
+		text = fmt.Sprintf("%v, or use fewer ranks per host; %s", l.n.job.tooFew, text)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
 	defer cancel()
-	if err := a.warden.Sweep(ctx, isAgent); err != nil {
+	if err := l.warden.Sweep(ctx, isAgent); err != nil {
 		text = fmt.Sprintf("%v; %v", text, err)
-		if a.end.Killed() { // of a failure in a job that ends nobody is told
-			a.note(overlay.NoteAlways, "%v", err)
+		if l.end.Killed() { // of a failure in a job that ends nobody is told
+			l.n.note(overlay.NoteAlways, "%v", err)
 		}
 	}
-	a.awaiting = false
-	a.files.Abandon()
-	a.nodeFailed("running", errors.New(text))
+	l.n.job.staging.awaiting = false
+	l.n.job.staging.files.Abandon()
+	l.n.job.failures.nodeFailed("running", errors.New(text))
 }
 
 // isAgent recognises the agents that this one started with fork: they end by
@@ -139,21 +139,21 @@ func isAgent(pid int) bool {
 
 // signal passes a signal on to the local ranks. A stop holds for ranks that are
 // still to come, too: the launch, which has a stream of its own, may be overtaken.
-func (a *Agent) signal(s overlay.Signal) error {
+func (j *Job) signal(s overlay.Signal) error {
 	if s.Number < 1 || s.Number > 64 {
 		return fmt.Errorf("signal %d does not exist", s.Number)
 	}
 	sig := syscall.Signal(s.Number)
-	if a.profileSignal(sig) {
+	if j.profiling.signal(sig) {
 		return nil
 	}
 	holds := sig == syscall.SIGSTOP || sig == syscall.SIGCONT
 	if holds {
-		a.stopped = sig == syscall.SIGSTOP
+		j.stopped = sig == syscall.SIGSTOP
 	}
-	if a.end.WardenHere() && (a.end.Living() > 0 || holds) {
-		if err := a.warden.Signal(job.Cold, sig); err != nil {
-			a.wardenLost(err)
+	if j.node.life.end.WardenHere() && (j.node.life.end.Living() > 0 || holds) {
+		if err := j.node.life.warden.Signal(job.Cold, sig); err != nil {
+			j.node.life.wardenLost(err)
 		}
 	}
 	return nil

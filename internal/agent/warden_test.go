@@ -62,14 +62,14 @@ func agentOf(t *testing.T, w Warden) (*Agent, *world, <-chan overlay.Message) {
 	above := overlay.NewEdge(remote, 0, childWith(threeRanks...), far, func(tree.Header, []byte) {}, nil)
 	parent := overlay.NewEdge(near, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), nil, nil)
 	t.Cleanup(func() { parent.Close(); above.Close() })
-	a := &Agent{parent: parent, subtree: &overlay.Subtree{}, launch: &overlay.Launch{}, warden: w, end: endOf(0, 1), inbox: overlay.NewInbox(func() {}), now: time.Now}
-	a.libraries = a.newLibraries()
-	a.files = files.New(func(string, error) {})
+	a := joined(&Agent{parent: parent, subtree: &overlay.Subtree{}, inbox: overlay.NewInbox(func() {}), now: time.Now, job: &Job{launch: &overlay.Launch{}}, life: life{warden: w, end: endOf(0, 1)}})
+	a.job.libraries = a.job.newLibraries()
+	a.job.staging.files = files.New(func(string, error) {})
 	a.output = newTestOutput(t)
 	first := &world{ranks: []*rank{{}}, living: 1, launched: true, mpi: &fakeLibraries{}}
 	first.done.Merge = (*overlay.Done).Merge
 	first.done.Expect(1)
-	a.worlds = map[int]*world{0: first}
+	a.job.worlds = map[int]*world{0: first}
 	return a, first, said
 }
 
@@ -81,8 +81,8 @@ func served(t *testing.T, a *Agent, w *world) {
 	for _, r := range w.ranks {
 		r.world, w.byRank[r.Number] = w, r
 	}
-	a.root, a.launch.Cache, a.launch.Universe = true, cache.HCMAB, -1
-	require.NoError(t, a.makeServers(w))
+	a.root, a.job.launch.Cache, a.job.launch.Universe = true, cache.HCMAB, -1
+	require.NoError(t, a.job.makeServers(w))
 	for _, s := range w.all {
 		require.NoError(t, s.Start())
 	}
@@ -92,14 +92,14 @@ func served(t *testing.T, a *Agent, w *world) {
 // it: the node reports what it has lost and stays in the tree.
 func TestACommandFindsTheWardenDead(t *testing.T) {
 	for name, command := range map[string]func(a *Agent, w *world) error{
-		"signal":    func(a *Agent, _ *world) error { return a.signal(overlay.Signal{Number: int(syscall.SIGUSR1)}) },
-		"end world": func(a *Agent, w *world) error { return a.endWorld(w) },
+		"signal":    func(a *Agent, _ *world) error { return a.job.signal(overlay.Signal{Number: int(syscall.SIGUSR1)}) },
+		"end world": func(a *Agent, w *world) error { return a.job.endWorld(w) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, w, said := agentOf(t, lostWarden{})
 			require.NoError(t, command(a, w))
-			require.True(t, a.end.WardenGone())
-			require.False(t, a.end.Over())
+			require.True(t, a.life.end.WardenGone())
+			require.False(t, a.life.end.Over())
 			m := <-said
 			require.Equal(t, overlay.KindFailure, m.Header.Kind)
 			f, err := overlay.Decode[job.Failure](m.Body)
@@ -114,12 +114,12 @@ func TestACommandFindsTheWardenDead(t *testing.T) {
 // What cannot be ended is named, also where the job ends anyhow.
 func TestWhatCannotBeEndedIsNamed(t *testing.T) {
 	for name, end := range map[string]func(a *Agent){
-		"by the warden": func(a *Agent) { a.wardenEvents([]proc.Event{proc.Gone{Job: job.Cold, Text: errLeft.Error()}}) },
-		"by the sweep":  func(a *Agent) { a.wardenLost(errGone) },
+		"by the warden": func(a *Agent) { a.life.wardenEvents([]proc.Event{proc.Gone{Job: job.Cold, Text: errLeft.Error()}}) },
+		"by the sweep":  func(a *Agent) { a.life.wardenLost(errGone) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, _, said := agentOf(t, lostWarden{})
-			a.end.KillOrdered(0)
+			a.life.end.KillOrdered(0)
 			end(a)
 			m := <-said
 			require.Equal(t, overlay.KindNote, m.Header.Kind)
@@ -158,7 +158,7 @@ func TestAStopComesBeforeTheRanks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, _, _ := agentOf(t, nil)
 			a.now = time.Now
-			a.launch, a.subtree, a.end = nil, nil, ending.Machine{}
+			a.job.launch, a.subtree, a.life.end = nil, nil, ending.Machine{}
 			send := func(signals []syscall.Signal) {
 				for _, s := range signals {
 					require.NoError(t, a.fromParent(overlay.Message{
@@ -170,7 +170,7 @@ func TestAStopComesBeforeTheRanks(t *testing.T) {
 			send(x.before)
 			a.subtree = &overlay.Subtree{}
 			w := &askedWarden{}
-			a.wardenUp(wardenUp{warden: w})
+			a.life.wardenUp(wardenUp{warden: w})
 			send(x.after)
 			require.Equal(t, x.want, w.asked)
 		})

@@ -47,51 +47,51 @@ type world struct {
 }
 
 // takeLaunch learns what all worlds have in common, and the first of them.
-func (a *Agent) takeLaunch(l overlay.Launch) error {
-	if a.launch != nil {
+func (j *Job) takeLaunch(l overlay.Launch) error {
+	if j.launch != nil {
 		return errors.New("a second launch message")
 	}
-	a.launch = &l
-	a.takeEnviron()
-	a.takeIface()
+	j.launch = &l
+	j.env.takeEnviron()
+	j.env.takeIface()
 	if l.Timed {
-		a.output.Time()
+		j.node.output.Time()
 	}
-	a.end.Launched()
-	a.progress.launch = time.Now()
-	a.node = job.NodeID(slices.Index(l.Nodes, a.self.Index))
-	a.subtree.Worlds.Rules(l.LaunchOptions)
-	w, err := a.newWorld(0, l.World)
+	j.node.life.end.Launched()
+	j.launched = time.Now()
+	j.nodeID = job.NodeID(slices.Index(l.Nodes, j.node.self.Index))
+	j.node.subtree.Worlds.Rules(l.LaunchOptions)
+	w, err := j.newWorld(0, l.World)
 	if err != nil {
 		return err
 	}
-	a.first = w
+	j.first = w
 	if w.here() {
-		if err := a.openInput(w); err != nil {
+		if err := j.stdin.openAll(w); err != nil {
 			return err
 		}
 	}
-	if err := a.begin(w); err != nil {
+	if err := j.begin(w); err != nil {
 		return err
 	}
-	a.startIf() // there are files to pass on also where no ranks are
+	j.startIf() // there are files to pass on also where no ranks are
 	return nil
 }
 
 // takeWorld learns of a spawned world and passes it on to the nodes that hold
 // it.
-func (a *Agent) takeWorld(m overlay.Message) error {
+func (j *Job) takeWorld(m overlay.Message) error {
 	id := int(m.Header.World)
-	if a.launch == nil || id <= a.newest {
+	if j.launch == nil || id <= j.newest {
 		return fmt.Errorf("world %d is out of turn", id)
 	}
 	return overlay.Take(m, func(spec overlay.World) error {
-		w, err := a.newWorld(id, spec)
+		w, err := j.newWorld(id, spec)
 		if err != nil {
 			return err
 		}
-		a.down(w, link.KVS, overlay.KindWorld, m.Body)
-		return a.begin(w)
+		j.down(w, link.KVS, overlay.KindWorld, m.Body)
+		return j.begin(w)
 	})
 }
 
@@ -114,9 +114,9 @@ func (w *world) checkBlocks() error {
 }
 
 // newWorld finds out who is concerned by a world.
-func (a *Agent) newWorld(id int, spec overlay.World) (*world, error) {
+func (j *Job) newWorld(id int, spec overlay.World) (*world, error) {
 	w := &world{World: spec, id: id, byRank: map[job.Rank]*rank{}}
-	if err := w.checkPrograms(a.launch.Files); err != nil {
+	if err := w.checkPrograms(j.launch.Files); err != nil {
 		return nil, err
 	}
 	w.started.Merge = (*overlay.Started).Merge
@@ -126,11 +126,11 @@ func (a *Agent) newWorld(id int, spec overlay.World) (*world, error) {
 	}
 	most := unix.MaxProcesses()
 	for _, b := range w.Blocks {
-		if _, found := slices.BinarySearch(a.launch.Nodes, b.Host); !found && id == 0 {
+		if _, found := slices.BinarySearch(j.launch.Nodes, b.Host); !found && id == 0 {
 			return nil, fmt.Errorf("ranks %d+%d are where no node of the job is", b.First, b.Count)
 		}
 		w.nodes = append(w.nodes, b.Host)
-		if b.Host != a.self.Index {
+		if b.Host != j.node.self.Index {
 			continue
 		}
 		if w.refused += b.Count; uint64(w.refused) > most {
@@ -152,20 +152,20 @@ func (a *Agent) newWorld(id int, spec overlay.World) (*world, error) {
 	if err := w.CheckClusters(len(w.nodes)); err != nil {
 		return nil, fmt.Errorf("world %d: %w", id, err)
 	}
-	for slot := range a.subtree.Children {
-		if a.subtree.Count(slot, w.nodes) > 0 {
+	for slot := range j.node.subtree.Children {
+		if j.node.subtree.Count(slot, w.nodes) > 0 {
 			w.peers = append(w.peers, slot)
 		}
 	}
 	if id == 0 {
-		a.subtree.Worlds.CallNodes(w.nodes, w.Names)
+		j.node.subtree.Worlds.CallNodes(w.nodes, w.Names)
 	}
-	a.subtree.Worlds.Know(id, w.Blocks)
+	j.node.subtree.Worlds.Know(id, w.Blocks)
 	slices.SortFunc(w.peers, func(x, y tree.Slot) int {
-		return int(a.subtree.Host(x).Index - a.subtree.Host(y).Index)
+		return int(j.node.subtree.Host(x).Index - j.node.subtree.Host(y).Index)
 	})
 	w.unborn, w.living = len(w.ranks), len(w.ranks)
-	a.newest = id
+	j.newest = id
 	return w, nil
 }
 
@@ -173,153 +173,153 @@ func (a *Agent) newWorld(id int, spec overlay.World) (*world, error) {
 func (w *world) here() bool { return len(w.ranks) > 0 || len(w.peers) > 0 || w.refused > 0 }
 
 // refuse says that the ranks of a world are too many for this node.
-func (a *Agent) refuse(w *world) {
+func (j *Job) refuse(w *world) {
 	text := fmt.Sprintf("%d ranks are more than the %d processes that this host can have (kernel.pid_max); use fewer per host", w.refused, unix.MaxProcesses())
 	w.ended.Merge(overlay.Done{Ended: w.refused, Never: w.refused})
 	for _, b := range w.Blocks {
 		switch {
-		case b.Host != a.self.Index:
+		case b.Host != j.node.self.Index:
 		case w.id > 0:
 			w.own.Fail(overlay.StartFailure{Host: b.Host, First: b.First, Count: b.Count, Code: job.ExitLauncher, Text: text})
 		default: // the first says enough
-			a.fail(job.Failure{Class: job.CauseStart, Rank: b.First, Host: b.Host, Code: job.ExitLauncher, Phase: "start", Text: text})
+			j.failures.fail(job.Failure{Class: job.CauseStart, Rank: b.First, Host: b.Host, Code: job.ExitLauncher, Phase: "start", Text: text})
 			return
 		}
 	}
 }
 
 // begin takes part in a world.
-func (a *Agent) begin(w *world) error {
+func (j *Job) begin(w *world) error {
 	if !w.here() {
 		return nil
 	}
-	if err := a.makeServers(w); err != nil {
+	if err := j.makeServers(w); err != nil {
 		return err
 	}
-	a.worlds[w.id] = w
+	j.worlds[w.id] = w
 	w.started.Expect(1)
 	w.done.Expect(1)
 	for _, slot := range w.peers {
 		w.started.awaits(slot)
 		w.done.awaits(slot)
 	}
-	a.output.Open(w.id, w.peers)
+	j.node.output.Open(w.id, w.peers)
 	for _, s := range w.all {
 		if err := s.Start(); err != nil {
 			return err
 		}
 	}
-	if err := a.hearEarly(w); err != nil {
+	if err := j.hearEarly(w); err != nil {
 		return err
 	}
 	if w.refused > 0 {
-		a.refuse(w)
+		j.refuse(w)
 	}
 	if len(w.ranks) == 0 {
-		a.neverStart(w)
+		j.neverStart(w)
 		return nil
 	}
-	a.do(a.end.RanksCome(w.living))
-	if a.end.Living() > manyRanks {
-		a.moreProcessors()
+	j.node.life.do(j.node.life.end.RanksCome(w.living))
+	if j.node.life.end.Living() > manyRanks {
+		j.node.machine.moreProcessors()
 	}
-	a.startIf()
+	j.startIf()
 	return nil
 }
 
 // world finds the one that a message of some kind is about; nil if it is over.
-func (a *Agent) world(id int, kind tree.Kind) (*world, error) {
-	w := a.worlds[id]
-	if w == nil && (a.launch == nil || id > a.newest) {
+func (j *Job) world(id int, kind tree.Kind) (*world, error) {
+	w := j.worlds[id]
+	if w == nil && (j.launch == nil || id > j.newest) {
 		return nil, fmt.Errorf("message %q about world %d, which does not exist", overlay.Word(kind), id)
 	}
 	return w, nil
 }
 
 // down sends a message to the children that take part in a world.
-func (a *Agent) down(w *world, s link.Stream, kind tree.Kind, body []byte) {
+func (j *Job) down(w *world, s link.Stream, kind tree.Kind, body []byte) {
 	for _, slot := range w.peers {
-		if a.subtree.Live(slot) {
-			a.subtree.Forward(slot, s, tree.Header{Kind: kind, World: uint16(w.id), To: tree.Neighbor, From: tree.Launcher}, body)
+		if j.node.subtree.Live(slot) {
+			j.node.subtree.Forward(slot, s, tree.Header{Kind: kind, World: uint16(w.id), To: tree.Neighbor, From: tree.Launcher}, body)
 		}
 	}
 }
 
 // upWorld queues a message about a world to the parent.
-func (a *Agent) upWorld(w *world, s link.Stream, kind tree.Kind, body []byte) {
-	a.parent.Send(s, tree.Header{Kind: kind, World: uint16(w.id), To: tree.Launcher, From: a.self.Index}, body)
+func (j *Job) upWorld(w *world, s link.Stream, kind tree.Kind, body []byte) {
+	j.node.parent.Send(s, tree.Header{Kind: kind, World: uint16(w.id), To: tree.Launcher, From: j.node.self.Index}, body)
 }
 
 // aboutWorld handles what the parent says of a spawned world, or a child of any
 // world. What concerns one that is over is dropped.
-func (a *Agent) aboutWorld(m overlay.Message, handle func(*world) error) error {
-	w, err := a.world(int(m.Header.World), m.Header.Kind)
+func (j *Job) aboutWorld(m overlay.Message, handle func(*world) error) error {
+	w, err := j.world(int(m.Header.World), m.Header.Kind)
 	if w == nil {
 		return err
 	}
 	return handle(w)
 }
 
-func (a *Agent) startedIf(w *world, complete bool) {
+func (j *Job) startedIf(w *world, complete bool) {
 	if complete {
-		a.upWorld(w, link.Control, overlay.KindStarted, overlay.Encode(w.started.Value()))
+		j.upWorld(w, link.Control, overlay.KindStarted, overlay.Encode(w.started.Value()))
 	}
 }
 
-func (a *Agent) doneIf(w *world, complete bool) {
+func (j *Job) doneIf(w *world, complete bool) {
 	if complete {
-		a.upWorld(w, link.Control, overlay.KindDone, overlay.Encode(w.done.Value()))
+		j.upWorld(w, link.Control, overlay.KindDone, overlay.Encode(w.done.Value()))
 	}
 }
 
-func (a *Agent) childStarted(w *world, slot tree.Slot, s overlay.Started) {
+func (j *Job) childStarted(w *world, slot tree.Slot, s overlay.Started) {
 	if w.started.owed[slot] {
-		a.progress.started(w, slot, s)
-		a.startedIf(w, w.started.take(slot, s))
+		j.node.progress.started(w, slot, s)
+		j.startedIf(w, w.started.take(slot, s))
 	}
 }
 
-func (a *Agent) childDone(w *world, slot tree.Slot, d overlay.Done) {
+func (j *Job) childDone(w *world, slot tree.Slot, d overlay.Done) {
 	if w.done.owed[slot] {
-		a.doneIf(w, w.done.take(slot, d))
+		j.doneIf(w, w.done.take(slot, d))
 	}
 }
 
 // worldWithout stops waiting for a child that is lost.
-func (a *Agent) worldWithout(w *world, slot tree.Slot) {
+func (j *Job) worldWithout(w *world, slot tree.Slot) {
 	if !slices.Contains(w.peers, slot) {
 		return
 	}
-	a.output.Drain(w.id, slot)
-	a.startedIf(w, w.started.without(slot))
-	a.doneIf(w, w.done.without(slot))
+	j.node.output.Drain(w.id, slot)
+	j.startedIf(w, w.started.without(slot))
+	j.doneIf(w, w.done.without(slot))
 }
 
 // endWorld kills the ranks of one world: it could not be started as a whole.
-func (a *Agent) endWorld(w *world) error {
-	a.down(w, link.Control, overlay.KindEndWorld, nil)
+func (j *Job) endWorld(w *world) error {
+	j.down(w, link.Control, overlay.KindEndWorld, nil)
 	w.killed = true
-	a.startIf() // if it waits to start, it never will
-	if a.warden != nil && w.living > 0 {
-		if err := a.warden.SignalWorld(job.Cold, w.id, killSignal); err != nil {
-			a.wardenLost(err)
+	j.startIf() // if it waits to start, it never will
+	if j.node.life.warden != nil && w.living > 0 {
+		if err := j.node.life.warden.SignalWorld(job.Cold, w.id, killSignal); err != nil {
+			j.node.life.wardenLost(err)
 		}
 	}
 	return nil
 }
 
 // forget lets go of a world that is over on every node. The first is as long as the job.
-func (a *Agent) forget(w *world) error {
+func (j *Job) forget(w *world) error {
 	if w.id == 0 || w.living > 0 {
 		return fmt.Errorf("world %d is to be forgotten, of which %d ranks live here", w.id, w.living)
 	}
-	a.down(w, link.KVS, overlay.KindForget, nil)
-	a.past.add(w, a.common.Entries)
-	a.tellProfiles(func(world int) bool { return world == w.id })
+	j.down(w, link.KVS, overlay.KindForget, nil)
+	j.accounts.past.add(w, j.node.common.Entries)
+	j.profiling.tellAll(func(world int) bool { return world == w.id })
 	w.closeServers()
-	delete(a.worlds, w.id)
-	if a.pmixRoot != nil {
-		a.pmixRoot.Forget(w.KVSName)
+	delete(j.worlds, w.id)
+	if j.pmix.root != nil {
+		j.pmix.root.Forget(w.KVSName)
 	}
 	return nil
 }

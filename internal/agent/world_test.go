@@ -34,11 +34,11 @@ func TestDamagedLaunch(t *testing.T) {
 		"an empty block":     {[]job.Block{block(3, 0, 4), block(5, 4, 0)}, "ranks 4+0"},
 		"a host that is not": {[]job.Block{block(3, 0, 2), block(4, 2, 2)}, "ranks 2+2 are where no node of the job is"},
 	} {
-		a := &Agent{self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, launch: &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: []job.HostIndex{3, 5}, Universe: -1}}
-		a.libraries = a.newLibraries()
-		w, err := a.newWorld(0, overlay.World{Size: 4, KVSName: "k", Apps: make([]job.App, 1), Blocks: x.blocks})
+		a := joined(&Agent{self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, job: &Job{launch: &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: []job.HostIndex{3, 5}, Universe: -1}}})
+		a.job.libraries = a.job.newLibraries()
+		w, err := a.job.newWorld(0, overlay.World{Size: 4, KVSName: "k", Apps: make([]job.App, 1), Blocks: x.blocks})
 		if err == nil {
-			err = a.makeServers(w)
+			err = a.job.makeServers(w)
 		}
 		if x.want == "" {
 			require.NoError(t, err, name)
@@ -52,14 +52,14 @@ func TestDamagedLaunch(t *testing.T) {
 // TestLaunchOfALostChild has the root lose a child while the launch that counts
 // on it is under way: that is no breach of the parent's.
 func TestLaunchOfALostChild(t *testing.T) {
-	a := &Agent{root: true, self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, launch: &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: []job.HostIndex{3, 5, 6}, Universe: -1}}
-	a.libraries = a.newLibraries()
+	a := joined(&Agent{root: true, self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, job: &Job{launch: &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: []job.HostIndex{3, 5, 6}, Universe: -1}}})
+	a.job.libraries = a.job.newLibraries()
 	slot := a.subtree.Node.Join()
 	a.subtree.Cover(slot, []job.HostIndex{5, 6})
 	a.subtree.Leave(slot)
-	w, err := a.newWorld(0, overlay.World{Size: 3, KVSName: "k", Apps: make([]job.App, 1), Blocks: []job.Block{{Host: 3, Count: 1}, {Host: 5, First: 1, Count: 1}, {Host: 6, First: 2, Count: 1}}})
+	w, err := a.job.newWorld(0, overlay.World{Size: 3, KVSName: "k", Apps: make([]job.App, 1), Blocks: []job.Block{{Host: 3, Count: 1}, {Host: 5, First: 1, Count: 1}, {Host: 6, First: 2, Count: 1}}})
 	require.NoError(t, err)
-	require.NoError(t, a.makeServers(w))
+	require.NoError(t, a.job.makeServers(w))
 	require.Equal(t, []serve.Direction{serve.Here, serve.Gone, serve.Gone}, w.view.Toward)
 }
 
@@ -88,8 +88,8 @@ func TestWhereAWorldHasServers(t *testing.T) {
 			inbox := overlay.NewInbox(func() {})
 			starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, inbox, nil)
 			sink := func(tree.Slot) overlay.Sink { return func(tree.Header, []byte) {} }
-			a := &Agent{self: overlay.HostEntry{Index: 3}, launch: &overlay.Launch{}, root: x.root, subtree: overlay.NewSubtree(starter, overlay.Common{}, inbox, sink)}
-			a.libraries = a.newLibraries()
+			a := joined(&Agent{self: overlay.HostEntry{Index: 3}, root: x.root, subtree: overlay.NewSubtree(starter, overlay.Common{}, inbox, sink), job: &Job{launch: &overlay.Launch{}}})
+			a.job.libraries = a.job.newLibraries()
 			t.Cleanup(a.subtree.Close)
 			for _, h := range []job.HostIndex{4, 6} {
 				near, far := memlink.Pair()
@@ -103,9 +103,9 @@ func TestWhereAWorldHasServers(t *testing.T) {
 			for i, h := range x.hosts {
 				blocks = append(blocks, job.Block{Host: h, First: job.Rank(i), Count: 1})
 			}
-			w, err := a.newWorld(2, overlay.World{Size: len(blocks), Apps: make([]job.App, 1), Blocks: blocks})
+			w, err := a.job.newWorld(2, overlay.World{Size: len(blocks), Apps: make([]job.App, 1), Blocks: blocks})
 			require.NoError(t, err)
-			v := a.viewOf(w)
+			v := a.job.viewOf(w)
 			if x.toward == nil {
 				require.Nil(t, v)
 				return
@@ -119,10 +119,10 @@ func TestWhereAWorldHasServers(t *testing.T) {
 // TestRefusedRanks has a node that can't hold the ranks of a spawned world: it tells
 // of each of its blocks, which may lie apart.
 func TestRefusedRanks(t *testing.T) {
-	a := &Agent{self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, launch: &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: []job.HostIndex{3, 5}, Universe: -1}}
-	a.libraries = a.newLibraries()
+	a := joined(&Agent{self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, job: &Job{launch: &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: []job.HostIndex{3, 5}, Universe: -1}}})
+	a.job.libraries = a.job.newLibraries()
 	w := &world{id: 1, refused: 3, World: overlay.World{Blocks: []job.Block{{Host: 3, First: 0, Count: 2}, {Host: 5, First: 2, Count: 4}, {Host: 3, First: 6, Count: 1}}}}
-	a.refuse(w)
+	a.job.refuse(w)
 	require.Len(t, w.own.Failures, 2)
 	require.Equal(t, [2]int{0, 2}, [2]int{int(w.own.Failures[0].First), w.own.Failures[0].Count})
 	require.Equal(t, [2]int{6, 1}, [2]int{int(w.own.Failures[1].First), w.own.Failures[1].Count})
@@ -137,11 +137,11 @@ func TestNodesOfDealtOutRanks(t *testing.T) {
 	for rank, h := range hosts {
 		blocks = append(blocks, job.Block{Host: h, First: job.Rank(rank), Count: 1})
 	}
-	a := &Agent{self: overlay.HostEntry{Index: 5}, subtree: &overlay.Subtree{}, launch: &overlay.Launch{Nodes: []job.HostIndex{3, 5, 9}}, root: true}
-	a.libraries = a.newLibraries()
-	w, err := a.newWorld(0, overlay.World{Size: len(hosts), Apps: make([]job.App, 1), Blocks: blocks})
+	a := joined(&Agent{self: overlay.HostEntry{Index: 5}, subtree: &overlay.Subtree{}, root: true, job: &Job{launch: &overlay.Launch{Nodes: []job.HostIndex{3, 5, 9}}}})
+	a.job.libraries = a.job.newLibraries()
+	w, err := a.job.newWorld(0, overlay.World{Size: len(hosts), Apps: make([]job.App, 1), Blocks: blocks})
 	require.NoError(t, err)
-	view := a.viewOf(w)
+	view := a.job.viewOf(w)
 	for rank, node := range []job.NodeID{1, 0, 0, 2, 1, 0} {
 		require.Equal(t, node, view.NodeOf(job.Rank(rank)))
 		require.Equal(t, hosts[rank], w.hostOf(job.Rank(rank)))
@@ -157,9 +157,9 @@ func TestAWorldThatLivesIsNotForgotten(t *testing.T) {
 	for id, living := range map[int]int{0: 0, 2: 1} {
 		a, w, _ := agentOf(t, lostWarden{})
 		served(t, a, w)
-		w.id, w.living, a.worlds, a.newest = id, living, map[int]*world{id: w}, id
+		w.id, w.living, a.job.worlds, a.job.newest = id, living, map[int]*world{id: w}, id
 		a.handle(overlay.Message{From: tree.Up, Header: tree.Header{Kind: overlay.KindForget, World: uint16(id)}})
-		require.True(t, a.end.Lost(), "world %d", id)
+		require.True(t, a.life.end.Lost(), "world %d", id)
 		require.NotPanics(t, func() { a.handle(wardenEvents{[]proc.Event{proc.Exited{World: id}}}) })
 	}
 }

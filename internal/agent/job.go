@@ -1,0 +1,56 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/golaunch/golaunch/internal/agent/mpi"
+	"github.com/golaunch/golaunch/internal/agent/serve/servetree"
+	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
+)
+
+// Job is one job on this node: its worlds, and what they need. Each part has a file of its
+// own. It belongs to the node's event loop.
+type Job struct {
+	node *Agent
+
+	launch   *overlay.Launch // nil before it comes
+	launched time.Time       // when it came
+	nodeID   job.NodeID
+	first    *world         // from the launch on
+	worlds   map[int]*world // that take part here and are not over
+	newest   int            // highest number of a world so far
+
+	stopped   bool           // by Ctrl-Z: no rank is to run
+	tooFew    error          // not all descriptors that the ranks need can be had
+	libraries *mpi.Libraries // nil before the range
+	door      servetree.Door
+
+	env       rankEnv
+	placing   placing
+	owners    owners
+	staging   staging
+	stdin     stdin
+	services  services
+	spawns    spawns
+	pmix      pmixJob
+	failures  reporting
+	stalls    stalls
+	accounts  accounts
+	profiling profiling
+}
+
+// newJob returns a job of which nothing is known.
+func newJob(a *Agent) *Job {
+	j := &Job{worlds: map[int]*world{}}
+	j.owners.byPID = map[int]*rank{}
+	j.join(a)
+	return j
+}
+
+// join has a job be one of a node's, and its parts know it.
+func (j *Job) join(a *Agent) {
+	j.node, a.job = a, j
+	j.env.j, j.placing.j, j.owners.j, j.staging.j, j.stdin.j, j.services.j = j, j, j, j, j, j
+	j.spawns.j, j.pmix.j, j.failures.j, j.stalls.j, j.accounts.j, j.profiling.j = j, j, j, j, j, j
+}
