@@ -24,7 +24,6 @@ type Agent struct {
 	poller      *unix.Poller
 	descriptors descriptors
 	inbox       *overlay.Inbox
-	hostFiles   hostFileReader
 	parent      *overlay.Edge
 	calls       *calls          // nil unless it called its parent
 	above       *overlay.Origin // the parent's

@@ -34,10 +34,10 @@ type placing struct{ j *Job }
 func (pl *placing) bind(w *world) error {
 	l := pl.j.launch
 	choice, err := binding.Parse(pl.j.node.common.BindTo)
-	if err != nil || !choice.Binds() && len(w.Slots) == 0 && !l.ReportBindings {
+	if err != nil || !choice.Binds() && len(w.spec.Slots) == 0 && !l.ReportBindings {
 		return err
 	}
-	host, err := pl.j.node.machine.host(choice.Local() && len(w.Slots) == 0)
+	host, err := pl.j.node.machine.host(choice.Local() && len(w.spec.Slots) == 0)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (m *machine) host(enough bool) (*binding.Host, error) {
 // bindNamed gives ranks the CPUs that the user names for them.
 func (pl *placing) bindNamed(w *world, host *binding.Host) error {
 	for _, r := range w.ranks {
-		text, ok := w.Slots[r.Number]
+		text, ok := w.spec.Slots[r.Number]
 		if !ok {
 			continue
 		}
@@ -160,10 +160,10 @@ func bindNearGPUs(ranks []*rank, host *binding.Host) error {
 // unnamed counts the ranks of a world for which no CPUs are named: those on hosts before
 // one, and all.
 func (w *world) unnamed(host job.HostIndex) (before, all int) {
-	for _, b := range w.Blocks {
+	for _, b := range w.spec.Blocks {
 		n := b.Count
 		for i := range b.Count {
-			if _, named := w.Slots[b.First+job.Rank(i)]; named {
+			if _, named := w.spec.Slots[b.First+job.Rank(i)]; named {
 				n--
 			}
 		}
@@ -216,7 +216,7 @@ func (j *Job) cannotStart(w *world, err error) {
 	if e, ok := errors.AsType[*placeError](err); ok {
 		first = e.rank
 	}
-	for _, b := range w.Blocks {
+	for _, b := range w.spec.Blocks {
 		if w.id > 0 && b.Host == j.node.self.Index {
 			w.own.Fail(overlay.StartFailure{Host: b.Host, First: b.First, Count: b.Count, Code: job.ExitLauncher, Text: text})
 		}

@@ -16,7 +16,7 @@ import (
 // boundWorld is an agent of a host with so many ranks of a world, of which CPUs are
 // named for some.
 func boundWorld(bindTo string, ranks int, slots map[job.Rank]string) (*Agent, *world) {
-	w := &world{World: overlay.World{Size: ranks, Slots: slots, Blocks: []job.Block{{Host: 3, Count: ranks}}}}
+	w := &world{spec: overlay.World{Size: ranks, Slots: slots, Blocks: []job.Block{{Host: 3, Count: ranks}}}}
 	for i := range ranks {
 		w.ranks = append(w.ranks, &rank{world: w, Rank: serve.Rank{Number: job.Rank(i)}})
 	}
@@ -64,7 +64,7 @@ func TestNamedCPUs(t *testing.T) {
 // Ranks that are counted for the nodes of one machine are those without CPUs of their
 // own, in the order of nodes, whatever the order of their blocks.
 func TestRanksBeforeANode(t *testing.T) {
-	w := &world{World: overlay.World{Slots: map[job.Rank]string{0: "0", 5: "1"}, Blocks: []job.Block{
+	w := &world{spec: overlay.World{Slots: map[job.Rank]string{0: "0", 5: "1"}, Blocks: []job.Block{
 		{Host: 1, First: 0, Count: 2}, {Host: 0, First: 2, Count: 2}, {Host: 2, First: 4, Count: 3},
 	}}}
 	for host, want := range [][2]int{{0, 5}, {2, 5}, {3, 5}} {

@@ -98,18 +98,18 @@ func (st *staging) here(e filesHere) {
 
 // programOf is what the ranks of an app run here, but for their environment.
 func (st *staging) programOf(w *world, i int) proc.App {
-	app := w.Apps[i]
+	app := w.spec.Apps[i]
 	return proc.App{Argv: st.argvOf(w, i), Dir: st.j.env.dirOf(app), DirGiven: app.DirGiven, Path: app.Path}
 }
 
 // argvOf is the command line of an app, whose program is where it was brought to, or what the
 // user named.
 func (st *staging) argvOf(w *world, app int) []string {
-	argv := w.Apps[app].Argv
-	if st.scratch == "" || w.Programs[app] == "" {
+	argv := w.spec.Apps[app].Argv
+	if st.scratch == "" || w.spec.Programs[app] == "" {
 		return argv
 	}
-	return slices.Concat([]string{filepath.Join(st.scratch, w.Programs[app])}, argv[1:])
+	return slices.Concat([]string{filepath.Join(st.scratch, w.spec.Programs[app])}, argv[1:])
 }
 
 // checkPrograms refuses a world whose programs are files that the job does not
@@ -118,10 +118,10 @@ func (w *world) checkPrograms(files []stage.File) error {
 	if len(files) == 0 {
 		return nil
 	}
-	if len(w.Programs) != len(w.Apps) {
-		return fmt.Errorf("a world has %d programs for %d apps", len(w.Programs), len(w.Apps))
+	if len(w.spec.Programs) != len(w.spec.Apps) {
+		return fmt.Errorf("a world has %d programs for %d apps", len(w.spec.Programs), len(w.spec.Apps))
 	}
-	for _, name := range w.Programs {
+	for _, name := range w.spec.Programs {
 		if name != "" && !slices.ContainsFunc(files, func(f stage.File) bool { return f.Name == name }) {
 			return fmt.Errorf("a world has a program %.60q that is no file of the job", name)
 		}

@@ -82,7 +82,7 @@ func TestNobodyElseIsBlamed(t *testing.T) {
 	a, w, said := agentOf(t, lostWarden{})
 	a.root = true
 	withChildren(t, a, []overlay.HostEntry{{Index: 1, Name: "n003"}, {Index: 2, Name: "n002"}})
-	w.KVSName, w.Blocks, w.Size = "kvs", threeRanks, 3
+	w.spec.KVSName, w.spec.Blocks, w.spec.Size = "kvs", threeRanks, 3
 	modex := func(from job.HostIndex) error {
 		return a.transit.fromNode(overlay.Message{From: 0, Stream: link.KVS, Header: tree.Header{Kind: overlay.KindPMIxModex, To: 9, From: from}})
 	}

@@ -20,7 +20,7 @@ func (pl *placing) giveGPUs(w *world, root fs.FS, environ []string) error {
 	if per == 0 || gpu.Chosen(pl.j.launch.EnvGiven) {
 		return nil
 	}
-	wants := func(app int) bool { return !gpu.Chosen(w.Apps[app].Env) }
+	wants := func(app int) bool { return !gpu.Chosen(w.spec.Apps[app].Env) }
 	var ranks []*rank
 	for _, r := range w.ranks {
 		if wants(r.App) {
@@ -70,12 +70,12 @@ func (pl *placing) findNear(w *world, root fs.FS, environ []string) error {
 	}
 	apps := map[int]*seenGPUs{}
 	for i, r := range w.ranks {
-		if _, named := w.Slots[r.Number]; named {
+		if _, named := w.spec.Slots[r.Number]; named {
 			continue
 		}
 		seen := apps[r.App]
 		if seen == nil {
-			seen = &seenGPUs{host: gpu.Read(root, slices.Concat(environ, pl.j.launch.EnvGiven, w.Apps[r.App].Env))}
+			seen = &seenGPUs{host: gpu.Read(root, slices.Concat(environ, pl.j.launch.EnvGiven, w.spec.Apps[r.App].Env))}
 			if r.gpus == nil { // as all ranks of this app
 				if seen.sets, err = seen.host.Assign(1, len(w.ranks), nil); err != nil {
 					return &placeError{r.Number, fmt.Errorf("--bind-to %v: %w", choice, err)}
@@ -100,13 +100,13 @@ func (pl *placing) findNear(w *world, root fs.FS, environ []string) error {
 // ordersGPUs reports an order of GPUs for CUDA in the environment of a rank.
 func (pl *placing) ordersGPUs(w *world, r *rank) bool {
 	sets := func(kv string) bool { return strings.HasPrefix(kv, gpu.DeviceOrder+"=") }
-	return slices.ContainsFunc(slices.Concat(pl.j.launch.Env, pl.j.launch.EnvGiven, w.Apps[r.App].Env), sets)
+	return slices.ContainsFunc(slices.Concat(pl.j.launch.Env, pl.j.launch.EnvGiven, w.spec.Apps[r.App].Env), sets)
 }
 
 // wanting counts the ranks of a world whose apps want something: those on hosts before
 // one, and all.
 func (w *world) wanting(host job.HostIndex, wants func(app int) bool) (before, all int) {
-	for _, b := range w.Blocks {
+	for _, b := range w.spec.Blocks {
 		if !wants(b.App) {
 			continue
 		}

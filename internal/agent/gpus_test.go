@@ -25,9 +25,9 @@ func fourGPUs() fstest.MapFS {
 func gpuWorld(per int, envs ...[]string) (*Agent, *world) {
 	w := &world{}
 	for i, env := range envs {
-		w.Apps = append(w.Apps, job.App{Env: env})
+		w.spec.Apps = append(w.spec.Apps, job.App{Env: env})
 		first := job.Rank(3 * i)
-		w.Blocks = append(w.Blocks, job.Block{Host: 1, First: first, Count: 1, App: i}, job.Block{Host: 3, First: first + 1, Count: 2, App: i})
+		w.spec.Blocks = append(w.spec.Blocks, job.Block{Host: 1, First: first, Count: 1, App: i}, job.Block{Host: 3, First: first + 1, Count: 2, App: i})
 		for n := range job.Rank(2) {
 			w.ranks = append(w.ranks, &rank{world: w, Rank: serve.Rank{Number: first + 1 + n, App: i}})
 		}
@@ -82,7 +82,7 @@ func TestGPUsThatNobodyWants(t *testing.T) {
 	for name, change := range map[string]func(*Agent){
 		"no flag":           func(a *Agent) { a.job.launch.GPUsPerRank = 0 },
 		"named for all":     func(a *Agent) { a.job.launch.EnvGiven = []string{"CUDA_VISIBLE_DEVICES=9"} },
-		"named for the app": func(a *Agent) { a.job.worlds[0].Apps[0].Env = []string{"HIP_VISIBLE_DEVICES=9"} },
+		"named for the app": func(a *Agent) { a.job.worlds[0].spec.Apps[0].Env = []string{"HIP_VISIBLE_DEVICES=9"} },
 	} {
 		a, w := gpuWorld(1, nil)
 		change(a)

@@ -128,7 +128,7 @@ func readHostFile(dir, name string, bytes *int64) (hosts string, err error) {
 // askWithFiles asks for a spawn when its host files are read, relative to where
 // the rank is.
 func (sp *spawns) askWithFiles(r *rank, q overlay.SpawnRequest, names []string) {
-	dir := r.world.Apps[r.App].Dir
+	dir := r.world.spec.Apps[r.App].Dir
 	if r.PID > 0 { // else the warden's word that the rank was started is on its way
 		dir = fmt.Sprintf("/proc/%d/cwd", r.PID)
 	}

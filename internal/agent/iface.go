@@ -68,7 +68,7 @@ func (re *rankEnv) addressEnv(w *world) []string {
 // setFor tells which variables the user sets for ranks of a world.
 func (re *rankEnv) setFor(w *world) func(name string) bool {
 	users := slices.Clone(re.j.launch.Env)
-	for _, app := range w.Apps {
+	for _, app := range w.spec.Apps {
 		users = append(users, app.Env...)
 	}
 	return func(name string) bool {

@@ -19,7 +19,7 @@ func ifaceWorld(wanted string, env []string, apps ...[]string) (*Agent, *world) 
 	a.job.launch.Iface = wanted
 	w := &world{}
 	for _, env := range apps {
-		w.Apps = append(w.Apps, job.App{Env: env})
+		w.spec.Apps = append(w.spec.Apps, job.App{Env: env})
 	}
 	return a, w
 }

@@ -94,7 +94,7 @@ func (si *stdin) openAll(w *world) (err error) {
 
 // hostOf is the host of a rank, or job.NoHost.
 func (w *world) hostOf(r job.Rank) job.HostIndex {
-	for _, b := range w.Blocks {
+	for _, b := range w.spec.Blocks {
 		if r >= b.First && r < b.First+job.Rank(b.Count) {
 			return b.Host
 		}

@@ -112,8 +112,8 @@ var _ servepmix.Above = abovePMIx{}
 // World finds a world that is not over.
 func (s abovePMIx) World(namespace string) *overlay.World {
 	for _, w := range s.j.worlds {
-		if w.KVSName == namespace {
-			return &w.World
+		if w.spec.KVSName == namespace {
+			return &w.spec
 		}
 	}
 	return nil

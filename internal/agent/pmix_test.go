@@ -64,7 +64,7 @@ func TestAnswersOfTheRootPartOnTheirWay(t *testing.T) {
 // What is called at the root is carried out there; elsewhere it is passed on as it is.
 func TestCallsGoToTheRoot(t *testing.T) {
 	a, w, said := agentOf(t, lostWarden{})
-	w.KVSName, w.Blocks, w.Size = "kvs", threeRanks, 3
+	w.spec.KVSName, w.spec.Blocks, w.spec.Size = "kvs", threeRanks, 3
 	p := pmix.Proc{Namespace: "kvs", Rank: 1}
 	publish := pmix.Publish{Proc: p, Range: pmix.RangeSession, Entries: []pmix.Entry{{Publisher: p, Key: "service", Blob: []byte("x")}}}
 	c := overlay.PMIxCall{Host: 1, Number: 1, Frame: pmix.Append(nil, 1, publish)}

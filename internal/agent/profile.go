@@ -41,7 +41,7 @@ func (pf *profiling) open(w *world) *counters {
 	if pf.j.launch.Profile == "" || len(w.ranks) == 0 {
 		return nil
 	}
-	c := &counters{world: w.id, layout: profile.Layout{Ranks: len(w.ranks), Size: w.Size, Time: pf.j.launch.Profile == profile.Time}}
+	c := &counters{world: w.id, layout: profile.Layout{Ranks: len(w.ranks), Size: w.spec.Size, Time: pf.j.launch.Profile == profile.Time}}
 	header, bytes, err := c.layout.Header()
 	if err == nil {
 		c.file, err = unix.SharedMemory("counters", header, bytes)

@@ -52,7 +52,7 @@ func (j *Job) startRanks(w *world) {
 	j.node.life.end.RanksHanded(w.unborn)
 	l := j.launch
 	spec := proc.Spec{Env: slices.Concat(bindingEnv(w), j.env.addressEnv(w), l.Env, j.env.nodeEnv(w)), Umask: l.Umask, Rlimits: l.Rlimits, Socket: w.socket}
-	for i := range w.Apps {
+	for i := range w.spec.Apps {
 		app := j.staging.programOf(w, i)
 		app.Env = w.mpi.Env(i)
 		spec.Apps = append(spec.Apps, app)
@@ -142,7 +142,7 @@ func (j *Job) noRank(f job.Failure) {
 
 // nodeEnv is what every rank of this node is told about its world and node.
 func (re *rankEnv) nodeEnv(w *world) []string {
-	size, local := strconv.Itoa(w.Size), strconv.Itoa(len(w.ranks))
+	size, local := strconv.Itoa(w.spec.Size), strconv.Itoa(len(w.ranks))
 	group := strconv.Itoa(slices.Index(w.nodes, re.j.node.self.Index))
 	env := []string{
 		"PMI_SIZE=" + size, "MPI_LOCALNRANKS=" + local,
@@ -159,7 +159,7 @@ func (re *rankEnv) nodeEnv(w *world) []string {
 	if re.j.staging.scratch != "" {
 		env = append(env, "GOLAUNCH_STAGE_DIR="+re.j.staging.scratch)
 	}
-	if w.Spawner != "" {
+	if w.spec.Spawner != "" {
 		env = append(env, "PMI_SPAWNED=1")
 	}
 	return env
@@ -169,13 +169,13 @@ func (re *rankEnv) nodeEnv(w *world) []string {
 // hosts: its levels of switches, 0 where they are not known, and the host's switch
 // cluster at each of them from the top [Subramoni 5.2].
 func networkEnv(w *world, host job.HostIndex) []string {
-	env := []string{"GOLAUNCH_TOPO_DEPTH=" + strconv.Itoa(w.Depth)}
-	if w.Depth == 0 {
+	env := []string{"GOLAUNCH_TOPO_DEPTH=" + strconv.Itoa(w.spec.Depth)}
+	if w.spec.Depth == 0 {
 		return env
 	}
 	var numbers []string
 	node, _ := slices.BinarySearch(w.nodes, host) // it holds ranks
-	for _, c := range w.ClustersOf(job.NodeID(node)) {
+	for _, c := range w.spec.ClustersOf(job.NodeID(node)) {
 		numbers = append(numbers, strconv.Itoa(c))
 	}
 	return append(env, "GOLAUNCH_TOPO_CLUSTERS="+strings.Join(numbers, ","))

@@ -97,7 +97,7 @@ func (s *servers) add(x serve.Server) {
 // of it.
 func (j *Job) viewOf(w *world) *serve.World {
 	v := &serve.World{
-		Node: station{j, w}, World: w.World, ID: w.id, Launch: j.launch,
+		Node: station{j, w}, World: w.spec, ID: w.id, Launch: j.launch,
 		Hosts: w.nodes, Self: -1, Root: true, Children: len(w.peers), Refused: w.refused > 0,
 	}
 	for n, h := range w.nodes {
@@ -197,7 +197,7 @@ func (w *world) phase(r *serve.Rank) string {
 	switch {
 	case w.pmi.Initialised(r):
 		return w.pmi.Phase(r)
-	case w.pmix.InInit(r) && w.Size > 1:
+	case w.pmix.InInit(r) && w.spec.Size > 1:
 		return "in MPI_Init (PMIx)"
 	case w.pmix.Finalised(r):
 		return pmi.AfterFinalize.String()

@@ -61,7 +61,7 @@ func slowWorld(t *testing.T) (*Agent, *world, *slowServer, <-chan overlay.Messag
 	t.Helper()
 	var launched []proc.Spec
 	a, w, said := agentOf(t, willingWarden{launched: &launched})
-	w.Apps = []job.App{{Argv: []string{"app"}}}
+	w.spec.Apps = []job.App{{Argv: []string{"app"}}}
 	served(t, a, w)
 	s := &slowServer{w: w.view}
 	w.add(s)

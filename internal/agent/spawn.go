@@ -63,7 +63,7 @@ type spawnSilent struct{ *refusal }
 // watchRefused looks after a while whether a rank whose spawn is refused goes on. Where
 // error codes alone tell, and it ignores them, it waits for the new world.
 func (sp *spawns) watchRefused(r *rank, why string) {
-	if r == nil || r.asked == nil || !r.asked.CodesTell(r.world.Size) || sp.j.node.common.StallAfter <= 0 {
+	if r == nil || r.asked == nil || !r.asked.CodesTell(r.world.spec.Size) || sp.j.node.common.StallAfter <= 0 {
 		return
 	}
 	r.refusal = &refusal{r, r.asked.Commands[0].Exec, why, r.Heard}

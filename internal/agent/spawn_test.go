@@ -19,7 +19,7 @@ func TestSilenceAfterARefusedSpawnIsTold(t *testing.T) {
 		a.common.StallAfter = 1 << 40 // no clock tells
 		r := &rank{world: w, Rank: serve.Rank{Number: 2}}
 		r.asked = &pmi.Spawn{Commands: []pmi.Command{{Exec: "./w", Procs: 1}}, Preput: []pmi.Pair{{Key: "PARENT_ROOT_PORT_NAME", Value: port}}}
-		w.Size, w.ranks, w.byRank = size, []*rank{r}, map[job.Rank]*rank{2: r}
+		w.spec.Size, w.ranks, w.byRank = size, []*rank{r}, map[job.Rank]*rank{2: r}
 		a.job.spawns.watchRefused(r, "no slots")
 		return a, r, said
 	}

@@ -36,7 +36,7 @@ func (willingWarden) Sweep(context.Context, func(pid int) bool) error   { return
 func waitingWorld(t *testing.T) (*Agent, *world, <-chan overlay.Message, *[]proc.Spec) {
 	var launched []proc.Spec
 	a, w, said := agentOf(t, willingWarden{launched: &launched})
-	w.Apps, w.Size = []job.App{{Argv: []string{"app"}, Env: []string{"LD_PRELOAD=own.so"}}}, 1
+	w.spec.Apps, w.spec.Size = []job.App{{Argv: []string{"app"}, Env: []string{"LD_PRELOAD=own.so"}}}, 1
 	w.ranks = []*rank{{world: w}}
 	w.byRank = map[job.Rank]*rank{0: w.ranks[0]}
 	w.launched, w.unborn = false, 1

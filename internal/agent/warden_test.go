@@ -76,7 +76,7 @@ func agentOf(t *testing.T, w Warden) (*Agent, *world, <-chan overlay.Message) {
 // served makes the servers of a world, all of whose ranks are on one node.
 func served(t *testing.T, a *Agent, w *world) {
 	t.Helper()
-	w.Size, w.KVSName, w.nodes, w.Blocks = len(w.ranks), "k", []job.HostIndex{0}, []job.Block{{Count: len(w.ranks)}}
+	w.spec.Size, w.spec.KVSName, w.nodes, w.spec.Blocks = len(w.ranks), "k", []job.HostIndex{0}, []job.Block{{Count: len(w.ranks)}}
 	w.byRank = map[job.Rank]*rank{}
 	for _, r := range w.ranks {
 		r.world, w.byRank[r.Number] = w, r

@@ -20,7 +20,7 @@ import (
 // the nodes below have to say. A world's bulletin board spans less: from the
 // lowest node that has all of the world here or below.
 type world struct {
-	overlay.World
+	spec  overlay.World
 	id    int
 	nodes []job.HostIndex // that hold ranks, ascending; the board's numbers of nodes
 	peers []tree.Slot     // children with ranks below, by serve.Neighbor
@@ -98,24 +98,24 @@ func (j *Job) takeWorld(m overlay.Message) error {
 // checkBlocks checks that they tell of each rank once, in order.
 func (w *world) checkBlocks() error {
 	next := 0
-	for _, b := range w.Blocks {
+	for _, b := range w.spec.Blocks {
 		switch {
-		case b.App < 0 || b.App >= len(w.Apps) || b.Count < 1 || b.Count > w.Size-next:
+		case b.App < 0 || b.App >= len(w.spec.Apps) || b.Count < 1 || b.Count > w.spec.Size-next:
 			return fmt.Errorf("world %d: ranks %d+%d of app %d do not exist", w.id, b.First, b.Count, b.App)
 		case int(b.First) != next:
 			return fmt.Errorf("world %d: ranks %d+%d where rank %d should follow", w.id, b.First, b.Count, next)
 		}
 		next += b.Count
 	}
-	if next != w.Size {
-		return fmt.Errorf("world %d: it is said where %d of %d ranks are", w.id, next, w.Size)
+	if next != w.spec.Size {
+		return fmt.Errorf("world %d: it is said where %d of %d ranks are", w.id, next, w.spec.Size)
 	}
 	return nil
 }
 
 // newWorld finds out who is concerned by a world.
 func (j *Job) newWorld(id int, spec overlay.World) (*world, error) {
-	w := &world{World: spec, id: id, byRank: map[job.Rank]*rank{}}
+	w := &world{spec: spec, id: id, byRank: map[job.Rank]*rank{}}
 	if err := w.checkPrograms(j.launch.Files); err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (j *Job) newWorld(id int, spec overlay.World) (*world, error) {
 		return nil, err
 	}
 	most := unix.MaxProcesses()
-	for _, b := range w.Blocks {
+	for _, b := range w.spec.Blocks {
 		if _, found := slices.BinarySearch(j.launch.Nodes, b.Host); !found && id == 0 {
 			return nil, fmt.Errorf("ranks %d+%d are where no node of the job is", b.First, b.Count)
 		}
@@ -149,7 +149,7 @@ func (j *Job) newWorld(id int, spec overlay.World) (*world, error) {
 	}
 	slices.Sort(w.nodes)
 	w.nodes = slices.Compact(w.nodes)
-	if err := w.CheckClusters(len(w.nodes)); err != nil {
+	if err := w.spec.CheckClusters(len(w.nodes)); err != nil {
 		return nil, fmt.Errorf("world %d: %w", id, err)
 	}
 	for slot := range j.node.subtree.Children {
@@ -158,9 +158,9 @@ func (j *Job) newWorld(id int, spec overlay.World) (*world, error) {
 		}
 	}
 	if id == 0 {
-		j.node.subtree.Worlds.CallNodes(w.nodes, w.Names)
+		j.node.subtree.Worlds.CallNodes(w.nodes, w.spec.Names)
 	}
-	j.node.subtree.Worlds.Know(id, w.Blocks)
+	j.node.subtree.Worlds.Know(id, w.spec.Blocks)
 	slices.SortFunc(w.peers, func(x, y tree.Slot) int {
 		return int(j.node.subtree.Host(x).Index - j.node.subtree.Host(y).Index)
 	})
@@ -176,7 +176,7 @@ func (w *world) here() bool { return len(w.ranks) > 0 || len(w.peers) > 0 || w.r
 func (j *Job) refuse(w *world) {
 	text := fmt.Sprintf("%d ranks are more than the %d processes that this host can have (kernel.pid_max); use fewer per host", w.refused, unix.MaxProcesses())
 	w.ended.Merge(overlay.Done{Ended: w.refused, Never: w.refused})
-	for _, b := range w.Blocks {
+	for _, b := range w.spec.Blocks {
 		switch {
 		case b.Host != j.node.self.Index:
 		case w.id > 0:
@@ -319,7 +319,7 @@ func (j *Job) forget(w *world) error {
 	w.closeServers()
 	delete(j.worlds, w.id)
 	if j.pmix.root != nil {
-		j.pmix.root.Forget(w.KVSName)
+		j.pmix.root.Forget(w.spec.KVSName)
 	}
 	return nil
 }

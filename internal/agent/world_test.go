@@ -121,7 +121,7 @@ func TestWhereAWorldHasServers(t *testing.T) {
 func TestRefusedRanks(t *testing.T) {
 	a := joined(&Agent{self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, job: &Job{launch: &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: []job.HostIndex{3, 5}, Universe: -1}}})
 	a.job.libraries = a.job.newLibraries()
-	w := &world{id: 1, refused: 3, World: overlay.World{Blocks: []job.Block{{Host: 3, First: 0, Count: 2}, {Host: 5, First: 2, Count: 4}, {Host: 3, First: 6, Count: 1}}}}
+	w := &world{id: 1, refused: 3, spec: overlay.World{Blocks: []job.Block{{Host: 3, First: 0, Count: 2}, {Host: 5, First: 2, Count: 4}, {Host: 3, First: 6, Count: 1}}}}
 	a.job.refuse(w)
 	require.Len(t, w.own.Failures, 2)
 	require.Equal(t, [2]int{0, 2}, [2]int{int(w.own.Failures[0].First), w.own.Failures[0].Count})

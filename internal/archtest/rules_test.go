@@ -111,3 +111,18 @@ const (
 	maxLines = 800
 	maxMain  = 40
 )
+
+// heldRooms are the rooms of whose structs the size is held, counted with what they embed.
+var heldRooms = []string{"internal/agent"}
+
+// size counts the fields and methods of a struct.
+type size struct{ fields, methods int }
+
+// maxFields and maxMethods bound a struct in a room that is held.
+const (
+	maxFields  = 30
+	maxMethods = 60
+)
+
+// oversized are structs that have more, with their present figures, which may only fall.
+var oversized = map[string]size{}

@@ -85,7 +85,7 @@ func (l *Libraries) beginsAt() (string, error) {
 // Files counts the files that answers to a world's local ranks need: a pipe for each rank
 // that asks, as mostly all begin MPI at once, and beginsFiles.
 func (w *World) Files() (n int) {
-	for _, r := range w.Ranks {
+	for _, r := range w.view.Ranks {
 		if !r.Exited && w.libraries[r.App].preloads() {
 			n++
 		}
@@ -139,7 +139,7 @@ const unseen = 1<<32 - 1
 // how its MPI finds golaunch.
 func (l *Libraries) unanswered(pid, alone int, why string) {
 	l.agent.WithRank(pid, func(w *World, r *serve.Rank) {
-		if r != nil && w.Size > alone {
+		if r != nil && w.view.Size > alone {
 			w.failAlone(r, fmt.Sprintf("process %d cannot be told how its MPI finds golaunch: %s; "+
 				"--mpi pmix has Open MPI find it, --mpi none leaves it alone", pid, why))
 		}
@@ -173,7 +173,7 @@ func (w *World) lookInto(r *serve.Rank, pid int) {
 	helper, noHelper := w.library(overlay.PMIxHelper, w.libraries[r.App])
 	look := func(ctx context.Context) begun { return lookAtProcess(ctx, pid, helper, noHelper) }
 	late := begun{why: fmt.Sprintf("process %d has not shown within %v which MPI library it uses", pid, askLimit)}
-	within(askLimit, look, late, func(b begun) { w.Post(func() { w.begunKnown(b) }) })
+	within(askLimit, look, late, func(b begun) { w.view.Post(func() { w.begunKnown(b) }) })
 }
 
 // lookAtProcess finds out what a process uses that begins MPI, and waits.
@@ -242,19 +242,19 @@ func (w *World) begunKnown(result begun) {
 	b := w.begun
 	result.asked = b.asked
 	*b = result
-	if b.hangs != "" && w.Launch.MPICHFix != overlay.FixAffected {
+	if b.hangs != "" && w.view.Launch.MPICHFix != overlay.FixAffected {
 		b.hangs = ""
 	}
-	if b.hangs != "" && w.Local(0) != nil {
-		w.Note(1, "world %d uses %s, whose hang in MPI_Finalize is cured (--mpi none leaves it)", w.ID, b.hangs)
+	if b.hangs != "" && w.view.Local(0) != nil {
+		w.view.Note(1, "world %d uses %s, whose hang in MPI_Finalize is cured (--mpi none leaves it)", w.view.ID, b.hangs)
 	}
 	u := b.pmix
 	if u == nil || u.why != "" || w.isOver() {
 		w.answerAll()
 		return
 	}
-	if w.Local(0) != nil {
-		w.Note(1, "world %d is served over PMIx (%s), with %s", w.ID, u.uses, u.plan.library)
+	if w.view.Local(0) != nil {
+		w.view.Note(1, "world %d is served over PMIx (%s), with %s", w.view.ID, u.uses, u.plan.library)
 	}
 	w.l.Helpers.plan(u.plan)
 	w.pmix.Join(u.plan.library, func(err error) {
@@ -292,11 +292,11 @@ func (w *World) answerAll() {
 func (w *World) answerQuestion(q question) {
 	b, env := w.begun, []string(nil)
 	switch {
-	case b.why != "" && w.Size > 1:
+	case b.why != "" && w.view.Size > 1:
 		env = []string{"!"}
 		w.failAlone(q.rank, b.reason())
 	case b.why != "":
-		w.Note(1, "%s runs alone: %s", path.Base(w.Apps[q.rank.App].Argv[0]), b.reason())
+		w.view.Note(1, "%s runs alone: %s", path.Base(w.view.Apps[q.rank.App].Argv[0]), b.reason())
 	case b.pmix != nil:
 		env = append(w.pmix.Environment(q.rank), w.pmixEnv(q.rank.App, b.pmix.four)...)
 	case b.flux:
@@ -323,7 +323,7 @@ func reply(fd int, texts ...string) {
 func (w *World) failAlone(r *serve.Rank, why string) {
 	if !r.Aborted {
 		r.Aborted = true
-		w.Fail(r, job.Failure{Class: job.CauseProtocol, Phase: job.PhaseAlone, Text: why})
+		w.view.Fail(r, job.Failure{Class: job.CauseProtocol, Phase: job.PhaseAlone, Text: why})
 	}
 }
 
@@ -338,7 +338,7 @@ func (w *World) beginsEnv(app int) (file string, env []string) {
 		return "", nil
 	}
 	file, why := w.library(overlay.LibMPIInit, lib)
-	program := loader.Program{File: lib.needs.File, Dir: w.Apps[app].Dir, Env: w.envOf(app)}
+	program := loader.Program{File: lib.needs.File, Dir: w.view.Apps[app].Dir, Env: w.envOf(app)}
 	if why == "" && lib.readErr == nil && !loader.HasRuntime(program, libDL) {
 		why = fmt.Sprintf("this host has no %s, which what finds golaunch needs", libDL)
 	}
@@ -350,8 +350,8 @@ func (w *World) beginsEnv(app int) (file string, env []string) {
 		}
 	}
 	if why != "" {
-		if w.Local(lib.first) != nil {
-			w.Note(1, "%s: if it uses Open MPI, its ranks will not find each other: %s", w.Apps[app].Argv[0], why)
+		if w.view.Local(lib.first) != nil {
+			w.view.Note(1, "%s: if it uses Open MPI, its ranks will not find each other: %s", w.view.Apps[app].Argv[0], why)
 		}
 		return "", nil
 	}

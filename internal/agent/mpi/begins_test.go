@@ -21,7 +21,7 @@ func askingWorld(t *testing.T, ranks int) (*fakeAgent, *World, *fakeRanks) {
 	t.Helper()
 	a, w, x := newWorld(t, ranks)
 	w.libraries = map[int]*appLibrary{0: {pmix: &pmixUse{later: true}}}
-	w.Launch.MPICHFix = overlay.FixAffected
+	w.view.Launch.MPICHFix = overlay.FixAffected
 	return a, w, x
 }
 
@@ -69,7 +69,7 @@ func TestAnswersWhenMPIBegins(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, w, ranks := askingWorld(t, x.ranks)
-			answer := ask(t, w, w.Ranks[0])
+			answer := ask(t, w, w.view.Ranks[0])
 			if x.meanwhile != nil {
 				x.meanwhile(a, w, ranks)
 			}
@@ -93,24 +93,24 @@ func TestAnswersWhenMPIBegins(t *testing.T) {
 // Those who ask while the helper starts are answered with the first, also where it fails.
 func TestQuestionsWhileTheHelperStarts(t *testing.T) {
 	_, w, _ := askingWorld(t, 2)
-	first := ask(t, w, w.Ranks[0])
+	first := ask(t, w, w.view.Ranks[0])
 	use := &pmixUse{uses: "Open MPI 5", plan: helperPlan{library: "/libpmix"}}
 	w.begunKnown(begun{library: "Open MPI 5", pmix: use})
 	require.Len(t, w.l.Helpers.running, 1)
-	second := ask(t, w, w.Ranks[1])
+	second := ask(t, w, w.view.Ranks[1])
 	require.False(t, w.begun.known)
 	w.l.Helpers.running[1].done(-1, errors.New("no memory"))
 	for _, answer := range []*os.File{first, second} {
 		require.Equal(t, "!", answered(t, answer))
 	}
-	require.Equal(t, "!", answered(t, ask(t, w, w.Ranks[0])))
+	require.Equal(t, "!", answered(t, ask(t, w, w.view.Ranks[0])))
 }
 
 // A process without MPI, as one that has ended, decides nothing for others, of which the next
 // is looked at that asks, or has asked.
 func TestAProcessWithoutMPIDecidesNothing(t *testing.T) {
 	_, w, _ := askingWorld(t, 3)
-	first, second, third := ask(t, w, w.Ranks[0]), ask(t, w, w.Ranks[1]), ask(t, w, w.Ranks[2])
+	first, second, third := ask(t, w, w.view.Ranks[0]), ask(t, w, w.view.Ranks[1]), ask(t, w, w.view.Ranks[2])
 	w.begunKnown(begun{})
 	require.Empty(t, answered(t, first))
 	require.Len(t, w.begun.asked, 2)
@@ -120,7 +120,7 @@ func TestAProcessWithoutMPIDecidesNothing(t *testing.T) {
 	}
 
 	_, w, _ = askingWorld(t, 1)
-	first = ask(t, w, w.Ranks[0])
+	first = ask(t, w, w.view.Ranks[0])
 	w.begunKnown(begun{})
 	require.Empty(t, answered(t, first))
 	require.Nil(t, w.begun)
@@ -136,7 +136,7 @@ func TestLookAtAProcessThatHasEnded(t *testing.T) {
 // Ranks that ask mostly do so at once, each with a pipe for the answer.
 func TestFilesForAnswers(t *testing.T) {
 	_, w, _ := newWorld(t, 4)
-	w.Ranks[3].App, w.Ranks[2].Exited = 1, true
+	w.view.Ranks[3].App, w.view.Ranks[2].Exited = 1, true
 	w.libraries = map[int]*appLibrary{0: {pmix: &pmixUse{later: true}}, 1: {}}
 	require.Equal(t, 2+beginsFiles, w.Files())
 	w.libraries[0].pmix.alone = true

@@ -19,7 +19,7 @@ import (
 // FenceEntered notes that a local rank enters a fence.
 func (w *World) FenceEntered() {
 	if number := w.ranks.Fences(); number > 0 && w.waiting == nil {
-		w.waiting = time.AfterFunc(overlay.LongWait, func() { w.Post(func() { w.fenceLong(number) }) })
+		w.waiting = time.AfterFunc(overlay.LongWait, func() { w.view.Post(func() { w.fenceLong(number) }) })
 	}
 }
 
@@ -36,7 +36,7 @@ func (w *World) stopWaiting() {
 // underWay reports whether a fence is not complete, nor has failed, and its world has no
 // end in sight.
 func (w *World) underWay(fence int) bool {
-	return w.l.worlds[w.ID] == w && w.ranks.Fences() == fence && !w.Ending() && w.ranks.FencesOver() == ""
+	return w.l.worlds[w.view.ID] == w && w.ranks.Fences() == fence && !w.view.Ending() && w.ranks.FencesOver() == ""
 }
 
 // fenceLong looks at what the ranks have loaded that wait in a fence, which has taken
@@ -45,12 +45,12 @@ func (w *World) fenceLong(fence int) {
 	if !w.underWay(fence) {
 		return
 	}
-	for _, r := range w.Ranks {
+	for _, r := range w.view.Ranks {
 		if r.Fencing && !r.Exited && r.PID > 0 {
 			pid := r.PID
 			go func() { // ends with a look at the rank's processes
 				library, fixed := loadedHangingMPICH(pid)
-				w.Post(func() { w.waitingSeen(fence, library, fixed) })
+				w.view.Post(func() { w.waitingSeen(fence, library, fixed) })
 			}()
 			return
 		}
@@ -76,7 +76,7 @@ func (w *World) waitingSeen(fence int, library string, fixed bool) {
 	}
 	fixed = fixed || w.begun != nil && w.begun.hangs != ""
 	m := overlay.Waiting{Library: overlay.CutCause(library), Fixed: fixed}
-	for _, r := range w.Ranks {
+	for _, r := range w.view.Ranks {
 		if !r.Fencing {
 			continue
 		}
@@ -86,5 +86,5 @@ func (w *World) waitingSeen(fence int, library string, fixed bool) {
 			m.Ranks = append(m.Ranks, overlay.RankRange{First: r.Number, Count: 1})
 		}
 	}
-	w.Send(serve.Parent, link.Control, overlay.KindWaiting, overlay.Encode(m))
+	w.view.Send(serve.Parent, link.Control, overlay.KindWaiting, overlay.Encode(m))
 }

@@ -13,7 +13,7 @@ import (
 
 func TestWaitingRanksAreTold(t *testing.T) {
 	a, w, x := newWorld(t, 3)
-	w.Ranks[0].Fencing, w.Ranks[2].Fencing = true, true
+	w.view.Ranks[0].Fencing, w.view.Ranks[2].Fencing = true, true
 	w.waitingSeen(0, "", false) // of a library that does not hang
 	w.waitingSeen(0, "MPICH", true)
 	x.fences++

@@ -194,7 +194,7 @@ func TestPMIxEnvironment(t *testing.T) {
 	view := &serve.World{Node: a, Launch: &overlay.Launch{}, World: overlay.World{KVSName: "child", Size: 1}, Ranks: []*serve.Rank{{}}}
 	world := l.World(view, &fakeRanks{view: view}, nil)
 	env := func(own ...string) []string {
-		world.Apps = []job.App{{Argv: []string{"app"}, Env: own}}
+		world.view.Apps = []job.App{{Argv: []string{"app"}, Env: own}}
 		world.libraries = map[int]*appLibrary{0: {pmix: &pmixUse{uses: "--pmix", four: true}}}
 		return world.Env(0)
 	}

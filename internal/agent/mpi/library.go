@@ -41,9 +41,9 @@ type appLibrary struct {
 // is known that they need to start. If not, the agent is told of what is Learned.
 func (w *World) Ready() bool {
 	ready := true
-	for app := range w.Apps {
+	for app := range w.view.Apps {
 		lib := w.libraries[app]
-		if lib == nil && slices.ContainsFunc(w.Ranks, func(r *serve.Rank) bool { return r.App == app }) {
+		if lib == nil && slices.ContainsFunc(w.view.Ranks, func(r *serve.Rank) bool { return r.App == app }) {
 			lib = w.lookAt(app)
 			w.libraries[app] = lib
 			w.findFix(app, lib)
@@ -57,7 +57,7 @@ func (w *World) Ready() bool {
 // envOf is the environment of an app's ranks before it is theirs: the launch
 // message's.
 func (w *World) envOf(app int) []string {
-	return slices.Concat(w.Launch.Env, w.Apps[app].Env)
+	return slices.Concat(w.view.Launch.Env, w.view.Apps[app].Env)
 }
 
 // lookAt notes what the file of an app's program shows of its MPI library.
@@ -73,7 +73,7 @@ func (w *World) lookAt(app int) *appLibrary {
 			lib.name = name
 		}
 	}
-	lib.openMPI = lib.openMPI || w.Launch.OpenMPI && lib.name == ""
+	lib.openMPI = lib.openMPI || w.view.Launch.OpenMPI && lib.name == ""
 	lib.given = slices.ContainsFunc(all, func(v string) bool { return strings.HasPrefix(v, fluxLibrary+"=") })
 	return lib
 }
@@ -81,7 +81,7 @@ func (w *World) lookAt(app int) *appLibrary {
 // Env is an app's own environment with what its ranks need because of their MPI library, or
 // of --profile.
 func (w *World) Env(app int) []string {
-	env := w.Apps[app].Env
+	env := w.view.Apps[app].Env
 	lib := w.libraries[app]
 	if lib == nil { // it has no ranks here
 		return env
@@ -95,7 +95,7 @@ func (w *World) Env(app int) []string {
 // openMPIEnv is what the ranks of an app need because they use Open MPI.
 func (w *World) openMPIEnv(app int) (env []string) {
 	lib := w.libraries[app]
-	if !lib.openMPI || w.Launch.NoMPI || lib.given || lib.needsPMIx() || lib.asks() {
+	if !lib.openMPI || w.view.Launch.NoMPI || lib.given || lib.needsPMIx() || lib.asks() {
 		return nil
 	}
 	return w.fluxEnv(app)
@@ -106,17 +106,17 @@ func (w *World) fluxEnv(app int) (env []string) {
 	lib := w.libraries[app]
 	file, why := w.library(overlay.LibPMI, lib)
 	if lib.why = why; why != "" {
-		if w.Local(lib.first) != nil {
-			w.Note(0, "%s: Open MPI's ranks will not find each other: %s", w.Apps[app].Argv[0], why)
+		if w.view.Local(lib.first) != nil {
+			w.view.Note(0, "%s: Open MPI's ranks will not find each other: %s", w.view.Apps[app].Argv[0], why)
 		}
 		return nil
 	}
-	id := fluxID(w.KVSName)
+	id := fluxID(w.view.KVSName)
 	own := w.envOf(app)
 	env = append([]string{fluxJob + "=" + id, fluxLibrary + "=" + file}, w.l.openMPIDirs(own)...)
 	env = append(env, w.yieldEnv(own)...)
 	w.l.expectOpenMPILeft(openMPILeaves(id, own))
-	if w.l.agent.OneMachine() && len(w.Hosts) > 1 {
+	if w.l.agent.OneMachine() && len(w.view.Hosts) > 1 {
 		env = append(env, "GOLAUNCH_ONE_MACHINE=1")
 	}
 	return env
@@ -133,7 +133,7 @@ func fluxID(world string) string {
 
 // firstOf is the lowest rank of an app.
 func (w *World) firstOf(app int) job.Rank {
-	for _, b := range w.Blocks { // in rank order
+	for _, b := range w.view.Blocks { // in rank order
 		if b.App == app {
 			return b.First
 		}
@@ -144,11 +144,11 @@ func (w *World) firstOf(app int) job.Rank {
 // library is a file on this node with a library that the launch message brought, or
 // why there is none for a program.
 func (w *World) library(name string, program *appLibrary) (file, why string) {
-	brought := slices.IndexFunc(w.Launch.Libraries, func(l overlay.Library) bool { return l.Name == name })
+	brought := slices.IndexFunc(w.view.Launch.Libraries, func(l overlay.Library) bool { return l.Name == name })
 	if brought < 0 {
 		return "", name + " was not found beside golaunch, in lib/golaunch; build it with make build"
 	}
-	contents := w.Launch.Libraries[brought].Contents
+	contents := w.view.Launch.Libraries[brought].Contents
 	own, err := proc.LibraryPlatform(contents)
 	if err == nil && program.readErr == nil && own != program.needs.Platform {
 		err = fmt.Errorf("golaunch's %s is for %s, the program for %s", name, own, program.needs.Platform)
@@ -183,12 +183,12 @@ func hasAnyPrefix(s string, prefixes ...string) bool {
 // rank of it has ended and never asked who it is.
 func (w *World) ExplainSilence(r *serve.Rank) {
 	lib := w.libraries[r.App]
-	if lib == nil || w.Launch.NoMPI || lib.asks() && isOpenMPI(lib.name) || lib.first != r.Number || lib.name == "" || lib.explained || lib.why != "" || lib.needsPMIx() ||
-		w.Size == 1 || w.Ending() || w.ranks.Spoke(r) {
+	if lib == nil || w.view.Launch.NoMPI || lib.asks() && isOpenMPI(lib.name) || lib.first != r.Number || lib.name == "" || lib.explained || lib.why != "" || lib.needsPMIx() ||
+		w.view.Size == 1 || w.view.Ending() || w.ranks.Spoke(r) {
 		return
 	}
 	lib.explained = true
-	text := fmt.Sprintf("%s never asked golaunch who it is; if its ranks each say that they are 0 of 1, ", path.Base(w.Apps[r.App].Argv[0]))
+	text := fmt.Sprintf("%s never asked golaunch who it is; if its ranks each say that they are 0 of 1, ", path.Base(w.view.Apps[r.App].Argv[0]))
 	switch {
 	case lib.given:
 		text += "the " + fluxLibrary + " that you set may not fit; without it golaunch sets its own"
@@ -199,5 +199,5 @@ func (w *World) ExplainSilence(r *serve.Rank) {
 	default:
 		text += fmt.Sprintf("their MPI library (%s) was built for another launcher: golaunch serves PMI-1 and PMI-2 on PMI_FD", lib.name)
 	}
-	w.Note(0, "%s", text)
+	w.view.Note(0, "%s", text)
 }

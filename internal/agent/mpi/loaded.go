@@ -27,12 +27,12 @@ func (w *World) Started() { w.lookLater(firstLook) }
 
 // lookLater has the programs of w looked at, if it is not known what they use.
 func (w *World) lookLater(after time.Duration) {
-	if w.Size == 1 || w.Launch.NoMPI || after > lastLook || w.ranks.Living() == 0 {
+	if w.view.Size == 1 || w.view.Launch.NoMPI || after > lastLook || w.ranks.Living() == 0 {
 		return
 	}
 	for app := range w.libraries {
 		if w.silent(app) != nil {
-			time.AfterFunc(after, func() { w.Post(func() { w.look(after) }) })
+			time.AfterFunc(after, func() { w.view.Post(func() { w.look(after) }) })
 			return
 		}
 	}
@@ -42,7 +42,7 @@ func (w *World) lookLater(after time.Duration) {
 // and it is not known whether it will.
 func (w *World) silent(app int) *serve.Rank {
 	lib := w.libraries[app]
-	r := w.Local(lib.first)
+	r := w.view.Local(lib.first)
 	if r == nil || r.Exited || w.loaded[r.Number] != "" || lib.name != "" && !lib.asks() || w.asks[r.Number] || w.ranks.Spoke(r) {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (w *World) look(after time.Duration) {
 		}
 		if lib.name = proc.LoadedLibrary(r.PID, isMPI); lib.name != "" {
 			lib.loaded = true
-			w.Note(1, "%s uses %s", path.Base(w.Apps[app].Argv[0]), lib.name)
+			w.view.Note(1, "%s uses %s", path.Base(w.view.Apps[app].Argv[0]), lib.name)
 		}
 	}
 	w.lookLater(2 * after)
@@ -90,7 +90,7 @@ func openMPIWords() string { return strings.Join([]string{"ompi", "mpi", "init: 
 // only rank of a world of several; nil for nothing.
 func (w *World) Alone(r *serve.Rank) *job.Failure {
 	lib := w.libraries[r.App]
-	if !lib.asks() || w.Size == 1 || w.asks[r.Number] || w.ranks.Spoke(r) {
+	if !lib.asks() || w.view.Size == 1 || w.asks[r.Number] || w.ranks.Spoke(r) {
 		return nil
 	}
 	loaded := w.loaded[r.Number]

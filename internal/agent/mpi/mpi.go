@@ -108,7 +108,7 @@ func (l *Libraries) Close() { l.Helpers.close() }
 
 // World is what is known of the MPI libraries of a world's local ranks.
 type World struct {
-	*serve.World
+	view  *serve.World
 	ranks Ranks
 	pmix  PMIx
 	l     *Libraries
@@ -122,7 +122,7 @@ type World struct {
 
 // World takes in a world that has ranks on this node.
 func (l *Libraries) World(view *serve.World, ranks Ranks, pmix PMIx) *World {
-	w := &World{World: view, ranks: ranks, pmix: pmix, l: l, libraries: map[int]*appLibrary{}}
+	w := &World{view: view, ranks: ranks, pmix: pmix, l: l, libraries: map[int]*appLibrary{}}
 	l.worlds[view.ID] = w
 	return w
 }
@@ -130,12 +130,12 @@ func (l *Libraries) World(view *serve.World, ranks Ranks, pmix PMIx) *World {
 // Close forgets a world that is over.
 func (w *World) Close() {
 	w.stopWaiting()
-	if w.l.worlds[w.ID] == w {
-		delete(w.l.worlds, w.ID)
+	if w.l.worlds[w.view.ID] == w {
+		delete(w.l.worlds, w.view.ID)
 	}
 }
 
 // isOver reports whether no rank of a world is here that golaunch has not told to end.
 func (w *World) isOver() bool {
-	return w.l.worlds[w.ID] != w || w.ranks.Living() == 0 || w.Ending()
+	return w.l.worlds[w.view.ID] != w || w.ranks.Living() == 0 || w.view.Ending()
 }

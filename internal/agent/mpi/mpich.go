@@ -33,9 +33,9 @@ type mpichFix struct {
 func (w *World) findFix(app int, lib *appLibrary) {
 	env := w.envOf(app)
 	switch {
-	case w.Launch.MPICHFix == overlay.FixNone || lib.openMPI || strings.Contains(preloaded(env), fixName):
+	case w.view.Launch.MPICHFix == overlay.FixNone || lib.openMPI || strings.Contains(preloaded(env), fixName):
 		return
-	case w.Launch.MPICHFix == overlay.FixAll:
+	case w.view.Launch.MPICHFix == overlay.FixAll:
 		file, why := w.library(overlay.LibMPICHFinalize, lib)
 		lib.fix = &mpichFix{file: file, why: why}
 		return
@@ -46,7 +46,7 @@ func (w *World) findFix(app int, lib *appLibrary) {
 	if err != nil { // this agent has no directory
 		return
 	}
-	p := loader.Program{File: program, Dir: w.Apps[app].Dir, Env: append(env, proc.JobEnv(w.l.JobID))}
+	p := loader.Program{File: program, Dir: w.view.Apps[app].Dir, Env: append(env, proc.JobEnv(w.l.JobID))}
 	file, why := w.library(overlay.LibMPICHFinalize, lib)
 	look := func(ctx context.Context) mpichFix { return lookForFix(ctx, p, file, why) }
 	late := mpichFix{why: fmt.Sprintf("its loader has not said within %v which MPI library it takes", askLimit)}
@@ -136,22 +136,22 @@ func (w *World) fixFile(app int) string {
 	if fix == nil || fix.file == "" && fix.why == "" {
 		return ""
 	}
-	program, speaks := path.Base(w.Apps[app].Argv[0]), w.Local(lib.first) != nil
+	program, speaks := path.Base(w.view.Apps[app].Argv[0]), w.view.Local(lib.first) != nil
 	if fix.mpich != "" {
 		program += " uses " + fix.mpich + " and"
 	}
 	if fix.why != "" {
 		level := 0
-		if len(w.Hosts) == 1 { // there it hangs seldom
+		if len(w.view.Hosts) == 1 { // there it hangs seldom
 			level = 1
 		}
 		if speaks {
-			w.Note(level, "%s may hang in MPI_Finalize: %s", program, fix.why)
+			w.view.Note(level, "%s may hang in MPI_Finalize: %s", program, fix.why)
 		}
 		return ""
 	}
 	if speaks {
-		w.Note(1, "%s gets %s, which ends the hang of MPICH 3.4 to 4.1 in MPI_Finalize (--mpi none leaves it)", program, overlay.LibMPICHFinalize)
+		w.view.Note(1, "%s gets %s, which ends the hang of MPICH 3.4 to 4.1 in MPI_Finalize (--mpi none leaves it)", program, overlay.LibMPICHFinalize)
 	}
 	return fix.file
 }

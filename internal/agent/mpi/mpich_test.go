@@ -142,7 +142,7 @@ func TestPreloadKeepsTheUsers(t *testing.T) {
 // Ranks start when it is known what they need; each program's loader is asked once.
 func TestRanksWaitForTheirLoader(t *testing.T) {
 	a, w, _ := newWorld(t, 1)
-	w.Apps[0].Env = []string{"LD_PRELOAD=own.so"}
+	w.view.Apps[0].Env = []string{"LD_PRELOAD=own.so"}
 	for _, again := range []int{0, 1} { // a second world has the answer at once
 		lib := &appLibrary{name: "libmpi.so.12", unknown: 1}
 		w.libraries = map[int]*appLibrary{0: lib}

@@ -56,11 +56,11 @@ type helperPlan struct {
 func (w *World) findPMIx(app int, lib *appLibrary) {
 	asked := ""
 	switch {
-	case w.Launch.NoMPI:
+	case w.view.Launch.NoMPI:
 		return
-	case w.Launch.PMIx:
+	case w.view.Launch.PMIx:
 		asked = "--mpi pmix"
-	case w.Launch.OpenMPI && (lib.openMPI || lib.name == ""):
+	case w.view.Launch.OpenMPI && (lib.openMPI || lib.name == ""):
 		return
 	case lib.readErr != nil || loader.Plain(lib.needs.Libraries):
 		alone := lib.readErr == nil && preloaded(w.envOf(app)) == "" && loader.Alone(lib.needs.File, lib.needs.Libraries)
@@ -72,7 +72,7 @@ func (w *World) findPMIx(app int, lib *appLibrary) {
 	if err != nil || lib.readErr != nil {
 		program = ""
 	}
-	p := loader.Program{File: program, Dir: w.Apps[app].Dir, Env: append(w.envOf(app), proc.JobEnv(w.l.JobID))}
+	p := loader.Program{File: program, Dir: w.view.Apps[app].Dir, Env: append(w.envOf(app), proc.JobEnv(w.l.JobID))}
 	look := func(ctx context.Context) pmixUse { return lookForPMIx(ctx, p, asked, helper, why) }
 	lib.unknown++
 	w.l.pmixes.ask(asked+"\x00"+programKey(p), look, latePMIx(asked), func(u *pmixUse) {
@@ -273,22 +273,22 @@ func lastOf(env []string, name string) (value string) {
 // Of what is well one node speaks for all.
 func (w *World) Lacks() (first job.Rank, err error) {
 	for app, lib := range w.libraries {
-		if lib.asks() && lib.openMPI && w.Size > 1 {
+		if lib.asks() && lib.openMPI && w.view.Size > 1 {
 			if _, why := w.library(overlay.LibMPIInit, lib); why != "" {
-				return w.firstHere(app), fmt.Errorf("%s: Open MPI's ranks would not find each other: %s", path.Base(w.Apps[app].Argv[0]), why)
+				return w.firstHere(app), fmt.Errorf("%s: Open MPI's ranks would not find each other: %s", path.Base(w.view.Apps[app].Argv[0]), why)
 			}
 		}
 		if !lib.needsPMIx() {
 			continue
 		}
-		program, speaks := path.Base(w.Apps[app].Argv[0]), w.Local(lib.first) != nil
+		program, speaks := path.Base(w.view.Apps[app].Argv[0]), w.view.Local(lib.first) != nil
 		switch u := lib.pmix; {
-		case u.why != "" && w.Size > 1:
+		case u.why != "" && w.view.Size > 1:
 			return w.firstHere(app), fmt.Errorf("%s needs PMIx (%s): %s", program, u.uses, u.why)
 		case speaks && u.why != "":
-			w.Note(1, "%s runs without PMIx (%s): %s", program, u.uses, u.why)
+			w.view.Note(1, "%s runs without PMIx (%s): %s", program, u.uses, u.why)
 		case speaks:
-			w.Note(1, "%s is served over PMIx (%s), with %s", program, u.uses, u.plan.library)
+			w.view.Note(1, "%s is served over PMIx (%s), with %s", program, u.uses, u.plan.library)
 		}
 	}
 	return 0, nil
@@ -296,8 +296,8 @@ func (w *World) Lacks() (first job.Rank, err error) {
 
 // firstHere is the lowest rank of an app that is on this node.
 func (w *World) firstHere(app int) job.Rank {
-	i := slices.IndexFunc(w.Ranks, func(r *serve.Rank) bool { return r.App == app })
-	return w.Ranks[i].Number
+	i := slices.IndexFunc(w.view.Ranks, func(r *serve.Rank) bool { return r.App == app })
+	return w.view.Ranks[i].Number
 }
 
 // pmixEnv is what ranks need beside what the helper tells them; what the user sets
@@ -315,7 +315,7 @@ func (w *World) pmixEnv(app int, four bool) (env []string) {
 		env = append(env, tcpInclude+"=lo")
 	}
 	env = append(env, w.yieldEnv(own)...)
-	dir, err := w.l.Helpers.Dir(w.KVSName + sharedEnd) // libpmix empties its own before Open MPI is through
+	dir, err := w.l.Helpers.Dir(w.view.KVSName + sharedEnd) // libpmix empties its own before Open MPI is through
 	if err != nil {
 		return env
 	}

@@ -30,7 +30,7 @@ func preload(env []string, file string) string {
 // profileLibrary is the file that an app's ranks preload to count, "" for none. One
 // node speaks for all.
 func (w *World) profileLibrary(app int) string {
-	if w.Launch.Profile == "" {
+	if w.view.Launch.Profile == "" {
 		return ""
 	}
 	lib := w.libraries[app]
@@ -39,8 +39,8 @@ func (w *World) profileLibrary(app int) string {
 		name = overlay.LibProfileOpenMPI
 	}
 	file, why := w.library(name, lib)
-	if why != "" && w.Local(lib.first) != nil {
-		w.Note(0, "--profile: %s is not counted: %s", path.Base(w.Apps[app].Argv[0]), why)
+	if why != "" && w.view.Local(lib.first) != nil {
+		w.view.Note(0, "--profile: %s is not counted: %s", path.Base(w.view.Apps[app].Argv[0]), why)
 	}
 	return file
 }

@@ -14,11 +14,11 @@ import (
 // The profiler is in front of what the user preloads, what ends MPICH's hang behind it.
 func TestProfilerIsPreloadedInFront(t *testing.T) {
 	a, w, _ := newWorld(t, 1)
-	w.Launch.Profile, w.Launch.ProfileFrom = profile.Volume, profile.FromStart
-	w.Apps[0].Env = []string{"LD_PRELOAD=own.so"}
+	w.view.Launch.Profile, w.view.Launch.ProfileFrom = profile.Volume, profile.FromStart
+	w.view.Apps[0].Env = []string{"LD_PRELOAD=own.so"}
 	self, err := os.ReadFile("/proc/self/exe") // a library of this platform, as far as that is looked at
 	require.NoError(t, err)
-	w.Launch.Libraries = []overlay.Library{{Name: overlay.LibProfileMPICH, Contents: self}, {Name: overlay.LibProfileOpenMPI, Contents: self}}
+	w.view.Launch.Libraries = []overlay.Library{{Name: overlay.LibProfileMPICH, Contents: self}, {Name: overlay.LibProfileOpenMPI, Contents: self}}
 	lib := &appLibrary{name: "libmpi.so.12", fix: &mpichFix{mpich: "MPICH", file: "/fix.so"}}
 	w.libraries[0] = lib
 	lib.needs.Platform, err = proc.LibraryPlatform(self)

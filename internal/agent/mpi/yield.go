@@ -12,7 +12,7 @@ const yieldVariable = "OMPI_MCA_mpi_yield_when_idle"
 func (w *World) yieldEnv(own []string) []string {
 	ranks := w.l.agent.Living()
 	if w.l.agent.OneMachine() { // and so are the other nodes
-		ranks = max(ranks, w.Size)
+		ranks = max(ranks, w.view.Size)
 	}
 	cpus, err := unix.Affinity(0)
 	if err != nil || ranks <= len(cpus) || lastOf(own, yieldVariable) != "" {
