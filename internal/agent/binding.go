@@ -217,11 +217,11 @@ func (j *Job) cannotStart(w *world, err error) {
 		first = e.rank
 	}
 	for _, b := range w.spec.Blocks {
-		if w.id > 0 && b.Host == j.node.self.Index {
+		if w.spawned && b.Host == j.node.self.Index {
 			w.own.Fail(overlay.StartFailure{Host: b.Host, First: b.First, Count: b.Count, Code: job.ExitLauncher, Text: text})
 		}
 	}
-	if w.id == 0 {
+	if !w.spawned {
 		j.failures.fail(job.Failure{Class: job.CauseStart, Rank: first, Host: j.node.self.Index, Code: job.ExitLauncher, Phase: "start", Text: text})
 	}
 	w.ended.Merge(overlay.Done{Failed: 1, Ended: -1, Never: -1}) // of those that are counted next

@@ -126,8 +126,8 @@ func (l *life) parentEnded() {
 // it is their own.
 func (j *Job) hearLast() {
 	for _, w := range j.worlds {
-		if w.view != nil && len(w.view.Ranks) > 0 {
-			w.hear(w.view.Ranks...)
+		if w.servers.view != nil && len(w.servers.view.Ranks) > 0 {
+			w.hear(w.servers.view.Ranks...)
 		}
 	}
 }

@@ -121,7 +121,7 @@ func TestWhatRanksLeftIsKilledThoughAWorldNeverStarts(t *testing.T) {
 	r.world = first
 	a.job.rankEnded(r, overlay.Done{Ranks: 1})
 	require.Zero(t, kills)
-	next := &world{id: 1, ranks: []*rank{{}}, unborn: 1, living: 1, killed: true}
+	next := &world{id: 1, spawned: true, ranks: []*rank{{}}, unborn: 1, living: 1, killed: true}
 	next.ranks[0].world = next
 	next.started.Merge, next.done.Merge = (*overlay.Started).Merge, (*overlay.Done).Merge
 	next.started.Expect(1)

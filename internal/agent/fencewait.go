@@ -17,16 +17,18 @@ func (o *outside) wait(id overlay.WaitID) overlay.Wait {
 }
 
 // finalised reports whether a rank has done with PMI or PMIx.
-func (w *world) finalised(r *serve.Rank) bool { return w.pmi.Finalised(r) || w.pmix.Finalised(r) }
+func (w *world) finalised(r *serve.Rank) bool {
+	return w.servers.pmi.Finalised(r) || w.servers.pmix.Finalised(r)
+}
 
 // fenceWaits are the fences that local ranks wait in, over the tree, PMI or PMIx. Of the
 // first in MPI_Init, initWaits tells.
 func (w *world) fenceWaits() (list []waiting) {
-	if w.tree.Fencing() || w.pmi.Fencing() && !w.inInit() {
-		number := w.board.Completed()
+	if w.servers.tree.Fencing() || w.servers.pmi.Fencing() && !w.inInit() {
+		number := w.servers.board.Completed()
 		list = append(list, w.fenceWait(overlay.WaitID{World: w.id, Fence: true, Seq: number}, "fence"))
 	}
-	if number, some := w.pmix.FenceWaits(); some {
+	if number, some := w.servers.pmix.FenceWaits(); some {
 		list = append(list, w.fenceWait(overlay.WaitID{World: w.id, Fence: true, PMIx: true, Seq: number}, "PMIx fence"))
 	}
 	return list
@@ -39,12 +41,12 @@ func (w *world) fenceWait(id overlay.WaitID, kind string) waiting {
 // notInFence are the local ranks that have not entered a fence.
 func (w *world) notInFence(id overlay.WaitID) (list []*serve.Rank) {
 	if id.PMIx {
-		return w.pmix.NotInFence(id.Seq)
+		return w.servers.pmix.NotInFence(id.Seq)
 	}
-	if w.board == nil { // its ranks were refused
+	if w.servers.board == nil { // its ranks were refused
 		return nil
 	}
-	done := w.board.Completed()
+	done := w.servers.board.Completed()
 	for _, r := range w.ranks {
 		if done < id.Seq || done == id.Seq && !r.Fencing {
 			list = append(list, &r.Rank)

@@ -67,7 +67,7 @@ func (j *Job) forServer(m overlay.Message) error {
 	}
 	return j.aboutWorld(m, func(w *world) error {
 		from, found := slices.BinarySearch(w.nodes, m.Header.From)
-		if !found || w.board == nil {
+		if !found || w.servers.board == nil {
 			return fmt.Errorf("it is from where no node of world %d is", w.id)
 		}
 		return j.toServer(w, serve.Message{Message: m, Node: job.NodeID(from)})

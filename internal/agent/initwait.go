@@ -27,13 +27,13 @@ func (s *stalls) initWaits() (list []waiting) {
 // inInit reports whether a local rank waits in MPI_Init.
 func (w *world) inInit() bool {
 	return w.fences == 0 && !w.killed && slices.ContainsFunc(w.ranks, func(r *rank) bool {
-		return !r.Exited && (w.pmix.InInit(&r.Rank) || r.Fencing && w.pmi.Phase(&r.Rank) == pmi.InInit.String())
+		return !r.Exited && (w.servers.pmix.InInit(&r.Rank) || r.Fencing && w.servers.pmi.Phase(&r.Rank) == pmi.InInit.String())
 	})
 }
 
 // came reports whether a rank has come to the first fence. Over PMIx the helper alone knows
 // that: those that have begun count.
-func (w *world) came(r *rank) bool { return r.Fencing || w.pmix.InInit(&r.Rank) }
+func (w *world) came(r *rank) bool { return r.Fencing || w.servers.pmix.InInit(&r.Rank) }
 
 // absent is how many local ranks have not come to the first fence.
 func (w *world) absent() (n int) {
@@ -50,7 +50,7 @@ func (w *world) absent() (n int) {
 func (s *stalls) outOfInit(id overlay.WaitID) overlay.Wait {
 	x := overlay.Wait{ID: id}
 	w := s.j.worlds[id.World]
-	if w == nil || w.fences > 0 || w.pmix.Fenced() {
+	if w == nil || w.fences > 0 || w.servers.pmix.Fenced() {
 		return x
 	}
 	var out outside

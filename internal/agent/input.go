@@ -22,7 +22,8 @@ type inputArrived struct {
 // stdin is the standard input of a job's ranks.
 type stdin struct {
 	j        *Job
-	input    *input.Input // of the first world; nil if no rank of it is here or below
+	world    *world       // whose ranks may read it; those of others find it empty
+	input    *input.Input // nil if no rank of that world is here or below
 	terminal *terminal    // of rank 0; nil unless it runs here, and has one
 }
 
@@ -62,14 +63,24 @@ func (si *stdin) open(r *rank, fd int) {
 // terminalOf is the size of the terminal that a rank is to have, nil if it is to have
 // none.
 func (si *stdin) terminalOf(w *world, r job.Rank) *unix.Window {
-	if w.id > 0 || r != 0 {
+	if w != si.world || r != 0 {
 		return nil
 	}
 	return si.j.launch.Terminal
 }
 
+// piped reports whether a rank reads standard input from a pipe.
+func (si *stdin) piped(w *world, r job.Rank) bool {
+	to := si.j.launch.StdinRank
+	return w == si.world && (to == overlay.StdinAll || to == r) && si.terminalOf(w, r) == nil
+}
+
 // openAll finds out who below reads standard input, when the launch is known.
 func (si *stdin) openAll(w *world) (err error) {
+	si.world = w
+	if !w.here() {
+		return nil
+	}
 	to := si.j.launch.StdinRank
 	if si.j.launch.Terminal != nil && to != 0 {
 		return fmt.Errorf("rank 0 has a terminal, and reader %d is to read standard input", to)
@@ -124,7 +135,7 @@ func (si *stdin) take(e inputArrived) {
 
 // shut closes a rank's standard input. That of spawned worlds is empty.
 func (si *stdin) shut(r *rank) {
-	if si.input != nil && r.world.id == 0 {
+	if si.input != nil && r.world == si.world {
 		si.input.Shut(r.Number)
 	}
 	if si.terminal != nil && si.terminal.rank == r && r.Exited {

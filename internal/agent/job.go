@@ -17,7 +17,7 @@ type Job struct {
 	launch   *overlay.Launch // nil before it comes
 	launched time.Time       // when it came
 	nodeID   job.NodeID
-	first    *world         // from the launch on
+	starting *world         // whose start is the job's, and its progress; from the launch on
 	worlds   map[int]*world // that take part here and are not over
 	newest   int            // highest number of a world so far
 

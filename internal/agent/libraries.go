@@ -120,4 +120,4 @@ func (x ranksOf) Living() int { return x.w.living }
 func (x ranksOf) Fences() int { return x.w.fences }
 
 // FencesOver says why no fence can complete.
-func (x ranksOf) FencesOver() string { return x.w.board.FencesOverByPMI() }
+func (x ranksOf) FencesOver() string { return x.w.servers.board.FencesOverByPMI() }

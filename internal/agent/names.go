@@ -39,7 +39,7 @@ func (sv *services) done(w *world, n overlay.NameAnswer) {
 	if n.Failure != "" {
 		err = errors.New(n.Failure)
 	}
-	w.pmi.NameDone(n.Rank, string(n.Port), err)
+	w.servers.pmi.NameDone(n.Rank, string(n.Port), err)
 }
 
 // fromChild takes a request from below.
@@ -58,7 +58,7 @@ func (sv *services) answered(n overlay.NameAnswer) error {
 		return nil
 	}
 	w, err := sv.j.world(n.World, overlay.KindNamed)
-	if w == nil || w.pmi == nil {
+	if w == nil || w.servers.pmi == nil {
 		return err // the world is over, its ranks are not waiting
 	}
 	sv.done(w, n)

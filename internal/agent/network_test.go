@@ -17,11 +17,11 @@ func TestNetworkOfANode(t *testing.T) {
 	a := joined(&Agent{root: true, self: overlay.HostEntry{Index: 5}, subtree: &overlay.Subtree{}, job: &Job{launch: &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: []job.HostIndex{3, 5, 9}, Universe: -1}}})
 	a.job.libraries = a.job.newLibraries()
 	spec := overlay.World{Size: 3, KVSName: "k", Apps: make([]job.App, 1), Blocks: []job.Block{{Host: 9, First: 0, Count: 1}, {Host: 5, First: 1, Count: 1}, {Host: 3, First: 2, Count: 1}}}
-	w, err := a.job.newWorld(0, spec)
+	w, err := a.job.newWorld(0, spec, false)
 	require.NoError(t, err)
 	require.Equal(t, []string{"GOLAUNCH_TOPO_DEPTH=0"}, networkEnv(w, 5), "no network is known")
 	spec.Depth, spec.Clusters = 3, []int{0, 0, 0, 0, 1, 14, 0, 1, 2}
-	w, err = a.job.newWorld(0, spec)
+	w, err = a.job.newWorld(0, spec, false)
 	require.NoError(t, err)
 	require.Equal(t, []string{"GOLAUNCH_TOPO_DEPTH=3", "GOLAUNCH_TOPO_CLUSTERS=0,1,14"}, networkEnv(w, 5))
 }
@@ -41,7 +41,7 @@ func TestClustersThatAreNone(t *testing.T) {
 	} {
 		a := joined(&Agent{self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, job: &Job{launch: &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: []job.HostIndex{3, 5}, Universe: -1}}})
 		a.job.libraries = a.job.newLibraries()
-		_, err := a.job.newWorld(0, overlay.World{Size: 2, KVSName: "k", Apps: make([]job.App, 1), Blocks: []job.Block{{Host: 3, First: 0, Count: 1}, {Host: 5, First: 1, Count: 1}}, Depth: x.depth, Clusters: x.clusters})
+		_, err := a.job.newWorld(0, overlay.World{Size: 2, KVSName: "k", Apps: make([]job.App, 1), Blocks: []job.Block{{Host: 3, First: 0, Count: 1}, {Host: 5, First: 1, Count: 1}}, Depth: x.depth, Clusters: x.clusters}, false)
 		require.EqualError(t, err, want)
 	}
 }

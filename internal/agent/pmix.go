@@ -23,7 +23,7 @@ var _ servepmix.Agent = atPMIx{}
 // pmixJob is what a job has of PMIx.
 type pmixJob struct {
 	j     *Job
-	local *servepmix.Local // nil before the first world
+	local *servepmix.Local // nil before the launch
 	root  *servepmix.Root  // used at the root; nil before the first call
 }
 

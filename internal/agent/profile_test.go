@@ -44,7 +44,7 @@ func TestSignalsSwitchCounting(t *testing.T) {
 	require.False(t, a.job.profiling.signal(syscall.SIGUSR1))
 	require.True(t, a.job.profiling.signal(syscall.SIGUSR2))
 	require.True(t, on(c))
-	require.True(t, on(a.job.profiling.open(&world{id: 1, spec: overlay.World{Size: 1}, ranks: []*rank{{}}})), "a world that is spawned later")
+	require.True(t, on(a.job.profiling.open(&world{id: 1, spawned: true, spec: overlay.World{Size: 1}, ranks: []*rank{{}}})), "a world that is spawned later")
 	require.True(t, a.job.profiling.signal(syscall.SIGUSR2))
 	require.False(t, on(c))
 	require.Equal(t, job.Rank(0), c.ranks[0])
@@ -56,7 +56,7 @@ func TestCountersOfAWorldThatIsOver(t *testing.T) {
 	a, w, said := agentOf(t, willingWarden{})
 	a.job.launch.Profile, a.job.launch.ProfileFrom = profile.Volume, profile.FromStart
 	w.spec.Size = 1
-	spawned := &world{id: 1, spec: overlay.World{Size: 1}, ranks: []*rank{{}}}
+	spawned := &world{id: 1, spawned: true, spec: overlay.World{Size: 1}, ranks: []*rank{{}}}
 	a.job.worlds[1] = spawned
 	first, second := a.job.profiling.open(w), a.job.profiling.open(spawned)
 	require.NoError(t, a.job.forget(spawned))

@@ -37,7 +37,7 @@ func (pr *progress) later() {
 
 // tell tells the parent how far the subtree is, until all its ranks run.
 func (pr *progress) tell() {
-	if pr.n.life.end.Killed() || pr.n.life.end.Leaving() || pr.n.job.first != nil && (!pr.n.job.first.here() || pr.n.job.first.started.Done()) {
+	if pr.n.life.end.Killed() || pr.n.life.end.Leaving() || pr.n.job.started() {
 		return
 	}
 	p := overlay.Progress{Host: job.NoHost}
@@ -45,12 +45,7 @@ func (pr *progress) tell() {
 		p.Nodes = 1
 	}
 	p.Merge(pr.n.subtree.Slowest())
-	if w := pr.n.job.first; w != nil {
-		p.Ranks = w.own.Ranks
-		if w.unborn > 0 {
-			p.Wait(pr.n.self.Index, time.Since(pr.n.job.launched), startRanksStep)
-		}
-	}
+	pr.n.job.progress(&p)
 	for _, part := range pr.below {
 		p.Merge(part)
 	}
@@ -72,8 +67,23 @@ func (pr *progress) ready(slot tree.Slot, r overlay.Ready) {
 
 // started notes that the ranks below a child run, or could not be started.
 func (pr *progress) started(w *world, slot tree.Slot, s overlay.Started) {
-	if part, ok := pr.below[slot]; ok && w.id == 0 {
+	if part, ok := pr.below[slot]; ok && !w.spawned {
 		part.Ranks, part.Host = s.Ranks, job.NoHost
 		pr.below[slot] = part
+	}
+}
+
+// started reports whether all ranks of the job's start run here and below, or never will.
+func (j *Job) started() bool {
+	return j.starting != nil && (!j.starting.here() || j.starting.started.Done())
+}
+
+// progress adds how far this node's ranks are.
+func (j *Job) progress(p *overlay.Progress) {
+	if w := j.starting; w != nil {
+		p.Ranks = w.own.Ranks
+		if w.unborn > 0 {
+			p.Wait(j.node.self.Index, time.Since(j.launched), startRanksStep)
+		}
 	}
 }

@@ -29,7 +29,7 @@ func (j *Job) startRanks(w *world) {
 	}
 	// With fewer it may go well still: ranks that end make room for others.
 	j.tooFew = unix.NeedFiles(j.openFiles(), fmt.Sprintf("the agent of %d ranks", j.node.life.end.Living()))
-	if !w.opened { // servers know where ranks are bound
+	if !w.servers.opened { // servers know where ranks are bound
 		err := j.env.network.err
 		if err == nil {
 			var first job.Rank
@@ -51,7 +51,7 @@ func (j *Job) startRanks(w *world) {
 	w.launched = true
 	j.node.life.end.RanksHanded(w.unborn)
 	l := j.launch
-	spec := proc.Spec{Env: slices.Concat(bindingEnv(w), j.env.addressEnv(w), l.Env, j.env.nodeEnv(w)), Umask: l.Umask, Rlimits: l.Rlimits, Socket: w.socket}
+	spec := proc.Spec{Env: slices.Concat(bindingEnv(w), j.env.addressEnv(w), l.Env, j.env.nodeEnv(w)), Umask: l.Umask, Rlimits: l.Rlimits, Socket: w.servers.socket}
 	for i := range w.spec.Apps {
 		app := j.staging.programOf(w, i)
 		app.Env = w.mpi.Env(i)
@@ -67,10 +67,10 @@ func (j *Job) startRanks(w *world) {
 			CPUs:     r.cpus, Unbuffered: l.Unbuffered,
 			Env: []string{"PMI_RANK=" + n, "RANK=" + n, "ROLE_RANK=" + n, "MPI_LOCALRANKID=" + local, "LOCAL_RANK=" + local},
 		}
-		children[i].StdinPipe = children[i].Terminal == nil && w.id == 0 && (l.StdinRank == overlay.StdinAll || l.StdinRank == r.Number)
+		children[i].StdinPipe = j.stdin.piped(w, r.Number)
 		children[i].Env = append(children[i].Env, l.Names.OfRank(n, local)...)
 		children[i].Env = append(children[i].Env, r.gpuEnv...)
-		for _, s := range w.all {
+		for _, s := range w.servers.all {
 			children[i].Env = append(children[i].Env, s.Env(&r.Rank)...)
 		}
 		if counters != nil {
@@ -115,7 +115,7 @@ func (j *Job) openFiles() uint64 {
 			continue
 		}
 		n += pipes*w.living + w.mpi.Files()
-		for _, s := range w.all {
+		for _, s := range w.servers.all {
 			perRank, more := s.Files()
 			n += perRank*w.living + more
 		}
@@ -153,7 +153,7 @@ func (re *rankEnv) nodeEnv(w *world) []string {
 	}
 	env = append(env, re.j.launch.Names.OfNode(size, local, group, re.j.node.self.Name)...)
 	env = append(env, networkEnv(w, re.j.node.self.Index)...)
-	for _, s := range w.all {
+	for _, s := range w.servers.all {
 		env = append(env, s.Env(nil)...)
 	}
 	if re.j.staging.scratch != "" {
@@ -186,18 +186,18 @@ func networkEnv(w *world, host job.HostIndex) []string {
 func (j *Job) rankOf(world int, r job.Rank) *rank { return j.worlds[world].byRank[r] }
 
 // startFailed notes why a rank does not run. For a spawned world that is the
-// answer to the spawn; for the first it is the end of the job.
+// answer to the spawn; else it is the end of the job.
 func (j *Job) startFailed(e proc.StartFailed) {
 	r := j.rankOf(e.World, e.Rank)
 	switch {
 	case e.Provoked:
-	case e.World > 0:
+	case r.world.spawned:
 		r.world.own.Fail(overlay.StartFailure{Host: j.node.self.Index, First: e.Rank, Count: 1, Code: e.Code, Text: e.Text})
 	default:
 		j.failures.fail(job.Failure{Class: job.CauseStart, Rank: e.Rank, Host: j.node.self.Index, Code: e.Code, Phase: "start", Text: e.Text})
 	}
 	j.rankBorn(r.world)
-	if e.World > 0 {
+	if r.world.spawned {
 		j.rankEnded(r, overlay.Done{Ended: 1, Never: 1})
 	} else {
 		j.rankEnded(r, j.outcome(r, true, j.node.life.end.Killed()))
@@ -288,7 +288,7 @@ func (j *Job) rankExited(e proc.Exited) {
 		}
 	default:
 		f.Class, f.Code = job.CauseExit, e.Status.ExitStatus()
-		f.Finalized = r.world.pmi.Finalised(&r.Rank) || r.world.pmix.Finalised(&r.Rank)
+		f.Finalized = r.world.servers.pmi.Finalised(&r.Rank) || r.world.servers.pmix.Finalised(&r.Rank)
 		if e.Killer != "" {
 			f.Text = "a process that it started was killed: " + e.Killer
 		}
@@ -322,7 +322,7 @@ func (j *Job) rankEnded(r *rank, d overlay.Done) {
 	}
 	r.recordOutcome(d)
 	j.stdin.shut(r)
-	for _, s := range w.all {
+	for _, s := range w.servers.all {
 		s.Ended(&r.Rank)
 	}
 	if j.node.life.end.WardenGone() {

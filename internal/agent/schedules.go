@@ -19,8 +19,8 @@ func (j *Job) scheduled(s overlay.ScheduleAnswer) error {
 		return nil
 	}
 	w, err := j.world(s.Schedule.World, overlay.KindScheduled)
-	if w == nil || w.tree == nil {
+	if w == nil || w.servers.tree == nil {
 		return err // the world is over, its ranks are not waiting
 	}
-	return w.tree.Scheduled(&s)
+	return w.servers.tree.Scheduled(&s)
 }

@@ -39,46 +39,46 @@ type servers struct {
 // that there are.
 func (j *Job) makeServers(w *world) (err error) {
 	view := j.viewOf(w)
-	if w.view = view; view == nil {
+	if w.servers.view = view; view == nil {
 		return nil
 	}
 	if !view.Refused {
-		if w.board, err = board.New(view, fences{j, w}); err != nil {
+		if w.servers.board, err = board.New(view, fences{j, w}); err != nil {
 			return err
 		}
-		w.add(w.board)
+		w.servers.add(w.servers.board)
 	}
 	if len(view.Ranks) > 0 {
-		if w.pmi, err = servepmi.New(view, w.board, beyond{j, w}); err != nil {
+		if w.servers.pmi, err = servepmi.New(view, w.servers.board, beyond{j, w}); err != nil {
 			return err
 		}
 		if j.launch.PMIPort {
-			w.add(&servepmi.OnPort{Server: w.pmi})
+			w.servers.add(&servepmi.OnPort{Server: w.servers.pmi})
 		} else {
-			w.add(servepmi.OnDescriptor{Server: w.pmi})
-			w.socket = servepmi.Variable
+			w.servers.add(servepmi.OnDescriptor{Server: w.servers.pmi})
+			w.servers.socket = servepmi.Variable
 		}
 	}
-	w.add(servemaster.New(view))
-	w.pmix = servepmix.New(view, j.pmix.atNode())
-	if w.board != nil {
-		w.pmix.Over = w.board.FencesOverByPMI
+	w.servers.add(servemaster.New(view))
+	w.servers.pmix = servepmix.New(view, j.pmix.atNode())
+	if w.servers.board != nil {
+		w.servers.pmix.Over = w.servers.board.FencesOverByPMI
 	}
-	w.add(w.pmix)
+	w.servers.add(w.servers.pmix)
 	if len(view.Ranks) > 0 {
-		w.mpi = j.libraries.World(view, ranksOf{j, w}, w.pmix)
+		w.mpi = j.libraries.World(view, ranksOf{j, w}, w.servers.pmix)
 	}
-	if w.tree, err = servetree.New(view, w.board, &j.door); err != nil {
+	if w.servers.tree, err = servetree.New(view, w.servers.board, &j.door); err != nil {
 		return err
 	}
-	w.tree.Called = func() {
+	w.servers.tree.Called = func() {
 		j.node.machine.moreGarbage()
 		j.stalls.begin()
 	}
-	w.tree.Ask = j.askSchedule
-	w.add(w.tree)
+	w.servers.tree.Ask = j.askSchedule
+	w.servers.add(w.servers.tree)
 	if j.launch.PMGR && len(view.Ranks) > 0 {
-		w.add(servepmgr.New(view, w.tree))
+		w.servers.add(servepmgr.New(view, w.servers.tree))
 	}
 	return nil
 }
@@ -139,31 +139,31 @@ func (j *Job) toward(w *world, h job.HostIndex) serve.Direction {
 // openServers has the servers of a world get ready for its ranks, and reports
 // whether they are. If not, startIf is called again.
 func (j *Job) openServers(w *world) (ready bool) {
-	if !w.opened {
-		w.opened = true
-		w.opening = len(w.all)
+	if !w.servers.opened {
+		w.servers.opened = true
+		w.servers.opening = len(w.servers.all)
 		later := false
-		for _, s := range w.all {
+		for _, s := range w.servers.all {
 			s.Open(func(err error) {
-				w.opening--
+				w.servers.opening--
 				switch {
 				case err != nil && !w.launched:
 					j.cannotStart(w, err)
 				case err != nil:
-				case later && w.opening == 0:
+				case later && w.servers.opening == 0:
 					j.startIf()
 				}
 			})
 		}
 		later = true
 	}
-	return w.opening == 0 && !w.launched && !j.node.life.end.Over()
+	return w.servers.opening == 0 && !w.launched && !j.node.life.end.Over()
 }
 
 // treeOf finds the tree's service of a world, for ranks that call.
 func (j *Job) treeOf(id int) *servetree.Server {
 	if w := j.worlds[id]; w != nil {
-		return w.tree
+		return w.servers.tree
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func (j *Job) treeOf(id int) *servetree.Server {
 func (j *Job) tellServers(slot tree.Slot, why string) {
 	for _, w := range j.worlds {
 		if child := slices.Index(w.peers, slot); child >= 0 {
-			for _, s := range w.all {
+			for _, s := range w.servers.all {
 				s.Lost(serve.Neighbor(child), why)
 			}
 		}
@@ -182,7 +182,7 @@ func (j *Job) tellServers(slot tree.Slot, why string) {
 // giveSocket hands a rank's end of the socket pair that it was started with to whom it is
 // for, if anybody.
 func (w *world) giveSocket(r *rank, fd int) error {
-	for _, s := range w.all {
+	for _, s := range w.servers.all {
 		if taken, err := s.Socket(&r.Rank, fd); taken || err != nil {
 			return err
 		}
@@ -195,29 +195,31 @@ func (w *world) giveSocket(r *rank, fd int) error {
 // be one of MPI at all.
 func (w *world) phase(r *serve.Rank) string {
 	switch {
-	case w.pmi.Initialised(r):
-		return w.pmi.Phase(r)
-	case w.pmix.InInit(r) && w.spec.Size > 1:
+	case w.servers.pmi.Initialised(r):
+		return w.servers.pmi.Phase(r)
+	case w.servers.pmix.InInit(r) && w.spec.Size > 1:
 		return "in MPI_Init (PMIx)"
-	case w.pmix.Finalised(r):
+	case w.servers.pmix.Finalised(r):
 		return pmi.AfterFinalize.String()
 	}
 	return "running"
 }
 
 // spoke reports whether a rank has asked who it is, over PMI or PMIx.
-func (w *world) spoke(r *serve.Rank) bool { return w.pmi.Initialised(r) || w.pmix.Initialised(r) }
+func (w *world) spoke(r *serve.Rank) bool {
+	return w.servers.pmi.Initialised(r) || w.servers.pmix.Initialised(r)
+}
 
 // hear has what ranks have said by now taken.
 func (w *world) hear(ranks ...*serve.Rank) {
-	for _, s := range w.all {
+	for _, s := range w.servers.all {
 		s.Hear(ranks...)
 	}
 }
 
 // judge is what servers find wrong with a rank that has ended by itself.
 func (w *world) judge(r *rank, ok bool) *job.Failure {
-	for _, s := range w.all {
+	for _, s := range w.servers.all {
 		if f := s.Judge(&r.Rank, ok); f != nil || r.Aborted {
 			return f
 		}
@@ -227,7 +229,7 @@ func (w *world) judge(r *rank, ok bool) *job.Failure {
 
 // shut has no rank call any more: none is left.
 func (w *world) shut() {
-	for _, s := range w.all {
+	for _, s := range w.servers.all {
 		s.Shut()
 	}
 }
@@ -237,7 +239,7 @@ func (w *world) closeServers() {
 	if w.mpi != nil {
 		w.mpi.Close()
 	}
-	for _, s := range w.all {
+	for _, s := range w.servers.all {
 		s.Close()
 	}
 }
@@ -248,7 +250,7 @@ func (j *Job) serveWorlds() {
 	for _, w := range j.worlds {
 		for again := true; again; {
 			again = false
-			for _, s := range w.all {
+			for _, s := range w.servers.all {
 				again = s.Turn() || again
 			}
 		}
@@ -283,7 +285,7 @@ func (j *Job) fromNeighbor(m overlay.Message) error {
 
 // toServer hands a message to whom it is for.
 func (j *Job) toServer(w *world, m serve.Message) error {
-	s := w.to[m.Header.Kind]
+	s := w.servers.to[m.Header.Kind]
 	switch {
 	case s != nil:
 		return s.Message(m)
@@ -296,7 +298,7 @@ func (j *Job) toServer(w *world, m serve.Message) error {
 // hearEarly hands over what has come before the world, which came on another stream.
 func (j *Job) hearEarly(w *world) error {
 	for _, m := range j.node.transit.early.take(w.id) {
-		if w.all == nil {
+		if w.servers.all == nil {
 			return nil
 		}
 		if err := j.fromNeighbor(m); err != nil {

@@ -63,8 +63,8 @@ func slowWorld(t *testing.T) (*Agent, *world, *slowServer, <-chan overlay.Messag
 	a, w, said := agentOf(t, willingWarden{launched: &launched})
 	w.spec.Apps = []job.App{{Argv: []string{"app"}}}
 	served(t, a, w)
-	s := &slowServer{w: w.view}
-	w.add(s)
+	s := &slowServer{w: w.servers.view}
+	w.servers.add(s)
 	w.launched, w.unborn = false, 1
 	w.started.Merge = (*overlay.Started).Merge
 	w.started.Expect(1)
@@ -99,7 +99,7 @@ func TestDescriptorsThatServersNeed(t *testing.T) {
 		a.job.launch, w.living = &l, living
 		served(t, a, w)
 		for _, s := range more {
-			w.add(s)
+			w.servers.add(s)
 		}
 		return int(a.job.openFiles())
 	}
@@ -152,7 +152,7 @@ func TestTheEndDoesNotWaitForAServer(t *testing.T) {
 	require.Zero(t, a.life.end.Living())
 	s.ready(nil) // late
 	require.Empty(t, *launched)
-	w.id = 1 // the first is never forgotten
+	w.spawned = true // that of the launch is never forgotten
 	require.NoError(t, a.job.forget(w))
 	require.Equal(t, []string{"hear 1", "shut", "close"}, s.told)
 }
@@ -185,7 +185,7 @@ func TestServersJudgeTheEndOfARank(t *testing.T) {
 			w.killed = x.killed
 			served(t, a, w)
 			s := &slowServer{wrong: x.wrong}
-			w.add(s)
+			w.servers.add(s)
 			x.end.PID, w.ranks[0].PID = 7, 7
 			a.life.wardenEvents([]proc.Event{x.end})
 			require.Equal(t, x.told, s.told[:len(x.told)])
@@ -206,7 +206,7 @@ func TestServersJudgeTheEndOfARank(t *testing.T) {
 func TestMessagesWaitForTheirWorld(t *testing.T) {
 	a, w, _ := agentOf(t, lostWarden{})
 	s := &slowServer{}
-	w.add(s)
+	w.servers.add(s)
 	say := func(world int, body string) error {
 		h := tree.Header{Kind: overlay.KindRecords, World: uint16(world), To: tree.Neighbor, From: tree.Launcher}
 		return a.fromParent(overlay.Message{From: tree.Up, Stream: link.Data, Header: h, Body: []byte(body)})
@@ -223,8 +223,8 @@ func TestMessagesWaitForTheirWorld(t *testing.T) {
 	}
 	require.ErrorContains(t, err, "about world 4 before the world", "empty messages count, too")
 
-	later, second := &world{id: 2}, &slowServer{}
-	later.add(second)
+	later, second := &world{id: 2, spawned: true}, &slowServer{}
+	later.servers.add(second)
 	a.job.worlds[2], a.job.newest = later, 2
 	require.NoError(t, a.job.hearEarly(later))
 	require.NoError(t, say(2, "three"))
@@ -248,7 +248,7 @@ func TestServersSpeakForTheirWorld(t *testing.T) {
 	s.Send(serve.Parent, link.Data, overlay.KindRecords, []byte("up"))
 	m := <-said
 	require.Equal(t, []any{overlay.KindRecords, uint16(0), "up"}, []any{m.Header.Kind, m.Header.World, string(m.Body)})
-	w.id = 4
+	w.id, w.spawned = 4, true
 	s.Fail(&serve.Rank{Number: 0, PID: 9}, job.Failure{Class: job.CauseProtocol, Phase: job.PhaseTree})
 	require.False(t, s.Ending())
 	w.killed = true

@@ -156,7 +156,7 @@ func (pl *placing) giveParts(w *world, root fs.FS, environ []string) error {
 	given := false
 	err := pl.j.node.share.entry.Change(func(others ledger.Use) (ledger.Use, error) {
 		own := pl.used()
-		if free := pl.j.node.share.has - others.Slots; w.id > 0 && own.Slots > free && !pl.j.launch.ShareCPUs {
+		if free := pl.j.node.share.has - others.Slots; w.spawned && own.Slots > free && !pl.j.launch.ShareCPUs {
 			refused = &placeError{w.ranks[0].Number, fmt.Errorf("not enough free slots: other golaunch of the allocation use %d of %d on this host; --overlap shares them",
 				others.Slots, pl.j.node.share.has)}
 			return own, refused
@@ -180,12 +180,12 @@ func (pl *placing) giveParts(w *world, root fs.FS, environ []string) error {
 	return give()
 }
 
-// used sums up the use of the local ranks: those of the first world as long as the job lives,
+// used sums up the use of the local ranks: those of the launch as long as the job lives,
 // others until they end.
 func (pl *placing) used() (use ledger.Use) {
 	for _, w := range pl.j.worlds {
 		use.Slots += w.living
-		if w.id == 0 {
+		if !w.spawned {
 			use.Slots += len(w.ranks) - w.living
 		}
 		for _, r := range w.ranks {
@@ -204,7 +204,7 @@ func (pl *placing) used() (use ledger.Use) {
 
 // giveBack has others use what a spawned world does not any more.
 func (pl *placing) giveBack(w *world) {
-	if pl.j.node.share.known() && w.id > 0 {
+	if pl.j.node.share.known() && w.spawned {
 		_ = pl.j.node.share.entry.Change(func(ledger.Use) (ledger.Use, error) { return pl.used(), nil }) // else with the job
 	}
 }

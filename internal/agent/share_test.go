@@ -47,13 +47,13 @@ func TestClaims(t *testing.T) {
 
 	// A spawned world has what is left, and no more; its end gives it back.
 	_, spawned := gpuWorld(0, nil)
-	spawned.id, spawned.living = 1, 1
+	spawned.id, spawned.spawned, spawned.living = 1, true, 1
 	a.job.launch.GPUsPerRank, b.job.launch.GPUsPerRank = 0, 0
 	a.job.worlds[1] = spawned
 	require.NoError(t, a.job.placing.giveParts(spawned, fourGPUs(), nil))
 	require.Equal(t, 3, a.share.entry.Own().Slots)
 	_, late := gpuWorld(0, nil)
-	late.id, late.living = 1, 1
+	late.id, late.spawned, late.living = 1, true, 1
 	b.job.worlds[1] = late
 	require.EqualError(t, b.job.placing.giveParts(late, fourGPUs(), nil),
 		"not enough free slots: other golaunch of the allocation use 3 of 5 on this host; --overlap shares them")

@@ -37,7 +37,7 @@ func (sp *spawns) spawned(s overlay.SpawnAnswer) error {
 		return nil
 	}
 	w, err := sp.j.world(s.World, overlay.KindSpawned)
-	if w == nil || w.pmi == nil {
+	if w == nil || w.servers.pmi == nil {
 		return err // the world is over, its ranks are not waiting
 	}
 	result := pmi.SpawnResult{JobID: s.KVSName, Codes: s.Codes}
@@ -45,7 +45,7 @@ func (sp *spawns) spawned(s overlay.SpawnAnswer) error {
 		result.Err = errors.New(s.Failure)
 		sp.watchRefused(w.byRank[s.Rank], s.Failure)
 	}
-	w.pmi.SpawnDone(s.Rank, result)
+	w.servers.pmi.SpawnDone(s.Rank, result)
 	return nil
 }
 

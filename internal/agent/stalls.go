@@ -74,7 +74,7 @@ func (s *stalls) look() {
 		switch {
 		case !w.message:
 			if due = due || reached; reached && !w.id.Fence && !w.id.Init {
-				s.j.worlds[w.id.World].tree.Doubt(w.id.Comm, w.id.Seq)
+				s.j.worlds[w.id.World].servers.tree.Doubt(w.id.Comm, w.id.Seq)
 			}
 		case ages[w] > looksToStall:
 			messages++
@@ -92,7 +92,7 @@ func (s *stalls) look() {
 // treeInUse tells whether local ranks of some world use the tree's service.
 func (s *stalls) treeInUse() bool {
 	for _, w := range s.j.worlds {
-		if w.tree != nil && w.tree.InUse() {
+		if w.servers.tree != nil && w.servers.tree.InUse() {
 			return true
 		}
 	}
@@ -103,7 +103,7 @@ func (s *stalls) treeInUse() bool {
 func (s *stalls) waits() (list []waiting) {
 	list = s.initWaits()
 	for _, id := range slices.Sorted(maps.Keys(s.j.worlds)) {
-		if w := s.j.worlds[id]; w.tree != nil {
+		if w := s.j.worlds[id]; w.servers.tree != nil {
 			list = append(list, w.waits()...)
 		}
 	}
@@ -112,20 +112,20 @@ func (s *stalls) waits() (list []waiting) {
 
 // waits is what local ranks of one world wait in and for.
 func (w *world) waits() (list []waiting) {
-	for _, x := range w.tree.Waits(overlay.MostWaits) {
+	for _, x := range w.servers.tree.Waits(overlay.MostWaits) {
 		id := overlay.WaitID{World: w.id, Comm: x.Comm, Seq: x.Seq}
-		list = append(list, waiting{id: id, missing: len(w.tree.Missing(x.Comm, x.Seq)), text: w.named(x.Text)})
+		list = append(list, waiting{id: id, missing: len(w.servers.tree.Missing(x.Comm, x.Seq)), text: w.named(x.Text)})
 	}
 	list = append(list, w.fenceWaits()...)
-	for _, x := range w.tree.MessageWaits() {
+	for _, x := range w.servers.tree.MessageWaits() {
 		list = append(list, waiting{id: overlay.WaitID{World: w.id, Seq: x.Seq}, message: true, rank: x.Rank})
 	}
 	return list
 }
 
-// named says which world a text is about, if it is not the first.
+// named says which world a text is about, if that was spawned.
 func (w *world) named(text string) string {
-	if w.id == 0 {
+	if !w.spawned {
 		return text
 	}
 	return fmt.Sprintf("world %d: %s", w.id, text)
@@ -177,7 +177,7 @@ func (s *stalls) ownWaits(q overlay.WaitQuestion) overlay.Waits {
 		default:
 			if own.Messages++; len(own.Examples) < overlay.MostExamples {
 				w := s.j.worlds[x.id.World]
-				own.Examples = append(own.Examples, overlay.CutWait(w.named(w.tree.MessageText(x.rank))))
+				own.Examples = append(own.Examples, overlay.CutWait(w.named(w.servers.tree.MessageText(x.rank))))
 			}
 		}
 	}
@@ -190,12 +190,12 @@ func (s *stalls) outOf(id overlay.WaitID) overlay.Wait {
 	switch {
 	case id.Init:
 		return s.outOfInit(id)
-	case w == nil || w.tree == nil:
+	case w == nil || w.servers.tree == nil:
 		return overlay.Wait{ID: id}
 	case id.Fence:
 		return w.outOfFence(id)
 	}
-	return overlay.Wait{ID: id, Missing: overlay.AppendWaitRuns(nil, w.tree.Missing(id.Comm, id.Seq))}
+	return overlay.Wait{ID: id, Missing: overlay.AppendWaitRuns(nil, w.servers.tree.Missing(id.Comm, id.Seq))}
 }
 
 // fromChild takes a child's answer. One to an older question is of no interest.

@@ -128,7 +128,7 @@ func (w *world) states(moments map[int]proc.Moment, now time.Time) (list []overl
 // knows of one that waits, or else by the first that knows it.
 func (w *world) calls() map[job.Rank]serve.Call {
 	calls := map[job.Rank]serve.Call{}
-	for _, s := range w.all {
+	for _, s := range w.servers.all {
 		for number, c := range s.Calls() {
 			if known, again := calls[number]; !again || c.Waits && !known.Waits {
 				calls[number] = c

@@ -38,9 +38,9 @@ type accounts struct {
 	collection *collection // from the launcher's question on
 }
 
-// stamp notes that a phase is over, of the first world alone.
+// stamp notes that a phase is over, of no spawned world.
 func (ac *accounts) stamp(w *world, phase string) {
-	if w.id == 0 {
+	if !w.spawned {
 		ac.add(phase)
 	}
 }
@@ -128,7 +128,7 @@ func (ac *accounts) counted() report.Collected {
 		}
 	}
 	if ac.j.node.common.Trace {
-		own.Nodes[0].Trace = ac.traced(ranks)
+		own.Nodes[0].Trace = ac.traced()
 	}
 	if ac.j.node.common.Entries {
 		own.Ranks = ranks
@@ -155,10 +155,10 @@ func (p *past) add(w *world, records bool) {
 
 // countBoard adds the numbers of a world's board to c.
 func countBoard(c *report.Counters, w *world) {
-	if w.board == nil {
+	if w.servers.board == nil {
 		return
 	}
-	s := w.board.Stats()
+	s := w.servers.board.Stats()
 	c[report.Puts] += s.Puts
 	c[report.Gets] += s.Gets
 	c[report.Hits] += s.Gets - s.Misses

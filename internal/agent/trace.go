@@ -60,7 +60,7 @@ func (ac *accounts) fenceReleased(w *world) {
 }
 
 // traced is what --trace gets of this node.
-func (ac *accounts) traced(ranks []report.Rank) *report.NodeTrace {
+func (ac *accounts) traced() *report.NodeTrace {
 	t := &report.NodeTrace{
 		Begin: ac.j.node.begun, Starts: ac.j.node.subtree.Starts(),
 		Fences: ac.tracing.fences, FencesLeft: ac.tracing.fencesLeft,
@@ -74,12 +74,14 @@ func (ac *accounts) traced(ranks []report.Rank) *report.NodeTrace {
 	step(ac.j.node.wardenStep, report.TrackWarden, "start warden")
 	step(ac.tracing.files, report.TrackFiles, "receive files")
 	var spawned, ended report.Step
-	for _, r := range ranks {
-		if r.World > 0 { // whenever that was
+	for _, w := range ac.j.worlds {
+		if w.spawned { // whenever that was
 			continue
 		}
-		include(&spawned, r.Start)
-		include(&ended, r.End)
+		for _, r := range w.ranks {
+			include(&spawned, r.record.Start)
+			include(&ended, r.record.End)
+		}
 	}
 	step(spawned, report.TrackSpawn, "spawn ranks")
 	step(ended, report.TrackExit, "exits")

@@ -37,7 +37,7 @@ func (s *stalls) mayConnect() bool {
 	return false
 }
 
-func (w *world) connects() bool { return w.fences > 0 || w.pmix.Fenced() }
+func (w *world) connects() bool { return w.fences > 0 || w.servers.pmix.Fenced() }
 
 // lookForAttempts has them looked for, beside the event loop: it may take a while.
 func (s *stalls) lookForAttempts() {

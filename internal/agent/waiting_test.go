@@ -43,7 +43,7 @@ func waitingWorld(t *testing.T) (*Agent, *world, <-chan overlay.Message, *[]proc
 	a.life.end = endOf(1, 0)
 	w.started.Merge = (*overlay.Started).Merge
 	w.started.Expect(1)
-	w.mpi, a.job.first = &fakeLibraries{waits: true}, w
+	w.mpi, a.job.starting = &fakeLibraries{waits: true}, w
 	a.job.startIf()
 	require.Empty(t, launched)
 	require.False(t, w.launched)

@@ -83,7 +83,7 @@ func served(t *testing.T, a *Agent, w *world) {
 	}
 	a.root, a.job.launch.Cache, a.job.launch.Universe = true, cache.HCMAB, -1
 	require.NoError(t, a.job.makeServers(w))
-	for _, s := range w.all {
+	for _, s := range w.servers.all {
 		require.NoError(t, s.Start())
 	}
 }

@@ -20,10 +20,12 @@ import (
 // the nodes below have to say. A world's bulletin board spans less: from the
 // lowest node that has all of the world here or below.
 type world struct {
-	spec  overlay.World
-	id    int
-	nodes []job.HostIndex // that hold ranks, ascending; the board's numbers of nodes
-	peers []tree.Slot     // children with ranks below, by serve.Neighbor
+	spec overlay.World
+	id   int
+	// It came after the launch: its start may fail, and its end comes, without the job's.
+	spawned bool
+	nodes   []job.HostIndex // that hold ranks, ascending; the board's numbers of nodes
+	peers   []tree.Slot     // children with ranks below, by serve.Neighbor
 
 	ranks    []*rank // local ones
 	byRank   map[job.Rank]*rank
@@ -41,12 +43,15 @@ type world struct {
 	started answers[overlay.Started]
 	done    answers[overlay.Done]
 
-	fences int          // that are complete
-	fence  report.Fence // under way, and its number; for --trace only
-	servers
+	fences  int          // that are complete
+	fence   report.Fence // under way, and its number; for --trace only
+	servers servers
 }
 
-// takeLaunch learns what all worlds have in common, and the first of them.
+// launchWorld is the number of the world that comes with the launch.
+const launchWorld = 0
+
+// takeLaunch learns what all worlds have in common, and the one that comes with it.
 func (j *Job) takeLaunch(l overlay.Launch) error {
 	if j.launch != nil {
 		return errors.New("a second launch message")
@@ -61,15 +66,13 @@ func (j *Job) takeLaunch(l overlay.Launch) error {
 	j.launched = time.Now()
 	j.nodeID = job.NodeID(slices.Index(l.Nodes, j.node.self.Index))
 	j.node.subtree.Worlds.Rules(l.LaunchOptions)
-	w, err := j.newWorld(0, l.World)
+	w, err := j.newWorld(launchWorld, l.World, false)
 	if err != nil {
 		return err
 	}
-	j.first = w
-	if w.here() {
-		if err := j.stdin.openAll(w); err != nil {
-			return err
-		}
+	j.starting = w
+	if err := j.stdin.openAll(w); err != nil {
+		return err
 	}
 	if err := j.begin(w); err != nil {
 		return err
@@ -86,7 +89,7 @@ func (j *Job) takeWorld(m overlay.Message) error {
 		return fmt.Errorf("world %d is out of turn", id)
 	}
 	return overlay.Take(m, func(spec overlay.World) error {
-		w, err := j.newWorld(id, spec)
+		w, err := j.newWorld(id, spec, true)
 		if err != nil {
 			return err
 		}
@@ -114,8 +117,8 @@ func (w *world) checkBlocks() error {
 }
 
 // newWorld finds out who is concerned by a world.
-func (j *Job) newWorld(id int, spec overlay.World) (*world, error) {
-	w := &world{spec: spec, id: id, byRank: map[job.Rank]*rank{}}
+func (j *Job) newWorld(id int, spec overlay.World, spawned bool) (*world, error) {
+	w := &world{spec: spec, id: id, spawned: spawned, byRank: map[job.Rank]*rank{}}
 	if err := w.checkPrograms(j.launch.Files); err != nil {
 		return nil, err
 	}
@@ -126,7 +129,7 @@ func (j *Job) newWorld(id int, spec overlay.World) (*world, error) {
 	}
 	most := unix.MaxProcesses()
 	for _, b := range w.spec.Blocks {
-		if _, found := slices.BinarySearch(j.launch.Nodes, b.Host); !found && id == 0 {
+		if _, found := slices.BinarySearch(j.launch.Nodes, b.Host); !found && !spawned {
 			return nil, fmt.Errorf("ranks %d+%d are where no node of the job is", b.First, b.Count)
 		}
 		w.nodes = append(w.nodes, b.Host)
@@ -157,7 +160,7 @@ func (j *Job) newWorld(id int, spec overlay.World) (*world, error) {
 			w.peers = append(w.peers, slot)
 		}
 	}
-	if id == 0 {
+	if !spawned {
 		j.node.subtree.Worlds.CallNodes(w.nodes, w.spec.Names)
 	}
 	j.node.subtree.Worlds.Know(id, w.spec.Blocks)
@@ -179,9 +182,9 @@ func (j *Job) refuse(w *world) {
 	for _, b := range w.spec.Blocks {
 		switch {
 		case b.Host != j.node.self.Index:
-		case w.id > 0:
+		case w.spawned:
 			w.own.Fail(overlay.StartFailure{Host: b.Host, First: b.First, Count: b.Count, Code: job.ExitLauncher, Text: text})
-		default: // the first says enough
+		default: // one block says enough
 			j.failures.fail(job.Failure{Class: job.CauseStart, Rank: b.First, Host: b.Host, Code: job.ExitLauncher, Phase: "start", Text: text})
 			return
 		}
@@ -204,7 +207,7 @@ func (j *Job) begin(w *world) error {
 		w.done.awaits(slot)
 	}
 	j.node.output.Open(w.id, w.peers)
-	for _, s := range w.all {
+	for _, s := range w.servers.all {
 		if err := s.Start(); err != nil {
 			return err
 		}
@@ -308,9 +311,9 @@ func (j *Job) endWorld(w *world) error {
 	return nil
 }
 
-// forget lets go of a world that is over on every node. The first is as long as the job.
+// forget lets go of a spawned world that is over on every node.
 func (j *Job) forget(w *world) error {
-	if w.id == 0 || w.living > 0 {
+	if !w.spawned || w.living > 0 {
 		return fmt.Errorf("world %d is to be forgotten, of which %d ranks live here", w.id, w.living)
 	}
 	j.down(w, link.KVS, overlay.KindForget, nil)

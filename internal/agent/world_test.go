@@ -36,13 +36,13 @@ func TestDamagedLaunch(t *testing.T) {
 	} {
 		a := joined(&Agent{self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, job: &Job{launch: &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: []job.HostIndex{3, 5}, Universe: -1}}})
 		a.job.libraries = a.job.newLibraries()
-		w, err := a.job.newWorld(0, overlay.World{Size: 4, KVSName: "k", Apps: make([]job.App, 1), Blocks: x.blocks})
+		w, err := a.job.newWorld(0, overlay.World{Size: 4, KVSName: "k", Apps: make([]job.App, 1), Blocks: x.blocks}, false)
 		if err == nil {
 			err = a.job.makeServers(w)
 		}
 		if x.want == "" {
 			require.NoError(t, err, name)
-			require.NotNil(t, w.tree, name)
+			require.NotNil(t, w.servers.tree, name)
 			continue
 		}
 		require.ErrorContains(t, err, x.want, name)
@@ -57,10 +57,10 @@ func TestLaunchOfALostChild(t *testing.T) {
 	slot := a.subtree.Node.Join()
 	a.subtree.Cover(slot, []job.HostIndex{5, 6})
 	a.subtree.Leave(slot)
-	w, err := a.job.newWorld(0, overlay.World{Size: 3, KVSName: "k", Apps: make([]job.App, 1), Blocks: []job.Block{{Host: 3, Count: 1}, {Host: 5, First: 1, Count: 1}, {Host: 6, First: 2, Count: 1}}})
+	w, err := a.job.newWorld(0, overlay.World{Size: 3, KVSName: "k", Apps: make([]job.App, 1), Blocks: []job.Block{{Host: 3, Count: 1}, {Host: 5, First: 1, Count: 1}, {Host: 6, First: 2, Count: 1}}}, false)
 	require.NoError(t, err)
 	require.NoError(t, a.job.makeServers(w))
-	require.Equal(t, []serve.Direction{serve.Here, serve.Gone, serve.Gone}, w.view.Toward)
+	require.Equal(t, []serve.Direction{serve.Here, serve.Gone, serve.Gone}, w.servers.view.Toward)
 }
 
 // TestWhereAWorldHasServers looks at who has a part in a world: the nodes from the
@@ -103,7 +103,7 @@ func TestWhereAWorldHasServers(t *testing.T) {
 			for i, h := range x.hosts {
 				blocks = append(blocks, job.Block{Host: h, First: job.Rank(i), Count: 1})
 			}
-			w, err := a.job.newWorld(2, overlay.World{Size: len(blocks), Apps: make([]job.App, 1), Blocks: blocks})
+			w, err := a.job.newWorld(2, overlay.World{Size: len(blocks), Apps: make([]job.App, 1), Blocks: blocks}, true)
 			require.NoError(t, err)
 			v := a.job.viewOf(w)
 			if x.toward == nil {
@@ -121,7 +121,7 @@ func TestWhereAWorldHasServers(t *testing.T) {
 func TestRefusedRanks(t *testing.T) {
 	a := joined(&Agent{self: overlay.HostEntry{Index: 3}, subtree: &overlay.Subtree{}, job: &Job{launch: &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: []job.HostIndex{3, 5}, Universe: -1}}})
 	a.job.libraries = a.job.newLibraries()
-	w := &world{id: 1, refused: 3, spec: overlay.World{Blocks: []job.Block{{Host: 3, First: 0, Count: 2}, {Host: 5, First: 2, Count: 4}, {Host: 3, First: 6, Count: 1}}}}
+	w := &world{id: 1, spawned: true, refused: 3, spec: overlay.World{Blocks: []job.Block{{Host: 3, First: 0, Count: 2}, {Host: 5, First: 2, Count: 4}, {Host: 3, First: 6, Count: 1}}}}
 	a.job.refuse(w)
 	require.Len(t, w.own.Failures, 2)
 	require.Equal(t, [2]int{0, 2}, [2]int{int(w.own.Failures[0].First), w.own.Failures[0].Count})
@@ -139,7 +139,7 @@ func TestNodesOfDealtOutRanks(t *testing.T) {
 	}
 	a := joined(&Agent{self: overlay.HostEntry{Index: 5}, subtree: &overlay.Subtree{}, root: true, job: &Job{launch: &overlay.Launch{Nodes: []job.HostIndex{3, 5, 9}}}})
 	a.job.libraries = a.job.newLibraries()
-	w, err := a.job.newWorld(0, overlay.World{Size: len(hosts), Apps: make([]job.App, 1), Blocks: blocks})
+	w, err := a.job.newWorld(0, overlay.World{Size: len(hosts), Apps: make([]job.App, 1), Blocks: blocks}, false)
 	require.NoError(t, err)
 	view := a.job.viewOf(w)
 	for rank, node := range []job.NodeID{1, 0, 0, 2, 1, 0} {
