@@ -87,7 +87,6 @@ type (
 	wardenStuck  struct{ number int } // it has had its time
 	beatDue      struct{}             // the warden is to hear of us
 	outputIdle   struct{}             // every pipe of the local ranks is closed
-	lingerOver   struct{}             // what outlived the ranks has had its time
 	familyEnded  struct{}             // every child has ENDed or is lost
 	familySwept  struct{}             // and nothing is left of those that were lost
 )
@@ -142,7 +141,7 @@ func (a *Agent) handle(e overlay.Event) {
 	case wardenLost:
 		a.life.wardenLost(e.err)
 	case wardenStuck:
-		a.life.do(a.life.end.WardenStuck(e.number))
+		a.life.do(a.life.end.WardenStuck(e.number, a.ends()...))
 	case told:
 		a.life.told(e.signal)
 	case graceOver:
@@ -166,9 +165,7 @@ func (a *Agent) handle(e overlay.Event) {
 	case spawnSilent:
 		a.job.spawns.silent(e)
 	case outputIdle:
-		a.life.do(a.life.end.OutputIdle())
-	case lingerOver:
-		a.life.do(a.life.end.LingerOver())
+		a.job.do(a.job.end.OutputIdle(&a.life.end))
 	case childrenLate:
 		a.life.childrenLate()
 	case familyEnded:
@@ -241,7 +238,7 @@ func (a *Agent) fromParent(m overlay.Message) error {
 		return overlay.Take(m, func(w unix.Window) error { a.job.stdin.resize(w); return nil })
 	case overlay.KindKill:
 		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
-		return overlay.Take(m, func(k overlay.Kill) error { a.life.kill(k.Grace); return nil })
+		return overlay.Take(m, func(k overlay.Kill) error { a.job.kill(k.Grace); return nil })
 	case overlay.KindClaim:
 		a.subtree.Broadcast(link.Service, m.Header.Kind, m.Body)
 		return overlay.Take(m, a.share.claimAgain)

@@ -23,7 +23,7 @@ const (
 // life is how far the end of the agent is, and of its warden.
 type life struct {
 	n           *Agent
-	end         ending.Machine
+	end         ending.Node
 	warden      Warden
 	wardenStart sync.WaitGroup // until it is up, or failed
 	timers      endTimers
@@ -36,27 +36,18 @@ type life struct {
 
 // endTimers are those of the end; nil while they do not run.
 type endTimers struct {
-	linger *time.Timer // until lingerOver
-	beat   *time.Timer // until the next beatDue
-	stuck  *time.Timer // until wardenStuck
+	beat  *time.Timer // until the next beatDue
+	stuck *time.Timer // until wardenStuck
 }
 
-// do carries out what the end's machine asks for.
+// do carries out what the end of the node asks for.
 func (l *life) do(actions []ending.Action) {
-	for _, x := range actions {
+	for i, x := range actions {
+		if x.Job != 0 {
+			l.n.job.do(actions[i : i+1])
+			continue
+		}
 		switch x.Do {
-		case ending.StartNone:
-			l.n.job.startNone()
-		case ending.Settle:
-			l.n.job.settleAll()
-		case ending.Linger:
-			l.put(&l.timers.linger, lingerTime, lingerOver{})
-		case ending.StopLinger:
-			l.timers.linger.Stop()
-		case ending.Kill:
-			if err := l.warden.Kill(job.Cold, x.Grace); err != nil {
-				l.wardenLost(err)
-			}
 		case ending.Watch:
 			l.put(&l.timers.stuck, x.Grace+wardenTimeout, wardenStuck{x.Number})
 		case ending.Finish:
@@ -67,18 +58,8 @@ func (l *life) do(actions []ending.Action) {
 			_ = l.warden.Beat() // the same
 		case ending.BeatLater:
 			l.put(&l.timers.beat, l.warden.BeatEvery(), beatDue{})
-		case ending.Cut:
-			l.n.output.CutOff(func(world int) bool { w := l.n.job.worlds[world]; return w == nil || w.living == 0 })
-		case ending.CutAll:
-			l.n.output.CutOff(func(int) bool { return true })
-		case ending.Shut:
-			l.n.job.shutPorts()
 		case ending.Sweep:
 			l.sweep(x.Err)
-		case ending.Forsake:
-			for _, w := range l.n.job.worlds {
-				l.n.job.allEnded(w)
-			}
 		case ending.CallOff:
 			l.n.stop()
 		case ending.EndChildren:
@@ -91,6 +72,50 @@ func (l *life) do(actions []ending.Action) {
 	}
 }
 
+// do carries out what the end of the job asks for.
+func (j *Job) do(actions []ending.Action) {
+	for i, x := range actions {
+		switch x.Do {
+		case ending.StartNone:
+			j.startNone()
+		case ending.Settle:
+			j.settleAll()
+		case ending.Linger:
+			if j.linger != nil {
+				j.linger.Stop()
+			}
+			j.linger = time.AfterFunc(lingerTime, func() {
+				j.node.inbox.Put(posted(func() { j.do(j.end.LingerOver(&j.node.life.end)) }))
+			})
+		case ending.StopLinger:
+			j.linger.Stop()
+		case ending.Kill:
+			if err := j.node.life.warden.Kill(job.Cold, x.Grace); err != nil {
+				j.node.life.wardenLost(err)
+			}
+		case ending.Cut:
+			j.node.output.CutOff(func(world int) bool { w := j.worlds[world]; return w == nil || w.living == 0 })
+		case ending.CutAll:
+			j.node.output.CutOff(func(int) bool { return true })
+		case ending.Shut:
+			j.shutPorts()
+		case ending.Forsake:
+			for _, w := range j.worlds {
+				j.allEnded(w)
+			}
+		case ending.Watch: // the warden
+			j.node.life.do(actions[i : i+1])
+		default:
+			panic(fmt.Sprintf("nothing carries out %v of a job", x.Do)) // a bug of this package
+		}
+	}
+}
+
+// ends are how far the ends of the jobs are.
+func (a *Agent) ends() []ending.Numbered {
+	return []ending.Numbered{{Number: a.job.number, Job: &a.job.end}}
+}
+
 // put has an event come after a while, in place of the one that the timer was set
 // for before.
 func (l *life) put(timer **time.Timer, after time.Duration, event overlay.Event) {
@@ -101,7 +126,7 @@ func (l *life) put(timer **time.Timer, after time.Duration, event overlay.Event)
 }
 
 func (t *endTimers) stop() {
-	for _, timer := range []*time.Timer{t.linger, t.beat, t.stuck} {
+	for _, timer := range []*time.Timer{t.beat, t.stuck} {
 		if timer != nil {
 			timer.Stop()
 		}
@@ -110,16 +135,16 @@ func (t *endTimers) stop() {
 
 // kill ends the local ranks. What they said over PMI before is heard first: an
 // abort among it is their own.
-func (l *life) kill(grace time.Duration) {
-	l.n.job.hearLast()
-	l.tearDown.Killed(grace)
-	l.do(l.end.KillOrdered(grace))
+func (j *Job) kill(grace time.Duration) {
+	j.hearLast()
+	j.node.life.tearDown.Killed(grace)
+	j.do(j.end.KillOrdered(&j.node.life.end, grace))
 }
 
 // parentEnded begins the orderly end.
 func (l *life) parentEnded() {
 	l.n.job.hearLast()
-	l.do(l.end.ParentEnded())
+	l.do(l.end.ParentEnded(l.n.ends()...))
 }
 
 // hearLast takes what the ranks said before they were told to end: an abort among
@@ -205,6 +230,9 @@ func (l *life) takeLateWarden() {
 // here as soon as it is closed; children see their link break and do the same.
 func (a *Agent) close() {
 	a.life.timers.stop()
+	if a.job.linger != nil {
+		a.job.linger.Stop()
+	}
 	a.life.tearDown.stop()
 	a.output.Abandon()
 	a.job.staging.files.Abandon()

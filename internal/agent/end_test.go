@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"io"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -70,7 +71,7 @@ func TestAnAgentLeavesAfterItsChildren(t *testing.T) {
 			starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, inbox, nil)
 			sink := func(tree.Header, []byte) {}
 			a, _, _ := agentOf(t, nil)
-			a.inbox, a.stop, a.job.launch, a.life.end = inbox, func() {}, nil, ending.Machine{}
+			a.inbox, a.stop, a.job.launch, a.life.end, a.job.end = inbox, func() {}, nil, ending.Node{}, ending.Job{}
 			a.subtree = overlay.NewSubtree(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
 			a.subtree.Begin(overlay.Ready{}, nil, 2)
 			near, remote := memlink.Pair()
@@ -127,14 +128,14 @@ func TestWhatRanksLeftIsKilledThoughAWorldNeverStarts(t *testing.T) {
 	next.started.Expect(1)
 	next.done.Expect(1)
 	a.job.worlds[1] = next
-	a.life.do(a.life.end.RanksCome(1))
+	a.job.do(a.job.end.RanksCome(&a.life.end, 1))
 	require.True(t, first.settled)
-	before := a.life.timers.linger
+	before := a.job.linger
 	a.job.startIf()
 	require.True(t, next.settled)
-	require.NotSame(t, before, a.life.timers.linger)
+	require.NotSame(t, before, a.job.linger)
 	require.Zero(t, kills)
-	a.handle(lingerOver{})
+	a.job.do(a.job.end.LingerOver(&a.life.end))
 	require.Equal(t, 1, kills)
 }
 
@@ -149,7 +150,7 @@ func TestAnEndIsHeardAfterItsWardenWasLost(t *testing.T) {
 	a.job.rankEnded(r, overlay.Done{Failed: 1})
 	require.Equal(t, overlay.Done{Ended: 1}, w.ended)
 	require.Zero(t, w.living)
-	require.Zero(t, a.life.end.Living())
+	require.Zero(t, a.job.end.Living())
 }
 
 // toldWarden notes what it is told, and does nothing.
@@ -167,7 +168,10 @@ func (w toldWarden) Destroy()                                        { _ = w.not
 func (w toldWarden) Sweep(context.Context, func(pid int) bool) error { return w.note("sweep") }
 func (toldWarden) BeatEvery() time.Duration                          { return time.Hour }
 
-// TestTheEndIsCarriedOut has an agent do everything that the machine can ask for.
+// ofJobs are what the end of a job asks for.
+var ofJobs = []ending.Verb{ending.StartNone, ending.Settle, ending.Linger, ending.StopLinger, ending.Kill, ending.Cut, ending.CutAll, ending.Shut, ending.Forsake}
+
+// TestTheEndIsCarriedOut has an agent do everything that the ends can ask for.
 func TestTheEndIsCarriedOut(t *testing.T) {
 	verbs := map[ending.Verb]struct {
 		warden []string
@@ -175,8 +179,8 @@ func TestTheEndIsCarriedOut(t *testing.T) {
 	}{
 		ending.StartNone:   {ok: func(a *Agent, _ *world, _ bool) bool { return !a.job.staging.awaiting }},
 		ending.Settle:      {ok: func(_ *Agent, w *world, _ bool) bool { return !w.settled }}, // a rank lives
-		ending.Linger:      {ok: func(a *Agent, _ *world, _ bool) bool { return a.life.timers.linger != nil }},
-		ending.StopLinger:  {ok: func(a *Agent, _ *world, _ bool) bool { return !a.life.timers.linger.Stop() }},
+		ending.Linger:      {ok: func(a *Agent, _ *world, _ bool) bool { return a.job.linger != nil }},
+		ending.StopLinger:  {ok: func(a *Agent, _ *world, _ bool) bool { return !a.job.linger.Stop() }},
 		ending.Kill:        {warden: []string{"kill"}},
 		ending.Watch:       {ok: func(a *Agent, _ *world, _ bool) bool { return a.life.timers.stuck.Stop() }},
 		ending.Finish:      {warden: []string{"finish"}},
@@ -202,9 +206,13 @@ func TestTheEndIsCarriedOut(t *testing.T) {
 			a.job.staging.awaiting = true
 			w.ranks[0].world = w
 			if v == ending.StopLinger {
-				a.life.timers.linger = time.NewTimer(time.Hour)
+				a.job.linger = time.NewTimer(time.Hour)
 			}
-			a.life.do([]ending.Action{{Do: v, Err: errGone}})
+			x := ending.Action{Do: v, Err: errGone}
+			if slices.Contains(ofJobs, v) {
+				x.Job = a.job.number
+			}
+			a.life.do([]ending.Action{x})
 			require.Equal(t, want.warden, told)
 			require.True(t, want.ok == nil || want.ok(a, w, stopped))
 			a.life.timers.stop()

@@ -23,7 +23,7 @@ func TestWhatEndedByItselfIsReported(t *testing.T) {
 			a, w, said := agentOf(t, &askedWarden{})
 			a.now = func() time.Time { return time.Now().Add(5 * time.Second) }
 			served(t, a, w)
-			a.life.end.KillOrdered(0)
+			a.job.end.KillOrdered(&a.life.end, 0)
 			ago := unix.Monotonic() / 2 // the machine may have begun just now
 			a.life.wardenEvents([]proc.Event{proc.Exited{PID: 7, Status: syscall.WaitStatus(syscall.SIGKILL),
 				Clock: unix.Monotonic() - ago, Provoked: provoked}})
@@ -50,8 +50,8 @@ func TestWhyARankWasKilled(t *testing.T) {
 		"out of memory, core dumped": {Status: syscall.WaitStatus(syscall.SIGKILL) | dumped, Killer: "out of memory"},
 	} {
 		a, w, said := agentOf(t, lostWarden{})
-		a.life.end.RanksCome(1)
-		a.life.end.RanksHanded(1)
+		a.job.end.RanksCome(&a.life.end, 1)
+		a.job.end.RanksHanded(1)
 		w.living = 2 // another goes on
 		served(t, a, w)
 		a.life.wardenEvents([]proc.Event{e})

@@ -56,7 +56,7 @@ func (st *staging) beginAll() error {
 	}
 	st.begun = true
 	var dirs []string
-	if !st.j.node.self.Relay() && !st.j.node.life.end.Killed() {
+	if !st.j.node.self.Relay() && !st.j.end.Killed() {
 		st.awaiting = true
 		st.j.accounts.tracing.files.Begin = st.j.node.now()
 		dirs = stage.ScratchDirs(overlay.NodeJob(st.j.node.self.Index, st.j.node.common.JobID))

@@ -36,7 +36,7 @@ func withChildren(t *testing.T, a *Agent, ranges ...[]overlay.HostEntry) (childr
 // does not pass on: it tells the launcher who has said it, and its other child goes on.
 func TestForgeriesAreNotPassedOn(t *testing.T) {
 	a, _, said := agentOf(t, lostWarden{})
-	a.life.end = endOf(0, 0)
+	a.life.end, a.job.end = endOf(0, 0)
 	woken := make(chan struct{}, 1)
 	a.inbox = overlay.NewInbox(func() {
 		select {

@@ -3,6 +3,7 @@ package agent
 import (
 	"time"
 
+	"github.com/golaunch/golaunch/internal/agent/ending"
 	"github.com/golaunch/golaunch/internal/agent/mpi"
 	"github.com/golaunch/golaunch/internal/agent/serve/servetree"
 	"github.com/golaunch/golaunch/internal/job"
@@ -12,7 +13,10 @@ import (
 // Job is one job on this node: its worlds, and what they need. Each part has a file of its
 // own. It belongs to the node's event loop.
 type Job struct {
-	node *Agent
+	node   *Agent
+	number uint32 // from 1
+	end    ending.Job
+	linger *time.Timer // while what its ranks left behind has a moment
 
 	launch   *overlay.Launch // nil before it comes
 	launched time.Time       // when it came
@@ -42,7 +46,7 @@ type Job struct {
 
 // newJob returns a job of which nothing is known.
 func newJob(a *Agent) *Job {
-	j := &Job{worlds: map[int]*world{}}
+	j := &Job{number: 1, worlds: map[int]*world{}}
 	j.owners.byPID = map[int]*rank{}
 	j.join(a)
 	return j

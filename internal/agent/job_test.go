@@ -6,6 +6,7 @@ func joined(a *Agent) *Agent {
 	if a.job == nil {
 		newJob(a)
 	} else {
+		a.job.number = 1
 		a.job.join(a)
 	}
 	return a

@@ -68,7 +68,7 @@ var _ mpi.Agent = atMPI{}
 func (s atMPI) Learned() { s.j.startIf() }
 
 // Living counts the local ranks that have not ended.
-func (s atMPI) Living() int { return s.j.node.life.end.Living() }
+func (s atMPI) Living() int { return s.j.end.Living() }
 
 // OneMachine reports whether all nodes are on this machine.
 func (s atMPI) OneMachine() bool { return s.j.node.onOneMachine() }

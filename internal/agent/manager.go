@@ -65,7 +65,7 @@ type graceOver struct{}
 // task takes the loss for such an end: its SIGTERM may come later than the news.
 func (l *life) parentLost() {
 	managed := l.demanded || l.n.calls != nil
-	if !managed || l.orphaned || l.end.Living() == 0 {
+	if !managed || l.orphaned || l.n.job.end.Living() == 0 {
 		l.end.ParentLost()
 		return
 	}
@@ -73,12 +73,12 @@ func (l *life) parentLost() {
 	grace := l.n.common.Grace
 	l.n.subtree.Broadcast(link.Control, overlay.KindKill, overlay.Encode(overlay.Kill{Grace: grace}))
 	time.AfterFunc(grace, func() { l.n.inbox.Put(graceOver{}) })
-	l.kill(grace)
+	l.n.job.kill(grace)
 }
 
 // orphanEnds ends an agent that has outlived its parent, with its last rank.
 func (l *life) orphanEnds() {
-	if l.orphaned && l.end.Living() == 0 {
+	if l.orphaned && l.n.job.end.Living() == 0 {
 		l.end.ParentLost()
 	}
 }

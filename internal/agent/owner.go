@@ -26,7 +26,7 @@ const mostOwnerless = 64 << 10
 // where the job ends.
 func (o *owners) withRank(pid int, do func(*rank)) {
 	switch id, known, notYet := o.ownerOf(pid); {
-	case o.j.node.life.end.Killed():
+	case o.j.end.Killed():
 		do(nil)
 	case known:
 		do(o.j.rankOf(id.World, id.Rank))

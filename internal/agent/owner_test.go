@@ -28,7 +28,7 @@ func TestWhoseProcessAsks(t *testing.T) {
 	require.Empty(t, a.job.owners.ownerless)
 
 	a, _, _, _ = waitingWorld(t)
-	a.life.end.KillOrdered(0)
+	a.job.end.KillOrdered(&a.life.end, 0)
 	other = found{}
 	a.job.owners.withRank(os.Getppid(), func(r *rank) { other = found{true, r} })
 	require.Equal(t, found{true, nil}, other, "nobody waits at the end")

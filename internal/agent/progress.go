@@ -37,7 +37,7 @@ func (pr *progress) later() {
 
 // tell tells the parent how far the subtree is, until all its ranks run.
 func (pr *progress) tell() {
-	if pr.n.life.end.Killed() || pr.n.life.end.Leaving() || pr.n.job.started() {
+	if pr.n.job.end.Killed() || pr.n.life.end.Leaving() || pr.n.job.started() {
 		return
 	}
 	p := overlay.Progress{Host: job.NoHost}

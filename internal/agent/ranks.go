@@ -21,14 +21,14 @@ func (j *Job) startRanks(w *world) {
 	switch {
 	case w.launched:
 		return
-	case j.node.life.end.Killed() || j.node.life.end.WardenGone() || w.killed:
+	case j.end.Killed() || j.node.life.end.WardenGone() || w.killed:
 		j.neverStart(w)
 		return
 	case !w.mpi.Ready():
 		return
 	}
 	// With fewer it may go well still: ranks that end make room for others.
-	j.tooFew = unix.NeedFiles(j.openFiles(), fmt.Sprintf("the agent of %d ranks", j.node.life.end.Living()))
+	j.tooFew = unix.NeedFiles(j.openFiles(), fmt.Sprintf("the agent of %d ranks", j.end.Living()))
 	if !w.servers.opened { // servers know where ranks are bound
 		err := j.env.network.err
 		if err == nil {
@@ -49,7 +49,7 @@ func (j *Job) startRanks(w *world) {
 		return
 	}
 	w.launched = true
-	j.node.life.end.RanksHanded(w.unborn)
+	j.end.RanksHanded(w.unborn)
 	l := j.launch
 	spec := proc.Spec{Env: slices.Concat(bindingEnv(w), j.env.addressEnv(w), l.Env, j.env.nodeEnv(w)), Umask: l.Umask, Rlimits: l.Rlimits, Socket: w.servers.socket}
 	for i := range w.spec.Apps {
@@ -98,7 +98,7 @@ func (j *Job) neverStart(w *world) {
 	j.node.output.Complete(w.id)
 	j.startedIf(w, w.started.Add(w.own))
 	j.settle(w)
-	j.node.life.do(j.node.life.end.RanksNever(waited, j.node.output.Quiet()))
+	j.do(j.end.RanksNever(&j.node.life.end, waited, j.node.output.Quiet()))
 }
 
 // openFiles is how many files an agent may have open once its ranks run: two pipes of
@@ -132,10 +132,10 @@ func (j *Job) noRank(f job.Failure) {
 			continue
 		}
 		w.launched = true
-		j.node.life.end.RanksHanded(w.unborn)
+		j.end.RanksHanded(w.unborn)
 		for _, r := range w.ranks {
 			j.rankBorn(w)
-			j.rankEnded(r, j.outcome(r, true, j.node.life.end.Killed()))
+			j.rankEnded(r, j.outcome(r, true, j.end.Killed()))
 		}
 	}
 }
@@ -200,7 +200,7 @@ func (j *Job) startFailed(e proc.StartFailed) {
 	if r.world.spawned {
 		j.rankEnded(r, overlay.Done{Ended: 1, Never: 1})
 	} else {
-		j.rankEnded(r, j.outcome(r, true, j.node.life.end.Killed()))
+		j.rankEnded(r, j.outcome(r, true, j.end.Killed()))
 	}
 }
 
@@ -332,5 +332,5 @@ func (j *Job) rankEnded(r *rank, d overlay.Done) {
 	if w.living--; w.living == 0 {
 		j.accounts.stamp(w, phaseEnded)
 	}
-	j.node.life.do(j.node.life.end.RankEnded(w.living == 0, j.node.output.Quiet()))
+	j.do(j.end.RankEnded(&j.node.life.end, w.living == 0, j.node.output.Quiet()))
 }

@@ -133,7 +133,7 @@ func TestAServerThatCannotServe(t *testing.T) {
 	s.ready(errors.New("no helper"))
 	require.False(t, a.life.end.Over())
 	require.True(t, w.launched)
-	require.Zero(t, a.life.end.Living())
+	require.Zero(t, a.job.end.Living())
 	require.Empty(t, *launched)
 	f, err := overlay.As[job.Failure](<-said)
 	require.NoError(t, err)
@@ -147,9 +147,9 @@ func TestAServerThatCannotServe(t *testing.T) {
 // A job that ends while a server gets ready does not wait for it.
 func TestTheEndDoesNotWaitForAServer(t *testing.T) {
 	a, w, s, _, launched := slowWorld(t)
-	a.life.kill(0)
+	a.job.kill(0)
 	require.True(t, w.launched)
-	require.Zero(t, a.life.end.Living())
+	require.Zero(t, a.job.end.Living())
 	s.ready(nil) // late
 	require.Empty(t, *launched)
 	w.spawned = true // that of the launch is never forgotten
@@ -180,8 +180,8 @@ func TestServersJudgeTheEndOfARank(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, w, said := agentOf(t, lostWarden{})
-			a.life.end.RanksCome(1) // another goes on, of another world
-			a.life.end.RanksHanded(1)
+			a.job.end.RanksCome(&a.life.end, 1) // another goes on, of another world
+			a.job.end.RanksHanded(1)
 			w.killed = x.killed
 			served(t, a, w)
 			s := &slowServer{wrong: x.wrong}

@@ -73,7 +73,7 @@ func (sp *spawns) watchRefused(r *rank, why string) {
 
 // silent tells of a rank that has said nothing over PMI since.
 func (sp *spawns) silent(e spawnSilent) {
-	if r := e.rank; r.refusal == e.refusal && r.Heard == e.heard && !r.Exited && !r.world.killed && !sp.j.node.life.end.Killed() {
+	if r := e.rank; r.refusal == e.refusal && r.Heard == e.heard && !r.Exited && !r.world.killed && !sp.j.end.Killed() {
 		sp.j.node.note(overlay.NoteAlways, "rank %v has said nothing for %v, since its spawn of %s was refused (%s): if it ignores error codes (MPI_ERRCODES_IGNORE), "+
 			"it waits in MPI_Comm_spawn for ever, as MPICH's ch3 has it, and all ranks that spawn with it; pass an array of error codes, or end the job",
 			r.id(), sp.j.node.common.StallAfter, e.program, e.why)

@@ -27,11 +27,11 @@ func TestSilenceAfterARefusedSpawnIsTold(t *testing.T) {
 	a, r, said := asks(4, ch3)
 	of := r.refusal
 	require.NotNil(t, of)
-	for _, goesOn := range []func(){func() { r.Exited = true }, func() { r.Exited, r.Heard = false, 1 }, func() { r.Heard = 0; a.life.end.KillOrdered(0) }} {
+	for _, goesOn := range []func(){func() { r.Exited = true }, func() { r.Exited, r.Heard = false, 1 }, func() { r.Heard = 0; a.job.end.KillOrdered(&a.life.end, 0) }} {
 		goesOn()
 		a.job.spawns.silent(spawnSilent{of})
 	}
-	a.life.end = endOf(0, 1)
+	a.life.end, a.job.end = endOf(0, 1)
 	a.job.spawns.silent(spawnSilent{of})
 	n, err := overlay.Decode[overlay.Note]((<-said).Body)
 	require.NoError(t, err)

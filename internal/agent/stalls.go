@@ -56,7 +56,7 @@ func (s *stalls) look() {
 	s.looking = false
 	waits := s.waits()
 	connects := s.mayConnect()
-	if s.j.node.life.end.Killed() || s.j.node.life.end.Leaving() || !s.treeInUse() && len(waits) == 0 && !connects {
+	if s.j.end.Killed() || s.j.node.life.end.Leaving() || !s.treeInUse() && len(waits) == 0 && !connects {
 		s.ages = nil
 		return
 	}
@@ -82,7 +82,7 @@ func (s *stalls) look() {
 		}
 	}
 	s.ages = ages
-	all := messages > 0 && messages == s.j.node.life.end.Living()
+	all := messages > 0 && messages == s.j.end.Living()
 	if due || all && (dueMessages || !s.all) {
 		s.tell()
 	}
@@ -166,7 +166,7 @@ func (s *stalls) ownWaits(q overlay.WaitQuestion) overlay.Waits {
 	if len(q.Of) > 0 {
 		return own
 	}
-	own.Living = s.j.node.life.end.Living()
+	own.Living = s.j.end.Living()
 	s.ownAttempts(&own, q.Now)
 	for _, x := range s.waits() {
 		switch {

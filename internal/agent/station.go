@@ -63,7 +63,7 @@ func (s station) Broken(by serve.Neighbor, err error) {
 }
 
 // Ending says that the world's ranks were told to end.
-func (s station) Ending() bool { return s.j.node.life.end.Killed() || s.w.killed }
+func (s station) Ending() bool { return s.j.end.Killed() || s.w.killed }
 
 // Fail reports a failure of a rank, or of the world.
 func (s station) Fail(r *serve.Rank, f job.Failure) {

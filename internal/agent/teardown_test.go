@@ -34,7 +34,7 @@ func TestSilentChildren(t *testing.T) {
 			starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, inbox, nil)
 			sink := func(tree.Header, []byte) {}
 			a, w, said := agentOf(t, nil)
-			a.inbox, a.stop, a.life.end = inbox, func() {}, ending.Machine{}
+			a.inbox, a.stop, a.life.end, a.job.end = inbox, func() {}, ending.Node{}, ending.Job{}
 			a.subtree = overlay.NewSubtree(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
 			a.subtree.Begin(overlay.Ready{}, nil, 2)
 			a.life.tearDown.Deadline = overlay.NewDeadline(overlay.Common{}, 0, func() { inbox.Put(childrenLate{}) })
@@ -50,7 +50,7 @@ func TestSilentChildren(t *testing.T) {
 			}
 			a.life.end.Ranged()
 			if x.killed {
-				a.life.kill(0)
+				a.job.kill(0)
 			} else {
 				a.life.parentEnded()
 			}

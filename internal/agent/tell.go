@@ -32,7 +32,7 @@ type reporting struct {
 // fail reports a failure, unless golaunch has told the ranks to end, which brings
 // failures with it.
 func (fl *reporting) fail(f job.Failure) {
-	if !fl.j.node.life.end.Killed() {
+	if !fl.j.end.Killed() {
 		fl.report(f)
 	}
 }

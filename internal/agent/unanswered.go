@@ -61,7 +61,7 @@ func (s *stalls) lookForAttempts() {
 // attemptsSeen counts for how many looks each connection was there, and has the launcher
 // told of those that last.
 func (s *stalls) attemptsSeen(e attemptsSeen) {
-	if s.j.node.life.end.Killed() || s.j.node.life.end.Leaving() {
+	if s.j.end.Killed() || s.j.node.life.end.Leaving() {
 		s.attempts = nil
 		return
 	}

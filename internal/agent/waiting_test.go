@@ -40,7 +40,7 @@ func waitingWorld(t *testing.T) (*Agent, *world, <-chan overlay.Message, *[]proc
 	w.ranks = []*rank{{world: w}}
 	w.byRank = map[job.Rank]*rank{0: w.ranks[0]}
 	w.launched, w.unborn = false, 1
-	a.life.end = endOf(1, 0)
+	a.life.end, a.job.end = endOf(1, 0)
 	w.started.Merge = (*overlay.Started).Merge
 	w.started.Expect(1)
 	w.mpi, a.job.starting = &fakeLibraries{waits: true}, w
@@ -82,13 +82,13 @@ func TestAWorldThatLacksWhatItsMPINeeds(t *testing.T) {
 // A job that ends while a loader is asked does not wait for it.
 func TestTheEndDoesNotWaitForALoader(t *testing.T) {
 	for name, end := range map[string]func(*Agent, *world) error{
-		"of the job":   func(a *Agent, _ *world) error { a.life.kill(0); return nil },
+		"of the job":   func(a *Agent, _ *world) error { a.job.kill(0); return nil },
 		"of the world": func(a *Agent, w *world) error { return a.job.endWorld(w) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, w, said, launched := waitingWorld(t)
 			require.NoError(t, end(a, w))
-			require.Zero(t, a.life.end.Living())
+			require.Zero(t, a.job.end.Living())
 			kinds := map[string]bool{}
 			for range 2 {
 				switch m := <-said; m.Header.Kind {

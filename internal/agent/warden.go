@@ -74,7 +74,7 @@ func (l *life) wardenEvents(events []proc.Event) {
 				l.n.note(overlay.NoteAlways, "%s", e.Text)
 			}
 			if e.Job != job.TreeItself {
-				l.do(l.end.RanksGone())
+				l.n.job.do(l.n.job.end.RanksGone(&l.end))
 			}
 		case proc.Exited:
 			l.n.job.rankExited(e)
@@ -89,7 +89,7 @@ func (l *life) wardenEvents(events []proc.Event) {
 }
 
 // wardenLost handles the end of the warden.
-func (l *life) wardenLost(err error) { l.do(l.end.WardenLost(err)) }
+func (l *life) wardenLost(err error) { l.do(l.end.WardenLost(err, l.n.ends()...)) }
 
 // beat tells the warden, again and again, that this event loop turns.
 func (l *life) beat() {
@@ -121,7 +121,7 @@ func (l *life) sweep(why error) {
 	defer cancel()
 	if err := l.warden.Sweep(ctx, isAgent); err != nil {
 		text = fmt.Sprintf("%v; %v", text, err)
-		if l.end.Killed() { // of a failure in a job that ends nobody is told
+		if l.n.job.end.Killed() { // of a failure in a job that ends nobody is told
 			l.n.note(overlay.NoteAlways, "%v", err)
 		}
 	}
@@ -151,7 +151,7 @@ func (j *Job) signal(s overlay.Signal) error {
 	if holds {
 		j.stopped = sig == syscall.SIGSTOP
 	}
-	if j.node.life.end.WardenHere() && (j.node.life.end.Living() > 0 || holds) {
+	if j.node.life.end.WardenHere() && (j.end.Living() > 0 || holds) {
 		if err := j.node.life.warden.Signal(job.Cold, sig); err != nil {
 			j.node.life.wardenLost(err)
 		}

@@ -36,13 +36,13 @@ func (lostWarden) Sweep(context.Context, func(pid int) bool) error   { return er
 
 // endOf is the end of a launched job's agent with a warden, and ranks that wait
 // and run.
-func endOf(waiting, running int) (end ending.Machine) {
-	end.Ranged()
-	end.WardenUp()
-	end.Launched()
-	end.RanksCome(waiting + running)
-	end.RanksHanded(running)
-	return end
+func endOf(waiting, running int) (node ending.Node, own ending.Job) {
+	node.Ranged()
+	node.WardenUp()
+	node.Launched()
+	own.RanksCome(&node, waiting+running)
+	own.RanksHanded(running)
+	return node, own
 }
 
 // agentOf returns an agent with one rank of a warden, and what it tells its
@@ -62,7 +62,8 @@ func agentOf(t *testing.T, w Warden) (*Agent, *world, <-chan overlay.Message) {
 	above := overlay.NewEdge(remote, 0, childWith(threeRanks...), far, func(tree.Header, []byte) {}, nil)
 	parent := overlay.NewEdge(near, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), nil, nil)
 	t.Cleanup(func() { parent.Close(); above.Close() })
-	a := joined(&Agent{parent: parent, subtree: &overlay.Subtree{}, inbox: overlay.NewInbox(func() {}), now: time.Now, job: &Job{launch: &overlay.Launch{}}, life: life{warden: w, end: endOf(0, 1)}})
+	a := joined(&Agent{parent: parent, subtree: &overlay.Subtree{}, inbox: overlay.NewInbox(func() {}), now: time.Now, job: &Job{launch: &overlay.Launch{}}, life: life{warden: w}})
+	a.life.end, a.job.end = endOf(0, 1)
 	a.job.libraries = a.job.newLibraries()
 	a.job.staging.files = files.New(func(string, error) {})
 	a.output = newTestOutput(t)
@@ -119,7 +120,7 @@ func TestWhatCannotBeEndedIsNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, _, said := agentOf(t, lostWarden{})
-			a.life.end.KillOrdered(0)
+			a.job.end.KillOrdered(&a.life.end, 0)
 			end(a)
 			m := <-said
 			require.Equal(t, overlay.KindNote, m.Header.Kind)
@@ -158,7 +159,7 @@ func TestAStopComesBeforeTheRanks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, _, _ := agentOf(t, nil)
 			a.now = time.Now
-			a.job.launch, a.subtree, a.life.end = nil, nil, ending.Machine{}
+			a.job.launch, a.subtree, a.life.end, a.job.end = nil, nil, ending.Node{}, ending.Job{}
 			send := func(signals []syscall.Signal) {
 				for _, s := range signals {
 					require.NoError(t, a.fromParent(overlay.Message{

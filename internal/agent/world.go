@@ -222,8 +222,8 @@ func (j *Job) begin(w *world) error {
 		j.neverStart(w)
 		return nil
 	}
-	j.node.life.do(j.node.life.end.RanksCome(w.living))
-	if j.node.life.end.Living() > manyRanks {
+	j.do(j.end.RanksCome(&j.node.life.end, w.living))
+	if j.end.Living() > manyRanks {
 		j.node.machine.moreProcessors()
 	}
 	j.startIf()

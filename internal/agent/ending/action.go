@@ -6,6 +6,7 @@ import "time"
 // order.
 type Action struct {
 	Do     Verb
+	Job    uint32        // whose it is; 0 for the node's, and of what a Job returns
 	Grace  time.Duration // of Kill: before ranks are killed that were asked to end; of Watch: in addition to the warden's own time
 	Number int           // of Watch: what WardenStuck is to be told
 	Err    error         // of Sweep and Unfit: why
@@ -18,7 +19,7 @@ type Verb int
 const (
 	// StartNone counts the ranks that wait to start as ended: they never will.
 	StartNone Verb = iota + 1
-	// Settle gives this node's part in the end of each world whose ranks here have
+	// Settle gives this node's part in the end of each world of the job whose ranks here have
 	// all ended.
 	Settle
 	// Linger gives what the ranks left behind a moment; LingerOver tells that it is
@@ -26,7 +27,7 @@ const (
 	Linger
 	// StopLinger takes that back.
 	StopLinger
-	// Kill has the warden end the ranks, and what they left behind. RanksGone
+	// Kill has the warden end the ranks of the job, and what they left behind. RanksGone
 	// answers. A warden that cannot be told is lost.
 	Kill
 	// Watch gives the warden its time to do what it was told, in place of what it
@@ -43,13 +44,13 @@ const (
 	// Cut takes what the pipes of ranks hold whose worlds have no rank here any more,
 	// and closes them, whoever else holds them open.
 	Cut
-	// CutAll does so for all ranks.
+	// CutAll does so for all ranks of the job.
 	CutAll
-	// Shut closes where ranks could still connect.
+	// Shut closes where ranks of the job could still connect.
 	Shut
 	// Sweep ends what a lost warden left behind, and reports the loss, with Err.
 	Sweep
-	// Forsake counts all ranks as ended, with the warden, and settles their worlds.
+	// Forsake counts all ranks of the job as ended, with the warden, and settles their worlds.
 	Forsake
 	// CallOff has no more hosts started.
 	CallOff

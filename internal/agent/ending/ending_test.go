@@ -30,7 +30,7 @@ func TestAllOrders(t *testing.T) {
 			}
 			for i := 0; i < len(places); i++ {
 				p := places[i].place
-				if p.m.Over() {
+				if p.n.Over() {
 					continue
 				}
 				for _, step := range p.steps() {
@@ -116,11 +116,11 @@ func TestManyOrders(t *testing.T) {
 			if rapid.IntRange(0, 20).Draw(t, "fatal") > 0 { // else most lives are short
 				steps = slices.DeleteFunc(steps, func(s step) bool { return slices.Contains(fatal, s.what) })
 			}
-			if !p.m.Over() && len(steps) > 0 {
+			if !p.n.Over() && len(steps) > 0 {
 				take(steps)
 			}
 		}
-		for !p.m.Over() {
+		for !p.n.Over() {
 			var fair []step
 			for _, step := range p.steps() {
 				if step.fair {
@@ -148,30 +148,30 @@ func verbsOf(actions []Action) (list []Verb) {
 // one that was told to end is told so again instead.
 func TestBeats(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var m Machine
-		m.Ranged()
-		m.WardenUp()
-		m.Launched()
+		var n Node
+		n.Ranged()
+		n.WardenUp()
+		n.Launched()
 		patience := time.Duration(rapid.IntRange(1, 5).Draw(t, "patience"))
 		silent := time.Duration(0)
 		for range 20 {
 			switch rapid.SampledFrom([]string{"due", "heard", "END"}).Draw(t, "event") {
 			case "heard":
 				silent = 0
-				m.WardenHeard()
+				n.WardenHeard()
 			case "END":
-				m.ParentEnded()
+				n.ParentEnded()
 			case "due":
-				got := verbsOf(m.BeatDue(1, patience))
+				got := verbsOf(n.BeatDue(1, patience))
 				switch {
-				case m.Finished():
+				case n.Finished():
 					require.Equal(t, []Verb{Beat, Finish, BeatLater}, got)
 				case silent > patience:
 					require.Equal(t, []Verb{Destroy}, got)
-					why := m.WardenLost(errTest)[0]
+					why := n.WardenLost(errTest)[0]
 					require.Equal(t, Sweep, why.Do)
 					require.EqualError(t, why.Err, "the warden was silent for "+silent.String()+" and was killed")
-					require.Empty(t, m.BeatDue(1, patience))
+					require.Empty(t, n.BeatDue(1, patience))
 					return
 				default:
 					require.Equal(t, []Verb{Beat, BeatLater}, got)
@@ -179,32 +179,60 @@ func TestBeats(t *testing.T) {
 				silent++
 			}
 		}
-		require.Empty(t, m.BeatDue(0, patience), "beats that nobody wants")
+		require.Empty(t, n.BeatDue(0, patience), "beats that nobody wants")
 	})
 }
 
 // The time that the warden is given is that of what it was told last.
 func TestTheWardenHasItsTime(t *testing.T) {
-	var m Machine
-	m.Ranged()
-	m.WardenUp()
-	m.Launched()
-	m.RanksCome(1)
-	m.RanksHanded(1)
-	slow := m.KillOrdered(time.Minute)
+	var n Node
+	var j Job
+	n.Ranged()
+	n.WardenUp()
+	n.Launched()
+	j.RanksCome(&n, 1)
+	j.RanksHanded(1)
+	slow := j.KillOrdered(&n, time.Minute)
 	require.Equal(t, []Verb{StartNone, Kill, Watch}, verbsOf(slow))
 	require.Equal(t, time.Minute, slow[1].Grace)
 	require.Equal(t, time.Minute, slow[2].Grace)
-	require.Empty(t, m.KillOrdered(time.Hour), "a later order can only end the grace")
-	fast := m.KillOrdered(0)
+	require.Empty(t, j.KillOrdered(&n, time.Hour), "a later order can only end the grace")
+	fast := j.KillOrdered(&n, 0)
 	require.Equal(t, []Verb{StartNone, Kill, Watch}, verbsOf(fast))
-	require.Empty(t, m.WardenStuck(slow[2].Number))
-	require.Equal(t, []Verb{Destroy}, verbsOf(m.WardenStuck(fast[2].Number)))
-	require.Equal(t, []Verb{Sweep, CutAll, Forsake}, verbsOf(m.WardenLost(errTest)))
+	require.Empty(t, n.WardenStuck(slow[2].Number, Numbered{1, &j}))
+	require.Equal(t, []Verb{Destroy}, verbsOf(n.WardenStuck(fast[2].Number, Numbered{1, &j})))
+	require.Equal(t, []Verb{Sweep, CutAll, Forsake}, verbsOf(n.WardenLost(errTest, Numbered{1, &j})))
 }
 
 func TestVerbsHaveNames(t *testing.T) {
 	for v := StartNone; v <= Unfit; v++ {
 		require.NotEmpty(t, v.String())
 	}
+}
+
+// One job's end touches no other; the node's ends all, each by its number.
+func TestJobsEndApart(t *testing.T) {
+	var n Node
+	n.Ranged()
+	n.WardenUp()
+	n.Launched()
+	jobs := []Numbered{{1, &Job{}}, {2, &Job{}}}
+	for _, j := range jobs {
+		j.RanksCome(&n, 1)
+		j.RanksHanded(1)
+	}
+	require.Equal(t, []Verb{StartNone, Kill, Watch}, verbsOf(jobs[0].KillOrdered(&n, 0)))
+	require.False(t, jobs[1].Killed())
+	require.Equal(t, []Verb{Settle, Kill, Watch}, verbsOf(jobs[0].RankEnded(&n, true, true)))
+	require.Equal(t, []Verb{Cut}, verbsOf(jobs[0].RanksGone(&n)))
+	require.Equal(t, []int{0, 1}, []int{jobs[0].Living(), jobs[1].Living()})
+
+	ends := n.ParentEnded(jobs...)
+	require.Equal(t, []Verb{CallOff, StartNone, StartNone, Kill, Watch, Shut, Shut, Finish, Watch, EndChildren}, verbsOf(ends))
+	var of []uint32
+	for _, x := range ends {
+		of = append(of, x.Job)
+	}
+	require.Equal(t, []uint32{0, 1, 2, 2, 0, 1, 2, 0, 0, 0}, of)
+	require.Equal(t, []Action{{Do: CutAll, Job: 1}, {Do: Forsake, Job: 1}, {Do: CutAll, Job: 2}, {Do: Forsake, Job: 2}}, n.WardenLost(errTest, jobs...))
 }

@@ -6,12 +6,13 @@ import (
 	"slices"
 )
 
-// place is a machine and what surrounds it, as far as the machine can tell: a
+// place is a node with one job, and what surrounds it, as far as they can tell: a
 // parent, a warden, ranks of some worlds with their output, children, timers. It
 // takes steps, any that is possible. It is comparable, so that all orders of steps
 // can be tried.
 type place struct {
-	m      Machine
+	n      Node
+	j      Job
 	setup  *setup
 	parent parent
 	warden process
@@ -118,6 +119,9 @@ func (q *queue) take() word {
 
 var errTest = errors.New("test")
 
+// jobs are those of the node.
+func (p *place) jobs() []Numbered { return []Numbered{{1, &p.j}} }
+
 // must notes what must not be.
 func (p *place) must(ok bool, format string, args ...any) {
 	if !ok && p.fault == "" {
@@ -197,17 +201,17 @@ func (p *place) do(actions []Action) {
 			p.stale = p.stale || p.linger // it may be under way already
 			p.linger = false
 		case Kill:
-			p.must(p.m.Killed() || !p.anyLiving(), "ranks are killed that nobody wants killed")
+			p.must(p.j.Killed() || !p.anyLiving(), "ranks are killed that nobody wants killed")
 			p.tellWarden()
 		case Watch:
 			p.watch = true
 		case Finish:
-			p.must(p.m.Leaving(), "the warden is ended while the job goes on")
+			p.must(p.n.Leaving(), "the warden is ended while the job goes on")
 			p.final = true
 			p.tellWarden()
 		case Destroy:
 			p.wardenDies()
-			p.destroyed = p.m.Leaving() // else whoever closes the warden has the rest to do
+			p.destroyed = p.n.Leaving() // else whoever closes the warden has the rest to do
 		case Cut, CutAll:
 			for i := range p.setup.ranks {
 				r := &p.ranks[i]
@@ -251,7 +255,7 @@ func (r *rank) die(leaving leftover) {
 // tellWarden has the warden end what there is, if it can be told.
 func (p *place) tellWarden() {
 	if p.warden == dead {
-		p.do(p.m.WardenLost(errTest))
+		p.do(p.n.WardenLost(errTest, p.jobs()...))
 		return
 	}
 	p.killing = true
@@ -279,20 +283,20 @@ func (p *place) wardenDies() {
 
 // startIf starts what may, and counts out what may not any more.
 func (p *place) startIf() {
-	if p.m.warden < present && !p.setup.relay {
+	if p.n.warden < present && !p.setup.relay {
 		return
 	}
 	for w := range p.setup.worlds {
 		n := p.waiting(w)
 		switch x := &p.worlds[w]; {
 		case n == 0:
-		case p.m.Killed() || p.m.WardenGone() || x.killed:
+		case p.j.Killed() || p.n.WardenGone() || x.killed:
 			for _, r := range p.of(w) {
 				r.waits = false
 			}
 			p.never(w, n)
 		case !x.held:
-			p.m.RanksHanded(n)
+			p.j.RanksHanded(n)
 			for _, r := range p.of(w) {
 				r.waits, r.handed = false, true
 				if r.process = born; p.warden == dead {
@@ -300,7 +304,7 @@ func (p *place) startIf() {
 				}
 			}
 			if p.warden == dead {
-				p.do(p.m.WardenLost(errTest))
+				p.do(p.n.WardenLost(errTest, p.jobs()...))
 			}
 		}
 	}
@@ -309,16 +313,16 @@ func (p *place) startIf() {
 func (p *place) never(w, n int) {
 	p.worlds[w].done = true
 	p.ripe()
-	p.do(p.m.RanksNever(n, p.quiet()))
+	p.do(p.j.RanksNever(&p.n, n, p.quiet()))
 }
 
 // hear takes the warden's next word.
 func (p *place) hear() {
 	switch w := p.said.take(); w {
 	case allGone:
-		p.do(p.m.RanksGone())
+		p.do(p.j.RanksGone(&p.n))
 	case eof:
-		p.do(p.m.WardenLost(errTest))
+		p.do(p.n.WardenLost(errTest, p.jobs()...))
 	default:
 		p.countOut(int(w))
 	}
@@ -327,5 +331,5 @@ func (p *place) hear() {
 func (p *place) countOut(i int) {
 	p.ranks[i].handed = false
 	p.ripe()
-	p.do(p.m.RankEnded(p.living(p.setup.world[i]) == 0, p.quiet()))
+	p.do(p.j.RankEnded(&p.n, p.living(p.setup.world[i]) == 0, p.quiet()))
 }

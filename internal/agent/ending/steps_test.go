@@ -35,23 +35,23 @@ func (p *place) steps() (list []step) {
 	up, works := p.warden == alive, p.warden == alive && !p.stuck
 	// The parent.
 	tree := p.parent == here
-	can(tree && !p.m.ranged, false, "range", func(p *place) {
-		p.m.Ranged()
+	can(tree && !p.n.ranged, false, "range", func(p *place) {
+		p.n.Ranged()
 		if !p.setup.relay {
 			p.warden = born
-			p.m.WardenBegun()
+			p.n.WardenBegun()
 		}
 	})
-	can(tree && p.m.ranged && !p.m.launched, false, "launch", func(p *place) { p.m.Launched() })
+	can(tree && p.n.ranged && !p.n.launched, false, "launch", func(p *place) { p.n.Launched() })
 	for w := range p.setup.worlds {
 		x := p.worlds[w]
 		for held, what := range []string{"world %d begins", "world %d begins, held up"} {
-			each(tree && p.m.launched && !x.begun && (w == 0 || p.worlds[w-1].begun), false, what, w, func(p *place) {
+			each(tree && p.n.launched && !x.begun && (w == 0 || p.worlds[w-1].begun), false, what, w, func(p *place) {
 				p.worlds[w].begun, p.worlds[w].held = true, held > 0
 				for _, r := range p.of(w) {
 					r.waits = true
 				}
-				p.do(p.m.RanksCome(len(p.of(w))))
+				p.do(p.j.RanksCome(&p.n, len(p.of(w))))
 				p.startIf()
 			})
 		}
@@ -60,7 +60,7 @@ func (p *place) steps() (list []step) {
 			p.startIf()
 		})
 		each(x.held && p.waiting(w) > 0 && up, false, "files of world %d fail", w, func(p *place) {
-			p.m.RanksHanded(p.waiting(w))
+			p.j.RanksHanded(p.waiting(w))
 			p.worlds[w].held = false
 			for i := range p.setup.ranks {
 				if r := &p.ranks[i]; p.setup.world[i] == w {
@@ -84,30 +84,30 @@ func (p *place) steps() (list []step) {
 			}
 		})
 	}
-	can(tree && p.m.ranged && !p.m.Killed(), false, "kill after a grace", func(p *place) { p.do(p.m.KillOrdered(1)) })
-	can(tree && p.m.ranged && !p.ordered, false, "kill", func(p *place) {
+	can(tree && p.n.ranged && !p.j.Killed(), false, "kill after a grace", func(p *place) { p.do(p.j.KillOrdered(&p.n, 1)) })
+	can(tree && p.n.ranged && !p.ordered, false, "kill", func(p *place) {
 		p.ordered = true
-		p.do(p.m.KillOrdered(0))
+		p.do(p.j.KillOrdered(&p.n, 0))
 	})
 	can(tree, false, "END", func(p *place) {
-		p.parent, p.peace = ended, !p.m.Killed() && p.delivered()
-		p.do(p.m.ParentEnded())
+		p.parent, p.peace = ended, !p.j.Killed() && p.delivered()
+		p.do(p.n.ParentEnded(p.jobs()...))
 	})
 	can(p.parent != lost, false, "the parent is lost", func(p *place) {
 		p.parent = lost
-		p.m.ParentLost()
+		p.n.ParentLost()
 	})
 	// The warden.
 	can(p.warden == born, true, "the warden is up", func(p *place) {
 		p.warden = alive
-		p.do(p.m.WardenUp())
-		if !p.m.Finished() {
+		p.do(p.n.WardenUp())
+		if !p.n.Finished() {
 			p.startIf()
 		}
 	})
 	can(p.warden == born, false, "no warden", func(p *place) {
 		p.warden = unborn
-		p.do(p.m.WardenFailed(errTest))
+		p.do(p.n.WardenFailed(errTest))
 	})
 	can(p.killing && works && p.said.n < len(p.said.words)-mostRanks-2, true, "all are killed", func(p *place) {
 		p.killing = false
@@ -148,23 +148,23 @@ func (p *place) steps() (list []step) {
 	// Events that are under way.
 	can(p.linger, true, "the linger is over", func(p *place) {
 		p.linger = false
-		p.do(p.m.LingerOver())
+		p.do(p.j.LingerOver(&p.n))
 	})
 	can(p.stale, false, "an old linger is over", func(p *place) {
 		p.stale = false
-		p.do(p.m.LingerOver())
+		p.do(p.j.LingerOver(&p.n))
 	})
 	can(p.watch, true, "the warden has had its time", func(p *place) {
 		p.watch = false
-		p.do(p.m.WardenStuck(p.m.patience))
+		p.do(p.n.WardenStuck(p.n.patience, p.jobs()...))
 	})
 	can(p.idle, true, "the output is idle", func(p *place) {
 		p.idle = false
-		p.do(p.m.OutputIdle())
+		p.do(p.j.OutputIdle(&p.n))
 	})
 	can(p.childEnd, true, "the children have ended", func(p *place) {
 		p.childEnd = false
-		p.m.ChildrenEnded()
+		p.n.ChildrenEnded()
 	})
 	return list
 }
@@ -172,52 +172,52 @@ func (p *place) steps() (list []step) {
 // after is the place after a step. What a life that is over leaves under way is of
 // no interest.
 func (p place) after(s step) place {
-	was := p.m
+	was := p.n
 	s.take(&p)
 	p.check(was)
-	p.m.patience = min(p.m.patience, 0)
+	p.n.patience = min(p.n.patience, 0)
 	return p
 }
 
 // check is what holds after each step.
-func (p *place) check(was Machine) {
-	m := &p.m
-	p.must(m.Over() || !was.Over(), "a life begins again")
-	p.must(m.waiting >= 0 && m.running >= 0, "%d ranks wait, %d run", m.waiting, m.running)
-	p.must(!m.Over() || m.Lost() || m.Leaving(), "over, though nobody said so")
-	if m.Over() && !m.Lost() && m.ranged {
-		p.must(p.toldChildren && m.childrenOver, "over before the children")
+func (p *place) check(was Node) {
+	n, j := &p.n, &p.j
+	p.must(n.Over() || !was.Over(), "a life begins again")
+	p.must(j.waiting >= 0 && j.running >= 0, "%d ranks wait, %d run", j.waiting, j.running)
+	p.must(!n.Over() || n.Lost() || n.Leaving(), "over, though nobody said so")
+	if n.Over() && !n.Lost() && n.ranged {
+		p.must(p.toldChildren && n.childrenOver, "over before the children")
 		p.must(p.warden != born && p.warden != alive, "over before the warden")
 		for i, r := range p.ranks {
 			p.must(!p.destroyed || r.process != alive && r.leftover != inside, "rank %d runs on after its warden", i)
 		}
 	}
-	p.must(!m.Lost() || was.Lost() || p.parent == lost || p.warden != alive && !p.setup.relay, "lost without a reason")
-	p.must(!m.Lost() || was.Lost() || p.parent == lost || !was.Leaving(), "lost while it leaves in good order")
-	p.must(!m.Over() || m.Lost() || !p.peace || p.delivered(), "over before its output is delivered")
+	p.must(!n.Lost() || was.Lost() || p.parent == lost || p.warden != alive && !p.setup.relay, "lost without a reason")
+	p.must(!n.Lost() || was.Lost() || p.parent == lost || !was.Leaving(), "lost while it leaves in good order")
+	p.must(!n.Over() || n.Lost() || !p.peace || p.delivered(), "over before its output is delivered")
 	for w, x := range p.worlds {
 		p.must(!x.done || p.living(w) == 0, "world %d is done before its ranks have ended", w)
 	}
-	if m.Over() {
+	if n.Over() {
 		return
 	}
 	living := 0
 	for w := range p.setup.worlds {
 		living += p.living(w)
 	}
-	p.must(living == m.Living(), "%d ranks live, %d are known", living, m.Living())
+	p.must(living == j.Living(), "%d ranks live, %d are known", living, j.Living())
 }
 
 // rest is what holds where nothing is under way any more: nobody waits for ever.
 func (p *place) rest() {
-	m := &p.m
+	n, j := &p.n, &p.j
 	if p.parent != here {
-		p.must(m.Over(), "not over")
+		p.must(n.Over(), "not over")
 	}
-	if m.Over() {
+	if n.Over() {
 		return
 	}
-	p.must(!m.Killed() || !p.anyLiving(), "ranks live that were told to end")
+	p.must(!j.Killed() || !p.anyLiving(), "ranks live that were told to end")
 	for w, x := range p.worlds {
 		p.must(!x.begun || x.done || p.living(w) > 0, "nobody is told that world %d is done", w)
 	}
