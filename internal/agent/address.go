@@ -6,13 +6,9 @@ import (
 	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 )
 
-// address is one at which other nodes reach this one: that of the interface that ranks are
-// to use, if they are told of one; else the one the parent used, or the local end of a route
-// towards another host of the job. Where none is known only the node itself knows one.
+// address is one at which other nodes reach this one: the one the parent used, or the local
+// end of a route towards another host. Where none is known only the node itself knows one.
 func (a *Agent) address() string {
-	if c := a.job.env.network.choice; c != nil {
-		return c.Addr.String()
-	}
 	if a.hello.Addr != "" {
 		return a.hello.Addr
 	}

@@ -48,7 +48,6 @@ type Agent struct {
 	life     life
 	machine  machine
 	requests requests
-	share    share
 	progress progress
 	transit  transit
 
@@ -57,7 +56,7 @@ type Agent struct {
 
 // join has the parts of an agent know it.
 func (a *Agent) join() {
-	a.life.n, a.machine.n, a.requests.n, a.share.n, a.progress.n, a.transit.n = a, a, a, a, a, a
+	a.life.n, a.machine.n, a.requests.n, a.progress.n, a.transit.n = a, a, a, a, a
 }
 
 // rank is one local process.
@@ -152,18 +151,12 @@ func (a *Agent) handle(e overlay.Event) {
 		a.progress.tell()
 	case inputArrived:
 		a.job.stdin.take(e)
-	case filesHere:
-		a.job.staging.here(e)
 	case noiseHeard:
 		a.noteOf(e.host, 1, "printed at login: %s", e.line)
 	case keyAccepted:
 		a.noteOf(e.host, 1, "its host key was accepted without being known; it is not recorded")
 	case posted:
 		e()
-	case hostFilesRead:
-		a.job.spawns.send(e.request)
-	case spawnSilent:
-		a.job.spawns.silent(e)
 	case outputIdle:
 		a.job.do(a.job.end.OutputIdle(&a.life.end))
 	case childrenLate:
@@ -172,22 +165,6 @@ func (a *Agent) handle(e overlay.Event) {
 		a.life.familyEnded()
 	case familySwept:
 		a.life.end.ChildrenEnded()
-	default:
-		a.learned(e)
-	}
-}
-
-// learned handles what was found out about ranks and their programs, and the times to look again.
-func (a *Agent) learned(e overlay.Event) {
-	switch e := e.(type) {
-	case stallDue:
-		a.job.stalls.look()
-	case attemptsSeen:
-		a.job.stalls.attemptsSeen(e)
-	case momentsSeen:
-		a.job.stalls.momentsSeen(e)
-	case statesLate:
-		a.job.stalls.statesLate(e)
 	default:
 		panic(fmt.Sprintf("event %T has no handler", e)) // a bug of this package
 	}
@@ -241,7 +218,7 @@ func (a *Agent) fromParent(m overlay.Message) error {
 		return overlay.Take(m, func(k overlay.Kill) error { a.job.kill(k.Grace); return nil })
 	case overlay.KindClaim:
 		a.subtree.Broadcast(link.Service, m.Header.Kind, m.Body)
-		return overlay.Take(m, a.share.claimAgain)
+		return overlay.Take(m, a.job.share.claimAgain)
 	case overlay.KindAskWaits:
 		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
 		return overlay.Take(m, func(q overlay.WaitQuestion) error { a.job.stalls.ask(q); return nil })

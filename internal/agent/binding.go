@@ -33,11 +33,11 @@ type placing struct{ j *Job }
 // that live count as there.
 func (pl *placing) bind(w *world) error {
 	l := pl.j.launch
-	choice, err := binding.Parse(pl.j.node.common.BindTo)
+	choice, err := binding.Parse(pl.j.node.Common().BindTo)
 	if err != nil || !choice.Binds() && len(w.spec.Slots) == 0 && !l.ReportBindings {
 		return err
 	}
-	host, err := pl.j.node.machine.host(choice.Local() && len(w.spec.Slots) == 0)
+	host, err := pl.j.node.Processors(choice.Local() && len(w.spec.Slots) == 0)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (pl *placing) bind(w *world) error {
 		r.record.CPUs = r.CPUs
 	}
 	if l.ReportBindings {
-		w.own.Bound = []overlay.Bound{{Ranks: boundTexts(w, host), Hosts: []job.HostIndex{pl.j.node.self.Index}}}
+		w.own.Bound = []overlay.Bound{{Ranks: boundTexts(w, host), Hosts: []job.HostIndex{pl.j.node.Self().Index}}}
 	}
 	return nil
 }
@@ -132,8 +132,8 @@ func (pl *placing) bindOthers(w *world, host *binding.Host, choice binding.Choic
 		return bindNearGPUs(ranks, host)
 	}
 	before, all := 0, len(ranks)
-	if pl.j.node.onOneMachine() {
-		before, all = w.unnamed(pl.j.node.self.Index)
+	if pl.j.node.OneMachine() {
+		before, all = w.unnamed(pl.j.node.Self().Index)
 	}
 	sets, err := host.Assign(binding.Wish{Choice: choice, Ranks: all, Taken: pl.taken(), Share: pl.j.launch.ShareCPUs})
 	if err != nil {
@@ -177,7 +177,7 @@ func (w *world) unnamed(host job.HostIndex) (before, all int) {
 // taken are the CPUs of the local ranks that are bound and have not ended, and of ranks of
 // other jobs.
 func (pl *placing) taken() (sets [][]int) {
-	sets = slices.Clone(pl.j.node.share.others.CPUs)
+	sets = slices.Clone(pl.j.share.others.CPUs)
 	for _, w := range pl.j.worlds {
 		for _, r := range w.ranks {
 			if r.cpus != nil && !r.Exited {
@@ -217,12 +217,12 @@ func (j *Job) cannotStart(w *world, err error) {
 		first = e.rank
 	}
 	for _, b := range w.spec.Blocks {
-		if w.spawned && b.Host == j.node.self.Index {
+		if w.spawned && b.Host == j.node.Self().Index {
 			w.own.Fail(overlay.StartFailure{Host: b.Host, First: b.First, Count: b.Count, Code: job.ExitLauncher, Text: text})
 		}
 	}
 	if !w.spawned {
-		j.failures.fail(job.Failure{Class: job.CauseStart, Rank: first, Host: j.node.self.Index, Code: job.ExitLauncher, Phase: "start", Text: text})
+		j.failures.fail(job.Failure{Class: job.CauseStart, Rank: first, Host: j.node.Self().Index, Code: job.ExitLauncher, Phase: "start", Text: text})
 	}
 	w.ended.Merge(overlay.Done{Failed: 1, Ended: -1, Never: -1}) // of those that are counted next
 	j.neverStart(w)

@@ -41,7 +41,10 @@ func (a *Agent) takeRange(r overlay.Range) error {
 	a.progress.watch()
 	var own overlay.Ready
 	if !r.Self.Relay() { // a relay has no ranks
-		shared := a.share.open()
+		var shared *overlay.Shared
+		if !a.harness.shared() {
+			shared = a.job.share.open()
+		}
 		a.life.startWarden()
 		n := overlay.NodeInfo{Index: r.Self.Index, HostName: a.hello.HostName, Addr: a.hello.Addr, Cores: a.hello.Cores, Shared: shared}
 		a.machine.room(&n)
@@ -117,7 +120,7 @@ func (l *life) startWarden() {
 	// Agents of one machine must not end each other's ranks.
 	ctx, id := l.n.ctx, overlay.NodeJob(l.n.self.Index, l.n.common.JobID)
 	shared, err := l.n.job.door.Open(atDoor{l.n.job})
-	held := l.n.share.file()
+	held := l.n.job.share.file()
 	l.n.wardenStep.Begin = l.n.now()
 	l.end.WardenBegun()
 	l.wardenStart.Go(func() { // ends when the warden is up, or its start failed or is called off

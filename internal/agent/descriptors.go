@@ -25,6 +25,12 @@ func (d *descriptors) watch(fd int, h serve.Handler) error {
 	return nil
 }
 
+// watchRoom has h told when fd can be written to; where that cannot be watched, never.
+func (d *descriptors) watchRoom(fd int, h serve.Handler) {
+	d.handlers[fd] = h
+	_ = d.poller.AddWrite(fd, uint64(fd))
+}
+
 // ready tells who watches a descriptor; it may have been closed meanwhile.
 func (d *descriptors) ready(on unix.Ready, buf []byte) {
 	if h := d.handlers[int(on.Tag)]; h != nil {
@@ -47,13 +53,13 @@ func (a *Agent) forgetFD(fd int) {
 // hold has a rank's standard input, which is watched for room, told to the rank's
 // reader.
 func (si *stdin) hold(fd int, r *rank) {
-	si.j.node.descriptors.handlers[fd] = serve.HandlerFunc(func(on unix.Ready, _ []byte) {
+	si.j.node.WatchRoom(fd, serve.HandlerFunc(func(on unix.Ready, _ []byte) {
 		if on.HangUp { // the rank closed it, or is gone
 			si.shut(r)
 		} else {
 			si.input.Feed(r.Number)
 		}
-	})
+	}))
 }
 
 // atDoor is the poller as the door of the tree's service uses it.
@@ -61,8 +67,8 @@ type atDoor struct{ j *Job }
 
 // Watch has ready called when fd can be read.
 func (d atDoor) Watch(fd int, ready func()) error {
-	return d.j.node.descriptors.watch(fd, serve.HandlerFunc(func(unix.Ready, []byte) { ready() }))
+	return d.j.node.Watch(fd, serve.HandlerFunc(func(unix.Ready, []byte) { ready() }))
 }
 
 // CloseFD closes it.
-func (d atDoor) CloseFD(fd int) { d.j.node.closeFD(fd) }
+func (d atDoor) CloseFD(fd int) { d.j.node.CloseFD(fd) }

@@ -74,7 +74,7 @@ func (l *life) do(actions []ending.Action) {
 
 // do carries out what the end of the job asks for.
 func (j *Job) do(actions []ending.Action) {
-	for i, x := range actions {
+	for _, x := range actions {
 		switch x.Do {
 		case ending.StartNone:
 			j.startNone()
@@ -85,18 +85,18 @@ func (j *Job) do(actions []ending.Action) {
 				j.linger.Stop()
 			}
 			j.linger = time.AfterFunc(lingerTime, func() {
-				j.node.inbox.Put(posted(func() { j.do(j.end.LingerOver(&j.node.life.end)) }))
+				j.node.Post(func() { j.do(j.end.LingerOver(j.node.End())) })
 			})
 		case ending.StopLinger:
 			j.linger.Stop()
 		case ending.Kill:
-			if err := j.node.life.warden.Kill(job.Cold, x.Grace); err != nil {
-				j.node.life.wardenLost(err)
+			if err := j.node.Warden().Kill(job.Cold, x.Grace); err != nil {
+				j.node.WardenLost(err)
 			}
 		case ending.Cut:
-			j.node.output.CutOff(func(world int) bool { w := j.worlds[world]; return w == nil || w.living == 0 })
+			j.node.Output().CutOff(func(world int) bool { w := j.worlds[world]; return w == nil || w.living == 0 })
 		case ending.CutAll:
-			j.node.output.CutOff(func(int) bool { return true })
+			j.node.Output().CutOff(func(int) bool { return true })
 		case ending.Shut:
 			j.shutPorts()
 		case ending.Forsake:
@@ -104,7 +104,7 @@ func (j *Job) do(actions []ending.Action) {
 				j.allEnded(w)
 			}
 		case ending.Watch: // the warden
-			j.node.life.do(actions[i : i+1])
+			j.node.WatchWarden(x)
 		default:
 			panic(fmt.Sprintf("nothing carries out %v of a job", x.Do)) // a bug of this package
 		}
@@ -137,8 +137,8 @@ func (t *endTimers) stop() {
 // abort among it is their own.
 func (j *Job) kill(grace time.Duration) {
 	j.hearLast()
-	j.node.life.tearDown.Killed(grace)
-	j.do(j.end.KillOrdered(&j.node.life.end, grace))
+	j.node.Killed(grace)
+	j.do(j.end.KillOrdered(j.node.End(), grace))
 }
 
 // parentEnded begins the orderly end.
@@ -201,7 +201,7 @@ func (j *Job) allEnded(w *world) {
 	for _, r := range w.ranks {
 		j.stdin.shut(r)
 	}
-	j.node.output.Complete(w.id)
+	j.node.Output().Complete(w.id)
 	j.settle(w)
 }
 
@@ -245,7 +245,7 @@ func (a *Agent) close() {
 	if a.life.end.Lost() {
 		a.parent.Close()
 	} else {
-		a.share.close() // before the launcher ends: the next job wants it
+		a.job.share.close() // before the launcher ends: the next job wants it
 		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 		defer cancel()
 		a.parent.End(ctx) // if the parent does not answer, there is nobody to tell
@@ -254,7 +254,7 @@ func (a *Agent) close() {
 	if a.life.warden != nil {
 		a.life.warden.Close()
 	}
-	a.share.close()
+	a.job.share.close()
 	for _, dir := range a.job.staging.dirs {
 		_ = unix.RemoveTree(dir) // where the warden was killed
 		unix.RemoveRootCache(filepath.Dir(dir))

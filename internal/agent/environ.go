@@ -25,7 +25,7 @@ func (re *rankEnv) takeEnviron() {
 	if l.EnvFrom != "" {
 		env, note := l.EnvFrom.Of(l.Env, environ.Here{Environ: loginEnviron(os.Environ(), l.Env), IsDir: isDir, Usable: usable, Exists: exists})
 		if note != "" {
-			re.j.node.note(1, "%s: HOME and what belongs to it are this host's (--env-from)", note)
+			re.j.node.Note(1, "%s: HOME and what belongs to it are this host's (--env-from)", note)
 		}
 		l.Env = env
 	}

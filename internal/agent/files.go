@@ -14,13 +14,6 @@ import (
 	"github.com/golaunch/golaunch/internal/stage"
 )
 
-// filesHere is the event of the job's files being complete in dir, or of what
-// is in the way.
-type filesHere struct {
-	dir string
-	err error
-}
-
 // staging is the job's files on their way through this node, and where they are.
 type staging struct {
 	j        *Job
@@ -34,11 +27,11 @@ type staging struct {
 // startIf starts the ranks of every world once there is a launch and a warden,
 // and the files that the launch names have come.
 func (j *Job) startIf() {
-	if j.launch == nil || j.node.life.warden == nil && !j.node.self.Relay() {
+	if j.launch == nil || j.node.Warden() == nil && !j.node.Self().Relay() {
 		return
 	}
 	if err := j.staging.beginAll(); err != nil {
-		j.node.life.wardenLost(err)
+		j.node.WardenLost(err)
 		return
 	}
 	for _, id := range slices.Sorted(maps.Keys(j.worlds)) {
@@ -56,16 +49,16 @@ func (st *staging) beginAll() error {
 	}
 	st.begun = true
 	var dirs []string
-	if !st.j.node.self.Relay() && !st.j.end.Killed() {
+	if !st.j.node.Self().Relay() && !st.j.end.Killed() {
 		st.awaiting = true
-		st.j.accounts.tracing.files.Begin = st.j.node.now()
-		dirs = stage.ScratchDirs(overlay.NodeJob(st.j.node.self.Index, st.j.node.common.JobID))
+		st.j.accounts.tracing.files.Begin = st.j.node.Now()
+		dirs = stage.ScratchDirs(overlay.NodeJob(st.j.node.Self().Index, st.j.node.Common().JobID))
 		if err := st.scratchIn(dirs); err != nil {
 			return err
 		}
 	}
 	var children []files.Child
-	for _, e := range st.j.node.subtree.Edges() {
+	for _, e := range st.j.node.Subtree().Edges() {
 		children = append(children, e)
 	}
 	st.files.Begin(children, st.j.launch.Files, dirs)
@@ -75,25 +68,25 @@ func (st *staging) beginAll() error {
 // scratchIn has the warden remove more directories in the end.
 func (st *staging) scratchIn(dirs []string) error {
 	st.dirs = append(st.dirs, dirs...)
-	return st.j.node.life.warden.Scratch(job.Cold, st.dirs)
+	return st.j.node.Warden().Scratch(job.Cold, st.dirs)
 }
 
 // here starts the ranks, or says why none of them can start here.
-func (st *staging) here(e filesHere) {
+func (st *staging) here(dir string, err error) {
 	if !st.awaiting {
 		return // the job has been ended meanwhile
 	}
 	st.awaiting = false
-	st.j.accounts.tracing.files.End = st.j.node.now()
-	if st.scratch = e.dir; e.err == nil {
+	st.j.accounts.tracing.files.End = st.j.node.Now()
+	if st.scratch = dir; err == nil {
 		st.j.startIf()
 		return
 	}
 	code := job.ExitLauncher
-	if none, ok := errors.AsType[*stage.NoDirError](e.err); ok && none.NoExec {
+	if none, ok := errors.AsType[*stage.NoDirError](err); ok && none.NoExec {
 		code = job.ExitNotExecutable
 	}
-	st.j.noRank(job.Failure{Class: job.CauseStart, Code: code, Phase: "stage files", Text: e.err.Error()})
+	st.j.noRank(job.Failure{Class: job.CauseStart, Code: code, Phase: "stage files", Text: err.Error()})
 }
 
 // programOf is what the ranks of an app run here, but for their environment.

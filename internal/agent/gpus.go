@@ -31,10 +31,10 @@ func (pl *placing) giveGPUs(w *world, root fs.FS, environ []string) error {
 		return nil
 	}
 	before, all := 0, len(ranks)
-	if pl.j.node.onOneMachine() {
-		before, all = w.wanting(pl.j.node.self.Index, wants)
+	if pl.j.node.OneMachine() {
+		before, all = w.wanting(pl.j.node.Self().Index, wants)
 	}
-	taken := slices.Clone(pl.j.node.share.others.GPUs)
+	taken := slices.Clone(pl.j.share.others.GPUs)
 	for _, other := range pl.j.worlds {
 		for _, r := range other.ranks {
 			if !r.Exited {
@@ -64,7 +64,7 @@ type seenGPUs struct {
 // ranks that have none of their own, near that of their number on the host, which programs
 // choose by LOCAL_RANK among those that the environment leaves.
 func (pl *placing) findNear(w *world, root fs.FS, environ []string) error {
-	choice, err := binding.Parse(pl.j.node.common.BindTo)
+	choice, err := binding.Parse(pl.j.node.Common().BindTo)
 	if err != nil || !choice.ByGPU() {
 		return err
 	}

@@ -33,9 +33,6 @@ const (
 	hostFileReaders = 8
 )
 
-// hostFilesRead is the event of a spawn's host files being read.
-type hostFilesRead struct{ request overlay.SpawnRequest }
-
 // hostFiles are the names of the host files that a spawn needs.
 func hostFiles(s *pmi.Spawn) (names []string) {
 	for i := range s.Commands {
@@ -132,13 +129,13 @@ func (sp *spawns) askWithFiles(r *rank, q overlay.SpawnRequest, names []string) 
 	if r.PID > 0 { // else the warden's word that the rank was started is on its way
 		dir = fmt.Sprintf("/proc/%d/cwd", r.PID)
 	}
-	sp.j.node.machine.hostFiles.start(dir, names, func(files []overlay.HostFile) {
+	sp.j.node.ReadHostFiles(dir, names, func(files []overlay.HostFile) {
 		q.Files = files
-		sp.j.node.inbox.Put(hostFilesRead{q}) // an inbox takes what nobody reads any more
+		sp.j.node.Post(func() { sp.send(q) }) // an inbox takes what nobody reads any more
 	})
 }
 
 // send passes on what a local rank wants started.
 func (sp *spawns) send(q overlay.SpawnRequest) {
-	sp.j.node.up(link.Service, overlay.KindSpawn, overlay.Encode(q))
+	sp.j.node.Up(link.Service, overlay.KindSpawn, overlay.Encode(q))
 }

@@ -42,24 +42,24 @@ func (re *rankEnv) takeIface() {
 	}
 	choice.Devices = rdmaDevices(os.DirFS("/sys"), choice.Name)
 	re.network.choice = &choice
-	re.j.node.note(2, "--iface %s: %s, with address %s", text, choice.Name, choice.Addr)
+	re.j.node.Note(2, "--iface %s: %s, with address %s", text, choice.Name, choice.Addr)
 }
 
 // addressEnv tells ranks the address of this node, and the interface that they are to
 // use. What the user sets counts more.
 func (re *rankEnv) addressEnv(w *world) []string {
 	set := re.setFor(w)
-	env := iface.HostVariables(re.j.node.address(), set)
+	env := iface.HostVariables(re.j.address(), set)
 	if re.network.choice == nil {
 		return env
 	}
-	if w.byRank[0] != nil && len(w.nodes) > 1 && re.network.choice.Addr.IsLoopback() && !re.j.node.onOneMachine() {
-		re.j.node.note(overlay.NoteAlways, "--iface %s: no other host reaches %s, and ranks are on %d hosts", re.j.launch.Iface, re.network.choice.Addr, len(w.nodes))
+	if w.byRank[0] != nil && len(w.nodes) > 1 && re.network.choice.Addr.IsLoopback() && !re.j.node.OneMachine() {
+		re.j.node.Note(overlay.NoteAlways, "--iface %s: no other host reaches %s, and ranks are on %d hosts", re.j.launch.Iface, re.network.choice.Addr, len(w.nodes))
 	}
 	env = append(env, re.network.choice.Variables(set)...)
 	for _, v := range env {
 		if name, _, _ := strings.Cut(v, "="); w.byRank[0] != nil && set(name) {
-			re.j.node.note(1, "%s is set, and counts more than --iface %s", name, re.j.launch.Iface)
+			re.j.node.Note(1, "%s is set, and counts more than --iface %s", name, re.j.launch.Iface)
 		}
 	}
 	return env
@@ -80,7 +80,7 @@ func (re *rankEnv) setFor(w *world) func(name string) bool {
 // it spawns, what it was told of its own node's network: theirs may have other names.
 func (re *rankEnv) forgetNetwork(w *world, env []string) []string {
 	set := re.setFor(w)
-	told := iface.HostVariables(re.j.node.address(), set)
+	told := iface.HostVariables(re.j.address(), set)
 	if c := re.network.choice; c != nil {
 		told = append(told, c.Variables(set)...)
 	}
@@ -136,4 +136,13 @@ func rdmaDevices(sys fs.FS, name string) (found []string) {
 		}
 	}
 	return found
+}
+
+// address is one at which other nodes reach the job's ranks here: that of the interface that
+// they are to use, if they are told of one; else the node's.
+func (j *Job) address() string {
+	if c := j.env.network.choice; c != nil {
+		return c.Addr.String()
+	}
+	return j.node.Address()
 }

@@ -29,7 +29,7 @@ func TestIface(t *testing.T) {
 		a, w := ifaceWorld(wanted, nil, nil)
 		a.job.env.takeIface()
 		require.NoError(t, a.job.env.network.err)
-		require.Equal(t, "127.0.0.1", a.address())
+		require.Equal(t, "127.0.0.1", a.job.address())
 		env := a.job.env.addressEnv(w)
 		for _, v := range []string{"PMI_HOSTNAME=127.0.0.1", "MPIR_CVAR_CH3_INTERFACE_HOSTNAME=127.0.0.1", "UCX_NET_DEVICES=lo", "OMPI_MCA_btl_tcp_if_include=lo"} {
 			require.Contains(t, env, v)

@@ -43,13 +43,12 @@ func (p stdinPipe) Write(b []byte) (int, error) {
 
 func (p stdinPipe) Unread() (int, error)  { return unix.Unread(p.fd) }
 func (p stdinPipe) Resize(size int) error { return unix.SetPipeSize(p.fd, size) }
-func (p stdinPipe) Await(room bool)       { p.j.node.poller.Modify(p.fd, uint64(p.fd), false, room) }
-func (p stdinPipe) Close()                { p.j.node.closeFD(p.fd) }
+func (p stdinPipe) Await(room bool)       { _ = p.j.node.Change(p.fd, false, room) }
+func (p stdinPipe) Close()                { p.j.node.CloseFD(p.fd) }
 
 // open takes a rank's pipe in, or the master of its terminal.
 func (si *stdin) open(r *rank, fd int) {
 	si.hold(fd, r)
-	si.j.node.poller.AddWrite(fd, uint64(fd))
 	p := stdinPipe{si.j, fd}
 	p.Await(false) // there is nothing to write yet
 	if si.terminalOf(r.world, r.Number) == nil {
@@ -93,12 +92,12 @@ func (si *stdin) openAll(w *world) (err error) {
 	}
 	var children []tree.Slot
 	for _, slot := range w.peers {
-		if via, ok := si.j.node.subtree.Route(w.hostOf(to)); to == overlay.StdinAll || ok && via == slot {
+		if via, ok := si.j.node.Subtree().Route(w.hostOf(to)); to == overlay.StdinAll || ok && via == slot {
 			children = append(children, slot)
 		}
 	}
 	si.input, err = input.New(readers, children, func(least, most int64) {
-		si.j.node.up(link.Control, overlay.KindInputAck, overlay.Encode(overlay.InputAck{Bytes: least, Read: most}))
+		si.j.node.Up(link.Control, overlay.KindInputAck, overlay.Encode(overlay.InputAck{Bytes: least, Read: most}))
 	})
 	return err
 }
@@ -119,13 +118,13 @@ func (si *stdin) take(e inputArrived) {
 		return // the launch is still to come: the launcher sends input only after it
 	}
 	si.input.Receive(len(e.body))
-	forward := func(slot tree.Slot) { si.j.node.subtree.Forward(slot, link.Stdio, e.header, e.body) }
+	forward := func(slot tree.Slot) { si.j.node.Subtree().Forward(slot, link.Stdio, e.header, e.body) }
 	switch e.header.To {
 	case tree.Everyone:
 		si.input.Children(forward)
-	case si.j.node.self.Index:
+	case si.j.node.Self().Index:
 	default:
-		if slot, ok := si.j.node.subtree.Route(e.header.To); ok {
+		if slot, ok := si.j.node.Subtree().Route(e.header.To); ok {
 			forward(slot)
 		}
 		return

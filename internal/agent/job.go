@@ -13,7 +13,7 @@ import (
 // Job is one job on this node: its worlds, and what they need. Each part has a file of its
 // own. It belongs to the node's event loop.
 type Job struct {
-	node   *Agent
+	node   Node
 	number uint32 // from 1
 	end    ending.Job
 	linger *time.Timer // while what its ranks left behind has a moment
@@ -31,6 +31,7 @@ type Job struct {
 	door      servetree.Door
 
 	env       rankEnv
+	share     share
 	placing   placing
 	owners    owners
 	staging   staging
@@ -54,7 +55,7 @@ func newJob(a *Agent) *Job {
 
 // join has a job be one of a node's, and its parts know it.
 func (j *Job) join(a *Agent) {
-	j.node, a.job = a, j
-	j.env.j, j.placing.j, j.owners.j, j.staging.j, j.stdin.j, j.services.j = j, j, j, j, j, j
+	j.node, a.job = ofJob{a}, j
+	j.env.j, j.share.j, j.placing.j, j.owners.j, j.staging.j, j.stdin.j, j.services.j = j, j, j, j, j, j, j
 	j.spawns.j, j.pmix.j, j.failures.j, j.stalls.j, j.accounts.j, j.profiling.j = j, j, j, j, j, j
 }

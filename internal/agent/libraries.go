@@ -41,7 +41,7 @@ var _ mpiLibraries = (*mpi.World)(nil)
 
 // newLibraries begins to know the MPI libraries of the job's ranks here.
 func (j *Job) newLibraries() *mpi.Libraries {
-	return mpi.New(atMPI{station{j: j}}, mpi.Options{JobID: j.node.common.JobID, NodeJob: overlay.NodeJob(j.node.self.Index, j.node.common.JobID)})
+	return mpi.New(atMPI{station{j: j}}, mpi.Options{JobID: j.node.Common().JobID, NodeJob: overlay.NodeJob(j.node.Self().Index, j.node.Common().JobID)})
 }
 
 // memFile makes a file in memory, unless there is one of that name, and returns its path.
@@ -71,7 +71,7 @@ func (s atMPI) Learned() { s.j.startIf() }
 func (s atMPI) Living() int { return s.j.end.Living() }
 
 // OneMachine reports whether all nodes are on this machine.
-func (s atMPI) OneMachine() bool { return s.j.node.onOneMachine() }
+func (s atMPI) OneMachine() bool { return s.j.node.OneMachine() }
 
 // WithRank finds the rank that a process belongs to.
 func (s atMPI) WithRank(pid int, do func(*mpi.World, *serve.Rank)) {
@@ -87,14 +87,14 @@ func (s atMPI) WithRank(pid int, do func(*mpi.World, *serve.Rank)) {
 
 // MemFile makes a file in memory.
 func (s atMPI) MemFile(name string, contents []byte) (string, error) {
-	return s.j.node.machine.memFile(name, contents)
+	return s.j.node.MemFile(name, contents)
 }
 
 // Scratch has the warden remove directories in the end.
 func (s atMPI) Scratch(dirs []string) error { return s.j.staging.scratchIn(dirs) }
 
 // Help has the warden start a helper.
-func (s atMPI) Help(h proc.Helper) error { return s.j.node.life.warden.Help(job.Cold, h) }
+func (s atMPI) Help(h proc.Helper) error { return s.j.node.Warden().Help(job.Cold, h) }
 
 // LostHelper tells those whom the helper has served.
 func (s atMPI) LostHelper(library string, why error) { s.j.pmix.atNode().HelperEnded(library, why) }

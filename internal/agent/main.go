@@ -207,7 +207,7 @@ func newAgentAt(l link.Link, addr string) (*Agent, error) {
 	a.inbox = overlay.NewInbox(poller.Wake)
 	a.job.door.Note, a.job.door.Find, a.job.door.Owner = a.note, a.job.treeOf, a.job.owners.ownerOf
 	a.machine.hostFiles = newHostFileReader()
-	a.job.staging.files = files.New(func(dir string, err error) { a.inbox.Put(filesHere{dir, err}) })
+	a.job.staging.files = files.New(func(dir string, err error) { a.inbox.Put(posted(func() { a.job.staging.here(dir, err) })) })
 	a.above = overlay.OfParent()
 	a.parent = overlay.NewEdge(l, tree.Up, a.above, a.inbox, func(h tree.Header, body []byte) {
 		a.inbox.Put(inputArrived{h, body})

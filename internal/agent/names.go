@@ -13,10 +13,10 @@ import (
 // ask passes on what a local rank asks about a published service. The
 // answer of a root agent to its own ranks is there on return.
 func (sv *services) ask(w *world, n overlay.NameRequest) {
-	if sv.j.node.root {
+	if sv.j.node.Root() {
 		sv.done(w, sv.lookUp(n))
 	} else {
-		sv.j.node.up(link.Service, overlay.KindName, overlay.Encode(n))
+		sv.j.node.Up(link.Service, overlay.KindName, overlay.Encode(n))
 	}
 }
 
@@ -44,17 +44,17 @@ func (sv *services) done(w *world, n overlay.NameAnswer) {
 
 // fromChild takes a request from below.
 func (sv *services) fromChild(m overlay.Message) error {
-	if sv.j.node.root {
+	if sv.j.node.Root() {
 		return overlay.Take(m, func(q overlay.NameRequest) error { return sv.answered(sv.lookUp(q)) })
 	}
-	sv.j.node.up(m.Stream, overlay.KindName, m.Body)
+	sv.j.node.Up(m.Stream, overlay.KindName, m.Body)
 	return nil
 }
 
 // answered takes an answer one step toward the rank that waits for it.
 func (sv *services) answered(n overlay.NameAnswer) error {
-	if n.Host != sv.j.node.self.Index {
-		sv.j.node.transit.route(n.Host, link.Service, overlay.KindNamed, overlay.Encode(n))
+	if n.Host != sv.j.node.Self().Index {
+		sv.j.node.Route(n.Host, link.Service, overlay.KindNamed, overlay.Encode(n))
 		return nil
 	}
 	w, err := sv.j.world(n.World, overlay.KindNamed)

@@ -30,7 +30,7 @@ type pmixJob struct {
 // atNode is what this node has of PMIx.
 func (px *pmixJob) atNode() *servepmix.Local {
 	if px.local == nil {
-		px.local = servepmix.NewLocal(servepmix.Node{Host: px.j.node.self.Index, Name: px.j.node.self.Name, Job: px.j.node.common.JobID, StallAfter: px.j.node.common.StallAfter}, atPMIx{station{j: px.j}}, px.j.libraries.Helpers)
+		px.local = servepmix.NewLocal(servepmix.Node{Host: px.j.node.Self().Index, Name: px.j.node.Self().Name, Job: px.j.node.Common().JobID, StallAfter: px.j.node.Common().StallAfter}, atPMIx{station{j: px.j}}, px.j.libraries.Helpers)
 	}
 	return px.local
 }
@@ -44,8 +44,8 @@ func (s atPMIx) Say(r job.RankID, stderr bool, text string) {
 	if stderr {
 		stream = stdio.Stderr
 	}
-	if !s.j.node.output.Say(r, stream, []byte(text)) {
-		s.j.node.note(0, "rank %v: %s", r, text)
+	if !s.j.node.Output().Say(r, stream, []byte(text)) {
+		s.j.node.Note(0, "rank %v: %s", r, text)
 	}
 }
 
@@ -71,21 +71,21 @@ func (s atPMIx) Connected(pid int) (of map[job.RankID]int, others int, err error
 
 // After has f called in the event loop.
 func (s atPMIx) After(d time.Duration, f func()) {
-	time.AfterFunc(d, func() { s.j.node.inbox.Put(posted(f)) })
+	time.AfterFunc(d, func() { s.j.node.Post(f) })
 }
 
 // ToRoot passes a call on to the root.
 func (s atPMIx) ToRoot(c overlay.PMIxCall) {
-	if s.j.node.root {
+	if s.j.node.Root() {
 		s.Post(func() { _ = s.j.pmix.atRoot().Called(c) }) // what is wrong with it is this agent's fault
 	} else {
-		s.j.node.up(link.Service, overlay.KindPMIxCall, overlay.Encode(c))
+		s.j.node.Up(link.Service, overlay.KindPMIxCall, overlay.Encode(c))
 	}
 }
 
 // ToNode sends a message to another node.
 func (s atPMIx) ToNode(to job.HostIndex, m overlay.PMIxModex) {
-	s.j.node.transit.passOn(tree.Header{Kind: overlay.KindPMIxModex, To: to, From: s.j.node.self.Index}, overlay.Encode(m))
+	s.j.node.PassOn(tree.Header{Kind: overlay.KindPMIxModex, To: to, From: s.j.node.Self().Index}, overlay.Encode(m))
 }
 
 // Spawn asks for a new world.
@@ -96,7 +96,7 @@ func (s atPMIx) Spawn(by job.RankID, call uint32, spawn *pmi.Spawn) {
 			spawn.Commands[i].Env = j.env.forgetNetwork(w, spawn.Commands[i].Env)
 		}
 	}
-	q := overlay.SpawnRequest{Host: j.node.self.Index, Rank: by.Rank, World: by.World, Spawn: *spawn, Call: call}
+	q := overlay.SpawnRequest{Host: j.node.Self().Index, Rank: by.Rank, World: by.World, Spawn: *spawn, Call: call}
 	if names := hostFiles(spawn); len(names) > 0 {
 		j.spawns.askWithFiles(j.rankOf(by.World, by.Rank), q, names)
 		return
@@ -137,33 +137,33 @@ func (px *pmixJob) atRoot() *servepmix.Root {
 
 // call takes a call from below.
 func (px *pmixJob) call(m overlay.Message) error {
-	if !px.j.node.root {
-		px.j.node.parent.Pass(m)
+	if !px.j.node.Root() {
+		px.j.node.Parent().Pass(m)
 		return nil
 	}
-	return px.j.node.transit.drop(m, overlay.Take(m, px.atRoot().Called))
+	return px.j.node.Drop(m, overlay.Take(m, px.atRoot().Called))
 }
 
 // passAnswer takes an answer of the root one step toward those whom it is for.
 func (px *pmixJob) passAnswer(x overlay.PMIxAnswer) error {
 	local := px.atNode()
 	if len(x.To) == 0 {
-		px.j.node.subtree.Broadcast(link.Service, overlay.KindPMIxAnswer, overlay.Encode(x))
+		px.j.node.Subtree().Broadcast(link.Service, overlay.KindPMIxAnswer, overlay.Encode(x))
 		return local.Answered(0, x)
 	}
 	below := map[tree.Slot][]overlay.PMIxCaller{}
 	for _, c := range x.To {
-		if c.Host == px.j.node.self.Index {
+		if c.Host == px.j.node.Self().Index {
 			if err := local.Answered(c.Number, x); err != nil {
 				return err
 			}
-		} else if slot, ok := px.j.node.subtree.Route(c.Host); ok && px.j.node.subtree.Live(slot) {
+		} else if slot, ok := px.j.node.Subtree().Route(c.Host); ok && px.j.node.Subtree().Live(slot) {
 			below[slot] = append(below[slot], c)
 		}
 	}
 	for slot, to := range below {
 		x.To = to
-		px.j.node.subtree.Send(slot, link.Service, overlay.KindPMIxAnswer, overlay.Encode(x))
+		px.j.node.Subtree().Send(slot, link.Service, overlay.KindPMIxAnswer, overlay.Encode(x))
 	}
 	return nil
 }
@@ -175,11 +175,11 @@ func (px *pmixJob) modexOfLost(h tree.Header, msg []byte) {
 		return
 	}
 	m = overlay.PMIxModex{Number: m.Number, Answer: true, Status: int32(pmix.Unreachable)}
-	if h.From == px.j.node.self.Index {
-		px.j.node.inbox.Put(posted(func() { _ = px.atNode().Asked(h.From, m) })) // what is wrong with it is this agent's fault
+	if h.From == px.j.node.Self().Index {
+		px.j.node.Post(func() { _ = px.atNode().Asked(h.From, m) }) // what is wrong with it is this agent's fault
 		return
 	}
-	px.j.node.transit.passOn(tree.Header{Kind: h.Kind, To: h.From, From: px.j.node.self.Index}, overlay.Encode(m))
+	px.j.node.PassOn(tree.Header{Kind: h.Kind, To: h.From, From: px.j.node.Self().Index}, overlay.Encode(m))
 }
 
 // modex takes a message of another node's helper.

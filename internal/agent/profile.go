@@ -47,7 +47,7 @@ func (pf *profiling) open(w *world) *counters {
 		c.file, err = unix.SharedMemory("counters", header, bytes)
 	}
 	if err != nil {
-		pf.j.node.note(0, "--profile: ranks here are not counted: %v", err)
+		pf.j.node.Note(0, "--profile: ranks here are not counted: %v", err)
 		return nil
 	}
 	for _, r := range w.ranks {
@@ -68,7 +68,7 @@ func (pf *profiling) switchOn(c *counters) {
 	for slot := range c.ranks {
 		offset, word := c.layout.Switch(slot, pf.counts || pf.j.launch.ProfileFrom == profile.FromStart)
 		if _, err := c.file.WriteAt(word, offset); err != nil {
-			pf.j.node.note(0, "--profile: counting is not switched: %v", err)
+			pf.j.node.Note(0, "--profile: counting is not switched: %v", err)
 			return
 		}
 	}
@@ -84,9 +84,9 @@ func (pf *profiling) signal(s syscall.Signal) bool {
 		pf.switchOn(c)
 	}
 	if pf.counts {
-		pf.j.node.note(1, "--profile: counting has begun")
+		pf.j.node.Note(1, "--profile: counting has begun")
 	} else {
-		pf.j.node.note(1, "--profile: counting has ended")
+		pf.j.node.Note(1, "--profile: counting has ended")
 	}
 	return true
 }
@@ -101,7 +101,7 @@ func (pf *profiling) tellAll(over func(world int) bool) {
 			continue
 		}
 		if err := pf.tell(c); err != nil {
-			pf.j.node.note(0, "--profile: %v", err)
+			pf.j.node.Note(0, "--profile: %v", err)
 		}
 		c.file.Close()
 	}
@@ -113,7 +113,7 @@ func (pf *profiling) tell(c *counters) error {
 	for slot, number := range c.ranks {
 		var err error
 		if ranks[slot], err = c.layout.ReadRank(c.file, slot, number); err != nil {
-			pf.j.node.note(0, "--profile: %v", err)
+			pf.j.node.Note(0, "--profile: %v", err)
 		}
 	}
 	if err := c.layout.ReadPool(c.file, ranks); err != nil {
@@ -124,7 +124,7 @@ func (pf *profiling) tell(c *counters) error {
 			continue
 		}
 		if err := pf.send(c, r); err != nil {
-			pf.j.node.note(0, "--profile: what rank %d has counted is spoiled: %v", r.Rank, err)
+			pf.j.node.Note(0, "--profile: what rank %d has counted is spoiled: %v", r.Rank, err)
 		}
 	}
 	return nil
@@ -138,7 +138,7 @@ func (pf *profiling) send(c *counters, r *profile.Rank) (err error) {
 			err = wrong
 			continue
 		}
-		pf.j.node.parent.Send(link.Service, tree.Header{Kind: overlay.KindProfile, World: uint16(c.world), To: tree.Launcher, From: pf.j.node.self.Index}, overlay.Encode(part))
+		pf.j.node.Parent().Send(link.Service, tree.Header{Kind: overlay.KindProfile, World: uint16(c.world), To: tree.Launcher, From: pf.j.node.Self().Index}, overlay.Encode(part))
 	}
 	return err
 }

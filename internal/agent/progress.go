@@ -66,8 +66,8 @@ func (pr *progress) ready(slot tree.Slot, r overlay.Ready) {
 }
 
 // started notes that the ranks below a child run, or could not be started.
-func (pr *progress) started(w *world, slot tree.Slot, s overlay.Started) {
-	if part, ok := pr.below[slot]; ok && !w.spawned {
+func (pr *progress) started(slot tree.Slot, s overlay.Started) {
+	if part, ok := pr.below[slot]; ok {
 		part.Ranks, part.Host = s.Ranks, job.NoHost
 		pr.below[slot] = part
 	}
@@ -83,7 +83,7 @@ func (j *Job) progress(p *overlay.Progress) {
 	if w := j.starting; w != nil {
 		p.Ranks = w.own.Ranks
 		if w.unborn > 0 {
-			p.Wait(j.node.self.Index, time.Since(j.launched), startRanksStep)
+			p.Wait(j.node.Self().Index, time.Since(j.launched), startRanksStep)
 		}
 	}
 }

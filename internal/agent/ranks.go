@@ -21,7 +21,7 @@ func (j *Job) startRanks(w *world) {
 	switch {
 	case w.launched:
 		return
-	case j.end.Killed() || j.node.life.end.WardenGone() || w.killed:
+	case j.end.Killed() || j.node.End().WardenGone() || w.killed:
 		j.neverStart(w)
 		return
 	case !w.mpi.Ready():
@@ -77,8 +77,8 @@ func (j *Job) startRanks(w *world) {
 			children[i].Env = append(children[i].Env, counters.env(i))
 		}
 	}
-	if err := j.node.life.warden.Launch(job.Cold, spec, children); err != nil {
-		j.node.life.wardenLost(err)
+	if err := j.node.Warden().Launch(job.Cold, spec, children); err != nil {
+		j.node.WardenLost(err)
 		return
 	}
 	w.mpi.Started()
@@ -95,10 +95,10 @@ func (j *Job) neverStart(w *world) {
 		r.Exited = true
 		j.stdin.shut(r)
 	}
-	j.node.output.Complete(w.id)
+	j.node.Output().Complete(w.id)
 	j.startedIf(w, w.started.Add(w.own))
 	j.settle(w)
-	j.do(j.end.RanksNever(&j.node.life.end, waited, j.node.output.Quiet()))
+	j.do(j.end.RanksNever(j.node.End(), waited, j.node.Output().Quiet()))
 }
 
 // openFiles is how many files an agent may have open once its ranks run: two pipes of
@@ -106,7 +106,7 @@ func (j *Job) neverStart(w *world) {
 // the answers to those that ask when MPI begins, its links, and some of its own.
 func (j *Job) openFiles() uint64 {
 	const perLink, pipes = 4, 2
-	n := ownFiles + perLink*j.node.subtree.Degree()
+	n := ownFiles + perLink*j.node.Subtree().Degree()
 	if j.stdin.input != nil {
 		n += j.stdin.input.Readers()
 	}
@@ -125,7 +125,7 @@ func (j *Job) openFiles() uint64 {
 
 // noRank reports why no rank that waits can start on this node.
 func (j *Job) noRank(f job.Failure) {
-	f.Rank, f.Host = -1, j.node.self.Index
+	f.Rank, f.Host = -1, j.node.Self().Index
 	j.failures.fail(f)
 	for _, w := range j.worlds {
 		if w.launched {
@@ -143,7 +143,7 @@ func (j *Job) noRank(f job.Failure) {
 // nodeEnv is what every rank of this node is told about its world and node.
 func (re *rankEnv) nodeEnv(w *world) []string {
 	size, local := strconv.Itoa(w.spec.Size), strconv.Itoa(len(w.ranks))
-	group := strconv.Itoa(slices.Index(w.nodes, re.j.node.self.Index))
+	group := strconv.Itoa(slices.Index(w.nodes, re.j.node.Self().Index))
 	env := []string{
 		"PMI_SIZE=" + size, "MPI_LOCALNRANKS=" + local,
 		"WORLD_SIZE=" + size, "LOCAL_WORLD_SIZE=" + local,
@@ -151,8 +151,8 @@ func (re *rankEnv) nodeEnv(w *world) []string {
 		"GROUP_RANK=" + group, "GROUP_WORLD_SIZE=" + strconv.Itoa(len(w.nodes)),
 		"ROLE_NAME=default", "ROLE_WORLD_SIZE=" + size,
 	}
-	env = append(env, re.j.launch.Names.OfNode(size, local, group, re.j.node.self.Name)...)
-	env = append(env, networkEnv(w, re.j.node.self.Index)...)
+	env = append(env, re.j.launch.Names.OfNode(size, local, group, re.j.node.Self().Name)...)
+	env = append(env, networkEnv(w, re.j.node.Self().Index)...)
 	for _, s := range w.servers.all {
 		env = append(env, s.Env(nil)...)
 	}
@@ -192,9 +192,9 @@ func (j *Job) startFailed(e proc.StartFailed) {
 	switch {
 	case e.Provoked:
 	case r.world.spawned:
-		r.world.own.Fail(overlay.StartFailure{Host: j.node.self.Index, First: e.Rank, Count: 1, Code: e.Code, Text: e.Text})
+		r.world.own.Fail(overlay.StartFailure{Host: j.node.Self().Index, First: e.Rank, Count: 1, Code: e.Code, Text: e.Text})
 	default:
-		j.failures.fail(job.Failure{Class: job.CauseStart, Rank: e.Rank, Host: j.node.self.Index, Code: e.Code, Phase: "start", Text: e.Text})
+		j.failures.fail(job.Failure{Class: job.CauseStart, Rank: e.Rank, Host: j.node.Self().Index, Code: e.Code, Phase: "start", Text: e.Text})
 	}
 	j.rankBorn(r.world)
 	if r.world.spawned {
@@ -209,9 +209,9 @@ func (j *Job) rankStarted(e proc.Started) {
 	r.PID, j.owners.byPID[e.PID] = e.PID, r
 	r.recordStart(e)
 	r.world.own.Ranks++
-	errs := []error{j.node.output.Add(r.id(), stdio.Stdout, e.Stdout)}
+	errs := []error{j.node.Output().Add(r.id(), stdio.Stdout, e.Stdout)}
 	if e.Stderr >= 0 {
-		errs = append(errs, j.node.output.Add(r.id(), stdio.Stderr, e.Stderr))
+		errs = append(errs, j.node.Output().Add(r.id(), stdio.Stderr, e.Stderr))
 	}
 	errs = append(errs, r.world.giveSocket(r, e.PMI))
 	for _, err := range errs {
@@ -228,14 +228,14 @@ func (j *Job) rankStarted(e proc.Started) {
 
 // nodeFailed reports what this node can't go on without.
 func (fl *reporting) nodeFailed(phase string, err error) {
-	fl.fail(job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: fl.j.node.self.Index, Phase: phase, Text: err.Error()})
+	fl.fail(job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: fl.j.node.Self().Index, Phase: phase, Text: err.Error()})
 }
 
 func (j *Job) rankBorn(w *world) {
 	if w.unborn--; w.unborn == 0 {
 		defer j.owners.allBorn()
 		j.accounts.stamp(w, phaseStarted)
-		j.node.output.Complete(w.id)
+		j.node.Output().Complete(w.id)
 		j.startedIf(w, w.started.Add(w.own))
 	}
 }
@@ -293,7 +293,7 @@ func (j *Job) rankExited(e proc.Exited) {
 			f.Text = "a process that it started was killed: " + e.Killer
 		}
 	}
-	f.World, f.Rank, f.Host, f.PID, f.Clock, f.Told = r.world.id, r.Number, j.node.self.Index, e.PID, e.Clock, r.Told
+	f.World, f.Rank, f.Host, f.PID, f.Clock, f.Told = r.world.id, r.Number, j.node.Self().Index, e.PID, e.Clock, r.Told
 	j.failures.report(f)
 	j.rankEnded(r, j.outcome(r, true, e.Provoked))
 }
@@ -325,12 +325,12 @@ func (j *Job) rankEnded(r *rank, d overlay.Done) {
 	for _, s := range w.servers.all {
 		s.Ended(&r.Rank)
 	}
-	if j.node.life.end.WardenGone() {
+	if j.node.End().WardenGone() {
 		return // it was counted out with its warden
 	}
 	w.ended.Merge(d)
 	if w.living--; w.living == 0 {
 		j.accounts.stamp(w, phaseEnded)
 	}
-	j.do(j.end.RankEnded(&j.node.life.end, w.living == 0, j.node.output.Quiet()))
+	j.do(j.end.RankEnded(j.node.End(), w.living == 0, j.node.Output().Quiet()))
 }

@@ -9,13 +9,13 @@ import (
 // askSchedule asks the launcher, which alone knows the network, for the parts of this
 // node's ranks in a schedule.
 func (j *Job) askSchedule(r *serve.Rank, want overlay.Schedule) {
-	j.node.up(link.Service, overlay.KindSchedule, overlay.Encode(overlay.ScheduleRequest{Host: j.node.self.Index, Rank: r.Number, Schedule: want}))
+	j.node.Up(link.Service, overlay.KindSchedule, overlay.Encode(overlay.ScheduleRequest{Host: j.node.Self().Index, Rank: r.Number, Schedule: want}))
 }
 
 // scheduled takes an answer one step toward the node that waits for it.
 func (j *Job) scheduled(s overlay.ScheduleAnswer) error {
-	if s.Host != j.node.self.Index {
-		j.node.transit.route(s.Host, link.Service, overlay.KindScheduled, overlay.Encode(s))
+	if s.Host != j.node.Self().Index {
+		j.node.Route(s.Host, link.Service, overlay.KindScheduled, overlay.Encode(s))
 		return nil
 	}
 	w, err := j.world(s.Schedule.World, overlay.KindScheduled)

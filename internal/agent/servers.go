@@ -72,7 +72,7 @@ func (j *Job) makeServers(w *world) (err error) {
 		return err
 	}
 	w.servers.tree.Called = func() {
-		j.node.machine.moreGarbage()
+		j.node.MoreGarbage()
 		j.stalls.begin()
 	}
 	w.servers.tree.Ask = j.askSchedule
@@ -114,7 +114,7 @@ func (j *Job) viewOf(w *world) *serve.World {
 	if len(w.peers) == 1 && !slices.ContainsFunc(v.Toward, func(d serve.Direction) bool { return d != 0 }) {
 		return nil
 	}
-	v.Root = v.Root || j.node.root
+	v.Root = v.Root || j.node.Root()
 	for _, r := range w.ranks {
 		v.Ranks = append(v.Ranks, &r.Rank)
 	}
@@ -123,14 +123,14 @@ func (j *Job) viewOf(w *world) *serve.World {
 
 // toward is the direction of a host that holds ranks of a world.
 func (j *Job) toward(w *world, h job.HostIndex) serve.Direction {
-	if h == j.node.self.Index {
+	if h == j.node.Self().Index {
 		return serve.Here
 	}
-	slot, below := j.node.subtree.Route(h)
+	slot, below := j.node.Subtree().Route(h)
 	switch {
 	case below:
 		return serve.Direction(slices.Index(w.peers, slot))
-	case j.node.subtree.Gone(h):
+	case j.node.Subtree().Gone(h):
 		return serve.Gone
 	}
 	return serve.Up
@@ -157,7 +157,7 @@ func (j *Job) openServers(w *world) (ready bool) {
 		}
 		later = true
 	}
-	return w.servers.opening == 0 && !w.launched && !j.node.life.end.Over()
+	return w.servers.opening == 0 && !w.launched && !j.node.End().Over()
 }
 
 // treeOf finds the tree's service of a world, for ranks that call.
@@ -269,7 +269,7 @@ func (a *Agent) fromServer(m overlay.Message) error {
 func (j *Job) fromNeighbor(m overlay.Message) error {
 	id := int(m.Header.World)
 	if m.From == tree.Up && (j.launch == nil || id > j.newest) {
-		return j.node.transit.early.hold(id, m)
+		return j.node.HoldEarly(id, m)
 	}
 	return j.aboutWorld(m, func(w *world) error {
 		peer := serve.Parent
@@ -297,7 +297,7 @@ func (j *Job) toServer(w *world, m serve.Message) error {
 
 // hearEarly hands over what has come before the world, which came on another stream.
 func (j *Job) hearEarly(w *world) error {
-	for _, m := range j.node.transit.early.take(w.id) {
+	for _, m := range j.node.TakeEarly(w.id) {
 		if w.servers.all == nil {
 			return nil
 		}

@@ -18,7 +18,7 @@ import (
 // share is this job's part of the node, where other golaunch of the same allocation may
 // have theirs.
 type share struct {
-	n       *Agent
+	j       *Job
 	has     int           // slots that the allocation has here; 0 where no other golaunch counts
 	entry   *ledger.Entry // nil where what others use was never known
 	unknown string        // why it is not, since the beginning or later
@@ -29,13 +29,13 @@ type share struct {
 // node; nil where nothing is shared. The warden must not be there yet: it is to hold the
 // entry, too.
 func (sh *share) open() *overlay.Shared {
-	s := sh.n.self.Share
-	if s == nil || sh.n.common.Allocation == "" || sh.n.harness.shared() {
+	s := sh.j.node.Self().Share
+	if s == nil || sh.j.node.Common().Allocation == "" {
 		return nil
 	}
 	sh.has = s.Has
 	var err error
-	if sh.entry, err = ledger.Open(sh.n.common.Allocation, sh.n.self.Name); err != nil {
+	if sh.entry, err = ledger.Open(sh.j.node.Common().Allocation, sh.j.node.Self().Name); err != nil {
 		sh.unknown = overlay.CutWhy(err.Error())
 	}
 	got := sh.claim(*s, os.DirFS("/"), os.Environ())
@@ -74,8 +74,8 @@ func (sh *share) claim(s overlay.Share, root fs.FS, environ []string) (got overl
 		}
 		least := max(1, s.Slots)
 		var give []func() error
-		if choice, cerr := binding.Parse(sh.n.common.BindTo); s.CPUs && cerr == nil && choice.Binds() {
-			host, err := sh.n.machine.host(choice.Local())
+		if choice, cerr := binding.Parse(sh.j.node.Common().BindTo); s.CPUs && cerr == nil && choice.Binds() {
+			host, err := sh.j.node.Processors(choice.Local())
 			if err == nil {
 				if room, _, err := host.Room(choice); err == nil && room >= least {
 					free, _ := host.Free(choice, others.CPUs)
@@ -118,22 +118,22 @@ func (sh *share) claim(s overlay.Share, root fs.FS, environ []string) (got overl
 
 // claimAgain answers a claim of the launcher.
 func (sh *share) claimAgain(c overlay.Claim) error {
-	if sh.n.job.launch != nil {
+	if sh.j.launch != nil {
 		return errors.New("a claim after the launch")
 	}
 	if sh.has == 0 {
 		return nil
 	}
 	want := overlay.Share{}
-	if i, found := slices.BinarySearchFunc(c.Of, sh.n.self.Index, func(h overlay.HostShare, self job.HostIndex) int {
+	if i, found := slices.BinarySearchFunc(c.Of, sh.j.node.Self().Index, func(h overlay.HostShare, self job.HostIndex) int {
 		return int(h.Host - self)
 	}); found {
 		want = c.Of[i].Share
-	} else if sh.n.self.Share != nil { // what a rank would have to have
-		want.CPUs, want.GPUs = sh.n.self.Share.CPUs, sh.n.self.Share.GPUs
+	} else if sh.j.node.Self().Share != nil { // what a rank would have to have
+		want.CPUs, want.GPUs = sh.j.node.Self().Share.CPUs, sh.j.node.Self().Share.GPUs
 	}
 	got := sh.claim(want, os.DirFS("/"), os.Environ())
-	sh.n.up(link.Service, overlay.KindClaimed, overlay.Encode(overlay.Claimed{Round: c.Round, Host: sh.n.self.Index, Shared: got}))
+	sh.j.node.Up(link.Service, overlay.KindClaimed, overlay.Encode(overlay.Claimed{Round: c.Round, Host: sh.j.node.Self().Index, Shared: got}))
 	return nil
 }
 
@@ -149,20 +149,20 @@ func (pl *placing) giveParts(w *world, root fs.FS, environ []string) error {
 		}
 		return pl.bind(w)
 	}
-	if !pl.j.node.share.known() {
+	if !pl.j.share.known() {
 		return give()
 	}
 	var refused error
 	given := false
-	err := pl.j.node.share.entry.Change(func(others ledger.Use) (ledger.Use, error) {
+	err := pl.j.share.entry.Change(func(others ledger.Use) (ledger.Use, error) {
 		own := pl.used()
-		if free := pl.j.node.share.has - others.Slots; w.spawned && own.Slots > free && !pl.j.launch.ShareCPUs {
+		if free := pl.j.share.has - others.Slots; w.spawned && own.Slots > free && !pl.j.launch.ShareCPUs {
 			refused = &placeError{w.ranks[0].Number, fmt.Errorf("not enough free slots: other golaunch of the allocation use %d of %d on this host; --overlap shares them",
-				others.Slots, pl.j.node.share.has)}
+				others.Slots, pl.j.share.has)}
 			return own, refused
 		}
-		pl.j.node.share.others = others
-		defer func() { pl.j.node.share.others = ledger.Use{} }()
+		pl.j.share.others = others
+		defer func() { pl.j.share.others = ledger.Use{} }()
 		given = true
 		if refused = give(); refused != nil {
 			return own, refused
@@ -172,8 +172,8 @@ func (pl *placing) giveParts(w *world, root fs.FS, environ []string) error {
 	if refused != nil || err == nil {
 		return refused
 	}
-	pl.j.node.share.unknown = overlay.CutWhy(err.Error())
-	pl.j.node.note(0, "the slots that other golaunch of the allocation use here are unknown, ranks may share them: %v", err)
+	pl.j.share.unknown = overlay.CutWhy(err.Error())
+	pl.j.node.Note(0, "the slots that other golaunch of the allocation use here are unknown, ranks may share them: %v", err)
 	if given {
 		return nil
 	}
@@ -198,13 +198,13 @@ func (pl *placing) used() (use ledger.Use) {
 			use.GPUs = append(use.GPUs, r.gpus...)
 		}
 	}
-	use.Slots = min(use.Slots, pl.j.node.share.has)
+	use.Slots = min(use.Slots, pl.j.share.has)
 	return use
 }
 
 // giveBack has others use what a spawned world does not any more.
 func (pl *placing) giveBack(w *world) {
-	if pl.j.node.share.known() && w.spawned {
-		_ = pl.j.node.share.entry.Change(func(ledger.Use) (ledger.Use, error) { return pl.used(), nil }) // else with the job
+	if pl.j.share.known() && w.spawned {
+		_ = pl.j.share.entry.Change(func(ledger.Use) (ledger.Use, error) { return pl.used(), nil }) // else with the job
 	}
 }

@@ -18,7 +18,7 @@ func inShare(t *testing.T, a *Agent, allocation string, has int) {
 	entry, err := ledger.Open(allocation, "n")
 	require.NoError(t, err)
 	t.Cleanup(entry.Close)
-	a.share.has, a.share.entry = has, entry
+	a.job.share.has, a.job.share.entry = has, entry
 }
 
 // Two jobs claim slots of a node, CPUs and GPUs: each has its own, and what one gives back
@@ -31,13 +31,13 @@ func TestClaims(t *testing.T) {
 	inShare(t, b, allocation, 5)
 	two := overlay.Share{Has: 5, Slots: 2, GPUs: 1}
 	three := overlay.Share{Has: 5, Slots: 3, GPUs: 1}
-	require.Equal(t, overlay.Shared{Slots: 2, Free: 4}, a.share.claim(two, fourGPUs(), nil), "4 GPUs, 5 slots")
-	require.Equal(t, overlay.Shared{Slots: 0, Free: 2}, b.share.claim(three, fourGPUs(), nil), "all or nothing")
-	require.Equal(t, ledger.Use{}, b.share.entry.Own())
-	require.Equal(t, overlay.Shared{Slots: 3, Free: 3}, b.share.claim(overlay.Share{Has: 5, Slots: 3}, fourGPUs(), nil), "without GPUs")
-	require.Equal(t, overlay.Shared{Slots: 2, Free: 2}, b.share.claim(two, fourGPUs(), nil))
-	require.Equal(t, overlay.Shared{Slots: 0, Free: 3}, a.share.claim(overlay.Share{Has: 5, Slots: 9, GPUs: 0}, fourGPUs(), nil), "more than there are")
-	require.Equal(t, overlay.Shared{Slots: 2, Free: 2}, a.share.claim(two, fourGPUs(), nil))
+	require.Equal(t, overlay.Shared{Slots: 2, Free: 4}, a.job.share.claim(two, fourGPUs(), nil), "4 GPUs, 5 slots")
+	require.Equal(t, overlay.Shared{Slots: 0, Free: 2}, b.job.share.claim(three, fourGPUs(), nil), "all or nothing")
+	require.Equal(t, ledger.Use{}, b.job.share.entry.Own())
+	require.Equal(t, overlay.Shared{Slots: 3, Free: 3}, b.job.share.claim(overlay.Share{Has: 5, Slots: 3}, fourGPUs(), nil), "without GPUs")
+	require.Equal(t, overlay.Shared{Slots: 2, Free: 2}, b.job.share.claim(two, fourGPUs(), nil))
+	require.Equal(t, overlay.Shared{Slots: 0, Free: 3}, a.job.share.claim(overlay.Share{Has: 5, Slots: 9, GPUs: 0}, fourGPUs(), nil), "more than there are")
+	require.Equal(t, overlay.Shared{Slots: 2, Free: 2}, a.job.share.claim(two, fourGPUs(), nil))
 
 	w.living, other.living = 2, 2
 	require.NoError(t, a.job.placing.giveParts(w, fourGPUs(), nil))
@@ -51,7 +51,7 @@ func TestClaims(t *testing.T) {
 	a.job.launch.GPUsPerRank, b.job.launch.GPUsPerRank = 0, 0
 	a.job.worlds[1] = spawned
 	require.NoError(t, a.job.placing.giveParts(spawned, fourGPUs(), nil))
-	require.Equal(t, 3, a.share.entry.Own().Slots)
+	require.Equal(t, 3, a.job.share.entry.Own().Slots)
 	_, late := gpuWorld(0, nil)
 	late.id, late.spawned, late.living = 1, true, 1
 	b.job.worlds[1] = late
@@ -59,7 +59,7 @@ func TestClaims(t *testing.T) {
 		"not enough free slots: other golaunch of the allocation use 3 of 5 on this host; --overlap shares them")
 	spawned.living, spawned.ranks[0].Exited = 0, true
 	a.job.placing.giveBack(spawned)
-	require.Equal(t, 2, a.share.entry.Own().Slots)
+	require.Equal(t, 2, a.job.share.entry.Own().Slots)
 	require.NoError(t, b.job.placing.giveParts(late, fourGPUs(), nil))
 }
 
@@ -72,16 +72,16 @@ func TestLedgerFails(t *testing.T) {
 		tells, _, _, _ := withChild(t)
 		a.parent = tells.parent
 		two := overlay.Share{Has: 5, Slots: 2, GPUs: 1}
-		require.Equal(t, overlay.Shared{Slots: 2, Free: 4}, a.share.claim(two, fourGPUs(), nil))
-		a.share.file().Close()
+		require.Equal(t, overlay.Shared{Slots: 2, Free: 4}, a.job.share.claim(two, fourGPUs(), nil))
+		a.job.share.file().Close()
 		if before {
-			got := a.share.claim(two, fourGPUs(), nil)
+			got := a.job.share.claim(two, fourGPUs(), nil)
 			require.Contains(t, got.Unknown, "file already closed")
 			require.Equal(t, 2, got.Slots)
 		}
 		require.NoError(t, a.job.placing.giveParts(w, fourGPUs(), nil))
 		require.Equal(t, [][]string{{"CUDA_VISIBLE_DEVICES=0"}, {"CUDA_VISIBLE_DEVICES=1"}}, gpuEnvs(w))
-		require.Contains(t, a.share.unknown, "file already closed")
+		require.Contains(t, a.job.share.unknown, "file already closed")
 	}
 }
 
@@ -96,8 +96,8 @@ func TestClaimsOfCPUs(t *testing.T) {
 	inShare(t, a, allocation, 2*len(ours))
 	inShare(t, b, allocation, 2*len(ours))
 	one, all := overlay.Share{Slots: 1, CPUs: true}, overlay.Share{Slots: len(ours), CPUs: true}
-	require.Equal(t, overlay.Shared{Slots: 1, Free: len(ours)}, a.share.claim(one, nil, nil))
-	require.Equal(t, overlay.Shared{Slots: 0, Free: len(ours) - 1}, b.share.claim(all, nil, nil))
+	require.Equal(t, overlay.Shared{Slots: 1, Free: len(ours)}, a.job.share.claim(one, nil, nil))
+	require.Equal(t, overlay.Shared{Slots: 0, Free: len(ours) - 1}, b.job.share.claim(all, nil, nil))
 	w.living = 1
 	require.NoError(t, a.job.placing.giveParts(w, nil, nil))
 	require.Equal(t, ours[:1], w.ranks[0].cpus)
@@ -107,24 +107,24 @@ func TestClaimsOfCPUs(t *testing.T) {
 		require.Equal(t, ours[1:2], other.ranks[0].cpus)
 	}
 	more := overlay.Share{Slots: len(ours) + 1, CPUs: true}
-	require.Equal(t, len(ours)+1, a.share.claim(more, nil, nil).Slots, "what the host lacks in any case is the launch's to say")
+	require.Equal(t, len(ours)+1, a.job.share.claim(more, nil, nil).Slots, "what the host lacks in any case is the launch's to say")
 	none := overlay.Share{CPUs: true}
-	require.Equal(t, overlay.Shared{Free: len(ours) - 1}, b.share.claim(none, nil, nil))
-	a.share.entry.Close()
-	require.Equal(t, overlay.Shared{Free: 2 * len(ours)}, b.share.claim(none, nil, nil), "nobody is there to wait for")
+	require.Equal(t, overlay.Shared{Free: len(ours) - 1}, b.job.share.claim(none, nil, nil))
+	a.job.share.entry.Close()
+	require.Equal(t, overlay.Shared{Free: 2 * len(ours)}, b.job.share.claim(none, nil, nil), "nobody is there to wait for")
 }
 
 // An agent takes part where its range says so, and nobody is hindered where that fails.
 func TestOpenShare(t *testing.T) {
 	a := joined(&Agent{self: overlay.HostEntry{Index: 1, Name: "n", Share: &overlay.Share{Has: 2, Slots: 2}}})
-	require.Nil(t, a.share.open(), "no allocation")
+	require.Nil(t, a.job.share.open(), "no allocation")
 	a.common.Allocation = t.Name() + t.TempDir()
-	require.Equal(t, &overlay.Shared{Slots: 2, Free: 2}, a.share.open())
-	require.NotNil(t, a.share.file())
-	a.share.close()
-	a.share.has, a.share.entry, a.share.unknown = 2, nil, "no directory"
-	require.Equal(t, overlay.Shared{Slots: 1, Free: 2, Unknown: "no directory"}, a.share.claim(overlay.Share{Slots: 1}, nil, nil))
-	require.Nil(t, a.share.file())
+	require.Equal(t, &overlay.Shared{Slots: 2, Free: 2}, a.job.share.open())
+	require.NotNil(t, a.job.share.file())
+	a.job.share.close()
+	a.job.share.has, a.job.share.entry, a.job.share.unknown = 2, nil, "no directory"
+	require.Equal(t, overlay.Shared{Slots: 1, Free: 2, Unknown: "no directory"}, a.job.share.claim(overlay.Share{Slots: 1}, nil, nil))
+	require.Nil(t, a.job.share.file())
 	a.job.launch = &overlay.Launch{}
-	require.EqualError(t, a.share.claimAgain(overlay.Claim{Of: []overlay.HostShare{{Host: job.HostIndex(1)}}}), "a claim after the launch")
+	require.EqualError(t, a.job.share.claimAgain(overlay.Claim{Of: []overlay.HostShare{{Host: job.HostIndex(1)}}}), "a claim after the launch")
 }

@@ -16,7 +16,7 @@ type spawns struct{ j *Job }
 // which slots are free.
 func (sp *spawns) ask(r *rank, s *pmi.Spawn) {
 	r.asked = s
-	request := overlay.SpawnRequest{Host: sp.j.node.self.Index, Rank: r.Number, World: r.world.id, Spawn: *s}
+	request := overlay.SpawnRequest{Host: sp.j.node.Self().Index, Rank: r.Number, World: r.world.id, Spawn: *s}
 	if names := hostFiles(s); len(names) > 0 {
 		sp.askWithFiles(r, request, names)
 		return
@@ -26,8 +26,8 @@ func (sp *spawns) ask(r *rank, s *pmi.Spawn) {
 
 // spawned takes an answer one step toward the rank that waits for it.
 func (sp *spawns) spawned(s overlay.SpawnAnswer) error {
-	if s.Host != sp.j.node.self.Index {
-		sp.j.node.transit.route(s.Host, link.Service, overlay.KindSpawned, overlay.Encode(s))
+	if s.Host != sp.j.node.Self().Index {
+		sp.j.node.Route(s.Host, link.Service, overlay.KindSpawned, overlay.Encode(s))
 		return nil
 	}
 	if s.Call != 0 {
@@ -57,25 +57,22 @@ type refusal struct {
 	heard   int // how often it had said something
 }
 
-// spawnSilent is the event that it was refused overlay.Common.StallAfter ago.
-type spawnSilent struct{ *refusal }
-
 // watchRefused looks after a while whether a rank whose spawn is refused goes on. Where
 // error codes alone tell, and it ignores them, it waits for the new world.
 func (sp *spawns) watchRefused(r *rank, why string) {
-	if r == nil || r.asked == nil || !r.asked.CodesTell(r.world.spec.Size) || sp.j.node.common.StallAfter <= 0 {
+	if r == nil || r.asked == nil || !r.asked.CodesTell(r.world.spec.Size) || sp.j.node.Common().StallAfter <= 0 {
 		return
 	}
 	r.refusal = &refusal{r, r.asked.Commands[0].Exec, why, r.Heard}
-	e := spawnSilent{r.refusal}
-	time.AfterFunc(sp.j.node.common.StallAfter, func() { sp.j.node.inbox.Put(e) })
+	e := r.refusal
+	time.AfterFunc(sp.j.node.Common().StallAfter, func() { sp.j.node.Post(func() { sp.silent(e) }) })
 }
 
 // silent tells of a rank that has said nothing over PMI since.
-func (sp *spawns) silent(e spawnSilent) {
-	if r := e.rank; r.refusal == e.refusal && r.Heard == e.heard && !r.Exited && !r.world.killed && !sp.j.end.Killed() {
-		sp.j.node.note(overlay.NoteAlways, "rank %v has said nothing for %v, since its spawn of %s was refused (%s): if it ignores error codes (MPI_ERRCODES_IGNORE), "+
+func (sp *spawns) silent(e *refusal) {
+	if r := e.rank; r.refusal == e && r.Heard == e.heard && !r.Exited && !r.world.killed && !sp.j.end.Killed() {
+		sp.j.node.Note(overlay.NoteAlways, "rank %v has said nothing for %v, since its spawn of %s was refused (%s): if it ignores error codes (MPI_ERRCODES_IGNORE), "+
 			"it waits in MPI_Comm_spawn for ever, as MPICH's ch3 has it, and all ranks that spawn with it; pass an array of error codes, or end the job",
-			r.id(), sp.j.node.common.StallAfter, e.program, e.why)
+			r.id(), sp.j.node.Common().StallAfter, e.program, e.why)
 	}
 }

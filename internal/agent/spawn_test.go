@@ -29,10 +29,10 @@ func TestSilenceAfterARefusedSpawnIsTold(t *testing.T) {
 	require.NotNil(t, of)
 	for _, goesOn := range []func(){func() { r.Exited = true }, func() { r.Exited, r.Heard = false, 1 }, func() { r.Heard = 0; a.job.end.KillOrdered(&a.life.end, 0) }} {
 		goesOn()
-		a.job.spawns.silent(spawnSilent{of})
+		a.job.spawns.silent(of)
 	}
 	a.life.end, a.job.end = endOf(0, 1)
-	a.job.spawns.silent(spawnSilent{of})
+	a.job.spawns.silent(of)
 	n, err := overlay.Decode[overlay.Note]((<-said).Body)
 	require.NoError(t, err)
 	require.Contains(t, n.Text, "since its spawn of ./w was refused (no slots): if it ignores error codes")

@@ -40,14 +40,11 @@ type waiting struct {
 // looksToStall is how many looks there are in the time that makes a stall.
 const looksToStall = 4
 
-// stallDue is the event of the time for a look.
-type stallDue struct{}
-
 // begin looks from now on, as long as ranks use the service or wait in a fence.
 func (s *stalls) begin() {
-	if !s.looking && s.j.node.common.StallAfter > 0 {
+	if !s.looking && s.j.node.Common().StallAfter > 0 {
 		s.looking = true
-		time.AfterFunc(max(s.j.node.common.StallAfter/looksToStall, time.Millisecond), func() { s.j.node.inbox.Put(stallDue{}) })
+		time.AfterFunc(max(s.j.node.Common().StallAfter/looksToStall, time.Millisecond), func() { s.j.node.Post(s.look) })
 	}
 }
 
@@ -56,7 +53,7 @@ func (s *stalls) look() {
 	s.looking = false
 	waits := s.waits()
 	connects := s.mayConnect()
-	if s.j.end.Killed() || s.j.node.life.end.Leaving() || !s.treeInUse() && len(waits) == 0 && !connects {
+	if s.j.end.Killed() || s.j.node.End().Leaving() || !s.treeInUse() && len(waits) == 0 && !connects {
 		s.ages = nil
 		return
 	}
@@ -136,7 +133,7 @@ func (w *world) named(text string) string {
 func (s *stalls) tell() {
 	if !s.poked {
 		s.poked = true
-		s.j.node.up(link.Control, overlay.KindStalled, nil)
+		s.j.node.Up(link.Control, overlay.KindStalled, nil)
 	}
 }
 
@@ -146,7 +143,7 @@ func (s *stalls) ask(q overlay.WaitQuestion) {
 	s.number, s.gather = q.Number, answers[overlay.Waits]{}
 	s.gather.Merge = (*overlay.Waits).Merge
 	s.gather.Expect(1)
-	for slot := range s.j.node.subtree.Children {
+	for slot := range s.j.node.Subtree().Children {
 		if !s.states.mute[slot] {
 			s.gather.awaits(slot)
 		}
@@ -216,6 +213,6 @@ func (s *stalls) tellIf(complete bool) {
 	if complete {
 		all := s.gather.Value()
 		all.Number = s.number
-		s.j.node.up(link.Control, overlay.KindWaits, overlay.Encode(all))
+		s.j.node.Up(link.Control, overlay.KindWaits, overlay.Encode(all))
 	}
 }

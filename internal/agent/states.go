@@ -28,16 +28,6 @@ type states struct {
 	mute     map[tree.Slot]bool // children that have not answered in time, which are not asked again
 }
 
-// momentsSeen is the event that it is known what processes do, for the question of a
-// number. statesLate is that of the end of the time for it.
-type (
-	momentsSeen struct {
-		number  int
-		moments map[int]proc.Moment // by pid; nil if nothing can be seen
-	}
-	statesLate struct{ number int }
-)
-
 // askStates has this node's part of the answer come, and all of it in time.
 func (s *stalls) askStates(q overlay.WaitQuestion) {
 	s.states = states{question: q, watching: true}
@@ -50,43 +40,43 @@ func (s *stalls) askStates(q overlay.WaitQuestion) {
 			}
 		}
 	}
-	for slot := range s.j.node.subtree.Children {
-		below += len(s.j.node.subtree.Below(slot))
+	for slot := range s.j.node.Subtree().Children {
+		below += len(s.j.node.Subtree().Below(slot))
 	}
-	time.AfterFunc(overlay.StatesWithin(tree.Depth(below+1, s.j.node.common.Degree)), func() { s.j.node.inbox.Put(statesLate{q.Number}) })
+	time.AfterFunc(overlay.StatesWithin(tree.Depth(below+1, s.j.node.Common().Degree)), func() { s.j.node.Post(func() { s.statesLate(q.Number) }) })
 	go func() { // ends with a look at the processes; what hangs in it is not waited for
 		moments, err := proc.Moments(pids, momentLong)
 		if err != nil {
 			moments = nil
 		}
-		s.j.node.inbox.Put(momentsSeen{q.Number, moments})
+		s.j.node.Post(func() { s.momentsSeen(q.Number, moments) })
 	}()
 }
 
-// momentsSeen adds this node's part.
-func (s *stalls) momentsSeen(e momentsSeen) {
-	if !s.states.watching || e.number != s.states.question.Number {
+// momentsSeen adds this node's part: what processes do, by pid; nil if nothing can be seen.
+func (s *stalls) momentsSeen(number int, moments map[int]proc.Moment) {
+	if !s.states.watching || number != s.states.question.Number {
 		return
 	}
 	s.states.watching = false
 	own := s.ownWaits(s.states.question)
 	now := time.Now()
 	for _, id := range slices.Sorted(maps.Keys(s.j.worlds)) {
-		own.MergeStates(s.j.worlds[id].states(e.moments, now)...)
+		own.MergeStates(s.j.worlds[id].states(moments, now)...)
 	}
 	s.tellIf(s.gather.Add(own))
 }
 
 // statesLate answers without what has not come in time.
-func (s *stalls) statesLate(e statesLate) {
-	if e.number != s.number || e.number != s.states.question.Number || s.gather.Done() {
+func (s *stalls) statesLate(number int) {
+	if number != s.number || number != s.states.question.Number || s.gather.Done() {
 		return
 	}
-	s.momentsSeen(momentsSeen{number: e.number})
+	s.momentsSeen(number, nil)
 	owed := s.gather.owed
 	s.states.mute = maps.Clone(owed)
 	for _, slot := range slices.Sorted(maps.Keys(owed)) {
-		s.tellIf(s.gather.take(slot, overlay.Waits{Silent: []job.HostIndex{s.j.node.subtree.Host(slot).Index}}))
+		s.tellIf(s.gather.take(slot, overlay.Waits{Silent: []job.HostIndex{s.j.node.Subtree().Host(slot).Index}}))
 	}
 }
 

@@ -138,12 +138,12 @@ func TestASilentChildIsNotWaitedFor(t *testing.T) {
 	a.job.stalls.ask(overlay.WaitQuestion{Number: 1, Now: true})
 	state := overlay.State{Call: "x", For: overlay.Unknown, CPU: overlay.Unknown, Ranks: []overlay.WaitRun{{First: 0, Count: 1}}}
 	require.NoError(t, a.job.stalls.fromChild(1, overlay.Waits{Number: 1, States: []overlay.State{state}}))
-	a.job.stalls.statesLate(statesLate{number: 0}) // of an older question
+	a.job.stalls.statesLate(0) // of an older question
 	require.Empty(t, said)
-	a.job.stalls.statesLate(statesLate{number: 1}) // before its own part, too
+	a.job.stalls.statesLate(1) // before its own part, too
 	require.Equal(t, overlay.Waits{Number: 1, Living: 1, States: []overlay.State{state}, Silent: []job.HostIndex{0}}, heard())
-	a.job.stalls.momentsSeen(momentsSeen{number: 1})
-	a.job.stalls.statesLate(statesLate{number: 1})
+	a.job.stalls.momentsSeen(1, nil)
+	a.job.stalls.statesLate(1)
 	require.NoError(t, a.job.stalls.fromChild(0, overlay.Waits{Number: 1}), "late")
 	require.Empty(t, said)
 

@@ -20,37 +20,37 @@ type station struct {
 var _ serve.Node = station{}
 
 // Watch has h told when fd can be read.
-func (s station) Watch(fd int, h serve.Handler) error { return s.j.node.descriptors.watch(fd, h) }
+func (s station) Watch(fd int, h serve.Handler) error { return s.j.node.Watch(fd, h) }
 
 // Change replaces what a descriptor is watched for.
 func (s station) Change(fd int, read, write bool) error {
-	return s.j.node.poller.Modify(fd, uint64(fd), read, write)
+	return s.j.node.Change(fd, read, write)
 }
 
 // CloseFD closes it.
-func (s station) CloseFD(fd int) { s.j.node.closeFD(fd) }
+func (s station) CloseFD(fd int) { s.j.node.CloseFD(fd) }
 
 // Forget ends its watch.
-func (s station) Forget(fd int) { s.j.node.forgetFD(fd) }
+func (s station) Forget(fd int) { s.j.node.Forget(fd) }
 
 // posted is the event of something to be done in the event loop.
 type posted func()
 
 // Post has f called there.
-func (s station) Post(f func()) { s.j.node.inbox.Put(posted(f)) }
+func (s station) Post(f func()) { s.j.node.Post(f) }
 
 // Send queues a message to a neighbor in the world's tree.
 func (s station) Send(to serve.Neighbor, on link.Stream, kind tree.Kind, body []byte) {
 	if to == serve.Parent {
 		s.j.upWorld(s.w, on, kind, body)
-	} else if slot := s.w.peers[to]; s.j.node.subtree.Live(slot) {
-		s.j.node.subtree.Forward(slot, on, tree.Header{Kind: kind, World: uint16(s.w.id), To: tree.Neighbor, From: tree.Launcher}, body)
+	} else if slot := s.w.peers[to]; s.j.node.Subtree().Live(slot) {
+		s.j.node.Subtree().Forward(slot, on, tree.Header{Kind: kind, World: uint16(s.w.id), To: tree.Neighbor, From: tree.Launcher}, body)
 	}
 }
 
 // SendTo queues one for any other node of the world.
 func (s station) SendTo(to job.NodeID, kind tree.Kind, body []byte) {
-	s.j.node.transit.passOn(tree.Header{Kind: kind, World: uint16(s.w.id), To: s.w.nodes[to], From: s.j.node.self.Index}, body)
+	s.j.node.PassOn(tree.Header{Kind: kind, World: uint16(s.w.id), To: s.w.nodes[to], From: s.j.node.Self().Index}, body)
 }
 
 // Broken cuts a neighbor off.
@@ -59,7 +59,7 @@ func (s station) Broken(by serve.Neighbor, err error) {
 	if by != serve.Parent {
 		slot = s.w.peers[by]
 	}
-	s.j.node.broken(slot, err)
+	s.j.node.Broken(slot, err)
 }
 
 // Ending says that the world's ranks were told to end.
@@ -67,7 +67,7 @@ func (s station) Ending() bool { return s.j.end.Killed() || s.w.killed }
 
 // Fail reports a failure of a rank, or of the world.
 func (s station) Fail(r *serve.Rank, f job.Failure) {
-	f.World, f.Rank, f.Host = s.w.id, -1, s.j.node.self.Index
+	f.World, f.Rank, f.Host = s.w.id, -1, s.j.node.Self().Index
 	if r != nil {
 		f.Rank = r.Number
 		if f.PID == 0 {
@@ -84,13 +84,13 @@ func (s station) FailNode(phase string, err error) { s.j.failures.nodeFailed(pha
 func (s station) Phase(r *serve.Rank) string { return s.w.phase(r) }
 
 // Note tells the user something.
-func (s station) Note(level int, format string, args ...any) { s.j.node.note(level, format, args...) }
+func (s station) Note(level int, format string, args ...any) { s.j.node.Note(level, format, args...) }
 
 // HostName is this node's.
-func (s station) HostName() string { return s.j.node.self.Name }
+func (s station) HostName() string { return s.j.node.Self().Name }
 
 // Address is one at which other nodes reach this one.
-func (s station) Address() string { return s.j.node.address() }
+func (s station) Address() string { return s.j.address() }
 
 // fences is the agent as the watcher of a world's fences.
 type fences struct {
@@ -122,7 +122,7 @@ type beyond struct {
 
 // Name passes a request for a published service on.
 func (b beyond) Name(r *serve.Rank, q *pmi.Request) {
-	b.j.services.ask(b.w, overlay.NameRequest{Host: b.j.node.self.Index, World: b.w.id, Rank: r.Number, Op: q.Op,
+	b.j.services.ask(b.w, overlay.NameRequest{Host: b.j.node.Self().Index, World: b.w.id, Rank: r.Number, Op: q.Op,
 		Service: slices.Clone(q.Key), Port: slices.Clone(q.Value)})
 }
 

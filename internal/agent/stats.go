@@ -47,7 +47,7 @@ func (ac *accounts) stamp(w *world, phase string) {
 
 // add notes that a phase of the job is over.
 func (ac *accounts) add(phase string) {
-	ac.phases = append(ac.phases, report.Phase{Name: phase, End: ac.j.node.now()})
+	ac.phases = append(ac.phases, report.Phase{Name: phase, End: ac.j.node.Now()})
 }
 
 // collection is the counters of this subtree on their way to the launcher.
@@ -64,12 +64,12 @@ func (ac *accounts) collect() error {
 	s := &collection{timed: map[tree.Slot]bool{}}
 	s.gather.Merge = (*report.Collected).Merge
 	s.gather.Expect(1)
-	for slot := range ac.j.node.subtree.Children {
+	for slot := range ac.j.node.Subtree().Children {
 		s.gather.awaits(slot)
-		if ac.j.node.common.Trace {
+		if ac.j.node.Common().Trace {
 			s.gather.Expect(1)
 			s.timed[slot] = true
-			ac.j.node.subtree.Ping(slot)
+			ac.j.node.Subtree().Ping(slot)
 		}
 	}
 	ac.collection = s
@@ -83,7 +83,7 @@ func (ac *accounts) collected(slot tree.Slot, c report.Collected) error {
 	if ac.collection == nil || !ac.collection.gather.owed[slot] {
 		return errors.New("counters that nobody asked for")
 	}
-	c.Below(ac.j.node.self.Index)
+	c.Below(ac.j.node.Self().Index)
 	ac.tellIf(ac.collection.gather.take(slot, c))
 	return nil
 }
@@ -107,8 +107,8 @@ func (ac *accounts) timed(slot tree.Slot) {
 func (ac *accounts) tellIf(complete bool) {
 	if complete {
 		all := ac.collection.gather.Value()
-		ac.j.node.subtree.TellClocks(all.Nodes, 1)
-		ac.j.node.up(link.Service, overlay.KindCollected, overlay.Encode(all))
+		ac.j.node.Subtree().TellClocks(all.Nodes, 1)
+		ac.j.node.Up(link.Service, overlay.KindCollected, overlay.Encode(all))
 	}
 }
 
@@ -117,20 +117,20 @@ func (ac *accounts) tellIf(complete bool) {
 func (ac *accounts) counted() report.Collected {
 	counters := ac.counters()
 	own := report.Collected{Levels: []report.Level{report.One(counters)}}
-	if !ac.j.node.common.Entries && !ac.j.node.common.Trace {
+	if !ac.j.node.Common().Entries && !ac.j.node.Common().Trace {
 		return own
 	}
-	own.Nodes = []report.Node{{Host: ac.j.node.self.Index, Parent: job.NoHost, PID: os.Getpid(), Phases: slices.Concat(ac.j.node.phases, ac.phases), Counters: counters}}
+	own.Nodes = []report.Node{{Host: ac.j.node.Self().Index, Parent: job.NoHost, PID: os.Getpid(), Phases: slices.Concat(ac.j.node.Startup().Phases, ac.phases), Counters: counters}}
 	ranks := ac.past.ranks
 	for _, w := range ac.j.worlds {
 		for _, r := range w.ranks {
 			ranks = append(ranks, r.record)
 		}
 	}
-	if ac.j.node.common.Trace {
+	if ac.j.node.Common().Trace {
 		own.Nodes[0].Trace = ac.traced()
 	}
-	if ac.j.node.common.Entries {
+	if ac.j.node.Common().Entries {
 		own.Ranks = ranks
 	}
 	return own
@@ -174,8 +174,8 @@ func (ac *accounts) counters() report.Counters {
 		countBoard(&c, w)
 	}
 	for s := range link.NumStreams {
-		sent, received := ac.j.node.parent.Traffic(s)
-		down, up := ac.j.node.subtree.Traffic(s)
+		sent, received := ac.j.node.Parent().Traffic(s)
+		down, up := ac.j.node.Subtree().Traffic(s)
 		sent.Add(down)
 		received.Add(up)
 		c.SetStream(int(s), sent, received)

@@ -55,6 +55,6 @@ func (fl *reporting) report(f job.Failure) {
 func (fl *reporting) pass(f job.Failure) {
 	f.Age = min(f.Age, overlay.MaxAge)
 	if fl.told.First(f) {
-		fl.j.node.up(link.Control, overlay.KindFailure, overlay.Encode(f))
+		fl.j.node.Up(link.Control, overlay.KindFailure, overlay.Encode(f))
 	}
 }

@@ -33,8 +33,7 @@ func (t *terminal) Resize(int) error     { return errNoPage }
 // Close has the rank see the end of input for as long as it lives: the terminal is its
 // output, too.
 func (t *terminal) Close() {
-	delete(t.j.node.descriptors.handlers, t.fd)
-	t.j.node.poller.Remove(t.fd)
+	t.j.node.Forget(t.fd)
 	t.typeEnd(firstEnd)
 }
 
@@ -46,7 +45,7 @@ func (t *terminal) typeEnd(again time.Duration) {
 	if err := unix.TypeEnd(t.fd); err != nil && !errors.Is(err, syscall.EINTR) {
 		return // no process has it open
 	}
-	time.AfterFunc(again, func() { t.j.node.inbox.Put(posted(func() { t.typeEnd(min(2*again, lastEnd)) })) })
+	time.AfterFunc(again, func() { t.j.node.Post(func() { t.typeEnd(min(2*again, lastEnd)) }) })
 }
 
 // release lets go of the terminal of a rank that has ended, after Close. Nothing does so

@@ -25,7 +25,7 @@ func (a *Agent) pong(p overlay.Ping, ago time.Duration) {
 
 // childClock takes a child's answer to a ping.
 func (ac *accounts) childClock(m overlay.Message, p overlay.Pong) error {
-	done, err := ac.j.node.subtree.Pong(m.From, p, m.Residence())
+	done, err := ac.j.node.Subtree().Pong(m.From, p, m.Residence())
 	if done {
 		ac.timed(m.From)
 	}
@@ -34,10 +34,10 @@ func (ac *accounts) childClock(m overlay.Message, p overlay.Pong) error {
 
 // fenceEntered notes that a local rank has entered a fence.
 func (ac *accounts) fenceEntered(w *world) {
-	if !ac.j.node.common.Trace {
+	if !ac.j.node.Common().Trace {
 		return
 	}
-	w.fence.Last = ac.j.node.now()
+	w.fence.Last = ac.j.node.Now()
 	if w.fence.First.IsZero() {
 		w.fence.First = w.fence.Last
 	}
@@ -45,7 +45,7 @@ func (ac *accounts) fenceEntered(w *world) {
 
 // fenceReleased notes that a fence is complete.
 func (ac *accounts) fenceReleased(w *world) {
-	if !ac.j.node.common.Trace {
+	if !ac.j.node.Common().Trace {
 		return
 	}
 	w.fence.Number++
@@ -55,14 +55,14 @@ func (ac *accounts) fenceReleased(w *world) {
 		ac.tracing.fencesLeft++
 		return
 	}
-	f.World, f.Released = w.id, ac.j.node.now()
+	f.World, f.Released = w.id, ac.j.node.Now()
 	ac.tracing.fences = append(ac.tracing.fences, f)
 }
 
 // traced is what --trace gets of this node.
 func (ac *accounts) traced() *report.NodeTrace {
 	t := &report.NodeTrace{
-		Begin: ac.j.node.begun, Starts: ac.j.node.subtree.Starts(),
+		Begin: ac.j.node.Startup().Begun, Starts: ac.j.node.Subtree().Starts(),
 		Fences: ac.tracing.fences, FencesLeft: ac.tracing.fencesLeft,
 	}
 	step := func(s report.Step, track, name string) {
@@ -71,7 +71,7 @@ func (ac *accounts) traced() *report.NodeTrace {
 			t.Steps = append(t.Steps, s)
 		}
 	}
-	step(ac.j.node.wardenStep, report.TrackWarden, "start warden")
+	step(ac.j.node.Startup().Warden, report.TrackWarden, "start warden")
 	step(ac.tracing.files, report.TrackFiles, "receive files")
 	var spawned, ended report.Step
 	for _, w := range ac.j.worlds {

@@ -23,9 +23,6 @@ type attempt struct {
 	to   netip.AddrPort
 }
 
-// attemptsSeen is the event that those of local ranks are known, by pid.
-type attemptsSeen struct{ of map[int][]unix.Attempt }
-
 // mayConnect reports a local rank past its first fence, and so with the addresses of the
 // others.
 func (s *stalls) mayConnect() bool {
@@ -54,21 +51,21 @@ func (s *stalls) lookForAttempts() {
 		if err != nil {
 			found = nil
 		}
-		s.j.node.inbox.Put(attemptsSeen{found})
+		s.j.node.Post(func() { s.attemptsSeen(found) })
 	}()
 }
 
 // attemptsSeen counts for how many looks each connection was there, and has the launcher
 // told of those that last.
-func (s *stalls) attemptsSeen(e attemptsSeen) {
-	if s.j.end.Killed() || s.j.node.life.end.Leaving() {
+func (s *stalls) attemptsSeen(of map[int][]unix.Attempt) {
+	if s.j.end.Killed() || s.j.node.End().Leaving() {
 		s.attempts = nil
 		return
 	}
 	ages, due := map[attempt]int{}, false
 	for _, w := range s.j.worlds {
 		for _, r := range w.ranks {
-			for _, c := range e.of[r.PID] {
+			for _, c := range of[r.PID] {
 				x := attempt{w.named(fmt.Sprintf("rank %d", r.Number)), c.From.Addr(), c.To}
 				if _, twice := ages[x]; !twice {
 					ages[x] = s.attempts[x] + 1
@@ -93,7 +90,7 @@ func (s *stalls) ownAttempts(own *overlay.Waits, now bool) {
 			return
 		}
 		if own.Attempts++; len(own.Unanswered) < overlay.MostExamples {
-			own.Unanswered = append(own.Unanswered, overlay.CutWait(fmt.Sprintf("%s on %s, %v to %v", x.rank, s.j.node.self.Name, x.from, x.to)))
+			own.Unanswered = append(own.Unanswered, overlay.CutWait(fmt.Sprintf("%s on %s, %v to %v", x.rank, s.j.node.Self().Name, x.from, x.to)))
 		}
 	}
 }

@@ -22,7 +22,7 @@ func TestConnectionsThatNobodyAnswers(t *testing.T) {
 	require.True(t, a.job.stalls.mayConnect())
 	lasts := unix.Attempt{From: netip.MustParseAddrPort("10.0.0.1:4000"), To: netip.MustParseAddrPort("10.9.0.1:22")}
 	passes := unix.Attempt{From: lasts.From, To: netip.MustParseAddrPort("10.0.0.2:22")}
-	seen := func(of ...unix.Attempt) { a.job.stalls.attemptsSeen(attemptsSeen{map[int][]unix.Attempt{7: of}}) }
+	seen := func(of ...unix.Attempt) { a.job.stalls.attemptsSeen(map[int][]unix.Attempt{7: of}) }
 	for range looksToStall {
 		seen(passes, lasts, lasts)
 	}

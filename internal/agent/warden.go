@@ -151,9 +151,9 @@ func (j *Job) signal(s overlay.Signal) error {
 	if holds {
 		j.stopped = sig == syscall.SIGSTOP
 	}
-	if j.node.life.end.WardenHere() && (j.end.Living() > 0 || holds) {
-		if err := j.node.life.warden.Signal(job.Cold, sig); err != nil {
-			j.node.life.wardenLost(err)
+	if j.node.End().WardenHere() && (j.end.Living() > 0 || holds) {
+		if err := j.node.Warden().Signal(job.Cold, sig); err != nil {
+			j.node.WardenLost(err)
 		}
 	}
 	return nil

@@ -60,12 +60,12 @@ func (j *Job) takeLaunch(l overlay.Launch) error {
 	j.env.takeEnviron()
 	j.env.takeIface()
 	if l.Timed {
-		j.node.output.Time()
+		j.node.Output().Time()
 	}
-	j.node.life.end.Launched()
+	j.node.End().Launched()
 	j.launched = time.Now()
-	j.nodeID = job.NodeID(slices.Index(l.Nodes, j.node.self.Index))
-	j.node.subtree.Worlds.Rules(l.LaunchOptions)
+	j.nodeID = job.NodeID(slices.Index(l.Nodes, j.node.Self().Index))
+	j.node.Subtree().Worlds.Rules(l.LaunchOptions)
 	w, err := j.newWorld(launchWorld, l.World, false)
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (j *Job) newWorld(id int, spec overlay.World, spawned bool) (*world, error)
 			return nil, fmt.Errorf("ranks %d+%d are where no node of the job is", b.First, b.Count)
 		}
 		w.nodes = append(w.nodes, b.Host)
-		if b.Host != j.node.self.Index {
+		if b.Host != j.node.Self().Index {
 			continue
 		}
 		if w.refused += b.Count; uint64(w.refused) > most {
@@ -155,17 +155,17 @@ func (j *Job) newWorld(id int, spec overlay.World, spawned bool) (*world, error)
 	if err := w.spec.CheckClusters(len(w.nodes)); err != nil {
 		return nil, fmt.Errorf("world %d: %w", id, err)
 	}
-	for slot := range j.node.subtree.Children {
-		if j.node.subtree.Count(slot, w.nodes) > 0 {
+	for slot := range j.node.Subtree().Children {
+		if j.node.Subtree().Count(slot, w.nodes) > 0 {
 			w.peers = append(w.peers, slot)
 		}
 	}
 	if !spawned {
-		j.node.subtree.Worlds.CallNodes(w.nodes, w.spec.Names)
+		j.node.Subtree().Worlds.CallNodes(w.nodes, w.spec.Names)
 	}
-	j.node.subtree.Worlds.Know(id, w.spec.Blocks)
+	j.node.Subtree().Worlds.Know(id, w.spec.Blocks)
 	slices.SortFunc(w.peers, func(x, y tree.Slot) int {
-		return int(j.node.subtree.Host(x).Index - j.node.subtree.Host(y).Index)
+		return int(j.node.Subtree().Host(x).Index - j.node.Subtree().Host(y).Index)
 	})
 	w.unborn, w.living = len(w.ranks), len(w.ranks)
 	j.newest = id
@@ -181,7 +181,7 @@ func (j *Job) refuse(w *world) {
 	w.ended.Merge(overlay.Done{Ended: w.refused, Never: w.refused})
 	for _, b := range w.spec.Blocks {
 		switch {
-		case b.Host != j.node.self.Index:
+		case b.Host != j.node.Self().Index:
 		case w.spawned:
 			w.own.Fail(overlay.StartFailure{Host: b.Host, First: b.First, Count: b.Count, Code: job.ExitLauncher, Text: text})
 		default: // one block says enough
@@ -206,7 +206,7 @@ func (j *Job) begin(w *world) error {
 		w.started.awaits(slot)
 		w.done.awaits(slot)
 	}
-	j.node.output.Open(w.id, w.peers)
+	j.node.Output().Open(w.id, w.peers)
 	for _, s := range w.servers.all {
 		if err := s.Start(); err != nil {
 			return err
@@ -222,9 +222,9 @@ func (j *Job) begin(w *world) error {
 		j.neverStart(w)
 		return nil
 	}
-	j.do(j.end.RanksCome(&j.node.life.end, w.living))
+	j.do(j.end.RanksCome(j.node.End(), w.living))
 	if j.end.Living() > manyRanks {
-		j.node.machine.moreProcessors()
+		j.node.MoreProcessors()
 	}
 	j.startIf()
 	return nil
@@ -242,15 +242,15 @@ func (j *Job) world(id int, kind tree.Kind) (*world, error) {
 // down sends a message to the children that take part in a world.
 func (j *Job) down(w *world, s link.Stream, kind tree.Kind, body []byte) {
 	for _, slot := range w.peers {
-		if j.node.subtree.Live(slot) {
-			j.node.subtree.Forward(slot, s, tree.Header{Kind: kind, World: uint16(w.id), To: tree.Neighbor, From: tree.Launcher}, body)
+		if j.node.Subtree().Live(slot) {
+			j.node.Subtree().Forward(slot, s, tree.Header{Kind: kind, World: uint16(w.id), To: tree.Neighbor, From: tree.Launcher}, body)
 		}
 	}
 }
 
 // upWorld queues a message about a world to the parent.
 func (j *Job) upWorld(w *world, s link.Stream, kind tree.Kind, body []byte) {
-	j.node.parent.Send(s, tree.Header{Kind: kind, World: uint16(w.id), To: tree.Launcher, From: j.node.self.Index}, body)
+	j.node.Parent().Send(s, tree.Header{Kind: kind, World: uint16(w.id), To: tree.Launcher, From: j.node.Self().Index}, body)
 }
 
 // aboutWorld handles what the parent says of a spawned world, or a child of any
@@ -277,7 +277,9 @@ func (j *Job) doneIf(w *world, complete bool) {
 
 func (j *Job) childStarted(w *world, slot tree.Slot, s overlay.Started) {
 	if w.started.owed[slot] {
-		j.node.progress.started(w, slot, s)
+		if !w.spawned {
+			j.node.StartedBelow(slot, s)
+		}
 		j.startedIf(w, w.started.take(slot, s))
 	}
 }
@@ -293,7 +295,7 @@ func (j *Job) worldWithout(w *world, slot tree.Slot) {
 	if !slices.Contains(w.peers, slot) {
 		return
 	}
-	j.node.output.Drain(w.id, slot)
+	j.node.Output().Drain(w.id, slot)
 	j.startedIf(w, w.started.without(slot))
 	j.doneIf(w, w.done.without(slot))
 }
@@ -303,9 +305,9 @@ func (j *Job) endWorld(w *world) error {
 	j.down(w, link.Control, overlay.KindEndWorld, nil)
 	w.killed = true
 	j.startIf() // if it waits to start, it never will
-	if j.node.life.warden != nil && w.living > 0 {
-		if err := j.node.life.warden.SignalWorld(job.Cold, w.id, killSignal); err != nil {
-			j.node.life.wardenLost(err)
+	if j.node.Warden() != nil && w.living > 0 {
+		if err := j.node.Warden().SignalWorld(job.Cold, w.id, killSignal); err != nil {
+			j.node.WardenLost(err)
 		}
 	}
 	return nil
@@ -317,7 +319,7 @@ func (j *Job) forget(w *world) error {
 		return fmt.Errorf("world %d is to be forgotten, of which %d ranks live here", w.id, w.living)
 	}
 	j.down(w, link.KVS, overlay.KindForget, nil)
-	j.accounts.past.add(w, j.node.common.Entries)
+	j.accounts.past.add(w, j.node.Common().Entries)
 	j.profiling.tellAll(func(world int) bool { return world == w.id })
 	w.closeServers()
 	delete(j.worlds, w.id)
