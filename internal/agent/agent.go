@@ -5,15 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/agent/jobs"
 	"github.com/golaunch/golaunch/internal/agent/output"
-	"github.com/golaunch/golaunch/internal/agent/serve"
-	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/report"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/pmi"
 	"github.com/golaunch/golaunch/tree"
 )
 
@@ -51,7 +49,7 @@ type Agent struct {
 	progress progress
 	transit  transit
 
-	job *Job
+	job *jobs.Job
 }
 
 // join has the parts of an agent know it.
@@ -59,26 +57,10 @@ func (a *Agent) join() {
 	a.life.n, a.machine.n, a.requests.n, a.progress.n, a.transit.n = a, a, a, a, a
 }
 
-// rank is one local process.
-type rank struct {
-	serve.Rank
-	world   *world
-	asked   *pmi.Spawn // its last spawn
-	refusal *refusal   // of its last spawn, where it may wait for ever since
-	record  report.Rank
-	cpus    []int    // to which it is bound, ascending; nil if it is not
-	gpus    []string // that it has for itself (package gpu); nil if it has none
-	gpuEnv  []string // by which it finds them
-	// nearGPUs are the CPUs near the GPUs that it uses, with --bind-to gpu.
-	nearGPUs []int
-}
-
-func (r *rank) id() job.RankID { return job.RankID{World: r.world.id, Rank: r.Number} }
-
 // Events of the agent itself, beside those of package overlay.
 type (
 	wardenUp struct {
-		warden Warden
+		warden jobs.Warden
 		err    error
 	}
 	wardenEvents struct{ events []proc.Event }
@@ -107,7 +89,7 @@ func (a *Agent) run() error {
 		for _, e := range events {
 			a.handle(e)
 		}
-		a.job.serveWorlds()
+		a.job.Turn()
 		a.life.orphanEnds()
 	}
 	return nil
@@ -150,7 +132,7 @@ func (a *Agent) handle(e overlay.Event) {
 	case progressDue:
 		a.progress.tell()
 	case inputArrived:
-		a.job.stdin.take(e)
+		a.job.TakeInput(e.header, e.body)
 	case noiseHeard:
 		a.noteOf(e.host, 1, "printed at login: %s", e.line)
 	case keyAccepted:
@@ -158,7 +140,7 @@ func (a *Agent) handle(e overlay.Event) {
 	case posted:
 		e()
 	case outputIdle:
-		a.job.do(a.job.end.OutputIdle(&a.life.end))
+		a.job.OutputIdle()
 	case childrenLate:
 		a.life.childrenLate()
 	case familyEnded:
@@ -188,68 +170,32 @@ func (a *Agent) message(m overlay.Message) error {
 }
 
 func (a *Agent) fromParent(m overlay.Message) error {
+	kind := m.Header.Kind
 	switch { // of what may overtake the range, on its own stream
-	case m.Header.Kind == overlay.KindPing:
+	case kind == overlay.KindPing:
 		return overlay.Take(m, func(p overlay.Ping) error { a.pong(p, m.Residence()); return nil })
-	case m.Header.Kind == overlay.KindSignal && a.subtree == nil:
-		return overlay.Take(m, a.job.signal)
-	case m.Header.Kind != overlay.KindRange && a.subtree == nil:
-		return fmt.Errorf("message of kind %d before the range", m.Header.Kind)
+	case kind == overlay.KindSignal && a.subtree == nil:
+		return overlay.Take(m, a.job.Signal)
+	case kind != overlay.KindRange && a.subtree == nil:
+		return fmt.Errorf("message of kind %d before the range", kind)
+	case overlay.BetweenServers(kind):
+		return a.fromServer(m)
 	}
-	switch m.Header.Kind {
+	switch kind {
 	case overlay.KindRange:
 		return overlay.Take(m, a.takeRange)
-	case overlay.KindLaunch:
-		a.job.accounts.add(phaseLaunch) // before anybody below can have it
-		a.noMoreCalls()
-		defer a.subtree.Worlds.Learn()()
-		a.subtree.Broadcast(link.KVS, overlay.KindLaunch, m.Body)
-		return overlay.Take(m, a.job.takeLaunch)
 	case overlay.KindSigned:
 		return overlay.Take(m, func(s overlay.SignAnswer) error { a.requests.signed(s); return nil })
-	case overlay.KindSignal:
-		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
-		return overlay.Take(m, a.job.signal)
-	case overlay.KindResize:
-		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
-		return overlay.Take(m, func(w unix.Window) error { a.job.stdin.resize(w); return nil })
-	case overlay.KindKill:
-		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
-		return overlay.Take(m, func(k overlay.Kill) error { a.job.kill(k.Grace); return nil })
-	case overlay.KindClaim:
-		a.subtree.Broadcast(link.Service, m.Header.Kind, m.Body)
-		return overlay.Take(m, a.job.share.claimAgain)
-	case overlay.KindAskWaits:
-		a.subtree.Broadcast(link.Control, m.Header.Kind, m.Body)
-		return overlay.Take(m, func(q overlay.WaitQuestion) error { a.job.stalls.ask(q); return nil })
-	case overlay.KindCollect:
-		a.subtree.Broadcast(link.Service, m.Header.Kind, m.Body)
-		return a.job.accounts.collect()
-	case overlay.KindNamed:
-		return overlay.Take(m, a.job.services.answered)
 	case overlay.KindGrow:
 		return overlay.Take(m, a.grow)
 	case overlay.KindLateLaunch:
 		a.subtree.BroadcastNew(link.KVS, overlay.KindLaunch, m.Body)
 		return nil
-	case overlay.KindWorld:
-		return a.job.takeWorld(m)
-	case overlay.KindSpawned:
-		return overlay.Take(m, a.job.spawns.spawned)
-	case overlay.KindPMIxAnswer:
-		return overlay.Take(m, a.job.pmix.passAnswer)
-	case overlay.KindScheduled:
-		return overlay.Take(m, a.job.scheduled)
-	case overlay.KindEndWorld:
-		return a.job.aboutWorld(m, a.job.endWorld)
-	case overlay.KindForget:
-		a.subtree.Worlds.Forget(int(m.Header.World))
-		return a.job.aboutWorld(m, a.job.forget)
+	case overlay.KindLaunch:
+		a.noMoreCalls()
+		defer a.subtree.Worlds.Learn()()
 	}
-	if overlay.BetweenServers(m.Header.Kind) {
-		return a.fromServer(m)
-	}
-	return fmt.Errorf("unexpected message of kind %d from the parent", m.Header.Kind)
+	return a.job.FromParent(m)
 }
 
 func (a *Agent) fromChild(m overlay.Message) error {
@@ -266,41 +212,13 @@ func (a *Agent) fromChild(m overlay.Message) error {
 		return overlay.Take(m, func(q overlay.AddrRequest) error { a.requests.childAddress(m.From, q); return nil })
 	case overlay.KindSummon:
 		return overlay.Take(m, func(s overlay.Summon) error { a.requests.childSummon(m.From, s); return nil })
-	case overlay.KindStarted:
-		return a.job.aboutWorld(m, func(w *world) error {
-			return overlay.Take(m, func(s overlay.Started) error {
-				a.subtree.Watched(m.From)
-				a.job.childStarted(w, m.From, s)
-				return nil
-			})
-		})
-	case overlay.KindDone:
-		return a.job.aboutWorld(m, func(w *world) error {
-			return overlay.Take(m, func(d overlay.Done) error { a.job.childDone(w, m.From, d); return nil })
-		})
-	case overlay.KindFailure:
-		return overlay.Take(m, func(f job.Failure) error {
-			f.Age, f.Said = a.subtree.Age(m, f)
-			a.job.failures.pass(f)
-			return nil
-		})
-	case overlay.KindInputAck:
-		return overlay.Take(m, func(k overlay.InputAck) error { return a.job.stdin.acked(m.From, k) })
-	case overlay.KindCollected:
-		return overlay.Take(m, func(c report.Collected) error { return a.job.accounts.collected(m.From, c) })
 	case overlay.KindPong:
-		return overlay.Take(m, func(p overlay.Pong) error { return a.job.accounts.childClock(m, p) })
+		return overlay.Take(m, func(p overlay.Pong) error { return a.childClock(m, p) })
 	case overlay.KindProgress:
 		return overlay.Take(m, func(p overlay.Progress) error { a.progress.of(m.From, p); return nil })
-	case overlay.KindStalled:
-		a.job.stalls.tell()
-		return nil
-	case overlay.KindWaits:
-		return overlay.Take(m, func(w overlay.Waits) error { return a.job.stalls.fromChild(m.From, w) })
-	case overlay.KindName:
-		return a.job.services.fromChild(m)
-	case overlay.KindPMIxCall:
-		return a.job.pmix.call(m)
+	}
+	if mine, err := a.job.FromChild(m); mine {
+		return err
 	}
 	switch {
 	case overlay.BetweenServers(m.Header.Kind):
@@ -312,6 +230,16 @@ func (a *Agent) fromChild(m overlay.Message) error {
 	}
 	return fmt.Errorf("unexpected message of kind %d from a child", m.Header.Kind)
 }
+
+// inputArrived is the event of standard input from the parent; an empty body
+// is its end.
+type inputArrived struct {
+	header tree.Header
+	body   []byte
+}
+
+// posted is the event of something to be done in the event loop.
+type posted func()
 
 // broken cuts off a neighbor that broke the protocol.
 func (a *Agent) broken(from tree.Slot, err error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/golaunch/golaunch/internal/agent/jobs"
 	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 	"github.com/golaunch/golaunch/internal/job"
@@ -23,7 +24,7 @@ func (a *Agent) takeRange(r overlay.Range) error {
 	}
 	a.self, a.root, a.common, a.parentName = r.Self, r.Root, r.Common, r.Parent
 	a.above.Launcher(r.Root)
-	a.job.libraries = a.job.newLibraries()
+	a.job.Ranged()
 	a.stamp(phaseRange)
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	if len(r.Hosts) > 0 {
@@ -43,7 +44,7 @@ func (a *Agent) takeRange(r overlay.Range) error {
 	if !r.Self.Relay() { // a relay has no ranks
 		var shared *overlay.Shared
 		if !a.harness.shared() {
-			shared = a.job.share.open()
+			shared = a.job.OpenShare()
 		}
 		a.life.startWarden()
 		n := overlay.NodeInfo{Index: r.Self.Index, HostName: a.hello.HostName, Addr: a.hello.Addr, Cores: a.hello.Cores, Shared: shared}
@@ -119,12 +120,12 @@ func (a *Agent) piper(r overlay.Range) (bootstrap.Piper, error) {
 func (l *life) startWarden() {
 	// Agents of one machine must not end each other's ranks.
 	ctx, id := l.n.ctx, overlay.NodeJob(l.n.self.Index, l.n.common.JobID)
-	shared, err := l.n.job.door.Open(atDoor{l.n.job})
-	held := l.n.job.share.file()
+	shared, err := l.n.job.OpenDoor()
+	held := l.n.job.ShareFile()
 	l.n.wardenStep.Begin = l.n.now()
 	l.end.WardenBegun()
 	l.wardenStart.Go(func() { // ends when the warden is up, or its start failed or is called off
-		var w Warden
+		var w jobs.Warden
 		if err == nil {
 			defer shared.Close()
 			w, err = l.n.harness.startWarden(ctx, proc.Options{JobID: id, LostAfter: l.n.common.LostAfter, Shared: shared, Held: held})
@@ -183,7 +184,7 @@ func (a *Agent) childLost(slot tree.Slot, cause error) {
 		delete(a.progress.below, slot)
 		return
 	}
-	if len(died) > 0 && a.job.launch == nil {
+	if len(died) > 0 && !a.job.Launched() {
 		a.up(link.Service, overlay.KindDied, overlay.Encode(overlay.Died{Dead: died}))
 	}
 	// After the failure: the launcher must not hear that all ranks have ended
@@ -191,28 +192,18 @@ func (a *Agent) childLost(slot tree.Slot, cause error) {
 	defer a.doWithout(slot)
 	phase := "running"
 	switch {
-	case a.life.end.Leaving(), a.job.launch == nil && !host.Relay():
+	case a.life.end.Leaving(), !a.job.Launched() && !host.Relay():
 		return
-	case a.job.launch == nil: // nothing replaces a relay, so nothing is waited for
+	case !a.job.Launched(): // nothing replaces a relay, so nothing is waited for
 		phase, below = "starting", 0
 	}
 	f := overlay.Lost(host.Index, phase, a.subtree.Explain(slot, cause), below)
 	f.Lost = tree.MakeHosts(append(a.subtree.Below(slot), host.Index))
-	a.job.tellServers(slot, fmt.Sprintf("host %s: %s", host.Name, f.Text))
-	if overlay.Known(cause) { // also where ranks were told to end: they may have failed for want of it
-		a.job.failures.report(f)
-		return
-	}
-	a.job.failures.fail(f)
+	a.job.LostChild(slot, host.Name, f, overlay.Known(cause))
 }
 
 // doWithout stops waiting for a child that is lost.
 func (a *Agent) doWithout(slot tree.Slot) {
 	delete(a.progress.below, slot)
-	for _, w := range a.job.worlds {
-		a.job.worldWithout(w, slot)
-	}
-	a.job.accounts.skip(slot)
-	a.job.stalls.skip(slot)
-	a.job.stdin.drop(slot)
+	a.job.Without(slot)
 }

@@ -49,26 +49,3 @@ func (a *Agent) forgetFD(fd int) {
 	delete(a.descriptors.handlers, fd)
 	a.poller.Remove(fd)
 }
-
-// hold has a rank's standard input, which is watched for room, told to the rank's
-// reader.
-func (si *stdin) hold(fd int, r *rank) {
-	si.j.node.WatchRoom(fd, serve.HandlerFunc(func(on unix.Ready, _ []byte) {
-		if on.HangUp { // the rank closed it, or is gone
-			si.shut(r)
-		} else {
-			si.input.Feed(r.Number)
-		}
-	}))
-}
-
-// atDoor is the poller as the door of the tree's service uses it.
-type atDoor struct{ j *Job }
-
-// Watch has ready called when fd can be read.
-func (d atDoor) Watch(fd int, ready func()) error {
-	return d.j.node.Watch(fd, serve.HandlerFunc(func(unix.Ready, []byte) { ready() }))
-}
-
-// CloseFD closes it.
-func (d atDoor) CloseFD(fd int) { d.j.node.CloseFD(fd) }

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"io"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -70,8 +69,8 @@ func TestAnAgentLeavesAfterItsChildren(t *testing.T) {
 			inbox := overlay.NewInbox(func() { woken <- true })
 			starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, inbox, nil)
 			sink := func(tree.Header, []byte) {}
-			a, _, _ := agentOf(t, nil)
-			a.inbox, a.stop, a.job.launch, a.life.end, a.job.end = inbox, func() {}, nil, ending.Node{}, ending.Job{}
+			a, _ := agentOf(t, nil)
+			a.inbox, a.stop, a.life.end, *a.job.End() = inbox, func() {}, ending.Node{}, ending.Job{}
 			a.subtree = overlay.NewSubtree(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
 			a.subtree.Begin(overlay.Ready{}, nil, 2)
 			near, remote := memlink.Pair()
@@ -102,57 +101,6 @@ func TestAnAgentLeavesAfterItsChildren(t *testing.T) {
 	}
 }
 
-// killedWarden can be told, and answers nothing.
-type killedWarden struct {
-	lostWarden
-	kills *int
-}
-
-func (w killedWarden) Kill(job.Number, time.Duration) error { *w.kills++; return nil }
-
-// TestWhatRanksLeftIsKilledThoughAWorldNeverStarts has a world come, and be killed
-// before it starts, while what the ranks of another left behind still writes: that
-// has its moment as it would have without.
-func TestWhatRanksLeftIsKilledThoughAWorldNeverStarts(t *testing.T) {
-	kills := 0
-	a, first, _ := agentOf(t, killedWarden{kills: &kills})
-	a.now = time.Now
-	a.output.Open(0, nil) // and not complete: something may write
-	r := first.ranks[0]
-	r.world = first
-	a.job.rankEnded(r, overlay.Done{Ranks: 1})
-	require.Zero(t, kills)
-	next := &world{id: 1, spawned: true, ranks: []*rank{{}}, unborn: 1, living: 1, killed: true}
-	next.ranks[0].world = next
-	next.started.Merge, next.done.Merge = (*overlay.Started).Merge, (*overlay.Done).Merge
-	next.started.Expect(1)
-	next.done.Expect(1)
-	a.job.worlds[1] = next
-	a.job.do(a.job.end.RanksCome(&a.life.end, 1))
-	require.True(t, first.settled)
-	before := a.job.linger
-	a.job.startIf()
-	require.True(t, next.settled)
-	require.NotSame(t, before, a.job.linger)
-	require.Zero(t, kills)
-	a.job.do(a.job.end.LingerOver(&a.life.end))
-	require.Equal(t, 1, kills)
-}
-
-// TestAnEndIsHeardAfterItsWardenWasLost has a rank end of which its warden told
-// before it died: it was counted out with the warden, once.
-func TestAnEndIsHeardAfterItsWardenWasLost(t *testing.T) {
-	a, w, _ := agentOf(t, lostWarden{})
-	r := w.ranks[0]
-	r.world = w
-	a.life.wardenLost(errGone)
-	require.Equal(t, overlay.Done{Ended: 1}, w.ended)
-	a.job.rankEnded(r, overlay.Done{Failed: 1})
-	require.Equal(t, overlay.Done{Ended: 1}, w.ended)
-	require.Zero(t, w.living)
-	require.Zero(t, a.job.end.Living())
-}
-
 // toldWarden notes what it is told, and does nothing.
 type toldWarden struct {
 	Warden
@@ -168,56 +116,39 @@ func (w toldWarden) Destroy()                                        { _ = w.not
 func (w toldWarden) Sweep(context.Context, func(pid int) bool) error { return w.note("sweep") }
 func (toldWarden) BeatEvery() time.Duration                          { return time.Hour }
 
-// ofJobs are what the end of a job asks for.
-var ofJobs = []ending.Verb{ending.StartNone, ending.Settle, ending.Linger, ending.StopLinger, ending.Kill, ending.Cut, ending.CutAll, ending.Shut, ending.Forsake}
-
-// TestTheEndIsCarriedOut has an agent do everything that the ends can ask for.
+// TestTheEndIsCarriedOut has an agent do everything that its end can ask for.
 func TestTheEndIsCarriedOut(t *testing.T) {
-	verbs := map[ending.Verb]struct {
+	for v, want := range map[ending.Verb]struct {
 		warden []string
-		ok     func(a *Agent, w *world, stopped bool) bool
+		ok     func(a *Agent, stopped bool) bool
 	}{
-		ending.StartNone:   {ok: func(a *Agent, _ *world, _ bool) bool { return !a.job.staging.awaiting }},
-		ending.Settle:      {ok: func(_ *Agent, w *world, _ bool) bool { return !w.settled }}, // a rank lives
-		ending.Linger:      {ok: func(a *Agent, _ *world, _ bool) bool { return a.job.linger != nil }},
-		ending.StopLinger:  {ok: func(a *Agent, _ *world, _ bool) bool { return !a.job.linger.Stop() }},
-		ending.Kill:        {warden: []string{"kill"}},
-		ending.Watch:       {ok: func(a *Agent, _ *world, _ bool) bool { return a.life.timers.stuck.Stop() }},
+		ending.Watch:       {ok: func(a *Agent, _ bool) bool { return a.life.timers.stuck.Stop() }},
 		ending.Finish:      {warden: []string{"finish"}},
 		ending.Destroy:     {warden: []string{"destroy"}},
 		ending.Beat:        {warden: []string{"beat"}},
-		ending.BeatLater:   {ok: func(a *Agent, _ *world, _ bool) bool { return a.life.timers.beat.Stop() }},
-		ending.Cut:         {},
-		ending.CutAll:      {},
-		ending.Shut:        {},
-		ending.Sweep:       {warden: []string{"sweep"}, ok: func(a *Agent, _ *world, _ bool) bool { return !a.job.staging.awaiting }},
-		ending.Forsake:     {ok: func(_ *Agent, w *world, _ bool) bool { return w.settled && w.living == 0 }},
-		ending.CallOff:     {ok: func(_ *Agent, _ *world, stopped bool) bool { return stopped }},
+		ending.BeatLater:   {ok: func(a *Agent, _ bool) bool { return a.life.timers.beat.Stop() }},
+		ending.Sweep:       {warden: []string{"sweep"}},
+		ending.CallOff:     {ok: func(_ *Agent, stopped bool) bool { return stopped }},
 		ending.EndChildren: {},
-		ending.Unfit:       {ok: func(a *Agent, _ *world, _ bool) bool { return a.life.unfit == errGone }},
-	}
-	require.Len(t, verbs, int(ending.Unfit))
-	for v, want := range verbs {
+		ending.Unfit:       {ok: func(a *Agent, _ bool) bool { return a.life.unfit == errGone }},
+	} {
 		t.Run(v.String(), func(t *testing.T) {
 			var told []string
-			a, w, _ := agentOf(t, toldWarden{told: &told})
+			a, _ := agentOf(t, toldWarden{told: &told})
 			stopped := false
 			a.stop = func() { stopped = true }
-			a.job.staging.awaiting = true
-			w.ranks[0].world = w
-			if v == ending.StopLinger {
-				a.job.linger = time.NewTimer(time.Hour)
-			}
-			x := ending.Action{Do: v, Err: errGone}
-			if slices.Contains(ofJobs, v) {
-				x.Job = a.job.number
-			}
-			a.life.do([]ending.Action{x})
+			a.life.do([]ending.Action{{Do: v, Err: errGone}})
 			require.Equal(t, want.warden, told)
-			require.True(t, want.ok == nil || want.ok(a, w, stopped))
+			require.True(t, want.ok == nil || want.ok(a, stopped))
 			a.life.timers.stop()
 		})
 	}
+	t.Run("of a job", func(t *testing.T) {
+		var told []string
+		a, _ := agentOf(t, toldWarden{told: &told})
+		a.life.do([]ending.Action{{Do: ending.Kill, Job: a.job.Number()}})
+		require.Equal(t, []string{"kill"}, told)
+	})
 }
 
 // lateWarden has ended as soon as it is up, and notes what it is told.

@@ -35,8 +35,8 @@ func withChildren(t *testing.T, a *Agent, ranges ...[]overlay.HostEntry) (childr
 // An agent passes on what its child says of its own ranks. What it says of others it
 // does not pass on: it tells the launcher who has said it, and its other child goes on.
 func TestForgeriesAreNotPassedOn(t *testing.T) {
-	a, _, said := agentOf(t, lostWarden{})
-	a.life.end, a.job.end = endOf(0, 0)
+	a, said := agentOf(t, lostWarden{})
+	a.life.end, *a.job.End() = endOf(0, 0)
 	woken := make(chan struct{}, 1)
 	a.inbox = overlay.NewInbox(func() {
 		select {
@@ -45,7 +45,7 @@ func TestForgeriesAreNotPassedOn(t *testing.T) {
 		}
 	})
 	children := withChildren(t, a, []overlay.HostEntry{{Index: 1, Name: "n1"}}, []overlay.HostEntry{{Index: 2, Name: "n2"}})
-	a.subtree.Worlds.Know(0, threeRanks)
+	launch(t, a, 3, 1, 2)
 	tell := func(child int, f job.Failure) {
 		frame := tree.AppendHeader(nil, tree.Header{Kind: overlay.KindFailure, To: tree.Launcher, From: job.HostIndex(child + 1)})
 		require.NoError(t, children[child].Send(link.Control, append(frame, overlay.Encode(f)...)))
@@ -54,8 +54,10 @@ func TestForgeriesAreNotPassedOn(t *testing.T) {
 		for {
 			select {
 			case m := <-said:
-				f, err := overlay.As[job.Failure](m)
-				require.NoError(t, err)
+				f, ok := m.Value.(job.Failure)
+				if !ok {
+					continue // what follows from the loss
+				}
 				f.Age, f.Said = 0, 0 // it was here for a moment
 				return f
 			case <-woken: // also for each stream of a child that is cut off
@@ -77,7 +79,8 @@ func TestForgeriesAreNotPassedOn(t *testing.T) {
 	tell(1, others)
 	require.Equal(t, others, heard())
 	last := job.Failure{Class: job.CauseAbort, Rank: 2, Host: 2, Code: 3, Age: overlay.MaxAge}
-	a.job.failures.report(others) // the same, told again
+	_, err := a.job.FromChild(overlay.Message{From: 1, Header: tree.Header{Kind: overlay.KindFailure}, Value: others}) // the same, told again
+	require.NoError(t, err)
 	tell(1, last)
 	for heard := false; !heard; {
 		select {
@@ -86,8 +89,10 @@ func TestForgeriesAreNotPassedOn(t *testing.T) {
 				a.handle(e)
 			}
 		case m := <-said:
-			f, err := overlay.As[job.Failure](m)
-			require.NoError(t, err)
+			f, ok := m.Value.(job.Failure)
+			if !ok {
+				continue
+			}
 			f.Said = 0
 			require.Equal(t, last, f, "no older than can be said; the same was told once")
 			heard = true

@@ -3,9 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"slices"
 
-	"github.com/golaunch/golaunch/internal/agent/serve"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
@@ -16,7 +14,6 @@ import (
 type transit struct {
 	n       *Agent
 	dropped map[job.HostIndex]bool // who was told of, see drop
-	early   early
 }
 
 // passOn takes a message of one server to another on any node of the world, by way of
@@ -33,7 +30,7 @@ func (t *transit) pass(m overlay.Message) {
 	} else if !t.n.subtree.Gone(m.Header.To) {
 		t.n.parent.Pass(m)
 	} else if m.Header.Kind == overlay.KindPMIxModex {
-		t.n.job.pmix.modexOfLost(m.Header, m.Body)
+		t.n.job.ModexOfLost(m.Header, m.Body)
 	}
 }
 
@@ -46,7 +43,7 @@ func (t *transit) fromNode(m overlay.Message) error {
 	case m.From != tree.Up && (!below || slot != m.From), m.From == tree.Up && (below || h.From == t.n.self.Index):
 		return fmt.Errorf("a message %q from %s, which is elsewhere", overlay.Word(h.Kind), t.n.subtree.Worlds.Called(h.From))
 	case h.To == t.n.self.Index:
-		return t.drop(m, t.n.job.forServer(m))
+		return t.drop(m, t.n.job.ForServer(m))
 	}
 	if _, ok := t.n.subtree.Route(h.To); !ok && !t.n.subtree.Gone(h.To) {
 		switch {
@@ -58,20 +55,6 @@ func (t *transit) fromNode(m overlay.Message) error {
 	}
 	t.pass(m)
 	return nil
-}
-
-// forServer hands a message of any node to the server here that it is for.
-func (j *Job) forServer(m overlay.Message) error {
-	if m.Header.Kind == overlay.KindPMIxModex {
-		return j.pmix.modex(m)
-	}
-	return j.aboutWorld(m, func(w *world) error {
-		from, found := slices.BinarySearch(w.nodes, m.Header.From)
-		if !found || w.servers.board == nil {
-			return fmt.Errorf("it is from where no node of world %d is", w.id)
-		}
-		return j.toServer(w, serve.Message{Message: m, Node: job.NodeID(from)})
-	})
 }
 
 // drop decides what becomes of a message of any node that is found wrong here, and could
@@ -103,4 +86,20 @@ func (t *transit) drop(m overlay.Message, err error) error {
 		t.n.noteOf(from, overlay.NoteAlways, "its message %q, as relayed by %s, was dropped: %v", overlay.Word(m.Header.Kind), via, err)
 	}
 	return nil
+}
+
+// route sends a message one step toward a host below, if the way is still
+// there.
+func (t *transit) route(h job.HostIndex, s link.Stream, kind tree.Kind, body []byte) {
+	if slot, ok := t.n.subtree.Route(h); ok && t.n.subtree.Live(slot) {
+		t.n.subtree.Send(slot, s, kind, body)
+	}
+}
+
+// fromServer takes a message of a server on another node.
+func (a *Agent) fromServer(m overlay.Message) error {
+	if overlay.FromAnyNode(m.Header.Kind) {
+		return a.transit.fromNode(m)
+	}
+	return a.job.FromNeighbor(m)
 }

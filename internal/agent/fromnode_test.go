@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,13 +22,7 @@ var rules = overlay.LaunchOptions{Cache: cache.HCMABLRU, PMIVersion: pmi.Version
 // get is a message to the home of a key.
 const get = "\x07\x00\x01k"
 
-// childOn is what a child on a host may say that has so many ranks of the first
-// world.
-func childOn(host job.HostIndex, ranks int) *overlay.Origin {
-	return childWith(job.Block{Host: host, Count: ranks})
-}
-
-// childWith is what a child may say that has these ranks of the first world on its
+// childWith is what a child may say that has these ranks of the launch on its
 // hosts.
 func childWith(blocks ...job.Block) *overlay.Origin {
 	var w overlay.Worlds
@@ -60,10 +55,10 @@ func TestMessagesToALostHomeAreDropped(t *testing.T) {
 	slot := a.subtree.Node.Join()
 	a.subtree.Cover(slot, []job.HostIndex{2, 3})
 	a.subtree.Leave(slot)
-	s := station{a.job, &world{nodes: []job.HostIndex{0, 1, 2, 3}}}
 
-	s.SendTo(2, overlay.KindHome, []byte(get))
-	s.SendTo(0, overlay.KindHome, []byte(get))
+	for _, to := range []job.HostIndex{2, 0} {
+		a.transit.passOn(tree.Header{Kind: overlay.KindHome, To: to, From: 1}, []byte(get))
+	}
 	m := (<-arrived).(overlay.Message)
 	require.Equal(t, tree.Header{Kind: overlay.KindHome, To: 0, From: 1}, m.Header)
 
@@ -79,24 +74,22 @@ func TestMessagesToALostHomeAreDropped(t *testing.T) {
 // wrong. The relay keeps its link, and the user hears of both; one that says that it is
 // its own loses it.
 func TestNobodyElseIsBlamed(t *testing.T) {
-	a, w, said := agentOf(t, lostWarden{})
+	a, said := agentOf(t, lostWarden{})
 	a.root = true
 	withChildren(t, a, []overlay.HostEntry{{Index: 1, Name: "n003"}, {Index: 2, Name: "n002"}})
-	w.spec.KVSName, w.spec.Blocks, w.spec.Size = "kvs", threeRanks, 3
 	modex := func(from job.HostIndex) error {
 		return a.transit.fromNode(overlay.Message{From: 0, Stream: link.KVS, Header: tree.Header{Kind: overlay.KindPMIxModex, To: 9, From: from}})
 	}
 	call := func(from job.HostIndex) error {
-		gone := pmix.Append(nil, 0, pmix.Gone{Proc: pmix.Proc{Namespace: "kvs", Rank: 0}})
-		return a.job.pmix.call(overlay.Message{From: 0, Stream: link.Service, Header: tree.Header{Kind: overlay.KindPMIxCall, From: from},
-			Value: overlay.PMIxCall{Host: from, Frame: gone}})
+		m := overlay.Message{From: 0, Stream: link.Service, Header: tree.Header{Kind: overlay.KindPMIxCall, From: from}}
+		return a.transit.drop(m, errors.New("it calls for a rank that is elsewhere"))
 	}
 	for name, x := range map[string]struct {
 		send func(from job.HostIndex) error
 		text string
 	}{
 		"a host outside":      {modex, `"PMIx modex", as relayed by n003, was dropped: it is for a host that the job does not have`},
-		"another host's rank": {call, `"PMIx call", as relayed by n003, was dropped: it calls for rank 0 of kvs, which is elsewhere`},
+		"another host's rank": {call, `"PMIx call", as relayed by n003, was dropped: it calls for a rank that is elsewhere`},
 	} {
 		a.transit.dropped = nil
 		for range 3 { // told once
@@ -109,4 +102,19 @@ func TestNobodyElseIsBlamed(t *testing.T) {
 		require.Empty(t, said, name)
 		require.Error(t, x.send(1), "%s: its own", name)
 	}
+}
+
+// Who asks a lost host is told so by who has lost it.
+func TestModexOfALostHost(t *testing.T) {
+	a, said := agentOf(t, lostWarden{})
+	a.self.Index = 1
+	slot := a.subtree.Node.Join()
+	a.subtree.Cover(slot, []job.HostIndex{2})
+	a.subtree.Leave(slot)
+	body := overlay.Encode(overlay.PMIxModex{Number: 4, Namespace: "kvs", Rank: 2})
+	m := overlay.Message{From: tree.Up, Stream: link.KVS, Body: body, Header: tree.Header{Kind: overlay.KindPMIxModex, To: 2, From: 0}}
+	require.NoError(t, a.transit.fromNode(m))
+	answer, err := overlay.As[overlay.PMIxModex](<-said)
+	require.NoError(t, err)
+	require.Equal(t, overlay.PMIxModex{Number: 4, Answer: true, Status: int32(pmix.Unreachable)}, answer)
 }

@@ -2,36 +2,18 @@ package agent
 
 import (
 	"context"
-	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/agent/jobs"
 	"github.com/golaunch/golaunch/internal/bootstrap"
-	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/link/yamuxlink"
 	"github.com/golaunch/golaunch/internal/overlay/rendezvous"
 	"github.com/golaunch/golaunch/internal/proc"
 )
 
-// Warden starts and ends the ranks of a node: a *proc.Warden, whose methods tell
-// what is expected, or what stands in for one.
-type Warden interface {
-	Next() ([]proc.Event, error)
-	OpenJob(job.Number) error
-	CloseJob(job.Number) error
-	Launch(job.Number, proc.Spec, []proc.Child) error
-	Help(job.Number, proc.Helper) error
-	Signal(job.Number, syscall.Signal) error
-	SignalWorld(n job.Number, world int, sig syscall.Signal) error
-	Kill(n job.Number, grace time.Duration) error
-	Scratch(n job.Number, dirs []string) error
-	Beat() error
-	BeatEvery() time.Duration
-	Finish() error
-	Sweep(ctx context.Context, keep func(pid int) bool) error
-	Destroy()
-	Close()
-}
+// Warden starts and ends the ranks of a node.
+type Warden = jobs.Warden
 
 var _ Warden = (*proc.Warden)(nil)
 

@@ -5,15 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
-	"github.com/golaunch/golaunch/pmi"
 )
 
 // The host files that a spawn names are the rank's: its agent reads them, where
@@ -32,17 +29,6 @@ const (
 	// hangs takes a thread.
 	hostFileReaders = 8
 )
-
-// hostFiles are the names of the host files that a spawn needs.
-func hostFiles(s *pmi.Spawn) (names []string) {
-	for i := range s.Commands {
-		h := &s.Commands[i].Hints
-		if name := h.HostFile; name != "" && len(h.Hosts) == 0 && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
 
 // hostFileReader reads host files outside of the event loop.
 type hostFileReader struct {
@@ -120,22 +106,4 @@ func readHostFile(dir, name string, bytes *int64) (hosts string, err error) {
 		names[i].Name = h.Name
 	}
 	return hostlist.Fold(names), nil
-}
-
-// askWithFiles asks for a spawn when its host files are read, relative to where
-// the rank is.
-func (sp *spawns) askWithFiles(r *rank, q overlay.SpawnRequest, names []string) {
-	dir := r.world.spec.Apps[r.App].Dir
-	if r.PID > 0 { // else the warden's word that the rank was started is on its way
-		dir = fmt.Sprintf("/proc/%d/cwd", r.PID)
-	}
-	sp.j.node.ReadHostFiles(dir, names, func(files []overlay.HostFile) {
-		q.Files = files
-		sp.j.node.Post(func() { sp.send(q) }) // an inbox takes what nobody reads any more
-	})
-}
-
-// send passes on what a local rank wants started.
-func (sp *spawns) send(q overlay.SpawnRequest) {
-	sp.j.node.Up(link.Service, overlay.KindSpawn, overlay.Encode(q))
 }

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/golaunch/golaunch/internal/agent/files"
+	"github.com/golaunch/golaunch/internal/agent/jobs"
 	"github.com/golaunch/golaunch/internal/agent/output"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
@@ -46,9 +46,6 @@ func Main(words []string) int {
 	return 0
 }
 
-// ownFiles is how many files an agent may have open before it has ranks.
-const ownFiles = 32
-
 func runAgent(words []string) error {
 	begun := time.Now()
 	oneProcessor()
@@ -65,7 +62,7 @@ func runAgent(words []string) error {
 	if err != nil {
 		return err
 	}
-	if err := unix.NeedFiles(ownFiles, "an agent"); err != nil {
+	if err := unix.NeedFiles(jobs.OwnFiles, "an agent"); err != nil {
 		return err
 	}
 	// A parent that goes away shows on the link, which ends an agent; SIGTERM asks for the
@@ -203,11 +200,9 @@ func newAgentAt(l link.Link, addr string) (*Agent, error) {
 		requests:    requests{signs: map[uint64]signOrigin{}},
 	}
 	a.join()
-	newJob(a)
+	a.job = jobs.New(ofJob{a})
 	a.inbox = overlay.NewInbox(poller.Wake)
-	a.job.door.Note, a.job.door.Find, a.job.door.Owner = a.note, a.job.treeOf, a.job.owners.ownerOf
 	a.machine.hostFiles = newHostFileReader()
-	a.job.staging.files = files.New(func(dir string, err error) { a.inbox.Put(posted(func() { a.job.staging.here(dir, err) })) })
 	a.above = overlay.OfParent()
 	a.parent = overlay.NewEdge(l, tree.Up, a.above, a.inbox, func(h tree.Header, body []byte) {
 		a.inbox.Put(inputArrived{h, body})
@@ -215,7 +210,7 @@ func newAgentAt(l link.Link, addr string) (*Agent, error) {
 		if overlay.BetweenServers(h.Kind) {
 			a.inbox.Put(overlay.Message{From: tree.Up, Stream: link.Data, Header: h, Body: body})
 		} else {
-			a.job.staging.files.Take(h, body)
+			a.job.TakeFile(h, body)
 		}
 	})
 	a.output, err = output.New(func(h tree.Header, body []byte) error {

@@ -46,7 +46,7 @@ func (l *life) heed() {
 func (l *life) told(s syscall.Signal) {
 	switch {
 	case s != syscall.SIGTERM:
-		_ = l.n.job.signal(overlay.Signal{Number: int(s)}) // which exists
+		_ = l.n.job.Signal(overlay.Signal{Number: int(s)}) // which exists
 	case l.n.subtree == nil: // nobody knows this agent yet
 		fmt.Fprintln(os.Stderr, "golaunch agent: told to terminate")
 		os.Exit(128 + int(s))
@@ -65,7 +65,7 @@ type graceOver struct{}
 // task takes the loss for such an end: its SIGTERM may come later than the news.
 func (l *life) parentLost() {
 	managed := l.demanded || l.n.calls != nil
-	if !managed || l.orphaned || l.n.job.end.Living() == 0 {
+	if !managed || l.orphaned || l.n.job.End().Living() == 0 {
 		l.end.ParentLost()
 		return
 	}
@@ -73,12 +73,12 @@ func (l *life) parentLost() {
 	grace := l.n.common.Grace
 	l.n.subtree.Broadcast(link.Control, overlay.KindKill, overlay.Encode(overlay.Kill{Grace: grace}))
 	time.AfterFunc(grace, func() { l.n.inbox.Put(graceOver{}) })
-	l.n.job.kill(grace)
+	l.n.job.Kill(grace)
 }
 
 // orphanEnds ends an agent that has outlived its parent, with its last rank.
 func (l *life) orphanEnds() {
-	if l.orphaned && l.n.job.end.Living() == 0 {
+	if l.orphaned && l.n.job.End().Living() == 0 {
 		l.end.ParentLost()
 	}
 }

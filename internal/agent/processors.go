@@ -7,10 +7,6 @@ import (
 	"github.com/golaunch/golaunch/network/topology/node"
 )
 
-// manyRanks is how many ranks of one node keep more than one processor busy
-// with their requests.
-const manyRanks = 32
-
 // oneProcessor has the agent run on one processor at a time: threads that wake
 // each other for a few messages cost more than they gain, and take what is the
 // ranks'.

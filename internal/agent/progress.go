@@ -3,7 +3,6 @@ package agent
 import (
 	"time"
 
-	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
@@ -16,9 +15,6 @@ type progress struct {
 	n     *Agent
 	below map[tree.Slot]overlay.Progress // nil unless it is shown
 }
-
-// startRanksStep is what a node is at that has not started all its ranks.
-const startRanksStep bootstrap.Phase = "start ranks"
 
 // progressDue is the event of the time to tell.
 type progressDue struct{}
@@ -37,7 +33,7 @@ func (pr *progress) later() {
 
 // tell tells the parent how far the subtree is, until all its ranks run.
 func (pr *progress) tell() {
-	if pr.n.job.end.Killed() || pr.n.life.end.Leaving() || pr.n.job.started() {
+	if pr.n.job.End().Killed() || pr.n.life.end.Leaving() || pr.n.job.Started() {
 		return
 	}
 	p := overlay.Progress{Host: job.NoHost}
@@ -45,7 +41,7 @@ func (pr *progress) tell() {
 		p.Nodes = 1
 	}
 	p.Merge(pr.n.subtree.Slowest())
-	pr.n.job.progress(&p)
+	pr.n.job.Progress(&p)
 	for _, part := range pr.below {
 		p.Merge(part)
 	}
@@ -70,20 +66,5 @@ func (pr *progress) started(slot tree.Slot, s overlay.Started) {
 	if part, ok := pr.below[slot]; ok {
 		part.Ranks, part.Host = s.Ranks, job.NoHost
 		pr.below[slot] = part
-	}
-}
-
-// started reports whether all ranks of the job's start run here and below, or never will.
-func (j *Job) started() bool {
-	return j.starting != nil && (!j.starting.here() || j.starting.started.Done())
-}
-
-// progress adds how far this node's ranks are.
-func (j *Job) progress(p *overlay.Progress) {
-	if w := j.starting; w != nil {
-		p.Ranks = w.own.Ranks
-		if w.unborn > 0 {
-			p.Wait(j.node.Self().Index, time.Since(j.launched), startRanksStep)
-		}
 	}
 }

@@ -85,15 +85,12 @@ func (l *life) owed(slot tree.Slot) overlay.Owed {
 	if l.end.Leaving() {
 		return overlay.OwesEnd
 	}
-	for _, w := range l.n.job.worlds {
-		if w.done.owed[slot] {
-			return overlay.OwesRanks
-		}
-	}
 	switch {
+	case l.n.job.OwesRanks(slot):
+		return overlay.OwesRanks
 	case l.n.output.Owes(slot):
 		return overlay.OwesOutput
-	case l.n.job.accounts.collection != nil && (l.n.job.accounts.collection.gather.owed[slot] || l.n.job.accounts.collection.timed[slot]):
+	case l.n.job.OwesCounters(slot):
 		return overlay.OwesCounters
 	}
 	return ""

@@ -33,8 +33,8 @@ func TestSilentChildren(t *testing.T) {
 			inbox := overlay.NewInbox(func() { woken <- true })
 			starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, inbox, nil)
 			sink := func(tree.Header, []byte) {}
-			a, w, said := agentOf(t, nil)
-			a.inbox, a.stop, a.life.end, a.job.end = inbox, func() {}, ending.Node{}, ending.Job{}
+			a, said := agentOf(t, nil)
+			a.inbox, a.stop, a.life.end, *a.job.End() = inbox, func() {}, ending.Node{}, ending.Job{}
 			a.subtree = overlay.NewSubtree(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
 			a.subtree.Begin(overlay.Ready{}, nil, 2)
 			a.life.tearDown.Deadline = overlay.NewDeadline(overlay.Common{}, 0, func() { inbox.Put(childrenLate{}) })
@@ -43,14 +43,14 @@ func TestSilentChildren(t *testing.T) {
 			defer far.Close()
 			pipe := &sweptPipe{}
 			slot := a.subtree.Join(overlay.Joined{Link: near, Pipe: pipe, Host: overlay.HostEntry{Index: 1, Name: "n1"}})
-			w.peers = []tree.Slot{slot}
-			w.done.awaits(slot)
+			launch(t, a, 1)
+			require.True(t, a.job.OwesRanks(slot))
 			if x.excused {
 				a.life.noticeSilence(overlay.Message{From: slot, Value: overlay.Note{Silent: true}})
 			}
 			a.life.end.Ranged()
 			if x.killed {
-				a.job.kill(0)
+				a.job.Kill(0)
 			} else {
 				a.life.parentEnded()
 			}
@@ -64,12 +64,19 @@ func TestSilentChildren(t *testing.T) {
 			}
 			a.subtree.Close()
 			require.EqualValues(t, 1, pipe.sweeps.Load())
-			require.Empty(t, w.done.owed)
+			require.False(t, a.job.OwesRanks(slot))
 			a.note(overlay.NoteAlways, "all was said")
-			n := (<-said).Value.(overlay.Note)
+			noted := func() overlay.Note {
+				for {
+					if n, ok := (<-said).Value.(overlay.Note); ok {
+						return n
+					}
+				}
+			}
+			n := noted()
 			if x.says != "" {
 				require.Equal(t, overlay.Silent(overlay.HostEntry{Index: 1}, x.says), n)
-				n = (<-said).Value.(overlay.Note)
+				n = noted()
 			}
 			require.Equal(t, "all was said", n.Text)
 		})

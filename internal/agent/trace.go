@@ -5,16 +5,8 @@ import (
 
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
-	"github.com/golaunch/golaunch/internal/report"
 	"github.com/golaunch/golaunch/internal/unix"
 )
-
-// tracing is what only --trace wants to know, beside what is kept anyway.
-type tracing struct {
-	files      report.Step
-	fences     []report.Fence
-	fencesLeft int
-}
 
 // pong tells the parent this node's time; the question has arrived so long ago.
 func (a *Agent) pong(p overlay.Ping, ago time.Duration) {
@@ -24,79 +16,10 @@ func (a *Agent) pong(p overlay.Ping, ago time.Duration) {
 }
 
 // childClock takes a child's answer to a ping.
-func (ac *accounts) childClock(m overlay.Message, p overlay.Pong) error {
-	done, err := ac.j.node.Subtree().Pong(m.From, p, m.Residence())
+func (a *Agent) childClock(m overlay.Message, p overlay.Pong) error {
+	done, err := a.subtree.Pong(m.From, p, m.Residence())
 	if done {
-		ac.timed(m.From)
+		a.job.Timed(m.From)
 	}
 	return err
-}
-
-// fenceEntered notes that a local rank has entered a fence.
-func (ac *accounts) fenceEntered(w *world) {
-	if !ac.j.node.Common().Trace {
-		return
-	}
-	w.fence.Last = ac.j.node.Now()
-	if w.fence.First.IsZero() {
-		w.fence.First = w.fence.Last
-	}
-}
-
-// fenceReleased notes that a fence is complete.
-func (ac *accounts) fenceReleased(w *world) {
-	if !ac.j.node.Common().Trace {
-		return
-	}
-	w.fence.Number++
-	f := w.fence
-	w.fence.First = time.Time{}
-	if len(ac.tracing.fences) == report.MaxFences {
-		ac.tracing.fencesLeft++
-		return
-	}
-	f.World, f.Released = w.id, ac.j.node.Now()
-	ac.tracing.fences = append(ac.tracing.fences, f)
-}
-
-// traced is what --trace gets of this node.
-func (ac *accounts) traced() *report.NodeTrace {
-	t := &report.NodeTrace{
-		Begin: ac.j.node.Startup().Begun, Starts: ac.j.node.Subtree().Starts(),
-		Fences: ac.tracing.fences, FencesLeft: ac.tracing.fencesLeft,
-	}
-	step := func(s report.Step, track, name string) {
-		if !s.Begin.IsZero() && !s.End.IsZero() {
-			s.Track, s.Name = track, name
-			t.Steps = append(t.Steps, s)
-		}
-	}
-	step(ac.j.node.Startup().Warden, report.TrackWarden, "start warden")
-	step(ac.tracing.files, report.TrackFiles, "receive files")
-	var spawned, ended report.Step
-	for _, w := range ac.j.worlds {
-		if w.spawned { // whenever that was
-			continue
-		}
-		for _, r := range w.ranks {
-			include(&spawned, r.record.Start)
-			include(&ended, r.record.End)
-		}
-	}
-	step(spawned, report.TrackSpawn, "spawn ranks")
-	step(ended, report.TrackExit, "exits")
-	return t
-}
-
-// include widens a step to a moment, if that has come.
-func include(s *report.Step, at time.Time) {
-	if at.IsZero() {
-		return
-	}
-	if s.Count++; s.Begin.IsZero() || at.Before(s.Begin) {
-		s.Begin = at
-	}
-	if at.After(s.End) {
-		s.End = at
-	}
 }

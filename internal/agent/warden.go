@@ -6,16 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"syscall"
 	"time"
 
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
 )
-
-// killSignal ends a rank at once.
-const killSignal = syscall.SIGKILL
 
 const (
 	// For the warden to end what it was told to end: longer than it tries to by
@@ -52,38 +48,16 @@ func (l *life) wardenUp(w wardenUp) {
 	if l.end.Finished() {
 		return
 	}
-	if l.n.job.stopped {
-		if err := l.warden.Signal(job.Cold, syscall.SIGSTOP); err != nil {
-			l.wardenLost(err)
-			return
-		}
-	}
-	l.n.job.startIf()
+	l.n.job.WardenUp()
 }
 
 func (l *life) wardenEvents(events []proc.Event) {
 	l.end.WardenHeard()
 	for _, e := range events {
-		switch e := e.(type) {
-		case proc.Started:
-			l.n.job.rankStarted(e)
-		case proc.StartFailed:
-			l.n.job.startFailed(e)
-		case proc.Gone:
-			if e.Text != "" {
-				l.n.note(overlay.NoteAlways, "%s", e.Text)
-			}
-			if e.Job != job.TreeItself {
-				l.n.job.do(l.n.job.end.RanksGone(&l.end))
-			}
-		case proc.Exited:
-			l.n.job.rankExited(e)
-		case proc.HelperStarted:
-			l.n.job.libraries.Helpers.Started(e)
-		case proc.HelperEnded:
-			l.n.job.libraries.Helpers.Ended(e)
-		case proc.Note:
-			l.n.note(e.Level, "%s", e.Text)
+		if n, ok := e.(proc.Note); ok {
+			l.n.note(n.Level, "%s", n.Text)
+		} else {
+			l.n.job.WardenSaid(e)
 		}
 	}
 }
@@ -95,39 +69,27 @@ func (l *life) wardenLost(err error) { l.do(l.end.WardenLost(err, l.n.ends()...)
 func (l *life) beat() {
 	every := l.warden.BeatEvery()
 	patience := every * proc.BeatsPerLoss
-	if l.n.job.bearing() {
+	if l.n.job.Bearing() {
 		patience = max(patience, bearTime)
 	}
 	l.do(l.end.BeatDue(every, patience))
 }
 
-// bearing reports whether the warden has ranks to start.
-func (j *Job) bearing() bool {
-	for _, w := range j.worlds {
-		if w.unborn > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // sweep ends what a dead warden left behind, and says why it is lost.
 func (l *life) sweep(why error) {
 	text := fmt.Sprintf("%v; the ranks of the node were killed", why)
-	if l.n.job.tooFew != nil {
-		text = fmt.Sprintf("%v, or use fewer ranks per host; %s", l.n.job.tooFew, text)
+	if tooFew := l.n.job.TooFew(); tooFew != nil {
+		text = fmt.Sprintf("%v, or use fewer ranks per host; %s", tooFew, text)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
 	defer cancel()
 	if err := l.warden.Sweep(ctx, isAgent); err != nil {
 		text = fmt.Sprintf("%v; %v", text, err)
-		if l.n.job.end.Killed() { // of a failure in a job that ends nobody is told
+		if l.n.job.End().Killed() { // of a failure in a job that ends nobody is told
 			l.n.note(overlay.NoteAlways, "%v", err)
 		}
 	}
-	l.n.job.staging.awaiting = false
-	l.n.job.staging.files.Abandon()
-	l.n.job.failures.nodeFailed("running", errors.New(text))
+	l.n.job.NodeLost(errors.New(text))
 }
 
 // isAgent recognises the agents that this one started with fork: they end by
@@ -135,26 +97,4 @@ func (l *life) sweep(why error) {
 func isAgent(pid int) bool {
 	words, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	return err == nil && bytes.Contains(words, []byte("\x00"+overlay.AgentWord))
-}
-
-// signal passes a signal on to the local ranks. A stop holds for ranks that are
-// still to come, too: the launch, which has a stream of its own, may be overtaken.
-func (j *Job) signal(s overlay.Signal) error {
-	if s.Number < 1 || s.Number > 64 {
-		return fmt.Errorf("signal %d does not exist", s.Number)
-	}
-	sig := syscall.Signal(s.Number)
-	if j.profiling.signal(sig) {
-		return nil
-	}
-	holds := sig == syscall.SIGSTOP || sig == syscall.SIGCONT
-	if holds {
-		j.stopped = sig == syscall.SIGSTOP
-	}
-	if j.node.End().WardenHere() && (j.end.Living() > 0 || holds) {
-		if err := j.node.Warden().Signal(job.Cold, sig); err != nil {
-			j.node.WardenLost(err)
-		}
-	}
-	return nil
 }

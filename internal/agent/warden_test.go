@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -12,7 +13,8 @@ import (
 
 	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/internal/agent/ending"
-	"github.com/golaunch/golaunch/internal/agent/files"
+	"github.com/golaunch/golaunch/internal/agent/jobs"
+	"github.com/golaunch/golaunch/internal/agent/output"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link/memlink"
 	"github.com/golaunch/golaunch/internal/overlay"
@@ -45,9 +47,16 @@ func endOf(waiting, running int) (node ending.Node, own ending.Job) {
 	return node, own
 }
 
+// joined has the parts of an agent know it, and gives it a job.
+func joined(a *Agent) *Agent {
+	a.join()
+	a.job = jobs.New(ofJob{a})
+	return a
+}
+
 // agentOf returns an agent with one rank of a warden, and what it tells its
 // parent over the control stream.
-func agentOf(t *testing.T, w Warden) (*Agent, *world, <-chan overlay.Message) {
+func agentOf(t *testing.T, w Warden) (*Agent, <-chan overlay.Message) {
 	t.Helper()
 	near, remote := memlink.Pair()
 	said := make(chan overlay.Message, 100)
@@ -62,54 +71,11 @@ func agentOf(t *testing.T, w Warden) (*Agent, *world, <-chan overlay.Message) {
 	above := overlay.NewEdge(remote, 0, childWith(threeRanks...), far, func(tree.Header, []byte) {}, nil)
 	parent := overlay.NewEdge(near, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), nil, nil)
 	t.Cleanup(func() { parent.Close(); above.Close() })
-	a := joined(&Agent{parent: parent, subtree: &overlay.Subtree{}, inbox: overlay.NewInbox(func() {}), now: time.Now, job: &Job{launch: &overlay.Launch{}}, life: life{warden: w}})
-	a.life.end, a.job.end = endOf(0, 1)
-	a.job.libraries = a.job.newLibraries()
-	a.job.staging.files = files.New(func(string, error) {})
+	a := joined(&Agent{parent: parent, subtree: &overlay.Subtree{}, inbox: overlay.NewInbox(func() {}), now: time.Now, life: life{warden: w}})
+	a.life.end, *a.job.End() = endOf(0, 1)
+	a.job.Ranged()
 	a.output = newTestOutput(t)
-	first := &world{ranks: []*rank{{}}, living: 1, launched: true, mpi: &fakeLibraries{}}
-	first.done.Merge = (*overlay.Done).Merge
-	first.done.Expect(1)
-	a.job.worlds = map[int]*world{0: first}
-	return a, first, said
-}
-
-// served makes the servers of a world, all of whose ranks are on one node.
-func served(t *testing.T, a *Agent, w *world) {
-	t.Helper()
-	w.spec.Size, w.spec.KVSName, w.nodes, w.spec.Blocks = len(w.ranks), "k", []job.HostIndex{0}, []job.Block{{Count: len(w.ranks)}}
-	w.byRank = map[job.Rank]*rank{}
-	for _, r := range w.ranks {
-		r.world, w.byRank[r.Number] = w, r
-	}
-	a.root, a.job.launch.Cache, a.job.launch.Universe = true, cache.HCMAB, -1
-	require.NoError(t, a.job.makeServers(w))
-	for _, s := range w.servers.all {
-		require.NoError(t, s.Start())
-	}
-}
-
-// A command that finds the warden dead is not the fault of the parent that gave
-// it: the node reports what it has lost and stays in the tree.
-func TestACommandFindsTheWardenDead(t *testing.T) {
-	for name, command := range map[string]func(a *Agent, w *world) error{
-		"signal":    func(a *Agent, _ *world) error { return a.job.signal(overlay.Signal{Number: int(syscall.SIGUSR1)}) },
-		"end world": func(a *Agent, w *world) error { return a.job.endWorld(w) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			a, w, said := agentOf(t, lostWarden{})
-			require.NoError(t, command(a, w))
-			require.True(t, a.life.end.WardenGone())
-			require.False(t, a.life.end.Over())
-			m := <-said
-			require.Equal(t, overlay.KindFailure, m.Header.Kind)
-			f, err := overlay.Decode[job.Failure](m.Body)
-			require.NoError(t, err)
-			require.Contains(t, f.Text, errGone.Error())
-			require.Contains(t, f.Text, errLeft.Error())
-			require.Equal(t, overlay.KindDone, (<-said).Header.Kind)
-		})
-	}
+	return a, said
 }
 
 // What cannot be ended is named, also where the job ends anyhow.
@@ -119,8 +85,8 @@ func TestWhatCannotBeEndedIsNamed(t *testing.T) {
 		"by the sweep":  func(a *Agent) { a.life.wardenLost(errGone) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, _, said := agentOf(t, lostWarden{})
-			a.job.end.KillOrdered(&a.life.end, 0)
+			a, said := agentOf(t, lostWarden{})
+			a.job.End().KillOrdered(&a.life.end, 0)
 			end(a)
 			m := <-said
 			require.Equal(t, overlay.KindNote, m.Header.Kind)
@@ -157,9 +123,9 @@ func TestAStopComesBeforeTheRanks(t *testing.T) {
 		"and was taken back": {[]syscall.Signal{stop, cont}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, _, _ := agentOf(t, nil)
+			a, _ := agentOf(t, nil)
 			a.now = time.Now
-			a.job.launch, a.subtree, a.life.end, a.job.end = nil, nil, ending.Node{}, ending.Job{}
+			a.subtree, a.life.end, *a.job.End() = nil, ending.Node{}, ending.Job{}
 			send := func(signals []syscall.Signal) {
 				for _, s := range signals {
 					require.NoError(t, a.fromParent(overlay.Message{
@@ -181,4 +147,37 @@ func TestAStopComesBeforeTheRanks(t *testing.T) {
 // A warden that names what it cannot end is heard before it counts as stuck.
 func TestTheWardenSpeaksFirst(t *testing.T) {
 	require.GreaterOrEqual(t, wardenTimeout, proc.KillLimit+time.Second)
+}
+
+// A warden that is lost is told of, with what it left behind.
+func TestALostWardenIsToldOf(t *testing.T) {
+	a, said := agentOf(t, lostWarden{})
+	a.life.wardenLost(errGone)
+	require.True(t, a.life.end.WardenGone())
+	require.False(t, a.life.end.Over())
+	require.Zero(t, a.job.End().Living())
+	f, err := overlay.As[job.Failure](<-said)
+	require.NoError(t, err)
+	require.Contains(t, f.Text, errGone.Error())
+	require.Contains(t, f.Text, errLeft.Error())
+}
+
+// launch has an agent learn of a job with a rank on each of some hosts.
+func launch(t *testing.T, a *Agent, hosts ...job.HostIndex) {
+	t.Helper()
+	l := overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: slices.Sorted(slices.Values(hosts)), Universe: -1}
+	l.World = overlay.World{Size: len(hosts), KVSName: "k", Apps: make([]job.App, 1)}
+	for rank, h := range hosts {
+		l.World.Blocks = append(l.World.Blocks, job.Block{Host: h, First: job.Rank(rank), Count: 1})
+	}
+	require.NoError(t, a.job.FromParent(overlay.Message{From: tree.Up, Header: tree.Header{Kind: overlay.KindLaunch}, Value: l}))
+}
+
+// newTestOutput returns an output of an agent whose parent takes everything.
+func newTestOutput(t *testing.T) *output.Output {
+	t.Helper()
+	o, err := output.New(func(tree.Header, []byte) error { return nil }, func() {})
+	require.NoError(t, err)
+	t.Cleanup(o.Close)
+	return o
 }

@@ -5,7 +5,7 @@ type Counter int
 
 // The counters of one agent. Those of its streams follow; see Sent and
 // Received. A new one is a line here, in columns, and in what the report calls it
-// below; internal/agent/stats.go counts.
+// below; internal/agent/jobs/accounts.go counts.
 const (
 	Puts      Counter = iota // puts of local ranks
 	Gets                     // gets of local ranks

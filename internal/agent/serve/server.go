@@ -1,6 +1,6 @@
 // Package serve is the seam between an agent and what answers its ranks: PMI, PMGR,
 // the tree's service. Each of these is a Server, in a package below this one, and
-// belongs to one world; package agent has the table of them (internal/agent/servers.go) and is
+// belongs to one world; package jobs has the table of them (internal/agent/jobs/servers.go) and is
 // their Node. A server decides nothing about processes, links or the end of the job,
 // and knows no other server but those that it is made with.
 package serve

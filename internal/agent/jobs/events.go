@@ -1,0 +1,176 @@
+package jobs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/golaunch/golaunch/internal/agent/ending"
+	"github.com/golaunch/golaunch/internal/agent/mpi"
+	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/overlay"
+	"github.com/golaunch/golaunch/internal/proc"
+	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/tree"
+)
+
+// Number is the job's, from 1.
+func (j *Job) Number() uint32 { return j.number }
+
+// End is how far the end of the job is.
+func (j *Job) End() *ending.Job { return &j.end }
+
+// Launched reports whether the launch has come.
+func (j *Job) Launched() bool { return j.launch != nil }
+
+// Ranged is told that the node knows who it is.
+func (j *Job) Ranged() {
+	id := j.node.Common().JobID
+	j.libraries = mpi.New(atMPI{station{j: j}}, mpi.Options{JobID: id, NodeJob: overlay.NodeJob(j.node.Self().Index, id)})
+}
+
+// OpenShare begins to take part in an allocation that other golaunch use, too; nil where there
+// OpenShare none. The warden is to hold ShareFile, which is nil then.
+func (j *Job) OpenShare() *overlay.Shared { return j.share.open() }
+
+// ShareFile is what holds the job's share as long as it is open.
+func (j *Job) ShareFile() *os.File { return j.share.file() }
+
+// OpenDoor opens where ranks call that use the tree, and returns their end.
+func (j *Job) OpenDoor() (*os.File, error) { return j.door.Open(atDoor{j}) }
+
+// Turn carries out what servers want done. It is called after each batch of events.
+func (j *Job) Turn() { j.serving.turn() }
+
+// OutputIdle is told that nothing here can write to a rank's output any more.
+func (j *Job) OutputIdle() { j.Do(j.end.OutputIdle(j.node.End())) }
+
+// WardenUp is told that the node has its warden.
+func (j *Job) WardenUp() {
+	if j.stopped {
+		if err := j.node.Warden().Signal(job.Cold, syscall.SIGSTOP); err != nil {
+			j.node.WardenLost(err)
+			return
+		}
+	}
+	j.startIf()
+}
+
+// WardenSaid takes an event of the warden.
+func (j *Job) WardenSaid(e proc.Event) {
+	switch e := e.(type) {
+	case proc.Started:
+		j.ranks.started(e)
+	case proc.StartFailed:
+		j.ranks.startFailed(e)
+	case proc.Gone:
+		if e.Text != "" {
+			j.node.Note(overlay.NoteAlways, "%s", e.Text)
+		}
+		if e.Job != job.TreeItself {
+			j.Do(j.end.RanksGone(j.node.End()))
+		}
+	case proc.Exited:
+		j.ranks.exited(e)
+	case proc.HelperStarted:
+		j.libraries.Helpers.Started(e)
+	case proc.HelperEnded:
+		j.libraries.Helpers.Ended(e)
+	}
+}
+
+// NodeLost says that the ranks here were killed, and why: their warden is lost.
+func (j *Job) NodeLost(why error) {
+	j.staging.awaiting = false
+	j.staging.files.Abandon()
+	j.NodeFailed("running", why)
+}
+
+// NodeFailed reports what this node can't go on without.
+func (j *Job) NodeFailed(phase string, err error) { j.failures.nodeFailed(phase, err) }
+
+// TooFew says that not all descriptors that the ranks need can be had; nil if they can.
+func (j *Job) TooFew() error { return j.ranks.tooFew }
+
+// LostChild reports that a child of a name is lost. Known says that the launcher has a reason
+// LostChild its own to hear of it, also where ranks were told to end.
+func (j *Job) LostChild(slot tree.Slot, name string, f job.Failure, known bool) {
+	j.serving.lost(slot, fmt.Sprintf("host %s: %s", name, f.Text))
+	if known { // they may have failed for want of it
+		j.failures.report(f)
+		return
+	}
+	j.failures.fail(f)
+}
+
+// Without stops waiting for a child that is lost.
+func (j *Job) Without(slot tree.Slot) {
+	for _, w := range j.worlds {
+		j.worldWithout(w, slot)
+	}
+	j.accounts.skip(slot)
+	j.stalls.skip(slot)
+	j.stdin.drop(slot)
+}
+
+// OwesRanks reports whether a child has still to tell the ends of ranks; OwesCounters, its
+// counters.
+func (j *Job) OwesRanks(slot tree.Slot) bool {
+	for _, w := range j.worlds {
+		if w.done.owed[slot] {
+			return true
+		}
+	}
+	return false
+}
+
+// OwesCounters reports whether a child has still to tell its counters, or its clock is being
+// OwesCounters for them.
+func (j *Job) OwesCounters(slot tree.Slot) bool {
+	c := j.accounts.collection
+	return c != nil && (c.gather.owed[slot] || c.timed[slot])
+}
+
+// Timed is told that the clock of a child is measured.
+func (j *Job) Timed(slot tree.Slot) { j.accounts.timed(slot) }
+
+// ModexOfLost answers a message of one node's PMIx server to another that is lost.
+func (j *Job) ModexOfLost(h tree.Header, body []byte) { j.pmix.modexOfLost(h, body) }
+
+// Leave begins the job's end on a node that leaves the tree.
+func (j *Job) Leave() {
+	if j.linger != nil {
+		j.linger.Stop()
+	}
+	j.staging.files.Abandon()
+	if j.libraries != nil {
+		j.libraries.RemoveLeft()
+	}
+}
+
+// CloseShare gives the share back.
+func (j *Job) CloseShare() { j.share.close() }
+
+// RemoveScratch removes the job's directories, where the warden was killed.
+func (j *Job) RemoveScratch() {
+	for _, dir := range j.staging.dirs {
+		_ = unix.RemoveTree(dir)
+		unix.RemoveRootCache(filepath.Dir(dir))
+	}
+}
+
+// Close releases what is left.
+func (j *Job) Close() {
+	j.staging.files.Close()
+	for _, w := range j.worlds {
+		w.closeServers()
+	}
+	if j.pmix.local != nil {
+		j.pmix.local.Close()
+	}
+	if j.libraries != nil {
+		j.libraries.Close()
+	}
+	j.door.Close()
+}
