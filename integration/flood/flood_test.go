@@ -215,7 +215,7 @@ func bulk(t *testing.T) *place {
 
 // service is golaunch topo serve.
 func service(t *testing.T) *place {
-	const fabric = "../../topology/ibnet/testdata/pgft_16.opensm-"
+	const fabric = "../../network/topology/ibnet/testdata/pgft_16.opensm-"
 	p := start(t, nil, ` at (127\.0\.0\.1:\d+)`, "topo", "serve", "--socket", "127.0.0.1:0", "--topology", fabric+"subnet.lst", "--tables", fabric+"lfts.dump")
 	p.honest = func() {
 		c, err := net.DialTimeout("tcp", p.address, limit)
