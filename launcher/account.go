@@ -13,6 +13,7 @@ import (
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/report"
 	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/launcher/trees"
 )
 
 // countTimeout bounds how long the agents' counters are waited for.
@@ -24,9 +25,9 @@ type countersLate struct{}
 // account is what --stats, --report, --trace, --profile and --timing tell at the end.
 type account struct {
 	job      *run
-	stdout   io.Writer // golaunch's own
-	began    time.Time // before the plan
-	clock    clock     // of the job's phases, beside those of its tree
+	stdout   io.Writer   // golaunch's own
+	began    time.Time   // before the plan
+	clock    trees.Clock // of the job's phases, beside those of its tree
 	profiles profiles
 	asked    bool
 	timing   bool              // the root's clock is being measured
@@ -132,16 +133,16 @@ func (acc *account) tell(status int) int {
 	o := &acc.job.options.Report
 	if o.Stats {
 		if acc.of != nil {
-			acc.job.report.say("%s, cache %s\n%s", acc.shape(), acc.job.options.Launch.Cache, acc.of.Table())
+			acc.job.report.Say("%s, cache %s\n%s", acc.shape(), acc.job.options.Launch.Cache, acc.of.Table())
 		} else {
-			acc.job.report.say("no counters: the root agent has not answered")
+			acc.job.report.Say("no counters: the root agent has not answered")
 		}
 	}
 	write := func(flag string, err error) {
 		if err == nil {
 			return
 		}
-		acc.job.report.say("%s: %v", flag, err)
+		acc.job.report.Say("%s: %v", flag, err)
 		if status == 0 {
 			status = job.ExitLauncher
 		}

@@ -5,27 +5,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/golaunch/golaunch/launcher/trees"
 )
 
-// clock notes when each phase of a job, or of a tree, was over.
-type clock []mark
-
-type mark struct {
-	phase string
-	at    time.Time
-}
-
-// mark says that a phase is over; only the first time counts.
-func (c *clock) mark(phase string) {
-	if !slices.ContainsFunc(*c, func(m mark) bool { return m.phase == phase }) {
-		*c = append(*c, mark{phase, time.Now()})
-	}
-}
-
 // marks are those of the job and of its tree, in order of time.
-func (acc *account) marks() []mark {
+func (acc *account) marks() []trees.Mark {
 	marks := slices.Concat(acc.job.tree.Marks(), acc.clock)
-	slices.SortStableFunc(marks, func(x, y mark) int { return x.at.Compare(y.at) })
+	slices.SortStableFunc(marks, func(x, y trees.Mark) int { return x.At.Compare(y.At) })
 	return marks
 }
 
@@ -36,8 +23,8 @@ func (acc *account) phaseTable() string {
 	fmt.Fprintf(&b, "%-16s %10s %10s\n", "phase", "ms", "since start")
 	last := acc.began
 	for _, m := range acc.marks() {
-		fmt.Fprintf(&b, "%-16s %10.1f %10.1f\n", m.phase, ms(m.at.Sub(last)), ms(m.at.Sub(acc.began)))
-		last = m.at
+		fmt.Fprintf(&b, "%-16s %10.1f %10.1f\n", m.Phase, ms(m.At.Sub(last)), ms(m.At.Sub(acc.began)))
+		last = m.At
 	}
 	return b.String()
 }

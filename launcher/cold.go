@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/overlay"
+	"github.com/golaunch/golaunch/launcher/trees"
 )
 
 // cold is a tree with one job, which ends with it.
 type cold struct {
 	job    *run
-	tree   *Tree
+	tree   *trees.Tree
 	events []overlay.Event
 }
 
@@ -20,12 +21,12 @@ type cold struct {
 func newCold(ctx context.Context, o Options, plan *Plan, report *reporter, stdio IO, caught chan os.Signal) (*cold, error) {
 	r := &run{options: o, plan: plan, report: report, account: account{stdout: stdio.Stdout, profiles: newProfiles()}, signals: signals{caught: caught}}
 	r.join()
-	t := newTree(r, report)
+	t := trees.New(r, report)
 	r.tree = t
 	if err := r.open(stdio); err != nil {
 		return nil, err
 	}
-	return &cold{job: r, tree: t}, t.Open(ctx, r.treeConfig())
+	return &cold{job: r, tree: t}, t.Open(ctx, r.treeConfig(), r.output.take)
 }
 
 // run carries the job out, from the first connection of the tree to the last END, and
@@ -33,7 +34,7 @@ func newCold(ctx context.Context, o Options, plan *Plan, report *reporter, stdio
 func (c *cold) run() int {
 	r := c.job
 	r.signals.catch()
-	c.tree.Begin(r.output.take)
+	c.tree.Begin()
 	r.progress.watch()
 
 	var timeout <-chan time.Time
@@ -45,7 +46,7 @@ func (c *cold) run() int {
 	ended := c.tree.Context().Done()
 	for !r.over {
 		select {
-		case <-c.tree.woken:
+		case <-c.tree.Woken():
 			c.handleAll()
 		case s := <-r.signals.caught:
 			r.signals.act(s.(syscall.Signal))
@@ -59,17 +60,14 @@ func (c *cold) run() int {
 		}
 	}
 	r.windUp()
-	if !r.left { // else its link cannot come to a good end
-		c.tree.End()
-		r.notes.tell()
-	}
-	c.tree.clock.mark("tree down")
+	c.tree.End(r.left)
+	r.notes.tell()
 	return r.judge()
 }
 
 // handleAll handles the events that wait.
 func (c *cold) handleAll() {
-	c.events = c.tree.inbox.Take(c.events)
+	c.events = c.tree.Take(c.events)
 	for _, e := range c.events {
 		c.handle(e)
 	}

@@ -99,7 +99,7 @@ func TestOwnLinesBeginALine(t *testing.T) {
 		ranks := terminal{own, samePlace(own.Stdout, own.Stderr), p}
 		for _, w := range c.writes {
 			if w.stream == 0 {
-				p.say("%s", w.text)
+				p.Say("%s", w.text)
 			} else {
 				require.NoError(t, ranks.Write(w.stream, []byte(w.text)), c.name)
 			}

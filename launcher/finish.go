@@ -42,7 +42,7 @@ func (r *run) endIf() {
 	switch drained := r.worlds.drained(); {
 	case r.worlds.active():
 	case drained:
-		r.account.clock.mark("output drained")
+		r.account.clock.Mark("output drained")
 		r.account.gather()
 	case r.decided:
 		r.tree.PostAfter(drainTimeout, outputStuck{})
@@ -58,7 +58,7 @@ func (r *run) windUp() {
 		r.report.status.erase()
 	}
 	r.notes.tell()
-	r.account.clock.mark("output drained")
+	r.account.clock.Mark("output drained")
 }
 
 // judge says how the job went, once its tree is down.
@@ -82,7 +82,7 @@ func (r *run) judge() int {
 			status = cause.ExitCode()
 		}
 	} else if err := r.unexplained(); err != nil && !r.decided {
-		r.report.say("%v", err)
+		r.report.Say("%v", err)
 		status = job.ExitLauncher
 	}
 	r.tellCut()
@@ -95,7 +95,7 @@ func (r *run) judge() int {
 // tellCut tells of ranks that were killed in the midst of what they did to end.
 func (r *run) tellCut() {
 	if n := r.total.Cut; n > 0 {
-		r.report.note("%s not ended %v after SIGTERM, and %s killed: --grace TIME gives more",
+		r.report.Note("%s not ended %v after SIGTERM, and %s killed: --grace TIME gives more",
 			count(n, "rank had", "ranks had"), r.options.Ending.Grace, map[bool]string{true: "was", false: "were"}[n == 1])
 	}
 }
@@ -108,7 +108,7 @@ func (r *run) wholeEnded(cause *job.Failure) bool {
 	if e == nil {
 		return false
 	}
-	r.report.say("%v: the job is ended", e.Err)
+	r.report.Say("%v: the job is ended", e.Err)
 	r.heldBy = nil // no host is to blame
 	if !r.decided {
 		r.status = job.ExitLauncher

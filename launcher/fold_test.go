@@ -77,7 +77,7 @@ func TestNotesAreToldOnce(t *testing.T) {
 		r, _ := launchedRun(t)
 		plan, err := NewPlan(options(t, "n[1-2]", 2), "here")
 		require.NoError(t, err)
-		r.plan, r.agents.inbox = plan, overlay.NewInbox(func() {})
+		r.plan = plan
 		r.report = &reporter{w: &said, quiet: quiet}
 		for i := range 4 {
 			h := job.HostIndex(i % 2)
@@ -104,10 +104,10 @@ func TestLinesOfVerbosityAreFolded(t *testing.T) {
 	r, _ := launchedRun(t)
 	plan, err := NewPlan(options(t, "n[1-3]", 3), "here")
 	require.NoError(t, err)
-	r.plan, r.agents.inbox, r.options.Start.Verbose = plan, overlay.NewInbox(func() {}), 2
+	r.plan, r.options.Start.Verbose = plan, 2
 	r.report = &reporter{w: &said}
 	for h := range job.HostIndex(3) {
-		r.handle(noiseHeard{h, "Welcome"})
+		r.Noted(overlay.Note{Level: 1, Host: h, Text: "printed at login: Welcome"})
 		r.Noted(overlay.Note{Level: 1, Host: h, Text: "app uses MPICH"})
 		r.Noted(overlay.Note{Level: 2, Host: h, Text: "is up"})
 		r.Noted(overlay.Note{Level: 3, Host: h, Text: "not asked for"})

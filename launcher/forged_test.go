@@ -19,8 +19,8 @@ func hear(t *testing.T, r *testRun, agent link.Link, s link.Stream, kind tree.Ki
 	t.Helper()
 	frame := tree.AppendHeader(nil, tree.Header{Kind: kind, To: tree.Launcher, From: 0})
 	require.NoError(t, agent.Send(s, append(frame, overlay.Encode(body)...)))
-	<-r.agents.woken
-	for _, e := range r.agents.inbox.Take(nil) {
+	<-r.agents.Woken()
+	for _, e := range r.agents.Take(nil) {
 		r.handle(e)
 	}
 }
@@ -38,7 +38,7 @@ func TestForgedFailures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, agent := launchedRun(t)
-			r.agents.up = true
+			r.up()
 			hear(t, r, agent, link.Control, overlay.KindFailure, f)
 			cause := r.verdict.cause()
 			require.NotNil(t, cause)
@@ -56,7 +56,7 @@ func TestForgedFailures(t *testing.T) {
 func TestForgedSpawns(t *testing.T) {
 	for _, rank := range []job.Rank{-1, 2, math.MinInt, math.MaxInt} {
 		r, agent := launchedRun(t)
-		r.agents.up = true
+		r.up()
 		q := overlay.SpawnRequest{Rank: rank}
 		r.worlds.start(q)
 		require.Len(t, r.worlds.all, 1)
@@ -72,7 +72,7 @@ func TestForgedDeaths(t *testing.T) {
 	r, agent := launchedRun(t)
 	hear(t, r, agent, link.Service, overlay.KindReady, overlay.Ready{
 		Live: []overlay.NodeInfo{{}}, Dead: []overlay.DeadHost{{Index: 1, Cause: "so it is said"}}})
-	dead := r.agents.subtree.ReadyValue().Dead
+	dead := r.agents.Known().Dead
 	require.Len(t, dead, 1)
 	require.Equal(t, job.HostIndex(0), dead[0].Index)
 	require.Contains(t, dead[0].Cause, "another host, which is not below it, is dead")
@@ -124,7 +124,8 @@ func TestTheRootIsNotBlamedForOthers(t *testing.T) {
 		var said strings.Builder
 		p, err := NewPlan(options(t, "a,b", 1), "here")
 		require.NoError(t, err)
-		r.plan, r.report, r.agents.up, r.account.profiles = p.withUnused(), &reporter{w: &said}, true, newProfiles()
+		r.plan, r.report, r.account.profiles = p.withUnused(), &reporter{w: &said}, newProfiles()
+		r.up()
 		for range 3 {
 			r.handle(overlay.Message{Header: tree.Header{Kind: overlay.KindProfile, World: 7, From: from}, Value: profile.Part{}})
 		}

@@ -65,7 +65,7 @@ func (r *run) replace(hosts []job.Host) {
 
 // ReplaceFailed ends a job of which hosts cannot be started in place of dead ones.
 func (r *run) ReplaceFailed(err error) {
-	r.report.say("%v", err)
+	r.report.Say("%v", err)
 	r.giveUp(job.ExitLauncher, 0)
 }
 
@@ -79,7 +79,7 @@ func (r *run) Grown(ready overlay.Ready, err error) {
 	}
 	r.plan = &plan
 	for _, d := range ready.Dead {
-		r.report.note("host %s: %s: %s", r.hostName(d.Index), d.Phase, quoted(d.Cause))
+		r.report.Note("host %s: %s: %s", r.hostName(d.Index), d.Phase, quoted(d.Cause))
 	}
 	r.worlds.knowNames(r.tree.Hosts())
 	if launch, lerr := r.launchMessage(r.tree.Hosts()); lerr != nil {

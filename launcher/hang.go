@@ -74,7 +74,7 @@ func (s *stalls) waitersHeard(e waitersHeard) {
 	if len(missing) == 0 { // the fence is about to be complete
 		return
 	}
-	s.job.report.note("%s", s.hangText(e.world, missing))
+	s.job.report.Note("%s", s.hangText(e.world, missing))
 }
 
 // hangText names ranks for which all others wait, with the likely cause.

@@ -23,7 +23,6 @@ func TestRanksThatHangAreNamed(t *testing.T) {
 		require.NoError(t, err)
 		r.plan, r.report = p, &reporter{w: &said}
 		r.worlds.launch(p)
-		r.agents.inbox = overlay.NewInbox(func() {})
 		return r, &said
 	}
 

@@ -9,6 +9,7 @@ import (
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/report"
+	"github.com/golaunch/golaunch/launcher/trees"
 	"github.com/golaunch/golaunch/tree"
 )
 
@@ -32,8 +33,8 @@ type jobTree interface {
 	Known() overlay.Ready
 	Root() (host overlay.HostEntry, ok bool)
 	HowFar() overlay.Progress
-	Replace(c *treeConfig)
-	Extend(c *treeConfig)
+	Replace(c *trees.Config)
+	Extend(c *trees.Config)
 	Without(dead []overlay.DeadHost)
 
 	// What the job does in the background.
@@ -51,7 +52,7 @@ type jobTree interface {
 	ExplainLoss(f *job.Failure)
 
 	// What is told of it at the end.
-	Marks() []mark
+	Marks() []trees.Mark
 	PingRoot() (begun bool)
 	Starts() []report.Start
 	OnOurClock(nodes []report.Node)

@@ -14,16 +14,16 @@ func (r *run) Message(m overlay.Message) error {
 	world := int(m.Header.World)
 	switch m.Header.Kind {
 	case overlay.KindSchedule:
-		return take(m, r.schedules.serve)
+		return overlay.TakeAny(m, r.schedules.serve)
 	case overlay.KindStarted:
 		return overlay.Take(m, func(s overlay.Started) error {
 			r.tree.Watched(m)
 			return r.worlds.noteStarted(world, s)
 		})
 	case overlay.KindSpawn:
-		return take(m, r.worlds.spawn)
+		return overlay.TakeAny(m, r.worlds.spawn)
 	case overlay.KindFailure:
-		return take(m, func(f job.Failure) { r.failed(f, r.tree.Since(m, f)) })
+		return overlay.TakeAny(m, func(f job.Failure) { r.failed(f, r.tree.Since(m, f)) })
 	case overlay.KindDone:
 		return overlay.Take(m, func(d overlay.Done) error { return r.worlds.noteDone(world, d) })
 	case overlay.KindCollected:
@@ -36,7 +36,7 @@ func (r *run) Message(m overlay.Message) error {
 	case overlay.KindWaits:
 		return overlay.Take(m, r.stalls.take)
 	case overlay.KindClaimed:
-		return take(m, r.sharing.claimed)
+		return overlay.TakeAny(m, r.sharing.claimed)
 	case overlay.KindWaiting:
 		return overlay.Take(m, func(w overlay.Waiting) error { return r.stalls.ranksWait(world, w) })
 	case overlay.KindInputAck:

@@ -50,9 +50,9 @@ func (r *run) Noted(n overlay.Note) {
 // tell tells each note once, with the hosts that it is of.
 func (held *heldNotes) tell() {
 	for _, n := range held.order {
-		say := held.job.report.note
+		say := held.job.report.Note
 		if n.Level == overlay.NoteAlways || n.Level > 0 {
-			say = held.job.report.say
+			say = held.job.report.Say
 		}
 		say("%s: %s", hostsText(held.hosts[n], held.job.hostName), quoted(n.Text))
 	}

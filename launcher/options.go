@@ -20,6 +20,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/profile"
+	"github.com/golaunch/golaunch/launcher/trees"
 	"github.com/golaunch/golaunch/network/placement"
 )
 
@@ -230,7 +231,7 @@ type attempt struct {
 	// agents is the least number of hosts with an agent, if there are so many.
 	agents int
 	// passphrases asks for those of private keys.
-	passphrases *passphrases
+	passphrases *trees.Passphrases
 }
 
 // DefaultOptions returns the options of a command line without flags. Programs are left to fill in.

@@ -37,7 +37,7 @@ func isPipe(path string, made int) (bool, error) {
 // openPipe opens a named pipe for writing. A wait that is long is told.
 func openPipe(flag, path string, made int, report *reporter) (*os.File, error) {
 	told := time.AfterFunc(pipeAfter, func() {
-		report.say("%s: %s is a named pipe that nobody reads: waiting for its reader", flag, path)
+		report.Say("%s: %s is a named pipe that nobody reads: waiting for its reader", flag, path)
 	})
 	defer told.Stop()
 	return unix.OpenOutput(path, made, os.O_WRONLY, 0)

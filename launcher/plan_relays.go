@@ -7,6 +7,7 @@ import (
 	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
+	"github.com/golaunch/golaunch/launcher/trees"
 	"github.com/golaunch/golaunch/tree"
 )
 
@@ -100,15 +101,4 @@ func (p *Plan) deadRelays(dead []overlay.DeadHost) (n int) {
 }
 
 // hostName is what the user calls a host; of a relay, its name.
-func (p *Plan) hostName(h job.HostIndex) string { return hostNameAmong(p.Hosts, p.Relays, h) }
-
-// hostNameAmong is what the user calls one of hosts and relays.
-func hostNameAmong(hosts []job.Host, relays []string, h job.HostIndex) string {
-	switch {
-	case h < 0 || int(h) >= len(hosts)+len(relays):
-		return "this machine"
-	case int(h) >= len(hosts):
-		return relays[int(h)-len(hosts)]
-	}
-	return hosts[h].Name
-}
+func (p *Plan) hostName(h job.HostIndex) string { return trees.HostName(p.Hosts, p.Relays, h) }

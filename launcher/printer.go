@@ -358,7 +358,7 @@ func (out *output) failed(err error) {
 		out.job.giveUp(job.ExitPIPE, 0)
 		return
 	}
-	out.job.report.say("the output cannot be written: %v", err)
+	out.job.report.Say("the output cannot be written: %v", err)
 	out.job.giveUp(job.ExitLauncher, 0)
 }
 
@@ -369,7 +369,7 @@ func (p *printer) close() {
 	defer p.mu.Unlock()
 	if p.fold != nil {
 		if err := p.fold.show(); err != nil && p.err == nil {
-			p.report.say("the output cannot be written: %v", err)
+			p.report.Say("the output cannot be written: %v", err)
 		}
 		p.fold.close()
 	}

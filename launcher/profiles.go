@@ -51,7 +51,7 @@ func (p *profiles) more() bool {
 // of which nothing has. Where no rank was started there is nothing to write.
 func (acc *account) writeProfile(status int) error {
 	if len(acc.profiles.plans) == 0 {
-		acc.job.report.note("--profile: no rank ran: nothing is written to %s", acc.job.options.Report.ProfileFile)
+		acc.job.report.Note("--profile: no rank ran: nothing is written to %s", acc.job.options.Report.ProfileFile)
 		return nil
 	}
 	doc := profile.Profile{
@@ -69,7 +69,7 @@ func (acc *account) writeProfile(status int) error {
 		acc.profiles.place(&w, plan)
 		doc.Worlds = append(doc.Worlds, w)
 		if len(w.Missing) > 0 && acc.job.verdict.cause() == nil {
-			acc.job.report.note("--profile: there is none of %s: %s", numbersText(id, w.Missing), whyNoProfile)
+			acc.job.report.Note("--profile: there is none of %s: %s", numbersText(id, w.Missing), whyNoProfile)
 		}
 	}
 	doc.Seconds = time.Since(acc.began).Seconds()

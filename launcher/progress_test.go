@@ -48,16 +48,16 @@ func TestStatusLine(t *testing.T) {
 	sees("\r\x1b[Kgolaunch: 3 of 4 nodes up, an")
 	p.status.draw("4\nof 4\x1b[2J")
 	sees("\r\x1b[Kgolaunch: 4 of 4?[2J")
-	p.say("something")
+	p.Say("something")
 	sees("\r\x1b[Kgolaunch: something\r\n")
-	p.say("again")
+	p.Say("again")
 	sees("golaunch: again\r\n")
 	p.status.draw("x")
 	sees("\r\x1b[Kgolaunch: x")
 	require.NoError(t, ranks.Write(stdio.Stdout, []byte("of a rank\n")))
 	sees("\r\x1b[Kof a rank\r\n")
 	p.status.draw("never again")
-	p.say("end")
+	p.Say("end")
 	sees("golaunch: end\r\n")
 }
 
@@ -108,7 +108,7 @@ func TestAStoppedTerminal(t *testing.T) {
 	require.NoError(t, err)
 	changed := make(chan bool, 1)
 	go func() { // ends at once
-		p.say("told to terminate")
+		p.Say("told to terminate")
 		_ = p.changeMode(true, func() error { return nil })
 		changed <- p.raw
 	}()

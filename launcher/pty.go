@@ -66,7 +66,7 @@ func (t *userTerminal) enter() {
 		return err
 	})
 	if err != nil {
-		t.report.say("--pty: the terminal stays as it is: %v", err)
+		t.report.Say("--pty: the terminal stays as it is: %v", err)
 		return
 	}
 	if t.restore == nil { // later it may be raw from before

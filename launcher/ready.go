@@ -54,7 +54,7 @@ func (r *run) TreeUp() {
 	case len(dead) > 0:
 		plan, err := r.plan.Without(dead)
 		if err != nil {
-			r.report.say("%v", err)
+			r.report.Say("%v", err)
 			r.giveUp(job.ExitLauncher, 0)
 			return
 		}
@@ -68,7 +68,7 @@ func (r *run) TreeUp() {
 func (r *run) tellWithout(p, q *Plan) {
 	for _, text := range append([]string{p.replaced(q), p.fewer(q)}, p.placeNotes(q)...) {
 		if text != "" {
-			r.report.note("%s", text)
+			r.report.Note("%s", text)
 		}
 	}
 }
@@ -76,18 +76,18 @@ func (r *run) tellWithout(p, q *Plan) {
 // launch sends the ranks on their way.
 func (r *run) launch() {
 	if text := r.plan.boundTooMany(r.tree.Hosts().Live, r.options.Start.BindTo, r.options.Placement.Oversubscribe, r.slots()); text != "" {
-		r.report.say("%s", text)
+		r.report.Say("%s", text)
 		r.giveUp(job.ExitLauncher, 0)
 		return
 	}
 	if err := r.output.printer.prepare(ownWorld, r.plan); err != nil {
-		r.report.say("%v", err)
+		r.report.Say("%v", err)
 		r.giveUp(job.ExitUsage, 0)
 		return
 	}
 	launch, err := r.launchMessage(r.tree.Hosts())
 	if err != nil {
-		r.report.say("%v", err)
+		r.report.Say("%v", err)
 		r.giveUp(job.ExitLauncher, 0)
 		return
 	}
@@ -96,7 +96,7 @@ func (r *run) launch() {
 	r.tree.Know(ownWorld, r.plan.Blocks)
 	r.broadcast(link.KVS, overlay.KindLaunch, overlay.Encode(launch))
 	r.signals.realTime = realTime()
-	r.account.clock.mark("launch sent")
+	r.account.clock.Mark("launch sent")
 	r.sendFiles()
 }
 

@@ -60,8 +60,8 @@ func newReporter(w io.Writer, quiet bool) *reporter {
 	return p
 }
 
-// say writes a message, which may have several lines.
-func (p *reporter) say(format string, args ...any) {
+// Say writes a message, which may have several lines.
+func (p *reporter) Say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	text := strings.TrimRight(printable(fmt.Sprintf(format, args...)), "\n")
@@ -156,24 +156,24 @@ func quoted(text string) string {
 	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  | ")
 }
 
-// note writes what the user may want to know, unless they asked for quiet.
-func (p *reporter) note(format string, args ...any) {
+// Note writes what the user may want to know, unless they asked for quiet.
+func (p *reporter) Note(format string, args ...any) {
 	if !p.quiet {
-		p.say(format, args...)
+		p.Say(format, args...)
 	}
 }
 
 // lineCut tells of a line that could not be printed whole.
 func (p *reporter) lineCut(c stdio.LineCut) {
-	p.say("rank %v: a line of its %v was cut after %d bytes: %v", c.Rank, c.Stream, c.Kept, c.Err)
+	p.Say("rank %v: a line of its %v was cut after %d bytes: %v", c.Rank, c.Stream, c.Kept, c.Err)
 }
 
 // dead lists those of so many hosts on which no agent could be started, and the
 // relays.
 func (p *reporter) dead(plan *Plan, dead []overlay.DeadHost, of int, allowed bool) {
-	say := p.say
+	say := p.Say
 	if allowed {
-		say = p.note
+		say = p.Note
 	}
 	relays := plan.deadRelays(dead)
 	told := 0
@@ -219,22 +219,22 @@ func notRun(p *Plan, dead, of int) string {
 // failure says why the job failed.
 func (p *reporter) failure(r *run, cause job.Failure) {
 	if r.options.Programs.Singleton && cause.Class == job.CauseNoFinalize { // of the bridge, of which the user knows nothing
-		p.say("the program ended without MPI_Finalize")
+		p.Say("the program ended without MPI_Finalize")
 		return
 	}
-	p.say("%s", describe(cause, r.hostName, r.heldBy))
+	p.Say("%s", describe(cause, r.hostName, r.heldBy))
 	further, more := r.verdict.further()
 	for _, f := range further {
-		p.say("then %s", describe(f, r.hostName, r.heldBy))
+		p.Say("then %s", describe(f, r.hostName, r.heldBy))
 	}
 	if alike := r.verdict.alike; alike > 0 {
-		p.say("and %s not started for the same reason", count(alike, "more rank was", "more ranks were"))
+		p.Say("and %s not started for the same reason", count(alike, "more rank was", "more ranks were"))
 	}
 	if more > 0 {
-		p.say("and %s", count(more, "more failure", "more failures"))
+		p.Say("and %s", count(more, "more failure", "more failures"))
 	}
 	if ran := r.total.Ended - r.total.Never; ran > 0 {
-		p.note("%s ended", count(ran, "other rank was", "other ranks were"))
+		p.Note("%s ended", count(ran, "other rank was", "other ranks were"))
 	}
 }
 
@@ -308,7 +308,7 @@ const (
 
 // timing prints the phase table.
 func (p *reporter) timing(r *run) {
-	p.say("%s\n%v", r.account.shape(), r.account.phaseTable())
+	p.Say("%s\n%v", r.account.shape(), r.account.phaseTable())
 }
 
 // shape is the size of the job and of its tree.

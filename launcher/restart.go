@@ -138,7 +138,7 @@ func (s *restarts) clearLogs(report *reporter) error {
 		_ = root.Remove(a.Name()) // unless something else is there
 	}
 	if removed > 0 {
-		report.note("--log-dir: %s of an earlier job removed from %s", plural(removed, "file"), s.o.Output.LogDir)
+		report.Note("--log-dir: %s of an earlier job removed from %s", plural(removed, "file"), s.o.Output.LogDir)
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func (s *restarts) again(ctx context.Context, f *failedAttempt, report *reporter
 		return false
 	}
 	if !s.deadline.IsZero() && time.Until(s.deadline) <= 0 {
-		report.note("no restart: the time of --timeout is over")
+		report.Note("no restart: the time of --timeout is over")
 		return false
 	}
 	s.o.attempt.deadline = s.deadline
@@ -163,7 +163,7 @@ func (s *restarts) again(ctx context.Context, f *failedAttempt, report *reporter
 	if len(s.o.Hosts.List) > 0 && len(f.lost) > 0 {
 		s.o.Hosts.List = f.substituted(s.o.Hosts.List)
 		if app := s.leave(f.lost); app >= 0 {
-			report.note("no restart: none of the hosts of %s is left", appName(s.o.Programs.Apps, app))
+			report.Note("no restart: none of the hosts of %s is left", appName(s.o.Programs.Apps, app))
 			return false
 		}
 	}
@@ -194,12 +194,12 @@ func (s *restarts) tell(f *failedAttempt, plan *Plan, report *reporter) {
 	if len(f.names) > 0 && len(s.o.Hosts.List) > 0 {
 		text += ", without " + strings.Join(f.names, ", ")
 	}
-	report.note("%s", text)
+	report.Note("%s", text)
 	if f.input {
-		report.note("standard input was read before: the ranks get none of it now")
+		report.Note("standard input was read before: the ranks get none of it now")
 	}
 	if by := f.plan.replaced(plan); by != "" {
-		report.note("%s", by)
+		report.Note("%s", by)
 	}
 }
 
@@ -250,7 +250,7 @@ func (s *restarts) tail(r job.RankID, report *reporter) {
 		path := filepath.Join(s.logDir(), r.String()+end)
 		text, err := lastLines(path)
 		if err == nil && len(text) > 0 {
-			report.note("the end of %s:\n%s", path, text)
+			report.Note("the end of %s:\n%s", path, text)
 			return
 		}
 	}

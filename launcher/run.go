@@ -15,6 +15,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
+	"github.com/golaunch/golaunch/launcher/trees"
 	"github.com/golaunch/golaunch/tree"
 )
 
@@ -34,10 +35,6 @@ const planPatience = 2 * time.Second
 // launcher hears of it. Ranks that miss the node may end until then.
 const lossKnown = time.Second
 
-// ownFiles is how many files golaunch may have open, but for its output files:
-// it has one link, and for a moment a few more connections.
-const ownFiles = 32
-
 // drainTimeout is how long, once a job that was told to end has ended, whoever
 // reads the output may take to read on.
 const drainTimeout = 2 * time.Second
@@ -48,20 +45,20 @@ const drainTimeout = 2 * time.Second
 func Run(ctx context.Context, o Options, stdio IO) int {
 	report := newReporter(stdio.Stderr, o.Report.Quiet)
 	if err := o.Validate(); err != nil {
-		report.say("%v", err)
+		report.Say("%v", err)
 		return job.ExitUsage
 	}
-	o.attempt.passphrases = newPassphrases()
+	o.attempt.passphrases = trees.NewPassphrases()
 	caught := make(chan os.Signal, 8) // of all attempts: what comes at the end of one is for the next
 	defer signal.Stop(caught)
 	attempts := newRestarts(o)
 	if err := attempts.clearLogs(report); err != nil {
-		report.say("%v", err)
+		report.Say("%v", err)
 		return job.ExitUsage
 	}
 	host, err := os.Hostname()
 	if err != nil {
-		report.say("this machine has no name: %v", err)
+		report.Say("this machine has no name: %v", err)
 		return job.ExitLauncher
 	}
 	status := 0
@@ -70,22 +67,22 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 	for {
 		o, err := attempts.options()
 		if err != nil {
-			report.say("%v", err)
+			report.Say("%v", err)
 			return job.ExitUsage
 		}
 		begin := time.Now()
-		patience := time.AfterFunc(planPatience, func() { report.note("deciding where the ranks go") })
+		patience := time.AfterFunc(planPatience, func() { report.Note("deciding where the ranks go") })
 		plan, err := NewPlan(&o, host)
 		patience.Stop()
 		switch {
 		case err != nil && failed != nil:
-			report.say("no restart: %v", err)
+			report.Say("no restart: %v", err)
 			if o.Hosts.Spares == 0 && len(failed.lost) > 0 {
-				report.note("--spares N keeps N hosts free for the ranks of those that are lost")
+				report.Note("--spares N keeps N hosts free for the ranks of those that are lost")
 			}
 			return status
 		case err != nil:
-			report.say("%v", err)
+			report.Say("%v", err)
 			return job.ExitUsage
 		case failed != nil:
 			attempts.tell(failed, plan, report)
@@ -106,19 +103,19 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 // tellPlan tells the user of a plan what they may not expect.
 func tellPlan(p *Plan, o *Options, report *reporter) {
 	for _, note := range slices.Concat(p.network.notes, p.placed.Notes) {
-		report.note("%s", note)
+		report.Note("%s", note)
 	}
 	if o.Report.DryRun {
 		return
 	}
 	if !p.kind.Here && o.Start.Verbose > 0 {
-		report.say("agents are started by %s", p.Bootstrap)
+		report.Say("agents are started by %s", p.Bootstrap)
 	}
 	if p.outside != "" {
-		report.note("agents are started by %s, and so outside of what the manager of this job contains: %s", p.Bootstrap, p.outside)
+		report.Note("agents are started by %s, and so outside of what the manager of this job contains: %s", p.Bootstrap, p.outside)
 	}
 	if p.Crowded != "" {
-		report.note("%s", p.Crowded)
+		report.Note("%s", p.Crowded)
 	}
 }
 
@@ -132,28 +129,28 @@ func runOnce(ctx context.Context, o Options, plan *Plan, begin time.Time, stdio 
 			rows = 0
 		}
 		if _, err := io.WriteString(stdio.Stdout, plan.text(rows)); err != nil {
-			report.say("the output cannot be written: %v", err)
+			report.Say("the output cannot be written: %v", err)
 			return job.ExitLauncher, nil, nil
 		}
 		return 0, nil, nil
 	}
 	if plan.network.order != "" && o.Start.Verbose > 0 {
-		report.say("order of hosts: %s", plan.network.order)
+		report.Say("order of hosts: %s", plan.network.order)
 	}
 	if text := plan.mapped(); text != "" && o.Start.Verbose > 0 {
-		report.say("map of ranks: %s", text)
+		report.Say("map of ranks: %s", text)
 	}
 	if err := cmp.Or(prepareFile("--report", o.Report.File, 0o644), prepareFile("--trace", o.Report.TraceFile, privateMode), prepareFile("--profile", o.Report.ProfileFile, privateMode)); err != nil {
-		report.say("%v", err)
+		report.Say("%v", err)
 		return job.ExitUsage, nil, nil
 	}
 	c, err := newCold(ctx, o, plan, report, stdio, caught)
 	if err != nil {
-		report.say("%v", err)
+		report.Say("%v", err)
 		switch {
 		case errors.As(err, new(bootstrap.UsageError)):
 			return job.ExitUsage, nil, nil
-		case errors.Is(err, errInterrupted):
+		case errors.Is(err, trees.ErrInterrupted):
 			return job.ExitINT, nil, nil
 		}
 		return job.ExitLauncher, nil, nil
@@ -212,7 +209,7 @@ type (
 // open opens what the job reads and writes.
 func (r *run) open(stdio IO) error {
 	o := &r.options
-	err := unix.NeedFiles(ownFiles, "golaunch")
+	err := unix.NeedFiles(trees.OwnFiles, "golaunch")
 	if err != nil {
 		return err
 	}
@@ -295,9 +292,9 @@ func (r *run) failed(f job.Failure, at time.Time) {
 	if idle := r.idle(f); idle != nil {
 		r.gone = append(r.gone, idle...)
 		if overlay.IsBreach(f) {
-			r.report.say("%s: %s", hostsText([]job.HostIndex{f.Host}, r.hostName), quoted(f.Text))
+			r.report.Say("%s: %s", hostsText([]job.HostIndex{f.Host}, r.hostName), quoted(f.Text))
 		}
-		r.report.note("%s, without ranks, lost: the job goes on", hostsText(idle, r.hostName))
+		r.report.Note("%s, without ranks, lost: the job goes on", hostsText(idle, r.hostName))
 		return
 	}
 	first := r.verdict.failures == 0
@@ -359,7 +356,7 @@ func (r *run) RootLost(root overlay.HostEntry, err error) {
 
 func (r *run) verbose(level int, format string, args ...any) {
 	if level <= r.options.Start.Verbose {
-		r.report.say(format, args...)
+		r.report.Say(format, args...)
 	}
 }
 

@@ -114,7 +114,7 @@ func TestScheduleRefuses(t *testing.T) {
 // planning is a run whose agent asks for schedules.
 func planning(t *testing.T) (*testRun, link.Link) {
 	r, agent := launchedRun(t)
-	r.agents.ctx, r.agents.up = t.Context(), true
+	r.up()
 	_, err := agent.Recv(link.Service) // its range
 	require.NoError(t, err)
 	return r, agent
@@ -123,12 +123,11 @@ func planning(t *testing.T) (*testRun, link.Link) {
 // settle handles what comes until everything asked for is made.
 func settle(r *testRun) {
 	for len(r.schedules.queue) > 0 {
-		<-r.agents.woken
-		for _, e := range r.agents.inbox.Take(nil) {
+		<-r.agents.Woken()
+		for _, e := range r.agents.Take(nil) {
 			r.handle(e)
 		}
 	}
-	r.agents.tasks.Wait()
 }
 
 // answers are the next so many of the launcher.

@@ -79,7 +79,7 @@ func (s *sharing) tellUnknown(hosts []job.HostIndex, why string) {
 	hosts = slices.DeleteFunc(hosts, func(h job.HostIndex) bool { return slices.Contains(s.unknown, h) })
 	if len(hosts) > 0 {
 		s.unknown = append(s.unknown, hosts...)
-		s.job.report.note("%s: the slots that other golaunch of the allocation use there are unknown, ranks may share them: %s", hostsText(hosts, s.job.hostName), quoted(why))
+		s.job.report.Note("%s: the slots that other golaunch of the allocation use there are unknown, ranks may share them: %s", hostsText(hosts, s.job.hostName), quoted(why))
 	}
 }
 
@@ -105,7 +105,7 @@ func (s *sharing) judge() {
 	}
 	if plan == nil {
 		if s.waits++; s.waits == 2 { // not where somebody else has just tried, or is about to end
-			s.job.report.note("%s", s.text(s.job.plan))
+			s.job.report.Note("%s", s.text(s.job.plan))
 		}
 	}
 	s.claim(nil)
@@ -174,7 +174,7 @@ func (s *sharing) loseHosts(dead []overlay.DeadHost) {
 	allowed := !needed || s.job.options.Hosts.AllowDeadNodes || len(s.job.tree.Hosts().Dead) <= s.base.Spares
 	plan, err := s.base.Without(hosts)
 	if allowed && err != nil {
-		s.job.report.say("%v", err)
+		s.job.report.Say("%v", err)
 	}
 	if !allowed || err != nil {
 		for _, h := range hosts {
@@ -184,7 +184,7 @@ func (s *sharing) loseHosts(dead []overlay.DeadHost) {
 		s.job.over = true
 		return
 	}
-	s.job.report.note("%s lost before the ranks ran: %s: the job goes on", hostsText(hosts, s.job.hostName), quoted(dead[0].Cause))
+	s.job.report.Note("%s lost before the ranks ran: %s: the job goes on", hostsText(hosts, s.job.hostName), quoted(dead[0].Cause))
 	s.job.tellWithout(s.base, plan)
 	s.job.plan, s.base = plan, plan
 	if len(s.missed) == 0 && (waits || len(s.of) == 0) {

@@ -176,6 +176,19 @@ func TestWiderWithoutTheDead(t *testing.T) {
 	require.Equal(t, "n[1-4]", hostlist.Fold(bare(o.Programs.Apps[0].Hosts)))
 }
 
+// liveHosts is a tree with other hosts.
+type liveHosts struct {
+	jobTree
+	ready overlay.Ready
+}
+
+func (l *liveHosts) Hosts() overlay.Ready { return l.ready }
+
+func (l *liveHosts) Without(dead []overlay.DeadHost) {
+	l.ready.Dead = append(l.ready.Dead, dead...)
+	l.ready.Settle()
+}
+
 // A host that is lost while the job waits for slots ends it where it holds ranks that no other
 // host may take, and nowhere else.
 func TestALossWhileSlotsAreAwaited(t *testing.T) {
@@ -209,9 +222,11 @@ func TestALossWhileSlotsAreAwaited(t *testing.T) {
 		require.NoError(t, err, c.name)
 		require.Len(t, p.Hosts, 4, c.name)
 		var said strings.Builder
-		r.report.w, r.options, r.plan, r.worlds.own, r.agents.up = &said, *o, p, nil, true
+		r.report.w, r.options, r.plan, r.worlds.own = &said, *o, p, nil
+		live := &liveHosts{jobTree: r.tree}
+		r.tree = live
 		for i := range p.Hosts {
-			r.agents.live.Live = append(r.agents.live.Live, overlay.NodeInfo{Index: job.HostIndex(i)})
+			live.ready.Live = append(live.ready.Live, overlay.NodeInfo{Index: job.HostIndex(i)})
 		}
 		r.sharing = sharing{job: r.run, base: p, of: free(1, 1, 1, 1), round: 1, claims: maxClaims, pause: time.Hour, missed: map[job.HostIndex]bool{}}
 		for _, h := range append(c.missed, c.dead...) {
@@ -221,10 +236,10 @@ func TestALossWhileSlotsAreAwaited(t *testing.T) {
 		for _, h := range c.dead {
 			dead = append(dead, overlay.DeadHost{Index: h, Cause: "link lost"})
 		}
-		r.agents.hostsDied(dead)
+		r.HostsLost(dead)
 		require.Equal(t, c.says, said.String(), c.name)
 		require.Equal(t, c.status != 0, r.over, c.name)
-		require.Len(t, r.agents.live.Live, 4-len(dead), c.name)
+		require.Len(t, live.ready.Live, 4-len(dead), c.name)
 		for _, h := range c.dead {
 			require.NotContains(t, r.sharing.of, h, c.name)
 		}

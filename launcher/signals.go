@@ -130,21 +130,21 @@ func (g *signals) act(s syscall.Signal) {
 			switch {
 			case g.job.killed:
 			case g.job.launched() && !g.job.worlds.active():
-				g.job.report.say("interrupted after the ranks have ended")
+				g.job.report.Say("interrupted after the ranks have ended")
 			case g.job.launched():
 				g.interrupt()
 				return
 			default:
-				g.job.report.say("interrupted before the ranks ran: the job is ended")
+				g.job.report.Say("interrupted before the ranks ran: the job is ended")
 				if g.job.watched() {
-					g.job.report.say("at that time: %s", g.job.progress.text())
+					g.job.report.Say("at that time: %s", g.job.progress.text())
 				}
 			}
 			g.job.giveUp(job.ExitINT, 0)
 		})
 	case syscall.SIGTERM, contextEnded:
 		g.end(s, func() {
-			g.job.report.say("told to terminate: the job is ended; once more kills its ranks at once")
+			g.job.report.Say("told to terminate: the job is ended; once more kills its ranks at once")
 			g.job.giveUp(job.ExitTERM, g.job.options.Ending.Grace)
 		})
 	case syscall.SIGHUP:
@@ -153,7 +153,7 @@ func (g *signals) act(s syscall.Signal) {
 			if g.hadTerminal {
 				what = "the terminal is gone"
 			}
-			g.job.report.say("%s: the job is ended", what)
+			g.job.report.Say("%s: the job is ended", what)
 			g.job.giveUp(job.ExitHUP, g.job.options.Ending.Grace)
 		})
 	case syscall.SIGTSTP:
@@ -166,7 +166,7 @@ func (g *signals) act(s syscall.Signal) {
 	case syscall.SIGPIPE: // the write has failed: outputFailed
 	default:
 		if !g.job.launched() {
-			g.job.report.say("%v: no rank runs yet that could get it", s)
+			g.job.report.Say("%v: no rank runs yet that could get it", s)
 			return
 		}
 		g.toRanks(s)
@@ -185,7 +185,7 @@ func (r *run) Demanded(host job.HostIndex) {
 		return
 	}
 	r.signals.end(syscall.SIGTERM, func() {
-		r.report.say("host %s: its agent was told to terminate, as by a resource manager: the job is ended", r.hostName(host))
+		r.report.Say("host %s: its agent was told to terminate, as by a resource manager: the job is ended", r.hostName(host))
 		r.giveUp(job.ExitTERM, r.options.Ending.Grace)
 	})
 }
@@ -204,7 +204,7 @@ func (g *signals) interrupt() {
 	if same := sameFor(syscall.SIGINT); same != sameKey {
 		again = fmt.Sprintf("between %v and %v from now", same, livedThrough)
 	}
-	g.job.report.say("interrupting the ranks; to kill them, interrupt again %s", again)
+	g.job.report.Say("interrupting the ranks; to kill them, interrupt again %s", again)
 	if !g.job.decided {
 		g.job.decided, g.job.status = true, job.ExitINT
 		g.interrupted = g.demands.last[syscall.SIGINT]
@@ -288,10 +288,10 @@ func (g *signals) end(s syscall.Signal, first func()) {
 	case 1:
 		first()
 	case 2:
-		g.job.report.say("told again: the ranks are killed")
+		g.job.report.Say("told again: the ranks are killed")
 		g.job.giveUp(job.ExitLauncher, 0) // the status is that of the first demand
 	default:
-		g.job.report.say("told a third time: leaving, whatever still runs")
+		g.job.report.Say("told a third time: leaving, whatever still runs")
 		g.job.over, g.job.left = true, true
 	}
 }

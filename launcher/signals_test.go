@@ -17,7 +17,7 @@ import (
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/link/memlink"
 	"github.com/golaunch/golaunch/internal/overlay"
-	"github.com/golaunch/golaunch/internal/stage"
+	"github.com/golaunch/golaunch/launcher/trees"
 	"github.com/golaunch/golaunch/tree"
 )
 
@@ -36,38 +36,40 @@ func launchedRun(t *testing.T) (*testRun, link.Link) {
 	t.Helper()
 	o := options(t, "a", 2)
 	o.Input.Stdin = StdinNone
+	o.attempt.passphrases = trees.NewPassphrases()
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
-	near, agent := memlink.Pair()
-	woken := make(chan struct{}, 1)
-	inbox := overlay.NewInbox(func() {
-		select {
-		case woken <- struct{}{}:
-		default:
-		}
-	})
-	source, err := stage.Self()
-	require.NoError(t, err)
-	starter := overlay.NewStarter(context.Background(), nil, source, overlay.Common{}, inbox, nil)
-	subtree := overlay.NewSubtree(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return func(tree.Header, []byte) {} })
-	subtree.Join(overlay.Joined{Link: near, Pipe: onlyLink{}})
-	subtree.Worlds.Know(0, p.Blocks)
-	t.Cleanup(func() { agent.Close(); subtree.Close() })
 	r := &testRun{run: &run{
 		options: *o, plan: p,
 		input: input{pump: &stdinPump{}}, staging: &staging{}, report: &reporter{w: io.Discard},
 	}}
 	r.join()
 	r.worlds.launch(p)
-	r.agents = &Tree{job: r.run, report: r.report, inbox: inbox, woken: woken, boot: &boot{}, hosts: p.Hosts, subtree: subtree}
+	r.agents = trees.New(r.run, r.report)
 	r.tree = r.agents
+	c := r.treeConfig()
+	c.Kind = bootstrap.Kind{Open: func(context.Context, bootstrap.Job) (*bootstrap.Opened, error) { return &bootstrap.Opened{}, nil }}
+	c.InOrder = func([]overlay.HostEntry) []overlay.HostEntry { return nil } // the agent is there already
+	require.NoError(t, r.agents.Open(context.Background(), c, func(tree.Header, []byte) {}))
+	near, agent := memlink.Pair()
+	r.handle(overlay.Joined{Link: near, Host: c.Entries[0], Pipe: onlyLink{}})
+	r.agents.Begin()
+	r.agents.Know(ownWorld, p.Blocks)
+	t.Cleanup(func() { agent.Close(); r.agents.Close() })
 	return r, agent
+}
+
+// up has the agent be ready, of which the job makes nothing.
+func (r *testRun) up() {
+	r.decided = true
+	r.handle(overlay.Message{Stream: link.Service, Header: tree.Header{Kind: overlay.KindReady}, Value: overlay.Ready{Live: []overlay.NodeInfo{{}}}})
+	r.decided = false
 }
 
 // testRun is a job, and its tree, which a test looks into.
 type testRun struct {
 	*run
-	agents *Tree
+	agents *trees.Tree
 }
 
 // handle handles an event as cold does.
@@ -113,7 +115,7 @@ func TestAnInterruptTellsWhoWasAwaited(t *testing.T) {
 		if c.watched {
 			r.options.Ending.Timeout = time.Minute
 		}
-		r.agents.progress = overlay.Progress{Host: 0, Age: 4 * time.Second, Step: bootstrap.Connect}
+		r.handle(overlay.Message{Header: tree.Header{Kind: overlay.KindProgress}, Value: overlay.Progress{Host: 0, Age: 4 * time.Second, Step: bootstrap.Connect}})
 		r.signals.act(syscall.SIGINT)
 		require.Equal(t, "golaunch: interrupted before the ranks ran: the job is ended\n"+c.want, said.String())
 	}
@@ -272,7 +274,7 @@ func TestWhatAnInterruptExplains(t *testing.T) {
 func TestASignalBetweenAttempts(t *testing.T) {
 	o := options(t, "n1", 1)
 	o.Boot.Bootstrap, o.Boot.Values = "exec", bootstrap.Values{"exec-command": "sleep 1000 {host} {command}"}
-	o.attempt.passphrases = newPassphrases()
+	o.attempt.passphrases = trees.NewPassphrases()
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	var said strings.Builder
@@ -290,7 +292,7 @@ func TestASignalBetweenAttempts(t *testing.T) {
 	r, _ := launchedRun(t) // its end
 	r.signals.caught = caught
 	for range 9 { // more than have room
-		r.agents.handleEnding(overlay.Message{Header: tree.Header{Kind: overlay.KindDemand}, Value: overlay.Demand{}})
+		r.DemandedNext()
 	}
 	require.Equal(t, os.Signal(syscall.SIGTERM), <-caught)
 	for len(caught) > 0 {

@@ -110,9 +110,9 @@ func (r *run) sendFiles() {
 func (r *run) filesSent(e filesSent) {
 	r.staging.sending = false
 	if e.err != nil {
-		r.report.say("--stage: %v", e.err)
+		r.report.Say("--stage: %v", e.err)
 		r.giveUp(job.ExitLauncher, 0)
 		return
 	}
-	r.account.clock.mark("files sent")
+	r.account.clock.Mark("files sent")
 }

@@ -184,17 +184,17 @@ func (s *stalls) say(format string, args ...any) {
 	}
 	s.told[text] = true
 	if s.timedOut {
-		s.job.report.say("at that time: %s", text)
+		s.job.report.Say("at that time: %s", text)
 	} else {
-		s.job.report.say("after %v: %s", s.job.options.Start.StallAfter, text)
+		s.job.report.Say("after %v: %s", s.job.options.Start.StallAfter, text)
 	}
 }
 
 // timedOut ends a job whose time is up, once it is told what its ranks wait for.
 func (r *run) timedOut() {
-	r.report.say("the job has not ended within %v: it is killed", r.options.Ending.Timeout)
+	r.report.Say("the job has not ended within %v: it is killed", r.options.Ending.Timeout)
 	if !r.worlds.running() {
-		r.report.say("at that time: %s", r.progress.text())
+		r.report.Say("at that time: %s", r.progress.text())
 	}
 	if !r.worlds.launched() || r.killed || !r.rooted() {
 		r.giveUp(job.ExitTimeout, r.options.Ending.Grace)

@@ -22,10 +22,10 @@ func (s *stalls) sayStates(w overlay.Waits) {
 	lines, further := s.stateLines(w.States)
 	further += w.Untold
 	for _, line := range lines {
-		s.job.report.say("at that time: %s", line)
+		s.job.report.Say("at that time: %s", line)
 	}
 	if further > 0 {
-		s.job.report.say("at that time: %d further ranks do something else", further)
+		s.job.report.Say("at that time: %d further ranks do something else", further)
 	}
 	if len(w.Silent) > 0 {
 		s.saySilent(hostsText(w.Silent, s.job.hostName), len(w.Silent) > 1)
@@ -38,7 +38,7 @@ func (s *stalls) saySilent(hosts string, several bool) {
 	if several {
 		does = "do"
 	}
-	s.job.report.say("at that time: %s %s not answer: what ranks do there, and below in the tree, is not known", hosts, does)
+	s.job.report.Say("at that time: %s %s not answer: what ranks do there, and below in the tree, is not known", hosts, does)
 }
 
 // statesLate says so of the host that is to answer for all, if it has not.

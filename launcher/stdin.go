@@ -197,7 +197,7 @@ func (in *input) send(e stdinRead) {
 	}
 	if len(e.data) > 0 && !in.pump.window.Ended() {
 		if err := in.pump.window.Sent(len(e.data)); err != nil {
-			in.job.report.say("standard input: %v", err)
+			in.job.report.Say("standard input: %v", err)
 			return
 		}
 		send(e.data)
@@ -205,7 +205,7 @@ func (in *input) send(e stdinRead) {
 	if e.err != nil {
 		// nohup opens standard input for writing only: there is none.
 		if !errors.Is(e.err, io.EOF) && !errors.Is(e.err, syscall.EBADF) {
-			in.job.report.say("standard input: %v; the ranks see its end", e.err)
+			in.job.report.Say("standard input: %v; the ranks see its end", e.err)
 		}
 		send(nil)
 	}

@@ -30,7 +30,7 @@ func (out *output) stuck() {
 	switch {
 	case out.job.worlds.drained():
 	case out.printing.moves():
-		out.job.report.say("nobody reads the output: what is left of it is dropped")
+		out.job.report.Say("nobody reads the output: what is left of it is dropped")
 		out.job.over, out.job.left = true, true
 	default:
 		out.job.tree.LimitEnd()

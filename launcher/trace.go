@@ -18,7 +18,7 @@ func (acc *account) writeTrace() error {
 func (acc *account) phases() []report.Phase {
 	var phases []report.Phase
 	for _, m := range acc.marks() {
-		phases = append(phases, report.Phase{Name: m.phase, End: m.at})
+		phases = append(phases, report.Phase{Name: m.Phase, End: m.At})
 	}
 	return phases
 }

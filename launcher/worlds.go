@@ -150,7 +150,7 @@ func (ws *worlds) refuse(q overlay.SpawnRequest, err error, codes []int) {
 	if by := ws.all[q.World]; by != nil && q.Spawn.CodesTell(by.plan.Size) {
 		waits = "; where they ignore error codes (MPI_ERRCODES_IGNORE) its ranks now wait for ever, as MPICH's ch3 has it"
 	}
-	ws.job.report.note("spawn by rank %v on %s: %v%s", asker(q), ws.job.hostName(q.Host), err, waits)
+	ws.job.report.Note("spawn by rank %v on %s: %v%s", asker(q), ws.job.hostName(q.Host), err, waits)
 	ws.answer(q, overlay.SpawnAnswer{Failure: err.Error(), Codes: codes})
 }
 
@@ -167,11 +167,11 @@ func (ws *worlds) noteStarted(id int, s overlay.Started) error {
 		return fmt.Errorf("world %d has started twice, or never began", id)
 	}
 	if lines := boundLines(id, w.plan, s.Bound); len(lines) > 0 {
-		ws.job.report.say("%s", strings.Join(lines, "\n"))
+		ws.job.report.Say("%s", strings.Join(lines, "\n"))
 	}
 	w.started = true
 	if w == ws.own {
-		ws.job.account.clock.mark("ranks started")
+		ws.job.account.clock.Mark("ranks started")
 		ws.job.report.status.end()
 		for _, s := range ws.job.signals.early {
 			ws.job.signals.passOn(s)
@@ -240,7 +240,7 @@ func (ws *worlds) noteDone(id int, d overlay.Done) error {
 		ws.job.expected += w.plan.Size
 	}
 	if !ws.active() {
-		ws.job.account.clock.mark("ranks ended")
+		ws.job.account.clock.Mark("ranks ended")
 	}
 	ws.forget(id, w)
 	return nil

@@ -296,3 +296,11 @@ func Take[T any](m Message, do func(T) error) error {
 	}
 	return do(body)
 }
+
+// TakeAny is Take where any body that can be read is right.
+func TakeAny[T any](m Message, do func(T)) error {
+	return Take(m, func(body T) error {
+		do(body)
+		return nil
+	})
+}

@@ -1,4 +1,4 @@
-package launcher
+package trees
 
 import (
 	"context"
@@ -8,9 +8,7 @@ import (
 	"errors"
 	"os"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh"
@@ -42,20 +40,19 @@ func signing(t *testing.T, hostKey ssh.Signer) (tr *Tree, key []byte) {
 	require.NoError(t, err)
 	file := t.TempDir() + "/id"
 	require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
-	p, err := NewPlan(options(t, "a,b,c,d", 4), "here")
-	require.NoError(t, err)
+	hosts, entries := hostsNamed("a", "b", "c", "d")
 	var targets []sshboot.Target
-	for _, h := range p.Hosts {
+	for _, h := range hosts {
 		targets = append(targets, sshboot.Target{Name: h.Name, User: "ann", HostKeys: [][]byte{hostKey.PublicKey().Marshal()},
 			Identities: []sshboot.Identity{{Path: file, Given: true}}})
 	}
-	b := &boot{common: overlay.Common{Degree: 2}, hosts: p.entries()}
+	b := &boot{common: overlay.Common{Degree: 2}, hosts: entries}
 	b.authority, err = sshboot.OpenAuthority(t.Context(), sshboot.AuthorityConfig{Targets: targets})
 	require.NoError(t, err)
 	t.Cleanup(b.close)
 
-	tr = newTree(nil, &reporter{w: new(strings.Builder)})
-	tr.boot, tr.hosts, tr.ctx = b, p.Hosts, t.Context()
+	tr = New(nil, &voice{})
+	tr.boot, tr.hosts, tr.ctx = b, hosts, t.Context()
 	sink := func(tree.Header, []byte) {}
 	starter := overlay.NewStarter(t.Context(), nil, nil, b.common, tr.inbox, nil)
 	tr.subtree = overlay.NewSubtree(starter, b.common, tr.inbox, func(tree.Slot) overlay.Sink { return sink })
@@ -170,12 +167,12 @@ func TestRequestsThatWaitAreBounded(t *testing.T) {
 // Hosts that share a key are named, once the tree is up and to who wants to know.
 func TestHostsThatShareAKeyAreNamed(t *testing.T) {
 	hostKey, _ := signer(t)
-	for verbose, want := range map[int]string{0: "", 1: "golaunch: hosts a,b,c,d share a host key: each of them can pass for the others\n"} {
+	for verbose, want := range map[int]string{0: "", 1: "hosts a,b,c,d share a host key: each of them can pass for the others\n"} {
 		tr, _ := signing(t, hostKey)
-		var said strings.Builder
-		tr.boot.common.Verbose, tr.report = verbose, &reporter{w: &said}
+		var said voice
+		tr.boot.common.Verbose, tr.report = verbose, &said
 		tr.tellShared()
-		require.Equal(t, want, said.String())
+		require.Equal(t, want, said.text.String())
 	}
 }
 
@@ -216,28 +213,5 @@ func TestAddressesOfHosts(t *testing.T) {
 		require.Equal(t, uint64(5), made.answer.ID)
 		require.Equal(t, x.addr, string(made.answer.Signature))
 		require.Equal(t, x.refusal, made.answer.Refusal)
-	}
-}
-
-// How long hosts are tried depends on whether others replace them, and on the user.
-func TestPatienceWithHosts(t *testing.T) {
-	const s = 3 * time.Second
-	for _, x := range []struct {
-		name                  string
-		change                func(*Options)
-		silent, late, unknown time.Duration
-	}{
-		{"all must be there", func(*Options) {}, 0, 0, s},
-		{"dead nodes", func(o *Options) { o.Hosts.AllowDeadNodes = true }, s, s, s},
-		{"a spare", func(o *Options) { o.Hosts.Spares = 1 }, 0, s, s},
-		{"dead nodes, and no room", func(o *Options) { o.Hosts.AllowDeadNodes, o.Programs.Apps[0].N = true, 4 }, 0, 0, s},
-		{"the user waits", func(o *Options) { o.Hosts.AllowDeadNodes, o.Hosts.Wait = true, true }, 0, 0, 0},
-	} {
-		o := options(t, "a:2,b:2", 2)
-		x.change(o)
-		p, err := NewPlan(o, "here")
-		require.NoError(t, err, x.name)
-		got := o.patience(p)
-		require.Equal(t, []time.Duration{x.silent, x.late, x.unknown}, []time.Duration{got.MissAfter, got.LateAfter, got.UnknownAfter}, x.name)
 	}
 }

@@ -1,4 +1,4 @@
-package launcher
+package trees
 
 import (
 	"context"
@@ -65,14 +65,18 @@ func (t *Tree) CutOff(owed overlay.Owed) {
 	}
 }
 
-// End has the tree end, and goes on without who does not.
-func (t *Tree) End() {
-	t.deadline.Ended()
-	ctx, cancel := context.WithDeadline(context.Background(), t.deadline.By())
-	defer cancel()
-	t.subtree.End(ctx)
-	t.awaitRoot(ctx)
-	t.CutOff(overlay.OwesEnd)
+// End has the tree end, and goes on without who does not. Where the job is left its one
+// link cannot come to a good end, and is just given up.
+func (t *Tree) End(left bool) {
+	if !left {
+		t.deadline.Ended()
+		ctx, cancel := context.WithDeadline(context.Background(), t.deadline.By())
+		defer cancel()
+		t.subtree.End(ctx)
+		t.awaitRoot(ctx)
+		t.CutOff(overlay.OwesEnd)
+	}
+	t.clock.Mark("tree down")
 }
 
 // awaitRoot waits until the root has ended its side, so that the agents are
@@ -107,7 +111,7 @@ func (t *Tree) handleEnding(e overlay.Event) {
 		}
 		switch e.Header.Kind {
 		case overlay.KindNote:
-			_ = take(e, t.note) // the link has judged it
+			_ = overlay.TakeAny(e, t.note) // the link has judged it
 		case overlay.KindDemand:
 			t.job.DemandedNext()
 		}
@@ -121,9 +125,7 @@ const leastSweep = time.Second
 func (t *Tree) Close() {
 	t.stop()
 	t.deadline.Stop()
-	if t.subtree != nil {
-		t.closeLinks()
-	}
+	t.closeLinks()
 	if t.boot.orphans {
 		unix.EndChildren()
 	}

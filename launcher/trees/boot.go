@@ -1,4 +1,4 @@
-package launcher
+package trees
 
 import (
 	"context"
@@ -26,10 +26,10 @@ type boot struct {
 	bulk      *bulk                                                // nil unless agents call
 }
 
-func newBoot(ctx context.Context, c *treeConfig, id string, inbox *overlay.Inbox, report *reporter) (*boot, error) {
-	b := &boot{common: c.common, hosts: c.entries, orphans: c.kind.Orphans}
+func newBoot(ctx context.Context, c *Config, id string, inbox *overlay.Inbox, report Reporter) (*boot, error) {
+	b := &boot{common: c.Common, hosts: c.Entries, orphans: c.Kind.Orphans}
 	b.common.JobID = id
-	if c.installed {
+	if c.Installed {
 		b.common.Agent = stage.SelfInstalled()
 	}
 	source, err := stage.Self()
@@ -40,8 +40,8 @@ func newBoot(ctx context.Context, c *treeConfig, id string, inbox *overlay.Inbox
 	if err != nil {
 		return nil, err
 	}
-	b.start = c.inOrder(b.hosts)
-	if len(c.relays) > 0 {
+	b.start = c.InOrder(b.hosts)
+	if len(c.Relays) > 0 {
 		if b.gate, err = overlay.NewGate(); err != nil {
 			b.close()
 			return nil, err
@@ -55,22 +55,22 @@ func newBoot(ctx context.Context, c *treeConfig, id string, inbox *overlay.Inbox
 }
 
 // open opens the bootstrap: what it takes to reach the hosts.
-func (b *boot) open(ctx context.Context, c *treeConfig, source stage.Source, report *reporter) (bootstrap.Piper, error) {
+func (b *boot) open(ctx context.Context, c *Config, source stage.Source, report Reporter) (bootstrap.Piper, error) {
 	asking, interrupt := context.WithCancelCause(ctx)
-	opened, err := c.kind.Open(asking, bootstrap.Job{
-		Hosts: c.hosts, Values: c.values, Limits: b.common.Limits(),
-		Getenv: registry.Getenv(c.environ), Note: report.note,
+	opened, err := c.Kind.Open(asking, bootstrap.Job{
+		Hosts: c.Hosts, Values: c.Values, Limits: b.common.Limits(),
+		Getenv: registry.Getenv(c.Environ), Note: report.Note,
 		Passphrase: func(file string, again bool) ([]byte, error) {
-			word, err := c.ask.get(asking, file, again)
-			if errors.Is(err, errInterrupted) {
+			word, err := c.Ask.get(asking, file, again)
+			if errors.Is(err, ErrInterrupted) {
 				interrupt(err)
 			}
 			return word, err
 		},
 	})
 	switch {
-	case errors.Is(context.Cause(asking), errInterrupted):
-		return nil, errInterrupted
+	case errors.Is(context.Cause(asking), ErrInterrupted):
+		return nil, ErrInterrupted
 	case err != nil:
 		return nil, err
 	}
@@ -80,11 +80,11 @@ func (b *boot) open(ctx context.Context, c *treeConfig, source stage.Source, rep
 			h.Reach(opened.Routes[h.Index])
 		}
 	}
-	if !c.kind.Bulk {
+	if !c.Kind.Bulk {
 		return opened.Piper, nil
 	}
 	b.common.Bulk = true
-	if b.bulk, err = startBulk(ctx, opened, c.kind.Patience, c.hosts, source, b.common, report.note); err != nil {
+	if b.bulk, err = startBulk(ctx, opened, c.Kind.Patience, c.Hosts, source, b.common, report.Note); err != nil {
 		return nil, err
 	}
 	return &rendezvous.Piper{Here: b.bulk.calls, Within: b.bulk.within}, nil

@@ -1,4 +1,4 @@
-package launcher
+package trees
 
 import (
 	"fmt"
@@ -123,6 +123,6 @@ func (t *Tree) tellShared() {
 		for i, h := range group {
 			hosts[i] = job.Host{Name: t.hostName(h)}
 		}
-		t.report.say("hosts %s share a host key: each of them can pass for the others", hostlist.Fold(hosts))
+		t.report.Say("hosts %s share a host key: each of them can pass for the others", hostlist.Fold(hosts))
 	}
 }

@@ -1,4 +1,4 @@
-package launcher
+package trees
 
 import (
 	"cmp"
@@ -51,7 +51,7 @@ func startBulk(ctx context.Context, opened *bootstrap.Opened, patience time.Dura
 		return nil, err
 	}
 	// Every agent may keep its call for a while. Others that call get by with what there is.
-	kept := uint64(ownFiles + len(hosts))
+	kept := uint64(OwnFiles + len(hosts))
 	if err := unix.NeedFiles(kept, "golaunch"); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package launcher
+package trees
 
 import (
 	"github.com/golaunch/golaunch/internal/job"
@@ -52,13 +52,13 @@ func (t *Tree) settle(ready overlay.Ready) {
 		return
 	}
 	t.up = true
-	t.clock.mark("agents up")
+	t.clock.Mark("agents up")
 	t.job.TreeUp()
 }
 
 // Replace begins to start agents in place of dead ones: on the last hosts of c, which has
 // those before as they were.
-func (t *Tree) Replace(c *treeConfig) {
+func (t *Tree) Replace(c *Config) {
 	g := t.grows(c, true)
 	t.tasks.Go(func() { // ends when the keys are open, or with the job
 		var err error
@@ -68,11 +68,11 @@ func (t *Tree) Replace(c *treeConfig) {
 }
 
 // Extend begins to start agents on the last hosts of c, once the tree is up.
-func (t *Tree) Extend(c *treeConfig) {
+func (t *Tree) Extend(c *Config) {
 	g := t.grows(c, false)
 	common := t.boot.common
 	common.MissAfter, common.LateAfter = 0, 0 // what wants them is placed on them already: none may be missing
-	g.opening = &boot{common: common, hosts: c.entries}
+	g.opening = &boot{common: common, hosts: c.Entries}
 	t.tasks.Go(func() { // ends when the keys are open, which were let go of at the launch, or with the job
 		_, err := g.opening.open(t.ctx, c, nil, t.report) // the root's piper starts them
 		t.Post(growthReady{err})
@@ -80,9 +80,9 @@ func (t *Tree) Extend(c *treeConfig) {
 }
 
 // grows notes that the tree grows to the hosts of c.
-func (t *Tree) grows(c *treeConfig, early bool) *growth {
+func (t *Tree) grows(c *Config, early bool) *growth {
 	t.growing = &growth{first: job.HostIndex(len(t.hosts)), early: early}
-	t.hosts = c.hosts
+	t.hosts = c.Hosts
 	return t.growing
 }
 

@@ -1,4 +1,4 @@
-package launcher
+package trees
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	ownunix "github.com/golaunch/golaunch/internal/unix"
 )
 
 // modes is how a terminal stands.
@@ -20,7 +22,12 @@ func modes(t *testing.T, tty *os.File) unix.Termios {
 // A passphrase is asked for once, is not shown, and leaves the terminal as it was,
 // whatever ends the question.
 func TestPassphrase(t *testing.T) {
-	user, tty := openTerminal(t, 80)
+	user, tty, err := ownunix.OpenPTY()
+	if err != nil {
+		t.Skipf("skipped: no terminals here: %v", err)
+	}
+	defer user.Close()
+	defer tty.Close()
 	name := tty.Name()
 	open := func() (*os.File, error) { return os.OpenFile(name, os.O_RDWR|unix.O_NOCTTY, 0) }
 	look, err := open()
@@ -34,7 +41,7 @@ func TestPassphrase(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, string(got))
 	}
-	p := newPassphrases()
+	p := NewPassphrases()
 	p.open = open
 	type answer struct {
 		word []byte
@@ -65,7 +72,7 @@ func TestPassphrase(t *testing.T) {
 	c = asked(t.Context(), true)
 	sees("golaunch: that is not its passphrase\r\n" + prompt)
 	require.NoError(t, unix.Kill(os.Getpid(), unix.SIGINT)) // the key's, in a session of its own: integration/e2e
-	require.ErrorIs(t, (<-c).err, errInterrupted)
+	require.ErrorIs(t, (<-c).err, ErrInterrupted)
 	sees("\r\n")
 	require.Equal(t, before, modes(t, look))
 

@@ -1,7 +1,6 @@
-package launcher
+package trees
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -137,37 +136,6 @@ func TestSummon(t *testing.T) {
 	}
 }
 
-// What has ended all agents at once is told instead of the loss of a host, and no host
-// is to blame.
-func TestTheEndOfAllAgentsIsNoLoss(t *testing.T) {
-	for whole, want := range map[bootstrap.Whole]struct {
-		status  int
-		says    string
-		decided bool
-	}{
-		bootstrap.WholeCancelled: {job.ExitTERM, "golaunch: the step was cancelled: the job is ended\n", true},
-		bootstrap.WholeEnded:     {job.ExitLauncher, "golaunch: the step was cancelled: the job is ended\n", false},
-		bootstrap.WholeRuns:      {0, "", false},
-	} {
-		r, _ := launchedRun(t)
-		var said bytes.Buffer
-		r.report = newReporter(&said, false)
-		calls, err := rendezvous.Listen(t.Context(), rendezvous.Config{Secret: tlslink.NewSecret(), Addr: "127.0.0.1:0", Hosts: []string{"a", "b"}, Log: func(string) {}})
-		require.NoError(t, err)
-		defer calls.Close()
-		calls.Fail("b", &bootstrap.Error{Host: "b", Err: errors.New("the step was cancelled"), Whole: whole})
-		r.agents.boot = &boot{bulk: &bulk{calls: calls, ended: make(chan struct{})}, hosts: []overlay.HostEntry{{Name: "a"}, {Index: 1, Name: "b"}}}
-		close(r.agents.boot.bulk.ended)
-		lost := job.Failure{Class: job.CauseNodeLost, Rank: -1, Text: "link lost"}
-		require.Equal(t, whole != bootstrap.WholeRuns, r.wholeEnded(&lost))
-		require.Equal(t, want.status, r.status)
-		require.Equal(t, want.decided, r.decided)
-		require.Equal(t, want.says, said.String())
-		exit := job.Failure{Class: job.CauseExit, Code: 3}
-		require.False(t, r.wholeEnded(&exit), "a rank's own end")
-	}
-}
-
 // What a manager's word is waited for is time in which its commands may end: that of a dead
 // node never does, and keeps golaunch no longer for it.
 func TestTheWordIsAwaitedWhileCommandsEnd(t *testing.T) {
@@ -183,4 +151,21 @@ func TestTheWordIsAwaitedWhileCommandsEnd(t *testing.T) {
 		b.close()
 		require.Equal(t, bulkEnd, time.Since(begin))
 	})
+}
+
+// The manager's word of its command for all hosts counts for the loss of a host, and for
+// nothing else; that of one host is none.
+func TestTheWordOfAllAgents(t *testing.T) {
+	for whole, ended := range map[bootstrap.Whole]bool{bootstrap.WholeCancelled: true, bootstrap.WholeEnded: true, bootstrap.WholeRuns: false} {
+		calls, err := rendezvous.Listen(t.Context(), rendezvous.Config{Secret: tlslink.NewSecret(), Addr: "127.0.0.1:0", Hosts: []string{"a", "b"}, Log: func(string) {}})
+		require.NoError(t, err)
+		defer calls.Close()
+		calls.Fail("b", &bootstrap.Error{Host: "b", Err: errors.New("the step was cancelled"), Whole: whole})
+		_, hosts := hostsNamed("a", "b")
+		b := &boot{bulk: &bulk{calls: calls, ended: make(chan struct{})}, hosts: hosts}
+		close(b.bulk.ended)
+		e := b.whole(&job.Failure{Class: job.CauseNodeLost, Rank: -1, Text: "link lost"})
+		require.Equal(t, ended, e != nil, whole)
+		require.Nil(t, b.whole(&job.Failure{Class: job.CauseExit, Code: 3}), "a rank's own end")
+	}
 }

@@ -1,4 +1,10 @@
-package launcher
+// Package trees has the launcher's side of a tree: the agents of a set of hosts, from the
+// first connection to the last END. It starts them, answers what they ask, knows who lives,
+// and carries the messages of a job, which it knows by an interface.
+//
+// Not here: what a job is, and what a user sees of it (package launcher), how hosts are
+// reached (package bootstrap).
+package trees
 
 import (
 	"context"
@@ -24,8 +30,8 @@ type Tree struct {
 	id     string // random
 	inbox  *overlay.Inbox
 	woken  chan struct{} // has an element when events wait in inbox
-	job    treeJob
-	report *reporter
+	job    Job
+	report Reporter
 
 	ctx   context.Context
 	stop  context.CancelFunc
@@ -35,7 +41,7 @@ type Tree struct {
 	growing  *growth // nil while no further hosts are started
 	subtree  *overlay.Subtree
 	requests requests
-	clock    clock
+	clock    Clock
 	hosts    []job.Host // by HostIndex; relays follow
 	relays   []string
 
@@ -50,8 +56,8 @@ type Tree struct {
 	cut      bool // the user was told of a host that was cut off
 }
 
-// treeJob is the job of a tree, as far as the tree tells it anything.
-type treeJob interface {
+// Job is the job of a tree, as far as the tree tells it anything.
+type Job interface {
 	// HostsTried hears which of so many hosts, on which agents were started, are dead. It
 	// reports whether it has others started in their place.
 	HostsTried(dead []overlay.DeadHost, tried int) (replaced bool)
@@ -83,21 +89,31 @@ type treeJob interface {
 	Ended() bool
 }
 
-// treeConfig is what it takes to start the agents of hosts.
-type treeConfig struct {
-	common  overlay.Common // without what the opening of the bootstrap adds
-	kind    bootstrap.Kind
-	values  bootstrap.Values
-	environ []string // of golaunch itself
-	hosts   []job.Host
-	relays  []string
-	entries []overlay.HostEntry // of hosts and relays, as they travel
-	// inOrder puts entries in the pre-order of the tree, and cuts them.
-	inOrder func([]overlay.HostEntry) []overlay.HostEntry
-	// installed has the agent run from where golaunch is installed, if it is.
-	installed bool
-	ask       *passphrases
+// Config is what it takes to start the agents of hosts.
+type Config struct {
+	Common  overlay.Common // without what the opening of the bootstrap adds
+	Kind    bootstrap.Kind
+	Values  bootstrap.Values // of the flags that bootstraps have of their own
+	Environ []string         // of golaunch itself
+	Hosts   []job.Host
+	Relays  []string
+	Entries []overlay.HostEntry // of hosts and relays, as they travel
+	// InOrder puts entries in the pre-order of the tree, and cuts them.
+	InOrder func([]overlay.HostEntry) []overlay.HostEntry
+	// Installed has the agent run from where golaunch is installed, if it is.
+	Installed bool
+	Ask       *Passphrases
 }
+
+// Reporter says what the user is to know: Note what one who asked for quiet may miss.
+type Reporter interface {
+	Say(format string, args ...any)
+	Note(format string, args ...any)
+}
+
+// OwnFiles is how many files golaunch may have open, but for its output files: it has one
+// link, and for a moment a few more connections.
+const OwnFiles = 32
 
 // Events of the tree itself, beside those of package overlay.
 type (
@@ -111,8 +127,8 @@ type (
 	}
 )
 
-// newTree returns a tree without hosts.
-func newTree(j treeJob, report *reporter) *Tree {
+// New returns a tree without hosts.
+func New(j Job, report Reporter) *Tree {
 	t := &Tree{job: j, report: report, woken: make(chan struct{}, 1)}
 	t.requests.tree = t
 	var id [16]byte
@@ -128,30 +144,30 @@ func newTree(j treeJob, report *reporter) *Tree {
 	return t
 }
 
-// Open gets hold of what it takes to reach the hosts.
-func (t *Tree) Open(ctx context.Context, c *treeConfig) (err error) {
-	if c.kind.Orphans {
+// Open gets hold of what it takes to reach the hosts. sink takes what ranks write, in the
+// goroutine that reads the root's link.
+func (t *Tree) Open(ctx context.Context, c *Config, sink overlay.Sink) (err error) {
+	if c.Kind.Orphans {
 		// What a root that dies leaves behind here becomes ours to end.
 		if err := unix.Subreaper(); err != nil {
 			return err
 		}
 	}
-	t.hosts, t.relays = c.hosts, c.relays
+	t.hosts, t.relays = c.Hosts, c.Relays
 	t.ctx, t.stop = context.WithCancel(ctx)
 	if t.boot, err = newBoot(t.ctx, c, t.id, t.inbox, t.report); err != nil {
 		t.stop()
 		return err
 	}
-	c.ask.late = true
+	c.Ask.late = true
+	t.subtree = overlay.NewSubtree(t.boot.starter, t.boot.common, t.inbox, func(tree.Slot) overlay.Sink { return sink })
+	t.deadline = overlay.NewDeadline(t.boot.common, 0, func() { t.Post(treeLate{}) })
 	return nil
 }
 
-// Begin starts the agents. sink takes what ranks write, in the goroutine that reads the
-// root's link.
-func (t *Tree) Begin(sink overlay.Sink) {
-	t.clock.mark("resolve")
-	t.subtree = overlay.NewSubtree(t.boot.starter, t.boot.common, t.inbox, func(tree.Slot) overlay.Sink { return sink })
-	t.deadline = overlay.NewDeadline(t.boot.common, 0, func() { t.Post(treeLate{}) })
+// Begin starts the agents.
+func (t *Tree) Begin() {
+	t.clock.Mark("resolve")
 	t.subtree.Begin(overlay.Ready{}, t.boot.start, 1)
 }
 
@@ -159,13 +175,19 @@ func (t *Tree) Begin(sink overlay.Sink) {
 func (t *Tree) ID() string { return t.id }
 
 // Marks tell when each phase of the start, and of the end, was over.
-func (t *Tree) Marks() []mark { return t.clock }
+func (t *Tree) Marks() []Mark { return t.clock }
 
 // Context ends with the tree.
 func (t *Tree) Context() context.Context { return t.ctx }
 
 // Go runs a task, which ends soon after the context. The tree is not closed before.
 func (t *Tree) Go(task func()) { t.tasks.Go(task) }
+
+// Woken has an element when events wait, which Take takes.
+func (t *Tree) Woken() <-chan struct{} { return t.woken }
+
+// Take takes all events that wait; it reuses the memory of those before.
+func (t *Tree) Take(before []overlay.Event) []overlay.Event { return t.inbox.Take(before) }
 
 // Post queues an event. Any goroutine may call it.
 func (t *Tree) Post(e overlay.Event) { t.inbox.Put(e) }
@@ -220,9 +242,9 @@ func (t *Tree) joined(e overlay.Joined) {
 	if slot := t.subtree.Join(e); t.boot.common.Trace {
 		t.subtree.Ping(slot)
 	}
-	t.clock.mark("connect")
+	t.clock.Mark("connect")
 	if t.boot.common.Verbose >= 1 {
-		t.report.say("agent on %s is up; it starts %d more", e.Host.Name, len(e.Rest))
+		t.report.Say("agent on %s is up; it starts %d more", e.Host.Name, len(e.Rest))
 	}
 }
 
@@ -230,17 +252,17 @@ func (t *Tree) joined(e overlay.Joined) {
 func (t *Tree) message(m overlay.Message) error {
 	switch m.Header.Kind {
 	case overlay.KindReady:
-		return take(m, func(ready overlay.Ready) {
+		return overlay.TakeAny(m, func(ready overlay.Ready) {
 			if t.subtree.ChildReady(m.From, ready) {
 				t.complete()
 			}
 		})
 	case overlay.KindSign:
-		return take(m, func(q overlay.SignRequest) { t.requests.sign(m.From, q) })
+		return overlay.TakeAny(m, func(q overlay.SignRequest) { t.requests.sign(m.From, q) })
 	case overlay.KindAddress:
-		return take(m, func(q overlay.AddrRequest) { t.requests.address(m.From, q) })
+		return overlay.TakeAny(m, func(q overlay.AddrRequest) { t.requests.address(m.From, q) })
 	case overlay.KindSummon:
-		return take(m, func(q overlay.Summon) { t.requests.summon(m.From, q) })
+		return overlay.TakeAny(m, func(q overlay.Summon) { t.requests.summon(m.From, q) })
 	case overlay.KindGrown:
 		return overlay.Take(m, func(ready overlay.Ready) error {
 			if t.growing == nil {
@@ -250,25 +272,17 @@ func (t *Tree) message(m overlay.Message) error {
 			return nil
 		})
 	case overlay.KindDied:
-		return take(m, func(d overlay.Died) { t.hostsDied(d.Dead) })
+		return overlay.TakeAny(m, func(d overlay.Died) { t.hostsDied(d.Dead) })
 	case overlay.KindPong:
 		return overlay.Take(m, func(p overlay.Pong) error { return t.rootClock(m, p) })
 	case overlay.KindProgress:
-		return take(m, func(p overlay.Progress) { t.progress = p })
+		return overlay.TakeAny(m, func(p overlay.Progress) { t.progress = p })
 	case overlay.KindNote:
-		return take(m, t.note)
+		return overlay.TakeAny(m, t.note)
 	case overlay.KindDemand:
-		return take(m, func(d overlay.Demand) { t.job.Demanded(d.Host) })
+		return overlay.TakeAny(m, func(d overlay.Demand) { t.job.Demanded(d.Host) })
 	}
 	return t.job.Message(m)
-}
-
-// take is overlay.Take where any body that can be read is right.
-func take[T any](m overlay.Message, do func(T)) error {
-	return overlay.Take(m, func(body T) error {
-		do(body)
-		return nil
-	})
 }
 
 // dropped reports whether a message that is found wrong here, and could not be on its
@@ -318,7 +332,7 @@ func (t *Tree) rootClock(m overlay.Message, p overlay.Pong) error {
 }
 
 // hostName is what the user calls a host.
-func (t *Tree) hostName(h job.HostIndex) string { return hostNameAmong(t.hosts, t.relays, h) }
+func (t *Tree) hostName(h job.HostIndex) string { return HostName(t.hosts, t.relays, h) }
 
 // called is hostName of a host that somebody speaks of, which need not be one.
 func (t *Tree) called(h job.HostIndex) string {
@@ -326,4 +340,15 @@ func (t *Tree) called(h job.HostIndex) string {
 		return "another host"
 	}
 	return t.hostName(h)
+}
+
+// HostName is what the user calls one of hosts and relays.
+func HostName(hosts []job.Host, relays []string, h job.HostIndex) string {
+	switch {
+	case h < 0 || int(h) >= len(hosts)+len(relays):
+		return "this machine"
+	case int(h) >= len(hosts):
+		return relays[int(h)-len(hosts)]
+	}
+	return hosts[h].Name
 }

@@ -1,4 +1,4 @@
-package launcher
+package trees
 
 import (
 	"bufio"
@@ -21,21 +21,23 @@ const mostPassphrase = 1 << 10
 
 // Errors of passphrases.
 var (
-	errNoTerminal  = errors.New("there is no terminal to ask for the passphrase at")
-	errLate        = errors.New("passphrases are asked for before the job is launched")
-	errInterrupted = errors.New("interrupted at the question for a passphrase")
+	errNoTerminal = errors.New("there is no terminal to ask for the passphrase at")
+	errLate       = errors.New("passphrases are asked for before the job is launched")
+	// ErrInterrupted is that of a question that somebody ended, as by Ctrl-C.
+	ErrInterrupted = errors.New("interrupted at the question for a passphrase")
 )
 
-// passphrases asks for those of private keys, at the terminal that controls the session
+// Passphrases asks for those of private keys, at the terminal that controls the session
 // and nowhere else. It keeps them in memory, for agents that are started later.
-type passphrases struct {
+type Passphrases struct {
 	open  func() (*os.File, error)
 	known map[string][]byte // by the name of what they unlock
 	late  bool              // nobody is asked any more
 }
 
-func newPassphrases() *passphrases {
-	return &passphrases{known: map[string][]byte{}, open: func() (*os.File, error) {
+// NewPassphrases returns one that knows none.
+func NewPassphrases() *Passphrases {
+	return &Passphrases{known: map[string][]byte{}, open: func() (*os.File, error) {
 		if !unix.OwnsTerminal() {
 			return nil, errNoTerminal
 		}
@@ -44,7 +46,7 @@ func newPassphrases() *passphrases {
 }
 
 // get is the passphrase of a file. The one that it told before was wrong if again is set.
-func (p *passphrases) get(ctx context.Context, file string, again bool) ([]byte, error) {
+func (p *Passphrases) get(ctx context.Context, file string, again bool) ([]byte, error) {
 	if word, ok := p.known[file]; ok && !again {
 		return word, nil
 	}
@@ -83,7 +85,7 @@ func readSilently(ctx context.Context, tty *os.File, prompt string) ([]byte, err
 		case nil:
 			return word, err
 		case syscall.SIGINT, syscall.SIGQUIT:
-			return nil, errInterrupted
+			return nil, ErrInterrupted
 		case syscall.SIGTSTP:
 			came = syscall.SIGSTOP // Go's runtime keeps the other, once it was caught
 		}
