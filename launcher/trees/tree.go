@@ -15,7 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
@@ -54,61 +53,6 @@ type Tree struct {
 	killed   bool // nothing more is started
 	deadline overlay.Deadline
 	cut      bool // the user was told of a host that was cut off
-}
-
-// Job is the job of a tree, as far as the tree tells it anything.
-type Job interface {
-	// HostsTried hears which of so many hosts, on which agents were started, are dead. It
-	// reports whether it has others started in their place.
-	HostsTried(dead []overlay.DeadHost, tried int) (replaced bool)
-	// TreeUp hears that no further host is awaited.
-	TreeUp()
-	// ReplaceFailed hears why hosts cannot be started in place of dead ones.
-	ReplaceFailed(err error)
-	// Grown hears which further hosts are up, or why none is.
-	Grown(ready overlay.Ready, err error)
-	// HostsLost hears of hosts that were lost since the tree was up.
-	HostsLost(dead []overlay.DeadHost)
-	// RootLost hears of the end of the tree's one link.
-	RootLost(root overlay.HostEntry, err error)
-	// Late hears that the time of the tear-down may be over.
-	Late()
-	// Noted hears what a host has to say to the user, silent of one that was cut off.
-	Noted(n overlay.Note)
-	Silent(n overlay.Note)
-	// Demanded hears that the agent of a host was told to terminate, demandedNext when
-	// that comes while the tree ends.
-	Demanded(host job.HostIndex)
-	DemandedNext()
-	// RootTimed hears that the clock of the root agent is known.
-	RootTimed()
-	// Message takes one of the root that is not the tree's own. An error means that it broke
-	// the protocol.
-	Message(m overlay.Message) error
-	// Ended reports whether the job waits for nothing more.
-	Ended() bool
-}
-
-// Config is what it takes to start the agents of hosts.
-type Config struct {
-	Common  overlay.Common // without what the opening of the bootstrap adds
-	Kind    bootstrap.Kind
-	Values  bootstrap.Values // of the flags that bootstraps have of their own
-	Environ []string         // of golaunch itself
-	Hosts   []job.Host
-	Relays  []string
-	Entries []overlay.HostEntry // of hosts and relays, as they travel
-	// InOrder puts entries in the pre-order of the tree, and cuts them.
-	InOrder func([]overlay.HostEntry) []overlay.HostEntry
-	// Installed has the agent run from where golaunch is installed, if it is.
-	Installed bool
-	Ask       *Passphrases
-}
-
-// Reporter says what the user is to know: Note what one who asked for quiet may miss.
-type Reporter interface {
-	Say(format string, args ...any)
-	Note(format string, args ...any)
 }
 
 // OwnFiles is how many files golaunch may have open, but for its output files: it has one
