@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/launcher/pingpong"
 )
@@ -56,7 +55,7 @@ func TestMeasureStartsRanks(t *testing.T) {
 	require.NoError(t, o.Validate())
 	plan, err := launcher.NewPlan(&o, "here")
 	require.NoError(t, err)
-	require.Equal(t, []job.Block{{First: 0, Count: 1, Host: 0}, {First: 1, Count: 1, Host: 1}}, plan.Blocks)
+	require.Equal(t, launcher.Blocks{{First: 0, Count: 1, Host: 0}, {First: 1, Count: 1, Host: 1}}, plan.Blocks)
 }
 
 // Times that do not grow with the size have no bandwidth, and the table says so.
