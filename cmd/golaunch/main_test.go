@@ -127,7 +127,7 @@ func TestScripts(t *testing.T) {
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("COLON", ":")
-			fabrics, err := filepath.Abs("../../topology/ibnet/testdata")
+			fabrics, err := filepath.Abs("../../network/topology/ibnet/testdata")
 			if err != nil {
 				return err
 			}

@@ -72,7 +72,7 @@ func (c client) read() string {
 }
 
 func TestServe(t *testing.T) {
-	const fabrics = "../../topology/ibnet/testdata/"
+	const fabrics = "../../network/topology/ibnet/testdata/"
 	socket := filepath.Join(t.TempDir(), "s")
 	where, _ := service(t, socket, "--topology", fabrics+"pgft_16.opensm-subnet.lst", "--tables", fabrics+"pgft_16.opensm-lfts.dump")
 	require.Equal(t, socket, where)
