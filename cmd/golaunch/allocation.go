@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/files"
 	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
@@ -23,7 +24,7 @@ func (c *commandLine) shared() *launcher.Allocation {
 	}
 	given, err := hostlist.Allocated(hostlist.Environment{
 		Getenv: getenv,
-		Read:   func(file string, read func(io.Reader) error) error { return withFile(io.Discard, file, read) },
+		Read:   func(file string, read func(io.Reader) error) error { return files.Read(io.Discard, file, read) },
 	})
 	if err != nil || given.ID == "" {
 		return nil
@@ -57,7 +58,7 @@ func (c *commandLine) allocation(w io.Writer) ([]job.Host, error) {
 	getenv := func(name string) string { return variable(c.environ, name) }
 	given, err := hostlist.Allocated(hostlist.Environment{
 		Getenv: getenv,
-		Read:   func(file string, read func(io.Reader) error) error { return withFile(w, file, read) },
+		Read:   func(file string, read func(io.Reader) error) error { return files.Read(w, file, read) },
 	})
 	if err == nil && len(given.Hosts) == 0 {
 		given.Hosts, err = c.operatorHosts(w, getenv)

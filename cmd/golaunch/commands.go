@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/files"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/launcher"
 )
@@ -122,7 +123,7 @@ func parsed(name string, f *pflag.FlagSet, act action) action {
 // print writes text to standard output and returns the exit status.
 func (e env) print(text string) int {
 	if _, err := io.WriteString(e.stdio.Stdout, text); err != nil {
-		fmt.Fprintf(e.stdio.Stderr, "golaunch: the output cannot be written: %v\n", reason(err))
+		fmt.Fprintf(e.stdio.Stderr, "golaunch: the output cannot be written: %v\n", files.Reason(err))
 		return job.ExitLauncher
 	}
 	return 0

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/files"
 	"github.com/golaunch/golaunch/internal/lines"
 )
 
@@ -122,7 +123,7 @@ func splitWords(text string) ([]string, error) {
 
 // openApps reads a file that the command line names.
 func openApps[T any](name string, read func(io.Reader, string) (T, error)) (found T, err error) {
-	err = withFile(os.Stderr, name, func(r io.Reader) (err error) {
+	err = files.Read(os.Stderr, name, func(r io.Reader) (err error) {
 		found, err = read(r, name)
 		return err
 	})

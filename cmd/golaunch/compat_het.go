@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/launcher"
@@ -92,7 +93,7 @@ func (p *pasted) ofApp(words []string) (own []string) {
 		if flag.NoOptDefVal == "" && !w.attached {
 			n = min(2, len(words)-i)
 		}
-		if has(flag, appKey) {
+		if flags.Has(flag, flags.AppKey) {
 			own = append(own, words[i:i+n]...)
 		}
 		i += n - 1

@@ -8,12 +8,14 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 )
 
 // sampleValue is a value that a flag of golaunch takes.
 func sampleValue(t require.TestingT, flag *pflag.Flag) string {
-	values := append(slices.Clone(flag.Annotations[choicesKey]), "1", "all", "K=V", "none")
-	if has(flag, filesKey) {
+	values := append(slices.Clone(flag.Annotations[flags.ChoicesKey]), "1", "all", "K=V", "none")
+	if flags.Has(flag, flags.FilesKey) {
 		values = []string{"out.%r"}
 	}
 	for _, value := range values {

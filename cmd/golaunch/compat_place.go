@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/files"
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/network/placement"
 )
@@ -207,7 +208,7 @@ func (c *commandLine) slurmDistribution(w io.Writer) error {
 		return nil
 	case file != "" && (arbitrary || c.isLineOf(&srunTool)):
 		if _, err := os.Stat(file); err != nil { // the user may not know of it
-			return fmt.Errorf("SLURM_HOSTFILE: %s: %w", file, reason(err))
+			return fmt.Errorf("SLURM_HOSTFILE: %s: %w", file, files.Reason(err))
 		}
 		c.hostfile, c.mapBy, c.rankBy = file, placement.Seq, ""
 	case arbitrary && said:

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 )
 
 // word is a flag as it stands on a line.
@@ -296,20 +298,20 @@ func (p *pasted) order(name string) []*tool {
 
 // read rewrites the words of other launchers at the beginning of args, up to the
 // program, into golaunch's flags. What has no equal is in p.answers afterwards.
-func (p *pasted) read(args []string) (flags, rest []string, err error) {
+func (p *pasted) read(args []string) (made, rest []string, err error) {
 	said := map[string]given{}
 	for len(args) > 0 && isFlag(args[0]) {
 		w := newWord(args[0])
 		words, used, err := p.readOne(w, args[1:])
 		if err == nil {
-			flags, err = p.once(flags, words, strings.Join(args[:1+used], " "), said)
+			made, err = p.once(made, words, strings.Join(args[:1+used], " "), said)
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 		args = args[1+used:]
 	}
-	return flags, args, nil
+	return made, args, nil
 }
 
 // given is the value of a flag, the words that gave it, and where it is among the flags.
@@ -321,37 +323,37 @@ type given struct {
 // once adds what words were read as to flags, but for a value that other words have given
 // before. Of two values the last counts where the tool of the line has it so; elsewhere
 // they are refused: of two spellings of a flag none is to be lost in silence.
-func (p *pasted) once(flags, add []string, words string, said map[string]given) ([]string, error) {
+func (p *pasted) once(made, add []string, words string, said map[string]given) ([]string, error) {
 	add = p.c.apart(add)
 	for i := 0; i < len(add); i++ {
 		flag := p.c.flagOf(add[i])
 		same := func(word string) bool { return p.c.flagOf(word) == flag }
-		if flag != nil && flag.Value.Type() == "label" && flag.NoOptDefVal != "" && slices.ContainsFunc(flags, same) {
+		if flag != nil && flag.Value.Type() == "label" && flag.NoOptDefVal != "" && slices.ContainsFunc(made, same) {
 			continue // -l, which other words mean, too
 		}
 		if flag == nil || flag.NoOptDefVal != "" || i+1 == len(add) {
-			flags = append(flags, add[i])
+			made = append(made, add[i])
 			continue
 		}
 		i++
 		value := add[i]
 		before, ok := said[flag.Name]
-		repeats := has(flag, repeatKey)
+		repeats := flags.Has(flag, flags.RepeatKey)
 		last := ok && len(p.line) > 0 && p.line[0].last && (!repeats || flag.Name == "hosts")
 		switch {
 		case last && before.value != value:
 			p.notes = append(p.notes, fmt.Sprintf("%s counts, not %s before it", words, before.words))
-			flags[before.at] = value
+			made[before.at] = value
 			said[flag.Name] = given{value, words, before.at}
 		case last:
 		case !ok || repeats || before.words == words:
-			flags = append(flags, add[i-1], value)
-			said[flag.Name] = given{value, words, len(flags) - 1}
+			made = append(made, add[i-1], value)
+			said[flag.Name] = given{value, words, len(made) - 1}
 		case before.value != value:
-			return nil, fmt.Errorf("%s: %s and %s say different things; leave one out", flagName(flag), before.words, words)
+			return nil, fmt.Errorf("%s: %s and %s say different things; leave one out", flags.Name(flag), before.words, words)
 		}
 	}
-	return flags, nil
+	return made, nil
 }
 
 // flagOf is the flag that a word is the name of, long or short, nil where it is none's.
@@ -379,7 +381,7 @@ func (c *commandLine) apart(words []string) []string {
 
 // readOne rewrites one flag and returns how many of the arguments after it are its
 // values.
-func (p *pasted) readOne(w word, next []string) (flags []string, used int, err error) {
+func (p *pasted) readOne(w word, next []string) (made []string, used int, err error) {
 	if r := p.find(w, next); r != nil {
 		return p.apply(r, w, next)
 	}
@@ -404,11 +406,11 @@ func (p *pasted) readOne(w word, next []string) (flags []string, used int, err e
 		}
 		attached = own == nil
 	}
-	flags = []string{arg}
+	made = []string{arg}
 	if own != nil && !attached && own.NoOptDefVal == "" && len(next) > 0 {
-		return append(flags, next[0]), 1, dashed(own, flagName(own), next[0])
+		return append(made, next[0]), 1, dashed(own, flags.Name(own), next[0])
 	}
-	return flags, 0, nil
+	return made, 0, nil
 }
 
 // isForeign tells whether a letter of a cluster is read by a tool's row.
@@ -424,7 +426,7 @@ func (p *pasted) tools() []*tool {
 
 // readCluster rewrites the letters of a cluster, of which the last may have a value
 // that follows.
-func (p *pasted) readCluster(words []word, next []string) (flags []string, used int, err error) {
+func (p *pasted) readCluster(words []word, next []string) (made []string, used int, err error) {
 	for i, w := range words {
 		after := next
 		if i < len(words)-1 {
@@ -434,13 +436,13 @@ func (p *pasted) readCluster(words []word, next []string) (flags []string, used 
 		if err != nil {
 			return nil, 0, err
 		}
-		flags, used = append(flags, one...), n
+		made, used = append(made, one...), n
 	}
-	return flags, used, nil
+	return made, used, nil
 }
 
 // apply is what a row makes of a word.
-func (p *pasted) apply(r *row, w word, next []string) (flags []string, used int, err error) {
+func (p *pasted) apply(r *row, w word, next []string) (made []string, used int, err error) {
 	if w.attached && r.values == 0 {
 		if r.verb == answers {
 			p.answers = append(p.answers, noEqual(w.arg, r.text))
@@ -459,7 +461,7 @@ func (p *pasted) apply(r *row, w word, next []string) (flags []string, used int,
 		p.notes = append(p.notes, fmt.Sprintf("%s is read as %s has it", w.arg, p.line[0].name))
 	}
 	said := len(p.notes)
-	flags, answer := r.to(p, values)
+	made, answer := r.to(p, values)
 	for i := said; i < len(p.notes); i++ {
 		p.notes[i] = fmt.Sprintf("%s: %s", w.arg, p.notes[i])
 	}
@@ -467,10 +469,10 @@ func (p *pasted) apply(r *row, w word, next []string) (flags []string, used int,
 		p.answers = append(p.answers, r.unable(w, values, answer))
 		return nil, used, nil
 	}
-	if r.lacks(w, values, flags) {
+	if r.lacks(w, values, made) {
 		return nil, 0, fmt.Errorf("%s: its value is missing; one that begins with a dash is written %s=%s", w.arg, w.arg, values[0])
 	}
-	if len(flags) > 0 && flags[0] == "--nodes" {
+	if len(made) > 0 && made[0] == "--nodes" {
 		p.c.nodesWord = w.arg
 		switch {
 		case !w.attached:
@@ -479,20 +481,20 @@ func (p *pasted) apply(r *row, w word, next []string) (flags []string, used int,
 			p.c.nodesWord += w.value
 		}
 	}
-	if !w.attached && len(values) == 1 && len(flags) > 0 {
-		err = dashed(p.c.flags.Lookup(strings.TrimPrefix(flags[0], "--")), w.arg, values[0])
+	if !w.attached && len(values) == 1 && len(made) > 0 {
+		err = dashed(p.c.flags.Lookup(strings.TrimPrefix(made[0], "--")), w.arg, values[0])
 	}
-	return flags, used, err
+	return made, used, err
 }
 
 // lacks tells whether what a word took for its value is rather the next flag, where the
 // flags that it became do not refuse that.
-func (r *row) lacks(w word, values, flags []string) bool {
+func (r *row) lacks(w word, values, made []string) bool {
 	if w.attached || r.values != 1 && r.values != pair || !isFlag(values[0]) || strings.Contains(values[0], " ") {
 		return false
 	}
 	_, err := strconv.ParseFloat(values[0], 64)
-	return err != nil && (len(flags) == 0 || strings.HasPrefix(flags[0], "--env") || flags[0] == "--genv")
+	return err != nil && (len(made) == 0 || strings.HasPrefix(made[0], "--env") || made[0] == "--genv")
 }
 
 // unable is the line for a word whose row gave an answer: of a flag that golaunch has an

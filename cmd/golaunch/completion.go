@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 )
 
 // shellNames are the arguments of completion.
@@ -25,7 +27,7 @@ puts it where the shells look; by hand:
 
 // setupCompletion is the command that prints the script of a shell.
 func setupCompletion() (*pflag.FlagSet, action) {
-	f := newFlagSet("completion")
+	f := flags.New("completion")
 	return f, parsed("completion", f, func(e env, args []string) (int, error) {
 		const want = "bash, zsh or fish"
 		shell, err := oneWord(args, want)
@@ -58,16 +60,16 @@ func places() []place {
 	for _, c := range commands() {
 		p := place{name: c.name, help: c.help}
 		f, _ := c.setup()
-		eachShown(f, func(f *pflag.Flag) { p.flags = append(p.flags, f) })
+		flags.EachShown(f, func(f *pflag.Flag) { p.flags = append(p.flags, f) })
 		if c.words != nil {
 			p.words = c.words()
 		}
 		all = append(all, p)
 	}
-	app := newFlagSet(appPlace)
+	app := flags.New(appPlace)
 	new(appFlags).define(app)
 	p := place{name: appPlace}
-	eachShown(app, func(f *pflag.Flag) { p.flags = append(p.flags, f) })
+	flags.EachShown(app, func(f *pflag.Flag) { p.flags = append(p.flags, f) })
 	return append(all, p)
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 )
 
 //go:embed completion/golaunch.bash
@@ -36,12 +38,12 @@ func bashCompletion() string {
 // bashValue is what the value of a flag is, as _golaunch_value understands it.
 func bashValue(f *pflag.Flag) string {
 	switch {
-	case has(f, filesKey):
+	case flags.Has(f, flags.FilesKey):
 		return "files"
-	case has(f, dirsKey):
+	case flags.Has(f, flags.DirsKey):
 		return "dirs"
-	case has(f, choicesKey):
-		return "words " + strings.Join(f.Annotations[choicesKey], " ")
+	case flags.Has(f, flags.ChoicesKey):
+		return "words " + strings.Join(f.Annotations[flags.ChoicesKey], " ")
 	}
 	return "value"
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 )
 
 //go:embed completion/golaunch.fish
@@ -47,12 +49,12 @@ func fishValue(f *pflag.Flag) string {
 	switch {
 	case f.NoOptDefVal != "":
 		return " -f"
-	case has(f, filesKey):
+	case flags.Has(f, flags.FilesKey):
 		return " -r -F"
-	case has(f, dirsKey):
+	case flags.Has(f, flags.DirsKey):
 		return " -x -a '(__fish_complete_directories)'"
-	case has(f, choicesKey):
-		return " -x -a " + quoted(strings.Join(f.Annotations[choicesKey], " "))
+	case flags.Has(f, flags.ChoicesKey):
+		return " -x -a " + quoted(strings.Join(f.Annotations[flags.ChoicesKey], " "))
 	}
 	return " -x"
 }

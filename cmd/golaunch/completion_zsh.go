@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 )
 
 //go:embed completion/golaunch.zsh
@@ -53,7 +55,7 @@ func zshCompletion() string {
 
 // zshRepeat says that a flag may be repeated, or what it excludes: itself.
 func zshRepeat(f *pflag.Flag) string {
-	if has(f, repeatKey) {
+	if flags.Has(f, flags.RepeatKey) {
 		return "*"
 	}
 	return "(" + strings.Join(dashedNames(f), " ") + ")"
@@ -66,12 +68,12 @@ func zshValue(f *pflag.Flag) string {
 	}
 	value, _ := pflag.UnquoteUsage(f)
 	switch {
-	case has(f, filesKey):
+	case flags.Has(f, flags.FilesKey):
 		return ":" + value + ":_files"
-	case has(f, dirsKey):
+	case flags.Has(f, flags.DirsKey):
 		return ":" + value + ":_files -/"
-	case has(f, choicesKey):
-		return ":" + value + ":(" + strings.Join(f.Annotations[choicesKey], " ") + ")"
+	case flags.Has(f, flags.ChoicesKey):
+		return ":" + value + ":(" + strings.Join(f.Annotations[flags.ChoicesKey], " ") + ")"
 	}
 	return ":" + value + ": "
 }

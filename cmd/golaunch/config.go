@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/files"
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 	"github.com/golaunch/golaunch/internal/lines"
 )
 
@@ -30,7 +32,7 @@ func (c *commandLine) readConfig() error {
 	case "-":
 		return errors.New("--config: standard input is for other files and the program; give a file")
 	}
-	return withFile(os.Stderr, c.configFile, func(r io.Reader) error {
+	return files.Read(os.Stderr, c.configFile, func(r io.Reader) error {
 		text := lines.New(r, c.configFile)
 		for text.Next() {
 			if err := c.configLine(text.Text()); err != nil {
@@ -63,13 +65,13 @@ func (c *commandLine) configLine(line string) error {
 	case f == nil:
 		return c.unknownFlag(name, strings.TrimLeft(name, "-"))
 	case f.Name == "config" || f.Name == "help" || f.Name == "version":
-		return fmt.Errorf("%s: it goes on the command line", flagName(f))
+		return fmt.Errorf("%s: it goes on the command line", flags.Name(f))
 	case f.Name == "env":
-		return fmt.Errorf("%s is one app's; --genv sets a variable for all", flagName(f))
-	case c.configured[f.Name] && !has(f, repeatKey):
-		return fmt.Errorf("%s: given twice", flagName(f))
+		return fmt.Errorf("%s is one app's; --genv sets a variable for all", flags.Name(f))
+	case c.configured[f.Name] && !flags.Has(f, flags.RepeatKey):
+		return fmt.Errorf("%s: given twice", flags.Name(f))
 	case value == "" && f.NoOptDefVal == "":
-		return fmt.Errorf("%s: its value is missing", flagName(f))
+		return fmt.Errorf("%s: its value is missing", flags.Name(f))
 	case value == "":
 		value = f.NoOptDefVal
 	}
@@ -77,7 +79,7 @@ func (c *commandLine) configLine(line string) error {
 		return nil
 	}
 	c.configured[f.Name] = true
-	return set(c.flags, f, value, flagName(f))
+	return flags.Set(c.flags, f, value, flags.Name(f))
 }
 
 // unquoted is a value without the quotes around it, if it has some.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 	"github.com/golaunch/golaunch/internal/environ"
 	"github.com/golaunch/golaunch/internal/hostlist"
@@ -45,7 +46,7 @@ func doctorFlags() []string {
 
 // setupDoctor is the command that looks at hosts.
 func setupDoctor() (*pflag.FlagSet, action) {
-	f := newFlagSet("doctor")
+	f := flags.New("doctor")
 	f.SetInterspersed(true) // all words are its own
 	run := newCommandLine(nil).flags
 	var given []string

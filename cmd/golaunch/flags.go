@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/golaunch/golaunch/cache"
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 	"github.com/golaunch/golaunch/internal/environ"
@@ -67,16 +68,8 @@ type appFlags struct {
 	hostfile string
 }
 
-// The groups of the help, in order, and the annotations of flags.
+// The groups of the help, in order.
 const (
-	groupKey   = "group"   // the flag's group
-	appKey     = "app"     // may be given for each app
-	repeatKey  = "repeat"  // may be given more than once
-	choicesKey = "choices" // the values that it may have, or those that are words
-	tellKey    = "tell"    // what each of its choices means
-	filesKey   = "files"   // its value is a file
-	dirsKey    = "dirs"    // its value is a directory
-	noVariable = "no variable"
 	groupJob   = "Job"
 	groupHosts = "Hosts"
 	groupPlace = "Placement"
@@ -99,64 +92,64 @@ var exclusive = [][]string{
 // newCommandLine returns a command line with the defaults, and its flags.
 func newCommandLine(variables []string) *commandLine {
 	c := &commandLine{Options: launcher.DefaultOptions(), given: map[string]bool{}, configured: map[string]bool{}, environ: variables}
-	f := newFlagSet("run")
+	f := flags.New("run")
 	c.flags = f
 	c.appFlags.define(f)
-	annotate(f, groupJob, "np", "env", "wdir")
+	flags.Group(f, groupJob, "np", "env", "wdir")
 
-	f.Var(listValue{&c.genv}, "genv", "set `VARIABLE` as --env does, but for every app")
+	f.Var(flags.List(&c.genv), "genv", "set `VARIABLE` as --env does, but for every app")
 	f.BoolVar(&c.envNone, "env-none", false, "ranks inherit no environment, only what --env and --genv set")
-	f.Var(oneOf{(*string)(&c.Launch.EnvFrom), textsOf(environ.Froms())}, "env-from", "environment of ranks, `WHOSE`: "+either(environ.Froms()))
-	f.Var(timeValue{&c.Ending.Timeout}, "timeout", "end the job after `TIME`, with exit status 124; 0 is never")
-	f.Var(timeValue{&c.Start.StallAfter}, "stall-after", "name who keeps others waiting after `TIME`; 0 is never")
-	f.Var(timeValue{&c.Ending.Grace}, "grace", "`TIME` between SIGTERM and SIGKILL when the job is ended")
-	f.Var(countValue{&c.Ending.Restarts, 0, 1000}, "restarts", "start the job again, up to `N` times, if a rank or a node fails")
+	f.Var(flags.OneOf((*string)(&c.Launch.EnvFrom), flags.Texts(environ.Froms())), "env-from", "environment of ranks, `WHOSE`: "+flags.Either(environ.Froms()))
+	f.Var(flags.Time(&c.Ending.Timeout), "timeout", "end the job after `TIME`, with exit status 124; 0 is never")
+	f.Var(flags.Time(&c.Start.StallAfter), "stall-after", "name who keeps others waiting after `TIME`; 0 is never")
+	f.Var(flags.Time(&c.Ending.Grace), "grace", "`TIME` between SIGTERM and SIGKILL when the job is ended")
+	f.Var(flags.Count(&c.Ending.Restarts, 0, 1000), "restarts", "start the job again, up to `N` times, if a rank or a node fails")
 	f.BoolVar(&c.Ending.KeepGoing, "keep-going", false, "others run on when a rank fails; lost nodes and failed starts end the job")
-	f.Var(textValue{&c.Launch.Iface}, "iface", "have ranks talk over interface `NAME|SUBNET`, as eth1 or 10.1.0.0/16")
+	f.Var(flags.Text(&c.Launch.Iface), "iface", "have ranks talk over interface `NAME|SUBNET`, as eth1 or 10.1.0.0/16")
 	c.defineMPI(f)
-	f.Var(textValue{&c.Launch.PMIVersion}, "pmi", "grant PMI `VERSION` 1.1, or 1.2, which has barriers of groups")
+	f.Var(flags.Text(&c.Launch.PMIVersion), "pmi", "grant PMI `VERSION` 1.1, or 1.2, which has barriers of groups")
 	f.BoolVar(&c.Launch.PMGR, "pmgr", false, "serve PMGR_COLLECTIVE (MVAPICH 1), too, at a port of each host's own")
-	annotate(f, groupJob, "genv", "env-none", "env-from", "timeout", "stall-after", "grace", "restarts", "keep-going", "iface", "pmi", "pmgr")
+	flags.Group(f, groupJob, "genv", "env-none", "env-from", "timeout", "stall-after", "grace", "restarts", "keep-going", "iface", "pmi", "pmgr")
 
 	c.defineHosts(f)
 	c.definePlace(f)
 
-	f.Var(countValue{&c.Tree.Degree, 1, math.MaxInt32}, "degree", "have every node start up to `K` others; else by --degree-rule")
-	f.Var(textValue{&c.Tree.DegreeRule}, "degree-rule", "`RULE` for the degree: auto, or scela as published")
-	f.Var(timeValue{&c.Start.LostAfter}, "lost-after", "count a node as lost after `TIME` of silence")
-	f.Var(textValue{(*string)(&c.Launch.Cache)}, "cache", "PMI `POLICY`: "+either(cache.Policies()))
-	f.Var(sizeValue{&c.Launch.CacheBytes}, "cache-bytes", "let a node cache up to `SIZE` (K, M, G) of keys that other nodes keep")
-	annotate(f, groupTree, "degree", "degree-rule", "lost-after", "cache", "cache-bytes")
+	f.Var(flags.Count(&c.Tree.Degree, 1, math.MaxInt32), "degree", "have every node start up to `K` others; else by --degree-rule")
+	f.Var(flags.Text(&c.Tree.DegreeRule), "degree-rule", "`RULE` for the degree: auto, or scela as published")
+	f.Var(flags.Time(&c.Start.LostAfter), "lost-after", "count a node as lost after `TIME` of silence")
+	f.Var(flags.Text((*string)(&c.Launch.Cache)), "cache", "PMI `POLICY`: "+flags.Either(cache.Policies()))
+	f.Var(flags.Size(&c.Launch.CacheBytes), "cache-bytes", "let a node cache up to `SIZE` (K, M, G) of keys that other nodes keep")
+	flags.Group(f, groupTree, "degree", "degree-rule", "lost-after", "cache", "cache-bytes")
 
-	f.VarP(stdinValue{&c.Input.Stdin}, "stdin", "i", "who reads standard input: `RANK`, all or none")
+	f.VarP(stdinValue(&c.Input.Stdin), "stdin", "i", "who reads standard input: `RANK`, all or none")
 	f.BoolVar(&c.Input.PTY, "pty", false, "give rank 0 a terminal, at which yours types, as srun --pty and ssh -t do")
 	f.BoolVar(&c.Launch.Unbuffered, "unbuffered", false, "standard output is a terminal (isatty is true), so no line is held back")
-	f.VarP(labelValue{&c.Output.Label}, "label", "l", "put [rank] before each line; =host: [rank@host]; ='%h %r: ': host and rank")
+	f.VarP(labelValue(&c.Output.Label), "label", "l", "put [rank] before each line; =host: [rank@host]; ='%h %r: ': host and rank")
 	f.Lookup("label").NoOptDefVal = launcher.LabelRank
 	f.BoolVar(&c.Output.Fold, "fold", false, "show equal output once, when all have ended, and who wrote it")
-	f.VarP(textValue{&c.Output.OutPattern}, "out", "o", "write output to files `PATTERN`; %r is the rank, %h the host, %j the job")
-	f.VarP(textValue{&c.Output.ErrPattern}, "err", "e", "write standard error to files `PATTERN`")
-	f.Var(textValue{&c.Output.LogDir}, "log-dir", "write output of each rank to `DIR`/attempt-0/RANK.out and RANK.err")
+	f.VarP(flags.Text(&c.Output.OutPattern), "out", "o", "write output to files `PATTERN`; %r is the rank, %h the host, %j the job")
+	f.VarP(flags.Text(&c.Output.ErrPattern), "err", "e", "write standard error to files `PATTERN`")
+	f.Var(flags.Text(&c.Output.LogDir), "log-dir", "write output of each rank to `DIR`/attempt-0/RANK.out and RANK.err")
 	f.BoolVar(&c.Output.Tee, "tee", false, "show output that goes to files, too")
-	f.Var(textValue{&c.Output.Show}, "show", "show output of `RANKS` alone, as in 0,4-7 or local:0; files have that of all")
-	f.Var(sizeValue{&c.Output.LineMax}, "line-max", "keep lines up to `SIZE` in memory (K, M, G)")
-	annotate(f, groupIO, "stdin", "pty", "unbuffered", "label", "fold", "out", "err", "log-dir", "tee", "show", "line-max")
+	f.Var(flags.Text(&c.Output.Show), "show", "show output of `RANKS` alone, as in 0,4-7 or local:0; files have that of all")
+	f.Var(flags.Size(&c.Output.LineMax), "line-max", "keep lines up to `SIZE` in memory (K, M, G)")
+	flags.Group(f, groupIO, "stdin", "pty", "unbuffered", "label", "fold", "out", "err", "log-dir", "tee", "show", "line-max")
 
 	f.BoolVar(&c.Report.DryRun, "dry-run", false, "print the plan and start nothing")
 	f.CountVarP(&c.Start.Verbose, "verbose", "v", "tell more, up to three times")
 	f.BoolVarP(&c.Report.Quiet, "quiet", "q", false, "say nothing but why the job failed")
 	f.BoolVar(&c.Report.Timing, "timing", false, "print how long each phase took")
 	f.BoolVar(&c.Report.Stats, "stats", false, "print what the agents sent, cached and looked up, by level of the tree")
-	f.Var(textValue{&c.Report.File}, "report", "write all that is known of the job to `FILE` (- is standard output), as JSON")
-	f.Var(textValue{&c.Report.TraceFile}, "trace", "write when each step took place on each node to `FILE`, for Perfetto")
-	f.Var(textValue{&c.Report.ProfileFile}, "profile", "write who sent whom how much in MPI to `FILE`, for --map-by comm:FILE")
-	f.Var(oneOf{(*string)(&c.Launch.Profile), textsOf(profile.Quantities())}, "profile-what", "count `WHAT`: "+either(profile.Quantities()))
-	f.Var(oneOf{(*string)(&c.Launch.ProfileFrom), textsOf(profile.Triggers())}, "profile-from", "begin to count at `WHEN`: "+either(profile.Triggers()))
-	f.Var(textValue{&c.configFile}, "config", "read further flags from `FILE`, one per line; the command line counts more")
+	f.Var(flags.Text(&c.Report.File), "report", "write all that is known of the job to `FILE` (- is standard output), as JSON")
+	f.Var(flags.Text(&c.Report.TraceFile), "trace", "write when each step took place on each node to `FILE`, for Perfetto")
+	f.Var(flags.Text(&c.Report.ProfileFile), "profile", "write who sent whom how much in MPI to `FILE`, for --map-by comm:FILE")
+	f.Var(flags.OneOf((*string)(&c.Launch.Profile), flags.Texts(profile.Quantities())), "profile-what", "count `WHAT`: "+flags.Either(profile.Quantities()))
+	f.Var(flags.OneOf((*string)(&c.Launch.ProfileFrom), flags.Texts(profile.Triggers())), "profile-from", "begin to count at `WHEN`: "+flags.Either(profile.Triggers()))
+	f.Var(flags.Text(&c.configFile), "config", "read further flags from `FILE`, one per line; the command line counts more")
 	f.BoolVar(&c.version, "version", false, "print the version")
 	f.BoolVarP(&c.usage, "usage", "h", false, "print the flags that are used most")
 	f.BoolVar(&c.help, "help", false, "print this help")
-	annotate(f, groupDebug, "dry-run", "verbose", "quiet", "timing", "stats", "report", "trace", "profile", "profile-what", "profile-from", "config", "version", "usage", "help")
+	flags.Group(f, groupDebug, "dry-run", "verbose", "quiet", "timing", "stats", "report", "trace", "profile", "profile-what", "profile-from", "config", "version", "usage", "help")
 
 	describeFlags(f)
 	return c
@@ -164,53 +157,53 @@ func newCommandLine(variables []string) *commandLine {
 
 // defineHosts are the flags that say where a job runs, and how it comes there.
 func (c *commandLine) defineHosts(f *pflag.FlagSet) {
-	f.Var(textValue{&c.Boot.Bootstrap}, "bootstrap", "agents by `WAY`: "+strings.Join(registry.Names(), "|"))
+	f.Var(flags.Text(&c.Boot.Bootstrap), "bootstrap", "agents by `WAY`: "+strings.Join(registry.Names(), "|"))
 	c.defineBootstraps(f)
-	f.Var(listValue{&c.exclude}, "exclude", "use all `HOSTS` but these")
-	f.Var(countValue{&c.Hosts.Nodes, 1, launcher.MaxForkNodes}, "nodes", "use `N` of the hosts; without any, N nodes of this machine ("+registry.Local().Name+")")
+	f.Var(flags.List(&c.exclude), "exclude", "use all `HOSTS` but these")
+	f.Var(flags.Count(&c.Hosts.Nodes, 1, launcher.MaxForkNodes), "nodes", "use `N` of the hosts; without any, N nodes of this machine ("+registry.Local().Name+")")
 	f.BoolVar(&c.overlap, "overlap", false, "in an allocation, use slots and cores that other golaunch use, too")
-	f.Var(timeValue{&c.Start.ConnectTimeout}, "connect-timeout", "give a host up after `TIME` without answer")
+	f.Var(flags.Time(&c.Start.ConnectTimeout), "connect-timeout", "give a host up after `TIME` without answer")
 	f.BoolVar(&c.Hosts.Wait, "wait", false, "wait for late hosts and unknown names until --connect-timeout")
 	f.BoolVar(&c.Hosts.AllowDeadNodes, "allow-dead-nodes", false, "go on without unreachable hosts: unused ones, or free slots, replace them")
-	f.Var(countValue{&c.Hosts.Spares, 0, launcher.MaxRanks}, "spares", "start agents on `N` more hosts, to take the ranks of dead ones")
+	f.Var(flags.Count(&c.Hosts.Spares, 0, launcher.MaxRanks), "spares", "start agents on `N` more hosts, to take the ranks of dead ones")
 	f.BoolVar(&c.Hosts.Prelaunch, "prelaunch", false, "start agents on hosts without ranks too, for worlds spawned later")
 	f.BoolVar(&c.Boot.CopyAgent, "copy-agent", false, "copy the agent to the hosts even if they have golaunch in the same place")
-	f.Var(textValue{&c.Start.AgentPath}, "agent-path", "the hosts have golaunch at `PATH`: start that, without a shell and a copy")
+	f.Var(flags.Text(&c.Start.AgentPath), "agent-path", "the hosts have golaunch at `PATH`: start that, without a shell and a copy")
 	f.BoolVar(&c.Start.KeepAgent, "keep-agent", false, "leave the agent on the hosts for the next job")
-	f.Var(listValue{&c.Boot.Stage}, "stage", "bring `FILE` to the hosts, to $GOLAUNCH_STAGE_DIR; PROGRAM too, if it is one")
-	annotate(f, groupHosts, "hosts", "hostfile", "exclude", "bootstrap", "nodes", "overlap", "connect-timeout", "wait", "allow-dead-nodes", "spares", "prelaunch", "copy-agent", "agent-path", "keep-agent", "stage")
+	f.Var(flags.List(&c.Boot.Stage), "stage", "bring `FILE` to the hosts, to $GOLAUNCH_STAGE_DIR; PROGRAM too, if it is one")
+	flags.Group(f, groupHosts, "hosts", "hostfile", "exclude", "bootstrap", "nodes", "overlap", "connect-timeout", "wait", "allow-dead-nodes", "spares", "prelaunch", "copy-agent", "agent-path", "keep-agent", "stage")
 }
 
 // describeFlags says of the flags above what usage, completion and variables need to know.
 func describeFlags(f *pflag.FlagSet) {
-	mark(f, repeatKey, "genv", "exclude", "stage", "verbose")
-	mark(f, noVariable, "env", "genv", "stage", "pty", "version", "usage", "help")
-	mark(f, filesKey, "stage", "out", "err", "log-dir", "report", "trace", "profile", "config")
-	choices(f, "bootstrap", registry.Names()...)
-	choices(f, "env-from", environ.Froms()...)
-	tell(f, "env-from", environ.From.Help, environ.Froms())
-	choices(f, "degree-rule", launcher.DegreeAuto, launcher.DegreeScELA)
-	choices(f, "cache", cache.Policies()...)
-	tell(f, "cache", cache.Policy.Help, cache.Policies())
-	choices(f, "pmi", "1.1", "1.2")
-	choices(f, "profile-what", profile.Quantities()...)
-	tell(f, "profile-what", profile.Quantity.Help, profile.Quantities())
-	choices(f, "profile-from", profile.Triggers()...)
-	tell(f, "profile-from", profile.Trigger.Help, profile.Triggers())
-	choices(f, "stdin", "all", "none")
+	flags.Mark(f, flags.RepeatKey, "genv", "exclude", "stage", "verbose")
+	flags.Mark(f, flags.NoVariable, "env", "genv", "stage", "pty", "version", "usage", "help")
+	flags.Mark(f, flags.FilesKey, "stage", "out", "err", "log-dir", "report", "trace", "profile", "config")
+	flags.Choices(f, "bootstrap", registry.Names()...)
+	flags.Choices(f, "env-from", environ.Froms()...)
+	flags.Tell(f, "env-from", environ.From.Help, environ.Froms())
+	flags.Choices(f, "degree-rule", launcher.DegreeAuto, launcher.DegreeScELA)
+	flags.Choices(f, "cache", cache.Policies()...)
+	flags.Tell(f, "cache", cache.Policy.Help, cache.Policies())
+	flags.Choices(f, "pmi", "1.1", "1.2")
+	flags.Choices(f, "profile-what", profile.Quantities()...)
+	flags.Tell(f, "profile-what", profile.Quantity.Help, profile.Quantities())
+	flags.Choices(f, "profile-from", profile.Triggers()...)
+	flags.Tell(f, "profile-from", profile.Trigger.Help, profile.Triggers())
+	flags.Choices(f, "stdin", "all", "none")
 }
 
 // define adds the flags of one app to f.
 func (a *appFlags) define(f *pflag.FlagSet) {
-	f.VarP(countValue{&a.np, 1, launcher.MaxRanks}, "np", "n", "number `N` of ranks; else all slots, or one per host")
-	f.VarP(listValue{&a.env}, "env", "x", "set `NAME=VALUE`; NAME alone: its value here, even if normally withheld")
-	f.VarP(textValue{&a.wdir}, "wdir", "", "working directory `DIR` of the ranks")
-	f.VarP(listValue{&a.hosts}, "hosts", "H", "hosts to use; `LIST` as in 'a,b:2,n[001-128]:4', where :4 are slots")
-	f.VarP(textValue{&a.hostfile}, "hostfile", "f", "`FILE` with one host per line: host[:N], host slots=N, user=, port=")
-	mark(f, appKey, "np", "env", "wdir", "hosts", "hostfile")
-	mark(f, repeatKey, "env", "hosts")
-	mark(f, filesKey, "hostfile")
-	mark(f, dirsKey, "wdir")
+	f.VarP(flags.Count(&a.np, 1, launcher.MaxRanks), "np", "n", "number `N` of ranks; else all slots, or one per host")
+	f.VarP(flags.List(&a.env), "env", "x", "set `NAME=VALUE`; NAME alone: its value here, even if normally withheld")
+	f.VarP(flags.Text(&a.wdir), "wdir", "", "working directory `DIR` of the ranks")
+	f.VarP(flags.List(&a.hosts), "hosts", "H", "hosts to use; `LIST` as in 'a,b:2,n[001-128]:4', where :4 are slots")
+	f.VarP(flags.Text(&a.hostfile), "hostfile", "f", "`FILE` with one host per line: host[:N], host slots=N, user=, port=")
+	flags.Mark(f, flags.AppKey, "np", "env", "wdir", "hosts", "hostfile")
+	flags.Mark(f, flags.RepeatKey, "env", "hosts")
+	flags.Mark(f, flags.FilesKey, "hostfile")
+	flags.Mark(f, flags.DirsKey, "wdir")
 }
 
 // defineBootstraps adds the flags that bootstraps have of their own.
@@ -218,76 +211,17 @@ func (c *commandLine) defineBootstraps(f *pflag.FlagSet) {
 	c.Boot.Values = bootstrap.Values{}
 	for _, kind := range registry.All() {
 		for _, o := range kind.Options {
-			f.Var(namedValue{c.Boot.Values, o.Name, o.Repeat}, o.Name, o.Help)
-			annotate(f, groupHosts, o.Name)
+			f.Var(flags.Named(c.Boot.Values, o.Name, o.Repeat), o.Name, o.Help)
+			flags.Group(f, groupHosts, o.Name)
 			if o.Repeat {
-				mark(f, repeatKey, o.Name)
+				flags.Mark(f, flags.RepeatKey, o.Name)
 			}
 			if o.File {
-				mark(f, filesKey, o.Name)
+				flags.Mark(f, flags.FilesKey, o.Name)
 			}
 			if o.Choices != nil {
-				choices(f, o.Name, o.Choices...)
+				flags.Choices(f, o.Name, o.Choices...)
 			}
 		}
 	}
 }
-
-// newFlagSet returns the flag set of a command. It ends at the first word that is
-// no flag: the program, whose own flags are left alone.
-func newFlagSet(name string) *pflag.FlagSet {
-	f := pflag.NewFlagSet(name, pflag.ContinueOnError)
-	f.SortFlags = false
-	f.SetInterspersed(false)
-	f.Usage = func() {} // help is command.text
-	return f
-}
-
-func annotate(f *pflag.FlagSet, group string, names ...string) {
-	for _, name := range names {
-		setAnnotation(f, name, groupKey, group)
-	}
-}
-
-func mark(f *pflag.FlagSet, key string, names ...string) {
-	for _, name := range names {
-		setAnnotation(f, name, key, "yes")
-	}
-}
-
-// choices says which values a flag has.
-func choices[T ~string](f *pflag.FlagSet, name string, values ...T) {
-	words := make([]string, len(values))
-	for i, v := range values {
-		words[i] = string(v)
-	}
-	setAnnotation(f, name, choicesKey, words...)
-}
-
-// tell says what each of a flag's choices means.
-func tell[T any](f *pflag.FlagSet, name string, meaning func(T) string, values []T) {
-	texts := make([]string, len(values))
-	for i, v := range values {
-		texts[i] = meaning(v)
-	}
-	setAnnotation(f, name, tellKey, texts...)
-}
-
-// either lists two words or more, of which one is to be given.
-func either[T ~string](words []T) string {
-	last := len(words) - 1
-	text := string(words[0])
-	for _, w := range words[1:last] {
-		text += ", " + string(w)
-	}
-	return text + " or " + string(words[last])
-}
-
-func setAnnotation(f *pflag.FlagSet, name, key string, values ...string) {
-	if err := f.SetAnnotation(name, key, values); err != nil {
-		panic(err) // a name misspelt above
-	}
-}
-
-// has tells whether a flag bears an annotation.
-func has(f *pflag.Flag, key string) bool { return f.Annotations[key] != nil }

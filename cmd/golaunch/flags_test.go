@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
@@ -22,8 +23,8 @@ import (
 func TestEveryFlagIsInTheHelp(t *testing.T) {
 	f := newCommandLine(nil).flags
 	help := findCommand(defaultCommand).text(f)
-	eachShown(f, func(f *pflag.Flag) {
-		group := f.Annotations[groupKey]
+	flags.EachShown(f, func(f *pflag.Flag) {
+		group := f.Annotations[flags.GroupKey]
 		require.Len(t, group, 1, f.Name)
 		assert.Contains(t, groups, group[0], f.Name)
 		assert.NotEmpty(t, f.Usage, f.Name)
@@ -32,15 +33,6 @@ func TestEveryFlagIsInTheHelp(t *testing.T) {
 	for line := range strings.SplitSeq(help, "\n") {
 		assert.LessOrEqual(t, len(line), 104, line)
 		assert.Equal(t, strings.TrimRight(line, " \t"), line)
-	}
-}
-
-func TestDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"hostfile", "host-file", 1}, {"lable", "label", 1}, {"hosst", "hosts", 1}, {"ab", "ba", 1}, {"abcd", "dcba", 3}, {"degree", "degree", 0}} {
-		assert.Equal(t, c.want, distance(c.a, c.b), c)
 	}
 }
 
@@ -109,7 +101,7 @@ func TestChoices(t *testing.T) {
 	}
 	found := 0
 	newCommandLine(nil).flags.VisitAll(func(f *pflag.Flag) {
-		for _, word := range f.Annotations[choicesKey] {
+		for _, word := range f.Annotations[flags.ChoicesKey] {
 			found++
 			assert.Contains(t, f.Usage, word, f.Name)
 			if strings.HasSuffix(word, ":") { // any value may follow
@@ -143,7 +135,7 @@ func TestCommands(t *testing.T) {
 		for line := range strings.SplitSeq(help, "\n") {
 			assert.LessOrEqual(t, len(line), 104, line)
 		}
-		eachShown(f, func(f *pflag.Flag) {
+		flags.EachShown(f, func(f *pflag.Flag) {
 			for shell, scriptHas := range map[string]bool{
 				"bash": strings.Contains(bashCompletion(), " --"+f.Name),
 				"zsh":  strings.Contains(zshCompletion(), "--"+f.Name+"[") || strings.Contains(zshCompletion(), "--"+f.Name+"=["),

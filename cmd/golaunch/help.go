@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 	"github.com/golaunch/golaunch/internal/job"
 )
 
@@ -151,9 +152,9 @@ func (c command) text(f *pflag.FlagSet) string {
 // groupText lists the flags of a group, "" if it has none.
 func groupText(f *pflag.FlagSet, group string) string {
 	width := 0
-	eachShown(f, func(f *pflag.Flag) { width = max(width, len(flagColumn(f))) })
+	flags.EachShown(f, func(f *pflag.Flag) { width = max(width, len(flagColumn(f))) })
 	var b strings.Builder
-	eachShown(f, func(f *pflag.Flag) {
+	flags.EachShown(f, func(f *pflag.Flag) {
 		if groupOf(f) == group {
 			fmt.Fprintf(&b, "  %-*s  %s\n", width, flagColumn(f), purpose(f))
 		}
@@ -163,7 +164,7 @@ func groupText(f *pflag.FlagSet, group string) string {
 
 // groupOf is the group of a flag in the help.
 func groupOf(f *pflag.Flag) string {
-	if g := f.Annotations[groupKey]; g != nil {
+	if g := f.Annotations[flags.GroupKey]; g != nil {
 		return g[0]
 	}
 	return groupNone

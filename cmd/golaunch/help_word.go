@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 )
 
 // topic is what help tells of beside commands and flags.
@@ -70,7 +72,7 @@ func helpWords() []string {
 	var words []string
 	for _, c := range commands() {
 		f, _ := c.setup()
-		words = append(append(words, c.name), flagNames(f)...)
+		words = append(append(words, c.name), flags.Names(f)...)
 	}
 	for _, t := range topics() {
 		words = append(words, t.name)
@@ -81,7 +83,7 @@ func helpWords() []string {
 
 // setupHelp is the command that explains a word.
 func setupHelp() (*pflag.FlagSet, action) {
-	f := newFlagSet("help")
+	f := flags.New("help")
 	act := parsed("help", f, func(e env, args []string) (int, error) {
 		if len(args) == 0 {
 			args = []string{defaultCommand}
@@ -93,7 +95,7 @@ func setupHelp() (*pflag.FlagSet, action) {
 		parts := explain(word)
 		if len(parts) == 0 {
 			err := fmt.Errorf("%q is no command, flag or topic", word)
-			if near := nearest(helpWords(), strings.TrimLeft(word, "-")); near != "" {
+			if near := flags.Nearest(helpWords(), strings.TrimLeft(word, "-")); near != "" {
 				err = fmt.Errorf("%w; is %s meant?", err, near)
 			}
 			return 0, err
@@ -188,19 +190,19 @@ func explainFlag(c command, f *pflag.Flag) string {
 	}
 	fmt.Fprintf(&b, "\n  %s\n", purpose(f))
 	value, _ := pflag.UnquoteUsage(f)
-	if words := f.Annotations[choicesKey]; words != nil {
+	if words := f.Annotations[flags.ChoicesKey]; words != nil {
 		fmt.Fprintf(&b, "  %s: %s\n", value, strings.Join(words, ", "))
-		for i, text := range f.Annotations[tellKey] {
+		for i, text := range f.Annotations[flags.TellKey] {
 			fmt.Fprintf(&b, "    %-11s  %s\n", words[i], text)
 		}
 	}
-	if has(f, repeatKey) {
+	if flags.Has(f, flags.RepeatKey) {
 		b.WriteString("  may be given more than once\n")
 	}
-	if has(f, appKey) {
+	if flags.Has(f, flags.AppKey) {
 		b.WriteString("  may be given for each app\n")
 	}
-	if c.name == defaultCommand && !has(f, noVariable) {
+	if c.name == defaultCommand && !flags.Has(f, flags.NoVariable) {
 		fmt.Fprintf(&b, "  where it is not given: %s\n", strings.Join(variablesOf(f), ", then "))
 	}
 	return b.String()

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 )
 
 // Each command has a manual page, which names all of its flags, and that of golaunch
@@ -48,7 +50,7 @@ func TestManPages(t *testing.T) {
 			page = "golaunch"
 		}
 		f, _ := c.setup()
-		eachShown(f, func(f *pflag.Flag) {
+		flags.EachShown(f, func(f *pflag.Flag) {
 			assert.True(t, hasItem(page, strings.TrimSpace(flagColumn(f))), "--%s in %s.1", f.Name, page)
 		})
 	}

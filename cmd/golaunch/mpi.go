@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 )
 
 // mpiType is a value of --mpi.
@@ -49,32 +51,22 @@ func mpiOf(_ *pasted, v []string) ([]string, string) {
 }
 
 // mpiValue is the value of --mpi.
-type mpiValue struct{ c *commandLine }
-
-func (v mpiValue) Set(s string) error {
-	if s == "list" {
-		v.c.listMPI = true
-		return nil
-	}
-	for _, t := range mpiTypes {
-		if t.name == s {
-			v.c.Launch.OpenMPI, v.c.Launch.PMIx, v.c.MPI.MPICHFix, v.c.MPI.NoMPICHFix, v.c.Launch.NoMPI = false, false, false, false, false
-			v.c.mpi = s
-			t.set(v.c)
-			return nil
+func mpiValue(c *commandLine) pflag.Value {
+	return flags.Word(&c.mpi, func(word string) (string, error) {
+		if word == "list" {
+			c.listMPI = true
+			return c.mpi, nil
 		}
-	}
-	return fmt.Errorf("%q is none; %s are", s, strings.Join(mpiNames(), ", "))
+		for _, t := range mpiTypes {
+			if t.name == word {
+				c.Launch.OpenMPI, c.Launch.PMIx, c.MPI.MPICHFix, c.MPI.NoMPICHFix, c.Launch.NoMPI = false, false, false, false, false
+				t.set(c)
+				return word, nil
+			}
+		}
+		return "", fmt.Errorf("%q is none; %s are", word, strings.Join(mpiNames(), ", "))
+	})
 }
-
-func (v mpiValue) String() string {
-	if v.c == nil {
-		return ""
-	}
-	return v.c.mpi
-}
-
-func (mpiValue) Type() string { return "text" }
 
 func mpiNames() (names []string) {
 	for _, t := range mpiTypes {
@@ -96,10 +88,10 @@ func mpiList() string {
 // defineMPI adds --mpi, and the flags that it has replaced, of which no help tells.
 func (c *commandLine) defineMPI(f *pflag.FlagSet) {
 	c.mpi = mpiTypes[0].name
-	f.Var(mpiValue{c}, "mpi", "serve `MPI`: "+either(mpiNames()))
-	annotate(f, groupJob, "mpi")
-	choices(f, "mpi", mpiNames()...)
-	tell(f, "mpi", func(t mpiType) string { return t.serves }, mpiTypes)
+	f.Var(mpiValue(c), "mpi", "serve `MPI`: "+flags.Either(mpiNames()))
+	flags.Group(f, groupJob, "mpi")
+	flags.Choices(f, "mpi", mpiNames()...)
+	flags.Tell(f, "mpi", func(t mpiType) string { return t.serves }, mpiTypes)
 
 	f.BoolVar(&c.Launch.OpenMPI, "open-mpi", false, "--mpi openmpi")
 	f.BoolVar(&c.Launch.PMIx, "pmix", false, "--mpi pmix")
@@ -107,16 +99,7 @@ func (c *commandLine) defineMPI(f *pflag.FlagSet) {
 	f.BoolVar(&c.MPI.NoMPICHFix, "no-mpich-fix", false, "--mpi none, of MPICH alone")
 	f.BoolVar(&c.Launch.PMIPort, "pmi-port", false, "ranks connect to PMI_PORT, of their own host only, instead of PMI_FD")
 	for _, name := range []string{"open-mpi", "pmix", "mpich-fix", "no-mpich-fix", "pmi-port"} {
-		annotate(f, groupJob, name)
+		flags.Group(f, groupJob, name)
 		f.Lookup(name).Hidden = true
 	}
-}
-
-// eachShown visits the flags of which help tells.
-func eachShown(f *pflag.FlagSet, do func(*pflag.Flag)) {
-	f.VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			do(f)
-		}
-	})
 }

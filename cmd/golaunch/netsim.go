@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 	"github.com/golaunch/golaunch/network/netsim/algorithms"
 	"github.com/golaunch/golaunch/network/placement/arrange"
 )
@@ -71,18 +72,18 @@ func rankOrders() []string { return []string{"given", "best", "shuffled"} }
 func setupNetsim() (*pflag.FlagSet, action) {
 	t := &netsimFlags{sizes: []int{64 << 10}, order: "given", startup: time.Microsecond}
 	t.format, t.seed = "text", arrange.Seed
-	f := newFlagSet("netsim")
+	f := flags.New("netsim")
 	f.SetInterspersed(true) // all words are its own
 	t.networkFlags(f)
-	f.VarP(listOf{&t.ranks, func(p *int) pflag.Value { return countValue{p, 1, maxSimRanks} }}, "np", "n", "number `N` of ranks, of sweep several, 16,32; else all slots, or one per host")
-	f.Var(listOf{&t.sizes, func(p *int) pflag.Value { return sizeValue{p} }}, "size", "`BYTES` of a message, block, part or vector; of sweep several, 1K,64K")
-	f.Var(textValue{&t.order}, "order", "hosts get ranks in `ORDER`: "+strings.Join(rankOrders(), ", "))
+	f.VarP(flags.Numbers(&t.ranks, func(p *int) pflag.Value { return flags.Count(p, 1, maxSimRanks) }), "np", "n", "number `N` of ranks, of sweep several, 16,32; else all slots, or one per host")
+	f.Var(flags.Numbers(&t.sizes, flags.Size), "size", "`BYTES` of a message, block, part or vector; of sweep several, 1K,64K")
+	f.Var(flags.Text(&t.order), "order", "hosts get ranks in `ORDER`: "+strings.Join(rankOrders(), ", "))
 	f.Uint64Var(&t.seed, "seed", t.seed, "shuffle by `N`")
-	f.Var(timeValue{&t.startup}, "startup", "`TIME` that a rank takes to begin a message")
+	f.Var(flags.Time(&t.startup), "startup", "`TIME` that a rank takes to begin a message")
 	f.BoolVar(&t.barrier, "barrier", false, "simulate ranks that begin each stage together")
-	f.Var(textValue{&t.format}, "format", "print as `FORMAT`: "+strings.Join(netsimFormats(), ", "))
-	choices(f, "order", rankOrders()...)
-	choices(f, "format", netsimFormats()...)
+	f.Var(flags.Text(&t.format), "format", "print as `FORMAT`: "+strings.Join(netsimFormats(), ", "))
+	flags.Choices(f, "order", rankOrders()...)
+	flags.Choices(f, "format", netsimFormats()...)
 	return f, parsed("netsim", f, t.run)
 }
 

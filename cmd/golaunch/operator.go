@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/files"
 	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
@@ -23,7 +24,7 @@ func (c *commandLine) operatorHosts(w io.Writer, getenv func(string) string) ([]
 			continue
 		}
 		var file hostlist.File
-		err := withFile(w, name, func(r io.Reader) (err error) {
+		err := files.Read(w, name, func(r io.Reader) (err error) {
 			file, err = hostlist.ParseFile(r, name)
 			return err
 		})

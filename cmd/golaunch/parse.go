@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 	"github.com/golaunch/golaunch/internal/job"
 )
@@ -52,7 +53,7 @@ func (c *commandLine) parse(args []string) error {
 	}
 	for i, part := range parts[1:] {
 		var a appFlags
-		f := newFlagSet("run")
+		f := flags.New("run")
 		a.define(f)
 		err := c.parsePart(f, part)
 		if err == nil {
@@ -122,39 +123,21 @@ func appError(parts [][]string, i int, err error) error {
 // parsePart parses the flags of one app, which for the first app are all.
 func (c *commandLine) parsePart(f *pflag.FlagSet, args []string) error {
 	err := f.ParseAll(args, func(flag *pflag.Flag, value string) error {
-		if flag.Changed && !has(flag, repeatKey) && flag.Value.Type() != "bool" {
-			return fmt.Errorf("%s: given twice, as %s and %s", flagName(flag), flag.Value, value)
+		if flag.Changed && !flags.Has(flag, flags.RepeatKey) && flag.Value.Type() != "bool" {
+			return fmt.Errorf("%s: given twice, as %s and %s", flags.Name(flag), flag.Value, value)
 		}
 		if f == c.flags {
 			c.given[flag.Name] = true
 		}
-		return set(f, flag, value, flagName(flag))
+		return flags.Set(f, flag, value, flags.Name(flag))
 	})
 	return c.flagError(err)
-}
-
-// set gives a flag its value; the error begins with where it was given.
-func set(f *pflag.FlagSet, flag *pflag.Flag, value, where string) error {
-	err := f.Set(flag.Name, value)
-	if err == nil {
-		return nil
-	}
-	switch flag.Value.Type() {
-	case "bool":
-		return fmt.Errorf("%s: %q is not true or false", where, value)
-	case "count":
-		return fmt.Errorf("%s: %q is not a number", where, value)
-	}
-	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		err = e.Unwrap()
-	}
-	return fmt.Errorf("%s: %w", where, err)
 }
 
 // flagError words the errors of package pflag for users.
 func (c *commandLine) flagError(err error) error {
 	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		return fmt.Errorf("%s: its value is missing", flagName(e.GetFlag()))
+		return fmt.Errorf("%s: its value is missing", flags.Name(e.GetFlag()))
 	}
 	if errors.Is(err, pflag.ErrHelp) { // of a later app, which lacks the flags
 		return errors.New("-h and --help are for the whole job; put them before the first program")
@@ -185,7 +168,7 @@ func (c *commandLine) unknownFlag(word, name string) error {
 			return fmt.Errorf("unknown flag %s; is --%s meant?", word, whole)
 		}
 	}
-	if near := nearest(flagNames(c.flags), name); near != "" {
+	if near := flags.Nearest(flags.Names(c.flags), name); near != "" {
 		return fmt.Errorf("unknown flag %s; is --%s meant?", word, near)
 	}
 	return fmt.Errorf("unknown flag %s", word)
@@ -200,15 +183,7 @@ func seeHelp(err error, command string) error {
 }
 
 func wholeJob(f *pflag.Flag) error {
-	return fmt.Errorf("%s is for the whole job; put it before the first program", flagName(f))
-}
-
-// flagName is how messages call a flag.
-func flagName(f *pflag.Flag) string {
-	if f.Shorthand != "" {
-		return "-" + f.Shorthand + "/--" + f.Name
-	}
-	return "--" + f.Name
+	return fmt.Errorf("%s is for the whole job; put it before the first program", flags.Name(f))
 }
 
 // mpiVariables are those of MPICH's mpiexec that mean the same as a flag.
@@ -219,12 +194,12 @@ var mpiVariables = map[string]string{"timeout": "MPIEXEC_TIMEOUT"}
 func (c *commandLine) parseVariables() error {
 	var err error
 	c.flags.VisitAll(func(f *pflag.Flag) {
-		if err != nil || f.Changed || has(f, noVariable) || c.setAside(f.Name) {
+		if err != nil || f.Changed || flags.Has(f, flags.NoVariable) || c.setAside(f.Name) {
 			return
 		}
 		for _, name := range variablesOf(f) {
 			if value := variable(c.environ, name); value != "" {
-				err = set(c.flags, f, value, name)
+				err = flags.Set(c.flags, f, value, name)
 				return
 			}
 		}
@@ -305,48 +280,4 @@ func (c *commandLine) programIsFlag(program string) error {
 		return fmt.Errorf("the program is %q; the text of --label goes with =, as in --label='%[1]s'", program)
 	}
 	return nil
-}
-
-// flagNames are the long names of flags.
-func flagNames(f *pflag.FlagSet) []string {
-	var names []string
-	f.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	return names
-}
-
-// nearest is the one of names that a misspelt name may stand for, "" if none is near.
-func nearest(names []string, name string) string {
-	best, most := "", min(2, len(name)/3)+1
-	for _, n := range names {
-		if d := distance(name, n); d < most {
-			best, most = n, d
-		}
-	}
-	return best
-}
-
-// distance is how many characters to insert, delete, change or exchange with the next to
-// turn a into b.
-func distance(a, b string) int {
-	var before []int // two characters of a ago
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		next := make([]int, len(b)+1)
-		next[0] = i + 1
-		for j := range len(b) {
-			change := row[j]
-			if a[i] != b[j] {
-				change++
-			}
-			next[j+1] = min(change, row[j+1]+1, next[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				next[j+1] = min(next[j+1], before[j-1]+1)
-			}
-		}
-		before, row = row, next
-	}
-	return row[len(b)]
 }

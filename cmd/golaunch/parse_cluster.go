@@ -6,6 +6,8 @@ import (
 	"unicode"
 
 	"github.com/spf13/pflag"
+
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 )
 
 // dashed refuses a value apart from its flag, written as word, that begins with a
@@ -16,7 +18,7 @@ func dashed(flag *pflag.Flag, word, value string) error {
 		return nil
 	}
 	switch flag.Value.Type() {
-	case textValue{}.Type(), listValue{}.Type():
+	case flags.KindText, flags.KindList:
 		return fmt.Errorf("%s: its value is missing; one that begins with a dash is written --%s=%s", word, flag.Name, value)
 	}
 	return nil

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/files"
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 	"github.com/golaunch/golaunch/internal/profile"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/network/commgraph"
@@ -29,84 +30,28 @@ type placeFlags struct {
 
 // definePlace adds the flags of placement.
 func (c *commandLine) definePlace(f *pflag.FlagSet) {
-	f.VarP(countValue{&c.Placement.PPN, 1, launcher.MaxRanks}, "ppn", "N", "`N` ranks per host")
+	f.VarP(flags.Count(&c.Placement.PPN, 1, launcher.MaxRanks), "ppn", "N", "`N` ranks per host")
 	f.BoolVar(&c.Placement.Oversubscribe, "oversubscribe", false, "allow more ranks than slots, or than --bind-to has cores for")
-	f.Var(ruleValue{&c.mapBy}, "map-by", "place by `RULE`: "+either(placement.Forms()))
-	f.Var(orderValue{&c.rankBy}, "rank-by", "number ranks there by `ORDER`: "+either(append(placement.Orders(), placement.Plane+"N")))
-	f.Var(oneOf{&c.metric, textsOf(mapping.Metrics())}, "metric", "choose among the maps of comm:GRAPH by `METRIC`: "+either(mapping.Metrics()))
-	f.Var(textValue{&c.metisFile}, "metis-file", "place ranks by the communication graph in `FILE`, as --map-by comm:FILE")
+	f.Var(ruleValue(&c.mapBy), "map-by", "place by `RULE`: "+flags.Either(placement.Forms()))
+	f.Var(orderValue(&c.rankBy), "rank-by", "number ranks there by `ORDER`: "+flags.Either(append(placement.Orders(), placement.Plane+"N")))
+	f.Var(flags.OneOf(&c.metric, flags.Texts(mapping.Metrics())), "metric", "choose among the maps of comm:GRAPH by `METRIC`: "+flags.Either(mapping.Metrics()))
+	f.Var(flags.Text(&c.metisFile), "metis-file", "place ranks by the communication graph in `FILE`, as --map-by comm:FILE")
 	f.BoolVar(&c.Placement.Wish.AvoidConflicts, "avoid-path-conflict", false, "of more hosts than needed, take some that share no link, by --topology")
-	f.Var(bindValue{&c.Start.BindTo}, "bind-to", "bind to `WHAT`: none|core[:N]|hwthread|socket|numa|l3|gpu|cpu-list:0-3,8")
+	f.Var(bindValue(&c.Start.BindTo), "bind-to", "bind to `WHAT`: none|core[:N]|hwthread|socket|numa|l3|gpu|cpu-list:0-3,8")
 	f.BoolVar(&c.Launch.ReportBindings, "report-bindings", false, "say to which CPUs each rank is bound")
-	f.Var(countValue{&c.Launch.GPUsPerRank, 1, launcher.MaxGPUs}, "gpus-per-rank", "give each rank `N` GPUs of its host for itself, by CUDA_VISIBLE_DEVICES")
-	f.Var(textValue{&c.topology}, "topology", "order hosts by their network: `FILE`, a word as torus:8x8x8, auto or none")
-	f.Var(textValue{&c.mapFile}, "map", "`FILE` of lines 'n001 h0': a host, its GUID, LID or name in the network")
-	annotate(f, groupPlace, "ppn", "oversubscribe", "map-by", "rank-by", "metric", "metis-file", "avoid-path-conflict", "bind-to", "report-bindings", "gpus-per-rank", "topology", "map")
-	mark(f, filesKey, "metis-file", "topology", "map")
-	choices(f, "map-by", placement.Names()...)
-	tell(f, "map-by", placement.Help, placement.Names())
-	choices(f, "bind-to", binding.Words()...)
-	tell(f, "bind-to", binding.Kind.Help, binding.Words())
-	choices(f, "rank-by", placement.Orders()...)
-	tell(f, "rank-by", placement.OrderHelp, placement.Orders())
-	choices(f, "metric", mapping.Metrics()...)
-	tell(f, "metric", mapping.Metric.Help, mapping.Metrics())
-}
-
-// ruleValue is the word of a rule, with a value if it wants one.
-type ruleValue struct{ p *string }
-
-func (v ruleValue) Set(s string) error {
-	_, _, err := placement.Cut(s)
-	if err == nil {
-		*v.p = s
-	}
-	return err
-}
-
-func (v ruleValue) String() string { return textValue(v).String() }
-
-func (ruleValue) Type() string { return "text" }
-
-// orderValue is the word of an order of ranks.
-type orderValue struct{ p *string }
-
-func (v orderValue) Set(s string) error {
-	if !placement.IsOrder(s) {
-		return fmt.Errorf("%q is none; %s and %sN are", s, strings.Join(placement.Orders(), ", "), placement.Plane)
-	}
-	*v.p = s
-	return nil
-}
-
-func (v orderValue) String() string { return textValue(v).String() }
-
-func (orderValue) Type() string { return "text" }
-
-// oneOf is one of some words.
-type oneOf struct {
-	p     *string
-	words []string
-}
-
-func (v oneOf) Set(s string) error {
-	if !slices.Contains(v.words, s) {
-		return fmt.Errorf("%q is none; %s are", s, strings.Join(v.words, ", "))
-	}
-	*v.p = s
-	return nil
-}
-
-func (v oneOf) String() string { return textValue{v.p}.String() }
-
-func (oneOf) Type() string { return "text" }
-
-func textsOf[T ~string](list []T) []string {
-	all := make([]string, len(list))
-	for i, w := range list {
-		all[i] = string(w)
-	}
-	return all
+	f.Var(flags.Count(&c.Launch.GPUsPerRank, 1, launcher.MaxGPUs), "gpus-per-rank", "give each rank `N` GPUs of its host for itself, by CUDA_VISIBLE_DEVICES")
+	f.Var(flags.Text(&c.topology), "topology", "order hosts by their network: `FILE`, a word as torus:8x8x8, auto or none")
+	f.Var(flags.Text(&c.mapFile), "map", "`FILE` of lines 'n001 h0': a host, its GUID, LID or name in the network")
+	flags.Group(f, groupPlace, "ppn", "oversubscribe", "map-by", "rank-by", "metric", "metis-file", "avoid-path-conflict", "bind-to", "report-bindings", "gpus-per-rank", "topology", "map")
+	flags.Mark(f, flags.FilesKey, "metis-file", "topology", "map")
+	flags.Choices(f, "map-by", placement.Names()...)
+	flags.Tell(f, "map-by", placement.Help, placement.Names())
+	flags.Choices(f, "bind-to", binding.Words()...)
+	flags.Tell(f, "bind-to", binding.Kind.Help, binding.Words())
+	flags.Choices(f, "rank-by", placement.Orders()...)
+	flags.Tell(f, "rank-by", placement.OrderHelp, placement.Orders())
+	flags.Choices(f, "metric", mapping.Metrics()...)
+	flags.Tell(f, "metric", mapping.Metric.Help, mapping.Metrics())
 }
 
 // rule is the rule that the flags ask for, and its value, neither of them read: a
@@ -201,7 +146,7 @@ func (c *commandLine) readGraph(w io.Writer, from string) (*placement.Graph, err
 		return &placement.Graph{Graph: g, From: from}, nil
 	}
 	var file *commgraph.File
-	err := withFile(w, from, func(r io.Reader) (err error) {
+	err := files.Read(w, from, func(r io.Reader) (err error) {
 		file, err = profile.ReadGraph(r, from)
 		return err
 	})
@@ -220,7 +165,7 @@ func (c *commandLine) readGraph(w io.Writer, from string) (*placement.Graph, err
 // readRankFile reads a rank file.
 func (c *commandLine) readRankFile(w io.Writer, name string) (*rankfile.File, error) {
 	var file *rankfile.File
-	err := withFile(w, name, func(r io.Reader) (err error) {
+	err := files.Read(w, name, func(r io.Reader) (err error) {
 		file, err = rankfile.Parse(r, name)
 		return err
 	})

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/files"
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 	"github.com/golaunch/golaunch/internal/report/page"
 	"github.com/golaunch/golaunch/internal/unix"
 )
@@ -52,31 +54,31 @@ the route. Without it messages stay within a node or leave it.
 // setupReport is the command that writes a page.
 func setupReport() (*pflag.FlagSet, action) {
 	t := &reportFlags{output: "report.html", collectives: collectivesWords()[0]}
-	f := newFlagSet("report")
+	f := flags.New("report")
 	f.SetInterspersed(true) // all words are its own
-	f.VarP(textValue{&t.output}, "output", "o", "write the page to `FILE`; - is standard output")
+	f.VarP(flags.Text(&t.output), "output", "o", "write the page to `FILE`; - is standard output")
 	t.fabricFlags(f)
-	f.Var(oneOf{&t.collectives, collectivesWords()}, "collectives", "draw messages of collective operations as `WHO` does: "+strings.Join(collectivesWords(), ", "))
-	mark(f, filesKey, "output")
-	choices(f, "collectives", collectivesWords()...)
+	f.Var(flags.OneOf(&t.collectives, collectivesWords()), "collectives", "draw messages of collective operations as `WHO` does: "+strings.Join(collectivesWords(), ", "))
+	flags.Mark(f, flags.FilesKey, "output")
+	flags.Choices(f, "collectives", collectivesWords()...)
 	return f, parsed("report", f, t.run)
 }
 
 // run reads the files and writes the page.
-func (t *reportFlags) run(e env, files []string) (int, error) {
-	if len(files) == 0 {
+func (t *reportFlags) run(e env, names []string) (int, error) {
+	if len(names) == 0 {
 		return 0, errors.New("say which files, such as those of --profile, --report and --trace")
 	}
-	if err := t.stdinOnce(files); err != nil {
+	if err := t.stdinOnce(names); err != nil {
 		return 0, err
 	}
 	in := &page.Inputs{Plain: t.collectives == "none"}
-	for _, file := range files {
+	for _, file := range names {
 		name := file
 		if file == "-" {
 			name = "standard input"
 		}
-		if err := withFile(e.stdio.Stderr, file, func(r io.Reader) error { return in.Read(r, name) }); err != nil {
+		if err := files.Read(e.stdio.Stderr, file, func(r io.Reader) error { return in.Read(r, name) }); err != nil {
 			return 0, err
 		}
 	}
@@ -155,7 +157,7 @@ func writePage(name string, text []byte) error {
 	unnamed := filepath.Join(filepath.Dir(name), ".golaunch-report-"+rand.Text())
 	f, err := os.OpenFile(unnamed, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
-		return fmt.Errorf("-o %s: %w", name, reason(err))
+		return fmt.Errorf("-o %s: %w", name, files.Reason(err))
 	}
 	defer os.Remove(f.Name()) // where it was not renamed
 	if info != nil {
@@ -168,7 +170,7 @@ func writePage(name string, text []byte) error {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {
-		return fmt.Errorf("-o %s: %w", name, reason(err))
+		return fmt.Errorf("-o %s: %w", name, files.Reason(err))
 	}
 	return nil
 }

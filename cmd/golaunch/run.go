@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/files"
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 	"github.com/golaunch/golaunch/internal/environ"
 	"github.com/golaunch/golaunch/internal/hostlist"
@@ -82,7 +84,7 @@ func (c *commandLine) run(e env, words []string) (int, error) {
 func (c *commandLine) tellCommand(w io.Writer, program, first string) {
 	if findCommand(program) != nil {
 		c.tell(w, 0, "%s is a command of golaunch's where it is the first word: golaunch %s [FLAG]...", program, program)
-	} else if near := nearest(commandNames(), program); near != "" && program == first {
+	} else if near := flags.Nearest(commandNames(), program); near != "" && program == first {
 		c.tell(w, 0, "is the command %s meant? golaunch %[1]s [FLAG]...", near)
 	}
 }
@@ -232,7 +234,7 @@ func (c *commandLine) named(w io.Writer, a *appFlags) (hosts []job.Host, names [
 		return nil, nil, nil
 	}
 	var file hostlist.File
-	err = withFile(w, a.hostfile, func(r io.Reader) (err error) {
+	err = files.Read(w, a.hostfile, func(r io.Reader) (err error) {
 		file, err = hostlist.ParseFile(r, a.hostfile)
 		return err
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 	"github.com/golaunch/golaunch/network/placement/sched"
 	"github.com/golaunch/golaunch/network/topology"
 )
@@ -78,22 +79,22 @@ func setupSched() (*pflag.FlagSet, action) {
 	t := &schedFlags{slots: 8, jobs: 200, seeds: 20, ranks: []int{128, 192, 256, 384, 512}, slowdowns: []int{15, 21},
 		gap: 4 * time.Minute, shortest: time.Minute, longest: 10 * time.Minute, ways: "all"}
 	t.format, t.seed = "text", 1
-	f := newFlagSet("sched")
+	f := flags.New("sched")
 	f.SetInterspersed(true) // all words are its own
 	t.networkFlags(f)
-	f.VarP(listOf{&t.ranks, func(p *int) pflag.Value { return countValue{p, 1, maxSimRanks} }}, "np", "n", "ranks of jobs, `LIST` of those equally likely")
-	f.Var(countValue{&t.slots, 1, maxSimRanks}, "slots", "`N` ranks on each host")
-	f.Var(countValue{&t.jobs, 1, maxSchedJobs}, "jobs", "`N` jobs")
-	f.Var(timeValue{&t.gap}, "gap", "`TIME` from one arrival to the next, on average")
-	f.Var(timeValue{&t.shortest}, "shortest", "least `TIME` that a job runs where it is not slowed")
-	f.Var(timeValue{&t.longest}, "longest", "most such `TIME`")
-	f.Var(listOf{&t.slowdowns, func(p *int) pflag.Value { return percentValue{p} }}, "slowdown", "`PERCENT` that jobs take longer where hosts share links")
-	f.Var(textValue{&t.ways}, "select", "choose hosts by `WAY`: "+strings.Join(schedWays(), ", "))
+	f.VarP(flags.Numbers(&t.ranks, func(p *int) pflag.Value { return flags.Count(p, 1, maxSimRanks) }), "np", "n", "ranks of jobs, `LIST` of those equally likely")
+	f.Var(flags.Count(&t.slots, 1, maxSimRanks), "slots", "`N` ranks on each host")
+	f.Var(flags.Count(&t.jobs, 1, maxSchedJobs), "jobs", "`N` jobs")
+	f.Var(flags.Time(&t.gap), "gap", "`TIME` from one arrival to the next, on average")
+	f.Var(flags.Time(&t.shortest), "shortest", "least `TIME` that a job runs where it is not slowed")
+	f.Var(flags.Time(&t.longest), "longest", "most such `TIME`")
+	f.Var(flags.Numbers(&t.slowdowns, percentValue), "slowdown", "`PERCENT` that jobs take longer where hosts share links")
+	f.Var(flags.Text(&t.ways), "select", "choose hosts by `WAY`: "+strings.Join(schedWays(), ", "))
 	f.Uint64Var(&t.seed, "seed", t.seed, "first seed, `N`")
-	f.Var(countValue{&t.seeds, 1, maxSchedSeeds}, "seeds", "`N` seeds, from the first on")
-	f.Var(textValue{&t.format}, "format", "print as `FORMAT`: "+strings.Join(netsimFormats(), ", "))
-	choices(f, "select", schedWays()...)
-	choices(f, "format", netsimFormats()...)
+	f.Var(flags.Count(&t.seeds, 1, maxSchedSeeds), "seeds", "`N` seeds, from the first on")
+	f.Var(flags.Text(&t.format), "format", "print as `FORMAT`: "+strings.Join(netsimFormats(), ", "))
+	flags.Choices(f, "select", schedWays()...)
+	flags.Choices(f, "format", netsimFormats()...)
 	return f, parsed("sched", f, t.run)
 }
 
@@ -107,20 +108,15 @@ func schedWays() []string {
 }
 
 // percentValue is a whole number of percent.
-type percentValue struct{ p *int }
-
-func (v percentValue) Set(s string) error {
-	n, err := strconv.Atoi(strings.TrimSuffix(s, "%"))
-	if err != nil || n < 0 || n > 1000 {
-		return fmt.Errorf("%q is not a percentage from 0 to 1000", s)
-	}
-	*v.p = n
-	return nil
+func percentValue(p *int) pflag.Value {
+	return flags.Value(p, "percentage", func(s string) (int, error) {
+		n, err := strconv.Atoi(strings.TrimSuffix(s, "%"))
+		if err != nil || n < 0 || n > 1000 {
+			return 0, fmt.Errorf("%q is not a percentage from 0 to 1000", s)
+		}
+		return n, nil
+	}, strconv.Itoa)
 }
-
-func (v percentValue) String() string { return strconv.Itoa(*v.p) }
-
-func (percentValue) Type() string { return "percentage" }
 
 // run carries out the verb.
 func (t *schedFlags) run(e env, words []string) (int, error) {

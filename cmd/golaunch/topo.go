@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 	"github.com/golaunch/golaunch/network/placement/arrange"
 	"github.com/golaunch/golaunch/network/topology/spec"
@@ -72,35 +73,35 @@ func formats() []string { return []string{"text", "json", "dot"} }
 // setupTopo is the command that tells of the network.
 func setupTopo() (*pflag.FlagSet, action) {
 	t := &topoFlags{format: "text", refresh: 10 * time.Second, pairs: 8}
-	f := newFlagSet("topo")
+	f := flags.New("topo")
 	f.SetInterspersed(true) // all words are its own
 	t.networkFlags(f)
-	f.Var(textValue{&t.format}, "format", "print as `FORMAT`: "+strings.Join(formats(), ", "))
-	f.Var(textValue{&t.socket}, "socket", "serve at, or ask the service at, `WHERE`: a path, or 127.0.0.1:PORT")
-	f.Var(timeValue{&t.refresh}, "refresh", "serve: look every `TIME` whether the files are newer")
+	f.Var(flags.Text(&t.format), "format", "print as `FORMAT`: "+strings.Join(formats(), ", "))
+	f.Var(flags.Text(&t.socket), "socket", "serve at, or ask the service at, `WHERE`: a path, or 127.0.0.1:PORT")
+	f.Var(flags.Time(&t.refresh), "refresh", "serve: look every `TIME` whether the files are newer")
 	f.Uint64Var(&t.seed, "seed", arrange.Seed, "`N` by which order shuffles and measure chooses pairs")
-	f.Var(textValue{&t.from}, "from", "measure: read what osu_latency, osu_bw or IMB printed, or own JSON, from `FILE`")
-	f.Var(countValue{&t.pairs, 1, maxMeasured}, "pairs", "measure: `N` pairs of hosts, at most, for each distance")
-	mark(f, filesKey, "socket", "from")
-	choices(f, "format", formats()...)
+	f.Var(flags.Text(&t.from), "from", "measure: read what osu_latency, osu_bw or IMB printed, or own JSON, from `FILE`")
+	f.Var(flags.Count(&t.pairs, 1, maxMeasured), "pairs", "measure: `N` pairs of hosts, at most, for each distance")
+	flags.Mark(f, flags.FilesKey, "socket", "from")
+	flags.Choices(f, "format", formats()...)
 	return f, parsed("topo", f, t.run)
 }
 
 // networkFlags defines the flags of a network and its hosts.
 func (t *topoFlags) networkFlags(f *pflag.FlagSet) {
 	t.fabricFlags(f)
-	f.VarP(listValue{&t.hosts}, "hosts", "H", "the hosts that matter, `LIST` as in 'n[001-128]'; else all")
-	f.VarP(textValue{&t.hostfile}, "hostfile", "f", "the same in a `FILE`, as golaunch -f reads it")
-	mark(f, repeatKey, "hosts")
-	mark(f, filesKey, "hostfile")
+	f.VarP(flags.List(&t.hosts), "hosts", "H", "the hosts that matter, `LIST` as in 'n[001-128]'; else all")
+	f.VarP(flags.Text(&t.hostfile), "hostfile", "f", "the same in a `FILE`, as golaunch -f reads it")
+	flags.Mark(f, flags.RepeatKey, "hosts")
+	flags.Mark(f, flags.FilesKey, "hostfile")
 }
 
 // fabricFlags defines the flags of a network.
 func (t *topoFlags) fabricFlags(f *pflag.FlagSet) {
-	f.Var(textValue{&t.topology}, "topology", "the network: `FILE`, or a word such as torus:8x8x8")
-	f.Var(textValue{&t.tables}, "tables", "forwarding tables of its switches: `FILE` of OpenSM, dump_lfts or ibroute")
-	f.Var(textValue{&t.mapFile}, "map", "`FILE` of lines 'n001 h0': a host, its GUID, LID or description in the network")
-	mark(f, filesKey, "topology", "tables", "map")
+	f.Var(flags.Text(&t.topology), "topology", "the network: `FILE`, or a word such as torus:8x8x8")
+	f.Var(flags.Text(&t.tables), "tables", "forwarding tables of its switches: `FILE` of OpenSM, dump_lfts or ibroute")
+	f.Var(flags.Text(&t.mapFile), "map", "`FILE` of lines 'n001 h0': a host, its GUID, LID or description in the network")
+	flags.Mark(f, flags.FilesKey, "topology", "tables", "map")
 }
 
 // run carries out the verb.

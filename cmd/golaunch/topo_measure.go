@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/files"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/launcher/pingpong"
@@ -48,7 +49,7 @@ func (t *topoFlags) measure(e env, _ []string) (int, error) {
 		if err := t.once(); err != nil {
 			return 0, err
 		}
-		err := withFile(e.stdio.Stderr, t.from, func(r io.Reader) (err error) {
+		err := files.Read(e.stdio.Stderr, t.from, func(r io.Reader) (err error) {
 			report.Samples, err = measure.Parse(r, t.from)
 			return err
 		})

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/files"
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/network/routing"
@@ -62,7 +63,7 @@ func readNetwork(w io.Writer, from string) (*network, error) {
 		n.Network = &source.Network{Graph: g, Form: "in one word"}
 		return n, nil
 	}
-	err := withFile(w, from, func(r io.Reader) (err error) {
+	err := files.Read(w, from, func(r io.Reader) (err error) {
 		n.Network, err = source.Read(r, from)
 		return err
 	})
@@ -112,7 +113,7 @@ func (n *network) routes(w io.Writer, tables string) (err error) {
 		return fmt.Errorf("--tables: %s is no InfiniBand fabric, whose switches have such tables", n.from)
 	}
 	var parsed *ibnet.Tables
-	err = withFile(w, tables, func(r io.Reader) (err error) {
+	err = files.Read(w, tables, func(r io.Reader) (err error) {
 		parsed, err = ibnet.ParseTables(r, tables)
 		return err
 	})
@@ -146,7 +147,7 @@ func readMap(w io.Writer, file string) (names match.Map, err error) {
 	if file == "" {
 		return names, nil
 	}
-	err = withFile(w, file, func(r io.Reader) (err error) {
+	err = files.Read(w, file, func(r io.Reader) (err error) {
 		names, err = match.ParseMap(r, file)
 		return err
 	})

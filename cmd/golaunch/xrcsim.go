@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/files"
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 	"github.com/golaunch/golaunch/internal/profile"
 	"github.com/golaunch/golaunch/network/commgraph"
 	"github.com/golaunch/golaunch/xrcsim"
@@ -71,31 +73,31 @@ func setupXrcsim() (*pflag.FlagSet, action) {
 	t := &xrcsimFlags{transports: "rc,xrc", format: "text", parameters: xrcsim.Default()}
 	p := &t.parameters
 	t.inside, t.connect = string(p.Inside), string(p.Connect)
-	size := func(p *int) pflag.Value { return countValue{p, 1, workload.MaxRanks} }
-	f := newFlagSet("xrcsim")
+	size := func(p *int) pflag.Value { return flags.Count(p, 1, workload.MaxRanks) }
+	f := flags.New("xrcsim")
 	f.SetInterspersed(true) // all words are its own
-	f.Var(listOf{&t.nodes, size}, "nodes", "`N` nodes, or several numbers, 8,64; else 8, or what a workload needs")
-	f.Var(listOf{&t.ppn, size}, "ppn", "`N` ranks on each node, or several numbers; else 8")
-	f.Var(listValue{&t.workloads}, "workload", "who communicates with whom: `WHAT`, as above; else alltoall")
-	f.Var(textValue{&t.transports}, "transport", "`LIST` of "+strings.Join(transportNames(), ", "))
-	f.Var(oneOf{&t.inside, insideNames()}, "inside", "within a node, by `WAY`: "+strings.Join(insideNames(), ", "))
-	f.Var(oneOf{&t.connect, connectNames()}, "connect", "connect `WHEN`: "+strings.Join(connectNames(), ", "))
+	f.Var(flags.Numbers(&t.nodes, size), "nodes", "`N` nodes, or several numbers, 8,64; else 8, or what a workload needs")
+	f.Var(flags.Numbers(&t.ppn, size), "ppn", "`N` ranks on each node, or several numbers; else 8")
+	f.Var(flags.List(&t.workloads), "workload", "who communicates with whom: `WHAT`, as above; else alltoall")
+	f.Var(flags.Text(&t.transports), "transport", "`LIST` of "+strings.Join(transportNames(), ", "))
+	f.Var(flags.OneOf(&t.inside, insideNames()), "inside", "within a node, by `WAY`: "+strings.Join(insideNames(), ", "))
+	f.Var(flags.OneOf(&t.connect, connectNames()), "connect", "connect `WHEN`: "+strings.Join(connectNames(), ", "))
 	f.BoolVar(&t.noCollectives, "no-collectives", false, "leave out what MPI_Init and small collective operations connect")
-	f.Var(sizeValue{&p.QueuePair}, "qp-bytes", "`BYTES` of a queue pair that sends")
-	f.Var(sizeValue{&p.ReceiveOnly}, "receive-only-bytes", "`BYTES` of a receive-only one")
-	f.Var(countValue{&p.Buffers, 1, maxBuffers}, "buffers", "`N` receive buffers of each process")
-	f.Var(sizeValue{&p.BufferBytes}, "buffer-bytes", "`BYTES` of such a buffer")
-	f.Var(countValue{&p.Initiators, 1, maxBuffers}, "dci", "dc: `N` queue pairs by which a process sends")
-	f.Var(textValue{&t.format}, "format", "print as `FORMAT`: "+strings.Join(netsimFormats(), ", "))
-	mark(f, repeatKey, "workload")
-	mark(f, filesKey, "workload")
-	choices(f, "inside", insideNames()...)
-	choices(f, "connect", connectNames()...)
-	choices(f, "format", netsimFormats()...)
+	f.Var(flags.Size(&p.QueuePair), "qp-bytes", "`BYTES` of a queue pair that sends")
+	f.Var(flags.Size(&p.ReceiveOnly), "receive-only-bytes", "`BYTES` of a receive-only one")
+	f.Var(flags.Count(&p.Buffers, 1, maxBuffers), "buffers", "`N` receive buffers of each process")
+	f.Var(flags.Size(&p.BufferBytes), "buffer-bytes", "`BYTES` of such a buffer")
+	f.Var(flags.Count(&p.Initiators, 1, maxBuffers), "dci", "dc: `N` queue pairs by which a process sends")
+	f.Var(flags.Text(&t.format), "format", "print as `FORMAT`: "+strings.Join(netsimFormats(), ", "))
+	flags.Mark(f, flags.RepeatKey, "workload")
+	flags.Mark(f, flags.FilesKey, "workload")
+	flags.Choices(f, "inside", insideNames()...)
+	flags.Choices(f, "connect", connectNames()...)
+	flags.Choices(f, "format", netsimFormats()...)
 	return f, parsed("xrcsim", f, t.run)
 }
 
-func transportNames() []string { return textsOf(xrcsim.Transports()) }
+func transportNames() []string { return flags.Texts(xrcsim.Transports()) }
 
 func insideNames() []string {
 	return []string{string(xrcsim.SharedMemory), string(xrcsim.Network)}
@@ -170,7 +172,7 @@ func (t *xrcsimFlags) sources(w io.Writer) ([]workload.Source, error) {
 			continue
 		}
 		var file *commgraph.File
-		err := withFile(w, text, func(r io.Reader) (err error) {
+		err := files.Read(w, text, func(r io.Reader) (err error) {
 			file, err = profile.ReadGraph(r, text)
 			return err
 		})

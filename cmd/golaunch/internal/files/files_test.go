@@ -1,4 +1,4 @@
-package main
+package files
 
 import (
 	"bufio"
@@ -25,7 +25,7 @@ func TestNamedPipeIsWaitedFor(t *testing.T) {
 		assert.NoError(t, os.WriteFile(pipe, []byte("n1\n"), 0o600))
 	}()
 	var got []byte
-	require.NoError(t, withFileAfter(time.Millisecond, w, pipe, func(r io.Reader) (err error) {
+	require.NoError(t, readAfter(time.Millisecond, w, pipe, func(r io.Reader) (err error) {
 		got, err = io.ReadAll(r)
 		return err
 	}))
