@@ -147,8 +147,11 @@ func (c *commandLine) flagError(err error) error {
 		return err
 	}
 	name := e.GetSpecifiedName()
-	if e.GetSpecifiedShortnames() != "" {
-		return wholeJob(c.flags.ShorthandLookup(name)) // translate let it pass
+	if letters := e.GetSpecifiedShortnames(); letters != "" {
+		if known := c.flags.ShorthandLookup(name); known != nil {
+			return wholeJob(known)
+		}
+		return c.unknownFlag("-"+letters, letters)
 	}
 	if known := c.flags.Lookup(name); known != nil {
 		return wholeJob(known)
