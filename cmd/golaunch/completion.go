@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/cmdline"
 	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 )
 
@@ -66,8 +67,7 @@ func places() []place {
 		}
 		all = append(all, p)
 	}
-	app := flags.New(appPlace)
-	new(appFlags).define(app)
+	app := cmdline.AppFlags()
 	p := place{name: appPlace}
 	flags.EachShown(app, func(f *pflag.Flag) { p.flags = append(p.flags, f) })
 	return append(all, p)

@@ -14,7 +14,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/cmdline"
 	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/machine"
 	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 	"github.com/golaunch/golaunch/internal/environ"
 	"github.com/golaunch/golaunch/internal/hostlist"
@@ -48,7 +50,7 @@ func doctorFlags() []string {
 func setupDoctor() (*pflag.FlagSet, action) {
 	f := flags.New("doctor")
 	f.SetInterspersed(true) // all words are its own
-	run := newCommandLine(nil).flags
+	run := cmdline.Flags()
 	var given []string
 	for _, name := range doctorFlags() {
 		flag := *run.Lookup(name)
@@ -121,14 +123,18 @@ func doctorJob(e env, flags []string) (o launcher.Options, err error) {
 	if err != nil {
 		return o, err
 	}
-	c := newCommandLine(os.Environ())
 	words := slices.Concat(flags, []string{"--ppn", "1", "--stage", self, "--stdin", "none", "--mpi", "none", "--label=%h\t", "--wdir", "/", self, doctor.Word, dir})
-	if err := c.parse(words); err != nil {
+	m := machine.Here(e.stdio.Stderr)
+	held, err := holdOwn(words, m)
+	if err != nil {
 		return o, err
 	}
-	if o, err = c.options(e.stdio.Stderr); err != nil {
+	settled, err := held.SettleHosts(m)
+	tellAll(teller(e.stdio.Stderr, held), settled.Notes)
+	if err != nil {
 		return o, err
 	}
+	o = settled.Options(m)
 	var hosts []job.Host
 	seen := map[string]bool{}
 	for _, h := range o.Hosts.List {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/cmdline"
 	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 	"github.com/golaunch/golaunch/internal/job"
 )
@@ -80,6 +81,9 @@ var statuses = []struct {
 	{fmt.Sprint(job.ExitTERM), "golaunch got SIGTERM"},
 }
 
+// groupNone is the group of flags of commands with few.
+const groupNone = "Flags"
+
 // runHead is what the help of run says before the flags.
 func runHead() string {
 	var b strings.Builder
@@ -140,7 +144,7 @@ func statusText() string {
 func (c command) text(f *pflag.FlagSet) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Usage: golaunch %s\n\n%s", c.usage, c.head())
-	for _, group := range append([]string{groupNone}, groups...) {
+	for _, group := range append([]string{groupNone}, cmdline.Groups()...) {
 		if text := groupText(f, group); text != "" {
 			fmt.Fprintf(&b, "\n%s:\n%s", group, text)
 		}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/cmdline"
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/dialects"
 	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 )
 
@@ -37,8 +39,8 @@ func topics() []topic {
 	} {
 		all = append(all, topic{t[0], t[1], func() string { return topicText(t[0]) }})
 	}
-	for _, group := range groups {
-		flags := func() string { return groupText(newCommandLine(nil).flags, group) }
+	for _, group := range cmdline.Groups() {
+		flags := func() string { return groupText(cmdline.Flags(), group) }
 		name := strings.ToLower(strings.ReplaceAll(group, "/", ""))
 		if i := slices.IndexFunc(all, func(t topic) bool { return t.name == name }); i >= 0 {
 			all[i].text = func() string { return topicText(name) + "\n" + flags() }
@@ -132,16 +134,16 @@ func explain(word string) []string {
 			parts = append(parts, explainFlag(c, flag))
 		}
 	}
-	if foreign := explainForeign(word, len(parts) > 0); foreign != "" {
+	if foreign := dialects.Explain(word, len(parts) > 0); foreign != "" {
 		parts = append(parts, foreign)
 	}
 	if len(parts) == 0 && bare && len(name) > 1 && !isTopic(name) {
-		if foreign := explainForeign("--"+name, false); foreign != "" {
+		if foreign := dialects.Explain("--"+name, false); foreign != "" {
 			parts = append(parts, foreign)
 		}
 	}
 	for _, t := range topics() {
-		other := t.name == alsoCalled[strings.ToLower(name)] || t.name == "launchers" && isLauncher(name)
+		other := t.name == alsoCalled[strings.ToLower(name)] || t.name == "launchers" && dialects.IsLauncher(name)
 		if bare && (t.name == name || other) {
 			parts = append(parts, t.text())
 		}
@@ -152,33 +154,7 @@ func explain(word string) []string {
 // isTopic reports whether a word is a topic's, of which flags of other launchers may have
 // the name.
 func isTopic(name string) bool {
-	return isLauncher(name) || alsoCalled[strings.ToLower(name)] != "" || slices.ContainsFunc(topics(), func(t topic) bool { return t.name == name })
-}
-
-// isLauncher reports whether a word calls another launcher.
-func isLauncher(name string) bool {
-	return slices.ContainsFunc(tools, func(t *tool) bool { return slices.Contains(t.calls, name) })
-}
-
-// explainForeign tells what becomes of a flag of other launchers, "" where none has it:
-// of one that is also golaunch's own, where it becomes another.
-func explainForeign(word string, own bool) string {
-	name := strings.TrimLeft(word, "-")
-	var b strings.Builder
-	for _, t := range tools {
-		for i := range t.rows {
-			r := &t.rows[i]
-			if word == name || own && !r.over || !slices.Contains(strings.Fields(r.names), name) {
-				continue
-			}
-			text := strings.ReplaceAll(r.text, "`", "")
-			if r.verb != becomes {
-				text = r.verb + ": " + text
-			}
-			fmt.Fprintf(&b, "%s (%s)\n  %s\n", strings.Join(t.spelled(r), ", "), t.name, text)
-		}
-	}
-	return b.String()
+	return dialects.IsLauncher(name) || alsoCalled[strings.ToLower(name)] != "" || slices.ContainsFunc(topics(), func(t topic) bool { return t.name == name })
 }
 
 // explainFlag tells what a flag of a command does, and how it is given.
@@ -203,7 +179,7 @@ func explainFlag(c command, f *pflag.Flag) string {
 		b.WriteString("  may be given for each app\n")
 	}
 	if c.name == defaultCommand && !flags.Has(f, flags.NoVariable) {
-		fmt.Fprintf(&b, "  where it is not given: %s\n", strings.Join(variablesOf(f), ", then "))
+		fmt.Fprintf(&b, "  where it is not given: %s\n", strings.Join(cmdline.Variables(f), ", then "))
 	}
 	return b.String()
 }

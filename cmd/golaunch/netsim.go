@@ -82,8 +82,8 @@ func setupNetsim() (*pflag.FlagSet, action) {
 	f.Var(flags.Time(&t.startup), "startup", "`TIME` that a rank takes to begin a message")
 	f.BoolVar(&t.barrier, "barrier", false, "simulate ranks that begin each stage together")
 	f.Var(flags.Text(&t.format), "format", "print as `FORMAT`: "+strings.Join(netsimFormats(), ", "))
-	flags.Choices(f, "order", rankOrders()...)
-	flags.Choices(f, "format", netsimFormats()...)
+	flags.Describe(f, "order", flags.Choices(rankOrders()...))
+	flags.Describe(f, "format", flags.Choices(netsimFormats()...))
 	return f, parsed("netsim", f, t.run)
 }
 

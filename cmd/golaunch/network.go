@@ -9,67 +9,75 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/cmdline"
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/machine"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/network/placement/arrange"
-)
-
-// The words that --topology takes beside files and networks in one word.
-const (
-	topologyAuto = "auto"
-	topologyNone = "none"
 )
 
 // variableTopology is the variable of --topology; where the flag is auto it names the
 // network that is tried last.
 const variableTopology = "GOLAUNCH_TOPOLOGY"
 
+// networks finds the network of a job.
+type networks struct {
+	asked cmdline.Network
+	w     io.Writer // for what takes long
+	quiet bool
+	tell  func(level int, format string, args ...any)
+}
+
 // findNetwork is the network that --topology names, nil if there is none. What it
-// does not refuse it tells on w.
-func (c *commandLine) findNetwork(w io.Writer) (*launcher.Network, error) {
-	switch c.topology {
-	case "", topologyNone:
-		if c.given["map"] {
+// does not refuse it tells.
+func findNetwork(w io.Writer, asked cmdline.Network, m machine.Machine, quiet bool, tell func(level int, format string, args ...any)) (*launcher.Network, error) {
+	f := networks{asked, w, quiet, tell}
+	switch asked.Topology {
+	case "", cmdline.TopologyNone:
+		if asked.MapGiven {
 			return nil, errors.New("--map: it says which host of the network is which; name the network with --topology")
 		}
 		return nil, nil
-	case topologyAuto:
-		return c.autoNetwork(w)
+	case cmdline.TopologyAuto:
+		return f.auto(m.Variable)
 	}
-	t := topoFlags{topology: c.topology, mapFile: c.mapFile, hostfile: c.hostfile}
+	t := topoFlags{topology: asked.Topology, mapFile: asked.MapFile, hostfile: asked.Hostfile}
 	if err := t.once(); err != nil {
 		return nil, err
 	}
-	n, err := readNetwork(w, c.topology)
-	if err == nil {
-		err = n.routes(w, "")
-	}
+	found, err := f.read(asked.Topology)
 	if err != nil {
 		return nil, fmt.Errorf("--topology: %w", err)
 	}
-	found, err := c.use(w, n)
-	if found != nil {
-		found.Given = c.given["topology"] // a site's variable suits not every job
+	network, err := f.use(found)
+	if network != nil {
+		network.Given = asked.TopologyGiven // a site's variable suits not every job
 	}
-	return found, err
+	return network, err
 }
 
-// autoNetwork is the first network of those that this machine knows of. One that is
+// read is a network with its routes.
+func (f *networks) read(from string) (*network, error) {
+	n, err := readNetwork(f.w, from)
+	if err == nil {
+		err = n.routes(f.w, "")
+	}
+	return n, err
+}
+
+// auto is the first network of those that this machine knows of. One that is
 // wrong is told, and is no reason not to run.
-func (c *commandLine) autoNetwork(w io.Writer) (*launcher.Network, error) {
-	known := networksKnown(func(name string) string { return variable(c.environ, name) })
+func (f *networks) auto(getenv func(string) string) (*launcher.Network, error) {
+	known := networksKnown(getenv)
 	if len(known) == 0 {
-		c.tell(w, 1, "no network is known: Slurm has no topology.conf here, and %s names none", variableTopology)
+		f.tell(1, "no network is known: Slurm has no topology.conf here, and %s names none", variableTopology)
 	}
 	for _, from := range known {
-		n, err := readNetwork(w, from)
-		if err == nil {
-			err = n.routes(w, "")
-		}
+		n, err := f.read(from)
 		if err != nil {
-			c.tell(w, 0, "network %v; going on without it", err)
+			f.tell(0, "network %v; going on without it", err)
 			continue
 		}
-		found, err := c.use(w, n)
+		found, err := f.use(n)
 		if found != nil {
 			found.Optional = true
 		}
@@ -92,7 +100,7 @@ func networksKnown(getenv func(string) string) (list []string) {
 		}
 	}
 	switch from := getenv(variableTopology); from {
-	case "", topologyAuto, topologyNone:
+	case "", cmdline.TopologyAuto, cmdline.TopologyNone:
 	default:
 		list = append(list, from)
 	}
@@ -100,8 +108,8 @@ func networksKnown(getenv func(string) string) (list []string) {
 }
 
 // use is a network with the user's word for its hosts.
-func (c *commandLine) use(w io.Writer, n *network) (*launcher.Network, error) {
-	names, err := readMap(w, c.mapFile)
+func (f *networks) use(n *network) (*launcher.Network, error) {
+	names, err := readMap(f.w, f.asked.MapFile)
 	if err != nil {
 		return nil, err
 	}
@@ -109,22 +117,15 @@ func (c *commandLine) use(w io.Writer, n *network) (*launcher.Network, error) {
 	if info, err := os.Stat(n.from); err == nil && info.Mode().IsRegular() {
 		old = ", " + age(time.Since(info.ModTime()))
 	}
-	c.tell(w, 1, "network %s (%s%s): %s, %s", n.from, n.Form, old, count(n.Graph.Hosts(), "host"), count(n.Graph.Switches(), "switch"))
+	f.tell(1, "network %s (%s%s): %s, %s", n.from, n.Form, old, count(n.Graph.Hosts(), "host"), count(n.Graph.Switches(), "switch"))
 	loop := parallel
-	if !c.Report.Quiet {
-		loop = progress(w, "network between hosts")
+	if !f.quiet {
+		loop = progress(f.w, "network between hosts")
 	}
 	return &launcher.Network{
 		Network: &arrange.Network{Router: n.router, Names: names, Loop: loop},
 		From:    n.from,
 	}, nil
-}
-
-// tell writes a line for those who want to know so much.
-func (c *commandLine) tell(w io.Writer, level int, format string, args ...any) {
-	if c.Start.Verbose >= level && !c.Report.Quiet {
-		fmt.Fprintf(w, "golaunch: "+format+"\n", args...)
-	}
 }
 
 // age is how old something is, for people.

@@ -59,8 +59,8 @@ func setupReport() (*pflag.FlagSet, action) {
 	f.VarP(flags.Text(&t.output), "output", "o", "write the page to `FILE`; - is standard output")
 	t.fabricFlags(f)
 	f.Var(flags.OneOf(&t.collectives, collectivesWords()), "collectives", "draw messages of collective operations as `WHO` does: "+strings.Join(collectivesWords(), ", "))
-	flags.Mark(f, flags.FilesKey, "output")
-	flags.Choices(f, "collectives", collectivesWords()...)
+	flags.Describe(f, "output", flags.IsFile)
+	flags.Describe(f, "collectives", flags.Choices(collectivesWords()...))
 	return f, parsed("report", f, t.run)
 }
 

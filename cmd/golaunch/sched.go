@@ -93,8 +93,8 @@ func setupSched() (*pflag.FlagSet, action) {
 	f.Uint64Var(&t.seed, "seed", t.seed, "first seed, `N`")
 	f.Var(flags.Count(&t.seeds, 1, maxSchedSeeds), "seeds", "`N` seeds, from the first on")
 	f.Var(flags.Text(&t.format), "format", "print as `FORMAT`: "+strings.Join(netsimFormats(), ", "))
-	flags.Choices(f, "select", schedWays()...)
-	flags.Choices(f, "format", netsimFormats()...)
+	flags.Describe(f, "select", flags.Choices(schedWays()...))
+	flags.Describe(f, "format", flags.Choices(netsimFormats()...))
 	return f, parsed("sched", f, t.run)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/cmdline"
 	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 	"github.com/golaunch/golaunch/internal/bootstrap/registry"
 	"github.com/golaunch/golaunch/network/placement/arrange"
@@ -82,8 +83,9 @@ func setupTopo() (*pflag.FlagSet, action) {
 	f.Uint64Var(&t.seed, "seed", arrange.Seed, "`N` by which order shuffles and measure chooses pairs")
 	f.Var(flags.Text(&t.from), "from", "measure: read what osu_latency, osu_bw or IMB printed, or own JSON, from `FILE`")
 	f.Var(flags.Count(&t.pairs, 1, maxMeasured), "pairs", "measure: `N` pairs of hosts, at most, for each distance")
-	flags.Mark(f, flags.FilesKey, "socket", "from")
-	flags.Choices(f, "format", formats()...)
+	flags.Describe(f, "socket", flags.IsFile)
+	flags.Describe(f, "from", flags.IsFile)
+	flags.Describe(f, "format", flags.Choices(formats()...))
 	return f, parsed("topo", f, t.run)
 }
 
@@ -92,8 +94,8 @@ func (t *topoFlags) networkFlags(f *pflag.FlagSet) {
 	t.fabricFlags(f)
 	f.VarP(flags.List(&t.hosts), "hosts", "H", "the hosts that matter, `LIST` as in 'n[001-128]'; else all")
 	f.VarP(flags.Text(&t.hostfile), "hostfile", "f", "the same in a `FILE`, as golaunch -f reads it")
-	flags.Mark(f, flags.RepeatKey, "hosts")
-	flags.Mark(f, flags.FilesKey, "hostfile")
+	flags.Describe(f, "hosts", flags.Repeats)
+	flags.Describe(f, "hostfile", flags.IsFile)
 }
 
 // fabricFlags defines the flags of a network.
@@ -101,7 +103,9 @@ func (t *topoFlags) fabricFlags(f *pflag.FlagSet) {
 	f.Var(flags.Text(&t.topology), "topology", "the network: `FILE`, or a word such as torus:8x8x8")
 	f.Var(flags.Text(&t.tables), "tables", "forwarding tables of its switches: `FILE` of OpenSM, dump_lfts or ibroute")
 	f.Var(flags.Text(&t.mapFile), "map", "`FILE` of lines 'n001 h0': a host, its GUID, LID or description in the network")
-	flags.Mark(f, flags.FilesKey, "topology", "tables", "map")
+	flags.Describe(f, "topology", flags.IsFile)
+	flags.Describe(f, "tables", flags.IsFile)
+	flags.Describe(f, "map", flags.IsFile)
 }
 
 // run carries out the verb.
@@ -120,9 +124,9 @@ func reachedBy(command string, err error) error {
 		return err
 	}
 	name := e.GetSpecifiedName()
-	flag := newCommandLine(nil).flags.Lookup(name)
+	flag := cmdline.Flags().Lookup(name)
 	if _, _, own := registry.Owner(name); flag == nil || !own && name != "bootstrap" && name != "connect-timeout" {
 		return err
 	}
-	return fmt.Errorf("%w; measure takes it from %s", err, variablesOf(flag)[0])
+	return fmt.Errorf("%w; measure takes it from %s", err, cmdline.Variables(flag)[0])
 }

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/cmdline"
 	"github.com/golaunch/golaunch/cmd/golaunch/internal/files"
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/machine"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/launcher"
 	"github.com/golaunch/golaunch/launcher/pingpong"
@@ -135,14 +137,17 @@ func pairsJob(hosts []job.Host, pairs [][2]int) (o launcher.Options, err error) 
 	if err != nil {
 		return o, fmt.Errorf("own executable: %w", err)
 	}
-	c := newCommandLine(os.Environ())
 	words := []string{"-n", strconv.Itoa(len(hosts)), "--ppn", "1", "--stage", self, "--stdin", "none", self}
-	if err := c.parse(append(words, pingpong.Args(pairs, hostNames(hosts))...)); err != nil {
+	m := machine.Here(os.Stderr)
+	held, err := holdOwn(append(words, pingpong.Args(pairs, hostNames(hosts))...), m)
+	if err != nil {
 		return o, err
 	}
-	if o, err = c.hostless(); err != nil {
+	settled, err := held.SettleNowhere(m)
+	if err != nil {
 		return o, err
 	}
+	o = settled.Options(m)
 	o.Hosts.List, o.Hosts.Nodes, o.Hosts.Spares, o.Hosts.AllowDeadNodes, o.Hosts.Prelaunch = hosts, 0, 0, false, false
 	o.Output.Label, o.Output.OutPattern, o.Output.ErrPattern, o.Report.DryRun, o.Ending.KeepGoing, o.Start.StallAfter = "", "", "", false, false, 0
 	o.Output.Fold, o.Ending.Restarts, o.Output.LogDir, o.Output.Show, o.Launch.Unbuffered = false, 0, "", "", false
@@ -198,8 +203,12 @@ func (b *boundedBuffer) Write(p []byte) (int, error) {
 func (t *topoFlags) measured(e env, n *network) (hosts []job.Host, hops func(i, j int) (int, error), err error) {
 	var named []job.Host
 	if n == nil || n.found == nil {
-		c := &commandLine{appFlags: appFlags{hosts: t.hosts, hostfile: t.hostfile}, environ: os.Environ()}
-		if named, err = c.findHosts(e.stdio.Stderr); err != nil {
+		m := machine.Here(e.stdio.Stderr)
+		file, err := cmdline.Named(t.hosts, t.hostfile, m)
+		if named = file.Hosts; err == nil && len(named) == 0 {
+			named, err = cmdline.Allocated(m, teller(e.stdio.Stderr, cmdline.Held{}))
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 	}

@@ -11,7 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/cmdline"
 	"github.com/golaunch/golaunch/cmd/golaunch/internal/files"
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/machine"
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/network/routing"
@@ -134,8 +136,8 @@ func (n *network) choose(w io.Writer, t *topoFlags) (err error) {
 	if len(t.hosts) == 0 && t.hostfile == "" {
 		return nil // all hosts
 	}
-	c := &commandLine{appFlags: appFlags{hosts: t.hosts, hostfile: t.hostfile}}
-	if n.hosts, err = c.findHosts(w); err != nil {
+	file, err := cmdline.Named(t.hosts, t.hostfile, machine.Here(w))
+	if n.hosts = file.Hosts; err != nil {
 		return err
 	}
 	n.found, err = match.Hosts(n.Graph, hostNames(n.hosts), n.names)

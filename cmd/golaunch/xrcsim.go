@@ -89,11 +89,11 @@ func setupXrcsim() (*pflag.FlagSet, action) {
 	f.Var(flags.Size(&p.BufferBytes), "buffer-bytes", "`BYTES` of such a buffer")
 	f.Var(flags.Count(&p.Initiators, 1, maxBuffers), "dci", "dc: `N` queue pairs by which a process sends")
 	f.Var(flags.Text(&t.format), "format", "print as `FORMAT`: "+strings.Join(netsimFormats(), ", "))
-	flags.Mark(f, flags.RepeatKey, "workload")
-	flags.Mark(f, flags.FilesKey, "workload")
-	flags.Choices(f, "inside", insideNames()...)
-	flags.Choices(f, "connect", connectNames()...)
-	flags.Choices(f, "format", netsimFormats()...)
+	flags.Describe(f, "workload", flags.Repeats)
+	flags.Describe(f, "workload", flags.IsFile)
+	flags.Describe(f, "inside", flags.Choices(insideNames()...))
+	flags.Describe(f, "connect", flags.Choices(connectNames()...))
+	flags.Describe(f, "format", flags.Choices(netsimFormats()...))
 	return f, parsed("xrcsim", f, t.run)
 }
 

@@ -17,9 +17,9 @@ import (
 // added needs no change in them.
 var unaware = []string{"internal/stage", "internal/overlay", "launcher", "internal/agent", "cmd/golaunch", "cmd/nla"}
 
-// foreign is what the files begin with that have the words of other launchers, some of
+// foreign is the folder of the words of other launchers, some of
 // which bear the name of a bootstrap.
-const foreign = "cmd/golaunch/compat_"
+const foreign = "cmd/golaunch/internal/dialects/"
 
 // Which bootstraps there are is known to the registry alone: no other code names
 // one, has a constant for it, or uses its package.

@@ -107,7 +107,7 @@ func (f From) Of(launcher []string, here Here) (env []string, note string) {
 // is the same.
 func otherAccount(launcher []string, here Here) string {
 	mine, there := user(launcher), user(here.Environ)
-	home, ok := lookup(launcher, "HOME")
+	home, ok := Lookup(launcher, "HOME")
 	switch {
 	case mine != "" && there != "" && mine != there:
 		return "the user is " + there + ", not " + mine
@@ -120,7 +120,7 @@ func otherAccount(launcher []string, here Here) string {
 // user is the name of the user whose environment this is, "" if it does not say.
 func user(environ []string) string {
 	for _, name := range []string{"LOGNAME", "USER"} {
-		if value, ok := lookup(environ, name); ok && value != "" {
+		if value, ok := Lookup(environ, name); ok && value != "" {
 			return value
 		}
 	}
@@ -146,8 +146,8 @@ func nameOf(kv string) string {
 	return name
 }
 
-// lookup returns the value of a variable.
-func lookup(environ []string, name string) (value string, ok bool) {
+// Lookup returns the value of a variable in environ, NAME=value.
+func Lookup(environ []string, name string) (value string, ok bool) {
 	for _, kv := range environ {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
 			return v, true

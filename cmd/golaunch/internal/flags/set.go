@@ -5,6 +5,8 @@ package flags
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 )
@@ -29,40 +31,6 @@ func New(name string) *pflag.FlagSet {
 	f.SetInterspersed(false)
 	f.Usage = func() {} // help is command.text
 	return f
-}
-
-// Group puts flags into a group of the help.
-func Group(f *pflag.FlagSet, group string, names ...string) {
-	for _, name := range names {
-		annotate(f, name, GroupKey, group)
-	}
-}
-
-// Mark gives flags an annotation without values.
-func Mark(f *pflag.FlagSet, key string, names ...string) {
-	for _, name := range names {
-		annotate(f, name, key, "yes")
-	}
-}
-
-// Choices says which values a flag has.
-func Choices[T ~string](f *pflag.FlagSet, name string, values ...T) {
-	annotate(f, name, ChoicesKey, Texts(values)...)
-}
-
-// Tell says what each of a flag's choices means.
-func Tell[T any](f *pflag.FlagSet, name string, meaning func(T) string, values []T) {
-	texts := make([]string, len(values))
-	for i, v := range values {
-		texts[i] = meaning(v)
-	}
-	annotate(f, name, TellKey, texts...)
-}
-
-func annotate(f *pflag.FlagSet, name, key string, values ...string) {
-	if err := f.SetAnnotation(name, key, values); err != nil {
-		panic(err) // a name misspelt above
-	}
 }
 
 // Has tells whether a flag bears an annotation.
@@ -131,4 +99,14 @@ func Set(f *pflag.FlagSet, flag *pflag.Flag, value, where string) error {
 		err = e.Unwrap()
 	}
 	return fmt.Errorf("%s: %w", where, err)
+}
+
+// Printable is text for one line of a terminal.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !strconv.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
 }

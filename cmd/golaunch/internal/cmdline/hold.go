@@ -1,0 +1,203 @@
+package cmdline
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/pflag"
+
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/dialects"
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/machine"
+	"github.com/golaunch/golaunch/internal/bootstrap/registry"
+	"github.com/golaunch/golaunch/internal/job"
+)
+
+// Held is what holds of what was said.
+type Held struct {
+	values
+	line  dialects.Line
+	apps  []job.App   // without the hosts of their own
+	own   []appValues // of each app, the first one's those of the job
+	job   []statement // those that hold
+	plain bool        // no -- stands before the first program
+}
+
+// Hold takes of all that was said what holds, with each app's program, and gives what no
+// flag says as the line's launcher has it.
+func (s Said) Hold(m machine.Machine) (Held, error) {
+	h := Held{values: newValues(), line: s.line, job: holding(s.job, m.Environ)}
+	h.Programs.Singleton = s.Singleton
+	own := h.values.flags()
+	for _, t := range h.job {
+		if err := flags.Set(own, own.Lookup(t.flag), t.value, t.pos+t.name); err != nil {
+			return h, err
+		}
+	}
+	if h.page() != "" && len(s.apps) == 0 {
+		return h, nil
+	}
+	h.values = h.values.withHabits(s.line, h.says)
+	if h.says("connect-timeout") {
+		h.Start.MissAfter = 0 // a time that the user chose holds for every host that is silent
+	}
+	if h.Boot.Bootstrap == "auto" {
+		h.Boot.Bootstrap = ""
+	}
+	var err error
+	for i, name := range h.genv {
+		if h.genv[i], err = h.resolveVariable(name, m); err != nil {
+			return h, fmt.Errorf("--genv: %w", err)
+		}
+	}
+	h.plain = !s.apps[0].dashed
+	for i, a := range s.apps {
+		if err := h.addApp(i, a, m); err != nil {
+			return h, dialects.AppError(i, len(s.apps), err)
+		}
+	}
+	if s.line.MultiProg {
+		h.apps, err = dialects.Programs(h.apps, m)
+	}
+	return h, err
+}
+
+// holding are the statements that hold, of each flag those of its first source. In a
+// source the order does not matter but to flags that may be repeated.
+func holding(said []statement, environ []string) []statement {
+	bootstrap := ""
+	for _, from := range slices.Backward(sources) {
+		for _, s := range said {
+			if s.flag == "bootstrap" && s.from == from {
+				bootstrap = s.value
+			}
+		}
+	}
+	var all []statement
+	for _, from := range sources {
+		before := all
+		for _, s := range said {
+			if s.from == from && !setAside(s, before, bootstrap, environ) {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// setAside tells whether what earlier sources say, or the bootstrap, excludes s.
+func setAside(s statement, before []statement, bootstrap string, environ []string) bool {
+	if s.from == onLine {
+		return false
+	}
+	for _, b := range before {
+		switch {
+		case b.flag == s.flag || exclude(b.flag, s.flag):
+			return true
+		case s.flag == "nodes" && (b.flag == "hosts" || b.flag == "hostfile"): // which take all hosts
+			return true
+		case b.flag == "bootstrap" && b.from == onLine && isHere(bootstrap) && (s.flag == "hosts" || s.flag == "hostfile"):
+			return true
+		}
+	}
+	kind, option, ok := registry.Owner(s.flag)
+	return ok && option.Own && !registry.Chosen(kind, bootstrap, environ) // meant for when it is
+}
+
+// exclusive are flags of which one sets aside what later sources say of the other. In one
+// source they are refused together, unless the pair may stand there.
+var exclusive = []struct {
+	a, b     string
+	together bool   // the flags may stand together in a source
+	hint     string // what to do about it
+}{
+	{a: "env-none", b: "env-from"},
+	{a: "hosts", b: "hostfile", hint: "; name all hosts in one"},
+	{a: "quiet", b: "verbose"},
+	{a: "degree", b: "degree-rule", together: true},
+	{a: "map-by", b: "metis-file", together: true}, // the rule says whether it goes by a graph
+	{a: "mpi", b: "open-mpi"},
+	{a: "mpi", b: "pmix"},
+	{a: "mpi", b: "mpich-fix"},
+	{a: "mpi", b: "no-mpich-fix"},
+	{a: "open-mpi", b: "pmix"},
+	{a: "mpich-fix", b: "no-mpich-fix"},
+}
+
+// exclude tells whether one of two flags sets the other aside.
+func exclude(a, b string) bool {
+	for _, x := range exclusive {
+		if x.a == a && x.b == b || x.a == b && x.b == a {
+			return true
+		}
+	}
+	return false
+}
+
+// conflict is the error for flags of one source that exclude each other. Those of the
+// user's environment, which may hold for several jobs, are left to what uses them.
+func conflict(holding []statement) error {
+	own := Flags()
+	index := func(flag string, from source) int {
+		return slices.IndexFunc(holding, func(s statement) bool { return s.flag == flag && s.from == from && !isOff(own.Lookup(flag), s.value) })
+	}
+	for _, x := range exclusive {
+		for _, from := range []source{onLine, inFile} {
+			a, b := index(x.a, from), index(x.b, from)
+			if a < 0 || b < 0 || x.together {
+				continue
+			}
+			pos := holding[max(a, b)].pos
+			return fmt.Errorf("%s--%s and --%s exclude each other%s", pos, x.a, x.b, x.hint)
+		}
+	}
+	return nil
+}
+
+// isOff tells whether a value of a flag that takes none turns it off.
+func isOff(f *pflag.Flag, value string) bool {
+	yes, err := strconv.ParseBool(value)
+	return err == nil && !yes && !flags.TakesValue(f)
+}
+
+// Page is what is asked for instead of a job.
+type Page string
+
+// The pages.
+const (
+	PageHelp    Page = "help"
+	PageUsage   Page = "usage"
+	PageVersion Page = "version"
+	PageMPI     Page = "mpi"
+)
+
+// page is the page that the flags ask for, "" for a job.
+func (v *values) page() Page {
+	switch {
+	case v.help:
+		return PageHelp
+	case v.usage:
+		return PageUsage
+	case v.version:
+		return PageVersion
+	case v.mpi == mpiListWord:
+		return PageMPI
+	}
+	return ""
+}
+
+// Page is the page that was asked for, "" where a job is.
+func (h *Held) Page() Page { return h.page() }
+
+// given tells whether the line says a flag.
+func (h *Held) given(flag string) bool { return h.at(flag, onLine) }
+
+// says tells whether any source says a flag.
+func (h *Held) says(flag string) bool {
+	return slices.ContainsFunc(h.job, func(s statement) bool { return s.flag == flag })
+}
+
+func (h *Held) at(flag string, from source) bool {
+	return slices.ContainsFunc(h.job, func(s statement) bool { return s.flag == flag && s.from == from })
+}

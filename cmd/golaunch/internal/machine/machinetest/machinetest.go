@@ -1,0 +1,32 @@
+// Package machinetest has a machine for tests, on which only that is what a test says.
+package machinetest
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"testing/fstest"
+
+	"github.com/golaunch/golaunch/cmd/golaunch/internal/machine"
+)
+
+// New is a machine with these files and environment, two GPUs and eight CPUs, on which sh
+// and python3 are the only programs, and golaunch was called by its own name.
+func New(files fstest.MapFS, environ ...string) machine.Machine {
+	return machine.Machine{
+		Called: "golaunch", Environ: environ,
+		Dir: func() (string, error) { return "/work", nil },
+		Read: func(name string, read func(io.Reader) error) error {
+			f, err := files.Open(name)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, fs.ErrNotExist)
+			}
+			defer f.Close()
+			return read(f)
+		},
+		Stat:       func(name string) (fs.FileInfo, error) { return files.Stat(name) },
+		HasProgram: func(name string) bool { return name == "sh" || name == "python3" },
+		GPUs:       func() int { return 2 },
+		CPUs:       func() int { return 8 },
+	}
+}
