@@ -17,8 +17,8 @@ import (
 // added needs no change in them.
 var unaware = []string{"internal/stage", "internal/overlay", "launcher", "internal/agent", "cmd/golaunch", "cmd/nla"}
 
-// foreign is the folder of the words of other launchers, some of
-// which bear the name of a bootstrap.
+// foreign is the folder of the words of other launchers, some of which bear the name of a
+// bootstrap.
 const foreign = "cmd/golaunch/internal/dialects/"
 
 // Which bootstraps there are is known to the registry alone: no other code names

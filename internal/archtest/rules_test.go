@@ -49,7 +49,7 @@ var separate = []struct {
 var pure = []string{
 	"internal/job", "internal/hostlist", "tree", "network/routing", "network/commgraph", "network/topology", "cache", "internal/stdio",
 	"pmi", "pmgr", "internal/pmix", "commsplit", "network/placement", "network/netsim", "xrcsim", "internal/profile", "internal/report/page", "internal/agent/ending", "internal/agent/input",
-	"internal/lines", "internal/environ", "internal/iface",
+	"internal/lines", "internal/environ", "internal/iface", "cmd/golaunch/internal/cmdline", "cmd/golaunch/internal/dialects",
 }
 
 // impure are standard packages that pure rooms do not import. "x/..." stands
@@ -66,7 +66,7 @@ var impureTime = []string{
 
 // testKits hold conformance suites, and what tests share: packages that only tests import.
 var testKits = []string{"internal/link/linktest", "cache/cachetest", "internal/bootstrap/bootstraptest", "internal/agent/serve/servetest", "network/topology/ibnet/ibsimtest",
-	"internal/filestest", "internal/report/page/pagetest"}
+	"internal/filestest", "internal/report/page/pagetest", "cmd/golaunch/internal/machine/machinetest"}
 
 // confined says which folders alone may import a package, and why. What names no folder
 // is for nobody, tests included.

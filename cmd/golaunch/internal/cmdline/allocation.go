@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/golaunch/golaunch/cmd/golaunch/internal/dialects"
 	"github.com/golaunch/golaunch/cmd/golaunch/internal/machine"
@@ -22,36 +21,35 @@ type allocation struct {
 	sshOptions []string
 }
 
-// allocationAround reads the allocation around golaunch, once; it has no hosts outside of
-// one. The error says how to do without.
-func (h *Held) allocationAround(m machine.Machine, tell teller) func() (allocation, error) {
-	return sync.OnceValues(func() (a allocation, err error) {
-		given, err := hostlist.Allocated(hostlist.Environment{Getenv: m.Variable, Read: m.Read})
-		if a.hosts = given.Hosts; err == nil && len(a.hosts) == 0 {
-			a, err = h.operatorHosts(m, tell)
-		}
-		if n, _ := strconv.Atoi(m.Variable("SLURM_STEP_NUM_TASKS")); n > 1 && m.Variable("SLURM_PROCID") == "0" && len(a.hosts) > 0 {
-			tell(0, "srun runs %d golaunch beside each other, each of which starts all ranks of a job of its own: leave srun out, or give it -n1", n)
-		}
-		switch {
-		case err != nil:
-			return a, fmt.Errorf("%w; name the hosts with --hosts instead", err)
-		case given.Manager != "" && len(a.hosts) == 0:
-			tell(0, "this is a job of %s, which does not tell its hosts here: all ranks run on this machine; name the hosts with %s",
-				given.Manager, given.Hint)
-		}
-		if skip := h.line.Relative; skip > 0 && skip >= len(a.hosts) {
-			return a, fmt.Errorf("-r %d: the allocation has %s, of which the first is 0", skip, hostCount(a.hosts))
-		}
-		a.hosts = a.hosts[h.line.Relative:]
-		return a, nil
-	})
+// readAllocation reads the allocation around golaunch; it has no hosts outside of one. The
+// error says how to do without.
+func (h *Held) readAllocation(m machine.Machine, tell teller) (a allocation, err error) {
+	given, err := hostlist.Allocated(hostlist.Environment{Getenv: m.Variable, Read: m.Read})
+	if a.hosts = given.Hosts; err == nil && len(a.hosts) == 0 {
+		a, err = h.operatorHosts(m, tell)
+	}
+	if n, _ := strconv.Atoi(m.Variable("SLURM_STEP_NUM_TASKS")); n > 1 && m.Variable("SLURM_PROCID") == "0" && len(a.hosts) > 0 {
+		tell(0, "srun runs %d golaunch beside each other, each of which starts all ranks of a job of its own: leave srun out, or give it -n1", n)
+	}
+	switch {
+	case err != nil:
+		return a, fmt.Errorf("%w; name the hosts with --hosts instead", err)
+	case given.Manager != "" && len(a.hosts) == 0:
+		tell(0, "this is a job of %s, which does not tell its hosts here: all ranks run on this machine; name the hosts with %s",
+			given.Manager, given.Hint)
+	}
+	skip := h.line.Relative
+	if skip > 0 && skip >= len(a.hosts) {
+		return a, fmt.Errorf("-r %d: the allocation has %s, of which the first is 0", skip, hostCount(a.hosts))
+	}
+	a.hosts = a.hosts[skip:]
+	return a, nil
 }
 
 // Allocated are the hosts of the allocation around golaunch.
 func Allocated(m machine.Machine, tell func(level int, format string, args ...any)) ([]job.Host, error) {
 	h := Held{values: newValues()}
-	a, err := h.allocationAround(m, tell)()
+	a, err := h.readAllocation(m, tell)
 	return a.hosts, err
 }
 

@@ -119,8 +119,8 @@ var exclusive = []struct {
 	{a: "map-by", b: "metis-file", together: true}, // the rule says whether it goes by a graph
 	{a: "mpi", b: "open-mpi"},
 	{a: "mpi", b: "pmix"},
-	{a: "mpi", b: "mpich-fix"},
-	{a: "mpi", b: "no-mpich-fix"},
+	{a: "mpi", b: "mpich-fix", together: true},
+	{a: "mpi", b: "no-mpich-fix", together: true},
 	{a: "open-mpi", b: "pmix"},
 	{a: "mpich-fix", b: "no-mpich-fix"},
 }

@@ -36,12 +36,11 @@ func (h *Held) noRoom() room {
 // findRoom finds the hosts: those of --hosts, --hostfile or, if none of the flags says where
 // to run, a resource manager's allocation; and how much of them the job has.
 func (h *Held) findRoom(m machine.Machine, tell teller) (r room, err error) {
-	around := h.allocationAround(m, tell)
 	if r, err = h.named(m); err != nil {
 		return r, err
 	}
 	if len(r.hosts) == 0 && !h.here() {
-		given, err := around()
+		given, err := h.readAllocation(m, tell)
 		if err != nil {
 			return r, err
 		}
@@ -68,7 +67,7 @@ func (h *Held) findRoom(m machine.Machine, tell teller) (r room, err error) {
 		return r, err
 	}
 	r = h.untoldSlots(r, m, tell)
-	if r, err = h.srunNodes(r, around, excluded, m); err != nil {
+	if r, err = h.srunNodes(r, excluded, m, tell); err != nil {
 		return r, err
 	}
 	if len(r.hosts) > 0 {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"strings"
 
 	"github.com/golaunch/golaunch/cmd/golaunch/internal/dialects"
@@ -104,7 +104,7 @@ func (h *Held) readGraph(from string, m machine.Machine, tell teller) (*placemen
 		return err
 	})
 	if err != nil {
-		if errors.Is(err, os.ErrNotExist) && strings.Contains(from, ":") {
+		if errors.Is(err, fs.ErrNotExist) && strings.Contains(from, ":") {
 			err = fmt.Errorf("%w; words are such as cart:8x8x8:periodic:26", err)
 		}
 		return nil, fmt.Errorf("%s: %w", h.graphFlag(), err)

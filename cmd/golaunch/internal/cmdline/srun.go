@@ -13,12 +13,15 @@ import (
 // srunNodes chooses the hosts of an allocation that srun would: the ranks are as many as
 // its variable says, or one on each node, they are spread over all nodes, and -w names
 // some that are among these.
-func (h *Held) srunNodes(r room, around func() (allocation, error), excluded []job.Host, m machine.Machine) (room, error) {
+func (h *Held) srunNodes(r room, excluded []job.Host, m machine.Machine, tell teller) (room, error) {
 	if h.here() || !m.InSlurm() {
 		return r, nil
 	}
 	if h.mapBy == placement.Seq && h.line.IsOf(&dialects.Srun) {
-		all, err := around()
+		if !h.listed() { // they are in that order
+			return r, nil
+		}
+		all, err := h.readAllocation(m, tell)
 		r.hosts = inOrderOf(all.hosts, r.hosts)
 		return r, err
 	}
@@ -28,7 +31,7 @@ func (h *Held) srunNodes(r room, around func() (allocation, error), excluded []j
 	hosts, wanted := r.hosts, []job.Host(nil)
 	if len(h.hosts) > 0 {
 		wanted = r.hosts
-		all, err := around()
+		all, err := h.readAllocation(m, tell)
 		if err == nil {
 			hosts, err = without(all.hosts, excluded)
 		}

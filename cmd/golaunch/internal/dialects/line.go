@@ -81,6 +81,7 @@ func (p *pasted) note(format string, args ...any) {
 // Answers is an error of several lines, each an answer.
 type Answers []string
 
+// Error has a line for each answer.
 func (e Answers) Error() string { return strings.Join(e, "\n") }
 
 // Read cuts a command line into apps, and rewrites the words of other launchers before

@@ -2,7 +2,6 @@ package dialects
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,6 +88,9 @@ func sendLibs(_ *pasted, v []string) ([]string, string) {
 	return nil, answerLibraries
 }
 
+// devNull is the file for output that nobody wants, and input that is none.
+const devNull = "/dev/null"
+
 // patternFor is a file name for output, as srun has it, or one of its words.
 func patternFor(flag string) func(p *pasted, v []string) ([]string, string) {
 	return func(p *pasted, v []string) ([]string, string) {
@@ -97,7 +99,7 @@ func patternFor(flag string) func(p *pasted, v []string) ([]string, string) {
 			p.ErrOwn = p.ErrOwn || flag == "--err"
 			return nil, ""
 		case v[0] == "none":
-			return []string{flag, os.DevNull}, ""
+			return []string{flag, devNull}, ""
 		case err == nil && flag == "--out":
 			return []string{"--show", v[0]}, ""
 		case err == nil:
@@ -165,7 +167,7 @@ func openMode(v []string) ([]string, string) {
 // inputOf is who reads standard input.
 func inputOf(p *pasted, v []string) ([]string, string) {
 	_, err := strconv.Atoi(v[0])
-	if v[0] == os.DevNull {
+	if v[0] == devNull {
 		return []string{"--stdin", "none"}, ""
 	}
 	isWord := err == nil || v[0] == "all" || v[0] == "none"

@@ -1,8 +1,7 @@
+// Package dialects has what golaunch understands of the command lines of other launchers: a
+// table for each, made from its manual, and what reads a line by them and writes it in
+// golaunch's own words.
 package dialects
-
-// This file and the others that begin with compat have what golaunch understands of the
-// command lines of other launchers: a table for each, and compat_read.go, which reads a
-// line by them.
 
 import (
 	"slices"

@@ -2,6 +2,7 @@
 package machinetest
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"io/fs"
@@ -17,12 +18,11 @@ func New(files fstest.MapFS, environ ...string) machine.Machine {
 		Called: "golaunch", Environ: environ,
 		Dir: func() (string, error) { return "/work", nil },
 		Read: func(name string, read func(io.Reader) error) error {
-			f, err := files.Open(name)
-			if err != nil {
+			f, ok := files[name]
+			if !ok {
 				return fmt.Errorf("%s: %w", name, fs.ErrNotExist)
 			}
-			defer f.Close()
-			return read(f)
+			return read(bytes.NewReader(f.Data))
 		},
 		Stat:       func(name string) (fs.FileInfo, error) { return files.Stat(name) },
 		HasProgram: func(name string) bool { return name == "sh" || name == "python3" },
