@@ -29,7 +29,7 @@ type command struct {
 }
 
 // action carries out a command and returns the exit status. An error is a
-// mistake on the command line or in a file that it names.
+// mistake on the command line or in a file that it names, unless it is of job.Exit.
 type action func(e env, words []string) (int, error)
 
 // env is what a command works with.
@@ -75,7 +75,7 @@ func run(ctx context.Context, args []string, stdio launcher.IO, launch launchFun
 	_, act := findCommand(name).setup()
 	status, err := act(env{ctx, stdio, launch}, args)
 	if err != nil {
-		return usageError(stdio.Stderr, err)
+		return end(stdio.Stderr, err)
 	}
 	return status
 }
@@ -106,13 +106,13 @@ func parsed(name string, f *pflag.FlagSet, act action) action {
 	return func(e env, words []string) (int, error) {
 		err := f.Parse(words)
 		if err == nil && *help {
-			return e.print(findCommand(name).text(f)), nil
+			return e.print(findCommand(name).text(f))
 		}
 		status := 0
 		if err == nil {
 			status, err = act(e, f.Args())
 		}
-		if err != nil {
+		if err != nil && job.ExitOf(err, job.ExitUsage) == job.ExitUsage {
 			err = reachedBy(name, err)
 			err = seeHelp(fmt.Errorf("%s: %w", name, err), "golaunch help "+name)
 		}
@@ -120,13 +120,12 @@ func parsed(name string, f *pflag.FlagSet, act action) action {
 	}
 }
 
-// print writes text to standard output and returns the exit status.
-func (e env) print(text string) int {
+// print writes text to standard output.
+func (e env) print(text string) (status int, err error) {
 	if _, err := io.WriteString(e.stdio.Stdout, text); err != nil {
-		fmt.Fprintf(e.stdio.Stderr, "golaunch: the output cannot be written: %v\n", files.Reason(err))
-		return job.ExitLauncher
+		return 0, job.Exit(job.ExitLauncher, "the output cannot be written: %w", files.Reason(err))
 	}
-	return 0
+	return 0, nil
 }
 
 // oneWord returns the argument of a command that takes just one.

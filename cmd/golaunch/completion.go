@@ -37,11 +37,11 @@ func setupCompletion() (*pflag.FlagSet, action) {
 		}
 		switch shell {
 		case "bash":
-			return e.print(bashCompletion()), nil
+			return e.print(bashCompletion())
 		case "zsh":
-			return e.print(zshCompletion()), nil
+			return e.print(zshCompletion())
 		case "fish":
-			return e.print(fishCompletion()), nil
+			return e.print(fishCompletion())
 		}
 		return 0, fmt.Errorf("%q is no shell that it knows; say %s", shell, want)
 	})

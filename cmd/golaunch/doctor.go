@@ -103,8 +103,8 @@ func examine(e env, flags []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if shown := e.print(text); shown != 0 || status != 0 {
-		return max(shown, status), nil
+	if _, err := e.print(text); err != nil || status != 0 {
+		return status, err
 	}
 	if problems {
 		return 1, nil

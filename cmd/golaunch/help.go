@@ -61,26 +61,6 @@ takes its value from GOLAUNCH_<FLAG>, as in GOLAUNCH_CONNECT_TIMEOUT=5s; --env, 
 and --stage have no variable. --timeout also has MPIEXEC_TIMEOUT, in seconds.
 `
 
-// statuses is the table of exit statuses.
-var statuses = []struct {
-	code string
-	text string
-}{
-	{"0", "every rank ended with 0"},
-	{"N", "exit or abort code of the rank that failed first; 1 where its low 8 bits are 0"},
-	{"1", "a rank ended without finalizing PMI"},
-	{"128+N", "signal N ended the rank that failed first"},
-	{fmt.Sprint(job.ExitUsage), "the command line or a host file is wrong"},
-	{fmt.Sprint(job.ExitTimeout), "--timeout was reached"},
-	{fmt.Sprint(job.ExitLauncher), "a host could not be reached, a node was lost, or golaunch failed"},
-	{fmt.Sprint(job.ExitNotExecutable), "the program is not executable, or --wdir may not be entered"},
-	{fmt.Sprint(job.ExitNotFound), "the program, or the directory of --wdir, was not found"},
-	{fmt.Sprint(job.ExitHUP), "golaunch got SIGHUP"},
-	{fmt.Sprint(job.ExitINT), "golaunch got SIGINT (Ctrl-C)"},
-	{fmt.Sprint(job.ExitPIPE), "nobody reads golaunch's output any more, as after head -1"},
-	{fmt.Sprint(job.ExitTERM), "golaunch got SIGTERM"},
-}
-
 // groupNone is the group of flags of commands with few.
 const groupNone = "Flags"
 
@@ -134,8 +114,8 @@ func runTail() string { return "\n" + valueRules + "\nExit status:\n" + statusTe
 
 func statusText() string {
 	var b strings.Builder
-	for _, s := range statuses {
-		fmt.Fprintf(&b, "  %-5s  %s\n", s.code, s.text)
+	for _, s := range job.ExitStatuses() {
+		fmt.Fprintf(&b, "  %-5s  %s\n", s.Code, s.Text)
 	}
 	return b.String()
 }

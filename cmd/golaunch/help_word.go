@@ -102,7 +102,7 @@ func setupHelp() (*pflag.FlagSet, action) {
 			}
 			return 0, err
 		}
-		return e.print(strings.Join(parts, "\n")), nil
+		return e.print(strings.Join(parts, "\n"))
 	})
 	return f, func(e env, words []string) (int, error) {
 		own := []string{"-h", "--help"}

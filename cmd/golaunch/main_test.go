@@ -34,7 +34,7 @@ func runWith(launch launchFunc) int {
 // leaving out what is as by default.
 func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	if err := o.Validate(); err != nil {
-		return usageError(stdio.Stderr, err)
+		return end(stdio.Stderr, err)
 	}
 	w, def := stdio.Stdout, launcher.DefaultOptions()
 	for i, a := range o.Programs.Apps {

@@ -112,13 +112,13 @@ func (t *netsimFlags) list(e env, _ []string) (int, error) {
 		for _, a := range algorithms.All() {
 			all = append(all, entry{a.Name, a.Help})
 		}
-		return e.printJSON(all), nil
+		return e.printJSON(all)
 	}
 	var b strings.Builder
 	for _, a := range algorithms.All() {
 		fmt.Fprintf(&b, "%-29s  %s\n", a.Name, a.Help)
 	}
-	return e.print(b.String()), nil
+	return e.print(b.String())
 }
 
 // one is the number of a flag that sweep alone takes several of.

@@ -72,7 +72,7 @@ func (t *netsimFlags) export(e env, words []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return e.print(text), nil
+	return e.print(text)
 }
 
 // checkWithoutNetwork fails where no network is said but needed, for the number of

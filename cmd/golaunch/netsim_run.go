@@ -191,9 +191,9 @@ func (t *netsimFlags) runOne(e env, words []string) (int, error) {
 		return 0, err
 	}
 	if t.format == "json" {
-		return e.printJSON(r), nil
+		return e.printJSON(r)
 	}
-	return e.print(r.text()), nil
+	return e.print(r.text())
 }
 
 // sweep tells what an algorithm costs for each number of ranks and each size.
@@ -224,9 +224,9 @@ func (t *netsimFlags) sweep(e env, words []string) (int, error) {
 		}
 	}
 	if t.format == "json" {
-		return e.printJSON(rows), nil
+		return e.printJSON(rows)
 	}
-	return e.print(sweepText(rows)), nil
+	return e.print(sweepText(rows))
 }
 
 // text is a table of all stages.

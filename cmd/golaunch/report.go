@@ -95,7 +95,7 @@ func (t *reportFlags) run(e env, names []string) (int, error) {
 		return 0, err
 	}
 	if t.output == "-" {
-		return e.print(string(text)), nil
+		return e.print(string(text))
 	}
 	if err := writePage(t.output, text); err != nil {
 		return 0, err

@@ -28,13 +28,13 @@ func runJob(e env, words []string) (int, error) {
 	}
 	switch held.Page() {
 	case cmdline.PageHelp:
-		return e.print(findCommand(defaultCommand).text(cmdline.Flags())), nil
+		return e.print(findCommand(defaultCommand).text(cmdline.Flags()))
 	case cmdline.PageUsage:
-		return e.print(usageText(cmdline.Flags())), nil
+		return e.print(usageText(cmdline.Flags()))
 	case cmdline.PageVersion:
-		return e.print(versionLine() + "\n"), nil
+		return e.print(versionLine() + "\n")
 	case cmdline.PageMPI:
-		return e.print(cmdline.MPIList()), nil
+		return e.print(cmdline.MPIList())
 	}
 	if err := held.Check(); err != nil {
 		return 0, err
@@ -108,9 +108,9 @@ func holdWords(args []string, m machine.Machine) (cmdline.Held, error) {
 	return said.Hold(m)
 }
 
-// usageError prints err as one line, whatever the arguments held; several answers are a
-// line each.
-func usageError(w io.Writer, err error) int {
+// end prints err as one line, whatever the arguments held, and returns the exit status;
+// several answers are a line each.
+func end(w io.Writer, err error) int {
 	text := err.Error()
 	if _, ok := errors.AsType[dialects.Answers](err); !ok {
 		text = flags.Printable(text)
@@ -118,7 +118,7 @@ func usageError(w io.Writer, err error) int {
 	for line := range strings.SplitSeq(text, "\n") {
 		fmt.Fprintf(w, "golaunch: %s\n", line)
 	}
-	return job.ExitUsage
+	return job.ExitOf(err, job.ExitUsage)
 }
 
 // seeHelp adds to an error where help is, unless it asks what is meant.

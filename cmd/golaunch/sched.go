@@ -233,7 +233,7 @@ func (t *schedFlags) sim(e env, _ []string) (int, error) {
 	}
 	s.summarise(t.ways == "all")
 	if t.format == "json" {
-		return e.printJSON(s), nil
+		return e.printJSON(s)
 	}
-	return e.print(s.text()), nil
+	return e.print(s.text())
 }

@@ -58,9 +58,11 @@ func (t *topoFlags) check(e env, _ []string) (int, error) {
 		status = exitProblem
 	}
 	if t.format == "json" {
-		return max(status, e.printJSON(c)), nil
+		_, err = e.printJSON(c)
+		return status, err
 	}
-	return max(status, e.print(c.text())), nil
+	_, err = e.print(c.text())
+	return status, err
 }
 
 func (c *checked) text() string {

@@ -74,9 +74,9 @@ func (t *topoFlags) measure(e env, _ []string) (int, error) {
 		return 0, err
 	}
 	if t.format == "json" {
-		return e.printJSON(report), nil
+		return e.printJSON(report)
 	}
-	return e.print(levelsText(report.Levels)), nil
+	return e.print(levelsText(report.Levels))
 }
 
 // hopsOf is how many switches are between two hosts, by name.

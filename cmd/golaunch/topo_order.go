@@ -55,7 +55,7 @@ func (t *topoFlags) order(e env, _ []string) (int, error) {
 		for _, h := range sorted {
 			o.Hosts = append(o.Hosts, h.Name)
 		}
-		return e.printJSON(o), nil
+		return e.printJSON(o)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", &best)
@@ -65,7 +65,7 @@ func (t *topoFlags) order(e env, _ []string) (int, error) {
 	for _, h := range sorted {
 		b.WriteString(hostLine(h))
 	}
-	return e.print(b.String()), nil
+	return e.print(b.String())
 }
 
 // firstWord is the machine's name in that of an adapter, such as n001 HCA-1.

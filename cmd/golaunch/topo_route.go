@@ -59,7 +59,7 @@ func (t *topoFlags) route(e env, words []string) (int, error) {
 		}
 		var b strings.Builder
 		writeDot(&b, g, on)
-		return e.print(b.String()), nil
+		return e.print(b.String())
 	}
 	s := shownRoute{From: g.Name(ends[0]), To: g.Name(ends[1]), Routes: n.router.String(),
 		Hops: routing.Hops(steps), Links: routing.Links(steps), Switches: []shownStep{}}
@@ -68,9 +68,9 @@ func (t *topoFlags) route(e env, words []string) (int, error) {
 		s.Switches = append(s.Switches, shownStep{g.Name(out.Node), tii.SwitchID(g, out.Node), in.Port, out.Port, step.Lane})
 	}
 	if t.format == "json" {
-		return e.printJSON(s), nil
+		return e.printJSON(s)
 	}
-	return e.print(s.text(n.router.Lanes())), nil
+	return e.print(s.text(n.router.Lanes()))
 }
 
 // askable says whether a service can be asked for the route between two hosts: it

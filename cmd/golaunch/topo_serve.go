@@ -289,5 +289,5 @@ func (t *topoFlags) ask(e env, line string) (int, error) {
 		fmt.Fprintf(e.stdio.Stderr, "golaunch: topo: %s", text)
 		return exitProblem, nil
 	}
-	return e.print(answer), nil
+	return e.print(answer)
 }

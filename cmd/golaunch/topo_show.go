@@ -65,7 +65,7 @@ func (t *topoFlags) show(e env, _ []string) (int, error) {
 	if t.format == "dot" {
 		var b strings.Builder
 		writeDot(&b, n.Graph, nil)
-		return e.print(b.String()), nil
+		return e.print(b.String())
 	}
 	s := describe(n)
 	if n.Graph.Hosts() > cluster.MaxHosts {
@@ -74,9 +74,9 @@ func (t *topoFlags) show(e env, _ []string) (int, error) {
 		return 0, err
 	}
 	if t.format == "json" {
-		return e.printJSON(s), nil
+		return e.printJSON(s)
 	}
-	return e.print(s.text()), nil
+	return e.print(s.text())
 }
 
 // describe has what cables alone tell.
@@ -210,7 +210,7 @@ func bits(rate int64) string {
 }
 
 // printJSON prints a value as JSON.
-func (e env) printJSON(v any) int {
+func (e env) printJSON(v any) (status int, err error) {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		panic(err) // a value that cannot be

@@ -135,9 +135,9 @@ func (t *xrcsimFlags) run(e env, words []string) (int, error) {
 		c.add(points)
 	}
 	if t.format == "json" {
-		return e.printJSON(c), nil
+		return e.printJSON(c)
 	}
-	return e.print(c.text()), nil
+	return e.print(c.text())
 }
 
 // chosen are the transports that are counted.

@@ -30,19 +30,6 @@ const PhaseTree = "the tree's service"
 // and are stable.
 type CauseClass uint8
 
-// Exit codes that golaunch itself returns (docs/errors.md).
-const (
-	ExitUsage         = 2
-	ExitTimeout       = 124
-	ExitLauncher      = 125 // a lost node or our own failure
-	ExitNotExecutable = 126
-	ExitNotFound      = 127
-	ExitHUP           = 129
-	ExitINT           = 130
-	ExitPIPE          = 141 // nobody reads golaunch's own output any more
-	ExitTERM          = 143
-)
-
 // Failure is one event that ends, or would end, the job.
 type Failure struct {
 	Class  CauseClass `cbor:"1,keyasint"`

@@ -1,6 +1,9 @@
 package job
 
 import (
+	"errors"
+	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -96,5 +99,38 @@ func TestExitCodesAtTheirBounds(t *testing.T) {
 		{Failure{Class: CauseProtocol, Code: 7}, ExitLauncher},
 	} {
 		require.Equal(t, x.code, x.f.ExitCode(), "%+v", x.f)
+	}
+}
+
+// An error keeps its code, and its text and cause, whatever is said around it.
+func TestExitOf(t *testing.T) {
+	cause := errors.New("disk full")
+	err := Exit(ExitLauncher, "the output cannot be written: %w", cause)
+	require.EqualError(t, err, "the output cannot be written: disk full")
+	for _, x := range []struct {
+		err  error
+		code int
+	}{
+		{nil, 0},
+		{cause, ExitUsage},
+		{err, ExitLauncher},
+		{fmt.Errorf("topo: %w", err), ExitLauncher},
+		{Exit(ExitNotFound, "no program: %w", err), ExitNotFound},
+	} {
+		require.Equal(t, x.code, ExitOf(x.err, ExitUsage), "%v", x.err)
+	}
+	require.ErrorIs(t, fmt.Errorf("topo: %w", err), cause)
+}
+
+// Each code that golaunch itself returns is told of once, in one line.
+func TestExitStatuses(t *testing.T) {
+	told := map[string]bool{}
+	for _, s := range ExitStatuses() {
+		require.False(t, told[s.Code], s.Code)
+		require.NotContains(t, s.Text, "\n")
+		told[s.Code] = true
+	}
+	for _, code := range []int{0, ExitUsage, ExitTimeout, ExitLauncher, ExitNotExecutable, ExitNotFound, ExitHUP, ExitINT, ExitPIPE, ExitTERM} {
+		require.True(t, told[strconv.Itoa(code)], code)
 	}
 }
