@@ -14,7 +14,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// Held is what holds of what was said.
+// Held has the statements that hold, as values.
 type Held struct {
 	values
 	line  dialects.Line
@@ -24,8 +24,8 @@ type Held struct {
 	plain bool        // no -- stands before the first program
 }
 
-// Hold takes of all that was said what holds, with each app's program, and gives what no
-// flag says as the line's launcher has it.
+// Hold chooses the statements that hold. Flags without a statement have the value that they
+// have in the line's launcher, or golaunch's default.
 func (s Said) Hold(m machine.Machine) (Held, error) {
 	h := Held{values: newValues(), line: s.line, job: holding(s.job, m.Environ)}
 	h.Programs.Singleton = s.Singleton
@@ -63,8 +63,8 @@ func (s Said) Hold(m machine.Machine) (Held, error) {
 	return h, err
 }
 
-// holding are the statements that hold, of each flag those of its first source. In a
-// source the order does not matter but to flags that may be repeated.
+// holding chooses, of each flag, the statements of its first source. The order within a
+// source matters to flags that may be repeated alone.
 func holding(said []statement, environ []string) []statement {
 	bootstrap := ""
 	for _, from := range slices.Backward(sources) {
@@ -86,14 +86,14 @@ func holding(said []statement, environ []string) []statement {
 	return all
 }
 
-// setAside tells whether what earlier sources say, or the bootstrap, excludes s.
+// setAside tells whether statements of earlier sources, or the bootstrap, exclude s.
 func setAside(s statement, before []statement, bootstrap string, environ []string) bool {
 	if s.from == onLine {
 		return false
 	}
 	for _, b := range before {
 		switch {
-		case b.flag == s.flag || exclude(b.flag, s.flag):
+		case b.flag == s.flag || areExclusive(b.flag, s.flag):
 			return true
 		case s.flag == "nodes" && (b.flag == "hosts" || b.flag == "hostfile"): // which take all hosts
 			return true
@@ -105,8 +105,8 @@ func setAside(s statement, before []statement, bootstrap string, environ []strin
 	return ok && option.Own && !registry.Chosen(kind, bootstrap, environ) // meant for when it is
 }
 
-// exclusive are flags of which one sets aside what later sources say of the other. In one
-// source they are refused together, unless the pair may stand there.
+// exclusive has pairs of flags: a statement of one sets aside those that later sources have
+// of the other. Within one source a pair is refused, unless its flags may stand together.
 var exclusive = []struct {
 	a, b     string
 	together bool   // the flags may stand together in a source
@@ -125,8 +125,8 @@ var exclusive = []struct {
 	{a: "mpich-fix", b: "no-mpich-fix"},
 }
 
-// exclude tells whether one of two flags sets the other aside.
-func exclude(a, b string) bool {
+// areExclusive tells whether two flags are a pair of exclusive.
+func areExclusive(a, b string) bool {
 	for _, x := range exclusive {
 		if x.a == a && x.b == b || x.a == b && x.b == a {
 			return true
@@ -135,12 +135,12 @@ func exclude(a, b string) bool {
 	return false
 }
 
-// conflict is the error for flags of one source that exclude each other. Those of the
-// user's environment, which may hold for several jobs, are left to what uses them.
-func conflict(holding []statement) error {
+// conflict is the error for exclusive flags of the line, or of the file. Variables may stand
+// for several jobs: their conflicts are left to the checks of the values.
+func conflict(held []statement) error {
 	own := Flags()
 	index := func(flag string, from source) int {
-		return slices.IndexFunc(holding, func(s statement) bool { return s.flag == flag && s.from == from && !isOff(own.Lookup(flag), s.value) })
+		return slices.IndexFunc(held, func(s statement) bool { return s.flag == flag && s.from == from && !isOff(own.Lookup(flag), s.value) })
 	}
 	for _, x := range exclusive {
 		for _, from := range []source{onLine, inFile} {
@@ -148,7 +148,7 @@ func conflict(holding []statement) error {
 			if a < 0 || b < 0 || x.together {
 				continue
 			}
-			pos := holding[max(a, b)].pos
+			pos := held[max(a, b)].pos
 			return fmt.Errorf("%s--%s and --%s exclude each other%s", pos, x.a, x.b, x.hint)
 		}
 	}
@@ -161,7 +161,7 @@ func isOff(f *pflag.Flag, value string) bool {
 	return err == nil && !yes && !flags.TakesValue(f)
 }
 
-// Page is what is asked for instead of a job.
+// Page is a text that a line asks for in place of a job.
 type Page string
 
 // The pages.
@@ -172,7 +172,7 @@ const (
 	PageMPI     Page = "mpi"
 )
 
-// page is the page that the flags ask for, "" for a job.
+// page is "" where the flags ask for a job.
 func (v *values) page() Page {
 	switch {
 	case v.help:
@@ -187,13 +187,13 @@ func (v *values) page() Page {
 	return ""
 }
 
-// Page is the page that was asked for, "" where a job is.
+// Page is "" where the line asks for a job.
 func (h *Held) Page() Page { return h.page() }
 
-// given tells whether the line says a flag.
+// given tells whether the line has a statement of a flag.
 func (h *Held) given(flag string) bool { return h.at(flag, onLine) }
 
-// says tells whether any source says a flag.
+// says tells whether any source has a statement of a flag.
 func (h *Held) says(flag string) bool {
 	return slices.ContainsFunc(h.job, func(s statement) bool { return s.flag == flag })
 }

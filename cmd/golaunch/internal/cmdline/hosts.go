@@ -15,7 +15,7 @@ import (
 	"github.com/golaunch/golaunch/launcher"
 )
 
-// room is where a job runs, and how much of it there.
+// room has the hosts of a job, and its share of them.
 type room struct {
 	hosts []job.Host
 	// sequence has the names of --hosts or --hostfile, one for each mention.
@@ -28,7 +28,7 @@ type room struct {
 	sshOptions       []string // of an operator
 }
 
-// noRoom is the room where no hosts are known.
+// noRoom is the room without hosts.
 func (h *Held) noRoom() room {
 	return room{apps: slices.Clone(h.apps), ppn: h.Placement.PPN, nodes: h.Hosts.Nodes}
 }
@@ -83,12 +83,18 @@ func (h *Held) findRoom(m machine.Machine, tell teller) (r room, err error) {
 // named is the room of hosts that the flags name, of none where these name none.
 func (h *Held) named(m machine.Machine) (room, error) {
 	r := h.noRoom()
-	file, err := Named(h.hosts, h.hostfile, m)
+	file, err := h.hostsOf(h.appValues, m)
+	r.hosts, r.sequence = file.Hosts, file.Names
+	return r, err
+}
+
+// hostsOf are the hosts that the flags of an app name.
+func (h *Held) hostsOf(a appValues, m machine.Machine) (hostlist.File, error) {
+	file, err := Named(a.hosts, a.hostfile, m)
 	if err == nil && file.Capped != "" && h.Placement.Oversubscribe {
 		err = fmt.Errorf("%s: max_slots forbids --oversubscribe; leave one out", file.Capped)
 	}
-	r.hosts, r.sequence = file.Hosts, file.Names
-	return r, err
+	return file, err
 }
 
 // Named are the hosts of a list, or of a file, none where there is neither.
@@ -122,10 +128,7 @@ func (h *Held) ownHosts(r room, m machine.Machine) (room, error) {
 		if own.hostfile == "-" {
 			return r, fmt.Errorf("app %d: -f -: standard input can be the host file of the first app alone; name a file", i)
 		}
-		file, err := Named(own.hosts, own.hostfile, m)
-		if err == nil && file.Capped != "" && h.Placement.Oversubscribe {
-			err = fmt.Errorf("%s: max_slots forbids --oversubscribe; leave one out", file.Capped)
-		}
+		file, err := h.hostsOf(own, m)
 		if err != nil {
 			return r, fmt.Errorf("app %d: %w", i, err)
 		}

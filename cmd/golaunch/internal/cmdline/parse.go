@@ -16,7 +16,7 @@ import (
 )
 
 // Parse reads a command line, the file of --config that it or a variable names, and the
-// GOLAUNCH_ variables. A line that asks for help, or the version, says nothing else.
+// GOLAUNCH_ variables. A line that asks for a page has no other statements.
 func Parse(words []string, m machine.Machine) (Said, error) {
 	v := newValues()
 	own := v.flags()
@@ -52,7 +52,7 @@ func Parse(words []string, m machine.Machine) (Said, error) {
 	return said, nil
 }
 
-// says tells whether a flag was said at a source.
+// says tells whether a source has a statement of a flag.
 func (s *Said) says(flag string, from source) bool {
 	return slices.ContainsFunc(s.job, func(t statement) bool { return t.flag == flag && t.from == from })
 }

@@ -1,12 +1,13 @@
-// Package cmdline is the command line of run as a value, in three steps, each a function of
-// its input: Parse has what was said, with where each was said; Said.Hold what of it holds;
-// Held.Settle what that means on this machine, from which Settled.Options are translated.
+// Package cmdline turns the command line of run into options, in steps that are functions of
+// their input: Parse reads statements, each with its place; Said.Hold chooses the statements
+// that hold; Held.Settle finds the job's hosts and places on a machine; Settled.Options
+// translates the result.
 package cmdline
 
 import "github.com/golaunch/golaunch/cmd/golaunch/internal/dialects"
 
-// source is where a flag was said. What is said on an earlier one sets aside what later
-// ones say.
+// source is the kind of place of a statement. Statements of earlier sources set aside those
+// of later ones.
 type source int
 
 const (
@@ -17,7 +18,7 @@ const (
 
 var sources = []source{onLine, inFile, inVariable}
 
-// statement is one thing that was said of a flag.
+// statement gives a flag a value, at a place.
 type statement struct {
 	flag  string // its long name
 	value string
@@ -26,7 +27,7 @@ type statement struct {
 	name  string // how messages call it: -n/--np, GOLAUNCH_NP
 }
 
-// Said is what a command line, the file of --config and variables say.
+// Said has the statements of a command line, of the file of --config and of variables.
 type Said struct {
 	// Singleton says that golaunch is the process manager of one rank, which has started it.
 	Singleton bool
@@ -37,7 +38,7 @@ type Said struct {
 	apps []saidApp
 }
 
-// saidApp is what was said of one app.
+// saidApp has the statements of one app.
 type saidApp struct {
 	own  []statement // of its flags; of the first app they are among the job's
 	argv []string

@@ -12,7 +12,7 @@ import (
 	"github.com/golaunch/golaunch/network/placement"
 )
 
-// A Note is a line for those who want to know as much as Level, of --verbose.
+// A Note is a line for users with a --verbose of at least Level.
 type Note struct {
 	Level int
 	Text  string
@@ -21,7 +21,7 @@ type Note struct {
 // teller keeps a note.
 type teller func(level int, format string, args ...any)
 
-// Settled is a job: what holds, on the hosts that this machine knows of.
+// Settled is a job with its hosts, and the wish for the places of its ranks.
 type Settled struct {
 	Notes []Note
 
@@ -35,7 +35,7 @@ func (s *Settled) tell(level int, format string, args ...any) {
 	s.Notes = append(s.Notes, Note{level, fmt.Sprintf(format, args...)})
 }
 
-// Settle decides where the job runs: on which hosts, and which rank on which of them.
+// Settle finds the hosts of the job, and the rule by which ranks are placed on them.
 func (h Held) Settle(m machine.Machine) (s Settled, err error) {
 	s.held = h
 	if err := h.Check(); err != nil {
@@ -46,7 +46,6 @@ func (h Held) Settle(m machine.Machine) (s Settled, err error) {
 		return s, err
 	}
 	h.hostfile, h.mapBy, h.rankBy = d.hostfile, d.mapBy, d.rankBy
-	h.own[0].hostfile = h.hostfile
 	rule, value, err := h.rule()
 	if err != nil {
 		return s, err
@@ -65,7 +64,7 @@ func (h Held) Settle(m machine.Machine) (s Settled, err error) {
 	return s, err
 }
 
-// SettleHosts decides on which hosts the job runs alone.
+// SettleHosts finds the hosts of the job; the rule is the default.
 func (h Held) SettleHosts(m machine.Machine) (s Settled, err error) {
 	if err = h.Check(); err == nil {
 		err = s.settleHosts(h, m)
@@ -74,7 +73,7 @@ func (h Held) SettleHosts(m machine.Machine) (s Settled, err error) {
 	return s, err
 }
 
-// SettleNowhere leaves the hosts open.
+// SettleNowhere leaves hosts and rule open.
 func (h Held) SettleNowhere(m machine.Machine) (s Settled, err error) {
 	s.held, s.room, s.wish = h, h.noRoom(), h.Placement.Wish
 	if err = h.Check(); err == nil {
@@ -100,7 +99,7 @@ func workingDir(m machine.Machine) (string, error) {
 	return dir, nil
 }
 
-// Check refuses flags that exclude each other, or are in vain, before anything is read.
+// Check refuses flags that exclude each other, or have no effect, before files are read.
 func (h *Held) Check() error {
 	if err := conflict(h.job); err != nil {
 		return err
@@ -112,7 +111,7 @@ func (h *Held) Check() error {
 	return err
 }
 
-// EnvGiven is what --genv sets.
+// EnvGiven has the variables of --genv, NAME=value.
 func (h *Held) EnvGiven() (env []string) {
 	for _, kv := range h.genv {
 		env = setVariable(env, kv)
@@ -120,7 +119,7 @@ func (h *Held) EnvGiven() (env []string) {
 	return env
 }
 
-// Options are a job as the launcher has it, but for the network.
+// Options translates the job for the launcher, without the network.
 func (s *Settled) Options(m machine.Machine) launcher.Options {
 	o, h := s.held.Options, &s.held
 	o.Programs.Apps, o.Programs.Dir, o.Programs.EnvGiven = s.room.apps, s.dir, h.EnvGiven()
@@ -139,7 +138,7 @@ func (s *Settled) Options(m machine.Machine) launcher.Options {
 	return o
 }
 
-// Network is what is said of the network between the hosts.
+// Network has the flags of the network between the hosts.
 type Network struct {
 	Topology, MapFile, Hostfile string
 	// TopologyGiven and MapGiven say that the line has these flags: a site's variable
@@ -147,13 +146,13 @@ type Network struct {
 	TopologyGiven, MapGiven bool
 }
 
-// Network is what is said of the network between the hosts.
+// Network has the flags of the network between the hosts.
 func (h *Held) Network() Network {
 	return Network{h.topology, h.mapFile, h.hostfile, h.given("topology"), h.given("map")}
 }
 
-// Verbose and Quiet are how much the user wants to be told.
+// Verbose is the value of --verbose.
 func (h *Held) Verbose() int { return h.Start.Verbose }
 
-// Quiet tells whether the user wants to be told nothing but failures.
+// Quiet tells whether notes are not to be printed.
 func (h *Held) Quiet() bool { return h.Report.Quiet }

@@ -6,8 +6,8 @@ import (
 	"github.com/golaunch/golaunch/launcher"
 )
 
-// values are those of all flags of run. What a flag says that is an option as it stands is
-// set there; the fields beside are for what has to be read, or settled with the machine.
+// values has the values of all flags of run. A flag sets a field of the options where its
+// value is one as it stands; the fields beside are read, or settled with the machine.
 type values struct {
 	launcher.Options
 	appValues // of the first app, and the hosts of the job
@@ -28,7 +28,7 @@ type values struct {
 	help, usage, version bool
 }
 
-// appValues are those of the flags that each app may have of its own.
+// appValues has the values of the flags that each app may have of its own.
 type appValues struct {
 	np   int
 	env  []string // NAME or NAME=value
@@ -44,7 +44,7 @@ const (
 	TopologyNone = "none"
 )
 
-// newValues are the defaults.
+// newValues returns the defaults.
 func newValues() values {
 	v := values{Options: launcher.DefaultOptions(), mpi: mpiTypes[0].name}
 	v.Boot.Values = bootstrap.Values{}
