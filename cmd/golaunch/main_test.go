@@ -1,18 +1,24 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/launcher"
@@ -50,16 +56,7 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	if o.Hosts.RankHosts > 0 {
 		o.Hosts.List = o.Hosts.List[:o.Hosts.RankHosts+o.Hosts.Spares]
 	}
-	show := func(name string, value, standard any) {
-		if value != standard {
-			fmt.Fprintf(w, "%s %v\n", name, value)
-		}
-	}
-	showHosts(show, o, def)
-	showRanks(show, o, def)
-	if os.Getenv("SHOW_UNBUFFERED") != "" { // a habit of many lines
-		show("unbuffered", o.Launch.Unbuffered, def.Launch.Unbuffered)
-	}
+	showDifferences(w, reflect.ValueOf(o), reflect.ValueOf(def))
 	if os.Getenv("SHOW_ENV") != "" {
 		for _, kv := range slices.Concat(o.Programs.Env, o.Programs.EnvGiven) {
 			fmt.Fprintf(w, "env %s\n", kv)
@@ -68,53 +65,49 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	return 0
 }
 
-// showHosts shows where ranks run, and how agents come there.
-func showHosts(show func(name string, value, standard any), o, def launcher.Options) {
-	show("hosts", hostlist.Fold(o.Hosts.List), "")
-	show("bootstrap", o.Boot.Bootstrap, def.Boot.Bootstrap)
-	show("exec-command", o.Boot.Values["exec-command"], "")
-	show("exec-from", o.Boot.Values["exec-from"], "")
-	show("nodes", o.Hosts.Nodes, def.Hosts.Nodes)
-	show("ssh-config", o.Boot.Values["ssh-config"], "")
-	show("ssh-option", strings.ReplaceAll(o.Boot.Values["ssh-option"], "\n", " | "), "")
-	show("connect-timeout", o.Start.ConnectTimeout, def.Start.ConnectTimeout)
-	show("miss-after", o.Start.MissAfter, def.Start.MissAfter)
-	show("wait", o.Hosts.Wait, def.Hosts.Wait)
-	show("allow-dead-nodes", o.Hosts.AllowDeadNodes, def.Hosts.AllowDeadNodes)
-	show("keep-agent", o.Start.KeepAgent, def.Start.KeepAgent)
-	show("stage", strings.Join(o.Boot.Stage, " "), "")
-	show("ppn", o.Placement.PPN, def.Placement.PPN)
-	show("oversubscribe", o.Placement.Oversubscribe, def.Placement.Oversubscribe)
-	show("bind-to", o.Start.BindTo, def.Start.BindTo)
-	show("report-bindings", o.Launch.ReportBindings, def.Launch.ReportBindings)
-	show("iface", o.Launch.Iface, def.Launch.Iface)
-	show("gpus-per-rank", o.Launch.GPUsPerRank, def.Launch.GPUsPerRank)
-	show("degree", o.Tree.Degree, def.Tree.Degree)
-	show("degree-rule", o.Tree.DegreeRule, def.Tree.DegreeRule)
-	show("lost-after", o.Start.LostAfter, def.Start.LostAfter)
+// unshown are fields that are shown otherwise, or that many lines have of golaunch itself or
+// by habit.
+var unshown = []string{"Apps", "Env", "EnvGiven", "Dir", "Environ", "Network", "Allocation", "RankHosts", "Wish", "Rule", "Names"}
+
+// shownAs are fields that flags do not bear the name of.
+var shownAs = map[string]string{"OutPattern": "out", "ErrPattern": "err", "List": "hosts", "File": "report", "TraceFile": "trace", "ProfileFile": "profile"}
+
+// showDifferences shows the fields of options that are not as by default, by the names of
+// their flags.
+func showDifferences(w io.Writer, v, def reflect.Value) {
+	for i := range v.NumField() {
+		field, value := v.Type().Field(i), v.Field(i)
+		switch {
+		case !field.IsExported() || slices.Contains(unshown, field.Name) || field.Name == "Unbuffered" && os.Getenv("SHOW_UNBUFFERED") == "":
+			continue
+		case field.Type.Kind() == reflect.Struct:
+			showDifferences(w, value, def.Field(i))
+			continue
+		case field.Type.Kind() == reflect.Map:
+			values := value.Interface().(bootstrap.Values)
+			for _, name := range slices.Sorted(maps.Keys(values)) {
+				fmt.Fprintf(w, "%s %s\n", name, strings.ReplaceAll(values[name], "\n", " | "))
+			}
+			continue
+		case reflect.DeepEqual(value.Interface(), def.Field(i).Interface()):
+			continue
+		}
+		name := cmp.Or(shownAs[field.Name], flagOf(field.Name))
+		switch list := value.Interface().(type) {
+		case []job.Host:
+			fmt.Fprintf(w, "%s %s\n", name, hostlist.Fold(list))
+		case []string:
+			fmt.Fprintf(w, "%s %s\n", name, strings.Join(list, " "))
+		default:
+			fmt.Fprintf(w, "%s %v\n", name, list)
+		}
+	}
 }
 
-// showRanks shows how ranks run, and what becomes of their output.
-func showRanks(show func(name string, value, standard any), o, def launcher.Options) {
-	show("env-from", o.Launch.EnvFrom, def.Launch.EnvFrom)
-	show("timeout", o.Ending.Timeout, def.Ending.Timeout)
-	show("stall-after", o.Start.StallAfter, def.Start.StallAfter)
-	show("grace", o.Ending.Grace, def.Ending.Grace)
-	show("keep-going", o.Ending.KeepGoing, def.Ending.KeepGoing)
-	show("stdin", o.Input.Stdin, def.Input.Stdin)
-	show("pty", o.Input.PTY, def.Input.PTY)
-	show("tee", o.Output.Tee, def.Output.Tee)
-	show("show", o.Output.Show, def.Output.Show)
-	show("label", o.Output.Label, def.Output.Label)
-	show("out", o.Output.OutPattern, def.Output.OutPattern)
-	show("err", o.Output.ErrPattern, def.Output.ErrPattern)
-	show("log-dir", o.Output.LogDir, def.Output.LogDir)
-	show("restarts", o.Ending.Restarts, def.Ending.Restarts)
-	show("line-max", o.Output.LineMax, def.Output.LineMax)
-	show("dry-run", o.Report.DryRun, def.Report.DryRun)
-	show("verbose", o.Start.Verbose, def.Start.Verbose)
-	show("quiet", o.Report.Quiet, def.Report.Quiet)
-	show("timing", o.Report.Timing, def.Report.Timing)
+// flagOf is the name of a field as flags are written: GPUsPerRank is gpus-per-rank.
+func flagOf(field string) string {
+	words := regexp.MustCompile(`([A-Z]+)([A-Z][a-z])|([a-z])([A-Z])`).ReplaceAllString(strings.Replace(field, "GPUs", "Gpus", 1), "$1$3-$2$4")
+	return strings.ToLower(words)
 }
 
 func TestScripts(t *testing.T) {
