@@ -24,12 +24,12 @@ type networks struct {
 	asked cmdline.Network
 	w     io.Writer // for what takes long
 	quiet bool
-	tell  func(level int, format string, args ...any)
+	tell  cmdline.Teller
 }
 
 // findNetwork is the network that --topology names, nil if there is none. What it
 // does not refuse it tells.
-func findNetwork(w io.Writer, asked cmdline.Network, m machine.Machine, quiet bool, tell func(level int, format string, args ...any)) (*launcher.Network, error) {
+func findNetwork(w io.Writer, asked cmdline.Network, m machine.Machine, quiet bool, tell cmdline.Teller) (*launcher.Network, error) {
 	f := networks{asked, w, quiet, tell}
 	switch asked.Topology {
 	case "", cmdline.TopologyNone:

@@ -64,7 +64,7 @@ func runJob(e env, words []string) (int, error) {
 }
 
 // teller writes lines for those who want to know so much, as what holds has it.
-func teller(w io.Writer, held cmdline.Held) func(level int, format string, args ...any) {
+func teller(w io.Writer, held cmdline.Held) cmdline.Teller {
 	return func(level int, format string, args ...any) {
 		if held.Verbose() >= level && !held.Quiet() {
 			fmt.Fprintf(w, "golaunch: "+format+"\n", args...)
@@ -73,7 +73,7 @@ func teller(w io.Writer, held cmdline.Held) func(level int, format string, args 
 }
 
 // tellAll writes notes.
-func tellAll(tell func(level int, format string, args ...any), notes []cmdline.Note) {
+func tellAll(tell cmdline.Teller, notes []cmdline.Note) {
 	for _, note := range notes {
 		tell(note.Level, "%s", note.Text)
 	}
@@ -81,7 +81,7 @@ func tellAll(tell func(level int, format string, args ...any), notes []cmdline.N
 
 // tellCommand says that a program which was not found may be meant as a command of
 // golaunch's. First is the first word of the line.
-func tellCommand(tell func(level int, format string, args ...any), program, first string) {
+func tellCommand(tell cmdline.Teller, program, first string) {
 	if findCommand(program) != nil {
 		tell(0, "%s is a command of golaunch's where it is the first word: golaunch %s [FLAG]...", program, program)
 	} else if near := flags.Nearest(commandNames(), program); near != "" && program == first {

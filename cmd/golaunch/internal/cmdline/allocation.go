@@ -23,7 +23,7 @@ type allocation struct {
 
 // readAllocation reads the allocation around golaunch; it has no hosts outside of one. The
 // error says how to do without.
-func (h *Held) readAllocation(m machine.Machine, tell teller) (a allocation, err error) {
+func (h *Held) readAllocation(m machine.Machine, tell Teller) (a allocation, err error) {
 	given, err := hostlist.Allocated(hostlist.Environment{Getenv: m.Variable, Read: m.Read})
 	if a.hosts = given.Hosts; err == nil && len(a.hosts) == 0 {
 		a, err = h.operatorHosts(m, tell)
@@ -47,7 +47,7 @@ func (h *Held) readAllocation(m machine.Machine, tell teller) (a allocation, err
 }
 
 // Allocated are the hosts of the allocation around golaunch.
-func Allocated(m machine.Machine, tell func(level int, format string, args ...any)) ([]job.Host, error) {
+func Allocated(m machine.Machine, tell Teller) ([]job.Host, error) {
 	h := Held{values: newValues()}
 	a, err := h.readAllocation(m, tell)
 	return a.hosts, err
@@ -73,7 +73,7 @@ func (h *Held) shared(m machine.Machine) *launcher.Allocation {
 
 // untoldSlots has the ranks of a job of Slurm be as many as it has tasks, where it does not
 // tell of the slots of its hosts, as with sbatch -m arbitrary.
-func (h *Held) untoldSlots(r room, m machine.Machine, tell teller) room {
+func (h *Held) untoldSlots(r room, m machine.Machine, tell Teller) room {
 	step := m.Variable("SLURM_STEP_ID")
 	n, _ := strconv.Atoi(m.Variable("SLURM_NTASKS"))
 	if slotted(r.hosts) || h.listed() || len(r.hosts) == 0 || len(r.apps) > 1 || r.apps[0].N > 0 || r.ppn > 0 || n < 1 ||

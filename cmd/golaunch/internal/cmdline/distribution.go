@@ -27,7 +27,7 @@ const slurmVariable = "SLURM_DISTRIBUTION"
 // slurmDistribution places ranks as a job of Slurm was asked to, by salloc or sbatch -m or
 // by the user's environment, where the line says nothing of it. In a step the variables are
 // those of srun, which has placed golaunch itself.
-func (h *Held) slurmDistribution(m machine.Machine, tell teller) (distribution, error) {
+func (h *Held) slurmDistribution(m machine.Machine, tell Teller) (distribution, error) {
 	d := distribution{mapBy: h.mapBy, rankBy: h.rankBy, hostfile: h.hostfile}
 	if h.line.Pack {
 		d.pack = "-m"
@@ -65,7 +65,7 @@ func (h *Held) slurmDistribution(m machine.Machine, tell teller) (distribution, 
 }
 
 // as is d as Slurm's variable has it. What golaunch has no equal of is told.
-func (d distribution) as(value string, m machine.Machine, tell teller) distribution {
+func (d distribution) as(value string, m machine.Machine, tell Teller) distribution {
 	if value == "plane" {
 		value = "plane=" + m.Variable("SLURM_DIST_PLANESIZE")
 	}

@@ -25,7 +25,7 @@ func (h *Held) excluded() ([]job.Host, error) {
 }
 
 // leaveOut takes hosts out of all apps'.
-func (h *Held) leaveOut(r room, excluded []job.Host, tell teller) (room, error) {
+func (h *Held) leaveOut(r room, excluded []job.Host, tell Teller) (room, error) {
 	all := slices.Clone(r.hosts)
 	for _, a := range r.apps {
 		all = append(all, a.Hosts...)

@@ -81,7 +81,7 @@ func habitualRule(l dialects.Line, r room, rankBy string) string {
 }
 
 // tellHabits says what a line may have meant that golaunch can't know.
-func (h *Held) tellHabits(r room, pack string, tell teller) {
+func (h *Held) tellHabits(r room, pack string, tell Teller) {
 	if addr, _ := environ.Lookup(h.EnvGiven(), "MASTER_ADDR"); h.line.IsOf(&dialects.Torchrun) && len(r.hosts) > 1 && h.mapBy == "" {
 		if i := slices.IndexFunc(r.hosts, func(host job.Host) bool { return host.Name == addr }); i > 0 {
 			tell(0, "--master-addr: rank 0 is on %s, and ranks are told to meet on %s: leave it out, or name that host first", r.hosts[0].Name, addr)

@@ -35,7 +35,7 @@ func (h *Held) noRoom() room {
 
 // findRoom finds the hosts: those of --hosts, --hostfile or, if none of the flags says where
 // to run, a resource manager's allocation; and how much of them the job has.
-func (h *Held) findRoom(m machine.Machine, tell teller) (r room, err error) {
+func (h *Held) findRoom(m machine.Machine, tell Teller) (r room, err error) {
 	if r, err = h.named(m); err != nil {
 		return r, err
 	}
@@ -140,7 +140,7 @@ func (h *Held) ownHosts(r room, m machine.Machine) (room, error) {
 // nodesHere says what becomes of the nodes of another launcher's line where no hosts are
 // known: as srun's they are all this machine; as torchrun's, of which each has its
 // devices, they are refused.
-func (h *Held) nodesHere(n int, tell teller) error {
+func (h *Held) nodesHere(n int, tell Teller) error {
 	if h.line.IsOf(&dialects.Torchrun) {
 		return fmt.Errorf("%s: no hosts are named, and this is no allocation; name them with -H or -f, or say --bootstrap %s for %d nodes of this machine",
 			h.line.Nodes, registry.Local().Name, n)

@@ -18,7 +18,7 @@ const sshOption = "ssh-option"
 
 // operatorHosts are the hosts of the file that an operator names. Arguments that it has for
 // ssh are options of golaunch's own.
-func (h *Held) operatorHosts(m machine.Machine, tell teller) (a allocation, err error) {
+func (h *Held) operatorHosts(m machine.Machine, tell Teller) (a allocation, err error) {
 	for _, o := range hostlist.Operators {
 		name := m.Variable(o.Hosts)
 		if name == "" {

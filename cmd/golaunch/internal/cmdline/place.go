@@ -41,7 +41,7 @@ func (h *Held) rule() (rule, value string, err error) {
 
 // wish is what the flags say of where ranks go, with the value of the rule read; sequence
 // has the hosts in the order in which they are named.
-func (h *Held) wish(rule, value string, sequence []string, m machine.Machine, tell teller) (placement.Wish, error) {
+func (h *Held) wish(rule, value string, sequence []string, m machine.Machine, tell Teller) (placement.Wish, error) {
 	wish := h.Placement.Wish
 	wish.Rule, wish.Order, wish.Metric = rule, h.rankBy, mapping.Metric(h.metric)
 	var err error
@@ -90,7 +90,7 @@ func (h *Held) graphFlag() string {
 }
 
 // readGraph reads a communication graph from a file, or makes that of a word.
-func (h *Held) readGraph(from string, m machine.Machine, tell teller) (*placement.Graph, error) {
+func (h *Held) readGraph(from string, m machine.Machine, tell Teller) (*placement.Graph, error) {
 	if commgraph.Is(from) {
 		g, err := commgraph.Parse(from)
 		if err != nil {

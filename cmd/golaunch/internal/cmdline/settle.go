@@ -18,8 +18,8 @@ type Note struct {
 	Text  string
 }
 
-// teller keeps a note.
-type teller func(level int, format string, args ...any)
+// A Teller takes a note.
+type Teller func(level int, format string, args ...any)
 
 // Settled is a job with its hosts, and the wish for the places of its ranks.
 type Settled struct {

@@ -13,7 +13,7 @@ import (
 // srunNodes chooses the hosts of an allocation that srun would: the ranks are as many as
 // its variable says, or one on each node, they are spread over all nodes, and -w names
 // some that are among these.
-func (h *Held) srunNodes(r room, excluded []job.Host, m machine.Machine, tell teller) (room, error) {
+func (h *Held) srunNodes(r room, excluded []job.Host, m machine.Machine, tell Teller) (room, error) {
 	if h.here() || !m.InSlurm() {
 		return r, nil
 	}

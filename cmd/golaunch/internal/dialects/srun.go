@@ -1,11 +1,14 @@
 package dialects
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Srun is Slurm's srun, by its manual pages of 22.05 and 24.11.
 var Srun = Tool{
 	name: "srun", family: "srun", calls: []string{"srun"}, manual: "Slurm 22.05, 24.11", dash: "--", letters: true, last: true,
-	rows: []row{
+	rows: slices.Concat([]row{
 		// Number and place of ranks.
 		as("n ntasks", "--np"),
 		value("N nodes", "`--nodes`", nodesOf).first(),
@@ -109,62 +112,32 @@ var Srun = Tool{
 		pass("external-launcher", 0, "golaunch starts agents by itself"),
 		pass("stepmgr", 0, "golaunch makes no steps"),
 		answer("Z no-allocate", 0, "name the hosts in -H or -f"),
-		allocation("A account", 1),
-		allocation("p partition", 1),
 		allocation("q qos", 1).first().where(func(w word, next []string) bool {
 			return w.attached || !strings.Contains(next[0], "/") // golaunch's -q, and a program
 		}),
 		turns("J job-name", 1, "`--genv SLURM_JOB_NAME=NAME`; nothing in an allocation, which has one", jobName),
-		allocation("C constraint", 1),
-		allocation("cluster-constraint", 1),
-		allocation("M clusters", 1),
-		allocation("G gpus", 1),
-		allocation("gpus-per-node", 1),
-		allocation("gpus-per-socket", 1),
-		allocation("cpus-per-gpu", 1),
-		allocation("gpu-freq", 1),
 		answer("cpu-freq", 1, "golaunch sets no frequencies: have a script do it that starts the program, or the job's prolog"),
-		allocation("gres", 1),
-		allocation("gres-flags", 1),
-		allocation("mem", 1),
-		allocation("mem-per-cpu", 1),
-		allocation("mem-per-gpu", 1),
-		allocation("mincpus", 1),
-		allocation("tmp", 1),
-		allocation("B extra-node-info", 1),
-		allocation("cores-per-socket", 1),
-		allocation("sockets-per-node", 1),
-		allocation("S core-spec", 1),
-		allocation("thread-spec", 1),
-		allocation("contiguous", 0),
-		allocation("switches", 1),
-		allocation("segment", 1),
-		allocation("prefer", 1),
-		allocation("L licenses", 1),
-		allocation("reservation", 1),
 		pass("comment", 1, "golaunch keeps no accounts"),
-		allocation("extra", 1),
 		pass("wckey", 1, "golaunch keeps no accounts"),
-		allocation("network", 1),
-		allocation("power", 1),
-		allocation("bb", 1),
-		allocation("bbf", 1),
-		allocation("b begin", 1),
-		allocation("deadline", 1),
-		allocation("delay-boot", 1),
-		allocation("d dependency", 1),
-		allocation("hold", 0),
 		same("H", "--hosts", 1),
-		allocation("mail-type", 1),
-		allocation("mail-user", 1),
-		allocation("mcs-label", 1),
-		allocation("nice", optional),
-		allocation("priority", 1),
-		allocation("reboot", 0),
-		allocation("time-min", 1),
 		answer("gid uid", 1, "ranks run as who starts golaunch: start it as that user, as in sudo -u"),
 		pass("T threads", 1, "golaunch chooses how many hosts it starts at a time"),
-	},
+	}, allocations(1,
+		"A account", "p partition", "C constraint", "cluster-constraint", "M clusters", "G gpus", "gpus-per-node", "gpus-per-socket",
+		"cpus-per-gpu", "gpu-freq", "gres", "gres-flags", "mem", "mem-per-cpu", "mem-per-gpu", "mincpus", "tmp", "B extra-node-info",
+		"cores-per-socket", "sockets-per-node", "S core-spec", "thread-spec", "switches", "segment", "prefer", "L licenses",
+		"reservation", "extra", "network", "power", "bb", "bbf", "b begin", "deadline", "delay-boot", "d dependency", "mail-type",
+		"mail-user", "mcs-label", "priority", "time-min",
+	), allocations(0, "contiguous", "hold", "reboot"), allocations(optional, "nice")),
+}
+
+// allocations are flags that ask Slurm for hosts, each with so many values.
+func allocations(values int, names ...string) []row {
+	rows := make([]row, len(names))
+	for i, name := range names {
+		rows[i] = allocation(name, values)
+	}
+	return rows
 }
 
 // allocation is a flag that asks Slurm for hosts: in an allocation it has been carried
