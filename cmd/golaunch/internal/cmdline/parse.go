@@ -87,7 +87,9 @@ func flagError(err error, line dialects.Line) error {
 	name := e.GetSpecifiedName()
 	known, word := own.Lookup(name), "--"+name
 	if letters := e.GetSpecifiedShortnames(); letters != "" {
-		known, word = own.ShorthandLookup(name), "-"+letters
+		if known, word = nil, "-"+letters; len(name) == 1 {
+			known = own.ShorthandLookup(name)
+		}
 		name = letters
 	}
 	if known != nil {

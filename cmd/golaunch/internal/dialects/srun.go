@@ -18,7 +18,7 @@ var Srun = Tool{
 		as("F nodefile", "--hostfile"),
 		same("exclude", "--exclude", 1),
 		as("x", "--exclude").first().where(func(w word, next []string) bool {
-			return w.attached && w.long || !strings.Contains(next[0], "=")
+			return w.attached && w.long || valueIs(func(value string) bool { return !strings.Contains(value, "=") }, w, next)
 		}),
 		turns("m distribution", 1, "`--map-by`; plane=SIZE `--rank-by plane:SIZE`; arbitrary `--map-by seq`; words for sockets and cores are left to --bind-to", distribution),
 		means("O overcommit", "--oversubscribe"),
