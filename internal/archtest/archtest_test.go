@@ -60,7 +60,7 @@ func TestConfinedImports(t *testing.T) {
 
 func TestPurePackages(t *testing.T) {
 	for _, s := range scan(t) {
-		if s.test || !within(s.dir, pure) || within(s.dir, testKits) {
+		if s.test || !within(s.dir, slices.Concat(pure, pureAlone)) || within(s.dir, testKits) {
 			continue
 		}
 		for _, imported := range s.imports {
