@@ -24,7 +24,7 @@ func BenchmarkLaunch(b *testing.B) {
 					for b.Loop() {
 						benchLaunch(b, n, wardens, noCgroup)
 					}
-					b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*n), "µs/rank")
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/rank")
 				})
 			}
 		}

@@ -16,8 +16,8 @@ func reportMemory(b *testing.B, keep ...any) {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)
-	b.ReportMetric(float64(m.HeapAlloc)/(1<<20), "MB-live")
-	b.ReportMetric(float64(m.Sys)/(1<<20), "MB-from-system")
+	b.ReportMetric(float64(m.HeapAlloc), "live-B")
+	b.ReportMetric(float64(m.Sys), "system-B")
 	runtime.KeepAlive(keep)
 }
 

@@ -30,7 +30,7 @@ func BenchmarkShort(b *testing.B) {
 			for _, e := range s.ends[:s.ranks] {
 				told += e.in.puts
 			}
-			b.ReportMetric(float64(cpu)/float64(b.N), "cpu-µs/op")
+			b.ReportMetric(1000*float64(cpu)/float64(b.N), "cpu-ns/op")
 			b.ReportMetric(float64(frames)/float64(b.N), "frames/op")
 			b.ReportMetric(float64(told)/float64(b.N), "writes/op")
 		})
@@ -61,7 +61,7 @@ func BenchmarkSums(b *testing.B) {
 					s.run()
 					require.Empty(b, s.faults)
 				}
-				b.ReportMetric(float64(used(b)-cpu)/float64(b.N), "cpu-µs/op")
+				b.ReportMetric(1000*float64(used(b)-cpu)/float64(b.N), "cpu-ns/op")
 			})
 		}
 	}

@@ -358,7 +358,7 @@ func BenchmarkProof(b *testing.B) {
 				_, err := a.prove(b.Context(), &target, session, p)
 				require.NoError(b, err)
 			}
-			b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/float64(b.N), "cpu-µs/op")
+			b.ReportMetric(float64((cpuTime(b)-before).Nanoseconds())/float64(b.N), "cpu-ns/op")
 		})
 	}
 }

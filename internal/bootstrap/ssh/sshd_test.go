@@ -273,7 +273,7 @@ func BenchmarkStart(b *testing.B) {
 				require.NoError(b, err)
 				require.NoError(b, p.Close())
 			}
-			b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/1000/float64(b.N), "client-cpu-ms/op")
+			b.ReportMetric(float64((cpuTime(b)-before).Nanoseconds())/float64(b.N), "client-cpu-ns/op")
 		})
 	}
 }
