@@ -3,6 +3,7 @@
 GO      ?= go
 CC      := gcc
 FUZZTIME ?= 60s
+FUZZPART ?= 4
 RUNS    ?= 3
 BENCH   ?=
 CHAOS   ?=
@@ -31,7 +32,7 @@ UNIT      = $(filter-out $(CLUSTERED) $(PLAIN),$(shell $(GO) list ./...))
 PARALLEL ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-bench build native image demo demo-docker check test test-unit test-integration bench bench-docker bench-slurm bench-pmi bench-scale bench-split results chaos fuzz lint man install uninstall deb rpm clean FORCE
+.PHONY: help setup setup-bench build native image demo demo-docker check test test-unit test-fuzz test-integration bench bench-docker bench-slurm bench-pmi bench-scale bench-split results chaos fuzz lint man install uninstall deb rpm clean FORCE
 
 help:
 	@sed 's/^	//' scripts/help.txt
@@ -67,13 +68,17 @@ check:
 	@unformatted=$$(gofmt -l $$($(GO) list -f '{{.Dir}}' ./...)); test -z "$$unformatted" || { echo "gofmt: run 'gofmt -w' on:"; echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
 
-test: setup build native image check test-unit test-integration
+test: setup build native image check test-unit test-fuzz test-integration
 	@$(GO) run ./integration/skips bin/tests/*.json
 
 test-unit:
 	@GO="$(GO)" scripts/gotest.sh race -race -shuffle=on -count=1 -p $(PARALLEL) -timeout 10m $(UNIT)
 	@cd deploy/kubernetes/schema && $(GO) test ./... # a module of its own
 	@GO="$(GO)" scripts/gotest.sh plain -shuffle=on -count=1 -timeout 10m $(PLAIN)
+
+# A quarter of the fuzz targets, another one every day, for 3 seconds each.
+test-fuzz:
+	@GO="$(GO)" FUZZTIME=3s FUZZPART=$(FUZZPART) scripts/fuzz.sh
 
 test-integration: bin/programs
 	@TEST_PROGRAMS="$(CURDIR)/bin/programs" GO="$(GO)" scripts/gotest.sh clustered -count=1 -p $(PARALLEL) -parallel 4 -timeout 45m $(CLUSTERED)
