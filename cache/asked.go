@@ -19,8 +19,8 @@ type question struct {
 	key   string
 }
 
-// waiter is who wants to know: a peer that asked in its epoch, or a rank here
-// with its token.
+// waiter is owed an answer: a peer that asked in its epoch, or a rank here with its
+// token.
 type waiter struct {
 	to    Peer
 	epoch Epoch
@@ -30,8 +30,8 @@ type waiter struct {
 // here stands for the ranks of this node among waiters.
 const here Peer = math.MaxInt
 
-// waiterCost is what a waiter costs, in bytes, and questionCost what a question
-// does on top of its key.
+// waiterCost and questionCost are the bytes that a waiter, and a question on top of its
+// key, take.
 const (
 	waiterCost   = 2 * 24
 	questionCost = indexCost + 24
@@ -57,8 +57,8 @@ func (a *asked) ask(whom Peer, key []byte, w waiter, out *Effects) {
 	a.base.send(whom, appendField(h.appendTo(make([]byte, 0, maxHeader+fieldSize(len(key)))), key), out)
 }
 
-// answered passes the answer, with header h, on to whoever waits for it.
-func (a *asked) answered(h header, key, value []byte, out *Effects) error {
+// takeWaiters passes the answer, with header h, on to whoever waits for it.
+func (a *asked) takeWaiters(h header, key, value []byte, out *Effects) error {
 	q := question{h.epoch, string(key)}
 	waiters, open := a.open[q]
 	if !open {

@@ -2,8 +2,7 @@ package cache
 
 import "fmt"
 
-// base is what every policy keeps at a node: who has entered the fence under
-// way, and the counts.
+// base holds the state that all policies share: the fence under way, and counts.
 type base struct {
 	cfg     Config
 	epoch   Epoch
@@ -111,8 +110,8 @@ func (f *base) read(msg []byte, due kinds) (h header, body int, err error) {
 // child reports whether p is a child.
 func (f *base) child(p Peer) bool { return p >= 0 && int(p) < f.cfg.Children }
 
-// other reports whether p is another node of the world.
-func (f *base) other(p Peer) bool {
+// isOther reports whether p is another node of the world.
+func (f *base) isOther(p Peer) bool {
 	n, ok := p.Node()
 	return ok && int(n) < f.cfg.Nodes && n != f.cfg.Node
 }

@@ -6,15 +6,14 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// Peer is whom a node exchanges messages with: its neighbors in the tree, who
-// are Parent and the slots 0..k-1 of its children, or any node of the world by
-// its number, which Node turns into a Peer.
+// Peer identifies the other end of a message: a neighbor in the tree, Parent or the
+// slot 0..k-1 of a child, or any node of the world, by its number (Node).
 type Peer int
 
 // Parent is the neighbor toward the root.
 const Parent Peer = -1
 
-// Node is the node with a number, wherever in the tree it is. Only policies
+// Node returns the node with a number, wherever in the tree it is. Only policies
 // that use homes send to it; the caller routes such messages.
 func Node(n job.NodeID) Peer { return Parent - 1 - Peer(n) }
 
@@ -33,8 +32,8 @@ func (p Peer) String() string {
 	return fmt.Sprintf("child %d", int(p))
 }
 
-// wrong is the error of a message that a peer should not have sent. Numbers of nodes say
-// nothing to a user: whoever carries messages knows what their hosts are called.
+// wrong wraps the error of a message that a peer should not have sent. It names no
+// node: the carrier of messages knows the names of hosts.
 func (p Peer) wrong(err error) error {
 	if _, ok := p.Node(); ok {
 		return fmt.Errorf("board message: %w", err)
@@ -68,8 +67,8 @@ type Release struct {
 	Epoch Epoch
 }
 
-// Effects collects what a Board wants done. Methods only append; the caller
-// carries the effects out, sends first and in order, and then calls Reset.
+// Effects collects a Board's orders. Methods only append; the caller carries the
+// effects out, sends first and in order, and then calls Reset.
 type Effects struct {
 	Sends    []Send
 	Answers  []Answer
@@ -113,7 +112,7 @@ type Board interface {
 	Stats() Stats
 }
 
-// Stats counts a Board's work so far, and what it holds now.
+// Stats counts a Board's work so far, and its present memory.
 type Stats struct {
 	Epoch         Epoch // fences completed
 	Puts          uint64

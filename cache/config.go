@@ -48,9 +48,9 @@ type Config struct {
 	Nodes int
 	Node  job.NodeID
 
-	// Budget is the memory, in bytes, for what this node can ask for again: the
-	// LRU of hcmab-lru and distributed, and what hcs and hcma know to be absent. Any
-	// budget is correct. 0 for none, OneRound for a round.
+	// Budget is the memory, in bytes, for entries that this node can ask for again: the
+	// LRU of hcmab-lru and distributed, and the keys that hcs and hcma know to be
+	// absent. Any budget is correct. 0 for none, OneRound for a round.
 	Budget int
 
 	// Share turns the entries of hcmab's broadcast, which are the same at every

@@ -37,9 +37,9 @@ type pair struct {
 	key, value string
 }
 
-// round is the puts of one round, in the order in which they are put on each
+// putRound is the puts of one round, in the order in which they are put on each
 // node, and the gets after it.
-type round struct {
+type putRound struct {
 	shape cachetest.Shape
 	epoch int
 	puts  []pair
@@ -52,8 +52,8 @@ func uvarint(n int) int { return len(binary.AppendUvarint(nil, uint64(n))) }
 func keySize(p pair) int   { return uvarint(len(p.key)) + len(p.key) }
 func entrySize(p pair) int { return keySize(p) + uvarint(len(p.value)) + len(p.value) }
 
-// below is the sum of what the puts and the ranks of a subtree come to.
-func (r round) below(top int) (ranks, entries int) {
+// below returns the sum of what the puts and the ranks of a subtree come to.
+func (r putRound) below(top int) (ranks, entries int) {
 	for node, n := range r.shape.Ranks {
 		if r.shape.Below(node, top) {
 			ranks += n
@@ -70,7 +70,7 @@ func (r round) below(top int) (ranks, entries int) {
 // fence counts what every policy but one has in common: one message up each
 // edge and one down, up with the ranks inside. more are the sizes of what else
 // is in them.
-func (r round) fence(c *counts, up func(top int) int, down int) {
+func (r putRound) fence(c *counts, up func(top int) int, down int) {
 	for top := 1; top < len(r.shape.Parent); top++ {
 		ranks, _ := r.below(top)
 		c.add(1+uvarint(r.epoch)+uvarint(ranks)+up(top), 1, r.shape.Parent[top] == 0)
@@ -78,10 +78,12 @@ func (r round) fence(c *counts, up func(top int) int, down int) {
 	}
 }
 
-func (r round) home(p pair) int { return int(cache.Home("world", []byte(p.key), len(r.shape.Parent))) }
+func (r putRound) home(p pair) int {
+	return int(cache.Home("world", []byte(p.key), len(r.shape.Parent)))
+}
 
 // forPuts derives what the puts take, with their fence.
-func (r round) forPuts(policy cache.Policy) (c counts) {
+func (r putRound) forPuts(policy cache.Policy) (c counts) {
 	nothing := func(int) int { return 0 }
 	entries := func(top int) int { _, e := r.below(top); return e }
 	const drop = 1 // "drop all: no", and no key
@@ -122,8 +124,8 @@ func (r round) forPuts(policy cache.Policy) (c counts) {
 	return c
 }
 
-// parts are the sizes of the entries in each message of a streamed broadcast.
-func (r round) parts() []int {
+// parts returns the sizes of the entries in each message of a streamed broadcast.
+func (r putRound) parts() []int {
 	parts := []int{0}
 	head := 1 + uvarint(r.epoch)
 	for node := range r.shape.Parent { // pre-order
@@ -143,7 +145,7 @@ func (r round) parts() []int {
 }
 
 // forGets derives what the gets after the fence take.
-func (r round) forGets(policy cache.Policy) (c counts) {
+func (r putRound) forGets(policy cache.Policy) (c counts) {
 	put := map[string]pair{}
 	for _, p := range r.puts {
 		put[p.key] = p
@@ -174,13 +176,13 @@ func (r round) forGets(policy cache.Policy) (c counts) {
 	return c
 }
 
-// counted is what the cluster has done since before.
+// counted returns the cluster's traffic since before.
 func counted(cl *cachetest.Cluster, before cachetest.Traffic, root cache.Stats) counts {
 	t, now := cl.Traffic().Minus(before), cl.Stats(0)
-	return counts{t.Messages, t.Bytes, int(now.Received - root.Received), int(now.ReceivedBytes - root.ReceivedBytes)}
+	return counts{Messages: t.Messages, Bytes: t.Bytes, RootIn: int(now.Received - root.Received), RootInBytes: int(now.ReceivedBytes - root.ReceivedBytes)}
 }
 
-// What docs/pmi.md derives is what the boards do, to the byte.
+// Boards send the messages that docs/pmi.md derives, to the byte.
 func TestCountsAreThoseDerived(t *testing.T) {
 	for _, policy := range cache.Policies() {
 		t.Run(string(policy), func(t *testing.T) {
@@ -192,7 +194,7 @@ func TestCountsAreThoseDerived(t *testing.T) {
 				part := rapid.SampledFrom([]int{150, 1000, 1 << 20}).Draw(t, "part")
 				cl := cachetest.NewCluster(t, cache.Config{Policy: policy, Budget: 1 << 30, MaxPart: part}, shape)
 				for epoch := range 2 {
-					r := round{shape: shape, epoch: epoch, part: part}
+					r := putRound{shape: shape, epoch: epoch, part: part}
 					draw(t, &r)
 					before, root := cl.Traffic(), cl.Stats(0)
 					for _, p := range r.puts {
@@ -216,7 +218,7 @@ func TestCountsAreThoseDerived(t *testing.T) {
 }
 
 // draw draws the puts and gets of a round.
-func draw(t *rapid.T, r *round) {
+func draw(t *rapid.T, r *putRound) {
 	for node, ranks := range r.shape.Ranks {
 		for i := range rapid.IntRange(0, 2*ranks).Draw(t, "puts") {
 			r.puts = append(r.puts, pair{node, fmt.Sprint("key-", r.epoch, "-", node, "-", i),
@@ -241,7 +243,7 @@ func TestRootsMessages(t *testing.T) {
 	for _, shape := range []cachetest.Shape{
 		cachetest.Tree(64, 8, 8), cachetest.Tree(5, 8, 2), cachetest.Chain(4, 3), cachetest.Tree(1, 4, 4),
 	} {
-		r := round{shape: shape, part: 1 << 30}
+		r := putRound{shape: shape, part: 1 << 30}
 		k := 0
 		for node, ranks := range shape.Ranks {
 			if node > 0 && shape.Parent[node] == 0 {

@@ -19,7 +19,7 @@ import (
 // it. So no rank leaves the fence before every home has all puts.
 type distributed struct {
 	base
-	homes *homes
+	homes *homeStore
 	own   batch // puts for the fence to come
 	sent  batch // puts of the fence under way, which went to their homes
 	away  bool  // sent has gone out in this fence
@@ -92,7 +92,7 @@ func (b *distributed) due(from Peer) kinds {
 		return releaseOnly
 	case b.child(from):
 		return enteredOnly
-	case b.other(from):
+	case b.isOther(from):
 		return toHomes
 	}
 	return 0
@@ -122,7 +122,7 @@ func (b *distributed) receive(from Peer, msg []byte, out *Effects) error {
 	case kindAccepted:
 		return b.accepted(from, h, msg[body:], out)
 	case kindPut, kindGet:
-		if early, err := b.homes.early(from, h, msg, msg[body:]); early || err != nil {
+		if early, err := b.homes.keepEarly(from, h, msg, msg[body:]); early || err != nil {
 			return err
 		}
 	}
@@ -175,7 +175,7 @@ func (b *distributed) advance(out *Effects) error {
 	if b.local() && !b.away && !b.waiting {
 		b.away = true
 		b.sent, b.own = b.own, batch{}
-		b.toHomes(out)
+		b.sendHome(out)
 	}
 	if !b.away || len(b.owing) > 0 || !b.ready() {
 		return nil
@@ -189,12 +189,12 @@ func (b *distributed) advance(out *Effects) error {
 		return b.install(out)
 	}
 	b.send(Parent, b.drops.message(header{kind: kindEntered, epoch: b.epoch, ranks: ranks}), out)
-	b.drops.reset() // what counts comes back with the release
+	b.drops.reset() // the release brings those that count
 	return nil
 }
 
-// toHomes sends the puts of this node to their homes.
-func (b *distributed) toHomes(out *Effects) {
+// sendHome sends the puts of this node to their homes.
+func (b *distributed) sendHome(out *Effects) {
 	var homes []Peer // in the order of their first put
 	messages := map[Peer][]byte{}
 	for _, key := range b.sent.order {
@@ -250,5 +250,5 @@ func (b *distributed) Stats() Stats {
 		len(b.owing)*ownedCost+b.homes.size(), b.homes.lru.evicted)
 }
 
-// ownedCost is what a home that owes its answer costs, in bytes.
+// ownedCost is the bytes that an owed answer takes at a home.
 const ownedCost = 32

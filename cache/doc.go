@@ -18,12 +18,12 @@
 //
 // # Policies
 //
-// What a get answers is the same under every [Policy], and package cachetest
-// holds the suite that checks it. They differ in who holds what, and so in
-// messages. The first four are ScELA's (sections 3.2.1 to 3.2.4); the fifth is
-// the distributed cache that its section 3.4 leaves for later. Here p ranks on
-// nodes nodes have put n entries each, B is [Config].Budget, a round is what is
-// put in one epoch, and depth is a node's distance from the root:
+// Gets have the same answers under every [Policy], and package cachetest holds the
+// suite that checks it. Policies differ in the entries that a node holds, and so in
+// messages. The first four are ScELA's (sections 3.2.1 to 3.2.4); the fifth is the
+// distributed cache that its section 3.4 leaves for later. Here p ranks on nodes nodes
+// have put n entries each, B is [Config].Budget, a round is the puts of one epoch, and
+// depth is a node's distance from the root:
 //
 //	policy       a node holds                              during a fence also
 //	hcs          what passed it: O(p·n) at the root        its subtree's round
@@ -40,11 +40,11 @@
 //	distributed  2 per node and home it puts to,           2, with the home
 //	             and 2·(nodes−1)
 //
-// To all of it comes the node's own puts of the round. hcs and hcma keep the
-// values that pass a node, in either direction, without bound; B is there for
-// what they know to be absent. Under hcmab every broadcast carries the whole
-// round over every edge; under distributed no message carries more than one
-// node has put, but most messages cross several edges.
+// To all of it comes the node's own puts of the round. hcs and hcma keep the values
+// that pass a node, in either direction, without bound; B is there for keys that they
+// know to be absent. Under hcmab every broadcast carries the whole round over every
+// edge; under distributed no message carries more than one node has put, but most
+// messages cross several edges.
 //
 // docs/pmi.md derives the exact counts.
 //
@@ -56,14 +56,14 @@
 // not heard keeps the question until the fence's answer, already under way,
 // has reached it.
 //
-// Replacement: what fits into B is what was used last, but a scan over a stage
-// that does not fit finds the part of it that does (lru.go).
+// Replacement: B holds the entries used last, but a scan over a stage that does not fit
+// finds the part of it that does (lru.go).
 //
 // # What is not here
 //
-// A Board is a pure state machine: it owns no goroutine, clock or link. Its
-// caller carries whole messages to neighbors and, for policies that use homes,
-// routes them to nodes by number ([Node]), in order per sender and receiver, cut
-// into frames where links need that, and tells worlds apart. Which rank asked
-// what, and how PMI spells it, is package pmi's affair.
+// A Board is a pure state machine: it owns no goroutine, clock or link. Its caller
+// carries whole messages to neighbors and, for policies that use homes, routes them to
+// nodes by number ([Node]), in order per sender and receiver, cut into frames where
+// links need that, and tells worlds apart. Package pmi knows the ranks' questions and
+// their spelling.
 package cache

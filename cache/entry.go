@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// bytestring is what entries are read from.
+// bytestring is a sequence of bytes to read entries from.
 type bytestring interface{ ~string | ~[]byte }
 
 // uvarint reads a number at s[off:] and returns the offset after it.
@@ -90,7 +90,7 @@ func entries[T bytestring](body T) func(yield func(key, value T) bool) {
 	}
 }
 
-// fieldSize is the encoded size of n bytes and their length.
+// fieldSize returns the encoded size of n bytes and their length.
 func fieldSize(n int) int {
 	size := n + 1
 	for ; n >= 0x80; n >>= 7 {
@@ -99,7 +99,7 @@ func fieldSize(n int) int {
 	return size
 }
 
-// entrySize is the encoded size of an entry, in bytes.
+// entrySize returns the encoded size of an entry, in bytes.
 func entrySize(key, value int) int { return fieldSize(key) + fieldSize(value) }
 
 func appendField[T bytestring](b []byte, s T) []byte {

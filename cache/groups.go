@@ -9,11 +9,11 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// Groups is what barriers of groups (PMI 1.2) add to one node's view of a world
-// between two fences. The nodes of a group tell one of them, the first, what was
-// put there, or learnt in other groups, since the last fence; it tells all of them
-// together. A fence makes everything known everywhere, by way of the Board, so
-// what is held here is forgotten then.
+// Groups holds the entries that barriers of groups (PMI 1.2) add to one node's view of
+// a world between two fences. The nodes of a group tell one of them, the first, the
+// entries put there, or learnt in other groups, since the last fence; it tells all of
+// them together. A fence makes everything known everywhere, by way of the Board, so the
+// entries here are forgotten then.
 //
 // Of several puts of one key the winner is that of the fence to come: the one on
 // the highest-numbered node, there the last. Until then a node's own later put
@@ -33,8 +33,8 @@ type GroupEntry struct {
 	Key   []byte     // the key
 	Value []byte     // byte for byte
 	Epoch uint64     // fences that were complete where it was put
-	Node  job.NodeID // where that was
-	Put   uint64     // which put of that node it is
+	Node  job.NodeID // node of the put
+	Put   uint64     // number of the put among that node's
 }
 
 // groupRound is one barrier of a group that some of its nodes are in.
@@ -49,15 +49,14 @@ func NewGroups(node job.NodeID) *Groups {
 	return &Groups{node: node, own: map[string]GroupEntry{}, others: map[string]GroupEntry{}, rounds: map[string]*groupRound{}}
 }
 
-// Put notes what a local rank has put on the Board.
+// Put notes a local rank's put on the Board.
 func (g *Groups) Put(key, value []byte) {
 	g.puts++
 	g.own[string(key)] = GroupEntry{Key: slices.Clone(key), Value: slices.Clone(value), Epoch: g.epoch, Node: g.node, Put: g.puts}
 	delete(g.others, string(key))
 }
 
-// Get returns what other nodes of a group have put and the Board does not know
-// yet.
+// Get returns an entry of other nodes of a group that the Board does not know yet.
 func (g *Groups) Get(key []byte) (value string, found bool) {
 	e, found := g.others[string(key)]
 	return string(e.Value), found
@@ -75,7 +74,8 @@ func (g *Groups) Fenced() {
 	}
 }
 
-// Known is what this node tells the others when its ranks enter a barrier.
+// Known returns the entries that this node sends to the others when its ranks enter a
+// barrier.
 func (g *Groups) Known() []GroupEntry {
 	known := map[string]GroupEntry{}
 	for _, e := range g.own {
@@ -87,8 +87,8 @@ func (g *Groups) Known() []GroupEntry {
 	return sorted(known)
 }
 
-// Learn takes in what the nodes of a group know together. The caller must not
-// change it afterwards.
+// Learn takes in the joint entries of the nodes of a group. The caller must not change
+// it afterwards.
 func (g *Groups) Learn(entries []GroupEntry) {
 	for _, e := range entries {
 		own, put := g.own[string(e.Key)]
@@ -99,9 +99,8 @@ func (g *Groups) Learn(entries []GroupEntry) {
 	}
 }
 
-// Enter counts a node into the barrier of a group of need nodes, of which this
-// one is the first. Once all are in, it returns them and what they know
-// together.
+// Enter counts a node into the barrier of a group of need nodes, of which this one is
+// the first. Once all are in, it returns them and their joint entries.
 func (g *Groups) Enter(from job.NodeID, group string, need int, entries []GroupEntry) (all []job.NodeID, known []GroupEntry, err error) {
 	r := g.rounds[group]
 	if r == nil {

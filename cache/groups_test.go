@@ -32,7 +32,7 @@ func (w *groupWorld) put(n int, key, value string) {
 	w.since[n][key] = value
 }
 
-// get is what a rank of node n reads.
+// get returns the value that a rank of node n reads.
 func (w *groupWorld) get(n int, key string) string {
 	if v, found := w.nodes[n].Get([]byte(key)); found {
 		return v

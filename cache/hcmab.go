@@ -6,16 +6,16 @@ import "fmt"
 // its own and its children's puts up when everything below it has entered the
 // fence; the root broadcasts the merged aggregate, and every node installs it.
 //
-// With homes it is HCMAB-LRU (section 3.2.4): what a node installs of the
-// broadcast is the keys whose home it is and what its LRU has room for. The
-// broadcast comes in parts, which a node passes on as they come, so that only
-// the nodes that merge a long one ever hold it.
+// With homes it is HCMAB-LRU (section 3.2.4): a node installs of the broadcast the keys
+// whose home it is, and as many others as its LRU has room for. The broadcast comes in
+// parts, which a node passes on as they come, so that only the nodes that merge a long
+// one ever hold it.
 type hcmab struct {
 	base
 	state state
-	homes *homes // instead of state; nil for HCMAB
-	own   batch  // puts for the fence to come
-	sent  batch  // puts that went up and have not come back
+	homes *homeStore // instead of state; nil for HCMAB
+	own   batch      // puts for the fence to come
+	sent  batch      // puts that went up and have not come back
 
 	subs    [][]byte // by child: the entries of its aggregate
 	subSize int      // bytes in subs
@@ -94,7 +94,7 @@ func (b *hcmab) due(from Peer) kinds {
 		return stateOnly
 	case b.child(from):
 		return aggregateOnly
-	case b.homes != nil && b.other(from):
+	case b.homes != nil && b.isOther(from):
 		return getAndAnswers
 	}
 	return 0
@@ -126,7 +126,7 @@ func (b *hcmab) receive(from Peer, msg []byte, out *Effects) error {
 		b.subSize += len(msg) - body
 		return b.advance(out)
 	case kindGet:
-		if early, err := b.homes.early(from, h, msg, msg[body:]); early || err != nil {
+		if early, err := b.homes.keepEarly(from, h, msg, msg[body:]); early || err != nil {
 			return err
 		}
 	}
@@ -177,9 +177,9 @@ func (b *hcmab) takeSubs() [][]byte {
 	return subs
 }
 
-// parts passes all parts of the root's broadcast on but the last, the state
-// message, which it returns. Puts that lose are left out: whoever looks between
-// two parts must not see them.
+// parts passes all parts of the root's broadcast on but the last, the state message,
+// which it returns. Puts that lose are left out: a get between two parts must not see
+// them.
 func (b *hcmab) parts(out *Effects) (state []byte, body int) {
 	var round rivals
 	for _, key := range b.sent.order {
@@ -200,7 +200,7 @@ func (b *hcmab) parts(out *Effects) (state []byte, body int) {
 		}
 		msg = appendEntry(msg, key, value)
 	}
-	msg[0] = byte(kindState) // which has the same header
+	msg[0] = byte(kindState) // of the same header
 	return msg, body
 }
 

@@ -20,7 +20,7 @@ type hier struct {
 	own    batch  // this node's puts for the fence to come
 	sent   batch  // its puts for the fence under way, which went up
 	passed rivals // all puts for the fence to come that went through here
-	drops  drops  // what the caches below must drop then
+	drops  drops  // entries that the caches below must drop then
 	asked  asked
 }
 
@@ -179,7 +179,7 @@ func (b *hier) fromParent(h header, body []byte, out *Effects) error {
 		return b.install(out)
 	}
 	key, value := keyAndValue(h, body)
-	if err := b.asked.answered(h, key, value, out); err != nil {
+	if err := b.asked.takeWaiters(h, key, value, out); err != nil {
 		return err
 	}
 	if h.kind == kindFound { // not older than the last release, which came the same way

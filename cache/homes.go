@@ -6,7 +6,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// Home is the node that holds the authoritative copy of a world's key under the
+// Home returns the node that holds the authoritative copy of a world's key under the
 // policies that use homes: a hash of world and key (FNV-1a, its bits mixed)
 // modulo nodes, which must be positive.
 func Home(world string, key []byte, nodes int) job.NodeID {
@@ -23,9 +23,9 @@ func Home(world string, key []byte, nodes int) job.NodeID {
 	return job.NodeID((h >> 32) % uint64(nodes))
 }
 
-// homes is what hcmab-lru and distributed share: the authoritative copies of
+// homeStore is the common part of hcmab-lru and distributed: the authoritative copies of
 // the keys whose home this node is, an LRU of others, and gets that ask a home.
-type homes struct {
+type homeStore struct {
 	base  *base
 	store table
 	lru   lru
@@ -43,18 +43,18 @@ type mail struct {
 	msg  []byte
 }
 
-func newHomes(f *base) *homes {
-	return &homes{base: f, lru: newLRU(f.cfg.Budget), asked: asked{base: f}}
+func newHomes(f *base) *homeStore {
+	return &homeStore{base: f, lru: newLRU(f.cfg.Budget), asked: asked{base: f}}
 }
 
 // home returns a key's home, and whether it is this node.
-func (s *homes) home(key []byte) (home Peer, mine bool) {
+func (s *homeStore) home(key []byte) (home Peer, mine bool) {
 	n := Home(s.base.cfg.World, key, s.base.cfg.Nodes)
 	return Node(n), n == s.base.cfg.Node
 }
 
 // get answers a rank of this node, or asks key's home.
-func (s *homes) get(token uint64, key []byte, out *Effects) {
+func (s *homeStore) get(token uint64, key []byte, out *Effects) {
 	home, mine := s.home(key)
 	var value string
 	var found bool
@@ -73,7 +73,7 @@ func (s *homes) get(token uint64, key []byte, out *Effects) {
 
 // install takes the entries of a fence that completes, of which own are this
 // node's.
-func (s *homes) install(body []byte, own *batch) {
+func (s *homeStore) install(body []byte, own *batch) {
 	for key, value := range entries(body) {
 		if _, mine := s.home(key); mine {
 			s.store.put(string(key), string(value))
@@ -85,7 +85,7 @@ func (s *homes) install(body []byte, own *batch) {
 }
 
 // receive takes a get, or the answer to one.
-func (s *homes) receive(from Peer, h header, body []byte, out *Effects) error {
+func (s *homeStore) receive(from Peer, h header, body []byte, out *Effects) error {
 	key, value := keyAndValue(h, body)
 	if h.kind == kindGet { // this is its home
 		value, found := s.store.get(key)
@@ -95,7 +95,7 @@ func (s *homes) receive(from Peer, h header, body []byte, out *Effects) error {
 	if home, _ := s.home(key); home != from {
 		return fmt.Errorf("%v: the home of %q is elsewhere", h.kind, key)
 	}
-	if err := s.asked.answered(h, key, value, out); err != nil {
+	if err := s.asked.takeWaiters(h, key, value, out); err != nil {
 		return err
 	}
 	switch {
@@ -108,10 +108,10 @@ func (s *homes) receive(from Peer, h header, body []byte, out *Effects) error {
 	return nil
 }
 
-// early reports whether a get or put is of the epoch to come, and keeps it for
+// keepEarly reports whether a get or put is of the epoch to come, and keeps it for
 // then. One that is not for this home it refuses.
-func (s *homes) early(from Peer, h header, msg, body []byte) (bool, error) {
-	if err := s.mine(h, body); err != nil {
+func (s *homeStore) keepEarly(from Peer, h header, msg, body []byte) (bool, error) {
+	if err := s.checkHome(h, body); err != nil {
 		return false, err
 	}
 	switch epoch := s.base.epoch; {
@@ -121,7 +121,7 @@ func (s *homes) early(from Peer, h header, msg, body []byte) (bool, error) {
 		return false, fmt.Errorf("offset 1: %v of epoch %d in epoch %d", h.kind, h.epoch, epoch)
 	}
 	cost := len(msg) + mailCost
-	if most := s.mostLater(); s.laterOf[from]+cost > most {
+	if most := s.maxKept(); s.laterOf[from]+cost > most {
 		return false, fmt.Errorf("%v of epoch %d in epoch %d: more than %d bytes of one node would be kept", h.kind, h.epoch, s.base.epoch, most)
 	}
 	if s.laterOf == nil {
@@ -133,8 +133,8 @@ func (s *homes) early(from Peer, h header, msg, body []byte) (bool, error) {
 	return true, nil
 }
 
-// mine refuses keys of a get or put whose home this is not.
-func (s *homes) mine(h header, body []byte) error {
+// checkHome refuses keys of a get or put whose home this is not.
+func (s *homeStore) checkHome(h header, body []byte) error {
 	check := func(key []byte) error {
 		if _, mine := s.home(key); !mine {
 			return fmt.Errorf("%v: the home of %q is elsewhere", h.kind, key)
@@ -153,18 +153,18 @@ func (s *homes) mine(h header, body []byte) error {
 	return nil
 }
 
-// mostLater is the most bytes that are kept of one node: the puts of a fence, and a get of
-// each rank of the world, which waits for its answer.
-func (s *homes) mostLater() int {
+// maxKept returns the most bytes that are kept of one node: the puts of a fence, and a
+// get of each rank of the world, which waits for its answer.
+func (s *homeStore) maxKept() int {
 	c := &s.base.cfg
 	return c.MaxMessage + mailCost + c.Size*(maxHeader+fieldSize(c.MaxKey)+mailCost)
 }
 
-// mailCost is what a kept message costs on top of its bytes.
+// mailCost is the bytes that a kept message takes on top of its own.
 const mailCost = 2 * 32
 
 // deliver hands what was kept for the epoch that has begun to receive.
-func (s *homes) deliver(receive func(Peer, []byte, *Effects) error, out *Effects) error {
+func (s *homeStore) deliver(receive func(Peer, []byte, *Effects) error, out *Effects) error {
 	due := s.later
 	s.later, s.laterBytes, s.laterOf = nil, 0, nil
 	for _, m := range due {
@@ -176,4 +176,4 @@ func (s *homes) deliver(receive func(Peer, []byte, *Effects) error, out *Effects
 }
 
 // size estimates the memory held, in bytes.
-func (s *homes) size() int { return s.store.size() + s.lru.bytes + s.asked.bytes + s.laterBytes }
+func (s *homeStore) size() int { return s.store.size() + s.lru.bytes + s.asked.bytes + s.laterBytes }

@@ -38,7 +38,7 @@ func (b *hcmab) Image() ([]byte, Epoch, error) {
 func (s *state) image(epoch Epoch) ([]byte, error) {
 	s.settle()
 	if s.live >= maxCompact {
-		return nil, errors.New("what was put is too long to be mapped")
+		return nil, errors.New("the puts are too long to be mapped")
 	}
 	if len(s.texts) > 1 || s.held > s.live {
 		s.compact()

@@ -1,6 +1,6 @@
 package cache
 
-// slotCost is what one key costs in an lru on top of its bytes: the item, and
+// slotCost is the bytes that one key takes in an lru on top of its own: the item, and
 // its place in a map that grows by doubling.
 const slotCost = 72 + 56
 
@@ -8,10 +8,10 @@ const slotCost = 72 + 56
 // for answers where the last stage's entries fill it.
 const answersShare = 8
 
-// lru is the entries that fit into a budget (ScELA section 3.2.4): those of
-// fences, and answers that were asked for, keys known to be absent among them.
-// What makes room for others was used last among its like, and what is of an
-// earlier stage goes before all that is of the last one.
+// lru is the entries that fit into a budget (ScELA section 3.2.4): those of fences, and
+// answers that were asked for, keys known to be absent among them. Of entries of one
+// kind the least recently used makes room for others, and entries of earlier stages go
+// before all of the last one.
 //
 // Within a stage it resists scans. Ranks ask for every key of a stage, one
 // after the other; of a budget below the stage an lru that gives each newcomer
@@ -91,7 +91,7 @@ func (l *lru) add(it *item, key, value []byte, own bool) {
 	l.list(it).add(it)
 }
 
-// victim is what makes room for an item of some cost; nil if nothing does.
+// victim returns the item to evict for another of some cost; nil if there is none.
 func (l *lru) victim(answer, own bool, cost int) *item {
 	oldest, answered := l.stages.last(), l.answers.last()
 	switch {
@@ -133,7 +133,7 @@ type recency struct {
 	bytes int
 }
 
-// last is the item that was not used for longest, or nil.
+// last returns the item that was not used for longest, or nil.
 func (r *recency) last() *item {
 	if r.bytes == 0 {
 		return nil

@@ -22,12 +22,12 @@ import (
 //	key        keyLength key
 //	entry      keyLength key valueLength value
 //
-// epoch is the number of fences completed before the one the message belongs
-// to; found and missing repeat that of the get. ranks is how many ranks of the
-// sender's subtree have entered the fence. Entries and keys run to the end of
-// the message; among entries of one key the last one counts, so that
-// concatenation merges: aggregates can be forwarded without being re-encoded.
-// drop is 1 where caches drop all they hold, else 0 and they drop the keys.
+// epoch is the number of fences completed before the one the message belongs to; found
+// and missing repeat that of the get. ranks counts the ranks of the sender's subtree
+// that have entered the fence. Entries and keys run to the end of the message; among
+// entries of one key the last one counts, so that concatenation merges: aggregates can
+// be forwarded without being re-encoded. drop is 1 where caches drop all they hold,
+// else 0 and they drop the keys.
 type kind byte
 
 const (
@@ -85,7 +85,7 @@ var (
 	withOne     = kindSet(kindGet, kindFound, kindMissing) // one key or entry, no list
 )
 
-// header is what precedes the entries or keys of a message.
+// header precedes the entries or keys of a message.
 type header struct {
 	kind    kind
 	epoch   Epoch

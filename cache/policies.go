@@ -2,9 +2,9 @@ package cache
 
 import "fmt"
 
-// Policy names a way to spread a world's state over the nodes. The first four
-// are those of ScELA (sections 3.2.1 to 3.2.4), the last is what its section
-// 3.4 leaves for later.
+// Policy names a way to spread a world's state over the nodes. The first four are those
+// of ScELA (sections 3.2.1 to 3.2.4), the last is the distributed cache that its
+// section 3.4 leaves for later.
 type Policy string
 
 // Names of policies; doc.go compares them.
@@ -35,11 +35,11 @@ type policy struct {
 // policies is the table of all that there are, in the order in which they came to be. A
 // new one is its file, and its name and a line here.
 var policies = [...]policy{
-	{HCS, "each put travels up at once", 0, func(c Config) Board { return newHier(c, true) }},
-	{HCMA, "a subtree's puts travel up together, at the fence", 0, func(c Config) Board { return newHier(c, false) }},
-	{HCMAB, "as hcma, and the fence brings all of them to every node", 0, func(c Config) Board { return newHCMAB(c, false) }},
-	{HCMABLRU, "as hcmab, but a node keeps its share of the keys, and --cache-bytes of others", getAndAnswers, func(c Config) Board { return newHCMAB(c, true) }},
-	{Distributed, "each put goes to the node whose share it is in", toHomes, func(c Config) Board { return newDistributed(c) }},
+	{name: HCS, help: "each put travels up at once", make: func(c Config) Board { return newHier(c, true) }},
+	{name: HCMA, help: "a subtree's puts travel up together, at the fence", make: func(c Config) Board { return newHier(c, false) }},
+	{name: HCMAB, help: "as hcma, and the fence brings all of them to every node", make: func(c Config) Board { return newHCMAB(c, false) }},
+	{name: HCMABLRU, help: "as hcmab, but a node keeps its share of the keys, and --cache-bytes of others", homes: getAndAnswers, make: func(c Config) Board { return newHCMAB(c, true) }},
+	{name: Distributed, help: "each put goes to the node whose share it is in", homes: toHomes, make: func(c Config) Board { return newDistributed(c) }},
 }
 
 // Policies returns every policy, in the order in which they came to be.
@@ -51,7 +51,7 @@ func Policies() []Policy {
 	return all
 }
 
-// row is the policy's in the table; nil if there is none of that name.
+// row returns the policy's in the table; nil if there is none of that name.
 func (p Policy) row() *policy {
 	for i := range policies {
 		if policies[i].name == p {
@@ -64,15 +64,15 @@ func (p Policy) row() *policy {
 // Known reports whether there is such a policy.
 func (p Policy) Known() bool { return p.row() != nil }
 
-// Help says in a line, to users, what a known policy does.
+// Help describes a known policy to users, in a line.
 func (p Policy) Help() string { return p.row().help }
 
 // UsesHomes reports whether boards of the policy speak to the homes of keys,
 // which needs Config.Nodes and a caller that carries messages to any node.
 func (p Policy) UsesHomes() bool { return p.Known() && p.row().homes != 0 }
 
-// CheckHome reports what is wrong with the form of a message between a node and the home of
-// a key, of a world of so many ranks. Whose home is whose only these two know.
+// CheckHome checks the form of a message between a node and the home of a key, in a
+// world of so many ranks. Only these two know which keys are at home there.
 func (p Policy) CheckHome(msg []byte, size int) error {
 	row := p.row()
 	if row == nil || row.homes == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// inner is an inner node of four, and the key of which it is the home.
+// inner returns an inner node of four, and the key of which it is the home.
 func inner(t testing.TB, policy cache.Policy, c cache.Config) (board cache.Board, mine, other string) {
 	t.Helper()
 	c.Policy, c.Children, c.LocalRanks, c.Size, c.Nodes, c.Node = policy, 2, 1, 9, 4, 1
@@ -39,35 +39,35 @@ func TestPoliciesRefuseWrongMessages(t *testing.T) {
 		msg    string
 		want   string
 	}{
-		{"release from a child", cache.HCS, 0, "\x05\x00\x00", "child 0: offset 0: release where aggregate or put or get is due"},
-		{"put to an aggregate", cache.HCMA, 0, "\x03\x00\x01k\x01v", "offset 0: put where aggregate or get is due"},
-		{"early release", cache.HCS, parent, "\x05\x00\x00", "parent: fence 0: release before this subtree has entered"},
-		{"half a release", cache.HCMA, parent, "\x05\x00", "offset 2: neither 0 nor 1"},
-		{"odd release", cache.HCMA, parent, "\x05\x00\x02", "offset 2: neither 0 nor 1"},
-		{"release of another fence", cache.HCMA, parent, "\x05\x01\x00", "offset 1: fence 1 while fence 0 is under way"},
-		{"long key in a release", cache.HCMA, parent, "\x05\x00\x00\x05abcde", "offset 3: key of 5 bytes, at most 4"},
-		{"put of another fence", cache.HCS, 0, "\x03\x01\x01k\x01v", "offset 1: fence 1 while fence 0 is under way"},
-		{"answer to nobody", cache.HCS, parent, "\x08\x00\x01k\x01v", `found: nobody asked for "k" in epoch 0`},
-		{"nothing missing", cache.HCS, parent, "\x09\x00", "offset 2: no key"},
-		{"two keys missing", cache.HCS, parent, "\x09\x00\x01k\x01k", "offset 4: bytes after the end"},
-		{"get from the future", cache.HCS, 0, "\x07\x01\x01k", "offset 1: get of epoch 1 in epoch 0"},
-		{"no homes", cache.HCS, home(2), "\x07\x00\x01k", "board message: no such neighbor"},
-		{"no homes", cache.HCMAB, home(2), "\x07\x00\x01k", "board message: no such neighbor"},
+		{name: "release from a child", policy: cache.HCS, msg: "\x05\x00\x00", want: "child 0: offset 0: release where aggregate or put or get is due"},
+		{name: "put to an aggregate", policy: cache.HCMA, msg: "\x03\x00\x01k\x01v", want: "offset 0: put where aggregate or get is due"},
+		{name: "early release", policy: cache.HCS, from: parent, msg: "\x05\x00\x00", want: "parent: fence 0: release before this subtree has entered"},
+		{name: "half a release", policy: cache.HCMA, from: parent, msg: "\x05\x00", want: "offset 2: neither 0 nor 1"},
+		{name: "odd release", policy: cache.HCMA, from: parent, msg: "\x05\x00\x02", want: "offset 2: neither 0 nor 1"},
+		{name: "release of another fence", policy: cache.HCMA, from: parent, msg: "\x05\x01\x00", want: "offset 1: fence 1 while fence 0 is under way"},
+		{name: "long key in a release", policy: cache.HCMA, from: parent, msg: "\x05\x00\x00\x05abcde", want: "offset 3: key of 5 bytes, at most 4"},
+		{name: "put of another fence", policy: cache.HCS, msg: "\x03\x01\x01k\x01v", want: "offset 1: fence 1 while fence 0 is under way"},
+		{name: "answer to nobody", policy: cache.HCS, from: parent, msg: "\x08\x00\x01k\x01v", want: `found: nobody asked for "k" in epoch 0`},
+		{name: "nothing missing", policy: cache.HCS, from: parent, msg: "\x09\x00", want: "offset 2: no key"},
+		{name: "two keys missing", policy: cache.HCS, from: parent, msg: "\x09\x00\x01k\x01k", want: "offset 4: bytes after the end"},
+		{name: "get from the future", policy: cache.HCS, msg: "\x07\x01\x01k", want: "offset 1: get of epoch 1 in epoch 0"},
+		{name: "no homes", policy: cache.HCS, from: home(2), msg: "\x07\x00\x01k", want: "board message: no such neighbor"},
+		{name: "no homes", policy: cache.HCMAB, from: home(2), msg: "\x07\x00\x01k", want: "board message: no such neighbor"},
 
-		{"itself", cache.HCMABLRU, home(1), "\x07\x00\x01" + mine, "board message: no such neighbor"},
-		{"no such node", cache.HCMABLRU, home(4), "\x07\x00\x01" + mine, "board message: no such neighbor"},
-		{"state from a home", cache.HCMABLRU, home(2), "\x02\x00", "offset 0: state where get or found or missing is due"},
-		{"not its home", cache.HCMABLRU, home(2), "\x07\x00\x01" + other, "the home of \"" + other + "\" is elsewhere"},
-		{"get from the far future", cache.HCMABLRU, home(2), "\x07\x02\x01" + mine, "offset 1: get of epoch 2 in epoch 0"},
-		{"answer from elsewhere", cache.HCMABLRU, home(2), "\x09\x00\x01" + mine, "missing: the home of \"" + mine + "\" is elsewhere"},
+		{name: "itself", policy: cache.HCMABLRU, from: home(1), msg: "\x07\x00\x01" + mine, want: "board message: no such neighbor"},
+		{name: "no such node", policy: cache.HCMABLRU, from: home(4), msg: "\x07\x00\x01" + mine, want: "board message: no such neighbor"},
+		{name: "state from a home", policy: cache.HCMABLRU, from: home(2), msg: "\x02\x00", want: "offset 0: state where get or found or missing is due"},
+		{name: "not its home", policy: cache.HCMABLRU, from: home(2), msg: "\x07\x00\x01" + other, want: "the home of \"" + other + "\" is elsewhere"},
+		{name: "get from the far future", policy: cache.HCMABLRU, from: home(2), msg: "\x07\x02\x01" + mine, want: "offset 1: get of epoch 2 in epoch 0"},
+		{name: "answer from elsewhere", policy: cache.HCMABLRU, from: home(2), msg: "\x09\x00\x01" + mine, want: "missing: the home of \"" + mine + "\" is elsewhere"},
 
-		{"aggregate", cache.Distributed, 0, "\x01\x00\x01", "offset 0: aggregate where entered is due"},
-		{"early release", cache.Distributed, parent, "\x05\x00\x00", "release before this subtree has entered"},
-		{"too many ranks", cache.Distributed, 1, "\x04\x00\x10\x00", "rank count cut short or above the world's 9"},
-		{"not its home", cache.Distributed, home(2), "\x03\x00\x01" + other + "\x01v", "put: the home of \"" + other + "\" is elsewhere"},
-		{"put from the far future", cache.Distributed, home(0), "\x03\x02\x01" + mine + "\x01v", "offset 1: put of epoch 2 in epoch 0"},
-		{"nothing to accept", cache.Distributed, home(2), "\x06\x00\x00", "fence 0: accepted where nothing was put"},
-		{"accepted later", cache.Distributed, home(2), "\x06\x01\x00", "offset 1: fence 1 while fence 0 is under way"},
+		{name: "aggregate", policy: cache.Distributed, msg: "\x01\x00\x01", want: "offset 0: aggregate where entered is due"},
+		{name: "early release", policy: cache.Distributed, from: parent, msg: "\x05\x00\x00", want: "release before this subtree has entered"},
+		{name: "too many ranks", policy: cache.Distributed, from: 1, msg: "\x04\x00\x10\x00", want: "rank count cut short or above the world's 9"},
+		{name: "not its home", policy: cache.Distributed, from: home(2), msg: "\x03\x00\x01" + other + "\x01v", want: "put: the home of \"" + other + "\" is elsewhere"},
+		{name: "put from the far future", policy: cache.Distributed, from: home(0), msg: "\x03\x02\x01" + mine + "\x01v", want: "offset 1: put of epoch 2 in epoch 0"},
+		{name: "nothing to accept", policy: cache.Distributed, from: home(2), msg: "\x06\x00\x00", want: "fence 0: accepted where nothing was put"},
+		{name: "accepted later", policy: cache.Distributed, from: home(2), msg: "\x06\x01\x00", want: "offset 1: fence 1 while fence 0 is under way"},
 	}
 	for _, tc := range cases {
 		t.Run(string(tc.policy)+"/"+tc.name, func(t *testing.T) {
@@ -85,11 +85,11 @@ func TestPoliciesRefuseSecondMessages(t *testing.T) {
 		msg, second string
 		want        string
 	}{
-		{cache.HCS, "\x01\x00\x01", "\x01\x00\x01", "child 0: fence 0: second aggregate"},
-		{cache.HCS, "\x01\x00\x01", "\x03\x00\x01k\x01v", "child 0: fence 0: put after this child's subtree has entered"},
-		{cache.HCMA, "\x01\x00\x01", "\x01\x00\x01", "child 0: fence 0: second aggregate"},
-		{cache.HCMABLRU, "\x01\x00\x01", "\x01\x00\x01", "child 0: fence 0: second aggregate"},
-		{cache.Distributed, "\x04\x00\x01\x00", "\x04\x00\x01\x00", "child 0: fence 0: second entered"},
+		{policy: cache.HCS, msg: "\x01\x00\x01", second: "\x01\x00\x01", want: "child 0: fence 0: second aggregate"},
+		{policy: cache.HCS, msg: "\x01\x00\x01", second: "\x03\x00\x01k\x01v", want: "child 0: fence 0: put after this child's subtree has entered"},
+		{policy: cache.HCMA, msg: "\x01\x00\x01", second: "\x01\x00\x01", want: "child 0: fence 0: second aggregate"},
+		{policy: cache.HCMABLRU, msg: "\x01\x00\x01", second: "\x01\x00\x01", want: "child 0: fence 0: second aggregate"},
+		{policy: cache.Distributed, msg: "\x04\x00\x01\x00", second: "\x04\x00\x01\x00", want: "child 0: fence 0: second entered"},
 	}
 	for _, tc := range cases {
 		b, _, _ := inner(t, tc.policy, cache.Config{})
@@ -122,8 +122,8 @@ func TestHomesKeepEarlyMessages(t *testing.T) {
 	require.Equal(t, held, b.Stats().Resident)
 }
 
-// A node that asks, or puts, for the epoch to come without end is refused, and no other is; what
-// an honest one may have to say is kept.
+// A node that asks, or puts, for the epoch to come without end is refused, and no other
+// is; all messages of an honest one are kept.
 func TestHomesKeepABoundedShareOfEachNode(t *testing.T) {
 	for policy, msg := range map[cache.Policy]func(key string) string{
 		cache.HCMABLRU:    func(key string) string { return "\x07\x01\x01" + key },

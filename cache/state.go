@@ -6,21 +6,20 @@ import "strings"
 // two string headers, and the slack of a map that grows by doubling.
 const indexCost = 56
 
-// compactSlack is how many superseded bytes a state may hold on top of as many
-// as are live before it is copied together.
+// compactSlack is the number of superseded bytes that a state may hold beyond its live
+// bytes before it is compacted.
 const compactSlack = 64 << 10
 
 // maxCompact bounds what is copied together: a slot has 32 bits for a place in it.
 const maxCompact = 1 << 31
 
-// state is what a node knows of the world as of the last completed fence: the
-// broadcasts as they came, and a hash table of where in them each key's entry
-// is. A node has all entries of the world, most of which nobody here asks for,
-// so indexing one must cost little: no memory of its own, nothing for the
-// garbage collector to look at.
+// state holds the world as of the last completed fence: the broadcasts as they came,
+// and a hash table with the position of each key's entry in them. A node has all
+// entries of the world, most of which nobody here asks for, so indexing one must cost
+// little: no memory of its own, nothing for the garbage collector to look at.
 type state struct {
-	texts []string // broadcasts, some of whose entries may be superseded
-	slots []slot   // open addressing; the length is a power of two
+	texts []string    // broadcasts, some of whose entries may be superseded
+	slots []stateSlot // open addressing; the length is a power of two
 	keys  int
 	// fresh is the newest broadcast, not yet in slots: a node indexes it when
 	// it is first asked, after the broadcast has gone on to the children.
@@ -29,9 +28,9 @@ type state struct {
 	held  int // bytes of texts
 }
 
-// slot is the place of an entry: texts[text-1][at:]. The zero slot is empty. Its
+// stateSlot is the place of an entry: texts[text-1][at:]. The zero slot is empty. Its
 // part of the key's hash spares most looks at entries, which are far away.
-type slot struct{ text, at, hash uint32 }
+type stateSlot struct{ text, at, hash uint32 }
 
 // slotBytes is the size of a slot.
 const slotBytes = 12
@@ -62,7 +61,7 @@ func (s *state) get(key []byte) (value string, found bool) {
 
 // find returns the slot of key, whose hash is h, or the empty one where it
 // belongs; of an entry also its text and the offset of its value there.
-func find[T bytestring](s *state, h uint32, key T) (at *slot, text string, off int) {
+func find[T bytestring](s *state, h uint32, key T) (at *stateSlot, text string, off int) {
 	mask := len(s.slots) - 1
 	for i := int(h) & mask; ; i = (i + 1) & mask {
 		at = &s.slots[i]
@@ -122,7 +121,7 @@ func (s *state) add(text string) {
 			_, end, _ := field(old, value)
 			s.live -= end - int(at.at)
 		}
-		*at = slot{number, uint32(off), h}
+		*at = stateSlot{number, uint32(off), h}
 		_, next, _ := field(text, to)
 		s.live += next - off
 		off = next
@@ -139,7 +138,7 @@ func (s *state) grow(keys int) {
 		return
 	}
 	old := s.slots
-	s.slots = make([]slot, size)
+	s.slots = make([]stateSlot, size)
 	mask := size - 1
 	for _, o := range old {
 		if o.text != 0 {

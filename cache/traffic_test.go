@@ -17,7 +17,7 @@ import (
 type exchange struct {
 	shape cachetest.Shape
 	nodes []int // by rank: its node
-	peers int   // how many ranks above it, modulo their number, each rank asks for
+	peers int   // ranks above it, modulo their number, that each rank asks for
 }
 
 func newExchange(shape cachetest.Shape, peers int) exchange {
@@ -52,8 +52,8 @@ func (x exchange) get(cl *cachetest.Cluster, round int) {
 	}
 }
 
-// asked is how many different keys the ranks on the nodes where on is true ask
-// for that were not put on these nodes and for which of is true.
+// asked counts the different keys for which of is true that ranks on the nodes where on
+// is true ask for, without those that were put on these nodes.
 func (x exchange) asked(on func(node int) bool, of func(key string) bool) int {
 	keys := map[int]bool{}
 	for rank, node := range x.nodes {
@@ -70,8 +70,8 @@ func (x exchange) home(key string) int {
 	return int(cache.Home("world", []byte(key), len(x.shape.Parent)))
 }
 
-// expected is how many messages a policy takes for the puts with their fence,
-// and for the gets after it.
+// expected returns the messages that a policy takes for the puts with their fence, and
+// for the gets after it.
 func (x exchange) expected(policy cache.Policy) (puts, gets int) {
 	fence := 2 * (len(x.shape.Parent) - 1)
 	switch policy {
@@ -100,8 +100,8 @@ func (x exchange) expected(policy cache.Policy) (puts, gets int) {
 	return fence + puts, gets
 }
 
-// How many messages and bytes each policy takes. The counts of messages are
-// exact; the log has the table (go test -v -run Traffic ./cache).
+// Messages and bytes of each policy. The counts of messages are exact; the log has the
+// table (go test -v -run Traffic ./cache).
 func TestTraffic(t *testing.T) {
 	const head = "policy\tputs+fence: messages\tedges\tkB\tat root\tgets: messages\tedges\tkB\tat root\tkB held: root\tmost of the others\t\n"
 	for _, x := range []exchange{

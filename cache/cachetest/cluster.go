@@ -16,7 +16,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// TB is what a Cluster reports to: a *testing.T or a *rapid.T.
+// TB receives a Cluster's failures: *testing.T and *rapid.T implement it.
 type TB interface {
 	require.TestingT
 	Helper()
@@ -63,13 +63,13 @@ type Cluster struct {
 	traffic Traffic
 }
 
-// ends is where a link begins and ends, and whether it is one of the tree's.
+// ends identifies a link by its nodes; edge tells links of the tree from others.
 type ends struct {
 	from, to int
 	edge     bool
 }
 
-// Traffic counts what a cluster's nodes have sent.
+// Traffic counts the messages of a cluster's nodes.
 type Traffic struct {
 	Messages int
 	Edges    int // edges of the tree that they crossed
@@ -77,9 +77,9 @@ type Traffic struct {
 	AtRoot   int // messages that node 0 received
 }
 
-// Minus is the traffic since t was before.
+// Minus returns the traffic since t was before.
 func (t Traffic) Minus(before Traffic) Traffic {
-	return Traffic{t.Messages - before.Messages, t.Edges - before.Edges, t.Bytes - before.Bytes, t.AtRoot - before.AtRoot}
+	return Traffic{Messages: t.Messages - before.Messages, Edges: t.Edges - before.Edges, Bytes: t.Bytes - before.Bytes, AtRoot: t.AtRoot - before.AtRoot}
 }
 
 // NewCluster makes and starts a cluster of c's policy and limits over shape.
@@ -119,8 +119,8 @@ func NewCluster(t TB, c cache.Config, shape Shape) *Cluster {
 	return cl
 }
 
-// Put puts key at a node and requires success. Where all ranks of the node are in
-// the fence it must be a leaf.
+// Put puts key at a node and requires success. If all ranks of the node are in the
+// fence, it must be a leaf.
 func (cl *Cluster) Put(at int, key, value string) {
 	cl.t.Helper()
 	n := cl.nodes[at]
@@ -137,8 +137,8 @@ func (cl *Cluster) Put(at int, key, value string) {
 	cl.carryOut(at)
 }
 
-// Get asks for key at a node. The answer is checked when it comes. Where nobody
-// lives nobody asks: a node without a number could not be answered by a home.
+// Get asks for key at a node. The answer is checked when it comes. Dead nodes ask
+// nothing: a home could not answer a node without a number.
 func (cl *Cluster) Get(at int, key string) {
 	n := cl.nodes[at]
 	if n.number == cache.NoNode && cl.config.Policy.UsesHomes() {
@@ -165,7 +165,7 @@ func (cl *Cluster) Enter(at int) {
 	cl.carryOut(at)
 }
 
-// free is how many ranks of a node are neither in the fence nor, unless they
+// free counts the ranks of a node that are neither in the fence nor, unless both may
 // overlap, waiting for an answer.
 func (cl *Cluster) free(at int) int {
 	n := cl.nodes[at]
@@ -250,7 +250,7 @@ func (cl *Cluster) answered() {
 // Stats returns the Stats of a node's Board.
 func (cl *Cluster) Stats(at int) cache.Stats { return cl.nodes[at].board.Stats() }
 
-// Traffic returns what was sent so far.
+// Traffic returns the messages sent so far.
 func (cl *Cluster) Traffic() Traffic { return cl.traffic }
 
 // link finds the link on which node at sends to a peer.

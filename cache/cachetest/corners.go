@@ -181,7 +181,7 @@ func (cl *Cluster) everywhere(keys ...string) {
 	cl.answered()
 }
 
-// state requires that the model's value of key is value: what a case is about.
+// state requires that the model's value of key is value, the point of a case.
 func (cl *Cluster) state(key, value string) {
 	cl.t.Helper()
 	require.Equal(cl.t, value, cl.states[len(cl.states)-1][key], "winner of %q", key)

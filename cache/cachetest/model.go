@@ -8,7 +8,7 @@ import (
 	"github.com/golaunch/golaunch/cache"
 )
 
-// model is what is known of one node without asking its Board.
+// model predicts one node's Board.
 type model struct {
 	entered  int                 // local ranks in the fence
 	released int                 // fences completed here
@@ -20,15 +20,15 @@ type model struct {
 
 type put struct{ key, value string }
 
-// question is a get under way: what the node's own puts answered to it, and how
-// many fences the node had completed.
+// question is a get under way, with the answer of the node's own puts and the node's
+// completed fences at the time.
 type question struct {
 	key, value string
 	own        bool
 	epoch      int
 }
 
-// question is what a get of key asks now.
+// question returns the question that a get of key asks now.
 func (m *model) question(key string) question {
 	q := question{key: key, epoch: m.released}
 	for _, puts := range [][]put{m.last, m.puts, m.late} {
@@ -104,8 +104,8 @@ func (cl *Cluster) checkRelease(at int, r cache.Release) {
 	n.puts, n.late = append(n.puts, n.late...), nil
 }
 
-// What an entry or a get under way may cost a Board beside its bytes, and what
-// it may hold whatever there is.
+// Bytes that a Board may use for an entry and for a get under way, beside their
+// contents, and for itself.
 const (
 	entryCost = 160
 	getCost   = 256

@@ -7,7 +7,7 @@ type Shape struct {
 	Ranks  []int // ranks of the world on each node
 }
 
-// Size is the number of ranks of the world.
+// Size returns the number of ranks of the world.
 func (s Shape) Size() int {
 	n := 0
 	for _, r := range s.Ranks {
@@ -36,7 +36,7 @@ func Tree(n, k, ranks int) Shape {
 	return s
 }
 
-// Depth is the number of edges from a node to the root.
+// Depth returns the number of edges from a node to the root.
 func (s Shape) Depth(at int) int {
 	d := 0
 	for ; at > 0; at = s.Parent[at] {
@@ -45,7 +45,7 @@ func (s Shape) Depth(at int) int {
 	return d
 }
 
-// Distance is the number of edges between two nodes.
+// Distance returns the number of edges between two nodes.
 func (s Shape) Distance(x, y int) int {
 	d := 0
 	for x != y { // the higher number is no ancestor of the lower

@@ -13,8 +13,8 @@ import (
 	"github.com/golaunch/golaunch/cache"
 )
 
-// Run checks that a policy keeps the contract of package cache, whatever its
-// budget and however short the lists of rewritten keys.
+// Run checks that a policy keeps the contract of package cache, for all budgets and
+// lengths of the lists of rewritten keys.
 func Run(t *testing.T, policy cache.Policy) {
 	c := cache.Config{Policy: policy, MaxKey: 64, MaxValue: 4096}
 	t.Run("random", func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { random(t, c, false) }) })
@@ -23,9 +23,9 @@ func Run(t *testing.T, policy cache.Policy) {
 		name                string
 		budget, drops, part int
 	}{
-		{"one round", cache.OneRound, 0, 0},
-		{"small budget", 700, 0, 1000},
-		{"no budget", 0, 1, 1},
+		{name: "one round", budget: cache.OneRound},
+		{name: "small budget", budget: 700, part: 1000},
+		{name: "no budget", drops: 1, part: 1},
 	} {
 		c.Budget, c.MaxDrops, c.MaxPart = v.budget, v.drops, v.part
 		t.Run(v.name, func(t *testing.T) {
