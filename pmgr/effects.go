@@ -25,14 +25,14 @@ type Reply struct {
 	Data []byte
 }
 
-// CheckIn says which rank a connection is of.
+// CheckIn names the rank of a connection.
 type CheckIn struct {
 	Conn Conn
 	Rank job.Rank
 }
 
-// Abort says that Rank asked for the end of the job. One that is not Sure came
-// from a connection of nobody knows whom; it may explain why a rank ends.
+// Abort says that Rank asked for the end of the job. One that is not Sure came from a
+// connection of an unknown owner; it may explain why a rank ends.
 type Abort struct {
 	Rank job.Rank
 	Code int
@@ -53,15 +53,14 @@ type Hangup struct {
 	Rank job.Rank
 }
 
-// Refusal says that a connection was not what it should be. It is closed; the
-// job goes on.
+// Refusal reports a connection that broke the protocol. It is closed; the job goes on.
 type Refusal struct {
 	Conn Conn
 	Err  error
 }
 
-// Effects collects what a Server wants done. Methods only append; the caller
-// acts and then calls Reset.
+// Effects collects a Server's orders. Methods only append; the caller acts and then
+// calls Reset.
 type Effects struct {
 	Requests   []Request
 	Replies    []Reply

@@ -10,7 +10,7 @@ import (
 // Version is that of the protocol.
 const Version = 8
 
-// MaxBytes is how much one operation may make a node hold, by its sizes.
+// MaxBytes bounds the memory that one operation may take on a node, by its sizes.
 const MaxBytes = 256 << 20
 
 // maxText is the longest message of an abort.
@@ -33,13 +33,14 @@ const (
 	opNone op = 15 // a rank of the node ended and will never call
 )
 
-// call is what all ranks must agree on. size is in bytes, of each rank.
+// call holds the properties of an operation that all ranks must agree on. size is in
+// bytes, of each rank.
 type call struct {
 	op         op
 	root, size int32
 }
 
-// String is the call as a message has it: "a gather of 6 bytes to rank 0".
+// String returns the call as a message has it: "a gather of 6 bytes to rank 0".
 func (c call) String() string {
 	switch c.op {
 	case opClose:
@@ -63,14 +64,14 @@ func (c call) String() string {
 // word packs a call, so that two differ exactly if their words do.
 func (c call) word() uint64 { return uint64(c.op)<<60 | uint64(c.root)<<32 | uint64(c.size) }
 
-// maxRanks is how many ranks a word has room for.
+// maxRanks is the number of ranks that a word has room for.
 const maxRanks = 1 << 28
 
 func unpack(w uint64) call {
 	return call{op(w >> 60), int32(w >> 32 & (maxRanks - 1)), int32(uint32(w))}
 }
 
-// packet is what a rank sends for one operation.
+// packet is a rank's message for one operation.
 type packet struct {
 	call
 	head int // bytes before the data
@@ -135,7 +136,7 @@ func (s *Server) packet(rank job.Rank, b []byte) (p packet, err error) {
 	return p, nil
 }
 
-// each is how many times its size an operation takes on a node.
+// each returns the bytes that an operation takes on a node, in units of its size.
 func (s *Server) each(o op) int64 {
 	nodes, most := int64(len(s.world.Nodes)), int64(s.most)
 	switch o {

@@ -12,7 +12,7 @@ import (
 	"github.com/golaunch/golaunch/pmgr"
 )
 
-// step is an operation of a program: what each rank sends and gets.
+// step is an operation of a program: the bytes that each rank sends and gets.
 type step struct {
 	say, get [][]byte
 }
@@ -21,7 +21,7 @@ type step struct {
 func drawStep(t *rapid.T, n int) step {
 	s := step{make([][]byte, n), make([][]byte, n)}
 	op, root, size := rapid.IntRange(3, 8).Draw(t, "op"), rapid.IntRange(0, n-1).Draw(t, "root"), rapid.SampledFrom([]int{0, 1, 3, 100}).Draw(t, "size")
-	block := func(from, to int) []byte { // what one has for another
+	block := func(from, to int) []byte { // the bytes of one rank for another
 		return bytes.Repeat([]byte(fmt.Sprintf("%c", 'a'+(from*7+to*3)%26)), size)
 	}
 	for r := range n {

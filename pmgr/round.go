@@ -9,7 +9,7 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// step is how far the operation under way is.
+// step is a state of the operation under way.
 type step int
 
 const (
@@ -45,8 +45,7 @@ func (s *Server) ask(next step, q Request, out *Effects) {
 	out.Requests = append(out.Requests, q)
 }
 
-// Done says that the request is complete: its Recv is what it should be. After
-// one that failed nothing goes on.
+// Done completes the request, whose Recv is filled in. After a failure nothing goes on.
 func (s *Server) Done(err error, out *Effects) {
 	if err != nil {
 		s.over = true
@@ -147,7 +146,7 @@ func (s *Server) move(out *Effects) {
 		if here {
 			q.Send = make([]byte, nodes*part)
 			data := s.root().data()
-			s.everyone(func(r, n, i int) { copy(q.Send[n*part+i*size:], data[r*size:][:size]) })
+			s.eachRank(func(r, n, i int) { copy(q.Send[n*part+i*size:], data[r*size:][:size]) })
 		}
 	case opAllToAll: // to each node a table: a line per local rank, a column per rank there
 		q.Op, q.Root = record.AllToAll, 0
@@ -155,14 +154,14 @@ func (s *Server) move(out *Effects) {
 		q.Send, q.Recv = make([]byte, nodes*table), make([]byte, nodes*table)
 		for line, local := range s.local {
 			data := local.data()
-			s.everyone(func(r, n, i int) { copy(q.Send[n*table+line*part+i*size:], data[r*size:][:size]) })
+			s.eachRank(func(r, n, i int) { copy(q.Send[n*table+line*part+i*size:], data[r*size:][:size]) })
 		}
 	}
 	s.ask(moving, q, out)
 }
 
-// everyone calls f for each rank, with its node and its position there.
-func (s *Server) everyone(f func(r, node, i int)) {
+// eachRank calls f for each rank, with its node and its position there.
+func (s *Server) eachRank(f func(r, node, i int)) {
 	for n, list := range s.world.Nodes {
 		for i, r := range list {
 			f(int(r), n, i)
@@ -170,7 +169,7 @@ func (s *Server) everyone(f func(r, node, i int)) {
 	}
 }
 
-// root is the call's root, a local rank.
+// root returns the call's root, a local rank.
 func (s *Server) root() *rank { return s.ranks[job.Rank(s.call.root)] }
 
 // finish answers the local ranks and goes on with what they call next.
@@ -193,7 +192,7 @@ func (s *Server) finish(out *Effects) {
 		}
 		all := make([]byte, s.size*size)
 		if size > 0 {
-			s.everyone(func(r, n, i int) { copy(all[r*size:], s.recv[n*part+i*size:][:size]) })
+			s.eachRank(func(r, n, i int) { copy(all[r*size:], s.recv[n*part+i*size:][:size]) })
 		}
 		for _, r := range s.local {
 			if c.op == opAllGather || r == s.root() {
@@ -210,7 +209,7 @@ func (s *Server) finish(out *Effects) {
 		for column, local := range s.local {
 			all := make([]byte, s.size*size)
 			if size > 0 {
-				s.everyone(func(r, n, i int) { copy(all[r*size:], s.recv[(n*s.most+i)*part+column*size:][:size]) })
+				s.eachRank(func(r, n, i int) { copy(all[r*size:], s.recv[(n*s.most+i)*part+column*size:][:size]) })
 			}
 			s.reply(local, all, out)
 		}

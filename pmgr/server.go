@@ -8,7 +8,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// World says where ranks are.
+// World places the ranks.
 type World struct {
 	Nodes [][]job.Rank // the ranks of each node that has some
 	Node  int          // this one
@@ -35,7 +35,7 @@ type Server struct {
 	step   step
 	call   call    // of the operation under way
 	calls  [2]call // while blaming: the largest and the smallest
-	recv   []byte  // what Done brings
+	recv   []byte  // bytes that Done brings
 }
 
 // rank is one local rank.
@@ -101,8 +101,8 @@ func New(w World) (*Server, error) {
 	return s, nil
 }
 
-// Open says that there is a connection. sure: its other end is known to belong
-// to our user. Who aborts may have closed it before that could be seen.
+// Open adds a connection. sure: its other end is known to belong to our user. A rank
+// that aborts may have closed it before that could be seen.
 func (s *Server) Open(c Conn, sure bool) { s.conns[c] = &conn{number: c, sure: sure} }
 
 // Wants tells whether a connection is to be read.
@@ -278,8 +278,8 @@ func (s *Server) Vanished(r job.Rank, out *Effects) {
 	}
 }
 
-// Ended says that a rank's process has ended without a failure. What it sent is
-// to be received before.
+// Ended reports that a rank's process has ended without a failure. Call it after
+// Receive of all bytes of the rank.
 func (s *Server) Ended(r job.Rank, out *Effects) {
 	x := s.ranks[r]
 	x.ended = true
@@ -350,5 +350,5 @@ func (s *Server) differ(r, other *rank, out *Effects) {
 	s.violate(r, err, out)
 }
 
-// data is what a rank sent with its call.
+// data returns the bytes that a rank sent with its call.
 func (r *rank) data() []byte { return r.held[r.packet.head:][:r.packet.data] }

@@ -13,7 +13,7 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// ints are numbers as the protocol has them, and strings as they are.
+// ints returns numbers as the protocol has them, and strings as they are.
 func ints(words ...any) []byte {
 	var b []byte
 	for _, w := range words {
@@ -115,7 +115,7 @@ func (w *world) do(n int, f func(*pmgr.Server, *pmgr.Effects)) {
 	}
 }
 
-// perform is what the tree does.
+// perform stands in for the tree.
 func perform(all []pmgr.Request) {
 	root := all[0].Root
 	switch all[0].Op {
@@ -178,7 +178,7 @@ func (w *world) vanish(r job.Rank) {
 	w.do(w.nodeOf(r), func(s *pmgr.Server, out *pmgr.Effects) { s.Vanished(r, out) })
 }
 
-// take is what a rank got since the last time.
+// take returns the bytes that a rank got since the last call.
 func (w *world) take(r job.Rank) []byte {
 	b := w.got[r]
 	delete(w.got, r)
@@ -313,7 +313,7 @@ func TestAbortAfterCLOSE(t *testing.T) {
 			}
 		}
 	}
-	// What nobody knows whom says of a rank that keeps to the protocol is no proof.
+	// An unknown sender cannot accuse a rank that keeps to the protocol.
 	w := newWorld(t, []job.Rank{0, 1})
 	w.checkIn(0)
 	w.checkIn(1)
@@ -334,7 +334,7 @@ func TestRefusals(t *testing.T) {
 		"it checks rank 0 in, but has no owner"}, w.refused)
 	assert.Empty(t, w.broken)
 
-	// Whose connection that was can't be seen in time where clients don't wait.
+	// If clients don't wait, the owner of the connection can't be seen in time.
 	s, err := pmgr.New(pmgr.World{Nodes: [][]job.Rank{{0, 1}}, Trees: true})
 	require.NoError(t, err)
 	var out pmgr.Effects

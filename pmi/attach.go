@@ -23,10 +23,10 @@ const init2OK = "cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0\n"
 // PMI-1 client says so first, with initack (protocols 1.2), a PMI-2 client with
 // its second request, fullinit.
 type Caller struct {
-	// Rank is whose connection it is, once Receive says that it is known.
+	// Rank is the rank of the connection, once Receive says that it is known.
 	Rank job.Rank
 
-	held     []byte // what belongs to Server.Receive, once known
+	held     []byte // bytes for Server.Receive, once known
 	answered bool   // to the init of PMI-2
 }
 
@@ -81,9 +81,9 @@ func (c *Caller) fullInit(m message) error {
 	return nil
 }
 
-// Attach gives c.Rank its connection, greets a PMI-1 client, and takes what came
-// on the connection beyond that. It fails for a rank that is not on this node or
-// has a connection.
+// Attach gives c.Rank its connection, greets a PMI-1 client, and takes the further
+// bytes of the connection. It fails for a rank that is not on this node or has a
+// connection.
 func (s *Server) Attach(c *Caller, out *Effects) error {
 	r := s.clients[c.Rank]
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/pmi"
 )
 
-// newServer is a server with four ranks, of which rank 2 is initialised.
+// newServer returns a server with four ranks, of which rank 2 is initialised.
 func newServer(b *testing.B) *pmi.Server {
 	s, err := pmi.NewServer(pmi.World{Size: 64, KVSName: kvsname, UniverseSize: -1, AppNum: func(job.Rank) int { return 0 }},
 		[]job.Rank{0, 1, 2, 3})

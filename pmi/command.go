@@ -107,7 +107,7 @@ func (s *Server) line(c *client, line []byte, out *Effects) {
 	case known != nil && c.may(known.when):
 		known.do(s, c, line, out)
 	case !c.ready():
-		s.untimely(c, line, cmd, out)
+		s.refuseUntimely(c, line, cmd, out)
 	default:
 		s.violate(c, line, fmt.Errorf("unknown command %q", clip(cmd)), out)
 	}
@@ -136,7 +136,7 @@ func (s *Server) message(c *client, m message, out *Effects) {
 		d.thrid, d.aside = string(thrid), len(thrid) > 0
 	}
 	if !c.may(known.when) {
-		s.untimely(c, m, cmd, out)
+		s.refuseUntimely(c, m, cmd, out)
 		return
 	}
 	known.do(s, c, m, d, out)
@@ -150,7 +150,7 @@ func (c *client) may(w when) bool {
 // ready reports whether the client is between init and finalize.
 func (c *client) ready() bool { return c.phase == InInit || c.phase == Running }
 
-// untimely reports a command outside init and finalize.
-func (s *Server) untimely(c *client, line, cmd []byte, out *Effects) {
+// refuseUntimely reports a command outside init and finalize.
+func (s *Server) refuseUntimely(c *client, line, cmd []byte, out *Effects) {
 	s.violate(c, line, fmt.Errorf("command %q %v, where only init is legal", clip(cmd), c.phase), out)
 }

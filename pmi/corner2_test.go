@@ -70,7 +70,7 @@ func TestCorner03And04ValuesOfPMI2(tt *testing.T) {
 	for i, v := range values {
 		require.Equal(t, value2(v), w.ask2(1, get2(fmt.Sprint("k", i))))
 	}
-	// What one version put the other gets, unless it cannot be said.
+	// Each version gets the other's puts, unless it cannot express them.
 	require.Equal(t, value("semi;colon;;s;"), w.ask(1, get("k3")))
 	require.Equal(t, "cmd=get_result rc=-1 msg=value_with_a_line_feed", w.ask(1, get("k7")))
 	require.Equal(t, putOK, w.ask(1, put("from1", "x;y")))

@@ -96,8 +96,8 @@ func TestCorner04ValuesWithBlanks(tt *testing.T) {
 	}
 }
 
-// nodeAttribute is what Flux's PMI2_Info_GetNodeAttr does with the replies to its
-// gets: 4 has it ask again if it waits, other numbers are its result.
+// nodeAttribute reads replies to gets as Flux's PMI2_Info_GetNodeAttr does: 4 has it
+// ask again if it waits, other numbers are its result.
 func nodeAttribute(reply string) (value string, again bool) {
 	if reply == "cmd=get_result rc=4 msg=key_not_found" {
 		return "", true
@@ -240,7 +240,7 @@ func TestCorner10Versions(tt *testing.T) {
 	}
 }
 
-// What the exit rules need to know of a rank that never calls PMI, or does.
+// The phases that exit rules tell apart, of ranks that never call PMI and of others.
 func TestCorner17Phases(tt *testing.T) {
 	t := asCorner(tt)
 	w := newWorld(t, 1, 2, nil)

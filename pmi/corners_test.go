@@ -42,7 +42,7 @@ func (c *corner) Helper() {
 	c.T.Helper()
 }
 
-// outside is a t whose assertions are not a test's own, but its helpers'.
+// outside returns a t whose assertions are not a test's own, but its helpers'.
 func outside(t testing.TB) testing.TB {
 	if c, ok := t.(*corner); ok {
 		return c.T
@@ -71,7 +71,7 @@ func wholeRun() bool {
 	return flag.Lookup("test.fuzzworker").Value.String() == "false"
 }
 
-// cornersAsserted tells which corner case has no test, or one that asserts nothing.
+// cornersAsserted finds corner cases without a test, or whose test asserts nothing.
 func cornersAsserted() error {
 	names, err := cornerTests()
 	if err != nil {

@@ -6,14 +6,13 @@
 //
 // # Model
 //
-// Both protocols are lock-step: a request from the client, a reply back. A
-// [Server] keeps the order even where a client does not wait: what a rank sent
-// ahead is held until the request before it is answered. Some commands need
-// more than the server knows: the world's bulletin board (put, get, fence), the
-// names of the job, a new world. For each of them one [Request] comes out, and
-// the rank stands still until the caller reports the outcome with the Done
-// method that the request's [Op] names. These may be called at once or much
-// later; they append to the same kind of [Effects] as Receive does.
+// Both protocols are lock-step: a request from the client, a reply back. A [Server]
+// keeps the order even where a client does not wait: requests sent ahead are held until
+// the one before them is answered. Some commands need more than the server knows: the
+// world's bulletin board (put, get, fence), the names of the job, a new world. For each
+// of them one [Request] comes out, and the rank stands still until the caller reports
+// the outcome with the Done method that the request's [Op] names. These may be called
+// at once or much later; they append to the same kind of [Effects] as Receive does.
 //
 // A caller that has a bulletin board which answers at once runs a loop:
 //
@@ -33,10 +32,9 @@
 //
 // # What is not here
 //
-// The server owns no descriptor, goroutine or clock. Which connection belongs
-// to which rank, how a rank finds its connection (PMI_FD and its neighbors in
-// the environment), and what becomes of the job after an abort or a violation
-// are the caller's affair. [Caller] and [Server.Attach] read who is calling
-// where ranks connect to a port. [Names] is the table of published services
-// for the caller that is the job's root.
+// The server owns no descriptor, goroutine or clock. The caller assigns connections to
+// ranks, tells ranks of them (PMI_FD and its neighbors in the environment), and ends
+// the job after an abort or a violation. [Caller] and [Server.Attach] identify ranks
+// that connect to a port. [Names] is the table of published services for the caller
+// that is the job's root.
 package pmi

@@ -7,8 +7,8 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// done ends the wait of rank r for op, or returns nil where there is none.
-func (s *Server) done(r job.Rank, op Op) *client {
+// endWait ends the wait of rank r for op, or returns nil where there is none.
+func (s *Server) endWait(r job.Rank, op Op) *client {
 	c := s.clients[r]
 	if c == nil || c.wait != op {
 		return nil
@@ -25,11 +25,10 @@ func (s *Server) goOn(c *client, out *Effects) {
 	}
 }
 
-// PutDone answers the Put request of rank r; err is why the bulletin board
-// refused it, or nil. Like its siblings it does nothing if the rank does not
-// wait for it any more.
+// PutDone answers the Put request of rank r; err is the bulletin board's, or nil. Like
+// its siblings it does nothing if the rank does not wait for it any more.
 func (s *Server) PutDone(r job.Rank, err error, out *Effects) {
-	c := s.done(r, Put)
+	c := s.endWait(r, Put)
 	switch {
 	case c == nil:
 		return
@@ -49,7 +48,7 @@ func (s *Server) PutDone(r job.Rank, err error, out *Effects) {
 
 // GetDone answers the Get request of rank r with value byte for byte.
 func (s *Server) GetDone(r job.Rank, value string, found bool, out *Effects) {
-	c := s.done(r, Get)
+	c := s.endWait(r, Get)
 	if c != nil {
 		if !found {
 			value, found = c.preput, c.hasPreput
@@ -137,8 +136,8 @@ func (s *Server) FencesFail(why string, out *Effects) {
 	}
 }
 
-// NameDone answers the Publish, Unpublish or Lookup request of rank r. port is
-// the answer to a Lookup; err is why there is none, or nil.
+// NameDone answers the Publish, Unpublish or Lookup request of rank r. port is the
+// answer to a Lookup; err explains its absence.
 func (s *Server) NameDone(r job.Rank, port string, err error, out *Effects) {
 	c := s.clients[r]
 	if c == nil || c.wait != Publish && c.wait != Unpublish && c.wait != Lookup {

@@ -6,7 +6,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// Op is what a Request asks for.
+// Op is the operation of a Request.
 type Op uint8
 
 // The operations of a Request: three of the bulletin board, three of the job's
@@ -23,7 +23,7 @@ const (
 	Group                    // every local member of group Key is in its barrier; answer with Server.GroupDone
 	Map                      // make a file of the bulletin board's state; answer with Server.MapDone
 
-	nodeAttr // what a client may wait for without a Request: an attribute that another rank is to put
+	nodeAttr // not of a Request: a client waits for an attribute that another rank is to put
 )
 
 var opNames = [...]string{Put: "put", Get: "get", Fence: "fence", Publish: "publish", Unpublish: "unpublish",
@@ -47,9 +47,9 @@ type Request struct {
 	Key   []byte // all but Fence, SpawnWorld and Map
 	Value []byte // Put and Publish
 	Spawn *Spawn // SpawnWorld only; the receiver's
-	// Members of a Group on all nodes, in ascending order; nil means the whole
-	// world. What they put before must be visible to each other afterwards.
-	// There is no Group unless World.Version is "1.2".
+	// Members of a Group on all nodes, in ascending order; nil means the whole world.
+	// Their earlier puts must be visible to each other afterwards. There is no Group
+	// unless World.Version is "1.2".
 	Members []job.Rank
 }
 
@@ -60,16 +60,16 @@ type Reply struct {
 	Data []byte
 }
 
-// Abort says that Rank asked for the end of its world. No reply is due, and
-// what the rank sends from then on is ignored.
+// Abort says that Rank asked for the end of its world. No reply is due, and later bytes
+// of the rank are ignored.
 type Abort struct {
 	Rank job.Rank
 	Code int    // as the client gave it, 1 where it gave none that can be read; may be negative
 	Text string // the client's message, may be empty
 }
 
-// Violation says that Rank broke the protocol; what it sends from then on is
-// ignored. The job cannot go on, as the rank waits for a reply it will not get.
+// Violation reports that Rank broke the protocol; its bytes are ignored from then on.
+// The job cannot go on, as the rank waits for a reply it will not get.
 type Violation struct {
 	Rank job.Rank
 	Line string // the offending line or message, cut to a readable length; may be empty
@@ -101,11 +101,10 @@ type Note struct {
 	Text string
 }
 
-// Effects collects what a Server wants done. Methods only append; the caller
-// acts on them and then calls Reset. Requests of one rank never overlap, with
-// two exceptions that a client must ask for by name: a fence may be under way
-// beside another request of a rank that uses thrid (PMI-2) or a group barrier
-// (PMI 1.2), and a Group beside any.
+// Effects collects a Server's orders. Methods only append; the caller acts on them and
+// then calls Reset. Requests of one rank never overlap, with two exceptions that a
+// client must ask for by name: a fence may be under way beside another request of a
+// rank that uses thrid (PMI-2) or a group barrier (PMI 1.2), and a Group beside any.
 type Effects struct {
 	Requests   []Request
 	Replies    []Reply

@@ -44,7 +44,7 @@ func TestFencesFail(t *testing.T) {
 	require.Empty(t, w.violations)
 }
 
-// mapping is the process mapping of a world, with what another rank is told.
+// mapping returns the process mapping of a world, with what another rank is told.
 func mapping(t *testing.T, w *world) string {
 	line := w.ask(2, get("PMI_process_mapping"))
 	require.Contains(t, line, "value=")

@@ -22,7 +22,7 @@ const headerSize = 6
 // pointer.
 const maxThread = 64
 
-// form is what bytes from a client begin with.
+// form is a kind of request, by its first bytes.
 type form uint8
 
 const (
@@ -31,7 +31,7 @@ const (
 	framed              // a PMI-2 message
 )
 
-// errForeign is why bytes that begin no PMI command are refused.
+// errForeign refuses bytes that begin no PMI command.
 var errForeign = errors.New("not a PMI command, which begins with cmd= or mcmd= (PMI-1) or with six bytes of length (PMI-2)")
 
 // classify tells PMI-1 from PMI-2 by the first bytes of a request. size is
@@ -87,7 +87,8 @@ func (m message) next() (key, value []byte, rest message, err error) {
 	}
 }
 
-// check says where m stops being a list of pairs that begins with cmd.
+// check reports an error at the place where m stops being a list of pairs that begins
+// with cmd.
 func (m message) check() error {
 	rest := m
 	for first := true; len(rest) > 0; first = false {
@@ -175,8 +176,7 @@ func (f response) number(key string, n int) {
 	f.p.Data = append(strconv.AppendInt(f.p.Data, int64(n), 10), ';')
 }
 
-// end fills in the length. It fits: what a response holds is bounded by the
-// limits of what it answers.
+// end fills in the length. It fits: the limits of requests bound their responses.
 func (f response) end() {
 	n := len(f.p.Data) - f.start - headerSize
 	for i := headerSize - 1; n > 0; i-- {

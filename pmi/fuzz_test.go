@@ -38,7 +38,7 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
-// clientSaid is all that one recorded client sent.
+// clientSaid returns all that one recorded client sent.
 func clientSaid(t testing.TB, path string) string {
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func anyBytes(t *testing.T, data string, cut int) {
 		rest = rest[n:]
 	}
 	replies, inPieces := whole.take(0), w.take(0)
-	// What threads of a client ask for may be answered in any order.
+	// Requests of a client's threads may be answered in any order.
 	if !strings.Contains(data, "thrid=") {
 		require.Equal(t, replies, inPieces)
 		require.Equal(t, whole.aborts, w.aborts)

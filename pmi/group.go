@@ -44,7 +44,7 @@ func (s *Server) groupBarrier(c *client, line []byte, spec string, out *Effects)
 		out.say(c.rank, "cmd=barrier_out tag="+strconv.Itoa(tag)+" rc=-1 msg="+err.Error()+"\n")
 		return
 	}
-	if !s.later(c, line, out) {
+	if !s.countAhead(c, line, out) {
 		return
 	}
 	s.groups[g.key] = g
@@ -91,9 +91,9 @@ func (s *Server) group(c *client, who string, tag int) (*group, error) {
 // VersionGroups is the World.Version that has barriers of groups.
 const VersionGroups = "1.2"
 
-// GroupMembers are the members, in ascending order, of the group that a Request of a world
-// of so many ranks names by its Key; nil for the whole world. What no server asks for
-// is an error.
+// GroupMembers returns the members, in ascending order, of the group that a Request of
+// a world of so many ranks names by its Key; nil for the whole world. A key that no
+// server sends is an error.
 func GroupMembers(key string, size int) (members []job.Rank, err error) {
 	who, tag, ok := strings.Cut(key, ":")
 	number, err := strconv.Atoi(tag)

@@ -48,7 +48,7 @@ func number(line []byte, name string) (n int, ok bool) {
 	return n, err == nil
 }
 
-// maxShown is how much of a client's text appears in messages, in bytes.
+// maxShown bounds the bytes of a client's text in messages.
 const maxShown = 200
 
 // firstLine is b up to its first line feed.

@@ -17,9 +17,9 @@ type Mapping struct {
 // mapping asks for the file of the bulletin board's state.
 func (s *Server) mapping(c *client, _ []byte, out *Effects) { out.ask(c, Map, due{}, nil, nil) }
 
-// MapDone answers the Map request of rank r; err is why there is no file, or nil.
+// MapDone answers the Map request of rank r; err explains the absence of a file.
 func (s *Server) MapDone(r job.Rank, m Mapping, err error, out *Effects) {
-	c := s.done(r, Map)
+	c := s.endWait(r, Map)
 	if c == nil {
 		return
 	}

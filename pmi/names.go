@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Why a request about a name fails. The texts are those that clients know from
-// other servers.
+// Failures of requests about names, in the words that clients know from other servers.
 var (
 	ErrNoService = errors.New("service_not_found")
 	ErrPublished = errors.New("service_already_published")
@@ -31,7 +30,7 @@ type Names struct {
 }
 
 // Do carries out the operation op of a Request: Publish, Unpublish or Lookup.
-// Its results are what Server.NameDone takes.
+// Server.NameDone takes its results.
 func (n *Names) Do(op Op, service, port string) (answer string, err error) {
 	old, found := n.ports[service]
 	switch {
@@ -65,8 +64,8 @@ func (n *Names) Has(service string) bool {
 	return found
 }
 
-// readable says why a port cannot be told to a PMI-1 client, which reads the word
-// after port= and takes that for all of it.
+// readable reports an error if a port cannot be told to a PMI-1 client, which reads the
+// word after port= and takes that for all of it.
 func readable(port string) error {
 	switch {
 	case strings.Contains(port, "\n"):

@@ -58,11 +58,11 @@ func TestCorner15Names(tt *testing.T) {
 // comes before the rank is known, what the rank is greeted with, and what it
 // sends.
 var callers = map[string]struct{ said, answer, greeting, asks, reply string }{
-	"PMI-1": {"cmd=initack pmiid=1\n", "", "cmd=initack rc=0\ncmd=set size=2\ncmd=set rank=1\ncmd=set debug=0\n",
-		initLine + "\n", "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0"},
-	"PMI-2": {init2 + "\n" + frame("cmd=fullinit;pmirank=1;threaded=FALSE;"), init2OK + "\n", "",
-		frame("cmd=job-getid;"), fullInit1OK + frame("cmd=job-getid-response;rc=0;jobid="+kvsname+";")},
-	"Slurm's libpmi2": {init2 + "\n" + frame("cmd=fullinit;srcid=1;threaded=FALSE;"), init2OK + "\n", "", "", fullInit1OK},
+	"PMI-1": {said: "cmd=initack pmiid=1\n", greeting: "cmd=initack rc=0\ncmd=set size=2\ncmd=set rank=1\ncmd=set debug=0\n",
+		asks: initLine + "\n", reply: "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0"},
+	"PMI-2": {said: init2 + "\n" + frame("cmd=fullinit;pmirank=1;threaded=FALSE;"), answer: init2OK + "\n", greeting: "",
+		asks: frame("cmd=job-getid;"), reply: fullInit1OK + frame("cmd=job-getid-response;rc=0;jobid="+kvsname+";")},
+	"Slurm's libpmi2": {said: init2 + "\n" + frame("cmd=fullinit;srcid=1;threaded=FALSE;"), answer: init2OK + "\n", reply: fullInit1OK},
 }
 
 var fullInit1OK = frame("cmd=fullinit-response;rc=0;pmi-version=2;pmi-subversion=0;rank=1;size=2;appnum=0;debugged=FALSE;pmiverbose=FALSE;")
@@ -118,7 +118,7 @@ func TestCorner16Initack(t *testing.T) {
 	}
 }
 
-// Whose a connection is does not depend on how its bytes were cut.
+// The rank of a connection does not depend on how its bytes were cut.
 func FuzzCaller(f *testing.F) {
 	for _, x := range callers {
 		f.Add(x.said+x.asks, 3)
@@ -162,7 +162,7 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// What the bulletin board cannot do ends the ring at that rank.
+// An error of the bulletin board ends the ring at that rank.
 func TestRingErrors(t *testing.T) {
 	s := newWorld(t, 1, 2, nil).start2().nodes[0].server
 	var out pmi.Effects

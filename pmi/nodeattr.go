@@ -72,7 +72,7 @@ func (s *Server) getNodeAttr(c *client, m message, d due, out *Effects) {
 		out.answer(c.rank, d, value, found)
 		return
 	case d.aside:
-		if !s.later(c, m, out) {
+		if !s.countAhead(c, m, out) {
 			return
 		}
 	default:

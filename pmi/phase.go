@@ -2,7 +2,7 @@ package pmi
 
 import "github.com/golaunch/golaunch/internal/job"
 
-// Phase tells how far a rank has come, for messages.
+// Phase is a rank's progress, for messages.
 type Phase uint8
 
 // The phases of a rank. PMI does not say when MPI_Init returns: a rank counts
@@ -36,7 +36,7 @@ func (s *Server) Phase(r job.Rank) Phase {
 	return BeforeInit
 }
 
-// Waits is what a rank waits for; 0 for nothing.
+// Waits returns the operation that a rank waits for; 0 for none.
 func (s *Server) Waits(r job.Rank) Op {
 	switch c := s.clients[r]; {
 	case c == nil || c.deaf:
@@ -51,7 +51,7 @@ func (s *Server) Waits(r job.Rank) Op {
 // Initialised reports whether the rank has ever completed PMI init.
 func (s *Server) Initialised(r job.Rank) bool { return s.Phase(r) != BeforeInit }
 
-// Finalised reports whether the rank has completed PMI finalize and not begun
-// anew. A rank that is Initialised and exits without being Finalised has
-// failed, whatever its exit code (docs/errors.md).
+// Finalised reports whether the rank has completed PMI finalize and not begun anew. A
+// rank that is Initialised and exits without being Finalised has failed, with any exit
+// code (docs/errors.md).
 func (s *Server) Finalised(r job.Rank) bool { return s.Phase(r) == AfterFinalize }

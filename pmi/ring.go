@@ -39,8 +39,8 @@ func (s *Server) ringBegin(c *client, m message, d due, out *Effects) {
 	}
 }
 
-// ringKey is where the rank at distance from c puts a value. Keys alternate: a
-// rank of this node may be in the next ring while another still reads.
+// ringKey returns the key of a value that the rank at distance from c puts. Keys
+// alternate: a rank of this node may be in the next ring while another still reads.
 func (s *Server) ringKey(c *client, distance int, side string) []byte {
 	r := job.Rank((int(c.rank) + distance + s.world.Size) % s.world.Size)
 	return fmt.Appendf(nil, "%sring-%s-%d-%d", reservedPrefix, side, c.rings%2, r)

@@ -30,9 +30,9 @@ type Server struct {
 type client struct {
 	rank  job.Rank
 	phase Phase
-	wait  Op  // what the next request waits for; 0 for nothing
+	wait  Op  // operation that the next request waits for; 0 for none
 	due   due // the form of that reply
-	// preput is what a get that waits finds where nobody has put its key.
+	// preput is the result of a waiting get whose key nobody has put.
 	preput    string
 	hasPreput bool
 	// fences holds the replies due for fences that the client has entered,
@@ -142,7 +142,7 @@ func (s *Server) resume(c *client, out *Effects) {
 // consume deals with the complete requests of b until one holds the
 // connection up, and returns how many bytes it used.
 func (s *Server) consume(c *client, b []byte, out *Effects) (used int) {
-	c.reading = true // what it causes at another rank may come back to this one
+	c.reading = true // effects at another rank may come back to this one
 	defer func() { c.reading = false }()
 	for used < len(b) && c.wait == 0 && !c.deaf {
 		rest := b[used:]
@@ -178,8 +178,8 @@ func (s *Server) consume(c *client, b []byte, out *Effects) (used int) {
 
 var errLongLine = fmt.Errorf("line of more than %d bytes", MaxLine)
 
-// limit ends a client that sends without end or without waiting. What may be
-// held is one PMI-2 message with its header, a little more than a line.
+// limit ends a client that sends without end or without waiting. Room is for one PMI-2
+// message with its header, a little more than a line.
 func (s *Server) limit(c *client, out *Effects) {
 	held := len(c.held) - c.used
 	switch {
@@ -222,9 +222,9 @@ func (s *Server) violate(c *client, line []byte, err error, out *Effects) {
 	c.silence()
 }
 
-// later counts a reply that does not hold the connection up, and reports
+// countAhead counts a reply that does not hold the connection up, and reports
 // whether the client may have one more of them.
-func (s *Server) later(c *client, line []byte, out *Effects) bool {
+func (s *Server) countAhead(c *client, line []byte, out *Effects) bool {
 	if c.ahead == maxAhead {
 		s.violate(c, line, fmt.Errorf("more than %d requests wait for other ranks", maxAhead), out)
 		return false
@@ -236,7 +236,7 @@ func (s *Server) later(c *client, line []byte, out *Effects) bool {
 // enter lets a client into the world's fence; its reply has form d. A client
 // that is in already enters the next one once that is complete.
 func (s *Server) enter(c *client, d due, line []byte, out *Effects) {
-	if d.aside && !s.later(c, line, out) {
+	if d.aside && !s.countAhead(c, line, out) {
 		return
 	}
 	if !d.aside {

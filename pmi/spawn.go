@@ -27,9 +27,8 @@ type Command struct {
 // Pair is a key with its value.
 type Pair struct{ Key, Value string }
 
-// Hints are where and how a Command's processes are to run, as far as its Info
-// says so (MPI standard, "Reserved Keys"). Lists are empty and texts "" where
-// it does not.
+// Hints hold the wishes of a Command's Info about the hosts and the manner in which its
+// processes run (MPI standard, "Reserved Keys"); empty without a wish.
 type Hints struct {
 	Hosts    []string  // host or hosts, separated by commas
 	HostFile string    // hostfile
@@ -41,19 +40,19 @@ type Hints struct {
 // Triplet stands for First, First+Step, … up to Last, all inclusive.
 type Triplet struct{ First, Last, Step int }
 
-// Most is the largest number up to limit that the soft hint allows; ok is false
+// Most returns the largest number up to limit that the soft hint allows; ok is false
 // where there is none, as without a hint.
 func (h Hints) Most(limit int) (n int, ok bool) {
 	for _, t := range h.Soft {
-		if m, in := t.most(limit); in && m >= 0 && (!ok || m > n) {
+		if m, in := t.largestWithin(limit); in && m >= 0 && (!ok || m > n) {
 			n, ok = m, true
 		}
 	}
 	return n, ok
 }
 
-// most is the largest number of t that is at most limit.
-func (t Triplet) most(limit int) (int, bool) {
+// largestWithin returns the largest number of t that is at most limit.
+func (t Triplet) largestWithin(limit int) (int, bool) {
 	if t.Step < 0 { // from First down
 		down := 0
 		if t.First > limit {
@@ -91,7 +90,7 @@ func hints(info []Pair) (h Hints, err error) {
 		case "path":
 			h.Path = p.Value
 		case "soft":
-			if h.Soft, err = soft(p.Value); err != nil {
+			if h.Soft, err = parseSoft(p.Value); err != nil {
 				return h, err
 			}
 		}
@@ -99,8 +98,8 @@ func hints(info []Pair) (h Hints, err error) {
 	return h, nil
 }
 
-// soft reads a list of numbers a, ranges a:b and ranges with a step a:b:c.
-func soft(text string) (list []Triplet, err error) {
+// parseSoft reads a list of numbers a, ranges a:b and ranges with a step a:b:c.
+func parseSoft(text string) (list []Triplet, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		var n []int
 		for word := range strings.SplitSeq(part, ":") {
@@ -110,7 +109,7 @@ func soft(text string) (list []Triplet, err error) {
 			}
 			n = append(n, i)
 		}
-		for i := range n { // what is beyond allows nothing more
+		for i := range n { // bits beyond allow nothing more
 			n[i] = max(-maxProcs-1, min(n[i], maxProcs+1))
 		}
 		t := Triplet{First: n[0], Last: n[0], Step: 1}
@@ -145,7 +144,7 @@ type block struct {
 	args, infos, preputs count
 }
 
-// count is how many of something were announced.
+// count is an announced number of things.
 type count struct {
 	n     int
 	given bool

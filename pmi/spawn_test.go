@@ -114,7 +114,7 @@ func TestSpawnResults(t *testing.T) {
 		{pmi.SpawnResult{Err: errors.New("no slots left")}, "rc=1 msg=no_slots_left", "refused;thrid=7;rc=1;errmsg=no_slots_left;"},
 		{pmi.SpawnResult{Err: errors.New("not started"), Codes: []int{0, 127, 127}},
 			"rc=1 msg=not_started errcodes=0,127,127", "refused;thrid=7;rc=1;errmsg=not_started;errcodes=0,127,127;"},
-		// What clients read as one line has up to 1023 bytes.
+		// Clients read lines of up to 1023 bytes.
 		{pmi.SpawnResult{JobID: "j", Codes: append(make([]int, 496), 1)}, "rc=0", "response;thrid=7;rc=0;jobid=j;"},
 		{pmi.SpawnResult{JobID: "j", Codes: append(make([]int, 40000), 1)}, "rc=0", "response;thrid=7;rc=0;jobid=j;"},
 		{pmi.SpawnResult{Err: errors.New(strings.Repeat("x", 5000)), Codes: slices.Repeat([]int{1}, 400)},
@@ -128,13 +128,13 @@ func TestSpawnResults(t *testing.T) {
 	}
 }
 
-// What parents of a world are called back at, in MPICH's two devices.
+// Ports at which the parents of a world are called back, in MPICH's two devices.
 const (
 	portCH3 = "tag#0$description#n1$port#56943$ifname#10.0.0.1$"
 	portCH4 = "tag#0$connentry#AF00$"
 )
 
-// ask1 is a PMI-1 request for a world of procs processes.
+// ask1 returns a PMI-1 request for a world of procs processes.
 func ask1(procs int, port string) string {
 	return fmt.Sprintf("mcmd=spawn\nnprocs=%d\nexecname=x\ntotspawns=1\nspawnssofar=1\n"+
 		"preput_num=1\npreput_key_0=PARENT_ROOT_PORT_NAME\npreput_val_0=%s\nendcmd", procs, port)
@@ -150,15 +150,15 @@ func TestSpawnRefusedToAllParents(t *testing.T) {
 		codes []int
 		reply string
 	}{
-		{portCH3, 2, 3, nil, "rc=0 errcodes=1,1,1"},
-		{portCH3, 2, 3, []int{0, 127, 126}, "rc=0 errcodes=1,127,126"},
-		{portCH3, 2, 2, []int{7}, "rc=0 errcodes=1,1"}, // no answer to that request
-		{portCH3, 2, 496, nil, "rc=0 errcodes=" + strings.Repeat("1,", 495) + "1"},
-		{portCH3, 2, 300, slices.Repeat([]int{127}, 300), "rc=0 errcodes=" + strings.Repeat("1,", 299) + "1"},
-		{portCH3, 2, 497, nil, "rc=1 msg=why"},
-		{portCH3, 1, 2, nil, "rc=1 msg=why"},
-		{portCH4, 2, 2, nil, "rc=1 msg=why"},
-		{"", 2, 2, []int{127, 127}, "rc=1 msg=why errcodes=127,127"},
+		{port: portCH3, ranks: 2, procs: 3, reply: "rc=0 errcodes=1,1,1"},
+		{port: portCH3, ranks: 2, procs: 3, codes: []int{0, 127, 126}, reply: "rc=0 errcodes=1,127,126"},
+		{port: portCH3, ranks: 2, procs: 2, codes: []int{7}, reply: "rc=0 errcodes=1,1"}, // no answer to that request
+		{port: portCH3, ranks: 2, procs: 496, reply: "rc=0 errcodes=" + strings.Repeat("1,", 495) + "1"},
+		{port: portCH3, ranks: 2, procs: 300, codes: slices.Repeat([]int{127}, 300), reply: "rc=0 errcodes=" + strings.Repeat("1,", 299) + "1"},
+		{port: portCH3, ranks: 2, procs: 497, reply: "rc=1 msg=why"},
+		{port: portCH3, ranks: 1, procs: 2, reply: "rc=1 msg=why"},
+		{port: portCH4, ranks: 2, procs: 2, reply: "rc=1 msg=why"},
+		{ranks: 2, procs: 2, codes: []int{127, 127}, reply: "rc=1 msg=why errcodes=127,127"},
 	}
 	for _, tc := range cases {
 		w := newWorld(t, 1, tc.ranks, nil).init()
@@ -212,8 +212,8 @@ func TestPreputsThatNoGetReturns(t *testing.T) {
 	require.Empty(t, w.spawns)
 }
 
-// What the spawner put is there before the first fence, on every node and in
-// both protocols, until a rank puts the key itself.
+// The spawner's puts are there before the first fence, on every node and in both
+// protocols, until a rank puts the key itself.
 func TestPreput(t *testing.T) {
 	w := newWorld(t, 2, 1, func(pw *pmi.World) {
 		pw.Spawner, pw.Preput = "kvs_parent", map[string]string{"PARENT_ROOT_PORT_NAME": "tag=0 port=1"}

@@ -10,7 +10,7 @@ import (
 
 // SpawnResult is the outcome of a SpawnWorld request.
 type SpawnResult struct {
-	// Err is why there is no new world; nil if there is.
+	// Err explains the absence of a new world; nil if there is one.
 	Err error
 	// JobID is the KVSName of the new world (PMI-2 only).
 	JobID string
@@ -28,7 +28,7 @@ const notRun = 1
 
 // SpawnDone answers the SpawnWorld request of rank r.
 func (s *Server) SpawnDone(r job.Rank, result SpawnResult, out *Effects) {
-	c := s.done(r, SpawnWorld)
+	c := s.endWait(r, SpawnWorld)
 	if c == nil {
 		return
 	}

@@ -24,7 +24,7 @@ func (s *Server) spawnBegin(c *client, line, cmd []byte, out *Effects) {
 	case string(cmd) != "spawn":
 		s.violate(c, line, fmt.Errorf("unknown command %q", clip(cmd)), out)
 	case !c.ready():
-		s.untimely(c, line, cmd, out)
+		s.refuseUntimely(c, line, cmd, out)
 	default:
 		c.spawn = &spawnLines{}
 	}
@@ -90,9 +90,9 @@ func (sp *spawnLines) line(key []byte, value string) error {
 	return sp.block.field(&spawnNames1, key, value)
 }
 
-// spawn2 reads a PMI-2 spawn request, whose pairs come in the order in which
-// clients write them: what concerns the whole, then each command from its
-// subcmd on (protocols 2.2).
+// spawn2 reads a PMI-2 spawn request, whose pairs come in the order in which clients
+// write them: those of the whole spawn, then each command from its subcmd on (protocols
+// 2.2).
 func (s *Server) spawn2(c *client, m message, d due, out *Effects) {
 	var a assembly
 	if err := a.message(m); err != nil {
@@ -140,15 +140,14 @@ func (a *assembly) message(m message) error {
 	return commands.check("commands", len(a.spawn.Commands))
 }
 
-// spawnNames is what one protocol calls the parts of a command and of the
-// preputs.
+// spawnNames holds one protocol's names of the parts of a command and of the preputs.
 type spawnNames struct {
 	procs, args, infos, preputs string // numbers
 
 	// Beginnings of names that end with a number.
 	arg, infoKey, infoValue, preputKey, preputValue string
 
-	firstArg int // what arguments are counted from
+	firstArg int // number of the first argument
 }
 
 var (

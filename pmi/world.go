@@ -24,28 +24,27 @@ const MaxLine = 64 << 10
 // reservedPrefix begins the keys that only the server may set.
 const reservedPrefix = "PMI_"
 
-// mappingKey is where clients look for the ranks of each node.
+// mappingKey is the key under which clients look for the ranks of each node.
 const mappingKey = "PMI_process_mapping"
 
-// World is what the server tells the ranks about their world.
+// World holds the facts that the server tells the ranks about their world.
 type World struct {
 	Size    int    // ranks, at least 1
 	KVSName string // name of the key-value space: one word, shorter than MaxKVSName
-	// UniverseSize is how many ranks the resources could hold; -1 where that
-	// is not known.
+	// UniverseSize is the number of ranks that the resources could hold; -1 if unknown.
 	UniverseSize int
 	// ProcessMapping is the value of PMI_process_mapping, "(vector,...)". A
 	// client is told "not found" where it is empty or too long for a value,
 	// and then gathers host names itself.
 	ProcessMapping string
-	// Version is the highest version of PMI-1 that is granted: "1.1", the
-	// default, or "1.2", which adds barriers of groups. Some clients accept
-	// 1.1 only, and none says what it can do (protocols 1.3).
+	// Version is the highest version of PMI-1 that is granted: "1.1", the default, or
+	// "1.2", which adds barriers of groups. Some clients accept 1.1 only, and none says
+	// its own (protocols 1.3).
 	Version string
 	// Spawner is the KVSName of the world whose rank spawned this one; "" for
 	// a job's first world.
 	Spawner string
-	// Preput is what the spawner put before the world began: what a get finds
+	// Preput holds the spawner's puts from before the world began: a get finds them
 	// until a rank puts the key itself.
 	Preput map[string]string
 	// AppNum gives the index of the app a rank belongs to.
@@ -82,7 +81,7 @@ func (w *World) validate() error {
 // reserve lets ranks get key, unless value does not fit the protocol.
 func (s *Server) reserve(key, value string) error {
 	if value == "" || len(value) >= MaxValue {
-		return nil // "not found" is what every client copes with
+		return nil // every client copes with "not found"
 	}
 	if !isWord(value) { // older clients end a value at a blank
 		return fmt.Errorf("pmi: value %q of %s: blanks and control characters are not allowed", value, key)

@@ -19,11 +19,11 @@ type world struct {
 	t     testing.TB
 	ppn   int
 	nodes []*node
-	// replies is what each rank was sent and has not read.
+	// bytes sent to each rank that it has not read
 	replies    map[job.Rank]string
 	names      pmi.Names
 	spawns     []pmi.Spawn
-	spawned    pmi.SpawnResult // what every spawn is answered with
+	spawned    pmi.SpawnResult // answer to every spawn
 	unmapped   error           // why nothing can be mapped
 	groups     map[string]int  // nodes that asked for the barrier of a group
 	aborts     []pmi.Abort
