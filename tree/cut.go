@@ -7,10 +7,10 @@ import "slices"
 const maxSearch = 1 << 28
 
 // Cut lays n = len(apart) hosts out as a tree of degree k, in pre-order, that follows
-// their network: as few of its edges as possible join two switches. apart[i] is how
-// many levels of switches part host i from host i-1, 0 below the same leaf switch;
-// apart[0] counts for nothing. below[i] is how many of the hosts that follow are below
-// host i.
+// their network: as few of its edges as possible join two switches. apart[i] is the
+// number of levels of switches that part host i from host i-1, 0 below the same leaf
+// switch; apart[0] counts for nothing. below[i] is the number of hosts that follow host
+// i and are below it.
 //
 // The tree is as deep as that of Split, or one level deeper if no tree of that depth
 // enters each switch once, which takes one edge less than there are switches. Where
@@ -57,8 +57,8 @@ func search(apart []int, k, depth int, whole bool) (below []int) {
 	return nil
 }
 
-// CutDepth is the number of edges from the root of a tree that Cut has laid out to the
-// farthest host.
+// CutDepth returns the number of edges from the root of a tree that Cut has laid out to
+// the farthest host.
 func CutDepth(below []int) (depth int) {
 	var ends []int // of the ranges of those above a host
 	for i, b := range below {
@@ -71,10 +71,10 @@ func CutDepth(below []int) (depth int) {
 	return depth
 }
 
-// cutter looks for trees whose edges cost little. An edge costs the most that parts
-// two neighbors between its ends, which is what parts the ends. A tree over hosts a to
-// b-1 costs at least the sum of apart over them, for each place where they are parted
-// is crossed; what it costs beyond that is its excess.
+// cutter looks for trees whose edges cost little. An edge costs the largest apart of
+// the neighbors between its ends, which is that of the ends. A tree over hosts a to b-1
+// costs at least the sum of apart over them, for each place where they are parted is
+// crossed; its cost beyond that is its excess.
 //
 // Two facts make the search short. A tree over a to b-1 yields one over a to b-2, and
 // one over a+1 to b-1, of no more cost: without its last leaf, or without its first leaf
@@ -102,7 +102,7 @@ func newCutter(apart []int, k, extra int) *cutter {
 	return c
 }
 
-// reach is the end of the longest range whose head is host a, at most so deep, for
+// reach returns the end of the longest range whose head is host a, at most so deep, for
 // each excess up to the most.
 func (c *cutter) reach(a, depth int) []int {
 	for len(c.memo) <= depth {
@@ -116,13 +116,13 @@ func (c *cutter) reach(a, depth int) []int {
 	return ends
 }
 
-// step is how the parts below a host come to end where they do: the last of them
-// begins at head, the others have the excess before.
+// step leads to the end of the parts below a host: the last of them begins at head, the
+// others have the excess before.
 type step struct{ head, before int }
 
 // parts takes up to k parts below host a, each as long as possible, but no longer than
-// most, and none beyond end. ends is where they end, for each excess; steps has for
-// each number of parts, from 1, the way to each of its ends.
+// most, and none beyond end. ends has their end for each excess; steps has for each
+// number of parts, from 1, the way to each of its ends.
 func (c *cutter) parts(a, end, depth, most int) (steps [][]step, ends []int) {
 	ends = make([]int, c.extra+1)
 	for y := range ends {
@@ -168,7 +168,7 @@ func (c *cutter) further(a, p, y, depth, end, most int, next []int, way []step) 
 	}
 }
 
-// layOut is the tree over all hosts, at most so deep, which has to be possible.
+// layOut returns the tree over all hosts, at most so deep, which has to be possible.
 func (c *cutter) layOut(depth int) []int {
 	below := make([]int, len(c.apart))
 	c.below(below, 0, len(c.apart), depth)

@@ -58,7 +58,7 @@ func crossed(t require.TestingT, apart, below []int, k int) (edges, levels, dept
 // perEdge makes a cost of which edges between switches count first, and then levels.
 const perEdge = 1000
 
-// least is the least cost of all trees on hosts a to b-1: each way to cut what is
+// least returns the least cost of all trees on hosts a to b-1: each way to cut what is
 // below a into k parts is tried.
 func least(apart []int, a, b, k, depth int) int {
 	const none = 1 << 30
@@ -138,15 +138,15 @@ func TestCuts(t *testing.T) {
 		k                    int
 		edges, levels, depth int
 	}{
-		{"two switches of four: a level more", runs(0, 4, 4), 8, 1, 1, 2},
-		{"no deeper than need be", runs(0, 4, 4), 4, 1, 1, 2},
-		{"a host on its own", runs(0, 1, 4), 8, 1, 1, 2},
-		{"every host on its own", runs(0, 1, 1, 1, 1), 2, 3, 3, 2},
-		{"racks of a cluster", runs(0, slices.Repeat([]int{40}, 100)...), 8, 99, 99, 5},
-		{"racks in rows of ten", runs(10, slices.Repeat([]int{40}, 100)...), 8, 99, 110, 5},
-		{"65,536 hosts", runs(16, slices.Repeat([]int{32}, 2048)...), 8, 2047, 2366, 6},
-		{"a full tree, one level more", runs(0, slices.Repeat([]int{45}, 13)...), 8, 12, 12, 4},
-		{"degree 2", runs(4, slices.Repeat([]int{7, 2, 11}, 20)...), 2, 59, 73, 9},
+		{name: "two switches of four: a level more", apart: runs(0, 4, 4), k: 8, edges: 1, levels: 1, depth: 2},
+		{name: "no deeper than need be", apart: runs(0, 4, 4), k: 4, edges: 1, levels: 1, depth: 2},
+		{name: "a host on its own", apart: runs(0, 1, 4), k: 8, edges: 1, levels: 1, depth: 2},
+		{name: "every host on its own", apart: runs(0, 1, 1, 1, 1), k: 2, edges: 3, levels: 3, depth: 2},
+		{name: "racks of a cluster", apart: runs(0, slices.Repeat([]int{40}, 100)...), k: 8, edges: 99, levels: 99, depth: 5},
+		{name: "racks in rows of ten", apart: runs(10, slices.Repeat([]int{40}, 100)...), k: 8, edges: 99, levels: 110, depth: 5},
+		{name: "65,536 hosts", apart: runs(16, slices.Repeat([]int{32}, 2048)...), k: 8, edges: 2047, levels: 2366, depth: 6},
+		{name: "a full tree, one level more", apart: runs(0, slices.Repeat([]int{45}, 13)...), k: 8, edges: 12, levels: 12, depth: 4},
+		{name: "degree 2", apart: runs(4, slices.Repeat([]int{7, 2, 11}, 20)...), k: 2, edges: 59, levels: 73, depth: 9},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			below := Cut(x.apart, x.k)

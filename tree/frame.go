@@ -23,7 +23,7 @@ const (
 	Neighbor job.HostIndex = -3 // to the other end of this link only
 )
 
-// Kind tells what a frame's payload is. The tree does not interpret it.
+// Kind is the kind of a frame's payload. The tree does not interpret it.
 type Kind uint8
 
 const flagMore = 1 // more fragments of the same message follow on this stream
@@ -35,7 +35,7 @@ const flagMore = 1 // more fragments of the same message follow on this stream
 type Header struct {
 	Kind  Kind
 	More  bool          // another fragment of this message follows
-	World uint16        // which of the job's worlds the message is about; 0 for the first, and for none
+	World uint16        // the job's world that the message is about; 0 for the first, and for none
 	To    job.HostIndex // a host, Launcher, Everyone or Neighbor
 	From  job.HostIndex // the host that made the message; Launcher for the launcher
 }
@@ -91,7 +91,7 @@ func Fragments(buf []byte, h Header, payload []byte, limit int, send func(frame 
 	}
 }
 
-// frameCost is what a fragment that is kept takes beside its bytes.
+// frameCost is the bytes that a kept fragment takes beside its own.
 const frameCost = 64
 
 // Assembler puts the fragments of one stream of one link together again. The

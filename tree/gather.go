@@ -1,9 +1,9 @@
 package tree
 
-// Gather combines one contribution of this node with one of each child into
-// the contribution of the subtree, in whatever order they come: the upward half
-// of every collective. A Barrier is a Gather of nothing followed by a
-// Broadcast. T is the contribution; Merge folds part into acc.
+// Gather combines one contribution of this node with one of each child into the
+// contribution of the subtree, in any order: the upward half of every collective. A
+// Barrier is a Gather of nothing followed by a Broadcast. T is the contribution; Merge
+// folds part into acc.
 //
 // Expect and Add may be interleaved, because children join while others have
 // already answered; the gather is complete when as many contributions came as
@@ -45,7 +45,7 @@ func (g *Gather[T]) Skip() (complete bool) {
 	return true
 }
 
-// Value is what was gathered so far; complete once Add or Skip said so.
+// Value returns the values gathered so far; complete once Add or Skip said so.
 func (g *Gather[T]) Value() T { return g.value }
 
 // Done reports whether the gather is complete.

@@ -13,24 +13,24 @@ type Slot int
 // Up is the direction of the parent.
 const Up Slot = -1
 
-// Node is one node's view of the tree: who is below it, and through whom.
-// The zero value is a leaf.
+// Node is one node's view of the tree: the hosts below each of its children. The zero
+// value is a leaf.
 type Node struct {
-	children []child
+	children []subtreeOfChild
 }
 
-type child struct {
+type subtreeOfChild struct {
 	hosts Hosts // the child itself and everything below it
 	live  bool
 }
 
 // Join adds a child and returns its slot. Its hosts become known with Cover.
 func (n *Node) Join() Slot {
-	n.children = append(n.children, child{live: true})
+	n.children = append(n.children, subtreeOfChild{live: true})
 	return Slot(len(n.children) - 1)
 }
 
-// Cover says which hosts live in the subtree of slot, in any order.
+// Cover adds living hosts, in any order, to the subtree of slot.
 func (n *Node) Cover(slot Slot, hosts []job.HostIndex) {
 	n.children[slot].hosts = MakeHosts(hosts)
 }
@@ -56,7 +56,7 @@ func (n *Node) Children(yield func(Slot) bool) {
 	}
 }
 
-// Degree is the number of live children.
+// Degree returns the number of live children.
 func (n *Node) Degree() int {
 	d := 0
 	for range n.Children {
@@ -80,13 +80,13 @@ func (n *Node) Route(host job.HostIndex) (slot Slot, ok bool) {
 // child's subtree.
 func (n *Node) Gone(host job.HostIndex) bool {
 	_, ok := n.Route(host)
-	return !ok && slices.ContainsFunc(n.children, func(c child) bool { return !c.live && c.hosts.Has(host) })
+	return !ok && slices.ContainsFunc(n.children, func(c subtreeOfChild) bool { return !c.live && c.hosts.Has(host) })
 }
 
 // Below returns the hosts known to lie in the subtree of slot.
 func (n *Node) Below(slot Slot) []job.HostIndex { return n.children[slot].hosts.List() }
 
-// Count is how many of hosts, which ascend, lie in the subtree of slot.
+// Count counts those of hosts, which ascend, that lie in the subtree of slot.
 func (n *Node) Count(slot Slot, hosts []job.HostIndex) int {
 	count := 0
 	for _, run := range n.children[slot].hosts {
@@ -147,7 +147,7 @@ func (r Hosts) Holds(runs Hosts) bool {
 	return true
 }
 
-// Len is how many hosts are in the set.
+// Len counts the hosts in the set.
 func (r Hosts) Len() int {
 	n := 0
 	for _, run := range r {

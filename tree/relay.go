@@ -1,10 +1,10 @@
 package tree
 
-// Position is a position of a tree in which hosts are leaves only: a host, or a
-// relay that opens the links to what is below it.
+// Position is a position of a tree in which hosts are leaves only: a host, or a relay
+// that opens the links to nodes below it.
 type Position struct {
 	Host  int // number of the host; of a relay, its own, from 0 in the same order
-	Below int // how many of the positions that follow are below this one; 0 for a host
+	Below int // number of the positions that follow and are below this one; 0 for a host
 }
 
 // Relayed lays n hosts out below as few relays as a tree of degree k and least
@@ -42,7 +42,7 @@ func Relayed(n, k int) []Position {
 	return positions
 }
 
-// RelayDepth is the number of edges from the root of Relayed(n, k) to its
+// RelayDepth returns the number of edges from the root of Relayed(n, k) to its
 // deepest host.
 func RelayDepth(n, k int) int {
 	d := 0

@@ -2,11 +2,10 @@ package tree
 
 import "github.com/golaunch/golaunch/internal/job"
 
-// Split cuts hosts into at most k contiguous parts whose sizes differ by one
-// at most, larger ones first. The parts alias hosts. k below 1 counts as 1.
-// Splitting what is left after each part's head again and again yields the
-// tree; with contiguous parts a subtree stays inside a switch where the host
-// order follows the topology.
+// Split cuts hosts into at most k contiguous parts whose sizes differ by one at most,
+// larger ones first. The parts alias hosts. k below 1 counts as 1. Splitting the rest
+// behind each part's head again and again yields the tree; with contiguous parts a
+// subtree stays inside a switch where the host order follows the topology.
 func Split(hosts []job.HostIndex, k int) [][]job.HostIndex {
 	k = min(max(k, 1), len(hosts))
 	parts := make([][]job.HostIndex, 0, k)
@@ -21,8 +20,8 @@ func Split(hosts []job.HostIndex, k int) [][]job.HostIndex {
 	return parts
 }
 
-// Depth is the number of edges from the root to the deepest of n nodes when
-// every node splits what lies below it into k parts. It is 0 for one node.
+// Depth returns the number of edges from the root to the deepest of n nodes when every
+// node splits the nodes below it into k parts. It is 0 for one node.
 func Depth(n, k int) int {
 	k = max(k, 1)
 	d := 0

@@ -12,8 +12,8 @@ type asked struct {
 	member int
 }
 
-// MaxCached is how many answers to look-ups a node remembers of a communicator
-// that a Split made, 16 bytes each.
+// MaxCached bounds the answers to look-ups, 16 bytes each, that a node remembers of a
+// communicator that a Split made.
 const MaxCached = 1 << 10
 
 // askRequest takes an endpoint's question where a member is. If this node does not
@@ -28,7 +28,7 @@ func (n *Node) askRequest(in *input, s *seat, r *record.Record, raw []byte) (ok 
 	case twice || len(ep.asks) >= record.MaxRequests:
 		return false, fmt.Errorf("more than %d questions at a time, or number %d twice", record.MaxRequests, r.Seq)
 	}
-	if why := c.untold(); why.text != "" {
+	if why := c.whyUntold(); why.text != "" {
 		n.failed(ep, record.FailAsk, c.id, r.Seq, why)
 		return true, nil
 	}
@@ -53,10 +53,10 @@ func (n *Node) askRequest(in *input, s *seat, r *record.Record, raw []byte) (ok 
 	return true, nil
 }
 
-// untold is why nobody tells where members of a communicator are; no text if they are
-// told. Where one is does not change: of one that has left, or is lost with a node that
-// nobody needs to ask, it is where it was, whoever has heard of that.
-func (c *comm) untold() reason {
+// whyUntold gives the reason for which nobody locates members of a communicator; no
+// text if they are located. Locations do not change: a member that has left, or is lost
+// with a node that nobody needs to ask, keeps its own.
+func (c *comm) whyUntold() reason {
 	switch {
 	case c.freed:
 		return wasFreed

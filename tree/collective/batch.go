@@ -8,17 +8,17 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// What a short Gather, AllGather or AllToAll brings to a node is collected
-// before any of it goes on: nobody can complete one of these before everyone has
-// begun it, so waiting costs nothing, and one record for many members crosses
-// each link instead of one for each.
+// A node collects all its parts of a short Gather, AllGather or AllToAll before any of
+// them goes on: nobody can complete one of these before everyone has begun it, so
+// waiting costs nothing, and one record for many members crosses each link instead of
+// one for each.
 
-// CollectBound is how many bytes of an AllToAll a node collects from all sides;
-// where more pass, it collects what its own members give.
+// CollectBound is the number of bytes of an AllToAll that a node collects from all
+// sides; where more pass, it collects its own members' parts only.
 const CollectBound = 2 * Window
 
-// block is what consecutive members give to consecutive members: for each of
-// the latter, in order, the parts of the former.
+// block holds the parts of consecutive members for consecutive members: for each of the
+// latter, in order, those of the former.
 type block struct {
 	src, sources int    // ranks
 	dst, count   int    // numbers
@@ -26,7 +26,7 @@ type block struct {
 	body         []byte // the block's
 }
 
-// columns is for how many destinations a block holds bytes of their own.
+// columns counts the destinations for which a block holds bytes of their own.
 func (b *block) columns() int {
 	if b.each {
 		return b.count
@@ -34,7 +34,7 @@ func (b *block) columns() int {
 	return 1
 }
 
-// batch is what is collected for one direction.
+// batch collects blocks for one direction.
 type batch struct {
 	blocks []block
 	bytes  int64
@@ -82,7 +82,7 @@ func collects(op record.Op, members int, size int64) bool {
 	return false
 }
 
-// startTransit says what is to be collected here of an operation.
+// startTransit decides which parts of an operation are collected here.
 func (n *Node) startTransit(o *op, k call) {
 	c := o.comm
 	if o.batches != nil || !collects(k.op, c.size, k.size) {
@@ -94,18 +94,18 @@ func (n *Node) startTransit(o *op, k call) {
 	case record.AllGather:
 		o.transit = int64(c.inside) * k.size
 	case record.Gather:
-		o.transit = n.wanted(o, k, n.toward(c, k.root))
+		o.transit = n.batchBytes(o, k, n.toward(c, k.root))
 	default:
 		for _, toward := range c.towards {
-			o.transit += n.wanted(o, k, toward)
+			o.transit += n.batchBytes(o, k, toward)
 		}
 	}
 }
 
-// wanted is how many bytes go on together in a direction.
-func (n *Node) wanted(o *op, k call, to Direction) int64 {
+// batchBytes returns the bytes of an operation that go on together in a direction.
+func (n *Node) batchBytes(o *op, k call, to Direction) int64 {
 	c := o.comm
-	there := int64(c.at(to))
+	there := int64(c.membersAt(to))
 	switch {
 	case k.op == record.AllGather:
 		return int64(c.inside) * k.size
@@ -181,7 +181,7 @@ func (n *Node) differs(o *op, in *input, k call, b block) {
 	if o.call.bare() == k {
 		k = o.call
 	}
-	n.mismatch(o, side{k, n.rankOf(o.comm, k), ranks, b.sources})
+	n.mismatch(o, side{call: k, root: n.rankOf(o.comm, k), ranks: ranks, count: b.sources})
 }
 
 // spread takes the parts of a block each in its direction.
@@ -189,9 +189,9 @@ func (n *Node) spread(o *op, b block) {
 	c := o.comm
 	column := len(b.body) / b.count
 	for i := 0; i < b.count; {
-		toward, end := n.oneWay(c, b.dst+i, b.dst+b.count)
+		toward, end := n.runWithin(c, b.dst+i, b.dst+b.count)
 		j := end - b.dst
-		part := block{b.src, b.sources, b.dst + i, j - i, true, b.body[i*column : j*column]}
+		part := block{src: b.src, sources: b.sources, dst: b.dst + i, count: j - i, each: true, body: b.body[i*column : j*column]}
 		i = j
 		switch {
 		case toward != Local:
@@ -208,7 +208,7 @@ func (n *Node) gather(o *op, to Direction, b block) {
 	batch := &o.batches[o.comm.slot(to)]
 	size := int64(len(b.body))
 	o.transit -= size
-	if batch.bytes+size < n.wanted(o, o.short, to) {
+	if batch.bytes+size < n.batchBytes(o, o.short, to) {
 		b.body = slices.Clone(b.body)
 		batch.blocks = append(batch.blocks, b)
 		batch.bytes += size
@@ -272,13 +272,13 @@ func (n *Node) forward(o *op, to Direction, b block) {
 		most := max(1, record.Chunk/column)
 		for i := 0; i < b.count; i += most {
 			j := min(i+most, b.count)
-			piece := block{b.src, b.sources, b.dst + i, j - i, true, b.body[i*column : j*column]}
+			piece := block{src: b.src, sources: b.sources, dst: b.dst + i, count: j - i, each: true, body: b.body[i*column : j*column]}
 			n.enqueue(to, record.Append(nil, o.record(piece)))
 		}
 	}
 }
 
-// record is a block's.
+// record returns a block's.
 func (o *op) record(b block) *record.Record {
 	r := &record.Record{Kind: record.Data, Each: b.each, Op: o.short.op, Comm: o.comm.id, Seq: o.seq,
 		Src: b.src, Dst: b.dst, Count: b.count, Size: o.short.size, Body: b.body}

@@ -37,7 +37,7 @@ func BenchmarkShort(b *testing.B) {
 	}
 }
 
-// used is the processor time of this process in microseconds.
+// used returns the processor time of this process in microseconds.
 func used(b *testing.B) int64 {
 	var u syscall.Rusage
 	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))

@@ -17,8 +17,8 @@ type comm struct {
 	size    int
 
 	// Where it was made by a Split, instead of these (directory.go):
-	ways      *ways           // where members are, by number
-	homes     *ways           // where processes are
+	ways      *directions     // where members are, by number
+	homes     *directions     // directions of processes
 	process   int             // this node's; -1 if it has no members
 	processes int             // of all
 	dir       *directory      // the table of numbers; nil if they are the ranks
@@ -28,16 +28,16 @@ type comm struct {
 	order   []*seat       // in the order of ranks
 	towards []Direction   // links that lead to others
 	tally   []int         // to how many members, each
-	below   int           // how many of towards are children
+	below   int           // number of children among towards
 	above   bool          // some members are beyond the parent
-	inside  int           // how many are not
+	inside  int           // number of others
 	through int64         // pairs of members whose way uses a link here, counted once for each link
 	ops     map[uint64]*op
 	past    []past // operations that are over here
 	doubted past   // the last one whose members' agents were asked whether they agree
 	broken  reason // why no operation from number from on can succeed; none if all can
 	from    uint64
-	hard    bool // what is built of messages cannot succeed either
+	hard    bool // operations built of messages cannot succeed either
 
 	lost    string         // why some member is lost; "" if none is, or a Split made it
 	left    map[int]string // members that are known to have left, and why
@@ -49,7 +49,7 @@ type comm struct {
 // seat is a local endpoint as a member of a communicator.
 type seat struct {
 	comm *comm
-	ep   *endpoint
+	ep   *endpointState
 	rank int // as the endpoint knows it
 	at   int // position in comm.order
 
@@ -63,8 +63,8 @@ type seat struct {
 	refused  []tags       // of messages that it does not take
 }
 
-// endpoint is a local rank, or the agent itself.
-type endpoint struct {
+// endpointState is a local rank, or the agent itself.
+type endpointState struct {
 	id      int
 	in      input
 	out     []byte // for it
@@ -72,20 +72,20 @@ type endpoint struct {
 	gone    bool
 	left    string           // why it takes part in nothing any more
 	seats   map[uint64]*seat // by communicator
-	active  []*member        // operations that it has entered and not finished
+	active  []*opPart        // operations that it has entered and not finished
 
 	// Point to point.
-	posted     sequence[want]
-	leavers    []want // those that wait for members to leave; max: more than so many
+	posted     sequence[waitingRecv]
+	leavers    []waitingRecv // those that wait for members to leave; max: more than so many
 	unexpected sequence[message]
-	stored     int                       // what unexpected's messages count for
-	untaken    map[from]int              // how many of these are whose
+	stored     int                       // cost of unexpected's messages
+	untaken    map[senderID]int          // number of these, by sender
 	untold     []*item[message]          // of these, those whose sender does not know, in order, and some that wait no more
 	short      []*item[message]          // those whose body is to come, likewise
 	coming     map[source]*item[message] // those whose body was asked for
-	heads      int                       // how many senders know that their message waits
+	heads      int                       // senders that know that their message waits
 	sends      map[uint64]sent
-	fresh      int  // how many of these nobody has told to be kept
+	fresh      int  // number of these that no sender was told of
 	old        bool // the endpoint does not know of Kept
 	flows      map[source]*flow
 	trials     int64            // bytes of first pieces that these have asked for, which are not in due
@@ -94,7 +94,7 @@ type endpoint struct {
 	asks       map[uint64]asked // look-ups under way, by request
 
 	// Communicators.
-	created  int      // how many it was first member of
+	created  int      // number of communicators that it was first member of
 	creating []create // its own part, in order
 	made     []made   // others' part that came before, in order
 }
@@ -107,16 +107,17 @@ func (c *comm) endpoint(member int) int {
 	return c.members[member]
 }
 
-// toward is where the member of a number is.
+// toward returns the direction of the member of a number.
 func (n *Node) toward(c *comm, member int) Direction {
 	if c.ways != nil {
-		return c.ways.of(member)
+		return c.ways.find(member)
 	}
-	return n.where(c.endpoint(member))
+	return n.directionTo(c.endpoint(member))
 }
 
-// wayTo is where the member of a number is, and the first after it that may be elsewhere.
-func (n *Node) wayTo(c *comm, number int) (toward Direction, end int) {
+// runTo returns the direction of the member of a number, and the first number after it
+// whose member may lie elsewhere.
+func (n *Node) runTo(c *comm, number int) (toward Direction, end int) {
 	switch {
 	case c.ways != nil:
 		return c.ways.run(number, c.size)
@@ -127,7 +128,7 @@ func (n *Node) wayTo(c *comm, number int) (toward Direction, end int) {
 	return toward, min(end-c.first, c.size)
 }
 
-// slot is the position of a link in c.towards, or the one after the last.
+// slot returns the position of a link in c.towards, or the one after the last.
 func (c *comm) slot(toward Direction) int {
 	if i := slices.Index(c.towards, toward); i >= 0 {
 		return i
@@ -135,16 +136,16 @@ func (c *comm) slot(toward Direction) int {
 	return len(c.towards)
 }
 
-// at is how many members a link leads to.
-func (c *comm) at(toward Direction) int {
+// membersAt counts the members that a link leads to.
+func (c *comm) membersAt(toward Direction) int {
 	if i := c.slot(toward); i < len(c.tally) {
 		return c.tally[i]
 	}
 	return 0
 }
 
-// MaxCommunicators is how many communicators may exist at a time; of those that
-// are made by a Split, how many where another one is formed.
+// MaxCommunicators bounds the communicators that exist at a time; of those made by a
+// Split, the ones at the node where another is formed.
 const MaxCommunicators = 1 << 12
 
 // define makes c known here.
@@ -152,7 +153,7 @@ func (n *Node) define(c *comm) {
 	c.seats, c.ops = map[int]*seat{}, map[uint64]*op{}
 	counts := make([]int, len(n.links))
 	for i := 0; i < c.size; {
-		toward, end := n.wayTo(c, i)
+		toward, end := n.runTo(c, i)
 		if toward != Up {
 			c.inside += end - i
 		}
@@ -183,17 +184,17 @@ func (n *Node) define(c *comm) {
 	}
 	c.lead(counts)
 	n.know(c)
-	n.leftBefore(c)
+	n.leaveFormer(c)
 }
 
 // know adds a communicator to those that exist.
 func (n *Node) know(c *comm) {
 	n.comms[c.id] = c
-	n.heardOf(c.id)
+	n.noteNewest(c.id)
 }
 
-// heardOf notes that a communicator was made somewhere.
-func (n *Node) heardOf(id uint64) {
+// noteNewest notes that a communicator was made somewhere.
+func (n *Node) noteNewest(id uint64) {
 	n.newest[creator(id)] = max(n.newest[creator(id)], id)
 }
 
@@ -226,8 +227,8 @@ type create struct {
 	members []int
 }
 
-// occasion is what a communicator is made for: a call of the library's, or nothing that is
-// known. Only what is made for the same comes together.
+// occasion identifies the purpose of a communicator: a call of the library's, or none
+// that is known. Only what is made for the same comes together.
 type occasion struct{ off, size int64 }
 
 // made is a communicator that an endpoint is a member of and did not ask for
@@ -242,17 +243,17 @@ type made struct {
 // defineRefused is Fn of a Define that says so.
 const defineRefused = 1
 
-// creator is the first member, who has the say.
+// creator returns the first member, who has the say.
 func creator(id uint64) int { return int(id>>32) - 1 }
 
 // create takes a Create of an endpoint.
-func (n *Node) create(ep *endpoint, r *record.Record) error {
+func (n *Node) create(ep *endpointState, r *record.Record) error {
 	members, err := record.ParseRuns(r.Body, n.endpoints)
 	if err != nil {
 		return err
 	}
 	refuse := func(format string, args ...any) error {
-		n.failed(ep, record.FailCreate, 0, r.Seq, other(format, args...))
+		n.failed(ep, record.FailCreate, 0, r.Seq, otherReason(format, args...))
 		return nil
 	}
 	seen := make(map[int]bool, len(members))
@@ -377,7 +378,7 @@ func (n *Node) defined(r *record.Record, members []int) {
 }
 
 // refuseMade notes that an endpoint was refused another communicator.
-func (ep *endpoint) refuseMade(creator int, of occasion) {
+func (ep *endpointState) refuseMade(creator int, of occasion) {
 	for i := len(ep.made) - 1; i >= 0; i-- {
 		if m := &ep.made[i]; m.creator == creator && m.made == of {
 			if m.refused > 0 {
@@ -392,7 +393,7 @@ func (ep *endpoint) refuseMade(creator int, of occasion) {
 
 // matchCreates brings what an endpoint asked for together with what was
 // defined: by who defined it, and what for, in the order of each.
-func (n *Node) matchCreates(ep *endpoint) {
+func (n *Node) matchCreates(ep *endpointState) {
 	for i := 0; i < len(ep.creating); i++ {
 		want := ep.creating[i]
 		j := slices.IndexFunc(ep.made, func(m made) bool { return m.creator == want.members[0] && m.made == want.made })
@@ -406,12 +407,12 @@ func (n *Node) matchCreates(ep *endpoint) {
 		ep.creating = slices.Delete(ep.creating, i, i+1)
 		i--
 		if c == nil {
-			n.failed(ep, record.FailCreate, 0, want.request, other("%d communicators exist already; free some", MaxCommunicators))
+			n.failed(ep, record.FailCreate, 0, want.request, otherReason("%d communicators exist already; free some", MaxCommunicators))
 			continue
 		}
 		if !slices.Equal(c.members, want.members) {
 			n.failed(ep, record.FailCreate, 0, want.request,
-				other("%s, the first member, named other members", n.endpointName(want.members[0])))
+				otherReason("%s, the first member, named other members", n.endpointName(want.members[0])))
 			continue
 		}
 		n.tell(ep, &record.Record{Kind: record.Made, Comm: c.id, Seq: want.request, Dst: ep.seats[c.id].rank, Size: int64(c.size)})
@@ -421,7 +422,7 @@ func (n *Node) matchCreates(ep *endpoint) {
 // freeRequest takes a Free of an endpoint, the first member. The last that it
 // did there was to pass a barrier, so all have entered that, and know the
 // communicator.
-func (n *Node) freeRequest(ep *endpoint, r *record.Record) error {
+func (n *Node) freeRequest(ep *endpointState, r *record.Record) error {
 	s := ep.seats[r.Comm]
 	if s == nil || s.rank != 0 || r.Comm <= Agents {
 		return fmt.Errorf("communicator %d is not %s's to free", r.Comm, n.endpointName(ep.id))
@@ -443,8 +444,8 @@ func (n *Node) freeRequest(ep *endpoint, r *record.Record) error {
 
 var wasFreed = reason{"the communicator was freed", record.CauseFreed, -1}
 
-// free forgets a communicator. What local members have under way there fails:
-// they should have waited for it before they entered the last barrier.
+// free forgets a communicator. Operations of local members there fail: members should
+// have waited for them before they entered the last barrier.
 func (n *Node) free(id uint64) {
 	c := n.comms[id]
 	if c == nil || id <= Agents {
@@ -461,20 +462,20 @@ func (n *Node) free(id uint64) {
 	}
 }
 
-// reason is why something cannot be: for people a text, for programs a cause and the
-// rank of the member that has left, -1 if it is not known.
+// reason explains a failure: for people a text, for programs a cause and the rank of
+// the member that has left, -1 if it is not known.
 type reason struct {
 	text   string
 	cause  record.Cause
 	member int
 }
 
-// other is a reason of no cause that programs know.
-func other(format string, args ...any) reason {
+// otherReason returns a reason of no cause that programs know.
+func otherReason(format string, args ...any) reason {
 	return reason{fmt.Sprintf(format, args...), record.CauseOther, -1}
 }
 
 // failed tells an endpoint that something it asked for cannot be.
-func (n *Node) failed(ep *endpoint, what uint8, comm, seq uint64, why reason) {
+func (n *Node) failed(ep *endpointState, what uint8, comm, seq uint64, why reason) {
 	n.tell(ep, &record.Record{Kind: record.Fail, Fn: what, Comm: comm, Seq: seq, Src: why.member, Count: int(why.cause), Body: []byte(why.text)})
 }

@@ -30,17 +30,17 @@ type directory struct {
 	missing map[int]int           // answers that numbers still lack: how many ranks, from which on
 }
 
-// place is where a member is.
+// place is a member's number, and its endpoint there.
 type place struct{ number, endpoint int }
 
-// row is what the table says of some ranks in a row: their numbers and endpoints are
+// row is a run of consecutive ranks of the table whose numbers and endpoints are
 // consecutive, too.
 type row struct{ rank, number, endpoint, count uint32 }
 
 func (r *row) end() uint32 { return r.rank + r.count }
 
-// at is the place of a rank that r tells of.
-func (r *row) at(rank int) place {
+// placeOf returns the place of a rank that r tells of.
+func (r *row) placeOf(rank int) place {
 	after := rank - int(r.rank)
 	return place{int(r.number) + after, int(r.endpoint) + after}
 }
@@ -50,22 +50,22 @@ func (r *row) follows(before *row) bool {
 	return r.rank == before.end() && r.number == before.number+before.count && r.endpoint == before.endpoint+before.count
 }
 
-// find is the row of a rank; false if rows, in order, have none.
+// find returns the row of a rank; false if rows, in order, have none.
 func find(rows []row, rank int) (place, bool) {
 	i := sort.Search(len(rows), func(i int) bool { return int(rows[i].end()) > rank })
 	if i == len(rows) || rank < int(rows[i].rank) {
 		return place{}, false
 	}
-	return rows[i].at(rank), true
+	return rows[i].placeOf(rank), true
 }
 
-// within cuts rows, in order, down to the ranks from lo to hi-1.
-func within(rows []row, lo, hi int) (cut []row) {
+// cutRows cuts rows, in order, down to the ranks from lo to hi-1.
+func cutRows(rows []row, lo, hi int) (cut []row) {
 	for i := sort.Search(len(rows), func(i int) bool { return int(rows[i].end()) > lo }); i < len(rows) && int(rows[i].rank) < hi; i++ {
 		x := rows[i]
 		if first, last := max(lo, int(x.rank)), min(hi, int(x.end())); first < last {
-			p := x.at(first)
-			cut = append(cut, row{uint32(first), uint32(p.number), uint32(p.endpoint), uint32(last - first)})
+			p := x.placeOf(first)
+			cut = append(cut, row{rank: uint32(first), number: uint32(p.number), endpoint: uint32(p.endpoint), count: uint32(last - first)})
 		}
 	}
 	return cut
@@ -84,11 +84,11 @@ func joinRows(rows []row) []row {
 	return slices.Clip(out)
 }
 
-// The wire form of rows is how many there are, then for each how far it is from the
-// end of the one before, its endpoint, too, and its length, as varints. Of ranks
-// and numbers the one that goes up by itself is left out.
+// The wire form of rows is their number, then for each its distance from the end of the
+// one before, that of its endpoint, and its length, as varints. Of ranks and numbers
+// the one that goes up by itself is left out.
 
-// appendRows appends rows; what of each has to be told.
+// appendRows appends rows by the number of each that what selects.
 func appendRows(b []byte, rows []row, what func(*row) *uint32) []byte {
 	b = binary.AppendUvarint(b, uint64(len(rows)))
 	at, endpoint := int64(0), int64(0)
@@ -105,8 +105,8 @@ func appendRows(b []byte, rows []row, what func(*row) *uint32) []byte {
 func rankOf(x *row) *uint32   { return &x.rank }
 func numberOf(x *row) *uint32 { return &x.number }
 
-// parseRows reads rows, of size members and some endpoints; all is how many
-// members they tell of.
+// parseRows reads rows, of size members and some endpoints; all is the number of
+// members in them.
 func parseRows(b []byte, size, endpoints int, what func(*row) *uint32) (rows []row, all int, rest []byte, err error) {
 	n, b, err := uvarint(b)
 	if err != nil || n > uint64(len(b)) {
@@ -137,13 +137,13 @@ func parseRows(b []byte, size, endpoints int, what func(*row) *uint32) (rows []r
 	return rows, all, b, nil
 }
 
-// home is the process that has the row of a rank.
+// home returns the process that has the row of a rank.
 func (c *comm) home(rank int) int { return ((rank+1)*c.processes - 1) / c.size }
 
-// homeStart is the first rank whose home is a process, or the one after.
+// homeStart returns the first rank whose home is a process, or the one after.
 func (c *comm) homeStart(process int) int { return process * c.size / c.processes }
 
-// whereIs is a member's place, as far as this node knows it.
+// whereIs returns a member's place, as far as this node knows it.
 func (n *Node) whereIs(c *comm, rank int) (p place, ok bool) {
 	if c.ways == nil {
 		return place{rank, c.endpoint(rank)}, true
@@ -193,7 +193,7 @@ func (n *Node) whenKnown(c *comm, rank int, then func(place)) {
 // inquire asks a home for the rows of some ranks, all of which are there.
 func (n *Node) inquire(c *comm, home, first, count int, some bool) {
 	r := record.Record{Kind: record.Where, Each: some, Comm: c.id, Src: c.process, Dst: home, Count: count, Off: int64(first)}
-	n.enqueue(c.homes.of(home), record.Append(nil, &r))
+	n.enqueue(c.homes.find(home), record.Append(nil, &r))
 }
 
 // await is a request that waits for a member's place, or did last.
@@ -204,7 +204,7 @@ type await struct {
 	known bool
 }
 
-// numberFor is the number of a member that a request names, or false if the
+// numberFor returns the number of a member that a request names, or false if the
 // request has to wait until it is known: then it is made again.
 func (n *Node) numberFor(in *input, c *comm, rank int) (number int, ok bool) {
 	if c.dir == nil {
@@ -221,10 +221,10 @@ func (n *Node) numberFor(in *input, c *comm, rank int) (number int, ok bool) {
 	return w.place.number, w.known
 }
 
-// rowsAtOnce is how many ranks one question is for at most.
+// rowsAtOnce bounds the ranks of one question.
 const rowsAtOnce = 4 << 10
 
-// allNumbers is the number of every rank; false if they have to be asked for: an
+// allNumbers returns the number of every rank; false if they have to be asked for: an
 // operation that needs them has something for each, or gets it.
 func (n *Node) allNumbers(c *comm) (numbers []uint32, ok bool) {
 	d := c.dir
@@ -234,7 +234,7 @@ func (n *Node) allNumbers(c *comm) (numbers []uint32, ok bool) {
 		for p := range c.processes {
 			lo, hi := c.homeStart(p), c.homeStart(p+1)
 			if p == c.process {
-				d.fill(within(d.rows, lo, hi))
+				d.fill(cutRows(d.rows, lo, hi))
 				continue
 			}
 			for ; lo < hi; lo += rowsAtOnce {
@@ -299,8 +299,8 @@ func (n *Node) forgetLocations(c *comm) {
 	}
 }
 
-// between takes a question or an answer one step on its way between processes.
-func (n *Node) between(in *input, r *record.Record, raw []byte) (ok bool, err error) {
+// passOn takes a question or an answer one step on its way between processes.
+func (n *Node) passOn(in *input, r *record.Record, raw []byte) (ok bool, err error) {
 	c := n.comms[r.Comm]
 	if c == nil && n.existed(r.Comm) {
 		return true, nil
@@ -310,10 +310,10 @@ func (n *Node) between(in *input, r *record.Record, raw []byte) (ok bool, err er
 		home = r.Src
 	}
 	if c == nil || c.dir == nil || r.Src < 0 || r.Src >= c.processes || r.Dst >= c.processes || r.Count < 1 || r.Count > rowsAtOnce ||
-		r.Off < int64(c.homeStart(home)) || r.Off > int64(c.homeStart(home+1)-r.Count) || c.homes.of(r.Src) != in.toward {
+		r.Off < int64(c.homeStart(home)) || r.Off > int64(c.homeStart(home+1)-r.Count) || c.homes.find(r.Src) != in.toward {
 		return false, fmt.Errorf("a record of kind %d from process %d to %d, for %d ranks from %d on of communicator %d", r.Kind, r.Src, r.Dst, r.Count, r.Off, r.Comm)
 	}
-	switch toward := c.homes.of(r.Dst); {
+	switch toward := c.homes.find(r.Dst); {
 	case toward == in.toward:
 		return false, fmt.Errorf("a record of kind %d for process %d of communicator %d, which is not here", r.Kind, r.Dst, r.Comm)
 	case toward != Local && n.full(toward):
@@ -333,15 +333,15 @@ func (n *Node) between(in *input, r *record.Record, raw []byte) (ok bool, err er
 func (n *Node) tellLocations(c *comm, r *record.Record) {
 	answer := *r
 	answer.Kind, answer.Src, answer.Dst = record.There, r.Dst, r.Src
-	answer.Body = appendRows(nil, within(c.dir.rows, int(r.Off), int(r.Off)+r.Count), numberOf)
-	n.enqueue(c.homes.of(answer.Dst), record.Append(nil, &answer))
+	answer.Body = appendRows(nil, cutRows(c.dir.rows, int(r.Off), int(r.Off)+r.Count), numberOf)
+	n.enqueue(c.homes.find(answer.Dst), record.Append(nil, &answer))
 }
 
 // takeLocations takes an answer.
 func (n *Node) takeLocations(c *comm, r *record.Record) {
 	rows, all, rest, err := parseRows(r.Body, c.size, n.endpoints, numberOf)
 	if err != nil || all != r.Count || len(rest) > 0 { // an agent that does not keep to the protocol, maybe far
-		n.breakComm(c, other("a look-up in %s: process %d tells %d places for %d ranks", n.name(c), r.Src, all, r.Count))
+		n.breakComm(c, otherReason("a look-up in %s: process %d tells %d places for %d ranks", n.name(c), r.Src, all, r.Count))
 		return
 	}
 	rank := uint32(r.Off)
@@ -354,14 +354,14 @@ func (n *Node) takeLocations(c *comm, r *record.Record) {
 		if d.missing[int(r.Off)] == r.Count {
 			delete(d.missing, int(r.Off))
 			d.fill(rows)
-			n.keepNumbers(c) // what needed them may have failed meanwhile
+			n.keepNumbers(c) // operations that needed them may have failed meanwhile
 		}
 		return
 	}
 	for i := range rows {
 		for j := range rows[i].count {
 			rank := int(rows[i].rank + j)
-			p, waits := rows[i].at(rank), d.waits[rank]
+			p, waits := rows[i].placeOf(rank), d.waits[rank]
 			if len(waits) == 0 {
 				continue // nobody here has asked
 			}
@@ -396,8 +396,8 @@ func (c *comm) parseRank(b []byte) (rank int, ok bool) {
 	return rank, rank < c.size
 }
 
-// sent tells whether a record comes from the member of a seat.
-func (s *seat) sent(r *record.Record) bool {
+// isSender tells whether a record comes from the member of a seat.
+func (s *seat) isSender(r *record.Record) bool {
 	if r.Kind == record.Data {
 		return s.rank == r.Src
 	}

@@ -17,7 +17,7 @@ func drawRows(t *rapid.T) (rows []row, numbers []uint32) {
 		numbers[0], numbers[size-1] = numbers[size-1], numbers[0]
 	}
 	for rank, number := range numbers {
-		rows = append(rows, row{uint32(rank), number, 100 + 2*number/3, 1})
+		rows = append(rows, row{rank: uint32(rank), number: number, endpoint: 100 + 2*number/3, count: 1})
 	}
 	return rows, numbers
 }
@@ -47,7 +47,7 @@ func TestRows(t *testing.T) {
 		check(rows, 0, len(numbers))
 		lo := rapid.IntRange(0, len(numbers)).Draw(t, "from")
 		hi := rapid.IntRange(lo, len(numbers)).Draw(t, "to")
-		part := within(rows, lo, hi)
+		part := cutRows(rows, lo, hi)
 		check(part, lo, hi)
 
 		sent := append(appendRows(nil, part, numberOf), "rest"...)
@@ -72,7 +72,7 @@ func TestRows(t *testing.T) {
 
 // FuzzRows reads what agents may be sent as rows.
 func FuzzRows(f *testing.F) {
-	f.Add(appendRows(nil, []row{{0, 3, 9, 2}, {2, 0, 4, 3}}, numberOf))
+	f.Add(appendRows(nil, []row{{number: 3, endpoint: 9, count: 2}, {rank: 2, endpoint: 4, count: 3}}, numberOf))
 	f.Add([]byte{2, 0, 0, 1})
 	f.Add([]byte{255, 255, 3, 0, 0, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {

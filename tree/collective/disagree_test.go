@@ -13,8 +13,8 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// theirCall is what a member calls, and how to see that it got what those that make the
-// same call gave: of bytes that are each its giver's rank plus one.
+// theirCall is a member's call, with a check that its result comes of members that made
+// the same call: each gives bytes of its rank plus one.
 type theirCall struct {
 	op   record.Op
 	root int
@@ -61,7 +61,8 @@ func (k theirCall) begin(c *member.Comm) (q *member.Request, right func() bool) 
 	return q, func() bool { return bytes.Equal(got, want) }
 }
 
-// theirCalls are calls of every operation, short and long, with two roots and functions.
+// theirCalls returns calls of every operation, short and long, with two roots and
+// functions.
 func theirCalls(last int) (list []theirCall) {
 	list = []theirCall{{op: record.Barrier}, {op: record.Split}}
 	for _, op := range []record.Op{record.Bcast, record.Gather, record.Scatter, record.Reduce, record.AllGather, record.AllToAll, record.AllReduce} {
@@ -129,7 +130,7 @@ func TestWhoDisagreesLearnsIt(t *testing.T) {
 				})
 			}
 			s.run()
-			for _, n := range s.nodes { // what they do that wait for long
+			for _, n := range s.nodes { // as members do that wait for long
 				for _, w := range n.Waits(8) {
 					n.Doubt(w.Comm, w.Seq)
 				}

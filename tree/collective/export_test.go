@@ -1,6 +1,6 @@
 package collective
 
-// Held is how many bytes of others' data the node holds.
+// Held counts the bytes of others' data at the node.
 func (n *Node) Held() int {
 	total := 0
 	for _, l := range n.links {
@@ -42,7 +42,7 @@ func (n *Node) Forgotten() bool {
 	return n.Held() == 0
 }
 
-// Runs is directions in runs of one.
+// Runs returns directions in runs of one.
 func Runs(towards ...Direction) []Run {
 	list := make([]Run, len(towards))
 	for i, toward := range towards {
@@ -61,7 +61,7 @@ func (n *Node) Settled() bool {
 	return true
 }
 
-// Communicators is how many the node knows.
+// Communicators counts those the node knows.
 func (n *Node) Communicators() int { return len(n.comms) }
 
 // Keep sets of how many ranks the node keeps numbers, instead of KeptNumbers.
@@ -78,7 +78,7 @@ func (n *Node) Numbers() (ranks, kept int) {
 	return ranks, len(n.kept)
 }
 
-// TableOf is a communicator whose table the node has a part of.
+// TableOf returns a communicator whose table the node has a part of.
 func (n *Node) TableOf() (comm uint64) {
 	for id, c := range n.comms {
 		if c.dir != nil {
@@ -98,7 +98,7 @@ func (n *Node) Remembers() (count int) {
 	return count
 }
 
-// SplitOf is a communicator that a Split made.
+// SplitOf returns a communicator that a Split made.
 func (n *Node) SplitOf() (comm uint64) {
 	for id, c := range n.comms {
 		if c.ways != nil {
@@ -108,11 +108,11 @@ func (n *Node) SplitOf() (comm uint64) {
 	return comm
 }
 
-// Questions is how many a local endpoint waits for.
+// Questions counts those a local endpoint waits for.
 func (n *Node) Questions(endpoint int) int { return len(n.ends[endpoint].asks) }
 
-// SplitBytes is what the node holds of communicators that splits made, beside its
-// own members: directions, and its part of the tables.
+// SplitBytes returns the bytes that communicators made by splits take at the node,
+// beside its own members: directions, and its part of the tables.
 func (n *Node) SplitBytes() (directions, table int) {
 	for _, c := range n.comms {
 		if c.ways == nil {

@@ -10,33 +10,33 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// fan is what a node combines for one operation, piece by piece: what the
-// members contribute to a reduction; in a long Bcast or AllGather that they
-// have room for a piece of the result.
+// fan combines for one operation, piece by piece: in a reduction the members'
+// contributions; in a long Bcast or AllGather the news that they have room for a piece
+// of the result.
 type fan struct {
 	pieces  int64 // in all
 	base    int64 // pieces that have gone on
 	allowed int64 // pieces that the parent takes
-	slots   [Depth]slot
+	slots   [Depth]fanSlot
 }
 
-// slot is a piece that is being combined.
-type slot struct {
+// fanSlot is a piece that is being combined.
+type fanSlot struct {
 	parts int            // that came
 	acc   []byte         // of these, what is combined
 	next  int            // the place of the part that is combined next, where the order counts
 	late  []contribution // those that came before it
 }
 
-// contribution is what one of a node's members, or one of its children, contributes.
+// contribution comes from one of a node's members, or one of its children.
 type contribution struct {
 	place int
 	bytes []byte
 }
 
-// kept are its bytes to be kept, and changed. Long ones came in memory of their own,
-// which is the node's: a frame, or what a rank sent.
-func (c *contribution) kept() []byte {
+// ownBytes returns its bytes to be kept, and changed. Long ones came in memory of their
+// own, which is the node's: a frame, or what a rank sent.
+func (c *contribution) ownBytes() []byte {
 	if len(c.bytes) >= aliased {
 		return c.bytes
 	}
@@ -45,8 +45,8 @@ func (c *contribution) kept() []byte {
 
 // fold adds a part. Where the outcome depends on the order, parts are combined by their
 // places, whenever they come: those of members in the order of ranks, then those of
-// children. after says what place comes after one.
-func (s *slot) fold(fn uint8, p contribution, after func(place int) int) error {
+// children. after returns the place that follows one.
+func (s *fanSlot) fold(fn uint8, p contribution, after func(place int) int) error {
 	s.parts++
 	if !record.Ordered(fn) {
 		return s.add(fn, p)
@@ -55,7 +55,7 @@ func (s *slot) fold(fn uint8, p contribution, after func(place int) int) error {
 		return errors.New("a contribution came twice")
 	}
 	if p.place != s.next {
-		s.late = append(s.late, contribution{p.place, p.kept()})
+		s.late = append(s.late, contribution{p.place, p.ownBytes()})
 		return nil
 	}
 	for {
@@ -72,9 +72,9 @@ func (s *slot) fold(fn uint8, p contribution, after func(place int) int) error {
 	}
 }
 
-func (s *slot) add(fn uint8, p contribution) error {
+func (s *fanSlot) add(fn uint8, p contribution) error {
 	if s.acc == nil {
-		s.acc = p.kept()
+		s.acc = p.ownBytes()
 		return nil
 	}
 	return record.Fold(fn, s.acc, p.bytes)
@@ -83,8 +83,8 @@ func (s *slot) add(fn uint8, p contribution) error {
 // combines tells whether members contribute data.
 func combines(o record.Op) bool { return o == record.Reduce || o == record.AllReduce }
 
-// pieces is how many pieces the combining part of an operation has; 0 if there
-// is nothing to combine.
+// pieces counts the pieces of the combining part of an operation; 0 if there is nothing
+// to combine.
 func (n *Node) pieces(o *op) int64 {
 	size := o.call.size
 	switch o.call.op {
@@ -126,16 +126,16 @@ func (n *Node) childUp(in *input, r *record.Record) error {
 		return nil
 	}
 	o := n.op(c, r.Seq)
-	got := call{r.Op, r.Fn, r.Dst, r.Size}
+	got := call{op: r.Op, fn: r.Fn, root: r.Dst, size: r.Size}
 	if o.call.op == 0 {
 		o.call = got
 	}
 	if o.call != got || !o.agrees(got.bare()) {
-		n.mismatch(o, side{got, n.rankOf(c, got), nil, c.at(in.toward)})
+		n.mismatch(o, side{call: got, root: n.rankOf(c, got), count: c.membersAt(in.toward)})
 		return nil
 	}
 	if r.Off == 0 { // the first piece of what all of them give
-		o.told += c.at(in.toward)
+		o.told += c.membersAt(in.toward)
 	}
 	n.startFan(o)
 	if err := n.contribute(o, r.Off, contribution{len(c.order) + c.slot(in.toward), r.Body}); err != nil {
@@ -169,8 +169,8 @@ func (n *Node) contribute(o *op, j int64, p contribution) error {
 	return nil
 }
 
-// placeAfter is the place of the part after another: seats, then children, in the order
-// of towards.
+// placeAfter returns the place of the part after another: seats, then children, in the
+// order of towards.
 func (c *comm) placeAfter(place int) int {
 	place++
 	if i := place - len(c.order); i >= 0 && i < len(c.towards) && c.towards[i] == Up {
@@ -180,7 +180,7 @@ func (c *comm) placeAfter(place int) int {
 }
 
 // endpointUp takes a local member's contribution.
-func (n *Node) endpointUp(ep *endpoint, r *record.Record) error {
+func (n *Node) endpointUp(ep *endpointState, r *record.Record) error {
 	s := ep.seats[r.Comm]
 	if s.comm.dead(r.Seq) {
 		return nil
@@ -236,7 +236,7 @@ func (n *Node) run(o *op) {
 }
 
 // offer lets a member contribute the pieces that there is room for.
-func (n *Node) offer(m *member) {
+func (n *Node) offer(m *opPart) {
 	o, f := m.op, m.op.fan
 	for m.given < min(f.pieces, f.base+Depth) {
 		j := m.given
@@ -267,7 +267,7 @@ func (n *Node) offer(m *member) {
 	}
 }
 
-// span is where piece j of the result begins and ends.
+// span returns the bytes of the result that are piece j.
 func (n *Node) span(o *op, j int64) (begin, end int64) {
 	total := o.call.size
 	switch o.call.op {
@@ -279,7 +279,7 @@ func (n *Node) span(o *op, j int64) (begin, end int64) {
 	return j * record.Chunk, min((j+1)*record.Chunk, total)
 }
 
-// overlap is how much of a part of the result a member has itself.
+// overlap counts the bytes of a part of the result that a member has itself.
 func (n *Node) overlap(o *op, s *seat, begin, end int64) int64 {
 	switch o.call.op {
 	case record.AllGather:

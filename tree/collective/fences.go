@@ -4,10 +4,10 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// The world's fences are the bulletin board's business. What is told here is that a
-// rank will never enter one, which ends it, and all that follow, for those who wait.
+// The bulletin board runs the world's fences. Here waiters hear that a rank will never
+// enter one, which ends it, and all that follow, for them.
 
-// Waiters are those who wait in the world's fences.
+// Waiters are servers of ranks that wait in the world's fences.
 type Waiters int
 
 // Over the tree they hear of every rank that has left its service and does not use
@@ -23,7 +23,7 @@ type fences struct {
 	from uint64
 }
 
-// FencesEnd is the number of the first fence, from 0, that will not be complete for
+// FencesEnd returns the number of the first fence, from 0, that will not be complete for
 // some waiters, and why; "" if all may be.
 func (n *Node) FencesEnd(of Waiters) (from uint64, why string) {
 	return n.fences[of].from, n.fences[of].why
@@ -37,8 +37,8 @@ func (n *Node) EndFences(from uint64, why string) {
 	}
 }
 
-// EndFencesForAll says that a local rank will not enter a fence by whatever means.
-// Everyone learns of it now.
+// EndFencesForAll says that a local rank will not enter a fence by any means. Everyone
+// learns of it now.
 func (n *Node) EndFencesForAll(from uint64, why string) {
 	if n.endFencesForAll(from, why) {
 		n.tellFences(ByPMI)

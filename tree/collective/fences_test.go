@@ -45,9 +45,9 @@ func TestEveryoneLearnsOfTheEndOfFences(t *testing.T) {
 	require.Equal(t, "node 5 is lost", why)
 }
 
-// TestEveryoneLearnsOfRanksThatEnd has a rank end: everyone learns of the first fence that
-// it will not enter, though nobody uses the service. Who has left the service alone may
-// still enter by PMI.
+// TestEveryoneLearnsOfRanksThatEnd has a rank end: everyone learns of the first fence
+// that it will not enter, though nobody uses the service. A rank that has left the
+// service alone may still enter by PMI.
 func TestEveryoneLearnsOfRanksThatEnd(t *testing.T) {
 	s := newSim(seeded(6), 7, 2, blocks(7, 1))
 	do := func(node int, what func(n *collective.Node)) {

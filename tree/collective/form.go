@@ -15,20 +15,20 @@ import (
 // it is formed: the members below, or here.
 type class struct {
 	color uint32
-	size  int     // of all of it
-	id    uint64  // the communicator's number; 0 until the node of its first member is heard
-	parts []part  // in the order of the tree, once all are heard
-	seats []*seat // without a communicator
+	size  int         // of all of it
+	id    uint64      // the communicator's number; 0 until the node of its first member is heard
+	parts []classPart // in the order of the tree, once all are heard
+	seats []*seat     // without a communicator
 }
 
-// part is what lies in one direction of a class: a child's subtree, or here.
-type part struct {
+// classPart is the members of a class in one direction: in a child's subtree, or here.
+type classPart struct {
 	toward         Direction
 	members, nodes int
 	rows           []row // in the order of the tree, without numbers; nil once the parent has them
 }
 
-// members is how many are below, or here, and on how many nodes.
+// members counts the members of a class below, or here, and their nodes.
 func (cl *class) members() (members, nodes int) {
 	for _, p := range cl.parts {
 		members += p.members
@@ -69,7 +69,7 @@ func (n *Node) placed(o *op, places []commsplit.Membership) {
 			continue
 		}
 		slices.SortFunc(cl.seats, func(a, b *seat) int { return a.rank - b.rank })
-		own := part{toward: Local, members: len(cl.seats), nodes: 1}
+		own := classPart{toward: Local, members: len(cl.seats), nodes: 1}
 		for _, x := range cl.seats {
 			own.rows = append(own.rows, row{rank: uint32(x.rank), endpoint: uint32(x.ep.id), count: 1})
 		}
@@ -78,8 +78,8 @@ func (n *Node) placed(o *op, places []commsplit.Membership) {
 	n.joined(o)
 }
 
-// below takes what a child says of the members below it.
-func (n *Node) below(o *op, toward Direction, b []byte) error {
+// takeBelow takes what a child says of the members below it.
+func (n *Node) takeBelow(o *op, toward Direction, b []byte) error {
 	s := o.split
 	for len(b) > 0 {
 		var head [4]uint64
@@ -102,7 +102,7 @@ func (n *Node) below(o *op, toward Direction, b []byte) error {
 			return err
 		}
 		b = rest
-		twice := slices.ContainsFunc(cl.parts, func(p part) bool { return p.toward == toward })
+		twice := slices.ContainsFunc(cl.parts, func(p classPart) bool { return p.toward == toward })
 		if before, _ := cl.members(); twice || uint64(cl.size) != size || id != 0 && cl.id != 0 || before+all > cl.size || nodes < 1 || nodes > uint64(all) {
 			return fmt.Errorf("a class of colour %d, of %d members, %d of them on %d nodes, and %d", color, size, all, nodes, cl.size)
 		}
@@ -114,7 +114,7 @@ func (n *Node) below(o *op, toward Direction, b []byte) error {
 			}
 		}
 		cl.id |= id
-		cl.parts = append(cl.parts, part{toward, all, int(nodes), rows})
+		cl.parts = append(cl.parts, classPart{toward: toward, members: all, nodes: int(nodes), rows: rows})
 	}
 	if s.heard++; s.heard > o.comm.below {
 		return fmt.Errorf("operation %d: a child speaks twice", o.seq)
@@ -128,7 +128,7 @@ func (n *Node) belongs(endpoint int, toward Direction) bool {
 	if endpoint < 0 || endpoint >= n.endpoints {
 		return false
 	}
-	at := n.where(endpoint)
+	at := n.directionTo(endpoint)
 	return at == toward || at == Nowhere
 }
 
@@ -143,7 +143,7 @@ func (n *Node) joined(o *op) {
 	var up []byte
 	for _, color := range slices.Sorted(maps.Keys(s.classes)) {
 		cl := s.classes[color]
-		slices.SortFunc(cl.parts, func(a, b part) int { return cmp.Compare(a.toward, b.toward) })
+		slices.SortFunc(cl.parts, func(a, b classPart) int { return cmp.Compare(a.toward, b.toward) })
 		var rows []row
 		for i := range cl.parts {
 			rows = append(rows, cl.parts[i].rows...)
@@ -311,7 +311,7 @@ func (n *Node) formed(o *op, f *formed) error {
 		if p.toward != Local {
 			word := here
 			if len(f.table) > 0 {
-				word.table = within(f.table, c.homeStart(here.process), c.homeStart(here.process+p.nodes))
+				word.table = cutRows(f.table, c.homeStart(here.process), c.homeStart(here.process+p.nodes))
 			}
 			pieces(o, pieceFormed, 0, word.append(nil), func(r *record.Record) { n.enqueue(p.toward, record.Append(nil, r)) })
 		}
@@ -321,7 +321,7 @@ func (n *Node) formed(o *op, f *formed) error {
 	delete(s.classes, f.color)
 	if f.id == 0 {
 		for _, x := range cl.seats {
-			n.failed(x.ep, record.FailOp, o.comm.id, o.seq, other("%s", f.why))
+			n.failed(x.ep, record.FailOp, o.comm.id, o.seq, otherReason("%s", f.why))
 			n.leave(o, x.ep)
 		}
 		n.splitOver(o)
@@ -343,7 +343,7 @@ func (n *Node) tellSplit(o *op, s *seat, id uint64, rank, size int) {
 }
 
 // leave ends a local member's part in a Split.
-func (n *Node) leave(o *op, ep *endpoint) {
+func (n *Node) leave(o *op, ep *endpointState) {
 	if m := o.members[ep.seats[o.comm.id].at]; m != nil {
 		m.left = 0
 		n.settle(m)
@@ -363,11 +363,11 @@ func (n *Node) splitOver(o *op) {
 func (n *Node) defineSplit(c *comm, cl *class, f *formed) {
 	c.seats, c.ops = map[int]*seat{}, map[uint64]*op{}
 	counts := make([]int, len(n.links))
-	var members, processes []way
+	var members, processes []directedSpan
 	number, process := f.number, f.process
 	for _, p := range cl.parts {
-		members = append(members, way{span{uint32(number), uint32(p.members)}, p.toward})
-		processes = append(processes, way{span{uint32(process), uint32(p.nodes)}, p.toward})
+		members = append(members, directedSpan{span{uint32(number), uint32(p.members)}, p.toward})
+		processes = append(processes, directedSpan{span{uint32(process), uint32(p.nodes)}, p.toward})
 		if p.toward == Local {
 			c.process = process
 		} else {
@@ -375,7 +375,7 @@ func (n *Node) defineSplit(c *comm, cl *class, f *formed) {
 		}
 		number, process = number+p.members, process+p.nodes
 	}
-	c.ways, c.homes = newWays(members), newWays(processes)
+	c.ways, c.homes = newDirections(members), newDirections(processes)
 	c.inside = number - f.number
 	counts[0] = c.size - c.inside
 	for i, s := range cl.seats {
@@ -387,7 +387,7 @@ func (n *Node) defineSplit(c *comm, cl *class, f *formed) {
 	if !f.straight {
 		c.dir = &directory{}
 		if c.process >= 0 {
-			c.dir.rows = within(f.table, c.homeStart(c.process), c.homeStart(c.process+1))
+			c.dir.rows = cutRows(f.table, c.homeStart(c.process), c.homeStart(c.process+1))
 		}
 	}
 	for i, count := range counts {
@@ -397,7 +397,7 @@ func (n *Node) defineSplit(c *comm, cl *class, f *formed) {
 	}
 	c.lead(counts)
 	n.know(c)
-	n.leftBefore(c)
+	n.leaveFormer(c)
 }
 
 // forgetSplit ends a Split that fails here. Of a communicator that was formed the parent may
@@ -410,13 +410,13 @@ func (n *Node) forgetSplit(s *splitting, why string) {
 
 // unborn takes the beginning of the parent's word that a communicator was formed of one
 // that is broken here or was freed: members here know of no communicator, so the others
-// must not use it. What comes of it is dropped, as if it had been freed.
+// must not use it. Its records are dropped, as if it had been freed.
 func (n *Node) unborn(why string, word []byte) error {
 	f, _, err := n.parseFormedHead(word)
 	if err != nil || f.id == 0 || n.comms[f.id] != nil {
 		return err
 	}
-	n.heardOf(f.id)
+	n.noteNewest(f.id)
 	n.enqueue(Up, record.Append(nil, &record.Record{Kind: record.Lost, Comm: f.id, Each: true, Body: []byte(why)})) // below, nobody knows it
 	return nil
 }

@@ -17,15 +17,15 @@ func TestFramesOfShortOperations(t *testing.T) {
 		told     int // writes to each rank but the root
 		root     int // to the root
 	}{
-		{"barrier", 1, 1, 1, 1},
-		{"bcast", 0, 1, 1, 0},
-		{"gather", 1, 0, 0, 1},
-		{"allgather", 1, 1, 1, 1},
-		{"scatter", 0, 1, 1, 0},
-		{"alltoall", 1, 1, 1, 1},
-		{"reduce", 1, 0, 0, 1},
-		{"allreduce", 1, 1, 1, 1},
-		{"scan", 1, 1, 1, 1},
+		{op: "barrier", up: 1, down: 1, told: 1, root: 1},
+		{op: "bcast", down: 1, told: 1},
+		{op: "gather", up: 1, root: 1},
+		{op: "allgather", up: 1, down: 1, told: 1, root: 1},
+		{op: "scatter", down: 1, told: 1},
+		{op: "alltoall", up: 1, down: 1, told: 1, root: 1},
+		{op: "reduce", up: 1, root: 1},
+		{op: "allreduce", up: 1, down: 1, told: 1, root: 1},
+		{op: "scan", up: 1, down: 1, told: 1, root: 1},
 	} {
 		for _, shape := range []struct{ nodes, each, degree int }{{21, 4, 4}, {13, 1, 3}, {7, 2, 1}, {1, 3, 2}} {
 			t.Run(fmt.Sprintf("%s, %d nodes of %d, degree %d", x.op, shape.nodes, shape.each, shape.degree), func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestFramesOfALongAllGather(t *testing.T) {
 	}
 }
 
-// inUse is a tree whose ranks have begun to use it, with nothing counted yet.
+// inUse returns a tree whose ranks have begun to use it, with nothing counted yet.
 func inUse(nodes, each, degree int) *sim {
 	s := newSim(seeded(1), nodes, degree, blocks(nodes, each))
 	play(s, s.ends[:s.ranks], world, []step{{"barrier", 0, 0}}, 1)

@@ -129,7 +129,7 @@ func (s *sim) questions(comm uint64) (count int) {
 				var r record.Record
 				used, err := record.Parse(b, &r)
 				if err != nil {
-					break // what a rank is told
+					break // as a rank is told
 				}
 				if b = b[used:]; r.Comm == comm && (r.Kind == record.Where || r.Kind == record.There) {
 					count++

@@ -16,7 +16,7 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// parsed is what an endpoint is told.
+// parsed reads the records for an endpoint.
 func parsed(b []byte) (list []record.Record) {
 	for len(b) > 0 {
 		raw, rest, err := record.Frame(b)
@@ -237,7 +237,7 @@ func (g *gossip) word() record.Record {
 		g.entered = append(g.entered, e)
 		return e
 	case 3, 4:
-		if len(g.entered) > 0 { // what it owes for that
+		if len(g.entered) > 0 { // its debt for that
 			e := g.entered[len(g.entered)-1]
 			r.Kind, r.Op, r.Comm, r.Seq, r.Size, r.Body = record.Data, e.Op, e.Comm, e.Seq, e.Size, make([]byte, pick(0, 8, 8, e.Size)&0xffff)
 			if r.Dst = e.Dst; e.Op != record.Gather {
@@ -344,7 +344,7 @@ func TestNeighborSaysTwice(t *testing.T) {
 	require.Equal(t, "which is there already", failure(n))
 }
 
-// class is what an agent says of one of a split.
+// class encodes an agent's word on a class of a split.
 func class(numbers ...uint64) (b []byte) {
 	for _, x := range numbers {
 		b = binary.AppendUvarint(b, x)
@@ -446,7 +446,7 @@ func TestForgedPlaces(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSim(seeded(1), 2, 1, blocks(2, 2))
-			g, c := group(s.ends[:4]), comms{}
+			g, c := group(s.ends[:4]), commsByEnd{}
 			for _, e := range g {
 				c[e] = e.World()
 			}
@@ -460,7 +460,7 @@ func TestForgedPlaces(t *testing.T) {
 	}
 }
 
-// failure is the end of why a node says that something failed.
+// failure returns the end of why a node says that something failed.
 func failure(n *collective.Node) string {
 	var out collective.Effects
 	n.Flush(&out)

@@ -7,15 +7,14 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// An endpoint whose program has left takes part in nothing any more. What others
-// begin with it after that fails; what it has given all it had to give to goes
-// on. The first of a communicator's members to leave has everyone told from
-// which operation on none can succeed, which is true of the others' leaving too,
-// mostly: they need no word of their own. Who waits for messages of a member
-// asks that member's agent from then on. A job whose ranks do not use the
-// service sends nothing of the kind.
+// An endpoint whose program has left takes part in nothing any more. Operations that
+// others begin with it after that fail; those to which it has given its whole part go
+// on. The first of a communicator's members to leave has everyone told from which
+// operation on none can succeed, which is true of the others' leaving too, mostly: they
+// need no word of their own. A receiver of a member's messages asks that member's agent
+// from then on. A job whose ranks do not use the service sends nothing of the kind.
 
-// Detach forgets an endpoint whose program is gone; what is for it is dropped.
+// Detach forgets an endpoint whose program is gone; records for it are dropped.
 func (n *Node) Detach(endpoint int) {
 	if ep := n.ends[endpoint]; ep != nil {
 		ep.gone = true
@@ -60,12 +59,12 @@ func (n *Node) use() {
 	}
 }
 
-func (n *Node) leaveAll(ep *endpoint) {
+func (n *Node) leaveAll(ep *endpointState) {
 	for _, id := range slices.Sorted(maps.Keys(ep.seats)) {
 		n.leaveComm(ep.seats[id])
 	}
 	for _, m := range slices.Clone(ep.active) {
-		n.goOn(m) // what it gets is dropped, and there is always room for that
+		n.goOn(m) // its records are dropped, so there is always room for them
 	}
 }
 
@@ -107,8 +106,8 @@ func (n *Node) leaveComm(s *seat) {
 	}
 }
 
-// leftBefore has those leave a new communicator that had left before.
-func (n *Node) leftBefore(c *comm) {
+// leaveFormer has those leave a new communicator that had left before.
+func (n *Node) leaveFormer(c *comm) {
 	for _, s := range c.order {
 		if s.ep.left != "" {
 			n.leaveComm(s)
@@ -130,12 +129,12 @@ func (n *Node) tellComm(c *comm, r *record.Record) {
 // dropMessages forgets what a member sends and receives.
 func (n *Node) dropMessages(s *seat) {
 	ep, id := s.ep, s.comm.id
-	ep.posted.leave(func(w *want) bool { return w.comm == id })
-	ep.leavers = slices.DeleteFunc(ep.leavers, func(w want) bool { return w.comm == id })
+	ep.posted.leave(func(w *waitingRecv) bool { return w.comm == id })
+	ep.leavers = slices.DeleteFunc(ep.leavers, func(w waitingRecv) bool { return w.comm == id })
 	n.drop(ep, func(m *message) bool { return m.comm == id })
 	for seq, x := range ep.sends {
 		if x.comm == id {
-			ep.over(seq)
+			ep.forgetSend(seq)
 		}
 	}
 	maps.DeleteFunc(ep.asks, func(_ uint64, x asked) bool { return x.comm == id })
@@ -174,7 +173,7 @@ func (n *Node) memberLeft(c *comm, member int, why string) {
 // tellLeavers answers local members that wait for others to leave: with all that are
 // known to have, where these are more than the member knows of.
 func (n *Node) tellLeavers(c *comm) {
-	waits := func(w want) bool { return w.comm == c.id }
+	waits := func(w waitingRecv) bool { return w.comm == c.id }
 	if !slices.ContainsFunc(c.order, func(s *seat) bool { return slices.ContainsFunc(s.ep.leavers, waits) }) {
 		return
 	}
@@ -184,7 +183,7 @@ func (n *Node) tellLeavers(c *comm) {
 	}
 }
 
-// goneFrom are the members of a communicator that are known to have left, in order.
+// goneFrom returns the members of a communicator that are known to have left, in order.
 func (n *Node) goneFrom(c *comm) (gone []int) {
 	for i := 0; c.lost != "" && c.ways == nil && i < c.size; i++ {
 		if n.lost[c.endpoint(i)] != "" {
@@ -204,16 +203,16 @@ func (n *Node) tellLeaver(s *seat, gone []int) {
 		return
 	}
 	s.withheld = false
-	if ep.posted.find(func(w *want) bool { return w.comm == c.id && !w.probe }) == nil {
+	if ep.posted.find(func(w *waitingRecv) bool { return w.comm == c.id && !w.probe }) == nil {
 		some := len(gone)
-		gone = slices.DeleteFunc(slices.Clone(gone), func(member int) bool { return ep.untaken[from{c.id, member}] > 0 && !s.told[member] })
+		gone = slices.DeleteFunc(slices.Clone(gone), func(member int) bool { return ep.untaken[senderID{c.id, member}] > 0 && !s.told[member] })
 		s.withheld = len(gone) < some
 	}
-	ep.leavers = slices.DeleteFunc(ep.leavers, func(w want) bool {
+	ep.leavers = slices.DeleteFunc(ep.leavers, func(w waitingRecv) bool {
 		switch {
 		case w.comm != c.id:
 			return false
-		case c.ways != nil && c.hard: // who has left is known no more
+		case c.ways != nil && c.hard: // departures are no longer known
 			n.failed(ep, record.FailRecv, c.id, w.seq, c.broken)
 		case c.freed:
 			n.failed(ep, record.FailRecv, c.id, w.seq, wasFreed)

@@ -214,7 +214,7 @@ func messagesOfAndToALeaver(t *testing.T, shuffled bool) {
 		s.do(leaver, func() { comm(leaver).Send(6, 1, []byte("x")) })
 		s.run()
 		s.leave(leaver, left(leaver.id))
-		s.leave(list[3], left(list[3].id)) // which need not be told
+		s.leave(list[3], left(list[3].id)) // news that need not be told
 		s.do(me, func() {
 			first, second, third = comm(me).Recv(2, 1, make([]byte, 8)), comm(me).Recv(2, 1, make([]byte, 8)), comm(me).Recv(3, 1, make([]byte, 8))
 		})
@@ -288,7 +288,7 @@ func messagesOfAndToALeaver(t *testing.T, shuffled bool) {
 func TestCommunicatorsOfALeaver(t *testing.T) {
 	for _, x := range []struct {
 		list            []int
-		making, barrier string // what fails, and why
+		making, barrier string // members of those that fail, with the reason
 	}{
 		{list: []int{5, 1}, making: left(5)},
 		{list: []int{1, 5, 2}, barrier: left(5)},

@@ -21,7 +21,7 @@ func TestLeaversAreWhereTheyWere(t *testing.T) {
 		{"world", func(_ *testing.T, s *sim) ([]*simEnd, func(*simEnd) *member.Comm) { return s.ends[:s.ranks], world }},
 		{"shuffled", func(t *testing.T, s *sim) ([]*simEnd, func(*simEnd) *member.Comm) { return s.shuffled(t) }},
 		{"in order", func(t *testing.T, s *sim) ([]*simEnd, func(*simEnd) *member.Comm) {
-			old := comms{}
+			old := commsByEnd{}
 			for _, e := range s.ends[:s.ranks] {
 				old[e] = e.World()
 			}
@@ -32,7 +32,7 @@ func TestLeaversAreWhereTheyWere(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			s := newSim(seeded(3), 7, 2, blocks(7, 2))
 			list, comm := x.comm(t, s)
-			made := comms{}
+			made := commsByEnd{}
 			for _, e := range list {
 				made[e] = comm(e)
 			}

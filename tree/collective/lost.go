@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// Lost says that a neighbor is lost, and with it whoever was to be reached
+// Lost says that a neighbor is lost, and with it all members that were to be reached
 // through it; why names it. Everyone learns of it.
 func (n *Node) Lost(toward Direction, why string) {
 	l := n.link(toward)
@@ -75,7 +75,7 @@ func (n *Node) takeLost(r *record.Record) (news bool, err error) {
 		return false, err
 	}
 	for _, ep := range list {
-		if n.where(ep) == Local {
+		if n.directionTo(ep) == Local {
 			return false, errLost
 		}
 	}
@@ -128,7 +128,7 @@ func (n *Node) broken(c *comm, why reason, from uint64, hard bool) (news bool) {
 				continue
 			}
 			ep := m.seat.ep
-			ep.active = slices.DeleteFunc(ep.active, func(x *member) bool { return x == m })
+			ep.active = slices.DeleteFunc(ep.active, func(x *opPart) bool { return x == m })
 			n.failed(ep, record.FailOp, c.id, seq, why)
 		}
 		delete(c.ops, seq)
@@ -144,7 +144,7 @@ func (n *Node) broken(c *comm, why reason, from uint64, hard bool) (news bool) {
 				n.watch(s, w.src)
 			}
 		}
-		if slices.ContainsFunc(s.ep.leavers, func(w want) bool { return w.comm == c.id }) {
+		if slices.ContainsFunc(s.ep.leavers, func(w waitingRecv) bool { return w.comm == c.id }) {
 			n.watch(s, record.Any)
 		}
 	}
@@ -158,46 +158,46 @@ func (n *Node) broken(c *comm, why reason, from uint64, hard bool) (news bool) {
 // forgetMessages ends a member's messages to and from lost ones.
 func (n *Node) forgetMessages(s *seat) {
 	ep, c := s.ep, s.comm
-	ep.posted.leave(func(w *want) bool {
+	ep.posted.leave(func(w *waitingRecv) bool {
 		if w.comm != c.id {
 			return false
 		}
-		why := n.hopeless(c, w.src, w.tag)
+		why := n.whyHopeless(c, w.src, w.tag)
 		if why.text != "" {
 			n.failed(ep, record.FailRecv, w.comm, w.seq, why)
 		}
 		return why.text != ""
 	})
 	n.drop(ep, func(m *message) bool {
-		return m.comm == c.id && !m.have && n.hopeless(c, m.rank, m.tag).text != ""
+		return m.comm == c.id && !m.have && n.whyHopeless(c, m.rank, m.tag).text != ""
 	})
 	for _, seq := range slices.Sorted(maps.Keys(ep.sends)) {
 		x := ep.sends[seq]
-		if why := n.hopeless(c, x.rank, x.tag); x.comm == c.id && why.text != "" {
-			ep.over(seq)
+		if why := n.whyHopeless(c, x.rank, x.tag); x.comm == c.id && why.text != "" {
+			ep.forgetSend(seq)
 			n.failed(ep, record.FailSend, c.id, seq, why)
 		}
 	}
 	for _, seq := range slices.Sorted(maps.Keys(ep.asks)) {
 		x := ep.asks[seq]
-		if why := c.untold(); x.comm == c.id && why.text != "" {
+		if why := c.whyUntold(); x.comm == c.id && why.text != "" {
 			delete(ep.asks, seq)
 			n.failed(ep, record.FailAsk, c.id, seq, why)
 		}
 	}
 	for _, f := range ep.flows {
-		if why := n.hopeless(c, f.from, f.tag); f.comm == c.id && why.text != "" {
+		if why := n.whyHopeless(c, f.from, f.tag); f.comm == c.id && why.text != "" {
 			n.endFlow(ep, f)
 			n.failed(ep, record.FailRecv, c.id, f.to, why)
 		}
 	}
 }
 
-// gone is why a member is lost or has left; where it is Any, some member is lost
-// or all others have left; no text if all is well.
-func (n *Node) gone(c *comm, member int) reason {
+// whyGone gives the reason for which a member is lost or has left; for Any, some member
+// is lost or all others have left; no text if all is well.
+func (n *Node) whyGone(c *comm, member int) reason {
 	if c.ways != nil && c.hard {
-		return c.broken // who is where only the node of each knows
+		return c.broken // only its own node knows where a member is
 	}
 	why := c.lost
 	switch {
@@ -212,7 +212,7 @@ func (n *Node) gone(c *comm, member int) reason {
 	return reason{why, record.CauseLeft, member}
 }
 
-// lostMember is the first member that is lost; -1 if none is, or a Split made c.
+// lostMember returns the first member that is lost; -1 if none is, or a Split made c.
 func (n *Node) lostMember(c *comm) int {
 	for i := 0; i < c.size && c.ways == nil; i++ {
 		if n.lost[c.endpoint(i)] != "" {
@@ -222,9 +222,10 @@ func (n *Node) lostMember(c *comm) int {
 	return -1
 }
 
-// hopeless is why there will be no message to or from a member; no text if there may
-// be. What libraries build of messages fails like an operation.
-func (n *Node) hopeless(c *comm, member int, tag int64) reason {
+// whyHopeless gives the reason for which there will be no message to or from a member;
+// no text if there may be one. Operations that libraries build of messages fail like
+// those of the tree.
+func (n *Node) whyHopeless(c *comm, member int, tag int64) reason {
 	if c.freed {
 		return wasFreed
 	}
@@ -234,5 +235,5 @@ func (n *Node) hopeless(c *comm, member int, tag int64) reason {
 	if member >= c.size {
 		return reason{}
 	}
-	return n.gone(c, member)
+	return n.whyGone(c, member)
 }

@@ -85,8 +85,8 @@ func TestOthersGoOn(t *testing.T) {
 	s.check(t, results, program)
 }
 
-// TestCommunicatorsOfTheLost makes a communicator of ranks that are lost, and others: what waits for
-// anyone there ends.
+// TestCommunicatorsOfTheLost makes a communicator of ranks that are lost, and others:
+// operations that wait for anyone there end.
 func TestCommunicatorsOfTheLost(t *testing.T) {
 	s := newSim(seeded(3), 7, 2, blocks(7, 1))
 	s.kill(4)
@@ -115,10 +115,10 @@ func TestCommunicatorsOfTheLost(t *testing.T) {
 }
 
 // TestRootsAreNamedByRank has members disagree on the root, where agents number them
-// otherwise: who reads of it knows ranks.
+// otherwise: readers know ranks.
 func TestRootsAreNamedByRank(t *testing.T) {
 	s := newSim(seeded(1), 2, 1, blocks(2, 1))
-	g, c := group(s.ends[:2]), comms{}
+	g, c := group(s.ends[:2]), commsByEnd{}
 	for _, e := range g {
 		c[e] = e.World()
 	}
@@ -150,7 +150,7 @@ func TestMembersDisagree(t *testing.T) {
 	}
 	s.run()
 	require.Empty(t, s.faults)
-	for i, err := range errs[:3] { // what rank 3 sent needs no answer
+	for i, err := range errs[:3] { // rank 3's messages need no answer
 
 		require.ErrorContains(t, err, "operation 0 of the world: ", "rank %d", i)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// source names a message: who sent it, under which number.
+// source names a message by its sender, and its number there.
 type source struct {
 	comm uint64
 	src  int // its number
@@ -27,41 +27,41 @@ type message struct {
 	taken     bool // it waits no more
 }
 
-// messageCost is what a message that is kept counts for, beside its body.
+// messageCost counts for a kept message beside its body.
 const messageCost = 128
 
-// kept is what a message counts for in endpoint.stored.
-func (m *message) kept() int {
+// cost returns the bytes that a message counts for in endpoint.stored.
+func (m *message) cost() int {
 	if !m.have && !m.coming {
 		return 0 // there are at most record.MaxWaiting, and record.MaxRequests more of each sender
 	}
 	return int(m.size) + messageCost
 }
 
-// from is a member of a communicator, by its rank there.
-type from struct {
+// senderID is a member of a communicator, by its rank there.
+type senderID struct {
 	comm uint64
 	rank int
 }
 
 // queue keeps a message that nobody has asked for.
-func (n *Node) queue(ep *endpoint, m message) {
+func (n *Node) queue(ep *endpointState, m message) {
 	i := ep.unexpected.push(m)
-	ep.untaken[from{m.comm, m.rank}]++
+	ep.untaken[senderID{m.comm, m.rank}]++
 	if m.have {
 		return
 	}
-	ep.untold = append(waiting(ep.untold), i)
+	ep.untold = append(trimDone(ep.untold), i)
 	if m.size <= record.Chunk {
-		ep.short = append(waiting(ep.short), i)
+		ep.short = append(trimDone(ep.short), i)
 	}
 	if m.size > record.Chunk || ep.posted.length > 0 || len(ep.active) > 0 {
 		n.tellKept(ep) // else it is received soon, most likely
 	}
 }
 
-// waiting is a list without the first of those that wait no more.
-func waiting(list []*item[message]) []*item[message] {
+// trimDone drops finished messages from the front of a list.
+func trimDone(list []*item[message]) []*item[message] {
 	for len(list) > 0 && (list[0].value.taken || list[0].value.have) {
 		list[0] = nil
 		list = list[1:]
@@ -70,7 +70,7 @@ func waiting(list []*item[message]) []*item[message] {
 }
 
 // drop forgets messages that nobody has asked for.
-func (n *Node) drop(ep *endpoint, wanted func(*message) bool) {
+func (n *Node) drop(ep *endpointState, wanted func(*message) bool) {
 	for i := range ep.unexpected.all() {
 		if wanted(&i.value) {
 			n.unqueue(ep, i)
@@ -80,12 +80,12 @@ func (n *Node) drop(ep *endpoint, wanted func(*message) bool) {
 
 // unqueue takes a message from those that nobody has asked for. In its place the body of
 // another may come, or its sender be told.
-func (n *Node) unqueue(ep *endpoint, i *item[message]) {
+func (n *Node) unqueue(ep *endpointState, i *item[message]) {
 	m := &i.value
 	ep.unexpected.remove(i)
-	ep.stored -= m.kept()
+	ep.stored -= m.cost()
 	m.taken = true
-	who := from{m.comm, m.rank}
+	who := senderID{m.comm, m.rank}
 	if ep.untaken[who]--; ep.untaken[who] == 0 {
 		delete(ep.untaken, who)
 	}
@@ -100,9 +100,9 @@ func (n *Node) unqueue(ep *endpoint, i *item[message]) {
 	n.fetch(ep)
 }
 
-// tellKept tells the senders of messages without a body that these wait here: who waits
-// for something else may wait for what they hold back because of these.
-func (n *Node) tellKept(ep *endpoint) {
+// tellKept tells the senders of messages without a body that these wait here: the
+// receiver may wait for others that they hold back because of these.
+func (n *Node) tellKept(ep *endpointState) {
 	for len(ep.untold) > 0 && ep.heads < record.MaxWaiting {
 		i := ep.untold[0]
 		ep.untold[0] = nil
@@ -120,8 +120,8 @@ func (n *Node) tellKept(ep *endpoint) {
 
 // fetch asks for the bodies of short messages, as far as there is room for them, before
 // they are received.
-func (n *Node) fetch(ep *endpoint) {
-	for ep.short = waiting(ep.short); len(ep.short) > 0; ep.short = waiting(ep.short) {
+func (n *Node) fetch(ep *endpointState) {
+	for ep.short = trimDone(ep.short); len(ep.short) > 0; ep.short = trimDone(ep.short) {
 		i := ep.short[0]
 		m := &i.value
 		s := ep.seats[m.comm]
@@ -131,7 +131,7 @@ func (n *Node) fetch(ep *endpoint) {
 		ep.short[0] = nil
 		ep.short = ep.short[1:]
 		m.coming = true
-		ep.stored += m.kept()
+		ep.stored += m.cost()
 		ep.coming[m.source] = i
 		if m.size == 0 { // nothing is to come
 			n.fetched(s, i, nil)
@@ -163,14 +163,14 @@ func (n *Node) refuse(s *seat, t tags) {
 			continue
 		}
 		if !m.have {
-			n.taken(s, m)
+			n.tellTaken(s, m)
 		}
 		n.unqueue(s.ep, i)
 	}
 }
 
-// mostRefused is how many runs of tags a member refuses. Libraries have one for each sort of
-// calls.
+// mostRefused bounds the runs of tags that a member refuses. Libraries have one for
+// each sort of calls.
 const mostRefused = 16
 
 // fetched takes the body of a message that waits.
@@ -178,7 +178,7 @@ func (n *Node) fetched(s *seat, i *item[message], body []byte) {
 	m := &i.value
 	delete(s.ep.coming, m.source)
 	m.coming, m.have, m.body = false, true, bytes.Clone(body)
-	n.taken(s, m)
+	n.tellTaken(s, m)
 	if m.told {
 		m.told = false
 		s.ep.heads--
@@ -188,8 +188,8 @@ func (n *Node) fetched(s *seat, i *item[message], body []byte) {
 	}
 }
 
-// want is a Recv that waits for its message.
-type want struct {
+// waitingRecv is a Recv that waits for its message.
+type waitingRecv struct {
 	comm, seq uint64
 	src       int
 	tag, max  int64
@@ -207,8 +207,8 @@ type sent struct {
 	kept         bool  // it waits at its receiver's agent
 }
 
-// over forgets a message that an endpoint has sent.
-func (ep *endpoint) over(seq uint64) {
+// forgetSend forgets a message that an endpoint has sent.
+func (ep *endpointState) forgetSend(seq uint64) {
 	x, under := ep.sends[seq]
 	if under && !x.kept {
 		ep.fresh--
@@ -228,8 +228,8 @@ type flow struct {
 	trial                  bool // it has asked for a first piece, which counts in endpoint.trials
 }
 
-// How many bytes the messages on their way to an endpoint ask for at a time. Where they
-// are more than a few, each asks for a first piece beyond that, so that senders who do not
+// Bytes that the messages on their way to an endpoint ask for at a time. Where they are
+// more than a few, each asks for a first piece beyond that, so that senders who do not
 // answer hold up no others before they are a thousand.
 const (
 	mostDue    = 16 * Window
@@ -238,7 +238,7 @@ const (
 	fewFlows   = 16
 )
 
-func (w *want) takes(m *message) bool {
+func (w *waitingRecv) takes(m *message) bool {
 	return w.comm == m.comm && (w.src == record.Any || w.src == m.rank) && (w.tag == m.tag || w.tag == record.Any && m.tag <= record.MaxTag)
 }
 
@@ -250,7 +250,7 @@ func (n *Node) message(s *seat, r *record.Record) {
 	if s.comm.dir != nil {
 		var ok bool
 		if m.rank, ok = s.comm.parseRank(body); !ok { // agents that do not keep to the protocol
-			n.breakComm(s.comm, other("message %d over %s: from nobody", r.Seq, n.name(s.comm)))
+			n.breakComm(s.comm, otherReason("message %d over %s: from nobody", r.Seq, n.name(s.comm)))
 			return
 		}
 		body = body[:len(body)-rankBytes]
@@ -259,22 +259,22 @@ func (n *Node) message(s *seat, r *record.Record) {
 		m.body, m.have = body, true
 	}
 	if s.refuses(m.tag) {
-		n.taken(s, &m)
+		n.tellTaken(s, &m)
 		return
 	}
 	n.probed(s, &m)
-	if i := ep.posted.find(func(w *want) bool { return w.takes(&m) }); i != nil {
+	if i := ep.posted.find(func(w *waitingRecv) bool { return w.takes(&m) }); i != nil {
 		ep.posted.remove(i)
 		if m.have {
-			n.taken(s, &m)
+			n.tellTaken(s, &m)
 		}
 		n.match(s, i.value, &m)
 		return
 	}
-	if m.have && ep.stored+m.kept() <= Window {
+	if m.have && ep.stored+m.cost() <= Window {
 		m.body = bytes.Clone(body)
-		ep.stored += m.kept()
-		n.taken(s, &m)
+		ep.stored += m.cost()
+		n.tellTaken(s, &m)
 	} else {
 		m.body, m.have = nil, false // asked for when there is room, or when it is wanted
 	}
@@ -321,7 +321,7 @@ func (n *Node) probed(s *seat, m *message) {
 }
 
 // tellProbe answers a probe: with no message where m is nil.
-func (n *Node) tellProbe(s *seat, w want, m *message) {
+func (n *Node) tellProbe(s *seat, w waitingRecv, m *message) {
 	r := record.Record{Kind: record.Match, Fn: record.RecvProbe, Comm: w.comm, Seq: w.seq, Src: record.Any, Dst: s.rank, Off: record.Any}
 	if m != nil {
 		r.Src, r.Off, r.Size, r.Count = m.rank, m.tag, m.size, 1
@@ -329,18 +329,18 @@ func (n *Node) tellProbe(s *seat, w want, m *message) {
 	n.tell(s.ep, &r)
 }
 
-// taken tells the sender that its message needs nothing more of it.
-func (n *Node) taken(s *seat, m *message) {
+// tellTaken tells the sender that its message needs nothing more of it.
+func (n *Node) tellTaken(s *seat, m *message) {
 	n.send(&record.Record{Kind: record.Taken, Comm: m.comm, Seq: m.seq, Src: s.number, Dst: m.src, Count: 1})
 }
 
 // match brings a Recv and a message together.
-func (n *Node) match(s *seat, w want, m *message) {
+func (n *Node) match(s *seat, w waitingRecv, m *message) {
 	if m.size > w.max {
 		n.tell(s.ep, &record.Record{Kind: record.Fail, Fn: record.FailRecv, Comm: w.comm, Seq: w.seq, Src: m.rank, Off: m.tag, Size: m.size,
 			Count: int(record.CauseTruncated), Body: fmt.Appendf(nil, "a message of %d bytes from member %d; there is room for %d", m.size, m.rank, w.max)})
 		if !m.have {
-			n.taken(s, m)
+			n.tellTaken(s, m)
 		}
 		return
 	}
@@ -349,7 +349,7 @@ func (n *Node) match(s *seat, w want, m *message) {
 		return
 	}
 	if m.size == 0 { // nothing of it is still to come
-		n.taken(s, m)
+		n.tellTaken(s, m)
 		return
 	}
 	f := &flow{source: m.source, to: w.seq, from: m.rank, number: s.number, tag: m.tag, size: m.size, left: m.size}
@@ -364,7 +364,7 @@ func (n *Node) match(s *seat, w want, m *message) {
 }
 
 // runFlows has messages ask for data that did not yet, as far as there is room.
-func (n *Node) runFlows(ep *endpoint) {
+func (n *Node) runFlows(ep *endpointState) {
 	for len(ep.later) > 0 && ep.trials < mostTrials {
 		f := ep.later[0]
 		ep.later[0] = nil
@@ -377,14 +377,14 @@ func (n *Node) runFlows(ep *endpoint) {
 }
 
 // endFlow forgets a message on its way.
-func (n *Node) endFlow(ep *endpoint, f *flow) {
+func (n *Node) endFlow(ep *endpointState, f *flow) {
 	delete(ep.flows, f.source)
 	ep.came(f, f.due)
 	n.runFlows(ep)
 }
 
 // came counts bytes of a message that are asked for no more.
-func (ep *endpoint) came(f *flow, size int64) {
+func (ep *endpointState) came(f *flow, size int64) {
 	if f.due -= size; f.trial {
 		f.trial = f.due > 0
 		ep.trials -= size
@@ -395,7 +395,7 @@ func (ep *endpoint) came(f *flow, size int64) {
 
 // askMessage asks for what a message's receiver has room for. Of one of many it asks for
 // little at first: senders that compute answer much later.
-func (n *Node) askMessage(ep *endpoint, f *flow) {
+func (n *Node) askMessage(ep *endpointState, f *flow) {
 	if !f.runs || f.trial {
 		return
 	}
@@ -440,14 +440,14 @@ func (n *Node) messageData(s *seat, r *record.Record) {
 	n.tell(s.ep, &out)
 	if f.left == 0 {
 		n.endFlow(s.ep, f)
-		n.taken(s, &message{source: key})
+		n.tellTaken(s, &message{source: key})
 		return
 	}
 	n.askMessage(s.ep, f)
 }
 
 // askMore asks for what there was no room for.
-func (n *Node) askMore(ep *endpoint) {
+func (n *Node) askMore(ep *endpointState) {
 	for _, f := range ep.flows {
 		n.askMessage(ep, f)
 	}
@@ -455,7 +455,7 @@ func (n *Node) askMore(ep *endpoint) {
 }
 
 // receive takes a Recv of an endpoint.
-func (n *Node) receive(ep *endpoint, r *record.Record) error {
+func (n *Node) receive(ep *endpointState, r *record.Record) error {
 	s := ep.seats[r.Comm]
 	switch {
 	case r.Fn == record.RecvRefuse && (r.Off <= record.MaxTag || r.Size < 1):
@@ -476,7 +476,7 @@ func (n *Node) receive(ep *endpoint, r *record.Record) error {
 	case r.Fn > record.RecvLeft:
 		return fmt.Errorf("a receive of sort %d", r.Fn)
 	}
-	w := want{comm: r.Comm, seq: r.Seq, src: r.Src, tag: r.Off, max: r.Size, probe: r.Fn != record.RecvTake}
+	w := waitingRecv{comm: r.Comm, seq: r.Seq, src: r.Src, tag: r.Off, max: r.Size, probe: r.Fn != record.RecvTake}
 	if r.Fn == record.RecvLeft {
 		ep.leavers = append(ep.leavers, w)
 		n.watch(s, record.Any)
@@ -486,7 +486,7 @@ func (n *Node) receive(ep *endpoint, r *record.Record) error {
 	if s.withheld {
 		defer func() { n.tellLeaver(s, n.goneFrom(s.comm)) }() // it may have taken the last of what somebody had sent
 	}
-	why := n.hopeless(s.comm, r.Src, r.Off)
+	why := n.whyHopeless(s.comm, r.Src, r.Off)
 	if i := ep.unexpected.find(func(m *message) bool { return w.takes(m) && (m.have || why.text == "") }); i != nil {
 		if w.probe {
 			n.tellProbe(s, w, &i.value)

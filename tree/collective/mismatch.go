@@ -8,7 +8,7 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// name is a communicator as users know it.
+// name returns a communicator as users know it.
 func (n *Node) name(c *comm) string {
 	switch {
 	case c == nil:
@@ -28,7 +28,7 @@ func (n *Node) name(c *comm) string {
 	return "the communicator of ranks " + record.FoldNumbers(members)
 }
 
-// endpointName is an endpoint as users know it.
+// endpointName returns an endpoint as users know it.
 func (n *Node) endpointName(id int) string {
 	if id < n.ranks {
 		return fmt.Sprintf("rank %d", id)
@@ -36,7 +36,7 @@ func (n *Node) endpointName(id int) string {
 	return fmt.Sprintf("agent %d", id-n.ranks)
 }
 
-// text is a call as members know it: the root by its rank, if this node knows it.
+// text returns a call as members know it: the root by its rank, if this node knows it.
 func (n *Node) text(c *comm, k call, root int) string {
 	text := k.op.String()
 	switch {
@@ -58,7 +58,7 @@ func (n *Node) text(c *comm, k call, root int) string {
 	return fmt.Sprintf("%s, root %d", text, root)
 }
 
-// rankOf is the rank of a call's root; -1 if this node does not know it.
+// rankOf returns the rank of a call's root; -1 if this node does not know it.
 func (n *Node) rankOf(c *comm, k call) int {
 	switch s := c.seats[k.root]; {
 	case c.dir == nil:
@@ -78,8 +78,8 @@ type side struct {
 	count int
 }
 
-// said is what a side does, such as "ranks 0-2 and 4 others call barrier".
-func (n *Node) said(c *comm, x side) string {
+// describe words the call of a side, such as "ranks 0-2 and 4 others call barrier".
+func (n *Node) describe(c *comm, x side) string {
 	noun, text := "member", n.text(c, x.call, x.root)
 	if c.id == World {
 		noun = "rank"
@@ -126,7 +126,7 @@ func (n *Node) mismatch(o *op, last side) {
 	with.ranks, with.count = append(with.ranks, here...), with.count+len(here)
 	sides := []side{first, last}
 	slices.SortStableFunc(sides, func(x, y side) int { return cmp.Compare(max(x.count, 1), max(y.count, 1)) })
-	why := other("operation %d of %s: %s; %s", o.seq, n.name(c), n.said(c, sides[0]), n.said(c, sides[1]))
+	why := otherReason("operation %d of %s: %s; %s", o.seq, n.name(c), n.describe(c, sides[0]), n.describe(c, sides[1]))
 	why.cause = record.CauseMismatch
 	n.breakComm(c, why)
 }
@@ -136,8 +136,8 @@ func (o *op) differs(r *record.Record) bool {
 	return r.Op != o.call.op || r.Size != o.call.size || (r.Op == record.Bcast || r.Op == record.Scatter) && o.root >= 0 && r.Src != o.root
 }
 
-// unlike is differs for a wish for the data of a member.
-func (o *op) unlike(s *seat, r *record.Record) bool {
+// differsFrom is differs for a wish for the data of a member.
+func (o *op) differsFrom(s *seat, r *record.Record) bool {
 	k, c, most := o.call, o.comm, o.call.size
 	switch {
 	case r.Op != k.op || record.Eager(k.op, c.size, k.size):
@@ -193,8 +193,8 @@ type past struct {
 	root int // its rank
 }
 
-// pastCalls is how many of them a node remembers of a communicator: no member is further
-// behind another.
+// pastCalls bounds the past operations that a node remembers of a communicator: no
+// member is further behind another.
 const pastCalls = 2 * record.SyncEvery
 
 // remember keeps what an operation was that is over here.
@@ -208,7 +208,7 @@ func (c *comm) remember(o *op) {
 	c.past[o.seq%pastCalls] = past{o.seq, o.call, o.root}
 }
 
-// pastCall is what an operation was that is over here, if this is known.
+// pastCall returns the call of an operation that is over here, if it is known.
 func (c *comm) pastCall(seq uint64) (x past, ok bool) {
 	if c.past != nil {
 		x = c.past[seq%pastCalls]
@@ -222,9 +222,9 @@ func (c *comm) wasOther(seq uint64, o record.Op) bool {
 	return ok && x.call.op != o
 }
 
-// Doubt has the agents of all members told what local ranks call that wait in an
-// operation for long. Members may disagree, and none of what they send each other ever
-// meet: ranks that gather among themselves, and others in a barrier.
+// Doubt has the agents of all members told the calls of local ranks that wait in an
+// operation for long. Members may disagree, so that none of their messages ever meet:
+// ranks that gather among themselves, and others in a barrier.
 func (n *Node) Doubt(comm, seq uint64) {
 	c := n.comms[comm]
 	if c == nil || c.ops[seq] == nil || c.ops[seq].call.op == 0 {
@@ -255,12 +255,12 @@ func (n *Node) called(c *comm, r *record.Record) (news bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	x := past{r.Seq, call{r.Op, r.Fn, r.Dst, r.Size}, r.Src}
+	x := past{r.Seq, call{op: r.Op, fn: r.Fn, root: r.Dst, size: r.Size}, r.Src}
 	_, over := c.pastCall(r.Seq)
 	if c.ops[r.Seq] != nil || over {
 		o := n.op(c, r.Seq)
 		if o.call.op != 0 && o.call != x.call || !o.agrees(x.call.bare()) {
-			n.mismatch(o, side{x.call, x.root, ranks, len(ranks)})
+			n.mismatch(o, side{call: x.call, root: x.root, ranks: ranks, count: len(ranks)})
 			return false, nil
 		}
 		n.settleOp(o)
@@ -279,5 +279,5 @@ func (n *Node) breakComm(c *comm, why reason) {
 
 // breakOp is breakComm for a reason that one of its operations shows.
 func (n *Node) breakOp(o *op, format string, args ...any) {
-	n.breakComm(o.comm, other("operation %d of %s: %s", o.seq, n.name(o.comm), fmt.Sprintf(format, args...)))
+	n.breakComm(o.comm, otherReason("operation %d of %s: %s", o.seq, n.name(o.comm), fmt.Sprintf(format, args...)))
 }

@@ -36,18 +36,18 @@ func TestBothSidesAreNamed(t *testing.T) {
 		calls       []call
 		says        string
 	}{
-		{"the odd one first", 1, 8, []call{{3, sum(16)}, {0, sum(8)}}, "rank 3 calls " + odd + "; rank 0 calls " + even},
-		{"the odd one last", 1, 8, []call{{0, sum(8)}, {1, sum(8)}, {2, sum(8)}, {7, sum(8)}, {3, sum(16)}},
-			"rank 3 calls " + odd + "; ranks 0-2,7 call " + even},
-		{"a node against one", 2, 4, []call{{3, sum(16)}, {4, sum(8)}, {5, sum(8)}, {6, sum(8)}, {7, sum(8)}},
-			"rank 3 calls " + odd + "; 4 of 8 ranks, on other nodes, call " + even},
-		{"one against a node and others", 2, 4, []call{{4, sum(8)}, {5, sum(8)}, {6, sum(8)}, {7, sum(8)}, {0, sum(8)}, {3, sum(16)}},
-			"rank 3 calls " + odd + "; rank 0, and 4 on other nodes, call " + even},
-		{"gathered", 2, 4, []call{{3, gather(3)}, {4, gather(2)}, {5, gather(2)}, {6, gather(2)}, {7, gather(2)}},
-			"rank 3 calls allgather of 3 bytes; ranks 4-7 call allgather of 2 bytes"},
-		{"other roots", 1, 2, []call{{0, bcast(1)}, {1, bcast(0)}}, "rank 0 calls bcast of 8 bytes, root 1; rank 1 calls bcast of 8 bytes, root 0"},
-		{"a barrier and a split", 1, 2, []call{{0, (*member.Comm).Barrier}, {1, func(c *member.Comm) *member.Request { return c.Split(0, 0) }}},
-			"rank 0 calls barrier; rank 1 calls split"},
+		{name: "the odd one first", nodes: 1, each: 8, calls: []call{{3, sum(16)}, {0, sum(8)}}, says: "rank 3 calls " + odd + "; rank 0 calls " + even},
+		{name: "the odd one last", nodes: 1, each: 8, calls: []call{{0, sum(8)}, {1, sum(8)}, {2, sum(8)}, {7, sum(8)}, {3, sum(16)}},
+			says: "rank 3 calls " + odd + "; ranks 0-2,7 call " + even},
+		{name: "a node against one", nodes: 2, each: 4, calls: []call{{3, sum(16)}, {4, sum(8)}, {5, sum(8)}, {6, sum(8)}, {7, sum(8)}},
+			says: "rank 3 calls " + odd + "; 4 of 8 ranks, on other nodes, call " + even},
+		{name: "one against a node and others", nodes: 2, each: 4, calls: []call{{4, sum(8)}, {5, sum(8)}, {6, sum(8)}, {7, sum(8)}, {0, sum(8)}, {3, sum(16)}},
+			says: "rank 3 calls " + odd + "; rank 0, and 4 on other nodes, call " + even},
+		{name: "gathered", nodes: 2, each: 4, calls: []call{{3, gather(3)}, {4, gather(2)}, {5, gather(2)}, {6, gather(2)}, {7, gather(2)}},
+			says: "rank 3 calls allgather of 3 bytes; ranks 4-7 call allgather of 2 bytes"},
+		{name: "other roots", nodes: 1, each: 2, calls: []call{{0, bcast(1)}, {1, bcast(0)}}, says: "rank 0 calls bcast of 8 bytes, root 1; rank 1 calls bcast of 8 bytes, root 0"},
+		{name: "a barrier and a split", nodes: 1, each: 2, calls: []call{{0, (*member.Comm).Barrier}, {1, func(c *member.Comm) *member.Request { return c.Split(0, 0) }}},
+			says: "rank 0 calls barrier; rank 1 calls split"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			s := newSim(seeded(6), x.nodes, 2, blocks(x.nodes, x.each))

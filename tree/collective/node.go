@@ -8,8 +8,8 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// Direction is where an endpoint is, as one node sees it: the number of the child in
-// whose subtree it lies, from 0, or one of the values below.
+// Direction leads from a node to an endpoint: the number of the child in whose subtree
+// it lies, from 0, or one of the values below.
 type Direction int32
 
 // Directions that are no child.
@@ -23,18 +23,19 @@ const (
 
 // Bounds of a node, in bytes.
 const (
-	// Window is how much may be under way on a link in one direction, and to
-	// a receiver of an operation.
+	// Window bounds the bytes under way on a link in one direction, and to a receiver
+	// of an operation.
 	Window = 256 << 10
-	// QueueBound is how much waits for a link at most before what wants to
-	// use it is held up; one record may go beyond it.
+	// QueueBound is the number of bytes that wait for a link before its users are held
+	// up; one record may go beyond it.
 	QueueBound = 256 << 10
 
 	frameSize = record.Chunk // of frames put together from short records
 	aliased   = 16 << 10     // records from here on are not copied
 )
 
-// Depth is how many pieces of a combining operation a node works on at a time.
+// Depth is the number of pieces of a combining operation that a node works on at a
+// time.
 const Depth = 4
 
 // The communicators that always exist.
@@ -61,14 +62,14 @@ type Run struct {
 	Direction Direction
 }
 
-// Frame is what to send on a link. It may be shared with other frames, and
-// must not be changed.
+// Frame is bytes for a link. They may be shared with other frames, and must not be
+// changed.
 type Frame struct {
 	To    Direction
 	Bytes []byte
 }
 
-// Delivery is what to write to an endpoint, in record.AppendFrame's form.
+// Delivery is bytes for an endpoint, in record.AppendFrame's form.
 type Delivery struct {
 	Endpoint int
 	Bytes    []byte // the receiver's
@@ -82,7 +83,7 @@ type Fault struct {
 	Err      error
 }
 
-// Effects is what a Node wants done, in order.
+// Effects are a Node's orders to its caller, in order.
 type Effects struct {
 	Frames     []Frame
 	Deliveries []Delivery
@@ -102,12 +103,12 @@ type Node struct {
 	ranks     int
 	endpoints int
 	self      int // this agent's number; -1 if it has none
-	towards   ways
+	towards   directions
 	node      func(rank int) int
 	costs     func(nodes int) commsplit.Costs
 	links     []*link // by toward+1; nil at the root's first
-	ends      map[int]*endpoint
-	local     []*endpoint // the same, in order
+	ends      map[int]*endpointState
+	local     []*endpointState // the same, in order
 	comms     map[uint64]*comm
 	newest    map[int]uint64 // the highest number of a communicator, by creator
 	kept      []*comm        // that have numbers which no operation needs, the one used last at the end
@@ -139,16 +140,16 @@ type link struct {
 // input is a link or an endpoint as a source of records.
 type input struct {
 	toward  Direction
-	ep      *endpoint
+	ep      *endpointState
 	pending [][]byte // held up
-	await   *await   // what holds an endpoint's up, if a member's place does
+	await   *await   // look-up of a member's place that holds the endpoint's operations up
 	held    int      // bytes of pending
 	owed    int      // bytes taken for which no credit was given back
 }
 
 // New returns the node at c's place.
 func New(c Config) (*Node, error) {
-	n := &Node{ranks: c.Ranks, self: -1, keep: KeptNumbers, node: c.Node, costs: c.Costs, ends: map[int]*endpoint{}, comms: map[uint64]*comm{}, newest: map[int]uint64{},
+	n := &Node{ranks: c.Ranks, self: -1, keep: KeptNumbers, node: c.Node, costs: c.Costs, ends: map[int]*endpointState{}, comms: map[uint64]*comm{}, newest: map[int]uint64{},
 		lost: map[int]string{}, mark: make([]bool, c.Children+1)}
 	if n.costs == nil {
 		n.costs = commsplit.TreeCosts
@@ -184,7 +185,7 @@ func New(c Config) (*Node, error) {
 
 // open adds a local endpoint.
 func (n *Node) open(id int) {
-	ep := &endpoint{id: id, seats: map[uint64]*seat{}, sends: map[uint64]sent{}, flows: map[source]*flow{}, untaken: map[from]int{}, coming: map[source]*item[message]{}, asks: map[uint64]asked{}}
+	ep := &endpointState{id: id, seats: map[uint64]*seat{}, sends: map[uint64]sent{}, flows: map[source]*flow{}, untaken: map[senderID]int{}, coming: map[source]*item[message]{}, asks: map[uint64]asked{}}
 	ep.in = input{toward: Local, ep: ep}
 	n.ends[id] = ep
 	n.local = append(n.local, ep)
@@ -193,12 +194,12 @@ func (n *Node) open(id int) {
 	}
 }
 
-// where is the direction of an endpoint.
-func (n *Node) where(endpoint int) Direction {
+// directionTo returns the direction of an endpoint.
+func (n *Node) directionTo(endpoint int) Direction {
 	if len(n.lost) > 0 && n.lost[endpoint] != "" {
 		return Nowhere
 	}
-	return n.towards.of(endpoint)
+	return n.towards.find(endpoint)
 }
 
 func (n *Node) link(toward Direction) *link {
@@ -216,7 +217,7 @@ func (n *Node) Receive(from Direction, frame []byte) {
 	if l == nil || !l.live {
 		return
 	}
-	// Credit passes what is held up: it may be what that waits for.
+	// Credit overtakes records that are held up: they may wait for it.
 	for len(frame) > 0 && record.Kind(frame[0]) == record.Credit {
 		var r record.Record
 		used, err := record.Parse(frame, &r)
@@ -321,7 +322,7 @@ func (n *Node) take(in *input, r *record.Record, raw []byte) (ok bool, err error
 	case record.Grant:
 		return true, n.grant(in, r)
 	case record.Where, record.There:
-		return n.between(in, r, raw)
+		return n.passOn(in, r, raw)
 	case record.Define, record.Free, record.Lost, record.Called, record.InUse, record.NoFence:
 		return n.flood(in, r, raw)
 	}
@@ -351,8 +352,7 @@ func (n *Node) full(toward Direction) bool {
 	return l != nil && l.live && l.queued >= QueueBound
 }
 
-// Flush appends what is to be done to out. It is called after whatever batch of
-// other calls.
+// Flush appends all orders to out. It is called after any batch of other calls.
 func (n *Node) Flush(out *Effects) {
 	for {
 		for _, l := range n.links {

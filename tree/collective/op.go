@@ -17,11 +17,11 @@ type op struct {
 	root int  // its root's rank, where a local member has named it
 	told int  // members elsewhere that are known to make it
 
-	members  []*member // by seat; nil: not entered, or finished
+	members  []*opPart // by seat; nil: not entered, or finished
 	finished int
 	early    [][]byte           // by seat: records for members that have not entered
 	waiting  int                // bytes of early, batches and members' results
-	short    call               // what is collected; zero if nothing is
+	short    call               // call whose data are collected; zero if there are none
 	batches  []batch            // by comm.slot
 	transit  int64              // bytes yet to be collected
 	portions map[int64]*portion // of a long AllGather, by piece
@@ -30,7 +30,7 @@ type op struct {
 	split    *splitting         // of a Split that is not over here
 }
 
-// call is what all members must agree on.
+// call holds the properties of an operation that all members must agree on.
 type call struct {
 	op   record.Op
 	fn   uint8
@@ -38,7 +38,7 @@ type call struct {
 	size int64
 }
 
-// bare is what every record of short data tells of a call.
+// bare returns the properties of a call that every record of short data tells.
 func (c call) bare() call {
 	if c.op != record.Gather {
 		c.root = 0
@@ -47,13 +47,13 @@ func (c call) bare() call {
 	return c
 }
 
-// agrees tells whether a bare call is what others make, as far as is known here.
+// agrees tells whether a bare call is that of the others, as far as it is known here.
 func (o *op) agrees(k call) bool {
 	return (o.call.op == 0 || o.call.bare() == k) && (o.short.op == 0 || o.short == k)
 }
 
-// member is a local endpoint's part in an operation.
-type member struct {
+// opPart is a local endpoint's part in an operation.
+type opPart struct {
 	op   *op
 	seat *seat
 	left int64 // bytes still to come
@@ -62,7 +62,7 @@ type member struct {
 
 	// Asking for data itself: Gather, Scatter, AllToAll.
 	asked       int   // sources asked in full
-	off         int64 // how far into the next
+	off         int64 // offset in the next
 	outstanding int64 // bytes asked for that did not come
 
 	result []byte // of a short AllToAll, while it comes
@@ -74,8 +74,8 @@ type member struct {
 	arrived int64
 }
 
-// due is what one record of a member's data must be, and the number of the
-// first member that it is for.
+// due describes the next record of a member's data, and the number of the first member
+// that it is for.
 type due struct {
 	share
 	to int
@@ -88,22 +88,22 @@ type share struct {
 	off, size  int64
 }
 
-// atOnce is what a member of a short operation gives.
-func atOnce(c call, root int, s *seat) due {
+// shortDue returns the record in which a member of a short operation gives its part.
+func shortDue(c call, root int, s *seat) due {
 	members := s.comm.size
 	switch c.op {
 	case record.Gather:
-		return due{share{false, root, 1, 0, c.size}, c.root}
+		return due{share{dst: root, count: 1, size: c.size}, c.root}
 	case record.AllGather:
-		return due{share{false, 0, members, int64(s.rank) * c.size, c.size}, 0}
+		return due{share{count: members, off: int64(s.rank) * c.size, size: c.size}, 0}
 	case record.Bcast:
-		return due{share{false, 0, members, 0, c.size}, 0}
+		return due{share{count: members, size: c.size}, 0}
 	}
-	return due{share{true, 0, members, 0, int64(members) * c.size}, 0}
+	return due{share{each: true, count: members, size: int64(members) * c.size}, 0}
 }
 
 // askFor has a member give what a Pull says.
-func (n *Node) askFor(m *member, r *record.Record) {
+func (n *Node) askFor(m *opPart, r *record.Record) {
 	c, k := m.op.comm, m.op.call
 	wish := *r
 	wish.Dst, wish.Body = m.seat.rank, nil
@@ -114,12 +114,12 @@ func (n *Node) askFor(m *member, r *record.Record) {
 			return
 		}
 	}
-	d := due{share{false, wish.Src, 1, r.Off, r.Size}, r.Src}
+	d := due{share{dst: wish.Src, count: 1, off: r.Off, size: r.Size}, r.Src}
 	switch k.op {
 	case record.Bcast:
-		d = due{share{false, 0, c.size, r.Off, r.Size}, 0}
+		d = due{share{count: c.size, off: r.Off, size: r.Size}, 0}
 	case record.AllGather:
-		d = due{share{false, 0, c.size, max(r.Off, int64(m.seat.rank)*k.size), n.overlap(m.op, m.seat, r.Off, r.Off+r.Size)}, 0}
+		d = due{share{count: c.size, off: max(r.Off, int64(m.seat.rank)*k.size), size: n.overlap(m.op, m.seat, r.Off, r.Off+r.Size)}, 0}
 	}
 	m.due = append(m.due, d)
 	n.tell(m.seat.ep, &wish)
@@ -132,7 +132,7 @@ func (n *Node) op(c *comm, seq uint64) *op {
 	if o != nil {
 		return o
 	}
-	o = &op{comm: c, seq: seq, root: -1, members: make([]*member, len(c.order))}
+	o = &op{comm: c, seq: seq, root: -1, members: make([]*opPart, len(c.order))}
 	if !slices.ContainsFunc(c.order, func(s *seat) bool { return s.next <= seq }) {
 		o.finished = len(o.members)
 		if x, ok := c.pastCall(seq); ok {
@@ -180,7 +180,7 @@ func (n *Node) enter(in *input, s *seat, r *record.Record) (ok bool, err error) 
 		n.failed(ep, record.FailOp, c.id, r.Seq, c.broken)
 		return true, nil
 	}
-	want := call{r.Op, r.Fn, r.Dst, r.Size}
+	want := call{op: r.Op, fn: r.Fn, root: r.Dst, size: r.Size}
 	if rooted(r.Op) {
 		if want.root, ok = n.numberFor(in, c, r.Dst); !ok {
 			return false, nil
@@ -194,14 +194,14 @@ func (n *Node) enter(in *input, s *seat, r *record.Record) (ok bool, err error) 
 	if o.call == want {
 		o.root = r.Dst
 	}
-	m := &member{op: o, seat: s, left: expects(want, s.number, c.size), owes: owes(want, s.number, c.size)}
+	m := &opPart{op: o, seat: s, left: expects(want, s.number, c.size), owes: owes(want, s.number, c.size)}
 	if m.owes > 0 && record.Eager(r.Op, c.size, r.Size) {
-		m.due = []due{atOnce(want, r.Dst, s)}
+		m.due = []due{shortDue(want, r.Dst, s)}
 	}
 	o.members[s.at] = m
 	ep.active = append(ep.active, m)
 	if o.call != want || !o.agrees(want.bare()) {
-		n.mismatch(o, side{want, r.Dst, []int{s.rank}, 1})
+		n.mismatch(o, side{call: want, root: r.Dst, ranks: []int{s.rank}, count: 1})
 		return true, nil
 	}
 	n.startTransit(o, want.bare())
@@ -232,7 +232,7 @@ func (n *Node) hold(s *seat, r *record.Record) {
 }
 
 // replay takes what was kept for a member.
-func (n *Node) replay(m *member) {
+func (n *Node) replay(m *opPart) {
 	o := m.op
 	if o.early == nil {
 		return
@@ -251,7 +251,7 @@ func (n *Node) replay(m *member) {
 		case r.Kind != record.Pull:
 			n.arrive(m, &r)
 		case o.comm.dead(o.seq):
-		case o.unlike(m.seat, &r):
+		case o.differsFrom(m.seat, &r):
 			n.disagrees(o, &r)
 		default:
 			n.askFor(m, &r)
@@ -259,7 +259,7 @@ func (n *Node) replay(m *member) {
 	}
 }
 
-// expects is how many bytes the member of a number gets.
+// expects returns the bytes that the member of a number gets.
 func expects(c call, number, members int) int64 {
 	others := int64(members-1) * c.size
 	atRoot := number == c.root
@@ -286,7 +286,7 @@ func expects(c call, number, members int) int64 {
 	return 0
 }
 
-// owes is how many bytes the member of a number sends, contributions apart.
+// owes returns the bytes that the member of a number sends, contributions apart.
 func owes(c call, number, members int) int64 {
 	eager := record.Eager(c.op, members, c.size)
 	atRoot := number == c.root
@@ -325,7 +325,7 @@ func (n *Node) data(s *seat, r *record.Record) {
 }
 
 // arrive passes data on to the endpoint.
-func (n *Node) arrive(m *member, r *record.Record) {
+func (n *Node) arrive(m *opPart, r *record.Record) {
 	o := m.op
 	size := int64(len(r.Body))
 	collected := collects(o.call.op, o.comm.size, o.call.size)
@@ -357,7 +357,7 @@ func (n *Node) arrive(m *member, r *record.Record) {
 }
 
 // arrived tells a member of bytes that it gets.
-func (n *Node) arrived(m *member, r *record.Record) {
+func (n *Node) arrived(m *opPart, r *record.Record) {
 	size := int64(len(r.Body))
 	m.left -= size
 	m.arrived += size
@@ -371,7 +371,7 @@ func (n *Node) arrived(m *member, r *record.Record) {
 
 // compose puts the result of a short AllGather or AllToAll together, so that a
 // member is told once, and reports whether r was part of one.
-func (n *Node) compose(m *member, r *record.Record) bool {
+func (n *Node) compose(m *opPart, r *record.Record) bool {
 	o, c := m.op, m.op.comm
 	whole, size, at := int64(c.size)*o.call.size, int64(len(r.Body)), int64(0)
 	if r.Op == record.AllToAll {
@@ -401,7 +401,7 @@ func (n *Node) compose(m *member, r *record.Record) bool {
 }
 
 // tellResult gives a member what others gave, without its own part.
-func (n *Node) tellResult(m *member, all []byte) {
+func (n *Node) tellResult(m *opPart, all []byte) {
 	k, c := m.op.call, m.op.comm
 	mine := int64(m.seat.rank) * k.size
 	for _, span := range [][2]int64{{0, mine}, {mine + k.size, int64(len(all))}} {
@@ -427,7 +427,7 @@ func (n *Node) pull(s *seat, r *record.Record) {
 	default:
 		o := n.op(c, r.Seq)
 		switch m := o.members[s.at]; {
-		case o.call.op != 0 && o.unlike(s, r):
+		case o.call.op != 0 && o.differsFrom(s, r):
 			n.disagrees(o, r)
 		case m != nil:
 			n.askFor(m, r)
@@ -438,7 +438,7 @@ func (n *Node) pull(s *seat, r *record.Record) {
 }
 
 // goOn does what a member's operation can do now, and forgets what is finished.
-func (n *Node) goOn(m *member) {
+func (n *Node) goOn(m *opPart) {
 	o := m.op
 	if o.fan != nil {
 		n.run(o)
@@ -450,7 +450,7 @@ func (n *Node) goOn(m *member) {
 }
 
 // settle forgets a member that has everything.
-func (n *Node) settle(m *member) {
+func (n *Node) settle(m *opPart) {
 	o := m.op
 	if o.comm.dead(o.seq) || o.members[m.seat.at] != m || m.left > 0 || m.owes > 0 || o.fan != nil && m.gave < o.fan.pieces {
 		return
@@ -458,7 +458,7 @@ func (n *Node) settle(m *member) {
 	o.members[m.seat.at] = nil
 	o.finished++
 	ep := m.seat.ep
-	ep.active = slices.DeleteFunc(ep.active, func(x *member) bool { return x == m })
+	ep.active = slices.DeleteFunc(ep.active, func(x *opPart) bool { return x == m })
 }
 
 func (n *Node) settleOp(o *op) {
@@ -470,7 +470,7 @@ func (n *Node) settleOp(o *op) {
 }
 
 // ask sends what a member that gets its data by itself may ask for.
-func (n *Node) ask(m *member) {
+func (n *Node) ask(m *opPart) {
 	o, c := m.op, m.op.comm
 	k := o.call
 	if k.size == 0 || record.Eager(k.op, c.size, k.size) {

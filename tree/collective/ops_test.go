@@ -27,7 +27,7 @@ func blocks(nodes, each int) []int {
 	return place
 }
 
-// bound is what a node may hold (docs/client.md): on its links, for its
+// bound limits the bytes at a node (docs/client.md): on its links, for its
 // endpoints, and for each operation in flight.
 func bound(children, local, flight int) int {
 	const some = 2 * record.Chunk // records that are made here, or go beyond a bound
@@ -114,7 +114,7 @@ func (s *sim) subset(t require.TestingT) ([]*simEnd, func(*simEnd) *member.Comm)
 
 // shuffled makes a communicator of all ranks, in any order, by a split.
 func (s *sim) shuffled(t require.TestingT) ([]*simEnd, func(*simEnd) *member.Comm) {
-	g, c := group(s.ends[:s.ranks]), comms{}
+	g, c := group(s.ends[:s.ranks]), commsByEnd{}
 	choices := make([]choice, len(g))
 	for i, e := range g {
 		c[e] = e.World()
@@ -170,7 +170,7 @@ func TestRadixEdges(t *testing.T) {
 				}
 				few, comm := s.ends[:n], world
 				var among []step
-				if n > 1000 { // what everyone tells everyone takes long here: some do
+				if n > 1000 { // messages of all to all take long here: some suffice
 					for i, x := range program {
 						if x.op == "alltoall" || x.op == "scan" || x.op == "allgather" {
 							among = append(among, step{x.op, 0, 8})
@@ -193,7 +193,7 @@ func TestRadixEdges(t *testing.T) {
 
 func TestAllToAllOfManyRanks(t *testing.T) {
 	for _, x := range []struct{ nodes, each, degree, size int }{
-		{128, 8, 8, 40}, {1024, 1, 16, 10}, {256, 16, 16, 1},
+		{nodes: 128, each: 8, degree: 8, size: 40}, {nodes: 1024, each: 1, degree: 16, size: 10}, {nodes: 256, each: 16, degree: 16, size: 1},
 	} {
 		t.Run(fmt.Sprintf("%d nodes, %d ranks each, %d bytes", x.nodes, x.each, x.size), func(t *testing.T) {
 			s := newSim(seeded(1), x.nodes, x.degree, blocks(x.nodes, x.each))

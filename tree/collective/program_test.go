@@ -40,15 +40,14 @@ func ints(f func(i int) int64, size int) []byte {
 	return b
 }
 
-// outcome is what one member's part in one step came to.
+// outcome is that of one member's part in one step.
 type outcome struct {
 	done bool
 	err  error
 }
 
-// begin starts operation number n of a program for member c.Rank, and calls end
-// when it is complete: with an error if the result is not what a naive
-// implementation would have given.
+// begin starts operation number n of a program for member c.Rank, and calls end when it
+// is complete: with an error if the result differs from a naive implementation's.
 func begin(c *member.Comm, n int, st step, end func(error)) {
 	p, me, size := c.Size(), c.Rank(), st.size
 	var q *member.Request

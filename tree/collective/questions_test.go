@@ -11,8 +11,8 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// TestRecordsWaitForRoom has a child send another one more than there is room for on the way: what
-// does not fit is held up, and goes on, in order, as the other takes what it was sent.
+// TestRecordsWaitForRoom has a child send another one more than there is room for on
+// the way: the rest is held up, and goes on, in order, as the other receives.
 func TestRecordsWaitForRoom(t *testing.T) {
 	for name, what := range map[string]record.Record{ // of what is at the first child, to what is at the second
 		"questions":         {Kind: record.Where, Src: 1, Dst: 2, Count: 1},
@@ -123,7 +123,7 @@ func TestAnswersNobodyAskedFor(t *testing.T) {
 		require.Empty(t, flushed(n.Node).Faults)
 		numbers, _ := n.Numbers()
 		require.Zero(t, numbers)
-		made := comms{}
+		made := commsByEnd{}
 		for _, e := range members {
 			made[e] = comm(e)
 		}
@@ -150,7 +150,7 @@ func TestTooMuchAtOnce(t *testing.T) {
 // does: it is not taken for the answer.
 func TestAnswersOfOthers(t *testing.T) {
 	s := newSim(seeded(1), 3, 2, blocks(3, 1))
-	g, c := group(s.ends[:3]), comms{}
+	g, c := group(s.ends[:3]), commsByEnd{}
 	for _, e := range g {
 		c[e] = e.World()
 	}

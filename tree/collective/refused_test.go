@@ -8,8 +8,9 @@ import (
 	"github.com/golaunch/golaunch/tree/member"
 )
 
-// TestRefusedMessages has a rank end a call of the library's: what others send for it, or
-// sent before, counts as taken, whatever its length. Other messages are not concerned.
+// TestRefusedMessages has a rank end a call of the library's: messages of others for
+// it, past and future, count as taken, whatever their length. Other messages are not
+// concerned.
 func TestRefusedMessages(t *testing.T) {
 	for _, before := range []bool{false, true} {
 		for steps := range 40 { // somewhere on the way

@@ -50,9 +50,9 @@ func (n *Node) request(in *input, r *record.Record, raw []byte) (ok bool, err er
 	return n.askRequest(in, s, r, raw)
 }
 
-// tooLate answers what an endpoint says of a communicator that was freed. Data
-// that it had promised to give are dropped: what they were for has failed.
-func (n *Node) tooLate(ep *endpoint, r *record.Record) {
+// tooLate answers an endpoint's record about a communicator that was freed. Data that
+// it had promised to give are dropped: their operation has failed.
+func (n *Node) tooLate(ep *endpointState, r *record.Record) {
 	switch r.Kind {
 	case record.Enter:
 		n.failed(ep, record.FailOp, r.Comm, r.Seq, wasFreed)
@@ -75,13 +75,13 @@ func (n *Node) dataRequest(in *input, s *seat, r *record.Record, raw []byte) (ok
 		return false, fmt.Errorf("%d bytes for operation %d, which needs none", len(r.Body), r.Seq)
 	}
 	m, size := o.members[s.at], int64(len(r.Body))
-	got, want := share{r.Each, r.Dst, r.Count, r.Off, size}, m.due[0]
+	got, want := share{each: r.Each, dst: r.Dst, count: r.Count, off: r.Off, size: size}, m.due[0]
 	if got != want.share {
 		return false, fmt.Errorf("%d bytes at %d to %d+%d for operation %d, %v; %d bytes at %d to %d+%d are due",
 			size, r.Off, r.Dst, r.Count, r.Seq, r.Op, want.size, want.off, want.dst, want.count)
 	}
 	if s.comm.dir != nil {
-		if r, ok = n.byNumber(s.comm, r, want.to); !ok {
+		if r, ok = n.renumber(s.comm, r, want.to); !ok {
 			return false, nil
 		}
 		raw = record.Append(nil, r)
@@ -95,9 +95,9 @@ func (n *Node) dataRequest(in *input, s *seat, r *record.Record, raw []byte) (ok
 	return ok, err
 }
 
-// byNumber puts data of an endpoint in terms of numbers, those for each member in
+// renumber puts data of an endpoint in terms of numbers, those for each member in
 // their order. It waits until these are known.
-func (n *Node) byNumber(c *comm, r *record.Record, to int) (out *record.Record, ok bool) {
+func (n *Node) renumber(c *comm, r *record.Record, to int) (out *record.Record, ok bool) {
 	x := *r
 	x.Dst = to
 	if r.Each {
@@ -126,7 +126,7 @@ func (n *Node) sendRequest(in *input, s *seat, r *record.Record, raw []byte) (ok
 	case (r.Size > record.Chunk && len(r.Body) > 0) || (r.Size <= record.Chunk && int64(len(r.Body)) != r.Size):
 		return false, fmt.Errorf("a message of %d bytes with %d of them", r.Size, len(r.Body))
 	}
-	if why := n.hopeless(s.comm, r.Dst, r.Off); why.text != "" {
+	if why := n.whyHopeless(s.comm, r.Dst, r.Off); why.text != "" {
 		n.failed(ep, record.FailSend, r.Comm, r.Seq, why)
 		return true, nil
 	}
@@ -142,7 +142,7 @@ func (n *Node) sendRequest(in *input, s *seat, r *record.Record, raw []byte) (ok
 		r, raw = &x, record.Append(nil, &x)
 	}
 	if ok, err = n.route(in, r, raw); !ok {
-		ep.over(r.Seq)
+		ep.forgetSend(r.Seq)
 	}
 	return ok, err
 }

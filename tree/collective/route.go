@@ -23,7 +23,7 @@ func (n *Node) route(in *input, r *record.Record, raw []byte) (ok bool, err erro
 		return true, nil // the communicator was freed, or nobody may use it
 	case c == nil:
 		return false, fmt.Errorf("a record of kind %d for communicator %d, which does not exist", r.Kind, r.Comm)
-	case r.Count < 1 || r.Dst+r.Count > c.size || r.Src < 0 || r.Src > c.size || r.Src == c.size && !ofNobody(r.Kind):
+	case r.Count < 1 || r.Dst+r.Count > c.size || r.Src < 0 || r.Src > c.size || r.Src == c.size && !fromTree(r.Kind):
 		return false, fmt.Errorf("a record of kind %d from member %d to %d+%d of %d", r.Kind, r.Src, r.Dst, r.Count, c.size)
 	case in.ep == nil && in.toward != own && r.Src < c.size && (c.dir == nil || r.Kind != record.Data) && n.toward(c, r.Src) != in.toward:
 		if n.toward(c, r.Src) == Nowhere {
@@ -75,7 +75,7 @@ func (n *Node) route(in *input, r *record.Record, raw []byte) (ok bool, err erro
 			if byRank {
 				at = s.rank
 			}
-			if at >= r.Dst && at < r.Dst+r.Count && !s.sent(r) {
+			if at >= r.Dst && at < r.Dst+r.Count && !s.isSender(r) {
 				n.deliver(c, s.number, r)
 			}
 		}
@@ -86,9 +86,9 @@ func (n *Node) route(in *input, r *record.Record, raw []byte) (ok bool, err erro
 	return true, nil
 }
 
-// ofNobody tells whether records of a kind may come from the tree itself, which
+// fromTree tells whether records of a kind may come from the tree itself, which
 // has the number after the last member's. It does not send messages.
-func ofNobody(k record.Kind) bool { return k == record.Data || k == record.Pull }
+func fromTree(k record.Kind) bool { return k == record.Data || k == record.Pull }
 
 // leads returns the links that lead to members, save the one named, and whether
 // some are here.
@@ -106,7 +106,7 @@ func (n *Node) leads(c *comm, first, count int, except Direction) (targets []Dir
 	last := own
 	for i := first; i < first+count; {
 		var toward Direction
-		toward, i = n.wayTo(c, i)
+		toward, i = n.runTo(c, i)
 		if toward == last {
 			continue
 		}
@@ -131,14 +131,14 @@ func (n *Node) leads(c *comm, first, count int, except Direction) (targets []Dir
 func (n *Node) split(c *comm, r *record.Record, except Direction) {
 	size := len(r.Body) / r.Count
 	for i := 0; i < r.Count; {
-		toward, end := n.oneWay(c, r.Dst+i, r.Dst+r.Count)
+		toward, end := n.runWithin(c, r.Dst+i, r.Dst+r.Count)
 		j := end - r.Dst
 		part := *r
 		part.Dst, part.Count, part.Body = r.Dst+i, j-i, r.Body[i*size:j*size]
 		i = j
 		switch {
 		case toward == Local:
-			if !c.seats[part.Dst].sent(r) {
+			if !c.seats[part.Dst].isSender(r) {
 				part.Each = false
 				n.deliver(c, part.Dst, &part)
 			}
@@ -148,15 +148,15 @@ func (n *Node) split(c *comm, r *record.Record, except Direction) {
 	}
 }
 
-// oneWay is where the member of a number is, and the first after it, up to a limit,
-// that is elsewhere; members here are taken one by one.
-func (n *Node) oneWay(c *comm, number, limit int) (toward Direction, end int) {
-	toward, end = n.wayTo(c, number)
+// runWithin returns the direction of the member of a number, and the first number after
+// it, up to a limit, whose member is elsewhere; members here are taken one by one.
+func (n *Node) runWithin(c *comm, number, limit int) (toward Direction, end int) {
+	toward, end = n.runTo(c, number)
 	if toward == Local {
 		return toward, number + 1
 	}
 	for end < limit {
-		next, after := n.wayTo(c, end)
+		next, after := n.runTo(c, end)
 		if next != toward {
 			break
 		}
@@ -205,7 +205,7 @@ func (n *Node) deliver(c *comm, number int, r *record.Record) {
 		n.takeKept(s, r)
 	case record.Taken:
 		if x, ok := s.ep.sends[r.Seq]; ok {
-			s.ep.over(r.Seq)
+			s.ep.forgetSend(r.Seq)
 			word := *r
 			word.Src, word.Dst = x.rank, s.rank
 			n.tell(s.ep, &word)
@@ -214,7 +214,7 @@ func (n *Node) deliver(c *comm, number int, r *record.Record) {
 }
 
 // tell queues a record for an endpoint.
-func (n *Node) tell(ep *endpoint, r *record.Record) {
+func (n *Node) tell(ep *endpointState, r *record.Record) {
 	if ep.gone {
 		return
 	}

@@ -41,7 +41,7 @@ func (s *sequence[T]) remove(i *item[T]) {
 	s.length--
 }
 
-// all are those in s, of which the one at hand may leave.
+// all returns those in s, of which the one at hand may leave.
 func (s *sequence[T]) all() iter.Seq[*item[T]] {
 	return func(yield func(*item[T]) bool) {
 		for i := s.head; i != nil; {
@@ -54,7 +54,7 @@ func (s *sequence[T]) all() iter.Seq[*item[T]] {
 	}
 }
 
-// find is the first that is as wanted, nil if none is.
+// find returns the first that is as wanted, nil if none is.
 func (s *sequence[T]) find(wanted func(*T) bool) *item[T] {
 	for i := s.head; i != nil; i = i.next {
 		if wanted(&i.value) {

@@ -22,7 +22,7 @@ type sim struct {
 
 	busy []*queue // those that hold something
 
-	tasks   []func() // what programs do next, each when its turn comes
+	tasks   []func() // next steps of programs, each when its turn comes
 	faults  []error
 	flushes int
 	most    int // largest Held of any node
@@ -46,7 +46,7 @@ type simEnd struct {
 	in, out *queue // to the program, from it
 	quit    bool
 	raw     bool            // the program has no library, but a record for each of
-	heard   []record.Record // what it is told
+	heard   []record.Record // records it was told
 	asked   []int           // the members that it has asked for, by request
 }
 
@@ -251,8 +251,7 @@ func (s *sim) run() {
 	}
 }
 
-// kill ends a node and all below it, at once: what is under way on its links is
-// lost.
+// kill ends a node and all below it, at once: records on its links are lost.
 func (s *sim) kill(victim int) {
 	n := s.nodes[victim]
 	for _, h := range n.below {
@@ -287,7 +286,7 @@ func (s *sim) kill(victim int) {
 	s.flush(p, &out)
 }
 
-// leave ends an endpoint's program: what it has said is still heard.
+// leave ends an endpoint's program: its earlier records are still heard.
 func (s *sim) leave(e *simEnd, why string) {
 	n, say := s.nodes[e.node], e.out.deliver
 	e.quit = true

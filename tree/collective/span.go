@@ -14,7 +14,7 @@ func (s span) end() uint32 { return s.first + s.count }
 // spans is a set of numbers: runs in order, none touching the next.
 type spans []span
 
-// newSpans is the set of numbers in order, none of which is there twice.
+// newSpans returns the set of numbers in order, none of which is there twice.
 func newSpans(numbers []uint32) (set spans) {
 	for _, x := range numbers {
 		if last := len(set) - 1; last >= 0 && set[last].end() == x {
@@ -26,7 +26,7 @@ func newSpans(numbers []uint32) (set spans) {
 	return set
 }
 
-// index is the position of a number in the set, in order; false if it is not
+// index returns the position of a number in the set, in order; false if it is not
 // there.
 func (s spans) index(number uint32) (position int, ok bool) {
 	for _, x := range s {
@@ -41,7 +41,7 @@ func (s spans) index(number uint32) (position int, ok bool) {
 	return 0, false
 }
 
-// at is the number at a position.
+// at returns the number at a position.
 func (s spans) at(position int) uint32 {
 	for _, x := range s {
 		if position < int(x.count) {
@@ -52,7 +52,7 @@ func (s spans) at(position int) uint32 {
 	panic("a position beyond the set") // a bug of this package
 }
 
-// size is how many numbers there are.
+// size counts the numbers.
 func (s spans) size() int {
 	n := 0
 	for _, x := range s {
@@ -72,17 +72,17 @@ func uvarint(b []byte) (v uint64, rest []byte, err error) {
 	return v, b[used:], nil
 }
 
-// ways tells in which direction numbers are, in runs: which child has them
+// directions tells in which direction numbers are, in runs: which child has them
 // below it, or this node; others are beyond the parent. Endpoints are placed, and members of a
 // communicator that a Split made are numbered, in the order of the tree, or nearly,
 // so there are few runs.
-type ways struct {
+type directions struct {
 	starts  []uint32 // run i is of the numbers starts[i] to starts[i+1]-1
 	towards []Direction
 }
 
 // add appends a run.
-func (w *ways) add(start uint32, toward Direction) {
+func (w *directions) add(start uint32, toward Direction) {
 	switch last := len(w.towards) - 1; {
 	case last >= 0 && w.towards[last] == toward:
 	case last > 0 && w.starts[last] == start && w.towards[last-1] == toward:
@@ -94,9 +94,9 @@ func (w *ways) add(start uint32, toward Direction) {
 	}
 }
 
-// newWays makes the ways from runs of numbers, in order; those between are up.
-func newWays(list []way) *ways {
-	w := &ways{starts: make([]uint32, 0, len(list)+1), towards: make([]Direction, 0, len(list)+1)}
+// newDirections makes the ways from runs of numbers, in order; those between are up.
+func newDirections(list []directedSpan) *directions {
+	w := &directions{starts: make([]uint32, 0, len(list)+1), towards: make([]Direction, 0, len(list)+1)}
 	w.add(0, Up)
 	for _, x := range list {
 		w.add(x.first, x.toward)
@@ -105,20 +105,20 @@ func newWays(list []way) *ways {
 	return w
 }
 
-// way is a run of numbers in one direction.
-type way struct {
+// directedSpan is a run of numbers in one direction.
+type directedSpan struct {
 	span
 	toward Direction
 }
 
-func (w *ways) of(number int) Direction {
+func (w *directions) find(number int) Direction {
 	toward, _ := w.run(number, 0)
 	return toward
 }
 
-// run is where a number is, and the first number after it that may be elsewhere;
-// size is how many there are.
-func (w *ways) run(number, size int) (toward Direction, end int) {
+// run returns the direction of a number, and the first number after it that may be
+// elsewhere; size is the number of numbers.
+func (w *directions) run(number, size int) (toward Direction, end int) {
 	i := sort.Search(len(w.starts), func(i int) bool { return int(w.starts[i]) > number })
 	if i < len(w.starts) {
 		size = int(w.starts[i])

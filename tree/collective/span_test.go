@@ -33,16 +33,16 @@ func TestSpans(t *testing.T) {
 func TestWays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.SliceOfN(rapid.SampledFrom([]Direction{Up, Up, Local, 0, 1, 2}), 1, 40).Draw(t, "towards")
-		var list []way
+		var list []directedSpan
 		for i, toward := range want {
 			if toward != Up {
-				list = append(list, way{span{uint32(i), 1}, toward})
+				list = append(list, directedSpan{span{uint32(i), 1}, toward})
 			}
 		}
-		w := newWays(list)
+		w := newDirections(list)
 		runs := 1
 		for i, toward := range want {
-			require.Equal(t, toward, w.of(i))
+			require.Equal(t, toward, w.find(i))
 			if i > 0 && want[i-1] != toward {
 				runs++
 			}

@@ -36,7 +36,7 @@ type origin struct {
 	tag          int64
 }
 
-// What a Piece is a piece of, in Fn.
+// Kinds of a Piece, in Fn.
 const (
 	pieceSort   uint8 = iota // a message of the sort with tag Off, from agent Src to agent Dst
 	pieceBelow               // to the parent: which members are below
@@ -53,7 +53,7 @@ func (n *Node) splitting(o *op) *splitting {
 
 // choose takes what a local member says in a Split. The last one's word starts
 // the node's part of the sort.
-func (n *Node) choose(m *member, color uint32, key int32) {
+func (n *Node) choose(m *opPart, color uint32, key int32) {
 	o, c := m.op, m.op.comm
 	s := n.splitting(o)
 	s.rows[m.seat.at] = commsplit.NewRow(color, key, uint32(m.seat.rank))
@@ -124,8 +124,8 @@ func (n *Node) post(o *op, m *commsplit.Message) {
 	})
 }
 
-// pieces cuts a message between agents. Between neighbors, Off is where in the
-// message a piece begins.
+// pieces cuts a message between agents. Between neighbors, Off is the offset of a piece
+// in the message.
 func pieces(o *op, what uint8, tag int64, message []byte, send func(*record.Record)) {
 	for at := 0; ; {
 		r := record.Record{Kind: record.Piece, Op: record.Split, Fn: what, Comm: o.comm.id, Seq: o.seq, Off: tag, Size: int64(len(message))}
@@ -153,7 +153,7 @@ func (n *Node) piece(in *input, r *record.Record, raw []byte) (ok bool, err erro
 			return false, fmt.Errorf("a piece from agent %d of %d, process %d to process %d of %d", r.Src, agents, r.Count, r.Dst, processes)
 		}
 		toward := n.toProcess(c, r.Dst)
-		switch src := n.where(n.ranks + r.Src); {
+		switch src := n.directionTo(n.ranks + r.Src); {
 		case src == Nowhere || toward == Nowhere:
 			return true, nil
 		case src != in.toward || toward == in.toward || n.toProcess(c, r.Count) != in.toward:
@@ -192,12 +192,12 @@ func (n *Node) splitPiece(c *comm, from origin, r *record.Record) error {
 		o.call.op = record.Split
 	}
 	if !o.agrees(call{op: record.Split}) {
-		n.mismatch(o, side{call{op: record.Split}, -1, nil, 0})
+		n.mismatch(o, side{call: call{op: record.Split}, root: -1})
 		return nil
 	}
 	s := n.splitting(o)
-	if s.held += len(r.Body); s.held > n.heldMost(c) {
-		return n.forged(o, from, fmt.Errorf("messages of more than %d bytes are on their way", n.heldMost(c)))
+	if s.held += len(r.Body); s.held > n.maxHeld(c) {
+		return n.forged(o, from, fmt.Errorf("messages of more than %d bytes are on their way", n.maxHeld(c)))
 	}
 	message, begun := s.parts[from]
 	if !begun {
@@ -215,7 +215,7 @@ func (n *Node) splitPiece(c *comm, from origin, r *record.Record) error {
 	}
 	switch from.what {
 	case pieceBelow:
-		return n.below(o, from.toward, message)
+		return n.takeBelow(o, from.toward, message)
 	case pieceFormed:
 		f, err := n.parseFormed(o, message)
 		if err != nil {
@@ -239,9 +239,9 @@ func (n *Node) splitPiece(c *comm, from origin, r *record.Record) error {
 	return nil
 }
 
-// heldMost is how many bytes of a Split's messages may wait at a node: an agent is
-// at most a step ahead of another, and no step brings one more than the table.
-func (n *Node) heldMost(c *comm) int {
+// maxHeld bounds the bytes of a Split's messages that wait at a node: an agent is at
+// most a step ahead of another, and no step brings one more than the table.
+func (n *Node) maxHeld(c *comm) int {
 	return 1<<20 + 256*c.size + 1024*(n.endpoints-n.ranks)
 }
 
@@ -255,7 +255,7 @@ func (n *Node) forged(o *op, from origin, err error) error {
 	return nil
 }
 
-// processOf is this node's place among those that have members of c, and how many
+// processOf returns this node's place among those that have members of c, and how many
 // there are; -1 if it has none.
 func (n *Node) processOf(c *comm) (process, processes int) {
 	if c.ways != nil {
@@ -268,15 +268,15 @@ func (n *Node) processOf(c *comm) (process, processes int) {
 	return -1, nodes.size()
 }
 
-// toProcess is where a process of c is.
+// toProcess returns the direction of a process of c.
 func (n *Node) toProcess(c *comm, process int) Direction {
 	if c.ways != nil {
-		return c.homes.of(process)
+		return c.homes.find(process)
 	}
-	return n.where(n.ranks + int(n.nodesOf(c).at(process)))
+	return n.directionTo(n.ranks + int(n.nodesOf(c).at(process)))
 }
 
-// nodesOf are the agents whose nodes have members of c, which no Split made.
+// nodesOf returns the agents whose nodes have members of c, which no Split made.
 func (n *Node) nodesOf(c *comm) spans {
 	if c.nodes == nil {
 		list := make([]uint32, c.size)
@@ -289,7 +289,7 @@ func (n *Node) nodesOf(c *comm) spans {
 	return c.nodes
 }
 
-// nodeOf is the agent of an endpoint's node.
+// nodeOf returns the agent of an endpoint's node.
 func (n *Node) nodeOf(endpoint int) int {
 	if endpoint >= n.ranks {
 		return endpoint - n.ranks

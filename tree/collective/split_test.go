@@ -15,13 +15,13 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// choice is what a member says in a split.
+// choice is a member's part in a split.
 type choice struct{ color, key int }
 
 // group is the members of a communicator, in order.
 type group []*simEnd
 
-// oracle is the definition of a split of a group.
+// oracle returns the definition of a split of a group.
 func oracle(g group, choices []choice) map[int]group {
 	order := make([]int, len(g))
 	for i := range order {
@@ -37,20 +37,20 @@ func oracle(g group, choices []choice) map[int]group {
 	return classes
 }
 
-// comms are the communicators of endpoints in some role.
-type comms map[*simEnd]*member.Comm
+// commsByEnd are the communicators of endpoints in some role.
+type commsByEnd map[*simEnd]*member.Comm
 
-func (c comms) of(e *simEnd) *member.Comm { return c[e] }
+func (c commsByEnd) of(e *simEnd) *member.Comm { return c[e] }
 
 // split splits a group and checks ranks and sizes against the oracle.
-func (s *sim) split(t require.TestingT, g group, old comms, choices []choice) (map[int]group, comms) {
+func (s *sim) split(t require.TestingT, g group, old commsByEnd, choices []choice) (map[int]group, commsByEnd) {
 	requests := make([]*member.Request, len(g))
 	for i, e := range g {
 		s.do(e, func() { requests[i] = old[e].Split(choices[i].color, choices[i].key) })
 	}
 	s.run()
 	require.Empty(t, s.faults)
-	classes, made := oracle(g, choices), comms{}
+	classes, made := oracle(g, choices), commsByEnd{}
 	place := map[*simEnd]int{}
 	for _, list := range classes {
 		for i, e := range list {
@@ -74,7 +74,7 @@ func (s *sim) split(t require.TestingT, g group, old comms, choices []choice) (m
 }
 
 // locate has some members look others up, and checks who they find.
-func (s *sim) locate(t require.TestingT, g group, c comms, lookups int) {
+func (s *sim) locate(t require.TestingT, g group, c commsByEnd, lookups int) {
 	type look struct {
 		q    *member.Request
 		want *simEnd
@@ -145,7 +145,7 @@ func TestSplitAgainstTheOracle(t *testing.T) {
 			Search:  rapid.Float64Range(0, 100).Draw(t, "search"),
 		}
 		s := newSimCosts(rng, nodes, degree, place, func(int) commsplit.Costs { return price })
-		g, c := group(s.ends[:ranks]), comms{}
+		g, c := group(s.ends[:ranks]), commsByEnd{}
 		switch rapid.IntRange(0, 2).Draw(t, "communicator") {
 		case 0:
 			for _, e := range g {
@@ -193,7 +193,7 @@ func TestSplitAgainstTheOracle(t *testing.T) {
 				}
 			}
 			if len(g) != 0 && len(c) != 0 && c[g[0]] != g[0].World() && c[g[0]] != g[0].Agents() {
-				s.free(t, g, c) // what was split is not needed by what came of it
+				s.free(t, g, c) // the new ones do not need the one that was split
 			}
 			g, c = biggest, made
 		}
@@ -226,7 +226,7 @@ func (s *sim) communicators() int {
 }
 
 // free frees a group's communicator.
-func (s *sim) free(t require.TestingT, g group, c comms) {
+func (s *sim) free(t require.TestingT, g group, c commsByEnd) {
 	for _, e := range g {
 		s.do(e, func() { c[e].Free() })
 	}
@@ -237,13 +237,13 @@ func (s *sim) free(t require.TestingT, g group, c comms) {
 // TestSplitAtScale splits many ranks by colour and key, and once more what came
 // of it, and prints what passed the root and what nodes hold.
 func TestSplitAtScale(t *testing.T) {
-	for _, x := range []struct{ nodes, each, degree, colors int }{{128, 8, 8, 5}, {256, 16, 16, 1}, {4096, 16, 16, 7}} {
+	for _, x := range []struct{ nodes, each, degree, colors int }{{nodes: 128, each: 8, degree: 8, colors: 5}, {nodes: 256, each: 16, degree: 16, colors: 1}, {nodes: 4096, each: 16, degree: 16, colors: 7}} {
 		t.Run(fmt.Sprintf("%d nodes, %d ranks each, %d colours", x.nodes, x.each, x.colors), func(t *testing.T) {
 			if x.nodes > 1000 && !*large {
 				t.Skip("skipped: takes minutes of a processor and 4 GB; run with -large")
 			}
 			s := newSim(seeded(1), x.nodes, x.degree, blocks(x.nodes, x.each))
-			g, c := group(s.ends[:s.ranks]), comms{}
+			g, c := group(s.ends[:s.ranks]), commsByEnd{}
 			choices := make([]choice, len(g))
 			for i, e := range g {
 				c[e] = e.World()
@@ -394,7 +394,7 @@ func TestSplitRefuses(t *testing.T) {
 func TestRanksThatAreNumbers(t *testing.T) {
 	for key, tables := range map[int]int{0: 0, -1: 5} {
 		s := newSim(seeded(1), 5, 2, blocks(5, 3))
-		g, c := group(s.ends[:s.ranks]), comms{}
+		g, c := group(s.ends[:s.ranks]), commsByEnd{}
 		choices := make([]choice, len(g))
 		for i, e := range g {
 			c[e], choices[i].key = e.World(), i*key
@@ -415,7 +415,7 @@ func TestRanksThatAreNumbers(t *testing.T) {
 func TestOthersHearNothing(t *testing.T) {
 	for _, freed := range []bool{true, false} {
 		s := newSim(seeded(1), 7, 2, blocks(7, 1)) // the root, 1 with 2 and 3, and 4 with 5 and 6
-		g, c := group(s.ends[:7]), comms{}
+		g, c := group(s.ends[:7]), commsByEnd{}
 		choices := make([]choice, len(g))
 		for i, e := range g {
 			c[e], choices[i] = e.World(), choice{(i + 2) / 3, -i}

@@ -14,7 +14,7 @@ import (
 // has parts of many members. They are collected on their way up and sent to
 // everyone together, as those of a short one are.
 
-// smallPart is how long the parts of a long AllGather may be for that.
+// smallPart bounds the parts of a long AllGather for that, in bytes.
 const smallPart = record.Chunk / 4
 
 // stretch is some of the bytes of a piece of an AllGather's result.
@@ -23,9 +23,9 @@ type stretch struct {
 	body []byte
 }
 
-// portion is what is collected of a piece. Where there is a table, a node does not
-// know whose parts come by it: all nodes hear of the piece, and each says when
-// there is no more from it and those below.
+// portion collects a piece. Where there is a table, a node does not know whose parts
+// come by it: all nodes hear of the piece, and each says when there is no more from it
+// and those below.
 type portion struct {
 	want      int64 // bytes; where there is a table, of local members
 	open      int   // children who have not said so
@@ -79,7 +79,7 @@ func (n *Node) portion(o *op, size, j int64) *portion {
 		if o.portions == nil {
 			o.portions = map[int64]*portion{}
 		}
-		p = &portion{want: n.inPiece(o.comm, size, j)}
+		p = &portion{want: n.pieceBytes(o.comm, size, j)}
 		if o.comm.dir != nil {
 			p.open = o.comm.below
 		}
@@ -112,9 +112,9 @@ func (n *Node) expectPiece(c *comm, r *record.Record) error {
 	return nil
 }
 
-// inPiece is how many bytes of a piece come by here on their way up; where there is
-// a table, of local members.
-func (n *Node) inPiece(c *comm, size, j int64) (sum int64) {
+// pieceBytes counts the bytes of a piece that come by here on their way up; where there
+// is a table, those of local members.
+func (n *Node) pieceBytes(c *comm, size, j int64) (sum int64) {
 	begin := j * record.Chunk
 	end := min(begin+record.Chunk, int64(c.size)*size)
 	if c.dir != nil {

@@ -24,8 +24,8 @@ func between(t *testing.T) (n *collective.Node, id uint64) {
 	return n, id
 }
 
-// splitPiece is a piece of a message of the split that is operation 0 of all ranks; whole is how
-// long it is, or 0 where the piece is all of it.
+// splitPiece returns a piece of a message of the split that is operation 0 of all
+// ranks; whole is the message's length, or 0 where the piece is all of it.
 func splitPiece(what uint8, whole int64, body []byte) []byte {
 	return record.Append(nil, &record.Record{Kind: record.Piece, Op: record.Split, Fn: what, Size: max(whole, int64(len(body))), Body: body})
 }
@@ -36,7 +36,7 @@ func flushed(n *collective.Node) *collective.Effects {
 	return &out
 }
 
-// said are the records of a kind that a node sends in a direction.
+// said returns the records of a kind that a node sends in a direction.
 func said(out *collective.Effects, to collective.Direction, k record.Kind) (list []record.Record) {
 	for _, f := range out.Frames {
 		for b := f.Bytes; f.To == to && len(b) > 0; {
@@ -113,7 +113,7 @@ func TestForgedWord(t *testing.T) {
 	const id = 2<<32 | 1
 	for name, x := range map[string]struct {
 		word []uint64 // colour, communicator, processes, number and process of the first here, and rows
-		dead bool     // where nothing is formed any more
+		dead bool     // nothing is formed any more
 		want string
 	}{
 		"nobody's":              {[]uint64{7, 99<<32 | 1, 2, 0, 0}, false, "of nobody's"},

@@ -14,14 +14,14 @@ type Wait struct {
 	Text      string
 }
 
-// Waits are the operations that local ranks wait in: of each communicator the first,
+// Waits returns the operations that local ranks wait in: of each communicator the first,
 // of at most so many.
 func (n *Node) Waits(most int) (list []Wait) {
 	for _, id := range slices.Sorted(maps.Keys(n.comms)) {
 		c := n.comms[id]
 		for _, seq := range slices.Sorted(maps.Keys(c.ops)) {
 			o := c.ops[seq]
-			inside := func(m *member) bool { return m != nil && m.seat.ep.id < n.ranks }
+			inside := func(m *opPart) bool { return m != nil && m.seat.ep.id < n.ranks }
 			if !slices.ContainsFunc(o.members, inside) {
 				continue
 			}
@@ -35,7 +35,7 @@ func (n *Node) Waits(most int) (list []Wait) {
 	return list
 }
 
-// Missing are the local ranks that are members of a communicator and have not entered
+// Missing returns the local ranks that are members of a communicator and have not entered
 // an operation of it.
 func (n *Node) Missing(comm, seq uint64) (ranks []int) {
 	if c := n.comms[comm]; c != nil {
@@ -55,7 +55,7 @@ type MessageWait struct {
 	Seq  uint64
 }
 
-// MessageWaits are the local ranks that wait so.
+// MessageWaits returns the local ranks that wait so.
 func (n *Node) MessageWaits() (list []MessageWait) {
 	for _, ep := range n.local {
 		switch {
@@ -71,13 +71,14 @@ func (n *Node) MessageWaits() (list []MessageWait) {
 	return list
 }
 
-// MessageText says what a local rank waits for that MessageWaits names.
+// MessageText describes the message that a local rank waits for, of those that
+// MessageWaits names.
 func (n *Node) MessageText(rank int) string {
 	return fmt.Sprintf("rank %d for %s", rank, n.messageText(n.ends[rank]))
 }
 
 // messageText is for which message, or whom, an endpoint waits.
-func (n *Node) messageText(ep *endpoint) string {
+func (n *Node) messageText(ep *endpointState) string {
 	if ep != nil && ep.posted.length > 0 {
 		w := ep.posted.head.value
 		from, tag := fmt.Sprintf("member %d", w.src), fmt.Sprintf("tag %d", w.tag)
@@ -97,8 +98,9 @@ func (n *Node) messageText(ep *endpoint) string {
 	return "a message of its to be taken"
 }
 
-// Calls tells in which operation each local rank is, the first of a communicator, or else
-// what it waits for, as MessageText has it: "in barrier, operation 2 of the world".
+// Calls returns the operation of each local rank, the first of a communicator, or else
+// the message it waits for, as MessageText has it: "in barrier, operation 2 of the
+// world".
 func (n *Node) Calls() map[int]string {
 	calls := map[int]string{}
 	for _, id := range slices.Sorted(maps.Keys(n.comms)) {

@@ -9,7 +9,7 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// refused is a request that was wrong from the beginning.
+// refused returns a request that was wrong from the beginning.
 func refused(format string, args ...any) *Request {
 	q := &Request{}
 	q.finish(fmt.Errorf(format, args...))
@@ -83,7 +83,7 @@ func (c *Comm) combine(q *Request) *Request {
 	return c.begin(q)
 }
 
-// checkFunction is why a function cannot combine so many bytes, or nil.
+// checkFunction reports an error if a function cannot combine so many bytes.
 func (s *Session) checkFunction(fn uint8, size int64) error {
 	if record.Locates(fn) && !s.prober {
 		return errors.New("this golaunch is older than minloc and maxloc")
@@ -101,7 +101,7 @@ func (c *Comm) ReduceScatter(fn uint8, send, recv []byte) *Request {
 	q := &Request{comm: c, recv: recv}
 	all := make([]byte, len(send))
 	q.part = c.AllReduce(fn, send, all)
-	c.then(q.part, func(err error) {
+	c.afterDone(q.part, func(err error) {
 		if err == nil {
 			copy(q.recv, all[c.rank*size:])
 		}
@@ -115,8 +115,9 @@ func (c *Comm) ReduceScatter(fn uint8, send, recv []byte) *Request {
 // the order in which the others ask for them.
 func (s *Session) Sub(endpoints []int) *Request { return s.sub(endpoints, 0, 0) }
 
-// SubFor is Sub for a call over c, which has a tag of LibraryTag, plus a multiple of 2^20:
-// that and nothing else brings the members together, whatever else they make meanwhile.
+// SubFor is Sub for a call over c, which has a tag of LibraryTag, plus a multiple of
+// 2^20: that and nothing else brings the members together, in spite of others they make
+// meanwhile.
 func (c *Comm) SubFor(tag int64, endpoints []int) *Request {
 	return c.session.sub(endpoints, tag, int64(c.id))
 }
@@ -161,7 +162,7 @@ func (c *Comm) Locate(member int) *Request {
 		return refused("%w", err)
 	}
 	q := &Request{comm: c, root: member}
-	q.opens()
+	q.countOpen()
 	s := c.session
 	s.number++
 	q.seq = s.number
@@ -169,8 +170,8 @@ func (c *Comm) Locate(member int) *Request {
 	return q
 }
 
-// Location is what a Locate found: the member's number in the world (an agent's
-// follow the ranks'), and its node.
+// Location returns the outcome of a Locate: the member's number in the world (an
+// agent's follow the ranks'), and its node.
 func (r *Request) Location() (rank, node int) { return int(r.got), r.src }
 
 // Free gives a communicator that Sub or Split made up. All members must call it,
@@ -188,12 +189,12 @@ func (c *Comm) Free() *Request {
 	}
 	c.freeing = &Request{comm: c}
 	q := c.freeing
-	c.freeIf()
+	c.freeIfIdle()
 	return q
 }
 
-// freeIf frees c if it is to be, and nothing is under way over it.
-func (c *Comm) freeIf() {
+// freeIfIdle frees c if it is to be, and nothing is under way over it.
+func (c *Comm) freeIfIdle() {
 	q := c.freeing
 	if q == nil || c.open > 0 {
 		return
@@ -201,7 +202,7 @@ func (c *Comm) freeIf() {
 	c.freeing = nil
 	barrier := c.Further(c.Barrier)
 	c.closing = true
-	c.then(barrier, func(err error) {
+	c.afterDone(barrier, func(err error) {
 		c.closing = false // where it failed, it can be shrunk
 		if c.freed = err == nil; c.freed {
 			if c.rank == 0 {

@@ -2,7 +2,7 @@ package member
 
 import "github.com/golaunch/golaunch/tree/record"
 
-// NetworkDepth is the levels of switches of the network between the job's hosts; 0
+// NetworkDepth returns the levels of switches of the network between the job's hosts; 0
 // where that is not known.
 func (s *Session) NetworkDepth() int { return len(s.clusters) }
 
@@ -26,12 +26,12 @@ func (s *Session) SwitchCluster(rank, depth int) *Request {
 	case rank < 0 || rank >= s.size:
 		return refused("the switch cluster of rank %d of a world of %d", rank, s.size)
 	}
-	q := s.other(&record.Record{Kind: record.Cluster, Dst: rank})
+	q := s.register(&record.Record{Kind: record.Cluster, Dst: rank})
 	q.depth = depth
 	return q
 }
 
-// Cluster is the number that a SwitchCluster found.
+// Cluster returns the number that a SwitchCluster found.
 func (r *Request) Cluster() int { return int(r.got) }
 
 // takeCluster takes the agent's answer to one.

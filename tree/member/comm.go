@@ -30,10 +30,10 @@ type Comm struct {
 	lets    bool         // but now, for a call that was begun before
 }
 
-// Rank is this endpoint's number in c.
+// Rank returns this endpoint's number in c.
 func (c *Comm) Rank() int { return c.rank }
 
-// Size is the number of members.
+// Size returns the number of members.
 func (c *Comm) Size() int { return c.size }
 
 // ErrMember begins the outcome of what names a member that there is not.
@@ -42,7 +42,7 @@ var ErrMember = errors.New("member")
 // ErrFreed is the outcome of what is begun over a communicator that was freed.
 var ErrFreed = errors.New("the communicator was freed")
 
-// check is why nothing can be begun that names a member.
+// check reports an error if nothing can be begun that names a member.
 func (c *Comm) check(member int) error {
 	switch {
 	case c.gaveUp != nil && !c.lets:
@@ -62,17 +62,17 @@ func (c *Comm) Busy() bool { return c.open > 0 }
 // Release says that such a call is over.
 func (c *Comm) Release() {
 	c.open--
-	c.freeIf()
+	c.freeIfIdle()
 }
 
-// GiveUp has nothing more begun, for a reason. What is under way goes on.
+// GiveUp has nothing more begun, for a reason. Operations under way go on.
 func (c *Comm) GiveUp(why error) {
 	if c.gaveUp == nil {
 		c.gaveUp = why
 	}
 }
 
-// Further begins what belongs to a call that was begun before the program gave the
+// Further begins operations of a call that was begun before the program gave the
 // communicator up.
 func (c *Comm) Further(begin func() *Request) *Request {
 	c.lets = true
@@ -99,7 +99,7 @@ func (c *Comm) begin(q *Request) *Request {
 		q.finish(err)
 		return q
 	}
-	q.opens()
+	q.countOpen()
 	c.queue = append(c.queue, q)
 	c.goOn()
 	return q

@@ -79,8 +79,8 @@ func (c *Comm) Send(dst int, tag int64, data []byte) *Request {
 	return c.SendLibrary(dst, tag, data)
 }
 
-// SendLibrary is Send with any tag. What is built of messages has tags above
-// record.MaxTag, and goes on where the program gave the communicator up.
+// SendLibrary is Send with any tag. Operations built of messages have tags above
+// record.MaxTag, and go on where the program gave the communicator up.
 func (c *Comm) SendLibrary(dst int, tag int64, data []byte) *Request {
 	q := &Request{comm: c, root: dst, tag: tag, send: data, size: int64(len(data))}
 	if err := cmp.Or(c.checkFor(dst, tag), c.session.err); err != nil {
@@ -89,7 +89,7 @@ func (c *Comm) SendLibrary(dst int, tag int64, data []byte) *Request {
 	}
 	c.session.number++
 	q.seq = c.session.number
-	q.opens()
+	q.countOpen()
 	c.session.sends.add(q)
 	return q
 }
@@ -105,7 +105,7 @@ func (c *Comm) RecvAll(src int, tag int64) *Request {
 	return c.takeFor(&Request{src: src, tag: tag, grows: true})
 }
 
-// Received is the message that a RecvAll got.
+// Received returns the message that a RecvAll got.
 func (r *Request) Received() []byte { return r.recv }
 
 // Probe waits until there is a message for a Recv of src and tag, or, if look is true,
@@ -136,7 +136,7 @@ func (c *Comm) RecvAllLibrary(src int, tag int64) *Request {
 
 // Partial tells whether an operation that failed so may have been carried out for some:
 // where a member leaves while others have several under way, those that it had done its
-// part of succeed for who had the result before the news.
+// part of succeed for members that had the result before the news.
 func Partial(err error) bool {
 	f, is := errors.AsType[*Failure](err)
 	return is && f.Cause == record.CauseLeft
@@ -148,8 +148,8 @@ func (c *Comm) Excuse(dst int, tag int64, why error, size int64) *Request {
 	return c.SendLibrary(dst, tag, excuse(why, size))
 }
 
-// excuse is the reason as a message: the number of the member that has left plus one, and
-// the text, as far as there is room.
+// excuse returns the reason as a message: the number of the member that has left plus
+// one, and the text, as far as there is room.
 func excuse(why error, size int64) []byte {
 	who := -1
 	if f, is := errors.AsType[*Failure](why); is {
@@ -173,8 +173,8 @@ func Excused(message []byte) error {
 }
 
 // Refuse has this member take no more messages of a sort of calls, from a tag of
-// LibraryTag on: what others send for the call that ended here, or for later ones, which
-// all end, is dropped, and counts as taken for them.
+// LibraryTag on: others' messages for the call that ended here, or for later ones,
+// which all end, are dropped, and count as taken for them.
 func (c *Comm) Refuse(sort Call, tag int64) { c.refuse(tag, beyondScans+int64(sort+1)<<56) }
 
 func (c *Comm) refuse(tag, end int64) {
@@ -192,11 +192,11 @@ const (
 	Shrinking
 )
 
-// beyondScans is where the tags of LibraryTag begin. Below are those of scans.
+// beyondScans is the first tag of LibraryTag. Below are those of scans.
 const beyondScans = 1 << 58
 
-// LibraryTag is a tag for messages of one call that all members make, in one order with
-// others of its sort. 2^20 times any number up to 2^30 may be added to it.
+// LibraryTag returns a tag for messages of one call that all members make, in one order
+// with others of its sort. 2^20 times any number up to 2^30 may be added to it.
 func (c *Comm) LibraryTag(sort Call) int64 {
 	c.calls[sort]++
 	return beyondScans + int64(sort)<<56 + c.calls[sort]%(1<<20)
@@ -219,7 +219,7 @@ func (c *Comm) take(q *Request) *Request {
 	}
 	s.number++
 	q.seq, q.wanted = s.number, wanted{q.src, q.tag}
-	q.opens()
+	q.countOpen()
 	if q.sort == record.RecvLook {
 		s.looks.add(q)
 	} else {
@@ -228,7 +228,7 @@ func (c *Comm) take(q *Request) *Request {
 	return q
 }
 
-// wanted is what a Recv asks for.
+// wanted selects the messages that a Recv takes.
 type wanted struct {
 	src int
 	tag int64
@@ -256,7 +256,8 @@ func (c *Comm) checkFor(member int, tag int64) error {
 	return c.check(member)
 }
 
-// tagError is why a program may not use a tag. Larger ones are the library's own.
+// tagError reports an error if a program may not use a tag. Larger ones are the
+// library's own.
 func tagError(tag int64) error {
 	if tag < 0 || tag > record.MaxTag {
 		return fmt.Errorf("tag %d, which is not in 0 to %d", tag, record.MaxTag)
@@ -282,8 +283,8 @@ func (c *Comm) Left() *Request {
 	return q
 }
 
-// Forget says that nobody waits for a request any more, and nobody has asked for its
-// outcome: what a Left finds, or has found, is news to the next one.
+// Forget drops a request that nobody waits for, and whose outcome nobody has seen: the
+// finding of a Left is news to the next one.
 func (r *Request) Forget() {
 	r.unread = true
 	if f, is := errors.AsType[*Failure](r.err); is && r.sort == record.RecvLeft {
@@ -406,7 +407,7 @@ func (s *Session) takeMessage(r *record.Record) error {
 
 // grow takes news of the message of a RecvAll.
 func (s *Session) grow(q *Request, r *record.Record) error {
-	const atOnce = 1 << 20 // what the sender says of its length is not believed
+	const atOnce = 1 << 20 // the length that a sender announces is not believed
 	if r.Kind == record.Match {
 		q.src, q.tag, q.got = r.Src, r.Off, r.Size
 		q.recv = make([]byte, 0, min(r.Size, atOnce))

@@ -59,7 +59,7 @@ func (c *Comm) scan(what string, fn uint8, send, recv []byte, exclusive bool) *R
 	all := make([]byte, c.size*size)
 	own := all[c.rank*size:][:size]
 	copy(own, send)
-	c.then(c.AllGather(own, all), func(err error) {
+	c.afterDone(c.AllGather(own, all), func(err error) {
 		parts := c.rank
 		if !exclusive {
 			parts++
@@ -82,7 +82,7 @@ func (c *Comm) agree(what string, size int64, f func(error)) {
 	most := make([]byte, 16) // the largest size, and what is the smallest negated
 	binary.LittleEndian.PutUint64(most, uint64(size))
 	binary.LittleEndian.PutUint64(most[8:], uint64(-size))
-	c.then(c.AllReduce(record.Int64|record.Max, most, most), func(err error) {
+	c.afterDone(c.AllReduce(record.Int64|record.Max, most, most), func(err error) {
 		high, low := int64(binary.LittleEndian.Uint64(most)), -int64(binary.LittleEndian.Uint64(most[8:]))
 		if err == nil && high != low {
 			err = &Failure{Cause: record.CauseMismatch, Member: -1, Text: fmt.Sprintf("%s: members give %d to %d bytes", what, low, high)}
@@ -104,8 +104,8 @@ func (c *Comm) scanExcused(x *scan, why error) {
 	x.q.finish(why)
 }
 
-// then calls f once g is done, which may be now.
-func (c *Comm) then(g *Request, f func(error)) {
+// afterDone calls f once g is done, which may be now.
+func (c *Comm) afterDone(g *Request, f func(error)) {
 	if done, err := g.Done(); done {
 		f(err)
 		return
@@ -149,11 +149,11 @@ func (c *Comm) scanFrom(x *scan, step int) {
 		part = make([]byte, len(x.acc))
 		open++
 		get = c.RecvLibrary(c.rank-step, x.tag, part)
-		c.then(get, end)
+		c.afterDone(get, end)
 	}
 	if c.rank+step < c.size {
 		open++
-		c.then(c.SendLibrary(c.rank+step, x.tag, data), end)
+		c.afterDone(c.SendLibrary(c.rank+step, x.tag, data), end)
 	}
 	end(nil)
 }

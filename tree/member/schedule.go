@@ -21,8 +21,8 @@ func (s *Session) Schedule(algorithm string, bytes int64) *Request {
 	return q
 }
 
-// Scheduled is what a Schedule got: how many stages there are, and what this rank sends
-// and receives, stage by stage.
+// Scheduled returns the outcome of a Schedule: the number of stages, and this rank's
+// messages, stage by stage.
 func (r *Request) Scheduled() (stages int, part []record.ScheduledMessage) {
 	return int(r.got), r.plan
 }

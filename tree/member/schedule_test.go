@@ -9,7 +9,7 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// planned is a session whose agent makes schedules, for a world of 8.
+// planned returns a session whose agent makes schedules, for a world of 8.
 func planned(t *testing.T) *Session {
 	s, _ := Open(0, 3)
 	s.Take()
@@ -71,7 +71,7 @@ func TestWrongSchedules(t *testing.T) {
 	require.Empty(t, s.Take())
 }
 
-// What the agent tells that cannot be ends the session.
+// An impossible schedule from the agent ends the session.
 func TestSchedulesThatAreNone(t *testing.T) {
 	for name, r := range map[string]record.Record{
 		"nobody asked":    {Kind: record.Schedule, Seq: 2},

@@ -1,8 +1,8 @@
-// Package member is an endpoint's side of the collective operations: what a
-// rank's library says to its agent, and what it makes of the answers
-// (docs/client.md). A [Session] is pure: bytes for the agent come out, bytes of
-// the agent go in, and requests complete on the way. Package client puts a
-// socket to it; libgolaunch is the same in C.
+// Package member is an endpoint's side of the collective operations: the records of a
+// rank's library for its agent, and its reading of the answers (docs/client.md). A
+// [Session] is pure: bytes for the agent come out, bytes of the agent go in, and
+// requests complete on the way. Package client puts a socket to it; libgolaunch is the
+// same in C.
 package member
 
 import (
@@ -66,19 +66,19 @@ type Request struct {
 	got    int64
 	grows  bool  // recv is made for the message
 	kept   bool  // of a Send: the message waits at its receiver's agent
-	sort   uint8 // of a Recv: what it does
+	sort   uint8 // purpose of a Recv
 	value  []byte
 	found  bool
 	made   *Comm
 	plan   []record.ScheduledMessage
-	part   *Request // what it is built of, if that has its buffers
+	part   *Request // request it is built of, if that has its buffers
 	opened bool     // counted in comm.open
 	unread bool     // nobody waits for it any more
 	done   bool
 	err    error
 }
 
-// Failure is what an agent says of something that cannot be.
+// Failure is an agent's report of something that cannot be.
 type Failure struct {
 	Cause  record.Cause
 	Member int   // that has left, in the communicator or, of what has none, in the world; -1: not known
@@ -86,20 +86,20 @@ type Failure struct {
 	Text   string
 }
 
-// Error is the text.
+// Error returns the text.
 func (f *Failure) Error() string { return f.Text }
 
 // Done tells whether the request is complete, and if so its outcome.
 func (r *Request) Done() (done bool, err error) { return r.done, r.err }
 
-// Message describes what a Recv got.
+// Message describes the message of a Recv.
 func (r *Request) Message() (src int, tag int64, size int64) { return r.src, r.tag, r.got }
 
-// Value is what a Get found.
+// Value returns the outcome of a Get.
 func (r *Request) Value() (value []byte, found bool) { return r.value, r.found }
 
-// Made is the communicator that a Sub or a Split made; nil for one that this endpoint is
-// no member of.
+// Made returns the communicator that a Sub or a Split made; nil for one that this
+// endpoint is no member of.
 func (r *Request) Made() *Comm { return r.made }
 
 // Abandon gives the buffers of a request back to the program, which waits for it no
@@ -131,12 +131,12 @@ func (r *Request) finish(err error) {
 		r.OnDone() // may begin what r was a part of
 	}
 	if r.opened {
-		r.comm.freeIf()
+		r.comm.freeIfIdle()
 	}
 }
 
-// opens counts a request that its communicator's end must wait for.
-func (r *Request) opens() {
+// countOpen counts a request that its communicator's end must wait for.
+func (r *Request) countOpen() {
 	r.opened = true
 	r.comm.open++
 }
@@ -165,25 +165,25 @@ func Open(world, rank int) (*Session, *Request) {
 	return s, s.welcome
 }
 
-// Rank is the number of this endpoint's rank.
+// Rank returns the number of this endpoint's rank.
 func (s *Session) Rank() int { return s.rank }
 
-// Size is the number of ranks.
+// Size returns the number of ranks.
 func (s *Session) Size() int { return s.size }
 
-// Node is the number of this endpoint's node.
+// Node returns the number of this endpoint's node.
 func (s *Session) Node() int { return s.node }
 
-// Nodes is the number of nodes.
+// Nodes returns the number of nodes.
 func (s *Session) Nodes() int { return s.nodes }
 
 // lastFixed is the highest number of a communicator that always exists.
 const lastFixed = 1
 
-// World is the communicator of all ranks. An agent is no member.
+// World returns the communicator of all ranks. An agent is no member.
 func (s *Session) World() *Comm { return s.comm(0, s.rank, s.size) }
 
-// Agents is the communicator of all agents. A rank is no member.
+// Agents returns the communicator of all agents. A rank is no member.
 func (s *Session) Agents() *Comm { return s.comm(1, s.node, s.nodes) }
 
 func (s *Session) comm(id uint64, rank, size int) *Comm {
@@ -195,15 +195,15 @@ func (s *Session) comm(id uint64, rank, size int) *Comm {
 	return c
 }
 
-// Take returns what is to be sent to the agent, which is the caller's.
+// Take returns the bytes for the agent, which are the caller's.
 func (s *Session) Take() []byte {
 	out := s.out
 	s.out = nil
 	return out
 }
 
-// Said is how many bytes there were to be sent to the agent so far. What a request
-// that is done has said is among them.
+// Said counts the bytes for the agent so far, those of all requests that are done among
+// them.
 func (s *Session) Said() uint64 { return s.said }
 
 func (s *Session) put(r *record.Record) {
@@ -408,8 +408,8 @@ func (s *Session) takeAnswer(r *record.Record) error {
 	return nil
 }
 
-// other registers a request that is no operation.
-func (s *Session) other(r *record.Record) *Request {
+// register registers a request that is no operation.
+func (s *Session) register(r *record.Record) *Request {
 	q := &Request{}
 	if s.err != nil {
 		q.finish(s.err)
@@ -431,10 +431,10 @@ func (s *Session) Put(key string, value []byte) *Request {
 	case len(value) > record.MaxValue:
 		return refused("put: value of %d bytes, at most %d are allowed", len(value), record.MaxValue)
 	}
-	return s.other(&record.Record{Kind: record.Put, Size: int64(len(key)), Body: append([]byte(key), value...)})
+	return s.register(&record.Record{Kind: record.Put, Size: int64(len(key)), Body: append([]byte(key), value...)})
 }
 
-// Get looks a key up: as of the last fence, and what was put here since.
+// Get looks a key up: as of the last fence, and later puts here.
 func (s *Session) Get(key string) *Request {
 	if key == "" {
 		return refused("get: empty key")
@@ -442,13 +442,13 @@ func (s *Session) Get(key string) *Request {
 	if len(key) > record.MaxKey {
 		return refused("get: key of %d bytes, at most %d are allowed", len(key), record.MaxKey)
 	}
-	return s.other(&record.Record{Kind: record.Get, Body: []byte(key)})
+	return s.register(&record.Record{Kind: record.Get, Body: []byte(key)})
 }
 
 // Map asks for the bulletin board as a file (docs/pmi.md).
-func (s *Session) Map() *Request { return s.other(&record.Record{Kind: record.Map}) }
+func (s *Session) Map() *Request { return s.register(&record.Record{Kind: record.Map}) }
 
-// Mapped is the file that a Map got: its path, its size and how many fences it
+// Mapped returns the file that a Map got: its path, its size and how many fences it
 // has seen.
 func (r *Request) Mapped() (path string, size, epoch int64) { return string(r.value), r.got, r.tag }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// busy is a session with one of everything under way.
+// busy returns a session with one of everything under way.
 func busy() (*Session, []*Request) {
 	s := New(1, 3, 0, 1)
 	c := s.World()
@@ -89,7 +89,7 @@ func TestWelcome(t *testing.T) {
 	require.ErrorContains(t, err, "not here")
 }
 
-// opened is a session whose welcome tells of 1, 2 and 4 switch clusters.
+// opened returns a session whose welcome tells of 1, 2 and 4 switch clusters.
 func opened(t *testing.T) *Session {
 	s, _ := Open(0, 3)
 	s.Take()

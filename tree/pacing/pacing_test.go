@@ -59,8 +59,8 @@ func TestSilence(t *testing.T) {
 	require.False(t, p.Join(17))
 }
 
-// Whatever hosts do: every host is tried at most once, in order, exactly one is
-// the first to join unless all fail, and those not tried are its own.
+// Every host is tried at most once, in order, exactly one is the first to join unless
+// all fail, and those not tried are its own.
 func TestPart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		heads := rapid.IntRange(1, 40).Draw(t, "heads")

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// HedgeAfter is for how long a host that stays silent is waited for until others
-// are tried beside it.
+// HedgeAfter is the time that a silent host is waited for until others are tried beside
+// it.
 const HedgeAfter = 2 * time.Second
 
-// Part decides which hosts of one part of a host list are tried, until one has
-// joined, which then starts the rest. A head that fails is replaced at once by
-// the next; one that stays silent is hedged by the next 1, 2, 4, ... hosts, each
-// time HedgeAfter after the last of them was begun with, so that a dead rack
-// costs about two connect timeouts. Those in place of others that failed do not
-// put the next hedge off: silence may well be how they failed.
+// Part decides which hosts of one part of a host list are tried, until one has joined,
+// which then starts the rest. A head that fails is replaced at once by the next; one
+// that stays silent is hedged by the next 1, 2, 4, ... hosts, each time HedgeAfter
+// after the last of them was begun with, so that a dead rack costs about two connect
+// timeouts. Those in place of others that failed do not put the next hedge off: they
+// may well have failed by silence.
 //
 // Methods return how many further hosts are to be tried now: those from Next
 // on, before the call.
@@ -26,7 +26,7 @@ type Part struct {
 	joined  bool
 }
 
-// NewPart is a part of which the first heads hosts may start the others.
+// NewPart returns a part of which the first heads hosts may start the others.
 func NewPart(heads int) Part { return Part{heads: heads, hedge: 1} }
 
 // Begin tries the first head.
@@ -64,10 +64,10 @@ func (p *Part) Join(i int) (first bool) {
 	return first
 }
 
-// Next is the first host that has not been tried.
+// Next returns the first host that has not been tried.
 func (p *Part) Next() int { return p.next }
 
-// Pending are the hosts of which nothing was heard yet, in order.
+// Pending returns the hosts of which nothing was heard yet, in order.
 func (p *Part) Pending() []int { return p.pending }
 
 // Done reports whether every host that was tried has joined or failed.

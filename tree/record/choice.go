@@ -10,8 +10,8 @@ const Undefined = 1<<32 - 1
 
 const choiceBytes = 8
 
-// AppendChoice appends what a member says in a Split, the body of its Enter: its
-// colour, then its key, four little-endian bytes each.
+// AppendChoice appends a member's choice in a Split, the body of its Enter: its colour,
+// then its key, four little-endian bytes each.
 func AppendChoice(b []byte, color uint32, key int32) []byte {
 	b = binary.LittleEndian.AppendUint32(b, color)
 	return binary.LittleEndian.AppendUint32(b, uint32(key))

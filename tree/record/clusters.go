@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// AppendClusters appends what is told of switch clusters: a number for each depth
-// from 1, as unsigned varints.
+// AppendClusters appends switch clusters: a number for each depth from 1, as unsigned
+// varints.
 func AppendClusters(b []byte, numbers []int) []byte {
 	for _, n := range numbers {
 		b = binary.AppendUvarint(b, uint64(n))

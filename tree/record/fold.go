@@ -34,7 +34,7 @@ const (
 // then a value of the type, then zeros.
 const LocSize = 16
 
-// ElementSize is the size of fn's elements in bytes, or 0 if there is no such
+// ElementSize returns the size of fn's elements in bytes, or 0 if there is no such
 // function.
 func ElementSize(fn uint8) int {
 	f, bits := fn&0x0f, fn&0x0f >= And
@@ -89,7 +89,7 @@ func Fold(fn uint8, acc, part []byte) error {
 	}
 	f := fn & 0x0f
 	le := binary.LittleEndian
-	switch fn { // what is long is mostly of these
+	switch fn { // long contributions mostly have these
 	case Float64 | Sum:
 		for ; len(acc) >= 8 && len(part) >= 8; acc, part = acc[8:], part[8:] {
 			le.PutUint64(acc, math.Float64bits(math.Float64frombits(le.Uint64(acc))+math.Float64frombits(le.Uint64(part))))

@@ -1,7 +1,7 @@
-// Package record is the wire form of the tree's collective operations: the
-// records that ranks, agents and the links between agents exchange
-// (docs/client.md). Parsing takes bytes from outside; what it accepts is well
-// formed, but not yet sensible: that is for the reader to check.
+// Package record is the wire form of the tree's collective operations: the records that
+// ranks, agents and the links between agents exchange (docs/client.md). Parsing takes
+// bytes from outside; accepted records are well formed, but not yet sensible: that is
+// for the reader to check.
 package record
 
 import (
@@ -21,19 +21,21 @@ const (
 	MaxSize = MaxBody + 96 // largest record, with its header
 )
 
-// SyncEvery is how many operations of a communicator share one barrier: those
-// whose number is SyncEvery-1, modulo SyncEvery, must be barriers. This bounds
-// how far members run ahead of each other, and so the memory for what they
-// send to members that are behind.
+// SyncEvery is the number of operations of a communicator that share one barrier: those
+// whose number is SyncEvery-1, modulo SyncEvery, must be barriers. This bounds how far
+// members run ahead of each other, and so the memory for what they send to members that
+// are behind.
 const SyncEvery = 16
 
-// MaxRequests is how many requests of a sort an endpoint may have under way at a time:
-// look-ups, schedules, the making of communicators, and Sends that no Kept has told of.
+// MaxRequests bounds the requests of a sort that an endpoint may have under way at a
+// time: look-ups, schedules, the making of communicators, and Sends that no Kept has
+// told of.
 const MaxRequests = 16
 
-// MaxWaiting is how many Sends, Recvs and waits for members to leave an endpoint may have
-// under way at a time, and of how many messages that nobody has asked for its agent keeps
-// the heads beside their senders. A Welcome says it, in Off; 0 there means MaxRequests.
+// MaxWaiting bounds the Sends, Recvs and waits for members to leave that an endpoint
+// may have under way at a time, and the messages that nobody has asked for whose heads
+// its agent keeps beside their senders. A Welcome has it, in Off; 0 there means
+// MaxRequests.
 const MaxWaiting = 1 << 15
 
 // Keeps as Off of a Hello says that the rank takes Kept.
@@ -58,7 +60,7 @@ const Probes = 1
 // Leavers as Comm of a Welcome says that the agent takes RecvLeft.
 const Leavers = 1
 
-// What a Recv does, as its Fn.
+// Actions of a Recv, as its Fn.
 const (
 	RecvTake   uint8 = iota
 	RecvProbe        // its answer tells of the message, when there is one, and leaves it
@@ -67,8 +69,8 @@ const (
 	RecvRefuse       // no Recv: the rank takes no messages of Size tags from Off on, which are for a call of the library that it ended; no answer
 )
 
-// Cause is what kind of thing went wrong: Count of a Fail, and Fn of a Lost that breaks
-// a communicator.
+// Cause is the kind of a failure: Count of a Fail, and Fn of a Lost that breaks a
+// communicator.
 type Cause uint8
 
 // The causes.
@@ -88,11 +90,11 @@ const (
 	MaxStages        = 1 << 18
 )
 
-// MaxTag is the largest tag of a message that a Recv of any tag takes. Larger
-// ones are for what libraries build of messages.
+// MaxTag is the largest tag of a message that a Recv of any tag takes. Larger ones are
+// for operations that libraries build of messages.
 const MaxTag = 1<<31 - 1
 
-// Kind tells what a record is.
+// Kind is the kind of a record.
 type Kind uint8
 
 // Kinds of records. Numbers are stable.
@@ -104,7 +106,7 @@ const (
 	Up                       // a contribution to a combining operation, toward the root of the tree
 	Grant                    // link, downward: pieces before number Off may be contributed
 	Send                     // message Seq of Src to Dst with tag Off, Size bytes; short ones are in Body
-	Recv                     // rank to agent: request Seq for a message of Src with tag Off, at most Size bytes; Fn says what becomes of it
+	Recv                     // rank to agent: request Seq for a message of Src with tag Off, at most Size bytes; Fn is its RecvTake or another action
 	Match                    // agent to rank: message of Src with tag Off, Size bytes, is for Recv Seq
 	SendPull                 // Src asks Dst for Size bytes at Off of its message Seq
 	SendData                 // those bytes; agent to rank: Seq is the Recv's
@@ -114,7 +116,7 @@ const (
 	Made                     // agent to rank: Create Seq made Comm, of Size members; the rank is number Dst
 	Free                     // everyone: communicator Comm is no more
 	Lost                     // everyone: the endpoints in Body are lost, or Comm is broken from operation Seq on; with the reason
-	Fail                     // agent to rank: what Fn says, number Seq, failed for the reason in Body
+	Fail                     // agent to rank: the thing that Fn names, number Seq, failed for the reason in Body
 	Hello                    // rank to agent, first: Seq the version, Src the rank
 	Welcome                  // agent to rank, first: Src the rank, Size ranks, Dst the node, Count nodes; Fn Schedules; in Body how many switch clusters there are at each depth
 	Put                      // rank to agent: Size bytes of key at the beginning of Body, then the value
@@ -159,7 +161,7 @@ const (
 
 var opNames = [...]string{"?", "barrier", "bcast", "gather", "allgather", "scatter", "alltoall", "reduce", "allreduce", "split"}
 
-// String is the name of the operation.
+// String returns the name of the operation.
 func (o Op) String() string {
 	if int(o) < len(opNames) {
 		return opNames[o]
@@ -170,7 +172,7 @@ func (o Op) String() string {
 // Valid tells whether o is an operation.
 func (o Op) Valid() bool { return o >= Barrier && o < numOps }
 
-// What a Fail's Seq numbers, in Fn.
+// Kinds of things that a Fail's Seq numbers, in Fn.
 const (
 	FailOp uint8 = iota
 	FailSend
@@ -181,8 +183,8 @@ const (
 	FailSchedule
 )
 
-// Record is one record. Which fields mean something depends on its kind;
-// members are counted within Comm.
+// Record is one record. Its kind determines the fields that have a meaning; members are
+// counted within Comm.
 type Record struct {
 	Kind  Kind
 	Each  bool // the Count members from Dst on get one part of Body each, not all of it
@@ -275,8 +277,8 @@ func AppendFrame(b []byte, r *Record) []byte {
 	return b
 }
 
-// Frame cuts the first record, not yet parsed, off what came over such a socket.
-// raw is nil where more must come first.
+// Frame cuts the first record, not yet parsed, off bytes of such a socket. raw is nil
+// where more must come first.
 func Frame(b []byte) (raw, rest []byte, err error) {
 	if len(b) < 4 {
 		return nil, b, nil

@@ -85,21 +85,21 @@ func TestFold(t *testing.T) {
 		fn      uint8
 		a, b, c []byte
 	}{
-		{Int64 | Sum, u64(5), u64(minus(7)), u64(minus(2))},
-		{Int64 | Min, u64(5), u64(minus(7)), u64(minus(7))},
-		{Uint64 | Min, u64(5), u64(minus(7)), u64(5)},
-		{Uint64 | Max, u64(5), u64(minus(7)), u64(minus(7))},
-		{Int32 | Prod, u32(5), u32(7), u32(35)},
-		{Float64 | Sum, f64(0.5), f64(0.25), f64(0.75)},
-		{Float64 | Max, f64(-0.5), f64(-0.25), f64(-0.25)},
-		{Float32 | Prod, u32(math.Float32bits(2)), u32(math.Float32bits(1.5)), u32(math.Float32bits(3))},
-		{Uint8 | And, []byte{0xf0, 3}, []byte{0x3c, 1}, []byte{0x30, 1}},
-		{Uint8 | Or, []byte{0xf0}, []byte{0x0c}, []byte{0xfc}},
-		{Uint64 | Xor, u64(6), u64(3), u64(5)},
-		{Int64 | MinLoc, append(u64(2), u64(7)...), append(u64(1), u64(minus(7))...), append(u64(1), u64(minus(7))...)},
-		{Uint64 | MinLoc, append(u64(2), u64(7)...), append(u64(1), u64(minus(7))...), append(u64(2), u64(7)...)},
-		{Float64 | MaxLoc, append(u64(2), f64(0.5)...), append(u64(1), f64(0.5)...), append(u64(1), f64(0.5)...)},
-		{Uint8 | MaxLoc, append(u64(1), 3, 0, 0, 0, 0, 0, 0, 0), append(u64(2), 9, 0, 0, 0, 0, 0, 0, 0), append(u64(2), 9, 0, 0, 0, 0, 0, 0, 0)},
+		{fn: Int64 | Sum, a: u64(5), b: u64(minus(7)), c: u64(minus(2))},
+		{fn: Int64 | Min, a: u64(5), b: u64(minus(7)), c: u64(minus(7))},
+		{fn: Uint64 | Min, a: u64(5), b: u64(minus(7)), c: u64(5)},
+		{fn: Uint64 | Max, a: u64(5), b: u64(minus(7)), c: u64(minus(7))},
+		{fn: Int32 | Prod, a: u32(5), b: u32(7), c: u32(35)},
+		{fn: Float64 | Sum, a: f64(0.5), b: f64(0.25), c: f64(0.75)},
+		{fn: Float64 | Max, a: f64(-0.5), b: f64(-0.25), c: f64(-0.25)},
+		{fn: Float32 | Prod, a: u32(math.Float32bits(2)), b: u32(math.Float32bits(1.5)), c: u32(math.Float32bits(3))},
+		{fn: Uint8 | And, a: []byte{0xf0, 3}, b: []byte{0x3c, 1}, c: []byte{0x30, 1}},
+		{fn: Uint8 | Or, a: []byte{0xf0}, b: []byte{0x0c}, c: []byte{0xfc}},
+		{fn: Uint64 | Xor, a: u64(6), b: u64(3), c: u64(5)},
+		{fn: Int64 | MinLoc, a: append(u64(2), u64(7)...), b: append(u64(1), u64(minus(7))...), c: append(u64(1), u64(minus(7))...)},
+		{fn: Uint64 | MinLoc, a: append(u64(2), u64(7)...), b: append(u64(1), u64(minus(7))...), c: append(u64(2), u64(7)...)},
+		{fn: Float64 | MaxLoc, a: append(u64(2), f64(0.5)...), b: append(u64(1), f64(0.5)...), c: append(u64(1), f64(0.5)...)},
+		{fn: Uint8 | MaxLoc, a: append(u64(1), 3, 0, 0, 0, 0, 0, 0, 0), b: append(u64(2), 9, 0, 0, 0, 0, 0, 0, 0), c: append(u64(2), 9, 0, 0, 0, 0, 0, 0, 0)},
 	} {
 		require.NoError(t, Fold(x.fn, x.a, x.b))
 		require.Equal(t, x.c, x.a, "function %#x", x.fn)

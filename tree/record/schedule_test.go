@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is appended is read again.
+// Appended schedules are read again.
 func TestScheduled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const ranks = 1 << 16

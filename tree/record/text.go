@@ -9,7 +9,7 @@ import (
 var typeNames = [...]string{"?", "int32", "int64", "uint64", "float32", "float64", "uint8"}
 var functionNames = [...]string{"?", "sum", "product", "minimum", "maximum", "and", "or", "exclusive or", "least place", "greatest place"}
 
-// FunctionName is a Fold function in words, such as "sum of int64".
+// FunctionName returns a Fold function in words, such as "sum of int64".
 func FunctionName(fn uint8) string {
 	t, f := int(fn>>4), int(fn&0x0f)
 	if t == 0 || t >= len(typeNames) || f == 0 || f >= len(functionNames) {
@@ -18,7 +18,7 @@ func FunctionName(fn uint8) string {
 	return functionNames[f] + " of " + typeNames[t]
 }
 
-// CheckFunction is why fn cannot combine so many bytes, or nil.
+// CheckFunction reports an error if fn cannot combine so many bytes.
 func CheckFunction(fn uint8, size int64) error {
 	name := FunctionName(fn)
 	_, elements, _ := strings.Cut(name, " of ")
@@ -36,7 +36,7 @@ func CheckFunction(fn uint8, size int64) error {
 	return nil
 }
 
-// mostRuns is how many runs of numbers a text names.
+// mostRuns bounds the runs of numbers that a text names.
 const mostRuns = 16
 
 // FoldNumbers writes ascending numbers as runs, such as "0-3,7"; of many runs the
