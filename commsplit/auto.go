@@ -2,14 +2,13 @@ package commsplit
 
 import "slices"
 
-// Auto computes a split by the algorithm that suits it. Few ranks are merged in
-// place at once, since that takes hardly longer than to look at them. Else a scan,
-// as that of Ranges, tells every process what Costs.Choose wants to know: how many
-// rows there are, of how many colours, how large the largest class is, whether
-// classes are ranges, which ends the matter, and whether each process has one rank.
-// The algorithm that is chosen then begins from the start, so Auto takes a scan
-// longer than the best, if it chooses that. Every process comes to the same choice
-// from the same survey.
+// Auto computes a split by the algorithm that suits it. Few ranks are merged in place
+// at once, since that takes hardly longer than to look at them. Else a scan, as that of
+// Ranges, tells every process the Shape for Costs.Choose: how many rows there are, of
+// how many colours, how large the largest class is, whether classes are ranges, which
+// ends the matter, and whether each process has one rank. The algorithm that is chosen
+// then begins from the start, so Auto takes a scan longer than the best, if it chooses
+// that. Every process comes to the same choice from the same survey.
 type Auto struct {
 	script
 	config Config
@@ -106,10 +105,10 @@ func (a *Auto) chosen() (m solver, err error) {
 	return m, nil
 }
 
-// Plan is what was chosen, once the survey is over.
+// Plan returns the choice, once the survey is over.
 func (a *Auto) Plan() Plan { return a.plan }
 
-// Result is the outcome, once the machine is done.
+// Result returns the outcome, once the machine is done.
 func (a *Auto) Result() Result {
 	if a.inner == nil {
 		return a.result
@@ -122,5 +121,5 @@ func (a *Auto) Stats() Stats {
 	if a.inner == nil {
 		return a.stats
 	}
-	return a.stats.then(a.inner.Stats())
+	return a.stats.plus(a.inner.Stats())
 }

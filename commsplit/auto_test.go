@@ -43,7 +43,7 @@ func choose(t *rapid.T, w world, costs Costs) []solver {
 	return list
 }
 
-// What is nearly ranges, and is none, ends as it should.
+// Classes that are nearly ranges, and are none, end as they should.
 func TestAutoOfWhatIsNearlyRanged(t *testing.T) {
 	property(t, 10, func(t *rapid.T) {
 		w := drawNearlyRanged(t, 20, 12)

@@ -3,14 +3,13 @@ package commsplit
 import "math/bits"
 
 const (
-	// ways is how many entries can hold a given key.
+	// ways is the number of entries that can hold a given key.
 	ways       = 4
 	entryBytes = 16
 )
 
-// Cache remembers answers to look-ups in sets of four, the least recently used
-// of a set giving way. Its memory is what it was made with, whatever is asked.
-// The zero Cache remembers nothing.
+// Cache remembers answers to look-ups in sets of four, the least recently used of a set
+// giving way. Its memory is fixed when it is made. The zero Cache remembers nothing.
 type Cache struct{ entries []entry }
 
 type entry struct {
@@ -62,7 +61,7 @@ func (c *Cache) Put(key, value uint64) {
 	set[0] = entry{key + 1, value}
 }
 
-// mix is a hash of 64 bits to 64 (the finaliser of splitmix64).
+// mix returns a hash of 64 bits to 64 (the finaliser of splitmix64).
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

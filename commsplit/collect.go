@@ -54,14 +54,14 @@ func (p *Parallel) double(round int) stage {
 
 // absorb merges a message's rows into the table.
 func (p *Parallel) absorb(m Message) {
-	merged := sized(p.free, len(p.table)+len(m.Rows))
+	merged := resize(p.free, len(p.table)+len(m.Rows))
 	Merge(merged, p.table, m.Rows)
 	p.table, p.free = merged, p.table
 	p.holds(len(p.own) + len(p.proxied) + cap(p.table) + cap(p.free) + len(m.Rows))
 }
 
 func (p *Parallel) unfold(in []Message, _ *Outbox) stage {
-	p.table, p.free = sized(p.free, len(in[0].Rows)), p.table
+	p.table, p.free = resize(p.free, len(in[0].Rows)), p.table
 	copy(p.table, in[0].Rows)
 	p.holds(len(p.own) + cap(p.table) + cap(p.free) + len(in[0].Rows))
 	return p.count

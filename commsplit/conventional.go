@@ -29,7 +29,7 @@ func NewConventional(config Config, process int, rows []Row) (*Conventional, err
 	return c, nil
 }
 
-// Result is the outcome, once the machine is done. Its table holds the process's
+// Result returns the outcome, once the machine is done. Its table holds the process's
 // own communicators and nothing else: there is nobody to ask.
 func (c *Conventional) Result() Result { return c.result }
 

@@ -5,10 +5,10 @@ import (
 	"math/bits"
 )
 
-// Costs are what the choice between algorithms rests on, in nanoseconds. The
-// model is LogGP's: a process's time is the number of rounds times the latency,
-// plus its messages times the cost of one, plus the bytes it receives times the
-// cost of one, plus its work on rows.
+// Costs are the basis of the choice between algorithms, in nanoseconds. The model is
+// LogGP's: a process's time is the number of rounds times the latency, plus its
+// messages times the cost of one, plus the bytes it receives times the cost of one,
+// plus its work on rows.
 type Costs struct {
 	Latency float64 // of a round: from a send to the receiver's step
 	Message float64 // processor time to send or receive one
@@ -19,13 +19,13 @@ type Costs struct {
 	Settle  float64 // to put one row's rank in the finished table
 }
 
-// DefaultCosts are those of a cluster with 2 µs of latency and 10 Gbit/s, and of
+// DefaultCosts returns those of a cluster with 2 µs of latency and 10 Gbit/s, and of
 // a processor that merges about 200 million rows a second: set, not measured.
 func DefaultCosts() Costs {
 	return Costs{Latency: 2000, Message: 300, Byte: 0.8, Row: 5, Search: 150, Settle: 1}
 }
 
-// TreeCosts are those of processes that are the agents of a tree: 200 µs from
+// TreeCosts returns those of processes that are the agents of a tree: 200 µs from
 // agent to agent by way of several others. In most rounds the larger part of all
 // messages passes the agents at the top, which take 1 µs for each and 1 ns for a
 // byte, so that a round takes as long as these do. These are estimates, too.
@@ -36,7 +36,7 @@ func TreeCosts(processes int) Costs {
 	return c
 }
 
-// Shape is what is known of a split before it is computed.
+// Shape holds the properties of a split that are known before it is computed.
 type Shape struct {
 	Processes int
 	Rows      int     // in the whole table, those without a colour left out
@@ -60,7 +60,7 @@ const (
 
 var methodNames = [...]string{"ranges", "hash", "sort", "quick"}
 
-// String is the method's name.
+// String returns the method's name.
 func (m Method) String() string { return methodNames[m] }
 
 // Plan is a method, with the number of sorters if it is BySort.
@@ -69,7 +69,7 @@ type Plan struct {
 	Sorters int
 }
 
-// scan is the time of a scan, lg P rounds of one message.
+// scan returns the time of a scan, lg P rounds of one message.
 func (c Costs) scan(processes int) float64 {
 	return log2(processes) * (c.Latency + 2*c.Message + (summaryWords+surveyWords)*WordBytes*c.all())
 }
@@ -81,7 +81,7 @@ func (c Costs) few(processes, ranks int) bool {
 	return c.Sort(Shape{Processes: processes, Rows: ranks}, 1) <= 1.5*c.scan(processes)
 }
 
-// Sort is the time of Parallel with p sorters:
+// Sort returns the time of Parallel with p sorters:
 //
 //	collect    lg(P/p) rounds, N/p rows received, 2N/p merged
 //	splitters  3·lg N rounds, in each 2p messages (48 and 20 bytes) and p searches
@@ -104,7 +104,7 @@ func (c Costs) Sort(s Shape, p int) float64 {
 	return collect + splitters + exchange + merge + settle
 }
 
-// Hash is the time of Hash: 2·lg P rounds of one message, which carry half of
+// Hash returns the time of Hash: 2·lg P rounds of one message, which carry half of
 // the items of a process each; the home of the largest class sorts its items, which
 // pass the last lg P steps of the way in and the first of the way out, and writes
 // its table. An item of it is taken to be of as many rows as any. The fullest home may
@@ -119,7 +119,7 @@ func (c Costs) Hash(s Shape) float64 {
 		2*home*itemWords*WordBytes*c.Byte + home*(2*c.Row*(1+math.Log2(1+home))+50*c.Settle) + rows*c.Settle
 }
 
-// Quick is the time of Quick: lg(n/15) stages, each four sweeps over a tree of
+// Quick returns the time of Quick: lg(n/15) stages, each four sweeps over a tree of
 // the range, and the move; then a scan.
 func (c Costs) Quick(s Shape) float64 {
 	rounds, stages := 0.0, 0.0
@@ -134,12 +134,12 @@ func (c Costs) Quick(s Shape) float64 {
 	return rounds*(c.Latency+2*c.Message) + stages*log2(s.Processes)*pivotSample*(RowBytes*c.all()+4*c.Row) + c.scan(s.Processes) + 2*c.Latency
 }
 
-// all is the cost of a byte that every process receives one like.
+// all returns the cost of a byte that every process receives one like.
 func (c Costs) all() float64 { return c.Byte + c.Trunk }
 
 func log2(n int) float64 { return float64(bits.Len(uint(max(n, 1) - 1))) }
 
-// Choose is the plan of the least cost for a split that was surveyed. Sorters are
+// Choose returns the plan of the least cost for a split that was surveyed. Sorters are
 // powers of two up to most, the processes that a sort may use.
 func (c Costs) Choose(s Shape, most int) Plan {
 	if s.Ranged {

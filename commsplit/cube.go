@@ -9,7 +9,7 @@ import "math/bits"
 type cube struct {
 	processes  int
 	dimensions int
-	guests     int // how many corners have two processes
+	guests     int // number of corners with two processes
 }
 
 func newCube(processes int) cube {
@@ -17,7 +17,7 @@ func newCube(processes int) cube {
 	return cube{processes, d, processes - 1<<d}
 }
 
-// corner is where a process is.
+// corner returns the corner of a process.
 func (c cube) corner(process int) int {
 	if process >= 2*c.guests {
 		return process - c.guests
@@ -25,7 +25,7 @@ func (c cube) corner(process int) int {
 	return process / 2
 }
 
-// host is the process that speaks for a corner.
+// host returns the process that speaks for a corner.
 func (c cube) host(corner int) int {
 	if corner >= c.guests {
 		return corner + c.guests
@@ -61,12 +61,12 @@ func (s *scan) begin(_ []Message, out *Outbox) stage {
 	case s.cube.isGuest(s.id):
 		s.tell(out, s.id-1, s.tag, s.own)
 		out.await(s.tag+tagBack, 1)
-		return s.told
+		return s.take
 	case s.cube.hasGuest(s.id):
 		out.await(s.tag, 1)
 		return func(in []Message, _ *Outbox) stage {
 			s.guest = s.hear(in[0])
-			s.near = s.own.then(s.guest)
+			s.near = s.own.plus(s.guest)
 			return s.across(0)
 		}
 	}
@@ -106,9 +106,9 @@ func (s *scan) across(dimension int) stage {
 		return func(in []Message, _ *Outbox) stage {
 			sum := s.hear(in[0])
 			if here&bit != 0 {
-				s.before, s.near = sum.then(s.before), sum.then(s.near)
+				s.before, s.near = sum.plus(s.before), sum.plus(s.near)
 			} else {
-				s.after, s.near = s.after.then(sum), s.near.then(sum)
+				s.after, s.near = s.after.plus(sum), s.near.plus(sum)
 			}
 			return s.across(dimension + 1)
 		}
@@ -118,13 +118,13 @@ func (s *scan) across(dimension int) stage {
 // tellGuest hands on what is before the guest and what is after it.
 func (s *scan) tellGuest(_ []Message, out *Outbox) stage {
 	if s.cube.hasGuest(s.id) {
-		s.tell(out, s.id+1, s.tag+tagBack, s.before.then(s.own), s.after)
-		s.after = s.guest.then(s.after)
+		s.tell(out, s.id+1, s.tag+tagBack, s.before.plus(s.own), s.after)
+		s.after = s.guest.plus(s.after)
 	}
 	return s.then
 }
 
-func (s *scan) told(in []Message, _ *Outbox) stage {
+func (s *scan) take(in []Message, _ *Outbox) stage {
 	w := in[0].Words
 	s.before, s.after = parseSummary(w), parseSummary(w[summaryWords:])
 	if s.survey != nil {
@@ -133,5 +133,5 @@ func (s *scan) told(in []Message, _ *Outbox) stage {
 	return s.then
 }
 
-// all is the summary of everything, the same at every process.
-func (s *scan) all() summary { return s.before.then(s.own).then(s.after) }
+// all returns the summary of everything, the same at every process.
+func (s *scan) all() summary { return s.before.plus(s.own).plus(s.after) }

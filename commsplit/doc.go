@@ -6,11 +6,11 @@
 //
 // # Model
 //
-// Some processes (node agents, each with a few ranks, or the ranks themselves)
-// each run one [Machine] of the same kind. A machine is a state machine: it is
-// told the messages it awaited and says what to send and what it awaits next.
-// Who carries messages is the caller's affair; within one address space [Run]
-// does, over an [Exchange] and with the processors of a [Loop]:
+// Some processes (node agents, each with a few ranks, or the ranks themselves) each run
+// one [Machine] of the same kind. A machine is a state machine: it is told the messages
+// it awaited and returns those to send and those it awaits next. The caller carries
+// messages; within one address space [Run] does, over an [Exchange] and with the
+// processors of a [Loop]:
 //
 //	machines[i], err = commsplit.NewAuto(config, commsplit.DefaultCosts(), i, rows[i])
 //	...
@@ -50,12 +50,11 @@
 //
 // # What is not here
 //
-// The package owns no goroutine, link or clock. Which process holds which rank,
-// what an address is and what becomes of a split whose processes die is the
-// caller's to know (package tree/collective is one: agents sort what their ranks
-// say). Messages are checked by the form of their step and by Config.Ranks, which
-// bounds the memory that they can have taken (unknown, it bounds nothing): those that
-// cannot be of the algorithm end the machine with [Outbox.Err]. Those that can are
-// believed: a process that lies about its rows, or says nothing, makes the split
-// wrong or keeps it from ending.
+// The package owns no goroutine, link or clock. The caller knows the ranks of each
+// process and the form of addresses, and ends a split whose processes die (package
+// tree/collective is one: agents sort the rows of their ranks). Messages are checked by
+// the form of their step and by Config.Ranks, which bounds the memory that they can
+// have taken (unknown, it bounds nothing): those that cannot be of the algorithm end
+// the machine with [Outbox.Err]. Those that can are believed: a process that lies about
+// its rows, or says nothing, makes the split wrong or keeps it from ending.
 package commsplit

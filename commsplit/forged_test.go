@@ -63,7 +63,7 @@ func (f *forger) forge(m *Message) {
 	}
 }
 
-// forgeable are the ways to compute a split of six processes that are tried.
+// forgeable returns the ways to compute a split of six processes that are tried.
 func forgeable(t require.TestingT, way int, w world) []Machine {
 	c := Config{Processes: len(w), Sorters: len(w), Ranks: 24, Parts: 2}
 	costs := []Costs{DefaultCosts(), {Row: 1, Byte: 1e3}, {Latency: 1, Row: 1e6}, {Latency: 1e3, Search: 1e9, Row: 1}}[way/4%4]

@@ -10,18 +10,17 @@ const (
 	tagToRank
 )
 
-// Hash computes a split by sending each row to the home of its colour, a process
-// that a hash of the colour names. The home sorts its classes and keeps their
-// tables; ranks are told their memberships. Consecutive ranks of one process, colour and
-// key travel as one. Where all classes are small that takes
-// O(n/P) expected time and memory. A class is held by one process whatever its
-// size, so it is the wrong choice for large ones. Rows and answers travel along
-// Bruck's pattern, 2⌈lg P⌉ rounds of one message each.
+// Hash computes a split by sending each row to the home of its colour, a process that a
+// hash of the colour names. The home sorts its classes and keeps their tables; ranks
+// are told their memberships. Consecutive ranks of one process, colour and key travel
+// as one. With small classes only that takes O(n/P) expected time and memory. A class
+// is held by one process even if it is large, so it is the wrong choice for large ones.
+// Rows and answers travel along Bruck's pattern, 2⌈lg P⌉ rounds of one message each.
 type Hash struct {
 	script
 	config Config
 	own    []Row
-	items  items
+	items  itemList
 	ranks  []uint32
 	result Result
 }
@@ -40,10 +39,10 @@ func NewHash(config Config, process int, rows []Row) (*Hash, error) {
 	return h, nil
 }
 
-// Result is the outcome, once the machine is done.
+// Result returns the outcome, once the machine is done.
 func (h *Hash) Result() Result { return h.result }
 
-// way is the distance to a process: step k of Bruck's pattern takes its bit k.
+// way returns the distance to a process: step k of Bruck's pattern takes its bit k.
 func (h *Hash) way(to int) uint32 {
 	n := h.config.Processes
 	return uint32((to%n + n - h.id) % n)
@@ -71,7 +70,7 @@ func (h *Hash) route(tag Tag, round int, then stage) stage {
 	}
 }
 
-// sort is the home's work.
+// sort does the home's work.
 func (h *Hash) sort(_ []Message, _ *Outbox) stage {
 	type stretch struct {
 		major      uint64 // colour and key
@@ -82,7 +81,7 @@ func (h *Hash) sort(_ []Message, _ *Outbox) stage {
 	for item := range slices.Chunk(h.items, itemWords) {
 		_, from := unpair(item[0])
 		rows, rank := unpair(item[2])
-		list = append(list, stretch{item[1], rank, rows, from})
+		list = append(list, stretch{major: item[1], rank: rank, rows: rows, from: from})
 	}
 	total := h.items.rows()
 	if total > h.limits.ranks {

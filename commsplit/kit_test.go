@@ -102,7 +102,7 @@ func drawNearlyRanged(t *rapid.T, maxProcesses, maxEach int) world {
 	return w
 }
 
-// naive is the definition of MPI_Comm_split: for each colour the old ranks in
+// naive returns the definition of MPI_Comm_split: for each colour the old ranks in
 // the order of key and old rank.
 func naive(w world) map[uint32][]uint32 {
 	rows := slices.Concat(w...)

@@ -10,8 +10,8 @@ func (s split) start(k int) int { return k*(s.n/s.parts) + min(k, s.n%s.parts) }
 
 func (s split) size(k int) int { return s.start(k+1) - s.start(k) }
 
-// of is the part that thing i is in.
-func (s split) of(i int) int {
+// partOf returns the part that thing i is in.
+func (s split) partOf(i int) int {
 	base, more := s.n/s.parts, s.n%s.parts
 	if large := more * (base + 1); i >= large {
 		return more + (i-large)/base
@@ -19,7 +19,7 @@ func (s split) of(i int) int {
 	return i / (base + 1)
 }
 
-// Config says how a split is computed. All processes of a split give the same.
+// Config configures a split. All processes of a split give the same.
 type Config struct {
 	// Processes take part, numbered from 0. Each brings the rows of some ranks,
 	// any number of them.
@@ -65,7 +65,7 @@ func (c *Config) check(process int) error {
 	return nil
 }
 
-// layout is who does what in a parallel sort.
+// layout assigns the parts of a parallel sort to processes.
 type layout struct {
 	blocks split // processes into blocks, one per sorter of a group
 	parts  split // processes into holders of the same part of the table
@@ -75,13 +75,13 @@ func newLayout(c *Config) layout {
 	return layout{blocks: split{c.Processes, c.Sorters}, parts: split{c.Processes, c.Parts}}
 }
 
-// groups is how many copies of the table are sorted at the same time.
+// groups counts the copies of the table that are sorted at the same time.
 func (l layout) groups() int { return l.blocks.n / l.blocks.parts }
 
-// member is the process of a group that a block contributes.
+// member returns the process of a group that a block contributes.
 func (l layout) member(block, group int) int { return l.blocks.start(block) + group }
 
-// spare is the process of a block that is left over when the blocks are of
+// spare returns the process of a block that is left over when the blocks are of
 // unequal sizes, and in no group.
 func (l layout) spare(block int) (process int, ok bool) {
 	return l.member(block, l.groups()), l.blocks.size(block) > l.groups()
@@ -102,5 +102,5 @@ const (
 
 var phaseNames = [...]string{"collect", "splitters", "exchange", "merge", "settle", "finished"}
 
-// String is the phase's name in the paper; settle is not in it.
+// String returns the phase's name in the paper; settle is not in it.
 func (p Phase) String() string { return phaseNames[p] }

@@ -2,30 +2,30 @@ package commsplit
 
 import "fmt"
 
-// Machine is one process's part in a collective algorithm, as a state machine.
-// Its caller owns the transport: it calls Step once with no message, sends what
-// comes out, and calls Step again whenever the awaited messages are complete,
-// in order of their senders, until the outbox is done. Messages with another
-// tag are held back for a later step.
+// Machine is one process's part in a collective algorithm, as a state machine. Its
+// caller owns the transport: it calls Step once with no message, sends the outbox, and
+// calls Step again whenever the awaited messages are complete, in order of their
+// senders, until the outbox is done. Messages with another tag are held back for a
+// later step.
 type Machine interface {
 	// Step consumes the awaited messages and fills the outbox, which the
 	// machine resets first. A message that cannot be one of the algorithm ends
 	// the machine with Outbox.Err. The messages it sends may alias the machine's
 	// memory until the next step but one.
 	Step(in []Message, out *Outbox)
-	// Stats is what the process sent and held so far.
+	// Stats returns the process's traffic and memory so far.
 	Stats() Stats
 }
 
-// Stats counts what a process did.
+// Stats counts the work of a process.
 type Stats struct {
 	Messages int // sent to other processes
 	Bytes    int // payload of these, as Message.Size counts it
 	PeakRows int // the most rows held at one time: own buffers and messages just received
 }
 
-// then is what a process did that did s and then t.
-func (s Stats) then(t Stats) Stats {
+// plus returns the stats of a process that did s and then t.
+func (s Stats) plus(t Stats) Stats {
 	return Stats{s.Messages + t.Messages, s.Bytes + t.Bytes, max(s.PeakRows, t.PeakRows)}
 }
 
@@ -67,7 +67,7 @@ func (s *script) Step(in []Message, out *Outbox) {
 // end makes the outbox say so. It keeps nothing of the machine alive then.
 func (s *script) end(out *Outbox) { out.done, out.err, out.stats = true, s.err, nil }
 
-// fail ends the machine: what others sent does not fit together.
+// fail ends the machine: messages of others contradict each other.
 func (s *script) fail(format string, args ...any) stage {
 	s.err = fmt.Errorf("commsplit: process %d: "+format, append([]any{s.id}, args...)...)
 	return nil

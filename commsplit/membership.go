@@ -1,12 +1,12 @@
 package commsplit
 
-// Membership is what a rank learns of its new communicator: MPI_Comm_rank and
-// MPI_Comm_size of it, and where the communicator's ranks are found.
+// Membership is a rank's place in its new communicator: MPI_Comm_rank and MPI_Comm_size
+// of it, and the position of its ranks in the table.
 type Membership struct {
 	Rank uint32 // in the old communicator
 	New  uint32 // in the new one
 	Size uint32 // of the new one; 0: the rank's colour is Undefined, it is in none
-	Base uint32 // where new rank 0 stands in the table
+	Base uint32 // position of new rank 0 in the table
 	Home int32  // the process that holds all of the communicator's table, or Spread, or InRange
 }
 
@@ -48,8 +48,8 @@ type Result struct {
 	Table       *Table
 }
 
-// bound is what other sorters must know of a share to tell where the classes at
-// its edges begin and end.
+// bound describes a share to other sorters, which find the beginnings and ends of the
+// classes at its edges by it.
 type bound struct {
 	rows        int
 	first, last uint32 // colours of the first and the last row
@@ -78,7 +78,7 @@ func parseBound(m Message) bound {
 	}
 }
 
-// class is the range of a colour's rows in a sorted table.
+// class returns the range of a colour's rows in a sorted table.
 func class(table []Row, color uint32) (start, end int) {
 	first := Row{Color: color}
 	next := Row{Color: color + 1} // no overflow: rows of colour Undefined are in no table

@@ -11,14 +11,14 @@ const (
 	RankBytes = 4
 )
 
-// Tag says which step of an algorithm a message belongs to. Two processes can
-// be a step apart, so a process that awaits one tag may be sent another.
+// Tag names the step of an algorithm that a message belongs to. Two processes can be a
+// step apart, so a process that awaits one tag may be sent another.
 type Tag uint32
 
-// Message is what one process sends another in one step. Whoever delivers it
-// within one address space may pass the slices on as they are: the receiver
-// only reads them and keeps none after its step, and the sender leaves them
-// alone during its next step. Across a link they are copied.
+// Message goes from one process to another in one step. Within one address space the
+// slices may be passed on as they are: the receiver only reads them and keeps none
+// after its step, and the sender leaves them alone during its next step. Across a link
+// they are copied.
 type Message struct {
 	From, To int // process numbers
 	Tag      Tag
@@ -27,7 +27,7 @@ type Message struct {
 	Ranks    []uint32 // old ranks
 }
 
-// Size is the payload in bytes: 12 per row, 8 per word, 4 per rank.
+// Size returns the payload in bytes: 12 per row, 8 per word, 4 per rank.
 func (m *Message) Size() int {
 	return RowBytes*len(m.Rows) + WordBytes*len(m.Words) + RankBytes*len(m.Ranks)
 }
@@ -52,8 +52,7 @@ func (m *Message) AppendPayload(b []byte) []byte {
 	return b
 }
 
-// ParsePayload sets the message's contents from what AppendPayload wrote. It
-// refuses counts that the bytes do not bear out before it takes any memory.
+// ParsePayload sets the message's contents from the output of AppendPayload.
 func (m *Message) ParsePayload(b []byte) error {
 	if len(b) < headerBytes {
 		return fmt.Errorf("commsplit: message of %d bytes is too short", len(b))
@@ -77,8 +76,8 @@ func (m *Message) ParsePayload(b []byte) error {
 	return nil
 }
 
-// Outbox is what a process's step produced: messages to send, and what it waits
-// for before its next step.
+// Outbox is the outcome of a process's step: messages to send, and those it awaits
+// before its next step.
 type Outbox struct {
 	Messages []Message
 
@@ -96,8 +95,8 @@ func (o *Outbox) Awaits() (tag Tag, count int) { return o.tag, o.count }
 // Done reports that the process has its result and takes no further step.
 func (o *Outbox) Done() bool { return o.done }
 
-// Err is why the process ended without a result, if it is done and has none: others
-// do not keep to the algorithm.
+// Err returns the error of a process that ended without a result: others do not keep to
+// the algorithm.
 func (o *Outbox) Err() error { return o.err }
 
 func (o *Outbox) send(m Message) {

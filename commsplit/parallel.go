@@ -48,7 +48,7 @@ func NewParallel(config Config, process int, rows []Row) (*Parallel, error) {
 	}
 	p := &Parallel{config: config, layout: newLayout(&config), own: rows}
 	p.id, p.limits = process, config.limits()
-	p.block = p.blocks.of(process)
+	p.block = p.blocks.partOf(process)
 	p.group = process - p.blocks.start(p.block)
 	p.table, p.free = config.Buffers[0], config.Buffers[1]
 	if share := (config.Ranks + config.Sorters - 1) / config.Sorters; p.table == nil && share > len(rows) {
@@ -58,7 +58,7 @@ func NewParallel(config Config, process int, rows []Row) (*Parallel, error) {
 	return p, nil
 }
 
-// Result is the outcome, once the machine is done.
+// Result returns the outcome, once the machine is done.
 func (p *Parallel) Result() Result { return p.result }
 
 func (p *Parallel) enter(phase Phase) {
@@ -98,14 +98,14 @@ func (p *Parallel) peers(out *Outbox, tag Tag, message func(block int) Message) 
 	out.await(tag, p.config.Sorters-1)
 }
 
-// byBlock inserts what this process has of its own where it belongs among the
+// insertOwn inserts what this process has of its own where it belongs among the
 // messages that the others of its group sent.
-func (p *Parallel) byBlock(in []Message, own Message) []Message {
+func (p *Parallel) insertOwn(in []Message, own Message) []Message {
 	return slices.Insert(slices.Clone(in), p.block, own)
 }
 
-// sized returns a buffer of n rows, b if that is large enough.
-func sized(b []Row, n int) []Row {
+// resize returns a buffer of n rows, b if that is large enough.
+func resize(b []Row, n int) []Row {
 	if cap(b) < n {
 		return make([]Row, n)
 	}

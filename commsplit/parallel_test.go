@@ -211,7 +211,7 @@ func TestRunNoticesSilence(t *testing.T) {
 	require.ErrorContains(t, err, "nobody sent")
 }
 
-// Whoever keeps the outbox of a machine that is done does not keep its table.
+// The outbox of a machine that is done does not keep its table.
 func TestDoneOutboxLetsTheMachineGo(t *testing.T) {
 	m, err := NewParallel(Config{Processes: 1, Sorters: 1}, 0, []Row{NewRow(0, 0, 0)})
 	require.NoError(t, err)

@@ -22,18 +22,17 @@ const (
 	stageTags
 )
 
-// pivotSample is how many rows the pivot is the median of, and how few are
-// sorted by one process.
+// pivotSample is the number of rows whose median is the pivot, and of rows that one
+// process sorts.
 const pivotSample = 15
 
-// Quick computes a split for one rank per process, rank i at process i, by a
-// parallel quicksort in which each process holds one row at all times (after
-// Siebert and Wolf 2010; [Sack 2.3.3]). A range of processes agrees
-// on a pivot, the median of 15 random rows, counts which rows come before it,
-// and moves these to its front; both parts go on as ranges of their own. It
-// takes O(lg² n) rounds with high probability; a process sends O(lg n) messages
-// a stage, of at most 15 rows. The table ends up spread over all processes, one
-// row at each, whatever Config.Parts is.
+// Quick computes a split for one rank per process, rank i at process i, by a parallel
+// quicksort in which each process holds one row at all times (after Siebert and Wolf
+// 2010; [Sack 2.3.3]). A range of processes agrees on a pivot, the median of 15 random
+// rows, counts which rows come before it, and moves these to its front; both parts go
+// on as ranges of their own. It takes O(lg² n) rounds with high probability; a process
+// sends O(lg n) messages a stage, of at most 15 rows. The table ends up spread over all
+// processes, one row at each, for any Config.Parts.
 type Quick struct {
 	script
 	config Config
@@ -66,7 +65,7 @@ func NewQuick(config Config, process int, rows []Row) (*Quick, error) {
 	return q, nil
 }
 
-// Result is the outcome, once the machine is done.
+// Result returns the outcome, once the machine is done.
 func (q *Quick) Result() Result { return q.result }
 
 func (q *Quick) tag(step int) Tag { return tagStages + Tag(q.stage*stageTags+step) }

@@ -49,7 +49,7 @@ func (r *Ranges) Err() error {
 	return ErrNotRanged
 }
 
-// Result is the outcome, once the machine is done and Err is nil.
+// Result returns the outcome, once the machine is done and Err is nil.
 func (r *Ranges) Result() Result { return r.result }
 
 func (r *Ranges) finish(_ []Message, _ *Outbox) stage {
@@ -62,7 +62,7 @@ func (r *Ranges) finish(_ []Message, _ *Outbox) stage {
 	return nil
 }
 
-// ranges is the result for a process's rows if every class is a range.
+// ranges returns the result for a process's rows if every class is a range.
 func (s *scan) ranges(own []Row) Result {
 	memberships := make([]Membership, len(own))
 	for i := 0; i < len(own); {

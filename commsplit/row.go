@@ -31,7 +31,7 @@ func NewRow(color uint32, key int32, rank uint32) Row {
 	return Row{Rank: rank, key: uint32(key) ^ signBit, Color: color}
 }
 
-// Key is the signed key that the rank gave.
+// Key returns the signed key that the rank gave.
 func (r Row) Key() int32 { return int32(r.key ^ signBit) }
 
 // String writes the row as color/key/rank.
@@ -51,7 +51,7 @@ func before(a, b *Row) uint64 {
 // Compare orders rows, for package slices: negative, 0 or positive.
 func Compare(a, b Row) int { return int(before(&b, &a)) - int(before(&a, &b)) }
 
-// lowerBound is the number of rows of a sorted table that come before x.
+// lowerBound returns the number of rows of a sorted table that come before x.
 func lowerBound(table []Row, x *Row) int {
 	lo, hi := 0, len(table)
 	for lo < hi {

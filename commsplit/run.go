@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Loop calls do(0), ..., do(n-1) in any order, possibly at the same time, and
-// returns when all have returned. It is how this package is given processors.
+// Loop calls do(0), ..., do(n-1) in any order, possibly at the same time, and returns
+// when all have returned. It gives this package processors.
 type Loop func(n int, do func(i int))
 
 // Serial is the Loop of one processor.
@@ -22,7 +22,7 @@ func Serial(n int, do func(i int)) {
 type Exchange interface {
 	// Send takes what machine i sent in this round.
 	Send(i int, messages []Message)
-	// Turn ends the round: what was sent becomes receivable.
+	// Turn ends the round: messages sent become receivable.
 	Turn() error
 	// Receive takes the messages with this tag that machine i awaits, in order
 	// of their senders. It reports false, and takes nothing, while fewer than
@@ -30,7 +30,7 @@ type Exchange interface {
 	Receive(i int, tag Tag, count int) ([]Message, bool)
 }
 
-// Run drives machines to their ends: every round, each that has what it awaits
+// Run drives machines to their ends: every round, each that has all messages it awaits
 // takes one step. It fails if no machine can go on, or if the exchange fails.
 func Run(loop Loop, x Exchange, machines []Machine) error {
 	boxes := make([]Outbox, len(machines))

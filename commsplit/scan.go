@@ -52,7 +52,7 @@ func summarize(rows []Row) summary {
 			s.rose, s.fell = s.rose || l.color < r.Color, s.fell || l.color > r.Color
 		}
 		s.items++
-		*l = run{r.Color, r.Rank, r.Rank + 1, key}
+		*l = run{color: r.Color, start: r.Rank, end: r.Rank + 1, key: key}
 		if s.defined == 1 {
 			s.first = *l
 		}
@@ -60,8 +60,8 @@ func summarize(rows []Row) summary {
 	return s
 }
 
-// then is the summary of s's ranks followed by t's.
-func (s summary) then(t summary) summary {
+// plus returns the summary of s's ranks followed by t's.
+func (s summary) plus(t summary) summary {
 	switch {
 	case s.ranks == 0:
 		return t

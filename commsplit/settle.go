@@ -7,7 +7,7 @@ import "slices"
 func (p *Parallel) bring(_ []Message, out *Outbox) stage {
 	p.enter(Bring)
 	if p.config.Sorters == 1 { // merged in place
-		return p.alone
+		return p.settleAlone
 	}
 	cuts := p.search.cuts()
 	if !slices.IsSorted(cuts) {
@@ -17,8 +17,8 @@ func (p *Parallel) bring(_ []Message, out *Outbox) stage {
 	kept := p.table[cuts[p.block]:cuts[p.block+1]]
 	return func(in []Message, out *Outbox) stage {
 		share := split{p.total, p.config.Sorters}.size(p.block)
-		runs := p.byBlock(in, Message{Rows: kept})
-		p.free = sized(p.free, share)
+		runs := p.insertOwn(in, Message{Rows: kept})
+		p.free = resize(p.free, share)
 		p.runs = append(p.runs[:0], 0)
 		at := 0
 		for _, m := range runs {
@@ -36,9 +36,9 @@ func (p *Parallel) bring(_ []Message, out *Outbox) stage {
 	}
 }
 
-// alone finds the memberships of the process's own rows where all of the table is here,
-// sorted.
-func (p *Parallel) alone(_ []Message, _ *Outbox) stage {
+// settleAlone finds the memberships of the process's own rows where all of the table is
+// here, sorted.
+func (p *Parallel) settleAlone(_ []Message, _ *Outbox) stage {
 	p.enter(Combine) // done already
 	p.enter(Settle)
 	p.total = len(p.table)
@@ -85,7 +85,7 @@ func (p *Parallel) ask(_ []Message, out *Outbox) stage {
 	return func(in []Message, _ *Outbox) stage {
 		own := asks[p.block]
 		own.From = p.id
-		p.asks = p.byBlock(in, own)
+		p.asks = p.insertOwn(in, own)
 		return p.combine
 	}
 }
@@ -95,14 +95,14 @@ func (p *Parallel) ask(_ []Message, out *Outbox) stage {
 func (p *Parallel) combine(_ []Message, out *Outbox) stage {
 	p.enter(Combine)
 	if len(p.runs) > 2 {
-		p.table = sized(p.table, len(p.free))
+		p.table = resize(p.table, len(p.free))
 	}
 	p.table, p.free = MergeRuns(p.free, p.table, p.runs)
 	p.enter(Settle)
 	own := boundOf(p.table)
 	p.peers(out, tagBounds, func(int) Message { return own.message() })
 	return func(in []Message, _ *Outbox) stage {
-		for _, m := range p.byBlock(in, own.message()) {
+		for _, m := range p.insertOwn(in, own.message()) {
 			p.bounds = append(p.bounds, parseBound(m))
 		}
 		return p.answer
@@ -130,11 +130,11 @@ func (p *Parallel) answer(_ []Message, out *Outbox) stage {
 	}
 	own.From = p.id
 	out.await(tagAnswer, p.config.Sorters-1)
-	return func(in []Message, out *Outbox) stage { return p.finish(p.byBlock(in, own), out) }
+	return func(in []Message, out *Outbox) stage { return p.finish(p.insertOwn(in, own), out) }
 }
 
-// reply is what this process tells another one: how many rows there are, the
-// memberships of the rows it asked for, and what is here of its part of the table.
+// reply makes the message for another process: the number of rows, the memberships of
+// the rows it asked for, and its part of the table as far as it is here.
 func (p *Parallel) reply(to int, rows []Row, ranks []uint32) Message {
 	m := Message{To: to, Tag: tagAnswer, Words: make([]uint64, 1, 1+2*len(rows))}
 	m.Words[0] = uint64(p.total)

@@ -8,7 +8,8 @@ func SortRows(table []Row) { slices.SortFunc(table, Compare) }
 const (
 	digitBits = 11
 	buckets   = 1 << digitBits
-	// smallTable is where a radix sort's counters cost more than they save.
+	// smallTable is the size below which a radix sort's counters cost more than they
+	// save.
 	smallTable = 1 << 12
 )
 

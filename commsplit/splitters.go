@@ -129,8 +129,8 @@ func (s *search) apply(k int, m Message) {
 	}
 }
 
-// open is how many splitters are still searched for.
-func (s *search) open() int {
+// remaining counts the splitters still searched for.
+func (s *search) remaining() int {
 	n := 0
 	for k := range s.at {
 		if !s.at[k].found {
@@ -140,7 +140,7 @@ func (s *search) open() int {
 	return n
 }
 
-// cuts are the bounds of the shares within this process's table.
+// cuts returns the bounds of the shares within this process's table.
 func (s *search) cuts() []int {
 	cuts := make([]int, len(s.at)+1)
 	for k := 1; k < len(s.at); k++ {
@@ -150,7 +150,7 @@ func (s *search) cuts() []int {
 	return cuts
 }
 
-// shareOf is the sorter in whose share a row is.
+// shareOf returns the sorter in whose share a row is.
 func (s *search) shareOf(x *Row) int {
 	lo, hi := 0, len(s.at)-1 // the share is lo..hi
 	for lo < hi {
@@ -169,11 +169,11 @@ func (s *search) shareOf(x *Row) int {
 func (p *Parallel) probe(round int) stage {
 	return func(_ []Message, out *Outbox) stage {
 		s := &p.search
-		if s.open() == 0 {
+		if s.remaining() == 0 {
 			return p.bring
 		}
 		if round == maxRounds {
-			return p.fail("%d splitters are not found in %d rounds", s.open(), round)
+			return p.fail("%d splitters are not found in %d rounds", s.remaining(), round)
 		}
 		tag := tagProbe + Tag(round)
 		var own Message
@@ -203,10 +203,10 @@ func (p *Parallel) judge(round int, own Message) stage {
 	return func(in []Message, out *Outbox) stage {
 		s := &p.search
 		tag := tagVerdict + Tag(round)
-		expected := s.open()
+		expected := s.remaining()
 		var verdict Message
 		if !s.at[p.block].found {
-			verdict = s.judge(p.block, p.byBlock(in, own))
+			verdict = s.judge(p.block, p.insertOwn(in, own))
 			p.peers(out, tag, func(int) Message { return verdict })
 			expected--
 		}
@@ -216,7 +216,7 @@ func (p *Parallel) judge(round int, own Message) stage {
 				s.apply(p.block, verdict)
 			}
 			for _, m := range in {
-				s.apply(p.blocks.of(m.From), m)
+				s.apply(p.blocks.partOf(m.From), m)
 			}
 			return p.probe(round + 1)
 		}

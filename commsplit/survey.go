@@ -22,7 +22,7 @@ type survey struct {
 	frequent [4]tally
 }
 
-// tally is how many items of a colour were seen, less those that others cancelled.
+// tally counts the items of a colour that were seen, less those that others cancelled.
 type tally struct{ color, items uint32 }
 
 const (
@@ -66,7 +66,7 @@ func (s *survey) see(color uint32) {
 }
 
 // join makes s describe the ranks of t, too, which are others. Both sides of an
-// exchange come to the same: what is left does not depend on which is s.
+// exchange come to the same: the outcome is symmetric in s and t.
 func (s *survey) join(t survey) {
 	s.colors[0] |= t.colors[0]
 	s.colors[1] |= t.colors[1]

@@ -8,13 +8,13 @@ type sweep struct{ id, lo, hi int }
 
 func (s sweep) root() bool { return s.id == s.lo }
 
-// parent is the node above; the root has none.
+// parent returns the node above; the root has none.
 func (s sweep) parent() int {
 	x := s.id - s.lo
 	return s.id - x&-x
 }
 
-// children are the nodes below, in order.
+// children returns the nodes below, in order.
 func (s sweep) children() []int {
 	x := s.id - s.lo
 	width := 1 << bits.Len(uint(s.hi-s.lo))
@@ -44,8 +44,8 @@ func (s sweep) up(tag Tag, combine func(in []Message) Message, then stage) stage
 	}
 }
 
-// down hands use what came from the parent, a zero message at the root; what use
-// returns for each child is sent to it.
+// down hands use the parent's message, a zero one at the root, and sends each child the
+// one that use returns for it.
 func (s sweep) down(tag Tag, use func(m Message) (toChildren []Message), then stage) stage {
 	return func(_ []Message, out *Outbox) stage {
 		if !s.root() {

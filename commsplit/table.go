@@ -1,10 +1,10 @@
 package commsplit
 
-// Table resolves ranks of new communicators to ranks of the old one, from what
-// one process holds: its part of the table, 4 bytes per row, and a bounded cache
-// of what others told it [Sack 2.3.2]. The whole table has a row
-// for each rank that has a colour, in the order of the sort, so that the ranks
-// of one communicator stand next to each other, from Place.Base on.
+// Table resolves ranks of new communicators to ranks of the old one, from the memory of
+// one process: its part of the table, 4 bytes per row, and a bounded cache of others'
+// answers [Sack 2.3.2]. The whole table has a row for each rank that has a colour, in
+// the order of the sort, so that the ranks of one communicator stand next to each
+// other, from Place.Base on.
 type Table struct {
 	process int
 	total   int
@@ -14,9 +14,9 @@ type Table struct {
 	cache   Cache
 }
 
-// partRange is the range of positions that a process holds.
+// partRange returns the range of positions that a process holds.
 func partRange(total int, parts split, process int) (lo, hi int) {
-	s, k := split{total, parts.parts}, parts.of(process)
+	s, k := split{total, parts.parts}, parts.partOf(process)
 	return s.start(k), s.start(k + 1)
 }
 
@@ -31,10 +31,10 @@ func newHome(process, processes int, ranks []uint32, cached int) *Table {
 	return &Table{process: process, total: len(ranks), parts: split{processes, 1}, ranks: ranks, cache: NewCache(cached)}
 }
 
-// Rows is how many rows of the table this process holds.
+// Rows counts the rows of the table that this process holds.
 func (t *Table) Rows() int { return len(t.ranks) }
 
-// Bytes is the memory for rows and cache.
+// Bytes returns the memory for rows and cache.
 func (t *Table) Bytes() int { return RankBytes*len(t.ranks) + entryBytes*len(t.cache.entries) }
 
 // Find returns the old rank of a new rank, 0 <= r < m.Size, if this process
@@ -64,12 +64,11 @@ func (t *Table) Holder(m Membership, r uint32) (process int, position uint32) {
 	if m.Home >= 0 {
 		return int(m.Home), position
 	}
-	part := split{t.total, t.parts.parts}.of(int(position))
+	part := split{t.total, t.parts.parts}.partOf(int(position))
 	return t.parts.start(part) + t.process%t.parts.size(part), position
 }
 
-// Answer is what a holder says when it is asked for a position; false if that
-// is not in its part.
+// Answer returns the old rank at a position; false if that is not in its part.
 func (t *Table) Answer(position uint32) (old uint32, ok bool) {
 	i := int(position) - t.first
 	if i < 0 || i >= len(t.ranks) {

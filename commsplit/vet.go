@@ -76,7 +76,7 @@ func (l limits) form(m *Message) error {
 	case tagSurvey:
 		good = rows == 0 && l.surveys(m)
 	case tagToHome:
-		good = rows == 0 && l.items(m.Words) && items(m.Words).rows() <= l.ranks
+		good = rows == 0 && l.items(m.Words) && itemList(m.Words).rows() <= l.ranks
 	case tagToRank:
 		good = rows == 0 && l.items(m.Words)
 	case tagRanges, tagPlaces:
@@ -92,7 +92,7 @@ func (l limits) form(m *Message) error {
 	return nil
 }
 
-// summaries is how many of them a message of a scan carries.
+// summaries counts those that a message of a scan carries.
 func (m *Message) summaries() int {
 	if m.Tag&0xffff == tagBack {
 		return 2

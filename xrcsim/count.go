@@ -6,12 +6,12 @@ import (
 	"github.com/golaunch/golaunch/xrcsim/workload"
 )
 
-// Workload is with whom the processes of a job communicate.
+// Workload has the peers of a job's processes.
 type Workload struct {
 	Name string
 	// Program is the program's own pattern, of many messages between any two.
 	Program workload.Peers
-	// Setup is what few messages connect besides: MPI_Init, small collectives.
+	// Setup has the connections of few messages: MPI_Init, small collectives.
 	Setup workload.Peers
 }
 
@@ -36,7 +36,7 @@ type Point struct {
 	QueuePairs Spread `json:"queue_pairs"`
 	// ReceiveOnly are the receive-only queue pairs of a node.
 	ReceiveOnly Spread `json:"receive_only_per_node"`
-	// HCA is all queue pairs of a node: what its adapter's cache has to hold.
+	// HCA counts all queue pairs of a node, which its adapter's cache has to hold.
 	HCA Spread `json:"hca_queue_pairs"`
 	// QueuePairBytes is the memory of QueuePairs, of a process.
 	QueuePairBytes Spread `json:"queue_pair_bytes_per_process"`
@@ -93,16 +93,16 @@ type use struct {
 	datagram    int     // of each rank, for handshakes
 }
 
-// of is how many queue pairs of a rank send.
-func (u *use) of(rank int) int {
+// sending counts the queue pairs of a rank that send.
+func (u *use) sending(rank int) int {
 	if u.sends == nil {
 		return int(u.each)
 	}
 	return int(u.sends[rank] + u.each)
 }
 
-// on is how many queue pairs of a node only receive.
-func (u *use) on(node int) int {
+// receiving counts the queue pairs of a node that only receive.
+func (u *use) receiving(node int) int {
 	if u.receiveOnly == nil {
 		return 0
 	}
@@ -112,21 +112,21 @@ func (u *use) on(node int) int {
 func (u *use) point(j Job, p Parameters) Point {
 	return Point{
 		Nodes: j.Nodes(), PPN: j.PPN, Ranks: j.Ranks,
-		QueuePairs:     spread(j.Ranks, func(r int) float64 { return float64(u.of(r)) }),
-		ReceiveOnly:    spread(j.Nodes(), func(n int) float64 { return float64(u.on(n)) }),
-		QueuePairBytes: spread(j.Ranks, func(r int) float64 { return float64(u.of(r)) * float64(p.QueuePair) }),
+		QueuePairs:     spread(j.Ranks, func(r int) float64 { return float64(u.sending(r)) }),
+		ReceiveOnly:    spread(j.Nodes(), func(n int) float64 { return float64(u.receiving(n)) }),
+		QueuePairBytes: spread(j.Ranks, func(r int) float64 { return float64(u.sending(r)) * float64(p.QueuePair) }),
 		HCA: spread(j.Nodes(), func(n int) float64 {
 			first, end := j.Block(n)
-			sum := u.on(n) + (end-first)*u.datagram
+			sum := u.receiving(n) + (end-first)*u.datagram
 			for r := first; r < end; r++ {
-				sum += u.of(r)
+				sum += u.sending(r)
 			}
 			return float64(sum)
 		}),
 		Bytes: spread(j.Ranks, func(r int) float64 {
 			first, end := j.Block(j.Node(r))
-			share := float64(u.on(j.Node(r))) * float64(p.ReceiveOnly) / float64(end-first)
-			return float64(u.of(r)+u.datagram)*float64(p.QueuePair) + share + float64(p.Buffers)*float64(p.BufferBytes)
+			share := float64(u.receiving(j.Node(r))) * float64(p.ReceiveOnly) / float64(end-first)
+			return float64(u.sending(r)+u.datagram)*float64(p.QueuePair) + share + float64(p.Buffers)*float64(p.BufferBytes)
 		}),
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/golaunch/golaunch/xrcsim/workload"
 )
 
-// counted is the points of a workload by word, one for each transport.
+// counted returns the points of a workload by word, one for each transport.
 func counted(t testing.TB, word string, ranks, ppn int, p Parameters, transports ...Transport) []Point {
 	t.Helper()
 	sources, err := workload.Parse(word)
@@ -56,7 +56,7 @@ func TestFullyConnected(t *testing.T) {
 	}
 }
 
-// What the patterns give where [Sridhar, table 4.2] measured: 8 nodes of 8.
+// Counts of the patterns in the setting of [Sridhar, table 4.2]: 8 nodes of 8.
 func TestBenchmarksOfTheSource(t *testing.T) {
 	for name, want := range map[string][2]Spread{
 		"bt": {same(6), same(4)},
@@ -86,7 +86,7 @@ func TestGigabyte(t *testing.T) {
 }
 
 func TestBytes(t *testing.T) {
-	p := Parameters{SharedMemory, OnDemand, 1000, 10, 3, 100, 8}
+	p := Parameters{Inside: SharedMemory, Connect: OnDemand, QueuePair: 1000, ReceiveOnly: 10, Buffers: 3, BufferBytes: 100, Initiators: 8}
 	points := counted(t, "alltoall", 6, 2, p, RC, XRC, UD, Hybrid, DC)
 	assert.Equal(t, same(5000+300), points[0].Bytes, "4 peers, and the queue pair of handshakes")
 	assert.Equal(t, same(3000+20+300), points[1].Bytes, "2 nodes, 4 receive-only ones for 2 processes")
@@ -176,9 +176,9 @@ func TestCountRefuses(t *testing.T) {
 		transport Transport
 		want      string
 	}{
-		{"here", OnDemand, RC, `inside a node "here": expected shared-memory or network`},
-		{Network, "never", RC, `connections "never": expected on-demand or static`},
-		{Network, Static, "tcp", `transport "tcp": expected one of [rc xrc ud hybrid dc]`},
+		{inside: "here", connect: OnDemand, transport: RC, want: `inside a node "here": expected shared-memory or network`},
+		{inside: Network, connect: "never", transport: RC, want: `connections "never": expected on-demand or static`},
+		{inside: Network, connect: Static, transport: "tcp", want: `transport "tcp": expected one of [rc xrc ud hybrid dc]`},
 	} {
 		p := Default()
 		p.Inside, p.Connect = x.inside, x.connect

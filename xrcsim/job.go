@@ -6,7 +6,8 @@ import (
 	"github.com/golaunch/golaunch/xrcsim/workload"
 )
 
-// Transport is how processes on different nodes communicate over InfiniBand.
+// Transport is the means by which processes on different nodes communicate over
+// InfiniBand.
 type Transport string
 
 // The transports [Sridhar 1.2.2, 4.2.1].
@@ -18,7 +19,7 @@ const (
 	DC     Transport = "dc"     // dynamically connected: some of a process that change their target
 )
 
-// Transports are all of them.
+// Transports returns all of them.
 func Transports() []Transport { return []Transport{RC, XRC, UD, Hybrid, DC} }
 
 // Job is the processes of one job: ranks in blocks of consecutive numbers, PPN on
@@ -44,12 +45,12 @@ func (j Job) Nodes() int { return (j.Ranks + j.PPN - 1) / j.PPN }
 // Node is that of a rank.
 func (j Job) Node(rank int) int { return rank / j.PPN }
 
-// Block has the first rank of a node, and the one after its last.
+// Block returns the first rank of a node, and the one after its last.
 func (j Job) Block(node int) (first, end int) {
 	return node * j.PPN, min(j.Ranks, (node+1)*j.PPN)
 }
 
-// Inside is how processes of one node reach each other.
+// Inside is the means by which processes of one node communicate.
 type Inside string
 
 // The two ways [Sridhar 4.2.1].
@@ -58,7 +59,7 @@ const (
 	Network      Inside = "network"       // as those of other nodes
 )
 
-// Connect is when connections are made.
+// Connect is the time at which connections are made.
 type Connect string
 
 // The two times [Sridhar 4.2.1].

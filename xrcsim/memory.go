@@ -1,7 +1,6 @@
 package xrcsim
 
-// Parameters are what the counts depend on, beside job and workload. Sizes are in
-// bytes.
+// Parameters determine the counts, beside job and workload. Sizes are in bytes.
 type Parameters struct {
 	Inside  Inside  `json:"inside_node"`
 	Connect Connect `json:"connect"`
@@ -18,17 +17,17 @@ type Parameters struct {
 	Initiators int `json:"dc_initiators"`
 }
 
-// Default parameters, and where they come from:
+// Default returns the default parameters, which have these sources:
 //
 //   - QueuePair: "as high as a gigabyte per process" for a job of 16K processes
 //     [Sridhar 1.2.2] is 2^30 / 16,383 = 64 KiB; "several KB" and, in 1.3.2,
 //     "several hundred KB" stand beside it.
-//   - ReceiveOnly: a page; what the kernel keeps of a queue pair without queues. No
+//   - ReceiveOnly: a page; the kernel's record of a queue pair without queues. No
 //     source has the figure.
 //   - Buffers: 512, the size of the shared receive queue (MV2_SRQ_SIZE) in the user
 //     guide of MVAPICH2.
 //   - BufferBytes: 8 KiB, the least that [Sridhar 1.2.2] names.
 //   - Initiators: 8, which UCX had as UCX_DC_MLX5_NUM_DCI for long (now 32).
 func Default() Parameters {
-	return Parameters{SharedMemory, OnDemand, 64 << 10, 4 << 10, 512, 8 << 10, 8}
+	return Parameters{Inside: SharedMemory, Connect: OnDemand, QueuePair: 64 << 10, ReceiveOnly: 4 << 10, Buffers: 512, BufferBytes: 8 << 10, Initiators: 8}
 }

@@ -34,7 +34,7 @@ func (j Job) tallyOf(peers workload.Peers, inside Inside) *tally {
 	for r := range j.Ranks {
 		s.Reset()
 		peers(&s, r)
-		first, end := int32(r), int32(r+1) // which it does not reach over the network
+		first, end := int32(r), int32(r+1) // itself, which it does not reach over the network
 		if inside == SharedMemory {
 			lo, hi := j.Block(j.Node(r))
 			first, end = int32(lo), int32(hi)

@@ -6,29 +6,30 @@ import (
 	"github.com/golaunch/golaunch/xrcsim"
 )
 
-// QueuePairs is how many queue pairs of a process send and are connected, or about
+// QueuePairs counts the queue pairs of a process that send and are connected, or about
 // to be, without the one for datagrams.
 func (w *World) QueuePairs(process int) int { return len(w.procs[process].pairs) }
 
-// ReceiveOnly is how many receive-only queue pairs a node has.
+// ReceiveOnly counts the receive-only queue pairs of a node.
 func (w *World) ReceiveOnly(node int) int { return len(w.nodes[node].receiveOnly) }
 
-// Touched is how many queue pairs the adapter of a node has worked with.
+// Touched counts the queue pairs that the adapter of a node has worked with.
 func (w *World) Touched(node int) int { return len(w.nodes[node].touched) }
 
 // Gone says whether a process has ended.
 func (w *World) Gone(process int) bool { return w.procs[process].state == gone }
 
-// UnderWay is how many messages were sent and have not been delivered.
+// UnderWay counts the messages that were sent and have not been delivered.
 func (w *World) UnderWay() int { return w.sent - len(w.Delivered) }
 
-// Check returns what is wrong, nil if nothing is: what it looks at is true between
-// any two events.
+// Check returns an error if one of these invariants, which hold between any two events,
+// is broken:
 //
 //   - A process has one queue pair at most for each peer, or with XRC each node.
 //   - A receive-only queue pair has as many users as processes are registered with
 //     it, and at least one.
-//   - Whoever a process is connected to can receive what it sends.
+//
+// - Each peer that a process is connected to can receive its messages.
 func (w *World) Check() error {
 	users := map[int]int{} // of receive-only queue pairs
 	for _, p := range w.procs {
@@ -59,7 +60,7 @@ func (w *World) Check() error {
 }
 
 // checkPairs looks at the queue pairs of a process and whom they reach.
-func (w *World) checkPairs(p *process) error {
+func (w *World) checkPairs(p *processState) error {
 	type target struct {
 		place
 		peer int

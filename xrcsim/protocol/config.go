@@ -7,7 +7,7 @@ import (
 	"github.com/golaunch/golaunch/xrcsim"
 )
 
-// Config is what a World is like.
+// Config configures a World.
 type Config struct {
 	Nodes int
 	// Transport is RC, XRC, UD or Hybrid; DC has no connections to simulate.
@@ -41,7 +41,7 @@ type Costs struct {
 	First    int           // messages of a pair that hybrid sends as datagrams
 }
 
-// DefaultCosts are those of an adapter of 2009, and where they come from:
+// DefaultCosts returns those of an adapter of 2009, with these sources:
 //
 //   - Latency, Rate, MTU: of the order of a ConnectX DDR adapter's.
 //   - Post, Indirect, Memory, Receive: small beside it. [Sridhar, figure 4.5] shows
@@ -63,8 +63,7 @@ func DefaultCosts() Costs {
 // maxChance is the most that a chance may be, so that every message arrives in time.
 const maxChance = 0.9
 
-// maxTime is the most that a single step may take: what is added up of such stays
-// within a Duration.
+// maxTime bounds the time of a single step: sums of such times stay within a Duration.
 const maxTime = time.Hour
 
 func (c *Config) check() error {

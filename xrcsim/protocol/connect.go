@@ -6,7 +6,7 @@ import (
 	"github.com/golaunch/golaunch/xrcsim"
 )
 
-// linkState is how far a process's connection to a peer is.
+// linkState is the progress of a process's connection to a peer.
 type linkState int
 
 const (
@@ -17,8 +17,8 @@ const (
 	ready
 )
 
-// link is what a process knows of a peer.
-func (w *World) link(from, to *process) *link {
+// link returns a process's record of a peer.
+func (w *World) link(from, to *processState) *link {
 	l := from.links[to.id]
 	if l == nil {
 		l = &link{from: from, to: to}

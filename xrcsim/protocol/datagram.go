@@ -2,9 +2,9 @@ package protocol
 
 import "time"
 
-// datagram sends one, which may get lost, come twice, or late. What it does on its
-// arrival is arrive.
-func (w *World) datagram(from, to *process, bytes int, arrive func()) {
+// datagram sends one, which may get lost, come twice, or late. arrive runs on its
+// arrival.
+func (w *World) datagram(from, to *processState, bytes int, arrive func()) {
 	w.Datagrams++
 	w.nodes[from.node].touched[from.datagram] = true
 	sent := w.occupy(from.node, bytes)
@@ -29,7 +29,7 @@ func (w *World) datagram(from, to *process, bytes int, arrive func()) {
 }
 
 // repeat sends a datagram, and again after each timeout until it is of no more use.
-func (w *World) repeat(from, to *process, bytes int, use func() bool, arrive func()) {
+func (w *World) repeat(from, to *processState, bytes int, use func() bool, arrive func()) {
 	w.datagram(from, to, bytes, arrive)
 	w.after(w.Timeout, func() {
 		if use() {
@@ -72,7 +72,7 @@ type part struct {
 
 func (w *World) arrivePart(d *part) {
 	l := d.link
-	if l.to.state != gone { // who has gone has got all: only the acknowledgment is missing
+	if l.to.state != gone { // a process that has gone has got all: only the acknowledgment is missing
 		if l.to.buffers == 0 {
 			w.Dropped++
 			return

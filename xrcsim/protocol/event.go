@@ -35,7 +35,7 @@ func (e *events) Pop() any {
 	return x
 }
 
-// Now is the time since the beginning.
+// Now returns the time since the beginning.
 func (w *World) Now() time.Duration { return w.now }
 
 // At does something at a time that is not before now.

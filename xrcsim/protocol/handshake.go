@@ -12,7 +12,7 @@ import "github.com/golaunch/golaunch/xrcsim"
 //	refusal  XRC: the receive-only queue pair is no more, or the peer leaves
 //
 // Requests are repeated until there is an answer, replies of RC until they are
-// confirmed. What comes twice is answered twice and changes nothing.
+// confirmed. Duplicates are answered again and change nothing.
 
 // ask sends a request for a link that has its queue pair.
 func (w *World) ask(l *link) {
@@ -24,11 +24,11 @@ func (w *World) ask(l *link) {
 	}
 	w.repeat(l.from, l.to, 0,
 		func() bool { return l.state == asking && l.pair == q },
-		func() { w.asked(l.to, l.from, q.number, target) })
+		func() { w.takeRequest(l.to, l.from, q.number, target) })
 }
 
-// asked is the arrival of a request at p.
-func (w *World) asked(p, from *process, number, target int) {
+// takeRequest is the arrival of a request at p.
+func (w *World) takeRequest(p, from *processState, number, target int) {
 	switch {
 	case p.left[from.id]: // late, or come twice
 	case p.state == closing || p.state == gone:
@@ -41,7 +41,7 @@ func (w *World) asked(p, from *process, number, target int) {
 }
 
 // register is the answer of XRC: the receive-only queue pair is made, or joined.
-func (w *World) register(p, from *process, number, target int) {
+func (w *World) register(p, from *processState, number, target int) {
 	kernel := w.nodes[p.node]
 	end := kernel.receiveOnly[p.registered[from.id]]
 	if end == nil || end.other != number {
@@ -97,7 +97,7 @@ func (w *World) reply(l *link, number int) {
 }
 
 // replied is the arrival of a reply at p, to the request of its queue pair number.
-func (w *World) replied(p, from *process, number, target int) {
+func (w *World) replied(p, from *processState, number, target int) {
 	l := p.links[from.id]
 	if l == nil || l.pair == nil || l.pair.number != number {
 		return
@@ -120,7 +120,7 @@ func (w *World) replied(p, from *process, number, target int) {
 
 // refused is the arrival of a refusal at p: the peer leaves, or the receive-only
 // queue pair is no more.
-func (w *World) refused(p, from *process, number int, leaves bool) {
+func (w *World) refused(p, from *processState, number int, leaves bool) {
 	l := p.links[from.id]
 	if l == nil || l.pair == nil || l.pair.number != number || l.state != asking {
 		return

@@ -19,7 +19,7 @@ func (w *World) Leave(id int) {
 }
 
 // tryClose looks again and again whether anything is still under way.
-func (w *World) tryClose(p *process) {
+func (w *World) tryClose(p *processState) {
 	if w.busy(p) {
 		w.after(w.Latency+1, func() { w.tryClose(p) })
 		return
@@ -44,7 +44,7 @@ func (w *World) tryClose(p *process) {
 }
 
 // busy says whether messages or handshakes of a process are under way.
-func (w *World) busy(p *process) bool {
+func (w *World) busy(p *processState) bool {
 	if p.coming > 0 {
 		return true
 	}
@@ -61,9 +61,9 @@ func (w *World) busy(p *process) bool {
 	return false
 }
 
-// farewell is what q does when it hears that p leaves: it forgets its connection to
-// p, unregisters from the queue pair by which p sent to it, and says so.
-func (w *World) farewell(q, p *process) {
+// farewell has q react to the news that p leaves: it forgets its connection to p,
+// unregisters from the queue pair by which p sent to it, and says so.
+func (w *World) farewell(q, p *processState) {
 	if !q.left[p.id] && q.state != gone {
 		q.left[p.id] = true
 		if l := q.links[p.id]; l != nil {
@@ -86,7 +86,7 @@ func (w *World) farewell(q, p *process) {
 
 // unregister ends the use of the receive-only queue pair by which a process sends
 // to p. The kernel deletes it with its last user [Sridhar 4.3.2].
-func (w *World) unregister(p *process, from int) {
+func (w *World) unregister(p *processState, from int) {
 	number, ok := p.registered[from]
 	if !ok {
 		return
@@ -99,8 +99,8 @@ func (w *World) unregister(p *process, from int) {
 	}
 }
 
-// finish is the end of a process: what is left of its queue pairs goes.
-func (w *World) finish(p *process) {
+// finish ends a process: the rest of its queue pairs goes.
+func (w *World) finish(p *processState) {
 	p.state = gone
 	if w.Transport == xrcsim.XRC {
 		for _, from := range slices.Sorted(maps.Keys(p.registered)) {

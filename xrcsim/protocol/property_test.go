@@ -15,7 +15,7 @@ import (
 
 var simulated = []xrcsim.Transport{xrcsim.RC, xrcsim.XRC, xrcsim.UD, xrcsim.Hybrid}
 
-// rough is a network that loses, doubles and delays datagrams, with few of all.
+// rough returns a network that loses, doubles and delays datagrams, with few of all.
 func rough(t *rapid.T, transport xrcsim.Transport) Config {
 	c := Config{
 		Nodes: rapid.IntRange(1, 4).Draw(t, "nodes"), Transport: transport,
@@ -35,13 +35,13 @@ func rough(t *rapid.T, transport xrcsim.Transport) Config {
 	return c
 }
 
-// program is what processes do: the same for all transports.
-type program []func(w *World)
+// actions is a list of actions of processes, the same for all transports.
+type actions []func(w *World)
 
 // draw makes a program of two jobs on the same nodes, whose processes leave at any
 // time. It relies on the numbers that Spawn gives.
-func draw(t *rapid.T, nodes int) program {
-	var p program
+func draw(t *rapid.T, nodes int) actions {
+	var p actions
 	on := rapid.IntRange(0, nodes-1)
 	first := rapid.SliceOfN(on, 1, 8).Draw(t, "first job")
 	second := rapid.SliceOfN(on, 0, 6).Draw(t, "second job")

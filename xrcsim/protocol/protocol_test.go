@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/xrcsim"
 )
 
-// config is a quiet network, peers inside a node over shared memory.
+// config returns a quiet network, peers inside a node over shared memory.
 func config(transport xrcsim.Transport, nodes int) Config {
 	return Config{Nodes: nodes, Transport: transport, Inside: xrcsim.SharedMemory, Connect: xrcsim.OnDemand, Seed: 1, Costs: DefaultCosts()}
 }
@@ -22,7 +22,7 @@ func newWorld(t testing.TB, c Config) *World {
 	return w
 }
 
-// blocks are so many nodes, each as often as it has processes.
+// blocks returns so many nodes, each as often as it has processes.
 func blocks(nodes, ppn int) []int {
 	var list []int
 	for n := range nodes {

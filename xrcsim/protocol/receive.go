@@ -2,16 +2,16 @@ package protocol
 
 import "github.com/golaunch/golaunch/xrcsim"
 
-// stream is what a process receives from another, in the order in which it was
+// stream puts the messages of one process for another into the order in which they were
 // sent.
 type stream struct {
 	next  int // that comes next
 	early map[int]*message
 }
 
-// arrive is what the adapter of the receiver does with a send: it takes a buffer of
-// the shared receive queue that the send names, and puts the data there. Without a
-// buffer nothing that follows is taken either, and all of it is sent again.
+// arrive has the adapter of the receiver handle a send: it takes a buffer of the shared
+// receive queue that the send names, and puts the data there. Without a buffer nothing
+// that follows is taken either, and all of it is sent again.
 func (w *World) arrive(q *queuePair, k *work) {
 	if q.dead || k.number != q.await {
 		return
@@ -47,7 +47,7 @@ func (w *World) arrive(q *queuePair, k *work) {
 }
 
 // receives says whether a process can be reached by a queue pair.
-func (w *World) receives(q *queuePair, to *process) bool {
+func (w *World) receives(q *queuePair, to *processState) bool {
 	if to.state == gone {
 		return false
 	}
@@ -59,7 +59,7 @@ func (w *World) receives(q *queuePair, to *process) bool {
 }
 
 // takeBuffer takes a receive buffer, which is posted again once it was read.
-func (w *World) takeBuffer(p *process) {
+func (w *World) takeBuffer(p *processState) {
 	p.buffers--
 	w.after(w.Receive, func() { p.buffers++ })
 }

@@ -13,9 +13,9 @@ type message struct {
 	seq  int // its place in the stream from sender to receiver
 }
 
-// link is what a process knows of a peer.
+// link is a process's record of a peer.
 type link struct {
-	from, to *process
+	from, to *processState
 	state    linkState
 	pair     *queuePair // by which it sends; nil without a connection
 	indirect bool       // the connection was made to another process of the peer's node
@@ -30,11 +30,11 @@ type link struct {
 // too; over XRC its other end is a receive-only one.
 type queuePair struct {
 	number  int
-	owner   *process
-	to      place    // where it leads
-	peer    *process // RC: its other end's owner; XRC: the one that was asked
-	target  int      // the other end; 0 until it is known
-	links   []*link  // that use it
+	owner   *processState
+	to      place         // place it leads to
+	peer    *processState // RC: its other end's owner; XRC: the one that was asked
+	target  int           // the other end; 0 until it is known
+	links   []*link       // that use it
 	waiting []*message
 	flight  []*work // posted and not acknowledged
 	next    int     // number of the next work in its order
@@ -124,7 +124,7 @@ func (w *World) occupy(n, bytes int) time.Duration {
 	return a.free
 }
 
-// duration is how long an adapter sends so many bytes.
+// duration returns the time that an adapter takes to send so many bytes.
 func (w *World) duration(bytes int) time.Duration {
 	return time.Duration(int64(bytes) * int64(time.Second) / w.Rate)
 }
@@ -134,6 +134,6 @@ func (w *World) acknowledge(q *queuePair, k *work) {
 	if q.dead {
 		return
 	}
-	q.flight = q.flight[1:] // which is k: acknowledgments come in order
+	q.flight = q.flight[1:] // this is k: acknowledgments come in order
 	w.post(q)
 }

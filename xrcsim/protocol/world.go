@@ -19,11 +19,11 @@ type World struct {
 	sent   int    // messages
 	random uint64 // state
 	number int    // of the last queue pair
-	nodes  []*node
-	procs  []*process
+	nodes  []*nodeState
+	procs  []*processState
 }
 
-// Totals count what has happened.
+// Totals count events.
 type Totals struct {
 	Events     int // that have happened
 	Datagrams  int // that were sent
@@ -49,8 +49,8 @@ type Message struct {
 	Delivered time.Duration
 }
 
-// node is what its kernel and its adapter know.
-type node struct {
+// nodeState is the state of a node's kernel and adapter.
+type nodeState struct {
 	free        time.Duration        // when the adapter has sent what it was given
 	receiveOnly map[int]*receiveOnly // by number
 	touched     map[int]bool         // queue pairs that the adapter has worked with
@@ -65,7 +65,7 @@ type receiveOnly struct {
 	users  int // processes that are registered: without any, the kernel deletes it
 }
 
-// state is how far the life of a process is.
+// state is a phase of a process's life.
 type state int
 
 const (
@@ -75,8 +75,8 @@ const (
 	gone
 )
 
-// process is one process, with its part of the MPI library.
-type process struct {
+// processState is one process, with its part of the MPI library.
+type processState struct {
 	id, node int
 	domain   int // the XRC domain that it has joined on its node
 	state    state
@@ -89,23 +89,23 @@ type process struct {
 	met        []*link            // the same, in the order in which they were made
 	pairs      map[int]*queuePair // its own queue pairs, by number
 	hash       map[place]*queuePair
-	streams    map[int]*stream // what it receives, by sender
+	streams    map[int]*stream // messages it receives, by sender
 	registered map[int]int     // receive-only queue pairs, by the process that sends to it
 	left       map[int]bool    // peers that have said that they leave
 	farewells  map[int]bool    // peers that have still to hear that it leaves
 }
 
-// place is what an XRC connection leads to: processes of a node in one domain.
+// place is the far end of an XRC connection: processes of a node in one domain.
 type place struct{ node, domain int }
 
-// New makes a world without processes. The error says what of c is wrong.
+// New makes a world without processes. The error names the wrong field of c.
 func New(c Config) (*World, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
 	w := &World{Config: c, random: c.Seed}
 	for range c.Nodes {
-		w.nodes = append(w.nodes, &node{receiveOnly: map[int]*receiveOnly{}, touched: map[int]bool{}})
+		w.nodes = append(w.nodes, &nodeState{receiveOnly: map[int]*receiveOnly{}, touched: map[int]bool{}})
 	}
 	return w, nil
 }
@@ -117,7 +117,7 @@ func (w *World) Spawn(nodes []int, domain int) []int {
 	first := len(w.procs)
 	var ids []int
 	for _, n := range nodes {
-		p := &process{
+		p := &processState{
 			id: len(w.procs), node: n, domain: domain, datagram: w.newNumber(), buffers: w.Buffers,
 			links: map[int]*link{}, pairs: map[int]*queuePair{}, hash: map[place]*queuePair{}, streams: map[int]*stream{},
 			registered: map[int]int{}, left: map[int]bool{}, farewells: map[int]bool{},
@@ -143,7 +143,7 @@ func (w *World) newNumber() int {
 }
 
 // share says whether two processes have memory in common to send messages through.
-func (w *World) share(p, q *process) bool {
+func (w *World) share(p, q *processState) bool {
 	return p.node == q.node && w.Inside == xrcsim.SharedMemory
 }
 

@@ -43,7 +43,7 @@ func parseCart(words []string) ([]Source, error) {
 	return []Source{{Name: name, Ranks: ranks, make: func(n int) (Peers, error) {
 		grid := c
 		if ranks == 0 {
-			grid.dims = balanced(n, len(dims))
+			grid.dims = balance(n, len(dims))
 		}
 		return grid.peers(), nil
 	}}}, nil
@@ -72,7 +72,7 @@ func cartDims(word string) (dims []int, ranks int, err error) {
 	return dims, ranks, nil
 }
 
-// hood is the number of neighbors that differ in up to so many of n dimensions.
+// hood returns the number of neighbors that differ in up to so many of n dimensions.
 func hood(n, differ int) int {
 	sum, choose := 0, 1
 	for k := 1; k <= differ; k++ {
@@ -82,8 +82,8 @@ func hood(n, differ int) int {
 	return sum
 }
 
-// reach is how many dimensions neighbors of that number differ in at most; 0 if it
-// is none.
+// reach returns the number of dimensions in which neighbors of that number differ at
+// most; 0 if it is none.
 func reach(n int, word string) int {
 	for k := 1; k <= n; k++ {
 		if word == strconv.Itoa(hood(n, k)) {
@@ -101,10 +101,10 @@ func neighborhoods(n int) string {
 	return strings.Join(list, ", ")
 }
 
-// balanced are sizes of a grid of so many ranks, near to each other, the largest
+// balance returns sizes of a grid of so many ranks, near to each other, the largest
 // first, as MPI_Dims_create has them: prime factors, the largest first, each go to
 // the dimension that is smallest.
-func balanced(ranks, n int) []int {
+func balance(ranks, n int) []int {
 	var factors []int // ascending
 	for f := 2; ranks > 1; f++ {
 		for ; ranks%f == 0; ranks /= f {

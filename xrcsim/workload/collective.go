@@ -2,9 +2,9 @@ package workload
 
 import "math/bits"
 
-// Collectives is what MPI_Init and small collective operations connect: recursive
-// doubling, which barriers and sums of few bytes use, and of which the edges of
-// binomial trees from rank 0 are a part. Where the ranks are no power of two, those
+// Collectives returns the peers that MPI_Init and small collective operations connect:
+// recursive doubling, which barriers and sums of few bytes use, and of which the edges
+// of binomial trees from rank 0 are a part. Where the ranks are no power of two, those
 // beyond the largest that fits each exchange with the one as far below.
 func Collectives(ranks int) Peers {
 	power := 1 << log2(ranks)
@@ -22,5 +22,5 @@ func Collectives(ranks int) Peers {
 	}
 }
 
-// log2 is the logarithm of a positive number, rounded down.
+// log2 returns the logarithm of a positive number, rounded down.
 func log2(n int) int { return bits.Len(uint(n)) - 1 }

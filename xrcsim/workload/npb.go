@@ -9,7 +9,7 @@ import (
 // benchmark is one of the NAS Parallel Benchmarks, as version 3.3 has them for MPI.
 type benchmark struct {
 	name  string
-	legal func(c *class, ranks int) error // what is wrong with a number of ranks
+	legal func(c *class, ranks int) error // reports what is wrong with a number of ranks
 	peers func(c *class, ranks int) Peers // of a legal one
 }
 
@@ -35,11 +35,11 @@ type class struct {
 }
 
 var classes = []class{
-	{"B", 102, 256, [3]int{512, 256, 256}, 30},
-	{"C", 162, 512, [3]int{512, 512, 512}, 32},
-	{"D", 408, 1024, [3]int{2048, 1024, 1024}, 36},
-	{"E", 1020, 2048, [3]int{4096, 2048, 2048}, 40},
-	{"F", 2560, 4096, [3]int{8192, 4096, 4096}, 44},
+	{name: "B", grid: 102, cube: 256, ft: [3]int{512, 256, 256}, ep: 30},
+	{name: "C", grid: 162, cube: 512, ft: [3]int{512, 512, 512}, ep: 32},
+	{name: "D", grid: 408, cube: 1024, ft: [3]int{2048, 1024, 1024}, ep: 36},
+	{name: "E", grid: 1020, cube: 2048, ft: [3]int{4096, 2048, 2048}, ep: 40},
+	{name: "F", grid: 2560, cube: 4096, ft: [3]int{8192, 4096, 4096}, ep: 44},
 }
 
 // parseNPB reads "npb", "npb:ft" or "npb:ft:D": class B where none is named, and

@@ -32,7 +32,7 @@ func multipartition(_ *class, ranks int) Peers {
 	}
 }
 
-// root is the square root, rounded down.
+// root returns the square root, rounded down.
 func root(n int) int {
 	q := 0
 	for (q+1)*(q+1) <= n {

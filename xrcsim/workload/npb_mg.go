@@ -5,7 +5,7 @@ package workload
 // level has fewer points than there are ranks in a dimension, every second of the
 // ranks that the finer level had goes on, with neighbors twice as far away.
 
-// mgDims are the ranks in each dimension.
+// mgDims returns the ranks in each dimension.
 func mgDims(ranks int) (dims [3]int) {
 	l := log2(ranks)
 	x := l / 3

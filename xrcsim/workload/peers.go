@@ -33,10 +33,10 @@ func (s *Set) AddRun(first, end int) {
 	}
 }
 
-// Single are the ranks that Add has added, in that order. They belong to the set.
+// Single returns the ranks that Add has added, in that order. They belong to the set.
 func (s *Set) Single() []int32 { return s.single }
 
-// Runs are the runs, joined where they overlap or touch, and ascending. They
+// Runs returns the runs, joined where they overlap or touch, and ascending. They
 // belong to the set.
 func (s *Set) Runs() [][2]int32 {
 	slices.SortFunc(s.runs, func(a, b [2]int32) int { return cmp.Compare(a[0], b[0]) })
@@ -65,7 +65,7 @@ func (s *Set) List(but int) []int32 {
 	return slices.DeleteFunc(list, func(x int32) bool { return x == int32(but) })
 }
 
-// Both are the peers of two patterns together.
+// Both returns the peers of two patterns together.
 func Both(a, b Peers) Peers {
 	return func(s *Set, rank int) {
 		a(s, rank)
@@ -76,7 +76,7 @@ func Both(a, b Peers) Peers {
 // Nobody is the pattern of processes that do not communicate.
 func Nobody(*Set, int) {}
 
-// All is the pattern in which all exchange with all.
+// All returns the pattern in which all exchange with all.
 func All(ranks int) Peers {
 	return func(s *Set, _ int) { s.AddRun(0, ranks) }
 }

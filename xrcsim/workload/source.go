@@ -39,7 +39,7 @@ func Is(text string) bool {
 	return false
 }
 
-// Examples are words, one of each kind.
+// Examples returns words, one of each kind.
 func Examples() []string {
 	var list []string
 	for _, k := range kinds {
@@ -76,8 +76,8 @@ func Parse(text string) ([]Source, error) {
 	return nil, fmt.Errorf("workload %q: expected one of %s", text, strings.Join(Examples(), ", "))
 }
 
-// Peers is the pattern for so many ranks. The error says what is wrong with that
-// number.
+// Peers returns the pattern for so many ranks. The error explains a number that does
+// not fit.
 func (s Source) Peers(ranks int) (Peers, error) {
 	if ranks < 1 || ranks > MaxRanks {
 		return nil, fmt.Errorf("workload %s: %d ranks: expected 1 to %d", s.Name, ranks, MaxRanks)
@@ -92,7 +92,7 @@ func (s Source) Peers(ranks int) (Peers, error) {
 	return p, nil
 }
 
-// FromGraph is the pattern of a graph, whatever its weights.
+// FromGraph returns the pattern of a graph, without its weights.
 func FromGraph(name string, g *commgraph.Graph) Source {
 	return Source{name, g.Ranks(), func(int) (Peers, error) { return graphPeers(g), nil }}
 }

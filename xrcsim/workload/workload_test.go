@@ -16,7 +16,7 @@ import (
 	"github.com/golaunch/golaunch/network/routing"
 )
 
-// lists are the peers of all ranks.
+// lists returns the peers of all ranks.
 func lists(p Peers, ranks int) [][]int32 {
 	all := make([][]int32, ranks)
 	for r := range all {
@@ -107,10 +107,10 @@ func TestCartIsThatOfGraphs(t *testing.T) {
 
 func TestBalanced(t *testing.T) {
 	for ranks, want := range map[int][]int{1: {1, 1, 1}, 7: {7, 1, 1}, 12: {3, 2, 2}, 28: {7, 2, 2}, 64: {4, 4, 4}, 1 << 20: {128, 128, 64}} {
-		assert.Equal(t, want, balanced(ranks, 3))
+		assert.Equal(t, want, balance(ranks, 3))
 	}
-	assert.Equal(t, []int{36}, balanced(36, 1))
-	assert.Equal(t, []int{6, 6}, balanced(36, 2))
+	assert.Equal(t, []int{36}, balance(36, 1))
+	assert.Equal(t, []int{6, 6}, balance(36, 2))
 }
 
 // MG, told in another way: a rank has the points of its share of each level; those
