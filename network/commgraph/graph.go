@@ -13,7 +13,7 @@ const (
 	MaxEdges = 1 << 25
 )
 
-// Edge is what two ranks send each other, both directions together.
+// Edge joins two ranks that send each other messages, both directions together.
 type Edge struct {
 	A, B   int32
 	Weight int64
@@ -29,10 +29,9 @@ type Graph struct {
 	total   int64
 }
 
-// New makes a graph of edges, of which those of the same pair add up; what a rank
-// sends itself is left out, and so are edges of weight 0. It changes the order of
-// edges. The error names a rank that is none, or a weight that is negative or, in
-// sum, too large.
+// New makes a graph of edges, of which those of the same pair add up; edges of a rank
+// to itself are left out, and those of weight 0. It changes the order of edges. The
+// error names a rank that is none, or a weight that is negative or, in sum, too large.
 func New(ranks int, edges []Edge) (*Graph, error) {
 	if ranks < 1 || ranks > MaxRanks {
 		return nil, fmt.Errorf("%d ranks: a graph has 1 to %d", ranks, MaxRanks)
@@ -96,16 +95,16 @@ func joined(edges []Edge) []Edge {
 	return out
 }
 
-// Ranks is the number of ranks.
+// Ranks returns the number of ranks.
 func (g *Graph) Ranks() int { return len(g.first) - 1 }
 
-// Edges is the number of pairs that communicate.
+// Edges returns the number of pairs that communicate.
 func (g *Graph) Edges() int { return len(g.peers) / 2 }
 
-// Total is the sum of all edges' weights, each edge once.
+// Total returns the sum of all edges' weights, each edge once.
 func (g *Graph) Total() int64 { return g.total }
 
-// Peers are the ranks that a rank communicates with, ascending, and the weight of
+// Peers returns the ranks that a rank communicates with, ascending, and the weight of
 // each.
 func (g *Graph) Peers(rank int32) (peers []int32, weights []int64) {
 	lo, hi := g.first[rank], g.first[rank+1]

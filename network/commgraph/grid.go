@@ -23,7 +23,7 @@ func (g *Graph) Grid() ([]int, bool) {
 			chance += float64(n) / 4
 		}
 		for _, e := range edges {
-			steps += float64(float64(e.Weight) * float64(between(dims, int(e.A), int(e.B)))) // rounded alike on all machines
+			steps += float64(float64(e.Weight) * float64(distance(dims, int(e.A), int(e.B)))) // rounded alike on all machines
 		}
 		if 2*steps < weight*chance && (best == nil || steps < least) {
 			least, best = steps, slices.Clone(dims)
@@ -63,8 +63,8 @@ func (g *Graph) sample() (edges []Edge, weight float64) {
 	return edges, weight
 }
 
-// between is the number of steps between two ranks of a grid.
-func between(dims []int, a, b int) int {
+// distance returns the number of steps between two ranks of a grid.
+func distance(dims []int, a, b int) int {
 	steps := 0
 	for i := len(dims) - 1; i >= 0; i-- {
 		n := dims[i]

@@ -2,8 +2,8 @@ package commgraph
 
 import "fmt"
 
-// Induced is the graph of some ranks and what they send each other: its rank i is
-// ranks[i], which are in any order, each at most once. The error names a rank that
+// Induced returns the graph of some ranks and their messages to each other: its rank i
+// is ranks[i], which are in any order, each at most once. The error names a rank that
 // is none, or one that comes twice.
 func (g *Graph) Induced(ranks []int32) (*Graph, error) {
 	number := make([]int32, g.Ranks()) // in the new graph, plus 1

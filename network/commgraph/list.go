@@ -15,9 +15,9 @@ func isList(line string) bool {
 // statistic knows a line that scripts add at the end, such as "Average Degree: 3".
 func statistic(line string) bool { return strings.Contains(line, ":") && !strings.Contains(line, "=") }
 
-// readList reads lines "i , j = bytes", in any order: what ranks i and j send each
-// other, from 0. A pair that is there from both ends counts with the sum. There are
-// as many ranks as the highest number says.
+// readList reads lines "i , j = bytes" of ranks i and j, from 0, in any order. A pair
+// that is there from both ends counts with the sum. There are as many ranks as the
+// highest number says.
 func readList(in *lines.Reader) (*Graph, []string, error) {
 	var edges []Edge
 	most := int64(0)

@@ -37,7 +37,7 @@ type metis struct {
 
 func readMETIS(in *lines.Reader) (*Graph, []string, error) {
 	m := &metis{in: in}
-	rank := int32(-1) // whose line comes; -1 is the header
+	rank := int32(-1) // rank of the next line; -1 is the header
 	for in.Next() {
 		text := strings.TrimSpace(in.Text())
 		switch {

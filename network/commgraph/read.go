@@ -9,15 +9,15 @@ import (
 	"github.com/golaunch/golaunch/internal/lines"
 )
 
-// File is what a file says.
+// File is the content of a file.
 type File struct {
 	Graph *Graph
 	Form  string   // of the file, such as "METIS"
-	Notes []string // what a user should know of it, whole sentences
+	Notes []string // hints for the user, whole sentences
 }
 
-// forms are those that a file may have, and their first line that is no comment.
-// The first form that knows that line reads the file.
+// forms are the known forms of files, by their first line that is no comment. The first
+// form that knows that line reads the file.
 var forms = []struct {
 	name string
 	is   func(line string) bool
@@ -28,12 +28,12 @@ var forms = []struct {
 	{"METIS", isMETIS, readMETIS},
 }
 
-// peek is how much of a file is looked at, in bytes.
+// peek is the number of bytes that decide on a file's form.
 const peek = 1 << 16
 
-// Read reads a graph from a file: METIS' form, a matrix of comma-separated
-// numbers, or lines "i , j = bytes" such as scripts make of mpiP's reports. Name is
-// what errors call the file; they say the line.
+// Read reads a graph from a file: METIS' form, a matrix of comma-separated numbers, or
+// lines "i , j = bytes" such as scripts make of mpiP's reports. Errors call the file
+// name, and say the line.
 func Read(r io.Reader, name string) (*File, error) {
 	in := bufio.NewReaderSize(r, peek)
 	head, err := in.Peek(peek)

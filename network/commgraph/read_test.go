@@ -30,13 +30,13 @@ func TestReadForms(t *testing.T) {
 		form  string
 		notes []string
 	}{
-		"weights of edges": {"% a comment\n4 4 1\n2 5 4 8\n1 5 3 6\n% another\n2 6 4 7\n1 8 3 7\n", square, "METIS", nil},
-		"weights of both":  {"4 4 011 2\n9 9 2 5 4 8\n9 9 1 5 3 6\n9 9 2 6 4 7\n9 9 1 8 3 7\n\n", square, "METIS", []string{"the weights of vertices are left out: each rank takes one slot"}},
-		"sizes as well":    {"4 4 111\n1 9 2 5 4 8\n1 9 1 5 3 6\n1 9 2 6 4 7\n1 9 1 8 3 7\n", square, "METIS", []string{"the weights of vertices are left out: each rank takes one slot"}},
-		"no weights":       {"3 2\n2\n1 3\n2\n", ones, "METIS", nil},
-		"matrix":           {"0,2,0,8\n3,99,6,0\n0,0,0,7.0\n0,0,0,0\n", square, "matrix", nil},
-		"trailing commas":  {"0, 5, 0, 8,\n0, 0, 6, 0,\n0, 0, 0, 7e0,\n0, 0, 0, 0,\n", square, "matrix", nil},
-		"list":             {"---- Graph ----\n0 , 1 = 5.0\n2 , 1 = 6\n3,0=8\n2 , 3 = 3\n3 , 2 = 4\n---- end ----\nAverage Degree: 2.5\n", square, "list", nil},
+		"weights of edges": {text: "% a comment\n4 4 1\n2 5 4 8\n1 5 3 6\n% another\n2 6 4 7\n1 8 3 7\n", want: square, form: "METIS"},
+		"weights of both":  {text: "4 4 011 2\n9 9 2 5 4 8\n9 9 1 5 3 6\n9 9 2 6 4 7\n9 9 1 8 3 7\n\n", want: square, form: "METIS", notes: []string{"the weights of vertices are left out: each rank takes one slot"}},
+		"sizes as well":    {text: "4 4 111\n1 9 2 5 4 8\n1 9 1 5 3 6\n1 9 2 6 4 7\n1 9 1 8 3 7\n", want: square, form: "METIS", notes: []string{"the weights of vertices are left out: each rank takes one slot"}},
+		"no weights":       {text: "3 2\n2\n1 3\n2\n", want: ones, form: "METIS"},
+		"matrix":           {text: "0,2,0,8\n3,99,6,0\n0,0,0,7.0\n0,0,0,0\n", want: square, form: "matrix"},
+		"trailing commas":  {text: "0, 5, 0, 8,\n0, 0, 6, 0,\n0, 0, 0, 7e0,\n0, 0, 0, 0,\n", want: square, form: "matrix"},
+		"list":             {text: "---- Graph ----\n0 , 1 = 5.0\n2 , 1 = 6\n3,0=8\n2 , 3 = 3\n3 , 2 = 4\n---- end ----\nAverage Degree: 2.5\n", want: square, form: "list"},
 	} {
 		f, err := Read(strings.NewReader(x.text), "f")
 		require.NoError(t, err, name)
@@ -96,7 +96,7 @@ func TestWriteMETIS(t *testing.T) {
 	})
 }
 
-// The files of the data folder are what their page says.
+// The files of the data folder are as their page describes them.
 func TestReadShared(t *testing.T) {
 	for name, spec := range map[string]string{
 		"commgraph/st26_888p.graph": "cart:8x8x8:periodic:26:64/8/1",
@@ -125,8 +125,8 @@ func TestStar(t *testing.T) {
 	}
 }
 
-// Without its star a recorded graph is what ranks say to their neighbors; one that
-// has none stays as it is.
+// Without its star a recorded graph has the messages of ranks to their neighbors; one
+// that has none stays as it is.
 func TestWithoutStar(t *testing.T) {
 	edges := []Edge{{1, 2, 50}, {0, 3, 57}}
 	for r := int32(1); r < 10; r++ {
@@ -159,7 +159,7 @@ func FuzzReadList(f *testing.F) {
 	f.Fuzz(readsOrRefuses)
 }
 
-// What Read takes, it also writes and reads again.
+// Graphs that Read takes can be written and read again.
 func readsOrRefuses(t *testing.T, text []byte) {
 	f, err := Read(bytes.NewReader(text), "f")
 	if err != nil {

@@ -25,8 +25,8 @@ var kinds = []struct {
 	{"uniform", "uniform:64", readUniform},
 }
 
-// Is says whether text is meant as a spec, so that Parse tells what is wrong with
-// it, and not as the name of a file.
+// Is says whether text is meant as a spec, so that Parse reports its errors, and not as
+// the name of a file.
 func Is(text string) bool {
 	word, _, colon := strings.Cut(text, ":")
 	for _, k := range kinds {
@@ -52,8 +52,8 @@ func Is(text string) bool {
 //	                            blocks of 8 x 8 x 8 cells; else all are 1
 //	uniform:64                  all with all, weight 1
 //
-// Where a periodic dimension has two ranks, they are neighbors on both sides, and
-// the weight counts twice. The error names what is wrong, and what was expected.
+// Where a periodic dimension has two ranks, they are neighbors on both sides, and the
+// weight counts twice. The error names the wrong part, and the forms expected.
 func Parse(text string) (*Graph, error) {
 	if len(text) > maxSpec {
 		return nil, fmt.Errorf("communication graph of %d bytes: expected at most %d", len(text), maxSpec)
@@ -200,7 +200,7 @@ func (c *cart) advance(offset []int) bool {
 	return false
 }
 
-// rank is the rank at a place and an offset from there; false beyond an open end.
+// rank returns the rank at a place and an offset from there; false beyond an open end.
 func (c *cart) rank(at, offset []int) (int, bool) {
 	rank := 0
 	for i, n := range c.dims {

@@ -12,21 +12,21 @@ func TestParse(t *testing.T) {
 		ranks, edges int
 		total        int64
 	}{
-		{"cart:5", 5, 4, 4},
-		{"cart:5:periodic", 5, 5, 5},
-		{"cart:2:periodic", 2, 1, 2}, // both ways around
-		{"cart:1:periodic", 1, 0, 0},
-		{"cart:8x8x8", 512, 1344, 1344},
-		{"cart:8x8x8:open:6", 512, 1344, 1344},
-		{"cart:8x8x8:periodic:7", 512, 512 * 6 / 2, 512 * 6 / 2},
-		{"cart:8x8x8:periodic:18", 512, 512 * 18 / 2, 512 * 18 / 2},
-		{"cart:8x8x8:periodic:19:4/1", 512, 512 * 18 / 2, 512 * (6*4 + 12) / 2},
-		{"cart:8x8x8:periodic:27:64/8/1", 512, 6656, 124928},
-		{"cart:5x5x5x5:periodic:8", 625, 625 * 8 / 2, 625 * 8 / 2},
-		{"cart:5x5x5x5:periodic:80", 625, 625 * 80 / 2, 625 * 80 / 2},
-		{"cart:16x8x8", 1024, 2752, 2752},
-		{"uniform:9", 9, 36, 36},
-		{"uniform:1", 1, 0, 0},
+		{text: "cart:5", ranks: 5, edges: 4, total: 4},
+		{text: "cart:5:periodic", ranks: 5, edges: 5, total: 5},
+		{text: "cart:2:periodic", ranks: 2, edges: 1, total: 2}, // both ways around
+		{text: "cart:1:periodic", ranks: 1},
+		{text: "cart:8x8x8", ranks: 512, edges: 1344, total: 1344},
+		{text: "cart:8x8x8:open:6", ranks: 512, edges: 1344, total: 1344},
+		{text: "cart:8x8x8:periodic:7", ranks: 512, edges: 512 * 6 / 2, total: 512 * 6 / 2},
+		{text: "cart:8x8x8:periodic:18", ranks: 512, edges: 512 * 18 / 2, total: 512 * 18 / 2},
+		{text: "cart:8x8x8:periodic:19:4/1", ranks: 512, edges: 512 * 18 / 2, total: 512 * (6*4 + 12) / 2},
+		{text: "cart:8x8x8:periodic:27:64/8/1", ranks: 512, edges: 6656, total: 124928},
+		{text: "cart:5x5x5x5:periodic:8", ranks: 625, edges: 625 * 8 / 2, total: 625 * 8 / 2},
+		{text: "cart:5x5x5x5:periodic:80", ranks: 625, edges: 625 * 80 / 2, total: 625 * 80 / 2},
+		{text: "cart:16x8x8", ranks: 1024, edges: 2752, total: 2752},
+		{text: "uniform:9", ranks: 9, edges: 36, total: 36},
+		{text: "uniform:1", ranks: 1},
 	} {
 		require.True(t, Is(x.text))
 		g, err := Parse(x.text)

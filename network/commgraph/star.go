@@ -5,18 +5,17 @@ import (
 	"slices"
 )
 
-// Star is rank 0 with edges to all, or nearly all, that other ranks have not among
-// each other: what collective operations leave in a record of messages, where a
-// broadcast or a sum is counted as sent from or to its root. An MPI library carries
-// these operations out over a tree, so that a mapping that follows the star
-// follows what is not there.
+// Star is rank 0 with edges to all, or nearly all, that other ranks have not among each
+// other. Collective operations leave it in a record of messages, where a broadcast or a
+// sum is counted as sent from or to its root. An MPI library carries these operations
+// out over a tree, so a mapping must not follow the star.
 type Star struct {
 	Peers  int   // of rank 0
-	Weight int64 // of the star: what rank 0 has with each peer, but no more than with half of them
+	Weight int64 // of the star: that of rank 0 with each peer, but no more than with half of them
 	Total  int64 // of the graph
 }
 
-// String is a sentence for users.
+// String returns a sentence for users.
 func (s Star) String() string {
 	if s.Weight == s.Total {
 		return fmt.Sprintf("the graph is nothing but a star from rank 0 to %d ranks, as collective operations leave: it says nothing about neighbors", s.Peers)
@@ -56,14 +55,14 @@ func (g *Graph) Star() (Star, bool) {
 	return s, true
 }
 
-// median is the middle of weights, of an even number the higher one.
+// median returns the middle of weights, of an even number the higher one.
 func median(weights []int64) int64 {
 	return slices.Sorted(slices.Values(weights))[len(weights)/2]
 }
 
-// WithoutStar is the graph without its star: what rank 0 has with each peer beyond
-// what it has with half of them, and all that others have. A graph without a star
-// is returned as it is.
+// WithoutStar returns the graph without its star: rank 0 keeps its weight with each
+// peer beyond that with half of them, the others keep all theirs. A graph without a
+// star is returned as it is.
 func (g *Graph) WithoutStar() *Graph {
 	if _, ok := g.Star(); !ok {
 		return g

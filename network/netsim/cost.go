@@ -6,29 +6,29 @@ import "fmt"
 // second: InfiniBand QDR with four lanes, the links of [Zahavi].
 const DefaultRate = 4e9
 
-// Costs are what messages cost besides the rates that a network knows.
+// Costs has the costs of messages besides the rates that a network knows.
 type Costs struct {
 	Startup float64 // seconds until a rank has begun a message, α
 	Rate    float64 // bytes per second of links of unknown rate; 0 is DefaultRate
-	// Inject is what a host can send, and at the same time receive, over all of its
-	// links, in bytes per second; 0 is no limit. Messages between ranks of one host
-	// do not count.
+	// Inject is the rate at which a host can send, and at the same time receive, over
+	// all of its links, in bytes per second; 0 is no limit. Messages between ranks of
+	// one host do not count.
 	Inject float64
 }
 
-// StageCost is what a stage costs in the congestion-aware model [Sack 3].
-// Messages to their own sender do not count.
+// StageCost is the cost of a stage in the congestion-aware model [Sack 3]. Messages to
+// their own sender do not count.
 type StageCost struct {
 	Messages int
 	Bytes    int64
 	Flows    int64 // messages on the link that has most of them: the hot-spot degree
 	Most     int64 // bytes on the link that has most of them
-	// Seconds are the start-ups of the rank that sends most messages, and then what
-	// the link or host takes that takes longest for its bytes.
+	// Seconds are the start-ups of the rank that sends most messages, and then the time
+	// of the slowest link or host for its bytes.
 	Seconds float64
 }
 
-// Cost is what each stage of a schedule costs. The error is that of a message
+// Cost returns the cost of each stage of a schedule. The error is that of a message
 // that is none of the network's ranks, or of a pair without a route.
 func (c Costs) Cost(n *Network, s Schedule) ([]StageCost, error) {
 	if s.Ranks > n.Ranks() {

@@ -1,8 +1,8 @@
-// Package netsim tells what collective operations cost on a network that is
-// known. Begin with schedule.go: a Schedule is who sends how much to whom, stage
-// by stage. Network (network.go) puts ranks on the hosts of a routing.Router and
-// knows the links between them; Load (load.go) adds up what a stage puts on each
-// link; Simulate lets its messages flow.
+// Package netsim computes the cost of collective operations on a known network. Begin
+// with schedule.go: a Schedule lists messages with their sizes, stage by stage. Network
+// (network.go) puts ranks on the hosts of a routing.Router and knows the links between
+// them; Load (load.go) adds up a stage's load of each link; Simulate lets its messages
+// flow.
 //
 // The algorithms are in packages beside: network/netsim/collective has those that MPI
 // libraries use and those made for tori, meshes and Clos networks;

@@ -23,14 +23,14 @@ func router(t require.TestingT, word string) routing.Router {
 	return r
 }
 
-// inOrder has a rank on each host, in their order.
+// inOrder returns a rank on each host, in their order.
 func inOrder(t require.TestingT, r routing.Router) *Network {
 	n, err := New(r, slices.Collect(r.Graph().AllHosts()))
 	require.NoError(t, err)
 	return n
 }
 
-// shuffled has a rank on each host, in an order that the seed decides.
+// shuffled returns a rank on each host, in an order that the seed decides.
 func shuffled(t require.TestingT, r routing.Router, seed uint64) *Network {
 	order := slices.Collect(r.Graph().AllHosts())
 	topology.Shuffle(order, seed)
@@ -39,7 +39,7 @@ func shuffled(t require.TestingT, r routing.Router, seed uint64) *Network {
 	return n
 }
 
-// order has the host of each rank.
+// order returns the host of each rank.
 func order(n *Network) []topology.Node {
 	var hosts []topology.Node
 	for rank := range int32(n.Ranks()) {
@@ -50,7 +50,7 @@ func order(n *Network) []topology.Node {
 
 // schedule has these messages, stage by stage.
 func schedule(ranks int, stages ...[]Message) Schedule {
-	return Schedule{"test", ranks, len(stages), func(messages []Message, s int) []Message {
+	return Schedule{Name: "test", Ranks: ranks, Stages: len(stages), Append: func(messages []Message, s int) []Message {
 		return append(messages, stages[s]...)
 	}}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// Load adds up what messages put on each directed link. It is used again from
-// stage to stage; one goroutine uses it at a time.
+// Load adds up the load of messages on each directed link. It is used again from stage
+// to stage; one goroutine uses it at a time.
 type Load struct {
 	// Inner leaves the links between hosts and switches out, as models do that
 	// give a host as many ports as its switch has.
@@ -53,14 +53,14 @@ func (l *Load) Add(messages []Message) error {
 	return nil
 }
 
-// On is what is on a link.
+// On returns the load of a link.
 func (l *Load) On(link topology.Link) int64 { return l.on[link] }
 
-// Used are the links that messages have been added to, in no order. The slice is
+// Used returns the links that messages have been added to, in no order. The slice is
 // valid until the next Add or Reset.
 func (l *Load) Used() []topology.Link { return l.used }
 
-// Max is what is on the link that has most.
+// Max returns the load of the busiest link.
 func (l *Load) Max() int64 {
 	var most int64
 	for _, link := range l.used {

@@ -11,8 +11,8 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// What is on all links is what the messages put on the links of their routes, and
-// each of the links used is named once.
+// Links have the load that messages put on the links of their routes, and each of the
+// links used is named once.
 func TestLoadsAreTheMessages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := drawNetwork(t)
@@ -91,7 +91,7 @@ func TestCost(t *testing.T) {
 	assert.EqualError(t, err, "stage 0 of test: a message from rank 0 to rank 9, of 4 ranks")
 }
 
-// The degrees are those that package routing counts.
+// Package routing counts the same degrees.
 func TestFlowsAreDegrees(t *testing.T) {
 	r := router(t, "fattree:4,4/1,2/1,2")
 	n := shuffled(t, r, 3)

@@ -27,16 +27,16 @@ func New(r routing.Router, order []topology.Node) (*Network, error) {
 	return &Network{r, order}, nil
 }
 
-// Ranks is the number of ranks.
+// Ranks returns the number of ranks.
 func (n *Network) Ranks() int { return len(n.order) }
 
-// Host is the host of a rank.
+// Host returns the host of a rank.
 func (n *Network) Host(rank int32) topology.Node { return n.order[rank] }
 
-// Graph is the network without its ranks.
+// Graph returns the network without its ranks.
 func (n *Network) Graph() *topology.Graph { return n.router.Graph() }
 
-// Router is what gives the routes.
+// Router returns the source of the routes.
 func (n *Network) Router() routing.Router { return n.router }
 
 // Route appends the steps from one rank to another, none where they share a

@@ -20,7 +20,7 @@ type play struct {
 type stage struct {
 	messages []Message // by sender
 	first    []int     // by rank: its first message; that of the next is behind its last
-	need     []int     // by rank: what it has still to send and receive
+	need     []int     // by rank: messages that it has still to send and receive
 	left     int       // messages that have not arrived
 }
 

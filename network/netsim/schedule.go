@@ -2,14 +2,14 @@ package netsim
 
 import "github.com/golaunch/golaunch/network/routing"
 
-// Message is what one rank sends another in a stage.
+// Message goes from one rank to another in a stage.
 type Message struct {
 	From, To int32
 	Size     int64
 }
 
-// Schedule is who sends how much to whom, stage by stage. A rank begins a stage
-// when it has sent and received what is its own in the stage before.
+// Schedule lists the messages of an operation, stage by stage. A rank begins a stage
+// when it has sent and received all its messages of the stage before.
 type Schedule struct {
 	Name   string
 	Ranks  int
@@ -19,10 +19,10 @@ type Schedule struct {
 	Append func(messages []Message, s int) []Message
 }
 
-// Permutations is the schedule of a sequence whose messages all have one size.
+// Permutations returns the schedule of a sequence whose messages all have one size.
 func Permutations(q routing.Sequence, size int64) Schedule {
 	var pairs []routing.Pair
-	return Schedule{q.Name, q.Ranks, q.Stages, func(messages []Message, s int) []Message {
+	return Schedule{Name: q.Name, Ranks: q.Ranks, Stages: q.Stages, Append: func(messages []Message, s int) []Message {
 		pairs = q.Append(pairs[:0], s)
 		for _, p := range pairs {
 			messages = append(messages, Message{p.From, p.To, size})

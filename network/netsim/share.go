@@ -2,19 +2,20 @@ package netsim
 
 import "math"
 
-// near is how far apart, relatively, two times or rates may be and still be one:
-// what is the same by symmetry differs in the last digits.
+// near is the relative difference up to which two times or rates count as one: those
+// equal by symmetry differ in the last digits.
 const near = 1e-9
 
 // flow is a message on its way.
 type flow struct {
-	over []int32 // what it goes over: links, and the hosts' limits
+	over []int32 // links it takes, and the hosts' limits
 	left float64 // bytes, at the time since
 	rate float64 // bytes per second
-	// since is when the rate began, ends is when the last byte arrives if it stays.
+	// since is the time at which the rate began, ends that at which the last byte
+	// arrives if the rate stays.
 	since, ends float64
 
-	of      *play // whose message it is
+	of      *play // play that it belongs to
 	stage   int32
 	message Message
 	index   int // among the flows
@@ -29,13 +30,13 @@ type shares struct {
 	on      [][]*flow // on each
 	flows   []*flow
 	free    []*flow // to be used again
-	changed []int32 // what flows have come to, or gone from, since divide
+	changed []int32 // links that have gained or lost flows since divide
 
 	// Of divide:
 	part  int       // the number of the part
 	found []int     // the last part that a link was found in
 	heap  shareHeap // links of the part
-	left  []float64 // what flows whose rate is settled leave
+	left  []float64 // rate that settled flows leave to others
 	open  []int     // flows whose rate is not settled
 	work  int64     // links of flows whose rates have been settled
 }
@@ -75,7 +76,7 @@ func (s *shares) remove(f *flow) {
 	s.free = append(s.free, f)
 }
 
-// next is when the first flow ends, never if there is none.
+// next returns the time at which the first flow ends, never if there is none.
 func (s *shares) next() float64 {
 	first := math.Inf(1)
 	for _, f := range s.flows {
@@ -84,10 +85,10 @@ func (s *shares) next() float64 {
 	return first
 }
 
-// divide settles the rates of the flows that share links, directly or by others,
-// with those that came or went: link by link, the one with the least for each
-// flow first. What a link has for each only grows meanwhile, so that a heap may
-// have less for it.
+// divide settles the rates of the flows that share links, directly or by others, with
+// those that came or went: link by link, the one with the least for each flow first.
+// The share of each flow of a link only grows meanwhile, so the heap may hold a lower
+// one.
 func (s *shares) divide(now float64) {
 	h := s.connected()
 	level := 0.0
@@ -130,7 +131,7 @@ func (f *flow) settle(rate, now float64) {
 	f.rate, f.since, f.ends = rate, now, now+max(0, f.left)/rate
 }
 
-// connected are the links of flows that a change may matter to, as a heap. It
+// connected returns the links of flows that a change may matter to, as a heap. It
 // makes these flows and links ready to be settled.
 func (s *shares) connected() shareHeap {
 	s.part++
@@ -163,8 +164,7 @@ func (s *shares) connected() shareHeap {
 	return s.heap
 }
 
-// linkShare is what a link has for each of its flows that have no rate yet, or
-// less.
+// linkShare is a lower bound for the rate of each of a link's flows that have none yet.
 type linkShare struct {
 	each float64
 	link int32

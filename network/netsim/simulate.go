@@ -9,7 +9,8 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// Progress says how ranks go from stage to stage, and beside whom.
+// Progress has the rules by which ranks go from stage to stage, and the traffic beside
+// them.
 type Progress struct {
 	// Barrier has all ranks begin a stage together, when the last message of the
 	// stage before has arrived. Else each begins its next stage when its own
@@ -18,13 +19,12 @@ type Progress struct {
 	// Background is carried out at the same time, over and over until the schedule
 	// is done.
 	Background *Background
-	// Work bounds what the simulation goes through, some ten million a second:
-	// whenever rates change, the links of the flows that it may matter to. 0 is no
-	// bound.
+	// Work bounds the steps of the simulation, some ten million a second: whenever
+	// rates change, the links of the flows that it may matter to. 0 is no bound.
 	Work int64
 }
 
-// ErrWork is what Simulate gives up with where Progress.Work does not suffice.
+// ErrWork is Simulate's error where Progress.Work does not suffice.
 var ErrWork = errors.New("the simulation takes too long")
 
 // Background is other traffic of the network, of the same ranks or others. Its
@@ -34,11 +34,11 @@ type Background struct {
 	Schedule Schedule
 }
 
-// Timing is how long a schedule takes.
+// Timing has the times of a schedule.
 type Timing struct {
 	Seconds float64
 	Ended   []float64 // by stage: when the last of its messages arrived, in seconds from the beginning
-	Rounds  int       // how many times the background was carried out as a whole
+	Rounds  int       // complete runs of the background
 }
 
 // Simulate lets the messages of a schedule flow. A rank begins the messages that
@@ -47,9 +47,9 @@ type Timing struct {
 // messages that share links share their rates max–min fairly. One between ranks of
 // a host takes its start-up alone.
 //
-// The time is never below what the busiest link takes for its bytes, nor, with
-// barriers, the sum of that over the stages. The error is that of a message which
-// is not between ranks, or has no route, or ErrWork.
+// The time is never below that of the busiest link for its bytes, nor, with barriers,
+// the sum of that over the stages. The error is that of a message which is not between
+// ranks, or has no route, or ErrWork.
 func Simulate(n *Network, s Schedule, c Costs, by Progress) (*Timing, error) {
 	main, err := newPlay(n, s, by.Barrier)
 	if err != nil {
@@ -114,8 +114,8 @@ func (s *simulation) step() error {
 	if math.IsInf(next, 1) {
 		return errors.New("no message is on its way, and ranks wait for some")
 	}
-	// What happens at nearly the same time happens at the last of these times, so
-	// that nothing takes less than its time.
+	// Events at nearly the same time happen at the last of these times, so that nothing
+	// takes less than its time.
 	soon := next * (1 + near)
 	s.now, s.over = next, s.over[:0]
 	for _, f := range s.flows {
@@ -192,7 +192,7 @@ func (s *simulation) flow(b start) error {
 	return nil
 }
 
-// rates are those of all links in bytes per second, and behind them, if hosts are
+// rates returns those of all links in bytes per second, and behind them, if hosts are
 // limited, what each can send, and what each can receive.
 func (c Costs) rates(n *Network) []float64 {
 	g := n.Graph()

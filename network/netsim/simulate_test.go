@@ -20,7 +20,7 @@ func drawCosts(t *rapid.T) Costs {
 	}
 }
 
-// bound is the least time that a link, or a host, takes for messages.
+// bound returns the least time that a link, or a host, takes for messages.
 func bound(t require.TestingT, n *Network, c Costs, messages []Message) float64 {
 	l := NewLoad(n)
 	require.NoError(t, l.Add(messages))

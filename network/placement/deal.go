@@ -7,10 +7,10 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// node deals ranks out: one to each host that has room, and again.
-type node struct{}
+// nodeRule deals ranks out: one to each host that has room, and again.
+type nodeRule struct{}
 
-func (node) Place(in *Input) ([]Run, error) {
+func (nodeRule) Place(in *Input) ([]Run, error) {
 	each := make([][]int, len(in.Hosts))
 	for i := range each {
 		each[i] = []int{i}
@@ -18,11 +18,11 @@ func (node) Place(in *Input) ([]Run, error) {
 	return deal(in, each)
 }
 
-// leafwise deals ranks out: one below each leaf switch that has room, and again. Below
+// leafRule deals ranks out: one below each leaf switch that has room, and again. Below
 // a switch it fills one host after the other.
-type leafwise struct{}
+type leafRule struct{}
 
-func (leafwise) Place(in *Input) ([]Run, error) {
+func (leafRule) Place(in *Input) ([]Run, error) {
 	if in.Network == nil {
 		return nil, fmt.Errorf("--map-by %s: %w", Switch, errNoNetwork)
 	}
@@ -51,8 +51,8 @@ func deal(in *Input, groups [][]int) ([]Run, error) {
 	return Fold(hosts), nil
 }
 
-// leaves are the hosts below each leaf switch, the switches as they first come. A
-// host that the network lacks, or that has several switches, is alone. nodes are
+// leaves returns the hosts below each leaf switch, the switches as they first come. A
+// host that the network lacks, or that has several switches, is alone. nodes counts
 // those that have a switch.
 func (in *Input) leaves() (groups [][]int, nodes int) {
 	g := in.Network.Router.Graph()

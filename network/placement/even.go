@@ -1,11 +1,11 @@
 package placement
 
-// even spreads the ranks evenly in blocks, and puts one on each host where their
+// evenRule spreads the ranks evenly in blocks, and puts one on each host where their
 // number is open. Slots are none of its business.
-type even struct{}
+type evenRule struct{}
 
-func (even) Place(in *Input) ([]Run, error) {
+func (evenRule) Place(in *Input) ([]Run, error) {
 	counts := make([]int, len(in.Hosts))
 	spread(in.ranks(len(counts)), counts)
-	return inOrder(counts), nil
+	return runsOf(counts), nil
 }

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// free is for hosts that hold ranks already. It fills free slots, one host after
+// freeRule is for hosts that hold ranks already. It fills free slots, one host after
 // the other, then goes to those that hold the fewest ranks: where there are no
 // slots, or more ranks than slots are allowed.
-type free struct{}
+type freeRule struct{}
 
 // ShortError says that hosts have fewer free slots than ranks are to go there.
 type ShortError struct {
@@ -22,7 +22,7 @@ func (e *ShortError) Error() string {
 }
 
 // Place fails with a *ShortError where the free slots do not suffice.
-func (free) Place(in *Input) ([]Run, error) {
+func (freeRule) Place(in *Input) ([]Run, error) {
 	room := make([]int, len(in.Hosts))
 	var more []int // hosts that take ranks beyond their slots
 	for i := range in.Hosts {
@@ -44,7 +44,7 @@ func (free) Place(in *Input) ([]Run, error) {
 	for i, n := range fewest(left, load) {
 		counts[more[i]] += n
 	}
-	return inOrder(counts), nil
+	return runsOf(counts), nil
 }
 
 // fewest shares n out so that the greatest load becomes the least possible; the

@@ -11,13 +11,13 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// refineSteps is how far maps of a job are refined: well below a second.
+// refineSteps bounds the refinement of a job's maps: well below a second.
 const refineSteps = mapping.Steps / 3
 
 // seed decides what is random in maps.
 const seed = 1
 
-// Mapped is how ranks were mapped by what they send each other.
+// Mapped reports a mapping of ranks by their messages.
 type Mapped struct {
 	Name    string // of the candidate that won, such as "bisection, refined"
 	Unit    string // of distances
@@ -30,8 +30,8 @@ type Figure struct {
 	Default, Map float64
 }
 
-// mapRanks returns the host of each rank, given those of the default order. What
-// stands in its way it notes, with what it did instead.
+// mapRanks returns the host of each rank, given those of the default order. It notes
+// obstacles, with the choice made instead.
 func (p *Placed) mapRanks(w *Wish, in *Input, hosts []int) []int {
 	switch n := len(hosts); {
 	case w.Graph == nil:
@@ -53,7 +53,7 @@ func (p *Placed) mapRanks(w *Wish, in *Input, hosts []int) []int {
 	router, nodes, err := in.network(used)
 	if err == nil {
 		var mapped []int
-		if mapped, err = p.on(w, router, nodes, hosts); err == nil {
+		if mapped, err = p.mapOn(w, router, nodes, hosts); err == nil {
 			return mapped
 		}
 		err = fmt.Errorf("network %s: %w", in.Network.From, err)
@@ -61,7 +61,7 @@ func (p *Placed) mapRanks(w *Wish, in *Input, hosts []int) []int {
 	router, nodes, flatErr := flat(used, len(in.Hosts))
 	if flatErr == nil {
 		var mapped []int
-		if mapped, flatErr = p.on(w, router, nodes, hosts); flatErr == nil {
+		if mapped, flatErr = p.mapOn(w, router, nodes, hosts); flatErr == nil {
 			p.note("%v: all hosts count as equally far from each other", err)
 			return mapped
 		}
@@ -74,9 +74,9 @@ func (p *Placed) note(format string, args ...any) {
 	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
 }
 
-// on maps the ranks of places on some hosts by a network, in which nodes has what
+// mapOn maps the ranks of places on some hosts by a network, in which nodes has what
 // each host is.
-func (p *Placed) on(w *Wish, router routing.Router, nodes []topology.Node, hosts []int) ([]int, error) {
+func (p *Placed) mapOn(w *Wish, router routing.Router, nodes []topology.Node, hosts []int) ([]int, error) {
 	places := make([]topology.Node, len(hosts))
 	for i, h := range hosts {
 		places[i] = nodes[h]
@@ -140,7 +140,7 @@ func (in *Input) network(some []int) (routing.Router, []topology.Node, error) {
 	return in.Network.Router, in.Network.Nodes, nil
 }
 
-// flat is a network in which some of so many hosts are below one switch.
+// flat returns a network in which some of so many hosts are below one switch.
 func flat(some []int, hosts int) (routing.Router, []topology.Node, error) {
 	b, err := topology.NewBuilder(len(some), 1)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// order numbers the ranks anew over the places that a rule has chosen.
-type order struct {
+// rankOrder numbers the ranks anew over the places that a rule has chosen.
+type rankOrder struct {
 	name string
 	help string // for users, in a line
 	// of is the order in which hosts, each with its number of places, are taken;
@@ -21,11 +21,11 @@ type order struct {
 }
 
 // orders is the table of all that there are, in the order of help.
-var orders = [...]order{
-	{"slot", "one host after the other", inTheirOrder, 0, false},
-	{"node", "each host in turn", inTheirOrder, 1, false},
-	{mapping.Morton, "one host after the other, along Morton's curve through a torus or a mesh", alongCurve(mapping.Morton), 0, true},
-	{mapping.Hilbert, "the same along Hilbert's curve", alongCurve(mapping.Hilbert), 0, true},
+var orders = [...]rankOrder{
+	{name: "slot", help: "one host after the other", of: inTheirOrder},
+	{name: "node", help: "each host in turn", of: inTheirOrder, each: 1},
+	{name: mapping.Morton, help: "one host after the other, along Morton's curve through a torus or a mesh", of: alongCurve(mapping.Morton), network: true},
+	{name: mapping.Hilbert, help: "the same along Hilbert's curve", of: alongCurve(mapping.Hilbert), network: true},
 }
 
 // Plane begins the name of the order by which each host takes so many ranks in turn: plane:2.
@@ -43,7 +43,7 @@ func Orders() []string {
 	return all
 }
 
-// OrderHelp says in a line, to users, what an order of Orders is.
+// OrderHelp describes an order of Orders to users, in a line.
 func OrderHelp(name string) string {
 	if o := orderOf(name); o != nil {
 		return o.help
@@ -51,13 +51,13 @@ func OrderHelp(name string) string {
 	return ""
 }
 
-func orderOf(name string) *order {
+func orderOf(name string) *rankOrder {
 	if size, ok := strings.CutPrefix(name, Plane); ok {
 		n, err := strconv.Atoi(size)
 		if err != nil || n < 1 {
 			return nil
 		}
-		return &order{name: name, of: inTheirOrder, each: n}
+		return &rankOrder{name: name, of: inTheirOrder, each: n}
 	}
 	for i := range orders {
 		if orders[i].name == name {
@@ -68,7 +68,7 @@ func orderOf(name string) *order {
 }
 
 // number returns the host of each rank, of as many ranks on each host as hosts has.
-func (o *order) number(in *Input, hosts []int) ([]int, error) {
+func (o *rankOrder) number(in *Input, hosts []int) ([]int, error) {
 	sequence, err := o.of(in)
 	if err != nil {
 		return nil, fmt.Errorf("--rank-by %s: %w", o.name, err)
@@ -89,7 +89,7 @@ func (o *order) number(in *Input, hosts []int) ([]int, error) {
 	return out, nil
 }
 
-// inTheirOrder is the order of hosts as it is.
+// inTheirOrder returns the order of hosts as it is.
 func inTheirOrder(in *Input) ([]int, error) {
 	all := make([]int, len(in.Hosts))
 	for i := range all {
@@ -98,7 +98,7 @@ func inTheirOrder(in *Input) ([]int, error) {
 	return all, nil
 }
 
-// alongCurve is the order along a curve; hosts that the network lacks are last.
+// alongCurve returns the order along a curve; hosts that the network lacks are last.
 func alongCurve(curve string) func(*Input) ([]int, error) {
 	return func(in *Input) ([]int, error) {
 		if in.Network == nil {

@@ -9,15 +9,14 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// Host is a host that may get ranks. Slots is how many it may hold, 0 for any
-// number.
+// Host is a host that may get ranks. Slots is the number that it may hold, 0 for any.
 type Host struct {
 	job.Host
-	Index job.HostIndex // what blocks call it
+	Index job.HostIndex // its number in blocks
 	Used  int           // ranks that it holds already
 }
 
-// free is how many of its slots hold no rank.
+// free counts the slots without a rank.
 func (h *Host) free() int { return max(0, h.Slots-h.Used) }
 
 // Input is all that a rule goes by.
@@ -32,14 +31,14 @@ type Input struct {
 	Network *Network
 }
 
-// Network is what is known of the network between hosts.
+// Network is the network between hosts, as far as it is known.
 type Network struct {
 	Router routing.Router
-	Nodes  []topology.Node // what each host is there; topology.NoNode where it is lacking
-	From   string          // what the user calls it
+	Nodes  []topology.Node // node of each host; topology.NoNode if it has none
+	From   string          // the user's name of it
 }
 
-// ranks is how many ranks there are; open, if the apps leave it open.
+// ranks counts all ranks; open, if the apps leave their number open.
 func (in *Input) ranks(open int) int {
 	if in.Apps == nil {
 		return open

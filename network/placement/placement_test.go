@@ -13,7 +13,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// host has a name, slots and ranks that it holds.
+// host returns a name, slots and ranks that it holds.
 func host(name string, slots, used int, index job.HostIndex) Host {
 	return Host{Host: job.Host{Name: name, Slots: slots, Pos: "hosts:7"}, Index: index, Used: used}
 }
@@ -43,7 +43,7 @@ func TestAnyRankOnAnyHost(t *testing.T) {
 	require.Nil(t, Fold(nil))
 }
 
-// What a rule must not return ends the job with a reason.
+// An invalid result of a rule ends the job with a reason.
 func TestRunsAreChecked(t *testing.T) {
 	in := Input{Hosts: []Host{host("a", 2, 1, 0), host("b", 2, 0, 1)}, Apps: []int{2}}
 	for want, runs := range map[string]fixed{
@@ -60,7 +60,7 @@ func TestRunsAreChecked(t *testing.T) {
 	in.Oversubscribe = true
 	_, err := Place(fixed{{Host: 0, Count: 2}}, &in)
 	require.NoError(t, err)
-	_, err = Place(even{}, &Input{Apps: []int{1}})
+	_, err = Place(evenRule{}, &Input{Apps: []int{1}})
 	require.EqualError(t, err, "no host for any rank")
 }
 
@@ -96,7 +96,7 @@ func TestSlotChooses(t *testing.T) {
 		{func() { in.PPN, in.Oversubscribe = 3, true }, []Run{{0, 3}, {1, 1}}},
 	} {
 		c.edit()
-		runs, err := slot{}.Place(in)
+		runs, err := slotRule{}.Place(in)
 		require.NoError(t, err)
 		require.Equal(t, c.want, runs)
 	}
@@ -110,7 +110,7 @@ const (
 	Free  = "free"
 )
 
-var byNumber = map[string]Rule{Even: even{}, Slots: slots{}, PPN: ppn{}, Free: free{}}
+var byNumber = map[string]Rule{Even: evenRule{}, Slots: slotsRule{}, PPN: ppnRule{}, Free: freeRule{}}
 
 // A job that leaves its number of ranks open has as many as the hosts make it.
 func TestOpenNumber(t *testing.T) {
@@ -120,11 +120,11 @@ func TestOpenNumber(t *testing.T) {
 		ppn   int
 		want  []Run
 	}{
-		{Even, 0, 0, []Run{{0, 1}, {1, 1}}},
-		{Slots, 3, 0, []Run{{0, 3}, {1, 3}}},
-		{Slots, 0, 0, []Run{{0, 1}, {1, 1}}},
-		{PPN, 0, 2, []Run{{0, 2}, {1, 2}}},
-		{Free, 2, 0, []Run{{0, 2}, {1, 2}}},
+		{rule: Even, want: []Run{{0, 1}, {1, 1}}},
+		{rule: Slots, slots: 3, want: []Run{{0, 3}, {1, 3}}},
+		{rule: Slots, want: []Run{{0, 1}, {1, 1}}},
+		{rule: PPN, ppn: 2, want: []Run{{0, 2}, {1, 2}}},
+		{rule: Free, slots: 2, want: []Run{{0, 2}, {1, 2}}},
 	} {
 		runs, err := byNumber[c.rule].Place(&Input{Hosts: []Host{host("a", c.slots, 0, 0), host("b", c.slots, 0, 1)}, PPN: c.ppn})
 		require.NoError(t, err, c.rule)
@@ -132,7 +132,7 @@ func TestOpenNumber(t *testing.T) {
 	}
 }
 
-// dealt is the naive oracle: it deals out rank after rank. nil says that there
+// dealt returns the naive oracle: it deals out rank after rank. nil says that there
 // is no place for one.
 func dealt(rule string, in *Input, n int) []int {
 	counts := make([]int, len(in.Hosts))
@@ -246,10 +246,10 @@ func TestFoldAgainstList(t *testing.T) {
 	})
 }
 
-// What does not fit is told with numbers, for who asks for fewer then.
+// The error has the numbers, for users that ask for fewer then.
 func TestShort(t *testing.T) {
 	in := &Input{Hosts: []Host{host("a", 2, 3, 0), host("b", 3, 1, 1)}, Apps: []int{4}}
-	_, err := Place(free{}, in)
+	_, err := Place(freeRule{}, in)
 	var short *ShortError
 	require.True(t, errors.As(err, &short))
 	require.Equal(t, &ShortError{Ranks: 4, Free: 2, Hosts: 2}, short)

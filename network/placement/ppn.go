@@ -2,11 +2,11 @@ package placement
 
 import "fmt"
 
-// ppn puts the same number on each host, one after the other. What is beyond
-// that is spread evenly, where that is allowed.
-type ppn struct{}
+// ppnRule puts the same number on each host, one after the other. Further ranks are
+// spread evenly, where that is allowed.
+type ppnRule struct{}
 
-func (ppn) Place(in *Input) ([]Run, error) {
+func (ppnRule) Place(in *Input) ([]Run, error) {
 	room := make([]int, len(in.Hosts))
 	for i := range room {
 		room[i] = in.PPN
@@ -24,5 +24,5 @@ func (ppn) Place(in *Input) ([]Run, error) {
 			plural(n, "rank"), n-left, named(in.Hosts), in.PPN, left)
 	}
 	spread(left, counts)
-	return inOrder(counts), nil
+	return runsOf(counts), nil
 }

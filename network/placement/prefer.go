@@ -11,11 +11,11 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// Prefer returns the positions of the hosts of in, those first that are to hold
-// ranks where there are more than it takes, and otherwise as they were. Topology and
-// Comm take hosts below the fewest leaf switches; w.AvoidConflicts
-// takes none that share the link above their switch, if possible [Subramoni 8.2.2].
-// Listed hosts are first. notes tell what a wish could not have.
+// Prefer returns the positions of the hosts of in, those first that are to hold ranks
+// where there are more than it takes, and otherwise as they were. Topology and Comm
+// take hosts below the fewest leaf switches; w.AvoidConflicts takes none that share the
+// link above their switch, if possible [Subramoni 8.2.2]. Listed hosts are first. notes
+// name the parts of a wish that could not be had.
 func (w *Wish) Prefer(in *Input) (order []int, notes []string) {
 	order, _ = inTheirOrder(in)
 	var chosen []int
@@ -32,13 +32,13 @@ func (w *Wish) Prefer(in *Input) (order []int, notes []string) {
 		first[h] = true
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(later(first[a]), later(first[b]))
+		return cmp.Compare(rank01(first[a]), rank01(first[b]))
 	})
 	return order, notes
 }
 
-// later is 0 for what comes first.
-func later(first bool) int {
+// rank01 is 0 for what comes first.
+func rank01(first bool) int {
 	if first {
 		return 0
 	}
@@ -86,10 +86,10 @@ func (w *Wish) choose(in *Input) (chosen []int, notes []string) {
 		plural(len(chosen), "host"), fold(in, sharing(links, chosen)))}
 }
 
-// used is how many ranks each host would hold by rule slot.
+// used counts the ranks that each host would hold by rule slot.
 func used(in *Input, room []int) []int {
 	counts := make([]int, len(room))
-	if runs, err := (slot{}).Place(in); err == nil {
+	if runs, err := (slotRule{}).Place(in); err == nil {
 		for _, r := range runs {
 			counts[r.Host] += r.Count
 		}
@@ -149,7 +149,7 @@ func relaxed(links []int32, room []int, n int) []int {
 	return all
 }
 
-// sharing are the chosen hosts that share a link with another of them.
+// sharing returns the chosen hosts that share a link with another of them.
 func sharing(links []int32, chosen []int) (hosts []int) {
 	on := map[int32]int{}
 	for _, h := range chosen {
@@ -163,7 +163,7 @@ func sharing(links []int32, chosen []int) (hosts []int) {
 	return hosts
 }
 
-// links is the link by which messages from elsewhere reach the leaf switch of each
+// links returns the link by which messages from elsewhere reach the leaf switch of each
 // host; one of its own where there is none. The error is that of hosts without a
 // route.
 func (in *Input) links() ([]int32, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// sharingPairs is how many pairs of hosts share a link above their switch, and on how
-// many switches they are.
+// sharingPairs counts the pairs of hosts that share a link above their switch, and the
+// switches of these.
 func sharingPairs(t require.TestingT, in *Input, hosts []int) (pairs, switches int) {
 	links, err := in.links()
 	require.NoError(t, err)

@@ -21,7 +21,7 @@ const (
 // row is a rule: everything that holds for all of it.
 type row struct {
 	name  string
-	value string // what follows a name with a colon
+	value string // meaning of a value behind a name and a colon
 	help  string // for users, in a line
 	rule  func(*Wish) Rule
 	// dealt says that the rule spreads ranks over all hosts, network that it can't do
@@ -33,11 +33,11 @@ type row struct {
 // rules is the table of all that there are, in the order of help. A new one is its
 // file, and its name and a line here.
 var rules = [...]row{
-	{name: Slot, help: "fill the slots of one host after the other, the default; without slots, evenly", rule: func(*Wish) Rule { return slot{} }},
-	{name: Node, help: "a rank on each host in turn", rule: func(*Wish) Rule { return node{} }, dealt: true},
-	{name: Switch, help: "a rank below each leaf switch in turn", rule: func(*Wish) Rule { return leafwise{} }, dealt: true, network: true},
-	{name: Topology, help: "hosts below few switches, in the order of the network", rule: func(*Wish) Rule { return slot{} }, network: true, mapped: true},
-	{name: Comm, value: "GRAPH", help: "by what ranks send each other: a file, or a word such as cart:8x8x8", rule: func(*Wish) Rule { return slot{} }, mapped: true},
+	{name: Slot, help: "fill the slots of one host after the other, the default; without slots, evenly", rule: func(*Wish) Rule { return slotRule{} }},
+	{name: Node, help: "a rank on each host in turn", rule: func(*Wish) Rule { return nodeRule{} }, dealt: true},
+	{name: Switch, help: "a rank below each leaf switch in turn", rule: func(*Wish) Rule { return leafRule{} }, dealt: true, network: true},
+	{name: Topology, help: "hosts below few switches, in the order of the network", rule: func(*Wish) Rule { return slotRule{} }, network: true, mapped: true},
+	{name: Comm, value: "GRAPH", help: "by what ranks send each other: a file, or a word such as cart:8x8x8", rule: func(*Wish) Rule { return slotRule{} }, mapped: true},
 	{name: File, value: "FILE", help: "as the lines of a rank file say", rule: func(w *Wish) Rule { return w.seats }, listed: true},
 	{name: Seq, help: "rank i on the i-th entry of the list of hosts", rule: func(w *Wish) Rule { return w.seats }, listed: true},
 }
@@ -60,7 +60,7 @@ func Forms() []string {
 	return all
 }
 
-// Help says in a line, to users, what a rule of Names does.
+// Help describes a rule of Names to users, in a line.
 func Help(name string) string {
 	for i := range rules {
 		if rules[i].name == name {
@@ -93,9 +93,9 @@ func Cut(word string) (name, value string, err error) {
 	return "", "", fmt.Errorf("%q is no rule; %s and %s are", word, strings.Join(words[:last], ", "), words[last])
 }
 
-// ForSpawn is the rule for hosts that hold ranks already: free slots, in order. It
+// ForSpawn returns the rule for hosts that hold ranks already: free slots, in order. It
 // fails with a *ShortError where these do not suffice.
-func ForSpawn() Rule { return free{} }
+func ForSpawn() Rule { return freeRule{} }
 
 // fill gives each host in turn as many of n ranks as it has room for. left have
 // none.
@@ -119,7 +119,7 @@ func spread(n int, counts []int) {
 	}
 }
 
-// total is the sum of counts.
+// total returns the sum of counts.
 func total(counts []int) (n int) {
 	for _, c := range counts {
 		n += c
@@ -127,8 +127,8 @@ func total(counts []int) (n int) {
 	return n
 }
 
-// inOrder is the runs of hosts in their order with so many ranks each.
-func inOrder(counts []int) []Run {
+// runsOf returns the runs of hosts in their order with so many ranks each.
+func runsOf(counts []int) []Run {
 	runs := make([]Run, 0, len(counts))
 	for i, n := range counts {
 		if n > 0 {

@@ -11,9 +11,9 @@ import (
 
 // seats is the rule that has a host for each rank, as the user has listed them.
 type seats struct {
-	from  string                // what says so, for errors
+	from  string                // source, for errors
 	hosts []string              // of each rank
-	pos   func(rank int) string // where it is said
+	pos   func(rank int) string // position in the source
 	exact bool                  // no fewer ranks than are listed
 }
 
@@ -50,7 +50,7 @@ func inSequence(names []string, hosts []job.Host) *seats {
 	return &seats{from: "the list of hosts", hosts: names, pos: func(int) string { return "seq" }}
 }
 
-// named are the hosts of in that a rank is on.
+// named returns the hosts of in that a rank is on.
 func (s *seats) named(in *Input) []int {
 	n := min(in.ranks(len(s.hosts)), len(s.hosts))
 	wanted := make(map[string]bool, len(in.Hosts))
@@ -114,7 +114,7 @@ func (s *seats) Place(in *Input) ([]Run, error) {
 	return Fold(hosts), nil
 }
 
-// standIns are the hosts that nobody has listed, in place of those that are not
+// standIns returns the hosts that nobody has listed, in place of those that are not
 // there.
 func (s *seats) standIns(in *Input, at map[string]int, n int) map[string]int {
 	listed := map[string]bool{}
@@ -150,7 +150,7 @@ func (s *seats) seatRest(in *Input, hosts, held []int) error {
 	for i := range with.Hosts {
 		with.Hosts[i].Used = held[i]
 	}
-	runs, err := free{}.Place(&with)
+	runs, err := freeRule{}.Place(&with)
 	if err != nil {
 		return fmt.Errorf("%s lists hosts that are not there: %w", s.from, err)
 	}

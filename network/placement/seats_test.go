@@ -17,7 +17,7 @@ func wishOf(t *testing.T, text string) Wish {
 	return Wish{Rule: File, RankFile: file}
 }
 
-// What is wrong with a rank file for a job is told with its line.
+// Errors of a rank file for a job name its line.
 func TestWrongRankFile(t *testing.T) {
 	for _, c := range []struct {
 		text string

@@ -1,17 +1,17 @@
 package placement
 
-// slot is the default: so many ranks on each host as the user says, or as its slots
+// slotRule is the default: so many ranks on each host as the user says, or as its slots
 // say, or evenly, in blocks in the order of hosts.
-type slot struct{}
+type slotRule struct{}
 
-func (slot) Place(in *Input) ([]Run, error) {
+func (slotRule) Place(in *Input) ([]Run, error) {
 	switch {
 	case in.PPN > 0:
-		return ppn{}.Place(in)
+		return ppnRule{}.Place(in)
 	case in.slotted():
-		return slots{}.Place(in)
+		return slotsRule{}.Place(in)
 	default:
-		return even{}.Place(in)
+		return evenRule{}.Place(in)
 	}
 }
 
@@ -25,11 +25,11 @@ func (in *Input) slotted() bool {
 	return false
 }
 
-// room is how many ranks each host takes in its turn, and how many ranks there are
-// in all; rooms suffice for them. The error is that of rule slot: where there is no
+// room returns the number of ranks that each host takes in its turn, and that of all
+// ranks, for whom the rooms suffice. The error is that of rule slot, which finds no
 // place.
 func (in *Input) room() (room []int, ranks int, err error) {
-	runs, err := slot{}.Place(in)
+	runs, err := slotRule{}.Place(in)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -2,11 +2,11 @@ package placement
 
 import "fmt"
 
-// slots fills the slots of one host after the other; a host without any counts
-// as one. What is beyond all slots is spread evenly, where that is allowed.
-type slots struct{}
+// slotsRule fills the slots of one host after the other; a host without any counts as
+// one. Ranks beyond all slots are spread evenly, where that is allowed.
+type slotsRule struct{}
 
-func (slots) Place(in *Input) ([]Run, error) {
+func (slotsRule) Place(in *Input) ([]Run, error) {
 	room := make([]int, len(in.Hosts))
 	for i, h := range in.Hosts {
 		h.Slots = max(h.Slots, 1)
@@ -19,5 +19,5 @@ func (slots) Place(in *Input) ([]Run, error) {
 			plural(n, "rank"), plural(n-left, "slot"), named(in.Hosts), left)
 	}
 	spread(left, counts)
-	return inOrder(counts), nil
+	return runsOf(counts), nil
 }

@@ -12,14 +12,14 @@ func TestSpreadSlots(t *testing.T) {
 		slots, want []int
 		even        bool
 	}{
-		{4, []int{2, 2}, []int{0, 0}, true},
-		{3, []int{2, 2}, []int{0, 0}, true},
-		{3, []int{0, 4}, []int{0, 0}, true},
-		{3, []int{1, 2}, []int{1, 2}, false},
-		{4, []int{4, 1, 1}, []int{2, 1, 1}, false},
-		{5, []int{1, 4, 4}, []int{1, 3, 1}, false},
-		{2, []int{1, 1, 1}, []int{0, 0, 0}, true},
-		{9, []int{1, 2}, []int{1, 2}, false},
+		{ranks: 4, slots: []int{2, 2}, want: []int{0, 0}, even: true},
+		{ranks: 3, slots: []int{2, 2}, want: []int{0, 0}, even: true},
+		{ranks: 3, slots: []int{0, 4}, want: []int{0, 0}, even: true},
+		{ranks: 3, slots: []int{1, 2}, want: []int{1, 2}},
+		{ranks: 4, slots: []int{4, 1, 1}, want: []int{2, 1, 1}},
+		{ranks: 5, slots: []int{1, 4, 4}, want: []int{1, 3, 1}},
+		{ranks: 2, slots: []int{1, 1, 1}, want: []int{0, 0, 0}, even: true},
+		{ranks: 9, slots: []int{1, 2}, want: []int{1, 2}},
 	} {
 		slots := append([]int(nil), c.slots...)
 		require.Equal(t, c.even, SpreadSlots(c.ranks, slots), "%+v", c)

@@ -11,14 +11,14 @@ import (
 	"github.com/golaunch/golaunch/network/placement/rankfile"
 )
 
-// Wish is what a user says of where ranks go. The zero value leaves it all to rule
-// Slot.
+// Wish holds a user's wishes for the placement of ranks. The zero value leaves it to
+// rule Slot.
 type Wish struct {
 	Rule   string         // one of Names; "" is Slot
 	Order  string         // one of Orders, by which ranks are numbered; "" leaves it to the rule
 	Metric mapping.Metric // by which maps are chosen; "" is the first of mapping.Metrics
-	// Graph is what ranks send each other, for rules Comm and Topology; nil where it
-	// is not known.
+	// Graph has the ranks' messages, for rules Comm and Topology; nil if they are not
+	// known.
 	Graph *Graph
 	// RankFile is that of rule File.
 	RankFile *rankfile.File
@@ -32,13 +32,13 @@ type Wish struct {
 	seats *seats // of rules that list hosts, once At has found these
 }
 
-// Graph is a communication graph and what the user calls it.
+// Graph is a communication graph with the user's name of it.
 type Graph struct {
 	*commgraph.Graph
 	From string
 }
 
-// row is the table's row of a wish's rule.
+// row returns the table's row of a wish's rule.
 func (w *Wish) row() *row {
 	for i := range rules {
 		if rules[i].name == w.Rule {
@@ -48,7 +48,7 @@ func (w *Wish) row() *row {
 	return &rules[0]
 }
 
-// Check refuses what contradicts itself, and what asks for a network where none is
+// Check refuses contradictory wishes, and those that ask for a network where none is
 // known. The error names the flag.
 func (w *Wish) Check(network bool) error {
 	r := w.row()
@@ -89,7 +89,7 @@ func (w *Wish) WithinApps() bool {
 	return !r.listed && !r.mapped
 }
 
-// At is the wish with the hosts that it names found among those of the job, which
+// At returns the wish with the hosts that it names found among those of the job, which
 // are in the user's order. The error names the line of a rank file.
 func (w *Wish) At(hosts []job.Host) (Wish, error) {
 	found := *w
@@ -103,11 +103,11 @@ func (w *Wish) At(hosts []job.Host) (Wish, error) {
 	return found, err
 }
 
-// Placed is where ranks are.
+// Placed is a placement of ranks.
 type Placed struct {
 	Blocks []job.Block
-	Notes  []string // what was done instead of what was asked for, for users
-	Mapped *Mapped  // how ranks were mapped by a graph; nil if they were not
+	Notes  []string // departures from the wish, for users
+	Mapped *Mapped  // mapping of ranks by a graph; nil if there was none
 }
 
 // Place places the ranks of in. The wish is one that Check has let pass, and At has
@@ -130,7 +130,7 @@ func (w *Wish) Place(in *Input) (*Placed, error) {
 	return p, err
 }
 
-// Chosen is the first half of Place, and quick: blocks with as many ranks on each
+// Chosen returns the first half of Place, and quick: blocks with as many ranks on each
 // host as Place puts there, numbered as the rule alone does it.
 func (w *Wish) Chosen(in *Input) ([]job.Block, error) {
 	r := w.row()
@@ -141,7 +141,7 @@ func (w *Wish) Chosen(in *Input) ([]job.Block, error) {
 	return blocks, err
 }
 
-// expand is the host of each rank, a position in in.Hosts.
+// expand returns the host of each rank, a position in in.Hosts.
 func (in *Input) expand(blocks []job.Block) (hosts []int) {
 	at := make(map[job.HostIndex]int, len(in.Hosts))
 	for i := range in.Hosts {

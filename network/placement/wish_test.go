@@ -39,14 +39,14 @@ func inputOf(t require.TestingT, word string, ranks int, slots ...int) *Input {
 	return in
 }
 
-// graphOf is the graph of a word.
+// graphOf returns the graph of a word.
 func graphOf(t require.TestingT, word string) *Graph {
 	g, err := commgraph.Parse(word)
 	require.NoError(t, err)
 	return &Graph{g, word}
 }
 
-// placed is the host of each rank.
+// placed returns the host of each rank.
 func placed(t require.TestingT, w Wish, in *Input) ([]int, *Placed) {
 	require.NoError(t, w.Check(in.Network != nil))
 	var hosts []job.Host
@@ -74,19 +74,19 @@ func TestRules(t *testing.T) {
 		in   *Input
 		want []int
 	}{
-		{"slot", Wish{}, inputOf(t, "", 5, 2, 2, 2), []int{0, 0, 1, 1, 2}},
-		{"slot by node", Wish{Order: "node"}, inputOf(t, "", 5, 2, 2, 2), []int{0, 1, 2, 0, 1}},
-		{"node", Wish{Rule: Node}, inputOf(t, "", 6, 1, 3, 2), []int{0, 1, 2, 1, 2, 1}},
-		{"node without slots", Wish{Rule: Node}, inputOf(t, "", 5, 0, 0, 0), []int{0, 1, 2, 0, 1}},
-		{"node by slot", Wish{Rule: Node, Order: "slot"}, inputOf(t, "", 4, 3, 3, 3), []int{0, 0, 1, 2}},
-		{"switch", Wish{Rule: Switch}, inputOf(t, tree, 6, 2, 2, 2, 2), []int{0, 2, 0, 2, 1, 3}},
-		{"switch of three hosts", Wish{Rule: Switch}, inputOf(t, tree, 6, 0, 0, 0), []int{0, 2, 0, 2, 1, 1}},
-		{"file", Wish{Rule: File, RankFile: file}, inputOf(t, "", 4, 0, 0, 0), []int{2, 0, 0, 1}},
-		{"seq", Wish{Rule: Seq, Sequence: []string{"h1", "h0", "h1"}}, inputOf(t, "", 3, 2, 2), []int{1, 0, 1}},
-		{"seq, fewer", Wish{Rule: Seq, Sequence: []string{"h1", "h0", "h1"}}, inputOf(t, "", 2, 2, 2), []int{1, 0}},
-		{"seq of hosts", Wish{Rule: Seq}, inputOf(t, "", 2, 2, 2), []int{0, 1}},
-		{"morton", Wish{Order: mapping.Morton}, inputOf(t, "mesh:2x4", 8, 0, 0, 0, 0, 0, 0, 0, 0), []int{0, 2, 1, 3, 4, 6, 5, 7}},
-		{"hilbert", Wish{Order: mapping.Hilbert}, inputOf(t, "mesh:2x2", 4, 0, 0, 0, 0), []int{0, 2, 3, 1}},
+		{name: "slot", wish: Wish{}, in: inputOf(t, "", 5, 2, 2, 2), want: []int{0, 0, 1, 1, 2}},
+		{name: "slot by node", wish: Wish{Order: "node"}, in: inputOf(t, "", 5, 2, 2, 2), want: []int{0, 1, 2, 0, 1}},
+		{name: "node", wish: Wish{Rule: Node}, in: inputOf(t, "", 6, 1, 3, 2), want: []int{0, 1, 2, 1, 2, 1}},
+		{name: "node without slots", wish: Wish{Rule: Node}, in: inputOf(t, "", 5, 0, 0, 0), want: []int{0, 1, 2, 0, 1}},
+		{name: "node by slot", wish: Wish{Rule: Node, Order: "slot"}, in: inputOf(t, "", 4, 3, 3, 3), want: []int{0, 0, 1, 2}},
+		{name: "switch", wish: Wish{Rule: Switch}, in: inputOf(t, tree, 6, 2, 2, 2, 2), want: []int{0, 2, 0, 2, 1, 3}},
+		{name: "switch of three hosts", wish: Wish{Rule: Switch}, in: inputOf(t, tree, 6, 0, 0, 0), want: []int{0, 2, 0, 2, 1, 1}},
+		{name: "file", wish: Wish{Rule: File, RankFile: file}, in: inputOf(t, "", 4, 0, 0, 0), want: []int{2, 0, 0, 1}},
+		{name: "seq", wish: Wish{Rule: Seq, Sequence: []string{"h1", "h0", "h1"}}, in: inputOf(t, "", 3, 2, 2), want: []int{1, 0, 1}},
+		{name: "seq, fewer", wish: Wish{Rule: Seq, Sequence: []string{"h1", "h0", "h1"}}, in: inputOf(t, "", 2, 2, 2), want: []int{1, 0}},
+		{name: "seq of hosts", wish: Wish{Rule: Seq}, in: inputOf(t, "", 2, 2, 2), want: []int{0, 1}},
+		{name: "morton", wish: Wish{Order: mapping.Morton}, in: inputOf(t, "mesh:2x4", 8, 0, 0, 0, 0, 0, 0, 0, 0), want: []int{0, 2, 1, 3, 4, 6, 5, 7}},
+		{name: "hilbert", wish: Wish{Order: mapping.Hilbert}, in: inputOf(t, "mesh:2x2", 4, 0, 0, 0, 0), want: []int{0, 2, 3, 1}},
 	} {
 		got, p := placed(t, c.wish, c.in)
 		require.Equal(t, c.want, got, c.name)
@@ -113,7 +113,8 @@ func TestRanksPerHostBeyondSlots(t *testing.T) {
 	require.Equal(t, []int{0, 2, 0, 2, 1, 1}, got)
 }
 
-// dealtInTurn is the naive oracle of rule node: rounds over the hosts that have room.
+// dealtInTurn returns the naive oracle of rule node: rounds over the hosts that have
+// room.
 func dealtInTurn(room []int, n int) (hosts []int) {
 	room = slices.Clone(room)
 	for len(hosts) < n {
@@ -127,7 +128,7 @@ func dealtInTurn(room []int, n int) (hosts []int) {
 	return hosts
 }
 
-// Ranks that are dealt out are where rounds put them, in blocks by rank by slot, and
+// Dealt ranks are on the hosts on which rounds put them, in blocks by rank by slot, and
 // the number on each host is the same for every order.
 func TestNodeAgainstRounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -174,7 +175,7 @@ func TestMapsAreNeverWorse(t *testing.T) {
 	}
 }
 
-// within is the weight between ranks of one host.
+// within returns the weight between ranks of one host.
 func within(g *Graph, hosts []int) (sum float64) {
 	for r := range g.Ranks() {
 		peers, weights := g.Peers(int32(r))
@@ -187,7 +188,7 @@ func within(g *Graph, hosts []int) (sum float64) {
 	return sum
 }
 
-// What stands in the way of a map is named, with what was done instead.
+// Notes name the obstacles to a map, with the choice made instead.
 func TestMapsInstead(t *testing.T) {
 	slots := []int{4, 4, 4, 4}
 	order := []int{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3}

@@ -10,8 +10,8 @@ import (
 	"github.com/golaunch/golaunch/network/topology/spec"
 )
 
-// reportMemory reports what is in use, all of it that lives at the end of a
-// round; -benchmem tells what was taken meanwhile.
+// reportMemory reports the memory in use at the end of a round; -benchmem reports all
+// that was allocated.
 func reportMemory(b *testing.B, keep ...any) {
 	var m runtime.MemStats
 	runtime.GC()

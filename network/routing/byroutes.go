@@ -10,12 +10,12 @@ import (
 // byRoutes derives an order of all hosts of a fat tree from the routes alone,
 // whatever numbers a subnet manager gave the hosts.
 //
-// Shift has no contention at a switch if the hosts that follow each other go
-// upward from it by its ports in turn, always the same turn. So two hosts below
-// different leaf switches have to be at the same place below theirs if other leaf
-// switches send to them by the same port; two leaf switches at the same place
-// below their parents if switches of level 2 send to their hosts, place by place,
-// by the same ports; and so on. What places come first does not matter.
+// Shift has no contention at a switch if the hosts that follow each other go upward
+// from it by its ports in turn, always the same turn. So two hosts below different leaf
+// switches have to be at the same place below theirs if other leaf switches send to
+// them by the same port; two leaf switches at the same place below their parents if
+// switches of level 2 send to their hosts, place by place, by the same ports; and so
+// on. The order of the places does not matter.
 func byRoutes(r Router, f *topology.FatTree) []topology.Node {
 	g := r.Graph()
 	var hosts []topology.Node
@@ -50,10 +50,10 @@ func byRoutes(r Router, f *topology.FatTree) []topology.Node {
 	return hosts
 }
 
-// labels has, for each host, by which link a switch of a level sends upward to
-// it, as seen from one source; NoLink where that is not known. For the hosts that
-// are below the same switches as that source, it is how another source sends, in
-// terms of the links by which the first sends to the same third hosts.
+// labels returns, for each host, the link by which a switch of a level sends upward to
+// it, as seen from one source; NoLink if that is not known. For the hosts that are
+// below the same switches as that source, another source's links count, in terms of
+// those by which the first sends to the same third hosts.
 func labels(r Router, f *topology.FatTree, hosts []topology.Node, level int) []topology.Link {
 	from := func(src topology.Node) []topology.Link {
 		g := r.Graph()
@@ -138,7 +138,7 @@ func (p *placer) place(hosts []topology.Node) int {
 	return len(p.places)
 }
 
-// match is the place whose labels agree with those of a child's hosts most often,
+// match returns the place whose labels agree with those of a child's hosts most often,
 // a new one if none does.
 func (p *placer) match(hosts []topology.Node, taken map[int]bool) int {
 	best, most := -1, 0

@@ -75,7 +75,7 @@ func (w *waits) add(from, to Step) {
 	w.bits[w.first[from.Link]+w.words[from.Link]*int32(from.Lane)+bit/64] |= 1 << (bit % 64)
 }
 
-// next is the lowest step after bit number from on that s waits for, and its
+// next returns the lowest step after bit number from on that s waits for, and its
 // number; false if there is none.
 func (w *waits) next(s Step, from int) (Step, int, bool) {
 	words := w.bits[w.first[s.Link]+w.words[s.Link]*int32(s.Lane):][:w.words[s.Link]]
@@ -104,9 +104,9 @@ func CreditLoop(r Router, loop topology.Loop) *Cycle {
 	loop(parts, func(i int) {
 		seen[i] = newWaits(g, r.Lanes())
 		if d, ok := r.(ByDestination); ok {
-			seen[i].byDestination(d, i, parts)
+			seen[i].addDestinations(d, i, parts)
 		} else {
-			seen[i].byPair(r, i, parts)
+			seen[i].addPairs(r, i, parts)
 		}
 	})
 	all := seen[0]
@@ -118,8 +118,8 @@ func CreditLoop(r Router, loop topology.Loop) *Cycle {
 	return all.cycle()
 }
 
-// byPair notes the waits on the routes from the hosts first, first+step, ... to all.
-func (w *waits) byPair(r Router, first, step int) {
+// addPairs notes the waits on the routes from the hosts first, first+step, ... to all.
+func (w *waits) addPairs(r Router, first, step int) {
 	var route []Step
 	for src := first; src < w.g.Hosts(); src += step {
 		for dst := range w.g.AllHosts() {

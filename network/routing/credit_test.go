@@ -61,7 +61,7 @@ func checkCycle(t *testing.T, r Router, name string, c *Cycle) {
 	assert.True(t, strings.HasSuffix(c.String(), " (lane 0)"), c.String())
 }
 
-// What the lanes are for: without them a torus and a dragonfly can deadlock.
+// Without lanes a torus and a dragonfly can deadlock.
 func TestCreditLoopsOnOneLane(t *testing.T) {
 	for _, text := range []string{"torus:4x4", "torus:5x5x5", "dragonfly:p=2,a=4,h=2,g=9", "cray:3,4,1,2,12,groups=4"} {
 		r := onLaneZero(router(t, text))
@@ -221,9 +221,9 @@ func TestWaitsByDestination(t *testing.T) {
 			w.wrong[[2]topology.Node{at, node(0, g.Hosts()).Draw(t, "to")}] = rapid.IntRange(0, len(g.Ports(at))).Draw(t, "port")
 		}
 		naive, fast := newWaits(g, r.Lanes()), newWaits(g, r.Lanes())
-		naive.byPair(w, 0, 1)
+		naive.addPairs(w, 0, 1)
 		for i := range 3 {
-			fast.byDestination(w, i, 3)
+			fast.addDestinations(w, i, 3)
 		}
 		assert.Equal(t, naive.bits, fast.bits)
 	})

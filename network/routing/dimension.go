@@ -81,7 +81,7 @@ func (d *DimensionOrder) coordinate(n topology.Node, i int) int {
 	return int(d.place[d.graph.SwitchIndex(n)*len(d.torus.Dims)+i])
 }
 
-// Graph is the network.
+// Graph returns the network.
 func (d *DimensionOrder) Graph() *topology.Graph { return d.graph }
 
 // String is "dimension order", with ", ties split" behind it where they are.
@@ -95,7 +95,7 @@ func (d *DimensionOrder) String() string {
 // Lanes is 2 where a dimension wraps, else 1.
 func (d *DimensionOrder) Lanes() int { return d.lanes }
 
-// Next is the step from a node toward a host.
+// Next returns the step from a node toward a host.
 func (d *DimensionOrder) Next(at, dst topology.Node) (Step, bool) {
 	f, g := d.torus, d.graph
 	last := d.leaf[dst]
@@ -128,7 +128,7 @@ func (d *DimensionOrder) Next(at, dst topology.Node) (Step, bool) {
 	return anyLink(g, at, dst, int(dst))
 }
 
-// anyLink is one of the links from a node to its neighbor.
+// anyLink returns one of the links from a node to its neighbor.
 func anyLink(g *topology.Graph, at, to topology.Node, pick int) (Step, bool) {
 	count := 0
 	for _, p := range g.Ports(at) {

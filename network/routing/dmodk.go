@@ -9,10 +9,9 @@ import (
 // DModK is D-Mod-K routing of a PGFT [Zahavi, equation 1]: a switch of level l
 // sends upward to destination j by port floor(j / W_l) mod (w_{l+1} p_{l+1}).
 //
-// Which of the parallel cables goes down to j the source leaves open: it is the
-// cable number floor(q / w), where q is the port by which a child would send
-// upward to j. Then all messages to j come down through the cables by which they
-// would go up, and theorem 2 holds.
+// The source leaves the parallel cable down to j open: here it is number floor(q / w),
+// where q is the port by which a child would send upward to j. Then all messages to j
+// come down through the cables by which they would go up, and theorem 2 holds.
 type DModK struct {
 	tree  *topology.FatTree
 	graph *topology.Graph
@@ -31,8 +30,8 @@ type dmodkLevel struct {
 }
 
 // NewDModK is D-Mod-K for a graph that has a fat tree's family and lacks no cable
-// between two switches, and none of a host's; hosts may be missing. The error
-// names what is missing.
+// between two switches, and none of a host's; hosts may be missing. The error names a
+// missing part.
 func NewDModK(g *topology.Graph) (*DModK, error) {
 	f, ok := g.Family().(*topology.FatTree)
 	if !ok {
@@ -69,7 +68,7 @@ func NewDModK(g *topology.Graph) (*DModK, error) {
 	return d, nil
 }
 
-// Graph is the network.
+// Graph returns the network.
 func (d *DModK) Graph() *topology.Graph { return d.graph }
 
 // String is "d-mod-k".
@@ -78,11 +77,11 @@ func (d *DModK) String() string { return "d-mod-k" }
 // Lanes is 1: up and then down makes no loop.
 func (d *DModK) Lanes() int { return 1 }
 
-// Up is the port q by which a node of that level sends upward to the host with
+// Up returns the port q by which a node of that level sends upward to the host with
 // index j.
 func (d *DModK) Up(level, j int) int { return j / d.lev[level].roots % d.lev[level].up }
 
-// Down is the port r by which a switch of that level sends downward to the host
+// Down returns the port r by which a switch of that level sends downward to the host
 // with index j, which is below it.
 func (d *DModK) Down(level, j int) int {
 	l := &d.lev[level]
@@ -90,7 +89,7 @@ func (d *DModK) Down(level, j int) int {
 	return j/l.below%l.m + cable*l.m
 }
 
-// Next is the step from a node toward a host.
+// Next returns the step from a node toward a host.
 func (d *DModK) Next(at, dst topology.Node) (Step, bool) {
 	j, level := d.tree.Index(dst), d.tree.Level(at)
 	var l topology.Link

@@ -43,20 +43,20 @@ func TreeDoubling(m []int, n int) Sequence {
 		}
 		l := bits.Len(uint(k)) - 1
 		if k != 1<<l {
-			stages = append(stages, stage{before, below, k, l, 0, whole})
+			stages = append(stages, stage{kind: before, low: below, m: k, bit: l, to: whole})
 		}
 		for s := range l {
-			stages = append(stages, stage{doubling, below, k, s, 0, whole})
+			stages = append(stages, stage{kind: doubling, low: below, m: k, bit: s, to: whole})
 		}
 		if k != 1<<l {
-			stages = append(stages, stage{after, below, k, l, 0, whole})
+			stages = append(stages, stage{kind: after, low: below, m: k, bit: l, to: whole})
 		}
 		below *= k
 	}
 	if whole < n {
 		stages = append(stages, stage{kind: after, low: low, m: 1, from: whole, to: n})
 	}
-	return Sequence{"tree recursive doubling", n, len(stages), func(pairs []Pair, s int) []Pair {
+	return Sequence{Name: "tree recursive doubling", Ranks: n, Stages: len(stages), stage: func(pairs []Pair, s int) []Pair {
 		st := stages[s]
 		for i := st.from; i < st.to; i++ {
 			digit := i / st.low % st.m

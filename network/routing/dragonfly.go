@@ -21,9 +21,9 @@ type Minimal struct {
 	far   []uint8         // [from*A+to]: links of the way within a group
 }
 
-// NewMinimal is minimal routing for a graph that has a dragonfly's family, lacks
-// no cable within a group, and has at least one between each two groups. The
-// error names what is missing.
+// NewMinimal is minimal routing for a graph that has a dragonfly's family, lacks no
+// cable within a group, and has at least one between each two groups. The error names a
+// missing part.
 func NewMinimal(g *topology.Graph) (*Minimal, error) {
 	f, ok := g.Family().(*topology.Dragonfly)
 	if !ok {
@@ -68,7 +68,7 @@ func NewMinimal(g *topology.Graph) (*Minimal, error) {
 	return m, nil
 }
 
-// via is the next router on the way within a group: s itself if it is in r's row
+// via returns the next router on the way within a group: s itself if it is in r's row
 // or column, else the one that is in r's row and in s's column.
 func (m *Minimal) via(r, s int) int {
 	row := m.fly.A / max(1, m.fly.Chassis)
@@ -78,7 +78,7 @@ func (m *Minimal) via(r, s int) int {
 	return r/row*row + s%row
 }
 
-// Graph is the network.
+// Graph returns the network.
 func (m *Minimal) Graph() *topology.Graph { return m.graph }
 
 // String is "minimal".
@@ -87,7 +87,7 @@ func (m *Minimal) String() string { return "minimal" }
 // Lanes is 2.
 func (m *Minimal) Lanes() int { return 2 }
 
-// Next is the step from a node toward a host.
+// Next returns the step from a node toward a host.
 func (m *Minimal) Next(at, dst topology.Node) (Step, bool) {
 	g := m.graph
 	last := g.Leaf(dst)
@@ -109,7 +109,7 @@ func (m *Minimal) Next(at, dst topology.Node) (Step, bool) {
 	return Step{Link: link, Lane: lane}, link != topology.NoLink
 }
 
-// toward is the link from a router to another; pick chooses among shortest ways.
+// toward returns the link from a router to another; pick chooses among shortest ways.
 func (m *Minimal) toward(at, to topology.Node, pick int) topology.Link {
 	f := m.fly
 	group, r := f.Group(at), f.Router(at)

@@ -40,7 +40,7 @@ func graph(t testing.TB, text string) *topology.Graph {
 
 func hostsOf(g *topology.Graph) []topology.Node { return slices.Collect(g.AllHosts()) }
 
-// shuffled is hosts in an order that the seed decides.
+// shuffled returns hosts in an order that the seed decides.
 func shuffled(hosts []topology.Node, seed uint64) []topology.Node {
 	order := slices.Clone(hosts)
 	topology.Shuffle(order, seed)

@@ -6,7 +6,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// Contention is what a sequence does to the links of a network, stage by stage.
+// Contention is the effect of a sequence on the links of a network, stage by stage.
 type Contention struct {
 	// Degrees has, for each stage, the hot-spot degree: the number of messages on
 	// the link that has the most of them, 0 for a stage without messages.
@@ -15,7 +15,7 @@ type Contention struct {
 	Hot int
 }
 
-// Mean is the mean degree of the stages that have messages; 1 is no contention.
+// Mean returns the mean degree of the stages that have messages; 1 is no contention.
 func (c *Contention) Mean() float64 {
 	sum, stages := 0, 0
 	for _, d := range c.Degrees {
@@ -29,7 +29,7 @@ func (c *Contention) Mean() float64 {
 	return float64(sum) / float64(stages)
 }
 
-// Max is the largest degree of any stage.
+// Max returns the largest degree of any stage.
 func (c *Contention) Max() int {
 	worst := 0
 	for _, d := range c.Degrees {
@@ -73,7 +73,7 @@ type load struct {
 	used  []topology.Link
 }
 
-// stage is the degree of a stage, and how many links have several messages.
+// stage returns the degree of a stage, and how many links have several messages.
 func (l *load) stage(r Router, order []topology.Node, q Sequence, s int) (degree, shared int, err error) {
 	if l.on == nil {
 		l.on = make([]int32, r.Graph().Links())

@@ -111,8 +111,8 @@ func discovered(t testing.TB, dir string) (*ibnet.Fabric, *ibnet.Tables) {
 }
 
 // A fabric that the program has not seen, with names, GUIDs and ports permuted:
-// what ibnetdiscover and OpenSM's tables say is enough for an order in which
-// shift has one message per link.
+// ibnetdiscover and OpenSM's tables suffice for an order in which shift has one message
+// per link.
 func TestOrderOfUnknownFabrics(t *testing.T) {
 	for _, tree := range []string{"fattree:4,4/1,2/1,2", "fattree:6,6,4/1,6,2/1,1,3", "fattree:8,16/1,4/1,2", tree144, tree1944} {
 		t.Run(tree, func(t *testing.T) {
@@ -193,9 +193,9 @@ func TestOrderOfADragonfly(t *testing.T) {
 	t.Logf("credit loop of minhop: %v", CreditLoop(tables, parallel))
 }
 
-// Tables of ours are what ibdmchk asks for: a way from each host to each. It finds
-// credit loops where CreditLoop does: in a torus, since tables know no lanes. (Its
-// exit code says nothing: it crashes at its end, on OpenSM's tables as well.)
+// Our tables satisfy ibdmchk, which asks for a way from each host to each. It finds
+// credit loops where CreditLoop does: in a torus, since tables know no lanes. (Its exit
+// code says nothing: it crashes at its end, on OpenSM's tables as well.)
 func TestIBDMChkAcceptsOurTables(t *testing.T) {
 	if _, err := exec.LookPath("ibdmchk"); err != nil {
 		t.Skip("skipped: no ibdmchk; apt-get install ibutils")

@@ -8,11 +8,10 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// Order is an order of hosts, in which they become ranks, and what is known of
-// it.
+// Order is an order of hosts, in which they become ranks, with its properties.
 type Order struct {
 	Hosts []topology.Node // rank i is on Hosts[i]
-	// Rule tells how it was found, such as "fat tree" or "shuffled, seed 1".
+	// Rule names the method that found it, such as "fat tree" or "shuffled, seed 1".
 	Rule string
 	// Free says that theorems 1 and 2 hold [Zahavi 5]: Shift has at most one
 	// message on each link, and so have all sequences in one direction.
@@ -24,7 +23,7 @@ type Order struct {
 	Max, Stages int
 }
 
-// String is the rule and the figures.
+// String returns the rule and the figures.
 func (o *Order) String() string {
 	if o.Free {
 		return o.Rule + ": no contention"
@@ -36,7 +35,7 @@ func (o *Order) String() string {
 	return fmt.Sprintf("%s: %.3f messages on the busiest link of a stage of shift, mean of %d%s stages, at most %d", o.Rule, o.Mean, o.Stages, all, o.Max)
 }
 
-// Unit is the number of hosts of which a job's size has to be a multiple, besides
+// Unit returns the number of hosts of which a job's size has to be a multiple, besides
 // being contiguous modulo the tree's size, for Shift to be free of contention
 // under D-Mod-K: M_{h-1}, the hosts below a child of the top. It is 0 for a tree
 // that does not have one cable to each host and as many ports upward as downward
@@ -64,13 +63,12 @@ func Unit(t topology.Tuple) int {
 const maxRoutes = 4 << 20
 
 // Orders orders a job's hosts by each rule that suits the network, counts the
-// contention of Shift, and returns the best order first. The order given competes
-// and wins a tie, so that the first is never worse. In a fat tree, hosts go by
-// their index, and by what the routes tell (byRoutes); elsewhere leaf switch by
-// leaf switch, and shuffled by the seed: a best effort, of which Mean tells how
-// good it is. Where the order of the index is Free, it is the only one. Rules that
-// make one order compete once, by the name of the first. The error names two hosts
-// without a route.
+// contention of Shift, and returns the best order first. The order given competes and
+// wins a tie, so that the first is never worse. In a fat tree, hosts go by their index,
+// and by the routes (byRoutes); elsewhere leaf switch by leaf switch, and shuffled by
+// the seed: a best effort, of which Mean tells how good it is. Where the order of the
+// index is Free, it is the only one. Rules that make one order compete once, by the
+// name of the first. The error names two hosts without a route.
 func Orders(r Router, hosts []topology.Node, seed uint64, loop topology.Loop) ([]Order, error) {
 	return orders(r, hosts, seed, loop, maxRoutes)
 }
@@ -135,7 +133,7 @@ func treeOrder(r Router, hosts []topology.Node) (Order, bool) {
 			position[h] = f.Tuple.Hosts() // without a cable: at the end
 		}
 	}
-	o := inOrder(position, f.Tuple.Hosts(), hosts, "fat tree")
+	o := arrange(position, f.Tuple.Hosts(), hosts, "fat tree")
 	if _, ok := r.(*DModK); ok && len(hosts) > 0 && Unit(f.Tuple) > 0 && len(hosts)%Unit(f.Tuple) == 0 {
 		first, last := position[o.Hosts[0]], position[o.Hosts[len(o.Hosts)-1]]
 		span := (last-first+f.Tuple.Hosts())%f.Tuple.Hosts() + 1
@@ -152,13 +150,13 @@ func along(all, hosts []topology.Node, rule string) Order {
 	for i, h := range all {
 		position[h] = i
 	}
-	return inOrder(position, len(all), hosts, rule)
+	return arrange(position, len(all), hosts, rule)
 }
 
-// inOrder orders hosts by their positions, 0..size-1, around the circle of all
+// arrange orders hosts by their positions, 0..size-1, around the circle of all
 // positions, and begins behind the widest gap, so that hosts that are contiguous
 // around the end stay so.
-func inOrder(position []int, size int, hosts []topology.Node, rule string) Order {
+func arrange(position []int, size int, hosts []topology.Node, rule string) Order {
 	sorted := slices.Clone(hosts)
 	slices.SortStableFunc(sorted, func(a, b topology.Node) int { return cmp.Compare(position[a], position[b]) })
 	n, first := len(sorted), 0
@@ -189,7 +187,7 @@ func byLeaf(g *topology.Graph) []topology.Node {
 			if g.IsHost(n) {
 				order = append(order, n)
 			}
-			for _, hosts := range []bool{false, true} { // what comes last is looked at first
+			for _, hosts := range []bool{false, true} { // the last are looked at first
 				for _, p := range slices.Backward(g.Ports(n)) {
 					if !seen[p.Peer] && g.IsHost(p.Peer) == hosts {
 						stack = append(stack, p.Peer)

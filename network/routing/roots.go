@@ -75,7 +75,7 @@ func (u *UpDown) rootOrder(parts []int32) string {
 	return strings.Join(names, ", ")
 }
 
-// middle is a switch in the middle of a long way from a switch that is as far
+// middle returns a switch in the middle of a long way from a switch that is as far
 // from s as any with hosts.
 func middle(g *topology.Graph, s int, hosted []bool, distance []int32) int {
 	farthest := func(queue []int) int {
@@ -99,9 +99,9 @@ func middle(g *topology.Graph, s int, hosted []bool, distance []int32) int {
 	return b
 }
 
-// divisors spreads destinations over equal links level by level: what a switch
-// next to hosts decides by the index modulo the number of its links upward, the
-// next ones decide by the index divided by that number.
+// divisors spreads destinations over equal links level by level: a switch next to hosts
+// decides by the index modulo the number of its links upward, the next ones by the
+// index divided by that number.
 func (u *UpDown) divisors(hosted []bool) {
 	g := u.graph
 	height := slices.Repeat([]int{-1}, g.Switches())

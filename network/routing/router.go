@@ -35,10 +35,10 @@ type ByDestination interface {
 	Next(at, dst topology.Node) (Step, bool)
 }
 
-// Hops is the number of switches on a route.
+// Hops returns the number of switches on a route.
 func Hops(route []Step) int { return max(0, len(route)-1) }
 
-// Links is the number of links on a route.
+// Links returns the number of links on a route.
 func Links(route []Step) int { return len(route) }
 
 // Walk appends the route between two hosts that r.Next makes, step by step. The
@@ -66,7 +66,7 @@ func noRoute(g *topology.Graph, src, dst, at topology.Node) error {
 	return fmt.Errorf("%s to %s: %s has no way on", g.Name(src), g.Name(dst), g.Name(at))
 }
 
-// New is the router that suits a network: the closed form of its family where
+// New returns the router that suits a network: the closed form of its family where
 // the network is whole enough for it, and else UpDown.
 func New(g *topology.Graph, loop topology.Loop) (ByDestination, error) {
 	switch g.Family().(type) {

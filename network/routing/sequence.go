@@ -28,10 +28,10 @@ func (q Sequence) Sample(n int) Sequence {
 	return q
 }
 
-// sequence is a Sequence whose stage s has the messages that partner tells: rank
+// sequence returns a Sequence whose stage s has the messages that partner tells: rank
 // i sends to partner(s, i), unless that is negative.
 func sequence(name string, ranks, stages int, partner func(s, i int) int) Sequence {
-	return Sequence{name, ranks, stages, func(pairs []Pair, s int) []Pair {
+	return Sequence{Name: name, Ranks: ranks, Stages: stages, stage: func(pairs []Pair, s int) []Pair {
 		for i := range ranks {
 			if j := partner(s, i); j >= 0 {
 				pairs = append(pairs, Pair{int32(i), int32(j)})
@@ -41,21 +41,21 @@ func sequence(name string, ranks, stages int, partner func(s, i int) int) Sequen
 	}}
 }
 
-// log2 is the number of stages in which a doubling distance covers n ranks.
+// log2 returns the number of stages in which a doubling distance covers n ranks.
 func log2(n int) int { return bits.Len(uint(max(n, 1) - 1)) }
 
-// Shift has a stage for each distance: rank i sends to i+s, s from 1. Its
+// Shift returns a stage for each distance: rank i sends to i+s, s from 1. Its
 // messages are a superset of those of all sequences in one direction.
 func Shift(n int) Sequence {
 	return sequence("shift", n, max(0, n-1), func(s, i int) int { return (i + s + 1) % n })
 }
 
-// ShiftBy is the one stage of Shift with that distance.
+// ShiftBy returns the one stage of Shift with that distance.
 func ShiftBy(n, distance int) Sequence {
 	return sequence("shift by a distance", n, 1, func(_, i int) int { return (i + distance) % n })
 }
 
-// Ring is the stage of Shift with distance 1.
+// Ring returns the stage of Shift with distance 1.
 func Ring(n int) Sequence {
 	q := ShiftBy(n, 1)
 	q.Name = "ring"
@@ -95,8 +95,8 @@ func Tournament(n int) Sequence {
 	})
 }
 
-// RecursiveDoubling has rank i and i xor 2^s exchange. Pairs of which one is
-// missing are left out: FoldedDoubling is what MPI libraries do then.
+// RecursiveDoubling has rank i and i xor 2^s exchange. Pairs of which one is missing
+// are left out: MPI libraries use FoldedDoubling then.
 func RecursiveDoubling(n int) Sequence {
 	return sequence("recursive doubling", n, log2(n), func(s, i int) int {
 		if j := i ^ 1<<s; j < n {

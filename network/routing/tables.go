@@ -13,11 +13,10 @@ type Tables struct {
 	next  []topology.Link // [switch*hosts+host]
 }
 
-// NewTables takes the tables of a fabric's switches, for the base LID of each
-// host. The error names a switch without a table, or what the tables and the
-// fabric say differently: then they were written at different times. A switch
-// that has no entry for a host, or one to a port without a cable, is no error:
-// there are no such routes.
+// NewTables takes the tables of a fabric's switches, for the base LID of each host. The
+// error names a switch without a table, or a contradiction of tables and fabric: then
+// they were written at different times. A switch that has no entry for a host, or one
+// to a port without a cable, is no error: there are no such routes.
 func NewTables(f *ibnet.Fabric, t *ibnet.Tables, loop topology.Loop) (*Tables, error) {
 	g := f.Graph
 	bySwitch := make([]*ibnet.Table, g.Switches())
@@ -74,7 +73,7 @@ func sameAddresses(f *ibnet.Fabric, t *ibnet.Tables) error {
 	return nil
 }
 
-// Graph is the network.
+// Graph returns the network.
 func (t *Tables) Graph() *topology.Graph { return t.graph }
 
 // String is "forwarding tables".
@@ -83,7 +82,7 @@ func (t *Tables) String() string { return "forwarding tables" }
 // Lanes is 1: the tables do not say which lane a message is on.
 func (t *Tables) Lanes() int { return 1 }
 
-// Next is the step from a node toward a host.
+// Next returns the step from a node toward a host.
 func (t *Tables) Next(at, dst topology.Node) (Step, bool) {
 	g := t.graph
 	if g.IsHost(at) {

@@ -83,7 +83,7 @@ func TestOpenSMTables(t *testing.T) {
 	}
 }
 
-// Tables written for OpenSM's fabric are those that were read: D-Mod-K's.
+// Tables written for OpenSM's fabric equal those that were read: D-Mod-K's.
 func TestForwarding(t *testing.T) {
 	f, _ := fabric(t, "16")
 	d, err := NewDModK(f.Graph)

@@ -7,13 +7,13 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// UpDown is up/down routing of any network [Schroeder]: each cable has an upper
-// end, and no route goes up once it has gone down, so that there is no credit
-// loop. In a fat tree, up is what it is there; elsewhere, and in a tree of which
-// so much is missing that not all hosts reach each other that way, it is toward a
-// root. Where several links are as short, the destination's index picks one as
-// D-Mod-K does: on a whole PGFT the routes are those of D-Mod-K, and on a degraded
-// one as evenly spread as what is left allows [Gliksberg].
+// UpDown is up/down routing of any network [Schroeder]: each cable has an upper end,
+// and no route goes up once it has gone down, so that there is no credit loop. In a fat
+// tree, up leads away from the hosts; elsewhere, and in a tree of which so much is
+// missing that not all hosts reach each other that way, it leads toward a root. Of
+// several links that are as short, the destination's index picks one as D-Mod-K does:
+// on a whole PGFT the routes are those of D-Mod-K, and on a degraded one as evenly
+// spread as its rest allows [Gliksberg].
 type UpDown struct {
 	graph *topology.Graph
 	name  string
@@ -155,7 +155,7 @@ type edge struct {
 	out  topology.Link
 }
 
-// peer is the switch at the other end, false for a host.
+// peer returns the switch at the other end, false for a host.
 func (u *UpDown) peer(p topology.Port) (int, bool) {
 	s := u.graph.SwitchIndex(p.Peer)
 	return s, s >= 0
@@ -177,7 +177,7 @@ func (u *UpDown) connected(parts []int32) bool {
 	return true
 }
 
-// Graph is the network.
+// Graph returns the network.
 func (u *UpDown) Graph() *topology.Graph { return u.graph }
 
 // String names the rule, and the roots if it chose any.
@@ -186,7 +186,7 @@ func (u *UpDown) String() string { return u.name }
 // Lanes is 1.
 func (u *UpDown) Lanes() int { return 1 }
 
-// Next is the step from a node toward a host.
+// Next returns the step from a node toward a host.
 func (u *UpDown) Next(at, dst topology.Node) (Step, bool) {
 	g, group := u.graph, int(u.group[dst])
 	if g.IsHost(at) {
@@ -230,7 +230,7 @@ func toward(own, next uint16) bool {
 	return own&^goesDown == next&^goesDown+1 && (own&goesDown == 0 || next&goesDown != 0)
 }
 
-// leave is the first step of a host: to dst itself if a cable goes there, else to
+// leave returns the first step of a host: to dst itself if a cable goes there, else to
 // a switch that is nearest.
 func (u *UpDown) leave(at, dst topology.Node) (Step, bool) {
 	g, group := u.graph, int(u.group[dst])

@@ -24,7 +24,7 @@ func Usage() []Use {
 	}
 }
 
-// Sequences are all that Usage names, for n ranks.
+// Sequences returns all that Usage names, for n ranks.
 func Sequences(n int) []Sequence {
 	return []Sequence{Binomial(n), RecursiveDoubling(n), RecursiveHalving(n), Dissemination(n),
 		ReverseDissemination(n), Tournament(n), Ring(n), Shift(n)}

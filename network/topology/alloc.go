@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// RangerJob is how many hosts and racks a job of so many processes had on Ranger
-// on average [Subramoni, table 4.1].
+// RangerJob returns the average number of hosts and racks of a job of so many processes
+// on Ranger [Subramoni, table 4.1].
 func RangerJob(processes int) (hosts, racks int) {
 	switch {
 	case processes < 256:
@@ -21,7 +21,7 @@ func RangerJob(processes int) (hosts, racks int) {
 	return 224, 74
 }
 
-// Sparse is an allocation as busy machines make it: so many hosts below so many
+// Sparse returns an allocation as busy machines make it: so many hosts below so many
 // leaf switches, which are drawn at random, as are the hosts; the leaf switches
 // get different numbers of hosts [Subramoni, figure 6.1]. Even gives each the
 // same number, or one more. Hosts come in order. The same seed draws the same
@@ -72,7 +72,7 @@ func Sparse(g *Graph, hosts, leaves int, even bool, seed uint64) ([]Node, error)
 	return chosen, nil
 }
 
-// Balance is the switch balance factor of an allocation: of the leaf switch
+// Balance returns the switch balance factor of an allocation: of the leaf switch
 // whose number of hosts is farthest from the mean, that number over the mean; 1
 // is even [Subramoni 6]. Hosts without a cable do not count; 0 is none at all.
 func Balance(g *Graph, hosts []Node) float64 {

@@ -15,8 +15,8 @@ const (
 	MaxPort   = 1 << 20 // highest port number
 )
 
-// Builder makes a Graph. How many hosts and switches there are is known first;
-// names and cables come in any order.
+// Builder makes a Graph. The numbers of hosts and switches are fixed at first; names
+// and cables come in any order.
 type Builder struct {
 	hosts  int
 	info   []Info
@@ -32,10 +32,10 @@ func NewBuilder(hosts, switches int) (*Builder, error) {
 	return &Builder{hosts: hosts, info: make([]Info, hosts+switches)}, nil
 }
 
-// Switch is the node of switch s.
+// Switch returns the node of switch s.
 func (b *Builder) Switch(s int) Node { return Node(b.hosts + s) }
 
-// SetInfo says what is known of a node.
+// SetInfo sets the properties of a node.
 func (b *Builder) SetInfo(n Node, info Info) { b.info[n] = info }
 
 // Grow makes room for n more cables.
@@ -44,9 +44,9 @@ func (b *Builder) Grow(n int) { b.cables = slices.Grow(b.cables, n) }
 // Cable joins two ports. The first cable is number 0.
 func (b *Builder) Cable(c Cable) { b.cables = append(b.cables, c) }
 
-// Build checks the cables and names, and makes the graph. The error tells what
-// contradicts what: a port with two cables, a node or port that cannot be, a
-// name given twice.
+// Build checks the cables and names, and makes the graph. The error names the
+// contradiction: a port with two cables, a node or port that cannot be, a name given
+// twice.
 func (b *Builder) Build() (*Graph, error) {
 	if len(b.cables) > MaxCables {
 		return nil, fmt.Errorf("%d cables: at most %d are supported", len(b.cables), MaxCables)

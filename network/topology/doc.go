@@ -1,8 +1,7 @@
-// Package topology describes networks: hosts, switches, and the cables between
-// their ports. Begin with graph.go (Graph, the one model that everything about
-// the network works on) and family.go (Family, what a regular network adds to
-// it); builder.go makes a Graph, family by family in tuple.go, fattree.go, torus.go,
-// and dragonfly.go.
+// Package topology describes networks: hosts, switches, and the cables between their
+// ports. Begin with graph.go (Graph, the one model that everything about the network
+// works on) and family.go (Family, the addition of a regular network to it); builder.go
+// makes a Graph, family by family in tuple.go, fattree.go, torus.go, and dragonfly.go.
 //
 // A Graph is a value: built once (Builder), never changed, the same on every
 // machine for the same input. It may be irregular, degraded or in pieces. A

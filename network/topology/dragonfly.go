@@ -24,7 +24,7 @@ func (d Layout) Check() error {
 	for _, x := range []struct {
 		name      string
 		n, lo, hi int
-	}{{"p", d.P, 0, MaxPort / 4}, {"a", d.A, 1, MaxPort / 4}, {"h", d.H, 0, MaxPort / 4}, {"g", d.G, 1, MaxNodes}} {
+	}{{name: "p", n: d.P, hi: MaxPort / 4}, {name: "a", n: d.A, lo: 1, hi: MaxPort / 4}, {name: "h", n: d.H, hi: MaxPort / 4}, {name: "g", n: d.G, lo: 1, hi: MaxNodes}} {
 		if x.n < x.lo || x.n > x.hi {
 			return fmt.Errorf("%s=%d: expected %d..%d", x.name, x.n, x.lo, x.hi)
 		}
@@ -54,8 +54,8 @@ func (d Layout) joined(r, s int) bool {
 // that NewDragonflyGraph makes.
 func (d Layout) offset(a, b int) int { return (b - a - 1 + d.G) % d.G }
 
-// Dragonfly is the Family of dragonflies, with any arrangement of the cables
-// between groups, and what is left of one.
+// Dragonfly is the Family of dragonflies, with any arrangement of the cables between
+// groups, and of degraded ones.
 type Dragonfly struct {
 	Layout
 	graph *Graph
@@ -125,7 +125,7 @@ func NewDragonflyGraph(d Layout, rates Rates) (*Graph, error) {
 	return g.WithFamily(f), nil
 }
 
-// localPort is the port of router r for router s of its group: after those of
+// localPort returns the port of router r for router s of its group: after those of
 // the hosts, in the order of the routers.
 func (d Layout) localPort(r, s int) int32 {
 	if s > r {
@@ -134,7 +134,7 @@ func (d Layout) localPort(r, s int) int32 {
 	return int32(d.P + s + 1)
 }
 
-// gate is the end in group a of cable k to group to.
+// gate returns the end in group a of cable k to group to.
 func (d Layout) gate(b *Builder, a, to, k int) End {
 	i := k*(d.G-1) + d.offset(a, to)
 	return End{b.Switch(a*d.A + i/d.H), int32(d.P + d.A + i%d.H)}
@@ -225,22 +225,22 @@ func (f *Dragonfly) String() string {
 	return text.String()
 }
 
-// On is the same dragonfly on a graph of the same nodes.
+// On returns the same dragonfly on a graph of the same nodes.
 func (f *Dragonfly) On(g *Graph) (Family, error) { return NewDragonfly(g, f.Layout, f.index) }
 
-// Index is a switch's group*A + router.
+// Index returns a switch's group*A + router.
 func (f *Dragonfly) Index(n Node) int { return int(f.index[f.graph.SwitchIndex(n)]) }
 
-// Group is a switch's group, Router its number within it; the router's row is
+// Group returns a switch's group, Router its number within it; the router's row is
 // Router / (A/Chassis).
 func (f *Dragonfly) Group(n Node) int { return f.Index(n) / f.A }
 
-// Router is a switch's number within its group.
+// Router returns a switch's number within its group.
 func (f *Dragonfly) Router(n Node) int { return f.Index(n) % f.A }
 
-// Switch is the switch of a place, NoNode if the graph lacks it.
+// Switch returns the switch of a place, NoNode if the graph lacks it.
 func (f *Dragonfly) Switch(group, router int) Node { return f.at[group*f.A+router] }
 
-// Gates are the links that go from one group to another, by router and port of
+// Gates returns the links that go from one group to another, by router and port of
 // the first.
 func (f *Dragonfly) Gates(from, to int) []Link { return f.gates[from*f.G+to] }

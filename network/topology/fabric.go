@@ -51,7 +51,7 @@ func newFabric(g *Graph) (*fabric, error) {
 	return f, nil
 }
 
-// edge is the number of the edge between two switches, -1 if there is none.
+// edge returns the number of the edge between two switches, -1 if there is none.
 func (f *fabric) edge(s, t int) int32 {
 	i, ok := slices.BinarySearch(f.peers[s], int32(t))
 	if !ok {

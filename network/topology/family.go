@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Family is a regular network: its kind and parameters, and the place of each
-// node of one Graph in it. The concrete types are *FatTree, *Torus (and mesh) and
-// *Dragonfly (and Cray XC); a switch over them gets at the places. The graph may lack
-// hosts, switches and cables that the regular network has: what is there is
-// cabled as the family says.
+// Family is a regular network: its kind and parameters, and the place of each node of
+// one Graph in it. The concrete types are *FatTree, *Torus (and mesh) and *Dragonfly
+// (and Cray XC); a switch over them gets at the places. The graph may lack hosts,
+// switches and cables that the regular network has: the others are cabled as the family
+// says.
 type Family interface {
 	// Kind is "fattree", "torus", "mesh", "dragonfly" or "cray".
 	Kind() string
@@ -21,7 +21,7 @@ type Family interface {
 	On(g *Graph) (Family, error)
 }
 
-// seats has the switch of each place, NoNode where there is none: index has the
+// seats returns the switch of each place, NoNode where there is none: index has the
 // place of each switch of g, a negative one for a switch without cables that is
 // left aside. The error names two switches in one place, or one in none.
 func seats(g *Graph, index []int32, places int) ([]Node, error) {

@@ -65,12 +65,12 @@ func TestTuples(t *testing.T) {
 		hosts, switches, cables int
 		rlft                    bool
 	}{
-		{Tuple{[]int{12, 12}, []int{1, 6}, []int{1, 2}}, 144, 18, 288, true},
-		{Tuple{[]int{18, 18}, []int{1, 9}, []int{1, 2}}, 324, 27, 648, true},
-		{Tuple{[]int{12, 12, 12}, []int{1, 12, 6}, []int{1, 1, 2}}, 1728, 144 + 144 + 72, 3 * 1728, true},
-		{Tuple{[]int{12, 12, 12}, []int{1, 12, 12}, []int{1, 1, 2}}, 1728, 3 * 144, 4 * 1728, false},
-		{Tuple{[]int{18, 18, 6}, []int{1, 18, 6}, []int{1, 1, 3}}, 1944, 108 + 108 + 108, 3 * 1944, false},
-		{XGFT([]int{18, 18, 36}, []int{1, 18, 18}), 11664, 648 + 648 + 324, 3 * 11664, true},
+		{t: Tuple{[]int{12, 12}, []int{1, 6}, []int{1, 2}}, hosts: 144, switches: 18, cables: 288, rlft: true},
+		{t: Tuple{[]int{18, 18}, []int{1, 9}, []int{1, 2}}, hosts: 324, switches: 27, cables: 648, rlft: true},
+		{t: Tuple{[]int{12, 12, 12}, []int{1, 12, 6}, []int{1, 1, 2}}, hosts: 1728, switches: 144 + 144 + 72, cables: 3 * 1728, rlft: true},
+		{t: Tuple{[]int{12, 12, 12}, []int{1, 12, 12}, []int{1, 1, 2}}, hosts: 1728, switches: 3 * 144, cables: 4 * 1728},
+		{t: Tuple{[]int{18, 18, 6}, []int{1, 18, 6}, []int{1, 1, 3}}, hosts: 1944, switches: 108 + 108 + 108, cables: 3 * 1944},
+		{t: XGFT([]int{18, 18, 36}, []int{1, 18, 18}), hosts: 11664, switches: 648 + 648 + 324, cables: 3 * 11664, rlft: true},
 	} {
 		g, err := NewPGFT(x.t, 0)
 		require.NoError(t, err)

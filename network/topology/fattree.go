@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// FatTree is the Family of PGFTs, and of what is left of one: the place of each
-// node and cable of a graph in the tree that Tuple describes.
+// FatTree is the Family of PGFTs, and of degraded ones: the place of each node and
+// cable of a graph in the tree that Tuple describes.
 //
 // The node (l, a_h..a_1) of [Zahavi 3] has index sum of a_i times the product of
 // the ranges of the digits below, within its level: a_1 is the least significant
@@ -71,8 +71,8 @@ func NewPGFT(t Tuple, rate int64) (*Graph, error) {
 	return g.WithFamily(f), nil
 }
 
-// above is where the cable of port q upward of node x of a level goes: the index
-// of the parent, and its port r downward [Zahavi 3].
+// above returns the upper end of the cable at port q upward of node x of a level: the
+// index of the parent, and its port r downward [Zahavi 3].
 func (t Tuple) above(level, x, q int) (y, r int) {
 	low, m, w := t.Roots(level), t.M[level], t.W[level]
 	child, parent := x/low%m, q%w
@@ -179,7 +179,7 @@ func (f *FatTree) Kind() string { return "fattree" }
 // String is "fattree:m1,../w1,../p1,..".
 func (f *FatTree) String() string { return "fattree:" + f.Tuple.String() }
 
-// On is the same tree on a graph of the same nodes: each cable keeps its place.
+// On returns the same tree on a graph of the same nodes: each cable keeps its place.
 func (f *FatTree) On(g *Graph) (Family, error) {
 	if g.Nodes() != f.graph.Nodes() || g.Hosts() != f.graph.Hosts() {
 		return nil, fmt.Errorf("%d nodes: the fat tree is of %d", g.Nodes(), f.graph.Nodes())
@@ -196,17 +196,17 @@ func (f *FatTree) On(g *Graph) (Family, error) {
 	return newFatTree(g, f.Tuple, f.level, f.index, order)
 }
 
-// Level is a node's level: 0 for a host, 1 for a leaf switch. It is negative for
+// Level returns a node's level: 0 for a host, 1 for a leaf switch. It is negative for
 // a node without cables that has no place.
 func (f *FatTree) Level(n Node) int { return int(f.level[n]) }
 
-// Index is a node's index within its level.
+// Index returns a node's index within its level.
 func (f *FatTree) Index(n Node) int { return int(f.index[n]) }
 
-// Node is the node at a place, NoNode if the graph lacks it.
+// Node returns the node at a place, NoNode if the graph lacks it.
 func (f *FatTree) Node(level, index int) Node { return f.at[level][index] }
 
-// UpLink is the link that leaves n by port q upward, q in 0..Up(level)-1; NoLink
+// UpLink returns the link that leaves n by port q upward, q in 0..Up(level)-1; NoLink
 // if its cable is missing. Port q goes to the parent with digit q mod w, by
 // their cable number q / w.
 func (f *FatTree) UpLink(n Node, q int) Link {
@@ -214,7 +214,7 @@ func (f *FatTree) UpLink(n Node, q int) Link {
 	return f.up[l][int(f.index[n])*f.Up(l)+q]
 }
 
-// DownLink is the link that leaves n by port r downward, r in
+// DownLink returns the link that leaves n by port r downward, r in
 // 0..Down(level)-1; NoLink if its cable is missing. Port r goes to the child with
 // digit r mod m, by their cable number r / m.
 func (f *FatTree) DownLink(n Node, r int) Link {

@@ -21,14 +21,14 @@ type Link int32
 // NoLink stands for no link.
 const NoLink Link = -1
 
-// Cable is the index of the cable that the link is a direction of.
+// Cable returns the index of the cable that the link is a direction of.
 func (l Link) Cable() int { return int(l >> 1) }
 
-// Reverse is the other direction of the same cable.
+// Reverse returns the other direction of the same cable.
 func (l Link) Reverse() Link { return l ^ 1 }
 
-// End is where a cable is plugged in: a node, and a port by the number that the
-// device has for it, from 1.
+// End is an end of a cable: a node, and a port by the number that the device has for
+// it, from 1.
 type End struct {
 	Node Node
 	Port int32
@@ -48,10 +48,10 @@ type Port struct {
 	Out        Link  // the direction that leaves here
 }
 
-// Info is what is known of a node besides its cables. Zero values are unknown.
+// Info has the properties of a node besides its cables. Zero values are unknown.
 type Info struct {
 	Name        string // unique among hosts, and among switches, where not empty
-	Description string // what the device says of itself, such as "n001 mlx5_0"
+	Description string // the device's own, such as "n001 mlx5_0"
 	GUID        uint64 // of the node (InfiniBand)
 	LID         uint16 // of the host's first port, or of the switch (InfiniBand)
 }
@@ -67,34 +67,34 @@ type Graph struct {
 	family Family
 }
 
-// Hosts is the number of hosts.
+// Hosts returns the number of hosts.
 func (g *Graph) Hosts() int { return g.hosts }
 
-// Switches is the number of switches.
+// Switches returns the number of switches.
 func (g *Graph) Switches() int { return len(g.info) - g.hosts }
 
-// Nodes is the number of hosts and switches.
+// Nodes returns the number of hosts and switches.
 func (g *Graph) Nodes() int { return len(g.info) }
 
-// Cables is the number of cables.
+// Cables returns the number of cables.
 func (g *Graph) Cables() int { return len(g.cables) }
 
-// Links is the number of directed links, two for each cable.
+// Links returns the number of directed links, two for each cable.
 func (g *Graph) Links() int { return 2 * len(g.cables) }
 
 // IsHost says whether n is a host.
 func (g *Graph) IsHost(n Node) bool { return int(n) < g.hosts }
 
-// Switch is the node of switch s, 0..Switches()-1.
+// Switch returns the node of switch s, 0..Switches()-1.
 func (g *Graph) Switch(s int) Node { return Node(g.hosts + s) }
 
-// SwitchIndex is the s with g.Switch(s) == n; negative for a host.
+// SwitchIndex returns the s with g.Switch(s) == n; negative for a host.
 func (g *Graph) SwitchIndex(n Node) int { return int(n) - g.hosts }
 
-// Info is what is known of a node.
+// Info returns the properties of a node.
 func (g *Graph) Info(n Node) Info { return g.info[n] }
 
-// Name is the node's name, or one made of its kind and index if it has none.
+// Name returns the node's name, or one made of its kind and index if it has none.
 func (g *Graph) Name(n Node) string {
 	switch name := g.info[n].Name; {
 	case name != "":
@@ -106,10 +106,10 @@ func (g *Graph) Name(n Node) string {
 	}
 }
 
-// Ports has the ports of a node that have a cable, by number.
+// Ports returns the ports of a node that have a cable, by number.
 func (g *Graph) Ports(n Node) []Port { return g.ports[g.first[n]:g.first[n+1]] }
 
-// Port is the port of n with that number, and false if it has no cable.
+// Port returns the port of n with that number, and false if it has no cable.
 func (g *Graph) Port(n Node, number int32) (Port, bool) {
 	ports := g.Ports(n)
 	i, ok := slices.BinarySearchFunc(ports, number, func(p Port, number int32) int { return int(p.Number - number) })
@@ -122,7 +122,7 @@ func (g *Graph) Port(n Node, number int32) (Port, bool) {
 // Cable is cable i, 0..Cables()-1.
 func (g *Graph) Cable(i int) Cable { return g.cables[i] }
 
-// From is the end that a link leaves.
+// From returns the end that a link leaves.
 func (g *Graph) From(l Link) End {
 	if c := &g.cables[l>>1]; l&1 == 0 {
 		return c.A
@@ -130,13 +130,13 @@ func (g *Graph) From(l Link) End {
 	return g.cables[l>>1].B
 }
 
-// To is the end that a link goes to.
+// To returns the end that a link goes to.
 func (g *Graph) To(l Link) End { return g.From(l ^ 1) }
 
-// Rate is a link's rate in bit/s, 0 if unknown.
+// Rate returns a link's rate in bit/s, 0 if unknown.
 func (g *Graph) Rate(l Link) int64 { return g.cables[l>>1].Rate }
 
-// Family is the regular network that g is, or is part of; nil if none is known.
+// Family returns the regular network that g is, or is part of; nil if none is known.
 func (g *Graph) Family() Family { return g.family }
 
 // WithFamily is g with another family, or none. The family has to be one of g's
@@ -147,7 +147,7 @@ func (g *Graph) WithFamily(f Family) *Graph {
 	return &with
 }
 
-// Leaf is the switch that a host's first cable goes to, NoNode if there is none.
+// Leaf returns the switch that a host's first cable goes to, NoNode if there is none.
 func (g *Graph) Leaf(host Node) Node {
 	for _, p := range g.Ports(host) {
 		if !g.IsHost(p.Peer) {
@@ -157,7 +157,7 @@ func (g *Graph) Leaf(host Node) Node {
 	return NoNode
 }
 
-// OnlyLeaf is the switch that all routes from a host begin at, that of its one
+// OnlyLeaf returns the switch that all routes from a host begin at, that of its one
 // cable; NoNode if it has several cables, none, or one to a host.
 func (g *Graph) OnlyLeaf(host Node) Node {
 	if ports := g.Ports(host); len(ports) == 1 && !g.IsHost(ports[0].Peer) {

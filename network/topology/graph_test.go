@@ -34,7 +34,7 @@ func TestGraph(t *testing.T) {
 	assert.Equal(t, []int{3, 2, 5, 5, 10}, []int{g.Hosts(), g.Switches(), g.Nodes(), g.Cables(), g.Links()})
 	assert.Equal(t, []string{"h0", "n001", "h2", "s0", "s1"},
 		[]string{g.Name(0), g.Name(1), g.Name(2), g.Name(3), g.Name(4)})
-	assert.Equal(t, []Port{{1, 0, 1, 5}, {2, 1, 1, 7}, {3, 4, 3, 2}, {4, 4, 2, 0}}, g.Ports(3), "by number")
+	assert.Equal(t, []Port{{Number: 1, PeerNumber: 1, Out: 5}, {Number: 2, Peer: 1, PeerNumber: 1, Out: 7}, {Number: 3, Peer: 4, PeerNumber: 3, Out: 2}, {Number: 4, Peer: 4, PeerNumber: 2}}, g.Ports(3), "by number")
 	p, ok := g.Port(4, 2)
 	assert.True(t, ok)
 	assert.Equal(t, Port{Number: 2, Peer: 3, PeerNumber: 4, Out: 1}, p)

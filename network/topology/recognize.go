@@ -31,7 +31,7 @@ func Recognize(g *Graph) (Family, error) {
 	return nil, &IrregularError{FatTree: noTree, Torus: noTorus, Dragonfly: noFly}
 }
 
-// IrregularError says why a graph is of no known family.
+// IrregularError has the reasons for which a graph is of no known family.
 type IrregularError struct {
 	FatTree, Torus, Dragonfly error
 }

@@ -149,7 +149,7 @@ func TestRecognizeDragonfly(t *testing.T) {
 		require.NoError(t, err)
 		f, err := Recognize(g)
 		require.NoError(t, err, g.Family())
-		if d.G == 1 { // nothing tells how many ports are for other groups
+		if d.G == 1 { // nothing tells the number of ports for other groups
 			continue
 		}
 		require.Equal(t, g.Family().String(), f.String())
@@ -165,7 +165,7 @@ func TestRecognizeDragonfly(t *testing.T) {
 }
 
 // Two of a hundred cables between switches, a switch and a tenth of the hosts are
-// missing: what a network is can still be seen.
+// missing: the family is still recognised.
 func TestRecognizeDegraded(t *testing.T) {
 	tree := func(m, w, p []int) *Graph {
 		g, err := NewPGFT(Tuple{m, w, p}, 0)

@@ -46,7 +46,7 @@ func (g *Graph) Select(hosts []Node) (*Graph, error) {
 	return less, err
 }
 
-// selected is the tree of a graph whose nodes have other numbers.
+// selected returns the tree of a graph whose nodes have other numbers.
 func (f *FatTree) selected(g *Graph, number []Node, kept []int) (*FatTree, error) {
 	level, index := make([]int8, g.Nodes()), make([]int32, g.Nodes())
 	for n, m := range number {

@@ -6,7 +6,7 @@ func Shuffle[E any](list []E, seed uint64) {
 	shuffle(&r, list)
 }
 
-// Mix is the output function of SplitMix64: of numbers that follow each other by
+// Mix returns the output function of SplitMix64: of numbers that follow each other by
 // MixStep it makes a sequence that looks random, the same on every machine.
 func Mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -20,7 +20,7 @@ const MixStep = 0x9e3779b97f4a7c15
 // splitMix is the state of SplitMix64.
 type splitMix uint64
 
-// next is a number 0..n-1.
+// next returns a number 0..n-1.
 func (r *splitMix) next(n int) int {
 	*r += MixStep
 	return int(Mix(uint64(*r)) % uint64(n))

@@ -50,7 +50,7 @@ func (s Shape) Check() error {
 // there is one.
 func (s Shape) Wraps(d int) bool { return s.Wrap[d] && s.Dims[d] > 2 }
 
-// step is the switch next to x in dimension d, upward or downward; false at the
+// step returns the switch next to x in dimension d, upward or downward; false at the
 // border of a mesh.
 func (s Shape) step(x, d int, up bool) (int, bool) {
 	stride, n := product(s.Dims[:d]), s.Dims[d]
@@ -70,8 +70,8 @@ func (s Shape) step(x, d int, up bool) (int, bool) {
 	}
 }
 
-// Torus is the Family of tori and meshes of any dimension, mixed ones, and what
-// is left of one.
+// Torus is the Family of tori and meshes of any dimension, mixed ones, and degraded
+// ones.
 type Torus struct {
 	Shape
 	graph *Graph
@@ -192,19 +192,19 @@ func (t *Torus) String() string {
 	return text
 }
 
-// On is the same torus on a graph of the same nodes.
+// On returns the same torus on a graph of the same nodes.
 func (t *Torus) On(g *Graph) (Family, error) { return NewTorus(g, t.Shape, t.index) }
 
-// Index is a switch's index; negative for one that has no place.
+// Index returns a switch's index; negative for one that has no place.
 func (t *Torus) Index(n Node) int { return int(t.index[t.graph.SwitchIndex(n)]) }
 
-// Switch is the switch of an index, NoNode if the graph lacks it.
+// Switch returns the switch of an index, NoNode if the graph lacks it.
 func (t *Torus) Switch(index int) Node { return t.at[index] }
 
-// Coordinate is a switch's place in dimension d.
+// Coordinate returns a switch's place in dimension d.
 func (t *Torus) Coordinate(n Node, d int) int { return t.Index(n) / product(t.Dims[:d]) % t.Dims[d] }
 
-// Step has the links from switch n to its neighbor in dimension d, upward or
+// Step returns the links from switch n to its neighbor in dimension d, upward or
 // downward; none at the border of a mesh, or where cables are missing.
 func (t *Torus) Step(n Node, d int, up bool) []Link {
 	slot := 2 * d

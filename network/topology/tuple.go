@@ -16,7 +16,7 @@ type Tuple struct {
 	P []int // parallel cables between such a pair
 }
 
-// XGFT is the tuple of an extended generalized fat tree XGFT(h; m1..mh; w1..wh),
+// XGFT returns the tuple of an extended generalized fat tree XGFT(h; m1..mh; w1..wh),
 // which has one cable between a child and a parent.
 func XGFT(m, w []int) Tuple {
 	p := make([]int, len(m))
@@ -26,7 +26,7 @@ func XGFT(m, w []int) Tuple {
 	return Tuple{M: m, W: w, P: p}
 }
 
-// Clos is the tuple of a Clos network of switches with radix ports, of which
+// Clos returns the tuple of a Clos network of switches with radix ports, of which
 // those at the bottom have hosts hosts each and the rest of their ports upward,
 // the inner ones half of theirs, and those at the top all ports downward
 // [Sack 3.1]. Mu is the least ratio of ports upward to hosts that is asked for;
@@ -61,7 +61,7 @@ func Clos(radix, hosts int, mu float64, levels int) (Tuple, error) {
 
 const maxLevels = 16
 
-// Levels is the number of levels of switches, h.
+// Levels returns the number of levels of switches, h.
 func (t Tuple) Levels() int { return len(t.M) }
 
 // Check fails where the lengths differ, a number is not positive, or the tree
@@ -110,7 +110,7 @@ func (t Tuple) Check() error {
 	return nil
 }
 
-// Count is the number of nodes of a level; of level 0, hosts.
+// Count returns the number of nodes of a level; of level 0, hosts.
 func (t Tuple) Count(level int) int {
 	n := 1
 	for i := range t.M {
@@ -119,7 +119,7 @@ func (t Tuple) Count(level int) int {
 	return n
 }
 
-// radix is what digit i+1 of a node of that level ranges over.
+// radix returns the number of values of digit i+1 of a node of that level.
 func (t Tuple) radix(level, i int) int {
 	if i < level {
 		return t.W[i]
@@ -127,17 +127,17 @@ func (t Tuple) radix(level, i int) int {
 	return t.M[i]
 }
 
-// Hosts is the number of hosts of the whole tree.
+// Hosts returns the number of hosts of the whole tree.
 func (t Tuple) Hosts() int { return t.Count(0) }
 
-// Below is the number of hosts below a node of that level: m1*..*ml.
+// Below returns the number of hosts below a node of that level: m1*..*ml.
 func (t Tuple) Below(level int) int { return product(t.M[:level]) }
 
-// Roots is the number of switches of that level above one host: w1*..*wl, the
+// Roots returns the number of switches of that level above one host: w1*..*wl, the
 // W_l of D-Mod-K [Zahavi 4].
 func (t Tuple) Roots(level int) int { return product(t.W[:level]) }
 
-// Up is the number of ports upward of a node of that level; 0 at the top.
+// Up returns the number of ports upward of a node of that level; 0 at the top.
 func (t Tuple) Up(level int) int {
 	if level == len(t.W) {
 		return 0
@@ -145,12 +145,12 @@ func (t Tuple) Up(level int) int {
 	return t.W[level] * t.P[level]
 }
 
-// Down is the number of ports downward of a switch of that level, from 1.
+// Down returns the number of ports downward of a switch of that level, from 1.
 func (t Tuple) Down(level int) int { return t.M[level-1] * t.P[level-1] }
 
-// RLFT says why the tree is no real-life fat tree [Zahavi 3]: one cable to each
-// host, as many ports upward as downward below the top, the same ports at each
-// switch. It is nil for one.
+// RLFT reports an error if the tree is no real-life fat tree [Zahavi 3]: one cable to
+// each host, as many ports upward as downward below the top, the same ports at each
+// switch.
 func (t Tuple) RLFT() error {
 	if t.W[0] != 1 || t.P[0] != 1 {
 		return errors.New("hosts have more than one cable")
@@ -167,7 +167,7 @@ func (t Tuple) RLFT() error {
 	return nil
 }
 
-// String is the tuple as network/topology/spec reads it: "18,18/1,9/1,2".
+// String returns the tuple as network/topology/spec reads it: "18,18/1,9/1,2".
 func (t Tuple) String() string { return numbers(t.M) + "/" + numbers(t.W) + "/" + numbers(t.P) }
 
 func numbers(list []int) string {

@@ -14,7 +14,7 @@ import (
 	"github.com/golaunch/golaunch/network/routing"
 )
 
-// All is the table.
+// All returns the table.
 func All() []netsim.Algorithm {
 	return slices.Concat(
 		sequences(),
@@ -24,7 +24,7 @@ func All() []netsim.Algorithm {
 	)
 }
 
-// sequences are the permutation sequences of MPI libraries [Zahavi, table 1].
+// sequences returns the permutation sequences of MPI libraries [Zahavi, table 1].
 func sequences() []netsim.Algorithm {
 	var all []netsim.Algorithm
 	for i, use := range routing.Usage() {
@@ -40,7 +40,7 @@ func sequences() []netsim.Algorithm {
 	return all
 }
 
-// Names are the names of all.
+// Names returns the names of all.
 func Names() []string {
 	var names []string
 	for _, a := range All() {
@@ -59,7 +59,7 @@ func Find(name string) (*netsim.Algorithm, error) {
 	return &all[i], nil
 }
 
-// What a schedule may be, so that what goes through it ends soon.
+// Bounds of schedules, so that work on them ends soon.
 const (
 	maxData   = 1 << 40 // ranks times bytes
 	maxRouted = 1 << 25 // ranks times stages

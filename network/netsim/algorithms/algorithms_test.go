@@ -23,7 +23,7 @@ func TestNames(t *testing.T) {
 	require.EqualError(t, err, `"allgather/magic" is no algorithm that it knows; see golaunch netsim list`)
 }
 
-// What is too large, or depends on what is not known, is refused.
+// Schedules that are too large, or depend on unknown facts, are refused.
 func TestScheduleRefuses(t *testing.T) {
 	for _, x := range []struct {
 		name  string
@@ -31,10 +31,10 @@ func TestScheduleRefuses(t *testing.T) {
 		bytes int64
 		want  string
 	}{
-		{"ring", 4, -1, "4 ranks of -1 bytes: there may be 0 bytes to 1 TiB in all"},
-		{"ring", 4, math.MaxInt64, "4 ranks of 9223372036854775807 bytes: there may be 0 bytes to 1 TiB in all"},
-		{"shift", 100000, 8, "shift of 100000 ranks has 99999 stages: ranks times stages may be 33554432; take fewer ranks"},
-		{"alltoall/tacs1", 4, 8, "alltoall/tacs1 depends on the network: say which, with --topology"},
+		{name: "ring", ranks: 4, bytes: -1, want: "4 ranks of -1 bytes: there may be 0 bytes to 1 TiB in all"},
+		{name: "ring", ranks: 4, bytes: math.MaxInt64, want: "4 ranks of 9223372036854775807 bytes: there may be 0 bytes to 1 TiB in all"},
+		{name: "shift", ranks: 100000, bytes: 8, want: "shift of 100000 ranks has 99999 stages: ranks times stages may be 33554432; take fewer ranks"},
+		{name: "alltoall/tacs1", ranks: 4, bytes: 8, want: "alltoall/tacs1 depends on the network: say which, with --topology"},
 	} {
 		a, err := Find(x.name)
 		require.NoError(t, err)

@@ -2,7 +2,7 @@ package alltoall
 
 import "github.com/golaunch/golaunch/network/netsim"
 
-// Algorithms are all of this package.
+// Algorithms returns all of this package.
 func Algorithms() []netsim.Algorithm {
 	return []netsim.Algorithm{
 		fixed("alltoall/xor", "in stage s, ranks i and i xor s+1 exchange", XOR),

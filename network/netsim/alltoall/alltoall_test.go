@@ -29,7 +29,7 @@ func network(t require.TestingT, text string, hosts []topology.Node) *netsim.Net
 	return n
 }
 
-// perLeaf are the first hosts of each leaf switch of 20.
+// perLeaf returns the first hosts of each leaf switch of 20.
 func perLeaf(hosts, each int) []topology.Node {
 	var list []topology.Node
 	for i := range hosts {
@@ -51,9 +51,9 @@ func TestOverSubscribedLeaves(t *testing.T) {
 		xor, pairwise, tacs1, tacs2, most int64 // most: as asked for
 		bound                             int64
 	}{
-		{64, 111, 94, 93, 142, 96, 88},
-		{128, 239, 222, 216, 304, 222, 216},
-		{256, 495, 478, 474, 661, 495, 472},
+		{hosts: 64, xor: 111, pairwise: 94, tacs1: 93, tacs2: 142, most: 96, bound: 88},
+		{hosts: 128, xor: 239, pairwise: 222, tacs1: 216, tacs2: 304, most: 222, bound: 216},
+		{hosts: 256, xor: 495, pairwise: 478, tacs1: 474, tacs2: 661, most: 495, bound: 472},
 	} {
 		n := network(t, oversubscribed, perLeaf(c.hosts, 20))
 		require.Equal(t, "d-mod-k", n.Router().String())
@@ -195,7 +195,7 @@ func TestRowsAndColumnsHaveAsManyStepsAsProcesses(t *testing.T) {
 func TestBruckMovesBlocks(t *testing.T) {
 	for ranks := range 40 {
 		s := Bruck(ranks, 1)
-		// held[r][d] is where the block in slot d of rank r comes from and goes to.
+		// held[r][d] is the source and destination of the block in slot d of rank r.
 		held := make([][][2]int, ranks)
 		for r := range held {
 			for d := range ranks {

@@ -8,8 +8,8 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// Default is what MPI libraries use for long messages: XOR for a power of two, else
-// Pairwise.
+// Default returns the schedule that MPI libraries use for long messages: XOR for a
+// power of two, else Pairwise.
 func Default(ranks int, bytes int64) netsim.Schedule {
 	if bits.OnesCount(uint(ranks)) == 1 {
 		return XOR(ranks, bytes)

@@ -6,10 +6,10 @@ import (
 	"github.com/golaunch/golaunch/network/netsim"
 )
 
-// Cost is what each stage of a schedule costs: what is on the directed link that
-// has most. Their sum is what the schedule costs, if all messages of a stage are
-// of one size and a stage begins when the one before has ended. The error is that
-// of a pair without a route.
+// Cost returns the cost of each stage of a schedule: the load of its busiest directed
+// link. Their sum is the cost of the schedule, if all messages of a stage are of one
+// size and a stage begins when the one before has ended. The error is that of a pair
+// without a route.
 func Cost(n *netsim.Network, s netsim.Schedule) ([]int64, error) {
 	if s.Ranks > n.Ranks() {
 		return nil, fmt.Errorf("%s is for %d ranks, the network has %d", s.Name, s.Ranks, n.Ranks())
@@ -28,7 +28,7 @@ func Cost(n *netsim.Network, s netsim.Schedule) ([]int64, error) {
 	return stages, nil
 }
 
-// Total is the sum of what stages cost.
+// Total returns the sum of the stages' costs.
 func Total(stages []int64) int64 {
 	var sum int64
 	for _, c := range stages {
@@ -37,9 +37,9 @@ func Total(stages []int64) int64 {
 	return sum
 }
 
-// Bound is what no schedule of an exchange of all with all can cost less than:
-// what all its messages together put on the directed link that has most, where
-// each is of size 1. The error is that of a pair without a route.
+// Bound returns the least cost of any exchange of all with all: the load that all its
+// messages together, each of size 1, put on the busiest directed link. The error is
+// that of a pair without a route.
 func Bound(n *netsim.Network) (int64, error) {
 	load := netsim.NewLoad(n)
 	var messages []netsim.Message

@@ -6,11 +6,11 @@ import (
 	"github.com/golaunch/golaunch/network/netsim"
 )
 
-// window is how many messages a rank has under way at once in ScatterDestination;
-// MPICH's is 32 (MPIR_CVAR_ALLTOALL_THROTTLE).
+// window is the number of messages that a rank has under way at once in
+// ScatterDestination; MPICH's is 32 (MPIR_CVAR_ALLTOALL_THROTTLE).
 const window = 32
 
-// XOR is the pairwise exchange of a number of ranks that is a power of two: in
+// XOR returns the pairwise exchange of a number of ranks that is a power of two: in
 // stage s, rank i exchanges with i xor s+1 [Subramoni 2.3.3]. For other
 // numbers it has the stages of the next power of two, in some of which ranks are
 // idle.
@@ -63,7 +63,7 @@ func Bruck(ranks int, bytes int64) netsim.Schedule {
 	}}
 }
 
-// bruckBlocks are the distances to their destinations, at the beginning, of the
+// bruckBlocks returns the distances to their destinations, at the beginning, of the
 // blocks that a rank sends in a stage.
 func bruckBlocks(ranks, stage int) []int {
 	var distances []int

@@ -21,8 +21,7 @@ type flows struct {
 	// to has the flows to each rank, those from farthest away last.
 	to    [][]flow
 	links []int32
-	// left is how many flows are left on each link, and on one behind the last that is
-	// none.
+	// left counts the flows left on each link, and on one behind the last that is none.
 	left []int32
 	// busiest is, for each rank, the link with most flows of those that lead there.
 	busiest []int32

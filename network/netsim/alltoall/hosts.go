@@ -5,7 +5,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// Hosts is the network with one rank on each host that n has ranks on, in the order
+// Hosts returns the network with one rank on each host that n has ranks on, in the order
 // of the hosts' first ranks, and the ranks of n on each of them.
 func Hosts(n *netsim.Network) (*netsim.Network, [][]int32, error) {
 	ranks := Groups(n, n.Host)
@@ -17,7 +17,7 @@ func Hosts(n *netsim.Network) (*netsim.Network, [][]int32, error) {
 	return m, ranks, err
 }
 
-// Groups are the ranks for which of is the same node, in the order of their first
+// Groups returns the ranks for which of is the same node, in the order of their first
 // ranks.
 func Groups(n *netsim.Network, of func(rank int32) topology.Node) [][]int32 {
 	number := map[topology.Node]int{}
@@ -47,21 +47,21 @@ func Expand(hosts netsim.Schedule, ranks [][]int32, bytes int64) netsim.Schedule
 	return netsim.Schedule{Name: hosts.Name, Ranks: all, Stages: inside + hosts.Stages*most, Append: func(messages []netsim.Message, s int) []netsim.Message {
 		if s < inside {
 			for _, list := range ranks {
-				messages = across(messages, list, list, s+1, most, bytes)
+				messages = appendShift(messages, list, list, s+1, most, bytes)
 			}
 			return messages
 		}
 		stage = hosts.Append(stage[:0], (s-inside)/most)
 		for _, m := range stage {
-			messages = across(messages, ranks[m.From], ranks[m.To], (s-inside)%most, most, bytes)
+			messages = appendShift(messages, ranks[m.From], ranks[m.To], (s-inside)%most, most, bytes)
 		}
 		return messages
 	}}
 }
 
-// across has the rank at place i of from send to that at place i+distance of to,
+// appendShift returns the rank at place i of from send to that at place i+distance of to,
 // around a circle of that many places.
-func across(messages []netsim.Message, from, to []int32, distance, places int, bytes int64) []netsim.Message {
+func appendShift(messages []netsim.Message, from, to []int32, distance, places int, bytes int64) []netsim.Message {
 	for i, rank := range from {
 		if j := (i + distance) % places; j < len(to) {
 			messages = append(messages, netsim.Message{From: rank, To: to[j], Size: bytes})

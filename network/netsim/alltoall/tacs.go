@@ -61,7 +61,7 @@ func TACS2(n *netsim.Network, share int) (netsim.Schedule, error) {
 	return planned("tacs2", ranks, stages), nil
 }
 
-// planned is the schedule of a list of stages.
+// planned returns the schedule of a list of stages.
 func planned(name string, ranks int, stages [][]netsim.Message) netsim.Schedule {
 	return netsim.Schedule{Name: name, Ranks: ranks, Stages: len(stages), Append: func(messages []netsim.Message, s int) []netsim.Message {
 		return append(messages, stages[s]...)
@@ -77,7 +77,7 @@ func match(n *netsim.Network, share int) ([][]netsim.Message, error) {
 	}
 	var stages [][]netsim.Message
 	first := make([]int32, n.Ranks()) // ranks in the order in which they choose
-	s := stage{sends: make([]bool, len(first)), receives: make([]bool, len(first)), on: make([]int32, len(f.left))}
+	s := openStage{sends: make([]bool, len(first)), receives: make([]bool, len(first)), on: make([]int32, len(f.left))}
 	for f.count > 0 {
 		for i := range first {
 			first[i] = int32(i)
@@ -99,14 +99,14 @@ func match(n *netsim.Network, share int) ([][]netsim.Message, error) {
 	return stages, nil
 }
 
-// stage is a stage that is being filled.
-type stage struct {
+// openStage is a stage that is being filled.
+type openStage struct {
 	messages        []netsim.Message
 	sends, receives []bool
 	on              []int32 // messages on each link
 }
 
-func (s *stage) clear() {
+func (s *openStage) clear() {
 	s.messages = s.messages[:0]
 	clear(s.sends)
 	clear(s.receives)
@@ -115,7 +115,7 @@ func (s *stage) clear() {
 
 // choose has a rank receive from the farthest that is left, if any may send in this
 // stage over links with fewer than most messages.
-func (s *stage) choose(f *flows, to, most int32) {
+func (s *openStage) choose(f *flows, to, most int32) {
 	list := f.to[to]
 	for i := len(list) - 1; i >= 0; i-- {
 		one := &list[i]
@@ -129,7 +129,7 @@ func (s *stage) choose(f *flows, to, most int32) {
 	}
 }
 
-func (s *stage) fits(links []int32, most int32) bool {
+func (s *openStage) fits(links []int32, most int32) bool {
 	for _, link := range links {
 		if s.on[link] >= most {
 			return false

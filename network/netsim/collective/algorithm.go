@@ -8,7 +8,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// Job is what an algorithm is to be made for.
+// Job is a collective operation to make a program of.
 type Job struct {
 	Ranks int
 	// Bytes is the size of one rank's part in an allgather, reduce-scatter, gather or
@@ -24,7 +24,7 @@ type Job struct {
 	Root int32
 }
 
-// Shape is what an Algorithm needs to know of the network.
+// Shape is the knowledge of the network that an Algorithm needs.
 type Shape int
 
 // The shapes.
@@ -35,22 +35,22 @@ const (
 	Members              // Dims, or Dims and Members
 )
 
-// String says what is needed.
+// String names the networks that suffice.
 func (s Shape) String() string {
 	return [...]string{"any network", "torus or mesh", "square mesh of a power of two", "torus or mesh, or a part"}[s]
 }
 
 // Algorithm is a line of the table.
 type Algorithm struct {
-	Name      string // such as "allgather/ring", unlike all others
-	Operation Operation
-	Help      string
-	Needs     Shape
-	stages    func(j Job, unit, bytes int64) []Stage
+	Name       string // such as "allgather/ring", unlike all others
+	Operation  Operation
+	Help       string
+	Needs      Shape
+	makeStages func(j Job, unit, bytes int64) []Stage
 }
 
-// way is one or several gatherings of which five operations are made.
-type way struct {
+// scheme is one or several gatherings of which five operations are made.
+type scheme struct {
 	name, help string
 	needs      Shape
 	gather     func(j Job) []gathering
@@ -58,60 +58,60 @@ type way struct {
 
 func one(g gathering) []gathering { return []gathering{g} }
 
-// ways are the gatherings.
-func ways() []way {
-	list := []way{
-		{"ring", "each rank sends to the next lower one", Any, func(j Job) []gathering {
+// schemes returns the gatherings.
+func schemes() []scheme {
+	list := []scheme{
+		{name: "ring", help: "each rank sends to the next lower one", needs: Any, gather: func(j Job) []gathering {
 			return one(bucket([]int{j.Ranks}, 0, -1))
 		}},
-		{"doubling", "recursive doubling, distance doubling", Any, func(j Job) []gathering {
+		{name: "doubling", help: "recursive doubling, distance doubling", needs: Any, gather: func(j Job) []gathering {
 			b := newBox(j.Ranks)
-			return one(doubling(b, same(b.doublingOrder()), itself(j.Ranks)))
+			return one(doubling(b, always(b.doublingOrder()), identity(j.Ranks)))
 		}},
-		{"halving", "recursive doubling, distance halving", Any, func(j Job) []gathering {
+		{name: "halving", help: "recursive doubling, distance halving", needs: Any, gather: func(j Job) []gathering {
 			b := newBox(j.Ranks)
-			return one(doubling(b, same(b.halvingOrder()), itself(j.Ranks)))
+			return one(doubling(b, always(b.halvingOrder()), identity(j.Ranks)))
 		}},
-		{"torus", "recursive doubling in the order of the torus", Grid, func(j Job) []gathering {
+		{name: "torus", help: "recursive doubling in the order of the torus", needs: Grid, gather: func(j Job) []gathering {
 			b := newBox(j.Dims...)
-			return one(doubling(b, same(b.torusOrder()), itself(j.Ranks)))
+			return one(doubling(b, always(b.torusOrder()), identity(j.Ranks)))
 		}},
-		{"mesh", "recursive doubling in the order of a square mesh, half of the ranks in each dimension", Square, func(j Job) []gathering {
+		{name: "mesh", help: "recursive doubling in the order of a square mesh, half of the ranks in each dimension", needs: Square, gather: func(j Job) []gathering {
 			b := newBox(j.Dims...)
-			return one(doubling(b, b.meshOrder, itself(j.Ranks)))
+			return one(doubling(b, b.meshOrder, identity(j.Ranks)))
 		}},
-		{"path", "recursive doubling, distance halving, along a Hamiltonian path", Members, func(j Job) []gathering {
+		{name: "path", help: "recursive doubling, distance halving, along a Hamiltonian path", needs: Members, gather: func(j Job) []gathering {
 			return paths(j.Dims, 1, j.members())
 		}},
-		{"3-path", "recursive doubling along three paths at once", Members, func(j Job) []gathering {
+		{name: "3-path", help: "recursive doubling along three paths at once", needs: Members, gather: func(j Job) []gathering {
 			return paths(j.Dims, 3, j.members())
 		}},
-		{"bruck", "Bruck's: each rank sends what it has to the rank 2^s above", Any, func(j Job) []gathering {
+		{name: "bruck", help: "Bruck's: each rank sends what it has to the rank 2^s above", needs: Any, gather: func(j Job) []gathering {
 			return one(bruck(j.Ranks))
 		}},
-		{"pairwise", "each rank deals with each other one itself", Any, func(j Job) []gathering {
+		{name: "pairwise", help: "each rank deals with each other one itself", needs: Any, gather: func(j Job) []gathering {
 			return one(pairwise(j.Ranks))
 		}},
-		{"bucket", "a ring in each dimension in turn", Grid, func(j Job) []gathering {
+		{name: "bucket", help: "a ring in each dimension in turn", needs: Grid, gather: func(j Job) []gathering {
 			return buckets(j.Dims, 1)
 		}},
-		{"hybrid", "recursive doubling in all dimensions but one, then a ring, once for each dimension at once", Grid, func(j Job) []gathering {
+		{name: "hybrid", help: "recursive doubling in all dimensions but one, then a ring, once for each dimension at once", needs: Grid, gather: func(j Job) []gathering {
 			return hybrids(j.Dims)
 		}},
 	}
 	for n := 3; n <= 6; n++ {
-		list = append(list, way{fmt.Sprintf("%d-bucket", n), fmt.Sprintf("%d buckets at once, at most two for each dimension", n), Grid,
-			func(j Job) []gathering { return buckets(j.Dims, n) }})
+		list = append(list, scheme{name: fmt.Sprintf("%d-bucket", n), help: fmt.Sprintf("%d buckets at once, at most two for each dimension", n), needs: Grid,
+			gather: func(j Job) []gathering { return buckets(j.Dims, n) }})
 	}
 	return list
 }
 
-// Algorithms is the table of all algorithms, by operation.
+// Algorithms returns the table of all algorithms, by operation.
 func Algorithms() []Algorithm {
 	var list []Algorithm
 	for _, o := range []Operation{Allgather, ReduceScatter, Broadcast, Reduce, Allreduce} {
-		for _, w := range ways() {
-			list = append(list, Algorithm{string(o) + "/" + w.name, o, composed[o] + w.help, w.needs, w.stages(o)})
+		for _, w := range schemes() {
+			list = append(list, Algorithm{Name: string(o) + "/" + w.name, Operation: o, Help: composed[o] + w.help, Needs: w.needs, makeStages: w.stages(o)})
 		}
 	}
 	for _, k := range []int{2, 4} {
@@ -120,19 +120,19 @@ func Algorithms() []Algorithm {
 		}
 	}
 	return append(list,
-		Algorithm{"allreduce/fan", Allreduce, "binomial reduce to the root, then binomial broadcast", Any,
-			func(j Job, _, bytes int64) []Stage {
+		Algorithm{Name: "allreduce/fan", Operation: Allreduce, Help: "binomial reduce to the root, then binomial broadcast", Needs: Any,
+			makeStages: func(j Job, _, bytes int64) []Stage {
 				down := broadcast(j.Ranks, j.Root, 2, bytes)
 				return append(reversed(down, true), down...)
 			}},
-		Algorithm{"allreduce/exchange", Allreduce, "bidirectional exchange of whole vectors", Any,
-			func(j Job, _, bytes int64) []Stage { return exchange(j.Ranks, bytes) }},
-		Algorithm{"allreduce/mesh-exchange", Allreduce, "bidirectional exchange between the partners that load a mesh least", Square,
-			func(j Job, _, bytes int64) []Stage { return meshExchange(newBox(j.Dims...), bytes) }},
+		Algorithm{Name: "allreduce/exchange", Operation: Allreduce, Help: "bidirectional exchange of whole vectors", Needs: Any,
+			makeStages: func(j Job, _, bytes int64) []Stage { return exchange(j.Ranks, bytes) }},
+		Algorithm{Name: "allreduce/mesh-exchange", Operation: Allreduce, Help: "bidirectional exchange between the partners that load a mesh least", Needs: Square,
+			makeStages: func(j Job, _, bytes int64) []Stage { return meshExchange(newBox(j.Dims...), bytes) }},
 	)
 }
 
-// composed says how an operation is made of a way to allgather [Sack 3.4.4].
+// composed describes operations that are made of a way to allgather [Sack 3.4.4].
 var composed = map[Operation]string{
 	ReduceScatter: "an allgather backward: ",
 	Broadcast:     "Van de Geijn's, binomial scatter and allgather: ",
@@ -141,7 +141,7 @@ var composed = map[Operation]string{
 }
 
 // stages makes an operation of the way.
-func (w way) stages(o Operation) func(j Job, unit, bytes int64) []Stage {
+func (w scheme) stages(o Operation) func(j Job, unit, bytes int64) []Stage {
 	return func(j Job, unit, bytes int64) []Stage {
 		all := stages(w.gather(j), j.Ranks, unit, bytes)
 		switch o {
@@ -164,7 +164,7 @@ var trees = []Operation{Broadcast, Scatter, Gather, Reduce}
 
 func nomial(o Operation, k int) Algorithm {
 	name := fmt.Sprintf("%d-nomial", k)
-	return Algorithm{string(o) + "/" + name, o, name + " tree", Any, func(j Job, unit, bytes int64) []Stage {
+	return Algorithm{Name: string(o) + "/" + name, Operation: o, Help: name + " tree", Needs: Any, makeStages: func(j Job, unit, bytes int64) []Stage {
 		switch o {
 		case Scatter:
 			return scatter(j.Ranks, j.Root, k, unit, bytes)
@@ -177,7 +177,7 @@ func nomial(o Operation, k int) Algorithm {
 	}}
 }
 
-// Find is the algorithm of that name. The error names those of its operation, or
+// Find returns the algorithm of that name. The error names those of its operation, or
 // the operations.
 func Find(name string) (Algorithm, error) {
 	operation, _, _ := strings.Cut(name, "/")
@@ -199,27 +199,27 @@ func Find(name string) (Algorithm, error) {
 	return Algorithm{}, fmt.Errorf("algorithm %q begins with none of %s", name, strings.Join(operations, ", "))
 }
 
-// members are the indices that ranks are on.
+// members returns the indices that ranks are on.
 func (j Job) members() []int32 {
 	if j.Members != nil {
 		return j.Members
 	}
-	return itself(j.Ranks)
+	return identity(j.Ranks)
 }
 
 // maxBytes bounds the vectors of all ranks together, which is the most that is on
 // a link in a stage.
 const maxBytes = 1 << 60
 
-// most is the most that Bytes may be.
-func (o Operation) most(ranks int64) int64 {
+// maxBytesOf returns the most that Bytes may be.
+func (o Operation) maxBytesOf(ranks int64) int64 {
 	if o.perRank() {
 		return maxBytes / ranks / ranks
 	}
 	return maxBytes / ranks
 }
 
-// Program makes the algorithm for a job. The error names what is wrong with it.
+// Program makes the algorithm for a job. The error names the fault of the job.
 func (a Algorithm) Program(j Job) (*Program, error) {
 	p, err := a.program(j)
 	if err != nil {
@@ -237,14 +237,14 @@ func (a Algorithm) program(j Job) (*Program, error) {
 		unit, bytes = j.Bytes, j.Bytes*int64(j.Ranks)
 	}
 	return &Program{Name: a.Name, Operation: a.Operation, Ranks: j.Ranks, Bytes: bytes, Root: j.Root,
-		Stages: a.stages(j, unit, bytes), unit: unit}, nil
+		Stages: a.makeStages(j, unit, bytes), unit: unit}, nil
 }
 
 func (a Algorithm) check(j Job) error {
 	if j.Ranks < 1 || j.Ranks > topology.MaxNodes {
 		return fmt.Errorf("%d ranks: expected 1..%d", j.Ranks, topology.MaxNodes)
 	}
-	switch most := a.Operation.most(int64(j.Ranks)); {
+	switch most := a.Operation.maxBytesOf(int64(j.Ranks)); {
 	case j.Bytes < 0 || j.Bytes > most:
 		return fmt.Errorf("%d bytes: expected 0..%d", j.Bytes, most)
 	case j.Root < 0 || int(j.Root) >= j.Ranks:

@@ -18,13 +18,13 @@ func newBox(dims ...int) box {
 	return b
 }
 
-// bits is the number of bits of an address.
+// bits returns the number of bits of an address.
 func (b box) bits() int { return b.shift[len(b.dims)] }
 
-// size is the number of addresses that have a rank.
+// size returns the number of addresses that have a rank.
 func (b box) size() int { return product(b.dims) }
 
-// address is the address of index x, in which the first coordinate varies fastest.
+// address returns the address of index x, in which the first coordinate varies fastest.
 func (b box) address(x int) int {
 	a := 0
 	for d, n := range b.dims {
@@ -34,7 +34,7 @@ func (b box) address(x int) int {
 	return a
 }
 
-// coordinate has the bits of the coordinate that a bit belongs to.
+// coordinate returns the bits of the coordinate that a bit belongs to.
 func (b box) coordinate(bit int) int {
 	d := 0
 	for bit >= b.shift[d+1] {
@@ -78,7 +78,7 @@ func (b box) torusOrder() []int {
 	return list
 }
 
-// meshOrder is the schedule of an address of a square mesh whose side is a power
+// meshOrder returns the schedule of an address of a square mesh whose side is a power
 // of two: distances halve in both coordinates, where half of the ranks have one
 // first and half the other, by the parity of their lowest bits. Each stage but
 // the last two then loads each line of the mesh with half of its ranks only,

@@ -2,7 +2,7 @@ package collective
 
 import "fmt"
 
-// ring is the flow by which sets of count parts go around dimension dim, upward
+// ring returns the flow by which sets of count parts go around dimension dim, upward
 // or downward (way 1 or -1). A rank's set begins with part at + skip; the sets of
 // neighbors are stride parts apart.
 func ring(dims []int, dim int, at []int32, stride, skip, count, way int) flow {
@@ -13,13 +13,13 @@ func ring(dims []int, dim int, at []int32, stride, skip, count, way int) flow {
 			to := i + ((x+way+n)%n-x)*step
 			origin := ((x-way*r)%n + n) % n
 			first := int(own) - int(own)%stride + (origin-x)*stride
-			list = append(list, piece{int32(i), int32(to), first + skip, count})
+			list = append(list, piece{from: int32(i), to: int32(to), first: first + skip, count: count})
 		}
 		return list
 	}}
 }
 
-// bucket is the allgather by a ring in each dimension of a torus in turn, upward
+// bucket returns the allgather by a ring in each dimension of a torus in turn, upward
 // or downward (way 1 or -1), from dimension start on [Sack 3.3.2]. The parts are
 // those of ranks numbered with that dimension varying fastest.
 func bucket(dims []int, start, way int) gathering {
@@ -37,7 +37,7 @@ func bucket(dims []int, start, way int) gathering {
 	return g
 }
 
-// rotated is the numbers 0..n-1 from start on, around.
+// rotated returns the numbers 0..n-1 from start on, around.
 func rotated(n, start int) []int {
 	list := make([]int, n)
 	for k := range list {
@@ -46,7 +46,7 @@ func rotated(n, start int) []int {
 	return list
 }
 
-// position is the number of rank i where dimension order[0] varies fastest, then
+// position returns the number of rank i where dimension order[0] varies fastest, then
 // order[1]. In a torus of powers of two it is a rotation of the bits of i.
 func position(dims, order []int, i int) int {
 	p, stride := 0, 1
@@ -91,7 +91,7 @@ func hybrids(dims []int) []gathering {
 		for bit := b.shift[ringed]; bit < b.shift[ringed+1]; bit++ {
 			schedule = append(schedule, bit)
 		}
-		g := doublingUpTo(stages, b, same(schedule), itself(b.size()))
+		g := doublingUpTo(stages, b, always(schedule), identity(b.size()))
 		stride := b.size() / dims[ringed]
 		g.phases = append(g.phases, phase{"ring", []flow{
 			ring(dims, ringed, g.at, stride, 0, (stride+1)/2, 1),

@@ -2,12 +2,12 @@ package collective
 
 import "fmt"
 
-// Run carries a Program out on data and returns what each rank has of the
-// operation's vector in the end. Input has what each rank gives: its part to an
-// allgather or gather, the whole vector to a reduction; the root alone gives to a
-// broadcast or scatter, the others' inputs are not looked at. Combine reduces
-// with into into; it is not called for operations that do not reduce. The error
-// names an input of another length.
+// Run carries a Program out on data and returns each rank's part of the operation's
+// vector in the end. Input has each rank's contribution: its part to an allgather or
+// gather, the whole vector to a reduction; the root alone gives to a broadcast or
+// scatter, the others' inputs are not looked at. Combine reduces with into into; it is
+// not called for operations that do not reduce. The error names an input of another
+// length.
 //
 // Bytes of the result that the operation does not give to a rank have no meaning.
 // Run takes Ranks times Bytes of memory.

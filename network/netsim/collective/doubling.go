@@ -2,8 +2,8 @@ package collective
 
 import "fmt"
 
-// same is one schedule for all addresses.
-func same(order []int) func(int) []int { return func(int) []int { return order } }
+// always returns one schedule for all addresses.
+func always(order []int) func(int) []int { return func(int) []int { return order } }
 
 // doubling is recursive doubling [Sack 3.4.1] by a schedule for each address. The
 // rank i has the address of index place[i]. After s stages a rank has the parts of
@@ -19,7 +19,7 @@ func doubling(b box, order func(address int) []int, place []int32) gathering {
 	return doublingUpTo(b.bits(), b, order, place)
 }
 
-// doublingUpTo is the beginning of doubling, as many stages of the schedule.
+// doublingUpTo returns the beginning of doubling, as many stages of the schedule.
 func doublingUpTo(stages int, b box, order func(address int) []int, place []int32) gathering {
 	n := len(place)
 	d := doubler{b: b, order: order, address: make([]int, n), remapped: make([]int, n)}
@@ -43,9 +43,9 @@ func doublingUpTo(stages int, b box, order func(address int) []int, place []int3
 	}
 	for s := range stages {
 		name := fmt.Sprintf("stage %d", s)
-		g.phases = append(g.phases, once(name, func(list []piece) []piece { return d.exchange(list, s) }))
-		for _, late := range d.late(s) {
-			g.phases = append(g.phases, once(name+", late", func(list []piece) []piece { return append(list, late...) }))
+		g.phases = append(g.phases, singlePhase(name, func(list []piece) []piece { return d.exchange(list, s) }))
+		for _, late := range d.lateRounds(s) {
+			g.phases = append(g.phases, singlePhase(name+", late", func(list []piece) []piece { return append(list, late...) }))
 		}
 	}
 	return g
@@ -59,11 +59,11 @@ type doubler struct {
 	first             []int   // number of ranks whose remapped address is lower
 }
 
-// piece is the message with all parts of those whose remapped addresses differ
+// piece returns the message with all parts of those whose remapped addresses differ
 // from v in the lowest s bits alone.
 func (d *doubler) piece(from, to int32, v, s int) piece {
 	first := d.first[v>>s<<s]
-	return piece{from, to, first, d.first[(v>>s+1)<<s] - first}
+	return piece{from: from, to: to, first: first, count: d.first[(v>>s+1)<<s] - first}
 }
 
 func (d *doubler) exchange(list []piece, s int) []piece {
@@ -75,9 +75,9 @@ func (d *doubler) exchange(list []piece, s int) []piece {
 	return list
 }
 
-// late has the messages to those who missed a partner in stage s, in the rounds
+// lateRounds returns the messages to those who missed a partner in stage s, in the rounds
 // in which they are sent.
-func (d *doubler) late(s int) [][]piece {
+func (d *doubler) lateRounds(s int) [][]piece {
 	rounds := make([][]piece, s)
 	for i, a := range d.address {
 		order := d.order(a)

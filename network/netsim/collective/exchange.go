@@ -7,7 +7,7 @@ import (
 	"github.com/golaunch/golaunch/network/routing"
 )
 
-// exchange is the allreduce by bidirectional exchange of whole vectors [Sack
+// exchange returns the allreduce by bidirectional exchange of whole vectors [Sack
 // 3.2.1]. Ranks beyond the largest power of two hand their vector in before, and
 // get the result after.
 func exchange(ranks int, bytes int64) []Stage {
@@ -19,7 +19,7 @@ func exchange(ranks int, bytes int64) []Stage {
 	return list
 }
 
-// meshExchange is the bidirectional exchange between the partners that load a
+// meshExchange returns the bidirectional exchange between the partners that load a
 // square mesh least.
 func meshExchange(b box, bytes int64) []Stage {
 	return wholes(b.bits(), bytes, func(pairs []routing.Pair, s int) []routing.Pair {
@@ -30,7 +30,7 @@ func meshExchange(b box, bytes int64) []Stage {
 	})
 }
 
-// wholes is stages in which pairs send whole vectors, which are combined.
+// wholes returns stages in which pairs send whole vectors, which are combined.
 func wholes(stages int, bytes int64, pairs func([]routing.Pair, int) []routing.Pair) []Stage {
 	var list []Stage
 	for s := range stages {

@@ -26,13 +26,13 @@ type piece struct {
 	first, count int
 }
 
-// once is a phase whose messages are sent once.
-func once(name string, pieces func(list []piece) []piece) phase {
+// singlePhase returns a phase whose messages are sent once.
+func singlePhase(name string, pieces func(list []piece) []piece) phase {
 	return phase{name, []flow{{1, func(list []piece, _ int) []piece { return pieces(list) }}}}
 }
 
-// itself is the numbers 0..n-1.
-func itself(n int) []int32 {
+// identity returns the numbers 0..n-1.
+func identity(n int) []int32 {
 	list := make([]int32, n)
 	for i := range list {
 		list[i] = int32(i)
@@ -46,7 +46,7 @@ type layout struct {
 	unit, bytes int64
 }
 
-// transfer is the message with the bytes of count parts from first on, around.
+// transfer returns the message with the bytes of count parts from first on, around.
 func (l layout) transfer(from, to int32, first, count int) Transfer {
 	at := min(int64(first)*l.unit, l.bytes)
 	size := min(int64(first+count)*l.unit, l.bytes) - at
@@ -59,7 +59,7 @@ func (l layout) transfer(from, to int32, first, count int) Transfer {
 	return Transfer{netsim.Message{From: from, To: to, Size: size}, at}
 }
 
-// flow is the messages of f, whose parts begin with part base of the vector.
+// flow returns the messages of f, whose parts begin with part base of the vector.
 func (l layout) flow(f flow, base int) Flow {
 	var pieces []piece
 	return Flow{f.repeat, func(list []Transfer, r int) []Transfer {
@@ -73,7 +73,7 @@ func (l layout) flow(f flow, base int) Flow {
 	}}
 }
 
-// stages are those of an allgather in one or several ways at once, each for its
+// stages returns those of an allgather in one or several ways at once, each for its
 // share of a vector of ranks times unit bytes, cut at bytes.
 //
 // The vector is divided into as many sections for each rank as there are ways:
@@ -95,7 +95,7 @@ func stages(ways []gathering, ranks int, unit, bytes int64) []Stage {
 		list = append(list, Stage{Name: "restore", Restores: true, Flows: []Flow{whole.flow(flow{1, func(pieces []piece, _ int) []piece {
 			for s := range k * ranks {
 				if from, to := int32(s/k), begins[s/ranks][s%ranks]; from != to {
-					pieces = append(pieces, piece{from, to, s, 1})
+					pieces = append(pieces, piece{from: from, to: to, first: s, count: 1})
 				}
 			}
 			return pieces

@@ -9,7 +9,7 @@ import (
 	"github.com/golaunch/golaunch/network/netsim"
 )
 
-// must is the Program of an algorithm.
+// must returns the Program of an algorithm.
 func must(t require.TestingT, name string, j Job) *Program {
 	a, err := Find(name)
 	require.NoError(t, err)
@@ -18,10 +18,10 @@ func must(t require.TestingT, name string, j Job) *Program {
 	return p
 }
 
-// tori are those that tests have made: large ones take a second.
+// tori caches the tori of tests: large ones take a second to make.
 var tori = map[string]*netsim.Network{}
 
-// torus is a torus of any number of dimensions.
+// torus returns a torus of any number of dimensions.
 func torus(t require.TestingT, dims ...int) *netsim.Network {
 	key := fmt.Sprint(dims)
 	if tori[key] == nil {
@@ -32,10 +32,10 @@ func torus(t require.TestingT, dims ...int) *netsim.Network {
 	return tori[key]
 }
 
-// on is a job with a rank at each switch of a torus.
+// on returns a job with a rank at each switch of a torus.
 func on(bytes int64, dims ...int) Job { return Job{Ranks: product(dims), Bytes: bytes, Dims: dims} }
 
-// cost is what the stages of an algorithm cost on a network.
+// cost returns the costs of the stages of an algorithm on a network.
 func cost(t require.TestingT, name string, n *netsim.Network, j Job) []Cost {
 	costs, err := Price(must(t, name, j), n, true)
 	require.NoError(t, err)
@@ -57,7 +57,7 @@ func drawJob(t *rapid.T, needs Shape) Job {
 		j.Ranks = product(j.Dims)
 	}
 	if needs == Members && rapid.Bool().Draw(t, "irregular") {
-		members := rapid.Permutation(itself(j.Ranks)).Draw(t, "members")
+		members := rapid.Permutation(identity(j.Ranks)).Draw(t, "members")
 		j.Ranks = rapid.IntRange(1, j.Ranks).Draw(t, "ranks")
 		j.Members = members[:j.Ranks]
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// boustrophedon is the place of index x on the Hamiltonian path that goes to and
+// boustrophedon returns the place of index x on the Hamiltonian path that goes to and
 // fro in dimension order[0], then one on in order[1], and so on.
 func boustrophedon(dims, order []int, x int) int {
 	place := 0
@@ -24,7 +24,7 @@ func boustrophedon(dims, order []int, x int) int {
 	return place
 }
 
-// along is the order of the ranks on a Hamiltonian path through a torus or mesh
+// along returns the order of the ranks on a Hamiltonian path through a torus or mesh
 // from which all switches without a rank are deleted [Sack 3.4.3]: the path
 // begins to and fro in dimension start. Members are the indices that ranks are
 // on. On a Clos network no path is needed: the order of the hosts is one.
@@ -33,7 +33,7 @@ func along(dims []int, start int, members []int32) []int32 {
 	for i, x := range members {
 		place[i] = boustrophedon(dims, rotated(len(dims), start), int(x))
 	}
-	ranks := itself(len(members))
+	ranks := identity(len(members))
 	slices.SortFunc(ranks, func(a, b int32) int { return cmp.Compare(place[a], place[b]) })
 	on := make([]int32, len(members))
 	for p, rank := range ranks {
@@ -42,7 +42,7 @@ func along(dims []int, start int, members []int32) []int32 {
 	return on
 }
 
-// paths are the ways of recursive doubling, distance halving, on so many paths at
+// paths returns the ways of recursive doubling, distance halving, on so many paths at
 // once. The paths begin in different dimensions, and so share few links. They do
 // share some: not every mesh has three Hamiltonian paths without a common edge,
 // which the source takes for given [Sack 3.4.3].
@@ -50,12 +50,12 @@ func paths(dims []int, ways int, members []int32) []gathering {
 	b := newBox(len(members))
 	var list []gathering
 	for start := range ways {
-		list = append(list, doubling(b, same(b.halvingOrder()), along(dims, start%len(dims), members)))
+		list = append(list, doubling(b, always(b.halvingOrder()), along(dims, start%len(dims), members)))
 	}
 	return list
 }
 
-// Torus is a torus or mesh with a rank at each of its switches, in the order of
+// Torus returns a torus or mesh with a rank at each of its switches, in the order of
 // the indices, and routes in dimension order whose ties go both ways: the network
 // of [Sack 3.1].
 func Torus(dims []int, wrap bool) (*netsim.Network, error) {

@@ -6,29 +6,29 @@ import (
 	"github.com/golaunch/golaunch/network/netsim"
 )
 
-// Cost is what a Program or one of its stages costs, in the terms of [Sack 3.1].
+// Cost is the cost of a Program or of one of its stages, in the terms of [Sack 3.1].
 type Cost struct {
 	Name     string
 	Restores bool // see Stage
 	// Messages is the number of startups: the most messages that any rank sends, or
 	// receives, in a stage, added up over the stages.
 	Messages int64
-	// Port is the most bytes that any rank sends, or receives, in a stage, added up:
-	// what counts where ranks have one port and links are never shared.
+	// Port is the most bytes that any rank sends, or receives, in a stage, added up: it
+	// counts where ranks have one port and links are never shared.
 	Port int64
-	// Link is the bytes on the link that has most in a stage, added up: what counts
-	// where links are shared and all of a rank's ports work at once. It is a fraction
-	// where a Clos network's uplinks share messages.
+	// Link is the bytes on the busiest link of a stage, added up: it counts where links
+	// are shared and all of a rank's ports work at once. It is a fraction where a Clos
+	// network's uplinks share messages.
 	Link float64
 }
 
-// Model is what a message's startup and a byte take, in seconds.
+// Model has the times of a message's startup and of a byte, in seconds.
 type Model struct{ Alpha, Delta float64 }
 
-// Time is the time on a network whose links are shared.
+// Time returns the time on a network whose links are shared.
 func (m Model) Time(c Cost) float64 { return m.Alpha*float64(c.Messages) + m.Delta*c.Link }
 
-// Free is the time on a network without congestion, one port for each rank.
+// Free returns the time on a network without congestion, one port for each rank.
 func (m Model) Free(c Cost) float64 { return m.Alpha*float64(c.Messages) + m.Delta*float64(c.Port) }
 
 // Total adds stages up.
@@ -53,9 +53,9 @@ func Split(stages []Cost) (restores, rest Cost) {
 	return Total(some), Total(others)
 }
 
-// Price is what each stage of a Program costs on a network. A flow's repetitions
-// cost what its first costs, so that a ring of any length is priced at once; where
-// the last ranks' parts are shorter this is a little more than they have.
+// Price returns the cost of each stage of a Program on a network. A flow's repetitions
+// cost as much as its first, so that a ring of any length is priced at once; where the
+// last ranks' parts are shorter this is a little more than they have.
 //
 // Inner leaves the links between hosts and switches out, as [Sack 3.1] does with
 // tori, whose ranks use all links of their switch at once. The error is that of
@@ -81,7 +81,7 @@ type Clos struct {
 	Mu   float64
 }
 
-// Price is what each stage of a Program costs on the network.
+// Price returns the cost of each stage of a Program on the network.
 func (c Clos) Price(p *Program) ([]Cost, error) {
 	if c.Leaf < 1 || !(c.Mu > 0 && c.Mu <= 1) {
 		return nil, fmt.Errorf("a Clos network of %d hosts at a switch and a bisection of %v: expected 1 or more, and above 0 up to 1", c.Leaf, c.Mu)

@@ -12,7 +12,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// links is what is on the busiest link of each stage, in units of n.
+// links returns the load of the busiest link of each stage, in units of n.
 func links(costs []Cost, n float64) []float64 {
 	var list []float64
 	for _, c := range costs {
@@ -30,15 +30,15 @@ func TestCongestionOfRecursiveDoubling(t *testing.T) {
 		sum           float64
 		before, after float64 // of an allgather, of a reduce-scatter
 	}{
-		{[]int{8, 8, 8}, "doubling", 949, 0, 0},
-		{[]int{8, 8, 8}, "halving", 730, 16, 16},
-		{[]int{8, 8, 8}, "torus", 574, 8, 8},
-		{[]int{8, 8, 32}, "doubling", 13749, 0, 0},
-		{[]int{8, 8, 32}, "halving", 2952, 24, 24},
-		{[]int{8, 8, 32}, "torus", 2328, 14, 24},
-		{[]int{8, 16, 32}, "doubling", 27701, 0, 0},
-		{[]int{8, 16, 32}, "halving", 6088, 32, 32},
-		{[]int{8, 16, 32}, "torus", 4680, 16, 40},
+		{dims: []int{8, 8, 8}, way: "doubling", sum: 949},
+		{dims: []int{8, 8, 8}, way: "halving", sum: 730, before: 16, after: 16},
+		{dims: []int{8, 8, 8}, way: "torus", sum: 574, before: 8, after: 8},
+		{dims: []int{8, 8, 32}, way: "doubling", sum: 13749},
+		{dims: []int{8, 8, 32}, way: "halving", sum: 2952, before: 24, after: 24},
+		{dims: []int{8, 8, 32}, way: "torus", sum: 2328, before: 14, after: 24},
+		{dims: []int{8, 16, 32}, way: "doubling", sum: 27701},
+		{dims: []int{8, 16, 32}, way: "halving", sum: 6088, before: 32, after: 32},
+		{dims: []int{8, 16, 32}, way: "torus", sum: 4680, before: 16, after: 40},
 	} {
 		for o, swap := range map[string]float64{"allgather/": c.before, "reduce-scatter/": c.after} {
 			j := on(1, c.dims...)
@@ -119,7 +119,7 @@ func TestBucketsOnMesh(t *testing.T) {
 	assert.InDelta(t, 63, rest.Link, 0, "half of it on a torus")
 }
 
-// Messages of the hybrid [Sack 3.6.1], which says 59 for the cube of 8: what
+// Messages of the hybrid [Sack 3.6.1], which says 59 for the cube of 8: the count that
 // gives its 217 for the cube of 32 gives 61.
 func TestHybridMessages(t *testing.T) {
 	for p, want := range map[int][2]int64{8: {126, 60}, 32: {558, 216}} {
@@ -223,12 +223,12 @@ func TestPlateaus(t *testing.T) {
 		model    Model
 		measured float64
 	}{
-		{"bucket", []int{8, 8, 8}, one, 375},
-		{"torus", []int{8, 8, 8}, one, 333},
-		{"bucket", []int{32, 32, 32}, one, 375},
-		{"torus", []int{32, 32, 32}, one, 323},
-		{"3-bucket", []int{32, 32, 32}, one, 1120},
-		{"6-bucket", []int{32, 32, 32}, six, 2075},
+		{way: "bucket", dims: []int{8, 8, 8}, model: one, measured: 375},
+		{way: "torus", dims: []int{8, 8, 8}, model: one, measured: 333},
+		{way: "bucket", dims: []int{32, 32, 32}, model: one, measured: 375},
+		{way: "torus", dims: []int{32, 32, 32}, model: one, measured: 323},
+		{way: "3-bucket", dims: []int{32, 32, 32}, model: one, measured: 1120},
+		{way: "6-bucket", dims: []int{32, 32, 32}, model: six, measured: 2075},
 	} {
 		j := on(n, c.dims...)
 		seconds := c.model.Time(Total(cost(t, "allgather/"+c.way, torus(t, c.dims...), j)))
@@ -248,7 +248,7 @@ func TestPriceNamesWhatIsMissing(t *testing.T) {
 func morton(dims []int) []int32 {
 	b := newBox(dims...)
 	order := b.torusOrder()
-	ranks := itself(b.size())
+	ranks := identity(b.size())
 	slices.SortFunc(ranks, func(x, y int32) int {
 		return cmp.Compare(remap(order, b.address(int(x))), remap(order, b.address(int(y))))
 	})

@@ -2,7 +2,7 @@ package collective
 
 import "github.com/golaunch/golaunch/network/netsim"
 
-// Operation is what a Program does with its vector.
+// Operation is the effect of a Program on its vector.
 type Operation string
 
 // The operations. Where there is a root, it is Job.Root.
@@ -37,18 +37,18 @@ type Flow struct {
 	Append func(list []Transfer, r int) []Transfer
 }
 
-// Stage is what ends with a barrier. Its flows begin together; a flow's messages
-// wait for those of the repetition before.
+// Stage ends with a barrier. Its flows begin together; a flow's messages wait for those
+// of the repetition before.
 type Stage struct {
 	Name string
-	// Combine says that receivers reduce what they get with what they have.
+	// Combine has receivers reduce messages with their own data.
 	Combine bool
 	// Restores says that the stage does nothing but restore the order of the data.
 	Restores bool
 	Flows    []Flow
 }
 
-// repeats is the number of repetitions of the flow that has most.
+// repeats returns the number of repetitions of the flow that has most.
 func (s Stage) repeats() int {
 	most := 0
 	for _, f := range s.Flows {
@@ -80,7 +80,7 @@ type Program struct {
 	unit int64 // size of a part; the last parts may be shorter, or empty
 }
 
-// Schedule is the Program without its bytes. Each repetition is a stage of it.
+// Schedule returns the Program without its bytes. Each repetition is a stage of it.
 func (p *Program) Schedule() netsim.Schedule {
 	type step struct{ stage, r int }
 	var steps []step
@@ -102,7 +102,7 @@ func (p *Program) Schedule() netsim.Schedule {
 	}
 }
 
-// reversed is stages backwards, each message the other way: a gather of a
+// reversed returns stages backwards, each message the other way: a gather of a
 // scatter, or a reduction of what gives each rank each byte once, where combine
 // is set.
 func reversed(stages []Stage, combine bool) []Stage {
@@ -120,7 +120,7 @@ func reversed(stages []Stage, combine bool) []Stage {
 				return list
 			}}
 		}
-		back = append(back, Stage{s.Name, combine && !s.Restores, s.Restores, flows})
+		back = append(back, Stage{Name: s.Name, Combine: combine && !s.Restores, Restores: s.Restores, Flows: flows})
 	}
 	return back
 }

@@ -13,8 +13,8 @@ func add(into, with []byte) {
 	}
 }
 
-// The definitions of the operations: what a rank has in the end, from inputs that
-// are as long as the operation has them.
+// The definitions of the operations: the result of a rank, from inputs of the
+// operation's lengths.
 func TestAlgorithmsGiveWhatTheOperationSays(t *testing.T) {
 	for _, a := range Algorithms() {
 		t.Run(a.Name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// Schedules are the Algorithms for package netsim, with root 0. Those that need a
+// Schedules returns the Algorithms for package netsim, with root 0. Those that need a
 // torus or mesh take that of the network, on which ranks have to be in the order of
 // the indices, one on each switch at most.
 func Schedules() []netsim.Algorithm {

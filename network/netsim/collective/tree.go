@@ -6,7 +6,7 @@ import (
 	"github.com/golaunch/golaunch/network/netsim"
 )
 
-// tree is a broadcast down the k-nomial tree below the root: in each stage, those
+// tree returns a broadcast down the k-nomial tree below the root: in each stage, those
 // that have the vector send it to up to k-1 others, the farthest first. Each
 // message has the parts that relative gives, of the ranks first to end-1 counted
 // from the root.
@@ -32,7 +32,7 @@ func tree(ranks int, root int32, k int, transfer func(from, to int32, first, end
 	return list
 }
 
-// broadcast is the k-nomial tree for the whole vector [Sack 3.1]. From the
+// broadcast returns the k-nomial tree for the whole vector [Sack 3.1]. From the
 // highest rank bit down, it is the order that keeps the messages of a stage apart
 // on a mesh of powers of two and on a Clos network [Sack 3.2.1].
 func broadcast(ranks int, root int32, k int, bytes int64) []Stage {
@@ -41,7 +41,7 @@ func broadcast(ranks int, root int32, k int, bytes int64) []Stage {
 	})
 }
 
-// scatter is the k-nomial tree where each message has the parts of the ranks
+// scatter returns the k-nomial tree where each message has the parts of the ranks
 // below its receiver.
 func scatter(ranks int, root int32, k int, unit, bytes int64) []Stage {
 	l := layout{ranks, unit, bytes}

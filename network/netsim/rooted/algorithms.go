@@ -5,7 +5,7 @@ import "github.com/golaunch/golaunch/network/netsim"
 // arity is that of broadcast trees [Subramoni, figure 4.1].
 const arity = 4
 
-// Algorithms are all of this package, with root 0.
+// Algorithms returns all of this package, with root 0.
 func Algorithms() []netsim.Algorithm {
 	return []netsim.Algorithm{
 		racks("gather/racks", "gather by rack: binomial below each leaf switch, then among their leaders", (*Tree).Gather),
@@ -35,7 +35,7 @@ func broadcast(name, help string, order Order) netsim.Algorithm {
 	}}
 }
 
-// nearest is the delay by rates where hosts have different ones, else by hops.
+// nearest returns the delay by rates where hosts have different ones, else by hops.
 func nearest(n *netsim.Network) (Delay, error) {
 	slow, err := Slowness(n)
 	for rank := range int32(n.Ranks()) {

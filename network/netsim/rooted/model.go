@@ -6,7 +6,7 @@ import (
 	"github.com/golaunch/golaunch/network/netsim"
 )
 
-// Level is how far a message goes.
+// Level is the distance of a message.
 type Level int
 
 // The levels of [Subramoni 3.1].
@@ -36,10 +36,10 @@ func Levels(n *netsim.Network) func(from, to int32) Level {
 	}
 }
 
-// Traffic is what goes on at each level.
+// Traffic counts messages and bytes at each level.
 type Traffic struct{ Messages, Bytes [levels]int64 }
 
-// Count is the traffic of a schedule; that which keep says, or all if it is nil.
+// Count returns the traffic of a schedule; that which keep says, or all if it is nil.
 func Count(s netsim.Schedule, level func(from, to int32) Level, keep func(netsim.Message) bool) Traffic {
 	var t Traffic
 	var messages []netsim.Message
@@ -63,8 +63,9 @@ type Model struct {
 	Contention float64         // alpha, the overhead of messages between racks; 1 is none
 }
 
-// Time is T_binomial [Subramoni 3.1.1] of what the root receives, or sends: C1, C2 and
-// C3 are the messages, C1 N gamma, C2 N beta and C3 N delta the bytes of each level.
+// Time is T_binomial [Subramoni 3.1.1] of the messages that the root receives, or
+// sends: C1, C2 and C3 are the messages, C1 N gamma, C2 N beta and C3 N delta the bytes
+// of each level.
 func (m *Model) Time(t Traffic) float64 {
 	sum := 0.0
 	for l := range levels {
@@ -77,29 +78,29 @@ func (m *Model) Time(t Traffic) float64 {
 	return sum
 }
 
-// Least is the lower bound of T_topo [Subramoni 3.1.2] for so many racks, when the root
-// gets so many bytes in all. The source divides by t_w where it can only mean to
+// Least returns the lower bound of T_topo [Subramoni 3.1.2] for so many racks, when the
+// root gets so many bytes in all. The source divides by t_w where it can only mean to
 // multiply.
 func (m *Model) Least(racks int, bytes int64) float64 {
 	r := float64(racks)
 	return m.Contention * (m.Startup[Across]*math.Log2(r) + (1-1/r)*float64(bytes)*m.Byte[Across])
 }
 
-// Latencies are what small messages take, in seconds, by the switches on their route:
-// none, 1, 3, and 5 or more.
+// Latencies are the times of small messages, in seconds, by the switches on their
+// route: none, 1, 3, and 5 or more.
 type Latencies [4]float64
 
-// What MPI took on Ranger and Stampede [Subramoni, table 1.1].
+// Latencies of MPI on Ranger and Stampede [Subramoni, table 1.1].
 var (
 	Ranger   = Latencies{.46e-6, 1.57e-6, 2.45e-6, 2.85e-6}
 	Stampede = Latencies{.19e-6, 1.07e-6, 1.76e-6, 2.54e-6}
 )
 
-// Of is the latency of a route.
+// Of returns the latency of a route.
 func (l Latencies) Of(hops int) float64 { return l[min((hops+1)/2, len(l)-1)] }
 
-// Duration is how long a schedule takes if a rank has one message at a time, which it
-// sends or receives, and a message takes the time that cost says: there is no
+// Duration returns the time of a schedule if a rank has one message at a time, which it
+// sends or receives, and a message takes the time that cost returns: there is no
 // contention.
 func Duration(s netsim.Schedule, cost func(m netsim.Message) float64) float64 {
 	free := make([]float64, s.Ranks)

@@ -23,7 +23,7 @@ const (
 	LargestFirst              // places with the largest subtrees first
 )
 
-// Delay is how far, or how slow, one host is from another.
+// Delay is the distance, or the slowness, of one host from another.
 type Delay func(from, to int32) float64
 
 // Place gives hosts 0.. to the places of a k-nomial tree and returns the host of each
@@ -84,9 +84,9 @@ func depthFirst(list []int32, place int32, children [][]int32) []int32 {
 	return list
 }
 
-// Hops is the delay by the switches on routes between ranks [Subramoni 4.2.1]. It asks
-// for all routes once. The error is that of a pair without a route, or says that there
-// are too many.
+// Hops returns the delay by the switches on routes between ranks [Subramoni 4.2.1]. It
+// asks for all routes once. The error is that of a pair without a route, or says that
+// there are too many.
 func Hops(n *netsim.Network) (Delay, error) {
 	ranks := n.Ranks()
 	if ranks > tii.MaxMatrix {
@@ -108,9 +108,9 @@ func Hops(n *netsim.Network) (Delay, error) {
 	return func(from, to int32) float64 { return float64(hops[int(from)*ranks+int(to)]) }, nil
 }
 
-// Slowness is the delay by the rates of the hosts' adapters: the inverse of that of the
-// slower one [Subramoni 4.2.2], in s/bit. The error names a host whose rate is not
-// known.
+// Slowness returns the delay by the rates of the hosts' adapters: the inverse of that
+// of the slower one [Subramoni 4.2.2], in s/bit. The error names a host whose rate is
+// not known.
 func Slowness(n *netsim.Network) (Delay, error) {
 	rate := make([]float64, n.Ranks())
 	for rank := range rate {
@@ -155,7 +155,7 @@ func NewBroadcasts(n *netsim.Network, k int, order Order, delay func(hosts *nets
 	return b, err
 }
 
-// Tree is the tree of a root. It belongs to b.
+// Tree returns the tree of a root. It belongs to b.
 func (b *Broadcasts) Tree(root int32) *Tree {
 	t, ok := b.trees[root]
 	if !ok {

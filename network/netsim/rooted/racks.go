@@ -8,7 +8,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// Racks are the ranks below each leaf switch, in the order of their first ranks. A
+// Racks returns the ranks below each leaf switch, in the order of their first ranks. A
 // host without a switch is a rack of its own.
 func Racks(n *netsim.Network) [][]int32 {
 	g := n.Graph()
@@ -22,8 +22,8 @@ func Racks(n *netsim.Network) [][]int32 {
 
 // From puts the group of the root first, and the root first in it, around: the root is
 // the leader of its group, so that nothing has to be moved from a leader to it in the
-// end, as [Subramoni 3.1.2] does. If the root is in none they stay as they are. What is
-// given is not written to.
+// end, as [Subramoni 3.1.2] does. If the root is in none they stay as they are. groups
+// is not written to.
 func From(groups [][]int32, root int32) [][]int32 {
 	first := slices.IndexFunc(groups, func(group []int32) bool { return slices.Contains(group, root) })
 	if first < 0 {
@@ -35,8 +35,8 @@ func From(groups [][]int32, root int32) [][]int32 {
 	return turned
 }
 
-// Binomial is the tree of MPI libraries, which knows no network: place i has the rank
-// that is i behind the root, around.
+// Binomial returns the tree of MPI libraries, which knows no network: place i has the
+// rank that is i behind the root, around.
 func Binomial(ranks int, root int32) *Tree {
 	all := make([]int32, ranks)
 	for i := range all {

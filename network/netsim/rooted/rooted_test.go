@@ -63,8 +63,8 @@ func TestGatherBetweenTwoSwitches(t *testing.T) {
 		cyclic                           bool
 		messages, sent, racked, rackSent int64
 	}{
-		{false, 3, 232, 1, 232},
-		{true, 36, 400, 1, 232},
+		{messages: 3, sent: 232, racked: 1, rackSent: 232},
+		{cyclic: true, messages: 36, sent: 400, racked: 1, rackSent: 232},
 	} {
 		n := twoSwitches(t, c.cyclic)
 		for _, schedule := range []func(*Tree, int64) netsim.Schedule{(*Tree).Gather, (*Tree).Scatter} {
@@ -213,8 +213,8 @@ func TestAlgorithmsServeAllRanks(t *testing.T) {
 	}
 }
 
-// Where rates differ they count more than hops: of the hosts below the root's switch and
-// the other, the fast one is reached first, and the near one where both are slow.
+// Different rates count more than hops: of the hosts below the root's switch and the
+// other, the fast one is reached first, and the near one where both are slow.
 func TestBroadcastGoesByRates(t *testing.T) {
 	for _, c := range []struct {
 		rate  int64 // of host 2, on the other switch

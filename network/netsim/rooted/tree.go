@@ -6,7 +6,7 @@ import (
 	"github.com/golaunch/golaunch/network/netsim"
 )
 
-// Tree is by whom each rank is reached from a root.
+// Tree has the rank by which each rank is reached from a root.
 type Tree struct {
 	Root int32
 	// Children has those of each rank in the order in which it sends to them.
@@ -39,7 +39,7 @@ func NewTree(groups [][]int32, k int) *Tree {
 	return t
 }
 
-// knomial has the children of each place of a k-nomial tree, those with the largest
+// knomial returns the children of each place of a k-nomial tree, those with the largest
 // subtrees first. Place 0 is the root. The children of a place differ from it in one
 // digit to the base of k, one of those behind its own last that is not 0.
 func knomial(places, k int) [][]int32 {

@@ -1,7 +1,7 @@
-// Package arrange puts a job's hosts into an order in which collective operations
-// share few links of their network, and tells which of them are below the same
-// switches. It joins what routing (the order, package tii) and network/topology/match (whose
-// hosts they are) know; a Rule of package placement then goes by the order.
+// Package arrange puts a job's hosts into an order in which collective operations share
+// few links of their network, and tells which of them are below the same switches. It
+// joins routing (the order, package tii) and network/topology/match (the owners of
+// hosts); a Rule of package placement then goes by the order.
 package arrange
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology/match"
 )
 
-// Seed is what hosts are shuffled by where no rule suits the network.
+// Seed shuffles hosts where no rule suits the network.
 const Seed = 1
 
 // Network is the network between hosts. It is immutable.
@@ -32,11 +32,11 @@ type Arranged struct {
 	// Hosts are those given, in the order to use; hosts that the network lacks are
 	// last, in the order given.
 	Hosts []job.Host
-	// Nodes has for each of Hosts what it is in the network, its first adapter;
+	// Nodes has the node of each of Hosts in the network, its first adapter;
 	// topology.NoNode for a host that the network lacks.
 	Nodes []topology.Node
-	// Rule tells how the order was found and how good it is (routing.Order.String),
-	// "" where the network lacks all hosts, or they do not reach each other.
+	// Rule describes the order and its quality (routing.Order.String), "" where the
+	// network lacks all hosts, or they do not reach each other.
 	Rule string
 	// Unrouted names hosts that do not reach each other, "" if all do: then Hosts are
 	// as given.
@@ -51,8 +51,8 @@ type Arranged struct {
 	// all are together, to Depth: the position in Hosts of the first host in it. A
 	// host that the network lacks is alone. It is nil where Depth is 0.
 	Clusters [][]int
-	// Unclustered says why Depth is not known, though the network has hosts of the
-	// job; "" where it is.
+	// Unclustered gives the reason for which Depth is not known, though the network has
+	// hosts of the job; "" if it is known.
 	Unclustered string
 }
 
@@ -89,7 +89,7 @@ func (n *Network) Arrange(hosts []job.Host) (*Arranged, error) {
 	return a, nil
 }
 
-// nodesOf has the node of each of sorted, which are hosts in another order: host
+// nodesOf returns the node of each of sorted, which are hosts in another order: host
 // of[i] is nodes[i].
 func nodesOf(sorted, hosts []job.Host, nodes []topology.Node, of []int) []topology.Node {
 	by := make(map[string]topology.Node, len(nodes))
@@ -106,8 +106,9 @@ func nodesOf(sorted, hosts []job.Host, nodes []topology.Node, of []int) []topolo
 	return out
 }
 
-// Nodes are the hosts of the network that a job's hosts are, of each its first adapter.
-// The error names hosts that the network lacks, or that could be several of it.
+// Nodes returns the hosts of the network that a job's hosts are, of each its first
+// adapter. The error names hosts that the network lacks, or that could be several of
+// it.
 func (n *Network) Nodes(hosts []job.Host) ([]topology.Node, error) {
 	found, err := n.find(hosts)
 	if err != nil {

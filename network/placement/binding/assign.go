@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// Wish is what the ranks of a host are to be bound to.
+// Wish asks for CPUs for the ranks of a host.
 type Wish struct {
-	Choice Choice // which binds
-	Ranks  int    // how many there are
+	Choice Choice // one that binds
+	Ranks  int    // their number
 	// Taken are the CPUs of ranks that live, one list for each.
 	Taken [][]int
-	// Share lets ranks share what is for one of them.
+	// Share lets ranks share CPUs that are for one of them.
 	Share bool
 }
 
@@ -34,7 +34,7 @@ func (h *Host) Assign(w Wish) ([][]int, error) {
 			}
 		}
 		if best.load >= best.room && !w.Share {
-			return nil, h.tooFew(w, places)
+			return nil, h.tooFewError(w, places)
 		}
 		best.load++
 		sets[r] = best.cpus
@@ -42,8 +42,8 @@ func (h *Host) Assign(w Wish) ([][]int, error) {
 	return sets, nil
 }
 
-// Free is for how many more ranks the host has room if they are bound so, where CPUs are
-// taken: by one list for each rank that has them.
+// Free counts the further ranks that the host has room for if they are bound so, where
+// CPUs are taken: by one list for each rank that has them.
 func (h *Host) Free(c Choice, taken [][]int) (ranks int, err error) {
 	places, err := h.places(c)
 	if err != nil {
@@ -80,8 +80,8 @@ func (p *place) before(q *place) bool {
 	return cmp.Or(cmp.Compare(p.load/p.room, q.load/q.room), cmp.Compare(p.load, q.load)) < 0
 }
 
-// tooFew says that the ranks are more than what they could be bound to.
-func (h *Host) tooFew(w Wish, places []place) error {
+// tooFewError says that the ranks are more than what they could be bound to.
+func (h *Host) tooFewError(w Wish, places []place) error {
 	_, what := h.room(w.Choice, places)
 	beside := ""
 	if len(w.Taken) > 0 {
@@ -91,8 +91,8 @@ func (h *Host) tooFew(w Wish, places []place) error {
 		what, w.Ranks, count(w.Ranks, "rank", "ranks"), beside)
 }
 
-// Room is for how many ranks the host has room if they are bound so, and what it has,
-// such as "4 cores".
+// Room counts the ranks that the host has room for if they are bound so; has names its
+// parts, such as "4 cores".
 func (h *Host) Room(c Choice) (ranks int, has string, err error) {
 	places, err := h.places(c)
 	if err != nil {

@@ -141,36 +141,36 @@ func TestAssign(t *testing.T) {
 		ranks         int
 		want          []string
 	}{
-		{"a core is all its threads", laptop, "", "", "core", 2, []string{"0,4 core 0 of socket 0", "1,5 core 1 of socket 0"}},
-		{"threads of a core follow each other", laptop, "", "", "hwthread", 3,
-			[]string{"0 thread 0 of core 0 of socket 0", "4 thread 1 of core 0 of socket 0", "1 thread 0 of core 1 of socket 0"}},
-		{"cores of a socket first", twoSockets, "", "", "core", 5, []string{"0,8 core 0 of socket 0", "2,10 core 1 of socket 0",
+		{name: "a core is all its threads", on: laptop, to: "core", ranks: 2, want: []string{"0,4 core 0 of socket 0", "1,5 core 1 of socket 0"}},
+		{name: "threads of a core follow each other", on: laptop, to: "hwthread", ranks: 3,
+			want: []string{"0 thread 0 of core 0 of socket 0", "4 thread 1 of core 0 of socket 0", "1 thread 0 of core 1 of socket 0"}},
+		{name: "cores of a socket first", on: twoSockets, to: "core", ranks: 5, want: []string{"0,8 core 0 of socket 0", "2,10 core 1 of socket 0",
 			"4,12 core 2 of socket 0", "6,14 core 3 of socket 0", "1,9 core 4 of socket 1"}},
-		{"sockets in turn", twoSockets, "", "", "socket", 3, []string{"0,2,4,6,8,10,12,14 cores 0-3 of socket 0",
+		{name: "sockets in turn", on: twoSockets, to: "socket", ranks: 3, want: []string{"0,2,4,6,8,10,12,14 cores 0-3 of socket 0",
 			"1,3,5,7,9,11,13,15 cores 4-7 of socket 1", "0,2,4,6,8,10,12,14 cores 0-3 of socket 0"}},
-		{"NUMA nodes within sockets", subNUMA, "", "", "numa", 4, []string{"0-1 cores 0-1 of socket 0", "2-3 cores 2-3 of socket 0",
+		{name: "NUMA nodes within sockets", on: subNUMA, to: "numa", ranks: 4, want: []string{"0-1 cores 0-1 of socket 0", "2-3 cores 2-3 of socket 0",
 			"4-5 cores 4-5 of socket 1", "6-7 cores 6-7 of socket 1"}},
-		{"one cache per socket", subNUMA, "", "", "l3", 2, []string{"0-3 cores 0-3 of socket 0", "4-7 cores 4-7 of socket 1"}},
-		{"caches within NUMA nodes", complexes, "", "", "l3", 2, []string{"0-1 cores 0-1 of socket 0", "2-3 cores 2-3 of socket 0"}},
-		{"only CPUs that are ours", twoSockets, "2,3,11", "", "core", 2, []string{"2 core 1 of socket 0", "3,11 core 5 of socket 1"}},
-		{"a full socket is passed over", twoSockets, "0,1,3,5", "", "socket", 4, []string{"0 core 0 of socket 0",
+		{name: "one cache per socket", on: subNUMA, to: "l3", ranks: 2, want: []string{"0-3 cores 0-3 of socket 0", "4-7 cores 4-7 of socket 1"}},
+		{name: "caches within NUMA nodes", on: complexes, to: "l3", ranks: 2, want: []string{"0-1 cores 0-1 of socket 0", "2-3 cores 2-3 of socket 0"}},
+		{name: "only CPUs that are ours", on: twoSockets, ours: "2,3,11", to: "core", ranks: 2, want: []string{"2 core 1 of socket 0", "3,11 core 5 of socket 1"}},
+		{name: "a full socket is passed over", on: twoSockets, ours: "0,1,3,5", to: "socket", ranks: 4, want: []string{"0 core 0 of socket 0",
 			"1,3,5 cores 4-6 of socket 1", "1,3,5 cores 4-6 of socket 1", "1,3,5 cores 4-6 of socket 1"}},
-		{"threads are numbered in their core", "0 0 0 0-3", "1-3", "", "hwthread", 2, []string{"1 thread 1 of core 0 of socket 0",
+		{name: "threads are numbered in their core", on: "0 0 0 0-3", ours: "1-3", to: "hwthread", ranks: 2, want: []string{"1 thread 1 of core 0 of socket 0",
 			"2 thread 2 of core 0 of socket 0"}},
-		{"offline CPUs do not count", laptop, "", "1,4", "core", 4, []string{"0 core 0 of socket 0", "2,6 core 1 of socket 0",
+		{name: "offline CPUs do not count", on: laptop, offline: "1,4", to: "core", ranks: 4, want: []string{"0 core 0 of socket 0", "2,6 core 1 of socket 0",
 			"3,7 core 2 of socket 0", "5 core 3 of socket 0"}},
-		{"listed CPUs in the order given", laptop, "", "", "cpu-list:7,0-1", 3, []string{"7 thread 1 of core 3 of socket 0",
+		{name: "listed CPUs in the order given", on: laptop, to: "cpu-list:7,0-1", ranks: 3, want: []string{"7 thread 1 of core 3 of socket 0",
 			"0 thread 0 of core 0 of socket 0", "1 thread 0 of core 1 of socket 0"}},
-		{"several cores each", twoSockets, "", "", "core:2", 3, []string{"0,2,8,10 cores 0-1 of socket 0", "4,6,12,14 cores 2-3 of socket 0",
+		{name: "several cores each", on: twoSockets, to: "core:2", ranks: 3, want: []string{"0,2,8,10 cores 0-1 of socket 0", "4,6,12,14 cores 2-3 of socket 0",
 			"1,3,9,11 cores 4-5 of socket 1"}},
-		{"cores of two sockets are not for one rank", twoSockets, "", "", "core:3", 2, []string{"0,2,4,8,10,12 cores 0-2 of socket 0",
+		{name: "cores of two sockets are not for one rank", on: twoSockets, to: "core:3", ranks: 2, want: []string{"0,2,4,8,10,12 cores 0-2 of socket 0",
 			"1,3,5,9,11,13 cores 4-6 of socket 1"}},
-		{"several threads each", laptop, "", "", "hwthread:2", 2, []string{"0,4 core 0 of socket 0", "1,5 core 1 of socket 0"}},
-		{"of what is ours", laptop, "1,2,3,6", "", "core:2", 1, []string{"1-2,6 cores 1-2 of socket 0"}},
-		{"several CPUs where no more is told", container, "0,1,5", "", "core:2", 1, []string{"0-1 cores 0-1 of socket 0"}},
-		{"cores without caches", noCaches, "", "", "core", 2, []string{"0 core 0 of socket 0", "1 core 1 of socket 0"}},
-		{"each CPU a core where no more is told", container, "", "", "core", 2, []string{"0 core 0 of socket 0", "1 core 1 of socket 0"}},
-		{"a CPU that sysfs does not list", container, "1,5", "", "core", 2, []string{"1 core 1 of socket 0", "5"}},
+		{name: "several threads each", on: laptop, to: "hwthread:2", ranks: 2, want: []string{"0,4 core 0 of socket 0", "1,5 core 1 of socket 0"}},
+		{name: "of what is ours", on: laptop, ours: "1,2,3,6", to: "core:2", ranks: 1, want: []string{"1-2,6 cores 1-2 of socket 0"}},
+		{name: "several CPUs where no more is told", on: container, ours: "0,1,5", to: "core:2", ranks: 1, want: []string{"0-1 cores 0-1 of socket 0"}},
+		{name: "cores without caches", on: noCaches, to: "core", ranks: 2, want: []string{"0 core 0 of socket 0", "1 core 1 of socket 0"}},
+		{name: "each CPU a core where no more is told", on: container, to: "core", ranks: 2, want: []string{"0 core 0 of socket 0", "1 core 1 of socket 0"}},
+		{name: "a CPU that sysfs does not list", on: container, ours: "1,5", to: "core", ranks: 2, want: []string{"1 core 1 of socket 0", "5"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			h := x.on.host(t, x.ours, x.offline)
@@ -188,17 +188,17 @@ func TestAssignRefuses(t *testing.T) {
 		ranks    int
 		want     string
 	}{
-		{laptop, "", "core", 5, "the host has 4 cores for 5 ranks; use fewer per host, --oversubscribe to let ranks share them, or --bind-to none"},
-		{laptop, "", "core:2", 3, "the host has 2 groups of 2 cores for 3 ranks; use fewer"},
-		{twoSockets, "", "hwthread:5", 3, "the host has 2 groups of 5 hardware threads for 3 ranks"},
-		{twoSockets, "", "core:5", 1, "no socket of the host has 5 of them for a rank (the job may use CPUs 0-15); choose fewer, or --bind-to none"},
-		{laptop, "2,6", "core", 2, "the host has 1 core (the job may use CPUs 2,6 alone) for 2 ranks"},
-		{twoSockets, "", "socket", 9, "the host has 8 cores in 2 sockets for 9 ranks"},
-		{laptop, "", "cpu-list:0-1", 3, "the host has 2 CPUs of the list for 3 ranks"},
-		{laptop, "0-3", "cpu-list:3-5", 1, "CPUs 4-5 are not the job's to use there: CPUs 0-3 are, by the affinity or the cgroup of golaunch's agent; choose"},
-		{laptop, "0-3", "cpu-list:9", 1, "CPU 9 is not the job's to use there"},
-		{laptop, "1", "cpu-list:0", 1, "CPU 0 is not the job's to use there: CPU 1 is, by the affinity"},
-		{noCaches, "", "l3", 1, "the kernel tells of no L3 cache there; use --bind-to core, or none"},
+		{on: laptop, to: "core", ranks: 5, want: "the host has 4 cores for 5 ranks; use fewer per host, --oversubscribe to let ranks share them, or --bind-to none"},
+		{on: laptop, to: "core:2", ranks: 3, want: "the host has 2 groups of 2 cores for 3 ranks; use fewer"},
+		{on: twoSockets, to: "hwthread:5", ranks: 3, want: "the host has 2 groups of 5 hardware threads for 3 ranks"},
+		{on: twoSockets, to: "core:5", ranks: 1, want: "no socket of the host has 5 of them for a rank (the job may use CPUs 0-15); choose fewer, or --bind-to none"},
+		{on: laptop, ours: "2,6", to: "core", ranks: 2, want: "the host has 1 core (the job may use CPUs 2,6 alone) for 2 ranks"},
+		{on: twoSockets, to: "socket", ranks: 9, want: "the host has 8 cores in 2 sockets for 9 ranks"},
+		{on: laptop, to: "cpu-list:0-1", ranks: 3, want: "the host has 2 CPUs of the list for 3 ranks"},
+		{on: laptop, ours: "0-3", to: "cpu-list:3-5", ranks: 1, want: "CPUs 4-5 are not the job's to use there: CPUs 0-3 are, by the affinity or the cgroup of golaunch's agent; choose"},
+		{on: laptop, ours: "0-3", to: "cpu-list:9", ranks: 1, want: "CPU 9 is not the job's to use there"},
+		{on: laptop, ours: "1", to: "cpu-list:0", ranks: 1, want: "CPU 0 is not the job's to use there: CPU 1 is, by the affinity"},
+		{on: noCaches, to: "l3", ranks: 1, want: "the kernel tells of no L3 cache there; use --bind-to core, or none"},
 	} {
 		_, err := x.on.host(t, x.ours, "").Assign(Wish{Choice: choice(t, x.to), Ranks: x.ranks})
 		assert.ErrorContains(t, err, x.want)
@@ -230,8 +230,8 @@ func TestAssignBesideOthers(t *testing.T) {
 	assert.Equal(t, [][]int{{1, 5}, {3, 7}, {0, 4}}, sets)
 }
 
-// Whatever is asked for: no CPU but ours, no core twice before all are taken, and no
-// place that has two ranks per core more than another.
+// For every wish: no CPU but ours, no core twice before all are taken, and no place
+// that has two ranks per core more than another.
 func TestAssignProperties(t *testing.T) {
 	machines := []machine{laptop, twoSockets, subNUMA, complexes}
 	rapid.Check(t, func(t *rapid.T) {
@@ -318,9 +318,9 @@ func TestParse(t *testing.T) {
 	for word, want := range map[string]string{
 		"cores":           `"cores" is nothing to bind to; none, core, core:N, hwthread, socket, numa, l3, gpu and cpu-list:LIST are`,
 		"socket:2":        `"socket:2" is nothing to bind to`,
-		"core:0":          `"core:0": "0" is not how many each rank has`,
-		"core:":           `"core:": "" is not how many`,
-		"hwthread:x":      `"hwthread:x": "x" is not how many`,
+		"core:0":          `"core:0": "0" is not a number of them for each rank`,
+		"core:":           `"core:": "" is not a number of them`,
+		"hwthread:x":      `"hwthread:x": "x" is not a number of them`,
 		"cpu-list":        `"cpu-list" lacks its CPUs; write them as in cpu-list:0-3,8`,
 		"cpu-list:":       `"cpu-list:" lacks its CPUs`,
 		"cpu-list:3-1":    `"3-1": expected a list of numbers below 65536, such as 0-3,8`,

@@ -9,12 +9,12 @@ import (
 	"github.com/golaunch/golaunch/network/topology/node"
 )
 
-// Kind is what each rank is bound to.
+// Kind is a kind of thing that ranks are bound to.
 type Kind string
 
 // The kinds, as --bind-to has them.
 const (
-	None   Kind = "none"     // whatever its agent may use
+	None   Kind = "none"     // all CPUs of its agent
 	Core   Kind = "core"     // all hardware threads of a core
 	Thread Kind = "hwthread" // one hardware thread
 	Socket Kind = "socket"   // a package
@@ -24,10 +24,10 @@ const (
 	List   Kind = "cpu-list" // one of the CPUs of a list
 )
 
-// Words are the kinds that are a word alone: all but List.
+// Words returns the kinds that are a word alone: all but List.
 func Words() []Kind { return []Kind{None, Core, Thread, Socket, NUMA, L3, GPU} }
 
-// Help says in a few words what it is.
+// Help describes it in a few words.
 func (k Kind) Help() string {
 	switch k {
 	case None:
@@ -48,7 +48,7 @@ func (k Kind) Help() string {
 	return "a CPU of the list"
 }
 
-// Choice says what the ranks of a job are bound to. The zero value binds none.
+// Choice binds the ranks of a job. The zero value binds none.
 type Choice struct {
 	kind Kind
 	cpus []int // of List, in the order given
@@ -74,7 +74,7 @@ func Parse(word string) (Choice, error) {
 	case ok && (c.kind == Core || c.kind == Thread):
 		var err error
 		if c.each, err = strconv.Atoi(list); err != nil || c.each < 1 || c.each > node.MaxPUs {
-			return Choice{}, fmt.Errorf("%q: %q is not how many each rank has", word, list)
+			return Choice{}, fmt.Errorf("%q: %q is not a number of them for each rank", word, list)
 		}
 		if c.each == 1 {
 			c.each = 0
@@ -95,7 +95,7 @@ func (c Choice) Local() bool { return !c.Binds() || c.kind == List || c.kind == 
 // them, and Room is not to be asked.
 func (c Choice) ByGPU() bool { return c.kind == GPU }
 
-// String is what Parse reads.
+// String returns the word that Parse reads.
 func (c Choice) String() string {
 	switch {
 	case !c.Binds():

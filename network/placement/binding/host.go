@@ -1,11 +1,11 @@
 // Package binding gives the ranks of a host CPUs of it: to each a core, a socket, a
 // NUMA node, a level 3 cache or a CPU of a list, in turn.
 //
-// A CPU is what the kernel numbers: a processing unit of package node. No rank gets
-// one that is not the job's, whatever else the host has.
+// A CPU has a number of the kernel's: a processing unit of package node. No rank gets
+// one that is not the job's.
 //
-// What is NOT here: which host a rank is on (package placement), how the kernel is
-// asked and told (package agent, package internal/proc).
+// Not here: the hosts of ranks (package placement), the kernel's calls (packages
+// internal/agent and internal/proc).
 package binding
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology/node"
 )
 
-// Host is what a host has for ranks.
+// Host has the CPUs of a host that ranks are bound to.
 type Host struct {
 	cores []core // with CPUs of ours, in the order in which ranks take them
 	ours  []int  // ascending
@@ -66,28 +66,28 @@ func New(n *node.Node, ours []int) *Host {
 	return h
 }
 
-// CPUs are those that are ours, ascending. They are not to be changed.
+// CPUs returns ours, ascending. They are not to be changed.
 func (h *Host) CPUs() []int { return h.ours }
 
-// Within are those CPUs of a list that are ours, ascending.
+// Within returns those CPUs of a list that are ours, ascending.
 func (h *Host) Within(list []int) []int {
 	return slices.DeleteFunc(slices.Clone(h.ours), func(c int) bool { return !slices.Contains(list, c) })
 }
 
-// place is what ranks can be bound to.
+// place is a set of CPUs that ranks can be bound to.
 type place struct {
 	cpus []int // ascending
 	room int   // ranks that have a core each there
 	load int   // ranks that it has
 }
 
-// places are those of a choice that binds, in the order in which ranks take them.
+// places returns those of a choice that binds, in the order in which ranks take them.
 func (h *Host) places(choice Choice) ([]place, error) {
 	switch choice.kind {
 	case GPU:
 		return nil, errors.New("the CPUs near GPUs are found by these")
 	case List:
-		if err := h.mine(choice.cpus); err != nil {
+		if err := h.checkOurs(choice.cpus); err != nil {
 			return nil, err
 		}
 		return singles(choice.cpus), nil
@@ -96,13 +96,13 @@ func (h *Host) places(choice Choice) ([]place, error) {
 		for _, c := range h.cores {
 			places = append(places, singles(c.PUs)...)
 		}
-		return h.together(places, choice.each)
+		return h.joinPlaces(places, choice.each)
 	case Core:
 		places := make([]place, len(h.cores))
 		for i, c := range h.cores {
 			places[i] = place{cpus: slices.Sorted(slices.Values(c.PUs)), room: 1}
 		}
-		return h.together(places, choice.each)
+		return h.joinPlaces(places, choice.each)
 	}
 	var places []place
 	at := map[int]int{}
@@ -129,7 +129,7 @@ func (h *Host) places(choice Choice) ([]place, error) {
 	return places, nil
 }
 
-// singles are places of one CPU each.
+// singles returns places of one CPU each.
 func singles(cpus []int) []place {
 	places := make([]place, len(cpus))
 	for i, c := range cpus {
@@ -138,9 +138,9 @@ func singles(cpus []int) []place {
 	return places
 }
 
-// together makes one place of each few that follow each other in a socket. What is left
-// of a socket is too little.
-func (h *Host) together(places []place, each int) ([]place, error) {
+// joinPlaces makes one place of each few that follow each other in a socket. The rest of
+// a socket, which is too little, is left out.
+func (h *Host) joinPlaces(places []place, each int) ([]place, error) {
 	if each < 2 || len(places) == 0 {
 		return places, nil
 	}
@@ -174,7 +174,7 @@ func (h *Host) together(places []place, each int) ([]place, error) {
 	return groups, nil
 }
 
-// part is the number of the part that the core is in.
+// part returns the number of the part that the core is in.
 func (c *core) part(k Kind) int {
 	switch k {
 	case Socket:
@@ -203,8 +203,8 @@ func (k Kind) nouns() (one, many string) {
 	return "core", "cores"
 }
 
-// mine refuses CPUs that are not ours.
-func (h *Host) mine(cpus []int) error {
+// checkOurs refuses CPUs that are not ours.
+func (h *Host) checkOurs(cpus []int) error {
 	others := slices.DeleteFunc(slices.Sorted(slices.Values(cpus)), func(c int) bool {
 		_, found := slices.BinarySearch(h.ours, c)
 		return found
@@ -228,9 +228,9 @@ func count(n int, one, many string) string {
 	return many
 }
 
-// Describe says where on the host CPUs are, such as "core 4 of socket 0"; "" where
-// that is not known. Cores are numbered through the host in the order in which ranks
-// take them, whether they are ours or not; sockets as package node does.
+// Describe names the place of CPUs on the host, such as "core 4 of socket 0"; "" if it
+// is not known. Cores are numbered through the host in the order in which ranks take
+// them, whether they are ours or not; sockets as package node does.
 func (h *Host) Describe(cpus []int) string {
 	wanted := map[int]bool{}
 	for _, c := range cpus {

@@ -20,8 +20,8 @@ type part struct {
 	numbers []int // nil: all cores of the socket
 }
 
-// ParseSlots reads slots: CPUs as in 0-3,8, or cores of a socket as in 1:0-2. What
-// follows a comma is of the same socket, unless it names another, as in 0:0,2,1:0. A
+// ParseSlots reads slots: CPUs as in 0-3,8, or cores of a socket as in 1:0-2. Cores
+// behind a comma are of the same socket, unless they name another, as in 0:0,2,1:0. A
 // core is * for all of the socket's.
 func ParseSlots(text string) (Slots, error) {
 	s := Slots{text: text}
@@ -49,7 +49,7 @@ func ParseSlots(text string) (Slots, error) {
 	return s, nil
 }
 
-// String is the text that ParseSlots has read.
+// String returns the text that ParseSlots has read.
 func (s Slots) String() string { return s.text }
 
 // Find returns the CPUs of slots, ascending: those that are there and ours, and an
@@ -58,7 +58,7 @@ func (h *Host) Find(s Slots) ([]int, error) {
 	var cpus []int
 	for _, p := range s.parts {
 		if p.socket == node.None {
-			if err := h.mine(p.numbers); err != nil {
+			if err := h.checkOurs(p.numbers); err != nil {
 				return nil, err
 			}
 			cpus = append(cpus, p.numbers...)

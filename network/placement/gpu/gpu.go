@@ -18,7 +18,7 @@ const (
 	HIP  = "HIP_VISIBLE_DEVICES"
 )
 
-// Maker is who made a host's GPUs.
+// Maker is the maker of a host's GPUs.
 type Maker string
 
 // The makers whose GPUs are found.
@@ -27,10 +27,10 @@ const (
 	AMD    Maker = "AMD"
 )
 
-// Host is what a host has of GPUs.
+// Host has the GPUs of a host.
 type Host struct {
 	Maker   Maker
-	Has     int      // how many there are
+	Has     int      // their number
 	Devices []string // those that ranks may use, as the variables name them, in order
 	Within  string   // the NAME=value that leaves only Devices; "" where nothing does
 }
@@ -43,7 +43,7 @@ func (h Host) Assign(per, ranks int, taken []string) ([][]string, error) {
 	}
 	free := slices.DeleteFunc(slices.Clone(h.Devices), func(d string) bool { return slices.Contains(taken, d) })
 	if ranks > len(free)/per {
-		return nil, h.tooFew(per, ranks, len(free))
+		return nil, h.tooFewError(per, ranks, len(free))
 	}
 	sets := make([][]string, ranks)
 	for i := range sets {
@@ -62,7 +62,7 @@ func (h Host) Free(taken []string) (n int) {
 	return n
 }
 
-func (h Host) tooFew(per, ranks, free int) error {
+func (h Host) tooFewError(per, ranks, free int) error {
 	if h.Has == 0 {
 		return fmt.Errorf("the host has no GPU, by /%s, /%s/nvidia[0-9]* and /%s; leave the flag out, or set -x %s for a program that finds some",
 			nvidiaGPUs, devices, amdNodes, CUDA)
@@ -92,7 +92,7 @@ func count(n int, of Maker) string {
 	return fmt.Sprintf("%d %s GPUs", n, of)
 }
 
-// Env are the variables of a rank that is to have these devices.
+// Env returns the variables of a rank that is to have these devices.
 func (h Host) Env(list []string) []string {
 	names := strings.Join(list, ",")
 	if h.Maker != AMD {

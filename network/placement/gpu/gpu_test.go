@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// files are a host's, each "path" or "path=text".
+// files returns a host's, each "path" or "path=text".
 func files(list ...string) fstest.MapFS {
 	root := fstest.MapFS{}
 	for _, f := range list {
@@ -33,21 +33,21 @@ func TestRead(t *testing.T) {
 		environ string
 		want    Host
 	}{
-		{"nothing", files("dev/null"), "CUDA_VISIBLE_DEVICES=0", Host{}},
-		{"the driver's list", four, "", Host{NVIDIA, 4, []string{"0", "1", "2", "3"}, ""}},
-		{"device files", files("dev/nvidia0", "dev/nvidia1", "dev/nvidiactl", "dev/nvidia-uvm", "dev/nvidia"), "", Host{NVIDIA, 2, []string{"0", "1"}, ""}},
-		{"a manager's part", four, "X=1 CUDA_VISIBLE_DEVICES=2,3", Host{NVIDIA, 4, []string{"2", "3"}, "CUDA_VISIBLE_DEVICES=2,3"}},
-		{"the last counts", four, "CUDA_VISIBLE_DEVICES=0 CUDA_VISIBLE_DEVICES=1", Host{NVIDIA, 4, []string{"1"}, "CUDA_VISIBLE_DEVICES=1"}},
-		{"by name", four, "CUDA_VISIBLE_DEVICES=GPU-8932f937,MIG-1/2/3", Host{NVIDIA, 4, []string{"GPU-8932f937", "MIG-1/2/3"}, "CUDA_VISIBLE_DEVICES=GPU-8932f937,MIG-1/2/3"}},
-		{"none by Slurm's word", four, "CUDA_VISIBLE_DEVICES=NoDevFiles", Host{NVIDIA, 4, nil, "CUDA_VISIBLE_DEVICES=NoDevFiles"}},
-		{"none", four, "CUDA_VISIBLE_DEVICES=", Host{NVIDIA, 4, nil, "CUDA_VISIBLE_DEVICES="}},
-		{"up to the first that is none", four, "CUDA_VISIBLE_DEVICES=1,-1,2", Host{NVIDIA, 4, []string{"1"}, "CUDA_VISIBLE_DEVICES=1,-1,2"}},
-		{"and that is not there", four, "CUDA_VISIBLE_DEVICES=3,4,2", Host{NVIDIA, 4, []string{"3"}, "CUDA_VISIBLE_DEVICES=3,4,2"}},
-		{"of AMD's variables not", four, "ROCR_VISIBLE_DEVICES=2", Host{NVIDIA, 4, []string{"0", "1", "2", "3"}, ""}},
-		{"AMD", two, "", Host{AMD, 2, []string{"0", "1"}, ""}},
-		{"AMD's part", two, "CUDA_VISIBLE_DEVICES=0,1 ROCR_VISIBLE_DEVICES=1", Host{AMD, 2, []string{"1"}, "ROCR_VISIBLE_DEVICES=1"}},
-		{"AMD's part by HIP", two, "HIP_VISIBLE_DEVICES=1", Host{AMD, 2, []string{"1"}, "HIP_VISIBLE_DEVICES=1"}},
-		{"a container with one of AMD's", container, "", Host{AMD, 1, []string{"0"}, ""}},
+		{name: "nothing", root: files("dev/null"), environ: "CUDA_VISIBLE_DEVICES=0", want: Host{}},
+		{name: "the driver's list", root: four, want: Host{Maker: NVIDIA, Has: 4, Devices: []string{"0", "1", "2", "3"}}},
+		{name: "device files", root: files("dev/nvidia0", "dev/nvidia1", "dev/nvidiactl", "dev/nvidia-uvm", "dev/nvidia"), want: Host{Maker: NVIDIA, Has: 2, Devices: []string{"0", "1"}}},
+		{name: "a manager's part", root: four, environ: "X=1 CUDA_VISIBLE_DEVICES=2,3", want: Host{Maker: NVIDIA, Has: 4, Devices: []string{"2", "3"}, Within: "CUDA_VISIBLE_DEVICES=2,3"}},
+		{name: "the last counts", root: four, environ: "CUDA_VISIBLE_DEVICES=0 CUDA_VISIBLE_DEVICES=1", want: Host{Maker: NVIDIA, Has: 4, Devices: []string{"1"}, Within: "CUDA_VISIBLE_DEVICES=1"}},
+		{name: "by name", root: four, environ: "CUDA_VISIBLE_DEVICES=GPU-8932f937,MIG-1/2/3", want: Host{Maker: NVIDIA, Has: 4, Devices: []string{"GPU-8932f937", "MIG-1/2/3"}, Within: "CUDA_VISIBLE_DEVICES=GPU-8932f937,MIG-1/2/3"}},
+		{name: "none by Slurm's word", root: four, environ: "CUDA_VISIBLE_DEVICES=NoDevFiles", want: Host{Maker: NVIDIA, Has: 4, Within: "CUDA_VISIBLE_DEVICES=NoDevFiles"}},
+		{name: "none", root: four, environ: "CUDA_VISIBLE_DEVICES=", want: Host{Maker: NVIDIA, Has: 4, Within: "CUDA_VISIBLE_DEVICES="}},
+		{name: "up to the first that is none", root: four, environ: "CUDA_VISIBLE_DEVICES=1,-1,2", want: Host{Maker: NVIDIA, Has: 4, Devices: []string{"1"}, Within: "CUDA_VISIBLE_DEVICES=1,-1,2"}},
+		{name: "and that is not there", root: four, environ: "CUDA_VISIBLE_DEVICES=3,4,2", want: Host{Maker: NVIDIA, Has: 4, Devices: []string{"3"}, Within: "CUDA_VISIBLE_DEVICES=3,4,2"}},
+		{name: "of AMD's variables not", root: four, environ: "ROCR_VISIBLE_DEVICES=2", want: Host{Maker: NVIDIA, Has: 4, Devices: []string{"0", "1", "2", "3"}}},
+		{name: "AMD", root: two, want: Host{Maker: AMD, Has: 2, Devices: []string{"0", "1"}}},
+		{name: "AMD's part", root: two, environ: "CUDA_VISIBLE_DEVICES=0,1 ROCR_VISIBLE_DEVICES=1", want: Host{Maker: AMD, Has: 2, Devices: []string{"1"}, Within: "ROCR_VISIBLE_DEVICES=1"}},
+		{name: "AMD's part by HIP", root: two, environ: "HIP_VISIBLE_DEVICES=1", want: Host{Maker: AMD, Has: 2, Devices: []string{"1"}, Within: "HIP_VISIBLE_DEVICES=1"}},
+		{name: "a container with one of AMD's", root: container, want: Host{Maker: AMD, Has: 1, Devices: []string{"0"}}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			require.Equal(t, x.want, Read(x.root, strings.Fields(x.environ)))
@@ -95,13 +95,13 @@ func TestTooFew(t *testing.T) {
 		taken      []string
 		want       string
 	}{
-		{four, 2, 8, nil, "the host has 4 NVIDIA GPUs, and 8 ranks want 2 each; use --ppn 2, or a smaller number"},
-		{four, 8, 1, nil, "the host has 4 NVIDIA GPUs, and 1 rank wants 8; use a smaller number"},
-		{four, 1, 2, []string{"0", "1", "3"}, "the host has 4 NVIDIA GPUs, ranks that live have 3, and 2 ranks want 1 each; use --ppn 1, or a smaller number"},
-		{one, 1, 2, nil, "the host has 4 AMD GPUs, of which ROCR_VISIBLE_DEVICES=3 leaves 1, and 2 ranks want 1 each; use --ppn 1, or a smaller number"},
-		{Host{Maker: AMD, Has: 1, Devices: []string{"0"}}, 1 << 62, 4, nil, "the host has 1 AMD GPU, and 4 ranks want 4611686018427387904 each; use a smaller number"},
-		{Host{}, 1, 1, nil, "the host has no GPU, by /proc/driver/nvidia/gpus, /dev/nvidia[0-9]* and /sys/class/kfd/kfd/topology/nodes; leave the flag out, or set -x CUDA_VISIBLE_DEVICES for a program that finds some"},
-		{four, 0, 1, nil, "0 GPUs for each of 1 ranks"},
+		{h: four, per: 2, ranks: 8, want: "the host has 4 NVIDIA GPUs, and 8 ranks want 2 each; use --ppn 2, or a smaller number"},
+		{h: four, per: 8, ranks: 1, want: "the host has 4 NVIDIA GPUs, and 1 rank wants 8; use a smaller number"},
+		{h: four, per: 1, ranks: 2, taken: []string{"0", "1", "3"}, want: "the host has 4 NVIDIA GPUs, ranks that live have 3, and 2 ranks want 1 each; use --ppn 1, or a smaller number"},
+		{h: one, per: 1, ranks: 2, want: "the host has 4 AMD GPUs, of which ROCR_VISIBLE_DEVICES=3 leaves 1, and 2 ranks want 1 each; use --ppn 1, or a smaller number"},
+		{h: Host{Maker: AMD, Has: 1, Devices: []string{"0"}}, per: 1 << 62, ranks: 4, want: "the host has 1 AMD GPU, and 4 ranks want 4611686018427387904 each; use a smaller number"},
+		{h: Host{}, per: 1, ranks: 1, want: "the host has no GPU, by /proc/driver/nvidia/gpus, /dev/nvidia[0-9]* and /sys/class/kfd/kfd/topology/nodes; leave the flag out, or set -x CUDA_VISIBLE_DEVICES for a program that finds some"},
+		{h: four, ranks: 1, want: "0 GPUs for each of 1 ranks"},
 	} {
 		_, err := x.h.Assign(x.per, x.ranks, x.taken)
 		require.EqualError(t, err, x.want)

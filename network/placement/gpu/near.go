@@ -28,8 +28,8 @@ type device struct {
 	uuid string // of NVIDIA's, such as GPU-8932f937
 }
 
-// Near are the CPUs of the NUMA nodes of devices of the host whose files these are, by their
-// names in Devices, ascending. The error names the device, and no host.
+// Near returns the CPUs of the NUMA nodes of devices of the host whose files these are,
+// by their names in Devices, ascending. The error names the device, and no host.
 func (h Host) Near(root fs.FS, devices []string) ([]int, error) {
 	all := nvidiaDevices(root)
 	if h.Maker == AMD {
@@ -39,7 +39,7 @@ func (h Host) Near(root fs.FS, devices []string) ([]int, error) {
 	for _, name := range devices {
 		d, ok := find(all, name)
 		if !ok {
-			return nil, fmt.Errorf("the host does not say in /%s near which CPUs GPU %s is; use --bind-to numa, or none", h.told(), name)
+			return nil, fmt.Errorf("the host does not say in /%s near which CPUs GPU %s is; use --bind-to numa, or none", h.driverDir(), name)
 		}
 		file := pciDevices + "/" + d.pci + "/local_cpulist"
 		list, err := fs.ReadFile(root, file)
@@ -60,16 +60,16 @@ func (h Host) Near(root fs.FS, devices []string) ([]int, error) {
 	return slices.Compact(cpus), nil
 }
 
-// told is the driver's directory of GPUs.
-func (h Host) told() string {
+// driverDir returns the driver's directory of GPUs.
+func (h Host) driverDir() string {
 	if h.Maker == AMD {
 		return amdNodes
 	}
 	return nvidiaGPUs
 }
 
-// find is the device of a name: its number, or the first letters of its UUID, as CUDA takes
-// them.
+// find returns the device of a name: its number, or the first letters of its UUID, as
+// CUDA takes them.
 func find(all []device, name string) (d device, ok bool) {
 	if n, err := strconv.Atoi(name); err == nil {
 		if n < 0 || n >= len(all) {
@@ -84,7 +84,7 @@ func find(all []device, name string) (d device, ok bool) {
 	return all[i], true
 }
 
-// nvidiaDevices are those of NVIDIA's driver, in the order of their PCI addresses.
+// nvidiaDevices returns those of NVIDIA's driver, in the order of their PCI addresses.
 func nvidiaDevices(root fs.FS) (all []device) {
 	gpus, _ := fs.ReadDir(root, nvidiaGPUs) // without them none is told of
 	for _, g := range gpus {
@@ -101,7 +101,7 @@ func nvidiaDevices(root fs.FS) (all []device) {
 	return all
 }
 
-// amdDevices are those of AMD's driver, in its order.
+// amdDevices returns those of AMD's driver, in its order.
 func amdDevices(root fs.FS) (all []device) {
 	for _, properties := range amd(root) {
 		at, _ := strconv.ParseUint(property(properties, "location_id"), 10, 16) // then there is no such device

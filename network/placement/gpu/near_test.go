@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// near are files of a host of two NUMA nodes with four GPUs: the CPUs near each are those of
-// its node, in two ranges.
+// near returns files of a host of two NUMA nodes with four GPUs: the CPUs near each are
+// those of its node, in two ranges.
 func near(gpus ...string) []string {
 	cpus := []string{"0-1,8-9", "0-1,8-9", "2-3,10-11", "2-3,10-11"}
 	var list []string

@@ -16,15 +16,15 @@ const (
 	amdRender  = "dev/dri/renderD"                  // and the drm_render_minor of a node
 )
 
-// Read finds the GPUs of the host whose files these are, within what the environment
-// (NAME=value, of a resource manager's) leaves of them. Of a host with NVIDIA's and
-// AMD's they are NVIDIA's.
+// Read finds the GPUs of the host whose files these are, as far as the environment
+// (NAME=value, of a resource manager's) leaves them. Of a host with NVIDIA's and AMD's
+// they are NVIDIA's.
 func Read(root fs.FS, environ []string) Host {
 	if n := nvidia(root); n > 0 {
-		return within(Host{Maker: NVIDIA, Has: n}, environ, CUDA)
+		return restrict(Host{Maker: NVIDIA, Has: n}, environ, CUDA)
 	}
 	if n := len(amd(root)); n > 0 {
-		return within(Host{Maker: AMD, Has: n}, environ, ROCR, HIP, CUDA)
+		return restrict(Host{Maker: AMD, Has: n}, environ, ROCR, HIP, CUDA)
 	}
 	return Host{}
 }
@@ -43,8 +43,9 @@ func nvidia(root fs.FS) int {
 	return n
 }
 
-// amd are the properties of GPUs, in the order in which ROCm's runtime numbers them: a
-// container may see GPUs of the host that it may not use, which have no file to open there.
+// amd returns the properties of GPUs, in the order in which ROCm's runtime numbers
+// them: a container may see GPUs of the host that it may not use, which have no file to
+// open there.
 func amd(root fs.FS) (gpus []string) {
 	nodes, _ := fs.ReadDir(root, amdNodes) // without them there is none
 	slices.SortStableFunc(nodes, func(x, y fs.DirEntry) int {
@@ -67,7 +68,7 @@ func amd(root fs.FS) (gpus []string) {
 	return gpus
 }
 
-// property is the value of a line "name value", "" if there is none.
+// property returns the value of a line "name value", "" if there is none.
 func property(text, name string) string {
 	for line := range strings.Lines(text) {
 		if f := strings.Fields(line); len(f) == 2 && f[0] == name {
@@ -82,9 +83,9 @@ func isNumber(s string) bool {
 	return err == nil
 }
 
-// within gives h its devices: those that the first of these variables that is set
+// restrict gives h its devices: those that the first of these variables that is set
 // leaves, else all.
-func within(h Host, environ []string, names ...string) Host {
+func restrict(h Host, environ []string, names ...string) Host {
 	for _, name := range names {
 		for _, kv := range slices.Backward(environ) {
 			value, ok := strings.CutPrefix(kv, name+"=")
@@ -101,9 +102,9 @@ func within(h Host, environ []string, names ...string) Host {
 	return h
 }
 
-// listed are the devices that a value of CUDA_VISIBLE_DEVICES leaves of has, numbers or
-// names such as GPU-8932f937: the drivers read it up to the first that is none ("CUDA
-// C++ Programming Guide", Environment Variables).
+// listed returns the devices that a value of CUDA_VISIBLE_DEVICES leaves of has,
+// numbers or names such as GPU-8932f937: the drivers read it up to the first that is
+// none ("CUDA C++ Programming Guide", Environment Variables).
 func listed(value string, has int) (list []string) {
 	for d := range strings.SplitSeq(value, ",") {
 		d = strings.TrimSpace(d)

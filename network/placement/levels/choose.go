@@ -22,21 +22,21 @@ func better(a, b Candidate) int {
 	return cmp.Or(cmp.Compare(float32(a.Max), float32(b.Max)), cmp.Compare(a.Sum, b.Sum))
 }
 
-// ordersKept is how many of a grid's orders, the best ones, are candidates, ordersTried
-// how many of these are joined with partitions.
+// ordersKept bounds the orders of a grid, the best ones, that are candidates,
+// ordersTried those that are joined with partitions.
 const (
 	ordersKept  = 10
 	ordersTried = 2
 )
 
-// boxesKept is how many boxes of a size are tried, the most compact ones.
+// boxesKept bounds the boxes of a size that are tried, the most compact ones.
 const boxesKept = 8
 
-// beginnings is how many recursive maps are made, each with a seed of its own: which of
-// the cuts of about the same weight is taken makes a difference to the longest time.
+// beginnings is the number of recursive maps, each with a seed of its own: the choice
+// among cuts of about the same weight makes a difference to the longest time.
 const beginnings = 4
 
-// refined is how many candidates, the best ones, are refined.
+// refined is the number of candidates, the best ones, that are refined.
 const refined = 6
 
 // Candidates makes maps in every way that this package has, and returns them, best
@@ -107,7 +107,7 @@ func (t *trials) grid(dims []int, p Plan) error {
 	}
 	byName := map[string][]int32{}
 	pure := &trials{g: t.g, c: t.c}
-	cores := m.inOrder()
+	cores := m.orderedCores()
 	for _, box := range shapes {
 		orders, err := Orders(dims, box)
 		if err != nil {
@@ -141,8 +141,8 @@ func (t *trials) grid(dims []int, p Plan) error {
 	return nil
 }
 
-// shapes are the boxes to walk through a grid by: as large as the largest entity of each
-// level, and the whole grid, which is nil.
+// shapes returns the boxes to walk through a grid by: as large as the largest entity of
+// each level, and the whole grid, which is nil.
 func (t *trials) shapes(dims []int) ([][]int, error) {
 	if _, err := Orders(dims, nil); err != nil {
 		return nil, err
@@ -167,8 +167,8 @@ func (t *trials) shapes(dims []int) ([][]int, error) {
 	return shapes, nil
 }
 
-// surface is how many ranks of a box have a neighbor outside, on one side of it in each
-// dimension.
+// surface counts the ranks of a box that have a neighbor outside, on one side of it in
+// each dimension.
 func surface(dims, box []int) int {
 	ranks, sum := 1, 0
 	for _, n := range box {
@@ -182,9 +182,9 @@ func surface(dims, box []int) int {
 	return sum
 }
 
-// Dynamic chooses the mapping depth of a recursive map [Sahoo, algorithm 2]: that
-// whose messages arrive first if all are sent at once, the least of equal ones. It
-// returns what was simulated for each depth.
+// Dynamic chooses the mapping depth of a recursive map [Sahoo, algorithm 2]: that whose
+// messages arrive first if all are sent at once, the least of equal ones. It returns
+// the simulated time of each depth.
 func Dynamic(g *commgraph.Graph, c *Costs, at []int32, s Sharing) (depth int, outcome []Simulated, err error) {
 	for d := range c.Machine.Levels() {
 		one, err := s.Simulate(g, c, c.Machine.Shallow(at, d))

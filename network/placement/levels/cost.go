@@ -8,7 +8,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology/measure"
 )
 
-// Cray is the latency and bandwidth of messages of 1 to 8 KB that [Sahoo, table 3.2]
+// Cray returns the latency and bandwidth of messages of 1 to 8 KB that [Sahoo, table 3.2]
 // measured, for each level of messages of a machine that OnCray makes.
 func Cray() []measure.Line {
 	return []measure.Line{
@@ -21,10 +21,10 @@ func Cray() []measure.Line {
 	}
 }
 
-// Measured is lines with those levels replaced that samples of a test were measured
-// at, such as golaunch topo measure prints as JSON; measured says which. Level tells
-// the level of two hosts by their names; those below a node have no samples. The
-// error is that of level, or names a level whose samples make no line.
+// Measured returns lines with those levels replaced that samples of a test were
+// measured at, such as golaunch topo measure prints as JSON; measured lists these
+// levels. Level tells the level of two hosts by their names; those below a node have no
+// samples. The error is that of level, or names a level whose samples make no line.
 func Measured(lines []measure.Line, samples []measure.Sample, test measure.Test, level func(from, to string) (int, error)) (
 	out []measure.Line, measured []bool, err error) {
 	samples = slices.DeleteFunc(slices.Clone(samples), func(s measure.Sample) bool { return s.Test != test })
@@ -42,7 +42,7 @@ func Measured(lines []measure.Line, samples []measure.Sample, test measure.Test,
 	return out, measured, nil
 }
 
-// Costs is what messages cost on a machine, by their level.
+// Costs has the costs of messages on a machine, by their level.
 type Costs struct {
 	Machine *Machine
 	fixed   []float64 // seconds
@@ -73,13 +73,13 @@ func NewCosts(m *Machine, lines []measure.Line) (*Costs, error) {
 	return c, nil
 }
 
-// message is the time of the message that one rank sends its peer, in seconds. It is
+// message returns the time of the message that one rank sends its peer, in seconds. It is
 // half of the edge, whose weight is that of both directions.
 func (c *Costs) message(level int, edge int64) float64 {
 	return c.fixed[level] + float64(edge)/2*c.perByte[level]
 }
 
-// rank is the time of a rank: the sum over its messages.
+// rank returns the time of a rank: the sum over its messages.
 func (c *Costs) rank(g *commgraph.Graph, at []int32, rank int32) float64 {
 	t := 0.0
 	peers, weights := g.Peers(rank)
@@ -89,9 +89,9 @@ func (c *Costs) rank(g *commgraph.Graph, at []int32, rank int32) float64 {
 	return t
 }
 
-// Times is how long each rank communicates, in seconds: the sum of latency + size /
-// bandwidth over the messages that it sends, each at its level [Sahoo 3.1]. Weights of
-// g are bytes.
+// Times returns the time that each rank communicates, in seconds: the sum of latency +
+// size / bandwidth over the messages that it sends, each at its level [Sahoo 3.1].
+// Weights of g are bytes.
 func (c *Costs) Times(g *commgraph.Graph, at []int32) []float64 {
 	times := make([]float64, g.Ranks())
 	for r := range times {
@@ -100,21 +100,21 @@ func (c *Costs) Times(g *commgraph.Graph, at []int32) []float64 {
 	return times
 }
 
-// Max is the time of the rank that communicates longest: what a mapping is to
+// Max returns the time of the rank that communicates longest, which a mapping is to
 // minimise [Sahoo 3.1].
 func (c *Costs) Max(g *commgraph.Graph, at []int32) float64 {
 	return slices.Max(c.Times(g, at))
 }
 
-// Share is what messages of one level amount to, over all ranks.
+// Share sums up the messages of one level, over all ranks.
 type Share struct {
 	Messages int
 	Volume   int64   // bytes
 	Time     float64 // seconds
 }
 
-// Shares has the share of each level of messages. Volumes and numbers of messages add
-// up to the same, whatever the map.
+// Shares returns the share of each level of messages. Volumes and numbers of messages
+// add up to the same for any map.
 func (c *Costs) Shares(g *commgraph.Graph, at []int32) []Share {
 	shares := make([]Share, len(c.fixed))
 	for r := range int32(g.Ranks()) {
@@ -132,7 +132,7 @@ func (c *Costs) Shares(g *commgraph.Graph, at []int32) []Share {
 	return shares
 }
 
-// Bound is a time below which no map brings the rank that communicates longest: its
+// Bound returns a time below which no map brings the rank that communicates longest: its
 // largest messages on the cheapest levels, as far as an entity has cores for peers.
 func (c *Costs) Bound(g *commgraph.Graph) float64 {
 	m := c.Machine

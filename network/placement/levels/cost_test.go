@@ -13,8 +13,8 @@ import (
 	"github.com/golaunch/golaunch/network/topology/measure"
 )
 
-// What a map costs is what each message costs at the level that the coordinates tell;
-// the levels add up to the whole, whatever the map.
+// A map costs as much as its messages, each at the level that the coordinates tell; the
+// levels add up to the whole, for any map.
 func TestCostsAreThoseOfTheMessages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := draw(t, 24)

@@ -18,7 +18,7 @@ type Order struct {
 	Ranks []int32
 }
 
-// Orders are the orders in which the ranks of a grid can be walked through, dimension
+// Orders returns the orders in which the ranks of a grid can be walked through, dimension
 // by dimension: in boxes of a size that divides the grid's, each in the order in which
 // boxes are walked through; nil is without boxes. The ranks are numbered as
 // MPI_Cart_create does, the last dimension fastest. Name is such as "dimensions 3,2,1
@@ -78,7 +78,7 @@ func walk(from []int32, along, steps, strides []int) []int32 {
 	return from
 }
 
-// boxesOf are the boxes of so many ranks that divide a grid.
+// boxesOf returns the boxes of so many ranks that divide a grid.
 func boxesOf(dims []int, ranks int) (boxes [][]int) {
 	if len(dims) == 0 {
 		if ranks == 1 {

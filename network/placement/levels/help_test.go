@@ -14,11 +14,11 @@ import (
 	"github.com/golaunch/golaunch/network/topology/spec"
 )
 
-// chain is what a process sends each of its six neighbors in [Sahoo, table 4.1]: of
-// 2131 MB a sixth.
+// chain is the bytes of a process for each of its six neighbors in [Sahoo, table 4.1]:
+// of 2131 MB a sixth.
 const chain = 2131_000_000 / 6
 
-// grid is a periodic grid, the last dimension fastest, with so many bytes from each
+// grid returns a periodic grid, the last dimension fastest, with so many bytes from each
 // rank to each neighbor.
 func grid(t testing.TB, dims []int, bytes int64) *commgraph.Graph {
 	sizes := strings.ReplaceAll(strings.Trim(fmt.Sprint(dims), "[]"), " ", "x")
@@ -33,7 +33,7 @@ func cray(t testing.TB, groups int) *topology.Graph {
 	return g
 }
 
-// sahasrat is the machine of the first hosts of one group, with the costs measured
+// sahasrat returns the machine of the first hosts of one group, with the costs measured
 // there.
 func sahasrat(t testing.TB, hosts int) *Costs {
 	list := make([]topology.Node, hosts)
@@ -86,7 +86,7 @@ func (d drawn) drawMap(t *rapid.T) []int32 {
 	return rapid.Permutation(d.Machine.Default()).Draw(t, "map")
 }
 
-// level is the first level at which coordinates differ.
+// level returns the first level at which coordinates differ.
 func (d drawn) level(a, b int32) int {
 	l := 0
 	for l < d.Machine.Levels() && d.place[a][l] == d.place[b][l] {
@@ -95,7 +95,7 @@ func (d drawn) level(a, b int32) int {
 	return l
 }
 
-// megabytes is the mean volume of a rank at each level, summed from the top.
+// megabytes returns the mean volume of a rank at each level, summed from the top.
 func megabytes(c *Costs, g *commgraph.Graph, at []int32) (each, sum []float64) {
 	total := 0.0
 	for _, s := range c.Shares(g, at) {

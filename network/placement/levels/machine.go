@@ -52,10 +52,10 @@ func New(names []string, place [][]int32) (*Machine, error) {
 	return m, nil
 }
 
-// OnCray is the machine of all cores of some hosts of a Cray XC, which network/topology/spec
-// calls cray:6,16,4,2,12; the levels are group, chassis, blade, node and socket. The
-// order of hosts is that of the cores. The error says that g is no Cray whose sockets
-// and cores are known, or which host is none or given twice.
+// OnCray returns the machine of all cores of some hosts of a Cray XC, which
+// network/topology/spec calls cray:6,16,4,2,12; the levels are group, chassis, blade,
+// node and socket. The order of hosts is that of the cores. The error says that g is no
+// Cray whose sockets and cores are known, or which host is none or given twice.
 func OnCray(g *topology.Graph, hosts []topology.Node) (*Machine, error) {
 	f, ok := g.Family().(*topology.Dragonfly)
 	if !ok || f.Sockets < 1 || f.Cores < 1 {
@@ -88,23 +88,23 @@ func OnCray(g *topology.Graph, hosts []topology.Node) (*Machine, error) {
 	return m, err
 }
 
-// Cores is the number of cores.
+// Cores returns the number of cores.
 func (m *Machine) Cores() int { return len(m.of[0]) }
 
-// Levels is the number of levels of entities. Messages have one level more.
+// Levels returns the number of levels of entities. Messages have one level more.
 func (m *Machine) Levels() int { return len(m.names) }
 
-// Name is the level's name, and the kind of message for a level of messages:
+// Name returns the level's name, and the kind of message for a level of messages:
 // "group" is level 0, and messages of level 0 are those between groups.
 func (m *Machine) Name(level int) string { return m.names[level] }
 
-// Entity is the entity of a core at a level, numbered over the whole machine.
+// Entity returns the entity of a core at a level, numbered over the whole machine.
 func (m *Machine) Entity(level int, core int32) int32 { return m.of[level][core] }
 
-// Entities is the number of entities of a level that hold cores of the job.
+// Entities returns the number of entities of a level that hold cores of the job.
 func (m *Machine) Entities(level int) int { return int(m.count[level]) }
 
-// Between is the level of messages between two cores.
+// Between returns the level of messages between two cores.
 func (m *Machine) Between(a, b int32) int {
 	for l, of := range m.of {
 		if of[a] != of[b] {
@@ -136,7 +136,7 @@ func (m *Machine) HostLevel(g *topology.Graph) func(from, to string) (int, error
 	}
 }
 
-// Default is the map in rank order: rank i on core i.
+// Default returns the map in rank order: rank i on core i.
 func (m *Machine) Default() []int32 {
 	at := make([]int32, m.Cores())
 	for i := range at {
@@ -145,8 +145,9 @@ func (m *Machine) Default() []int32 {
 	return at
 }
 
-// inOrder has the cores in the order of entities, so that those of each are together.
-func (m *Machine) inOrder() []int32 {
+// orderedCores returns the cores in the order of entities, so that those of each are
+// together.
+func (m *Machine) orderedCores() []int32 {
 	cores := m.Default()
 	slices.SortStableFunc(cores, func(a, b int32) int {
 		for _, of := range m.of {
@@ -172,7 +173,7 @@ func (m *Machine) largest() []int {
 	return most
 }
 
-// fits says why a graph's ranks are not one for each core.
+// fits reports an error if a graph's ranks are not one for each core.
 func (m *Machine) fits(g *commgraph.Graph) error {
 	if g.Ranks() != m.Cores() {
 		return fmt.Errorf("%d ranks for %d cores: a map has one rank on each core", g.Ranks(), m.Cores())

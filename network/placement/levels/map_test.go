@@ -12,8 +12,8 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// bestOfFive is what [Sahoo, table 4.1] has for the best of five depths, summed from
-// the top: MB of each process between groups, chassis, blades, nodes and sockets.
+// bestOfFive is the best of five depths in [Sahoo, table 4.1], summed from the top: MB
+// of each process between groups, chassis, blades, nodes and sockets.
 var bestOfFive = []float64{0, 33.9, 484.7, 851.6, 1145.4}
 
 // A map puts each rank on a core of its own, and of no depth does it change the

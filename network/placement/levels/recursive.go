@@ -9,14 +9,14 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// Plan says how Recursive maps.
+// Plan configures Recursive.
 type Plan struct {
 	// Order is an order of all ranks; nil is rank order.
 	Order []int32
 	// Runs is the number of levels, from the top, whose entities take consecutive
 	// ranks of Order. Those below partition the graph.
 	Runs int
-	// Loop carries out what may be parallel; nil is one after the other.
+	// Loop carries out parallel work; nil is one after the other.
 	Loop topology.Loop
 	// Partition is for the partitioner.
 	Partition partition.Options
@@ -52,7 +52,7 @@ func Recursive(g *commgraph.Graph, m *Machine, p Plan) ([]int32, error) {
 	return r.at, nil
 }
 
-// Shallow is a map with a mapping depth, 0 to Levels()-1: within each entity of that
+// Shallow returns a map with a mapping depth, 0 to Levels()-1: within each entity of that
 // level, the ranks that at puts there are in rank order, as [Sahoo, algorithm 1]
 // leaves them.
 func (m *Machine) Shallow(at []int32, depth int) []int32 {
@@ -68,7 +68,7 @@ func (m *Machine) Shallow(at []int32, depth int) []int32 {
 	return out
 }
 
-// permutation says why a list is not of each number below n once.
+// permutation reports an error if a list is not of each number below n once.
 func permutation(list []int32, n int) error {
 	if len(list) != n {
 		return fmt.Errorf("%d numbers: expected each of 0 to %d once", len(list), n-1)
@@ -99,7 +99,7 @@ func (r *recursion) place(level int, g *commgraph.Graph, ranks, cores []int32) e
 		}
 		return nil
 	}
-	within := r.within(level, cores)
+	within := r.coresOf(level, cores)
 	if len(within) == 1 {
 		return r.place(level+1, g, ranks, cores)
 	}
@@ -128,8 +128,8 @@ func (r *recursion) place(level int, g *commgraph.Graph, ranks, cores []int32) e
 	return nil
 }
 
-// within has the cores of each entity of a level, by their first cores.
-func (r *recursion) within(level int, cores []int32) [][]int32 {
+// coresOf returns the cores of each entity of a level, by their first cores.
+func (r *recursion) coresOf(level int, cores []int32) [][]int32 {
 	index := map[int32]int{}
 	var within [][]int32
 	for _, c := range cores {
@@ -145,7 +145,7 @@ func (r *recursion) within(level int, cores []int32) [][]int32 {
 	return within
 }
 
-// parts has the ranks of g that go to each entity.
+// parts returns the ranks of g that go to each entity.
 func (r *recursion) parts(level int, g *commgraph.Graph, ranks []int32, within [][]int32) ([][]int32, error) {
 	parts := make([][]int32, len(within))
 	if level < r.plan.Runs {

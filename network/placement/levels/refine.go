@@ -7,8 +7,7 @@ import (
 	"github.com/golaunch/golaunch/network/commgraph"
 )
 
-// nearby is how many cores an entity has at most in which a refinement looks for a
-// place.
+// nearby bounds the cores of an entity in which a refinement looks for a place.
 const nearby = 128
 
 // Refine shortens the time of the rank that communicates longest, again and again: it
@@ -82,7 +81,7 @@ func (r *refiner) Swap(i, j int) {
 func (r *refiner) Push(any) {}
 func (r *refiner) Pop() any { return nil }
 
-// near has the cores of the largest entity around a core that is not too large.
+// near returns the cores of the largest entity around a core that is not too large.
 func (r *refiner) near(core int32) []int32 {
 	var cores []int32
 	for l, of := range r.Machine.of {

@@ -9,9 +9,9 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// Sharing is what messages share that are on their way at the same time: the links of
-// their routes, of which the first and the last are the hosts' network adapters, and
-// within a host the rate at which the cores of a socket copy.
+// Sharing has the carriers that concurrent messages share: the links of their routes,
+// of which the first and the last are the hosts' network adapters, and within a host
+// the rate at which the cores of a socket copy.
 type Sharing struct {
 	Router routing.Router // on the network that the machine's hosts are of
 	// Copy is a socket's rate of copies, in bytes/s; 0 is no limit. A message within
@@ -25,16 +25,16 @@ type Simulated struct {
 	Time float64 // seconds until the last message has arrived
 	// Mean is the mean time of the messages of each level, in seconds; 0 without any.
 	Mean []float64
-	// How long the busiest adapter, link between switches, and socket take, in seconds.
+	// Times of the busiest adapter, link between switches, and socket, in seconds.
 	Adapters, Inner, Copies float64
 }
 
-// Simulate tells how long it takes if each rank sends its messages to all peers at
-// once [Sahoo, algorithm 2]. A message has arrived when the busiest carrier on its way
-// has carried all that it was given, and after the latency of its level; so large
-// messages are bound by what they share, and not by the bandwidths of a level that
-// nobody else uses. Weights of g are bytes. The error names a link whose rate is not
-// known, or a pair of hosts without a route.
+// Simulate returns the time that it takes if each rank sends its messages to all peers
+// at once [Sahoo, algorithm 2]. A message has arrived when the busiest carrier on its
+// way has carried all its load, and after the latency of its level; so large messages
+// are bound by shared carriers, and not by the bandwidths of a level that nobody else
+// uses. Weights of g are bytes. The error names a link whose rate is not known, or a
+// pair of hosts without a route.
 func (s Sharing) Simulate(g *commgraph.Graph, c *Costs, at []int32) (Simulated, error) {
 	if err := c.Machine.fits(g); err != nil {
 		return Simulated{}, err
@@ -76,7 +76,7 @@ func eachMessage(g *commgraph.Graph, yield func(from, to int32, size float64)) {
 	}
 }
 
-// traffic is what the carriers are given.
+// traffic is the load of each carrier.
 type traffic struct {
 	Sharing
 	*Machine
@@ -94,7 +94,7 @@ type pair struct {
 	wait  float64 // seconds that the busiest link on the way takes
 }
 
-// ends are the hosts of two ranks, and the entities of the last level.
+// ends returns the hosts of two ranks, and the entities of the last level.
 func (t *traffic) ends(from, to int32) (hosts [2]topology.Node, sockets [2]int32) {
 	a, b, last := t.at[from], t.at[to], t.of[t.Levels()-1]
 	return [2]topology.Node{t.host[a], t.host[b]}, [2]int32{last[a], last[b]}
@@ -157,7 +157,7 @@ func (t *traffic) route() error {
 	return nil
 }
 
-// wait is how long the busiest carrier of a message takes for what it was given.
+// wait returns the time that the busiest carrier of a message takes for its load.
 func (t *traffic) wait(from, to int32) float64 {
 	hosts, sockets := t.ends(from, to)
 	switch {

@@ -18,8 +18,8 @@ func sharing(t testing.TB, g *topology.Graph, copies float64) Sharing {
 	return Sharing{r, copies}
 }
 
-// simulated is the outcome of messages of size bytes, both ways, between pairs of cores
-// of a machine whose other ranks are silent.
+// simulated returns the outcome of messages of size bytes, both ways, between pairs of
+// cores of a machine whose other ranks are silent.
 func simulated(t *testing.T, c *Costs, s Sharing, size int64, pairs ...[2]int32) Simulated {
 	var edges []commgraph.Edge
 	for _, p := range pairs {
@@ -77,7 +77,7 @@ func TestLargeMessagesInvertTheLevels(t *testing.T) {
 	assert.Greater(t, simulated(t, c, s, 1e6, near).Time, simulated(t, c, s, 1e6, far).Time)
 }
 
-// What is shared decides the mapping depth: without copies the last two are equal and
+// Shared carriers decide the mapping depth: without copies the last two are equal and
 // the first of them is taken; slow copies make a shallower map the best.
 func TestDynamicDepth(t *testing.T) {
 	c, net := sahasrat(t, 334), cray(t, 1)

@@ -8,17 +8,18 @@ import (
 )
 
 const (
-	// stages is how often the temperature falls, to decay of it each time.
+	// stages is the number of times that the temperature falls, to decay of it each
+	// time.
 	stages = 120
 	decay  = 0.96
 	// hot and cool are first temperatures, in mean costs of an edge.
 	hot, cool = 3, 0.4
-	// nearest is how many places next to a peer's are tried for a rank.
+	// nearest is the number of places next to a peer's that are tried for a rank.
 	nearest = 8
 	// directed is in how many of 16 exchanges a rank goes next to a peer; in the
 	// others anywhere.
 	directed = 15
-	// farSteps is how many steps one takes where distances are worked out.
+	// farSteps is the number of steps that one takes where distances are worked out.
 	farSteps = 8
 	tableLen = 1 << 10
 )
@@ -100,7 +101,7 @@ func (a *annealing) keep() {
 func (a *annealing) exchange(temperature float64) int64 {
 	x := a.random.Uint64()
 	r := int32((x >> 32) * uint64(len(a.m)) >> 32)
-	peers, _ := a.of(r)
+	peers, _ := a.peersOf(r)
 	var place int32
 	if x&15 < directed && len(peers) > 0 {
 		peer := peers[(x>>4&0xffff)*uint64(len(peers))>>16]
@@ -130,15 +131,15 @@ func (a *annealing) exchange(temperature float64) int64 {
 	return int64(len(peers)) + 8
 }
 
-// change is what an exchange of two ranks' places costs.
+// change returns the cost of exchanging two ranks' places.
 func (a *annealing) change(r, s int32) int64 {
 	from, to := a.m[r], a.m[s]
 	return a.moved(r, s, from, to) + a.moved(s, r, to, from)
 }
 
-// moved is what it costs that a rank moves, beside another that takes its place.
+// moved returns the cost of moving a rank, beside another that takes its place.
 func (a *annealing) moved(r, other, from, to int32) (sum int64) {
-	peers, weights := a.of(r)
+	peers, weights := a.peersOf(r)
 	if t := a.target; t.dense != nil {
 		before, after := t.row(from), t.row(to)
 		for i, u := range peers {
@@ -157,13 +158,13 @@ func (a *annealing) moved(r, other, from, to int32) (sum int64) {
 	return sum
 }
 
-// row has the distances of a place.
+// row returns the distances of a place.
 func (t *Target) row(place int32) []uint8 {
 	n := len(t.host)
 	return t.dense[int(place)*n : int(place)*n+n]
 }
 
-// near has the places next to each place: the nearest of all where all distances
+// near returns the places next to each place: the nearest of all where all distances
 // are kept, else those before and after.
 func (t *Target) near() [][]int32 {
 	n := len(t.host)

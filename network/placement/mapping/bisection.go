@@ -7,9 +7,9 @@ import (
 	"github.com/golaunch/golaunch/network/placement/partition"
 )
 
-// bisection halves the places and the ranks again and again, all domains of one
-// depth before the next: what ranks have with those of other domains draws them to
-// the half that is nearer [Pellegrini and Roman].
+// bisection halves the places and the ranks again and again, all domains of one depth
+// before the next: edges to ranks of other domains draw a rank to the half that is
+// nearer [Pellegrini and Roman].
 type bisection struct{}
 
 const (
@@ -73,7 +73,7 @@ func (b *bisector) halve(d *domain) (left, right *domain, err error) {
 	type pulls struct{ left, right int64 }
 	known := map[*domain]pulls{}
 	for i, r := range d.ranks {
-		peers, weights := b.of(r)
+		peers, weights := b.peersOf(r)
 		for k, u := range peers {
 			other := b.in[u]
 			if other == d {
@@ -106,7 +106,7 @@ func (b *bisector) halve(d *domain) (left, right *domain, err error) {
 	return left, right, nil
 }
 
-// mean is the mean distance of two domains, in parts of the unit.
+// mean returns the mean distance of two domains, in parts of the unit.
 func (b *bisector) mean(x, y *domain) int64 {
 	sum := int64(0)
 	for _, p := range x.sample {
@@ -149,7 +149,7 @@ func (t *Target) half(places []int32) int {
 	return at
 }
 
-// widest is the dimension of a torus in which places extend most, -1 if they are at
+// widest returns the dimension of a torus in which places extend most, -1 if they are at
 // one switch, or on no torus.
 func (t *Target) widest(places []int32) int {
 	if t.torus == nil {

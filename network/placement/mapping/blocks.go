@@ -92,7 +92,7 @@ func (t *Target) nested() (sizes []int, places []int32) {
 	return sizes, places
 }
 
-// shapes are the boxes of so many ranks that fill the grid and are filled by inner
+// shapes returns the boxes of so many ranks that fill the grid and are filled by inner
 // ones.
 func (p *problem) shapes(inner []int, size int) (out [][]int) {
 	var extend func(box []int, rest int)
@@ -114,7 +114,7 @@ func (p *problem) shapes(inner []int, size int) (out [][]int) {
 	return out
 }
 
-// inBoxes is the order of the ranks by the widest boxes, then by those within, and
+// inBoxes returns the order of the ranks by the widest boxes, then by those within, and
 // at last by their numbers.
 func inBoxes(at [][]int, boxes [][]int) []int32 {
 	order := Identity(len(at))

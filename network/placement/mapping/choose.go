@@ -9,14 +9,14 @@ import (
 	"github.com/golaunch/golaunch/network/routing"
 )
 
-// Options are how to look for a map.
+// Options configure the search for a map.
 type Options struct {
 	Seed uint64
 	// Steps bounds refinement: each looks at one peer of a rank. 0 is none.
 	// Graphs of few ranks take less.
 	Steps int64
-	// Metric is what the map is chosen by, "" for hop-bytes. Refinement goes by
-	// hop-bytes in any case.
+	// Metric decides between maps, "" for hop-bytes. Refinement goes by hop-bytes in
+	// any case.
 	Metric Metric
 	Router routing.Router // of the target's network; nil where Metric asks for no routes
 }
@@ -36,7 +36,7 @@ type Outcome struct {
 	Tried    []Tried // in the order of trying
 }
 
-// Tried is a candidate and what it reached.
+// Tried is a candidate with its result.
 type Tried struct {
 	Name     string
 	HopBytes float64
@@ -113,7 +113,7 @@ func (c *contest) enter(m named) error {
 	return err
 }
 
-// best is the first of the entries that have the least of something.
+// best returns the first of the entries that have the least of something.
 func (c *contest) best(of func(entry) float64) entry {
 	return slices.MinFunc(c.entries, func(x, y entry) int { return cmp.Compare(of(x), of(y)) })
 }

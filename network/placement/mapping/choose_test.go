@@ -12,22 +12,22 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// What graphs of 512 ranks reach without refinement. The figures that are asked for
-// are those of VieM on the tree, of Scotch elsewhere, and the least that there is.
+// Costs of graphs of 512 ranks without refinement. The figures that are asked for are
+// those of VieM on the tree, of Scotch elsewhere, and the least that there is.
 func TestCandidates(t *testing.T) {
 	for _, x := range []struct {
 		file, network   string
 		standard, asked float64
 	}{
-		{"commgraph/st6_888.graph", torus512, 1344, 1344},
-		{"commgraph/st6_888.graph", tree512, 5376, 4224},
-		{"commgraph/st6_888.graph", dragonfly512, 4560, 4098},
-		{"commgraph/st26_888p.graph", torus512, 153600, 153600},
-		{"commgraph/st26_888p.graph", tree512, 536576, 461632},
-		{"commgraph/st26_888p.graph", dragonfly512, 455168, 422848},
-		{"commgraph/rgg512.graph", torus512, 2295827, 813699},
-		{"commgraph/rgg512.graph", tree512, 2229686, 1110600},
-		{"commgraph/rgg512.graph", dragonfly512, 1798832, 1069592},
+		{file: "commgraph/st6_888.graph", network: torus512, standard: 1344, asked: 1344},
+		{file: "commgraph/st6_888.graph", network: tree512, standard: 5376, asked: 4224},
+		{file: "commgraph/st6_888.graph", network: dragonfly512, standard: 4560, asked: 4098},
+		{file: "commgraph/st26_888p.graph", network: torus512, standard: 153600, asked: 153600},
+		{file: "commgraph/st26_888p.graph", network: tree512, standard: 536576, asked: 461632},
+		{file: "commgraph/st26_888p.graph", network: dragonfly512, standard: 455168, asked: 422848},
+		{file: "commgraph/rgg512.graph", network: torus512, standard: 2295827, asked: 813699},
+		{file: "commgraph/rgg512.graph", network: tree512, standard: 2229686, asked: 1110600},
+		{file: "commgraph/rgg512.graph", network: dragonfly512, standard: 1798832, asked: 1069592},
 	} {
 		o, err := Choose(shared(t, x.file), on(t, x.network), Options{Seed: 1})
 		require.NoError(t, err)
@@ -36,7 +36,7 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// What refinement reaches: less than annealing of Scotch's maps did.
+// Refined maps cost less than annealing of Scotch's maps did.
 func TestRefined(t *testing.T) {
 	if testing.Short() {
 		t.Skip("refinement takes seconds")
@@ -50,8 +50,8 @@ func TestRefined(t *testing.T) {
 	}
 }
 
-// Where hosts come first no less stays within them than where switches come first
-// [Subramoni 5.2.4].
+// Candidates that fill hosts first keep as much within hosts as those that fill
+// switches first [Subramoni 5.2.4].
 func TestHostsFirst(t *testing.T) {
 	g := shared(t, "commgraph/rgg512.graph")
 	r := router(t, "xgft:4,16/1,1")
@@ -187,7 +187,7 @@ func TestChooseRefuses(t *testing.T) {
 	require.EqualError(t, err, "7 ranks for 8 places: expected as many")
 }
 
-// What exchanges are said to cost is what they cost.
+// The predicted change of an exchange is the difference of the costs.
 func TestChangeIsTheDifference(t *testing.T) {
 	for _, network := range []string{"torus:3x4", "dragonfly:p=1,a=3,h=1,g=4"} {
 		places := on(t, network)

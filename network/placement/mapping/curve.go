@@ -14,7 +14,7 @@ const (
 	Hilbert = "hilbert"
 )
 
-// Along is the order of hosts along a space-filling curve, Morton or Hilbert,
+// Along returns the order of hosts along a space-filling curve, Morton or Hilbert,
 // through their network: positions in hosts. The network is a torus or a mesh; the
 // error says that it is none.
 func Along(curve string, g *topology.Graph, hosts []topology.Node) ([]int32, error) {
@@ -46,7 +46,7 @@ func familyOf(g *topology.Graph) string {
 	return g.Family().String()
 }
 
-// coordinates are those of a host's switch.
+// coordinates returns those of a host's switch.
 func coordinates(torus *topology.Torus, g *topology.Graph, host topology.Node) []int {
 	at := make([]int, len(torus.Dims))
 	for d := range at {
@@ -95,7 +95,7 @@ func pair(ranks, places []int32) Map {
 	return m
 }
 
-// along is the order of points along a curve.
+// along returns the order of points along a curve.
 func along(at [][]int, key func(at []int, bits int) uint64) []int32 {
 	most := 0
 	for _, x := range at {
@@ -128,7 +128,7 @@ func morton(at []int, bits int) uint64 {
 	return key
 }
 
-// hilbert is the place of a point on Hilbert's curve [Skilling].
+// hilbert returns the place of a point on Hilbert's curve [Skilling].
 func hilbert(at []int, bits int) uint64 {
 	x := slices.Clone(at)
 	for q := 1 << (bits - 1); q > 1; q >>= 1 {

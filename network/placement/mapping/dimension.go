@@ -29,7 +29,7 @@ func (dimensionOrders) maps(p *problem) ([]named, error) {
 	return out, nil
 }
 
-// gridPlaces has the coordinates of each rank, the last dimension fastest; none
+// gridPlaces returns the coordinates of each rank, the last dimension fastest; none
 // without a grid.
 func gridPlaces(dims []int) [][]int {
 	if dims == nil {
@@ -50,7 +50,7 @@ func gridPlaces(dims []int) [][]int {
 	return places
 }
 
-// permutations are all orders of 0..n-1, none for n = 0.
+// permutations returns all orders of 0..n-1, none for n = 0.
 func permutations(n int) (all [][]int) {
 	if n == 0 {
 		return nil

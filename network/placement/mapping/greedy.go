@@ -36,7 +36,7 @@ func (greedy) maps(p *problem) ([]named, error) {
 		m[rank] = free[best]
 		free = append(free[:best], free[best+1:]...)
 		attached[rank] = -1
-		peers, weights := p.of(rank)
+		peers, weights := p.peersOf(rank)
 		for i, u := range peers {
 			if attached[u] >= 0 {
 				attached[u] += weights[i]
@@ -46,18 +46,18 @@ func (greedy) maps(p *problem) ([]named, error) {
 	return []named{{"greedy", m}}, nil
 }
 
-// weight is all that a rank sends.
+// weight returns all that a rank sends.
 func (p *problem) weight(rank int32) (sum int64) {
-	_, weights := p.of(rank)
+	_, weights := p.peersOf(rank)
 	for _, w := range weights {
 		sum += w
 	}
 	return sum
 }
 
-// toPlaced is what a rank costs at a place with its peers that have one.
+// toPlaced returns the cost of a rank at a place with its peers that have one.
 func (p *problem) toPlaced(m Map, rank, place int32) (sum int64) {
-	peers, weights := p.of(rank)
+	peers, weights := p.peersOf(rank)
 	for i, u := range peers {
 		if m[u] >= 0 {
 			sum += weights[i] * int64(p.target.Distance(place, m[u]))

@@ -29,7 +29,7 @@ func router(t testing.TB, text string) routing.Router {
 	return r
 }
 
-// on is a place on each host of a network, with the unit that is usual for it.
+// on returns a place on each host of a network, with the unit that is usual for it.
 func on(t testing.TB, text string) *Target {
 	t.Helper()
 	r := router(t, text)

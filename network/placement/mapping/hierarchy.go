@@ -69,7 +69,7 @@ func (p *problem) recurse(g *commgraph.Graph, ranks, places []int32, level, dept
 	return nil
 }
 
-// groups has the places of each group at a level, in the order of their first
+// groups returns the places of each group at a level, in the order of their first
 // places; below the last level each place alone.
 func (t *Target) groups(places []int32, level int) [][]int32 {
 	var out [][]int32

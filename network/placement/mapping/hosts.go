@@ -45,7 +45,7 @@ func (hostsFirst) maps(p *problem) ([]named, error) {
 	return []named{{"hosts first", m}}, nil
 }
 
-// quotient is what the parts of g say to each other.
+// quotient returns the graph of parts of g: weights are those between their ranks.
 func quotient(g *commgraph.Graph, part []int32, parts int) (*commgraph.Graph, error) {
 	var edges []commgraph.Edge
 	each(g, func(a, b int32, weight int64) {

@@ -5,7 +5,7 @@ import (
 	"github.com/golaunch/golaunch/network/routing"
 )
 
-// Metric is the name of what maps are judged by; less is better.
+// Metric names a measure of maps; less is better.
 type Metric string
 
 // Names of metrics.
@@ -16,14 +16,14 @@ const (
 	ByMaxLoad Metric = "max-load"
 )
 
-// cost is what a metric makes of a map.
-type cost func(g *commgraph.Graph, r routing.Router, t *Target, m Map) (float64, error)
+// costFunc evaluates a map by a metric.
+type costFunc func(g *commgraph.Graph, r routing.Router, t *Target, m Map) (float64, error)
 
 // metrics are all there are. A new one is its name and a line here.
 var metrics = [...]struct {
 	name Metric
 	help string // for users, in a line
-	cost cost
+	cost costFunc
 }{
 	{ByHopBytes, "weight times distance, over all that ranks send each other", func(g *commgraph.Graph, _ routing.Router, t *Target, m Map) (float64, error) {
 		return HopBytes(g, t, m), nil
@@ -50,7 +50,7 @@ func (m Metric) Known() bool {
 	return false
 }
 
-// Help says in a line, to users, what a known metric counts.
+// Help describes a known metric to users, in a line.
 func (m Metric) Help() string {
 	for i := range metrics {
 		if metrics[i].name == m {
@@ -60,8 +60,8 @@ func (m Metric) Help() string {
 	return ""
 }
 
-// cost is what a metric makes of a map; that of hop-bytes for "".
-func (m Metric) cost() cost {
+// cost returns the function of a metric; that of hop-bytes for "".
+func (m Metric) cost() costFunc {
 	for i := range metrics {
 		if metrics[i].name == m {
 			return metrics[i].cost

@@ -13,7 +13,7 @@ import (
 // Map is the place of each rank.
 type Map []int32
 
-// Identity is the default order: rank i at place i.
+// Identity returns the default order: rank i at place i.
 func Identity(ranks int) Map {
 	m := make(Map, ranks)
 	for r := range m {
@@ -37,7 +37,7 @@ func (m Map) Check(n int) error {
 	return nil
 }
 
-// HopBytes is the sum over all edges, each once, of weight times distance, in the
+// HopBytes returns the sum over all edges, each once, of weight times distance, in the
 // graph's unit times the target's. It is exact up to 2^53.
 func HopBytes(g *commgraph.Graph, t *Target, m Map) float64 {
 	sum := 0.0
@@ -52,15 +52,15 @@ func HopBytes(g *commgraph.Graph, t *Target, m Map) float64 {
 	return sum
 }
 
-// Volume is what is sent between ranks that have something in common: a distance,
-// or a level of the network. Edges and weight count each edge once.
+// Volume adds up the messages between ranks that have a distance, or a level of the
+// network, in common. Edges and weight count each edge once.
 type Volume struct {
 	Name   string // of the level, such as "host"; that of a distance is its number and unit
 	Edges  int
 	Weight int64
 }
 
-// Histogram has the volume of each distance that edges have, the least first.
+// Histogram returns the volume of each distance that edges have, the least first.
 func Histogram(g *commgraph.Graph, t *Target, m Map) []Volume {
 	at := map[int32]*Volume{}
 	var list []int32
@@ -82,7 +82,7 @@ func Histogram(g *commgraph.Graph, t *Target, m Map) []Volume {
 	return out
 }
 
-// Levels has the volume of each level of the target, the widest first: of edges
+// Levels returns the volume of each level of the target, the widest first: of edges
 // whose ranks are together there, and at no narrower level. The first is
 // "network", that of ranks that are together at no level.
 func Levels(g *commgraph.Graph, t *Target, m Map) []Volume {
@@ -98,7 +98,7 @@ func Levels(g *commgraph.Graph, t *Target, m Map) []Volume {
 	return out
 }
 
-// common is the number of levels at which two places are together.
+// common returns the number of levels at which two places are together.
 func (t *Target) common(a, b int32) int {
 	for i := len(t.levels) - 1; i >= 0; i-- {
 		if t.levels[i].group[a] == t.levels[i].group[b] {
@@ -120,7 +120,7 @@ func each(g *commgraph.Graph, do func(a, b int32, weight int64)) {
 	}
 }
 
-// MaxLoad is the weight on the directed link that has most, where half of each
+// MaxLoad returns the weight on the directed link that has most, where half of each
 // edge goes either way, by the routes of r. The error is that of a pair without a
 // route.
 func MaxLoad(g *commgraph.Graph, r routing.Router, t *Target, m Map) (float64, error) {

@@ -59,8 +59,8 @@ func TestTable51(t *testing.T) {
 	require.LessOrEqual(t, 2*levels[0].Edges, 24)
 }
 
-// What stays within hosts, each pair once: rows of ranks and boxes of them
-// [Subramoni 8.3.2].
+// Weight within hosts, each pair once: rows of ranks and boxes of them [Subramoni
+// 8.3.2].
 func TestWithinHosts(t *testing.T) {
 	for _, x := range []struct {
 		graph       string
@@ -71,8 +71,8 @@ func TestWithinHosts(t *testing.T) {
 		row, box    []int
 		mapped      int
 	}{
-		{"cart:8x8x8", []int{8, 8, 8}, 8, 448, 768, 1344, []int{1, 1, 8}, []int{2, 2, 2}, 768},
-		{"cart:8x8x16", []int{8, 8, 16}, 16, 960, 1792, 2752, []int{1, 1, 16}, []int{2, 2, 4}, 1792},
+		{graph: "cart:8x8x8", dims: []int{8, 8, 8}, perHost: 8, rows: 448, boxes: 768, edges: 1344, row: []int{1, 1, 8}, box: []int{2, 2, 2}, mapped: 768},
+		{graph: "cart:8x8x16", dims: []int{8, 8, 16}, perHost: 16, rows: 960, boxes: 1792, edges: 2752, row: []int{1, 1, 16}, box: []int{2, 2, 4}, mapped: 1792},
 	} {
 		g := grid(t, x.graph)
 		r := router(t, "xgft:8,8/1,1")

@@ -50,16 +50,16 @@ func smaller(g *commgraph.Graph) (*commgraph.Graph, error) {
 
 func (p *problem) ranks() int { return len(p.first) - 1 }
 
-func (p *problem) of(rank int32) (peers []int32, weights []int64) {
+func (p *problem) peersOf(rank int32) (peers []int32, weights []int64) {
 	lo, hi := p.first[rank], p.first[rank+1]
 	return p.peers[lo:hi], p.weights[lo:hi]
 }
 
-// cost is the hop-bytes of a map, by the weights that are worked with.
+// cost returns the hop-bytes of a map, by the weights that are worked with.
 func (p *problem) cost(m Map) int64 {
 	var sum int64
 	for r := range int32(p.ranks()) {
-		peers, weights := p.of(r)
+		peers, weights := p.peersOf(r)
 		for i, u := range peers {
 			if u > r {
 				sum += weights[i] * int64(p.target.Distance(m[r], m[u]))

@@ -8,7 +8,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology/cluster"
 )
 
-// Unit is what distances count.
+// Unit is a unit of distances.
 type Unit int
 
 // The units of distances.
@@ -29,8 +29,8 @@ func (u Unit) count(n int32) string {
 	return fmt.Sprintf("%d %s", n, u)
 }
 
-// of is the distance of hosts with so many switches between them.
-func (u Unit) of(hops int) int32 {
+// fromHops returns the distance of hosts with so many switches between them.
+func (u Unit) fromHops(hops int) int32 {
 	switch u {
 	case Hops:
 		return int32(hops)
@@ -54,30 +54,30 @@ const (
 // hostLevel is the name of the level of hosts with several places.
 const hostLevel = "host"
 
-// level has the groups of places at one level of a network.
-type level struct {
+// groupLevel has the groups of places at one level of a network.
+type groupLevel struct {
 	name  string
 	group []int32
 }
 
-// Target is where ranks may be: places, one for each, with a distance between each
-// two, and what structure the network has. It is immutable.
+// Target has the places for ranks, one for each, with a distance between each two, and
+// the structure of the network. It is immutable.
 type Target struct {
 	unit   Unit
 	hosts  []topology.Node // of each place
 	host   []int32         // of each place, the hosts numbered as they first come
 	far    func(a, b int32) int32
-	dense  []uint8 // the distances of all places, nil for many
-	levels []level // from the widest groups; each is within one of the level before
+	dense  []uint8      // the distances of all places, nil for many
+	levels []groupLevel // from the widest groups; each is within one of the level before
 	torus  *topology.Shape
 	at     [][]int // of each host of a torus, its switch's coordinates
 }
 
-// OnNetwork makes a target of a network: place i is on host hosts[i], and a host
-// has as many places as it comes often. Places of one host have distance 0, others
-// what the route between their hosts has of unit; of the two directions the longer
-// one counts. The slice belongs to the target from then on. The error names a host
-// that is none, or hosts without a route, or says that unit is none.
+// OnNetwork makes a target of a network: place i is on host hosts[i], and a host has as
+// many places as it comes often. Places of one host have distance 0, others the length
+// of the route between their hosts, in unit; of the two directions the longer one
+// counts. The slice belongs to the target from then on. The error names a host that is
+// none, or hosts without a route, or says that unit is none.
 func OnNetwork(r routing.Router, hosts []topology.Node, unit Unit) (*Target, error) {
 	if len(hosts) < 1 || len(hosts) > MaxPlaces {
 		return nil, fmt.Errorf("%d places for ranks: expected 1..%d", len(hosts), MaxPlaces)
@@ -170,7 +170,7 @@ func (t *Target) onTorus(torus *topology.Torus, g *topology.Graph, hosts []topol
 			}
 			hops += steps
 		}
-		return t.unit.of(hops)
+		return t.unit.fromHops(hops)
 	}
 }
 
@@ -216,7 +216,7 @@ func (t *Target) onRoutes(d *cluster.Distances, leaf []int32) {
 		}
 		hops[i*n+i] = 1
 	}
-	t.far = func(a, b int32) int32 { return t.unit.of(int(hops[int(leaf[a])*n+int(leaf[b])])) }
+	t.far = func(a, b int32) int32 { return t.unit.fromHops(int(hops[int(leaf[a])*n+int(leaf[b])])) }
 }
 
 // onTree adds the levels that neighbor joining has found [Subramoni 2.8].
@@ -249,7 +249,7 @@ func (t *Target) onDragonfly(f *topology.Dragonfly, g *topology.Graph, hosts []t
 
 // add adds a level unless it has all places together.
 func (t *Target) add(name string, groupOfHost []int32) {
-	l := level{name, make([]int32, len(t.host))}
+	l := groupLevel{name, make([]int32, len(t.host))}
 	several := false
 	for p, h := range t.host {
 		l.group[p] = groupOfHost[h]
@@ -279,24 +279,24 @@ func (t *Target) fill() {
 	t.dense = dense
 }
 
-// Places is the number of places.
+// Places returns the number of places.
 func (t *Target) Places() int { return len(t.host) }
 
-// Unit is what distances count.
+// Unit returns the unit of distances.
 func (t *Target) Unit() Unit { return t.unit }
 
-// Host is the host of a place.
+// Host returns the host of a place.
 func (t *Target) Host(place int32) topology.Node { return t.hosts[place] }
 
-// Distance is how far a place is from another, in the target's unit.
+// Distance returns that between two places, in the target's unit.
 func (t *Target) Distance(a, b int32) int32 {
 	if t.dense != nil {
 		return int32(t.dense[int(a)*len(t.host)+int(b)])
 	}
-	return t.between(a, b)
+	return t.hostDistance(a, b)
 }
 
-func (t *Target) between(a, b int32) int32 {
+func (t *Target) hostDistance(a, b int32) int32 {
 	if a, b = t.host[a], t.host[b]; a != b {
 		return t.far(a, b)
 	}

@@ -2,7 +2,7 @@ package partition
 
 import "github.com/golaunch/golaunch/network/placement/internal/random"
 
-// few is how many vertices are divided without making them fewer.
+// few is the number of vertices that are divided without making them fewer.
 const few = 48
 
 // coarsen puts pairs of vertices together that have much weight between them, for
@@ -24,7 +24,7 @@ func coarsen(c *graph, r *random.Source) (*graph, []int32) {
 			continue
 		}
 		mate[v] = v
-		peers, weights := c.of(v)
+		peers, weights := c.peersOf(v)
 		best, rating := v, 0.0
 		for i, u := range peers {
 			if mate[u] >= 0 || c.size[u]+c.size[v] > most {
@@ -66,7 +66,7 @@ func contract(c *graph, mate, to []int32, count int) *graph {
 		for _, x := range pair {
 			out.size[to[v]] += c.size[x]
 			out.pull[to[v]] += c.pull[x]
-			peers, weights := c.of(x)
+			peers, weights := c.peersOf(x)
 			for i, u := range peers {
 				switch t := to[u]; {
 				case t == to[v]:

@@ -8,7 +8,7 @@ type graph struct {
 	peers   []int32
 	weights []int64
 	size    []int32 // ranks of each vertex
-	pull    []int64 // what it costs to have the vertex on side 1 and not on side 0
+	pull    []int64 // cost of the vertex on side 1, less that on side 0
 }
 
 func newGraph(g *commgraph.Graph) *graph {
@@ -26,16 +26,16 @@ func newGraph(g *commgraph.Graph) *graph {
 
 func (c *graph) vertices() int { return len(c.size) }
 
-func (c *graph) of(v int32) (peers []int32, weights []int64) {
+func (c *graph) peersOf(v int32) (peers []int32, weights []int64) {
 	lo, hi := c.first[v], c.first[v+1]
 	return c.peers[lo:hi], c.weights[lo:hi]
 }
 
-// cut is the weight between parts.
+// cut returns the weight between parts.
 func (c *graph) cut(part []int32) int64 {
 	var cut int64
 	for v := range int32(c.vertices()) {
-		peers, weights := c.of(v)
+		peers, weights := c.peersOf(v)
 		for i, u := range peers {
 			if u > v && part[u] != part[v] {
 				cut += weights[i]
@@ -45,7 +45,7 @@ func (c *graph) cut(part []int32) int64 {
 	return cut
 }
 
-// cost is the weight between two sides and the pull on those on side 1.
+// cost returns the weight between two sides and the pull on those on side 1.
 func (c *graph) cost(side []int8) int64 {
 	var cost int64
 	for v := range int32(c.vertices()) {
@@ -53,7 +53,7 @@ func (c *graph) cost(side []int8) int64 {
 			continue
 		}
 		cost += c.pull[v]
-		peers, weights := c.of(v)
+		peers, weights := c.peersOf(v)
 		for i, u := range peers {
 			if side[u] == 0 {
 				cost += weights[i]
@@ -63,7 +63,7 @@ func (c *graph) cost(side []int8) int64 {
 	return cost
 }
 
-// induced is the graph of the vertices on one side, without their pull, and which
+// induced returns the graph of the vertices on one side, without their pull, and which
 // these are.
 func (c *graph) induced(side []int8, s int8) (*graph, []int32) {
 	number := make([]int32, c.vertices())
@@ -77,7 +77,7 @@ func (c *graph) induced(side []int8, s int8) (*graph, []int32) {
 	return c.sub(vertices, func(u int32) (int32, bool) { return number[u], side[u] == s }), vertices
 }
 
-// sub is the graph of some vertices; number has the new number of a vertex, false
+// sub returns the graph of some vertices; number has the new number of a vertex, false
 // if it is none of them.
 func (c *graph) sub(vertices []int32, number func(u int32) (int32, bool)) *graph {
 	edges := 0
@@ -88,7 +88,7 @@ func (c *graph) sub(vertices []int32, number func(u int32) (int32, bool)) *graph
 	out := &graph{first: make([]int32, 1, n+1), peers: make([]int32, 0, edges), weights: make([]int64, 0, edges),
 		size: make([]int32, n), pull: make([]int64, n)}
 	for i, v := range vertices {
-		peers, weights := c.of(v)
+		peers, weights := c.peersOf(v)
 		for k, u := range peers {
 			if j, ok := number(u); ok {
 				out.peers, out.weights = append(out.peers, j), append(out.weights, weights[k])

@@ -2,7 +2,7 @@ package partition
 
 import "github.com/golaunch/golaunch/network/placement/internal/random"
 
-// starts is how many first divisions of the coarsest graph are tried.
+// starts is the number of first divisions of the coarsest graph that are tried.
 const starts = 6
 
 // bisect divides c in two sides, side 0 of size ranks, as near as the vertices'
@@ -40,7 +40,7 @@ func grow(c *graph, size int, r *random.Source) []int8 {
 	for v := range int32(n) {
 		side[v] = 1
 		gain[v] = c.pull[v]
-		_, weights := c.of(v)
+		_, weights := c.peersOf(v)
 		for _, w := range weights {
 			gain[v] -= w
 		}
@@ -67,7 +67,7 @@ func grow(c *graph, size int, r *random.Source) []int8 {
 		}
 		side[v] = 0
 		size -= int(c.size[v])
-		peers, weights := c.of(v)
+		peers, weights := c.peersOf(v)
 		for i, u := range peers {
 			gain[u] += 2 * weights[i]
 			if side[u] == 1 {

@@ -26,12 +26,12 @@ func (d *divider) pairs(c *graph, parts int) {
 	}
 }
 
-// touching has the pairs of parts between which there is weight, in order.
+// touching returns the pairs of parts between which there is weight, in order.
 func (d *divider) touching(c *graph) [][2]int32 {
 	var list [][2]int32
 	seen := map[[2]int32]bool{}
 	for v := range int32(c.vertices()) {
-		peers, _ := c.of(v)
+		peers, _ := c.peersOf(v)
 		for _, u := range peers {
 			pair := [2]int32{d.part[v], d.part[u]}
 			if pair[0] < pair[1] && !seen[pair] {

@@ -8,10 +8,10 @@ import (
 	"github.com/golaunch/golaunch/network/placement/internal/random"
 )
 
-// Options are how hard to try. The zero value is one try.
+// Options bound the effort. The zero value is one try.
 type Options struct {
 	Seed uint64
-	// Tries is how often to begin anew, with the best result kept; 0 is once.
+	// Tries is the number of beginnings, of which the best result is kept; 0 is one.
 	Tries int
 	// Quality is the share of the weight that is to be within parts, 0 to 1: no
 	// more tries when it is reached. 0 makes all tries.
@@ -57,10 +57,10 @@ func Parts(g *commgraph.Graph, sizes []int, o Options) ([]int32, error) {
 	return best, nil
 }
 
-// Bisect divides the ranks of g into two sides, the first of exactly size ranks.
-// Pull is what it costs beside the cut if a rank is on the second side and not on
-// the first, negative where it saves; nil for nothing. It returns the side, 0 or 1,
-// of each rank. The error says which of size and pull does not fit.
+// Bisect divides the ranks of g into two sides, the first of exactly size ranks. Pull
+// is the cost beside the cut of each rank on the second side, less that on the first;
+// nil for none. It returns the side, 0 or 1, of each rank. The error names size or pull
+// if it does not fit.
 func Bisect(g *commgraph.Graph, size int, pull []int64, o Options) ([]int32, error) {
 	if size < 0 || size > g.Ranks() {
 		return nil, fmt.Errorf("side of size %d: expected 0..%d", size, g.Ranks())

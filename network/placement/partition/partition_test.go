@@ -48,7 +48,7 @@ func TestSizesAreExact(t *testing.T) {
 	})
 }
 
-// grid is a periodic grid of n x n x n ranks, 6 neighbors each.
+// grid returns a periodic grid of n x n x n ranks, 6 neighbors each.
 func grid(t testing.TB, n int) *commgraph.Graph {
 	var edges []commgraph.Edge
 	for v := range n * n * n {

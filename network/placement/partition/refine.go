@@ -2,12 +2,12 @@ package partition
 
 const (
 	passes = 12 // of refine, at most
-	// patience is how many moves in a row may bring nothing, for a pass to go on;
-	// or a sixteenth of the vertices.
+	// patience is the number of moves in a row that may bring nothing before a pass
+	// ends; or a sixteenth of the vertices.
 	patience = 120
 )
 
-// state is how good a division is: the balance counts first.
+// state ranks divisions: the balance counts first.
 type state struct {
 	over int   // ranks by which the sides differ from their sizes, beyond what is allowed
 	cost int64 // cut and pull
@@ -21,7 +21,7 @@ func stateOf(c *graph, side []int8, size int) state {
 	return state{max(0, abs(imbalance(c, side, size))-tolerance(c)), c.cost(side)}
 }
 
-// imbalance is how many ranks side 0 has too many.
+// imbalance returns the number of ranks that side 0 has too many.
 func imbalance(c *graph, side []int8, size int) int {
 	n := -size
 	for v, s := range side {
@@ -32,7 +32,7 @@ func imbalance(c *graph, side []int8, size int) int {
 	return n
 }
 
-// largest is the size of the largest vertex.
+// largest returns the size of the largest vertex.
 func largest(c *graph) int {
 	most := int32(1)
 	for _, s := range c.size {
@@ -41,7 +41,7 @@ func largest(c *graph) int {
 	return int(most)
 }
 
-// tolerance is the imbalance that is allowed: none where all vertices are ranks.
+// tolerance returns the imbalance that is allowed: none where all vertices are ranks.
 func tolerance(c *graph) int { return largest(c) - 1 }
 
 // refine moves vertices from side to side while that improves the division
@@ -63,7 +63,7 @@ type mover struct {
 	*graph
 	side      []int8
 	want      int     // ranks on side 0
-	gain      []int64 // what it saves to move a vertex
+	gain      []int64 // saving of a move of each vertex
 	locked    []bool  // those that were moved in this pass
 	heaps     [2]*heap
 	tolerance int
@@ -117,7 +117,7 @@ func (m *mover) begin(all bool) {
 		if m.side[v] == 0 {
 			gain = -gain
 		}
-		peers, weights := m.of(v)
+		peers, weights := m.peersOf(v)
 		for i, u := range peers {
 			if m.side[u] == m.side[v] {
 				gain -= weights[i]
@@ -133,7 +133,7 @@ func (m *mover) begin(all bool) {
 	}
 }
 
-// next is the vertex to move: that of the most gain, of the sides that can spare
+// next returns the vertex to move: that of the most gain, of the sides that can spare
 // one.
 func (m *mover) next(imbalance int) (best int32, found bool) {
 	for s, h := range m.heaps {
@@ -161,7 +161,7 @@ func (m *mover) move(v int32) {
 	s := m.side[v]
 	m.heaps[s].remove(v)
 	m.side[v], m.locked[v] = 1-s, true
-	peers, weights := m.of(v)
+	peers, weights := m.peersOf(v)
 	for i, u := range peers {
 		if m.side[u] == s {
 			m.gain[u] += 2 * weights[i]

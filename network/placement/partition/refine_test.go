@@ -41,8 +41,8 @@ func TestCoarserGraphCostsTheSame(t *testing.T) {
 	})
 }
 
-// After any moves the gains are those that are worked out anew, and each is what
-// the move saves.
+// After any moves the gains equal those worked out anew, and each equals the saving of
+// its move.
 func TestGains(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawPulled(t)

@@ -29,7 +29,7 @@ const (
 	maxHost  = 1 << 16 // highest number of a host
 )
 
-// File is what a rank file says.
+// File is the content of a rank file.
 type File struct {
 	Name  string
 	Lines []Line
@@ -39,19 +39,19 @@ type File struct {
 // Line is a line that places ranks.
 type Line struct {
 	Number int    // in the file, from 1
-	Host   string // "" where it is Index
+	Host   string // "" if it has an Index instead
 	Index  int    // of the host among those of the job, in the user's order
 	Slots  string // the CPUs of each of its ranks, for binding.ParseSlots; "" for none of their own
 }
 
-// Line is the line of a rank.
+// Line returns the line of a rank.
 func (f *File) Line(rank int) *Line { return &f.Lines[f.Of[rank]] }
 
-// Pos is where a rank's line is, for errors.
+// Pos returns the position of a rank's line, for errors.
 func (f *File) Pos(rank int) string { return fmt.Sprintf("%s:%d", f.Name, f.Line(rank).Number) }
 
-// Slots are the CPUs of the ranks for which the file names some, as binding.ParseSlots
-// reads them; nil if there are none.
+// Slots returns the CPUs of the ranks for which the file names some, as
+// binding.ParseSlots reads them; nil if there are none.
 func (f *File) Slots() map[job.Rank]string {
 	var slots map[job.Rank]string
 	for rank := range f.Of {

@@ -7,7 +7,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// Links is the link to its leaf switch by which each host's messages from elsewhere
+// Links returns the link to its leaf switch by which each host's messages from elsewhere
 // arrive, as Select has it: that of the route from the first host of the network below
 // another leaf switch. Where messages come several ways, as in a torus, the others are
 // not in it. A host to which no such link leads shares none. The error names hosts

@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology/spec"
 )
 
-// sharing are the pairs of hosts of a network that share a link, by Links.
+// sharing returns the pairs of hosts of a network that share a link, by Links.
 func sharing(t *testing.T, word string, hosts int) (pairs [][2]int) {
 	g, err := spec.Parse(word)
 	require.NoError(t, err)

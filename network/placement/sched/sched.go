@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// Job is what a user submits.
+// Job is a job that a user submits.
 type Job struct {
 	Arrive  float64
 	Hosts   int
-	Runtime float64 // where its hosts share no link
+	Runtime float64 // if its hosts share no link
 }
 
-// Started is what became of a job.
+// Started is the schedule of a job.
 type Started struct {
 	Start, End float64
 	Hosts      []int
@@ -24,7 +24,7 @@ type Started struct {
 // Cluster is the hosts, and how they are given to jobs.
 type Cluster struct {
 	Link []int32 // of each host, as Select has it
-	// Slowdown is by what share of its runtime a job takes longer if any two of its
+	// Slowdown is the share of its runtime that a job takes longer if any two of its
 	// hosts share a link: 0.15 or 0.21 [Subramoni 6.1, figure 8.2].
 	Slowdown float64
 	Select   Select
@@ -118,7 +118,7 @@ func (r *run) start() error {
 	return nil
 }
 
-// idle is how many hosts are free.
+// idle counts the free hosts.
 func (r *run) idle() int {
 	n := 0
 	for _, is := range r.free {
@@ -131,8 +131,8 @@ func (r *run) idle() int {
 
 func (r *run) fits(job int) bool { return r.jobs[job].Hosts <= r.idle() }
 
-// reservation is when a job that waits will have its hosts, and how many are left over
-// then.
+// reservation returns the time at which a waiting job will have its hosts, and the
+// number of hosts left over then.
 func (r *run) reservation(job int) (at float64, spare int) {
 	idle := r.idle()
 	for _, other := range r.running {

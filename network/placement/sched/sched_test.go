@@ -15,10 +15,10 @@ func TestBackfillDelaysNobody(t *testing.T) {
 	out, err := c.Run([]Job{{0, 3, 10}, {1, 4, 10}, {2, 1, 4}, {3, 1, 20}})
 	require.NoError(t, err)
 	assert.Equal(t, []Started{
-		{0, 15, []int{0, 1, 2}, 1},
-		{15, 30, []int{0, 1, 2, 3}, 2},
-		{2, 6, []int{3}, 0},
-		{30, 50, []int{0}, 0},
+		{End: 15, Hosts: []int{0, 1, 2}, Pairs: 1},
+		{Start: 15, End: 30, Hosts: []int{0, 1, 2, 3}, Pairs: 2},
+		{Start: 2, End: 6, Hosts: []int{3}},
+		{Start: 30, End: 50, Hosts: []int{0}},
 	}, out)
 }
 

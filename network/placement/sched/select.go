@@ -16,7 +16,7 @@ type Way struct {
 	Select Select
 }
 
-// Ways is the table of them; the first is what resource managers do.
+// Ways returns the table of them; resource managers do the first.
 func Ways() []Way {
 	return []Way{{"first-fit", FirstFit}, {"avoid-conflicts", Avoid}}
 }
@@ -49,7 +49,7 @@ func Avoid(free []bool, link []int32, hosts int) []int {
 	return idle[:hosts]
 }
 
-// Pairs is how many pairs of a job's hosts share a link.
+// Pairs counts the pairs of a job's hosts that share a link.
 func Pairs(link []int32, hosts []int) int {
 	pairs, on := 0, map[int32]int{}
 	for _, h := range hosts {

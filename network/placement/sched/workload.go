@@ -7,16 +7,16 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// Workload is what jobs arrive, at random.
+// Workload describes jobs that arrive at random.
 type Workload struct {
 	Jobs              int
-	Hosts             []int   // how many a job wants, each as likely as the others
+	Hosts             []int   // hosts of a job, each number as likely as the others
 	Gap               float64 // seconds from one arrival to the next, on average
 	Shortest, Longest float64 // runtimes in seconds, all between as likely
 }
 
 // Draw draws the jobs by a seed; the same seed gives the same on every machine. Gaps
-// are distributed exponentially. The error says what of w is wrong.
+// are distributed exponentially. The error names the wrong field of w.
 func (w *Workload) Draw(seed uint64) ([]Job, error) {
 	switch {
 	case len(w.Hosts) == 0:
@@ -39,7 +39,7 @@ func (w *Workload) Draw(seed uint64) ([]Job, error) {
 	return list, nil
 }
 
-// Outcome is what came of jobs: times in seconds, and means over the jobs but for
+// Outcome sums a schedule up: times in seconds, and means over the jobs but for
 // Makespan.
 type Outcome struct {
 	Makespan   float64 // when the last job ends
@@ -49,7 +49,7 @@ type Outcome struct {
 	Pairs      float64 // of a job's hosts that share a link
 }
 
-// Judge is the outcome of jobs that were run.
+// Judge returns the outcome of jobs that were run.
 func Judge(jobs []Job, started []Started) (o Outcome) {
 	each := 1 / float64(max(1, len(jobs)))
 	for i, s := range started {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is drawn is what was asked for, by the seed alone.
+// Draws follow the workload and the seed alone.
 func TestDraw(t *testing.T) {
 	w := &Workload{Jobs: 20000, Hosts: []int{2, 2, 8}, Gap: 30, Shortest: 10, Longest: 20}
 	jobs, err := w.Draw(7)

@@ -12,7 +12,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology/spec"
 )
 
-// threads is a Loop of so many goroutines.
+// threads returns a Loop of so many goroutines.
 func threads(count int) topology.Loop {
 	return func(n int, do func(i int)) {
 		var group sync.WaitGroup

@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology/cluster"
 )
 
-// routes is whom bulk queries are made to.
+// routes answers bulk queries.
 type routes struct {
 	graph  *topology.Graph
 	router routing.ByDestination
@@ -55,7 +55,7 @@ func (n *routes) ask(to topology.Node, from []topology.Node) (*bulk, error) {
 	return b, err
 }
 
-// first is the first switch on the route of a host; false if there is none. A
+// first returns the first switch on the route of a host; false if there is none. A
 // host with one cable has no choice.
 func (n *routes) first(host, to topology.Node) (s int, ok bool) {
 	if s := n.leaf[host]; s >= 0 {
@@ -143,8 +143,8 @@ func (e *CircleError) Error() string {
 	return fmt.Sprintf("messages for %s go in a circle: %s%s", e.To, strings.Join(shown, ", "), more)
 }
 
-// of is the hops from a host, Unreachable if there is no route.
-func (b *bulk) of(n *routes, host topology.Node) uint8 {
+// hopsFrom returns the hops from a host, Unreachable if there is no route.
+func (b *bulk) hopsFrom(n *routes, host topology.Node) uint8 {
 	if host == b.to {
 		return 0
 	}

@@ -12,12 +12,12 @@ type Cache struct {
 	bytes   int
 }
 
-// NewCache is a cache of a service's answers.
+// NewCache returns a cache of a service's answers.
 func NewCache(s *Service) *Cache {
 	return &Cache{service: s, answers: map[string][]string{}}
 }
 
-// Service is the one that answers what the cache has not.
+// Service returns the one that answers queries that the cache has not.
 func (c *Cache) Service() *Service { return c.service }
 
 // Update puts another service in the place of that which was there. If names and
@@ -31,13 +31,13 @@ func (c *Cache) Update(s *Service) (changed bool) {
 	return true
 }
 
-// Get is the answer to a query, false if it is not known.
+// Get returns the answer to a query, false if it is not known.
 func (c *Cache) Get(q Query) ([]string, bool) {
 	lines, ok := c.answers[q.String()]
 	return lines, ok
 }
 
-// Put keeps what s answered, if it still is the service. When the cache is full it
+// Put keeps an answer of s, if it still is the service. When the cache is full it
 // begins anew.
 func (c *Cache) Put(s *Service, q Query, lines []string) {
 	if s != c.service {

@@ -1,8 +1,7 @@
-// Package tii is the Topology Information Interface [Subramoni 5.2.1, 6.2.1,
-// 8.2.2]: what a program, a scheduler or a library wants to know of the network
-// that its hosts are on. Begin with network.go (Network, what is known of all
-// hosts) and job.go (Job, what it means for the hosts of a job); query.go has the
-// lines by which a service is asked for it.
+// Package tii is the Topology Information Interface [Subramoni 5.2.1, 6.2.1, 8.2.2]:
+// facts for programs, schedulers and libraries about the network of their hosts. Begin
+// with network.go (Network, of all hosts) and job.go (Job, of the hosts of a job);
+// query.go has the lines by which a service is asked for it.
 //
 //	tii_get_network_depth                 Network.Depth
 //	tii_num_switch_clusters_at_depth      Job.Clusters

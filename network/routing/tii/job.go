@@ -7,14 +7,14 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// Job is what the network is to the hosts of a job. It is immutable.
+// Job is the network as the hosts of a job see it. It is immutable.
 type Job struct {
 	network *Network
 	ranks   []topology.Node // host of each rank
 	hosts   []topology.Node // each once, in the order of the ranks
 }
 
-// Job is the job whose ranks are on these hosts; several may be on one.
+// Job returns the job whose ranks are on these hosts; several may be on one.
 func (n *Network) Job(ranks []topology.Node) (*Job, error) {
 	j := &Job{network: n, ranks: ranks}
 	seen := map[topology.Node]bool{}
@@ -30,7 +30,7 @@ func (n *Network) Job(ranks []topology.Node) (*Job, error) {
 	return j, nil
 }
 
-// Hosts are the hosts of the job, in the order of its ranks.
+// Hosts returns the hosts of the job, in the order of its ranks.
 func (j *Job) Hosts() []topology.Node { return slices.Clone(j.hosts) }
 
 // Clusters is in how many switch clusters the job is at a depth from 1
@@ -43,7 +43,7 @@ func (j *Job) Clusters(depth int) int {
 	return len(seen)
 }
 
-// Cluster is the identity of the switch cluster that a rank is in at a depth from
+// Cluster returns the identity of the switch cluster that a rank is in at a depth from
 // 1 (tii_connected_switch_cluster_at_depth): the same number, not negative, for
 // all ranks in it, and for no others, at this depth. MPI_Comm_split takes it for
 // a color.
@@ -63,16 +63,16 @@ type Paths struct {
 func (j *Job) Paths(loop topology.Loop) *Paths {
 	p := &Paths{job: j, bulk: make([]*bulk, len(j.hosts))}
 	loop(len(j.hosts), func(i int) {
-		p.bulk[i], _ = j.network.ask(j.hosts[i], j.hosts) // what is wrong, Problems has
+		p.bulk[i], _ = j.network.ask(j.hosts[i], j.hosts) // Problems has the errors
 	})
 	return p
 }
 
-// Hops is the switches on the route from host a to host b: 0 from a host to
+// Hops returns the switches on the route from host a to host b: 0 from a host to
 // itself, cluster.Unreachable if there is no route.
-func (p *Paths) Hops(a, b int) uint8 { return p.bulk[b].of(p.job.network.routes, p.job.hosts[a]) }
+func (p *Paths) Hops(a, b int) uint8 { return p.bulk[b].hopsFrom(p.job.network.routes, p.job.hosts[a]) }
 
-// SharingLinks are the hosts, in order, that share a link just above their leaf
+// SharingLinks returns the hosts, in order, that share a link just above their leaf
 // switch with another of the job: messages of the job to both come down by the
 // same link to their leaf switch (tii_get_hosts_sharing_links).
 func (j *Job) SharingLinks(loop topology.Loop) []topology.Node {
@@ -100,7 +100,7 @@ func (j *Job) SharingLinks(loop topology.Loop) []topology.Node {
 	return sharing
 }
 
-// Leaves has the hosts of the job on each leaf switch, in the order of the
+// Leaves returns the hosts of the job on each leaf switch, in the order of the
 // switches' first hosts. Hosts without a switch are in none.
 func (j *Job) Leaves() [][]topology.Node {
 	var leaves [][]topology.Node
@@ -120,7 +120,7 @@ func (j *Job) Leaves() [][]topology.Node {
 	return leaves
 }
 
-// HostsPerLeaf is the mean number of the job's hosts on the leaf switches that it
+// HostsPerLeaf returns the mean number of the job's hosts on the leaf switches that it
 // is on, 0 if there are none (tii_get_avg_hosts_per_leaf_switch).
 func (j *Job) HostsPerLeaf() float64 {
 	leaves := j.Leaves()
@@ -134,6 +134,6 @@ func (j *Job) HostsPerLeaf() float64 {
 	return float64(hosts) / float64(len(leaves))
 }
 
-// Balance is how unevenly the job's hosts are on leaf switches: of that which is
+// Balance measures how unevenly the job's hosts are on leaf switches: of the switch
 // farthest from the mean, its hosts over the mean [Subramoni 6].
 func (j *Job) Balance() float64 { return topology.Balance(j.network.graph, j.hosts) }

@@ -11,8 +11,8 @@ import (
 	"github.com/golaunch/golaunch/network/topology/cluster"
 )
 
-// Network is what is known of a network: its routes, and the clusters of its
-// hosts. It is immutable; methods may be called from anywhere at once.
+// Network has the routes of a network, and the clusters of its hosts. It is immutable;
+// methods may be called from anywhere at once.
 type Network struct {
 	*routes
 	tree        *cluster.Tree
@@ -23,8 +23,8 @@ type Network struct {
 // maxProblems bounds the problems that are told of.
 const maxProblems = 8
 
-// few are the first problems.
-func few(errs []error) (problems []error) {
+// firstProblems returns the first problems.
+func firstProblems(errs []error) (problems []error) {
 	for _, err := range errs {
 		if err != nil && len(problems) < maxProblems {
 			problems = append(problems, err)
@@ -45,13 +45,13 @@ func Discover(r routing.ByDestination, loop topology.Loop) (*Network, error) {
 		b, err := n.ask(hosts[i], hosts)
 		errs[i], hashes[i] = err, n.hash(b, several)
 		for k, host := range hosts {
-			hops[k] = b.of(n.routes, host)
+			hops[k] = b.hopsFrom(n.routes, host)
 		}
 	}, loop)
 	if err != nil {
 		return nil, err
 	}
-	n.problems = few(errs)
+	n.problems = firstProblems(errs)
 	sum := fnv.New64a()
 	_ = binary.Write(sum, binary.LittleEndian, hashes) // never fails
 	_ = binary.Write(sum, binary.LittleEndian, n.hashLeaves())
@@ -72,7 +72,7 @@ func Among(r routing.ByDestination, hosts []topology.Node, loop topology.Loop) (
 	d, err := cluster.Measure(len(hosts), func(i int, hops []uint8) {
 		b, _ := n.ask(hosts[i], hosts) // hosts without a route are in no cluster
 		for k, host := range hosts {
-			hops[k] = b.of(n, host)
+			hops[k] = b.hopsFrom(n, host)
 		}
 	}, loop)
 	if err != nil {
@@ -81,7 +81,7 @@ func Among(r routing.ByDestination, hosts []topology.Node, loop topology.Loop) (
 	return cluster.Join(d), nil
 }
 
-// hash is a hash of the routes to one host, but for the first steps of hosts with
+// hash returns a hash of the routes to one host, but for the first steps of hosts with
 // one cable, which are the same to all (hashLeaves).
 func (n *Network) hash(b *bulk, several []topology.Node) uint64 {
 	sum := uint64(hashBegin)
@@ -103,7 +103,7 @@ func (n *Network) hash(b *bulk, several []topology.Node) uint64 {
 	return sum
 }
 
-// hashLeaves is a hash of which switches the hosts with one cable are on.
+// hashLeaves returns a hash of which switches the hosts with one cable are on.
 func (n *Network) hashLeaves() uint64 {
 	sum := uint64(hashBegin)
 	for _, s := range n.leaf {
@@ -120,13 +120,13 @@ func mix(sum, word uint64) uint64 {
 	return sum ^ sum>>29
 }
 
-// Graph is the network itself.
+// Graph returns the network itself.
 func (n *Network) Graph() *topology.Graph { return n.graph }
 
-// Tree has the clusters of all hosts.
+// Tree returns the clusters of all hosts.
 func (n *Network) Tree() *cluster.Tree { return n.tree }
 
-// Depth is the depth of the tree, the levels of switches that the network has
+// Depth returns the depth of the tree, the levels of switches that the network has
 // (tii_get_network_depth).
 func (n *Network) Depth() int { return n.tree.Depth() }
 
@@ -134,11 +134,11 @@ func (n *Network) Depth() int { return n.tree.Depth() }
 // with what a service answers.
 func (n *Network) Fingerprint() uint64 { return n.fingerprint }
 
-// Problems are what is wrong with the routes, the first few: hosts that a switch
-// does not forward to, and circles. Hosts without a cable are no problem.
+// Problems returns the first few errors of the routes: hosts that a switch does not
+// forward to, and circles. Hosts without a cable are no problem.
 func (n *Network) Problems() []error { return n.problems }
 
-// Route is the steps of a route in order, none if both hosts are one. The error
+// Route returns the steps of a route in order, none if both hosts are one. The error
 // says which node has no way on, as routing.Walk does.
 func (n *Network) Route(from, to topology.Node) ([]routing.Step, error) {
 	steps, err := routing.Walk(n.router, nil, from, to)

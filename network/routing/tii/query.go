@@ -32,22 +32,22 @@ type Query struct {
 	Hosts string // a list, * for all, empty where there is none to give
 }
 
-// words are those that a query may begin with, and what follows each.
+// words are the first words of queries, with the arguments that follow each.
 var words = []struct {
 	name               string
 	from, depth, hosts bool
 }{
-	{"query", true, false, true},
-	{"depth", false, false, false},
-	{"clusters", false, true, true},
-	{"cluster", false, true, true},
-	{"matrix", false, false, true},
-	{"sharing", false, false, true},
-	{"leaf", false, false, true},
-	{"network", false, false, false},
+	{name: "query", from: true, hosts: true},
+	{name: "depth"},
+	{name: "clusters", depth: true, hosts: true},
+	{name: "cluster", depth: true, hosts: true},
+	{name: "matrix", hosts: true},
+	{name: "sharing", hosts: true},
+	{name: "leaf", hosts: true},
+	{name: "network"},
 }
 
-// ParseQuery reads a line. Its errors say what was expected.
+// ParseQuery reads a line. Its errors have the forms expected.
 func ParseQuery(line string) (Query, error) {
 	if len(line) > MaxLine {
 		return Query{}, fmt.Errorf("a query of %d bytes: expected at most %d", len(line), MaxLine)
@@ -95,7 +95,7 @@ func ParseQuery(line string) (Query, error) {
 	return Query{}, fmt.Errorf("%s: expected one of %s", lines.Show(name), strings.Join(known, ", "))
 }
 
-// String is the line of a query.
+// String returns the line of a query.
 func (q Query) String() string {
 	line := q.Word
 	if q.Depth > 0 {

@@ -66,7 +66,7 @@ func FuzzParseQuery(f *testing.F) {
 	})
 }
 
-// answer is what a service answers, an error as one line.
+// answer returns a service's answer, an error as one line.
 func answer(t *testing.T, s *Service, line string) string {
 	t.Helper()
 	q, err := ParseQuery(line)

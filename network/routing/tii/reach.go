@@ -6,15 +6,15 @@ import (
 	"github.com/golaunch/golaunch/network/topology/cluster"
 )
 
-// Reached is how far hosts are from each other, pair by pair in both directions.
+// Reached counts the distances between hosts, pair by pair in both directions.
 type Reached struct {
 	// Hops[h] is the number of pairs of different hosts with h switches between
 	// them. It is as long as the longest route needs.
 	Hops []int
 	// Unreachable is the number of pairs without a route.
 	Unreachable int
-	// Problems are what is wrong with the routes between the hosts, the first few,
-	// as Network.Problems has them of all hosts.
+	// Problems are the first few errors of the routes between the hosts, as
+	// Network.Problems has them of all hosts.
 	Problems []error
 }
 
@@ -30,11 +30,11 @@ func Reach(r routing.ByDestination, hosts []topology.Node, loop topology.Loop) *
 		b, errs[i] = n.ask(hosts[i], hosts)
 		for _, from := range hosts {
 			if from != hosts[i] {
-				to[i].add(b.of(n, from), 1)
+				to[i].add(b.hopsFrom(n, from), 1)
 			}
 		}
 	})
-	all := &Reached{Problems: few(errs)}
+	all := &Reached{Problems: firstProblems(errs)}
 	for i := range to {
 		for hops, pairs := range to[i].Hops {
 			all.add(uint8(hops), pairs)

@@ -30,10 +30,10 @@ func NewService(n *Network, loop topology.Loop) *Service {
 	return &Service{network: n, names: match.NewFinder(n.graph), loop: loop, most: MaxMatrix}
 }
 
-// Network is what the service answers about.
+// Network returns the subject of the service's answers.
 func (s *Service) Network() *Network { return s.network }
 
-// Find is the host of a name, as package match finds it; of several adapters of a
+// Find returns the host of a name, as package match finds it; of several adapters of a
 // machine it is the first. The error has the name.
 func (s *Service) Find(name string) (topology.Node, error) {
 	hosts, err := s.names.Find(name)
@@ -46,7 +46,7 @@ func (s *Service) Find(name string) (topology.Node, error) {
 	return hosts[0], nil
 }
 
-// Hosts are those of a list such as n[001-128], or all for *.
+// Hosts returns those of a list such as n[001-128], or all for *.
 func (s *Service) Hosts(list string) ([]topology.Node, error) {
 	if list == "*" {
 		return slices.Collect(s.network.graph.AllHosts()), nil
@@ -64,9 +64,9 @@ func (s *Service) Hosts(list string) ([]topology.Node, error) {
 	return hosts, nil
 }
 
-// Answer is what a query is answered with, line by line. A query of one route has
-// one line of both hosts and the GUIDs of the switches between them (names where
-// there are no GUIDs), one of several routes and a matrix begin with their number.
+// Answer returns the answer to a query, line by line. A query of one route has one line
+// of both hosts and the GUIDs of the switches between them (names where there are no
+// GUIDs), one of several routes and a matrix begin with their number.
 func (s *Service) Answer(q Query) ([]string, error) {
 	n := s.network
 	var hosts []topology.Node
@@ -161,7 +161,7 @@ func (s *Service) matrix(job *Job) []string {
 	return lines
 }
 
-// SwitchID is what answers call a switch: its GUID, or its name if it has none.
+// SwitchID returns a switch's name in answers: its GUID, or its name if it has none.
 func SwitchID(g *topology.Graph, n topology.Node) string {
 	if guid := g.Info(n).GUID; guid != 0 {
 		return fmt.Sprintf("0x%016x", guid)
@@ -169,5 +169,5 @@ func SwitchID(g *topology.Graph, n topology.Node) string {
 	return word(g.Name(n))
 }
 
-// word is a name as one word.
+// word returns a name as one word.
 func word(name string) string { return strings.ReplaceAll(name, " ", "_") }

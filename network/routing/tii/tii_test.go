@@ -35,7 +35,7 @@ func discover(t testing.TB, g *topology.Graph) *Network {
 	return n
 }
 
-// first are the first hosts of a network.
+// first returns the first hosts of a network.
 func first(n int) []topology.Node {
 	hosts := make([]topology.Node, n)
 	for i := range hosts {
@@ -53,9 +53,9 @@ func TestFabrics(t *testing.T) {
 		path, tables string
 		hosts, below int
 	}{
-		{filestest.Open, here + "pgft_16.opensm-subnet.lst", here + "pgft_16.opensm-lfts.dump", 16, 4},
-		{filestest.Open, here + "pgft_128.ibnetdiscover.out.gz", here + "pgft_128.opensm-lfts.dump.gz", 128, 8},
-		{filestest.Shared, "ib-sim/pgft_324.ibnetdiscover.out.gz", "ib-sim/pgft_324.opensm-lfts.dump.gz", 324, 18},
+		{open: filestest.Open, path: here + "pgft_16.opensm-subnet.lst", tables: here + "pgft_16.opensm-lfts.dump", hosts: 16, below: 4},
+		{open: filestest.Open, path: here + "pgft_128.ibnetdiscover.out.gz", tables: here + "pgft_128.opensm-lfts.dump.gz", hosts: 128, below: 8},
+		{open: filestest.Shared, path: "ib-sim/pgft_324.ibnetdiscover.out.gz", tables: "ib-sim/pgft_324.opensm-lfts.dump.gz", hosts: 324, below: 18},
 	} {
 		t.Run(filepath.Base(test.path), func(t *testing.T) {
 			read := ibnet.Discover
@@ -222,12 +222,12 @@ func TestWrongRoutes(t *testing.T) {
 		other   func() (routing.Step, bool)
 		problem string
 	}{
-		{"a circle", 2, toward(6, 0), "messages for h3 go in a circle: s0, s2"},
-		{"nothing", 2, func() (routing.Step, bool) { return routing.Step{}, false }, "switch s2 forwards nothing for h3"},
-		{"another host", 1, toward(5, 2), "switch s1 forwards messages for h3 to host h2"},
+		{name: "a circle", at: 2, other: toward(6, 0), problem: "messages for h3 go in a circle: s0, s2"},
+		{name: "nothing", at: 2, other: func() (routing.Step, bool) { return routing.Step{}, false }, problem: "switch s2 forwards nothing for h3"},
+		{name: "another host", at: 1, other: toward(5, 2), problem: "switch s1 forwards messages for h3 to host h2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			n, err := Discover(forward{r, r.Graph().Switch(test.at), 3, test.other}, topology.Serial)
+			n, err := Discover(forward{ByDestination: r, at: r.Graph().Switch(test.at), to: 3, other: test.other}, topology.Serial)
 			require.NoError(t, err)
 			require.NotEmpty(t, n.Problems())
 			assert.EqualError(t, n.Problems()[0], test.problem)
@@ -247,7 +247,7 @@ func TestReach(t *testing.T) {
 	assert.Equal(t, &Reached{Hops: []int{0, 2}}, Reach(r, first(2), topology.Serial))
 	assert.Equal(t, &Reached{}, Reach(r, nil, topology.Serial))
 
-	cut := forward{r, g.Switch(2), 3, func() (routing.Step, bool) { return routing.Step{}, false }}
+	cut := forward{ByDestination: r, at: g.Switch(2), to: 3, other: func() (routing.Step, bool) { return routing.Step{}, false }}
 	assert.Equal(t, &Reached{Hops: []int{0, 2, 0, 4}}, Reach(cut, first(3), topology.Serial), "h3 is not asked about")
 	broken := Reach(cut, first(4), topology.Serial)
 	assert.Equal(t, []int{0, 4, 0, 6}, broken.Hops)

@@ -28,7 +28,7 @@ func tree(t testing.TB, rows [][]uint8) *Tree {
 	return Join(d)
 }
 
-// fatTree has the distances of a full tree with so many children at each level,
+// fatTree returns the distances of a full tree with so many children at each level,
 // from the bottom.
 func fatTree(arity ...int) [][]uint8 {
 	hosts := 1
@@ -75,19 +75,19 @@ func TestUneven(t *testing.T) {
 		depth  int
 		groups [][][]int // at depths 1, 2, ...
 	}{
-		{"no host", nil, 0, nil},
-		{"one host", [][]uint8{{0}}, 0, [][][]int{{{0}}}},
-		{"in pieces", [][]uint8{{0, 1, far, far}, {1, 0, far, far}, {far, far, 0, far}, {far, far, far, 0}}, 1,
-			[][][]int{{{0, 1}, {2}, {3}}}},
-		{"hosts alone on their leaf switches", [][]uint8{{0, 3, 3}, {3, 0, 3}, {3, 3, 0}}, 1,
-			[][][]int{{{0, 1, 2}}, {{0}, {1}, {2}}}},
-		{"a leaf switch next to the top", [][]uint8{
+		{name: "no host"},
+		{name: "one host", rows: [][]uint8{{0}}, groups: [][][]int{{{0}}}},
+		{name: "in pieces", rows: [][]uint8{{0, 1, far, far}, {1, 0, far, far}, {far, far, 0, far}, {far, far, far, 0}}, depth: 1,
+			groups: [][][]int{{{0, 1}, {2}, {3}}}},
+		{name: "hosts alone on their leaf switches", rows: [][]uint8{{0, 3, 3}, {3, 0, 3}, {3, 3, 0}}, depth: 1,
+			groups: [][][]int{{{0, 1, 2}}, {{0}, {1}, {2}}}},
+		{name: "a leaf switch next to the top", rows: [][]uint8{
 			{0, 1, 5, 5, 5}, {1, 0, 5, 5, 5}, {5, 5, 0, 1, 3}, {5, 5, 1, 0, 3}, {5, 5, 3, 3, 0},
-		}, 3, [][][]int{{{0, 1, 2, 3, 4}}, {{0, 1}, {2, 3, 4}}, {{0, 1}, {2, 3}, {4}}}},
-		{"a row: ties by the lowest host", [][]uint8{{0, 2, 3, 4}, {2, 0, 2, 3}, {3, 2, 0, 2}, {4, 3, 2, 0}}, 2,
-			[][][]int{{{0, 1, 2, 3}}, {{0, 1}, {2, 3}}, {{0}, {1}, {2}, {3}}}},
-		{"two ways of unequal length", [][]uint8{{0, 1, 1}, {1, 0, 3}, {1, 1, 0}}, 2,
-			[][][]int{{{0, 1, 2}}, {{0, 1}, {2}}}},
+		}, depth: 3, groups: [][][]int{{{0, 1, 2, 3, 4}}, {{0, 1}, {2, 3, 4}}, {{0, 1}, {2, 3}, {4}}}},
+		{name: "a row: ties by the lowest host", rows: [][]uint8{{0, 2, 3, 4}, {2, 0, 2, 3}, {3, 2, 0, 2}, {4, 3, 2, 0}}, depth: 2,
+			groups: [][][]int{{{0, 1, 2, 3}}, {{0, 1}, {2, 3}}, {{0}, {1}, {2}, {3}}}},
+		{name: "two ways of unequal length", rows: [][]uint8{{0, 1, 1}, {1, 0, 3}, {1, 1, 0}}, depth: 2,
+			groups: [][][]int{{{0, 1, 2}}, {{0, 1}, {2}}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			tr := tree(t, test.rows)
@@ -128,7 +128,7 @@ func TestTooManyHosts(t *testing.T) {
 	assert.EqualError(t, err, "32769 hosts: the distances of at most 32768 are supported")
 }
 
-// printed is the algorithm as it is printed [Subramoni, algorithm 1], with complete
+// printed returns the algorithm as it is printed [Subramoni, algorithm 1], with complete
 // linkage, on sets of hosts. It returns the clusters in the order of joining, each
 // as its hosts.
 func printed(rows [][]uint8) (clusters [][]int) {

@@ -11,7 +11,8 @@ const (
 	Unreachable uint8 = 255
 	// Farthest is the greatest distance between hosts, in hops.
 	Farthest = 254
-	// MaxHosts bounds what is clustered: distances take a byte for each pair.
+	// MaxHosts bounds the hosts that are clustered: distances take a byte for each
+	// pair.
 	MaxHosts = 1 << 15
 )
 
@@ -46,11 +47,11 @@ func Measure(hosts int, bulk func(i int, hops []uint8), loop topology.Loop) (*Di
 	return d, nil
 }
 
-// Hosts is how many hosts there are.
+// Hosts returns the number of hosts.
 func (d *Distances) Hosts() int { return d.hosts }
 
-// Hops is the distance of two hosts; Unreachable if there is no route.
+// Hops returns the distance of two hosts; Unreachable if there is no route.
 func (d *Distances) Hops(i, j int) uint8 { return d.hops[i*d.hosts+j] }
 
-// row has the distances of host i.
+// row returns the distances of host i.
 func (d *Distances) row(i int) []uint8 { return d.hops[i*d.hosts : (i+1)*d.hosts] }

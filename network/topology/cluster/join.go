@@ -1,12 +1,12 @@
 package cluster
 
-// Join makes the tree of the hosts: it joins those at the least distance, all at
-// once that are at this distance from each other, takes the farthest of their
-// distances for that of what they make, and begins anew, until there is nothing
-// left to join [Subramoni, algorithm 1]. (The algorithm as printed takes a
-// cluster's own diameter for its distance from the others; complete linkage, of
-// which the text speaks, is meant.) Of equal pairs that with the lowest host comes
-// first, where a cluster counts as its lowest host. Join uses d up.
+// Join makes the tree of the hosts: it joins those at the least distance, all at once
+// that are at this distance from each other, takes the farthest of their distances for
+// that of the joint cluster, and begins anew, until there is nothing left to join
+// [Subramoni, algorithm 1]. (The algorithm as printed takes a cluster's own diameter
+// for its distance from the others; complete linkage, of which the text speaks, is
+// meant.) Of equal pairs that with the lowest host comes first, where a cluster counts
+// as its lowest host. Join uses d up.
 func Join(d *Distances) *Tree {
 	j := &joiner{d: d, node: make([]int32, d.hosts), tree: newTree(d.hosts)}
 	j.active = make([]int32, d.hosts)
@@ -38,9 +38,9 @@ type joiner struct {
 	tree   *Tree
 }
 
-// pass joins all that are hops from each other. One look at each place is
-// enough: what was joined is farther than hops from all else, since joins take
-// all that they can.
+// pass joins all that are hops from each other. One look at each place is enough:
+// joined clusters are farther than hops from all others, since joins take all that they
+// can.
 func (j *joiner) pass(hops uint8) {
 	j.gone = make([]bool, j.d.hosts)
 	var joined []int32

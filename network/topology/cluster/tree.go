@@ -2,10 +2,10 @@ package cluster
 
 import "slices"
 
-// Tree is what Join makes. Its clusters are numbered 0..Clusters()-1 in the order
-// in which they were joined: a cluster's parent has a higher number than it. A
-// depth counts from the top, where the widest cluster has depth 1, to Depth, which
-// is that of leaf switches ([Subramoni 5.2.4]: "level 1 is the top level").
+// Tree is the result of Join. Its clusters are numbered 0..Clusters()-1 in the order in
+// which they were joined: a cluster's parent has a higher number than it. A depth
+// counts from the top, where the widest cluster has depth 1, to Depth, which is that of
+// leaf switches ([Subramoni 5.2.4]: "level 1 is the top level").
 type Tree struct {
 	hosts    int
 	parent   []int32   // cluster of each host, then of each cluster; -1 for none
@@ -45,21 +45,20 @@ func (t *Tree) finish() {
 	}
 }
 
-// Hosts is how many hosts there are.
+// Hosts returns the number of hosts.
 func (t *Tree) Hosts() int { return t.hosts }
 
-// Clusters is how many clusters there are, at all depths.
+// Clusters returns the number of clusters, at all depths.
 func (t *Tree) Clusters() int { return len(t.children) }
 
-// Depth is how many clusters are around the host that is in most: the levels of
-// switches. It is 0 where no two hosts are connected.
+// Depth returns the number of clusters around the host that is in most: the levels of
+// switches. It is 0 if no two hosts are connected.
 func (t *Tree) Depth() int { return t.depth }
 
-// Of is the identity of what a host belongs to at a depth from 1: the number of
-// a cluster, or Clusters() + host if it is alone there. Below the deepest cluster
-// of a host it stays in that if that is a leaf switch, and is alone if it is not:
-// hosts that are the only ones of their switches have only switches above in
-// common.
+// Of returns the identity of a host's cluster at a depth from 1: the number of a
+// cluster, or Clusters() + host if it is alone there. Below the deepest cluster of a
+// host it stays in that if that is a leaf switch, and is alone if it is not: hosts that
+// are the only ones of their switches have only switches above in common.
 func (t *Tree) Of(host, depth int) int {
 	c := t.parent[host]
 	if c < 0 || int(t.level[c]) < depth && t.hops[c] > 1 {
@@ -71,7 +70,7 @@ func (t *Tree) Of(host, depth int) int {
 	return int(c)
 }
 
-// Levels are the distances, in hops, at which hosts were joined, each once, the
+// Levels returns the distances, in hops, at which hosts were joined, each once, the
 // widest first. The last is always 1, that of leaf switches, even where each host is
 // the only one of its leaf switch.
 func (t *Tree) Levels() []uint8 {
@@ -85,7 +84,7 @@ func (t *Tree) Levels() []uint8 {
 	return levels
 }
 
-// Within is the identity of the widest cluster around a host that was joined at no
+// Within returns the identity of the widest cluster around a host that was joined at no
 // more than so many hops: the number of a cluster, or Clusters() + host if the host
 // is alone there.
 func (t *Tree) Within(host int, hops uint8) int {
@@ -99,7 +98,7 @@ func (t *Tree) Within(host int, hops uint8) int {
 	return at - t.hosts
 }
 
-// Groups has the hosts that are together at a depth, each group by host, groups by
+// Groups returns the hosts that are together at a depth, each group by host, groups by
 // their lowest host.
 func (t *Tree) Groups(depth int) [][]int {
 	var groups [][]int

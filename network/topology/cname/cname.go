@@ -26,12 +26,12 @@ const (
 	Nodes    = 4 // of a blade
 )
 
-// Coordinate is where a node is.
+// Coordinate is the place of a node.
 type Coordinate struct {
 	Cabinet, Row, Chassis, Slot, Node int
 }
 
-// String is the node's name, such as c3-0c2s15n1.
+// String returns the node's name, such as c3-0c2s15n1.
 func (c Coordinate) String() string {
 	return fmt.Sprintf("c%d-%dc%ds%dn%d", c.Cabinet, c.Row, c.Chassis, c.Slot, c.Node)
 }
@@ -77,10 +77,10 @@ type Host struct {
 	At   Coordinate
 }
 
-// ParseHosts reads which host is where. A line has a host's name and what its
-// /proc/cray_xt/cname says ("nid00012 c0-0c0s3n0", "nid00012: c0-0c0s3n0"), or is
-// one of xtprocadmin: then the first number N makes the name nid0000N. Name is
-// what errors call the file.
+// ParseHosts reads the places of hosts. A line has a host's name and the content of its
+// /proc/cray_xt/cname ("nid00012 c0-0c0s3n0", "nid00012: c0-0c0s3n0"), or is one of
+// xtprocadmin: then the first number N makes the name nid0000N. Errors call the file
+// name.
 func ParseHosts(r io.Reader, name string) ([]Host, error) {
 	in := lines.New(r, name)
 	var hosts []Host
@@ -146,10 +146,10 @@ func host(words []string) (Host, error) {
 	return h, nil
 }
 
-// Graph is the machine as far as the hosts tell it: all routers of the groups that
-// they are in, in the order of row and cabinet, each with ports ports to other
-// groups, and these hosts, in their order. Where groups are not those of Cabinets
-// neighbors the graph is wrong about them: names tell no more.
+// Graph returns the machine as far as the hosts tell it: all routers of the groups that
+// they are in, in the order of row and cabinet, each with ports ports to other groups,
+// and these hosts, in their order. If groups are not those of Cabinets neighbors, the
+// graph is wrong about them: names tell no more.
 func Graph(hosts []Host, ports int) (*topology.Graph, error) {
 	type group struct{ row, pair int }
 	number := map[group]int{}

@@ -21,7 +21,7 @@ func TestGraph(t *testing.T) {
 	list, err := ParseHosts(strings.NewReader(hosts), "f")
 	require.NoError(t, err)
 	require.Len(t, list, 4)
-	assert.Equal(t, Host{"nid00012", Coordinate{0, 0, 0, 3, 0}}, list[0])
+	assert.Equal(t, Host{"nid00012", Coordinate{Slot: 3}}, list[0])
 	assert.Equal(t, "c1-0c2s0n0", list[2].At.String())
 	g, err := Graph(list, 1)
 	require.NoError(t, err)

@@ -168,7 +168,7 @@ func (c *collector) lid(n *node, number int32) uint16 {
 	return e.lid
 }
 
-// numbers are those of the node's ports, ascending.
+// numbers returns those of the node's ports, ascending.
 func (n *node) numbers() []int32 { return slices.Sorted(maps.Keys(n.ends)) }
 
 // cables checks each end of n against the other, and enters those that are in the
@@ -217,8 +217,8 @@ func (c *collector) cables(b *topology.Builder, f *Fabric, n *node) error {
 	return nil
 }
 
-// least is the lesser of two rates of which one may be unknown: what a cable
-// can do is what its slower end says.
+// least returns the lesser of two rates of which one may be unknown: the slower end of a
+// cable limits it.
 func least(a, b int64) int64 {
 	if a == 0 || b != 0 && b < a {
 		return b

@@ -9,8 +9,8 @@ import (
 	"github.com/golaunch/golaunch/internal/lines"
 )
 
-// Discover reads the output of ibnetdiscover, or a network file of ibsim (whose
-// include and do lines it refuses). Name is what errors call the file.
+// Discover reads the output of ibnetdiscover, or a network file of ibsim (whose include
+// and do lines it refuses). Errors call the file name.
 func Discover(r io.Reader, name string) (*Fabric, error) {
 	in := lines.New(r, name)
 	d := &discover{collector: newCollector(in)}
@@ -27,7 +27,7 @@ func Discover(r io.Reader, name string) (*Fabric, error) {
 
 type discover struct {
 	*collector
-	now  *node  // whose ports follow
+	now  *node  // node whose ports follow
 	guid uint64 // of the node that follows, from the line before
 }
 

@@ -1,10 +1,10 @@
-// Package ibnet reads what InfiniBand tools say of a fabric: ibnetdiscover's
+// Package ibnet reads InfiniBand tools' descriptions of a fabric: ibnetdiscover's
 // output and ibsim's network files, which have the same form (Discover), OpenSM's
 // opensm-subnet.lst (SubnetList), and linear forwarding tables as OpenSM
 // (opensm-lfts.dump, opensm.fdbs), dump_lfts and ibroute print them (ParseTables).
 //
-// All check that what they read agrees with itself, and that it is all there:
-// each cable is described at both of its ends.
+// All check that a file agrees with itself, and is complete: each cable is described at
+// both of its ends.
 package ibnet
 
 import (
@@ -18,8 +18,8 @@ type Fabric struct {
 	// Ports has the address of each port of a host that has a cable and of each
 	// switch (port 0), those with a LID by LID, then the rest.
 	Ports []Port
-	// Aside has the descriptions of what is no host though it is an adapter: the
-	// aggregation nodes inside switches.
+	// Aside has the descriptions of adapters that are no hosts: the aggregation nodes
+	// inside switches.
 	Aside []string
 }
 

@@ -126,15 +126,15 @@ func TestSamplesOfOthers(t *testing.T) {
 		name                    string // of host 0
 		rate                    int64  // of its first cable
 	}{
-		{"ibtopotool-1.topo", 4, 2, 7, "H-0008f10403960984", 8e9},
-		{"ibtopotool-2.topo", 2, 1, 2, "compute-00-01 HCA-1", 8e9},
-		{"ibtopotool-3.topo", 6, 2, 10, "r-ufm111 HCA-1", 4 * 13.64e9},
-		{"ibtopotool-4.topo", 1, 1, 1, "nsn33-43 HCA-1", 32e9},
-		{"net", 2, 2, 4, "Hca1", 0},
-		{"net.1", 2, 1, 2, "Hca1", 0},
-		{"net.2sw2path", 2, 2, 4, "Hca1", 0},
-		{"net.2sw2path4hca", 4, 2, 6, "Hca1", 0},
-		{"net.2sw2path4hca2port", 2, 2, 6, "Hca1", 0},
+		{file: "ibtopotool-1.topo", hosts: 4, switches: 2, cables: 7, name: "H-0008f10403960984", rate: 8e9},
+		{file: "ibtopotool-2.topo", hosts: 2, switches: 1, cables: 2, name: "compute-00-01 HCA-1", rate: 8e9},
+		{file: "ibtopotool-3.topo", hosts: 6, switches: 2, cables: 10, name: "r-ufm111 HCA-1", rate: 4 * 13.64e9},
+		{file: "ibtopotool-4.topo", hosts: 1, switches: 1, cables: 1, name: "nsn33-43 HCA-1", rate: 32e9},
+		{file: "net", hosts: 2, switches: 2, cables: 4, name: "Hca1"},
+		{file: "net.1", hosts: 2, switches: 1, cables: 2, name: "Hca1"},
+		{file: "net.2sw2path", hosts: 2, switches: 2, cables: 4, name: "Hca1"},
+		{file: "net.2sw2path4hca", hosts: 4, switches: 2, cables: 6, name: "Hca1"},
+		{file: "net.2sw2path4hca2port", hosts: 2, switches: 2, cables: 6, name: "Hca1"},
 	} {
 		t.Run(x.file, func(t *testing.T) {
 			f, err := Discover(filestest.Shared(t, "ibnetdiscover/"+x.file), x.file)

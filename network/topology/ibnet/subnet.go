@@ -14,7 +14,7 @@ import (
 //
 //	{ CA Ports:01 SystemGUID:.. NodeGUID:.. PortGUID:.. VenID:.. DevID:.. Rev:.. {n001 HCA-1} LID:0001 PN:01 } { SW .. } PHY=4x LOG=ACT SPD=10
 //
-// Name is what errors call the file.
+// Errors call the file name.
 func SubnetList(r io.Reader, name string) (*Fabric, error) {
 	in := lines.New(r, name)
 	c := newCollector(in)

@@ -25,7 +25,7 @@ const Unreachable uint8 = 255
 // Tables are the linear forwarding tables of a fabric's switches.
 type Tables struct {
 	Switches []Table // in the order of the file; no GUID twice
-	// Destinations are those that the file names, by LID.
+	// Destinations lists the LIDs that the file names.
 	Destinations []Destination
 }
 
@@ -39,7 +39,7 @@ type Table struct {
 	Ports []uint8
 }
 
-// Port is the port to a LID, Unreachable if there is none.
+// Port returns the port to a LID, Unreachable if there is none.
 func (t *Table) Port(lid uint16) uint8 {
 	if int(lid) >= len(t.Ports) {
 		return Unreachable
@@ -47,7 +47,7 @@ func (t *Table) Port(lid uint16) uint8 {
 	return t.Ports[lid]
 }
 
-// Destination is what answers to a LID.
+// Destination is the device that answers to a LID.
 type Destination struct {
 	LID    uint16
 	Switch bool
@@ -55,12 +55,11 @@ type Destination struct {
 	Name   string // the node's description
 }
 
-// ParseTables reads forwarding tables as they are printed by OpenSM
-// (opensm-lfts.dump, opensm.fdbs), dump_lfts, dump_fts or ibroute, one switch
-// after the other. Dump_lfts leaves out the highest LID: OpenSM's are to be
-// preferred. Name is what errors call the file.
+// ParseTables reads forwarding tables as they are printed by OpenSM (opensm-lfts.dump,
+// opensm.fdbs), dump_lfts, dump_fts or ibroute, one switch after the other. Dump_lfts
+// leaves out the highest LID: OpenSM's are to be preferred. Errors call the file name.
 func ParseTables(r io.Reader, name string) (*Tables, error) {
-	p := &tables{in: lines.New(r, name), seen: map[uint64]int{}, names: map[uint16]Destination{}}
+	p := &tablesParser{in: lines.New(r, name), seen: map[uint64]int{}, names: map[uint16]Destination{}}
 	for p.in.Next() {
 		if err := p.line(strings.TrimSpace(p.in.Text())); err != nil {
 			return nil, err
@@ -81,7 +80,7 @@ func ParseTables(r io.Reader, name string) (*Tables, error) {
 	return &p.out, nil
 }
 
-type tables struct {
+type tablesParser struct {
 	in      *lines.Reader
 	out     Tables
 	seen    map[uint64]int // line of each switch
@@ -92,7 +91,7 @@ type tables struct {
 	footer  bool // it ends in a line that counts them
 }
 
-func (p *tables) line(text string) error {
+func (p *tablesParser) line(text string) error {
 	switch {
 	case text == "" || text[0] == '#' || strings.HasPrefix(text, "Lid ") || strings.HasPrefix(text, "LID ") || text == "Port     Info" ||
 		strings.HasPrefix(text, "***"):
@@ -110,7 +109,7 @@ func (p *tables) line(text string) error {
 }
 
 // begin reads the line before a table.
-func (p *tables) begin(text, before string, footer bool) error {
+func (p *tablesParser) begin(text, before string, footer bool) error {
 	if err := p.end(); err != nil {
 		return err
 	}
@@ -145,7 +144,7 @@ func (p *tables) begin(text, before string, footer bool) error {
 }
 
 // end checks that the last table is whole.
-func (p *tables) end() error {
+func (p *tablesParser) end() error {
 	if p.started > 0 && p.footer {
 		return p.in.At(p.started, "the table that begins here is cut off: expected a line such as \"%d lids dumped\" at its end", p.counted)
 	}
@@ -154,7 +153,7 @@ func (p *tables) end() error {
 }
 
 // count reads "22 lids dumped" or "22 valid lids dumped".
-func (p *tables) count(text string) error {
+func (p *tablesParser) count(text string) error {
 	n, err := strconv.Atoi(strings.Fields(text)[0])
 	if err != nil || p.started == 0 {
 		return p.in.Expected(text, "the number of lids after a table")
@@ -170,7 +169,7 @@ func (p *tables) count(text string) error {
 var errEntry = errors.New("expected a LID and a port, such as 0x0001 005")
 
 // entry reads a LID, a port, and mostly the destination.
-func (p *tables) entry(text string) error {
+func (p *tablesParser) entry(text string) error {
 	if p.started == 0 {
 		return p.in.Expected(text, "a switch before its table")
 	}
@@ -210,7 +209,7 @@ func (p *tables) entry(text string) error {
 
 // destination reads Channel Adapter portguid 0x..: 'n001 HCA-1', which stands in
 // parentheses or behind #. Other text says nothing.
-func (p *tables) destination(lid uint16, text string) error {
+func (p *tablesParser) destination(lid uint16, text string) error {
 	kind, rest, ok := strings.Cut(strings.TrimLeft(text, ":#( "), "portguid ")
 	if !ok {
 		return nil

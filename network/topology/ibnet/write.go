@@ -46,7 +46,7 @@ func Write(w io.Writer, g *topology.Graph) error {
 	return out.Flush()
 }
 
-// ID is the name that Write gives a node in a file, such as H-0002c90000000010.
+// ID returns the name that Write gives a node in a file, such as H-0002c90000000010.
 func ID(g *topology.Graph, n topology.Node) string {
 	if g.IsHost(n) {
 		return fmt.Sprintf("H-%016x", guid(g, n))

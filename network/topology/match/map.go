@@ -24,7 +24,7 @@ type entry struct {
 	text string // else its description or name
 }
 
-// String is what the map file has.
+// String returns the entry's text in a map file.
 func (e entry) String() string {
 	switch {
 	case e.guid != 0:
@@ -35,11 +35,11 @@ func (e entry) String() string {
 	return strconv.Quote(e.text)
 }
 
-// ParseMap reads a map file. A line has a host's name as the job has it, and what
-// the network has it for: the GUID of its adapter (0x0002c90000000034), a LID (lid
-// 19), or the adapter's description to the end of the line (n001 mlx5_0), in
-// quotes or not. A host with several adapters has several lines, the first adapter
-// first. Lines that begin with # are comments. Name is what errors call the file.
+// ParseMap reads a map file. A line has a host's name in the job, and one in the
+// network: the GUID of its adapter (0x0002c90000000034), a LID (lid 19), or the
+// adapter's description to the end of the line (n001 mlx5_0), in quotes or not. A host
+// with several adapters has several lines, the first adapter first. Lines that begin
+// with # are comments. Errors call the file name.
 func ParseMap(r io.Reader, name string) (Map, error) {
 	in := lines.New(r, name)
 	m := Map{name: name, entries: map[string][]entry{}}
@@ -78,7 +78,7 @@ func ParseMap(r io.Reader, name string) (Map, error) {
 	return m, in.Err()
 }
 
-// mapped has the hosts that the map gives a name; nil if it does not have it.
+// mapped returns the hosts that the map gives a name; nil if it does not have it.
 func (f *Finder) mapped(m Map, name string) ([]topology.Node, error) {
 	var hosts []topology.Node
 	for _, e := range m.entries[strings.ToLower(name)] {

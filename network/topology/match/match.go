@@ -1,6 +1,6 @@
-// Package match finds a job's hosts among the hosts of a graph: what a fabric
-// calls an adapter ("n001 HCA-1", "n001.example.org mlx5_0", a GUID) and what a
-// host file calls a machine (n001) are different names.
+// Package match finds a job's hosts among the hosts of a graph: a fabric's names of
+// adapters ("n001 HCA-1", "n001.example.org mlx5_0", a GUID) differ from a host file's
+// names of machines (n001).
 package match
 
 import (
@@ -55,7 +55,7 @@ func Hosts(g *topology.Graph, names []string, m Map) (*Result, error) {
 	return r, nil
 }
 
-// First has the first adapter of each name that the graph has, and of the index of
+// First returns the first adapter of each name that the graph has, and of the index of
 // that name.
 func (r *Result) First() (nodes []topology.Node, of []int) {
 	for i, hosts := range r.Adapters {
@@ -66,7 +66,7 @@ func (r *Result) First() (nodes []topology.Node, of []int) {
 	return nodes, of
 }
 
-// Missing has the names that the graph lacks, in their order.
+// Missing returns the names that the graph lacks, in their order.
 func (r *Result) Missing() []string {
 	var list []string
 	for i, hosts := range r.Adapters {
@@ -77,8 +77,8 @@ func (r *Result) Missing() []string {
 	return list
 }
 
-// Warning names the hosts that the graph lacks and says what to do; it is empty
-// if there are none.
+// Warning names the hosts that the graph lacks, with advice; it is empty if there are
+// none.
 func (r *Result) Warning() string {
 	missing := r.Missing()
 	if len(missing) == 0 {
@@ -108,8 +108,8 @@ func (r *Result) called() string {
 	return strings.Join(first, ", ")
 }
 
-// Finder has the hosts of a graph by what they may be called. It is immutable;
-// its methods may be called from anywhere at once.
+// Finder has the hosts of a graph by their possible names. It is immutable; its methods
+// may be called from anywhere at once.
 type Finder struct {
 	g     *topology.Graph
 	exact map[string][]topology.Node // by lower-case names
@@ -117,7 +117,7 @@ type Finder struct {
 	ids   map[entry][]topology.Node  // by GUID, LID, name or description, as in a map file
 }
 
-// NewFinder has the names of all hosts of g.
+// NewFinder returns the names of all hosts of g.
 func NewFinder(g *topology.Graph) *Finder {
 	f := &Finder{g: g, exact: map[string][]topology.Node{}, short: map[string][]string{}, ids: map[entry][]topology.Node{}}
 	for n := range g.AllHosts() {
@@ -144,7 +144,7 @@ func NewFinder(g *topology.Graph) *Finder {
 	return f
 }
 
-// machine is the first word of a description: "n001" of "n001 HCA-1".
+// machine returns the first word of a description: "n001" of "n001 HCA-1".
 func machine(description string) string {
 	fields := strings.FieldsFunc(description, func(r rune) bool { return r == ' ' || r == '\t' || r == '/' || r == ':' || r == '\'' })
 	if len(fields) == 0 {
@@ -162,7 +162,7 @@ func shorten(name string) string {
 	return short
 }
 
-// Find is the hosts of a name, as Hosts finds them without a map: several where a
+// Find returns the hosts of a name, as Hosts finds them without a map: several where a
 // machine has several adapters, the first adapter first; none where the graph
 // lacks it. The error names two machines that a short name could be.
 func (f *Finder) Find(name string) ([]topology.Node, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// fabric has a host for each description, all on one switch.
+// fabric returns a host for each description, all on one switch.
 func fabric(t *testing.T, descriptions ...string) *topology.Graph {
 	t.Helper()
 	b, err := topology.NewBuilder(len(descriptions), 1)
@@ -61,7 +61,7 @@ func TestAmbiguous(t *testing.T) {
 	assert.EqualError(t, err, "hosts n2.x and n2.y are both h2 of the network; a map file can tell them apart")
 }
 
-// What a fabric calls an adapter is its host's name as well.
+// A fabric's name of an adapter names its host as well.
 func TestNamedAdapters(t *testing.T) {
 	g, err := fabric(t, "n1.a HCA-2", "n1.a HCA-1", "n2").Named([]string{"n1.a HCA-2", "n1.a HCA-1", "N2"})
 	require.NoError(t, err)

@@ -16,7 +16,7 @@ type Line struct {
 	R2 float64 `json:"r2"`
 }
 
-// At is the time of a message of size bytes, in microseconds.
+// At returns the time of a message of size bytes, in microseconds.
 func (l Line) At(size int64) float64 {
 	if l.Bandwidth == 0 {
 		return l.Latency
@@ -24,7 +24,7 @@ func (l Line) At(size int64) float64 {
 	return l.Latency + float64(size)/l.Bandwidth
 }
 
-// Fit is the line by least squares of the relative errors, so that times of small
+// Fit returns the line by least squares of the relative errors, so that times of small
 // messages, which tell the latency, count as those of large ones, which tell the
 // bandwidth. Neither is below 0: where the best line has one that is, it is the best
 // without it. Nor is there a bandwidth where the growth with the size is less than two

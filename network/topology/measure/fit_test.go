@@ -117,11 +117,11 @@ func TestLevels(t *testing.T) {
 			h, _ := hops(from, to)
 			for _, size := range []int64{0, 1 << 10, 1 << 20} {
 				us := float64(h) + float64(size)/1000
-				list = append(list, Sample{from, to, PingPong, size, us}, Sample{to, from, PingPing, size, 2 * us})
+				list = append(list, Sample{From: from, To: to, Test: PingPong, Size: size, Time: us}, Sample{From: to, To: from, Test: PingPing, Size: size, Time: 2 * us})
 			}
 		}
 	}
-	list = append(list, Sample{"a1", "a0", PingPong, 0, 1}) // the same pair
+	list = append(list, Sample{From: "a1", To: "a0", Test: PingPong, Time: 1}) // the same pair
 	levels, err := Levels(list, hops)
 	require.NoError(t, err)
 	require.Len(t, levels, 4)

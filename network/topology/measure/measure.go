@@ -1,6 +1,6 @@
-// Package measure turns the times of messages between hosts into latency and
-// bandwidth for each level of a network, as [Sahoo, table 3.2] has them: it reads
-// what measured the times, chooses the pairs of hosts to measure, and fits a line.
+// Package measure turns the times of messages between hosts into latency and bandwidth
+// for each level of a network, as [Sahoo, table 3.2] has them: it reads the output of
+// programs that measure times, chooses the pairs of hosts to measure, and fits a line.
 // It measures nothing itself.
 package measure
 
@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// Test is how a time was measured.
+// Test is a kind of measurement.
 type Test string
 
 // The tests. A time is that of one message, one way.
@@ -31,8 +31,8 @@ const (
 	maxTime = 1e12
 )
 
-// Sample is how long messages of a size took between two hosts, whose names are
-// empty if they are not known.
+// Sample is the time of messages of a size between two hosts, whose names are empty if
+// they are not known.
 type Sample struct {
 	From string  `json:"from,omitempty"`
 	To   string  `json:"to,omitempty"`
@@ -41,7 +41,7 @@ type Sample struct {
 	Time float64 `json:"us"` // microseconds, one way
 }
 
-// Check says what is wrong with a sample.
+// Check reports errors of a sample.
 func (s *Sample) Check() error {
 	switch {
 	case s.Test != PingPong && s.Test != PingPing && s.Test != Stream:
@@ -56,7 +56,7 @@ func (s *Sample) Check() error {
 	return nil
 }
 
-// Level is what samples of one test between hosts at one distance say.
+// Level sums up the samples of one test between hosts at one distance.
 type Level struct {
 	Hops  *int `json:"hops,omitempty"` // switches between the hosts; nil if no network tells
 	Test  Test `json:"test"`
@@ -114,7 +114,7 @@ func (l *Level) hops() int {
 	return *l.Hops
 }
 
-// Name is the level and the test, in words.
+// Name returns the level and the test, in words.
 func (l *Level) Name() string {
 	switch {
 	case l.Hops == nil:

@@ -20,15 +20,15 @@ const (
 )
 
 // Parse reads samples: a Report as JSON, or the tables that osu_latency, osu_bw and
-// IMB's PingPong and PingPing print, one after the other. Other tables of IMB, and
-// what else the programs print, are passed over. A line
+// IMB's PingPong and PingPing print, one after the other. Other tables of IMB, and all
+// other output of the programs, are passed over. A line
 //
 //	# hosts: n001 n002
 //
-// names the hosts of the tables behind it. Name is what errors call the file.
+// names the hosts of the tables behind it. Errors call the file name.
 func Parse(r io.Reader, name string) ([]Sample, error) {
 	in := bufio.NewReader(r)
-	head, _ := in.Peek(512) // what is wrong with it is told by who reads it
+	head, _ := in.Peek(512) // its readers report errors
 	if bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) {
 		return parseJSON(in, name)
 	}
@@ -73,8 +73,8 @@ func parseJSON(r io.Reader, name string) ([]Sample, error) {
 	return report.Samples, nil
 }
 
-// osuTest is the test of a head such as "# OSU MPI-CUDA Latency Test v7.2"; empty for
-// any other line.
+// osuTest returns the test of a head such as "# OSU MPI-CUDA Latency Test v7.2"; empty
+// for any other line.
 func osuTest(words []string) string {
 	if len(words) < 5 || words[2] != "MPI" && !strings.HasPrefix(words[2], "MPI-") || words[4] != "Test" {
 		return ""
@@ -145,7 +145,7 @@ func (p *parser) osu(text string) error {
 	case "Bandwidth":
 		p.test, p.rate = Stream, true
 	default:
-		return p.in.Expected(text, "what osu_latency or osu_bw prints")
+		return p.in.Expected(text, "output of osu_latency or osu_bw")
 	}
 	p.column = 1
 	return nil

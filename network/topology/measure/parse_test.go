@@ -61,12 +61,12 @@ func TestParse(t *testing.T) {
 		want []Sample
 	}{
 		"osu": {osuTables, []Sample{
-			{"n001", "n002", PingPong, 0, 1.21}, {"n001", "n002", PingPong, 8, 1.24},
-			{"n001", "n002", Stream, 1000, 2}, {"n001", "n002", Stream, 2000, 2.5},
+			{From: "n001", To: "n002", Test: PingPong, Time: 1.21}, {From: "n001", To: "n002", Test: PingPong, Size: 8, Time: 1.24},
+			{From: "n001", To: "n002", Test: Stream, Size: 1000, Time: 2}, {From: "n001", To: "n002", Test: Stream, Size: 2000, Time: 2.5},
 		}},
-		"imb": {imbTables, []Sample{{"", "", PingPong, 0, 1.31}, {"", "", PingPong, 1, 1.52}, {"", "", PingPing, 4, 2}}},
+		"imb": {imbTables, []Sample{{Test: PingPong, Time: 1.31}, {Test: PingPong, Size: 1, Time: 1.52}, {Test: PingPing, Size: 4, Time: 2}}},
 		"json": {`{"levels": [], "samples": [{"from": "a", "to": "b", "test": "ping-ping", "bytes": 3, "us": 0.5}]}`,
-			[]Sample{{"a", "b", PingPing, 3, 0.5}}},
+			[]Sample{{From: "a", To: "b", Test: PingPing, Size: 3, Time: 0.5}}},
 	} {
 		got, err := Parse(strings.NewReader(x.text), "f")
 		require.NoError(t, err, name)
@@ -79,7 +79,7 @@ func TestParseRefuses(t *testing.T) {
 		"":           "f: no table: expected what osu_latency, osu_bw or IMB's PingPong prints, or golaunch topo measure as JSON",
 		"1 2\n3 4\n": "f: no table: ",
 		"# hosts: a": `f:1: "# hosts: a": expected two hosts, as in # hosts: n001 n002`,
-		"# OSU MPI Bi-Directional Bandwidth Test v5.9\n":     `f:1: "# OSU MPI Bi-Directional Bandwidth Test v5.9": expected what osu_latency or osu_bw prints`,
+		"# OSU MPI Bi-Directional Bandwidth Test v5.9\n":     `f:1: "# OSU MPI Bi-Directional Bandwidth Test v5.9": expected output of osu_latency or osu_bw`,
 		"# OSU MPI Latency Test v5.9\n# Size Latency (us)\n": "f:2: the table of ping-pong before it has no rows",
 		"# OSU MPI Latency Test v5.9\n8\n":                   `f:2: "8": expected 2 columns or more`,
 		"# OSU MPI Latency Test v5.9\n8x 1\n":                `f:2: "8x": expected a number of bytes`,
@@ -102,7 +102,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// Whatever is read is what JSON of it gives back, and lines fit it.
+// Samples survive a round trip through JSON, and lines fit them.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{osuTables, imbTables, `{"samples": [{"from": "a", "to": "b", "test": "ping-ping", "bytes": 3, "us": 0.5}]}`, "# OSU MPI Latency Test\n1 1e300\n"} {
 		f.Add([]byte(text))

@@ -21,7 +21,7 @@ type Node struct {
 	Cores                []Core // in the order of package, NUMA node, cache, lowest unit
 }
 
-// Core is a core and what it is in; None where the host has no such thing.
+// Core is a core with the parts around it; None where the host has no such thing.
 type Core struct {
 	Package, NUMA, L3 int
 	PUs               []int // processing units (hardware threads), as the kernel numbers them, ascending
@@ -33,7 +33,7 @@ type Level struct {
 	Of   []int // the part that each core is in, dense from 0
 }
 
-// Levels are the divisions that nest, from the outside in: package, numa, l3 and
+// Levels returns the divisions that nest, from the outside in: package, numa, l3 and
 // always core, without those that divide nothing further, or into cores. A NUMA
 // node may hold several packages: then it comes first. Cores of no NUMA node, or of
 // no cache, are one part.
@@ -100,8 +100,8 @@ func dense(of []int) []int {
 	return out
 }
 
-// New is a host of these cores, each with a unit or more. It numbers everything anew in
-// the order of the lowest units, and sorts cores, which it keeps.
+// New returns a host of these cores, each with a unit or more. It numbers everything
+// anew in the order of the lowest units, and sorts cores, which it keeps.
 func New(cores []Core) *Node {
 	slices.SortFunc(cores, func(a, b Core) int { return cmp.Compare(a.PUs[0], b.PUs[0]) })
 	n := &Node{Cores: cores}

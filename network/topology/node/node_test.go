@@ -47,7 +47,7 @@ func TestFromSysfs(t *testing.T) {
 	bare := fstest.MapFS{"cpu/online": {Data: []byte("0-1")}}
 	n, err = FromSysfs(bare)
 	require.NoError(t, err)
-	assert.Equal(t, &Node{Packages: 1, NUMAs: 1, L3s: 0, Cores: []Core{{0, 0, None, []int{0}}, {0, 0, None, []int{1}}}}, n)
+	assert.Equal(t, &Node{Packages: 1, NUMAs: 1, L3s: 0, Cores: []Core{{L3: None, PUs: []int{0}}, {L3: None, PUs: []int{1}}}}, n)
 	assert.Equal(t, []Level{{"core", []int{0, 1}}}, n.Levels())
 }
 

@@ -12,9 +12,9 @@ import (
 // maxFile is the longest file of sysfs that makes sense, in bytes.
 const maxFile = 1 << 16
 
-// FromSysfs reads the host that sys is of: the folder /sys/devices/system. Units
-// that are offline do not count. What a kernel does not tell (a virtual machine
-// may have no caches) is None, and a host without NUMA nodes is one.
+// FromSysfs reads the host that sys is of: the folder /sys/devices/system. Units that
+// are offline do not count. Properties that a kernel does not tell (a virtual machine
+// may have no caches) are None, and a host without NUMA nodes is one.
 func FromSysfs(sys fs.FS) (*Node, error) {
 	s := sysfs{sys}
 	online, err := s.list("cpu/online")
@@ -132,7 +132,7 @@ func ParseUnits(text string) ([]int, error) {
 	return list, nil
 }
 
-// either is the first of two lists that is there.
+// either returns the first of two lists that is there.
 func (s sysfs) either(first, second string) ([]int, error) {
 	list, err := s.list(first)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -141,7 +141,7 @@ func (s sysfs) either(first, second string) ([]int, error) {
 	return list, err
 }
 
-// numa is the NUMA node of each unit, empty where there are none.
+// numa returns the NUMA node of each unit, empty where there are none.
 func (s sysfs) numa() (map[int]int, error) {
 	of := map[int]int{}
 	entries, err := fs.ReadDir(s, "node")
@@ -171,7 +171,7 @@ func (s sysfs) numa() (map[int]int, error) {
 	return of, nil
 }
 
-// cache is the lowest unit that shares the level 3 cache, None if there is none.
+// cache returns the lowest unit that shares the level 3 cache, None if there is none.
 func (s sysfs) cache(dir string) (int, error) {
 	for i := range 16 {
 		index := dir + "cache/index" + strconv.Itoa(i) + "/"

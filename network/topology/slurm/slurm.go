@@ -16,7 +16,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// Parse reads a topology.conf. Name is what errors call the file.
+// Parse reads a topology.conf. Errors call the file name.
 //
 // In the tree form each line has SwitchName= and Nodes= or Switches=, with ranges
 // as in n[001-018]. In the block form (BlockName= Nodes=) each block is a switch,

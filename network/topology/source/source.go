@@ -14,12 +14,12 @@ import (
 	"github.com/golaunch/golaunch/network/topology/slurm"
 )
 
-// Network is what a file describes.
+// Network is the network that a file describes.
 type Network struct {
 	Graph *topology.Graph // with its family, if it has one
 	Form  string          // of the file, such as "ibnetdiscover"
 	Ports []ibnet.Port    // addresses of an InfiniBand fabric, else nil
-	// Irregular says why the graph has no family, nil if it has one.
+	// Irregular is the reason for which the graph has no family, nil if it has one.
 	Irregular error
 }
 
@@ -62,12 +62,12 @@ func fabric(parse func(io.Reader, string) (*ibnet.Fabric, error)) func(io.Reader
 	}
 }
 
-// peek is how much of a file is looked at, in bytes.
+// peek is the number of bytes that decide on a file's form.
 const peek = 1 << 16
 
 // Read reads a network: ibnetdiscover's output or ibsim's form, opensm-subnet.lst,
-// Slurm's topology.conf, or Cray coordinates ("nid00012 c0-0c0s3n0"). Name is what
-// errors call the file.
+// Slurm's topology.conf, or Cray coordinates ("nid00012 c0-0c0s3n0"). Errors call the
+// file name.
 func Read(r io.Reader, name string) (*Network, error) {
 	in := bufio.NewReaderSize(r, peek)
 	head, err := in.Peek(peek)

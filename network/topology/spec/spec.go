@@ -58,8 +58,8 @@ func Examples() []string {
 	return list
 }
 
-// Is says whether text is meant as a spec, so that Parse tells what is wrong
-// with it, and not as the name of a file.
+// Is says whether text is meant as a spec, so that Parse reports its errors, and not as
+// the name of a file.
 func Is(text string) bool {
 	name, _, _ := split(text)
 	return slices.ContainsFunc(kinds, func(k kind) bool { return k.name == name })
@@ -82,8 +82,8 @@ func split(text string) (kind, rest string, ok bool) {
 	return strings.ToLower(kind), rest, ok
 }
 
-// Parse makes the network that text describes. Its errors name what is wrong in
-// the text, and what was expected.
+// Parse makes the network that text describes. Its errors name the wrong part of the
+// text, and the forms expected.
 func Parse(text string) (*topology.Graph, error) {
 	if len(text) > maxLength {
 		return nil, fmt.Errorf("network of %d bytes: expected at most %d", len(text), maxLength)

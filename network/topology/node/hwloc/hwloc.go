@@ -1,5 +1,5 @@
 // Package hwloc reads the inside of a host from hwloc's XML, as lstopo writes it. It is
-// apart from package node since agents are linked with that: what reads XML has tables
+// apart from package node since agents are linked with that: readers of XML have tables
 // made at the start of every process.
 package hwloc
 
@@ -21,10 +21,10 @@ const (
 	maxObjects = 1 << 20
 )
 
-// ParseXML reads hwloc's XML of the formats 2.0 and 3.0. Objects that the file
-// does not allow the process are not in it. Where several NUMA nodes are as near
-// to a core (ordinary and high-bandwidth memory), the one with the lowest number
-// counts. Name is what errors call the file.
+// ParseXML reads hwloc's XML of the formats 2.0 and 3.0. Objects that the file does not
+// allow the process are not in it. Where several NUMA nodes are as near to a core
+// (ordinary and high-bandwidth memory), the one with the lowest number counts. Errors
+// call the file name.
 func ParseXML(r io.Reader, name string) (*node.Node, error) {
 	p := &reader{d: xml.NewDecoder(r), name: name}
 	p.d.Strict = true

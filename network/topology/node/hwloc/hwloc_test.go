@@ -30,14 +30,14 @@ func TestMachines(t *testing.T) {
 		cores, pus           int
 		levels               []string
 	}{
-		{"AMD-19h-Zen3-2xEpyc-7763.xml", 2, 1, 16, 128, 128, []string{"package 2", "l3 16", "core 128"}},
-		{"Intel-Haswell-2xXeon-E5-2680v3.xml", 2, 1, 4, 24, 24, []string{"package 2", "l3 4", "core 24"}},
-		{"Intel-KnightsLanding-XeonPhi-7210.xml", 1, 1, 0, 64, 256, []string{"core 64"}},
-		{"nvidiaDGX2.xml", 2, 2, 2, 4, 4, []string{"package 2", "core 4"}},
-		{"v2-16amd64-8n2c-cpusets.xml", 6, 3, 0, 10, 10, []string{"numa 4", "package 6", "core 10"}},
-		{"v2-192em64t-24n8c2t.xml", 24, 24, 24, 192, 384, []string{"package 24", "core 192"}},
-		{"v2-96em64t-4n4d3ca2co-pci.xml", 16, 4, 16, 96, 96, []string{"numa 4", "package 16", "core 96"}},
-		{"v2-power8gpudistances.xml", 2, 2, 8, 8, 16, []string{"package 2", "core 8"}},
+		{file: "AMD-19h-Zen3-2xEpyc-7763.xml", packages: 2, numas: 1, l3s: 16, cores: 128, pus: 128, levels: []string{"package 2", "l3 16", "core 128"}},
+		{file: "Intel-Haswell-2xXeon-E5-2680v3.xml", packages: 2, numas: 1, l3s: 4, cores: 24, pus: 24, levels: []string{"package 2", "l3 4", "core 24"}},
+		{file: "Intel-KnightsLanding-XeonPhi-7210.xml", packages: 1, numas: 1, cores: 64, pus: 256, levels: []string{"core 64"}},
+		{file: "nvidiaDGX2.xml", packages: 2, numas: 2, l3s: 2, cores: 4, pus: 4, levels: []string{"package 2", "core 4"}},
+		{file: "v2-16amd64-8n2c-cpusets.xml", packages: 6, numas: 3, cores: 10, pus: 10, levels: []string{"numa 4", "package 6", "core 10"}},
+		{file: "v2-192em64t-24n8c2t.xml", packages: 24, numas: 24, l3s: 24, cores: 192, pus: 384, levels: []string{"package 24", "core 192"}},
+		{file: "v2-96em64t-4n4d3ca2co-pci.xml", packages: 16, numas: 4, l3s: 16, cores: 96, pus: 96, levels: []string{"numa 4", "package 16", "core 96"}},
+		{file: "v2-power8gpudistances.xml", packages: 2, numas: 2, l3s: 8, cores: 8, pus: 16, levels: []string{"package 2", "core 8"}},
 	} {
 		t.Run(x.file, func(t *testing.T) {
 			n, err := ParseXML(filestest.Shared(t, "hwloc/"+x.file), x.file)
@@ -129,7 +129,7 @@ func FuzzParseXML(f *testing.F) {
 	})
 }
 
-// What hwloc finds on this host is what sysfs says.
+// hwloc and sysfs agree on this host.
 func TestSysfsAgreesWithHwloc(t *testing.T) {
 	lstopo, err := exec.LookPath("lstopo-no-graphics")
 	if err != nil {
