@@ -25,15 +25,15 @@ const (
 	nodes   = ranks / perNode
 )
 
-// core is what agents do for their ranks, in this process: the nodes of the tree
-// and a bulletin board, with real sockets to the ranks.
+// core stands in for agents, in this process: the nodes of the tree and a bulletin
+// board, with real sockets to the ranks.
 type core struct {
 	t      *testing.T
 	shared [nodes]int // the ranks' end of each node's descriptor
 	tasks  sync.WaitGroup
 
 	mu      sync.Mutex
-	refuse  string // what every call is told
+	refuse  string // answer to every call
 	world   int    // of the last call
 	closers []interface{ Close() error }
 	nodes   [nodes]*collective.Node
@@ -93,7 +93,7 @@ func newCore(t *testing.T) *core {
 	return c
 }
 
-// conn is one end of a socket pair, until the test ends.
+// conn returns one end of a socket pair, until the test ends.
 func (c *core) conn(fd int) net.Conn {
 	f := os.NewFile(uintptr(fd), "socket")
 	conn, err := net.FileConn(f)

@@ -61,7 +61,7 @@ func (c *Client) Board(ctx context.Context) (*Board, error) {
 	return b, nil
 }
 
-// Epoch is how many fences of the world were complete.
+// Epoch counts the completed fences of the world.
 func (b *Board) Epoch() int64 { return b.epoch }
 
 // Get looks a key up. The value is valid until Close and must not be changed. After

@@ -137,13 +137,13 @@ func (c *Client) write() {
 				c.session.Close(err)
 			}
 		}
-		c.said()
+		c.endWritten()
 		c.mu.Unlock()
 	}
 }
 
-// said ends the requests whose bytes are all written, or never will be.
-func (c *Client) said() {
+// endWritten ends the requests whose bytes are all written, or never will be.
+func (c *Client) endWritten() {
 	for len(c.unsaid) > 0 && c.unsaid[0].until <= c.written {
 		r := c.unsaid[0]
 		c.unsaid = c.unsaid[1:]
@@ -158,8 +158,8 @@ func hungUp(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// Close says goodbye. What is under way is given up; ranks that wait for this
-// one get an error that names it.
+// Close says goodbye. Operations under way are given up; ranks that wait for this one
+// get an error that names it.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	if !c.closing {
@@ -173,20 +173,20 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Rank is this process's number in the world.
+// Rank returns this process's number in the world.
 func (c *Client) Rank() int { return c.session.Rank() }
 
-// Size is the number of ranks of the world.
+// Size returns the number of ranks of the world.
 func (c *Client) Size() int { return c.session.Size() }
 
-// Node is the number of the node that this rank runs on, among those with ranks of
+// Node returns the number of the node that this rank runs on, among those with ranks of
 // its world.
 func (c *Client) Node() int { return c.session.Node() }
 
-// Nodes is the number of nodes with ranks of the world.
+// Nodes returns the number of nodes with ranks of the world.
 func (c *Client) Nodes() int { return c.session.Nodes() }
 
-// World is the communicator of all ranks.
+// World returns the communicator of all ranks.
 func (c *Client) World() *Comm {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/golaunch/golaunch/client"
 )
 
-// text is what a rank has for another.
+// text returns a rank's message for another.
 func text(src, dst, size int) []byte {
 	b := make([]byte, size)
 	for i := range b {

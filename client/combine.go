@@ -25,10 +25,10 @@ func StartReduce[T Combinable](c *Comm, root int, op Op, send, recv []T) *Reques
 }
 
 // Reduce combines everyone's send, element by element, into root's recv, which may be
-// its send. The others' recv may be nil. The agents combine on the way: what crosses a
-// link is as long as one send. In which order they add and multiply floats depends on
-// the job's tree and on who is where, and not on who comes first: with these the same,
-// the result has the same bits.
+// its send. The others' recv may be nil. The agents combine on the way: as many bytes
+// cross a link as one send has. The order in which they add and multiply floats depends
+// on the job's tree and on the places of ranks, and not on the time at which they call:
+// with these the same, the result has the same bits.
 func Reduce[T Combinable](ctx context.Context, c *Comm, root int, op Op, send, recv []T) error {
 	return wait(ctx, "reduce", func() *Request { return StartReduce(c, root, op, send, recv) })
 }
@@ -49,8 +49,8 @@ func StartReduceScatter[T Combinable](c *Comm, op Op, send, recv []T) *Request {
 }
 
 // ReduceScatter combines everyone's send as AllReduce does, and leaves each member its
-// part, in the order of members: send is Size times as long as recv. It costs what an
-// AllReduce of send does, and as much memory.
+// part, in the order of members: send is Size times as long as recv. It costs as much
+// as an AllReduce of send, in time and memory.
 func ReduceScatter[T Combinable](ctx context.Context, c *Comm, op Op, send, recv []T) error {
 	return wait(ctx, "reduce-scatter", func() *Request { return StartReduceScatter(c, op, send, recv) })
 }
@@ -77,8 +77,8 @@ func Exscan[T Combinable](ctx context.Context, c *Comm, op Op, send, recv []T) e
 
 // ReduceFunc is Reduce by a function of the program: f(... f(f(s0, s1), s2) ..., sn) of
 // everyone's element, in the order of members. f need be neither commutative nor
-// associative. Agents cannot run it, so that everyone's send goes to root, which calls f
-// for all of them: Size times what Reduce costs there.
+// associative. Agents cannot run it, so that everyone's send goes to root, which calls
+// f for all of them: Size times the cost of Reduce there.
 func ReduceFunc[T Element](ctx context.Context, c *Comm, root int, f func(a, b T) T, send, recv []T) error {
 	if c == nil {
 		return noComm("reduce")

@@ -14,10 +14,10 @@ type Comm struct {
 	within bool // a call of several operations, which goes on where it was given up
 }
 
-// Rank is this rank's number in c.
+// Rank returns this rank's number in c.
 func (c *Comm) Rank() int { return c.comm.Rank() }
 
-// Size is the number of members of c.
+// Size returns the number of members of c.
 func (c *Comm) Size() int { return c.comm.Size() }
 
 // start begins something over c.
@@ -69,15 +69,14 @@ func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 	return c.StartSplit(color, key).Comm(ctx)
 }
 
-// Location is where a member of a communicator is.
+// Location is the place of a member of a communicator.
 type Location struct {
 	Rank int // in the world
 	Node int
 }
 
 // Locate finds a member, wherever it is, or was before it left: its agent knows the
-// members of its own node and what was asked lately, and asks the member's agent for
-// others.
+// members of its own node and recent answers, and asks the member's agent for others.
 func (c *Comm) Locate(ctx context.Context, rank int) (Location, error) {
 	if c == nil {
 		return Location{}, noComm("locate")

@@ -17,7 +17,7 @@ import (
 
 var errEnough = errors.New("enough")
 
-// over is a context that is done.
+// over returns a context that is done.
 func over(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errEnough)
@@ -128,7 +128,8 @@ func TestWaitAny(t *testing.T) {
 	require.ErrorIs(t, err, client.ErrBroken)
 }
 
-// soon is a context that ends when a rank waits under it for others that have not called.
+// soon returns a context that ends when a rank waits under it for others that have not
+// called.
 func soon(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, errEnough)
 	t.Cleanup(cancel)
@@ -192,7 +193,7 @@ func TestCallsOfSeveralOperationsThatAreGivenUp(t *testing.T) {
 	}
 }
 
-// firsts are the first elements of lists, 0 where there is none.
+// firsts returns the first elements of lists, 0 where there is none.
 func firsts(lists [][]int) (all []int) {
 	for _, l := range lists {
 		all = append(all, append(slices.Clone(l), 0)[0])

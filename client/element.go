@@ -8,13 +8,14 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// Element is what operations and messages move. Elements travel as they lie in memory,
-// little-endian; int and uint have 64 bits on the machines that golaunch runs on.
+// Element is a type that operations and messages move. Elements travel as they lie in
+// memory, little-endian; int and uint have 64 bits on the machines that golaunch runs
+// on.
 type Element interface {
 	Number | ~int8 | ~int16 | ~uint16 | ~uint32 | ~complex64 | ~complex128
 }
 
-// Number is what agents combine.
+// Number is a type that agents combine.
 type Number interface {
 	~int32 | ~int64 | ~int | ~uint64 | ~uint | ~uint8 | ~float32 | ~float64
 }
@@ -25,7 +26,7 @@ type Indexed[T Number] struct {
 	Value T
 }
 
-// Combinable is what reductions combine.
+// Combinable is a type that reductions combine.
 type Combinable interface {
 	Number | Indexed[int32] | Indexed[int64] | Indexed[int] | Indexed[uint64] | Indexed[uint] |
 		Indexed[uint8] | Indexed[float32] | Indexed[float64]
@@ -70,7 +71,7 @@ func function[T Combinable](op Op) (uint8, error) {
 	return typeOf(t.Kind()) | uint8(op), nil
 }
 
-// typeOf is the protocol's type for numbers of a kind.
+// typeOf returns the protocol's type for numbers of a kind.
 func typeOf(kind reflect.Kind) uint8 {
 	switch kind {
 	case reflect.Int32:
@@ -87,13 +88,13 @@ func typeOf(kind reflect.Kind) uint8 {
 	return record.Float64 // Combinable has no other
 }
 
-// sizeOf is the size of an element in bytes.
+// sizeOf returns the size of an element in bytes.
 func sizeOf[T any]() int {
 	var zero T
 	return int(unsafe.Sizeof(zero))
 }
 
-// bytesOf is the memory of elements.
+// bytesOf returns the memory of elements.
 func bytesOf[T any](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*sizeOf[T]())
 }

@@ -27,25 +27,26 @@ var (
 // LeftError is the outcome of a call that needs a rank that has left the job's service,
 // has ended, or was on a node that is lost. Use errors.As.
 type LeftError struct {
-	// Ranks are those that this call found gone, by their numbers in its communicator (in
-	// the world, of Sub); empty where the agent does not know. Others may have left too.
+	// Ranks lists the members that this call found gone, by their numbers in its
+	// communicator (in the world, of Sub); empty where the agent does not know. Others
+	// may have left too.
 	Ranks []int
 	// Text names the first by its rank in the world, and its host; that of StartLeft names
 	// all by their numbers in the communicator.
 	Text string
 }
 
-// Error is the text.
+// Error returns the text.
 func (e *LeftError) Error() string { return e.Text }
 
 // MismatchError is the outcome of operations of a communicator whose members disagree
 // about one: no operation of it succeeds any more. Use errors.As.
 type MismatchError struct {
-	// Text names the operation, and who called what.
+	// Text names the operation, and the members with their calls.
 	Text string
 }
 
-// Error is the text.
+// Error returns the text.
 func (e *MismatchError) Error() string { return e.Text }
 
 // coded is an agent's text for one of the errors above.

@@ -13,12 +13,12 @@ func Busy(c *Comm) bool {
 	return c.comm.Busy()
 }
 
-// GatherMessages is the part of a Gatherv that comes after its lengths.
+// GatherMessages returns the part of a Gatherv that comes after its lengths.
 func GatherMessages[T Element](ctx context.Context, c *Comm, root int, send []T, lengths []int64) ([][]T, error) {
 	return gatherMessages(ctx, c, root, c.libraryTag(member.Varying), send, lengths)
 }
 
-// Excused is what comes instead where the lengths failed.
+// Excused takes the place of an operation whose lengths failed.
 func Excused[T Element](c *Comm, root int, send []T, why error) error {
 	return excused(c, root, c.libraryTag(member.Varying), send, why)
 }

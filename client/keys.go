@@ -21,8 +21,7 @@ func (c *Client) Put(ctx context.Context, key string, value []byte) error {
 	return err
 }
 
-// Get looks a key up: as of the last fence, and what ranks of this node have
-// put since.
+// Get looks a key up: as of the last fence, and later puts of ranks of this node.
 func (c *Client) Get(ctx context.Context, key string) (value []byte, found bool, err error) {
 	r, err := c.call(ctx, "get", func() *member.Request { return c.session.Get(key) })
 	if err != nil {

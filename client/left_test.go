@@ -92,7 +92,7 @@ func TestHearsAfterWhatWasSent(t *testing.T) {
 			}
 		}
 	}
-	// What nobody receives does not keep the news from who waits for something else.
+	// A message that nobody receives does not keep the news from waits for others.
 	second := newCore(t).job()
 	world = second[0].World()
 	require.NoError(t, client.Send(ctx, second[3].World(), 0, 9, []int64{1}))

@@ -64,13 +64,13 @@ func RecvAlloc[T Element](ctx context.Context, c *Comm, src, tag int) ([]T, Mess
 	return data, m, nil
 }
 
-// StartLeft begins a wait for members of c to leave: its outcome is a LeftError, of which
-// Ranks are all that have left and that no such wait has told of, each once. Begun again,
-// it waits for the next. With WaitAny a rank that receives from Any so hears of members
-// that will send nothing more; what they had sent comes before: it is told of a member when
-// this rank has received that, or waits in a Recv that takes nothing of it. Ranks is empty
-// where nothing is known of who has left any more: a node was lost, and a Split made c. To
-// give the wait up does no harm, and Free does not wait for it.
+// StartLeft begins a wait for members of c to leave: its outcome is a LeftError, whose
+// Ranks are all that have left and that no such wait has told of, each once. Begun
+// again, it waits for the next. With WaitAny a rank that receives from Any so hears of
+// members that will send nothing more; their messages come before: it is told of a
+// member when this rank has received them, or waits in a Recv that takes none. Ranks is
+// empty where departures are not known any more: a node was lost, and a Split made c.
+// To give the wait up does no harm, and Free does not wait for it.
 func (c *Comm) StartLeft() *Request {
 	if c == nil {
 		return refused(noComm("left"))

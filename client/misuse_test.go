@@ -119,8 +119,8 @@ func TestMismatch(t *testing.T) {
 	}
 }
 
-// TestLeaving has a rank leave: who waits for it learns which, and calls of its own say
-// that it has.
+// TestLeaving has a rank leave: waits for it name it, and calls of its own say that it
+// has left.
 func TestLeaving(t *testing.T) {
 	ctx, all := within(t), newCore(t).job()
 	waits := all[0].World().StartBarrier()

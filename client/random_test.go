@@ -11,8 +11,8 @@ import (
 	"github.com/golaunch/golaunch/client"
 )
 
-// step is an operation that all members of a communicator begin.
-type step struct {
+// randomStep is an operation that all members of a communicator begin.
+type randomStep struct {
 	op    string
 	half  bool // over the half of the world that a split made
 	root  int  // modulo the members
@@ -33,7 +33,7 @@ func values(step, src, dst, n int) []int {
 	return v
 }
 
-// sums are those of the values of members first to last-1 for member 0.
+// sums returns those of the values of members first to last-1 for member 0.
 func sums(step, first, last, n int) []int {
 	v := make([]int, n)
 	for src := first; src < last; src++ {
@@ -45,7 +45,7 @@ func sums(step, first, last, n int) []int {
 }
 
 // begin starts a step, and tells how to see whether it brought what it should.
-func begin(c *client.Comm, number int, s step) (r []*client.Request, ok func() bool) {
+func begin(c *client.Comm, number int, s randomStep) (r []*client.Request, ok func() bool) {
 	p, me, root := c.Size(), c.Rank(), s.root%c.Size()
 	mine := values(number, me, 0, s.n)
 	concat := func(part func(i int) []int) (all []int) {
@@ -123,7 +123,7 @@ func begin(c *client.Comm, number int, s step) (r []*client.Request, ok func() b
 }
 
 // run is one rank's part: all steps, overlapped, over the world and a split of it.
-func run(ctx context.Context, c *client.Client, colors, keys []int, steps []step) error {
+func run(ctx context.Context, c *client.Client, colors, keys []int, steps []randomStep) error {
 	half, err := c.World().Split(ctx, colors[c.Rank()], keys[c.Rank()])
 	if err != nil {
 		return err
@@ -167,8 +167,8 @@ func TestOverlappedOperations(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		colors := rapid.SliceOfN(rapid.IntRange(0, 2), ranks, ranks).Draw(rt, "colors")
 		keys := rapid.SliceOfN(rapid.IntRange(-2, 2), ranks, ranks).Draw(rt, "keys")
-		steps := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) step {
-			return step{
+		steps := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) randomStep {
+			return randomStep{
 				op:    rapid.SampledFrom(allOps).Draw(rt, "op"),
 				half:  rapid.Bool().Draw(rt, "half"),
 				root:  rapid.IntRange(0, ranks-1).Draw(rt, "root"),

@@ -22,7 +22,7 @@ type Request struct {
 	given   error         // why nobody waits for it any more
 }
 
-// refused is a request that was wrong from the beginning.
+// refused returns a request that was wrong from the beginning.
 func refused(err error) *Request {
 	r := &Request{given: err, req: &member.Request{}, done: make(chan struct{})}
 	close(r.done)
@@ -40,7 +40,7 @@ func (c *Client) start(what string, begin func() *member.Request) *Request {
 	complete := func() {
 		r.until = c.session.Said()
 		c.unsaid = append(c.unsaid, r)
-		c.said()
+		c.endWritten()
 	}
 	if done, _ := r.req.Done(); done {
 		complete()
@@ -187,8 +187,8 @@ func WaitAny(ctx context.Context, requests ...*Request) (int, error) {
 	return -1, err
 }
 
-// Message waits as Wait does, and says of a Recv or a Probe what it got; of a Recv also
-// whose message it was that did not fit (ErrTruncated), or had half an element.
+// Message waits as Wait does, and describes the message of a Recv or a Probe; of a Recv
+// also whose message it was that did not fit (ErrTruncated), or had half an element.
 func (r *Request) Message(ctx context.Context) (Message, error) {
 	err := r.Wait(ctx)
 	if err != nil && !errors.Is(err, ErrTruncated) && !errors.Is(err, errHalf) {

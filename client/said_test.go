@@ -13,7 +13,7 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// heard is the agent's end of a rank's connection, of which the rank is welcomed
+// heard returns the agent's end of a rank's connection, of which the rank is welcomed
 // as number 0 of 2.
 func heard(t *testing.T) (*Client, net.Conn) {
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)

@@ -15,14 +15,14 @@ type ScheduledMessage struct {
 }
 
 // Schedule asks for the schedule of a collective operation among all ranks of the
-// world, where they are, and gives what this rank sends and receives, stage by stage:
-// a rank goes on to the next stage when it has done all of its messages in this one.
-// The algorithm is one of "golaunch netsim list"; bytes are of each message of a
-// sequence, of each block of an all-to-all, of a rank's part in a gather, scatter,
-// allgather or reduce-scatter, and else of all that there is. The launcher makes the
-// schedule once; an algorithm that depends on the network takes that of golaunch
-// --topology. A message to this rank itself, a copy, is there twice, sent and received.
-// docs/client.md has the bounds. The result is the caller's.
+// world, where they are, and returns this rank's messages, stage by stage: a rank goes
+// on to the next stage when it has done all of its messages in this one. The algorithm
+// is one of "golaunch netsim list"; bytes are of each message of a sequence, of each
+// block of an all-to-all, of a rank's part in a gather, scatter, allgather or
+// reduce-scatter, and else of all that there is. The launcher makes the schedule once;
+// an algorithm that depends on the network takes that of golaunch --topology. A message
+// to this rank itself, a copy, is there twice, sent and received. docs/client.md has
+// the bounds. The result is the caller's.
 func (c *Client) Schedule(ctx context.Context, algorithm string, bytes int64) ([][]ScheduledMessage, error) {
 	r, err := c.call(ctx, "a schedule", func() *member.Request { return c.session.Schedule(algorithm, bytes) })
 	if err != nil {

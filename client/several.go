@@ -42,7 +42,7 @@ func several[R any](ctx context.Context, c *Comm, what string, do func(context.C
 // task is a call that goes on where its caller gives it up.
 type task struct {
 	ended    chan struct{}
-	panicked any  // what the program's part of it has panicked with
+	panicked any  // panic of the program's part of it
 	exited   bool // by runtime.Goexit
 }
 
@@ -89,7 +89,8 @@ func (c *Comm) release() {
 	c.client.changed.Broadcast()
 }
 
-// keep is a copy of what a call may go on with when its caller has the original again.
+// keep returns a copy of what a call may go on with when its caller has the original
+// again.
 func keep[T any](ctx context.Context, send []T) []T {
 	if ctx.Done() == nil {
 		return send
@@ -106,7 +107,7 @@ func (c *Comm) giveUp(what string, cause error) error {
 	return err
 }
 
-// libraryTag is a tag for messages of one call of all members.
+// libraryTag returns a tag for messages of one call of all members.
 func (c *Comm) libraryTag(sort member.Call) int64 {
 	c.client.mu.Lock()
 	defer c.client.mu.Unlock()

@@ -15,14 +15,14 @@ import (
 // Shrink makes a communicator of the members of c that live, in their order: after a
 // LeftError, or after a wait that was given up (ErrBroken). All of them call it; those
 // that have left need not be known. It works also where no member has left. A member
-// that lives and does not call it keeps the others waiting. What is under way over c
-// stays so. A communicator whose members disagreed (MismatchError) cannot be shrunk, nor
+// that lives and does not call it keeps the others waiting. Operations under way over c
+// stay so. A communicator whose members disagreed (MismatchError) cannot be shrunk, nor
 // one with ranks on a node that was lost.
 //
-// The lowest member that lives hears from all others, and tells them who is there; then
-// a barrier over the new communicator shows that all have it. If some member leaves
-// meanwhile, they begin again: whoever returns without an error, all do that live.
-// One rank sends and receives one message for each other.
+// The lowest member that lives hears from all others, and tells them the members that
+// are there; then a barrier over the new communicator shows that all have it. If some
+// member leaves meanwhile, they begin again: if one returns without an error, all do
+// that live. One rank sends and receives one message for each other.
 //
 // A Shrink that ctx ends goes on, so that the others get their communicator. This rank
 // gets the same one by its next Shrink of c, which counts as the one that was given up.
@@ -98,8 +98,8 @@ func (c *Comm) shrinkAll(ctx context.Context, round int64) (*Comm, error) {
 	return nil, errors.New("shrink: every member has left") // this rank lives: it leads at last
 }
 
-// shrink is one attempt, led by a member. leads is false if that has left before it told
-// everyone who is there.
+// shrink makes one attempt, led by a member. leads is false if that has left before it
+// told everyone who is there.
 func (c *Comm) shrink(ctx context.Context, lead int, tag int64) (made *Comm, leads bool, err error) {
 	var list []int
 	if c.Rank() == lead {
@@ -135,7 +135,7 @@ func (c *Comm) leadShrink(ctx context.Context, tag int64) ([]int, error) {
 		if err := r.Wait(ctx); hasLeft(err, i) {
 			continue
 		} else if err != nil {
-			return nil, final(err)
+			return nil, finalError(err)
 		}
 		rank, used := binary.Uvarint(r.req.Received())
 		if used <= 0 || rank >= uint64(c.client.Size()) {
@@ -150,7 +150,7 @@ func (c *Comm) leadShrink(ctx context.Context, tag int64) ([]int, error) {
 	}
 	for n, r := range said {
 		if err := r.Wait(ctx); err != nil && !hasLeft(err, living[n]) {
-			return nil, final(err)
+			return nil, finalError(err)
 		}
 	}
 	return list, nil
@@ -162,8 +162,8 @@ func hasLeft(err error, member int) bool {
 	return errors.As(err, &left) && slices.Contains(left.Ranks, member)
 }
 
-// final is an error that another attempt does not mend.
-func final(err error) error {
+// finalError is an error that another attempt does not mend.
+func finalError(err error) error {
 	if left := (*LeftError)(nil); errors.As(err, &left) {
 		return errors.New(left.Text)
 	}
@@ -179,7 +179,7 @@ func (c *Comm) followShrink(ctx context.Context, lead int, tag int64) ([]int, er
 		if err := r.Wait(ctx); hasLeft(err, lead) {
 			return nil, err
 		} else if err != nil {
-			return nil, final(err)
+			return nil, finalError(err)
 		}
 	}
 	return record.ParseRuns(answer.req.Received(), c.client.Size())

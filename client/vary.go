@@ -86,8 +86,8 @@ func allGatherv[T Element](ctx context.Context, c *Comm, send []T) ([][]T, error
 	return parts(all, lengths, 0), nil
 }
 
-// excused is why a gatherv ends here before its messages. Others may have come to them:
-// the root waits for that of this member, or is sent theirs.
+// excused returns the error for which a gatherv ends here before its messages. Others
+// may have come to them: the root waits for this member's, or gets theirs.
 func excused[T any](c *Comm, root int, tag int64, send []T, why error) error {
 	var left *LeftError
 	if !errors.As(why, &left) {
@@ -110,7 +110,7 @@ func excused[T any](c *Comm, root int, tag int64, send []T, why error) error {
 	return why
 }
 
-// lengthsOf are those of everyone's send.
+// lengthsOf returns those of everyone's send.
 func lengthsOf[T any](ctx context.Context, c *Comm, send []T) ([]int64, error) {
 	lengths := make([]int64, c.Size())
 	if err := AllGather(ctx, c, []int64{int64(len(send))}, lengths); err != nil {

@@ -1,7 +1,6 @@
-/*
- * What libraries that golaunch preloads have in common: they leave LD_PRELOAD, and what
- * goes with it, in the process that they are for, so that what it starts is without them.
- */
+/* Common parts of the libraries that golaunch preloads: they leave LD_PRELOAD, and
+ * the variables that go with it, in the process that they are for, so that its
+ * children are without them. */
 #ifndef PRELOAD_H
 #define PRELOAD_H
 
@@ -9,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* is_separator tells what stands between the names in LD_PRELOAD. */
+/* is_separator tells whether c stands between names in LD_PRELOAD. */
 static inline int is_separator(char c) { return c == ':' || c == ' ' || c == '\0'; }
 
 /* ASan ends a program before whose runtime something is preloaded, unless its options

@@ -52,9 +52,9 @@ typedef enum {
 	GOLAUNCH_UINT8 = 0x60
 } golaunch_type;
 
-/* What a reduction does with them. The bitwise three, AND, OR and XOR, are not for floats.
- * MINLOC and MAXLOC combine struct golaunch_indexed, of the type that is named: the least
- * (greatest) value with its index; of equal ones the lowest index. */
+/* Operations of reductions. The bitwise three, AND, OR and XOR, are not for floats.
+ * MINLOC and MAXLOC combine struct golaunch_indexed, of the type that is named: the
+ * least (greatest) value with its index; of equal ones the lowest index. */
 typedef enum {
 	GOLAUNCH_SUM = 1,
 	GOLAUNCH_PROD,
@@ -83,12 +83,12 @@ struct golaunch_indexed {
 /* Any source, or any tag, of a message. */
 #define GOLAUNCH_ANY (-1)
 
-/* What the last failure of any call was. */
+/* The text of the last failure of any call. */
 const char *golaunch_error(void);
 
-/* What kind of failure that was. Where a rank that is needed has left, *member, unless
- * member is NULL, becomes its number in the communicator (in the world, of golaunch_sub), -1
- * where it is not known. */
+/* The kind of that failure. Where a rank that is needed has left, *member, unless
+ * member is NULL, becomes its number in the communicator (in the world, of
+ * golaunch_sub), -1 where it is not known. */
 typedef enum {
 	GOLAUNCH_OTHER,
 	GOLAUNCH_LEFT,
@@ -120,7 +120,7 @@ int golaunch_size(const golaunch_comm *comm);
  * was waited for. Neither does harm. */
 int golaunch_wait(golaunch_request **request);
 
-/* What a receive got, for golaunch_wait_message. */
+/* A received message, for golaunch_wait_message. */
 struct golaunch_message {
 	int source;
 	int tag;
@@ -162,13 +162,15 @@ int golaunch_progress(golaunch_job *job);
 typedef int golaunch_waits(int fd, short events, void *data);
 int golaunch_wait_by(golaunch_job *job, golaunch_waits *waits, void *data);
 
-/* How often something came of the agent so far: a call of any thread takes what came for
- * all, and where this has changed a function of golaunch_wait_by has the others look. */
+/* The number of times that something came of the agent so far: a call of any thread
+ * takes that for all, and where this has changed a function of golaunch_wait_by has
+ * the others look. */
 unsigned long golaunch_heard(const golaunch_job *job);
 
-/* size is in bytes: what one member gives to, or gets from, one other. send and recv may
- * be one buffer where something is combined, and in a gather, allgather or scatter a
- * rank's own part may be at its place in the whole; those of an all-to-all share nothing. */
+/* size is the bytes that one member gives to, or gets from, one other. send and recv
+ * may be one buffer where something is combined, and in a gather, allgather or
+ * scatter a rank's own part may be at its place in the whole; those of an all-to-all
+ * share nothing. */
 golaunch_request *golaunch_ibarrier(golaunch_comm *comm);
 golaunch_request *golaunch_ibcast(golaunch_comm *comm, int root, void *buf, size_t size);
 golaunch_request *golaunch_igather(golaunch_comm *comm, int root, const void *send, void *recv, size_t size);
@@ -191,8 +193,8 @@ golaunch_request *golaunch_iexscan(golaunch_comm *comm, golaunch_type type, gola
 golaunch_request *golaunch_isend(golaunch_comm *comm, int dst, int tag, const void *data, size_t size);
 golaunch_request *golaunch_irecv(golaunch_comm *comm, int src, int tag, void *buf, size_t room);
 
-/* A receive of a message however long. When golaunch_wait has returned 0, *data, for free(),
- * has it, and a zero behind it; golaunch_wait_message says how long it is. */
+/* A receive of a message however long. When golaunch_wait has returned 0, *data, for
+ * free(), has it, and a zero behind it; golaunch_wait_message tells its length. */
 golaunch_request *golaunch_irecv_alloc(golaunch_comm *comm, int src, int tag, void **data);
 
 int golaunch_barrier(golaunch_comm *comm);

@@ -1,4 +1,4 @@
-/* What the parts of libgolaunch share. docs/client.md has the protocol. */
+/* The common declarations of libgolaunch's parts. docs/client.md has the protocol. */
 #ifndef GOLAUNCH_INTERNAL_H
 #define GOLAUNCH_INTERNAL_H
 
@@ -79,7 +79,7 @@ struct buffer {
 
 enum class { OPERATION, SENDING, RECEIVING, OTHER };
 
-enum sort { TAKE, PROBE, LOOK, LEFT, REFUSE }; /* what a RECV does with the message */
+enum sort { TAKE, PROBE, LOOK, LEFT, REFUSE }; /* action of a RECV */
 
 enum fail { FAIL_OPERATION, FAIL_SEND, FAIL_RECV };
 
@@ -87,7 +87,7 @@ enum fail { FAIL_OPERATION, FAIL_SEND, FAIL_RECV };
 
 /* Calls of all members that are built of messages, each sort with tags of its own. */
 enum library_call { VARYING, SHRINKING, LIBRARY_CALLS };
-#define BEYOND_SCANS (INT64_C(1) << 58) /* where their tags begin; scans have those below */
+#define BEYOND_SCANS (INT64_C(1) << 58) /* the first of their tags; scans have those below */
 
 struct golaunch_request {
 	golaunch_job *job;
@@ -172,7 +172,7 @@ int golaunch__no_comm(const char *call);
 int golaunch__gone(const char *call, const golaunch_comm *c); /* nothing can be begun over it */
 int golaunch__mine(const char *call, const golaunch_job *job); /* 0 if this thread of this process may call */
 golaunch_request *golaunch__refused(void);                       /* NULL, for the last error */
-golaunch_request *golaunch__handle(const golaunch_request *q); /* what the program gets of it */
+golaunch_request *golaunch__handle(const golaunch_request *q); /* the program's part of it */
 int golaunch__end(golaunch_request *q, struct golaunch_message *m);
 int golaunch__wait(golaunch_request *handle); /* for what a call has just begun */
 void golaunch__drop(golaunch_request *q);    /* nobody waits for it any more */
@@ -219,9 +219,10 @@ golaunch_request *golaunch__recv_alloc(golaunch_comm *c, int src, int64_t tag, v
  * the members together. */
 golaunch_comm *golaunch__sub(golaunch_job *job, const int *ranks, int count, int64_t tag, uint64_t comm);
 int golaunch__fail_as(int cause, int member, const char *text);
-/* A call that failed since a member left, though not for all perhaps, goes on nowhere. Who
- * may wait for its message of that size is sent the reason, which is shorter. What others
- * send for it, or for later ones, which fail, too, is refused: that counts as taken. */
+/* A call that failed since a member left, though not for all perhaps, goes on
+ * nowhere. A member that may wait for its message of that size gets the reason,
+ * which is shorter. Messages of others for it, or for later ones, which fail, too,
+ * are refused: they count as taken. */
 void golaunch__excuse(golaunch_comm *c, int dst, int64_t tag, int member, const char *why, size_t size);
 /* golaunch__excused reads what such a message says: why, and which member has left, or -1. */
 int golaunch__excused(const char *message, size_t size, char *why, size_t room);

@@ -258,7 +258,7 @@ int64_t golaunch__tag(golaunch_comm *c, enum library_call call)
 	return BEYOND_SCANS + ((int64_t)call << 56) + c->calls[call] % (1 << 20);
 }
 
-/* grow takes part of a message of any size. What its sender says of that is not
+/* grow takes part of a message of any size. The sender's word on the size is not
  * believed: memory is taken as the message comes. */
 static int grow(golaunch_request *q, const struct record *r)
 {

@@ -260,7 +260,7 @@ int golaunch__operation(golaunch_job *job, const struct record *r)
 	return 0;
 }
 
-/* What programs begin, and what waits for it. */
+/* Calls that begin operations, and others that wait for them. */
 
 golaunch_request *golaunch_ibarrier(golaunch_comm *c)
 {

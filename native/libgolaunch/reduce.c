@@ -6,7 +6,8 @@
 
 #include "internal.h"
 
-/* What the reductions of a call combine is looked at before a communicator is. */
+/* The types and functions of a call's reductions are checked before its
+ * communicator. */
 static int combinable(const char *call, const golaunch_comm *c, golaunch_type type, golaunch_op op, size_t size)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* Errors and requests. What programs have of a request is its number in a table, in a
+/* Errors and requests. Programs hold the number of a request in a table, in a
  * pointer's place: one that was waited for is known to be no request any more. */
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "internal.h"
 
 static __thread char last_error[512] = "no error";
-static __thread int refused; /* last_error is why there is no request, and was not told */
+static __thread int refused; /* last_error explains why there is no request, and was not told */
 
 static __thread int last_cause, last_member;
 

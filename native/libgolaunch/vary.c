@@ -1,4 +1,5 @@
-/* What is built of several operations: parts of any lengths, functions of the program. */
+/* Calls that are built of several operations: parts of any lengths, functions of the
+ * program. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -14,7 +14,7 @@
  * under it, and MPICH calls UCX from there.
  *
  * golaunch puts it at the end of LD_PRELOAD. There it stays in scripts, which
- * hand it on, and leaves in the process that has MPICH: what a rank starts is
+ * hand it on, and leaves in the process that has MPICH: programs that a rank starts are
  * not to have it. It is part of libmpiinit, too, which knows where it is needed.
  */
 #define _GNU_SOURCE

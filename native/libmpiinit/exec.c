@@ -1,8 +1,8 @@
 /*
- * What a process executes before its MPI has begun, as scripts and wrappers do, has the
- * library preloaded again. It does not where the dynamic linker would complain: in a
- * program for another platform, or where the library's file is not seen, as in a
- * container.
+ * Programs that a process executes before its MPI has begun, as scripts and wrappers do,
+ * have the library preloaded again. They have not where the dynamic linker would
+ * complain: in a program for another platform, or where the library's file is not seen,
+ * as in a container.
  *
  * All is done on the stack, and without locks: the process may be a child of vfork.
  */
@@ -106,8 +106,8 @@ static char *append(char *const envp[], const char *name, const char *word, char
 	return text + strlen(text) + 1;
 }
 
-/* add makes list the variables of envp with the library behind what they preload, and
- * with what has ASan take it. What is new is text. */
+/* add makes list the variables of envp with the library behind what they preload,
+ * and with what has ASan take it. New ones are in text. */
 static void add(char *const envp[], char **list, char *text)
 {
 	size_t n = 0;
@@ -192,8 +192,8 @@ static size_t quoted_size(const char *text)
 	return n;
 }
 
-/* quote adds a text as a word of the shell, of which it leaves what is before a variable's
- * value as it is. It tells where it ends. */
+/* quote adds a text as a word of the shell, of which it leaves a variable's name and
+ * = as they are. It returns the end of the word. */
 static char *quote(char *to, const char *text, size_t name)
 {
 	memcpy(to, text, name);
@@ -208,8 +208,9 @@ static char *quote(char *to, const char *text, size_t name)
 	return to + 1;
 }
 
-/* shell_command is the command of a shell that becomes a shell with the library, which
- * runs a command: what the C library starts by itself does not pass here. */
+/* shell_command is the command of a shell that becomes a shell with the library,
+ * which runs a command: commands that the C library starts by itself do not pass
+ * here. */
 static void shell_command(const char *command, char *const added[], char *to)
 {
 	to = quote(to, added[0], sizeof PRELOAD_VARIABLE);

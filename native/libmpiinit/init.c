@@ -163,7 +163,7 @@ static void ask(void)
 		close(ends[0]);
 		close(ends[1]);
 	}
-	active = 0; /* what a rank of MPI starts is on its own */
+	active = 0; /* a process that a rank of MPI starts is on its own */
 	if (answer[0] == '!') /* it would be alone, of which the agent has told */
 		_exit(1);
 	errno = saved;
@@ -189,7 +189,8 @@ static int name_of(const char *variable, char *name, size_t room)
 	return 1;
 }
 
-/* set_environment sets what MPI needs. What the process has set counts more. */
+/* set_environment sets the variables that MPI needs. Those that the process has set
+ * count more. */
 static void set_environment(void)
 {
 	char name[MOST_PATH];
@@ -224,7 +225,7 @@ static void begin(void)
  * called when UCX gets a worker, which programs without MPICH may have, too. */
 HIDDEN int finalize_needed(void)
 {
-	if (!asked && next_of("MPII_Version_string", NULL)) { /* which was looked up without MPI_Init */
+	if (!asked && next_of("MPII_Version_string", NULL)) { /* it was looked up without MPI_Init */
 		asked = 1;
 		ask();
 	}
@@ -255,7 +256,7 @@ static void unset_environment(void)
 			unsetenv(name);
 	for (char **at = environ; *at;)
 		if (is_mpis(*at) && name_of(*at, name, sizeof name) && !was_there(name))
-			unsetenv(name); /* which moves those behind up */
+			unsetenv(name); /* moves those behind up */
 		else
 			at++;
 }

@@ -1,4 +1,4 @@
-/* What the parts of libmpiinit have in common. */
+/* The common declarations of libmpiinit's parts. */
 #ifndef INIT_H
 #define INIT_H
 

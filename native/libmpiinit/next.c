@@ -42,8 +42,9 @@ struct object object_of(const void *address)
 	return o;
 }
 
-/* found_in is what a library, or what it needs, has by a name, which is then kept; NULL
- * for none but this library's own. The program's is no answer: it sees this library first. */
+/* found_in returns the symbol of a name in a library, or in those that it needs,
+ * which is then kept; NULL for none but this library's own. The program's is no
+ * answer: it sees this library first. */
 static void *found_in(const char *file, const char *name)
 {
 	void *library = dlopen(file, RTLD_LAZY | RTLD_NOLOAD), *f = NULL;

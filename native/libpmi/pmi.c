@@ -19,7 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What the interface calls its results. */
+/* The interface's names of results. */
 enum {
 	PMI_SUCCESS = 0,
 	PMI_FAIL = -1,
@@ -40,8 +40,8 @@ static int rank, size;
 static int name_max, key_max, value_max; /* with the NUL at the end */
 static char kvsname[512];
 
-/* What was received: in[0..used) is the line handed out last, in[used..end) is
- * what came with it. */
+/* Received bytes: in[0..used) is the line handed out last, in[used..end) came with
+ * it. */
 static char in[LINE + 1];
 static size_t used, end;
 
@@ -166,8 +166,8 @@ static int env(const char *name, int missing)
 	return stop == text || *stop || errno || n < 0 || n > MAX_SIZE ? -1 : (int)n;
 }
 
-/* connect_port opens the connection to PMI_PORT, "ADDRESS:PORT", and says who
- * calls. */
+/* connect_port opens the connection to PMI_PORT, "ADDRESS:PORT", and names the
+ * caller. */
 static int connect_port(const char *port, int id)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET };

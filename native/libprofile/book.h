@@ -1,8 +1,6 @@
-/*
- * The book of a process: where its counters are, and who the ranks of its
- * communicators and windows are in the world. What every call goes through is
- * inline; the rest is in book.c.
- */
+/* The book of a process: its counters, and the numbers in the world of the ranks of
+ * its communicators and windows. The path of every call is inline; the rest is in
+ * book.c. */
 #ifndef BOOK_H
 #define BOOK_H
 
@@ -33,7 +31,7 @@ struct peers {
 	struct peers *next; /* while it is not used */
 };
 
-/* plan is what a persistent request counts whenever it is started. */
+/* plan holds the counts of a persistent request, which count whenever it is started. */
 struct plan {
 	int length, room;
 	struct { uint64_t *counters, messages, bytes; } *step;

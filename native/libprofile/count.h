@@ -1,7 +1,5 @@
-/*
- * What calls count. A function returns the counters that get the time of the
- * call, or NULL. With a plan it counts nothing and notes what is to be counted.
- */
+/* The counting of calls. A function returns the counters that get the time of the
+ * call, or NULL. With a plan it counts nothing and notes what is to be counted. */
 #ifndef COUNT_H
 #define COUNT_H
 

@@ -25,7 +25,7 @@ enum { /* of the header; offsets are in bytes */
 
 enum { /* of a rank's head */
 	HEAD_STATE,
-	HEAD_ON,   /* whether it counts */
+	HEAD_ON,   /* 1 while it counts */
 	HEAD_RANK, /* in the world, plus 1 */
 	HEAD_OUTSIDE,
 	HEAD_DROPPED = 6,

@@ -135,7 +135,7 @@ CALL(Request_free, (MPI_Request *request), (request), freed(request))
 #include "calls.h"
 #endif
 
-/* What begins and ends the counting. */
+/* Calls that begin and end the counting. */
 #define DEFINE_AROUND(symbol, params, args, before, after) \
 	VISIBLE int symbol params \
 	{ \

@@ -1,10 +1,10 @@
-/* What is counted elsewhere than in rows: collective operations in records of the
- * pool, and what persistent requests count when they are started. */
+/* Counts elsewhere than in rows: of collective operations in records of the pool,
+ * and of persistent requests when they are started. */
 #include "book.h"
 
 #include <stdlib.h>
 
-/* entry is where a collective operation of a communicator is counted. */
+/* entry leads to the record of a collective operation of a communicator. */
 struct entry {
 	uint64_t id;
 	int op, root, class;
@@ -158,7 +158,7 @@ void remember(MPI_Request request, struct plan *plan)
 {
 	struct started *s;
 
-	forget(request); /* whatever had that handle before is gone */
+	forget(request); /* a request that had that handle before is gone */
 	s = plan->length ? malloc(sizeof *s) : NULL;
 	pthread_mutex_lock(&lock);
 	if (s && more_chains()) {

@@ -1,4 +1,4 @@
-/* What the agent says: answers to the library's requests, and requests of its own. */
+/* The agent's messages: answers to the library's requests, and requests of its own. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +61,7 @@ static void spawned(const struct pending *p, struct reader *r)
 	((px_spawn_fn *)p->callback)(status, read_text(r), p->with);
 }
 
-/* What a group's answer refers to, until the library has read it. */
+/* The data of a group's answer, until the library has read it. */
 struct grouped {
 	struct arena arena;
 	struct infos infos;
@@ -133,7 +133,7 @@ static void ask(struct reader *r, uint32_t request)
 		told(status, NULL, 0, with);
 }
 
-/* What a notification refers to, until the library has passed it on. */
+/* The data of a notification, until the library has passed it on. */
 struct notified {
 	struct arena arena;
 	struct infos infos;

@@ -1,4 +1,4 @@
-/* Frames: what package pmix of golaunch writes and reads too. */
+/* Frames, which package pmix of golaunch writes and reads, too. */
 #include "frame.h"
 
 #include <stdlib.h>

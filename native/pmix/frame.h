@@ -61,8 +61,8 @@ struct frame {
 /* frame_head reads the nine bytes before a body. It returns NULL, or what is wrong. */
 const char *frame_head(struct frame *f, const unsigned char head[FRAME_HEAD]);
 
-/* frame_check says whether a body is one of its kind: NULL, or what is wrong. What
- * has passed may be read by the functions below, field by field in their order. */
+/* frame_check checks that a body is one of its kind: it returns NULL, or an error. A
+ * checked body may be read by the functions below, field by field in their order. */
 const char *frame_check(const struct frame *f);
 
 /* A place in a checked body. */

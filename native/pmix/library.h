@@ -1,9 +1,7 @@
-/*
- * What golaunch-pmix uses of libpmix, declared here: one program serves versions 4 to
- * 6, which it opens when it runs, and is built without PMIx's headers. Layouts and
- * numbers are those of pmix_common.h and pmix_server.h, in which they are the same from
- * version 4.0 to 6.1; layout.c compares them with headers that are there.
- */
+/* Declarations of libpmix for golaunch-pmix: one program serves versions 4 to 6,
+ * which it opens when it runs, and is built without PMIx's headers. Layouts and
+ * numbers are those of pmix_common.h and pmix_server.h, in which they are the same
+ * from version 4.0 to 6.1; layout.c compares them with headers that are there. */
 #ifndef GOLAUNCH_PMIX_LIBRARY_H
 #define GOLAUNCH_PMIX_LIBRARY_H
 

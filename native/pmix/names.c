@@ -1,11 +1,12 @@
-/* What clients publish, look up and take back. */
+/* Clients' publishing, look-ups and taking back. */
 #include <string.h>
 
 #include "infos.h"
 #include "keys.h"
 #include "upcalls.h"
 
-/* out_range writes who sees a value: what PMIx leaves to the server is the session. */
+/* out_range writes the range of a value: where PMIx leaves it to the server, the
+ * session. */
 static void out_range(struct out *o, const struct px_info *infos, size_t n)
 {
 	int64_t range = info_number(infos, n, KEY_RANGE, 0);

@@ -1,9 +1,7 @@
-/*
- * Who connects. libpmix listens on 127.0.0.1, believes what a peer says of itself, and
- * before 6 has all of its clients wait for one that connects and says nothing. So the
- * connections of other users end before it sees them. The others are kept in mind until
- * libpmix has seen their end.
- */
+/* The owners of connections. libpmix listens on 127.0.0.1, believes a peer's word on
+ * itself, and before 6 has all of its clients wait for one that connects and says
+ * nothing. So the connections of other users end before it sees them. The others are
+ * kept in mind until libpmix has seen their end. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,7 +24,7 @@
 #include "server.h"
 
 enum { PATIENCE = 500 }; /* milliseconds for libpmix to see the end of a connection */
-enum { CROWD = 256 }; /* how many connections of others are refused in one call of accept */
+enum { CROWD = 256 }; /* connections of others that are refused in one call of accept */
 
 /* Connections that libpmix may not have closed. */
 static struct {
@@ -223,7 +221,7 @@ __attribute__((visibility("default"))) int accept(int fd, __SOCKADDR_ARG address
 
 	if (getsockname(fd, (struct sockaddr *)&own, &own_length) != 0)
 		return -1;
-	table.n = 0; /* what it had may be other connections' by now */
+	table.n = 0; /* its numbers may be other connections' by now */
 	for (int i = 0; i < CROWD && (i == 0 || poll(&waits, 1, 0) > 0); i++) {
 		struct sockaddr_storage peer = { 0 };
 		socklen_t peer_length = sizeof peer;

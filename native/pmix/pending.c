@@ -20,7 +20,7 @@ uint32_t pending_add(enum kind answer, void (*callback)(void), void *with)
 	p->with = with;
 	pthread_mutex_lock(&table.lock);
 	if (++table.last == 0)
-		table.last = 1; /* 0 is for what is no request */
+		table.last = 1; /* 0 is no request */
 	p->request = table.last;
 	p->next = table.chains[p->request % CHAINS];
 	table.chains[p->request % CHAINS] = p;

@@ -59,7 +59,7 @@ static char *locality(struct arena *a, const char *cpus)
 	return copy;
 }
 
-/* What the library makes of the hosts and their ranks. The caller frees it. */
+/* The library's maps of the hosts and their ranks. The caller frees it. */
 struct maps {
 	char *nodes, *procs;
 };
@@ -212,7 +212,8 @@ static bool good(int status)
 	return status == PX_SUCCESS || status == PX_OPERATION_SUCCEEDED;
 }
 
-/* register_job registers a world. It returns a status. What failed is in *what. */
+/* register_job registers a world. It returns a status, and in *what the call that
+ * failed. */
 static int register_job(struct world *w, struct arena *a, const char **what)
 {
 	struct infos job = { .arena = a };

@@ -5,7 +5,7 @@
 #include "frame.h"
 #include "library.h"
 
-/* What Init says, and where the helper makes files. */
+/* The agent's Init, and the directory of the helper's files. */
 struct server {
 	struct px_proc self;
 	char *host;
@@ -14,7 +14,8 @@ struct server {
 
 extern struct server server;
 
-/* upcalls_module is what the library calls, a pmix_server_module_t (upcalls.c). */
+/* upcalls_module returns the functions for the library, a pmix_server_module_t
+ * (upcalls.c). */
 void **upcalls_module(void);
 
 /* register_world answers a World: everything of it is read from its body, which may be

@@ -1,14 +1,12 @@
-/*
- * Where the helper starts, in place of what the compiler links in, which asks for the
- * __libc_start_main of its own glibc (x86-64 psABI, section 3.4.1: what registers and
- * the stack have). The program has no constructors, so none are passed.
- */
+/* The helper's entry, in place of the compiler's, which asks for the
+ * __libc_start_main of its own glibc (x86-64 psABI, section 3.4.1: the contents of
+ * registers and stack). The program has no constructors, so none are passed. */
 __asm__(".symver __libc_start_main,__libc_start_main@GLIBC_2.2.5\n"
 	".globl _start\n"
 	".type _start,@function\n"
 	"_start:\n"
 	"	xor %ebp, %ebp\n"
-	"	mov %rdx, %r9\n"    /* what to call at the end */
+	"	mov %rdx, %r9\n"    /* function to call at the end */
 	"	pop %rsi\n"         /* argc */
 	"	mov %rsp, %rdx\n"   /* argv */
 	"	and $-16, %rsp\n"

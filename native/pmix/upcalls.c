@@ -1,7 +1,5 @@
-/*
- * What the library calls, in its progress thread, when its clients want something:
- * each becomes a frame for the agent. Nothing here waits.
- */
+/* Functions that the library calls, in its progress thread, when its clients want
+ * something: each becomes a frame for the agent. Nothing here waits. */
 #include <stdlib.h>
 #include <string.h>
 

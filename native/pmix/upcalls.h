@@ -12,7 +12,7 @@ typedef void (*any_fn)(void);
 uint32_t ask_begin(struct out *o, enum kind kind, enum kind answer, any_fn callback, void *with);
 int ask_send(struct out *o, uint32_t request, enum kind answer, int status);
 
-/* ask_timeout is what infos have of that, in seconds: 0 for none. */
+/* ask_timeout returns the timeout in infos, in seconds: 0 for none. */
 uint32_t ask_timeout(const struct px_info *infos, size_t n);
 
 /* out_texts writes texts, which NULL ends, as a list. */

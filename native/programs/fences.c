@@ -20,7 +20,7 @@ static const char *why;
 
 static void begin(void)
 {
-	(void)barrier; /* which ends the process where it fails */
+	(void)barrier; /* ends the process if it fails */
 	init();
 }
 

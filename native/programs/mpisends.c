@@ -22,7 +22,7 @@ enum { SENDERS = 4, EACH = 200 };
 static int rank, size;
 static long *messages, *bytes; /* to each rank of the world */
 static long *got_messages, *got_bytes;
-static int told = 1; /* what is sent now is to be counted */
+static int told = 1; /* messages from now on are to be counted */
 
 static void sent(int to, long n)
 {
@@ -121,7 +121,7 @@ static void one_sided(MPI_Comm comm, const int *world)
 	MPI_Win_free(&win);
 }
 
-/* parts are those collective operations whose caller says who gets what. */
+/* parts calls the collective operations whose caller gives each part's length. */
 static void parts(void)
 {
 	int *n = calloc(4 * (size_t)size, sizeof *n), *at = n + size, *n_in = n + 2 * size, *at_in = n + 3 * size, all = 0, all_in = 0;

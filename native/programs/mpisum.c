@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the kernel lets this process run. */
+/* Prints the CPUs on which the kernel lets this process run. */
 static void print_cpus(int rank)
 {
 	char line[4096];

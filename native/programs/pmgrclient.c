@@ -171,8 +171,8 @@ static void leave(void)
 	close(fd);
 }
 
-/* abort_job is not the end of the program that calls it, as in LLNL's library:
- * what is said as "code,status" tells how that ends. */
+/* abort_job is not the end of the program that calls it, as in LLNL's library: say,
+ * as "code,status", decides on its end. */
 static void abort_job(const char *say, const char *text)
 {
 	const char *comma = strchr(say, ',');
@@ -188,7 +188,7 @@ static void abort_job(const char *say, const char *text)
 	exit(comma ? atoi(comma + 1) : code);
 }
 
-/* What rank from has for rank to in round i. */
+/* The message of rank from for rank to in round i. */
 static void fill(char *p, int bytes, int from, int to, int i)
 {
 	for (int k = 0; k < bytes; k++)

@@ -88,7 +88,7 @@ static void do_round(int round)
 	must("fence", PMI2_KVS_Fence());
 }
 
-static const char *universe; /* what it should be */
+static const char *universe; /* expected */
 
 static void attributes(void)
 {

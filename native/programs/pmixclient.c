@@ -148,7 +148,7 @@ static void hang(const char *where, uint32_t alone)
 	char *argv[] = {"sleep", "1000", NULL};
 	bool spawns = strcmp(where, "spawn") == 0;
 
-	if (spawns != (self.rank == alone)) /* who is left out */
+	if (spawns != (self.rank == alone)) /* a rank that is left out */
 		for (;;)
 			pause();
 	procs[0].rank = PMIX_RANK_WILDCARD;

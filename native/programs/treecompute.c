@@ -11,7 +11,7 @@
 
 #include <golaunch.h>
 
-enum { BYTES = 8 << 20, OFTEN = 1 /* ms: what another thread begins is sent within it */ };
+enum { BYTES = 8 << 20, OFTEN = 1 /* ms: operations that another thread begins are sent within it */ };
 
 static pthread_mutex_t mine = PTHREAD_MUTEX_INITIALIZER;
 static int over;

@@ -38,7 +38,7 @@ static void *room(size_t n)
 	return p;
 }
 
-/* pattern is what member src has for member dst. */
+/* pattern is the message of member src for member dst. */
 static void pattern(unsigned char *b, int src, int dst, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
@@ -166,7 +166,7 @@ static void board(void)
 	free(value);
 	must("get", golaunch_get(job, "treetour-none", &value, &size));
 	if (value)
-		die("get", "what nobody put was found");
+		die("get", "found a key that nobody put");
 
 	/* All of it, without asking. */
 	golaunch_board *b = golaunch_board_open(job);
@@ -183,7 +183,7 @@ static void board(void)
 			die(key, "a wrong value on the board");
 	}
 	if (golaunch_board_get(b, "treetour-none", &size))
-		die("board", "what nobody put was found");
+		die("board", "found a key that nobody put");
 	golaunch_board_close(b);
 }
 

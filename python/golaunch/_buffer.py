@@ -1,4 +1,4 @@
-"""What programs give to calls, as libgolaunch takes it."""
+"""Arguments of programs, as libgolaunch takes them."""
 
 import ctypes
 import operator

@@ -10,7 +10,7 @@ ANY = -1  # any source, or any tag, of a message
 
 
 class Place(NamedTuple):
-    """Where a member is: its rank in the world, and its node."""
+    """The place of a member: its rank in the world, and its node."""
 
     rank: int
     node: int
@@ -201,7 +201,7 @@ class Comm:
         return Comm(self._job, self._job._made("shrink", comm=self))
 
     def locate(self, rank: int) -> Place:
-        """Where a member is."""
+        """Return the place of a member."""
         world, node = _library.c_int(), _library.c_int()
         self._call("locate", integer("rank", rank), _library.to(world), _library.to(node))
         return Place(world.value, node.value)

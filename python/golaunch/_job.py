@@ -43,7 +43,7 @@ class Job:
     def fence(self) -> None:
         """Returns when every rank has called it."""
         if self._waiting.forked():
-            self._call("fence")  # which says so
+            self._call("fence")  # the library says so
         with self._fences:  # libgolaunch takes one at a time
             self._call("fence")
 
@@ -60,8 +60,7 @@ class Job:
         return Comm(self, self._made("sub", (_library.c_int * len(ranks))(*ranks), len(ranks)))
 
     def network_depth(self) -> int:
-        """How many levels of switches the network between the job's hosts has; 0 where it
-        is not known."""
+        """The number of levels of switches between the job's hosts; 0 if it is not known."""
         return self._call("network_depth")
 
     def switch_clusters(self, depth: int) -> int:

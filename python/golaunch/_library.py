@@ -9,7 +9,7 @@ VERSION = 1  # GOLAUNCH_VERSION of golaunch.h
 
 
 class Error(RuntimeError):
-    """What libgolaunch says: which call failed, and why."""
+    """libgolaunch's error: the call that failed, and the reason."""
 
     __module__ = "golaunch"  # as programs know it
 

@@ -16,7 +16,7 @@ _LONGEST = 3600.0  # seconds that are waited at a time
 
 
 class Message(NamedTuple):
-    """What a receive got: the sender's number, the tag, and how many bytes."""
+    """A received message: the sender's number, the tag, and the number of bytes."""
 
     source: int
     tag: int
@@ -29,7 +29,7 @@ class Request:
 
     def __init__(self, waiting: "Waiting", name: str, handle: int, keeps, result: Callable):
         self._waiting, self.name, self.handle = waiting, name, handle
-        self._keeps, self._result = keeps, result  # memory that the library uses; what to make of it
+        self._keeps, self._result = keeps, result  # memory that the library uses; function for the result
         self._value, self._error = None, None
 
     def test(self) -> bool:
@@ -87,7 +87,7 @@ def waitany(requests: Sequence[Optional[Request]], timeout: Optional[float] = No
 
 class Waiting:
     """The threads that wait in a job. libgolaunch is called by one thread at a time, which
-    has the turn. One of those that wait polls, without the turn; what comes is for all.
+    has the turn. One of those that wait polls, without the turn; messages are for all.
     Functions of the library that wait do so here, too."""
 
     def __init__(self, library):
@@ -99,8 +99,8 @@ class Waiting:
         self._swept = 1000  # as many requests that nobody waits for are kept
         self._waited: List[List[Request]] = []
         self._inside: List[int] = []  # threads that are in functions of the library
-        self._raised = threading.local()  # what a signal's handler raised meanwhile
-        self._waits = _library.Waits(self._wait_inside)  # which must live as long
+        self._raised = threading.local()  # raised by a signal's handler meanwhile
+        self._waits = _library.Waits(self._wait_inside)  # must live as long
         self._poller: Optional[int] = None  # the thread that polls
         self._heard = 0  # golaunch_heard
         self._process = os.getpid()
@@ -124,7 +124,7 @@ class Waiting:
                 self._tell()
                 self.ring()
             if self._inside or not self.job:
-                self.turn.notify_all()  # who frees, or closes, waits for this
+                self.turn.notify_all()  # a caller that frees, or closes, waits for this
         if self._raised.error:
             raise self._raised.error
         if not self.job:
@@ -191,7 +191,7 @@ class Waiting:
                         raise TimeoutError(f"{' and '.join(r.name for r in requests[:3])}: not complete after {timeout} s")
                     if left is not None:
                         left = min(left, _LONGEST)
-                    if self._others_poll() or not self.job:  # who closes it tells, too
+                    if self._others_poll() or not self.job:  # the closer tells, too
                         self.turn.wait(left)
                         continue
                     ready = self._prepare()
@@ -201,8 +201,8 @@ class Waiting:
                 self._waited = [other for other in self._waited if other is not requests]
 
     def look(self, requests: Sequence[Request]) -> None:
-        """Ends what is complete of these and of all that is waited for, and tells the
-        others. What comes for one may end another: they are looked at together."""
+        """Ends the complete ones of these and of all that are waited for, and tells the
+        others. A message for one may end another: they are looked at together."""
         with self.turn:
             mine = [r for r in dict.fromkeys(itertools.chain(requests, *self._waited)) if not r.done()]
             before = len(mine)
@@ -218,11 +218,11 @@ class Waiting:
             self.ring()
 
     def forked(self) -> bool:
-        """Whether this is a child of the process that opened the job."""
+        """Tell whether this is a child of the process that opened the job."""
         return os.getpid() != self._process
 
     def _others_poll(self) -> bool:
-        """Whether another thread polls: this one may do so, and be in a signal's handler."""
+        """Tell whether another thread polls: this one may do so, and be in a signal's handler."""
         return self._poller is not None and self._poller != threading.get_ident()
 
     def _prepare(self) -> "tuple[select.poll, Optional[int]]":

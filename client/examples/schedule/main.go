@@ -1,7 +1,7 @@
 // Command schedule has ranks ask for a schedule of their job and carry it out: run it
 // with "golaunch --topology FILE -f hosts schedule alltoall/tacs1 64". In each stage a
-// rank sends what it is told to, as a message that has the bytes alone, and receives
-// what it is told to. Rank 0 prints what all have sent:
+// rank sends and receives the messages of the schedule, whose content is bytes alone.
+// Rank 0 prints the messages of all:
 //
 //	alltoall/tacs1 64: 7 stages, 56 messages, 3584 bytes
 package main

@@ -1,6 +1,6 @@
-// Command tour shows the operations of package client: run it with
-// "golaunch -n 8 tour". Each rank checks what it gets, and rank 0 says so. With
-// an argument, messages and buffers have that many bytes for each rank.
+// Command tour shows the operations of package client: run it with "golaunch -n 8
+// tour". Each rank checks its results, and rank 0 says so. With an argument, messages
+// and buffers have that many bytes for each rank.
 package main
 
 import (
@@ -56,7 +56,7 @@ func tour(ctx context.Context) error {
 	return nil
 }
 
-// pattern is what rank src has for rank dst.
+// pattern returns the message of rank src for rank dst.
 func pattern(src, dst, size int) []byte {
 	b := make([]byte, size)
 	for i := range b {
@@ -65,7 +65,7 @@ func pattern(src, dst, size int) []byte {
 	return b
 }
 
-// numbers is as many bytes of a number.
+// numbers returns as many bytes of a number.
 func numbers(v, size int) []int { return slices.Repeat([]int{v}, size/8) }
 
 // check is an operation under way, and what it is to bring.
@@ -237,9 +237,9 @@ func board(ctx context.Context, job *client.Client) error {
 	}
 	switch _, found, err := job.Get(ctx, "tour-none"); {
 	case err != nil:
-		return fmt.Errorf("what nobody put: %w", err)
+		return fmt.Errorf("a key that nobody put: %w", err)
 	case found:
-		return errors.New("what nobody put was found")
+		return errors.New("found a key that nobody put")
 	}
 	// All of it, without asking.
 	b, err := job.Board(ctx)
@@ -253,7 +253,7 @@ func board(ctx context.Context, job *client.Client) error {
 		}
 	}
 	if _, found := b.Get("tour-none"); found {
-		return errors.New("what nobody put is on the board")
+		return errors.New("the board has a key that nobody put")
 	}
 	return nil
 }

@@ -1,8 +1,8 @@
-// Command withc does in Go what native/programs/treemore.c does in C, so that ranks of both share
-// a job: "golaunch -n 4 withc : -n 4 treemore". What a library builds of several
-// operations, both build of the same. Each rank checks what it gets, with as many numbers
-// as an argument says (10) where lengths are free. The last rank leaves at the end, and
-// the others go on without it; rank 0 says that all is well.
+// Command withc does in Go what native/programs/treemore.c does in C, so that ranks of
+// both share a job: "golaunch -n 4 withc : -n 4 treemore". Both build operations that
+// are made of several of the same ones. Each rank checks its results, of as many
+// numbers as an argument says (10) where lengths are free. The last rank leaves at the
+// end, and the others go on without it; rank 0 says that all is well.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command workqueue has rank 0 give tasks to whoever asks, and collect the results:
+// Command workqueue has rank 0 give tasks to ranks that ask, and collect the results:
 // "golaunch -n 8 workqueue". Ranks may end at any time: others do their tasks. With
 // "golaunch --keep-going" they may also fail.
 package main
@@ -23,7 +23,7 @@ const (
 // none is no task: nothing is left to do. As a result, it asks only.
 const none = -1
 
-// result is what a rank made of a task.
+// result is that of a task, made by a rank.
 type result struct {
 	task, value int
 }
@@ -83,12 +83,12 @@ func serve(ctx context.Context, world *client.Comm, leave int) error {
 	}
 }
 
-// queue is what rank 0 knows.
+// queue is rank 0's list of tasks and of the ranks that do them.
 type queue struct {
 	world   *client.Comm
 	waiting []int       // tasks that nobody has
-	has     map[int]int // who has which task
-	idle    []int       // who has asked in vain
+	has     map[int]int // task of each rank
+	idle    []int       // ranks that have asked in vain
 	sum     int
 }
 
@@ -133,7 +133,7 @@ func (q *queue) take(rank int, r result) {
 	q.idle = append(q.idle, rank)
 }
 
-// leave notes that ranks do nothing more: what they had waits again.
+// leave notes that ranks do nothing more: their tasks wait again.
 func (q *queue) leave(ranks []int) {
 	for _, rank := range ranks {
 		if task, ok := q.has[rank]; ok {
