@@ -44,7 +44,7 @@ func (o *Origin) bound(h tree.Header, list []Bound) error {
 	if len(list) == 0 {
 		return nil
 	}
-	blocks, _, err := o.ranksOf.of(int(h.World))
+	blocks, _, err := o.ranksOf.find(int(h.World))
 	if err != nil {
 		return err
 	}

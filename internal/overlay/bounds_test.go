@@ -41,8 +41,8 @@ func TestHonestRecordsOfManyNodes(t *testing.T) {
 	require.NoError(t, say(new(Worlds).Child(true, hosts), KindCollected, 0, c))
 }
 
-// What a child may say of its node at most is within the bounds of all that is above
-// it, with what these add.
+// The largest records of a child's node are within the bounds of all that is above it,
+// with the additions of these.
 func TestTheLargestRecordsAreWithinTheBoundsAbove(t *testing.T) {
 	const children = 64
 	hosts := make([]HostEntry, children+1)
@@ -68,7 +68,7 @@ func TestTheLargestRecordsAreWithinTheBoundsAbove(t *testing.T) {
 	require.NoError(t, say(new(Worlds).Child(false, hosts), KindCollected, 0, all))
 }
 
-// What makes more of itself than its parent may pass on is refused at once.
+// A child whose records grow beyond the bounds of its parent is refused at once.
 func TestWhatGrowsOnItsWay(t *testing.T) {
 	many := func(change func(*report.Node)) report.Collected {
 		n := report.Node{Host: 2, Parent: job.NoHost, Trace: &report.NodeTrace{}}
@@ -86,26 +86,26 @@ func TestWhatGrowsOnItsWay(t *testing.T) {
 		message any
 		want    string
 	}{
-		"an age that wraps": {KindFailure, 0, job.Failure{Class: job.CauseExit, Rank: 4, Host: 2, Code: 1, Age: math.MaxInt64}, "a failure of"},
-		"a long phase":      {KindFailure, 0, job.Failure{Class: job.CauseExit, Rank: 4, Host: 2, Code: 1, Phase: long}, "a text of 17408 bytes"},
-		"a long library":    {KindWaiting, 0, Waiting{Library: long}, "a text of 17408 bytes"},
-		"a long step":       {KindProgress, 0, Progress{Step: bootstrap.Phase(long), Host: job.NoHost}, "a text of 17408 bytes"},
-		"a long wait":       {KindWaits, 0, Waits{Waits: []Wait{{Text: long}}}, "a text of 17408 bytes"},
-		"one wait as two":   {KindWaits, 0, Waits{Waits: []Wait{{}, {}}}, "told of twice"},
-		"a long reason":     {KindStarted, 1, Started{Failures: []StartFailure{{Host: 3, Count: 1, Code: 1, Text: long}}}, "a text of 17408 bytes"},
-		"a long cause":      {KindDied, 0, Died{Dead: []DeadHost{{Index: 2, Cause: long}}}, "a text of 17408 bytes"},
-		"a large request":   {KindSign, 0, SignRequest{Request: sshboot.SignRequest{Host: 2, Data: data}, By: 2}, "a request of"},
-		"a long name":       {KindName, 0, NameRequest{Host: 2, Rank: 4, Op: pmi.Publish, Port: data[:len(data):len(data)], Service: make([]byte, pmi.MaxLine+1)}, "a text of"},
-		"starts of one field each": {KindCollected, 0, many(func(n *report.Node) {
+		"an age that wraps": {kind: KindFailure, message: job.Failure{Class: job.CauseExit, Rank: 4, Host: 2, Code: 1, Age: math.MaxInt64}, want: "a failure of"},
+		"a long phase":      {kind: KindFailure, message: job.Failure{Class: job.CauseExit, Rank: 4, Host: 2, Code: 1, Phase: long}, want: "a text of 17408 bytes"},
+		"a long library":    {kind: KindWaiting, message: Waiting{Library: long}, want: "a text of 17408 bytes"},
+		"a long step":       {kind: KindProgress, message: Progress{Step: bootstrap.Phase(long), Host: job.NoHost}, want: "a text of 17408 bytes"},
+		"a long wait":       {kind: KindWaits, message: Waits{Waits: []Wait{{Text: long}}}, want: "a text of 17408 bytes"},
+		"one wait as two":   {kind: KindWaits, message: Waits{Waits: []Wait{{}, {}}}, want: "told of twice"},
+		"a long reason":     {kind: KindStarted, world: 1, message: Started{Failures: []StartFailure{{Host: 3, Count: 1, Code: 1, Text: long}}}, want: "a text of 17408 bytes"},
+		"a long cause":      {kind: KindDied, message: Died{Dead: []DeadHost{{Index: 2, Cause: long}}}, want: "a text of 17408 bytes"},
+		"a large request":   {kind: KindSign, message: SignRequest{Request: sshboot.SignRequest{Host: 2, Data: data}, By: 2}, want: "a request of"},
+		"a long name":       {kind: KindName, message: NameRequest{Host: 2, Rank: 4, Op: pmi.Publish, Port: data[:len(data):len(data)], Service: make([]byte, pmi.MaxLine+1)}, want: "a text of"},
+		"starts of one field each": {kind: KindCollected, message: many(func(n *report.Node) {
 			n.Trace.Starts = make([]report.Start, maxTries+1)
 			for i := range n.Trace.Starts {
 				n.Trace.Starts[i].Host = 3
 			}
-		}), "try 9 to start n3"},
-		"too many fences": {KindCollected, 0, many(func(n *report.Node) { n.Trace.Fences = make([]report.Fence, report.MaxFences+1) }), "257 fences"},
-		"its own clock":   {KindCollected, 0, many(func(n *report.Node) { n.Trace.Clock = make([]report.Offset, 1) }), "1 offsets"},
-		"too many steps":  {KindCollected, 0, many(func(n *report.Node) { n.Trace.Steps = make([]report.Step, maxSpans+1) }), "17 steps"},
-		"too many phases": {KindCollected, 0, many(func(n *report.Node) { n.Phases = make([]report.Phase, maxPhases+1) }), "17 phases"},
+		}), want: "try 9 to start n3"},
+		"too many fences": {kind: KindCollected, message: many(func(n *report.Node) { n.Trace.Fences = make([]report.Fence, report.MaxFences+1) }), want: "257 fences"},
+		"its own clock":   {kind: KindCollected, message: many(func(n *report.Node) { n.Trace.Clock = make([]report.Offset, 1) }), want: "1 offsets"},
+		"too many steps":  {kind: KindCollected, message: many(func(n *report.Node) { n.Trace.Steps = make([]report.Step, maxSpans+1) }), want: "17 steps"},
+		"too many phases": {kind: KindCollected, message: many(func(n *report.Node) { n.Phases = make([]report.Phase, maxPhases+1) }), want: "17 phases"},
 	} {
 		require.ErrorContains(t, say(middleChild(false), x.kind, x.world, x.message), x.want, name)
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// called are the names of hosts that a node knows: users know no numbers. Lists are kept
-// as they came, and looked through when somebody is to be told of a host.
-type called struct {
+// hostNames are the names of hosts that a node knows: users know no numbers. Lists are
+// kept as they came, and looked through when somebody is to be told of a host.
+type hostNames struct {
 	entries [][]HostEntry
 	nodes   []job.HostIndex // of the first world, ascending
 	folded  string          // their names, as hostlist.Fold has them
@@ -18,22 +18,22 @@ type called struct {
 // another stands for a host whose name is not known, or that does not exist.
 const another = "another host"
 
-// Call says what hosts are called, which stay the caller's and may not be changed.
+// Call sets the names of hosts. They stay the caller's and may not be changed.
 func (w *Worlds) Call(hosts ...HostEntry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.called.entries = append(w.called.entries, hosts)
 }
 
-// CallNodes says what the hosts are called that hold ranks, which ascend: their names as
-// World.Names has them.
+// CallNodes sets the names of the hosts that hold ranks, which ascend, as World.Names
+// has them.
 func (w *Worlds) CallNodes(nodes []job.HostIndex, names string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.called.nodes, w.called.folded = nodes, names
 }
 
-// Called is what the user calls a host.
+// Called returns the user's name of a host.
 func (w *Worlds) Called(h job.HostIndex) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -50,7 +50,7 @@ func (w *Worlds) Called(h job.HostIndex) string {
 	return another
 }
 
-// called is what the user calls a host of which a child speaks.
+// called returns the user's name of a host that a child speaks of.
 func (o *Origin) called(h job.HostIndex) string {
 	if o.ranksOf == nil {
 		return another

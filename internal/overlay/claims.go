@@ -15,12 +15,12 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// What a child may speak of, kind by kind: the checks that the table of kinds
-// names. All of them are called with o.mu held.
+// Checks of the claims of children, kind by kind, which the table of kinds names. All
+// of them are called with o.mu held.
 
 // ready: every host of the child's range lives or is dead.
 func (o *Origin) ready(_ tree.Header, r Ready) error {
-	if err := once(&o.isReady); err != nil {
+	if err := noteOnce(&o.isReady); err != nil {
 		return err
 	}
 	return r.tells(o.nodes, o.given, o.called)
@@ -109,7 +109,7 @@ func (o *Origin) died(_ tree.Header, d Died) error {
 func (o *Origin) started(h tree.Header, s Started) error {
 	w, err := o.share(int(h.World))
 	if err == nil {
-		err = once(&w.started)
+		err = noteOnce(&w.started)
 	}
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (o *Origin) started(h tree.Header, s Started) error {
 	if h.World == 0 && len(s.Failures) > 0 {
 		return errors.New("failures of the first world are told as such")
 	}
-	blocks, _, err := o.ranksOf.of(int(h.World))
+	blocks, _, err := o.ranksOf.find(int(h.World))
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func allOn(blocks []job.Block, first job.Rank, count int, wanted func(job.HostIn
 func (o *Origin) done(h tree.Header, d Done) error {
 	w, err := o.share(int(h.World))
 	if err == nil {
-		err = once(&w.done)
+		err = noteOnce(&w.done)
 	}
 	if err != nil {
 		return err
@@ -275,12 +275,12 @@ func (o *Origin) progress(_ tree.Header, p Progress) error {
 }
 
 // aboutWorld: the bulletin board and the tree's service are a world's, of which the
-// child has ranks. What concerns one that is over is dropped by the receiver.
+// child has ranks. The receiver drops messages about one that is over.
 func (o *Origin) aboutWorld(h tree.Header, _ []byte) error {
 	if o.parent {
 		return nil
 	}
-	if _, over, err := o.ranksOf.of(int(h.World)); err != nil || over {
+	if _, over, err := o.ranksOf.find(int(h.World)); err != nil || over {
 		return err
 	}
 	_, err := o.share(int(h.World))
@@ -311,15 +311,15 @@ func (o *Origin) outputOf(r job.RankID, s stdio.Stream) error {
 	case s != stdio.Stdout && s != stdio.Stderr:
 		return fmt.Errorf("output of rank %v on stream %d", r, s)
 	}
-	if err := o.below(r); err != nil {
+	if err := o.checkBelow(r); err != nil {
 		return fmt.Errorf("output of %w", err)
 	}
 	return nil
 }
 
-// below checks that a rank is on one of the child's hosts.
-func (o *Origin) below(r job.RankID) error {
-	blocks, _, err := o.ranksOf.of(r.World)
+// checkBelow checks that a rank is on one of the child's hosts.
+func (o *Origin) checkBelow(r job.RankID) error {
+	blocks, _, err := o.ranksOf.find(r.World)
 	if err != nil {
 		return err
 	}
@@ -334,5 +334,5 @@ func (o *Origin) drained(h tree.Header, _ []byte) error {
 	if err != nil {
 		return err
 	}
-	return once(&w.drained)
+	return noteOnce(&w.drained)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// pings is how many round trips an offset is measured with.
+// pings is the number of round trips that an offset is measured with.
 const pings = 8
 
 // Ping asks a child for the time of its clocks; the child's Pong echoes it.
@@ -31,10 +31,10 @@ type Pong struct {
 
 var errUnasked = errors.New("a time that nobody asked for")
 
-// pong: what time it is at a child nobody else knows.
+// pong: nobody else knows the time at a child.
 func (o *Origin) pong(tree.Header, Pong) error { return nil }
 
-// offset is what is known of a child's clock.
+// offset measures a child's clock.
 type offset struct {
 	left   int   // round trips still to make, one after the other
 	sent   int64 // of the ping that is out while there are any
@@ -42,8 +42,7 @@ type offset struct {
 	known  []report.Offset
 }
 
-// Ping begins to measure a child's clock, for --trace; Pong says when it is
-// done.
+// Ping begins to measure a child's clock, for --trace; Pong reports the end.
 func (f *Subtree) Ping(slot tree.Slot) {
 	o := &f.children[slot].offset
 	o.left += pings
@@ -80,8 +79,8 @@ func (f *Subtree) Pong(slot tree.Slot, p Pong, ago time.Duration) (done bool, er
 	return true, nil
 }
 
-// TellClocks adds what is known of the children's clocks to the records of
-// their nodes: those of a level, 1 at an agent and 0 at the launcher.
+// TellClocks adds the offsets of the children's clocks to the records of their nodes:
+// those of a level, 1 at an agent and 0 at the launcher.
 func (f *Subtree) TellClocks(nodes []report.Node, level int) {
 	for i := range nodes {
 		if n := &nodes[i]; n.Level == level && n.Trace != nil {

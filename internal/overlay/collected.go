@@ -9,8 +9,8 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// Bounds on the records of one node and its ranks: what is within them is within
-// the bounds of the message, also after further nodes have added theirs.
+// Bounds on the records of one node and its ranks: records within them are within the
+// bounds of the message, also after further nodes have added theirs.
 const (
 	maxPhases  = 16  // of a node
 	maxSpans   = 16  // steps of a node, or of one try to start a host

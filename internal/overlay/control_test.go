@@ -53,7 +53,8 @@ func TestAKillWaitsForNothingThatIsPassedOn(t *testing.T) {
 	}
 }
 
-// Messages of Control that nobody takes are bounded, too: who sends on is cut off.
+// Messages of Control that nobody takes are bounded, too: a sender that goes on is cut
+// off.
 func TestControlHasLittleRoom(t *testing.T) {
 	const most = 2*controlBytes + 2*link.MaxControlFrame // one room here, one in the link
 	near, remote := memlink.Pair()

@@ -12,14 +12,13 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// Sink takes messages of one stream in the goroutine that reads it. It may
-// block: that is how a reader that stalls holds up the writers of output, or of
-// files, and nothing else.
+// Sink takes messages of one stream in the goroutine that reads it. It may block: so a
+// reader that stalls holds up the writers of output, or of files, and nothing else.
 type Sink func(h tree.Header, body []byte)
 
-// Edge drives one link: a goroutine per stream reads whole messages into the
-// inbox (stdio and data: into their sinks), and one per stream in use sends what
-// was queued. All of them end when the link ends or is closed.
+// Edge drives one link: a goroutine per stream reads whole messages into the inbox
+// (stdio and data: into their sinks), and one per stream in use sends queued messages.
+// All of them end when the link ends or is closed.
 type Edge struct {
 	slot    tree.Slot
 	link    link.Link
@@ -45,9 +44,9 @@ type Edge struct {
 	writers sync.WaitGroup
 }
 
-// NewEdge starts reading l, which it owns from now on. slot names the edge in
-// events, origin is what the other end may say. A nil data puts messages of that
-// stream into the inbox, too.
+// NewEdge starts reading l, which it owns from now on. slot names the edge in events,
+// origin judges the messages of the other end. A nil data puts messages of that stream
+// into the inbox, too.
 func NewEdge(l link.Link, slot tree.Slot, origin *Origin, inbox *Inbox, stdio, data Sink) *Edge {
 	e := &Edge{slot: slot, link: l, origin: origin, inbox: inbox, gone: make(chan struct{})}
 	e.room, e.control = newRoom(roomBytes), newRoom(controlBytes)
@@ -59,14 +58,14 @@ func NewEdge(l link.Link, slot tree.Slot, origin *Origin, inbox *Inbox, stdio, d
 	// Ends with the readers, which end with the link.
 	go func() {
 		e.readers.Wait()
-		e.ended(nil)
+		e.reportEnd(nil)
 	}()
 	return e
 }
 
-// lost reports that the link is lost, with what became of the host as far as its bootstrap
-// can tell.
-func (e *Edge) lost(err error) {
+// reportLoss reports that the link is lost, with what became of the host as far as its
+// bootstrap can tell.
+func (e *Edge) reportLoss(err error) {
 	e.over.Do(func() {
 		if !e.dropped.Load() {
 			err = withState(err, e.held.Load())
@@ -76,8 +75,8 @@ func (e *Edge) lost(err error) {
 	})
 }
 
-// ended reports the end of the edge: a loss is not followed by a good end.
-func (e *Edge) ended(err error) {
+// reportEnd reports the end of the edge: a loss is not followed by a good end.
+func (e *Edge) reportEnd(err error) {
 	e.over.Do(func() {
 		e.inbox.Put(EdgeEnded{From: e.slot, Err: err})
 		close(e.gone)
@@ -97,7 +96,7 @@ func (e *Edge) read(s link.Stream, sink Sink) {
 			return
 		}
 		if err != nil {
-			e.lost(err)
+			e.reportLoss(err)
 			return
 		}
 		if e.dropped.Load() {
@@ -111,7 +110,7 @@ func (e *Edge) read(s link.Stream, sink Sink) {
 		}
 		switch {
 		case err != nil:
-			e.ended(BrokeProtocol(err))
+			e.reportEnd(BrokeProtocol(err))
 			e.link.Close()
 			return
 		case !done:
@@ -125,8 +124,8 @@ func (e *Edge) read(s link.Stream, sink Sink) {
 	}
 }
 
-// roomOf is where messages of a stream wait. Those of Control never wait for others: a
-// neighbor that takes nothing of what is passed on to it holds up no kill for the rest.
+// roomOf returns the room in which messages of a stream wait. Those of Control never
+// wait for others: a neighbor that takes no messages holds up no kill for the rest.
 func (e *Edge) roomOf(s link.Stream) *room {
 	if s == link.Control {
 		return e.control
@@ -154,7 +153,7 @@ func (e *Edge) send(s link.Stream, m queued) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closing {
-		m.gone()
+		m.release()
 		return
 	}
 	q := e.queues[s]
@@ -166,9 +165,9 @@ func (e *Edge) send(s link.Stream, m queued) {
 	q.put(m)
 }
 
-// SendWait queues a message as Send does and waits until it is on its way, so
-// that what follows waits for credit. The payload may be changed afterwards. The
-// error means that the peer is gone.
+// SendWait queues a message as Send does and waits until it is on its way, so that
+// later ones wait for credit. The payload may be changed afterwards. The error means
+// that the peer is gone.
 func (e *Edge) SendWait(s link.Stream, h tree.Header, payload []byte) error {
 	e.Send(s, h, payload)
 	e.mu.Lock()
@@ -202,8 +201,8 @@ func (e *Edge) Suspend(on bool) error {
 	return nil
 }
 
-// write ends when its queue is closed and empty, or the link fails; what is
-// queued after that is dropped, and the readers report the loss.
+// write ends when its queue is closed and empty, or the link fails; later messages are
+// dropped, and the readers report the loss.
 func (e *Edge) write(s link.Stream, q *sendQueue) {
 	var buf []byte
 	for {
@@ -216,14 +215,14 @@ func (e *Edge) write(s link.Stream, q *sendQueue) {
 			buf, err = e.fragments(buf, s, m.header, m.payload)
 			if err != nil {
 				q.close()
-				q.sent()
+				q.markSent()
 				q.drop(batch[i:])
 				return
 			}
 			batch[i] = queued{}
-			m.gone()
+			m.release()
 		}
-		q.sent()
+		q.markSent()
 		if cap(buf) > 64<<10 {
 			buf = nil // one large message must not pin its buffer for the job
 		}
@@ -240,8 +239,8 @@ func (e *Edge) fragments(buf []byte, s link.Stream, h tree.Header, payload []byt
 	})
 }
 
-// End sends what is queued, then END, and waits until the peer has it all or
-// ctx is done. SendNow must not be under way.
+// End sends queued messages, then END, and waits until the peer has it all or ctx is
+// done. SendNow must not be under way.
 func (e *Edge) End(ctx context.Context) error {
 	e.stopSending()
 	flushed := make(chan struct{})
@@ -282,7 +281,7 @@ func (e *Edge) hold(p *leftOpen) {
 	e.held.Store(p)
 	if p != nil {
 		p.joined.Store(true)
-		tell := e.lost
+		tell := e.reportLoss
 		p.tell.Store(&tell)
 	}
 }
@@ -304,8 +303,8 @@ type queued struct {
 	room    *room // of the edge from which it is passed on; nil for none
 }
 
-// gone says that it is on its way, or never will be.
-func (m *queued) gone() {
+// release says that it is on its way, or never will be.
+func (m *queued) release() {
 	if m.room != nil {
 		m.room.leave(len(m.payload) + messageCost)
 	}
@@ -316,7 +315,7 @@ type sendQueue struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	items   []queued
-	busy    bool // what take returned is being sent
+	busy    bool // the batch that take returned is being sent
 	closed  bool
 }
 
@@ -330,7 +329,7 @@ func (q *sendQueue) put(m queued) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
-		m.gone()
+		m.release()
 		return
 	}
 	q.items = append(q.items, m)
@@ -342,7 +341,7 @@ func (q *sendQueue) drop(batch []queued) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, m := range append(batch, q.items...) {
-		m.gone()
+		m.release()
 	}
 	q.items = nil
 }
@@ -359,8 +358,8 @@ func (q *sendQueue) take() (batch []queued, ok bool) {
 	return batch, q.busy
 }
 
-// sent says that what take returned is on its way, or lost.
-func (q *sendQueue) sent() {
+// markSent says that what take returned is on its way, or lost.
+func (q *sendQueue) markSent() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.busy = false

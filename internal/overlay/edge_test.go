@@ -22,7 +22,7 @@ func TestALostEdgeIsReportedOnce(t *testing.T) {
 		e := NewEdge(near, tree.Up, OfParent(), inbox, nil, nil)
 		require.NoError(t, far.Close())
 		e.readers.Wait()
-		e.ended(nil) // as happens then
+		e.reportEnd(nil) // as happens then
 		events = inbox.Take(events)
 		require.Len(t, events, 1)
 		require.ErrorIs(t, events[0].(EdgeEnded).Err, link.ErrLost)
@@ -60,7 +60,7 @@ func TestSendWaitAmongLongMessages(t *testing.T) {
 			from.Send(link.Data, tree.Header{Kind: KindRecords, To: tree.Neighbor, From: tree.Launcher}, make([]byte, long))
 		}
 		for j := range buf {
-			buf[j] = byte(i) // which the last SendWait has let go of
+			buf[j] = byte(i) // the last SendWait has let go of it
 		}
 		require.NoError(t, from.SendWait(link.Data, tree.Header{Kind: KindFile, To: tree.Everyone, From: tree.Launcher}, buf))
 	}

@@ -9,15 +9,14 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// MaxAge is the greatest Age that a failure is told with: what is older counts as
-// that old.
+// MaxAge is the greatest Age of a failure: older ones count as that old.
 const MaxAge = 365 * 24 * time.Hour
 
-// Failures is what has failed and how, for each is told once on each link. The zero
-// value is empty.
+// Failures is the set of failures known here, as each is told once on each link. The
+// zero value is empty.
 type Failures map[failureID]struct{}
 
-// failureID is what makes two failures one.
+// failureID identifies a failure.
 type failureID struct {
 	rank  job.RankID
 	host  job.HostIndex
@@ -78,7 +77,7 @@ func (o *Origin) lost(f job.Failure) error {
 	return nil
 }
 
-// causesOfRank is how many causes there are.
+// causesOfRank is the number of causes.
 const causesOfRank = int(job.CauseProtocol) + 1
 
 // possible judges all of a failure but whose it is.

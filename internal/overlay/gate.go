@@ -11,8 +11,8 @@ import (
 	"github.com/golaunch/golaunch/tree/pacing"
 )
 
-// gatePermits is how many hosts all relays together connect to at a time. What
-// connects runs on their one machine, so its processors set the bound.
+// gatePermits returns the number of hosts that all relays together connect to at a
+// time. The connections start on their one machine, so its processors set the bound.
 func gatePermits() int { return max(pacing.WindowBegin, 4*runtime.NumCPU()) }
 
 // Gate is the window of all relays of a job: a pipe with one byte in it for
@@ -32,7 +32,7 @@ func NewGate() (*Gate, error) {
 	return &Gate{f: r, other: w}, err
 }
 
-// Name is what openGate takes, for as long as g is not closed.
+// Name returns the path for openGate, valid until g is closed.
 func (g *Gate) Name() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), g.f.Fd()) }
 
 // Close lets go of the gate.

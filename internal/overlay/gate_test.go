@@ -71,7 +71,7 @@ func TestGateBoundsAll(t *testing.T) {
 	taken.release()
 	require.True(t, late.free(t))
 
-	// Who waits in vain is told when it is over.
+	// A waiter in vain is told of the end.
 	go cancel()
 	require.Error(t, open().acquire())
 	_, err = openGate(ctx, "/proc/self/fd/no")

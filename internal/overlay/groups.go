@@ -14,16 +14,16 @@ import (
 type Group struct {
 	Key     []byte             `cbor:"1,keyasint"` // as in pmi.Request
 	Need    int                `cbor:"2,keyasint"` // nodes of the group; 0: all are in
-	Entries []cache.GroupEntry `cbor:"3,keyasint"` // what the sender knows of the group's puts
+	Entries []cache.GroupEntry `cbor:"3,keyasint"` // puts of the group that the sender knows
 }
 
-// betweenNodes: both hold ranks of the world. What of one that is over is dropped by the
-// receiver. size is how many ranks it has, 0 where nothing else is to be judged.
+// betweenNodes: both hold ranks of the world. The receiver drops messages of one that
+// is over. size is the number of its ranks, 0 where nothing else is to be judged.
 func (o *Origin) betweenNodes(h tree.Header) (nodes tree.Hosts, size int, err error) {
 	if err := o.aboutWorld(h, nil); o.parent || err != nil {
 		return nil, 0, err
 	}
-	nodes, size = o.ranksOf.on(int(h.World))
+	nodes, size = o.ranksOf.holders(int(h.World))
 	switch {
 	case size == 0: // it is over
 		return nil, 0, nil

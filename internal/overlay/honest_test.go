@@ -23,8 +23,8 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// model is a job of agents that all say the truth, in which hosts are dead or
-// late and agents are lost: what each says passes all Origins above it.
+// model is a job of agents that all say the truth, in which hosts are dead or late and
+// agents are lost: the messages of each pass all Origins above it.
 type model struct {
 	t        require.TestingT
 	pick     func(n int) int // 0 to n-1
@@ -115,7 +115,7 @@ func (m *model) tell(via, from *modelAgent, k tree.Kind, world int, message any)
 		body = Encode(message)
 	}
 	h := tree.Header{Kind: k, World: uint16(world), To: tree.Launcher, From: from.host.Index}
-	if kinds[k].by == byNode {
+	if kinds[k].sender == byNode {
 		h.To = m.node
 	}
 	_, err := hear(via.origin, kinds[k].stream, h, body)
@@ -189,8 +189,8 @@ func (m *model) live(a *modelAgent) {
 	}
 }
 
-// world has a world live from its launch to its end. ranks is how many each host
-// has at most.
+// world has a world live from its launch to its end. each host has at most so many
+// ranks.
 func (m *model) world(id, ranks int) {
 	var blocks []job.Block
 	next := job.Rank(0)
@@ -227,7 +227,7 @@ func (m *model) world(id, ranks int) {
 		}
 		b := blocks[m.pick(len(blocks))]
 		for _, a := range m.agents {
-			if a.host.Index == b.Host { // what has overtaken the end of the world
+			if a.host.Index == b.Host { // messages that have overtaken the end of the world
 				m.pass(a, KindName, 0, NameRequest{Host: b.Host, World: id, Rank: b.First, Op: pmi.Lookup})
 				m.pass(a, KindWaiting, id, Waiting{Ranks: []RankRange{{First: b.First, Count: 1}}})
 				m.say(a, KindBoard, id, []byte("late"))
@@ -248,7 +248,7 @@ func (m *model) know(a *modelAgent, id int, blocks []job.Block) bool {
 	return here
 }
 
-// work is what ranks of one host do while they run.
+// work sends the messages of one host's running ranks.
 func (m *model) work(a *modelAgent, id int, b job.Block) {
 	rank := b.First + job.Rank(m.pick(b.Count))
 	failure := job.Failure{Class: job.CauseClass(m.pick(int(job.CauseProtocol) + 1)), World: id, Rank: rank, Host: b.Host, PID: 1 + m.pick(1<<22)}
@@ -285,7 +285,7 @@ func (m *model) work(a *modelAgent, id int, b job.Block) {
 	}
 }
 
-// end tells how a world began and ended in a subtree, children first.
+// end reports the begin and end of a world in a subtree, children first.
 func (m *model) end(a *modelAgent, id int, run map[job.HostIndex]job.Block) (started Started, done Done, here bool) {
 	b, here := run[a.host.Index]
 	if failed := m.pick(b.Count + 1); id > 0 && failed > 0 {
@@ -461,7 +461,7 @@ func TestHonestMessagesOfTheLargestJob(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// hostWithKeys is a host as it travels with all that ssh needs to know of it.
+// hostWithKeys returns a host as it travels with all that ssh needs to know of it.
 func hostWithKeys(h job.HostIndex) HostEntry {
 	key := make([]byte, 51)
 	data, err := bootstrap.Pack(sshboot.Target{

@@ -17,8 +17,8 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// honest is what middleChild may say, with something in every field that names hosts. It
-// comes from host 2.
+// honest has messages that middleChild may send, with a value in every field that names
+// hosts. It comes from host 2.
 var honest = map[tree.Kind]struct {
 	world   int
 	to      job.HostIndex
@@ -75,7 +75,7 @@ var free = map[string]struct {
 	"group.Entries[].Node":     {[]job.HostIndex{0, 1, 4}, "nodes of a group tell on what others have put"},
 }
 
-// hostFields are the paths of all fields of a type that name hosts or nodes.
+// hostFields returns the paths of all fields of a type that name hosts or nodes.
 func hostFields(t *testing.T, typ reflect.Type, path string) (paths []string) {
 	switch typ {
 	case reflect.TypeFor[job.HostIndex](), reflect.TypeFor[job.NodeID]():
@@ -104,7 +104,7 @@ func hostFields(t *testing.T, typ reflect.Type, path string) (paths []string) {
 	return paths
 }
 
-// places are where a value has fields that name hosts, by path.
+// places lists the fields of a value that name hosts, by path.
 func places(v reflect.Value, path string, found map[string][]reflect.Value) {
 	switch v.Type() {
 	case reflect.TypeFor[job.HostIndex](), reflect.TypeFor[job.NodeID]():
@@ -129,16 +129,16 @@ func places(v reflect.Value, path string, found map[string][]reflect.Value) {
 	}
 }
 
-// Whatever a child says of hosts is of its own: an otherwise honest message is refused
-// with another in any field. A field that nobody judges, of a kind that is new as well,
+// A child speaks of its own hosts only: an otherwise honest message is refused with
+// another in any field. A field that nobody judges, of a kind that is new as well,
 // fails here.
 func TestEveryHostIsJudged(t *testing.T) {
 	others := []job.HostIndex{0, 1, 4, 5, 99, 1 << 40, -1, -2}
 	judged := map[string]bool{}
 	for number, k := range kinds {
 		kind := tree.Kind(number)
-		if k.name == "" || k.way == down || k.by == byNewcomer {
-			continue // what is from the parent is taken from it alone
+		if k.name == "" || k.direction == down || k.sender == byNewcomer {
+			continue // messages from the parent are taken from it alone
 		}
 		value, _ := k.body(middleChild(true), tree.Header{Kind: kind, From: 2}, []byte{0xa0}, 1<<20)
 		if value == nil {

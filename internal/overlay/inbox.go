@@ -20,7 +20,7 @@ type Message struct {
 	Header tree.Header
 	Body   []byte    // owned by the receiver
 	At     time.Time // of its arrival
-	Value  any       // what the body says, where that was judged: see As
+	Value  any       // body decoded, where it was judged: see As
 
 	room *room // that it takes until the event loop has it, and while it is passed on
 }
@@ -80,7 +80,7 @@ func (r *room) close() {
 	r.changed.Broadcast()
 }
 
-// Residence is how long the message has been here.
+// Residence returns the time that the message has been here.
 func (m *Message) Residence() time.Duration { return time.Since(m.At) }
 
 // EdgeEnded is the event of an edge on which nothing more will come: Err is nil
@@ -90,9 +90,9 @@ type EdgeEnded struct {
 	Err  error
 }
 
-// Inbox is an unbounded queue of events from many goroutines to one event loop.
-// What feeds it is bounded by the protocol (credits, one aggregate per child
-// and fence), and for each edge by its rooms; output of ranks never passes through it.
+// Inbox is an unbounded queue of events from many goroutines to one event loop. Its
+// senders are bounded by the protocol (credits, one aggregate per child and fence), and
+// each edge by its rooms; output of ranks never passes through it.
 type Inbox struct {
 	wake func()
 
@@ -115,8 +115,8 @@ func (b *Inbox) Put(e Event) {
 	}
 }
 
-// Take moves everything queued into buf[:0] and returns it. What buf held is let
-// go of.
+// Take moves everything queued into buf[:0] and returns it. The events that buf held
+// are let go of.
 func (b *Inbox) Take(buf []Event) []Event {
 	clear(buf) // not all of its capacity, which one burst of events has made
 	b.mu.Lock()

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a burst of events has grown a buffer to is not gone through for each event
-// that comes afterwards.
+// A buffer that a burst of events has grown is not gone through for each event that
+// comes afterwards.
 func TestTakeClearsWhatItsBufferHeld(t *testing.T) {
 	b := NewInbox(func() {})
 	for n := range 100 {

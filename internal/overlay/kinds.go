@@ -75,125 +75,126 @@ const (
 	KindMaster     tree.Kind = 112
 )
 
-// way is the direction of a kind of message.
-type way string
+// direction is the way of a kind of message.
+type direction string
 
 const (
-	up   way = "up"   // from a child to its parent
-	down way = "down" // from a parent to its children
-	both way = "both"
+	up   direction = "up"   // from a child to its parent
+	down direction = "down" // from a parent to its children
+	both direction = "both"
 )
 
-// by tells who may send a kind of message.
-type by string
+// sender is the role of the agents that send a kind of message.
+type sender string
 
 const (
-	byChild    by = "a child"
-	byBelow    by = "an agent below" // for the launcher: each agent passes it on as it is
-	byRoot     by = "the root"       // the one child of the launcher
-	byParent   by = "the parent"
-	byLauncher by = "the launcher" // to the root alone
-	byNeighbor by = "a neighbor"   // parent or child
-	byNode     by = "any node"     // whose host the header names; it is below the neighbor that passes it on
-	byNewcomer by = "a newcomer"   // an agent that is not a child yet
+	byChild    sender = "a child"
+	byBelow    sender = "an agent below" // for the launcher: each agent passes it on as it is
+	byRoot     sender = "the root"       // the one child of the launcher
+	byParent   sender = "the parent"
+	byLauncher sender = "the launcher" // to the root alone
+	byNeighbor sender = "a neighbor"   // parent or child
+	byNode     sender = "any node"     // the header names its host, which is below the neighbor that passes it on
+	byNewcomer sender = "a newcomer"   // an agent that is not a child yet
 )
 
-// of tells what a message may speak of; its body's check holds it to that.
-type of string
+// scope limits the subjects of a kind of message; its body's check holds messages to
+// it.
+type scope string
 
 const (
-	ofNothing of = "nothing"
-	ofHosts   of = "hosts of its range"
-	ofEach    of = "each host of its range, once"
-	ofGrown   of = "each host that it was to start, once"
-	ofRanks   of = "ranks of its range, and their hosts"
-	ofCounts  of = "as many ranks as its range has"
-	ofWorld   of = "a world with ranks in its range"
-	ofBelow   of = "whom the receiver is, and has below it"
+	ofNothing scope = "nothing"
+	ofHosts   scope = "hosts of its range"
+	ofEach    scope = "each host of its range, once"
+	ofGrown   scope = "each host that it was to start, once"
+	ofRanks   scope = "ranks of its range, and their hosts"
+	ofCounts  scope = "as many ranks as its range has"
+	ofWorld   scope = "a world with ranks in its range"
+	ofBelow   scope = "the receiver and nodes below it"
 )
 
 // kind is one kind of message: everything that holds for all of it.
 type kind struct {
-	name   string
-	stream link.Stream
-	way    way
-	by     by
-	of     of
-	world  bool // the header's World says which one it is about
-	bytes  size // of the payload
-	values size // in the payload, see weigh
-	body   body
+	name      string
+	stream    link.Stream
+	direction direction
+	sender    sender
+	scope     scope
+	world     bool      // the header's World says which one it is about
+	bytes     allowance // of the payload
+	values    allowance // in the payload, see weigh
+	body      payloadDecoder
 }
 
-// kinds is what may be sent between agents, and by whom. Nothing else is
-// received: Origin holds every neighbor to it. docs/protocol-tree.md has the
-// same table for people.
+// kinds lists the messages between agents, with their senders. Nothing else is
+// received: Origin holds every neighbor to it. docs/protocol-tree.md has the same table
+// for people.
 var kinds = [...]kind{
-	KindHello:   {"hello", link.Control, up, byNewcomer, ofNothing, false, small, few, coded[Hello](nil)},
-	KindRange:   {"range", link.Service, down, byParent, ofBelow, false, large, many, coded[Range](nil)},
-	KindReady:   {"ready", link.Service, up, byChild, ofEach, false, causes, records, coded((*Origin).ready)},
-	KindLaunch:  {"launch", link.KVS, down, byParent, ofBelow, false, large, many, coded[Launch](nil)},
-	KindStarted: {"started", link.Control, up, byChild, ofRanks, true, reasons, perRank, coded((*Origin).started)},
-	KindFailure: {"failure", link.Control, up, byChild, ofRanks, false, losses, runsOfHosts, coded((*Origin).failure)},
-	KindDone:    {"done", link.Control, up, byChild, ofCounts, true, small, few, coded((*Origin).done)},
-	KindSignal:  {"signal", link.Control, down, byParent, ofNothing, false, small, few, coded[Signal](nil)},
-	KindKill:    {"kill", link.Control, down, byParent, ofNothing, false, small, few, coded[Kill](nil)},
-	KindNote:    {"note", link.Control, up, byBelow, ofHosts, false, text, few, coded((*Origin).note)},
-	KindSign:    {"sign", link.Service, up, byChild, ofHosts, false, small, few, coded((*Origin).sign)},
-	KindSigned:  {"signed", link.Service, down, byParent, ofNothing, false, small, few, coded[SignAnswer](nil)},
-	KindBoard:   {"board", link.KVS, both, byNeighbor, ofWorld, true, large, few, raw((*Origin).aboutWorld)},
-	KindOutput:  {"output", link.Stdio, up, byChild, ofRanks, false, chunk, few, raw((*Origin).output)},
-	KindDrained: {"drained", link.Stdio, up, byChild, ofWorld, true, empty, few, raw((*Origin).drained)},
-	KindInput:   {"input", link.Stdio, down, byParent, ofNothing, false, chunk, few, raw(nil)},
-	KindInputAck: {"input ack", link.Control, up, byChild, ofNothing, false, small, few,
-		coded((*Origin).inputAck)},
-	KindHome:       {"home", link.KVS, both, byNode, ofWorld, true, large, few, raw((*Origin).home)},
-	KindFile:       {"file", link.Data, down, byParent, ofNothing, false, chunk, few, raw(nil)},
-	KindFileEnd:    {"file end", link.Data, down, byParent, ofNothing, false, small, few, raw(nil)},
-	KindDied:       {"died", link.Service, up, byBelow, ofHosts, false, causes, records, coded((*Origin).died)},
-	KindWaiting:    {"waiting", link.Control, up, byBelow, ofRanks, true, runs, perRank, coded((*Origin).waiting)},
-	KindAddress:    {"address", link.Service, up, byChild, ofHosts, false, small, few, coded((*Origin).address)},
-	KindSummon:     {"summon", link.Service, up, byChild, ofHosts, false, small, few, coded((*Origin).summon)},
-	KindSchedule:   {"schedule", link.Service, up, byBelow, ofRanks, false, small, few, coded((*Origin).schedule)},
-	KindScheduled:  {"scheduled", link.Service, down, byParent, ofNothing, false, large, many, coded[ScheduleAnswer](nil)},
-	KindDemand:     {"demand", link.Control, up, byBelow, ofHosts, false, small, few, coded((*Origin).demand)},
-	KindResize:     {"resize", link.Control, down, byParent, ofNothing, false, small, few, coded[unix.Window](nil)},
-	KindClaim:      {"claim", link.Service, down, byParent, ofBelow, false, large, many, coded[Claim](nil)},
-	KindClaimed:    {"claimed", link.Service, up, byBelow, ofHosts, false, small, few, coded((*Origin).claimed)},
-	KindName:       {"name", link.Service, up, byChild, ofRanks, false, text, few, coded((*Origin).name)},
-	KindNamed:      {"named", link.Service, down, byParent, ofNothing, false, text, few, coded[NameAnswer](nil)},
-	KindWorld:      {"world", link.KVS, down, byParent, ofBelow, true, large, many, coded[World](nil)},
-	KindSpawn:      {"spawn", link.Service, up, byBelow, ofRanks, false, spawns, words, coded((*Origin).spawn)},
-	KindSpawned:    {"spawned", link.Service, down, byParent, ofNothing, false, large, many, coded[SpawnAnswer](nil)},
-	KindEndWorld:   {"end world", link.Control, down, byParent, ofNothing, true, empty, few, raw(nil)},
-	KindForget:     {"forget", link.KVS, down, byParent, ofNothing, true, empty, few, raw(nil)},
-	KindGrow:       {"grow", link.KVS, down, byLauncher, ofBelow, false, large, many, coded[Range](nil)},
-	KindGrown:      {"grown", link.Service, up, byRoot, ofGrown, false, causes, records, coded((*Origin).grown)},
-	KindLateLaunch: {"late launch", link.KVS, down, byLauncher, ofBelow, false, large, many, coded[Launch](nil)},
-	KindCollect:    {"collect", link.Service, down, byParent, ofNothing, false, empty, few, raw(nil)},
-	KindCollected: {"collected", link.Service, up, byChild, ofRanks, false, large, counters,
-		coded((*Origin).collected)},
-	KindPing:       {"ping", link.Control, down, byParent, ofNothing, false, small, few, coded[Ping](nil)},
-	KindPong:       {"pong", link.Control, up, byChild, ofNothing, false, small, few, coded((*Origin).pong)},
-	KindProgress:   {"progress", link.Control, up, byChild, ofCounts, false, small, few, coded((*Origin).progress)},
-	KindStalled:    {"stalled", link.Control, up, byChild, ofNothing, false, empty, few, raw(nil)},
-	KindAskWaits:   {"ask waits", link.Control, down, byParent, ofNothing, false, small, few, coded[WaitQuestion](nil)},
-	KindWaits:      {"waits", link.Control, up, byChild, ofRanks, false, stalls, waiters, coded((*Origin).waits)},
-	KindGroup:      {"group", link.KVS, both, byNode, ofWorld, true, large, many, coded((*Origin).group)},
-	KindProfile:    {"profile", link.Service, up, byBelow, ofRanks, true, chunk, parts, coded((*Origin).profile)},
-	KindRecords:    {"records", link.Data, both, byNeighbor, ofWorld, true, large, few, raw((*Origin).aboutWorld)},
-	KindPMIxFence:  {"PMIx fence", link.KVS, both, byNeighbor, ofWorld, true, large, few, raw((*Origin).aboutWorld)},
-	KindPMIxCall:   {"PMIx call", link.Service, up, byBelow, ofHosts, false, large, few, coded((*Origin).pmixCall)},
-	KindPMIxAnswer: {"PMIx answer", link.Service, down, byParent, ofNothing, false, large, many, coded[PMIxAnswer](nil)},
-	KindPMIxModex:  {"PMIx modex", link.KVS, both, byNode, ofHosts, false, large, few, coded((*Origin).pmixModex)},
-	KindMaster:     {"master", link.KVS, both, byNeighbor, ofWorld, true, small, few, raw((*Origin).aboutWorld)},
+	KindHello:   {name: "hello", stream: link.Control, direction: up, sender: byNewcomer, scope: ofNothing, bytes: small, values: few, body: coded[Hello](nil)},
+	KindRange:   {name: "range", stream: link.Service, direction: down, sender: byParent, scope: ofBelow, bytes: large, values: many, body: coded[Range](nil)},
+	KindReady:   {name: "ready", stream: link.Service, direction: up, sender: byChild, scope: ofEach, bytes: causes, values: records, body: coded((*Origin).ready)},
+	KindLaunch:  {name: "launch", stream: link.KVS, direction: down, sender: byParent, scope: ofBelow, bytes: large, values: many, body: coded[Launch](nil)},
+	KindStarted: {name: "started", stream: link.Control, direction: up, sender: byChild, scope: ofRanks, world: true, bytes: reasons, values: perRank, body: coded((*Origin).started)},
+	KindFailure: {name: "failure", stream: link.Control, direction: up, sender: byChild, scope: ofRanks, bytes: losses, values: runsOfHosts, body: coded((*Origin).failure)},
+	KindDone:    {name: "done", stream: link.Control, direction: up, sender: byChild, scope: ofCounts, world: true, bytes: small, values: few, body: coded((*Origin).done)},
+	KindSignal:  {name: "signal", stream: link.Control, direction: down, sender: byParent, scope: ofNothing, bytes: small, values: few, body: coded[Signal](nil)},
+	KindKill:    {name: "kill", stream: link.Control, direction: down, sender: byParent, scope: ofNothing, bytes: small, values: few, body: coded[Kill](nil)},
+	KindNote:    {name: "note", stream: link.Control, direction: up, sender: byBelow, scope: ofHosts, bytes: text, values: few, body: coded((*Origin).note)},
+	KindSign:    {name: "sign", stream: link.Service, direction: up, sender: byChild, scope: ofHosts, bytes: small, values: few, body: coded((*Origin).sign)},
+	KindSigned:  {name: "signed", stream: link.Service, direction: down, sender: byParent, scope: ofNothing, bytes: small, values: few, body: coded[SignAnswer](nil)},
+	KindBoard:   {name: "board", stream: link.KVS, direction: both, sender: byNeighbor, scope: ofWorld, world: true, bytes: large, values: few, body: raw((*Origin).aboutWorld)},
+	KindOutput:  {name: "output", stream: link.Stdio, direction: up, sender: byChild, scope: ofRanks, bytes: chunk, values: few, body: raw((*Origin).output)},
+	KindDrained: {name: "drained", stream: link.Stdio, direction: up, sender: byChild, scope: ofWorld, world: true, bytes: empty, values: few, body: raw((*Origin).drained)},
+	KindInput:   {name: "input", stream: link.Stdio, direction: down, sender: byParent, scope: ofNothing, bytes: chunk, values: few, body: raw(nil)},
+	KindInputAck: {name: "input ack", stream: link.Control, direction: up, sender: byChild, scope: ofNothing, bytes: small, values: few,
+		body: coded((*Origin).inputAck)},
+	KindHome:       {name: "home", stream: link.KVS, direction: both, sender: byNode, scope: ofWorld, world: true, bytes: large, values: few, body: raw((*Origin).home)},
+	KindFile:       {name: "file", stream: link.Data, direction: down, sender: byParent, scope: ofNothing, bytes: chunk, values: few, body: raw(nil)},
+	KindFileEnd:    {name: "file end", stream: link.Data, direction: down, sender: byParent, scope: ofNothing, bytes: small, values: few, body: raw(nil)},
+	KindDied:       {name: "died", stream: link.Service, direction: up, sender: byBelow, scope: ofHosts, bytes: causes, values: records, body: coded((*Origin).died)},
+	KindWaiting:    {name: "waiting", stream: link.Control, direction: up, sender: byBelow, scope: ofRanks, world: true, bytes: runs, values: perRank, body: coded((*Origin).waiting)},
+	KindAddress:    {name: "address", stream: link.Service, direction: up, sender: byChild, scope: ofHosts, bytes: small, values: few, body: coded((*Origin).address)},
+	KindSummon:     {name: "summon", stream: link.Service, direction: up, sender: byChild, scope: ofHosts, bytes: small, values: few, body: coded((*Origin).summon)},
+	KindSchedule:   {name: "schedule", stream: link.Service, direction: up, sender: byBelow, scope: ofRanks, bytes: small, values: few, body: coded((*Origin).schedule)},
+	KindScheduled:  {name: "scheduled", stream: link.Service, direction: down, sender: byParent, scope: ofNothing, bytes: large, values: many, body: coded[ScheduleAnswer](nil)},
+	KindDemand:     {name: "demand", stream: link.Control, direction: up, sender: byBelow, scope: ofHosts, bytes: small, values: few, body: coded((*Origin).demand)},
+	KindResize:     {name: "resize", stream: link.Control, direction: down, sender: byParent, scope: ofNothing, bytes: small, values: few, body: coded[unix.Window](nil)},
+	KindClaim:      {name: "claim", stream: link.Service, direction: down, sender: byParent, scope: ofBelow, bytes: large, values: many, body: coded[Claim](nil)},
+	KindClaimed:    {name: "claimed", stream: link.Service, direction: up, sender: byBelow, scope: ofHosts, bytes: small, values: few, body: coded((*Origin).claimed)},
+	KindName:       {name: "name", stream: link.Service, direction: up, sender: byChild, scope: ofRanks, bytes: text, values: few, body: coded((*Origin).name)},
+	KindNamed:      {name: "named", stream: link.Service, direction: down, sender: byParent, scope: ofNothing, bytes: text, values: few, body: coded[NameAnswer](nil)},
+	KindWorld:      {name: "world", stream: link.KVS, direction: down, sender: byParent, scope: ofBelow, world: true, bytes: large, values: many, body: coded[World](nil)},
+	KindSpawn:      {name: "spawn", stream: link.Service, direction: up, sender: byBelow, scope: ofRanks, bytes: spawns, values: words, body: coded((*Origin).spawn)},
+	KindSpawned:    {name: "spawned", stream: link.Service, direction: down, sender: byParent, scope: ofNothing, bytes: large, values: many, body: coded[SpawnAnswer](nil)},
+	KindEndWorld:   {name: "end world", stream: link.Control, direction: down, sender: byParent, scope: ofNothing, world: true, bytes: empty, values: few, body: raw(nil)},
+	KindForget:     {name: "forget", stream: link.KVS, direction: down, sender: byParent, scope: ofNothing, world: true, bytes: empty, values: few, body: raw(nil)},
+	KindGrow:       {name: "grow", stream: link.KVS, direction: down, sender: byLauncher, scope: ofBelow, bytes: large, values: many, body: coded[Range](nil)},
+	KindGrown:      {name: "grown", stream: link.Service, direction: up, sender: byRoot, scope: ofGrown, bytes: causes, values: records, body: coded((*Origin).grown)},
+	KindLateLaunch: {name: "late launch", stream: link.KVS, direction: down, sender: byLauncher, scope: ofBelow, bytes: large, values: many, body: coded[Launch](nil)},
+	KindCollect:    {name: "collect", stream: link.Service, direction: down, sender: byParent, scope: ofNothing, bytes: empty, values: few, body: raw(nil)},
+	KindCollected: {name: "collected", stream: link.Service, direction: up, sender: byChild, scope: ofRanks, bytes: large, values: counters,
+		body: coded((*Origin).collected)},
+	KindPing:       {name: "ping", stream: link.Control, direction: down, sender: byParent, scope: ofNothing, bytes: small, values: few, body: coded[Ping](nil)},
+	KindPong:       {name: "pong", stream: link.Control, direction: up, sender: byChild, scope: ofNothing, bytes: small, values: few, body: coded((*Origin).pong)},
+	KindProgress:   {name: "progress", stream: link.Control, direction: up, sender: byChild, scope: ofCounts, bytes: small, values: few, body: coded((*Origin).progress)},
+	KindStalled:    {name: "stalled", stream: link.Control, direction: up, sender: byChild, scope: ofNothing, bytes: empty, values: few, body: raw(nil)},
+	KindAskWaits:   {name: "ask waits", stream: link.Control, direction: down, sender: byParent, scope: ofNothing, bytes: small, values: few, body: coded[WaitQuestion](nil)},
+	KindWaits:      {name: "waits", stream: link.Control, direction: up, sender: byChild, scope: ofRanks, bytes: stalls, values: waiters, body: coded((*Origin).waits)},
+	KindGroup:      {name: "group", stream: link.KVS, direction: both, sender: byNode, scope: ofWorld, world: true, bytes: large, values: many, body: coded((*Origin).group)},
+	KindProfile:    {name: "profile", stream: link.Service, direction: up, sender: byBelow, scope: ofRanks, world: true, bytes: chunk, values: parts, body: coded((*Origin).profile)},
+	KindRecords:    {name: "records", stream: link.Data, direction: both, sender: byNeighbor, scope: ofWorld, world: true, bytes: large, values: few, body: raw((*Origin).aboutWorld)},
+	KindPMIxFence:  {name: "PMIx fence", stream: link.KVS, direction: both, sender: byNeighbor, scope: ofWorld, world: true, bytes: large, values: few, body: raw((*Origin).aboutWorld)},
+	KindPMIxCall:   {name: "PMIx call", stream: link.Service, direction: up, sender: byBelow, scope: ofHosts, bytes: large, values: few, body: coded((*Origin).pmixCall)},
+	KindPMIxAnswer: {name: "PMIx answer", stream: link.Service, direction: down, sender: byParent, scope: ofNothing, bytes: large, values: many, body: coded[PMIxAnswer](nil)},
+	KindPMIxModex:  {name: "PMIx modex", stream: link.KVS, direction: both, sender: byNode, scope: ofHosts, bytes: large, values: few, body: coded((*Origin).pmixModex)},
+	KindMaster:     {name: "master", stream: link.KVS, direction: both, sender: byNeighbor, scope: ofWorld, world: true, bytes: small, values: few, body: raw((*Origin).aboutWorld)},
 }
 
-// BetweenServers tells whether messages of a kind are between those who serve the
-// ranks of a world, on nodes of either side of an edge.
-func BetweenServers(k tree.Kind) bool { return int(k) < len(kinds) && kinds[k].way == both }
+// BetweenServers tells whether messages of a kind are between servers of a world's
+// ranks, on nodes of either side of an edge.
+func BetweenServers(k tree.Kind) bool { return int(k) < len(kinds) && kinds[k].direction == both }
 
-// Word is what a kind of message is called.
+// Word returns the name of a kind of message.
 func Word(k tree.Kind) string {
 	if int(k) < len(kinds) && kinds[k].name != "" {
 		return kinds[k].name
@@ -202,49 +203,49 @@ func Word(k tree.Kind) string {
 }
 
 // ForLauncher tells whether agents pass such messages on to the launcher as they are.
-func ForLauncher(k tree.Kind) bool { return int(k) < len(kinds) && kinds[k].by == byBelow }
+func ForLauncher(k tree.Kind) bool { return int(k) < len(kinds) && kinds[k].sender == byBelow }
 
 // FromAnyNode tells whether their sender may be any node, which the header names.
-func FromAnyNode(k tree.Kind) bool { return int(k) < len(kinds) && kinds[k].by == byNode }
+func FromAnyNode(k tree.Kind) bool { return int(k) < len(kinds) && kinds[k].sender == byNode }
 
-// size is a bound on a message: so much, and more for each host and rank that
+// allowance is a bound on a message: so much, and more for each host and rank that
 // its sender may speak of.
-type size struct{ base, host, rank int }
+type allowance struct{ base, host, rank int }
 
 // Bounds on the bytes of payloads.
 var (
-	empty   = size{}
-	small   = size{base: 64 << 10}
-	text    = size{base: 2*maxText + 4<<10}           // a text of maxText, or two
-	losses  = size{base: 2*maxText + 4<<10, host: 16} // and every other host is lost
-	chunk   = size{base: 4 << 20}                     // of output, input or a file
-	spawns  = size{base: 8 << 20}                     // package pmi takes 1 MiB of text
-	causes  = size{base: 4 << 10, host: 2 * maxCause} // each host is dead, and may have hints
-	reasons = size{base: 4 << 10, rank: 2 * maxCause} // no rank was started
-	runs    = size{base: 2 * maxCause, rank: 16}      // every other rank waits
-	stalls  = size{base: 16 * maxCause, rank: 32 * lists}
-	large   = size{base: tree.MaxMessage}
+	empty   = allowance{}
+	small   = allowance{base: 64 << 10}
+	text    = allowance{base: 2*maxText + 4<<10}           // a text of maxText, or two
+	losses  = allowance{base: 2*maxText + 4<<10, host: 16} // and every other host is lost
+	chunk   = allowance{base: 4 << 20}                     // of output, input or a file
+	spawns  = allowance{base: 8 << 20}                     // package pmi takes 1 MiB of text
+	causes  = allowance{base: 4 << 10, host: 2 * maxCause} // each host is dead, and may have hints
+	reasons = allowance{base: 4 << 10, rank: 2 * maxCause} // no rank was started
+	runs    = allowance{base: 2 * maxCause, rank: 16}      // every other rank waits
+	stalls  = allowance{base: 16 * maxCause, rank: 32 * lists}
+	large   = allowance{base: tree.MaxMessage}
 )
 
 // Bounds on the values of payloads that are encoded.
 var (
-	few         = size{base: 128}
-	runsOfHosts = size{base: 128, host: 8}                      // Failure.Lost
-	many        = size{base: 1 << 24}                           // a range of 65,536 hosts with their keys takes a fifth
-	words       = size{base: 1 << 20}                           // of a spawn's commands
-	parts       = size{base: 1 << 17}                           // profile.MaxPart of the longest
-	records     = size{base: 64, host: 32}                      // NodeInfo, DeadHost
-	perRank     = size{base: 64, rank: 32}                      // StartFailure
-	waiters     = size{base: 4096, host: 1, rank: 16 * lists}   // heads of Waits and States, and WaitRun
-	counters    = size{base: 64 << 10, host: 8 << 10, rank: 32} // records of a node with its trace, and of a rank
+	few         = allowance{base: 128}
+	runsOfHosts = allowance{base: 128, host: 8}                      // Failure.Lost
+	many        = allowance{base: 1 << 24}                           // a range of 65,536 hosts with their keys takes a fifth
+	words       = allowance{base: 1 << 20}                           // of a spawn's commands
+	parts       = allowance{base: 1 << 17}                           // profile.MaxPart of the longest
+	records     = allowance{base: 64, host: 32}                      // NodeInfo, DeadHost
+	perRank     = allowance{base: 64, rank: 32}                      // StartFailure
+	waiters     = allowance{base: 4096, host: 1, rank: 16 * lists}   // heads of Waits and States, and WaitRun
+	counters    = allowance{base: 64 << 10, host: 8 << 10, rank: 32} // records of a node with its trace, and of a rank
 )
 
-// body is how a payload is read, and held to what its sender may speak of.
-type body func(o *Origin, h tree.Header, payload []byte, values int) (any, error)
+// payloadDecoder decodes a payload, and holds it to its sender's rights.
+type payloadDecoder func(o *Origin, h tree.Header, payload []byte, values int) (any, error)
 
-// coded is a payload in CBOR. Where check is nil, as of what comes from the parent,
+// coded returns a payload in CBOR. Where check is nil, as of what comes from the parent,
 // it is read when it is wanted: so that it can be passed on before.
-func coded[T any](check func(*Origin, tree.Header, T) error) body {
+func coded[T any](check func(*Origin, tree.Header, T) error) payloadDecoder {
 	return func(o *Origin, h tree.Header, payload []byte, values int) (any, error) {
 		if check == nil {
 			return nil, nil
@@ -267,8 +268,8 @@ func weighed[T any](payload []byte, values int) (v T, err error) {
 	return Decode[T](payload)
 }
 
-// raw is a payload in a form of its own; check may be nil.
-func raw(check func(*Origin, tree.Header, []byte) error) body {
+// raw returns a payload in a form of its own; check may be nil.
+func raw(check func(*Origin, tree.Header, []byte) error) payloadDecoder {
 	return func(o *Origin, h tree.Header, payload []byte, _ int) (any, error) {
 		if check == nil {
 			return nil, nil
@@ -279,7 +280,7 @@ func raw(check func(*Origin, tree.Header, []byte) error) body {
 	}
 }
 
-// As is what a message says, as the type that its kind has.
+// As returns the content of a message, as the type that its kind has.
 func As[T any](m Message) (T, error) {
 	if v, ok := m.Value.(T); ok {
 		return v, nil
@@ -287,8 +288,7 @@ func As[T any](m Message) (T, error) {
 	return weighed[T](m.Body, kinds[m.Header.Kind].values.base)
 }
 
-// Take hands what As makes of a message to do. The error is that of either: the message
-// breaks the protocol.
+// Take decodes a message as As does and hands it to do.
 func Take[T any](m Message, do func(T) error) error {
 	body, err := As[T](m)
 	if err != nil {

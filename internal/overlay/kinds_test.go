@@ -22,7 +22,7 @@ func TestProtocolPageHasTheTable(t *testing.T) {
 	var want, got []string
 	for number, k := range kinds {
 		if k.name != "" {
-			want = append(want, fmt.Sprintf("| %d | %s | %s | %s | %s | %s |", number, k.name, streams[k.stream], k.way, k.by, k.of))
+			want = append(want, fmt.Sprintf("| %d | %s | %s | %s | %s | %s |", number, k.name, streams[k.stream], k.direction, k.sender, k.scope))
 		}
 	}
 	row := regexp.MustCompile(`^\| \d+ (\|[^|]+){5}\|`)
@@ -44,7 +44,7 @@ func TestMessagesBetweenServers(t *testing.T) {
 		if BetweenServers(kind) {
 			found = append(found, kind)
 			require.Equal(t, kind != KindPMIxModex, k.world, k.name)
-			require.Equal(t, k.world, k.of == ofWorld, k.name)
+			require.Equal(t, k.world, k.scope == ofWorld, k.name)
 		}
 	}
 	require.Equal(t, []tree.Kind{KindBoard, KindHome, KindGroup, KindRecords, KindPMIxFence, KindPMIxModex, KindMaster}, found)
@@ -53,8 +53,8 @@ func TestMessagesBetweenServers(t *testing.T) {
 	require.False(t, BetweenServers(math.MaxUint8) || FromAnyNode(math.MaxUint8))
 }
 
-// A kind is as the rest of the code has it: what is raw has no values, what comes
-// from a child is judged, and control messages are small.
+// The table fits the rest of the code: raw messages have no values, those of children
+// are judged, and control messages are small.
 func TestTableOfKinds(t *testing.T) {
 	names := map[string]bool{}
 	for number, k := range kinds {
@@ -67,11 +67,11 @@ func TestTableOfKinds(t *testing.T) {
 		require.False(t, names[k.name], "%q is there twice", k.name)
 		names[k.name] = true
 		require.NotNil(t, k.body, k.name)
-		require.NotEmpty(t, k.way, k.name)
-		require.Equal(t, k.by == byBelow, ForLauncher(tree.Kind(number)), k.name)
-		require.Contains(t, map[way][]by{
+		require.NotEmpty(t, k.direction, k.name)
+		require.Equal(t, k.sender == byBelow, ForLauncher(tree.Kind(number)), k.name)
+		require.Contains(t, map[direction][]sender{
 			up: {byChild, byBelow, byRoot, byNewcomer}, down: {byParent, byLauncher}, both: {byNeighbor, byNode},
-		}[k.way], k.by, k.name)
+		}[k.direction], k.sender, k.name)
 		if k.stream == link.Control && k.bytes.rank == 0 {
 			require.LessOrEqual(t, k.bytes.base, 1<<20, "%s: control is always read", k.name)
 		}

@@ -15,8 +15,9 @@ import (
 
 // All that is said of hosts that were lost is said here.
 
-// Lost is the failure of a job that has lost a host in a phase: the link to its agent
-// broke, for the cause that Explain makes, and with it those to so many nodes below.
+// Lost returns the failure of a job that has lost a host in a phase: the link to its
+// agent broke, for the cause that Explain makes, and with it those to so many nodes
+// below.
 func Lost(host job.HostIndex, phase string, cause error, below int) job.Failure {
 	text := lostText(cause)
 	if below > 0 {
@@ -56,11 +57,11 @@ func withState(err error, p *leftOpen) error {
 	return err
 }
 
-// Known tells whether the bootstrap says what became of the host of a link that was lost
+// Known tells whether the bootstrap knows the state of the host of a link that was lost
 // for a cause: it went by itself, not since golaunch ended ranks there.
 func Known(cause error) bool { return errors.As(cause, new(stated)) }
 
-// stated is why a link was lost, with what became of the host.
+// stated is the cause of a lost link, with the state of the host.
 type stated struct {
 	error
 	state string
@@ -77,10 +78,10 @@ const (
 	protocolMark = "protocol error: "
 )
 
-// BrokeProtocol is the end of a link whose other end sent what it may not.
+// BrokeProtocol is the end of a link whose other end broke the protocol.
 func BrokeProtocol(err error) error { return fmt.Errorf("%w: "+protocolMark+"%w", link.ErrLost, err) }
 
-// IsBreach tells whether a node is lost since it sent what it may not.
+// IsBreach tells whether a node is lost since it broke the protocol.
 func IsBreach(f job.Failure) bool {
 	return f.Class == job.CauseNodeLost && strings.HasPrefix(f.Text, lostMark+protocolMark)
 }
@@ -88,8 +89,8 @@ func IsBreach(f job.Failure) bool {
 // errEnded is the cause where a link ended in order, though nobody asked for that.
 var errEnded = errors.New("its agent ended")
 
-// Explain adds to what a child's link ended with, nil after an END, what its agent
-// printed on its standard error.
+// Explain adds the standard error of a child's agent to the error that its link ended
+// with, nil after an END.
 func (f *Subtree) Explain(slot tree.Slot, cause error) error {
 	if cause == nil {
 		cause = errEnded
@@ -105,7 +106,7 @@ func withDiagnostics(err error, pipe bootstrap.Pipe) error {
 	return err
 }
 
-// dead is the host of a child that was lost before the launch.
+// dead returns the host of a child that was lost before the launch.
 func (f *Subtree) dead(slot tree.Slot, cause error) DeadHost {
 	return DeadHost{Index: f.Host(slot).Index, Phase: string(bootstrap.Handshake), Cause: cut(f.Explain(slot, cause).Error(), maxCause)}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// allocated is how many bytes do allocates, and everybody else meanwhile.
+// allocated returns the bytes that do allocates, and everybody else meanwhile.
 func allocated(do func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -27,7 +27,7 @@ func allocated(do func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// arrayOf is an array of n equal values, as the first member of a map.
+// arrayOf returns an array of n equal values, as the first member of a map.
 func arrayOf(n int, value byte) []byte {
 	head := []byte{0xa1, 0x01, 0x9a, byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}
 	return append(head, bytes.Repeat([]byte{value}, n)...)
@@ -52,7 +52,7 @@ func TestPayloadsOfManyValues(t *testing.T) {
 	}
 }
 
-// What is unfinished on several streams counts together.
+// Unfinished messages on several streams count together.
 func TestUnfinishedMessages(t *testing.T) {
 	const most = 24 << 20
 	near, remote := memlink.Pair()
@@ -87,7 +87,7 @@ func TestUnfinishedMessages(t *testing.T) {
 	require.ErrorContains(t, <-ended, "too much is under way on this link")
 }
 
-// What is finished gives its room back.
+// Finished messages give their room back.
 func TestFinishedMessagesGiveRoomBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := middleChild(false)
@@ -285,14 +285,14 @@ func (r *relay) turn() {
 	}
 }
 
-// waits is how many bytes wait for the event loop, or to be passed on.
+// waits counts the bytes that wait for the event loop, or to be passed on.
 func (r *relay) waits() int {
 	r.child.room.mu.Lock()
 	defer r.child.room.mu.Unlock()
 	return r.child.room.bytes
 }
 
-// queued is how many bytes of messages wait for the parent.
+// queued counts the bytes of messages that wait for the parent.
 func (r *relay) queued() int {
 	r.parent.mu.Lock()
 	q := r.parent.queues[link.KVS]
@@ -347,7 +347,8 @@ func TestMessagesWaitToBePassedOn(t *testing.T) {
 	require.Equal(t, frames, r.passed)
 }
 
-// What a child waits for goes on where the link is lost over which it was passed on.
+// Messages of a waiting child go on where the link is lost over which they were passed
+// on.
 func TestNobodyWaitsForALostLink(t *testing.T) {
 	r := newRelay(t)
 	sent := make(chan error, 1)
@@ -388,7 +389,7 @@ func TestTheLargestMessage(t *testing.T) {
 			}
 		}
 	}()
-	defer debug.SetGCPercent(debug.SetGCPercent(5)) // what is held counts, and not what is garbage
+	defer debug.SetGCPercent(debug.SetGCPercent(5)) // held memory counts, and not garbage
 	runtime.GC()
 	var before, now runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -32,7 +32,7 @@ type HostEntry struct {
 	// Below makes this a relay: an agent on the launcher's host, without ranks,
 	// for so many of the entries that follow. A host has 0.
 	Below int `cbor:"7,keyasint,omitempty"`
-	// Cut is how many of the entries that follow the network puts below this host
+	// Cut is the number of following entries that the network puts below this host
 	// (tree.Cut); 0 for a leaf, and where no network cuts the ranges.
 	Cut int `cbor:"8,keyasint,omitempty"`
 	// Told says that the user knows that this host is awaited.
@@ -41,7 +41,7 @@ type HostEntry struct {
 	Share *Share `cbor:"10,keyasint,omitempty"`
 }
 
-// Access is what else a bootstrap takes to reach a host.
+// Access is a bootstrap's further knowledge for reaching a host.
 type Access struct {
 	User string `cbor:"1,keyasint,omitempty"` // as given
 	Port int    `cbor:"2,keyasint,omitempty"` // as given
@@ -80,14 +80,14 @@ func Data(hosts []HostEntry) map[job.HostIndex][]byte {
 // Relay tells whether h is a relay and not a host of the job.
 func (h HostEntry) Relay() bool { return h.Below > 0 }
 
-// Range tells an agent who it is and which hosts to start below itself.
+// Range tells an agent its place and the hosts to start below itself.
 type Range struct {
 	Self  HostEntry   `cbor:"1,keyasint"`
 	Hosts []HostEntry `cbor:"2,keyasint"` // in the pre-order of the tree
 	Root  bool        `cbor:"3,keyasint"` // the parent is the launcher
 	// Parent is the name of the agent's host that is the parent; "" for the launcher.
 	Parent string `cbor:"4,keyasint,omitempty"`
-	Level  int    `cbor:"5,keyasint"` // how many links are between Self and the launcher
+	Level  int    `cbor:"5,keyasint"` // links between Self and the launcher
 	Common
 }
 
@@ -111,7 +111,7 @@ type Common struct {
 	Bulk       bool   `cbor:"30,keyasint"` // all agents were started at once, and call (package rendezvous)
 }
 
-// NodeInfo is what the launcher learns of a live host.
+// NodeInfo describes a live host to the launcher.
 type NodeInfo struct {
 	Index    job.HostIndex `cbor:"1,keyasint"`
 	HostName string        `cbor:"2,keyasint"`
@@ -121,8 +121,9 @@ type NodeInfo struct {
 	Shared   *Shared       `cbor:"6,keyasint,omitempty"` // nil where the host has no Share
 }
 
-// Room is for how many ranks a host has what StartOptions.BindTo binds them to, and what
-// that is: "4 cores". None is why it has none.
+// Room counts the ranks that a host has room for if they are bound as
+// StartOptions.BindTo asks. Has names its parts: "4 cores". None is the reason for no
+// room.
 type Room struct {
 	Ranks int    `cbor:"1,keyasint,omitempty"`
 	Has   string `cbor:"2,keyasint,omitempty"`
@@ -137,7 +138,7 @@ type DeadHost struct {
 	Hint  string        `cbor:"4,keyasint"`
 }
 
-// Ready says that the subtree is complete: who lives and who does not.
+// Ready says that the subtree is complete, with its live and dead hosts.
 type Ready struct {
 	Live []NodeInfo `cbor:"1,keyasint"`
 	Dead []DeadHost `cbor:"2,keyasint"`
@@ -163,13 +164,13 @@ func (r *Ready) Settle() {
 	})
 }
 
-// Died says which hosts were lost between their Ready and the launch.
+// Died lists hosts that were lost between their Ready and the launch.
 type Died struct {
 	Dead []DeadHost `cbor:"1,keyasint"`
 }
 
-// LongWait is for how long ranks wait that are told of in Waiting. Those for which
-// they wait may still compute.
+// LongWait is the time after which waiting ranks are told of in Waiting. The others may
+// still compute.
 const LongWait = 10 * time.Second
 
 // Waiting says that ranks of a node have waited for other ranks of their world for
@@ -177,7 +178,7 @@ const LongWait = 10 * time.Second
 type Waiting struct {
 	Ranks   []RankRange `cbor:"1,keyasint"`
 	Library string      `cbor:"2,keyasint"`
-	Fixed   bool        `cbor:"3,keyasint,omitempty"` // what ends that library's hang is loaded
+	Fixed   bool        `cbor:"3,keyasint,omitempty"` // LibMPICHFinalize, which ends that library's hang, is loaded
 }
 
 // RankRange is Count ranks from First on.
@@ -192,12 +193,12 @@ func (r *Ready) Merge(part Ready) {
 	r.Dead = append(r.Dead, part.Dead...)
 }
 
-// Launch is the final plan: what all worlds have in common, and the first of
-// them. It is encoded once by the launcher and forwarded undecoded.
+// Launch is the final plan: the common part of all worlds, and the first of them. It is
+// encoded once by the launcher and forwarded undecoded.
 type Launch struct {
 	LaunchOptions
 	World     World           `cbor:"1,keyasint"`
-	Env       []string        `cbor:"4,keyasint"`            // what ranks inherit, as EnvFrom says; the agent makes it what they get
+	Env       []string        `cbor:"4,keyasint"`            // of the launcher, as far as EnvFrom says; the agent makes the ranks' of it
 	EnvGiven  []string        `cbor:"32,keyasint,omitempty"` // set for every rank, whatever else they get
 	Umask     int             `cbor:"5,keyasint"`
 	Rlimits   []unix.Rlimit   `cbor:"6,keyasint"`
@@ -207,11 +208,12 @@ type Launch struct {
 	// Terminal has rank 0 of the first world, which is StdinRank, have a pseudo-terminal of
 	// that size, at first, as standard input, output and error.
 	Terminal *unix.Window `cbor:"34,keyasint,omitempty"`
-	// ShareCPUs lets ranks that are more than what they are bound to share it.
+	// ShareCPUs lets ranks share CPUs where there are more than they can be bound to
+	// alone.
 	ShareCPUs bool `cbor:"26,keyasint,omitempty"`
 
 	Libraries []Library `cbor:"14,keyasint"` // for ranks of some MPI libraries; those that the launcher has
-	MPICHFix  Fix       `cbor:"22,keyasint"` // which ranks get LibMPICHFinalize
+	MPICHFix  Fix       `cbor:"22,keyasint"` // ranks that get LibMPICHFinalize
 
 	Files []stage.File `cbor:"16,keyasint"` // that come on the data stream, before the ranks start
 }
@@ -233,7 +235,7 @@ const (
 	PMIxHelper        = "golaunch-pmix" // a program: the PMIx server of a node
 )
 
-// Fix says whose ranks get a cure for a fault of their library.
+// Fix selects the ranks that get a cure for a fault of their library.
 type Fix uint8
 
 // Values of Fix. Their numbers travel.
@@ -302,7 +304,7 @@ type Demand struct {
 type SignRequest struct {
 	ID      uint64                `cbor:"1,keyasint"`
 	Request bootstrap.SignRequest `cbor:"2,keyasint"`
-	By      job.HostIndex         `cbor:"3,keyasint"` // who dials; each link checks it lies in its child's subtree
+	By      job.HostIndex         `cbor:"3,keyasint"` // it dials; each link checks it lies in its child's subtree
 }
 
 // Summon asks the launcher to have the agent of a host, which called it, call By
@@ -311,7 +313,7 @@ type Summon struct {
 	ID   uint64        `cbor:"1,keyasint"` // as SignRequest's
 	Host job.HostIndex `cbor:"2,keyasint"`
 	Addr string        `cbor:"3,keyasint"` // IP address and port
-	By   job.HostIndex `cbor:"4,keyasint"` // who wants it for its child
+	By   job.HostIndex `cbor:"4,keyasint"` // it wants the agent for its child
 }
 
 // AddrRequest asks the launcher for the address of a host whose name By does not know.
@@ -319,7 +321,7 @@ type Summon struct {
 type AddrRequest struct {
 	ID   uint64        `cbor:"1,keyasint"` // as SignRequest's
 	Host job.HostIndex `cbor:"2,keyasint"`
-	By   job.HostIndex `cbor:"3,keyasint"` // who is to start it
+	By   job.HostIndex `cbor:"3,keyasint"` // it is to start the host
 }
 
 // SignAnswer is the launcher's answer: a signature or a refusal.
@@ -330,15 +332,14 @@ type SignAnswer struct {
 	Final     bool   `cbor:"4,keyasint,omitempty"` // asking again is no use
 }
 
-// InputAck says how many bytes of standard input every reader in the subtree
+// InputAck is the number of bytes of standard input that every reader in the subtree
 // has taken.
 type InputAck struct {
 	Bytes int64 `cbor:"1,keyasint"` // stdio.Ended once no reader is left
 	Read  int64 `cbor:"2,keyasint"` // the most that a reader which has ended took
 }
 
-// Text is what users and programs say, in whatever encoding: the decoder takes
-// it as it is.
+// Texts of users and programs have any encoding: the decoder takes them as they are.
 var (
 	encoder = mustMode(cbor.EncOptions{Time: cbor.TimeUnixMicro}.EncMode())
 	decoder = mustMode(cbor.DecOptions{

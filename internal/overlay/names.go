@@ -5,7 +5,7 @@ import (
 	"github.com/golaunch/golaunch/pmi"
 )
 
-// NameRequest is what a rank asks about a published service.
+// NameRequest is a rank's request about a published service.
 type NameRequest struct {
 	Host    job.HostIndex `cbor:"1,keyasint"` // of the rank; each link checks that it lies in its child's subtree
 	Rank    job.Rank      `cbor:"2,keyasint"`

@@ -13,8 +13,8 @@ import (
 // has both structs, and what an agent is told before the launch, and by it, has one
 // each. So a new one is a field here, its flag, and what uses it.
 
-// StartOptions are those that agents need to start others, and before the launch. They
-// are in Common, with which they share their numbers.
+// StartOptions are the options that agents need to start others, and before the launch.
+// They are in Common, with which they share their numbers.
 type StartOptions struct {
 	// ConnectTimeout bounds one attempt to reach a host.
 	ConnectTimeout time.Duration `cbor:"15,keyasint"`
@@ -27,20 +27,20 @@ type StartOptions struct {
 	// ConnectTimeout.
 	LateAfter    time.Duration `cbor:"34,keyasint"`
 	UnknownAfter time.Duration `cbor:"35,keyasint"`
-	// LostAfter is how long a link may be silent before its peer counts as lost.
+	// LostAfter is the time that a link may be silent before its peer counts as lost.
 	LostAfter time.Duration `cbor:"16,keyasint"`
-	// StallAfter is how long ranks may wait for others over the tree's service before
-	// the user is told for whom; 0 never tells.
+	// StallAfter is the time that ranks may wait for others over the tree's service
+	// before the user is told their names; 0 never tells.
 	StallAfter time.Duration `cbor:"28,keyasint"`
 	// KeepAgent leaves the staged agent on the hosts for the next job.
 	KeepAgent bool `cbor:"17,keyasint"`
 	// AgentPath is the path of a golaunch, or nla, on the hosts that is the agent: it is started
 	// without a shell and without a copy. "" has the agent brought.
 	AgentPath string `cbor:"38,keyasint,omitempty"`
-	// BindTo is what ranks are bound to (binding.Parse); "" binds none. Agents say
-	// before the launch for how many ranks they have that (NodeInfo.Room).
+	// BindTo is the thing that ranks are bound to (binding.Parse); "" binds none.
+	// Agents say before the launch for how many ranks they have room (NodeInfo.Room).
 	BindTo string `cbor:"31,keyasint,omitempty"`
-	// Verbose is how much golaunch tells of itself, 0 to 3.
+	// Verbose is the amount that golaunch tells of itself, 0 to 3.
 	Verbose int `cbor:"18,keyasint"`
 }
 
@@ -51,11 +51,12 @@ func (o StartOptions) Limits() bootstrap.Limits {
 	}
 }
 
-// LaunchOptions are those that agents need for the ranks. They are in Launch, with
-// which they share their numbers.
+// LaunchOptions are the options that agents need for the ranks. They are in Launch,
+// with which they share their numbers.
 type LaunchOptions struct {
-	// Cache is the policy by which nodes hold what PMI clients put, and CacheBytes the
-	// memory, in bytes, for what a node can ask for again (cache.Config.Budget).
+	// Cache is the policy by which nodes hold the puts of PMI clients, and CacheBytes
+	// the memory, in bytes, for entries that a node can ask for again
+	// (cache.Config.Budget).
 	Cache      cache.Policy `cbor:"12,keyasint"`
 	CacheBytes int          `cbor:"13,keyasint"`
 	// OpenMPI has every program count as one of Open MPI, also where its file does not
@@ -72,15 +73,16 @@ type LaunchOptions struct {
 	PMIx bool `cbor:"29,keyasint,omitempty"`
 	// NoMPI has ranks left alone by what finds out about their MPI library, and serves it.
 	NoMPI bool `cbor:"36,keyasint,omitempty"`
-	// EnvFrom says what of Launch.Env ranks get on each node; "" is environ.Launcher: all.
+	// EnvFrom selects the variables of Launch.Env for ranks on each node; "" is
+	// environ.Launcher: all.
 	EnvFrom environ.From `cbor:"31,keyasint,omitempty"`
 	// PMGR has every agent serve PMGR_COLLECTIVE, beside PMI, at a port of the loopback
 	// interface.
 	PMGR bool `cbor:"21,keyasint"`
 	// ReportBindings has agents tell to which CPUs each rank is bound.
 	ReportBindings bool `cbor:"25,keyasint,omitempty"`
-	// GPUsPerRank is how many GPUs of its host each rank has for itself (package gpu); 0
-	// leaves that to the programs.
+	// GPUsPerRank is the number of GPUs of its host that each rank has for itself
+	// (package gpu); 0 leaves that to the programs.
 	GPUsPerRank int `cbor:"33,keyasint,omitempty"`
 	// Iface is the network interface by which ranks are to talk, by its name or a subnet
 	// that it has an address in (package iface); "" leaves that to the programs.
@@ -89,11 +91,11 @@ type LaunchOptions struct {
 	Names RankNames `cbor:"35,keyasint,omitempty"`
 	// Unbuffered has standard output of ranks be a raw pseudo-terminal (proc.Child).
 	Unbuffered bool `cbor:"50,keyasint,omitempty"`
-	// Timed has agents say when they have read what ranks write (Chunk.At).
+	// Timed has agents stamp ranks' output with the time of its reading (Chunk.At).
 	Timed bool `cbor:"51,keyasint,omitempty"`
-	// Profile is what ranks count of what they send; in Launch, "" has them count
-	// nothing.
+	// Profile is the quantity of their messages that ranks count; in Launch, "" has
+	// them count nothing.
 	Profile profile.Quantity `cbor:"27,keyasint,omitempty"`
-	// ProfileFrom is what begins the counting.
+	// ProfileFrom is the event that begins the counting.
 	ProfileFrom profile.Trigger `cbor:"28,keyasint,omitempty"`
 }

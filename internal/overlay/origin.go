@@ -11,11 +11,10 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// Origin is a neighbor as one who sends messages: what it has the right to say.
-// Every message that is received passes its neighbor's Origin, and nothing else
-// judges that. A child speaks for the hosts that it was given, dead or alive, and
-// for the ranks on them. Origins are safe for many goroutines; what they know is
-// told to them before the neighbor can know it.
+// Origin judges the messages of a neighbor by its rights. Every received message passes
+// its neighbor's Origin, and nothing else judges it. A child speaks for the hosts that
+// it was given, dead or alive, and for the ranks on them. Origins are safe for many
+// goroutines; they are told new facts before the neighbor can know them.
 type Origin struct {
 	parent   bool
 	root     bool         // a child of the launcher
@@ -40,7 +39,7 @@ type Origin struct {
 // streams: the largest of all, and some.
 const maxUnderway = tree.MaxMessage + 32<<20
 
-// OfParent is the Origin of an agent's parent.
+// OfParent returns the Origin of an agent's parent.
 func OfParent() *Origin {
 	o := &Origin{parent: true}
 	o.spare.Store(maxUnderway)
@@ -65,8 +64,8 @@ func (o *Origin) extend(hosts []HostEntry) {
 	o.given, o.nodes, o.awaited = tree.MakeHosts(given), tree.MakeHosts(append(nodes, more...)), tree.MakeHosts(more)
 }
 
-// of is the bound for messages of this origin.
-func (s size) of(o *Origin) int {
+// limit returns the bound for messages of this origin.
+func (s allowance) limit(o *Origin) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return s.base + s.host*o.given.Len() + s.rank*o.ranks
@@ -86,34 +85,34 @@ func (o *Origin) admit(s link.Stream, h tree.Header) (most int, err error) {
 		return 0, unexpected(h.Kind)
 	}
 	k := &kinds[h.Kind]
-	wrong := k.way == up
+	wrong := k.direction == up
 	if !o.parent {
-		wrong = k.way == down
+		wrong = k.direction == down
 	}
 	switch {
-	case wrong, k.by == byNewcomer, k.by == byRoot && !o.root, k.by == byLauncher && !o.launcher.Load():
-		return 0, fmt.Errorf("%w: only %s sends it", unexpected(h.Kind), k.by)
+	case wrong, k.sender == byNewcomer, k.sender == byRoot && !o.root, k.sender == byLauncher && !o.launcher.Load():
+		return 0, fmt.Errorf("%w: only %s sends it", unexpected(h.Kind), k.sender)
 	case s != k.stream:
 		return 0, fmt.Errorf("message %q on the stream of others", k.name)
 	case h.World != 0 && !k.world:
 		return 0, fmt.Errorf("message %q about world %d", k.name, h.World)
-	case k.by == byNode && h.To < 0:
+	case k.sender == byNode && h.To < 0:
 		return 0, fmt.Errorf("message %q for no host", k.name)
 	}
 	if err := o.source(k, h.From); err != nil {
 		return 0, fmt.Errorf("message %q: %w", k.name, err)
 	}
-	return min(k.bytes.of(o), tree.MaxMessage), nil
+	return min(k.bytes.limit(o), tree.MaxMessage), nil
 }
 
 // source judges which host a message says that it comes from.
 func (o *Origin) source(k *kind, from job.HostIndex) error {
 	switch {
-	case o.parent && k.by == byNode:
-		return nil // who is below the receiver is known there
+	case o.parent && k.sender == byNode:
+		return nil // the receiver knows the hosts below it
 	case o.parent && from != tree.Launcher:
 		return errors.New("it says that it comes from a host, which is not above")
-	case o.parent, from == tree.Launcher && k.by != byNode && k.by != byBelow:
+	case o.parent, from == tree.Launcher && k.sender != byNode && k.sender != byBelow:
 		return nil
 	case from == tree.Launcher:
 		return errors.New("it says that it comes from no host")
@@ -130,7 +129,7 @@ func (o *Origin) read(h tree.Header, payload []byte) (value any, err error) {
 	if !o.parent {
 		o.ranksOf.await()
 	}
-	if value, err = k.body(o, h, payload, k.values.of(o)); err != nil {
+	if value, err = k.body(o, h, payload, k.values.limit(o)); err != nil {
 		return nil, fmt.Errorf("message %q: %w", k.name, err)
 	}
 	return value, nil
@@ -154,7 +153,7 @@ func (o *Origin) rank(world int, r job.Rank, host job.HostIndex) error {
 	if err := o.host(host); err != nil {
 		return err
 	}
-	blocks, over, err := o.ranksOf.of(world)
+	blocks, over, err := o.ranksOf.find(world)
 	if err != nil || over {
 		return err
 	}
@@ -164,7 +163,7 @@ func (o *Origin) rank(world int, r job.Rank, host job.HostIndex) error {
 	return nil
 }
 
-// share is what the child has of a world that is not over.
+// share returns the child's share of a world that is not over.
 func (o *Origin) share(world int) (*share, error) {
 	s := o.worlds[world]
 	if s == nil || s.ranks == 0 {
@@ -173,8 +172,8 @@ func (o *Origin) share(world int) (*share, error) {
 	return s, nil
 }
 
-// once notes what is said once.
-func once(said *bool) error {
+// noteOnce notes what is said once.
+func noteOnce(said *bool) error {
 	if *said {
 		return errors.New("it is said twice")
 	}

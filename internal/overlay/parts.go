@@ -5,9 +5,8 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// Parts cuts a range into what the agent above it starts: at most degree heads, each
-// with the hosts that it starts in turn. Where hosts are relayed they are those of the
-// relays. The parts alias hosts.
+// Parts cuts a range for the agent above it: at most degree heads, each with the hosts
+// that it starts in turn. Of relayed hosts they are the relays. The parts alias hosts.
 func Parts(hosts []HostEntry, degree int, relayed bool) [][]HostEntry {
 	if relayed {
 		return ranges(hosts, func(h HostEntry) int { return h.Below })
@@ -15,7 +14,7 @@ func Parts(hosts []HostEntry, degree int, relayed bool) [][]HostEntry {
 	return join(hosts, ranges(hosts, func(h HostEntry) int { return h.Cut }), degree)
 }
 
-// ranges are the heads among hosts, each with so many of those that follow as below
+// ranges returns the heads among hosts, each with so many of those that follow as below
 // says, or as there are.
 func ranges(hosts []HostEntry, below func(HostEntry) int) (parts [][]HostEntry) {
 	for len(hosts) > 0 {

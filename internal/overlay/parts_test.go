@@ -11,7 +11,7 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// entriesOf are so many hosts, each with so many of those that follow below it.
+// entriesOf returns so many hosts, each with so many of those that follow below it.
 func entriesOf(n int, cut []int) []HostEntry {
 	hosts := make([]HostEntry, n)
 	for i := range hosts {

@@ -9,7 +9,7 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// PMIxCall is what a node's PMIx helper wants of the root: a frame of package pmix.
+// PMIxCall is a request of a node's PMIx helper to the root: a frame of package pmix.
 type PMIxCall struct {
 	Host   job.HostIndex `cbor:"1,keyasint"` // of the helper
 	Number uint32        `cbor:"2,keyasint"` // that Host chose; the answer has it
@@ -17,12 +17,12 @@ type PMIxCall struct {
 	Frame  []byte        `cbor:"4,keyasint"`
 }
 
-// PMIxAnswer is what the root says to nodes.
+// PMIxAnswer is the root's message to nodes.
 type PMIxAnswer struct {
 	To    []PMIxCaller `cbor:"1,keyasint,omitempty"` // none for all nodes
 	Frame []byte       `cbor:"2,keyasint"`
-	// Worlds are those that the answer speaks of, where some of the nodes may not know
-	// them.
+	// Worlds has the worlds that the answer speaks of, where some of the nodes may not
+	// know them.
 	Worlds []World `cbor:"3,keyasint,omitempty"`
 	// By is the host of the process that has told of an event, which its helper knows;
 	// NoHost where golaunch tells.
@@ -35,7 +35,7 @@ type PMIxCaller struct {
 	Number uint32        `cbor:"2,keyasint"` // the call's; 0 for what answers none
 }
 
-// PMIxModex asks for what a rank on another node has put, or answers that.
+// PMIxModex asks for the puts of a rank on another node, or answers that.
 type PMIxModex struct {
 	Number    uint32   `cbor:"1,keyasint"` // that the asker chose; the answer has it
 	Answer    bool     `cbor:"2,keyasint"`
@@ -45,7 +45,7 @@ type PMIxModex struct {
 	Blob      []byte   `cbor:"6,keyasint"` // of an answer
 }
 
-// pmixCall: who wrote it speaks for itself. The root knows who has which ranks.
+// pmixCall: its writer speaks for itself. The root knows the ranks of each node.
 func (o *Origin) pmixCall(h tree.Header, q PMIxCall) error {
 	if q.Host != h.From {
 		return fmt.Errorf("%s speaks for %s", o.called(h.From), o.called(q.Host))
@@ -56,7 +56,7 @@ func (o *Origin) pmixCall(h tree.Header, q PMIxCall) error {
 	return o.host(q.Host)
 }
 
-// Parse is the frame of a call, which is one that nodes make.
+// Parse returns the frame of a call, which is one that nodes make.
 func (q *PMIxCall) Parse() (pmix.Frame, error) {
 	f, n, err := pmix.Next(q.Frame)
 	if err == nil && (n == 0 || n != len(q.Frame)) {
@@ -72,8 +72,8 @@ func (q *PMIxCall) Parse() (pmix.Frame, error) {
 	return f, fmt.Errorf("a call of kind %d", f.Kind)
 }
 
-// pmixModex: whom it is for, of all hosts of the job, its root knows, and what has been
-// put and asked, the receiver.
+// pmixModex: the root knows the receiver, among all hosts of the job, and the receiver
+// the puts and questions.
 func (o *Origin) pmixModex(_ tree.Header, m PMIxModex) error {
 	if o.parent {
 		return nil

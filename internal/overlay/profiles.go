@@ -12,7 +12,7 @@ func (o *Origin) profile(h tree.Header, p profile.Part) error {
 	if err := o.rank(int(h.World), job.Rank(p.Rank), h.From); err != nil {
 		return err
 	}
-	blocks, over, err := o.ranksOf.of(int(h.World))
+	blocks, over, err := o.ranksOf.find(int(h.World))
 	if err != nil {
 		return err
 	}

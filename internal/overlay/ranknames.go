@@ -1,7 +1,7 @@
 package overlay
 
-// RankNames says whose variables tell ranks who they are, beside golaunch's own. Its
-// words travel.
+// RankNames selects the variables that tell ranks their numbers, beside golaunch's own.
+// Its words travel.
 type RankNames string
 
 // The values of RankNames; "" is none.
@@ -11,7 +11,7 @@ const (
 	MVAPICHNames RankNames = "mvapich"
 )
 
-// OfRank are the variables of one rank, NAME=value, by its number in its world and on
+// OfRank returns the variables of one rank, NAME=value, by its number in its world and on
 // its node.
 func (n RankNames) OfRank(rank, local string) []string {
 	switch n {
@@ -25,7 +25,7 @@ func (n RankNames) OfRank(rank, local string) []string {
 	return nil
 }
 
-// OfNode are those of all ranks of a node: how many the world has, and the node, and
+// OfNode returns those of all ranks of a node: how many the world has, and the node, and
 // which the node is, by its number and name. Those by which MPI libraries ask a launcher
 // that is not there are left out.
 func (n RankNames) OfNode(size, local, node, host string) []string {

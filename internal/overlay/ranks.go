@@ -10,29 +10,28 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// Worlds is where the ranks of all worlds are that a node knows of, for the
-// Origins of its children. The zero value knows none. It is safe for many
-// goroutines.
+// Worlds has the places of the ranks of all worlds that a node knows of, for the
+// Origins of its children. The zero value knows none. It is safe for many goroutines.
 type Worlds struct {
 	learning sync.RWMutex // held for writing while a launch is read
 	mu       sync.Mutex
 	blocks   map[int][]job.Block // in rank order; nil once over
 	nodes    map[int]tree.Hosts  // that hold ranks; none until somebody wants to know
 	children []*Origin
-	called   called
+	called   hostNames
 	policy   cache.Policy // of all boards
 	groups   bool         // ranks have barriers of groups
 }
 
-// Rules says how the ranks of all worlds are served: what their servers tell each other
-// follows from that.
+// Rules sets the options by which the ranks of all worlds are served: the messages of
+// their servers follow from these.
 func (w *Worlds) Rules(l LaunchOptions) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.policy, w.groups = l.Cache, l.PMIVersion == pmi.VersionGroups
 }
 
-// Child is the Origin of a child that was given hosts, the first of which is its
+// Child returns the Origin of a child that was given hosts, the first of which is its
 // own; root says that it is the launcher's.
 func (w *Worlds) Child(root bool, hosts []HostEntry) *Origin {
 	o := &Origin{root: root, ranksOf: w, worlds: map[int]*share{}, own: hosts[0].Index}
@@ -45,8 +44,8 @@ func (w *Worlds) Child(root bool, hosts []HostEntry) *Origin {
 	return o
 }
 
-// Know says where the ranks of a world are, in rank order, before any child hears
-// of it: children speak of those below them only.
+// Know sets the places of a world's ranks, in rank order, before any child hears of it:
+// children speak of those below them only.
 func (w *Worlds) Know(world int, blocks []job.Block) {
 	w.mu.Lock()
 	if w.blocks == nil {
@@ -60,8 +59,8 @@ func (w *Worlds) Know(world int, blocks []job.Block) {
 	}
 }
 
-// Learn has children wait to be heard, who may know of a world already which is
-// not known here, until what it returns is called.
+// Learn has children wait to be heard, since they may know of a world already which is
+// not known here, until its result is called.
 func (w *Worlds) Learn() (learned func()) {
 	w.learning.Lock()
 	return w.learning.Unlock
@@ -87,8 +86,8 @@ func (w *Worlds) Forget(world int) {
 	}
 }
 
-// of finds the ranks of a world.
-func (w *Worlds) of(world int) (blocks []job.Block, over bool, err error) {
+// find returns the ranks of a world.
+func (w *Worlds) find(world int) (blocks []job.Block, over bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	blocks, known := w.blocks[world]
@@ -105,15 +104,16 @@ func (w *Worlds) haveGroups() bool {
 	return w.groups
 }
 
-// boards is the policy of all boards.
+// boards returns the policy of all boards.
 func (w *Worlds) boards() cache.Policy {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.policy
 }
 
-// on are the hosts that hold ranks of a world that is not over, and how many these are.
-func (w *Worlds) on(world int) (nodes tree.Hosts, size int) {
+// holders returns the hosts that hold ranks of a world that is not over, and the number
+// of these.
+func (w *Worlds) holders(world int) (nodes tree.Hosts, size int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	blocks := w.blocks[world]
@@ -136,7 +136,7 @@ func (w *Worlds) on(world int) (nodes tree.Hosts, size int) {
 	return nodes, int(last.First) + last.Count
 }
 
-// share is what a child has of one world.
+// share is a child's part of one world.
 type share struct {
 	ranks                  int
 	started, done, drained bool // has come

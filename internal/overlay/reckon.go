@@ -10,30 +10,30 @@ import (
 )
 
 // When a failure happened on a node below is known by the age that it is told with, and
-// by how long that was on its way: what an agent, an sshd and a link that share
-// processors with ranks need for a message differs by milliseconds from one to the
-// next. So each parent measures how far its children's monotonic clocks are ahead of
-// its own while nothing is wrong, and reads the time of a failure off the child's clock.
-// No clock needs to be set.
+// by how long that was on its way: an agent, an sshd and a link that share processors
+// with ranks take milliseconds more or less from one message to the next. So each
+// parent measures how far its children's monotonic clocks are ahead of its own while
+// nothing is wrong, and reads the time of a failure off the child's clock. No clock
+// needs to be set.
 
 const (
 	reckonings  = 8                // round trips at first, one after the other
 	reckonEvery = 10 * time.Second // from one to the next after that
 	// drift is the most that two monotonic clocks are taken to part, as a share of the
-	// time: what is known of a child's clock is worth less as time goes by.
+	// time: knowledge of a child's clock is worth less as time goes by.
 	drift = 100e-6
 )
 
-// reckoning is what is known of how far a child's monotonic clock is ahead of this
-// node's: between low and high, as of at, by this node's clock. Nothing arrives before it
-// was sent, in either direction, however long it takes.
+// reckoning bounds the lead of a child's monotonic clock over this node's: between low
+// and high, as of at, by this node's clock. Nothing arrives before it was sent, in
+// either direction, however long it takes.
 type reckoning struct {
 	low, high, at time.Duration
 	trips         int
 	begun         bool // a ping is out, or will be
 }
 
-// widened is what is known still at a later time.
+// widened returns the bounds at a later time.
 func (r reckoning) widened(now time.Duration) (low, high time.Duration) {
 	by := time.Duration(float64(max(0, now-r.at)) * drift)
 	return r.low - by, r.high + by
@@ -53,8 +53,8 @@ func (r *reckoning) trip(sent, heard, said, back time.Duration) {
 	r.trips++
 }
 
-// age is how long ago, now, something happened of which a child has said, at said by its
-// own clock, that it was so old; that has arrived here at arrival.
+// age returns the time since an event that a child has reported, at said by its own
+// clock, to be so old; the report has arrived here at arrival.
 func (r reckoning) age(old, said, arrival, now time.Duration) time.Duration {
 	least := now - arrival + old // it was on its way for no time
 	low, high := r.widened(now)
@@ -98,8 +98,7 @@ func (f *Subtree) reckoned(slot tree.Slot, p Pong, ago time.Duration) error {
 	return nil
 }
 
-// Age is how long ago, now by the monotonic clock, a failure happened of which a child
-// told.
+// Age returns the time since a failure that a child told, now by the monotonic clock.
 func (f *Subtree) Age(m Message, x job.Failure) (age, now time.Duration) {
 	now = unix.Monotonic()
 	var r reckoning

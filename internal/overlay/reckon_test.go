@@ -58,8 +58,7 @@ func TestFailuresAreAsOldAsTheyAre(t *testing.T) {
 	})
 }
 
-// What a child says of its clock that cannot be does no harm: its word counts from when it
-// arrives.
+// Impossible times of a child's clock do no harm: its word counts from its arrival.
 func TestClocksThatCannotBe(t *testing.T) {
 	var r reckoning
 	r.trip(10, 5, 100, 20) // it took longer than the whole round trip

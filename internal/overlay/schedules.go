@@ -10,7 +10,7 @@ type Schedule struct {
 	Bytes     int64  `cbor:"3,keyasint"`
 }
 
-// MostSchedules is how many schedules of a world a node asks for at a time.
+// MostSchedules is the number of schedules of a world that a node asks for at a time.
 const MostSchedules = 8
 
 // ScheduleRequest is a node's question for its ranks' parts of a schedule.
@@ -20,7 +20,7 @@ type ScheduleRequest struct {
 	Schedule Schedule      `cbor:"3,keyasint"`
 }
 
-// ScheduleAnswer is what the launcher tells that node.
+// ScheduleAnswer is the launcher's answer to that node.
 type ScheduleAnswer struct {
 	Host     job.HostIndex `cbor:"1,keyasint"`
 	Schedule Schedule      `cbor:"2,keyasint"`

@@ -12,14 +12,15 @@ type Share struct {
 	Has   int  `cbor:"1,keyasint"`           // slots that the allocation has there
 	Slots int  `cbor:"2,keyasint"`           // that the job is to have for itself
 	GPUs  int  `cbor:"3,keyasint,omitempty"` // for each of these
-	CPUs  bool `cbor:"4,keyasint,omitempty"` // what StartOptions.BindTo binds to, for each of these
+	CPUs  bool `cbor:"4,keyasint,omitempty"` // CPUs that StartOptions.BindTo binds to, for each of these
 }
 
 // Shared is the part of a host that a job has.
 type Shared struct {
 	Slots int `cbor:"1,keyasint"` // all that it was to have, or none
 	Free  int `cbor:"2,keyasint"` // slots that nobody else uses, with CPUs and GPUs for a rank each
-	// Unknown is why nobody knows what others use there: the job has what it wants.
+	// Unknown is the reason for which nobody knows the shares of others there: the job
+	// has all that it wants.
 	Unknown string `cbor:"3,keyasint,omitempty"`
 }
 

@@ -14,7 +14,7 @@ func (s *SignAnswer) Refuse(err error) {
 	}
 }
 
-// Result is what the answer says.
+// Result returns the answer's signature or error.
 func (s *SignAnswer) Result() ([]byte, error) {
 	switch {
 	case s.Final:

@@ -24,7 +24,7 @@ const (
 	retryFirst       = 50 * time.Millisecond
 	retryLongest     = time.Second
 	endTimeout       = 2 * time.Second
-	startsPerConnect = 4   // how many times the connect timeout one start may take in all
+	startsPerConnect = 4   // in connect timeouts, the time that one start may take in all
 	maxNoise         = 200 // bytes of a line of noise that are passed on
 	never            = math.MaxInt64
 )
@@ -83,8 +83,8 @@ type Starter struct {
 	Redial bool
 }
 
-// NewStarter returns a Starter that starts agents through piper and reports to
-// inbox. noise is told what hosts print before the agent runs.
+// NewStarter returns a Starter that starts agents through piper and reports to inbox.
+// noise receives the output of hosts before the agent runs.
 func NewStarter(ctx context.Context, piper bootstrap.Piper, source stage.Source, common Common, inbox *Inbox, noise func(host job.HostIndex, line string)) *Starter {
 	open := func(p *leftOpen) (link.Link, error) {
 		if l, ok := p.Pipe.(Linked); ok {
@@ -93,7 +93,7 @@ func NewStarter(ctx context.Context, piper bootstrap.Piper, source stage.Source,
 		return yamuxlink.New(p, yamuxlink.Config{Parent: true, LostAfter: common.LostAfter, Silent: p.fellSilent})
 	}
 	gate := sync.OnceValues(func() (*Gate, error) { return openGate(ctx, common.Gate) })
-	kind, _ := registry.Find(common.Bootstrap) // whoever made piper knows it
+	kind, _ := registry.Find(common.Bootstrap) // the maker of piper knows it
 	return &Starter{
 		ctx: ctx, patience: kind.Patience, piper: piper, relays: registry.Relays(), source: source, common: common, inbox: inbox, noise: noise,
 		window: newWindow(), gate: gate, open: open, starts: newStarts(common, inbox),
@@ -114,8 +114,8 @@ func (s *Starter) Start(part []HostEntry) { s.tasks.Go(func() { s.run(part) }) }
 // Wait returns when nothing is being started any more.
 func (s *Starter) Wait() { s.tasks.Wait() }
 
-// run tries the hosts of a part, as pacing.Part says, until one joins. A relay
-// has no substitute: what is below it can't start others.
+// run tries the hosts of a part, as pacing.Part says, until one joins. A relay has no
+// substitute: hosts below it can't start others.
 func (s *Starter) run(part []HostEntry) {
 	results := make(chan result) // all are received, here or by dismissLate
 	handedOn := make(chan struct{})
@@ -158,7 +158,7 @@ func (s *Starter) run(part []HostEntry) {
 			if p.Join(r.i) {
 				r.joined.Rest = part[p.Next():]
 				if s.Redial {
-					r.joined.Rest = slices.Concat(s.late(part, p.Pending()), part[p.Next():])
+					r.joined.Rest = slices.Concat(s.unjoined(part, p.Pending()), part[p.Next():])
 				}
 			}
 			s.inbox.Put(r.joined)
@@ -179,8 +179,8 @@ type result struct {
 	err    *bootstrap.Error
 }
 
-// late are hosts of a part that have not joined, for who dials them anew.
-func (s *Starter) late(part []HostEntry, which []int) []HostEntry {
+// unjoined returns hosts of a part that have not joined, for who dials them anew.
+func (s *Starter) unjoined(part []HostEntry, which []int) []HostEntry {
 	var hosts []HostEntry
 	for _, i := range which {
 		h := part[i]
@@ -207,7 +207,7 @@ func (s *Starter) dismiss(j Joined) {
 		j.held.watch()
 	}
 	j.Link.Close()
-	j.Pipe.Close() // which the link leaves open where the agent has ended
+	j.Pipe.Close() // the link leaves it open where the agent has ended
 }
 
 // attempt starts an agent on one host, again and again while the error may pass
@@ -221,7 +221,7 @@ func (s *Starter) attempt(i int, h HostEntry, begun func(), handedOn <-chan stru
 	installed := s.common.Agent
 	var telling *time.Timer
 	for tries := 1; ; tries++ {
-		joined, err := s.once(h, installed, &begin, begun)
+		joined, err := s.tryOnce(h, installed, &begin, begun)
 		if err == nil {
 			return result{i: i, joined: joined}
 		}
@@ -253,11 +253,10 @@ func (s *Starter) attempt(i int, h HostEntry, begun func(), handedOn <-chan stru
 	}
 }
 
-// once makes one try. It holds a permit of the window for at most pacing.HedgeAfter,
+// tryOnce makes one try. It holds a permit of the window for at most pacing.HedgeAfter,
 // so that silent hosts do not keep live ones waiting. The bootstrap bounds the
-// connection and the log-in by the connect timeout each; what comes after them
-// is bounded here.
-func (s *Starter) once(h HostEntry, installed stage.Installed, begin *time.Time, begun func()) (Joined, error) {
+// connection and the log-in by the connect timeout each; later steps are bounded here.
+func (s *Starter) tryOnce(h HostEntry, installed stage.Installed, begin *time.Time, begun func()) (Joined, error) {
 	traced, done := s.starts.try(s.ctx, h.Index)
 	traced = bootstrap.WithAwaited(traced, func(lacks string) { s.awaited(h, lacks, s.common.ConnectTimeout, connectFlag) })
 	joined, err := s.admitted(traced, h, installed, begin, begun)
@@ -304,8 +303,8 @@ func (s *Starter) admitted(traced context.Context, h HostEntry, installed stage.
 	return joined, err
 }
 
-// stalled is why a start is given up that has taken its whole time, with the
-// phase that it has come to. Another try would take as long.
+// stalled returns the error of a start that is given up as it has taken its whole time,
+// with its last phase. Another try would take as long.
 func stalled(h HostEntry, err error, limit time.Duration) error {
 	be := &bootstrap.Error{Host: h.Name, Phase: bootstrap.Connect}
 	errors.As(err, &be)

@@ -24,19 +24,19 @@ import (
 // timeout is the connect timeout of these tests.
 const timeout = 15 * time.Second
 
-// hosts is a made-up bootstrap: what each host does when it is dialled. A host
-// that is not in it has an agent that says hello.
-type hosts struct {
+// madeUpHosts is a made-up bootstrap, with the action of each host when it is dialled.
+// A host that is not in it has an agent that says hello.
+type madeUpHosts struct {
 	does  map[string]func(ctx context.Context) error // before the agent says hello
 	mu    sync.Mutex
 	tries map[string]int
 	tasks sync.WaitGroup
 }
 
-func (h *hosts) Reach() bootstrap.Reach { return bootstrap.Anywhere }
-func (h *hosts) NeedsStaging() bool     { return false }
+func (h *madeUpHosts) Reach() bootstrap.Reach { return bootstrap.Anywhere }
+func (h *madeUpHosts) NeedsStaging() bool     { return false }
 
-func (h *hosts) Start(ctx context.Context, host bootstrap.Host, _ []string) (bootstrap.Pipe, error) {
+func (h *madeUpHosts) Start(ctx context.Context, host bootstrap.Host, _ []string) (bootstrap.Pipe, error) {
 	h.mu.Lock()
 	h.tries[host.Name]++
 	h.mu.Unlock()
@@ -74,7 +74,7 @@ func noAnswer(ctx context.Context) error {
 	return &bootstrap.Error{Phase: bootstrap.Connect, Err: errors.New("no answer")}
 }
 
-// after is a slow host.
+// after returns a slow host.
 func after(d time.Duration) func(context.Context) error {
 	return func(ctx context.Context) error {
 		select {
@@ -92,10 +92,10 @@ func refuses(permanent bool) func(context.Context) error {
 	}
 }
 
-// outcome is what one Start came to.
+// outcome is that of one Start.
 type outcome struct {
 	joined []string            // in the order in which they joined
-	rest   map[string][]string // what each was given to start
+	rest   map[string][]string // hosts that each was given to start
 	dead   []string
 	causes []string // of the dead
 	said   []string // of hosts that are awaited
@@ -118,7 +118,7 @@ func startParts(t *testing.T, n, size int, redial bool, does map[string]func(con
 func startIn(t *testing.T, common Common, n, size int, redial bool, does map[string]func(context.Context) error) outcome {
 	out := outcome{rest: map[string][]string{}}
 	synctest.Test(t, func(t *testing.T) {
-		h := &hosts{does: does, tries: map[string]int{}}
+		h := &madeUpHosts{does: does, tries: map[string]int{}}
 		woken := make(chan struct{}, 1)
 		inbox := NewInbox(func() {
 			select {
@@ -251,7 +251,7 @@ func TestAHostThatMayBeMissingIsGivenUpEarly(t *testing.T) {
 	require.Less(t, o.took, timeout/2)
 }
 
-// What a host lacks is told once, if it does not come within a moment.
+// The missing part of a host is told once, if it does not come within a moment.
 func TestAHostThatIsAwaitedIsTold(t *testing.T) {
 	for comes, want := range map[time.Duration][]string{
 		timeout / 100: nil,
@@ -298,7 +298,7 @@ func TestALateRootIsHandedOn(t *testing.T) {
 	require.InDelta(t, timeout, o.took, float64(2*time.Second))
 }
 
-// What a start waits for without an error is told as well, and once.
+// The reason of a silent wait is told as well, and once.
 func TestASilentStartIsTold(t *testing.T) {
 	o := start(t, 1, true, map[string]func(context.Context) error{"n0": func(ctx context.Context) error {
 		bootstrap.Await(ctx, "docker has said nothing yet")
@@ -309,8 +309,8 @@ func TestASilentStartIsTold(t *testing.T) {
 	require.Equal(t, []string{"n0"}, o.joined)
 }
 
-// Hosts that are not there leave the window as it is: what they hold up is not
-// what many handshakes at a time hold up.
+// Hosts that are not there leave the window as it is: their delays do not come from
+// many handshakes at a time.
 func TestMissingHostsDoNotCloseTheWindow(t *testing.T) {
 	took := func(unreached bool) time.Duration {
 		does := map[string]func(context.Context) error{}

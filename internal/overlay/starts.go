@@ -38,7 +38,7 @@ type openStart struct {
 const LevelTries = 3
 
 // HostTried is the event of a try to start a host that is over, where somebody wants to
-// know. Text says whom it reached and how, and how long each step took.
+// know. Text names the host, the way to it, and the time of each step.
 type HostTried struct {
 	Host job.HostIndex
 	Text string
@@ -52,7 +52,7 @@ func newStarts(c Common, inbox *Inbox) *starts {
 	return s
 }
 
-// host notes that a host is being started; what it returns ends that.
+// host notes that a host is being started; its result ends that.
 func (s *starts) host(h job.HostIndex) (decided func()) {
 	if !s.watch {
 		return func() {}
@@ -117,7 +117,7 @@ func (s *starts) try(ctx context.Context, h job.HostIndex) (_ context.Context, d
 	}
 }
 
-// triedText says how a try went: its outcome, details, and how long each step took.
+// triedText describes a try: its outcome, details, and the time of each step.
 func triedText(t report.Start, details []string) string {
 	var b strings.Builder
 	b.WriteString("started in ")
@@ -154,7 +154,7 @@ func (s *starts) keep(t report.Start) {
 	}
 }
 
-// Starts are the tries to start hosts from here that are over. There are none
+// Starts returns the tries to start hosts from here that are over. There are none
 // unless the job is traced.
 func (f *Subtree) Starts() []report.Start {
 	var all []report.Start
@@ -166,8 +166,8 @@ func (f *Subtree) Starts() []report.Start {
 	return all
 }
 
-// Slowest is the host that has been waited for longest from here, how long, and
-// at what; job.NoHost where none is.
+// Slowest returns the host that has been waited for longest from here, the time, and
+// its step; job.NoHost where none is.
 func (f *Subtree) Slowest() Progress {
 	s := f.starter.starts
 	s.mu.Lock()

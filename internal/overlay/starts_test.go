@@ -9,7 +9,7 @@ import (
 	"github.com/golaunch/golaunch/internal/bootstrap"
 )
 
-// Who asks for it is told of each try: its outcome, its steps, what it met.
+// On request each try is told: its outcome, its steps, its obstacles.
 func TestTriesAreTold(t *testing.T) {
 	inbox := NewInbox(func() {})
 	var c Common

@@ -11,14 +11,14 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// State is what some ranks of a world do when a job's time is up: all those that do the
-// same, as far as Alike can tell.
+// State is the activity of some ranks of a world when a job's time is up: of all that
+// do the same, as far as Alike can tell.
 type State struct {
 	World   int       `cbor:"1,keyasint,omitempty"`
 	Call    string    `cbor:"2,keyasint,omitempty"` // in what they wait, or how far they have come
 	For     Span      `cbor:"3,keyasint"`           // seconds since they have called it, or have last asked for anything
 	Process string    `cbor:"4,keyasint,omitempty"` // name of the process that shows most, where that is none of the ranks themselves
-	Kernel  string    `cbor:"5,keyasint,omitempty"` // what the kernel says of that process
+	Kernel  string    `cbor:"5,keyasint,omitempty"` // kernel's account of that process
 	CPU     Span      `cbor:"6,keyasint"`           // percent of one processor, used by a rank and all that it has started
 	Ranks   []WaitRun `cbor:"7,keyasint"`           // ascending
 }
@@ -32,10 +32,10 @@ type Span struct {
 // Unknown is the Span of what is not known.
 var Unknown = Span{Least: -1, Most: -1}
 
-// One is the Span of one number.
+// One returns the Span of one number.
 func One(n int) Span { return Span{Least: n, Most: n} }
 
-// with is the Span of both.
+// with returns the Span of both.
 func (s Span) with(t Span) Span {
 	return Span{Least: min(s.Least, t.Least), Most: max(s.Most, t.Most)}
 }
@@ -58,7 +58,7 @@ const (
 	usedMost = 90
 )
 
-// load is how busy ranks are, of three.
+// load grades the load of ranks, in three steps.
 func (s Span) load() int {
 	switch {
 	case s == Unknown:
@@ -78,7 +78,7 @@ func (s *State) Alike(t *State) bool {
 		s.CPU.load() == t.CPU.load() && (s.For == Unknown) == (t.For == Unknown)
 }
 
-// Count is how many ranks it is of.
+// Count counts its ranks.
 func (s *State) Count() (n int) {
 	for _, run := range s.Ranks {
 		n += run.Count
@@ -115,8 +115,9 @@ func mergeRuns(a, b []WaitRun) (all []WaitRun) {
 	return all
 }
 
-// StatesWithin is how long an agent with so many levels of others below it waits for
-// their states: less than its parent does. Above all of them the launcher waits for 2 s.
+// StatesWithin returns the time that an agent with so many levels of others below it
+// waits for their states: less than its parent does. Above all of them the launcher
+// waits for 2 s.
 func StatesWithin(levels int) time.Duration {
 	const own, level, most = time.Second, 150 * time.Millisecond, 1850 * time.Millisecond
 	return own + min(time.Duration(min(levels, int(most/level)))*level, most-own)
@@ -160,10 +161,10 @@ func (o *Origin) states(m *Waits) error {
 	return nil
 }
 
-// ranksIn is how many ranks of a world the child may tell of: of one that is over, of
-// which nobody knows where they were, as many as it has in all.
+// ranksIn bounds the ranks of a world that the child may tell of: of one that is over,
+// whose ranks nobody can place any more, all of them.
 func (o *Origin) ranksIn(world int) int {
-	if _, over, _ := o.ranksOf.of(world); over {
+	if _, over, _ := o.ranksOf.find(world); over {
 		return o.ranks
 	}
 	if w := o.worlds[world]; w != nil {

@@ -65,7 +65,7 @@ func TestStatesAreBounded(t *testing.T) {
 	require.Equal(t, MostStates+10+10, w.Untold)
 }
 
-// Who is below another gives up sooner, and all of them before the launcher, but for
+// An agent below another gives up sooner, and all of them before the launcher, but for
 // trees that are far deeper than any that is needed.
 func TestStatesWithin(t *testing.T) {
 	for levels := range 5 {
@@ -122,7 +122,7 @@ func TestWhatAChildMaySayOfStates(t *testing.T) {
 	}
 }
 
-// What honest agents say of programs is heard, whatever these call themselves.
+// Words of honest agents about programs are heard, for any names of these.
 func TestTextsOfStatesAreFit(t *testing.T) {
 	for _, text := range []string{"x", "", "x\ny", "\x1b[31mred", "\xff\xfe", strings.Repeat("€", MostStateText), strings.Repeat("\xff", MostStateText), strings.Repeat("\n", 1000)} {
 		require.NoError(t, line(MostStateText, CutState(text)), "%q", text)

@@ -27,8 +27,7 @@ func (t *traffic) count(way int, s link.Stream, frame []byte) {
 	}
 }
 
-// Traffic is what was sent and received on stream s so far, in messages and in
-// bytes of frames.
+// Traffic counts messages, and bytes of frames, sent and received on stream s so far.
 func (e *Edge) Traffic(s link.Stream) (sent, received report.Count) {
 	of := func(way int) report.Count {
 		return report.Count{Messages: e.traffic.messages[way][s].Load(), Bytes: e.traffic.bytes[way][s].Load()}
@@ -36,7 +35,7 @@ func (e *Edge) Traffic(s link.Stream) (sent, received report.Count) {
 	return of(0), of(1)
 }
 
-// Traffic is what was sent to and received from every child that ever was.
+// Traffic adds up the messages to and from every child that ever was.
 func (f *Subtree) Traffic(s link.Stream) (sent, received report.Count) {
 	for i := range f.children {
 		down, up := f.children[i].edge.Traffic(s)

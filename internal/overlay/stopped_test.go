@@ -18,8 +18,8 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// stoppedHost is a bootstrap whose agents are stopped: one says what it is to say
-// to package stage, if it may, and nothing more.
+// stoppedHost is a bootstrap whose agents are stopped: one answers package stage, if it
+// may, and says nothing more.
 type stoppedHost struct {
 	speaks bool
 	mu     sync.Mutex

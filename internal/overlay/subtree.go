@@ -26,22 +26,22 @@ type Subtree struct {
 
 	// Now reads this node's clock.
 	Now func() time.Time
-	// Name is what the user calls this node's host; "" at the launcher. Level is how many
-	// links are between this node and the launcher.
+	// Name is the user's name of this node's host; "" at the launcher. Level is the
+	// number of links between this node and the launcher.
 	Name  string
 	Level int
 
-	children []child // by slot
+	children []childState // by slot
 	sweeps   sync.WaitGroup
 	ready    tree.Gather[Ready]
 	former   []*Starter // before Grow
 }
 
-type child struct {
+type childState struct {
 	edge  *Edge
 	pipe  bootstrap.Pipe
 	host  HostEntry
-	rest  []HostEntry // what the child was told to start
+	rest  []HostEntry // hosts that the child was told to start
 	ready bool
 	old   bool // was there before Grow
 
@@ -119,7 +119,7 @@ func (f *Subtree) Join(j Joined) tree.Slot {
 	origin := f.Worlds.Child(f.starter.Redial, append([]HostEntry{j.Host}, j.Rest...))
 	edge := NewEdge(j.Link, slot, origin, f.inbox, f.sink(slot), nil)
 	edge.hold(j.held)
-	f.children = append(f.children, child{edge: edge, pipe: j.Pipe, host: j.Host, rest: j.Rest})
+	f.children = append(f.children, childState{edge: edge, pipe: j.Pipe, host: j.Host, rest: j.Rest})
 	f.Send(slot, link.Service, KindRange, Encode(Range{
 		Self: j.Host, Hosts: j.Rest, Root: f.starter.Redial, Parent: f.Name, Level: f.Level + 1, Common: f.starter.handOn(f.common),
 	}))
@@ -159,27 +159,27 @@ func (f *Subtree) Watched(slot tree.Slot) {
 	f.reckon(slot)
 }
 
-// ReadyValue is what is known of the subtree; final once complete.
+// ReadyValue returns the state of the subtree; final once complete.
 func (f *Subtree) ReadyValue() Ready { return f.ready.Value() }
 
-// Lose takes a child out whose edge broke, with a cause as Explain takes it, and
-// sweeps its node. Before the launch its host counts as dead, and what it should
-// have started is started again from here, unless it was a relay: that is the end
-// of the job. Where this node has told its parent already who lives, it is too late
-// for that, and all who went with the child are returned for KindDied.
+// Lose takes a child out whose edge broke, with a cause as Explain takes it, and sweeps
+// its node. Before the launch its host counts as dead, and the hosts that it should
+// have started are started again from here, unless it was a relay: that is the end of
+// the job. If this node has already told its parent the live hosts, it is too late for
+// that, and all hosts that went with the child are returned for KindDied.
 func (f *Subtree) Lose(slot tree.Slot, cause error) (complete bool, died []DeadHost) {
 	if !f.Leave(slot) {
 		return false, nil
 	}
 	k := &f.children[slot]
-	k.edge.held.Load().watch() // who said something wrong runs; who was silent is ended all the same
+	k.edge.held.Load().watch() // an agent that broke the protocol runs; a silent one is ended all the same
 	k.edge.drop()
 	dead := f.dead(slot, cause)
 	f.Sweep(slot)
 	if f.ready.Done() || k.old {
 		return false, f.orphans(slot, dead)
 	}
-	f.HostFailed(dead) // which wins over the child's own Ready, see Ready.Settle
+	f.HostFailed(dead) // wins over the child's own Ready, see Ready.Settle
 	if len(k.rest) > 0 && !k.host.Relay() {
 		f.start(k.rest)
 	}
@@ -190,9 +190,9 @@ func (f *Subtree) Lose(slot tree.Slot, cause error) (complete bool, died []DeadH
 	return f.ready.Skip(), nil
 }
 
-// Sweep ends, in the background, what a child that was lost may have left on
-// its node: where agent and warden have both died nobody else does, nor where one
-// is stopped. Then nothing needs its connection any more.
+// Sweep ends, in the background, the processes that a lost child may have left on its
+// node: where agent and warden have both died nobody else does, nor where one is
+// stopped. Then nothing needs its connection any more.
 func (f *Subtree) Sweep(slot tree.Slot) {
 	edge, pipe, name := f.children[slot].edge, f.children[slot].pipe, NodeJob(f.children[slot].host.Index, f.common.JobID)
 	agentPath := f.common.AgentPath
@@ -227,7 +227,7 @@ func Until(by time.Time, task func()) {
 	}
 }
 
-// Host is the host of the child at slot.
+// Host returns the host of the child at slot.
 func (f *Subtree) Host(slot tree.Slot) HostEntry { return f.children[slot].host }
 
 // Send queues a message to one child.
@@ -251,7 +251,7 @@ func (f *Subtree) Broadcast(s link.Stream, kind tree.Kind, payload []byte) {
 	}
 }
 
-// Edges are those of the live children, for a goroutine that is to send on them.
+// Edges returns those of the live children, for a goroutine that is to send on them.
 func (f *Subtree) Edges() []*Edge {
 	var edges []*Edge
 	for slot := range f.Children {
@@ -301,8 +301,8 @@ func EndEdges(ctx context.Context, edges []*Edge) {
 	ending.Wait()
 }
 
-// Close tears every edge down and waits for what is being started or swept. The
-// Starter's context must have been cancelled.
+// Close tears every edge down and waits for starts and sweeps. The Starter's context
+// must have been cancelled.
 func (f *Subtree) Close() {
 	var closing sync.WaitGroup
 	f.sweeps.Wait()

@@ -29,7 +29,7 @@ func (p companionPipe) Also(_ context.Context, argv []string) error {
 func TestALostChildIsSweptBeforeTheLaunch(t *testing.T) {
 	inbox := NewInbox(func() {})
 	ctx, cancel := context.WithCancel(t.Context())
-	starter := NewStarter(ctx, &hosts{tries: map[string]int{}}, stage.Source(nil), Common{StartOptions: StartOptions{ConnectTimeout: time.Minute}, JobID: "job"}, inbox, nil)
+	starter := NewStarter(ctx, &madeUpHosts{tries: map[string]int{}}, stage.Source(nil), Common{StartOptions: StartOptions{ConnectTimeout: time.Minute}, JobID: "job"}, inbox, nil)
 	f := NewSubtree(starter, Common{JobID: "job"}, inbox, func(tree.Slot) Sink { return func(tree.Header, []byte) {} })
 	f.Begin(Ready{}, nil, 2)
 	near, far := memlink.Pair()

@@ -42,14 +42,14 @@ done 2> /dev/null;
 `), " ") + " " + stage.RemoveScript(stage.ScratchPrefix+"$1-*")
 })
 
-// NodeJob is what a job is called on one node: the GOLAUNCH_JOB of its ranks
-// there. Nodes may share a machine.
+// NodeJob returns a job's name on one node: the GOLAUNCH_JOB of its ranks there. Nodes
+// may share a machine.
 func NodeJob(host job.HostIndex, jobID string) string { return fmt.Sprintf("%d.%s", host, jobID) }
 
 // sweep has a node cleaned over the connection that its lost agent leaves
 // behind, if there is one.
 //
-// Where it may have no shell the agent at agentPath does it.
+// If it may have no shell, the agent at agentPath does it.
 func sweep(pipe bootstrap.Pipe, jobID, agentPath string) {
 	c, ok := pipe.(bootstrap.Companion)
 	if !ok {
@@ -71,7 +71,7 @@ func sweep(pipe bootstrap.Pipe, jobID, agentPath string) {
 // it yet, Close ends it: it may be stopped, and would not see that its link ends.
 type leftOpen struct {
 	bootstrap.Pipe
-	job string // what it is called there, see NodeJob
+	job string // its name there, see NodeJob
 	// agentPath is StartOptions.AgentPath, "" of a relay.
 	agentPath string
 	ended     chan struct{} // closed by noteEnd
@@ -89,7 +89,7 @@ func newLeftOpen(p bootstrap.Pipe, job string) *leftOpen {
 	return &leftOpen{Pipe: p, job: job, ended: ended, noteEnd: sync.OnceFunc(func() { close(ended) })}
 }
 
-// exitWait is how long an agent that has nothing more to say may take to exit.
+// exitWait is the time that an agent that has nothing more to say may take to exit.
 const exitWait = time.Second
 
 // watch notes that the agent need not be ended. There may be no p: others' links

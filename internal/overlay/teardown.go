@@ -6,29 +6,30 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// How long the tear-down of a job may take: from its END, or from when its ranks were to
-// be dead. A child that owes something then is cut off.
+// Times of the tear-down of a job: from its END, or from the moment at which its ranks
+// were to be dead. A child that owes something then is cut off.
 const (
-	// teardownLeast is what the lowest agents with children below them give these: longer
-	// than a warden takes to name what it cannot end.
+	// teardownLeast is the time that the lowest agents with children below them give
+	// these: longer than a warden takes to name processes that it cannot end.
 	teardownLeast = 2700 * time.Millisecond
-	// teardownLadder is how much longer the launcher waits. Between lie the agents above,
-	// each with longer than its children: so the one that is next to who is silent tells
-	// of it, and nobody above takes its child, which waits, for silent.
+	// teardownLadder is the further time that the launcher waits. Between lie the
+	// agents above, each with longer than its children: so the agent next to a silent
+	// one tells of it, and nobody above takes its child, which waits, for silent.
 	teardownLadder = 1300 * time.Millisecond
-	// teardownSweeps is how long after that what was cut off may be swept.
+	// teardownSweeps is the time after that in which the remains of cut-off agents may
+	// be swept.
 	teardownSweeps = time.Second
 )
 
-// Patience is how long an agent that is so many links below the launcher, which is at 0,
-// gives its children to end.
+// Patience returns the time that an agent so many links below the launcher, which is at
+// 0, gives its children to end.
 func (c Common) Patience(level int) time.Duration {
 	levels := max(1, c.Levels)
 	return teardownLeast + teardownLadder*time.Duration(max(0, levels-level))/time.Duration(levels)
 }
 
-// sweepPatience is how long after its patience an agent there may wait for sweeps, so
-// that the one above it still sees it end.
+// sweepPatience returns the time after its patience that an agent there may wait for
+// sweeps, so that the one above it still sees it end.
 func (c Common) sweepPatience(level int) time.Duration {
 	if level == 0 {
 		return teardownSweeps
@@ -36,7 +37,7 @@ func (c Common) sweepPatience(level int) time.Duration {
 	return teardownLadder / time.Duration(2*max(1, c.Levels))
 }
 
-// Levels is how many links are between the launcher, which starts one root, or relays, of
+// Levels counts the links between the launcher, which starts one root, or relays, of
 // hosts, and the lowest of these.
 func Levels(hosts []HostEntry, degree int, relayed bool) int {
 	return levels(hosts, 1, degree, relayed)
@@ -59,8 +60,8 @@ func (c *Common) Grow(hosts []HostEntry) {
 	c.Levels = max(c.Levels, 1+levels(hosts, c.Degree, c.Degree, c.Relayed))
 }
 
-// Deadline is when the tear-down of a subtree is to be over: the zero value while it has
-// not begun. It belongs to one event loop.
+// Deadline ends the tear-down of a subtree: the zero value while it has not begun. It
+// belongs to one event loop.
 type Deadline struct {
 	common Common
 	level  int
@@ -100,7 +101,7 @@ func (d *Deadline) Ended() {
 	d.set(by)
 }
 
-// Later puts the deadline off: what is owed is on its way.
+// Later puts the deadline off: the rest is on its way.
 func (d *Deadline) Later(by time.Duration) { d.set(time.Now().Add(by)) }
 
 // Passed reports whether it has.
@@ -109,10 +110,10 @@ func (d *Deadline) Passed() bool { return !d.by.IsZero() && !time.Now().Before(d
 // Begun reports whether the tear-down has begun.
 func (d *Deadline) Begun() bool { return !d.by.IsZero() }
 
-// By is the deadline.
+// By returns the deadline.
 func (d *Deadline) By() time.Time { return d.by }
 
-// Sweeps is until when what was cut off may be swept.
+// Sweeps returns the time until which the remains of cut-off agents may be swept.
 func (d *Deadline) Sweeps() time.Time { return d.by.Add(d.common.sweepPatience(d.level)) }
 
 // Stop stops the clock.
@@ -130,10 +131,10 @@ func (d *Deadline) set(by time.Time) {
 	}
 }
 
-// Owed is what a child owes at the end of a job.
+// Owed is a child's debt at the end of a job.
 type Owed string
 
-// What a child may owe.
+// The debts of a child.
 const (
 	OwesRanks    Owed = "that its ranks have ended"
 	OwesOutput   Owed = "that all output of its ranks has come"
@@ -141,8 +142,8 @@ const (
 	OwesEnd      Owed = "that it ends"
 )
 
-// Silent is what the user is told of the host of an agent that owes something though its
-// time is over.
+// Silent makes the note about the host of an agent that owes something though its time
+// is over.
 func Silent(host HostEntry, owed Owed) Note {
 	return Note{Level: NoteAlways, Host: host.Index, Silent: true, Text: "silent: though the job is over its agent has not said " + string(owed) +
 		"; its link was closed, and what it left is killed as far as it can be reached (is the agent there stopped or overloaded, or no agent of golaunch's?)"}

@@ -15,10 +15,10 @@ const (
 	maxStep  = 64        // bytes of the name of a step that is traced
 )
 
-// Cut shortens a text for a failure or a note to what these may carry.
+// Cut shortens a text to the limit of failures and notes.
 func Cut(text string) string { return cut(text, maxText) }
 
-// CutCause shortens a text for what tells of it for each rank.
+// CutCause shortens a text to the limit of causes that are told for each rank.
 func CutCause(text string) string { return cut(text, maxCause) }
 
 // CutWait makes a text fit for one of Waits: one line of what prints, and short.
@@ -41,8 +41,8 @@ func cutLine(text string, most int) string {
 	return strings.ToValidUTF8(cut(plain(text), most), "")
 }
 
-// plain is a text with a mark for each character that a terminal would not show, or take for
-// the end of a line.
+// plain returns a text with a mark for each character that a terminal would not show,
+// or take for the end of a line.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -63,8 +63,8 @@ func long(most int, texts ...string) error {
 	return nil
 }
 
-// line refuses texts that are long, or not one line of what prints: who reads them is to know
-// golaunch's own lines.
+// line refuses texts that are long, or not one line of printable characters: readers
+// are to know golaunch's own lines.
 func line(most int, texts ...string) error {
 	if err := long(most, texts...); err != nil {
 		return err

@@ -8,13 +8,13 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// waiting: ranks of the world that are below the child. What concerns a world that
-// is over is dropped by the launcher.
+// waiting: ranks of the world that are below the child. The launcher drops messages
+// about a world that is over.
 func (o *Origin) waiting(h tree.Header, m Waiting) error {
 	if err := long(maxCause, m.Library); err != nil {
 		return err
 	}
-	if _, over, err := o.ranksOf.of(int(h.World)); err != nil || over {
+	if _, over, err := o.ranksOf.find(int(h.World)); err != nil || over {
 		return err
 	}
 	w, err := o.share(int(h.World))
@@ -72,7 +72,7 @@ func (o *Origin) waits(_ tree.Header, m Waits) error {
 // take takes count ranks of the child, from first on, off those that are left. Of
 // worlds that are over nobody knows where ranks were.
 func (o *Origin) take(left *int, world int, first job.Rank, count int) error {
-	blocks, over, err := o.ranksOf.of(world)
+	blocks, over, err := o.ranksOf.find(world)
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// WaitID names what ranks of a world wait in: an operation of a communicator, a fence
-// of the world, or MPI_Init.
+// WaitID names an operation that ranks of a world wait in: an operation of a
+// communicator, a fence of the world, or MPI_Init.
 type WaitID struct {
 	Fence bool   `cbor:"1,keyasint,omitempty"`
 	Comm  uint64 `cbor:"2,keyasint"`
@@ -21,22 +21,23 @@ type WaitID struct {
 // InitOf names MPI_Init of a world.
 func InitOf(world int) WaitID { return WaitID{Init: true, World: world} }
 
-// WaitQuestion asks what ranks wait in, or, where Of names some of that, who has not
-// entered it. Now also wants what has not lasted long, and the states of all ranks.
+// WaitQuestion asks for the operations that ranks wait in, or, where Of names some, for
+// the ranks that have not entered them. Now also wants recent waits, and the states of
+// all ranks.
 type WaitQuestion struct {
 	Number int      `cbor:"1,keyasint"`
 	Now    bool     `cbor:"2,keyasint,omitempty"`
 	Of     []WaitID `cbor:"3,keyasint,omitempty"`
 }
 
-// Wait is one of what ranks wait in.
+// Wait is an operation that ranks wait in.
 type Wait struct {
 	ID      WaitID    `cbor:"1,keyasint"`
 	Text    string    `cbor:"2,keyasint,omitempty"`
-	Missing []WaitRun `cbor:"3,keyasint,omitempty"` // who has not entered it
-	Begun   []WaitRun `cbor:"4,keyasint,omitempty"` // of MPI_Init: who has, but has not come as far as others
-	Ended   []WaitRun `cbor:"5,keyasint,omitempty"` // whose process has ended without it
-	Left    []WaitRun `cbor:"6,keyasint,omitempty"` // who has finalized without it, and, of MPI_Init, who has begun it and ended
+	Missing []WaitRun `cbor:"3,keyasint,omitempty"` // have not entered it
+	Begun   []WaitRun `cbor:"4,keyasint,omitempty"` // of MPI_Init: have entered it, but have not come as far as others
+	Ended   []WaitRun `cbor:"5,keyasint,omitempty"` // process has ended without it
+	Left    []WaitRun `cbor:"6,keyasint,omitempty"` // have finalized without it, and, of MPI_Init, have begun it and ended
 }
 
 // WaitRun is Count ranks from First on.
@@ -59,7 +60,7 @@ type Waits struct {
 
 	States []State         `cbor:"6,keyasint,omitempty"` // of ranks, where Now asks for them
 	Untold int             `cbor:"7,keyasint,omitempty"` // ranks of further states
-	Silent []job.HostIndex `cbor:"8,keyasint,omitempty"` // whose agents have not told theirs in time
+	Silent []job.HostIndex `cbor:"8,keyasint,omitempty"` // their agents have not told their ranks' in time
 }
 
 // MostWaits bounds what an answer tells of, MostExamples its examples, and MostAttempts
@@ -69,7 +70,7 @@ const (
 	MostExamples = 3
 	MostAttempts = 64
 
-	lists = MostWaits + 1 // how often a rank may be told of: in each wait, and in one state
+	lists = MostWaits + 1 // times that a rank may be told of: in each wait, and in one state
 )
 
 // Merge adds the answer of another part of the tree to w.

@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// recordWeight is how many values a map counts beside its members, and a list or
-// nothing in a list: what is made of it takes its memory, though it be empty.
+// recordWeight is the number of values that a map counts for beside its members, and a
+// list or nothing in a list: each takes memory when decoded, though it be empty.
 const recordWeight = 8
 
-// maxNested is how deep values may lie in each other.
+// maxNested bounds the depth of nested values.
 const maxNested = 16
 
 // weigh refuses an encoded payload of more than so many values, before any memory

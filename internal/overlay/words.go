@@ -10,8 +10,8 @@ import (
 // agent, so that what is staged is itself.
 const AgentWord = "nla-agent"
 
-// IsAgent says whether a command line, without the program's name, is that of an
-// agent. What package stage starts has its options first.
+// IsAgent reports whether a command line, without the program's name, is that of an
+// agent. Agents that package stage starts have its options first.
 func IsAgent(words []string) bool {
 	return len(words) > 0 && slices.Contains([]string{AgentWord, "--unlink", "--hash", stage.InstalledWord, stage.StartWord, stage.EndStartWord, SweepWord}, words[0])
 }
@@ -22,7 +22,7 @@ const (
 	DialWord         = "--dial"            // the launcher's address
 	SecretWord       = "--secret-file"     // the secret, in a file that nobody else can read
 	HostVariableWord = "--host-variable"   // the environment variable that names its host
-	WithinWord       = "--connect-timeout" // how long it tries to reach whom it calls
+	WithinWord       = "--connect-timeout" // time that it tries to reach its parent
 )
 
 // LostAfterWord is the agent's option that names its link's LostAfter, which

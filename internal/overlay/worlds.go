@@ -8,15 +8,15 @@ import (
 	"github.com/golaunch/golaunch/pmi"
 )
 
-// MaxWorlds is how many worlds a job may have, one after the other or at a
-// time: what the header's World can tell apart.
+// MaxWorlds bounds the worlds of a job, one after the other or at a time: the header's
+// World can tell as many apart.
 const MaxWorlds = 1 << 16
 
 // maxDepth bounds the levels of switches: hops are counted in a byte.
 const maxDepth = 255
 
-// World is what the nodes that hold a world need to know of it. It is encoded
-// once by the launcher and forwarded undecoded.
+// World describes a world to the nodes that hold it. It is encoded once by the launcher
+// and forwarded undecoded.
 type World struct {
 	KVSName string            `cbor:"1,keyasint"`
 	Size    int               `cbor:"2,keyasint"`
@@ -35,7 +35,7 @@ type World struct {
 	Depth    int   `cbor:"9,keyasint,omitempty"`
 	Clusters []int `cbor:"10,keyasint,omitempty"`
 	// Slots are the CPUs of ranks for which the user names them (binding.ParseSlots):
-	// whatever LaunchOptions.BindTo says, they are bound to these.
+	// they are bound to these in spite of LaunchOptions.BindTo.
 	Slots map[job.Rank]string `cbor:"11,keyasint,omitempty"`
 	// Names are those of the hosts that hold ranks, in their order, as hostlist.Fold has
 	// them.
@@ -44,8 +44,8 @@ type World struct {
 	SpawnRank job.Rank `cbor:"14,keyasint,omitempty"`
 }
 
-// ClustersOf are the switch clusters of a node, by its number in the world, at depth 1
-// to Depth.
+// ClustersOf returns the switch clusters of a node, by its number in the world, at
+// depth 1 to Depth.
 func (w *World) ClustersOf(node job.NodeID) []int {
 	return w.Clusters[int(node)*w.Depth : (int(node)+1)*w.Depth]
 }
@@ -63,7 +63,7 @@ func (w *World) CheckClusters(nodes int) error {
 	return nil
 }
 
-// SpawnRequest is what a rank wants started.
+// SpawnRequest is a rank's request to start a world.
 type SpawnRequest struct {
 	Host  job.HostIndex `cbor:"1,keyasint"` // of the rank; each link checks that it lies in its child's subtree
 	Rank  job.Rank      `cbor:"2,keyasint"`
@@ -75,14 +75,14 @@ type SpawnRequest struct {
 	Call  uint32     `cbor:"6,keyasint,omitempty"` // of PMIx, which the answer has; 0 over PMI
 }
 
-// HostFile is what a host file says that a rank named, as its agent read it.
+// HostFile is the content of a host file that a rank named, as its agent read it.
 type HostFile struct {
 	Name    string `cbor:"1,keyasint"`
 	Hosts   string `cbor:"2,keyasint,omitempty"` // their names, as hostlist.Fold has them
 	Failure string `cbor:"3,keyasint,omitempty"` // why they are not known; "" if they are
 }
 
-// SpawnAnswer tells that rank what became of it.
+// SpawnAnswer tells that rank the outcome.
 type SpawnAnswer struct {
 	Host    job.HostIndex `cbor:"1,keyasint"`
 	Rank    job.Rank      `cbor:"2,keyasint"`
@@ -100,11 +100,12 @@ type Started struct {
 	// Failures of a spawned world, which end no job; those of the first world
 	// are reported as job.Failure.
 	Failures []StartFailure `cbor:"2,keyasint,omitempty"`
-	// Bound says where they run, if that is asked for (LaunchOptions.ReportBindings).
+	// Bound has their CPUs, if that is asked for (LaunchOptions.ReportBindings).
 	Bound []Bound `cbor:"3,keyasint,omitempty"`
 }
 
-// StartFailure says why ranks First to First+Count-1 do not run on a host.
+// StartFailure is the reason for which ranks First to First+Count-1 do not run on a
+// host.
 type StartFailure struct {
 	Host  job.HostIndex `cbor:"1,keyasint"`
 	First job.Rank      `cbor:"2,keyasint"`

@@ -18,7 +18,7 @@ type Caller struct {
 	Secret   tlslink.Secret
 	Launcher string // address to call first, and whenever there is no parent
 	Host     string // on which it runs, as the launcher names it
-	// Within is how long it tries to reach whom it calls.
+	// Within is the time that it tries to reach its parent.
 	Within time.Duration
 	// Note is told why a parent could not be reached; then the launcher is called
 	// again.
@@ -30,14 +30,14 @@ const (
 	pauseLongest = time.Second
 )
 
-// refusedError is why nobody wants an agent.
+// refusedError is the refusal of an agent.
 type refusedError struct{ by, reason string }
 
 func (e *refusedError) Error() string { return fmt.Sprintf("refused by %s: %s", e.by, e.reason) }
 
-// Link calls the launcher, and then whom it names, until one of them takes this
-// agent for its child. It waits for as long as the launcher keeps the call. The
-// error is that the launcher can't be reached, has hung up, or refuses.
+// Link calls the launcher, and then the agents it names, until one of them takes this
+// agent for its child. It waits for as long as the launcher keeps the call. The error
+// is that the launcher can't be reached, has hung up, or refuses.
 func (c *Caller) Link(ctx context.Context) (net.Conn, error) {
 	for {
 		conn, parent, err := c.launcher(ctx)
@@ -112,8 +112,8 @@ func (c *Caller) dial(ctx context.Context, addr string) (net.Conn, error) {
 	return tlslink.Dial(ctx, addr, c.Secret)
 }
 
-// ask says who calls and waits for the order. Where patient, the other end may keep
-// the call for as long as it likes. The connection is closed unless it is the link.
+// ask names the caller and waits for the order. If patient, the other end may keep the
+// call for as long as it likes. The connection is closed unless it is the link.
 func (c *Caller) ask(ctx context.Context, conn net.Conn, patient bool) (link net.Conn, parent string, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer func() {

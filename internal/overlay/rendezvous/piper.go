@@ -13,12 +13,12 @@ import (
 // Piper is the bootstrap.Piper of agents that are there already, and call. It may
 // be used from several goroutines.
 type Piper struct {
-	// Here is where they call; nil where none is to be started.
+	// Here takes their calls; nil where none is to be started.
 	Here *Rendezvous
 	// Summon has the agent of a host call addr. It is nil at the launcher, which
 	// all of them call.
 	Summon func(ctx context.Context, host bootstrap.Host, addr string) error
-	// Within is how long an agent that is there may take to call.
+	// Within is the time that an agent that is there may take to call.
 	Within time.Duration
 }
 
@@ -30,8 +30,8 @@ func (*Piper) Reach() bootstrap.Reach { return bootstrap.Anywhere }
 // NeedsStaging is false: the agent runs.
 func (*Piper) NeedsStaging() bool { return false }
 
-// Start waits for the call of the agent on host, which becomes the pipe. What it
-// runs was settled when all agents were started: argv is not looked at.
+// Start waits for the call of the agent on host, which becomes the pipe. Its program
+// was settled when all agents were started: argv is not looked at.
 func (p *Piper) Start(ctx context.Context, host bootstrap.Host, _ []string) (bootstrap.Pipe, error) {
 	fail := func(err error, hint string) (bootstrap.Pipe, error) {
 		if be := (*bootstrap.Error)(nil); errors.As(err, &be) {
@@ -50,7 +50,7 @@ func (p *Piper) Start(ctx context.Context, host bootstrap.Host, _ []string) (boo
 	hint := ""
 	switch {
 	case err == nil:
-		return &pipe{conn, func() string { return p.said(host.Name) }}, nil
+		return &pipe{conn, func() string { return p.lastWords(host.Name) }}, nil
 	case !errors.Is(err, context.DeadlineExceeded):
 		return fail(err, "")
 	case p.Summon == nil:
@@ -65,8 +65,8 @@ func (p *Piper) Start(ctx context.Context, host bootstrap.Host, _ []string) (boo
 	return fail(err, hint)
 }
 
-// said is what was heard of an agent that ended.
-func (p *Piper) said(host string) string {
+// lastWords returns the words heard of an agent that ended.
+func (p *Piper) lastWords(host string) string {
 	if err := p.Here.Failed(host); err != nil {
 		return err.Err.Error()
 	}
@@ -79,10 +79,11 @@ type pipe struct {
 	said func() string
 }
 
-// Diagnostics is what the bootstrap said of the agent's end, where that is known.
+// Diagnostics returns the bootstrap's words about the agent's end, where they are
+// known.
 func (p *pipe) Diagnostics() string { return p.said() }
 
-// PeerAddr is the address from which the agent called.
+// PeerAddr returns the address from which the agent called.
 func (p *pipe) PeerAddr() string {
 	if tcp, ok := p.RemoteAddr().(*net.TCPAddr); ok {
 		return tcp.IP.String()

@@ -14,18 +14,17 @@ import (
 	"github.com/golaunch/golaunch/internal/link/tlslink"
 )
 
-// callTime is how long an agent may take to say where it is, or to answer an
-// order. Its connection is proved by then.
+// callTime is the time that an agent may take to say its host, or to answer an order.
+// Its connection is proved by then.
 const callTime = 5 * time.Second
 
-// Config is what a Rendezvous is made for.
+// Config configures a Rendezvous.
 type Config struct {
 	Secret tlslink.Secret
 	Addr   string   // as tlslink.Listen has it
-	Hosts  []string // whose agents may call
-	// Together says that no call is given to who wants it before each host has called,
-	// and its call is kept, or has failed. Until then agents may hang up, and others call
-	// in their place.
+	Hosts  []string // their agents may call
+	// Together keeps all calls until each host has called or has failed. Until then
+	// agents may hang up, and others call in their place.
 	Together bool
 	// Log is told of the first that were refused, and why, a line each, possibly from
 	// several goroutines at once.
@@ -48,7 +47,7 @@ type Rendezvous struct {
 	gathered bool             // calls are given to who wants them
 }
 
-// seat is what is known of a host. Where there is a waiter there is no caller.
+// seat is the state of a host. It never has both a waiter and a caller.
 type seat struct {
 	called bool // at least once
 	failed *bootstrap.Error
@@ -56,7 +55,7 @@ type seat struct {
 	waiter *waiter
 }
 
-// waiter is who wants a host, and what for. It gets one answer.
+// waiter wants a host, with an order for it. It gets one answer.
 type waiter struct {
 	order  order
 	answer chan answer // buffered
@@ -68,15 +67,15 @@ type answer struct {
 	err  error
 }
 
-// Pending is how many connections may not yet have been proved where the agents of so many
-// hosts call. All of these may do so at once; the others are somebody else's.
+// Pending bounds the connections that may not yet have been proved where the agents of
+// so many hosts call. All of these may do so at once; the others are somebody else's.
 func Pending(hosts int) int { return hosts + 64 }
 
-// maxRefusals is how many calls that were refused are told of: anybody may call.
+// maxRefusals bounds the refused calls that are told of: anybody may call.
 const maxRefusals = 8
 
-// few tells of the first of many lines.
-func few(log func(line string)) func(line string) {
+// limitLines tells of the first of many lines.
+func limitLines(log func(line string)) func(line string) {
 	var told atomic.Int64
 	return func(line string) {
 		switch n := told.Add(1); {
@@ -88,7 +87,7 @@ func few(log func(line string)) func(line string) {
 	}
 }
 
-// addresses are those of hosts whose names resolve in time.
+// addresses returns those of hosts whose names resolve in time.
 func addresses(ctx context.Context, hosts []string) (addrs []netip.Addr) {
 	questions := make([]bootstrap.Question, len(hosts))
 	for i, h := range hosts {
@@ -107,7 +106,7 @@ func addresses(ctx context.Context, hosts []string) (addrs []netip.Addr) {
 
 // Listen takes calls until Close, or until ctx is done.
 func Listen(ctx context.Context, c Config) (*Rendezvous, error) {
-	log := few(c.Log)
+	log := limitLines(c.Log)
 	l, err := tlslink.Listen(ctx, c.Addr, c.Secret, tlslink.Options{
 		Log: log, HandshakeTimeout: c.HandshakeTimeout, MaxPending: Pending(len(c.Hosts)),
 		Expected: func(ctx context.Context) []netip.Addr { return addresses(ctx, c.Hosts) },
@@ -124,10 +123,10 @@ func Listen(ctx context.Context, c Config) (*Rendezvous, error) {
 	return r, nil
 }
 
-// Flood says who kept agents from calling, if somebody may have; see tlslink.Listener.
+// Flood names callers that may have kept agents from calling; see tlslink.Listener.
 func (r *Rendezvous) Flood() string { return r.listener.Flood() }
 
-// Addr is the address to call.
+// Addr returns the address to call.
 func (r *Rendezvous) Addr() string { return r.listener.Addr().String() }
 
 // Close refuses all calls from now on, and hangs up on those that are kept: their
@@ -149,7 +148,7 @@ func (r *Rendezvous) Send(ctx context.Context, host, addr string) error {
 	return err
 }
 
-// Fail says why no agent of a host will call any more.
+// Fail gives the reason for which no agent of a host will call any more.
 func (r *Rendezvous) Fail(host string, err *bootstrap.Error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -182,7 +181,7 @@ func (r *Rendezvous) FailMissing(why func(host string) *bootstrap.Error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for host, s := range r.seats {
-		gone := !r.gathered && s.caller == nil // which nobody can have wanted
+		gone := !r.gathered && s.caller == nil // nobody can have wanted it
 		if s.failed == nil && (gone || !s.called) {
 			s.fail(why(host))
 		}
@@ -190,7 +189,7 @@ func (r *Rendezvous) FailMissing(why func(host string) *bootstrap.Error) {
 	r.gather()
 }
 
-// Failed is what Fail was told of a host, or nil.
+// Failed returns the error that Fail gave a host, or nil.
 func (r *Rendezvous) Failed(host string) *bootstrap.Error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -274,7 +273,7 @@ func (s *seat) match() {
 	}
 }
 
-// park keeps a call. The error is why it is refused.
+// park keeps a call. The error refuses it.
 func (r *Rendezvous) park(host string) (*seat, chan *waiter, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -72,7 +72,7 @@ func (p *place) logged(t *testing.T, words ...string) {
 	}, patience, time.Millisecond, "%q in the log", words)
 }
 
-// called is what an agent's call comes to.
+// called is the outcome of an agent's call.
 type called struct {
 	conn net.Conn
 	err  error
@@ -339,7 +339,7 @@ func TestMany(t *testing.T) {
 	tasks.Wait()
 }
 
-// What a Piper says of hosts that do not come.
+// A Piper's errors about hosts that do not come.
 func TestPiperErrors(t *testing.T) {
 	p := listen(t, tlslink.NewSecret(), "n1", "n2")
 	host := bootstrap.Host{Name: "n1"}

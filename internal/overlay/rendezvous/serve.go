@@ -33,7 +33,7 @@ func (r *Rendezvous) serve(conn net.Conn) {
 	s, caller, err := r.park(host)
 	if err != nil {
 		r.log(fmt.Sprintf("refused an agent at %v that calls itself that of host %.60q: %v", conn.RemoteAddr(), host, err))
-		_, _ = conn.Write(order{doEnd, err.Error()}.encode()) // who is refused may be gone
+		_, _ = conn.Write(order{doEnd, err.Error()}.encode()) // a refused caller may be gone
 		_ = conn.Close()
 		return
 	}

@@ -9,7 +9,7 @@ import (
 // maxText bounds a host's name, an address or a reason, in bytes.
 const maxText = 1 << 10
 
-// verb is what an order tells an agent to do.
+// verb is the action of an order.
 type verb byte
 
 const (
@@ -21,7 +21,7 @@ const (
 // present is the agent's answer to doLink.
 const present = 'l'
 
-// order is what an agent is told.
+// order is a message to an agent.
 type order struct {
 	verb verb
 	text string
@@ -48,7 +48,7 @@ func readText(r io.Reader) (string, error) {
 	return string(text), err
 }
 
-// call is what an agent says first: the name of its host.
+// call encodes an agent's first message: the name of its host.
 func call(host string) []byte { return appendText(nil, host) }
 
 func readCall(r io.Reader) (host string, err error) {
